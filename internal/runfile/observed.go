@@ -1,0 +1,137 @@
+package runfile
+
+import "time"
+
+// Observed is what the collector saw beside the load, on the same clock.
+type Observed struct {
+	IntervalMilliseconds int32             `json:"intervalMilliseconds"`
+	Interfaces           []Interface       `json:"interfaces,omitempty"`
+	Windows              []ObservedWindow  `json:"windows,omitempty"` // derived: idle baselines and measured windows
+	Samples              []HostSample      `json:"samples,omitempty"` // raw
+	Storage              []StorageSample   `json:"storage,omitempty"` // raw
+	Problems             []CollectionError `json:"problems,omitempty"`
+}
+
+// CollectionError says what could not be collected, and why.
+type CollectionError struct {
+	Source  string    `json:"source"`
+	Message string    `json:"message"`
+	Since   time.Time `json:"since"`
+	Count   int64     `json:"count"`
+}
+
+// Interface is one network interface of the client.
+type Interface struct {
+	Name      string   `json:"name"`
+	Addresses []string `json:"addresses,omitempty"`
+	MTUBytes  int32    `json:"mtuBytes,omitempty"`
+	// SpeedBitsPerSecond is absent for virtual interfaces: what a veth says of
+	// its speed is a constant of the driver and not a link.
+	SpeedBitsPerSecond *int64 `json:"speedBitsPerSecond,omitempty"`
+	Virtual            bool   `json:"virtual,omitempty"`
+}
+
+// HostSample is one reading of the client's counters. Counters only grow.
+type HostSample struct {
+	Time                    time.Time       `json:"time"`
+	NodeBusyMicroseconds    *int64          `json:"nodeBusyMicroseconds,omitempty"` // all CPUs of the machine, /proc/stat
+	NodeTotalMicroseconds   *int64          `json:"nodeTotalMicroseconds,omitempty"`
+	CgroupCPUMicroseconds   *int64          `json:"cgroupCPUMicroseconds,omitempty"` // of the loader's container
+	CgroupThrottledMicros   *int64          `json:"cgroupThrottledMicroseconds,omitempty"`
+	TCPRetransmittedSegment *int64          `json:"tcpRetransmittedSegments,omitempty"`
+	Interfaces              []InterfaceRead `json:"interfaces,omitempty"`
+	Mount                   *MountCounters  `json:"mount,omitempty"`
+}
+
+// InterfaceRead is one reading of an interface's counters.
+type InterfaceRead struct {
+	Name          string `json:"name"`
+	ReceivedBytes int64  `json:"receivedBytes"`
+	SentBytes     int64  `json:"sentBytes"`
+}
+
+// MountCounters is one reading of /proc/self/mountstats for the mounted volume.
+type MountCounters struct {
+	ServerReadBytes  int64       `json:"serverReadBytes"`
+	ServerWriteBytes int64       `json:"serverWriteBytes"`
+	DirectReadBytes  int64       `json:"directReadBytes"`
+	DirectWriteBytes int64       `json:"directWriteBytes"`
+	NormalReadBytes  int64       `json:"normalReadBytes"`
+	NormalWriteBytes int64       `json:"normalWriteBytes"`
+	PNFSReads        int64       `json:"pnfsReads"`
+	PNFSWrites       int64       `json:"pnfsWrites"`
+	ReadOps          int64       `json:"readOps"`
+	WriteOps         int64       `json:"writeOps"`
+	Retransmits      int64       `json:"retransmits"`
+	Transports       []Transport `json:"transports,omitempty"`
+}
+
+// Transport is one TCP connection of a mount (nconnect makes several).
+type Transport struct {
+	Sends    int64 `json:"sends"`
+	Receives int64 `json:"receives"`
+}
+
+// StorageSample is one reading of one storage source. Nil is unknown.
+type StorageSample struct {
+	Source     string        `json:"source"`
+	Time       time.Time     `json:"time"` // the storage's own clock where it has one
+	ReadOps    *int64        `json:"readOps,omitempty"`
+	WriteOps   *int64        `json:"writeOps,omitempty"`
+	OtherOps   *int64        `json:"otherOps,omitempty"`
+	ReadBytes  *int64        `json:"readBytes,omitempty"`
+	WriteBytes *int64        `json:"writeBytes,omitempty"`
+	Nodes      []StorageNode `json:"nodes,omitempty"`
+	Paths      []StoragePath `json:"paths,omitempty"`
+}
+
+// StorageNode is one storage controller or server.
+type StorageNode struct {
+	Name             string `json:"name"`
+	BusyMicroseconds *int64 `json:"busyMicroseconds,omitempty"` // CPU time used, all cores
+	Cores            *int32 `json:"cores,omitempty"`
+}
+
+// StoragePath is one address of the storage (a LIF).
+type StoragePath struct {
+	Address    string `json:"address"`
+	ReadBytes  *int64 `json:"readBytes,omitempty"`
+	WriteBytes *int64 `json:"writeBytes,omitempty"`
+	Ops        *int64 `json:"ops,omitempty"`
+}
+
+// ObservedWindow is what the counters did in one idle baseline or one measured
+// window. Deltas are taken between the samples next to its ends.
+type ObservedWindow struct {
+	Kind                    string          `json:"kind" jsonschema:"enum=Baseline,enum=Measure"`
+	Repetition              int32           `json:"repetition"`
+	Start                   time.Time       `json:"start"`
+	End                     time.Time       `json:"end"`
+	NodeCPUPermille         *int32          `json:"nodeCPUPermille,omitempty"` // busy share of all CPUs
+	CgroupCPUMicroseconds   *int64          `json:"cgroupCPUMicroseconds,omitempty"`
+	CgroupThrottledMicros   *int64          `json:"cgroupThrottledMicroseconds,omitempty"`
+	TCPRetransmittedSegment *int64          `json:"tcpRetransmittedSegments,omitempty"`
+	Interfaces              []InterfaceRead `json:"interfaces,omitempty"`
+	Mount                   *MountCounters  `json:"mount,omitempty"`
+	Storage                 []StorageWindow `json:"storage,omitempty"`
+}
+
+// StorageWindow is what one storage source counted in a window.
+type StorageWindow struct {
+	Source     string              `json:"source"`
+	Seconds    float64             `json:"seconds"` // between the two readings used, on the storage's clock
+	ReadOps    *int64              `json:"readOps,omitempty"`
+	WriteOps   *int64              `json:"writeOps,omitempty"`
+	OtherOps   *int64              `json:"otherOps,omitempty"`
+	ReadBytes  *int64              `json:"readBytes,omitempty"`
+	WriteBytes *int64              `json:"writeBytes,omitempty"`
+	Nodes      []StorageNodeWindow `json:"nodes,omitempty"`
+	Paths      []StoragePath       `json:"paths,omitempty"`
+	Reset      bool                `json:"reset,omitempty"` // counters went back in the window: no deltas
+}
+
+// StorageNodeWindow is the CPU use of one storage node in a window.
+type StorageNodeWindow struct {
+	Name        string `json:"name"`
+	CPUPermille *int32 `json:"cpuPermille,omitempty"` // of all its cores
+}

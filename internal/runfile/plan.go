@@ -1,0 +1,133 @@
+package runfile
+
+// PlanVersion is the version that every plan file names.
+const PlanVersion = "nfsbench.io/plan/v1"
+
+// The clients that can carry the load.
+const (
+	ClientKernel    = "Kernel"    // O_DIRECT on a volume that the operating system mounted
+	ClientDirectNFS = "DirectNFS" // the user-space client, one connection for each oranfstab channel
+)
+
+// The patterns of the raw workload.
+const (
+	PatternRead        = "Read"        // sequential reads
+	PatternOverwrite   = "Overwrite"   // sequential writes over blocks that exist
+	PatternCopy        = "Copy"        // each job reads one file and overwrites another
+	PatternRandomRead  = "RandomRead"  // reads at random aligned offsets
+	PatternRandomWrite = "RandomWrite" // overwrites at random aligned offsets
+)
+
+// Plan says everything that a loader and a collector must know to make one run.
+type Plan struct {
+	Version  string   `json:"version" jsonschema:"const=nfsbench.io/plan/v1"`
+	Run      Identity `json:"run"`
+	Clients  int32    `json:"clients" jsonschema:"minimum=1"` // load-generating processes that start together
+	Engine   Engine   `json:"engine"`
+	Workload Workload `json:"workload"`
+	Schedule Schedule `json:"schedule"`
+	Collect  Collect  `json:"collect"`
+	Link     *Link    `json:"link,omitempty"`   // of each path; absent = discover it
+	Expect   *Expect  `json:"expect,omitempty"` // absent = no verdict is asked for
+	Seed     uint64   `json:"seed"`             // the same seed gives the same offsets and the same data
+}
+
+// Identity names the run that a file belongs to.
+type Identity struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	UID       string `json:"uid,omitempty"`
+}
+
+// Engine says how the files are reached.
+type Engine struct {
+	Client              string   `json:"client" jsonschema:"enum=Kernel,enum=DirectNFS"`
+	NFSVersion          string   `json:"nfsVersion,omitempty"`          // NFSv3, NFSv4.0, NFSv4.1, pNFS: what was declared
+	Oranfstab           string   `json:"oranfstab,omitempty"`           // the whole file; DirectNFS
+	Server              string   `json:"server,omitempty"`              // label of the server block to use; DirectNFS
+	Export              string   `json:"export,omitempty"`              // the export of that block to use; DirectNFS
+	MountPath           string   `json:"mountPath,omitempty"`           // where the volume is mounted; Kernel
+	MountOptions        []string `json:"mountOptions,omitempty"`        // what was asked of the mount; Kernel
+	RequireNFS          bool     `json:"requireNFS"`                    // refuse a mount that is not NFS; Kernel
+	Security            string   `json:"security,omitempty"`            // sys, krb5, krb5i, krb5p
+	TransferSizeBytes   int64    `json:"transferSizeBytes,omitempty"`   // 0 = what the server offers
+	MountTimeoutSeconds int32    `json:"mountTimeoutSeconds,omitempty"` // for reaching and mounting the export
+	CallTimeoutSeconds  int32    `json:"callTimeoutSeconds,omitempty"`  // for one call before it has failed
+	Ports               Ports    `json:"ports,omitzero"`                // 0 = ask the portmapper, as everybody does
+	UserID              *uint32  `json:"userID,omitempty"`              // AUTH_SYS credential; absent = that of the process
+	GroupID             *uint32  `json:"groupID,omitempty"`
+}
+
+// Ports overrides what the portmapper would say. Zero means "ask".
+type Ports struct {
+	NFS     int `json:"nfs,omitempty"`
+	Mount   int `json:"mount,omitempty"`
+	Portmap int `json:"portmap,omitempty"`
+}
+
+// Workload is exactly one kind of load.
+type Workload struct {
+	Raw *Raw `json:"raw,omitempty"`
+}
+
+// Raw is a load without a database.
+type Raw struct {
+	Pattern        string `json:"pattern" jsonschema:"enum=Read,enum=Overwrite,enum=Copy,enum=RandomRead,enum=RandomWrite"`
+	BlockSizeBytes int64  `json:"blockSizeBytes" jsonschema:"minimum=512"`
+	FileSizeBytes  int64  `json:"fileSizeBytes" jsonschema:"minimum=512"` // of each job; a multiple of the block size
+	Jobs           int32  `json:"jobs" jsonschema:"minimum=1"`            // independent streams, each with a file of its own
+	Depth          int32  `json:"depth" jsonschema:"minimum=1"`           // outstanding I/Os of each job
+	// OperationsPerSecond paces all jobs of a client together (open loop):
+	// latency then counts from when an I/O was due. 0 = closed loop: the next
+	// I/O starts when one has ended.
+	OperationsPerSecond int64 `json:"operationsPerSecond,omitempty"`
+	// Directory below the export or mount that holds our files and the marker
+	// that says they are ours.
+	Directory string `json:"directory"`
+	// OverwriteExisting allows a directory with files but without our marker.
+	OverwriteExisting bool `json:"overwriteExisting,omitempty"`
+	// KeepFiles leaves the files for the next run, which then need not fill them.
+	KeepFiles bool `json:"keepFiles,omitempty"`
+}
+
+// Schedule is how long each part of a run lasts, in seconds.
+type Schedule struct {
+	BaselineSeconds int32 `json:"baselineSeconds"` // idle, before each repetition's warm-up: what others do
+	WarmupSeconds   int32 `json:"warmupSeconds"`   // loaded, not counted
+	DurationSeconds int32 `json:"durationSeconds" jsonschema:"minimum=1"`
+	CooldownSeconds int32 `json:"cooldownSeconds"` // between repetitions
+	Repetitions     int32 `json:"repetitions" jsonschema:"minimum=1"`
+	TimeoutSeconds  int32 `json:"timeoutSeconds,omitempty"` // for the whole run; 0 = none
+}
+
+// Collect says what the collector samples beside the client it runs on.
+type Collect struct {
+	IntervalMilliseconds int32    `json:"intervalMilliseconds"`
+	Sources              []Source `json:"sources,omitempty"`
+}
+
+// SourceEmbedded is the embedded NFS server's own counters over HTTP.
+const SourceEmbedded = "embedded"
+
+// Source is one place where the storage side's counters are read.
+type Source struct {
+	Kind string `json:"kind" jsonschema:"enum=embedded"`
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// Link is the network link of one path, as declared.
+type Link struct {
+	BitsPerSecond int64 `json:"bitsPerSecond" jsonschema:"minimum=1"`
+	MTUBytes      int32 `json:"mtuBytes,omitempty"` // 0 = 1500
+}
+
+// Expect holds the thresholds that decide the verdict. Absent = not asked.
+type Expect struct {
+	MinWirePercent             *int32 `json:"minWirePercent,omitempty"`
+	MinMegabytesPerSecond      *int64 `json:"minMegabytesPerSecond,omitempty"` // 10^6 bytes
+	MinIOPS                    *int64 `json:"minIOPS,omitempty"`
+	MaxMeanLatencyMicroseconds *int64 `json:"maxMeanLatencyMicroseconds,omitempty"`
+	MaxP99LatencyMicroseconds  *int64 `json:"maxP99LatencyMicroseconds,omitempty"`
+	MaxVariationPercent        *int32 `json:"maxVariationPercent,omitempty"` // coefficient of variation between repetitions
+}

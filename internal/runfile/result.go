@@ -1,0 +1,191 @@
+package runfile
+
+import "time"
+
+// ResultVersion is the version that every result file names.
+const ResultVersion = "nfsbench.io/result/v1"
+
+// Result is what one run gave: the plan, and what each client did and saw.
+// A run with several clients is the list of their results; nothing is averaged
+// on the way, so every number can be computed again from here.
+type Result struct {
+	Version   string         `json:"version" jsonschema:"const=nfsbench.io/result/v1"`
+	Plan      Plan           `json:"plan"`
+	Simulated bool           `json:"simulated,omitempty"` // a stand-in took part; not a measurement of real storage
+	Clients   []ClientResult `json:"clients"`
+}
+
+// ClientResult is what one client did (Load) and saw (Observed).
+type ClientResult struct {
+	Index    int32     `json:"index"`
+	Host     Host      `json:"host"`
+	Load     Load      `json:"load"`
+	Observed *Observed `json:"observed,omitempty"`
+}
+
+// Host describes the machine or pod of a client.
+type Host struct {
+	Name        string   `json:"name"`           // of the pod or machine
+	Node        string   `json:"node,omitempty"` // Kubernetes node
+	Kernel      string   `json:"kernel,omitempty"`
+	CPUs        int32    `json:"cpus,omitempty"`
+	CPULimit    *float64 `json:"cpuLimit,omitempty"` // cores that the cgroup allows; absent = no limit
+	MemoryBytes int64    `json:"memoryBytes,omitempty"`
+	Version     string   `json:"version,omitempty"` // of nfsbench
+}
+
+// Load is what the loader did. Partial is true until the loader has ended as
+// planned; what stands here is then what was done until that moment.
+type Load struct {
+	Partial      bool          `json:"partial,omitempty"`
+	Failure      *Failure      `json:"failure,omitempty"`
+	LoopMode     string        `json:"loopMode,omitempty" jsonschema:"enum=closed,enum=open"`
+	Spans        []Span        `json:"spans,omitempty"`
+	Repetitions  []Repetition  `json:"repetitions,omitempty"`
+	Samples      []LoadSample  `json:"samples,omitempty"` // every second, warm-up included
+	Verification *Verification `json:"verification,omitempty"`
+	Mount        *MountFacts   `json:"mount,omitempty"`
+	FilledBytes  int64         `json:"filledBytes,omitempty"`
+	// SampleSeconds is the distance of the samples; larger than 1 when they
+	// were thinned out to fit where the result is kept.
+	SampleSeconds int32 `json:"sampleSeconds,omitempty"`
+}
+
+// The codes of a Failure. They are stable: conditions and findings use them.
+const (
+	FailureInvalidPlan   = "InvalidPlan"
+	FailureUnreachable   = "ServerUnreachable"  // no path answered in time
+	FailureAccessDenied  = "AccessDenied"       // the export policy refuses this client, or permissions do
+	FailureNoSuchExport  = "NoSuchExport"       // the server has no such export
+	FailureNotNFS        = "NotNFS"             // the mounted volume is not NFS
+	FailureForeignFiles  = "ForeignFiles"       // files without our marker are in the way
+	FailureNoSpace       = "NoSpace"            // the export is full
+	FailureIO            = "IOError"            // an I/O failed while the load ran
+	FailureVerify        = "VerificationFailed" // what was read is not what was written
+	FailureProtocol      = "ProtocolError"      // the server's replies make no sense
+	FailureTimeout       = "Timeout"
+	FailureCancelled     = "Cancelled"
+	FailureLoaderCrashed = "LoaderCrashed" // the loader ended without a last word
+	FailureUnsupported   = "Unsupported"   // this system cannot do what the plan asks
+	FailureInternal      = "InternalError"
+)
+
+// Failure says why a load did not end as planned.
+type Failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"` // one sentence: what, where, and what to do
+}
+
+// The kinds of Span, in the order in which a run goes through them.
+const (
+	SpanConnect  = "Connect"
+	SpanFill     = "Fill"
+	SpanWait     = "Wait" // for the other clients
+	SpanBaseline = "Baseline"
+	SpanWarmup   = "Warmup"
+	SpanMeasure  = "Measure"
+	SpanCooldown = "Cooldown"
+	SpanVerify   = "Verify"
+	SpanClean    = "Clean"
+	SpanDone     = "Done"
+)
+
+// Span is one part of the run on the client's clock. An open span has no End.
+type Span struct {
+	Kind       string    `json:"kind"`
+	Repetition int32     `json:"repetition,omitempty"` // from 1; 0 where it has no meaning
+	Start      time.Time `json:"start"`
+	End        time.Time `json:"end,omitzero"`
+}
+
+// Repetition is one measured window of one client.
+type Repetition struct {
+	Index    int32     `json:"index"` // from 1
+	Start    time.Time `json:"start"`
+	End      time.Time `json:"end"`
+	Read     *Ops      `json:"read,omitempty"`
+	Write    *Ops      `json:"write,omitempty"`
+	Channels []Channel `json:"channels,omitempty"` // counted over this window only; DirectNFS
+	// FirstDoneNanoseconds and LastDoneNanoseconds are when the first and the
+	// last job ended its window, from Start (stonewalling).
+	FirstDoneNanoseconds int64 `json:"firstDoneNanoseconds,omitempty"`
+	LastDoneNanoseconds  int64 `json:"lastDoneNanoseconds,omitempty"`
+	LateOps              int64 `json:"lateOps,omitempty"`    // started after they were due; open loop
+	DroppedOps           int64 `json:"droppedOps,omitempty"` // due but never started; open loop
+	CPUMicroseconds      int64 `json:"cpuMicroseconds"`      // user and system time of the loader process
+	PeakMemoryBytes      int64 `json:"peakMemoryBytes,omitempty"`
+}
+
+// Ops is what was counted of one direction in one window.
+type Ops struct {
+	Count  int64 `json:"count"`
+	Bytes  int64 `json:"bytes"`
+	Errors int64 `json:"errors"`
+	// Histogram is an HdrHistogram V2 compressed encoding, base64, of
+	// latencies in microseconds. Histograms are merged, percentiles are not.
+	Histogram string `json:"histogram"`
+}
+
+// Channel is one oranfstab channel: a local/path pair and its connection.
+type Channel struct {
+	ID           int32  `json:"id"`
+	Local        string `json:"local,omitempty"` // the address really used
+	Path         string `json:"path"`
+	State        string `json:"state" jsonschema:"enum=Up,enum=Down"`
+	Sends        int64  `json:"sends"`
+	Receives     int64  `json:"receives"`
+	BytesRead    int64  `json:"bytesRead"`
+	BytesWritten int64  `json:"bytesWritten"`
+	Reconnects   int64  `json:"reconnects"`
+	Retransmits  int64  `json:"retransmits"`
+	// DownMilliseconds is how long the channel was not usable in the window.
+	DownMilliseconds int64 `json:"downMilliseconds,omitempty"`
+}
+
+// LoadSample is one second of load.
+type LoadSample struct {
+	Time       time.Time   `json:"time"` // end of the second
+	Span       string      `json:"span"` // Warmup or Measure
+	Repetition int32       `json:"repetition"`
+	Read       *SampleOps  `json:"read,omitempty"`
+	Write      *SampleOps  `json:"write,omitempty"`
+	Channels   []PathBytes `json:"channels,omitempty"`
+}
+
+// SampleOps is what was counted of one direction in one second.
+type SampleOps struct {
+	Count            int64 `json:"count"`
+	Bytes            int64 `json:"bytes"`
+	Errors           int64 `json:"errors,omitempty"`
+	MeanMicroseconds int64 `json:"meanMicroseconds"`
+	P50Microseconds  int64 `json:"p50Microseconds"`
+	P99Microseconds  int64 `json:"p99Microseconds"`
+	MaxMicroseconds  int64 `json:"maxMicroseconds"`
+}
+
+// PathBytes is the traffic of one channel in one second.
+type PathBytes struct {
+	ID           int32 `json:"id"`
+	BytesRead    int64 `json:"bytesRead"`
+	BytesWritten int64 `json:"bytesWritten"`
+}
+
+// Verification says how many blocks were read back after the load and compared
+// with what was written.
+type Verification struct {
+	BlocksChecked int64 `json:"blocksChecked"`
+	BlocksWrong   int64 `json:"blocksWrong"`
+}
+
+// MountFacts is what the client found when it reached the files.
+type MountFacts struct {
+	FilesystemType string   `json:"filesystemType,omitempty"` // nfs, nfs4, ext4...; Kernel
+	Source         string   `json:"source,omitempty"`
+	Options        []string `json:"options,omitempty"` // in effect, from /proc/self/mountinfo; Kernel
+	NFSVersion     string   `json:"nfsVersion,omitempty"`
+	ReadSizeBytes  int64    `json:"readSizeBytes,omitempty"`  // largest READ in use
+	WriteSizeBytes int64    `json:"writeSizeBytes,omitempty"` // largest WRITE in use
+	TotalBytes     int64    `json:"totalBytes,omitempty"`     // of the file system
+	FreeBytes      int64    `json:"freeBytes,omitempty"`
+	DirectIO       bool     `json:"directIO"` // the page cache of this client is not used
+}
