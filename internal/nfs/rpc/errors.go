@@ -1,0 +1,140 @@
+package rpc
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of malformed traffic. They are wrapped in a *ProtocolError when a Conn
+// meets them.
+var (
+	// ErrNotCall says that a message that must be a call is none.
+	ErrNotCall = errors.New("rpc: message is not a call")
+	// ErrNotReply says that a message that must be a reply is none.
+	ErrNotReply = errors.New("rpc: message is not a reply")
+	// ErrRecordTooLarge says that a record is longer than the reader's cap.
+	ErrRecordTooLarge = errors.New("rpc: record larger than allowed")
+	// ErrRecordShort says that a record ended in the middle of an item.
+	ErrRecordShort = errors.New("rpc: record ends too early")
+	// ErrUnknownXID says that a reply belongs to no call of this connection.
+	ErrUnknownXID = errors.New("rpc: reply to a call that was never made")
+	// ErrTooMuchData says that a reply carries more bulk data than were asked for.
+	ErrTooMuchData = errors.New("rpc: reply carries more data than were asked for")
+	// ErrClosed says that the connection was closed from this side.
+	ErrClosed = errors.New("rpc: connection closed")
+)
+
+// AcceptStatus is the outcome of an accepted call (RFC 5531 accept_stat).
+type AcceptStatus uint32
+
+// Outcomes of an accepted call.
+const (
+	AcceptSuccess         AcceptStatus = 0
+	AcceptProgramUnavail  AcceptStatus = 1
+	AcceptProgramMismatch AcceptStatus = 2
+	AcceptProcUnavail     AcceptStatus = 3
+	AcceptGarbageArgs     AcceptStatus = 4
+	AcceptSystemErr       AcceptStatus = 5
+)
+
+// RejectStatus says why a call was denied (RFC 5531 reject_stat).
+type RejectStatus uint32
+
+// Reasons of a denied call.
+const (
+	RejectVersion RejectStatus = 0
+	RejectAuth    RejectStatus = 1
+)
+
+// AuthStatus says why a credential was refused (RFC 5531 auth_stat).
+type AuthStatus uint32
+
+// Reasons of a refused credential.
+const (
+	AuthOK           AuthStatus = 0
+	AuthBadCred      AuthStatus = 1
+	AuthRejectedCred AuthStatus = 2
+	AuthBadVerf      AuthStatus = 3
+	AuthRejectedVerf AuthStatus = 4
+	AuthTooWeak      AuthStatus = 5
+)
+
+// RefusedError says that the server answered, but did not execute the call.
+type RefusedError struct {
+	Denied    bool
+	Accept    AcceptStatus
+	Reject    RejectStatus
+	AuthWhy   AuthStatus
+	Low, High uint32
+}
+
+// Error says in words why the call was not executed.
+func (e *RefusedError) Error() string {
+	if e.Denied {
+		return e.denied()
+	}
+	switch e.Accept {
+	case AcceptProgramUnavail:
+		return "rpc: the server does not offer this program"
+	case AcceptProgramMismatch:
+		return fmt.Sprintf("rpc: the server offers only versions %d to %d of this program", e.Low, e.High)
+	case AcceptProcUnavail:
+		return "rpc: the server does not offer this procedure"
+	case AcceptGarbageArgs:
+		return "rpc: the server could not decode the arguments"
+	case AcceptSystemErr:
+		return "rpc: the server reports a system error"
+	case AcceptSuccess:
+	}
+	return fmt.Sprintf("rpc: the server answers with unknown status %d", e.Accept)
+}
+
+func (e *RefusedError) denied() string {
+	if e.Reject == RejectVersion {
+		return fmt.Sprintf("rpc: the server speaks only RPC versions %d to %d", e.Low, e.High)
+	}
+	switch e.AuthWhy {
+	case AuthTooWeak:
+		return "rpc: the server refuses the credential as too weak (AUTH_TOOWEAK)"
+	case AuthBadCred, AuthRejectedCred, AuthBadVerf, AuthRejectedVerf, AuthOK:
+	}
+	return fmt.Sprintf("rpc: the server refuses the credential (auth_stat %d)", e.AuthWhy)
+}
+
+// IsAuthError reports whether the server refused the credential of the call.
+func IsAuthError(err error) bool {
+	var e *RefusedError
+	return errors.As(err, &e) && e.Denied && e.Reject == RejectAuth
+}
+
+// ProtocolError says that the other side sent something that is not RPC. Trying
+// again may not help, unlike with a lost connection.
+type ProtocolError struct{ Err error }
+
+// Error returns the reason.
+func (e *ProtocolError) Error() string { return "protocol violation by the server: " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *ProtocolError) Unwrap() error { return e.Err }
+
+// IsProtocolError reports whether err comes from malformed traffic.
+func IsProtocolError(err error) bool {
+	var e *ProtocolError
+	return errors.As(err, &e)
+}
+
+// LostError says that the connection ended while the call was outstanding, so
+// that it is unknown whether the server executed it.
+type LostError struct{ Err error }
+
+// Error returns the reason.
+func (e *LostError) Error() string { return "connection lost: " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *LostError) Unwrap() error { return e.Err }
+
+// IsLost reports whether err says that the connection ended under the call.
+func IsLost(err error) bool {
+	var e *LostError
+	return errors.As(err, &e)
+}

@@ -1,0 +1,148 @@
+package v3
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Status is nfsstat3. As an error it carries the name from RFC 1813.
+type Status uint32
+
+// Status values of RFC 1813 section 2.6.
+const (
+	OK             Status = 0
+	ErrPerm        Status = 1
+	ErrNoEnt       Status = 2
+	ErrIO          Status = 5
+	ErrNXIO        Status = 6
+	ErrAcces       Status = 13
+	ErrExist       Status = 17
+	ErrXDev        Status = 18
+	ErrNoDev       Status = 19
+	ErrNotDir      Status = 20
+	ErrIsDir       Status = 21
+	ErrInval       Status = 22
+	ErrFBig        Status = 27
+	ErrNoSpc       Status = 28
+	ErrROFS        Status = 30
+	ErrMLink       Status = 31
+	ErrNameTooLong Status = 63
+	ErrNotEmpty    Status = 66
+	ErrDQuot       Status = 69
+	ErrStale       Status = 70
+	ErrRemote      Status = 71
+	ErrBadHandle   Status = 10001
+	ErrNotSync     Status = 10002
+	ErrBadCookie   Status = 10003
+	ErrNotSupp     Status = 10004
+	ErrTooSmall    Status = 10005
+	ErrServerFault Status = 10006
+	ErrBadType     Status = 10007
+	ErrJukebox     Status = 10008
+)
+
+// Err returns nil for OK, otherwise s.
+func (s Status) Err() error {
+	if s == OK {
+		return nil
+	}
+	return s
+}
+
+// Error returns the name from RFC 1813 and what it means.
+func (s Status) Error() string {
+	name, meaning := s.describe()
+	if name == "" {
+		return fmt.Sprintf("unknown NFS status %d", uint32(s))
+	}
+	return name + ": " + meaning
+}
+
+// String returns the name from RFC 1813.
+func (s Status) String() string {
+	name, _ := s.describe()
+	if name == "" {
+		return fmt.Sprintf("NFS3ERR_%d", uint32(s))
+	}
+	return name
+}
+
+func (s Status) describe() (name, meaning string) {
+	if i := int(s); i < len(lowStatus) {
+		return lowStatus[i].name, lowStatus[i].meaning
+	}
+	if i := int(s) - int(ErrBadHandle); i >= 0 && i < len(highStatus) {
+		return highStatus[i].name, highStatus[i].meaning
+	}
+	return "", ""
+}
+
+type statusText struct{ name, meaning string }
+
+//nolint:gochecknoglobals // a constant table
+var lowStatus = [...]statusText{
+	OK:             {"NFS3_OK", "success"},
+	ErrPerm:        {"NFS3ERR_PERM", "not the owner"},
+	ErrNoEnt:       {"NFS3ERR_NOENT", "no such file or directory"},
+	ErrIO:          {"NFS3ERR_IO", "I/O error on the server"},
+	ErrNXIO:        {"NFS3ERR_NXIO", "no such device on the server"},
+	ErrAcces:       {"NFS3ERR_ACCES", "permission denied"},
+	ErrExist:       {"NFS3ERR_EXIST", "file exists"},
+	ErrXDev:        {"NFS3ERR_XDEV", "link across file systems"},
+	ErrNoDev:       {"NFS3ERR_NODEV", "no such device"},
+	ErrNotDir:      {"NFS3ERR_NOTDIR", "not a directory"},
+	ErrIsDir:       {"NFS3ERR_ISDIR", "is a directory"},
+	ErrInval:       {"NFS3ERR_INVAL", "invalid argument"},
+	ErrFBig:        {"NFS3ERR_FBIG", "file too large"},
+	ErrNoSpc:       {"NFS3ERR_NOSPC", "no space left on the storage"},
+	ErrROFS:        {"NFS3ERR_ROFS", "the export is read-only"},
+	ErrMLink:       {"NFS3ERR_MLINK", "too many links"},
+	ErrNameTooLong: {"NFS3ERR_NAMETOOLONG", "file name too long"},
+	ErrNotEmpty:    {"NFS3ERR_NOTEMPTY", "directory not empty"},
+	ErrDQuot:       {"NFS3ERR_DQUOT", "quota exceeded"},
+	ErrStale:       {"NFS3ERR_STALE", "the file behind the handle is gone"},
+	ErrRemote:      {"NFS3ERR_REMOTE", "too many levels of remote in path"},
+}
+
+//nolint:gochecknoglobals // a constant table
+var highStatus = [...]statusText{
+	ErrBadHandle - ErrBadHandle:   {"NFS3ERR_BADHANDLE", "illegal file handle"},
+	ErrNotSync - ErrBadHandle:     {"NFS3ERR_NOT_SYNC", "file changed meanwhile"},
+	ErrBadCookie - ErrBadHandle:   {"NFS3ERR_BAD_COOKIE", "stale directory cookie"},
+	ErrNotSupp - ErrBadHandle:     {"NFS3ERR_NOTSUPP", "operation not supported"},
+	ErrTooSmall - ErrBadHandle:    {"NFS3ERR_TOOSMALL", "buffer too small"},
+	ErrServerFault - ErrBadHandle: {"NFS3ERR_SERVERFAULT", "fault on the server"},
+	ErrBadType - ErrBadHandle:     {"NFS3ERR_BADTYPE", "type not supported by the server"},
+	ErrJukebox - ErrBadHandle:     {"NFS3ERR_JUKEBOX", "the server asks to try again later"},
+}
+
+// IsNoSpace reports whether err says that the storage or the quota is full.
+func IsNoSpace(err error) bool { return isStatus(err, ErrNoSpc, ErrDQuot) }
+
+// IsStale reports whether err says that a file handle is no longer valid.
+func IsStale(err error) bool { return isStatus(err, ErrStale, ErrBadHandle) }
+
+// IsNotExist reports whether err says that a name does not exist.
+func IsNotExist(err error) bool { return isStatus(err, ErrNoEnt) }
+
+// IsExist reports whether err says that a name exists already.
+func IsExist(err error) bool { return isStatus(err, ErrExist) }
+
+// IsPermission reports whether err says that the user may not do this.
+func IsPermission(err error) bool { return isStatus(err, ErrPerm, ErrAcces, ErrROFS) }
+
+// IsRetryLater reports whether the server asked to repeat the call later.
+func IsRetryLater(err error) bool { return isStatus(err, ErrJukebox) }
+
+func isStatus(err error, any ...Status) bool {
+	var s Status
+	if !errors.As(err, &s) {
+		return false
+	}
+	for _, a := range any {
+		if s == a {
+			return true
+		}
+	}
+	return false
+}
