@@ -1,0 +1,203 @@
+package procfs
+
+import (
+	"errors"
+	"io"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Where control groups are mounted, from the root.
+const cgroupMount = "sys/fs/cgroup"
+
+// Cgroup is the control group of the process that reads, version 1 or 2. In a
+// container that is the container's own; the groups of its neighbours and of
+// the pod can not be seen.
+type Cgroup struct {
+	reader Reader
+	v2     bool
+	// The directories of the controllers, innermost first; limits hold for all
+	// groups up to the root.
+	cpu, usage, memory []string
+}
+
+// CgroupCPU is what a control group used of the CPUs. Nil is unknown.
+type CgroupCPU struct {
+	UsageMicroseconds     *int64
+	ThrottledMicroseconds *int64
+}
+
+// Cgroup finds the control group of the process. It is an error when there is
+// none that could be accounted: the process is in the root group.
+func (r Reader) Cgroup() (Cgroup, error) {
+	paths, err := parseFile(r, "proc/self/cgroup", parseCgroupPaths)
+	if err != nil {
+		return Cgroup{}, err
+	}
+	g := Cgroup{reader: r}
+	if own, ok := paths[""]; ok && r.exists(path.Join(cgroupMount, "cgroup.controllers")) {
+		dirs := r.ancestors(cgroupMount, own, "cpu.stat")
+		g.v2, g.cpu, g.usage, g.memory = true, dirs, dirs, dirs
+		// Only groups below the root of the machine have limits.
+		if len(dirs) == 0 || !r.exists(path.Join(dirs[0], "cpu.max")) && !r.exists(path.Join(dirs[0], "memory.max")) {
+			return Cgroup{}, errors.New("the process is in the root control group")
+		}
+		return g, nil
+	}
+	g.cpu = r.controller(paths, "cpu", "cpu.cfs_quota_us")
+	g.usage = r.controller(paths, "cpuacct", "cpuacct.usage")
+	g.memory = r.controller(paths, "memory", "memory.limit_in_bytes")
+	if len(g.cpu)+len(g.usage)+len(g.memory) == 0 {
+		return Cgroup{}, errors.New("no control group of version 1 or 2 is to be seen")
+	}
+	return g, nil
+}
+
+// controller returns the directories of a version 1 controller, which may be
+// mounted under its own name or with others.
+func (r Reader) controller(paths map[string]string, name, file string) []string {
+	for _, dir := range []string{name, "cpu,cpuacct", "cpuacct,cpu"} {
+		if dirs := r.ancestors(path.Join(cgroupMount, dir), paths[name], file); len(dirs) > 0 {
+			return dirs
+		}
+	}
+	return nil
+}
+
+// ancestors lists own and the groups above it that have the file. Inside a
+// container the path of the group may be that of the machine, which is not
+// there: then only the root of the mount is left, which is the group itself.
+// The root of all groups of version 1, which is the whole machine, is left out;
+// it alone has a release_agent.
+func (r Reader) ancestors(mount, own, file string) []string {
+	var dirs []string
+	for at := path.Clean("/" + own); ; at = path.Dir(at) {
+		dir := path.Join(mount, at)
+		if r.exists(path.Join(dir, file)) && !r.exists(path.Join(dir, "release_agent")) {
+			dirs = append(dirs, dir)
+		}
+		if at == "/" {
+			return dirs
+		}
+	}
+}
+
+func (r Reader) exists(name string) bool {
+	f, err := r.Root.Open(name)
+	if err != nil {
+		return false
+	}
+	_ = f.Close()
+	return true
+}
+
+// parseCgroupPaths reads /proc/self/cgroup: the path by controller, the empty
+// controller being version 2.
+func parseCgroupPaths(in io.Reader) (map[string]string, error) {
+	paths := map[string]string{}
+	scan := newScanner(in)
+	for scan.Scan() {
+		parts := strings.SplitN(scan.Text(), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		for controller := range strings.SplitSeq(parts[1], ",") {
+			paths[controller] = parts[2]
+		}
+	}
+	return paths, scan.Err()
+}
+
+// CPU reads the CPU time that the group used and for how long it was held
+// back by its limit.
+func (g Cgroup) CPU() CgroupCPU {
+	if g.v2 {
+		return CgroupCPU{
+			UsageMicroseconds:     g.stat(g.cpu, "usage_usec", 1),
+			ThrottledMicroseconds: g.stat(g.cpu, "throttled_usec", 1),
+		}
+	}
+	out := CgroupCPU{ThrottledMicroseconds: g.stat(g.cpu, "throttled_time", 1000)}
+	if len(g.usage) > 0 {
+		if nanoseconds, err := g.reader.readCounter(path.Join(g.usage[0], "cpuacct.usage")); err == nil {
+			out.UsageMicroseconds = new(nanoseconds / 1000)
+		}
+	}
+	return out
+}
+
+// stat reads a key of cpu.stat of the innermost group.
+func (g Cgroup) stat(dirs []string, key string, divisor int64) *int64 {
+	if len(dirs) == 0 {
+		return nil
+	}
+	value, err := parseFile(g.reader, path.Join(dirs[0], "cpu.stat"), func(in io.Reader) (int64, error) {
+		return valueOf(in, key)
+	})
+	if err != nil {
+		return nil
+	}
+	value /= divisor
+	return &value
+}
+
+// CPULimit returns how many CPUs the group and those above it may use, nil if
+// nothing limits them.
+func (g Cgroup) CPULimit() *float64 {
+	limits := make([]float64, 0, len(g.cpu))
+	for _, dir := range g.cpu {
+		if limit, ok := g.quota(dir); ok {
+			limits = append(limits, limit)
+		}
+	}
+	if len(limits) == 0 {
+		return nil
+	}
+	return new(slices.Min(limits))
+}
+
+func (g Cgroup) quota(dir string) (float64, bool) {
+	var quota, period string
+	if g.v2 {
+		word, err := g.reader.readWord(path.Join(dir, "cpu.max")) // "max 100000"
+		fields := strings.Fields(word)
+		if err != nil || len(fields) != 2 {
+			return 0, false
+		}
+		quota, period = fields[0], fields[1]
+	} else {
+		// Unreadable files leave empty words, which do not parse below.
+		quota, _ = g.reader.readWord(path.Join(dir, "cpu.cfs_quota_us"))
+		period, _ = g.reader.readWord(path.Join(dir, "cpu.cfs_period_us"))
+	}
+	q, errQ := strconv.ParseInt(quota, 10, 64)
+	p, errP := strconv.ParseInt(period, 10, 64)
+	if errQ != nil || errP != nil || q <= 0 || p <= 0 {
+		return 0, false // "max", or -1 in version 1
+	}
+	return float64(q) / float64(p), true
+}
+
+// MemoryLimitBytes returns the smallest memory limit of the group and those
+// above it, 0 if there is none.
+func (g Cgroup) MemoryLimitBytes() int64 {
+	file := "memory.limit_in_bytes"
+	if g.v2 {
+		file = "memory.max"
+	}
+	var smallest int64
+	for _, dir := range g.memory {
+		limit, err := g.reader.readCounter(path.Join(dir, file))
+		// Version 1 writes "no limit" as the largest number of whole pages.
+		if err != nil || limit <= 0 || limit > math.MaxInt64-(1<<20) {
+			continue
+		}
+		if smallest == 0 || limit < smallest {
+			smallest = limit
+		}
+	}
+	return smallest
+}
