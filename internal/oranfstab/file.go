@@ -1,0 +1,101 @@
+package oranfstab
+
+// Limits and defaults of Oracle's documentation.
+const (
+	// MaxPaths is how many paths, and how many locals, one server may have.
+	MaxPaths = 4
+	// DefaultMountTimeoutSeconds is mnt_timeout where a file has none.
+	DefaultMountTimeoutSeconds = 600
+
+	maxNameBytes = 255  // V$DNFS_SERVERS.SVRNAME
+	maxPathBytes = 1024 // V$DNFS_SERVERS.DIRNAME
+)
+
+// Version is an NFS protocol version as nfs_version spells it.
+type Version string
+
+// The versions that Oracle knows. The zero Version means that the file has no
+// nfs_version line; see [Server.EffectiveVersion].
+const (
+	NFSv3  Version = "nfsv3"
+	NFSv4  Version = "nfsv4" // NFSv4.0
+	NFSv41 Version = "nfsv4.1"
+	PNFS   Version = "pnfs"
+)
+
+// Security is an RPC security mode as security_default and security spell it.
+type Security string
+
+// The security modes that Oracle knows, from 12.2 on. The zero Security means
+// that the file does not say.
+const (
+	SecuritySys   Security = "sys"
+	SecurityKrb5  Security = "krb5"
+	SecurityKrb5i Security = "krb5i"
+	SecurityKrb5p Security = "krb5p"
+)
+
+// File is the content of one oranfstab, without comments.
+type File struct {
+	Servers []Server
+}
+
+// Server is one server block.
+type Server struct {
+	// Name is the label that V$DNFS_SERVERS shows as SVRNAME. It need not
+	// resolve, but with Kerberos it must be the server's full host name.
+	Name string
+	// Paths are the channels, at least one and at most [MaxPaths].
+	Paths []PathPair
+	// DontRoute sets SO_DONTROUTE on the connections.
+	DontRoute bool
+	Version   Version
+	// SecurityDefault holds for the exports that have no Security of their own.
+	SecurityDefault Security
+	// MountTimeoutSeconds is positive, or nil for Oracle's default.
+	MountTimeoutSeconds *int32
+	// Management and Community are for SNMP, which Oracle asks only to find
+	// out whether the storage can do Hybrid Columnar Compression.
+	Management, Community string
+	// UID and GID matter on Windows only.
+	UID, GID *uint32
+	// Exports is what this server serves, at least one.
+	Exports []Export
+}
+
+// PathPair is one channel: a server address, and the client address to reach it
+// from. Both are IP addresses, or host names that must not be round robin.
+type PathPair struct {
+	Local string // empty: the operating system chooses
+	Path  string
+}
+
+// Export says where an exported directory is mounted on this host. Both must be
+// spelled as the kernel's mount table spells them.
+type Export struct {
+	Path     string
+	Mount    string
+	Security Security // empty: the server's SecurityDefault
+}
+
+// EffectiveVersion returns the version that Oracle uses for the server: NFSv3
+// where the file does not say.
+func (s Server) EffectiveVersion() Version {
+	if s.Version == "" {
+		return NFSv3
+	}
+	return s.Version
+}
+
+// EffectiveSecurity returns the security mode that Oracle uses for an export of
+// the server.
+func (s Server) EffectiveSecurity(e Export) Security {
+	switch {
+	case e.Security != "":
+		return e.Security
+	case s.SecurityDefault != "":
+		return s.SecurityDefault
+	default:
+		return SecuritySys
+	}
+}

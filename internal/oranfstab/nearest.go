@@ -1,0 +1,40 @@
+package oranfstab
+
+// maxTypos is how many letters a mistyped key may be off.
+const maxTypos = 2
+
+// nearest returns the candidate that is the fewest edits away from s, or "" if
+// all are too far. The first of several wins.
+func nearest(s string, candidates []string) string {
+	if len(s) > 2*maxNameBytes { // no typo, and the comparison is quadratic
+		return ""
+	}
+	best, distance := "", maxTypos+1
+	for _, c := range candidates {
+		if d := editDistance(s, c); d < distance && d < len(c)/2 {
+			best, distance = c, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the insertions, deletions and replacements of bytes that
+// turn a into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
