@@ -1,0 +1,157 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+)
+
+// conn is one client connection.
+type conn struct {
+	srv *Server
+	on  *listener
+	tcp *net.TCPConn
+	raw syscall.RawConn
+
+	jobs    chan request
+	workers int // started so far; belongs to the reader
+	working sync.WaitGroup
+
+	// writeMu makes a reply leave in one piece; out belongs to it.
+	writeMu sync.Mutex
+	out     sending
+}
+
+// request is one record. Its buffer is given back when it was executed.
+type request struct {
+	record   []byte
+	budgeted bool
+}
+
+func (s *Server) serveConn(ctx context.Context, l *listener, nc net.Conn) {
+	tcp, ok := nc.(*net.TCPConn)
+	if !ok {
+		_ = nc.Close() // can not happen: the listeners are TCP
+		return
+	}
+	c := &conn{srv: s, on: l, tcp: tcp, jobs: make(chan request)}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		_ = tcp.Close()
+		return
+	}
+	c.raw = raw
+	c.out.init()
+	l.counts.Opened()
+	defer l.counts.Closed()
+	s.track(c, true)
+	defer s.track(c, false)
+	// A reader that waits for a record is woken; its requests are still answered.
+	defer context.AfterFunc(ctx, func() { _ = tcp.SetReadDeadline(time.Unix(1, 0)) })()
+	err = c.read(ctx)
+	close(c.jobs)
+	c.working.Wait()
+	_ = tcp.Close() // the client learns no more either way
+	if err != nil && ctx.Err() == nil {
+		s.opt.Log.Debug("Connection ended", "client", tcp.RemoteAddr().String(), "error", err)
+	}
+}
+
+func (s *Server) track(c *conn, open bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if open {
+		s.conns[c] = struct{}{}
+	} else {
+		delete(s.conns, c)
+	}
+}
+
+// read hands records to workers until the stream ends. A client that leaves between two
+// records is no error.
+func (c *conn) read(ctx context.Context) error {
+	records := rpc.NewRecordReader(c.tcp, c.srv.opt.MaxTransferBytes+callOverhead)
+	for ctx.Err() == nil {
+		err := records.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		var r request
+		if err == nil {
+			r, err = c.receive(ctx, records)
+		}
+		if err != nil {
+			if errors.Is(err, rpc.ErrRecordTooLarge) {
+				c.on.counts.RPCError()
+			}
+			return err
+		}
+		c.hand(r)
+	}
+	return nil
+}
+
+// receive reads one record. Only a record that needs a budgeted buffer must come in time.
+func (c *conn) receive(ctx context.Context, records *rpc.RecordReader) (request, error) {
+	n := records.FragmentBytes()
+	if n <= smallBytes {
+		record, err := records.AppendRest(make([]byte, 0, n))
+		return request{record: record}, err
+	}
+	buf, err := c.srv.requests.take(ctx)
+	if err != nil {
+		return request{}, err
+	}
+	if err := c.tcp.SetReadDeadline(c.srv.opt.Now().Add(c.srv.opt.StallTimeout)); err != nil {
+		c.srv.requests.give(buf)
+		return request{}, err
+	}
+	buf = buf[:n]
+	if err = records.ReadFull(buf); err == nil && !records.Done() {
+		buf, err = records.AppendRest(buf)
+	}
+	if err == nil {
+		err = c.tcp.SetReadDeadline(time.Time{})
+	}
+	if err == nil && ctx.Err() != nil {
+		err = ctx.Err() // the line above may have taken back the wake-up of the end
+	}
+	if err != nil {
+		c.srv.requests.give(buf)
+		return request{}, err
+	}
+	return request{record: buf, budgeted: true}, nil
+}
+
+// hand gives the request to an idle worker, or a new one, or waits for one.
+func (c *conn) hand(r request) {
+	select {
+	case c.jobs <- r:
+		return
+	default:
+	}
+	if c.workers < c.srv.opt.MaxInFlight {
+		c.workers++
+		c.working.Go(c.work)
+	}
+	c.jobs <- r
+}
+
+func (c *conn) work() {
+	w := worker{conn: c}
+	for r := range c.jobs {
+		err := w.execute(r.record)
+		if r.budgeted {
+			c.srv.requests.give(r.record)
+		}
+		if err != nil {
+			_ = c.tcp.Close() // a reply is lost or torn: only a new connection helps
+		}
+	}
+}

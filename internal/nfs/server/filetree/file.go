@@ -1,0 +1,228 @@
+package filetree
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Stability is how safe a write must be before it is answered.
+type Stability int
+
+// The three levels of NFSv3, in rising order.
+const (
+	Unstable Stability = iota
+	DataSync
+	FileSync
+)
+
+// File is an open regular file on loan from the tree; Release gives it back.
+type File struct {
+	tree *Tree
+	node *Node
+	slot *slot
+}
+
+// OpenFile lends the open file of a node. Directories answer EISDIR, everything that is
+// not a regular file EINVAL.
+func (t *Tree) OpenFile(n *Node) (File, error) {
+	if s := t.files.take(n); s != nil {
+		return File{tree: t, node: n, slot: s}, nil
+	}
+	if n.IsDir() {
+		return File{}, unix.EISDIR
+	}
+	if !n.IsRegular() {
+		return File{}, unix.EINVAL
+	}
+	t.names.RLock()
+	f, writable, err := t.open(n)
+	t.names.RUnlock()
+	if err != nil {
+		return File{}, err
+	}
+	s, err := t.files.put(n, f, writable)
+	if err != nil {
+		return File{}, err
+	}
+	return File{tree: t, node: n, slot: s}, nil
+}
+
+func (t *Tree) open(n *Node) (*os.File, bool, error) {
+	p, err := t.pathOf(n)
+	if err != nil {
+		return nil, false, err
+	}
+	// O_NONBLOCK: a FIFO put in the place of the file must not hang the server.
+	const flags = unix.O_NONBLOCK | unix.O_NOFOLLOW
+	writable := true
+	f, err := t.dir.OpenFile(p, os.O_RDWR|flags, 0)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) {
+		writable = false
+		f, err = t.dir.OpenFile(p, os.O_RDONLY|flags, 0)
+	}
+	if err != nil {
+		return nil, false, t.goneOr(n, err)
+	}
+	a, k, err := statAt(int(f.Fd()), "")
+	if err != nil || k != n.key || !a.IsRegular() {
+		t.forget(n)
+		return nil, false, errors.Join(unix.ESTALE, f.Close())
+	}
+	return f, writable, nil
+}
+
+// Release ends the loan; the File must not be used afterwards.
+func (f File) Release() { f.tree.files.give(f.slot) }
+
+// FD is the descriptor, for sendfile; it is valid until Release.
+func (f File) FD() int { return int(f.slot.file.Fd()) }
+
+// Attr reads the attributes of the open file.
+func (f File) Attr() (Attr, error) { return statOpen(f.FD()) }
+
+// ReadAt reads as os.File.ReadAt does.
+func (f File) ReadAt(p []byte, offset int64) (int, error) { return f.slot.file.ReadAt(p, offset) }
+
+// Cached reports whether a read of the range would not wait for the disk. It looks at the
+// first and the last byte only: good enough to choose between two correct ways.
+func (f File) Cached(offset int64, count int) bool {
+	if count <= 0 {
+		return true
+	}
+	return f.hasPage(offset) && f.hasPage(offset+int64(count)-1)
+}
+
+func (f File) hasPage(offset int64) bool {
+	var b [1]byte
+	n, err := unix.Preadv2(f.FD(), [][]byte{b[:]}, offset, unix.RWF_NOWAIT)
+	if errors.Is(err, unix.EOPNOTSUPP) {
+		return true // a memory file system, or one that can not tell
+	}
+	return err == nil && n == 1
+}
+
+// Write writes p at offset and makes it as safe as asked. A short count comes with an error.
+func (t *Tree) Write(n *Node, p []byte, offset uint64, stable Stability) (int, Attr, error) {
+	if offset > math.MaxInt64-uint64(len(p)) {
+		return 0, Attr{}, unix.EFBIG
+	}
+	f, err := t.OpenFile(n)
+	if err != nil {
+		return 0, Attr{}, err
+	}
+	defer f.Release()
+	if !f.slot.writable {
+		return 0, Attr{}, unix.EACCES
+	}
+	done, err := f.write(p, int64(offset))
+	if err != nil {
+		t.resize(f)
+		return done, Attr{}, err
+	}
+	if err := f.sync(stable); err != nil {
+		return 0, Attr{}, err
+	}
+	a, err := f.Attr()
+	return done, a, err
+}
+
+// write writes inside the size that the quota covers, which it raises first where needed.
+func (f File) write(p []byte, offset int64) (int, error) {
+	end := offset + int64(len(p))
+	for {
+		f.node.sizeMu.RLock()
+		if end <= f.node.size {
+			break
+		}
+		f.node.sizeMu.RUnlock()
+		if err := f.tree.cover(f.node, end); err != nil {
+			return 0, err
+		}
+	}
+	defer f.node.sizeMu.RUnlock()
+	return f.slot.file.WriteAt(p, offset)
+}
+
+// cover makes the quota cover a file of size bytes. The file itself grows when it is
+// written; resize repairs the account if that fails.
+func (t *Tree) cover(n *Node, size int64) error {
+	n.sizeMu.Lock()
+	defer n.sizeMu.Unlock()
+	if size <= n.size {
+		return nil
+	}
+	t.mu.RLock()
+	gone := n.gone
+	t.mu.RUnlock()
+	if gone {
+		return unix.ESTALE
+	}
+	if err := t.reserve(size - n.size); err != nil {
+		return err
+	}
+	n.size = size
+	return nil
+}
+
+// resize sets the account to the real size of the file.
+func (t *Tree) resize(f File) {
+	f.node.sizeMu.Lock()
+	defer f.node.sizeMu.Unlock()
+	t.mu.RLock()
+	gone := f.node.gone
+	t.mu.RUnlock()
+	if a, err := f.Attr(); err == nil && !gone {
+		t.usedBytes.Add(int64(a.Size) - f.node.size)
+		f.node.size = int64(a.Size)
+	}
+}
+
+func (f File) sync(stable Stability) error {
+	switch stable {
+	case FileSync:
+		return f.slot.file.Sync()
+	case DataSync:
+		return unix.Fdatasync(f.FD())
+	case Unstable:
+	}
+	return nil
+}
+
+// Sync makes everything written to the file so far safe.
+func (t *Tree) Sync(n *Node) (Attr, error) {
+	f, err := t.OpenFile(n)
+	if err != nil {
+		return Attr{}, err
+	}
+	defer f.Release()
+	if err := f.sync(FileSync); err != nil {
+		return Attr{}, err
+	}
+	return f.Attr()
+}
+
+// truncate sets the length of a file within the quota.
+func (t *Tree) truncate(n *Node, size uint64) error {
+	if size > math.MaxInt64 {
+		return unix.EFBIG
+	}
+	f, err := t.OpenFile(n)
+	if err != nil {
+		return err
+	}
+	defer f.Release()
+	if !f.slot.writable {
+		return unix.EACCES
+	}
+	if err := t.cover(n, int64(size)); err != nil {
+		return err
+	}
+	defer t.resize(f)
+	n.sizeMu.Lock()
+	defer n.sizeMu.Unlock()
+	return f.slot.file.Truncate(int64(size))
+}

@@ -1,0 +1,135 @@
+package filetree
+
+import (
+	"encoding/binary"
+	"path"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// HandleBytes is the length of every handle of this package.
+const HandleBytes = 24
+
+// handleMagic starts every handle; its last byte is the version of the layout.
+const handleMagic = 0x6e66736265_6e6801
+
+// key is the identity of a file: see the package comment.
+type key struct{ ino, gen uint64 }
+
+// Node is one file or directory that a handle can name. It stays valid for ever; once the
+// file is gone every operation on it answers ESTALE.
+type Node struct {
+	key  key
+	kind uint32
+
+	// parent, name and gone belong to Tree.mu.
+	parent *Node
+	name   string
+	gone   bool
+
+	// sizeMu is held for reading by writes inside the file and for writing by what
+	// changes its length, so that the quota always covers what is on disk.
+	sizeMu sync.RWMutex
+	size   int64
+
+	// slot belongs to the file cache's lock.
+	slot *slot
+}
+
+// Handle returns the bytes that name the node in the protocol.
+func (n *Node) Handle() [HandleBytes]byte {
+	var h [HandleBytes]byte
+	binary.BigEndian.PutUint64(h[0:], handleMagic)
+	binary.BigEndian.PutUint64(h[8:], n.key.ino)
+	binary.BigEndian.PutUint64(h[16:], n.key.gen)
+	return h
+}
+
+// IsDir reports whether the node is a directory. It never changes.
+func (n *Node) IsDir() bool { return n.kind == unix.S_IFDIR }
+
+// IsRegular reports whether the node is a regular file. It never changes.
+func (n *Node) IsRegular() bool { return n.kind == unix.S_IFREG }
+
+// ByHandle finds the node of a handle: EBADF when the bytes are none of ours, ESTALE when
+// the file is gone.
+func (t *Tree) ByHandle(h []byte) (*Node, error) {
+	if len(h) != HandleBytes || binary.BigEndian.Uint64(h) != handleMagic {
+		return nil, unix.EBADF
+	}
+	k := key{ino: binary.BigEndian.Uint64(h[8:]), gen: binary.BigEndian.Uint64(h[16:])}
+	t.mu.RLock()
+	n := t.nodes[k]
+	t.mu.RUnlock()
+	if n == nil {
+		return nil, unix.ESTALE
+	}
+	return n, nil
+}
+
+// adopt returns the node of k and makes it known where it is new. A known node found in
+// another place has been moved behind our back; the new place wins.
+func (t *Tree) adopt(parent *Node, name string, k key, a Attr) (*Node, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := t.nodes[k]; n != nil {
+		if n != t.root {
+			n.parent, n.name = parent, name
+		}
+		return n, nil
+	}
+	if len(t.nodes) >= t.opt.MaxEntries {
+		return nil, unix.ENOSPC
+	}
+	n := &Node{key: k, kind: a.Kind(), parent: parent, name: name}
+	if a.IsRegular() {
+		n.size = int64(a.Size)
+		t.usedBytes.Add(n.size)
+	}
+	t.nodes[k] = n
+	return n, nil
+}
+
+// forget makes every handle of the node stale and gives its bytes back.
+func (t *Tree) forget(n *Node) {
+	t.mu.Lock()
+	known := !n.gone && n != t.root
+	if known {
+		n.gone = true
+		delete(t.nodes, n.key)
+	}
+	t.mu.Unlock()
+	if !known {
+		return
+	}
+	n.sizeMu.Lock()
+	t.usedBytes.Add(-n.size)
+	n.size = 0
+	n.sizeMu.Unlock()
+	t.files.drop(n)
+}
+
+// pathOf computes where the node is now, relative to the root.
+func (t *Tree) pathOf(n *Node) (string, error) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	p := "."
+	for m := n; m != t.root; m = m.parent {
+		if m.gone || m.parent == nil {
+			return "", unix.ESTALE
+		}
+		p = path.Join(m.name, p)
+	}
+	return p, nil
+}
+
+// place returns the directory and the name of a node that is not the root.
+func (t *Tree) place(n *Node) (*Node, string, error) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if n.gone || n.parent == nil {
+		return nil, "", unix.ESTALE
+	}
+	return n.parent, n.name, nil
+}

@@ -1,0 +1,113 @@
+package filetree
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"golang.org/x/sys/unix"
+)
+
+// Entry is one name of a directory. Cookie continues after it. Node and Attr are set when
+// they were asked for and the entry could be read.
+type Entry struct {
+	Inode  uint64
+	Name   string
+	Cookie uint64
+	Node   *Node
+	Attr   Attr
+}
+
+// direntBytes is what one getdents call may return.
+const direntBytes = 16 << 10
+
+// ReadDir calls yield for the entries after cookie (0 = from the start) until it returns
+// false. The cookie is the directory offset of the file system, so it survives changes of
+// the directory. EINVAL: a cookie that is none. atEnd tells that all entries were taken.
+func (t *Tree) ReadDir(dir *Node, cookie uint64, withAttr bool, yield func(Entry) bool) (atEnd bool, err error) {
+	if cookie > math.MaxInt64 {
+		return false, unix.EINVAL
+	}
+	t.names.RLock()
+	defer t.names.RUnlock()
+	err = t.inDir(dir, func(fd int) error {
+		if _, err := unix.Seek(fd, int64(cookie), 0); err != nil {
+			return unix.EINVAL
+		}
+		buf := make([]byte, direntBytes)
+		for {
+			n, err := unix.Getdents(fd, buf)
+			if err != nil || n <= 0 {
+				atEnd = err == nil
+				return err
+			}
+			if !t.yieldAll(dir, fd, buf[:n], withAttr, yield) {
+				return nil
+			}
+		}
+	})
+	return atEnd, err
+}
+
+func (t *Tree) yieldAll(dir *Node, fd int, raw []byte, withAttr bool, yield func(Entry) bool) bool {
+	for len(raw) > 0 {
+		e, rest, ok := parseDirent(raw)
+		if !ok {
+			return true
+		}
+		raw = rest
+		if dir == t.root && e.Name == ".." {
+			e.Inode = t.root.key.ino // nobody outside may be seen, not even by number
+		}
+		if withAttr && !t.describe(dir, fd, &e) {
+			continue
+		}
+		if !yield(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// describe adds node and attributes; false = the entry vanished meanwhile.
+func (t *Tree) describe(dir *Node, fd int, e *Entry) bool {
+	if e.Name == ".." {
+		return true // allowed to be bare, and it would need another directory
+	}
+	if e.Name == "." {
+		a, _, err := statAt(fd, "")
+		e.Node, e.Attr = dir, a
+		return err == nil
+	}
+	a, k, err := statAt(fd, e.Name)
+	if err != nil {
+		return !errors.Is(err, unix.ENOENT)
+	}
+	// Without a node, because the table is full, the name is still listed.
+	if n, err := t.adopt(dir, e.Name, k, a); err == nil {
+		e.Node, e.Attr = n, a
+	}
+	return true
+}
+
+// parseDirent reads one struct linux_dirent64: inode, offset, record length, type, name.
+func parseDirent(raw []byte) (e Entry, rest []byte, ok bool) {
+	const fixed = 19
+	if len(raw) < fixed {
+		return Entry{}, nil, false
+	}
+	length := int(binary.NativeEndian.Uint16(raw[16:]))
+	if length < fixed || length > len(raw) {
+		return Entry{}, nil, false
+	}
+	name := raw[fixed:length]
+	if end := bytes.IndexByte(name, 0); end >= 0 {
+		name = name[:end]
+	}
+	return Entry{
+		Inode:  binary.NativeEndian.Uint64(raw),
+		Cookie: binary.NativeEndian.Uint64(raw[8:]),
+		Name:   string(name),
+	}, raw[length:], true
+}
