@@ -20,7 +20,7 @@ const (
 
 // Plan says everything that a loader and a collector must know to make one run.
 type Plan struct {
-	Version  string   `json:"version" jsonschema:"const=nfsbench.io/plan/v1"`
+	Version  string   `json:"version" jsonschema:"enum=nfsbench.io/plan/v1"`
 	Run      Identity `json:"run"`
 	Clients  int32    `json:"clients" jsonschema:"minimum=1"` // load-generating processes that start together
 	Engine   Engine   `json:"engine"`

@@ -9,7 +9,7 @@ const ResultVersion = "nfsbench.io/result/v1"
 // A run with several clients is the list of their results; nothing is averaged
 // on the way, so every number can be computed again from here.
 type Result struct {
-	Version   string         `json:"version" jsonschema:"const=nfsbench.io/result/v1"`
+	Version   string         `json:"version" jsonschema:"enum=nfsbench.io/result/v1"`
 	Plan      Plan           `json:"plan"`
 	Simulated bool           `json:"simulated,omitempty"` // a stand-in took part; not a measurement of real storage
 	Clients   []ClientResult `json:"clients"`

@@ -1,0 +1,160 @@
+package runfile
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// What a file may weigh at most, decompressed. A plan is a page; a result of
+// eight hours and many clients is some tens of MiB.
+const (
+	MaxPlanBytes   = 1 << 20
+	MaxResultBytes = 128 << 20
+)
+
+// ReadPlan reads one plan file. It is strict: another version, an unknown
+// field, bytes after the end or more than MaxPlanBytes are errors, because a
+// misspelt field would otherwise silently run another benchmark. It does not
+// validate: see Plan.Validate.
+func ReadPlan(r io.Reader) (Plan, error) {
+	var p Plan
+	if err := read(r, MaxPlanBytes, "plan", PlanVersion, &p); err != nil {
+		return Plan{}, err
+	}
+	return p, nil
+}
+
+// ReadResult reads one result file, plain or gzip, as strictly as ReadPlan.
+// The version of the plan inside is checked too.
+func ReadResult(r io.Reader) (Result, error) {
+	plain, err := decompressed(r)
+	if err != nil {
+		return Result{}, fmt.Errorf("read result: %w", err)
+	}
+	var res Result
+	if err := read(plain, MaxResultBytes, "result", ResultVersion, &res); err != nil {
+		return Result{}, err
+	}
+	if err := checkVersion("plan in the result", PlanVersion, res.Plan.Version); err != nil {
+		return Result{}, err
+	}
+	return res, nil
+}
+
+// ReadLoad reads the loader's LoadFile. It has no version of its own: loader
+// and collector of one run come from one image.
+func ReadLoad(r io.Reader) (Load, error) {
+	var l Load
+	data, err := readBounded(r, MaxResultBytes, "load")
+	if err != nil {
+		return Load{}, err
+	}
+	if err := decodeStrict(data, "load", &l); err != nil {
+		return Load{}, err
+	}
+	return l, nil
+}
+
+// WritePlan writes a plan file, indented for people. It sets the version.
+func WritePlan(w io.Writer, p Plan) error {
+	p.Version = PlanVersion
+	return write(w, "plan", p)
+}
+
+// WriteResult writes a result file, indented for people. It sets the versions.
+func WriteResult(w io.Writer, r Result) error {
+	r.Version, r.Plan.Version = ResultVersion, PlanVersion
+	return write(w, "result", r)
+}
+
+// WriteResultGzip writes a result file as it is kept in a ConfigMap: compact
+// and compressed. ReadResult reads it back.
+func WriteResultGzip(w io.Writer, r Result) error {
+	r.Version, r.Plan.Version = ResultVersion, PlanVersion
+	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	if err := json.NewEncoder(z).Encode(r); err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	if err := z.Close(); err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	return nil
+}
+
+func write(w io.Writer, what string, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("write %s: %w", what, err)
+	}
+	return nil
+}
+
+func read(r io.Reader, limit int64, what, version string, into any) error {
+	data, err := readBounded(r, limit, what)
+	if err != nil {
+		return err
+	}
+	// The version comes first and by itself: a file of another version would
+	// otherwise be blamed for a field that is right there.
+	var head struct {
+		Version string `json:"version"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return fmt.Errorf("read %s: %w", what, err)
+	}
+	if err := checkVersion(what, version, head.Version); err != nil {
+		return err
+	}
+	return decodeStrict(data, what, into)
+}
+
+func readBounded(r io.Reader, limit int64, what string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, err)
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("read %s: larger than %d bytes; this is not a %s file", what, limit, what)
+	}
+	return data, nil
+}
+
+func decodeStrict(data []byte, what string, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return fmt.Errorf("read %s: %w", what, err)
+	}
+	if _, err := dec.Token(); err != io.EOF { //nolint:errorlint // Token documents io.EOF itself
+		return fmt.Errorf("read %s: there is more after the end of the JSON document", what)
+	}
+	return nil
+}
+
+func checkVersion(what, want, got string) error {
+	switch got {
+	case want:
+		return nil
+	case "":
+		return fmt.Errorf("read %s: it names no version; this program reads %q", what, want)
+	default:
+		return fmt.Errorf("read %s: version %q is not known; this program reads %q: use the nfsbench that wrote the file", what, got, want)
+	}
+}
+
+func decompressed(r io.Reader) (io.Reader, error) {
+	b := bufio.NewReader(r)
+	magic, err := b.Peek(2)
+	if err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
+		return b, nil //nolint:nilerr // a short file is for the JSON decoder to refuse
+	}
+	return gzip.NewReader(b)
+}

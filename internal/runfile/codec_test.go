@@ -1,0 +1,159 @@
+package runfile
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWhatIsWrittenIsReadBack(t *testing.T) {
+	t.Parallel()
+	writers := map[string]func(io.Writer, Result) error{"plain": WriteResult, "gzip": WriteResultGzip}
+	for name, write := range writers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b bytes.Buffer
+			if err := write(&b, fullResult()); err != nil {
+				t.Fatal(err)
+			}
+			got, err := ReadResult(&b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(fullResult(), got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	var b bytes.Buffer
+	if err := WritePlan(&b, fullPlan()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadPlan(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(fullPlan(), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadPlanRefuses(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ reason, in, want string }{
+		"UnknownField":   {"a misspelt field would run another benchmark", `{"version":"nfsbench.io/plan/v1","sead":1}`, `"sead"`},
+		"OtherVersion":   {"the version is named before any field is", `{"version":"nfsbench.io/plan/v9","sead":1}`, `"nfsbench.io/plan/v9" is not known`},
+		"NoVersion":      {"a file without a version is not ours", `{}`, `names no version`},
+		"MoreAfterwards": {"two documents in one file are a mistake", `{"version":"nfsbench.io/plan/v1"}{}`, `after top-level value`},
+		"Huge":           {"a wrong file must not be read into memory", strings.Repeat(" ", MaxPlanBytes+1), `larger than`},
+		"NotJSON":        {"the decoder's own words", `plan`, `invalid character`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := ReadPlan(strings.NewReader(c.in))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: error %v, want %q in it", c.reason, err, c.want)
+			}
+		})
+	}
+}
+
+func TestReadResultChecksThePlanInside(t *testing.T) {
+	t.Parallel()
+	_, err := ReadResult(strings.NewReader(`{"version":"nfsbench.io/result/v1","plan":{"version":"x"},"clients":[]}`))
+	if err == nil || !strings.Contains(err.Error(), "plan in the result") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestReadLoadIsStrict(t *testing.T) {
+	t.Parallel()
+	l, err := ReadLoad(strings.NewReader(`{"partial":true}`))
+	if err != nil || !l.Partial {
+		t.Errorf("%+v %v", l, err)
+	}
+	if _, err := ReadLoad(strings.NewReader(`{"partail":true}`)); err == nil {
+		t.Error("an unknown field is read")
+	}
+	if _, err := ReadLoad(strings.NewReader(`{"partial":true}{}`)); err == nil {
+		t.Error("a second document is read over")
+	}
+}
+
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	part := func(index int32, run string) Result {
+		r := Result{Version: ResultVersion, Plan: directPlan(), Clients: []ClientResult{{Index: index}}}
+		r.Plan.Run.Name = run
+		return r
+	}
+	got, err := Join(part(1, "a"), part(0, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Clients) != 2 || got.Clients[0].Index != 0 || got.Clients[1].Index != 1 {
+		t.Errorf("clients = %+v; want them in the order of their index", got.Clients)
+	}
+	for name, parts := range map[string][]Result{"of nothing": nil, "of two runs": {part(0, "a"), part(1, "b")}, "of one client twice": {part(0, "a"), part(0, "a")}} {
+		if _, err := Join(parts...); err == nil {
+			t.Errorf("join %s: no error", name)
+		}
+	}
+}
+
+func FuzzReadPlan(f *testing.F) {
+	example, err := os.ReadFile(schemaDir + "/example.plan.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(example)
+	f.Add([]byte(`{"version":"nfsbench.io/plan/v1","workload":{"raw":{}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := ReadPlan(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		_ = p.Validate()
+		var b bytes.Buffer
+		if err := WritePlan(&b, p); err != nil {
+			t.Fatal(err)
+		}
+		again, err := ReadPlan(bytes.NewReader(b.Bytes()))
+		if err != nil {
+			t.Fatalf("what was written is not read: %v", err)
+		}
+		var b2 bytes.Buffer
+		if err := WritePlan(&b2, again); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(b.Bytes(), b2.Bytes()) {
+			t.Fatal("reading and writing changes a plan")
+		}
+	})
+}
+
+func FuzzReadResult(f *testing.F) {
+	var plain, packed bytes.Buffer
+	if err := WriteResult(&plain, fullResult()); err != nil {
+		f.Fatal(err)
+	}
+	if err := WriteResultGzip(&packed, fullResult()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(plain.Bytes())
+	f.Add(packed.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := ReadResult(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		if err := WriteResult(io.Discard, r); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,113 @@
+package runfile
+
+import "time"
+
+func ptr[T any](v T) *T { return &v }
+
+// fullPlan sets every field. Its engine therefore is no possible one: see
+// directPlan and kernelPlan for plans that can run.
+func fullPlan() Plan {
+	p := directPlan()
+	p.Engine.MountPath = "/mnt/volume"
+	p.Engine.MountOptions = []string{"vers=3", "rsize=1048576"}
+	return p
+}
+
+func directPlan() Plan {
+	return Plan{
+		Version: PlanVersion,
+		Run:     Identity{Namespace: "bench", Name: "demo", UID: "6a2c1f0e-0000-4000-8000-000000000001"},
+		Clients: 1,
+		Engine: Engine{
+			Client: ClientDirectNFS, NFSVersion: "NFSv3", Server: "array1", Export: "/vol/data",
+			Oranfstab:  "server: array1\nlocal: 10.0.1.5\npath: 10.0.1.61\nlocal: 10.0.2.5\npath: 10.0.2.61\nexport: /vol/data mount: /u02\n",
+			RequireNFS: true, Security: "sys", TransferSizeBytes: 1 << 20, MountTimeoutSeconds: 30, CallTimeoutSeconds: 60,
+			Ports: Ports{NFS: 2049, Mount: 635, Portmap: 111}, UserID: ptr(uint32(54321)), GroupID: ptr(uint32(54321)),
+		},
+		Workload: Workload{Raw: &Raw{
+			Pattern: PatternRead, BlockSizeBytes: 1 << 20, FileSizeBytes: 4 << 30, Jobs: 4, Depth: 8, OperationsPerSecond: 5000,
+			Directory: "nfsbench/demo", OverwriteExisting: true, KeepFiles: true,
+		}},
+		Schedule: Schedule{BaselineSeconds: 5, WarmupSeconds: 10, DurationSeconds: 60, CooldownSeconds: 5, Repetitions: 3, TimeoutSeconds: 600},
+		Collect: Collect{IntervalMilliseconds: 1000, Sources: []Source{
+			{Kind: SourceEmbedded, Name: "server", URL: "http://10.0.1.61:8080/counters"},
+		}},
+		Link: &Link{BitsPerSecond: 10_000_000_000, MTUBytes: 9000},
+		Expect: &Expect{
+			MinWirePercent: ptr(int32(85)), MinMegabytesPerSecond: ptr(int64(2000)), MinIOPS: ptr(int64(1900)),
+			MaxMeanLatencyMicroseconds: ptr(int64(20_000)), MaxP99LatencyMicroseconds: ptr(int64(50_000)), MaxVariationPercent: ptr(int32(5)),
+		},
+		Seed: 42,
+	}
+}
+
+func kernelPlan() Plan {
+	p := directPlan()
+	p.Engine = Engine{Client: ClientKernel, NFSVersion: "pNFS", MountPath: "/mnt/volume", RequireNFS: true}
+	return p
+}
+
+// fullResult sets every field of the contract.
+func fullResult() Result {
+	t0 := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+	ops := &Ops{Count: 140_000, Bytes: 140_000 << 20, Errors: 1, Histogram: "HISTFAAAAB"}
+	sample := &SampleOps{Count: 2300, Bytes: 2300 << 20, Errors: 1, MeanMicroseconds: 13_000, P50Microseconds: 12_000, P99Microseconds: 30_000, MaxMicroseconds: 41_000}
+	return Result{
+		Version: ResultVersion, Plan: fullPlan(), Simulated: true,
+		Clients: []ClientResult{{
+			Index: 1,
+			Host:  Host{Name: "demo-0", Node: "node1", Kernel: "6.12.0", CPUs: 16, CPULimit: ptr(4.0), MemoryBytes: 64 << 30, Version: "v0.1.0"},
+			Load: Load{
+				Partial: true, Failure: &Failure{Code: FailureIO, Message: "read file 3 at 4096: input/output error; look at the server's log"},
+				LoopMode: "open", Spans: []Span{{Kind: SpanMeasure, Repetition: 1, Start: t0, End: t0.Add(time.Minute)}},
+				Repetitions: []Repetition{{
+					Index: 1, Start: t0, End: t0.Add(time.Minute), Read: ops, Write: ops,
+					Channels: []Channel{{
+						ID: 1, Local: "10.0.1.5", Path: "10.0.1.61", State: "Up", Sends: 70_000, Receives: 70_000,
+						BytesRead: 70_000 << 20, BytesWritten: 1, Reconnects: 1, Retransmits: 1, DownMilliseconds: 100,
+					}},
+					FirstDoneNanoseconds: 59e9, LastDoneNanoseconds: 60e9, LateOps: 1, DroppedOps: 1, CPUMicroseconds: 30e6, PeakMemoryBytes: 64 << 20,
+				}},
+				Samples:      []LoadSample{{Time: t0, Span: SpanMeasure, Repetition: 1, Read: sample, Write: sample, Channels: []PathBytes{{ID: 1, BytesRead: 1, BytesWritten: 1}}}},
+				Verification: &Verification{BlocksChecked: 64, BlocksWrong: 1},
+				Mount: &MountFacts{
+					FilesystemType: "nfs", Source: "10.0.1.61:/vol/data", Options: []string{"vers=3"}, NFSVersion: "NFSv3",
+					ReadSizeBytes: 1 << 20, WriteSizeBytes: 1 << 20, TotalBytes: 1 << 40, FreeBytes: 1 << 39, DirectIO: true,
+				},
+				FilledBytes: 16 << 30, SampleSeconds: 1,
+			},
+			Observed: fullObserved(t0),
+		}},
+	}
+}
+
+func fullObserved(t0 time.Time) *Observed {
+	one, permille, cores := ptr(int64(1)), ptr(int32(400)), ptr(int32(8))
+	mount := &MountCounters{
+		ServerReadBytes: 1, ServerWriteBytes: 1, DirectReadBytes: 1, DirectWriteBytes: 1, NormalReadBytes: 1, NormalWriteBytes: 1,
+		PNFSReads: 1, PNFSWrites: 1, ReadOps: 1, WriteOps: 1, Retransmits: 1, Transports: []Transport{{Sends: 1, Receives: 1}},
+	}
+	reads := []InterfaceRead{{Name: "eth0", ReceivedBytes: 1, SentBytes: 1}}
+	paths := []StoragePath{{Address: "10.0.1.61", ReadBytes: one, WriteBytes: one, Ops: one}}
+	return &Observed{
+		IntervalMilliseconds: 1000,
+		Interfaces:           []Interface{{Name: "eth0", Addresses: []string{"10.0.1.5"}, MTUBytes: 9000, SpeedBitsPerSecond: ptr(int64(10e9)), Virtual: true}},
+		Windows: []ObservedWindow{{
+			Kind: "Measure", Repetition: 1, Start: t0, End: t0.Add(time.Minute), NodeCPUPermille: permille, CgroupCPUMicroseconds: one,
+			CgroupThrottledMicros: one, TCPRetransmittedSegment: one, Interfaces: reads, Mount: mount,
+			Storage: []StorageWindow{{
+				Source: "server", Seconds: 60, ReadOps: one, WriteOps: one, OtherOps: one, ReadBytes: one, WriteBytes: one,
+				Nodes: []StorageNodeWindow{{Name: "n1", CPUPermille: permille}}, Paths: paths, Reset: true,
+			}},
+		}},
+		Samples: []HostSample{{
+			Time: t0, NodeBusyMicroseconds: one, NodeTotalMicroseconds: one, CgroupCPUMicroseconds: one, CgroupThrottledMicros: one,
+			TCPRetransmittedSegment: one, Interfaces: reads, Mount: mount,
+		}},
+		Storage: []StorageSample{{
+			Source: "server", Time: t0, ReadOps: one, WriteOps: one, OtherOps: one, ReadBytes: one, WriteBytes: one,
+			Nodes: []StorageNode{{Name: "n1", BusyMicroseconds: one, Cores: cores}}, Paths: paths,
+		}},
+		Problems: []CollectionError{{Source: "server", Message: "connection refused", Since: t0, Count: 3}},
+	}
+}

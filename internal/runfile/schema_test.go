@@ -1,0 +1,154 @@
+package runfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	reflector "github.com/invopop/jsonschema"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+var update = flag.Bool("update", false, "rewrite the schemas and examples in docs/schema")
+
+const schemaDir = "../../docs/schema"
+
+// schemaOf reflects a schema from the Go types. Field comments become
+// descriptions, so that the schema explains itself in an editor.
+func schemaOf(t *testing.T, v any, name string) []byte {
+	t.Helper()
+	r := &reflector.Reflector{Anonymous: true}
+	if err := r.AddGoComments("github.com/nfsbench/nfsbench/internal/runfile", ".", reflector.WithFullComment()); err != nil {
+		t.Fatal(err)
+	}
+	for k, c := range r.CommentMap {
+		r.CommentMap[k] = strings.Join(strings.Fields(c), " ")
+	}
+	s := r.Reflect(v)
+	s.ID = reflector.ID("https://nfsbench.io/schema/" + name)
+	b, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(b, '\n')
+}
+
+// golden compares with a file in docs/schema, or rewrites it.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join(schemaDir, name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil { //nolint:gosec // documentation
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is not what the Go types say; run go test ./internal/runfile -update (-file +types):\n%s", file, diff)
+	}
+}
+
+func TestSchemasInTheDocsAreThoseOfTheTypes(t *testing.T) {
+	golden(t, "plan.schema.json", schemaOf(t, &Plan{}, "plan.schema.json"))
+	golden(t, "result.schema.json", schemaOf(t, &Result{}, "result.schema.json"))
+}
+
+func TestExamplesInTheDocsAreReadAndFitTheSchemas(t *testing.T) {
+	var plan, kernel, result bytes.Buffer
+	for _, err := range []error{WritePlan(&plan, directPlan()), WritePlan(&kernel, kernelPlan()), WriteResult(&result, fullResult())} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "example.plan.json", plan.Bytes())
+	golden(t, "example-kernel.plan.json", kernel.Bytes())
+	for name, doc := range map[string][]byte{"plan": plan.Bytes(), "kernel": kernel.Bytes()} {
+		if err := fits(t, "plan.schema.json", doc); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := fits(t, "result.schema.json", result.Bytes()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSchemasRefuseWhatTheReaderRefuses(t *testing.T) {
+	t.Parallel()
+	cases := map[string]func(string) string{
+		"an unknown field":  func(s string) string { return strings.Replace(s, `"seed"`, `"seeds"`, 1) },
+		"another version":   func(s string) string { return strings.Replace(s, "plan/v1", "plan/v0", 1) },
+		"an unknown client": func(s string) string { return strings.Replace(s, `"DirectNFS"`, `"dNFS"`, 1) },
+	}
+	for name, mutate := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b bytes.Buffer
+			if err := WritePlan(&b, directPlan()); err != nil {
+				t.Fatal(err)
+			}
+			doc := mutate(b.String())
+			if fits(t, "plan.schema.json", []byte(doc)) == nil {
+				t.Error("the schema accepts it")
+			}
+			p, err := ReadPlan(strings.NewReader(doc))
+			if err == nil && p.Validate() == nil {
+				t.Error("the reader accepts it")
+			}
+		})
+	}
+}
+
+func TestTheFullExampleSetsEveryField(t *testing.T) {
+	t.Parallel()
+	// A field that the example forgets is a field that no test reads back.
+	for _, path := range unset(reflect.ValueOf(fullResult()), "result") {
+		t.Errorf("%s is not set", path)
+	}
+}
+
+func unset(v reflect.Value, path string) []string {
+	if v.IsZero() {
+		return []string{path}
+	}
+	var out []string
+	switch v.Kind() { //nolint:exhaustive // leaves need nothing more
+	case reflect.Pointer:
+		out = unset(v.Elem(), path)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return nil
+		}
+		for i := range v.NumField() {
+			out = append(out, unset(v.Field(i), path+"."+v.Type().Field(i).Name)...)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			out = append(out, unset(v.Index(i), fmt.Sprintf("%s[%d]", path, i))...)
+		}
+	}
+	return out
+}
+
+func fits(t *testing.T, schema string, doc []byte) error {
+	t.Helper()
+	s, err := jsonschema.NewCompiler().Compile(filepath.Join(schemaDir, schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(inst)
+}

@@ -1,0 +1,165 @@
+package runfile
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// The bounds of a plan. They are far outside of what makes sense, so that a
+// slipped digit is refused and no real experiment is.
+const (
+	maxClients          = 1024
+	maxJobs             = 1024
+	maxDepth            = 1024
+	minBlockBytes       = 512
+	maxBlockBytes       = 64 << 20
+	maxTransferBytes    = 16 << 20
+	maxInFlightBytes    = 16 << 30 // jobs x depth x block: the loader's buffers
+	maxSpanSeconds      = 7 * 24 * 3600
+	maxRepetitions      = 1000
+	minIntervalMillis   = 100
+	maxIntervalMillis   = 60_000
+	maxOranfstabBytes   = 64 << 10
+	minMTUBytes         = 576 // below, IPv4 itself does not work
+	maxMTUBytes         = 65535
+	defaultMTUBytes     = 1500
+	maxPort             = 65535
+	minLinkBitsPerSec   = 1_000_000
+	maxLinkBitsPerSec   = 10_000_000_000_000
+	maxWirePercent      = 100
+	maxVariationPercent = 1000
+)
+
+func (c *checker) engine(e Engine) {
+	c.oneOf("engine.client", e.Client, ClientKernel, ClientDirectNFS)
+	c.oneOf("engine.nfsVersion", e.NFSVersion, "", "NFSv3", "NFSv4.0", "NFSv4.1", "pNFS")
+	c.oneOf("engine.security", e.Security, "", "sys", "krb5", "krb5i", "krb5p")
+	c.check(e.NFSVersion != "pNFS" || e.Security == "" || e.Security == "sys", "engine.security",
+		"is %q; pNFS needs sys", e.Security)
+	switch e.Client {
+	case ClientDirectNFS:
+		c.check(strings.TrimSpace(e.Oranfstab) != "", "engine.oranfstab", "is empty; DirectNFS needs the content of an oranfstab")
+		c.check(len(e.Oranfstab) <= maxOranfstabBytes, "engine.oranfstab", "has %d bytes; keep it below %d", len(e.Oranfstab), maxOranfstabBytes)
+		c.check(e.MountPath == "", "engine.mountPath", "is set, but DirectNFS mounts nothing; remove it, or set engine.client to %s", ClientKernel)
+	case ClientKernel:
+		c.check(path.IsAbs(e.MountPath), "engine.mountPath", "is %q; write the absolute path where the volume is mounted", e.MountPath)
+		c.check(e.Oranfstab == "", "engine.oranfstab", "is set, but the kernel does not read it; remove it, or set engine.client to %s", ClientDirectNFS)
+	}
+	if e.TransferSizeBytes != 0 {
+		c.between("engine.transferSizeBytes", e.TransferSizeBytes, 1024, maxTransferBytes)
+		c.check(e.TransferSizeBytes%1024 == 0, "engine.transferSizeBytes", "is %d; write a multiple of 1024, or 0 for what the server offers", e.TransferSizeBytes)
+	}
+	c.between("engine.mountTimeoutSeconds", int64(e.MountTimeoutSeconds), 0, maxSpanSeconds)
+	c.between("engine.callTimeoutSeconds", int64(e.CallTimeoutSeconds), 0, maxSpanSeconds)
+	c.between("engine.ports.nfs", int64(e.Ports.NFS), 0, maxPort)
+	c.between("engine.ports.mount", int64(e.Ports.Mount), 0, maxPort)
+	c.between("engine.ports.portmap", int64(e.Ports.Portmap), 0, maxPort)
+}
+
+func (c *checker) workload(w Workload) {
+	if w.Raw == nil {
+		c.check(false, "workload", "holds no load; give exactly one, such as workload.raw")
+		return
+	}
+	r := *w.Raw
+	c.oneOf("workload.raw.pattern", r.Pattern, PatternRead, PatternOverwrite, PatternCopy, PatternRandomRead, PatternRandomWrite)
+	c.between("workload.raw.blockSizeBytes", r.BlockSizeBytes, minBlockBytes, maxBlockBytes)
+	c.check(r.BlockSizeBytes <= 0 || bits.OnesCount64(uint64(r.BlockSizeBytes)) == 1, "workload.raw.blockSizeBytes",
+		"is %d; write a power of two of at least 512, or direct I/O cannot be aligned", r.BlockSizeBytes)
+	c.check(r.FileSizeBytes >= r.BlockSizeBytes, "workload.raw.fileSizeBytes",
+		"is %d, less than one block; write at least %d", r.FileSizeBytes, r.BlockSizeBytes)
+	c.check(r.BlockSizeBytes <= 0 || r.FileSizeBytes%r.BlockSizeBytes == 0, "workload.raw.fileSizeBytes",
+		"is %d; write a multiple of blockSizeBytes (%d)", r.FileSizeBytes, r.BlockSizeBytes)
+	c.between("workload.raw.jobs", int64(r.Jobs), 1, maxJobs)
+	c.between("workload.raw.depth", int64(r.Depth), 1, maxDepth)
+	c.inFlight(r)
+	c.between("workload.raw.operationsPerSecond", r.OperationsPerSecond, 0, math.MaxInt32)
+	c.directory(r.Directory)
+}
+
+func (c *checker) inFlight(r Raw) {
+	if r.BlockSizeBytes <= 0 || r.BlockSizeBytes > maxBlockBytes || r.Jobs > maxJobs || r.Depth > maxDepth {
+		return // said already, and the product could overflow
+	}
+	all := int64(r.Jobs) * int64(r.Depth) * r.BlockSizeBytes
+	c.check(all <= maxInFlightBytes, "workload.raw.depth",
+		"jobs x depth x blockSizeBytes is %d bytes of buffers; keep it at or below %d", all, int64(maxInFlightBytes))
+}
+
+func (c *checker) directory(dir string) {
+	ok := dir != "" && !path.IsAbs(dir) && path.Clean(dir) == dir && dir != "." &&
+		dir != ".." && !strings.HasPrefix(dir, "../") && !strings.ContainsRune(dir, 0)
+	c.check(ok, "workload.raw.directory", "is %q; write a relative path below the export, without . or ..", dir)
+}
+
+func (c *checker) schedule(s Schedule) {
+	c.between("schedule.baselineSeconds", int64(s.BaselineSeconds), 0, maxSpanSeconds)
+	c.between("schedule.warmupSeconds", int64(s.WarmupSeconds), 0, maxSpanSeconds)
+	c.between("schedule.durationSeconds", int64(s.DurationSeconds), 1, maxSpanSeconds)
+	c.between("schedule.cooldownSeconds", int64(s.CooldownSeconds), 0, maxSpanSeconds)
+	c.between("schedule.repetitions", int64(s.Repetitions), 1, maxRepetitions)
+	c.check(s.TimeoutSeconds >= 0, "schedule.timeoutSeconds", "is %d; write 0 for none", s.TimeoutSeconds)
+	if s.TimeoutSeconds > 0 {
+		need := s.TotalSeconds()
+		c.check(int64(s.TimeoutSeconds) >= need, "schedule.timeoutSeconds",
+			"is %d, but the schedule alone takes %d s; write more, or 0 for none", s.TimeoutSeconds, need)
+	}
+}
+
+// TotalSeconds is how long the scheduled spans take together, without
+// connecting, filling and cleaning.
+func (s Schedule) TotalSeconds() int64 {
+	n := int64(s.Repetitions)
+	each := int64(s.BaselineSeconds) + int64(s.WarmupSeconds) + int64(s.DurationSeconds)
+	return n*each + max(n-1, 0)*int64(s.CooldownSeconds)
+}
+
+func (c *checker) collect(col Collect) {
+	if col.IntervalMilliseconds != 0 || len(col.Sources) > 0 {
+		c.between("collect.intervalMilliseconds", int64(col.IntervalMilliseconds), minIntervalMillis, maxIntervalMillis)
+	}
+	names := map[string]bool{}
+	for i, s := range col.Sources {
+		at := fmt.Sprintf("collect.sources[%d]", i)
+		c.oneOf(at+".kind", s.Kind, SourceEmbedded)
+		c.check(s.Name != "" && !names[s.Name], at+".name", "is %q; give each source a name of its own", s.Name)
+		names[s.Name] = true
+		u, err := url.Parse(s.URL)
+		c.check(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", at+".url",
+			"is %q; write an http or https URL with a host", s.URL)
+	}
+}
+
+func (c *checker) link(l Link) {
+	c.between("link.bitsPerSecond", l.BitsPerSecond, minLinkBitsPerSec, maxLinkBitsPerSec)
+	if l.MTUBytes != 0 {
+		c.between("link.mtuBytes", int64(l.MTUBytes), minMTUBytes, maxMTUBytes)
+	}
+}
+
+// MTU is the declared MTU, or the 1500 of Ethernet.
+func (l Link) MTU() int32 {
+	if l.MTUBytes == 0 {
+		return defaultMTUBytes
+	}
+	return l.MTUBytes
+}
+
+func (c *checker) expect(e Expect) {
+	within(c, "expect.minWirePercent", e.MinWirePercent, maxWirePercent)
+	within(c, "expect.minMegabytesPerSecond", e.MinMegabytesPerSecond, math.MaxInt32)
+	within(c, "expect.minIOPS", e.MinIOPS, math.MaxInt32)
+	within(c, "expect.maxMeanLatencyMicroseconds", e.MaxMeanLatencyMicroseconds, math.MaxInt32)
+	within(c, "expect.maxP99LatencyMicroseconds", e.MaxP99LatencyMicroseconds, math.MaxInt32)
+	within(c, "expect.maxVariationPercent", e.MaxVariationPercent, maxVariationPercent)
+}
+
+func within[T int32 | int64](c *checker, path string, v *T, highest int64) {
+	if v != nil {
+		c.between(path, int64(*v), 1, highest)
+	}
+}

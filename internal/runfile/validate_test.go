@@ -1,0 +1,88 @@
+package runfile
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestPlansThatCanRunAreValid(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]Plan{"DirectNFS": directPlan(), "Kernel": kernelPlan()} {
+		if err := p.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestValidateNamesThePathAndTheFix(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		mutate func(*Plan)
+		path   string
+		fix    string
+	}{
+		"Version":          {func(p *Plan) { p.Version = "v2" }, "version", PlanVersion},
+		"Name":             {func(p *Plan) { p.Run.Name = "" }, "run.name", "name"},
+		"Clients":          {func(p *Plan) { p.Clients = 0 }, "clients", "from 1"},
+		"Client":           {func(p *Plan) { p.Engine.Client = "dnfs" }, "engine.client", "Kernel, DirectNFS"},
+		"NFSVersion":       {func(p *Plan) { p.Engine.NFSVersion = "3" }, "engine.nfsVersion", "NFSv3, NFSv4.0"},
+		"PNFSWithKerberos": {func(p *Plan) { p.Engine.NFSVersion, p.Engine.Security = "pNFS", "krb5" }, "engine.security", "needs sys"},
+		"NoOranfstab":      {func(p *Plan) { p.Engine.Oranfstab = " \n" }, "engine.oranfstab", "needs the content"},
+		"MountOfDirectNFS": {func(p *Plan) { p.Engine.MountPath = "/mnt" }, "engine.mountPath", "remove it"},
+		"KernelNoMount":    {func(p *Plan) { p.Engine = Engine{Client: ClientKernel} }, "engine.mountPath", "absolute path"},
+		"TransferSize":     {func(p *Plan) { p.Engine.TransferSizeBytes = 1500 }, "engine.transferSizeBytes", "multiple of 1024"},
+		"Port":             {func(p *Plan) { p.Engine.Ports.NFS = 70000 }, "engine.ports.nfs", "65535"},
+		"NoWorkload":       {func(p *Plan) { p.Workload.Raw = nil }, "workload", "exactly one"},
+		"Pattern":          {func(p *Plan) { p.Workload.Raw.Pattern = "read" }, "workload.raw.pattern", "Overwrite"},
+		"BlockZero":        {func(p *Plan) { p.Workload.Raw.BlockSizeBytes = 0 }, "workload.raw.blockSizeBytes", "from 512"},
+		"BlockOdd":         {func(p *Plan) { p.Workload.Raw.BlockSizeBytes = 1536 }, "workload.raw.blockSizeBytes", "power of two"},
+		"FileTooSmall":     {func(p *Plan) { p.Workload.Raw.FileSizeBytes = 4096 }, "workload.raw.fileSizeBytes", "at least 1048576"},
+		"FileNotWhole":     {func(p *Plan) { p.Workload.Raw.FileSizeBytes += 4096 }, "workload.raw.fileSizeBytes", "multiple of blockSizeBytes"},
+		"Jobs":             {func(p *Plan) { p.Workload.Raw.Jobs = 0 }, "workload.raw.jobs", "from 1"},
+		"Depth":            {func(p *Plan) { p.Workload.Raw.Depth = 1025 }, "workload.raw.depth", "to 1024"},
+		"Buffers":          {func(p *Plan) { p.Workload.Raw.Depth, p.Workload.Raw.Jobs = 1024, 1024 }, "workload.raw.depth", "of buffers"},
+		"Rate":             {func(p *Plan) { p.Workload.Raw.OperationsPerSecond = -1 }, "workload.raw.operationsPerSecond", "from 0"},
+		"DirectoryOutside": {func(p *Plan) { p.Workload.Raw.Directory = "../x" }, "workload.raw.directory", "relative path"},
+		"DirectoryRoot":    {func(p *Plan) { p.Workload.Raw.Directory = "." }, "workload.raw.directory", "relative path"},
+		"Duration":         {func(p *Plan) { p.Schedule.DurationSeconds = 0 }, "schedule.durationSeconds", "from 1"},
+		"Repetitions":      {func(p *Plan) { p.Schedule.Repetitions = 0 }, "schedule.repetitions", "from 1"},
+		"Timeout":          {func(p *Plan) { p.Schedule.TimeoutSeconds = 60 }, "schedule.timeoutSeconds", "takes 235 s"},
+		"Interval":         {func(p *Plan) { p.Collect.IntervalMilliseconds = 1 }, "collect.intervalMilliseconds", "from 100"},
+		"SourceKind":       {func(p *Plan) { p.Collect.Sources[0].Kind = "ontap" }, "collect.sources[0].kind", "embedded"},
+		"SourceURL":        {func(p *Plan) { p.Collect.Sources[0].URL = "file:///etc" }, "collect.sources[0].url", "http"},
+		"Link":             {func(p *Plan) { p.Link.BitsPerSecond = 10 }, "link.bitsPerSecond", "from 1000000"},
+		"MTU":              {func(p *Plan) { p.Link.MTUBytes = 100 }, "link.mtuBytes", "from 576"},
+		"Percent":          {func(p *Plan) { p.Expect.MinWirePercent = ptr(int32(101)) }, "expect.minWirePercent", "to 100"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := directPlan()
+			c.mutate(&p)
+			err := p.Validate()
+			ps, ok := err.(Problems) //nolint:errorlint // Validate documents its type
+			if !ok || len(ps) == 0 || ps[0].Path != c.path || !strings.Contains(ps[0].Fix, c.fix) {
+				t.Errorf("problems = %v; want first %s with %q", err, c.path, c.fix)
+			}
+		})
+	}
+}
+
+func TestValidateFindsAllProblemsAtOnce(t *testing.T) {
+	t.Parallel()
+	ps, ok := Plan{}.Validate().(Problems) //nolint:errorlint // Validate documents its type
+	if !ok || len(ps) < 6 {
+		t.Fatalf("problems = %v", ps)
+	}
+	if lines := strings.Count(ps.Error(), "\n") + 1; lines != len(ps) {
+		t.Errorf("%d lines for %d problems", lines, len(ps))
+	}
+}
+
+func TestTotalSecondsCountsCooldownsBetweenRepetitionsOnly(t *testing.T) {
+	t.Parallel()
+	s := Schedule{BaselineSeconds: 5, WarmupSeconds: 10, DurationSeconds: 60, CooldownSeconds: 5, Repetitions: 3}
+	if got := s.TotalSeconds(); got != 235 {
+		t.Errorf("total = %d, want 235", got)
+	}
+}

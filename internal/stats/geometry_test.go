@@ -1,0 +1,21 @@
+package stats
+
+import (
+	"testing"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// otherGeometry is a histogram that is fine but is not one of ours.
+func otherGeometry(t *testing.T) string {
+	t.Helper()
+	h := hdr.New(1, 1000, 2)
+	if err := h.RecordValue(5); err != nil {
+		t.Fatal(err)
+	}
+	b, err := h.EncodeV2()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

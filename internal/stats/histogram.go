@@ -1,0 +1,132 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// The one geometry of all our histograms. Histograms of one geometry can be
+// merged without loss; 3 significant digits are an error of at most 0.1 %.
+const (
+	lowestMicroseconds  = 1
+	highestMicroseconds = int64(10 * time.Minute / time.Microsecond)
+	significantDigits   = 3
+)
+
+// Histogram counts latencies in microseconds. The zero value is not usable:
+// take NewHistogram. It is not safe for concurrent use; give each worker one
+// of its own and merge them.
+type Histogram struct{ h *hdr.Histogram }
+
+// NewHistogram returns an empty histogram of 1 microsecond to 10 minutes.
+func NewHistogram() *Histogram {
+	return &Histogram{h: hdr.New(lowestMicroseconds, highestMicroseconds, significantDigits)}
+}
+
+// Record counts one latency. What lies outside the range counts at its end, so
+// that no operation is lost. It does not allocate.
+func (h *Histogram) Record(latency time.Duration) {
+	h.RecordMicroseconds(int64(latency / time.Microsecond))
+}
+
+// RecordMicroseconds is Record for a latency that is already in microseconds.
+func (h *Histogram) RecordMicroseconds(us int64) {
+	us = min(max(us, 0), highestMicroseconds)
+	// The only error of RecordValue is a value out of range, excluded above.
+	_ = h.h.RecordValue(us)
+}
+
+// Merge adds what other has counted.
+func (h *Histogram) Merge(other *Histogram) {
+	if other != nil {
+		h.h.Merge(other.h)
+	}
+}
+
+// Reset forgets everything that was counted.
+func (h *Histogram) Reset() { h.h.Reset() }
+
+// Count is how many latencies were recorded.
+func (h *Histogram) Count() int64 { return h.h.TotalCount() }
+
+// Percentile is the latency in microseconds that p percent of all operations
+// did not exceed. Of an empty histogram it is 0.
+func (h *Histogram) Percentile(p float64) int64 { return h.h.ValueAtPercentile(p) }
+
+// Encode gives the HdrHistogram V2 compressed form, base64.
+func (h *Histogram) Encode() (string, error) {
+	b, err := h.h.EncodeV2()
+	if err != nil {
+		return "", fmt.Errorf("encode histogram: %w", err)
+	}
+	return string(b), nil
+}
+
+// DecodeHistogram reads what Encode gave. It refuses histograms of another
+// geometry, because a merge with them would lose precision without a word.
+func DecodeHistogram(encoded string) (*Histogram, error) {
+	// The packed form allocates by content and not by the geometry that the
+	// input claims: a hostile header must not cost memory.
+	p, err := hdr.DecodePacked([]byte(encoded))
+	if err != nil {
+		return nil, fmt.Errorf("decode histogram: %w", err)
+	}
+	if p.HighestTrackableValue() != highestMicroseconds || p.SignificantFigures() != significantDigits ||
+		p.LowestTrackableValue() != lowestMicroseconds {
+		return nil, fmt.Errorf("decode histogram: range %d..%d with %d digits; want %d..%d microseconds with %d",
+			p.LowestTrackableValue(), p.HighestTrackableValue(), p.SignificantFigures(),
+			lowestMicroseconds, highestMicroseconds, significantDigits)
+	}
+	h, err := hdr.Decode([]byte(encoded))
+	if err != nil {
+		return nil, fmt.Errorf("decode histogram: %w", err)
+	}
+	return &Histogram{h: h}, nil
+}
+
+// MergeEncoded decodes and merges. Empty strings are skipped.
+func MergeEncoded(encoded ...string) (*Histogram, error) {
+	sum := NewHistogram()
+	for i, e := range encoded {
+		if e == "" {
+			continue
+		}
+		h, err := DecodeHistogram(e)
+		if err != nil {
+			return nil, fmt.Errorf("histogram %d: %w", i, err)
+		}
+		sum.Merge(h)
+	}
+	return sum, nil
+}
+
+// Latency is the distribution of a histogram, in microseconds.
+type Latency struct {
+	Count            int64 `json:"count"`
+	MeanMicroseconds int64 `json:"meanMicroseconds"`
+	P50Microseconds  int64 `json:"p50Microseconds"`
+	P95Microseconds  int64 `json:"p95Microseconds"`
+	P99Microseconds  int64 `json:"p99Microseconds"`
+	P999Microseconds int64 `json:"p999Microseconds"`
+	MaxMicroseconds  int64 `json:"maxMicroseconds"`
+}
+
+// Latency summarises the histogram; nil when it is empty, for nothing is known
+// then.
+func (h *Histogram) Latency() *Latency {
+	if h == nil || h.Count() == 0 {
+		return nil
+	}
+	return &Latency{
+		Count:            h.Count(),
+		MeanMicroseconds: int64(math.Round(h.h.Mean())),
+		P50Microseconds:  h.Percentile(50),
+		P95Microseconds:  h.Percentile(95),
+		P99Microseconds:  h.Percentile(99),
+		P999Microseconds: h.Percentile(99.9),
+		MaxMicroseconds:  h.h.Max(),
+	}
+}

@@ -1,0 +1,104 @@
+package stats
+
+import (
+	"math"
+	"time"
+)
+
+// Sample is what one client did in one interval that ended at Time.
+type Sample struct {
+	Time                  time.Time
+	ReadBytes, WriteBytes int64
+	Ops                   int64
+	// LatencySumMicroseconds is the sum over all operations, so that a mean
+	// over several clients is weighted by their operations.
+	LatencySumMicroseconds float64
+}
+
+// Point is what all clients did in one interval.
+type Point struct {
+	Time                 time.Time // end of the interval on the clock of the first client
+	ReadBytesPerSecond   float64
+	WriteBytesPerSecond  float64
+	OpsPerSecond         float64
+	MeanMicroseconds     float64 // 0 when no operation ended
+	Clients              int     // how many clients have a sample here
+	latencySum, opsCount float64
+}
+
+// BytesPerSecond is both directions together.
+func (p Point) BytesPerSecond() float64 { return p.ReadBytesPerSecond + p.WriteBytesPerSecond }
+
+// MergeSeries puts the samples of several clients on one time axis of the given
+// interval and adds them. Each client keeps its own phase: its samples are
+// counted from its first one, so that two clients that sample at .0 and at .5
+// do not flap between neighbouring intervals. Intervals without any sample are
+// points with zero clients: a gap is to be seen and not to be closed.
+func MergeSeries(clients [][]Sample, interval time.Duration) []Point {
+	origin, ok := earliest(clients)
+	if !ok || interval <= 0 {
+		return nil
+	}
+	var points []Point
+	for _, samples := range clients {
+		if len(samples) == 0 {
+			continue
+		}
+		phase := samples[0].Time
+		offset := intervals(phase.Sub(origin), interval)
+		last := -1
+		for _, s := range samples {
+			at := offset + intervals(s.Time.Sub(phase), interval)
+			if at < 0 || at > maxPoints {
+				continue
+			}
+			points = grow(points, at, origin, interval)
+			points[at].add(s, interval, at != last)
+			last = at
+		}
+	}
+	return points
+}
+
+// maxPoints bounds what a wrong clock in an untrusted file can allocate: two
+// weeks of seconds.
+const maxPoints = 14 * 24 * 3600
+
+func grow(points []Point, at int, origin time.Time, interval time.Duration) []Point {
+	for len(points) <= at {
+		points = append(points, Point{Time: origin.Add(time.Duration(len(points)) * interval)})
+	}
+	return points
+}
+
+func (p *Point) add(s Sample, interval time.Duration, first bool) {
+	sec := interval.Seconds()
+	p.ReadBytesPerSecond += float64(s.ReadBytes) / sec
+	p.WriteBytesPerSecond += float64(s.WriteBytes) / sec
+	p.OpsPerSecond += float64(s.Ops) / sec
+	p.latencySum += s.LatencySumMicroseconds
+	p.opsCount += float64(s.Ops)
+	if p.opsCount > 0 {
+		p.MeanMicroseconds = p.latencySum / p.opsCount
+	}
+	if first {
+		p.Clients++
+	}
+}
+
+func earliest(clients [][]Sample) (time.Time, bool) {
+	var t time.Time
+	found := false
+	for _, samples := range clients {
+		for _, s := range samples {
+			if !found || s.Time.Before(t) {
+				t, found = s.Time, true
+			}
+		}
+	}
+	return t, found
+}
+
+func intervals(d, interval time.Duration) int {
+	return int(math.Round(float64(d) / float64(interval)))
+}

@@ -1,0 +1,221 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/quick"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestMergedPercentilesAreThoseOfTheUnion(t *testing.T) {
+	t.Parallel()
+	same := func(seed uint64, na, nb uint16) bool {
+		r := rand.New(rand.NewPCG(seed, 1))
+		a, b, union := NewHistogram(), NewHistogram(), NewHistogram()
+		for i := range int(na) + int(nb) + 1 {
+			us := int64(math.Exp(r.Float64() * 20)) // 1 µs .. 8 min
+			union.RecordMicroseconds(us)
+			if i < int(na) {
+				a.RecordMicroseconds(us)
+			} else {
+				b.RecordMicroseconds(us)
+			}
+		}
+		a.Merge(b)
+		return cmp.Equal(a.Latency(), union.Latency())
+	}
+	if err := quick.Check(same, &quick.Config{MaxCount: 60}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPercentilesAreWithinATenthOfAPercentOfTheExactOnes(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 7))
+	h := NewHistogram()
+	values := make([]int64, 20000)
+	for i := range values {
+		values[i] = int64(100 + math.Exp(r.Float64()*15))
+		h.RecordMicroseconds(values[i])
+	}
+	slices.Sort(values)
+	for _, p := range []float64{50, 95, 99, 99.9} {
+		exact := float64(values[int(math.Ceil(p/100*float64(len(values))))-1])
+		if got := float64(h.Percentile(p)); math.Abs(got-exact)/exact > 0.001 {
+			t.Errorf("p%v = %v, exact %v", p, got, exact)
+		}
+	}
+}
+
+func TestAMergeIsNotAnAverageOfPercentiles(t *testing.T) {
+	t.Parallel()
+	fast, slow := NewHistogram(), NewHistogram()
+	for range 9900 {
+		fast.RecordMicroseconds(100)
+	}
+	for range 100 {
+		slow.RecordMicroseconds(100000)
+	}
+	fast.Merge(slow)
+	if got := fast.Latency(); got.P50Microseconds != 100 || got.P99Microseconds != 100 || got.P999Microseconds < 99900 {
+		t.Errorf("merged latency = %+v; an average of percentiles would say 50050 for all", got)
+	}
+}
+
+func TestEncodingKeepsEverything(t *testing.T) {
+	t.Parallel()
+	h := NewHistogram()
+	for us := int64(1); us < 1e9; us *= 3 {
+		h.RecordMicroseconds(us)
+	}
+	h.Record(-time.Second)
+	enc, err := h.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := MergeEncoded("", enc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(h.Latency(), got.Latency()); diff != "" {
+		t.Error(diff)
+	}
+	if got.Count() != 20 {
+		t.Errorf("count = %d; latencies outside the range must be kept at its ends", got.Count())
+	}
+}
+
+func TestDecodeRefusesWhatIsNotOurs(t *testing.T) {
+	t.Parallel()
+	cases := map[string]string{
+		"not base64":             "%%%",
+		"truncated":              "HISTFAAA",
+		"another geometry":       otherGeometry(t),
+		"a cookie of other data": "AAAAAAAAAAAAAAAA",
+	}
+	for name, in := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := DecodeHistogram(in); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+func TestRecordingDoesNotAllocate(t *testing.T) {
+	h := NewHistogram()
+	if n := testing.AllocsPerRun(100, func() { h.Record(3 * time.Millisecond) }); n != 0 {
+		t.Errorf("%v allocations per record", n)
+	}
+}
+
+func TestAnEmptyHistogramHasNoLatency(t *testing.T) {
+	t.Parallel()
+	if got := NewHistogram().Latency(); got != nil {
+		t.Errorf("latency of nothing = %+v, want nil: unknown is not zero", got)
+	}
+}
+
+func TestMoments(t *testing.T) {
+	t.Parallel()
+	if got := Median([]float64{5, 1, 3}); got != 3 {
+		t.Errorf("odd median = %v", got)
+	}
+	if got := Median([]float64{4, 1, 3, 2}); got != 2.5 {
+		t.Errorf("even median = %v", got)
+	}
+	if got := MedianIndex([]float64{40, 10, 30, 20}); got != 3 {
+		t.Errorf("lower median index = %v, want 3 (the value 20)", got)
+	}
+	if got := MedianIndex(nil); got != -1 {
+		t.Errorf("median index of nothing = %v", got)
+	}
+	cv, ok := CoefficientOfVariation([]float64{9, 10, 11})
+	if !ok || math.Abs(cv-0.1) > 1e-12 {
+		t.Errorf("cv = %v %v, want 0.1", cv, ok)
+	}
+	if _, ok := CoefficientOfVariation([]float64{9}); ok {
+		t.Error("one value has no variation")
+	}
+}
+
+func TestSteady(t *testing.T) {
+	t.Parallel()
+	limits := SteadyLimits{MaxDeviation: 0.1, MaxDrift: 0.1}
+	series := func(n int, f func(i int) float64) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = f(i)
+		}
+		return v
+	}
+	cases := map[string]struct {
+		reason        string
+		values        []float64
+		known, steady bool
+	}{
+		"Flat":       {"a flat series is steady", series(60, func(int) float64 { return 100 }), true, true},
+		"Jitter":     {"single seconds may jitter by 20 %", series(60, func(i int) float64 { return 100 + 20*float64(i%2*2-1) }), true, true},
+		"SlowDrift":  {"12 % from beginning to end is caught by the slope alone", series(120, func(i int) float64 { return 94 + 12*float64(i)/119 }), true, false},
+		"Dip":        {"ten dead seconds in the middle leave the slope flat", series(60, func(i int) float64 { return map[bool]float64{true: 50, false: 100}[i >= 25 && i < 35] }), true, false},
+		"TooFew":     {"nothing can be said of nine samples", series(9, func(int) float64 { return 100 }), false, false},
+		"NothingRan": {"a series of zeros has no mean to compare with", series(60, func(int) float64 { return 0 }), false, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Steady(c.values, limits); got.Known != c.known || got.Steady != c.steady {
+				t.Errorf("%s: %+v", c.reason, got)
+			}
+		})
+	}
+}
+
+func TestMergeSeriesKeepsThePhaseOfEachClient(t *testing.T) {
+	t.Parallel()
+	t0 := time.Date(2026, 1, 1, 0, 0, 1, 0, time.UTC)
+	at := func(ms int) time.Time { return t0.Add(time.Duration(ms) * time.Millisecond) }
+	a := []Sample{{Time: at(0), ReadBytes: 10, Ops: 1, LatencySumMicroseconds: 100}, {Time: at(1001), ReadBytes: 10, Ops: 1}, {Time: at(3000), ReadBytes: 10, Ops: 1}}
+	b := []Sample{{Time: at(499), ReadBytes: 5, Ops: 3, LatencySumMicroseconds: 900}, {Time: at(1501), WriteBytes: 5}, {Time: at(2499)}}
+	got := MergeSeries([][]Sample{a, b, nil}, time.Second)
+	want := []Point{
+		{Time: at(0), ReadBytesPerSecond: 15, OpsPerSecond: 4, MeanMicroseconds: 250, Clients: 2},
+		{Time: at(1000), ReadBytesPerSecond: 10, WriteBytesPerSecond: 5, OpsPerSecond: 1, Clients: 2},
+		{Time: at(2000), Clients: 1},
+		{Time: at(3000), ReadBytesPerSecond: 10, OpsPerSecond: 1, Clients: 1},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Point{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMergeSeriesBoundsWhatAWrongClockAllocates(t *testing.T) {
+	t.Parallel()
+	far := []Sample{{Time: time.Unix(0, 0)}, {Time: time.Unix(1<<40, 0)}}
+	if n := len(MergeSeries([][]Sample{far}, time.Second)); n != 1 {
+		t.Errorf("%d points", n)
+	}
+}
+
+func FuzzDecodeHistogram(f *testing.F) {
+	h := NewHistogram()
+	h.RecordMicroseconds(5)
+	enc, err := h.Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(enc)
+	f.Add("")
+	f.Fuzz(func(t *testing.T, s string) {
+		h, err := DecodeHistogram(s)
+		if err == nil {
+			h.Latency()
+		}
+	})
+}
