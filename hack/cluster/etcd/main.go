@@ -1,0 +1,11 @@
+// Command etcd is the upstream server, built from its Go module because
+// distributions ship versions that Kubernetes cannot watch through.
+package main
+
+import (
+	"os"
+
+	"go.etcd.io/etcd/server/v3/etcdmain"
+)
+
+func main() { etcdmain.Main(os.Args) }

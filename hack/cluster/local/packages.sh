@@ -1,0 +1,42 @@
+# shellcheck shell=bash
+# Programs that the local cluster takes from the distribution.
+
+# need_packages installs what is missing, and only that.
+need_packages() {
+	local pair missing=()
+	for pair in containerd:containerd ctr:containerd runc:runc iptables:iptables conntrack:conntrack \
+		socat:socat ip:iproute2 tc:iproute2 openssl:openssl curl:curl mount:mount; do
+		command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
+	done
+	cni_bin_dir >/dev/null || missing+=(containernetworking-plugins)
+	((${#missing[@]})) || return 0
+	command -v apt-get >/dev/null || die "missing: ${missing[*]}; install them first"
+	say "installing ${missing[*]} ..."
+	apt-get update -qq >&2
+	# Packages must not start daemons of their own: this cluster runs its own.
+	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >&2
+}
+
+# cni_bin_dir prints the folder that holds all plugins that are used.
+cni_bin_dir() {
+	local dir
+	for dir in /usr/lib/cni /opt/cni/bin /usr/libexec/cni; do
+		if [[ -x $dir/bridge && -x $dir/host-local && -x $dir/portmap && -x $dir/bandwidth && -x $dir/loopback ]]; then
+			echo "$dir"
+			return
+		fi
+	done
+	return 1
+}
+
+# kubectl_bin prints a kubectl that is new enough (1.30), building one if need be.
+kubectl_bin() {
+	local minor
+	minor=$(kubectl version --client -o json 2>/dev/null | sed -n 's/.*"minor": *"\([0-9]*\).*/\1/p' | head -n 1)
+	if ((${minor:-0} >= 30)); then
+		command -v kubectl
+		return
+	fi
+	"$CLUSTER_DIR/build.sh" kubectl >/dev/null
+	echo "$BIN_DIR/kubectl"
+}

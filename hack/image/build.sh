@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Build the container images without Docker: a static binary each, in an
+# otherwise empty file system. The same source gives the same bytes.
+#
+# usage: hack/image/build.sh [-o FOLDER] [NAME=PACKAGE...]
+#
+# Without NAME=PACKAGE: manager=./cmd/manager and nfsbench=./cmd/nfsbench.
+# Prints the archives, one a line; hack/cluster/load.sh takes them.
+#
+#   -o FOLDER       where to write NAME.tar (default bin/image)
+#   IMAGE_PREFIX    default nfsbench: images are called IMAGE_PREFIX/NAME:TAG
+#   TAG             default dev
+#   GOARCH          default that of this machine
+#   BUILD_JOBS      packages compiled at once (default 2)
+set -euo pipefail
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$repo"
+
+out=bin/image
+case ${1:-} in
+-h | --help)
+	sed -n '2,/^[^#]/{s/^# \{0,1\}//;t show;d;:show;p}' "$repo/hack/image/build.sh"
+	exit 0
+	;;
+-o)
+	out=${2:?-o needs a folder}
+	shift 2
+	;;
+esac
+images=("$@")
+((${#images[@]})) || images=(manager=./cmd/manager nfsbench=./cmd/nfsbench)
+
+mkdir -p "$out"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# The packer runs here, whatever the images are for.
+GOARCH='' CGO_ENABLED=0 go build -trimpath -o "$work/pack" ./hack/image/pack
+license=()
+if [[ -e LICENSE ]]; then license=(-license LICENSE); fi
+
+step=0
+for image in "${images[@]}"; do
+	step=$((step + 1)) name=${image%%=*} package=${image#*=} began=$SECONDS
+	echo "[$step of ${#images[@]}] building $name ..." >&2
+	CGO_ENABLED=0 go build -p "${BUILD_JOBS:-2}" -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o "$work/$name" "$package"
+	"$work/pack" -binary "$work/$name" -name "${IMAGE_PREFIX:-nfsbench}/$name:${TAG:-dev}" -arch "${GOARCH:-$(go env GOARCH)}" "${license[@]}" -o "$out/$name.tar"
+	echo "[$step of ${#images[@]}] built ${IMAGE_PREFIX:-nfsbench}/$name:${TAG:-dev} in $((SECONDS - began)) s" >&2
+	echo "$out/$name.tar"
+done

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Run a development tool at the version that hack/tools pins. The first call
+# builds it into the cache; later calls start it at once.
+#
+# usage: hack/tool.sh NAME [ARG...]
+#        hack/tool.sh --list
+#
+#   BUILD_JOBS      packages compiled at once (default 2)
+#   XDG_CACHE_HOME  where the cache lives (default ~/.cache)
+#
+# The same without the cache: go tool -modfile=hack/tools/go.mod NAME
+set -euo pipefail
+tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/tools" && pwd)
+
+# listed prints "name package" for each tool of hack/tools/go.mod.
+listed() {
+	(cd "$tools" && go mod edit -json) |
+		sed -n '/"Tool": \[/,/\]/s/.*"Path": "\(.*\)".*/\1/p' |
+		while read -r package; do
+			name=${package##*/}
+			# A last part such as v5 is a major version, not a name.
+			[[ $name =~ ^v[0-9]+$ ]] && name=$(basename "${package%/*}")
+			echo "$name $package"
+		done
+}
+
+case ${1:-} in
+-h | --help | "")
+	sed -n '2,/^[^#]/{s/^# \{0,1\}//;t show;d;:show;p}' "$0"
+	exit 0
+	;;
+--list)
+	{ listed | cut -d' ' -f1; echo golangci-lint; } | sort
+	exit 0
+	;;
+esac
+
+name=$1
+shift
+module=$tools package=.
+if [[ $name == golangci-lint ]]; then module=$tools/lint; fi
+hash=$(cat "$module"/go.mod "$module"/go.sum <(go env GOVERSION) | sha256sum | cut -c1-16)
+binary=${XDG_CACHE_HOME:-$HOME/.cache}/nfsbench/tools/$name-$hash
+
+if [[ ! -x $binary ]]; then
+	if [[ $module == "$tools" ]]; then
+		package=$(listed | awk -v n="$name" '$1 == n {print $2}')
+		[[ -n $package ]] || { echo "error: no tool $name; hack/tool.sh --list shows them" >&2; exit 1; }
+	fi
+	mkdir -p "${binary%/*}"
+	echo "building $name ..." >&2
+	(cd "$module" && CGO_ENABLED=0 GOWORK=off GOFLAGS=-mod=readonly go build -p "${BUILD_JOBS:-2}" -trimpath -ldflags='-s -w' -o "$binary.$$" "$package")
+	mv "$binary.$$" "$binary"
+fi
+exec "$binary" "$@"
