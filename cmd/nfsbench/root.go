@@ -27,6 +27,7 @@ type app struct {
 func subcommands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newOranfstabCommand,
+		newServeCommand,
 	}
 }
 
