@@ -134,7 +134,7 @@ func TestParseReturnsErrorsButNoWarnings(t *testing.T) {
 	if n := len(perr.Problems); n != 2 {
 		t.Errorf("got %d problems, want the 2 relative paths without the warning about the host name", n)
 	}
-	want := `oranfstab:3:9: error: export "a" does not begin with a slash (and 1 more)`
+	want := `line 3, column 9: export "a" does not begin with a slash (and 1 more)`
 	if got := err.Error(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

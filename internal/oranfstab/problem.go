@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 )
 
 // Severity says whether a file with the problem can be relied on.
@@ -41,10 +43,12 @@ type ParseError struct {
 
 // Error tells the first problem and how many there are.
 func (e *ParseError) Error() string {
+	p := e.Problems[0]
+	first := fmt.Sprintf("line %d, column %d: %s", p.Line, p.Column, p.Message)
 	if n := len(e.Problems); n > 1 {
-		return fmt.Sprintf("oranfstab:%s (and %d more)", e.Problems[0], n-1)
+		return fmt.Sprintf("%s (and %d more)", first, n-1)
 	}
-	return "oranfstab:" + e.Problems[0].String()
+	return first
 }
 
 // HasErrors reports whether one of the problems is an [Error].
@@ -64,9 +68,17 @@ func (l *log) add(c Code, w word, format string, args ...any) {
 		Length:   max(1, w.length()),
 		Severity: severity(c),
 		Code:     c,
-		Message:  fmt.Sprintf(format, args...),
+		Message:  strings.Map(printable, fmt.Sprintf(format, args...)),
 		Effect:   effect(c),
 	})
+}
+
+// printable keeps what a file contains from acting on a terminal.
+func printable(r rune) rune {
+	if unicode.IsPrint(r) {
+		return r
+	}
+	return '?'
 }
 
 // sorted returns the problems in the order of the file. Those of one place keep

@@ -31,8 +31,9 @@ func Render(f File) (string, error) {
 	}
 	text := b.String()
 	read, err := Parse([]byte(text))
-	if err != nil {
-		return "", fmt.Errorf("render oranfstab: %w", err)
+	if perr := (*ParseError)(nil); errors.As(err, &perr) {
+		// Places in a file that nobody will see are of no use.
+		return "", fmt.Errorf("render oranfstab: %s", perr.Problems[0].Message)
 	}
 	// The checks above are meant to be complete; this is what makes sure.
 	if !reflect.DeepEqual(read, withoutEmpty(f)) {

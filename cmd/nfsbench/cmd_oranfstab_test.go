@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/oranfstab"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// transcript runs the program and returns what a user sees of it. Log lines are
+// left out: they begin with the time.
+func transcript(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	code := run(args, strings.NewReader(stdin), &out, &errOut)
+	var b strings.Builder
+	fmt.Fprintf(&b, "$ nfsbench %s\n%s", strings.Join(args, " "), out.String())
+	for line := range strings.Lines(errOut.String()) {
+		if !strings.HasPrefix(line, "time=") {
+			b.WriteString("stderr: " + line)
+		}
+	}
+	fmt.Fprintf(&b, "exit code %d\n", code)
+	return b.String()
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "oranfstab", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+const (
+	mistakes = "testdata/oranfstab/mistakes.oranfstab"
+	warnings = "testdata/oranfstab/warnings.oranfstab"
+	clean    = "testdata/oranfstab/clean.oranfstab"
+)
+
+func TestOranfstabTranscripts(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		stdin  string
+		args   []string
+	}{
+		"lint-mistakes":  {"errors are shown under their line and fail", "", []string{"lint", mistakes}},
+		"lint-warnings":  {"warnings pass", "", []string{"lint", warnings, clean}},
+		"lint-strict":    {"warnings fail on request", "", []string{"lint", "--strict", warnings}},
+		"lint-json":      {"scripts read JSON, with an empty list for a clean file", "", []string{"lint", "--output", "json", clean, warnings}},
+		"lint-stdin":     {"a pipe has no name, and control characters do not reach the terminal", "\ufeffserver:\t\x1b[31mnas\r\n", []string{"lint", "-"}},
+		"lint-no-file":   {"bad usage", "", []string{"lint"}},
+		"lint-missing":   {"nothing is done if one file cannot be read", "", []string{"lint", mistakes, "testdata/none"}},
+		"lint-output":    {"an unknown format is bad usage", "", []string{"lint", "--output", "xml", clean}},
+		"fmt":            {"canonical order, no comments", "", []string{"fmt", warnings}},
+		"fmt-mistakes":   {"a file with errors is refused", "", []string{"fmt", mistakes}},
+		"fmt-two":        {"one file at a time", "", []string{"fmt", clean, clean}},
+		"render":         {"the smallest file", "", []string{"render", "--server", "nas1", "--path", "10.0.1.1", "--export", "/a", "--mount", "/b"}},
+		"render-all":     {"everything that has a flag", "", renderAll()},
+		"render-inject":  {"a line break in a value is refused", "", []string{"render", "--server", "nas1", "--path", "10.0.1.1\nuid: 0", "--export", "/a", "--mount", "/b"}},
+		"render-locals":  {"a local for some paths is a mistake", "", []string{"render", "--server", "nas1", "--path", "10.0.1.1", "--path", "10.0.2.1", "--local", "10.0.1.2", "--export", "/a", "--mount", "/b"}},
+		"render-mounts":  {"an export needs its mount", "", []string{"render", "--server", "nas1", "--path", "10.0.1.1", "--export", "/a"}},
+		"render-nothing": {"the first missing flag is named", "", []string{"render"}},
+		"render-pnfs":    {"what lint calls an error is refused", "", []string{"render", "--server", "nas1.example.com", "--path", "10.0.1.1", "--export", "/a", "--mount", "/b", "--nfs-version", "pNFS", "--security-default", "krb5"}},
+		"help-lint":      {"the help has examples", "", []string{"lint", "--help"}},
+		"help-render":    {"the help has examples", "", []string{"render", "--help"}},
+		"help-fmt":       {"the help has examples", "", []string{"fmt", "--help"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			golden(t, name, transcript(t, tc.stdin, append([]string{"oranfstab"}, tc.args...)...))
+		})
+	}
+}
+
+func renderAll() []string {
+	return []string{
+		"render", "--server", "nas1.example.com",
+		"--local", "10.0.1.2", "--path", "10.0.1.1", "--local", "10.0.2.2", "--path", "10.0.2.1",
+		"--dontroute", "--nfs-version", "NFSv4", "--security-default", "KRB5", "--mnt-timeout", "60",
+		"--management", "10.9.9.9", "--community", "backup",
+		"--export", "/a", "--mount", "/b", "--export", "/c,d", "--mount", "/e",
+	}
+}
+
+func TestDoubtfulLinesOfARenderedFileAreLogged(t *testing.T) {
+	var out, errOut bytes.Buffer
+	args := []string{"oranfstab", "render", "--log-format", "json", "--server", "nas1", "--path", "nas1", "--export", "/a", "--mount", "/b"}
+	if code := run(args, nil, &out, &errOut); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	var entry struct{ Level, Code string }
+	if err := json.Unmarshal(errOut.Bytes(), &entry); err != nil {
+		t.Fatalf("%v in %q", err, errOut.String())
+	}
+	if entry.Level != "WARN" || entry.Code != string(oranfstab.CodeHostName) {
+		t.Errorf("logged %+v, want a warning about the host name", entry)
+	}
+}
+
+func TestAHugeFileIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "data")
+	if err := os.WriteFile(file, make([]byte, maxOranfstabBytes+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := transcript(t, "", "oranfstab", "lint", file); !strings.Contains(got, "is larger than 1 MiB") || !strings.Contains(got, "exit code 2") {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestReadingATerminalEndsWithTheContext(t *testing.T) {
+	in, _ := io.Pipe() // nobody writes
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := readOranfstab(ctx, in, "-"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the context's error", err)
+	}
+}
+
+func TestMarksStandUnderWhatIsMeant(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	cases := map[string]struct {
+		line            string
+		column, length  int
+		source, marking string
+	}{
+		"a word":              {"path: 10.0.0.1", 7, 8, "path: 10.0.0.1", "      ^~~~~~~~"},
+		"behind the end":      {"ab\r", 3, 1, "ab", "  ^"},
+		"an empty line":       {"", 1, 1, "", "^"},
+		"tabs count as one":   {"a\tb", 3, 1, "a b", "  ^"},
+		"letters, not bytes":  {"ä b", 3, 1, "ä b", "  ^"},
+		"longer than shown":   {long, 1, 300, long[:160], "^" + strings.Repeat("~", 159)},
+		"beyond what is seen": {long[:250] + "y" + long[:49], 251, 1, long[:79] + "y" + long[:49], strings.Repeat(" ", 79) + "^"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			source, marking := underline(tc.line, tc.column, tc.length)
+			if source != tc.source || marking != tc.marking {
+				t.Errorf("got\n%s\n%s\nwant\n%s\n%s", source, marking, tc.source, tc.marking)
+			}
+		})
+	}
+}
