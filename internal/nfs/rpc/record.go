@@ -189,6 +189,10 @@ func (r *RecordReader) skip(n int) error {
 	return nil
 }
 
+// Received returns how many bytes of the current record were announced so far,
+// without marks.
+func (r *RecordReader) Received() int { return r.record }
+
 // Done reports whether all bytes of the record were consumed. It does not look
 // beyond the current fragment.
 func (r *RecordReader) Done() bool { return r.left == 0 && r.last }

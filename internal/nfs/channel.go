@@ -1,0 +1,182 @@
+package nfs
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+)
+
+// ChannelState says whether a channel carries I/O.
+type ChannelState string
+
+// States of a channel.
+const (
+	ChannelUp           ChannelState = "Up"
+	ChannelReconnecting ChannelState = "Reconnecting"
+	ChannelClosed       ChannelState = "Closed"
+)
+
+// ChannelStats is a snapshot of one channel; compare the columns of Oracle's
+// v$dnfs_channels. Counts begin at Dial and never go down.
+type ChannelStats struct {
+	Local string // the address and port of this side, or the configured address while down
+	Path  string // the server's address
+	State ChannelState
+	// Sends and Receives are calls and replies.
+	Sends, Receives int64
+	// BytesRead and BytesWritten are file data; the Wire counts have headers too.
+	BytesRead, BytesWritten         int64
+	WireBytesRead, WireBytesWritten int64
+	InFlight                        int64
+	Reconnects                      int64 // connections made after the first
+	// Retransmits counts calls sent again, here or elsewhere, after they were
+	// lost on this channel.
+	Retransmits int64
+	LastError   string // why the channel went down last; empty if it never did
+}
+
+const (
+	backoffFirst = 50 * time.Millisecond
+	backoffMax   = 2 * time.Second
+)
+
+// channel is one pair of addresses and its connection.
+type channel struct {
+	addr     Channel
+	port     int
+	opts     socketOptions
+	logger   *slog.Logger
+	counters rpc.Counters
+
+	conn        atomic.Pointer[rpc.Conn] // nil while down
+	local       atomic.Pointer[string]
+	lastError   atomic.Pointer[string]
+	closed      atomic.Bool
+	reconnects  atomic.Int64
+	retransmits atomic.Int64
+}
+
+// live returns the connection if it can take calls.
+func (ch *channel) live() *rpc.Conn {
+	conn := ch.conn.Load()
+	if conn == nil || conn.Failed() {
+		return nil
+	}
+	return conn
+}
+
+// connect makes the channel's connection once.
+func (ch *channel) connect(ctx context.Context) error {
+	nc, err := dial(ctx, ch.addr, ch.port, ch.opts)
+	if err != nil {
+		ch.noteError(err)
+		return err
+	}
+	local := nc.LocalAddr().String()
+	ch.local.Store(&local)
+	ch.conn.Store(rpc.NewConn(nc, rpc.Options{Counters: &ch.counters}))
+	return nil
+}
+
+func (ch *channel) noteError(err error) {
+	text := err.Error()
+	ch.lastError.Store(&text)
+}
+
+// run keeps the channel connected until ctx ends; up is called after each new
+// connection.
+func (ch *channel) run(ctx context.Context, up func()) {
+	for {
+		if conn := ch.conn.Load(); conn != nil {
+			if !ch.watch(ctx, conn) {
+				return
+			}
+		}
+		if !ch.reconnect(ctx) {
+			return
+		}
+		ch.reconnects.Add(1)
+		ch.logger.Info("Channel is connected again", "path", ch.addr.Path, "local", *ch.local.Load())
+		up()
+	}
+}
+
+// watch waits for the end of conn; it returns false when the client was closed.
+func (ch *channel) watch(ctx context.Context, conn *rpc.Conn) bool {
+	select {
+	case <-ctx.Done():
+		// Callers that still wait get rpc.ErrClosed.
+		_ = conn.Close()
+		ch.conn.Store(nil)
+		return false
+	case <-conn.Done():
+		ch.conn.Store(nil)
+		ch.noteError(conn.Err())
+		ch.logger.Warn("Channel is lost", "path", ch.addr.Path, "error", conn.Err())
+		return true
+	}
+}
+
+// reconnect tries until it succeeds; it returns false when the client was closed.
+func (ch *channel) reconnect(ctx context.Context) bool {
+	for wait := backoffFirst; ; wait = min(2*wait, backoffMax) {
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		case <-timer.C:
+		}
+		if err := ch.connect(ctx); err == nil {
+			return true
+		}
+	}
+}
+
+func (ch *channel) stats() ChannelStats {
+	k := &ch.counters
+	s := ChannelStats{
+		Local: ch.addr.Local, Path: ch.addr.Path, State: ChannelUp,
+		Sends: k.Sends.Load(), Receives: k.Receives.Load(),
+		BytesRead: k.DataReceived.Load(), BytesWritten: k.DataSent.Load(),
+		WireBytesRead: k.BytesReceived.Load(), WireBytesWritten: k.BytesSent.Load(),
+		InFlight:   k.InFlight.Load(),
+		Reconnects: ch.reconnects.Load(), Retransmits: ch.retransmits.Load(),
+	}
+	if local := ch.local.Load(); local != nil {
+		s.Local = *local
+	}
+	if text := ch.lastError.Load(); text != nil {
+		s.LastError = *text
+	}
+	switch {
+	case ch.closed.Load():
+		s.State = ChannelClosed
+	case ch.live() == nil:
+		s.State = ChannelReconnecting
+	}
+	return s
+}
+
+// clientAddress returns the address of this side as the server sees it, without
+// the port, for messages about export policies.
+func clientAddress(a net.Addr) string {
+	host, _, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	return host
+}
+
+// describe names the channel in errors.
+func (ch *channel) describe() string {
+	if ch.addr.Local == "" {
+		return fmt.Sprintf("path %s", ch.addr.Path)
+	}
+	return fmt.Sprintf("path %s from %s", ch.addr.Path, ch.addr.Local)
+}

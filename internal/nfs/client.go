@@ -1,0 +1,218 @@
+package nfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+)
+
+// umountTimeout bounds the good-bye of Close: a server that is gone must not
+// hold it up.
+const umountTimeout = time.Second
+
+// Client is one mounted export. Its methods may be called from many goroutines.
+type Client struct {
+	cfg       Config
+	transport *transport
+	proto     protocol
+	mounted   mounted
+	info      FSInfo
+	ops       sync.Pool
+	closing   sync.Once
+}
+
+// Dial mounts an export and connects its channels. One channel that connects is
+// enough; the others are tried again in the background, see Channels.
+func Dial(ctx context.Context, cfg Config) (*Client, error) {
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, cfg.MountTimeout)
+	defer cancel()
+	m, err := mountExport(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("mount %s: %w", cfg.Export, err)
+	}
+	channels, err := connectChannels(ctx, cfg, m.nfsPort)
+	if err != nil {
+		return nil, fmt.Errorf("mount %s: %w", cfg.Export, err)
+	}
+	c := &Client{cfg: cfg, mounted: m, transport: newTransport(channels, cfg.CallTimeout, cfg.Now)}
+	c.ops.New = func() any { return new(op) }
+	c.proto = newProtoV3(c.transport, cfg.Credential.Auth())
+	if err := c.readInfo(ctx); err != nil {
+		c.transport.close()
+		return nil, fmt.Errorf("mount %s: %w", cfg.Export, explainPort(err, channels))
+	}
+	return c, nil
+}
+
+// connectChannels connects all channels at the same time.
+func connectChannels(ctx context.Context, cfg Config, port int) ([]*channel, error) {
+	channels := make([]*channel, len(cfg.Channels))
+	errs := make([]error, len(cfg.Channels))
+	var wg sync.WaitGroup
+	for i, addr := range cfg.Channels {
+		channels[i] = &channel{
+			addr: addr, port: port, logger: cfg.Logger, opts: socketOptions{dontRoute: cfg.DontRoute},
+		}
+		wg.Go(func() { errs[i] = channels[i].connect(ctx) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err == nil {
+			return channels, nil
+		}
+	}
+	return nil, errors.Join(errs...)
+}
+
+// readInfo asks for the limits of the server and settles the transfer sizes.
+func (c *Client) readInfo(ctx context.Context) error {
+	info, err := c.proto.info(ctx, c.mounted.root)
+	if err != nil {
+		return fmt.Errorf("ask for the limits of the file system: %w", err)
+	}
+	info.TransferReadBytes = transferSize(info.ReadMaxBytes, c.cfg.TransferSize)
+	info.TransferWriteBytes = transferSize(info.WriteMaxBytes, c.cfg.TransferSize)
+	if info.TransferReadBytes == 0 || info.TransferWriteBytes == 0 {
+		return fmt.Errorf("the server offers transfers of %d bytes for reads and %d for writes",
+			info.ReadMaxBytes, info.WriteMaxBytes)
+	}
+	c.info = info
+	return nil
+}
+
+func transferSize(offered, wanted uint32) uint32 {
+	offered = min(offered, v3.MaxDataBytes)
+	if wanted == 0 {
+		return offered
+	}
+	return min(wanted, offered)
+}
+
+// Root returns the handle of the export's root directory.
+func (c *Client) Root() FileHandle { return c.mounted.root }
+
+// Info returns the server's limits and the transfer sizes in use.
+func (c *Client) Info() FSInfo { return c.info }
+
+// FSStat asks the server for the space of the file system.
+func (c *Client) FSStat(ctx context.Context) (FSStat, error) {
+	s, err := c.proto.statFS(ctx, c.mounted.root)
+	return s, explain("ask for the space of the file system", "", err)
+}
+
+// Getattr returns the attributes of a file.
+func (c *Client) Getattr(ctx context.Context, file FileHandle) (Attr, error) {
+	a, err := c.proto.getAttr(ctx, file)
+	return a, explain("get attributes", "", err)
+}
+
+// Setattr sets attributes of a file; a new size truncates or extends it.
+func (c *Client) Setattr(ctx context.Context, file FileHandle, set SetAttr) error {
+	return explain("set attributes", "", c.proto.setAttr(ctx, file, set))
+}
+
+// Access returns which of the wanted permissions the server grants.
+func (c *Client) Access(ctx context.Context, file FileHandle, want Access) (Access, error) {
+	got, err := c.proto.access(ctx, file, want)
+	return got, explain("check access", "", err)
+}
+
+// Lookup returns the handle of a name in a directory.
+func (c *Client) Lookup(ctx context.Context, dir FileHandle, name string) (FileHandle, error) {
+	fh, err := c.proto.lookup(ctx, dir, name)
+	return fh, explain("look up", name, err)
+}
+
+// Create makes a regular file. With exclusive a name that is taken is an error
+// (IsExist); without, the existing file is returned as it is.
+func (c *Client) Create(ctx context.Context, dir FileHandle, name string, mode uint32, exclusive bool) (FileHandle, error) {
+	fh, err := c.proto.create(ctx, dir, name, Create{Kind: TypeRegular, Mode: mode, Exclusive: exclusive})
+	return fh, explain("create", name, err)
+}
+
+// Mkdir makes a directory.
+func (c *Client) Mkdir(ctx context.Context, dir FileHandle, name string, mode uint32) (FileHandle, error) {
+	fh, err := c.proto.create(ctx, dir, name, Create{Kind: TypeDirectory, Mode: mode, Exclusive: true})
+	return fh, explain("make directory", name, err)
+}
+
+// Remove removes a file.
+func (c *Client) Remove(ctx context.Context, dir FileHandle, name string) error {
+	return explain("remove", name, c.proto.remove(ctx, dir, name, TypeRegular))
+}
+
+// Rmdir removes an empty directory.
+func (c *Client) Rmdir(ctx context.Context, dir FileHandle, name string) error {
+	return explain("remove directory", name, c.proto.remove(ctx, dir, name, TypeDirectory))
+}
+
+// Rename moves a name to another directory or name, replacing what is there.
+func (c *Client) Rename(ctx context.Context, from FileHandle, name string, to FileHandle, newName string) error {
+	return explain("rename", name, c.proto.rename(ctx, from, name, to, newName))
+}
+
+// ReadDir returns all entries of a directory but "." and "..".
+func (c *Client) ReadDir(ctx context.Context, dir FileHandle) ([]DirEntry, error) {
+	entries, err := c.proto.readDir(ctx, dir)
+	return entries, explain("read directory", "", err)
+}
+
+// Channels returns a snapshot of each channel, in the order of Config.Channels.
+func (c *Client) Channels() []ChannelStats {
+	all := make([]ChannelStats, len(c.transport.channels))
+	for i, ch := range c.transport.channels {
+		all[i] = ch.stats()
+	}
+	return all
+}
+
+// Close unmounts and ends all connections. Calls under way fail with
+// rpc.ErrClosed. An unmount that fails is only logged: the server keeps no state
+// that matters.
+func (c *Client) Close() error {
+	c.closing.Do(func() {
+		c.transport.close()
+		ctx, cancel := context.WithTimeout(context.Background(), umountTimeout)
+		defer cancel()
+		if err := c.mounted.unmount(ctx, c.cfg); err != nil {
+			c.cfg.Logger.Debug("Unmounting was not heard", "error", err)
+		}
+	})
+	return nil
+}
+
+func (c *Client) getOp() *op  { return c.ops.Get().(*op) } //nolint:forcetypeassert // the pool holds nothing else
+func (c *Client) putOp(o *op) { c.ops.Put(o) }
+
+func explain(what, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if name != "" {
+		return fmt.Errorf("%s %q: %w", what, name, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// explainPort adds the most common reason why a server that mounted refuses I/O.
+func explainPort(err error, channels []*channel) error {
+	if !rpc.IsAuthError(err) && !v3.IsPermission(err) {
+		return err
+	}
+	for _, ch := range channels {
+		if conn := ch.live(); conn != nil && isHighPort(conn.LocalAddr()) {
+			return fmt.Errorf("%w (this client uses %s, a port above 1023: "+
+				"export with \"insecure\", or nfs-rootonly disabled, or run as root)", err, conn.LocalAddr())
+		}
+	}
+	return err
+}

@@ -1,0 +1,219 @@
+package nfs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/mount"
+	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
+)
+
+// start serves on the addresses and mounts over all of them.
+func start(tb testing.TB, s *nfstest.Server, change func(*Config), addresses ...string) *Client {
+	tb.Helper()
+	if len(addresses) == 0 {
+		addresses = []string{"127.0.0.1"}
+	}
+	s.Start(tb, addresses...)
+	c, err := Dial(context.Background(), config(s, change, addresses...))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return c
+}
+
+func config(s *nfstest.Server, change func(*Config), addresses ...string) Config {
+	cfg := Config{
+		Export: "/export", NFSPort: s.Port(), MountPort: s.Port(), Now: time.Now, CallTimeout: 20 * time.Second,
+	}
+	for _, a := range addresses {
+		cfg.Channels = append(cfg.Channels, Channel{Path: a})
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	return cfg
+}
+
+func randomBytes(n int) []byte {
+	p := make([]byte, n)
+	r := rand.NewChaCha8([32]byte{byte(n)})
+	_, _ = r.Read(p)
+	return p
+}
+
+func TestReadAtDeliversTheFile(t *testing.T) {
+	content := randomBytes(300_001)
+	for name, tc := range map[string]struct {
+		reason      string
+		short       uint32
+		maxTransfer uint32
+		off, n      int
+		want        int
+		err         error
+	}{
+		"whole blocks":      {"the plain case", 0, 0, 4096, 8192, 8192, nil},
+		"odd size":          {"XDR pads what is no multiple of four", 0, 0, 3, 4097, 4097, nil},
+		"short replies":     {"a server may give less than was asked for", 1000, 0, 7, 20_000, 20_000, nil},
+		"larger than rtmax": {"the client splits and keeps the order", 0, 4096, 5, 200_000, 200_000, nil},
+		"to the exact end":  {"a full buffer is no EOF", 0, 0, 299_001, 1000, 1000, nil},
+		"beyond the end":    {"io.ReaderAt wants EOF with a short count", 0, 0, 300_000, 1000, 1, io.EOF},
+		"split at the end":  {"parts behind the end must not count", 0, 4096, 290_000, 40_000, 10_001, io.EOF},
+		"nothing there":     {"far behind the end", 0, 0, 400_000, 10, 0, io.EOF},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &nfstest.Server{ShortRead: tc.short, MaxTransfer: tc.maxTransfer}
+			c := start(t, s, nil)
+			f := c.OpenFile(FileHandle(s.AddFile("data", content)))
+			p := make([]byte, tc.n)
+			n, err := f.ReadAt(t.Context(), p, int64(tc.off))
+			if n != tc.want || !errors.Is(err, tc.err) {
+				t.Fatalf("ReadAt = %d, %v; want %d, %v (%s)", n, err, tc.want, tc.err, tc.reason)
+			}
+			if n > 0 && !bytes.Equal(p[:n], content[tc.off:tc.off+n]) {
+				t.Fatalf("content differs: %s", tc.reason)
+			}
+		})
+	}
+}
+
+func TestWriteAtDeliversTheFile(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason             string
+		short, maxTransfer uint32
+		n                  int
+	}{
+		"one write":     {"the plain case", 0, 0, 8192},
+		"odd size":      {"padding follows the bulk data", 0, 0, 8191},
+		"short replies": {"a server may take less than was sent", 999, 0, 10_000},
+		"split":         {"larger than wtmax", 0, 4096, 100_003},
+		"nothing":       {"no call is made for no bytes", 0, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &nfstest.Server{ShortRead: tc.short, MaxTransfer: tc.maxTransfer}
+			c := start(t, s, nil)
+			f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
+			p := randomBytes(tc.n)
+			n, err := f.WriteAt(t.Context(), p, 0, FileSync)
+			if n != tc.n || err != nil {
+				t.Fatalf("WriteAt = %d, %v (%s)", n, err, tc.reason)
+			}
+			if !bytes.Equal(s.Content("data"), p) {
+				t.Fatalf("content differs: %s", tc.reason)
+			}
+		})
+	}
+}
+
+func TestNamesComeAndGo(t *testing.T) {
+	ctx := t.Context()
+	c := start(t, &nfstest.Server{}, nil)
+	fh, err := c.Create(ctx, c.Root(), "a", 0o600, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Create(ctx, c.Root(), "a", 0o600, true); !IsExist(err) {
+		t.Errorf("a second exclusive create: %v, want that the name exists", err)
+	}
+	if got, err := c.Lookup(ctx, c.Root(), "a"); err != nil || got != fh {
+		t.Errorf("Lookup = %q, %v; want %q", got, err, fh)
+	}
+	entries, err := c.ReadDir(ctx, c.Root())
+	if err != nil || len(entries) != 1 || entries[0].Name != "a" {
+		t.Errorf("ReadDir = %v, %v; want the one name", entries, err)
+	}
+	if err := c.Remove(ctx, c.Root(), "a"); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Lookup(ctx, c.Root(), "a"); !IsNotExist(err) || !strings.Contains(err.Error(), "NFS3ERR_NOENT") {
+		t.Errorf("lookup of a removed name: %v, want NFS3ERR_NOENT", err)
+	}
+	if _, err := c.Getattr(ctx, fh); !IsStale(err) {
+		t.Errorf("attributes of a removed file: %v, want a stale handle", err)
+	}
+}
+
+func TestDialSaysWhatIsWrong(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*Config)
+		want   []string
+	}{
+		"denied": {
+			"the operator of the storage must know whom to admit",
+			func(c *Config) { c.Export = "/denied" },
+			[]string{"export policy", "127.0.0.1", "MNT3ERR_ACCES"},
+		},
+		"no such export": {
+			"a wrong path is the commonest mistake",
+			func(c *Config) { c.Export = "/nope" },
+			[]string{`"/nope"`, "127.0.0.1", "no such export"},
+		},
+		"nobody listens": {
+			"each address is named",
+			func(c *Config) { c.Channels = []Channel{{Path: "127.0.0.3"}, {Path: "127.0.0.4"}} },
+			[]string{"127.0.0.3", "127.0.0.4", "nothing listens"},
+		},
+		"local address missing": {
+			"the kernel's text does not say which address it means",
+			func(c *Config) { c.Channels[0].Local = "192.0.2.1" },
+			[]string{"192.0.2.1", "does not exist on this host"},
+		},
+		"relative export": {"", func(c *Config) { c.Export = "data" }, []string{"absolute"}},
+		"no portmapper": {
+			"MOUNT is tried on the NFS port, where this server has it, so it must work",
+			func(c *Config) { c.MountPort, c.PortmapPort, c.Export = 0, 1, "/nope" },
+			[]string{"portmapper cannot be asked", "no such export"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &nfstest.Server{}
+			s.Start(t, "127.0.0.1")
+			c, err := Dial(t.Context(), config(s, tc.change, "127.0.0.1"))
+			if err == nil {
+				_ = c.Close()
+				t.Fatal("Dial succeeded")
+			}
+			for _, w := range tc.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("error %q does not contain %q: %s", err, w, tc.reason)
+				}
+			}
+		})
+	}
+}
+
+func TestARefusedMountKeepsItsStatus(t *testing.T) {
+	s := &nfstest.Server{}
+	s.Start(t, "127.0.0.1")
+	_, err := Dial(t.Context(), config(s, func(c *Config) { c.Export = "/denied" }, "127.0.0.1"))
+	if !errors.Is(err, mount.ErrAcces) {
+		t.Errorf("error %v does not wrap mount.ErrAcces", err)
+	}
+}
+
+func TestTransferSizeIsCappedByTheServer(t *testing.T) {
+	for name, tc := range map[string]struct{ wanted, want uint32 }{
+		"what the server offers": {0, 65536},
+		"less":                   {8192, 8192},
+		"more is cut":            {1 << 20, 65536},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := start(t, &nfstest.Server{MaxTransfer: 65536}, func(c *Config) { c.TransferSize = tc.wanted })
+			if got := c.Info().TransferReadBytes; got != tc.want {
+				t.Errorf("TransferReadBytes = %d, want %d", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,150 @@
+package nfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxSpans bounds what a File remembers of its unstable data. When random writes
+// leave more pieces than that, a WriteAt commits on its own.
+const maxSpans = 8192
+
+// ErrLostWrites says that the server restarted and lost unstable data, and that
+// the File has no source to write them again from.
+var ErrLostWrites = errors.New("the server restarted and lost uncommitted data")
+
+// unstable are data that the server holds under one verifier.
+type unstable struct {
+	v    verifier
+	data spanSet
+}
+
+// SetSource says where Commit gets data that the server lost in a restart.
+// src.ReadAt must give for each range what was written there last, and may be
+// called from any goroutine that calls Commit or WriteAt. Ranges that Commit is
+// writing again must not be written by others at the same time.
+func (f *File) SetSource(src io.ReaderAt) {
+	f.mu.Lock()
+	f.source = src
+	f.mu.Unlock()
+}
+
+// ResentBytes returns how many bytes were written again after restarts.
+func (f *File) ResentBytes() int64 { return f.resent.Load() }
+
+// UncommittedBytes returns how many bytes wait for a Commit.
+func (f *File) UncommittedBytes() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := int64(0)
+	for i := range f.dirty {
+		n += f.dirty[i].data.bytes()
+	}
+	return n
+}
+
+func (f *File) remember(v verifier, from, to int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.dirty {
+		if f.dirty[i].v == v {
+			f.dirty[i].data.add(from, to)
+			return
+		}
+	}
+	f.dirty = append(f.dirty, unstable{v: v})
+	f.dirty[len(f.dirty)-1].data.add(from, to)
+}
+
+func (f *File) commitIfMany(ctx context.Context) error {
+	f.mu.Lock()
+	n := 0
+	for i := range f.dirty {
+		n += len(f.dirty[i].data.spans)
+	}
+	f.mu.Unlock()
+	if n < maxSpans {
+		return nil
+	}
+	select {
+	case f.commitTurn <- struct{}{}:
+	default:
+		return nil // somebody commits already
+	}
+	defer func() { <-f.commitTurn }()
+	return f.commitDirty(ctx)
+}
+
+// Commit makes all unstable data written before the call stable. When the server
+// restarted meanwhile, what it lost is written again from the source; without a
+// source the error is ErrLostWrites. After an error the data count as uncommitted
+// still.
+func (f *File) Commit(ctx context.Context) error {
+	select {
+	case f.commitTurn <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-f.commitTurn }()
+	return f.commitDirty(ctx)
+}
+
+func (f *File) commitDirty(ctx context.Context) error {
+	f.mu.Lock()
+	taken, source := f.dirty, f.source
+	f.dirty = nil
+	f.mu.Unlock()
+	if len(taken) == 0 {
+		return nil
+	}
+	v, err := f.c.proto.commit(ctx, f.raw)
+	if err != nil {
+		f.putBack(taken)
+		return fmt.Errorf("commit: %w", err)
+	}
+	for i := range taken {
+		if taken[i].v == v {
+			continue
+		}
+		if err := f.resend(ctx, &taken[i].data, source); err != nil {
+			f.putBack(taken[i:])
+			return fmt.Errorf("commit: %w", err)
+		}
+	}
+	return nil
+}
+
+func (f *File) putBack(taken []unstable) {
+	for i := range taken {
+		for _, s := range taken[i].data.spans {
+			f.remember(taken[i].v, s.from, s.to)
+		}
+	}
+}
+
+// resend writes lost data again, stable at once so that nothing can be lost twice.
+// One buffer is enough for any amount.
+func (f *File) resend(ctx context.Context, lost *spanSet, source io.ReaderAt) error {
+	if source == nil {
+		return fmt.Errorf("%w: %d bytes", ErrLostWrites, lost.bytes())
+	}
+	f.c.cfg.Logger.Warn("Server restarted, writing lost data again", "bytes", lost.bytes())
+	buf := make([]byte, min(lost.bytes(), int64(f.c.info.TransferWriteBytes)))
+	for _, s := range lost.spans {
+		for at := s.from; at < s.to; {
+			p := buf[:min(int64(len(buf)), s.to-at)]
+			if n, err := source.ReadAt(p, at); n < len(p) {
+				return fmt.Errorf("get lost data at offset %d from the source: %w", at, err)
+			}
+			n, err := f.WriteAt(ctx, p, at, FileSync)
+			f.resent.Add(int64(n))
+			if err != nil {
+				return fmt.Errorf("write lost data again: %w", err)
+			}
+			at += int64(n)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package nfs
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+)
+
+// Channel is one pair of addresses of an oranfstab.
+type Channel struct {
+	// Local is the address to connect from; empty leaves it to the routes.
+	Local string
+	// Path is the server's address.
+	Path string
+}
+
+// Config says what to mount and how.
+type Config struct {
+	// Server is the server's address when there are no Channels, and its name in
+	// messages.
+	Server   string
+	Channels []Channel
+	Export   string
+	// DontRoute sets SO_DONTROUTE: only directly connected networks are used.
+	DontRoute bool
+
+	// MountTimeout bounds Dial as a whole; DefaultMountTimeout if 0.
+	MountTimeout time.Duration
+	// CallTimeout is how long a call may take, all repetitions included, before
+	// it is given up; DefaultCallTimeout if 0. A connection that left a call
+	// without answer for half of it is replaced.
+	CallTimeout time.Duration
+	// TransferSize is the largest READ and WRITE in bytes; 0 is what the server
+	// offers, and more than that is cut to it.
+	TransferSize uint32
+
+	// NFSPort is the server's port; 0 asks the portmapper and falls back to 2049.
+	NFSPort int
+	// MountPort is the port of the mount daemon; 0 asks the portmapper.
+	MountPort int
+	// PortmapPort is 111 if 0.
+	PortmapPort int
+
+	// Credential is the user in the server's eyes; an empty Machine is filled
+	// with the host name.
+	Credential rpc.AuthSys
+	// Now is the clock; required.
+	Now func() time.Time
+	// Logger hears about channels that come and go; nil is silent.
+	Logger *slog.Logger
+}
+
+// Defaults of Config.
+const (
+	DefaultMountTimeout = 30 * time.Second
+	DefaultCallTimeout  = 60 * time.Second
+	defaultNFSPort      = 2049
+	maxChannels         = 64
+)
+
+// complete checks cfg and fills in what was left out.
+func (cfg Config) complete() (Config, error) {
+	if cfg.Now == nil {
+		return cfg, errors.New("nfs: Config.Now is not set")
+	}
+	if !strings.HasPrefix(cfg.Export, "/") {
+		return cfg, fmt.Errorf("nfs: export %q is not an absolute path", cfg.Export)
+	}
+	if err := cfg.completeChannels(); err != nil {
+		return cfg, err
+	}
+	for _, port := range []int{cfg.NFSPort, cfg.MountPort, cfg.PortmapPort} {
+		if port < 0 || port > math.MaxUint16 {
+			return cfg, fmt.Errorf("nfs: %d is not a port", port)
+		}
+	}
+	setDefault(&cfg.MountTimeout, DefaultMountTimeout)
+	setDefault(&cfg.CallTimeout, DefaultCallTimeout)
+	if cfg.Credential.Machine == "" {
+		// Without a host name the credential is as good: servers only log it.
+		cfg.Credential.Machine, _ = os.Hostname()
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return cfg, nil
+}
+
+func (cfg *Config) completeChannels() error {
+	if len(cfg.Channels) == 0 {
+		if cfg.Server == "" {
+			return errors.New("nfs: neither server nor channels are given")
+		}
+		cfg.Channels = []Channel{{Path: cfg.Server}}
+	}
+	if len(cfg.Channels) > maxChannels {
+		return fmt.Errorf("nfs: %d channels are more than %d", len(cfg.Channels), maxChannels)
+	}
+	for _, ch := range cfg.Channels {
+		if ch.Path == "" {
+			return errors.New("nfs: a channel has no path")
+		}
+		if ch.Local != "" && net.ParseIP(ch.Local) == nil {
+			return fmt.Errorf("nfs: local address %q is not an IP address", ch.Local)
+		}
+	}
+	return nil
+}
+
+func setDefault(d *time.Duration, value time.Duration) {
+	if *d == 0 {
+		*d = value
+	}
+}

@@ -1,0 +1,200 @@
+package nfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/mount"
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+)
+
+// mounted is what mounting found out.
+type mounted struct {
+	root      FileHandle
+	channel   Channel // over which it was mounted
+	nfsPort   int
+	mountPort int
+}
+
+// mountStagger is how long one channel may take before the next is tried beside
+// it: an address that answers at all does so sooner.
+const mountStagger = 2 * time.Second
+
+type mountResult struct {
+	m   mounted
+	err error
+}
+
+// mountExport mounts over the first channel that answers. An address that is
+// silent does not keep the others waiting; a refusal by the server is final.
+func mountExport(ctx context.Context, cfg Config) (mounted, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	results := make(chan mountResult, len(cfg.Channels))
+	begun, ended := 0, 0
+	var errs []error
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ended < len(cfg.Channels) {
+		select {
+		case <-timer.C:
+			if begun < len(cfg.Channels) {
+				ch := cfg.Channels[begun]
+				begun++
+				go func() {
+					m, err := mountOver(ctx, cfg, ch)
+					results <- mountResult{m, err}
+				}()
+				timer.Reset(mountStagger)
+			}
+		case r := <-results:
+			ended++
+			if r.err == nil {
+				return r.m, nil
+			}
+			if isRefusal(r.err) {
+				return mounted{}, r.err
+			}
+			errs = append(errs, r.err)
+			timer.Reset(0)
+		}
+	}
+	return mounted{}, errors.Join(errs...)
+}
+
+// isRefusal reports whether another path to the same server cannot help.
+func isRefusal(err error) bool {
+	var s mount.Status
+	return errors.As(err, &s) && s != mount.ErrIO && s != mount.ErrServerFault
+}
+
+func mountOver(ctx context.Context, cfg Config, ch Channel) (mounted, error) {
+	m := mounted{channel: ch, nfsPort: cfg.NFSPort, mountPort: cfg.MountPort}
+	portmapErr := m.findPorts(ctx, cfg)
+	conn, err := dialRPC(ctx, ch, m.mountPort, cfg)
+	if err != nil {
+		return m, errors.Join(err, portmapErr)
+	}
+	defer func() { _ = conn.Close() }()
+	res, err := mount.Mnt(ctx, conn, cfg.Credential.Auth(), cfg.Export)
+	if err != nil {
+		return m, explainMount(err, portmapErr, cfg, ch, conn.LocalAddr())
+	}
+	if err := checkFlavors(res.Flavors); err != nil {
+		return m, err
+	}
+	if len(res.Handle) == 0 || len(res.Handle) > v3.MaxHandleBytes {
+		return m, fmt.Errorf("the server at %s gives a root handle of %d bytes", ch.Path, len(res.Handle))
+	}
+	m.root = FileHandle(res.Handle)
+	return m, nil
+}
+
+// findPorts asks the portmapper for the ports that the configuration leaves open.
+// If it cannot be asked, its error is returned and both are taken to be NFS's own
+// port: servers without portmapper serve everything there.
+func (m *mounted) findPorts(ctx context.Context, cfg Config) error {
+	var err error
+	if m.nfsPort == 0 || m.mountPort == 0 {
+		err = m.askPortmap(ctx, cfg)
+	}
+	if m.nfsPort == 0 {
+		m.nfsPort = defaultNFSPort
+	}
+	if m.mountPort == 0 {
+		m.mountPort = m.nfsPort
+	}
+	return err
+}
+
+func (m *mounted) askPortmap(ctx context.Context, cfg Config) error {
+	port := cfg.PortmapPort
+	if port == 0 {
+		port = mount.PortmapPort
+	}
+	conn, err := dialRPC(ctx, m.channel, port, cfg)
+	if err != nil {
+		return fmt.Errorf("the portmapper cannot be asked for the mount port: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	for _, q := range []struct {
+		port             *int
+		program, version uint32
+	}{{&m.nfsPort, v3.Program, v3.Version}, {&m.mountPort, mount.Program, mount.Version}} {
+		if *q.port != 0 {
+			continue
+		}
+		if *q.port, err = mount.Getport(ctx, conn, q.program, q.version); err != nil {
+			return err
+		}
+	}
+	if m.mountPort == 0 {
+		return errors.New("the portmapper knows no MOUNT version 3 over TCP")
+	}
+	return nil
+}
+
+func dialRPC(ctx context.Context, ch Channel, port int, cfg Config) (*rpc.Conn, error) {
+	nc, err := dial(ctx, ch, port, socketOptions{dontRoute: cfg.DontRoute})
+	if err != nil {
+		return nil, err
+	}
+	return rpc.NewConn(nc, rpc.Options{}), nil
+}
+
+// explainMount says what a refused mount means for this client.
+func explainMount(err, portmapErr error, cfg Config, ch Channel, local net.Addr) error {
+	client := clientAddress(local)
+	switch {
+	case errors.Is(err, mount.ErrAcces), errors.Is(err, mount.ErrPerm):
+		err = fmt.Errorf("the export policy of %s does not admit this client (address %s)%s: %w",
+			ch.Path, client, portHint(local), err)
+	case errors.Is(err, mount.ErrNoEnt):
+		err = fmt.Errorf("no such export %q on %s: %w", cfg.Export, ch.Path, err)
+	case rpc.IsAuthError(err):
+		err = fmt.Errorf("%s refuses the credential of this client (address %s)%s: %w",
+			ch.Path, client, portHint(local), err)
+	default:
+		err = fmt.Errorf("mount over path %s: %w", ch.Path, err)
+	}
+	if portmapErr != nil {
+		return fmt.Errorf("%w (tried MOUNT on the NFS port because %w)", err, portmapErr)
+	}
+	return err
+}
+
+func portHint(local net.Addr) string {
+	if !isHighPort(local) {
+		return ""
+	}
+	return fmt.Sprintf("; it came from %s, a port above 1023, which \"secure\" exports refuse", local)
+}
+
+func isHighPort(a net.Addr) bool {
+	t, ok := a.(*net.TCPAddr)
+	return ok && t.Port >= 1024
+}
+
+// checkFlavors refuses exports that want more than AUTH_SYS.
+func checkFlavors(flavors []uint32) error {
+	if len(flavors) == 0 || slices.Contains(flavors, uint32(rpc.FlavorSys)) ||
+		slices.Contains(flavors, uint32(rpc.FlavorNone)) {
+		return nil
+	}
+	return fmt.Errorf("the export demands security flavors %v, this client has only sys (1)", flavors)
+}
+
+// unmount tells the server good-bye.
+func (m *mounted) unmount(ctx context.Context, cfg Config) error {
+	conn, err := dialRPC(ctx, m.channel, m.mountPort, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	return mount.Umnt(ctx, conn, cfg.Credential.Auth(), cfg.Export)
+}

@@ -1,0 +1,93 @@
+package rpc
+
+import (
+	"encoding/binary"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+)
+
+// Layout finds the bulk data in the results of a reply. It is called with the
+// bytes of the results received so far and returns either how many more it needs
+// to decide (more > 0), or how many bytes of bulk data follow (data >= 0). A
+// Layout must ask for no more than 1 KiB in total; the bytes are hostile until
+// proven otherwise.
+type Layout func(results []byte) (more, data int)
+
+// maxLayoutBytes bounds what a Layout may ask for.
+const maxLayoutBytes = 1 << 10
+
+// Call is one remote procedure call. The fields of the request are set before
+// Conn.Start and belong to the connection until the call is done. A Call may be
+// used again after it is done; its memory is reused.
+type Call struct {
+	// Request is the record mark, the call header and the arguments, as
+	// AppendCall begins it. Mark and xid are filled in by Start.
+	Request []byte
+	// Data are bulk data that end the arguments, sent with their padding from
+	// where they are.
+	Data []byte
+	// Dst is the room for bulk data of the results.
+	Dst []byte
+	// Layout finds the bulk data in the results; nil when there are none.
+	Layout Layout
+	// Since is the caller's clock when it made the call, for Conn.Oldest.
+	Since int64
+
+	// Results are the results without bulk data, valid when Err is nil.
+	Results []byte
+	// Received is how many bytes of bulk data are in Dst.
+	Received int
+	// Err is why there are no results: *RefusedError, *LostError or
+	// *ProtocolError.
+	Err error
+
+	xid     uint32
+	hasXID  bool
+	writing bool // Data may still be read by the connection; guarded by Conn.mu
+	replied bool // the reply came while writing; guarded by Conn.mu
+	done    chan struct{}
+}
+
+// Reset makes c ready for a new call with a new xid. A call that is started
+// again without Reset is a retransmission and keeps its xid.
+func (c *Call) Reset() {
+	c.Request, c.Results = c.Request[:0], c.Results[:0]
+	c.Data, c.Dst, c.Layout, c.Err = nil, nil, nil, nil
+	c.Received, c.Since, c.hasXID = 0, 0, false
+	if c.done == nil {
+		c.done = make(chan struct{}, 1)
+	}
+}
+
+// NewXID makes the next Start take a new xid instead of retransmitting.
+func (c *Call) NewXID() { c.hasXID = false }
+
+// XID returns the xid of the last Start.
+func (c *Call) XID() uint32 { return c.xid }
+
+func (c *Call) finish() { c.done <- struct{}{} }
+
+const (
+	xidOffset = RecordMarkBytes
+	// procOffset is where the procedure number is in a request.
+	procOffset = RecordMarkBytes + 20
+)
+
+// AppendCall appends what every Request begins with: room for mark and xid, the
+// call header, the credential, an empty verifier. The arguments follow.
+func AppendCall(b []byte, program, version, procedure uint32, cred Auth) []byte {
+	h := CallHeader{Program: program, Version: version, Procedure: procedure, Credential: cred}
+	return h.Append(append(b, 0, 0, 0, 0))
+}
+
+// PutProcedure changes the procedure of a request that AppendCall began.
+func PutProcedure(request []byte, procedure uint32) {
+	binary.BigEndian.PutUint32(request[procOffset:], procedure)
+}
+
+// seal fills in record mark and xid.
+func (c *Call) seal() {
+	n := len(c.Request) - RecordMarkBytes + len(c.Data) + xdr.Padding(len(c.Data))
+	PutRecordMark(c.Request, n)
+	binary.BigEndian.PutUint32(c.Request[xidOffset:], c.xid)
+}

@@ -1,0 +1,250 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// DefaultMaxRecordBytes is the largest reply that is accepted by default. It
+// leaves room for the largest transfer size that servers offer today.
+const DefaultMaxRecordBytes = 17 << 20
+
+// abandonGrace is how long a caller that gave up waits for a transfer that
+// already touches its buffers, before it closes the connection.
+const abandonGrace = time.Second
+
+// Counters count what a connection does. Several connections, one after the
+// other, may share one Counters. All fields may be read at any time.
+type Counters struct {
+	Sends, Receives atomic.Int64 // calls and replies
+	BytesSent       atomic.Int64 // on the wire, with headers and marks
+	BytesReceived   atomic.Int64
+	DataSent        atomic.Int64 // bulk data alone
+	DataReceived    atomic.Int64
+	InFlight        atomic.Int64 // calls without reply
+}
+
+// Options tune a Conn. The zero Options are fine.
+type Options struct {
+	// MaxRecordBytes caps a reply; DefaultMaxRecordBytes if 0.
+	MaxRecordBytes int
+	// Counters receives the counts; a private one is used if nil.
+	Counters *Counters
+}
+
+// flushState says who may write to the socket.
+type flushState int
+
+const (
+	flushIdle   flushState = iota
+	flushCaller            // the goroutine in Start
+	flushWriter            // the writer goroutine
+)
+
+// Conn is a client connection with many calls in flight. Its methods may be
+// called from many goroutines.
+type Conn struct {
+	nc       net.Conn
+	rec      *RecordReader
+	counters *Counters
+	failed   atomic.Bool
+	wake     chan struct{} // tells the writer goroutine to look
+	done     chan struct{}
+
+	mu         sync.Mutex
+	table      table
+	pending    batch // waits to be written
+	writing    batch // belongs to the flusher
+	flush      flushState
+	err        error
+	readerDone bool
+	drained    bool
+
+	scratch [maxReplyHeader]byte // of the reader
+}
+
+// NewConn takes over nc and serves calls on it until Close or an error.
+func NewConn(nc net.Conn, opts Options) *Conn {
+	if opts.MaxRecordBytes == 0 {
+		opts.MaxRecordBytes = DefaultMaxRecordBytes
+	}
+	if opts.Counters == nil {
+		opts.Counters = &Counters{}
+	}
+	c := &Conn{
+		nc:       nc,
+		rec:      NewRecordReader(nc, opts.MaxRecordBytes),
+		counters: opts.Counters,
+		wake:     make(chan struct{}, 1),
+		done:     make(chan struct{}),
+		table:    newTable(rand.Uint32()),
+	}
+	go c.readLoop()
+	go c.writeLoop()
+	return c
+}
+
+// Start sends call. If it returns nil the call will be done, one day: Wait for
+// it. If it returns an error the call was not sent and is not outstanding.
+func (c *Conn) Start(call *Call) error {
+	c.mu.Lock()
+	if c.err != nil {
+		err := c.err
+		c.mu.Unlock()
+		return lost(err)
+	}
+	if err := c.table.add(call); err != nil {
+		c.mu.Unlock()
+		return err
+	}
+	call.seal()
+	call.Err, call.Received, call.replied = nil, 0, false
+	call.writing = len(call.Data) > 0
+	c.pending.add(call)
+	alone := c.counters.InFlight.Add(1) == 1
+	state := c.claimFlush()
+	c.mu.Unlock()
+
+	switch state {
+	case flushCaller:
+		c.flushSmall(alone)
+	case flushWriter:
+		c.wakeWriter()
+	case flushIdle:
+	}
+	return nil
+}
+
+// Wait waits until call, which Start accepted, is done, and returns its error. If
+// ctx ends first, Wait takes the call back and returns the error of ctx; the
+// buffers of the call are then no longer used by the connection.
+func (c *Conn) Wait(ctx context.Context, call *Call) error {
+	select {
+	case <-call.done:
+		return call.Err
+	default:
+	}
+	stop := ctx.Done()
+	if stop == nil {
+		<-call.done
+		return call.Err
+	}
+	select {
+	case <-call.done:
+		return call.Err
+	case <-stop:
+		return c.abandon(ctx, call)
+	}
+}
+
+// Do is Start and Wait.
+func (c *Conn) Do(ctx context.Context, call *Call) error {
+	if err := c.Start(call); err != nil {
+		return err
+	}
+	return c.Wait(ctx, call)
+}
+
+func (c *Conn) abandon(ctx context.Context, call *Call) error {
+	c.mu.Lock()
+	free := !call.writing && c.table.abandon(call)
+	c.mu.Unlock()
+	if free {
+		c.counters.InFlight.Add(-1)
+		return context.Cause(ctx)
+	}
+	// The reader or the writer is at the call's buffers. That ends soon, or
+	// the connection hangs and is of no use.
+	timer := time.NewTimer(abandonGrace)
+	defer timer.Stop()
+	select {
+	case <-call.done:
+	case <-timer.C:
+		c.Fail(context.Cause(ctx))
+		<-call.done
+	}
+	if call.Err != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// Oldest returns the smallest Since of all outstanding calls.
+func (c *Conn) Oldest() (since int64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.table.oldest()
+}
+
+// Failed reports whether the connection is beyond use.
+func (c *Conn) Failed() bool { return c.failed.Load() }
+
+// Done is closed when the connection has ended and all its calls are done.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
+// Err returns why the connection ended, or nil.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// LocalAddr returns this side's address.
+func (c *Conn) LocalAddr() net.Addr { return c.nc.LocalAddr() }
+
+// Close ends the connection and waits until all its calls are done.
+func (c *Conn) Close() error {
+	c.Fail(ErrClosed)
+	<-c.done
+	return nil
+}
+
+// Fail ends the connection because of err. Outstanding calls end with it soon.
+func (c *Conn) Fail(err error) {
+	c.mu.Lock()
+	c.failLocked(err)
+	c.mu.Unlock()
+	c.wakeWriter()
+}
+
+func (c *Conn) failLocked(err error) {
+	if c.err != nil {
+		return
+	}
+	c.err = err
+	c.failed.Store(true)
+	// The error of closing says nothing that err does not say better.
+	_ = c.nc.Close()
+}
+
+// drainLocked completes all calls once nobody can touch their buffers any more.
+func (c *Conn) drainLocked() {
+	if c.err == nil || !c.readerDone || c.flush != flushIdle || c.drained {
+		return
+	}
+	c.drained = true
+	for i := range c.table.slots {
+		if call := c.table.slots[i].call; call != nil {
+			call.Err = lost(c.err)
+			c.counters.InFlight.Add(-1)
+			call.finish()
+		}
+		c.table.slots[i] = slot{}
+	}
+	close(c.done)
+}
+
+// lost gives the calls of a dead connection their error: a violation of the
+// protocol stays one, everything else is a lost connection.
+func lost(err error) error {
+	var p *ProtocolError
+	if errors.As(err, &p) {
+		return p
+	}
+	return &LostError{Err: err}
+}

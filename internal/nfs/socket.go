@@ -1,0 +1,145 @@
+package nfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Reserved ports: servers export "secure" by default, which means that they
+// accept only clients with a port below 1024. Below 665 live well-known services.
+const (
+	reservedFirst = 665
+	reservedCount = 1024 - reservedFirst
+	// reservedTries bounds the search for a port that is free.
+	reservedTries = 32
+)
+
+const (
+	connectTimeout = 5 * time.Second
+	// A path that is cut in the middle of a transfer shows only by silence.
+	// These make the kernel notice within about two seconds, whereas a server
+	// that is merely slow still acknowledges at the TCP level.
+	keepAliveIdle     = time.Second
+	keepAliveInterval = time.Second
+	keepAliveCount    = 2
+	userTimeoutMillis = 2000
+)
+
+// socketOptions are what dial needs to know besides the addresses.
+type socketOptions struct {
+	dontRoute bool
+}
+
+// dial connects to a port of path from local, from a reserved port if this
+// process may have one.
+func dial(ctx context.Context, ch Channel, port int, opts socketOptions) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	nc, err := dialReserved(ctx, ch, port, opts)
+	if err == nil || !isPortTrouble(err) {
+		return nc, err
+	}
+	return dialFrom(ctx, ch, port, 0, opts)
+}
+
+func dialReserved(ctx context.Context, ch Channel, port int, opts socketOptions) (net.Conn, error) {
+	if os.Geteuid() != 0 {
+		return nil, syscall.EACCES
+	}
+	var err error
+	first := rand.IntN(reservedCount)
+	for i := range reservedTries {
+		var nc net.Conn
+		local := reservedFirst + (first+i)%reservedCount
+		nc, err = dialFrom(ctx, ch, port, local, opts)
+		if err == nil || errors.Is(err, syscall.EACCES) || !isPortTrouble(err) {
+			return nc, err
+		}
+	}
+	return nil, err
+}
+
+// isPortTrouble reports whether another local port may help.
+func isPortTrouble(err error) bool {
+	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, syscall.EACCES) ||
+		errors.Is(err, syscall.EPERM) ||
+		(errors.Is(err, syscall.EADDRNOTAVAIL) && !isBadLocal(err))
+}
+
+// isBadLocal reports whether the local address itself does not exist, which the
+// kernel says when binding; at connecting the same code means a port in use.
+func isBadLocal(err error) bool {
+	var sys *os.SyscallError
+	return errors.As(err, &sys) && sys.Syscall == "bind"
+}
+
+func dialFrom(ctx context.Context, ch Channel, port, localPort int, opts socketOptions) (net.Conn, error) {
+	d := net.Dialer{
+		Control: func(_, _ string, raw syscall.RawConn) error { return control(raw, opts) },
+		KeepAliveConfig: net.KeepAliveConfig{
+			Enable: true, Idle: keepAliveIdle, Interval: keepAliveInterval, Count: keepAliveCount,
+		},
+	}
+	if ch.Local != "" || localPort != 0 {
+		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(ch.Local), Port: localPort}
+	}
+	nc, err := d.DialContext(ctx, "tcp", net.JoinHostPort(ch.Path, strconv.Itoa(port)))
+	if err != nil {
+		return nil, explainDial(ch, port, err)
+	}
+	return nc, nil
+}
+
+func control(raw syscall.RawConn, opts socketOptions) error {
+	var err error
+	cerr := raw.Control(func(fd uintptr) {
+		err = setOptions(int(fd), opts)
+	})
+	return errors.Join(cerr, err)
+}
+
+func setOptions(fd int, opts socketOptions) error {
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
+		return os.NewSyscallError("setsockopt SO_REUSEADDR", err)
+	}
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, userTimeoutMillis); err != nil {
+		return os.NewSyscallError("setsockopt TCP_USER_TIMEOUT", err)
+	}
+	if !opts.dontRoute {
+		return nil
+	}
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DONTROUTE, 1); err != nil {
+		return os.NewSyscallError("setsockopt SO_DONTROUTE", err)
+	}
+	return nil
+}
+
+// explainDial adds what the bare error of the kernel does not say.
+func explainDial(ch Channel, port int, err error) error {
+	what := fmt.Sprintf("connect to %s", net.JoinHostPort(ch.Path, strconv.Itoa(port)))
+	if ch.Local != "" {
+		what += " from " + ch.Local
+	}
+	switch {
+	case isBadLocal(err) && errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("%s: the local address does not exist on this host: %w", what, err)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("%s: nothing listens there: %w", what, err)
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return fmt.Errorf("%s: no route to the address: %w", what, err)
+	}
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return fmt.Errorf("%s: no answer: %w", what, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

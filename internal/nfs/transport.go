@@ -1,0 +1,224 @@
+package nfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+)
+
+// ErrTimeout says that a call got no answer within Config.CallTimeout.
+var ErrTimeout = errors.New("no answer from the server in time")
+
+// errStalled ends a connection that left a call without answer for too long.
+var errStalled = errors.New("no answer to a call for too long")
+
+// protocolTries is how often a call is repeated after the server sent something
+// that is not RPC: once may be bad luck of a dying server, always is a bad server.
+const protocolTries = 3
+
+// maxTick bounds how coarse the clock of the transport is.
+const maxTick = 250 * time.Millisecond
+
+// transport carries calls over all channels of a client.
+type transport struct {
+	channels []*channel
+	timeout  time.Duration
+	now      func() time.Time
+	turn     atomic.Uint32 // where the search for a channel begins
+	clock    atomic.Int64  // coarse time in ns, cheap to read for each call
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when a channel comes up
+
+	stop context.CancelFunc
+	ctx  context.Context // the life of the background goroutines
+	wg   sync.WaitGroup
+}
+
+// op is one call on its way, with what is needed to make it again.
+type op struct {
+	call     rpc.Call
+	conn     *rpc.Conn
+	ch       *channel
+	startErr error
+	started  int64 // coarse clock when the call was made first
+	attempts int   // connections tried
+	garbage  int   // of these, ended by a violation of the protocol
+}
+
+func newTransport(channels []*channel, timeout time.Duration, now func() time.Time) *transport {
+	t := &transport{channels: channels, timeout: timeout, now: now, changed: make(chan struct{})}
+	t.ctx, t.stop = context.WithCancel(context.Background())
+	t.clock.Store(now().UnixNano())
+	for _, ch := range channels {
+		t.wg.Go(func() { ch.run(t.ctx, t.announce) })
+	}
+	t.wg.Go(t.monitor)
+	return t
+}
+
+// close ends all channels; outstanding calls end with rpc.ErrClosed.
+func (t *transport) close() {
+	for _, ch := range t.channels {
+		ch.closed.Store(true)
+	}
+	t.stop()
+	t.wg.Wait()
+}
+
+// announce wakes everybody who waits for a live channel.
+func (t *transport) announce() {
+	t.mu.Lock()
+	close(t.changed)
+	t.changed = make(chan struct{})
+	t.mu.Unlock()
+}
+
+// monitor keeps the coarse clock and ends connections that stall.
+func (t *transport) monitor() {
+	tick := time.NewTicker(max(min(maxTick, t.timeout/16), time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-t.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := t.now().UnixNano()
+		t.clock.Store(now)
+		for _, ch := range t.channels {
+			conn := ch.live()
+			if conn == nil {
+				continue
+			}
+			if since, ok := conn.Oldest(); ok && now-since > int64(t.timeout/2) {
+				conn.Fail(errStalled)
+			}
+		}
+	}
+}
+
+// begin sends the call of o, whose request is complete. Errors come from finish.
+func (t *transport) begin(ctx context.Context, o *op) {
+	o.attempts, o.garbage, o.started = 0, 0, t.clock.Load()
+	t.send(ctx, o)
+}
+
+// send makes one attempt, with its own time on the connection's watch.
+func (t *transport) send(ctx context.Context, o *op) {
+	o.attempts++
+	o.call.Since = t.clock.Load()
+	o.ch, o.conn, o.startErr = t.pick(ctx, o.started)
+	if o.startErr == nil {
+		o.startErr = o.conn.Start(&o.call)
+	}
+}
+
+// finish waits for the results of o and repeats the call as long as that can help.
+func (t *transport) finish(ctx context.Context, o *op) error {
+	for {
+		err := o.startErr
+		if err == nil {
+			err = o.conn.Wait(ctx, &o.call)
+		}
+		if err == nil {
+			return nil
+		}
+		if err = t.mayRepeat(o, err); err != nil {
+			return err
+		}
+		o.ch.retransmits.Add(1)
+		t.send(ctx, o)
+	}
+}
+
+// mayRepeat returns nil if the call may be made again, else the final error.
+func (t *transport) mayRepeat(o *op, err error) error {
+	switch {
+	case t.ctx.Err() != nil:
+		return rpc.ErrClosed
+	case rpc.IsProtocolError(err):
+		if o.garbage++; o.garbage >= protocolTries {
+			return fmt.Errorf("%s: %w", o.ch.describe(), err)
+		}
+	case !rpc.IsLost(err):
+		return err
+	}
+	if elapsed := t.clock.Load() - o.started; elapsed >= int64(t.timeout) {
+		return fmt.Errorf("%w: %d attempts within %v, last on %s: %w",
+			ErrTimeout, o.attempts, t.timeout, o.ch.describe(), err)
+	}
+	return nil
+}
+
+// pick returns the live channel with the fewest calls in flight, the next in turn
+// among equals. It waits for one while there is none.
+func (t *transport) pick(ctx context.Context, started int64) (*channel, *rpc.Conn, error) {
+	if ch, conn := t.leastBusy(); conn != nil {
+		return ch, conn, nil
+	}
+	for {
+		// Take the signal before looking, or a channel that comes up in
+		// between would be missed.
+		t.mu.Lock()
+		changed := t.changed
+		t.mu.Unlock()
+		if ch, conn := t.leastBusy(); conn != nil {
+			return ch, conn, nil
+		}
+		if err := t.waitForChannel(ctx, changed, started); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+func (t *transport) leastBusy() (best *channel, conn *rpc.Conn) {
+	if len(t.channels) == 1 {
+		return t.channels[0], t.channels[0].live()
+	}
+	least := int64(0)
+	turn := int(t.turn.Add(1))
+	for i := range t.channels {
+		ch := t.channels[(turn+i)%len(t.channels)]
+		n := ch.counters.InFlight.Load()
+		if best != nil && n >= least {
+			continue
+		}
+		if c := ch.live(); c != nil {
+			best, conn, least = ch, c, n
+		}
+	}
+	return best, conn
+}
+
+func (t *transport) waitForChannel(ctx context.Context, changed <-chan struct{}, started int64) error {
+	left := started + int64(t.timeout) - t.now().UnixNano()
+	timer := time.NewTimer(time.Duration(left))
+	defer timer.Stop()
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.ctx.Done():
+		return rpc.ErrClosed
+	case <-timer.C:
+		return fmt.Errorf("%w: no channel is up: %w", ErrTimeout, t.channelErrors())
+	}
+}
+
+// channelErrors joins why each channel is down.
+func (t *transport) channelErrors() error {
+	var all []error
+	for _, ch := range t.channels {
+		if text := ch.lastError.Load(); text != nil {
+			all = append(all, fmt.Errorf("%s: %s", ch.describe(), *text))
+		}
+	}
+	return errors.Join(all...)
+}
