@@ -12,7 +12,8 @@ source "$CLUSTER_DIR/lib/choose.sh"
 
 down_local() {
 	local part
-	for part in settings process runtime teardown; do
+	source "$REPO_DIR/hack/lib/process.sh"
+	for part in settings runtime teardown; do
 		# shellcheck source=/dev/null
 		source "$CLUSTER_DIR/local/$part.sh"
 	done

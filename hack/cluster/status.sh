@@ -30,7 +30,8 @@ health() {
 
 status_local() {
 	local part name pid state healthy=0
-	for part in settings process runtime teardown; do
+	source "$REPO_DIR/hack/lib/process.sh"
+	for part in settings runtime teardown; do
 		# shellcheck source=/dev/null
 		source "$CLUSTER_DIR/local/$part.sh"
 	done

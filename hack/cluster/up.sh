@@ -26,7 +26,8 @@ up_kind() {
 
 up_local() {
 	local part kubectl began=$SECONDS
-	for part in settings process packages pki runtime control node; do
+	source "$REPO_DIR/hack/lib/process.sh"
+	for part in settings packages pki runtime control node; do
 		# shellcheck source=/dev/null
 		source "$CLUSTER_DIR/local/$part.sh"
 	done

@@ -15,11 +15,13 @@
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$repo"
+# shellcheck source=../lib/common.sh
+source hack/lib/common.sh
 
 out=bin/image
 case ${1:-} in
 -h | --help)
-	sed -n '2,/^[^#]/{s/^# \{0,1\}//;t show;d;:show;p}' "$repo/hack/image/build.sh"
+	help_of hack/image/build.sh
 	exit 0
 	;;
 -o)
@@ -41,9 +43,9 @@ if [[ -e LICENSE ]]; then license=(-license LICENSE); fi
 step=0
 for image in "${images[@]}"; do
 	step=$((step + 1)) name=${image%%=*} package=${image#*=} began=$SECONDS
-	echo "[$step of ${#images[@]}] building $name ..." >&2
+	say "[$step of ${#images[@]}] building $name ..."
 	CGO_ENABLED=0 go build -p "${BUILD_JOBS:-2}" -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o "$work/$name" "$package"
 	"$work/pack" -binary "$work/$name" -name "${IMAGE_PREFIX:-nfsbench}/$name:${TAG:-dev}" -arch "${GOARCH:-$(go env GOARCH)}" "${license[@]}" -o "$out/$name.tar"
-	echo "[$step of ${#images[@]}] built ${IMAGE_PREFIX:-nfsbench}/$name:${TAG:-dev} in $((SECONDS - began)) s" >&2
+	say "[$step of ${#images[@]}] built ${IMAGE_PREFIX:-nfsbench}/$name:${TAG:-dev} in $((SECONDS - began)) s"
 	echo "$out/$name.tar"
 done

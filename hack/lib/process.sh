@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Background processes of the local cluster: start, look, stop, by recorded pid.
+# Background processes: start, look, stop, by recorded pid. Sourced, never run.
+# Pids are in $STATE_DIR/run, what the processes say in $STATE_DIR/log.
 
 # A pid alone may have been taken over by a stranger; with its start time it cannot.
 start_time() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }

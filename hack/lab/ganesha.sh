@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# An NFS "array" outside of the cluster: NFS-Ganesha in a network namespace of
+# its own, with one link (a "LIF") per subnet.
+#
+# usage: hack/lab/ganesha.sh up [OPTION...]     start, or find running; print its addresses
+#        hack/lab/ganesha.sh down [--name NAME] remove everything of it
+#        hack/lab/ganesha.sh status [--name NAME]
+#        hack/lab/ganesha.sh cut LIF | heal LIF [--name NAME]
+#                                               make LIF 1, 2, ... fall silent and speak again
+#
+#   --name NAME      up to 8 letters and digits (default lab); several may run at once
+#   --subnet LIST    subnets with a /24 mask, one LIF each
+#                    (default 10.241.1.0/24,10.241.2.0/24 for lab; required for other names)
+#   --rate LIST      shape the links, for example 984mbit or 200mbit,100mbit
+#   --no-offload     let no packet be larger than the MTU, as on a real wire
+#   --data FOLDER    serve this folder as /export/data (default: one that down removes)
+#   --json           print JSON instead of shell variables
+#
+# In each subnet: .1 the host, .2 the server, .250 nobody (an error by ARP in
+# about 3 s), .251 an address that drops everything (a real timeout).
+# Exports: /export/data for everybody; /export/denied, whose MOUNT is refused.
+# NFSv3 and v4.0-4.2, 1 MiB transfers, port 2049; MOUNT on 20048; rpcbind on 111.
+# Pods reach the LIFs through the host. Needs root and the Debian packages
+# nfs-ganesha nfs-ganesha-vfs rpcbind ethtool.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+for part in "$here/../lib/common.sh" "$here/../lib/process.sh" "$here/network.sh" "$here/server.sh"; do
+	# shellcheck source=/dev/null
+	source "$part"
+done
+
+parse() {
+	NAME=lab SUBNETS='' RATES='' OFFLOAD=on DATA='' FORMAT=shell LIF=''
+	while (($#)); do
+		case $1 in
+		--name) NAME=${2:?--name needs a value} && shift ;;
+		--subnet) SUBNETS=${2:?--subnet needs a value} && shift ;;
+		--rate) RATES=${2:?--rate needs a value} && shift ;;
+		--data) DATA=$(realpath "${2:?--data needs a value}") && shift ;;
+		--no-offload) OFFLOAD=off ;;
+		--json) FORMAT=json ;;
+		[1-9]) LIF=$1 ;;
+		*) die "unexpected argument $1 (see --help)" ;;
+		esac
+		shift
+	done
+	[[ $NAME =~ ^[a-z0-9]{1,8}$ ]] || die "--name $NAME: use up to 8 lower-case letters and digits"
+	if [[ -z $SUBNETS && $NAME == lab ]]; then SUBNETS=10.241.1.0/24,10.241.2.0/24; fi
+	STATE_DIR=${XDG_STATE_HOME:-$HOME/.local/state}/nfsbench/lab/$NAME
+	NETNS=nfsbench-$NAME
+}
+
+up() {
+	if [[ -e $STATE_DIR/settings ]] && pid_of ganesha >/dev/null; then
+		say "$NAME already runs, with the options that it was started with"
+	else
+		[[ -n $SUBNETS ]] || die "--name $NAME needs --subnet"
+		down
+		need_packages
+		mkdir -p "$STATE_DIR"
+		save_settings
+		make_network
+		start_server
+		wait_for 30 "NFS server $NAME" answers
+	fi
+	describe
+}
+
+down() {
+	[[ -d $STATE_DIR ]] || return 0
+	stop ganesha
+	stop rpcbind
+	remove_network
+	rm -rf --one-file-system "$STATE_DIR"
+}
+
+status() {
+	local part healthy=0
+	[[ -e $STATE_DIR/settings ]] || die "$NAME does not run"
+	load_settings
+	for part in ganesha rpcbind; do
+		printf '%-10s %s\n' "$part" "$(pid_of "$part" || echo "not running")"
+	done
+	if answers; then echo "answers    yes"; else echo "answers    no" && healthy=1; fi
+	describe
+	return "$healthy"
+}
+
+# save_settings keeps what later commands must know. down needs none of it.
+save_settings() { declare -p SUBNETS RATES OFFLOAD DATA >"$STATE_DIR/settings"; }
+
+# load_settings reads them back; declare would make them local without -g.
+load_settings() {
+	# shellcheck source=/dev/null
+	source <(sed 's/^declare --/declare -g --/' "$STATE_DIR/settings")
+}
+
+# describe prints where the server is.
+describe() {
+	local subnet lifs=() hosts=()
+	load_settings
+	for subnet in ${SUBNETS//,/ }; do
+		lifs+=("$(address "$subnet" 2)")
+		hosts+=("$(address "$subnet" 1)")
+	done
+	local silent unreachable
+	silent=$(address "${SUBNETS%%,*}" 251)
+	unreachable=$(address "${SUBNETS%%,*}" 250)
+	if [[ $FORMAT == json ]]; then
+		printf '{"name":"%s","netns":"%s","lifs":[%s],"hosts":[%s],"export":"/export/data","denied":"/export/denied","unreachable":"%s","silent":"%s","data":"%s"}\n' \
+			"$NAME" "$NETNS" "$(quoted "${lifs[@]}")" "$(quoted "${hosts[@]}")" "$unreachable" "$silent" "${DATA:-$STATE_DIR/data}"
+		return
+	fi
+	printf 'LAB_%s=%q\n' NAME "$NAME" NETNS "$NETNS" LIFS "${lifs[*]}" HOSTS "${hosts[*]}" EXPORT /export/data \
+		DENIED /export/denied UNREACHABLE "$unreachable" SILENT "$silent" DATA "${DATA:-$STATE_DIR/data}"
+}
+
+quoted() {
+	local list
+	list=$(printf '"%s",' "$@")
+	echo "${list%,}"
+}
+
+command=${1:---help}
+case $command in
+-h | --help) help_of "$0"; exit 0 ;;
+up | down | status | cut | heal) ;;
+*) die "unexpected argument $command (see --help)" ;;
+esac
+shift
+parse "$@"
+[[ $EUID == 0 ]] || die "network namespaces need root"
+case $command in
+cut | heal) "${command}_lif" ;;
+*) "$command" ;;
+esac

@@ -1,0 +1,83 @@
+# shellcheck shell=bash
+# The lab's network: a namespace and one veth pair per LIF. Sourced by ganesha.sh.
+
+# address SUBNET N prints the N-th address of a /24.
+address() {
+	[[ $1 =~ ^([0-9]+\.[0-9]+\.[0-9]+)\.0/24$ ]] || die "subnet $1: use the form 10.241.1.0/24"
+	echo "${BASH_REMATCH[1]}.$2"
+}
+
+# host_link I prints the name of the host's end of LIF I.
+host_link() { echo "nb-$NAME-$1"; }
+
+make_network() {
+	local subnet i=0 rates
+	IFS=, read -ra rates <<<"$RATES"
+	ip netns add "$NETNS"
+	ip -n "$NETNS" link set lo up
+	for subnet in ${SUBNETS//,/ }; do
+		i=$((i + 1))
+		make_lif "$i" "$subnet"
+		# One rate counts for all links.
+		shape_lif "$i" "${rates[i - 1]:-${rates[0]:-}}"
+	done
+}
+
+make_lif() {
+	local i=$1 subnet=$2 link host server
+	link=$(host_link "$i") host=$(address "$subnet" 1) server=$(address "$subnet" 2)
+	ip link add "$link" type veth peer name "lif$i" netns "$NETNS"
+	ip addr add "$host/24" dev "$link"
+	ip link set "$link" up
+	ip -n "$NETNS" addr add "$server/24" dev "lif$i"
+	ip -n "$NETNS" link set "lif$i" up
+	# Whatever comes in by a LIF is answered by the same, as arrays do it.
+	ip -n "$NETNS" route add default via "$host" dev "lif$i" metric "$i"
+	ip -n "$NETNS" route add default via "$host" dev "lif$i" table "$((100 + i))"
+	ip -n "$NETNS" rule add from "$server" table "$((100 + i))"
+	mute "$subnet" 251 "$link"
+}
+
+shape_lif() {
+	local i=$1 rate=$2 link
+	link=$(host_link "$i")
+	if [[ $OFFLOAD == off ]]; then
+		ethtool -K "$link" tso off gso off gro off >/dev/null
+		ip netns exec "$NETNS" ethtool -K "lif$i" tso off gso off gro off >/dev/null
+	fi
+	[[ -n $rate ]] || return 0
+	tc qdisc add dev "$link" root tbf rate "$rate" burst 64kb latency 20ms
+	tc -n "$NETNS" qdisc add dev "lif$i" root tbf rate "$rate" burst 64kb latency 20ms
+}
+
+# mute SUBNET N LINK lets packets to an address vanish: they go to a station
+# that does not exist, so that neither an answer nor an error ever comes.
+mute() { ip neigh replace "$(address "$1" "$2")" lladdr 02:00:00:00:00:fb dev "$3" nud permanent; }
+
+cut_lif() {
+	[[ -n $LIF ]] || die "which LIF? (see --help)"
+	load_settings
+	mute "$(nth_subnet)" 2 "$(host_link "$LIF")"
+}
+
+heal_lif() {
+	[[ -n $LIF ]] || die "which LIF? (see --help)"
+	load_settings
+	ip neigh del "$(address "$(nth_subnet)" 2)" dev "$(host_link "$LIF")" 2>/dev/null || true
+}
+
+# nth_subnet prints the subnet of LIF $LIF.
+nth_subnet() {
+	local subnets
+	IFS=, read -ra subnets <<<"$SUBNETS"
+	((LIF <= ${#subnets[@]})) || die "there is no LIF $LIF"
+	echo "${subnets[LIF - 1]}"
+}
+
+remove_network() {
+	local link
+	for link in $(ip -o link show type veth | sed -n "s/^[0-9]*: \(nb-$NAME-[0-9]*\)@.*/\1/p"); do
+		ip link del "$link"
+	done
+	if [[ -e /run/netns/$NETNS ]]; then ip netns del "$NETNS"; fi
+}

@@ -1,0 +1,86 @@
+# shellcheck shell=bash
+# The lab's NFS server and its private rpcbind. Sourced by ganesha.sh.
+
+need_packages() {
+	local pair missing=()
+	for pair in ganesha.nfsd:nfs-ganesha rpcbind:rpcbind ip:iproute2 tc:iproute2 ethtool:ethtool; do
+		command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
+	done
+	[[ " ${missing[*]} " != *" nfs-ganesha "* ]] || missing+=(nfs-ganesha-vfs)
+	((${#missing[@]})) || return 0
+	command -v apt-get >/dev/null || die "missing: ${missing[*]}; install them first"
+	say "installing ${missing[*]} ..."
+	apt-get update -qq >&2
+	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >&2
+}
+
+start_server() {
+	local folders=("${DATA:-$STATE_DIR/data}" "$STATE_DIR/denied" "$STATE_DIR/recovery")
+	mkdir -p "${folders[@]}"
+	# Clients are anybody: a load pod is user 65532.
+	[[ -n $DATA ]] || chmod 1777 "$STATE_DIR/data"
+	write_config >"$STATE_DIR/ganesha.conf"
+	# rpcbind keeps its socket in /run; a tmpfs of its own keeps it apart from the host's.
+	start rpcbind ip netns exec "$NETNS" unshare -m \
+		sh -c 'mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/rpcbind /run/ganesha && chmod 1777 /run/rpcbind && exec rpcbind -f -w'
+	wait_for 10 rpcbind inside test -S /run/rpcbind.sock
+	start ganesha nsenter -t "$(pid_of rpcbind)" -m -n \
+		ganesha.nfsd -F -f "$STATE_DIR/ganesha.conf" -L "$STATE_DIR/log/ganesha.nfsd.log" -p "$STATE_DIR/ganesha.pid"
+}
+
+# inside COMMAND... runs a command where the server lives.
+inside() { nsenter -t "$(pid_of rpcbind)" -m -n "$@"; }
+
+# answers succeeds when NFS, MOUNT and rpcbind accept connections on the first LIF.
+answers() {
+	local lif port
+	lif=$(address "${SUBNETS%%,*}" 2)
+	for port in 111 2049 20048; do
+		timeout 2 bash -c "exec 3<>/dev/tcp/$lif/$port" 2>/dev/null || return 1
+	done
+}
+
+write_config() {
+	cat <<-CONF
+		NFS_CORE_PARAM {
+			NFS_Port = 2049;
+			MNT_Port = 20048;
+			Enable_NLM = false;
+			Enable_RQUOTA = false;
+			# MOUNT takes the names that clients see, not those of this machine.
+			mount_path_pseudo = true;
+		}
+		NFSv4 {
+			Graceless = true;
+			RecoveryBackend = fs;
+			RecoveryRoot = "$STATE_DIR/recovery";
+		}
+		EXPORT_DEFAULTS {
+			Protocols = 3, 4;
+			Transports = TCP, UDP;
+			SecType = sys;
+			Squash = No_Root_Squash;
+		}
+		EXPORT {
+			Export_Id = 1;
+			Path = "${DATA:-$STATE_DIR/data}";
+			Pseudo = /export/data;
+			Access_Type = RW;
+			MaxRead = 1048576;
+			MaxWrite = 1048576;
+			PrefRead = 1048576;
+			PrefWrite = 1048576;
+			FSAL { Name = VFS; }
+		}
+		EXPORT {
+			Export_Id = 2;
+			Path = "$STATE_DIR/denied";
+			Pseudo = /export/denied;
+			Access_Type = NONE;
+			# Nobody has this address: it is reserved for documents.
+			CLIENT { Clients = 198.51.100.1; Access_Type = RW; }
+			FSAL { Name = VFS; }
+		}
+		LOG { Default_Log_Level = WARN; }
+	CONF
+}

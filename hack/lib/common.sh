@@ -1,0 +1,12 @@
+# shellcheck shell=bash
+# What every script needs: messages and help. Sourced, never run.
+
+say() { printf '%s\n' "$*" >&2; }
+
+die() {
+	say "error: $*"
+	exit 1
+}
+
+# help_of FILE prints the comment block at the head of a script as its help.
+help_of() { sed -n '2,/^[^#]/{s/^# \{0,1\}//;t show;d;:show;p}' "$1"; }
