@@ -11,9 +11,8 @@ import (
 type worker struct {
 	conn *conn
 	args xdr.Decoder
-	// out is the reply: record mark, header, results; span are file data that follow it.
-	out  []byte
-	span span
+	// out is the reply: record mark, header, results.
+	out []byte
 	// small is out's own memory while a budgeted buffer takes its place.
 	small []byte
 }
@@ -40,8 +39,8 @@ func (w *worker) execute(record []byte) error {
 		refusal.XID = h.XID
 		w.reply(*refusal)
 	}
-	rpc.PutRecordMark(w.out, len(w.out)-rpc.RecordMarkBytes+w.span.bytes+xdr.Padding(w.span.bytes))
-	err := w.conn.send(w.out, w.span)
+	rpc.PutRecordMark(w.out, len(w.out)-rpc.RecordMarkBytes)
+	err := w.conn.send(w.out)
 	w.drop()
 	return err
 }
@@ -52,12 +51,8 @@ func (w *worker) reply(h rpc.ReplyHeader) {
 	w.out = h.Append(w.out)
 }
 
-// drop gives back what the reply held.
+// drop gives back the budgeted buffer, if the reply needed one.
 func (w *worker) drop() {
-	if w.span.bytes > 0 {
-		w.span.file.Release()
-		w.span = span{}
-	}
 	if w.small != nil {
 		w.conn.srv.replies.give(w.out)
 		w.out, w.small = w.small, nil

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
@@ -17,15 +16,12 @@ type conn struct {
 	srv *Server
 	on  *listener
 	tcp *net.TCPConn
-	raw syscall.RawConn
 
 	jobs    chan request
 	workers int // started so far; belongs to the reader
 	working sync.WaitGroup
 
-	// writeMu makes a reply leave in one piece; out belongs to it.
-	writeMu sync.Mutex
-	out     sending
+	writeMu sync.Mutex // makes a reply leave in one piece
 }
 
 // request is one record. Its buffer is given back when it was executed.
@@ -41,20 +37,13 @@ func (s *Server) serveConn(ctx context.Context, l *listener, nc net.Conn) {
 		return
 	}
 	c := &conn{srv: s, on: l, tcp: tcp, jobs: make(chan request)}
-	raw, err := tcp.SyscallConn()
-	if err != nil {
-		_ = tcp.Close()
-		return
-	}
-	c.raw = raw
-	c.out.init()
 	l.counts.Opened()
 	defer l.counts.Closed()
 	s.track(c, true)
 	defer s.track(c, false)
 	// A reader that waits for a record is woken; its requests are still answered.
 	defer context.AfterFunc(ctx, func() { _ = tcp.SetReadDeadline(time.Unix(1, 0)) })()
-	err = c.read(ctx)
+	err := c.read(ctx)
 	close(c.jobs)
 	c.working.Wait()
 	_ = tcp.Close() // the client learns no more either way
@@ -154,4 +143,15 @@ func (c *conn) work() {
 			_ = c.tcp.Close() // a reply is lost or torn: only a new connection helps
 		}
 	}
+}
+
+// send writes one whole reply.
+func (c *conn) send(reply []byte) error {
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
+	if err := c.tcp.SetWriteDeadline(c.srv.opt.Now().Add(c.srv.opt.StallTimeout)); err != nil {
+		return err
+	}
+	_, err := c.tcp.Write(reply)
+	return err
 }

@@ -16,9 +16,10 @@
 // budgets of the server. Waiting always goes request budget, worker, reply budget, socket,
 // and the socket has a deadline, so nobody waits in a circle.
 //
-// A READ is answered in one of two ways. Data that are in the page cache go to the socket
-// by sendfile, without being copied here. All other data are read by the worker first, so
-// that a disk that is slow for one request does not hold the connection's other replies.
+// The data of a READ are copied: from the page cache behind the reply's head, and with it
+// to the socket. sendfile was measured on ext4 and loopback and cost more processor time
+// (1.1 against 0.95 s/GB, client included), and it would hold the other replies of the
+// connection while one waits for the disk.
 //
 // # Users
 //

@@ -14,9 +14,6 @@ import (
 // header, status, attributes with their flag, count, end of file, length.
 const replyHeadBytes = acceptedBytes + 4 + 4 + 84 + 4 + 4 + 4
 
-// sendfileBytes is the least that sendfile is worth its three extra system calls.
-const sendfileBytes = 32 << 10
-
 func (w *worker) read() v3.Status {
 	var a v3.ReadArgs
 	a.Decode(&w.args)
@@ -34,7 +31,8 @@ func (w *worker) read() v3.Status {
 	return status
 }
 
-// readFrom appends the whole successful reply, or nothing.
+// readFrom appends the whole successful reply, or nothing. The data are read behind the
+// place of the head, so that the head can say what really came and both leave in one write.
 func (w *worker) readFrom(n *filetree.Node, offset uint64, count int) v3.Status {
 	if offset > math.MaxInt64-uint64(count) {
 		return v3.ErrInval
@@ -43,44 +41,24 @@ func (w *worker) readFrom(n *filetree.Node, offset uint64, count int) v3.Status 
 	if err != nil {
 		return statusOf(err)
 	}
-	a, err := f.Attr()
-	if err != nil {
-		f.Release()
-		return statusOf(err)
-	}
-	count = int(min(uint64(count), a.Size-min(a.Size, offset)))
-	if count >= sendfileBytes && f.Cached(int64(offset), count) {
-		w.span = span{file: f, offset: int64(offset), bytes: count} // drop releases f
-		w.readHead(a, offset, count, count)
-		w.conn.on.counts.ReadBytes(count)
-		return v3.OK
-	}
 	defer f.Release()
-	return w.readCopy(f, a, offset, count)
-}
-
-// readCopy reads the data into the reply, behind the place of the head.
-func (w *worker) readCopy(f filetree.File, a filetree.Attr, offset uint64, count int) v3.Status {
-	began := len(w.out)
-	if replyHeadBytes+count+3 > smallBytes {
+	if replyHeadBytes+count+3 > cap(w.out) {
 		w.enlarge()
 	}
 	data := w.out[replyHeadBytes : replyHeadBytes+count]
 	got, err := f.ReadAt(data, int64(offset))
 	if err != nil && !errors.Is(err, io.EOF) {
-		w.out = w.out[:began]
 		return statusOf(err)
 	}
-	w.readHead(a, offset, got, got)
-	w.out = w.out[:replyHeadBytes+got]
-	w.out = xdr.AppendPadding(w.out, got)
+	a, err := f.Attr()
+	if err != nil {
+		return statusOf(err)
+	}
+	res := v3.ReadRes{Status: v3.OK, Attr: w.present(a), Count: uint32(got), EOF: offset+uint64(got) >= a.Size}
+	w.out = res.AppendHead(w.out, got)
+	w.out = xdr.AppendPadding(w.out[:replyHeadBytes+got], got)
 	w.conn.on.counts.ReadBytes(got)
 	return v3.OK
-}
-
-func (w *worker) readHead(a filetree.Attr, offset uint64, count, dataBytes int) {
-	res := v3.ReadRes{Status: v3.OK, Attr: w.present(a), Count: uint32(count), EOF: offset+uint64(count) >= a.Size}
-	w.out = res.AppendHead(w.out, dataBytes)
 }
 
 func (w *worker) write() v3.Status {

@@ -33,7 +33,7 @@ type Options struct {
 	MaxConnections int
 	// MaxInFlight is how many requests of one connection run at once; default 32.
 	MaxInFlight int
-	// MaxBuffers is how many requests, and again how many replies, larger than 8 KiB may be
+	// MaxBuffers is how many requests, and again how many replies, larger than 16 KiB may be
 	// in memory at once; default 64.
 	MaxBuffers int
 	// StallTimeout ends a connection whose client stops in the middle of a large record or

@@ -78,32 +78,11 @@ func (t *Tree) open(n *Node) (*os.File, bool, error) {
 // Release ends the loan; the File must not be used afterwards.
 func (f File) Release() { f.tree.files.give(f.slot) }
 
-// FD is the descriptor, for sendfile; it is valid until Release.
-func (f File) FD() int { return int(f.slot.file.Fd()) }
-
 // Attr reads the attributes of the open file.
-func (f File) Attr() (Attr, error) { return statOpen(f.FD()) }
+func (f File) Attr() (Attr, error) { return statOpen(int(f.slot.file.Fd())) }
 
 // ReadAt reads as os.File.ReadAt does.
 func (f File) ReadAt(p []byte, offset int64) (int, error) { return f.slot.file.ReadAt(p, offset) }
-
-// Cached reports whether a read of the range would not wait for the disk. It looks at the
-// first and the last byte only: good enough to choose between two correct ways.
-func (f File) Cached(offset int64, count int) bool {
-	if count <= 0 {
-		return true
-	}
-	return f.hasPage(offset) && f.hasPage(offset+int64(count)-1)
-}
-
-func (f File) hasPage(offset int64) bool {
-	var b [1]byte
-	n, err := unix.Preadv2(f.FD(), [][]byte{b[:]}, offset, unix.RWF_NOWAIT)
-	if errors.Is(err, unix.EOPNOTSUPP) {
-		return true // a memory file system, or one that can not tell
-	}
-	return err == nil && n == 1
-}
 
 // Write writes p at offset and makes it as safe as asked. A short count comes with an error.
 func (t *Tree) Write(n *Node, p []byte, offset uint64, stable Stability) (int, Attr, error) {
@@ -186,7 +165,7 @@ func (f File) sync(stable Stability) error {
 	case FileSync:
 		return f.slot.file.Sync()
 	case DataSync:
-		return unix.Fdatasync(f.FD())
+		return unix.Fdatasync(int(f.slot.file.Fd()))
 	case Unstable:
 	}
 	return nil
