@@ -1,0 +1,243 @@
+package publish
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// apiStub answers with the answers in turn, and then as an API server that
+// takes everything.
+type apiStub struct {
+	mu       sync.Mutex
+	answers  []http.HandlerFunc
+	requests []string // method, path, content type, token, body
+	data     string   // JSON of the ConfigMap
+}
+
+func (a *apiStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	a.mu.Lock()
+	a.requests = append(a.requests, strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", r.Method, r.URL.Path,
+		r.Header.Get("Content-Type"), r.Header.Get("Authorization"), body)))
+	var answer http.HandlerFunc
+	if len(a.answers) > 0 {
+		answer, a.answers = a.answers[0], a.answers[1:]
+	}
+	a.mu.Unlock()
+	if answer != nil {
+		answer(w, r)
+		return
+	}
+	_, _ = io.WriteString(w, a.data)
+}
+
+func status(code int, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, `{"kind":"Status","message":"says the server"}`)
+	}
+}
+
+func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// newStub starts an API server over TLS and a ConfigMap publisher for client 1.
+func newStub(t *testing.T, answers ...http.HandlerFunc) (*apiStub, *ConfigMap, string) {
+	t.Helper()
+	stub := &apiStub{answers: answers, data: `{"kind":"PartialObjectMetadata"}`}
+	server := httptest.NewUnstartedServer(stub)
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	write(t, filepath.Join(dir, "ca.crt"), string(ca))
+	write(t, filepath.Join(dir, "token"), "first\n")
+	at, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"KUBERNETES_SERVICE_HOST": at.Hostname(), "KUBERNETES_SERVICE_PORT": at.Port()}
+	api, err := InCluster(func(k string) string { return env[k] }, dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api.firstWait = time.Millisecond
+	return stub, NewConfigMap(api, "ns", "demo-result", 1, slog.New(slog.DiscardHandler)), dir
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPublishPatchesOnlyTheKeysOfThisClient(t *testing.T) {
+	stub, c, dir := newStub(t)
+	progress := &runfile.Progress{Event: runfile.Event{Time: start, Span: "Fill", Percent: 3}}
+	if err := c.Publish(t.Context(), Update{Progress: progress}); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "token"), "second\n")
+	if err := c.Publish(t.Context(), Update{Result: []byte("zip")}); err != nil {
+		t.Fatal(err)
+	}
+	const head = "PATCH /api/v1/namespaces/ns/configmaps/demo-result application/merge-patch+json Bearer "
+	want := []string{
+		head + `first {"data":{"client-1.progress.json":"{\"time\":\"2026-05-01T12:00:00Z\",\"span\":\"Fill\",\"percent\":3}"}}`,
+		head + `second {"binaryData":{"client-1.result.json.gz":"` + b64("zip") + `"}}`,
+	}
+	if diff := cmp.Diff(want, stub.requests); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+func TestPublishTriesAgainWhatMayPass(t *testing.T) {
+	stub, c, _ := newStub(t,
+		status(http.StatusConflict), status(http.StatusTooManyRequests, "Retry-After", "0"), hangUp,
+		status(http.StatusInternalServerError), status(http.StatusUnauthorized), status(http.StatusServiceUnavailable))
+	if err := c.Publish(t.Context(), Update{Result: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	if len(stub.requests) != 7 {
+		t.Errorf("%d requests, want 7: %q", len(stub.requests), stub.requests)
+	}
+	for _, r := range stub.requests[1:] {
+		if r != stub.requests[0] {
+			t.Errorf("%q was repeated as %q", stub.requests[0], r)
+		}
+	}
+}
+
+func TestPublishSaysWhatToDoAboutWhatDoesNotPass(t *testing.T) {
+	const head = "publish to ConfigMap ns/demo-result: the API server answers "
+	cases := map[string]struct {
+		code int
+		want string
+	}{
+		"forbidden": {403, head + "403 Forbidden: the Role must allow get and patch on this one ConfigMap (says the server)"},
+		"gone":      {404, head + "404 Not Found: the ConfigMap is gone, the benchmark was probably deleted (says the server)"},
+		"too large": {413, head + "413 Request Entity Too Large: the results do not fit the ConfigMap, use fewer repetitions or clients (says the server)"},
+		"bad":       {400, head + "400 Bad Request (says the server)"},
+		"redirect":  {307, head + "307 Temporary Redirect (says the server)"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			stub, c, _ := newStub(t, status(tc.code, "Location", "https://127.0.0.1:1/"))
+			err := c.Publish(t.Context(), Update{Result: []byte("x")})
+			if err == nil || err.Error() != tc.want {
+				t.Errorf("error %v, want %s", err, tc.want)
+			}
+			if !IsPermanent(err) || len(stub.requests) != 1 {
+				t.Errorf("permanent %v after %d requests, want one", IsPermanent(err), len(stub.requests))
+			}
+		})
+	}
+}
+
+func TestPublishEndsWithItsContextAndSaysWhatWasWrong(t *testing.T) {
+	release := make(chan struct{})
+	slow := func(http.ResponseWriter, *http.Request) { <-release }
+	_, c, _ := newStub(t, status(http.StatusBadGateway), slow)
+	defer close(release)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	err := c.Publish(ctx, Update{Result: []byte("x")})
+	if err == nil || !strings.Contains(err.Error(), "502 Bad Gateway") || IsPermanent(err) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestRetryAfterIsObeyedWithinReason(t *testing.T) {
+	api := &API{now: func() time.Time { return start }, firstWait: time.Millisecond}
+	cases := map[string]struct {
+		header string
+		want   time.Duration
+	}{
+		"seconds": {"7", 7 * time.Second},
+		"date":    {start.Add(9 * time.Second).Format(http.TimeFormat), 9 * time.Second},
+		"past":    {start.Add(-time.Hour).Format(http.TimeFormat), 0},
+		"long":    {"86400", longestRetryAfter},
+		"huge":    {"9000000000000000000", longestRetryAfter},
+		"garbage": {"soon", 0},
+		"none":    {"", 0},
+	}
+	for name, tc := range cases {
+		if got := api.retryAfter(http.Header{"Retry-After": {tc.header}}); got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+	wait := api.backoff(0, fmt.Errorf("wrapped: %w", statusError{code: 429, retryAfter: 7 * time.Second}))
+	if wait != 7*time.Second {
+		t.Errorf("backoff %v ignores Retry-After", wait)
+	}
+	for attempt := range 100 {
+		if wait := api.backoff(attempt, io.EOF); wait < 0 || wait > longestWait {
+			t.Errorf("attempt %d waits %v", attempt, wait)
+		}
+	}
+}
+
+func TestReleasedLooksForTheKey(t *testing.T) {
+	stub, c, _ := newStub(t)
+	stub.data = `{"data":{"client-0.progress.json":"{}"}}`
+	assertReleased(t, c, false)
+	stub.data = `{"data":{"release":""}}`
+	assertReleased(t, c, true)
+	stub.data = `{"data":`
+	if _, err := c.Released(t.Context()); err == nil {
+		t.Error("half an answer was taken for one")
+	}
+	if want := "GET /api/v1/namespaces/ns/configmaps/demo-result  Bearer first"; stub.requests[0] != want {
+		t.Errorf("request %q, want %q", stub.requests[0], want)
+	}
+}
+
+func TestAServerThatIsNotTheAPIServerGetsNoToken(t *testing.T) {
+	stub, c, _ := newStub(t)
+	c.api.client.Transport.(*http.Transport).TLSClientConfig.RootCAs = x509.NewCertPool()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := c.Publish(ctx, Update{Result: []byte("x")}); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("error %v, want one about the certificate", err)
+	}
+	if len(stub.requests) != 0 {
+		t.Errorf("requests reached it: %q", stub.requests)
+	}
+}
+
+func TestInClusterSaysWhatIsMissing(t *testing.T) {
+	none := func(string) string { return "" }
+	if _, err := InCluster(none, t.TempDir(), time.Now); err == nil || !strings.Contains(err.Error(), "can only be reached from a pod") {
+		t.Errorf("error %v", err)
+	}
+	dir := t.TempDir()
+	set := func(string) string { return "1" }
+	if _, err := InCluster(set, dir, time.Now); err == nil || !strings.Contains(err.Error(), "read the CA") {
+		t.Errorf("error %v", err)
+	}
+	write(t, filepath.Join(dir, "ca.crt"), "nonsense")
+	if _, err := InCluster(set, dir, time.Now); err == nil || !strings.Contains(err.Error(), "holds no certificate") {
+		t.Errorf("error %v", err)
+	}
+}
