@@ -1,0 +1,124 @@
+package embedded_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/server/counters"
+	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/embedded"
+	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
+)
+
+func newSource(t *testing.T, url string) *embedded.Source {
+	t.Helper()
+	s, err := embedded.New(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestTheEmbeddedSourceKeepsTheContract(t *testing.T) {
+	storagetest.Run(t, func(t *testing.T) storagetest.Subject {
+		t.Helper()
+		newSet := func() *counters.Set {
+			return counters.New("pod-1", time.Now, []string{"NULL", "READ", "WRITE"}, []string{":12050", ":12049"})
+		}
+		var set atomic.Pointer[counters.Set]
+		set.Store(newSet())
+		var broken atomic.Bool
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if broken.Load() {
+				http.Error(w, "overloaded", http.StatusServiceUnavailable)
+				return
+			}
+			set.Load().Handler().ServeHTTP(w, r)
+		}))
+		t.Cleanup(srv.Close)
+		return storagetest.Subject{
+			Source: newSource(t, srv.URL),
+			Work: func(*testing.T) {
+				set.Load().Listener(1).Operation(1)
+				set.Load().Listener(1).ReadBytes(8192)
+			},
+			Restart: func(*testing.T) { set.Store(newSet()) },
+			Break:   func(*testing.T) { broken.Store(true) },
+			Mend:    func(*testing.T) { broken.Store(false) },
+		}
+	})
+}
+
+func TestASnapshotHoldsWhatTheServerCounted(t *testing.T) {
+	now := time.Date(2026, 8, 1, 10, 0, 0, 0, time.UTC)
+	set := counters.New("pod-1", func() time.Time { return now }, []string{"NULL", "READ", "WRITE"}, []string{":12050", ":12049"})
+	set.Listener(0).Operation(1)
+	set.Listener(0).ReadBytes(100)
+	set.Listener(1).Operation(2)
+	set.Listener(1).WrittenBytes(7)
+	set.Listener(1).Operation(0)
+	srv := httptest.NewServer(set.Handler())
+	defer srv.Close()
+	now = now.Add(time.Minute)
+
+	got, err := newSource(t, srv.URL).Sample(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got.Time.Equal(now) || got.Epoch != "2026-08-01T10:00:00Z" {
+		t.Errorf("time %v, epoch %q: both are the server's", got.Time, got.Epoch)
+	}
+	if len(got.Nodes) != 1 || got.Nodes[0].Name != "pod-1" || got.Nodes[0].CPUSeconds == nil || got.Nodes[0].Cores == nil {
+		t.Errorf("nodes: %+v", got.Nodes)
+	}
+	if len(got.Paths) != 2 || got.Paths[0].Address != ":12049" || *got.Paths[0].WrittenBytes != 7 || *got.Paths[1].ReadBytes != 100 {
+		t.Errorf("paths: %+v", got.Paths)
+	}
+	c := got.Total
+	if *c.ReadOps != 1 || *c.WriteOps != 1 || *c.OtherOps != 1 || *c.ReadBytes != 100 || *c.WrittenBytes != 7 {
+		t.Errorf("total: %d %d %d %d %d", *c.ReadOps, *c.WriteOps, *c.OtherOps, *c.ReadBytes, *c.WrittenBytes)
+	}
+}
+
+func TestAnswersThatAreNoCounters(t *testing.T) {
+	cases := map[string]struct {
+		reason    string
+		status    int
+		body      string
+		permanent bool
+	}{
+		"not found":   {"another server is there", http.StatusNotFound, "", true},
+		"overloaded":  {"it may pass", http.StatusBadGateway, "", false},
+		"no JSON":     {"another server is there", http.StatusOK, "<html>", true},
+		"new version": {"only a newer program reads it", http.StatusOK, `{"version":2}`, true},
+		"no time":     {"nothing could be divided by it", http.StatusOK, `{"version":1}`, true},
+		"endless":     {"the body is bounded", http.StatusOK, strings.Repeat(" ", 2<<20), true},
+		"redirect":    {"nobody else's counters", http.StatusFound, "", true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", "/elsewhere")
+				w.WriteHeader(tc.status)
+				_, _ = w.Write([]byte(tc.body))
+			}))
+			defer srv.Close()
+			_, err := newSource(t, srv.URL).Sample(t.Context())
+			if err == nil || storage.IsPermanent(err) != tc.permanent {
+				t.Errorf("%s: error %v, permanent %v", tc.reason, err, storage.IsPermanent(err))
+			}
+		})
+	}
+}
+
+func TestNewRefusesWhatIsNoAddress(t *testing.T) {
+	for _, base := range []string{"", "10.0.0.7:8080", "ftp://x", "http://", "http://[::1"} {
+		if _, err := embedded.New(base); err == nil {
+			t.Errorf("%q must be refused", base)
+		}
+	}
+}

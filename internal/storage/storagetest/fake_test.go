@@ -1,0 +1,30 @@
+package storagetest_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
+)
+
+func TestTheFakeKeepsTheContract(t *testing.T) {
+	storagetest.Run(t, func(*testing.T) storagetest.Subject {
+		f := &storagetest.Fake{}
+		var ops, size uint64
+		now, epoch := time.Unix(1000, 0), "first"
+		set := func() {
+			now = now.Add(time.Second)
+			f.Set(storage.Snapshot{Time: now, Epoch: epoch, Total: storage.Counters{ReadOps: new(ops), ReadBytes: new(size)}})
+		}
+		set()
+		return storagetest.Subject{
+			Source:  f,
+			Work:    func(*testing.T) { ops, size = ops+1, size+8192; set() },
+			Restart: func(*testing.T) { ops, size, epoch = 0, 0, "second"; set() },
+			Break:   func(*testing.T) { f.Fail(errors.New("connection refused")) },
+			Mend:    func(*testing.T) { f.Fail(nil) },
+		}
+	})
+}
