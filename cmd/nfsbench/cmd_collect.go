@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nfsbench/nfsbench/internal/collect"
+	"github.com/nfsbench/nfsbench/internal/collect/procfs"
+	"github.com/nfsbench/nfsbench/internal/collect/publish"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// The variables that give flags their defaults in a pod.
+const (
+	envIndex        = "JOB_COMPLETION_INDEX" // set by Kubernetes in Indexed Jobs
+	envNode         = "NODE_NAME"
+	envLoaderCPU    = "LOADER_CPU_MILLIS"
+	envLoaderMemory = "LOADER_MEMORY_BYTES"
+)
+
+// collectFlags are the flags of collect.
+type collectFlags struct {
+	plan, runDir         string
+	configMap, outputDir string
+	index                string
+	node, health         string
+	loaderCPU            string
+	loaderMemory         string
+	check                bool
+	grace                time.Duration
+}
+
+// newCollectCommand samples counters beside a loader in another container.
+func newCollectCommand(a *app) *cobra.Command {
+	f := collectFlags{}
+	cmd := &cobra.Command{
+		Use:   "collect --plan FILE --run-dir DIR (--configmap NAMESPACE/NAME | --output-dir DIR)",
+		Short: "Samples client and storage counters beside a loader and publishes the result",
+		Long: `collect runs beside "nfsbench load" with the same --run-dir. It samples the
+counters of the client and of the storage, publishes progress, partial results
+and the final result, and stays until it is told to stop (SIGTERM). When that
+comes before the loader's last word, the loader has crashed: the result then
+says so, with all that was done until then.
+
+In a pod it is a native sidecar: an init container with restartPolicy Always,
+with "nfsbench collect --check" as its startup probe.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.check {
+				return collect.Check(f.runDir)
+			}
+			return f.run(cmd.Context(), a, os.Getenv)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.plan, "plan", "", "plan file")
+	flags.StringVar(&f.runDir, "run-dir", "", "directory shared with the loader (required)")
+	flags.StringVar(&f.configMap, "configmap", "", "publish to this ConfigMap, NAMESPACE/NAME, which must exist")
+	flags.StringVar(&f.outputDir, "output-dir", "", "publish to files in this directory")
+	flags.StringVar(&f.index, "index", "", "index of this client (default $"+envIndex+", or 0)")
+	flags.StringVar(&f.node, "node", "", "name of the node (default $"+envNode+")")
+	flags.StringVar(&f.loaderCPU, "loader-cpu-millis", "", "CPU limit of the loader's container in thousandths of a core (default $"+envLoaderCPU+", or none)")
+	flags.StringVar(&f.loaderMemory, "loader-memory-bytes", "", "memory limit of the loader's container (default $"+envLoaderMemory+", or none)")
+	flags.StringVar(&f.health, "health", "", "address that answers whether samples are taken, over HTTP (default: none)")
+	flags.DurationVar(&f.grace, "grace", 20*time.Second, "time to publish the final result after SIGTERM")
+	flags.BoolVar(&f.check, "check", false, "only check whether the collector of --run-dir has started")
+	if err := cmd.MarkFlagRequired("run-dir"); err != nil {
+		cmd.RunE = func(*cobra.Command, []string) error { return err } // the flag is defined above
+	}
+	cmd.MarkFlagsMutuallyExclusive("configmap", "output-dir")
+	return cmd
+}
+
+func (f *collectFlags) run(ctx context.Context, a *app, getenv func(string) string) error {
+	o, err := f.options(a, getenv)
+	if err != nil {
+		return badInput(err)
+	}
+	if f.health == "" {
+		return collect.Run(ctx, o)
+	}
+	listener, err := net.Listen("tcp", f.health)
+	if err != nil {
+		return badInput(fmt.Errorf("listen on %q: %w", f.health, err))
+	}
+	web := &http.Server{ReadHeaderTimeout: 5 * time.Second}
+	o.Started = func(s *collect.Session) {
+		web.Handler = s.Health()
+		go func() { _ = web.Serve(listener) }() // ends with Close below; a probe tells if it does before
+	}
+	err = collect.Run(ctx, o)
+	return errors.Join(err, listenerError(web.Close()), listenerError(listener.Close()))
+}
+
+// listenerError drops the error that a listener was closed twice.
+func listenerError(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+func (f *collectFlags) options(a *app, getenv func(string) string) (collect.RunOptions, error) {
+	plan, err := readCollectPlan(f.plan)
+	if err != nil {
+		return collect.RunOptions{}, err
+	}
+	index, err := number("--index", f.index, envIndex, getenv, 31)
+	if err != nil {
+		return collect.RunOptions{}, err
+	}
+	host, err := f.host(getenv)
+	if err != nil {
+		return collect.RunOptions{}, err
+	}
+	publisher, err := f.publisher(a, int32(index), getenv)
+	if err != nil {
+		return collect.RunOptions{}, err
+	}
+	return collect.RunOptions{
+		Options:   collect.Options{Plan: plan, Now: a.now, Log: a.log},
+		RunDir:    f.runDir,
+		Index:     int32(index),
+		Host:      host,
+		Publisher: publisher,
+		Times:     collect.Times{Grace: f.grace},
+	}, nil
+}
+
+// host describes the loader's side. The sidecar can not see the limits of the
+// loader's container, so somebody must tell them.
+func (f *collectFlags) host(getenv func(string) string) (runfile.Host, error) {
+	host := collect.HostFacts(procfs.Host(), false)
+	host.Version = versionText()
+	host.Node = f.node
+	if host.Node == "" {
+		host.Node = getenv(envNode)
+	}
+	millis, err := number("--loader-cpu-millis", f.loaderCPU, envLoaderCPU, getenv, 31)
+	if err != nil {
+		return host, err
+	}
+	if millis > 0 {
+		host.CPULimit = new(float64(millis) / 1000)
+	}
+	limit, err := number("--loader-memory-bytes", f.loaderMemory, envLoaderMemory, getenv, 63)
+	if err != nil {
+		return host, err
+	}
+	if limit > 0 && (host.MemoryBytes == 0 || limit < host.MemoryBytes) {
+		host.MemoryBytes = limit
+	}
+	return host, nil
+}
+
+func (f *collectFlags) publisher(a *app, index int32, getenv func(string) string) (publish.Publisher, error) {
+	if f.outputDir != "" {
+		return publish.NewDirectory(f.outputDir, index)
+	}
+	namespace, name, ok := strings.Cut(f.configMap, "/")
+	if !ok || namespace == "" || name == "" {
+		return nil, fmt.Errorf("--configmap is %q; give NAMESPACE/NAME, or --output-dir", f.configMap)
+	}
+	api, err := publish.InCluster(getenv, publish.ServiceAccountDir, a.now)
+	if err != nil {
+		return nil, err
+	}
+	return publish.NewConfigMap(api, namespace, name, index, a.log), nil
+}
+
+func readCollectPlan(path string) (runfile.Plan, error) {
+	if path == "" {
+		return runfile.Plan{}, errors.New("--plan is not set; give the plan file of the run")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return runfile.Plan{}, err
+	}
+	defer file.Close() //nolint:errcheck // nothing was written
+	return runfile.ReadPlan(file)
+}
+
+// number reads a flag, or the variable that stands in for it, as a number that
+// is not negative. Neither is 0.
+func number(flag, value, variable string, getenv func(string) string, bits int) (int64, error) {
+	from := flag
+	if value == "" {
+		from, value = "$"+variable, getenv(variable)
+	}
+	if value == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(value, 10, bits)
+	if err != nil {
+		return 0, fmt.Errorf("%s is %q; give a whole number from 0 on", from, value)
+	}
+	return int64(n), nil
+}

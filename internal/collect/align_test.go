@@ -1,0 +1,339 @@
+package collect
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+var day = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+func second(n float64) time.Time { return day.Add(time.Duration(n * float64(time.Second))) }
+
+func span(kind string, repetition int32, from, to float64) runfile.Span {
+	s := runfile.Span{Kind: kind, Repetition: repetition, Start: second(from)}
+	if to > from {
+		s.End = second(to)
+	}
+	return s
+}
+
+// hostAt is a sample of a machine with two CPUs, of which busy microseconds
+// were used.
+func hostAt(at float64, busy int64) runfile.HostSample {
+	total := int64(2e6 * at)
+	return runfile.HostSample{
+		Time: second(at), NodeBusyMicroseconds: &busy, NodeTotalMicroseconds: &total,
+		Interfaces: []runfile.InterfaceRead{{Name: "eth0", ReceivedBytes: busy * 10, SentBytes: busy}},
+	}
+}
+
+func readingAt(at float64, readBytes int64) Reading {
+	return Reading{At: second(at), Sample: runfile.StorageSample{
+		Source: "s", Time: second(at + 100), ReadBytes: &readBytes, // its clock is 100 s ahead
+	}}
+}
+
+func TestWindowsUseOnlyTheSamplesInsideTheSpan(t *testing.T) {
+	// Idle until 10, then one CPU of the two in use; the samples next to the
+	// change lie 100 ms after it and 900 ms before.
+	var hosts []runfile.HostSample
+	var readings []Reading
+	for n := range 21 {
+		at := float64(n) + 0.1
+		busy := int64(math.Round(1e6 * max(0, at-10)))
+		hosts = append(hosts, hostAt(at, busy))
+		readings = append(readings, readingAt(at, busy*100))
+	}
+	got := Align([]runfile.Span{
+		span(runfile.SpanConnect, 0, 0, 1),
+		span(runfile.SpanBaseline, 1, 1, 10),
+		span(runfile.SpanMeasure, 1, 10, 20),
+		span(runfile.SpanMeasure, 2, 20, 0), // still open
+	}, hosts, readings)
+	want := []runfile.ObservedWindow{
+		{
+			Kind: "Baseline", Repetition: 1, Start: second(1.1), End: second(9.1),
+			NodeCPUPermille: new(int32(0)), Interfaces: []runfile.InterfaceRead{{Name: "eth0"}},
+			Storage: []runfile.StorageWindow{{Source: "s", Seconds: 8, ReadBytes: new(int64(0))}},
+		},
+		{
+			Kind: "Measure", Repetition: 1, Start: second(10.1), End: second(19.1),
+			NodeCPUPermille: new(int32(500)),
+			Interfaces:      []runfile.InterfaceRead{{Name: "eth0", ReceivedBytes: 90_000_000, SentBytes: 9_000_000}},
+			Storage:         []runfile.StorageWindow{{Source: "s", Seconds: 9, ReadBytes: new(int64(900_000_000))}},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestNothingIsSaidOfASpanThatWasHardlySampled(t *testing.T) {
+	measure := []runfile.Span{span(runfile.SpanMeasure, 1, 0, 10)}
+	cases := map[string]struct {
+		reason string
+		at     []float64
+		want   bool
+	}{
+		"none":            {"no sample", nil, false},
+		"outside":         {"samples around it belong to other spans", []float64{-1, 11}, false},
+		"one":             {"one sample has no delta", []float64{-1, 5, 11}, false},
+		"less than half":  {"four seconds do not stand for ten", []float64{1, 5}, false},
+		"half":            {"half of it does", []float64{5, 10}, true},
+		"at the ends":     {"the ends belong to the span", []float64{0, 10}, true},
+		"clock went back": {"a negative time is no window", []float64{9, 1}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var hosts []runfile.HostSample
+			var readings []Reading
+			for _, at := range tc.at {
+				hosts, readings = append(hosts, hostAt(at, 1)), append(readings, readingAt(at, 1))
+			}
+			w := Align(measure, hosts, readings)[0]
+			if got := w.NodeCPUPermille != nil; got != tc.want {
+				t.Errorf("%s: host window is there: %v, want %v", tc.reason, got, tc.want)
+			}
+			if got := len(w.Storage) == 1; got != tc.want {
+				t.Errorf("%s: storage window is there: %v, want %v", tc.reason, got, tc.want)
+			}
+			if !tc.want && (!w.Start.Equal(second(0)) || !w.End.Equal(second(10))) {
+				t.Errorf("%s: an empty window is from %v to %v, want the span", tc.reason, w.Start, w.End)
+			}
+		})
+	}
+}
+
+func TestUnknownAndBackwardHostCountersHaveNoDelta(t *testing.T) {
+	mount := func(read int64, sends ...int64) *runfile.MountCounters {
+		m := &runfile.MountCounters{ServerReadBytes: read, ReadOps: read}
+		for _, s := range sends {
+			m.Transports = append(m.Transports, runfile.Transport{Sends: s, Receives: s})
+		}
+		return m
+	}
+	sample := func(at float64, change func(*runfile.HostSample)) runfile.HostSample {
+		s := runfile.HostSample{Time: second(at)}
+		change(&s)
+		return s
+	}
+	cases := map[string]struct {
+		reason string
+		series []func(*runfile.HostSample) // at 0, 1, 2...
+		want   func(*runfile.ObservedWindow)
+	}{
+		"missing at an end": {
+			reason: "half a delta is none",
+			series: []func(*runfile.HostSample){
+				func(*runfile.HostSample) {},
+				func(s *runfile.HostSample) { s.TCPRetransmittedSegment = new(int64(3)) },
+			},
+			want: func(*runfile.ObservedWindow) {},
+		},
+		"missing in the middle": {
+			reason: "both ends are known",
+			series: []func(*runfile.HostSample){
+				func(s *runfile.HostSample) { s.CgroupThrottledMicros = new(int64(3)) },
+				func(*runfile.HostSample) {},
+				func(s *runfile.HostSample) { s.CgroupThrottledMicros = new(int64(5)) },
+			},
+			want: func(w *runfile.ObservedWindow) { w.CgroupThrottledMicros = new(int64(2)) },
+		},
+		"back and beyond": {
+			reason: "a counter that was reset in between may look as if it had only grown",
+			series: []func(*runfile.HostSample){
+				func(s *runfile.HostSample) { s.CgroupCPUMicroseconds = new(int64(3)) },
+				func(s *runfile.HostSample) { s.CgroupCPUMicroseconds = new(int64(0)) },
+				func(s *runfile.HostSample) { s.CgroupCPUMicroseconds = new(int64(5)) },
+			},
+			want: func(*runfile.ObservedWindow) {},
+		},
+		"interface made anew": {
+			reason: "one interface says nothing, the other does",
+			series: []func(*runfile.HostSample){
+				func(s *runfile.HostSample) {
+					s.Interfaces = []runfile.InterfaceRead{{Name: "a", SentBytes: 9}, {Name: "b", SentBytes: 1}}
+				},
+				func(s *runfile.HostSample) {
+					s.Interfaces = []runfile.InterfaceRead{{Name: "b", SentBytes: 3}, {Name: "a", SentBytes: 2}}
+				},
+			},
+			want: func(w *runfile.ObservedWindow) {
+				w.Interfaces = []runfile.InterfaceRead{{Name: "b", SentBytes: 2}}
+			},
+		},
+		"mount": {
+			reason: "every counter of the mount and of its connections",
+			series: []func(*runfile.HostSample){
+				func(s *runfile.HostSample) { s.Mount = mount(10, 1, 2) },
+				func(s *runfile.HostSample) { s.Mount = mount(40, 5, 9) },
+			},
+			want: func(w *runfile.ObservedWindow) { w.Mount = mount(30, 4, 7) },
+		},
+		"another connection": {
+			reason: "connections that do not correspond have no delta",
+			series: []func(*runfile.HostSample){
+				func(s *runfile.HostSample) { s.Mount = mount(10, 1) },
+				func(s *runfile.HostSample) { s.Mount = mount(40, 5, 9) },
+			},
+			want: func(w *runfile.ObservedWindow) { w.Mount = mount(30) },
+		},
+		"mounted again": {
+			reason: "another mount's counters start from zero",
+			series: []func(*runfile.HostSample){
+				func(s *runfile.HostSample) { s.Mount = mount(10) },
+				func(s *runfile.HostSample) { s.Mount = mount(4) },
+			},
+			want: func(*runfile.ObservedWindow) {},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var hosts []runfile.HostSample
+			for n, change := range tc.series {
+				hosts = append(hosts, sample(float64(n), change))
+			}
+			end := float64(len(hosts) - 1)
+			want := runfile.ObservedWindow{Kind: "Measure", Repetition: 1, Start: second(0), End: second(end)}
+			tc.want(&want)
+			got := Align([]runfile.Span{span(runfile.SpanMeasure, 1, 0, end)}, hosts, nil)
+			if diff := cmp.Diff([]runfile.ObservedWindow{want}, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestStorageWindowsKnowResetsAndNodes(t *testing.T) {
+	n, c := func(v int64) *int64 { return &v }, func(v int32) *int32 { return &v }
+	sample := func(at float64, bytes, busy *int64, cores *int32, path *int64) Reading {
+		return Reading{At: second(at), Sample: runfile.StorageSample{
+			Source: "s", Time: second(at), WriteBytes: bytes,
+			Nodes: []runfile.StorageNode{{Name: "n1", BusyMicroseconds: busy, Cores: cores}},
+			Paths: []runfile.StoragePath{{Address: "10.0.0.1", ReadBytes: path}},
+		}}
+	}
+	node := func(permille *int32) []runfile.StorageNodeWindow {
+		return []runfile.StorageNodeWindow{{Name: "n1", CPUPermille: permille}}
+	}
+	path := func(read *int64) []runfile.StoragePath {
+		return []runfile.StoragePath{{Address: "10.0.0.1", ReadBytes: read}}
+	}
+	cases := map[string]struct {
+		reason   string
+		readings []Reading
+		want     runfile.StorageWindow
+	}{
+		"all known": {
+			reason:   "3 of 4 cores for 2 seconds",
+			readings: []Reading{sample(0, n(5), n(0), c(4), n(1)), sample(2, n(9), n(6e6), c(4), n(2))},
+			want:     runfile.StorageWindow{Source: "s", Seconds: 2, WriteBytes: n(4), Nodes: node(c(750)), Paths: path(n(1))},
+		},
+		"no cores": {
+			reason:   "CPU time of an unknown number of cores is no share",
+			readings: []Reading{sample(0, n(5), n(0), nil, nil), sample(2, n(9), n(6e6), nil, n(2))},
+			want:     runfile.StorageWindow{Source: "s", Seconds: 2, WriteBytes: n(4), Nodes: node(nil), Paths: path(nil)},
+		},
+		"reset": {
+			reason:   "the server was started again in the window, although the last is larger than the first",
+			readings: []Reading{sample(0, n(5), n(1), c(4), n(1)), sample(1, n(0), n(0), c(4), n(0)), sample(2, n(9), n(6e6), c(4), n(2))},
+			want:     runfile.StorageWindow{Source: "s", Reset: true},
+		},
+		"new epoch": {
+			reason: "a restart while nothing was counted shows in the epoch alone",
+			readings: []Reading{
+				{At: second(0), Epoch: "a", Sample: runfile.StorageSample{Source: "s", Time: second(0), WriteBytes: n(1)}},
+				{At: second(2), Epoch: "b", Sample: runfile.StorageSample{Source: "s", Time: second(2), WriteBytes: n(2)}},
+			},
+			want: runfile.StorageWindow{Source: "s", Reset: true},
+		},
+		"node reset": {
+			reason:   "one node was started again, the storage goes on",
+			readings: []Reading{sample(0, n(5), n(7), c(4), n(1)), sample(2, n(9), n(6), c(4), n(2))},
+			want:     runfile.StorageWindow{Source: "s", Seconds: 2, WriteBytes: n(4), Nodes: node(nil), Paths: path(n(1))},
+		},
+		"more than all": {
+			reason:   "two clocks that differ a little must not give more than 1000",
+			readings: []Reading{sample(0, nil, n(0), c(1), nil), sample(2, nil, n(2.1e6), c(1), nil)},
+			want:     runfile.StorageWindow{Source: "s", Seconds: 2, Nodes: node(c(1000)), Paths: path(nil)},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Align([]runfile.Span{span(runfile.SpanMeasure, 1, 0, 2)}, nil, tc.readings)[0].Storage
+			if diff := cmp.Diff([]runfile.StorageWindow{tc.want}, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestAStorageClockThatStandsStillGivesNoDeltas(t *testing.T) {
+	readings := []Reading{readingAt(0, 5), readingAt(2, 5)}
+	readings[1].Sample.Time = readings[0].Sample.Time
+	got := Align([]runfile.Span{span(runfile.SpanMeasure, 1, 0, 2)}, nil, readings)[0].Storage
+	if diff := cmp.Diff([]runfile.StorageWindow{{Source: "s"}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A rate from any window must be the rate of the load, whenever the samples
+// happened to be taken and however the storage's clock differs.
+func TestRatesOfWindowsAreThoseOfASteadyLoad(t *testing.T) {
+	const perSecond = 1_000_000
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		var hosts []runfile.HostSample
+		var readings []Reading
+		skew := random.Float64()*100 - 50
+		for at := random.Float64(); at < 60; at += 0.5 + random.Float64() {
+			// Outside 20..40 others work ten times as hard.
+			counted := perSecond * (10*at - 9*max(0, min(at, 40)-20))
+			hosts = append(hosts, hostAt(at, int64(counted)))
+			r := readingAt(at, int64(counted))
+			r.Sample.Time = second(at + skew)
+			readings = append(readings, r)
+		}
+		w := Align([]runfile.Span{span(runfile.SpanMeasure, 1, 20, 40)}, hosts, readings)[0]
+		rate := float64(w.Interfaces[0].SentBytes) / w.End.Sub(w.Start).Seconds()
+		storage := float64(*w.Storage[0].ReadBytes) / w.Storage[0].Seconds
+		for _, got := range []float64{rate, storage} {
+			if got < 0.999*perSecond || got > 1.001*perSecond {
+				t.Fatalf("seed %d: rate %.0f, want %d", seed, got, perSecond)
+			}
+		}
+	}
+}
+
+func TestAlignNeverSaysANegativeNumber(t *testing.T) {
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		var hosts []runfile.HostSample
+		var readings []Reading
+		for range 20 {
+			hosts = append(hosts, hostAt(random.Float64()*20, random.Int64N(1e6)))
+			readings = append(readings, readingAt(random.Float64()*20, random.Int64N(1e6)))
+		}
+		for _, w := range Align([]runfile.Span{span(runfile.SpanMeasure, 1, 2, 18), span(runfile.SpanBaseline, 1, 0, 9)}, hosts, readings) {
+			for _, i := range w.Interfaces {
+				if i.ReceivedBytes < 0 || i.SentBytes < 0 {
+					t.Fatalf("seed %d: %+v", seed, i)
+				}
+			}
+			for _, s := range w.Storage {
+				if s.Seconds < 0 || (s.ReadBytes != nil && (*s.ReadBytes < 0 || s.Reset)) {
+					t.Fatalf("seed %d: %+v", seed, s)
+				}
+			}
+			if w.NodeCPUPermille != nil && (*w.NodeCPUPermille < 0 || *w.NodeCPUPermille > 1000) {
+				t.Fatalf("seed %d: %d permille", seed, *w.NodeCPUPermille)
+			}
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package collect
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/collect/procfs"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// The sources of problems on the client.
+const (
+	problemCPU        = "host cpu"
+	problemNetwork    = "host network"
+	problemTCP        = "host tcp"
+	problemMount      = "mountstats"
+	problemInterfaces = "host interfaces"
+)
+
+// hostReader samples the client. It is used by one goroutine at a time.
+type hostReader struct {
+	proc      procfs.Reader
+	mountPath string         // empty when no volume is mounted
+	cgroup    *procfs.Cgroup // nil when that of the load can not be seen
+	mountedAt string         // mount point that holds mountPath, once known
+	problem   func(source string, err error)
+}
+
+// newHostReader looks for the control group only when the load runs in this
+// process: the one of another container can not be seen, and our own says
+// nothing of it.
+func newHostReader(o Options, problem func(string, error)) *hostReader {
+	h := &hostReader{proc: procfs.Reader{Root: o.Root}, problem: problem}
+	if o.Plan.Engine.Client == runfile.ClientKernel {
+		h.mountPath = o.Plan.Engine.MountPath
+	}
+	if o.SameProcess {
+		if g, err := h.proc.Cgroup(); err == nil {
+			h.cgroup = &g
+		}
+	}
+	return h
+}
+
+// sample reads all counters. What can not be read stays nil.
+func (h *hostReader) sample(at time.Time) runfile.HostSample {
+	s := runfile.HostSample{Time: at}
+	if cpu, err := h.proc.CPU(); err != nil {
+		h.problem(problemCPU, err)
+	} else {
+		s.NodeBusyMicroseconds, s.NodeTotalMicroseconds = &cpu.BusyMicroseconds, &cpu.TotalMicroseconds
+	}
+	if segments, err := h.proc.RetransmittedSegments(); err != nil {
+		h.problem(problemTCP, err)
+	} else {
+		s.TCPRetransmittedSegment = &segments
+	}
+	interfaces, err := h.proc.InterfaceCounters()
+	if err != nil {
+		h.problem(problemNetwork, err)
+	}
+	s.Interfaces = interfaces
+	if h.cgroup != nil {
+		cpu := h.cgroup.CPU()
+		s.CgroupCPUMicroseconds, s.CgroupThrottledMicros = cpu.UsageMicroseconds, cpu.ThrottledMicroseconds
+	}
+	if h.mountPath != "" {
+		counters, err := h.mount()
+		if err != nil {
+			h.problem(problemMount, err)
+		}
+		s.Mount = counters
+	}
+	return s
+}
+
+func (h *hostReader) mount() (*runfile.MountCounters, error) {
+	if h.mountedAt == "" {
+		mounts, err := h.proc.Mounts()
+		if err != nil {
+			return nil, err
+		}
+		m, ok := procfs.MountOf(mounts, h.mountPath)
+		if !ok || !m.IsNFS() {
+			return nil, fmt.Errorf("%q is on %s, not on NFS: there are no mount counters", h.mountPath, orUnknown(m.Type))
+		}
+		h.mountedAt = m.Point
+	}
+	mounts, err := h.proc.NFSMounts()
+	if err != nil {
+		return nil, err
+	}
+	m, ok := procfs.NFSMountAt(mounts, h.mountedAt)
+	if !ok {
+		return nil, fmt.Errorf("no statistics of the mount at %q", h.mountedAt)
+	}
+	return &m.Counters, nil
+}
+
+func orUnknown(word string) string {
+	if word == "" {
+		return "nothing known"
+	}
+	return word
+}
+
+// HostFacts describes the machine or pod that the process runs on. What can
+// not be read is left out.
+//
+// The limits of the control group are those of this process. A sidecar must
+// not give them for those of the loader: set ownCgroup only where the load
+// runs in this process.
+func HostFacts(proc procfs.Reader, ownCgroup bool) runfile.Host {
+	var host runfile.Host
+	// Each error leaves its fact out; the result says "unknown" by absence.
+	host.Name, _ = os.Hostname()
+	host.Kernel, _ = proc.KernelRelease()
+	if cpu, err := proc.CPU(); err == nil {
+		host.CPUs = cpu.Online
+	}
+	host.MemoryBytes, _ = proc.MemoryBytes()
+	if !ownCgroup {
+		return host
+	}
+	if group, err := proc.Cgroup(); err == nil {
+		host.CPULimit = group.CPULimit()
+		if limit := group.MemoryLimitBytes(); limit > 0 && (host.MemoryBytes == 0 || limit < host.MemoryBytes) {
+			host.MemoryBytes = limit
+		}
+	}
+	return host
+}

@@ -1,0 +1,46 @@
+package collect
+
+import (
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
+)
+
+const (
+	defaultInterval = time.Second
+	shortestSample  = 10 * time.Millisecond
+	// sourceTimeout bounds one call to a storage source.
+	sourceTimeout = 5 * time.Second
+)
+
+// Options says what a Session samples. Plan, Now and Log must be set.
+type Options struct {
+	Plan runfile.Plan
+	Now  func() time.Time
+	Log  *slog.Logger
+	// Sources are the storage's counters; nil makes those of the plan.
+	Sources []storage.Source
+	// Root is the file tree with proc and sys; nil is that of this machine.
+	Root fs.FS
+	// SameProcess says that the load runs in this process, so that its control
+	// group is ours and can be seen.
+	SameProcess bool
+}
+
+func (o Options) withDefaults() Options {
+	if o.Root == nil {
+		o.Root = os.DirFS("/")
+	}
+	return o
+}
+
+func (o Options) interval() time.Duration {
+	if o.Plan.Collect.IntervalMilliseconds <= 0 {
+		return defaultInterval
+	}
+	return max(time.Duration(o.Plan.Collect.IntervalMilliseconds)*time.Millisecond, shortestSample)
+}
