@@ -67,9 +67,6 @@ func checkChannels(l *log, b *block) {
 
 // checkSubnets guesses the netmask, which the file does not have.
 func checkSubnets(l *log, b *block) {
-	if len(b.channels) < 2 {
-		return
-	}
 	paths, locals := map[netip.Prefix]word{}, map[netip.Prefix]word{}
 	for _, c := range b.channels {
 		checkSubnet(l, keyPath, c.path, paths)

@@ -76,6 +76,7 @@ func blockCases() map[string]ruleCase {
 	four := "path: 10.0.1.1\npath: 10.0.2.1\npath: 10.0.3.1\npath: 10.0.4.1\n"
 	return map[string]ruleCase{
 		"empty":              {"an empty file does nothing", "", []string{"1:1+1 NoServer"}},
+		"local only":         {"is no path", "server: nas\nlocal: 10.0.1.2\n" + tail, []string{"1:9+3 MissingPath", "2:8+8 LocalWithoutPath"}},
 		"only comments":      {"neither does this", "# x\n", []string{"1:1+1 NoServer"}},
 		"path before server": {"is told once per file", "path: 10.0.9.1\nnfs_version: nfsv3\n" + ok, []string{"1:1+4 AttributeBeforeServer"}},
 		"same label":         {"in another case too", ok + "server: NAS\npath: 10.0.1.1\nexport: /c mount: /d\n", []string{"4:9+3 DuplicateServer"}},
@@ -107,6 +108,8 @@ func exportCases() map[string]ruleCase {
 		"relative paths":           {"can match no mount", head + "export: a mount: b\n", []string{"3:9+1 RelativePath", "3:18+1 RelativePath"}},
 		"server in the export":     {"as in mount(8)", head + "export: nas:/a mount: /b\n", []string{"3:9+6 RelativePath"}},
 		"slash at the end":         {"is not in the mount table", head + "export: /a//c mount: /b/\n", []string{"3:9+5 UncleanPath", "3:22+3 UncleanPath"}},
+		"export without a value":   {"does not take the mount point", head + "export: mount: /b\n" + tail, []string{"3:1+6 MissingValue"}},
+		"letters before a blank":   {"columns count characters", head + "export: /\u00e4 b mount: /b\n", []string{"3:10+1 NonASCII", "3:12+1 PathWithBlank"}},
 		"root":                     {"is a clean path", head + "export: / mount: /b\n", nil},
 		"same mount":               {"across servers", ok + "server: n2\npath: 10.0.1.1\nexport: /c mount: /b/\n", []string{"6:19+3 UncleanPath", "6:19+3 DuplicateMount"}},
 		"same export":              {"mounted twice", ok + "export: /a mount: /c\n", []string{"4:9+2 DuplicateExport"}},
@@ -127,6 +130,8 @@ func valueCases() map[string]ruleCase {
 		"timeout zero":              {"is not positive", head + "mnt_timeout: 0\n" + tail, []string{"3:14+1 BadTimeout"}},
 		"timeout too large":         {"for 32 bits", head + "mnt_timeout: 2147483648\n" + tail, []string{"3:14+10 BadTimeout"}},
 		"uid":                       {"Windows only", head + "uid: 1001\ngid: 0\n" + tail, []string{"3:1+3 WindowsOnly", "4:1+3 WindowsOnly", "4:6+1 RootIDIgnored"}},
+		"timeout with zeros":        {"would not be written back", head + "mnt_timeout: 010\n" + tail, []string{"3:14+3 BadTimeout"}},
+		"gid with zeros":            {"would not be written back", head + "gid: 010\n" + tail, []string{"3:1+3 WindowsOnly", "3:6+3 BadID"}},
 		"uid by name":               {"is no number", head + "uid: oracle\n" + tail, []string{"3:1+3 WindowsOnly", "3:6+6 BadID"}},
 		"pnfs with Kerberos":        {"by default and per export", "server: a.b\npath: 10.0.1.1\nnfs_version: pnfs\nsecurity_default: krb5\nexport: /a mount: /b security: krb5i\n", []string{"4:19+4 PNFSSecurity", "5:32+5 PNFSSecurity"}},
 		"pnfs with sys":             {"is what works", head + "nfs_version: pnfs\nsecurity_default: sys\n" + tail, nil},
@@ -146,6 +151,9 @@ func networkCases() map[string]ruleCase {
 		"host name":          {"may be round robin", "server: nas\npath: nas.example.com\n" + tail, []string{"2:7+15 HostName"}},
 		"IPv6":               {"is unconfirmed", "server: nas\npath: fd00::1\n" + tail, []string{"2:7+7 IPv6Address"}},
 		"4.1, two paths":     {"ONTAP does not trunk", two("10.0.1.1", "10.0.2.1") + "nfs_version: nfsv4.1\n" + tail, []string{"3:7+8 NoTrunking"}},
+		"pnfs, two paths":    {"is NFSv4.1 too", two("10.0.1.1", "10.0.2.1") + "nfs_version: pnfs\n" + tail, []string{"3:7+8 NoTrunking"}},
+		"IPv4 in IPv6":       {"has the mask of IPv4", two("::ffff:10.0.1.1", "::ffff:10.0.2.1") + tail, []string{"2:7+15 IPv6Address", "3:7+15 IPv6Address"}},
+		"overlong host name": {"no resolver takes it", "server: nas\npath: " + strings.Repeat("x", 64) + "\n" + tail, []string{"2:7+64 BadAddress"}},
 		"4.0, two paths":     {"is not said to fail", two("10.0.1.1", "10.0.2.1") + "nfs_version: nfsv4\n" + tail, nil},
 		"one subnet":         {"does not work on Linux", two("10.0.1.1", "10.0.1.2") + tail, []string{"3:7+8 SameSubnet"}},
 		"one IPv6 subnet":    {"a /64 is assumed", two("fd00::1", "fd00::2") + tail, []string{"2:7+7 IPv6Address", "3:7+7 IPv6Address", "3:7+7 SameSubnet"}},
@@ -169,6 +177,14 @@ func TestLintFindsTheMistakeWhereItIs(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s\n%s", tc.reason, diff, tc.src)
 			}
 		})
+	}
+}
+
+func TestMessagesDoNotCarryControlCharacters(t *testing.T) {
+	for _, p := range Lint([]byte("server: nas\nlocal: \x1b[31m\n")) {
+		if strings.Contains(p.Message, "\x1b") {
+			t.Errorf("%s: the message would act on a terminal: %q", p.Code, p.Message)
+		}
 	}
 }
 
