@@ -1,0 +1,162 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// evidence looks at what carried the load: the channels of Direct NFS or the
+// mount of the kernel. s is nil when nothing was measured.
+func evidence(r runfile.Result, s *Summary) Evidence {
+	if s == nil || s.Total.Bytes == 0 {
+		return Evidence{Message: "Nothing was measured, so no protocol was seen under load."}
+	}
+	if r.Plan.Engine.Client == runfile.ClientDirectNFS {
+		return directEvidence(r, s)
+	}
+	return kernelEvidence(r, s)
+}
+
+func directEvidence(r runfile.Result, s *Summary) Evidence {
+	bytes, up, missing := int64(0), 0, []string(nil)
+	for _, p := range s.Paths {
+		bytes += p.Bytes()
+		if p.State == "Up" {
+			up++
+			continue
+		}
+		missing = append(missing, pathPair{Local: p.Local, Path: p.Path}.String()+" ("+p.State+")")
+	}
+	version := seenVersion(r)
+	e := Evidence{Observed: fmt.Sprintf("DirectNFS %s over %d of %d paths", orUnknown(version), up, len(s.Paths))}
+	share := float64(bytes) / float64(s.Total.Bytes)
+	switch {
+	case len(s.Paths) == 0:
+		e.Message = "The loader reported no channels, so the protocol cannot be seen."
+		return e
+	case share*1000 < protocolShare:
+		return e.no(true, "Only %.1f %% of the load went over Direct NFS channels (%d of %d bytes).", share*100, bytes, s.Total.Bytes)
+	case differs(r.Plan.Engine.NFSVersion, version):
+		return e.no(true, "%s was declared and %s carried the load.", r.Plan.Engine.NFSVersion, version)
+	case len(missing) > 0:
+		return e.no(false, "%d of %d declared paths are not connected: %s.", len(missing), len(s.Paths), strings.Join(missing, ", "))
+	}
+	return e.yes("%.1f %% of the load went over %d Direct NFS channels with %s.", share*100, len(s.Paths), orUnknown(version))
+}
+
+func kernelEvidence(r runfile.Result, s *Summary) Evidence {
+	version := seenVersion(r)
+	e := Evidence{Observed: "Kernel " + orUnknown(version)}
+	m, known := mountCounters(r, s.Repetition)
+	if m.PNFSReads+m.PNFSWrites > 0 {
+		e.Observed += " with pNFS layouts"
+	}
+	declared := r.Plan.Engine.NFSVersion
+	if declared != "pNFS" && differs(declared, version) {
+		return e.no(true, "%s was declared and the volume is mounted with %s.", declared, version)
+	}
+	if declared == "pNFS" && version != "" && !strings.HasPrefix(version, "NFSv4.") {
+		return e.no(true, "pNFS was declared and the volume is mounted with %s, which has no layouts.", version)
+	}
+	if !known {
+		e.Message = "The mount's counters were not collected for every client, so the protocol cannot be seen under load."
+		return e
+	}
+	if declared == "pNFS" && m.PNFSReads+m.PNFSWrites == 0 {
+		return e.no(true, "pNFS was declared and the client used no layout: all I/O went through the metadata server.")
+	}
+	moved, wanted := m.ServerReadBytes+m.ServerWriteBytes, s.Total.Bytes
+	if float64(moved)*1000 < float64(wanted)*clientCacheShare {
+		return e.no(false, "The mount moved %d bytes and the load %d: the rest came from a cache of the client or from another file system.", moved, wanted)
+	}
+	if version == "" {
+		e.Message = "The mount carried the load, but its NFS version is not known."
+		return e
+	}
+	return e.yes("The mount moved %.1f %% of the load's bytes with %s.", float64(moved)/float64(wanted)*100, version)
+}
+
+func (e Evidence) no(mismatch bool, format string, args ...any) Evidence {
+	verified := false
+	e.Verified, e.Mismatch, e.Message = &verified, mismatch, fmt.Sprintf(format, args...)
+	return e
+}
+
+func (e Evidence) yes(format string, args ...any) Evidence {
+	verified := true
+	e.Verified, e.Message = &verified, fmt.Sprintf(format, args...)
+	return e
+}
+
+// mountCounters adds up the mounts of all clients in a repetition's window.
+// It is not known (false) unless every client has them.
+func mountCounters(r runfile.Result, index int32) (runfile.MountCounters, bool) {
+	var sum runfile.MountCounters
+	for _, cl := range r.Clients {
+		w := windowOf(cl, windowMeasure, index)
+		if w == nil || w.Mount == nil {
+			return sum, false
+		}
+		sum.ServerReadBytes += w.Mount.ServerReadBytes
+		sum.ServerWriteBytes += w.Mount.ServerWriteBytes
+		sum.NormalReadBytes += w.Mount.NormalReadBytes
+		sum.NormalWriteBytes += w.Mount.NormalWriteBytes
+		sum.PNFSReads += w.Mount.PNFSReads
+		sum.PNFSWrites += w.Mount.PNFSWrites
+		sum.Retransmits += w.Mount.Retransmits
+	}
+	return sum, len(r.Clients) > 0
+}
+
+// seenVersion is the NFS version in use: what the loader says, or else the
+// mount's options. It is empty when unknown and joins different ones.
+func seenVersion(r runfile.Result) string {
+	var seen []string
+	for _, cl := range r.Clients {
+		if v := versionOf(cl.Load.Mount); v != "" && (len(seen) == 0 || seen[len(seen)-1] != v) {
+			seen = append(seen, v)
+		}
+	}
+	return strings.Join(seen, " and ")
+}
+
+func versionOf(m *runfile.MountFacts) string {
+	if m == nil {
+		return ""
+	}
+	if m.NFSVersion != "" {
+		return m.NFSVersion
+	}
+	for _, o := range m.Options {
+		for _, key := range []string{"vers=", "nfsvers="} {
+			if v, ok := strings.CutPrefix(o, key); ok {
+				return "NFSv" + v
+			}
+		}
+	}
+	return ""
+}
+
+// differs compares what was declared with what was seen; what is not known
+// does not differ. NFSv4 and NFSv4.0 are one version.
+func differs(declared, seen string) bool {
+	if declared == "" || seen == "" {
+		return false
+	}
+	norm := func(v string) string {
+		if v == "NFSv4" {
+			return "NFSv4.0"
+		}
+		return v
+	}
+	return norm(declared) != norm(seen)
+}
+
+func orUnknown(version string) string {
+	if version == "" {
+		return "of unknown version"
+	}
+	return version
+}

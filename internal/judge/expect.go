@@ -1,0 +1,100 @@
+package judge
+
+import (
+	"fmt"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// expect compares every threshold of the plan with what was measured. All of
+// them are compared: who missed two wants to know both.
+func (c *judging) expect(j *Judgement) {
+	e := c.result.Plan.Expect
+	if e == nil {
+		return
+	}
+	s := j.Summary
+	if s == nil {
+		s = &Summary{}
+	}
+	measured := j.Summary != nil
+	atLeast(c, "of the wire limit", e.MinWirePercent, s.WirePermille, 10, percent)
+	atLeast(c, "throughput", e.MinMegabytesPerSecond, known(measured, s.Total.BytesPerSecond), 1_000_000, megabytes)
+	atLeast(c, "IOPS", e.MinIOPS, known(measured, s.Total.OperationsPerSecond), 1, plain)
+	var mean, p99 *int64
+	if l := s.Total.Latency; l != nil {
+		mean, p99 = &l.MeanMicroseconds, &l.P99Microseconds
+	}
+	atMost(c, "mean latency", e.MaxMeanLatencyMicroseconds, mean, 1, micros)
+	atMost(c, "p99 latency", e.MaxP99LatencyMicroseconds, p99, 1, micros)
+	atMost(c, "variation between repetitions", e.MaxVariationPercent, j.VariationPermille, 10, percent)
+}
+
+func known(ok bool, v int64) *int64 {
+	if !ok {
+		return nil
+	}
+	return &v
+}
+
+type integer interface{ int32 | int64 }
+
+// atLeast and atMost compare got with want x scale: thresholds are in the unit
+// that people write, measurements in the finest one.
+func atLeast[T integer](c *judging, what string, want, got *T, scale T, format func(int64) string) {
+	if want != nil {
+		c.compare(what, "at least", got == nil, got != nil && *got >= *want*scale, format(int64(*want*scale)), formatted(got, format))
+	}
+}
+
+func atMost[T integer](c *judging, what string, want, got *T, scale T, format func(int64) string) {
+	if want != nil {
+		c.compare(what, "at most", got == nil, got != nil && *got <= *want*scale, format(int64(*want*scale)), formatted(got, format))
+	}
+}
+
+func formatted[T integer](v *T, format func(int64) string) string {
+	if v == nil {
+		return ""
+	}
+	return format(int64(*v))
+}
+
+func (c *judging) compare(what, bound string, unknown, ok bool, want, got string) {
+	switch {
+	case unknown:
+		c.unmeasured = true
+		c.add(ExpectationNotMeasured, Warning, "Expected %s %s %s, but it was not measured, so there is no verdict on it. Declare protocol.link for the wire limit; run two repetitions or more for the variation.", bound, want, what)
+	case !ok:
+		c.missed = true
+		c.add(ExpectationMissed, Error, "Expected %s %s %s and got %s.", bound, want, what, got)
+	}
+}
+
+func percent(permille int64) string { return fmt.Sprintf("%.1f %%", float64(permille)/10) }
+func plain(v int64) string          { return fmt.Sprint(v) }
+func micros(v int64) string         { return fmt.Sprintf("%d µs", v) }
+func megabytes(v int64) string      { return fmt.Sprintf("%.1f MB/s", float64(v)/1e6) }
+
+// verdict decides. An invalid or partial run decides nothing, in either
+// direction; a suspect one does, and its validity stands beside it.
+func (c *judging) verdict(j Judgement) Verdict {
+	partial := false
+	for _, f := range j.Findings {
+		partial = partial || f.Code == Partial
+	}
+	switch {
+	case !asked(c.result.Plan.Expect):
+		return NotEvaluated
+	case j.Validity == Invalid || partial || j.Summary == nil:
+		return Inconclusive
+	case c.missed:
+		return Fail // what was not measured cannot make it better
+	case c.unmeasured:
+		return Inconclusive
+	default:
+		return Pass
+	}
+}
+
+func asked(e *runfile.Expect) bool { return e != nil && *e != (runfile.Expect{}) }

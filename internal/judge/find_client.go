@@ -1,0 +1,175 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+func (c *judging) checkClientCPU() {
+	cpu := c.overall.ClientCPU
+	var seen []string
+	if atLeastPermille(cpu.BusiestNodePermille, cpuBusy) {
+		seen = append(seen, "the CPUs of a client machine were "+permilleText(cpu.BusiestNodePermille)+" busy")
+	}
+	if atLeastPermille(cpu.BusiestLimitPermille, cpuBusy) {
+		seen = append(seen, "a loader used "+permilleText(cpu.BusiestLimitPermille)+" of its CPU limit")
+	}
+	if atLeastPermille(cpu.WorstThrottlePermille, throttled) {
+		seen = append(seen, "a loader was throttled for "+permilleText(cpu.WorstThrottlePermille)+" of the time")
+	}
+	if len(seen) > 0 {
+		c.add(ClientCPUBound, Warning, "The client and not the storage may be the limit: %s. Give it more CPU, or use more clients.", strings.Join(seen, ", "))
+	}
+}
+
+func (c *judging) checkServerCPU() {
+	for _, n := range c.overall.StorageNodes {
+		if atLeastPermille(n.CPUPermille, cpuBusy) {
+			c.add(ServerCPUBound, Warning, "The CPU of storage node %s was %s busy: it is the limit. Spread the load over more nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
+		}
+	}
+}
+
+// checkClientCache looks for reads that never left the client.
+func (c *judging) checkClientCache() {
+	if !c.kernel() {
+		return // the user-space client has no cache
+	}
+	read := opsOrZero(c.overall.Read)
+	if m, known := mountCounters(c.result, c.overall.Repetition); known {
+		c.checkPageCache(m, read)
+		return // the counters prove it, in one way or the other
+	}
+	for _, cl := range c.result.Clients {
+		set := c.workingSet() / int64(max(len(c.result.Clients), 1))
+		if mt := cl.Load.Mount; mt != nil && !mt.DirectIO && read > 0 && set < cl.Host.MemoryBytes {
+			c.add(CacheSuspected, Warning, "Client %d reads %s through its page cache of up to %s. Use direct I/O, or files larger than its memory.", cl.Index, bytesText(set), bytesText(cl.Host.MemoryBytes))
+			return
+		}
+	}
+}
+
+func (c *judging) checkPageCache(m runfile.MountCounters, read int64) {
+	buffered := m.NormalReadBytes + m.NormalWriteBytes
+	switch {
+	case float64(m.ServerReadBytes)*1000 < float64(read)*clientCacheShare:
+		c.add(CacheSuspected, Warning, "The load read %s and the server sent %s: the rest came from the client's page cache. Use direct I/O, or files larger than the client's memory.", bytesText(read), bytesText(m.ServerReadBytes))
+	case float64(buffered)*1000 > float64(c.overall.Total.Bytes)*(1000-clientCacheShare):
+		c.add(CacheSuspected, Warning, "%s of %s went through the client's page cache instead of direct I/O. Oracle does direct I/O (filesystemio_options=setall); so must the benchmark.", bytesText(buffered), bytesText(c.overall.Total.Bytes))
+	}
+}
+
+// checkServerCache: a cache of the storage cannot be seen from here, only
+// suspected. A working set that is small and was read again says that a cache
+// could have served it; a latency that no disk has says that it did.
+func (c *judging) checkServerCache() {
+	s := c.overall
+	if s.Read == nil || s.Read.Latency == nil {
+		return
+	}
+	set := c.workingSet()
+	reread := set > 0 && set <= smallWorkingSetBytes && c.everRead() >= rereadFactor*set
+	p50 := s.Read.Latency.P50Microseconds
+	switch {
+	case reread && p50 < implausibleP50Micros:
+		c.add(CacheSuspected, Warning, "Half of the reads took less than %d µs and the files (%s) were read %.1f times over: this is the storage's cache. Use files larger than its cache.", p50+1, bytesText(set), float64(c.everRead())/float64(set))
+	case reread:
+		c.add(CacheSuspected, Info, "The files (%s) are small enough for the storage's cache and were read %.1f times over. That is fine for measuring the network path; for its disks use files larger than its cache.", bytesText(set), float64(c.everRead())/float64(set))
+	}
+}
+
+func (c *judging) workingSet() int64 {
+	r := c.raw()
+	return r.FileSizeBytes * int64(r.Jobs) * int64(max(len(c.result.Clients), 1))
+}
+
+// everRead is all that was read in the measured windows.
+func (c *judging) everRead() int64 {
+	sum := int64(0)
+	for _, s := range c.repetitions {
+		sum += opsOrZero(s.Read)
+	}
+	return sum
+}
+
+func opsOrZero(d *Direction) int64 {
+	if d == nil {
+		return 0
+	}
+	return d.Bytes
+}
+
+func (c *judging) checkTime() {
+	seconds := float64(c.overall.DurationMilliseconds) / 1000
+	switch {
+	case seconds < tooShortWarnSeconds:
+		c.add(TooShort, Warning, "Only %.0f s were measured. Bursts, caches and credits of the storage hide behind less than %d s; use 60 s or more, 300 s for writes.", seconds, tooShortWarnSeconds)
+	case seconds < tooShortInfoSeconds:
+		c.add(TooShort, Info, "%.0f s were measured. Use 60 s or more for a number to compare, 300 s for writes.", seconds)
+	}
+	for _, s := range c.repetitions {
+		if f := s.Steadiness; f.Known && !f.Steady {
+			c.add(NotSteady, Warning, "Repetition %d was not steady: throughput strayed %s from its mean and drifted %s; latency strayed %s and drifted %s. Use a longer warm-up, and look for what changed.",
+				s.Repetition, permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille), permilleText(&f.LatencyDeviationPermille), permilleText(&f.LatencyDriftPermille))
+		}
+	}
+	if v := c.variation; v != nil && *v > variationHigh {
+		c.add(VariationHigh, Warning, "The throughput of %d repetitions varies by %s (coefficient of variation). Find what differs between them before comparing with anything.", len(c.repetitions), percent(int64(*v)))
+	}
+}
+
+// checkTogether: rates of clients that did not run at the same time must not
+// be added.
+func (c *judging) checkTogether() {
+	for _, s := range c.repetitions {
+		parts := c.parts(s.Repetition)
+		if len(parts) < 2 {
+			continue
+		}
+		start, end, shortest := parts[0].rep.Start, parts[0].rep.End, parts[0].rep.End.Sub(parts[0].rep.Start)
+		for _, p := range parts[1:] {
+			start, end = later(start, p.rep.Start), earlier(end, p.rep.End)
+			shortest = min(shortest, p.rep.End.Sub(p.rep.Start))
+		}
+		overlap := max(end.Sub(start), 0)
+		if share := float64(overlap) / float64(shortest); share*1000 < overlapGood {
+			c.add(ClientsNotTogether, Warning, "In repetition %d the clients ran together for only %.0f %% of the time, so their sum is too high. Check the clocks of their machines.", s.Repetition, share*100)
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func (c *judging) checkPace() {
+	late, dropped, ops := int64(0), int64(0), int64(0)
+	for _, cl := range c.result.Clients {
+		for _, rep := range cl.Load.Repetitions {
+			late += rep.LateOps
+			dropped += rep.DroppedOps
+			ops += opsCount(rep.Read) + opsCount(rep.Write)
+		}
+	}
+	switch {
+	case dropped > 0:
+		c.add(LateOperations, Error, "%d operations were due and never started, %d started late, of %d: the storage or the client cannot keep the pace. Lower operationsPerSecond, or raise depth and jobs.", dropped, late, ops+dropped)
+	case late*1000 > ops*lateShare:
+		c.add(LateOperations, Warning, "%d of %d operations started after they were due. Latency counts the waiting; raise depth and jobs if the client is to keep the pace.", late, ops)
+	}
+}
+
+func bytesText(b int64) string { return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30)) }

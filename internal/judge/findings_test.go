@@ -1,0 +1,295 @@
+package judge
+
+import (
+	"os"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+type findingCase struct {
+	base     func(testing.TB) runfile.Result // good when nil
+	mutate   func(*runfile.Result)
+	code     Code
+	severity Severity
+	validity Validity
+	text     string
+}
+
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	for _, cases := range []map[string]findingCase{wireCases(), pathCases(), clientCases(), storageCases(t), endCases(), timeCases()} {
+		for name, c := range cases {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				if c.base == nil {
+					c.base = good
+				}
+				r := c.base(t)
+				c.mutate(&r)
+				j := Judge(r)
+				for _, f := range j.Findings {
+					if f.Code == c.code {
+						checkFinding(t, c, f, j)
+						return
+					}
+				}
+				t.Errorf("no %s in %+v", c.code, j.Findings)
+			})
+		}
+	}
+}
+
+func checkFinding(t *testing.T, c findingCase, f Finding, j Judgement) {
+	t.Helper()
+	if f.Severity != c.severity || !regexp.MustCompile(c.text).MatchString(f.Message) {
+		t.Errorf("finding %+v, want %s with %q", f, c.severity, c.text)
+	}
+	if j.Validity != c.validity {
+		t.Errorf("validity %s, want %s; %+v", j.Validity, c.validity, j.Findings)
+	}
+}
+
+func wireCases() map[string]findingCase {
+	return map[string]findingCase{
+		"BelowWireSpeedUnexplained": {nil, func(r *runfile.Result) { slower(r, 50) }, BelowWireSpeed, Warning, Valid, `1114\.\d MB/s of 247\d\.\d MB/s \(45\.0 %\).*Nothing that was measured here explains it.*negotiated speed`},
+		"BelowWireSpeedSmallBlocksAndDepth": {nil, func(r *runfile.Result) {
+			slower(r, 50)
+			r.Plan.Workload.Raw.BlockSizeBytes, r.Plan.Workload.Raw.Jobs, r.Plan.Workload.Raw.Depth = 8192, 1, 1
+		}, BelowWireSpeed, Warning, Valid, `blocks of 8Ki are small.*; 1 outstanding I/Os for 2 paths are few`},
+		"BelowWireSpeedBusyServerComesFirst": {nil, func(r *runfile.Result) {
+			slower(r, 50)
+			r.Plan.Workload.Raw.Depth, r.Plan.Workload.Raw.Jobs = 1, 1
+			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = ptr(int32(990)) })
+		}, BelowWireSpeed, Warning, Valid, `Most likely first: the CPU of storage node n1 is at 99\.0 %; .*outstanding`},
+		"LineSaturated":       {nil, func(r *runfile.Result) { slower(r, 108) }, LineSaturated, Info, Valid, `97\.\d %\): the line is full`},
+		"AboveWireLimit":      {nil, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 1e9 }, AboveWireLimit, Error, Suspect, `more than the declared links can carry`},
+		"AboveWireLimitFound": {nil, func(r *runfile.Result) { discover(r, 1e9) }, AboveWireLimit, Error, Suspect, `more than the discovered links`},
+		"WireLimitUnknown":    {nil, func(r *runfile.Result) { r.Plan.Link = nil }, WireLimitUnknown, Info, Valid, `no interface could be matched`},
+		"WireLimitUnknownVirtual": {nil, func(r *runfile.Result) {
+			discover(r, 10e9)
+			r.Clients[0].Observed.Interfaces[1].Virtual = true
+		}, WireLimitUnknown, Info, Valid, `eth1 is a virtual interface`},
+		"HalfDuplexCopy": {nil, func(r *runfile.Result) {
+			r.Plan.Workload.Raw.Pattern, r.Plan.Workload.Raw.Depth = runfile.PatternCopy, 1
+			eachRep(r, func(rep *runfile.Repetition) {
+				half := *rep.Read
+				half.Bytes /= 2
+				rep.Read, rep.Write = &half, &half
+			})
+		}, HalfDuplexCopy, Info, Valid, `serial, half duplex.*1114\.1 MB/s and write 1114\.1 MB/s make 2228\.\d MB/s together\. That is 90\.\d %`},
+		"TransferSizeBelowBlock": {nil, func(r *runfile.Result) { r.Clients[0].Load.Mount.ReadSizeBytes = 65536 }, TransferSizeReduced, Warning, Valid, `READ moves 64Ki, so each block of 1Mi`},
+		"TransferSizeBelowWanted": {nil, func(r *runfile.Result) {
+			r.Plan.Engine.TransferSizeBytes = 262144
+			r.Clients[0].Load.Mount.ReadSizeBytes = 65536
+		}, TransferSizeReduced, Warning, Valid, `64Ki where 256Ki were asked for`},
+		"RetransmitsTCP": {nil, func(r *runfile.Result) {
+			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.TCPRetransmittedSegment = ptr(int64(150_000)) })
+		}, Retransmits, Warning, Valid, `10\.\d of 1000 TCP segments`},
+		"RetransmitsNFS": {nil, func(r *runfile.Result) {
+			eachRep(r, func(rep *runfile.Repetition) { rep.Channels[1].Retransmits = 2 })
+		}, Retransmits, Warning, Valid, `2 NFS calls were sent again`},
+	}
+}
+
+// discover replaces the declared link with two interfaces of a speed.
+func discover(r *runfile.Result, bits int64) {
+	r.Plan.Link = nil
+	r.Clients[0].Observed.Interfaces = []runfile.Interface{
+		{Name: "eth0", Addresses: []string{"10.0.1.5/24"}, MTUBytes: 9000, SpeedBitsPerSecond: &bits},
+		{Name: "eth1", Addresses: []string{"fe80::1", "10.0.2.5"}, MTUBytes: 9000, SpeedBitsPerSecond: &bits},
+		{Name: "eth2", Addresses: []string{"10.0.3.5"}, MTUBytes: 9000, SpeedBitsPerSecond: &bits},
+	}
+}
+
+func pathCases() map[string]findingCase {
+	shift := func(to int, permille int64) func(*runfile.Result) {
+		return func(r *runfile.Result) {
+			eachRep(r, func(rep *runfile.Repetition) {
+				rep.Channels[to].BytesRead = goodBytes * permille / 1000
+				rep.Channels[1-to].BytesRead = goodBytes - rep.Channels[to].BytesRead
+			})
+		}
+	}
+	return map[string]findingCase{
+		"PathUnused": {nil, shift(1, 0), PathUnused, Warning, Suspect, `1 of 2 declared paths carried nothing: 10\.0\.2\.5 -> 10\.0\.2\.61 \(Up\)`},
+		"PathNeverConnected": {nil, func(r *runfile.Result) {
+			eachRep(r, func(rep *runfile.Repetition) {
+				rep.Channels = rep.Channels[:1]
+				rep.Channels[0].BytesRead = goodBytes
+			})
+		}, PathUnused, Warning, Suspect, `10\.0\.2\.61 \(Missing\)`},
+		"PathImbalance":      {nil, shift(0, 680), PathImbalance, Warning, Valid, `10\.0\.1\.61 68\.0 %, .*32\.0 %`},
+		"ChannelReconnected": {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[1].Channels[0].Reconnects = 2 }, ChannelReconnected, Warning, Suspect, `lost its connection 2 times in repetition 2`},
+		"MismatchOfVersion":  {nil, func(r *runfile.Result) { r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1" }, ProtocolMismatch, Error, Invalid, `NFSv3 was declared and NFSv4\.1 carried`},
+		"MismatchOfBytes": {nil, func(r *runfile.Result) {
+			eachRep(r, func(rep *runfile.Repetition) { rep.Channels[0].BytesRead = 0; rep.Channels[1].BytesRead = 1 << 30 })
+		}, ProtocolMismatch, Error, Invalid, `Only 0\.8 % of the load went over Direct NFS`},
+		"MismatchOfMount":    {kernelRun, func(r *runfile.Result) { r.Clients[0].Load.Mount.Options = []string{"vers=3"} }, ProtocolMismatch, Error, Invalid, `NFSv4\.1 was declared and the volume is mounted with NFSv3`},
+		"PNFSWithoutLayouts": {kernelRun, func(r *runfile.Result) { r.Plan.Engine.NFSVersion = "pNFS" }, ProtocolMismatch, Error, Invalid, `used no layout`},
+		"PNFSOverV3": {kernelRun, func(r *runfile.Result) {
+			r.Plan.Engine.NFSVersion, r.Clients[0].Load.Mount.Options = "pNFS", []string{"vers=3"}
+		}, ProtocolMismatch, Error, Invalid, `which has no layouts`},
+		"NotNFS": {kernelRun, func(r *runfile.Result) {
+			r.Plan.Engine.NFSVersion, r.Clients[0].Load.Mount = "", &runfile.MountFacts{FilesystemType: "ext4", DirectIO: true}
+		}, NotNFS, Warning, Suspect, `/mnt/v is ext4 and not NFS`},
+	}
+}
+
+func clientCases() map[string]findingCase {
+	measure := func(f func(*runfile.ObservedWindow)) func(*runfile.Result) {
+		return func(r *runfile.Result) { eachWindow(r, "Measure", f) }
+	}
+	return map[string]findingCase{
+		"ClientNodeBusy":  {nil, measure(func(w *runfile.ObservedWindow) { w.NodeCPUPermille = ptr(int32(930)) }), ClientCPUBound, Warning, Suspect, `machine were 93\.0 % busy`},
+		"ClientAtLimit":   {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = ptr(int64(230e6)) }), ClientCPUBound, Warning, Suspect, `95\.8 % of its CPU limit`},
+		"ClientThrottled": {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupThrottledMicros = ptr(int64(6e6)) }), ClientCPUBound, Warning, Suspect, `throttled for 10\.0 %`},
+		"PageCacheRead":   {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 }), CacheSuspected, Warning, Suspect, `read 124\.5 GiB and the server sent 62\.3 GiB`},
+		"PageCacheUsed":   {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.NormalReadBytes = goodBytes }), CacheSuspected, Warning, Suspect, `instead of direct I/O`},
+		"PageCachePossible": {kernelRun, func(r *runfile.Result) {
+			r.Plan.Workload.Raw.FileSizeBytes = 1 << 30
+			r.Clients[0].Load.Mount.DirectIO = false
+			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Mount = nil })
+		}, CacheSuspected, Warning, Suspect, `Client 0 reads 4\.0 GiB through its page cache of up to 64\.0 GiB`},
+		"ForeignTraffic": {nil, func(r *runfile.Result) {
+			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.Interfaces[0].ReceivedBytes = 500e6 })
+		}, ForeignLoad, Warning, Suspect, `eth0 of client 0 carried 100\.0 MB/s while idle`},
+		"ForeignCPU": {nil, func(r *runfile.Result) {
+			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.NodeCPUPermille = ptr(int32(400)) })
+		}, ForeignLoad, Warning, Suspect, `40\.0 % busy while idle`},
+		"NotCollected": {nil, func(r *runfile.Result) { r.Clients[0].Observed = nil }, NotCollected, Info, Valid, `no counters`},
+		"NotCollectedProblem": {nil, func(r *runfile.Result) {
+			r.Clients[0].Observed.Problems = []runfile.CollectionError{{Source: "array", Message: "refused", Count: 3}}
+		}, NotCollected, Info, Valid, `array could not be read 3 times: refused`},
+		"HistogramUnreadable": {nil, func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Read.Histogram = "x" }) }, NotCollected, Info, Valid, `latency is unknown`},
+	}
+}
+
+func storageCases(t *testing.T) map[string]findingCase {
+	t.Helper()
+	small := func(r *runfile.Result) { r.Plan.Workload.Raw.FileSizeBytes = 1 << 30 }
+	return map[string]findingCase{
+		"ServerCPUBound": {nil, func(r *runfile.Result) {
+			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = ptr(int32(950)) })
+		}, ServerCPUBound, Warning, Valid, `node n1 was 95\.0 % busy`},
+		"ForeignOps": {nil, func(r *runfile.Result) {
+			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.Storage[0].ReadOps = ptr(int64(60_000)) })
+		}, ForeignLoad, Warning, Suspect, `storage array did 1000 operations/s while idle`},
+		"ForeignBytes": {nil, func(r *runfile.Result) {
+			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].ReadBytes = ptr(goodBytes * 3 / 2) })
+		}, ForeignLoad, Warning, Suspect, `storage array moved 3342\.\d MB/s and the clients 2228\.\d MB/s`},
+		"ServerCachePossible": {nil, small, CacheSuspected, Info, Valid, `files \(4\.0 GiB\) are small enough.*93\.4 times`},
+		"ServerCacheSeen": {nil, func(r *runfile.Result) {
+			small(r)
+			h := histogram(t, 100, 120)
+			eachRep(r, func(rep *runfile.Repetition) { rep.Read.Histogram = h })
+		}, CacheSuspected, Warning, Suspect, `Half of the reads took less than \d+ µs`},
+	}
+}
+
+func endCases() map[string]findingCase {
+	return map[string]findingCase{
+		"Partial": {nil, func(r *runfile.Result) { r.Clients[0].Load.Partial = true }, Partial, Error, Suspect, `did not come to its planned end`},
+		"PartialFailure": {nil, func(r *runfile.Result) {
+			r.Clients[0].Load.Failure = &runfile.Failure{Code: runfile.FailureUnreachable, Message: "no path answered."}
+		}, Partial, Error, Suspect, `ServerUnreachable: no path answered`},
+		"PartialClients":     {nil, func(r *runfile.Result) { r.Plan.Clients = 3 }, Partial, Error, Suspect, `1 of 3 clients`},
+		"PartialRepetitions": {nil, func(r *runfile.Result) { r.Plan.Schedule.Repetitions = 5 }, Partial, Error, Suspect, `3 of 5 repetitions`},
+		"VerificationFailed": {nil, func(r *runfile.Result) {
+			r.Clients[0].Load.Verification = &runfile.Verification{BlocksChecked: 64, BlocksWrong: 2}
+		}, VerificationFailed, Error, Invalid, `2 of 64 blocks`},
+		"VerificationFailure": {nil, func(r *runfile.Result) {
+			r.Clients[0].Load.Failure = &runfile.Failure{Code: runfile.FailureVerify, Message: "block 7 of file 1"}
+		}, VerificationFailed, Error, Invalid, `block 7`},
+		"IOErrors":  {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[2].Read.Errors = 4 }, IOErrors, Error, Suspect, `4 of 382504 operations failed`},
+		"Simulated": {nil, func(r *runfile.Result) { r.Simulated = true }, Simulated, Info, Valid, `stand-in`},
+		"Dropped":   {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].DroppedOps = 5 }, LateOperations, Error, Suspect, `5 operations were due and never started`},
+		"Late":      {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].LateOps = 50_000 }, LateOperations, Warning, Valid, `50000 of 382500 operations started after`},
+	}
+}
+
+func timeCases() map[string]findingCase {
+	shorter := func(seconds int) func(*runfile.Result) {
+		return func(r *runfile.Result) {
+			eachRep(r, func(rep *runfile.Repetition) {
+				rep.End = rep.Start.Add(time.Duration(seconds) * time.Second)
+				rep.Read.Bytes = rep.Read.Bytes * int64(seconds) / 60
+			})
+		}
+	}
+	return map[string]findingCase{
+		"TooShort":       {nil, shorter(20), TooShort, Warning, Suspect, `Only 20 s`},
+		"TooShortToNote": {nil, shorter(45), TooShort, Info, Valid, `45 s were measured`},
+		"NotSteady": {nil, func(r *runfile.Result) {
+			for i := range r.Clients[0].Load.Samples[:60] {
+				s := &r.Clients[0].Load.Samples[i]
+				s.Read.Count += int64(i) * 20
+			}
+		}, NotSteady, Warning, Suspect, `Repetition 1 was not steady: .*drifted 4\d\.\d %`},
+		"LatencyNotSteady": {nil, func(r *runfile.Result) {
+			for i := range r.Clients[0].Load.Samples[:60] {
+				r.Clients[0].Load.Samples[i].Read.MeanMicroseconds += int64(i) * 200
+			}
+		}, NotSteady, Warning, Suspect, `latency strayed`},
+		"VariationHigh": {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].Read.Bytes /= 2 }, VariationHigh, Warning, Suspect, `3 repetitions varies by 34\.\d %`},
+		"ClientsNotTogether": {nil, func(r *runfile.Result) {
+			other := r.Clients[0]
+			other.Index = 1
+			other.Load.Repetitions = append([]runfile.Repetition(nil), other.Load.Repetitions...)
+			for i := range other.Load.Repetitions {
+				other.Load.Repetitions[i].Start = other.Load.Repetitions[i].Start.Add(12 * time.Second)
+				other.Load.Repetitions[i].End = other.Load.Repetitions[i].End.Add(12 * time.Second)
+			}
+			r.Clients = append(r.Clients, other)
+		}, ClientsNotTogether, Warning, Suspect, `only 80 % of the time`},
+	}
+}
+
+func TestAPacedOrRandomLoadNeedNotFillTheWire(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]func(*runfile.Raw){
+		"paced":  func(r *runfile.Raw) { r.OperationsPerSecond = 1000 },
+		"random": func(r *runfile.Raw) { r.Pattern, r.BlockSizeBytes = runfile.PatternRandomRead, 8192 },
+	} {
+		r := good(t)
+		slower(&r, 30)
+		f(r.Plan.Workload.Raw)
+		if j := Judge(r); hasFinding(j, BelowWireSpeed, "") {
+			t.Errorf("%s: %+v", name, j.Findings)
+		}
+	}
+}
+
+func TestFindingsComeGravestFirst(t *testing.T) {
+	t.Parallel()
+	r := good(t)
+	r.Simulated = true
+	slower(&r, 50)
+	r.Clients[0].Load.Verification = &runfile.Verification{BlocksChecked: 1, BlocksWrong: 1}
+	var got []Code
+	for _, f := range Judge(r).Findings {
+		got = append(got, f.Code)
+	}
+	if diff := cmp.Diff([]Code{VerificationFailed, BelowWireSpeed, Simulated}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheDocsListEveryCodeAndNoOther(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/findings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented []Code
+	for _, m := range regexp.MustCompile("(?m)^### ([A-Za-z]+)$").FindAllSubmatch(text, -1) {
+		documented = append(documented, Code(m[1]))
+	}
+	if diff := cmp.Diff(Codes(), documented); diff != "" {
+		t.Errorf("docs/findings.md and the table of codes differ, order included:\n%s", diff)
+	}
+}

@@ -1,0 +1,191 @@
+package judge
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+func TestAGoodRunHasNoFindings(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]runfile.Result{"DirectNFS": good(t), "Kernel": kernelRun(t)} {
+		j := Judge(r)
+		if len(j.Findings) > 0 || j.Validity != Valid || j.Verdict != NotEvaluated {
+			t.Errorf("%s: %s %s %+v", name, j.Validity, j.Verdict, j.Findings)
+		}
+		if j.Protocol.Verified == nil || !*j.Protocol.Verified {
+			t.Errorf("%s: protocol %+v", name, j.Protocol)
+		}
+	}
+}
+
+func TestTheSummaryIsTheMedianRepetition(t *testing.T) {
+	t.Parallel()
+	r := good(t)
+	for i, pct := range []int64{100, 80, 95} {
+		rep := &r.Clients[0].Load.Repetitions[i]
+		rep.Read.Bytes = rep.Read.Bytes * pct / 100
+	}
+	j := Judge(r)
+	if j.Summary.Repetition != 3 {
+		t.Errorf("repetition %d stands for the run, want 3 (95 %%)", j.Summary.Repetition)
+	}
+	s := j.Summary
+	if want := int64(math.Round(float64(goodBytes*95/100) / 60)); s.Total.BytesPerSecond != want || s.Read.BytesPerSecond != want || s.Write != nil {
+		t.Errorf("total %+v read %+v write %+v, want %d bytes/s of reads", s.Total, s.Read, s.Write, want)
+	}
+	if s.Total.OperationsPerSecond != goodOps/60 || s.Total.Latency.P50Microseconds < 13_900 || s.Total.Latency.P50Microseconds > 14_100 {
+		t.Errorf("total %+v", s.Total)
+	}
+	if *s.ClientCPU.MicrosecondsPerMiB != 544 || s.ClientCPU.Millicores != 1100 || *s.ClientCPU.BusiestLimitPermille != 275 {
+		t.Errorf("client CPU %+v: %d", s.ClientCPU, *s.ClientCPU.MicrosecondsPerMiB)
+	}
+	if *j.VariationPermille != 113 {
+		t.Errorf("variation = %d permille, want 113", *j.VariationPermille)
+	}
+	if len(j.Series) != 60 {
+		t.Errorf("%d points of the series, want 60", len(j.Series))
+	}
+	want := []PathShare{
+		{Local: "10.0.1.5", Path: "10.0.1.61", State: "Up", BytesRead: goodBytes / 2, BytesPerSecond: goodBytes / 120, SharePermille: 500},
+		{Local: "10.0.2.5", Path: "10.0.2.61", State: "Up", BytesRead: goodBytes / 2, BytesPerSecond: goodBytes / 120, SharePermille: 500},
+	}
+	if diff := cmp.Diff(want, s.Paths); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestClientsAreAddedAndTheirHistogramsMerged(t *testing.T) {
+	t.Parallel()
+	r := good(t)
+	r.Plan.Clients = 2
+	slow := client(t, 1)
+	for i := range slow.Load.Repetitions {
+		slow.Load.Repetitions[i].Read.Histogram = histogram(t, 1000, 100_000)
+	}
+	r.Clients = append(r.Clients, slow)
+	j := Judge(r)
+	if j.Summary.Clients != 2 || j.Summary.Total.Ops != 2*goodOps {
+		t.Errorf("summary %+v", j.Summary)
+	}
+	l := j.Summary.Total.Latency
+	if l.P95Microseconds < 180_000 || l.P50Microseconds > 20_000 {
+		t.Errorf("latency %+v: the tail is the slow client's, the median between both", l)
+	}
+	if len(j.Wire.Links) != 4 || *j.Summary.WirePermille < 890 || *j.Summary.WirePermille > 910 {
+		t.Errorf("wire %+v, %d permille: two machines have twice the links", j.Wire, *j.Summary.WirePermille)
+	}
+	if j.Summary.Paths[0].SharePermille != 500 {
+		t.Errorf("paths %+v", j.Summary.Paths)
+	}
+	slow.Host.Node = "node0"
+	r.Clients[1] = slow
+	if j := Judge(r); len(j.Wire.Links) != 2 {
+		t.Errorf("clients on one machine share its links: %+v", j.Wire.Links)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		expect runfile.Expect
+		mutate func(*runfile.Result)
+		want   Verdict
+		code   Code
+		text   string
+	}{
+		"Pass": {reason: "all thresholds are met", want: Pass, expect: runfile.Expect{
+			MinWirePercent: ptr(int32(85)), MinMegabytesPerSecond: ptr(int64(2228)), MinIOPS: ptr(int64(2125)),
+			MaxMeanLatencyMicroseconds: ptr(int64(20_000)), MaxP99LatencyMicroseconds: ptr(int64(20_000)), MaxVariationPercent: ptr(int32(1)),
+		}},
+		"Empty":      {reason: "an empty expect asks nothing", want: NotEvaluated},
+		"Wire":       {reason: "90 % is not 95 %", want: Fail, code: ExpectationMissed, text: "at least 95.0 % of the wire limit and got 90.0 %", expect: runfile.Expect{MinWirePercent: ptr(int32(95))}},
+		"Throughput": {reason: "megabytes are 10^6", want: Fail, code: ExpectationMissed, text: "2229.0 MB/s throughput and got 2228.2 MB/s", expect: runfile.Expect{MinMegabytesPerSecond: ptr(int64(2229))}},
+		"IOPS":       {reason: "one missing is missed", want: Fail, code: ExpectationMissed, text: "2126 IOPS", expect: runfile.Expect{MinIOPS: ptr(int64(2126))}},
+		"Mean":       {reason: "a latency above the bound fails", want: Fail, code: ExpectationMissed, text: "mean latency", expect: runfile.Expect{MaxMeanLatencyMicroseconds: ptr(int64(10_000))}},
+		"P99":        {reason: "a latency above the bound fails", want: Fail, code: ExpectationMissed, text: "p99 latency", expect: runfile.Expect{MaxP99LatencyMicroseconds: ptr(int64(10_000))}},
+		"NoLink": {reason: "a share of an unknown limit is unknown", want: Inconclusive, code: ExpectationNotMeasured, text: "not measured",
+			expect: runfile.Expect{MinWirePercent: ptr(int32(1))}, mutate: func(r *runfile.Result) { r.Plan.Link = nil }},
+		"OneRepetition": {reason: "one value has no variation", want: Inconclusive, code: ExpectationNotMeasured, text: "two repetitions",
+			expect: runfile.Expect{MaxVariationPercent: ptr(int32(1))}, mutate: func(r *runfile.Result) {
+				r.Plan.Schedule.Repetitions = 1
+				r.Clients[0].Load.Repetitions = r.Clients[0].Load.Repetitions[:1]
+			}},
+		"MissedAndUnknown": {reason: "what is unknown cannot make it better", want: Fail,
+			expect: runfile.Expect{MinWirePercent: ptr(int32(1)), MinIOPS: ptr(int64(9999))}, mutate: func(r *runfile.Result) { r.Plan.Link = nil }},
+		"Partial": {reason: "half a run decides nothing", want: Inconclusive, expect: runfile.Expect{MinIOPS: ptr(int64(1))},
+			mutate: func(r *runfile.Result) { r.Clients[0].Load.Partial = true }},
+		"Invalid": {reason: "a number of another protocol decides nothing", want: Inconclusive, expect: runfile.Expect{MinIOPS: ptr(int64(9999))},
+			mutate: func(r *runfile.Result) { r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1" }},
+		"Suspect": {reason: "a suspect number keeps its verdict", want: Pass, expect: runfile.Expect{MinIOPS: ptr(int64(1))},
+			mutate: func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Channels[0].Reconnects = 1 }) }},
+		"NothingRan": {reason: "no number, no verdict", want: Inconclusive, expect: runfile.Expect{MinIOPS: ptr(int64(1))},
+			mutate: func(r *runfile.Result) { r.Clients[0].Load.Repetitions = nil }},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := good(t)
+			r.Plan.Expect = &c.expect
+			if c.mutate != nil {
+				c.mutate(&r)
+			}
+			j := Judge(r)
+			if j.Verdict != c.want {
+				t.Errorf("%s: verdict %s, want %s; %+v", c.reason, j.Verdict, c.want, j.Findings)
+			}
+			if c.code != "" && !hasFinding(j, c.code, c.text) {
+				t.Errorf("%s: no %s with %q in %+v", c.reason, c.code, c.text, j.Findings)
+			}
+		})
+	}
+}
+
+func hasFinding(j Judgement, code Code, text string) bool {
+	for _, f := range j.Findings {
+		if f.Code == code && strings.Contains(f.Message, text) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestJudgingIsDeterministic(t *testing.T) {
+	t.Parallel()
+	r := good(t)
+	r.Plan.Workload.Raw.Pattern = runfile.PatternCopy
+	r.Clients[0].Load.Mount.ReadSizeBytes, r.Clients[0].Load.Mount.WriteSizeBytes = 65536, 65536
+	eachRep(&r, func(rep *runfile.Repetition) { rep.Write = rep.Read })
+	first := Judge(r)
+	for range 20 {
+		if diff := cmp.Diff(first, Judge(r), cmp.AllowUnexported(Direction{})); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
+func TestAnEmptyResultIsJudged(t *testing.T) {
+	t.Parallel()
+	j := Judge(runfile.Result{Plan: runfile.Plan{Clients: 1, Expect: &runfile.Expect{MinIOPS: ptr(int64(1))}}})
+	if j.Verdict != Inconclusive || j.Validity != Suspect || j.Summary != nil || j.Wire != nil {
+		t.Errorf("%+v", j)
+	}
+}
+
+func TestSamplesOutsideTheMeasuredWindowDoNotCount(t *testing.T) {
+	t.Parallel()
+	r := good(t)
+	l := &r.Clients[0].Load
+	l.Samples = append([]runfile.LoadSample{{
+		Time: t0.Add(99 * time.Second), Span: runfile.SpanWarmup, Repetition: 1, Read: &runfile.SampleOps{Count: 1},
+	}}, l.Samples...)
+	if j := Judge(r); !j.Repetitions[0].Steadiness.Steady || len(j.Series) != 60 {
+		t.Errorf("steadiness %+v, %d points", j.Repetitions[0].Steadiness, len(j.Series))
+	}
+}

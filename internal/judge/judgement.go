@@ -1,0 +1,165 @@
+package judge
+
+import (
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// Verdict says whether the numbers are good enough for what was expected.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass         Verdict = "Pass"
+	Fail         Verdict = "Fail"
+	Inconclusive Verdict = "Inconclusive" // asked, but this run cannot tell
+	NotEvaluated Verdict = "NotEvaluated" // nothing was expected
+)
+
+// Validity says whether the numbers may be believed.
+type Validity string
+
+// The validities, from best to worst.
+const (
+	Valid   Validity = "Valid"
+	Suspect Validity = "Suspect"
+	Invalid Validity = "Invalid"
+)
+
+// Judgement is everything that can be said of one result. Pointers that are nil
+// are unknown, which is never the same as zero.
+type Judgement struct {
+	Verdict  Verdict  `json:"verdict"`
+	Validity Validity `json:"validity"`
+	// Summary is that of the median repetition by throughput: numbers that were
+	// really measured together. Nil when no repetition gave a number.
+	Summary     *Summary  `json:"summary,omitempty"`
+	Repetitions []Summary `json:"repetitions,omitempty"`
+	// VariationPermille is the coefficient of variation of the throughput
+	// between repetitions; nil with fewer than two.
+	VariationPermille *int32        `json:"variationPermille,omitempty"`
+	Wire              *WireLimit    `json:"wire,omitempty"` // nil: not known
+	Protocol          Evidence      `json:"protocol"`
+	Series            []SeriesPoint `json:"series,omitempty"` // of the median repetition, all clients
+	Findings          []Finding     `json:"findings,omitempty"`
+}
+
+// Summary is one repetition over all clients.
+type Summary struct {
+	Repetition           int32          `json:"repetition"`
+	Clients              int32          `json:"clients"` // that have this repetition
+	DurationMilliseconds int64          `json:"durationMilliseconds"`
+	Read                 *Direction     `json:"read,omitempty"`
+	Write                *Direction     `json:"write,omitempty"`
+	Total                Direction      `json:"total"`                  // both directions, histograms merged
+	WirePermille         *int32         `json:"wirePermille,omitempty"` // of the busier direction: links are full duplex
+	Paths                []PathShare    `json:"paths,omitempty"`
+	ClientCPU            ClientCPU      `json:"clientCPU"`
+	StorageNodes         []StorageNode  `json:"storageNodes,omitempty"`
+	Steadiness           SteadinessFact `json:"steadiness"`
+}
+
+// Direction is what was counted of reads, of writes, or of both.
+type Direction struct {
+	Ops                  int64          `json:"ops"`
+	Bytes                int64          `json:"bytes"`
+	Errors               int64          `json:"errors,omitempty"`
+	BytesPerSecond       int64          `json:"bytesPerSecond"`
+	OperationsPerSecond  int64          `json:"operationsPerSecond"`
+	Latency              *stats.Latency `json:"latency,omitempty"`
+	WirePermille         *int32         `json:"wirePermille,omitempty"`
+	histograms           []string
+	bytesPerSec, iopsSec float64
+}
+
+// PathShare is what one path carried, over all clients that use it.
+type PathShare struct {
+	Local          string `json:"local,omitempty"`
+	Path           string `json:"path"`
+	State          string `json:"state"` // Up, Down: of the worst client; Missing: declared and never connected
+	BytesRead      int64  `json:"bytesRead"`
+	BytesWritten   int64  `json:"bytesWritten"`
+	BytesPerSecond int64  `json:"bytesPerSecond"`
+	SharePermille  int32  `json:"sharePermille"` // of the bytes of all paths
+	Reconnects     int64  `json:"reconnects,omitempty"`
+	Retransmits    int64  `json:"retransmits,omitempty"`
+}
+
+// Bytes is both directions together.
+func (p PathShare) Bytes() int64 { return p.BytesRead + p.BytesWritten }
+
+// ClientCPU is what the load cost its clients.
+type ClientCPU struct {
+	Millicores            int64  `json:"millicores"`                      // of all loaders together
+	MicrosecondsPerMiB    *int64 `json:"microsecondsPerMiB,omitempty"`    // CPU time for each 2^20 bytes moved
+	BusiestNodePermille   *int32 `json:"busiestNodePermille,omitempty"`   // of all CPUs of the busiest machine
+	BusiestLimitPermille  *int32 `json:"busiestLimitPermille,omitempty"`  // of the CPU limit of the client nearest to it
+	WorstThrottlePermille *int32 `json:"worstThrottlePermille,omitempty"` // time throttled by the limit / window
+}
+
+// StorageNode is the CPU use of one storage node.
+type StorageNode struct {
+	Source      string `json:"source"`
+	Name        string `json:"name"`
+	CPUPermille *int32 `json:"cpuPermille,omitempty"`
+}
+
+// SteadinessFact says how much throughput and latency moved in a repetition.
+// Known is false when the samples do not suffice.
+type SteadinessFact struct {
+	Known                    bool  `json:"known"`
+	Steady                   bool  `json:"steady"`
+	DeviationPermille        int32 `json:"deviationPermille"`
+	DriftPermille            int32 `json:"driftPermille"`
+	LatencyDeviationPermille int32 `json:"latencyDeviationPermille"`
+	LatencyDriftPermille     int32 `json:"latencyDriftPermille"`
+}
+
+// SeriesPoint is one interval of all clients together.
+type SeriesPoint struct {
+	Second              float64 `json:"second"` // since the repetition's start, end of the interval
+	ReadBytesPerSecond  int64   `json:"readBytesPerSecond"`
+	WriteBytesPerSecond int64   `json:"writeBytesPerSecond"`
+}
+
+// Evidence says which protocol was seen under load.
+type Evidence struct {
+	Verified *bool  `json:"verified,omitempty"` // nil: there is nothing to see it by
+	Observed string `json:"observed,omitempty"` // such as "DirectNFS NFSv3 over 2 paths"
+	Message  string `json:"message"`
+	// Mismatch: what was declared was not what carried the load.
+	Mismatch bool `json:"mismatch,omitempty"`
+}
+
+// Judge judges a result. It never fails: what is missing in the result is
+// missing in the judgement, with a finding that says so.
+func Judge(r runfile.Result) Judgement {
+	c := &judging{result: r}
+	c.wire = wireLimit(r)
+	c.summarise()
+	c.protocol = evidence(r, c.overall)
+	c.find()
+	j := Judgement{
+		Summary: c.overall, Repetitions: c.repetitions, VariationPermille: c.variation,
+		Wire: c.wire, Protocol: c.protocol, Series: c.series,
+	}
+	c.expect(&j)
+	j.Findings = c.sorted()
+	j.Validity = validity(j.Findings)
+	j.Verdict = c.verdict(j)
+	return j
+}
+
+// judging is what the steps share.
+type judging struct {
+	result      runfile.Result
+	wire        *WireLimit
+	repetitions []Summary
+	overall     *Summary
+	series      []SeriesPoint
+	variation   *int32
+	protocol    Evidence
+	findings    []Finding
+	missed      bool // a threshold was missed
+	unmeasured  bool // a threshold could not be compared
+}

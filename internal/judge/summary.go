@@ -1,0 +1,275 @@
+package judge
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+const (
+	windowMeasure  = "Measure"
+	windowBaseline = "Baseline"
+	mebibyte       = 1 << 20
+)
+
+// summarise fills in the repetitions, the one that stands for all, and how much
+// they vary.
+func (c *judging) summarise() {
+	var rates []float64
+	for _, index := range repetitionIndexes(c.result) {
+		s, ok := c.summary(index)
+		if !ok {
+			continue
+		}
+		c.repetitions = append(c.repetitions, s)
+		rates = append(rates, s.Total.bytesPerSec)
+	}
+	if len(rates) == 0 {
+		return
+	}
+	c.overall = &c.repetitions[stats.MedianIndex(rates)]
+	c.series = seriesPoints(c.result, c.overall.Repetition)
+	if cv, ok := stats.CoefficientOfVariation(rates); ok {
+		c.variation = permille(cv)
+	}
+}
+
+// repetitionIndexes are those that any client has, ascending.
+func repetitionIndexes(r runfile.Result) []int32 {
+	has := map[int32]bool{}
+	for _, cl := range r.Clients {
+		for _, rep := range cl.Load.Repetitions {
+			has[rep.Index] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(has))
+}
+
+// clientRep is one client's part in a repetition.
+type clientRep struct {
+	client  runfile.ClientResult
+	rep     runfile.Repetition
+	seconds float64
+	window  *runfile.ObservedWindow // nil when the collector has none
+}
+
+func (c *judging) parts(index int32) []clientRep {
+	var parts []clientRep
+	for _, cl := range c.result.Clients {
+		for _, rep := range cl.Load.Repetitions {
+			seconds := rep.End.Sub(rep.Start).Seconds()
+			if rep.Index != index || seconds <= 0 {
+				continue
+			}
+			parts = append(parts, clientRep{client: cl, rep: rep, seconds: seconds, window: windowOf(cl, windowMeasure, index)})
+		}
+	}
+	return parts
+}
+
+func windowOf(cl runfile.ClientResult, kind string, index int32) *runfile.ObservedWindow {
+	if cl.Observed == nil {
+		return nil
+	}
+	for i, w := range cl.Observed.Windows {
+		if w.Kind == kind && w.Repetition == index {
+			return &cl.Observed.Windows[i]
+		}
+	}
+	return nil
+}
+
+// summary adds up the clients of one repetition. Each client's rate is over its
+// own window and the rates are added: the clocks of two machines differ by more
+// than their windows do.
+func (c *judging) summary(index int32) (Summary, bool) {
+	parts := c.parts(index)
+	if len(parts) == 0 {
+		return Summary{}, false
+	}
+	s := Summary{Repetition: index, Clients: int32(len(parts))} //nolint:gosec // a handful of clients
+	for _, p := range parts {
+		s.DurationMilliseconds = max(s.DurationMilliseconds, p.rep.End.Sub(p.rep.Start).Milliseconds())
+		s.Read = added(s.Read, p.rep.Read, p.seconds)
+		s.Write = added(s.Write, p.rep.Write, p.seconds)
+	}
+	for _, d := range []*Direction{s.Read, s.Write} {
+		if d == nil {
+			continue
+		}
+		s.Total = s.Total.plus(*d)
+		c.finish(d)
+	}
+	c.finish(&s.Total)
+	c.wireShare(&s)
+	s.Paths = c.pathShares(parts)
+	s.ClientCPU = clientCPU(parts, s.Total.Bytes)
+	s.StorageNodes = storageNodes(parts)
+	s.Steadiness = steadiness(c.result, index)
+	return s, true
+}
+
+func added(d *Direction, ops *runfile.Ops, seconds float64) *Direction {
+	if ops == nil {
+		return d
+	}
+	if d == nil {
+		d = &Direction{}
+	}
+	sum := d.plus(Direction{
+		Ops: ops.Count, Bytes: ops.Bytes, Errors: ops.Errors, histograms: []string{ops.Histogram},
+		bytesPerSec: float64(ops.Bytes) / seconds, iopsSec: float64(ops.Count) / seconds,
+	})
+	return &sum
+}
+
+func (d Direction) plus(o Direction) Direction {
+	return Direction{
+		Ops: d.Ops + o.Ops, Bytes: d.Bytes + o.Bytes, Errors: d.Errors + o.Errors,
+		histograms:  append(append([]string(nil), d.histograms...), o.histograms...),
+		bytesPerSec: d.bytesPerSec + o.bytesPerSec, iopsSec: d.iopsSec + o.iopsSec,
+	}
+}
+
+// finish rounds the rates and takes the percentiles of the merged histograms. A
+// histogram that cannot be read leaves the latency unknown.
+func (c *judging) finish(d *Direction) {
+	d.BytesPerSecond = int64(math.Round(d.bytesPerSec))
+	d.OperationsPerSecond = int64(math.Round(d.iopsSec))
+	h, err := stats.MergeEncoded(d.histograms...)
+	if err != nil {
+		c.addOnce(NotCollected, Info, "The latency histogram cannot be read (%v); latency is unknown. Use the nfsbench that wrote the file.", err)
+		return
+	}
+	d.Latency = h.Latency()
+}
+
+// wireShare compares each direction with what the links carry that way. The
+// repetition's share is that of the busier direction.
+func (c *judging) wireShare(s *Summary) {
+	if c.wire == nil {
+		return
+	}
+	busier := 0.0
+	if s.Read != nil {
+		busier = s.Read.shareOf(c.wire.ReadBytesPerSecond)
+	}
+	if s.Write != nil {
+		busier = max(busier, s.Write.shareOf(c.wire.WriteBytesPerSecond))
+	}
+	s.WirePermille = permille(busier)
+	s.Total.WirePermille = s.WirePermille
+}
+
+func (d *Direction) shareOf(limit int64) float64 {
+	share := d.bytesPerSec / float64(limit)
+	d.WirePermille = permille(share)
+	return share
+}
+
+// permille rounds down, so that a threshold is reached only when it is.
+func permille(share float64) *int32 {
+	v := int32(min(max(math.Floor(share*1000+1e-9), math.MinInt32), math.MaxInt32))
+	return &v
+}
+
+func opsBytes(o *runfile.Ops) int64 {
+	if o == nil {
+		return 0
+	}
+	return o.Bytes
+}
+
+func opsCount(o *runfile.Ops) int64 {
+	if o == nil {
+		return 0
+	}
+	return o.Count
+}
+
+func (p clientRep) bytes() int64 { return opsBytes(p.rep.Read) + opsBytes(p.rep.Write) }
+
+// samplesOf are the samples of each client in the measured window of a
+// repetition.
+func samplesOf(r runfile.Result, index int32) [][]stats.Sample {
+	out := make([][]stats.Sample, 0, len(r.Clients))
+	for _, cl := range r.Clients {
+		var samples []stats.Sample
+		for _, s := range cl.Load.Samples {
+			if s.Span == runfile.SpanMeasure && s.Repetition == index {
+				samples = append(samples, sampleOf(s))
+			}
+		}
+		if len(samples) > 0 {
+			out = append(out, samples)
+		}
+	}
+	return out
+}
+
+func sampleOf(s runfile.LoadSample) stats.Sample {
+	out := stats.Sample{Time: s.Time}
+	for _, d := range []*runfile.SampleOps{s.Read, s.Write} {
+		if d != nil {
+			out.Ops += d.Count
+			out.LatencySumMicroseconds += float64(d.MeanMicroseconds) * float64(d.Count)
+		}
+	}
+	if s.Read != nil {
+		out.ReadBytes = s.Read.Bytes
+	}
+	if s.Write != nil {
+		out.WriteBytes = s.Write.Bytes
+	}
+	return out
+}
+
+// series merges the clients of a repetition, without the intervals that some
+// client has no sample of: at the edges they would look like a dip.
+func series(r runfile.Result, index int32) ([]stats.Point, time.Duration) {
+	interval := time.Second
+	for _, cl := range r.Clients {
+		interval = max(interval, time.Duration(cl.Load.SampleSeconds)*time.Second)
+	}
+	samples := samplesOf(r, index)
+	points := stats.MergeSeries(samples, interval)
+	first, last := 0, len(points)
+	for first < last && points[first].Clients < len(samples) {
+		first++
+	}
+	for last > first && points[last-1].Clients < len(samples) {
+		last--
+	}
+	return points[first:last], interval
+}
+
+func seriesPoints(r runfile.Result, index int32) []SeriesPoint {
+	points, interval := series(r, index)
+	out := make([]SeriesPoint, 0, len(points))
+	for i, p := range points {
+		out = append(out, SeriesPoint{
+			Second:             float64(i+1) * interval.Seconds(),
+			ReadBytesPerSecond: int64(p.ReadBytesPerSecond), WriteBytesPerSecond: int64(p.WriteBytesPerSecond),
+		})
+	}
+	return out
+}
+
+func steadiness(r runfile.Result, index int32) SteadinessFact {
+	points, _ := series(r, index)
+	rate, latency := make([]float64, 0, len(points)), make([]float64, 0, len(points))
+	for _, p := range points {
+		rate = append(rate, p.OpsPerSecond)
+		latency = append(latency, p.MeanMicroseconds)
+	}
+	t, l := stats.Steady(rate, steadyThroughput()), stats.Steady(latency, steadyLatency())
+	return SteadinessFact{
+		Known: t.Known, Steady: t.Steady && (!l.Known || l.Steady),
+		DeviationPermille: *permille(t.Deviation), DriftPermille: *permille(t.Drift),
+		LatencyDeviationPermille: *permille(l.Deviation), LatencyDriftPermille: *permille(l.Drift),
+	}
+}

@@ -1,0 +1,46 @@
+package judge
+
+import "github.com/nfsbench/nfsbench/internal/stats"
+
+// The thresholds of all findings. docs/findings.md gives the reason for each.
+// Shares are permille unless the name says otherwise.
+const (
+	wireGood      = 850  // seed of all this: 100 MB/s of GbE's 117.6 is the least that a hasty set-up gives
+	wireSaturated = 950  // above, the link and not the storage was measured
+	wireExceeded  = 1020 // above, the declared link cannot be right
+
+	pathIdle       = 10  // share of an equal share below which a path counts as unused
+	pathUneven     = 200 // distance from an equal share, as a share of it
+	cpuBusy        = 900 // of a machine, of a limit, of a storage node
+	throttled      = 50  // of the window
+	retransmitRate = 1   // segments per 1000 segments of payload
+
+	foreignBytesPerSecond = 1_000_000 // in the idle baseline, or 1 % of the load if that is more
+	foreignOpsPerSecond   = 20
+	foreignShare          = 10 // permille of the load
+	foreignCPU            = 250
+	storageSurplus        = 100 // storage moved this much more than the clients did
+
+	clientCacheShare      = 950 // server bytes below this share of the bytes read: the rest came from a cache
+	smallWorkingSetBytes  = 16 << 30
+	implausibleP50Micros  = 200
+	rereadFactor          = 2
+	protocolShare         = 990 // bytes on the declared channel or mount / bytes of the load
+	tooShortWarnSeconds   = 30
+	tooShortInfoSeconds   = 60
+	variationHigh         = 100
+	lateShare             = 10
+	overlapGood           = 900
+	smallBlockBytes       = 256 << 10
+	fewOutstandingPerPath = 4
+)
+
+// steadyThroughput and steadyLatency are the limits of NotSteady. Latency may
+// move more: in a closed loop it mirrors the throughput, and its noise is larger.
+func steadyThroughput() stats.SteadyLimits {
+	return stats.SteadyLimits{MaxDeviation: 0.10, MaxDrift: 0.10}
+}
+
+func steadyLatency() stats.SteadyLimits {
+	return stats.SteadyLimits{MaxDeviation: 0.25, MaxDrift: 0.25}
+}

@@ -1,0 +1,216 @@
+package judge
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// What the layers below the data cost, in bytes. docs/wire-limit.md shows the
+// arithmetic.
+const (
+	ethernetBytes  = 38 // each frame: preamble 8, header 14, check sum 4, gap 12
+	ipv4Bytes      = 20 // each packet
+	ipv6Bytes      = 40
+	tcpBytes       = 32  // each segment: header 20, timestamps 12
+	readCallBytes  = 132 // READ reply: record mark 4, RPC reply 24, READ3res 104
+	writeCallBytes = 140 // WRITE call: record mark 4, RPC call with AUTH_SYS 80, WRITE3args 56
+	defaultMTU     = 1500
+	defaultXfer    = 1 << 20
+)
+
+// Source says where the speed of a link comes from.
+type Source string
+
+// The sources of a link's speed.
+const (
+	Declared   Source = "Declared"   // in the plan
+	Discovered Source = "Discovered" // the client's interface says so
+)
+
+// WireLimit is what the links can carry of file data, in each direction: they
+// are full duplex. It is the clients' side; the storage's own links are not
+// known from here.
+type WireLimit struct {
+	Source              Source     `json:"source"`
+	ReadBytesPerSecond  int64      `json:"readBytesPerSecond"`
+	WriteBytesPerSecond int64      `json:"writeBytesPerSecond"`
+	Links               []WireLink `json:"links"`
+	Arithmetic          string     `json:"arithmetic"` // one line, for people
+}
+
+// WireLink is one link that counts.
+type WireLink struct {
+	Label         string `json:"label"` // of the path, or the interface
+	Node          string `json:"node,omitempty"`
+	BitsPerSecond int64  `json:"bitsPerSecond"`
+	MTUBytes      int32  `json:"mtuBytes"`
+	IPv6          bool   `json:"ipv6,omitempty"`
+}
+
+// Payload is the file data that a link carries in one direction, in bytes per
+// second: the speed, times the share of each frame that is TCP payload, times
+// the share of each RPC that is file data. callBytes is what a call or reply
+// adds to transferBytes of data.
+func (l WireLink) Payload(transferBytes, callBytes int64) float64 {
+	ip := ipv4Bytes
+	if l.IPv6 {
+		ip = ipv6Bytes
+	}
+	segment := float64(int(l.MTUBytes) - ip - tcpBytes)
+	frame := segment / float64(l.MTUBytes+ethernetBytes)
+	rpc := float64(transferBytes) / float64(transferBytes+callBytes)
+	return float64(l.BitsPerSecond) / 8 * frame * rpc
+}
+
+// wireLimit finds the links of a run, and what they can carry; nil when the
+// speed of one of them is not known.
+func wireLimit(r runfile.Result) *WireLimit {
+	w := &WireLimit{Source: Declared}
+	if r.Plan.Link != nil {
+		w.Links = declaredLinks(r)
+	} else {
+		w.Source, w.Links = Discovered, discoveredLinks(r)
+	}
+	if len(w.Links) == 0 {
+		return nil
+	}
+	rd, wr := 0.0, 0.0
+	for _, l := range w.Links {
+		rd += l.Payload(transferBytes(r, false), readCallBytes)
+		wr += l.Payload(transferBytes(r, true), writeCallBytes)
+	}
+	w.ReadBytesPerSecond, w.WriteBytesPerSecond = int64(rd), int64(wr)
+	if w.ReadBytesPerSecond <= 0 || w.WriteBytesPerSecond <= 0 {
+		return nil // nothing can be compared with it
+	}
+	w.Arithmetic = arithmetic(w.Links, transferBytes(r, false), rd)
+	return w
+}
+
+// declaredLinks counts the declared link once for each path of each machine:
+// clients on one machine share its links.
+func declaredLinks(r runfile.Result) []WireLink {
+	var links []WireLink
+	seen := map[string]bool{}
+	for _, c := range r.Clients {
+		for _, p := range pathsOf(r.Plan, c) {
+			node := nodeOf(c)
+			key := node + "|" + p.String()
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			links = append(links, WireLink{
+				Label: p.String(), Node: node, IPv6: isIPv6(p.Path),
+				BitsPerSecond: r.Plan.Link.BitsPerSecond, MTUBytes: mtuOr(r.Plan.Link.MTU()),
+			})
+		}
+	}
+	return links
+}
+
+// discoveredLinks takes the interfaces that carry the local address of a path,
+// each once. One interface of unknown speed makes the whole limit unknown: a
+// sum that leaves one out would call every result too fast.
+func discoveredLinks(r runfile.Result) []WireLink {
+	var links []WireLink
+	seen := map[string]bool{}
+	for _, c := range r.Clients {
+		if c.Observed == nil {
+			return nil
+		}
+		carriers := carriersOf(r.Plan, c)
+		if len(carriers) == 0 {
+			return nil
+		}
+		for _, i := range carriers {
+			key := nodeOf(c) + "|" + i.Name
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			if i.SpeedBitsPerSecond == nil || *i.SpeedBitsPerSecond <= 0 || i.Virtual {
+				return nil
+			}
+			links = append(links, WireLink{
+				Label: i.Name, Node: nodeOf(c), BitsPerSecond: *i.SpeedBitsPerSecond,
+				MTUBytes: mtuOr(i.MTUBytes), IPv6: usesIPv6(r.Plan, c),
+			})
+		}
+	}
+	return links
+}
+
+func mtuOr(mtu int32) int32 {
+	if mtu < 576 { // absent, or nothing that IPv4 could use
+		return defaultMTU
+	}
+	return mtu
+}
+
+// transferBytes is how much data one READ or WRITE moves: the block, unless
+// the mount cuts it into smaller ones.
+func transferBytes(r runfile.Result, write bool) int64 {
+	n := int64(defaultXfer)
+	if raw := r.Plan.Workload.Raw; raw != nil && raw.BlockSizeBytes > 0 {
+		n = raw.BlockSizeBytes
+	}
+	for _, c := range r.Clients {
+		if m := c.Load.Mount; m != nil {
+			size := m.ReadSizeBytes
+			if write {
+				size = m.WriteSizeBytes
+			}
+			if size > 0 {
+				n = min(n, size)
+			}
+		}
+	}
+	return n
+}
+
+func arithmetic(links []WireLink, transfer int64, total float64) string {
+	l := links[0]
+	for _, other := range links[1:] {
+		if other.BitsPerSecond != l.BitsPerSecond || other.MTUBytes != l.MTUBytes || other.IPv6 != l.IPv6 {
+			return fmt.Sprintf("%d links of different kinds, %s -> %.1f MB/s per direction", len(links), labels(links), total/1e6)
+		}
+	}
+	ip := ipv4Bytes
+	if l.IPv6 {
+		ip = ipv6Bytes
+	}
+	return fmt.Sprintf("%d x %s / 8 x %d/%d (MTU %d) x %d/%d (RPC) = %.1f MB/s per direction",
+		len(links), bitRate(l.BitsPerSecond), int(l.MTUBytes)-ip-tcpBytes, int(l.MTUBytes)+ethernetBytes, l.MTUBytes,
+		transfer, transfer+readCallBytes, total/1e6)
+}
+
+func labels(links []WireLink) string {
+	names := make([]string, 0, len(links))
+	for _, l := range links {
+		names = append(names, l.Label+" "+bitRate(l.BitsPerSecond))
+	}
+	return strings.Join(names, ", ")
+}
+
+// bitRate writes a link speed as people say it.
+func bitRate(bits int64) string {
+	switch {
+	case bits >= 1e9 && bits%1e8 == 0:
+		return fmt.Sprintf("%g Gbit/s", float64(bits)/1e9)
+	default:
+		return fmt.Sprintf("%g Mbit/s", float64(bits)/1e6)
+	}
+}
+
+// isIPv6 reads an address, or the source of a mount: [fd00::1]:/export.
+func isIPv6(addr string) bool {
+	if rest, ok := strings.CutPrefix(addr, "["); ok {
+		addr, _, _ = strings.Cut(rest, "]")
+	}
+	a, err := netip.ParseAddr(addr)
+	return err == nil && a.Is6() && !a.Is4In6()
+}
