@@ -167,8 +167,8 @@ func TestDialSaysWhatIsWrong(t *testing.T) {
 		},
 		"local address missing": {
 			"the kernel's text does not say which address it means",
-			func(c *Config) { c.Channels[0].Local = "192.0.2.1" },
-			[]string{"192.0.2.1", "does not exist on this host"},
+			func(c *Config) { c.Channels[0].Local = "198.51.100.7" },
+			[]string{"198.51.100.7", "does not exist on this host"},
 		},
 		"relative export": {"", func(c *Config) { c.Export = "data" }, []string{"absolute"}},
 		"no portmapper": {

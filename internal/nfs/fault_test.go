@@ -1,0 +1,268 @@
+package nfs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+)
+
+// onRead makes a Hook that does act for the READ calls for which when is true.
+func onRead(act nfstest.Action, when func(nfstest.Call) bool) func(nfstest.Call) nfstest.Action {
+	return func(c nfstest.Call) nfstest.Action {
+		if c.Program == v3.Program && c.Procedure == v3.ProcRead && when(c) {
+			return act
+		}
+		return nfstest.Answer
+	}
+}
+
+// readAll reads the file in blocks from several goroutines and compares it.
+func readAll(t *testing.T, f *File, content []byte, rounds int) {
+	t.Helper()
+	const block = 8192
+	var wg sync.WaitGroup
+	for w := range 8 {
+		wg.Go(func() {
+			p := make([]byte, block)
+			for r := range rounds {
+				off := ((r*8 + w) * block) % (len(content) - block)
+				if n, err := f.ReadAt(t.Context(), p, int64(off)); n != block || err != nil {
+					t.Errorf("ReadAt = %d, %v", n, err)
+					return
+				}
+				if !bytes.Equal(p, content[off:off+block]) {
+					t.Errorf("content differs at %d", off)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestADyingChannelCostsNoError(t *testing.T) {
+	for name, act := range map[string]nfstest.Action{
+		"disconnected":         nfstest.Disconnect,
+		"truncated reply":      nfstest.Truncate,
+		"garbage once":         nfstest.Garbage,
+		"oversized reply once": nfstest.Oversize,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int64
+			s := &nfstest.Server{Hook: onRead(act, func(c nfstest.Call) bool {
+				return c.Address == "127.0.0.2" && calls.Add(1) == 50
+			})}
+			c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
+			content := randomBytes(1 << 20)
+			f := c.OpenFile(FileHandle(s.AddFile("data", content)))
+			readAll(t, f, content, 200)
+			waitFor(t, func() bool { return c.Channels()[1].Reconnects > 0 })
+			ch := c.Channels()
+			if ch[1].Retransmits == 0 || ch[1].LastError == "" || ch[0].Reconnects != 0 {
+				t.Errorf("the loss is not counted on the channel that died: %+v", ch)
+			}
+		})
+	}
+}
+
+func TestAChannelThatStaysDownIsLeftOut(t *testing.T) {
+	s := &nfstest.Server{}
+	c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
+	content := randomBytes(1 << 20)
+	f := c.OpenFile(FileHandle(s.AddFile("data", content)))
+	readAll(t, f, content, 10)
+	s.Kill("127.0.0.2")
+	readAll(t, f, content, 50)
+	waitFor(t, func() bool { return c.Channels()[1].State == ChannelReconnecting })
+	before := c.Channels()[1].BytesRead
+	readAll(t, f, content, 50)
+	if got := c.Channels()[1].BytesRead; got != before {
+		t.Errorf("a channel that is down read %d bytes", got-before)
+	}
+	if err := s.Listen("127.0.0.2"); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return c.Channels()[1].State == ChannelUp })
+	readAll(t, f, content, 50)
+	if ch := c.Channels()[1]; ch.BytesRead == before || ch.Reconnects != 1 {
+		t.Errorf("the channel is not in use again: %+v", ch)
+	}
+}
+
+func TestALoneChannelComesBackWithTheSameXID(t *testing.T) {
+	var mu sync.Mutex
+	var xids []uint32
+	s := &nfstest.Server{}
+	s.Hook = func(c nfstest.Call) nfstest.Action {
+		if c.Procedure != v3.ProcRead || c.Program != v3.Program {
+			return nfstest.Answer
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		xids = append(xids, c.XID)
+		if len(xids) == 1 {
+			return nfstest.Disconnect
+		}
+		return nfstest.Answer
+	}
+	c := start(t, s, nil)
+	f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
+	if _, err := f.ReadAt(t.Context(), make([]byte, 8192), 0); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(xids) != 2 || xids[0] != xids[1] {
+		t.Errorf("xids of the attempts are %v, want the same one twice", xids)
+	}
+}
+
+func TestServersThatNeverSpeakRPCEndInAClearError(t *testing.T) {
+	for name, tc := range map[string]struct {
+		act  nfstest.Action
+		want string
+	}{
+		"garbage":  {nfstest.Garbage, "not a reply"},
+		"oversize": {nfstest.Oversize, "larger than allowed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &nfstest.Server{Hook: onRead(tc.act, func(nfstest.Call) bool { return true })}
+			c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
+			f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
+			_, err := f.ReadAt(t.Context(), make([]byte, 8192), 0)
+			if err == nil || !rpc.IsProtocolError(err) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error is %v, want a protocol error with %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestASilentServerEndsInATimeout(t *testing.T) {
+	s := &nfstest.Server{Hook: onRead(nfstest.Drop, func(nfstest.Call) bool { return true })}
+	c := start(t, s, func(c *Config) { c.CallTimeout = 400 * time.Millisecond })
+	f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
+	_, err := f.ReadAt(t.Context(), make([]byte, 8192), 0)
+	if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), "127.0.0.1") {
+		t.Errorf("error is %v, want a timeout that names the path", err)
+	}
+	if ch := c.Channels()[0]; ch.Retransmits == 0 {
+		t.Errorf("the call was not sent again before it was given up: %+v", ch)
+	}
+}
+
+func TestOneLostReplyIsAskedForAgain(t *testing.T) {
+	var calls atomic.Int64
+	s := &nfstest.Server{Hook: onRead(nfstest.Drop, func(nfstest.Call) bool { return calls.Add(1) == 1 })}
+	c := start(t, s, func(c *Config) { c.CallTimeout = time.Second })
+	content := randomBytes(8192)
+	f := c.OpenFile(FileHandle(s.AddFile("data", content)))
+	p := make([]byte, 8192)
+	if _, err := f.ReadAt(t.Context(), p, 0); err != nil || !bytes.Equal(p, content) {
+		t.Errorf("ReadAt = %v, or other bytes", err)
+	}
+}
+
+func TestACancelledReadLeavesTheConnectionInUse(t *testing.T) {
+	entered := make(chan struct{}, 1)
+	var calls atomic.Int64
+	s := &nfstest.Server{Hook: onRead(nfstest.Drop, func(nfstest.Call) bool {
+		if calls.Add(1) > 1 {
+			return false
+		}
+		entered <- struct{}{}
+		return true
+	})}
+	c := start(t, s, nil)
+	f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-entered
+		cancel()
+	}()
+	if _, err := f.ReadAt(ctx, make([]byte, 8192), 0); !errors.Is(err, context.Canceled) {
+		t.Fatalf("ReadAt = %v, want that it was cancelled", err)
+	}
+	if _, err := f.ReadAt(t.Context(), make([]byte, 8192), 0); err != nil {
+		t.Fatal(err)
+	}
+	if ch := c.Channels()[0]; ch.Reconnects != 0 || ch.InFlight != 0 {
+		t.Errorf("after a cancelled call: %+v", ch)
+	}
+}
+
+func TestCloseEndsCallsThatWait(t *testing.T) {
+	entered := make(chan struct{}, 1)
+	s := &nfstest.Server{Hook: onRead(nfstest.Drop, func(nfstest.Call) bool { entered <- struct{}{}; return true })}
+	c := start(t, s, nil)
+	f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
+	result := make(chan error)
+	go func() {
+		_, err := f.ReadAt(context.Background(), make([]byte, 8192), 0)
+		result <- err
+	}()
+	<-entered
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-result; !errors.Is(err, rpc.ErrClosed) {
+		t.Errorf("the waiting call got %v, want rpc.ErrClosed", err)
+	}
+	if got := c.Channels()[0].State; got != ChannelClosed {
+		t.Errorf("state is %s", got)
+	}
+}
+
+func TestDialWorksWhileOnePathIsDown(t *testing.T) {
+	s := &nfstest.Server{}
+	s.Start(t, "127.0.0.2")
+	c, err := Dial(t.Context(), config(s, nil, "127.0.0.1", "127.0.0.2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	ch := c.Channels()
+	if ch[0].State != ChannelReconnecting || !strings.Contains(ch[0].LastError, "nothing listens") || ch[1].State != ChannelUp {
+		t.Errorf("channels are %+v", ch)
+	}
+}
+
+func TestChannelsShareTheLoad(t *testing.T) {
+	s := &nfstest.Server{}
+	c := start(t, s, nil, "127.0.0.1", "127.0.0.2", "127.0.0.3")
+	content := randomBytes(1 << 20)
+	f := c.OpenFile(FileHandle(s.AddFile("data", content)))
+	for i := range 300 {
+		if _, err := f.ReadAt(t.Context(), make([]byte, 8192), int64(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, ch := range c.Channels() {
+		if ch.BytesRead < 90*8192 {
+			t.Errorf("channel %s read %d bytes of %d", ch.Path, ch.BytesRead, 300*8192)
+		}
+	}
+}
+
+// waitFor waits for something that another goroutine does soon.
+func waitFor(t *testing.T, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("it did not happen within 10 s")
+		}
+	}
+}

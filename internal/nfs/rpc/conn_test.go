@@ -1,0 +1,370 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+)
+
+// peer is the server's end of a connection, played by a test.
+type peer struct {
+	t   *testing.T
+	nc  net.Conn
+	rec *RecordReader
+}
+
+// connect returns a Conn and its peer over TCP, because pipes have no buffers.
+func connect(t *testing.T, opts Options) (*Conn, *peer) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	here, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := NewConn(here, opts)
+	t.Cleanup(func() {
+		_ = c.Close()
+		_ = there.Close()
+	})
+	return c, &peer{t: t, nc: there, rec: NewRecordReader(there, 32<<20)}
+}
+
+// request reads one call and returns its xid and arguments.
+func (p *peer) request() (xid uint32, args []byte) {
+	if err := p.rec.Next(); err != nil {
+		p.t.Error(err)
+		return 0, nil
+	}
+	in, err := p.rec.AppendRest(nil)
+	if err != nil {
+		p.t.Error(err)
+	}
+	d := xdr.NewDecoder(in)
+	var h CallHeader
+	h.Decode(&d)
+	return h.XID, d.Rest()
+}
+
+// reply is a record with a successful header and the results.
+func reply(xid uint32, results []byte) []byte {
+	h := ReplyHeader{XID: xid}
+	b := append(h.Append(make([]byte, RecordMarkBytes)), results...)
+	PutRecordMark(b, len(b)-RecordMarkBytes)
+	return b
+}
+
+func (p *peer) send(b []byte) {
+	if _, err := p.nc.Write(b); err != nil {
+		p.t.Error(err)
+	}
+}
+
+func newCall(arg uint32) *Call {
+	c := &Call{}
+	c.Reset()
+	c.Request = xdr.AppendUint32(AppendCall(nil, 1, 2, 3, Auth{}), arg)
+	return c
+}
+
+// lengthLayout is a Layout for results that are a length and so many bytes.
+func lengthLayout(results []byte) (more, data int) {
+	if len(results) < 4 {
+		return 4 - len(results), 0
+	}
+	return 0, int(binary.BigEndian.Uint32(results))
+}
+
+func TestRepliesFindTheirCallsInAnyOrder(t *testing.T) {
+	c, p := connect(t, Options{})
+	const calls = 300
+	go func() {
+		var replies [][]byte
+		for range calls {
+			xid, args := p.request()
+			replies = append(replies, reply(xid, args))
+		}
+		rand.Shuffle(calls, func(i, j int) { replies[i], replies[j] = replies[j], replies[i] })
+		p.send(bytes.Join(replies, nil))
+	}()
+	var wg sync.WaitGroup
+	for i := range uint32(calls) {
+		wg.Go(func() {
+			call := newCall(i)
+			if err := c.Do(t.Context(), call); err != nil {
+				t.Error(err)
+				return
+			}
+			if got := binary.BigEndian.Uint32(call.Results); got != i {
+				t.Errorf("call %d got the results of call %d", i, got)
+			}
+		})
+	}
+	wg.Wait()
+	if n := c.counters.InFlight.Load(); n != 0 {
+		t.Errorf("%d calls in flight after all were answered", n)
+	}
+}
+
+func TestBulkDataLandInTheBufferHoweverTheReplyIsCut(t *testing.T) {
+	data := bytes.Repeat([]byte("0123456789"), 30_001)
+	for name, fragment := range map[string]int{"one fragment": 1 << 20, "many": 997} {
+		t.Run(name, func(t *testing.T) {
+			c, p := connect(t, Options{})
+			go func() {
+				xid, _ := p.request()
+				b := reply(xid, append(xdr.AppendOpaque(nil, data), "tail"...))
+				p.send(fragments(b[RecordMarkBytes:], fragment))
+			}()
+			call := newCall(0)
+			call.Dst, call.Layout = make([]byte, len(data)+5), lengthLayout
+			if err := c.Do(t.Context(), call); err != nil {
+				t.Fatal(err)
+			}
+			if call.Received != len(data) || !bytes.Equal(call.Dst[:len(data)], data) {
+				t.Errorf("received %d bytes, or others than sent", call.Received)
+			}
+			if string(call.Results[4:]) != "tail" {
+				t.Errorf("results behind the data are %q", call.Results[4:])
+			}
+		})
+	}
+}
+
+func TestBulkDataAreSentFromWhereTheyAre(t *testing.T) {
+	c, p := connect(t, Options{})
+	const calls = 20
+	go func() {
+		for range calls {
+			xid, args := p.request()
+			d := xdr.NewDecoder(args)
+			i := d.Uint32()
+			if got, want := d.Opaque(1<<20), bytes.Repeat([]byte{byte(i)}, 10_001); !bytes.Equal(got, want) || d.Len() != 0 {
+				t.Errorf("call %d: %d bytes arrived, or others than sent", i, len(got))
+			}
+			p.send(reply(xid, nil))
+		}
+	}()
+	var wg sync.WaitGroup
+	for i := range uint32(calls) {
+		wg.Go(func() {
+			call := newCall(i)
+			call.Data = bytes.Repeat([]byte{byte(i)}, 10_001)
+			call.Request = xdr.AppendUint32(call.Request, uint32(len(call.Data)))
+			if err := c.Do(t.Context(), call); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestBadRepliesEndTheConnectionWithAReason(t *testing.T) {
+	for name, tc := range map[string]struct {
+		answer func(xid uint32) []byte
+		want   error
+		lost   bool
+	}{
+		"closed":               {func(uint32) []byte { return nil }, io.EOF, true},
+		"cut in the mark":      {func(uint32) []byte { return []byte{0x80, 0} }, io.ErrUnexpectedEOF, true},
+		"cut in the header":    {func(x uint32) []byte { return reply(x, nil)[:20] }, io.ErrUnexpectedEOF, true},
+		"cut in the data":      {func(x uint32) []byte { return reply(x, []byte{0, 0, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8})[:34] }, io.ErrUnexpectedEOF, true},
+		"garbage":              {func(uint32) []byte { return bytes.Repeat([]byte{0x80, 0, 0, 0x20}, 20) }, ErrNotReply, false},
+		"huge record":          {func(uint32) []byte { return []byte{0xFF, 0xFF, 0xFF, 0xFF} }, ErrRecordTooLarge, false},
+		"unknown xid":          {func(x uint32) []byte { return reply(x+77, nil) }, ErrUnknownXID, false},
+		"record without data":  {func(x uint32) []byte { return reply(x, []byte{0, 0, 0, 8}) }, ErrRecordShort, false},
+		"more than asked for":  {func(x uint32) []byte { return reply(x, []byte{0, 1, 0, 0}) }, ErrTooMuchData, false},
+		"record too short":     {func(uint32) []byte { return AppendRecordMark(nil, 0) }, ErrRecordShort, false},
+		"endless verifier":     {endlessVerifier, xdr.ErrTooLong, false},
+		"denied for no reason": {func(x uint32) []byte { return denied(x, 9) }, xdr.ErrBadValue, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, p := connect(t, Options{})
+			go func() {
+				xid, _ := p.request()
+				p.send(tc.answer(xid))
+				_ = p.nc.Close()
+			}()
+			call := newCall(0)
+			call.Dst, call.Layout = make([]byte, 100), lengthLayout
+			err := c.Do(t.Context(), call)
+			if !errors.Is(err, tc.want) || IsLost(err) != tc.lost || IsProtocolError(err) == tc.lost {
+				t.Errorf("err = %v (lost %v), want %v", err, IsLost(err), tc.want)
+			}
+			<-c.Done()
+			if err := c.Do(t.Context(), newCall(1)); err == nil {
+				t.Error("a dead connection takes calls")
+			}
+		})
+	}
+}
+
+func endlessVerifier(xid uint32) []byte {
+	b := reply(xid, nil)
+	binary.BigEndian.PutUint32(b[RecordMarkBytes+16:], 1<<30)
+	return b
+}
+
+func denied(xid, why uint32) []byte {
+	b := AppendRecordMark(nil, 16)
+	for _, v := range []uint32{xid, typeReply, 1, why} {
+		b = xdr.AppendUint32(b, v)
+	}
+	return b
+}
+
+func TestARefusalConcernsOnlyItsCall(t *testing.T) {
+	c, p := connect(t, Options{})
+	go func() {
+		xid, _ := p.request()
+		h := ReplyHeader{XID: xid, Denied: true, Reject: RejectAuth, AuthWhy: AuthTooWeak}
+		b := h.Append(make([]byte, RecordMarkBytes))
+		PutRecordMark(b, len(b)-RecordMarkBytes)
+		p.send(b)
+		xid, args := p.request()
+		p.send(reply(xid, args))
+	}()
+	if err := c.Do(t.Context(), newCall(0)); !IsAuthError(err) {
+		t.Errorf("err = %v, want that the credential is refused", err)
+	}
+	if err := c.Do(t.Context(), newCall(1)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnAbandonedCallIsSkippedWhenItsReplyComes(t *testing.T) {
+	c, p := connect(t, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		late, args := p.request()
+		cancel()
+		xid, _ := p.request()
+		p.send(reply(late, args))
+		p.send(reply(xid, []byte("next")))
+	}()
+	if err := c.Do(ctx, newCall(0)); !errors.Is(err, context.Canceled) {
+		t.Fatalf("err = %v", err)
+	}
+	call := newCall(1)
+	if err := c.Do(t.Context(), call); err != nil || string(call.Results) != "next" {
+		t.Errorf("err = %v, results %q", err, call.Results)
+	}
+}
+
+func TestACancelledTransferThatHangsEndsTheConnection(t *testing.T) {
+	c, p := connect(t, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		xid, _ := p.request()
+		// The start of the data is on its way into the buffer; the rest never comes.
+		p.send(reply(xid, append([]byte{0, 0, 0, 100}, make([]byte, 100)...))[:40])
+		cancel()
+	}()
+	call := newCall(0)
+	call.Dst, call.Layout = make([]byte, 100), lengthLayout
+	if err := c.Do(ctx, call); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestAServerThatDoesNotReadCannotHoldACallerWhoGivesUp(t *testing.T) {
+	c, _ := connect(t, Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	call := newCall(0)
+	call.Data = make([]byte, 64<<20)
+	if err := c.Do(ctx, call); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestARetransmissionKeepsItsXID(t *testing.T) {
+	c, p := connect(t, Options{})
+	call := newCall(7)
+	call.xid, call.hasXID = 12345, true
+	go func() {
+		xid, args := p.request()
+		if xid != 12345 {
+			t.Errorf("xid = %d, want the old one", xid)
+		}
+		p.send(reply(xid, args))
+	}()
+	if err := c.Do(t.Context(), call); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTableFindsEveryCallAfterGrowth(t *testing.T) {
+	tab := newTable(0xFFFFFFF0) // xids wrap around
+	calls := make([]*Call, 5000)
+	for i := range calls {
+		calls[i] = &Call{Since: int64(len(calls) - i)}
+		if err := tab.add(calls[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if since, ok := tab.oldest(); since != 1 || !ok {
+		t.Errorf("oldest = %d, %v", since, ok)
+	}
+	for i, c := range calls {
+		if got, ok := tab.take(c.xid); got != c || !ok {
+			t.Fatalf("call %d is not found", i)
+		}
+		if _, ok := tab.take(c.xid); ok {
+			t.Fatalf("call %d is found twice", i)
+		}
+	}
+	if _, ok := tab.oldest(); ok || tab.used != 0 {
+		t.Errorf("%d slots used in an empty table", tab.used)
+	}
+}
+
+// FuzzReplies feeds a connection with hostile bytes while calls wait. Every call
+// must end, with results or with an error.
+func FuzzReplies(f *testing.F) {
+	f.Add(reply(1, []byte{0, 0, 0, 4, 1, 2, 3, 4}))
+	f.Add(append(reply(2, nil), reply(1, []byte{0, 0, 0, 0})...))
+	f.Add(fragments(reply(1, []byte{0, 0, 0, 2, 1, 2, 0, 0})[RecordMarkBytes:], 5))
+	f.Add(denied(1, uint32(RejectAuth)))
+	f.Add(endlessVerifier(2))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		here, there := net.Pipe()
+		c := NewConn(here, Options{MaxRecordBytes: 1 << 16})
+		go func() { _, _ = io.Copy(io.Discard, there) }()
+		var calls []*Call
+		for i := range uint32(2) {
+			call := newCall(i)
+			call.xid, call.hasXID = i+1, true
+			call.Dst, call.Layout = make([]byte, 64), lengthLayout
+			if err := c.Start(call); err != nil {
+				t.Fatal(err)
+			}
+			calls = append(calls, call)
+		}
+		_, _ = there.Write(in)
+		_ = there.Close()
+		for _, call := range calls {
+			if err := c.Wait(context.Background(), call); err == nil && call.Received > 64 {
+				t.Fatalf("%d bytes received into 64", call.Received)
+			}
+		}
+		<-c.Done()
+		_ = c.Close()
+	})
+}
