@@ -28,6 +28,7 @@ func subcommands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newOranfstabCommand,
 		newServeCommand,
+		newCollectCommand,
 	}
 }
 
