@@ -1,0 +1,221 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/collect/procfs"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
+)
+
+// stuckSource answers only when it is told to stop.
+type stuckSource struct{}
+
+func (stuckSource) Name() string { return "stuck" }
+
+func (stuckSource) Sample(ctx context.Context) (storage.Snapshot, error) {
+	<-ctx.Done()
+	return storage.Snapshot{}, ctx.Err()
+}
+
+func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+
+// machine is a file tree with one NFS mount.
+func machine() fstest.MapFS {
+	return fstest.MapFS{
+		"proc/stat":            file("cpu 10 0 0 90\ncpu0 1\n"),
+		"proc/meminfo":         file("MemTotal: 4 kB\n"),
+		"proc/net/dev":         file("eth0: 5 0 0 0 0 0 0 0 6 0 0 0 0 0 0 0\n"),
+		"proc/net/snmp":        file("Tcp: RetransSegs\nTcp: 7\n"),
+		"proc/self/mountinfo":  file("1 0 8:1 / / rw - ext4 /dev/sda rw\n2 1 0:9 / /data rw - nfs s:/p rw,vers=3\n"),
+		"proc/self/mountstats": file("device s:/p mounted on /data with fstype nfs statvers=1.1\n\tbytes: 1 2 3 4 5 6 7 8\n"),
+		"proc/self/cgroup":     file("0::/\n"),
+
+		"proc/sys/kernel/osrelease":        file("6.1.0\n"),
+		"sys/fs/cgroup/cgroup.controllers": file("cpu\n"),
+		"sys/fs/cgroup/cpu.stat":           file("usage_usec 8\nthrottled_usec 9\n"),
+		"sys/fs/cgroup/cpu.max":            file("50000 100000\n"),
+		"sys/fs/cgroup/memory.max":         file("2048\n"),
+	}
+}
+
+func TestAHostSampleHoldsWhatTheMachineSays(t *testing.T) {
+	o := Options{Root: machine(), SameProcess: true, Plan: runfile.Plan{
+		Engine: runfile.Engine{Client: runfile.ClientKernel, MountPath: "/data/dir"},
+	}}
+	h := newHostReader(o, func(source string, err error) { t.Errorf("%s: %v", source, err) })
+	want := runfile.HostSample{
+		Time:                 day,
+		NodeBusyMicroseconds: new(int64(100_000)), NodeTotalMicroseconds: new(int64(1_000_000)),
+		CgroupCPUMicroseconds: new(int64(8)), CgroupThrottledMicros: new(int64(9)),
+		TCPRetransmittedSegment: new(int64(7)),
+		Interfaces:              []runfile.InterfaceRead{{Name: "eth0", ReceivedBytes: 5, SentBytes: 6}},
+		Mount: &runfile.MountCounters{
+			NormalReadBytes: 1, NormalWriteBytes: 2, DirectReadBytes: 3, DirectWriteBytes: 4, ServerReadBytes: 5, ServerWriteBytes: 6,
+		},
+	}
+	if diff := cmp.Diff(want, h.sample(day)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// The group of a sidecar is not that of the loader.
+	o.SameProcess, o.Plan.Engine.Client = false, runfile.ClientDirectNFS
+	want.CgroupCPUMicroseconds, want.CgroupThrottledMicros, want.Mount = nil, nil, nil
+	if diff := cmp.Diff(want, newHostReader(o, nil).sample(day)); diff != "" {
+		t.Errorf("in a sidecar (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatCannotBeReadIsAProblemAndStaysUnknown(t *testing.T) {
+	got := map[string]string{}
+	o := Options{Root: fstest.MapFS{"proc/self/mountinfo": file("1 0 8:1 / / rw - ext4 /dev/sda rw\n")}, Plan: runfile.Plan{
+		Engine: runfile.Engine{Client: runfile.ClientKernel, MountPath: "/data"},
+	}}
+	h := newHostReader(o, func(source string, err error) { got[source] = err.Error() })
+	if diff := cmp.Diff(runfile.HostSample{Time: day}, h.sample(day)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	want := map[string]string{
+		"host cpu":     "open proc/stat: file does not exist",
+		"host network": "open proc/net/dev: file does not exist",
+		"host tcp":     "open proc/net/snmp: file does not exist",
+		"mountstats":   `"/data" is on ext4, not on NFS: there are no mount counters`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestHostFactsGiveTheLimitsOnlyOfTheLoadsOwnGroup(t *testing.T) {
+	proc := procfs.Reader{Root: machine()}
+	own := HostFacts(proc, true)
+	if own.CPUs != 1 || own.Kernel != "6.1.0" || own.Name == "" || own.MemoryBytes != 2048 || own.CPULimit == nil || *own.CPULimit != 0.5 {
+		t.Errorf("own group: %+v", own)
+	}
+	if other := HostFacts(proc, false); other.CPULimit != nil || other.MemoryBytes != 4096 {
+		t.Errorf("another group: %+v", other)
+	}
+}
+
+func sessionOptions(sources ...storage.Source) Options {
+	return Options{
+		Plan: runfile.Plan{Collect: runfile.Collect{IntervalMilliseconds: 10}},
+		Now:  time.Now, Log: slog.New(slog.DiscardHandler), Root: machine(), Sources: sources,
+	}
+}
+
+func TestASlowSourceDelaysNoOther(t *testing.T) {
+	fake := &storagetest.Fake{}
+	s := Start(t.Context(), sessionOptions(stuckSource{}, fake))
+	waitFor(t, "samples of the others", func() bool {
+		o := s.Observe(nil)
+		return len(o.Samples) > 3 && len(o.Storage) > 3
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	for _, sample := range s.Finish(ctx, runfile.Load{}).Storage {
+		if sample.Source != "fake" {
+			t.Errorf("sample of %q", sample.Source)
+		}
+	}
+}
+
+func TestFailuresOfASourceAreCounted(t *testing.T) {
+	fake := &storagetest.Fake{}
+	fake.Fail(errors.New("first"))
+	s := Start(t.Context(), sessionOptions(fake))
+	waitFor(t, "a problem", func() bool { return len(s.Observe(nil).Problems) == 1 })
+	since := s.Observe(nil).Problems[0].Since
+	fake.Fail(errors.New("second"))
+	waitFor(t, "another", func() bool {
+		p := s.Observe(nil).Problems[0]
+		return p.Message == "second" && p.Count > 1 && p.Since.Equal(since) && p.Source == "fake"
+	})
+	fake.Fail(nil)
+	o := s.Finish(t.Context(), runfile.Load{})
+	if len(o.Problems) != 1 || len(o.Storage) == 0 {
+		t.Errorf("problems %+v, %d samples after it went well again", o.Problems, len(o.Storage))
+	}
+}
+
+func TestFinishTakesALastSampleAndNoMore(t *testing.T) {
+	o := sessionOptions(&storagetest.Fake{})
+	o.Plan.Collect.IntervalMilliseconds = 3_600_000
+	s := Start(t.Context(), o)
+	waitFor(t, "the first sample", func() bool { o := s.Observe(nil); return len(o.Samples) == 1 && len(o.Storage) == 1 })
+	s.Mark()
+	waitFor(t, "the sample at the mark", func() bool { o := s.Observe(nil); return len(o.Samples) == 2 && len(o.Storage) == 2 })
+	for range 2 {
+		if o := s.Finish(t.Context(), runfile.Load{}); len(o.Samples) != 3 || len(o.Storage) != 3 {
+			t.Errorf("%d and %d samples, want 3 each", len(o.Samples), len(o.Storage))
+		}
+	}
+}
+
+func TestSourcesOfThePlanBearItsNames(t *testing.T) {
+	problems := map[string]string{}
+	o := Options{Plan: runfile.Plan{Collect: runfile.Collect{Sources: []runfile.Source{
+		{Kind: runfile.SourceEmbedded, Name: "server", URL: "http://127.0.0.1:1"},
+		{Kind: "other", Name: "odd"},
+		{Kind: runfile.SourceEmbedded, Name: "bad", URL: "x"},
+	}}}}
+	got := planSources(o, func(source string, err error) { problems[source] = err.Error() })
+	if len(got) != 1 || got[0].Name() != "server" {
+		t.Errorf("sources %v", got)
+	}
+	if len(problems) != 2 || problems["odd"] != `source kind "other" is not known` {
+		t.Errorf("problems %v", problems)
+	}
+}
+
+func TestSnapshotsKeepUnknownApartFromZero(t *testing.T) {
+	u := func(v uint64) *uint64 { return &v }
+	got := storageSample("s", storage.Snapshot{
+		Time:  day,
+		Total: storage.Counters{ReadOps: u(0), ReadBytes: u(1 << 63), WrittenBytes: u(5)},
+		Nodes: []storage.Node{{Name: "a", CPUSeconds: new(1.5), Cores: new(int32(2))}, {Name: "b"}},
+		Paths: []storage.PathCounters{
+			{Address: "p", Counters: storage.Counters{ReadOps: u(1), WriteOps: u(2), OtherOps: u(3)}},
+			{Address: "q", Counters: storage.Counters{ReadOps: u(1), ReadBytes: u(4)}},
+		},
+	})
+	want := runfile.StorageSample{
+		Source: "s", Time: day, ReadOps: new(int64(0)), WriteBytes: new(int64(5)),
+		Nodes: []runfile.StorageNode{{Name: "a", BusyMicroseconds: new(int64(1_500_000)), Cores: new(int32(2))}, {Name: "b"}},
+		Paths: []runfile.StoragePath{{Address: "p", Ops: new(int64(6))}, {Address: "q", ReadBytes: new(int64(4))}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestHealthTellsWhetherSamplesAreTaken(t *testing.T) {
+	now := day
+	s := &Session{opt: Options{Now: func() time.Time { return now }}}
+	ask := func() int {
+		w := httptest.NewRecorder()
+		s.Health().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil))
+		return w.Code
+	}
+	s.hosts.limit = 10
+	s.hosts.add(runfile.HostSample{Time: day}, false)
+	if code := ask(); code != 200 {
+		t.Errorf("fresh: %d", code)
+	}
+	now = day.Add(time.Minute)
+	if code := ask(); code != 503 {
+		t.Errorf("a minute old: %d", code)
+	}
+	s.finished = true
+	if code := ask(); code != 200 {
+		t.Errorf("finished: %d", code)
+	}
+}
