@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/collect"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+func writePlan(t *testing.T) string {
+	t.Helper()
+	var raw bytes.Buffer
+	if err := runfile.WritePlan(&raw, runfile.Plan{Run: runfile.Identity{Name: "demo"}, Clients: 1}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "plan.json")
+	if err := os.WriteFile(path, raw.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestCollectRefusesWhatItCannotUse(t *testing.T) {
+	plan, dir := writePlan(t), t.TempDir()
+	cases := map[string]struct {
+		reason string
+		args   []string
+		code   int
+		want   string
+	}{
+		"no run directory": {
+			"loader and collector must share one", []string{"--plan", plan},
+			exitBadInput, `required flag(s) "run-dir" not set`,
+		},
+		"no plan": {
+			"there is nothing to sample for", []string{"--run-dir", dir, "--output-dir", dir},
+			exitBadInput, "--plan is not set; give the plan file of the run",
+		},
+		"nowhere to publish": {
+			"a result that nobody gets", []string{"--run-dir", dir, "--plan", plan},
+			exitBadInput, `--configmap is ""; give NAMESPACE/NAME, or --output-dir`,
+		},
+		"no namespace": {
+			"the name alone could be in any", []string{"--run-dir", dir, "--plan", plan, "--configmap", "x"},
+			exitBadInput, `--configmap is "x"; give NAMESPACE/NAME, or --output-dir`,
+		},
+		"both": {
+			"one must win", []string{"--run-dir", dir, "--plan", plan, "--configmap", "a/b", "--output-dir", dir},
+			exitBadInput, "if any flags in the group [configmap output-dir] are set none of the others can be",
+		},
+		"index": {
+			"a client without an index would overwrite another", []string{"--run-dir", dir, "--plan", plan, "--output-dir", dir, "--index", "-1"},
+			exitBadInput, `--index is "-1"; give a whole number from 0 on`,
+		},
+		"not started": {
+			"the startup probe must fail until then", []string{"--check", "--run-dir", dir},
+			exitFailed, "the collector has not started: there is no",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			code := run(append([]string{"collect"}, tc.args...), strings.NewReader(""), &out, &errOut)
+			if code != tc.code || !strings.Contains(errOut.String(), tc.want) {
+				t.Errorf("%s: exit code %d and %q, want %d and %q", tc.reason, code, errOut.String(), tc.code, tc.want)
+			}
+		})
+	}
+}
+
+func TestCollectPublishesAndEndsWhenAsked(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	f := collectFlags{plan: writePlan(t), runDir: dir, outputDir: out, health: freeAddress(t), grace: time.Minute}
+	env := map[string]string{envIndex: "4", envNode: "worker-1", envLoaderCPU: "1500", envLoaderMemory: "4096"}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	a := &app{log: slog.New(slog.DiscardHandler), now: time.Now}
+	go func() { ended <- f.run(ctx, a, func(k string) string { return env[k] }) }()
+	for collect.Check(dir) != nil {
+		select {
+		case err := <-ended:
+			t.Fatal(err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	answer, err := http.Get("http://" + f.health + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusOK {
+		t.Errorf("health %d, %v", answer.StatusCode, err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(filepath.Join(out, "client-4.result.json.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	result, err := runfile.ReadResult(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := result.Clients[0].Host
+	if host.Node != "worker-1" || host.CPULimit == nil || *host.CPULimit != 1.5 || host.MemoryBytes != 4096 || host.Version == "" {
+		t.Errorf("host %+v", host)
+	}
+	if f := result.Clients[0].Load.Failure; f == nil || f.Code != runfile.FailureLoaderCrashed {
+		t.Errorf("failure %+v", f)
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
