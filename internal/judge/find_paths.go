@@ -28,7 +28,7 @@ func idlePaths(shares []PathShare) (names, reasons []string) {
 	if len(shares) < 2 {
 		return nil, nil
 	}
-	least := int32(1000/len(shares)) * pathIdle / 1000 //nolint:gosec // at most a few paths
+	least := int32(1000/len(shares)) * pathIdle / 1000
 	for _, p := range shares {
 		if p.State == stateMissing || p.SharePermille <= least {
 			names = append(names, label(p))

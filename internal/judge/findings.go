@@ -93,7 +93,7 @@ func (c *judging) checkEnd() {
 		c.add(Partial, Error, "%d of %d repetitions were measured.", n, plan.Schedule.Repetitions)
 	}
 	for _, s := range c.repetitions {
-		if s.Clients < int32(len(c.result.Clients)) { //nolint:gosec // a handful of clients
+		if s.Clients < int32(len(c.result.Clients)) {
 			c.add(Partial, Error, "Repetition %d was measured by %d of %d clients.", s.Repetition, s.Clients, len(c.result.Clients))
 		}
 	}

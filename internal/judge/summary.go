@@ -91,7 +91,7 @@ func (c *judging) summary(index int32) (Summary, bool) {
 	if len(parts) == 0 {
 		return Summary{}, false
 	}
-	s := Summary{Repetition: index, Clients: int32(len(parts))} //nolint:gosec // a handful of clients
+	s := Summary{Repetition: index, Clients: int32(len(parts))}
 	for _, p := range parts {
 		s.DurationMilliseconds = max(s.DurationMilliseconds, p.rep.End.Sub(p.rep.Start).Milliseconds())
 		s.Read = added(s.Read, p.rep.Read, p.seconds)

@@ -47,14 +47,14 @@ func (c *judging) pathShares(parts []clientRep) []PathShare {
 // declaredAs finds the declared path that a channel serves. A path without a
 // local address in the oranfstab serves whatever the system chose.
 func declaredAs(declared []pathPair, ch runfile.Channel) pathPair {
-	real := pathPair{Local: ch.Local, Path: ch.Path}
-	if slices.Contains(declared, real) {
-		return real
+	used := pathPair{Local: ch.Local, Path: ch.Path}
+	if slices.Contains(declared, used) {
+		return used
 	}
 	if open := (pathPair{Path: ch.Path}); slices.Contains(declared, open) {
 		return open
 	}
-	return real
+	return used
 }
 
 func (s *PathShare) add(ch runfile.Channel, seconds float64) {

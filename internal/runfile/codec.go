@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -133,7 +134,7 @@ func decodeStrict(data []byte, what string, into any) error {
 	if err := dec.Decode(into); err != nil {
 		return fmt.Errorf("read %s: %w", what, err)
 	}
-	if _, err := dec.Token(); err != io.EOF { //nolint:errorlint // Token documents io.EOF itself
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read %s: there is more after the end of the JSON document", what)
 	}
 	return nil
@@ -152,9 +153,10 @@ func checkVersion(what, want, got string) error {
 
 func decompressed(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(r)
-	magic, err := b.Peek(2)
-	if err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
-		return b, nil //nolint:nilerr // a short file is for the JSON decoder to refuse
+	// A file too short to peek at is for the JSON decoder to refuse.
+	magic, _ := b.Peek(2)
+	if !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		return b, nil
 	}
 	return gzip.NewReader(b)
 }

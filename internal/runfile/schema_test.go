@@ -46,7 +46,7 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join(schemaDir, name)
 	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil { //nolint:gosec // documentation
+		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package runfile
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -60,8 +61,8 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 			p := directPlan()
 			c.mutate(&p)
 			err := p.Validate()
-			ps, ok := err.(Problems) //nolint:errorlint // Validate documents its type
-			if !ok || len(ps) == 0 || ps[0].Path != c.path || !strings.Contains(ps[0].Fix, c.fix) {
+			var ps Problems
+			if !errors.As(err, &ps) || len(ps) == 0 || ps[0].Path != c.path || !strings.Contains(ps[0].Fix, c.fix) {
 				t.Errorf("problems = %v; want first %s with %q", err, c.path, c.fix)
 			}
 		})
@@ -70,8 +71,8 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 
 func TestValidateFindsAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
-	ps, ok := Plan{}.Validate().(Problems) //nolint:errorlint // Validate documents its type
-	if !ok || len(ps) < 6 {
+	var ps Problems
+	if !errors.As(Plan{}.Validate(), &ps) || len(ps) < 6 {
 		t.Fatalf("problems = %v", ps)
 	}
 	if lines := strings.Count(ps.Error(), "\n") + 1; lines != len(ps) {

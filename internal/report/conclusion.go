@@ -1,0 +1,80 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/judge"
+)
+
+// paths is the table of the paths with a bar for the share of each.
+func paths(p *page, s judge.Summary) {
+	if len(s.Paths) == 0 {
+		return
+	}
+	name, state := len("PATH"), len("STATE")
+	labels := make([]string, 0, len(s.Paths))
+	for _, ps := range s.Paths {
+		l := ps.Path
+		if ps.Local != "" {
+			l = ps.Local + " -> " + ps.Path
+		}
+		l = p.clean(l)
+		labels = append(labels, l)
+		name, state = max(name, columns(l)), max(state, columns(ps.State))
+	}
+	name, state = min(name, p.width-46), min(state, len("Missing"))
+	p.line("")
+	p.line(p.paint(dim, fmt.Sprintf("%s %10s %12s %8s  %s", padded("PATH", name), "MB/s", "BYTES", "SHARE", "STATE")))
+	for i, ps := range s.Paths {
+		row := fmt.Sprintf("%s %10s %12s %6s %%  ", padded(labels[i], name), rate(ps.BytesPerSecond), gibibytes(ps.Bytes()), tenths(ps.SharePermille))
+		word := padded(p.clean(ps.State), state)
+		colour := green
+		if ps.State != "Up" {
+			colour = red
+		}
+		bar := p.bar(float64(ps.SharePermille)/1000, p.width-columns(row)-state-1)
+		p.line(row + p.paint(colour, word) + " " + p.paint(cyan, bar))
+	}
+	p.line("")
+}
+
+// conclusion is the verdict and the validity, each with what it means.
+func conclusion(p *page, j judge.Judgement) {
+	verdicts := map[judge.Verdict]struct{ colour, text string }{
+		judge.Pass:         {green, "everything that was expected was met"},
+		judge.Fail:         {red, "something that was expected was missed"},
+		judge.Inconclusive: {yellow, "this run cannot tell"},
+		judge.NotEvaluated: {dim, "nothing was expected of this run"},
+	}
+	validities := map[judge.Validity]struct{ colour, text string }{
+		judge.Valid:   {green, "nothing speaks against the number"},
+		judge.Suspect: {yellow, "read the findings before you build on the number"},
+		judge.Invalid: {red, "do not use the number"},
+	}
+	p.rule()
+	v, ok := verdicts[j.Verdict], validities[j.Validity]
+	p.verdict("verdict", string(j.Verdict), v.colour, v.text)
+	p.verdict("validity", string(j.Validity), ok.colour, ok.text)
+}
+
+func (p *page) verdict(label, word, colour, text string) {
+	const wordWidth = 14
+	head := p.paint(dim, padded(label, labelWidth)) + p.paint(colour, padded(strings.ToUpper(word), wordWidth))
+	for _, l := range wrap(text, p.width-labelWidth-wordWidth) {
+		p.line(head + l)
+		head = strings.Repeat(" ", labelWidth+wordWidth)
+	}
+}
+
+func findings(p *page, all []judge.Finding) {
+	if len(all) == 0 {
+		return
+	}
+	p.line("")
+	colours := map[judge.Severity]string{judge.Error: red, judge.Warning: yellow, judge.Info: cyan}
+	for _, f := range all {
+		p.line(p.paint(colours[f.Severity], padded(strings.ToUpper(string(f.Severity)), labelWidth)) + p.paint(bold, string(f.Code)))
+		p.wrapped(strings.Repeat(" ", labelWidth), f.Message)
+	}
+}

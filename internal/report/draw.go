@@ -1,0 +1,118 @@
+package report
+
+import (
+	"math"
+	"strings"
+)
+
+// figure is one number of the headline.
+type figure struct{ value, unit string }
+
+const figureGap = 3
+
+// big writes the figures three lines high, or plainly where that is not
+// possible: without UTF-8, or when they do not fit.
+func (p *page) big(figures []figure) {
+	widths := make([]int, len(figures))
+	total := -figureGap
+	for i, f := range figures {
+		widths[i] = max(columns(glyphs(f.value)[0]), columns(f.unit))
+		total += widths[i] + figureGap
+	}
+	if p.ascii || total > p.width {
+		parts := make([]string, 0, len(figures))
+		for _, f := range figures {
+			parts = append(parts, f.value+" "+f.unit)
+		}
+		p.line(p.paint(bold, p.clean(strings.Join(parts, "   "))))
+		return
+	}
+	gap := strings.Repeat(" ", figureGap)
+	for row := range 3 {
+		cells := make([]string, 0, len(figures))
+		for i, f := range figures {
+			cells = append(cells, padded(glyphs(f.value)[row], widths[i]))
+		}
+		p.line(p.paint(bold+cyan, strings.TrimRight(strings.Join(cells, gap), " ")))
+	}
+	units := make([]string, 0, len(figures))
+	for i, f := range figures {
+		units = append(units, padded(f.unit, widths[i]))
+	}
+	p.line(p.paint(dim, strings.TrimRight(strings.Join(units, gap), " ")))
+}
+
+// glyphs draws a number three lines high. What has no glyph is left out.
+func glyphs(number string) [3]string {
+	shapes := map[rune][3]string{
+		'0': {"┏━┓", "┃ ┃", "┗━┛"},
+		'1': {"╺┓ ", " ┃ ", "╺┻╸"},
+		'2': {"╺━┓", "┏━┛", "┗━╸"},
+		'3': {"╺━┓", "╺━┫", "╺━┛"},
+		'4': {"╻ ╻", "┗━┫", "  ╹"},
+		'5': {"┏━╸", "┗━┓", "╺━┛"},
+		'6': {"┏━╸", "┣━┓", "┗━┛"},
+		'7': {"╺━┓", "  ┃", "  ╹"},
+		'8': {"┏━┓", "┣━┫", "┗━┛"},
+		'9': {"┏━┓", "┗━┫", "╺━┛"},
+		'.': {" ", " ", "▪"},
+	}
+	var out [3]string
+	for _, r := range number {
+		for i, s := range shapes[r] {
+			out[i] += s
+		}
+	}
+	return out
+}
+
+// bar draws a share of 0 to 1.
+func (p *page) bar(share float64, width int) string {
+	if width < 4 {
+		return ""
+	}
+	full, empty := "█", "░"
+	if p.ascii {
+		full, empty = "#", "."
+	}
+	n := int(math.Round(min(max(share, 0), 1) * float64(width)))
+	return strings.Repeat(full, n) + strings.Repeat(empty, width-n)
+}
+
+// spark draws values as a line of small columns from zero to their maximum, so
+// that a steady run looks flat and a dip looks as deep as it was. More values
+// than columns are averaged.
+func (p *page) spark(values []float64, width int) string {
+	levels := []rune(" ▁▂▃▄▅▆▇█")
+	if p.ascii {
+		levels = []rune(" _.-=+*#@")
+	}
+	values = resampled(values, max(width, 1))
+	highest := 0.0
+	for _, v := range values {
+		highest = max(highest, v)
+	}
+	var b strings.Builder
+	for _, v := range values {
+		i := 0
+		if highest > 0 && v > 0 {
+			i = max(int(math.Round(v/highest*float64(len(levels)-1))), 1)
+		}
+		b.WriteRune(levels[i])
+	}
+	return p.paint(cyan, b.String())
+}
+
+func resampled(values []float64, n int) []float64 {
+	if len(values) <= n {
+		return values
+	}
+	out := make([]float64, n)
+	for i := range out {
+		from, to := i*len(values)/n, (i+1)*len(values)/n
+		for _, v := range values[from:to] {
+			out[i] += v / float64(to-from)
+		}
+	}
+	return out
+}

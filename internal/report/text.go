@@ -1,0 +1,229 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// Options say what the reader's terminal can do.
+type Options struct {
+	Width int  // columns; 0 = 80. Between 60 and 120 are used.
+	Color bool // ANSI colours
+	ASCII bool // nothing but ASCII: for terminals and files that are not UTF-8
+}
+
+// Text writes one page: what ran on what, the numbers, the paths, the wire
+// limit with its arithmetic, what it cost, whether it is good and may be
+// believed, and what to do. It returns the first error of w.
+func Text(w io.Writer, r runfile.Result, j judge.Judgement, o Options) error {
+	p := newPage(w, o)
+	title(p, r, j)
+	if s := j.Summary; s != nil {
+		headline(p, *s)
+		directions(p, *s)
+		throughput(p, j)
+		repetitions(p, j)
+		paths(p, *s)
+		limits(p, j)
+		cost(p, *s)
+	} else {
+		p.line("")
+		p.line(p.paint(bold, "No number was measured."))
+	}
+	p.fact("protocol", protocolText(j.Protocol))
+	conclusion(p, j)
+	findings(p, j.Findings)
+	return p.err
+}
+
+func title(p *page, r runfile.Result, j judge.Judgement) {
+	name := r.Plan.Run.Name
+	if r.Plan.Run.Namespace != "" {
+		name = r.Plan.Run.Namespace + "/" + name
+	}
+	head := "nfsbench  " + p.clean(name)
+	if r.Simulated {
+		head += "  " + p.paint(yellow, "SIMULATED")
+	}
+	p.line(p.paint(bold, head))
+	p.wrapped("", whatRan(r, j))
+	p.rule()
+}
+
+// whatRan is the load in one sentence.
+func whatRan(r runfile.Result, j judge.Judgement) string {
+	var parts []string
+	if raw := r.Plan.Workload.Raw; raw != nil {
+		parts = append(parts,
+			fmt.Sprintf("%s %s", raw.Pattern, binarySize(raw.BlockSizeBytes)),
+			fmt.Sprintf("files %s x %d jobs x depth %d", binarySize(raw.FileSizeBytes), raw.Jobs, raw.Depth))
+		if raw.OperationsPerSecond > 0 {
+			parts = append(parts, fmt.Sprintf("paced at %d/s", raw.OperationsPerSecond))
+		}
+	}
+	on := j.Protocol.Observed
+	if on == "" {
+		on = strings.TrimSpace(r.Plan.Engine.Client + " " + r.Plan.Engine.NFSVersion)
+	}
+	parts = append(parts, on, count(int(r.Plan.Clients), "client"),
+		fmt.Sprintf("%d x %d s", r.Plan.Schedule.Repetitions, r.Plan.Schedule.DurationSeconds))
+	return strings.Join(whole(parts), ", ")
+}
+
+// headline is the four numbers that everybody asks for.
+func headline(p *page, s judge.Summary) {
+	figures := []figure{
+		{rate(s.Total.BytesPerSecond), "MB/s"},
+		{fmt.Sprint(s.Total.OperationsPerSecond), "IOPS"},
+	}
+	if l := s.Total.Latency; l != nil {
+		value, unit := latencyParts(l.P99Microseconds)
+		figures = append(figures, figure{value, unit + " p99"})
+	}
+	if s.WirePermille != nil {
+		figures = append(figures, figure{tenths(*s.WirePermille), "% of the wire"})
+	}
+	p.line("")
+	p.big(figures)
+	p.line("")
+}
+
+// directions is a line of latency for each direction, with its throughput
+// where there are two.
+func directions(p *page, s judge.Summary) {
+	both := s.Read != nil && s.Write != nil
+	row := func(name string, d *judge.Direction) {
+		if d == nil {
+			return
+		}
+		text := ""
+		if both {
+			text = together(fmt.Sprintf("%s MB/s", rate(d.BytesPerSecond))) + "  " + together(fmt.Sprintf("%d IOPS", d.OperationsPerSecond)) + "  "
+			if d.WirePermille != nil {
+				text += together(tenths(*d.WirePermille)+" % of the wire") + "  "
+			}
+		}
+		if l := d.Latency; l != nil {
+			text += percentiles(l)
+		} else {
+			text += "latency is unknown"
+		}
+		p.fact(name, text)
+	}
+	if both {
+		row("read", s.Read)
+		row("write", s.Write)
+		return
+	}
+	row("latency", &s.Total)
+}
+
+func percentiles(l *stats.Latency) string {
+	figures := []struct {
+		name string
+		us   int64
+	}{
+		{"mean", l.MeanMicroseconds}, {"p50", l.P50Microseconds}, {"p95", l.P95Microseconds},
+		{"p99", l.P99Microseconds}, {"p99.9", l.P999Microseconds}, {"max", l.MaxMicroseconds},
+	}
+	texts := make([]string, 0, len(figures))
+	for _, f := range figures {
+		texts = append(texts, together(f.name+" "+latency(f.us)))
+	}
+	return strings.Join(texts, "  ")
+}
+
+func throughput(p *page, j judge.Judgement) {
+	if len(j.Series) < 2 {
+		return
+	}
+	values := make([]float64, 0, len(j.Series))
+	lowest, highest := int64(-1), int64(0)
+	for _, pt := range j.Series {
+		v := pt.ReadBytesPerSecond + pt.WriteBytesPerSecond
+		values = append(values, float64(v))
+		highest = max(highest, v)
+		if lowest < 0 || v < lowest {
+			lowest = v
+		}
+	}
+	scale := fmt.Sprintf(" %s..%s MB/s", rate(lowest), rate(highest))
+	p.plainFact("over time", p.spark(values, p.width-labelWidth-len(scale))+scale)
+}
+
+func repetitions(p *page, j judge.Judgement) {
+	if len(j.Repetitions) < 2 {
+		return
+	}
+	rates := make([]string, 0, len(j.Repetitions))
+	for _, s := range j.Repetitions {
+		rates = append(rates, rate(s.Total.BytesPerSecond))
+	}
+	text := strings.Join(rates, "  ") + " MB/s"
+	if j.VariationPermille != nil {
+		text += fmt.Sprintf(", variation %s %%", tenths(*j.VariationPermille))
+	}
+	p.fact("repeated", fmt.Sprintf("%s; shown is the median, number %d", text, j.Summary.Repetition))
+}
+
+func limits(p *page, j judge.Judgement) {
+	if j.Wire == nil {
+		p.fact("wire", "the speed of the links is not known")
+		return
+	}
+	p.fact("wire", fmt.Sprintf("%s (%s)", j.Wire.Arithmetic, strings.ToLower(string(j.Wire.Source))))
+}
+
+func cost(p *page, s judge.Summary) {
+	c := s.ClientCPU
+	parts := []string{fmt.Sprintf("%.2f cores", float64(c.Millicores)/1000)}
+	if c.MicrosecondsPerMiB != nil {
+		parts = append(parts, latency(*c.MicrosecondsPerMiB)+" CPU per MiB")
+	}
+	if c.BusiestLimitPermille != nil {
+		parts = append(parts, tenths(*c.BusiestLimitPermille)+" % of its limit")
+	}
+	if c.BusiestNodePermille != nil {
+		parts = append(parts, "machine "+tenths(*c.BusiestNodePermille)+" % busy")
+	}
+	p.fact("client", strings.Join(whole(parts), ", "))
+	parts = nil
+	for _, n := range s.StorageNodes {
+		cpu := "CPU unknown"
+		if n.CPUPermille != nil {
+			cpu = tenths(*n.CPUPermille) + " % CPU"
+		}
+		parts = append(parts, n.Name+" "+cpu)
+	}
+	if len(parts) > 0 {
+		p.fact("storage", strings.Join(whole(parts), ", "))
+	}
+}
+
+// whole keeps each part on one line where it is short enough.
+func whole(parts []string) []string {
+	out := make([]string, 0, len(parts))
+	for _, s := range parts {
+		if columns(s) <= minWidth-labelWidth-2 {
+			s = together(s)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func protocolText(e judge.Evidence) string {
+	switch {
+	case e.Verified == nil:
+		return "not verified. " + e.Message
+	case *e.Verified:
+		return "verified. " + e.Message
+	default:
+		return "NOT as declared. " + e.Message
+	}
+}

@@ -1,0 +1,218 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func ptr[T any](v T) *T { return &v }
+
+func result() runfile.Result {
+	return runfile.Result{Plan: runfile.Plan{
+		Run: runfile.Identity{Namespace: "bench", Name: "demo"}, Clients: 1,
+		Engine:   runfile.Engine{Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3"},
+		Workload: runfile.Workload{Raw: &runfile.Raw{Pattern: runfile.PatternRead, BlockSizeBytes: 1 << 20, FileSizeBytes: 4 << 30, Jobs: 4, Depth: 8}},
+		Schedule: runfile.Schedule{DurationSeconds: 60, Repetitions: 3},
+	}}
+}
+
+func judged() judge.Judgement {
+	latency := &stats.Latency{Count: 127_500, MeanMicroseconds: 14_481, P50Microseconds: 13_999, P95Microseconds: 18_100, P99Microseconds: 19_007, P999Microseconds: 41_343, MaxMicroseconds: 1_204_223}
+	read := judge.Direction{Ops: 127_500, Bytes: 127_500 << 20, BytesPerSecond: 2_228_224_000, OperationsPerSecond: 2125, Latency: latency, WirePermille: ptr(int32(900))}
+	s := judge.Summary{
+		Repetition: 2, Clients: 1, DurationMilliseconds: 60_000, Read: &read, Total: read, WirePermille: ptr(int32(900)),
+		Paths: []judge.PathShare{
+			{Local: "10.0.1.5", Path: "10.0.1.61", State: "Up", BytesRead: 63_750 << 20, BytesPerSecond: 1_114_112_000, SharePermille: 500},
+			{Local: "10.0.2.5", Path: "10.0.2.61", State: "Up", BytesRead: 63_750 << 20, BytesPerSecond: 1_114_112_000, SharePermille: 500},
+		},
+		ClientCPU:    judge.ClientCPU{Millicores: 1100, MicrosecondsPerMiB: ptr(int64(517)), BusiestNodePermille: ptr(int32(400)), BusiestLimitPermille: ptr(int32(275))},
+		StorageNodes: []judge.StorageNode{{Source: "array", Name: "n1", CPUPermille: ptr(int32(300))}, {Source: "array", Name: "n2"}},
+	}
+	j := judge.Judgement{
+		Verdict: judge.Pass, Validity: judge.Valid, Summary: &s, Repetitions: []judge.Summary{s, s, s}, VariationPermille: ptr(int32(4)),
+		Wire:     &judge.WireLimit{Source: judge.Declared, Arithmetic: "2 x 10 Gbit/s / 8 x 8948/9038 (MTU 9000) x 1048576/1048708 (RPC) = 2474.8 MB/s per direction"},
+		Protocol: judge.Evidence{Verified: ptr(true), Observed: "DirectNFS NFSv3 over 2 of 2 paths", Message: "100.0 % of the load went over 2 Direct NFS channels with NFSv3."},
+	}
+	for i := range 60 {
+		v := int64(2.2e9 + 2e8*math.Sin(float64(i)/6))
+		if i == 40 {
+			v = 1e9
+		}
+		j.Series = append(j.Series, judge.SeriesPoint{Second: float64(i + 1), ReadBytesPerSecond: v})
+	}
+	return j
+}
+
+func withFindings() (runfile.Result, judge.Judgement) {
+	r, j := result(), judged()
+	r.Simulated = true
+	j.Verdict, j.Validity, j.Wire = judge.Fail, judge.Suspect, nil
+	j.Summary.WirePermille = nil
+	j.Summary.Paths[1] = judge.PathShare{Local: "10.0.2.5", Path: "10.0.2.61", State: "Missing"}
+	j.Protocol = judge.Evidence{Verified: ptr(false), Observed: "DirectNFS NFSv3 over 1 of 2 paths", Message: "1 of 2 declared paths are not connected: 10.0.2.5 -> 10.0.2.61 (Missing)."}
+	j.Findings = []judge.Finding{
+		{Code: judge.ExpectationMissed, Severity: judge.Error, Message: "Expected at least 2400.0 MB/s throughput and got 2228.2 MB/s."},
+		{Code: judge.PathUnused, Severity: judge.Warning, Message: "1 of 2 declared paths carried nothing: 10.0.2.5 -> 10.0.2.61 (Missing). Check that LIF, route and local address; one subnet for each path on Linux."},
+		{Code: judge.CacheSuspected, Severity: judge.Info, Message: "Half of the reads took less than 120 µs."},
+	}
+	return r, j
+}
+
+func copied() (runfile.Result, judge.Judgement) {
+	r, j := result(), judged()
+	r.Plan.Workload.Raw.Pattern = runfile.PatternCopy
+	write := *j.Summary.Read
+	j.Summary.Write = &write
+	j.Summary.Total.OperationsPerSecond = 4250
+	return r, j
+}
+
+func nothing() (runfile.Result, judge.Judgement) {
+	return result(), judge.Judgement{
+		Verdict: judge.Inconclusive, Validity: judge.Suspect,
+		Protocol: judge.Evidence{Message: "Nothing was measured, so no protocol was seen under load."},
+		Findings: []judge.Finding{{Code: judge.Partial, Severity: judge.Error, Message: "Client 0 ended with ServerUnreachable: 10.0.1.61 port 111 did not answer within 30 s; check the LIF and the network policy."}},
+	}
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	of := func(r runfile.Result, j judge.Judgement) func() (runfile.Result, judge.Judgement) {
+		return func() (runfile.Result, judge.Judgement) { return r, j }
+	}
+	cases := map[string]struct {
+		page    func() (runfile.Result, judge.Judgement)
+		options Options
+	}{
+		"good":     {of(result(), judged()), Options{}},
+		"color":    {of(result(), judged()), Options{Color: true, Width: 100}},
+		"ascii":    {withFindings, Options{ASCII: true}},
+		"findings": {withFindings, Options{}},
+		"copy":     {copied, Options{Width: 100}},
+		"nothing":  {nothing, Options{}},
+		"narrow":   {withFindings, Options{Width: 20}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, j := c.page()
+			var b bytes.Buffer
+			if err := Text(&b, r, j, c.options); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".golden", b.String())
+		})
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-file +page); run go test ./internal/report -update if that is meant:\n%s", file, diff)
+	}
+}
+
+func TestASCIIModeWritesNothingElse(t *testing.T) {
+	t.Parallel()
+	for _, page := range []func() (runfile.Result, judge.Judgement){withFindings, copied, nothing} {
+		r, j := page()
+		var b bytes.Buffer
+		if err := Text(&b, r, j, Options{ASCII: true}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range b.String() {
+			if c > 126 || (c < 32 && c != '\n') {
+				t.Fatalf("%q in\n%s", c, b.String())
+			}
+		}
+	}
+}
+
+func TestLinesFitTheWidth(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{60, 80, 100, 120} {
+		for _, page := range []func() (runfile.Result, judge.Judgement){withFindings, copied, nothing} {
+			r, j := page()
+			var b bytes.Buffer
+			if err := Text(&b, r, j, Options{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			for l := range strings.Lines(b.String()) {
+				if n := columns(strings.TrimSuffix(l, "\n")); n > width {
+					t.Errorf("%d columns of %d: %s", n, width, l)
+				}
+			}
+		}
+	}
+}
+
+func TestAResultFileCannotDriveTheTerminal(t *testing.T) {
+	t.Parallel()
+	r, j := withFindings()
+	evil := "x\x1b]0;pwned\x07\r\u009b2J"
+	r.Plan.Run.Name, r.Plan.Workload.Raw.Pattern = evil, evil
+	j.Summary.Paths[0].Path, j.Summary.Paths[0].State = evil, evil
+	j.Summary.StorageNodes[0].Name, j.Findings[0].Message, j.Protocol.Message = evil, evil, evil
+	var b bytes.Buffer
+	if err := Text(&b, r, j, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(b.String(), "\x1b\x07\r\u009b") {
+		t.Errorf("control characters came through:\n%q", b.String())
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("pipe closed") }
+
+func TestTheErrorOfTheWriterIsReturned(t *testing.T) {
+	t.Parallel()
+	if err := Text(brokenWriter{}, result(), judged(), Options{}); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestASparklineShowsADipAsDeepAsItWas(t *testing.T) {
+	t.Parallel()
+	p := newPage(&bytes.Buffer{}, Options{})
+	if got := p.spark([]float64{100, 100, 50, 0, 100}, 10); got != "██▄ █" {
+		t.Errorf("%q", got)
+	}
+	if got := p.spark([]float64{100, 0, 100, 0}, 2); got != "██" {
+		t.Errorf("resampled: %q", got)
+	}
+}
+
+func TestLatenciesAreScaled(t *testing.T) {
+	t.Parallel()
+	for us, want := range map[int64]string{0: "0 µs", 999: "999 µs", 1000: "1.00 ms", 14_481: "14.5 ms", 1_204_223: "1.20 s"} {
+		if got := latency(us); got != want {
+			t.Errorf("%d: %q, want %q", us, got, want)
+		}
+	}
+}
