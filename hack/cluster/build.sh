@@ -4,7 +4,7 @@
 # usage: hack/cluster/build.sh [NAME...]
 #
 # Names: etcd kube-apiserver kube-controller-manager kube-scheduler kubelet
-# kube-proxy kubectl pause pack cnibandwidth. Without names: all but kubectl.
+# kube-proxy kubectl dns pause pack cnibandwidth. Without names: all but kubectl.
 # Prints the folder that holds the binaries.
 #
 #   BUILD_JOBS      packages compiled at once (default 2)
@@ -17,7 +17,7 @@ case ${1:-} in -h | --help) help_of "$0"; exit 0 ;; esac
 # module_of NAME prints the folder whose go.mod builds it.
 module_of() {
 	case $1 in
-	etcd) echo "$CLUSTER_DIR/etcd" ;;
+	etcd | dns) echo "$CLUSTER_DIR/$1" ;;
 	pause | pack | cnibandwidth) echo "$REPO_DIR" ;;
 	kube-apiserver | kube-controller-manager | kube-scheduler | kubelet | kube-proxy | kubectl) echo "$CLUSTER_DIR/k8s" ;;
 	*) die "unknown binary $1 (see --help)" ;;
@@ -26,7 +26,7 @@ module_of() {
 
 package_of() {
 	case $1 in
-	etcd) echo . ;;
+	etcd | dns) echo . ;;
 	pause | cnibandwidth) echo "./hack/cluster/$1" ;;
 	pack) echo ./hack/image/pack ;;
 	*) echo "k8s.io/kubernetes/cmd/$1" ;;
@@ -39,6 +39,7 @@ key_of() {
 	module=$(module_of "$1")
 	case $1 in
 	pause | pack | cnibandwidth) cat "$module/${2#./}"/*.go; go env GOVERSION ;;
+	etcd | dns) cat "$module"/go.mod "$module"/go.sum "$module"/*.go ;;
 	*) cat "$module/go.mod" "$module/go.sum" ;;
 	esac | cat - <(version_flags) | sha256sum | cut -d' ' -f1
 }
@@ -68,7 +69,7 @@ build() {
 
 names=("$@")
 if ((${#names[@]} == 0)); then
-	names=(pause pack cnibandwidth etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy)
+	names=(pause pack cnibandwidth etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy dns)
 fi
 mkdir -p "$BIN_DIR"
 # Two scripts that start at once must not build the same thing twice.

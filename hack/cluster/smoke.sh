@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Show that the cluster does what the product needs: a pod from an image made
-# here runs, another pod reaches it through its Service, and the bandwidth
-# annotations shape it.
+# here runs, other pods reach it through its Service, by address and by name,
+# and the bandwidth annotations shape it.
 #
 # usage: hack/cluster/smoke.sh
 #
@@ -62,7 +62,8 @@ service() {
 
 # poured NAME prints what a finished sender measured, in whole Mbit/s.
 poured() {
-	kubectl -n "$space" wait --for=jsonpath='{.status.phase}'=Succeeded "pod/$1" --timeout=60s >/dev/null
+	kubectl -n "$space" wait --for=jsonpath='{.status.phase}'=Succeeded "pod/$1" --timeout=60s >/dev/null ||
+		die "$1: $(kubectl -n "$space" logs "$1" 2>&1)"
 	kubectl -n "$space" logs "$1" | sed 's/\..*//'
 }
 
@@ -85,9 +86,11 @@ say "pods run"
 {
 	pod to-plain "" send "$(cluster_ip plain):80" 500000000
 	pod to-shaped "" send "$(cluster_ip shaped):80" 50000000
-	pod from-shaped 'kubernetes.io/egress-bandwidth: "100M"' send "$(cluster_ip plain):80" 50000000
+	pod from-shaped 'kubernetes.io/egress-bandwidth: "100M"' send plain:80 50000000
 } | kubectl -n "$space" apply -f - >/dev/null
-free=$(poured to-plain) into=$(poured to-shaped) out=$(poured from-shaped)
+free=$(poured to-plain)
+into=$(poured to-shaped)
+out=$(poured from-shaped)
 say "through a Service: unshaped $free Mbit/s, into a pod of 100M $into Mbit/s, out of a pod of 100M $out Mbit/s"
 ((free > 400)) || die "the unshaped pod is slow: nothing can be said about shaping"
 # What is sent on credit before the limit bites counts too, hence the margin.

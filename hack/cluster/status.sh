@@ -18,6 +18,7 @@ health() {
 	# These two make a certificate for themselves; it is enough that they answer.
 	kube-controller-manager) url=https://127.0.0.1:10257/healthz tls=(-k) ;;
 	kube-scheduler) url=https://127.0.0.1:10259/healthz tls=(-k) ;;
+	dns) url=http://$(host_ip):8181/ready ;;
 	kubelet) url=http://127.0.0.1:10248/healthz ;;
 	kube-proxy) url=http://127.0.0.1:10256/healthz ;;
 	containerd)

@@ -27,7 +27,7 @@ up_kind() {
 up_local() {
 	local part kubectl began=$SECONDS
 	source "$REPO_DIR/hack/lib/process.sh"
-	for part in settings packages pki runtime control node; do
+	for part in settings packages pki runtime control dns node; do
 		# shellcheck source=/dev/null
 		source "$CLUSTER_DIR/local/$part.sh"
 	done
@@ -46,6 +46,7 @@ up_local() {
 	make_pki
 	start_runtime
 	start_control_plane
+	start_dns "$kubectl"
 	start_node
 	wait_for 60 "the node" node_ready "$kubectl"
 	say "Kubernetes ${K8S_VERSION} with node $NODE_NAME ($HOST_IP) is ready after $((SECONDS - began)) s"
@@ -53,7 +54,7 @@ up_local() {
 
 all_running() {
 	local name
-	for name in etcd kube-apiserver kube-controller-manager kube-scheduler containerd kubelet kube-proxy; do
+	for name in etcd kube-apiserver kube-controller-manager kube-scheduler containerd dns kubelet kube-proxy; do
 		pid_of "$name" >/dev/null || return 1
 	done
 }

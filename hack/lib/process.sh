@@ -10,6 +10,7 @@ start() {
 	local name=$1
 	shift
 	mkdir -p "$STATE_DIR/run" "$STATE_DIR/log"
+	rm -f "$STATE_DIR/run/$name.pid"
 	setsid bash -c 'exec 9>&-; echo $$ >"$0"; exec "$@"' "$STATE_DIR/run/$name.pid" "$@" \
 		>>"$STATE_DIR/log/$name.log" 2>&1 </dev/null &
 	while ! [[ -s $STATE_DIR/run/$name.pid ]]; do sleep 0.01; done
@@ -22,6 +23,14 @@ pid_of() {
 	read -r pid began 2>/dev/null <"$STATE_DIR/run/$1.pid" || return 1
 	[[ -n $began && $(start_time "$pid") == "$began" ]] || return 1
 	echo "$pid"
+}
+
+# ask NAME... tells processes to end and does not wait for them.
+ask() {
+	local name pid
+	for name in "$@"; do
+		if pid=$(pid_of "$name"); then kill -TERM "$pid" 2>/dev/null || true; fi
+	done
 }
 
 # stop NAME [SECONDS] asks a process to end, insists after SECONDS (default 10),

@@ -34,6 +34,8 @@ write_kubelet_config() {
 		failCgroupV1: false
 		oomScoreAdj: 0
 		featureGates: {KubeletInUserNamespace: true}
+		clusterDNS: [$DNS_IP]
+		clusterDomain: cluster.local
 		resolvConf: $(resolv_conf)
 		evictionHard: {memory.available: 50Mi, nodefs.available: 1%, imagefs.available: 1%}
 		imageGCHighThresholdPercent: 100

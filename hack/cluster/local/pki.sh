@@ -19,10 +19,11 @@ make_pki() {
 	issue controller-manager /CN=system:kube-controller-manager
 	issue scheduler /CN=system:kube-scheduler
 	issue proxy /CN=system:kube-proxy
+	issue dns /O=system:masters/CN=dns
 	issue kubelet "/O=system:nodes/CN=system:node:$NODE_NAME"
 
 	local who
-	for who in controller-manager scheduler proxy kubelet; do
+	for who in controller-manager scheduler proxy dns kubelet; do
 		write_kubeconfig "$who" >"$pki/$who.kubeconfig"
 	done
 	write_kubeconfig admin >"$STATE_DIR/kubeconfig"

@@ -1,11 +1,14 @@
 # shellcheck shell=bash
 # Taking the local cluster away, so that nothing of it is left.
 
-COMPONENTS=(etcd kube-apiserver kube-controller-manager kube-scheduler containerd kubelet kube-proxy)
+COMPONENTS=(etcd kube-apiserver kube-controller-manager kube-scheduler containerd dns kubelet kube-proxy)
 
 tear_down() {
 	local name key value
-	for name in kube-proxy kubelet kube-scheduler kube-controller-manager kube-apiserver; do stop "$name"; done
+	# The API server waits for its clients to leave, so they are asked before it.
+	local clients=(kube-proxy kubelet dns kube-scheduler kube-controller-manager)
+	ask "${clients[@]}"
+	for name in "${clients[@]}" kube-apiserver; do stop "$name" 5; done
 	stop_containers
 	stop containerd
 	stop etcd
@@ -37,12 +40,11 @@ stop_containers() {
 
 # shims prints the pids of the shims that this cluster's containerd started.
 shims() {
-	local dir
-	for dir in /proc/[0-9]*; do
-		if tr '\0' '\n' 2>/dev/null <"$dir/cmdline" | grep -qxF -- "$SOCKET" &&
-			[[ $(readlink "$dir/exe") == *containerd-shim* ]]; then
-			echo "${dir#/proc/}"
-		fi
+	local file pid
+	# Arguments end in NUL, so -z and -x match one whole argument.
+	for file in $(grep -lzxF -- "$SOCKET" /proc/[0-9]*/cmdline 2>/dev/null); do
+		pid=${file#/proc/} pid=${pid%/cmdline}
+		if [[ $(readlink "/proc/$pid/exe") == *containerd-shim* ]]; then echo "$pid"; fi
 	done
 }
 
@@ -101,11 +103,16 @@ remove_cgroups() {
 # remove_traces removes what a kubelet, containerd and CNI leave outside of the
 # state folder; folders only when nobody else uses them.
 remove_traces() {
-	local link
+	local link socket
 	for link in /var/log/containers/*.log; do
 		if [[ $(readlink "$link") == "$STATE_DIR"/* ]]; then rm -f "$link"; fi
 	done
-	rm -f /var/lib/cni/results/nfsbench-* /var/lib/kubelet/device-plugins/kubelet.sock
+	# Sockets of shims that were killed: those that no process listens on.
+	for socket in /run/containerd/s/*; do
+		grep -qF " $socket" /proc/net/unix || rm -f "$socket"
+	done
+	rm -rf --one-file-system /run/containerd/runc/k8s.io
+	rm -f /var/lib/cni/results/nfsbench-* /var/lib/cni/results/cni-loopback-* /var/lib/kubelet/device-plugins/kubelet.sock
 	rmdir /var/log/containers /var/lib/cni/results /var/lib/cni /var/lib/kubelet/device-plugins /var/lib/kubelet \
-		/run/containerd/runc/k8s.io /run/containerd/runc /run/containerd/s /run/containerd 2>/dev/null || true
+		/run/containerd/runc /run/containerd/s /run/containerd 2>/dev/null || true
 }
