@@ -1,0 +1,69 @@
+package v1alpha1
+
+// The types of conditions.
+const (
+	// ConditionReady is True when the run came to its end and its results
+	// are in the status (kstatus: Current).
+	ConditionReady = "Ready"
+	// ConditionReconciling is True while there is work to do (kstatus:
+	// InProgress).
+	ConditionReconciling = "Reconciling"
+	// ConditionStalled is True when the run has failed for good (kstatus:
+	// Failed).
+	ConditionStalled = "Stalled"
+	// ConditionStorageProvisioned is True when the storage can be used.
+	ConditionStorageProvisioned = "StorageProvisioned"
+	// ConditionProtocolVerified is True when the declared protocol was seen
+	// to carry the load, False when another did.
+	ConditionProtocolVerified = "ProtocolVerified"
+	// ConditionResultsCollected is True when all clients' results are kept.
+	ConditionResultsCollected = "ResultsCollected"
+	// ConditionCleanedUp is True when everything that the run created, but
+	// its result, is gone; False names what is left.
+	ConditionCleanedUp = "CleanedUp"
+	// ConditionSucceeded is Unknown while the run is under way, True when it
+	// ran to its end, False when it did not.
+	ConditionSucceeded = "Succeeded"
+)
+
+// The reasons of conditions; events use the same.
+const (
+	ReasonPending             = "Pending"
+	ReasonSuspended           = "Suspended"
+	ReasonQueued              = "Queued"
+	ReasonProvisioning        = "Provisioning"
+	ReasonProvisioned         = "Provisioned"
+	ReasonPreparing           = "Preparing"
+	ReasonRunning             = "Running"
+	ReasonCollecting          = "Collecting"
+	ReasonCompleted           = "Completed"
+	ReasonCancelled           = "Cancelled"
+	ReasonRetrying            = "Retrying"
+	ReasonNotObserved         = "NotObserved"
+	ReasonVerified            = "Verified"
+	ReasonMismatch            = "Mismatch"
+	ReasonCollected           = "Collected"
+	ReasonPartial             = "Partial"
+	ReasonCleaningUp          = "CleaningUp"
+	ReasonCleanedUp           = "CleanedUp"
+	ReasonRetained            = "Retained"
+	ReasonLeftBehind          = "LeftBehind"
+	ReasonInvalidSpec         = "InvalidSpec"
+	ReasonClaimNotFound       = "ClaimNotFound"
+	ReasonClaimNotBound       = "ClaimNotBound"
+	ReasonNotNFS              = "NotNFS"
+	ReasonImagePullFailed     = "ImagePullFailed"
+	ReasonUnschedulable       = "Unschedulable"
+	ReasonMountFailed         = "MountFailed"
+	ReasonContainerFailed     = "ContainerFailed"
+	ReasonPodRefused          = "PodRefused"
+	ReasonPodLost             = "PodLost"
+	ReasonTimeout             = "Timeout"
+	ReasonForbidden           = "Forbidden"
+	ReasonEmbeddedServerFails = "EmbeddedServerFailed"
+)
+
+// IsFinished reports whether the run is over, one way or another.
+func (p Phase) IsFinished() bool {
+	return p == PhaseSucceeded || p == PhaseFailed || p == PhaseCancelled
+}

@@ -1,0 +1,109 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// NFSBenchmark is one benchmark of NFS storage for Oracle. It runs once, to its
+// end; a finished one is evidence and is never run again.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,shortName=nfsb,categories=nfsbench
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`
+// +kubebuilder:printcolumn:name="Workload",type=string,JSONPath=`.status.summary.workload`
+// +kubebuilder:printcolumn:name="Protocol",type=string,JSONPath=`.status.summary.protocol`
+// +kubebuilder:printcolumn:name="MB/s",type=integer,JSONPath=`.status.summary.throughputMegabytesPerSecond`
+// +kubebuilder:printcolumn:name="IOPS",type=integer,JSONPath=`.status.summary.iops`
+// +kubebuilder:printcolumn:name="p99",type=string,JSONPath=`.status.summary.p99Latency`
+// +kubebuilder:printcolumn:name="% wire",type=integer,JSONPath=`.status.summary.wirePercent`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Validity",type=string,priority=1,JSONPath=`.status.validity`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
+type NFSBenchmark struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec declares the storage, the protocol and the load. It cannot be
+	// changed after creation, but for suspend, cleanup and
+	// ttlSecondsAfterFinished: delete the object and create another, or use
+	// another name.
+	// +required
+	Spec NFSBenchmarkSpec `json:"spec"`
+	// status is what the operator found.
+	// +optional
+	Status NFSBenchmarkStatus `json:"status,omitempty"`
+}
+
+// NFSBenchmarkList is a list of NFSBenchmarks.
+//
+// +kubebuilder:object:root=true
+type NFSBenchmarkList struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	// items are the benchmarks.
+	Items []NFSBenchmark `json:"items"`
+}
+
+// NFSBenchmarkSpec declares one benchmark.
+//
+// +kubebuilder:validation:XValidation:rule="self.storage == oldSelf.storage && self.protocol == oldSelf.protocol && self.workload == oldSelf.workload && self.clients == oldSelf.clients && self.run == oldSelf.run && has(self.expect) == has(oldSelf.expect) && (!has(self.expect) || self.expect == oldSelf.expect) && has(self.pods) == has(oldSelf.pods) && (!has(self.pods) || self.pods == oldSelf.pods)",message="a benchmark cannot be changed once it exists, except suspend, cleanup and ttlSecondsAfterFinished: create a new NFSBenchmark with another name"
+// +kubebuilder:validation:XValidation:rule="!has(self.protocol.paths) || self.protocol.paths.select != 'Explicit' || !has(self.storage.embedded)",message="storage.embedded makes its own addresses: leave out protocol.paths, or set paths.select to All and choose their number with storage.embedded.paths"
+// +kubebuilder:validation:XValidation:rule="!has(self.protocol.paths) || self.protocol.paths.select != 'Explicit' || !has(self.storage.export) || self.protocol.paths.explicit.all(p, p.path in self.storage.export.servers)",message="each protocol.paths.explicit[].path must be one of storage.export.servers: add the address there, or correct the path"
+// +kubebuilder:validation:XValidation:rule="self.protocol.client != 'Kernel' || !has(self.storage.export) || size(self.storage.export.servers) == 1 || (has(self.protocol.paths) && self.protocol.paths.select == 'Explicit')",message="the kernel client mounts one address: give one server in storage.export.servers, choose one with protocol.paths.select: Explicit, or use client: DirectNFS for several paths"
+// +kubebuilder:validation:XValidation:rule="self.protocol.client != 'Kernel' || !has(self.storage.embedded) || !has(self.storage.embedded.paths) || self.storage.embedded.paths == 1",message="the kernel client mounts one address: set storage.embedded.paths to 1, or use client: DirectNFS for several paths"
+// +kubebuilder:validation:XValidation:rule="!has(self.storage.export) || self.protocol.client != 'DirectNFS' || size(self.storage.export.servers) <= 4 || (has(self.protocol.paths) && self.protocol.paths.select == 'Explicit')",message="Direct NFS uses at most four paths per server: list at most four storage.export.servers, or choose up to four with protocol.paths.select: Explicit"
+// +kubebuilder:validation:XValidation:rule="!has(self.storage.export) || self.protocol.client != 'DirectNFS' || (has(self.protocol.paths) && self.protocol.paths.select == 'Explicit') || self.storage.export.servers.all(a, !isIP(a) || ip(a).family() != 4 || self.storage.export.servers.exists_one(b, isIP(b) && ip(b).family() == 4 && cidr(a + '/24').containsIP(b)))",message="two addresses in storage.export.servers are in one /24 subnet: Linux sends all traffic of a subnet through one interface, so give each path a subnet of its own, or choose one path with protocol.paths.select: Explicit"
+// +kubebuilder:validation:XValidation:rule="!has(self.storage.claim) || !has(self.protocol.paths) || self.protocol.paths.select != 'Explicit' || self.protocol.client == 'DirectNFS'",message="the kernel client uses the address that the claim's volume was mounted from: leave out protocol.paths, or use client: DirectNFS"
+// +kubebuilder:validation:XValidation:rule="!has(self.storage.embedded) || self.protocol.version == 'NFSv3'",message="the embedded server speaks NFSv3 only: set protocol.version to NFSv3, or use storage.export or storage.claim"
+// +kubebuilder:validation:XValidation:rule="!has(self.storage.embedded) || !has(self.protocol.security) || self.protocol.security == 'sys'",message="the embedded server knows security sys only: set protocol.security to sys"
+// +kubebuilder:validation:XValidation:rule="!has(self.storage.embedded) || !has(self.workload.raw) || !quantity(string(self.storage.embedded.size)).isLessThan(quantity(string(self.workload.raw.fileSize)))",message="storage.embedded.size is smaller than one workload.raw.fileSize: make the storage larger than fileSize x jobs x clients"
+type NFSBenchmarkSpec struct {
+	// storage is where the data lives.
+	// +required
+	Storage Storage `json:"storage"`
+	// protocol is how the data is reached.
+	// +required
+	Protocol Protocol `json:"protocol"`
+	// workload is the load; exactly one kind.
+	// +required
+	Workload Workload `json:"workload"`
+	// clients is the number of pods that generate the load, spread over nodes
+	// and started together.
+	// +optional
+	// +default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	Clients int32 `json:"clients,omitempty"`
+	// run is how long each part lasts, and how often it is repeated.
+	// +optional
+	// +default={}
+	Run Run `json:"run,omitempty"`
+	// expect holds the thresholds that decide the verdict. Without it the
+	// verdict is NotEvaluated.
+	// +optional
+	Expect *Expect `json:"expect,omitempty"`
+	// pods says where the load-generating pods run and what they may use.
+	// +optional
+	Pods *Pods `json:"pods,omitempty"`
+	// cleanup says what becomes of everything that the run created.
+	// +optional
+	// +default={}
+	Cleanup Cleanup `json:"cleanup,omitempty"`
+	// ttlSecondsAfterFinished removes what the run left (jobs, pods, the
+	// embedded server; never this object and its result) so long after its
+	// end. Without it they are removed as cleanup says, at once.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
+	// suspend holds the run back. Set on one that is under way, it stops the
+	// load, keeps what was measured so far as a partial result, and ends the
+	// run as Cancelled.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+}

@@ -1,0 +1,174 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// Protocol is how the data is reached.
+//
+// +kubebuilder:validation:XValidation:rule="self.client != 'DirectNFS' || self.version == 'NFSv3'",message="the native Direct NFS engine speaks NFSv3 only: set protocol.version to NFSv3, or protocol.client to Kernel"
+// +kubebuilder:validation:XValidation:rule="self.version != 'pNFS' || !has(self.security) || self.security == 'sys'",message="pNFS works with security sys only: set protocol.security to sys, or protocol.version to NFSv4.1"
+// +kubebuilder:validation:XValidation:rule="self.client != 'DirectNFS' || !has(self.security) || self.security == 'sys'",message="the native Direct NFS engine knows security sys only: set protocol.security to sys, or protocol.client to Kernel"
+// +kubebuilder:validation:XValidation:rule="!has(self.nconnect) || self.client == 'Kernel'",message="protocol.nconnect is an option of the kernel client: leave it out, or set protocol.client to Kernel; Direct NFS takes its connections from protocol.paths"
+// +kubebuilder:validation:XValidation:rule="!has(self.nconnect) || self.nconnect == 1 || self.version != 'NFSv4.0'",message="protocol.nconnect is not good for NFSv4.0: use NFSv3 or NFSv4.1, or leave nconnect out"
+// +kubebuilder:validation:XValidation:rule="!has(self.doNotRoute) || self.doNotRoute == 'Disabled' || self.client == 'DirectNFS'",message="protocol.doNotRoute is an oranfstab attribute: leave it out, or set protocol.client to DirectNFS"
+// +kubebuilder:validation:XValidation:rule="self.client != 'Kernel' || !has(self.paths) || self.paths.select != 'Explicit' || (size(self.paths.explicit) == 1 && !has(self.paths.explicit[0].local))",message="the kernel client mounts one address and chooses its own local address: give one protocol.paths.explicit entry without local, or use client: DirectNFS"
+// +kubebuilder:validation:XValidation:rule="self.client != 'Kernel' || !has(self.userID) || self.userID > 0",message="pods with a kernel mount may not run as root: set protocol.userID to the owner of the files, or use client: DirectNFS"
+type Protocol struct {
+	// version of NFS.
+	// +optional
+	// +default="NFSv3"
+	Version NFSVersion `json:"version,omitempty"`
+	// client that speaks it: Kernel is the operating system's mount with
+	// O_DIRECT; DirectNFS is a user-space client that reads an oranfstab and
+	// opens each of its channels, as Oracle's own does.
+	// +optional
+	// +default="DirectNFS"
+	Client NFSClient `json:"client,omitempty"`
+	// paths are the addresses to use. Without it, all.
+	// +optional
+	Paths *Paths `json:"paths,omitempty"`
+	// doNotRoute sets the oranfstab attribute dontroute: a path is used only
+	// through a directly connected network.
+	// +optional
+	DoNotRoute Toggle `json:"doNotRoute,omitempty"`
+	// transferSize is the largest READ and WRITE asked for (rsize, wsize);
+	// without it, the largest that the server offers.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('4Ki')) && !quantity(string(self)).isGreaterThan(quantity('1Mi'))",message="protocol.transferSize must be between 4Ki and 1Mi"
+	TransferSize *resource.Quantity `json:"transferSize,omitempty"`
+	// nconnect is the number of TCP connections of a kernel mount.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=16
+	NConnect *int32 `json:"nconnect,omitempty"`
+	// security flavor.
+	// +optional
+	// +default="sys"
+	Security Security `json:"security,omitempty"`
+	// mountTimeoutSeconds is how long reaching and mounting the export may
+	// take (mnt_timeout in the oranfstab).
+	// +optional
+	// +default=30
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=600
+	MountTimeoutSeconds int32 `json:"mountTimeoutSeconds,omitempty"`
+	// userID is the user that owns the files on the server: the AUTH_SYS
+	// credential of Direct NFS, or the user that the pods of a kernel mount
+	// run as. 54321 is the user oracle of Oracle's own packages.
+	// +optional
+	// +default=54321
+	// +kubebuilder:validation:Minimum=0
+	UserID *int64 `json:"userID,omitempty"`
+	// groupID is the group of that user; 54321 is oinstall.
+	// +optional
+	// +default=54321
+	// +kubebuilder:validation:Minimum=0
+	GroupID *int64 `json:"groupID,omitempty"`
+	// link is the network link of each path, for the wire limit. Without it
+	// the speed of the client's interfaces is used where it can be known.
+	// +optional
+	Link *Link `json:"link,omitempty"`
+}
+
+// NFSVersion is a version of NFS, named as in an oranfstab.
+//
+// +kubebuilder:validation:Enum=NFSv3;NFSv4.0;NFSv4.1;pNFS
+type NFSVersion string
+
+// The versions of NFS.
+const (
+	NFSv3  NFSVersion = "NFSv3"
+	NFSv40 NFSVersion = "NFSv4.0"
+	NFSv41 NFSVersion = "NFSv4.1"
+	PNFS   NFSVersion = "pNFS"
+)
+
+// NFSClient is who speaks NFS.
+//
+// +kubebuilder:validation:Enum=Kernel;DirectNFS
+type NFSClient string
+
+// The clients.
+const (
+	ClientKernel    NFSClient = "Kernel"
+	ClientDirectNFS NFSClient = "DirectNFS"
+)
+
+// Security is an RPC security flavor.
+//
+// +kubebuilder:validation:Enum=sys;krb5;krb5i;krb5p
+type Security string
+
+// SecuritySys is AUTH_SYS, the one flavor that the native engine speaks.
+const SecuritySys Security = "sys"
+
+// Toggle switches something on or off.
+//
+// +kubebuilder:validation:Enum=Enabled;Disabled
+type Toggle string
+
+// The states of a Toggle.
+const (
+	Enabled  Toggle = "Enabled"
+	Disabled Toggle = "Disabled"
+)
+
+// Paths chooses the addresses that the load goes through.
+//
+// +kubebuilder:validation:XValidation:rule="(self.select == 'Explicit') == has(self.explicit)",message="protocol.paths.explicit goes with select: Explicit: give both or neither"
+type Paths struct {
+	// select All uses every address of the storage, Explicit those listed.
+	// +optional
+	// +default="All"
+	Select PathSelection `json:"select,omitempty"`
+	// explicit lists the paths, in the order of the oranfstab.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="size(self) <= 4",message="an oranfstab takes at most four paths per server: list at most four protocol.paths.explicit"
+	// +kubebuilder:validation:XValidation:rule="self.all(p, self.exists_one(q, q.path == p.path && (has(q.local) ? q.local : '') == (has(p.local) ? p.local : '')))",message="a path is listed twice in protocol.paths.explicit: remove one"
+	// +kubebuilder:validation:XValidation:rule="self.all(p, !isIP(p.path) || ip(p.path).family() != 4 || self.all(q, q.path == p.path || !isIP(q.path) || ip(q.path).family() != 4 || !cidr(p.path + '/24').containsIP(q.path)))",message="two protocol.paths.explicit addresses are in one /24 subnet: Linux sends all traffic of a subnet through one interface, so use addresses in different subnets"
+	Explicit []Path `json:"explicit,omitempty"`
+}
+
+// PathSelection says which addresses are used.
+//
+// +kubebuilder:validation:Enum=All;Explicit
+type PathSelection string
+
+// The selections.
+const (
+	PathsAll      PathSelection = "All"
+	PathsExplicit PathSelection = "Explicit"
+)
+
+// Path is one channel: where from and where to.
+type Path struct {
+	// local is the client address to use. It must exist in the pod (a
+	// secondary network, for example). Without it, routing decides.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="isIP(self)",message="protocol.paths.explicit[].local must be an IP address of the client"
+	Local string `json:"local,omitempty"`
+	// path is the server address.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.:_-]*[A-Za-z0-9])?$`
+	Path string `json:"path"`
+}
+
+// Link is the network link of one path.
+type Link struct {
+	// bitsPerSecond is the speed of the link, for example 10G.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('1M')) && !quantity(string(self)).isGreaterThan(quantity('1T'))",message="protocol.link.bitsPerSecond must be between 1M and 1T, for example 10G for 10GbE"
+	BitsPerSecond resource.Quantity `json:"bitsPerSecond"`
+	// mtu is the largest IP packet of the link in bytes.
+	// +optional
+	// +default=1500
+	// +kubebuilder:validation:Minimum=576
+	// +kubebuilder:validation:Maximum=65535
+	MTU int32 `json:"mtu,omitempty"`
+}

@@ -1,0 +1,195 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// NFSBenchmarkStatus is what the operator found. Numbers are integers with
+// their unit in their name; what is not known is absent, never zero.
+type NFSBenchmarkStatus struct {
+	// observedGeneration is the generation of the spec that this describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// phase is where the run stands.
+	// +optional
+	Phase Phase `json:"phase,omitempty"`
+	// verdict says whether the thresholds were met.
+	// +optional
+	Verdict Verdict `json:"verdict,omitempty"`
+	// validity says whether the numbers may be believed.
+	// +optional
+	Validity Validity `json:"validity,omitempty"`
+	// message is the state in one sentence.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+	// conditions: Ready, Reconciling and Stalled follow kstatus;
+	// StorageProvisioned, ProtocolVerified, ResultsCollected, CleanedUp and
+	// Succeeded are ours.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +patchStrategy=merge
+	// +patchMergeKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
+	// startTime is when the pods were created.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// completionTime is when the run ended.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+	// queue is where the run waits while another uses its target.
+	// +optional
+	Queue *QueueStatus `json:"queue,omitempty"`
+	// progress of a run under way.
+	// +optional
+	Progress *ProgressStatus `json:"progress,omitempty"`
+	// resolved is what the declared storage and protocol came to.
+	// +optional
+	Resolved *ResolvedStatus `json:"resolved,omitempty"`
+	// summary holds the headline numbers: those of the median repetition.
+	// +optional
+	Summary *Summary `json:"summary,omitempty"`
+	// repetitions holds the numbers of each repetition, when there are several.
+	// +optional
+	// +listType=map
+	// +listMapKey=index
+	// +kubebuilder:validation:MaxItems=50
+	Repetitions []RepetitionStatus `json:"repetitions,omitempty"`
+	// paths holds what went through each path.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Paths []PathStatus `json:"paths,omitempty"`
+	// storageNodes holds what the storage itself counted.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	StorageNodes []StorageNodeStatus `json:"storageNodes,omitempty"`
+	// findings explain the numbers, most severe first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Findings []Finding `json:"findings,omitempty"`
+	// resultRef is where the whole result is kept.
+	// +optional
+	ResultRef *ResultReference `json:"resultRef,omitempty"`
+}
+
+// Phase is where a run stands. It is computed from conditions and facts on
+// every pass and never read back.
+//
+// +kubebuilder:validation:Enum=Pending;Queued;Provisioning;Preparing;Running;Collecting;Succeeded;Failed;Cancelled
+type Phase string
+
+// The phases, in order.
+const (
+	PhasePending      Phase = "Pending"      // accepted, or suspended
+	PhaseQueued       Phase = "Queued"       // another run uses the target
+	PhaseProvisioning Phase = "Provisioning" // storage is made ready
+	PhasePreparing    Phase = "Preparing"    // pods start, files are filled
+	PhaseRunning      Phase = "Running"      // baseline, warm-up, measurement
+	PhaseCollecting   Phase = "Collecting"   // results are gathered
+	PhaseSucceeded    Phase = "Succeeded"    // ran to its end
+	PhaseFailed       Phase = "Failed"       // did not
+	PhaseCancelled    Phase = "Cancelled"    // was stopped by its user
+)
+
+// Verdict says whether the thresholds were met.
+//
+// +kubebuilder:validation:Enum=Pass;Fail;Inconclusive;NotEvaluated
+type Verdict string
+
+// The verdicts.
+const (
+	VerdictPass         Verdict = "Pass"
+	VerdictFail         Verdict = "Fail"
+	VerdictInconclusive Verdict = "Inconclusive"
+	VerdictNotEvaluated Verdict = "NotEvaluated"
+)
+
+// Validity says whether the numbers may be believed.
+//
+// +kubebuilder:validation:Enum=Valid;Suspect;Invalid
+type Validity string
+
+// The validities.
+const (
+	ValidityValid   Validity = "Valid"
+	ValiditySuspect Validity = "Suspect"
+	ValidityInvalid Validity = "Invalid"
+)
+
+// QueueStatus is a place in the queue for a target.
+type QueueStatus struct {
+	// position counts from 1, which is next.
+	Position int32 `json:"position"`
+	// behind is the benchmark that uses the target, as namespace/name.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Behind string `json:"behind,omitempty"`
+}
+
+// ProgressStatus tells how far a run is.
+type ProgressStatus struct {
+	// step that the slowest client is at: Connect, Fill, Wait, Baseline,
+	// Warmup, Measure, Cooldown, Verify or Done.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Step string `json:"step,omitempty"`
+	// repetition under way, from 1.
+	// +optional
+	Repetition int32 `json:"repetition,omitempty"`
+	// percent of the whole run.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	Percent int32 `json:"percent"`
+	// etaSeconds to the end; absent while it cannot be known.
+	// +optional
+	ETASeconds *int64 `json:"etaSeconds,omitempty"`
+	// throughputMegabytesPerSecond of the last second, all clients.
+	// +optional
+	ThroughputMegabytesPerSecond *int64 `json:"throughputMegabytesPerSecond,omitempty"`
+}
+
+// ResolvedStatus is what the spec came to in this cluster.
+type ResolvedStatus struct {
+	// exports in use, as server:/path.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Exports []string `json:"exports,omitempty"`
+	// paths in use.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Paths []Path `json:"paths,omitempty"`
+	// mountOptions asked of a kernel mount.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	MountOptions []string `json:"mountOptions,omitempty"`
+	// oranfstab that Direct NFS used.
+	// +optional
+	// +kubebuilder:validation:MaxLength=8192
+	Oranfstab string `json:"oranfstab,omitempty"`
+	// volumeName is the PersistentVolume behind a claim.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	VolumeName string `json:"volumeName,omitempty"`
+}
+
+// ResultReference points to a result object in the benchmark's namespace.
+type ResultReference struct {
+	// kind of the object: ConfigMap.
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+	// name of the object.
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// key of the result within it; one for each client, gzip-compressed.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Keys []string `json:"keys,omitempty"`
+}

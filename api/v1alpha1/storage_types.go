@@ -1,0 +1,85 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// Storage is where the data lives: exactly one of its members.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.embedded), has(self.export), has(self.claim)].filter(x, x).size() == 1",message="give exactly one of storage.embedded, storage.export and storage.claim"
+type Storage struct {
+	// embedded is an NFS server that the operator runs beside the benchmark:
+	// for demonstrations and to test an installation. Its numbers say
+	// nothing of an array.
+	// +optional
+	Embedded *EmbeddedStorage `json:"embedded,omitempty"`
+	// export is an NFS export that exists.
+	// +optional
+	Export *ExportStorage `json:"export,omitempty"`
+	// claim is a PersistentVolumeClaim that exists.
+	// +optional
+	Claim *ClaimStorage `json:"claim,omitempty"`
+}
+
+// EmbeddedStorage is an NFSv3 server that lives as long as the run.
+//
+// When protocol.link is declared, each path is shaped to that speed by the
+// network plug-in (the kubernetes.io/ingress-bandwidth annotation), so that a
+// link of a known speed can be had anywhere.
+type EmbeddedStorage struct {
+	// size is the capacity of the export.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="storage.embedded.size must be greater than zero, for example 2Gi"
+	Size resource.Quantity `json:"size"`
+	// paths is the number of addresses the server is reached at.
+	// +optional
+	// +default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=4
+	Paths int32 `json:"paths,omitempty"`
+}
+
+// ExportStorage is an export of an NFS server outside the cluster or in it.
+type ExportStorage struct {
+	// servers are the addresses (LIFs, VIPs) that serve the export. Use
+	// addresses: a name that changes between look-ups is no path.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.:_-]*[A-Za-z0-9])?$`
+	Servers []string `json:"servers"`
+	// path is the export path, for example /vol/oradata.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^/[^\s#:]*$`
+	Path string `json:"path"`
+}
+
+// ClaimStorage is a PersistentVolumeClaim in the namespace of the benchmark.
+type ClaimStorage struct {
+	// name of the claim.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	Name string `json:"name"`
+	// nonNFS says what to do when the volume turns out not to be NFS: Refuse
+	// ends the run with the reason, Measure measures it all the same and
+	// marks the result Suspect.
+	// +optional
+	// +default="Refuse"
+	NonNFS NonNFSPolicy `json:"nonNFS,omitempty"`
+}
+
+// NonNFSPolicy says what to do with a volume that is not NFS.
+//
+// +kubebuilder:validation:Enum=Refuse;Measure
+type NonNFSPolicy string
+
+// The policies for a volume that is not NFS.
+const (
+	NonNFSRefuse  NonNFSPolicy = "Refuse"
+	NonNFSMeasure NonNFSPolicy = "Measure"
+)

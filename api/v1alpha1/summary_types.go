@@ -1,0 +1,159 @@
+package v1alpha1
+
+// Summary holds the headline numbers of a run.
+type Summary struct {
+	// workload in words, for example "Read 1Mi x4 depth 8".
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Workload string `json:"workload,omitempty"`
+	// protocol in words, for example "NFSv3 DirectNFS 2 paths".
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Protocol string `json:"protocol,omitempty"`
+	// throughputBytesPerSecond of both directions together.
+	// +optional
+	ThroughputBytesPerSecond *int64 `json:"throughputBytesPerSecond,omitempty"`
+	// throughputMegabytesPerSecond is the same in 10^6 bytes.
+	// +optional
+	ThroughputMegabytesPerSecond *int64 `json:"throughputMegabytesPerSecond,omitempty"`
+	// readBytesPerSecond is the throughput of reads.
+	// +optional
+	ReadBytesPerSecond *int64 `json:"readBytesPerSecond,omitempty"`
+	// writeBytesPerSecond is the throughput of writes.
+	// +optional
+	WriteBytesPerSecond *int64 `json:"writeBytesPerSecond,omitempty"`
+	// iops is the number of I/Os per second of both directions together.
+	// +optional
+	IOPS *int64 `json:"iops,omitempty"`
+	// meanLatencyMicroseconds of one I/O.
+	// +optional
+	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
+	// p50LatencyMicroseconds is the median latency.
+	// +optional
+	P50LatencyMicroseconds *int64 `json:"p50LatencyMicroseconds,omitempty"`
+	// p95LatencyMicroseconds is the 95th percentile.
+	// +optional
+	P95LatencyMicroseconds *int64 `json:"p95LatencyMicroseconds,omitempty"`
+	// p99LatencyMicroseconds is the 99th percentile.
+	// +optional
+	P99LatencyMicroseconds *int64 `json:"p99LatencyMicroseconds,omitempty"`
+	// p999LatencyMicroseconds is the 99.9th percentile.
+	// +optional
+	P999LatencyMicroseconds *int64 `json:"p999LatencyMicroseconds,omitempty"`
+	// maxLatencyMicroseconds is the longest.
+	// +optional
+	MaxLatencyMicroseconds *int64 `json:"maxLatencyMicroseconds,omitempty"`
+	// p99Latency is the 99th percentile for people, for example "1.2ms".
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	P99Latency string `json:"p99Latency,omitempty"`
+	// wirePercent is the share of the wire limit that was reached.
+	// +optional
+	WirePercent *int32 `json:"wirePercent,omitempty"`
+	// wireLimitBytesPerSecond is what the links can carry of file data in
+	// the busier direction; docs/wire-limit.md shows the arithmetic.
+	// +optional
+	WireLimitBytesPerSecond *int64 `json:"wireLimitBytesPerSecond,omitempty"`
+	// wireLimitSource is Declared or Discovered.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	WireLimitSource string `json:"wireLimitSource,omitempty"`
+	// variationPermille is the coefficient of variation of throughput
+	// between repetitions, in thousandths.
+	// +optional
+	VariationPermille *int32 `json:"variationPermille,omitempty"`
+	// clientCPUPermille is the busy share of the busiest client node.
+	// +optional
+	ClientCPUPermille *int32 `json:"clientCPUPermille,omitempty"`
+	// clientCPUMicrosecondsPerMebibyte is the loader's CPU time for 2^20 bytes.
+	// +optional
+	ClientCPUMicrosecondsPerMebibyte *int64 `json:"clientCPUMicrosecondsPerMebibyte,omitempty"`
+	// blocksVerified is the number of blocks read back and compared.
+	// +optional
+	BlocksVerified *int64 `json:"blocksVerified,omitempty"`
+	// blocksWrong is the number of them that were not what was written.
+	// +optional
+	BlocksWrong *int64 `json:"blocksWrong,omitempty"`
+	// measuredSeconds of one repetition.
+	// +optional
+	MeasuredSeconds *int64 `json:"measuredSeconds,omitempty"`
+}
+
+// RepetitionStatus holds the numbers of one repetition.
+type RepetitionStatus struct {
+	// index of the repetition, from 1.
+	// +kubebuilder:validation:Minimum=1
+	Index int32 `json:"index"`
+	// throughputBytesPerSecond of both directions together.
+	// +optional
+	ThroughputBytesPerSecond *int64 `json:"throughputBytesPerSecond,omitempty"`
+	// iops of both directions together.
+	// +optional
+	IOPS *int64 `json:"iops,omitempty"`
+	// meanLatencyMicroseconds of one I/O.
+	// +optional
+	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
+	// p99LatencyMicroseconds is the 99th percentile.
+	// +optional
+	P99LatencyMicroseconds *int64 `json:"p99LatencyMicroseconds,omitempty"`
+}
+
+// PathStatus is what went through one path in the measured windows.
+type PathStatus struct {
+	// client is the index of the client.
+	// +kubebuilder:validation:Minimum=0
+	Client int32 `json:"client"`
+	// local is the client address used.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Local string `json:"local,omitempty"`
+	// path is the server address.
+	// +kubebuilder:validation:MaxLength=253
+	Path string `json:"path"`
+	// readBytes received through the path.
+	// +optional
+	ReadBytes *int64 `json:"readBytes,omitempty"`
+	// writeBytes sent through the path.
+	// +optional
+	WriteBytes *int64 `json:"writeBytes,omitempty"`
+	// sharePermille of all bytes, in thousandths.
+	// +optional
+	SharePermille *int32 `json:"sharePermille,omitempty"`
+	// reconnects in the windows.
+	// +optional
+	Reconnects *int64 `json:"reconnects,omitempty"`
+}
+
+// StorageNodeStatus is what one storage node did in the measured windows.
+type StorageNodeStatus struct {
+	// name of the node.
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// cpuPermille is the busy share of its CPUs, in thousandths.
+	// +optional
+	CPUPermille *int32 `json:"cpuPermille,omitempty"`
+}
+
+// Finding explains something about the numbers. docs/findings.md lists all.
+type Finding struct {
+	// code is stable.
+	// +kubebuilder:validation:MaxLength=63
+	Code string `json:"code"`
+	// severity of the finding.
+	Severity Severity `json:"severity"`
+	// message says what was seen and what to do.
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message"`
+}
+
+// Severity of a finding.
+//
+// +kubebuilder:validation:Enum=Info;Warning;Error
+type Severity string
+
+// The severities.
+const (
+	SeverityInfo    Severity = "Info"
+	SeverityWarning Severity = "Warning"
+	SeverityError   Severity = "Error"
+)

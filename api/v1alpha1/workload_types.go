@@ -1,0 +1,231 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Workload is the load: exactly one of its members.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.raw)",message="give the load: workload.raw"
+type Workload struct {
+	// raw is a load without a database.
+	// +optional
+	Raw *RawWorkload `json:"raw,omitempty"`
+}
+
+// RawWorkload reads or overwrites files of its own with direct I/O.
+//
+// +kubebuilder:validation:XValidation:rule="!quantity(string(self.fileSize)).isLessThan(quantity(string(self.blockSize)))",message="workload.raw.fileSize is smaller than blockSize: make the file at least one block"
+// +kubebuilder:validation:XValidation:rule="quantity(string(self.fileSize)).asInteger() % quantity(string(self.blockSize)).asInteger() == 0",message="workload.raw.fileSize must be a multiple of blockSize"
+type RawWorkload struct {
+	// pattern of the load. Read and Overwrite go through the file in order,
+	// RandomRead and RandomWrite choose aligned offsets, Copy reads one file
+	// and overwrites another. Writes never grow a file.
+	// +required
+	Pattern RawPattern `json:"pattern"`
+	// blockSize of one I/O, for example 1Mi for scans or 8Ki for single blocks.
+	// +optional
+	// +default="1Mi"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 16777216 && quantity(string(self)).asInteger() % 512 == 0",message="workload.raw.blockSize must be a multiple of 512 bytes between 512 and 16Mi: direct I/O is aligned"
+	BlockSize resource.Quantity `json:"blockSize,omitempty"`
+	// fileSize of each job. Make all files together larger than the caches
+	// that should not answer.
+	// +optional
+	// +default="1Gi"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512",message="workload.raw.fileSize must be greater than zero and at least one block"
+	FileSize resource.Quantity `json:"fileSize,omitempty"`
+	// jobs is the number of independent streams of each client.
+	// +optional
+	// +default=4
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=256
+	Jobs int32 `json:"jobs,omitempty"`
+	// depth is the number of outstanding I/Os of each job.
+	// +optional
+	// +default=8
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1024
+	Depth int32 `json:"depth,omitempty"`
+	// operationsPerSecond paces each client: I/Os start when they are due and
+	// latency counts from then. Without it each I/O starts when one has ended.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000000
+	OperationsPerSecond *int64 `json:"operationsPerSecond,omitempty"`
+	// seed of offsets and data; the same seed repeats the same run. Without
+	// it, one is derived from the object and recorded in the result.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Seed *int64 `json:"seed,omitempty"`
+	// directory below the export that holds the files. It is made when
+	// absent; one with files that this program did not make is refused.
+	// +optional
+	// +default="nfsbench"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_][A-Za-z0-9._-]*$`
+	Directory string `json:"directory,omitempty"`
+	// foreignFiles says what to do with a directory whose files are not
+	// marked as ours: Refuse, or Overwrite files of the same names.
+	// +optional
+	// +default="Refuse"
+	ForeignFiles ForeignFilesPolicy `json:"foreignFiles,omitempty"`
+}
+
+// RawPattern is an order of reads and writes.
+//
+// +kubebuilder:validation:Enum=Read;Overwrite;Copy;RandomRead;RandomWrite
+type RawPattern string
+
+// The patterns.
+const (
+	PatternRead        RawPattern = "Read"
+	PatternOverwrite   RawPattern = "Overwrite"
+	PatternCopy        RawPattern = "Copy"
+	PatternRandomRead  RawPattern = "RandomRead"
+	PatternRandomWrite RawPattern = "RandomWrite"
+)
+
+// ForeignFilesPolicy says what to do with files that are not ours.
+//
+// +kubebuilder:validation:Enum=Refuse;Overwrite
+type ForeignFilesPolicy string
+
+// The policies for files that are not ours.
+const (
+	ForeignFilesRefuse    ForeignFilesPolicy = "Refuse"
+	ForeignFilesOverwrite ForeignFilesPolicy = "Overwrite"
+)
+
+// Run is how long each part of a run lasts.
+type Run struct {
+	// durationSeconds is the measured window.
+	// +optional
+	// +default=60
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	DurationSeconds int32 `json:"durationSeconds,omitempty"`
+	// warmupSeconds of load before it, which are not counted.
+	// +optional
+	// +default=10
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3600
+	WarmupSeconds *int32 `json:"warmupSeconds,omitempty"`
+	// baselineSeconds of idleness before the warm-up: what others do to the
+	// storage and the client is measured there.
+	// +optional
+	// +default=5
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3600
+	BaselineSeconds *int32 `json:"baselineSeconds,omitempty"`
+	// repetitions of baseline, warm-up and window. The summary is the median
+	// repetition; with several, their variation is reported.
+	// +optional
+	// +default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=50
+	Repetitions int32 `json:"repetitions,omitempty"`
+	// cooldownSeconds between repetitions.
+	// +optional
+	// +default=5
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3600
+	CooldownSeconds *int32 `json:"cooldownSeconds,omitempty"`
+	// timeoutSeconds for the run from the start of its pods to its end;
+	// without it, what the parts need plus time to fill the files.
+	// +optional
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=604800
+	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
+}
+
+// Expect holds thresholds. All that are given must be met for verdict Pass.
+//
+// +kubebuilder:validation:MinProperties=1
+type Expect struct {
+	// minWirePercent is the least share of the wire limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	MinWirePercent *int32 `json:"minWirePercent,omitempty"`
+	// minMegabytesPerSecond is the least throughput, in 10^6 bytes per second.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	MinMegabytesPerSecond *int64 `json:"minMegabytesPerSecond,omitempty"`
+	// minIOPS is the least number of I/Os per second.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	MinIOPS *int64 `json:"minIOPS,omitempty"`
+	// maxMeanLatencyMicroseconds is the largest mean latency.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	MaxMeanLatencyMicroseconds *int64 `json:"maxMeanLatencyMicroseconds,omitempty"`
+	// maxP99LatencyMicroseconds is the largest 99th percentile of latency.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	MaxP99LatencyMicroseconds *int64 `json:"maxP99LatencyMicroseconds,omitempty"`
+	// maxVariationPercent is the largest coefficient of variation of
+	// throughput between repetitions.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	MaxVariationPercent *int32 `json:"maxVariationPercent,omitempty"`
+}
+
+// Pods places the load-generating pods.
+type Pods struct {
+	// annotations of the pods, for example k8s.v1.cni.cncf.io/networks for a
+	// storage network.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	Annotations map[string]string `json:"annotations,omitempty"`
+	// nodeSelector chooses the nodes.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// tolerations of node taints.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	// resources of the loader container. A CPU limit can become the
+	// bottleneck; the finding ClientCPUBound says so.
+	// +optional
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+	// imagePullSecrets for the images of the pods.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
+	// image replaces the loader image that the operator was installed with.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Image string `json:"image,omitempty"`
+}
+
+// Cleanup says what becomes of what the run created: pods, the embedded
+// server, volumes, and the files on the export. The result is always kept.
+type Cleanup struct {
+	// onSuccess applies when the run came to its end.
+	// +optional
+	// +default="Delete"
+	OnSuccess CleanupPolicy `json:"onSuccess,omitempty"`
+	// onFailure applies when it did not.
+	// +optional
+	// +default="Delete"
+	OnFailure CleanupPolicy `json:"onFailure,omitempty"`
+}
+
+// CleanupPolicy keeps or removes what a run created. Deleting the benchmark
+// removes it in any case.
+//
+// +kubebuilder:validation:Enum=Delete;Retain
+type CleanupPolicy string
+
+// The clean-up policies.
+const (
+	CleanupDelete CleanupPolicy = "Delete"
+	CleanupRetain CleanupPolicy = "Retain"
+)

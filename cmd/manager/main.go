@@ -1,0 +1,137 @@
+// Command manager is the operator: it reconciles NFSBenchmarks.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/benchmark"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// options are the flags.
+type options struct {
+	image, pullPolicy   string
+	namespaces          string
+	leaseNamespace      string
+	metricsAddr         string
+	metricsInsecure     bool
+	healthAddr          string
+	leaderElection      bool
+	leaderElectionSpace string
+	workers             int
+	zap                 zap.Options
+	showVersion         bool
+}
+
+func main() {
+	o := parse()
+	if o.showVersion {
+		fmt.Println(version)
+		return
+	}
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.zap)))
+	if err := run(o); err != nil {
+		ctrl.Log.Error(err, "Stopping the manager")
+		os.Exit(1)
+	}
+}
+
+func parse() options {
+	o := options{}
+	flag.StringVar(&o.image, "image", "nfsbench/nfsbench:"+version, "image of the pods that load, collect and serve")
+	flag.StringVar(&o.pullPolicy, "image-pull-policy", string(corev1.PullIfNotPresent), "pull policy of that image")
+	flag.StringVar(&o.namespaces, "namespaces", "", "namespaces to watch, comma-separated; empty: all")
+	flag.StringVar(&o.leaseNamespace, "lease-namespace", os.Getenv("POD_NAMESPACE"),
+		"namespace of the Leases that keep runs from sharing a target; empty: that of each benchmark")
+	flag.StringVar(&o.metricsAddr, "metrics-bind-address", ":8443", "address of the metrics; 0 turns them off")
+	flag.BoolVar(&o.metricsInsecure, "metrics-insecure", false, "serve metrics over HTTP without authentication")
+	flag.StringVar(&o.healthAddr, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
+	flag.BoolVar(&o.leaderElection, "leader-elect", false, "let one of several managers work at a time")
+	flag.StringVar(&o.leaderElectionSpace, "leader-election-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the leader's Lease")
+	flag.IntVar(&o.workers, "workers", 4, "benchmarks that are reconciled at the same time")
+	flag.BoolVar(&o.showVersion, "version", false, "print the version and exit")
+	o.zap.BindFlags(flag.CommandLine)
+	flag.Parse()
+	return o
+}
+
+func run(o options) error {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return fmt.Errorf("build the scheme: %w", err)
+	}
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return fmt.Errorf("build the scheme: %w", err)
+	}
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find a cluster: %w", err)
+	}
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         benchmark.CacheOptions(namespaces(o.namespaces), o.leaseNamespace),
+		Metrics:                       metricsOptions(o),
+		HealthProbeBindAddress:        o.healthAddr,
+		LeaderElection:                o.leaderElection,
+		LeaderElectionID:              "manager.nfsbench.io",
+		LeaderElectionNamespace:       o.leaderElectionSpace,
+		LeaderElectionReleaseOnCancel: true,
+	})
+	if err != nil {
+		return fmt.Errorf("make the manager: %w", err)
+	}
+	r := benchmark.NewReconciler(benchmark.Options{
+		Client:         mgr.GetClient(),
+		Reader:         mgr.GetAPIReader(),
+		Recorder:       mgr.GetEventRecorder("nfsbench"),
+		Clock:          clock.RealClock{},
+		Images:         manifest.Images{NFSBench: o.image, PullPolicy: corev1.PullPolicy(o.pullPolicy)},
+		LeaseNamespace: o.leaseNamespace,
+	})
+	if err := r.SetupWithManager(mgr, o.workers); err != nil {
+		return fmt.Errorf("set up the controller: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("add health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("add readiness check: %w", err)
+	}
+	ctrl.Log.Info("Starting the manager", "version", version, "image", o.image)
+	return mgr.Start(ctrl.SetupSignalHandler())
+}
+
+func metricsOptions(o options) metricsserver.Options {
+	m := metricsserver.Options{BindAddress: o.metricsAddr, SecureServing: !o.metricsInsecure}
+	if m.SecureServing {
+		m.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	return m
+}
+
+func namespaces(list string) []string {
+	var out []string
+	for n := range strings.SplitSeq(list, ",") {
+		if n = strings.TrimSpace(n); n != "" {
+			out = append(out, n)
+		}
+	}
+	return out
+}

@@ -1,0 +1,51 @@
+package benchmark
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/internal/manifest"
+)
+
+// CacheOptions keep in memory what the operator made and nothing else: a
+// cluster's other pods and ConfigMaps are none of its business. Objects of
+// users, such as their claims, are read past the cache.
+//
+// No namespaces means all. The Leases' namespace is watched as well.
+func CacheOptions(namespaces []string, leases string) cache.Options {
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{manifest.LabelManagedBy: manifest.ManagedBy})}
+	lease := ours
+	o := cache.Options{DefaultNamespaces: inNamespaces(namespaces)}
+	if leases != "" {
+		lease.Namespaces = inNamespaces([]string{leases})
+	}
+	o.ByObject = map[client.Object]cache.ByObject{
+		&batchv1.Job{}:                  ours,
+		&corev1.ConfigMap{}:             ours,
+		&corev1.PersistentVolume{}:      ours,
+		&corev1.PersistentVolumeClaim{}: ours,
+		&corev1.Pod{}:                   ours,
+		&corev1.Service{}:               ours,
+		&corev1.ServiceAccount{}:        ours,
+		&rbacv1.Role{}:                  ours,
+		&rbacv1.RoleBinding{}:           ours,
+		&coordinationv1.Lease{}:         lease,
+	}
+	return o
+}
+
+func inNamespaces(names []string) map[string]cache.Config {
+	if len(names) == 0 {
+		return nil
+	}
+	out := map[string]cache.Config{}
+	for _, n := range names {
+		out[n] = cache.Config{}
+	}
+	return out
+}

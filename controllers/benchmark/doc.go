@@ -1,0 +1,13 @@
+// Package benchmark reconciles NFSBenchmark: it walks one run from its spec to
+// its verdict.
+//
+// A pass computes where the run stands from what exists in the cluster, never
+// from a stored phase: the plan ConfigMap, the load Job, what the collectors
+// wrote. Phases record facts in a scope; status.go alone turns them into the
+// status, which is written once. A manager that is killed between any two
+// calls therefore loses nothing: its successor finds the same facts.
+//
+//	under way:  hold → resolve → queue → provision → configure → load → collect
+//	finished:   keep (ttl) → stop → clean files → remove → release
+//	deleted:    stop → clean files → remove → release → finalizer
+package benchmark

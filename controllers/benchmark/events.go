@@ -1,0 +1,56 @@
+package benchmark
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// event is for the user: one for each transition, sent after the status that
+// it tells of was written.
+type event struct {
+	reason, action, note string
+	warning              bool
+}
+
+// maxNote is what the API server takes in an event.
+const maxNote = 1000
+
+// transitions are the events of a pass: what phases queued, and what changed
+// between two states of the status.
+func transitions(before, after *v1alpha1.NFSBenchmark, queued []event) []event {
+	out := queued
+	if before.Status.Phase != after.Status.Phase {
+		out = append(out, phaseChanged(after))
+	}
+	for _, c := range []string{v1alpha1.ConditionProtocolVerified, v1alpha1.ConditionCleanedUp} {
+		was, is := meta.FindStatusCondition(before.Status.Conditions, c), meta.FindStatusCondition(after.Status.Conditions, c)
+		if is != nil && is.Status == "False" && (was == nil || was.Status != is.Status || was.Reason != is.Reason) {
+			if is.Reason != v1alpha1.ReasonRetained && is.Reason != v1alpha1.ReasonCleaningUp {
+				out = append(out, event{reason: is.Reason, action: c, note: is.Message, warning: true})
+			}
+		}
+	}
+	for i := range out {
+		if len(out[i].note) > maxNote {
+			out[i].note = strings.ToValidUTF8(out[i].note[:maxNote], "")
+		}
+	}
+	return out
+}
+
+func phaseChanged(b *v1alpha1.NFSBenchmark) event {
+	s := b.Status
+	e := event{reason: string(s.Phase), action: "Reconcile", note: s.Message, warning: s.Phase == v1alpha1.PhaseFailed}
+	if e.note == "" {
+		e.note = "Phase is " + string(s.Phase)
+	}
+	return e
+}
+
+// leftBehind says what a deletion could not remove.
+func leftBehind(what string) event {
+	return event{reason: v1alpha1.ReasonLeftBehind, action: "Delete", note: what, warning: true}
+}

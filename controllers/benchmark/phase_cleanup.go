@@ -1,0 +1,204 @@
+package benchmark
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// keep leaves what a finished run created where the user wants to look at it:
+// for ever by policy, or until its time to live is over.
+func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
+	if isCleanedUp(s.b) {
+		return waitFor(0), nil
+	}
+	policy := s.b.Spec.Cleanup.OnFailure
+	if s.b.Status.Phase == v1alpha1.PhaseSucceeded {
+		policy = s.b.Spec.Cleanup.OnSuccess
+	}
+	if policy == v1alpha1.CleanupRetain {
+		// Others may use the target; only our traces stay.
+		s.cleanup = &fact{reason: v1alpha1.ReasonRetained, message: "kept by spec.cleanup: delete the benchmark to remove everything"}
+		return waitFor(0), r.releaseLeases(ctx, s.b)
+	}
+	left := timeToLive(s.b, s.now)
+	if left > 0 {
+		s.cleanup = &fact{reason: v1alpha1.ReasonRetained, message: "kept by spec.ttlSecondsAfterFinished"}
+		return waitFor(left), r.releaseLeases(ctx, s.b)
+	}
+	s.cleanup = &fact{reason: v1alpha1.ReasonCleaningUp, message: "removing what the run created"}
+	return next{}, nil
+}
+
+func timeToLive(b *v1alpha1.NFSBenchmark, now time.Time) time.Duration {
+	if b.Spec.TTLSecondsAfterFinished == nil || b.Status.CompletionTime == nil {
+		return 0
+	}
+	ttl := time.Duration(*b.Spec.TTLSecondsAfterFinished) * time.Second
+	return b.Status.CompletionTime.Add(ttl).Sub(now)
+}
+
+// stopLoad removes the load Job and waits for its pods: files cannot be
+// removed under a loader that still writes them.
+func (r *Reconciler) stopLoad(ctx context.Context, s *scope) (next, error) {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Load}}
+	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(job), job)
+	if client.IgnoreNotFound(err) != nil {
+		return next{}, fmt.Errorf("read job %q: %w", job.Name, err)
+	}
+	if err == nil && isOurs(s.b, job) && job.DeletionTimestamp.IsZero() {
+		if err := r.deleteJob(ctx, job); err != nil {
+			return next{}, err
+		}
+	}
+	pods, err := r.loadPods(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	if len(pods) > 0 {
+		return s.wait(v1alpha1.ReasonCleaningUp, fmt.Sprintf("waiting for %d load pods to stop", len(pods)), soon)
+	}
+	return next{}, nil
+}
+
+func (r *Reconciler) deleteJob(ctx context.Context, job *batchv1.Job) error {
+	err := r.Client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete job %q: %w", job.Name, err)
+	}
+	return nil
+}
+
+// cleanFiles removes the run's files from an export that outlives it.
+func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
+	left, err := r.filesMayBeLeft(ctx, s)
+	if err != nil || !left {
+		return next{}, err
+	}
+	job := manifest.CleanJob(s.b, r.claimOf(s.b), r.Images)
+	if err := r.ensure(ctx, job); err != nil {
+		return next{}, err
+	}
+	switch ended, failed := jobState(job); {
+	case !ended && s.now.Sub(job.CreationTimestamp.Time) < cleanPatience:
+		return s.wait(v1alpha1.ReasonCleaningUp, "removing the files of the run from the export", soon)
+	case failed || !ended:
+		what := fmt.Sprintf("files in directory %q of %s could not be removed: remove them by hand", directoryOf(s.b), exportsOf(s.b))
+		s.cleanup = &fact{reason: v1alpha1.ReasonLeftBehind, message: what}
+		s.events = append(s.events, leftBehind(what))
+	}
+	return next{}, nil
+}
+
+// cleanPatience bounds the wait for a clean-up Job whose own deadline does not
+// come, because its pod cannot even start.
+const cleanPatience = 60 * time.Second
+
+func jobState(j *batchv1.Job) (ended, failed bool) {
+	for _, c := range j.Status.Conditions {
+		if c.Status != corev1.ConditionTrue {
+			continue
+		}
+		switch c.Type {
+		case batchv1.JobComplete:
+			return true, false
+		case batchv1.JobFailed:
+			return true, true
+		}
+	}
+	return false, false
+}
+
+// filesMayBeLeft tells whether there can be files of this run on an export
+// that outlives it: some client came as far as filling them, and not all say
+// that they have removed them.
+func (r *Reconciler) filesMayBeLeft(ctx context.Context, s *scope) (bool, error) {
+	if s.b.Spec.Storage.Embedded != nil || isCleanedUp(s.b) {
+		return false, nil
+	}
+	cm := &corev1.ConfigMap{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Plan}, cm)
+	if apierrors.IsNotFound(err) {
+		return false, nil // no plan, no load
+	}
+	if err != nil {
+		return false, fmt.Errorf("read the plan: %w", err)
+	}
+	s.plan, err = decodePlan(cm.Data[manifest.PlanKey])
+	if err != nil {
+		return false, err
+	}
+	if err := r.readResults(ctx, s); err != nil {
+		return false, err
+	}
+	return filesTouched(s) && !filesRemoved(s), nil
+}
+
+func filesTouched(s *scope) bool {
+	for _, p := range s.progress {
+		if p.Span != runfile.SpanConnect && p.Span != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func filesRemoved(s *scope) bool {
+	if s.result == nil || len(s.result.Clients) < int(s.plan.Clients) || s.plan.Workload.Raw.KeepFiles {
+		return false
+	}
+	for _, c := range s.result.Clients {
+		if !hasEnded(c.Load.Spans, runfile.SpanClean) {
+			return false
+		}
+	}
+	return true
+}
+
+func hasEnded(spans []runfile.Span, kind string) bool {
+	for _, sp := range spans {
+		if sp.Kind == kind && !sp.End.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Reconciler) claimOf(b *v1alpha1.NFSBenchmark) string {
+	switch {
+	case b.Spec.Protocol.Client != v1alpha1.ClientKernel:
+		return ""
+	case b.Spec.Storage.Claim != nil:
+		return b.Spec.Storage.Claim.Name
+	default:
+		return manifest.NamesOf(b).Claim
+	}
+}
+
+func directoryOf(b *v1alpha1.NFSBenchmark) string {
+	if w := b.Spec.Workload.Raw; w != nil {
+		return w.Directory
+	}
+	return ""
+}
+
+func exportsOf(b *v1alpha1.NFSBenchmark) string {
+	switch st := b.Spec.Storage; {
+	case st.Export != nil:
+		return st.Export.Servers[0] + ":" + st.Export.Path
+	case st.Claim != nil:
+		return "claim " + st.Claim.Name
+	default:
+		return "the embedded server"
+	}
+}

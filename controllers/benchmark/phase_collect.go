@@ -1,0 +1,172 @@
+package benchmark
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// maxResult bounds an unpacked result: a ConfigMap holds 1 MiB, and JSON packs
+// well, but a hostile one must not fill our memory.
+const maxResult = 64 << 20
+
+// readResults reads what the collectors have published so far.
+func (r *Reconciler) readResults(ctx context.Context, s *scope) error {
+	cm := &corev1.ConfigMap{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Result}, cm)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read the results: %w", err)
+	}
+	if err != nil || !isOurs(s.b, cm) || s.plan == nil {
+		return nil
+	}
+	s.progress = nil
+	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: *s.plan}
+	for i := range s.plan.Clients {
+		if p := progressOf(cm, i); p != nil {
+			s.progress = append(s.progress, *p)
+		}
+		if c := clientResult(cm, i); c != nil {
+			s.result.Clients = append(s.result.Clients, *c)
+		}
+	}
+	return nil
+}
+
+// progressOf reads one client's progress; one that cannot be read counts as
+// none, because the next will come.
+func progressOf(cm *corev1.ConfigMap, index int32) *runfile.Progress {
+	p := &runfile.Progress{}
+	if json.Unmarshal([]byte(cm.Data[runfile.ProgressKey(index)]), p) != nil {
+		return nil
+	}
+	return p
+}
+
+func clientResult(cm *corev1.ConfigMap, index int32) *runfile.ClientResult {
+	packed, ok := cm.BinaryData[runfile.ResultKey(index)]
+	if !ok {
+		return nil
+	}
+	zr, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil
+	}
+	res, err := runfile.ReadResult(io.LimitReader(zr, maxResult))
+	if err != nil || len(res.Clients) != 1 {
+		return nil
+	}
+	return &res.Clients[0]
+}
+
+// finals are the clients whose last word has been published.
+func (s *scope) finals() []runfile.Progress {
+	var out []runfile.Progress
+	for _, p := range s.progress {
+		if p.Final {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func allFinal(s *scope) bool {
+	return s.plan != nil && len(s.finals()) == int(s.plan.Clients) && s.result != nil && len(s.result.Clients) == int(s.plan.Clients)
+}
+
+// judge turns the results into numbers, a verdict and findings.
+func (s *scope) judge() {
+	j := judge.Judge(*s.result)
+	s.judgement = &j
+}
+
+// collect ends a run whose results are all there.
+func (r *Reconciler) collect(_ context.Context, s *scope) (next, error) {
+	s.stage = v1alpha1.PhaseCollecting
+	s.judge()
+	if f := firstFailure(s.result); f != nil {
+		if s.b.Spec.Suspend && f.Code == runfile.FailureCancelled {
+			return s.end(v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled, "stopped by spec.suspend; what was measured until then is partial")
+		}
+		return s.fail(f.Code, f.Message)
+	}
+	return s.end(v1alpha1.PhaseSucceeded, v1alpha1.ReasonCompleted, "")
+}
+
+// firstFailure is the failure that explains the run. A client that was stopped
+// because another failed is not the cause.
+func firstFailure(res *runfile.Result) *runfile.Failure {
+	var stopped *runfile.Failure
+	for _, c := range res.Clients {
+		f := c.Load.Failure
+		switch {
+		case f == nil:
+		case f.Code == runfile.FailureCancelled:
+			stopped = f
+		default:
+			return f
+		}
+	}
+	return stopped
+}
+
+// stageOf says where the slowest client stands.
+func stageOf(progress []runfile.Progress) v1alpha1.Phase {
+	stage := v1alpha1.PhasePreparing
+	for i, p := range progress {
+		now := stageOfSpan(p.Span)
+		if i == 0 || phaseOrder(now) < phaseOrder(stage) {
+			stage = now
+		}
+	}
+	return stage
+}
+
+func stageOfSpan(span string) v1alpha1.Phase {
+	switch span {
+	case runfile.SpanBaseline, runfile.SpanWarmup, runfile.SpanMeasure, runfile.SpanCooldown:
+		return v1alpha1.PhaseRunning
+	case runfile.SpanVerify, runfile.SpanClean, runfile.SpanDone:
+		return v1alpha1.PhaseCollecting
+	default:
+		return v1alpha1.PhasePreparing
+	}
+}
+
+func phaseOrder(p v1alpha1.Phase) int {
+	switch p {
+	case v1alpha1.PhasePreparing:
+		return 0
+	case v1alpha1.PhaseRunning:
+		return 1
+	default:
+		return 2
+	}
+}
+
+func encodePlan(p runfile.Plan) (string, error) {
+	var out strings.Builder
+	if err := runfile.WritePlan(&out, p); err != nil {
+		return "", fmt.Errorf("write the plan: %w", err)
+	}
+	return out.String(), nil
+}
+
+func decodePlan(text string) (*runfile.Plan, error) {
+	p, err := runfile.ReadPlan(strings.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("read the plan of the run: %w", err)
+	}
+	return &p, nil
+}

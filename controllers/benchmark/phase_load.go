@@ -1,0 +1,244 @@
+package benchmark
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// resultGrace is how long the last results may take after their pods have
+// ended: the collector has 30 s to publish when it is told to stop.
+const resultGrace = 35 * time.Second
+
+// runLoad starts the load Job and follows it until all results are final or
+// none can come any more.
+func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
+	if err := r.readResults(ctx, s); err != nil {
+		return next{}, err
+	}
+	if n, err := r.ensureLoad(ctx, s); err != nil || n.stop {
+		return n, err
+	}
+	s.stage = stageOf(s.progress)
+	if allFinal(s) {
+		return next{}, nil
+	}
+	pods, err := r.loadPods(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	if s.b.Spec.Suspend {
+		return r.cancelLoad(ctx, s, pods)
+	}
+	if n, err := r.watchPods(ctx, s, pods); err != nil || n.stop || s.outcome != nil {
+		return n, err
+	}
+	if err := r.releaseClients(ctx, s); err != nil {
+		return next{}, err
+	}
+	return waitFor(soon), nil
+}
+
+// ensureLoad creates the load Job once. A Job that is gone although the run
+// has started was deleted by somebody, and is not started again: a benchmark
+// that runs twice unasked is two benchmarks.
+func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
+	job := manifest.LoadJob(s.b, *s.plan, s.target.ClaimName, r.Images)
+	if s.b.Status.StartTime == nil {
+		if err := r.ensure(ctx, job); err != nil {
+			return next{}, err
+		}
+		s.load = job
+		return next{}, nil
+	}
+	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(job), job)
+	if apierrors.IsNotFound(err) {
+		if s.b.Spec.Suspend || len(s.finals()) == int(s.plan.Clients) {
+			return next{}, nil
+		}
+		return r.salvage(s, outcome{
+			phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost,
+			message: fmt.Sprintf("Job %s was deleted while the benchmark ran: create a new NFSBenchmark to run it again", job.Name),
+		})
+	}
+	if err != nil {
+		return next{}, fmt.Errorf("read job %q: %w", job.Name, err)
+	}
+	s.load = job
+	return next{}, nil
+}
+
+func (r *Reconciler) loadPods(ctx context.Context, s *scope) ([]corev1.Pod, error) {
+	list := &corev1.PodList{}
+	err := r.Client.List(ctx, list, client.InNamespace(s.b.Namespace), client.MatchingLabels(manifest.Labels(s.b, manifest.ComponentLoad)))
+	if err != nil {
+		return nil, fmt.Errorf("list load pods: %w", err)
+	}
+	return list.Items, nil
+}
+
+// watchPods ends the run when its pods cannot bring it to an end.
+func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod) (next, error) {
+	events, err := r.podEvents(ctx, s, pods)
+	if err != nil {
+		return next{}, err
+	}
+	t := diagnose.Pods(pods, events, s.now, r.Grace)
+	if t != nil && !t.Fatal {
+		s.waiting = &fact{reason: t.Reason, message: t.Message}
+	}
+	end := jobEnd(s.load)
+	switch {
+	case t != nil && t.Fatal:
+		return r.giveUp(s, outcome{phase: v1alpha1.PhaseFailed, reason: t.Reason, message: t.Message}, podsEnded(pods, s.now))
+	case end != nil && end.reason == batchv1.JobReasonDeadlineExceeded:
+		return r.giveUp(s, outcome{
+			phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonTimeout,
+			message: fmt.Sprintf("the run took longer than %d s: raise spec.run.timeoutSeconds, or make files or durations smaller", s.plan.Schedule.TimeoutSeconds),
+		}, end.since(s.now))
+	case end != nil:
+		return r.giveUp(s, outcome{phase: v1alpha1.PhaseFailed, reason: end.reason, message: end.message}, end.since(s.now))
+	}
+	return next{}, nil
+}
+
+// giveUp ends the run once the collectors had their time to publish what was
+// measured. Pods that never ran have nothing to publish.
+func (r *Reconciler) giveUp(s *scope, o outcome, ended time.Duration) (next, error) {
+	if len(s.progress) > len(s.finals()) && ended < resultGrace {
+		s.stage = v1alpha1.PhaseCollecting
+		return s.wait(v1alpha1.ReasonCollecting, "waiting for the last results of a run that failed: "+o.message, soon)
+	}
+	return r.salvage(s, o)
+}
+
+// salvage ends the run with what there is of results.
+func (r *Reconciler) salvage(s *scope, o outcome) (next, error) {
+	if s.result != nil && len(s.result.Clients) > 0 {
+		s.judge()
+		// What the loader itself says is closer to the cause.
+		if f := firstFailure(s.result); f != nil && o.phase == v1alpha1.PhaseFailed && o.reason == v1alpha1.ReasonContainerFailed {
+			o.reason, o.message = f.Code, f.Message
+		}
+	}
+	s.outcome = &o
+	return waitFor(0), nil
+}
+
+// cancelLoad stops a run whose user has suspended it.
+func (r *Reconciler) cancelLoad(ctx context.Context, s *scope, pods []corev1.Pod) (next, error) {
+	if s.load != nil && s.load.DeletionTimestamp.IsZero() {
+		if err := r.deleteJob(ctx, s.load); err != nil {
+			return next{}, err
+		}
+	}
+	if len(pods) > 0 {
+		s.stage = v1alpha1.PhaseCollecting
+		return s.wait(v1alpha1.ReasonCancelled, "stopping the load; what was measured is kept", soon)
+	}
+	return r.salvage(s, outcome{
+		phase: v1alpha1.PhaseCancelled, reason: v1alpha1.ReasonCancelled,
+		message: "stopped by spec.suspend; what was measured until then is partial",
+	})
+}
+
+// releaseClients lets all clients start together once every one is ready.
+func (r *Reconciler) releaseClients(ctx context.Context, s *scope) error {
+	if s.plan.Clients < 2 || len(s.progress) < int(s.plan.Clients) {
+		return nil
+	}
+	for _, p := range s.progress {
+		if !p.Ready {
+			return nil
+		}
+	}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Result}}
+	body, err := json.Marshal(map[string]any{"data": map[string]string{runfile.KeyRelease: s.now.UTC().Format(time.RFC3339Nano)}})
+	if err != nil {
+		return fmt.Errorf("encode the release: %w", err)
+	}
+	if err := r.Client.Patch(ctx, cm, client.RawPatch("application/merge-patch+json", body), client.FieldOwner(FieldOwner)); err != nil {
+		return fmt.Errorf("release the clients: %w", err)
+	}
+	return nil
+}
+
+// podEvents reads the warnings about pods that wait for a volume; nothing else
+// is explained by events alone, and they are many.
+func (r *Reconciler) podEvents(ctx context.Context, s *scope, pods []corev1.Pod) ([]corev1.Event, error) {
+	const patience = 5 * time.Second
+	stuck := slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+		return p.Status.Phase == corev1.PodPending && s.now.Sub(p.CreationTimestamp.Time) > patience
+	})
+	if !stuck || s.target.ClaimName == "" {
+		return nil, nil
+	}
+	list := &corev1.EventList{}
+	err := r.Reader.List(ctx, list, client.InNamespace(s.b.Namespace), client.MatchingFields{"involvedObject.kind": "Pod", "type": corev1.EventTypeWarning})
+	if err != nil {
+		return nil, fmt.Errorf("list events: %w", err)
+	}
+	slices.SortFunc(list.Items, func(a, b corev1.Event) int { return cmp.Compare(b.LastTimestamp.Unix(), a.LastTimestamp.Unix()) })
+	return list.Items, nil
+}
+
+// jobEnding is why a Job failed, and when.
+type jobEnding struct {
+	reason, message string
+	at              time.Time
+}
+
+func (e jobEnding) since(now time.Time) time.Duration { return now.Sub(e.at) }
+
+func jobEnd(j *batchv1.Job) *jobEnding {
+	if j == nil {
+		return nil
+	}
+	for _, c := range j.Status.Conditions {
+		if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue {
+			return &jobEnding{reason: c.Reason, message: fmt.Sprintf("Job %s failed: %s", j.Name, strings.TrimSpace(c.Message)), at: c.LastTransitionTime.Time}
+		}
+		if c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue {
+			return &jobEnding{
+				reason: v1alpha1.ReasonContainerFailed, at: c.LastTransitionTime.Time,
+				message: fmt.Sprintf("Job %s completed, but its collectors published no result: see the log of container collector", j.Name),
+			}
+		}
+	}
+	return nil
+}
+
+// podsEnded is how long ago the last container of the run stopped; zero while
+// one is still running.
+func podsEnded(pods []corev1.Pod, now time.Time) time.Duration {
+	var last time.Time
+	for _, p := range pods {
+		for _, c := range slices.Concat(p.Status.ContainerStatuses, p.Status.InitContainerStatuses) {
+			if c.State.Running != nil {
+				return 0
+			}
+			if e := c.State.Terminated; e != nil && e.FinishedAt.After(last) {
+				last = e.FinishedAt.Time
+			}
+		}
+	}
+	if last.IsZero() {
+		return resultGrace
+	}
+	return now.Sub(last)
+}

@@ -1,0 +1,187 @@
+package benchmark
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/queue"
+)
+
+// queueCheck is the longest that a freed target goes unnoticed should the
+// watch on Leases miss it.
+const queueCheck = 30 * time.Second
+
+// enqueue waits until no other run uses the target. Order is decided by the
+// queue; the Leases make the decision visible, and safe should two managers
+// ever run at once.
+func (r *Reconciler) enqueue(ctx context.Context, s *scope) (next, error) {
+	s.stage = v1alpha1.PhaseQueued
+	place, err := r.placeOf(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	if place.Position == 0 {
+		place, err = r.acquire(ctx, s)
+		if err != nil {
+			return next{}, err
+		}
+	}
+	s.place = &place
+	if place.Position > 0 {
+		return s.wait(v1alpha1.ReasonQueued,
+			fmt.Sprintf("position %d in the queue for the target: %s uses it", place.Position, place.Behind), queueCheck)
+	}
+	return next{}, nil
+}
+
+func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queue.Place, error) {
+	list := &v1alpha1.NFSBenchmarkList{}
+	if err := r.Client.List(ctx, list); err != nil {
+		return queue.Place{}, fmt.Errorf("list benchmarks: %w", err)
+	}
+	me := entryOf(s.b, s.target.Keys)
+	var others []queue.Entry
+	for i := range list.Items {
+		o := &list.Items[i]
+		if o.UID != s.b.UID && wantsTarget(o) {
+			others = append(others, entryOf(o, knownKeys(o)))
+		}
+	}
+	return queue.PlaceOf(me, others), nil
+}
+
+func entryOf(b *v1alpha1.NFSBenchmark, keys []string) queue.Entry {
+	return queue.Entry{
+		ID: string(b.UID), Name: b.Namespace + "/" + b.Name, Keys: keys,
+		Created: b.CreationTimestamp.Time, Active: b.Status.StartTime != nil && !isFinished(b),
+	}
+}
+
+// wantsTarget tells whether another benchmark counts in the queue: it has not
+// finished, is not held back before its start, and is not being deleted before
+// it has started.
+func wantsTarget(o *v1alpha1.NFSBenchmark) bool {
+	started := o.Status.StartTime != nil
+	if isFinished(o) {
+		return false
+	}
+	return started || (!o.Spec.Suspend && o.DeletionTimestamp.IsZero())
+}
+
+// knownKeys are the keys of another benchmark, from its spec and from what was
+// resolved of it, without reading its volumes again.
+func knownKeys(o *v1alpha1.NFSBenchmark) []string {
+	var keys, addresses []string
+	st := o.Spec.Storage
+	if st.Claim != nil {
+		keys = append(keys, "claim/"+o.Namespace+"/"+st.Claim.Name)
+	}
+	if st.Export != nil {
+		addresses = append(addresses, st.Export.Servers...)
+	}
+	if rs := o.Status.Resolved; rs != nil && st.Embedded == nil {
+		for _, p := range rs.Paths {
+			addresses = append(addresses, p.Path)
+		}
+	}
+	return append(keys, plan.ServerKeys(addresses)...)
+}
+
+// acquire takes the Lease of each key, in the order of the keys, which is the
+// same for everybody: two runs cannot wait for each other.
+func (r *Reconciler) acquire(ctx context.Context, s *scope) (queue.Place, error) {
+	for _, key := range slices.Sorted(slices.Values(s.target.Keys)) {
+		holder, err := r.acquireOne(ctx, s, key)
+		if err != nil {
+			return queue.Place{}, err
+		}
+		if holder != "" {
+			return queue.Place{Position: 1, Behind: holder}, nil
+		}
+	}
+	return queue.Place{}, nil
+}
+
+// acquireOne takes one Lease, or names who holds it.
+func (r *Reconciler) acquireOne(ctx context.Context, s *scope, key string) (string, error) {
+	lease := manifest.TargetLease(s.b, r.leaseNamespace(s.b), key, metav1.NewMicroTime(s.now))
+	held := &coordinationv1.Lease{}
+	err := r.Client.Get(ctx, client.ObjectKeyFromObject(lease), held)
+	switch {
+	case apierrors.IsNotFound(err):
+		err = r.Client.Create(ctx, lease, client.FieldOwner(FieldOwner))
+		if apierrors.IsAlreadyExists(err) {
+			return "another run", nil // our cache is behind; the next pass knows
+		}
+		if err != nil {
+			return "", fmt.Errorf("take the lease of %q: %w", key, err)
+		}
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("read the lease of %q: %w", key, err)
+	}
+	if holderOf(held) == string(s.b.UID) {
+		return "", nil
+	}
+	alive, err := r.holderAlive(ctx, held)
+	if err != nil || alive {
+		return held.Annotations[manifest.AnnotationHolder], err
+	}
+	lease.ResourceVersion = held.ResourceVersion
+	if err := r.Client.Update(ctx, lease, client.FieldOwner(FieldOwner)); err != nil {
+		return "", fmt.Errorf("take over the lease of %q: %w", key, err)
+	}
+	return "", nil
+}
+
+// holderAlive tells whether the benchmark that holds a lease still exists and
+// has not given it up.
+func (r *Reconciler) holderAlive(ctx context.Context, held *coordinationv1.Lease) (bool, error) {
+	list := &v1alpha1.NFSBenchmarkList{}
+	if err := r.Client.List(ctx, list); err != nil {
+		return false, fmt.Errorf("list benchmarks: %w", err)
+	}
+	return slices.ContainsFunc(list.Items, func(b v1alpha1.NFSBenchmark) bool {
+		return string(b.UID) == holderOf(held) && !isReleased(&b)
+	}), nil
+}
+
+func holderOf(l *coordinationv1.Lease) string {
+	if l.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *l.Spec.HolderIdentity
+}
+
+func (r *Reconciler) leaseNamespace(b *v1alpha1.NFSBenchmark) string {
+	if r.LeaseNamespace != "" {
+		return r.LeaseNamespace
+	}
+	return b.Namespace
+}
+
+// releaseLeases gives up every target that the benchmark holds.
+func (r *Reconciler) releaseLeases(ctx context.Context, b *v1alpha1.NFSBenchmark) error {
+	list := &coordinationv1.LeaseList{}
+	err := r.Client.List(ctx, list, client.InNamespace(r.leaseNamespace(b)), client.MatchingLabels{manifest.LabelUID: string(b.UID)})
+	if err != nil {
+		return fmt.Errorf("list leases: %w", err)
+	}
+	for i := range list.Items {
+		l := &list.Items[i]
+		if err := r.Client.Delete(ctx, l, client.Preconditions{ResourceVersion: &l.ResourceVersion}); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("release the lease of %q: %w", l.Annotations[manifest.AnnotationTarget], err)
+		}
+	}
+	return nil
+}

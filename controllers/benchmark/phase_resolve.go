@@ -1,0 +1,135 @@
+package benchmark
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// hold keeps a suspended run from starting. One that is under way is stopped
+// by the load phase, which alone can save what it measured.
+func (r *Reconciler) hold(ctx context.Context, s *scope) (next, error) {
+	s.stage = v1alpha1.PhasePending
+	if !s.b.Spec.Suspend || s.b.Status.StartTime != nil {
+		return next{}, nil
+	}
+	if err := r.releaseLeases(ctx, s.b); err != nil {
+		return next{}, err
+	}
+	return s.wait(v1alpha1.ReasonSuspended, "held back by spec.suspend: set it to false to start", 0)
+}
+
+// resolve finds out where the storage is.
+func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
+	switch st := s.b.Spec.Storage; {
+	case st.Export != nil:
+		s.target = exportTarget(s.b)
+		return next{}, nil
+	case st.Claim != nil:
+		return r.resolveClaim(ctx, s)
+	default:
+		// The addresses of an embedded server exist once it is provisioned.
+		s.target = &plan.Target{
+			Export: manifest.ServerExport,
+			Keys:   []string{"embedded/" + s.b.Namespace + "/" + s.b.Name},
+		}
+		return next{}, nil
+	}
+}
+
+func exportTarget(b *v1alpha1.NFSBenchmark) *plan.Target {
+	e := b.Spec.Storage.Export
+	t := &plan.Target{Export: e.Path, Paths: plan.SelectPaths(b.Spec.Protocol, e.Servers)}
+	t.Keys = plan.ServerKeys(e.Servers)
+	if b.Spec.Protocol.Client == v1alpha1.ClientKernel {
+		t.ClaimName, t.VolumeName = manifest.NamesOf(b).Claim, manifest.NamesOf(b).Volume
+	}
+	return t
+}
+
+func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
+	name := s.b.Spec.Storage.Claim.Name
+	t := &plan.Target{Keys: []string{"claim/" + s.b.Namespace + "/" + name}}
+	pvc := &corev1.PersistentVolumeClaim{}
+	// Claims of users do not carry our labels, so the cache does not hold them.
+	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: name}, pvc)
+	if apierrors.IsNotFound(err) {
+		return s.wait(v1alpha1.ReasonClaimNotFound,
+			fmt.Sprintf("there is no PersistentVolumeClaim %q in namespace %q: create it, or correct spec.storage.claim.name", name, s.b.Namespace), soon)
+	}
+	if err != nil {
+		return next{}, fmt.Errorf("read claim %q: %w", name, err)
+	}
+	t.VolumeName = pvc.Spec.VolumeName
+	if s.b.Spec.Protocol.Client == v1alpha1.ClientKernel {
+		// A class with late binding binds only when our pod asks for it.
+		t.ClaimName = name
+		s.target = t
+		return next{}, nil
+	}
+	if pvc.Status.Phase != corev1.ClaimBound {
+		return s.wait(v1alpha1.ReasonClaimNotBound,
+			fmt.Sprintf("claim %q is %s and not Bound: Direct NFS needs the export of its volume; see kubectl describe pvc %s", name, pvc.Status.Phase, name), soon)
+	}
+	if err := r.resolveVolume(ctx, s.b, t); err != nil {
+		return next{}, err
+	}
+	s.target = t
+	return next{}, nil
+}
+
+// resolveVolume reads the export behind a volume.
+func (r *Reconciler) resolveVolume(ctx context.Context, b *v1alpha1.NFSBenchmark, t *plan.Target) error {
+	pv := &corev1.PersistentVolume{}
+	err := r.Reader.Get(ctx, client.ObjectKey{Name: t.VolumeName}, pv)
+	if apierrors.IsForbidden(err) {
+		return invalid(v1alpha1.ReasonForbidden, fmt.Errorf(
+			"the operator may not read PersistentVolume %q: install it with cluster scope, or name the export in spec.storage.export: %w", t.VolumeName, err))
+	}
+	if err != nil {
+		return fmt.Errorf("read volume %q: %w", t.VolumeName, err)
+	}
+	server, export, ok := exportOf(pv)
+	if !ok {
+		return invalid(v1alpha1.ReasonNotNFS, fmt.Errorf(
+			"PersistentVolume %q does not say which NFS export it is: name the export in spec.storage.export, or set spec.protocol.client to Kernel", pv.Name))
+	}
+	t.Export = export
+	t.Paths = plan.SelectPaths(b.Spec.Protocol, []string{server})
+	t.Keys = append(t.Keys, plan.ServerKeys([]string{server})...)
+	return nil
+}
+
+// exportOf reads the export of a volume: of the built-in NFS volumes, and of
+// csi-driver-nfs, which names it in its volume attributes.
+func exportOf(pv *corev1.PersistentVolume) (server, path string, ok bool) {
+	if n := pv.Spec.NFS; n != nil {
+		return n.Server, n.Path, true
+	}
+	if c := pv.Spec.CSI; c != nil {
+		server, share := c.VolumeAttributes["server"], c.VolumeAttributes["share"]
+		if server != "" && share != "" {
+			if sub := c.VolumeAttributes["subdir"]; sub != "" {
+				share += "/" + sub
+			}
+			return server, share, true
+		}
+	}
+	return "", "", false
+}
+
+func embeddedSource(address string) runfile.Source {
+	return runfile.Source{
+		Kind: runfile.SourceEmbedded,
+		Name: "embedded",
+		URL:  fmt.Sprintf("http://%s/counters", hostPort(address, manifest.CountersPort)),
+	}
+}

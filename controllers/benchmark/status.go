@@ -1,0 +1,151 @@
+package benchmark
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// setStatus turns what a pass learned into the whole status. It does no I/O.
+// What a pass did not look at keeps what an earlier one found.
+func setStatus(s *scope, err error) {
+	st := &s.b.Status
+	st.ObservedGeneration = s.b.Generation
+	if isFinished(s.b) {
+		setCleanedUp(s, err)
+		return
+	}
+	setTimes(s)
+	setQueue(s)
+	setResolved(s)
+	setProgress(s)
+	setNumbers(s)
+	setConditions(s, err)
+	st.Phase = phaseOf(s.b, s.stage)
+	st.Message = messageOf(s, err)
+	if isFinished(s.b) {
+		st.Queue, st.Progress = nil, nil
+		st.Verdict, st.Validity = verdictOf(s), validityOf(s)
+	}
+}
+
+// isFinished reads the one condition that ends a run.
+func isFinished(b *v1alpha1.NFSBenchmark) bool {
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionSucceeded)
+	return c != nil && c.Status != metav1.ConditionUnknown
+}
+
+// isCleanedUp says that nothing but the result is left, or that what is left
+// will stay.
+func isCleanedUp(b *v1alpha1.NFSBenchmark) bool {
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionCleanedUp)
+	return c != nil && (c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonLeftBehind)
+}
+
+// isReleased says that a benchmark no longer needs its target.
+func isReleased(b *v1alpha1.NFSBenchmark) bool {
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionCleanedUp)
+	return isFinished(b) && c != nil && (c.Reason == v1alpha1.ReasonRetained || isCleanedUp(b))
+}
+
+// phaseOf computes the phase from conditions and the stage of this pass.
+func phaseOf(b *v1alpha1.NFSBenchmark, stage v1alpha1.Phase) v1alpha1.Phase {
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionSucceeded)
+	switch {
+	case c == nil || c.Status == metav1.ConditionUnknown:
+		if stage == "" {
+			return v1alpha1.PhasePending
+		}
+		return stage
+	case c.Status == metav1.ConditionTrue:
+		return v1alpha1.PhaseSucceeded
+	case c.Reason == v1alpha1.ReasonCancelled:
+		return v1alpha1.PhaseCancelled
+	default:
+		return v1alpha1.PhaseFailed
+	}
+}
+
+func setTimes(s *scope) {
+	st := &s.b.Status
+	if st.StartTime == nil && s.load != nil {
+		t := s.load.CreationTimestamp
+		if t.IsZero() {
+			t = metav1.NewTime(s.now)
+		}
+		st.StartTime = &t
+	}
+	if st.CompletionTime == nil && s.outcome != nil {
+		t := metav1.NewTime(s.now)
+		st.CompletionTime = &t
+	}
+}
+
+func setQueue(s *scope) {
+	s.b.Status.Queue = nil
+	if s.place != nil && s.place.Position > 0 {
+		s.b.Status.Queue = &v1alpha1.QueueStatus{Position: s.place.Position, Behind: s.place.Behind}
+	}
+}
+
+func setResolved(s *scope) {
+	if s.target == nil || len(s.target.Paths) == 0 && s.target.VolumeName == "" {
+		return
+	}
+	rs := &v1alpha1.ResolvedStatus{
+		Exports:    s.target.Exports(),
+		Paths:      s.target.Paths,
+		VolumeName: s.target.VolumeName,
+	}
+	if s.plan != nil {
+		rs.MountOptions, rs.Oranfstab = s.plan.Engine.MountOptions, s.plan.Engine.Oranfstab
+	}
+	s.b.Status.Resolved = rs
+}
+
+// messageOf is the state in one sentence, for people.
+func messageOf(s *scope, err error) string {
+	switch {
+	case s.outcome != nil && s.outcome.message != "":
+		return clip(s.outcome.message)
+	case s.outcome != nil:
+		return clip(headline(s))
+	case err != nil:
+		return clip("trying again: " + err.Error())
+	case s.waiting != nil:
+		return clip(s.waiting.message)
+	case s.stage == v1alpha1.PhasePreparing && len(s.progress) == 0:
+		return "starting the load pods"
+	case len(s.progress) > 0:
+		return clip(progressMessage(s.progress))
+	default:
+		return ""
+	}
+}
+
+func headline(s *scope) string {
+	if s.judgement == nil || s.judgement.Summary == nil {
+		return "finished"
+	}
+	sum := s.judgement.Summary
+	msg := fmt.Sprintf("%d MB/s, %d IOPS", sum.Total.BytesPerSecond/1e6, sum.Total.OperationsPerSecond)
+	if sum.WirePermille != nil {
+		msg += fmt.Sprintf(", %d %% of the wire limit", (*sum.WirePermille+5)/10)
+	}
+	return msg
+}
+
+func clip(s string) string {
+	const limit = 1000
+	if len(s) <= limit {
+		return s
+	}
+	cut := limit
+	for cut > 0 && s[cut]&0xc0 == 0x80 { // not in the middle of a character
+		cut--
+	}
+	return s[:cut] + "…"
+}

@@ -1,0 +1,235 @@
+package benchmark
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// The longest lists that a status holds. The result object has all.
+const (
+	maxPaths    = 64
+	maxFindings = 64
+	maxNodes    = 64
+	maxFinding  = 1000
+)
+
+// setNumbers copies the judgement into the status.
+func setNumbers(s *scope) {
+	st := &s.b.Status
+	if s.plan != nil && st.Summary == nil {
+		st.Summary = &v1alpha1.Summary{Workload: workloadWords(*s.plan), Protocol: protocolWords(*s.plan)}
+	}
+	if s.result != nil && len(s.result.Clients) > 0 && s.outcome != nil {
+		st.ResultRef = &v1alpha1.ResultReference{Kind: "ConfigMap", Name: s.names.Result, Keys: resultKeys(s.result)}
+	}
+	j := s.judgement
+	if j == nil {
+		return
+	}
+	st.Findings = findings(j.Findings)
+	st.Repetitions = repetitions(j.Repetitions)
+	if j.Summary == nil {
+		return
+	}
+	fillSummary(st.Summary, s, j)
+	st.Paths = paths(s.result)
+	st.StorageNodes = storageNodes(j.Summary.StorageNodes)
+}
+
+func resultKeys(r *runfile.Result) []string {
+	var keys []string
+	for _, c := range r.Clients {
+		keys = append(keys, runfile.ResultKey(c.Index))
+	}
+	return keys
+}
+
+func fillSummary(sum *v1alpha1.Summary, s *scope, j *judge.Judgement) {
+	m := j.Summary
+	sum.ThroughputBytesPerSecond = &m.Total.BytesPerSecond
+	sum.ThroughputMegabytesPerSecond = ptr(m.Total.BytesPerSecond / 1e6)
+	sum.IOPS = &m.Total.OperationsPerSecond
+	if m.Read != nil {
+		sum.ReadBytesPerSecond = &m.Read.BytesPerSecond
+	}
+	if m.Write != nil {
+		sum.WriteBytesPerSecond = &m.Write.BytesPerSecond
+	}
+	fillLatency(sum, m.Total)
+	if m.WirePermille != nil {
+		sum.WirePercent = ptr((*m.WirePermille + 5) / 10)
+	}
+	fillWire(sum, j.Wire, m)
+	sum.VariationPermille = j.VariationPermille
+	sum.ClientCPUPermille = m.ClientCPU.BusiestNodePermille
+	sum.ClientCPUMicrosecondsPerMebibyte = m.ClientCPU.MicrosecondsPerMiB
+	sum.MeasuredSeconds = ptr(m.DurationMilliseconds / 1000)
+	fillVerification(sum, s.result)
+}
+
+func fillLatency(sum *v1alpha1.Summary, d judge.Direction) {
+	l := d.Latency
+	if l == nil {
+		return
+	}
+	sum.MeanLatencyMicroseconds = &l.MeanMicroseconds
+	sum.P50LatencyMicroseconds = &l.P50Microseconds
+	sum.P95LatencyMicroseconds = &l.P95Microseconds
+	sum.P99LatencyMicroseconds = &l.P99Microseconds
+	sum.P999LatencyMicroseconds = &l.P999Microseconds
+	sum.MaxLatencyMicroseconds = &l.MaxMicroseconds
+	sum.P99Latency = latencyWords(l.P99Microseconds)
+}
+
+// fillWire gives the limit of the busier direction, which is the one that
+// wirePercent compares with.
+func fillWire(sum *v1alpha1.Summary, w *judge.WireLimit, m *judge.Summary) {
+	if w == nil {
+		return
+	}
+	limit := w.ReadBytesPerSecond
+	if m.Write != nil && (m.Read == nil || m.Write.BytesPerSecond > m.Read.BytesPerSecond) {
+		limit = w.WriteBytesPerSecond
+	}
+	sum.WireLimitBytesPerSecond = &limit
+	sum.WireLimitSource = string(w.Source)
+}
+
+func fillVerification(sum *v1alpha1.Summary, r *runfile.Result) {
+	var checked, wrong int64
+	var seen bool
+	for _, c := range r.Clients {
+		if v := c.Load.Verification; v != nil {
+			seen = true
+			checked += v.BlocksChecked
+			wrong += v.BlocksWrong
+		}
+	}
+	if seen {
+		sum.BlocksVerified, sum.BlocksWrong = &checked, &wrong
+	}
+}
+
+func repetitions(all []judge.Summary) []v1alpha1.RepetitionStatus {
+	if len(all) < 2 {
+		return nil
+	}
+	var out []v1alpha1.RepetitionStatus
+	for _, m := range all {
+		rs := v1alpha1.RepetitionStatus{
+			Index: m.Repetition, ThroughputBytesPerSecond: ptr(m.Total.BytesPerSecond), IOPS: ptr(m.Total.OperationsPerSecond),
+		}
+		if l := m.Total.Latency; l != nil {
+			rs.MeanLatencyMicroseconds, rs.P99LatencyMicroseconds = &l.MeanMicroseconds, &l.P99Microseconds
+		}
+		out = append(out, rs)
+	}
+	return out
+}
+
+// paths are the channels of each client over all measured windows.
+func paths(r *runfile.Result) []v1alpha1.PathStatus {
+	var out []v1alpha1.PathStatus
+	var all int64
+	for _, c := range r.Clients {
+		first := len(out)
+		for _, rep := range c.Load.Repetitions {
+			for i, ch := range rep.Channels {
+				if first+i == len(out) {
+					out = append(out, v1alpha1.PathStatus{
+						Client: c.Index, Local: ch.Local, Path: ch.Path,
+						ReadBytes: new(int64), WriteBytes: new(int64), Reconnects: new(int64),
+					})
+				}
+				p := &out[first+i]
+				*p.ReadBytes += ch.BytesRead
+				*p.WriteBytes += ch.BytesWritten
+				*p.Reconnects += ch.Reconnects
+				all += ch.BytesRead + ch.BytesWritten
+			}
+		}
+	}
+	for i := range out {
+		if all > 0 {
+			out[i].SharePermille = ptr(int32((*out[i].ReadBytes + *out[i].WriteBytes) * 1000 / all)) //nolint:gosec // at most 1000
+		}
+	}
+	return out[:min(len(out), maxPaths)]
+}
+
+func storageNodes(nodes []judge.StorageNode) []v1alpha1.StorageNodeStatus {
+	var out []v1alpha1.StorageNodeStatus
+	for _, n := range nodes[:min(len(nodes), maxNodes)] {
+		name := n.Name
+		if n.Source != "" && n.Source != n.Name {
+			name = n.Source + "/" + n.Name
+		}
+		out = append(out, v1alpha1.StorageNodeStatus{Name: name, CPUPermille: n.CPUPermille})
+	}
+	return out
+}
+
+func findings(all []judge.Finding) []v1alpha1.Finding {
+	var out []v1alpha1.Finding
+	for _, f := range all[:min(len(all), maxFindings)] {
+		out = append(out, v1alpha1.Finding{Code: string(f.Code), Severity: v1alpha1.Severity(f.Severity), Message: clip(f.Message)})
+	}
+	return out
+}
+
+func verdictOf(s *scope) v1alpha1.Verdict {
+	switch {
+	case s.outcome != nil && s.outcome.phase != v1alpha1.PhaseSucceeded:
+		return v1alpha1.VerdictInconclusive
+	case s.judgement == nil:
+		return v1alpha1.VerdictNotEvaluated
+	default:
+		return v1alpha1.Verdict(s.judgement.Verdict)
+	}
+}
+
+func validityOf(s *scope) v1alpha1.Validity {
+	if s.judgement == nil || s.judgement.Summary == nil {
+		return "" // there are no numbers to believe or not
+	}
+	return v1alpha1.Validity(s.judgement.Validity)
+}
+
+// workloadWords is the load as people say it, such as "Read 1Mi x4 depth 8".
+func workloadWords(p runfile.Plan) string {
+	r := p.Workload.Raw
+	if r == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %s x%d depth %d", r.Pattern, resource.NewQuantity(r.BlockSizeBytes, resource.BinarySI), r.Jobs*p.Clients, r.Depth)
+}
+
+// protocolWords is the protocol as people say it.
+func protocolWords(p runfile.Plan) string {
+	words := p.Engine.NFSVersion + " " + p.Engine.Client
+	if n := strings.Count(p.Engine.Oranfstab, "path:"); n > 1 {
+		words += fmt.Sprintf(" %d paths", n)
+	}
+	return words
+}
+
+func latencyWords(us int64) string {
+	d := time.Duration(us) * time.Microsecond
+	switch {
+	case d >= time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	case d >= time.Millisecond:
+		return d.Round(10 * time.Microsecond).String()
+	default:
+		return d.String()
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,186 @@
+// Package diagnose says what the state of a run's pods means for the run: go
+// on, wait for what, or give up and why.
+//
+// It is pure: pods and events in, one Finding out. Kubernetes retries for ever
+// where a benchmark should fail quickly, so each kind of trouble has a grace
+// period here, after which it counts as permanent.
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// Grace is how long each kind of trouble may last.
+type Grace struct {
+	ImagePull  time.Duration
+	Scheduling time.Duration // long: an autoscaler may bring a node
+	Mount      time.Duration
+	Start      time.Duration // created but not running, for any other reason
+}
+
+// DefaultGrace suits clusters whose registry and nodes work.
+func DefaultGrace() Grace {
+	return Grace{ImagePull: 30 * time.Second, Scheduling: 5 * time.Minute, Mount: 45 * time.Second, Start: 5 * time.Minute}
+}
+
+// Trouble is what is wrong with a pod.
+type Trouble struct {
+	Reason  string // a condition reason
+	Message string // what is wrong and what to do
+	Fatal   bool   // the grace period is over
+}
+
+// Pods gives the most serious trouble of a run's pods, or nil. Events are the
+// warnings about these pods; they are needed only to explain mounts.
+func Pods(pods []corev1.Pod, events []corev1.Event, now time.Time, grace Grace) *Trouble {
+	var worst *Trouble
+	for i := range pods {
+		t := onePod(&pods[i], events, now, grace)
+		if t != nil && (worst == nil || (t.Fatal && !worst.Fatal)) {
+			worst = t
+		}
+	}
+	return worst
+}
+
+func onePod(p *corev1.Pod, events []corev1.Event, now time.Time, grace Grace) *Trouble {
+	age := now.Sub(p.CreationTimestamp.Time)
+	if p.Status.Phase == corev1.PodFailed {
+		return failed(p)
+	}
+	if t := unschedulable(p, age, grace); t != nil {
+		return t
+	}
+	if t := waiting(p, age, grace); t != nil {
+		return t
+	}
+	if p.Status.Phase != corev1.PodPending {
+		return nil
+	}
+	if t := mounting(p, events, age, grace); t != nil {
+		return t
+	}
+	if age > grace.Start {
+		return &Trouble{
+			Reason: v1alpha1.ReasonTimeout, Fatal: true,
+			Message: fmt.Sprintf("pod %s has not started within %s: see kubectl describe pod %s", p.Name, grace.Start, p.Name),
+		}
+	}
+	return nil
+}
+
+func failed(p *corev1.Pod) *Trouble {
+	t := &Trouble{Reason: v1alpha1.ReasonContainerFailed, Fatal: true}
+	if p.Status.Reason != "" { // Evicted, NodeLost, DeadlineExceeded, ...
+		t.Reason = v1alpha1.ReasonPodLost
+		t.Message = fmt.Sprintf("pod %s was ended by Kubernetes: %s: %s", p.Name, p.Status.Reason, oneLine(p.Status.Message))
+		return t
+	}
+	for _, s := range slices.Concat(p.Status.ContainerStatuses, p.Status.InitContainerStatuses) {
+		if e := s.State.Terminated; e != nil && e.ExitCode != 0 {
+			t.Message = exitMessage(p.Name, s.Name, e)
+			return t
+		}
+	}
+	t.Message = fmt.Sprintf("pod %s failed: see kubectl describe pod %s", p.Name, p.Name)
+	return t
+}
+
+func exitMessage(pod, container string, e *corev1.ContainerStateTerminated) string {
+	why := fmt.Sprintf("exit code %d", e.ExitCode)
+	if e.Reason == "OOMKilled" {
+		why = "out of memory: raise spec.pods.resources.limits.memory, or lower jobs and depth"
+	}
+	msg := fmt.Sprintf("container %s of pod %s ended: %s", container, pod, why)
+	if last := oneLine(e.Message); last != "" {
+		msg += ": " + last
+	}
+	return msg
+}
+
+func unschedulable(p *corev1.Pod, age time.Duration, grace Grace) *Trouble {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			return &Trouble{
+				Reason:  v1alpha1.ReasonUnschedulable,
+				Message: fmt.Sprintf("no node takes pod %s: %s", p.Name, oneLine(c.Message)),
+				Fatal:   age > grace.Scheduling,
+			}
+		}
+	}
+	return nil
+}
+
+// waiting looks at containers that Kubernetes keeps from starting.
+func waiting(p *corev1.Pod, age time.Duration, grace Grace) *Trouble {
+	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		w := s.State.Waiting
+		if w == nil {
+			continue
+		}
+		switch w.Reason {
+		case "ErrImagePull", "ImagePullBackOff", "RegistryUnavailable":
+			return imageTrouble(p, s, w, age > grace.ImagePull)
+		case "InvalidImageName", "ErrImageNeverPull", "ImageInspectError":
+			return imageTrouble(p, s, w, true)
+		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+			return &Trouble{
+				Reason: v1alpha1.ReasonContainerFailed, Fatal: age > grace.ImagePull,
+				Message: fmt.Sprintf("container %s of pod %s cannot start: %s", s.Name, p.Name, oneLine(w.Message)),
+			}
+		case "CrashLoopBackOff":
+			return crashing(p, s)
+		}
+	}
+	return nil
+}
+
+func imageTrouble(p *corev1.Pod, s corev1.ContainerStatus, w *corev1.ContainerStateWaiting, fatal bool) *Trouble {
+	return &Trouble{
+		Reason: v1alpha1.ReasonImagePullFailed, Fatal: fatal,
+		Message: fmt.Sprintf("image %s cannot be pulled for container %s of pod %s: check the image name, the registry and the pull secrets (%s: %s)",
+			s.Image, s.Name, p.Name, w.Reason, oneLine(w.Message)),
+	}
+}
+
+func crashing(p *corev1.Pod, s corev1.ContainerStatus) *Trouble {
+	t := &Trouble{Reason: v1alpha1.ReasonContainerFailed, Fatal: true, Message: fmt.Sprintf("container %s of pod %s keeps crashing", s.Name, p.Name)}
+	if e := s.LastTerminationState.Terminated; e != nil {
+		t.Message = exitMessage(p.Name, s.Name, e)
+	}
+	return t
+}
+
+// mounting explains pods that wait for a volume. The kubelet says so in events
+// only.
+func mounting(p *corev1.Pod, events []corev1.Event, age time.Duration, grace Grace) *Trouble {
+	for _, e := range events {
+		if e.InvolvedObject.UID != p.UID || (e.Reason != "FailedMount" && e.Reason != "FailedAttachVolume") {
+			continue
+		}
+		return &Trouble{
+			Reason: v1alpha1.ReasonMountFailed, Fatal: age > grace.Mount,
+			Message: fmt.Sprintf("the volume of pod %s cannot be mounted: check the server address, the export path, the export policy and the protocol version (%s)",
+				p.Name, oneLine(e.Message)),
+		}
+	}
+	return nil
+}
+
+const maxDetail = 400
+
+// oneLine keeps a message short enough for a status and free of line breaks.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxDetail {
+		s = strings.ToValidUTF8(s[:maxDetail], "") + "…"
+	}
+	return s
+}

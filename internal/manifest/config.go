@@ -1,0 +1,67 @@
+package manifest
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// PlanKey and OranfstabKey are the keys of the plan ConfigMap.
+const (
+	PlanKey      = "plan.json"
+	OranfstabKey = "oranfstab"
+)
+
+// PlanConfigMap carries the plan file, and the oranfstab beside it for people.
+func PlanConfigMap(b *v1alpha1.NFSBenchmark, plan, oranfstab string) *corev1.ConfigMap {
+	yes := true
+	data := map[string]string{PlanKey: plan}
+	if oranfstab != "" {
+		data[OranfstabKey] = oranfstab
+	}
+	return &corev1.ConfigMap{
+		ObjectMeta: meta(b, NamesOf(b).Plan, ComponentConfig),
+		Data:       data,
+		Immutable:  &yes,
+	}
+}
+
+// ResultConfigMap is the one object that the collectors of a run may write. It
+// is made empty, so that they need no right to create any.
+func ResultConfigMap(b *v1alpha1.NFSBenchmark) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: meta(b, NamesOf(b).Result, ComponentConfig)}
+}
+
+// CollectorServiceAccount is the identity of the collectors.
+func CollectorServiceAccount(b *v1alpha1.NFSBenchmark) *corev1.ServiceAccount {
+	no := false
+	return &corev1.ServiceAccount{
+		ObjectMeta:                   meta(b, NamesOf(b).Collector, ComponentConfig),
+		AutomountServiceAccountToken: &no,
+	}
+}
+
+// CollectorRole lets the collectors read and change the result object and
+// nothing else.
+func CollectorRole(b *v1alpha1.NFSBenchmark) *rbacv1.Role {
+	return &rbacv1.Role{
+		ObjectMeta: meta(b, NamesOf(b).Collector, ComponentConfig),
+		Rules: []rbacv1.PolicyRule{{
+			APIGroups:     []string{""},
+			Resources:     []string{"configmaps"},
+			ResourceNames: []string{NamesOf(b).Result},
+			Verbs:         []string{"get", "patch"},
+		}},
+	}
+}
+
+// CollectorRoleBinding binds the role to the identity.
+func CollectorRoleBinding(b *v1alpha1.NFSBenchmark) *rbacv1.RoleBinding {
+	n := NamesOf(b)
+	return &rbacv1.RoleBinding{
+		ObjectMeta: meta(b, n.Collector, ComponentConfig),
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: n.Collector},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: b.Namespace, Name: n.Collector}},
+	}
+}

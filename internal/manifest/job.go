@@ -1,0 +1,176 @@
+package manifest
+
+import (
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// The containers of a load pod.
+const (
+	ContainerLoader    = "loader"
+	ContainerCollector = "collector"
+)
+
+const (
+	// cleanSeconds bounds the clean-up of files: a server that does not
+	// answer must not hold a deletion for ever.
+	cleanSeconds = 50
+	// deadlineSlack is what the Job allows beyond the loader's own timeout,
+	// so that the loader's explanation comes before the Job's.
+	deadlineSlack = int64(60)
+)
+
+// LoadJob runs the loaders: one pod a client, each with its collector.
+func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Images) *batchv1.Job {
+	clients, never := p.Clients, int32(0)
+	indexed := batchv1.IndexedCompletion
+	deadline := int64(p.Schedule.TimeoutSeconds) + deadlineSlack
+	images = images.forBenchmark(b)
+
+	spec := podSpec(b)
+	spec.ServiceAccountName = NamesOf(b).Collector
+	spec.InitContainers = []corev1.Container{collector(b, images)}
+	spec.Containers = []corev1.Container{loader(b, images)}
+	spec.Volumes = []corev1.Volume{
+		configMapVolume(planVolume, NamesOf(b).Plan),
+		emptyDir(runVolume, nil),
+		tokenProjection(),
+	}
+	mountData(&spec, claim)
+	if clients > 1 {
+		spec.TopologySpreadConstraints = spread(b)
+	}
+	return &batchv1.Job{
+		ObjectMeta: meta(b, NamesOf(b).Load, ComponentLoad),
+		Spec: batchv1.JobSpec{
+			Parallelism:           &clients,
+			Completions:           &clients,
+			CompletionMode:        &indexed,
+			BackoffLimit:          &never,
+			ActiveDeadlineSeconds: &deadline,
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: Labels(b, ComponentLoad), Annotations: podAnnotations(b)},
+				Spec:       spec,
+			},
+		},
+	}
+}
+
+func loader(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
+	c := container(ContainerLoader, images, "load", "--plan", planPath, "--run-dir", runDir)
+	c.Resources = modest("100m", "128Mi")
+	if p := b.Spec.Pods; p != nil && p.Resources != nil {
+		c.Resources = *p.Resources
+	}
+	c.VolumeMounts = []corev1.VolumeMount{
+		{Name: planVolume, MountPath: planDir, ReadOnly: true},
+		{Name: runVolume, MountPath: runDir},
+	}
+	return c
+}
+
+// collector is a native sidecar: it starts before the loader, is told to stop
+// when the loader has ended, and so outlives a loader that crashed.
+func collector(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
+	always := corev1.ContainerRestartPolicyAlways
+	c := container(ContainerCollector, images, "collect", "--plan", planPath, "--run-dir", runDir,
+		"--configmap", b.Namespace+"/"+NamesOf(b).Result)
+	c.RestartPolicy = &always
+	c.Resources = modest("50m", "64Mi")
+	c.Env = []corev1.EnvVar{{Name: "NODE_NAME", ValueFrom: &corev1.EnvVarSource{
+		FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"},
+	}}}
+	c.StartupProbe = &corev1.Probe{
+		ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{
+			Command: []string{binary, "collect", "--check", "--run-dir", runDir},
+		}},
+		PeriodSeconds: 1, FailureThreshold: 30, TimeoutSeconds: 5,
+	}
+	c.VolumeMounts = []corev1.VolumeMount{
+		{Name: planVolume, MountPath: planDir, ReadOnly: true},
+		{Name: runVolume, MountPath: runDir},
+		{Name: tokenVolume, MountPath: tokenDir, ReadOnly: true},
+	}
+	return c
+}
+
+// tokenProjection gives a token to whoever mounts it, which is the collector
+// alone.
+func tokenProjection() corev1.Volume {
+	lifetime := tokenLifetime
+	return corev1.Volume{Name: tokenVolume, VolumeSource: corev1.VolumeSource{
+		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: &lifetime}},
+			{ConfigMap: &corev1.ConfigMapProjection{
+				LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"},
+				Items:                []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
+			}},
+		}},
+	}}
+}
+
+// mountData mounts the claim where the kernel client does the I/O. The
+// collector sees it read-only, because mountstats shows a mount only to those
+// who have it.
+func mountData(spec *corev1.PodSpec, claim string) {
+	if claim == "" {
+		return
+	}
+	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: dataVolume, VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
+	}})
+	for i := range spec.InitContainers {
+		c := &spec.InitContainers[i]
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: dataVolume, MountPath: plan.MountPath, ReadOnly: true})
+	}
+	for i := range spec.Containers {
+		c := &spec.Containers[i]
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: dataVolume, MountPath: plan.MountPath})
+	}
+}
+
+func spread(b *v1alpha1.NFSBenchmark) []corev1.TopologySpreadConstraint {
+	return []corev1.TopologySpreadConstraint{{
+		MaxSkew:           1,
+		TopologyKey:       corev1.LabelHostname,
+		WhenUnsatisfiable: corev1.ScheduleAnyway,
+		LabelSelector:     &metav1.LabelSelector{MatchLabels: Labels(b, ComponentLoad)},
+	}}
+}
+
+// CleanJob removes the files of a run from the export.
+func CleanJob(b *v1alpha1.NFSBenchmark, claim string, images Images) *batchv1.Job {
+	never, deadline := int32(0), int64(cleanSeconds)
+	c := container("clean", images.forBenchmark(b), "clean", "--plan", planPath, "--timeout", strconv.Itoa(cleanSeconds-10)+"s")
+	c.Resources = corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceMemory: resource.MustParse("64Mi"),
+	}}
+	c.VolumeMounts = []corev1.VolumeMount{{Name: planVolume, MountPath: planDir, ReadOnly: true}}
+	spec := podSpec(b)
+	spec.Containers = []corev1.Container{c}
+	spec.Volumes = []corev1.Volume{configMapVolume(planVolume, NamesOf(b).Plan)}
+	mountData(&spec, claim)
+	job := &batchv1.Job{
+		ObjectMeta: meta(b, NamesOf(b).Clean, ComponentClean),
+		Spec: batchv1.JobSpec{
+			BackoffLimit:          &never,
+			ActiveDeadlineSeconds: &deadline,
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: Labels(b, ComponentClean)},
+				Spec:       spec,
+			},
+		},
+	}
+	if p := b.Spec.Pods; p != nil {
+		job.Spec.Template.Annotations = p.Annotations
+	}
+	return job
+}

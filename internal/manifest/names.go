@@ -1,0 +1,96 @@
+package manifest
+
+import (
+	"fmt"
+	"hash/fnv"
+	"regexp"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// The labels of everything that a run creates.
+const (
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	LabelName      = "app.kubernetes.io/name"
+	LabelComponent = "app.kubernetes.io/component"
+	LabelBenchmark = "nfsbench.io/benchmark"     // Names.Base
+	LabelUID       = "nfsbench.io/benchmark-uid" // of the NFSBenchmark
+	ManagedBy      = "nfsbench"
+)
+
+// The components, values of LabelComponent.
+const (
+	ComponentLoad   = "load"
+	ComponentClean  = "clean"
+	ComponentServer = "server"
+	ComponentConfig = "config"
+	ComponentVolume = "volume"
+)
+
+// maxBase leaves room for the longest suffix within the 63 characters of a
+// label and a Job name.
+const maxBase = 48
+
+var notInLabel = regexp.MustCompile(`[^a-z0-9-]+`)
+
+// Names are the names of a run's children.
+type Names struct {
+	Base      string // also the value of LabelBenchmark
+	Plan      string // ConfigMap
+	Result    string // ConfigMap; outlives the run
+	Collector string // ServiceAccount, Role and RoleBinding
+	Load      string // Job
+	Clean     string // Job
+	Server    string // Pod of the embedded server
+	Claim     string // PVC that the operator makes for a kernel mount
+	Volume    string // PV behind it; cluster-scoped
+}
+
+// NamesOf gives the names of a benchmark's children.
+func NamesOf(b *v1alpha1.NFSBenchmark) Names {
+	base := label("nfsb-"+b.Name, maxBase)
+	return Names{
+		Base:      base,
+		Plan:      base + "-plan",
+		Result:    base + "-result",
+		Collector: base + "-collector",
+		Load:      base + "-load",
+		Clean:     base + "-clean",
+		Server:    base + "-server",
+		Claim:     base + "-data",
+		Volume:    label("nfsbench-"+b.Namespace+"-"+b.Name, 54) + "-" + hash(string(b.UID)),
+	}
+}
+
+// PathService is the name of the Service that is the i-th address of the
+// embedded server.
+func (n Names) PathService(i int) string { return fmt.Sprintf("%s-path-%d", n.Base, i) }
+
+// label makes a DNS label of a name. A name that had to be changed carries its
+// hash, so that two different names never meet.
+func label(name string, limit int) string {
+	clean := strings.Trim(notInLabel.ReplaceAllString(strings.ToLower(name), "-"), "-")
+	if clean == name && len(name) <= limit {
+		return name
+	}
+	keep := min(len(clean), limit-9)
+	return strings.TrimRight(clean[:keep], "-") + "-" + hash(name)
+}
+
+func hash(s string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(s)) // never fails
+	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+// Labels are the labels of one component of a run.
+func Labels(b *v1alpha1.NFSBenchmark, component string) map[string]string {
+	return map[string]string{
+		LabelName:      "nfsbench",
+		LabelManagedBy: ManagedBy,
+		LabelComponent: component,
+		LabelBenchmark: NamesOf(b).Base,
+		LabelUID:       string(b.UID),
+	}
+}

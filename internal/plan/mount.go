@@ -1,0 +1,43 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// MountOptions are the options of a kernel mount for database files: NetApp's
+// and Oracle's for Linux single instance (hard, tcp, timeo=600), with the
+// version always explicit, because a negotiated one is not what was declared.
+// bg has no meaning for a volume of a pod and nointr none since Linux 2.6.25.
+func MountOptions(p v1alpha1.Protocol) []string {
+	opts := []string{"rw", "hard", "proto=tcp", "timeo=600", "nfsvers=" + kernelVersion(p.Version)}
+	if p.Version == v1alpha1.NFSv3 {
+		// The load takes no locks; without a lock manager a mount still works.
+		opts = append(opts, "nolock")
+	}
+	if p.TransferSize != nil {
+		size := p.TransferSize.Value()
+		opts = append(opts, fmt.Sprintf("rsize=%d", size), fmt.Sprintf("wsize=%d", size))
+	}
+	if p.NConnect != nil {
+		opts = append(opts, fmt.Sprintf("nconnect=%d", *p.NConnect))
+	}
+	if p.Security != "" {
+		opts = append(opts, "sec="+string(p.Security))
+	}
+	return opts
+}
+
+// kernelVersion spells a version as mount.nfs does. pNFS is NFSv4.1 where the
+// server hands out layouts; the mount can only ask for 4.1.
+func kernelVersion(v v1alpha1.NFSVersion) string {
+	switch v {
+	case v1alpha1.NFSv40:
+		return "4.0"
+	case v1alpha1.NFSv41, v1alpha1.PNFS:
+		return "4.1"
+	default:
+		return "3"
+	}
+}

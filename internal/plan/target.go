@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// Target is what the storage of a benchmark came to: where it is and how it is
+// reached. Resolving it needs the cluster; everything after it does not.
+type Target struct {
+	Export     string           // export path; empty when only the mounted volume is known
+	Paths      []v1alpha1.Path  // addresses to use; empty when only the mounted volume is known
+	ClaimName  string           // PVC to mount; kernel client only
+	VolumeName string           // PV behind it, where there is one
+	Sources    []runfile.Source // the storage's own counters
+	// Keys name everything that two runs must not use at the same time.
+	Keys []string
+}
+
+// Exports lists the target as server:/path, the way showmount and mount do.
+func (t Target) Exports() []string {
+	var out []string
+	for _, p := range t.Paths {
+		out = append(out, hostLiteral(p.Path)+":"+t.Export)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func hostLiteral(address string) string {
+	if strings.Contains(address, ":") {
+		return "[" + address + "]"
+	}
+	return address
+}
+
+// ServerKeys are the Target keys of server addresses. Two benchmarks that name
+// one address in common share a server, whatever export they use.
+func ServerKeys(addresses []string) []string {
+	keys := make([]string, 0, len(addresses))
+	for _, a := range addresses {
+		if ip := net.ParseIP(a); ip != nil {
+			a = ip.String()
+		}
+		keys = append(keys, "server/"+strings.ToLower(a))
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// SelectPaths gives the paths that the protocol chooses among the addresses of
+// an export.
+func SelectPaths(p v1alpha1.Protocol, addresses []string) []v1alpha1.Path {
+	if p.Paths != nil && p.Paths.Select == v1alpha1.PathsExplicit {
+		return slices.Clone(p.Paths.Explicit)
+	}
+	paths := make([]v1alpha1.Path, 0, len(addresses))
+	for _, a := range addresses {
+		paths = append(paths, v1alpha1.Path{Path: a})
+	}
+	return paths
+}

@@ -1,0 +1,39 @@
+package queue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPlaceOf(t *testing.T) {
+	t0 := time.Unix(1000, 0)
+	entry := func(id string, age int, keys ...string) Entry {
+		return Entry{ID: id, Name: "ns/" + id, Keys: keys, Created: t0.Add(-time.Duration(age) * time.Second)}
+	}
+	active := func(e Entry) Entry { e.Active = true; return e }
+	cases := map[string]struct {
+		reason string
+		me     Entry
+		others []Entry
+		want   Place
+	}{
+		"Alone":         {"Nobody else wants the target", entry("a", 5, "x"), []Entry{entry("a", 5, "x")}, Place{}},
+		"OtherTarget":   {"Other targets do not matter", entry("a", 5, "x"), []Entry{active(entry("b", 9, "y"))}, Place{}},
+		"Second":        {"The older one goes first", entry("a", 5, "x"), []Entry{entry("b", 9, "x")}, Place{1, "ns/b"}},
+		"First":         {"The younger one waits", entry("a", 5, "x"), []Entry{entry("b", 2, "x")}, Place{}},
+		"ActiveYounger": {"A run under way is not pushed out by an older one", entry("a", 5, "x"), []Entry{active(entry("b", 2, "x"))}, Place{1, "ns/b"}},
+		"IAmActive":     {"A run under way keeps its turn", active(entry("a", 5, "x")), []Entry{entry("b", 9, "x")}, Place{}},
+		"PartOfKeys":    {"One address in common is enough", entry("a", 5, "x", "y"), []Entry{entry("b", 9, "y", "z")}, Place{1, "ns/b"}},
+		"Third":         {"All before me count, the head is named", entry("c", 1, "x"), []Entry{entry("b", 5, "x"), active(entry("a", 3, "x"))}, Place{2, "ns/a"}},
+		"SameSecond":    {"Names decide within one second", entry("b", 5, "x"), []Entry{entry("a", 5, "x"), entry("c", 5, "x")}, Place{1, "ns/a"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, PlaceOf(tc.me, tc.others)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
