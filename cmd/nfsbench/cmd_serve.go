@@ -78,7 +78,7 @@ func (f *serveFlags) serve(ctx context.Context, a *app) error {
 	if err != nil {
 		return errors.Join(badInput(err), s.Close())
 	}
-	a.log.Info("Serving NFSv3", "dir", f.opt.Dir, "export", f.opt.Export, "addresses", s.Addrs(), "size", f.size.String())
+	a.log.Info("Serving NFSv3", "dir", f.opt.Dir, "export", f.opt.Export, "addresses", s.Addrs(), "counters", web.address(), "size", f.size.String())
 	a.log.Info("Try it with: " + loadExample(s.Addrs(), f.opt.Export))
 	return f.run(ctx, s, web)
 }
@@ -117,6 +117,14 @@ func (f *serveFlags) listenHTTP(s *server.Server) (*webServer, error) {
 	w.listener = l
 	w.server = &http.Server{Handler: s.Counters().Handler(), ReadHeaderTimeout: 5 * time.Second}
 	return w, nil
+}
+
+// address is where the counters are, or empty.
+func (w *webServer) address() string {
+	if w.listener == nil {
+		return ""
+	}
+	return "http://" + w.listener.Addr().String() + "/counters"
 }
 
 func (w *webServer) serve() error {
