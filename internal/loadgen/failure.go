@@ -1,0 +1,32 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// errTimeout is the cause of a context whose run took longer than its plan
+// allows.
+var errTimeout = errors.New("the run took longer than schedule.timeoutSeconds allows")
+
+// failureOf says in the words of the result file why a run ended early. Without
+// a code of its own an error gets the given one, which fits the span it came
+// from.
+func failureOf(ctx context.Context, err error, code string) *runfile.Failure {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errTimeout), errors.Is(context.Cause(ctx), errTimeout):
+		code = runfile.FailureTimeout
+	case ctx.Err() != nil:
+		return &runfile.Failure{Code: runfile.FailureCancelled, Message: "the run was stopped before its end: " + context.Cause(ctx).Error()}
+	case target.CodeOf(err) != "":
+		code = target.CodeOf(err)
+	case errors.Is(err, errNotDrained):
+		code = runfile.FailureTimeout
+	}
+	return &runfile.Failure{Code: code, Message: err.Error()}
+}

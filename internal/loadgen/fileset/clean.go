@@ -1,0 +1,102 @@
+package fileset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+)
+
+// Cleaned says what Clean did.
+type Cleaned struct {
+	Removed []string // names of files, sorted
+	Left    []string // names of files that are not ours, sorted
+	// DirectoryGone is true when the directory is not there now.
+	DirectoryGone bool
+}
+
+// Clean removes the files of this client and, when they were the last ones,
+// the directory.
+func (s *Set) Clean(ctx context.Context) (Cleaned, error) {
+	s.Close()
+	return clean(ctx, s.target, s.dir, s.spec.Directory, func(name string) bool {
+		return isDataNameOf(s.spec.Client, name) || name == fmt.Sprintf(markerFormat, s.spec.Client)
+	})
+}
+
+// Clean removes the files of all clients from a directory, provided that a
+// marker says that they are ours, and the directory when nothing is left in it.
+// A directory that is not there is a success, and so is one that is not ours:
+// then nothing is touched.
+func Clean(ctx context.Context, t target.Target, directory string) (Cleaned, error) {
+	dir, err := t.Directory(ctx, directory, false)
+	if target.IsNotExist(err) {
+		return Cleaned{DirectoryGone: true}, nil
+	}
+	if err != nil {
+		return Cleaned{}, fmt.Errorf("open directory %q: %w", directory, err)
+	}
+	names, err := dir.List(ctx)
+	if err != nil {
+		return Cleaned{}, fmt.Errorf("list directory %q: %w", directory, err)
+	}
+	ours := map[string]bool{}
+	marked := false
+	for _, name := range names {
+		switch {
+		case isMarkerName(name):
+			_, err := readMarker(ctx, dir, name)
+			if err != nil && !errors.Is(err, errNotMarker) && !target.IsNotExist(err) {
+				return Cleaned{}, err
+			}
+			ours[name] = err == nil
+			marked = marked || err == nil
+		case isDataName(name):
+			ours[name] = true
+		}
+	}
+	return clean(ctx, t, dir, directory, func(name string) bool { return marked && ours[name] })
+}
+
+// clean removes what ours picks, markers last: as long as there is anything of
+// ours, there is a marker that says so.
+func clean(ctx context.Context, t target.Target, dir target.Directory, directory string, ours func(string) bool) (Cleaned, error) {
+	var done Cleaned
+	names, err := dir.List(ctx)
+	if err != nil {
+		return done, fmt.Errorf("list directory %q: %w", directory, err)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	for _, name := range names {
+		if !ours(name) {
+			done.Left = append(done.Left, name)
+			continue
+		}
+		if err := dir.Remove(ctx, name); err != nil && !target.IsNotExist(err) {
+			return done, fmt.Errorf("remove %q: %w", name, err)
+		}
+		done.Removed = append(done.Removed, name)
+	}
+	slices.Sort(done.Removed)
+	slices.Sort(done.Left)
+	if len(done.Left) > 0 {
+		return done, nil
+	}
+	err = t.RemoveDirectory(ctx, directory)
+	switch {
+	case err == nil, target.IsNotExist(err):
+		done.DirectoryGone = true
+	case !target.IsNotEmpty(err):
+		return done, fmt.Errorf("remove directory %q: %w", directory, err)
+	}
+	return done, nil
+}
+
+func rank(name string) int {
+	if isMarkerName(name) {
+		return 1
+	}
+	return 0
+}

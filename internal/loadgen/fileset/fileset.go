@@ -1,0 +1,226 @@
+package fileset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/content"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// Spec says which files a client needs.
+type Spec struct {
+	Run               runfile.Identity
+	Directory         string // one path element below the export or mount
+	Client            int32
+	Jobs              int32
+	Copy              bool // each job has a second file to write to
+	FileSizeBytes     int64
+	BlockSizeBytes    int64
+	Seed              uint64
+	OverwriteExisting bool // take a directory that has files but no marker
+}
+
+// Set is the files of one client.
+type Set struct {
+	spec   Spec
+	target target.Target
+	dir    target.Directory
+	files  []*File // in the order of the jobs, a copy's second file after its first
+	marker marker  // of Prepare, then of the one goroutine that marks files complete
+}
+
+// File is one data file. Block numbers count from 0.
+type File struct {
+	target.File // for the load: stable writes
+	Name        string
+	Data        content.Data
+	Tracker     *Tracker
+	reused      bool // nothing to fill: an earlier run did
+}
+
+// Job is what one job works on. Copy is nil unless the job copies; then Main is
+// only read and Copy is only written.
+type Job struct{ Main, Copy *File }
+
+// Prepare opens the directory, making it when it is missing, makes sure that it
+// is ours, and finds out what has to be filled. It writes the marker, so that
+// from here on the directory is ours for everybody.
+func Prepare(ctx context.Context, t target.Target, spec Spec) (*Set, error) {
+	dir, err := t.Directory(ctx, spec.Directory, true)
+	if err != nil {
+		return nil, fmt.Errorf("open directory %q: %w", spec.Directory, err)
+	}
+	names, err := dir.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list directory %q: %w", spec.Directory, err)
+	}
+	if err := checkOwner(ctx, dir, spec, names); err != nil {
+		return nil, err
+	}
+	s := &Set{spec: spec, target: t, dir: dir}
+	old, err := readMarker(ctx, dir, fmt.Sprintf(markerFormat, spec.Client))
+	if err != nil && !target.IsNotExist(err) && !errors.Is(err, errNotMarker) {
+		return nil, err
+	}
+	s.marker = marker{
+		Tool: markerTool, Version: markerVersion, About: markerAbout, Run: spec.Run, Client: spec.Client,
+		Seed: spec.Seed, BlockSizeBytes: spec.BlockSizeBytes, FileSizeBytes: spec.FileSizeBytes,
+		Epoch: old.Epoch + 1,
+	}
+	if err := s.plan(ctx, old, names); err != nil {
+		return nil, err
+	}
+	if err := s.checkSpace(names); err != nil {
+		return nil, err
+	}
+	return s, s.writeMarker(ctx)
+}
+
+// checkOwner refuses a directory with files of somebody else.
+func checkOwner(ctx context.Context, dir target.Directory, spec Spec, names []string) error {
+	if spec.OverwriteExisting {
+		return nil
+	}
+	var foreign []string
+	for _, name := range names {
+		if isMarkerName(name) {
+			_, err := readMarker(ctx, dir, name)
+			if err == nil {
+				return nil
+			}
+			// Another client may have removed its marker since we looked.
+			if !errors.Is(err, errNotMarker) && !target.IsNotExist(err) {
+				return err
+			}
+			foreign = append(foreign, name)
+		} else if isForeign(name) {
+			foreign = append(foreign, name)
+		}
+	}
+	if len(foreign) == 0 {
+		return nil
+	}
+	slices.Sort(foreign)
+	return target.Fail(runfile.FailureForeignFiles, fmt.Sprintf(
+		"directory %q has %d files that nfsbench did not make (%s); nothing was touched: choose another directory, "+
+			"remove the files, or allow it with overwriteExisting (--overwrite-existing)",
+		spec.Directory, len(foreign), shorten(foreign)), nil)
+}
+
+func shorten(names []string) string {
+	if len(names) > 3 {
+		return strings.Join(names[:3], ", ") + "..."
+	}
+	return strings.Join(names, ", ")
+}
+
+// plan lists the files and finds those that need no filling.
+func (s *Set) plan(ctx context.Context, old marker, names []string) error {
+	pool := content.NewPool(s.spec.Seed)
+	usable := old.Seed == s.spec.Seed && old.FileSizeBytes == s.spec.FileSizeBytes
+	for _, name := range s.wanted() {
+		f := &File{Name: name, Data: pool.File(name)}
+		if usable && slices.Contains(old.Complete, name) && slices.Contains(names, name) {
+			ok, err := s.hasSize(ctx, name)
+			if err != nil {
+				return err
+			}
+			f.reused = ok
+		}
+		if f.reused {
+			s.marker.Complete = append(s.marker.Complete, name)
+		}
+		s.files = append(s.files, f)
+	}
+	return nil
+}
+
+func (s *Set) wanted() []string {
+	var names []string
+	for job := range s.spec.Jobs {
+		names = append(names, fmt.Sprintf(dataFormat, s.spec.Client, job))
+		if s.spec.Copy {
+			names = append(names, fmt.Sprintf(copyFormat, s.spec.Client, job))
+		}
+	}
+	return names
+}
+
+func (s *Set) hasSize(ctx context.Context, name string) (bool, error) {
+	f, err := s.dir.Open(ctx, name, target.OpenOptions{})
+	if err != nil {
+		return false, fmt.Errorf("open %q: %w", name, err)
+	}
+	defer func() { _ = f.Close() }()
+	size, err := f.Size(ctx)
+	if err != nil {
+		return false, fmt.Errorf("size of %q: %w", name, err)
+	}
+	return size == s.spec.FileSizeBytes, nil
+}
+
+// checkSpace refuses early what cannot fit. Where old files of ours would make
+// room it leaves the answer to the storage.
+func (s *Set) checkSpace(names []string) error {
+	facts := s.target.Facts()
+	if facts.TotalBytes <= 0 || slices.ContainsFunc(names, isDataName) || s.MissingBytes() <= facts.FreeBytes {
+		return nil
+	}
+	return target.Fail(runfile.FailureNoSpace, fmt.Sprintf(
+		"the files need %d bytes, and %d of %d are free: make the files smaller (fileSize), take fewer jobs, or give the volume more space",
+		s.MissingBytes(), facts.FreeBytes, facts.TotalBytes), nil)
+}
+
+// MissingBytes is how much Fill will write.
+func (s *Set) MissingBytes() int64 {
+	var n int64
+	for _, f := range s.files {
+		if !f.reused {
+			n += s.spec.FileSizeBytes
+		}
+	}
+	return n
+}
+
+// Open opens the files for the load. They must be filled.
+func (s *Set) Open(ctx context.Context) ([]Job, error) {
+	var jobs []Job
+	for i, f := range s.files {
+		opened, err := s.dir.Open(ctx, f.Name, target.OpenOptions{Stable: true})
+		if err != nil {
+			return nil, fmt.Errorf("open %q: %w", f.Name, err)
+		}
+		f.File = opened
+		f.Tracker = s.newTracker(i)
+		if s.spec.Copy && i%2 == 1 {
+			jobs[len(jobs)-1].Copy = f
+		} else {
+			jobs = append(jobs, Job{Main: f})
+		}
+	}
+	return jobs, nil
+}
+
+// Close closes what Open opened.
+func (s *Set) Close() {
+	for _, f := range s.files {
+		if f.File != nil {
+			_ = f.File.Close()
+			f.File = nil
+		}
+	}
+}
+
+// generation is that of the fill of this run; its overwrites follow it.
+func (s *Set) generation() uint64 { return s.marker.Epoch << 32 }
+
+func (s *Set) newTracker(i int) *Tracker {
+	blocks := s.spec.FileSizeBytes / s.spec.BlockSizeBytes
+	count := min(sampleBlocks, sampleBytes/(int64(len(s.files))*s.spec.BlockSizeBytes))
+	return newTracker(blocks, max(count, sampleAtLeast), s.spec.Seed+uint64(i)*0x9e3779b97f4a7c15, s.generation(), s.files[i].reused)
+}

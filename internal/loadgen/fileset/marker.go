@@ -1,0 +1,131 @@
+package fileset
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const (
+	markerTool     = "nfsbench"
+	markerVersion  = 1
+	markerAbout    = "The files beside this one are test data of nfsbench and may be removed, with 'nfsbench clean' or by hand."
+	markerMaxBytes = 4 << 20
+)
+
+// marker is what the file says that makes a directory ours. Tool comes first:
+// a marker that was cut off in its middle is still known by its start.
+type marker struct {
+	Tool           string           `json:"tool"`
+	Version        int              `json:"version"`
+	About          string           `json:"about"`
+	Run            runfile.Identity `json:"run"` // the last one that used the files
+	Client         int32            `json:"client"`
+	Seed           uint64           `json:"seed"`
+	BlockSizeBytes int64            `json:"blockSizeBytes"` // of that run; the content does not depend on it
+	FileSizeBytes  int64            `json:"fileSizeBytes"`
+	// Epoch counts the runs that wrote here. The generations of a run's writes
+	// start at its epoch, so that they differ from those of all runs before.
+	Epoch uint64 `json:"epoch"`
+	// Complete names the files that were filled to their end.
+	Complete []string `json:"complete"`
+}
+
+// markerStart is how every marker starts.
+func markerStart() []byte { return []byte(`{"tool":"` + markerTool + `"`) }
+
+// readMarker returns the marker name of dir, an empty one when it is broken but
+// ours, and an error that satisfies target.IsNotExist when there is none, or a
+// file of that name that is not ours.
+func readMarker(ctx context.Context, dir target.Directory, name string) (marker, error) {
+	raw, err := readSmall(ctx, dir, name)
+	if err != nil {
+		return marker{}, fmt.Errorf("read marker %q: %w", name, err)
+	}
+	// An empty one was just created, perhaps by another client at this moment.
+	if len(raw) > 0 && !bytes.HasPrefix(raw, markerStart()) {
+		return marker{}, fmt.Errorf("%q is not a marker of ours: %w", name, errNotMarker)
+	}
+	var m marker
+	if err := json.Unmarshal(bytes.TrimRight(raw, " \n\x00"), &m); err != nil || m.Version != markerVersion {
+		return marker{}, nil //nolint:nilerr // cut off or of another version: ours, but nothing in it can be used
+	}
+	return m, nil
+}
+
+var errNotMarker = errors.New("it has the name of a marker, but somebody else wrote it")
+
+// writeMarker replaces the marker. It is padded with blanks to whole pages, for
+// O_DIRECT, and never shorter than before, for it is never truncated.
+func (s *Set) writeMarker(ctx context.Context) error {
+	raw, err := json.Marshal(s.marker)
+	if err != nil {
+		return fmt.Errorf("encode marker: %w", err)
+	}
+	name := fmt.Sprintf(markerFormat, s.spec.Client)
+	f, err := s.dir.Open(ctx, name, target.OpenOptions{Create: true})
+	if target.IsExist(err) {
+		f, err = s.dir.Open(ctx, name, target.OpenOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("open marker %q: %w", name, err)
+	}
+	defer func() { _ = f.Close() }()
+	size, err := f.Size(ctx)
+	if err != nil {
+		return fmt.Errorf("size of marker %q: %w", name, err)
+	}
+	padded := (max(int64(len(raw))+1, min(size, markerMaxBytes)) + target.BufferAlignBytes - 1) / target.BufferAlignBytes * target.BufferAlignBytes
+	arena, err := target.NewArena(1, padded)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = arena.Release() }()
+	buf := arena.Buffer(0)
+	for i := copy(buf, raw); i < len(buf); i++ {
+		buf[i] = ' '
+	}
+	buf[len(buf)-1] = '\n'
+	if err := f.WriteAt(ctx, buf, 0); err != nil {
+		return fmt.Errorf("write marker %q: %w", name, err)
+	}
+	if err := f.Commit(ctx); err != nil {
+		return fmt.Errorf("write marker %q: %w", name, err)
+	}
+	return nil
+}
+
+// readSmall reads a whole small file.
+func readSmall(ctx context.Context, dir target.Directory, name string) ([]byte, error) {
+	f, err := dir.Open(ctx, name, target.OpenOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	size, err := f.Size(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if size == 0 {
+		return nil, nil
+	}
+	if size > markerMaxBytes {
+		return nil, fmt.Errorf("%d bytes: %w", size, errNotMarker)
+	}
+	arena, err := target.NewArena(1, (size+target.BufferAlignBytes-1)/target.BufferAlignBytes*target.BufferAlignBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = arena.Release() }()
+	n, err := f.ReadAt(ctx, arena.Buffer(0), 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return bytes.Clone(arena.Buffer(0)[:n]), nil
+}

@@ -1,0 +1,44 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// Sink hears what happens. All calls come from one goroutine.
+type Sink interface {
+	// Event is called every second and at every turn of the run.
+	Event(e runfile.Event)
+	// Load is handed the state of the run every few seconds, with Partial set,
+	// and once more at the end in any case. It must not keep the pointer.
+	Load(l *runfile.Load) error
+}
+
+// Options are what a Runner needs.
+type Options struct {
+	Plan   runfile.Plan
+	Client int32 // index of this client, from 0
+	Now    func() time.Time
+	// Open reaches what the load is put on. Its errors are mapped to failures;
+	// it is given as long as Engine.MountTimeoutSeconds says.
+	Open func(ctx context.Context) (target.Target, error)
+	Sink Sink
+	// Release returns when all clients may start. It is called only when the
+	// plan has several, and may then not be nil.
+	Release func(ctx context.Context) error
+	// Usage gives the CPU time used and the peak memory of this process.
+	Usage func() (cpu time.Duration, peakBytes int64)
+}
+
+// ValidDirectory checks that name is one plain path element.
+func ValidDirectory(name string) error {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00\n") || len(name) > 255 {
+		return fmt.Errorf("%q is not a plain directory name; use one without a slash, such as %q", name, "nfsbench")
+	}
+	return nil
+}

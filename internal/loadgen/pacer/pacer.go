@@ -1,0 +1,57 @@
+// Package pacer says when I/Os are due. It is arithmetic only: no clock, no
+// waiting.
+//
+// In an open loop the times are fixed beforehand, whatever the storage does.
+// An I/O that cannot start when it is due, because all workers are still busy,
+// has its waiting counted as latency; otherwise an overloaded storage would
+// look fast, because the load would politely slow down with it.
+package pacer
+
+import (
+	"math/bits"
+	"time"
+)
+
+// Constant is a steady rate: I/O number k, from 0, is due k/rate seconds after
+// the start.
+type Constant struct{ perSecond uint64 }
+
+// NewConstant returns the pacer of perSecond I/Os a second, at least 1.
+func NewConstant(perSecond int64) Constant { return Constant{uint64(max(perSecond, 1))} }
+
+// Due returns when I/O number k is due, from the start.
+func (c Constant) Due(k uint64) time.Duration {
+	whole, rest := k/c.perSecond, k%c.perSecond
+	const maxSeconds = uint64(1<<63-1) / uint64(time.Second)
+	if whole >= maxSeconds {
+		return 1<<63 - 1
+	}
+	return time.Duration(whole)*time.Second + time.Duration(muldiv(rest, uint64(time.Second), c.perSecond))
+}
+
+// CountBefore returns how many I/Os are due before at: the smallest k whose
+// Due is not before it.
+func (c Constant) CountBefore(at time.Duration) uint64 {
+	if at <= 0 {
+		return 0
+	}
+	whole, rest := uint64(at/time.Second), uint64(at%time.Second)
+	k := whole*c.perSecond + muldiv(rest, c.perSecond, uint64(time.Second))
+	for c.Due(k) < at {
+		k++
+	}
+	for k > 0 && c.Due(k-1) >= at {
+		k--
+	}
+	return k
+}
+
+// muldiv returns a*b/c for a < c, without overflow.
+func muldiv(a, b, c uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	if hi >= c {
+		return 1<<64 - 1
+	}
+	q, _ := bits.Div64(hi, lo, c)
+	return q
+}

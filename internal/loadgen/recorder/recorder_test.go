@@ -1,0 +1,148 @@
+package recorder
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+func TestBucketsAreThoseOfTheHistogramInTheResult(t *testing.T) {
+	h := hdr.New(lowestMicroseconds, highestMicroseconds, significantDigits)
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for n := range 200_000 {
+		us := int64(n)
+		if n >= 5000 {
+			us = rnd.Int64N(int64(1) << rnd.IntN(30))
+		}
+		us = min(us, highestMicroseconds)
+		i := indexOf(us)
+		if i < 0 || i >= buckets {
+			t.Fatalf("%d us falls into bucket %d of %d", us, i, buckets)
+		}
+		if low, high := valueOf(i), highestIn(i); us < low || us > high {
+			t.Fatalf("%d us falls into bucket %d, which is %d to %d", us, i, low, high)
+		}
+		if !h.ValuesAreEquivalent(us, valueOf(i)) || !h.ValuesAreEquivalent(us, highestIn(i)) {
+			t.Fatalf("bucket %d of %d us is not one of the library's", i, us)
+		}
+	}
+}
+
+func TestTheResultHasEveryOperationOfEveryWorker(t *testing.T) {
+	const workers, each = 37, 1000
+	r := New(workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := range each {
+				r.Shard(w).Record(Measure, Write, time.Duration(i+1)*time.Millisecond, 8192)
+			}
+			r.Shard(w).Record(Warmup, Write, time.Hour, 8192)
+			r.Shard(w).RecordError(Measure, Write)
+		})
+	}
+	wg.Wait()
+
+	var s Snapshot
+	r.Read(&s, Write, Measure)
+	ops, err := s.Ops()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ops.Count != workers*each || ops.Bytes != workers*each*8192 || ops.Errors != workers {
+		t.Errorf("counted %d operations, %d bytes, %d errors", ops.Count, ops.Bytes, ops.Errors)
+	}
+	h, err := stats.DecodeHistogram(ops.Histogram)
+	if err != nil {
+		t.Fatalf("package stats cannot read it: %v", err)
+	}
+	if h.Count() != ops.Count {
+		t.Errorf("the histogram has %d latencies, want %d", h.Count(), ops.Count)
+	}
+	if p := h.Percentile(50); p < 499_500 || p > 500_500 {
+		t.Errorf("median %d us, want 500 ms within 0.1 %%", p)
+	}
+
+	r.Read(&s, Write, Warmup, Measure)
+	if s.Count != workers*(each+1) {
+		t.Errorf("both phases have %d operations, want %d", s.Count, workers*(each+1))
+	}
+	r.Read(&s, Read, Warmup, Measure)
+	if ops, err := s.Ops(); ops != nil || err != nil {
+		t.Errorf("reads, of which there were none, gave %v, %v", ops, err)
+	}
+	r.Reset()
+	r.Read(&s, Write, Warmup, Measure)
+	if s.Count != 0 || s.Bytes != 0 || s.Errors != 0 {
+		t.Errorf("after Reset there still was %+v", s)
+	}
+}
+
+func TestASampleIsTheDifferenceOfTwoMoments(t *testing.T) {
+	r := New(2)
+	var before, after Snapshot
+	r.Shard(0).Record(Warmup, Read, 10*time.Second, 100)
+	r.Read(&before, Read, Warmup, Measure)
+	for i := range 100 {
+		r.Shard(i).Record(Measure, Read, time.Duration(i+1)*time.Microsecond, 10)
+	}
+	r.Shard(0).RecordError(Measure, Read)
+	r.Read(&after, Read, Warmup, Measure)
+
+	got := after.Since(&before)
+	if got == nil {
+		t.Fatal("no sample")
+	}
+	if got.Count != 100 || got.Bytes != 1000 || got.Errors != 1 {
+		t.Errorf("sample has %d operations, %d bytes, %d errors; want 100, 1000, 1", got.Count, got.Bytes, got.Errors)
+	}
+	if got.P50Microseconds != 50 || got.P99Microseconds != 99 || got.MaxMicroseconds != 100 || got.MeanMicroseconds != 50 {
+		t.Errorf("latencies %+v; want p50 50, p99 99, max 100, mean 50", got)
+	}
+	if nothing := after.Since(&after); nothing != nil {
+		t.Errorf("no time passed, but there is a sample %+v", nothing)
+	}
+}
+
+func TestLatenciesOutsideTheRangeAreCountedAtItsEnds(t *testing.T) {
+	r := New(1)
+	r.Shard(0).Record(Measure, Read, -time.Second, 1)
+	r.Shard(0).Record(Measure, Read, 24*time.Hour, 1)
+	var s Snapshot
+	r.Read(&s, Read, Measure)
+	if ops, err := s.Ops(); err != nil || ops.Count != 2 {
+		t.Errorf("got %+v, %v; want 2 operations", ops, err)
+	}
+}
+
+func TestRecordingDoesNotAllocate(t *testing.T) {
+	r := New(1024)
+	if n := testing.AllocsPerRun(1000, func() { r.Shard(5).Record(Measure, Read, 123456, 8192) }); n != 0 {
+		t.Errorf("%v allocations for each operation", n)
+	}
+}
+
+func TestMemoryStaysSmallWithAThousandWorkers(t *testing.T) {
+	r := New(1024)
+	bytes := len(r.shards) * int(phases) * int(directions) * int(unsafe.Sizeof(counters{}))
+	if bytes > 32<<20 {
+		t.Errorf("%d MiB of buckets", bytes>>20)
+	}
+}
+
+func BenchmarkRecord(b *testing.B) {
+	r := New(64)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		s := r.Shard(rand.IntN(64))
+		for i := 0; pb.Next(); i++ {
+			s.Record(Measure, Read, time.Duration(i&0xffff)*time.Microsecond, 8192)
+		}
+	})
+}

@@ -1,0 +1,248 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// measuring is one repetition while it runs.
+type measuring struct {
+	index    int32
+	round    *round
+	warmup   int // seconds
+	window   int
+	read     [2]recorder.Snapshot // the present and the previous second
+	write    [2]recorder.Snapshot
+	channels []runfile.Channel // at the last sample
+	atFrom   reading           // when the window began
+	inside   bool              // the window has begun
+}
+
+// reading is what is read once at each end of the window.
+type reading struct {
+	channels []runfile.Channel
+	cpu      time.Duration
+}
+
+// repetitions runs all of them. The files stay open between them.
+func (r *Runner) repetitions(ctx context.Context) error {
+	restore := provideThreads(r.target, len(r.engine.workers))
+	defer restore()
+	s := r.opt.Plan.Schedule
+	for rep := int32(1); rep <= s.Repetitions; rep++ {
+		if s.BaselineSeconds > 0 {
+			r.enter(runfile.SpanBaseline, rep)
+			if err := r.idle(ctx, s.BaselineSeconds); err != nil {
+				return err
+			}
+		}
+		if err := r.repetition(ctx, rep); err != nil {
+			return err
+		}
+		if s.CooldownSeconds > 0 && rep < s.Repetitions {
+			r.enter(runfile.SpanCooldown, rep)
+			if err := r.idle(ctx, s.CooldownSeconds); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// repetition runs warm-up and window, and always leaves what was measured in
+// the load, however it ends.
+func (r *Runner) repetition(ctx context.Context, rep int32) error {
+	s := r.opt.Plan.Schedule
+	m := &measuring{index: rep, warmup: int(s.WarmupSeconds), window: int(s.DurationSeconds), channels: r.target.Channels()}
+	// In-flight I/O outlives a cancelled run: it is drained, not torn.
+	ioCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	if m.warmup > 0 {
+		r.enter(runfile.SpanWarmup, rep)
+	}
+	m.round = r.engine.start(ioCtx, time.Duration(m.warmup)*time.Second, time.Duration(m.window)*time.Second)
+	err := r.watch(ctx, m)
+	m.round.stop()
+	end := min(r.opt.Now().Sub(m.round.base), m.round.to)
+	if m.inside {
+		r.putRepetition(m, end)
+		r.closeSpan(m.round.base.Add(end))
+	}
+	if drained := r.engine.drain(m.round, cancel, r.drainPatience()); drained != nil {
+		return errors.Join(err, drained)
+	}
+	if m.inside {
+		r.putStonewall(m)
+	}
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-m.round.failed: // while draining
+		return err
+	default:
+		return nil
+	}
+}
+
+// drainPatience is how long the last I/Os may take.
+func (r *Runner) drainPatience() time.Duration {
+	const least = 10 * time.Second
+	return max(least, time.Duration(r.opt.Plan.Engine.CallTimeoutSeconds)*time.Second)
+}
+
+// watch follows the load, second by second, to the end of the window.
+func (r *Runner) watch(ctx context.Context, m *measuring) error {
+	if m.warmup == 0 {
+		r.beginWindow(m)
+	}
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for second := 1; second <= m.warmup+m.window; second++ {
+		at := m.round.base.Add(time.Duration(second) * time.Second)
+		timer.Reset(at.Sub(r.opt.Now()))
+		select {
+		case <-timer.C:
+		case err := <-m.round.failed:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		r.sample(m, at)
+		if second == m.warmup {
+			r.beginWindow(m)
+		}
+	}
+	return nil
+}
+
+func (r *Runner) beginWindow(m *measuring) {
+	m.inside = true
+	m.atFrom = r.reading()
+	start := m.round.base.Add(m.round.from)
+	r.enter(runfile.SpanMeasure, m.index)
+	r.load.Spans[len(r.load.Spans)-1].Start = start
+	if n := len(r.load.Spans); n > 1 && r.load.Spans[n-2].Kind == runfile.SpanWarmup {
+		r.load.Spans[n-2].End = start
+	}
+	r.load.Repetitions = append(r.load.Repetitions, runfile.Repetition{Index: m.index, Start: start})
+}
+
+func (r *Runner) reading() reading {
+	cpu, _ := r.opt.Usage()
+	return reading{channels: r.target.Channels(), cpu: cpu}
+}
+
+// sample adds one second to the load. Its span is the one that is ending.
+func (r *Runner) sample(m *measuring, at time.Time) {
+	rec := r.engine.rec
+	m.read[0], m.read[1] = m.read[1], m.read[0]
+	m.write[0], m.write[1] = m.write[1], m.write[0]
+	rec.Read(&m.read[0], recorder.Read, recorder.Warmup, recorder.Measure)
+	rec.Read(&m.write[0], recorder.Write, recorder.Warmup, recorder.Measure)
+	s := runfile.LoadSample{
+		Time: at, Span: r.span, Repetition: m.index,
+		Read: m.read[0].Since(&m.read[1]), Write: m.write[0].Since(&m.write[1]),
+	}
+	channels := r.target.Channels()
+	for i, c := range channelsSince(m.channels, channels) {
+		s.Channels = append(s.Channels, runfile.PathBytes{ID: channels[i].ID, BytesRead: c.BytesRead, BytesWritten: c.BytesWritten})
+	}
+	m.channels = channels
+	r.load.Samples = append(r.load.Samples, s)
+	r.rate = speed{}
+	for _, o := range []*runfile.SampleOps{s.Read, s.Write} {
+		if o != nil {
+			r.rate.bytes += o.Bytes
+			r.rate.ops += o.Count
+		}
+	}
+	r.tell(at, "")
+	if at.Sub(r.lastSave) >= partialEvery {
+		if m.inside {
+			r.putRepetition(m, at.Sub(m.round.base))
+		}
+		r.save(at)
+	}
+}
+
+// putRepetition writes into the load what the window has given until end.
+func (r *Runner) putRepetition(m *measuring, end time.Duration) {
+	out := &r.load.Repetitions[len(r.load.Repetitions)-1]
+	out.Read, out.Write = r.measured(recorder.Read), r.measured(recorder.Write)
+	now := r.reading()
+	out.End = m.round.base.Add(end)
+	out.Channels = channelsSince(m.atFrom.channels, now.channels)
+	out.CPUMicroseconds = (now.cpu - m.atFrom.cpu).Microseconds()
+	_, out.PeakMemoryBytes = r.opt.Usage()
+}
+
+func (r *Runner) measured(d recorder.Direction) *runfile.Ops {
+	var s recorder.Snapshot
+	r.engine.rec.Read(&s, d, recorder.Measure)
+	ops, err := s.Ops()
+	if err != nil {
+		r.tell(r.opt.Now(), "the latencies of the window cannot be written: "+err.Error())
+	}
+	return ops
+}
+
+// putStonewall adds what the workers know when they have ended.
+func (r *Runner) putStonewall(m *measuring) {
+	out := &r.load.Repetitions[len(r.load.Repetitions)-1]
+	end := out.End.Sub(m.round.base)
+	last := map[int]time.Duration{}
+	var started int64
+	for _, w := range r.engine.workers {
+		last[w.index] = max(last[w.index], min(w.lastDone, end)-m.round.from)
+		started += w.started
+		out.LateOps += w.late
+	}
+	out.FirstDoneNanoseconds = int64(end - m.round.from)
+	for _, at := range last {
+		out.FirstDoneNanoseconds = min(out.FirstDoneNanoseconds, int64(max(at, 0)))
+		out.LastDoneNanoseconds = max(out.LastDoneNanoseconds, int64(at))
+	}
+	if rate := r.engine.rate; rate != nil {
+		due := int64(rate.CountBefore(end) - rate.CountBefore(m.round.from))
+		out.DroppedOps = max(0, due-started)
+	}
+}
+
+// channelsSince subtracts the counters of two moments.
+func channelsSince(before, now []runfile.Channel) []runfile.Channel {
+	if len(now) == 0 {
+		return nil
+	}
+	out := make([]runfile.Channel, len(now))
+	for i, c := range now {
+		if i < len(before) && before[i].ID == c.ID {
+			b := before[i]
+			c.Sends -= b.Sends
+			c.Receives -= b.Receives
+			c.BytesRead -= b.BytesRead
+			c.BytesWritten -= b.BytesWritten
+			c.Reconnects -= b.Reconnects
+			c.Retransmits -= b.Retransmits
+			c.DownMilliseconds -= b.DownMilliseconds
+		}
+		out[i] = c
+	}
+	return out
+}
+
+// provideThreads makes room for workers that block an operating system thread
+// in each I/O. With no more processors than cores the Go scheduler would find
+// out only after tens of microseconds that one is blocked, and start others
+// late by as much.
+func provideThreads(t target.Target, workers int) (restore func()) {
+	if b, ok := t.(target.Blocking); !ok || !b.BlocksThreads() {
+		return func() {}
+	}
+	return setProcessors(workers)
+}

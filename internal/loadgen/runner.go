@@ -1,0 +1,235 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const (
+	defaultConnectTimeout = 30 * time.Second
+	releaseTimeout        = 10 * time.Minute // for the other clients
+	cleanTimeout          = 30 * time.Second // for cleaning up after a failure
+	partialEvery          = 5 * time.Second
+)
+
+// Runner makes one run. It is used once.
+type Runner struct {
+	opt  Options
+	load runfile.Load
+	prog progress
+
+	started  time.Time
+	lastSave time.Time
+	saveErr  error
+	span     string
+	rep      int32
+	rate     speed // of the last second
+	filled   atomic.Int64
+	stuck    bool // something is still in a call that does not return
+
+	target target.Target
+	set    *fileset.Set
+	engine *engine
+}
+
+type speed struct{ bytes, ops int64 }
+
+// New checks the plan and returns a Runner for it.
+func New(opt Options) (*Runner, error) {
+	if err := opt.Plan.Validate(); err != nil {
+		return nil, err
+	}
+	if err := ValidDirectory(opt.Plan.Workload.Raw.Directory); err != nil {
+		return nil, fmt.Errorf("workload.raw.directory: %w", err)
+	}
+	if opt.Plan.Clients > 1 && opt.Release == nil {
+		return nil, fmt.Errorf("clients is %d, but nothing tells this one when to start; use a run directory", opt.Plan.Clients)
+	}
+	if opt.Client < 0 || opt.Client >= opt.Plan.Clients {
+		return nil, fmt.Errorf("client index is %d of %d clients; they count from 0", opt.Client, opt.Plan.Clients)
+	}
+	return &Runner{opt: opt}, nil
+}
+
+// Run makes the run. It always returns a Load; how it failed stands there. The
+// error is that of the Sink, which could not keep what was measured.
+func (r *Runner) Run(ctx context.Context) (*runfile.Load, error) {
+	r.started = r.opt.Now()
+	r.lastSave = r.started
+	r.prog.planned = scheduled(r.opt.Plan.Schedule)
+	r.load = runfile.Load{Partial: true, LoopMode: "closed", SampleSeconds: 1}
+	if r.opt.Plan.Workload.Raw.OperationsPerSecond > 0 {
+		r.load.LoopMode = "open"
+	}
+	if s := r.opt.Plan.Schedule.TimeoutSeconds; s > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, time.Duration(s)*time.Second, errTimeout)
+		defer cancel()
+		ctx = limited
+	}
+	code, err := r.walk(ctx)
+	r.stuck = errors.Is(err, errNotDrained)
+	r.load.Failure = failureOf(ctx, err, code)
+	r.finish(ctx)
+	return &r.load, r.saveErr
+}
+
+// walk goes through the spans. With an error comes the code that fits it where
+// it has none of its own.
+func (r *Runner) walk(ctx context.Context) (code string, err error) {
+	if err := r.connect(ctx); err != nil {
+		return runfile.FailureInternal, err
+	}
+	if err := r.fill(ctx); err != nil {
+		return runfile.FailureIO, err
+	}
+	if r.opt.Plan.Clients > 1 {
+		if err := r.wait(ctx); err != nil {
+			return runfile.FailureTimeout, err
+		}
+	}
+	if err := r.repetitions(ctx); err != nil {
+		return runfile.FailureIO, err
+	}
+	if err := r.verify(ctx); err != nil {
+		return runfile.FailureIO, err
+	}
+	if !r.opt.Plan.Workload.Raw.KeepFiles {
+		if err := r.clean(ctx); err != nil {
+			return runfile.FailureIO, err
+		}
+	}
+	return "", nil
+}
+
+func (r *Runner) connect(ctx context.Context) error {
+	r.enter(runfile.SpanConnect, 0)
+	timeout := defaultConnectTimeout
+	if s := r.opt.Plan.Engine.MountTimeoutSeconds; s > 0 {
+		timeout = time.Duration(s) * time.Second
+	}
+	var opened target.Target
+	err := r.during(ctx, func(ctx context.Context) (err error) {
+		ctx, cancel := context.WithTimeoutCause(ctx, timeout, errConnect)
+		defer cancel()
+		opened, err = r.opt.Open(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.target = opened
+	facts := opened.Facts()
+	r.load.Mount = &facts
+	return nil
+}
+
+var errConnect = target.Fail(runfile.FailureUnreachable, "the storage did not answer in time (mountTimeoutSeconds)", nil)
+
+// fill prepares the files, and opens them.
+func (r *Runner) fill(ctx context.Context) error {
+	r.enter(runfile.SpanFill, 0)
+	raw := r.opt.Plan.Workload.Raw
+	var set *fileset.Set
+	err := r.during(ctx, func(ctx context.Context) (err error) {
+		set, err = fileset.Prepare(ctx, r.target, fileset.Spec{
+			Run: r.opt.Plan.Run, Directory: raw.Directory, Client: r.opt.Client, Jobs: raw.Jobs,
+			Copy: raw.Pattern == runfile.PatternCopy, FileSizeBytes: raw.FileSizeBytes,
+			BlockSizeBytes: raw.BlockSizeBytes, Seed: r.opt.Plan.Seed, OverwriteExisting: raw.OverwriteExisting,
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.set = set
+	r.prog.fillStart, r.prog.fillBytes = r.opt.Now(), r.set.MissingBytes()
+	err = r.during(ctx, func(ctx context.Context) error {
+		return r.set.Fill(ctx, func(n int64) { r.filled.Add(n) })
+	})
+	r.load.FilledBytes = r.filled.Load()
+	r.prog.filled = r.load.FilledBytes
+	if err != nil {
+		return err
+	}
+	jobs, err := r.set.Open(ctx)
+	if err != nil {
+		return err
+	}
+	r.engine, err = newEngine(&r.opt.Plan, r.opt.Client, jobs, r.opt.Now)
+	return err
+}
+
+func (r *Runner) wait(ctx context.Context) error {
+	r.enter(runfile.SpanWait, 0)
+	return r.during(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeoutCause(ctx, releaseTimeout, errNoRelease)
+		defer cancel()
+		return r.opt.Release(ctx)
+	})
+}
+
+var errNoRelease = fmt.Errorf("not all clients were ready within %v; look at the pods that are not running", releaseTimeout)
+
+func (r *Runner) verify(ctx context.Context) error {
+	r.enter(runfile.SpanVerify, 0)
+	var (
+		found runfile.Verification
+		wrong string
+	)
+	err := r.during(ctx, func(ctx context.Context) (err error) {
+		found, wrong, err = r.set.Verify(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.load.Verification = &found
+	if found.BlocksWrong == 0 {
+		return nil
+	}
+	return target.Fail(runfile.FailureVerify, fmt.Sprintf(
+		"%d of %d blocks read back are not what was written; the first: %s; do not trust this storage or this path with data",
+		found.BlocksWrong, found.BlocksChecked, wrong), nil)
+}
+
+func (r *Runner) clean(ctx context.Context) error {
+	r.enter(runfile.SpanClean, 0)
+	return r.during(ctx, func(ctx context.Context) error {
+		_, err := r.set.Clean(ctx)
+		return err
+	})
+}
+
+// finish ends a run in any case: the result is safe before anything else is
+// tried.
+func (r *Runner) finish(ctx context.Context) {
+	failed := r.load.Failure != nil
+	r.load.Partial = failed
+	r.save(r.opt.Now())
+	if failed && r.set != nil && !r.stuck && !r.opt.Plan.Workload.Raw.KeepFiles && r.span != runfile.SpanClean {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+		defer cancel()
+		if err := r.clean(ctx); err != nil {
+			r.load.Failure.Message += "; the files were not removed: " + err.Error()
+		}
+	}
+	if r.engine != nil && !r.stuck {
+		_ = r.engine.release()
+	}
+	if r.set != nil {
+		r.set.Close()
+	}
+	if r.target != nil {
+		_ = r.target.Close()
+	}
+	r.enter(runfile.SpanDone, 0)
+	r.load.Spans[len(r.load.Spans)-1].End = r.opt.Now()
+	r.save(r.opt.Now())
+}

@@ -1,0 +1,407 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// memory is a sink that keeps what it hears.
+type memory struct {
+	events []runfile.Event
+	loads  int
+	last   runfile.Load
+	onSave func(*runfile.Load)
+}
+
+func (m *memory) Event(e runfile.Event) { m.events = append(m.events, e) }
+
+func (m *memory) Load(l *runfile.Load) error {
+	m.loads++
+	m.last = *l
+	if m.onSave != nil {
+		m.onSave(l)
+	}
+	return nil
+}
+
+func testPlan(pattern string) runfile.Plan {
+	return runfile.Plan{
+		Version: runfile.PlanVersion, Clients: 1, Seed: 42, Run: runfile.Identity{Name: "test"},
+		Engine: runfile.Engine{Client: runfile.ClientKernel, MountPath: "/test"},
+		Workload: runfile.Workload{Raw: &runfile.Raw{
+			Pattern: pattern, BlockSizeBytes: 4096, FileSizeBytes: 64 * 4096, Jobs: 2, Depth: 3, Directory: "nfsbench",
+		}},
+		Schedule: runfile.Schedule{BaselineSeconds: 2, WarmupSeconds: 3, DurationSeconds: 10, CooldownSeconds: 1, Repetitions: 2},
+	}
+}
+
+// runMem runs a plan on a target in memory. Inside a synctest bubble it takes
+// no time.
+func runMem(ctx context.Context, t *testing.T, plan runfile.Plan, tgt *mem.Target, change ...func(*Options)) (*runfile.Load, *memory) {
+	t.Helper()
+	sink := &memory{}
+	start := time.Now()
+	opt := Options{
+		Plan: plan, Now: time.Now, Sink: sink,
+		Open:  func(context.Context) (target.Target, error) { return tgt, nil },
+		Usage: func() (time.Duration, int64) { return time.Since(start) / 2, 1 << 20 },
+	}
+	for _, c := range change {
+		c(&opt)
+	}
+	r, err := New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	load, err := r.Run(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return load, sink
+}
+
+func TestAReadRunGoesThroughItsSpansAndCountsExactlyTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tgt := &mem.Target{Delay: 10 * time.Millisecond}
+		load, sink := runMem(t.Context(), t, testPlan(runfile.PatternRead), tgt)
+		if load.Failure != nil || load.Partial {
+			t.Fatalf("failure %+v, partial %v", load.Failure, load.Partial)
+		}
+		var spans []string
+		for _, s := range load.Spans {
+			spans = append(spans, s.Kind)
+			if s.End.IsZero() {
+				t.Errorf("span %s has no end", s.Kind)
+			}
+		}
+		want := strings.Fields("Connect Fill Baseline Warmup Measure Cooldown Baseline Warmup Measure Verify Clean Done")
+		if diff := cmp.Diff(want, spans); diff != "" {
+			t.Errorf("spans (-want +got):\n%s", diff)
+		}
+		if len(load.Repetitions) != 2 {
+			t.Fatalf("%d repetitions", len(load.Repetitions))
+		}
+		for _, rep := range load.Repetitions {
+			// 2 jobs x depth 3, one I/O each 10 ms, those that end in [3 s, 13 s).
+			if rep.Read == nil || rep.Read.Count != 6*1000 || rep.Read.Bytes != 6*1000*4096 || rep.Write != nil {
+				t.Errorf("repetition %d read %+v, wrote %+v; want 6000 reads", rep.Index, rep.Read, rep.Write)
+			}
+			if got := rep.End.Sub(rep.Start); got != 10*time.Second {
+				t.Errorf("the window took %v", got)
+			}
+			if rep.CPUMicroseconds != 5_000_000 {
+				t.Errorf("%d us of CPU in a window of 10 s at one half", rep.CPUMicroseconds)
+			}
+			if rep.FirstDoneNanoseconds != int64(9990*time.Millisecond) || rep.LastDoneNanoseconds != rep.FirstDoneNanoseconds {
+				t.Errorf("jobs ended their window after %d and %d ns", rep.FirstDoneNanoseconds, rep.LastDoneNanoseconds)
+			}
+		}
+		h, err := stats.DecodeHistogram(load.Repetitions[0].Read.Histogram)
+		if err != nil || h.Percentile(50) < 10_000 || h.Percentile(99) > 10_010 {
+			t.Errorf("latencies %+v, %v; want 10 ms", h.Latency(), err)
+		}
+		checkSamples(t, load)
+		if last := sink.events[len(sink.events)-1]; last.Percent != 100 || last.Span != runfile.SpanDone {
+			t.Errorf("the last event is %+v", last)
+		}
+		if load.Verification == nil || load.Verification.BlocksChecked != 2*64 || load.Verification.BlocksWrong != 0 {
+			t.Errorf("verification %+v; want all 128 blocks, none wrong", load.Verification)
+		}
+		if _, err := tgt.Directory(t.Context(), "nfsbench", false); !target.IsNotExist(err) {
+			t.Errorf("the directory is still there (%v)", err)
+		}
+	})
+}
+
+func checkSamples(t *testing.T, load *runfile.Load) {
+	t.Helper()
+	var warmup, measure int
+	var ops int64
+	for _, s := range load.Samples {
+		switch s.Span {
+		case runfile.SpanWarmup:
+			warmup++
+		case runfile.SpanMeasure:
+			measure++
+			ops += s.Read.Count
+		default:
+			t.Errorf("a sample of span %s", s.Span)
+		}
+	}
+	if warmup != 2*3 || measure != 2*10 {
+		t.Errorf("%d samples of warm-up and %d of the windows; want 6 and 20", warmup, measure)
+	}
+	if ops < 11_900 || ops > 12_100 {
+		t.Errorf("the samples of the windows have %d reads, the windows 12000", ops)
+	}
+}
+
+func TestProgressNeverGoesBackAndKnowsTheTimeLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, sink := runMem(t.Context(), t, testPlan(runfile.PatternRead), &mem.Target{Delay: 300 * time.Millisecond})
+		var before int32
+		for _, e := range sink.events {
+			if e.Percent < before {
+				t.Errorf("progress went back from %d to %d in %s", before, e.Percent, e.Span)
+			}
+			before = e.Percent
+			if e.Span == runfile.SpanMeasure && e.Repetition == 2 && (e.ETASeconds == nil || *e.ETASeconds > 10) {
+				t.Errorf("time left in the last window: %v", e.ETASeconds)
+			}
+			if e.Percent == 100 && e.Span != runfile.SpanDone {
+				t.Errorf("100 %% in %s", e.Span)
+			}
+		}
+	})
+}
+
+func TestOverwritesAndCopiesAreVerifiedInPlace(t *testing.T) {
+	for _, pattern := range []string{runfile.PatternOverwrite, runfile.PatternRandomWrite, runfile.PatternCopy} {
+		t.Run(pattern, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				plan := testPlan(pattern)
+				plan.Workload.Raw.KeepFiles = true
+				tgt := &mem.Target{Delay: 3 * time.Millisecond}
+				for run := range 2 {
+					load, _ := runMem(t.Context(), t, plan, tgt)
+					if load.Failure != nil {
+						t.Fatalf("run %d: %+v", run, load.Failure)
+					}
+					if load.Verification.BlocksChecked < 128 || load.Verification.BlocksWrong != 0 {
+						t.Errorf("run %d: verification %+v", run, load.Verification)
+					}
+					rep := load.Repetitions[0]
+					if rep.Write == nil || rep.Write.Count == 0 || (rep.Read != nil) != (pattern == runfile.PatternCopy) {
+						t.Errorf("run %d: reads %+v, writes %+v", run, rep.Read, rep.Write)
+					}
+					if again := load.FilledBytes == 0; again != (run == 1) {
+						t.Errorf("run %d filled %d bytes", run, load.FilledBytes)
+					}
+				}
+				assertSizes(t, tgt, plan)
+			})
+		})
+	}
+}
+
+func assertSizes(t *testing.T, tgt *mem.Target, plan runfile.Plan) {
+	t.Helper()
+	dir, err := tgt.Directory(t.Context(), "nfsbench", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, _ := dir.List(t.Context())
+	for _, name := range names {
+		f, _ := dir.Open(t.Context(), name, target.OpenOptions{})
+		size, _ := f.Size(t.Context())
+		if strings.HasSuffix(name, ".dat") && size != plan.Workload.Raw.FileSizeBytes {
+			t.Errorf("%s has %d bytes: overwriting grew or cut it", name, size)
+		}
+	}
+}
+
+func TestALostOverwriteIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var writes atomic.Int64
+		tgt := &mem.Target{Delay: 3 * time.Millisecond}
+		tgt.LoseWrite = func(name string, off int64) bool {
+			return name == "c0-j1.dat" && off == 8192 && writes.Add(1) > 3
+		}
+		plan := testPlan(runfile.PatternOverwrite)
+		load, _ := runMem(t.Context(), t, plan, tgt)
+		if load.Failure == nil || load.Failure.Code != runfile.FailureVerify {
+			t.Fatalf("failure %+v, want %s", load.Failure, runfile.FailureVerify)
+		}
+		for _, part := range []string{"1 of 128 blocks", "c0-j1.dat", "offset 8192", "older write"} {
+			if !strings.Contains(load.Failure.Message, part) {
+				t.Errorf("the message lacks %q: %s", part, load.Failure.Message)
+			}
+		}
+		if !load.Partial || load.Verification.BlocksWrong != 1 {
+			t.Errorf("partial %v, verification %+v", load.Partial, load.Verification)
+		}
+	})
+}
+
+func TestAFailedIOEndsTheRunWithWhatWasMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		boom := errors.New("NFS3ERR_IO")
+		start := time.Now()
+		tgt := &mem.Target{Delay: 10 * time.Millisecond, BeforeIO: func(op, _ string, off int64) error {
+			if op == "read" && off == 4096*7 && time.Since(start) > 10*time.Second {
+				return boom
+			}
+			return nil
+		}}
+		load, sink := runMem(t.Context(), t, testPlan(runfile.PatternRead), tgt)
+		if load.Failure == nil || load.Failure.Code != runfile.FailureIO {
+			t.Fatalf("failure %+v", load.Failure)
+		}
+		for _, part := range []string{"read", "c0-j", "offset 28672", "NFS3ERR_IO"} {
+			if !strings.Contains(load.Failure.Message, part) {
+				t.Errorf("the message lacks %q: %s", part, load.Failure.Message)
+			}
+		}
+		if !sink.last.Partial || len(sink.last.Repetitions) != 1 {
+			t.Fatalf("the last word is %+v", sink.last)
+		}
+		rep := sink.last.Repetitions[0]
+		if rep.Read == nil || rep.Read.Count == 0 || rep.Read.Errors == 0 {
+			t.Errorf("the window until the failure has %+v", rep.Read)
+		}
+		if took := rep.End.Sub(rep.Start); took < 4*time.Second || took > 6*time.Second {
+			t.Errorf("the window ended after %v, the failure came after 5 s", took)
+		}
+		if _, err := tgt.Directory(t.Context(), "nfsbench", false); !target.IsNotExist(err) {
+			t.Errorf("the files were left behind (%v)", err)
+		}
+	})
+}
+
+func TestACancelledRunDrainsAndKeepsWhatItHas(t *testing.T) {
+	for name, after := range map[string]time.Duration{"in the fill": 50 * time.Millisecond, "in the baseline": time.Second, "in the window": 8 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(after, func() { cancel(errors.New("terminated")) })
+				plan := testPlan(runfile.PatternOverwrite)
+				load, sink := runMem(ctx, t, plan, &mem.Target{Delay: 40 * time.Millisecond})
+				if load.Failure == nil || load.Failure.Code != runfile.FailureCancelled || !strings.Contains(load.Failure.Message, "terminated") {
+					t.Fatalf("failure %+v", load.Failure)
+				}
+				if !sink.last.Partial || sink.events[len(sink.events)-1].Span != runfile.SpanDone {
+					t.Error("the end was not told")
+				}
+				if got := len(load.Repetitions); (got == 1) != (name == "in the window") {
+					t.Errorf("%d repetitions", got)
+				}
+				for _, rep := range load.Repetitions {
+					if rep.Write == nil || rep.Write.Errors != 0 || rep.Write.Count == 0 {
+						t.Errorf("drained window has %+v", rep.Write)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestARunThatTakesTooLongEndsWithTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan := testPlan(runfile.PatternRead)
+		plan.Schedule = runfile.Schedule{DurationSeconds: 6, Repetitions: 1, TimeoutSeconds: 7}
+		plan.Workload.Raw.FileSizeBytes *= 16
+		start := time.Now()
+		load, _ := runMem(t.Context(), t, plan, &mem.Target{Delay: 3 * time.Second})
+		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "timeoutSeconds") {
+			t.Errorf("failure %+v", load.Failure)
+		}
+		if took := time.Since(start); took > 20*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+func TestAStorageThatStopsAnsweringDoesNotHangTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		hang := make(chan struct{})
+		tgt := &mem.Target{Delay: time.Millisecond, BeforeIO: func(op, _ string, _ int64) error {
+			if op == "read" && time.Since(start) > 10*time.Second {
+				<-hang
+			}
+			return nil
+		}}
+		load, _ := runMem(t.Context(), t, testPlan(runfile.PatternRead), tgt)
+		close(hang)
+		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "not answered") {
+			t.Errorf("failure %+v", load.Failure)
+		}
+		if len(load.Repetitions) != 1 || load.Repetitions[0].Read.Count == 0 {
+			t.Errorf("repetitions %+v", load.Repetitions)
+		}
+	})
+}
+
+func TestTheStateIsSavedEveryFiveSecondsWithTheWindowSoFar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		seen := map[time.Duration]int64{}
+		sink := &memory{}
+		sink.onSave = func(l *runfile.Load) {
+			if n := len(l.Repetitions); n > 0 && l.Partial {
+				seen[time.Since(start).Round(time.Second)] = l.Repetitions[n-1].Read.Count
+			}
+		}
+		plan := testPlan(runfile.PatternRead)
+		runMem(t.Context(), t, plan, &mem.Target{Delay: 10 * time.Millisecond}, func(o *Options) { o.Sink = sink })
+		if sink.loads < 6 {
+			t.Errorf("saved %d times in 31 s", sink.loads)
+		}
+		if len(seen) == 0 {
+			t.Error("no partial state has a repetition")
+		}
+		for at, count := range seen {
+			if count <= 0 {
+				t.Errorf("the state after %v has %d reads", at, count)
+			}
+		}
+	})
+}
+
+func TestSeveralClientsWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan := testPlan(runfile.PatternRead)
+		plan.Clients = 2
+		start := time.Now()
+		load, sink := runMem(t.Context(), t, plan, &mem.Target{Delay: time.Millisecond}, func(o *Options) {
+			o.Client = 1
+			o.Release = func(ctx context.Context) error {
+				timer := time.NewTimer(20 * time.Second)
+				select {
+				case <-timer.C:
+					return nil
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			}
+		})
+		if load.Failure != nil {
+			t.Fatalf("failure %+v", load.Failure)
+		}
+		if first := load.Repetitions[0].Start.Sub(start); first < 25*time.Second {
+			t.Errorf("the window began %v after the start, before the others were ready", first)
+		}
+		waited := false
+		for _, e := range sink.events {
+			waited = waited || e.Span == runfile.SpanWait
+		}
+		if !waited {
+			t.Error("nobody was told about the waiting")
+		}
+	})
+}
+
+func TestAClientThatIsNeverReleasedSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan := testPlan(runfile.PatternRead)
+		plan.Clients = 2
+		load, _ := runMem(t.Context(), t, plan, &mem.Target{Delay: time.Millisecond}, func(o *Options) {
+			o.Release = func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+		})
+		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "not all clients") {
+			t.Errorf("failure %+v", load.Failure)
+		}
+	})
+}

@@ -1,0 +1,163 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// Options say what to use.
+type Options struct {
+	MountPath string
+	// RequireNFS refuses everything but NFS.
+	RequireNFS bool
+}
+
+// Target is a mounted directory.
+type Target struct {
+	path  string
+	root  *os.Root
+	facts runfile.MountFacts
+}
+
+// Open checks that the path is what it should be, and opens it. It returns when
+// ctx is done, even if the mount does not answer.
+func Open(ctx context.Context, opt Options) (*Target, error) {
+	type result struct {
+		t   *Target
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		t, err := open(opt)
+		done <- result{t, err}
+	}()
+	select {
+	case r := <-done:
+		return r.t, r.err
+	case <-ctx.Done():
+		return nil, target.Fail(runfile.FailureUnreachable, fmt.Sprintf(
+			"the mount at %s does not answer; look at the NFS server and the network (a hard mount waits for ever), and at dmesg for \"not responding\"",
+			opt.MountPath), context.Cause(ctx))
+	}
+}
+
+func open(opt Options) (*Target, error) {
+	path, err := filepath.EvalSymlinks(opt.MountPath)
+	if err != nil {
+		return nil, failure(fmt.Sprintf("open mount %q", opt.MountPath), err)
+	}
+	facts, isNFS, err := inspect(path)
+	if err != nil {
+		return nil, err
+	}
+	if opt.RequireNFS && !isNFS {
+		return nil, target.Fail(runfile.FailureNotNFS, fmt.Sprintf(
+			"%s is %s from %s, not NFS; mount the export there, or allow it (--allow-non-nfs) if local storage is what you want to measure",
+			opt.MountPath, facts.FilesystemType, facts.Source), nil)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, failure(fmt.Sprintf("open mount %q", opt.MountPath), err)
+	}
+	return &Target{path: path, root: root, facts: facts}, nil
+}
+
+// inspect asks the file system what it is, and the mount table how it was
+// mounted.
+func inspect(path string) (facts runfile.MountFacts, isNFS bool, err error) {
+	var fsys unix.Statfs_t
+	if err := unix.Statfs(path, &fsys); err != nil {
+		return facts, false, failure(fmt.Sprintf("statfs %q", path), err)
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return facts, false, failure(fmt.Sprintf("stat %q", path), err)
+	}
+	isNFS = fsys.Type == unix.NFS_SUPER_MAGIC
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return facts, isNFS, fmt.Errorf("absolute path of %q: %w", path, err)
+	}
+	entry := mountEntry{fstype: fmt.Sprintf("a file system of type %#x", fsys.Type), source: "an unknown source"}
+	table, err := os.Open("/proc/self/mountinfo")
+	if err == nil {
+		defer func() { _ = table.Close() }()
+		if e, ok := findMount(table, abs, deviceName(st.Dev)); ok {
+			entry = e
+		}
+	}
+	return entry.facts(&fsys), isNFS, nil
+}
+
+// Directory implements target.Target.
+func (t *Target) Directory(ctx context.Context, name string, create bool) (target.Directory, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if create {
+		if err := t.root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, failure("make directory", err)
+		}
+	}
+	info, err := t.root.Lstat(name)
+	if err != nil {
+		return nil, failure("open directory", err)
+	}
+	if !info.IsDir() {
+		return nil, target.Fail(runfile.FailureForeignFiles, fmt.Sprintf(
+			"%q below %s is not a directory; choose another name for ours", name, t.path), nil)
+	}
+	return &directory{t: t, name: name}, nil
+}
+
+// RemoveDirectory implements target.Target.
+func (t *Target) RemoveDirectory(ctx context.Context, name string) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return failure("remove directory", t.root.Remove(name))
+}
+
+// Facts implements target.Target.
+func (t *Target) Facts() runfile.MountFacts { return t.facts }
+
+// Channels implements target.Target: the kernel's connections are in mountstats
+// and not ours to count.
+func (t *Target) Channels() []runfile.Channel { return nil }
+
+// BlocksThreads implements target.Blocking.
+func (t *Target) BlocksThreads() bool { return true }
+
+// Close implements target.Target.
+func (t *Target) Close() error {
+	if err := t.root.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
+		return failure("close mount", err)
+	}
+	return nil
+}
+
+// failure gives err the code that it deserves, and leaves it alone if none.
+func failure(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return target.Fail(runfile.FailureNoSpace, what+": the file system or the quota is full; make the files smaller or the volume larger", err)
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EROFS):
+		return target.Fail(runfile.FailureAccessDenied, fmt.Sprintf(
+			"%s: this user (uid %d, gid %d) may not; look at the owner and mode of the export's directory, at root_squash and at read-only mounts",
+			what, os.Geteuid(), os.Getegid()), err)
+	default:
+		return fmt.Errorf("%s: %w", what, err)
+	}
+}

@@ -1,0 +1,211 @@
+// Package mem is a target in memory, for tests. It takes as long for an I/O as
+// it is told to, and can be made to fail.
+package mem
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// Target keeps directories and files in memory. The zero value is ready.
+type Target struct {
+	// Delay is how long each ReadAt and WriteAt takes, at least. Set it before
+	// use.
+	Delay time.Duration
+	// BeforeIO, when set, is called for every ReadAt and WriteAt, and its error
+	// is returned. Set it before use.
+	BeforeIO func(op, name string, off int64) error
+	// LoseWrite, when set, says which writes are acknowledged and forgotten.
+	// Set it before use.
+	LoseWrite func(name string, off int64) bool
+
+	mu   sync.Mutex
+	dirs map[string]map[string]*content
+}
+
+type content struct {
+	mu   sync.RWMutex
+	data []byte
+}
+
+// Directory implements target.Target.
+func (t *Target) Directory(ctx context.Context, name string, create bool) (target.Directory, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dirs == nil {
+		t.dirs = map[string]map[string]*content{}
+	}
+	if t.dirs[name] == nil {
+		if !create {
+			return nil, fmt.Errorf("directory %q: %w", name, fs.ErrNotExist)
+		}
+		t.dirs[name] = map[string]*content{}
+	}
+	return &directory{t: t, name: name}, nil
+}
+
+// RemoveDirectory implements target.Target.
+func (t *Target) RemoveDirectory(ctx context.Context, name string) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	files, ok := t.dirs[name]
+	if !ok {
+		return fmt.Errorf("directory %q: %w", name, fs.ErrNotExist)
+	}
+	if len(files) > 0 {
+		return fmt.Errorf("directory %q: %w", name, syscall.ENOTEMPTY)
+	}
+	delete(t.dirs, name)
+	return nil
+}
+
+// Facts implements target.Target.
+func (t *Target) Facts() runfile.MountFacts {
+	return runfile.MountFacts{FilesystemType: "memory", DirectIO: true}
+}
+
+// Channels implements target.Target: there are none.
+func (t *Target) Channels() []runfile.Channel { return nil }
+
+// Close implements target.Target.
+func (t *Target) Close() error { return nil }
+
+type directory struct {
+	t    *Target
+	name string
+}
+
+func (d *directory) List(ctx context.Context) ([]string, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	d.t.mu.Lock()
+	defer d.t.mu.Unlock()
+	var names []string
+	for name := range d.t.dirs[d.name] {
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+func (d *directory) Open(ctx context.Context, name string, opt target.OpenOptions) (target.File, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	d.t.mu.Lock()
+	defer d.t.mu.Unlock()
+	files, ok := d.t.dirs[d.name]
+	if !ok {
+		return nil, fmt.Errorf("directory %q: %w", d.name, fs.ErrNotExist)
+	}
+	c, ok := files[name]
+	switch {
+	case opt.Create && ok:
+		return nil, fmt.Errorf("file %q: %w", name, fs.ErrExist)
+	case opt.Create:
+		c = &content{}
+		files[name] = c
+	case !ok:
+		return nil, fmt.Errorf("file %q: %w", name, fs.ErrNotExist)
+	}
+	return &file{t: d.t, name: name, c: c}, nil
+}
+
+func (d *directory) Remove(ctx context.Context, name string) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	d.t.mu.Lock()
+	defer d.t.mu.Unlock()
+	if _, ok := d.t.dirs[d.name][name]; !ok {
+		return fmt.Errorf("file %q: %w", name, fs.ErrNotExist)
+	}
+	delete(d.t.dirs[d.name], name)
+	return nil
+}
+
+type file struct {
+	t    *Target
+	name string
+	c    *content
+}
+
+func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if err := f.before(ctx, "read", off); err != nil {
+		return 0, err
+	}
+	f.c.mu.RLock()
+	defer f.c.mu.RUnlock()
+	if off >= int64(len(f.c.data)) {
+		return 0, io.EOF
+	}
+	n := copy(p, f.c.data[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (f *file) WriteAt(ctx context.Context, p []byte, off int64) error {
+	if err := f.before(ctx, "write", off); err != nil {
+		return err
+	}
+	f.c.mu.Lock()
+	defer f.c.mu.Unlock()
+	if grow := off + int64(len(p)) - int64(len(f.c.data)); grow > 0 {
+		f.c.data = append(f.c.data, make([]byte, grow)...)
+	}
+	if f.t.LoseWrite == nil || !f.t.LoseWrite(f.name, off) {
+		copy(f.c.data[off:], p)
+	}
+	return nil
+}
+
+func (f *file) before(ctx context.Context, op string, off int64) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if f.t.BeforeIO != nil {
+		if err := f.t.BeforeIO(op, f.name, off); err != nil {
+			return err
+		}
+	}
+	if f.t.Delay <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(f.t.Delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (f *file) Commit(ctx context.Context) error { return context.Cause(ctx) }
+
+func (f *file) Size(ctx context.Context) (int64, error) {
+	if err := context.Cause(ctx); err != nil {
+		return 0, err
+	}
+	f.c.mu.RLock()
+	defer f.c.mu.RUnlock()
+	return int64(len(f.c.data)), nil
+}
+
+func (f *file) Close() error { return nil }

@@ -1,0 +1,104 @@
+package target
+
+import (
+	"context"
+	"io"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// SectorBytes is the unit in which offsets and lengths of all file I/O are
+// counted: every offset and every length is a multiple of it.
+const SectorBytes = 512
+
+// BufferAlignBytes is the alignment in memory of every buffer handed to a
+// File. O_DIRECT asks for it; an Arena gives it.
+const BufferAlignBytes = 4096
+
+// Target is one place that load can be put on: an export reached by the
+// user-space client, a mounted directory, or memory in tests.
+//
+// Contract for all implementations, checked by the suite in targettest:
+//
+//   - All methods may be called from several goroutines at once.
+//   - Methods that take a context return soon after it is done, with an error
+//     that wraps its cause. One exception is stated where it applies: a system
+//     call on a dead hard mount cannot be interrupted, see package kernel.
+//   - An error that a user can act on is an *Error with a code of package
+//     runfile and a sentence that says what, where and what to do. IsNotExist,
+//     IsExist and IsNotEmpty tell the rest apart.
+//   - No call is repeated by the caller because of an error: what may be
+//     retried (a lost connection) was retried before the error came out.
+type Target interface {
+	// Directory opens the directory name, which is one path element, directly
+	// below the export or the mount. With create it is made when it is missing;
+	// without, the error of a missing one satisfies IsNotExist.
+	Directory(ctx context.Context, name string, create bool) (Directory, error)
+	// RemoveDirectory removes the directory name. An error that satisfies
+	// IsNotEmpty says that files are left in it, IsNotExist that it was gone.
+	RemoveDirectory(ctx context.Context, name string) error
+	// Facts says what was found when the target was opened. It does no I/O.
+	Facts() runfile.MountFacts
+	// Channels returns the counters of every channel since the target was
+	// opened, in a stable order, or nil where there are no channels. It does
+	// no I/O and may be called while load runs.
+	Channels() []runfile.Channel
+	// Close releases everything. Files that are still open become useless.
+	// A second Close does nothing.
+	Close() error
+}
+
+// Directory is one open directory of a Target.
+type Directory interface {
+	// List returns the names of all entries but "." and "..", in no order.
+	List(ctx context.Context) ([]string, error)
+	// Open opens the file name, which must be a regular file.
+	Open(ctx context.Context, name string, opt OpenOptions) (File, error)
+	// Remove removes the file name; of a missing one the error satisfies
+	// IsNotExist.
+	Remove(ctx context.Context, name string) error
+}
+
+// OpenOptions say how a file is opened. It is never truncated by opening.
+type OpenOptions struct {
+	// Create makes the file, empty. It must not exist: see IsExist.
+	Create bool
+	// Stable makes every WriteAt of this File return only when the data would
+	// survive a crash of the server, as a database writer needs it: FILE_SYNC
+	// writes over NFS, O_DSYNC through a mount. Without it data is safe after
+	// Commit only, which is how files are filled.
+	Stable bool
+}
+
+// File is one open file. The page cache of this client is never used.
+//
+// Buffers are aligned to BufferAlignBytes; their length and all offsets are
+// multiples of SectorBytes. An implementation neither keeps nor changes a
+// buffer after the call, and allocates nothing per call once it is warm.
+type File interface {
+	// ReadAt fills p from off. It returns less than len(p) only with an error:
+	// io.EOF at the end of the file, in which case n bytes are good.
+	ReadAt(ctx context.Context, p []byte, off int64) (n int, err error)
+	// WriteAt writes all of p at off, or returns an error; then any part of p
+	// may have been written.
+	WriteAt(ctx context.Context, p []byte, off int64) error
+	// Commit makes everything that was written through this File survive a
+	// crash of the server.
+	Commit(ctx context.Context) error
+	// Size asks the server for the present size in bytes.
+	Size(ctx context.Context) (int64, error)
+	// Close forgets the file. It does not commit.
+	Close() error
+}
+
+// Blocking is implemented by targets whose file calls block an operating
+// system thread each, so that the engine provides for enough of them.
+type Blocking interface {
+	BlocksThreads() bool
+}
+
+// Resender is implemented by files that notice when the server lost data before
+// a Commit, and can then write them again. src gives what was written last.
+type Resender interface {
+	SetSource(src io.ReaderAt)
+}
