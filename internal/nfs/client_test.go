@@ -2,7 +2,6 @@ package nfs
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -21,7 +20,7 @@ func start(tb testing.TB, s *nfstest.Server, change func(*Config), addresses ...
 		addresses = []string{"127.0.0.1"}
 	}
 	s.Start(tb, addresses...)
-	c, err := Dial(context.Background(), config(s, change, addresses...))
+	c, err := Dial(tb.Context(), config(s, change, addresses...))
 	if err != nil {
 		tb.Fatal(err)
 	}

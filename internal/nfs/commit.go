@@ -85,7 +85,7 @@ func (f *File) Commit(ctx context.Context) error {
 	select {
 	case f.commitTurn <- struct{}{}:
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return ctx.Err()
 	}
 	defer func() { <-f.commitTurn }()
 	return f.commitDirty(ctx)

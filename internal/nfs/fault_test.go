@@ -170,6 +170,54 @@ func TestOneLostReplyIsAskedForAgain(t *testing.T) {
 	}
 }
 
+func TestAServerThatAsksToTryLaterIsAskedAgain(t *testing.T) {
+	var mu sync.Mutex
+	xids := map[uint32]bool{}
+	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+		mu.Lock()
+		defer mu.Unlock()
+		if c.Procedure != v3.ProcWrite && c.Procedure != v3.ProcRead || xids[0] {
+			return nfstest.Answer
+		}
+		xids[c.XID] = true
+		if len(xids) == 3 {
+			xids[0] = true // enough
+			return nfstest.Answer
+		}
+		return nfstest.TryLater
+	}}
+	c := start(t, s, nil)
+	content := randomBytes(8192)
+	f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
+	if n, err := f.WriteAt(t.Context(), content, 0, FileSync); n != 8192 || err != nil {
+		t.Fatalf("WriteAt = %d, %v", n, err)
+	}
+	if !bytes.Equal(s.Content("data"), content) {
+		t.Error("content differs")
+	}
+	if len(xids) != 4 {
+		t.Errorf("%d xids for 3 attempts: the server would repeat its first answer to the same one", len(xids)-1)
+	}
+}
+
+func TestAFullDiskIsSaidAtOnce(t *testing.T) {
+	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+		if c.Procedure == v3.ProcWrite {
+			return nfstest.NoSpace
+		}
+		return nfstest.Answer
+	}}
+	c := start(t, s, nil)
+	f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
+	n, err := f.WriteAt(t.Context(), make([]byte, 5<<20), 4096, Unstable)
+	if n != 0 || !IsNoSpace(err) || !strings.Contains(err.Error(), "offset 4096") {
+		t.Errorf("WriteAt = %d, %v; want no space, with the offset", n, err)
+	}
+	if ch := c.Channels()[0]; ch.InFlight != 0 || ch.Reconnects != 0 {
+		t.Errorf("parts of the write are left behind: %+v", ch)
+	}
+}
+
 func TestACancelledReadLeavesTheConnectionInUse(t *testing.T) {
 	entered := make(chan struct{}, 1)
 	var calls atomic.Int64
@@ -205,7 +253,7 @@ func TestCloseEndsCallsThatWait(t *testing.T) {
 	f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
 	result := make(chan error)
 	go func() {
-		_, err := f.ReadAt(context.Background(), make([]byte, 8192), 0)
+		_, err := f.ReadAt(t.Context(), make([]byte, 8192), 0)
 		result <- err
 	}()
 	<-entered

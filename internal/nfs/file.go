@@ -44,6 +44,9 @@ func (f *File) ReadAt(ctx context.Context, p []byte, off int64) (n int, err erro
 	if off < 0 {
 		return 0, errOffset
 	}
+	if len(p) == 0 {
+		return 0, nil
+	}
 	size := int(f.c.info.TransferReadBytes)
 	if len(p) <= size {
 		o := f.c.getOp()
@@ -82,11 +85,11 @@ func (f *File) WriteAt(ctx context.Context, p []byte, off int64, s Stability) (n
 	if off < 0 {
 		return 0, errOffset
 	}
+	if len(p) == 0 {
+		return 0, nil
+	}
 	size := int(f.c.info.TransferWriteBytes)
 	if len(p) <= size {
-		if len(p) == 0 {
-			return 0, nil
-		}
 		o := f.c.getOp()
 		f.c.proto.beginWrite(ctx, o, f.raw, p, uint64(off), s)
 		n, err = f.endWrite(ctx, o, p, off, s)

@@ -83,6 +83,7 @@ type verifier [8]byte
 // many goroutines; an op belongs to one goroutine from begin to end.
 type protocol interface {
 	dataProtocol
+	fileProtocol
 	nameProtocol
 }
 
@@ -97,13 +98,17 @@ type dataProtocol interface {
 	commit(ctx context.Context, file []byte) (verifier, error)
 }
 
-// nameProtocol works on names and attributes.
-type nameProtocol interface {
+// fileProtocol works on attributes of files and of the file system.
+type fileProtocol interface {
 	info(ctx context.Context, root FileHandle) (FSInfo, error)
 	statFS(ctx context.Context, root FileHandle) (FSStat, error)
 	getAttr(ctx context.Context, file FileHandle) (Attr, error)
 	setAttr(ctx context.Context, file FileHandle, set SetAttr) error
 	access(ctx context.Context, file FileHandle, want Access) (Access, error)
+}
+
+// nameProtocol works on directories.
+type nameProtocol interface {
 	lookup(ctx context.Context, dir FileHandle, name string) (FileHandle, error)
 	create(ctx context.Context, dir FileHandle, name string, how Create) (FileHandle, error)
 	remove(ctx context.Context, dir FileHandle, name string, kind FileType) error

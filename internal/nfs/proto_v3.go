@@ -69,11 +69,10 @@ func readLayout(results []byte) (more, data int) {
 		}
 		return readCounts, 0
 	}
+	// A length beyond the limit is cut to what still fits no buffer, so that the
+	// connection refuses it.
 	n := binary.BigEndian.Uint32(results[len(results)-4:])
-	if n > v3.MaxDataBytes {
-		n = v3.MaxDataBytes // more than any buffer: the connection refuses it
-	}
-	return 0, int(n)
+	return 0, int(min(n, v3.MaxDataBytes+1))
 }
 
 // endRead implements dataProtocol.
@@ -170,7 +169,7 @@ func (p *protoV3) invoke(
 	ctx context.Context, procedure uint32,
 	args func([]byte) []byte, results func(*xdr.Decoder) v3.Status,
 ) (attempts int, err error) {
-	o := p.ops.Get().(*op) //nolint:forcetypeassert // the pool holds nothing else
+	o := p.ops.Get().(*op)
 	defer p.ops.Put(o)
 	p.prepare(o, procedure)
 	o.call.Request = args(o.call.Request)

@@ -204,7 +204,7 @@ func (t *transport) waitForChannel(ctx context.Context, changed <-chan struct{},
 	case <-changed:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return ctx.Err()
 	case <-t.ctx.Done():
 		return rpc.ErrClosed
 	case <-timer.C:

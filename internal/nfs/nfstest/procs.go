@@ -78,6 +78,13 @@ func (s *Server) answer(out, in []byte, address string) ([]byte, Action) {
 	}
 	reply := rpc.ReplyHeader{XID: h.XID}
 	out = reply.Append(out)
+	switch action {
+	case TryLater:
+		return (&v3.WccRes{Status: v3.ErrJukebox}).Append(out), action
+	case NoSpace:
+		return (&v3.WccRes{Status: v3.ErrNoSpc}).Append(out), action
+	case Answer, Drop, Disconnect, Truncate, Garbage, Oversize:
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h.Program == mount.Program {

@@ -24,6 +24,8 @@ const (
 	Truncate                 // answer with half a record, then close
 	Garbage                  // answer with bytes that are no RPC
 	Oversize                 // announce a record of 2 GiB
+	TryLater                 // answer READ or WRITE with NFS3ERR_JUKEBOX
+	NoSpace                  // answer READ or WRITE with NFS3ERR_NOSPC
 )
 
 // Call is what a Hook sees.
@@ -84,7 +86,7 @@ func (s *Server) Listen(address string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.port = l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // it listens on TCP
+	s.port = l.Addr().(*net.TCPAddr).Port
 	s.listeners = append(s.listeners, l)
 	s.wg.Go(func() { s.accept(l, address) })
 	return nil
@@ -200,7 +202,7 @@ func send(nc net.Conn, out []byte, action Action) bool {
 		}
 	case Oversize:
 		out[0], out[1] = 0xFF, 0xFF
-	case Answer:
+	case Answer, TryLater, NoSpace:
 	}
 	_, err := nc.Write(out)
 	return err == nil

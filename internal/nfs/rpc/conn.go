@@ -156,7 +156,7 @@ func (c *Conn) abandon(ctx context.Context, call *Call) error {
 	c.mu.Unlock()
 	if free {
 		c.counters.InFlight.Add(-1)
-		return context.Cause(ctx)
+		return ctx.Err()
 	}
 	// The reader or the writer is at the call's buffers. That ends soon, or
 	// the connection hangs and is of no use.
@@ -165,11 +165,11 @@ func (c *Conn) abandon(ctx context.Context, call *Call) error {
 	select {
 	case <-call.done:
 	case <-timer.C:
-		c.Fail(context.Cause(ctx))
+		c.Fail(ctx.Err())
 		<-call.done
 	}
 	if call.Err != nil {
-		return context.Cause(ctx)
+		return ctx.Err()
 	}
 	return nil
 }
@@ -242,8 +242,7 @@ func (c *Conn) drainLocked() {
 // lost gives the calls of a dead connection their error: a violation of the
 // protocol stays one, everything else is a lost connection.
 func lost(err error) error {
-	var p *ProtocolError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*ProtocolError](err); ok {
 		return p
 	}
 	return &LostError{Err: err}

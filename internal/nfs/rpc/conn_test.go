@@ -23,7 +23,7 @@ type peer struct {
 }
 
 // connect returns a Conn and its peer over TCP, because pipes have no buffers.
-func connect(t *testing.T, opts Options) (*Conn, *peer) {
+func connect(t *testing.T) (*Conn, *peer) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -38,7 +38,7 @@ func connect(t *testing.T, opts Options) (*Conn, *peer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := NewConn(here, opts)
+	c := NewConn(here, Options{})
 	t.Cleanup(func() {
 		_ = c.Close()
 		_ = there.Close()
@@ -92,7 +92,7 @@ func lengthLayout(results []byte) (more, data int) {
 }
 
 func TestRepliesFindTheirCallsInAnyOrder(t *testing.T) {
-	c, p := connect(t, Options{})
+	c, p := connect(t)
 	const calls = 300
 	go func() {
 		var replies [][]byte
@@ -126,7 +126,7 @@ func TestBulkDataLandInTheBufferHoweverTheReplyIsCut(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789"), 30_001)
 	for name, fragment := range map[string]int{"one fragment": 1 << 20, "many": 997} {
 		t.Run(name, func(t *testing.T) {
-			c, p := connect(t, Options{})
+			c, p := connect(t)
 			go func() {
 				xid, _ := p.request()
 				b := reply(xid, append(xdr.AppendOpaque(nil, data), "tail"...))
@@ -148,7 +148,7 @@ func TestBulkDataLandInTheBufferHoweverTheReplyIsCut(t *testing.T) {
 }
 
 func TestBulkDataAreSentFromWhereTheyAre(t *testing.T) {
-	c, p := connect(t, Options{})
+	c, p := connect(t)
 	const calls = 20
 	go func() {
 		for range calls {
@@ -195,7 +195,7 @@ func TestBadRepliesEndTheConnectionWithAReason(t *testing.T) {
 		"denied for no reason": {func(x uint32) []byte { return denied(x, 9) }, xdr.ErrBadValue, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, p := connect(t, Options{})
+			c, p := connect(t)
 			go func() {
 				xid, _ := p.request()
 				p.send(tc.answer(xid))
@@ -230,7 +230,7 @@ func denied(xid, why uint32) []byte {
 }
 
 func TestARefusalConcernsOnlyItsCall(t *testing.T) {
-	c, p := connect(t, Options{})
+	c, p := connect(t)
 	go func() {
 		xid, _ := p.request()
 		h := ReplyHeader{XID: xid, Denied: true, Reject: RejectAuth, AuthWhy: AuthTooWeak}
@@ -249,7 +249,7 @@ func TestARefusalConcernsOnlyItsCall(t *testing.T) {
 }
 
 func TestAnAbandonedCallIsSkippedWhenItsReplyComes(t *testing.T) {
-	c, p := connect(t, Options{})
+	c, p := connect(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		late, args := p.request()
@@ -268,7 +268,7 @@ func TestAnAbandonedCallIsSkippedWhenItsReplyComes(t *testing.T) {
 }
 
 func TestACancelledTransferThatHangsEndsTheConnection(t *testing.T) {
-	c, p := connect(t, Options{})
+	c, p := connect(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		xid, _ := p.request()
@@ -284,7 +284,7 @@ func TestACancelledTransferThatHangsEndsTheConnection(t *testing.T) {
 }
 
 func TestAServerThatDoesNotReadCannotHoldACallerWhoGivesUp(t *testing.T) {
-	c, _ := connect(t, Options{})
+	c, _ := connect(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	call := newCall(0)
@@ -292,10 +292,13 @@ func TestAServerThatDoesNotReadCannotHoldACallerWhoGivesUp(t *testing.T) {
 	if err := c.Do(ctx, call); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("err = %v", err)
 	}
+	if !c.Failed() {
+		t.Error("the caller has its buffer back while the connection still sends from it")
+	}
 }
 
 func TestARetransmissionKeepsItsXID(t *testing.T) {
-	c, p := connect(t, Options{})
+	c, p := connect(t)
 	call := newCall(7)
 	call.xid, call.hasXID = 12345, true
 	go func() {
@@ -360,7 +363,7 @@ func FuzzReplies(f *testing.F) {
 		_, _ = there.Write(in)
 		_ = there.Close()
 		for _, call := range calls {
-			if err := c.Wait(context.Background(), call); err == nil && call.Received > 64 {
+			if err := c.Wait(t.Context(), call); err == nil && call.Received > 64 {
 				t.Fatalf("%d bytes received into 64", call.Received)
 			}
 		}

@@ -90,63 +90,64 @@ func (c *Conn) complete(call *Call) {
 
 // receive reads the rest of the header and the results of call.
 func (c *Conn) receive(call *Call) error {
-	refused, err := c.readHeader()
-	if err != nil {
-		return err
-	}
 	call.Results = call.Results[:0]
-	if refused != nil {
-		call.Err = refused
-		return nil
+	if err := c.readHeader(call); err != nil || call.Err != nil {
+		return err
 	}
 	if call.Layout != nil {
 		if err := c.receiveData(call); err != nil {
 			return err
 		}
 	}
+	var err error
 	call.Results, err = c.rec.AppendRest(call.Results)
 	return err
 }
 
-// readHeader reads the header of a reply, of which scratch has the start. It
-// returns in refused why the server did not execute the call.
-func (c *Conn) readHeader() (refused, err error) {
-	n := replyStart
-	more := func(k int) error {
-		err := c.rec.ReadFull(c.scratch[n : n+k])
-		n += k
+// readHeader reads the header of a reply, of which scratch has the start. If the
+// server did not execute the call, the call gets that as its error.
+func (c *Conn) readHeader(call *Call) error {
+	n, err := replyStart, error(nil)
+	accepted := binary.BigEndian.Uint32(c.scratch[8:]) == 0
+	if accepted {
+		if n, err = c.readVerifier(n); err != nil {
+			return err
+		}
+	}
+	if n, err = c.extend(n, 4); err != nil {
 		return err
 	}
-	if denied := binary.BigEndian.Uint32(c.scratch[8:]) != 0; !denied {
-		if err := more(8); err != nil {
-			return nil, err
-		}
-		body := binary.BigEndian.Uint32(c.scratch[n-4:])
-		if body > maxAuthBytes {
-			return nil, xdr.ErrTooLong
-		}
-		if err := more(int(body) + xdr.Padding(int(body))); err != nil {
-			return nil, err
-		}
-	}
-	if err := more(4); err != nil {
-		return nil, err
-	}
-	if binary.BigEndian.Uint32(c.scratch[n-4:]) == 0 && binary.BigEndian.Uint32(c.scratch[8:]) == 0 {
-		return nil, nil
+	if accepted && binary.BigEndian.Uint32(c.scratch[n-4:]) == uint32(AcceptSuccess) {
+		return nil
 	}
 	// A refusal is short: decode it from all that is left.
 	rest, err := c.rec.AppendRest(c.scratch[:n])
 	if err != nil {
-		return nil, err
+		return err
 	}
 	d := xdr.NewDecoder(rest)
 	var h ReplyHeader
 	h.Decode(&d)
-	if d.Err() != nil {
-		return nil, d.Err()
+	call.Err = h.Err()
+	return d.Err()
+}
+
+// readVerifier reads the verifier of a reply, of which scratch has n bytes.
+func (c *Conn) readVerifier(n int) (int, error) {
+	n, err := c.extend(n, 8)
+	if err != nil {
+		return n, err
 	}
-	return h.Err(), nil
+	body := binary.BigEndian.Uint32(c.scratch[n-4:])
+	if body > maxAuthBytes {
+		return n, xdr.ErrTooLong
+	}
+	return c.extend(n, int(body)+xdr.Padding(int(body)))
+}
+
+// extend reads k more bytes of the header behind the n that scratch has.
+func (c *Conn) extend(n, k int) (int, error) {
+	return n + k, c.rec.ReadFull(c.scratch[n : n+k])
 }
 
 // receiveData reads the results up to and including the bulk data, these straight

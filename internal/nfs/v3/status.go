@@ -3,6 +3,7 @@ package v3
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Status is nfsstat3. As an error it carries the name from RFC 1813.
@@ -106,7 +107,7 @@ var lowStatus = [...]statusText{
 
 //nolint:gochecknoglobals // a constant table
 var highStatus = [...]statusText{
-	ErrBadHandle - ErrBadHandle:   {"NFS3ERR_BADHANDLE", "illegal file handle"},
+	0:                             {"NFS3ERR_BADHANDLE", "illegal file handle"},
 	ErrNotSync - ErrBadHandle:     {"NFS3ERR_NOT_SYNC", "file changed meanwhile"},
 	ErrBadCookie - ErrBadHandle:   {"NFS3ERR_BAD_COOKIE", "stale directory cookie"},
 	ErrNotSupp - ErrBadHandle:     {"NFS3ERR_NOTSUPP", "operation not supported"},
@@ -134,15 +135,7 @@ func IsPermission(err error) bool { return isStatus(err, ErrPerm, ErrAcces, ErrR
 // IsRetryLater reports whether the server asked to repeat the call later.
 func IsRetryLater(err error) bool { return isStatus(err, ErrJukebox) }
 
-func isStatus(err error, any ...Status) bool {
-	var s Status
-	if !errors.As(err, &s) {
-		return false
-	}
-	for _, a := range any {
-		if s == a {
-			return true
-		}
-	}
-	return false
+func isStatus(err error, anyOf ...Status) bool {
+	s, ok := errors.AsType[Status](err)
+	return ok && slices.Contains(anyOf, s)
 }
