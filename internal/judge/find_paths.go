@@ -30,7 +30,7 @@ func idlePaths(shares []PathShare) (names, reasons []string) {
 	}
 	least := int32(1000/len(shares)) * pathIdle / 1000
 	for _, p := range shares {
-		if p.State == stateMissing || p.SharePermille <= least {
+		if p.SharePermille <= least {
 			names = append(names, label(p))
 			reasons = append(reasons, fmt.Sprintf("%s (%s)", label(p), p.State))
 		}

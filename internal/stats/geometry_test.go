@@ -7,9 +7,9 @@ import (
 )
 
 // otherGeometry is a histogram that is fine but is not one of ours.
-func otherGeometry(t *testing.T) string {
+func otherGeometry(t *testing.T, highest int64, digits int) string {
 	t.Helper()
-	h := hdr.New(1, 1000, 2)
+	h := hdr.New(1, highest, digits)
 	if err := h.RecordValue(5); err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,8 @@ func TestDecodeRefusesWhatIsNotOurs(t *testing.T) {
 	cases := map[string]string{
 		"not base64":             "%%%",
 		"truncated":              "HISTFAAA",
-		"another geometry":       otherGeometry(t),
+		"another range":          otherGeometry(t, 1000, significantDigits),
+		"another precision":      otherGeometry(t, highestMicroseconds, 2),
 		"a cookie of other data": "AAAAAAAAAAAAAAAA",
 	}
 	for name, in := range cases {
