@@ -29,6 +29,7 @@ func subcommands() []func(*app) *cobra.Command {
 		newOranfstabCommand,
 		newServeCommand,
 		newCollectCommand,
+		newReportCommand,
 	}
 }
 

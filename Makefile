@@ -1,0 +1,77 @@
+# nfsbench. `make help` lists the targets; recipes over five lines are in hack/.
+SHELL := /usr/bin/env bash
+.DEFAULT_GOAL := help
+export IMAGE_PREFIX ?= nfsbench
+export TAG ?= dev
+
+##@ Start here
+.PHONY: demo
+demo: ## Run the main job end to end on a real cluster and print its result
+	@hack/demo.sh
+
+.PHONY: test
+test: ## Run every test that this machine can run, and say which it cannot
+	@hack/test.sh all
+
+.PHONY: help
+help: ## Show this help
+	@awk -f hack/lib/help.awk $(MAKEFILE_LIST)
+
+##@ Build
+.PHONY: build
+build: ## Build the programs into bin/
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
+
+.PHONY: image
+image: ## Build the container images as archives, without Docker
+	hack/image/build.sh
+
+.PHONY: chart
+chart: ## Package the Helm chart into bin/
+	hack/tool.sh helm package charts/nfsbench -d bin
+
+.PHONY: generate
+generate: ## Regenerate deepcopy, CRD, RBAC, references and schemas
+	hack/generate.sh
+
+##@ Check
+.PHONY: fmt
+fmt: ## Format the code
+	hack/tool.sh golangci-lint fmt
+
+.PHONY: lint
+lint: ## Run the linters
+	hack/tool.sh golangci-lint run
+
+.PHONY: verify
+verify: ## Fail when anything generated is not what the sources give
+	hack/verify.sh
+
+.PHONY: test-unit
+test-unit: ## Unit, golden and conformance tests (no cluster)
+	@hack/test.sh unit
+
+.PHONY: test-integration
+test-integration: ## Controller tests against a real API server
+	@hack/test.sh integration
+
+.PHONY: test-e2e
+test-e2e: ## End-to-end tests on a real cluster with a real NFS server
+	@hack/test.sh e2e
+
+.PHONY: fuzz
+fuzz: ## Fuzz every parser of untrusted bytes for FUZZTIME (default 30s) each
+	@hack/fuzz.sh
+
+##@ Cluster
+.PHONY: cluster-up
+cluster-up: ## Start a one-node Kubernetes, or find the one that CLUSTER names
+	hack/cluster/up.sh
+
+.PHONY: cluster-down
+cluster-down: ## Stop it and remove all that belongs to it
+	hack/cluster/down.sh
+
+.PHONY: cluster-status
+cluster-status: ## Show what runs
+	hack/cluster/status.sh

@@ -1,0 +1,52 @@
+# shellcheck shell=bash
+# A cluster with the operator in it, for the demo and the end-to-end tests.
+# Sourced, never run. Needs common.sh and cluster/lib/env.sh.
+
+source "$CLUSTER_DIR/lib/choose.sh"
+source "$CLUSTER_DIR/local/packages.sh"
+
+SYSTEM_NAMESPACE=nfsbench-system
+OURS_TO_STOP=no # whether this run started the cluster
+
+# cluster_begin starts a cluster if none of ours runs, and exports KUBECONFIG.
+cluster_begin() {
+	if [[ $(cluster_choice) == local ]] && ! "$CLUSTER_DIR/status.sh" >/dev/null 2>&1; then
+		OURS_TO_STOP=yes
+	fi
+	eval "$("$CLUSTER_DIR/up.sh")"
+	KUBECTL=$(kubectl_bin)
+	export KUBECONFIG KUBECTL
+}
+
+# cluster_end stops a cluster that cluster_begin started.
+cluster_end() {
+	if [[ $OURS_TO_STOP == yes ]]; then "$CLUSTER_DIR/down.sh"; fi
+}
+
+# install_operator builds the images, loads them and installs the chart.
+# Arguments go to helm.
+install_operator() {
+	if [[ $(cluster_choice) != current ]]; then
+		local archives
+		mapfile -t archives < <("$REPO_DIR/hack/image/build.sh")
+		"$CLUSTER_DIR/load.sh" "${archives[@]}" >/dev/null
+	fi
+	say "installing the operator with its chart ..."
+	"$REPO_DIR/hack/tool.sh" helm upgrade --install nfsbench "$REPO_DIR/charts/nfsbench" \
+		--namespace "$SYSTEM_NAMESPACE" --create-namespace --wait --timeout 120s \
+		--set image.manager.repository="${IMAGE_PREFIX:-nfsbench}/manager" --set image.manager.tag="${TAG:-dev}" \
+		--set image.nfsbench.repository="${IMAGE_PREFIX:-nfsbench}/nfsbench" --set image.nfsbench.tag="${TAG:-dev}" \
+		"$@" >/dev/null
+	# The same tag may carry new bytes: a manager that ran before must see them.
+	"$KUBECTL" -n "$SYSTEM_NAMESPACE" rollout restart deployment -l app.kubernetes.io/name=nfsbench >/dev/null
+	"$KUBECTL" -n "$SYSTEM_NAMESPACE" rollout status deployment -l app.kubernetes.io/name=nfsbench --timeout 120s >/dev/null
+}
+
+# uninstall_operator removes the operator and every benchmark: benchmarks
+# first, because the operator must be there to clean up after them.
+uninstall_operator() {
+	"$KUBECTL" delete nfsbenchmarks --all --all-namespaces --timeout 240s >/dev/null 2>&1 || true
+	"$REPO_DIR/hack/tool.sh" helm uninstall nfsbench --namespace "$SYSTEM_NAMESPACE" --wait >/dev/null 2>&1 || true
+	"$KUBECTL" delete crd nfsbenchmarks.nfsbench.io --ignore-not-found >/dev/null 2>&1 || true
+	"$KUBECTL" delete namespace "$SYSTEM_NAMESPACE" --ignore-not-found --timeout 60s >/dev/null 2>&1 || true
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Run the tests, and say at the end which could not run and why.
+#
+# usage: hack/test.sh [all | unit | integration | e2e]
+#
+#   unit         formatting, linters, generated files, unit, golden, fuzz seeds
+#   integration  controllers and CRD against a real API server
+#   e2e          the operator on a real cluster, with NFS-Ganesha as the array
+#   all          the three (default)
+#
+#   FORBID_SKIPS=1   a test that was skipped is a failure
+#   CLUSTER          as for hack/cluster/up.sh
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/cluster/lib/env.sh"
+source "$REPO_DIR/hack/lib/install.sh"
+source "$REPO_DIR/hack/lib/gotest.sh"
+cd "$REPO_DIR"
+
+what=${1:-all}
+case $what in
+-h | --help) help_of "$0"; exit 0 ;;
+all | unit | integration | e2e) ;;
+*) die "unknown part $what (see --help)" ;;
+esac
+
+step() { say ""; say "== $* ($((SECONDS / 60)) min $((SECONDS % 60)) s)"; }
+
+started_lab=no
+finish() {
+	local code=$?
+	if [[ $started_lab == yes ]]; then hack/lab/ganesha.sh down >/dev/null 2>&1 || true; fi
+	if [[ -n ${KUBECTL:-} ]]; then
+		step "cleaning up"
+		uninstall_operator
+		cluster_end
+	fi
+	summary || code=1
+	exit $code
+}
+trap finish EXIT
+
+lab_begin() {
+	[[ $EUID == 0 ]] || return 0
+	started_lab=yes
+	eval "$(hack/lab/ganesha.sh up)"
+	export ${!LAB_@}
+}
+
+unit() {
+	step "formatting and linters"
+	hack/tool.sh golangci-lint fmt --diff >/dev/null || die "unformatted code: make fmt"
+	hack/tool.sh golangci-lint run
+	step "generated files"
+	hack/verify.sh
+	step "unit tests, with the race detector where it compiles quickly"
+	gotest -race -shuffle=on ./cmd/nfsbench/... ./internal/... ./hack/...
+	gotest -shuffle=on ./api/... ./cmd/manager/... ./controllers/... ./test/chart/... ./test/structure/...
+	step "allocations of the hot paths, without the race detector"
+	gotest ./internal/nfs/... ./internal/loadgen/...
+}
+
+integration() {
+	step "a real API server"
+	KUBEBUILDER_ASSETS=$(hack/cluster/envtest.sh)
+	export KUBEBUILDER_ASSETS
+	gotest ./test/integration/...
+}
+
+e2e() {
+	step "a real cluster and an array beside it"
+	cluster_begin
+	lab_begin
+	install_operator
+	export NFSBENCH_E2E=1
+	if [[ $started_lab == yes ]]; then
+		export NFSBENCH_TEST_NFS="${LAB_LIFS// /,}:$LAB_EXPORT"
+		gotest ./internal/nfs/...
+	fi
+	gotest -timeout 30m ./test/e2e/...
+}
+
+case $what in
+all) unit; integration; e2e ;;
+*) "$what" ;;
+esac
