@@ -29,15 +29,16 @@ type ChannelStats struct {
 	State ChannelState
 	// Sends and Receives are calls and replies.
 	Sends, Receives int64
-	// BytesRead and BytesWritten are file data; the Wire counts have headers too.
+	// BytesRead are file data received, BytesWritten file data sent, those sent
+	// again included; the Wire counts have headers too.
 	BytesRead, BytesWritten         int64
 	WireBytesRead, WireBytesWritten int64
 	InFlight                        int64
-	Reconnects                      int64 // connections made after the first
+	Reconnects                      int64 // connections made after Dial
 	// Retransmits counts calls sent again, here or elsewhere, after they were
 	// lost on this channel.
 	Retransmits int64
-	LastError   string // why the channel went down last; empty if it never did
+	LastError   string // the last failure, of the connection or of connecting; empty if there was none
 }
 
 const (

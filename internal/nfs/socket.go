@@ -26,12 +26,12 @@ const (
 const (
 	connectTimeout = 5 * time.Second
 	// A path that is cut in the middle of a transfer shows only by silence.
-	// These make the kernel notice within about two seconds, whereas a server
+	// These make the kernel notice within two to three seconds, whereas a server
 	// that is merely slow still acknowledges at the TCP level.
 	keepAliveIdle     = time.Second
 	keepAliveInterval = time.Second
 	keepAliveCount    = 2
-	userTimeoutMillis = 2000
+	userTimeoutMillis = 1500
 )
 
 // socketOptions are what dial needs to know besides the addresses.
