@@ -21,9 +21,10 @@ const BufferAlignBytes = 4096
 // Contract for all implementations, checked by the suite in targettest:
 //
 //   - All methods may be called from several goroutines at once.
-//   - Methods that take a context return soon after it is done, with an error
-//     that wraps its cause. One exception is stated where it applies: a system
-//     call on a dead hard mount cannot be interrupted, see package kernel.
+//   - Methods that take a context do nothing when it is done already, and return
+//     soon after it is done, with an error that wraps its cause or its Err. One
+//     exception is stated where it applies: a system call on a dead hard mount
+//     cannot be interrupted, see package kernel.
 //   - An error that a user can act on is an *Error with a code of package
 //     runfile and a sentence that says what, where and what to do. IsNotExist,
 //     IsExist and IsNotEmpty tell the rest apart.

@@ -18,6 +18,9 @@ const (
 
 // Directory implements target.Target.
 func (t *Target) Directory(ctx context.Context, name string, create bool) (target.Directory, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	fh, err := t.client.Lookup(ctx, t.client.Root(), name)
 	if nfs.IsNotExist(err) && create {
 		fh, err = t.client.Mkdir(ctx, t.client.Root(), name, directoryMode)
@@ -48,6 +51,9 @@ func (t *Target) expect(ctx context.Context, fh nfs.FileHandle, name string, kin
 
 // RemoveDirectory implements target.Target.
 func (t *Target) RemoveDirectory(ctx context.Context, name string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	return t.explain("clean up", t.client.Rmdir(ctx, t.client.Root(), name))
 }
 
@@ -81,6 +87,9 @@ func (d *directory) Open(ctx context.Context, name string, opt target.OpenOption
 }
 
 func (d *directory) handle(ctx context.Context, name string, create bool) (nfs.FileHandle, error) {
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
 	fh, err := d.t.client.Lookup(ctx, d.fh, name)
 	switch {
 	case create && err == nil:
@@ -97,6 +106,9 @@ func (d *directory) handle(ctx context.Context, name string, create bool) (nfs.F
 }
 
 func (d *directory) Remove(ctx context.Context, name string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	return d.t.explain("remove file", d.t.client.Remove(ctx, d.fh, name))
 }
 
@@ -108,6 +120,9 @@ type file struct {
 }
 
 func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
 	n, err := f.f.ReadAt(ctx, p, off)
 	if err != nil {
 		return n, f.t.explain("read", err)
@@ -116,6 +131,9 @@ func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 }
 
 func (f *file) WriteAt(ctx context.Context, p []byte, off int64) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if _, err := f.f.WriteAt(ctx, p, off, f.stability); err != nil {
 		return f.t.explain("write", err)
 	}

@@ -1,0 +1,189 @@
+package loadgen
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// traced runs a plan and returns the offsets of each file's reads in order.
+func traced(t *testing.T, plan runfile.Plan, delay time.Duration) map[string][]int64 {
+	t.Helper()
+	var mu sync.Mutex
+	seen := map[string][]int64{}
+	var filling = true
+	tgt := &mem.Target{Delay: delay, BeforeIO: func(op, name string, off int64) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if op == "read" && strings.HasSuffix(name, ".dat") {
+			filling = false
+			seen[name] = append(seen[name], off/4096)
+		}
+		return nil
+	}}
+	load, _ := runMem(t.Context(), t, plan, tgt)
+	if load.Failure != nil || filling {
+		t.Fatalf("failure %+v", load.Failure)
+	}
+	return seen
+}
+
+func shortPlan(pattern string) runfile.Plan {
+	plan := testPlan(pattern)
+	plan.Schedule = runfile.Schedule{DurationSeconds: 1, Repetitions: 1}
+	return plan
+}
+
+func TestSequentialJobsWalkTheirOwnFileAndGoAround(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen := traced(t, shortPlan(runfile.PatternRead), 10*time.Millisecond)
+		if len(seen) != 2 {
+			t.Fatalf("%d files were read, want one for each job", len(seen))
+		}
+		for name, blocks := range seen {
+			// In each tenth of the second depth 3 workers take the next three.
+			for i, b := range blocks[:100*3] {
+				if round := i / 3; b/3 != int64(round*3%64)/3 && (b < int64(round*3)%64-2 || b > int64(round*3)%64+2) && b > 2 {
+					t.Fatalf("%s: I/O %d was of block %d", name, i, b)
+				}
+			}
+			count := map[int64]int{}
+			for _, b := range blocks[:64*4] {
+				count[b]++
+			}
+			for b := range int64(64) {
+				if count[b] != 4 {
+					t.Fatalf("%s: block %d was read %d times in four rounds", name, b, count[b])
+				}
+			}
+		}
+	})
+}
+
+func TestARerunDrawsTheSameOffsets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan := shortPlan(runfile.PatternRandomRead)
+		plan.Workload.Raw.Depth = 1
+		one, two := traced(t, plan, 10*time.Millisecond), traced(t, plan, 10*time.Millisecond)
+		if diff := cmp.Diff(one["c0-j0.dat"][:90], two["c0-j0.dat"][:90]); diff != "" {
+			t.Errorf("the second run read elsewhere:\n%s", diff)
+		}
+		if cmp.Equal(one["c0-j0.dat"][:90], one["c0-j1.dat"][:90]) {
+			t.Error("both jobs read the same blocks")
+		}
+		plan.Seed++
+		if cmp.Equal(one["c0-j0.dat"][:90], traced(t, plan, 10*time.Millisecond)["c0-j0.dat"][:90]) {
+			t.Error("another seed reads the same blocks")
+		}
+	})
+}
+
+func TestRandomOffsetsAreSpreadOverTheWholeFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan := shortPlan(runfile.PatternRandomRead)
+		plan.Workload.Raw.Depth = 16
+		for name, blocks := range traced(t, plan, time.Millisecond) {
+			hit := map[int64]int{}
+			for _, b := range blocks {
+				hit[b]++
+			}
+			// 16000 draws of 64 blocks: 250 each.
+			for b := range int64(64) {
+				if hit[b] < 180 || hit[b] > 320 {
+					t.Errorf("%s: block %d was drawn %d times of %d", name, b, hit[b], len(blocks))
+				}
+			}
+		}
+	})
+}
+
+func TestAnOpenLoopHidesNoOverload(t *testing.T) {
+	cases := map[string]struct {
+		reason          string
+		rate            int64
+		delay           time.Duration
+		count           int64
+		late, dropped   bool
+		p50atMost       int64
+		p50atLeast      int64
+		wantLoop, sleep string
+	}{
+		"a rate that the storage can do": {
+			reason: "I/Os start when they are due", rate: 100, delay: 10 * time.Millisecond,
+			count: 1000, p50atLeast: 10_000, p50atMost: 10_010,
+		},
+		"twice the rate that the storage can do": {
+			reason: "waiting is latency, and what was never started is counted", rate: 1200, delay: 10 * time.Millisecond,
+			count: 6000, late: true, dropped: true, p50atLeast: 3_000_000, p50atMost: 6_000_000,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				plan := testPlan(runfile.PatternRandomRead) // 6 workers
+				plan.Workload.Raw.OperationsPerSecond = tc.rate
+				plan.Schedule = runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 10, Repetitions: 1}
+				load, _ := runMem(t.Context(), t, plan, &mem.Target{Delay: tc.delay})
+				if load.Failure != nil || load.LoopMode != "open" {
+					t.Fatalf("loop %s, failure %+v", load.LoopMode, load.Failure)
+				}
+				rep := load.Repetitions[0]
+				if d := rep.Read.Count - tc.count; d < -10 || d > 10 {
+					t.Errorf("%s: %d reads, want %d", tc.reason, rep.Read.Count, tc.count)
+				}
+				if (rep.LateOps > 0) != tc.late || (rep.DroppedOps > 0) != tc.dropped {
+					t.Errorf("%s: %d late, %d dropped", tc.reason, rep.LateOps, rep.DroppedOps)
+				}
+				h, err := stats.DecodeHistogram(rep.Read.Histogram)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p := h.Percentile(50); p < tc.p50atLeast || p > tc.p50atMost {
+					t.Errorf("%s: median %d us, want %d to %d", tc.reason, p, tc.p50atLeast, tc.p50atMost)
+				}
+			})
+		})
+	}
+}
+
+func TestStonewallTellsASlowJobFromAFastOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan := testPlan(runfile.PatternRead)
+		plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
+		tgt := &mem.Target{Delay: time.Millisecond, BeforeIO: func(op, name string, _ int64) error {
+			if op == "read" && name == "c0-j1.dat" {
+				time.Sleep(3 * time.Second) // of the bubble
+			}
+			return nil
+		}}
+		load, _ := runMem(t.Context(), t, plan, tgt)
+		rep := load.Repetitions[0]
+		if first, last := time.Duration(rep.FirstDoneNanoseconds), time.Duration(rep.LastDoneNanoseconds); first.Round(10*time.Millisecond) != 9*time.Second || last < 9990*time.Millisecond {
+			t.Errorf("the slow job ended after %v, the fast one after %v", first, last)
+		}
+	})
+}
+
+func TestCopyCountsBothDirections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan := testPlan(runfile.PatternCopy)
+		plan.Workload.Raw.Depth = 1
+		plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
+		load, _ := runMem(t.Context(), t, plan, &mem.Target{Delay: 10 * time.Millisecond})
+		rep := load.Repetitions[0]
+		got := fmt.Sprintf("%d reads, %d writes", rep.Read.Count, rep.Write.Count)
+		// One after the other, 20 ms for both, by two jobs.
+		if want := "1000 reads, 999 writes"; got != want && got != "1000 reads, 998 writes" && got != "1000 reads, 1000 writes" {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}

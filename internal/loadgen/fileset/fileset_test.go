@@ -1,0 +1,394 @@
+package fileset
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const (
+	blockSize = 4096
+	size      = 40 * blockSize
+)
+
+func testSpec(change ...func(*Spec)) Spec {
+	s := Spec{Directory: "d", Jobs: 2, FileSizeBytes: size, BlockSizeBytes: blockSize, Seed: 7}
+	for _, c := range change {
+		c(&s)
+	}
+	return s
+}
+
+// filled prepares and fills, and returns how many bytes were filled.
+func filled(t *testing.T, tgt target.Target, spec Spec) (*Set, int64) {
+	t.Helper()
+	s, err := Prepare(t.Context(), tgt, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int64
+	done := make(chan int64, 1024)
+	if err := s.Fill(t.Context(), func(b int64) { done <- b }); err != nil {
+		t.Fatal(err)
+	}
+	close(done)
+	for b := range done {
+		n += b
+	}
+	return s, n
+}
+
+func list(t *testing.T, tgt target.Target, dir string) []string {
+	t.Helper()
+	d, err := tgt.Directory(t.Context(), dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := d.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func put(t *testing.T, tgt target.Target, dir, name, text string) {
+	t.Helper()
+	d, err := tgt.Directory(t.Context(), dir, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.Open(t.Context(), name, target.OpenOptions{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text == "" {
+		return
+	}
+	arena, err := target.NewArena(1, target.SectorBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = arena.Release() }()
+	copy(arena.Buffer(0), text)
+	if err := f.WriteAt(t.Context(), arena.Buffer(0), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOnlyWhatIsMissingIsFilled(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change func(*Spec)
+		spoil  func(*testing.T, target.Target)
+		want   int64
+	}{
+		"nothing changed":  {"a second run uses the files of the first", func(*Spec) {}, nil, 0},
+		"other block size": {"the content does not depend on the block size", func(s *Spec) { s.BlockSizeBytes = 512 }, nil, 0},
+		"other seed":       {"another seed is other data", func(s *Spec) { s.Seed = 8 }, nil, 2 * size},
+		"other size":       {"another size is another file", func(s *Spec) { s.FileSizeBytes = size / 2 }, nil, size},
+		"one more job":     {"its file is missing", func(s *Spec) { s.Jobs = 3 }, nil, size},
+		"a copy":           {"the files to copy to are missing", func(s *Spec) { s.Copy = true }, nil, 2 * size},
+		"a file removed": {"it is made again", func(*Spec) {}, func(t *testing.T, tgt target.Target) {
+			t.Helper()
+			d, _ := tgt.Directory(t.Context(), "d", false)
+			if err := d.Remove(t.Context(), "c0-j1.dat"); err != nil {
+				t.Fatal(err)
+			}
+		}, size},
+		"a file grown": {"its size is not what the marker says", func(*Spec) {}, func(t *testing.T, tgt target.Target) {
+			t.Helper()
+			d, _ := tgt.Directory(t.Context(), "d", false)
+			f, _ := d.Open(t.Context(), "c0-j1.dat", target.OpenOptions{})
+			if err := f.WriteAt(t.Context(), make([]byte, blockSize), size); err != nil {
+				t.Fatal(err)
+			}
+		}, size},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tgt := &mem.Target{}
+			first, n := filled(t, tgt, testSpec())
+			if n != 2*size {
+				t.Fatalf("the first run filled %d bytes, want %d", n, 2*size)
+			}
+			first.Close()
+			if tc.spoil != nil {
+				tc.spoil(t, tgt)
+			}
+			s, n := filled(t, tgt, testSpec(tc.change))
+			if n != tc.want {
+				t.Errorf("%s: filled %d bytes, want %d", tc.reason, n, tc.want)
+			}
+			if _, err := s.Open(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if v, wrong, err := s.Verify(t.Context()); err != nil || v.BlocksWrong != 0 || v.BlocksChecked == 0 {
+				t.Errorf("verification %+v, %q, %v", v, wrong, err)
+			}
+		})
+	}
+}
+
+func TestAFileThatWasNotFilledToItsEndIsFilledAgain(t *testing.T) {
+	boom := errors.New("cable cut")
+	tgt := &mem.Target{BeforeIO: func(op, name string, off int64) error {
+		if op == "write" && name == "c0-j1.dat" && off > 0 {
+			return boom
+		}
+		return nil
+	}}
+	spec := testSpec(func(s *Spec) { s.FileSizeBytes = 3 << 20 })
+	s, err := Prepare(t.Context(), tgt, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Fill(t.Context(), func(int64) {}); !errors.Is(err, boom) || !strings.Contains(err.Error(), "c0-j1.dat") {
+		t.Fatalf("fill gave %v", err)
+	}
+	tgt.BeforeIO = nil
+	again, err := Prepare(t.Context(), tgt, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if missing := again.MissingBytes(); missing < 3<<20 {
+		t.Errorf("only %d bytes are missing: the file that was cut off passes for complete", missing)
+	}
+}
+
+func TestForeignFilesAreNeverTouched(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		files   map[string]string
+		allow   bool
+		refused bool
+	}{
+		"somebody's data":      {"no marker, no right", map[string]string{"system01.dbf": "x"}, false, true},
+		"our name, no marker":  {"a name alone proves nothing", map[string]string{"c0-j0.dat": "x"}, false, true},
+		"a false marker":       {"the marker's content counts", map[string]string{"nfsbench-c0.json": "mine", "a.dbf": "x"}, false, true},
+		"allowed":              {"the user may say so", map[string]string{"system01.dbf": "x"}, true, false},
+		"snapshots":            {"what servers put everywhere is nobody's", map[string]string{".snapshot": "", ".nfs0001": ""}, false, false},
+		"beside a marker":      {"a marked directory is ours, though not all in it", map[string]string{"nfsbench-c3.json": `{"tool":"nfsbench","version":1}`, "a.dbf": "x"}, false, false},
+		"marker being written": {"another client has just begun", map[string]string{"nfsbench-c3.json": ""}, false, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tgt := &mem.Target{}
+			for file, text := range tc.files {
+				put(t, tgt, "d", file, text)
+			}
+			before := list(t, tgt, "d")
+			s, err := Prepare(t.Context(), tgt, testSpec(func(s *Spec) { s.OverwriteExisting = tc.allow }))
+			if tc.refused {
+				if target.CodeOf(err) != runfile.FailureForeignFiles || !strings.Contains(err.Error(), before[0]) {
+					t.Errorf("%s: got %v", tc.reason, err)
+				}
+				if diff := cmp.Diff(before, list(t, tgt, "d")); diff != "" {
+					t.Errorf("%s, but files came or went:\n%s", tc.reason, diff)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", tc.reason, err)
+			}
+			if err := s.Fill(t.Context(), func(int64) {}); err != nil {
+				t.Fatal(err)
+			}
+			done, err := s.Clean(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(before, list(t, tgt, "d")); diff != "" || done.DirectoryGone {
+				t.Errorf("cleaning removed more or less than ours:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCleanRemovesOursAndNothingElse(t *testing.T) {
+	tgt := &mem.Target{}
+	ctx := t.Context()
+	if done, err := Clean(ctx, tgt, "d"); err != nil || !done.DirectoryGone {
+		t.Errorf("nothing there: %+v, %v", done, err)
+	}
+	filled(t, tgt, testSpec(func(s *Spec) { s.Copy = true }))
+	filled(t, tgt, testSpec(func(s *Spec) { s.Client = 1 }))
+	put(t, tgt, "d", "notes.txt", "mine")
+	done, err := Clean(ctx, tgt, "d")
+	want := Cleaned{
+		Removed: []string{
+			"c0-j0-copy.dat", "c0-j0.dat", "c0-j1-copy.dat", "c0-j1.dat", "c1-j0.dat", "c1-j1.dat", "nfsbench-c0.json", "nfsbench-c1.json",
+		},
+		Left: []string{"notes.txt"},
+	}
+	if diff := cmp.Diff(want, done); diff != "" || err != nil {
+		t.Errorf("clean (-want +got):\n%s%v", diff, err)
+	}
+	if done, err = Clean(ctx, tgt, "d"); err != nil || len(done.Removed) != 0 || done.DirectoryGone {
+		t.Errorf("again: %+v, %v", done, err)
+	}
+	d, _ := tgt.Directory(ctx, "d", false)
+	_ = d.Remove(ctx, "notes.txt")
+	if done, err = Clean(ctx, tgt, "d"); err != nil || !done.DirectoryGone {
+		t.Errorf("an empty directory: %+v, %v", done, err)
+	}
+}
+
+func TestCleanLeavesAnUnmarkedDirectoryAlone(t *testing.T) {
+	tgt := &mem.Target{}
+	put(t, tgt, "d", "c0-j0.dat", "mine")
+	done, err := Clean(t.Context(), tgt, "d")
+	if err != nil || len(done.Removed) != 0 || !slices.Equal(list(t, tgt, "d"), []string{"c0-j0.dat"}) {
+		t.Errorf("%+v, %v", done, err)
+	}
+}
+
+func TestTheMarkerGoesLast(t *testing.T) {
+	tgt := &mem.Target{}
+	s, _ := filled(t, tgt, testSpec())
+	ctx, cancel := context.WithCancel(t.Context())
+	rec := &recording{Target: tgt, onRemove: func(name string) {
+		if name == "c0-j1.dat" {
+			cancel() // the process dies here
+		}
+	}}
+	s.target = rec
+	s.dir, _ = rec.Directory(ctx, "d", false)
+	if _, err := s.Clean(ctx); err == nil {
+		t.Fatal("the clean-up should have been cut off")
+	}
+	if names := list(t, tgt, "d"); !slices.Contains(names, "nfsbench-c0.json") {
+		t.Errorf("what is left has no marker: %v", names)
+	}
+	if done, err := Clean(t.Context(), tgt, "d"); err != nil || !done.DirectoryGone {
+		t.Errorf("the next clean-up: %+v, %v", done, err)
+	}
+}
+
+type recording struct {
+	target.Target
+	onRemove func(string)
+}
+
+type recordingDir struct {
+	target.Directory
+	onRemove func(string)
+}
+
+func (r *recording) Directory(ctx context.Context, name string, create bool) (target.Directory, error) {
+	d, err := r.Target.Directory(ctx, name, create)
+	return &recordingDir{d, r.onRemove}, err
+}
+
+func (d *recordingDir) Remove(ctx context.Context, name string) error {
+	d.onRemove(name)
+	return d.Directory.Remove(ctx, name)
+}
+
+func TestTwoClientsShareADirectory(t *testing.T) {
+	tgt := &mem.Target{}
+	one, _ := filled(t, tgt, testSpec())
+	two, n := filled(t, tgt, testSpec(func(s *Spec) { s.Client = 1 }))
+	if n != 2*size {
+		t.Errorf("the second client filled %d bytes", n)
+	}
+	if done, err := one.Clean(t.Context()); err != nil || done.DirectoryGone || len(done.Left) != 3 {
+		t.Errorf("the first client's clean-up: %+v, %v", done, err)
+	}
+	if done, err := two.Clean(t.Context()); err != nil || !done.DirectoryGone {
+		t.Errorf("the last client's clean-up: %+v, %v", done, err)
+	}
+}
+
+func TestWhatCannotFitIsRefusedBeforeItIsWritten(t *testing.T) {
+	tgt := small{&mem.Target{}}
+	_, err := Prepare(t.Context(), tgt, testSpec())
+	if target.CodeOf(err) != runfile.FailureNoSpace {
+		t.Errorf("got %v", err)
+	}
+}
+
+type small struct{ *mem.Target }
+
+func (small) Facts() runfile.MountFacts {
+	return runfile.MountFacts{TotalBytes: 1 << 20, FreeBytes: 2*size - 1, DirectIO: true}
+}
+
+func TestTheTrackerAcceptsExactlyWhatMayBeThere(t *testing.T) {
+	cases := map[string]struct {
+		reason      string
+		do          func(*Tracker)
+		reused      bool
+		first, last uint64
+	}{
+		"fill only":     {"the fill is what must be there", func(*Tracker) {}, false, 100, 100},
+		"earlier run's": {"an earlier run may have overwritten it", func(*Tracker) {}, true, 0, 100},
+		"one write": {"the only write", func(tr *Tracker) {
+			tr.Begin(0)
+			tr.End(0, true)
+		}, true, 101, 101},
+		"two writes": {"the second supersedes the first", func(tr *Tracker) {
+			for range 2 {
+				tr.Begin(0)
+				tr.End(0, true)
+			}
+		}, false, 102, 102},
+		"overlapping": {"either may have come last", func(tr *Tracker) {
+			tr.Begin(0)
+			tr.End(0, true)
+			tr.Begin(0)
+			tr.Begin(0)
+			tr.End(0, true)
+			tr.End(0, true)
+		}, false, 102, 103},
+		"failed": {"nobody knows what a failed write did", func(tr *Tracker) {
+			tr.Begin(0)
+			tr.End(0, true)
+			tr.Begin(0)
+			tr.End(0, false)
+		}, false, 0, 102},
+		"another block": {"blocks are told apart", func(tr *Tracker) {
+			tr.Begin(1)
+			tr.End(1, true)
+		}, false, 100, 100},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tr := newTracker(4, 4, 0, 100, tc.reused)
+			tc.do(tr)
+			if first, last := tr.expected(0); first != tc.first || last != tc.last {
+				t.Errorf("%s: %d to %d, want %d to %d", tc.reason, first, last, tc.first, tc.last)
+			}
+		})
+	}
+}
+
+func TestTheSampleIsSpreadOverTheFile(t *testing.T) {
+	for _, blocks := range []int64{1, 2, 63, 64, 65, 1000, 1 << 40} {
+		tr := newTracker(blocks, 64, 12345, 0, false)
+		var before int64 = -1
+		for i := range tr.sampled {
+			n := tr.number(i)
+			if n <= before || n >= blocks || tr.find(n) != &tr.sampled[i] {
+				t.Fatalf("of %d blocks: sample %d is block %d after %d", blocks, i, n, before)
+			}
+			before = n
+		}
+		if want := min(blocks, 64); int64(len(tr.sampled)) != want {
+			t.Errorf("of %d blocks %d are sampled", blocks, len(tr.sampled))
+		}
+		for _, other := range []int64{-1, blocks, blocks + tr.stride} {
+			if tr.find(other) != nil && other >= blocks {
+				t.Errorf("block %d of %d is sampled", other, blocks)
+			}
+		}
+	}
+}

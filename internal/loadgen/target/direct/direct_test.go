@@ -1,0 +1,193 @@
+package direct_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target/targettest"
+	"github.com/nfsbench/nfsbench/internal/nfs/server"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// serve runs an NFS server on a loopback address and returns its port and the
+// directory behind its export.
+func serve(tb testing.TB) (port int, dir string) {
+	tb.Helper()
+	dir = filepath.Join(tb.TempDir(), "data")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	s, err := server.New(server.Options{Dir: dir, Listen: []string{"127.0.0.1:0"}, Now: time.Now})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx) }()
+	tb.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			tb.Errorf("serve: %v", err)
+		}
+	})
+	_, text, err := net.SplitHostPort(s.Addrs()[0])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	port, err = strconv.Atoi(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return port, dir
+}
+
+// options mount over two channels to the same address.
+func options(port int, change ...func(*runfile.Engine)) direct.Options {
+	e := runfile.Engine{
+		Client:    runfile.ClientDirectNFS,
+		Oranfstab: "server: lab\nlocal: 127.0.0.1\npath: 127.0.0.1\nlocal: 127.0.0.2\npath: 127.0.0.1\nexport: /export mount: /mnt\n",
+		Ports:     runfile.Ports{NFS: port, Mount: port}, MountTimeoutSeconds: 5,
+	}
+	for _, c := range change {
+		c(&e)
+	}
+	return direct.Options{Engine: e, Now: time.Now}
+}
+
+func TestConformance(t *testing.T) {
+	port, _ := serve(t)
+	targettest.Run(t, func(tb testing.TB) target.Target {
+		tb.Helper()
+		tgt, err := direct.Open(t.Context(), options(port))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return tgt
+	})
+}
+
+func TestFactsAndChannelsSayWhatIsInUse(t *testing.T) {
+	port, _ := serve(t)
+	tgt, err := direct.Open(t.Context(), options(port, func(e *runfile.Engine) { e.TransferSizeBytes = 65536 }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tgt.Close() }()
+	f := tgt.Facts()
+	if f.NFSVersion != "NFSv3" || f.Source != "127.0.0.1:/export" || f.ReadSizeBytes != 65536 || f.WriteSizeBytes != 65536 || f.TotalBytes <= 0 || f.FreeBytes <= 0 {
+		t.Errorf("facts %+v", f)
+	}
+	channels := tgt.Channels()
+	if len(channels) != 2 || channels[0].Local != "127.0.0.1" || channels[1].Local != "127.0.0.2" || channels[1].ID != 1 || channels[1].State != "Up" {
+		t.Errorf("channels %+v", channels)
+	}
+}
+
+func TestAStrangerUnderstandsWhyItCannotBeMounted(t *testing.T) {
+	port, _ := serve(t)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := free.Addr().(*net.TCPAddr).Port
+	_ = free.Close()
+	one := "server: lab\npath: 127.0.0.1\nexport: /export mount: /mnt\n"
+	cases := map[string]struct {
+		change func(*runfile.Engine)
+		code   string
+		says   []string
+	}{
+		"nothing listens": {
+			func(e *runfile.Engine) { e.Ports = runfile.Ports{NFS: closed, Mount: closed} },
+			runfile.FailureUnreachable, []string{"lab", "127.0.0.1", strconv.Itoa(closed), "does not answer", "firewall"},
+		},
+		"wrong export": {
+			func(e *runfile.Engine) { e.Oranfstab = strings.ReplaceAll(one, "/export", "/exprt") },
+			runfile.FailureNoSuchExport, []string{`"/exprt"`, "127.0.0.1", "showmount"},
+		},
+		"not the label": {
+			func(e *runfile.Engine) { e.Server = "prod" }, runfile.FailureInvalidPlan, []string{`"prod"`, "lab"},
+		},
+		"not an export of the block": {
+			func(e *runfile.Engine) { e.Export = "/other" }, runfile.FailureInvalidPlan, []string{`"/other"`, "/export"},
+		},
+		"several exports": {
+			func(e *runfile.Engine) { e.Oranfstab = one + "export: /two mount: /mnt2\n" },
+			runfile.FailureInvalidPlan, []string{"several exports", "/export, /two"},
+		},
+		"broken file": {
+			func(e *runfile.Engine) { e.Oranfstab = "path: 10.0.0.1\n" }, runfile.FailureInvalidPlan, []string{"oranfstab"},
+		},
+		"another version": {
+			func(e *runfile.Engine) {
+				e.Oranfstab = "server: lab\npath: 127.0.0.1\nnfs_version: nfsv4.1\nexport: /export mount: /mnt\n"
+			},
+			runfile.FailureUnsupported, []string{"nfsv4.1", "Kernel"},
+		},
+		"Kerberos": {
+			func(e *runfile.Engine) {
+				e.Oranfstab = "server: nas.example.com\npath: 127.0.0.1\nsecurity_default: krb5\nexport: /export mount: /mnt\n"
+			},
+			runfile.FailureUnsupported, []string{"krb5"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tgt, err := direct.Open(t.Context(), options(port, tc.change))
+			if err == nil {
+				_ = tgt.Close()
+			}
+			if target.CodeOf(err) != tc.code {
+				t.Fatalf("got %v, want %s", err, tc.code)
+			}
+			for _, part := range tc.says {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("the message lacks %q: %v", part, err)
+				}
+			}
+		})
+	}
+}
+
+func TestAForeignNameInTheWayIsRefused(t *testing.T) {
+	port, dir := serve(t)
+	if err := os.WriteFile(filepath.Join(dir, "nfsbench"), []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tgt, err := direct.Open(t.Context(), options(port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tgt.Close() }()
+	if _, err := tgt.Directory(t.Context(), "nfsbench", true); target.CodeOf(err) != runfile.FailureForeignFiles {
+		t.Errorf("a file instead of a directory gave %v", err)
+	}
+}
+
+func TestAnExportThatDeniesWritingSaysWhoWasRefused(t *testing.T) {
+	port, dir := serve(t)
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everywhere, and this server runs as root here")
+	}
+	if err := os.Chmod(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	tgt, err := direct.Open(t.Context(), options(port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tgt.Close() }()
+	_, err = tgt.Directory(t.Context(), "nfsbench", true)
+	if target.CodeOf(err) != runfile.FailureAccessDenied || !strings.Contains(err.Error(), fmt.Sprintf("uid %d", os.Geteuid())) {
+		t.Errorf("got %v", err)
+	}
+}

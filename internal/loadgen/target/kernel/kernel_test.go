@@ -1,0 +1,188 @@
+package kernel
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target/targettest"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// directIODir gives a directory on a file system that knows O_DIRECT.
+func directIODir(tb testing.TB) string {
+	tb.Helper()
+	for _, parent := range []string{tb.TempDir(), "/var/tmp", "."} {
+		dir, err := os.MkdirTemp(parent, "nfsbench-kernel-")
+		if err != nil {
+			continue
+		}
+		tb.Cleanup(func() { _ = os.RemoveAll(dir) })
+		f, err := os.OpenFile(filepath.Join(dir, "probe"), os.O_CREATE|os.O_RDWR|unix.O_DIRECT, 0o600)
+		if err == nil {
+			_ = f.Close()
+			_ = os.Remove(filepath.Join(dir, "probe"))
+			return dir
+		}
+	}
+	tb.Skip("neither the temporary directory nor /var/tmp nor this one lies on a file system with O_DIRECT")
+	return ""
+}
+
+func TestConformance(t *testing.T) {
+	dir := directIODir(t)
+	targettest.Run(t, func(tb testing.TB) target.Target {
+		tb.Helper()
+		tgt, err := Open(t.Context(), Options{MountPath: dir})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return tgt
+	})
+}
+
+func TestAMountThatIsNotNFSIsRefusedByItsName(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Open(t.Context(), Options{MountPath: dir, RequireNFS: true})
+	if target.CodeOf(err) != runfile.FailureNotNFS {
+		t.Fatalf("got %v, want %s", err, runfile.FailureNotNFS)
+	}
+	entry := ownMount(t, dir)
+	for _, part := range []string{dir, entry.fstype, entry.source, "--allow-non-nfs"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the message lacks %q: %v", part, err)
+		}
+	}
+}
+
+func ownMount(t *testing.T, dir string) mountEntry {
+	t.Helper()
+	table, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = table.Close() }()
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	e, ok := findMount(table, dir, deviceName(st.Dev))
+	if !ok {
+		t.Fatalf("%s has no mount", dir)
+	}
+	return e
+}
+
+func TestWhatIsMissingOrInTheWayIsNamed(t *testing.T) {
+	if _, err := Open(t.Context(), Options{MountPath: "/does/not/exist"}); !target.IsNotExist(err) || !strings.Contains(err.Error(), "/does/not/exist") {
+		t.Errorf("a missing mount gave %v", err)
+	}
+	dir := directIODir(t)
+	tgt, err := Open(t.Context(), Options{MountPath: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tgt.Close() }()
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Dir(secret), filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tgt.Directory(t.Context(), "link", true); target.CodeOf(err) != runfile.FailureForeignFiles {
+		t.Errorf("a link instead of a directory gave %v", err)
+	}
+	d, err := tgt.Directory(t.Context(), "ours", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, filepath.Join(dir, "ours", "c0-j0.dat")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Open(t.Context(), "c0-j0.dat", target.OpenOptions{}); target.CodeOf(err) != runfile.FailureForeignFiles {
+		t.Errorf("a link instead of a file gave %v", err)
+	}
+	if _, err := d.Open(t.Context(), "../../../etc/passwd", target.OpenOptions{}); err == nil {
+		t.Error("a name led out of the mount")
+	}
+}
+
+func TestFilesAreReallyOpenedPastThePageCache(t *testing.T) {
+	tgt, err := Open(t.Context(), Options{MountPath: directIODir(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tgt.Close() }()
+	d, err := tgt.Directory(t.Context(), "d", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stable, want := range map[bool]int{true: unix.O_DIRECT | unix.O_DSYNC, false: unix.O_DIRECT} {
+		f, err := d.Open(t.Context(), "f", target.OpenOptions{Create: true, Stable: stable})
+		if err != nil {
+			t.Fatal(err)
+		}
+		flags, err := unix.FcntlInt(f.(*file).f.Fd(), unix.F_GETFL, 0)
+		if err != nil || flags&(unix.O_DIRECT|unix.O_DSYNC) != want {
+			t.Errorf("stable %v: flags %#x, %v; want %#x", stable, flags, err, want)
+		}
+		_ = f.Close()
+		_ = d.Remove(t.Context(), "f")
+	}
+}
+
+const mountinfo = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+40 22 0:52 / /data rw,relatime shared:20 - nfs 10.0.0.1:/vol/old rw,vers=3,rsize=65536,wsize=65536
+41 40 0:53 / /data rw,relatime shared:21 - nfs4 10.0.0.2:/vol/ora\040data rw,vers=4.1,rsize=1048576,wsize=524288,hard,proto=tcp,nconnect=4
+42 22 0:53 /sub /elsewhere rw - nfs4 10.0.0.2:/vol/ora\040data rw,vers=4.1
+garbage
+43 22 0:54 / /x rw -
+`
+
+func TestTheMountIsFoundAndRead(t *testing.T) {
+	cases := map[string]struct {
+		reason, path, device string
+		found                bool
+		want                 runfile.MountFacts
+	}{
+		"mounted over": {
+			"the device tells two mounts on one point apart", "/data", "0:53", true,
+			runfile.MountFacts{
+				FilesystemType: "nfs4", Source: "10.0.0.2:/vol/ora data", NFSVersion: "NFSv4.1",
+				ReadSizeBytes: 1 << 20, WriteSizeBytes: 1 << 19, TotalBytes: 4096 * 100, FreeBytes: 4096 * 40, DirectIO: true,
+				Options: strings.Split("rw,relatime,rw,vers=4.1,rsize=1048576,wsize=524288,hard,proto=tcp,nconnect=4", ","),
+			},
+		},
+		"below the point": {
+			"a directory of the volume", "/data/a/b", "0:52", true,
+			runfile.MountFacts{
+				FilesystemType: "nfs", Source: "10.0.0.1:/vol/old", NFSVersion: "NFSv3",
+				ReadSizeBytes: 1 << 16, WriteSizeBytes: 1 << 16, TotalBytes: 4096 * 100, FreeBytes: 4096 * 40, DirectIO: true,
+				Options: strings.Split("rw,relatime,rw,vers=3,rsize=65536,wsize=65536", ","),
+			},
+		},
+		"beside the point": {"a name that only begins alike is not below", "/database", "0:53", false, runfile.MountFacts{}},
+		"unknown device":   {"nothing is guessed", "/data", "0:99", false, runfile.MountFacts{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e, ok := findMount(strings.NewReader(mountinfo), tc.path, tc.device)
+			if ok != tc.found {
+				t.Fatalf("%s: found %v", tc.reason, ok)
+			}
+			if !ok {
+				return
+			}
+			got := e.facts(&unix.Statfs_t{Bsize: 4096, Blocks: 100, Bavail: 40})
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
