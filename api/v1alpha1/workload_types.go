@@ -27,7 +27,7 @@ type RawWorkload struct {
 	// blockSize of one I/O, for example 1Mi for scans or 8Ki for single blocks.
 	// +optional
 	// +default="1Mi"
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 512 && quantity(string(self)).asInteger() <= 16777216 && quantity(string(self)).asInteger() % 512 == 0",message="workload.raw.blockSize must be a multiple of 512 bytes between 512 and 16Mi: direct I/O is aligned"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() in [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304, 8388608, 16777216]",message="workload.raw.blockSize must be a power of two from 512 to 16Mi, such as 8Ki or 1Mi: direct I/O is aligned"
 	BlockSize resource.Quantity `json:"blockSize,omitempty"`
 	// fileSize of each job. Make all files together larger than the caches
 	// that should not answer.
@@ -99,6 +99,8 @@ const (
 )
 
 // Run is how long each part of a run lasts.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.timeoutSeconds) || self.timeoutSeconds >= self.repetitions * (self.baselineSeconds + self.warmupSeconds + self.durationSeconds + self.cooldownSeconds)",message="run.timeoutSeconds is shorter than the parts of the run together: raise it, or leave it out"
 type Run struct {
 	// durationSeconds is the measured window.
 	// +optional
