@@ -76,6 +76,16 @@ func (f *follower) readLoad(now time.Time) error {
 	return nil
 }
 
+// done reports whether the loader has nothing more to say. Between its end and
+// that it cleans up, and may add to the reason why it failed.
+func (f *follower) done() bool {
+	if !f.ended() {
+		return false
+	}
+	n := len(f.load.Spans)
+	return n > 0 && f.load.Spans[n-1].Kind == runfile.SpanDone
+}
+
 // ended reports whether the loader has said its last word: it went as planned,
 // or it says why it did not.
 func (f *follower) ended() bool {

@@ -55,10 +55,10 @@ func (t Times) withDefaults() Times {
 	return t
 }
 
-// Run is the life of the sidecar: it samples and publishes until the loader
-// has said its last word, publishes the final result, and stays until ctx ends.
-// When ctx ends first, the loader has crashed: Run then publishes what is known
-// within Times.Grace. The error says that the final result could not be
+// Run is the life of the sidecar: it samples and publishes until the loader's
+// load file ends with a Done span, publishes the final result, and stays until
+// ctx ends. When ctx ends first, Run publishes what is known within Times.Grace;
+// a loader whose load file then is partial and gives no reason has crashed. The error says that the final result could not be
 // published, or that nothing could be started.
 func Run(ctx context.Context, o RunOptions) error {
 	o.Times = o.Times.withDefaults()

@@ -121,7 +121,11 @@ func TestASlowSourceDelaysNoOther(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	for _, sample := range s.Finish(ctx, runfile.Load{}).Storage {
+	observed := s.Finish(ctx, runfile.Load{})
+	if len(observed.Problems) != 0 {
+		t.Errorf("being stopped is no problem of the source: %+v", observed.Problems)
+	}
+	for _, sample := range observed.Storage {
 		if sample.Source != "fake" {
 			t.Errorf("sample of %q", sample.Source)
 		}

@@ -41,7 +41,7 @@ func newSidecar(o RunOptions, session *Session) *sidecar {
 	}
 }
 
-// follow looks at the run directory until the loader has ended or ctx ends.
+// follow looks at the run directory until the loader is done or ctx ends.
 func (s *sidecar) follow(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var helpers sync.WaitGroup
@@ -56,7 +56,7 @@ func (s *sidecar) follow(ctx context.Context) {
 	defer poll.Stop()
 	for {
 		moved := s.look()
-		if s.loader.ended() {
+		if s.loader.done() {
 			return
 		}
 		if s.waiting() && !s.releasing {

@@ -145,8 +145,15 @@ func startRig(t *testing.T, dir string, clients int32, change func(*RunOptions))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	r.stop = cancel
-	go func() { r.ended <- Run(ctx, o) }()
-	t.Cleanup(cancel)
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		r.ended <- Run(ctx, o)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-gone // it writes into the test's directory until then
+	})
 	r.session = <-started
 	waitFor(t, "the ready file", func() bool { return Check(dir) == nil })
 	return r
@@ -178,6 +185,12 @@ func (r *rig) measure() []runfile.Span {
 	return spans
 }
 
+// done adds the span that ends a load.
+func done(load runfile.Load) runfile.Load {
+	load.Spans = append(load.Spans, runfile.Span{Kind: runfile.SpanDone, Start: time.Now().Round(0)})
+	return load
+}
+
 func TestALoadThatEndsIsPublishedAndTheCollectorStays(t *testing.T) {
 	r := startRig(t, t.TempDir(), 1, nil)
 	r.event(runfile.Event{Time: time.Now(), Span: runfile.SpanFill, Percent: 5})
@@ -187,7 +200,7 @@ func TestALoadThatEndsIsPublishedAndTheCollectorStays(t *testing.T) {
 	spans := r.measure()
 	waitFor(t, "a partial result while measuring", r.recorder.any(func(u publish.Update) bool { return u.Result != nil && !final(u) }))
 	r.event(runfile.Event{Time: time.Now(), Span: runfile.SpanDone, Percent: 100})
-	r.load(runfile.Load{Spans: spans, Repetitions: []runfile.Repetition{{Index: 1}}})
+	r.load(done(runfile.Load{Spans: spans, Repetitions: []runfile.Repetition{{Index: 1}}}))
 	waitFor(t, "the final result", r.recorder.any(final))
 
 	progress, result := r.recorder.last(t)
@@ -262,7 +275,16 @@ func TestALoaderThatSaysNothingAtAllHasCrashed(t *testing.T) {
 func TestTheLoadersOwnReasonIsKept(t *testing.T) {
 	r := startRig(t, t.TempDir(), 1, nil)
 	failure := &runfile.Failure{Code: runfile.FailureAccessDenied, Message: "the export refuses this client"}
-	r.load(runfile.Load{Partial: true, Failure: failure})
+	r.load(runfile.Load{Partial: true, Failure: &runfile.Failure{Code: failure.Code, Message: "not yet all"}})
+	r.event(runfile.Event{Time: time.Now(), Span: runfile.SpanClean})
+	waitFor(t, "progress of the cleaning", r.recorder.any(func(u publish.Update) bool {
+		return u.Progress != nil && u.Progress.Span == runfile.SpanClean
+	}))
+	r.samples(5)
+	if r.recorder.any(final)() {
+		t.Error("the result is final although the loader still cleans up")
+	}
+	r.load(done(runfile.Load{Partial: true, Failure: failure}))
 	waitFor(t, "the final result", r.recorder.any(final))
 	progress, result := r.recorder.last(t)
 	if !progress.Failed || progress.Message != failure.Message {
@@ -295,6 +317,11 @@ func TestClientsStartTogether(t *testing.T) {
 	if r.recorder.any(func(u publish.Update) bool { return u.Progress.Ready })() {
 		t.Error("a client that fills is not ready")
 	}
+	r.recorder.set(func(p *recorder) {
+		if p.asked != 0 {
+			t.Error("asked for the release while filling")
+		}
+	})
 	r.event(runfile.Event{Time: time.Now(), Span: runfile.SpanWait})
 	waitFor(t, "that it is ready", r.recorder.any(func(u publish.Update) bool { return u.Progress.Ready }))
 	waitFor(t, "questions", func() bool {
@@ -323,7 +350,7 @@ func TestNothingIsLostWhileThePublisherIsAway(t *testing.T) {
 	r := startRig(t, t.TempDir(), 1, nil)
 	r.recorder.set(func(p *recorder) { p.err = errors.New("away") })
 	spans := r.measure()
-	r.load(runfile.Load{Spans: spans})
+	r.load(done(runfile.Load{Spans: spans}))
 	waitFor(t, "attempts", func() bool {
 		r.recorder.mu.Lock()
 		defer r.recorder.mu.Unlock()
@@ -355,7 +382,7 @@ func TestTheCollectorEndsWithAnErrorWhenItCannotPublishInTime(t *testing.T) {
 func TestARestartedCollectorSaysSoAndKeepsABetterResult(t *testing.T) {
 	dir := t.TempDir()
 	r := startRig(t, dir, 1, nil)
-	r.load(runfile.Load{})
+	r.load(done(runfile.Load{}))
 	waitFor(t, "the final file", func() bool { return exists(dir, FinalFile) })
 	r.stop()
 	<-r.ended
@@ -377,11 +404,27 @@ func TestARestartedCollectorSaysSoAndKeepsABetterResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = startRig(t, dir, 1, nil)
-	r.load(runfile.Load{})
+	r.load(done(runfile.Load{}))
 	waitFor(t, "the final result", r.recorder.any(final))
 	_, result := r.recorder.last(t)
 	problems := result.Clients[0].Observed.Problems
 	if len(problems) != 1 || problems[0].Source != "collector" || !strings.Contains(problems[0].Message, "restarted") {
 		t.Errorf("problems %+v", problems)
 	}
+}
+
+func TestProgressThatCouldNotBePublishedIsPublishedLater(t *testing.T) {
+	r := &recorder{err: errors.New("away")}
+	box := newOutbox(r, slog.New(slog.DiscardHandler), time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go box.run(ctx)
+	box.putProgress(runfile.Progress{Ready: true})
+	waitFor(t, "attempts", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.failed > 2
+	})
+	r.set(func(r *recorder) { r.err = nil })
+	waitFor(t, "progress", r.any(func(u publish.Update) bool { return u.Progress != nil && u.Progress.Ready }))
 }

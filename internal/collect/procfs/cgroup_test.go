@@ -48,7 +48,7 @@ func TestCgroupReadsUsageAndTheTightestLimit(t *testing.T) {
 				"sys/fs/cgroup/user.slice/cpu.max":        "50000 100000\n",
 				"sys/fs/cgroup/user.slice/memory.max":     "4096\n",
 				"sys/fs/cgroup/user.slice/a/cpu.stat":     "usage_usec 7\n",
-				"sys/fs/cgroup/user.slice/a/cpu.max":      "max 100000\n",
+				"sys/fs/cgroup/user.slice/a/cpu.max":      "200000 100000\n",
 				"sys/fs/cgroup/user.slice/a/memory.max":   "max\n",
 				"sys/fs/cgroup/user.slice/a/cgroup.procs": "1\n",
 			},

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -68,7 +69,7 @@ func TestAResultWithinItsLimitsStaysWhole(t *testing.T) {
 }
 
 func TestThinningKeepsWindowsRepetitionsAndTheirEnds(t *testing.T) {
-	whole := longResult(400)
+	whole := longResult(401)
 	unlimited, err := Encode(whole, Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -94,6 +95,9 @@ func TestThinningKeepsWindowsRepetitionsAndTheirEnds(t *testing.T) {
 			t.Fatalf("load samples at %v and %v are not %d s apart", before.Time, s.Time, step)
 		}
 	}
+	if first := start.Add(2 * time.Hour); !slices.ContainsFunc(got.Load.Samples, func(s runfile.LoadSample) bool { return s.Time.Equal(first) }) {
+		t.Error("the first sample of the second repetition is gone")
+	}
 	times := map[time.Time]bool{}
 	for _, s := range got.Observed.Samples {
 		times[s.Time] = true
@@ -110,7 +114,7 @@ func TestThinningKeepsWindowsRepetitionsAndTheirEnds(t *testing.T) {
 	if bySource["a"] != bySource["b"] || bySource["a"] == 0 {
 		t.Errorf("storage samples by source: %v", bySource)
 	}
-	if len(whole.Clients[0].Load.Samples) != 800 {
+	if len(whole.Clients[0].Load.Samples) != 802 {
 		t.Error("thinning changed the original")
 	}
 }
