@@ -88,6 +88,7 @@ func collector(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	c.Env = []corev1.EnvVar{{Name: "NODE_NAME", ValueFrom: &corev1.EnvVarSource{
 		FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"},
 	}}}
+	c.Env = append(c.Env, loaderLimits(b)...)
 	c.StartupProbe = &corev1.Probe{
 		ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{
 			Command: []string{binary, "collect", "--check", "--run-dir", runDir},
@@ -100,6 +101,25 @@ func collector(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		{Name: tokenVolume, MountPath: tokenDir, ReadOnly: true},
 	}
 	return c
+}
+
+// loaderLimits tells the collector what the loader may use, which it cannot see
+// for itself. Where there is no limit Kubernetes would put the node's size.
+func loaderLimits(b *v1alpha1.NFSBenchmark) []corev1.EnvVar {
+	if b.Spec.Pods == nil || b.Spec.Pods.Resources == nil {
+		return nil
+	}
+	var env []corev1.EnvVar
+	add := func(name string, resourceName corev1.ResourceName, divisor string) {
+		if _, ok := b.Spec.Pods.Resources.Limits[resourceName]; ok {
+			env = append(env, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{
+				ContainerName: ContainerLoader, Resource: "limits." + string(resourceName), Divisor: resource.MustParse(divisor),
+			}}})
+		}
+	}
+	add("LOADER_CPU_MILLIS", corev1.ResourceCPU, "1m")
+	add("LOADER_MEMORY_BYTES", corev1.ResourceMemory, "1")
+	return env
 }
 
 // tokenProjection gives a token to whoever mounts it, which is the collector
