@@ -96,8 +96,7 @@ func wantedTime(t v3.NewTime, now time.Time) *time.Time {
 	case v3.TimeServer:
 		return &now
 	case v3.TimeClient:
-		// Nanoseconds of a second or more would be refused by the system; they are hostile or a bug.
-		at := time.Unix(int64(t.Time.Seconds), int64(min(t.Time.Nanoseconds, 999_999_999)))
+		at := time.Unix(int64(t.Time.Seconds), int64(t.Time.Nanoseconds))
 		return &at
 	case v3.TimeKeep:
 	}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
@@ -106,6 +107,7 @@ func TestMountAdmitsTheExportAndWhatIsBelow(t *testing.T) {
 	c := mounted(t, s.Addrs()[0])
 	sub := c.mkdir(c.mkdir(c.root, "a"), "b")
 	c.create(c.root, "file")
+	c.mkdir(c.root, "s") // "/exports" must not be read as "/export/s"
 	if err := os.Symlink("/", filepath.Join(s.dir, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +234,7 @@ func TestCreateModes(t *testing.T) {
 		return res
 	}
 	first := create(v3.CreateArgs{How: v3.CreateGuarded, Attr: v3.NewAttr{Mode: v3.Opt32{Set: true, Value: 0o640}, UID: v3.Opt32{Set: true, Value: 12345}}})
-	if first.Status != v3.OK || first.Attr.Attr.Mode != 0o640 {
+	if first.Status != v3.OK || first.Attr.Attr.Mode != 0o640 || first.Attr.Attr.UID != uint32(os.Geteuid()) {
 		t.Fatalf("create: %+v", first)
 	}
 	c.write(first.Handle, 0, []byte("content"), v3.FileSync)
@@ -467,8 +469,8 @@ func TestRequestsOfOneConnectionRunTogether(t *testing.T) {
 	}
 }
 
-func TestShutdownAnswersWhatItTook(t *testing.T) {
-	s := start(t)
+func TestShutdownClosesIdleConnectionsAtOnce(t *testing.T) {
+	s := start(t, func(o *server.Options) { o.DrainTimeout = time.Hour })
 	c := mounted(t, s.Addrs()[0])
 	idle := mounted(t, s.Addrs()[1])
 	if err := s.stop(); err != nil {
@@ -550,7 +552,18 @@ func TestTooManyConnectionsAreRefused(t *testing.T) {
 	}
 }
 
-func TestADecoderForEveryReply(t *testing.T) {
+func TestAWriteWhoseLengthsDisagreeIsRefused(t *testing.T) {
+	s := start(t)
+	c := mounted(t, s.Addrs()[0])
+	file := c.create(c.root, "file")
+	var res v3.WriteRes
+	c.nfs(v3.ProcWrite, &v3.WriteArgs{Handle: file, Count: 5, Data: []byte("abc")}, &res)
+	if res.Status != v3.ErrInval || res.Wcc.After.Attr.Size != 0 {
+		t.Errorf("write: %+v", res)
+	}
+}
+
+func TestReadRepliesAreCompleteForEveryLength(t *testing.T) {
 	// READ replies are laid out by hand; the padding is where that could go wrong.
 	s := start(t)
 	c := mounted(t, s.Addrs()[0])

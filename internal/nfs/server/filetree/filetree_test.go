@@ -428,3 +428,44 @@ func TestExclusiveCreateIsIdempotent(t *testing.T) {
 		t.Errorf("another client's request: %v", err)
 	}
 }
+
+func TestAnEvictedFileIsClosedByItsLastUser(t *testing.T) {
+	tree := open(t, t.TempDir(), filetree.Options{MaxOpenFiles: 1})
+	first, second := mustCreate(t, tree, tree.Root(), "first"), mustCreate(t, tree, tree.Root(), "second")
+	mustWrite(t, tree, first, "content")
+	before := openFiles(t)
+	f, err := tree.OpenFile(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustWrite(t, tree, second, "evicts the first")
+	b := make([]byte, 7)
+	if _, err := f.ReadAt(b, 0); err != nil || string(b) != "content" {
+		t.Errorf("the file was closed under its user: %q, %v", b, err)
+	}
+	f.Release()
+	if after := openFiles(t); after != before {
+		t.Errorf("%d files are open, %d before", after, before)
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(fds)
+}
+
+func TestAWriteThatFailsCostsNothing(t *testing.T) {
+	tree := open(t, t.TempDir(), filetree.Options{})
+	n := mustCreate(t, tree, tree.Root(), "file")
+	_, _, err := tree.Write(n, []byte("x"), 1<<60, filetree.Unstable)
+	if err == nil {
+		t.Skip("this file system has files of 2^60 bytes")
+	}
+	if u, uerr := tree.Usage(); uerr != nil || u.UsedBytes != 0 {
+		t.Errorf("after %v %d bytes are accounted, %v", err, u.UsedBytes, uerr)
+	}
+}
