@@ -193,6 +193,15 @@ func TestDialSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestAnExportThatWantsKerberosIsRefused(t *testing.T) {
+	s := &nfstest.Server{Flavors: []uint32{390003, 390004}}
+	s.Start(t, "127.0.0.1")
+	_, err := Dial(t.Context(), config(s, nil, "127.0.0.1"))
+	if err == nil || !strings.Contains(err.Error(), "390003") || !strings.Contains(err.Error(), "only sys") {
+		t.Errorf("Dial = %v, want that only sys is spoken", err)
+	}
+}
+
 func TestARefusedMountKeepsItsStatus(t *testing.T) {
 	s := &nfstest.Server{}
 	s.Start(t, "127.0.0.1")

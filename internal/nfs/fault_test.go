@@ -299,6 +299,42 @@ func TestChannelsShareTheLoad(t *testing.T) {
 	}
 }
 
+func TestTheChannelWithTheFewestCallsIsTaken(t *testing.T) {
+	c := start(t, &nfstest.Server{}, nil, "127.0.0.1", "127.0.0.2", "127.0.0.3")
+	for i, n := range []int64{5, 2, 9} {
+		c.transport.channels[i].counters.InFlight.Add(n)
+		defer c.transport.channels[i].counters.InFlight.Add(-n)
+	}
+	for range 10 {
+		if ch, _ := c.transport.leastBusy(); ch != c.transport.channels[1] {
+			t.Fatalf("path %s is taken, want the one with 2 calls in flight", ch.addr.Path)
+		}
+	}
+}
+
+func TestPartsOfALargeReadAreUnderWayTogether(t *testing.T) {
+	second := make(chan struct{})
+	arrived := sync.OnceFunc(func() { close(second) })
+	var calls atomic.Int64
+	s := &nfstest.Server{MaxTransfer: 4096, Hook: onRead(nfstest.Answer, func(nfstest.Call) bool {
+		switch calls.Add(1) {
+		case 1:
+			<-second // no answer to the first part before the second part is there
+		case 2:
+			arrived()
+		}
+		return true
+	})}
+	c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
+	f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	if _, err := f.ReadAt(ctx, make([]byte, 8192), 0); err != nil {
+		t.Error(err)
+	}
+	arrived()
+}
+
 // waitFor waits for something that another goroutine does soon.
 func waitFor(t *testing.T, done func() bool) {
 	t.Helper()

@@ -100,6 +100,9 @@ func (s *Server) mount(out []byte, procedure uint32, d *xdr.Decoder) []byte {
 	var args mount.PathArgs
 	args.Decode(d)
 	res := mount.MntRes{Handle: handleOf(0), Flavors: []uint32{1}}
+	if s.Flavors != nil {
+		res.Flavors = s.Flavors
+	}
 	switch args.Path {
 	case s.Export:
 	case "/denied":

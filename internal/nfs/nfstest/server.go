@@ -42,6 +42,8 @@ type Server struct {
 	MaxTransfer uint32
 	// ShortRead cuts each READ to so many bytes if not 0; the same for WRITE.
 	ShortRead uint32
+	// Flavors are the credentials that MNT says it accepts; AUTH_SYS if nil.
+	Flavors []uint32
 	// Hook decides what happens to a call; nil answers all. It is called from
 	// many goroutines.
 	Hook func(Call) Action
