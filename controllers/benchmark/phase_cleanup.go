@@ -109,11 +109,8 @@ func jobState(j *batchv1.Job) (ended, failed bool) {
 		if c.Status != corev1.ConditionTrue {
 			continue
 		}
-		switch c.Type {
-		case batchv1.JobComplete:
-			return true, false
-		case batchv1.JobFailed:
-			return true, true
+		if c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed {
+			return true, c.Type == batchv1.JobFailed
 		}
 	}
 	return false, false

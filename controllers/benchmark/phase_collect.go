@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -25,10 +26,13 @@ const maxResult = 64 << 20
 func (r *Reconciler) readResults(ctx context.Context, s *scope) error {
 	cm := &corev1.ConfigMap{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Result}, cm)
-	if client.IgnoreNotFound(err) != nil {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("read the results: %w", err)
 	}
-	if err != nil || !isOurs(s.b, cm) || s.plan == nil {
+	if !isOurs(s.b, cm) || s.plan == nil {
 		return nil
 	}
 	s.progress = nil

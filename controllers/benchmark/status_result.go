@@ -54,7 +54,7 @@ func resultKeys(r *runfile.Result) []string {
 func fillSummary(sum *v1alpha1.Summary, s *scope, j *judge.Judgement) {
 	m := j.Summary
 	sum.ThroughputBytesPerSecond = &m.Total.BytesPerSecond
-	sum.ThroughputMegabytesPerSecond = ptr(m.Total.BytesPerSecond / 1e6)
+	sum.ThroughputMegabytesPerSecond = new(m.Total.BytesPerSecond / 1e6)
 	sum.IOPS = &m.Total.OperationsPerSecond
 	if m.Read != nil {
 		sum.ReadBytesPerSecond = &m.Read.BytesPerSecond
@@ -64,13 +64,13 @@ func fillSummary(sum *v1alpha1.Summary, s *scope, j *judge.Judgement) {
 	}
 	fillLatency(sum, m.Total)
 	if m.WirePermille != nil {
-		sum.WirePercent = ptr((*m.WirePermille + 5) / 10)
+		sum.WirePercent = new((*m.WirePermille + 5) / 10)
 	}
 	fillWire(sum, j.Wire, m)
 	sum.VariationPermille = j.VariationPermille
 	sum.ClientCPUPermille = m.ClientCPU.BusiestNodePermille
 	sum.ClientCPUMicrosecondsPerMebibyte = m.ClientCPU.MicrosecondsPerMiB
-	sum.MeasuredSeconds = ptr(m.DurationMilliseconds / 1000)
+	sum.MeasuredSeconds = new(m.DurationMilliseconds / 1000)
 	fillVerification(sum, s.result)
 }
 
@@ -124,7 +124,7 @@ func repetitions(all []judge.Summary) []v1alpha1.RepetitionStatus {
 	var out []v1alpha1.RepetitionStatus
 	for _, m := range all {
 		rs := v1alpha1.RepetitionStatus{
-			Index: m.Repetition, ThroughputBytesPerSecond: ptr(m.Total.BytesPerSecond), IOPS: ptr(m.Total.OperationsPerSecond),
+			Index: m.Repetition, ThroughputBytesPerSecond: new(m.Total.BytesPerSecond), IOPS: new(m.Total.OperationsPerSecond),
 		}
 		if l := m.Total.Latency; l != nil {
 			rs.MeanLatencyMicroseconds, rs.P99LatencyMicroseconds = &l.MeanMicroseconds, &l.P99Microseconds
@@ -158,7 +158,7 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 	}
 	for i := range out {
 		if all > 0 {
-			out[i].SharePermille = ptr(int32((*out[i].ReadBytes + *out[i].WriteBytes) * 1000 / all)) //nolint:gosec // at most 1000
+			out[i].SharePermille = new(int32((*out[i].ReadBytes + *out[i].WriteBytes) * 1000 / all)) //nolint:gosec // at most 1000
 		}
 	}
 	return out[:min(len(out), maxPaths)]
@@ -231,5 +231,3 @@ func latencyWords(us int64) string {
 		return d.String()
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
