@@ -1,0 +1,73 @@
+{{- define "nfsbench.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) | trunc 52 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "nfsbench.selector" -}}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: manager
+{{- end -}}
+
+{{- define "nfsbench.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{ include "nfsbench.selector" . }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "nfsbench.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "nfsbench.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- required "set serviceAccount.name: serviceAccount.create is false" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* An image reference of (dict "image" VALUES "version" APPVERSION). */}}
+{{- define "nfsbench.image" -}}
+{{- if .image.digest -}}
+{{- printf "%s@%s" .image.repository .image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .image.repository (default .version .image.tag) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The namespaces of scope "namespaces", as JSON. */}}
+{{- define "nfsbench.namespaces" -}}
+{{- .Values.rbac.namespaces | default (list .Release.Namespace) | uniq | toJson -}}
+{{- end -}}
+
+{{/*
+"true" when metrics are served. Secure serving asks the API server about each
+reader, which needs a ClusterRole; so it cannot be had in scope "namespaces".
+*/}}
+{{- define "nfsbench.metrics" -}}
+{{- if and .Values.metrics.enabled (or .Values.metrics.insecure (eq .Values.rbac.scope "cluster")) -}}true{{- end -}}
+{{- end -}}
+
+{{/*
+The rules that the controllers need, as YAML. files/manager-role.yaml is
+generated from the markers in their source. Of (dict "Files" .Files
+"namespaced" BOOL): namespaced leaves out what no Role can grant.
+*/}}
+{{- define "nfsbench.rules" -}}
+{{- $rules := list -}}
+{{- range (.Files.Get "files/manager-role.yaml" | fromYaml).rules -}}
+{{- $resources := .resources -}}
+{{- if $.namespaced -}}
+{{- $resources = without .resources "persistentvolumes" -}}
+{{- end -}}
+{{- if $resources -}}
+{{- $rules = append $rules (dict "apiGroups" .apiGroups "resources" $resources "verbs" .verbs) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $rules -}}
+{{- end -}}
