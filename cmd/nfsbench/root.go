@@ -27,6 +27,8 @@ type app struct {
 func subcommands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newOranfstabCommand,
+		newLoadCommand,
+		newCleanCommand,
 		newServeCommand,
 		newCollectCommand,
 		newReportCommand,

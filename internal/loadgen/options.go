@@ -38,7 +38,7 @@ type Options struct {
 // ValidDirectory checks that name is one plain path element.
 func ValidDirectory(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00\n") || len(name) > 255 {
-		return fmt.Errorf("%q is not a plain directory name; use one without a slash, such as %q", name, "nfsbench")
+		return fmt.Errorf("workload.raw.directory %q is not a plain directory name; use one without a slash, such as %q", name, "nfsbench")
 	}
 	return nil
 }

@@ -43,11 +43,8 @@ type speed struct{ bytes, ops int64 }
 
 // New checks the plan and returns a Runner for it.
 func New(opt Options) (*Runner, error) {
-	if err := opt.Plan.Validate(); err != nil {
+	if err := CheckPlan(&opt.Plan); err != nil {
 		return nil, err
-	}
-	if err := ValidDirectory(opt.Plan.Workload.Raw.Directory); err != nil {
-		return nil, fmt.Errorf("workload.raw.directory: %w", err)
 	}
 	if opt.Plan.Clients > 1 && opt.Release == nil {
 		return nil, fmt.Errorf("clients is %d, but nothing tells this one when to start; use a run directory", opt.Plan.Clients)

@@ -60,6 +60,12 @@ func Open(ctx context.Context, opt Options) (*Target, error) {
 // clampInt64 bounds what file systems without limits report.
 func clampInt64(v uint64) int64 { return int64(min(v, 1<<62)) }
 
+// Check says what is wrong with an engine without reaching its server.
+func Check(e runfile.Engine) error {
+	_, _, err := choose(e)
+	return err
+}
+
 // choose finds the server block and the export that the plan means.
 func choose(e runfile.Engine) (oranfstab.Server, oranfstab.Export, error) {
 	var none oranfstab.Export

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/nfsbench/nfsbench/internal/collect"
+	"github.com/nfsbench/nfsbench/internal/collect/procfs"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/loadgen"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/report"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// loadCommand is the load subcommand.
+type loadCommand struct {
+	app        *app
+	flags      loadFlags
+	planFile   string
+	runDir     string
+	index      string
+	output     string
+	outputFile string
+	progress   string
+	printPlan  bool
+}
+
+// newLoadCommand makes load and shows what it measured.
+func newLoadCommand(a *app) *cobra.Command {
+	c := &loadCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "load (--server ADDRESS[,ADDRESS...] --export PATH | --oranfstab FILE | --mount DIR | --plan FILE)",
+		Short: "Puts load on NFS storage and measures it",
+		Long: `load puts load on NFS storage and measures it.
+
+With --server or --oranfstab it uses its own NFSv3 client, which opens one
+connection for each path and balances over them as Oracle Direct NFS does. With
+--mount it uses the operating system's client, with O_DIRECT. Every job has a
+file of its own; the files are filled first with data that no storage can
+compress or deduplicate, outside the measured window, and only ever overwritten
+in place. A sample of blocks is read back at the end and compared.
+
+Without further flags: 4 jobs read files of 1Gi in blocks of 1Mi, each with 4
+I/Os outstanding; 3 s idle, 5 s of warm-up, 30 s measured. Random patterns use
+blocks of 8Ki and 16 outstanding. Writes are stable: each is on the storage
+before it counts (FILE_SYNC; O_DSYNC with --mount), as a database writes.`,
+		Example: `  # How fast is one path? Compare with what 1GbE can carry.
+  nfsbench load --server 10.0.1.100 --export /vol/oradata --link 1Gbit
+
+  # Two paths, random reads of database blocks, three times, result to a file
+  nfsbench load --server 10.0.1.100,10.0.2.100 --export /vol/oradata \
+    --pattern randread --jobs 8 --depth 32 --repetitions 3 --output-file result.json
+
+  # The paths of an oranfstab; the same load through the mounted volume
+  nfsbench load --oranfstab /etc/oranfstab --export /vol/oradata --pattern overwrite
+  nfsbench load --mount /u02/oradata --pattern overwrite
+
+  # Latency at a fixed rate, and the plan that would run it elsewhere
+  nfsbench load --mount /u02/oradata --pattern randread --ops-per-second 2000 --print-plan`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringVar(&c.planFile, "plan", "", "run this plan file; the flags that describe a plan are then not allowed")
+	c.flags.register(fs)
+	fs.StringVar(&c.output, "output", "text", "what to write to stdout: text or json (the result file)")
+	fs.StringVar(&c.outputFile, "output-file", "", "also write the result file here")
+	fs.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto (a bar on a terminal, else json), bar, json or none")
+	fs.BoolVar(&c.printPlan, "print-plan", false, "print the plan and do nothing")
+	fs.StringVar(&c.runDir, "run-dir", "", "directory shared with nfsbench collect, which then observes instead of this process")
+	fs.StringVar(&c.index, "client-index", "", "index of this client of several (default $"+envIndex+", or 0)")
+	return cmd
+}
+
+func (c *loadCommand) run(cmd *cobra.Command) error {
+	plan, err := c.plan(cmd.Flags())
+	if err != nil {
+		return badInput(c.tellRunDir(err))
+	}
+	if c.printPlan {
+		return runfile.WritePlan(cmd.OutOrStdout(), plan)
+	}
+	index, err := number("--client-index", c.index, envIndex, os.Getenv, 31)
+	if err != nil {
+		return badInput(err)
+	}
+	show, err := newProgress(cmd.ErrOrStderr(), c.progress)
+	if err != nil {
+		return badInput(err)
+	}
+	if c.output != "text" && c.output != "json" {
+		return badInput(fmt.Errorf("--output is %q; use text or json", c.output))
+	}
+	result, err := c.measure(cmd.Context(), plan, int32(index), show)
+	if err != nil {
+		return err
+	}
+	if err := c.write(cmd.OutOrStdout(), result); err != nil {
+		return err
+	}
+	if f := result.Clients[0].Load.Failure; f != nil {
+		return fmt.Errorf("%s: %s", f.Code, f.Message)
+	}
+	return nil
+}
+
+// plan reads the plan file, or makes a plan of the flags.
+func (c *loadCommand) plan(fs *pflag.FlagSet) (runfile.Plan, error) {
+	if c.planFile == "" {
+		p, err := c.flags.plan()
+		if err != nil {
+			return p, err
+		}
+		return p, flagError(loadgen.CheckPlan(&p))
+	}
+	var described pflag.FlagSet
+	(&loadFlags{}).register(&described)
+	var extra []string
+	fs.Visit(func(f *pflag.Flag) {
+		if described.Lookup(f.Name) != nil {
+			extra = append(extra, "--"+f.Name)
+		}
+	})
+	if len(extra) > 0 {
+		return runfile.Plan{}, fmt.Errorf("%s cannot be given with --plan; change the plan file instead", strings.Join(extra, ", "))
+	}
+	p, err := readPlanFile(c.planFile)
+	if err != nil {
+		return p, err
+	}
+	return p, loadgen.CheckPlan(&p)
+}
+
+func readPlanFile(path string) (runfile.Plan, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return runfile.Plan{}, fmt.Errorf("--plan: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	p, err := runfile.ReadPlan(f)
+	if err != nil {
+		return p, fmt.Errorf("--plan %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// flagError names the flags behind the fields of a plan.
+func flagError(err error) error {
+	var problems runfile.Problems
+	if !errors.As(err, &problems) {
+		return err
+	}
+	flags := map[string]string{
+		"run.name": "name", "engine.transferSizeBytes": "transfer-size", "engine.mountTimeoutSeconds": "mount-timeout",
+		"engine.callTimeoutSeconds": "call-timeout", "engine.ports.nfs": "nfs-port", "engine.ports.mount": "mount-port",
+		"engine.ports.portmap": "portmap-port", "workload.raw.blockSizeBytes": "block-size",
+		"workload.raw.fileSizeBytes": "file-size", "workload.raw.jobs": "jobs", "workload.raw.depth": "depth",
+		"workload.raw.operationsPerSecond": "ops-per-second", "workload.raw.directory": "dir",
+		"schedule.baselineSeconds": "baseline", "schedule.warmupSeconds": "warmup", "schedule.durationSeconds": "duration",
+		"schedule.cooldownSeconds": "cooldown", "schedule.repetitions": "repetitions", "schedule.timeoutSeconds": "timeout",
+		"link.bitsPerSecond": "link", "link.mtuBytes": "link", "engine.oranfstab": "oranfstab",
+	}
+	var lines []string
+	for _, p := range problems {
+		where := p.Path
+		if flag := flags[p.Path]; flag != "" {
+			where = "--" + flag
+		}
+		lines = append(lines, where+" "+p.Fix)
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// tellRunDir leaves the reason in the run directory, where the collector looks.
+func (c *loadCommand) tellRunDir(reason error) error {
+	if c.runDir == "" || c.printPlan {
+		return reason
+	}
+	dir, err := loadgen.OpenRunDir(c.runDir)
+	if err != nil {
+		return errors.Join(reason, err)
+	}
+	defer func() { _ = dir.Close() }()
+	code := target.CodeOf(reason)
+	if code == "" {
+		code = runfile.FailureInvalidPlan
+	}
+	now := c.app.now()
+	dir.Event(runfile.Event{Time: now, Span: runfile.SpanDone, Percent: 100, Message: reason.Error()})
+	return errors.Join(reason, dir.Load(&runfile.Load{
+		Partial: true, Failure: &runfile.Failure{Code: code, Message: reason.Error()},
+		Spans: []runfile.Span{{Kind: runfile.SpanDone, Start: now, End: now}},
+	}))
+}
+
+// measure runs the load. Alone it observes itself; beside a collector it tells
+// what it does in the run directory.
+func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int32, show progressView) (runfile.Result, error) {
+	sinks := fanOut{view: show}
+	opt := loadgen.Options{
+		Plan: plan, Client: index, Now: c.app.now, Usage: loadgen.ProcessUsage, Sink: &sinks,
+		Open: func(ctx context.Context) (target.Target, error) {
+			return loadgen.OpenTarget(ctx, plan.Engine, c.app.now, c.app.log)
+		},
+	}
+	client := runfile.ClientResult{Index: index, Host: collect.HostFacts(procfs.Host(), true)}
+	client.Host.Version = versionText()
+	if c.runDir != "" {
+		dir, err := loadgen.OpenRunDir(c.runDir)
+		if err != nil {
+			return runfile.Result{}, badInput(err)
+		}
+		defer func() { _ = dir.Close() }()
+		sinks.dir, opt.Release = dir, dir.Release
+	} else {
+		sinks.session = collect.Start(context.WithoutCancel(ctx), collect.Options{Plan: plan, Now: c.app.now, Log: c.app.log, SameProcess: true})
+	}
+	runner, err := loadgen.New(opt)
+	if err != nil {
+		if sinks.session != nil {
+			sinks.session.Finish(ctx, runfile.Load{})
+		}
+		return runfile.Result{}, badInput(c.tellRunDir(err))
+	}
+	load, err := runner.Run(ctx)
+	show.close()
+	client.Load = *load
+	if sinks.session != nil {
+		client.Observed = sinks.session.Finish(context.WithoutCancel(ctx), *load)
+	}
+	return runfile.Result{Version: runfile.ResultVersion, Plan: plan, Clients: []runfile.ClientResult{client}}, err
+}
+
+// fanOut hands what the runner says to those who want to know.
+type fanOut struct {
+	view    progressView
+	dir     *loadgen.RunDir
+	session *collect.Session
+	span    string
+	rep     int32
+}
+
+// Event implements loadgen.Sink.
+func (f *fanOut) Event(e runfile.Event) {
+	if f.dir != nil {
+		f.dir.Event(e)
+	}
+	if f.session != nil && (e.Span != f.span || e.Repetition != f.rep) {
+		f.session.Mark()
+	}
+	f.span, f.rep = e.Span, e.Repetition
+	f.view.show(e)
+}
+
+// Load implements loadgen.Sink.
+func (f *fanOut) Load(l *runfile.Load) error {
+	if f.dir == nil {
+		return nil
+	}
+	return f.dir.Load(l)
+}
+
+// write shows the result. Beside a collector there is nobody to show it to.
+func (c *loadCommand) write(out io.Writer, r runfile.Result) error {
+	if c.outputFile != "" {
+		if err := writeResultFile(c.outputFile, r); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.output == "json":
+		return runfile.WriteResult(out, r)
+	case c.runDir != "":
+		return nil
+	default:
+		width, color := terminal(out)
+		return report.Text(out, r, judge.Judge(r), report.Options{Width: width, Color: color})
+	}
+}
+
+func writeResultFile(path string, r runfile.Result) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("--output-file: %w", err)
+	}
+	if err := errors.Join(runfile.WriteResult(f, r), f.Close()); err != nil {
+		return fmt.Errorf("--output-file %s: %w", path, err)
+	}
+	return nil
+}

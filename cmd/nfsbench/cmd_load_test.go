@@ -1,0 +1,333 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/server"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// serveLoopback runs an NFS server on two loopback addresses with one port and
+// returns the flags that lead to it, and the directory behind its export.
+func serveLoopback(t *testing.T) (flags []string, dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	probe, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := probe.Addr().(*net.TCPAddr).Port
+	_ = probe.Close()
+	var listen []string
+	for _, host := range []string{"127.0.0.1", "127.0.0.2"} {
+		listen = append(listen, net.JoinHostPort(host, strconv.Itoa(port)))
+	}
+	s, err := server.New(server.Options{Dir: dir, Listen: listen, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return []string{"--server", strings.Join(listen, ","), "--export", "/export"}, dir
+}
+
+// smallLoad are flags of a load of a second.
+func smallLoad() []string {
+	return []string{
+		"--file-size=2Mi", "--block-size=64Ki", "--jobs=2", "--depth=4", "--duration=1s", "--warmup=0s", "--baseline=0s", "--progress=json",
+	}
+}
+
+func runLoad(t *testing.T, want int, args ...string) (out, errOut string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := run(args, strings.NewReader(""), &stdout, &stderr); code != want {
+		t.Fatalf("%v: exit code %d, want %d\n%s", args, code, want, stderr.String())
+	}
+	return stdout.String(), stderr.String()
+}
+
+func TestLoadMeasuresOverEveryPathAndLeavesNothing(t *testing.T) {
+	for _, pattern := range []string{"read", "overwrite", "copy", "randread", "randwrite"} {
+		t.Run(pattern, func(t *testing.T) {
+			storage, dir := serveLoopback(t)
+			args := append([]string{"load", "--output=json", "--pattern", pattern}, append(storage, smallLoad()...)...)
+			out, errOut := runLoad(t, exitOK, args...)
+			result, err := runfile.ReadResult(strings.NewReader(out))
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkResult(t, pattern, result)
+			if names, _ := os.ReadDir(dir); len(names) != 0 {
+				t.Errorf("left behind: %v", names)
+			}
+			if !strings.Contains(errOut, `"span":"Measure"`) || !strings.Contains(errOut, `"percent":100`) {
+				t.Errorf("progress:\n%s", errOut)
+			}
+		})
+	}
+}
+
+func checkResult(t *testing.T, pattern string, result runfile.Result) {
+	t.Helper()
+	client := result.Clients[0]
+	load := client.Load
+	if load.Partial || load.Failure != nil || len(load.Repetitions) != 1 {
+		t.Fatalf("load %+v", load)
+	}
+	rep := load.Repetitions[0]
+	reads := pattern == "read" || pattern == "randread" || pattern == "copy"
+	writes := pattern == "overwrite" || pattern == "randwrite" || pattern == "copy"
+	if (rep.Read != nil) != reads || (rep.Write != nil) != writes {
+		t.Errorf("read %v, wrote %v", rep.Read, rep.Write)
+	}
+	if len(rep.Channels) != 2 {
+		t.Fatalf("channels %+v", rep.Channels)
+	}
+	for i, c := range rep.Channels {
+		if c.State != "Up" || (reads && c.BytesRead == 0) || (writes && c.BytesWritten == 0) {
+			t.Errorf("channel %d carried nothing: %+v", i, c)
+		}
+	}
+	if v := load.Verification; v == nil || v.BlocksChecked == 0 || v.BlocksWrong != 0 {
+		t.Errorf("verification %+v", v)
+	}
+	if load.Mount == nil || load.Mount.NFSVersion != "NFSv3" || rep.CPUMicroseconds <= 0 || rep.PeakMemoryBytes <= 0 {
+		t.Errorf("mount %+v, CPU %d us, memory %d", load.Mount, rep.CPUMicroseconds, rep.PeakMemoryBytes)
+	}
+	if client.Observed == nil || client.Host.CPUs == 0 {
+		t.Errorf("nobody observed the client: %+v", client.Host)
+	}
+}
+
+func TestLoadFromAPlanTellsTheRunDirectoryAndCleanRemovesTheFiles(t *testing.T) {
+	storage, dir := serveLoopback(t)
+	work := t.TempDir()
+	args := append([]string{"load", "--keep-files", "--print-plan"}, append(storage, smallLoad()...)...)
+	plan, _ := runLoad(t, exitOK, args...)
+	planFile := filepath.Join(work, "plan.json")
+	if err := os.WriteFile(planFile, []byte(plan), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := runLoad(t, exitOK, "load", "--plan", planFile, "--run-dir", work, "--progress=none"); out != "" {
+		t.Errorf("beside a collector stdout has %q", out)
+	}
+	f, err := os.Open(filepath.Join(work, runfile.LoadFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if l, err := runfile.ReadLoad(f); err != nil || l.Partial || len(l.Repetitions) != 1 {
+		t.Errorf("load %+v, %v", l, err)
+	}
+	if events, _ := os.ReadFile(filepath.Join(work, runfile.EventsFile)); !bytes.Contains(events, []byte(`"span":"Done"`)) {
+		t.Errorf("events %s", events)
+	}
+	if names, _ := os.ReadDir(filepath.Join(dir, "nfsbench")); len(names) != 3 {
+		t.Fatalf("--keep-files kept %v", names)
+	}
+	out, _ := runLoad(t, exitOK, "clean", "--plan", planFile)
+	if want := "removed 3 files of directory \"nfsbench\": c0-j0.dat, c0-j1.dat, nfsbench-c0.json\nremoved the directory\n"; out != want {
+		t.Errorf("clean said %q, want %q", out, want)
+	}
+	if names, _ := os.ReadDir(dir); len(names) != 0 {
+		t.Errorf("clean left %v", names)
+	}
+	if out, _ := runLoad(t, exitOK, "clean", "--plan", planFile); out != "no files of nfsbench in directory \"nfsbench\"\n" {
+		t.Errorf("the second clean said %q", out)
+	}
+}
+
+func TestCleanLeavesWhatIsNotOurs(t *testing.T) {
+	storage, dir := serveLoopback(t)
+	plan, _ := runLoad(t, exitOK, append(append([]string{"load", "--print-plan"}, storage...), smallLoad()...)...)
+	planFile := filepath.Join(t.TempDir(), "plan.json")
+	if err := os.WriteFile(planFile, []byte(plan), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	precious := filepath.Join(dir, "nfsbench", "c0-j0.dat")
+	if err := os.Mkdir(filepath.Dir(precious), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(precious, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runLoad(t, exitOK, "clean", "--plan", planFile)
+	_, errOut := runLoad(t, exitFailed, append(append([]string{"load"}, storage...), smallLoad()...)...)
+	if !strings.Contains(errOut, "ForeignFiles") || !strings.Contains(errOut, "--overwrite-existing") {
+		t.Errorf("the load said %s", errOut)
+	}
+	if data, err := os.ReadFile(precious); err != nil || string(data) != "precious" {
+		t.Errorf("the file is now %q, %v", data, err)
+	}
+}
+
+func TestCleanEndsInTimeWhenTheStorageIsSilent(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	plan, _ := runLoad(t, exitOK, "load", "--print-plan", "--server", silent.Addr().String(), "--export", "/export")
+	planFile := filepath.Join(t.TempDir(), "plan.json")
+	if err := os.WriteFile(planFile, []byte(plan), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errOut := runLoad(t, exitFailed, "clean", "--plan", planFile, "--timeout=1s")
+	if !strings.Contains(errOut, "clean:") {
+		t.Errorf("clean said %s", errOut)
+	}
+}
+
+func TestLoadFailsWithTheCodeAndASentence(t *testing.T) {
+	storage, _ := serveLoopback(t)
+	cases := map[string]struct {
+		args []string
+		says []string
+	}{
+		"wrong export":   {[]string{"load", storage[0], storage[1], "--export", "/exprt"}, []string{"NoSuchExport", "/exprt"}},
+		"not NFS":        {[]string{"load", "--mount", t.TempDir()}, []string{"NotNFS", "--allow-non-nfs"}},
+		"nobody listens": {[]string{"load", "--server", "127.0.0.9:9", "--export", "/export"}, []string{"ServerUnreachable", "127.0.0.9", "port 9"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			out, errOut := runLoad(t, exitFailed, append(tc.args, append(smallLoad(), "--output=json")...)...)
+			for _, part := range tc.says {
+				if !strings.Contains(errOut, part) {
+					t.Errorf("stderr lacks %q:\n%s", part, errOut)
+				}
+			}
+			result, err := runfile.ReadResult(strings.NewReader(out))
+			if err != nil || !result.Clients[0].Load.Partial || result.Clients[0].Load.Failure == nil {
+				t.Errorf("the result does not say that it failed: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
+	server := []string{"load", "--server", "10.0.0.1", "--export", "/e"}
+	with := func(extra ...string) []string { return append(append([]string{}, server...), extra...) }
+	plan := filepath.Join(t.TempDir(), "plan.json")
+	text, _ := runLoad(t, exitOK, with("--print-plan")...)
+	if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		args []string
+		says []string
+	}{
+		"no storage":          {[]string{"load"}, []string{"--server", "--oranfstab", "--mount", "--plan"}},
+		"two storages":        {with("--mount", "/mnt"), []string{"--server", "--mount", "one of them"}},
+		"no export":           {server[:3], []string{"--export is missing"}},
+		"export in server":    {[]string{"load", "--server", "10.0.0.1:/vol", "--export", "/e"}, []string{`--server is "10.0.0.1:/vol"`}},
+		"two ports":           {[]string{"load", "--server", "10.0.0.1:1,10.0.0.2:2", "--export", "/e"}, []string{"--server", "same port"}},
+		"five paths":          {[]string{"load", "--server", "10.0.0.1,10.0.1.2,10.0.2.3,10.0.3.4,10.0.4.5", "--export", "/e"}, []string{"--server"}},
+		"pattern":             {with("--pattern", "reed"), []string{`--pattern is "reed"`, "randread"}},
+		"block size":          {with("--block-size", "100"), []string{"--block-size is 100"}},
+		"file below block":    {with("--file-size", "4Ki"), []string{"--file-size is 4096"}},
+		"no jobs":             {with("--jobs", "0"), []string{"--jobs is 0"}},
+		"split second":        {with("--duration", "1500ms"), []string{"--duration is 1.5s", "whole seconds"}},
+		"no duration":         {with("--duration", "0s"), []string{"--duration is 0"}},
+		"link":                {with("--link", "fast"), []string{`--link is "fast"`, "1Gbit"}},
+		"directory":           {with("--dir", "a/b"), []string{`"a/b"`, "plain directory name"}},
+		"uid":                 {with("--uid", "-7"), []string{"--uid is -7"}},
+		"output":              {with("--output", "xml"), []string{`--output is "xml"`}},
+		"progress":            {with("--progress", "dots"), []string{`--progress is "dots"`}},
+		"missing plan":        {[]string{"load", "--plan", "/no/such"}, []string{"--plan", "/no/such"}},
+		"plan and a flag":     {[]string{"load", "--plan", plan, "--depth", "3"}, []string{"--depth", "--plan"}},
+		"missing oranfstab":   {[]string{"load", "--oranfstab", "/no/such"}, []string{"--oranfstab", "/no/such"}},
+		"label of a server":   {with("--server-label", "x"), []string{"--server-label"}},
+		"clean without plan":  {[]string{"clean"}, []string{"--plan is missing"}},
+		"clean without time":  {[]string{"clean", "--plan", plan, "--timeout", "0s"}, []string{"--timeout is 0s"}},
+		"client out of range": {with("--client-index", "4"), []string{"client index is 4"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, errOut := runLoad(t, exitBadInput, tc.args...)
+			for _, part := range tc.says {
+				if !strings.Contains(errOut, part) {
+					t.Errorf("stderr lacks %q: %s", part, errOut)
+				}
+			}
+		})
+	}
+}
+
+func TestABadPlanIsToldInTheRunDirectory(t *testing.T) {
+	dir := t.TempDir()
+	plan := filepath.Join(dir, "plan.json")
+	if err := os.WriteFile(plan, []byte(`{"version":"nfsbench.io/plan/v1","run":{"name":"x"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runLoad(t, exitBadInput, "load", "--plan", plan, "--run-dir", dir)
+	f, err := os.Open(filepath.Join(dir, runfile.LoadFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if l, err := runfile.ReadLoad(f); err != nil || l.Failure == nil || l.Failure.Code != runfile.FailureInvalidPlan {
+		t.Errorf("load %+v, %v", l, err)
+	}
+}
+
+func TestFlagsBecomeAPlan(t *testing.T) {
+	out, _ := runLoad(t, exitOK, "load", "--server", "10.0.1.1,10.0.2.1", "--export", "/vol/ora", "--pattern", "randwrite",
+		"--jobs", "8", "--ops-per-second", "500", "--uid", "54321", "--link", "2.5Gbit/s:9000", "--timeout", "10m", "--print-plan")
+	got, err := runfile.ReadPlan(strings.NewReader(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := runfile.Plan{
+		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "load"}, Clients: 1, Seed: 1,
+		Engine: runfile.Engine{
+			Client: runfile.ClientDirectNFS, RequireNFS: true, Export: "/vol/ora", UserID: new(uint32(54321)),
+			Oranfstab: "server: server\npath: 10.0.1.1\npath: 10.0.2.1\nexport: /vol/ora mount: /nfsbench\n",
+		},
+		Workload: runfile.Workload{Raw: &runfile.Raw{
+			Pattern: runfile.PatternRandomWrite, BlockSizeBytes: 8192, FileSizeBytes: 1 << 30, Jobs: 8, Depth: 16,
+			OperationsPerSecond: 500, Directory: "nfsbench",
+		}},
+		Schedule: runfile.Schedule{DurationSeconds: 30, WarmupSeconds: 5, BaselineSeconds: 3, CooldownSeconds: 2, Repetitions: 1, TimeoutSeconds: 600},
+		Collect:  runfile.Collect{IntervalMilliseconds: 1000},
+		Link:     &runfile.Link{BitsPerSecond: 2_500_000_000, MTUBytes: 9000},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+}
+
+func TestProgressIsReadable(t *testing.T) {
+	left := int64(75)
+	got := strings.TrimRight(barText(runfile.Event{Span: "Measure", Repetition: 2, BytesPerSecond: 117_500_000, OpsPerSecond: 112, ETASeconds: &left}), " ")
+	if want := "Measure 2  117.5 MB/s  112 IOPS  1m15s left"; got != want {
+		t.Errorf("the bar says %q, want %q", got, want)
+	}
+	var buf bytes.Buffer
+	bar := newBarView(&buf)
+	bar.show(runfile.Event{Span: "Fill", Percent: 42})
+	bar.close()
+	if !strings.Contains(buf.String(), "Fill") || !strings.Contains(buf.String(), "42%") {
+		t.Errorf("the bar drew %q", buf.String())
+	}
+}

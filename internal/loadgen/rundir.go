@@ -1,0 +1,87 @@
+package loadgen
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// releasePoll is how often the file that releases all clients is looked for.
+const releasePoll = 100 * time.Millisecond
+
+// RunDir is the directory that loader and collector of a pod share: a Sink that
+// appends events to one file and replaces another with the state of the run.
+type RunDir struct {
+	path   string
+	events *os.File
+	err    error // the first of an event that was not written
+}
+
+// OpenRunDir makes the directory ready. Events of an earlier process stay.
+func OpenRunDir(path string) (*RunDir, error) {
+	f, err := os.OpenFile(filepath.Join(path, runfile.EventsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // the collector reads it as another user
+	if err != nil {
+		return nil, fmt.Errorf("use run directory: %w", err)
+	}
+	return &RunDir{path: path, events: f}, nil
+}
+
+// Event implements Sink. Each line is one write, so that no reader sees half.
+func (d *RunDir) Event(e runfile.Event) {
+	line, err := json.Marshal(e)
+	if err == nil {
+		_, err = d.events.Write(append(line, '\n'))
+	}
+	if err != nil && d.err == nil {
+		d.err = fmt.Errorf("write event: %w", err)
+	}
+}
+
+// Load implements Sink: the file is replaced as a whole or not at all. An event
+// that was not written is told here too, for Event has no way to.
+func (d *RunDir) Load(l *runfile.Load) error {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("encode load: %w", err)
+	}
+	final := filepath.Join(d.path, runfile.LoadFile)
+	part := final + ".part"
+	if err := os.WriteFile(part, append(data, '\n'), 0o644); err != nil { //nolint:gosec // the collector reads it as another user
+		return fmt.Errorf("write load: %w", err)
+	}
+	if err := os.Rename(part, final); err != nil {
+		return fmt.Errorf("write load: %w", err)
+	}
+	return d.err
+}
+
+// Release waits for the file that says that all clients may start. It serves as
+// Options.Release.
+func (d *RunDir) Release(ctx context.Context) error {
+	ticker := time.NewTicker(releasePoll)
+	defer ticker.Stop()
+	for {
+		_, err := os.Stat(filepath.Join(d.path, runfile.ReleaseFile))
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("wait for the other clients: %w", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Close closes the events.
+func (d *RunDir) Close() error { return d.events.Close() }
