@@ -51,7 +51,7 @@ func serve(address string) error {
 			return err
 		}
 		go func() {
-			defer conn.Close()
+			defer func() { _ = conn.Close() }()
 			if _, err := io.Copy(io.Discard, conn); err == nil {
 				_, _ = conn.Write([]byte{1})
 			}
@@ -64,7 +64,7 @@ func send(address string, size int64) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {
 		return fmt.Errorf("connection to %s is no TCP connection", address)
@@ -75,8 +75,8 @@ func send(address string, size int64) error {
 		return err
 	}
 	took := time.Since(began) //nolint:forbidigo // as above
-	fmt.Fprintf(os.Stdout, "%.1f Mbit/s\n", float64(size)*8/1e6/took.Seconds())
-	return nil
+	_, err = fmt.Fprintf(os.Stdout, "%.1f Mbit/s\n", float64(size)*8/1e6/took.Seconds())
+	return err
 }
 
 // pour sends size bytes and waits until the other side has read them.

@@ -1,0 +1,82 @@
+// Package lab starts real NFS servers for tests, each with its own links.
+//
+// The servers are NFS-Ganesha in network namespaces, made and removed by
+// hack/lab/ganesha.sh. They need root, so tests that use them run only when
+// NFSBENCH_LAB is set.
+package lab
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Array says where a server is and what it can be tested with.
+type Array struct {
+	Name  string   `json:"name"`
+	Netns string   `json:"netns"`
+	LIFs  []string `json:"lifs"`  // addresses of the server, one per link
+	Hosts []string `json:"hosts"` // this machine's address on the same links
+
+	Export string `json:"export"` // anybody may mount, read and write it
+	Denied string `json:"denied"` // its MOUNT is refused
+
+	Unreachable string `json:"unreachable"` // an address with nobody there: an error after about 3 s
+	Silent      string `json:"silent"`      // an address that drops everything: only a timeout ends the wait
+
+	Data string `json:"data"` // the folder behind Export, on this machine
+}
+
+// Start runs an array until the end of the test. Its name must be unique among
+// the tests that run at once, and so must be its subnets, for example
+// "10.243.1.0/24". More options of hack/lab/ganesha.sh may follow.
+func Start(t *testing.T, name string, subnets []string, options ...string) Array {
+	t.Helper()
+	if os.Getenv("NFSBENCH_LAB") == "" {
+		t.Skip("set NFSBENCH_LAB=1 to run this against NFS-Ganesha; needs root")
+	}
+	t.Cleanup(func() { run(t, "down", "--name", name) })
+	args := append([]string{"up", "--json", "--name", name, "--subnet", strings.Join(subnets, ",")}, options...)
+	var array Array
+	if err := json.Unmarshal(run(t, args...), &array); err != nil {
+		t.Fatalf("what ganesha.sh printed: %v", err)
+	}
+	return array
+}
+
+// Cut makes the n-th link, counted from 1, fall silent; Heal brings it back.
+func (a Array) Cut(t *testing.T, n int) {
+	t.Helper()
+	run(t, "cut", strconv.Itoa(n), "--name", a.Name)
+}
+
+// Heal undoes Cut.
+func (a Array) Heal(t *testing.T, n int) {
+	t.Helper()
+	run(t, "heal", strconv.Itoa(n), "--name", a.Name)
+}
+
+// run calls ganesha.sh and returns its standard output. It does not stop with
+// the test's context, which ends before clean-up does.
+func run(t *testing.T, args ...string) []byte {
+	t.Helper()
+	_, file, _, ok := runtime.Caller(0)
+	if !ok {
+		t.Fatal("the path of this file is unknown")
+	}
+	script := filepath.Join(filepath.Dir(file), "..", "..", "hack", "lab", "ganesha.sh")
+	cmd := exec.Command(script, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", script, strings.Join(args, " "), err, stderr.String())
+	}
+	return out
+}

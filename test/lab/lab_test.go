@@ -1,0 +1,48 @@
+package lab
+
+import (
+	"net"
+	"os"
+	"testing"
+	"time"
+)
+
+func TestAnArrayAnswersOnEveryLinkUntilTheLinkIsCut(t *testing.T) {
+	array := Start(t, "labtest", []string{"10.249.1.0/24", "10.249.2.0/24"})
+	for _, lif := range array.LIFs {
+		if err := dial(lif); err != nil {
+			t.Errorf("LIF %s: %v", lif, err)
+		}
+	}
+	if info, err := os.Stat(array.Data); err != nil || !info.IsDir() {
+		t.Errorf("data folder %s: %v", array.Data, err)
+	}
+
+	array.Cut(t, 2)
+	if err := dial(array.LIFs[1]); err == nil {
+		t.Error("a LIF that was cut answers")
+	}
+	if err := dial(array.LIFs[0]); err != nil {
+		t.Errorf("the other LIF: %v", err)
+	}
+	array.Heal(t, 2)
+	if err := dial(array.LIFs[1]); err != nil {
+		t.Errorf("healed LIF: %v", err)
+	}
+}
+
+func TestASilentAddressTimesOut(t *testing.T) {
+	array := Start(t, "labtest", []string{"10.249.1.0/24"})
+	err := dial(array.Silent)
+	if netErr, ok := err.(net.Error); !ok || !netErr.Timeout() { //nolint:errorlint // net.Dial promises this type
+		t.Errorf("dialling %s: %v, want a timeout", array.Silent, err)
+	}
+}
+
+func dial(host string) error {
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort(host, "2049"), 2*time.Second)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
