@@ -87,6 +87,7 @@ func run(o options) error {
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         benchmark.CacheOptions(namespaces(o.namespaces), o.leaseNamespace),
+		Client:                        benchmark.ClientOptions(),
 		Metrics:                       metricsOptions(o),
 		HealthProbeBindAddress:        o.healthAddr,
 		LeaderElection:                o.leaderElection,

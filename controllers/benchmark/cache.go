@@ -16,6 +16,9 @@ import (
 // cluster's other pods and ConfigMaps are none of its business. Objects of
 // users, such as their claims, are read past the cache.
 //
+// Volumes are read past the cache too, because an operator that may see some
+// namespaces only must not watch them: see ClientOptions.
+//
 // No namespaces means all. The Leases' namespace is watched as well.
 func CacheOptions(namespaces []string, leases string) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{manifest.LabelManagedBy: manifest.ManagedBy})}
@@ -27,7 +30,6 @@ func CacheOptions(namespaces []string, leases string) cache.Options {
 	o.ByObject = map[client.Object]cache.ByObject{
 		&batchv1.Job{}:                  ours,
 		&corev1.ConfigMap{}:             ours,
-		&corev1.PersistentVolume{}:      ours,
 		&corev1.PersistentVolumeClaim{}: ours,
 		&corev1.Pod{}:                   ours,
 		&corev1.Service{}:               ours,
@@ -48,4 +50,9 @@ func inNamespaces(names []string) map[string]cache.Config {
 		out[n] = cache.Config{}
 	}
 	return out
+}
+
+// ClientOptions belong to CacheOptions.
+func ClientOptions() client.Options {
+	return client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.PersistentVolume{}}}}
 }

@@ -89,15 +89,28 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	if err := r.ensure(ctx, job); err != nil {
 		return next{}, err
 	}
-	switch ended, failed := jobState(job); {
-	case !ended && s.now.Sub(job.CreationTimestamp.Time) < cleanPatience:
+	if ended, _ := jobState(job); !ended && s.now.Sub(job.CreationTimestamp.Time) < cleanPatience {
 		return s.wait(v1alpha1.ReasonCleaningUp, "removing the files of the run from the export", soon)
-	case failed || !ended:
-		what := fmt.Sprintf("files in directory %q of %s could not be removed: remove them by hand", directoryOf(s.b), exportsOf(s.b))
-		s.cleanup = &fact{reason: v1alpha1.ReasonLeftBehind, message: what}
-		s.events = append(s.events, leftBehind(what))
 	}
 	return next{}, nil
+}
+
+// leftOnExport says which files the clean-up Job could not remove; empty where
+// it did, or was not needed. The Job itself is the record of that, so it goes
+// last.
+func (r *Reconciler) leftOnExport(ctx context.Context, s *scope) (string, error) {
+	job := &batchv1.Job{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Clean}, job)
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read job %q: %w", s.names.Clean, err)
+	}
+	if ended, failed := jobState(job); ended && !failed {
+		return "", nil
+	}
+	return fmt.Sprintf("files in directory %q of %s could not be removed: remove them by hand", directoryOf(s.b), exportsOf(s.b)), nil
 }
 
 // cleanPatience bounds the wait for a clean-up Job whose own deadline does not

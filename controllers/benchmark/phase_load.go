@@ -25,6 +25,10 @@ import (
 // ended: the collector has 30 s to publish when it is told to stop.
 const resultGrace = 35 * time.Second
 
+// watchDelay is how much later than a pod's end its last result may be seen:
+// pods and results come by different watches.
+const watchDelay = 3 * time.Second
+
 // runLoad starts the load Job and follows it until all results are final or
 // none can come any more.
 func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
@@ -118,9 +122,14 @@ func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod)
 }
 
 // giveUp ends the run once the collectors had their time to publish what was
-// measured. Pods that never ran have nothing to publish.
+// measured, and our watch its time to bring it. Pods that never ran have
+// nothing to publish.
 func (r *Reconciler) giveUp(s *scope, o outcome, ended time.Duration) (next, error) {
-	if len(s.progress) > len(s.finals()) && ended < resultGrace {
+	patience := watchDelay
+	if len(s.progress) > len(s.finals()) {
+		patience = resultGrace
+	}
+	if ended < patience {
 		s.stage = v1alpha1.PhaseCollecting
 		return s.wait(v1alpha1.ReasonCollecting, "waiting for the last results of a run that failed: "+o.message, soon)
 	}

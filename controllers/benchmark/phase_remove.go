@@ -44,19 +44,21 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// children are all that a run can have created, but its result and its load
-// Job, in the order of their removal.
+// children are all that a run can have created, in the order of their removal.
+// Not among them: the result, which stays; the load Job, which went before; the
+// plan and the clean-up Job, which tell of files and go last.
 func (s *scope) children() []client.Object {
 	named := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: s.b.Namespace, Name: name}
 	}
-	out := []client.Object{
-		&batchv1.Job{ObjectMeta: named(s.names.Clean)},
-		&corev1.PersistentVolumeClaim{ObjectMeta: named(s.names.Claim)},
-		&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: s.names.Volume}},
-		&corev1.Pod{ObjectMeta: named(s.names.Server)},
+	var out []client.Object
+	if s.b.Spec.Protocol.Client == v1alpha1.ClientKernel && s.b.Spec.Storage.Claim == nil {
+		out = append(out,
+			&corev1.PersistentVolumeClaim{ObjectMeta: named(s.names.Claim)},
+			&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: s.names.Volume}})
 	}
 	if e := s.b.Spec.Storage.Embedded; e != nil {
+		out = append(out, &corev1.Pod{ObjectMeta: named(s.names.Server)})
 		for i := range max(int(e.Paths), 1) {
 			out = append(out, &corev1.Service{ObjectMeta: named(s.names.PathService(i))})
 		}
@@ -65,7 +67,6 @@ func (s *scope) children() []client.Object {
 		&rbacv1.RoleBinding{ObjectMeta: named(s.names.Collector)},
 		&rbacv1.Role{ObjectMeta: named(s.names.Collector)},
 		&corev1.ServiceAccount{ObjectMeta: named(s.names.Collector)},
-		&corev1.ConfigMap{ObjectMeta: named(s.names.Plan)},
 	)
 }
 
@@ -94,11 +95,28 @@ func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, o
 // release is the last phase of a clean-up: nothing of ours is left but the
 // result, and the target is free.
 func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
+	left, err := r.leftOnExport(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	last := []client.Object{
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Plan}},
+		&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Clean}},
+	}
+	for _, obj := range last {
+		if _, err := r.deleteOurs(ctx, s.b, obj); err != nil {
+			return next{}, err
+		}
+	}
 	if err := r.releaseLeases(ctx, s.b); err != nil {
 		return next{}, err
 	}
-	if s.cleanup == nil || s.cleanup.reason != v1alpha1.ReasonLeftBehind {
-		s.cleanup = &fact{ok: true, reason: v1alpha1.ReasonCleanedUp}
+	s.cleanup = &fact{ok: true, reason: v1alpha1.ReasonCleanedUp}
+	if left != "" {
+		s.cleanup = &fact{reason: v1alpha1.ReasonLeftBehind, message: left}
+		if !s.b.DeletionTimestamp.IsZero() {
+			s.events = append(s.events, leftBehind(left))
+		}
 	}
 	return waitFor(0), nil
 }
