@@ -10,28 +10,15 @@ gotest() {
 	hack/tool.sh gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped --jsonfile "$log" -- -p "${TEST_JOBS:-2}" "$@"
 }
 
-# summary says what could not run and why, then counts. It fails where skips
-# are forbidden and there was one.
+# summary says what could not run and why, then counts. It fails where a test
+# failed, or where skips are forbidden and there was one.
 summary() {
-	local passed failed skipped
-	passed=$(count pass) failed=$(count fail) skipped=$(count skip)
-	if ((skipped > 0)); then
-		say ""
-		say "not run, with the reason:"
-		reasons >&2
+	local flags=() ok=0
+	if [[ -n ${FORBID_SKIPS:-} ]]; then flags=(-forbid-skips); fi
+	if compgen -G "$GOTEST_LOG/*.json" >/dev/null; then
+		echo
+		cat "$GOTEST_LOG"/*.json | go run ./hack/lib/testsummary "${flags[@]}" || ok=1
 	fi
 	rm -rf "$GOTEST_LOG"
-	echo "$passed passed, $failed failed, $skipped skipped"
-	((failed == 0)) || return 1
-	if ((skipped > 0)) && [[ -n ${FORBID_SKIPS:-} ]]; then
-		say "error: skipped tests are forbidden here"
-		return 1
-	fi
-}
-
-count() { cat "$GOTEST_LOG"/*.json 2>/dev/null | grep -c "\"Action\":\"$1\",.*\"Test\":" || true; }
-
-# reasons prints each skipped test with the line that its t.Skip wrote.
-reasons() {
-	cat "$GOTEST_LOG"/*.json | go run ./hack/lib/skips
+	return $ok
 }
