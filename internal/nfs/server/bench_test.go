@@ -18,6 +18,7 @@ func BenchmarkRead(b *testing.B) {
 const benchFileBytes = 256 << 20
 
 func benchmarkRead(b *testing.B, block int) {
+	b.Helper()
 	s := start(b)
 	c := mounted(b, s.Addrs()[0])
 	file := c.create(c.root, "data")
@@ -71,14 +72,14 @@ func BenchmarkLoopback(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	n := b.N
 	go func() {
 		conn, err := l.Accept()
 		if err != nil {
 			return
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }()
 		data := make([]byte, block)
 		for range n {
 			if _, err := conn.Write(data); err != nil {

@@ -99,7 +99,7 @@ func (c *client) mnt(path string) mount.MntRes {
 	c.tb.Helper()
 	var res mount.MntRes
 	a := mount.PathArgs{Path: path}
-	c.ok(mount.Program, mount.Version, mount.ProcMnt, &a, &res)
+	c.ok(mount.Program, mount.ProcMnt, &a, &res)
 	return res
 }
 
@@ -149,9 +149,9 @@ func (c *client) reply() (rpc.ReplyHeader, xdr.Decoder) {
 }
 
 // ok makes a call that must be executed and decodes all of its results.
-func (c *client) ok(program, version, procedure uint32, args appender, res decoder) {
+func (c *client) ok(program, procedure uint32, args appender, res decoder) {
 	c.tb.Helper()
-	h := c.header(program, version, procedure)
+	h := c.header(program, v3.Version, procedure) // MOUNT and NFS share it
 	reply, d := c.call(h, args)
 	if reply.XID != h.XID || reply.Err() != nil {
 		c.tb.Fatalf("program %d procedure %d: xid %d for %d, %v", program, procedure, reply.XID, h.XID, reply.Err())
@@ -164,7 +164,7 @@ func (c *client) ok(program, version, procedure uint32, args appender, res decod
 
 func (c *client) nfs(procedure uint32, args appender, res decoder) {
 	c.tb.Helper()
-	c.ok(v3.Program, v3.Version, procedure, args, res)
+	c.ok(v3.Program, procedure, args, res)
 }
 
 func (c *client) lookup(dir []byte, name string) v3.LookupRes {

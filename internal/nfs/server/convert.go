@@ -20,7 +20,7 @@ func statusOf(err error) v3.Status {
 	if !errors.As(err, &e) {
 		return v3.ErrIO
 	}
-	switch e {
+	switch e { //nolint:exhaustive // what has no name in the protocol follows below
 	case unix.EBADF:
 		return v3.ErrBadHandle
 	case unix.ENOTEMPTY:

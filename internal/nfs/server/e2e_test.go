@@ -34,7 +34,7 @@ func freePort(tb testing.TB) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	return port(l.Addr().String())
 }
 

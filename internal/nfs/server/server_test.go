@@ -126,11 +126,11 @@ func TestMountAdmitsTheExportAndWhatIsBelow(t *testing.T) {
 		}
 	}
 	var list mount.ExportRes
-	c.ok(mount.Program, mount.Version, mount.ProcExport, nothing{}, &list)
+	c.ok(mount.Program, mount.ProcExport, nothing{}, &list)
 	if len(list.Exports) != 1 || list.Exports[0].Path != "/export" {
 		t.Errorf("exports: %+v", list)
 	}
-	c.ok(mount.Program, mount.Version, mount.ProcUmnt, &mount.PathArgs{Path: "/export"}, nothing{})
+	c.ok(mount.Program, mount.ProcUmnt, &mount.PathArgs{Path: "/export"}, nothing{})
 }
 
 func TestCallsThatAreNotExecutedAreRefusedInWords(t *testing.T) {

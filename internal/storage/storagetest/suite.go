@@ -49,6 +49,7 @@ func sample(t *testing.T, s storage.Source) storage.Snapshot {
 }
 
 func wellFormed(t *testing.T, s Subject) {
+	t.Helper()
 	s.Work(t)
 	got := sample(t, s.Source)
 	if s.Source.Name() == "" {
@@ -69,13 +70,19 @@ func wellFormed(t *testing.T, s Subject) {
 		}
 	}
 	for _, p := range got.Paths {
-		if p.Address == "" {
-			t.Error("a path needs an address")
-		}
-		for name, f := range fields(p.Counters) {
-			if total := fields(got.Total)[name]; f != nil && total != nil && *f > *total {
-				t.Errorf("path %s: %s is %d, more than the total %d", p.Address, name, *f, *total)
-			}
+		withinTotal(t, p, got.Total)
+	}
+}
+
+func withinTotal(t *testing.T, p storage.PathCounters, total storage.Counters) {
+	t.Helper()
+	if p.Address == "" {
+		t.Error("a path needs an address")
+	}
+	all := fields(total)
+	for name, f := range fields(p.Counters) {
+		if f != nil && all[name] != nil && *f > *all[name] {
+			t.Errorf("path %s: %s is %d, more than the total %d", p.Address, name, *f, *all[name])
 		}
 	}
 }
@@ -88,6 +95,7 @@ func fields(c storage.Counters) map[string]*uint64 {
 }
 
 func grows(t *testing.T, s Subject) {
+	t.Helper()
 	before := sample(t, s.Source)
 	s.Work(t)
 	after := sample(t, s.Source)
@@ -116,6 +124,7 @@ func grows(t *testing.T, s Subject) {
 }
 
 func concurrent(t *testing.T, s Subject) {
+	t.Helper()
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -128,6 +137,7 @@ func concurrent(t *testing.T, s Subject) {
 }
 
 func cancelled(t *testing.T, s Subject) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.Source.Sample(ctx)
@@ -140,6 +150,7 @@ func cancelled(t *testing.T, s Subject) {
 }
 
 func owned(t *testing.T, s Subject) {
+	t.Helper()
 	s.Work(t)
 	first := sample(t, s.Source)
 	for _, f := range fields(first.Total) {
@@ -155,6 +166,7 @@ func owned(t *testing.T, s Subject) {
 }
 
 func restarts(t *testing.T, s Subject) {
+	t.Helper()
 	if s.Restart == nil {
 		t.Skip("this source can not be restarted by a test")
 	}
@@ -168,6 +180,7 @@ func restarts(t *testing.T, s Subject) {
 }
 
 func recovers(t *testing.T, s Subject) {
+	t.Helper()
 	if s.Break == nil {
 		t.Skip("this source can not be broken by a test")
 	}

@@ -15,13 +15,13 @@ func TestWithoutBirthTimesTheKernelsHandleTellsFilesApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		open := generation(int(f.Fd()), "", &unix.Statx_t{})
 		d, err := os.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer d.Close()
+		defer func() { _ = d.Close() }()
 		if named := generation(int(d.Fd()), name, &unix.Statx_t{}); named != open {
 			t.Errorf("%s: %x by name, %x open", name, named, open)
 		}

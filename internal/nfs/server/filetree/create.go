@@ -77,7 +77,7 @@ func (t *Tree) CreateExclusive(dir *Node, name string, verifier [8]byte) (*Node,
 		return n, t.SetAttr(n, SetAttr{Accessed: &accessed, Modified: &modified})
 	}
 	a, err := t.Stat(n)
-	if err == nil && !(a.Accessed.Equal(accessed) && a.Modified.Equal(modified)) {
+	if err == nil && (!a.Accessed.Equal(accessed) || !a.Modified.Equal(modified)) {
 		err = unix.EEXIST
 	}
 	return n, err

@@ -58,7 +58,7 @@ func (c *fileCache) put(n *Node, f *os.File, writable bool) (*slot, error) {
 	s.place = c.lru.PushFront(s)
 	n.slot = s
 	for c.lru.Len() > c.max {
-		c.remove(c.lru.Back().Value.(*slot)) //nolint:errcheck,forcetypeassert // only slots are in the list
+		c.remove(c.lru.Back())
 	}
 	return s, nil
 }
@@ -78,7 +78,7 @@ func (c *fileCache) drop(n *Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n.slot != nil {
-		c.remove(n.slot)
+		c.remove(n.slot.place)
 	}
 }
 
@@ -87,12 +87,15 @@ func (c *fileCache) close() {
 	defer c.mu.Unlock()
 	c.closed = true
 	for c.lru.Len() > 0 {
-		c.remove(c.lru.Front().Value.(*slot)) //nolint:errcheck,forcetypeassert // only slots are in the list
+		c.remove(c.lru.Front())
 	}
 }
 
-func (c *fileCache) remove(s *slot) {
-	c.lru.Remove(s.place)
+func (c *fileCache) remove(place *list.Element) {
+	s, ok := c.lru.Remove(place).(*slot)
+	if !ok {
+		return // only slots are in the list
+	}
 	s.node.slot = nil
 	s.dropped = true
 	if s.users == 0 {
