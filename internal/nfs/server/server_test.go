@@ -8,14 +8,10 @@ import (
 	"math/rand/v2"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/nfs/mount"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/nfs/server/counters"
@@ -63,118 +59,6 @@ func TestAFileIsReadAsItWasWritten(t *testing.T) {
 	}
 	if res := c.read(file, 0, 4<<20); res.Count != 1<<20 || res.EOF {
 		t.Errorf("a read beyond rtmax must be shortened, got %d bytes", res.Count)
-	}
-}
-
-func TestGetportAnswersTheAdvertisedPort(t *testing.T) {
-	advertised := start(t, func(o *server.Options) { o.AdvertisePort = 2049 })
-	plain := start(t)
-	cases := map[string]struct {
-		addr          string
-		program, vers uint32
-		protocol      uint32
-		want          string
-	}{
-		"advertised":             {advertised.PortmapAddrs()[0], v3.Program, 3, mount.ProtocolTCP, "2049"},
-		"mount, too":             {advertised.Addrs()[0], mount.Program, 3, mount.ProtocolTCP, "2049"},
-		"the port that is asked": {plain.Addrs()[1], v3.Program, 3, mount.ProtocolTCP, port(plain.Addrs()[1])},
-		"first port by portmap":  {plain.PortmapAddrs()[0], v3.Program, 3, mount.ProtocolTCP, port(plain.Addrs()[0])},
-		"no NFSv4":               {plain.Addrs()[0], v3.Program, 4, mount.ProtocolTCP, "0"},
-		"no UDP":                 {plain.Addrs()[0], v3.Program, 3, 17, "0"},
-		"no lock manager":        {plain.Addrs()[0], 100021, 4, mount.ProtocolTCP, "0"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			c := dial(t, tc.addr)
-			m := mount.Mapping{Program: tc.program, Version: tc.vers, Protocol: tc.protocol}
-			reply, d := c.call(c.header(mount.PortmapProgram, mount.PortmapVersion, mount.PortmapProcGetport), &m)
-			if got := strconv.Itoa(int(d.Uint32())); reply.Err() != nil || got != tc.want {
-				t.Errorf("got %s, want %s (%v)", got, tc.want, reply.Err())
-			}
-		})
-	}
-	c := dial(t, plain.PortmapAddrs()[0])
-	reply, _ := c.call(c.header(v3.Program, v3.Version, v3.ProcNull), nothing{})
-	if reply.Accept != rpc.AcceptProgramUnavail {
-		t.Errorf("a portmap address must not serve NFS: %+v", reply)
-	}
-}
-
-func port(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }
-
-func TestMountAdmitsTheExportAndWhatIsBelow(t *testing.T) {
-	s := start(t)
-	c := mounted(t, s.Addrs()[0])
-	sub := c.mkdir(c.mkdir(c.root, "a"), "b")
-	c.create(c.root, "file")
-	c.mkdir(c.root, "s") // "/exports" must not be read as "/export/s"
-	if err := os.Symlink("/", filepath.Join(s.dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	if res := c.mnt("/export//a/b/"); res.Status != mount.OK || !bytes.Equal(res.Handle, sub) {
-		t.Errorf("a directory below the export: %+v", res)
-	}
-	if res := c.mnt("/export"); !slices.Equal(res.Flavors, []uint32{1, 0}) {
-		t.Errorf("flavors: %v", res.Flavors)
-	}
-	for path, want := range map[string]mount.Status{
-		"/": mount.ErrNoEnt, "/exports": mount.ErrNoEnt, "/export/../etc": mount.ErrNoEnt, "/etc": mount.ErrNoEnt,
-		"/export/nowhere": mount.ErrNoEnt, "/export/file": mount.ErrNotDir, "/export/link/etc": mount.ErrNotDir,
-	} {
-		if res := c.mnt(path); res.Status != want {
-			t.Errorf("%s: %v, want %v", path, res.Status, want)
-		}
-	}
-	var list mount.ExportRes
-	c.ok(mount.Program, mount.ProcExport, nothing{}, &list)
-	if len(list.Exports) != 1 || list.Exports[0].Path != "/export" {
-		t.Errorf("exports: %+v", list)
-	}
-	c.ok(mount.Program, mount.ProcUmnt, &mount.PathArgs{Path: "/export"}, nothing{})
-}
-
-func TestCallsThatAreNotExecutedAreRefusedInWords(t *testing.T) {
-	s := start(t)
-	sys := func(body []byte) rpc.Auth { return rpc.Auth{Flavor: rpc.FlavorSys, Body: body} }
-	cases := map[string]struct {
-		change func(*rpc.CallHeader)
-		want   rpc.RefusedError
-	}{
-		"other program":   {func(h *rpc.CallHeader) { h.Program = 100021 }, rpc.RefusedError{Accept: rpc.AcceptProgramUnavail}},
-		"NFSv4":           {func(h *rpc.CallHeader) { h.Version = 4 }, rpc.RefusedError{Accept: rpc.AcceptProgramMismatch, Low: 3, High: 3}},
-		"other procedure": {func(h *rpc.CallHeader) { h.Procedure = 22 }, rpc.RefusedError{Accept: rpc.AcceptProcUnavail}},
-		"huge procedure":  {func(h *rpc.CallHeader) { h.Procedure = 1 << 31 }, rpc.RefusedError{Accept: rpc.AcceptProcUnavail}},
-		"no arguments":    {func(h *rpc.CallHeader) { h.Procedure = v3.ProcRead }, rpc.RefusedError{Accept: rpc.AcceptGarbageArgs}},
-		"Kerberos":        {func(h *rpc.CallHeader) { h.Credential.Flavor = rpc.FlavorGSS }, rpc.RefusedError{Denied: true, Reject: rpc.RejectAuth, AuthWhy: rpc.AuthBadCred}},
-		"torn credential": {func(h *rpc.CallHeader) { h.Credential = sys([]byte{0, 0, 0, 1}) }, rpc.RefusedError{Denied: true, Reject: rpc.RejectAuth, AuthWhy: rpc.AuthBadCred}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			c := dial(t, s.Addrs()[0])
-			h := c.header(v3.Program, v3.Version, v3.ProcNull)
-			tc.change(&h)
-			reply, _ := c.call(h, nothing{})
-			if got, ok := reply.Err().(*rpc.RefusedError); !ok || *got != tc.want { //nolint:errorlint // made a line above, not wrapped
-				t.Errorf("got %+v, want %+v", reply.Err(), tc.want)
-			}
-			// The connection is good for the next call.
-			h = c.header(v3.Program, v3.Version, v3.ProcNull)
-			h.Credential = rpc.Auth{}
-			if reply, _ := c.call(h, nothing{}); reply.Err() != nil {
-				t.Errorf("NULL with AUTH_NONE afterwards: %v", reply.Err())
-			}
-		})
-	}
-}
-
-func TestProceduresThatAreLeftOutSayNotSupported(t *testing.T) {
-	s := start(t)
-	c := mounted(t, s.Addrs()[0])
-	for procedure, words := range map[uint32]int{v3.ProcReadlink: 1, v3.ProcSymlink: 2, v3.ProcMknod: 2, v3.ProcLink: 3} {
-		reply, d := c.call(c.header(v3.Program, v3.Version, procedure), &v3.HandleArgs{Handle: c.root})
-		if status := v3.Status(d.Uint32()); reply.Err() != nil || status != v3.ErrNotSupp || d.Len() != 4*words {
-			t.Errorf("procedure %d: %v, %v, %d bytes more", procedure, reply.Err(), status, d.Len())
-		}
 	}
 }
 
