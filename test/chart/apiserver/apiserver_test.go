@@ -1,0 +1,138 @@
+// Package apiserver lets a real API server judge what the project ships: schema,
+// CEL rules, field names, and the warnings of Pod Security. It writes nothing
+// but the CRD and namespaces, into a server of its own.
+package apiserver
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/nfsbench/nfsbench/test/chart"
+)
+
+// warnings keeps what the API server warns of.
+type warnings struct {
+	mu   sync.Mutex
+	list []string
+}
+
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
+func (w *warnings) HandleWarningHeaderWithContext(_ context.Context, _ int, _, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.list = append(w.list, text)
+}
+
+func (w *warnings) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := w.list
+	w.list = nil
+	return out
+}
+
+// start runs an API server with the CRD and the namespaces that the renderings
+// use, all of which warn of pods that are not restricted.
+func start(t *testing.T) (client.Client, *warnings) {
+	t.Helper()
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		t.Skip("KUBEBUILDER_ASSETS is not set; try: export KUBEBUILDER_ASSETS=$(hack/cluster/envtest.sh)")
+	}
+	server := &envtest.Environment{CRDDirectoryPaths: []string{chart.Path(t, "config/crd/bases")}, ErrorIfCRDPathMissing: true}
+	config, err := server.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &warnings{}
+	config = rest.CopyConfig(config)
+	config.WarningHandlerWithContext = w
+	c, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{chart.Namespace, "team-a", "team-b"} {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{"pod-security.kubernetes.io/warn": "restricted"},
+		}}
+		if err := c.Create(t.Context(), ns); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c, w
+}
+
+func dryRun(t *testing.T, c client.Client, o *unstructured.Unstructured) error {
+	t.Helper()
+	return c.Patch(t.Context(), o, client.Apply, client.DryRunAll, client.ForceOwnership, //nolint:staticcheck // Apply of client.Client has no field validation
+		client.FieldOwner("nfsbench-test"), client.FieldValidation(metav1.FieldValidationStrict))
+}
+
+func TestTheAPIServerAcceptsWhatWeShip(t *testing.T) {
+	c, w := start(t)
+	all := map[string][]byte{
+		"chart, default":    chart.Helm(t),
+		"chart, namespaces": chart.Helm(t, "-f", chart.Values(t, "namespaces")),
+		"chart, everything": chart.Helm(t, "-f", chart.Values(t, "everything"), "--set", "serviceMonitor.enabled=false"),
+		"kustomize":         chart.Kustomize(t, "config/default"),
+		"samples":           chart.Kustomize(t, "config/samples"),
+	}
+	for name, manifests := range all {
+		t.Run(name, func(t *testing.T) {
+			objects := chart.Objects(t, manifests)
+			if len(objects) < 4 {
+				t.Fatalf("only %d objects", len(objects))
+			}
+			for _, o := range objects {
+				if o.GetKind() == "NFSBenchmark" {
+					o.SetNamespace(chart.Namespace)
+				}
+				if err := dryRun(t, c, o); err != nil {
+					t.Errorf("%s %s: %v", o.GetKind(), o.GetName(), err)
+				}
+				for _, text := range w.take() {
+					t.Errorf("%s %s: warning: %s", o.GetKind(), o.GetName(), text)
+				}
+			}
+		})
+	}
+	t.Run("it would refuse and warn", func(t *testing.T) { refusals(t, c, w) })
+}
+
+// refusals shows that the test above can fail.
+func refusals(t *testing.T, c client.Client, w *warnings) {
+	t.Helper()
+	sample := string(chart.Read(t, "config/samples/demo.yaml"))
+	bad := chart.Objects(t, []byte(strings.Replace(sample, "size: 2Gi", "size: 1Mi", 1)))[0]
+	bad.SetNamespace(chart.Namespace)
+	if err := dryRun(t, c, bad); err == nil || !strings.Contains(err.Error(), "storage.embedded.size is smaller") {
+		t.Errorf("a CEL rule does not hold: %v", err)
+	}
+	for _, o := range chart.Objects(t, chart.Helm(t)) {
+		if o.GetKind() != "Deployment" {
+			continue
+		}
+		unstructured.RemoveNestedField(o.Object, "spec", "template", "spec", "securityContext")
+		if err := dryRun(t, c, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.take(); !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "PodSecurity") }) {
+		t.Errorf("no warning of a pod that is not restricted, only %q", got)
+	}
+}

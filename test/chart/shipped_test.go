@@ -1,0 +1,103 @@
+package chart
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+func TestManifestsConformToTheSchemasOfKubernetes(t *testing.T) {
+	all := ways(t)
+	all["samples"] = Kustomize(t, "config/samples")
+	var manifests []byte
+	for _, m := range all {
+		manifests = append(append(manifests, m...), "\n---\n"...)
+	}
+	if _, err := run(t, manifests, "hack/chart.sh", "conform", "-"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheCheckOfManifestsFindsMistakes(t *testing.T) {
+	cases := map[string]struct{ old, bad, want string }{
+		"an unknown field":        {"\n  replicas: 1", "\n  replica: 1", "replica"},
+		"a wrong type":            {"\n  replicas: 1", "\n  replicas: one", "integer"},
+		"an unknown sample field": {"\n      pattern: Read\n", "\n      pattern: Read\n      size: 1\n", "size"},
+		"a value outside an enum": {"\n      pattern: Read\n", "\n      pattern: read\n", "pattern"},
+	}
+	good := string(slices.Concat(Helm(t), []byte("\n---\n"), Read(t, "config/samples/demo.yaml")))
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			bad := strings.Replace(good, c.old, c.bad, 1)
+			if bad == good {
+				t.Fatalf("nothing to break: %q is not there", c.old)
+			}
+			_, err := run(t, []byte(bad), "hack/chart.sh", "conform", "-")
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("want an error that names %q, have %v", c.want, err)
+			}
+		})
+	}
+}
+
+func TestTheChartCarriesTheCRDOfConfig(t *testing.T) {
+	want := Objects(t, Read(t, "config/crd/bases/nfsbench.io_nfsbenchmarks.yaml"))[0]
+	for _, keep := range []string{"true", "false"} {
+		found := 0
+		for _, o := range Objects(t, Helm(t, "--set", "crds.keep="+keep)) {
+			if o.GetKind() != "CustomResourceDefinition" {
+				continue
+			}
+			found++
+			if diff := cmp.Diff(want.Object["spec"], o.Object["spec"]); diff != "" {
+				t.Errorf("config/crd/bases (-) and the chart's CRD (+):\n%s", diff)
+			}
+			if _, kept := o.GetAnnotations()["helm.sh/resource-policy"]; kept != (keep == "true") {
+				t.Errorf("crds.keep=%s: kept: %t", keep, kept)
+			}
+		}
+		if found != 1 {
+			t.Errorf("%d CRDs are rendered", found)
+		}
+	}
+}
+
+func TestSamplesAreWhatTheTypesSay(t *testing.T) {
+	files, err := os.ReadDir(Path(t, "config/samples"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := struct{ Resources []string }{}
+	if err := yaml.Unmarshal(Read(t, "config/samples/kustomization.yaml"), &list); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{}
+	for _, f := range files {
+		if f.Name() == "kustomization.yaml" {
+			continue
+		}
+		if !slices.Contains(list.Resources, f.Name()) {
+			t.Errorf("config/samples/kustomization.yaml does not list %s", f.Name())
+		}
+		text := string(Read(t, "config/samples/"+f.Name()))
+		if !strings.HasPrefix(text, "# ") {
+			t.Errorf("%s does not begin with what it is for", f.Name())
+		}
+		for document := range strings.SplitSeq(text, "\n---\n") {
+			b := v1alpha1.NFSBenchmark{}
+			if err := yaml.UnmarshalStrict([]byte(document), &b); err != nil {
+				t.Errorf("%s: %v", f.Name(), err)
+			}
+			if other, taken := names[b.Name]; taken || b.Name == "" {
+				t.Errorf("%s: name %q is that of a sample in %q", f.Name(), b.Name, other)
+			}
+			names[b.Name] = f.Name()
+		}
+	}
+}

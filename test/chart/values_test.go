@@ -1,0 +1,62 @@
+package chart
+
+import (
+	"bufio"
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestValuesThatCannotWorkAreRefused(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		set    []string
+		want   string
+	}{
+		"a misspelt value":               {"a typo must not be silently ignored", []string{"metrics.enable=true"}, "enable"},
+		"a misspelt section":             {"", []string{"ressources.limits.cpu=1"}, "ressources"},
+		"a misspelt image key":           {"", []string{"image.manager.tagg=v1"}, "tagg"},
+		"an unknown scope":               {"", []string{"rbac.scope=Cluster"}, "rbac"},
+		"a namespace that is none":       {"", []string{"rbac.namespaces={Team_A}"}, "rbac"},
+		"a digest without its algorithm": {"", []string{"image.manager.digest=0123"}, "digest"},
+		"an argument that is none":       {"", []string{"extraArgs={leader-elect}"}, "extraArgs"},
+		"an unknown encoder":             {"", []string{"logging.encoder=text"}, "encoder"},
+		"two managers without a leader":  {"both would reconcile", []string{"replicas=2", "leaderElection.enabled=false"}, "leaderElection"},
+		"no identity":                    {"", []string{"serviceAccount.create=false"}, "set serviceAccount.name"},
+		"scraping metrics that are off":  {"", []string{"serviceMonitor.enabled=true", "rbac.scope=namespaces"}, "metrics.insecure"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var args []string
+			for _, s := range c.set {
+				args = append(args, "--set", s)
+			}
+			_, err := TryHelm(t, args...)
+			if err == nil {
+				t.Fatalf("--set %v is accepted; %s", c.set, c.reason)
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the refusal does not name %q:\n%v", c.want, err)
+			}
+		})
+	}
+}
+
+func TestEveryValueIsDocumented(t *testing.T) {
+	lines := bufio.NewScanner(bytes.NewReader(Read(t, "charts/nfsbench/README.md")))
+	rows, inTable := 0, false
+	for lines.Scan() {
+		cells := strings.Split(lines.Text(), " | ")
+		inTable = inTable || strings.HasPrefix(lines.Text(), "| Key | Type |")
+		if !inTable || len(cells) < 4 {
+			continue
+		}
+		rows++
+		if strings.Trim(cells[len(cells)-1], " |") == "" {
+			t.Errorf("values.yaml does not say what %s is", cells[0])
+		}
+	}
+	if rows < 40 {
+		t.Errorf("the table of values has %d rows: has helm-docs changed its form?", rows)
+	}
+}
