@@ -3,6 +3,7 @@ package benchmark
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,6 +34,11 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 	case st.Export != nil:
 		s.target = exportTarget(s.b)
 		return next{}, nil
+	case st.Claim != nil && s.b.Status.StartTime != nil:
+		// The load runs by its plan. What becomes of the claim meanwhile shows
+		// in the load's own errors.
+		s.target = startedTarget(s.b)
+		return next{}, nil
 	case st.Claim != nil:
 		return r.resolveClaim(ctx, s)
 	default:
@@ -53,6 +59,27 @@ func exportTarget(b *v1alpha1.NFSBenchmark) *plan.Target {
 		t.ClaimName, t.VolumeName = manifest.NamesOf(b).Claim, manifest.NamesOf(b).Volume
 	}
 	return t
+}
+
+// startedTarget is what a run under way still needs of its target; the status
+// keeps the rest.
+func startedTarget(b *v1alpha1.NFSBenchmark) *plan.Target {
+	t := &plan.Target{}
+	if b.Spec.Protocol.Client == v1alpha1.ClientKernel {
+		t.ClaimName = b.Spec.Storage.Claim.Name
+	}
+	if rs := b.Status.Resolved; rs != nil {
+		t.Paths, t.VolumeName, t.Export = rs.Paths, rs.VolumeName, exportPath(rs)
+	}
+	return t
+}
+
+// exportPath is the path of server:/path; an export path has no colon.
+func exportPath(rs *v1alpha1.ResolvedStatus) string {
+	if len(rs.Exports) == 0 {
+		return ""
+	}
+	return rs.Exports[0][strings.LastIndex(rs.Exports[0], ":")+1:]
 }
 
 func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
@@ -130,6 +157,6 @@ func embeddedSource(address string) runfile.Source {
 	return runfile.Source{
 		Kind: runfile.SourceEmbedded,
 		Name: "embedded",
-		URL:  fmt.Sprintf("http://%s/counters", hostPort(address, manifest.CountersPort)),
+		URL:  fmt.Sprintf("http://%s", hostPort(address, manifest.CountersPort)),
 	}
 }

@@ -32,6 +32,7 @@ const (
 	Retransmits            Code = "Retransmits"
 	LateOperations         Code = "LateOperations"
 	NotCollected           Code = "NotCollected"
+	EmbeddedServer         Code = "EmbeddedServer"
 	Simulated              Code = "Simulated"
 )
 
@@ -106,6 +107,7 @@ func effects() []effect {
 		{HalfDuplexCopy, never, never},
 		{WireLimitUnknown, never, never},
 		{NotCollected, never, never},
+		{EmbeddedServer, never, never},
 		{Simulated, never, never},
 	}
 }

@@ -20,7 +20,12 @@ func (c *judging) checkClientCPU() {
 	if atLeastPermille(cpu.WorstThrottlePermille, throttled) {
 		seen = append(seen, "a loader was throttled for "+permilleText(cpu.WorstThrottlePermille)+" of the time")
 	}
-	if len(seen) > 0 {
+	switch {
+	case len(seen) == 0:
+	case atLeastPermille(c.overall.WirePermille, wireSaturated):
+		// The line was filled all the same: nothing was held back.
+		c.add(ClientCPUBound, Info, "The line is full, but the client has little to spare: %s.", strings.Join(seen, ", "))
+	default:
 		c.add(ClientCPUBound, Warning, "The client and not the storage may be the limit: %s. Give it more CPU, or use more clients.", strings.Join(seen, ", "))
 	}
 }

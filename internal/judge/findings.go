@@ -66,11 +66,21 @@ func (c *judging) raw() runfile.Raw {
 
 func (c *judging) kernel() bool { return c.result.Plan.Engine.Client == runfile.ClientKernel }
 
+// checkEmbedded says what a number of the embedded server is good for.
+func (c *judging) checkEmbedded() {
+	for _, s := range c.result.Plan.Collect.Sources {
+		if s.Kind == runfile.SourceEmbedded {
+			c.addOnce(EmbeddedServer, Info, "The storage was the NFS server that nfsbench brings along: the number tells of this installation, its network and its CPUs, and nothing of an array. Point spec.storage at an export or a claim.")
+		}
+	}
+}
+
 // checkEnd looks at how the run ended.
 func (c *judging) checkEnd() {
 	if c.result.Simulated {
-		c.add(Simulated, Info, "A stand-in for real storage took part (such as the embedded server). The numbers say that the tool works, and nothing about an array. Point storage at an export or a claim of yours.")
+		c.add(Simulated, Info, "A stand-in for real storage took part. The numbers say that the tool works, and nothing about an array. Point storage at an export or a claim of yours.")
 	}
+	c.checkEmbedded()
 	for _, cl := range c.result.Clients {
 		l := cl.Load
 		switch {

@@ -146,6 +146,10 @@ func clientCases() map[string]findingCase {
 	}
 	return map[string]findingCase{
 		"ClientNodeBusy":  {nil, measure(func(w *runfile.ObservedWindow) { w.NodeCPUPermille = ptr(int32(930)) }), ClientCPUBound, Warning, Suspect, `machine were 93\.0 % busy`},
+		"ClientBusyAtFullLine": {nil, func(r *runfile.Result) {
+			slower(r, 108)
+			measure(func(w *runfile.ObservedWindow) { w.NodeCPUPermille = ptr(int32(930)) })(r)
+		}, ClientCPUBound, Info, Valid, `little to spare`},
 		"ClientAtLimit":   {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = ptr(int64(230e6)) }), ClientCPUBound, Warning, Suspect, `95\.8 % of its CPU limit`},
 		"ClientThrottled": {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupThrottledMicros = ptr(int64(6e6)) }), ClientCPUBound, Warning, Suspect, `throttled for 10\.0 %`},
 		"PageCacheRead":   {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 }), CacheSuspected, Warning, Suspect, `read 124\.5 GiB and the server sent 62\.3 GiB`},
@@ -206,6 +210,9 @@ func endCases() map[string]findingCase {
 			r.Clients[0].Load.Failure = &runfile.Failure{Code: runfile.FailureVerify, Message: "block 7 of file 1"}
 		}, VerificationFailed, Error, Invalid, `block 7`},
 		"IOErrors":  {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[2].Read.Errors = 4 }, IOErrors, Error, Suspect, `4 of 382504 operations failed`},
+		"Embedded": {nil, func(r *runfile.Result) {
+			r.Plan.Collect.Sources = []runfile.Source{{Kind: runfile.SourceEmbedded, Name: "embedded", URL: "http://10.0.0.1:8080"}}
+		}, EmbeddedServer, Info, Valid, `brings along`},
 		"Simulated": {nil, func(r *runfile.Result) { r.Simulated = true }, Simulated, Info, Valid, `stand-in`},
 		"Dropped":   {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].DroppedOps = 5 }, LateOperations, Error, Suspect, `5 operations were due and never started`},
 		"Late":      {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].LateOps = 50_000 }, LateOperations, Warning, Valid, `50000 of 382500 operations started after`},
