@@ -94,11 +94,13 @@ func TestArgumentsThatDependOnTheScope(t *testing.T) {
 			[]string{"--namespaces=a,b", "--lease-namespace=", "--metrics-bind-address=0"},
 		},
 		"namespaces, none given": {
-			"the release's own", []string{"rbac.scope=namespaces"},
+			"the release's own",
+			[]string{"rbac.scope=namespaces"},
 			[]string{"--namespaces=" + Namespace, "--lease-namespace="},
 		},
 		"namespaces with plain metrics": {
-			"nobody is asked", []string{"rbac.scope=namespaces", "metrics.insecure=true"},
+			"nobody is asked",
+			[]string{"rbac.scope=namespaces", "metrics.insecure=true"},
 			[]string{"--metrics-bind-address=:8443", "--metrics-insecure"},
 		},
 	}

@@ -21,65 +21,65 @@ import (
 const Namespace = "nfsbench-system"
 
 // Path gives the absolute name of a file of the repository.
-func Path(t testing.TB, name string) string {
-	t.Helper()
+func Path(tb testing.TB, name string) string {
+	tb.Helper()
 	_, here, _, ok := runtime.Caller(0)
 	if !ok {
-		t.Fatal("find this file")
+		tb.Fatal("find this file")
 	}
 	return filepath.Join(filepath.Dir(here), "..", "..", filepath.FromSlash(name))
 }
 
 // Values names a values file of testdata/values.
-func Values(t testing.TB, name string) string {
-	t.Helper()
-	return Path(t, "test/chart/testdata/values/"+name+".yaml")
+func Values(tb testing.TB, name string) string {
+	tb.Helper()
+	return Path(tb, "test/chart/testdata/values/"+name+".yaml")
 }
 
 // TryHelm renders the chart and gives what helm says when it refuses.
-func TryHelm(t testing.TB, args ...string) ([]byte, error) {
-	t.Helper()
+func TryHelm(tb testing.TB, args ...string) ([]byte, error) {
+	tb.Helper()
 	args = append([]string{
 		"helm", "template", "nfsbench", "charts/nfsbench",
 		"--namespace", Namespace, "--kube-version", "v1.34.0",
 	}, args...)
-	return tool(t, args...)
+	return tool(tb, args...)
 }
 
 // Helm renders the chart.
-func Helm(t testing.TB, args ...string) []byte {
-	t.Helper()
-	return must(t)(TryHelm(t, args...))
+func Helm(tb testing.TB, args ...string) []byte {
+	tb.Helper()
+	return must(tb)(TryHelm(tb, args...))
 }
 
 // Kustomize builds a folder of config.
-func Kustomize(t testing.TB, folder string) []byte {
-	t.Helper()
-	return must(t)(tool(t, "kustomize", "build", folder))
+func Kustomize(tb testing.TB, folder string) []byte {
+	tb.Helper()
+	return must(tb)(tool(tb, "kustomize", "build", folder))
 }
 
-func must(t testing.TB) func([]byte, error) []byte {
-	t.Helper()
+func must(tb testing.TB) func([]byte, error) []byte {
+	tb.Helper()
 	return func(out []byte, err error) []byte {
-		t.Helper()
+		tb.Helper()
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		return out
 	}
 }
 
 // tool runs a pinned tool. The first run of each builds it.
-func tool(t testing.TB, args ...string) ([]byte, error) {
-	t.Helper()
-	return run(t, nil, "hack/tool.sh", args...)
+func tool(tb testing.TB, args ...string) ([]byte, error) {
+	tb.Helper()
+	return run(tb, nil, "hack/tool.sh", args...)
 }
 
 // run starts a script of the repository; its error holds what it said.
-func run(t testing.TB, stdin []byte, script string, args ...string) ([]byte, error) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), Path(t, script), args...)
-	cmd.Dir = Path(t, ".")
+func run(tb testing.TB, stdin []byte, script string, args ...string) ([]byte, error) {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), Path(tb, script), args...)
+	cmd.Dir = Path(tb, ".")
 	cmd.Stdin = bytes.NewReader(stdin)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -91,8 +91,8 @@ func run(t testing.TB, stdin []byte, script string, args ...string) ([]byte, err
 }
 
 // Objects decodes a stream of manifests.
-func Objects(t testing.TB, manifests []byte) []*unstructured.Unstructured {
-	t.Helper()
+func Objects(tb testing.TB, manifests []byte) []*unstructured.Unstructured {
+	tb.Helper()
 	var out []*unstructured.Unstructured
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifests), 4096)
 	for {
@@ -102,7 +102,7 @@ func Objects(t testing.TB, manifests []byte) []*unstructured.Unstructured {
 			return out
 		}
 		if err != nil {
-			t.Fatalf("decode manifests: %v", err)
+			tb.Fatalf("decode manifests: %v", err)
 		}
 		if len(object) > 0 {
 			out = append(out, &unstructured.Unstructured{Object: object})
@@ -111,7 +111,7 @@ func Objects(t testing.TB, manifests []byte) []*unstructured.Unstructured {
 }
 
 // Read reads a file of the repository.
-func Read(t testing.TB, name string) []byte {
-	t.Helper()
-	return must(t)(os.ReadFile(Path(t, name)))
+func Read(tb testing.TB, name string) []byte {
+	tb.Helper()
+	return must(tb)(os.ReadFile(Path(tb, name)))
 }
