@@ -45,7 +45,7 @@ func (r *Runner) during(ctx context.Context, step func(context.Context) error) e
 			defer timer.Stop()
 			giveUp = timer.C
 		case <-giveUp:
-			return fmt.Errorf("%w within %v of being cancelled: %w", errNotDrained, abandonAfter, context.Cause(ctx))
+			return fmt.Errorf("%w, %v after it was cancelled: %w", errStuck, abandonAfter, context.Cause(ctx))
 		case <-ticker.C:
 			r.tick()
 		}

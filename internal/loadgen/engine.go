@@ -105,27 +105,42 @@ func (e *engine) start(ctx context.Context, warmup, window time.Duration) *round
 	return r
 }
 
-var errNotDrained = errors.New("I/Os were not answered")
+var (
+	// errNotAnswered: I/Os had to be cancelled.
+	errNotAnswered = errors.New("I/Os were not answered")
+	// errStuck: something is in a call that does not return.
+	errStuck = errors.New("a call does not return")
+)
 
-// drain waits until no I/O is outstanding. After patience it cancels them, and
-// when even that does not end them it gives up, leaving their workers behind.
+// drain waits until no I/O is outstanding. After patience it cancels them,
+// which is an error, for they would not have been answered; when even that does
+// not end them it leaves their workers behind, and the error is errStuck too.
 func (e *engine) drain(r *round, cancel context.CancelFunc, patience time.Duration) error {
 	done := make(chan struct{})
 	go func() {
 		r.running.Wait()
 		close(done)
 	}()
-	for _, limit := range []time.Duration{patience, cancelPatience} {
-		timer := time.NewTimer(limit)
-		select {
-		case <-done:
-			timer.Stop()
-			return nil
-		case <-timer.C:
-			cancel()
-		}
+	if within(done, patience) {
+		return nil
 	}
-	return fmt.Errorf("%w within %v after the load was to end", errNotDrained, patience+cancelPatience)
+	cancel()
+	err := fmt.Errorf("%w within %v after the load was to end; look at the server and the network", errNotAnswered, patience)
+	if !within(done, cancelPatience) {
+		return fmt.Errorf("%w: %w", err, errStuck)
+	}
+	return err
+}
+
+func within(done <-chan struct{}, limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 // cancelPatience is how long a cancelled I/O may take to return.

@@ -25,7 +25,7 @@ func failureOf(ctx context.Context, err error, code string) *runfile.Failure {
 		return &runfile.Failure{Code: runfile.FailureCancelled, Message: "the run was stopped before its end: " + context.Cause(ctx).Error()}
 	case target.CodeOf(err) != "":
 		code = target.CodeOf(err)
-	case errors.Is(err, errNotDrained):
+	case errors.Is(err, errNotAnswered):
 		code = runfile.FailureTimeout
 	}
 	return &runfile.Failure{Code: code, Message: err.Error()}

@@ -71,7 +71,7 @@ func (r *Runner) Run(ctx context.Context) (*runfile.Load, error) {
 		ctx = limited
 	}
 	code, err := r.walk(ctx)
-	r.stuck = errors.Is(err, errNotDrained)
+	r.stuck = errors.Is(err, errStuck)
 	r.load.Failure = failureOf(ctx, err, code)
 	r.finish(ctx)
 	return &r.load, r.saveErr

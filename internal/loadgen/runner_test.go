@@ -334,6 +334,44 @@ func TestAStorageThatStopsAnsweringDoesNotHangTheRun(t *testing.T) {
 	})
 }
 
+func TestIOsThatAreNeverAnsweredAreNotForgottenAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		tgt := &mem.Target{Delay: time.Millisecond, Hang: func(op, _ string, off int64) bool {
+			return op == "read" && off == 0 && time.Since(start) > 10*time.Second
+		}}
+		load, _ := runMem(t.Context(), t, testPlan(runfile.PatternRead), tgt)
+		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "not answered") {
+			t.Errorf("failure %+v", load.Failure)
+		}
+		if _, err := tgt.Directory(t.Context(), "nfsbench", false); !target.IsNotExist(err) {
+			t.Errorf("nothing was stuck, but the files were left behind (%v)", err)
+		}
+	})
+}
+
+func TestACallThatNeverReturnsDoesNotHangACancelledRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(5*time.Second, cancel)
+		never := make(chan struct{})
+		start := time.Now()
+		load, _ := runMem(ctx, t, testPlan(runfile.PatternRead), &mem.Target{}, func(o *Options) {
+			o.Open = func(context.Context) (target.Target, error) {
+				<-never // a dead hard mount
+				return &mem.Target{}, nil
+			}
+		})
+		close(never)
+		if load.Failure == nil || load.Failure.Code != runfile.FailureCancelled {
+			t.Errorf("failure %+v", load.Failure)
+		}
+		if took := time.Since(start); took > 30*time.Second {
+			t.Errorf("it took %v to give up", took)
+		}
+	})
+}
+
 func TestTheStateIsSavedEveryFiveSecondsWithTheWindowSoFar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -155,12 +155,65 @@ func TestAFileThatWasNotFilledToItsEndIsFilledAgain(t *testing.T) {
 		t.Fatalf("fill gave %v", err)
 	}
 	tgt.BeforeIO = nil
+	// As when the last of its chunks came first: the size alone looks complete.
+	d, _ := tgt.Directory(t.Context(), "d", false)
+	f, err := d.Open(t.Context(), "c0-j1.dat", target.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.WriteAt(t.Context(), make([]byte, blockSize), 3<<20-blockSize); err != nil {
+		t.Fatal(err)
+	}
 	again, err := Prepare(t.Context(), tgt, spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if missing := again.MissingBytes(); missing < 3<<20 {
 		t.Errorf("only %d bytes are missing: the file that was cut off passes for complete", missing)
+	}
+}
+
+func TestFilesOfManyChunksHoldWhatTheyShould(t *testing.T) {
+	tgt := &mem.Target{}
+	s, n := filled(t, tgt, testSpec(func(s *Spec) { s.FileSizeBytes = 5<<20 + 512; s.BlockSizeBytes = 512 }))
+	if n != 2*(5<<20+512) {
+		t.Errorf("filled %d bytes", n)
+	}
+	if _, err := s.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if v, wrong, err := s.Verify(t.Context()); err != nil || v.BlocksWrong != 0 || v.BlocksChecked != 128 {
+		t.Errorf("verification %+v, %q, %v", v, wrong, err)
+	}
+}
+
+func TestALostOverwriteIsNotTakenForOneOfAnEarlierRun(t *testing.T) {
+	tgt := &mem.Target{}
+	arena, err := target.NewArena(1, blockSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = arena.Release() }()
+	for run, lost := range []bool{false, true} {
+		s, _ := filled(t, tgt, testSpec())
+		jobs, err := s.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := jobs[0].Main
+		gen := f.Tracker.Begin(0)
+		if !lost {
+			f.Data.Write(arena.Buffer(0), 0, gen)
+			if err := f.WriteAt(t.Context(), arena.Buffer(0), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.Tracker.End(0, true)
+		v, wrong, err := s.Verify(t.Context())
+		if err != nil || (v.BlocksWrong == 1) != lost {
+			t.Errorf("run %d: verification %+v, %q, %v", run, v, wrong, err)
+		}
+		s.Close()
 	}
 }
 

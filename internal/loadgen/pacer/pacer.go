@@ -36,12 +36,10 @@ func (c Constant) CountBefore(at time.Duration) uint64 {
 		return 0
 	}
 	whole, rest := uint64(at/time.Second), uint64(at%time.Second)
+	// Rounded down, so never too many; Due rounds down as well, so perhaps too few.
 	k := whole*c.perSecond + muldiv(rest, c.perSecond, uint64(time.Second))
 	for c.Due(k) < at {
 		k++
-	}
-	for k > 0 && c.Due(k-1) >= at {
-		k--
 	}
 	return k
 }

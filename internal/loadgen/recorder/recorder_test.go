@@ -121,6 +121,12 @@ func TestLatenciesOutsideTheRangeAreCountedAtItsEnds(t *testing.T) {
 	}
 }
 
+func TestNeighbouringWorkersDoNotShareAShard(t *testing.T) {
+	if r := New(2); r.Shard(0) == r.Shard(1) {
+		t.Error("two workers record in one place and slow each other down")
+	}
+}
+
 func TestRecordingDoesNotAllocate(t *testing.T) {
 	r := New(1024)
 	if n := testing.AllocsPerRun(1000, func() { r.Shard(5).Record(Measure, Read, 123456, 8192) }); n != 0 {

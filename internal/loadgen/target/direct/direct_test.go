@@ -191,3 +191,31 @@ func TestAnExportThatDeniesWritingSaysWhoWasRefused(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestMeasuredWritesAreStableAndFillingIsNot(t *testing.T) {
+	port, _ := serve(t)
+	tgt, err := direct.Open(t.Context(), options(port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tgt.Close() }()
+	dir, err := tgt.Directory(t.Context(), "d", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stable, want := range map[bool]int64{true: 0, false: 8192} {
+		f, err := dir.Open(t.Context(), fmt.Sprintf("f-%v", stable), target.OpenOptions{Create: true, Stable: stable})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.WriteAt(t.Context(), make([]byte, 8192), 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := direct.UncommittedBytes(f); got != want {
+			t.Errorf("stable %v: %d bytes wait for a COMMIT, want %d", stable, got, want)
+		}
+		if err := f.Commit(t.Context()); err != nil || direct.UncommittedBytes(f) != 0 {
+			t.Errorf("after COMMIT %d bytes wait, %v", direct.UncommittedBytes(f), err)
+		}
+	}
+}

@@ -23,6 +23,9 @@ type Target struct {
 	// BeforeIO, when set, is called for every ReadAt and WriteAt, and its error
 	// is returned. Set it before use.
 	BeforeIO func(op, name string, off int64) error
+	// Hang, when set, says which ReadAt and WriteAt are never answered: they
+	// return when their context is done. Set it before use.
+	Hang func(op, name string, off int64) bool
 	// LoseWrite, when set, says which writes are acknowledged and forgotten.
 	// Set it before use.
 	LoseWrite func(name string, off int64) bool
@@ -183,6 +186,10 @@ func (f *file) before(ctx context.Context, op string, off int64) error {
 		if err := f.t.BeforeIO(op, f.name, off); err != nil {
 			return err
 		}
+	}
+	if f.t.Hang != nil && f.t.Hang(op, f.name, off) {
+		<-ctx.Done()
+		return context.Cause(ctx)
 	}
 	if f.t.Delay <= 0 {
 		return nil
