@@ -38,31 +38,38 @@ func TestCollectRefusesWhatItCannotUse(t *testing.T) {
 		want   string
 	}{
 		"no run directory": {
-			"loader and collector must share one", []string{"--plan", plan},
+			"loader and collector must share one",
+			[]string{"--plan", plan},
 			exitBadInput, `required flag(s) "run-dir" not set`,
 		},
 		"no plan": {
-			"there is nothing to sample for", []string{"--run-dir", dir, "--output-dir", dir},
+			"there is nothing to sample for",
+			[]string{"--run-dir", dir, "--output-dir", dir},
 			exitBadInput, "--plan is not set; give the plan file of the run",
 		},
 		"nowhere to publish": {
-			"a result that nobody gets", []string{"--run-dir", dir, "--plan", plan},
+			"a result that nobody gets",
+			[]string{"--run-dir", dir, "--plan", plan},
 			exitBadInput, `--configmap is ""; give NAMESPACE/NAME, or --output-dir`,
 		},
 		"no namespace": {
-			"the name alone could be in any", []string{"--run-dir", dir, "--plan", plan, "--configmap", "x"},
+			"the name alone could be in any",
+			[]string{"--run-dir", dir, "--plan", plan, "--configmap", "x"},
 			exitBadInput, `--configmap is "x"; give NAMESPACE/NAME, or --output-dir`,
 		},
 		"both": {
-			"one must win", []string{"--run-dir", dir, "--plan", plan, "--configmap", "a/b", "--output-dir", dir},
+			"one must win",
+			[]string{"--run-dir", dir, "--plan", plan, "--configmap", "a/b", "--output-dir", dir},
 			exitBadInput, "if any flags in the group [configmap output-dir] are set none of the others can be",
 		},
 		"index": {
-			"a client without an index would overwrite another", []string{"--run-dir", dir, "--plan", plan, "--output-dir", dir, "--index", "-1"},
+			"a client without an index would overwrite another",
+			[]string{"--run-dir", dir, "--plan", plan, "--output-dir", dir, "--index", "-1"},
 			exitBadInput, `--index is "-1"; give a whole number from 0 on`,
 		},
 		"not started": {
-			"the startup probe must fail until then", []string{"--check", "--run-dir", dir},
+			"the startup probe must fail until then",
+			[]string{"--check", "--run-dir", dir},
 			exitFailed, "the collector has not started: there is no",
 		},
 	}
@@ -108,7 +115,7 @@ func TestCollectPublishesAndEndsWhenAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	result, err := runfile.ReadResult(file)
 	if err != nil {
 		t.Fatal(err)
@@ -128,6 +135,6 @@ func freeAddress(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	return l.Addr().String()
 }

@@ -61,7 +61,7 @@ type file struct {
 }
 
 // write names the file as kubeconform looks for it:
-// {{.ResourceKind}}{{.KindSuffix}}.json.
+// {{.ResourceKind}}{{.KindSuffix}}.json..
 func (f file) write(folder string) error {
 	name := f.kind
 	if group, _, _ := strings.Cut(f.group, "."); group != "" {

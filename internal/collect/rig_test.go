@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -53,12 +54,7 @@ func (r *recorder) any(is func(publish.Update) bool) func() bool {
 	return func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		for _, u := range r.updates {
-			if is(u) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(r.updates, is)
 	}
 }
 

@@ -214,7 +214,9 @@ func TestARestartedCollectorSaysSoAndKeepsABetterResult(t *testing.T) {
 	r.load(done(runfile.Load{}))
 	waitFor(t, "the final file", func() bool { return exists(dir, FinalFile) })
 	r.stop()
-	<-r.ended
+	if err := <-r.ended; err != nil {
+		t.Fatal(err)
+	}
 
 	// After the end there is nothing to do but to wait.
 	again := &recorder{}

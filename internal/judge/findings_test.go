@@ -64,7 +64,7 @@ func wireCases() map[string]findingCase {
 		"BelowWireSpeedBusyServerComesFirst": {nil, func(r *runfile.Result) {
 			slower(r, 50)
 			r.Plan.Workload.Raw.Depth, r.Plan.Workload.Raw.Jobs = 1, 1
-			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = ptr(int32(990)) })
+			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = new(int32(990)) })
 		}, BelowWireSpeed, Warning, Valid, `Most likely first: the CPU of storage node n1 is at 99\.0 %; .*outstanding`},
 		"LineSaturated":       {nil, func(r *runfile.Result) { slower(r, 108) }, LineSaturated, Info, Valid, `97\.\d %\): the line is full`},
 		"AboveWireLimit":      {nil, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 1e9 }, AboveWireLimit, Error, Suspect, `more than the declared links can carry`},
@@ -88,7 +88,7 @@ func wireCases() map[string]findingCase {
 			r.Clients[0].Load.Mount.ReadSizeBytes = 65536
 		}, TransferSizeReduced, Warning, Valid, `64Ki where 256Ki were asked for`},
 		"RetransmitsTCP": {nil, func(r *runfile.Result) {
-			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.TCPRetransmittedSegment = ptr(int64(150_000)) })
+			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.TCPRetransmittedSegment = new(int64(150_000)) })
 		}, Retransmits, Warning, Valid, `10\.\d of 1000 TCP segments`},
 		"RetransmitsNFS": {nil, func(r *runfile.Result) {
 			eachRep(r, func(rep *runfile.Repetition) { rep.Channels[1].Retransmits = 2 })
@@ -145,13 +145,13 @@ func clientCases() map[string]findingCase {
 		return func(r *runfile.Result) { eachWindow(r, "Measure", f) }
 	}
 	return map[string]findingCase{
-		"ClientNodeBusy":  {nil, measure(func(w *runfile.ObservedWindow) { w.NodeCPUPermille = ptr(int32(930)) }), ClientCPUBound, Warning, Suspect, `machine were 93\.0 % busy`},
+		"ClientNodeBusy": {nil, measure(func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) }), ClientCPUBound, Warning, Suspect, `machine were 93\.0 % busy`},
 		"ClientBusyAtFullLine": {nil, func(r *runfile.Result) {
 			slower(r, 108)
-			measure(func(w *runfile.ObservedWindow) { w.NodeCPUPermille = ptr(int32(930)) })(r)
+			measure(func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) })(r)
 		}, ClientCPUBound, Info, Valid, `little to spare`},
-		"ClientAtLimit":   {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = ptr(int64(230e6)) }), ClientCPUBound, Warning, Suspect, `95\.8 % of its CPU limit`},
-		"ClientThrottled": {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupThrottledMicros = ptr(int64(6e6)) }), ClientCPUBound, Warning, Suspect, `throttled for 10\.0 %`},
+		"ClientAtLimit":   {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = new(int64(230e6)) }), ClientCPUBound, Warning, Suspect, `95\.8 % of its CPU limit`},
+		"ClientThrottled": {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupThrottledMicros = new(int64(6e6)) }), ClientCPUBound, Warning, Suspect, `throttled for 10\.0 %`},
 		"PageCacheRead":   {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 }), CacheSuspected, Warning, Suspect, `read 124\.5 GiB and the server sent 62\.3 GiB`},
 		"PageCacheUsed":   {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.NormalReadBytes = goodBytes }), CacheSuspected, Warning, Suspect, `instead of direct I/O`},
 		"PageCachePossible": {kernelRun, func(r *runfile.Result) {
@@ -163,7 +163,7 @@ func clientCases() map[string]findingCase {
 			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.Interfaces[0].ReceivedBytes = 500e6 })
 		}, ForeignLoad, Warning, Suspect, `eth0 of client 0 carried 100\.0 MB/s while idle`},
 		"ForeignCPU": {nil, func(r *runfile.Result) {
-			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.NodeCPUPermille = ptr(int32(400)) })
+			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(400)) })
 		}, ForeignLoad, Warning, Suspect, `40\.0 % busy while idle`},
 		"NotCollected": {nil, func(r *runfile.Result) { r.Clients[0].Observed = nil }, NotCollected, Info, Valid, `no counters`},
 		"NotCollectedProblem": {nil, func(r *runfile.Result) {
@@ -178,13 +178,13 @@ func storageCases(t *testing.T) map[string]findingCase {
 	small := func(r *runfile.Result) { r.Plan.Workload.Raw.FileSizeBytes = 1 << 30 }
 	return map[string]findingCase{
 		"ServerCPUBound": {nil, func(r *runfile.Result) {
-			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = ptr(int32(950)) })
+			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].Nodes[0].CPUPermille = new(int32(950)) })
 		}, ServerCPUBound, Warning, Valid, `node n1 was 95\.0 % busy`},
 		"ForeignOps": {nil, func(r *runfile.Result) {
-			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.Storage[0].ReadOps = ptr(int64(60_000)) })
+			eachWindow(r, "Baseline", func(w *runfile.ObservedWindow) { w.Storage[0].ReadOps = new(int64(60_000)) })
 		}, ForeignLoad, Warning, Suspect, `storage array did 1000 operations/s while idle`},
 		"ForeignBytes": {nil, func(r *runfile.Result) {
-			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].ReadBytes = ptr(goodBytes * 3 / 2) })
+			eachWindow(r, "Measure", func(w *runfile.ObservedWindow) { w.Storage[0].ReadBytes = new(goodBytes * 3 / 2) })
 		}, ForeignLoad, Warning, Suspect, `storage array moved 3342\.\d MB/s and the clients 2228\.\d MB/s`},
 		"ServerCachePossible": {nil, small, CacheSuspected, Info, Valid, `files \(4\.0 GiB\) are small enough.*93\.4 times`},
 		"ServerCacheSeen": {nil, func(r *runfile.Result) {
@@ -209,7 +209,7 @@ func endCases() map[string]findingCase {
 		"VerificationFailure": {nil, func(r *runfile.Result) {
 			r.Clients[0].Load.Failure = &runfile.Failure{Code: runfile.FailureVerify, Message: "block 7 of file 1"}
 		}, VerificationFailed, Error, Invalid, `block 7`},
-		"IOErrors":  {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[2].Read.Errors = 4 }, IOErrors, Error, Suspect, `4 of 382504 operations failed`},
+		"IOErrors": {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[2].Read.Errors = 4 }, IOErrors, Error, Suspect, `4 of 382504 operations failed`},
 		"Embedded": {nil, func(r *runfile.Result) {
 			r.Plan.Collect.Sources = []runfile.Source{{Kind: runfile.SourceEmbedded, Name: "embedded", URL: "http://10.0.0.1:8080"}}
 		}, EmbeddedServer, Info, Valid, `brings along`},

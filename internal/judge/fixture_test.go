@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -8,7 +9,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-func ptr[T any](v T) *T { return &v }
+//go:fix inline
+func ptr[T any](v T) *T { return new(v) }
 
 var t0 = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 
@@ -50,7 +52,7 @@ func client(t testing.TB, index int32) runfile.ClientResult {
 	t.Helper()
 	c := runfile.ClientResult{
 		Index: index,
-		Host:  runfile.Host{Name: "demo", Node: "node" + string(rune('0'+index)), CPUs: 16, CPULimit: ptr(4.0), MemoryBytes: 64 << 30},
+		Host:  runfile.Host{Name: "demo", Node: "node" + strconv.Itoa(int(index)), CPUs: 16, CPULimit: new(4.0), MemoryBytes: 64 << 30},
 		Load: runfile.Load{
 			LoopMode: "closed", SampleSeconds: 1,
 			Mount: &runfile.MountFacts{NFSVersion: "NFSv3", ReadSizeBytes: 1 << 20, WriteSizeBytes: 1 << 20, DirectIO: true},
@@ -98,18 +100,18 @@ func samples(index int32, start time.Time) []runfile.LoadSample {
 func windows(index int32, start time.Time) []runfile.ObservedWindow {
 	storage := func(ops, bytes int64) []runfile.StorageWindow {
 		return []runfile.StorageWindow{{
-			Source: "array", Seconds: 60, ReadOps: ptr(ops), WriteOps: ptr(int64(0)), ReadBytes: ptr(bytes), WriteBytes: ptr(int64(0)),
-			Nodes: []runfile.StorageNodeWindow{{Name: "n1", CPUPermille: ptr(int32(300))}},
+			Source: "array", Seconds: 60, ReadOps: new(ops), WriteOps: new(int64(0)), ReadBytes: new(bytes), WriteBytes: new(int64(0)),
+			Nodes: []runfile.StorageNodeWindow{{Name: "n1", CPUPermille: new(int32(300))}},
 		}}
 	}
 	return []runfile.ObservedWindow{
 		{
 			Kind: "Baseline", Repetition: index, Start: start.Add(-10 * time.Second), End: start.Add(-5 * time.Second),
-			NodeCPUPermille: ptr(int32(20)), Interfaces: []runfile.InterfaceRead{{Name: "eth0", ReceivedBytes: 1000}}, Storage: storage(60, 0),
+			NodeCPUPermille: new(int32(20)), Interfaces: []runfile.InterfaceRead{{Name: "eth0", ReceivedBytes: 1000}}, Storage: storage(60, 0),
 		},
 		{
-			Kind: "Measure", Repetition: index, Start: start, End: start.Add(time.Minute), NodeCPUPermille: ptr(int32(400)),
-			CgroupCPUMicroseconds: ptr(int64(66e6)), TCPRetransmittedSegment: ptr(int64(3)), Storage: storage(goodOps, goodBytes),
+			Kind: "Measure", Repetition: index, Start: start, End: start.Add(time.Minute), NodeCPUPermille: new(int32(400)),
+			CgroupCPUMicroseconds: new(int64(66e6)), TCPRetransmittedSegment: new(int64(3)), Storage: storage(goodOps, goodBytes),
 		},
 	}
 }

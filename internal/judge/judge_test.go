@@ -107,32 +107,46 @@ func TestVerdict(t *testing.T) {
 		text   string
 	}{
 		"Pass": {reason: "all thresholds are met", want: Pass, expect: runfile.Expect{
-			MinWirePercent: ptr(int32(85)), MinMegabytesPerSecond: ptr(int64(2228)), MinIOPS: ptr(int64(2125)),
-			MaxMeanLatencyMicroseconds: ptr(int64(20_000)), MaxP99LatencyMicroseconds: ptr(int64(20_000)), MaxVariationPercent: ptr(int32(1)),
+			MinWirePercent: new(int32(85)), MinMegabytesPerSecond: new(int64(2228)), MinIOPS: new(int64(2125)),
+			MaxMeanLatencyMicroseconds: new(int64(20_000)), MaxP99LatencyMicroseconds: new(int64(20_000)), MaxVariationPercent: new(int32(1)),
 		}},
 		"Empty":      {reason: "an empty expect asks nothing", want: NotEvaluated},
-		"Wire":       {reason: "90 % is not 95 %", want: Fail, code: ExpectationMissed, text: "at least 95.0 % of the wire limit and got 90.0 %", expect: runfile.Expect{MinWirePercent: ptr(int32(95))}},
-		"Throughput": {reason: "megabytes are 10^6", want: Fail, code: ExpectationMissed, text: "2229.0 MB/s throughput and got 2228.2 MB/s", expect: runfile.Expect{MinMegabytesPerSecond: ptr(int64(2229))}},
-		"IOPS":       {reason: "one missing is missed", want: Fail, code: ExpectationMissed, text: "2126 IOPS", expect: runfile.Expect{MinIOPS: ptr(int64(2126))}},
-		"Mean":       {reason: "a latency above the bound fails", want: Fail, code: ExpectationMissed, text: "mean latency", expect: runfile.Expect{MaxMeanLatencyMicroseconds: ptr(int64(10_000))}},
-		"P99":        {reason: "a latency above the bound fails", want: Fail, code: ExpectationMissed, text: "p99 latency", expect: runfile.Expect{MaxP99LatencyMicroseconds: ptr(int64(10_000))}},
-		"NoLink": {reason: "a share of an unknown limit is unknown", want: Inconclusive, code: ExpectationNotMeasured, text: "not measured",
-			expect: runfile.Expect{MinWirePercent: ptr(int32(1))}, mutate: func(r *runfile.Result) { r.Plan.Link = nil }},
-		"OneRepetition": {reason: "one value has no variation", want: Inconclusive, code: ExpectationNotMeasured, text: "two repetitions",
-			expect: runfile.Expect{MaxVariationPercent: ptr(int32(1))}, mutate: func(r *runfile.Result) {
+		"Wire":       {reason: "90 % is not 95 %", want: Fail, code: ExpectationMissed, text: "at least 95.0 % of the wire limit and got 90.0 %", expect: runfile.Expect{MinWirePercent: new(int32(95))}},
+		"Throughput": {reason: "megabytes are 10^6", want: Fail, code: ExpectationMissed, text: "2229.0 MB/s throughput and got 2228.2 MB/s", expect: runfile.Expect{MinMegabytesPerSecond: new(int64(2229))}},
+		"IOPS":       {reason: "one missing is missed", want: Fail, code: ExpectationMissed, text: "2126 IOPS", expect: runfile.Expect{MinIOPS: new(int64(2126))}},
+		"Mean":       {reason: "a latency above the bound fails", want: Fail, code: ExpectationMissed, text: "mean latency", expect: runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(10_000))}},
+		"P99":        {reason: "a latency above the bound fails", want: Fail, code: ExpectationMissed, text: "p99 latency", expect: runfile.Expect{MaxP99LatencyMicroseconds: new(int64(10_000))}},
+		"NoLink": {
+			reason: "a share of an unknown limit is unknown", want: Inconclusive, code: ExpectationNotMeasured, text: "not measured",
+			expect: runfile.Expect{MinWirePercent: new(int32(1))}, mutate: func(r *runfile.Result) { r.Plan.Link = nil },
+		},
+		"OneRepetition": {
+			reason: "one value has no variation", want: Inconclusive, code: ExpectationNotMeasured, text: "two repetitions",
+			expect: runfile.Expect{MaxVariationPercent: new(int32(1))}, mutate: func(r *runfile.Result) {
 				r.Plan.Schedule.Repetitions = 1
 				r.Clients[0].Load.Repetitions = r.Clients[0].Load.Repetitions[:1]
-			}},
-		"MissedAndUnknown": {reason: "what is unknown cannot make it better", want: Fail,
-			expect: runfile.Expect{MinWirePercent: ptr(int32(1)), MinIOPS: ptr(int64(9999))}, mutate: func(r *runfile.Result) { r.Plan.Link = nil }},
-		"Partial": {reason: "half a run decides nothing", want: Inconclusive, expect: runfile.Expect{MinIOPS: ptr(int64(1))},
-			mutate: func(r *runfile.Result) { r.Clients[0].Load.Partial = true }},
-		"Invalid": {reason: "a number of another protocol decides nothing", want: Inconclusive, expect: runfile.Expect{MinIOPS: ptr(int64(9999))},
-			mutate: func(r *runfile.Result) { r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1" }},
-		"Suspect": {reason: "a suspect number keeps its verdict", want: Pass, expect: runfile.Expect{MinIOPS: ptr(int64(1))},
-			mutate: func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Channels[0].Reconnects = 1 }) }},
-		"NothingRan": {reason: "no number, no verdict", want: Inconclusive, expect: runfile.Expect{MinIOPS: ptr(int64(1))},
-			mutate: func(r *runfile.Result) { r.Clients[0].Load.Repetitions = nil }},
+			},
+		},
+		"MissedAndUnknown": {
+			reason: "what is unknown cannot make it better", want: Fail,
+			expect: runfile.Expect{MinWirePercent: new(int32(1)), MinIOPS: new(int64(9999))}, mutate: func(r *runfile.Result) { r.Plan.Link = nil },
+		},
+		"Partial": {
+			reason: "half a run decides nothing", want: Inconclusive, expect: runfile.Expect{MinIOPS: new(int64(1))},
+			mutate: func(r *runfile.Result) { r.Clients[0].Load.Partial = true },
+		},
+		"Invalid": {
+			reason: "a number of another protocol decides nothing", want: Inconclusive, expect: runfile.Expect{MinIOPS: new(int64(9999))},
+			mutate: func(r *runfile.Result) { r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1" },
+		},
+		"Suspect": {
+			reason: "a suspect number keeps its verdict", want: Pass, expect: runfile.Expect{MinIOPS: new(int64(1))},
+			mutate: func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Channels[0].Reconnects = 1 }) },
+		},
+		"NothingRan": {
+			reason: "no number, no verdict", want: Inconclusive, expect: runfile.Expect{MinIOPS: new(int64(1))},
+			mutate: func(r *runfile.Result) { r.Clients[0].Load.Repetitions = nil },
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +192,7 @@ func TestJudgingIsDeterministic(t *testing.T) {
 
 func TestAnEmptyResultIsJudged(t *testing.T) {
 	t.Parallel()
-	j := Judge(runfile.Result{Plan: runfile.Plan{Clients: 1, Expect: &runfile.Expect{MinIOPS: ptr(int64(1))}}})
+	j := Judge(runfile.Result{Plan: runfile.Plan{Clients: 1, Expect: &runfile.Expect{MinIOPS: new(int64(1))}}})
 	if j.Verdict != Inconclusive || j.Validity != Suspect || j.Summary != nil || j.Wire != nil {
 		t.Errorf("%+v", j)
 	}

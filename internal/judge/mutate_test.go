@@ -44,8 +44,8 @@ func breakFields(v reflect.Value, rnd *rand.Rand, p float64) {
 			breakFields(v.Elem(), rnd, p)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			breakFields(v.Field(i), rnd, p)
+		for _, field := range v.Fields() {
+			breakFields(field, rnd, p)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {

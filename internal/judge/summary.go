@@ -191,8 +191,6 @@ func opsCount(o *runfile.Ops) int64 {
 	return o.Count
 }
 
-func (p clientRep) bytes() int64 { return opsBytes(p.rep.Read) + opsBytes(p.rep.Write) }
-
 // samplesOf are the samples of each client in the measured window of a
 // repetition.
 func samplesOf(r runfile.Result, index int32) [][]stats.Sample {

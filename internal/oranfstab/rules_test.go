@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	goparser "go/parser"
 	"go/token"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,9 +29,7 @@ type ruleCase struct {
 func ruleCases() map[string]ruleCase {
 	all := map[string]ruleCase{}
 	for _, group := range []map[string]ruleCase{characterCases(), lineCases(), blockCases(), exportCases(), valueCases(), networkCases()} {
-		for name, c := range group {
-			all[name] = c
-		}
+		maps.Copy(all, group)
 	}
 	return all
 }
@@ -88,8 +87,10 @@ func blockCases() map[string]ruleCase {
 		"local at the end":   {"has no path", ok + "local: 10.0.1.2\n", []string{"4:8+8 LocalWithoutPath"}},
 		"two locals":         {"the first has no path", "server: nas\nlocal: 10.0.1.2\nlocal: 10.0.2.2\npath: 10.0.2.1\n" + tail, []string{"2:8+8 LocalWithoutPath"}},
 		"local, key, path":   {"pairs are neighbours", "server: nas\nlocal: 10.0.1.2\ndontroute\npath: 10.0.1.1\n" + tail, []string{"2:8+8 LocalWithoutPath"}},
-		"local before server": {"belongs to nobody", "local: 10.0.1.2\n" + ok,
-			[]string{"1:1+5 AttributeBeforeServer", "1:8+8 LocalWithoutPath"}},
+		"local before server": {
+			"belongs to nobody", "local: 10.0.1.2\n" + ok,
+			[]string{"1:1+5 AttributeBeforeServer", "1:8+8 LocalWithoutPath"},
+		},
 		"some locals":              {"the rest is routed by the OS", "server: nas\nlocal: 10.0.1.2\npath: 10.0.1.1\npath: 10.0.2.1\n" + tail, []string{"4:7+8 MixedLocal"}},
 		"comment between the pair": {"does not part it", "server: nas\nlocal: 10.0.1.2\n# x\n\npath: 10.0.1.1\n" + tail, nil},
 		"old dontroute":            {"seen in old files", head + "donotroute\n" + tail, []string{"3:1+10 DontRouteSpelling"}},
@@ -157,8 +158,10 @@ func networkCases() map[string]ruleCase {
 		"4.0, two paths":     {"is not said to fail", two("10.0.1.1", "10.0.2.1") + "nfs_version: nfsv4\n" + tail, nil},
 		"one subnet":         {"does not work on Linux", two("10.0.1.1", "10.0.1.2") + tail, []string{"3:7+8 SameSubnet"}},
 		"one IPv6 subnet":    {"a /64 is assumed", two("fd00::1", "fd00::2") + tail, []string{"2:7+7 IPv6Address", "3:7+7 IPv6Address", "3:7+7 SameSubnet"}},
-		"one local subnet": {"both ends count", "server: nas\nlocal: 10.0.9.1\npath: 10.0.1.1\nlocal: 10.0.9.1\npath: 10.0.2.1\n" + tail,
-			[]string{"4:8+8 SameSubnet"}},
+		"one local subnet": {
+			"both ends count", "server: nas\nlocal: 10.0.9.1\npath: 10.0.1.1\nlocal: 10.0.9.1\npath: 10.0.2.1\n" + tail,
+			[]string{"4:8+8 SameSubnet"},
+		},
 		"one path in the subnet of its local": {"is normal", "server: nas\nlocal: 10.0.1.2\npath: 10.0.1.1\n" + tail, nil},
 	}
 }

@@ -118,7 +118,7 @@ func (p *page) wrapped(indent, text string) {
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Split(text, " ") {
+	for word := range strings.SplitSeq(text, " ") {
 		switch {
 		case line == "":
 			line = word

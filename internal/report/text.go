@@ -128,8 +128,12 @@ func percentiles(l *stats.Latency) string {
 		name string
 		us   int64
 	}{
-		{"mean", l.MeanMicroseconds}, {"p50", l.P50Microseconds}, {"p95", l.P95Microseconds},
-		{"p99", l.P99Microseconds}, {"p99.9", l.P999Microseconds}, {"max", l.MaxMicroseconds},
+		{"mean", l.MeanMicroseconds},
+		{"p50", l.P50Microseconds},
+		{"p95", l.P95Microseconds},
+		{"p99", l.P99Microseconds},
+		{"p99.9", l.P999Microseconds},
+		{"max", l.MaxMicroseconds},
 	}
 	texts := make([]string, 0, len(figures))
 	for _, f := range figures {

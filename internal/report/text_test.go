@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func ptr[T any](v T) *T { return &v }
+//go:fix inline
+func ptr[T any](v T) *T { return new(v) }
 
 func result() runfile.Result {
 	return runfile.Result{Plan: runfile.Plan{
@@ -32,20 +33,20 @@ func result() runfile.Result {
 
 func judged() judge.Judgement {
 	latency := &stats.Latency{Count: 127_500, MeanMicroseconds: 14_481, P50Microseconds: 13_999, P95Microseconds: 18_100, P99Microseconds: 19_007, P999Microseconds: 41_343, MaxMicroseconds: 1_204_223}
-	read := judge.Direction{Ops: 127_500, Bytes: 127_500 << 20, BytesPerSecond: 2_228_224_000, OperationsPerSecond: 2125, Latency: latency, WirePermille: ptr(int32(900))}
+	read := judge.Direction{Ops: 127_500, Bytes: 127_500 << 20, BytesPerSecond: 2_228_224_000, OperationsPerSecond: 2125, Latency: latency, WirePermille: new(int32(900))}
 	s := judge.Summary{
-		Repetition: 2, Clients: 1, DurationMilliseconds: 60_000, Read: &read, Total: read, WirePermille: ptr(int32(900)),
+		Repetition: 2, Clients: 1, DurationMilliseconds: 60_000, Read: &read, Total: read, WirePermille: new(int32(900)),
 		Paths: []judge.PathShare{
 			{Local: "10.0.1.5", Path: "10.0.1.61", State: "Up", BytesRead: 63_750 << 20, BytesPerSecond: 1_114_112_000, SharePermille: 500},
 			{Local: "10.0.2.5", Path: "10.0.2.61", State: "Up", BytesRead: 63_750 << 20, BytesPerSecond: 1_114_112_000, SharePermille: 500},
 		},
-		ClientCPU:    judge.ClientCPU{Millicores: 1100, MicrosecondsPerMiB: ptr(int64(517)), BusiestNodePermille: ptr(int32(400)), BusiestLimitPermille: ptr(int32(275))},
-		StorageNodes: []judge.StorageNode{{Source: "array", Name: "n1", CPUPermille: ptr(int32(300))}, {Source: "array", Name: "n2"}},
+		ClientCPU:    judge.ClientCPU{Millicores: 1100, MicrosecondsPerMiB: new(int64(517)), BusiestNodePermille: new(int32(400)), BusiestLimitPermille: new(int32(275))},
+		StorageNodes: []judge.StorageNode{{Source: "array", Name: "n1", CPUPermille: new(int32(300))}, {Source: "array", Name: "n2"}},
 	}
 	j := judge.Judgement{
-		Verdict: judge.Pass, Validity: judge.Valid, Summary: &s, Repetitions: []judge.Summary{s, s, s}, VariationPermille: ptr(int32(4)),
+		Verdict: judge.Pass, Validity: judge.Valid, Summary: &s, Repetitions: []judge.Summary{s, s, s}, VariationPermille: new(int32(4)),
 		Wire:     &judge.WireLimit{Source: judge.Declared, Arithmetic: "2 x 10 Gbit/s / 8 x 8948/9038 (MTU 9000) x 1048576/1048708 (RPC) = 2474.8 MB/s per direction"},
-		Protocol: judge.Evidence{Verified: ptr(true), Observed: "DirectNFS NFSv3 over 2 of 2 paths", Message: "100.0 % of the load went over 2 Direct NFS channels with NFSv3."},
+		Protocol: judge.Evidence{Verified: new(true), Observed: "DirectNFS NFSv3 over 2 of 2 paths", Message: "100.0 % of the load went over 2 Direct NFS channels with NFSv3."},
 	}
 	for i := range 60 {
 		v := int64(2.2e9 + 2e8*math.Sin(float64(i)/6))
@@ -63,7 +64,7 @@ func withFindings() (runfile.Result, judge.Judgement) {
 	j.Verdict, j.Validity, j.Wire = judge.Fail, judge.Suspect, nil
 	j.Summary.WirePermille = nil
 	j.Summary.Paths[1] = judge.PathShare{Local: "10.0.2.5", Path: "10.0.2.61", State: "Missing"}
-	j.Protocol = judge.Evidence{Verified: ptr(false), Observed: "DirectNFS NFSv3 over 1 of 2 paths", Message: "1 of 2 declared paths are not connected: 10.0.2.5 -> 10.0.2.61 (Missing)."}
+	j.Protocol = judge.Evidence{Verified: new(false), Observed: "DirectNFS NFSv3 over 1 of 2 paths", Message: "1 of 2 declared paths are not connected: 10.0.2.5 -> 10.0.2.61 (Missing)."}
 	j.Findings = []judge.Finding{
 		{Code: judge.ExpectationMissed, Severity: judge.Error, Message: "Expected at least 2400.0 MB/s throughput and got 2228.2 MB/s."},
 		{Code: judge.PathUnused, Severity: judge.Warning, Message: "1 of 2 declared paths carried nothing: 10.0.2.5 -> 10.0.2.61 (Missing). Check that LIF, route and local address; one subnet for each path on Linux."},

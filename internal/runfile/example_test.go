@@ -2,7 +2,8 @@ package runfile
 
 import "time"
 
-func ptr[T any](v T) *T { return &v }
+//go:fix inline
+func ptr[T any](v T) *T { return new(v) }
 
 // fullPlan sets every field. Its engine therefore is no possible one: see
 // directPlan and kernelPlan for plans that can run.
@@ -22,7 +23,7 @@ func directPlan() Plan {
 			Client: ClientDirectNFS, NFSVersion: "NFSv3", Server: "array1", Export: "/vol/data",
 			Oranfstab:  "server: array1\nlocal: 10.0.1.5\npath: 10.0.1.61\nlocal: 10.0.2.5\npath: 10.0.2.61\nexport: /vol/data mount: /u02\n",
 			RequireNFS: true, Security: "sys", TransferSizeBytes: 1 << 20, MountTimeoutSeconds: 30, CallTimeoutSeconds: 60,
-			Ports: Ports{NFS: 2049, Mount: 635, Portmap: 111}, UserID: ptr(uint32(54321)), GroupID: ptr(uint32(54321)),
+			Ports: Ports{NFS: 2049, Mount: 635, Portmap: 111}, UserID: new(uint32(54321)), GroupID: new(uint32(54321)),
 		},
 		Workload: Workload{Raw: &Raw{
 			Pattern: PatternRead, BlockSizeBytes: 1 << 20, FileSizeBytes: 4 << 30, Jobs: 4, Depth: 8, OperationsPerSecond: 5000,
@@ -30,12 +31,12 @@ func directPlan() Plan {
 		}},
 		Schedule: Schedule{BaselineSeconds: 5, WarmupSeconds: 10, DurationSeconds: 60, CooldownSeconds: 5, Repetitions: 3, TimeoutSeconds: 600},
 		Collect: Collect{IntervalMilliseconds: 1000, Sources: []Source{
-			{Kind: SourceEmbedded, Name: "server", URL: "http://10.0.1.61:8080/counters"},
+			{Kind: SourceEmbedded, Name: "server", URL: "http://10.0.1.61:8080"},
 		}},
 		Link: &Link{BitsPerSecond: 10_000_000_000, MTUBytes: 9000},
 		Expect: &Expect{
-			MinWirePercent: ptr(int32(85)), MinMegabytesPerSecond: ptr(int64(2000)), MinIOPS: ptr(int64(1900)),
-			MaxMeanLatencyMicroseconds: ptr(int64(20_000)), MaxP99LatencyMicroseconds: ptr(int64(50_000)), MaxVariationPercent: ptr(int32(5)),
+			MinWirePercent: new(int32(85)), MinMegabytesPerSecond: new(int64(2000)), MinIOPS: new(int64(1900)),
+			MaxMeanLatencyMicroseconds: new(int64(20_000)), MaxP99LatencyMicroseconds: new(int64(50_000)), MaxVariationPercent: new(int32(5)),
 		},
 		Seed: 42,
 	}
@@ -56,7 +57,7 @@ func fullResult() Result {
 		Version: ResultVersion, Plan: fullPlan(), Simulated: true,
 		Clients: []ClientResult{{
 			Index: 1,
-			Host:  Host{Name: "demo-0", Node: "node1", Kernel: "6.12.0", CPUs: 16, CPULimit: ptr(4.0), MemoryBytes: 64 << 30, Version: "v0.1.0"},
+			Host:  Host{Name: "demo-0", Node: "node1", Kernel: "6.12.0", CPUs: 16, CPULimit: new(4.0), MemoryBytes: 64 << 30, Version: "v0.1.0"},
 			Load: Load{
 				Partial: true, Failure: &Failure{Code: FailureIO, Message: "read file 3 at 4096: input/output error; look at the server's log"},
 				LoopMode: "open", Spans: []Span{{Kind: SpanMeasure, Repetition: 1, Start: t0, End: t0.Add(time.Minute)}},
@@ -82,7 +83,7 @@ func fullResult() Result {
 }
 
 func fullObserved(t0 time.Time) *Observed {
-	one, permille, cores := ptr(int64(1)), ptr(int32(400)), ptr(int32(8))
+	one, permille, cores := new(int64(1)), new(int32(400)), new(int32(8))
 	mount := &MountCounters{
 		ServerReadBytes: 1, ServerWriteBytes: 1, DirectReadBytes: 1, DirectWriteBytes: 1, NormalReadBytes: 1, NormalWriteBytes: 1,
 		PNFSReads: 1, PNFSWrites: 1, ReadOps: 1, WriteOps: 1, Retransmits: 1, Transports: []Transport{{Sends: 1, Receives: 1}},
@@ -91,7 +92,7 @@ func fullObserved(t0 time.Time) *Observed {
 	paths := []StoragePath{{Address: "10.0.1.61", ReadBytes: one, WriteBytes: one, Ops: one}}
 	return &Observed{
 		IntervalMilliseconds: 1000,
-		Interfaces:           []Interface{{Name: "eth0", Addresses: []string{"10.0.1.5"}, MTUBytes: 9000, SpeedBitsPerSecond: ptr(int64(10e9)), Virtual: true}},
+		Interfaces:           []Interface{{Name: "eth0", Addresses: []string{"10.0.1.5"}, MTUBytes: 9000, SpeedBitsPerSecond: new(int64(10e9)), Virtual: true}},
 		Windows: []ObservedWindow{{
 			Kind: "Measure", Repetition: 1, Start: t0, End: t0.Add(time.Minute), NodeCPUPermille: permille, CgroupCPUMicroseconds: one,
 			CgroupThrottledMicros: one, TCPRetransmittedSegment: one, Interfaces: reads, Mount: mount,

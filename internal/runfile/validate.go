@@ -2,6 +2,7 @@ package runfile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -61,10 +62,8 @@ func (c *checker) between(path string, v, lowest, highest int64) {
 }
 
 func (c *checker) oneOf(path, v string, allowed ...string) {
-	for _, a := range allowed {
-		if v == a {
-			return
-		}
+	if slices.Contains(allowed, v) {
+		return
 	}
 	c.check(false, path, "is %q; write one of %s", v, strings.Join(nonEmpty(allowed), ", "))
 }

@@ -53,7 +53,7 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 		"SourceURL":        {func(p *Plan) { p.Collect.Sources[0].URL = "file:///etc" }, "collect.sources[0].url", "http"},
 		"Link":             {func(p *Plan) { p.Link.BitsPerSecond = 10 }, "link.bitsPerSecond", "from 1000000"},
 		"MTU":              {func(p *Plan) { p.Link.MTUBytes = 100 }, "link.mtuBytes", "from 576"},
-		"Percent":          {func(p *Plan) { p.Expect.MinWirePercent = ptr(int32(101)) }, "expect.minWirePercent", "to 100"},
+		"Percent":          {func(p *Plan) { p.Expect.MinWirePercent = new(int32(101)) }, "expect.minWirePercent", "to 100"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -213,7 +213,7 @@ func FuzzDecodeHistogram(f *testing.F) {
 	}
 	f.Add(enc)
 	f.Add("")
-	f.Fuzz(func(t *testing.T, s string) {
+	f.Fuzz(func(_ *testing.T, s string) {
 		h, err := DecodeHistogram(s)
 		if err == nil {
 			h.Latency()

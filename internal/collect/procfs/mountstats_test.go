@@ -16,7 +16,7 @@ func TestMountStatsGivesTheCountersOfEveryNFSMount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	got, err := ParseMountStats(f)
 	if err != nil {
 		t.Fatal(err)

@@ -196,8 +196,7 @@ func (a *API) backoff(attempt int, err error) time.Duration {
 		wait = min(a.firstWait<<attempt, longestWait)
 	}
 	wait = wait/2 + rand.N(wait/2+1) //nolint:gosec // scatter needs no secrecy
-	var status statusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[statusError](err); ok {
 		wait = max(wait, status.retryAfter)
 	}
 	return wait
