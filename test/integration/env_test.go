@@ -1,0 +1,94 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/go-logr/logr"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+const assets = "KUBEBUILDER_ASSETS"
+
+// What all tests share: one API server, set up by TestMain.
+var (
+	config *rest.Config
+	scheme = runtime.NewScheme()
+	serial atomic.Int32
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+// run is TestMain with defers.
+func run(m *testing.M) int {
+	ctrl.SetLogger(logr.Discard())
+	log.SetLogger(logr.Discard())
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			fmt.Fprintln(os.Stderr, "build the scheme:", err)
+			return 1
+		}
+	}
+	if os.Getenv(assets) == "" {
+		return m.Run() // each test says why it skips
+	}
+	env := &envtest.Environment{CRDDirectoryPaths: []string{crdFolder()}, ErrorIfCRDPathMissing: true}
+	cfg, err := env.Start()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "start the API server:", err)
+		return 1
+	}
+	defer func() { _ = env.Stop() }()
+	cfg.QPS, cfg.Burst = -1, -1
+	config = cfg
+	return m.Run()
+}
+
+func crdFolder() string { return filepath.Join("..", "..", "config", "crd", "bases") }
+
+// apiClient is a client without a cache. It skips the test where there is no
+// API server.
+func apiClient(t *testing.T) client.WithWatch {
+	t.Helper()
+	if config == nil {
+		t.Skipf("%s is not set: run make test, or export %s=$(hack/cluster/envtest.sh)", assets, assets)
+	}
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// newNamespace makes a namespace for one test.
+func newNamespace(t *testing.T, c client.Client) string {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "it-"}}
+	if err := c.Create(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	return ns.Name
+}
+
+// newAddress gives an address in a /24 that no other test uses: benchmarks of
+// one server wait for each other, across namespaces.
+func newAddress() string {
+	n := serial.Add(1)
+	return fmt.Sprintf("10.%d.%d.61", 100+n/250, n%250)
+}

@@ -1,0 +1,190 @@
+package statuscheck
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// maxStatusBytes is what a status may take of its object, as JSON.
+const maxStatusBytes = 32 << 10
+
+// order is how far a phase is on the way of a run.
+var order = []v1alpha1.Phase{
+	v1alpha1.PhasePending, v1alpha1.PhaseQueued, v1alpha1.PhaseProvisioning, v1alpha1.PhasePreparing,
+	v1alpha1.PhaseRunning, v1alpha1.PhaseCollecting, v1alpha1.PhaseSucceeded, v1alpha1.PhaseFailed, v1alpha1.PhaseCancelled,
+}
+
+// Problems lists what is wrong with the status after a pass, given the one
+// before it; before is nil where there was none. A nil list is a good status.
+func Problems(before, after *v1alpha1.NFSBenchmark) []string {
+	l := &list{}
+	l.scalars(after)
+	l.conditions(after)
+	l.succeeded(after)
+	l.kstatus(after)
+	l.numbers(after)
+	if before != nil {
+		l.transition(before, after)
+	}
+	return l.problems
+}
+
+type list struct{ problems []string }
+
+func (l *list) check(ok bool, format string, args ...any) {
+	if !ok {
+		l.problems = append(l.problems, fmt.Sprintf(format, args...))
+	}
+}
+
+func (l *list) scalars(b *v1alpha1.NFSBenchmark) {
+	st := b.Status
+	over := st.Phase.IsFinished()
+	l.check(slices.Contains(order, st.Phase), "phase %q is none of the phases", st.Phase)
+	l.check(st.ObservedGeneration == b.Generation, "observedGeneration is %d, the spec's is %d", st.ObservedGeneration, b.Generation)
+	l.check((st.CompletionTime != nil) == over, "completionTime is %v in phase %s", st.CompletionTime, st.Phase)
+	l.check((st.Verdict != "") == over, "verdict is %q in phase %s", st.Verdict, st.Phase)
+	l.check(st.Validity == "" || over, "validity is %q in phase %s", st.Validity, st.Phase)
+	l.check((st.Queue != nil) == (st.Phase == v1alpha1.PhaseQueued), "queue is %+v in phase %s", st.Queue, st.Phase)
+	l.check(st.Queue == nil || (st.Queue.Position > 0 && st.Queue.Behind != ""), "queue %+v has no place or no head", st.Queue)
+	l.check(st.Progress == nil || !over, "progress is shown in phase %s", st.Phase)
+	l.check(!strings.Contains(st.Message, "\n"), "message has several lines: %q", st.Message)
+	l.check(!over || st.Message != "", "a finished run says nothing")
+}
+
+// conditions: all that belong to the phase, each well formed and current.
+func (l *list) conditions(b *v1alpha1.NFSBenchmark) {
+	want := []string{
+		v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionStorageProvisioned,
+		v1alpha1.ConditionProtocolVerified, v1alpha1.ConditionResultsCollected, v1alpha1.ConditionSucceeded,
+	}
+	if !isHeld(b) {
+		want = append(want, v1alpha1.ConditionReady)
+	}
+	for _, kind := range want {
+		l.check(find(b, kind) != nil, "condition %s is missing in phase %s", kind, b.Status.Phase)
+	}
+	camel := regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
+	for _, c := range b.Status.Conditions {
+		l.check(camel.MatchString(c.Reason), "the reason of %s is not CamelCase: %q", c.Type, c.Reason)
+		l.check(c.ObservedGeneration == b.Generation, "condition %s is of generation %d, the spec of %d", c.Type, c.ObservedGeneration, b.Generation)
+		l.check(!strings.Contains(c.Message, "\n"), "the message of %s has several lines: %q", c.Type, c.Message)
+	}
+}
+
+// succeeded: the phase says the same as the condition.
+func (l *list) succeeded(b *v1alpha1.NFSBenchmark) {
+	want := metav1.ConditionUnknown
+	switch b.Status.Phase {
+	case v1alpha1.PhaseSucceeded:
+		want = metav1.ConditionTrue
+	case v1alpha1.PhaseFailed, v1alpha1.PhaseCancelled:
+		want = metav1.ConditionFalse
+		l.check(b.Status.Verdict == v1alpha1.VerdictInconclusive, "the verdict of a run that did not end is %s", b.Status.Verdict)
+	default:
+		l.check(find(b, v1alpha1.ConditionCleanedUp) == nil, "CleanedUp is set in phase %s", b.Status.Phase)
+	}
+	l.check(status(b, v1alpha1.ConditionSucceeded) == want, "Succeeded is %s in phase %s", status(b, v1alpha1.ConditionSucceeded), b.Status.Phase)
+}
+
+// kstatus computes what generic tools see, by their rules, and compares it with
+// what a user would say.
+func (l *list) kstatus(b *v1alpha1.NFSBenchmark) {
+	want := "InProgress"
+	switch b.Status.Phase {
+	case v1alpha1.PhaseSucceeded:
+		want = "Current"
+	case v1alpha1.PhaseFailed, v1alpha1.PhaseCancelled:
+		want = "Failed"
+	default:
+		if isHeld(b) {
+			want = "Current"
+		}
+	}
+	l.check(kstatusOf(b) == want, "kstatus is %s in phase %s, want %s", kstatusOf(b), b.Status.Phase, want)
+	both := status(b, v1alpha1.ConditionStalled) == metav1.ConditionTrue && status(b, v1alpha1.ConditionReconciling) == metav1.ConditionTrue
+	l.check(!both, "Stalled and Reconciling are both True")
+}
+
+// kstatusOf applies the rules of kstatus to a custom resource: generation,
+// then Stalled, Reconciling and Ready.
+func kstatusOf(b *v1alpha1.NFSBenchmark) string {
+	switch {
+	case b.Status.ObservedGeneration != b.Generation, status(b, v1alpha1.ConditionReconciling) == metav1.ConditionTrue:
+		return "InProgress"
+	case status(b, v1alpha1.ConditionStalled) == metav1.ConditionTrue:
+		return "Failed"
+	case find(b, v1alpha1.ConditionReady) != nil && status(b, v1alpha1.ConditionReady) != metav1.ConditionTrue:
+		return "InProgress"
+	default:
+		return "Current"
+	}
+}
+
+// numbers: what is not known is absent, and all of it fits.
+func (l *list) numbers(b *v1alpha1.NFSBenchmark) {
+	raw, err := json.Marshal(b.Status)
+	if err != nil {
+		l.check(false, "the status has no JSON: %v", err)
+		return
+	}
+	l.check(len(raw) <= maxStatusBytes, "the status takes %d bytes, more than %d", len(raw), maxStatusBytes)
+	var tree struct {
+		Summary map[string]any `json:"summary"`
+	}
+	if err := json.Unmarshal(raw, &tree); err != nil {
+		l.check(false, "the status cannot be read back: %v", err)
+		return
+	}
+	mayBeZero := []string{"blocksWrong", "variationPermille", "clientCPUPermille", "writeBytesPerSecond", "readBytesPerSecond"}
+	for name, v := range tree.Summary {
+		l.check(v != float64(0) || slices.Contains(mayBeZero, name), "summary.%s is 0: what is not known is absent", name)
+	}
+}
+
+// transition: what is settled stays, and a run goes forward only.
+func (l *list) transition(before, after *v1alpha1.NFSBenchmark) {
+	was, is := before.Status, after.Status
+	if was.StartTime != nil {
+		l.check(was.StartTime.Equal(is.StartTime), "startTime moved from %v to %v", was.StartTime, is.StartTime)
+		l.check(slices.Index(order, was.Phase) <= slices.Index(order, is.Phase) || is.Phase.IsFinished(),
+			"the phase of a started run went back from %s to %s", was.Phase, is.Phase)
+	}
+	if !was.Phase.IsFinished() {
+		return
+	}
+	l.check(was.Phase == is.Phase, "the phase of a finished run became %s after %s", is.Phase, was.Phase)
+	a, b := find(before, v1alpha1.ConditionSucceeded), find(after, v1alpha1.ConditionSucceeded)
+	l.check(a != nil && b != nil && a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message, "Succeeded changed after the end: %+v to %+v", a, b)
+	l.check(was.CompletionTime.Equal(is.CompletionTime), "completionTime moved from %v to %v", was.CompletionTime, is.CompletionTime)
+	l.check(was.Verdict == is.Verdict && was.Validity == is.Validity, "verdict or validity changed after the end")
+	l.check(equality.Semantic.DeepEqual(was.Summary, is.Summary), "the summary changed after the end")
+	if status(before, v1alpha1.ConditionCleanedUp) == metav1.ConditionTrue {
+		l.check(status(after, v1alpha1.ConditionCleanedUp) == metav1.ConditionTrue, "CleanedUp flipped back")
+	}
+}
+
+func isHeld(b *v1alpha1.NFSBenchmark) bool {
+	c := find(b, v1alpha1.ConditionReconciling)
+	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == v1alpha1.ReasonSuspended
+}
+
+func find(b *v1alpha1.NFSBenchmark, kind string) *metav1.Condition {
+	return meta.FindStatusCondition(b.Status.Conditions, kind)
+}
+
+func status(b *v1alpha1.NFSBenchmark, kind string) metav1.ConditionStatus {
+	if c := find(b, kind); c != nil {
+		return c.Status
+	}
+	return ""
+}
