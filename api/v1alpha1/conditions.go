@@ -60,6 +60,7 @@ const (
 	ReasonPodLost             = "PodLost"
 	ReasonTimeout             = "Timeout"
 	ReasonForbidden           = "Forbidden"
+	ReasonNameTaken           = "NameTaken"
 	ReasonEmbeddedServerFails = "EmbeddedServerFailed"
 )
 

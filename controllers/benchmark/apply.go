@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,24 +14,67 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
 )
 
-// ensure makes obj exist, and fills it with what the cluster has. What a run
-// creates never changes afterwards, so one that exists is left alone.
-func (r *Reconciler) ensure(ctx context.Context, obj client.Object) error {
+// ensure makes obj exist for b, and fills it with what the cluster has. What a
+// run creates never changes afterwards, so one that exists is left alone.
+//
+// The cache holds what the operator made only, and may be behind. What it does
+// not have is therefore asked of the API server before it is applied, or an
+// object of somebody else would be taken over.
+func (r *Reconciler) ensure(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) error {
 	kind, name := kindOf(obj), obj.GetName()
 	want := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
-	err := r.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj)
-	if err == nil {
-		return nil
-	}
-	if !apierrors.IsNotFound(err) {
+	err := r.read(ctx, obj)
+	switch {
+	case err == nil:
+		return checkOurs(b, obj)
+	case !apierrors.IsNotFound(err):
 		return fmt.Errorf("read %s %q: %w", kind, name, err)
 	}
-	if err := r.apply(ctx, want, obj); err != nil {
+	err = r.apply(ctx, want, obj)
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err):
+		// A quota, an admission rule or a missing right: trying again does
+		// not mend it.
+		return invalid(forbiddenReason(want), fmt.Errorf("the cluster refuses to create %s %q: %w", kind, name, err))
+	default:
 		return fmt.Errorf("create %s %q: %w", kind, name, err)
 	}
-	return nil
+}
+
+// read fills obj from the cache, or past it.
+func (r *Reconciler) read(ctx context.Context, obj client.Object) error {
+	key := client.ObjectKeyFromObject(obj)
+	if err := r.Client.Get(ctx, key, obj); !apierrors.IsNotFound(err) {
+		return err
+	}
+	return r.Reader.Get(ctx, key, obj)
+}
+
+// checkOurs refuses an object that another made under one of our names. One of
+// an earlier benchmark of the same name is about to go; any other stays.
+func checkOurs(b *v1alpha1.NFSBenchmark, obj client.Object) error {
+	kind, name := kindOf(obj), obj.GetName()
+	switch {
+	case isOurs(b, obj):
+		return nil
+	case obj.GetLabels()[manifest.LabelManagedBy] == manifest.ManagedBy:
+		return fmt.Errorf("%s %q still belongs to an earlier benchmark: waiting for it to go; if it stays, delete it", kind, name)
+	default:
+		return invalid(v1alpha1.ReasonNameTaken, fmt.Errorf(
+			"there is a %s %q that this benchmark did not make: delete it, or give the benchmark another name", kind, name))
+	}
+}
+
+func forbiddenReason(obj client.Object) string {
+	if _, ok := obj.(*corev1.Pod); ok {
+		return v1alpha1.ReasonPodRefused
+	}
+	return v1alpha1.ReasonForbidden
 }
 
 // apply is a server-side apply of a typed object; into becomes what the server
@@ -78,7 +122,7 @@ func isOurs(b *v1alpha1.NFSBenchmark, obj client.Object) bool {
 			return true
 		}
 	}
-	return obj.GetLabels()["nfsbench.io/benchmark-uid"] == string(b.UID)
+	return obj.GetLabels()[manifest.LabelUID] == string(b.UID)
 }
 
 func hostPort(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -57,7 +58,7 @@ func NewReconciler(o Options) *Reconciler {
 	r := &Reconciler{Options: o}
 	r.underWay = []phase{r.hold, r.resolve, r.enqueue, r.provision, r.configure, r.runLoad, r.collect}
 	r.finished = []phase{r.keep, r.stopLoad, r.cleanFiles, r.remove, r.release}
-	r.deleted = []phase{r.stopLoad, r.cleanFiles, r.remove, r.release}
+	r.deleted = []phase{r.stopLoad, r.cleanFiles, r.remove, r.removeResult, r.release}
 	return r
 }
 
@@ -91,7 +92,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 	res, err = settle(s, res, err)
 	setStatus(s, err)
 
-	if perr := r.patchStatus(ctx, before, b); perr != nil {
+	perr := r.patchStatus(ctx, before, b)
+	if apierrors.IsConflict(perr) {
+		// Our copy was old, and so was all that this pass concluded from it.
+		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+	}
+	if perr != nil {
 		// A lost status write must be repeated, even after a terminal error.
 		if err != nil {
 			log.FromContext(ctx).Error(err, "Reconciling failed before the status patch failed too")
@@ -151,7 +157,10 @@ func (r *Reconciler) patchStatus(ctx context.Context, before, after *v1alpha1.NF
 	if equality.Semantic.DeepEqual(before.Status, after.Status) {
 		return nil
 	}
-	return client.IgnoreNotFound(r.Client.Status().Patch(ctx, after, client.MergeFrom(before)))
+	// With the lock a pass over a copy from before the end of the run cannot
+	// undo or date anew what is settled.
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	return client.IgnoreNotFound(r.Client.Status().Patch(ctx, after, patch))
 }
 
 // AsReconciler adapts r to controller-runtime, which then fetches the object.
@@ -168,6 +177,9 @@ func (r *Reconciler) emit(b *v1alpha1.NFSBenchmark, list []event) {
 		r.Recorder.Eventf(b, nil, kind, e.reason, e.action, "%s", e.note)
 	}
 }
+
+// conflictDelay lets the cache catch up.
+const conflictDelay = time.Second
 
 // soon is for what has no watch or may be missed by one.
 const soon = 5 * time.Second

@@ -9,5 +9,5 @@
 //
 //	under way:  hold → resolve → queue → provision → configure → load → collect
 //	finished:   keep (ttl) → stop → clean files → remove → release
-//	deleted:    stop → clean files → remove → release → finalizer
+//	deleted:    stop → clean files → remove → remove result → release → finalizer
 package benchmark

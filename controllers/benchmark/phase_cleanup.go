@@ -2,12 +2,14 @@ package benchmark
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,8 +21,13 @@ import (
 // keep leaves what a finished run created where the user wants to look at it:
 // for ever by policy, or until its time to live is over.
 func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
-	if isCleanedUp(s.b) {
+	switch c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionCleanedUp); {
+	case c != nil && c.Status == metav1.ConditionTrue:
 		return waitFor(0), nil
+	case c != nil && c.Reason == v1alpha1.ReasonLeftBehind:
+		// Said once and for all; the rest must still go.
+		s.cleanup = &fact{reason: c.Reason, message: c.Message}
+		return next{}, nil
 	}
 	policy := s.b.Spec.Cleanup.OnFailure
 	if s.b.Status.Phase == v1alpha1.PhaseSucceeded {
@@ -86,13 +93,33 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 		return next{}, err
 	}
 	job := manifest.CleanJob(s.b, r.claimOf(s.b), r.Images)
-	if err := r.ensure(ctx, job); err != nil {
+	err = r.ensure(ctx, s.b, job)
+	if bad := (*specError)(nil); errors.As(err, &bad) {
+		return s.leaveFiles(": " + err.Error())
+	}
+	if err != nil {
 		return next{}, err
 	}
 	if ended, _ := jobState(job); !ended && s.now.Sub(job.CreationTimestamp.Time) < cleanPatience {
 		return s.wait(v1alpha1.ReasonCleaningUp, "removing the files of the run from the export", soon)
 	}
 	return next{}, nil
+}
+
+// leaveFiles gives up on files that no Job can be made for. There is no record
+// of that but the status, which must say so before anything else goes.
+func (s *scope) leaveFiles(why string) (next, error) {
+	what := s.filesLeft() + why
+	s.cleanup = &fact{reason: v1alpha1.ReasonLeftBehind, message: what}
+	if s.b.DeletionTimestamp.IsZero() {
+		return waitFor(soon), nil
+	}
+	s.events = append(s.events, leftBehind(what))
+	return next{}, nil
+}
+
+func (s *scope) filesLeft() string {
+	return fmt.Sprintf("files in directory %q of %s could not be removed: remove them by hand", directoryOf(s.b), exportsOf(s.b))
 }
 
 // leftOnExport says which files the clean-up Job could not remove; empty where
@@ -110,7 +137,7 @@ func (r *Reconciler) leftOnExport(ctx context.Context, s *scope) (string, error)
 	if ended, failed := jobState(job); ended && !failed {
 		return "", nil
 	}
-	return fmt.Sprintf("files in directory %q of %s could not be removed: remove them by hand", directoryOf(s.b), exportsOf(s.b)), nil
+	return s.filesLeft(), nil
 }
 
 // cleanPatience bounds the wait for a clean-up Job whose own deadline does not

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -36,6 +38,7 @@ func (r *Reconciler) readResults(ctx context.Context, s *scope) error {
 		return nil
 	}
 	s.progress = nil
+	_, s.released = cm.Data[runfile.KeyRelease]
 	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: *s.plan}
 	for i := range s.plan.Clients {
 		if p := progressOf(cm, i); p != nil {
@@ -96,16 +99,40 @@ func (s *scope) judge() {
 }
 
 // collect ends a run whose results are all there.
-func (r *Reconciler) collect(_ context.Context, s *scope) (next, error) {
+func (r *Reconciler) collect(ctx context.Context, s *scope) (next, error) {
 	s.stage = v1alpha1.PhaseCollecting
 	s.judge()
 	if f := firstFailure(s.result); f != nil {
+		if f.Code == runfile.FailureLoaderCrashed {
+			return r.explainCrash(ctx, s, f)
+		}
 		if s.b.Spec.Suspend && f.Code == runfile.FailureCancelled {
 			return s.end(v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled, "stopped by spec.suspend; what was measured until then is partial")
 		}
 		return s.fail(f.Code, f.Message)
 	}
 	return s.end(v1alpha1.PhaseSucceeded, v1alpha1.ReasonCompleted, "")
+}
+
+// explainCrash asks the pods why a loader left no last word: only Kubernetes
+// knows, for example, that it took too much memory. The pods tell once they
+// have ended, which follows from the end of their loader.
+func (r *Reconciler) explainCrash(ctx context.Context, s *scope, f *runfile.Failure) (next, error) {
+	pods, err := r.loadPods(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	if t := diagnose.Pods(pods, nil, s.now, r.Grace); t != nil && t.Fatal {
+		return s.fail(f.Code, t.Message+"; "+f.Message)
+	}
+	if slices.ContainsFunc(pods, isActive) {
+		return s.wait(v1alpha1.ReasonCollecting, "waiting for the pods of a loader that crashed to end", soon)
+	}
+	return s.fail(f.Code, f.Message)
+}
+
+func isActive(p corev1.Pod) bool {
+	return p.DeletionTimestamp.IsZero() && p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded
 }
 
 // firstFailure is the failure that explains the run. A client that was stopped

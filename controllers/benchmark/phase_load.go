@@ -64,7 +64,7 @@ func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
 func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 	job := manifest.LoadJob(s.b, *s.plan, s.target.ClaimName, r.Images)
 	if s.b.Status.StartTime == nil {
-		if err := r.ensure(ctx, job); err != nil {
+		if err := r.ensure(ctx, s.b, job); err != nil {
 			return next{}, err
 		}
 		s.load = job
@@ -103,6 +103,9 @@ func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod)
 		return next{}, err
 	}
 	t := diagnose.Pods(pods, events, s.now, r.Grace)
+	if t == nil && len(pods) == 0 && s.load != nil {
+		t = diagnose.NoPods(s.load, events, s.now, r.Grace)
+	}
 	if t != nil && !t.Fatal {
 		s.waiting = &fact{reason: t.Reason, message: t.Message}
 	}
@@ -168,7 +171,7 @@ func (r *Reconciler) cancelLoad(ctx context.Context, s *scope, pods []corev1.Pod
 
 // releaseClients lets all clients start together once every one is ready.
 func (r *Reconciler) releaseClients(ctx context.Context, s *scope) error {
-	if s.plan.Clients < 2 || len(s.progress) < int(s.plan.Clients) {
+	if s.released || s.plan.Clients < 2 || len(s.progress) < int(s.plan.Clients) {
 		return nil
 	}
 	for _, p := range s.progress {
@@ -187,18 +190,23 @@ func (r *Reconciler) releaseClients(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// podEvents reads the warnings about pods that wait for a volume; nothing else
-// is explained by events alone, and they are many.
+// podEvents reads the warnings about pods that wait for a volume, or about the
+// Job when it has none; nothing else is explained by events alone, and they are
+// many.
 func (r *Reconciler) podEvents(ctx context.Context, s *scope, pods []corev1.Pod) ([]corev1.Event, error) {
 	const patience = 5 * time.Second
 	stuck := slices.ContainsFunc(pods, func(p corev1.Pod) bool {
 		return p.Status.Phase == corev1.PodPending && s.now.Sub(p.CreationTimestamp.Time) > patience
 	})
-	if !stuck || s.target.ClaimName == "" {
+	about := client.MatchingFields{"involvedObject.kind": "Pod", "type": corev1.EventTypeWarning}
+	switch {
+	case len(pods) == 0 && s.load != nil && s.now.Sub(s.load.CreationTimestamp.Time) > patience:
+		about = client.MatchingFields{"involvedObject.kind": "Job", "involvedObject.name": s.load.Name, "type": corev1.EventTypeWarning}
+	case !stuck || s.target.ClaimName == "":
 		return nil, nil
 	}
 	list := &corev1.EventList{}
-	err := r.Reader.List(ctx, list, client.InNamespace(s.b.Namespace), client.MatchingFields{"involvedObject.kind": "Pod", "type": corev1.EventTypeWarning})
+	err := r.Reader.List(ctx, list, client.InNamespace(s.b.Namespace), about)
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}
@@ -220,7 +228,7 @@ func jobEnd(j *batchv1.Job) *jobEnding {
 	}
 	for _, c := range j.Status.Conditions {
 		if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue {
-			return &jobEnding{reason: c.Reason, message: fmt.Sprintf("Job %s failed: %s", j.Name, strings.TrimSpace(c.Message)), at: c.LastTransitionTime.Time}
+			return &jobEnding{reason: cmp.Or(c.Reason, v1alpha1.ReasonPodLost), message: fmt.Sprintf("Job %s failed: %s", j.Name, strings.TrimSpace(c.Message)), at: c.LastTransitionTime.Time}
 		}
 		if c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue {
 			return &jobEnding{
@@ -233,8 +241,13 @@ func jobEnd(j *batchv1.Job) *jobEnding {
 }
 
 // podsEnded is how long ago the last container of the run stopped; zero while
-// one is still running.
+// one is still running. Pods are ended by their Job only when one has failed:
+// where one cannot start, the others would wait for it as long as the run may
+// take, and have measured nothing.
 func podsEnded(pods []corev1.Pod, now time.Time) time.Duration {
+	if !slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed }) {
+		return resultGrace
+	}
 	var last time.Time
 	for _, p := range pods {
 		for _, c := range slices.Concat(p.Status.ContainerStatuses, p.Status.InitContainerStatuses) {

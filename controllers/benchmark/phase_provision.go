@@ -38,7 +38,7 @@ func (r *Reconciler) provision(ctx context.Context, s *scope) (next, error) {
 func (r *Reconciler) provisionServer(ctx context.Context, s *scope) (next, error) {
 	var addresses []string
 	for _, svc := range manifest.PathServices(s.b) {
-		if err := r.ensure(ctx, svc); err != nil {
+		if err := r.ensure(ctx, s.b, svc); err != nil {
 			return next{}, err
 		}
 		if svc.Spec.ClusterIP == "" {
@@ -61,7 +61,7 @@ func (r *Reconciler) provisionServer(ctx context.Context, s *scope) (next, error
 
 func (r *Reconciler) serverReady(ctx context.Context, s *scope) (next, error) {
 	pod := manifest.ServerPod(s.b, r.Images)
-	if err := r.ensure(ctx, pod); err != nil {
+	if err := r.ensure(ctx, s.b, pod); err != nil {
 		return next{}, err
 	}
 	if podReady(pod) {
@@ -91,7 +91,7 @@ func podReady(p *corev1.Pod) bool {
 // provisionVolume brings an export into a PersistentVolume of our own.
 func (r *Reconciler) provisionVolume(ctx context.Context, s *scope) (next, error) {
 	pv := manifest.Volume(s.b, s.target.Paths[0].Path, s.target.Export)
-	if err := r.ensure(ctx, pv); err != nil {
+	if err := r.ensure(ctx, s.b, pv); err != nil {
 		if apierrors.IsForbidden(err) {
 			return next{}, invalid(v1alpha1.ReasonForbidden, fmt.Errorf(
 				"a kernel mount of an export needs a PersistentVolume, which the operator may not create: install it with cluster scope, set spec.protocol.client to DirectNFS, or give a claim: %w", err))
@@ -99,7 +99,7 @@ func (r *Reconciler) provisionVolume(ctx context.Context, s *scope) (next, error
 		return next{}, err
 	}
 	pvc := manifest.Claim(s.b)
-	if err := r.ensure(ctx, pvc); err != nil {
+	if err := r.ensure(ctx, s.b, pvc); err != nil {
 		return next{}, err
 	}
 	if pvc.Status.Phase != corev1.ClaimBound && s.b.Status.StartTime == nil {
@@ -124,7 +124,7 @@ func (r *Reconciler) configure(ctx context.Context, s *scope) (next, error) {
 		manifest.CollectorRoleBinding(s.b),
 	}
 	for _, o := range objects {
-		if err := r.ensure(ctx, o); err != nil {
+		if err := r.ensure(ctx, s.b, o); err != nil {
 			return next{}, err
 		}
 	}
@@ -140,6 +140,9 @@ func (r *Reconciler) planOf(ctx context.Context, s *scope) (*runfile.Plan, error
 	if err == nil && isOurs(s.b, have) {
 		return decodePlan(have.Data[manifest.PlanKey])
 	}
+	if err == nil {
+		return nil, checkOurs(s.b, have)
+	}
 	p, err := plan.Build(s.b, *s.target)
 	if err != nil {
 		return nil, invalid(v1alpha1.ReasonInvalidSpec, err)
@@ -148,7 +151,7 @@ func (r *Reconciler) planOf(ctx context.Context, s *scope) (*runfile.Plan, error
 	if err != nil {
 		return nil, err
 	}
-	if err := r.ensure(ctx, manifest.PlanConfigMap(s.b, text, p.Engine.Oranfstab)); err != nil {
+	if err := r.ensure(ctx, s.b, manifest.PlanConfigMap(s.b, text, p.Engine.Oranfstab)); err != nil {
 		return nil, err
 	}
 	return &p, nil

@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -26,6 +27,9 @@ const queueCheck = 30 * time.Second
 // ever run at once.
 func (r *Reconciler) enqueue(ctx context.Context, s *scope) (next, error) {
 	s.stage = v1alpha1.PhaseQueued
+	if s.b.Status.StartTime != nil {
+		return next{}, nil // the load runs: it is too late to wait
+	}
 	place, err := r.placeOf(ctx, s)
 	if err != nil {
 		return next{}, err
@@ -133,9 +137,15 @@ func (r *Reconciler) acquireOne(ctx context.Context, s *scope, key string) (stri
 	if holderOf(held) == string(s.b.UID) {
 		return "", nil
 	}
+	if held.Labels[manifest.LabelManagedBy] != manifest.ManagedBy {
+		return "Lease " + held.Namespace + "/" + held.Name + ", which is not ours,", nil
+	}
 	alive, err := r.holderAlive(ctx, held)
-	if err != nil || alive {
-		return held.Annotations[manifest.AnnotationHolder], err
+	if err != nil {
+		return "", err
+	}
+	if alive {
+		return cmp.Or(held.Annotations[manifest.AnnotationHolder], "another run"), nil
 	}
 	lease.ResourceVersion = held.ResourceVersion
 	if err := r.Client.Update(ctx, lease, client.FieldOwner(FieldOwner)); err != nil {

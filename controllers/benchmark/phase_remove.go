@@ -73,7 +73,8 @@ func (s *scope) children() []client.Object {
 // deleteOurs deletes an object if it is there and ours, and reports whether it
 // is gone. What the operator may not even read it has not created.
 func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) (bool, error) {
-	err := r.Client.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+	// Past the cache: what it has not yet seen would stay for ever.
+	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
 		return true, nil
 	}
@@ -92,12 +93,33 @@ func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, o
 	return false, nil
 }
 
+// removeResult deletes the result with the benchmark that it belongs to. Its
+// owner reference would do so too, but later: a benchmark that is made again
+// under the same name would find it and wait.
+func (r *Reconciler) removeResult(ctx context.Context, s *scope) (next, error) {
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Result}}
+	gone, err := r.deleteOurs(ctx, s.b, cm)
+	if err != nil {
+		return next{}, err
+	}
+	if !gone {
+		return s.wait(v1alpha1.ReasonCleaningUp, "waiting for the result to go", soon)
+	}
+	return next{}, nil
+}
+
 // release is the last phase of a clean-up: nothing of ours is left but the
 // result, and the target is free.
 func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
 	left, err := r.leftOnExport(ctx, s)
 	if err != nil {
 		return next{}, err
+	}
+	deleted := !s.b.DeletionTimestamp.IsZero()
+	if left != "" && !deleted && !isCleanedUp(s.b) {
+		// The status must say so before its record goes.
+		s.cleanup = &fact{reason: v1alpha1.ReasonLeftBehind, message: left}
+		return waitFor(soon), nil
 	}
 	last := []client.Object{
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Plan}},
@@ -111,12 +133,11 @@ func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
 	if err := r.releaseLeases(ctx, s.b); err != nil {
 		return next{}, err
 	}
-	s.cleanup = &fact{ok: true, reason: v1alpha1.ReasonCleanedUp}
-	if left != "" {
-		s.cleanup = &fact{reason: v1alpha1.ReasonLeftBehind, message: left}
-		if !s.b.DeletionTimestamp.IsZero() {
-			s.events = append(s.events, leftBehind(left))
-		}
+	if left != "" && deleted {
+		s.events = append(s.events, leftBehind(left))
+	}
+	if s.cleanup == nil || s.cleanup.reason != v1alpha1.ReasonLeftBehind {
+		s.cleanup = &fact{ok: true, reason: v1alpha1.ReasonCleanedUp}
 	}
 	return waitFor(0), nil
 }

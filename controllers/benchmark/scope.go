@@ -28,6 +28,7 @@ type scope struct {
 	plan      *runfile.Plan
 	load      *batchv1.Job
 	progress  []runfile.Progress
+	released  bool // the clients may start their load
 	result    *runfile.Result
 	judgement *judge.Judgement
 	outcome   *outcome

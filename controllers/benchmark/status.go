@@ -14,17 +14,25 @@ import (
 func setStatus(s *scope, err error) {
 	st := &s.b.Status
 	st.ObservedGeneration = s.b.Generation
+	// Only what a run does not depend on can change in its spec, so what was
+	// found of an older generation is true of this one.
+	defer stampConditions(s.b)
 	if isFinished(s.b) {
 		setCleanedUp(s, err)
 		return
 	}
 	setTimes(s)
-	setQueue(s)
-	setResolved(s)
-	setProgress(s)
-	setNumbers(s)
+	if err == nil || st.Phase == "" {
+		setQueue(s)
+		setResolved(s)
+		setProgress(s)
+		setNumbers(s)
+	}
 	setConditions(s, err)
-	st.Phase = phaseOf(s.b, s.stage)
+	if err == nil || st.Phase == "" {
+		// A pass that broke off has not seen how far the run is.
+		st.Phase = phaseOf(s.b, s.stage)
+	}
 	st.Message = messageOf(s, err)
 	if isFinished(s.b) {
 		st.Queue, st.Progress = nil, nil

@@ -13,6 +13,12 @@ func setCondition(b *v1alpha1.NFSBenchmark, kind string, status metav1.Condition
 	})
 }
 
+func stampConditions(b *v1alpha1.NFSBenchmark) {
+	for i := range b.Status.Conditions {
+		b.Status.Conditions[i].ObservedGeneration = b.Generation
+	}
+}
+
 // setConditions computes every condition of a run under way, or of one that
 // ends in this pass.
 func setConditions(s *scope, err error) {
@@ -130,9 +136,9 @@ func underWay(s *scope) (reason, message string) {
 // setCleanedUp is the one condition that still moves after the end.
 func setCleanedUp(s *scope, err error) {
 	switch {
-	case s.cleanup == nil && err != nil:
+	case s.cleanup == nil && err == nil:
+	case err != nil && (s.cleanup == nil || s.cleanup.reason == v1alpha1.ReasonCleaningUp):
 		setCondition(s.b, v1alpha1.ConditionCleanedUp, metav1.ConditionFalse, v1alpha1.ReasonCleaningUp, "trying again: "+err.Error())
-	case s.cleanup == nil:
 	case s.cleanup.ok:
 		setCondition(s.b, v1alpha1.ConditionCleanedUp, metav1.ConditionTrue, s.cleanup.reason, s.cleanup.message)
 	case s.waiting != nil && s.cleanup.reason == v1alpha1.ReasonCleaningUp:

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -22,12 +23,13 @@ type Grace struct {
 	ImagePull  time.Duration
 	Scheduling time.Duration // long: an autoscaler may bring a node
 	Mount      time.Duration
+	Refused    time.Duration // pods that the cluster does not let be created
 	Start      time.Duration // created but not running, for any other reason
 }
 
 // DefaultGrace suits clusters whose registry and nodes work.
 func DefaultGrace() Grace {
-	return Grace{ImagePull: 30 * time.Second, Scheduling: 5 * time.Minute, Mount: 45 * time.Second, Start: 5 * time.Minute}
+	return Grace{ImagePull: 30 * time.Second, Scheduling: 5 * time.Minute, Mount: 45 * time.Second, Refused: 30 * time.Second, Start: 5 * time.Minute}
 }
 
 // Trouble is what is wrong with a pod.
@@ -48,6 +50,29 @@ func Pods(pods []corev1.Pod, events []corev1.Event, now time.Time, grace Grace) 
 		}
 	}
 	return worst
+}
+
+// NoPods explains a Job that has no pods although it should. Events are the
+// warnings about it, the latest first: its controller tells in them only that
+// a quota or an admission rule refuses the pods.
+func NoPods(job *batchv1.Job, events []corev1.Event, now time.Time, grace Grace) *Trouble {
+	age := now.Sub(job.CreationTimestamp.Time)
+	for _, e := range events {
+		if e.InvolvedObject.UID != job.UID || e.Reason != "FailedCreate" {
+			continue
+		}
+		return &Trouble{
+			Reason: v1alpha1.ReasonPodRefused, Fatal: age > grace.Refused,
+			Message: fmt.Sprintf("the cluster refuses the pods of job %s: %s", job.Name, oneLine(e.Message)),
+		}
+	}
+	if age > grace.Start {
+		return &Trouble{
+			Reason: v1alpha1.ReasonTimeout, Fatal: true,
+			Message: fmt.Sprintf("job %s has no pods after %s: see kubectl describe job %s", job.Name, grace.Start, job.Name),
+		}
+	}
+	return nil
 }
 
 func onePod(p *corev1.Pod, events []corev1.Event, now time.Time, grace Grace) *Trouble {

@@ -1,8 +1,6 @@
 package manifest
 
 import (
-	"strings"
-
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -37,7 +35,8 @@ func TargetLease(b *v1alpha1.NFSBenchmark, namespace, key string, now metav1.Mic
 	}
 }
 
-// LeaseName is the name of a target's Lease.
+// LeaseName is the name of a target's Lease. A key has a slash, so its name
+// always carries a hash: claims "a/b-c" and "a-b/c" are two targets.
 func LeaseName(key string) string {
-	return label("nfsbench-target-"+strings.ReplaceAll(key, "/", "-"), 60)
+	return label("nfsbench-target-"+key, 60)
 }

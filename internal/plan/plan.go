@@ -174,12 +174,13 @@ func fillSeconds(p runfile.Plan) int32 {
 	if r == nil {
 		return 0
 	}
-	total := r.FileSizeBytes * int64(r.Jobs) * int64(p.Clients)
+	// Seconds of one file first: the bytes of all may not fit in 64 bits.
+	seconds := float64(r.FileSizeBytes) / slowFillBytesPerSec * float64(r.Jobs) * float64(p.Clients)
 	if r.Pattern == runfile.PatternCopy {
-		total *= 2
+		seconds *= 2
 	}
 	const day = 86400
-	return int32(min(total/slowFillBytesPerSec, day)) //nolint:gosec // bounded by a day
+	return int32(min(seconds, day))
 }
 
 func link(l *v1alpha1.Link) *runfile.Link {
