@@ -103,7 +103,7 @@ func TestMountInfoGivesOptionsAndTheMountOfAPath(t *testing.T) {
 	in := `22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw,errors=remount-ro
 40 22 0:50 / /u02\040x rw,noatime shared:7 master:1 - nfs 192.168.1.31:/tpcc rw,vers=3,rsize=262144
 41 22 0:51 / /u02\040x ro - nfs4 a:/b rw,vers=4.1
-42 22 0:52 / /u02 rw - tmpfs tmpfs
+42 22 0:52 / /u02 rw - tmpfs none
 `
 	mounts, err := ParseMountInfo(strings.NewReader(in))
 	if err != nil {
@@ -114,7 +114,7 @@ func TestMountInfoGivesOptionsAndTheMountOfAPath(t *testing.T) {
 		t.Error(diff)
 	}
 	for path, point := range map[string]string{
-		"/u02 x/data": "a:/b", "/u02 x": "a:/b", "/u02 xy": "/dev/sda1", "/u02/d": "tmpfs", "/": "/dev/sda1",
+		"/u02 x/data": "a:/b", "/u02 x": "a:/b", "/u02 xy": "/dev/sda1", "/u02/d": "none", "/": "/dev/sda1",
 	} {
 		if m, ok := MountOf(mounts, path); !ok || m.Source != point {
 			t.Errorf("mount of %q is %q, want %q", path, m.Source, point)
