@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,9 +59,28 @@ func smallLoad() []string {
 	}
 }
 
+// sharedBuffer stands in for stderr, where the log and the progress meet.
+type sharedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *sharedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *sharedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
 func runLoad(t *testing.T, want int, args ...string) (out, errOut string) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
+	var stdout bytes.Buffer
+	var stderr sharedBuffer
 	if code := run(args, strings.NewReader(""), &stdout, &stderr); code != want {
 		t.Fatalf("%v: exit code %d, want %d\n%s", args, code, want, stderr.String())
 	}

@@ -217,11 +217,13 @@ func (r *Runner) finish(ctx context.Context) {
 			r.load.Failure.Message += "; the files were not removed: " + err.Error()
 		}
 	}
-	if r.engine != nil && !r.stuck {
-		_ = r.engine.release()
-	}
-	if r.set != nil {
-		r.set.Close()
+	if !r.stuck { // else workers still use them
+		if r.engine != nil {
+			_ = r.engine.release()
+		}
+		if r.set != nil {
+			r.set.Close()
+		}
 	}
 	if r.target != nil {
 		_ = r.target.Close()

@@ -173,7 +173,7 @@ func TestOverwritesAndCopiesAreVerifiedInPlace(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				plan := testPlan(pattern)
 				plan.Workload.Raw.KeepFiles = true
-				tgt := &mem.Target{Delay: 3 * time.Millisecond}
+				tgt := &mem.Target{Delay: 8 * time.Millisecond}
 				for run := range 2 {
 					load, _ := runMem(t.Context(), t, plan, tgt)
 					if load.Failure != nil {
@@ -215,7 +215,7 @@ func assertSizes(t *testing.T, tgt *mem.Target, plan runfile.Plan) {
 func TestALostOverwriteIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var writes atomic.Int64
-		tgt := &mem.Target{Delay: 3 * time.Millisecond}
+		tgt := &mem.Target{Delay: 8 * time.Millisecond}
 		tgt.LoseWrite = func(name string, off int64) bool {
 			return name == "c0-j1.dat" && off == 8192 && writes.Add(1) > 3
 		}
@@ -317,7 +317,7 @@ func TestAStorageThatStopsAnsweringDoesNotHangTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		hang := make(chan struct{})
-		tgt := &mem.Target{Delay: time.Millisecond, BeforeIO: func(op, _ string, _ int64) error {
+		tgt := &mem.Target{Delay: 20 * time.Millisecond, BeforeIO: func(op, _ string, _ int64) error {
 			if op == "read" && time.Since(start) > 10*time.Second {
 				<-hang
 			}
@@ -337,7 +337,7 @@ func TestAStorageThatStopsAnsweringDoesNotHangTheRun(t *testing.T) {
 func TestIOsThatAreNeverAnsweredAreNotForgottenAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		tgt := &mem.Target{Delay: time.Millisecond, Hang: func(op, _ string, off int64) bool {
+		tgt := &mem.Target{Delay: 20 * time.Millisecond, Hang: func(op, _ string, off int64) bool {
 			return op == "read" && off == 0 && time.Since(start) > 10*time.Second
 		}}
 		load, _ := runMem(t.Context(), t, testPlan(runfile.PatternRead), tgt)
@@ -403,7 +403,7 @@ func TestSeveralClientsWaitForEachOther(t *testing.T) {
 		plan := testPlan(runfile.PatternRead)
 		plan.Clients = 2
 		start := time.Now()
-		load, sink := runMem(t.Context(), t, plan, &mem.Target{Delay: time.Millisecond}, func(o *Options) {
+		load, sink := runMem(t.Context(), t, plan, &mem.Target{Delay: 20 * time.Millisecond}, func(o *Options) {
 			o.Client = 1
 			o.Release = func(ctx context.Context) error {
 				timer := time.NewTimer(20 * time.Second)

@@ -34,8 +34,12 @@ func (r *Recorder) Read(s *Snapshot, d Direction, of ...Phase) {
 }
 
 func (s *Snapshot) add(c *counters) {
-	s.Bytes += int64(c.bytes.Load())
+	bytes := int64(c.bytes.Load())
+	s.Bytes += bytes
 	s.Errors += int64(c.errors.Load())
+	if bytes == 0 {
+		return // most combinations of phase and direction are never used
+	}
 	s.nanoseconds += int64(c.nanoseconds.Load())
 	for i := range c.buckets {
 		n := c.buckets[i].Load()
