@@ -275,8 +275,10 @@ func (f *loadFlags) schedule() (s runfile.Schedule, err error) {
 		from time.Duration
 		to   *int32
 	}{
-		{"--duration", f.duration, &s.DurationSeconds}, {"--warmup", f.warmup, &s.WarmupSeconds},
-		{"--baseline", f.baseline, &s.BaselineSeconds}, {"--cooldown", f.cooldown, &s.CooldownSeconds},
+		{"--duration", f.duration, &s.DurationSeconds},
+		{"--warmup", f.warmup, &s.WarmupSeconds},
+		{"--baseline", f.baseline, &s.BaselineSeconds},
+		{"--cooldown", f.cooldown, &s.CooldownSeconds},
 		{"--timeout", f.timeout, &s.TimeoutSeconds},
 	} {
 		if *span.to, err = wholeSeconds(span.flag, span.from); err != nil {

@@ -25,7 +25,8 @@ func TestTheEstimate(t *testing.T) {
 		},
 		"half filled in ten seconds": {
 			"the other half takes as long, then comes the schedule",
-			progress{fillStart: start, fillBytes: 100, filled: 50, planned: 80 * time.Second, spent: 10 * time.Second}, 10, new(int64(90)),
+			progress{fillStart: start, fillBytes: 100, filled: 50, planned: 80 * time.Second, spent: 10 * time.Second},
+			10, new(int64(90)),
 		},
 		"nothing to fill": {
 			"the schedule is known", progress{planned: 30 * time.Second, spent: 10 * time.Second}, 25, new(int64(30)),

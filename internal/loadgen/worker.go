@@ -57,27 +57,33 @@ func (w *worker) run(ctx context.Context, r *round) {
 func (w *worker) runOpen(ctx context.Context, r *round) {
 	for !r.stopping.Load() {
 		due := w.engine.rate.Due(r.ticket.Add(1) - 1)
-		if due >= r.to {
+		if due >= r.to || !w.await(due) {
 			return
-		}
-		at := w.elapsed()
-		late := at > due
-		if !late && !w.sleep(due-at) {
-			return
-		}
-		if late && at >= r.to {
-			return // never started: dropped
-		}
-		if due >= r.from {
-			w.started++
-			if late {
-				w.late++
-			}
 		}
 		if _, ok := w.operate(ctx, due); !ok {
 			return
 		}
 	}
+}
+
+// await waits until an operation is due and counts its start. It returns false
+// when it may not start: the round has ended, or is being ended.
+func (w *worker) await(due time.Duration) bool {
+	at := w.elapsed()
+	late := at > due
+	if late && at >= w.round.to {
+		return false // dropped
+	}
+	if !late && !w.sleep(due-at) {
+		return false
+	}
+	if due >= w.round.from {
+		w.started++
+		if late {
+			w.late++
+		}
+	}
+	return true
 }
 
 func (w *worker) sleep(d time.Duration) bool {

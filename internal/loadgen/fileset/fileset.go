@@ -210,7 +210,7 @@ func (s *Set) Open(ctx context.Context) ([]Job, error) {
 func (s *Set) Close() {
 	for _, f := range s.files {
 		if f.File != nil {
-			_ = f.File.Close()
+			_ = f.Close()
 			f.File = nil
 		}
 	}

@@ -46,9 +46,9 @@ func filled(t *testing.T, tgt target.Target, spec Spec) (*Set, int64) {
 	return s, n
 }
 
-func list(t *testing.T, tgt target.Target, dir string) []string {
+func list(t *testing.T, tgt target.Target) []string {
 	t.Helper()
-	d, err := tgt.Directory(t.Context(), dir, false)
+	d, err := tgt.Directory(t.Context(), "d", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +60,9 @@ func list(t *testing.T, tgt target.Target, dir string) []string {
 	return names
 }
 
-func put(t *testing.T, tgt target.Target, dir, name, text string) {
+func put(t *testing.T, tgt target.Target, name, text string) {
 	t.Helper()
-	d, err := tgt.Directory(t.Context(), dir, true)
+	d, err := tgt.Directory(t.Context(), "d", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,15 +236,15 @@ func TestForeignFilesAreNeverTouched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tgt := &mem.Target{}
 			for file, text := range tc.files {
-				put(t, tgt, "d", file, text)
+				put(t, tgt, file, text)
 			}
-			before := list(t, tgt, "d")
+			before := list(t, tgt)
 			s, err := Prepare(t.Context(), tgt, testSpec(func(s *Spec) { s.OverwriteExisting = tc.allow }))
 			if tc.refused {
 				if target.CodeOf(err) != runfile.FailureForeignFiles || !strings.Contains(err.Error(), before[0]) {
 					t.Errorf("%s: got %v", tc.reason, err)
 				}
-				if diff := cmp.Diff(before, list(t, tgt, "d")); diff != "" {
+				if diff := cmp.Diff(before, list(t, tgt)); diff != "" {
 					t.Errorf("%s, but files came or went:\n%s", tc.reason, diff)
 				}
 				return
@@ -259,7 +259,7 @@ func TestForeignFilesAreNeverTouched(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(before, list(t, tgt, "d")); diff != "" || done.DirectoryGone {
+			if diff := cmp.Diff(before, list(t, tgt)); diff != "" || done.DirectoryGone {
 				t.Errorf("cleaning removed more or less than ours:\n%s", diff)
 			}
 		})
@@ -274,7 +274,7 @@ func TestCleanRemovesOursAndNothingElse(t *testing.T) {
 	}
 	filled(t, tgt, testSpec(func(s *Spec) { s.Copy = true }))
 	filled(t, tgt, testSpec(func(s *Spec) { s.Client = 1 }))
-	put(t, tgt, "d", "notes.txt", "mine")
+	put(t, tgt, "notes.txt", "mine")
 	done, err := Clean(ctx, tgt, "d")
 	want := Cleaned{
 		Removed: []string{
@@ -297,9 +297,9 @@ func TestCleanRemovesOursAndNothingElse(t *testing.T) {
 
 func TestCleanLeavesAnUnmarkedDirectoryAlone(t *testing.T) {
 	tgt := &mem.Target{}
-	put(t, tgt, "d", "c0-j0.dat", "mine")
+	put(t, tgt, "c0-j0.dat", "mine")
 	done, err := Clean(t.Context(), tgt, "d")
-	if err != nil || len(done.Removed) != 0 || !slices.Equal(list(t, tgt, "d"), []string{"c0-j0.dat"}) {
+	if err != nil || len(done.Removed) != 0 || !slices.Equal(list(t, tgt), []string{"c0-j0.dat"}) {
 		t.Errorf("%+v, %v", done, err)
 	}
 }
@@ -318,7 +318,7 @@ func TestTheMarkerGoesLast(t *testing.T) {
 	if _, err := s.Clean(ctx); err == nil {
 		t.Fatal("the clean-up should have been cut off")
 	}
-	if names := list(t, tgt, "d"); !slices.Contains(names, "nfsbench-c0.json") {
+	if names := list(t, tgt); !slices.Contains(names, "nfsbench-c0.json") {
 		t.Errorf("what is left has no marker: %v", names)
 	}
 	if done, err := Clean(t.Context(), tgt, "d"); err != nil || !done.DirectoryGone {
@@ -373,75 +373,4 @@ type small struct{ *mem.Target }
 
 func (small) Facts() runfile.MountFacts {
 	return runfile.MountFacts{TotalBytes: 1 << 20, FreeBytes: 2*size - 1, DirectIO: true}
-}
-
-func TestTheTrackerAcceptsExactlyWhatMayBeThere(t *testing.T) {
-	cases := map[string]struct {
-		reason      string
-		do          func(*Tracker)
-		reused      bool
-		first, last uint64
-	}{
-		"fill only":     {"the fill is what must be there", func(*Tracker) {}, false, 100, 100},
-		"earlier run's": {"an earlier run may have overwritten it", func(*Tracker) {}, true, 0, 100},
-		"one write": {"the only write", func(tr *Tracker) {
-			tr.Begin(0)
-			tr.End(0, true)
-		}, true, 101, 101},
-		"two writes": {"the second supersedes the first", func(tr *Tracker) {
-			for range 2 {
-				tr.Begin(0)
-				tr.End(0, true)
-			}
-		}, false, 102, 102},
-		"overlapping": {"either may have come last", func(tr *Tracker) {
-			tr.Begin(0)
-			tr.End(0, true)
-			tr.Begin(0)
-			tr.Begin(0)
-			tr.End(0, true)
-			tr.End(0, true)
-		}, false, 102, 103},
-		"failed": {"nobody knows what a failed write did", func(tr *Tracker) {
-			tr.Begin(0)
-			tr.End(0, true)
-			tr.Begin(0)
-			tr.End(0, false)
-		}, false, 0, 102},
-		"another block": {"blocks are told apart", func(tr *Tracker) {
-			tr.Begin(1)
-			tr.End(1, true)
-		}, false, 100, 100},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			tr := newTracker(4, 4, 0, 100, tc.reused)
-			tc.do(tr)
-			if first, last := tr.expected(0); first != tc.first || last != tc.last {
-				t.Errorf("%s: %d to %d, want %d to %d", tc.reason, first, last, tc.first, tc.last)
-			}
-		})
-	}
-}
-
-func TestTheSampleIsSpreadOverTheFile(t *testing.T) {
-	for _, blocks := range []int64{1, 2, 63, 64, 65, 1000, 1 << 40} {
-		tr := newTracker(blocks, 64, 12345, 0, false)
-		var before int64 = -1
-		for i := range tr.sampled {
-			n := tr.number(i)
-			if n <= before || n >= blocks || tr.find(n) != &tr.sampled[i] {
-				t.Fatalf("of %d blocks: sample %d is block %d after %d", blocks, i, n, before)
-			}
-			before = n
-		}
-		if want := min(blocks, 64); int64(len(tr.sampled)) != want {
-			t.Errorf("of %d blocks %d are sampled", blocks, len(tr.sampled))
-		}
-		for _, other := range []int64{-1, blocks, blocks + tr.stride} {
-			if tr.find(other) != nil && other >= blocks {
-				t.Errorf("block %d of %d is sampled", other, blocks)
-			}
-		}
-	}
 }

@@ -108,11 +108,13 @@ func TestAStrangerUnderstandsWhyItCannotBeMounted(t *testing.T) {
 	}{
 		"nothing listens": {
 			func(e *runfile.Engine) { e.Ports = runfile.Ports{NFS: closed, Mount: closed} },
-			runfile.FailureUnreachable, []string{"lab", "127.0.0.1", strconv.Itoa(closed), "does not answer", "firewall"},
+			runfile.FailureUnreachable,
+			[]string{"lab", "127.0.0.1", strconv.Itoa(closed), "does not answer", "firewall"},
 		},
 		"wrong export": {
 			func(e *runfile.Engine) { e.Oranfstab = strings.ReplaceAll(one, "/export", "/exprt") },
-			runfile.FailureNoSuchExport, []string{`"/exprt"`, "127.0.0.1", "showmount"},
+			runfile.FailureNoSuchExport,
+			[]string{`"/exprt"`, "127.0.0.1", "showmount"},
 		},
 		"not the label": {
 			func(e *runfile.Engine) { e.Server = "prod" }, runfile.FailureInvalidPlan, []string{`"prod"`, "lab"},
@@ -122,7 +124,8 @@ func TestAStrangerUnderstandsWhyItCannotBeMounted(t *testing.T) {
 		},
 		"several exports": {
 			func(e *runfile.Engine) { e.Oranfstab = one + "export: /two mount: /mnt2\n" },
-			runfile.FailureInvalidPlan, []string{"several exports", "/export, /two"},
+			runfile.FailureInvalidPlan,
+			[]string{"several exports", "/export, /two"},
 		},
 		"broken file": {
 			func(e *runfile.Engine) { e.Oranfstab = "path: 10.0.0.1\n" }, runfile.FailureInvalidPlan, []string{"oranfstab"},
@@ -131,13 +134,15 @@ func TestAStrangerUnderstandsWhyItCannotBeMounted(t *testing.T) {
 			func(e *runfile.Engine) {
 				e.Oranfstab = "server: lab\npath: 127.0.0.1\nnfs_version: nfsv4.1\nexport: /export mount: /mnt\n"
 			},
-			runfile.FailureUnsupported, []string{"nfsv4.1", "Kernel"},
+			runfile.FailureUnsupported,
+			[]string{"nfsv4.1", "Kernel"},
 		},
 		"Kerberos": {
 			func(e *runfile.Engine) {
 				e.Oranfstab = "server: nas.example.com\npath: 127.0.0.1\nsecurity_default: krb5\nexport: /export mount: /mnt\n"
 			},
-			runfile.FailureUnsupported, []string{"krb5"},
+			runfile.FailureUnsupported,
+			[]string{"krb5"},
 		},
 	}
 	for name, tc := range cases {

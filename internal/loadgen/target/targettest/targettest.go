@@ -34,7 +34,7 @@ func Run(t *testing.T, open func(testing.TB) target.Target) {
 		"a cancelled context does nothing":              cancelledDoesNothing,
 		"facts and channels can be asked at any moment": factsAndChannels,
 		"closing twice is closing once":                 closeTwice,
-		"a file is not a directory":                     fileIsNoDirectory,
+		"a file needs a name":                           filesHaveNames,
 		"reading and writing allocate nothing":          allocatesNothing,
 	}
 	for name, check := range checks {
@@ -104,6 +104,7 @@ func buffers(t *testing.T, count int, size int64) [][]byte {
 }
 
 func directoryComesAndGoes(t *testing.T, tgt target.Target) {
+	t.Helper()
 	ctx := t.Context()
 	if _, err := tgt.Directory(ctx, "t-dir", false); !target.IsNotExist(err) {
 		t.Fatalf("a directory that was never made gave %v", err)
@@ -124,6 +125,7 @@ func directoryComesAndGoes(t *testing.T, tgt target.Target) {
 }
 
 func fullDirectoryStays(t *testing.T, tgt target.Target) {
+	t.Helper()
 	dir := makeDir(t, tgt, "t-full")
 	makeFile(t, dir, "b", nil)
 	makeFile(t, dir, "a", nil)
@@ -138,6 +140,7 @@ func fullDirectoryStays(t *testing.T, tgt target.Target) {
 }
 
 func createIsExclusive(t *testing.T, tgt target.Target) {
+	t.Helper()
 	dir, buf := makeDir(t, tgt, "t-excl"), buffers(t, 1, block)
 	f := makeFile(t, dir, "f", buf[0])
 	_, err := dir.Open(t.Context(), "f", target.OpenOptions{Create: true})
@@ -150,6 +153,7 @@ func createIsExclusive(t *testing.T, tgt target.Target) {
 }
 
 func missingIsMissing(t *testing.T, tgt target.Target) {
+	t.Helper()
 	dir := makeDir(t, tgt, "t-missing")
 	if _, err := dir.Open(t.Context(), "f", target.OpenOptions{}); !target.IsNotExist(err) {
 		t.Errorf("opening gave %v", err)
@@ -160,6 +164,7 @@ func missingIsMissing(t *testing.T, tgt target.Target) {
 }
 
 func writtenIsRead(t *testing.T, tgt target.Target) {
+	t.Helper()
 	for name, stable := range map[string]bool{"stable": true, "unstable": false} {
 		dir := makeDir(t, tgt, "t-"+name)
 		const size = 3 << 20 // more than one transfer
@@ -189,6 +194,7 @@ func writtenIsRead(t *testing.T, tgt target.Target) {
 }
 
 func readStopsAtTheEnd(t *testing.T, tgt target.Target) {
+	t.Helper()
 	dir, buf := makeDir(t, tgt, "t-end"), buffers(t, 1, block)
 	f := makeFile(t, dir, "f", buf[0])
 	two := buffers(t, 1, 2*block)[0]
@@ -201,6 +207,7 @@ func readStopsAtTheEnd(t *testing.T, tgt target.Target) {
 }
 
 func overwriteKeepsSize(t *testing.T, tgt target.Target) {
+	t.Helper()
 	dir, data, buf := makeDir(t, tgt, "t-over"), buffers(t, 1, 4*block), buffers(t, 2, block)
 	makeFile(t, dir, "f", data[0])
 	f, err := dir.Open(t.Context(), "f", target.OpenOptions{Stable: true})
@@ -222,6 +229,7 @@ func overwriteKeepsSize(t *testing.T, tgt target.Target) {
 }
 
 func sharedByMany(t *testing.T, tgt target.Target) {
+	t.Helper()
 	const workers, rounds = 16, 8
 	dir, buf := makeDir(t, tgt, "t-many"), buffers(t, workers, block)
 	makeFile(t, dir, "f", buffers(t, 1, workers*block)[0])
@@ -250,6 +258,7 @@ func sharedByMany(t *testing.T, tgt target.Target) {
 }
 
 func secondOpenSees(t *testing.T, tgt target.Target) {
+	t.Helper()
 	dir, buf := makeDir(t, tgt, "t-second"), buffers(t, 2, block)
 	makeFile(t, dir, "f", buf[1])
 	again, err := tgt.Directory(t.Context(), "t-second", false)
@@ -267,6 +276,7 @@ func secondOpenSees(t *testing.T, tgt target.Target) {
 }
 
 func cancelledDoesNothing(t *testing.T, tgt target.Target) {
+	t.Helper()
 	dir, buf := makeDir(t, tgt, "t-cancel"), buffers(t, 2, block)
 	f := makeFile(t, dir, "f", buf[0])
 	why := errors.New("enough")
@@ -287,6 +297,7 @@ func cancelledDoesNothing(t *testing.T, tgt target.Target) {
 }
 
 func factsAndChannels(t *testing.T, tgt target.Target) {
+	t.Helper()
 	if !tgt.Facts().DirectIO {
 		t.Error("the page cache may be in use")
 	}
@@ -318,6 +329,7 @@ func factsAndChannels(t *testing.T, tgt target.Target) {
 }
 
 func closeTwice(t *testing.T, tgt target.Target) {
+	t.Helper()
 	if err := tgt.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +338,8 @@ func closeTwice(t *testing.T, tgt target.Target) {
 	}
 }
 
-func fileIsNoDirectory(t *testing.T, tgt target.Target) {
+func filesHaveNames(t *testing.T, tgt target.Target) {
+	t.Helper()
 	dir := makeDir(t, tgt, "t-kind")
 	makeFile(t, dir, "f", nil)
 	if _, err := dir.Open(t.Context(), "", target.OpenOptions{}); err == nil {
@@ -335,6 +348,7 @@ func fileIsNoDirectory(t *testing.T, tgt target.Target) {
 }
 
 func allocatesNothing(t *testing.T, tgt target.Target) {
+	t.Helper()
 	dir, buf := makeDir(t, tgt, "t-alloc"), buffers(t, 1, block)
 	makeFile(t, dir, "f", buf[0])
 	f, err := dir.Open(t.Context(), "f", target.OpenOptions{Stable: true})

@@ -1,0 +1,164 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+func TestAFailedIOEndsTheRunWithWhatWasMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		boom := errors.New("NFS3ERR_IO")
+		start := time.Now()
+		tgt := &mem.Target{Delay: 10 * time.Millisecond, BeforeIO: func(op, _ string, off int64) error {
+			if op == "read" && off == 4096*7 && time.Since(start) > 10*time.Second {
+				return boom
+			}
+			return nil
+		}}
+		load, sink := runMem(t.Context(), t, testPlan(runfile.PatternRead), tgt)
+		if load.Failure == nil || load.Failure.Code != runfile.FailureIO {
+			t.Fatalf("failure %+v", load.Failure)
+		}
+		for _, part := range []string{"read", "c0-j", "offset 28672", "NFS3ERR_IO"} {
+			if !strings.Contains(load.Failure.Message, part) {
+				t.Errorf("the message lacks %q: %s", part, load.Failure.Message)
+			}
+		}
+		if !sink.last.Partial || len(sink.last.Repetitions) != 1 {
+			t.Fatalf("the last word is %+v", sink.last)
+		}
+		rep := sink.last.Repetitions[0]
+		if rep.Read == nil || rep.Read.Count == 0 || rep.Read.Errors == 0 {
+			t.Errorf("the window until the failure has %+v", rep.Read)
+		}
+		if took := rep.End.Sub(rep.Start); took < 4*time.Second || took > 6*time.Second {
+			t.Errorf("the window ended after %v, the failure came after 5 s", took)
+		}
+		if _, err := tgt.Directory(t.Context(), "nfsbench", false); !target.IsNotExist(err) {
+			t.Errorf("the files were left behind (%v)", err)
+		}
+	})
+}
+
+func TestACancelledRunDrainsAndKeepsWhatItHas(t *testing.T) {
+	for name, after := range map[string]time.Duration{"in the fill": 50 * time.Millisecond, "in the baseline": time.Second, "in the window": 8 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(after, func() { cancel(errors.New("terminated")) })
+				plan := testPlan(runfile.PatternOverwrite)
+				load, sink := runMem(ctx, t, plan, &mem.Target{Delay: 40 * time.Millisecond})
+				if load.Failure == nil || load.Failure.Code != runfile.FailureCancelled || !strings.Contains(load.Failure.Message, "terminated") {
+					t.Fatalf("failure %+v", load.Failure)
+				}
+				if !sink.last.Partial || sink.events[len(sink.events)-1].Span != runfile.SpanDone {
+					t.Error("the end was not told")
+				}
+				if got := len(load.Repetitions); (got == 1) != (name == "in the window") {
+					t.Errorf("%d repetitions", got)
+				}
+				for _, rep := range load.Repetitions {
+					if rep.Write == nil || rep.Write.Errors != 0 || rep.Write.Count == 0 {
+						t.Errorf("drained window has %+v", rep.Write)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestARunThatTakesTooLongEndsWithTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan := testPlan(runfile.PatternRead)
+		plan.Schedule = runfile.Schedule{DurationSeconds: 6, Repetitions: 1, TimeoutSeconds: 7}
+		plan.Workload.Raw.FileSizeBytes *= 16
+		start := time.Now()
+		load, _ := runMem(t.Context(), t, plan, &mem.Target{Delay: 3 * time.Second})
+		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "timeoutSeconds") {
+			t.Errorf("failure %+v", load.Failure)
+		}
+		if took := time.Since(start); took > 20*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+func TestAStorageThatStopsAnsweringDoesNotHangTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		hang := make(chan struct{})
+		tgt := &mem.Target{Delay: 20 * time.Millisecond, BeforeIO: func(op, _ string, _ int64) error {
+			if op == "read" && time.Since(start) > 10*time.Second {
+				<-hang
+			}
+			return nil
+		}}
+		load, _ := runMem(t.Context(), t, testPlan(runfile.PatternRead), tgt)
+		close(hang)
+		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "not answered") {
+			t.Errorf("failure %+v", load.Failure)
+		}
+		if len(load.Repetitions) != 1 || load.Repetitions[0].Read.Count == 0 {
+			t.Errorf("repetitions %+v", load.Repetitions)
+		}
+	})
+}
+
+func TestIOsThatAreNeverAnsweredAreNotForgottenAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		tgt := &mem.Target{Delay: 20 * time.Millisecond, Hang: func(op, _ string, off int64) bool {
+			return op == "read" && off == 0 && time.Since(start) > 10*time.Second
+		}}
+		load, _ := runMem(t.Context(), t, testPlan(runfile.PatternRead), tgt)
+		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "not answered") {
+			t.Errorf("failure %+v", load.Failure)
+		}
+		if _, err := tgt.Directory(t.Context(), "nfsbench", false); !target.IsNotExist(err) {
+			t.Errorf("nothing was stuck, but the files were left behind (%v)", err)
+		}
+	})
+}
+
+func TestACallThatNeverReturnsDoesNotHangACancelledRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(5*time.Second, cancel)
+		never := make(chan struct{})
+		start := time.Now()
+		load, _ := runMem(ctx, t, testPlan(runfile.PatternRead), &mem.Target{}, func(o *Options) {
+			o.Open = func(context.Context) (target.Target, error) {
+				<-never // a dead hard mount
+				return &mem.Target{}, nil
+			}
+		})
+		close(never)
+		if load.Failure == nil || load.Failure.Code != runfile.FailureCancelled {
+			t.Errorf("failure %+v", load.Failure)
+		}
+		if took := time.Since(start); took > 30*time.Second {
+			t.Errorf("it took %v to give up", took)
+		}
+	})
+}
+
+func TestAClientThatIsNeverReleasedSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan := testPlan(runfile.PatternRead)
+		plan.Clients = 2
+		load, _ := runMem(t.Context(), t, plan, &mem.Target{Delay: time.Millisecond}, func(o *Options) {
+			o.Release = func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+		})
+		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "not all clients") {
+			t.Errorf("failure %+v", load.Failure)
+		}
+	})
+}
