@@ -44,7 +44,7 @@ func (w *warnings) take() []string {
 
 // start runs an API server with the CRD and the namespaces that the renderings
 // use, all of which warn of pods that are not restricted.
-func start(t *testing.T) (client.Client, *warnings) {
+func start(t *testing.T) (client.Client, *rest.Config, *warnings) {
 	t.Helper()
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Skip("KUBEBUILDER_ASSETS is not set; try: export KUBEBUILDER_ASSETS=$(hack/cluster/envtest.sh)")
@@ -62,7 +62,7 @@ func start(t *testing.T) (client.Client, *warnings) {
 	w := &warnings{}
 	config = rest.CopyConfig(config)
 	config.WarningHandlerWithContext = w
-	c, err := client.New(config, client.Options{})
+	c, err := client.New(config, client.Options{Scheme: schemeOf(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func start(t *testing.T) (client.Client, *warnings) {
 			t.Fatal(err)
 		}
 	}
-	return c, w
+	return c, config, w
 }
 
 func dryRun(t *testing.T, c client.Client, o *unstructured.Unstructured) error {
@@ -84,7 +84,7 @@ func dryRun(t *testing.T, c client.Client, o *unstructured.Unstructured) error {
 }
 
 func TestTheAPIServerAcceptsWhatWeShip(t *testing.T) {
-	c, w := start(t)
+	c, _, w := start(t)
 	all := map[string][]byte{
 		"chart, default":    chart.Helm(t),
 		"chart, namespaces": chart.Helm(t, "-f", chart.Values(t, "namespaces")),
