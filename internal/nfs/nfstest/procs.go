@@ -83,6 +83,8 @@ func (s *Server) answer(out, in []byte, address string) ([]byte, Action) {
 		return (&v3.WccRes{Status: v3.ErrJukebox}).Append(out), action
 	case NoSpace:
 		return (&v3.WccRes{Status: v3.ErrNoSpc}).Append(out), action
+	case Deny:
+		return (&v3.WccRes{Status: v3.ErrAcces}).Append(out), action
 	case Answer, Drop, Disconnect, Truncate, Garbage, Oversize:
 	}
 	s.mu.Lock()

@@ -26,6 +26,7 @@ const (
 	Oversize                 // announce a record of 2 GiB
 	TryLater                 // answer READ or WRITE with NFS3ERR_JUKEBOX
 	NoSpace                  // answer READ or WRITE with NFS3ERR_NOSPC
+	Deny                     // answer WRITE, CREATE, MKDIR or REMOVE with NFS3ERR_ACCES
 )
 
 // Call is what a Hook sees.

@@ -40,7 +40,7 @@ func Open(ctx context.Context, opt Options) (*Target, error) {
 	}
 	cfg := config(opt, server, export)
 	t := &Target{where: describe(cfg, server.Name), user: cfg.Credential}
-	t.client, err = nfs.Dial(ctx, cfg)
+	t.client, err = dial(ctx, cfg)
 	if err != nil {
 		return nil, t.explainMount(cfg, err)
 	}

@@ -14,7 +14,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/targettest"
+	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -22,11 +24,16 @@ import (
 // directory behind its export.
 func serve(tb testing.TB) (port int, dir string) {
 	tb.Helper()
+	return serveAt(tb, "127.0.0.1:0")
+}
+
+func serveAt(tb testing.TB, address string) (port int, dir string) {
+	tb.Helper()
 	dir = filepath.Join(tb.TempDir(), "data")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
-	s, err := server.New(server.Options{Dir: dir, Listen: []string{"127.0.0.1:0"}, Now: time.Now})
+	s, err := server.New(server.Options{Dir: dir, Listen: []string{address}, Now: time.Now})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -178,15 +185,23 @@ func TestAForeignNameInTheWayIsRefused(t *testing.T) {
 	}
 }
 
+// fake is a server that misbehaves as hook says.
+func fake(t *testing.T, export string, hook func(nfstest.Call) nfstest.Action) direct.Options {
+	t.Helper()
+	s := &nfstest.Server{Export: "/export", Hook: hook}
+	s.Start(t, "127.0.0.1")
+	return options(s.Port(), func(e *runfile.Engine) {
+		e.Oranfstab = "server: lab\npath: 127.0.0.1\nexport: " + export + " mount: /mnt\n"
+	})
+}
+
 func TestAnExportThatDeniesWritingSaysWhoWasRefused(t *testing.T) {
-	port, dir := serve(t)
-	if os.Geteuid() == 0 {
-		t.Skip("root may write everywhere, and this server runs as root here")
-	}
-	if err := os.Chmod(dir, 0o500); err != nil {
-		t.Fatal(err)
-	}
-	tgt, err := direct.Open(t.Context(), options(port))
+	tgt, err := direct.Open(t.Context(), fake(t, "/export", func(c nfstest.Call) nfstest.Action {
+		if c.Procedure == v3.ProcMkdir {
+			return nfstest.Deny
+		}
+		return nfstest.Answer
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,6 +209,39 @@ func TestAnExportThatDeniesWritingSaysWhoWasRefused(t *testing.T) {
 	_, err = tgt.Directory(t.Context(), "nfsbench", true)
 	if target.CodeOf(err) != runfile.FailureAccessDenied || !strings.Contains(err.Error(), fmt.Sprintf("uid %d", os.Geteuid())) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnExportPolicyThatRefusesTheClientIsToldAsSuch(t *testing.T) {
+	_, err := direct.Open(t.Context(), fake(t, "/denied", nil))
+	if target.CodeOf(err) != runfile.FailureAccessDenied || !strings.Contains(err.Error(), "export policy") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAServerThatIsJustStartingIsWaitedFor(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := free.Addr().(*net.TCPAddr).Port
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		tgt, err := direct.Open(t.Context(), options(port))
+		if err == nil {
+			err = tgt.Close()
+		}
+		opened <- err
+	}()
+	// Only once the first attempt was refused is it a test of the next.
+	late := time.NewTimer(700 * time.Millisecond)
+	<-late.C
+	serveAt(t, fmt.Sprintf("127.0.0.1:%d", port))
+	if err := <-opened; err != nil {
+		t.Error(err)
 	}
 }
 
