@@ -270,7 +270,7 @@ func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
 		"split second":        {with("--duration", "1500ms"), []string{"--duration is 1.5s", "whole seconds"}},
 		"no duration":         {with("--duration", "0s"), []string{"--duration is 0"}},
 		"link":                {with("--link", "fast"), []string{`--link is "fast"`, "1Gbit"}},
-		"directory":           {with("--dir", "a/b"), []string{`"a/b"`, "plain directory name"}},
+		"directory":           {with("--dir", "a/b"), []string{`"a/b"`, "one directory"}},
 		"uid":                 {with("--uid", "-7"), []string{"--uid is -7"}},
 		"output":              {with("--output", "xml"), []string{`--output is "xml"`}},
 		"progress":            {with("--progress", "dots"), []string{`--progress is "dots"`}},

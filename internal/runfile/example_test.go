@@ -27,7 +27,7 @@ func directPlan() Plan {
 		},
 		Workload: Workload{Raw: &Raw{
 			Pattern: PatternRead, BlockSizeBytes: 1 << 20, FileSizeBytes: 4 << 30, Jobs: 4, Depth: 8, OperationsPerSecond: 5000,
-			Directory: "nfsbench/demo", OverwriteExisting: true, KeepFiles: true,
+			Directory: "nfsbench-demo", OverwriteExisting: true, KeepFiles: true,
 		}},
 		Schedule: Schedule{BaselineSeconds: 5, WarmupSeconds: 10, DurationSeconds: 60, CooldownSeconds: 5, Repetitions: 3, TimeoutSeconds: 600},
 		Collect: Collect{IntervalMilliseconds: 1000, Sources: []Source{
