@@ -29,7 +29,7 @@ type Grace struct {
 
 // DefaultGrace suits clusters whose registry and nodes work.
 func DefaultGrace() Grace {
-	return Grace{ImagePull: 30 * time.Second, Scheduling: 5 * time.Minute, Mount: 45 * time.Second, Refused: 30 * time.Second, Start: 5 * time.Minute}
+	return Grace{ImagePull: 30 * time.Second, Scheduling: 5 * time.Minute, Mount: 30 * time.Second, Refused: 30 * time.Second, Start: 5 * time.Minute}
 }
 
 // Trouble is what is wrong with a pod.
@@ -120,14 +120,31 @@ func failed(p *corev1.Pod) *Trouble {
 
 func exitMessage(pod, container string, e *corev1.ContainerStateTerminated) string {
 	why := fmt.Sprintf("exit code %d", e.ExitCode)
+	const signalled = 128 // and more: how shells and runtimes write "by a signal"
+	if e.ExitCode > signalled {
+		why += fmt.Sprintf(" (killed by signal %d)", e.ExitCode-signalled)
+	}
 	if e.Reason == "OOMKilled" {
 		why = "out of memory: raise spec.pods.resources.limits.memory, or lower jobs and depth"
 	}
 	msg := fmt.Sprintf("container %s of pod %s ended: %s", container, pod, why)
-	if last := oneLine(e.Message); last != "" {
+	if last := oneLine(lastWords(e.Message)); last != "" {
 		msg += ": " + last
 	}
 	return msg
+}
+
+// lastWords is the end of a container's log without the loader's progress,
+// which is one JSON object a line, the first perhaps cut off at its start.
+func lastWords(log string) string {
+	var words []string
+	for line := range strings.Lines(log) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "{") && !strings.HasSuffix(line, "}") {
+			words = append(words, line)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 func unschedulable(p *corev1.Pod, age time.Duration, grace Grace) *Trouble {

@@ -3,6 +3,7 @@ package loadgen
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -22,11 +23,17 @@ func failureOf(ctx context.Context, err error, code string) *runfile.Failure {
 	case errors.Is(err, errTimeout), errors.Is(context.Cause(ctx), errTimeout):
 		code = runfile.FailureTimeout
 	case ctx.Err() != nil:
-		return &runfile.Failure{Code: runfile.FailureCancelled, Message: "the run was stopped before its end: " + context.Cause(ctx).Error()}
+		return &runfile.Failure{Code: runfile.FailureCancelled, Message: "the run was stopped before its end: " + oneLine(context.Cause(ctx))}
 	case target.CodeOf(err) != "":
 		code = target.CodeOf(err)
 	case errors.Is(err, errNotAnswered):
 		code = runfile.FailureTimeout
 	}
-	return &runfile.Failure{Code: code, Message: err.Error()}
+	return &runfile.Failure{Code: code, Message: oneLine(err)}
+}
+
+// oneLine writes an error as the one sentence that a Failure holds: of joined
+// errors each has a line.
+func oneLine(err error) string {
+	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
@@ -83,7 +84,7 @@ func mountOver(ctx context.Context, cfg Config, ch Channel) (mounted, error) {
 	defer func() { _ = conn.Close() }()
 	res, err := mount.Mnt(ctx, conn, cfg.Credential.Auth(), cfg.Export)
 	if err != nil {
-		return m, explainMount(err, portmapErr, cfg, ch, conn.LocalAddr())
+		return m, explainMount(err, portmapErr, cfg, ch, conn.LocalAddr(), listed(ctx, conn, err, cfg.Export))
 	}
 	if err := checkFlavors(res.Flavors); err != nil {
 		return m, err
@@ -148,12 +149,12 @@ func dialRPC(ctx context.Context, ch Channel, port int, cfg Config) (*rpc.Conn, 
 }
 
 // explainMount says what a refused mount means for this client.
-func explainMount(err, portmapErr error, cfg Config, ch Channel, local net.Addr) error {
+func explainMount(err, portmapErr error, cfg Config, ch Channel, local net.Addr, list string) error {
 	client := clientAddress(local)
 	switch {
 	case errors.Is(err, mount.ErrAcces), errors.Is(err, mount.ErrPerm):
-		err = fmt.Errorf("the export policy of %s does not admit this client (address %s)%s: %w",
-			ch.Path, client, portHint(local), err)
+		err = fmt.Errorf("the export policy of %s does not admit this client (address %s)%s%s: %w",
+			ch.Path, client, list, portHint(local), err)
 	case errors.Is(err, mount.ErrNoEnt):
 		err = fmt.Errorf("no such export %q on %s: %w", cfg.Export, ch.Path, err)
 	case rpc.IsAuthError(err):
@@ -166,6 +167,37 @@ func explainMount(err, portmapErr error, cfg Config, ch Channel, local net.Addr)
 		return fmt.Errorf("%w (tried MOUNT on the NFS port because %w)", err, portmapErr)
 	}
 	return err
+}
+
+// listed tells which exports the server lists for this client where the one that
+// it refused is not among them: NFS-Ganesha, for one, answers "access denied"
+// for an export that does not exist, so the path may be what is wrong.
+func listed(ctx context.Context, conn *rpc.Conn, refusal error, export string) string {
+	var status mount.Status
+	if !errors.As(refusal, &status) {
+		return ""
+	}
+	exports, err := mount.Exports(ctx, conn)
+	if err != nil {
+		return "" // many servers keep their list to themselves
+	}
+	const most = 5
+	var names []string
+	for _, e := range exports {
+		if e.Path == export || strings.HasPrefix(export, strings.TrimSuffix(e.Path, "/")+"/") {
+			return ""
+		}
+		if len(names) < most {
+			names = append(names, e.Path)
+		}
+	}
+	if len(names) == 0 {
+		return ", or has no such export: it lists none for this client"
+	}
+	if len(exports) > most {
+		names = append(names, "...")
+	}
+	return fmt.Sprintf(", or has no such export: it lists %s for this client and not %s", strings.Join(names, ", "), export)
 }
 
 func portHint(local net.Addr) string {

@@ -62,7 +62,7 @@ func open(opt Options) (*Target, error) {
 	}
 	if opt.RequireNFS && !isNFS {
 		return nil, target.Fail(runfile.FailureNotNFS, fmt.Sprintf(
-			"%s is %s from %s, not NFS; mount the export there, or allow it (--allow-non-nfs) if local storage is what you want to measure",
+			"%s is %s from %s, not NFS; mount the export there, or allow it (storage.claim.nonNFS: Measure; --allow-non-nfs) if local storage is what you want to measure",
 			opt.MountPath, facts.FilesystemType, facts.Source), nil)
 	}
 	root, err := os.OpenRoot(path)
