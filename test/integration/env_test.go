@@ -26,9 +26,9 @@ const assets = "KUBEBUILDER_ASSETS"
 
 // What all tests share: one API server, set up by TestMain.
 var (
-	config *rest.Config
-	scheme = runtime.NewScheme()
-	serial atomic.Int32
+	restConfig *rest.Config
+	scheme     = runtime.NewScheme()
+	serial     atomic.Int32
 )
 
 func TestMain(m *testing.M) {
@@ -56,7 +56,7 @@ func run(m *testing.M) int {
 	}
 	defer func() { _ = env.Stop() }()
 	cfg.QPS, cfg.Burst = -1, -1
-	config = cfg
+	restConfig = cfg
 	return m.Run()
 }
 
@@ -66,10 +66,11 @@ func crdFolder() string { return filepath.Join("..", "..", "config", "crd", "bas
 // API server.
 func apiClient(t *testing.T) client.WithWatch {
 	t.Helper()
-	if config == nil {
+	// Read here too: what is read before m.Run does not count for the test cache.
+	if os.Getenv(assets) == "" || restConfig == nil {
 		t.Skipf("%s is not set: run make test, or export %s=$(hack/cluster/envtest.sh)", assets, assets)
 	}
-	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	c, err := client.NewWithWatch(restConfig, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,11 +24,12 @@ var errDead = errors.New("the manager was killed")
 type faults struct {
 	mu     sync.Mutex
 	writes []string // "apply Job x", in order
-	killAt int      // at the n-th write from now, from 1; 0 = never
-	after  bool     // kill after the write was done, not before
+	killAt int      // just after the n-th write from now, from 1; 0 = never
 	dead   bool
 	fail   func(write string) error // a failure of one write; nil = none
 	blind  bool                     // a cache that has not yet seen what was made
+
+	unread error // what every read of a child gives
 }
 
 func (f *faults) reset() { f.writes, f.killAt, f.dead = nil, 0, false }
@@ -51,9 +52,7 @@ func (f *faults) write(verb string, obj any, do func() error) error {
 		return do()
 	}
 	f.dead = true
-	if f.after {
-		_ = do()
-	}
+	_ = do() // it is done, but nobody hears of it
 	return errDead
 }
 
@@ -90,6 +89,8 @@ func (f *faults) cached(c client.WithWatch) client.Client {
 	funcs.Get = func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 		if _, own := obj.(*v1alpha1.NFSBenchmark); f.blind && !own {
 			return apierrors.NewNotFound(schema.GroupResource{Resource: "unseen"}, key.Name)
+		} else if !own && f.unread != nil {
+			return f.unread
 		}
 		return f.read(func() error { return c.Get(ctx, key, obj, opts...) })
 	}

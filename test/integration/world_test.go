@@ -139,8 +139,15 @@ func (w *world) settle(name string) *v1alpha1.NFSBenchmark {
 	return nil
 }
 
-// step lets time pass.
-func (w *world) step(d time.Duration) { w.clock.SetTime(w.clock.Now().Add(d)) }
+// step lets time pass. Real time may have passed too, by which the API server
+// dates objects.
+func (w *world) step(d time.Duration) {
+	now := w.clock.Now()
+	if real := time.Now().Truncate(time.Second); real.After(now) {
+		now = real
+	}
+	w.clock.SetTime(now.Add(d))
+}
 
 // update changes a benchmark as its user does.
 func (w *world) update(name string, change func(*v1alpha1.NFSBenchmark)) {

@@ -1,0 +1,152 @@
+package integration
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+// claim makes a claim that is bound to a volume with this source; a nil source
+// leaves it unbound.
+func (w *world) claim(name string, source *corev1.PersistentVolumeSource) {
+	w.Helper()
+	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
+	none := ""
+	pvc := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: modes, StorageClassName: &none, Resources: corev1.VolumeResourceRequirements{Requests: size},
+		},
+	}
+	if source != nil {
+		pvc.Spec.VolumeName = w.ns + "-" + name
+		pv := &corev1.PersistentVolume{
+			ObjectMeta: metav1.ObjectMeta{Name: pvc.Spec.VolumeName},
+			Spec: corev1.PersistentVolumeSpec{
+				Capacity: size, AccessModes: modes, PersistentVolumeSource: *source,
+				ClaimRef: &corev1.ObjectReference{Namespace: w.ns, Name: name},
+			},
+		}
+		if err := w.c.Create(w.Context(), pv); err != nil {
+			w.Fatal(err)
+		}
+	}
+	if err := w.c.Create(w.Context(), pvc); err != nil {
+		w.Fatal(err)
+	}
+	if source != nil {
+		w.bindClaim(name)
+		return
+	}
+	w.patchStatus(pvc, func() { pvc.Status.Phase = corev1.ClaimPending })
+}
+
+func nfs(server string) *corev1.PersistentVolumeSource {
+	return &corev1.PersistentVolumeSource{NFS: &corev1.NFSVolumeSource{Server: server, Path: "/vol/pv"}}
+}
+
+func csi(driver string, attributes map[string]string) *corev1.PersistentVolumeSource {
+	return &corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: "x", VolumeAttributes: attributes}}
+}
+
+func TestABoundClaimIsResolvedToItsExport(t *testing.T) {
+	t.Parallel()
+	address := newAddress()
+	cases := map[string]struct {
+		source *corev1.PersistentVolumeSource
+		export string
+	}{
+		"NFS":       {nfs(address), address + ":/vol/pv"},
+		"CSI":       {csi("nfs.csi.k8s.io", map[string]string{"server": newAddress(), "share": "/vol/a"}), ":/vol/a"},
+		"CSISubdir": {csi("nfs.csi.k8s.io", map[string]string{"server": newAddress(), "share": "/vol/a", "subdir": "b"}), ":/vol/a/b"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.claim("data", tc.source)
+			w.create("demo", gen.Claim("data"))
+			b := w.finish("demo")
+			w.wantPhase(b, v1alpha1.PhaseSucceeded)
+			got := b.Status.Resolved.Exports
+			if len(got) != 1 || got[0][len(got[0])-len(tc.export):] != tc.export {
+				t.Errorf("exports are %q, want %q", got, tc.export)
+			}
+			if b.Status.Resolved.Oranfstab == "" {
+				t.Error("the oranfstab is not shown")
+			}
+			if !w.find("data", &corev1.PersistentVolumeClaim{}) {
+				t.Error("the user's claim is gone")
+			}
+		})
+	}
+}
+
+func TestAClaimOfTheKernelClientIsMounted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.claim("data", nil) // late binding: our pod makes it bind
+	w.create("demo", gen.Claim("data"), gen.Kernel)
+	w.settle("demo")
+	b := w.finish("demo")
+	w.wantPhase(b, v1alpha1.PhaseSucceeded)
+}
+
+func TestAClaimThatIsNotReadyIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create("demo", gen.Claim("data"))
+	b := w.settle("demo")
+	w.wantPhase(b, v1alpha1.PhasePending, `no PersistentVolumeClaim "data"`, "create it")
+	w.wantCondition(b, v1alpha1.ConditionReconciling, "True", v1alpha1.ReasonClaimNotFound)
+	res, err := w.pass("demo")
+	if err != nil || res.RequeueAfter == 0 {
+		t.Errorf("nothing wakes the run again: %+v, %v", res, err)
+	}
+	w.claim("data", nil)
+	b = w.settle("demo")
+	w.wantPhase(b, v1alpha1.PhasePending, "not Bound", "kubectl describe pvc data")
+	w.wantCondition(b, v1alpha1.ConditionSucceeded, "Unknown", v1alpha1.ReasonClaimNotBound)
+}
+
+func TestAVolumeThatIsNotNFSIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, source := range map[string]*corev1.PersistentVolumeSource{
+		"HostPath": {HostPath: &corev1.HostPathVolumeSource{Path: "/x"}},
+		"OtherCSI": csi("ebs.csi.example", map[string]string{"type": "gp3"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.claim("data", source)
+			w.create("demo", gen.Claim("data"))
+			w.wantFailed("demo", v1alpha1.ReasonNotNFS, "does not say which NFS export", "spec.storage.export")
+		})
+	}
+}
+
+func TestARunUnderWayDoesNotLookAtItsClaimAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.claim("data", nfs(newAddress()))
+	w.create("demo", gen.Claim("data"))
+	w.until("demo", v1alpha1.PhaseRunning)
+	pvc := &corev1.PersistentVolumeClaim{}
+	w.find("data", pvc)
+	if err := w.c.Delete(w.Context(), pvc); err != nil {
+		t.Fatal(err)
+	}
+	w.collectGarbage()
+	w.wantPhase(w.settle("demo"), v1alpha1.PhaseRunning)
+	b := w.finish("demo")
+	w.wantPhase(b, v1alpha1.PhaseSucceeded)
+	if len(b.Status.Resolved.Exports) != 1 {
+		t.Errorf("what was resolved is forgotten: %+v", b.Status.Resolved)
+	}
+}
