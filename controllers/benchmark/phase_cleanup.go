@@ -171,6 +171,9 @@ func (r *Reconciler) filesMayBeLeft(ctx context.Context, s *scope) (bool, error)
 	if err != nil {
 		return false, fmt.Errorf("read the plan: %w", err)
 	}
+	if !isOurs(s.b, cm) {
+		return false, nil
+	}
 	s.plan, err = decodePlan(cm.Data[manifest.PlanKey])
 	if err != nil {
 		return false, err
