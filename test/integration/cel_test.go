@@ -64,37 +64,45 @@ func refusals() map[string]struct {
 		"EmbeddedExplicit": {"storage.embedded makes its own addresses", embeddedSpec, fields{"protocol.paths": explicit("10.0.1.61")}, fields{"protocol.paths.select": "All"}},
 		"UnknownPath": {
 			"each protocol.paths.explicit[].path must be one of storage.export.servers", exportSpec,
-			fields{"protocol.paths": explicit("10.0.3.61")}, fields{"protocol.paths": explicit("10.0.2.61")},
+			fields{"protocol.paths": explicit("10.0.3.61")},
+			fields{"protocol.paths": explicit("10.0.2.61")},
 		},
 		"KernelTwoServers": {
 			"the kernel client mounts one address: give one server", exportSpec,
-			fields{"protocol.client": "Kernel"}, fields{"protocol.client": "Kernel", "protocol.paths": explicit("10.0.2.61")},
+			fields{"protocol.client": "Kernel"},
+			fields{"protocol.client": "Kernel", "protocol.paths": explicit("10.0.2.61")},
 		},
 		"KernelTwoEmbedded": {
 			"the kernel client mounts one address: set storage.embedded.paths", embeddedSpec,
-			fields{"protocol.client": "Kernel", "storage.embedded.paths": int64(2)}, fields{"protocol.client": "Kernel", "storage.embedded.paths": int64(1)},
+			fields{"protocol.client": "Kernel", "storage.embedded.paths": int64(2)},
+			fields{"protocol.client": "Kernel", "storage.embedded.paths": int64(1)},
 		},
 		"FiveServers": {"Direct NFS uses at most four paths", exportSpec, fields{"storage.export.servers": servers(5)}, fields{"storage.export.servers": servers(4)}},
 		"OneSubnet": {
 			"two addresses in storage.export.servers are in one /24", exportSpec,
-			fields{"storage.export.servers": []any{"10.0.1.61", "10.0.1.62"}}, fields{"storage.export.servers": []any{"10.0.1.61", "10.0.2.61", "filer.example", "fd00::1"}},
+			fields{"storage.export.servers": []any{"10.0.1.61", "10.0.1.62"}},
+			fields{"storage.export.servers": []any{"10.0.1.61", "10.0.2.61", "filer.example", "fd00::1"}},
 		},
 		"ClaimKernelPaths": {
 			"the kernel client uses the address that the claim", claimSpec,
-			fields{"protocol.paths": explicit("10.0.1.61")}, fields{"protocol.paths": explicit("10.0.1.61"), "protocol.client": "DirectNFS"},
+			fields{"protocol.paths": explicit("10.0.1.61")},
+			fields{"protocol.paths": explicit("10.0.1.61"), "protocol.client": "DirectNFS"},
 		},
 		"EmbeddedV4": {
 			"the embedded server speaks NFSv3 only", embeddedSpec,
-			fields{"protocol.client": "Kernel", "protocol.version": "NFSv4.1"}, fields{"protocol.client": "Kernel", "protocol.version": "NFSv3"},
+			fields{"protocol.client": "Kernel", "protocol.version": "NFSv4.1"},
+			fields{"protocol.client": "Kernel", "protocol.version": "NFSv3"},
 		},
 		"EmbeddedKerberos": {
 			"the embedded server knows security sys only", embeddedSpec,
-			fields{"protocol.client": "Kernel", "protocol.security": "krb5"}, fields{"protocol.client": "Kernel", "protocol.security": "sys"},
+			fields{"protocol.client": "Kernel", "protocol.security": "krb5"},
+			fields{"protocol.client": "Kernel", "protocol.security": "sys"},
 		},
 		"EmbeddedTooSmall": {"storage.embedded.size is smaller", embeddedSpec, fields{"storage.embedded.size": "63Mi"}, fields{"storage.embedded.size": "64Mi"}},
 		"EmbeddedZero": {
 			"storage.embedded.size must be greater than zero", embeddedSpec,
-			fields{"storage.embedded.size": "0"}, fields{"storage.embedded.size": "1Gi"},
+			fields{"storage.embedded.size": "0"},
+			fields{"storage.embedded.size": "1Gi"},
 		},
 		"DirectV4":      {"the native Direct NFS engine speaks NFSv3 only", exportSpec, fields{"protocol.version": "NFSv4.1"}, fields{"protocol.version": "NFSv3"}},
 		"PNFSKerberos":  {"pNFS works with security sys only", kernelSpec, fields{"protocol.version": "pNFS", "protocol.security": "krb5p"}, fields{"protocol.version": "pNFS"}},
@@ -102,21 +110,25 @@ func refusals() map[string]struct {
 		"DirectConnect": {"protocol.nconnect is an option of the kernel client", exportSpec, fields{"protocol.nconnect": int64(4)}, fields{}},
 		"NConnectV40": {
 			"protocol.nconnect is not good for NFSv4.0", kernelSpec,
-			fields{"protocol.nconnect": int64(4), "protocol.version": "NFSv4.0"}, fields{"protocol.nconnect": int64(4), "protocol.version": "NFSv4.1"},
+			fields{"protocol.nconnect": int64(4), "protocol.version": "NFSv4.0"},
+			fields{"protocol.nconnect": int64(4), "protocol.version": "NFSv4.1"},
 		},
 		"KernelDontRoute": {"protocol.doNotRoute is an oranfstab attribute", kernelSpec, fields{"protocol.doNotRoute": "Enabled"}, fields{"protocol.doNotRoute": "Disabled"}},
 		"KernelLocal": {
 			"the kernel client mounts one address and chooses its own local", kernelSpec,
-			fields{"protocol.paths": explicit([2]string{"10.0.1.5", "10.0.1.61"})}, fields{"protocol.paths": explicit("10.0.1.61")},
+			fields{"protocol.paths": explicit([2]string{"10.0.1.5", "10.0.1.61"})},
+			fields{"protocol.paths": explicit("10.0.1.61")},
 		},
 		"KernelRoot": {"pods with a kernel mount may not run as root", kernelSpec, fields{"protocol.userID": int64(0)}, fields{"protocol.userID": int64(1)}},
 		"SlowLink": {
 			"protocol.link.bitsPerSecond must be between", exportSpec,
-			fields{"protocol.link.bitsPerSecond": "999k"}, fields{"protocol.link.bitsPerSecond": "1M"},
+			fields{"protocol.link.bitsPerSecond": "999k"},
+			fields{"protocol.link.bitsPerSecond": "1M"},
 		},
 		"FastLink": {
 			"protocol.link.bitsPerSecond must be between", exportSpec,
-			fields{"protocol.link.bitsPerSecond": "1001G"}, fields{"protocol.link.bitsPerSecond": "1T"},
+			fields{"protocol.link.bitsPerSecond": "1001G"},
+			fields{"protocol.link.bitsPerSecond": "1T"},
 		},
 		"ExplicitMissing": {"protocol.paths.explicit goes with select: Explicit", exportSpec, fields{"protocol.paths.select": "Explicit"}, fields{"protocol.paths": explicit("10.0.1.61")}},
 		"FivePaths": {
@@ -136,13 +148,15 @@ func refusals() map[string]struct {
 		},
 		"LocalName": {
 			"protocol.paths.explicit[].local must be an IP address", exportSpec,
-			fields{"protocol.paths": explicit([2]string{"eth0", "10.0.1.61"})}, fields{"protocol.paths": explicit([2]string{"10.0.1.5", "10.0.1.61"})},
+			fields{"protocol.paths": explicit([2]string{"eth0", "10.0.1.61"})},
+			fields{"protocol.paths": explicit([2]string{"10.0.1.5", "10.0.1.61"})},
 		},
 		"SmallTransfer": {"protocol.transferSize must be", exportSpec, fields{"protocol.transferSize": "4095"}, fields{"protocol.transferSize": "4Ki"}},
 		"LargeTransfer": {"protocol.transferSize must be", exportSpec, fields{"protocol.transferSize": "1025Ki"}, fields{"protocol.transferSize": "1Mi"}},
 		"ShortTimeout": {
 			"run.timeoutSeconds is shorter", exportSpec,
-			fields{"run": map[string]any{"timeoutSeconds": int64(79)}}, fields{"run": map[string]any{"timeoutSeconds": int64(80)}},
+			fields{"run": map[string]any{"timeoutSeconds": int64(79)}},
+			fields{"run": map[string]any{"timeoutSeconds": int64(80)}},
 		},
 		"FileBelowBlock": {"workload.raw.fileSize is smaller than blockSize", exportSpec, fields{"workload.raw.fileSize": "512Ki"}, fields{"workload.raw.fileSize": "1Mi"}},
 		"FileNoMultiple": {"workload.raw.fileSize must be a multiple", exportSpec, fields{"workload.raw.fileSize": "1537Ki"}, fields{"workload.raw.fileSize": "2Mi"}},
@@ -150,7 +164,8 @@ func refusals() map[string]struct {
 		"HugeBlock":      {"workload.raw.blockSize must be a power of two", exportSpec, fields{"workload.raw.blockSize": "32Mi"}, fields{"workload.raw.blockSize": "16Mi"}},
 		"ZeroFile": {
 			"workload.raw.fileSize must be greater than zero", exportSpec,
-			fields{"workload.raw.fileSize": "0"}, fields{"workload.raw.fileSize": "1Gi"},
+			fields{"workload.raw.fileSize": "0"},
+			fields{"workload.raw.fileSize": "1Gi"},
 		},
 	}
 }
