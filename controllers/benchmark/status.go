@@ -37,6 +37,7 @@ func setStatus(s *scope, err error) {
 	if isFinished(s.b) {
 		st.Queue, st.Progress = nil, nil
 		st.Verdict, st.Validity = verdictOf(s), validityOf(s)
+		fit(st)
 	}
 }
 

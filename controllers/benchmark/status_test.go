@@ -1,0 +1,108 @@
+package benchmark
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
+	"github.com/nfsbench/nfsbench/test/statuscheck"
+)
+
+var noon = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+
+// finishedScope is a pass that ends a run with the results of all clients.
+func finishedScope(t *testing.T, mods ...gen.Mod) *scope {
+	t.Helper()
+	b := gen.Benchmark("demo", mods...)
+	target := exportTarget(b)
+	p, err := plan.Build(b, *target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scope{b: b, now: noon, plan: &p, target: target, storage: &fact{ok: true, reason: v1alpha1.ReasonProvisioned}}
+	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: p}
+	for i := range p.Clients {
+		s.result.Clients = append(s.result.Clients, gen.Client(t, p, i, noon))
+		s.progress = append(s.progress, runfile.Progress{Event: runfile.Event{Span: runfile.SpanDone, Percent: 100}, Final: true})
+	}
+	s.judge()
+	_, _ = s.end(v1alpha1.PhaseSucceeded, v1alpha1.ReasonCompleted, "")
+	return s
+}
+
+func TestTheLargestStatusFits(t *testing.T) {
+	t.Parallel()
+	s := finishedScope(t, gen.Export("/vol/oradata", "fd00:1111:2222:3333:4444:5555:6666:1", "fd00:1111:2222:3333:4444:5555:6666:2"),
+		gen.Clients(64), gen.Repetitions(8))
+	for i := range 64 {
+		s.judgement.Findings = append(s.judgement.Findings, judge.Finding{
+			Code: "PathUnused", Severity: "Warning", Message: fmt.Sprint(i, strings.Repeat(" many words", 200)),
+		})
+		s.judgement.Summary.StorageNodes = append(s.judgement.Summary.StorageNodes, judge.StorageNode{Name: fmt.Sprint("node-", i)})
+	}
+	setStatus(s, nil)
+	raw, err := json.Marshal(s.b.Status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(raw) > 32<<10 {
+		t.Errorf("the status takes %d bytes, more than 32 KiB", len(raw))
+	}
+	if len(s.b.Status.Findings) == 0 || len(s.b.Status.Paths) == 0 {
+		t.Error("findings or paths are cut away altogether")
+	}
+}
+
+func TestAStatusOfAGoodRunIsClean(t *testing.T) {
+	t.Parallel()
+	s := finishedScope(t, gen.Repetitions(3))
+	setStatus(s, nil)
+	for _, p := range statuscheck.Problems(nil, s.b) {
+		t.Error(p)
+	}
+	if n := len(s.b.Status.Repetitions); n != 3 {
+		t.Errorf("shows %d repetitions", n)
+	}
+}
+
+func TestMessagesAreCutBetweenCharacters(t *testing.T) {
+	t.Parallel()
+	for n := 995; n < 1005; n++ {
+		got := clip(strings.Repeat("x", n) + strings.Repeat("ä", 50))
+		if len(got) > 1003 || strings.ContainsRune(got, '\uFFFD') || !strings.HasSuffix(got, "…") {
+			t.Errorf("%d: %d bytes, ends in %q", n, len(got), got[len(got)-6:])
+		}
+	}
+	if got := clip("short"); got != "short" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestTheStageIsThatOfTheSlowestClient(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		spans []string
+		want  v1alpha1.Phase
+	}{
+		"Nobody":  {nil, v1alpha1.PhasePreparing},
+		"Filling": {[]string{runfile.SpanMeasure, runfile.SpanFill}, v1alpha1.PhasePreparing},
+		"Between": {[]string{runfile.SpanCooldown, runfile.SpanVerify}, v1alpha1.PhaseRunning},
+		"Ending":  {[]string{runfile.SpanClean, runfile.SpanDone}, v1alpha1.PhaseCollecting},
+	}
+	for name, tc := range cases {
+		var all []runfile.Progress
+		for _, s := range tc.spans {
+			all = append(all, runfile.Progress{Event: runfile.Event{Span: s}})
+		}
+		if got := stageOf(all); got != tc.want {
+			t.Errorf("%s: got %s, want %s", name, got, tc.want)
+		}
+	}
+}

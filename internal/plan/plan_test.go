@@ -1,0 +1,178 @@
+package plan_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+func target(addresses ...string) plan.Target {
+	return plan.Target{Export: "/vol/oradata", Paths: plan.SelectPaths(v1alpha1.Protocol{}, addresses)}
+}
+
+func build(t *testing.T, to plan.Target, mods ...gen.Mod) runfile.Plan {
+	t.Helper()
+	p, err := plan.Build(gen.Benchmark("demo", append([]gen.Mod{gen.UID("uid-1")}, mods...)...), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestAPlanOfDirectNFS(t *testing.T) {
+	p := build(t, target("10.0.1.61", "10.0.2.61"), gen.Link("10G", 9000), gen.Expect(500), gen.Clients(2), gen.Repetitions(3))
+	user := uint32(54321)
+	want := runfile.Engine{
+		Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Security: "sys", Export: "/vol/oradata", Server: "demo",
+		Oranfstab:           "server: demo\npath: 10.0.1.61\npath: 10.0.2.61\nnfs_version: nfsv3\nmnt_timeout: 30\nexport: /vol/oradata mount: /mnt/nfsbench\n",
+		MountTimeoutSeconds: 30, CallTimeoutSeconds: 30, UserID: &user, GroupID: &user, RequireNFS: true,
+	}
+	if diff := cmp.Diff(want, p.Engine); diff != "" {
+		t.Errorf("engine (-want +got):\n%s", diff)
+	}
+	if p.Clients != 2 || p.Link == nil || p.Link.BitsPerSecond != 10e9 || p.Link.MTUBytes != 9000 {
+		t.Errorf("clients %d, link %+v", p.Clients, p.Link)
+	}
+	if p.Expect == nil || *p.Expect.MinMegabytesPerSecond != 500 {
+		t.Errorf("expect %+v", p.Expect)
+	}
+	// 3 x (2 baseline + 2 warm-up + 10), 256 MiB at 50 MB/s, 180 to start, 30 to mount.
+	if got, want := p.Schedule.TimeoutSeconds, int32(42+5+180+30); got != want {
+		t.Errorf("times out after %d s, want %d", got, want)
+	}
+}
+
+func TestAPlanOfTheKernel(t *testing.T) {
+	four, size := int32(4), resource.MustParse("64Ki")
+	tune := func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Protocol.NConnect, b.Spec.Protocol.TransferSize = &four, &size
+	}
+	cases := map[string]struct {
+		mods []gen.Mod
+		want string
+	}{
+		"V3":    {nil, "rw,hard,proto=tcp,timeo=600,nfsvers=3,nolock,sec=sys"},
+		"V40":   {[]gen.Mod{gen.Version(v1alpha1.NFSv40)}, "rw,hard,proto=tcp,timeo=600,nfsvers=4.0,sec=sys"},
+		"V41":   {[]gen.Mod{gen.Version(v1alpha1.NFSv41), tune}, "rw,hard,proto=tcp,timeo=600,nfsvers=4.1,rsize=65536,wsize=65536,nconnect=4,sec=sys"},
+		"PNFS":  {[]gen.Mod{gen.Version(v1alpha1.PNFS)}, "rw,hard,proto=tcp,timeo=600,nfsvers=4.1,sec=sys"},
+		"Krb5p": {[]gen.Mod{func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Security = "krb5p" }}, "rw,hard,proto=tcp,timeo=600,nfsvers=3,nolock,sec=krb5p"},
+	}
+	for name, tc := range cases {
+		p := build(t, target("10.0.1.61"), append([]gen.Mod{gen.Kernel}, tc.mods...)...)
+		if got := strings.Join(p.Engine.MountOptions, ","); got != tc.want {
+			t.Errorf("%s: mount options %s, want %s", name, got, tc.want)
+		}
+		if p.Engine.MountPath != plan.MountPath || p.Engine.Oranfstab != "" || !p.Engine.RequireNFS {
+			t.Errorf("%s: engine %+v", name, p.Engine)
+		}
+	}
+}
+
+func TestAVolumeThatIsNotNFSMayBeMeasuredOnRequest(t *testing.T) {
+	measure := func(b *v1alpha1.NFSBenchmark) { b.Spec.Storage.Claim.NonNFS = v1alpha1.NonNFSMeasure }
+	if build(t, plan.Target{}, gen.Claim("x"), gen.Kernel, measure).Engine.RequireNFS {
+		t.Error("refuses what was asked for")
+	}
+	if !build(t, plan.Target{}, gen.Claim("x"), gen.Kernel).Engine.RequireNFS {
+		t.Error("measures what was not asked for")
+	}
+}
+
+func TestAPlanDependsOnNothingElse(t *testing.T) {
+	a, b := build(t, target("10.0.1.61")), build(t, target("10.0.1.61"))
+	if diff := cmp.Diff(a, b); diff != "" {
+		t.Errorf("two plans of one benchmark differ:\n%s", diff)
+	}
+	if other := build(t, target("10.0.1.61"), gen.UID("uid-2")); other.Seed == a.Seed {
+		t.Error("two benchmarks have the same seed")
+	}
+	seven := int64(7)
+	own := build(t, target("10.0.1.61"), func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.Raw.Seed = &seven })
+	if own.Seed != 7 {
+		t.Errorf("the user's seed became %d", own.Seed)
+	}
+}
+
+func TestWhatCannotBePlannedIsSaid(t *testing.T) {
+	cases := map[string]struct {
+		to   plan.Target
+		mods []gen.Mod
+		says string
+	}{
+		"NoPath":       {plan.Target{Export: "/x"}, nil, "path"},
+		"BrokenExport": {plan.Target{Export: "/x\nserver: evil", Paths: target("10.0.1.61").Paths}, nil, "export"},
+		"BrokenPath":   {plan.Target{Export: "/x", Paths: []v1alpha1.Path{{Path: "10.0.1.61 local: 1.2.3.4"}}}, nil, "path"},
+		"FivePaths":    {target("10.0.1.1", "10.0.2.1", "10.0.3.1", "10.0.4.1", "10.0.5.1"), nil, "1 to 4"},
+		"ShortTimeout": {target("10.0.1.61"), []gen.Mod{func(b *v1alpha1.NFSBenchmark) { ten := int32(10); b.Spec.Run.TimeoutSeconds = &ten }}, "timeoutSeconds"},
+	}
+	for name, tc := range cases {
+		_, err := plan.Build(gen.Benchmark("demo", tc.mods...), tc.to)
+		if err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: got %v, want it to speak of %q", name, err, tc.says)
+		}
+	}
+}
+
+func TestHugeFilesDoNotOverflowTheTimeout(t *testing.T) {
+	p := build(t, target("10.0.1.61"), gen.Clients(64), func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Workload.Raw.FileSize = *resource.NewQuantity(math.MaxInt64-math.MaxInt64%(1<<20), resource.BinarySI)
+		b.Spec.Workload.Raw.Jobs = 256
+	})
+	if p.Schedule.TimeoutSeconds < 86400 {
+		t.Errorf("times out after %d s", p.Schedule.TimeoutSeconds)
+	}
+}
+
+func TestServerKeys(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		in     []string
+		want   []string
+	}{
+		"Sorted":   {"The order of the spec does not matter", []string{"b", "a"}, []string{"server/a", "server/b"}},
+		"Case":     {"Names have no case", []string{"Filer"}, []string{"server/filer"}},
+		"Spelling": {"An address has several spellings", []string{"FD00:0::1", "fd00::1"}, []string{"server/fd00::1"}},
+	}
+	for name, tc := range cases {
+		if got := plan.ServerKeys(tc.in); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %s: got %q, want %q", name, tc.reason, got, tc.want)
+		}
+	}
+}
+
+func TestExportsAreShownAsMountWritesThem(t *testing.T) {
+	to := plan.Target{Export: "/vol", Paths: []v1alpha1.Path{{Path: "fd00::1"}, {Path: "10.0.1.1"}, {Local: "10.0.1.9", Path: "10.0.1.1"}}}
+	if got, want := to.Exports(), []string{"10.0.1.1:/vol", "[fd00::1]:/vol"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestSelectPaths(t *testing.T) {
+	b := gen.Benchmark("demo", gen.Paths([2]string{"192.168.1.5", "10.0.2.61"}))
+	got := plan.SelectPaths(b.Spec.Protocol, []string{"10.0.1.61", "10.0.2.61"})
+	if diff := cmp.Diff([]v1alpha1.Path{{Local: "192.168.1.5", Path: "10.0.2.61"}}, got); diff != "" {
+		t.Errorf("explicit paths (-want +got):\n%s", diff)
+	}
+	got = plan.SelectPaths(v1alpha1.Protocol{}, []string{"b", "a"})
+	if diff := cmp.Diff([]v1alpha1.Path{{Path: "b"}, {Path: "a"}}, got); diff != "" {
+		t.Errorf("all paths, in the order of the spec (-want +got):\n%s", diff)
+	}
+}
+
+func TestKeepingFiles(t *testing.T) {
+	if !build(t, target("a.b"), gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupDelete)).Workload.Raw.KeepFiles {
+		t.Error("the loader removes files that are to be kept")
+	}
+	if build(t, target("a.b"), gen.Cleanup(v1alpha1.CleanupDelete, v1alpha1.CleanupRetain)).Workload.Raw.KeepFiles {
+		t.Error("the loader keeps files that are to go")
+	}
+}
