@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -184,13 +185,27 @@ func (r *Reconciler) filesMayBeLeft(ctx context.Context, s *scope) (bool, error)
 	return filesTouched(s) && !filesRemoved(s), nil
 }
 
+// filesTouched believes the spans of a client that has ended, for the last word
+// of one that never reached the export is Done as well.
 func filesTouched(s *scope) bool {
+	ended := 0
 	for _, p := range s.progress {
-		if p.Span != runfile.SpanConnect && p.Span != "" {
+		switch p.Span {
+		case "", runfile.SpanConnect:
+		case runfile.SpanDone:
+			ended++
+		default:
 			return true
 		}
 	}
-	return false
+	if s.result == nil || len(s.result.Clients) < ended {
+		return ended > 0
+	}
+	return slices.ContainsFunc(s.result.Clients, func(c runfile.ClientResult) bool {
+		return slices.ContainsFunc(c.Load.Spans, func(sp runfile.Span) bool {
+			return sp.Kind != runfile.SpanConnect && sp.Kind != runfile.SpanDone
+		})
+	})
 }
 
 func filesRemoved(s *scope) bool {
