@@ -30,6 +30,10 @@ image: ## Build the container images as archives, without Docker
 chart: ## Package the Helm chart into bin/
 	hack/tool.sh helm package charts/nfsbench -d bin
 
+.PHONY: install-yaml
+install-yaml: ## Write one file that installs everything, dist/install.yaml
+	mkdir -p dist && hack/chart.sh install-yaml > dist/install.yaml
+
 .PHONY: generate
 generate: ## Regenerate deepcopy, CRD, RBAC, references and schemas
 	hack/generate.sh
@@ -46,6 +50,10 @@ lint: ## Run the linters
 .PHONY: verify
 verify: ## Fail when anything generated is not what the sources give
 	hack/verify.sh
+
+.PHONY: verify-chart
+verify-chart: ## Check the rendered chart and the samples against Kubernetes' schemas
+	hack/chart.sh conform
 
 .PHONY: test-unit
 test-unit: ## Unit, golden and conformance tests (no cluster)

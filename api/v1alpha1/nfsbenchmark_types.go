@@ -47,6 +47,7 @@ type NFSBenchmarkList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitempty"`
 	// items are the benchmarks.
+	// +required
 	Items []NFSBenchmark `json:"items"`
 }
 

@@ -33,7 +33,7 @@ type Protocol struct {
 	// transferSize is the largest READ and WRITE asked for (rsize, wsize);
 	// without it, the largest that the server offers.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('4Ki')) && !quantity(string(self)).isGreaterThan(quantity('1Mi'))",message="protocol.transferSize must be between 4Ki and 1Mi"
+	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('4Ki')) && !quantity(string(self)).isGreaterThan(quantity('1Mi')) && quantity(string(self)).isInteger() && quantity(string(self)).asInteger() % 1024 == 0",message="protocol.transferSize must be a multiple of 1Ki between 4Ki and 1Mi"
 	TransferSize *resource.Quantity `json:"transferSize,omitempty"`
 	// nconnect is the number of TCP connections of a kernel mount.
 	// +optional
@@ -57,11 +57,13 @@ type Protocol struct {
 	// +optional
 	// +default=54321
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2147483647
 	UserID *int64 `json:"userID,omitempty"`
 	// groupID is the group of that user; 54321 is oinstall.
 	// +optional
 	// +default=54321
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2147483647
 	GroupID *int64 `json:"groupID,omitempty"`
 	// link is the network link of each path, for the wire limit. Without it
 	// the speed of the client's interfaces is used where it can be known.

@@ -123,6 +123,7 @@ const (
 // QueueStatus is a place in the queue for a target.
 type QueueStatus struct {
 	// position counts from 1, which is next.
+	// +required
 	Position int32 `json:"position"`
 	// behind is the benchmark that uses the target, as namespace/name.
 	// +optional
@@ -143,6 +144,7 @@ type ProgressStatus struct {
 	// percent of the whole run.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
+	// +required
 	Percent int32 `json:"percent"`
 	// etaSeconds to the end; absent while it cannot be known.
 	// +optional
@@ -158,6 +160,7 @@ type ResolvedStatus struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=1300
 	Exports []string `json:"exports,omitempty"`
 	// paths in use.
 	// +optional
@@ -168,6 +171,7 @@ type ResolvedStatus struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=256
 	MountOptions []string `json:"mountOptions,omitempty"`
 	// oranfstab that Direct NFS used.
 	// +optional
@@ -183,13 +187,16 @@ type ResolvedStatus struct {
 type ResultReference struct {
 	// kind of the object: ConfigMap.
 	// +kubebuilder:validation:MaxLength=63
+	// +required
 	Kind string `json:"kind"`
 	// name of the object.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Name string `json:"name"`
-	// key of the result within it; one for each client, gzip-compressed.
+	// keys of the result within it; one for each client, gzip-compressed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
 	Keys []string `json:"keys,omitempty"`
 }

@@ -83,6 +83,7 @@ type Summary struct {
 type RepetitionStatus struct {
 	// index of the repetition, from 1.
 	// +kubebuilder:validation:Minimum=1
+	// +required
 	Index int32 `json:"index"`
 	// throughputBytesPerSecond of both directions together.
 	// +optional
@@ -102,6 +103,7 @@ type RepetitionStatus struct {
 type PathStatus struct {
 	// client is the index of the client.
 	// +kubebuilder:validation:Minimum=0
+	// +required
 	Client int32 `json:"client"`
 	// local is the client address used.
 	// +optional
@@ -109,6 +111,7 @@ type PathStatus struct {
 	Local string `json:"local,omitempty"`
 	// path is the server address.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Path string `json:"path"`
 	// readBytes received through the path.
 	// +optional
@@ -128,6 +131,7 @@ type PathStatus struct {
 type StorageNodeStatus struct {
 	// name of the node.
 	// +kubebuilder:validation:MaxLength=253
+	// +required
 	Name string `json:"name"`
 	// cpuPermille is the busy share of its CPUs, in thousandths.
 	// +optional
@@ -138,11 +142,14 @@ type StorageNodeStatus struct {
 type Finding struct {
 	// code is stable.
 	// +kubebuilder:validation:MaxLength=63
+	// +required
 	Code string `json:"code"`
 	// severity of the finding.
+	// +required
 	Severity Severity `json:"severity"`
 	// message says what was seen and what to do.
 	// +kubebuilder:validation:MaxLength=1024
+	// +required
 	Message string `json:"message"`
 }
 

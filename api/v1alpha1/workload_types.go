@@ -17,7 +17,8 @@ type Workload struct {
 // RawWorkload reads or overwrites files of its own with direct I/O.
 //
 // +kubebuilder:validation:XValidation:rule="!quantity(string(self.fileSize)).isLessThan(quantity(string(self.blockSize)))",message="workload.raw.fileSize is smaller than blockSize: make the file at least one block"
-// +kubebuilder:validation:XValidation:rule="quantity(string(self.fileSize)).asInteger() % quantity(string(self.blockSize)).asInteger() == 0",message="workload.raw.fileSize must be a multiple of blockSize"
+// +kubebuilder:validation:XValidation:rule="quantity(string(self.blockSize)).asInteger() < 1 || quantity(string(self.fileSize)).asInteger() % quantity(string(self.blockSize)).asInteger() == 0",message="workload.raw.fileSize must be a multiple of blockSize"
+// +kubebuilder:validation:XValidation:rule="self.jobs * self.depth * quantity(string(self.blockSize)).asInteger() <= 17179869184",message="workload.raw.jobs x depth x blockSize is more than 16Gi of buffers in each client: lower one of them"
 type RawWorkload struct {
 	// pattern of the load. Read and Overwrite go through the file in order,
 	// RandomRead and RandomWrite choose aligned offsets, Copy reads one file
