@@ -9,13 +9,9 @@ import (
 // as that linter cannot be had as a Go module. Each exception has its reason.
 func TestTheCRDFollowsTheConventionsOfKubernetesAPIs(t *testing.T) {
 	exceptions := map[string]string{
-		".spec.suspend: a boolean":                                   "the name and type that Job and its kin have",
-		".spec.pods.annotations{}: a string without bound":           "a map of strings, bounded in number",
-		".spec.pods.nodeSelector{}: a string without bound":          "a map of strings, bounded in number",
-		".status.resolved.exports[]: a string without bound":         "written by us alone, bounded in number",
-		".status.resolved.mountOptions[]: a string without bound":    "written by us alone, bounded in number",
-		".status.resultRef.keys[]: a string without bound":           "written by us alone, bounded in number",
-		".status.resultRef.keys: its comment does not begin with it": "reads better",
+		".spec.suspend: a boolean":                          "the name and type that Job and its kin have",
+		".spec.pods.annotations{}: a string without bound":  "a map of strings, bounded in number",
+		".spec.pods.nodeSelector{}: a string without bound": "a map of strings, bounded in number",
 	}
 	// Types of Kubernetes, which we cannot change.
 	foreign := []string{".metadata", ".apiVersion", ".kind", ".spec.pods.tolerations[]", ".spec.pods.resources", ".spec.pods.imagePullSecrets[]", ".status.conditions[]"}
