@@ -152,6 +152,7 @@ func refusals() map[string]struct {
 			fields{"protocol.paths": explicit([2]string{"10.0.1.5", "10.0.1.61"})},
 		},
 		"SmallTransfer": {"protocol.transferSize must be", exportSpec, fields{"protocol.transferSize": "4095"}, fields{"protocol.transferSize": "4Ki"}},
+		"OddTransfer":   {"protocol.transferSize must be", exportSpec, fields{"protocol.transferSize": "5000"}, fields{"protocol.transferSize": "5Ki"}},
 		"LargeTransfer": {"protocol.transferSize must be", exportSpec, fields{"protocol.transferSize": "1025Ki"}, fields{"protocol.transferSize": "1Mi"}},
 		"ShortTimeout": {
 			"run.timeoutSeconds is shorter", exportSpec,
@@ -160,8 +161,13 @@ func refusals() map[string]struct {
 		},
 		"FileBelowBlock": {"workload.raw.fileSize is smaller than blockSize", exportSpec, fields{"workload.raw.fileSize": "512Ki"}, fields{"workload.raw.fileSize": "1Mi"}},
 		"FileNoMultiple": {"workload.raw.fileSize must be a multiple", exportSpec, fields{"workload.raw.fileSize": "1537Ki"}, fields{"workload.raw.fileSize": "2Mi"}},
-		"OddBlock":       {"workload.raw.blockSize must be a power of two", exportSpec, fields{"workload.raw.blockSize": "1536"}, fields{"workload.raw.blockSize": "512"}},
-		"HugeBlock":      {"workload.raw.blockSize must be a power of two", exportSpec, fields{"workload.raw.blockSize": "32Mi"}, fields{"workload.raw.blockSize": "16Mi"}},
+		"Buffers": {
+			"workload.raw.jobs x depth x blockSize", exportSpec,
+			fields{"workload.raw.blockSize": "16Mi", "workload.raw.jobs": int64(33), "workload.raw.depth": int64(32)},
+			fields{"workload.raw.blockSize": "16Mi", "workload.raw.jobs": int64(32), "workload.raw.depth": int64(32)},
+		},
+		"OddBlock":  {"workload.raw.blockSize must be a power of two", exportSpec, fields{"workload.raw.blockSize": "1536"}, fields{"workload.raw.blockSize": "512"}},
+		"HugeBlock": {"workload.raw.blockSize must be a power of two", exportSpec, fields{"workload.raw.blockSize": "32Mi"}, fields{"workload.raw.blockSize": "16Mi"}},
 		"ZeroFile": {
 			"workload.raw.fileSize must be greater than zero", exportSpec,
 			fields{"workload.raw.fileSize": "0"},
@@ -213,6 +219,26 @@ func TestTheCRDRefusesWhatCannotBe(t *testing.T) {
 				t.Errorf("the nearest good spec is refused: %v", err)
 			}
 		})
+	}
+}
+
+// TestNumbersHaveBounds: what would wrap around or overflow is not accepted.
+func TestNumbersHaveBounds(t *testing.T) {
+	t.Parallel()
+	c := apiClient(t)
+	ns := newNamespace(t, c)
+	bad := fields{
+		"protocol.userID": int64(1 << 32), "protocol.groupID": int64(1 << 32), "clients": int64(65),
+		"workload.raw.jobs": int64(257), "workload.raw.depth": int64(1025), "run.durationSeconds": int64(86401),
+		"storage.export.path": "/a b", "workload.raw.directory": "../x",
+	}
+	for path, v := range bad {
+		u := benchmarkOf(t, exportSpec, fields{path: v})
+		u.SetNamespace(ns)
+		err := c.Create(t.Context(), u, client.DryRunAll)
+		if err == nil || !strings.Contains(err.Error(), "spec."+path) {
+			t.Errorf("spec.%s = %v: got %v", path, v, err)
+		}
 	}
 }
 
