@@ -10,7 +10,6 @@ import (
 )
 
 //go:fix inline
-func ptr[T any](v T) *T { return new(v) }
 
 var t0 = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 

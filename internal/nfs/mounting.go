@@ -173,8 +173,7 @@ func explainMount(err, portmapErr error, cfg Config, ch Channel, local net.Addr,
 // it refused is not among them: NFS-Ganesha, for one, answers "access denied"
 // for an export that does not exist, so the path may be what is wrong.
 func listed(ctx context.Context, conn *rpc.Conn, refusal error, export string) string {
-	var status mount.Status
-	if !errors.As(refusal, &status) {
+	if _, ok := errors.AsType[mount.Status](refusal); !ok {
 		return ""
 	}
 	exports, err := mount.Exports(ctx, conn)

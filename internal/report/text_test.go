@@ -20,7 +20,6 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 //go:fix inline
-func ptr[T any](v T) *T { return new(v) }
 
 func result() runfile.Result {
 	return runfile.Result{Plan: runfile.Plan{

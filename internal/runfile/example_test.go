@@ -3,7 +3,6 @@ package runfile
 import "time"
 
 //go:fix inline
-func ptr[T any](v T) *T { return new(v) }
 
 // fullPlan sets every field. Its engine therefore is no possible one: see
 // directPlan and kernelPlan for plans that can run.

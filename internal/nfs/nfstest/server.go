@@ -205,7 +205,7 @@ func send(nc net.Conn, out []byte, action Action) bool {
 		}
 	case Oversize:
 		out[0], out[1] = 0xFF, 0xFF
-	case Answer, TryLater, NoSpace:
+	case Answer, TryLater, NoSpace, Deny:
 	}
 	_, err := nc.Write(out)
 	return err == nil
