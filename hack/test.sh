@@ -62,6 +62,7 @@ unit() {
 	hack/tool.sh golangci-lint run
 	step "generated files"
 	hack/verify.sh
+	hack/chart.sh conform
 	step "unit tests, with the race detector where it compiles quickly"
 	gotest -race -shuffle=on ./cmd/nfsbench/... ./internal/... ./hack/...
 	gotest -shuffle=on ./api/... ./cmd/manager/... ./controllers/... ./test/chart ./test/gen ./test/golden ./test/statuscheck ./test/structure

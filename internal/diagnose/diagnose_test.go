@@ -60,7 +60,7 @@ func evicted(p *corev1.Pod) {
 	p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "low on disk"
 }
 
-func event(uid, reason, message string) corev1.Event {
+func event(_, reason, message string) corev1.Event {
 	return corev1.Event{InvolvedObject: corev1.ObjectReference{UID: "u"}, Reason: reason, Message: message}
 }
 
