@@ -1,0 +1,7 @@
+// Package e2e tests the operator as it is installed, on a real cluster, with a
+// real NFS server beside it as the array. What a lower level can show is tested
+// there.
+//
+// hack/test.sh e2e prepares both and sets NFSBENCH_E2E and the LAB_ variables;
+// without them every test is skipped.
+package e2e

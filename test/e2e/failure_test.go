@@ -1,0 +1,198 @@
+package e2e
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+// failsWithin is how long a user may have to wait for the reason of a failure.
+const failsWithin = 60 * time.Second
+
+type failure struct {
+	benchmark *v1alpha1.NFSBenchmark
+	reason    string
+	words     []string
+}
+
+// TestWhatCannotWorkFailsWithinAMinuteAndSaysWhy applies everything at once, for
+// none of it comes as far as a load, and then looks at each.
+func TestWhatCannotWorkFailsWithinAMinuteAndSaysWhy(t *testing.T) {
+	c := newCluster(t)
+	a := newArray(t)
+	ns := c.namespace(t)
+	name := func(n string, mods ...gen.Mod) *v1alpha1.NFSBenchmark {
+		return gen.Benchmark(n, append([]gen.Mod{gen.In(ns), quick}, mods...)...)
+	}
+	cases := map[string]failure{
+		"the export denies this client": {
+			name("denied", gen.Export(a.denied, a.lifs[0])), runfile.FailureAccessDenied, []string{a.denied, "export policy"},
+		},
+		"the export path is wrong": {
+			// Ganesha answers "access denied" here too, so both causes are named.
+			name("wrong-path", gen.Export("/export/nowhere", a.lifs[0])), runfile.FailureAccessDenied,
+			[]string{"/export/nowhere", "no such export", "lists " + a.export},
+		},
+		"nobody has the address of the LIF": {
+			name("unreachable", gen.Export(a.export, a.unreachable)), runfile.FailureUnreachable, []string{a.unreachable},
+		},
+		"the LIF says nothing": {
+			name("silent", gen.Export(a.export, a.silent), mountTimeout(20)), runfile.FailureUnreachable, []string{a.silent},
+		},
+		"the image cannot be pulled": {
+			name("no-image", gen.Embedded("1Gi", 1), image("registry.invalid/nfsbench:nowhere")),
+			v1alpha1.ReasonImagePullFailed,
+			[]string{"registry.invalid/nfsbench:nowhere", "image name", "registry"},
+		},
+		"the embedded server is too small": {
+			name("no-space", gen.Embedded("100Mi", 1), fileSize("64Mi")), runfile.FailureNoSpace, []string{"134217728", "free", "fileSize"},
+		},
+		"a kernel mount does not come about": {
+			name("no-mount", gen.Export("/export/nowhere", a.lifs[1]), gen.Kernel),
+			v1alpha1.ReasonMountFailed,
+			[]string{"cannot be mounted", "export path", "export policy"},
+		},
+	}
+	for _, f := range cases {
+		c.create(t, f.benchmark)
+	}
+	for what, f := range cases {
+		t.Run(what, func(t *testing.T) {
+			b := c.finished(t, f.benchmark, 2*failsWithin)
+			wantFailure(t, b, f.reason, f.words...)
+			if d := took(b); d > failsWithin {
+				t.Errorf("after %v; a user should not wait longer than %v", d, failsWithin)
+			}
+			c.cleanedUp(t, f.benchmark)
+		})
+	}
+}
+
+func mountTimeout(seconds int32) gen.Mod {
+	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.MountTimeoutSeconds = seconds }
+}
+
+func image(name string) gen.Mod {
+	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Pods = &v1alpha1.Pods{Image: name} }
+}
+
+// TestOneSilentLIFOfTwoIsNamed holds what Direct NFS does: it goes on with the
+// paths that it has. The result says which one it did without.
+func TestOneSilentLIFOfTwoIsNamed(t *testing.T) {
+	c := newCluster(t)
+	a := newArray(t)
+	alone(t)
+	b := c.create(t, gen.Benchmark("one-silent", gen.In(c.namespace(t)), gen.Export(a.export, a.silent, a.lifs[1]), quick,
+		directory("e2e-one-silent"), mountTimeout(20)))
+	done := c.succeeded(t, b)
+	f := finding(done, string(judge.PathUnused))
+	if f == nil {
+		t.Fatalf("no finding %s: %+v", judge.PathUnused, done.Status.Findings)
+	}
+	mustSay(t, f.Message, a.silent)
+	if done.Status.Validity != v1alpha1.ValiditySuspect {
+		t.Errorf("validity is %s", done.Status.Validity)
+	}
+	for _, p := range done.Status.Paths {
+		if carried := *p.ReadBytes > 0; carried != (p.Path == a.lifs[1]) {
+			t.Errorf("path %s read %d bytes", p.Path, *p.ReadBytes)
+		}
+	}
+	if s := done.Status.Summary; *s.BlocksVerified == 0 || *s.BlocksWrong != 0 {
+		t.Errorf("%d blocks verified, %d wrong", *s.BlocksVerified, *s.BlocksWrong)
+	}
+	// Two paths were declared and one was seen, which the condition says too.
+	cond := meta.FindStatusCondition(done.Status.Conditions, v1alpha1.ConditionProtocolVerified)
+	if cond == nil || cond.Status != metav1.ConditionFalse {
+		t.Fatalf("ProtocolVerified is %+v", cond)
+	}
+	mustSay(t, cond.Message, a.silent)
+}
+
+// TestAClaimThatDoesNotExistIsWaitedFor: it may be on its way, in the same
+// kubectl apply.
+func TestAClaimThatDoesNotExistIsWaitedFor(t *testing.T) {
+	c := newCluster(t)
+	ns := c.namespace(t)
+	b := c.create(t, gen.Benchmark("no-claim", gen.In(ns), gen.Claim("oradata"), quick))
+	got := c.until(t, b, 20*time.Second, "reason ClaimNotFound", func(b *v1alpha1.NFSBenchmark) bool {
+		return reasonOf(b) == v1alpha1.ReasonClaimNotFound
+	})
+	if got.Status.Phase != v1alpha1.PhasePending {
+		t.Errorf("phase %s", got.Status.Phase)
+	}
+	mustSay(t, got.Status.Message, "oradata", ns, "create it")
+}
+
+// TestAVolumeThatIsNotNFS is refused, unless the user wants it measured.
+func TestAVolumeThatIsNotNFS(t *testing.T) {
+	c := newCluster(t)
+	needNodeHere(t, c)
+	alone(t)
+	ns := c.namespace(t)
+
+	t.Run("is refused", func(t *testing.T) {
+		c.localClaim(t, ns, "local-refused")
+		b := c.create(t, gen.Benchmark("refused", gen.In(ns), gen.Claim("local-refused"), gen.Kernel, quick))
+		failed := c.finished(t, b, failsWithin)
+		wantFailure(t, failed, runfile.FailureNotNFS, "nonNFS")
+	})
+	t.Run("is measured on request, as suspect", func(t *testing.T) {
+		folder := c.localClaim(t, ns, "local-measured")
+		b := c.create(t, gen.Benchmark("measured", gen.In(ns), gen.Claim("local-measured"), gen.Kernel, quick, func(b *v1alpha1.NFSBenchmark) {
+			b.Spec.Storage.Claim.NonNFS = v1alpha1.NonNFSMeasure
+		}))
+		done := c.succeeded(t, b)
+		f := finding(done, string(judge.NotNFS))
+		if f == nil || done.Status.Validity != v1alpha1.ValiditySuspect {
+			t.Errorf("validity %s, findings %+v", done.Status.Validity, done.Status.Findings)
+		}
+		if got := files(t, folder); len(got) != 0 {
+			t.Errorf("the run left %v on the volume", got)
+		}
+	})
+}
+
+// localClaim makes a claim with a folder of this machine behind it.
+func (c *cluster) localClaim(t *testing.T, ns, name string) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	if err := os.Chmod(folder, 0o777); err != nil { //nolint:gosec // pods run as another user
+		t.Fatal(err)
+	}
+	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
+	pv := &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: ns + "-" + name},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity: size, AccessModes: modes, PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
+			ClaimRef:               &corev1.ObjectReference{Namespace: ns, Name: name},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}},
+		},
+	}
+	pvc := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: modes, StorageClassName: new(string), VolumeName: pv.Name,
+			Resources: corev1.VolumeResourceRequirements{Requests: size},
+		},
+	}
+	if err := c.Create(t.Context(), pv); err != nil {
+		t.Fatal(err)
+	}
+	c.deleteAtEnd(t, pv)
+	if err := c.Create(t.Context(), pvc); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}

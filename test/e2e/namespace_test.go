@@ -1,0 +1,176 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+)
+
+const ours = manifest.LabelManagedBy + "=" + manifest.ManagedBy
+
+// namespace makes a namespace that admits restricted pods only. At the end of
+// the test it deletes the benchmarks in it, demands that nothing of them is
+// left, and deletes it.
+func (c *cluster) namespace(t *testing.T) string {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: "nfsbench-e2e-",
+		Labels:       map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+	}}
+	if err := c.Create(t.Context(), ns); err != nil {
+		t.Fatalf("create a namespace: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
+		defer cancel()
+		if t.Failed() {
+			c.dump(t, ns.Name)
+		}
+		c.nothingLeft(ctx, t, ns.Name)
+		if err := c.Delete(ctx, ns); err != nil {
+			t.Errorf("delete namespace %s: %v", ns.Name, err)
+		}
+	})
+	return ns.Name
+}
+
+// nothingLeft deletes all benchmarks of a namespace and demands that nothing of
+// them is left, in it or out of it, a minute later.
+func (c *cluster) nothingLeft(ctx context.Context, t *testing.T, ns string) {
+	t.Helper()
+	uids := c.deleteBenchmarks(ctx, t, ns)
+	var left []string
+	for end := time.Now().Add(90 * time.Second); ; time.Sleep(500 * time.Millisecond) {
+		var err error
+		left, err = c.leftovers(ctx, ns, uids)
+		if err == nil && len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Errorf("left behind in %s: %s (%v)", ns, strings.Join(left, ", "), err)
+			c.dump(t, ns)
+			return
+		}
+	}
+}
+
+func (c *cluster) deleteBenchmarks(ctx context.Context, t *testing.T, ns string) []string {
+	t.Helper()
+	list := &v1alpha1.NFSBenchmarkList{}
+	if err := c.List(ctx, list, client.InNamespace(ns)); err != nil {
+		t.Errorf("list benchmarks: %v", err)
+	}
+	uids := make([]string, 0, len(list.Items))
+	for i := range list.Items {
+		uids = append(uids, string(list.Items[i].UID))
+		if err := c.Delete(ctx, &list.Items[i]); client.IgnoreNotFound(err) != nil {
+			t.Errorf("delete benchmark: %v", err)
+		}
+	}
+	return uids
+}
+
+// leftovers are all objects of any kind that carry our label in a namespace,
+// its benchmarks, and the volumes and Leases of benchmarks that were in it.
+func (c *cluster) leftovers(ctx context.Context, ns string, uids []string) ([]string, error) {
+	left, err := c.labelled(ctx, ns)
+	if err != nil {
+		return nil, err
+	}
+	benchmarks := &v1alpha1.NFSBenchmarkList{}
+	if err := c.List(ctx, benchmarks, client.InNamespace(ns)); err != nil {
+		return nil, err
+	}
+	for _, b := range benchmarks.Items {
+		left = append(left, "NFSBenchmark "+b.Name+" "+state(&b))
+	}
+	volumes := &corev1.PersistentVolumeList{}
+	if err := c.List(ctx, volumes, client.MatchingLabels{manifest.LabelManagedBy: manifest.ManagedBy}); err != nil {
+		return nil, err
+	}
+	for _, v := range volumes.Items {
+		if slices.Contains(uids, v.Labels[manifest.LabelUID]) || (v.Spec.ClaimRef != nil && v.Spec.ClaimRef.Namespace == ns) {
+			left = append(left, "PersistentVolume "+v.Name)
+		}
+	}
+	leases := &coordinationv1.LeaseList{}
+	if err := c.List(ctx, leases, client.InNamespace(systemNamespace)); err != nil {
+		return nil, err
+	}
+	for _, l := range leases.Items {
+		if strings.HasPrefix(l.Annotations[manifest.AnnotationHolder], ns+"/") {
+			left = append(left, "Lease "+l.Name+" of "+l.Annotations[manifest.AnnotationHolder])
+		}
+	}
+	return left, nil
+}
+
+// labelled are the objects of a namespace that carry our label, of whatever
+// kind the API server knows.
+func (c *cluster) labelled(ctx context.Context, ns string) ([]string, error) {
+	var left []string
+	groups, err := c.discovery.ServerPreferredNamespacedResources()
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		gv, err := schema.ParseGroupVersion(g.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range g.APIResources {
+			if !slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "delete") {
+				continue
+			}
+			list, err := c.metadata.Resource(gv.WithResource(r.Name)).Namespace(ns).List(ctx, metav1.ListOptions{LabelSelector: ours})
+			if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("list %s: %w", r.Name, err)
+			}
+			for _, o := range list.Items {
+				left = append(left, r.Kind+" "+o.Name)
+			}
+		}
+	}
+	return left, nil
+}
+
+// dump writes down what a person would look at first.
+func (c *cluster) dump(t *testing.T, ns string) {
+	t.Helper()
+	for _, args := range [][]string{
+		{"-n", ns, "describe", "nfsbenchmarks"},
+		{"-n", ns, "get", "pods,jobs,pvc", "-o", "wide"},
+		{"-n", ns, "get", "events", "--sort-by=.lastTimestamp"},
+		{"-n", ns, "logs", "--selector", ours, "--all-containers", "--prefix", "--tail=40", "--ignore-errors"},
+		{"-n", systemNamespace, "logs", "--selector", "app.kubernetes.io/name=nfsbench", "--tail=60"},
+	} {
+		out, _ := kubectl(t, "", args...)
+		t.Logf("kubectl %s\n%s", strings.Join(args, " "), out)
+	}
+}
+
+// deleteAtEnd deletes an object of the test's own that no namespace holds.
+func (c *cluster) deleteAtEnd(t *testing.T, obj client.Object) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := c.Delete(context.WithoutCancel(t.Context()), obj); client.IgnoreNotFound(err) != nil {
+			t.Errorf("delete %s: %v", obj.GetName(), err)
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+// TestTwoBenchmarksOnOneTargetTakeTurns: the second names one LIF of the first,
+// another export path would not change it, and another namespace neither.
+func TestTwoBenchmarksOnOneTargetTakeTurns(t *testing.T) {
+	c := newCluster(t)
+	a := newArray(t)
+	alone(t)
+	first := c.create(t, gen.Benchmark("first", gen.In(c.namespace(t)), gen.Export(a.export, a.lifs...), quick, directory("e2e-first")))
+	c.until(t, first, 30*time.Second, "the start", func(b *v1alpha1.NFSBenchmark) bool { return b.Status.StartTime != nil })
+	second := c.create(t, gen.Benchmark("second", gen.In(c.namespace(t)), gen.Export(a.export, a.lifs[1]), quick, directory("e2e-second")))
+
+	queued := c.phase(t, second, v1alpha1.PhaseQueued, 20*time.Second)
+	want := v1alpha1.QueueStatus{Position: 1, Behind: first.Namespace + "/first"}
+	if q := queued.Status.Queue; q == nil || *q != want {
+		t.Errorf("queue is %+v, not %+v", q, want)
+	}
+	mustSay(t, queued.Status.Message, "position 1", first.Namespace+"/first")
+
+	firstDone := c.succeeded(t, first)
+	secondDone := c.succeeded(t, second)
+	if secondDone.Status.StartTime.Before(firstDone.Status.CompletionTime) {
+		t.Errorf("the second started at %v, before the first ended at %v", secondDone.Status.StartTime, firstDone.Status.CompletionTime)
+	}
+	if secondDone.Status.Queue != nil {
+		t.Errorf("a finished run is still queued: %+v", secondDone.Status.Queue)
+	}
+}
+
+// TestTwoClientsMeasureTogether demands that what the clients measured is the
+// same time.
+func TestTwoClientsMeasureTogether(t *testing.T) {
+	c := newCluster(t)
+	a := newArray(t)
+	alone(t)
+	b := c.create(t, gen.Benchmark("two-clients", gen.In(c.namespace(t)), gen.Export(a.export, a.lifs...), quick,
+		directory("e2e-two-clients"), gen.Clients(2)))
+	done := c.succeeded(t, b)
+	results := c.results(t, done)
+	if len(results) != 2 {
+		t.Fatalf("%d results, not 2", len(results))
+	}
+	x, y := window(t, results[0]), window(t, results[1])
+	if x.Start.IsZero() || y.Start.IsZero() {
+		t.Fatal("a client measured nothing")
+	}
+	from, to := x.Start, x.End
+	if y.Start.After(from) {
+		from = y.Start
+	}
+	if y.End.Before(to) {
+		to = y.End
+	}
+	shortest := min(x.End.Sub(x.Start), y.End.Sub(y.Start))
+	if overlap := to.Sub(from); overlap < shortest*9/10 {
+		t.Errorf("of %v only %v were measured together", shortest, overlap)
+	}
+	if results[0].Clients[0].Index == results[1].Clients[0].Index {
+		t.Error("both results are of the same client")
+	}
+	if len(done.Status.Paths) != 4 {
+		t.Errorf("two clients over two paths are four channels, not %d", len(done.Status.Paths))
+	}
+	verified(t, done)
+}
+
+func window(t *testing.T, r runfile.Result) runfile.Repetition {
+	t.Helper()
+	reps := r.Clients[0].Load.Repetitions
+	if len(reps) != 1 {
+		t.Fatalf("%d repetitions, not one", len(reps))
+	}
+	return reps[0]
+}
+
+// TestSuspendHoldsARunBackAndStopsIt follows one benchmark through both.
+func TestSuspendHoldsARunBackAndStopsIt(t *testing.T) {
+	c := newCluster(t)
+	a := newArray(t)
+	alone(t)
+	ns := c.namespace(t)
+	b := c.create(t, gen.Benchmark("suspended", gen.In(ns), gen.Export(a.export, a.lifs...), seconds(60), directory("e2e-suspended"), gen.Suspended))
+
+	held := c.until(t, b, 20*time.Second, "reason Suspended", func(b *v1alpha1.NFSBenchmark) bool {
+		return reasonOf(b) == v1alpha1.ReasonSuspended
+	})
+	if held.Status.Phase != v1alpha1.PhasePending || held.Status.StartTime != nil {
+		t.Errorf("held back, it is %s, started %v", state(held), held.Status.StartTime)
+	}
+	if left, err := c.labelled(t.Context(), ns); err != nil || len(left) > 0 {
+		t.Errorf("held back, it has made %v (%v)", left, err)
+	}
+
+	c.patch(t, b, `{"spec":{"suspend":false}}`)
+	c.until(t, b, time.Minute, "a measured second", func(b *v1alpha1.NFSBenchmark) bool {
+		p := b.Status.Progress
+		return b.Status.Phase == v1alpha1.PhaseRunning && p != nil && p.Step == runfile.SpanMeasure && p.ThroughputMegabytesPerSecond != nil
+	})
+	time.Sleep(3 * time.Second) // a partial result that is worth keeping
+	c.patch(t, b, `{"spec":{"suspend":true}}`)
+
+	cancelled := c.phase(t, b, v1alpha1.PhaseCancelled, time.Minute)
+	mustSay(t, cancelled.Status.Message, "suspend", "partial")
+	partialResult(t, c, cancelled, runfile.FailureCancelled)
+	c.cleanedUp(t, b)
+	if got := files(t, a.folder+"/e2e-suspended"); len(got) > 0 {
+		t.Errorf("left on the export: %v", got)
+	}
+}
+
+// partialResult demands that what was measured before the end was kept.
+func partialResult(t *testing.T, c *cluster, b *v1alpha1.NFSBenchmark, code string) {
+	t.Helper()
+	load := c.results(t, b)[0].Clients[0].Load
+	if !load.Partial || load.Failure == nil || load.Failure.Code != code {
+		t.Errorf("partial: %v, failure: %+v; want a partial result with %s", load.Partial, load.Failure, code)
+	}
+	var bytes int64
+	for _, s := range load.Samples {
+		if s.Span == runfile.SpanMeasure && s.Read != nil {
+			bytes += s.Read.Bytes
+		}
+	}
+	if bytes == 0 {
+		t.Errorf("the partial result holds no measured second: %d samples", len(load.Samples))
+	}
+	if finding(b, "Partial") == nil {
+		t.Errorf("no finding Partial: %+v", b.Status.Findings)
+	}
+}
