@@ -139,6 +139,10 @@ func TestAFailedRunMayBeKept(t *testing.T) {
 	if w.loadJob(b) == nil {
 		t.Error("the Job is gone although it is to be kept")
 	}
+	// The user has seen enough; the status is then of the new generation.
+	w.update("demo", func(b *v1alpha1.NFSBenchmark) { b.Spec.Cleanup.OnFailure = v1alpha1.CleanupDelete })
+	b = w.finish("demo")
+	w.wantCondition(b, v1alpha1.ConditionCleanedUp, "True", v1alpha1.ReasonCleanedUp)
 }
 
 func TestTimeToLive(t *testing.T) {
@@ -177,7 +181,10 @@ func TestFilesThatCannotBeRemovedAreTold(t *testing.T) {
 			w := newWorld(t)
 			b, _ := w.started()
 			w.progress(b, 0, at(runfile.SpanFill, 10))
-			w.final(b, gen.FailedClient(0, runfile.FailureIO, "it broke"))
+			broken := gen.FailedClient(0, runfile.FailureIO, "it broke")
+			broken.Load.Spans = []runfile.Span{{Kind: runfile.SpanFill, Start: w.clock.Now()}}
+			broken.Load.FilledBytes = 1 << 20
+			w.final(b, broken)
 			w.settle("demo")
 			w.collectGarbage()
 			w.settle("demo")

@@ -145,4 +145,11 @@ func TestARunUnderWayKeepsItsTurnWithoutItsLease(t *testing.T) {
 	w.create("b", gen.Export("/x", address))
 	w.wantQueued("b", 1, "a")
 	w.wantPhase(w.settle("a"), v1alpha1.PhaseRunning)
+
+	_ = w.c.Delete(t.Context(), lease)
+	taken := manifest.TargetLease(w.get("b"), w.ns, "server/"+address, metav1.NewMicroTime(w.clock.Now()))
+	if err := w.c.Create(t.Context(), taken); err != nil {
+		t.Fatal(err)
+	}
+	w.wantPhase(w.settle("a"), v1alpha1.PhaseRunning) // too late to wait for anybody
 }
