@@ -2,6 +2,7 @@ package benchmark
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -149,6 +150,7 @@ func headline(s *scope) string {
 
 func clip(s string) string {
 	const limit = 1000
+	s = strings.Join(strings.Fields(s), " ") // what API servers say may have several lines
 	if len(s) <= limit {
 		return s
 	}

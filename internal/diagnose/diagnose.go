@@ -208,9 +208,7 @@ func mounting(p *corev1.Pod, events []corev1.Event, age time.Duration, grace Gra
 			continue
 		}
 		return &Trouble{
-			Reason: v1alpha1.ReasonMountFailed, Fatal: age > grace.Mount,
-			Message: fmt.Sprintf("the volume of pod %s cannot be mounted: check the server address, the export path, the export policy and the protocol version (%s)",
-				p.Name, oneLine(e.Message)),
+			Reason: v1alpha1.ReasonMountFailed, Fatal: age > grace.Mount, Message: mountMessage(p, e.Message),
 		}
 	}
 	return nil

@@ -81,13 +81,12 @@ func clean(ctx context.Context, t target.Target, dir target.Directory, directory
 	}
 	slices.Sort(done.Removed)
 	slices.Sort(done.Left)
-	if len(done.Left) > 0 {
-		return done, nil
-	}
+	// What was left may have been another client's that cleans up at the same
+	// time, so the last one to try finds the directory empty.
 	err = t.RemoveDirectory(ctx, directory)
 	switch {
 	case err == nil, target.IsNotExist(err):
-		done.DirectoryGone = true
+		done.Left, done.DirectoryGone = nil, true
 	case !target.IsNotEmpty(err):
 		return done, fmt.Errorf("remove directory %q: %w", directory, err)
 	}

@@ -1,0 +1,36 @@
+package fileset
+
+import (
+	"context"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+)
+
+// afterList is a directory where something happens just after it was listed.
+type afterList struct {
+	target.Directory
+	then func()
+}
+
+func (d *afterList) List(ctx context.Context) ([]string, error) {
+	names, err := d.Directory.List(ctx)
+	d.then()
+	return names, err
+}
+
+func TestTwoClientsThatCleanUpAtOnceLeaveNoDirectory(t *testing.T) {
+	tgt := &mem.Target{}
+	one, _ := filled(t, tgt, testSpec())
+	two, _ := filled(t, tgt, testSpec(func(s *Spec) { s.Client = 1 }))
+	one.dir = &afterList{one.dir, func() {
+		if _, err := two.Clean(t.Context()); err != nil {
+			t.Errorf("the second client's clean-up: %v", err)
+		}
+	}}
+	done, err := one.Clean(t.Context())
+	if err != nil || !done.DirectoryGone || len(done.Left) > 0 {
+		t.Errorf("the first client's clean-up: %+v, %v", done, err)
+	}
+}
