@@ -132,6 +132,15 @@ func TestHugeFilesDoNotOverflowTheTimeout(t *testing.T) {
 	}
 }
 
+func TestACopyFillsTwice(t *testing.T) {
+	five := func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.Raw.FileSize = resource.MustParse("5000Mi") }
+	copying := func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.Raw.Pattern = v1alpha1.PatternCopy }
+	read, twice := build(t, target("a.b"), five), build(t, target("a.b"), five, copying)
+	if d := twice.Schedule.TimeoutSeconds - read.Schedule.TimeoutSeconds; d < 200 || d > 220 {
+		t.Errorf("a copy has %d s more than a read, want those of two more files", d)
+	}
+}
+
 func TestServerKeys(t *testing.T) {
 	cases := map[string]struct {
 		reason string

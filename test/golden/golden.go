@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+//nolint:gochecknoglobals // a flag of the test binary
 var update = flag.Bool("update", false, "write golden files instead of comparing with them")
 
 // Compare fails the test when got is not what the file holds. With -update it

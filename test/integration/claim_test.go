@@ -11,10 +11,11 @@ import (
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
-// claim makes a claim that is bound to a volume with this source; a nil source
+// claim makes a claim named data that is bound to a volume with this source; a nil source
 // leaves it unbound.
-func (w *world) claim(name string, source *corev1.PersistentVolumeSource) {
+func (w *world) claim(source *corev1.PersistentVolumeSource) {
 	w.Helper()
+	const name = "data"
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
 	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
 	none := ""
@@ -70,7 +71,7 @@ func TestABoundClaimIsResolvedToItsExport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.claim("data", tc.source)
+			w.claim(tc.source)
 			w.create("demo", gen.Claim("data"))
 			b := w.finish("demo")
 			w.wantPhase(b, v1alpha1.PhaseSucceeded)
@@ -91,7 +92,7 @@ func TestABoundClaimIsResolvedToItsExport(t *testing.T) {
 func TestAClaimOfTheKernelClientIsMounted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.claim("data", nil) // late binding: our pod makes it bind
+	w.claim(nil) // late binding: our pod makes it bind
 	w.create("demo", gen.Claim("data"), gen.Kernel)
 	w.settle("demo")
 	b := w.finish("demo")
@@ -109,7 +110,7 @@ func TestAClaimThatIsNotReadyIsWaitedFor(t *testing.T) {
 	if err != nil || res.RequeueAfter == 0 {
 		t.Errorf("nothing wakes the run again: %+v, %v", res, err)
 	}
-	w.claim("data", nil)
+	w.claim(nil)
 	b = w.settle("demo")
 	w.wantPhase(b, v1alpha1.PhasePending, "not Bound", "kubectl describe pvc data")
 	w.wantCondition(b, v1alpha1.ConditionSucceeded, "Unknown", v1alpha1.ReasonClaimNotBound)
@@ -124,9 +125,9 @@ func TestAVolumeThatIsNotNFSIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.claim("data", source)
+			w.claim(source)
 			w.create("demo", gen.Claim("data"))
-			w.wantFailed("demo", v1alpha1.ReasonNotNFS, "does not say which NFS export", "spec.storage.export")
+			w.wantFailed(v1alpha1.ReasonNotNFS, "does not say which NFS export", "spec.storage.export")
 		})
 	}
 }
@@ -134,7 +135,7 @@ func TestAVolumeThatIsNotNFSIsRefused(t *testing.T) {
 func TestARunUnderWayDoesNotLookAtItsClaimAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.claim("data", nfs(newAddress()))
+	w.claim(nfs(newAddress()))
 	w.create("demo", gen.Claim("data"))
 	w.until("demo", v1alpha1.PhaseRunning)
 	pvc := &corev1.PersistentVolumeClaim{}

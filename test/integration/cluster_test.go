@@ -76,9 +76,8 @@ func (w *world) loadJob(b *v1alpha1.NFSBenchmark) *batchv1.Job {
 }
 
 // startPods makes the pods of a Job, as its controller does.
-func (w *world) startPods(job *batchv1.Job) []*corev1.Pod {
+func (w *world) startPods(job *batchv1.Job) {
 	w.Helper()
-	var pods []*corev1.Pod
 	for i := range *job.Spec.Completions {
 		yes := true
 		tpl := job.Spec.Template.DeepCopy()
@@ -90,9 +89,7 @@ func (w *world) startPods(job *batchv1.Job) []*corev1.Pod {
 		if err := w.c.Create(w.Context(), p); err != nil && !apierrors.IsAlreadyExists(err) {
 			w.Fatal(err)
 		}
-		pods = append(pods, p)
 	}
-	return pods
 }
 
 // loadPods are the pods of the load Job, in order.

@@ -134,7 +134,7 @@ func TestAFailedRunMayBeKept(t *testing.T) {
 	w := newWorld(t)
 	b, _ := w.started(gen.Cleanup(v1alpha1.CleanupDelete, v1alpha1.CleanupRetain))
 	w.final(b, gen.FailedClient(0, runfile.FailureAccessDenied, "no"))
-	b = w.wantFailed("demo", runfile.FailureAccessDenied)
+	b = w.wantFailed(runfile.FailureAccessDenied)
 	w.wantCondition(b, v1alpha1.ConditionCleanedUp, "False", v1alpha1.ReasonRetained)
 	if w.loadJob(b) == nil {
 		t.Error("the Job is gone although it is to be kept")
@@ -222,9 +222,9 @@ func TestSuspendDuringTheRunKeepsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.create("demo", gen.Repetitions(2))
-	b := w.until("demo", v1alpha1.PhaseRunning)
+	w.until("demo", v1alpha1.PhaseRunning)
 	w.update("demo", func(b *v1alpha1.NFSBenchmark) { b.Spec.Suspend = true })
-	b = w.settle("demo")
+	b := w.settle("demo")
 	w.wantPhase(b, v1alpha1.PhaseCollecting, "stopping the load")
 	if w.loadJob(b) != nil {
 		t.Error("the load still runs")
@@ -272,7 +272,9 @@ func TestAFailedStatusPatchIsReturnedAlone(t *testing.T) {
 	w := newWorld(t)
 	boom := errors.New("boom")
 	w.create("demo")
-	w.pass("demo") // finalizer
+	if _, err := w.pass("demo"); err != nil { // finalizer
+		t.Fatal(err)
+	}
 	w.faults.fail = func(write string) error {
 		if strings.HasPrefix(write, "patch status") {
 			return boom
@@ -295,13 +297,13 @@ func TestAnErrorIsToldAndDoesNotTakeTheRunBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.create("demo")
-	b := w.until("demo", v1alpha1.PhaseRunning)
+	w.until("demo", v1alpha1.PhaseRunning)
 	w.faults.unread = errors.New("the API server is away")
 	_, err := w.pass("demo")
 	if err == nil {
 		t.Error("the error is swallowed")
 	}
-	b = w.get("demo")
+	b := w.get("demo")
 	w.wantPhase(b, v1alpha1.PhaseRunning, "trying again", "the API server is away")
 	w.wantCondition(b, v1alpha1.ConditionSucceeded, "Unknown", v1alpha1.ReasonRetrying)
 	if b.Status.Progress == nil || b.Status.Resolved == nil {
@@ -367,7 +369,7 @@ func TestAnObjectOfSomebodyElseIsNeverTouched(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.create("demo")
-			w.wantFailed("demo", v1alpha1.ReasonNameTaken, obj.GetName(), "another name")
+			w.wantFailed(v1alpha1.ReasonNameTaken, obj.GetName(), "another name")
 			w.delete("demo")
 			w.finish("demo")
 			version := obj.GetResourceVersion()

@@ -37,9 +37,9 @@ func (w *world) started(mods ...gen.Mod) (*v1alpha1.NFSBenchmark, []corev1.Pod) 
 
 // wantFailed passes once and wants the run to have failed for a reason that a
 // stranger understands: the message has all the words.
-func (w *world) wantFailed(name, reason string, words ...string) *v1alpha1.NFSBenchmark {
+func (w *world) wantFailed(reason string, words ...string) *v1alpha1.NFSBenchmark {
 	w.Helper()
-	b := w.settle(name)
+	b := w.settle("demo")
 	w.wantPhase(b, v1alpha1.PhaseFailed, words...)
 	w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", reason)
 	w.wantCondition(b, v1alpha1.ConditionStalled, "True", reason)
@@ -118,7 +118,7 @@ func TestAPodThatCannotStartEndsTheRunWithinAMinute(t *testing.T) {
 			if tc.after >= time.Minute {
 				t.Error("takes longer than a minute")
 			}
-			w.wantFailed("demo", tc.reason, tc.words...)
+			w.wantFailed(tc.reason, tc.words...)
 		})
 	}
 }
@@ -136,7 +136,7 @@ func TestNoNodeForThePod(t *testing.T) {
 	w.step(time.Minute)
 	w.wantPhase(w.settle("demo"), v1alpha1.PhasePreparing, "no node takes", "insufficient cpu")
 	w.step(5 * time.Minute) // an autoscaler had its time
-	w.wantFailed("demo", v1alpha1.ReasonUnschedulable, "insufficient cpu")
+	w.wantFailed(v1alpha1.ReasonUnschedulable, "insufficient cpu")
 }
 
 func TestPodsThatTheClusterRefuses(t *testing.T) {
@@ -148,7 +148,7 @@ func TestPodsThatTheClusterRefuses(t *testing.T) {
 	w.step(10 * time.Second)
 	w.wantPhase(w.settle("demo"), v1alpha1.PhasePreparing, "exceeded quota")
 	w.step(21 * time.Second)
-	w.wantFailed("demo", v1alpha1.ReasonPodRefused, "the cluster refuses the pods", "exceeded quota: small")
+	w.wantFailed(v1alpha1.ReasonPodRefused, "the cluster refuses the pods", "exceeded quota: small")
 }
 
 func TestAServerPodThatTheClusterRefuses(t *testing.T) {
@@ -161,7 +161,7 @@ func TestAServerPodThatTheClusterRefuses(t *testing.T) {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "nfsb-demo-server", errors.New("exceeded quota: small"))
 	}
 	w.create("demo", gen.Embedded("1Gi", 1))
-	w.wantFailed("demo", v1alpha1.ReasonPodRefused, "the cluster refuses to create Pod", "exceeded quota: small")
+	w.wantFailed(v1alpha1.ReasonPodRefused, "the cluster refuses to create Pod", "exceeded quota: small")
 }
 
 func TestRestrictedNamespacesTakeOurPods(t *testing.T) {
@@ -212,7 +212,7 @@ func TestALoaderThatIsKilledForItsMemory(t *testing.T) {
 				w.wantPhase(w.settle("demo"), v1alpha1.PhaseCollecting, "waiting for the last results", "out of memory")
 				w.step(36 * time.Second)
 			}
-			w.wantFailed("demo", tc.want, "out of memory", "limits.memory")
+			w.wantFailed(tc.want, "out of memory", "limits.memory")
 		})
 	}
 }
@@ -231,7 +231,7 @@ func TestWhatTheLoaderSaysBecomesTheReason(t *testing.T) {
 			w.progress(b, 0, at(runfile.SpanConnect, 0))
 			w.settle("demo")
 			w.final(b, gen.FailedClient(0, code, "the server said "+code+": do something"))
-			b = w.wantFailed("demo", code, "do something")
+			b = w.wantFailed(code, "do something")
 			if b.Status.Verdict != v1alpha1.VerdictInconclusive {
 				t.Errorf("verdict is %s", b.Status.Verdict)
 			}
@@ -250,7 +250,7 @@ func TestAJobDeletedByHandIsNotStartedAgain(t *testing.T) {
 	if err := w.c.Delete(w.Context(), w.loadJob(b), client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 		t.Fatal(err)
 	}
-	w.wantFailed("demo", v1alpha1.ReasonPodLost, "was deleted while the benchmark ran")
+	w.wantFailed(v1alpha1.ReasonPodLost, "was deleted while the benchmark ran")
 	if w.loadJob(b) != nil {
 		t.Error("the load was started again")
 	}
@@ -267,7 +267,7 @@ func TestTheDeadlineOfTheJob(t *testing.T) {
 	_ = w.c.Delete(w.Context(), &w.loadPods(b)[0], client.GracePeriodSeconds(0))
 	w.wantPhase(w.settle("demo"), v1alpha1.PhaseCollecting, "waiting for the last results")
 	w.step(36 * time.Second)
-	w.wantFailed("demo", v1alpha1.ReasonTimeout, "took longer than", "spec.run.timeoutSeconds")
+	w.wantFailed(v1alpha1.ReasonTimeout, "took longer than", "spec.run.timeoutSeconds")
 }
 
 func TestAJobThatIsCompleteWithoutResults(t *testing.T) {
@@ -276,7 +276,7 @@ func TestAJobThatIsCompleteWithoutResults(t *testing.T) {
 	b, _ := w.started()
 	w.jobEnds(w.loadJob(b), "", "")
 	w.step(10 * time.Second)
-	w.wantFailed("demo", v1alpha1.ReasonContainerFailed, "published no result", "collector")
+	w.wantFailed(v1alpha1.ReasonContainerFailed, "published no result", "collector")
 }
 
 func TestOneOfSeveralClientsCannotStart(t *testing.T) {
@@ -291,7 +291,7 @@ func TestOneOfSeveralClientsCannotStart(t *testing.T) {
 	w.wantPhase(w.settle("demo"), v1alpha1.PhasePreparing)
 	w.step(35 * time.Second)
 	// The other client would wait for it as long as the run may take.
-	w.wantFailed("demo", v1alpha1.ReasonImagePullFailed, "no such host")
+	w.wantFailed(v1alpha1.ReasonImagePullFailed, "no such host")
 }
 
 func TestAnEmbeddedServerThatCannotRun(t *testing.T) {
@@ -304,7 +304,7 @@ func TestAnEmbeddedServerThatCannotRun(t *testing.T) {
 	w.podStatus(pod, waitingFor("server", "ErrImagePull", "no such image"))
 	w.wantPhase(w.settle("demo"), v1alpha1.PhaseProvisioning, "no such image")
 	w.step(31 * time.Second)
-	b = w.wantFailed("demo", v1alpha1.ReasonImagePullFailed, "the embedded NFS server does not run", "no such image")
+	b = w.wantFailed(v1alpha1.ReasonImagePullFailed, "the embedded NFS server does not run", "no such image")
 	w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", v1alpha1.ReasonImagePullFailed)
 	if strings.Contains(b.Status.Message, "\n") {
 		t.Error("several lines")

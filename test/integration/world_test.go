@@ -143,8 +143,8 @@ func (w *world) settle(name string) *v1alpha1.NFSBenchmark {
 // dates objects.
 func (w *world) step(d time.Duration) {
 	now := w.clock.Now()
-	if real := time.Now().Truncate(time.Second); real.After(now) {
-		now = real
+	if wall := time.Now().Truncate(time.Second); wall.After(now) {
+		now = wall
 	}
 	w.clock.SetTime(now.Add(d))
 }
