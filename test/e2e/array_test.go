@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"errors"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -49,9 +47,7 @@ func TestAnArrayWithTwoLIFsIsMeasuredOverBoth(t *testing.T) {
 			verified(t, done)
 			directions(t, done, tc.reads, tc.writes)
 			usedOranfstab(t, done, a)
-			if _, err := os.Stat(filepath.Join(a.folder, dir)); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("the run left %v on the export (%v)", files(t, filepath.Join(a.folder, dir)), err)
-			}
+			a.hasNo(t, dir)
 			for _, r := range c.results(t, done) {
 				if l := r.Clients[0].Load; l.Partial || l.FilledBytes == 0 {
 					t.Errorf("partial: %v, filled: %d bytes", l.Partial, l.FilledBytes)
@@ -156,6 +152,21 @@ func TestFilesOfOthersAreNeverTouched(t *testing.T) {
 	}
 	if got := files(t, path); len(got) != 1 {
 		t.Errorf("the directory holds %v now", got)
+	}
+}
+
+// TestADirectoryThatAnAdministratorMadeIsUsed: where the export belongs to root,
+// someone makes the directory beforehand, and the run may not remove it.
+func TestADirectoryThatAnAdministratorMadeIsUsed(t *testing.T) {
+	c := newCluster(t)
+	a := newArray(t)
+	alone(t)
+	name, path := a.directory(t, 0o777)
+	b := c.create(t, gen.Benchmark("prepared", gen.In(c.namespace(t)), gen.Export(a.export, a.lifs...), quick, directory(name)))
+	done := c.succeeded(t, b)
+	verified(t, done)
+	if got := files(t, path); len(got) != 0 {
+		t.Errorf("the run left %v", got)
 	}
 }
 

@@ -48,6 +48,7 @@ func TestAManagerThatIsKilledLosesNothing(t *testing.T) {
 	}
 	verified(t, done)
 	balanced(t, done, 2)
+	a.hasNo(t, "e2e-orphan")
 }
 
 // onePod is the one pod that generates the load of a run.
@@ -121,7 +122,5 @@ func TestALoaderThatIsKilledLeavesWhatItMeasured(t *testing.T) {
 	wantFailure(t, failed, runfile.FailureLoaderCrashed, "loader", "killed by signal 9", "last seen in Measure")
 	partialResult(t, c, failed, runfile.FailureLoaderCrashed)
 	c.cleanedUp(t, b)
-	if got := files(t, a.folder+"/e2e-crash"); len(got) > 0 {
-		t.Errorf("left on the export: %v", got)
-	}
+	a.hasNo(t, "e2e-crash")
 }

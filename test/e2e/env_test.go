@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -106,6 +108,15 @@ func (a array) directory(t *testing.T, mode os.FileMode) (name, path string) {
 		t.Fatal(err)
 	}
 	return filepath.Base(path), path
+}
+
+// hasNo demands that a run has removed its directory from the array.
+func (a array) hasNo(t *testing.T, directory string) {
+	t.Helper()
+	path := filepath.Join(a.folder, directory)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("directory %s is left on the export, with %v (%v)", directory, files(t, path), err)
+	}
 }
 
 // oneLoad lets one test put load on the machine at a time.

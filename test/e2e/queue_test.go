@@ -34,6 +34,8 @@ func TestTwoBenchmarksOnOneTargetTakeTurns(t *testing.T) {
 	if secondDone.Status.Queue != nil {
 		t.Errorf("a finished run is still queued: %+v", secondDone.Status.Queue)
 	}
+	a.hasNo(t, "e2e-first")
+	a.hasNo(t, "e2e-second")
 }
 
 // TestTwoClientsMeasureTogether demands that what the clients measured is the
@@ -71,6 +73,7 @@ func TestTwoClientsMeasureTogether(t *testing.T) {
 		t.Errorf("two clients over two paths are four channels, not %d", len(done.Status.Paths))
 	}
 	verified(t, done)
+	a.hasNo(t, "e2e-two-clients")
 }
 
 func window(t *testing.T, r runfile.Result) runfile.Repetition {
@@ -112,9 +115,7 @@ func TestSuspendHoldsARunBackAndStopsIt(t *testing.T) {
 	mustSay(t, cancelled.Status.Message, "suspend", "partial")
 	partialResult(t, c, cancelled, runfile.FailureCancelled)
 	c.cleanedUp(t, b)
-	if got := files(t, a.folder+"/e2e-suspended"); len(got) > 0 {
-		t.Errorf("left on the export: %v", got)
-	}
+	a.hasNo(t, "e2e-suspended")
 }
 
 // partialResult demands that what was measured before the end was kept.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // Cleaned says what Clean did.
@@ -87,10 +89,16 @@ func clean(ctx context.Context, t target.Target, dir target.Directory, directory
 	switch {
 	case err == nil, target.IsNotExist(err):
 		done.Left, done.DirectoryGone = nil, true
-	case !target.IsNotEmpty(err):
+	case target.IsNotEmpty(err), isPermission(err):
+		// It may not be ours to remove: whoever owns the export made it for us.
+	default:
 		return done, fmt.Errorf("remove directory %q: %w", directory, err)
 	}
 	return done, nil
+}
+
+func isPermission(err error) bool {
+	return target.CodeOf(err) == runfile.FailureAccessDenied || errors.Is(err, fs.ErrPermission)
 }
 
 func rank(name string) int {

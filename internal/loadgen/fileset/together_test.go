@@ -6,6 +6,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // afterList is a directory where something happens just after it was listed.
@@ -32,5 +33,20 @@ func TestTwoClientsThatCleanUpAtOnceLeaveNoDirectory(t *testing.T) {
 	done, err := one.Clean(t.Context())
 	if err != nil || !done.DirectoryGone || len(done.Left) > 0 {
 		t.Errorf("the first client's clean-up: %+v, %v", done, err)
+	}
+}
+
+// pinned is storage where the directory belongs to somebody else.
+type pinned struct{ *mem.Target }
+
+func (pinned) RemoveDirectory(context.Context, string) error {
+	return target.Fail(runfile.FailureAccessDenied, "remove directory: not permitted", nil)
+}
+
+func TestADirectoryThatAnAdministratorMadeStays(t *testing.T) {
+	s, _ := filled(t, pinned{&mem.Target{}}, testSpec())
+	done, err := s.Clean(t.Context())
+	if err != nil || done.DirectoryGone || len(done.Removed) != 3 {
+		t.Errorf("got %+v, %v", done, err)
 	}
 }
