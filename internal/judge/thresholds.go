@@ -26,6 +26,7 @@ const (
 	implausibleP50Micros  = 200
 	rereadFactor          = 2
 	protocolShare         = 990 // bytes on the declared channel or mount / bytes of the load
+	edgeMilliseconds      = 200 // by which counters and load may disagree on a window, both ends together
 	tooShortWarnSeconds   = 30
 	tooShortInfoSeconds   = 60
 	variationHigh         = 100

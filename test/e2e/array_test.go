@@ -23,7 +23,6 @@ import (
 func TestAnArrayWithTwoLIFsIsMeasuredOverBoth(t *testing.T) {
 	c := newCluster(t)
 	a := newArray(t)
-	alone(t)
 	ns := c.namespace(t)
 	cases := map[string]struct {
 		pattern   v1alpha1.RawPattern
@@ -160,7 +159,6 @@ func TestFilesOfOthersAreNeverTouched(t *testing.T) {
 func TestADirectoryThatAnAdministratorMadeIsUsed(t *testing.T) {
 	c := newCluster(t)
 	a := newArray(t)
-	alone(t)
 	name, path := a.directory(t, 0o777)
 	b := c.create(t, gen.Benchmark("prepared", gen.In(c.namespace(t)), gen.Export(a.export, a.lifs...), quick, directory(name)))
 	done := c.succeeded(t, b)

@@ -19,7 +19,6 @@ import (
 func TestAManagerThatIsKilledLosesNothing(t *testing.T) {
 	c := newCluster(t)
 	a := newArray(t)
-	alone(t)
 	b := c.create(t, gen.Benchmark("orphan", gen.In(c.namespace(t)), gen.Export(a.export, a.lifs...), seconds(20),
 		fileSize("1Gi"), directory("e2e-orphan")))
 
@@ -109,7 +108,6 @@ func TestALoaderThatIsKilledLeavesWhatItMeasured(t *testing.T) {
 	c := newCluster(t)
 	a := newArray(t)
 	needNodeHere(t, c)
-	alone(t)
 	b := c.create(t, gen.Benchmark("crash", gen.In(c.namespace(t)), gen.Export(a.export, a.lifs...), seconds(120), directory("e2e-crash")))
 	c.until(t, b, time.Minute, "a measured second", func(b *v1alpha1.NFSBenchmark) bool {
 		p := b.Status.Progress

@@ -18,7 +18,6 @@ const goneWithin = 60 * time.Second
 func TestDeletingLeavesNothing(t *testing.T) {
 	c := newCluster(t)
 	a := newArray(t)
-	alone(t)
 	ns := c.namespace(t)
 	export := func(name string, mods ...gen.Mod) *v1alpha1.NFSBenchmark {
 		mods = append([]gen.Mod{gen.In(ns), gen.Export(a.export, a.lifs...), seconds(30), directory("e2e-" + name)}, mods...)

@@ -32,7 +32,6 @@ import (
 // a shorter window.
 func TestTheDemoGivesANumberToBelieve(t *testing.T) {
 	c := newCluster(t)
-	alone(t)
 	ns := c.namespace(t)
 	b := sample(t, "demo.yaml")
 	b.Namespace = ns

@@ -3,5 +3,6 @@
 // there.
 //
 // hack/test.sh e2e prepares both and sets NFSBENCH_E2E and the LAB_ variables;
-// without them every test is skipped.
+// without them every test is skipped. The tests run one after another, because
+// two loads at once would disturb each other.
 package e2e

@@ -119,18 +119,6 @@ func (a array) hasNo(t *testing.T, directory string) {
 	}
 }
 
-// oneLoad lets one test put load on the machine at a time.
-//
-//nolint:gochecknoglobals // tests that run at once must share it
-var oneLoad sync.Mutex
-
-// alone waits until no other test generates load.
-func alone(t *testing.T) {
-	t.Helper()
-	oneLoad.Lock()
-	t.Cleanup(oneLoad.Unlock)
-}
-
 // kubectl runs kubectl as a user would and returns all that it prints.
 func kubectl(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()

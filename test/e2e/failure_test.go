@@ -91,7 +91,6 @@ func image(name string) gen.Mod {
 func TestOneSilentLIFOfTwoIsNamed(t *testing.T) {
 	c := newCluster(t)
 	a := newArray(t)
-	alone(t)
 	b := c.create(t, gen.Benchmark("one-silent", gen.In(c.namespace(t)), gen.Export(a.export, a.silent, a.lifs[1]), quick,
 		directory("e2e-one-silent"), mountTimeout(20)))
 	done := c.succeeded(t, b)
@@ -138,7 +137,6 @@ func TestAClaimThatDoesNotExistIsWaitedFor(t *testing.T) {
 func TestAVolumeThatIsNotNFS(t *testing.T) {
 	c := newCluster(t)
 	needNodeHere(t, c)
-	alone(t)
 	ns := c.namespace(t)
 
 	t.Run("is refused", func(t *testing.T) {

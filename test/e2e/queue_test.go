@@ -14,7 +14,6 @@ import (
 func TestTwoBenchmarksOnOneTargetTakeTurns(t *testing.T) {
 	c := newCluster(t)
 	a := newArray(t)
-	alone(t)
 	first := c.create(t, gen.Benchmark("first", gen.In(c.namespace(t)), gen.Export(a.export, a.lifs...), quick, directory("e2e-first")))
 	c.until(t, first, 30*time.Second, "the start", func(b *v1alpha1.NFSBenchmark) bool { return b.Status.StartTime != nil })
 	second := c.create(t, gen.Benchmark("second", gen.In(c.namespace(t)), gen.Export(a.export, a.lifs[1]), quick, directory("e2e-second")))
@@ -43,7 +42,6 @@ func TestTwoBenchmarksOnOneTargetTakeTurns(t *testing.T) {
 func TestTwoClientsMeasureTogether(t *testing.T) {
 	c := newCluster(t)
 	a := newArray(t)
-	alone(t)
 	b := c.create(t, gen.Benchmark("two-clients", gen.In(c.namespace(t)), gen.Export(a.export, a.lifs...), quick,
 		directory("e2e-two-clients"), gen.Clients(2)))
 	done := c.succeeded(t, b)
@@ -89,7 +87,6 @@ func window(t *testing.T, r runfile.Result) runfile.Repetition {
 func TestSuspendHoldsARunBackAndStopsIt(t *testing.T) {
 	c := newCluster(t)
 	a := newArray(t)
-	alone(t)
 	ns := c.namespace(t)
 	b := c.create(t, gen.Benchmark("suspended", gen.In(ns), gen.Export(a.export, a.lifs...), seconds(60), directory("e2e-suspended"), gen.Suspended))
 
