@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -109,10 +110,23 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) (next, error) {
 		if s.b.Spec.Suspend && f.Code == runfile.FailureCancelled {
 			return s.end(v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled, "stopped by spec.suspend; what was measured until then is partial")
 		}
-		return s.fail(f.Code, f.Message)
+		return s.fail(reasonOf(f), f.Message)
 	}
 	return s.end(v1alpha1.PhaseSucceeded, v1alpha1.ReasonCompleted, "")
 }
+
+// reasonOf makes a condition reason of a failure. The code comes out of a pod;
+// one that the API server would refuse as a reason must not hold up the status.
+func reasonOf(f *runfile.Failure) string {
+	if !reasonPattern.MatchString(f.Code) || len(f.Code) > 128 {
+		return runfile.FailureInternal
+	}
+	return f.Code
+}
+
+// reasonPattern is what the API server takes as a reason, without the marks
+// that ours never have.
+var reasonPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`) //nolint:gochecknoglobals // a constant in all but name
 
 // explainCrash asks the pods why a loader left no last word: only Kubernetes
 // knows, for example, that it took too much memory. The pods tell once they

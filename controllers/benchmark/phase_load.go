@@ -145,7 +145,7 @@ func (r *Reconciler) salvage(s *scope, o outcome) (next, error) {
 		s.judge()
 		// What the loader itself says is closer to the cause.
 		if f := firstFailure(s.result); f != nil && o.phase == v1alpha1.PhaseFailed && o.reason == v1alpha1.ReasonContainerFailed {
-			o.reason, o.message = f.Code, f.Message
+			o.reason, o.message = reasonOf(f), f.Message
 		}
 	}
 	s.outcome = &o

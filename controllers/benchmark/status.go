@@ -148,15 +148,18 @@ func headline(s *scope) string {
 	return msg
 }
 
-func clip(s string) string {
-	const limit = 1000
-	s = strings.Join(strings.Fields(s), " ") // what API servers say may have several lines
+// clip makes one line of a message, which API servers may break into several,
+// and bounds it to what the CRD allows.
+func clip(s string) string { return clipTo(strings.Join(strings.Fields(s), " "), 1000) }
+
+func clipTo(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	cut := limit
+	const mark = "…"
+	cut := limit - len(mark)
 	for cut > 0 && s[cut]&0xc0 == 0x80 { // not in the middle of a character
 		cut--
 	}
-	return s[:cut] + "…"
+	return s[:cut] + mark
 }

@@ -14,7 +14,7 @@ func setProgress(s *scope) {
 		return
 	}
 	slow := slowest(s.progress)
-	p := &v1alpha1.ProgressStatus{Step: slow.Span, Repetition: slow.Repetition, Percent: min(max(slow.Percent, 0), 100), ETASeconds: slow.ETASeconds}
+	p := &v1alpha1.ProgressStatus{Step: clipTo(slow.Span, 32), Repetition: slow.Repetition, Percent: min(max(slow.Percent, 0), 100), ETASeconds: slow.ETASeconds}
 	if mbs := throughput(s.progress); mbs > 0 {
 		p.ThroughputMegabytesPerSecond = &mbs
 	}

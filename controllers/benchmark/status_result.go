@@ -144,7 +144,7 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 			for i, ch := range rep.Channels {
 				if first+i == len(out) {
 					out = append(out, v1alpha1.PathStatus{
-						Client: c.Index, Local: ch.Local, Path: ch.Path,
+						Client: c.Index, Local: clipTo(ch.Local, 64), Path: clipTo(ch.Path, 253),
 						ReadBytes: new(int64), WriteBytes: new(int64), Reconnects: new(int64),
 					})
 				}
@@ -171,7 +171,7 @@ func storageNodes(nodes []judge.StorageNode) []v1alpha1.StorageNodeStatus {
 		if n.Source != "" && n.Source != n.Name {
 			name = n.Source + "/" + n.Name
 		}
-		out = append(out, v1alpha1.StorageNodeStatus{Name: name, CPUPermille: n.CPUPermille})
+		out = append(out, v1alpha1.StorageNodeStatus{Name: clipTo(name, 253), CPUPermille: n.CPUPermille})
 	}
 	return out
 }

@@ -65,7 +65,9 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 	}
 	if pr.Client == v1alpha1.ClientKernel {
 		e.MountPath = MountPath
-		e.MountOptions = MountOptions(pr)
+		if b.Spec.Storage.Claim == nil { // a claim's volume has its own
+			e.MountOptions = MountOptions(pr)
+		}
 		e.RequireNFS = b.Spec.Storage.Claim == nil || b.Spec.Storage.Claim.NonNFS != v1alpha1.NonNFSMeasure
 		return e, nil
 	}

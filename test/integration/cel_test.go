@@ -88,6 +88,11 @@ func refusals() map[string]struct {
 			fields{"protocol.paths": explicit("10.0.1.61")},
 			fields{"protocol.paths": explicit("10.0.1.61"), "protocol.client": "DirectNFS"},
 		},
+		"ClaimKernelOptions": {
+			"mounted with the options of its StorageClass", claimSpec,
+			fields{"protocol.nconnect": int64(4)},
+			fields{},
+		},
 		"EmbeddedV4": {
 			"the embedded server speaks NFSv3 only", embeddedSpec,
 			fields{"protocol.client": "Kernel", "protocol.version": "NFSv4.1"},
