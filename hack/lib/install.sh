@@ -6,7 +6,8 @@ source "$CLUSTER_DIR/lib/choose.sh"
 source "$CLUSTER_DIR/local/packages.sh"
 
 SYSTEM_NAMESPACE=nfsbench-system
-OURS_TO_STOP=no # whether this run started the cluster
+OURS_TO_STOP=no   # whether this run started the cluster
+OURS_TO_REMOVE=no # whether this run installed the operator
 
 # cluster_begin starts a cluster if none of ours runs, and exports KUBECONFIG.
 cluster_begin() {
@@ -31,6 +32,7 @@ install_operator() {
 		mapfile -t archives < <("$REPO_DIR/hack/image/build.sh")
 		"$CLUSTER_DIR/load.sh" "${archives[@]}" >/dev/null
 	fi
+	if ! "$KUBECTL" get crd nfsbenchmarks.nfsbench.io >/dev/null 2>&1; then OURS_TO_REMOVE=yes; fi
 	say "installing the operator with its chart ..."
 	"$REPO_DIR/hack/tool.sh" helm upgrade --install nfsbench "$REPO_DIR/charts/nfsbench" \
 		--namespace "$SYSTEM_NAMESPACE" --create-namespace --wait --timeout 120s \
@@ -43,8 +45,10 @@ install_operator() {
 }
 
 # uninstall_operator removes the operator and every benchmark: benchmarks
-# first, because the operator must be there to clean up after them.
+# first, because the operator must be there to clean up after them. On a
+# cluster that had it before, it and the benchmarks of others stay.
 uninstall_operator() {
+	[[ $OURS_TO_REMOVE == yes ]] || return 0
 	"$KUBECTL" delete nfsbenchmarks --all --all-namespaces --timeout 240s >/dev/null 2>&1 || true
 	"$REPO_DIR/hack/tool.sh" helm uninstall nfsbench --namespace "$SYSTEM_NAMESPACE" --wait >/dev/null 2>&1 || true
 	"$KUBECTL" delete crd nfsbenchmarks.nfsbench.io --ignore-not-found >/dev/null 2>&1 || true
