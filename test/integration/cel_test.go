@@ -89,7 +89,7 @@ func refusals() map[string]struct {
 			fields{"protocol.paths": explicit("10.0.1.61"), "protocol.client": "DirectNFS"},
 		},
 		"ClaimKernelOptions": {
-			"mounted with the options of its StorageClass", claimSpec,
+			"a claim's volume is mounted with the options of its StorageClass", claimSpec,
 			fields{"protocol.nconnect": int64(4)},
 			fields{},
 		},

@@ -107,7 +107,7 @@ func checkOwner(ctx context.Context, dir target.Directory, spec Spec, names []st
 	}
 	slices.Sort(foreign)
 	return target.Fail(runfile.FailureForeignFiles, fmt.Sprintf(
-		"directory %q has %d files that nfsbench did not make (%s); nothing was touched: choose another directory, "+
+		"directory %q has files that nfsbench did not make (%d: %s); nothing was touched: choose another directory, "+
 			"remove the files, or allow it (workload.raw.foreignFiles: Overwrite; --overwrite-existing)",
 		spec.Directory, len(foreign), shorten(foreign)), nil)
 }
