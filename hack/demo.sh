@@ -47,7 +47,7 @@ trap finish EXIT
 follow() {
 	local name=$1 phase message last=""
 	while true; do
-		IFS='|' read -r phase message < <("$KUBECTL" -n "$namespace" get nfsb "$name" -o jsonpath='{.status.phase}|{.status.message}{"\n"}')
+		IFS='|' read -r phase message < <("$KUBECTL" -n "$namespace" get nfsb "$name" -o jsonpath='{.status.phase}|{.status.message}{"\n"}') || true
 		if [[ -t 2 ]]; then
 			printf '\r\033[K%-13s %s' "$phase" "${message:0:100}" >&2
 		elif [[ "$phase $message" != "$last" ]]; then
