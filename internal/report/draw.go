@@ -8,30 +8,42 @@ import (
 // figure is one number of the headline.
 type figure struct{ value, unit string }
 
+// figureGap is the room between figures, beside that between their digits.
 const figureGap = 3
 
-// big writes the figures three lines high, or plainly where that is not
-// possible: without UTF-8, or when they do not fit.
+// big writes the figures three lines high, with room between the digits where
+// there is enough, or plainly: without UTF-8, or when they do not fit.
 func (p *page) big(figures []figure) {
-	widths := make([]int, len(figures))
-	total := -figureGap
-	for i, f := range figures {
-		widths[i] = max(columns(glyphs(f.value)[0]), columns(f.unit))
-		total += widths[i] + figureGap
-	}
-	if p.ascii || total > p.width {
-		parts := make([]string, 0, len(figures))
-		for _, f := range figures {
-			parts = append(parts, f.value+" "+f.unit)
+	for _, spacing := range []string{" ", ""} {
+		if widths, total := figureWidths(figures, spacing); !p.ascii && total <= p.width {
+			p.drawn(figures, widths, spacing)
+			return
 		}
-		p.line(p.paint(bold, p.clean(strings.Join(parts, "   "))))
-		return
 	}
-	gap := strings.Repeat(" ", figureGap)
+	parts := make([]string, 0, len(figures))
+	for _, f := range figures {
+		parts = append(parts, f.value+" "+f.unit)
+	}
+	p.line(p.paint(bold, p.clean(strings.Join(parts, "   "))))
+}
+
+func figureWidths(figures []figure, spacing string) (widths []int, total int) {
+	gap := figureGap + 2*len(spacing)
+	total = -gap
+	for _, f := range figures {
+		w := max(columns(glyphs(f.value, spacing)[0]), columns(f.unit))
+		widths = append(widths, w)
+		total += w + gap
+	}
+	return widths, total
+}
+
+func (p *page) drawn(figures []figure, widths []int, spacing string) {
+	gap := strings.Repeat(" ", figureGap) + strings.Repeat(spacing, 2)
 	for row := range 3 {
 		cells := make([]string, 0, len(figures))
 		for i, f := range figures {
-			cells = append(cells, padded(glyphs(f.value)[row], widths[i]))
+			cells = append(cells, padded(glyphs(f.value, spacing)[row], widths[i]))
 		}
 		p.line(p.paint(bold+cyan, strings.TrimRight(strings.Join(cells, gap), " ")))
 	}
@@ -43,7 +55,7 @@ func (p *page) big(figures []figure) {
 }
 
 // glyphs draws a number three lines high. What has no glyph is left out.
-func glyphs(number string) [3]string {
+func glyphs(number, spacing string) [3]string {
 	shapes := map[rune][3]string{
 		'0': {"┏━┓", "┃ ┃", "┗━┛"},
 		'1': {"╺┓ ", " ┃ ", "╺┻╸"},
@@ -58,10 +70,15 @@ func glyphs(number string) [3]string {
 		'.': {" ", " ", "▪"},
 	}
 	var out [3]string
+	last := '.'
 	for _, r := range number {
 		for i, s := range shapes[r] {
+			if r != '.' && last != '.' && s != "" {
+				out[i] += spacing
+			}
 			out[i] += s
 		}
+		last = r
 	}
 	return out
 }
