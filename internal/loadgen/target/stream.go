@@ -1,0 +1,56 @@
+package target
+
+import (
+	"context"
+	"time"
+)
+
+// Streamer is implemented by targets that keep many I/Os outstanding by
+// themselves, which costs less than a goroutine for each of them. What they do
+// is what the same calls of their Files would do.
+type Streamer interface {
+	// NewStream prepares slots buffers' worth of I/O at a time, each of at most
+	// blockBytes. The stream is closed with the Target, or before.
+	NewStream(ctx context.Context, slots int, blockBytes int64) (Stream, error)
+}
+
+// Stream carries the I/O of one job.
+type Stream interface {
+	// Lanes is how many goroutines Run calls the Driver from.
+	Lanes() int
+	// Run asks d for the I/O of every slot, in the order of the slots, and
+	// again whenever one is done, until d has no more for any slot and nothing
+	// is outstanding. When ctx is done no further I/O is asked for, what is
+	// outstanding ends soon with an error that wraps the cause of ctx, and Run
+	// returns after that. It may be called again afterwards, never twice at once.
+	Run(ctx context.Context, d Driver)
+	// Close ends the connections; not during Run. A second Close does nothing.
+	Close() error
+}
+
+// Driver says what a Stream does and hears of what it did. Different lanes call
+// it at the same time, but never for the same slot.
+type Driver interface {
+	// Next fills in the next I/O of a slot. With Wait above zero nothing is
+	// started, and Next is called again that much later at the earliest. False
+	// means that the slot has no more to do in this Run.
+	Next(io *IO) bool
+	// Done is called when the I/O is done, or failed as io.Err says.
+	Done(io *IO)
+}
+
+// IO is one I/O of one slot. The buffer belongs to the stream from Next to Done.
+type IO struct {
+	// Slot counts from 0; Lane is who calls, from 0. Both are set by the stream.
+	Slot, Lane int
+
+	Write  bool
+	File   File
+	Buf    []byte
+	Offset int64
+	Wait   time.Duration
+
+	// Err is nil when all of Buf was read or written; io.EOF when the file
+	// ended before.
+	Err error
+}
