@@ -214,6 +214,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 	}
 	client := runfile.ClientResult{Index: index, Host: collect.HostFacts(procfs.Host(), true)}
 	client.Host.Version = versionText()
+	collected := false // by somebody else
 	if c.runDir != "" {
 		dir, err := loadgen.OpenRunDir(c.runDir)
 		if err != nil {
@@ -221,6 +222,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 		}
 		defer func() { _ = dir.Close() }()
 		sinks.dir, opt.Release = dir, dir.Release
+		collected = collect.Check(c.runDir) == nil
 	} else {
 		sinks.session = collect.Start(context.WithoutCancel(ctx), collect.Options{Plan: plan, Now: c.app.now, Log: c.app.log, SameProcess: true})
 	}
@@ -234,6 +236,9 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 	load, err := runner.Run(ctx)
 	show.close()
 	client.Load = *load
+	if collected && err == nil && !collect.AwaitFinal(ctx, c.runDir, collect.FinalPatience) {
+		c.app.log.Warn("The collector has not published the result")
+	}
 	if sinks.session != nil {
 		client.Observed = sinks.session.Finish(context.WithoutCancel(ctx), *load)
 	}

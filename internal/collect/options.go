@@ -29,6 +29,9 @@ type Options struct {
 	// SameProcess says that the load runs in this process, so that its control
 	// group is ours and can be seen.
 	SameProcess bool
+	// Journal is a file that keeps the samples for a successor, should this
+	// process be killed; what it holds already is taken over. Empty is none.
+	Journal string
 }
 
 func (o Options) withDefaults() Options {

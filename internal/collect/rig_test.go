@@ -3,6 +3,7 @@ package collect
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -14,6 +15,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
 )
+
+var errAway = errors.New("away")
 
 // recorder is a Publisher that keeps what it gets.
 type recorder struct {

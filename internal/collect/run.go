@@ -2,9 +2,9 @@ package collect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/collect/publish"
@@ -75,9 +75,10 @@ func Run(ctx context.Context, o RunOptions) error {
 	if err != nil {
 		return err
 	}
+	o.Journal = filepath.Join(o.RunDir, JournalFile)
 	session := Start(context.WithoutCancel(ctx), o.Options)
 	if restarted {
-		session.problem("collector", errors.New("the collector was restarted: what it sampled before is lost"))
+		session.problem(problemRestart, session.gap())
 	}
 	if o.Started != nil {
 		o.Started(session)

@@ -15,6 +15,8 @@ import (
 const (
 	ReadyFile = "collector-ready" // the collector samples: the loader may start
 	FinalFile = "collector-final" // the last result was published
+	// JournalFile holds what was sampled until now.
+	JournalFile = "collector-samples.jsonl"
 )
 
 // Check is the startup probe: nil when the collector with that run directory

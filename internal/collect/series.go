@@ -18,15 +18,18 @@ type item[T any] struct {
 }
 
 // add appends a sample. At a mark, it and the one before it become edges: the
-// first of what begins and the last of what ended.
-func (s *series[T]) add(value T, mark bool) {
+// first of what begins and the last of what ended. It reports whether others
+// had to go.
+func (s *series[T]) add(value T, mark bool) (thinned bool) {
 	if mark && len(s.items) > 0 {
 		s.items[len(s.items)-1].edge = true
 	}
 	s.items = append(s.items, item[T]{value: value, edge: mark})
-	if len(s.items) > s.limit {
-		s.thin()
+	if len(s.items) <= s.limit {
+		return false
 	}
+	s.thin()
+	return true
 }
 
 // thin makes room. When it is edges that fill the series, they go too.

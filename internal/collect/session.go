@@ -24,11 +24,13 @@ type Session struct {
 	stop       context.CancelFunc
 	running    sync.WaitGroup
 	finish     sync.Once
+	resumed    time.Time // of the last sample of a collector that was killed; zero: there was none
 
 	mu       sync.Mutex
 	finished bool
 	hosts    series[runfile.HostSample]
 	readings []series[Reading] // one for each source
+	journal  *journal
 }
 
 // Start begins to sample. The samples end when ctx ends or with Finish, which
@@ -50,6 +52,7 @@ func Start(ctx context.Context, o Options) *Session {
 		s.readings = append(s.readings, series[Reading]{limit: maxSamples})
 		s.samplers = append(s.samplers, newSampler(func(ctx context.Context, mark bool) { s.takeStorage(ctx, n, source, mark) }))
 	}
+	s.restore()
 	ctx, s.stop = context.WithCancel(ctx)
 	for _, sampler := range s.samplers {
 		s.running.Go(func() { sampler.run(ctx, o.interval()) })
@@ -97,6 +100,7 @@ func (s *Session) Finish(ctx context.Context, load runfile.Load) *runfile.Observ
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.finished = true
+		s.journal.close()
 	})
 	return s.Observe(load.Spans)
 }
@@ -115,7 +119,8 @@ func (s *Session) takeHost(_ context.Context, mark bool) {
 	sample := s.host.sample(s.wallTime())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hosts.add(sample, mark)
+	thinned := s.hosts.add(sample, mark)
+	s.keep(entry{Host: &sample, Edge: mark}, thinned)
 }
 
 func (s *Session) takeStorage(ctx context.Context, n int, source storage.Source, mark bool) {
@@ -137,7 +142,9 @@ func (s *Session) takeStorage(ctx context.Context, n int, source storage.Source,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.readings[n].add(Reading{At: at, Epoch: snapshot.Epoch, Sample: storageSample(source.Name(), snapshot)}, mark)
+	reading := Reading{At: at, Epoch: snapshot.Epoch, Sample: storageSample(source.Name(), snapshot)}
+	thinned := s.readings[n].add(reading, mark)
+	s.keep(entry{Reading: &reading, Edge: mark}, thinned)
 }
 
 // wallTime is without Go's monotonic reading: the loader's times have none,
@@ -145,9 +152,13 @@ func (s *Session) takeStorage(ctx context.Context, n int, source storage.Source,
 func (s *Session) wallTime() time.Time { return s.opt.Now().Round(0) }
 
 func (s *Session) problem(source string, err error) {
-	if s.problems.add(source, err, s.wallTime()) {
+	now, first := s.problems.add(source, err, s.wallTime())
+	if first {
 		s.opt.Log.Warn("A source can not be sampled", slog.String("source", source), slog.Any("error", err))
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep(entry{Problem: &now}, false)
 }
 
 func (s *Session) snapshot() ([]runfile.HostSample, []Reading, int) {
