@@ -6,9 +6,11 @@ import (
 	"log/slog"
 	"net"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 )
 
 // ChannelState says whether a channel carries I/O.
@@ -38,7 +40,9 @@ type ChannelStats struct {
 	// Retransmits counts calls sent again, here or elsewhere, after they were
 	// lost on this channel.
 	Retransmits int64
-	LastError   string // the last failure, of the connection or of connecting; empty if there was none
+	// Down is how long the channel could not be used, from the last sign of life.
+	Down      time.Duration
+	LastError string // the last failure, of the connection or of connecting; empty if there was none
 }
 
 const (
@@ -51,15 +55,21 @@ type channel struct {
 	addr     Channel
 	port     int
 	opts     socketOptions
+	now      func() time.Time
 	logger   *slog.Logger
 	counters rpc.Counters
 
-	conn        atomic.Pointer[rpc.Conn] // nil while down
+	conn        atomic.Pointer[rpc.Conn]        // nil while down
+	raw         atomic.Pointer[syscall.RawConn] // of the newest connection
 	local       atomic.Pointer[string]
 	lastError   atomic.Pointer[string]
 	closed      atomic.Bool
 	reconnects  atomic.Int64
 	retransmits atomic.Int64
+	downFor     atomic.Int64 // ns, of losses that are over
+	downSince   atomic.Int64 // unix ns of the present one, or 0
+
+	ended ChannelStats // of streams that were closed; Client.streamsMu guards it
 }
 
 // live returns the connection if it can take calls.
@@ -80,8 +90,24 @@ func (ch *channel) connect(ctx context.Context) error {
 	}
 	local := nc.LocalAddr().String()
 	ch.local.Store(&local)
+	if tcp, ok := nc.(*net.TCPConn); ok {
+		if raw, err := tcp.SyscallConn(); err == nil {
+			ch.raw.Store(&raw)
+		}
+	}
 	ch.conn.Store(rpc.NewConn(nc, rpc.Options{Counters: &ch.counters}))
 	return nil
+}
+
+// silent reports whether the other side's TCP has fallen silent.
+func (ch *channel) silent() (yes bool) {
+	raw := ch.raw.Load()
+	if raw == nil {
+		return false
+	}
+	// A connection that is closed already needs nobody to say so.
+	_ = (*raw).Control(func(fd uintptr) { yes = stream.PathSilent(int(fd)) })
+	return yes
 }
 
 func (ch *channel) noteError(err error) {
@@ -92,6 +118,9 @@ func (ch *channel) noteError(err error) {
 // run keeps the channel connected until ctx ends; up is called after each new
 // connection.
 func (ch *channel) run(ctx context.Context, up func()) {
+	if ch.conn.Load() == nil {
+		ch.downSince.Store(ch.now().UnixNano())
+	}
 	for {
 		if conn := ch.conn.Load(); conn != nil {
 			if !ch.watch(ctx, conn) {
@@ -102,6 +131,7 @@ func (ch *channel) run(ctx context.Context, up func()) {
 			return
 		}
 		ch.reconnects.Add(1)
+		ch.downFor.Add(ch.now().UnixNano() - ch.downSince.Swap(0))
 		ch.logger.Info("Channel is connected again", "path", ch.addr.Path, "local", *ch.local.Load())
 		up()
 	}
@@ -116,6 +146,7 @@ func (ch *channel) watch(ctx context.Context, conn *rpc.Conn) bool {
 		ch.conn.Store(nil)
 		return false
 	case <-conn.Done():
+		ch.downSince.Store(ch.now().UnixNano())
 		ch.conn.Store(nil)
 		ch.noteError(conn.Err())
 		ch.logger.Warn("Channel is lost", "path", ch.addr.Path, "error", conn.Err())
@@ -148,6 +179,10 @@ func (ch *channel) stats() ChannelStats {
 		WireBytesRead: k.BytesReceived.Load(), WireBytesWritten: k.BytesSent.Load(),
 		InFlight:   k.InFlight.Load(),
 		Reconnects: ch.reconnects.Load(), Retransmits: ch.retransmits.Load(),
+	}
+	s.Down = time.Duration(ch.downFor.Load())
+	if since := ch.downSince.Load(); since > 0 {
+		s.Down += time.Duration(ch.now().UnixNano() - since)
 	}
 	if local := ch.local.Load(); local != nil {
 		s.Local = *local

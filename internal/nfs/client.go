@@ -24,6 +24,9 @@ type Client struct {
 	info      FSInfo
 	ops       sync.Pool
 	closing   sync.Once
+
+	streamsMu sync.Mutex
+	streams   []*Stream
 }
 
 // Dial mounts an export and connects its channels. One channel that connects is
@@ -60,7 +63,7 @@ func connectChannels(ctx context.Context, cfg Config, port int) ([]*channel, err
 	var wg sync.WaitGroup
 	for i, addr := range cfg.Channels {
 		channels[i] = &channel{
-			addr: addr, port: port, logger: cfg.Logger, opts: socketOptions{dontRoute: cfg.DontRoute},
+			addr: addr, port: port, now: cfg.Now, logger: cfg.Logger, opts: socketOptions{dontRoute: cfg.DontRoute},
 		}
 		wg.Go(func() { errs[i] = channels[i].connect(ctx) })
 	}
@@ -170,7 +173,7 @@ func (c *Client) ReadDir(ctx context.Context, dir FileHandle) ([]DirEntry, error
 func (c *Client) Channels() []ChannelStats {
 	all := make([]ChannelStats, len(c.transport.channels))
 	for i, ch := range c.transport.channels {
-		all[i] = ch.stats()
+		all[i] = c.withStreams(i, ch.stats())
 	}
 	return all
 }
@@ -180,6 +183,7 @@ func (c *Client) Channels() []ChannelStats {
 // that matters.
 func (c *Client) Close() error {
 	c.closing.Do(func() {
+		c.closeStreams()
 		c.transport.close()
 		ctx, cancel := context.WithTimeout(context.Background(), umountTimeout)
 		defer cancel()

@@ -18,6 +18,10 @@
 // protocol is the seam for further versions of NFS: only proto_v3.go knows
 // version 3.
 //
+// A Stream is a second way to the same files for those who keep many I/Os
+// outstanding: connections and threads of its own, see package stream. Names,
+// attributes, filling and checking stay with File and Client.
+//
 // # Stability of writes
 //
 // Data written with Unstable are remembered as ranges, sorted by the write

@@ -25,13 +25,13 @@ const (
 
 const (
 	connectTimeout = 5 * time.Second
-	// A path that is cut in the middle of a transfer shows only by silence.
-	// These make the kernel notice within two to three seconds, whereas a server
-	// that is merely slow still acknowledges at the TCP level.
+	// A path that is cut shows only by silence. Probes after a second without
+	// traffic let stream.PathSilent tell it from a server that is merely slow,
+	// and end idle connections by themselves. TCP_USER_TIMEOUT would not do: it
+	// also ends connections to a server that leaves data unread for a while.
 	keepAliveIdle     = time.Second
 	keepAliveInterval = time.Second
 	keepAliveCount    = 2
-	userTimeoutMillis = 1500
 )
 
 // socketOptions are what dial needs to know besides the addresses.
@@ -110,9 +110,6 @@ func control(raw syscall.RawConn, opts socketOptions) error {
 func setOptions(fd int, opts socketOptions) error {
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
 		return os.NewSyscallError("setsockopt SO_REUSEADDR", err)
-	}
-	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, userTimeoutMillis); err != nil {
-		return os.NewSyscallError("setsockopt TCP_USER_TIMEOUT", err)
 	}
 	if !opts.dontRoute {
 		return nil

@@ -9,13 +9,17 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 )
 
 // ErrTimeout says that a call got no answer within Config.CallTimeout.
-var ErrTimeout = errors.New("no answer from the server in time")
+var ErrTimeout = stream.ErrTimeout
 
 // errStalled ends a connection that left a call without answer for too long.
 var errStalled = errors.New("no answer to a call for too long")
+
+// errSilent ends a connection over which nothing is acknowledged any more.
+var errSilent = errors.New("the path does not carry anything: nothing is acknowledged")
 
 // protocolTries is how often a call is repeated after the server sent something
 // that is not RPC: once may be bad luck of a dying server, always is a bad server.
@@ -98,6 +102,8 @@ func (t *transport) monitor() {
 			}
 			if since, ok := conn.Oldest(); ok && now-since > int64(t.timeout/2) {
 				conn.Fail(errStalled)
+			} else if ok && ch.silent() {
+				conn.Fail(errSilent)
 			}
 		}
 	}

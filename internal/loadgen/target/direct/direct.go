@@ -143,7 +143,7 @@ func (t *Target) Channels() []runfile.Channel {
 		out[i] = runfile.Channel{
 			ID: int32(i), Local: withoutPort(c.Local), Path: c.Path, State: "Down",
 			Sends: c.Sends, Receives: c.Receives, BytesRead: c.BytesRead, BytesWritten: c.BytesWritten,
-			Reconnects: c.Reconnects, Retransmits: c.Retransmits,
+			Reconnects: c.Reconnects, Retransmits: c.Retransmits, DownMilliseconds: c.Down.Milliseconds(),
 		}
 		if c.State == nfs.ChannelUp {
 			out[i].State = "Up"

@@ -79,7 +79,7 @@ func (d *directory) Open(ctx context.Context, name string, opt target.OpenOption
 	if err != nil {
 		return nil, err
 	}
-	f := &file{t: d.t, fh: fh, f: d.t.client.OpenFile(fh), stability: nfs.Unstable}
+	f := &file{t: d.t, fh: fh, raw: []byte(fh), f: d.t.client.OpenFile(fh), stability: nfs.Unstable}
 	if opt.Stable {
 		f.stability = nfs.FileSync
 	}
@@ -115,6 +115,7 @@ func (d *directory) Remove(ctx context.Context, name string) error {
 type file struct {
 	t         *Target
 	fh        nfs.FileHandle
+	raw       []byte // fh, for streams
 	f         *nfs.File
 	stability nfs.Stability
 }

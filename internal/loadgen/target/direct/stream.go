@@ -1,0 +1,74 @@
+package direct
+
+import (
+	"context"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/nfs"
+	nfsstream "github.com/nfsbench/nfsbench/internal/nfs/stream"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+)
+
+// stream is a target.Stream over one connection for each channel.
+type stream struct {
+	t      *Target
+	s      *nfs.Stream
+	driver target.Driver
+	slots  []target.IO
+}
+
+// NewStream implements target.Streamer.
+func (t *Target) NewStream(ctx context.Context, slots int, blockBytes int64) (target.Stream, error) {
+	s, err := t.client.NewStream(ctx, slots, blockBytes)
+	if err != nil {
+		return nil, t.explain("open connections for the load", err)
+	}
+	out := &stream{t: t, s: s, slots: make([]target.IO, slots)}
+	for i := range out.slots {
+		out.slots[i].Slot = i
+	}
+	return out, nil
+}
+
+// Lanes implements target.Stream.
+func (s *stream) Lanes() int { return s.s.Lanes() }
+
+// Run implements target.Stream.
+func (s *stream) Run(ctx context.Context, d target.Driver) {
+	s.driver = d
+	s.s.Run(ctx, s)
+}
+
+// Next implements the Driver of package nfs/stream.
+func (s *stream) Next(io *nfsstream.IO) bool {
+	own := &s.slots[io.Slot]
+	own.Lane, own.Wait, own.Err = io.Lane, 0, nil
+	if !s.driver.Next(own) {
+		return false
+	}
+	if own.Wait > 0 {
+		io.Wait = own.Wait
+		return true
+	}
+	f := own.File.(*file) //nolint:errcheck,forcetypeassert // files of another target are a bug of the caller
+	io.Write, io.Handle, io.Buf, io.Offset = own.Write, f.raw, own.Buf, own.Offset
+	io.Stable = v3.Stable(f.stability)
+	return true
+}
+
+// Done implements the Driver of package nfs/stream.
+func (s *stream) Done(io *nfsstream.IO) {
+	own := &s.slots[io.Slot]
+	own.Lane, own.Err = io.Lane, nil
+	if io.Err != nil {
+		what := "read"
+		if io.Write {
+			what = "write"
+		}
+		own.Err = s.t.explain(what, io.Err)
+	}
+	s.driver.Done(own)
+}
+
+// Close implements target.Stream.
+func (s *stream) Close() error { return s.s.Close() }

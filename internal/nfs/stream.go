@@ -1,0 +1,113 @@
+package nfs
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+)
+
+// Stream carries the I/O of one job over connections of its own, one for each
+// channel, and costs least for each operation; see package stream. Its counts
+// are part of Client.Channels.
+type Stream struct {
+	*stream.Stream
+	c *Client
+}
+
+// NewStream connects a Stream for up to slots I/Os at a time of at most
+// blockBytes. One channel that connects is enough.
+func (c *Client) NewStream(ctx context.Context, slots int, blockBytes int64) (*Stream, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.MountTimeout)
+	defer cancel()
+	channels := c.transport.channels
+	inner, err := stream.New(ctx, stream.Config{
+		Dial: func(ctx context.Context, lane int) (net.Conn, error) {
+			ch := channels[lane]
+			return dial(ctx, ch.addr, ch.port, ch.opts)
+		},
+		Describe: func(lane int) string { return channels[lane].describe() },
+		Lanes:    len(channels), Slots: slots, BlockBytes: blockBytes,
+		ReadBytes: c.info.TransferReadBytes, WriteBytes: c.info.TransferWriteBytes,
+		Head:    rpc.AppendCall(nil, v3.Program, v3.Version, 0, c.cfg.Credential.Auth()),
+		Timeout: c.cfg.CallTimeout, Now: c.cfg.Now, Logger: c.cfg.Logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open a stream of %s: %w", c.cfg.Export, err)
+	}
+	s := &Stream{Stream: inner, c: c}
+	c.streamsMu.Lock()
+	c.streams = append(c.streams, s)
+	c.streamsMu.Unlock()
+	return s, nil
+}
+
+// Close ends the connections; the counts stay. A second Close does nothing.
+func (s *Stream) Close() error {
+	s.c.streamsMu.Lock()
+	defer s.c.streamsMu.Unlock()
+	i := slices.Index(s.c.streams, s)
+	if i < 0 {
+		return nil
+	}
+	err := s.Stream.Close()
+	s.c.streams = slices.Delete(s.c.streams, i, i+1)
+	for lane, ch := range s.c.transport.channels {
+		ch.ended.add(s.Stats(lane))
+	}
+	return err
+}
+
+func (c *Client) closeStreams() {
+	c.streamsMu.Lock()
+	open := slices.Clone(c.streams)
+	c.streamsMu.Unlock()
+	for _, s := range open {
+		// Closing a socket says nothing that anybody could use.
+		_ = s.Close()
+	}
+}
+
+// add sums the counts of connections of one channel. Time that they were down
+// together is lost once.
+func (t *ChannelStats) add(k stream.Stats) {
+	t.Sends += k.Sends
+	t.Receives += k.Receives
+	t.BytesRead += k.BytesRead
+	t.BytesWritten += k.BytesWritten
+	t.WireBytesRead += k.WireBytesRead
+	t.WireBytesWritten += k.WireBytesWritten
+	t.InFlight += k.InFlight
+	t.Reconnects += k.Reconnects
+	t.Retransmits += k.Retransmits
+	t.Down = max(t.Down, k.Down)
+	if k.LastError != "" {
+		t.LastError = k.LastError
+	}
+}
+
+// withStreams adds what streams have carried over channel i.
+func (c *Client) withStreams(i int, s ChannelStats) ChannelStats {
+	c.streamsMu.Lock()
+	defer c.streamsMu.Unlock()
+	total := c.transport.channels[i].ended
+	for _, st := range c.streams {
+		k := st.Stats(i)
+		total.add(k)
+		if !k.Up && s.State == ChannelUp {
+			s.State = ChannelReconnecting
+		}
+	}
+	s.add(stream.Stats{
+		Sends: total.Sends, Receives: total.Receives,
+		BytesRead: total.BytesRead, BytesWritten: total.BytesWritten,
+		WireBytesRead: total.WireBytesRead, WireBytesWritten: total.WireBytesWritten,
+		InFlight: total.InFlight, Reconnects: total.Reconnects, Retransmits: total.Retransmits,
+		Down: total.Down, LastError: total.LastError,
+	})
+	return s
+}

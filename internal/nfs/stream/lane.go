@@ -1,0 +1,267 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+)
+
+const (
+	// tick is how long a thread sleeps without looking at the clock.
+	tick = 100 * time.Millisecond
+	// never is a due time that does not come.
+	never = int64(math.MaxInt64)
+)
+
+// lane is one connection and the thread that works it. All fields but inbox and
+// counts belong to that thread during Run.
+type lane struct {
+	s     *Stream
+	index int
+	inbox chan *slot // slots that other lanes gave
+	counts
+
+	sock     *socket
+	owned    []*slot
+	unsent   queue
+	waiting  []*slot     // slotWaiting
+	delayed  []*fragment // fragmentDelayed
+	nextDue  int64       // of these two
+	mine     []uint32    // by fragment: the xid in flight here, or 0
+	inFlight int
+
+	send sender
+	recv receiver
+
+	now      int64 // since Stream.start, as of the last look at the clock
+	heard    int64 // when something was received last
+	nextLook int64
+	nextTry  int64 // to connect
+	backoff  time.Duration
+	garbage  int // losses in a row because of what the server sent
+	timer    *time.Timer
+}
+
+func newLane(s *Stream, index int) *lane {
+	l := &lane{
+		s: s, index: index, inbox: make(chan *slot, len(s.slots)),
+		mine: make([]uint32, len(s.fragments)), timer: time.NewTimer(time.Hour),
+	}
+	l.recv.buf = make([]byte, receiveBytes)
+	l.isDown.Store(true)
+	return l
+}
+
+func (l *lane) look() { l.now = int64(l.s.cfg.Now().Sub(l.s.start)) }
+
+// begin makes the lane ready for a Run.
+func (l *lane) begin() {
+	l.look()
+	l.owned, l.waiting, l.delayed = l.owned[:0], l.waiting[:0], l.delayed[:0]
+	l.unsent.reset()
+	l.nextDue, l.nextTry, l.backoff, l.garbage = never, l.now, backoffFirst, 0
+	l.heard, l.nextLook = l.now, l.now+int64(tick)
+	l.load.Store(0)
+}
+
+// run works until all slots of the stream have ended, or were cancelled.
+func (l *lane) run(ctx context.Context) {
+	for {
+		l.look()
+		switch {
+		case l.s.cancelled.Load():
+			l.cancel()
+			return
+		case l.s.over():
+			return
+		}
+		l.takeAll()
+		if l.sock == nil {
+			l.recover(ctx)
+			continue
+		}
+		if l.nextDue <= l.now {
+			l.wake()
+		}
+		if err := l.step(); err != nil {
+			l.lose(err)
+		}
+	}
+}
+
+// step sends what can be sent and waits for something to happen.
+func (l *lane) step() error {
+	if err := l.flush(); err != nil {
+		return err
+	}
+	if l.inFlight == 0 {
+		l.idle(tick)
+		return nil
+	}
+	if err := l.receive(); err != nil {
+		return err
+	}
+	if l.now >= l.nextLook {
+		return l.check()
+	}
+	return nil
+}
+
+// idle waits for a slot, the end, or the next due time, and for limit at most.
+func (l *lane) idle(limit time.Duration) {
+	if l.nextDue != never {
+		limit = min(limit, time.Duration(l.nextDue-l.now))
+	}
+	l.timer.Reset(max(limit, 0))
+	select {
+	case sl := <-l.inbox:
+		l.take(sl)
+	case <-l.s.done:
+	case <-l.timer.C:
+	}
+}
+
+// give hands a slot to l; any lane may do that.
+func (l *lane) give(sl *slot) {
+	l.load.Add(1)
+	l.inbox <- sl
+}
+
+func (l *lane) takeAll() {
+	for len(l.inbox) > 0 {
+		l.take(<-l.inbox)
+	}
+}
+
+// take makes a slot our own and goes on with it where it is.
+func (l *lane) take(sl *slot) {
+	sl.position = len(l.owned)
+	l.owned = append(l.owned, sl)
+	if sl.state == slotActive {
+		l.resume(sl)
+		return
+	}
+	l.ask(sl)
+}
+
+// resume goes on with the fragments of an I/O that are not in flight.
+func (l *lane) resume(sl *slot) {
+	for i := range sl.fragments[:sl.used] {
+		switch f := &sl.fragments[i]; f.state {
+		case fragmentQueued:
+			l.unsent.push(f)
+		case fragmentDelayed:
+			l.delay(f)
+		case fragmentNone, fragmentSent:
+		}
+	}
+}
+
+// drop removes a slot from our own.
+func (l *lane) drop(sl *slot) {
+	last := l.owned[len(l.owned)-1]
+	l.owned[sl.position], last.position = last, sl.position
+	l.owned = l.owned[:len(l.owned)-1]
+	l.load.Add(-1)
+}
+
+// ask gets the next I/O of a slot from the Driver.
+func (l *lane) ask(sl *slot) {
+	sl.state = slotIdle
+	sl.io.Lane, sl.io.Wait, sl.io.Err = l.index, 0, nil
+	if !l.s.driver.Next(&sl.io) {
+		l.drop(sl)
+		l.s.end()
+		return
+	}
+	if sl.io.Wait > 0 {
+		l.look()
+		sl.state, sl.due = slotWaiting, l.now+int64(sl.io.Wait)
+		l.waiting = append(l.waiting, sl)
+		l.nextDue = min(l.nextDue, sl.due)
+		return
+	}
+	sl.state, sl.started = slotActive, l.now
+	l.s.cut(sl)
+	for i := range sl.fragments[:sl.used] {
+		l.unsent.push(&sl.fragments[i])
+	}
+}
+
+// wake goes on with everything that is due.
+func (l *lane) wake() {
+	slots, fragments := l.waiting, l.delayed
+	l.waiting, l.delayed, l.nextDue = l.waiting[:0], l.delayed[:0], never
+	for _, sl := range slots {
+		if sl.due <= l.now {
+			l.ask(sl) // appends behind what was looked at, at most
+			continue
+		}
+		l.waiting = append(l.waiting, sl)
+		l.nextDue = min(l.nextDue, sl.due)
+	}
+	for _, f := range fragments {
+		if f.due <= l.now {
+			f.state = fragmentQueued
+			l.unsent.push(f)
+			continue
+		}
+		l.delay(f)
+	}
+}
+
+func (l *lane) delay(f *fragment) {
+	f.state = fragmentDelayed
+	l.delayed = append(l.delayed, f)
+	l.nextDue = min(l.nextDue, f.due)
+}
+
+// finished notes the end of a fragment, and of the I/O with the last one.
+func (l *lane) finished(f *fragment, err error) {
+	f.state = fragmentNone
+	sl := f.slot
+	if sl.err == nil {
+		sl.err = err
+	}
+	if sl.left--; sl.left > 0 {
+		return
+	}
+	sl.state, sl.io.Err = slotIdle, sl.err
+	l.s.driver.Done(&sl.io)
+	if to := l.heir(); to != nil {
+		l.drop(sl)
+		to.give(sl)
+		return
+	}
+	l.ask(sl)
+}
+
+// cancel ends all I/O of our own with the cause.
+func (l *lane) cancel() {
+	if l.inFlight > 0 || l.send.pending() {
+		l.disconnect() // late replies would be written to buffers that are not ours
+	}
+	l.takeInboxOnly()
+	for _, sl := range l.owned {
+		l.s.abort(sl)
+	}
+	l.owned = l.owned[:0]
+}
+
+// takeInboxOnly makes slots our own without going on with them.
+func (l *lane) takeInboxOnly() {
+	for len(l.inbox) > 0 {
+		l.owned = append(l.owned, <-l.inbox)
+	}
+}
+
+// abort tells the Driver of an I/O that was cancelled.
+func (s *Stream) abort(sl *slot) {
+	if sl.state == slotActive {
+		sl.io.Err = fmt.Errorf("cancelled: %w", s.cause())
+		sl.state = slotIdle
+		s.driver.Done(&sl.io)
+	}
+	s.end()
+}

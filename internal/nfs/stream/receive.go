@@ -1,0 +1,207 @@
+package stream
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+)
+
+const (
+	// receiveBytes is the buffer for what is not received in place.
+	receiveBytes = 256 << 10
+	// wholeBytes is the least that is worth to be waited for in the kernel.
+	wholeBytes = 64 << 10
+	// headBytes is more than everything of a reply but its data.
+	headBytes = 1 << 10
+	// lastFragment is the bit of a record mark that ends a record.
+	lastFragment = 1 << 31
+)
+
+// receiver is the way in of a lane: buf[r:w] was received and not looked at.
+type receiver struct {
+	buf  []byte
+	r, w int
+
+	// A READ whose data are being received in place.
+	reading *fragment
+	dst     []byte // what is missing
+	skip    int    // what follows them in the record
+	result  reply
+
+	// A record in several fragments, which servers may send but seldom do.
+	whole  []byte
+	left   int // of the present fragment
+	last   bool
+	inside bool // of a fragment
+	many   bool // such a record has begun
+	total  int
+}
+
+func (r *receiver) restart() {
+	*r = receiver{buf: r.buf, whole: r.whole[:0]}
+}
+
+// room says where the next bytes go.
+func (r *receiver) room() (a, b []byte, flags int) {
+	if len(r.dst) > 0 {
+		// Nothing is left in buf then.
+		r.r, r.w = 0, 0
+		if len(r.dst) >= wholeBytes {
+			return r.dst, nil, unix.MSG_WAITALL
+		}
+		return r.dst, r.buf, 0
+	}
+	if r.r > 0 {
+		r.w = copy(r.buf, r.buf[r.r:r.w])
+		r.r = 0
+	}
+	return r.buf[r.w:], nil, 0
+}
+
+// receive waits for replies and completes their fragments.
+func (l *lane) receive() error {
+	a, b, flags := l.recv.room()
+	if l.send.blocked || l.nextDue < l.now+int64(tick) {
+		l.sock.await(l.send.blocked, min(tick, time.Duration(l.nextDue-l.now)))
+		flags = unix.MSG_DONTWAIT
+	}
+	n, err := l.sock.receive(a, b, flags)
+	l.look()
+	if errors.Is(err, errAgain) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l.heard = l.now
+	l.wireReceived.Add(int64(n))
+	r := &l.recv
+	direct := min(n, len(r.dst))
+	r.dst = r.dst[direct:]
+	r.w += n - direct
+	err = l.parse()
+	l.inFlightNow.Store(int64(l.inFlight))
+	return err
+}
+
+// parse works through everything that was received.
+func (l *lane) parse() error {
+	r := &l.recv
+	for {
+		if r.reading != nil {
+			k := min(r.skip, r.w-r.r)
+			r.skip -= k
+			r.r += k
+			if len(r.dst) > 0 || r.skip > 0 {
+				return nil
+			}
+			f := r.reading
+			r.reading = nil
+			l.replied(f)
+			if err := l.readDone(f, &r.result); err != nil {
+				return err
+			}
+			continue
+		}
+		more, err := l.record()
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// record takes the next reply from the buffer; false means that it is not there
+// yet.
+func (l *lane) record() (bool, error) {
+	r := &l.recv
+	b := r.buf[r.r:r.w]
+	if r.many {
+		return l.assemble()
+	}
+	if len(b) < rpc.RecordMarkBytes {
+		return false, nil
+	}
+	mark := binary.BigEndian.Uint32(b)
+	size := int(mark &^ lastFragment)
+	b = b[rpc.RecordMarkBytes:]
+	switch {
+	case size > l.s.maxReply:
+		return false, violation(rpc.ErrRecordTooLarge)
+	case mark&lastFragment == 0:
+		r.many = true
+		return l.assemble()
+	case len(b) >= size:
+		r.r += rpc.RecordMarkBytes + size
+		return true, l.reply(b[:size])
+	case size <= headBytes || len(b) < headBytes:
+		return false, nil
+	}
+	return l.beginReading(b, size)
+}
+
+// beginReading starts to receive the data of a READ in place when the head of
+// its reply is here.
+func (l *lane) beginReading(b []byte, size int) (bool, error) {
+	var rep reply
+	if err := l.decode(b, &rep); err != nil {
+		return false, err
+	}
+	if rep.data == 0 {
+		return false, l.needAll(size)
+	}
+	if rep.at+rep.data > size {
+		return false, violation(rpc.ErrRecordShort)
+	}
+	f := rep.fragment
+	dst := f.slot.io.Buf[f.from:][:rep.data]
+	n := copy(dst, b[rep.at:])
+	r := &l.recv
+	r.reading, r.result, r.dst = f, rep, dst[n:]
+	r.skip = size - rep.at - rep.data
+	r.r += rpc.RecordMarkBytes + rep.at + n
+	return true, nil
+}
+
+// needAll refuses a reply without data that the buffer cannot hold.
+func (l *lane) needAll(size int) error {
+	if size > len(l.recv.buf)-rpc.RecordMarkBytes {
+		return violation(rpc.ErrRecordTooLarge)
+	}
+	return nil
+}
+
+// assemble collects a record of several fragments.
+func (l *lane) assemble() (bool, error) {
+	r := &l.recv
+	for {
+		if !r.inside {
+			if r.w-r.r < rpc.RecordMarkBytes {
+				return false, nil
+			}
+			mark := binary.BigEndian.Uint32(r.buf[r.r:])
+			r.r += rpc.RecordMarkBytes
+			r.left, r.last, r.inside = int(mark&^lastFragment), mark&lastFragment != 0, true
+			// An empty fragment counts, or there could be no end of them.
+			if r.total += max(r.left, 1); r.total > l.s.maxReply {
+				return false, violation(rpc.ErrRecordTooLarge)
+			}
+		}
+		k := min(r.left, r.w-r.r)
+		r.whole = append(r.whole, r.buf[r.r:r.r+k]...)
+		r.left -= k
+		r.r += k
+		if r.left > 0 {
+			return false, nil
+		}
+		r.inside = false
+		if r.last {
+			b := r.whole
+			r.whole, r.many, r.total = r.whole[:0], false, 0
+			return true, l.reply(b)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+)
+
+const (
+	// quiet is how long nothing may be received before the path is looked at.
+	quiet = 400 * time.Millisecond
+	// connectTimeout bounds one try to reconnect.
+	connectTimeout = time.Second
+	backoffFirst   = 50 * time.Millisecond
+	backoffMax     = time.Second
+	// garbageTries is how often in a row a server may break the protocol.
+	garbageTries = 3
+)
+
+var (
+	errSilent  = errors.New("the path does not carry anything: nothing is acknowledged")
+	errStalled = errors.New("no answer to a call for too long")
+)
+
+// check looks at the health of the path, every tick.
+func (l *lane) check() error {
+	l.nextLook = l.now + int64(tick)
+	if l.now-l.heard > int64(quiet) && PathSilent(l.sock.fd) {
+		return errSilent
+	}
+	limit := l.now - int64(l.s.cfg.Timeout/2)
+	for _, sl := range l.owned {
+		for i := range sl.fragments[:sl.used] {
+			if f := &sl.fragments[i]; f.state == fragmentSent && f.sentAt < limit {
+				return errStalled
+			}
+		}
+	}
+	return nil
+}
+
+// lose gives up the connection, and everything outstanding to other lanes.
+func (l *lane) lose(err error) {
+	l.noteLoss(err)
+	l.disconnect()
+	if rpc.IsProtocolError(err) {
+		l.garbage++
+	}
+	hopeless := l.garbage >= garbageTries
+	resent := 0
+	for _, sl := range append([]*slot(nil), l.owned...) {
+		for i := range sl.fragments[:sl.used] {
+			f := &sl.fragments[i]
+			if sl.state != slotActive || f.state != fragmentSent {
+				continue
+			}
+			if hopeless {
+				l.finished(f, fmt.Errorf("%s: %w", l.s.cfg.Describe(l.index), err))
+				continue
+			}
+			f.state = fragmentQueued
+			resent++
+		}
+	}
+	l.rebuild()
+	l.retransmits.Add(int64(resent))
+	l.nextTry, l.backoff = l.now, backoffFirst
+}
+
+// disconnect closes the connection and forgets what is in flight on it.
+func (l *lane) disconnect() {
+	if l.sock == nil {
+		return
+	}
+	l.sock.close()
+	l.sock = nil
+	l.isDown.Store(true)
+	l.s.live.Add(-1)
+	clear(l.mine)
+	l.inFlight = 0
+	l.inFlightNow.Store(0)
+	l.send.restart()
+	l.recv.restart()
+}
+
+// recover makes one try to get the connection back, when it is time for one.
+func (l *lane) recover(ctx context.Context) {
+	l.expire()
+	if l.s.live.Load() > 0 {
+		l.handOver()
+	}
+	if wait := time.Duration(l.nextTry - l.now); wait > 0 {
+		l.idle(min(wait, tick))
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	err := l.connect(ctx)
+	l.look()
+	if err == nil {
+		l.noteReturn()
+		return
+	}
+	l.nextTry = l.now + int64(l.backoff)
+	l.backoff = min(2*l.backoff, backoffMax)
+}
+
+// connect makes the connection once.
+func (l *lane) connect(ctx context.Context) error {
+	nc, err := l.s.cfg.Dial(ctx, l.index)
+	if err == nil {
+		l.sock, err = newSocket(nc, tick)
+	}
+	if err != nil {
+		l.noteError(err)
+		return err
+	}
+	l.look()
+	l.heard = l.now
+	l.local.Store(&l.sock.local)
+	l.isDown.Store(false)
+	l.s.live.Add(1)
+	return nil
+}
+
+// expire fails the I/Os that have been under way for too long. Nothing is in
+// flight here then, so that no late reply can touch their buffers.
+func (l *lane) expire() {
+	limit := l.now - int64(l.s.cfg.Timeout)
+	for _, sl := range append([]*slot(nil), l.owned...) {
+		if sl.state != slotActive || sl.started > limit {
+			continue
+		}
+		err := fmt.Errorf("%w: none within %v: %w", ErrTimeout, l.s.cfg.Timeout, l.s.laneErrors())
+		for i := range sl.fragments[:sl.used] {
+			if f := &sl.fragments[i]; f.state != fragmentNone {
+				l.finished(f, err)
+			}
+		}
+	}
+	l.rebuild()
+}
+
+// rebuild makes the lists of what is to be done anew from the slots that are
+// ours: nothing may be left in them of a slot that another lane has now.
+func (l *lane) rebuild() {
+	l.unsent.reset()
+	l.waiting, l.delayed, l.nextDue = l.waiting[:0], l.delayed[:0], never
+	for _, sl := range l.owned {
+		switch sl.state {
+		case slotWaiting:
+			l.waiting = append(l.waiting, sl)
+			l.nextDue = min(l.nextDue, sl.due)
+		case slotActive:
+			l.resume(sl)
+		case slotIdle:
+		}
+	}
+}
+
+// handOver gives all slots to the lanes that live, the idlest first.
+func (l *lane) handOver() {
+	for len(l.owned) > 0 {
+		to := l.s.idlest()
+		if to == nil {
+			break
+		}
+		sl := l.owned[len(l.owned)-1]
+		l.drop(sl)
+		to.give(sl)
+	}
+	l.rebuild()
+}
+
+// idlest returns the living lane with the fewest slots.
+func (s *Stream) idlest() *lane {
+	var best *lane
+	for _, l := range s.lanes {
+		if !l.isDown.Load() && (best == nil || l.load.Load() < best.load.Load()) {
+			best = l
+		}
+	}
+	return best
+}
+
+// heir returns the lane that a slot is handed to after its I/O, or nil.
+func (l *lane) heir() *lane {
+	living := int(l.s.live.Load())
+	if living <= 1 {
+		return nil
+	}
+	slots := len(l.s.slots)
+	if slots < living {
+		return l.following()
+	}
+	if len(l.owned) <= (slots+living-1)/living {
+		return nil
+	}
+	if to := l.s.idlest(); to != l && to != nil && int(to.load.Load()) < slots/living {
+		return to
+	}
+	return nil
+}
+
+// following returns the next living lane in turn.
+func (l *lane) following() *lane {
+	n := len(l.s.lanes)
+	for i := 1; i < n; i++ {
+		if to := l.s.lanes[(l.index+i)%n]; !to.isDown.Load() {
+			return to
+		}
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package stream
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+)
+
+const (
+	// batchBytes is how much is encoded before it is sent.
+	batchBytes = 128 << 10
+	// copyBytes is the longest data that are copied into the batch: a copy of a
+	// few KiB costs less than two more pieces of a system call.
+	copyBytes = 16 << 10
+)
+
+// piece is a part of what is sent: data from where they are, or a range of the
+// batch, which may move while it grows.
+type piece struct {
+	data     []byte
+	from, to int
+}
+
+// sender is the way out of a lane.
+type sender struct {
+	batch   []byte
+	pieces  []piece
+	first   int  // of the pieces that are not sent whole
+	offset  int  // in it
+	blocked bool // the socket takes no more
+	queued  uint64
+	sent    uint64 // of queued, in bytes since the connection was made
+}
+
+func (w *sender) pending() bool { return w.first < len(w.pieces) }
+
+func (w *sender) reset() {
+	clear(w.pieces)
+	w.batch, w.pieces = w.batch[:0], w.pieces[:0]
+	w.first, w.offset, w.blocked = 0, 0, false
+}
+
+// restart forgets everything for a new connection.
+func (w *sender) restart() {
+	w.reset()
+	w.queued, w.sent = 0, 0
+}
+
+// flush sends what is to be sent, as far as the socket takes it at once.
+func (l *lane) flush() error {
+	w := &l.send
+	for {
+		if !w.pending() {
+			w.reset()
+			if l.encode(); !w.pending() {
+				return nil
+			}
+		}
+		n, err := l.sock.send(w.gather(l.sock))
+		if errors.Is(err, errAgain) {
+			w.blocked = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		w.blocked = false
+		l.wireSent.Add(int64(n))
+		w.advance(n)
+	}
+}
+
+// gather puts the pieces into the socket's next call.
+func (w *sender) gather(sock *socket) int {
+	count, skip := 0, w.offset
+	for _, p := range w.pieces[w.first:] {
+		b := p.data
+		if b == nil {
+			b = w.batch[p.from:p.to]
+		}
+		if count = sock.put(count, b[skip:]); count == maxIovecs {
+			break
+		}
+		skip = 0
+	}
+	return count
+}
+
+// advance notes that n bytes were sent.
+func (w *sender) advance(n int) {
+	w.sent += uint64(n)
+	for n > 0 {
+		p := &w.pieces[w.first]
+		size := p.to - p.from
+		if p.data != nil {
+			size = len(p.data)
+		}
+		if n < size-w.offset {
+			w.offset += n
+			return
+		}
+		n -= size - w.offset
+		w.first++
+		w.offset = 0
+	}
+}
+
+// encode fills the batch.
+func (l *lane) encode() {
+	w := &l.send
+	sends := 0
+	for len(w.batch) < batchBytes && len(w.pieces) < maxIovecs {
+		f := l.unsent.pop()
+		if f == nil {
+			break
+		}
+		from := len(w.batch)
+		l.request(f)
+		// A piece of the batch goes on where the last one ended.
+		if n := len(w.pieces); n > 0 && w.pieces[n-1].data == nil {
+			w.pieces[n-1].to = len(w.batch)
+		} else {
+			w.pieces = append(w.pieces, piece{from: from, to: len(w.batch)})
+		}
+		w.queued += uint64(len(w.batch) - from)
+		if data := f.bulk(); len(data) > 0 {
+			w.pieces = append(w.pieces, piece{data: data})
+			w.queued += uint64(len(data))
+			l.pad(len(data))
+		}
+		f.state, f.sentAt, f.end = fragmentSent, l.now, w.queued
+		l.mine[f.index] = f.xid
+		l.inFlight++
+		sends++
+	}
+	l.inFlightNow.Store(int64(l.inFlight))
+	l.sends.Add(int64(sends))
+}
+
+// bulk returns the data of a WRITE that are sent from where they are.
+func (f *fragment) bulk() []byte {
+	io := &f.slot.io
+	if !io.Write || f.to-f.from <= copyBytes {
+		return nil
+	}
+	return io.Buf[f.from:f.to]
+}
+
+// pad appends what follows n bytes of bulk data.
+func (l *lane) pad(n int) {
+	k := xdr.Padding(n)
+	if k == 0 {
+		return
+	}
+	w := &l.send
+	from := len(w.batch)
+	w.batch = xdr.AppendPadding(w.batch, n)
+	w.pieces = append(w.pieces, piece{from: from, to: len(w.batch)})
+	w.queued += uint64(k)
+}
+
+// request appends the call of f up to its bulk data.
+func (l *lane) request(f *fragment) {
+	w, io := &l.send, &f.slot.io
+	from, size := len(w.batch), f.to-f.from
+	b := append(w.batch, l.s.cfg.Head...)
+	offset := uint64(io.Offset) + uint64(f.from)
+	bulk := 0
+	if io.Write {
+		rpc.PutProcedure(b[from:], v3.ProcWrite)
+		args := v3.WriteArgs{Handle: io.Handle, Offset: offset, Count: uint32(size), Stable: io.Stable}
+		b = args.AppendHead(b, size)
+		if size <= copyBytes {
+			b = xdr.AppendFixed(b, io.Buf[f.from:f.to])
+		} else {
+			bulk = size + xdr.Padding(size)
+		}
+	} else {
+		rpc.PutProcedure(b[from:], v3.ProcRead)
+		args := v3.ReadArgs{Handle: io.Handle, Offset: offset, Count: uint32(size)}
+		b = args.Append(b)
+	}
+	rpc.PutRecordMark(b[from:], len(b)-from-rpc.RecordMarkBytes+bulk)
+	binary.BigEndian.PutUint32(b[from+rpc.RecordMarkBytes:], f.xid)
+	w.batch = b
+}

@@ -1,0 +1,124 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxIovecs is how many pieces one system call takes.
+const maxIovecs = 64
+
+// socket is a TCP connection in blocking mode that one thread uses. The net
+// package would add a poll, a lock and a switch of goroutines to each call.
+type socket struct {
+	file  *os.File
+	fd    int
+	local string
+	msg   unix.Msghdr
+	iov   [maxIovecs]unix.Iovec
+}
+
+// errAgain says that the call would have to wait longer than it may.
+var errAgain = errors.New("nothing now")
+
+// newSocket takes over nc. Receives wait for tick at most.
+func newSocket(nc net.Conn, tick time.Duration) (*socket, error) {
+	tcp, ok := nc.(*net.TCPConn)
+	if !ok {
+		return nil, fmt.Errorf("%T is no TCP connection", nc)
+	}
+	s := &socket{local: nc.LocalAddr().String()}
+	var err error
+	s.file, err = tcp.File() // a duplicate, which outlives nc
+	if err = errors.Join(err, nc.Close()); err != nil {
+		return nil, fmt.Errorf("take the socket: %w", err)
+	}
+	s.fd = int(s.file.Fd()) // makes it block, too
+	timeout := unix.NsecToTimeval(tick.Nanoseconds())
+	if err := unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout); err != nil {
+		_ = s.file.Close()
+		return nil, os.NewSyscallError("setsockopt SO_RCVTIMEO", err)
+	}
+	return s, nil
+}
+
+func (s *socket) close() { _ = s.file.Close() }
+
+// receive waits for bytes and puts them into a and then b, of which b may be
+// empty. It returns errAgain after a tick without any, and io.EOF at the end.
+func (s *socket) receive(a, b []byte, flags int) (int, error) {
+	count := s.put(0, a)
+	if len(b) > 0 {
+		count = s.put(count, b)
+	}
+	n, err := s.call(unix.SYS_RECVMSG, count, flags)
+	if err == nil && n == 0 {
+		return 0, io.EOF
+	}
+	return n, err
+}
+
+// put makes p piece i of the next call and returns the number of pieces.
+func (s *socket) put(i int, p []byte) int {
+	s.iov[i].Base = unsafe.SliceData(p)
+	s.iov[i].SetLen(len(p))
+	return i + 1
+}
+
+// send sends the first count pieces as far as that goes without waiting.
+func (s *socket) send(count int) (int, error) {
+	return s.call(unix.SYS_SENDMSG, count, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+}
+
+func (s *socket) call(number uintptr, count, flags int) (int, error) {
+	s.msg.Iov = &s.iov[0]
+	s.msg.SetIovlen(count)
+	// The memory is reached through fields of s, which the heap does not move.
+	n, _, errno := unix.Syscall(number, uintptr(s.fd), uintptr(unsafe.Pointer(&s.msg)), uintptr(flags))
+	switch errno {
+	case 0:
+		return int(n), nil
+	case unix.EAGAIN, unix.EINTR:
+		return 0, errAgain
+	}
+	name := "recvmsg"
+	if number == unix.SYS_SENDMSG {
+		name = "sendmsg"
+	}
+	return 0, os.NewSyscallError(name, errno)
+}
+
+// await waits until the socket can be read, or written if write is set, or
+// until limit has passed.
+func (s *socket) await(write bool, limit time.Duration) {
+	fds := [1]unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN}}
+	if write {
+		fds[0].Events |= unix.POLLOUT
+	}
+	ts := unix.NsecToTimespec(max(limit, 0).Nanoseconds())
+	// Whatever it says, the next call on the socket says it better.
+	_, _ = unix.Ppoll(fds[:], &ts, nil)
+}
+
+// silentLimit is how long the other side's TCP may leave data or probes without
+// answer: two or three retransmissions on a local network.
+const silentLimit = 1200 * time.Millisecond
+
+// PathSilent reports whether the other side's TCP has not said anything for
+// longer than 1.2 s although it should have: data are not acknowledged, or probes
+// not answered. An application that is slow does not look like this. It allocates.
+func PathSilent(fd int) bool {
+	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil {
+		return false // the socket's own calls say what is wrong with it
+	}
+	silent := time.Duration(info.Last_ack_recv) * time.Millisecond
+	return silent > silentLimit && (info.Unacked > 0 || info.Probes > 0)
+}

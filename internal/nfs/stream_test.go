@@ -1,0 +1,340 @@
+package nfs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+)
+
+// script drives a stream through a list of I/Os and keeps what became of them.
+type script struct {
+	todo  []stream.IO
+	errs  []error
+	lanes []atomic.Int64
+	next  atomic.Int64
+	bufs  [][]byte // by slot
+	at    []int64  // by slot: which of todo
+	check func(i int, p []byte)
+	after func(done int64)
+	done  atomic.Int64
+}
+
+func newScript(s *Stream, slots, size int, todo []stream.IO) *script {
+	d := &script{todo: todo, errs: make([]error, len(todo)), lanes: make([]atomic.Int64, s.Lanes()), at: make([]int64, slots)}
+	for range slots {
+		d.bufs = append(d.bufs, make([]byte, size))
+	}
+	return d
+}
+
+func (d *script) Next(x *stream.IO) bool {
+	i := d.next.Add(1) - 1
+	if i >= int64(len(d.todo)) {
+		return false
+	}
+	t := d.todo[i]
+	d.at[x.Slot] = i
+	x.Write, x.Handle, x.Offset, x.Stable = t.Write, t.Handle, t.Offset, t.Stable
+	x.Buf = t.Buf
+	if !t.Write {
+		x.Buf = d.bufs[x.Slot][:len(t.Buf)]
+	}
+	return true
+}
+
+func (d *script) Done(x *stream.IO) {
+	i := d.at[x.Slot]
+	d.errs[i] = x.Err
+	d.lanes[x.Lane].Add(1)
+	if d.check != nil && x.Err == nil {
+		d.check(int(i), x.Buf)
+	}
+	if n := d.done.Add(1); d.after != nil {
+		d.after(n)
+	}
+}
+
+// reads makes count reads of size bytes, one behind the other and around.
+func reads(handle []byte, content []byte, size, count int) []stream.IO {
+	todo := make([]stream.IO, count)
+	blocks := len(content) / size
+	for i := range todo {
+		off := i % blocks * size
+		todo[i] = stream.IO{Handle: handle, Offset: int64(off), Buf: content[off : off+size]}
+	}
+	return todo
+}
+
+func openStream(t testing.TB, c *Client, slots, block int) *Stream {
+	t.Helper()
+	s, err := c.NewStream(t.Context(), slots, int64(block))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAStreamReadsEveryBlockFromItsPlace(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason                 string
+		size, slots, count     int
+		addresses              []string
+		maxTransfer, shortRead uint32
+	}{
+		"small":            {"many replies come in one receive", 8 << 10, 64, 2000, []string{"127.0.0.1"}, 0, 0},
+		"one at a time":    {"", 512, 1, 200, []string{"127.0.0.1"}, 0, 0},
+		"large":            {"data are received in place", 1 << 20, 8, 64, []string{"127.0.0.1", "127.0.0.2"}, 0, 0},
+		"odd":              {"padding follows the data", 70_001, 5, 100, []string{"127.0.0.1"}, 0, 0},
+		"in fragments":     {"a block is larger than the transfer size", 1 << 20, 3, 30, []string{"127.0.0.1", "127.0.0.2"}, 64 << 10, 0},
+		"short":            {"the server gives less than asked", 128 << 10, 4, 50, []string{"127.0.0.1"}, 0, 50_000},
+		"deep":             {"depth 1024 on a channel", 4 << 10, 1024, 20_000, []string{"127.0.0.1"}, 0, 0},
+		"fewer than lanes": {"slots go from lane to lane", 8 << 10, 1, 400, []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &nfstest.Server{MaxTransfer: tc.maxTransfer, ShortRead: tc.shortRead}
+			c := start(t, server, nil, tc.addresses...)
+			content := randomBytes(8 << 20)
+			handle := server.AddFile("data", content)
+			s := openStream(t, c, tc.slots, tc.size)
+			todo := reads([]byte(handle), content, tc.size, tc.count)
+			d := newScript(s, tc.slots, tc.size, todo)
+			d.check = func(i int, p []byte) {
+				if !bytes.Equal(p, todo[i].Buf) {
+					t.Errorf("read %d at %d brought other bytes", i, todo[i].Offset)
+				}
+			}
+			s.Run(t.Context(), d)
+			for i, err := range d.errs {
+				if err != nil {
+					t.Fatalf("read %d: %v", i, err)
+				}
+			}
+			for i := range d.lanes {
+				if d.lanes[i].Load() == 0 {
+					t.Errorf("lane %d carried nothing", i)
+				}
+			}
+			var sum int64
+			for _, k := range c.Channels() {
+				sum += k.BytesRead
+			}
+			if want := int64(tc.size * tc.count); sum != want {
+				t.Errorf("the channels counted %d bytes read, want %d", sum, want)
+			}
+		})
+	}
+}
+
+func TestAStreamWritesEveryBlockToItsPlace(t *testing.T) {
+	for name, tc := range map[string]struct {
+		size, slots int
+		transfer    uint32
+	}{
+		"small": {8 << 10, 32, 0}, "large": {1 << 20, 4, 0}, "odd": {33_333, 4, 0}, "in fragments": {256 << 10, 3, 64 << 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &nfstest.Server{MaxTransfer: tc.transfer}
+			c := start(t, server, nil, "127.0.0.1", "127.0.0.2")
+			content := randomBytes(tc.size * 40)
+			handle := server.AddFile("data", make([]byte, len(content)))
+			s := openStream(t, c, tc.slots, tc.size)
+			todo := reads([]byte(handle), content, tc.size, 40)
+			for i := range todo {
+				todo[i].Write, todo[i].Stable = true, v3.FileSync
+			}
+			d := newScript(s, tc.slots, tc.size, todo)
+			s.Run(t.Context(), d)
+			for i, err := range d.errs {
+				if err != nil {
+					t.Fatalf("write %d: %v", i, err)
+				}
+			}
+			got := make([]byte, len(content))
+			if _, err := c.OpenFile(FileHandle(handle)).ReadAt(t.Context(), got, 0); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, content) {
+				t.Error("the file is not what was written")
+			}
+		})
+	}
+}
+
+func TestAStreamTellsWhatWentWrong(t *testing.T) {
+	var hook atomic.Int32
+	server := &nfstest.Server{Hook: func(k nfstest.Call) nfstest.Action {
+		if k.Procedure == v3.ProcRead || k.Procedure == v3.ProcWrite {
+			return nfstest.Action(hook.Load())
+		}
+		return nfstest.Answer
+	}}
+	c := start(t, server, func(cfg *Config) { cfg.CallTimeout = 2 * time.Second })
+	content := randomBytes(64 << 10)
+	handle := []byte(server.AddFile("data", content))
+	for name, tc := range map[string]struct {
+		action nfstest.Action
+		write  bool
+		offset int64
+		want   func(error) bool
+	}{
+		"end of file": {want: func(err error) bool { return errors.Is(err, io.EOF) }, offset: 60 << 10},
+		"no space":    {action: nfstest.NoSpace, write: true, want: IsNoSpace},
+		"denied":      {action: nfstest.Deny, write: true, want: IsPermission},
+		"no answer":   {action: nfstest.Drop, want: func(err error) bool { return errors.Is(err, ErrTimeout) }},
+		"garbage":     {action: nfstest.Garbage, want: func(err error) bool { return err != nil && !errors.Is(err, ErrTimeout) }},
+		"oversize":    {action: nfstest.Oversize, want: func(err error) bool { return err != nil && !errors.Is(err, ErrTimeout) }},
+		"ask later":   {action: nfstest.TryLater, want: v3.IsRetryLater},
+		"bad handle":  {want: func(err error) bool { return err != nil }, offset: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hook.Store(int32(tc.action))
+			s := openStream(t, c, 2, 8<<10)
+			todo := []stream.IO{{Handle: handle, Offset: tc.offset, Buf: content[:8<<10], Write: tc.write, Stable: v3.FileSync}}
+			if tc.offset < 0 {
+				todo[0].Handle, todo[0].Offset = []byte("no such handle at all"), 0
+			}
+			d := newScript(s, 2, 8<<10, todo)
+			s.Run(t.Context(), d)
+			if !tc.want(d.errs[0]) {
+				t.Errorf("the error is %v", d.errs[0])
+			}
+			t.Log(d.errs[0])
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestAStreamLosesNothingWithAChannel(t *testing.T) {
+	for name, action := range map[string]nfstest.Action{
+		"closed": nfstest.Disconnect, "truncated": nfstest.Truncate, "garbage": nfstest.Garbage, "oversized": nfstest.Oversize,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int64
+			server := &nfstest.Server{Hook: func(k nfstest.Call) nfstest.Action {
+				if k.Procedure == v3.ProcRead && calls.Add(1)%100 == 0 && k.Address == "127.0.0.2" {
+					return action
+				}
+				return nfstest.Answer
+			}}
+			c := start(t, server, nil, "127.0.0.1", "127.0.0.2")
+			content := randomBytes(4 << 20)
+			handle := []byte(server.AddFile("data", content))
+			s := openStream(t, c, 32, 8<<10)
+			todo := reads(handle, content, 8<<10, 5000)
+			d := newScript(s, 32, 8<<10, todo)
+			d.check = func(i int, p []byte) {
+				if !bytes.Equal(p, todo[i].Buf) {
+					t.Errorf("read %d brought other bytes", i)
+				}
+			}
+			s.Run(t.Context(), d)
+			for i, err := range d.errs {
+				if err != nil {
+					t.Fatalf("read %d: %v", i, err)
+				}
+			}
+			k := c.Channels()[1]
+			if k.Reconnects == 0 || k.Retransmits == 0 || k.Down == 0 || k.LastError == "" {
+				t.Errorf("the loss of the channel does not show: %+v", k)
+			}
+		})
+	}
+}
+
+func TestACancelledStreamEndsAndCanRunAgain(t *testing.T) {
+	var drop atomic.Bool
+	drop.Store(true)
+	server := &nfstest.Server{Hook: func(k nfstest.Call) nfstest.Action {
+		if k.Procedure == v3.ProcRead && drop.Load() {
+			return nfstest.Drop
+		}
+		return nfstest.Answer
+	}}
+	c := start(t, server, nil, "127.0.0.1", "127.0.0.2")
+	content := randomBytes(1 << 20)
+	handle := []byte(server.AddFile("data", content))
+	s := openStream(t, c, 16, 8<<10)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	time.AfterFunc(50*time.Millisecond, func() { cancel(why) })
+	d := newScript(s, 16, 8<<10, reads(handle, content, 8<<10, 100))
+	s.Run(ctx, d)
+	for i := range 16 {
+		if !errors.Is(d.errs[i], why) {
+			t.Fatalf("read %d ended with %v", i, d.errs[i])
+		}
+	}
+	drop.Store(false)
+	d = newScript(s, 16, 8<<10, reads(handle, content, 8<<10, 100))
+	s.Run(t.Context(), d)
+	for i, err := range d.errs {
+		if err != nil {
+			t.Fatalf("read %d of the second run: %v", i, err)
+		}
+	}
+}
+
+// circle asks for the same I/O a number of times.
+type circle struct {
+	left atomic.Int64
+	io   stream.IO
+	err  atomic.Pointer[error]
+	bufs [][]byte
+}
+
+func (d *circle) Next(x *stream.IO) bool {
+	x.Write, x.Handle, x.Stable, x.Buf = d.io.Write, d.io.Handle, d.io.Stable, d.bufs[x.Slot]
+	return d.left.Add(-1) >= 0
+}
+
+func (d *circle) Done(x *stream.IO) {
+	if x.Err != nil {
+		d.err.Store(&x.Err)
+	}
+}
+
+func TestAStreamAllocatesNothingForAnOperation(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for name, tc := range map[string]struct {
+		size  int
+		write bool
+	}{"read 8 KiB": {8 << 10, false}, "read 1 MiB": {1 << 20, false}, "write 8 KiB": {8 << 10, true}, "write 1 MiB": {1 << 20, true}} {
+		t.Run(name, func(t *testing.T) {
+			server := &nfstest.Server{}
+			c := start(t, server, nil, "127.0.0.1", "127.0.0.2")
+			handle := []byte(server.AddFile("data", make([]byte, 1<<20)))
+			s := openStream(t, c, 16, tc.size)
+			d := &circle{io: stream.IO{Handle: handle, Write: tc.write, Stable: v3.FileSync}}
+			for range 16 {
+				d.bufs = append(d.bufs, make([]byte, tc.size))
+			}
+			run := func(count int64) float64 {
+				return testing.AllocsPerRun(1, func() {
+					d.left.Store(count)
+					s.Run(t.Context(), d)
+				})
+			}
+			run(200)
+			// A Run costs something, an operation nothing.
+			few, many := run(100), run(600)
+			if many-few > 10 {
+				t.Errorf("500 more operations allocate %v times more", many-few)
+			}
+			if err := d.err.Load(); err != nil {
+				t.Error(*err)
+			}
+		})
+	}
+}
