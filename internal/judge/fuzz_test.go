@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/memory"
 )
 
 // FuzzJudge: a result file comes from anywhere; judging it must not panic.
@@ -23,9 +24,11 @@ func FuzzJudge(f *testing.F) {
 		}
 		f.Add(b.Bytes())
 	}
-	f.Fuzz(func(_ *testing.T, data []byte) {
-		if r, err := runfile.ReadResult(bytes.NewReader(data)); err == nil {
-			Judge(r)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := runfile.ReadResult(bytes.NewReader(data))
+		if err != nil {
+			return
 		}
+		memory.Bound(t, 1<<30+4096*len(data), func() { Judge(r) })
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/test/memory"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -277,30 +279,35 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(tc.src))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		problems := Lint(src)
-		lines := strings.Count(string(src), "\n") + 1
-		for _, p := range problems {
-			if p.Line < 1 || p.Line > lines || p.Column < 1 || p.Length < 1 {
-				t.Errorf("problem is outside the file: %+v", p)
-			}
-		}
-		file, err := Parse(src)
-		if (err != nil) != HasErrors(problems) {
-			t.Fatalf("Parse says %v, Lint says %v", err, problems)
-		}
-		if err != nil {
-			return
-		}
-		text, err := Render(file)
-		if err != nil {
-			t.Fatalf("what Parse accepts is not rendered: %v", err)
-		}
-		again, err := Parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(file, again); diff != "" {
-			t.Errorf("(-first +second):\n%s", diff)
-		}
+		memory.Bound(t, 4096*len(src), func() { parseHostile(t, src) })
 	})
+}
+
+func parseHostile(t *testing.T, src []byte) {
+	t.Helper()
+	problems := Lint(src)
+	lines := strings.Count(string(src), "\n") + 1
+	for _, p := range problems {
+		if p.Line < 1 || p.Line > lines || p.Column < 1 || p.Length < 1 {
+			t.Errorf("problem is outside the file: %+v", p)
+		}
+	}
+	file, err := Parse(src)
+	if (err != nil) != HasErrors(problems) {
+		t.Fatalf("Parse says %v, Lint says %v", err, problems)
+	}
+	if err != nil {
+		return
+	}
+	text, err := Render(file)
+	if err != nil {
+		t.Fatalf("what Parse accepts is not rendered: %v", err)
+	}
+	again, err := Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(file, again); diff != "" {
+		t.Errorf("(-first +second):\n%s", diff)
+	}
 }

@@ -3,7 +3,6 @@ package runfile
 import (
 	"bytes"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
@@ -104,56 +103,4 @@ func TestJoin(t *testing.T) {
 			t.Errorf("join %s: no error", name)
 		}
 	}
-}
-
-func FuzzReadPlan(f *testing.F) {
-	example, err := os.ReadFile(schemaDir + "/example.plan.json")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(example)
-	f.Add([]byte(`{"version":"nfsbench.io/plan/v1","workload":{"raw":{}}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := ReadPlan(bytes.NewReader(data))
-		if err != nil {
-			return
-		}
-		_ = p.Validate()
-		var b bytes.Buffer
-		if err := WritePlan(&b, p); err != nil {
-			t.Fatal(err)
-		}
-		again, err := ReadPlan(bytes.NewReader(b.Bytes()))
-		if err != nil {
-			t.Fatalf("what was written is not read: %v", err)
-		}
-		var b2 bytes.Buffer
-		if err := WritePlan(&b2, again); err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(b.Bytes(), b2.Bytes()) {
-			t.Fatal("reading and writing changes a plan")
-		}
-	})
-}
-
-func FuzzReadResult(f *testing.F) {
-	var plain, packed bytes.Buffer
-	if err := WriteResult(&plain, fullResult()); err != nil {
-		f.Fatal(err)
-	}
-	if err := WriteResultGzip(&packed, fullResult()); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(plain.Bytes())
-	f.Add(packed.Bytes())
-	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := ReadResult(bytes.NewReader(data))
-		if err != nil {
-			return
-		}
-		if err := WriteResult(io.Discard, r); err != nil {
-			t.Fatal(err)
-		}
-	})
 }

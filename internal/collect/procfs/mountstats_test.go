@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/memory"
 )
 
 func TestMountStatsGivesTheCountersOfEveryNFSMount(t *testing.T) {
@@ -111,7 +112,9 @@ func FuzzParseMountStats(f *testing.F) {
 	f.Add([]byte("device s:/p mounted on /m with fstype nfs statvers=1.1\n\tper-op statistics\n" +
 		"A: 0 9223372036854775807 0 0\nB: 0 1 0 0\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		mounts, err := ParseMountStats(bytes.NewReader(in))
+		var mounts []NFSMount
+		var err error
+		memory.Bound(t, 64*len(in)+(1<<20), func() { mounts, err = ParseMountStats(bytes.NewReader(in)) })
 		if err != nil {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+	"github.com/nfsbench/nfsbench/test/memory"
 )
 
 func TestResultsSurviveTheWire(t *testing.T) {
@@ -132,18 +133,41 @@ func TestExportsAndUmnt(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add((&MntRes{Handle: []byte{1}, Flavors: []uint32{1}}).Append(nil))
 	f.Add((&ExportRes{Exports: []Export{{"/a", []string{"h"}}}}).Append(nil))
+	f.Add((&Mapping{Program: 100003, Version: 3, Protocol: ProtocolTCP, Port: 2049}).Append(nil))
+	f.Add((&PathArgs{Path: "/export"}).Append(nil))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		var m MntRes
-		d := xdr.NewDecoder(in)
-		m.Decode(&d)
-		if len(m.Flavors) > maxFlavors {
-			t.Fatalf("%d flavors", len(m.Flavors))
-		}
-		var l ExportRes
-		d = xdr.NewDecoder(in)
-		l.Decode(&d)
-		if len(l.Exports) > len(in)/4 {
-			t.Fatalf("%d exports of %d bytes", len(l.Exports), len(in))
-		}
+		memory.Bound(t, 64*len(in), func() { decodeAll(t, in) })
 	})
+}
+
+func decodeAll(t *testing.T, in []byte) {
+	t.Helper()
+	var m MntRes
+	d := xdr.NewDecoder(in)
+	m.Decode(&d)
+	if len(m.Flavors) > maxFlavors {
+		t.Fatalf("%d flavors", len(m.Flavors))
+	}
+	var l ExportRes
+	d = xdr.NewDecoder(in)
+	l.Decode(&d)
+	if len(l.Exports) > len(in)/4 {
+		t.Fatalf("%d exports of %d bytes", len(l.Exports), len(in))
+	}
+	groups := 0
+	for _, e := range l.Exports {
+		groups += len(e.Groups)
+	}
+	if groups > len(in)/4 {
+		t.Fatalf("%d groups of %d bytes", groups, len(in))
+	}
+	var p PathArgs
+	d = xdr.NewDecoder(in)
+	p.Decode(&d)
+	if len(p.Path) > MaxPathBytes {
+		t.Fatalf("a path of %d bytes", len(p.Path))
+	}
+	var port Mapping
+	d = xdr.NewDecoder(in)
+	port.Decode(&d)
 }

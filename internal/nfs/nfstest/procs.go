@@ -1,98 +1,56 @@
 package nfstest
 
 import (
-	"encoding/binary"
-
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// memFile is a file or the root directory.
-type memFile struct {
-	name   string
-	dir    bool
-	data   []byte
-	stable []byte // what a crash leaves, once something unstable was written
-	risky  bool
-}
-
-func (f *memFile) crash() {
-	if f.risky {
-		f.data, f.risky = f.stable, false
-	}
-}
-
-func (f *memFile) write(off uint64, p []byte, stable bool) {
-	if !stable && !f.risky {
-		f.stable, f.risky = append([]byte(nil), f.data...), true
-	}
-	f.data = extend(f.data, off, p)
-	if stable && f.risky {
-		f.stable = extend(f.stable, off, p)
-	}
-}
-
-func extend(data []byte, off uint64, p []byte) []byte {
-	if need := int(off) + len(p); need > len(data) {
-		data = append(data, make([]byte, need-len(data))...)
-	}
-	copy(data[off:], p)
-	return data
-}
-
-func handleOf(i int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(i)) }
-
-func (s *Server) find(name string) (int, *memFile) {
-	for i, f := range s.files {
-		if f != nil && f.name == name && !f.dir {
-			return i, f
-		}
-	}
-	return 0, nil
-}
-
-func (s *Server) byHandle(h []byte) *memFile {
-	if len(h) != 4 {
-		return nil
-	}
-	i := int(binary.BigEndian.Uint32(h))
-	if i >= len(s.files) {
-		return nil
-	}
-	return s.files[i]
-}
-
-// answer appends the reply to the call in to out.
-func (s *Server) answer(out, in []byte, address string) ([]byte, Action) {
-	d := xdr.NewDecoder(in)
-	var h rpc.CallHeader
-	h.Decode(&d)
-	action := Answer
-	if s.Hook != nil {
-		action = s.Hook(Call{Program: h.Program, Procedure: h.Procedure, XID: h.XID, Address: address})
-	}
+// answer executes a call and appends the reply to out.
+func (s *Server) answer(out []byte, c *conn, call Call, args *xdr.Decoder, action Action) []byte {
 	if action == Drop || action == Disconnect {
-		return out, action
+		return out
 	}
-	reply := rpc.ReplyHeader{XID: h.XID}
+	reply := rpc.ReplyHeader{XID: call.XID}
 	out = reply.Append(out)
-	switch action {
-	case TryLater:
-		return (&v3.WccRes{Status: v3.ErrJukebox}).Append(out), action
-	case NoSpace:
-		return (&v3.WccRes{Status: v3.ErrNoSpc}).Append(out), action
-	case Deny:
-		return (&v3.WccRes{Status: v3.ErrAcces}).Append(out), action
-	case Answer, Drop, Disconnect, Truncate, Garbage, Oversize:
+	if status, failed := action.status(); failed {
+		return appendFailure(out, call.Procedure, status)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h.Program == mount.Program {
-		return s.mount(out, h.Procedure, &d), action
+	if c.dead {
+		return out // what a dead connection brought must not change anything any more
 	}
-	return s.nfs(out, h.Procedure, &d), action
+	if call.Program == mount.Program {
+		return s.mount(out, call.Procedure, args)
+	}
+	return s.nfs(out, call.Procedure, args)
+}
+
+// appendFailure appends results that say status and nothing else.
+func appendFailure(out []byte, procedure uint32, status v3.Status) []byte {
+	switch procedure {
+	case v3.ProcRead:
+		return (&v3.ReadRes{Status: status}).Append(out)
+	case v3.ProcWrite:
+		return (&v3.WriteRes{Status: status}).Append(out)
+	case v3.ProcCommit:
+		return (&v3.CommitRes{Status: status}).Append(out)
+	case v3.ProcGetattr:
+		return (&v3.GetattrRes{Status: status}).Append(out)
+	case v3.ProcLookup:
+		return (&v3.LookupRes{Status: status}).Append(out)
+	case v3.ProcCreate, v3.ProcMkdir:
+		return (&v3.CreateRes{Status: status}).Append(out)
+	case v3.ProcReaddirplus:
+		return (&v3.ReaddirRes{Status: status}).AppendPlus(out)
+	case v3.ProcFsinfo:
+		return (&v3.FsinfoRes{Status: status}).Append(out)
+	case v3.ProcFsstat:
+		return (&v3.FsstatRes{Status: status}).Append(out)
+	}
+	return (&v3.WccRes{Status: status}).Append(out)
 }
 
 func (s *Server) mount(out []byte, procedure uint32, d *xdr.Decoder) []byte {
@@ -125,18 +83,22 @@ func (s *Server) nfs(out []byte, procedure uint32, d *xdr.Decoder) []byte {
 		return s.commit(out, d)
 	case v3.ProcFsinfo:
 		return (&v3.FsinfoRes{ReadMax: s.MaxTransfer, WriteMax: s.MaxTransfer}).Append(out)
+	case v3.ProcFsstat:
+		return (&v3.FsstatRes{TotalBytes: 1 << 40, FreeBytes: 1 << 40, AvailBytes: 1 << 40}).Append(out)
 	case v3.ProcGetattr:
 		return s.getattr(out, d)
 	case v3.ProcLookup:
 		return s.lookup(out, d)
 	case v3.ProcCreate:
 		return s.create(out, d)
-	case v3.ProcRemove:
-		return s.remove(out, d)
+	case v3.ProcMkdir:
+		return s.mkdir(out, d)
+	case v3.ProcRemove, v3.ProcRmdir:
+		return s.remove(out, d, procedure == v3.ProcRmdir)
 	case v3.ProcReaddirplus:
-		return s.readdir(out)
+		return s.readdir(out, d)
 	}
-	return (&v3.WccRes{Status: v3.ErrNotSupp}).Append(out)
+	return appendFailure(out, procedure, v3.ErrNotSupp)
 }
 
 func (s *Server) read(out []byte, d *xdr.Decoder) []byte {
@@ -191,50 +153,9 @@ func (s *Server) getattr(out []byte, d *xdr.Decoder) []byte {
 	if f == nil {
 		return (&v3.GetattrRes{Status: v3.ErrStale}).Append(out)
 	}
-	return (&v3.GetattrRes{Attr: v3.Attr{Type: v3.TypeRegular, Size: uint64(len(f.data))}}).Append(out)
-}
-
-func (s *Server) lookup(out []byte, d *xdr.Decoder) []byte {
-	var args v3.NameArgs
-	args.Decode(d)
-	i, f := s.find(args.Name)
-	if f == nil {
-		return (&v3.LookupRes{Status: v3.ErrNoEnt}).Append(out)
+	attr := v3.Attr{Type: v3.TypeRegular, Mode: 0o644, Nlink: 1, Size: uint64(len(f.data))}
+	if f.dir {
+		attr.Type, attr.Mode = v3.TypeDirectory, 0o755
 	}
-	return (&v3.LookupRes{Handle: handleOf(i)}).Append(out)
-}
-
-func (s *Server) create(out []byte, d *xdr.Decoder) []byte {
-	var args v3.CreateArgs
-	args.Decode(d)
-	i, f := s.find(args.Where.Name)
-	if f != nil && args.How != v3.CreateUnchecked {
-		return (&v3.CreateRes{Status: v3.ErrExist}).Append(out)
-	}
-	if f == nil {
-		s.files = append(s.files, &memFile{name: args.Where.Name})
-		i = len(s.files) - 1
-	}
-	return (&v3.CreateRes{HandlePresent: true, Handle: handleOf(i)}).Append(out)
-}
-
-func (s *Server) remove(out []byte, d *xdr.Decoder) []byte {
-	var args v3.NameArgs
-	args.Decode(d)
-	i, f := s.find(args.Name)
-	if f == nil {
-		return (&v3.WccRes{Status: v3.ErrNoEnt}).Append(out)
-	}
-	s.files[i] = nil
-	return (&v3.WccRes{}).Append(out)
-}
-
-func (s *Server) readdir(out []byte) []byte {
-	res := v3.ReaddirRes{EOF: true}
-	for i, f := range s.files {
-		if f != nil && !f.dir {
-			res.Entries = append(res.Entries, v3.DirEntry{Name: f.name, Cookie: uint64(i + 1)})
-		}
-	}
-	return res.AppendPlus(out)
+	return (&v3.GetattrRes{Attr: attr}).Append(out)
 }

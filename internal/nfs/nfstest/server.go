@@ -1,6 +1,8 @@
 // Package nfstest is an NFSv3 server in memory for tests of the client. It serves
 // MOUNT and NFS on one port of several loopback addresses, allocates nothing for
-// READ and WRITE, and misbehaves on request. Only tests import it.
+// READ and WRITE, and misbehaves on request: it fails, delays, garbles or forgets
+// calls, and it crashes as servers do, with everything lost that was not stable.
+// Only tests import it.
 package nfstest
 
 import (
@@ -9,31 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-
-	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"time"
 )
-
-// Action is what happens to a call.
-type Action int
-
-// Actions of a Hook.
-const (
-	Answer     Action = iota // as a good server would
-	Drop                     // never answer
-	Disconnect               // close the connection without answer
-	Truncate                 // answer with half a record, then close
-	Garbage                  // answer with bytes that are no RPC
-	Oversize                 // announce a record of 2 GiB
-	TryLater                 // answer READ or WRITE with NFS3ERR_JUKEBOX
-	NoSpace                  // answer READ or WRITE with NFS3ERR_NOSPC
-	Deny                     // answer WRITE, CREATE, MKDIR or REMOVE with NFS3ERR_ACCES
-)
-
-// Call is what a Hook sees.
-type Call struct {
-	Program, Procedure, XID uint32
-	Address                 string // the listening address it came to
-}
 
 // Server is the server. Fields are set before Start.
 type Server struct {
@@ -45,17 +24,32 @@ type Server struct {
 	ShortRead uint32
 	// Flavors are the credentials that MNT says it accepts; AUTH_SYS if nil.
 	Flavors []uint32
-	// Hook decides what happens to a call; nil answers all. It is called from
+
+	// The functions below make it misbehave. Each may be nil, and is called from
 	// many goroutines.
+
+	// Hook decides what happens to a call.
 	Hook func(Call) Action
+	// Delay holds a reply back after the call was executed. Calls that came
+	// later on the same connection are answered meanwhile.
+	Delay func(Call) time.Duration
+	// Rewrite gives the bytes to send in place of a reply, of which it is given
+	// the record mark, header and results. It may change reply. Without more
+	// the connection is closed after them.
+	Rewrite func(c Call, reply []byte) (out []byte, more bool)
 
 	mu        sync.Mutex
-	listeners []net.Listener
-	conns     map[net.Conn]struct{}
+	listeners map[string]net.Listener // by address
+	addresses []string                // all that were ever listened on
+	conns     map[*conn]struct{}
+	accepted  int
 	files     []*memFile // the handle of a file is its index
 	verifier  [8]byte
 	port      int
 	wg        sync.WaitGroup
+	done      chan struct{}
+
+	gate sync.RWMutex // held while nothing is read
 }
 
 // Start listens on the same port of all addresses and stops with the test.
@@ -67,9 +61,11 @@ func (s *Server) Start(tb testing.TB, addresses ...string) {
 	if s.MaxTransfer == 0 {
 		s.MaxTransfer = 1 << 20
 	}
-	s.conns = map[net.Conn]struct{}{}
-	s.files = []*memFile{{name: "", dir: true}}
+	s.conns = map[*conn]struct{}{}
+	s.listeners = map[string]net.Listener{}
+	s.files = []*memFile{{name: "", dir: true, parent: -1}}
 	s.verifier = [8]byte{1}
+	s.done = make(chan struct{})
 	for _, a := range addresses {
 		if err := s.Listen(a); err != nil {
 			tb.Fatal(err)
@@ -83,30 +79,48 @@ func (s *Server) Port() int { return s.port }
 
 // Listen adds an address, or one that Kill took away.
 func (s *Server) Listen(address string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	l, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(s.port)))
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.port = l.Addr().(*net.TCPAddr).Port
-	s.listeners = append(s.listeners, l)
+	if _, known := s.listeners[address]; !known {
+		s.addresses = append(s.addresses, address)
+	}
+	s.listeners[address] = l
 	s.wg.Go(func() { s.accept(l, address) })
 	return nil
 }
 
-// Kill closes the listener of an address and all connections to it.
+// Kill closes the listener of an address and all connections to it. What was
+// received on them and not executed yet is never executed.
 func (s *Server) Kill(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, l := range s.listeners {
-		if hostOf(l.Addr()) == address {
-			_ = l.Close()
-		}
+	s.killLocked(address)
+}
+
+func (s *Server) killLocked(address string) {
+	if l := s.listeners[address]; l != nil {
+		_ = l.Close()
 	}
 	for c := range s.conns {
-		if hostOf(c.LocalAddr()) == address {
-			_ = c.Close()
+		if c.address == address {
+			c.kill()
+		}
+	}
+}
+
+// Reset ends all connections to an address with a TCP reset; new ones are
+// welcome at once.
+func (s *Server) Reset(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		if c.address == address {
+			c.reset()
 		}
 	}
 }
@@ -116,13 +130,51 @@ func (s *Server) Kill(address string) {
 func (s *Server) Restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.restartLocked()
+}
+
+func (s *Server) restartLocked() {
 	s.verifier[0]++
 	for _, f := range s.files {
-		f.crash()
+		if f != nil {
+			f.crash()
+		}
 	}
 }
 
-// AddFile makes a file and returns its handle.
+// Crash is Restart with all connections ended and nobody listening; Recover ends
+// it. Names survive, as they do with a journal.
+func (s *Server) Crash() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.addresses {
+		s.killLocked(a)
+	}
+	s.restartLocked()
+}
+
+// Recover listens again on all addresses.
+func (s *Server) Recover() error {
+	s.mu.Lock()
+	addresses := append([]string(nil), s.addresses...)
+	s.mu.Unlock()
+	for _, a := range addresses {
+		if err := s.Listen(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stall stops reading from all connections until resume is called. The kernel
+// acknowledges what clients send until its buffers are full and the window is
+// closed.
+func (s *Server) Stall() (resume func()) {
+	s.gate.Lock()
+	return s.gate.Unlock
+}
+
+// AddFile makes a file in the root directory and returns its handle.
 func (s *Server) AddFile(name string, content []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,88 +182,24 @@ func (s *Server) AddFile(name string, content []byte) []byte {
 	return handleOf(len(s.files) - 1)
 }
 
-// Content returns a copy of a file's content.
+// Content returns a copy of the content of the first file of that name.
 func (s *Server) Content(name string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, f := s.find(name)
-	if f == nil {
-		return nil
+	for _, f := range s.files {
+		if f != nil && !f.dir && f.name == name {
+			return append([]byte(nil), f.data...)
+		}
 	}
-	return append([]byte(nil), f.data...)
+	return nil
 }
 
 func (s *Server) stop() {
+	close(s.done)
 	s.mu.Lock()
-	for _, l := range s.listeners {
-		_ = l.Close()
-	}
-	for c := range s.conns {
-		_ = c.Close()
+	for _, a := range s.addresses {
+		s.killLocked(a)
 	}
 	s.mu.Unlock()
 	s.wg.Wait()
-}
-
-func (s *Server) accept(l net.Listener, address string) {
-	for {
-		nc, err := l.Accept()
-		if err != nil {
-			return
-		}
-		s.mu.Lock()
-		s.conns[nc] = struct{}{}
-		s.mu.Unlock()
-		s.wg.Go(func() { s.serve(nc, address) })
-	}
-}
-
-func (s *Server) serve(nc net.Conn, address string) {
-	defer func() {
-		s.mu.Lock()
-		delete(s.conns, nc)
-		s.mu.Unlock()
-		_ = nc.Close()
-	}()
-	rec := rpc.NewRecordReader(nc, 32<<20)
-	var in, out []byte
-	for rec.Next() == nil {
-		var err error
-		if in, err = rec.AppendRest(in[:0]); err != nil {
-			return
-		}
-		var action Action
-		out, action = s.answer(append(out[:0], 0, 0, 0, 0), in, address)
-		if !send(nc, out, action) {
-			return
-		}
-	}
-}
-
-// send writes a reply; it returns false when the connection is to be closed.
-func send(nc net.Conn, out []byte, action Action) bool {
-	rpc.PutRecordMark(out, len(out)-rpc.RecordMarkBytes)
-	switch action {
-	case Drop:
-		return true
-	case Disconnect:
-		return false
-	case Truncate:
-		_, _ = nc.Write(out[:len(out)/2])
-		return false
-	case Garbage:
-		for i := range out[rpc.RecordMarkBytes:] {
-			out[rpc.RecordMarkBytes+i] = 0xAA
-		}
-	case Oversize:
-		out[0], out[1] = 0xFF, 0xFF
-	case Answer, TryLater, NoSpace, Deny:
-	}
-	_, err := nc.Write(out)
-	return err == nil
-}
-
-func hostOf(a net.Addr) string {
-	host, _, _ := net.SplitHostPort(a.String())
-	return host
 }

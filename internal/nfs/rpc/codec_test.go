@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+	"github.com/nfsbench/nfsbench/test/memory"
 )
 
 func TestCallHeaderSurvivesTheWire(t *testing.T) {
@@ -176,24 +177,29 @@ func FuzzHeaders(f *testing.F) {
 	f.Add((&ReplyHeader{Accept: AcceptProgramMismatch}).Append(nil))
 	f.Add((&ReplyHeader{Denied: true, Reject: RejectAuth}).Append(nil))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		d := xdr.NewDecoder(in)
-		var c CallHeader
-		c.Decode(&d)
-		if d.Err() == nil {
-			s := xdr.NewDecoder(c.Credential.Body)
-			var a AuthSys
-			a.Decode(&s)
-		}
-		d = xdr.NewDecoder(in)
-		var r ReplyHeader
-		r.Decode(&d)
-		if d.Err() == nil {
-			again := xdr.NewDecoder(r.Append(nil))
-			var got ReplyHeader
-			got.Decode(&again)
-			if again.Err() != nil || got.Denied != r.Denied || got.Accept != r.Accept {
-				t.Fatalf("reply %+v changes to %+v, %v", r, got, again.Err())
-			}
-		}
+		memory.Bound(t, 64*len(in), func() { decodeHeaders(t, in) })
 	})
+}
+
+func decodeHeaders(t *testing.T, in []byte) {
+	t.Helper()
+	d := xdr.NewDecoder(in)
+	var c CallHeader
+	c.Decode(&d)
+	if d.Err() == nil {
+		s := xdr.NewDecoder(c.Credential.Body)
+		var a AuthSys
+		a.Decode(&s)
+	}
+	d = xdr.NewDecoder(in)
+	var r ReplyHeader
+	r.Decode(&d)
+	if d.Err() == nil {
+		again := xdr.NewDecoder(r.Append(nil))
+		var got ReplyHeader
+		got.Decode(&again)
+		if again.Err() != nil || got.Denied != r.Denied || got.Accept != r.Accept {
+			t.Fatalf("reply %+v changes to %+v, %v", r, got, again.Err())
+		}
+	}
 }

@@ -337,37 +337,3 @@ func TestTableFindsEveryCallAfterGrowth(t *testing.T) {
 		t.Errorf("%d slots used in an empty table", tab.used)
 	}
 }
-
-// FuzzReplies feeds a connection with hostile bytes while calls wait. Every call
-// must end, with results or with an error.
-func FuzzReplies(f *testing.F) {
-	f.Add(reply(1, []byte{0, 0, 0, 4, 1, 2, 3, 4}))
-	f.Add(append(reply(2, nil), reply(1, []byte{0, 0, 0, 0})...))
-	f.Add(fragments(reply(1, []byte{0, 0, 0, 2, 1, 2, 0, 0})[RecordMarkBytes:], 5))
-	f.Add(denied(1, uint32(RejectAuth)))
-	f.Add(endlessVerifier(2))
-	f.Fuzz(func(t *testing.T, in []byte) {
-		here, there := net.Pipe()
-		c := NewConn(here, Options{MaxRecordBytes: 1 << 16})
-		go func() { _, _ = io.Copy(io.Discard, there) }()
-		var calls []*Call
-		for i := range uint32(2) {
-			call := newCall(i)
-			call.xid, call.hasXID = i+1, true
-			call.Dst, call.Layout = make([]byte, 64), lengthLayout
-			if err := c.Start(call); err != nil {
-				t.Fatal(err)
-			}
-			calls = append(calls, call)
-		}
-		_, _ = there.Write(in)
-		_ = there.Close()
-		for _, call := range calls {
-			if err := c.Wait(t.Context(), call); err == nil && call.Received > 64 {
-				t.Fatalf("%d bytes received into 64", call.Received)
-			}
-		}
-		<-c.Done()
-		_ = c.Close()
-	})
-}

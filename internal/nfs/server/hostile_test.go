@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/nfs/mount"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
@@ -116,41 +115,4 @@ func TestAClientThatTakesNoRepliesIsCutOff(t *testing.T) {
 	if res := other.read(file, 0, 1<<20); res.Count != 1<<20 {
 		t.Errorf("read: %+v", res.Status)
 	}
-}
-
-// FuzzServeRecord feeds one record to a server and expects it to live on.
-func FuzzServeRecord(f *testing.F) {
-	s := start(f, func(o *server.Options) { o.Files.QuotaBytes, o.Files.MaxEntries = 1<<20, 1000 })
-	c := mounted(f, s.Addrs()[0])
-	file := c.create(c.root, "file")
-	c.write(file, 0, make([]byte, 5000), v3.Unstable)
-	add := func(program, version, procedure uint32, args appender) {
-		h := c.header(program, version, procedure)
-		f.Add(args.Append(h.Append(nil)))
-	}
-	where := v3.NameArgs{Dir: c.root, Name: "x"}
-	add(v3.Program, 3, v3.ProcRead, &v3.ReadArgs{Handle: file, Offset: 1, Count: 4096})
-	add(v3.Program, 3, v3.ProcWrite, &v3.WriteArgs{Handle: file, Count: 3, Data: []byte("abc")})
-	add(v3.Program, 3, v3.ProcCreate, &v3.CreateArgs{Where: where})
-	add(v3.Program, 3, v3.ProcCreate, &v3.CreateArgs{Where: where, How: v3.CreateExclusive})
-	add(v3.Program, 3, v3.ProcMkdir, &v3.MkdirArgs{Where: where})
-	add(v3.Program, 3, v3.ProcRemove, &where)
-	add(v3.Program, 3, v3.ProcRename, &v3.RenameArgs{From: where, To: where})
-	add(v3.Program, 3, v3.ProcSetattr, &v3.SetattrArgs{Handle: file, Attr: v3.NewAttr{Size: v3.Opt64{Set: true, Value: 9}}})
-	add(v3.Program, 3, v3.ProcReaddirplus, raw((&v3.ReaddirArgs{Handle: c.root, MaxCount: 4096}).AppendPlus(nil)))
-	add(mount.Program, 3, mount.ProcMnt, &mount.PathArgs{Path: "/export/x"})
-	add(mount.PortmapProgram, 2, mount.PortmapProcGetport, &mount.Mapping{Program: v3.Program})
-	f.Fuzz(func(t *testing.T, record []byte) {
-		d := dial(t, s.Addrs()[0])
-		out := append(rpc.AppendRecordMark(nil, len(record)), record...)
-		if _, err := d.conn.Write(out); err != nil {
-			t.Skip("closed before all was sent")
-		}
-		if tcp, ok := d.conn.(*net.TCPConn); ok {
-			_ = tcp.CloseWrite() // so that the server ends the connection after its reply
-		}
-		if _, err := io.Copy(io.Discard, d.conn); err != nil && !isReset(err) {
-			t.Fatalf("no end after %d bytes: %v", len(record), err)
-		}
-	})
 }

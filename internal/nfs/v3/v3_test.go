@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+	"github.com/nfsbench/nfsbench/test/memory"
 )
 
 // codec is one structure with its two directions.
@@ -195,27 +196,32 @@ func FuzzDecode(f *testing.F) {
 		f.Add(c.encode(nil))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		for name, c := range all {
-			d := xdr.NewDecoder(in)
-			v, decode := c.fresh()
-			decode(&d)
-			if d.Err() == nil && d.Offset() > len(in) {
-				t.Fatalf("%s read %d of %d bytes", name, d.Offset(), len(in))
-			}
-			if r, ok := v.(*ReaddirRes); ok && len(r.Entries) > len(in)/24 {
-				t.Fatalf("%s made %d entries of %d bytes", name, len(r.Entries), len(in))
-			}
-		}
-		var r ReadRes
-		d := xdr.NewDecoder(in)
-		r.Decode(&d)
-		if d.Err() == nil && r.Status == OK {
-			e := xdr.NewDecoder(r.Append(nil))
-			var again ReadRes
-			again.Decode(&e)
-			if e.Err() != nil || !bytes.Equal(again.Data, r.Data) {
-				t.Fatalf("READ results change when encoded again: %v", e.Err())
-			}
-		}
+		memory.Bound(t, 64*len(in)*len(all), func() { decodeAll(t, all, in) })
 	})
+}
+
+func decodeAll(t *testing.T, all map[string]codec, in []byte) {
+	t.Helper()
+	for name, c := range all {
+		d := xdr.NewDecoder(in)
+		v, decode := c.fresh()
+		decode(&d)
+		if d.Err() == nil && d.Offset() > len(in) {
+			t.Fatalf("%s read %d of %d bytes", name, d.Offset(), len(in))
+		}
+		if r, ok := v.(*ReaddirRes); ok && len(r.Entries) > len(in)/24 {
+			t.Fatalf("%s made %d entries of %d bytes", name, len(r.Entries), len(in))
+		}
+	}
+	var r ReadRes
+	d := xdr.NewDecoder(in)
+	r.Decode(&d)
+	if d.Err() == nil && r.Status == OK {
+		e := xdr.NewDecoder(r.Append(nil))
+		var again ReadRes
+		again.Decode(&e)
+		if e.Err() != nil || !bytes.Equal(again.Data, r.Data) {
+			t.Fatalf("READ results change when encoded again: %v", e.Err())
+		}
+	}
 }

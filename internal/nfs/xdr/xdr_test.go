@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"github.com/nfsbench/nfsbench/test/memory"
 )
 
 func TestWhatWasAppendedIsDecoded(t *testing.T) {
@@ -74,27 +76,32 @@ func FuzzDecoderStaysInBounds(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 3, 1, 2, 3, 0}, []byte{3, 3, 0, 1})
 	f.Add([]byte{255, 255, 255, 255, 0}, []byte{3, 4, 5, 6})
 	f.Fuzz(func(t *testing.T, in, script []byte) {
-		d := NewDecoder(in)
-		for _, op := range script {
-			switch op % 7 {
-			case 0:
-				d.Uint32()
-			case 1:
-				d.Uint64()
-			case 2:
-				d.Bool()
-			case 3:
-				d.Opaque(int(op))
-			case 4:
-				_ = d.String(1 << 30)
-			case 5:
-				d.Fixed(int(op) - 20)
-			case 6:
-				d.Skip(int(op) - 20)
-			}
-			if d.Offset() < 0 || d.Offset() > len(in) || d.Len() < 0 {
-				t.Fatalf("offset %d of %d bytes", d.Offset(), len(in))
-			}
-		}
+		memory.Bound(t, 2*len(in)*(1+len(script)), func() { walk(t, in, script) })
 	})
+}
+
+func walk(t *testing.T, in, script []byte) {
+	t.Helper()
+	d := NewDecoder(in)
+	for _, op := range script {
+		switch op % 7 {
+		case 0:
+			d.Uint32()
+		case 1:
+			d.Uint64()
+		case 2:
+			d.Bool()
+		case 3:
+			d.Opaque(int(op))
+		case 4:
+			_ = d.String(1 << 30)
+		case 5:
+			d.Fixed(int(op) - 20)
+		case 6:
+			d.Skip(int(op) - 20)
+		}
+		if d.Offset() < 0 || d.Offset() > len(in) || d.Len() < 0 {
+			t.Fatalf("offset %d of %d bytes", d.Offset(), len(in))
+		}
+	}
 }

@@ -1,0 +1,56 @@
+package collect
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/memory"
+)
+
+// FuzzEventTail reads a hostile events file that grows in two steps. Wherever it
+// is cut, the same events come out, and what follows them is made of them
+// without a panic.
+func FuzzEventTail(f *testing.F) {
+	f.Add([]byte(`{"time":"2026-11-01T10:00:00Z","span":"Fill","percent":3}`+"\n"+`{"span":"Measure","repetition":1,"percent":50}`+"\n"), 70)
+	f.Add([]byte("no JSON\n{\"span\":\"Warmup\"}\n{\"per"), 5)
+	f.Add(bytes.Repeat([]byte("x"), 70_000), 1)
+	f.Fuzz(func(t *testing.T, in []byte, cut int) {
+		cut = min(max(cut, 0), len(in))
+		memory.Bound(t, 4*maxTailBytes+64*len(in), func() { followBoth(t, in, cut) })
+	})
+}
+
+func followBoth(t *testing.T, in []byte, cut int) {
+	t.Helper()
+	whole, pieces := newFollower(t.TempDir()), newFollower(t.TempDir())
+	grow(t, whole, in)
+	grow(t, pieces, in[:cut])
+	grow(t, pieces, in)
+	if len(in) <= maxLineBytes && len(whole.spans) != len(pieces.spans) {
+		t.Fatalf("%d spans at once, %d in two steps", len(whole.spans), len(pieces.spans))
+	}
+	if whole.done() {
+		t.Fatal("events alone end a run")
+	}
+	crashedLoad(whole.partialLoad(), whole.last)
+	closedAt(whole.spans, whole.last)
+}
+
+// grow replaces the events file by a longer one and follows it.
+func grow(t *testing.T, f *follower, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(f.tail.path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := f.readEvents()
+	if _, unread := errors.AsType[*os.PathError](err); unread {
+		t.Fatal(err)
+	}
+	if filepath.Base(f.tail.path) != runfile.EventsFile {
+		t.Fatal("another file was followed")
+	}
+}

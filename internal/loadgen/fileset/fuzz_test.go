@@ -1,0 +1,61 @@
+package fileset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/memory"
+)
+
+// FuzzReadMarker finds hostile bytes where a marker should be. Only what begins
+// as a marker of ours, or an empty file, makes a directory ours; everything else
+// is somebody's and is refused before anything is written.
+func FuzzReadMarker(f *testing.F) {
+	whole, err := json.Marshal(marker{Tool: markerTool, Version: markerVersion, Seed: 7, FileSizeBytes: size, Complete: []string{"c0-j0.dat"}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add(whole[:30])
+	f.Add([]byte(`{"tool":"somebody else"}`))
+	f.Add([]byte(nil))
+	f.Add([]byte(`{"tool":"nfsbench","version":1,"epoch":18446744073709551615,"fileSizeBytes":-1,"complete":["../x"]}`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		memory.Bound(t, 128*len(in)+(4<<20), func() { prepareOver(t, in) })
+	})
+}
+
+func prepareOver(t *testing.T, in []byte) {
+	t.Helper()
+	content := in
+	if n := -len(in) & (target.SectorBytes - 1); n > 0 {
+		content = append(bytes.Clone(in), bytes.Repeat([]byte(" "), n)...)
+	}
+	tgt := &mem.Target{}
+	dir, err := tgt.Directory(t.Context(), "d", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := dir.Open(t.Context(), "nfsbench-c0.json", target.OpenOptions{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(content) > 0 {
+		if err := file.WriteAt(t.Context(), content, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = Prepare(t.Context(), tgt, testSpec())
+	ours := len(content) == 0 || bytes.HasPrefix(content, markerStart())
+	if refused := target.CodeOf(err) == runfile.FailureForeignFiles; refused == ours {
+		t.Fatalf("a marker that is ours (%v) gives %v", ours, err)
+	}
+	if errors.Is(err, errNotMarker) && ours {
+		t.Fatalf("our own marker is taken for somebody else's: %v", err)
+	}
+}

@@ -1,0 +1,166 @@
+package nfstest
+
+import (
+	"encoding/binary"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+)
+
+// memFile is a file or a directory.
+type memFile struct {
+	name   string
+	parent int // index of the directory; -1 of the root
+	dir    bool
+	data   []byte
+	stable []byte // what a crash leaves, once something unstable was written
+	risky  bool
+}
+
+func (f *memFile) crash() {
+	if f.risky {
+		f.data, f.risky = f.stable, false
+	}
+}
+
+func (f *memFile) write(off uint64, p []byte, stable bool) {
+	if !stable && !f.risky {
+		f.stable, f.risky = append([]byte(nil), f.data...), true
+	}
+	f.data = extend(f.data, off, p)
+	if stable && f.risky {
+		f.stable = extend(f.stable, off, p)
+	}
+}
+
+func extend(data []byte, off uint64, p []byte) []byte {
+	if need := int(off) + len(p); need > len(data) {
+		data = append(data, make([]byte, need-len(data))...)
+	}
+	copy(data[off:], p)
+	return data
+}
+
+func handleOf(i int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(i)) }
+
+// index returns which file a handle names, or -1.
+func (s *Server) index(h []byte) int {
+	if len(h) != 4 {
+		return -1
+	}
+	i := int(binary.BigEndian.Uint32(h))
+	if i >= len(s.files) || s.files[i] == nil {
+		return -1
+	}
+	return i
+}
+
+func (s *Server) byHandle(h []byte) *memFile {
+	if i := s.index(h); i >= 0 {
+		return s.files[i]
+	}
+	return nil
+}
+
+// find returns the file of that name in a directory, or -1.
+func (s *Server) find(dir int, name string) int {
+	for i, f := range s.files {
+		if f != nil && f.parent == dir && f.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (s *Server) add(dir int, name string, isDir bool) int {
+	s.files = append(s.files, &memFile{name: name, parent: dir, dir: isDir})
+	return len(s.files) - 1
+}
+
+func (s *Server) lookup(out []byte, d *xdr.Decoder) []byte {
+	var args v3.NameArgs
+	args.Decode(d)
+	dir := s.index(args.Dir)
+	if dir < 0 {
+		return (&v3.LookupRes{Status: v3.ErrStale}).Append(out)
+	}
+	i := s.find(dir, args.Name)
+	if i < 0 {
+		return (&v3.LookupRes{Status: v3.ErrNoEnt}).Append(out)
+	}
+	return (&v3.LookupRes{Handle: handleOf(i)}).Append(out)
+}
+
+func (s *Server) create(out []byte, d *xdr.Decoder) []byte {
+	var args v3.CreateArgs
+	args.Decode(d)
+	dir := s.index(args.Where.Dir)
+	if dir < 0 {
+		return (&v3.CreateRes{Status: v3.ErrStale}).Append(out)
+	}
+	i := s.find(dir, args.Where.Name)
+	if i >= 0 && args.How != v3.CreateUnchecked {
+		return (&v3.CreateRes{Status: v3.ErrExist}).Append(out)
+	}
+	if i < 0 {
+		i = s.add(dir, args.Where.Name, false)
+	}
+	return (&v3.CreateRes{HandlePresent: true, Handle: handleOf(i)}).Append(out)
+}
+
+func (s *Server) mkdir(out []byte, d *xdr.Decoder) []byte {
+	var args v3.MkdirArgs
+	args.Decode(d)
+	dir := s.index(args.Where.Dir)
+	if dir < 0 {
+		return (&v3.CreateRes{Status: v3.ErrStale}).Append(out)
+	}
+	if s.find(dir, args.Where.Name) >= 0 {
+		return (&v3.CreateRes{Status: v3.ErrExist}).Append(out)
+	}
+	return (&v3.CreateRes{HandlePresent: true, Handle: handleOf(s.add(dir, args.Where.Name, true))}).Append(out)
+}
+
+func (s *Server) remove(out []byte, d *xdr.Decoder, wantDir bool) []byte {
+	var args v3.NameArgs
+	args.Decode(d)
+	dir := s.index(args.Dir)
+	if dir < 0 {
+		return (&v3.WccRes{Status: v3.ErrStale}).Append(out)
+	}
+	i := s.find(dir, args.Name)
+	status := v3.OK
+	switch {
+	case i < 0:
+		status = v3.ErrNoEnt
+	case s.files[i].dir && !wantDir:
+		status = v3.ErrIsDir
+	case !s.files[i].dir && wantDir:
+		status = v3.ErrNotDir
+	case wantDir && len(s.names(i)) > 0:
+		status = v3.ErrNotEmpty
+	default:
+		s.files[i] = nil
+	}
+	return (&v3.WccRes{Status: status}).Append(out)
+}
+
+func (s *Server) names(dir int) []v3.DirEntry {
+	var all []v3.DirEntry
+	for i, f := range s.files {
+		if f != nil && f.parent == dir && i != 0 {
+			all = append(all, v3.DirEntry{FileID: uint64(i), Name: f.name, Cookie: uint64(i + 1)})
+		}
+	}
+	return all
+}
+
+func (s *Server) readdir(out []byte, d *xdr.Decoder) []byte {
+	var args v3.ReaddirArgs
+	args.DecodePlus(d)
+	dir := s.index(args.Handle)
+	if dir < 0 {
+		return (&v3.ReaddirRes{Status: v3.ErrStale}).AppendPlus(out)
+	}
+	return (&v3.ReaddirRes{Entries: s.names(dir), EOF: true}).AppendPlus(out)
+}
