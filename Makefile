@@ -71,6 +71,15 @@ test-e2e: ## End-to-end tests on a real cluster with a real NFS server
 fuzz: ## Fuzz every parser of untrusted bytes for FUZZTIME (default 30s) each
 	@hack/fuzz.sh
 
+##@ Measure
+.PHONY: bench
+bench: ## Measure nfsbench beside iperf3, fio and libnfs; write docs/performance.md
+	hack/bench.sh
+
+.PHONY: bench-quick
+bench-quick: ## The same in a few minutes, to see that it works; nothing is recorded
+	hack/bench.sh --repeats 2 --seconds 1 --no-record
+
 ##@ Cluster
 .PHONY: cluster-up
 cluster-up: ## Start a one-node Kubernetes, or find the one that CLUSTER names

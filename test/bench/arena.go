@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nfsbench/nfsbench/test/lab"
+)
+
+// arena is the server, its links, and what else a measurement needs. Close
+// takes all of it away.
+type arena struct {
+	scene
+	name, script string
+	data         string // folder behind the export, a file system in memory
+	mounted      bool
+	iperf        *exec.Cmd
+	filled       map[string]bool // directories whose files are there
+}
+
+// openArena mounts a file system in memory, so that no disk is measured, and
+// starts the server on it.
+func openArena(ctx context.Context, repo, name, subnet string) (*arena, error) {
+	a := &arena{name: name, script: filepath.Join(repo, "hack", "lab", "ganesha.sh"), filled: map[string]bool{}}
+	a.Port = 5201
+	if err := a.start(ctx, subnet); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+func (a *arena) start(ctx context.Context, subnet string) error {
+	if err := a.ganesha(ctx, "down"); err != nil { // what a killed run has left
+		return err
+	}
+	var err error
+	if a.data, err = os.MkdirTemp("", "nfsbench-bench-"); err != nil {
+		return err
+	}
+	if err := unix.Mount("nfsbench-bench", a.data, "tmpfs", 0, "mode=1777,size=8g"); err != nil {
+		return fmt.Errorf("mount a file system in memory at %s: %w", a.data, err)
+	}
+	a.mounted = true
+	var subnets []string
+	for i := range strings.Split(linkRates(), ",") {
+		subnets = append(subnets, fmt.Sprintf("%s.%d.0/24", subnet, i+1))
+	}
+	return a.ganesha(ctx, "up", "--json", "--subnet", strings.Join(subnets, ","), "--rate", linkRates(), "--no-offload", "--data", a.data)
+}
+
+// ganesha calls the lab's script. Of up it keeps where the server is.
+func (a *arena) ganesha(ctx context.Context, command string, options ...string) error {
+	cmd := exec.CommandContext(ctx, a.script, append([]string{command, "--name", a.name}, options...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("ganesha.sh %s: %w", command, err)
+	}
+	if command != "up" {
+		return nil
+	}
+	var array lab.Array
+	if err := json.Unmarshal(out, &array); err != nil {
+		return fmt.Errorf("what ganesha.sh up printed: %w", err)
+	}
+	a.Netns, a.LIFs, a.Export = array.Netns, array.LIFs, array.Export
+	return nil
+}
+
+// pour starts the other end of iperf3 where the NFS server is.
+func (a *arena) pour(program string) error {
+	if a.iperf != nil {
+		return nil
+	}
+	cmd := exec.Command("ip", "netns", "exec", a.Netns, program, "-s", "-p", fmt.Sprint(a.Port))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start the server of iperf3: %w", err)
+	}
+	a.iperf = cmd
+	const patience = 50
+	for range patience {
+		probe := exec.Command("ip", "netns", "exec", a.Netns, "ss", "-Hltn", fmt.Sprintf("sport = :%d", a.Port))
+		if out, err := probe.Output(); err == nil && len(out) > 0 {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return fmt.Errorf("the server of iperf3 does not listen on port %d", a.Port)
+}
+
+// fill lets nfsbench make the files of a job, unless they are there already. It
+// goes over the loopback, for the links are slow.
+func (a *arena) fill(ctx context.Context, p programs, j job) error {
+	if a.filled[j.directory()] {
+		return nil
+	}
+	j.Tool, j.Links, j.Work.Pattern, j.Warmup, j.Seconds = toolOurs, nil, "read", 0, 1
+	command, err := p.command(j)
+	if err != nil {
+		return err
+	}
+	if _, _, err := runChild(ctx, 2*time.Minute, command); err != nil {
+		return fmt.Errorf("fill the files of %s: %w", j.directory(), err)
+	}
+	a.filled[j.directory()] = true
+	return nil
+}
+
+// Close stops and removes everything. It may be called after a failed start.
+func (a *arena) Close() error {
+	var problems []error
+	if a.iperf != nil {
+		problems = append(problems, a.iperf.Process.Kill())
+		_ = a.iperf.Wait() // it was killed, and says so
+	}
+	problems = append(problems, a.ganesha(context.Background(), "down"))
+	if a.mounted {
+		problems = append(problems, unix.Unmount(a.data, unix.MNT_DETACH))
+	}
+	if a.data != "" {
+		problems = append(problems, os.Remove(a.data))
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nfsbench/nfsbench/test/bench/score"
+)
+
+// version of the document.
+const version = "nfsbench.io/bench/v1"
+
+// settings are the command line.
+type settings struct {
+	repo, name, subnet string
+	rows, only         list
+	repeats, seconds   int
+	programs           programs
+	oursNote, fioNote  string
+	out, page          string
+	listRows           bool
+}
+
+// list is a flag of several values, by comma or by repetition.
+type list []string
+
+func (l *list) String() string { return strings.Join(*l, ",") }
+
+// Set implements flag.Value.
+func (l *list) Set(s string) error {
+	*l = append(*l, strings.Split(s, ",")...)
+	return nil
+}
+
+func (s *settings) register(fs *flag.FlagSet) {
+	fs.StringVar(&s.repo, "repo", ".", "root of the source")
+	fs.StringVar(&s.name, "name", "bench", "name of the lab; several may run at once")
+	fs.StringVar(&s.subnet, "subnet", "10.246", "first two parts of the subnets of its links")
+	fs.Var(&s.rows, "rows", "rows to measure, by name or its beginning (default: all)")
+	fs.Var(&s.only, "peers", "peers beside nfsbench: fio, libnfs, nfs-cat, iperf3 (default: all)")
+	fs.IntVar(&s.repeats, "repeats", 5, "measurements of each contender")
+	fs.IntVar(&s.seconds, "seconds", 5, "length of the measured window")
+	fs.StringVar(&s.programs.Ours, "nfsbench", "", "nfsbench to measure")
+	fs.StringVar(&s.oursNote, "nfsbench-note", "", "what that build is")
+	fs.StringVar(&s.programs.Other, "other", "", "another build of nfsbench, measured beside it")
+	fs.StringVar(&s.programs.Fio, "fio", "", "fio with its nfs engine")
+	fs.StringVar(&s.fioNote, "fio-note", "", "where that fio comes from, or why there is none")
+	fs.StringVar(&s.programs.Reader, "reader", "", "the reader of test/bench/peer")
+	fs.StringVar(&s.out, "out", "bin/bench", "folder for results.json and results.md")
+	fs.StringVar(&s.page, "publish", "", "page to put the tables into when all rows were measured")
+	fs.BoolVar(&s.listRows, "list", false, "show the rows and end")
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) (err error) {
+	var s settings
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	s.register(fs)
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q (see --help)", fs.Arg(0))
+	}
+	if s.repeats < 1 || s.seconds < 1 {
+		return errors.New("--repeats and --seconds are at least 1")
+	}
+	rows, err := chosen(allRows(), s.rows)
+	if err != nil {
+		return err
+	}
+	if s.listRows {
+		for _, r := range rows {
+			fmt.Printf("%-16s %s\n", r.Name, r.Title)
+		}
+		return nil
+	}
+	s.find()
+	return s.measure(ctx, rows)
+}
+
+// find looks for the programs that distributions install.
+func (s *settings) find() {
+	s.programs.Cat, _ = exec.LookPath("nfs-cat")
+	s.programs.Iperf, _ = exec.LookPath("iperf3")
+}
+
+func (s *settings) measure(ctx context.Context, rows []row) (err error) {
+	for i, r := range rows {
+		rows[i] = r.field(s.programs.missing(), s.only, s.programs.Other != "")
+	}
+	scratch, err := os.MkdirTemp("", "nfsbench-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	doc := score.Document{Version: version, Started: now(), Repeats: s.repeats, Seconds: s.seconds, Reminders: reminders()}
+	doc.Machine = machineFacts(ctx, s.programs, map[string]string{"fio": s.fioNote, "nfsbench": s.oursNote})
+	a, err := openArena(ctx, s.repo, s.name, s.subnet)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	one := &session{
+		programs: s.programs, arena: a, rows: rows, repeats: s.repeats, seconds: s.seconds,
+		scratch: scratch, say: os.Stderr, doc: doc,
+	}
+	err = one.run(ctx)
+	one.doc.Ended = now()
+	return errors.Join(err, s.report(one.doc))
+}
+
+// report shows what was measured and writes it where it belongs: into the
+// documentation only what is complete.
+func (s *settings) report(doc score.Document) error {
+	if len(doc.Samples) == 0 {
+		return nil
+	}
+	fmt.Print(score.Screen(doc))
+	if err := save(doc, s.out); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "\nwritten: %s/results.json, results.md\n", s.out)
+	if s.page == "" || !doc.Complete || len(s.rows)+len(s.only) > 0 {
+		return nil
+	}
+	fmt.Fprintf(os.Stderr, "written: %s\n", s.page)
+	return publish(doc, s.page)
+}
+
+func now() string { return time.Now().UTC().Format(time.RFC3339) }
+
+// reminders are what the figures do not say themselves.
+func reminders() []string {
+	return []string{
+		"loopback rows: client and server share the cores, so a client that spends less leaves more to the server",
+		"server: NFS-Ganesha on a file system in memory; links: " + linkRates() + " by tc, packets of MTU size",
+		"files: 512 MiB for each job, filled before; libnfs: test/bench/peer, the asynchronous interface of libnfs with one process for each job",
+		"nfs-cat: whole runs, one after the other, from start to end",
+	}
+}

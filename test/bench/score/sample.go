@@ -1,0 +1,148 @@
+package score
+
+import "slices"
+
+// What became of a measurement.
+const (
+	StateDone   = "done"
+	StateHangs  = "hangs"  // it did not end in time and was killed
+	StateFailed = "failed" // it ended with an error, or said nothing usable
+)
+
+// Units of a row.
+const (
+	UnitBytes = "MB/s" // 10^6 bytes a second; CPU per GiB
+	UnitOps   = "IOPS" // CPU per million operations
+)
+
+// Metrics that can be compared.
+const (
+	MetricRate   = "rate"   // in the unit of the row; more is better
+	MetricCPU    = "cpu"    // seconds of client CPU for the work that CPUUnit names
+	MetricMemory = "memory" // largest resident set, MiB
+	MetricP99    = "p99"    // milliseconds
+)
+
+// Document is everything that one call of the benchmark measured.
+type Document struct {
+	Version   string   `json:"version"`
+	Started   string   `json:"started"` // RFC 3339
+	Ended     string   `json:"ended,omitempty"`
+	Complete  bool     `json:"complete"` // false: interrupted, and some rows have fewer repeats
+	Repeats   int      `json:"repeats"`
+	Seconds   int      `json:"seconds"` // of each measured window
+	Machine   Machine  `json:"machine"`
+	Rows      []Row    `json:"rows"`
+	Samples   []Sample `json:"samples"`
+	Reminders []string `json:"reminders,omitempty"` // what a reader of the figures must know
+}
+
+// Machine is what the figures depend on.
+type Machine struct {
+	Cores       int               `json:"cores"`
+	CPU         string            `json:"cpu,omitempty"`
+	MemoryBytes int64             `json:"memoryBytes,omitempty"`
+	Kernel      string            `json:"kernel"`
+	System      string            `json:"system,omitempty"`
+	Congestion  string            `json:"tcpCongestionControl,omitempty"`
+	LoadBefore  float64           `json:"loadAverageBefore"` // of the minute before the first measurement
+	Versions    map[string]string `json:"versions"`          // of the programs that took part; why one did not
+}
+
+// Row is one line of work that several contenders do.
+type Row struct {
+	Name       string      `json:"name"`
+	Title      string      `json:"title"`
+	Unit       string      `json:"unit"`
+	Contenders []Contender `json:"contenders"` // the first one is the subject of the row
+	Checks     []Check     `json:"checks,omitempty"`
+}
+
+// Contender is one who does the work of a row.
+type Contender struct {
+	Name string `json:"name"`           // unique in its row
+	Work string `json:"work,omitempty"` // where it differs from the title of the row
+}
+
+// Check is what a row must reach: the median of the ratio of two contenders,
+// or, without To, the median of one.
+type Check struct {
+	Metric  string  `json:"metric"`
+	Of      string  `json:"of"`
+	To      string  `json:"to,omitempty"`
+	AtLeast float64 `json:"atLeast,omitempty"` // 0 = no lower bound
+	AtMost  float64 `json:"atMost,omitempty"`  // 0 = no upper bound
+}
+
+// Sample is one measurement of one contender.
+type Sample struct {
+	Row       string `json:"row"`
+	Contender string `json:"contender"`
+	Repeat    int    `json:"repeat"` // from 1
+	State     string `json:"state"`
+	Message   string `json:"message,omitempty"` // what went wrong
+
+	Seconds float64 `json:"seconds,omitempty"` // of the window
+	Bytes   int64   `json:"bytes,omitempty"`   // payload in the window
+	Ops     int64   `json:"ops,omitempty"`
+	// CPUSeconds is user and system time of the client in the window, absent
+	// where the tool does not tell; ProcessCPUSeconds is that of its processes
+	// from their start to their end.
+	CPUSeconds        *float64 `json:"cpuSeconds,omitempty"`
+	ProcessCPUSeconds float64  `json:"processCPUSeconds,omitempty"`
+	PeakMemoryBytes   int64    `json:"peakMemoryBytes,omitempty"` // of its largest process
+	P50Microseconds   *int64   `json:"p50Microseconds,omitempty"`
+	P99Microseconds   *int64   `json:"p99Microseconds,omitempty"`
+}
+
+// Value gives one metric of a sample in a row's unit. It is false where the
+// sample does not know it.
+func (s Sample) Value(metric, unit string) (float64, bool) {
+	if s.State != StateDone {
+		return 0, false
+	}
+	const gib, mib, million = 1 << 30, 1 << 20, 1e6
+	switch metric {
+	case MetricRate:
+		if unit == UnitOps {
+			return ratio(float64(s.Ops), s.Seconds)
+		}
+		return ratio(float64(s.Bytes)/million, s.Seconds)
+	case MetricCPU:
+		if s.CPUSeconds == nil {
+			return 0, false
+		}
+		if unit == UnitOps {
+			return ratio(*s.CPUSeconds, float64(s.Ops)/million)
+		}
+		return ratio(*s.CPUSeconds, float64(s.Bytes)/gib)
+	case MetricMemory:
+		return float64(s.PeakMemoryBytes) / mib, s.PeakMemoryBytes > 0
+	case MetricP99:
+		if s.P99Microseconds == nil {
+			return 0, false
+		}
+		return float64(*s.P99Microseconds) / 1000, true
+	default:
+		return 0, false
+	}
+}
+
+func ratio(a, b float64) (float64, bool) {
+	if b <= 0 {
+		return 0, false
+	}
+	return a / b, true
+}
+
+// SamplesOf lists what a contender of a row gave, by repeat.
+func (d Document) SamplesOf(row, contender string) []Sample {
+	var out []Sample
+	for _, s := range d.Samples {
+		if s.Row == row && s.Contender == contender {
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Sample) int { return a.Repeat - b.Repeat })
+	return out
+}

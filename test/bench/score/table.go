@@ -1,0 +1,169 @@
+package score
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// The lines in a document between which the table stands.
+const (
+	BeginMarker = "<!-- bench:begin (written by make bench) -->"
+	EndMarker   = "<!-- bench:end -->"
+)
+
+// Insert puts a text between the markers of a document.
+func Insert(document, text string) (string, error) {
+	before, rest, ok := strings.Cut(document, BeginMarker)
+	if !ok {
+		return "", fmt.Errorf("no line %q", BeginMarker)
+	}
+	_, after, ok := strings.Cut(rest, EndMarker)
+	if !ok {
+		return "", fmt.Errorf("no line %q after %q", EndMarker, BeginMarker)
+	}
+	return before + BeginMarker + "\n\n" + strings.TrimSpace(text) + "\n\n" + EndMarker + after, nil
+}
+
+// Markdown writes a document as tables: speed, what it cost, and the circumstances.
+func Markdown(d Document) string {
+	var b strings.Builder
+	if !d.Complete {
+		fmt.Fprintf(&b, "**Interrupted**: %d measurements.\n\n", len(d.Samples))
+	}
+	speed(&b, d)
+	cost(&b, d)
+	circumstances(&b, d)
+	return b.String()
+}
+
+func speed(b *strings.Builder, d Document) {
+	b.WriteString("| row | nfsbench | beside it | reached | ratio | from..to | CV ours, theirs | asked | |\n")
+	b.WriteString("|---|--:|---|--:|--:|--:|--:|--:|---|\n")
+	for _, row := range d.Rows {
+		subject := row.Contenders[0]
+		ours, measured := d.Of(row, subject.Name, MetricRate)
+		for _, peer := range row.Contenders[1:] {
+			theirs, _ := d.Of(row, peer.Name, MetricRate)
+			ratio, both := d.Ratio(row, subject.Name, peer.Name, MetricRate)
+			line := []string{
+				row.Title, value(ours, measured, row.Unit), label(peer), cell(d, row, peer.Name, MetricRate, row.Unit),
+				dash(both, "**%.3f**", ratio.Median), dash(both, "%.3f..%.3f", ratio.Min, ratio.Max),
+				percent(ours.CV) + ", " + percent(theirs.CV),
+			}
+			put(b, append(line, asked(d, row, MetricRate, peer.Name)...))
+		}
+	}
+	b.WriteString("\n")
+}
+
+func cost(b *strings.Builder, d Document) {
+	b.WriteString("CPU is user and system time of the client for 1 GiB, or for 10^6 operations.\n\n")
+	b.WriteString("| row | client | CPU | ratio ours to theirs | asked | | p99 | peak memory | asked | |\n")
+	b.WriteString("|---|---|--:|--:|--:|---|--:|--:|--:|---|\n")
+	for _, row := range d.Rows {
+		subject := row.Contenders[0].Name
+		for i, c := range row.Contenders {
+			ratio, both := d.Ratio(row, subject, c.Name, MetricCPU)
+			line := []string{
+				row.Title, label(c), cell(d, row, c.Name, MetricCPU, "s"),
+				dash(both && i > 0, "**%.2f** (%.2f..%.2f)", ratio.Median, ratio.Min, ratio.Max),
+			}
+			line = append(line, asked(d, row, MetricCPU, c.Name)...)
+			line = append(line, cell(d, row, c.Name, MetricP99, "ms"), cell(d, row, c.Name, MetricMemory, "MiB"))
+			memory := []string{"", ""}
+			if i == 0 {
+				memory = asked(d, row, MetricMemory, "")
+			}
+			put(b, append(line, memory...))
+		}
+	}
+	b.WriteString("\n")
+}
+
+func put(b *strings.Builder, cells []string) {
+	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
+
+func label(c Contender) string {
+	if c.Work == "" {
+		return c.Name
+	}
+	return c.Name + ", " + c.Work
+}
+
+// asked finds the check of a row on one metric against one contender, and says
+// what it asks and what came out.
+func asked(d Document, row Row, metric, to string) []string {
+	for _, c := range row.Checks {
+		if c.Metric != metric || c.To != to {
+			continue
+		}
+		_, outcome := d.Judge(row, c)
+		unit := ""
+		if to == "" && metric == MetricMemory {
+			unit = " MiB"
+		}
+		return []string{c.bound() + unit, string(outcome)}
+	}
+	return []string{"", ""}
+}
+
+func (c Check) bound() string {
+	if c.AtLeast > 0 {
+		return fmt.Sprintf(">= %g", c.AtLeast)
+	}
+	return fmt.Sprintf("<= %g", c.AtMost)
+}
+
+// cell is the median of a metric; where no rate is known, why there is none.
+func cell(d Document, row Row, contender, metric, unit string) string {
+	spread, ok := d.Of(row, contender, metric)
+	if ok {
+		text := value(spread, true, unit)
+		if spread.Failures > 0 {
+			text += fmt.Sprintf(" (%d of %d failed)", spread.Failures, spread.Failures+spread.Repeats)
+		}
+		return text
+	}
+	for _, s := range d.SamplesOf(row.Name, contender) {
+		if metric == MetricRate && s.State != StateDone {
+			return s.State
+		}
+	}
+	return "-"
+}
+
+func value(s Spread, ok bool, unit string) string {
+	if !ok {
+		return "-"
+	}
+	return threeDigits(s.Median) + " " + unit
+}
+
+// threeDigits writes what can be told apart on a machine and no more.
+func threeDigits(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	digits := max(0, 2-int(math.Floor(math.Log10(math.Abs(v)))))
+	scale := math.Pow(10, 2-math.Floor(math.Log10(math.Abs(v))))
+	if v >= 1000 { // of integers four digits
+		scale *= 10
+	}
+	return fmt.Sprintf("%.*f", digits, math.Round(v*scale)/scale)
+}
+
+func percent(cv *float64) string {
+	if cv == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", *cv*100)
+}
+
+func dash(ok bool, format string, values ...any) string {
+	if !ok {
+		return "-"
+	}
+	return fmt.Sprintf(format, values...)
+}

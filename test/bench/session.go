@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nfsbench/nfsbench/test/bench/score"
+)
+
+// session measures the rows, one turn after the other.
+type session struct {
+	programs programs
+	arena    *arena
+	rows     []row
+	repeats  int
+	seconds  int
+	scratch  string // folder for files that tools write
+	say      io.Writer
+	doc      score.Document
+
+	expected, took time.Duration  // of the turns that are over
+	hung           map[string]int // how often, by row and contender
+}
+
+// mostHangs is how often a contender may hang in a row before it is left out of
+// the rest of it: a hang costs much time.
+const mostHangs = 2
+
+// run goes through all turns. What has been measured is in the document,
+// however it ends.
+func (s *session) run(ctx context.Context) error {
+	s.hung = map[string]int{}
+	for _, r := range s.rows {
+		s.doc.Rows = append(s.doc.Rows, r.score())
+	}
+	turns := turnsOf(s.rows, s.repeats)
+	fmt.Fprintf(s.say, "%d measurements, about %v\n", len(turns), remaining(s.rows, turns, s.seconds, 1))
+	for i, t := range turns {
+		sample, err := s.take(ctx, t)
+		if err != nil {
+			return err
+		}
+		s.doc.Samples = append(s.doc.Samples, sample)
+		s.tell(t, sample, i+1, turns)
+	}
+	s.doc.Complete = true
+	return nil
+}
+
+// take measures once. Its error ends the session; what goes wrong in a
+// contender is in the sample.
+func (s *session) take(ctx context.Context, t turn) (score.Sample, error) {
+	r := s.rows[t.Row]
+	e := r.Entries[t.Entry]
+	sample := score.Sample{Row: r.Name, Contender: e.Name, Repeat: t.Repeat, State: score.StateDone}
+	if s.hung[r.Name+"/"+e.Name] >= mostHangs {
+		sample.State, sample.Message = score.StateHangs, "and was not tried again"
+		return sample, ctx.Err()
+	}
+	j := job{entry: e, Scene: s.arena.scene, Warmup: r.Warmup, Seconds: r.window(s.seconds), Output: filepath.Join(s.scratch, "output.json")}
+	if e.Tool == toolIperf {
+		if err := s.arena.pour(s.programs.Iperf); err != nil {
+			return sample, err
+		}
+	} else if err := s.arena.fill(ctx, s.programs, j); err != nil {
+		return sample, err
+	}
+	began := time.Now()
+	err := s.measure(ctx, j, r.patience(e, s.seconds), &sample)
+	s.expected, s.took = s.expected+r.lasts(e, s.seconds), s.took+time.Since(began)
+	if ctx.Err() != nil {
+		return sample, context.Cause(ctx)
+	}
+	switch {
+	case errors.Is(err, errHangs):
+		s.hung[r.Name+"/"+e.Name]++
+		sample.State, sample.Message = score.StateHangs, err.Error()
+	case err != nil:
+		sample.State, sample.Message = score.StateFailed, err.Error()
+	}
+	return sample, nil
+}
+
+func (s *session) measure(ctx context.Context, j job, patience time.Duration, sample *score.Sample) error {
+	if j.Tool == toolCat {
+		return s.again(ctx, j, patience, sample)
+	}
+	command, err := s.programs.command(j)
+	if err != nil {
+		return err
+	}
+	_ = os.Remove(j.Output) // of the turn before
+	output, used, err := runChild(ctx, patience, command)
+	if err != nil {
+		return err
+	}
+	if writesFile(j.Tool) {
+		if output, err = os.ReadFile(j.Output); err != nil {
+			return err
+		}
+	}
+	sample.ProcessCPUSeconds, sample.PeakMemoryBytes = used.CPU.Seconds(), used.PeakBytes
+	return understand(j, output, sample)
+}
+
+// again measures a program that reads one file and ends: as often as fits, from
+// its start to its end.
+func (s *session) again(ctx context.Context, j job, patience time.Duration, sample *score.Sample) error {
+	command, err := s.programs.command(j)
+	if err != nil {
+		return err
+	}
+	for sample.Seconds < float64(j.Seconds) {
+		_, used, err := runChild(ctx, patience, append(command, discard))
+		if err != nil {
+			return err
+		}
+		sample.Seconds += used.Took.Seconds()
+		sample.Bytes += fileBytes
+		sample.ProcessCPUSeconds += used.CPU.Seconds()
+		sample.PeakMemoryBytes = max(sample.PeakMemoryBytes, used.PeakBytes)
+	}
+	sample.CPUSeconds = &sample.ProcessCPUSeconds
+	return nil
+}
+
+// tell says what a turn gave and when the end is to be expected.
+func (s *session) tell(t turn, sample score.Sample, done int, turns []turn) {
+	unit := s.doc.Rows[t.Row].Unit
+	what := sample.State + " " + sample.Message
+	if v, ok := sample.Value(score.MetricRate, unit); ok {
+		what = fmt.Sprintf("%.0f %s", v, unit)
+	}
+	pace := 1.0
+	if s.expected > 0 {
+		pace = s.took.Seconds() / s.expected.Seconds()
+	}
+	eta := remaining(s.rows, turns[done:], s.seconds, pace)
+	fmt.Fprintf(s.say, "[%3d/%d] %-16s repeat %d  %-12s %-14s  %v left\n", done, len(turns), sample.Row, sample.Repeat, sample.Contender, what, eta)
+}
+
+// save writes the document and its tables into a folder.
+func save(doc score.Document, folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	return errors.Join(
+		writeJSON(doc, filepath.Join(folder, "results.json")),
+		os.WriteFile(filepath.Join(folder, "results.md"), []byte(score.Markdown(doc)), 0o644),
+	)
+}
+
+func writeJSON(doc score.Document, path string) error {
+	data, err := json.MarshalIndent(doc, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, '\n'), 0o644)
+}
+
+// publish puts the tables into a page of the documentation, and all repeats into
+// a JSON file beside it.
+func publish(doc score.Document, page string) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	filled, err := score.Insert(string(text), score.Markdown(doc))
+	if err != nil {
+		return fmt.Errorf("%s: %w", page, err)
+	}
+	return errors.Join(
+		os.WriteFile(page, []byte(filled), 0o644),
+		writeJSON(doc, strings.TrimSuffix(page, filepath.Ext(page))+".json"),
+	)
+}
