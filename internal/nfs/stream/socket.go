@@ -18,11 +18,12 @@ const maxIovecs = 64
 // socket is a TCP connection in blocking mode that one thread uses. The net
 // package would add a poll, a lock and a switch of goroutines to each call.
 type socket struct {
-	file  *os.File
 	fd    int
 	local string
 	msg   unix.Msghdr
 	iov   [maxIovecs]unix.Iovec
+	poll  unix.PollFd
+	limit unix.Timespec
 }
 
 // errAgain says that the call would have to wait longer than it may.
@@ -30,26 +31,43 @@ var errAgain = errors.New("nothing now")
 
 // newSocket takes over nc. Receives wait for tick at most.
 func newSocket(nc net.Conn, tick time.Duration) (*socket, error) {
-	tcp, ok := nc.(*net.TCPConn)
-	if !ok {
-		return nil, fmt.Errorf("%T is no TCP connection", nc)
-	}
 	s := &socket{local: nc.LocalAddr().String()}
 	var err error
-	s.file, err = tcp.File() // a duplicate, which outlives nc
+	s.fd, err = ownDescriptor(nc) // a duplicate, which outlives nc
 	if err = errors.Join(err, nc.Close()); err != nil {
 		return nil, fmt.Errorf("take the socket: %w", err)
 	}
-	s.fd = int(s.file.Fd()) // makes it block, too
 	timeout := unix.NsecToTimeval(tick.Nanoseconds())
-	if err := unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout); err != nil {
-		_ = s.file.Close()
-		return nil, os.NewSyscallError("setsockopt SO_RCVTIMEO", err)
+	err = errors.Join(
+		os.NewSyscallError("fcntl", unix.SetNonblock(s.fd, false)),
+		os.NewSyscallError("setsockopt SO_RCVTIMEO", unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout)),
+	)
+	if err != nil {
+		s.close()
+		return nil, err
 	}
 	return s, nil
 }
 
-func (s *socket) close() { _ = s.file.Close() }
+// ownDescriptor duplicates the descriptor of nc. It is not made an os.File: that
+// would enter it into the runtime's poller, which then wakes for every reply.
+func ownDescriptor(nc net.Conn) (int, error) {
+	tcp, ok := nc.(*net.TCPConn)
+	if !ok {
+		return -1, fmt.Errorf("%T is no TCP connection", nc)
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	fd, dupErr := -1, error(nil)
+	err = raw.Control(func(original uintptr) {
+		fd, dupErr = unix.FcntlInt(original, unix.F_DUPFD_CLOEXEC, 0)
+	})
+	return fd, errors.Join(err, dupErr)
+}
+
+func (s *socket) close() { _ = unix.Close(s.fd) }
 
 // receive waits for bytes and puts them into a and then b, of which b may be
 // empty. It returns errAgain after a tick without any, and io.EOF at the end.
@@ -80,8 +98,11 @@ func (s *socket) send(count int) (int, error) {
 func (s *socket) call(number uintptr, count, flags int) (int, error) {
 	s.msg.Iov = &s.iov[0]
 	s.msg.SetIovlen(count)
+	// Raw: telling the scheduler of each call costs more than the call, because it
+	// takes the processor away and gives it back on another thread. It still gets
+	// its way: the signal by which it preempts ends the wait with EINTR.
 	// The memory is reached through fields of s, which the heap does not move.
-	n, _, errno := unix.Syscall(number, uintptr(s.fd), uintptr(unsafe.Pointer(&s.msg)), uintptr(flags))
+	n, _, errno := unix.RawSyscall(number, uintptr(s.fd), uintptr(unsafe.Pointer(&s.msg)), uintptr(flags))
 	switch errno {
 	case 0:
 		return int(n), nil
@@ -98,13 +119,14 @@ func (s *socket) call(number uintptr, count, flags int) (int, error) {
 // await waits until the socket can be read, or written if write is set, or
 // until limit has passed.
 func (s *socket) await(write bool, limit time.Duration) {
-	fds := [1]unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN}}
+	s.poll = unix.PollFd{Fd: int32(s.fd), Events: unix.POLLIN}
 	if write {
-		fds[0].Events |= unix.POLLOUT
+		s.poll.Events |= unix.POLLOUT
 	}
-	ts := unix.NsecToTimespec(max(limit, 0).Nanoseconds())
+	s.limit = unix.NsecToTimespec(max(limit, 0).Nanoseconds())
 	// Whatever it says, the next call on the socket says it better.
-	_, _ = unix.Ppoll(fds[:], &ts, nil)
+	_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&s.poll)), 1,
+		uintptr(unsafe.Pointer(&s.limit)), 0, 0, 0)
 }
 
 // silentLimit is how long the other side's TCP may leave data or probes without
