@@ -58,6 +58,7 @@ const (
 	ReasonContainerFailed = "ContainerFailed"
 	ReasonPodRefused      = "PodRefused"
 	ReasonPodLost         = "PodLost"
+	ReasonTargetTaken     = "TargetTaken"
 	ReasonTimeout         = "Timeout"
 	ReasonForbidden       = "Forbidden"
 	ReasonNameTaken       = "NameTaken"

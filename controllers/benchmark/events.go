@@ -33,6 +33,9 @@ func transitions(before, after *v1alpha1.NFSBenchmark, queued []event) []event {
 			}
 		}
 	}
+	if e := targetTaken(before, after); e != nil {
+		out = append(out, *e)
+	}
 	for i := range out {
 		if len(out[i].note) > maxNote {
 			out[i].note = strings.ToValidUTF8(out[i].note[:maxNote], "")
@@ -48,6 +51,16 @@ func phaseChanged(b *v1alpha1.NFSBenchmark) event {
 		e.note = "Phase is " + string(s.Phase)
 	}
 	return e
+}
+
+// targetTaken says, once, that a run under way has lost its target to another.
+func targetTaken(before, after *v1alpha1.NFSBenchmark) *event {
+	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReconciling)
+	is := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReconciling)
+	if is == nil || is.Reason != v1alpha1.ReasonTargetTaken || was != nil && was.Reason == is.Reason {
+		return nil
+	}
+	return &event{reason: is.Reason, action: "Reconcile", note: is.Message, warning: true}
 }
 
 // leftBehind says what a deletion could not remove.

@@ -69,14 +69,34 @@ func (r *Reconciler) stopLoad(ctx context.Context, s *scope) (next, error) {
 			return next{}, err
 		}
 	}
+	gone := apierrors.IsNotFound(err)
 	pods, err := r.loadPods(ctx, s)
 	if err != nil {
 		return next{}, err
+	}
+	if gone {
+		if err := r.deletePods(ctx, pods); err != nil {
+			return next{}, err
+		}
 	}
 	if len(pods) > 0 {
 		return s.wait(v1alpha1.ReasonCleaningUp, fmt.Sprintf("waiting for %d load pods to stop", len(pods)), soon)
 	}
 	return next{}, nil
+}
+
+// deletePods deletes those whose Job is gone. Mostly they go with it, but not
+// when it was deleted by hand and they were left (--cascade=orphan).
+func (r *Reconciler) deletePods(ctx context.Context, pods []corev1.Pod) error {
+	for i := range pods {
+		if !pods[i].DeletionTimestamp.IsZero() {
+			continue
+		}
+		if err := r.Client.Delete(ctx, &pods[i]); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete pod %q: %w", pods[i].Name, err)
+		}
+	}
+	return nil
 }
 
 func (r *Reconciler) deleteJob(ctx context.Context, job *batchv1.Job) error {

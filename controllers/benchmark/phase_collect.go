@@ -110,6 +110,9 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) (next, error) {
 		if s.b.Spec.Suspend && f.Code == runfile.FailureCancelled {
 			return s.end(v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled, "stopped by spec.suspend; what was measured until then is partial")
 		}
+		if f.Code == runfile.FailureCancelled {
+			return r.explainStop(ctx, s)
+		}
 		return s.fail(reasonOf(f), f.Message)
 	}
 	return s.end(v1alpha1.PhaseSucceeded, v1alpha1.ReasonCompleted, "")

@@ -75,10 +75,7 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 		if s.b.Spec.Suspend || len(s.finals()) == int(s.plan.Clients) {
 			return next{}, nil
 		}
-		return r.salvage(s, outcome{
-			phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost,
-			message: fmt.Sprintf("Job %s was deleted while the benchmark ran: create a new NFSBenchmark to run it again", job.Name),
-		})
+		return r.jobGone(ctx, s)
 	}
 	if err != nil {
 		return next{}, fmt.Errorf("read job %q: %w", job.Name, err)
@@ -228,7 +225,7 @@ func jobEnd(j *batchv1.Job) *jobEnding {
 	}
 	for _, c := range j.Status.Conditions {
 		if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue {
-			return &jobEnding{reason: cmp.Or(c.Reason, v1alpha1.ReasonPodLost), message: fmt.Sprintf("Job %s failed: %s", j.Name, strings.TrimSpace(c.Message)), at: c.LastTransitionTime.Time}
+			return jobFailed(j, c)
 		}
 		if c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue {
 			return &jobEnding{
@@ -240,27 +237,49 @@ func jobEnd(j *batchv1.Job) *jobEnding {
 	return nil
 }
 
+// jobFailed reads why a Job failed. By the rule of its pod failure policy its
+// pods were disrupted, which the Job knows when they are gone, too.
+func jobFailed(j *batchv1.Job, c batchv1.JobCondition) *jobEnding {
+	e := &jobEnding{reason: cmp.Or(c.Reason, v1alpha1.ReasonPodLost), at: c.LastTransitionTime.Time}
+	e.message = fmt.Sprintf("Job %s failed: %s", j.Name, strings.TrimSpace(c.Message))
+	if c.Reason == batchv1.JobReasonPodFailurePolicy {
+		e.reason = v1alpha1.ReasonPodLost
+		e.message = fmt.Sprintf("a pod of the load was evicted, as kubectl drain and autoscalers do, or lost with its node: run the benchmark again, under another name, when the node is back or on another (%s)", strings.TrimSpace(c.Message))
+	}
+	return e
+}
+
 // podsEnded is how long ago the last container of the run stopped; zero while
-// one is still running. Pods are ended by their Job only when one has failed:
-// where one cannot start, the others would wait for it as long as the run may
-// take, and have measured nothing.
+// one is still running. Pods are ended by their Job only when one has failed or
+// was taken: where one cannot start, the others would wait for it as long as
+// the run may take, and have measured nothing.
 func podsEnded(pods []corev1.Pod, now time.Time) time.Duration {
-	if !slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed }) {
+	if !slices.ContainsFunc(pods, isEnding) {
 		return resultGrace
 	}
 	var last time.Time
+	running := false
 	for _, p := range pods {
+		if d := p.DeletionTimestamp; d != nil && now.After(d.Add(watchDelay)) {
+			return resultGrace // its time is over: nobody is there to end it
+		}
 		for _, c := range slices.Concat(p.Status.ContainerStatuses, p.Status.InitContainerStatuses) {
-			if c.State.Running != nil {
-				return 0
-			}
+			running = running || c.State.Running != nil
 			if e := c.State.Terminated; e != nil && e.FinishedAt.After(last) {
 				last = e.FinishedAt.Time
 			}
 		}
 	}
-	if last.IsZero() {
+	switch {
+	case running:
+		return 0
+	case last.IsZero():
 		return resultGrace
+	default:
+		return now.Sub(last)
 	}
-	return now.Sub(last)
+}
+
+func isEnding(p corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodFailed || p.DeletionTimestamp != nil || diagnose.Disruption([]corev1.Pod{p}) != nil
 }

@@ -28,7 +28,7 @@ const queueCheck = 30 * time.Second
 func (r *Reconciler) enqueue(ctx context.Context, s *scope) (next, error) {
 	s.stage = v1alpha1.PhaseQueued
 	if s.b.Status.StartTime != nil {
-		return next{}, nil // the load runs: it is too late to wait
+		return next{}, r.keepTarget(ctx, s) // the load runs: it is too late to wait
 	}
 	place, err := r.placeOf(ctx, s)
 	if err != nil {
@@ -116,6 +116,19 @@ func (r *Reconciler) acquire(ctx context.Context, s *scope) (queue.Place, error)
 	return queue.Place{}, nil
 }
 
+// keepTarget restores the Leases of a run under way that somebody deleted or
+// took. One that it cannot have does not end the run, but is told: what is
+// measured may be shared with whoever holds it.
+func (r *Reconciler) keepTarget(ctx context.Context, s *scope) error {
+	place, err := r.acquire(ctx, s)
+	if err != nil || place.Position == 0 {
+		return err
+	}
+	s.waiting = &fact{reason: v1alpha1.ReasonTargetTaken, message: fmt.Sprintf(
+		"the run goes on, but its target was taken from it by %s: others may use it now, and the numbers may be shared with theirs", place.Behind)}
+	return nil
+}
+
 // acquireOne takes one Lease, or names who holds it.
 func (r *Reconciler) acquireOne(ctx context.Context, s *scope, key string) (string, error) {
 	lease := manifest.TargetLease(s.b, r.leaseNamespace(s.b), key, metav1.NewMicroTime(s.now))
@@ -124,13 +137,16 @@ func (r *Reconciler) acquireOne(ctx context.Context, s *scope, key string) (stri
 	switch {
 	case apierrors.IsNotFound(err):
 		err = r.Client.Create(ctx, lease, client.FieldOwner(FieldOwner))
-		if apierrors.IsAlreadyExists(err) {
-			return "another run", nil // our cache is behind; the next pass knows
+		if err == nil {
+			return "", nil
 		}
-		if err != nil {
+		if !apierrors.IsAlreadyExists(err) {
 			return "", fmt.Errorf("take the lease of %q: %w", key, err)
 		}
-		return "", nil
+		// Our cache is behind, or does not hold a Lease of somebody else's.
+		if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(lease), held); err != nil {
+			return "another run", client.IgnoreNotFound(err) // the next pass knows
+		}
 	case err != nil:
 		return "", fmt.Errorf("read the lease of %q: %w", key, err)
 	}
@@ -189,6 +205,9 @@ func (r *Reconciler) releaseLeases(ctx context.Context, b *v1alpha1.NFSBenchmark
 	}
 	for i := range list.Items {
 		l := &list.Items[i]
+		if holderOf(l) != string(b.UID) {
+			continue // somebody took it by hand, our labels and all
+		}
 		if err := r.Client.Delete(ctx, l, client.Preconditions{ResourceVersion: &l.ResourceVersion}); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("release the lease of %q: %w", l.Annotations[manifest.AnnotationTarget], err)
 		}

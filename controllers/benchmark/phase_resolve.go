@@ -64,7 +64,7 @@ func exportTarget(b *v1alpha1.NFSBenchmark) *plan.Target {
 // startedTarget is what a run under way still needs of its target; the status
 // keeps the rest.
 func startedTarget(b *v1alpha1.NFSBenchmark) *plan.Target {
-	t := &plan.Target{}
+	t := &plan.Target{Keys: knownKeys(b)}
 	if b.Spec.Protocol.Client == v1alpha1.ClientKernel {
 		t.ClaimName = b.Spec.Storage.Claim.Name
 	}

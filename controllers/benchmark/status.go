@@ -2,6 +2,7 @@ package benchmark
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -32,7 +33,7 @@ func setStatus(s *scope, err error) {
 	setConditions(s, err)
 	if err == nil || st.Phase == "" {
 		// A pass that broke off has not seen how far the run is.
-		st.Phase = phaseOf(s.b, s.stage)
+		st.Phase = forward(st.Phase, phaseOf(s.b, s.stage))
 	}
 	st.Message = messageOf(s, err)
 	if isFinished(s.b) {
@@ -77,6 +78,17 @@ func phaseOf(b *v1alpha1.NFSBenchmark, stage v1alpha1.Phase) v1alpha1.Phase {
 	default:
 		return v1alpha1.PhaseFailed
 	}
+}
+
+// forward keeps the phase of a load under way from going back. Progress that
+// somebody has deleted is not known until it is published again, but the load
+// is where it was.
+func forward(was, is v1alpha1.Phase) v1alpha1.Phase {
+	underWay := []v1alpha1.Phase{v1alpha1.PhasePreparing, v1alpha1.PhaseRunning, v1alpha1.PhaseCollecting}
+	if slices.Index(underWay, is) >= 0 && slices.Index(underWay, was) > slices.Index(underWay, is) {
+		return was
+	}
+	return is
 }
 
 func setTimes(s *scope) {

@@ -77,6 +77,9 @@ func NoPods(job *batchv1.Job, events []corev1.Event, now time.Time, grace Grace)
 
 func onePod(p *corev1.Pod, events []corev1.Event, now time.Time, grace Grace) *Trouble {
 	age := now.Sub(p.CreationTimestamp.Time)
+	if t := disrupted(p); t != nil {
+		return t
+	}
 	if p.Status.Phase == corev1.PodFailed {
 		return failed(p)
 	}
@@ -192,12 +195,31 @@ func imageTrouble(p *corev1.Pod, s corev1.ContainerStatus, w *corev1.ContainerSt
 	}
 }
 
+// maxRestarts is how often a sidecar may end beside a load that goes on: the
+// kubelet then waits 10, 20 and 40 s before it starts it again.
+const maxRestarts = 3
+
+// crashing looks at a container that the kubelet starts again later. Before the
+// load it would crash for ever; beside a load that runs it has time to recover.
 func crashing(p *corev1.Pod, s corev1.ContainerStatus) *Trouble {
-	t := &Trouble{Reason: v1alpha1.ReasonContainerFailed, Fatal: true, Message: fmt.Sprintf("container %s of pod %s keeps crashing", s.Name, p.Name)}
+	t := &Trouble{
+		Reason: v1alpha1.ReasonContainerFailed, Fatal: !started(p) || s.RestartCount >= maxRestarts,
+		Message: fmt.Sprintf("container %s of pod %s keeps crashing", s.Name, p.Name),
+	}
 	if e := s.LastTerminationState.Terminated; e != nil {
 		t.Message = exitMessage(p.Name, s.Name, e)
 	}
+	if !t.Fatal {
+		t.Message += "; the load goes on, and the container is started again"
+	}
 	return t
+}
+
+// started tells whether the containers that the sidecars are for have begun.
+func started(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
+		return s.State.Running != nil || s.State.Terminated != nil
+	})
 }
 
 // mounting explains pods that wait for a volume. The kubelet says so in events

@@ -50,6 +50,24 @@ func crashLoop(p *corev1.Pod) {
 	}}
 }
 
+func loaderRuns(p *corev1.Pod) {
+	p.Status.Phase = corev1.PodRunning
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "loader", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+}
+
+func restarts(n int32) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.InitContainerStatuses[0].RestartCount = n }
+}
+
+func disrupted(reason string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.NodeName = "n1"
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: reason, Message: "told by " + reason,
+		})
+	}
+}
+
 func unschedulable(p *corev1.Pod) {
 	p.Status.Conditions = []corev1.PodCondition{{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes\nhave it",
@@ -75,19 +93,51 @@ func TestPods(t *testing.T) {
 		fatal  bool
 		says   []string
 	}{
-		"None":           {"No pods, no trouble", nil, nil, time.Hour, "", false, nil},
-		"Running":        {"A pod may run for ever", []corev1.Pod{pod(phase(corev1.PodRunning))}, nil, time.Hour, "", false, nil},
-		"Succeeded":      {"The end is no trouble", []corev1.Pod{pod(phase(corev1.PodSucceeded))}, nil, time.Hour, "", false, nil},
-		"Starting":       {"A pod needs its time", []corev1.Pod{pod()}, nil, time.Minute, "", false, nil},
-		"NeverStarts":    {"But not for ever", []corev1.Pod{pod()}, nil, 6 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"kubectl describe pod load-0"}},
-		"PullEarly":      {"A registry may be slow", []corev1.Pod{pod(waiting("ErrImagePull", "x"))}, nil, 30 * time.Second, v1alpha1.ReasonImagePullFailed, false, nil},
-		"PullLate":       {"And then is not", []corev1.Pod{pod(waiting("ImagePullBackOff", "x"))}, nil, 31 * time.Second, v1alpha1.ReasonImagePullFailed, true, []string{"image img", "pull secrets"}},
-		"BadImage":       {"No time mends a bad name", []corev1.Pod{pod(waiting("InvalidImageName", "x"))}, nil, 0, v1alpha1.ReasonImagePullFailed, true, nil},
-		"NeverPull":      {"Nor a policy", []corev1.Pod{pod(waiting("ErrImageNeverPull", "x"))}, nil, 0, v1alpha1.ReasonImagePullFailed, true, nil},
-		"ConfigEarly":    {"A ConfigMap may come", []corev1.Pod{pod(waiting("CreateContainerConfigError", "no cm"))}, nil, time.Second, v1alpha1.ReasonContainerFailed, false, []string{"no cm"}},
-		"ConfigLate":     {"Or not", []corev1.Pod{pod(waiting("CreateContainerConfigError", "no cm"))}, nil, time.Minute, v1alpha1.ReasonContainerFailed, true, nil},
-		"Creating":       {"This is how all pods begin", []corev1.Pod{pod(waiting("ContainerCreating", ""))}, nil, time.Minute, "", false, nil},
-		"CrashLoop":      {"A sidecar that keeps crashing tells its last word", []corev1.Pod{pod(crashLoop)}, nil, 0, v1alpha1.ReasonContainerFailed, true, []string{"container collector", "no plan"}},
+		"None":        {"No pods, no trouble", nil, nil, time.Hour, "", false, nil},
+		"Running":     {"A pod may run for ever", []corev1.Pod{pod(phase(corev1.PodRunning))}, nil, time.Hour, "", false, nil},
+		"Succeeded":   {"The end is no trouble", []corev1.Pod{pod(phase(corev1.PodSucceeded))}, nil, time.Hour, "", false, nil},
+		"Starting":    {"A pod needs its time", []corev1.Pod{pod()}, nil, time.Minute, "", false, nil},
+		"NeverStarts": {"But not for ever", []corev1.Pod{pod()}, nil, 6 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"kubectl describe pod load-0"}},
+		"PullEarly":   {"A registry may be slow", []corev1.Pod{pod(waiting("ErrImagePull", "x"))}, nil, 30 * time.Second, v1alpha1.ReasonImagePullFailed, false, nil},
+		"PullLate":    {"And then is not", []corev1.Pod{pod(waiting("ImagePullBackOff", "x"))}, nil, 31 * time.Second, v1alpha1.ReasonImagePullFailed, true, []string{"image img", "pull secrets"}},
+		"BadImage":    {"No time mends a bad name", []corev1.Pod{pod(waiting("InvalidImageName", "x"))}, nil, 0, v1alpha1.ReasonImagePullFailed, true, nil},
+		"NeverPull":   {"Nor a policy", []corev1.Pod{pod(waiting("ErrImageNeverPull", "x"))}, nil, 0, v1alpha1.ReasonImagePullFailed, true, nil},
+		"ConfigEarly": {"A ConfigMap may come", []corev1.Pod{pod(waiting("CreateContainerConfigError", "no cm"))}, nil, time.Second, v1alpha1.ReasonContainerFailed, false, []string{"no cm"}},
+		"ConfigLate":  {"Or not", []corev1.Pod{pod(waiting("CreateContainerConfigError", "no cm"))}, nil, time.Minute, v1alpha1.ReasonContainerFailed, true, nil},
+		"Creating":    {"This is how all pods begin", []corev1.Pod{pod(waiting("ContainerCreating", ""))}, nil, time.Minute, "", false, nil},
+		"CrashLoop":   {"A sidecar that keeps crashing tells its last word", []corev1.Pod{pod(crashLoop)}, nil, 0, v1alpha1.ReasonContainerFailed, true, []string{"container collector", "no plan"}},
+		"CrashBesideLoad": {
+			"A sidecar may recover while the load goes on",
+			[]corev1.Pod{pod(crashLoop, loaderRuns)},
+			nil, time.Hour,
+			v1alpha1.ReasonContainerFailed, false,
+			[]string{"container collector", "no plan", "the load goes on"},
+		},
+		"CrashTooOften": {
+			"But not for ever",
+			[]corev1.Pod{pod(crashLoop, loaderRuns, restarts(3))},
+			nil, time.Hour,
+			v1alpha1.ReasonContainerFailed, true,
+			[]string{"container collector", "no plan"},
+		},
+		"Drained": {
+			"A pod that a drain evicts still runs, to save what it has",
+			[]corev1.Pod{pod(phase(corev1.PodRunning), disrupted("EvictionByEvictionAPI"))},
+			nil, time.Hour,
+			v1alpha1.ReasonPodLost, true,
+			[]string{"pod load-0 was taken from node n1", "evicted", "kubectl drain", "run the benchmark again"},
+		},
+		"DrainedAndOver": {
+			"Who took the pod says more than its exit code",
+			[]corev1.Pod{pod(exited(1, "Error", ""), disrupted("EvictionByEvictionAPI"))},
+			nil, 0,
+			v1alpha1.ReasonPodLost, true,
+			[]string{"kubectl drain"},
+		},
+		"Preempted":      {"Another pod was more important", []corev1.Pod{pod(phase(corev1.PodRunning), disrupted("PreemptionByScheduler"))}, nil, 0, v1alpha1.ReasonPodLost, true, []string{"higher priority"}},
+		"NodeDown":       {"The node is not there", []corev1.Pod{pod(phase(corev1.PodRunning), disrupted("DeletionByTaintManager"))}, nil, 0, v1alpha1.ReasonPodLost, true, []string{"its node was tainted"}},
+		"NodeGone":       {"And never will be", []corev1.Pod{pod(phase(corev1.PodRunning), disrupted("DeletionByPodGC"))}, nil, 0, v1alpha1.ReasonPodLost, true, []string{"its node is gone"}},
+		"NodeShutsDown":  {"It may come back", []corev1.Pod{pod(phase(corev1.PodRunning), disrupted("TerminationByKubelet"))}, nil, 0, v1alpha1.ReasonPodLost, true, []string{"shut down"}},
 		"NoNodeEarly":    {"An autoscaler may bring a node", []corev1.Pod{pod(unschedulable)}, nil, 5 * time.Minute, v1alpha1.ReasonUnschedulable, false, []string{"0/1 nodes have it"}},
 		"NoNodeLate":     {"Or not", []corev1.Pod{pod(unschedulable)}, nil, 301 * time.Second, v1alpha1.ReasonUnschedulable, true, nil},
 		"MountEarly":     {"A first mount may fail", []corev1.Pod{pod()}, mount, 30 * time.Second, v1alpha1.ReasonMountFailed, false, []string{"access denied"}},

@@ -31,7 +31,7 @@ const (
 // LoadJob runs the loaders: one pod a client, each with its collector.
 func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Images) *batchv1.Job {
 	clients, never := p.Clients, int32(0)
-	indexed := batchv1.IndexedCompletion
+	indexed, failed := batchv1.IndexedCompletion, batchv1.Failed
 	deadline := int64(p.Schedule.TimeoutSeconds) + deadlineSlack
 	images = images.forBenchmark(b)
 
@@ -56,6 +56,13 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 			CompletionMode:        &indexed,
 			BackoffLimit:          &never,
 			ActiveDeadlineSeconds: &deadline,
+			// No second pod may load while one that is evicted saves what it
+			// has, and the Job says why it failed when the pod is gone.
+			PodReplacementPolicy: &failed,
+			PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+				Action:          batchv1.PodFailurePolicyActionFailJob,
+				OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
+			}}},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: Labels(b, ComponentLoad), Annotations: podAnnotations(b)},
 				Spec:       spec,

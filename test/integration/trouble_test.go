@@ -250,6 +250,8 @@ func TestAJobDeletedByHandIsNotStartedAgain(t *testing.T) {
 	if err := w.c.Delete(w.Context(), w.loadJob(b), client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 		t.Fatal(err)
 	}
+	w.wantPhase(w.settle("demo"), v1alpha1.PhasePreparing, "was deleted while the benchmark ran", "waiting for the last results")
+	w.collectGarbage()
 	w.wantFailed(v1alpha1.ReasonPodLost, "was deleted while the benchmark ran")
 	if w.loadJob(b) != nil {
 		t.Error("the load was started again")
