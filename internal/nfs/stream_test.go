@@ -104,7 +104,7 @@ func TestAStreamReadsEveryBlockFromItsPlace(t *testing.T) {
 			content := randomBytes(8 << 20)
 			handle := server.AddFile("data", content)
 			s := openStream(t, c, tc.slots, tc.size)
-			todo := reads([]byte(handle), content, tc.size, tc.count)
+			todo := reads(handle, content, tc.size, tc.count)
 			d := newScript(s, tc.slots, tc.size, todo)
 			d.check = func(i int, p []byte) {
 				if !bytes.Equal(p, todo[i].Buf) {
@@ -146,7 +146,7 @@ func TestAStreamWritesEveryBlockToItsPlace(t *testing.T) {
 			content := randomBytes(tc.size * 40)
 			handle := server.AddFile("data", make([]byte, len(content)))
 			s := openStream(t, c, tc.slots, tc.size)
-			todo := reads([]byte(handle), content, tc.size, 40)
+			todo := reads(handle, content, tc.size, 40)
 			for i := range todo {
 				todo[i].Write, todo[i].Stable = true, v3.FileSync
 			}
@@ -178,7 +178,7 @@ func TestAStreamTellsWhatWentWrong(t *testing.T) {
 	}}
 	c := start(t, server, func(cfg *Config) { cfg.CallTimeout = 2 * time.Second })
 	content := randomBytes(64 << 10)
-	handle := []byte(server.AddFile("data", content))
+	handle := server.AddFile("data", content)
 	for name, tc := range map[string]struct {
 		action nfstest.Action
 		write  bool
@@ -228,7 +228,7 @@ func TestAStreamLosesNothingWithAChannel(t *testing.T) {
 			}}
 			c := start(t, server, nil, "127.0.0.1", "127.0.0.2")
 			content := randomBytes(4 << 20)
-			handle := []byte(server.AddFile("data", content))
+			handle := server.AddFile("data", content)
 			s := openStream(t, c, 32, 8<<10)
 			todo := reads(handle, content, 8<<10, 5000)
 			d := newScript(s, 32, 8<<10, todo)
@@ -262,7 +262,7 @@ func TestACancelledStreamEndsAndCanRunAgain(t *testing.T) {
 	}}
 	c := start(t, server, nil, "127.0.0.1", "127.0.0.2")
 	content := randomBytes(1 << 20)
-	handle := []byte(server.AddFile("data", content))
+	handle := server.AddFile("data", content)
 	s := openStream(t, c, 16, 8<<10)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
@@ -314,7 +314,7 @@ func TestAStreamAllocatesNothingForAnOperation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := &nfstest.Server{}
 			c := start(t, server, nil, "127.0.0.1", "127.0.0.2")
-			handle := []byte(server.AddFile("data", make([]byte, 1<<20)))
+			handle := server.AddFile("data", make([]byte, 1<<20))
 			s := openStream(t, c, 16, tc.size)
 			d := &circle{io: stream.IO{Handle: handle, Write: tc.write, Stable: v3.FileSync}}
 			for range 16 {

@@ -78,12 +78,17 @@ func (l *lane) receive() error {
 		return err
 	}
 	l.heard = l.now
+	return l.received(n)
+}
+
+// received works on n more bytes, which are where room said.
+func (l *lane) received(n int) error {
 	l.wireReceived.Add(int64(n))
 	r := &l.recv
 	direct := min(n, len(r.dst))
 	r.dst = r.dst[direct:]
 	r.w += n - direct
-	err = l.parse()
+	err := l.parse()
 	l.inFlightNow.Store(int64(l.inFlight))
 	return err
 }

@@ -103,10 +103,10 @@ func (s *socket) call(number uintptr, count, flags int) (int, error) {
 	// its way: the signal by which it preempts ends the wait with EINTR.
 	// The memory is reached through fields of s, which the heap does not move.
 	n, _, errno := unix.RawSyscall(number, uintptr(s.fd), uintptr(unsafe.Pointer(&s.msg)), uintptr(flags))
-	switch errno {
-	case 0:
+	if errno == 0 {
 		return int(n), nil
-	case unix.EAGAIN, unix.EINTR:
+	}
+	if errno == unix.EAGAIN || errno == unix.EINTR {
 		return 0, errAgain
 	}
 	name := "recvmsg"

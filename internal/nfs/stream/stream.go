@@ -91,6 +91,15 @@ type Stream struct {
 // New connects all lanes at once. One that connects is enough, the others are
 // tried again during Run.
 func New(ctx context.Context, cfg Config) (*Stream, error) {
+	s := prepare(cfg)
+	if err := s.connectAll(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// prepare makes a Stream without connections.
+func prepare(cfg Config) *Stream {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -112,10 +121,7 @@ func New(ctx context.Context, cfg Config) (*Stream, error) {
 	for i := range cfg.Lanes {
 		s.lanes = append(s.lanes, newLane(s, i))
 	}
-	if err := s.connectAll(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	return s
 }
 
 func (s *Stream) connectAll(ctx context.Context) error {

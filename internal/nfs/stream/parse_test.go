@@ -1,0 +1,200 @@
+package stream
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+)
+
+// endless asks for reads and writes without end and counts what is done.
+type endless struct {
+	bufs  [][]byte
+	done  int
+	bad   int
+	write bool
+}
+
+func (d *endless) Next(x *IO) bool {
+	x.Write, x.Handle, x.Buf, x.Stable = d.write && x.Slot%2 == 1, []byte("h"), d.bufs[x.Slot], v3.FileSync
+	return true
+}
+
+func (d *endless) Done(x *IO) {
+	d.done++
+	if x.Err != nil {
+		d.bad++
+	}
+}
+
+// laneWithoutSocket has slots I/Os of size bytes in flight that nobody answers
+// but the test. The xid of the first I/O of slot i is first|i.
+func laneWithoutSocket(slots, size int, write bool) (l *lane, d *endless, first uint32) {
+	now := time.Unix(0, 0)
+	s := prepare(Config{
+		Lanes: 1, Slots: slots, BlockBytes: int64(size), ReadBytes: 64 << 10, WriteBytes: 64 << 10,
+		Head: rpc.AppendCall(nil, v3.Program, v3.Version, 0, rpc.Auth{}), Timeout: time.Minute,
+		Now: func() time.Time { return now }, Describe: func(int) string { return "path" },
+	})
+	d = &endless{write: write}
+	s.base, s.driver, s.done = 0, d, make(chan struct{})
+	s.active.Store(int32(slots))
+	l = s.lanes[0]
+	l.begin()
+	for i := range s.slots {
+		d.bufs = append(d.bufs, make([]byte, size))
+		l.take(&s.slots[i])
+	}
+	l.sendAll()
+	return l, d, s.indexMask + 1
+}
+
+// sendAll takes everything for sent.
+func (l *lane) sendAll() {
+	for l.encode(); l.send.pending(); l.encode() {
+		l.send.sent = l.send.queued
+		l.send.reset()
+	}
+}
+
+// feed hands bytes to the lane in chunks, as receives would.
+func (l *lane) feed(b []byte, chunk int) error {
+	for len(b) > 0 {
+		to, then, _ := l.recv.room()
+		n := copy(to, b[:min(chunk, len(b))])
+		n += copy(then, b[n:min(chunk, len(b))])
+		if err := l.received(n); err != nil {
+			return err
+		}
+		b = b[n:]
+		l.sendAll()
+	}
+	return nil
+}
+
+// readReply is the whole record of a READ's reply.
+func readReply(xid uint32, data []byte, eof bool) []byte {
+	h := rpc.ReplyHeader{XID: xid}
+	b := h.Append(make([]byte, rpc.RecordMarkBytes))
+	res := v3.ReadRes{Count: uint32(len(data)), EOF: eof, Data: data}
+	b = res.Append(b)
+	rpc.PutRecordMark(b, len(b)-rpc.RecordMarkBytes)
+	return b
+}
+
+func writeReply(xid, count uint32) []byte {
+	h := rpc.ReplyHeader{XID: xid}
+	b := h.Append(make([]byte, rpc.RecordMarkBytes))
+	res := v3.WriteRes{Count: count, Committed: v3.FileSync}
+	b = res.Append(b)
+	rpc.PutRecordMark(b, len(b)-rpc.RecordMarkBytes)
+	return b
+}
+
+// split makes records of fragments of at most n bytes, an empty one in front.
+func split(record []byte, n int) []byte {
+	body := record[rpc.RecordMarkBytes:]
+	out := xdr.AppendUint32(nil, 0)
+	for len(body) > 0 {
+		k := min(n, len(body))
+		mark := uint32(k)
+		if k == len(body) {
+			mark |= lastFragment
+		}
+		out = append(xdr.AppendUint32(out, mark), body[:k]...)
+		body = body[k:]
+	}
+	return out
+}
+
+func TestRepliesAreUnderstoodHoweverTheyArrive(t *testing.T) {
+	data := make([]byte, 50_001)
+	for i := range data {
+		data[i] = byte(i * 7)
+	}
+	for name, chunk := range map[string]int{"byte by byte": 1, "odd": 777, "large": 60_000, "all": 1 << 20} {
+		for kind, cut := range map[string]func([]byte) []byte{
+			"whole":        func(b []byte) []byte { return b },
+			"in fragments": func(b []byte) []byte { return split(b, 999) },
+		} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				l, d, first := laneWithoutSocket(4, len(data), true)
+				var in []byte
+				for _, i := range []uint32{2, 0} { // in another order than asked
+					in = append(in, cut(readReply(first|i, data, false))...)
+				}
+				in = append(in, cut(writeReply(first|3, uint32(len(data))))...)
+				if err := l.feed(in, chunk); err != nil {
+					t.Fatal(err)
+				}
+				if d.done != 3 || d.bad != 0 {
+					t.Errorf("%d are done, %d of them failed; want 3 and none", d.done, d.bad)
+				}
+				if !bytes.Equal(d.bufs[0], data) || !bytes.Equal(d.bufs[2], data) {
+					t.Error("the data are not where they belong")
+				}
+			})
+		}
+	}
+}
+
+func TestWhatIsNoReplyEndsTheConnection(t *testing.T) {
+	good := readReply(0, make([]byte, 100), false)
+	for name, tc := range map[string]struct {
+		reason string
+		change func(first uint32) []byte
+	}{
+		"unknown xid":           {"it answers nothing", func(uint32) []byte { return good }},
+		"twice":                 {"the second answers nothing", func(x uint32) []byte { r := readReply(x, make([]byte, 8192), false); return append(r, r...) }},
+		"too much data":         {"more than was asked for", func(x uint32) []byte { return readReply(x, make([]byte, 8193), false) }},
+		"2 GiB":                 {"no reply is that long", func(uint32) []byte { return []byte{0xFF, 0xFF, 0xFF, 0xFF} }},
+		"fragments without end": {"empty ones could go on for ever", func(uint32) []byte { return make([]byte, 4*(70<<10)) }},
+		"short record": {"it ends within the data", func(x uint32) []byte {
+			b := readReply(x, make([]byte, 8192), false)[:4096]
+			rpc.PutRecordMark(b, len(b)-rpc.RecordMarkBytes)
+			return b
+		}},
+		"a call": {"servers do not call", func(x uint32) []byte {
+			b := bytes.Clone(readReply(x, nil, true))
+			binary.BigEndian.PutUint32(b[8:], 0)
+			return b
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, _, first := laneWithoutSocket(2, 8192, false)
+			if err := l.feed(tc.change(first), 1<<20); !rpc.IsProtocolError(err) {
+				t.Errorf("%s, but the error is %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+func TestAnAnswerBeforeTheRequestIsNotBelieved(t *testing.T) {
+	l, _, first := laneWithoutSocket(2, 8192, true)
+	l.send.sent--
+	if err := l.feed(writeReply(first|1, 8192), 100); !rpc.IsProtocolError(err) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func FuzzReplies(f *testing.F) {
+	_, _, first := laneWithoutSocket(4, 8192, true)
+	f.Add(readReply(first, make([]byte, 40), false), 100)
+	f.Add(split(readReply(first|2, make([]byte, 300), true), 64), 7)
+	f.Add(append(writeReply(first|1, 8192), readReply(first, nil, true)...), 1<<20)
+	f.Add(writeReply(first|3, 100), 3)
+	f.Fuzz(func(t *testing.T, b []byte, chunk int) {
+		l, _, _ := laneWithoutSocket(4, 8192, true)
+		_ = l.feed(b, 1+max(chunk, 0)%(1<<20))
+		if n := cap(l.recv.whole); n > 4*(len(b)+l.s.maxReply) {
+			t.Errorf("%d bytes made the lane keep %d", len(b), n)
+		}
+		if l.inFlight < 0 || l.inFlight > 4 {
+			t.Errorf("%d I/Os are in flight of 4", l.inFlight)
+		}
+	})
+}
