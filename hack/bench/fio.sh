@@ -21,23 +21,29 @@ fio_with_nfs() {
 
 # fio_build makes one of Debian's source package. It fails, and says why, where
 # that source is not to be had.
-fio_build() (
-	set -e
+fio_build() {
+	local build built=no
 	build=$(mktemp -d)
-	trap 'rm -rf "$build"' EXIT
-	cd "$build"
 	say "building fio with its nfs engine from Debian's source (once, some minutes) ..."
-	fio_source >log 2>&1 || { tail -n 5 log >&2; exit 1; }
-	mkdir source
-	tar xf fio_*.orig.tar.* -C source --strip-components 1
-	cd source
-	# What is turned off is not needed and would only ask for more libraries.
-	./configure --disable-native --disable-rados --disable-rbd --disable-http --disable-gfapi --disable-pmem >../log 2>&1
-	nice make -j "$(nproc)" fio >../log 2>&1 || { tail -n 20 ../log >&2; exit 1; }
-	mkdir -p "$FIO_CACHE"
-	mv fio "$FIO_CACHE/fio.$$"
-	mv "$FIO_CACHE/fio.$$" "$FIO_CACHE/fio"
-)
+	if (cd "$build" && fio_source && fio_compile) >"$build/log" 2>&1; then built=yes; else tail -n 10 "$build/log" >&2; fi
+	rm -rf "$build"
+	[[ $built == yes ]]
+}
+
+# fio_compile builds the source package in the current folder. What is turned off
+# is not needed and would only ask for more libraries. Called where set -e is
+# off, so each step asks for the one before.
+fio_compile() {
+	mkdir source &&
+		find . -maxdepth 1 -name 'fio_*.orig.tar.*' ! -name '*.asc' -exec tar xf {} -C source --strip-components 1 ';' &&
+		cd source &&
+		./configure --disable-native --disable-rados --disable-rbd --disable-http --disable-gfapi --disable-pmem &&
+		nice make -j "$(nproc)" fio &&
+		./fio --enghelp=nfs | grep nfs_url &&
+		mkdir -p "$FIO_CACHE" &&
+		cp fio "$FIO_CACHE/fio.$$" &&
+		mv "$FIO_CACHE/fio.$$" "$FIO_CACHE/fio"
+}
 
 # fio_source fetches fio's source package into the current folder: with lists of
 # sources of our own, because most machines have none, and without a change to
@@ -45,10 +51,10 @@ fio_build() (
 fio_source() {
 	local options key=/usr/share/keyrings/debian-archive-keyring.gpg signed=''
 	if [[ -e $key ]]; then signed="[signed-by=$key] "; fi
-	mkdir -p apt/parts apt/lists
+	mkdir -p apt/parts apt/lists || return 1
 	apt-cache policy fio |
 		awk -v signed="$signed" '/^ +[0-9]+ [a-z]+:\/\// {split($3, part, "/"); print "deb-src " signed $2, part[1], part[2]; exit}' >apt/sources.list
 	options=(-q -o "Dir::Etc::sourcelist=$PWD/apt/sources.list" -o "Dir::Etc::sourceparts=$PWD/apt/parts" -o "Dir::State::lists=$PWD/apt/lists" -o APT::Sandbox::User=root)
-	apt-get "${options[@]}" update
-	apt-get "${options[@]}" source --download-only fio
+	apt-get "${options[@]}" update &&
+		apt-get "${options[@]}" source --download-only fio
 }

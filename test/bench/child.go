@@ -18,6 +18,15 @@ import (
 // errHangs is what a process that did not end in time is said to do.
 var errHangs = errors.New("did not end in time and was killed")
 
+// hang is errHangs with the last words of the process. Asked by SIGQUIT, a Go
+// program tells where each of its goroutines stands.
+type hang struct{ words []byte }
+
+func (h *hang) Error() string { return errHangs.Error() }
+
+// Unwrap makes it errHangs.
+func (h *hang) Unwrap() error { return errHangs }
+
 // badge is an environment variable with a value of its own for each command:
 // whatever carries it was started by that command, sessions and parents aside.
 // fio, for one, gives each of its jobs a session, and orphans them when it dies.
@@ -31,7 +40,8 @@ type usage struct {
 }
 
 // runChild runs a command to its end and returns its standard output. After
-// patience, or when ctx ends, it and all its descendants are killed.
+// patience, or when ctx ends, it and all its descendants are killed; after
+// patience the error is a hang.
 func runChild(ctx context.Context, patience time.Duration, command []string) ([]byte, usage, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, patience, errHangs)
 	defer cancel()
@@ -40,8 +50,8 @@ func runChild(ctx context.Context, patience time.Duration, command []string) ([]
 	cmd.Env = append(os.Environ(), mark)
 	// Interrupts of the terminal are for this program alone, which passes on what it wants to.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return killAll(mark) }
-	cmd.WaitDelay = time.Second
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
+	cmd.WaitDelay = 2 * time.Second // then it is killed
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if command[len(command)-1] == discard {
@@ -57,7 +67,9 @@ func runChild(ctx context.Context, patience time.Duration, command []string) ([]
 			used.PeakBytes = r.Maxrss * 1024
 		}
 	}
-	if cause := context.Cause(limited); cause != nil {
+	if cause := context.Cause(limited); errors.Is(cause, errHangs) {
+		return nil, used, &hang{words: stderr.Bytes()}
+	} else if cause != nil {
 		return nil, used, cause
 	}
 	if err != nil {

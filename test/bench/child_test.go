@@ -84,6 +84,14 @@ func TestAChildThatHangsIsKilledWithAllThatItStarted(t *testing.T) {
 	}
 }
 
+func TestAChildThatHangsSaysItsLastWords(t *testing.T) {
+	_, _, err := runChild(t.Context(), time.Second, []string{"sh", "-c", `trap 'echo here I stand >&2; exit 2' QUIT; while :; do sleep 0.05; done`})
+	var h *hang
+	if !errors.As(err, &h) || string(h.words) != "here I stand\n" {
+		t.Errorf("error %v, last words %+v", err, h)
+	}
+}
+
 func TestWhatACrashedChildLeftBehindIsKilled(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	if _, _, err := runChild(t.Context(), time.Minute, orphan(file, "exit 1")); err == nil || errors.Is(err, errHangs) {

@@ -119,7 +119,7 @@ func (s *settings) measure(ctx context.Context, rows []row) (err error) {
 	defer func() { err = errors.Join(err, a.Close()) }()
 	one := &session{
 		programs: s.programs, arena: a, rows: rows, repeats: s.repeats, seconds: s.seconds,
-		scratch: scratch, say: os.Stderr, doc: doc,
+		scratch: scratch, out: s.out, say: os.Stderr, doc: doc,
 	}
 	err = one.run(ctx)
 	one.doc.Ended = now()

@@ -22,6 +22,7 @@ type session struct {
 	repeats  int
 	seconds  int
 	scratch  string // folder for files that tools write
+	out      string // folder for files that people read
 	say      io.Writer
 	doc      score.Document
 
@@ -81,11 +82,25 @@ func (s *session) take(ctx context.Context, t turn) (score.Sample, error) {
 	switch {
 	case errors.Is(err, errHangs):
 		s.hung[r.Name+"/"+e.Name]++
-		sample.State, sample.Message = score.StateHangs, err.Error()
+		sample.State, sample.Message = score.StateHangs, err.Error()+s.keepWords(sample, err)
 	case err != nil:
 		sample.State, sample.Message = score.StateFailed, err.Error()
 	}
 	return sample, nil
+}
+
+// keepWords writes the last words of a process that hung into a file, and says
+// where.
+func (s *session) keepWords(sample score.Sample, err error) string {
+	var h *hang
+	if !errors.As(err, &h) || len(h.words) == 0 {
+		return ""
+	}
+	name := fmt.Sprintf("hang-%s-%s-%d.txt", sample.Row, strings.ReplaceAll(sample.Contender, " ", "-"), sample.Repeat)
+	if err := errors.Join(os.MkdirAll(s.out, 0o755), os.WriteFile(filepath.Join(s.out, name), h.words, 0o644)); err != nil {
+		return ": " + err.Error()
+	}
+	return ", last words in " + name
 }
 
 func (s *session) measure(ctx context.Context, j job, patience time.Duration, sample *score.Sample) error {

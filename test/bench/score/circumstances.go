@@ -78,7 +78,11 @@ func verdicts(d Document, row Row) string {
 		if c.To != "" {
 			what += " to " + c.To
 		}
-		fmt.Fprintf(&b, "  %-7s %s %s %s: %.3f\n", outcome, c.Of, what, c.bound(), spread.Median)
+		fmt.Fprintf(&b, "  %-7s %s %s %s", outcome, c.Of, what, c.bound())
+		if spread.Repeats > 0 {
+			fmt.Fprintf(&b, ": %.3f", spread.Median)
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
 }
