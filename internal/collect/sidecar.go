@@ -133,7 +133,18 @@ func (s *sidecar) partialResult() func() ([]byte, error) {
 	}
 }
 
+// offsetClock is a Publisher that knows the clock of those who read the result.
+type offsetClock interface {
+	// ClockOffset is how far that clock is ahead of this client's.
+	ClockOffset() (time.Duration, bool)
+}
+
 func (s *sidecar) result(load runfile.Load, observed *runfile.Observed) runfile.Result {
+	if c, ok := s.opt.Publisher.(offsetClock); ok {
+		if ahead, known := c.ClockOffset(); known {
+			observed.ClockOffsetMilliseconds = new(ahead.Milliseconds())
+		}
+	}
 	return runfile.Result{
 		Version: runfile.ResultVersion,
 		Plan:    s.opt.Plan,

@@ -259,3 +259,29 @@ func TestProgressThatCouldNotBePublishedIsPublishedLater(t *testing.T) {
 	r.set(func(r *recorder) { r.err = nil })
 	waitFor(t, "progress", r.any(func(u publish.Update) bool { return u.Progress != nil && u.Progress.Ready }))
 }
+
+// farRecorder is a recorder whose readers have another clock.
+type farRecorder struct{ *recorder }
+
+func (farRecorder) ClockOffset() (time.Duration, bool) { return -time.Minute, true }
+
+func TestTheResultTellsHowFarTheClockOfItsReadersIsAway(t *testing.T) {
+	for name, tc := range map[string]struct {
+		publisher func(*recorder) publish.Publisher
+		want      *int64
+	}{
+		"known":   {func(r *recorder) publish.Publisher { return farRecorder{r} }, new(int64(-60_000))},
+		"unknown": {func(r *recorder) publish.Publisher { return r }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept := &recorder{}
+			r := startRig(t, t.TempDir(), 1, func(o *RunOptions) { o.Publisher = tc.publisher(kept) })
+			r.load(done(runfile.Load{}))
+			waitFor(t, "the final result", kept.any(final))
+			_, result := kept.last(t)
+			if diff := cmp.Diff(tc.want, result.Clients[0].Observed.ClockOffsetMilliseconds); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

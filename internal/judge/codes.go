@@ -27,6 +27,7 @@ const (
 	TooShort               Code = "TooShort"
 	VariationHigh          Code = "VariationHigh"
 	ClientsNotTogether     Code = "ClientsNotTogether"
+	ClockSkew              Code = "ClockSkew"
 	HalfDuplexCopy         Code = "HalfDuplexCopy"
 	TransferSizeReduced    Code = "TransferSizeReduced"
 	Retransmits            Code = "Retransmits"
@@ -105,6 +106,7 @@ func effects() []effect {
 		{Retransmits, never, never},
 		{ServerCPUBound, never, never},
 		{HalfDuplexCopy, never, never},
+		{ClockSkew, never, never},
 		{WireLimitUnknown, never, never},
 		{NotCollected, never, never},
 		{EmbeddedServer, never, never},

@@ -134,9 +134,12 @@ func (c *judging) checkTogether() {
 		if len(parts) < 2 {
 			continue
 		}
-		start, end, shortest := parts[0].rep.Start, parts[0].rep.End, parts[0].rep.End.Sub(parts[0].rep.Start)
-		for _, p := range parts[1:] {
-			start, end = later(start, p.rep.Start), earlier(end, p.rep.End)
+		offsets := clockOffsets(parts)
+		start, end := parts[0].rep.Start.Add(offsets[0]), parts[0].rep.End.Add(offsets[0])
+		shortest := end.Sub(start)
+		for i, p := range parts[1:] {
+			ahead := offsets[i+1]
+			start, end = later(start, p.rep.Start.Add(ahead)), earlier(end, p.rep.End.Add(ahead))
 			shortest = min(shortest, p.rep.End.Sub(p.rep.Start))
 		}
 		overlap := max(end.Sub(start), 0)

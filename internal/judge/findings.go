@@ -14,6 +14,7 @@ func (c *judging) find() {
 	c.checkProtocol()
 	c.checkFilesystem()
 	c.checkCollection()
+	c.checkClocks()
 	if c.overall == nil {
 		return
 	}

@@ -108,6 +108,7 @@ func fullObserved(t0 time.Time) *Observed {
 			Source: "server", Time: t0, ReadOps: one, WriteOps: one, OtherOps: one, ReadBytes: one, WriteBytes: one,
 			Nodes: []StorageNode{{Name: "n1", BusyMicroseconds: one, Cores: cores}}, Paths: paths,
 		}},
-		Problems: []CollectionError{{Source: "server", Message: "connection refused", Since: t0, Count: 3}},
+		Problems:                []CollectionError{{Source: "server", Message: "connection refused", Since: t0, Count: 3}},
+		ClockOffsetMilliseconds: new(int64(-250)),
 	}
 }

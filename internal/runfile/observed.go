@@ -10,6 +10,10 @@ type Observed struct {
 	Samples              []HostSample      `json:"samples,omitempty"` // raw
 	Storage              []StorageSample   `json:"storage,omitempty"` // raw
 	Problems             []CollectionError `json:"problems,omitempty"`
+	// ClockOffsetMilliseconds is how far the clock of the API server was ahead
+	// of this client's, to about a second; absent = unknown. The times of this
+	// client are its own: add it to compare them with those of others.
+	ClockOffsetMilliseconds *int64 `json:"clockOffsetMilliseconds,omitempty"`
 }
 
 // CollectionError says what could not be collected, and why.

@@ -39,6 +39,7 @@ type API struct {
 	client    *http.Client
 	now       func() time.Time
 	firstWait time.Duration
+	clock     serverClock
 }
 
 // InCluster returns the API server that the environment names, with the
@@ -98,11 +99,13 @@ func (a *API) once(ctx context.Context, method, path string, header http.Header,
 	request.Header = header.Clone()
 	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	request.Header.Set("User-Agent", fieldManager)
+	asked := a.now()
 	response, err := a.client.Do(request)
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("the API server does not answer: %w", err)
 	}
+	a.clock.learn(response.Header, asked, a.now().Sub(asked))
 	if response.StatusCode < http.StatusOK || response.StatusCode >= http.StatusMultipleChoices {
 		defer cancel()
 		defer response.Body.Close() //nolint:errcheck // it was read

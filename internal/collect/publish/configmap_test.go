@@ -241,3 +241,31 @@ func TestInClusterSaysWhatIsMissing(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestTheClockOfTheAPIServerIsLearnedFromItsAnswers(t *testing.T) {
+	early := time.Now().Add(-time.Minute).UTC().Format(http.TimeFormat)
+	_, c, _ := newStub(t, status(http.StatusServiceUnavailable, "Date", early), func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Date", early)
+	})
+	if ahead, known := c.ClockOffset(); known {
+		t.Errorf("%v before any answer", ahead)
+	}
+	if err := c.Publish(t.Context(), Update{Result: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	if ahead, known := c.ClockOffset(); !known || (ahead+time.Minute).Abs() > 2*time.Second {
+		t.Errorf("the server is ahead by %v (%v), want -1m0s", ahead, known)
+	}
+}
+
+func TestTheQuickestAnswerTellsTheTimeBest(t *testing.T) {
+	asked := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	answer := http.Header{"Date": {asked.Add(10 * time.Second).Format(http.TimeFormat)}}
+	var clock serverClock
+	clock.learn(http.Header{}, asked, 0) // nothing to learn from
+	clock.learn(answer, asked, time.Second)
+	clock.learn(answer, asked.Add(9*time.Second), 8*time.Second) // slow: where in between was it?
+	if want := 10 * time.Second; !clock.known || clock.ahead != want {
+		t.Errorf("ahead by %v (%v), want %v", clock.ahead, clock.known, want)
+	}
+}

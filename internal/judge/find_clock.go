@@ -1,0 +1,62 @@
+package judge
+
+import (
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// clockSkewed is from when on a clock is wrong. The offset is known to about a
+// second, and a second or two matter to nobody who looks into a log.
+const clockSkewed = 5 * time.Second
+
+// clockOffset is what must be added to the times of a client to compare them
+// with others'.
+func clockOffset(cl runfile.ClientResult) (ahead time.Duration, known bool) {
+	if cl.Observed == nil || cl.Observed.ClockOffsetMilliseconds == nil {
+		return 0, false
+	}
+	return time.Duration(*cl.Observed.ClockOffsetMilliseconds) * time.Millisecond, true
+}
+
+// clockOffsets are those of all, or zeros: with some of them only, clients that
+// ran together would seem apart. Offsets that are no more than their own error
+// are zeros, too, for clocks that agree are better than what is known of them.
+func clockOffsets(parts []clientRep) []time.Duration {
+	offsets := make([]time.Duration, len(parts))
+	var least, most time.Duration
+	for i, p := range parts {
+		ahead, known := clockOffset(p.client)
+		if !known {
+			return make([]time.Duration, len(parts))
+		}
+		offsets[i] = ahead
+		if i == 0 {
+			least, most = ahead, ahead
+		}
+		least, most = min(least, ahead), max(most, ahead)
+	}
+	if most-least < clockSkewed {
+		clear(offsets)
+	}
+	return offsets
+}
+
+// checkClocks names the clients whose times are not those of everybody else.
+func (c *judging) checkClocks() {
+	for _, cl := range c.result.Clients {
+		ahead, known := clockOffset(cl)
+		if !known || ahead.Abs() < clockSkewed {
+			continue
+		}
+		which := "behind"
+		if ahead < 0 {
+			which = "ahead of"
+		}
+		where := cl.Host.Node
+		if where == "" {
+			where = cl.Host.Name
+		}
+		c.add(ClockSkew, Warning, "Client %d: the clock of %s is %.0f s %s that of the API server. The numbers stand, for clients start by a signal; but the times of its samples are not those of the storage's logs. Set its clock (NTP).", cl.Index, where, ahead.Abs().Seconds(), which)
+	}
+}
