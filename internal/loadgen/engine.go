@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/pacer"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
@@ -19,31 +18,47 @@ import (
 
 // engine keeps the load of one client running, for one window after another.
 type engine struct {
-	raw     runfile.Raw
-	now     func() time.Time
-	rate    *pacer.Constant // nil in a closed loop
-	rec     *recorder.Recorder
-	workers []*worker
-	arena   *target.Arena
-	round   *round // the present one; set while no worker runs
+	raw        runfile.Raw
+	blocks     int64 // of each file
+	overwrites bool  // the pattern: what each operation is,
+	copies     bool
+	draws      bool // and where
+	now        func() time.Time
+	rate       *pacer.Constant // nil in a closed loop
+	rec        *recorder.Recorder
+	workers    []worker // of one job after the other
+	arena      *target.Arena
+	streams    []target.Stream // one for each job, or none
+	drivers    []driver        // of the streams
+	round      *round          // the present one; set while no worker runs
 }
 
 // job is what the workers of one job share.
 type job struct {
 	fileset.Job
-	next atomic.Uint64 // sequential patterns: number of the next block, without wrapping
+
+	_    [cacheLines]byte // all read what is above, and all write:
+	next atomic.Uint64    // sequential patterns: number of the next block, without wrapping
 }
 
 // round is one stretch of load: a warm-up and the window behind it.
 type round struct {
 	base     time.Time     // when load started; the times below count from it
 	from, to time.Duration // of the measured window
-	ticket   atomic.Uint64 // open loop: number of the next I/O
 	stopping atomic.Bool   // no further I/O may start
 	stopped  chan struct{} // closed with it
 	once     sync.Once
 	failed   chan error     // the first failure
-	running  sync.WaitGroup // workers
+	running  sync.WaitGroup // workers, or streams
+
+	_      [cacheLines]byte // all read what is above, and all write:
+	ticket atomic.Uint64    // open loop: number of the next I/O
+}
+
+func newRound(base time.Time, warmup, window time.Duration) *round {
+	return &round{
+		base: base, from: warmup, to: warmup + window, stopped: make(chan struct{}), failed: make(chan error, 1),
+	}
 }
 
 func (r *round) stop() {
@@ -69,7 +84,11 @@ func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() 
 	if err != nil {
 		return nil, fmt.Errorf("buffers for %d jobs of depth %d: %w", len(jobs), depth, err)
 	}
-	e := &engine{raw: raw, now: now, arena: arena, rec: recorder.New(len(jobs) * depth)}
+	e := &engine{
+		raw: raw, blocks: raw.FileSizeBytes / raw.BlockSizeBytes, now: now,
+		arena: arena, rec: recorder.New(len(jobs) * depth), workers: make([]worker, len(jobs)*depth),
+	}
+	e.overwrites, e.copies, e.draws = patternOf(&raw)
 	if raw.OperationsPerSecond > 0 {
 		rate := pacer.NewConstant(raw.OperationsPerSecond)
 		e.rate = &rate
@@ -77,30 +96,74 @@ func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() 
 	for j := range jobs {
 		shared := &job{Job: jobs[j]}
 		for slot := range depth {
-			i := len(e.workers)
-			w := &worker{
-				engine: e, job: shared, index: j, shard: e.rec.Shard(i), buf: arena.Buffer(i),
-				random: rand.New(rand.NewPCG(plan.Seed, uint64(client)<<48|uint64(j)<<24|uint64(slot))),
-			}
+			i := j*depth + slot
+			w := &e.workers[i]
+			w.engine, w.job, w.index, w.buf = e, shared, j, arena.Buffer(i)
+			w.source = *rand.NewPCG(plan.Seed, uint64(client)<<48|uint64(j)<<24|uint64(slot))
+			w.random = *rand.New(&w.source)
+			w.lane.shard = e.rec.Shard(i)
 			w.prepare()
-			e.workers = append(e.workers, w)
 		}
 	}
 	return e, nil
 }
 
-func (e *engine) release() error { return e.arena.Release() }
+// openStreams lets the target keep the I/Os of each job outstanding, if it can.
+// Otherwise each worker has a goroutine of its own.
+func (e *engine) openStreams(ctx context.Context, t target.Target) error {
+	by, ok := t.(target.Streamer)
+	if !ok {
+		return nil
+	}
+	lanes, depth := 0, int(e.raw.Depth)
+	for j := range len(e.workers) / depth {
+		s, err := by.NewStream(ctx, depth, e.raw.BlockSizeBytes)
+		if err != nil {
+			return fmt.Errorf("open the stream of job %d: %w", j, errors.Join(err, e.closeStreams()))
+		}
+		e.streams = append(e.streams, s)
+		e.drivers = append(e.drivers, driver{workers: e.workers[j*depth : (j+1)*depth], lanes: make([]lane, s.Lanes())})
+		lanes += s.Lanes()
+	}
+	e.rec = recorder.New(lanes)
+	for _, d := range e.drivers {
+		for i := range d.lanes {
+			lanes--
+			d.lanes[i].shard = e.rec.Shard(lanes)
+		}
+	}
+	return nil
+}
+
+// closeStreams may be called twice, but not while a round is running.
+func (e *engine) closeStreams() error {
+	var all error
+	for _, s := range e.streams {
+		all = errors.Join(all, s.Close())
+	}
+	return all
+}
+
+// release gives everything back that newEngine and openStreams took.
+func (e *engine) release() error { return errors.Join(e.closeStreams(), e.arena.Release()) }
 
 // start sets all workers going, for a warm-up of the first length and a window
 // of the second. They stop by themselves at its end.
 func (e *engine) start(ctx context.Context, warmup, window time.Duration) *round {
 	e.rec.Reset()
-	r := &round{from: warmup, to: warmup + window, stopped: make(chan struct{}), failed: make(chan error, 1)}
+	r := newRound(e.now(), warmup, window)
 	e.round = r
-	r.base = e.now()
-	for _, w := range e.workers {
-		w.begin(r)
-		r.running.Go(func() { w.run(ctx, r) })
+	for i := range e.workers {
+		e.workers[i].begin(r)
+	}
+	for i, s := range e.streams {
+		r.running.Go(func() { s.Run(ctx, e.drivers[i].ready()) })
+	}
+	if len(e.streams) > 0 {
+		return r
+	}
+	for i := range e.workers {
+		r.running.Go(func() { e.workers[i].run(ctx) })
 	}
 	return r
 }
@@ -145,11 +208,3 @@ func within(done <-chan struct{}, limit time.Duration) bool {
 
 // cancelPatience is how long a cancelled I/O may take to return.
 const cancelPatience = 5 * time.Second
-
-// prepare fills the buffer of a worker that writes.
-func (w *worker) prepare() {
-	if f := w.writes(); f != nil {
-		f.Data.Base(w.buf, 0)
-		w.movable = content.Movable(int64(len(w.buf)))
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,7 +16,7 @@ import (
 )
 
 // traced runs a plan and returns the offsets of each file's reads in order.
-func traced(t *testing.T, plan runfile.Plan, delay time.Duration) map[string][]int64 {
+func traced(t *testing.T, run runFunc, plan runfile.Plan, delay time.Duration) map[string][]int64 {
 	t.Helper()
 	var mu sync.Mutex
 	seen := map[string][]int64{}
@@ -29,7 +28,7 @@ func traced(t *testing.T, plan runfile.Plan, delay time.Duration) map[string][]i
 		}
 		return nil
 	}}
-	load, _ := runMem(t.Context(), t, plan, tgt)
+	load, _ := run(t.Context(), t, plan, tgt)
 	if load.Failure != nil {
 		t.Fatalf("failure %+v", load.Failure)
 	}
@@ -43,8 +42,8 @@ func shortPlan(pattern string) runfile.Plan {
 }
 
 func TestSequentialJobsWalkTheirOwnFileAndGoAround(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		seen := traced(t, shortPlan(runfile.PatternRead), 10*time.Millisecond)
+	eachWay(t, func(t bubble) {
+		seen := traced(t.T, t.run, shortPlan(runfile.PatternRead), 10*time.Millisecond)
 		if len(seen) != 2 {
 			t.Fatalf("%d files were read, want one for each job", len(seen))
 		}
@@ -72,10 +71,10 @@ func TestSequentialJobsWalkTheirOwnFileAndGoAround(t *testing.T) {
 }
 
 func TestARerunDrawsTheSameOffsets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachWay(t, func(t bubble) {
 		plan := shortPlan(runfile.PatternRandomRead)
 		plan.Workload.Raw.Depth = 1
-		one, two := traced(t, plan, 10*time.Millisecond), traced(t, plan, 10*time.Millisecond)
+		one, two := traced(t.T, t.run, plan, 10*time.Millisecond), traced(t.T, t.run, plan, 10*time.Millisecond)
 		if diff := cmp.Diff(one["c0-j0.dat"][:90], two["c0-j0.dat"][:90]); diff != "" {
 			t.Errorf("the second run read elsewhere:\n%s", diff)
 		}
@@ -83,17 +82,17 @@ func TestARerunDrawsTheSameOffsets(t *testing.T) {
 			t.Error("both jobs read the same blocks")
 		}
 		plan.Seed++
-		if cmp.Equal(one["c0-j0.dat"][:90], traced(t, plan, 10*time.Millisecond)["c0-j0.dat"][:90]) {
+		if cmp.Equal(one["c0-j0.dat"][:90], traced(t.T, t.run, plan, 10*time.Millisecond)["c0-j0.dat"][:90]) {
 			t.Error("another seed reads the same blocks")
 		}
 	})
 }
 
 func TestRandomOffsetsAreSpreadOverTheWholeFile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachWay(t, func(t bubble) {
 		plan := shortPlan(runfile.PatternRandomRead)
 		plan.Workload.Raw.Depth = 16
-		for name, blocks := range traced(t, plan, time.Millisecond) {
+		for name, blocks := range traced(t.T, t.run, plan, time.Millisecond) {
 			hit := map[int64]int{}
 			for _, b := range blocks {
 				hit[b]++
@@ -129,11 +128,11 @@ func TestAnOpenLoopHidesNoOverload(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			eachWay(t, func(t bubble) {
 				plan := testPlan(runfile.PatternRandomRead) // 6 workers
 				plan.Workload.Raw.OperationsPerSecond = tc.rate
 				plan.Schedule = runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 10, Repetitions: 1}
-				load, _ := runMem(t.Context(), t, plan, &mem.Target{Delay: tc.delay})
+				load, _ := t.run(t.Context(), t.T, plan, &mem.Target{Delay: tc.delay})
 				if load.Failure != nil || load.LoopMode != "open" {
 					t.Fatalf("loop %s, failure %+v", load.LoopMode, load.Failure)
 				}
@@ -157,7 +156,7 @@ func TestAnOpenLoopHidesNoOverload(t *testing.T) {
 }
 
 func TestStonewallTellsASlowJobFromAFastOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachWay(t, func(t bubble) {
 		plan := testPlan(runfile.PatternRead)
 		plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
 		tgt := &mem.Target{Delay: time.Millisecond, BeforeIO: func(op, name string, _ int64) error {
@@ -166,7 +165,7 @@ func TestStonewallTellsASlowJobFromAFastOne(t *testing.T) {
 			}
 			return nil
 		}}
-		load, _ := runMem(t.Context(), t, plan, tgt)
+		load, _ := t.run(t.Context(), t.T, plan, tgt)
 		rep := load.Repetitions[0]
 		if first, last := time.Duration(rep.FirstDoneNanoseconds), time.Duration(rep.LastDoneNanoseconds); first.Round(10*time.Millisecond) != 9*time.Second || last < 9990*time.Millisecond {
 			t.Errorf("the slow job ended after %v, the fast one after %v", first, last)
@@ -175,11 +174,11 @@ func TestStonewallTellsASlowJobFromAFastOne(t *testing.T) {
 }
 
 func TestCopyCountsBothDirections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachWay(t, func(t bubble) {
 		plan := testPlan(runfile.PatternCopy)
 		plan.Workload.Raw.Depth = 1
 		plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
-		load, _ := runMem(t.Context(), t, plan, &mem.Target{Delay: 10 * time.Millisecond})
+		load, _ := t.run(t.Context(), t.T, plan, &mem.Target{Delay: 10 * time.Millisecond})
 		rep := load.Repetitions[0]
 		got := fmt.Sprintf("%d reads, %d writes", rep.Read.Count, rep.Write.Count)
 		// One after the other, 20 ms for both, by two jobs.

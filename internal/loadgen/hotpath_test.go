@@ -1,20 +1,22 @@
 package loadgen
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// hotWorker gives one worker of a round that lasts for ever.
-func hotWorker(tb testing.TB, pattern string, rate int64) *worker {
+// hotEngine gives an engine in a round that lasts for ever.
+func hotEngine(tb testing.TB, pattern string, rate int64) *engine {
 	tb.Helper()
 	plan := testPlan(pattern)
 	plan.Workload.Raw.OperationsPerSecond = rate
-	tgt := &mem.Target{}
+	tgt := mem.Streaming{Target: &mem.Target{}, Now: time.Now, LaneCount: 2}
 	set, err := fileset.Prepare(tb.Context(), tgt, fileset.Spec{
 		Directory: "d", Jobs: 2, Copy: pattern == runfile.PatternCopy,
 		FileSizeBytes: plan.Workload.Raw.FileSizeBytes, BlockSizeBytes: plan.Workload.Raw.BlockSizeBytes,
@@ -33,11 +35,15 @@ func hotWorker(tb testing.TB, pattern string, rate int64) *worker {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	if err := e.openStreams(tb.Context(), tgt); err != nil {
+		tb.Fatal(err)
+	}
 	tb.Cleanup(func() { _ = e.release() })
-	r := &round{base: time.Now(), to: 1 << 62, stopped: make(chan struct{}), failed: make(chan error, 1)}
-	w := e.workers[0]
-	w.begin(r)
-	return w
+	e.round = newRound(time.Now(), 0, 1<<62)
+	for i := range e.workers {
+		e.workers[i].begin(e.round)
+	}
+	return e
 }
 
 func patterns() []string {
@@ -46,46 +52,98 @@ func patterns() []string {
 	}
 }
 
+func checkNoFailure(t *testing.T, e *engine) {
+	t.Helper()
+	select {
+	case err := <-e.round.failed:
+		t.Errorf("the operations failed: %v", err)
+	default:
+	}
+}
+
+// budget lets a worker or a stream do so many operations more.
+type budget struct {
+	target.Driver
+	left atomic.Int64
+}
+
+func (b *budget) Next(io *target.IO) bool { return b.left.Add(-1) >= 0 && b.Driver.Next(io) }
+
+// allocations counts those of run for many operations less those for a few:
+// what is paid once, such as for goroutines, is no matter.
+func allocations(run func(operations int)) (each float64) {
+	const few, many = 100, 4100
+	once := testing.AllocsPerRun(5, func() { run(few) })
+	return (testing.AllocsPerRun(5, func() { run(many) }) - once) / (many - few)
+}
+
 func TestNoOperationAllocates(t *testing.T) {
 	for _, pattern := range patterns() {
 		t.Run(pattern, func(t *testing.T) {
-			w := hotWorker(t, pattern, 0)
-			ctx := t.Context()
-			at := w.elapsed()
-			if n := testing.AllocsPerRun(1000, func() { at, _ = w.operate(ctx, at) }); n != 0 {
+			e := hotEngine(t, pattern, 0)
+			w := &e.workers[0]
+			var io target.IO
+			if n := testing.AllocsPerRun(1000, func() { w.step(t.Context(), &io) }); n != 0 {
 				t.Errorf("%v allocations for each operation", n)
 			}
-			select {
-			case err := <-w.round.failed:
-				t.Errorf("the operations failed: %v", err)
-			default:
-			}
+			checkNoFailure(t, e)
 		})
 	}
 }
 
+func TestNoOperationOfAStreamAllocates(t *testing.T) {
+	for _, pattern := range patterns() {
+		for name, rate := range map[string]int64{"closed": 0, "open": 1_000_000} {
+			t.Run(pattern+"/"+name, func(t *testing.T) {
+				e := hotEngine(t, pattern, rate)
+				n := allocations(func(operations int) {
+					b := &budget{Driver: e.drivers[1].ready()}
+					b.left.Store(int64(operations))
+					e.streams[1].Run(t.Context(), b)
+				})
+				if n > 0.001 {
+					t.Errorf("%v allocations for each operation", n)
+				}
+				checkNoFailure(t, e)
+			})
+		}
+	}
+}
+
 func TestNoPacedOperationAllocates(t *testing.T) {
-	w := hotWorker(t, runfile.PatternRandomRead, 1_000_000)
-	ctx := t.Context()
-	n := testing.AllocsPerRun(1000, func() {
-		w.round.stopping.Store(false)
-		w.sleep(time.Microsecond)
-		w.operate(ctx, w.engine.rate.Due(w.round.ticket.Add(1)))
-	})
-	if n != 0 {
+	e := hotEngine(t, runfile.PatternRandomRead, 100_000)
+	w := &e.workers[0]
+	w.timer = time.NewTimer(time.Hour)
+	var io target.IO
+	if n := testing.AllocsPerRun(1000, func() { w.step(t.Context(), &io) }); n != 0 {
 		t.Errorf("%v allocations for each operation", n)
 	}
+	checkNoFailure(t, e)
 }
 
 func BenchmarkOperation(b *testing.B) {
 	for _, pattern := range patterns() {
 		b.Run(pattern, func(b *testing.B) {
-			w := hotWorker(b, pattern, 0)
-			ctx := b.Context()
+			w := &hotEngine(b, pattern, 0).workers[0]
+			var io target.IO
 			b.ReportAllocs()
-			at := w.elapsed()
 			for b.Loop() {
-				at, _ = w.operate(ctx, at)
+				w.step(b.Context(), &io)
+			}
+		})
+	}
+}
+
+// BenchmarkEngine is what the engine adds to each operation of a stream.
+func BenchmarkEngine(b *testing.B) {
+	for _, pattern := range patterns() {
+		b.Run(pattern, func(b *testing.B) {
+			d := hotEngine(b, pattern, 0).drivers[0].ready()
+			var io target.IO
+			b.ReportAllocs()
+			for b.Loop() {
+				d.Next(&io)
+				d.Done(&io)
 			}
 		})
 	}

@@ -31,7 +31,7 @@ type reading struct {
 
 // repetitions runs all of them. The files stay open between them.
 func (r *Runner) repetitions(ctx context.Context) error {
-	restore := provideThreads(r.target, len(r.engine.workers))
+	restore := r.provideThreads()
 	defer restore()
 	s := r.opt.Plan.Schedule
 	for rep := int32(1); rep <= s.Repetitions; rep++ {
@@ -198,7 +198,8 @@ func (r *Runner) putStonewall(m *measuring) {
 	end := out.End.Sub(m.round.base)
 	last := map[int]time.Duration{}
 	var started int64
-	for _, w := range r.engine.workers {
+	for i := range r.engine.workers {
+		w := &r.engine.workers[i]
 		last[w.index] = max(last[w.index], min(w.lastDone, end)-m.round.from)
 		started += w.started
 		out.LateOps += w.late
@@ -239,10 +240,11 @@ func channelsSince(before, now []runfile.Channel) []runfile.Channel {
 // provideThreads makes room for workers that block an operating system thread
 // in each I/O. With no more processors than cores the Go scheduler would find
 // out only after tens of microseconds that one is blocked, and start others
-// late by as much.
-func provideThreads(t target.Target, workers int) (restore func()) {
-	if b, ok := t.(target.Blocking); !ok || !b.BlocksThreads() {
+// late by as much. Streams have few threads that block, and get no more.
+func (r *Runner) provideThreads() (restore func()) {
+	b, ok := r.target.(target.Blocking)
+	if len(r.engine.streams) > 0 || !ok || !b.BlocksThreads() {
 		return func() {}
 	}
-	return setProcessors(workers)
+	return setProcessors(len(r.engine.workers))
 }

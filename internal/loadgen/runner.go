@@ -107,13 +107,9 @@ func (r *Runner) walk(ctx context.Context) (code string, err error) {
 
 func (r *Runner) connect(ctx context.Context) error {
 	r.enter(runfile.SpanConnect, 0)
-	timeout := defaultConnectTimeout
-	if s := r.opt.Plan.Engine.MountTimeoutSeconds; s > 0 {
-		timeout = time.Duration(s) * time.Second
-	}
 	var opened target.Target
 	err := r.during(ctx, func(ctx context.Context) (err error) {
-		ctx, cancel := context.WithTimeoutCause(ctx, timeout, errConnect)
+		ctx, cancel := context.WithTimeoutCause(ctx, r.connectTimeout(), errConnect)
 		defer cancel()
 		opened, err = r.opt.Open(ctx)
 		return err
@@ -125,6 +121,13 @@ func (r *Runner) connect(ctx context.Context) error {
 	facts := opened.Facts()
 	r.load.Mount = &facts
 	return nil
+}
+
+func (r *Runner) connectTimeout() time.Duration {
+	if s := r.opt.Plan.Engine.MountTimeoutSeconds; s > 0 {
+		return time.Duration(s) * time.Second
+	}
+	return defaultConnectTimeout
 }
 
 var errConnect = target.Fail(runfile.FailureUnreachable, "the storage did not answer in time (mountTimeoutSeconds)", nil)
@@ -160,7 +163,14 @@ func (r *Runner) fill(ctx context.Context) error {
 		return err
 	}
 	r.engine, err = newEngine(&r.opt.Plan, r.opt.Client, jobs, r.opt.Now)
-	return err
+	if err != nil {
+		return err
+	}
+	return r.during(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeoutCause(ctx, r.connectTimeout(), errConnect)
+		defer cancel()
+		return r.engine.openStreams(ctx, r.target)
+	})
 }
 
 func (r *Runner) wait(ctx context.Context) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
@@ -14,7 +13,7 @@ import (
 )
 
 func TestAFailedIOEndsTheRunWithWhatWasMeasured(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachWay(t, func(t bubble) {
 		boom := errors.New("NFS3ERR_IO")
 		start := time.Now()
 		tgt := &mem.Target{Delay: 10 * time.Millisecond, BeforeIO: func(op, _ string, off int64) error {
@@ -23,7 +22,7 @@ func TestAFailedIOEndsTheRunWithWhatWasMeasured(t *testing.T) {
 			}
 			return nil
 		}}
-		load, sink := runMem(t.Context(), t, testPlan(runfile.PatternRead), tgt)
+		load, sink := t.run(t.Context(), t.T, testPlan(runfile.PatternRead), tgt)
 		if load.Failure == nil || load.Failure.Code != runfile.FailureIO {
 			t.Fatalf("failure %+v", load.Failure)
 		}
@@ -51,11 +50,11 @@ func TestAFailedIOEndsTheRunWithWhatWasMeasured(t *testing.T) {
 func TestACancelledRunDrainsAndKeepsWhatItHas(t *testing.T) {
 	for name, after := range map[string]time.Duration{"in the fill": 50 * time.Millisecond, "in the baseline": time.Second, "in the window": 8 * time.Second} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			eachWay(t, func(t bubble) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(after, func() { cancel(errors.New("terminated")) })
 				plan := testPlan(runfile.PatternOverwrite)
-				load, sink := runMem(ctx, t, plan, &mem.Target{Delay: 40 * time.Millisecond})
+				load, sink := t.run(ctx, t.T, plan, &mem.Target{Delay: 40 * time.Millisecond})
 				if load.Failure == nil || load.Failure.Code != runfile.FailureCancelled || !strings.Contains(load.Failure.Message, "terminated") {
 					t.Fatalf("failure %+v", load.Failure)
 				}
@@ -76,12 +75,12 @@ func TestACancelledRunDrainsAndKeepsWhatItHas(t *testing.T) {
 }
 
 func TestARunThatTakesTooLongEndsWithTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachWay(t, func(t bubble) {
 		plan := testPlan(runfile.PatternRead)
 		plan.Schedule = runfile.Schedule{DurationSeconds: 6, Repetitions: 1, TimeoutSeconds: 7}
 		plan.Workload.Raw.FileSizeBytes *= 16
 		start := time.Now()
-		load, _ := runMem(t.Context(), t, plan, &mem.Target{Delay: 3 * time.Second})
+		load, _ := t.run(t.Context(), t.T, plan, &mem.Target{Delay: 3 * time.Second})
 		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "timeoutSeconds") {
 			t.Errorf("failure %+v", load.Failure)
 		}
@@ -92,7 +91,7 @@ func TestARunThatTakesTooLongEndsWithTimeout(t *testing.T) {
 }
 
 func TestAStorageThatStopsAnsweringDoesNotHangTheRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachWay(t, func(t bubble) {
 		start := time.Now()
 		hang := make(chan struct{})
 		tgt := &mem.Target{Delay: 20 * time.Millisecond, BeforeIO: func(op, _ string, _ int64) error {
@@ -101,7 +100,7 @@ func TestAStorageThatStopsAnsweringDoesNotHangTheRun(t *testing.T) {
 			}
 			return nil
 		}}
-		load, _ := runMem(t.Context(), t, testPlan(runfile.PatternRead), tgt)
+		load, _ := t.run(t.Context(), t.T, testPlan(runfile.PatternRead), tgt)
 		close(hang)
 		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "not answered") {
 			t.Errorf("failure %+v", load.Failure)
@@ -113,12 +112,12 @@ func TestAStorageThatStopsAnsweringDoesNotHangTheRun(t *testing.T) {
 }
 
 func TestIOsThatAreNeverAnsweredAreNotForgottenAtTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachWay(t, func(t bubble) {
 		start := time.Now()
 		tgt := &mem.Target{Delay: 20 * time.Millisecond, Hang: func(op, _ string, off int64) bool {
 			return op == "read" && off == 0 && time.Since(start) > 10*time.Second
 		}}
-		load, _ := runMem(t.Context(), t, testPlan(runfile.PatternRead), tgt)
+		load, _ := t.run(t.Context(), t.T, testPlan(runfile.PatternRead), tgt)
 		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "not answered") {
 			t.Errorf("failure %+v", load.Failure)
 		}
@@ -129,12 +128,12 @@ func TestIOsThatAreNeverAnsweredAreNotForgottenAtTheEnd(t *testing.T) {
 }
 
 func TestACallThatNeverReturnsDoesNotHangACancelledRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachWay(t, func(t bubble) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(5*time.Second, cancel)
 		never := make(chan struct{})
 		start := time.Now()
-		load, _ := runMem(ctx, t, testPlan(runfile.PatternRead), &mem.Target{}, func(o *Options) {
+		load, _ := t.run(ctx, t.T, testPlan(runfile.PatternRead), &mem.Target{}, func(o *Options) {
 			o.Open = func(context.Context) (target.Target, error) {
 				<-never // a dead hard mount
 				return &mem.Target{}, nil
@@ -151,10 +150,10 @@ func TestACallThatNeverReturnsDoesNotHangACancelledRun(t *testing.T) {
 }
 
 func TestAClientThatIsNeverReleasedSaysSo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachWay(t, func(t bubble) {
 		plan := testPlan(runfile.PatternRead)
 		plan.Clients = 2
-		load, _ := runMem(t.Context(), t, plan, &mem.Target{Delay: time.Millisecond}, func(o *Options) {
+		load, _ := t.run(t.Context(), t.T, plan, &mem.Target{Delay: time.Millisecond}, func(o *Options) {
 			o.Release = func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
 		})
 		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "not all clients") {

@@ -71,10 +71,39 @@ func runMem(ctx context.Context, t *testing.T, plan runfile.Plan, tgt *mem.Targe
 	return load, sink
 }
 
+// runFunc is runMem, or the same over streams.
+type runFunc func(context.Context, *testing.T, runfile.Plan, *mem.Target, ...func(*Options)) (*runfile.Load, *memory)
+
+// runStreams is runMem with a target that keeps the I/Os outstanding itself.
+func runStreams(ctx context.Context, t *testing.T, plan runfile.Plan, tgt *mem.Target, change ...func(*Options)) (*runfile.Load, *memory) {
+	t.Helper()
+	return runMem(ctx, t, plan, tgt, append([]func(*Options){func(o *Options) {
+		o.Open = func(context.Context) (target.Target, error) {
+			return mem.Streaming{Target: tgt, Now: time.Now, LaneCount: 2}, nil
+		}
+	}}, change...)...)
+}
+
+// bubble is where a test runs without waiting taking time.
+type bubble struct {
+	*testing.T
+	run runFunc
+}
+
+// eachWay runs a test once with a goroutine for each I/O and once with streams.
+func eachWay(t *testing.T, test func(bubble)) {
+	t.Helper()
+	for name, run := range map[string]runFunc{"goroutines": runMem, "streams": runStreams} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(bubble{t, run}) })
+		})
+	}
+}
+
 func TestAReadRunGoesThroughItsSpansAndCountsExactlyTheWindow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachWay(t, func(t bubble) {
 		tgt := &mem.Target{Delay: 10 * time.Millisecond}
-		load, sink := runMem(t.Context(), t, testPlan(runfile.PatternRead), tgt)
+		load, sink := t.run(t.Context(), t.T, testPlan(runfile.PatternRead), tgt)
 		if load.Failure != nil || load.Partial {
 			t.Fatalf("failure %+v, partial %v", load.Failure, load.Partial)
 		}
@@ -111,7 +140,7 @@ func TestAReadRunGoesThroughItsSpansAndCountsExactlyTheWindow(t *testing.T) {
 		if err != nil || h.Percentile(50) < 10_000 || h.Percentile(99) > 10_010 {
 			t.Errorf("latencies %+v, %v; want 10 ms", h.Latency(), err)
 		}
-		checkSamples(t, load)
+		checkSamples(t.T, load)
 		if last := sink.events[len(sink.events)-1]; last.Percent != 100 || last.Span != runfile.SpanDone {
 			t.Errorf("the last event is %+v", last)
 		}
@@ -148,8 +177,8 @@ func checkSamples(t *testing.T, load *runfile.Load) {
 }
 
 func TestProgressNeverGoesBackAndKnowsTheTimeLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, sink := runMem(t.Context(), t, testPlan(runfile.PatternRead), &mem.Target{Delay: 300 * time.Millisecond})
+	eachWay(t, func(t bubble) {
+		_, sink := t.run(t.Context(), t.T, testPlan(runfile.PatternRead), &mem.Target{Delay: 300 * time.Millisecond})
 		var before int32
 		for _, e := range sink.events {
 			if e.Percent < before {
@@ -169,27 +198,27 @@ func TestProgressNeverGoesBackAndKnowsTheTimeLeft(t *testing.T) {
 func TestOverwritesAndCopiesAreVerifiedInPlace(t *testing.T) {
 	for _, pattern := range []string{runfile.PatternOverwrite, runfile.PatternRandomWrite, runfile.PatternCopy} {
 		t.Run(pattern, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			eachWay(t, func(t bubble) {
 				plan := testPlan(pattern)
 				plan.Workload.Raw.KeepFiles = true
 				tgt := &mem.Target{Delay: 8 * time.Millisecond}
-				for run := range 2 {
-					load, _ := runMem(t.Context(), t, plan, tgt)
+				for again := range 2 {
+					load, _ := t.run(t.Context(), t.T, plan, tgt)
 					if load.Failure != nil {
-						t.Fatalf("run %d: %+v", run, load.Failure)
+						t.Fatalf("run %d: %+v", again, load.Failure)
 					}
 					if load.Verification.BlocksChecked < 128 || load.Verification.BlocksWrong != 0 {
-						t.Errorf("run %d: verification %+v", run, load.Verification)
+						t.Errorf("run %d: verification %+v", again, load.Verification)
 					}
 					rep := load.Repetitions[0]
 					if rep.Write == nil || rep.Write.Count == 0 || (rep.Read != nil) != (pattern == runfile.PatternCopy) {
-						t.Errorf("run %d: reads %+v, writes %+v", run, rep.Read, rep.Write)
+						t.Errorf("run %d: reads %+v, writes %+v", again, rep.Read, rep.Write)
 					}
-					if again := load.FilledBytes == 0; again != (run == 1) {
-						t.Errorf("run %d filled %d bytes", run, load.FilledBytes)
+					if reused := load.FilledBytes == 0; reused != (again == 1) {
+						t.Errorf("run %d filled %d bytes", again, load.FilledBytes)
 					}
 				}
-				assertSizes(t, tgt, plan)
+				assertSizes(t.T, tgt, plan)
 			})
 		})
 	}
@@ -212,14 +241,14 @@ func assertSizes(t *testing.T, tgt *mem.Target, plan runfile.Plan) {
 }
 
 func TestALostOverwriteIsFound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachWay(t, func(t bubble) {
 		var writes atomic.Int64
 		tgt := &mem.Target{Delay: 8 * time.Millisecond}
 		tgt.LoseWrite = func(name string, off int64) bool {
 			return name == "c0-j1.dat" && off == 8192 && writes.Add(1) > 3
 		}
 		plan := testPlan(runfile.PatternOverwrite)
-		load, _ := runMem(t.Context(), t, plan, tgt)
+		load, _ := t.run(t.Context(), t.T, plan, tgt)
 		if load.Failure == nil || load.Failure.Code != runfile.FailureVerify {
 			t.Fatalf("failure %+v, want %s", load.Failure, runfile.FailureVerify)
 		}
@@ -235,7 +264,7 @@ func TestALostOverwriteIsFound(t *testing.T) {
 }
 
 func TestTheStateIsSavedEveryFiveSecondsWithTheWindowSoFar(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachWay(t, func(t bubble) {
 		start := time.Now()
 		seen := map[time.Duration]int64{}
 		sink := &memory{}
@@ -245,7 +274,7 @@ func TestTheStateIsSavedEveryFiveSecondsWithTheWindowSoFar(t *testing.T) {
 			}
 		}
 		plan := testPlan(runfile.PatternRead)
-		runMem(t.Context(), t, plan, &mem.Target{Delay: 10 * time.Millisecond}, func(o *Options) { o.Sink = sink })
+		t.run(t.Context(), t.T, plan, &mem.Target{Delay: 10 * time.Millisecond}, func(o *Options) { o.Sink = sink })
 		if sink.loads < 6 {
 			t.Errorf("saved %d times in 31 s", sink.loads)
 		}
@@ -261,11 +290,11 @@ func TestTheStateIsSavedEveryFiveSecondsWithTheWindowSoFar(t *testing.T) {
 }
 
 func TestSeveralClientsWaitForEachOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachWay(t, func(t bubble) {
 		plan := testPlan(runfile.PatternRead)
 		plan.Clients = 2
 		start := time.Now()
-		load, sink := runMem(t.Context(), t, plan, &mem.Target{Delay: 20 * time.Millisecond}, func(o *Options) {
+		load, sink := t.run(t.Context(), t.T, plan, &mem.Target{Delay: 20 * time.Millisecond}, func(o *Options) {
 			o.Client = 1
 			o.Release = func(ctx context.Context) error {
 				timer := time.NewTimer(20 * time.Second)

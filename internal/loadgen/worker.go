@@ -6,170 +6,223 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// worker keeps one I/O of its job outstanding. What is below the line belongs
-// to it alone while it runs, and is read when it has ended.
+// worker keeps one I/O of its job outstanding. It says what that I/O is (next)
+// and notes what became of it (done), whoever does it: a goroutine of its own
+// (run), or a target's stream (driver). What is below the line belongs to
+// whoever calls the two, and is read when the round has ended.
 type worker struct {
 	engine  *engine
 	job     *job
 	index   int // of the job
-	shard   *recorder.Shard
 	buf     []byte
-	random  *rand.Rand
-	movable bool // the buffer needs only new stamps for another block
+	source  rand.PCG
+	random  rand.Rand // of source
+	movable bool      // the buffer needs only new stamps for another block
 
 	round    *round
-	timer    *time.Timer   // open loop
+	lane     lane          // of a worker with a goroutine of its own
+	timer    *time.Timer   // of such a worker in an open loop
+	block    int64         // of the present operation
+	at       time.Duration // from when its latency counts
+	due      time.Duration // when the next is due; open loop
+	waiting  bool          // until due
+	half     bool          // of a copy, the block was read and is to be written
 	lastDone time.Duration // when its last counted operation ended
 	started  int64         // operations due in the window that were started; open loop
 	late     int64         // of them, those that were started after they were due
+
+	_ [cacheLines]byte // the neighbour may be in use on another processor
 }
+
+const cacheLines = 128 // bytes; two, because they are fetched in pairs
+
+// lane is one goroutine that calls next and done.
+type lane struct {
+	shard *recorder.Shard
+	// The end of one I/O is the start of the next of the same slot, which saves
+	// a look at the clock: slot is -1 or the one whose I/O ended last, at ended.
+	slot  int
+	ended time.Duration
+
+	_ [cacheLines]byte
+}
+
+// longestWait bounds what next asks for, so that the end of a round is noticed:
+// only a worker with a goroutine of its own can be woken.
+const longestWait = 250 * time.Millisecond
 
 // begin makes the worker ready for a round.
 func (w *worker) begin(r *round) {
-	w.round, w.lastDone, w.started, w.late = r, 0, 0, 0
+	w.round = r
+	w.waiting, w.half = false, false
+	w.lastDone, w.started, w.late = 0, 0, 0
+	w.lane.slot = -1
+}
+
+// run keeps the worker's I/O going from the goroutine that calls it. Times are
+// distances from the start of the round.
+func (w *worker) run(ctx context.Context) {
 	if w.engine.rate != nil && w.timer == nil {
 		w.timer = time.NewTimer(time.Hour)
 		w.timer.Stop()
 	}
-}
-
-// run is the hot path. Times are distances from the start of the round.
-func (w *worker) run(ctx context.Context, r *round) {
-	if w.engine.rate != nil {
-		w.runOpen(ctx, r)
-		return
-	}
-	at := w.elapsed()
-	for at < r.to && !r.stopping.Load() {
-		var ok bool
-		if at, ok = w.operate(ctx, at); !ok {
-			return
-		}
+	var io target.IO
+	for w.step(ctx, &io) {
 	}
 }
 
-// runOpen takes one due time after the other.
-func (w *worker) runOpen(ctx context.Context, r *round) {
-	for !r.stopping.Load() {
-		due := w.engine.rate.Due(r.ticket.Add(1) - 1)
-		if due >= r.to || !w.await(due) {
-			return
-		}
-		if _, ok := w.operate(ctx, due); !ok {
-			return
-		}
-	}
-}
-
-// await waits until an operation is due and counts its start. It returns false
-// when it may not start: the round has ended, or is being ended.
-func (w *worker) await(due time.Duration) bool {
-	at := w.elapsed()
-	late := at > due
-	if late && at >= w.round.to {
-		return false // dropped
-	}
-	if !late && !w.sleep(due-at) {
+func (w *worker) step(ctx context.Context, io *target.IO) bool {
+	if !w.next(io, &w.lane) {
 		return false
 	}
-	if due >= w.round.from {
+	switch {
+	case io.Wait > 0:
+		w.sleep(io.Wait)
+		return true
+	case io.Write:
+		io.Err = io.File.WriteAt(ctx, io.Buf, io.Offset)
+	default:
+		_, io.Err = io.File.ReadAt(ctx, io.Buf, io.Offset)
+	}
+	w.done(io, &w.lane)
+	return true
+}
+
+// sleep returns after d, or when the round is being ended.
+func (w *worker) sleep(d time.Duration) {
+	w.timer.Reset(d)
+	select {
+	case <-w.timer.C:
+	case <-w.round.stopped:
+		w.timer.Stop()
+	}
+}
+
+// next fills in the next I/O of the pattern, or for how long to wait for it. It
+// returns false when there is none: the round has ended, or is being ended.
+func (w *worker) next(io *target.IO, l *lane) bool {
+	io.Wait = 0
+	if w.half {
+		w.toWrite(io, w.job.Copy)
+		w.at = w.elapsed()
+		return true
+	}
+	if w.round.stopping.Load() {
+		return false
+	}
+	now := l.ended
+	if l.slot != io.Slot {
+		now = w.elapsed()
+	}
+	l.slot = -1
+	if rate := w.engine.rate; rate == nil {
+		if now >= w.round.to {
+			return false
+		}
+		w.at = now
+	} else if more, wait := w.await(now); !more || wait > 0 {
+		io.Wait = wait
+		return more
+	}
+	w.block = w.choose()
+	if !w.engine.overwrites {
+		io.Write, io.File, io.Buf, io.Offset = false, w.job.Main.File, w.buf, w.block*int64(len(w.buf))
+		return true
+	}
+	w.toWrite(io, w.job.Main)
+	if w.engine.rate == nil {
+		w.at = w.elapsed()
+	}
+	return true
+}
+
+// await counts the start of the next operation of an open loop if it is due, or
+// says how long it is until then, or that it is too late for any. Without
+// longestWait those that wait would not hear of the end; that all look up at
+// the same moments costs the fewest wake-ups.
+func (w *worker) await(now time.Duration) (more bool, wait time.Duration) {
+	late := false
+	if !w.waiting {
+		w.due = w.engine.rate.Due(w.round.ticket.Add(1) - 1)
+		if w.due >= w.round.to {
+			return false, 0
+		}
+		if late = now > w.due; late && now >= w.round.to {
+			return false, 0 // dropped
+		}
+	}
+	if w.waiting = now < w.due; w.waiting {
+		if w.timer != nil {
+			return true, w.due - now
+		}
+		return true, min(w.due, now.Truncate(longestWait)+longestWait) - now
+	}
+	if w.due >= w.round.from {
 		w.started++
 		if late {
 			w.late++
 		}
 	}
-	return true
+	w.at = w.due
+	return true, 0
 }
 
-func (w *worker) sleep(d time.Duration) bool {
-	w.timer.Reset(d)
-	select {
-	case <-w.timer.C:
-		return true
-	case <-w.round.stopped:
-		w.timer.Stop()
-		return false
+// choose gives the number of the next block.
+func (w *worker) choose() int64 {
+	if w.engine.draws {
+		return w.random.Int64N(w.engine.blocks)
 	}
+	return int64((w.job.next.Add(1) - 1) % uint64(w.engine.blocks))
 }
 
-// operate does the next operation of the pattern, whose latency counts from at,
-// and returns when it ended.
-func (w *worker) operate(ctx context.Context, at time.Duration) (time.Duration, bool) {
-	block := w.block()
-	switch w.engine.raw.Pattern {
-	case runfile.PatternRead, runfile.PatternRandomRead:
-		return w.read(ctx, block, at)
-	case runfile.PatternCopy:
-		at, ok := w.read(ctx, block, at)
-		if !ok {
-			return at, false
-		}
-		return w.write(ctx, block, at)
-	default:
-		return w.write(ctx, block, at)
-	}
-}
-
-// block gives the number of the next block.
-func (w *worker) block() int64 {
-	blocks := w.engine.raw.FileSizeBytes / w.engine.raw.BlockSizeBytes
-	switch w.engine.raw.Pattern {
-	case runfile.PatternRandomRead, runfile.PatternRandomWrite:
-		return w.random.Int64N(blocks)
-	default:
-		return int64((w.job.next.Add(1) - 1) % uint64(blocks))
-	}
-}
-
-func (w *worker) read(ctx context.Context, block int64, at time.Duration) (time.Duration, bool) {
-	f, off := w.job.Main, block*int64(len(w.buf))
-	_, err := f.ReadAt(ctx, w.buf, off)
-	end := w.elapsed()
-	w.record(recorder.Read, at, end, err)
-	if err != nil {
-		w.fail(ctx, fmt.Errorf("read %q at offset %d: %w", f.Name, off, err))
-	}
-	return end, err == nil
-}
-
-// write overwrites one block. Making the data is not part of the latency, but
-// of an open loop's waiting it is.
-func (w *worker) write(ctx context.Context, block int64, at time.Duration) (time.Duration, bool) {
-	f, off := w.writes(), block*int64(len(w.buf))
-	gen := f.Tracker.Begin(block)
+// toWrite makes the data of one block and fills in the write. That is not part
+// of the latency, but of an open loop's waiting it is.
+func (w *worker) toWrite(io *target.IO, f *fileset.File) {
+	off := w.block * int64(len(w.buf))
+	gen := f.Tracker.Begin(w.block)
 	// A copy has just read the base data of this very place.
-	if !w.movable && f != w.job.Copy {
+	if !w.movable && !w.half {
 		f.Data.Base(w.buf, off)
 	}
 	f.Data.Stamp(w.buf, off, gen)
-	if w.engine.rate == nil || f == w.job.Copy {
-		at = w.elapsed()
-	}
-	err := f.WriteAt(ctx, w.buf, off)
-	end := w.elapsed()
-	f.Tracker.End(block, err == nil)
-	w.record(recorder.Write, at, end, err)
-	if err != nil {
-		w.fail(ctx, fmt.Errorf("write %q at offset %d: %w", f.Name, off, err))
-	}
-	return end, err == nil
+	io.Write, io.File, io.Buf, io.Offset = true, f.File, w.buf, off
 }
 
-// fail ends the round, unless the I/O failed because we cancelled it.
-func (w *worker) fail(ctx context.Context, err error) {
-	if ctx.Err() == nil {
-		w.round.fail(err)
+// done notes what became of an I/O that next gave.
+func (w *worker) done(io *target.IO, l *lane) {
+	end := w.elapsed()
+	l.slot, l.ended = io.Slot, end
+	d := recorder.Read
+	if io.Write {
+		d = recorder.Write
+		w.writes().Tracker.End(w.block, io.Err == nil)
 	}
+	w.record(l.shard, d, end, io.Err)
+	w.half = w.engine.copies && !io.Write && io.Err == nil
+	if io.Err != nil {
+		w.fail(io)
+	}
+}
+
+// fail ends the round. An I/O that we cancelled fails when it has ended anyway.
+func (w *worker) fail(io *target.IO) {
+	verb, name := "read", w.job.Main.Name
+	if io.Write {
+		verb, name = "write", w.writes().Name
+	}
+	w.round.fail(fmt.Errorf("%s %q at offset %d: %w", verb, name, io.Offset, io.Err))
 }
 
 // record counts an operation in the window in which it ended, or not at all
 // when that was after the last one.
-func (w *worker) record(d recorder.Direction, at, end time.Duration, err error) {
+func (w *worker) record(to *recorder.Shard, d recorder.Direction, end time.Duration, err error) {
 	phase := recorder.Measure
 	switch {
 	case end >= w.round.to && err == nil:
@@ -180,18 +233,18 @@ func (w *worker) record(d recorder.Direction, at, end time.Duration, err error) 
 		w.lastDone = end
 	}
 	if err != nil {
-		w.shard.RecordError(phase, d)
+		to.RecordError(phase, d)
 		return
 	}
-	w.shard.Record(phase, d, end-at, len(w.buf))
+	to.Record(phase, d, end-w.at, len(w.buf))
 }
 
 // writes gives the file that this worker writes to, or nil.
 func (w *worker) writes() *fileset.File {
-	switch w.engine.raw.Pattern {
-	case runfile.PatternCopy:
+	switch {
+	case w.engine.copies:
 		return w.job.Copy
-	case runfile.PatternOverwrite, runfile.PatternRandomWrite:
+	case w.engine.overwrites:
 		return w.job.Main
 	default:
 		return nil
@@ -199,3 +252,27 @@ func (w *worker) writes() *fileset.File {
 }
 
 func (w *worker) elapsed() time.Duration { return w.engine.now().Sub(w.round.base) }
+
+// prepare fills the buffer of a worker that writes.
+func (w *worker) prepare() {
+	if f := w.writes(); f != nil {
+		f.Data.Base(w.buf, 0)
+		w.movable = content.Movable(int64(len(w.buf)))
+	}
+}
+
+// patternOf says what the operations of a pattern are made of.
+func patternOf(raw *runfile.Raw) (overwrites, copies, draws bool) {
+	switch raw.Pattern {
+	case runfile.PatternRead:
+		return false, false, false
+	case runfile.PatternRandomRead:
+		return false, false, true
+	case runfile.PatternCopy:
+		return false, true, false
+	case runfile.PatternRandomWrite:
+		return true, false, true
+	default:
+		return true, false, false
+	}
+}

@@ -1,7 +1,8 @@
 // Package recorder counts operations and their latencies while load runs, and
 // is what every operation pays for: no lock, no channel, no allocation.
 //
-// Workers are spread over a few shards. Each shard has one array of atomic
+// Workers are spread over a few shards; a lane of a stream, which records for
+// many, has one of its own. Each shard has one array of atomic
 // buckets for each direction and phase, in the geometry of the HdrHistogram
 // that the result file carries, so that nothing is lost on the way there. A
 // shard costs 0.17 MB for each of them whatever the number of workers: a
@@ -47,7 +48,7 @@ const (
 	subBuckets  = 1 << subBits
 	// 2048 us << 19 is the first power above ten minutes.
 	buckets    = (19 + 2) * halfBuckets
-	maxShards  = 8
+	maxShards  = 32
 	cacheLines = 128 // bytes; two, because they are fetched in pairs
 )
 
@@ -69,7 +70,8 @@ type counters struct {
 	buckets     [buckets]atomic.Uint64
 }
 
-// New returns a recorder for this many workers.
+// New returns a recorder for this many workers. Memory that is never recorded
+// in is never touched.
 func New(workers int) *Recorder {
 	r := &Recorder{shards: make([]*Shard, min(max(workers, 1), maxShards))}
 	for i := range r.shards {
@@ -103,6 +105,9 @@ func (r *Recorder) Reset() {
 	for _, s := range r.shards {
 		for p := range s.counters {
 			for _, c := range s.counters[p] {
+				if c.bytes.Load() == 0 && c.errors.Load() == 0 {
+					continue
+				}
 				c.bytes.Store(0)
 				c.nanoseconds.Store(0)
 				c.errors.Store(0)

@@ -10,7 +10,9 @@ import (
 // is what the same calls of their Files would do.
 type Streamer interface {
 	// NewStream prepares slots buffers' worth of I/O at a time, each of at most
-	// blockBytes. The stream is closed with the Target, or before.
+	// blockBytes. The context bounds that only, not the life of the stream, which
+	// is closed with the Target, or before. What it moves is counted in the
+	// Target's Channels.
 	NewStream(ctx context.Context, slots int, blockBytes int64) (Stream, error)
 }
 
@@ -35,11 +37,13 @@ type Driver interface {
 	// started, and Next is called again that much later at the earliest. False
 	// means that the slot has no more to do in this Run.
 	Next(io *IO) bool
-	// Done is called when the I/O is done, or failed as io.Err says.
+	// Done is called when the I/O is done, or failed as io.Err says. Next of the
+	// slot is best called right after it, on the same lane.
 	Done(io *IO)
 }
 
 // IO is one I/O of one slot. The buffer belongs to the stream from Next to Done.
+// The File is one of the Target's.
 type IO struct {
 	// Slot counts from 0; Lane is who calls, from 0. Both are set by the stream.
 	Slot, Lane int

@@ -151,22 +151,31 @@ func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if err := f.before(ctx, "read", off); err != nil {
 		return 0, err
 	}
-	f.c.mu.RLock()
-	defer f.c.mu.RUnlock()
-	if off >= int64(len(f.c.data)) {
-		return 0, io.EOF
-	}
-	n := copy(p, f.c.data[off:])
+	n := f.read(p, off)
 	if n < len(p) {
 		return n, io.EOF
 	}
 	return n, nil
 }
 
+func (f *file) read(p []byte, off int64) int {
+	f.c.mu.RLock()
+	defer f.c.mu.RUnlock()
+	if off >= int64(len(f.c.data)) {
+		return 0
+	}
+	return copy(p, f.c.data[off:])
+}
+
 func (f *file) WriteAt(ctx context.Context, p []byte, off int64) error {
 	if err := f.before(ctx, "write", off); err != nil {
 		return err
 	}
+	f.write(p, off)
+	return nil
+}
+
+func (f *file) write(p []byte, off int64) {
 	f.c.mu.Lock()
 	defer f.c.mu.Unlock()
 	if grow := off + int64(len(p)) - int64(len(f.c.data)); grow > 0 {
@@ -175,7 +184,6 @@ func (f *file) WriteAt(ctx context.Context, p []byte, off int64) error {
 	if f.t.LoseWrite == nil || !f.t.LoseWrite(f.name, off) {
 		copy(f.c.data[off:], p)
 	}
-	return nil
 }
 
 func (f *file) before(ctx context.Context, op string, off int64) error {

@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(testing.TB) target.Target) {
 			check(t, tgt)
 		})
 	}
+	t.Run("streams", func(t *testing.T) { runStreams(t, open) })
 }
 
 // makeDir gives a new directory that is removed with all its files at the end.
@@ -96,8 +97,9 @@ func buffers(t *testing.T, count int, size int64) [][]byte {
 	out := make([][]byte, count)
 	for i := range out {
 		out[i] = arena.Buffer(i)
-		for j := range out[i] {
-			out[i][j] = byte(i + 1)
+		out[i][0] = byte(i + 1)
+		for n := 1; n < len(out[i]); n *= 2 {
+			copy(out[i][n:], out[i][:n])
 		}
 	}
 	return out

@@ -1,0 +1,249 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// watched writes down what is done with the streams of a target.
+type watched struct {
+	mem.Streaming
+	mu    sync.Mutex
+	heard []string
+	fail  error
+}
+
+func (w *watched) note(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard = append(w.heard, fmt.Sprintf(format, args...))
+}
+
+func (w *watched) NewStream(ctx context.Context, slots int, blockBytes int64) (target.Stream, error) {
+	w.note("open %d x %d", slots, blockBytes)
+	if w.fail != nil && len(w.heard) > 1 {
+		return nil, w.fail
+	}
+	s, err := w.Streaming.NewStream(ctx, slots, blockBytes)
+	return &watchedStream{s, w}, err
+}
+
+type watchedStream struct {
+	target.Stream
+	of *watched
+}
+
+func (s *watchedStream) Run(ctx context.Context, d target.Driver) {
+	s.of.note("run")
+	s.Stream.Run(ctx, d)
+}
+
+func (s *watchedStream) Close() error {
+	s.of.note("close")
+	return s.Stream.Close()
+}
+
+func runWatched(t *testing.T, fail error) (*runfile.Load, string) {
+	t.Helper()
+	w := &watched{fail: fail, Streaming: mem.Streaming{Target: &mem.Target{Delay: 10 * time.Millisecond}, Now: time.Now}}
+	load, _ := runMem(t.Context(), t, testPlan(runfile.PatternRead), w.Target, func(o *Options) {
+		o.Open = func(context.Context) (target.Target, error) { return w, nil }
+	})
+	return load, strings.Join(w.heard, ";")
+}
+
+func TestEachJobHasOneStreamForAllRepetitions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		load, heard := runWatched(t, nil)
+		if want := "open 3 x 4096;open 3 x 4096;run;run;run;run;close;close"; load.Failure != nil || heard != want {
+			t.Errorf("the target saw %s, want %s (failure %+v)", heard, want, load.Failure)
+		}
+	})
+}
+
+func TestAStreamThatCannotBeOpenedEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		load, heard := runWatched(t, target.Fail(runfile.FailureUnreachable, "no more connections", nil))
+		if load.Failure == nil || load.Failure.Code != runfile.FailureUnreachable || !strings.Contains(load.Failure.Message, "no more connections") {
+			t.Errorf("failure %+v", load.Failure)
+		}
+		if !strings.Contains(heard, "close") || strings.Contains(heard, "run") {
+			t.Errorf("the target saw %s", heard)
+		}
+	})
+}
+
+func TestAPacedRunThatIsStoppedDoesNotWaitForWhatIsDue(t *testing.T) {
+	eachWay(t, func(t bubble) {
+		plan := testPlan(runfile.PatternRandomRead) // 6 workers
+		plan.Workload.Raw.OperationsPerSecond = 1
+		plan.Schedule = runfile.Schedule{DurationSeconds: 60, Repetitions: 1}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		start, fill := time.Now(), time.Duration(0)
+		var stopped time.Time
+		tgt := &mem.Target{Delay: time.Millisecond}
+		tgt.BeforeIO = func(op, _ string, _ int64) error {
+			if op == "read" && fill == 0 {
+				fill = time.Since(start)
+				time.AfterFunc(10*time.Second+time.Millisecond, func() { stopped = time.Now(); cancel(errors.New("enough")) })
+			}
+			return nil
+		}
+		load, _ := t.run(ctx, t.T, plan, tgt)
+		if took := time.Since(stopped); load.Failure == nil || load.Failure.Code != runfile.FailureCancelled || took > time.Second {
+			t.Errorf("it took %v to stop; failure %+v", took, load.Failure)
+		}
+		if rep := load.Repetitions[0]; rep.DroppedOps != 0 || rep.LateOps != 0 || rep.Read.Count < 10 || rep.Read.Count > 11 {
+			t.Errorf("in ten seconds of one I/O each: %d, %d late, %d dropped", rep.Read.Count, rep.LateOps, rep.DroppedOps)
+		}
+	})
+}
+
+func TestAPacedStreamStartsEachIOWhenItIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan := testPlan(runfile.PatternRandomRead)
+		plan.Workload.Raw.OperationsPerSecond = 7 // none is due when all look up
+		plan.Schedule = runfile.Schedule{DurationSeconds: 30, Repetitions: 1}
+		load, _ := runStreams(t.Context(), t, plan, &mem.Target{Delay: 10 * time.Millisecond})
+		rep := load.Repetitions[0]
+		h, err := stats.DecodeHistogram(rep.Read.Histogram)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rep.Read.Count != 210 || rep.LateOps != 0 || h.Percentile(100) > 10_010 {
+			t.Errorf("%d reads, %d late, the slowest %d us; want 210 of 10 ms", rep.Read.Count, rep.LateOps, h.Percentile(100))
+		}
+	})
+}
+
+// ticks is a clock that goes on by one second with each look.
+func ticks(e *engine) (looks func() int) {
+	n := 0
+	base := e.round.base
+	e.now = func() time.Time {
+		n++
+		return base.Add(time.Duration(n) * time.Second)
+	}
+	return func() int { return n }
+}
+
+func TestTheClockIsReadOnceForAReadAndTwiceForAWrite(t *testing.T) {
+	for pattern, want := range map[string]int{runfile.PatternRandomRead: 1, runfile.PatternOverwrite: 2, runfile.PatternCopy: 3} {
+		e := hotEngine(t, pattern, 0)
+		d := e.drivers[0].ready()
+		looks := ticks(e)
+		operation := func(slot, steps int) {
+			for range steps {
+				io := target.IO{Slot: slot}
+				d.Next(&io)
+				d.Done(&io)
+			}
+		}
+		steps := 1
+		if pattern == runfile.PatternCopy {
+			steps = 2
+		}
+		operation(0, steps)
+		before := looks()
+		operation(0, 10*steps)
+		if got := looks() - before; got != 10*want {
+			t.Errorf("%s: %d looks for 10 operations, want %d", pattern, got, 10*want)
+		}
+		// Another slot's end is no start of this one.
+		operation(1, steps)
+		before = looks()
+		operation(0, steps)
+		if got := looks() - before; got != want+1 {
+			t.Errorf("%s: %d looks after another slot, want %d", pattern, got, want+1)
+		}
+	}
+}
+
+func TestMakingTheDataIsNoLatency(t *testing.T) {
+	for _, pattern := range []string{runfile.PatternOverwrite, runfile.PatternRandomWrite, runfile.PatternCopy} {
+		e := hotEngine(t, pattern, 0)
+		d := e.drivers[0].ready()
+		ticks(e)
+		now, atLook := e.now, ""
+		e.now = func() time.Time {
+			atLook = string(e.workers[0].buf)
+			return now()
+		}
+		for range 10 {
+			var io target.IO
+			d.Next(&io)
+			if io.Write && atLook != string(io.Buf) {
+				t.Errorf("%s: the write began before its data were made", pattern)
+			}
+			d.Done(&io)
+		}
+		var s recorder.Snapshot
+		e.rec.Read(&s, recorder.Write, recorder.Measure)
+		ops, err := s.Ops()
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := stats.DecodeHistogram(ops.Histogram)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The look after the data were made starts it, the next one ends it.
+		if got := h.Percentile(100) / 1_000_000; got != 1 {
+			t.Errorf("%s: a write took %d looks at the clock, want 1", pattern, got)
+		}
+	}
+}
+
+func TestWhatCouldNotBeReadIsNotCopied(t *testing.T) {
+	e := hotEngine(t, runfile.PatternCopy, 0)
+	d := e.drivers[0].ready()
+	var io target.IO
+	d.Next(&io)
+	io.Err = errors.New("boom")
+	d.Done(&io)
+	if d.Next(&io) {
+		t.Errorf("after a read that failed came write %v", io.Write)
+	}
+	if err := <-e.round.failed; !strings.Contains(err.Error(), `read "c0-j0.dat" at offset 0: boom`) {
+		t.Errorf("the round failed because of %v", err)
+	}
+}
+
+func TestEveryLaneRecordsInAPlaceOfItsOwn(t *testing.T) {
+	e := hotEngine(t, runfile.PatternRead, 0)
+	seen := map[*recorder.Shard]bool{}
+	for _, d := range e.drivers {
+		for i := range d.lanes {
+			seen[d.lanes[i].shard] = true
+		}
+	}
+	if len(seen) != 4 {
+		t.Errorf("two streams of two lanes record in %d places", len(seen))
+	}
+}
+
+func TestALaneForgetsTheTimeOverAPause(t *testing.T) {
+	e := hotEngine(t, runfile.PatternRead, 0)
+	d := e.drivers[0].ready()
+	looks := ticks(e)
+	var io target.IO
+	d.Next(&io)
+	d.Done(&io)
+	before := looks()
+	d.ready().Next(&io)
+	if looks() == before {
+		t.Error("an I/O of a new round starts when the last one of the old round ended")
+	}
+}

@@ -1,0 +1,194 @@
+package mem
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+)
+
+// Streaming is a Target that keeps many I/Os outstanding by itself.
+type Streaming struct {
+	*Target
+	Now func() time.Time
+	// LaneCount is how many lanes a stream has, at least 1, at most its slots.
+	LaneCount int
+}
+
+// NewStream implements target.Streamer.
+func (t Streaming) NewStream(ctx context.Context, slots int, blockBytes int64) (target.Stream, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if slots < 1 || blockBytes < 1 {
+		return nil, fmt.Errorf("a stream of %d slots of %d bytes: both must be positive", slots, blockBytes)
+	}
+	s := &stream{now: t.Now, slots: make([]slot, slots), lanes: make([]lane, min(max(t.LaneCount, 1), slots))}
+	for i := range s.slots {
+		l := &s.lanes[i%len(s.lanes)]
+		s.slots[i].io.Slot, s.slots[i].io.Lane = i, i%len(s.lanes)
+		s.slots[i].most = blockBytes
+		l.own = append(l.own, &s.slots[i])
+	}
+	for i := range s.lanes {
+		s.lanes[i].order = make([]*slot, 0, len(s.lanes[i].own))
+	}
+	return s, nil
+}
+
+type stream struct {
+	now   func() time.Time
+	slots []slot
+	lanes []lane
+}
+
+// slot is one I/O that is under way, or waits to be asked for.
+type slot struct {
+	io    target.IO
+	most  int64
+	at    time.Time // when it is done, or to be asked for
+	turn  uint64    // tells apart what has the same time
+	never bool      // it is done only when the context is
+}
+
+// lane serves its own slots, one after the other in the order of their times.
+type lane struct {
+	own   []*slot
+	order []*slot // a heap
+	turn  uint64
+}
+
+func (l *lane) Len() int { return len(l.order) }
+func (l *lane) Less(i, j int) bool {
+	a, b := l.order[i], l.order[j]
+	switch {
+	case a.never != b.never:
+		return b.never
+	case !a.at.Equal(b.at):
+		return a.at.Before(b.at)
+	default:
+		return a.turn < b.turn
+	}
+}
+func (l *lane) Swap(i, j int) { l.order[i], l.order[j] = l.order[j], l.order[i] }
+func (l *lane) Push(x any)    { l.order = append(l.order, x.(*slot)) }
+func (l *lane) Pop() any {
+	last := len(l.order) - 1
+	s := l.order[last]
+	l.order = l.order[:last]
+	return s
+}
+
+func (s *stream) Lanes() int { return len(s.lanes) }
+
+func (s *stream) Run(ctx context.Context, d target.Driver) {
+	var running sync.WaitGroup
+	for i := range s.lanes {
+		running.Go(func() { s.serve(ctx, &s.lanes[i], d) })
+	}
+	running.Wait()
+}
+
+// serve is one lane.
+func (s *stream) serve(ctx context.Context, l *lane, d target.Driver) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for _, o := range l.own {
+		s.ask(ctx, l, d, o)
+	}
+	for len(l.order) > 0 && s.await(ctx, timer, l.order[0]) {
+		o := heap.Pop(l).(*slot)
+		if o.io.Wait == 0 {
+			if o.io.Err == nil {
+				o.io.Err = perform(&o.io)
+			}
+			d.Done(&o.io)
+		}
+		s.ask(ctx, l, d, o)
+	}
+	for _, o := range l.order {
+		if o.io.Wait > 0 {
+			continue
+		}
+		if o.io.Err == nil {
+			o.io.Err = context.Cause(ctx)
+		}
+		d.Done(&o.io)
+	}
+	l.order = l.order[:0]
+}
+
+// ask starts the next I/O of a slot, if there is one.
+func (s *stream) ask(ctx context.Context, l *lane, d target.Driver, o *slot) {
+	if ctx.Err() != nil || !d.Next(&o.io) {
+		return
+	}
+	l.turn++
+	o.at, o.turn, o.never, o.io.Err = s.now(), l.turn, false, nil
+	if o.io.Wait > 0 {
+		o.at = o.at.Add(o.io.Wait)
+		heap.Push(l, o)
+		return
+	}
+	f, ok := o.io.File.(*file)
+	switch {
+	case !ok:
+		o.io.Err = fmt.Errorf("a file of type %T is none of this target", o.io.File)
+	case int64(len(o.io.Buf)) > o.most:
+		o.io.Err = fmt.Errorf("an I/O of %d bytes over a stream for %d", len(o.io.Buf), o.most)
+	default:
+		op := "read"
+		if o.io.Write {
+			op = "write"
+		}
+		if f.t.BeforeIO != nil {
+			o.io.Err = f.t.BeforeIO(op, f.name, o.io.Offset)
+		}
+		if o.io.Err == nil {
+			o.never = f.t.Hang != nil && f.t.Hang(op, f.name, o.io.Offset)
+			o.at = o.at.Add(f.t.Delay)
+		}
+	}
+	heap.Push(l, o)
+}
+
+// await returns true when the time of o has come, and false when ctx is done.
+func (s *stream) await(ctx context.Context, timer *time.Timer, o *slot) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	due := timer.C
+	if o.never {
+		due = nil
+	} else {
+		d := o.at.Sub(s.now())
+		if d <= 0 {
+			return true
+		}
+		timer.Reset(d)
+	}
+	select {
+	case <-due:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func perform(o *target.IO) error {
+	f := o.File.(*file)
+	if o.Write {
+		f.write(o.Buf, o.Offset)
+		return nil
+	}
+	if n := f.read(o.Buf, o.Offset); n < len(o.Buf) {
+		return io.EOF
+	}
+	return nil
+}
+
+func (s *stream) Close() error { return nil }
