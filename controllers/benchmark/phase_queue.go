@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,8 +20,13 @@ import (
 )
 
 // queueCheck is the longest that a freed target goes unnoticed should the
-// watch on Leases miss it.
+// watch on Leases miss it, and that a place in the status may be out of date.
 const queueCheck = 30 * time.Second
+
+// toldAtOnce is how many of those who wait hear at once that a target is free:
+// the one whose turn it is, and a few that will want to know how near they are.
+// Were all told, the writes would grow with the square of the queue.
+const toldAtOnce = 5
 
 // enqueue waits until no other run uses the target. Order is decided by the
 // queue; the Leases make the decision visible, and safe should two managers
@@ -49,19 +55,33 @@ func (r *Reconciler) enqueue(ctx context.Context, s *scope) (next, error) {
 }
 
 func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queue.Place, error) {
-	list := &v1alpha1.NFSBenchmarkList{}
-	if err := r.Client.List(ctx, list); err != nil {
-		return queue.Place{}, fmt.Errorf("list benchmarks: %w", err)
-	}
-	me := entryOf(s.b, s.target.Keys)
-	var others []queue.Entry
-	for i := range list.Items {
-		o := &list.Items[i]
-		if o.UID != s.b.UID && wantsTarget(o) {
-			others = append(others, entryOf(o, knownKeys(o)))
+	byID := map[string]queue.Entry{} // one with several keys is found by each of them
+	for _, key := range s.target.Keys {
+		list, err := r.wanting(ctx, key)
+		if err != nil {
+			return queue.Place{}, err
+		}
+		for _, e := range list {
+			byID[e.ID] = e
 		}
 	}
-	return queue.PlaceOf(me, others), nil
+	return queue.PlaceOf(entryOf(s.b, s.target.Keys), slices.Collect(maps.Values(byID))), nil
+}
+
+// wanting are the benchmarks that use a target or wait for it.
+func (r *Reconciler) wanting(ctx context.Context, key string) ([]queue.Entry, error) {
+	list := &v1alpha1.NFSBenchmarkList{}
+	err := r.Client.List(ctx, list, client.MatchingFields{IndexTarget: key}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list the benchmarks that want %q: %w", key, err)
+	}
+	var out []queue.Entry
+	for i := range list.Items {
+		if o := &list.Items[i]; wantsTarget(o) {
+			out = append(out, entryOf(o, knownKeys(o)))
+		}
+	}
+	return out, nil
 }
 
 func entryOf(b *v1alpha1.NFSBenchmark, keys []string) queue.Entry {
@@ -173,13 +193,11 @@ func (r *Reconciler) acquireOne(ctx context.Context, s *scope, key string) (stri
 // holderAlive tells whether the benchmark that holds a lease still exists and
 // has not given it up.
 func (r *Reconciler) holderAlive(ctx context.Context, held *coordinationv1.Lease) (bool, error) {
-	list := &v1alpha1.NFSBenchmarkList{}
-	if err := r.Client.List(ctx, list); err != nil {
-		return false, fmt.Errorf("list benchmarks: %w", err)
+	list, err := r.withUID(ctx, holderOf(held))
+	if err != nil {
+		return false, err
 	}
-	return slices.ContainsFunc(list.Items, func(b v1alpha1.NFSBenchmark) bool {
-		return string(b.UID) == holderOf(held) && !isReleased(&b)
-	}), nil
+	return slices.ContainsFunc(list, func(b v1alpha1.NFSBenchmark) bool { return !isReleased(&b) }), nil
 }
 
 func holderOf(l *coordinationv1.Lease) string {

@@ -90,7 +90,12 @@ func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, o
 			return false, fmt.Errorf("delete %s %q: %w", kindOf(obj), obj.GetName(), err)
 		}
 	}
-	return false, nil
+	// Most kinds go at once, and nobody should wait for what is not there.
+	err = r.Reader.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("read %s %q: %w", kindOf(obj), obj.GetName(), err)
+	}
+	return err != nil, nil
 }
 
 // removeResult deletes the result with the benchmark that it belongs to. Its

@@ -2,6 +2,8 @@ package benchmark
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -18,10 +20,16 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/queue"
 )
 
 // SetupWithManager registers the reconciler and what wakes it.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
+	for field, values := range Indexes() {
+		if err := mgr.GetFieldIndexer().IndexField(context.Background(), &v1alpha1.NFSBenchmark{}, field, values); err != nil {
+			return fmt.Errorf("index benchmarks by %s: %w", field, err)
+		}
+	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("nfsbenchmark").
 		For(&v1alpha1.NFSBenchmark{}).
@@ -37,29 +45,28 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 // ofLabels finds the benchmark of a pod: load pods belong to a Job, so their
 // owner does not tell.
 func (r *Reconciler) ofLabels(ctx context.Context, obj client.Object) []reconcile.Request {
-	uid := obj.GetLabels()[manifest.LabelUID]
-	return r.requests(ctx, client.InNamespace(obj.GetNamespace()), func(b *v1alpha1.NFSBenchmark) bool { return string(b.UID) == uid })
-}
-
-// waiting finds the benchmarks that a freed target may let go on.
-func (r *Reconciler) waiting(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.requests(ctx, nil, func(b *v1alpha1.NFSBenchmark) bool { return b.Status.Queue != nil && !isFinished(b) })
-}
-
-func (r *Reconciler) requests(ctx context.Context, where client.ListOption, match func(*v1alpha1.NFSBenchmark) bool) []reconcile.Request {
-	list := &v1alpha1.NFSBenchmarkList{}
-	var opts []client.ListOption
-	if where != nil {
-		opts = append(opts, where)
-	}
-	if err := r.Client.List(ctx, list, opts...); err != nil {
+	list, err := r.withUID(ctx, obj.GetLabels()[manifest.LabelUID])
+	if err != nil {
 		return nil // the cache cannot fail once it is synced; passes also wake by time
 	}
 	var out []reconcile.Request
-	for i := range list.Items {
-		if b := &list.Items[i]; match(b) {
-			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: b.Namespace, Name: b.Name}})
-		}
+	for i := range list {
+		out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list[i])})
+	}
+	return out
+}
+
+// waiting finds the benchmarks that a freed target may let go on, and the few
+// behind them that are told their new place at once.
+func (r *Reconciler) waiting(ctx context.Context, lease client.Object) []reconcile.Request {
+	entries, err := r.wanting(ctx, lease.GetAnnotations()[manifest.AnnotationTarget])
+	if err != nil {
+		return nil // as above
+	}
+	var out []reconcile.Request
+	for _, e := range queue.Next(entries, toldAtOnce) {
+		space, name, _ := strings.Cut(e.Name, "/")
+		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: space, Name: name}})
 	}
 	return out
 }

@@ -39,13 +39,26 @@ func PlaceOf(me Entry, others []Entry) Place {
 	if len(ahead) == 0 {
 		return Place{}
 	}
-	slices.SortFunc(ahead, func(a, b Entry) int {
-		if before(a, b) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(ahead, compare)
 	return Place{Position: int32(len(ahead)), Behind: ahead[0].Name} //nolint:gosec // a count of objects
+}
+
+// Next are the first n of those that wait, in the order of their turns.
+func Next(all []Entry, n int) []Entry {
+	waiting := slices.DeleteFunc(slices.Clone(all), func(e Entry) bool { return e.Active })
+	slices.SortFunc(waiting, compare)
+	return waiting[:min(n, len(waiting))]
+}
+
+func compare(a, b Entry) int {
+	switch {
+	case before(a, b):
+		return -1
+	case before(b, a):
+		return 1
+	default:
+		return 0
+	}
 }
 
 // before is a total order: the active ones, then by age, then by name, because

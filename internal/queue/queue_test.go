@@ -37,3 +37,25 @@ func TestPlaceOf(t *testing.T) {
 		})
 	}
 }
+
+func TestNextAreThoseThatWaitInTheOrderOfTheirTurns(t *testing.T) {
+	t0 := time.Unix(1000, 0)
+	all := []Entry{
+		{ID: "1", Name: "ns/young", Created: t0.Add(time.Minute)},
+		{ID: "2", Name: "ns/b", Created: t0},
+		{ID: "3", Name: "ns/runs", Created: t0.Add(time.Second), Active: true},
+		{ID: "4", Name: "ns/a", Created: t0},
+	}
+	for n, want := range map[int][]string{0: nil, 2: {"ns/a", "ns/b"}, 9: {"ns/a", "ns/b", "ns/young"}} {
+		var got []string
+		for _, e := range Next(all, n) {
+			got = append(got, e.Name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the first %d (-want +got):\n%s", n, diff)
+		}
+	}
+	if all[0].Name != "ns/young" {
+		t.Error("the list of the caller was sorted")
+	}
+}

@@ -37,7 +37,8 @@ func (w *world) patchStatus(obj client.Object, change func()) {
 	w.Helper()
 	before := obj.DeepCopyObject().(client.Object)
 	change()
-	if err := w.c.Status().Patch(w.Context(), obj, client.MergeFrom(before)); err != nil {
+	// A running manager may have removed it meanwhile.
+	if err := w.c.Status().Patch(w.Context(), obj, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		w.Fatalf("play the controller of %s: %v", obj.GetName(), err)
 	}
 }

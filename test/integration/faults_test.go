@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/benchmark"
 )
 
 var errDead = errors.New("the manager was killed")
@@ -98,9 +100,26 @@ func (f *faults) cached(c client.WithWatch) client.Client {
 		if _, own := list.(*v1alpha1.NFSBenchmarkList); f.blind && !own {
 			return nil
 		}
-		return f.read(func() error { return c.List(ctx, list, opts...) })
+		return f.read(func() error { return listByIndex(ctx, c, list, opts...) })
 	}
 	return interceptor.NewClient(c, funcs)
+}
+
+// listByIndex offers the indexes that the reconciler's cache has.
+func listByIndex(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+	all, ours := list.(*v1alpha1.NFSBenchmarkList)
+	which := (&client.ListOptions{}).ApplyOptions(opts)
+	if !ours || which.FieldSelector == nil {
+		return c.List(ctx, list, opts...)
+	}
+	want := which.FieldSelector.Requirements()[0]
+	which.FieldSelector = nil
+	if err := c.List(ctx, list, which); err != nil {
+		return err
+	}
+	values := benchmark.Indexes()[want.Field]
+	all.Items = slices.DeleteFunc(all.Items, func(b v1alpha1.NFSBenchmark) bool { return !slices.Contains(values(&b), want.Value) })
+	return nil
 }
 
 func (f *faults) direct(c client.WithWatch) client.Reader {
