@@ -127,6 +127,11 @@ func TestPods(t *testing.T) {
 			v1alpha1.ReasonPodLost, true,
 			[]string{"pod load-0 was taken from node n1", "evicted", "kubectl drain", "run the benchmark again"},
 		},
+		"NotDrained": {
+			"Other conditions are true of every pod that runs", []corev1.Pod{pod(phase(corev1.PodRunning), func(p *corev1.Pod) {
+				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}, {Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse}}
+			})}, nil, time.Hour, "", false, nil,
+		},
 		"DrainedAndOver": {
 			"Who took the pod says more than its exit code",
 			[]corev1.Pod{pod(exited(1, "Error", ""), disrupted("EvictionByEvictionAPI"))},
