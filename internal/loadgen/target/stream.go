@@ -22,9 +22,9 @@ type Stream interface {
 	Lanes() int
 	// Run asks d for the I/O of every slot, in the order of the slots, and
 	// again whenever one is done, until d has no more for any slot and nothing
-	// is outstanding. When ctx is done no further I/O is asked for, what is
-	// outstanding ends soon with an error that wraps the cause of ctx, and Run
-	// returns after that. It may be called again afterwards, never twice at once.
+	// is outstanding. Soon after ctx is done no further I/O is asked for, what is
+	// outstanding ends with an error that wraps the cause of ctx, and Run
+	// returns. It may be called again afterwards, never twice at once.
 	Run(ctx context.Context, d Driver)
 	// Close ends the connections; not during Run. A second Close does nothing.
 	Close() error
