@@ -13,8 +13,10 @@ import (
 const (
 	// receiveBytes is the buffer for what is not received in place.
 	receiveBytes = 256 << 10
-	// wholeBytes is the least that is worth to be waited for in the kernel.
-	wholeBytes = 64 << 10
+	// stepBytes is how much of a READ's data is waited for at once, if so much is
+	// missing: without that each packet would wake the thread. It is less than a
+	// READ so that copying goes on while the server sends.
+	stepBytes = 128 << 10
 	// headBytes is more than everything of a reply but its data.
 	headBytes = 1 << 10
 	// lastFragment is the bit of a record mark that ends a record.
@@ -45,26 +47,30 @@ func (r *receiver) restart() {
 	*r = receiver{buf: r.buf, whole: r.whole[:0]}
 }
 
-// room says where the next bytes go.
-func (r *receiver) room() (a, b []byte, flags int) {
+// room says where the next bytes go, and for how many it is worth to wait.
+func (r *receiver) room() (a, b []byte, least int) {
 	if len(r.dst) > 0 {
 		// Nothing is left in buf then.
 		r.r, r.w = 0, 0
-		if len(r.dst) >= wholeBytes {
-			return r.dst, nil, unix.MSG_WAITALL
+		if len(r.dst) > stepBytes {
+			return r.dst, nil, stepBytes
 		}
-		return r.dst, r.buf, 0
+		return r.dst, r.buf, len(r.dst)
 	}
 	if r.r > 0 {
 		r.w = copy(r.buf, r.buf[r.r:r.w])
 		r.r = 0
 	}
-	return r.buf[r.w:], nil, 0
+	return r.buf[r.w:], nil, 1
 }
 
 // receive waits for replies and completes their fragments.
 func (l *lane) receive() error {
-	a, b, flags := l.recv.room()
+	a, b, least := l.recv.room()
+	if err := l.sock.awaitAtLeast(least); err != nil {
+		return err
+	}
+	flags := 0
 	if l.send.blocked || l.nextDue < l.now+int64(tick) {
 		l.sock.await(l.send.blocked, min(tick, time.Duration(l.nextDue-l.now)))
 		flags = unix.MSG_DONTWAIT

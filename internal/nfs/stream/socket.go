@@ -20,6 +20,7 @@ const maxIovecs = 64
 type socket struct {
 	fd    int
 	local string
+	least int // bytes that end a wait
 	msg   unix.Msghdr
 	iov   [maxIovecs]unix.Iovec
 	poll  unix.PollFd
@@ -31,7 +32,7 @@ var errAgain = errors.New("nothing now")
 
 // newSocket takes over nc. Receives wait for tick at most.
 func newSocket(nc net.Conn, tick time.Duration) (*socket, error) {
-	s := &socket{local: nc.LocalAddr().String()}
+	s := &socket{local: nc.LocalAddr().String(), least: 1}
 	var err error
 	s.fd, err = ownDescriptor(nc) // a duplicate, which outlives nc
 	if err = errors.Join(err, nc.Close()); err != nil {
@@ -81,6 +82,15 @@ func (s *socket) receive(a, b []byte, flags int) (int, error) {
 		return 0, io.EOF
 	}
 	return n, err
+}
+
+// awaitAtLeast makes receives wait until n bytes are there.
+func (s *socket) awaitAtLeast(n int) error {
+	if n == s.least {
+		return nil
+	}
+	s.least = n
+	return os.NewSyscallError("setsockopt SO_RCVLOWAT", unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT, n))
 }
 
 // put makes p piece i of the next call and returns the number of pieces.
