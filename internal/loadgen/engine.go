@@ -116,8 +116,9 @@ func (e *engine) openStreams(ctx context.Context, t target.Target) error {
 		return nil
 	}
 	lanes, depth := 0, int(e.raw.Depth)
-	for j := range len(e.workers) / depth {
-		s, err := by.NewStream(ctx, depth, e.raw.BlockSizeBytes)
+	jobs := len(e.workers) / depth
+	for j := range jobs {
+		s, err := by.NewStream(ctx, target.StreamOptions{Slots: depth, BlockBytes: e.raw.BlockSizeBytes, Streams: jobs})
 		if err != nil {
 			return fmt.Errorf("open the stream of job %d: %w", j, errors.Join(err, e.closeStreams()))
 		}
@@ -133,6 +134,14 @@ func (e *engine) openStreams(ctx context.Context, t target.Target) error {
 		}
 	}
 	return nil
+}
+
+// lanes is how many threads all streams have.
+func (e *engine) lanes() (n int) {
+	for i := range e.drivers {
+		n += len(e.drivers[i].lanes)
+	}
+	return n
 }
 
 // closeStreams may be called twice, but not while a round is running.

@@ -240,10 +240,12 @@ func channelsSince(before, now []runfile.Channel) []runfile.Channel {
 // provideThreads makes room for workers that block an operating system thread
 // in each I/O. With no more processors than cores the Go scheduler would find
 // out only after tens of microseconds that one is blocked, and start others
-// late by as much. Streams have few threads that block, and get no more.
+// late by as much. The threads of streams hold a processor while they block.
 func (r *Runner) provideThreads() (restore func()) {
-	b, ok := r.target.(target.Blocking)
-	if len(r.engine.streams) > 0 || !ok || !b.BlocksThreads() {
+	if lanes := r.engine.lanes(); lanes > 0 {
+		return setProcessors(lanes)
+	}
+	if b, ok := r.target.(target.Blocking); !ok || !b.BlocksThreads() {
 		return func() {}
 	}
 	return setProcessors(len(r.engine.workers))

@@ -31,12 +31,12 @@ func (w *watched) note(format string, args ...any) {
 	w.heard = append(w.heard, fmt.Sprintf(format, args...))
 }
 
-func (w *watched) NewStream(ctx context.Context, slots int, blockBytes int64) (target.Stream, error) {
-	w.note("open %d x %d", slots, blockBytes)
+func (w *watched) NewStream(ctx context.Context, opt target.StreamOptions) (target.Stream, error) {
+	w.note("open %d x %d", opt.Slots, opt.BlockBytes)
 	if w.fail != nil && len(w.heard) > 1 {
 		return nil, w.fail
 	}
-	s, err := w.Streaming.NewStream(ctx, slots, blockBytes)
+	s, err := w.Streaming.NewStream(ctx, opt)
 	return &watchedStream{s, w}, err
 }
 

@@ -19,19 +19,28 @@ type Stream struct {
 	c *Client
 }
 
-// NewStream connects a Stream for up to slots I/Os at a time of at most
-// blockBytes. One channel that connects is enough.
-func (c *Client) NewStream(ctx context.Context, slots int, blockBytes int64) (*Stream, error) {
+// StreamConfig says what a Stream is for.
+type StreamConfig struct {
+	// Slots is how many I/Os may be outstanding, each of at most BlockBytes.
+	Slots      int
+	BlockBytes int64
+	// Connections is how many connections each channel gets; 1 if 0.
+	Connections int
+}
+
+// NewStream connects a Stream. One connection that succeeds is enough.
+func (c *Client) NewStream(ctx context.Context, cfg StreamConfig) (*Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.MountTimeout)
 	defer cancel()
 	channels := c.transport.channels
+	of := func(lane int) *channel { return channels[lane%len(channels)] }
 	inner, err := stream.New(ctx, stream.Config{
 		Dial: func(ctx context.Context, lane int) (net.Conn, error) {
-			ch := channels[lane]
+			ch := of(lane)
 			return dial(ctx, ch.addr, ch.port, ch.opts)
 		},
-		Describe: func(lane int) string { return channels[lane].describe() },
-		Lanes:    len(channels), Slots: slots, BlockBytes: blockBytes,
+		Describe: func(lane int) string { return of(lane).describe() },
+		Lanes:    len(channels) * max(cfg.Connections, 1), Slots: cfg.Slots, BlockBytes: cfg.BlockBytes,
 		ReadBytes: c.info.TransferReadBytes, WriteBytes: c.info.TransferWriteBytes,
 		Head:    rpc.AppendCall(nil, v3.Program, v3.Version, 0, c.cfg.Credential.Auth()),
 		Timeout: c.cfg.CallTimeout, Now: c.cfg.Now, Logger: c.cfg.Logger,
@@ -56,8 +65,8 @@ func (s *Stream) Close() error {
 	}
 	err := s.Stream.Close()
 	s.c.streams = slices.Delete(s.c.streams, i, i+1)
-	for lane, ch := range s.c.transport.channels {
-		ch.ended.add(s.Stats(lane))
+	for lane := range s.Lanes() {
+		s.c.transport.channels[lane%len(s.c.transport.channels)].ended.add(s.Stats(lane))
 	}
 	return err
 }
@@ -96,10 +105,12 @@ func (c *Client) withStreams(i int, s ChannelStats) ChannelStats {
 	defer c.streamsMu.Unlock()
 	total := c.transport.channels[i].ended
 	for _, st := range c.streams {
-		k := st.Stats(i)
-		total.add(k)
-		if !k.Up && s.State == ChannelUp {
-			s.State = ChannelReconnecting
+		for lane := i; lane < st.Lanes(); lane += len(c.transport.channels) {
+			k := st.Stats(lane)
+			total.add(k)
+			if !k.Up && s.State == ChannelUp {
+				s.State = ChannelReconnecting
+			}
 		}
 	}
 	s.add(stream.Stats{

@@ -75,7 +75,7 @@ func reads(handle []byte, content []byte, size, count int) []stream.IO {
 
 func openStream(t testing.TB, c *Client, slots, block int) *Stream {
 	t.Helper()
-	s, err := c.NewStream(t.Context(), slots, int64(block))
+	s, err := c.NewStream(t.Context(), StreamConfig{Slots: slots, BlockBytes: int64(block)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,11 +9,18 @@ import (
 // themselves, which costs less than a goroutine for each of them. What they do
 // is what the same calls of their Files would do.
 type Streamer interface {
-	// NewStream prepares slots buffers' worth of I/O at a time, each of at most
-	// blockBytes. The context bounds that only, not the life of the stream, which
-	// is closed with the Target, or before. What it moves is counted in the
-	// Target's Channels.
-	NewStream(ctx context.Context, slots int, blockBytes int64) (Stream, error)
+	// NewStream connects one more stream. It is closed with the Target, or before.
+	NewStream(ctx context.Context, opt StreamOptions) (Stream, error)
+}
+
+// StreamOptions say what a stream is for.
+type StreamOptions struct {
+	// Slots is how many I/Os may be outstanding, each of at most BlockBytes.
+	Slots      int
+	BlockBytes int64
+	// Streams is how many of them the caller uses at the same time, this one
+	// included: one alone may be worth more connections than one of many.
+	Streams int
 }
 
 // Stream carries the I/O of one job.

@@ -155,7 +155,7 @@ func useFile(t *testing.T, ctx context.Context, tgt *direct.Target, file target.
 	if !ok {
 		return
 	}
-	stream, err := streamer.NewStream(ctx, 2, block)
+	stream, err := streamer.NewStream(ctx, target.StreamOptions{Slots: 2, BlockBytes: block, Streams: 1})
 	if err != nil {
 		return
 	}

@@ -18,16 +18,30 @@ type stream struct {
 }
 
 // NewStream implements target.Streamer.
-func (t *Target) NewStream(ctx context.Context, slots int, blockBytes int64) (target.Stream, error) {
-	s, err := t.client.NewStream(ctx, slots, blockBytes)
+func (t *Target) NewStream(ctx context.Context, opt target.StreamOptions) (target.Stream, error) {
+	s, err := t.client.NewStream(ctx, nfs.StreamConfig{
+		Slots: opt.Slots, BlockBytes: opt.BlockBytes, Connections: connections(opt, len(t.client.Channels())),
+	})
 	if err != nil {
 		return nil, t.explain("open connections for the load", err)
 	}
-	out := &stream{t: t, s: s, slots: make([]target.IO, slots)}
+	out := &stream{t: t, s: s, slots: make([]target.IO, opt.Slots)}
 	for i := range out.slots {
 		out.slots[i].Slot = i
 	}
 	return out, nil
+}
+
+// connections says how many connections each channel gets. A second one lets the
+// server send on one while it reads from the other, if there is enough to do for
+// both; where several streams share a channel they do the same for each other
+// (docs/performance.md).
+func connections(opt target.StreamOptions, channels int) int {
+	const enough = 8 // I/Os for each channel
+	if opt.Streams > 1 || opt.Slots < enough*channels {
+		return 1
+	}
+	return 2
 }
 
 // Lanes implements target.Stream.

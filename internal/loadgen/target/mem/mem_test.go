@@ -66,7 +66,7 @@ func TestAStreamTakesAsLongAsItIsTold(t *testing.T) {
 		if err := f.WriteAt(t.Context(), make([]byte, 512), 0); err != nil {
 			t.Fatal(err)
 		}
-		s, err := tgt.NewStream(t.Context(), 3, 512)
+		s, err := tgt.NewStream(t.Context(), target.StreamOptions{Slots: 3, BlockBytes: 512, Streams: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,18 +20,18 @@ type Streaming struct {
 }
 
 // NewStream implements target.Streamer.
-func (t Streaming) NewStream(ctx context.Context, slots int, blockBytes int64) (target.Stream, error) {
+func (t Streaming) NewStream(ctx context.Context, opt target.StreamOptions) (target.Stream, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	if slots < 1 || blockBytes < 1 {
-		return nil, fmt.Errorf("a stream of %d slots of %d bytes: both must be positive", slots, blockBytes)
+	if opt.Slots < 1 || opt.BlockBytes < 1 {
+		return nil, fmt.Errorf("a stream of %d slots of %d bytes: both must be positive", opt.Slots, opt.BlockBytes)
 	}
-	s := &stream{now: t.Now, slots: make([]slot, slots), lanes: make([]lane, min(max(t.LaneCount, 1), slots))}
+	s := &stream{now: t.Now, slots: make([]slot, opt.Slots), lanes: make([]lane, min(max(t.LaneCount, 1), opt.Slots))}
 	for i := range s.slots {
 		l := &s.lanes[i%len(s.lanes)]
 		s.slots[i].io.Slot, s.slots[i].io.Lane = i, i%len(s.lanes)
-		s.slots[i].most = blockBytes
+		s.slots[i].most = opt.BlockBytes
 		l.own = append(l.own, &s.slots[i])
 	}
 	for i := range s.lanes {

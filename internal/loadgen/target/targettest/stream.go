@@ -102,7 +102,7 @@ func (s *script) complain(text string) { s.wrong.CompareAndSwap(nil, &text) }
 func newStream(t *testing.T, by target.Streamer, slots int, size int64) target.Stream {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := by.NewStream(ctx, slots, size)
+	s, err := by.NewStream(ctx, target.StreamOptions{Slots: slots, BlockBytes: size, Streams: 1})
 	cancel() // it bounds the opening only
 	if err != nil {
 		t.Fatalf("open a stream of %d slots: %v", slots, err)

@@ -46,7 +46,7 @@ func nothingWhenDone(t *testing.T, tgt target.Target, by target.Streamer) {
 	why := errors.New("over")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if _, err := by.NewStream(ctx, 4, block); !errors.Is(err, why) && !errors.Is(err, context.Canceled) {
+	if _, err := by.NewStream(ctx, target.StreamOptions{Slots: 4, BlockBytes: block, Streams: 1}); !errors.Is(err, why) && !errors.Is(err, context.Canceled) {
 		t.Errorf("opening a stream gave %v", err)
 	}
 	d := blocks(f, buffers(t, 4, block), 1<<40, true)
