@@ -92,6 +92,9 @@ func (s *Set) writeMarker(ctx context.Context) error {
 		buf[i] = ' '
 	}
 	buf[len(buf)-1] = '\n'
+	if r, ok := f.(target.Resender); ok {
+		r.SetSource(bytes.NewReader(buf)) // a server may restart before it commits
+	}
 	if err := f.WriteAt(ctx, buf, 0); err != nil {
 		return fmt.Errorf("write marker %q: %w", name, err)
 	}

@@ -17,10 +17,19 @@ type memFile struct {
 	risky  bool
 }
 
-func (f *memFile) crash() {
-	if f.risky {
-		f.data, f.risky = f.stable, false
+// crash undoes what was not stable and returns how many bytes that changes.
+func (f *memFile) crash() (forgotten int64) {
+	if !f.risky {
+		return 0
 	}
+	forgotten = int64(len(f.data) - len(f.stable))
+	for i, b := range f.stable {
+		if f.data[i] != b {
+			forgotten++
+		}
+	}
+	f.data, f.risky = f.stable, false
+	return forgotten
 }
 
 func (f *memFile) write(off uint64, p []byte, stable bool) {

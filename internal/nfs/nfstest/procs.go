@@ -1,6 +1,8 @@
 package nfstest
 
 import (
+	"math"
+
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
@@ -24,6 +26,12 @@ func (s *Server) answer(out []byte, c *conn, call Call, args *xdr.Decoder, actio
 	}
 	if call.Program == mount.Program {
 		return s.mount(out, call.Procedure, args)
+	}
+	switch call.Procedure {
+	case v3.ProcRead:
+		return s.read(out, args, s.limit(call))
+	case v3.ProcWrite:
+		return s.write(out, args, s.limit(call))
 	}
 	return s.nfs(out, call.Procedure, args)
 }
@@ -75,10 +83,6 @@ func (s *Server) mount(out []byte, procedure uint32, d *xdr.Decoder) []byte {
 
 func (s *Server) nfs(out []byte, procedure uint32, d *xdr.Decoder) []byte {
 	switch procedure {
-	case v3.ProcRead:
-		return s.read(out, d)
-	case v3.ProcWrite:
-		return s.write(out, d)
 	case v3.ProcCommit:
 		return s.commit(out, d)
 	case v3.ProcFsinfo:
@@ -101,16 +105,27 @@ func (s *Server) nfs(out []byte, procedure uint32, d *xdr.Decoder) []byte {
 	return appendFailure(out, procedure, v3.ErrNotSupp)
 }
 
-func (s *Server) read(out []byte, d *xdr.Decoder) []byte {
+// limit returns to how many bytes a READ or WRITE is cut.
+func (s *Server) limit(call Call) uint32 {
+	if s.Short != nil {
+		if n := s.Short(call); n != 0 {
+			return n
+		}
+	}
+	if s.ShortRead != 0 {
+		return s.ShortRead
+	}
+	return math.MaxUint32
+}
+
+func (s *Server) read(out []byte, d *xdr.Decoder, limit uint32) []byte {
 	var args v3.ReadArgs
 	args.Decode(d)
 	f := s.byHandle(args.Handle)
 	if f == nil {
 		return (&v3.ReadRes{Status: v3.ErrStale}).Append(out)
 	}
-	if s.ShortRead != 0 {
-		args.Count = min(args.Count, s.ShortRead)
-	}
+	args.Count = min(args.Count, limit)
 	from := min(args.Offset, uint64(len(f.data)))
 	to := min(from+uint64(args.Count), uint64(len(f.data)))
 	res := v3.ReadRes{
@@ -119,17 +134,14 @@ func (s *Server) read(out []byte, d *xdr.Decoder) []byte {
 	return res.Append(out)
 }
 
-func (s *Server) write(out []byte, d *xdr.Decoder) []byte {
+func (s *Server) write(out []byte, d *xdr.Decoder, limit uint32) []byte {
 	var args v3.WriteArgs
 	args.Decode(d)
 	f := s.byHandle(args.Handle)
 	if f == nil || d.Err() != nil {
 		return (&v3.WriteRes{Status: v3.ErrStale}).Append(out)
 	}
-	p := args.Data
-	if s.ShortRead != 0 && len(p) > int(s.ShortRead) {
-		p = p[:s.ShortRead]
-	}
+	p := args.Data[:min(len(args.Data), int(limit))]
 	f.write(args.Offset, p, args.Stable != v3.Unstable)
 	res := v3.WriteRes{Count: uint32(len(p)), Committed: args.Stable, Verifier: s.verifier}
 	return res.Append(out)

@@ -33,6 +33,8 @@ type Server struct {
 	// Delay holds a reply back after the call was executed. Calls that came
 	// later on the same connection are answered meanwhile.
 	Delay func(Call) time.Duration
+	// Short cuts one READ or WRITE to so many bytes; 0 leaves it whole.
+	Short func(Call) uint32
 	// Rewrite gives the bytes to send in place of a reply, of which it is given
 	// the record mark, header and results. It may change reply. Without more
 	// the connection is closed after them.
@@ -44,6 +46,7 @@ type Server struct {
 	conns     map[*conn]struct{}
 	accepted  int
 	files     []*memFile // the handle of a file is its index
+	forgotten int64
 	verifier  [8]byte
 	port      int
 	wg        sync.WaitGroup
@@ -137,9 +140,16 @@ func (s *Server) restartLocked() {
 	s.verifier[0]++
 	for _, f := range s.files {
 		if f != nil {
-			f.crash()
+			s.forgotten += f.crash()
 		}
 	}
+}
+
+// Forgotten returns how many bytes of data the crashes so far have undone.
+func (s *Server) Forgotten() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.forgotten
 }
 
 // Crash is Restart with all connections ended and nobody listening; Recover ends

@@ -1,0 +1,89 @@
+package faults
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// dice is a seeded source for many goroutines.
+type dice struct {
+	mu sync.Mutex
+	r  *rand.Rand
+}
+
+func newDice(seed uint64) *dice { return &dice{r: rand.New(rand.NewPCG(seed, 1))} }
+
+// one reports true once in n times.
+func (d *dice) one(n int) bool { return d.below(n) == 0 }
+
+func (d *dice) below(n int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.r.IntN(n)
+}
+
+// chaotic is a server that now and then does everything wrong that can be
+// survived.
+func chaotic(d *dice) *nfstest.Server {
+	return &nfstest.Server{
+		Hook: func(c nfstest.Call) nfstest.Action {
+			if !isData(c) || !d.one(3000) {
+				return nfstest.Answer
+			}
+			acts := []nfstest.Action{nfstest.Disconnect, nfstest.Lose, nfstest.Truncate, nfstest.TryLater}
+			return acts[d.below(len(acts))]
+		},
+		Delay: func(c nfstest.Call) time.Duration {
+			switch {
+			case !isData(c) || !d.one(20):
+				return 0
+			case d.one(50):
+				return 500 * time.Millisecond
+			}
+			return time.Duration(d.below(20)) * time.Millisecond
+		},
+		Short: func(nfstest.Call) uint32 {
+			if d.one(50) {
+				return 4 * uint32(1+d.below(1000))
+			}
+			return 0
+		},
+	}
+}
+
+func TestNothingIsLostInChaos(t *testing.T) {
+	four := []string{"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"}
+	for name, tc := range map[string]struct {
+		seed   uint64
+		at     []string
+		change []func(*runfile.Plan)
+	}{
+		"depth 1024 on one channel": {1, four[:1], []func(*runfile.Plan){load(4096, 1024, 1)}},
+		"depth 1024 on four":        {2, four, []func(*runfile.Plan){load(4096, 1024, 1), pattern(runfile.PatternCopy)}},
+		"four channels, four jobs":  {3, four, []func(*runfile.Plan){load(64<<10, 16, 4)}},
+		"reads on four channels":    {4, four, []func(*runfile.Plan){load(16<<10, 64, 2), pattern(runfile.PatternRandomRead)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDice(tc.seed)
+			s := chaotic(d)
+			s.Start(t, tc.at...)
+			r := start(t, plan(site{paths: tc.at, port: s.Port()}, 10, tc.change...))
+			r.await(runfile.SpanMeasure)
+			for r.in() == runfile.SpanMeasure {
+				pass(time.Duration(200+d.below(600)) * time.Millisecond)
+				if d.one(4) {
+					s.Restart()
+				} else {
+					s.Reset(tc.at[d.below(len(tc.at))])
+				}
+			}
+			wantClean(t, r.finish())
+		})
+	}
+}

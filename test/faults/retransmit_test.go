@@ -1,0 +1,138 @@
+package faults
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// sightings remembers on which connections each xid of a WRITE was seen.
+type sightings struct {
+	mu   sync.Mutex
+	seen map[uint32][]int
+	lost map[uint32]int // xids that were never answered, and on which connection
+}
+
+func (s *sightings) note(c nfstest.Call, answered bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen[c.XID] = append(s.seen[c.XID], c.Conn)
+	if !answered {
+		s.lost[c.XID] = c.Conn
+	}
+}
+
+func (s *sightings) misses(xid uint32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.lost[xid]
+	return ok
+}
+
+func TestACallThatIsSentAgainKeepsItsXID(t *testing.T) {
+	for name, tc := range map[string]struct {
+		at  []string
+		act nfstest.Action
+	}{
+		"not executed, one path":  {[]string{"127.0.0.2"}, nfstest.Disconnect},
+		"not executed, two paths": {[]string{"127.0.0.2", "127.0.0.3"}, nfstest.Disconnect},
+		"executed, one path":      {[]string{"127.0.0.2"}, nfstest.Lose},
+		"executed, two paths":     {[]string{"127.0.0.2", "127.0.0.3"}, nfstest.Lose},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			saw := &sightings{seen: map[uint32][]int{}, lost: map[uint32]int{}}
+			var measuring atomic.Bool
+			var writes atomic.Int64
+			s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+				if !c.IsWrite() || !measuring.Load() {
+					return nfstest.Answer
+				}
+				n := writes.Add(1)
+				if n > 3000 && !saw.misses(c.XID) {
+					return nfstest.Answer // xids are used again in the normal course, some day
+				}
+				broken := n <= 3000 && n%500 == 0
+				saw.note(c, !broken)
+				if broken {
+					return tc.act
+				}
+				return nfstest.Answer
+			}}
+			s.Start(t, tc.at...)
+			r := start(t, plan(site{paths: tc.at, port: s.Port()}, 5))
+			r.await(runfile.SpanMeasure)
+			measuring.Store(true)
+			l := r.finish()
+			wantClean(t, l)
+			saw.mu.Lock()
+			defer saw.mu.Unlock()
+			if len(saw.lost) == 0 {
+				t.Fatal("no call was lost: the test proves nothing")
+			}
+			for xid, conn := range saw.lost {
+				again := false
+				for _, other := range saw.seen[xid] {
+					again = again || other != conn
+				}
+				if !again {
+					t.Errorf("xid %08x was lost on connection %d and seen only on %v", xid, conn, saw.seen[xid])
+				}
+			}
+		})
+	}
+}
+
+// TestANameThatWasMadeByALostCallIsOurs loses the reply to the first call of
+// each kind that changes names. The server keeps no cache of replies, so the
+// second call finds the name made, or gone.
+func TestANameThatWasMadeByALostCallIsOurs(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	lost := map[uint32]bool{}
+	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+		mu.Lock()
+		defer mu.Unlock()
+		switch c.Procedure {
+		case v3.ProcCreate, v3.ProcMkdir, v3.ProcRemove, v3.ProcRmdir:
+			if c.Program == v3.Program && !lost[c.Procedure] {
+				lost[c.Procedure] = true
+				return nfstest.Lose
+			}
+		}
+		return nfstest.Answer
+	}}
+	s.Start(t, "127.0.0.2", "127.0.0.3")
+	wantClean(t, run(t, plan(twoPaths(s), 1)))
+	mu.Lock()
+	defer mu.Unlock()
+	if len(lost) != 4 {
+		t.Errorf("replies to %d kinds of calls were lost, want 4: the test proves less than it says", len(lost))
+	}
+}
+
+func TestAReplyThatComesAfterTheCallWasMadeElsewhereHarmsNothing(t *testing.T) {
+	t.Parallel()
+	const timeout = 4
+	var on atomic.Bool
+	s := &nfstest.Server{Delay: func(c nfstest.Call) time.Duration {
+		// For two seconds one path answers only after the client gave it up.
+		if isData(c) && on.Load() && c.Address == "127.0.0.3" {
+			return timeout*time.Second/2 + 700*time.Millisecond
+		}
+		return 0
+	}}
+	s.Start(t, "127.0.0.2", "127.0.0.3")
+	r := start(t, plan(twoPaths(s), 8, callTimeout(timeout), pattern(runfile.PatternCopy)))
+	r.await(runfile.SpanMeasure)
+	pass(500 * time.Millisecond)
+	on.Store(true)
+	pass(2 * time.Second)
+	on.Store(false)
+	wantClean(t, r.finish())
+}

@@ -1,0 +1,142 @@
+package faults
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// refusing answers calls to one procedure with a status while it is switched on.
+func refusing(procedure uint32, status v3.Status) (s *nfstest.Server, on *atomic.Bool) {
+	on = &atomic.Bool{}
+	return &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+		if c.Program == v3.Program && c.Procedure == procedure && on.Load() {
+			return nfstest.Fail(status)
+		}
+		return nfstest.Answer
+	}}, on
+}
+
+func TestWhatTheServerRefusesInMidRunIsToldInItsOwnWords(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status v3.Status
+		read   bool
+		code   string
+		says   []string
+	}{
+		"full":           {status: v3.ErrNoSpc, code: runfile.FailureNoSpace, says: []string{"full", "NFS3ERR_NOSPC", "127.0.0.2"}},
+		"over quota":     {status: v3.ErrDQuot, code: runfile.FailureNoSpace, says: []string{"quota", "NFS3ERR_DQUOT"}},
+		"file removed":   {status: v3.ErrStale, code: runfile.FailureIO, says: []string{"removed the file", "NFS3ERR_STALE"}},
+		"handle unknown": {status: v3.ErrBadHandle, read: true, code: runfile.FailureIO, says: []string{"NFS3ERR_BADHANDLE"}},
+		"media error":    {status: v3.ErrIO, read: true, code: runfile.FailureIO, says: []string{"NFS3ERR_IO", "I/O error on the server"}},
+		"read-only":      {status: v3.ErrROFS, code: runfile.FailureAccessDenied, says: []string{"read-only", "NFS3ERR_ROFS"}},
+		"denied":         {status: v3.ErrAcces, read: true, code: runfile.FailureAccessDenied, says: []string{"NFS3ERR_ACCES", "uid"}},
+		"server fault":   {status: v3.ErrServerFault, code: runfile.FailureIO, says: []string{"NFS3ERR_SERVERFAULT"}},
+		"unknown status": {status: v3.Status(4711), read: true, code: runfile.FailureIO, says: []string{"4711"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			procedure, kind := uint32(v3.ProcWrite), runfile.PatternRandomWrite
+			if tc.read {
+				procedure, kind = v3.ProcRead, runfile.PatternRandomRead
+			}
+			s, on := refusing(procedure, tc.status)
+			s.Start(t, "127.0.0.2", "127.0.0.3")
+			r := start(t, plan(twoPaths(s), 60, pattern(kind)))
+			r.await(runfile.SpanMeasure)
+			pass(500 * time.Millisecond)
+			on.Store(true)
+			began := time.Now()
+			r.awaitEnd()
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			l := r.finish()
+			wantFailure(t, l, tc.code, append(tc.says, "j")...)
+			for _, c := range channels(l) {
+				if c.Reconnects != 0 || c.State != "Up" {
+					t.Errorf("a path is blamed for what the server said: %+v", c)
+				}
+			}
+		})
+	}
+}
+
+func TestAFullDiskInTheFillIsToldBeforeAnythingIsMeasured(t *testing.T) {
+	for name, status := range map[string]v3.Status{"full": v3.ErrNoSpc, "over quota": v3.ErrDQuot} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var writes atomic.Int64
+			s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+				if c.IsWrite() && writes.Add(1) > 30 {
+					return nfstest.Fail(status)
+				}
+				return nfstest.Answer
+			}}
+			s.Start(t, "127.0.0.2", "127.0.0.3")
+			l := run(t, plan(twoPaths(s), 10, load(1<<20, 4, 2)))
+			wantFailure(t, l, runfile.FailureNoSpace, "fill", "c0-j", "larger")
+			if len(l.Repetitions) != 0 {
+				t.Error("something was measured")
+			}
+			if s.Content("c0-j0.dat") != nil {
+				t.Error("the files were left on a disk that is full")
+			}
+		})
+	}
+}
+
+func TestAServerThatAsksToTryLaterIsWaitedFor(t *testing.T) {
+	for name, kind := range map[string]string{"reads": runfile.PatternRandomRead, "writes": runfile.PatternRandomWrite} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var on atomic.Bool
+			var asked atomic.Int64
+			s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+				if (c.IsRead() || c.IsWrite()) && on.Load() {
+					asked.Add(1)
+					return nfstest.TryLater
+				}
+				return nfstest.Answer
+			}}
+			s.Start(t, "127.0.0.2", "127.0.0.3")
+			r := start(t, plan(twoPaths(s), 6, pattern(kind)))
+			r.await(runfile.SpanMeasure)
+			pass(500 * time.Millisecond)
+			on.Store(true)
+			pass(2 * time.Second)
+			on.Store(false)
+			l := r.finish()
+			wantClean(t, l)
+			if n := asked.Load(); n < 16 || n > 16*40 {
+				t.Errorf("16 I/Os were sent %d times in 2 s: they must wait longer each time", n)
+			}
+			for _, c := range channels(l) {
+				if c.Reconnects != 0 || c.DownMilliseconds != 0 {
+					t.Errorf("a path is blamed: %+v", c)
+				}
+			}
+		})
+	}
+}
+
+func TestAServerThatAsksToTryLaterForEverEndsTheRunInTime(t *testing.T) {
+	t.Parallel()
+	s, on := refusing(v3.ProcWrite, v3.ErrJukebox)
+	s.Start(t, "127.0.0.2", "127.0.0.3")
+	const timeout = 3
+	r := start(t, plan(twoPaths(s), 60, callTimeout(timeout)))
+	r.await(runfile.SpanMeasure)
+	on.Store(true)
+	began := time.Now()
+	r.awaitEnd()
+	if took := time.Since(began); took > (timeout+5)*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	on.Store(false)
+	wantFailure(t, r.finish(), runfile.FailureIO, "NFS3ERR_JUKEBOX", "try again later")
+}
