@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -21,6 +22,7 @@ type proxy struct {
 	listener net.Listener
 	conns    map[net.Conn]struct{}
 	gate     sync.RWMutex // held while nothing is forwarded
+	trickle  atomic.Bool  // forward to the client byte by byte
 }
 
 // through makes a path to the server for each address, all on the server's port.
@@ -69,19 +71,17 @@ func (p *proxy) open(client net.Conn) {
 	p.mu.Lock()
 	p.conns[client], p.conns[server] = struct{}{}, struct{}{}
 	p.mu.Unlock()
-	go p.forward(client, server)
-	go p.forward(server, client)
+	go p.forward(client, server, false)
+	go p.forward(server, client, p.trickle.Load())
 }
 
-func (p *proxy) forward(from, to net.Conn) {
+func (p *proxy) forward(from, to net.Conn, slowly bool) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
 		p.gate.RLock()
 		if n > 0 {
-			if _, werr := to.Write(buf[:n]); werr != nil {
-				err = errors.Join(err, werr)
-			}
+			err = errors.Join(err, write(to, buf[:n], slowly))
 		}
 		p.gate.RUnlock()
 		if err != nil {
@@ -96,6 +96,19 @@ func (p *proxy) forward(from, to net.Conn) {
 			return
 		}
 	}
+}
+
+func write(to net.Conn, p []byte, slowly bool) error {
+	if !slowly {
+		_, err := to.Write(p)
+		return err
+	}
+	for i := range p {
+		if _, err := to.Write(p[i : i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reset ends all connections with a TCP reset and refuses new ones.
