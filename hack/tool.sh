@@ -30,7 +30,7 @@ case ${1:-} in
 	exit 0
 	;;
 --list)
-	{ listed | cut -d' ' -f1; echo golangci-lint; } | sort
+	{ listed | cut -d' ' -f1; echo golangci-lint; echo kwok; } | sort
 	exit 0
 	;;
 esac
@@ -38,7 +38,11 @@ esac
 name=$1
 shift
 module=$tools package=.
-if [[ $name == golangci-lint ]]; then module=$tools/lint; fi
+# These have modules of their own: their requirements would move the others' versions.
+case $name in
+golangci-lint) module=$tools/lint ;;
+kwok) module=$tools/kwok package=sigs.k8s.io/kwok/cmd/kwok ;;
+esac
 hash=$(cat "$module"/go.mod "$module"/go.sum <(go env GOVERSION) | sha256sum | cut -c1-16)
 binary=${XDG_CACHE_HOME:-$HOME/.cache}/nfsbench/tools/$name-$hash
 
