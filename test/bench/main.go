@@ -152,6 +152,7 @@ func reminders() []string {
 		"loopback rows: client and server share the cores, so a client that spends less leaves more to the server",
 		"server: NFS-Ganesha on a file system in memory; links: " + linkRates() + " by tc, packets of MTU size",
 		"files: 512 MiB for each job, filled before; libnfs: test/bench/peer, the asynchronous interface of libnfs with one process for each job",
+		"peak memory: of the largest process; the kernel counts what the benchmark had when it started it, about 10 MiB",
 		"nfs-cat: whole runs, one after the other, from start to end",
 	}
 }

@@ -165,6 +165,13 @@ func TestAResultThatIsNotWholeIsAFailure(t *testing.T) {
 	}
 }
 
+func TestWhatIperfComplainsOfIsToldAsItIs(t *testing.T) {
+	err := parseIperf([]byte(`{"error":"unable to connect","end":{"sum_received":{"bytes":5,"seconds":1}}}`), &score.Sample{})
+	if err == nil || !strings.Contains(err.Error(), "unable to connect") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestReportsOfNothingAreFailures(t *testing.T) {
 	for tool, outputs := range map[string][]string{
 		toolOurs:   {"", "{}"},
