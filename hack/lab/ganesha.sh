@@ -7,6 +7,8 @@
 #        hack/lab/ganesha.sh status [--name NAME]
 #        hack/lab/ganesha.sh cut LIF | heal LIF [--name NAME]
 #                                               make LIF 1, 2, ... fall silent and speak again
+#        hack/lab/ganesha.sh crash | revive [--name NAME]
+#                                               kill the server without warning; start it again
 #
 #   --name NAME      up to 8 letters and digits (default lab); several may run at once
 #   --subnet LIST    subnets with a /24 mask, one LIF each
@@ -124,7 +126,7 @@ quoted() {
 command=${1:---help}
 case $command in
 -h | --help) help_of "$0"; exit 0 ;;
-up | down | status | cut | heal) ;;
+up | down | status | cut | heal | crash | revive) ;;
 *) die "unexpected argument $command (see --help)" ;;
 esac
 shift
@@ -132,5 +134,6 @@ parse "$@"
 [[ $EUID == 0 ]] || die "network namespaces need root"
 case $command in
 cut | heal) "${command}_lif" ;;
+crash | revive) "${command}_server" ;;
 *) "$command" ;;
 esac

@@ -24,8 +24,29 @@ start_server() {
 	start rpcbind ip netns exec "$NETNS" unshare -m \
 		sh -c 'mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/rpcbind /run/ganesha && chmod 1777 /run/rpcbind && exec rpcbind -f -w'
 	wait_for 10 rpcbind inside test -S /run/rpcbind.sock
+	start_ganesha
+}
+
+start_ganesha() {
 	start ganesha nsenter -t "$(pid_of rpcbind)" -m -n \
 		ganesha.nfsd -F -f "$STATE_DIR/ganesha.conf" -L "$STATE_DIR/log/ganesha.nfsd.log" -p "$STATE_DIR/ganesha.pid"
+}
+
+# crash_server ends the NFS server as a power cut does; its rpcbind stays.
+crash_server() {
+	local pid
+	pid=$(pid_of ganesha) || die "$NAME does not run"
+	kill -KILL "$pid"
+	while pid_of ganesha >/dev/null; do sleep 0.02; done
+}
+
+# revive_server starts it again and waits until it answers.
+revive_server() {
+	load_settings
+	pid_of rpcbind >/dev/null || die "$NAME does not run"
+	if pid_of ganesha >/dev/null; then die "$NAME has not crashed"; fi
+	start_ganesha
+	wait_for 30 "NFS server $NAME" answers
 }
 
 # inside COMMAND... runs a command where the server lives.

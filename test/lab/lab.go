@@ -62,6 +62,19 @@ func (a Array) Heal(t *testing.T, n int) {
 	run(t, "heal", strconv.Itoa(n), "--name", a.Name)
 }
 
+// Crash kills the server without warning; Revive starts it again and returns when
+// it answers.
+func (a Array) Crash(t *testing.T) {
+	t.Helper()
+	run(t, "crash", "--name", a.Name)
+}
+
+// Revive undoes Crash.
+func (a Array) Revive(t *testing.T) {
+	t.Helper()
+	run(t, "revive", "--name", a.Name)
+}
+
 // run calls ganesha.sh and returns its standard output. It does not stop with
 // the test's context, which ends before clean-up does.
 func run(t *testing.T, args ...string) []byte {

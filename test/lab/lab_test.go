@@ -31,6 +31,18 @@ func TestAnArrayAnswersOnEveryLinkUntilTheLinkIsCut(t *testing.T) {
 	}
 }
 
+func TestAnArrayThatCrashedComesBackOnTheSameAddresses(t *testing.T) {
+	array := Start(t, "labtest", []string{"10.249.1.0/24"})
+	array.Crash(t)
+	if err := dial(array.LIFs[0]); err == nil {
+		t.Error("a server that crashed answers")
+	}
+	array.Revive(t)
+	if err := dial(array.LIFs[0]); err != nil {
+		t.Errorf("revived server: %v", err)
+	}
+}
+
 func TestASilentAddressTimesOut(t *testing.T) {
 	array := Start(t, "labtest", []string{"10.249.1.0/24"})
 	err := dial(array.Silent)
