@@ -66,6 +66,8 @@ unit() {
 	step "unit tests, with the race detector where it compiles quickly"
 	gotest -race -shuffle=on ./cmd/nfsbench/... ./internal/... ./hack/...
 	gotest -shuffle=on ./api/... ./cmd/manager/... ./controllers/... ./test/chart ./test/gen ./test/golden ./test/statuscheck ./test/structure
+	step "whole runs under faults, most of which wait"
+	gotest -shuffle=on -parallel 8 ./test/faults ./test/memory
 	step "allocations of the hot paths, without the race detector"
 	gotest ./internal/nfs/... ./internal/loadgen/...
 }
@@ -87,6 +89,7 @@ e2e() {
 		export NFSBENCH_TEST_NFS="${LAB_LIFS// /,}:$LAB_EXPORT"
 		gotest ./internal/nfs/...
 		NFSBENCH_LAB=1 gotest ./test/lab/...
+		NFSBENCH_LAB=1 gotest -run 'Silent|Ganesha' ./test/faults
 	fi
 	gotest -timeout 30m ./test/e2e/...
 }
