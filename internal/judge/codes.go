@@ -17,6 +17,7 @@ const (
 	WireLimitUnknown       Code = "WireLimitUnknown"
 	PathUnused             Code = "PathUnused"
 	PathImbalance          Code = "PathImbalance"
+	ChannelLost            Code = "ChannelLost"
 	ChannelReconnected     Code = "ChannelReconnected"
 	NotNFS                 Code = "NotNFS"
 	ClientCPUBound         Code = "ClientCPUBound"
@@ -97,6 +98,7 @@ func effects() []effect {
 		{TooShort, warning, never},
 		{VariationHigh, warning, never},
 		{ClientsNotTogether, warning, never},
+		{ChannelLost, warning, never},
 		{ChannelReconnected, warning, never},
 		{LateOperations, failure, never},
 		{BelowWireSpeed, never, never},

@@ -3,23 +3,24 @@ package judge
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
 func (c *judging) checkPaths() {
 	shares := c.overall.Paths
 	idle, reasons := idlePaths(shares)
-	if len(idle) > 0 {
+	switch {
+	case len(idle) > 0:
 		c.add(PathUnused, Warning, "%d of %d declared paths carried nothing: %s. Check that LIF, route and local address; one subnet for each path on Linux.", len(idle), len(shares), strings.Join(reasons, ", "))
-	} else {
-		c.checkBalance(shares)
+	case !slices.ContainsFunc(shares, func(p PathShare) bool { return noticeable(p, *c.overall) }):
+		c.checkBalance(shares) // what lost its time has not its share either
 	}
-	for _, s := range c.repetitions {
-		for _, p := range s.Paths {
-			if p.Reconnects > 0 {
-				c.add(ChannelReconnected, Warning, "Path %s lost its connection %d times in repetition %d. Look at the LIF, the switch and the server's log for that time.", label(p), p.Reconnects, s.Repetition)
-			}
+	for _, l := range c.losses() {
+		if l.bytes == 0 && slices.Contains(idle, l.name) {
+			continue // said already, and better
 		}
+		c.checkLoss(l, len(shares))
 	}
 }
 

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -85,6 +86,9 @@ func (c *judging) suspects() string {
 	s, r := c.overall, c.raw()
 	idle, _ := idlePaths(s.Paths)
 	suspect(len(idle) > 0, "path %s carries nothing", strings.Join(idle, ", "))
+	for _, p := range s.Paths {
+		suspect(noticeable(p, *s) && !slices.Contains(idle, label(p)), "path %s was down for %s", label(p), seconds(p.DownMilliseconds))
+	}
 	cpu := s.ClientCPU
 	suspect(atLeastPermille(cpu.BusiestNodePermille, cpuBusy), "the client's CPU is at %s", permilleText(cpu.BusiestNodePermille))
 	suspect(atLeastPermille(cpu.BusiestLimitPermille, cpuBusy), "the loader is at %s of its CPU limit", permilleText(cpu.BusiestLimitPermille))

@@ -22,7 +22,7 @@ type findingCase struct {
 
 func TestFindings(t *testing.T) {
 	t.Parallel()
-	for _, cases := range []map[string]findingCase{wireCases(), pathCases(), clientCases(), storageCases(t), endCases(), timeCases()} {
+	for _, cases := range []map[string]findingCase{wireCases(), pathCases(), lossCases(), clientCases(), storageCases(t), endCases(), timeCases()} {
 		for name, c := range cases {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -123,9 +123,8 @@ func pathCases() map[string]findingCase {
 				rep.Channels[0].BytesRead = goodBytes
 			})
 		}, PathUnused, Warning, Suspect, `10\.0\.2\.61 \(Missing\)`},
-		"PathImbalance":      {nil, shift(0, 680), PathImbalance, Warning, Valid, `10\.0\.1\.61 68\.0 %, .*32\.0 %`},
-		"ChannelReconnected": {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[1].Channels[0].Reconnects = 2 }, ChannelReconnected, Warning, Suspect, `lost its connection 2 times in repetition 2`},
-		"MismatchOfVersion":  {nil, func(r *runfile.Result) { r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1" }, ProtocolMismatch, Error, Invalid, `NFSv3 was declared and NFSv4\.1 carried`},
+		"PathImbalance":     {nil, shift(0, 680), PathImbalance, Warning, Valid, `10\.0\.1\.61 68\.0 %, .*32\.0 %`},
+		"MismatchOfVersion": {nil, func(r *runfile.Result) { r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1" }, ProtocolMismatch, Error, Invalid, `NFSv3 was declared and NFSv4\.1 carried`},
 		"MismatchOfBytes": {nil, func(r *runfile.Result) {
 			eachRep(r, func(rep *runfile.Repetition) { rep.Channels[0].BytesRead = 0; rep.Channels[1].BytesRead = 1 << 30 })
 		}, ProtocolMismatch, Error, Invalid, `Only 0\.8 % of the load went over Direct NFS`},

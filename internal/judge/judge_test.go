@@ -141,7 +141,9 @@ func TestVerdict(t *testing.T) {
 		},
 		"Suspect": {
 			reason: "a suspect number keeps its verdict", want: Pass, expect: runfile.Expect{MinIOPS: new(int64(1))},
-			mutate: func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Channels[0].Reconnects = 1 }) },
+			mutate: func(r *runfile.Result) {
+				eachRep(r, func(rep *runfile.Repetition) { rep.Channels[0].DownMilliseconds = 5000 })
+			},
 		},
 		"NothingRan": {
 			reason: "no number, no verdict", want: Inconclusive, expect: runfile.Expect{MinIOPS: new(int64(1))},

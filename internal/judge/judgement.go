@@ -82,7 +82,10 @@ type PathShare struct {
 	BytesPerSecond int64  `json:"bytesPerSecond"`
 	SharePermille  int32  `json:"sharePermille"` // of the bytes of all paths
 	Reconnects     int64  `json:"reconnects,omitempty"`
-	Retransmits    int64  `json:"retransmits,omitempty"`
+	// DownMilliseconds is how long the path could not be used, of the client that
+	// was without it for longest.
+	DownMilliseconds int64 `json:"downMilliseconds,omitempty"`
+	Retransmits      int64 `json:"retransmits,omitempty"`
 }
 
 // Bytes is both directions together.

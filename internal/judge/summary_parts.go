@@ -7,7 +7,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-const stateMissing = "Missing"
+const (
+	stateMissing = "Missing"
+	stateDown    = "Down"
+)
 
 // pathShares adds up the channels of each path over the clients. A declared
 // path that no client connected stands there too, as Missing.
@@ -62,8 +65,10 @@ func (s *PathShare) add(ch runfile.Channel, seconds float64) {
 	s.BytesWritten += ch.BytesWritten
 	s.BytesPerSecond += int64(float64(ch.BytesRead+ch.BytesWritten) / seconds)
 	s.Reconnects += ch.Reconnects
+	// A loss is noticed later than it begins, perhaps only in the window.
+	s.DownMilliseconds = max(s.DownMilliseconds, min(ch.DownMilliseconds, int64(seconds*1000)))
 	s.Retransmits += ch.Retransmits
-	if s.State != "Down" { // one client's broken path is a broken path
+	if s.State != stateDown { // one client's broken path is a broken path
 		s.State = ch.State
 	}
 }

@@ -9,11 +9,14 @@ const (
 	wireSaturated = 950  // above, the link and not the storage was measured
 	wireExceeded  = 1020 // above, the declared link cannot be right
 
-	pathIdle       = 10  // share of an equal share below which a path counts as unused
-	pathUneven     = 200 // distance from an equal share, as a share of it
-	cpuBusy        = 900 // of a machine, of a limit, of a storage node
-	throttled      = 50  // of the window
-	retransmitRate = 1   // segments per 1000 segments of payload
+	pathIdle   = 10  // share of an equal share below which a path counts as unused
+	pathUneven = 200 // distance from an equal share, as a share of it
+	// A path that was away for less is one that only connected anew.
+	channelLostMilliseconds = 100
+	channelLostShare        = 10  // of the window: what is lost is as much as two runs differ by
+	cpuBusy                 = 900 // of a machine, of a limit, of a storage node
+	throttled               = 50  // of the window
+	retransmitRate          = 1   // segments per 1000 segments of payload
 
 	foreignBytesPerSecond = 1_000_000 // in the idle baseline, or 1 % of the load if that is more
 	foreignOpsPerSecond   = 20

@@ -23,20 +23,39 @@ func paths(p *page, s judge.Summary) {
 		labels = append(labels, l)
 		name, state = max(name, columns(l)), max(state, columns(ps.State))
 	}
-	name, state = min(name, p.width-46), min(state, len("Missing"))
+	down, away := downColumn(s.Paths)
+	name, state = min(name, p.width-46-columns(down)), min(state, len("Missing"))
 	p.line("")
-	p.line(p.paint(dim, fmt.Sprintf("%s %10s %12s %8s  %s", padded("PATH", name), "MB/s", "BYTES", "SHARE", "STATE")))
+	p.line(p.paint(dim, fmt.Sprintf("%s %10s %12s %8s %s %s", padded("PATH", name), "MB/s", "BYTES", "SHARE", down, "STATE")))
 	for i, ps := range s.Paths {
-		row := fmt.Sprintf("%s %10s %12s %6s %%  ", padded(labels[i], name), rate(ps.BytesPerSecond), gibibytes(ps.Bytes()), tenths(ps.SharePermille))
+		row := fmt.Sprintf("%s %10s %12s %6s %% %s ", padded(labels[i], name), rate(ps.BytesPerSecond), gibibytes(ps.Bytes()), tenths(ps.SharePermille), away[i])
 		word := padded(p.clean(ps.State), state)
 		colour := green
-		if ps.State != "Up" {
+		switch {
+		case ps.State != "Up":
 			colour = red
+		case ps.DownMilliseconds > 0:
+			colour = yellow
 		}
 		bar := p.bar(float64(ps.SharePermille)/1000, p.width-columns(row)-state-1)
 		p.line(row + p.paint(colour, word) + " " + p.paint(cyan, bar))
 	}
 	p.line("")
+}
+
+// downColumn says how long each path was away. It is empty when none was.
+func downColumn(all []judge.PathShare) (head string, cells []string) {
+	cells = make([]string, len(all))
+	for i, p := range all {
+		if p.DownMilliseconds > 0 {
+			head = fmt.Sprintf("%9s ", "DOWN")
+		}
+		cells[i] = fmt.Sprintf("%9s ", fmt.Sprintf("%.1f s", float64(p.DownMilliseconds)/1000))
+	}
+	if head == "" {
+		clear(cells)
+	}
+	return head, cells
 }
 
 // conclusion is the verdict and the validity, each with what it means.

@@ -81,6 +81,14 @@ func copied() (runfile.Result, judge.Judgement) {
 	return r, j
 }
 
+func lost() (runfile.Result, judge.Judgement) {
+	r, j := result(), judged()
+	j.Validity = judge.Suspect
+	j.Summary.Paths[0].DownMilliseconds, j.Summary.Paths[0].Reconnects = 8240, 3
+	j.Findings = []judge.Finding{{Code: judge.ChannelLost, Severity: judge.Warning, Message: "Path 10.0.1.5 -> 10.0.1.61 was down for 8.2 s of 180.0 s that were measured (4.5 %), in repetition 2."}}
+	return r, j
+}
+
 func nothing() (runfile.Result, judge.Judgement) {
 	return result(), judge.Judgement{
 		Verdict: judge.Inconclusive, Validity: judge.Suspect,
@@ -104,6 +112,7 @@ func TestText(t *testing.T) {
 		"findings": {withFindings, Options{}},
 		"copy":     {copied, Options{Width: 100}},
 		"nothing":  {nothing, Options{}},
+		"lost":     {lost, Options{}},
 		"narrow":   {withFindings, Options{Width: 20}},
 	}
 	for name, c := range cases {
