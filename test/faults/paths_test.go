@@ -71,7 +71,13 @@ func TestAPathThatStaysAwayIsNamed(t *testing.T) {
 	r := start(t, plan(twoPaths(s), 4))
 	r.await(runfile.SpanMeasure)
 	pass(time.Second)
+	cut := time.Now()
 	s.Kill("127.0.0.2")
+	r.watch.until(t, 0, "the path is given up", func(c runfile.Channel) bool { return c.State == "Down" })
+	r.awaitEnd()
+	if got := r.watch.pause(t, 1, cut, time.Now()); got >= unpaused {
+		t.Errorf("the other path did nothing for %v", got)
+	}
 	l := r.finish()
 	wantClean(t, l)
 	c := channels(l)
