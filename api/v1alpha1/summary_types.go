@@ -125,6 +125,9 @@ type PathStatus struct {
 	// reconnects in the windows.
 	// +optional
 	Reconnects *int64 `json:"reconnects,omitempty"`
+	// downMilliseconds is how long the path could not be used in the windows.
+	// +optional
+	DownMilliseconds *int64 `json:"downMilliseconds,omitempty"`
 }
 
 // StorageNodeStatus is what one storage node did in the measured windows.

@@ -1,7 +1,9 @@
 package benchmark
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,24 +136,27 @@ func repetitions(all []judge.Summary) []v1alpha1.RepetitionStatus {
 	return out
 }
 
-// paths are the channels of each client over all measured windows.
+// paths are the channels of each client over all measured windows, those first
+// that were away.
 func paths(r *runfile.Result) []v1alpha1.PathStatus {
 	var out []v1alpha1.PathStatus
 	var all int64
 	for _, c := range r.Clients {
 		first := len(out)
 		for _, rep := range c.Load.Repetitions {
+			window := rep.End.Sub(rep.Start).Milliseconds() // a loss may begin before it
 			for i, ch := range rep.Channels {
 				if first+i == len(out) {
 					out = append(out, v1alpha1.PathStatus{
 						Client: c.Index, Local: clipTo(ch.Local, 64), Path: clipTo(ch.Path, 253),
-						ReadBytes: new(int64), WriteBytes: new(int64), Reconnects: new(int64),
+						ReadBytes: new(int64), WriteBytes: new(int64), Reconnects: new(int64), DownMilliseconds: new(int64),
 					})
 				}
 				p := &out[first+i]
 				*p.ReadBytes += ch.BytesRead
 				*p.WriteBytes += ch.BytesWritten
 				*p.Reconnects += ch.Reconnects
+				*p.DownMilliseconds += min(ch.DownMilliseconds, window)
 				all += ch.BytesRead + ch.BytesWritten
 			}
 		}
@@ -161,6 +166,8 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 			out[i].SharePermille = new(int32((*out[i].ReadBytes + *out[i].WriteBytes) * 1000 / all)) //nolint:gosec // at most 1000
 		}
 	}
+	// What matters most comes first, for the end may be cut off.
+	slices.SortStableFunc(out, func(a, b v1alpha1.PathStatus) int { return cmp.Compare(*b.DownMilliseconds, *a.DownMilliseconds) })
 	return out[:min(len(out), maxPaths)]
 }
 

@@ -106,3 +106,33 @@ func TestTheStageIsThatOfTheSlowestClient(t *testing.T) {
 		}
 	}
 }
+
+func TestAPathThatWasLostComesFirstAndTellsItsTime(t *testing.T) {
+	t.Parallel()
+	s := finishedScope(t, gen.Export("/vol/oradata", "10.9.1.1", "10.9.2.1"), gen.Repetitions(2), gen.Clients(2))
+	for i := range 2 { // one window is lost altogether, since before it began
+		ch := &s.result.Clients[1].Load.Repetitions[i].Channels[1]
+		ch.DownMilliseconds = []int64{1 << 40, 1500}[i]
+		ch.Reconnects = 2
+	}
+	s.judgement = nil
+	s.judge()
+	setStatus(s, nil)
+	st := s.b.Status
+	window := int64(s.plan.Schedule.DurationSeconds) * 1000
+	if p := st.Paths[0]; len(st.Paths) != 4 || p.Client != 1 || p.Path != "10.9.2.1" || *p.DownMilliseconds != window+1500 || *p.Reconnects != 4 {
+		t.Errorf("the first of %d paths is %+v", len(st.Paths), p)
+	}
+	for _, p := range st.Paths[1:] {
+		if *p.DownMilliseconds != 0 {
+			t.Errorf("a path that was there all the time was away for %d ms", *p.DownMilliseconds)
+		}
+	}
+	var found []string
+	for _, f := range st.Findings {
+		found = append(found, f.Code+": "+f.Message)
+	}
+	if text := strings.Join(found, "\n"); st.Validity != v1alpha1.ValiditySuspect || !strings.Contains(text, "ChannelLost: Path 10.9.2.1 was down for 11.5 s of 20.0 s") {
+		t.Errorf("validity %s; findings:\n%s", st.Validity, text)
+	}
+}

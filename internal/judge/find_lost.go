@@ -66,7 +66,10 @@ func (c *judging) checkLoss(l loss, paths int) {
 	if l.noticeable {
 		severity = Warning
 	}
-	where := fmt.Sprintf("repetition %s", listed(l.repetitions, 4))
+	where := "repetition " + listed(l.repetitions, 4)
+	if len(l.repetitions) > 1 {
+		where = "repetitions " + listed(l.repetitions, 4)
+	}
 	if l.downMilliseconds < channelLostMilliseconds {
 		c.add(ChannelReconnected, severity, "Path %s connected anew %d times in %s, and was back at once. Look at the LIF, the switch and the server's log for that time.", l.name, l.reconnects, where)
 		return

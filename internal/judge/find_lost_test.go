@@ -26,7 +26,7 @@ func lossCases() map[string]findingCase {
 		"ChannelLostTwice": {nil, func(r *runfile.Result) {
 			away(1, 60, 1)(r)
 			away(3, 50, 1)(r)
-		}, ChannelLost, Info, Valid, `down for 0\.1 s .* in repetition 1, 3\. Connections made anew: 2`},
+		}, ChannelLost, Info, Valid, `down for 0\.1 s .* in repetitions 1, 3\. Connections made anew: 2`},
 		"ChannelLostForGood": {nil, func(r *runfile.Result) {
 			away(3, 20_000, 0)(r)
 			r.Clients[0].Load.Repetitions[2].Channels[0].State = "Down"
