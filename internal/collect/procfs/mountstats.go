@@ -169,19 +169,27 @@ func (m *NFSMount) addOperation(fields []string) error {
 	if err != nil {
 		return fmt.Errorf("mount %q, operation %s: %w", m.Point, name, err)
 	}
-	again := max(v[1]-v[0], 0)
-	if m.Counters.Retransmits > math.MaxInt64-again {
-		return fmt.Errorf("mount %q, operation %s: %w", m.Point, name, errNegative)
-	}
-	m.Counters.Retransmits += again
+	err = grow(&m.Counters.Retransmits, max(v[1]-v[0], 0))
 	switch name {
-	case "READ":
-		m.Counters.ReadOps = v[0]
+	case "READ", "READ_PLUS": // with NFSv4.2 some kernels send the latter
+		err = errors.Join(err, grow(&m.Counters.ReadOps, v[0]))
 	case "WRITE":
 		m.Counters.WriteOps = v[0]
 	case "LAYOUTGET":
 		m.LayoutGets = v[0]
 	}
+	if err != nil {
+		return fmt.Errorf("mount %q, operation %s: %w", m.Point, name, err)
+	}
+	return nil
+}
+
+// grow adds n to a counter, which stays in 63 bits.
+func grow(counter *int64, n int64) error {
+	if *counter > math.MaxInt64-n {
+		return errNegative
+	}
+	*counter += n
 	return nil
 }
 

@@ -51,6 +51,20 @@ func TestMountStatsGivesTheCountersOfEveryNFSMount(t *testing.T) {
 	}
 }
 
+func TestReadsOfBothKindsAreCounted(t *testing.T) {
+	const device = "device s:/p mounted on /m with fstype nfs4 statvers=1.1\n\tper-op statistics\n"
+	mounts, err := ParseMountStats(strings.NewReader(device + " READ: 3 4 0 0\n READ_PLUS: 4 4 0 0\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := mounts[0].Counters; c.ReadOps != 7 || c.Retransmits != 1 {
+		t.Errorf("%d reads, %d sent again; want 7 and 1", c.ReadOps, c.Retransmits)
+	}
+	if _, err := ParseMountStats(strings.NewReader(device + " READ: 9223372036854775807 0 0 0\n READ_PLUS: 1 1 0 0\n")); err == nil {
+		t.Error("a sum beyond 63 bits was accepted")
+	}
+}
+
 func TestMountStatsRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	const device = "device s:/p mounted on /m with fstype nfs statvers=1.1\n"
 	cases := map[string]struct {
