@@ -68,6 +68,8 @@ unit() {
 	gotest -shuffle=on ./api/... ./cmd/manager/... ./controllers/... ./test/chart ./test/gen ./test/golden ./test/statuscheck ./test/structure
 	step "whole runs under faults, most of which wait"
 	gotest -shuffle=on -parallel 8 ./test/faults ./test/memory
+	step "that nothing grows under load"
+	gotest ./test/soak
 	step "allocations of the hot paths, without the race detector"
 	gotest ./internal/nfs/... ./internal/loadgen/...
 }
