@@ -3,6 +3,7 @@ package faults
 import (
 	"bytes"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 func crashAt(t *testing.T, counts ...int64) (s *nfstest.Server, crashes *atomic.Int64) {
 	t.Helper()
 	var writes atomic.Int64
+	var crashing sync.Mutex // one after the other
 	crashes = &atomic.Int64{}
 	s = &nfstest.Server{}
 	s.Hook = func(c nfstest.Call) nfstest.Action {
@@ -26,6 +28,8 @@ func crashAt(t *testing.T, counts ...int64) (s *nfstest.Server, crashes *atomic.
 		for _, at := range counts {
 			if n == at {
 				go func() {
+					crashing.Lock()
+					defer crashing.Unlock()
 					s.Crash()
 					pass(300 * time.Millisecond)
 					if err := s.Recover(); err != nil {
