@@ -17,6 +17,10 @@ const (
 	// missing: without that each packet would wake the thread. It is less than a
 	// READ so that copying goes on while the server sends.
 	stepBytes = 128 << 10
+	// bulkBytes of data in a reply are received in place as far as possible: behind
+	// them only shortBytes are taken into the buffer, from where they are copied.
+	bulkBytes  = 64 << 10
+	shortBytes = 4 << 10
 	// headBytes is more than everything of a reply but its data.
 	headBytes = 1 << 10
 	// lastFragment is the bit of a record mark that ends a record.
@@ -27,6 +31,7 @@ const (
 type receiver struct {
 	buf  []byte
 	r, w int
+	bulk bool // the last data were at least bulkBytes
 
 	// A READ whose data are being received in place.
 	reading *fragment
@@ -49,19 +54,26 @@ func (r *receiver) restart() {
 
 // room says where the next bytes go, and for how many it is worth to wait.
 func (r *receiver) room() (a, b []byte, least int) {
+	limit := len(r.buf)
+	if r.bulk {
+		limit = shortBytes
+	}
 	if len(r.dst) > 0 {
 		// Nothing is left in buf then.
 		r.r, r.w = 0, 0
 		if len(r.dst) > stepBytes {
 			return r.dst, nil, stepBytes
 		}
-		return r.dst, r.buf, len(r.dst)
+		return r.dst, r.buf[:limit], len(r.dst)
 	}
 	if r.r > 0 {
 		r.w = copy(r.buf, r.buf[r.r:r.w])
 		r.r = 0
 	}
-	return r.buf[r.w:], nil, 1
+	if r.w >= limit {
+		limit = len(r.buf)
+	}
+	return r.buf[r.w:limit], nil, 1
 }
 
 // receive waits for replies and completes their fragments.
@@ -147,6 +159,7 @@ func (l *lane) record() (bool, error) {
 		return l.assemble()
 	case len(b) >= size:
 		r.r += rpc.RecordMarkBytes + size
+		r.bulk = false
 		return true, l.reply(b[:size])
 	case size <= headBytes || len(b) < headBytes:
 		return false, nil
@@ -172,6 +185,7 @@ func (l *lane) beginReading(b []byte, size int) (bool, error) {
 	n := copy(dst, b[rep.at:])
 	r := &l.recv
 	r.reading, r.result, r.dst = f, rep, dst[n:]
+	r.bulk = rep.data >= bulkBytes
 	r.skip = size - rep.at - rep.data
 	r.r += rpc.RecordMarkBytes + rep.at + n
 	return true, nil
