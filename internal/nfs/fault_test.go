@@ -335,6 +335,31 @@ func TestPartsOfALargeReadAreUnderWayTogether(t *testing.T) {
 	arrived()
 }
 
+func TestANameThatALostCallMadeOrRemovedIsNoError(t *testing.T) {
+	seen := map[uint32]bool{}
+	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+		if c.Program == v3.Program && c.Procedure != v3.ProcFsinfo && !seen[c.XID] {
+			seen[c.XID] = true // one call at a time
+			return nfstest.Lose
+		}
+		return nfstest.Answer
+	}}
+	c, ctx := start(t, s, nil), t.Context()
+	dir, err := c.Mkdir(ctx, c.Root(), "d", 0o700)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Create(ctx, dir, "f", 0o600, true); err != nil {
+		t.Error(err)
+	}
+	if err := c.Remove(ctx, dir, "f"); err != nil {
+		t.Error(err)
+	}
+	if err := c.Rmdir(ctx, c.Root(), "d"); err != nil {
+		t.Error(err)
+	}
+}
+
 // waitFor waits for something that another goroutine does soon.
 func waitFor(t *testing.T, done func() bool) {
 	t.Helper()
