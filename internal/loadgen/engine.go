@@ -76,7 +76,8 @@ func (r *round) fail(err error) {
 	r.stop()
 }
 
-// newEngine prepares the workers. Release gives its memory back.
+// newEngine prepares the workers. Before the first round comes open; release
+// gives everything back.
 func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() time.Time) (*engine, error) {
 	raw := *plan.Workload.Raw
 	depth := int(raw.Depth)
@@ -86,7 +87,7 @@ func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() 
 	}
 	e := &engine{
 		raw: raw, blocks: raw.FileSizeBytes / raw.BlockSizeBytes, now: now,
-		arena: arena, rec: recorder.New(len(jobs) * depth), workers: make([]worker, len(jobs)*depth),
+		arena: arena, workers: make([]worker, len(jobs)*depth),
 	}
 	e.overwrites, e.copies, e.draws = patternOf(&raw)
 	if raw.OperationsPerSecond > 0 {
@@ -101,20 +102,30 @@ func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() 
 			w.engine, w.job, w.index, w.buf = e, shared, j, arena.Buffer(i)
 			w.source = *rand.NewPCG(plan.Seed, uint64(client)<<48|uint64(j)<<24|uint64(slot))
 			w.random = *rand.New(&w.source)
-			w.lane.shard = e.rec.Shard(i)
 			w.prepare()
 		}
 	}
 	return e, nil
 }
 
-// openStreams lets the target keep the I/Os of each job outstanding, if it can.
+// workerShards is how many shards are enough for any number of workers, which
+// run on a few processors, now on this and now on that.
+const workerShards = 8
+
+// open lets the target keep the I/Os of each job outstanding, if it can.
 // Otherwise each worker has a goroutine of its own.
-func (e *engine) openStreams(ctx context.Context, t target.Target) error {
-	by, ok := t.(target.Streamer)
-	if !ok {
-		return nil
+func (e *engine) open(ctx context.Context, t target.Target) error {
+	if by, ok := t.(target.Streamer); ok {
+		return e.openStreams(ctx, by)
 	}
+	e.rec = recorder.New(min(len(e.workers), workerShards))
+	for i := range e.workers {
+		e.workers[i].lane.shard = e.rec.Shard(i)
+	}
+	return nil
+}
+
+func (e *engine) openStreams(ctx context.Context, by target.Streamer) error {
 	lanes, depth := 0, int(e.raw.Depth)
 	jobs := len(e.workers) / depth
 	for j := range jobs {
@@ -153,7 +164,7 @@ func (e *engine) closeStreams() error {
 	return all
 }
 
-// release gives everything back that newEngine and openStreams took.
+// release gives everything back that newEngine and open took.
 func (e *engine) release() error { return errors.Join(e.closeStreams(), e.arena.Release()) }
 
 // start sets all workers going, for a warm-up of the first length and a window

@@ -14,9 +14,13 @@ import (
 // hotEngine gives an engine in a round that lasts for ever.
 func hotEngine(tb testing.TB, pattern string, rate int64) *engine {
 	tb.Helper()
+	return hotEngineOn(tb, mem.Streaming{Target: &mem.Target{}, Now: time.Now, LaneCount: 2}, pattern, rate)
+}
+
+func hotEngineOn(tb testing.TB, tgt target.Target, pattern string, rate int64) *engine {
+	tb.Helper()
 	plan := testPlan(pattern)
 	plan.Workload.Raw.OperationsPerSecond = rate
-	tgt := mem.Streaming{Target: &mem.Target{}, Now: time.Now, LaneCount: 2}
 	set, err := fileset.Prepare(tb.Context(), tgt, fileset.Spec{
 		Directory: "d", Jobs: 2, Copy: pattern == runfile.PatternCopy,
 		FileSizeBytes: plan.Workload.Raw.FileSizeBytes, BlockSizeBytes: plan.Workload.Raw.BlockSizeBytes,
@@ -35,7 +39,7 @@ func hotEngine(tb testing.TB, pattern string, rate int64) *engine {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := e.openStreams(tb.Context(), tgt); err != nil {
+	if err := e.open(tb.Context(), tgt); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = e.release() })
@@ -80,7 +84,7 @@ func allocations(run func(operations int)) (each float64) {
 func TestNoOperationAllocates(t *testing.T) {
 	for _, pattern := range patterns() {
 		t.Run(pattern, func(t *testing.T) {
-			e := hotEngine(t, pattern, 0)
+			e := hotEngineOn(t, &mem.Target{}, pattern, 0)
 			w := &e.workers[0]
 			var io target.IO
 			if n := testing.AllocsPerRun(1000, func() { w.step(t.Context(), &io) }); n != 0 {
@@ -111,7 +115,7 @@ func TestNoOperationOfAStreamAllocates(t *testing.T) {
 }
 
 func TestNoPacedOperationAllocates(t *testing.T) {
-	e := hotEngine(t, runfile.PatternRandomRead, 100_000)
+	e := hotEngineOn(t, &mem.Target{}, runfile.PatternRandomRead, 100_000)
 	w := &e.workers[0]
 	w.timer = time.NewTimer(time.Hour)
 	var io target.IO
@@ -124,7 +128,7 @@ func TestNoPacedOperationAllocates(t *testing.T) {
 func BenchmarkOperation(b *testing.B) {
 	for _, pattern := range patterns() {
 		b.Run(pattern, func(b *testing.B) {
-			w := &hotEngine(b, pattern, 0).workers[0]
+			w := &hotEngineOn(b, &mem.Target{}, pattern, 0).workers[0]
 			var io target.IO
 			b.ReportAllocs()
 			for b.Loop() {

@@ -169,7 +169,7 @@ func (r *Runner) fill(ctx context.Context) error {
 	return r.during(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeoutCause(ctx, r.connectTimeout(), errConnect)
 		defer cancel()
-		return r.engine.openStreams(ctx, r.target)
+		return r.engine.open(ctx, r.target)
 	})
 }
 
