@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -46,9 +47,10 @@ func directEvidence(r runfile.Result, s *Summary) Evidence {
 	return e.yes("%.1f %% of the load went over %d Direct NFS channels with %s.", share*100, len(s.Paths), orUnknown(version))
 }
 
-// edgePermille is what the channels may miss of a window because their counters
-// are read beside the load and not at the instant when it begins or ends. On a
-// busy machine and in a short window that is more than the usual tolerance.
+// edgePermille is what channels and mounts may miss of a window because their
+// counters are read beside the load and not at the instant when it begins or
+// ends. On a busy machine and in a short window that is more than the usual
+// tolerance.
 func edgePermille(s *Summary) float64 {
 	return min(edgeMilliseconds/float64(max(s.DurationMilliseconds, 1)), 0.1) * 1000
 }
@@ -56,7 +58,7 @@ func edgePermille(s *Summary) float64 {
 func kernelEvidence(r runfile.Result, s *Summary) Evidence {
 	version := seenVersion(r)
 	e := Evidence{Observed: "Kernel " + orUnknown(version)}
-	m, known := mountCounters(r, s.Repetition)
+	m, coverage, known := mountCounters(r, s.Repetition)
 	if m.PNFSReads+m.PNFSWrites > 0 {
 		e.Observed += " with pNFS layouts"
 	}
@@ -74,15 +76,15 @@ func kernelEvidence(r runfile.Result, s *Summary) Evidence {
 	if declared == "pNFS" && m.PNFSReads+m.PNFSWrites == 0 {
 		return e.no(true, "pNFS was declared and the client used no layout: all I/O went through the metadata server.")
 	}
-	moved, wanted := m.ServerReadBytes+m.ServerWriteBytes, s.Total.Bytes
-	if float64(moved)*1000 < float64(wanted)*clientCacheShare {
-		return e.no(false, "The mount moved %d bytes and the load %d: the rest came from a cache of the client or from another file system.", moved, wanted)
+	moved, wanted := m.ServerReadBytes+m.ServerWriteBytes, float64(s.Total.Bytes)*coverage
+	if float64(moved)*1000 < wanted*(clientCacheShare-edgePermille(s)) {
+		return e.no(false, "The mount moved %d bytes and the load %.0f: the rest came from a cache of the client or from another file system.", moved, wanted)
 	}
 	if version == "" {
 		e.Message = "The mount carried the load, but its NFS version is not known."
 		return e
 	}
-	return e.yes("The mount moved %.1f %% of the load's bytes with %s.", float64(moved)/float64(wanted)*100, version)
+	return e.yes("The mount moved %.1f %% of the load's bytes with %s.", float64(moved)/wanted*100, version)
 }
 
 func (e Evidence) no(mismatch bool, format string, args ...any) Evidence {
@@ -98,13 +100,21 @@ func (e Evidence) yes(format string, args ...any) Evidence {
 }
 
 // mountCounters adds up the mounts of all clients in a repetition's window.
-// It is not known (false) unless every client has them.
-func mountCounters(r runfile.Result, index int32) (runfile.MountCounters, bool) {
-	var sum runfile.MountCounters
+// It is not known (false) unless every client has them. The counters are of the
+// time between two samples inside of the repetition: coverage is its share, and
+// so that of the load that the counters can have seen.
+func mountCounters(r runfile.Result, index int32) (sum runfile.MountCounters, coverage float64, known bool) {
+	var seen, lasted time.Duration
 	for _, cl := range r.Clients {
 		w := windowOf(cl, windowMeasure, index)
 		if w == nil || w.Mount == nil {
-			return sum, false
+			return sum, 0, false
+		}
+		seen += w.End.Sub(w.Start)
+		for _, rep := range cl.Load.Repetitions {
+			if rep.Index == index {
+				lasted += rep.End.Sub(rep.Start)
+			}
 		}
 		sum.ServerReadBytes += w.Mount.ServerReadBytes
 		sum.ServerWriteBytes += w.Mount.ServerWriteBytes
@@ -114,7 +124,11 @@ func mountCounters(r runfile.Result, index int32) (runfile.MountCounters, bool) 
 		sum.PNFSWrites += w.Mount.PNFSWrites
 		sum.Retransmits += w.Mount.Retransmits
 	}
-	return sum, len(r.Clients) > 0
+	coverage = 1
+	if seen > 0 && seen < lasted {
+		coverage = float64(seen) / float64(lasted)
+	}
+	return sum, coverage, len(r.Clients) > 0
 }
 
 // seenVersion is the NFS version in use: what the loader says, or else the

@@ -44,8 +44,8 @@ func (c *judging) checkClientCache() {
 		return // the user-space client has no cache
 	}
 	read := opsOrZero(c.overall.Read)
-	if m, known := mountCounters(c.result, c.overall.Repetition); known {
-		c.checkPageCache(m, read)
+	if m, coverage, known := mountCounters(c.result, c.overall.Repetition); known {
+		c.checkPageCache(m, int64(float64(read)*coverage))
 		return // the counters prove it, in one way or the other
 	}
 	for _, cl := range c.result.Clients {
@@ -60,7 +60,7 @@ func (c *judging) checkClientCache() {
 func (c *judging) checkPageCache(m runfile.MountCounters, read int64) {
 	buffered := m.NormalReadBytes + m.NormalWriteBytes
 	switch {
-	case float64(m.ServerReadBytes)*1000 < float64(read)*clientCacheShare:
+	case float64(m.ServerReadBytes)*1000 < float64(read)*(clientCacheShare-edgePermille(c.overall)):
 		c.add(CacheSuspected, Warning, "The load read %s and the server sent %s: the rest came from the client's page cache. Use direct I/O, or files larger than the client's memory.", bytesText(read), bytesText(m.ServerReadBytes))
 	case float64(buffered)*1000 > float64(c.overall.Total.Bytes)*(1000-clientCacheShare):
 		c.add(CacheSuspected, Warning, "%s of %s went through the client's page cache instead of direct I/O. Oracle does direct I/O (filesystemio_options=setall); so must the benchmark.", bytesText(buffered), bytesText(c.overall.Total.Bytes))

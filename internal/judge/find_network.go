@@ -29,7 +29,7 @@ func (c *judging) checkRetransmits() {
 	for _, p := range c.overall.Paths {
 		again += p.Retransmits
 	}
-	if m, known := mountCounters(c.result, c.overall.Repetition); known && c.kernel() {
+	if m, _, known := mountCounters(c.result, c.overall.Repetition); known && c.kernel() {
 		again += m.Retransmits
 	}
 	if again > 0 {
