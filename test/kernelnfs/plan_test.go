@@ -1,0 +1,100 @@
+package kernelnfs
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/oranfstab"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// The shape of the load. It is small: the guest's processors are emulated.
+const (
+	jobs      = 2
+	depth     = 2
+	fileBytes = 16 << 20
+	bigFile   = 128 << 20 // of the runs in which the server dies while they fill
+)
+
+// mountedVersions are the versions of the mounts, and what plans call them.
+func mountedVersions() map[string]string {
+	return map[string]string{
+		"NFSv3": "NFSv3", "NFSv4.0": "NFSv4.0", "NFSv4.1": "NFSv4.1",
+		"NFSv4.2": "", // nothing to declare: it is NFSv4.1's successor in mounts that leave the choice to the client
+	}
+}
+
+// writePlans writes the plans that guest/run looks for.
+func writePlans(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for mounted, declared := range mountedVersions() {
+		for _, pattern := range []string{runfile.PatternOverwrite, runfile.PatternRandomRead, runfile.PatternRandomWrite} {
+			p := plan(mounted+"-"+pattern, pattern)
+			p.Workload.Raw.Directory, p.Workload.Raw.KeepFiles = mounted, true
+			p.Engine = runfile.Engine{
+				Client: runfile.ClientKernel, NFSVersion: declared, MountPath: "/mnt/" + mounted, RequireNFS: true,
+			}
+			writePlan(t, dir, p)
+		}
+	}
+	for name, pattern := range map[string]string{"restart-fill": runfile.PatternRandomRead, "restart-overwrite": runfile.PatternOverwrite} {
+		p := plan(name, pattern)
+		p.Engine = direct(t)
+		p.Workload.Raw.KeepFiles = true
+		if pattern == runfile.PatternOverwrite {
+			p.Schedule.DurationSeconds = 6
+		} else {
+			p.Workload.Raw.FileSizeBytes = bigFile
+		}
+		writePlan(t, dir, p)
+	}
+}
+
+func plan(name, pattern string) runfile.Plan {
+	block := int64(8 << 10)
+	if pattern == runfile.PatternOverwrite {
+		block = 128 << 10
+	}
+	return runfile.Plan{
+		Version: runfile.PlanVersion, Run: runfile.Identity{Name: name}, Clients: 1, Seed: 1,
+		Workload: runfile.Workload{Raw: &runfile.Raw{
+			Pattern: pattern, BlockSizeBytes: block, FileSizeBytes: fileBytes, Jobs: jobs, Depth: depth, Directory: name,
+		}},
+		Schedule: runfile.Schedule{DurationSeconds: 3, Repetitions: 1},
+		Collect:  runfile.Collect{IntervalMilliseconds: 500},
+	}
+}
+
+// direct is our own client on two addresses of the guest's server.
+func direct(t *testing.T) runfile.Engine {
+	t.Helper()
+	tab, err := oranfstab.Render(oranfstab.File{Servers: []oranfstab.Server{{
+		Name:    "server",
+		Paths:   []oranfstab.PathPair{{Path: "127.0.0.1"}, {Path: "127.0.0.2"}},
+		Exports: []oranfstab.Export{{Path: "/export/data", Mount: "/nfsbench"}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runfile.Engine{
+		Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Export: "/export/data", Oranfstab: tab, RequireNFS: true,
+	}
+}
+
+func writePlan(t *testing.T, dir string, p runfile.Plan) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, p.Run.Name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := runfile.WritePlan(f, p); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
