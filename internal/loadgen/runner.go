@@ -208,10 +208,13 @@ func (r *Runner) verify(ctx context.Context) error {
 
 func (r *Runner) clean(ctx context.Context) error {
 	r.enter(runfile.SpanClean, 0)
-	return r.during(ctx, func(ctx context.Context) error {
+	r.load.FilesLeft = true
+	err := r.during(ctx, func(ctx context.Context) error {
 		_, err := r.set.Clean(ctx)
 		return err
 	})
+	r.load.FilesLeft = err != nil
+	return err
 }
 
 // finish ends a run in any case: the result is safe before anything else is
@@ -224,7 +227,7 @@ func (r *Runner) finish(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 		defer cancel()
 		if err := r.clean(ctx); err != nil {
-			r.load.Failure.Message += "; the files were not removed: " + err.Error()
+			r.load.Failure.Message += "; the files were not removed: " + oneLine(err)
 		}
 	}
 	if !r.stuck { // else workers still use them

@@ -20,11 +20,13 @@ type table struct {
 }
 
 // slot is one entry. A used slot without call is an abandoned call: its reply is
-// expected and will be skipped.
+// expected and will be skipped. A slot that is not used remembers the call that
+// was answered, so that the same reply once more is known for what it is.
 type slot struct {
-	call *Call
-	xid  uint32
-	used bool
+	call     *Call
+	xid      uint32
+	used     bool
+	answered bool
 }
 
 func newTable(first uint32) table {
@@ -70,15 +72,18 @@ func (t *table) grow() error {
 	return nil
 }
 
-// take frees the slot of xid. The call is nil for an abandoned one; ok is false
-// when no call has this xid.
+// take frees the slot of xid. The call is nil for an abandoned one and for one
+// that was answered before; ok is false when no call had this xid.
 func (t *table) take(xid uint32) (call *Call, ok bool) {
 	s := t.at(xid)
-	if !s.used || s.xid != xid {
+	if s.xid != xid || (!s.used && !s.answered) {
 		return nil, false
 	}
+	if s.answered {
+		return nil, true
+	}
 	call = s.call
-	*s = slot{}
+	*s = slot{xid: xid, answered: true}
 	t.used--
 	return call, true
 }

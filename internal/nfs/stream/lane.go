@@ -29,39 +29,49 @@ type lane struct {
 	delayed  []*fragment // fragmentDelayed
 	nextDue  int64       // of these two
 	mine     []uint32    // by fragment: the xid in flight here, or 0
+	past     []uint32    // and the one that was answered last on this connection
 	inFlight int
 
 	send sender
 	recv receiver
 
-	now      int64 // since Stream.start, as of the last look at the clock
-	heard    int64 // when something was received last
-	nextLook int64
-	nextTry  int64 // to connect
-	backoff  time.Duration
-	garbage  int // losses in a row because of what the server sent
-	timer    *time.Timer
+	now       int64 // since Stream.start, as of the last look at the clock
+	heard     int64 // when something was received last
+	answered  int64 // when an I/O was answered last, or began while none was under way
+	connected int64
+	nextLook  int64
+	nextTry   int64 // to connect
+	backoff   time.Duration
+	garbage   int // losses in a row because of what the server sent
+	timer     *time.Timer
 }
 
 func newLane(s *Stream, index int) *lane {
 	l := &lane{
 		s: s, index: index, inbox: make(chan *slot, len(s.slots)),
-		mine: make([]uint32, len(s.fragments)), timer: time.NewTimer(time.Hour),
+		mine: make([]uint32, len(s.fragments)), past: make([]uint32, len(s.fragments)), timer: time.NewTimer(time.Hour),
 	}
 	l.recv.buf = make([]byte, receiveBytes)
 	l.isDown.Store(true)
 	return l
 }
 
-func (l *lane) look() { l.now = int64(l.s.cfg.Now().Sub(l.s.start)) }
+// look reads the clock.
+func (l *lane) look() {
+	before := l.now
+	l.now = int64(l.s.cfg.Now().Sub(l.s.start))
+	if gap := l.now - before; gap > int64(stoodStill) {
+		l.forgive(gap)
+	}
+}
 
 // begin makes the lane ready for a Run.
 func (l *lane) begin() {
 	l.look()
 	l.owned, l.waiting, l.delayed = l.owned[:0], l.waiting[:0], l.delayed[:0]
 	l.unsent.reset()
-	l.nextDue, l.nextTry, l.backoff, l.garbage = never, l.now, backoffFirst, 0
-	l.heard, l.nextLook = l.now, l.now+int64(tick)
+	l.nextDue, l.nextTry, l.backoff, l.garbage = never, l.now, 0, 0
+	l.heard, l.answered, l.nextLook = l.now, l.now, l.now+int64(tick)
 	l.load.Store(0)
 }
 

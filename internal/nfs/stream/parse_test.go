@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
@@ -149,7 +151,6 @@ func TestWhatIsNoReplyEndsTheConnection(t *testing.T) {
 		change func(first uint32) []byte
 	}{
 		"unknown xid":           {"it answers nothing", func(uint32) []byte { return good }},
-		"twice":                 {"the second answers nothing", func(x uint32) []byte { r := readReply(x, make([]byte, 8192), false); return append(r, r...) }},
 		"too much data":         {"more than was asked for", func(x uint32) []byte { return readReply(x, make([]byte, 8193), false) }},
 		"2 GiB":                 {"no reply is that long", func(uint32) []byte { return []byte{0xFF, 0xFF, 0xFF, 0xFF} }},
 		"fragments without end": {"empty ones could go on for ever", func(uint32) []byte { return make([]byte, 4*(70<<10)) }},
@@ -170,6 +171,43 @@ func TestWhatIsNoReplyEndsTheConnection(t *testing.T) {
 				t.Errorf("%s, but the error is %v", tc.reason, err)
 			}
 		})
+	}
+}
+
+func TestAReplyThatComesTwiceIsSkipped(t *testing.T) {
+	for name, n := range map[string]int{"small": 300, "large": 50_000} {
+		t.Run(name, func(t *testing.T) {
+			l, d, first := laneWithoutSocket(2, n, false)
+			data := bytes.Repeat([]byte{7}, n)
+			one := readReply(first, data, false)
+			in := append(bytes.Clone(one), one...)
+			in = append(in, readReply(first|1, data, false)...)
+			if err := l.feed(in, 1000); err != nil {
+				t.Fatal(err)
+			}
+			if d.done != 2 || d.bad != 0 {
+				t.Errorf("%d are done, %d of them failed; want 2 and none", d.done, d.bad)
+			}
+		})
+	}
+}
+
+func TestTimeInWhichWeStoodStillIsNotTheServers(t *testing.T) {
+	l, _, _ := laneWithoutSocket(2, 8192, false)
+	at := l.s.start
+	l.s.cfg.Now = func() time.Time { return at }
+	l.sock = &socket{fd: -1}
+	at = at.Add(time.Hour)
+	l.look()
+	if err := l.check(); err != nil {
+		t.Errorf("after an hour without a turn: %v", err)
+	}
+	for range 70 {
+		at = at.Add(time.Second)
+		l.look()
+	}
+	if err := l.check(); err == nil {
+		t.Error("a server that does not answer for more than the timeout is not given up")
 	}
 }
 
@@ -197,4 +235,28 @@ func FuzzReplies(f *testing.F) {
 			t.Errorf("%d I/Os are in flight of 4", l.inFlight)
 		}
 	})
+}
+
+func TestAPathIsSilentWhenNothingIsAnswered(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		info   unix.TCPInfo
+		want   bool
+	}{
+		"retransmitting":     {"two retransmissions were not answered", unix.TCPInfo{Unacked: 3, Backoff: 2, Last_ack_recv: 1300, Last_data_sent: 700}, true},
+		"one retransmission": {"a packet may get lost", unix.TCPInfo{Unacked: 3, Backoff: 1, Last_ack_recv: 1300, Last_data_sent: 700}, false},
+		"closed window":      {"what is sent into it is answered", unix.TCPInfo{Unacked: 1, Backoff: 4, Last_ack_recv: 1500, Last_data_sent: 1501}, false},
+		"first after a rest": {"it was sent just now", unix.TCPInfo{Unacked: 1, Last_ack_recv: 60_000}, false},
+		"slow server":        {"it acknowledged and thinks", unix.TCPInfo{Last_ack_recv: 900, Last_data_sent: 5000}, false},
+		"probe":              {"a probe left after a second", unix.TCPInfo{Probes: 1, Last_ack_recv: 1450}, true},
+		"probe just now":     {"its answer is on the way", unix.TCPInfo{Probes: 1, Last_ack_recv: 1010}, false},
+		"window probe":       {"its answer is on the way", unix.TCPInfo{Probes: 1, Notsent_bytes: 9, Last_ack_recv: 1600}, false},
+		"window probes":      {"several were not answered", unix.TCPInfo{Probes: 2, Notsent_bytes: 9, Last_ack_recv: 1600}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := silent(&tc.info); got != tc.want {
+				t.Errorf("silent: %v, but %s", got, tc.reason)
+			}
+		})
+	}
 }

@@ -115,14 +115,13 @@ func (l *lane) received(n int) error {
 func (l *lane) parse() error {
 	r := &l.recv
 	for {
-		if r.reading != nil {
-			k := min(r.skip, r.w-r.r)
-			r.skip -= k
-			r.r += k
-			if len(r.dst) > 0 || r.skip > 0 {
-				return nil
-			}
-			f := r.reading
+		if len(r.dst) > 0 {
+			return nil
+		}
+		if l.pass(r.skip); r.skip > 0 {
+			return nil
+		}
+		if f := r.reading; f != nil {
 			r.reading = nil
 			l.replied(f)
 			if err := l.readDone(f, &r.result); err != nil {
@@ -174,6 +173,10 @@ func (l *lane) beginReading(b []byte, size int) (bool, error) {
 	if err := l.decode(b, &rep); err != nil {
 		return false, err
 	}
+	if rep.fragment == nil {
+		l.pass(rpc.RecordMarkBytes + size)
+		return true, nil
+	}
 	if rep.data == 0 {
 		return false, l.needAll(size)
 	}
@@ -189,6 +192,14 @@ func (l *lane) beginReading(b []byte, size int) (bool, error) {
 	r.skip = size - rep.at - rep.data
 	r.r += rpc.RecordMarkBytes + rep.at + n
 	return true, nil
+}
+
+// pass skips n bytes, of which some are still to come.
+func (l *lane) pass(n int) {
+	r := &l.recv
+	k := min(n, r.w-r.r)
+	r.r += k
+	r.skip = n - k
 }
 
 // needAll refuses a reply without data that the buffer cannot hold.

@@ -12,6 +12,8 @@ import (
 const (
 	// quiet is how long nothing may be received before the path is looked at.
 	quiet = 400 * time.Millisecond
+	// stoodStill is longer than anything that a lane does in one turn.
+	stoodStill = 3 * time.Second
 	// connectTimeout bounds one try to reconnect.
 	connectTimeout = time.Second
 	backoffFirst   = 50 * time.Millisecond
@@ -25,13 +27,30 @@ var (
 	errStalled = errors.New("no answer to a call for too long")
 )
 
+// forgive takes time in which this process itself stood still, as a virtual
+// machine does that is moved, out of the account of the server and the path.
+func (l *lane) forgive(gap int64) {
+	l.heard += gap
+	l.answered += gap
+	for _, sl := range l.owned {
+		sl.started += gap
+		for i := range sl.fragments[:sl.used] {
+			sl.fragments[i].sentAt += gap
+		}
+	}
+}
+
 // check looks at the health of the path, every tick.
 func (l *lane) check() error {
 	l.nextLook = l.now + int64(tick)
 	if l.now-l.heard > int64(quiet) && PathSilent(l.sock.fd) {
 		return errSilent
 	}
-	limit := l.now - int64(l.s.cfg.Timeout/2)
+	// One I/O may be slow while others are answered; all of them may not.
+	limit := l.now - int64(l.s.cfg.Timeout)
+	if half := int64(l.s.cfg.Timeout / 2); l.now-l.answered > half {
+		limit += half
+	}
 	for _, sl := range l.owned {
 		for i := range sl.fragments[:sl.used] {
 			if f := &sl.fragments[i]; f.state == fragmentSent && f.sentAt < limit {
@@ -67,7 +86,11 @@ func (l *lane) lose(err error) {
 	}
 	l.rebuild()
 	l.retransmits.Add(int64(resent))
-	l.nextTry, l.backoff = l.now, backoffFirst
+	// The first try is made at once, but not if the connection did not last.
+	if l.now-l.connected > int64(backoffMax) {
+		l.backoff = 0
+	}
+	l.tryLater()
 }
 
 // disconnect closes the connection and forgets what is in flight on it.
@@ -80,6 +103,7 @@ func (l *lane) disconnect() {
 	l.isDown.Store(true)
 	l.s.live.Add(-1)
 	clear(l.mine)
+	clear(l.past)
 	l.inFlight = 0
 	l.inFlightNow.Store(0)
 	l.send.restart()
@@ -104,8 +128,13 @@ func (l *lane) recover(ctx context.Context) {
 		l.noteReturn()
 		return
 	}
+	l.tryLater()
+}
+
+// tryLater sets the time of the next try to connect, each time further away.
+func (l *lane) tryLater() {
 	l.nextTry = l.now + int64(l.backoff)
-	l.backoff = min(2*l.backoff, backoffMax)
+	l.backoff = min(max(2*l.backoff, backoffFirst), backoffMax)
 }
 
 // connect makes the connection once.
@@ -119,7 +148,7 @@ func (l *lane) connect(ctx context.Context) error {
 		return err
 	}
 	l.look()
-	l.heard = l.now
+	l.heard, l.answered, l.connected = l.now, l.now, l.now
 	l.local.Store(&l.sock.local)
 	l.isDown.Store(false)
 	l.s.live.Add(1)

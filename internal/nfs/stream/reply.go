@@ -31,7 +31,8 @@ type reply struct {
 
 func violation(err error) error { return &rpc.ProtocolError{Err: err} }
 
-// decode reads the head of a reply and finds the fragment that it answers.
+// decode reads the head of a reply and finds the fragment that it answers; none
+// if nobody waits for it.
 func (l *lane) decode(b []byte, rep *reply) error {
 	d := xdr.NewDecoder(b)
 	var h rpc.ReplyHeader
@@ -40,7 +41,11 @@ func (l *lane) decode(b []byte, rep *reply) error {
 		return violation(err)
 	}
 	i := h.XID & l.s.indexMask
-	if int(i) >= len(l.mine) || l.mine[i] != h.XID || h.XID == 0 {
+	switch {
+	case int(i) < len(l.mine) && l.mine[i] == h.XID && h.XID != 0:
+	case int(i) < len(l.mine) && l.past[i] == h.XID && h.XID != 0:
+		return nil // the same reply once more: nobody waits for it
+	default:
 		return violation(rpc.ErrUnknownXID)
 	}
 	f := &l.s.fragments[i]
@@ -86,6 +91,9 @@ func (l *lane) reply(b []byte) error {
 		return err
 	}
 	f := rep.fragment
+	if f == nil {
+		return nil
+	}
 	if rep.data > len(b)-rep.at {
 		return violation(rpc.ErrRecordShort)
 	}
@@ -108,9 +116,9 @@ func (l *lane) reply(b []byte) error {
 
 // replied notes that f is no longer in flight.
 func (l *lane) replied(f *fragment) {
-	l.mine[f.index] = 0
+	l.mine[f.index], l.past[f.index] = 0, l.mine[f.index]
 	l.inFlight--
-	l.garbage = 0
+	l.garbage, l.answered = 0, l.now
 	l.receives.Add(1)
 }
 

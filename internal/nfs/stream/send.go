@@ -133,7 +133,9 @@ func (l *lane) encode() {
 		}
 		f.state, f.sentAt, f.end = fragmentSent, l.now, w.queued
 		l.mine[f.index] = f.xid
-		l.inFlight++
+		if l.inFlight++; l.inFlight == 1 {
+			l.answered = l.now
+		}
 		sends++
 	}
 	l.inFlightNow.Store(int64(l.inFlight))

@@ -139,18 +139,40 @@ func (s *socket) await(write bool, limit time.Duration) {
 		uintptr(unsafe.Pointer(&s.limit)), 0, 0, 0)
 }
 
-// silentLimit is how long the other side's TCP may leave data or probes without
-// answer: two or three retransmissions on a local network.
-const silentLimit = 1200 * time.Millisecond
+const (
+	// silentLimit is how long the other side's TCP may leave data without
+	// acknowledgement: two or three retransmissions on a local network.
+	silentLimit = 1200 * time.Millisecond
+	// silentProbe is the same for probes, the first of which leaves a second
+	// after the last sign of life.
+	silentProbe = 1400 * time.Millisecond
+	// answerTime is more than an acknowledgement takes.
+	answerTime = 300 * time.Millisecond
+)
 
-// PathSilent reports whether the other side's TCP has not said anything for
-// longer than 1.2 s although it should have: data are not acknowledged, or probes
-// not answered. An application that is slow does not look like this. It allocates.
+// PathSilent reports whether the other side's TCP says nothing any more although
+// it should: for more than a second data are not acknowledged, or probes not
+// answered. An application that is slow, or reads nothing so that the window is
+// closed, does not look like this. It allocates.
 func PathSilent(fd int) bool {
 	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {
 		return false // the socket's own calls say what is wrong with it
 	}
-	silent := time.Duration(info.Last_ack_recv) * time.Millisecond
-	return silent > silentLimit && (info.Unacked > 0 || info.Probes > 0)
+	return silent(info)
+}
+
+func silent(info *unix.TCPInfo) bool {
+	heard := time.Duration(info.Last_ack_recv) * time.Millisecond
+	sent := time.Duration(info.Last_data_sent) * time.Millisecond
+	switch {
+	case info.Unacked > 0:
+		// Into a closed window, too, the kernel sends more and more seldom; then
+		// each time is answered, and the answer is as old as the sending.
+		return heard > silentLimit && info.Backoff > 1 && heard-sent > answerTime
+	case info.Notsent_bytes > 0:
+		return heard > silentLimit && info.Probes > 1
+	default:
+		return heard > silentProbe && info.Probes > 0
+	}
 }

@@ -1,0 +1,58 @@
+package faults
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/memory"
+)
+
+func TestOneSlowIOAmongOthersCostsNoConnection(t *testing.T) {
+	t.Parallel()
+	const timeout = 6
+	var on atomic.Bool
+	s := &nfstest.Server{Delay: func(c nfstest.Call) time.Duration {
+		if isData(c) && on.CompareAndSwap(true, false) {
+			return timeout * time.Second * 3 / 4
+		}
+		return 0
+	}}
+	s.Start(t, "127.0.0.2", "127.0.0.3")
+	r := start(t, plan(twoPaths(s), 8, callTimeout(timeout)))
+	r.await(runfile.SpanMeasure)
+	pass(500 * time.Millisecond)
+	on.Store(true)
+	l := r.finish()
+	wantClean(t, l)
+	wantUntouched(t, l)
+}
+
+func TestAWindowThatIsClosedForAMomentIsNoLoss(t *testing.T) {
+	t.Parallel()
+	s := &nfstest.Server{}
+	s.Start(t, "127.0.0.2", "127.0.0.3")
+	// Writes of 1 MiB fill the socket buffers on both sides.
+	r := start(t, plan(twoPaths(s), 8, load(1<<20, 16, 2)))
+	r.await(runfile.SpanMeasure)
+	pass(time.Second)
+	resume := s.Stall()
+	pass(3 * time.Second)
+	resume()
+	l := r.finish()
+	wantClean(t, l)
+	wantUntouched(t, l)
+}
+
+func TestAServerThatSendsEveryReplyTwiceIsUnderstood(t *testing.T) {
+	s := &nfstest.Server{Rewrite: func(c nfstest.Call, r []byte) ([]byte, bool) {
+		if !isData(c) {
+			return r, true
+		}
+		return append(append([]byte{}, r...), r...), true
+	}}
+	s.Start(t, "127.0.0.2", "127.0.0.3")
+	memory.Bound(t, 256<<20, func() { wantClean(t, run(t, plan(twoPaths(s), 3))) })
+}
