@@ -63,6 +63,10 @@ test-unit: ## Unit, golden and conformance tests (no cluster)
 test-integration: ## Controller tests against a real API server
 	@hack/test.sh integration
 
+.PHONY: test-kernel-nfs
+test-kernel-nfs: ## The Kernel engine, and our client, on the NFS of a Linux kernel in a virtual machine
+	@hack/test.sh kernelnfs
+
 .PHONY: test-e2e
 test-e2e: ## End-to-end tests on a real cluster with a real NFS server
 	@hack/test.sh e2e

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Run the tests, and say at the end which could not run and why.
 #
-# usage: hack/test.sh [all | unit | integration | e2e]
+# usage: hack/test.sh [all | unit | integration | kernelnfs | e2e]
 #
 #   unit         formatting, linters, generated files, unit, golden, fuzz seeds
 #   integration  controllers and CRD against a real API server
+#   kernelnfs    the NFS of a Linux kernel, in a virtual machine without KVM
 #   e2e          the operator on a real cluster, with NFS-Ganesha as the array
-#   all          the three (default)
+#   all          all of these (default)
 #
 #   FORBID_SKIPS=1   a test that was skipped is a failure
 #   CLUSTER          as for hack/cluster/up.sh
@@ -19,7 +20,7 @@ cd "$REPO_DIR"
 what=${1:-all}
 case $what in
 -h | --help) help_of "$0"; exit 0 ;;
-all | unit | integration | e2e) ;;
+all | unit | integration | kernelnfs | e2e) ;;
 *) die "unknown part $what (see --help)" ;;
 esac
 
@@ -81,6 +82,11 @@ integration() {
 	gotest -timeout 20m ./test/integration/... ./test/chart/apiserver/...
 }
 
+kernelnfs() {
+	step "the NFS of a Linux kernel, in a virtual machine"
+	NFSBENCH_VM=1 gotest -timeout 20m -count=1 ./test/kernelnfs
+}
+
 e2e() {
 	step "a real cluster and an array beside it"
 	cluster_begin
@@ -97,6 +103,6 @@ e2e() {
 }
 
 case $what in
-all) unit; integration; e2e ;;
+all) unit; integration; kernelnfs; e2e ;;
 *) "$what" ;;
 esac
