@@ -70,7 +70,9 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 		s.load = job
 		return next{}, nil
 	}
-	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(job), job)
+	// Every report of progress brings us here: the cache knows the Job, and what
+	// it does not know is asked for.
+	err := r.read(ctx, job)
 	if apierrors.IsNotFound(err) {
 		if s.b.Spec.Suspend || len(s.finals()) == int(s.plan.Clients) {
 			return next{}, nil
