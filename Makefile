@@ -63,6 +63,10 @@ test-unit: ## Unit, golden and conformance tests (no cluster)
 test-integration: ## Controller tests against a real API server
 	@hack/test.sh integration
 
+.PHONY: test-growth
+test-growth: ## 500 benchmarks at once: what each costs, and that it does not grow
+	@hack/test.sh growth
+
 .PHONY: test-kernel-nfs
 test-kernel-nfs: ## The Kernel engine, and our client, on the NFS of a Linux kernel in a virtual machine
 	@hack/test.sh kernelnfs

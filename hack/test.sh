@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Run the tests, and say at the end which could not run and why.
 #
-# usage: hack/test.sh [all | unit | integration | kernelnfs | e2e]
+# usage: hack/test.sh [all | unit | integration | growth | kernelnfs | e2e]
 #
 #   unit         formatting, linters, generated files, unit, golden, fuzz seeds
 #   integration  controllers and CRD against a real API server
+#   growth       500 benchmarks at once on a real API server, pods faked by kwok
 #   kernelnfs    the NFS of a Linux kernel, in a virtual machine without KVM
 #   e2e          the operator on a real cluster, with NFS-Ganesha as the array
 #   all          all of these (default)
@@ -20,7 +21,7 @@ cd "$REPO_DIR"
 what=${1:-all}
 case $what in
 -h | --help) help_of "$0"; exit 0 ;;
-all | unit | integration | kernelnfs | e2e) ;;
+all | unit | integration | growth | kernelnfs | e2e) ;;
 *) die "unknown part $what (see --help)" ;;
 esac
 
@@ -82,6 +83,18 @@ integration() {
 	gotest -timeout 20m ./test/integration/... ./test/chart/apiserver/...
 }
 
+# growth runs alone, because it compares the processor time that work takes.
+growth() {
+	step "500 benchmarks at once"
+	KUBEBUILDER_ASSETS=$(hack/cluster/envtest.sh)
+	NFSBENCH_GROWTH_BIN=$(hack/cluster/build.sh kube-controller-manager kube-scheduler)
+	NFSBENCH_GROWTH_REPORT=$GOTEST_LOG/growth.md
+	export KUBEBUILDER_ASSETS NFSBENCH_GROWTH_BIN NFSBENCH_GROWTH_REPORT
+	hack/tool.sh kwok --version >/dev/null
+	gotest -timeout 30m -count=1 ./test/growth/...
+	cat "$NFSBENCH_GROWTH_REPORT"
+}
+
 kernelnfs() {
 	step "the NFS of a Linux kernel, in a virtual machine"
 	NFSBENCH_VM=1 gotest -timeout 20m -count=1 ./test/kernelnfs
@@ -103,6 +116,6 @@ e2e() {
 }
 
 case $what in
-all) unit; integration; kernelnfs; e2e ;;
+all) unit; integration; growth; kernelnfs; e2e ;;
 *) "$what" ;;
 esac
