@@ -55,6 +55,13 @@ func edgePermille(s *Summary) float64 {
 	return min(edgeMilliseconds/float64(max(s.DurationMilliseconds, 1)), 0.1) * 1000
 }
 
+// leastMoved is the permille of the load that a mount must have moved, in the
+// time that its counters are of. Where that is not the whole window, the machine
+// was busy, and the load may have been faster in the rest.
+func leastMoved(s *Summary, coverage float64) float64 {
+	return clientCacheShare - edgePermille(s) - (1-coverage)*1000
+}
+
 func kernelEvidence(r runfile.Result, s *Summary) Evidence {
 	version := seenVersion(r)
 	e := Evidence{Observed: "Kernel " + orUnknown(version)}
@@ -77,7 +84,7 @@ func kernelEvidence(r runfile.Result, s *Summary) Evidence {
 		return e.no(true, "pNFS was declared and the client used no layout: all I/O went through the metadata server.")
 	}
 	moved, wanted := m.ServerReadBytes+m.ServerWriteBytes, float64(s.Total.Bytes)*coverage
-	if float64(moved)*1000 < wanted*(clientCacheShare-edgePermille(s)) {
+	if float64(moved)*1000 < wanted*leastMoved(s, coverage) {
 		return e.no(false, "The mount moved %d bytes and the load %.0f: the rest came from a cache of the client or from another file system.", moved, wanted)
 	}
 	if version == "" {

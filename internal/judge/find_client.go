@@ -45,7 +45,7 @@ func (c *judging) checkClientCache() {
 	}
 	read := opsOrZero(c.overall.Read)
 	if m, coverage, known := mountCounters(c.result, c.overall.Repetition); known {
-		c.checkPageCache(m, int64(float64(read)*coverage))
+		c.checkPageCache(m, coverage, int64(float64(read)*coverage))
 		return // the counters prove it, in one way or the other
 	}
 	for _, cl := range c.result.Clients {
@@ -57,10 +57,11 @@ func (c *judging) checkClientCache() {
 	}
 }
 
-func (c *judging) checkPageCache(m runfile.MountCounters, read int64) {
+// checkPageCache compares the mount's counters with the load of the same time.
+func (c *judging) checkPageCache(m runfile.MountCounters, coverage float64, read int64) {
 	buffered := m.NormalReadBytes + m.NormalWriteBytes
 	switch {
-	case float64(m.ServerReadBytes)*1000 < float64(read)*(clientCacheShare-edgePermille(c.overall)):
+	case float64(m.ServerReadBytes)*1000 < float64(read)*leastMoved(c.overall, coverage):
 		c.add(CacheSuspected, Warning, "The load read %s and the server sent %s: the rest came from the client's page cache. Use direct I/O, or files larger than the client's memory.", bytesText(read), bytesText(m.ServerReadBytes))
 	case float64(buffered)*1000 > float64(c.overall.Total.Bytes)*(1000-clientCacheShare):
 		c.add(CacheSuspected, Warning, "%s of %s went through the client's page cache instead of direct I/O. Oracle does direct I/O (filesystemio_options=setall); so must the benchmark.", bytesText(buffered), bytesText(c.overall.Total.Bytes))

@@ -14,7 +14,7 @@ const (
 	jobs      = 2
 	depth     = 2
 	fileBytes = 16 << 20
-	bigFile   = 128 << 20 // of the runs in which the server dies while they fill
+	bigFile   = 96 << 20 // of the runs in which the server dies while they fill
 )
 
 // mountedVersions are the versions of the mounts, and what plans call them.
