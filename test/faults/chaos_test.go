@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -47,9 +48,11 @@ func chaotic(d *dice) *nfstest.Server {
 			}
 			return time.Duration(d.below(20)) * time.Millisecond
 		},
+		// Whole sectors: two writes of one block may be under way at once, and what
+		// comes of them is told sector by sector.
 		Short: func(nfstest.Call) uint32 {
 			if d.one(50) {
-				return 4 * uint32(1+d.below(1000))
+				return content.SectorBytes * uint32(1+d.below(7))
 			}
 			return 0
 		},

@@ -126,7 +126,12 @@ func (s *Server) send(c *conn, call Call, out []byte, action Action) bool {
 		more = more && on
 	}
 	c.sending.Lock()
+	defer c.sending.Unlock()
 	_, err := c.nc.Write(out)
-	c.sending.Unlock()
-	return err == nil && more
+	if err != nil || !more {
+		// Here, or another reply would follow half of this one.
+		_ = c.nc.Close()
+		return false
+	}
+	return true
 }
