@@ -61,7 +61,10 @@ func checkDirectJudgement(t *testing.T, g guest, name string) {
 func checkRestarts(t *testing.T, g guest) {
 	t.Helper()
 	t.Run("a server that dies while files are filled costs nothing", func(t *testing.T) {
-		g.succeeded(t, "restart-fill")
+		s := g.succeeded(t, "restart-fill")
+		if !strings.Contains(s.stderr, "Server restarted, writing lost data again") {
+			t.Errorf("our client saw no other write verifier:\n%s", s.stderr)
+		}
 		checkDeath(t, g, "restart-fill", runfile.SpanFill)
 		load := checkLoad(t, g.result(t, "restart-fill"))
 		if load.FilledBytes != jobs*bigFile {
