@@ -233,7 +233,7 @@ func filesRemoved(s *scope) bool {
 		return false
 	}
 	for _, c := range s.result.Clients {
-		if !hasEnded(c.Load.Spans, runfile.SpanClean) {
+		if c.Load.FilesLeft || !hasEnded(c.Load.Spans, runfile.SpanClean) {
 			return false
 		}
 	}

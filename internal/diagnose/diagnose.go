@@ -138,12 +138,13 @@ func exitMessage(pod, container string, e *corev1.ContainerStateTerminated) stri
 }
 
 // lastWords is the end of a container's log without the loader's progress,
-// which is one JSON object a line, the first perhaps cut off at its start.
+// which is one JSON object a line, the first perhaps cut off at its start, and
+// without what it logs when all is well.
 func lastWords(log string) string {
 	var words []string
 	for line := range strings.Lines(log) {
 		line = strings.TrimSpace(line)
-		if !strings.HasPrefix(line, "{") && !strings.HasSuffix(line, "}") {
+		if !strings.HasPrefix(line, "{") && !strings.HasSuffix(line, "}") && !strings.Contains(line, " level=INFO ") {
 			words = append(words, line)
 		}
 	}

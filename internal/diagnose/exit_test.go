@@ -19,6 +19,10 @@ func TestTheEndOfAContainerIsToldWithoutItsProgress(t *testing.T) {
 			corev1.ContainerStateTerminated{ExitCode: 2, Message: "{\"span\":\"Connect\"}\nError: --plan is missing\n"},
 			"container loader of pod p ended: exit code 2: Error: --plan is missing",
 		},
+		"said that all is well": {
+			corev1.ContainerStateTerminated{ExitCode: 137, Message: "-22T01:07:29Z level=INFO msg=\"a path is up\"\ntime=2026-11-22T01:07:29Z level=WARN msg=\"a path is lost\"\n"},
+			"container loader of pod p ended: exit code 137 (killed by signal 9): time=2026-11-22T01:07:29Z level=WARN msg=\"a path is lost\"",
+		},
 		"took too much memory": {
 			corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"},
 			"container loader of pod p ended: out of memory: raise spec.pods.resources.limits.memory, or lower jobs and depth",

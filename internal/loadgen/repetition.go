@@ -72,6 +72,9 @@ func (r *Runner) repetition(ctx context.Context, rep int32) error {
 	if m.inside {
 		r.putRepetition(m, end)
 		r.closeSpan(m.round.base.Add(end))
+		// What was measured is safe before anything else is done: a loader that
+		// is killed while it cools down or verifies loses none of it.
+		r.save(r.opt.Now())
 	}
 	if drained := r.engine.drain(m.round, cancel, r.drainPatience()); drained != nil {
 		return errors.Join(err, drained)

@@ -74,7 +74,7 @@ func fullResult() Result {
 					FilesystemType: "nfs", Source: "10.0.1.61:/vol/data", Options: []string{"vers=3"}, NFSVersion: "NFSv3",
 					ReadSizeBytes: 1 << 20, WriteSizeBytes: 1 << 20, TotalBytes: 1 << 40, FreeBytes: 1 << 39, DirectIO: true,
 				},
-				FilledBytes: 16 << 30, SampleSeconds: 1,
+				FilledBytes: 16 << 30, SampleSeconds: 1, FilesLeft: true,
 			},
 			Observed: fullObserved(t0),
 		}},

@@ -46,6 +46,8 @@ type Load struct {
 	Verification *Verification `json:"verification,omitempty"`
 	Mount        *MountFacts   `json:"mount,omitempty"`
 	FilledBytes  int64         `json:"filledBytes,omitempty"`
+	// FilesLeft says that the loader tried to remove its files and could not.
+	FilesLeft bool `json:"filesLeft,omitempty"`
 	// SampleSeconds is the distance of the samples; larger than 1 when they
 	// were thinned out to fit where the result is kept.
 	SampleSeconds int32 `json:"sampleSeconds,omitempty"`
