@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -116,7 +117,14 @@ func run(o options) error {
 		return fmt.Errorf("add readiness check: %w", err)
 	}
 	ctrl.Log.Info("Starting the manager", "version", version, "image", o.image)
-	return mgr.Start(ctrl.SetupSignalHandler())
+	ctx := ctrl.SetupSignalHandler()
+	if o.leaderElection {
+		go watchStandstill(ctx, time.Now, time.NewTicker(heartbeat).C, func(stood time.Duration) {
+			ctrl.Log.Info("Ending at once, another manager may lead", "stoodStill", stood)
+			os.Exit(1) // an orderly end would take its time, and the lease from the other
+		})
+	}
+	return mgr.Start(ctx)
 }
 
 func metricsOptions(o options) metricsserver.Options {
