@@ -38,7 +38,7 @@ func subcommands() []func(*app) *cobra.Command {
 // newRootCommand returns the whole command tree. A subcommand must not define
 // PersistentPreRunE: cobra would then skip the root's, which sets up logging.
 func newRootCommand() *cobra.Command {
-	a := &app{log: slog.New(slog.DiscardHandler), now: time.Now}
+	a := &app{log: slog.New(slog.DiscardHandler), now: clock()}
 	var level, format string
 	root := &cobra.Command{
 		Use:   "nfsbench",

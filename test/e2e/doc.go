@@ -4,5 +4,7 @@
 //
 // hack/test.sh e2e prepares both and sets NFSBENCH_E2E and the LAB_ variables;
 // without them every test is skipped. The tests run one after another, because
-// two loads at once would disturb each other.
+// two loads at once would disturb each other. Faults of single runs are the
+// exception: each has a LIF of its own behind a slow link, and what they look
+// at is how a run ends and not how fast it was.
 package e2e

@@ -42,6 +42,12 @@ func needNodeHere(t *testing.T, c *cluster) {
 // pod's UID in their cgroup tells that they are its.
 func processes(t *testing.T, p corev1.Pod, subcommand string) []int {
 	t.Helper()
+	return processesOf(t, p, "/nfsbench\x00"+subcommand+"\x00")
+}
+
+// processesOf finds the processes of a pod by how their command line begins.
+func processesOf(t *testing.T, p corev1.Pod, command string) []int {
+	t.Helper()
 	var found []int
 	entries, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -55,7 +61,7 @@ func processes(t *testing.T, p corev1.Pod, subcommand string) []int {
 			continue // one that has ended, or another's
 		}
 		args, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if err != nil || !bytes.HasPrefix(args, []byte("/nfsbench\x00"+subcommand+"\x00")) {
+		if err != nil || !bytes.HasPrefix(args, []byte(command)) {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(dir))

@@ -58,6 +58,7 @@ func TestALeaseThatIsDeletedOrTakenByHandIsTakenBack(t *testing.T) {
 	t.Parallel()
 	for name, storage := range map[string]func(address string) gen.Mod{
 		"Export": func(address string) gen.Mod { return gen.Export("/x", address) },
+		"Claim":  func(string) gen.Mod { return gen.Claim("data") },
 		"Kernel": func(address string) gen.Mod {
 			return func(b *v1alpha1.NFSBenchmark) { gen.Export("/x", address)(b); gen.Kernel(b) }
 		},
@@ -66,6 +67,7 @@ func TestALeaseThatIsDeletedOrTakenByHandIsTakenBack(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			address := newAddress()
+			w.claim(nfs(address))
 			b := w.create("demo", storage(address))
 			w.until("demo", v1alpha1.PhaseRunning)
 			if err := w.c.Delete(t.Context(), w.lease(address)); err != nil {
@@ -119,6 +121,25 @@ func TestATargetThatIsTakenFromARunIsTold(t *testing.T) {
 	}
 	if l := w.lease(address); l == nil || *l.Spec.HolderIdentity != who {
 		t.Errorf("the lease of somebody else is now %+v", l)
+	}
+}
+
+func TestALeaseThatWasHandedToAnotherRunIsNotTakenFromIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	address := newAddress()
+	w.create("demo", gen.Export("/x", address))
+	heir := string(w.create("heir", gen.Suspended).UID)
+	w.until("demo", v1alpha1.PhaseRunning)
+	l := w.lease(address)
+	l.Spec.HolderIdentity = &heir // and our labels stay
+	if err := w.c.Update(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	w.wantPhase(w.settle("demo"), v1alpha1.PhaseRunning, "the run goes on")
+	w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
+	if l := w.lease(address); l == nil || *l.Spec.HolderIdentity != heir {
+		t.Errorf("the lease of the other is now %+v", l)
 	}
 }
 
@@ -220,6 +241,19 @@ func TestAPodThatIsEvictedIsWaitedForWhileItSavesWhatItHas(t *testing.T) {
 	w.wantPhase(w.settle("demo"), v1alpha1.PhaseCollecting, "waiting for the last results", "kubectl drain")
 	w.cancelled(b, 0)
 	w.wantFailed(v1alpha1.ReasonPodLost, "kubectl drain")
+}
+
+func TestAPodOfANodeThatIsDeadIsNotWaitedForLongerThanItMayTake(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b, pods := w.started()
+	w.podStatus(&pods[0], running)
+	w.progress(b, 0, at(runfile.SpanMeasure, 40))
+	w.settle("demo")
+	w.evict(&pods[0]) // and nobody is there to end it: its containers seem to run
+	w.wantPhase(w.settle("demo"), v1alpha1.PhaseCollecting, "waiting for the last results")
+	w.step(40 * time.Second)
+	w.wantFailed(v1alpha1.ReasonPodLost, "was taken from node")
 }
 
 func TestThePodsOfAJobDeletedByHandAreWaitedForOnce(t *testing.T) {

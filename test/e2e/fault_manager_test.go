@@ -1,0 +1,187 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// TestFaultsOfTwoManagersDisturbNoRun freezes the leader
+// until another leads, lets it go on, and then kills the new one. A run begins
+// every few seconds, so that each fault finds runs in all phases; that none of
+// the writes of a run is a bad moment to die is tested write by write in
+// test/integration.
+func TestFaultsOfTwoManagersDisturbNoRun(t *testing.T) {
+	f := newFarm(t, "mgrs", 232, 8)
+	f.scale(t, 2)
+	plots := make([]*plot, 0, 8)
+	for range 8 {
+		plots = append(plots, f.plot(t))
+	}
+	var runs []*v1alpha1.NFSBenchmark
+	begin := func(n int) {
+		for range n {
+			runs = append(runs, plots[len(runs)].run(t))
+			time.Sleep(4 * time.Second)
+		}
+	}
+
+	begin(3)
+	first := f.leader(t)
+	pid := managerProcess(t, first.pod)
+	send(t, pid, syscall.SIGSTOP) // it believes to lead when it goes on
+	t.Logf("leader %s is frozen: %s", first.identity, f.phases(t, runs))
+	begin(3)
+	second := f.otherLeader(t, first)
+	send(t, pid, syscall.SIGCONT)
+	deposed := time.Now().Add(2 * time.Second) // it ends at its next heartbeat
+	begin(2)
+	t.Logf("leader %s is killed: %s", second.identity, f.phases(t, runs))
+	send(t, managerProcess(t, second.pod), syscall.SIGKILL)
+	third := f.otherLeader(t, second)
+	for i, b := range runs {
+		done := f.undisturbed(t, b)
+		f.toldOnce(t, done, func(e eventsv1.Event) bool {
+			return third.pod.Name == first.pod.Name || !strings.Contains(e.ReportingInstance, first.pod.Name) || e.EventTime.Time.Before(deposed)
+		})
+		plots[i].noFiles(t)
+	}
+}
+
+// phases are those of all runs, to see what a fault hits.
+func (f *farm) phases(t *testing.T, runs []*v1alpha1.NFSBenchmark) string {
+	t.Helper()
+	var out []string
+	for _, b := range runs {
+		out = append(out, string(f.get(t, b).Status.Phase))
+	}
+	return strings.Join(out, ", ")
+}
+
+// scale sets how many managers there are, until the end of the test.
+func (f *farm) scale(t *testing.T, replicas int32) {
+	t.Helper()
+	list := &appsv1.DeploymentList{}
+	if err := f.List(t.Context(), list, client.InNamespace(systemNamespace), client.MatchingLabels{"app.kubernetes.io/name": "nfsbench"}); err != nil || len(list.Items) != 1 {
+		t.Fatalf("%d deployments of the operator (%v)", len(list.Items), err)
+	}
+	d := &list.Items[0]
+	set := func(n int32) {
+		patch := fmt.Sprintf(`{"spec":{"replicas":%d}}`, n)
+		out, err := kubectl(t, "", "-n", systemNamespace, "patch", "deployment", d.Name, "--type=merge", "-p", patch)
+		if err != nil {
+			t.Errorf("scale the operator: %v: %s", err, out)
+		}
+	}
+	before := *d.Spec.Replicas
+	t.Cleanup(func() {
+		set(before)
+		if out, err := kubectl(t, "", "-n", systemNamespace, "rollout", "status", "deployment", d.Name, "--timeout=60s"); err != nil {
+			t.Errorf("the operator is not as it was: %v: %s", err, out)
+		}
+	})
+	set(replicas)
+	poll(t, time.Minute, func() (bool, string) {
+		n := 0
+		for _, p := range f.managers(t) {
+			if ready(p) {
+				n++
+			}
+		}
+		return n == int(replicas), fmt.Sprintf("%d managers are ready, not %d", n, replicas)
+	})
+}
+
+// leader is the manager that leads. One that is started again in the same pod
+// has another identity.
+type leader struct {
+	identity string
+	pod      corev1.Pod
+}
+
+// leader reads the leader's Lease.
+func (f *farm) leader(t *testing.T) leader {
+	t.Helper()
+	var found leader
+	poll(t, endsWithin, func() (bool, string) {
+		l := &coordinationv1.Lease{}
+		if err := f.Get(t.Context(), client.ObjectKey{Namespace: systemNamespace, Name: "manager.nfsbench.io"}, l); err != nil {
+			return false, err.Error()
+		}
+		found.identity = *l.Spec.HolderIdentity
+		name, _, _ := strings.Cut(found.identity, "_")
+		pods := f.managers(t)
+		i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.Name == name })
+		if i >= 0 {
+			found.pod = pods[i]
+		}
+		return i >= 0, "nobody leads; the last was " + name
+	})
+	return found
+}
+
+// otherLeader waits for a leader that is not this one.
+func (f *farm) otherLeader(t *testing.T, old leader) leader {
+	t.Helper()
+	began := time.Now()
+	var now leader
+	poll(t, endsWithin, func() (bool, string) {
+		now = f.leader(t)
+		return now.identity != old.identity, old.identity + " still leads"
+	})
+	t.Logf("manager %s leads after %v", now.identity, time.Since(began).Round(time.Second))
+	return now
+}
+
+// managerProcess finds the process of a manager's pod.
+func managerProcess(t *testing.T, p corev1.Pod) int {
+	t.Helper()
+	pids := processesOf(t, p, "/manager\x00")
+	if len(pids) != 1 {
+		t.Fatalf("%d processes of pod %s are managers: %v", len(pids), p.Name, pids)
+	}
+	return pids[0]
+}
+
+// toldOnce demands that each transition of a run was told once, by a manager
+// that may. One that goes on where it was frozen may finish its pass before it
+// notices. What it writes is then refused, or was not yet written by another.
+func (f *farm) toldOnce(t *testing.T, b *v1alpha1.NFSBenchmark, may func(eventsv1.Event) bool) {
+	t.Helper()
+	list := &eventsv1.EventList{}
+	if err := f.List(t.Context(), list, client.InNamespace(b.Namespace)); err != nil {
+		t.Fatal(err)
+	}
+	told := slices.DeleteFunc(list.Items, func(e eventsv1.Event) bool { return !about(e, b) })
+	slices.SortFunc(told, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
+	times := map[string]int32{}
+	for _, e := range told {
+		times[e.Reason]++
+		if e.Series != nil {
+			times[e.Reason] += e.Series.Count - 1
+		}
+		t.Logf("%s %s %s", e.EventTime.Format(time.TimeOnly), e.ReportingInstance, e.Reason)
+		if !may(e) {
+			t.Errorf("event %s was told at %v by a manager that no longer leads: %s", e.Reason, e.EventTime, e.ReportingInstance)
+		}
+	}
+	for reason, n := range times {
+		if n > 1 {
+			t.Errorf("event %s was told %d times", reason, n)
+		}
+	}
+	if times[string(v1alpha1.PhaseSucceeded)] != 1 {
+		t.Errorf("the end was not told: %v", times)
+	}
+}

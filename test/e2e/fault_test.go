@@ -1,0 +1,34 @@
+package e2e
+
+import (
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+)
+
+func inNamespace(b *v1alpha1.NFSBenchmark) client.ListOption { return client.InNamespace(b.Namespace) }
+
+func loadJob(b *v1alpha1.NFSBenchmark) string { return manifest.NamesOf(b).Load }
+
+// TestAFaultOfOneRunEndsClearlyOrNotAtAll lets several runs go on at once, each
+// with a LIF of its own and a fault that is its own.
+func TestAFaultOfOneRunEndsClearlyOrNotAtAll(t *testing.T) {
+	f := newFarm(t, "farm", 231, 8)
+	for _, group := range []map[string]func(*plot){
+		loaderKilled(), collectorKilled(), deletedByHand(), storageFaults(),
+	} {
+		for name, fault := range group {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				fault(f.plot(t))
+			})
+		}
+	}
+}
+
+// jobKind is that of Jobs, of which these tests need the metadata only.
+var jobKind = batchv1.SchemeGroupVersion.WithKind("Job")
