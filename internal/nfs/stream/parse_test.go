@@ -243,8 +243,9 @@ func TestAPathIsSilentWhenNothingIsAnswered(t *testing.T) {
 		info   unix.TCPInfo
 		want   bool
 	}{
-		"retransmitting":     {"two retransmissions were not answered", unix.TCPInfo{Unacked: 3, Backoff: 2, Last_ack_recv: 1300, Last_data_sent: 700}, true},
-		"one retransmission": {"a packet may get lost", unix.TCPInfo{Unacked: 3, Backoff: 1, Last_ack_recv: 1300, Last_data_sent: 700}, false},
+		"retransmitting":     {"two retransmissions were not answered", unix.TCPInfo{Unacked: 3, Retransmits: 2, Last_ack_recv: 1300, Last_data_sent: 700}, true},
+		"one direction":      {"the other side is heard, and hears nothing", unix.TCPInfo{Unacked: 3, Retransmits: 3, Last_ack_recv: 20, Last_data_sent: 20}, true},
+		"one retransmission": {"a packet may get lost", unix.TCPInfo{Unacked: 3, Retransmits: 1, Last_ack_recv: 1300, Last_data_sent: 700}, false},
 		"closed window":      {"what is sent into it is answered", unix.TCPInfo{Unacked: 1, Backoff: 4, Last_ack_recv: 1500, Last_data_sent: 1501}, false},
 		"first after a rest": {"it was sent just now", unix.TCPInfo{Unacked: 1, Last_ack_recv: 60_000}, false},
 		"slow server":        {"it acknowledged and thinks", unix.TCPInfo{Last_ack_recv: 900, Last_data_sent: 5000}, false},

@@ -167,9 +167,11 @@ func silent(info *unix.TCPInfo) bool {
 	sent := time.Duration(info.Last_data_sent) * time.Millisecond
 	switch {
 	case info.Unacked > 0:
-		// Into a closed window, too, the kernel sends more and more seldom; then
-		// each time is answered, and the answer is as old as the sending.
-		return heard > silentLimit && info.Backoff > 1 && heard-sent > answerTime
+		// Retransmissions that brought nothing count, even when the other side is
+		// still heard: a path may be cut in one direction. Those into a closed
+		// window do not count for the kernel, and are answered each time.
+		return info.Retransmits > 2 ||
+			(info.Retransmits > 1 && heard > silentLimit && heard-sent > answerTime)
 	case info.Notsent_bytes > 0:
 		return heard > silentLimit && info.Probes > 1
 	default:
