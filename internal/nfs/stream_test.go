@@ -251,6 +251,27 @@ func TestAStreamLosesNothingWithAChannel(t *testing.T) {
 	}
 }
 
+func TestTheLaneThatEndsAnIOTellsOfIt(t *testing.T) {
+	server := &nfstest.Server{Hook: func(k nfstest.Call) nfstest.Action {
+		if k.Procedure == v3.ProcRead && k.Address == "127.0.0.2" {
+			return nfstest.Disconnect
+		}
+		return nfstest.Answer
+	}}
+	c := start(t, server, nil, "127.0.0.1", "127.0.0.2")
+	content := randomBytes(1 << 20)
+	handle := server.AddFile("data", content)
+	s := openStream(t, c, 16, 8<<10)
+	d := newScript(s, 16, 8<<10, reads(handle, content, 8<<10, 500))
+	s.Run(t.Context(), d)
+	if c.Channels()[1].Retransmits == 0 {
+		t.Fatal("no read began on the path that answers none")
+	}
+	if n := d.lanes[1].Load(); n != 0 {
+		t.Errorf("%d reads are said to have ended on a path that never answered one", n)
+	}
+}
+
 func TestACancelledStreamEndsAndCanRunAgain(t *testing.T) {
 	var drop atomic.Bool
 	drop.Store(true)

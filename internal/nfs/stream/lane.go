@@ -146,13 +146,19 @@ func (l *lane) takeAll() {
 
 // take makes a slot our own and goes on with it where it is.
 func (l *lane) take(sl *slot) {
-	sl.position = len(l.owned)
-	l.owned = append(l.owned, sl)
+	l.own(sl)
 	if sl.state == slotActive {
 		l.resume(sl)
 		return
 	}
 	l.ask(sl)
+}
+
+// own enters a slot among our own. The Driver hears from us about it from now
+// on, also of an I/O that another lane began.
+func (l *lane) own(sl *slot) {
+	sl.position, sl.io.Lane = len(l.owned), l.index
+	l.owned = append(l.owned, sl)
 }
 
 // resume goes on with the fragments of an I/O that are not in flight.
@@ -179,7 +185,7 @@ func (l *lane) drop(sl *slot) {
 // ask gets the next I/O of a slot from the Driver.
 func (l *lane) ask(sl *slot) {
 	sl.state = slotIdle
-	sl.io.Lane, sl.io.Wait, sl.io.Err = l.index, 0, nil
+	sl.io.Wait, sl.io.Err = 0, nil
 	if !l.s.driver.Next(&sl.io) {
 		l.drop(sl)
 		l.s.end()
@@ -262,7 +268,7 @@ func (l *lane) cancel() {
 // takeInboxOnly makes slots our own without going on with them.
 func (l *lane) takeInboxOnly() {
 	for len(l.inbox) > 0 {
-		l.owned = append(l.owned, <-l.inbox)
+		l.own(<-l.inbox)
 	}
 }
 
