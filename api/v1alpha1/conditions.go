@@ -13,6 +13,10 @@ const (
 	ConditionStalled = "Stalled"
 	// ConditionStorageProvisioned is True when the storage can be used.
 	ConditionStorageProvisioned = "StorageProvisioned"
+	// ConditionPreflightPassed is True when the storage was asked before the run
+	// and nothing stood against it; the reason of False is the first check
+	// that failed. It is absent where there is no array to ask.
+	ConditionPreflightPassed = "PreflightPassed"
 	// ConditionProtocolVerified is True when the declared protocol was seen
 	// to carry the load, False when another did.
 	ConditionProtocolVerified = "ProtocolVerified"
@@ -62,6 +66,25 @@ const (
 	ReasonTimeout         = "Timeout"
 	ReasonForbidden       = "Forbidden"
 	ReasonNameTaken       = "NameTaken"
+	// Trident, in the order in which its volume comes to be.
+	ReasonTridentMissing     = "TridentMissing"     // its CRDs, or it does not run in that namespace
+	ReasonBackendFailed      = "BackendFailed"      // TridentBackendConfig: lastOperationStatus Failed
+	ReasonClassNotFound      = "ClassNotFound"      // StorageClass absent
+	ReasonClassNotTrident    = "ClassNotTrident"    // another provisioner
+	ReasonDriverRefused      = "DriverRefused"      // ontap-nas-economy, SAN
+	ReasonProvisioningFailed = "ProvisioningFailed" // the claim's own events
+	// The survey of the array.
+	ReasonNoPath           = "NoPath" // nothing answers to protocol.paths.select
+	ReasonSurveying        = "Surveying"
+	ReasonMoving           = "Moving"
+	ReasonSecretNotFound   = "SecretNotFound"
+	ReasonArrayUnreachable = "ArrayUnreachable"
+	ReasonArrayRefused     = "ArrayRefused"
+	ReasonArrayUntrusted   = "ArrayUntrusted"
+	ReasonVolumeNotFound   = "VolumeNotFound"
+	ReasonMoveFailed       = "MoveFailed"
+	ReasonArrayFailed      = "ArrayFailed"
+	ReasonPassed           = "Passed"
 )
 
 // IsFinished reports whether the run is over, one way or another.

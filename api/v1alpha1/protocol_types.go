@@ -119,6 +119,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="(self.select == 'Explicit') == has(self.explicit)",message="protocol.paths.explicit goes with select: Explicit: give both or neither"
 type Paths struct {
 	// select All uses every address of the storage, Explicit those listed.
+	// Local uses one address on the node that owns the volume, Remote one on
+	// another node: the right and the wrong LIF. Both need storage.array.ontap.
 	// +optional
 	// +default="All"
 	Select PathSelection `json:"select,omitempty"`
@@ -135,13 +137,15 @@ type Paths struct {
 
 // PathSelection says which addresses are used.
 //
-// +kubebuilder:validation:Enum=All;Explicit
+// +kubebuilder:validation:Enum=All;Explicit;Local;Remote
 type PathSelection string
 
 // The selections.
 const (
 	PathsAll      PathSelection = "All"
 	PathsExplicit PathSelection = "Explicit"
+	PathsLocal    PathSelection = "Local"
+	PathsRemote   PathSelection = "Remote"
 )
 
 // Path is one channel: where from and where to.

@@ -22,7 +22,7 @@ type NFSBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 	// conditions: Ready, Reconciling and Stalled follow kstatus;
-	// StorageProvisioned, ProtocolVerified, ResultsCollected, CleanedUp and
+	// StorageProvisioned, PreflightPassed, ProtocolVerified, ResultsCollected, CleanedUp and
 	// Succeeded are ours.
 	// +optional
 	// +listType=map
@@ -66,6 +66,12 @@ type NFSBenchmarkStatus struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	StorageNodes []StorageNodeStatus `json:"storageNodes,omitempty"`
+	// storagePaths holds what the storage counted at each of its addresses.
+	// +optional
+	// +listType=map
+	// +listMapKey=path
+	// +kubebuilder:validation:MaxItems=64
+	StoragePaths []StoragePathStatus `json:"storagePaths,omitempty"`
 	// findings explain the numbers, most severe first.
 	// +optional
 	// +listType=atomic
@@ -166,7 +172,15 @@ type ResolvedStatus struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
-	Paths []Path `json:"paths,omitempty"`
+	Paths []ResolvedPath `json:"paths,omitempty"`
+	// array is what the storage said it is, for example
+	// "ONTAP 9.14.1, cluster naclu1, SVM vsdb122b".
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Array string `json:"array,omitempty"`
+	// volume is the volume behind the export, as the storage calls it.
+	// +optional
+	Volume *ResolvedVolume `json:"volume,omitempty"`
 	// mountOptions asked of a kernel mount.
 	// +optional
 	// +listType=atomic
@@ -181,6 +195,57 @@ type ResolvedStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	VolumeName string `json:"volumeName,omitempty"`
+}
+
+// ResolvedPath is a path in use and where it ends.
+type ResolvedPath struct {
+	// local is the client address to use, where one was declared.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Local string `json:"local,omitempty"`
+	// path is the server address.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Path string `json:"path"`
+	// lif is the name of that address on the storage.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	LIF string `json:"lif,omitempty"`
+	// node of the storage that the address was on when the run began.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node,omitempty"`
+	// locality says whether that node owned the volume: Local or Remote. It is
+	// absent where that is not known.
+	// +optional
+	Locality Locality `json:"locality,omitempty"`
+}
+
+// Locality says whether an address is on the node that owns the volume.
+//
+// +kubebuilder:validation:Enum=Local;Remote
+type Locality string
+
+// The localities.
+const (
+	LocalityLocal  Locality = "Local"
+	LocalityRemote Locality = "Remote"
+)
+
+// ResolvedVolume is a volume of the storage.
+type ResolvedVolume struct {
+	// name on the storage.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// aggregate that it is on.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Aggregate string `json:"aggregate,omitempty"`
+	// node that owned it when the run began.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node,omitempty"`
 }
 
 // ResultReference points to a result object in the benchmark's namespace.

@@ -2,9 +2,13 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// Storage is where the data lives: exactly one of its members.
+// Storage is where the data lives: exactly one of trident, claim, export and
+// embedded; and array, where the storage itself can be asked.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.embedded), has(self.export), has(self.claim)].filter(x, x).size() == 1",message="give exactly one of storage.embedded, storage.export and storage.claim"
+// +kubebuilder:validation:XValidation:rule="[has(self.embedded), has(self.export), has(self.claim), has(self.trident)].filter(x, x).size() == 1",message="give exactly one of storage.trident, storage.claim, storage.export and storage.embedded"
+// +kubebuilder:validation:XValidation:rule="!has(self.array) || !has(self.embedded)",message="storage.embedded has counters of its own: remove storage.array"
+// +kubebuilder:validation:XValidation:rule="!has(self.array) || !has(self.array.ontap) || has(self.trident) || has(self.claim) || (has(self.array.ontap.managementLIF) && has(self.array.ontap.svm))",message="storage.array.ontap needs managementLIF and svm where they cannot be taken from a Trident backend"
+// +kubebuilder:validation:XValidation:rule="!has(self.trident) || !has(self.trident.moveTo) || (has(self.array) && has(self.array.ontap))",message="storage.trident.moveTo is a job of the array: give storage.array.ontap with an account that may modify /api/storage/volumes"
 type Storage struct {
 	// embedded is an NFS server that the operator runs beside the benchmark:
 	// for demonstrations and to test an installation. Its numbers say
@@ -17,6 +21,14 @@ type Storage struct {
 	// claim is a PersistentVolumeClaim that exists.
 	// +optional
 	Claim *ClaimStorage `json:"claim,omitempty"`
+	// trident is a volume that NetApp Trident provisions for the run.
+	// +optional
+	Trident *TridentStorage `json:"trident,omitempty"`
+	// array is where the storage's own view comes from: the CPU of its nodes,
+	// its latency, what went through each address. With ontap it also tells
+	// which address is on the node that owns the volume.
+	// +optional
+	Array *ArrayAccess `json:"array,omitempty"`
 }
 
 // EmbeddedStorage is an NFSv3 server that lives as long as the run.

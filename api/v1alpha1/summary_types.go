@@ -28,6 +28,34 @@ type Summary struct {
 	// meanLatencyMicroseconds of one I/O.
 	// +optional
 	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
+	// meanLatency is the same for people, for example "0.36ms".
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	MeanLatency string `json:"meanLatency,omitempty"`
+	// paths in words: how many, and whether they are on the node that owns the
+	// volume, for example "1 Remote".
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Paths string `json:"paths,omitempty"`
+	// storageCPU is the busy share of each storage node in the measured
+	// windows, for people, for example "fas-a 32%, fas-b 1%".
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	StorageCPU string `json:"storageCPU,omitempty"`
+	// storageOperationsPerSecond, as the storage counted them.
+	// +optional
+	StorageOperationsPerSecond *int64 `json:"storageOperationsPerSecond,omitempty"`
+	// storageBytesPerSecond of both directions, as the storage counted them.
+	// +optional
+	StorageBytesPerSecond *int64 `json:"storageBytesPerSecond,omitempty"`
+	// storageMeanLatencyMicroseconds of one I/O, as the storage measured it:
+	// what is missing to meanLatencyMicroseconds was spent on the way.
+	// +optional
+	StorageMeanLatencyMicroseconds *int64 `json:"storageMeanLatencyMicroseconds,omitempty"`
+	// collectorCPUPermille is what collecting cost on the busiest client, in
+	// thousandths of one core.
+	// +optional
+	CollectorCPUPermille *int32 `json:"collectorCPUPermille,omitempty"`
 	// p50LatencyMicroseconds is the median latency.
 	// +optional
 	P50LatencyMicroseconds *int64 `json:"p50LatencyMicroseconds,omitempty"`
@@ -136,9 +164,52 @@ type StorageNodeStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Name string `json:"name"`
+	// roles of the node in this run: Owner of the volume; Entry, where a path
+	// in use ends. A node that is Entry and not Owner passes on what it gets.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=2
+	Roles []StorageNodeRole `json:"roles,omitempty"`
 	// cpuPermille is the busy share of its CPUs, in thousandths.
 	// +optional
 	CPUPermille *int32 `json:"cpuPermille,omitempty"`
+	// baselineCPUPermille is the same in the idle baseline before.
+	// +optional
+	BaselineCPUPermille *int32 `json:"baselineCPUPermille,omitempty"`
+}
+
+// StorageNodeRole is what a storage node has to do with a run.
+//
+// +kubebuilder:validation:Enum=Owner;Entry
+type StorageNodeRole string
+
+// The roles of storage nodes.
+const (
+	StorageNodeOwner StorageNodeRole = "Owner"
+	StorageNodeEntry StorageNodeRole = "Entry"
+)
+
+// StoragePathStatus is what the storage counted at one of its addresses in the
+// measured windows, whoever sent it.
+type StoragePathStatus struct {
+	// path is the address.
+	// +kubebuilder:validation:MaxLength=253
+	// +required
+	Path string `json:"path"`
+	// lif is its name on the storage.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	LIF string `json:"lif,omitempty"`
+	// node that it is on.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node,omitempty"`
+	// readBytes sent to clients.
+	// +optional
+	ReadBytes *int64 `json:"readBytes,omitempty"`
+	// writeBytes received from clients.
+	// +optional
+	WriteBytes *int64 `json:"writeBytes,omitempty"`
 }
 
 // Finding explains something about the numbers. docs/findings.md lists all.

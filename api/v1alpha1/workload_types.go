@@ -219,7 +219,25 @@ type Cleanup struct {
 	// +optional
 	// +default="Delete"
 	OnFailure CleanupPolicy `json:"onFailure,omitempty"`
+	// leftovers says what becomes of a deleted benchmark whose volume cannot be
+	// removed, because Trident or the array do not answer: Wait keeps the
+	// benchmark until it is gone, Abandon lets it go after two minutes and
+	// names what is left in an event. It can be changed while deleting.
+	// +optional
+	// +default="Wait"
+	Leftovers LeftoversPolicy `json:"leftovers,omitempty"`
 }
+
+// LeftoversPolicy says what to do about a volume that cannot be removed.
+//
+// +kubebuilder:validation:Enum=Wait;Abandon
+type LeftoversPolicy string
+
+// The policies for a volume that cannot be removed.
+const (
+	LeftoversWait    LeftoversPolicy = "Wait"
+	LeftoversAbandon LeftoversPolicy = "Abandon"
+)
 
 // CleanupPolicy keeps or removes what a run created. Deleting the benchmark
 // removes it in any case.

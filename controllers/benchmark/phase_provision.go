@@ -46,7 +46,10 @@ func (r *Reconciler) provisionServer(ctx context.Context, s *scope) (next, error
 		}
 		addresses = append(addresses, svc.Spec.ClusterIP)
 	}
-	s.target.Paths = plan.SelectPaths(s.b.Spec.Protocol, addresses)
+	s.target.Addresses = addresses
+	if err := choosePaths(s.b, s.target); err != nil {
+		return next{}, err
+	}
 	s.target.Sources = []runfile.Source{embeddedSource(addresses[0])}
 	if s.b.Spec.Protocol.Client == v1alpha1.ClientKernel {
 		s.target.ClaimName, s.target.VolumeName = s.names.Claim, s.names.Volume

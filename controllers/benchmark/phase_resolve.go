@@ -32,8 +32,9 @@ func (r *Reconciler) hold(ctx context.Context, s *scope) (next, error) {
 func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 	switch st := s.b.Spec.Storage; {
 	case st.Export != nil:
-		s.target = exportTarget(s.b)
-		return next{}, nil
+		t, err := exportTarget(s.b)
+		s.target = t
+		return next{}, err
 	case st.Claim != nil && s.b.Status.StartTime != nil:
 		// The load runs by its plan. What becomes of the claim meanwhile shows
 		// in the load's own errors.
@@ -51,14 +52,33 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 	}
 }
 
-func exportTarget(b *v1alpha1.NFSBenchmark) *plan.Target {
+func exportTarget(b *v1alpha1.NFSBenchmark) (*plan.Target, error) {
 	e := b.Spec.Storage.Export
-	t := &plan.Target{Export: e.Path, Paths: plan.SelectPaths(b.Spec.Protocol, e.Servers)}
-	t.Keys = plan.ServerKeys(e.Servers)
+	t := &plan.Target{Export: e.Path, Addresses: e.Servers, Keys: plan.ServerKeys(e.Servers)}
 	if b.Spec.Protocol.Client == v1alpha1.ClientKernel {
 		t.ClaimName, t.VolumeName = manifest.NamesOf(b).Claim, manifest.NamesOf(b).Volume
 	}
-	return t
+	return t, choosePaths(b, t)
+}
+
+// choosePaths takes the paths in use from the addresses of a target. Where an
+// array knows more of them they are chosen once it was asked.
+func choosePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
+	if hasSurvey(b) && t.Survey == nil {
+		return nil
+	}
+	paths, err := plan.SelectPaths(b.Spec.Protocol, t.Addresses, t.Survey)
+	if err != nil {
+		return invalid(v1alpha1.ReasonNoPath, err)
+	}
+	t.Paths = paths
+	return nil
+}
+
+// hasSurvey says that the benchmark declares an array that can say what it is.
+func hasSurvey(b *v1alpha1.NFSBenchmark) bool {
+	a := b.Spec.Storage.Array
+	return a != nil && (a.ONTAP != nil || a.FlashBlade != nil)
 }
 
 // startedTarget is what a run under way still needs of its target; the status
@@ -69,7 +89,7 @@ func startedTarget(b *v1alpha1.NFSBenchmark) *plan.Target {
 		t.ClaimName = b.Spec.Storage.Claim.Name
 	}
 	if rs := b.Status.Resolved; rs != nil {
-		t.Paths, t.VolumeName, t.Export = rs.Paths, rs.VolumeName, exportPath(rs)
+		t.Paths, t.VolumeName, t.Export = plan.DeclaredPaths(rs.Paths), rs.VolumeName, exportPath(rs)
 	}
 	return t
 }
@@ -130,9 +150,9 @@ func (r *Reconciler) resolveVolume(ctx context.Context, b *v1alpha1.NFSBenchmark
 			"PersistentVolume %q does not say which NFS export it is: name the export in spec.storage.export, or set spec.protocol.client to Kernel", pv.Name))
 	}
 	t.Export = export
-	t.Paths = plan.SelectPaths(b.Spec.Protocol, []string{server})
-	t.Keys = append(t.Keys, plan.ServerKeys([]string{server})...)
-	return nil
+	t.Addresses = []string{server}
+	t.Keys = append(t.Keys, plan.ServerKeys(t.Addresses)...)
+	return choosePaths(b, t)
 }
 
 // exportOf reads the export of a volume: of the built-in NFS volumes, and of

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // setStatus turns what a pass learned into the whole status. It does no I/O.
@@ -119,13 +121,23 @@ func setResolved(s *scope) {
 	}
 	rs := &v1alpha1.ResolvedStatus{
 		Exports:    s.target.Exports(),
-		Paths:      s.target.Paths,
+		Paths:      plan.ResolvedPaths(s.target.Paths, s.target.Survey),
 		VolumeName: s.target.VolumeName,
+	}
+	if sv := s.target.Survey; sv != nil {
+		rs.Array, rs.Volume = clipTo(sv.Array, 512), resolvedVolume(sv.Volume)
 	}
 	if s.plan != nil {
 		rs.MountOptions, rs.Oranfstab = s.plan.Engine.MountOptions, s.plan.Engine.Oranfstab
 	}
 	s.b.Status.Resolved = rs
+}
+
+func resolvedVolume(v *runfile.SurveyVolume) *v1alpha1.ResolvedVolume {
+	if v == nil {
+		return nil
+	}
+	return &v1alpha1.ResolvedVolume{Name: clipTo(v.Name, 253), Aggregate: clipTo(v.Aggregate, 253), Node: clipTo(v.Node, 253)}
 }
 
 // messageOf is the state in one sentence, for people.

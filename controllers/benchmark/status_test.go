@@ -21,7 +21,10 @@ var noon = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 func finishedScope(t *testing.T, mods ...gen.Mod) *scope {
 	t.Helper()
 	b := gen.Benchmark("demo", mods...)
-	target := exportTarget(b)
+	target, err := exportTarget(b)
+	if err != nil {
+		t.Fatal(err)
+	}
 	p, err := plan.Build(b, *target)
 	if err != nil {
 		t.Fatal(err)

@@ -36,6 +36,7 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 		Workload: runfile.Workload{Raw: raw},
 		Schedule: schedule(b.Spec.Run),
 		Collect:  runfile.Collect{IntervalMilliseconds: collectMilliseconds, Sources: t.Sources},
+		Survey:   t.Survey,
 		Link:     link(b.Spec.Protocol.Link),
 		Expect:   expect(b.Spec.Expect),
 		Seed:     seed(b),

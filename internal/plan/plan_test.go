@@ -16,7 +16,11 @@ import (
 )
 
 func target(addresses ...string) plan.Target {
-	return plan.Target{Export: "/vol/oradata", Paths: plan.SelectPaths(v1alpha1.Protocol{}, addresses)}
+	paths, err := plan.SelectPaths(v1alpha1.Protocol{}, addresses, nil)
+	if err != nil {
+		panic(err) // without a survey nothing can be wrong
+	}
+	return plan.Target{Export: "/vol/oradata", Paths: paths}
 }
 
 func build(t *testing.T, to plan.Target, mods ...gen.Mod) runfile.Plan {
@@ -167,11 +171,16 @@ func TestExportsAreShownAsMountWritesThem(t *testing.T) {
 
 func TestSelectPaths(t *testing.T) {
 	b := gen.Benchmark("demo", gen.Paths([2]string{"192.168.1.5", "10.0.2.61"}))
-	got := plan.SelectPaths(b.Spec.Protocol, []string{"10.0.1.61", "10.0.2.61"})
+	got, err := plan.SelectPaths(b.Spec.Protocol, []string{"10.0.1.61", "10.0.2.61"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if diff := cmp.Diff([]v1alpha1.Path{{Local: "192.168.1.5", Path: "10.0.2.61"}}, got); diff != "" {
 		t.Errorf("explicit paths (-want +got):\n%s", diff)
 	}
-	got = plan.SelectPaths(v1alpha1.Protocol{}, []string{"b", "a"})
+	if got, err = plan.SelectPaths(v1alpha1.Protocol{}, []string{"b", "a"}, nil); err != nil {
+		t.Fatal(err)
+	}
 	if diff := cmp.Diff([]v1alpha1.Path{{Path: "b"}, {Path: "a"}}, got); diff != "" {
 		t.Errorf("all paths, in the order of the spec (-want +got):\n%s", diff)
 	}

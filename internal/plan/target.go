@@ -13,10 +13,12 @@ import (
 // reached. Resolving it needs the cluster; everything after it does not.
 type Target struct {
 	Export     string           // export path; empty when only the mounted volume is known
+	Addresses  []string         // that serve the export, as far as they are declared
 	Paths      []v1alpha1.Path  // addresses to use; empty when only the mounted volume is known
 	ClaimName  string           // PVC to mount; kernel client only
 	VolumeName string           // PV behind it, where there is one
 	Sources    []runfile.Source // the storage's own counters
+	Survey     *runfile.Survey  // what the array said of itself; nil = there is none, or not yet
 	// Keys name everything that two runs must not use at the same time.
 	Keys []string
 }
@@ -50,17 +52,4 @@ func ServerKeys(addresses []string) []string {
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
-}
-
-// SelectPaths gives the paths that the protocol chooses among the addresses of
-// an export.
-func SelectPaths(p v1alpha1.Protocol, addresses []string) []v1alpha1.Path {
-	if p.Paths != nil && p.Paths.Select == v1alpha1.PathsExplicit {
-		return slices.Clone(p.Paths.Explicit)
-	}
-	paths := make([]v1alpha1.Path, 0, len(addresses))
-	for _, a := range addresses {
-		paths = append(paths, v1alpha1.Path{Path: a})
-	}
-	return paths
 }

@@ -78,15 +78,21 @@ type Transport struct {
 
 // StorageSample is one reading of one storage source. Nil is unknown.
 type StorageSample struct {
-	Source     string        `json:"source"`
-	Time       time.Time     `json:"time"` // the storage's own clock where it has one
-	ReadOps    *int64        `json:"readOps,omitempty"`
-	WriteOps   *int64        `json:"writeOps,omitempty"`
-	OtherOps   *int64        `json:"otherOps,omitempty"`
-	ReadBytes  *int64        `json:"readBytes,omitempty"`
-	WriteBytes *int64        `json:"writeBytes,omitempty"`
-	Nodes      []StorageNode `json:"nodes,omitempty"`
-	Paths      []StoragePath `json:"paths,omitempty"`
+	Source     string    `json:"source"`
+	Time       time.Time `json:"time"` // the storage's own clock where it has one
+	ReadOps    *int64    `json:"readOps,omitempty"`
+	WriteOps   *int64    `json:"writeOps,omitempty"`
+	OtherOps   *int64    `json:"otherOps,omitempty"`
+	ReadBytes  *int64    `json:"readBytes,omitempty"`
+	WriteBytes *int64    `json:"writeBytes,omitempty"`
+	// ReadMicroseconds and WriteMicroseconds are the latencies of all operations,
+	// added up, as the storage measures them.
+	ReadMicroseconds  *int64        `json:"readMicroseconds,omitempty"`
+	WriteMicroseconds *int64        `json:"writeMicroseconds,omitempty"`
+	Nodes             []StorageNode `json:"nodes,omitempty"`
+	Paths             []StoragePath `json:"paths,omitempty"`
+	// VolumeNode is the node that owns the data now.
+	VolumeNode string `json:"volumeNode,omitempty"`
 }
 
 // StorageNode is one storage controller or server.
@@ -94,11 +100,16 @@ type StorageNode struct {
 	Name             string `json:"name"`
 	BusyMicroseconds *int64 `json:"busyMicroseconds,omitempty"` // CPU time used, all cores
 	Cores            *int32 `json:"cores,omitempty"`
+	// BaseMicroseconds is the time in which it could have been busy, counted by
+	// the storage itself; where it is present, Cores is not.
+	BaseMicroseconds *int64 `json:"baseMicroseconds,omitempty"`
 }
 
 // StoragePath is one address of the storage (a LIF).
 type StoragePath struct {
 	Address    string `json:"address"`
+	Name       string `json:"name,omitempty"` // of the LIF
+	Node       string `json:"node,omitempty"` // that it is on now
 	ReadBytes  *int64 `json:"readBytes,omitempty"`
 	WriteBytes *int64 `json:"writeBytes,omitempty"`
 	Ops        *int64 `json:"ops,omitempty"`
@@ -117,7 +128,9 @@ type ObservedWindow struct {
 	TCPRetransmittedSegment *int64          `json:"tcpRetransmittedSegments,omitempty"`
 	Interfaces              []InterfaceRead `json:"interfaces,omitempty"`
 	Mount                   *MountCounters  `json:"mount,omitempty"`
-	Storage                 []StorageWindow `json:"storage,omitempty"`
+	// CollectorCPUMicroseconds is what the collector itself used.
+	CollectorCPUMicroseconds *int64          `json:"collectorCPUMicroseconds,omitempty"`
+	Storage                  []StorageWindow `json:"storage,omitempty"`
 }
 
 // StorageWindow is what one storage source counted in a window.
@@ -132,6 +145,12 @@ type StorageWindow struct {
 	Nodes      []StorageNodeWindow `json:"nodes,omitempty"`
 	Paths      []StoragePath       `json:"paths,omitempty"`
 	Reset      bool                `json:"reset,omitempty"` // counters went back in the window: no deltas
+	// ReadMicroseconds and WriteMicroseconds are latencies added up.
+	ReadMicroseconds  *int64 `json:"readMicroseconds,omitempty"`
+	WriteMicroseconds *int64 `json:"writeMicroseconds,omitempty"`
+	// VolumeNodes are the nodes that owned the data in the window, in order:
+	// more than one = it was moved.
+	VolumeNodes []string `json:"volumeNodes,omitempty"`
 }
 
 // StorageNodeWindow is the CPU use of one storage node in a window.

@@ -29,7 +29,10 @@ type Plan struct {
 	Collect  Collect  `json:"collect"`
 	Link     *Link    `json:"link,omitempty"`   // of each path; absent = discover it
 	Expect   *Expect  `json:"expect,omitempty"` // absent = no verdict is asked for
-	Seed     uint64   `json:"seed"`             // the same seed gives the same offsets and the same data
+	// Survey is what the array said of itself before the run: LIFs, who owns the
+	// volume. Absent where there is no array to ask.
+	Survey *Survey `json:"survey,omitempty"`
+	Seed   uint64  `json:"seed"` // the same seed gives the same offsets and the same data
 }
 
 // Identity names the run that a file belongs to.
@@ -106,14 +109,51 @@ type Collect struct {
 	Sources              []Source `json:"sources,omitempty"`
 }
 
-// SourceEmbedded is the embedded NFS server's own counters over HTTP.
-const SourceEmbedded = "embedded"
+// The kinds of sources.
+const (
+	SourceEmbedded   = "embedded"   // the embedded NFS server's own counters over HTTP
+	SourceONTAP      = "ontap"      // NetApp ONTAP over REST
+	SourceFlashBlade = "flashBlade" // Pure FlashBlade over REST 2.x
+	SourcePrometheus = "prometheus" // a Prometheus server that collects from the storage
+	SourceExporter   = "exporter"   // node_exporter or NFS-Ganesha on the servers themselves
+)
 
-// Source is one place where the storage side's counters are read.
+// Source is one place where the storage side's counters are read. It never holds
+// a secret: Credentials says where to look for them.
 type Source struct {
-	Kind string `json:"kind" jsonschema:"enum=embedded"`
+	Kind string `json:"kind" jsonschema:"enum=embedded,enum=ontap,enum=flashBlade,enum=prometheus,enum=exporter"`
 	Name string `json:"name"`
-	URL  string `json:"url"`
+	// URL is the address, such as https://10.0.0.5; of an exporter, see URLs.
+	URL string `json:"url,omitempty"`
+	// Credentials is the name of a folder below that of all secrets, with one
+	// file for each key: username and password, or token.
+	Credentials string `json:"credentials,omitempty"`
+	// CABundle holds the PEM certificates to trust; absent = those of the system.
+	CABundle string `json:"caBundle,omitempty"`
+	// InsecureSkipVerify takes any certificate.
+	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
+	// Volume is the volume (ONTAP) or file system (FlashBlade) to watch.
+	Volume string `json:"volume,omitempty"`
+	// SVM is the ONTAP storage virtual machine.
+	SVM string `json:"svm,omitempty"`
+	// Nodes are metrics addresses by the name of the server; exporter.
+	Nodes []SourceNode `json:"nodes,omitempty"`
+	// Labels select the series of one storage among those of a Prometheus, such
+	// as cluster, svm and volume of Harvest.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Queries are PromQL expressions by what they give; see SourceQueries.
+	Queries map[string]string `json:"queries,omitempty"`
+	// IntervalMilliseconds between samples; 0 = Collect.IntervalMilliseconds.
+	IntervalMilliseconds int32 `json:"intervalMilliseconds,omitempty"`
+	// OneClient: only client 0 samples it, so that 64 clients do not ask an
+	// array 64 times.
+	OneClient bool `json:"oneClient,omitempty"`
+}
+
+// SourceNode is where the counters of one server are read.
+type SourceNode struct {
+	Name string `json:"name"`
+	URL  string `json:"url"` // such as http://10.0.0.7:9100/metrics
 }
 
 // Link is the network link of one path, as declared.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // Source reads the counters of one storage system.
@@ -22,6 +24,36 @@ type Source interface {
 	Name() string
 }
 
+// Surveyor is a Source that can also say what the storage is: its addresses, the
+// volume behind an export, who owns it, what the NFS service offers.
+//
+// Survey reads only. What the account may not read is listed in Missing; an error
+// means that nothing useful could be read, and is a *SurveyError.
+type Surveyor interface {
+	Source
+	Survey(ctx context.Context, export string) (runfile.Survey, error)
+}
+
+// Mover is a Surveyor that moves volumes between aggregates, online.
+//
+// Move begins the move and waits for its end, or for that of the context; it
+// tells how far it is as often as it knows more. A volume that is there already
+// is no error. The error is a *SurveyError.
+type Mover interface {
+	Surveyor
+	Move(ctx context.Context, export, aggregate string, progress func(percent int32)) (runfile.VolumeMove, error)
+}
+
+// SurveyError is why a survey or a move failed, with one of runfile's Survey
+// reasons and a sentence that says what to do.
+type SurveyError struct {
+	Reason string
+	Err    error
+}
+
+func (e *SurveyError) Error() string { return e.Err.Error() }
+func (e *SurveyError) Unwrap() error { return e.Err }
+
 // Snapshot is one reading of a source. Everything in it belongs to the caller.
 type Snapshot struct {
 	// Time is when the counters held, by the clock of the storage if it tells, which then
@@ -34,7 +66,8 @@ type Snapshot struct {
 	// Nodes are the controllers, blades or processes that do the work, sorted by name.
 	// A source that can not see them has none.
 	Nodes []Node
-	// Total counts everything the source can see of the storage, all clients included.
+	// Total counts everything that the source watches, all clients included: the
+	// whole of a server, or the one volume of an array.
 	Total Counters
 	// Volumes counts by volume or file system, sorted by name; it may be empty.
 	Volumes []VolumeCounters
@@ -50,17 +83,26 @@ type Node struct {
 	CPUSeconds *float64
 	// Cores is how many processors CPUSeconds sums over.
 	Cores *int32
+	// BaseSeconds is in which time it could have been busy, for a storage that
+	// counts that itself instead of telling its cores: the busy share of a time
+	// is the growth of CPUSeconds by that of BaseSeconds.
+	BaseSeconds *float64
 }
 
 // Counters count since the epoch began. Bytes are file data without protocol.
 type Counters struct {
 	ReadOps, WriteOps, OtherOps *uint64
 	ReadBytes, WrittenBytes     *uint64
+	// ReadMicroseconds and WriteMicroseconds are the latencies of all operations
+	// added up, as the storage measures them.
+	ReadMicroseconds, WriteMicroseconds *uint64
 }
 
 // VolumeCounters are the counters of one volume.
 type VolumeCounters struct {
 	Name string
+	// Node owns the data now; empty = unknown, none or several.
+	Node string
 	Counters
 }
 
@@ -68,6 +110,9 @@ type VolumeCounters struct {
 type PathCounters struct {
 	// Address is what the storage calls it: an IP address, or a listening address.
 	Address string
+	// Name is that of the LIF, Node where it is now; empty = unknown.
+	Name, Node string
+	// Counters of a path may include the headers of the protocol.
 	Counters
 }
 

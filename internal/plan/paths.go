@@ -1,0 +1,143 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// maxPaths is how many paths an oranfstab takes for one server.
+const maxPaths = 4
+
+// ErrNoPath says that no address answers to what protocol.paths.select asks for.
+var ErrNoPath = errors.New("no path")
+
+// SelectPaths gives the paths that the protocol chooses. Without a survey these
+// are all addresses of the export, in the order of the spec, or those listed.
+//
+// With a survey, All means every LIF of the array that is up, one for each
+// subnet and those on the node of the volume first, for Linux sends all traffic
+// of a subnet through one interface. Local and Remote are one LIF on the node
+// that owns the volume, and one on another: the first by name, so that a second
+// run takes the same. The error wraps ErrNoPath and says what there is.
+func SelectPaths(p v1alpha1.Protocol, addresses []string, s *runfile.Survey) ([]v1alpha1.Path, error) {
+	selection := v1alpha1.PathsAll
+	if p.Paths != nil && p.Paths.Select != "" {
+		selection = p.Paths.Select
+	}
+	switch selection {
+	case v1alpha1.PathsExplicit:
+		return slices.Clone(p.Paths.Explicit), nil
+	case v1alpha1.PathsLocal, v1alpha1.PathsRemote:
+		return oneLIF(s, selection == v1alpha1.PathsLocal)
+	default:
+		if s != nil && len(s.LIFs) > 0 {
+			return allLIFs(p, s)
+		}
+		paths := make([]v1alpha1.Path, 0, len(addresses))
+		for _, a := range addresses {
+			paths = append(paths, v1alpha1.Path{Path: a})
+		}
+		return paths, nil
+	}
+}
+
+func oneLIF(s *runfile.Survey, local bool) ([]v1alpha1.Path, error) {
+	if s == nil || s.Volume == nil || s.Volume.Node == "" {
+		return nil, fmt.Errorf("%w: the array does not tell which one node owns the volume, so Local and Remote mean nothing: use protocol.paths.select: All or Explicit", ErrNoPath)
+	}
+	for _, l := range byName(s.LIFs) {
+		if isUp(l) && l.Node != "" && (l.Node == s.Volume.Node) == local {
+			return []v1alpha1.Path{{Path: l.Address}}, nil
+		}
+	}
+	where := "on another node than " + s.Volume.Node + ", which owns volume " + s.Volume.Name
+	if local {
+		where = "on node " + s.Volume.Node + ", which owns volume " + s.Volume.Name
+	}
+	return nil, fmt.Errorf("%w: the SVM has no NFS LIF that is up %s: create one (network interface create -vserver ... -service-policy default-data-files -home-node ...), or use another protocol.paths.select", ErrNoPath, where)
+}
+
+// allLIFs are those of every subnet, at most as many as the client can use.
+func allLIFs(p v1alpha1.Protocol, s *runfile.Survey) ([]v1alpha1.Path, error) {
+	lifs := byName(s.LIFs)
+	slices.SortStableFunc(lifs, func(a, b runfile.LIF) int {
+		localA, _ := s.IsLocal(a.Address)
+		localB, _ := s.IsLocal(b.Address)
+		return cmp.Compare(boolean(localB), boolean(localA))
+	})
+	limit := maxPaths
+	if p.Client == v1alpha1.ClientKernel || p.Version != v1alpha1.NFSv3 {
+		limit = 1
+	}
+	var paths []v1alpha1.Path
+	var networks []netip.Prefix
+	for _, l := range lifs {
+		n, known := network(l)
+		if !isUp(l) || len(paths) == limit || known && slices.Contains(networks, n) {
+			continue
+		}
+		networks = append(networks, n)
+		paths = append(paths, v1alpha1.Path{Path: l.Address})
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("%w: none of the %d NFS LIFs is up: see network interface show -vserver ...", ErrNoPath, len(lifs))
+	}
+	return paths, nil
+}
+
+func byName(lifs []runfile.LIF) []runfile.LIF {
+	return slices.SortedStableFunc(slices.Values(lifs), func(a, b runfile.LIF) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+func isUp(l runfile.LIF) bool { return l.Up == nil || *l.Up }
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// network is the subnet of a LIF.
+func network(l runfile.LIF) (netip.Prefix, bool) {
+	a, err := netip.ParseAddr(l.Address)
+	if err != nil || l.Prefix == 0 {
+		return netip.Prefix{}, false
+	}
+	n, err := a.Prefix(int(l.Prefix))
+	return n, err == nil
+}
+
+// ResolvedPaths says of each path where on the array it ends.
+func ResolvedPaths(paths []v1alpha1.Path, s *runfile.Survey) []v1alpha1.ResolvedPath {
+	var out []v1alpha1.ResolvedPath
+	for _, p := range paths {
+		r := v1alpha1.ResolvedPath{Local: p.Local, Path: p.Path}
+		if l := s.LIF(p.Path); l != nil {
+			r.LIF, r.Node = l.Name, l.Node
+		}
+		if local, known := s.IsLocal(p.Path); known {
+			r.Locality = v1alpha1.LocalityRemote
+			if local {
+				r.Locality = v1alpha1.LocalityLocal
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// DeclaredPaths is the way back from ResolvedPaths.
+func DeclaredPaths(paths []v1alpha1.ResolvedPath) []v1alpha1.Path {
+	var out []v1alpha1.Path
+	for _, p := range paths {
+		out = append(out, v1alpha1.Path{Local: p.Local, Path: p.Path})
+	}
+	return out
+}
