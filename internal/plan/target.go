@@ -19,8 +19,21 @@ type Target struct {
 	VolumeName string           // PV behind it, where there is one
 	Sources    []runfile.Source // the storage's own counters
 	Survey     *runfile.Survey  // what the array said of itself; nil = there is none, or not yet
+	Backend    *Backend         // what Trident says of the volume; nil = not a Trident volume
 	// Keys name everything that two runs must not use at the same time.
 	Keys []string
+}
+
+// Backend is what Trident says of a volume that it provisioned, and of the array
+// behind it. What it does not say is empty.
+type Backend struct {
+	Name          string // of the backend
+	Driver        string // ontap-nas, ontap-nas-flexgroup
+	ManagementLIF string
+	SVM           string
+	DataLIF       string // the one address of kernel mounts
+	Volume        string // internalName: what the array calls the volume
+	Pool          string // aggregate at provisioning; a later move does not change it
 }
 
 // Exports lists the target as server:/path, the way showmount and mount do.
