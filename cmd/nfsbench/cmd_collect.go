@@ -25,6 +25,9 @@ const (
 	envNode         = "NODE_NAME"
 	envLoaderCPU    = "LOADER_CPU_MILLIS"
 	envLoaderMemory = "LOADER_MEMORY_BYTES"
+
+	// defaultSecretsDir is where the operator mounts the credentials of arrays.
+	defaultSecretsDir = "/etc/nfsbench/secrets"
 )
 
 // collectFlags are the flags of collect.
@@ -33,6 +36,7 @@ type collectFlags struct {
 	configMap, outputDir string
 	index                string
 	node, health         string
+	secrets              string
 	loaderCPU            string
 	loaderMemory         string
 	check                bool
@@ -70,6 +74,7 @@ with "nfsbench collect --check" as its startup probe.`,
 	flags.StringVar(&f.node, "node", "", "name of the node (default $"+envNode+")")
 	flags.StringVar(&f.loaderCPU, "loader-cpu-millis", "", "CPU limit of the loader's container in thousandths of a core (default $"+envLoaderCPU+", or none)")
 	flags.StringVar(&f.loaderMemory, "loader-memory-bytes", "", "memory limit of the loader's container (default $"+envLoaderMemory+", or none)")
+	flags.StringVar(&f.secrets, "secrets-dir", defaultSecretsDir, "folder with the credentials of the plan's storage sources, one folder each")
 	flags.StringVar(&f.health, "health", "", "address that answers whether samples are taken, over HTTP (default: none)")
 	flags.DurationVar(&f.grace, "grace", 20*time.Second, "time to publish the final result after SIGTERM")
 	flags.BoolVar(&f.check, "check", false, "only check whether the collector of --run-dir has started")
@@ -127,7 +132,7 @@ func (f *collectFlags) options(a *app, getenv func(string) string) (collect.RunO
 		return collect.RunOptions{}, err
 	}
 	return collect.RunOptions{
-		Options:   collect.Options{Plan: plan, Now: a.now, Log: a.log},
+		Options:   collect.Options{Plan: plan, Now: a.now, Log: a.log, Client: int32(index), SecretsDir: f.secrets},
 		RunDir:    f.runDir,
 		Index:     int32(index),
 		Host:      host,

@@ -26,6 +26,7 @@ type loadCommand struct {
 	flags      loadFlags
 	planFile   string
 	runDir     string
+	secrets    string
 	index      string
 	output     string
 	outputFile string
@@ -77,6 +78,7 @@ before it counts (FILE_SYNC; O_DSYNC with --mount), as a database writes.`,
 	fs.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto (a bar on a terminal, else json), bar, json or none")
 	fs.BoolVar(&c.printPlan, "print-plan", false, "print the plan and do nothing")
 	fs.StringVar(&c.runDir, "run-dir", "", "directory shared with nfsbench collect, which then observes instead of this process")
+	fs.StringVar(&c.secrets, "secrets-dir", defaultSecretsDir, "folder with the credentials of the plan's storage sources, one folder each")
 	fs.StringVar(&c.index, "client-index", "", "index of this client of several (default $"+envIndex+", or 0)")
 	return cmd
 }
@@ -224,7 +226,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 		sinks.dir, opt.Release = dir, dir.Release
 		collected = collect.Check(c.runDir) == nil
 	} else {
-		sinks.session = collect.Start(context.WithoutCancel(ctx), collect.Options{Plan: plan, Now: c.app.now, Log: c.app.log, SameProcess: true})
+		sinks.session = collect.Start(context.WithoutCancel(ctx), collect.Options{Plan: plan, Now: c.app.now, Log: c.app.log, SameProcess: true, SecretsDir: c.secrets})
 	}
 	runner, err := loadgen.New(opt)
 	if err != nil {

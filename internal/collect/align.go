@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -49,7 +50,7 @@ func Align(spans []runfile.Span, hosts []runfile.HostSample, storage []Reading) 
 			fillHostWindow(&w, inner)
 		}
 		for _, source := range sources {
-			if inner := inside(bySource[source], readingTime, span); inner != nil {
+			if inner := inside(bySource[source], heldAt(bySource[source]), span); inner != nil {
 				w.Storage = append(w.Storage, storageWindow(source, inner))
 			}
 		}
@@ -59,7 +60,28 @@ func Align(spans []runfile.Span, hosts []runfile.HostSample, storage []Reading) 
 }
 
 func hostTime(s runfile.HostSample) time.Time { return s.Time }
-func readingTime(r Reading) time.Time         { return r.At }
+
+// maxAge is more than any storage is behind with its counters.
+const maxAge = 2 * time.Minute
+
+// heldAt says when, on the client's clock, the counters of a reading held. An
+// array moves its counters on a grid (ONTAP: every 15 s), so what is read is as
+// old as that. Nothing can be read before it was: the youngest reading of all
+// shows how far the two clocks are apart. A reading that seems to be much older
+// than the others, because a clock was set, is taken for what it was read as.
+func heldAt(readings []Reading) func(Reading) time.Time {
+	youngest := time.Duration(math.MaxInt64)
+	for _, r := range readings {
+		youngest = min(youngest, r.At.Sub(r.Sample.Time))
+	}
+	return func(r Reading) time.Time {
+		held := r.Sample.Time.Add(youngest)
+		if age := r.At.Sub(held); age < 0 || age > maxAge {
+			return r.At
+		}
+		return held
+	}
+}
 
 // splitBySource keeps the sources in the order of their first reading.
 func splitBySource(readings []Reading) ([]string, map[string][]Reading) {

@@ -14,6 +14,7 @@ func fillHostWindow(w *runfile.ObservedWindow, samples []runfile.HostSample) {
 	w.CgroupCPUMicroseconds = delta(func(s runfile.HostSample) *int64 { return s.CgroupCPUMicroseconds })
 	w.CgroupThrottledMicros = delta(func(s runfile.HostSample) *int64 { return s.CgroupThrottledMicros })
 	w.TCPRetransmittedSegment = delta(func(s runfile.HostSample) *int64 { return s.TCPRetransmittedSegment })
+	w.CollectorCPUMicroseconds = delta(func(s runfile.HostSample) *int64 { return s.CollectorCPUMicroseconds })
 	w.Interfaces = interfaceDeltas(samples)
 	w.Mount = mountDelta(samples)
 }

@@ -21,19 +21,32 @@ func storageWindow(source string, readings []Reading) runfile.StorageWindow {
 		deltas[n] = grown(readings, sampleField(n))
 	}
 	w.ReadOps, w.WriteOps, w.OtherOps, w.ReadBytes, w.WriteBytes = deltas[0], deltas[1], deltas[2], deltas[3], deltas[4]
+	w.ReadMicroseconds, w.WriteMicroseconds = deltas[5], deltas[6]
+	w.VolumeNodes = owners(readings)
 	for _, node := range first.Nodes {
 		w.Nodes = append(w.Nodes, nodeWindow(readings, node.Name, w.Seconds))
 	}
-	for _, path := range first.Paths {
-		w.Paths = append(w.Paths, pathWindow(readings, path.Address))
+	for _, path := range last.Paths {
+		w.Paths = append(w.Paths, pathWindow(readings, path))
 	}
 	return w
+}
+
+// owners are the nodes that owned the data, in order, without repetitions.
+func owners(readings []Reading) []string {
+	var out []string
+	for _, r := range readings {
+		if n := r.Sample.VolumeNode; n != "" && (len(out) == 0 || out[len(out)-1] != n) {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // storageFields returns the fields in the order in which storageWindow reads
 // them again.
 func storageFields(s *runfile.StorageSample) []*int64 {
-	return []*int64{s.ReadOps, s.WriteOps, s.OtherOps, s.ReadBytes, s.WriteBytes}
+	return []*int64{s.ReadOps, s.WriteOps, s.OtherOps, s.ReadBytes, s.WriteBytes, s.ReadMicroseconds, s.WriteMicroseconds}
 }
 
 func sampleField(n int) func(Reading) *int64 {
@@ -58,8 +71,8 @@ func anyWentBack(readings []Reading) bool {
 	return false
 }
 
-// nodeWindow needs to know the cores: CPU time of an unknown number of cores
-// is no share of anything.
+// nodeWindow needs to know the cores, or the time in which the node could have
+// been busy: CPU time of an unknown number of cores is no share of anything.
 func nodeWindow(readings []Reading, name string, seconds float64) runfile.StorageNodeWindow {
 	node := func(r Reading) *runfile.StorageNode {
 		for i := range r.Sample.Nodes {
@@ -69,26 +82,30 @@ func nodeWindow(readings []Reading, name string, seconds float64) runfile.Storag
 		}
 		return nil
 	}
-	w := runfile.StorageNodeWindow{Name: name}
-	cores := node(readings[0]).Cores
-	if cores == nil {
-		return w
+	delta := func(get func(*runfile.StorageNode) *int64) *int64 {
+		return grown(readings, func(r Reading) *int64 {
+			if n := node(r); n != nil {
+				return get(n)
+			}
+			return nil
+		})
 	}
-	busy := grown(readings, func(r Reading) *int64 {
-		if n := node(r); n != nil {
-			return n.BusyMicroseconds
-		}
-		return nil
-	})
-	w.CPUPermille = share(busy, seconds*microsecondsPerSecond*float64(*cores))
+	w := runfile.StorageNodeWindow{Name: name}
+	busy := delta(func(n *runfile.StorageNode) *int64 { return n.BusyMicroseconds })
+	if base := delta(func(n *runfile.StorageNode) *int64 { return n.BaseMicroseconds }); base != nil {
+		w.CPUPermille = share(busy, float64(*base))
+	} else if cores := node(readings[0]).Cores; cores != nil {
+		w.CPUPermille = share(busy, seconds*microsecondsPerSecond*float64(*cores))
+	}
 	return w
 }
 
-func pathWindow(readings []Reading, address string) runfile.StoragePath {
+// pathWindow is that of a path as it is known at the end.
+func pathWindow(readings []Reading, path runfile.StoragePath) runfile.StoragePath {
 	field := func(get func(runfile.StoragePath) *int64) *int64 {
 		return grown(readings, func(r Reading) *int64 {
 			for _, p := range r.Sample.Paths {
-				if p.Address == address {
+				if p.Address == path.Address {
 					return get(p)
 				}
 			}
@@ -96,7 +113,9 @@ func pathWindow(readings []Reading, address string) runfile.StoragePath {
 		})
 	}
 	return runfile.StoragePath{
-		Address:    address,
+		Address:    path.Address,
+		Name:       path.Name,
+		Node:       path.Node,
 		ReadBytes:  field(func(p runfile.StoragePath) *int64 { return p.ReadBytes }),
 		WriteBytes: field(func(p runfile.StoragePath) *int64 { return p.WriteBytes }),
 		Ops:        field(func(p runfile.StoragePath) *int64 { return p.Ops }),

@@ -274,12 +274,12 @@ func TestStorageWindowsKnowResetsAndNodes(t *testing.T) {
 	}
 }
 
-func TestAStorageClockThatStandsStillGivesNoDeltas(t *testing.T) {
+func TestNothingIsSaidOfAStorageWhoseClockStandsStill(t *testing.T) {
 	readings := []Reading{readingAt(0, 5), readingAt(2, 5)}
 	readings[1].Sample.Time = readings[0].Sample.Time
 	got := Align([]runfile.Span{span(runfile.SpanMeasure, 1, 0, 2)}, nil, readings)[0].Storage
-	if diff := cmp.Diff([]runfile.StorageWindow{{Source: "s"}}, got); diff != "" {
-		t.Error(diff)
+	if got != nil {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -24,6 +26,7 @@ type hostReader struct {
 	mountPath string         // empty when no volume is mounted
 	cgroup    *procfs.Cgroup // nil when that of the load can not be seen
 	mountedAt string         // mount point that holds mountPath, once known
+	ownCPU    bool           // what this process uses is the cost of collecting
 	problem   func(source string, err error)
 }
 
@@ -31,7 +34,7 @@ type hostReader struct {
 // process: the one of another container can not be seen, and our own says
 // nothing of it.
 func newHostReader(o Options, problem func(string, error)) *hostReader {
-	h := &hostReader{proc: procfs.Reader{Root: o.Root}, problem: problem}
+	h := &hostReader{proc: procfs.Reader{Root: o.Root}, problem: problem, ownCPU: !o.SameProcess}
 	if o.Plan.Engine.Client == runfile.ClientKernel {
 		h.mountPath = o.Plan.Engine.MountPath
 	}
@@ -65,6 +68,9 @@ func (h *hostReader) sample(at time.Time) runfile.HostSample {
 		cpu := h.cgroup.CPU()
 		s.CgroupCPUMicroseconds, s.CgroupThrottledMicros = cpu.UsageMicroseconds, cpu.ThrottledMicroseconds
 	}
+	if h.ownCPU {
+		s.CollectorCPUMicroseconds = ownCPUMicroseconds()
+	}
 	if h.mountPath != "" {
 		counters, err := h.mount()
 		if err != nil {
@@ -73,6 +79,15 @@ func (h *hostReader) sample(at time.Time) runfile.HostSample {
 		s.Mount = counters
 	}
 	return s
+}
+
+// ownCPUMicroseconds is the user and system time of this process so far.
+func ownCPUMicroseconds() *int64 {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return nil
+	}
+	return new((u.Utime.Nano() + u.Stime.Nano()) / 1000)
 }
 
 func (h *hostReader) mount() (*runfile.MountCounters, error) {

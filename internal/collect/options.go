@@ -29,6 +29,11 @@ type Options struct {
 	// SameProcess says that the load runs in this process, so that its control
 	// group is ours and can be seen.
 	SameProcess bool
+	// Client is the index of this client: sources of which one client suffices
+	// are left to the first.
+	Client int32
+	// SecretsDir is the folder with the credentials of sources.
+	SecretsDir string
 	// Journal is a file that keeps the samples for a successor, should this
 	// process be killed; what it holds already is taken over. Empty is none.
 	Journal string
@@ -41,9 +46,21 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func (o Options) interval() time.Duration {
-	if o.Plan.Collect.IntervalMilliseconds <= 0 {
+func (o Options) interval() time.Duration { return interval(o.Plan.Collect.IntervalMilliseconds) }
+
+// sourceInterval is that of a source which has one of its own.
+func (o Options) sourceInterval(name string) time.Duration {
+	for _, s := range o.Plan.Collect.Sources {
+		if s.Name == name && s.IntervalMilliseconds > 0 {
+			return interval(s.IntervalMilliseconds)
+		}
+	}
+	return o.interval()
+}
+
+func interval(milliseconds int32) time.Duration {
+	if milliseconds <= 0 {
 		return defaultInterval
 	}
-	return max(time.Duration(o.Plan.Collect.IntervalMilliseconds)*time.Millisecond, shortestSample)
+	return max(time.Duration(milliseconds)*time.Millisecond, shortestSample)
 }

@@ -8,12 +8,13 @@ import (
 // sampler calls take at each interval and at each mark, one call at a time. A
 // call that lasts longer than the interval skips samples; it never queues them.
 type sampler struct {
-	take  func(ctx context.Context, mark bool)
-	marks chan struct{}
+	take     func(ctx context.Context, mark bool)
+	interval time.Duration
+	marks    chan struct{}
 }
 
-func newSampler(take func(ctx context.Context, mark bool)) *sampler {
-	return &sampler{take: take, marks: make(chan struct{}, 1)}
+func newSampler(interval time.Duration, take func(ctx context.Context, mark bool)) *sampler {
+	return &sampler{take: take, interval: interval, marks: make(chan struct{}, 1)}
 }
 
 // mark asks for a sample now. A mark that waits already is enough.
@@ -24,8 +25,8 @@ func (s *sampler) mark() {
 	}
 }
 
-func (s *sampler) run(ctx context.Context, interval time.Duration) {
-	ticker := time.NewTicker(interval)
+func (s *sampler) run(ctx context.Context) {
+	ticker := time.NewTicker(s.interval)
 	defer ticker.Stop()
 	for mark := false; ; {
 		s.take(ctx, mark)

@@ -47,15 +47,16 @@ func Start(ctx context.Context, o Options) *Session {
 		s.problem(problemInterfaces, err)
 	}
 	s.interfaces = interfaces
-	s.samplers = append(s.samplers, newSampler(s.takeHost))
+	s.samplers = append(s.samplers, newSampler(o.interval(), s.takeHost))
 	for n, source := range o.Sources {
 		s.readings = append(s.readings, series[Reading]{limit: maxSamples})
-		s.samplers = append(s.samplers, newSampler(func(ctx context.Context, mark bool) { s.takeStorage(ctx, n, source, mark) }))
+		take := func(ctx context.Context, mark bool) { s.takeStorage(ctx, n, source, mark) }
+		s.samplers = append(s.samplers, newSampler(o.sourceInterval(source.Name()), take))
 	}
 	s.restore()
 	ctx, s.stop = context.WithCancel(ctx)
 	for _, sampler := range s.samplers {
-		s.running.Go(func() { sampler.run(ctx, o.interval()) })
+		s.running.Go(func() { sampler.run(ctx) })
 	}
 	return s
 }

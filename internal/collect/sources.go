@@ -1,12 +1,11 @@
 package collect
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
-	"github.com/nfsbench/nfsbench/internal/storage/embedded"
+	"github.com/nfsbench/nfsbench/internal/storage/connect"
 )
 
 // planSources makes the sources that the plan names. One that can not be made
@@ -14,7 +13,10 @@ import (
 func planSources(o Options, problem func(source string, err error)) []storage.Source {
 	var sources []storage.Source
 	for _, s := range o.Plan.Collect.Sources {
-		source, err := newSource(s)
+		if s.OneClient && o.Client != 0 {
+			continue
+		}
+		source, err := connect.Open(s, connect.Options{SecretsDir: o.SecretsDir, Now: o.Now})
 		if err != nil {
 			problem(s.Name, err)
 			continue
@@ -22,15 +24,6 @@ func planSources(o Options, problem func(source string, err error)) []storage.So
 		sources = append(sources, named{Source: source, name: s.Name})
 	}
 	return sources
-}
-
-func newSource(s runfile.Source) (storage.Source, error) {
-	switch s.Kind {
-	case runfile.SourceEmbedded:
-		return embedded.New(s.URL)
-	default:
-		return nil, fmt.Errorf("source kind %q is not known", s.Kind)
-	}
 }
 
 // named gives a source the name that it has in the plan.
@@ -51,23 +44,48 @@ func storageSample(source string, s storage.Snapshot) runfile.StorageSample {
 		OtherOps:   signed(s.Total.OtherOps),
 		ReadBytes:  signed(s.Total.ReadBytes),
 		WriteBytes: signed(s.Total.WrittenBytes),
+
+		ReadMicroseconds:  signed(s.Total.ReadMicroseconds),
+		WriteMicroseconds: signed(s.Total.WriteMicroseconds),
+		VolumeNode:        ownerOf(s.Volumes),
 	}
 	for _, n := range s.Nodes {
-		node := runfile.StorageNode{Name: n.Name, Cores: n.Cores}
-		if n.CPUSeconds != nil && *n.CPUSeconds >= 0 && *n.CPUSeconds < math.MaxInt64/microsecondsPerSecond {
-			node.BusyMicroseconds = new(int64(*n.CPUSeconds * microsecondsPerSecond))
-		}
-		sample.Nodes = append(sample.Nodes, node)
+		sample.Nodes = append(sample.Nodes, runfile.StorageNode{
+			Name: n.Name, Cores: n.Cores,
+			BusyMicroseconds: micros(n.CPUSeconds), BaseMicroseconds: micros(n.BaseSeconds),
+		})
 	}
 	for _, p := range s.Paths {
 		sample.Paths = append(sample.Paths, runfile.StoragePath{
 			Address:    p.Address,
+			Name:       p.Name,
+			Node:       p.Node,
 			ReadBytes:  signed(p.ReadBytes),
 			WriteBytes: signed(p.WrittenBytes),
 			Ops:        sum(p.ReadOps, p.WriteOps, p.OtherOps),
 		})
 	}
 	return sample
+}
+
+// ownerOf is the node that owns the data; empty where several do.
+func ownerOf(volumes []storage.VolumeCounters) string {
+	var owner string
+	for _, v := range volumes {
+		if owner != "" && v.Node != owner {
+			return ""
+		}
+		owner = v.Node
+	}
+	return owner
+}
+
+// micros is nil for what is unknown or does not fit.
+func micros(seconds *float64) *int64 {
+	if seconds == nil || !(*seconds >= 0 && *seconds < math.MaxInt64/microsecondsPerSecond) {
+		return nil
+	}
+	return new(int64(*seconds * microsecondsPerSecond))
 }
 
 // signed is nil for what is unknown or does not fit.

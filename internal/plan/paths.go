@@ -86,7 +86,7 @@ func allLIFs(p v1alpha1.Protocol, s *runfile.Survey) ([]v1alpha1.Path, error) {
 		paths = append(paths, v1alpha1.Path{Path: l.Address})
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("%w: none of the %d NFS LIFs is up: see network interface show -vserver ...", ErrNoPath, len(lifs))
+		return nil, fmt.Errorf("%w: none of the %d NFS LIFs is up: see 'network interface show -vserver SVM'", ErrNoPath, len(lifs))
 	}
 	return paths, nil
 }

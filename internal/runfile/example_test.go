@@ -10,6 +10,7 @@ func fullPlan() Plan {
 	p := directPlan()
 	p.Engine.MountPath = "/mnt/volume"
 	p.Engine.MountOptions = []string{"vers=3", "rsize=1048576"}
+	addStorage(&p)
 	return p
 }
 
@@ -38,6 +39,34 @@ func directPlan() Plan {
 			MaxMeanLatencyMicroseconds: new(int64(20_000)), MaxP99LatencyMicroseconds: new(int64(50_000)), MaxVariationPercent: new(int32(5)),
 		},
 		Seed: 42,
+	}
+}
+
+// addStorage sets what a plan says of an array.
+func addStorage(p *Plan) {
+	p.Collect.Sources = []Source{{
+		Kind: SourceONTAP, Name: "server", URL: "https://10.0.1.5", Credentials: "array", CABundle: "-----BEGIN CERTIFICATE-----", InsecureSkipVerify: true,
+		Volume: "data", SVM: "svm1", Nodes: []SourceNode{{Name: "n1", URL: "http://10.0.1.61:9100/metrics"}},
+		Labels: map[string]string{"cluster": "c1"}, Queries: map[string]string{"readBytes": "x"}, IntervalMilliseconds: 5000, OneClient: true,
+	}}
+	p.Survey = fullSurvey()
+}
+
+func fullSurvey() *Survey {
+	yes, n := new(true), new(int64(1))
+	return &Survey{
+		Version: SurveyVersion, Source: "server", Array: "ONTAP 9.14.1", Time: time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC), ClockOffsetMilliseconds: n,
+		Clients: []string{"10.244.0.5"}, Nodes: []SurveyNode{{Name: "n1", Model: "FAS3170", Up: yes}},
+		LIFs: []LIF{{Name: "lif1", Address: "10.0.1.61", Prefix: 24, Node: "n1", HomeNode: "n1", AtHome: yes, Up: yes}},
+		Volume: &SurveyVolume{
+			Name: "data", UUID: "u", Export: "/vol/data", Style: "flexvol", State: "online", Aggregate: "aggr1", Node: "n1", SizeBytes: n,
+			AvailableBytes: n, ExportPolicy: "default", Moving: true, QoS: &QoS{Policy: "gold", MaxIOPS: n, MaxBytesPerSecond: n},
+		},
+		NFS:     &NFSService{Enabled: yes, V3: yes, V40: yes, V41: yes, PNFS: yes, TransferSizeBytes: n},
+		Rules:   []ExportRule{{Index: 1, Clients: []string{"0.0.0.0/0"}, Protocols: []string{"nfs"}, ReadOnly: []string{"sys"}, ReadWrite: []string{"sys"}, SuperUser: []string{"any"}}},
+		Missing: []MissingFact{{What: "CPU of the nodes", Why: "403", Fix: "security login rest-role create"}},
+		Move:    &VolumeMove{From: "aggr1", To: "aggr2", Seconds: 1, Percent: 100},
+		Problem: &SurveyProblem{Reason: SurveyFailed, Message: "no"},
 	}
 }
 
@@ -88,25 +117,27 @@ func fullObserved(t0 time.Time) *Observed {
 		PNFSReads: 1, PNFSWrites: 1, ReadOps: 1, WriteOps: 1, Retransmits: 1, Transports: []Transport{{Sends: 1, Receives: 1}},
 	}
 	reads := []InterfaceRead{{Name: "eth0", ReceivedBytes: 1, SentBytes: 1}}
-	paths := []StoragePath{{Address: "10.0.1.61", ReadBytes: one, WriteBytes: one, Ops: one}}
+	paths := []StoragePath{{Address: "10.0.1.61", Name: "lif1", Node: "n1", ReadBytes: one, WriteBytes: one, Ops: one}}
 	return &Observed{
 		IntervalMilliseconds: 1000,
 		Interfaces:           []Interface{{Name: "eth0", Addresses: []string{"10.0.1.5"}, MTUBytes: 9000, SpeedBitsPerSecond: new(int64(10e9)), Virtual: true}},
 		Windows: []ObservedWindow{{
 			Kind: "Measure", Repetition: 1, Start: t0, End: t0.Add(time.Minute), NodeCPUPermille: permille, CgroupCPUMicroseconds: one,
-			CgroupThrottledMicros: one, TCPRetransmittedSegment: one, Interfaces: reads, Mount: mount,
+			CgroupThrottledMicros: one, TCPRetransmittedSegment: one, Interfaces: reads, Mount: mount, CollectorCPUMicroseconds: one,
 			Storage: []StorageWindow{{
 				Source: "server", Seconds: 60, ReadOps: one, WriteOps: one, OtherOps: one, ReadBytes: one, WriteBytes: one,
 				Nodes: []StorageNodeWindow{{Name: "n1", CPUPermille: permille}}, Paths: paths, Reset: true,
+				ReadMicroseconds: one, WriteMicroseconds: one, VolumeNodes: []string{"n1", "n2"},
 			}},
 		}},
 		Samples: []HostSample{{
 			Time: t0, NodeBusyMicroseconds: one, NodeTotalMicroseconds: one, CgroupCPUMicroseconds: one, CgroupThrottledMicros: one,
-			TCPRetransmittedSegment: one, Interfaces: reads, Mount: mount,
+			TCPRetransmittedSegment: one, Interfaces: reads, Mount: mount, CollectorCPUMicroseconds: one,
 		}},
 		Storage: []StorageSample{{
 			Source: "server", Time: t0, ReadOps: one, WriteOps: one, OtherOps: one, ReadBytes: one, WriteBytes: one,
-			Nodes: []StorageNode{{Name: "n1", BusyMicroseconds: one, Cores: cores}}, Paths: paths,
+			Nodes: []StorageNode{{Name: "n1", BusyMicroseconds: one, Cores: cores, BaseMicroseconds: one}}, Paths: paths,
+			ReadMicroseconds: one, WriteMicroseconds: one, VolumeNode: "n1",
 		}},
 		Problems:                []CollectionError{{Source: "server", Message: "connection refused", Since: t0, Count: 3}},
 		ClockOffsetMilliseconds: new(int64(-250)),

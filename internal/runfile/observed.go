@@ -45,6 +45,9 @@ type HostSample struct {
 	TCPRetransmittedSegment *int64          `json:"tcpRetransmittedSegments,omitempty"`
 	Interfaces              []InterfaceRead `json:"interfaces,omitempty"`
 	Mount                   *MountCounters  `json:"mount,omitempty"`
+	// CollectorCPUMicroseconds is what the collector itself used; absent where
+	// it shares its process with the load.
+	CollectorCPUMicroseconds *int64 `json:"collectorCPUMicroseconds,omitempty"`
 }
 
 // InterfaceRead is one reading of an interface's counters.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"net/url"
 	"path"
 	"strings"
 )
@@ -124,12 +123,9 @@ func (c *checker) collect(col Collect) {
 	names := map[string]bool{}
 	for i, s := range col.Sources {
 		at := fmt.Sprintf("collect.sources[%d]", i)
-		c.oneOf(at+".kind", s.Kind, SourceEmbedded)
 		c.check(s.Name != "" && !names[s.Name], at+".name", "is %q; give each source a name of its own", s.Name)
 		names[s.Name] = true
-		u, err := url.Parse(s.URL)
-		c.check(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", at+".url",
-			"is %q; write an http or https URL with a host", s.URL)
+		c.source(at, s)
 	}
 }
 

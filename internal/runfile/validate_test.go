@@ -49,11 +49,19 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 		"Repetitions":      {func(p *Plan) { p.Schedule.Repetitions = 0 }, "schedule.repetitions", "from 1"},
 		"Timeout":          {func(p *Plan) { p.Schedule.TimeoutSeconds = 60 }, "schedule.timeoutSeconds", "takes 235 s"},
 		"Interval":         {func(p *Plan) { p.Collect.IntervalMilliseconds = 1 }, "collect.intervalMilliseconds", "from 100"},
-		"SourceKind":       {func(p *Plan) { p.Collect.Sources[0].Kind = "ontap" }, "collect.sources[0].kind", "embedded"},
+		"SourceKind":       {func(p *Plan) { p.Collect.Sources[0].Kind = "snmp" }, "collect.sources[0].kind", "embedded"},
 		"SourceURL":        {func(p *Plan) { p.Collect.Sources[0].URL = "file:///etc" }, "collect.sources[0].url", "http"},
-		"Link":             {func(p *Plan) { p.Link.BitsPerSecond = 10 }, "link.bitsPerSecond", "from 1000000"},
-		"MTU":              {func(p *Plan) { p.Link.MTUBytes = 100 }, "link.mtuBytes", "from 576"},
-		"Percent":          {func(p *Plan) { p.Expect.MinWirePercent = new(int32(101)) }, "expect.minWirePercent", "to 100"},
+		"SourcePassword":   {func(p *Plan) { p.Collect.Sources[0].URL = "https://a:b@c" }, "collect.sources[0].url", "credentials"},
+		"SourceInterval":   {func(p *Plan) { p.Collect.Sources[0].IntervalMilliseconds = 1 }, "collect.sources[0].intervalMilliseconds", "from 100"},
+		"SourceSecret":     {func(p *Plan) { p.Collect.Sources[0].Credentials = "../etc" }, "collect.sources[0].credentials", "one folder"},
+		"SourceCA":         {func(p *Plan) { p.Collect.Sources[0].CABundle = "ca.crt" }, "collect.sources[0].caBundle", "PEM"},
+		"NoExporter":       {func(p *Plan) { p.Collect.Sources[0].Kind = SourceExporter }, "collect.sources[0].nodes", "name the servers"},
+		"ExporterURL": {func(p *Plan) {
+			p.Collect.Sources[0] = Source{Kind: SourceExporter, Name: "x", Nodes: []SourceNode{{Name: "a", URL: "nfs1"}}}
+		}, "collect.sources[0].nodes[0].url", "http"},
+		"Link":    {func(p *Plan) { p.Link.BitsPerSecond = 10 }, "link.bitsPerSecond", "from 1000000"},
+		"MTU":     {func(p *Plan) { p.Link.MTUBytes = 100 }, "link.mtuBytes", "from 576"},
+		"Percent": {func(p *Plan) { p.Expect.MinWirePercent = new(int32(101)) }, "expect.minWirePercent", "to 100"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
