@@ -1,0 +1,143 @@
+package rest
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxCredentialBytes bounds one file of a Secret, which holds at most 1 MiB altogether.
+const maxCredentialBytes = 64 << 10
+
+// Credentials are what an array knows an account by. They print as nothing but which of
+// them are set.
+type Credentials struct {
+	Username, Password, Token string
+	// dir is where they were read; empty = they were given.
+	dir string
+}
+
+// ReadCredentials reads the files username, password and token in dir, a mounted Secret.
+// A file that is not there leaves its field empty; it is an error if all are missing, or if
+// only one of username and password is there. The line end at the end of a file is no part
+// of it. Errors name keys, never contents.
+func ReadCredentials(dir string) (Credentials, error) {
+	c := Credentials{dir: dir}
+	found := 0
+	for _, k := range []struct {
+		key string
+		to  *string
+	}{{"username", &c.Username}, {"password", &c.Password}, {"token", &c.Token}} {
+		there, err := readKey(filepath.Join(dir, k.key), k.to)
+		if err != nil {
+			return Credentials{dir: dir}, fmt.Errorf("read key %s of the Secret in %s: %w", k.key, dir, err)
+		}
+		if there {
+			found++
+		}
+	}
+	if found == 0 {
+		return Credentials{dir: dir}, fmt.Errorf("the Secret in %s has none of the keys username and password, or token", dir)
+	}
+	if err := c.check(); err != nil {
+		return Credentials{dir: dir}, fmt.Errorf("the Secret in %s: %w", dir, err)
+	}
+	return c, nil
+}
+
+func (c Credentials) check() error {
+	switch {
+	case c.Username != "" && c.Password == "":
+		return fmt.Errorf("key username is set, key password is missing or empty")
+	case c.Username == "" && c.Password != "":
+		return fmt.Errorf("key password is set, key username is missing or empty")
+	case c.Username == "" && c.Token == "":
+		return fmt.Errorf("all keys are empty")
+	}
+	return nil
+}
+
+// readKey puts the file at path into to and tells whether there is one.
+func readKey(path string, to *string) (bool, error) {
+	f, err := os.Open(path) //nolint:gosec // the folder is named by whoever runs this program
+	if os.IsNotExist(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	b, err := io.ReadAll(io.LimitReader(f, maxCredentialBytes+1))
+	if err != nil {
+		return false, err
+	}
+	if len(b) > maxCredentialBytes {
+		return false, fmt.Errorf("it is longer than %d bytes", maxCredentialBytes)
+	}
+	*to = strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r")
+	if strings.ContainsAny(*to, "\r\n\x00") {
+		*to = ""
+		return false, fmt.Errorf("it has more than one line")
+	}
+	return true, nil
+}
+
+// Reload reads the credentials again from where they came: the kubelet exchanges the files
+// when the Secret changes. It tells whether they are others now. Those that were given and
+// not read stay the same.
+func (c Credentials) Reload() (Credentials, bool, error) {
+	if c.dir == "" {
+		return c, false, nil
+	}
+	n, err := ReadCredentials(c.dir)
+	if err != nil {
+		return c, false, err
+	}
+	return n, n != c, nil
+}
+
+// Redact returns text without the values of c, in the forms in which a careless server
+// might repeat them.
+func (c Credentials) Redact(text string) string {
+	if c.Username != "" {
+		text = strings.ReplaceAll(text, base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password)), redacted)
+	}
+	for _, secret := range []string{c.Password, c.Token, c.Username} {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, redacted)
+		}
+	}
+	return text
+}
+
+const redacted = "(hidden)"
+
+// String tells which values are set and nothing of them.
+func (c Credentials) String() string {
+	var set []string
+	for _, k := range []struct{ key, value string }{{"username", c.Username}, {"password", c.Password}, {"token", c.Token}} {
+		if k.value != "" {
+			set = append(set, k.key)
+		}
+	}
+	if set == nil {
+		return "no credentials"
+	}
+	return "credentials (" + strings.Join(set, ", ") + " hidden)"
+}
+
+// GoString is String.
+func (c Credentials) GoString() string { return c.String() }
+
+// Format writes String for every verb.
+func (c Credentials) Format(f fmt.State, _ rune) {
+	fmt.Fprint(f, c.String())
+}
+
+// MarshalJSON writes String, so that no log or file gets the values by mistake.
+func (c Credentials) MarshalJSON() ([]byte, error) {
+	return []byte(`"` + c.String() + `"`), nil
+}

@@ -1,0 +1,185 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
+)
+
+// maxMessageBytes bounds what of a server's words gets into an error.
+const maxMessageBytes = 512
+
+// StatusError is an answer that is no success.
+type StatusError struct {
+	Status int
+	// Code and Message are the server's own, where its answer has any.
+	Code, Message string
+	// retryAfter is how long the server wants to be left alone; negative = it does not say.
+	retryAfter time.Duration
+}
+
+func (e *StatusError) Error() string {
+	s := fmt.Sprintf("the answer is %d %s", e.Status, http.StatusText(e.Status))
+	if e.Status >= 300 && e.Status < 400 {
+		s += " (redirects are not followed: give the address itself)"
+	}
+	if e.Code != "" {
+		s += ", code " + e.Code
+	}
+	if e.Message != "" {
+		s += ": " + e.Message
+	}
+	return s
+}
+
+// temporary tells whether the same request may succeed a little later.
+func (e *StatusError) temporary() bool {
+	switch e.Status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// permanent tells whether the same request is refused for ever.
+func (e *StatusError) permanent() bool {
+	switch e.Status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusTooEarly:
+		return false
+	}
+	return e.Status < http.StatusInternalServerError || e.Status == http.StatusNotImplemented
+}
+
+// statusError makes the error of an answer out of whatever its body holds: ONTAP's
+// {"error":{"message","code"}}, FlashBlade's {"errors":[{"context","message"}]},
+// Prometheus' {"errorType","error"}, or text. redact removes secrets from it.
+func statusError(status int, body []byte, redact func(string) string) *StatusError {
+	// Before anything is cut off, or half a secret would be left.
+	say := func(s string) string { return plain(redact(s)) }
+	e := &StatusError{Status: status, retryAfter: -1}
+	var doc struct {
+		Error     json.RawMessage `json:"error"`
+		ErrorType string          `json:"errorType"`
+		Errors    []struct {
+			Message string `json:"message"`
+			Context string `json:"context"`
+		} `json:"errors"`
+	}
+	if json.Unmarshal(body, &doc) != nil {
+		if !bytes.Contains(body, []byte("<")) { // a page for people tells nothing
+			e.Message = say(string(body))
+		}
+		return e
+	}
+	var one struct {
+		Message string          `json:"message"`
+		Code    json.RawMessage `json:"code"`
+	}
+	var text string
+	switch {
+	case json.Unmarshal(doc.Error, &one) == nil:
+		e.Code, e.Message = redact(Code(one.Code)), say(one.Message)
+	case json.Unmarshal(doc.Error, &text) == nil:
+		e.Code, e.Message = say(doc.ErrorType), say(text)
+	case len(doc.Errors) > 0:
+		e.Message = say(strings.TrimPrefix(doc.Errors[0].Context+": "+doc.Errors[0].Message, ": "))
+	}
+	return e
+}
+
+// Code returns an error code that a server may write as a string or as a number.
+func Code(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return plain(s)
+	}
+	var n json.Number
+	if json.Unmarshal(raw, &n) == nil {
+		return n.String()
+	}
+	return ""
+}
+
+// plain makes one printable line of bounded length out of what a server said.
+func plain(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxMessageBytes {
+		s = strings.ToValidUTF8(s[:maxMessageBytes], "") + " ..."
+	}
+	return s
+}
+
+// Reason puts err into one of runfile's Survey reasons.
+func Reason(err error) string {
+	if survey, ok := errors.AsType[*storage.SurveyError](err); ok {
+		return survey.Reason
+	}
+	if status, ok := errors.AsType[*StatusError](err); ok {
+		if status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
+			return runfile.SurveyRefused
+		}
+		return runfile.SurveyFailed
+	}
+	switch {
+	case isUntrusted(err):
+		return runfile.SurveyUntrusted
+	case isUnreachable(err):
+		return runfile.SurveyUnreachable
+	}
+	return runfile.SurveyFailed
+}
+
+func isUnreachable(err error) bool {
+	var ne net.Error
+	return errors.As(err, &ne) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+func isUntrusted(err error) bool {
+	var verify *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &verify) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &authority) ||
+		errors.As(err, &host) || errors.As(err, &invalid) || errors.Is(err, http.ErrSchemeMismatch)
+}
+
+// transportError is what became of a request that got no answer: without the URL, whose
+// query is nobody's business, and with what to do about a certificate.
+func transportError(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	var verify *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &verify):
+		return storage.Permanent(fmt.Errorf("the certificate cannot be verified: %w: put the certificate of its issuer into "+
+			"tls.caBundle of storage.array, or accept any with tls.verification: Disabled; "+
+			"the certificate that ONTAP comes with names no address (no SAN) and can never be verified", err))
+	case isUntrusted(err):
+		return storage.Permanent(fmt.Errorf("no TLS connection is possible: %w: check address and port", err))
+	}
+	return err
+}
