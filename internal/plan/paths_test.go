@@ -1,0 +1,120 @@
+package plan_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// twoNodes is an array whose volume is on node a, with LIFs given as "name
+// address node", and "down" behind it for one that is.
+func twoNodes(lifs ...string) *runfile.Survey {
+	s := &runfile.Survey{Volume: &runfile.SurveyVolume{Name: "data", Node: "a"}}
+	for _, l := range lifs {
+		f := strings.Fields(l)
+		s.LIFs = append(s.LIFs, runfile.LIF{Name: f[0], Address: f[1], Node: f[2], Prefix: 24, Up: new(len(f) == 3)})
+	}
+	return s
+}
+
+func paths(p []v1alpha1.Path) []string {
+	var out []string
+	for _, x := range p {
+		out = append(out, x.Path)
+	}
+	return out
+}
+
+func TestPathsAreChosenByWhatTheArraySays(t *testing.T) {
+	both := twoNodes("lif2 10.0.2.61 b", "lif1 10.0.1.61 a", "lif3 10.0.3.61 a")
+	cases := map[string]struct {
+		reason string
+		selec  v1alpha1.PathSelection
+		client v1alpha1.NFSClient
+		ver    v1alpha1.NFSVersion
+		survey *runfile.Survey
+		want   []string
+	}{
+		"Local":         {"the first by name on the owner", "Local", "DirectNFS", "NFSv3", both, []string{"10.0.1.61"}},
+		"Remote":        {"one on another node", "Remote", "DirectNFS", "NFSv3", both, []string{"10.0.2.61"}},
+		"All":           {"those of the owner come first", "All", "DirectNFS", "NFSv3", both, []string{"10.0.1.61", "10.0.3.61", "10.0.2.61"}},
+		"Default":       {"All is the default", "", "DirectNFS", "NFSv3", both, []string{"10.0.1.61", "10.0.3.61", "10.0.2.61"}},
+		"V41":           {"ONTAP takes one path for each export with v4.x", "All", "Kernel", "NFSv4.1", both, []string{"10.0.1.61"}},
+		"Kernel":        {"the kernel mounts one address", "All", "Kernel", "NFSv3", both, []string{"10.0.1.61"}},
+		"LocalDown":     {"a LIF that is down is no path", "Local", "DirectNFS", "NFSv3", twoNodes("lif1 10.0.1.61 a down", "lif2 10.0.2.61 a"), []string{"10.0.2.61"}},
+		"SameSubnet":    {"one for each subnet", "All", "DirectNFS", "NFSv3", twoNodes("lif1 10.0.1.61 a", "lif2 10.0.1.62 b", "lif3 10.0.2.61 b"), []string{"10.0.1.61", "10.0.2.61"}},
+		"FourAtMost":    {"an oranfstab takes four", "All", "DirectNFS", "NFSv3", twoNodes("l1 10.0.1.1 a", "l2 10.0.2.1 a", "l3 10.0.3.1 a", "l4 10.0.4.1 a", "l5 10.0.5.1 a"), []string{"10.0.1.1", "10.0.2.1", "10.0.3.1", "10.0.4.1"}},
+		"NothingKnown":  {"without LIFs the declared addresses are all there are", "All", "DirectNFS", "NFSv3", &runfile.Survey{}, []string{"10.9.9.9"}},
+		"ExplicitKept":  {"what is listed is used, whatever the array says", "Explicit", "DirectNFS", "NFSv3", both, []string{"10.0.2.61"}},
+		"MovedVolume":   {"the owner decides, not the name", "Local", "DirectNFS", "NFSv3", moved(both), []string{"10.0.2.61"}},
+		"RemoteIsOther": {"Remote follows the volume too", "Remote", "DirectNFS", "NFSv3", moved(both), []string{"10.0.1.61"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := v1alpha1.Protocol{Client: tc.client, Version: tc.ver, Paths: &v1alpha1.Paths{Select: tc.selec}}
+			if tc.selec == v1alpha1.PathsExplicit {
+				p.Paths.Explicit = []v1alpha1.Path{{Path: "10.0.2.61"}}
+			}
+			got, err := plan.SelectPaths(p, []string{"10.9.9.9"}, tc.survey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, paths(got)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func moved(s *runfile.Survey) *runfile.Survey {
+	c := *s
+	c.Volume = &runfile.SurveyVolume{Name: "data", Node: "b"}
+	return &c
+}
+
+func TestNoPathIsSaidWithWhatToDo(t *testing.T) {
+	cases := map[string]struct {
+		selec  v1alpha1.PathSelection
+		survey *runfile.Survey
+		says   string
+	}{
+		"NoSurvey":     {"Local", nil, "select: All or Explicit"},
+		"NoOwner":      {"Remote", &runfile.Survey{Volume: &runfile.SurveyVolume{Name: "fg"}}, "select: All or Explicit"},
+		"NoLocal":      {"Local", twoNodes("lif2 10.0.2.61 b"), "on node a, which owns volume data"},
+		"NoRemote":     {"Remote", twoNodes("lif1 10.0.1.61 a"), "on another node than a"},
+		"RemoteIsDown": {"Remote", twoNodes("lif2 10.0.2.61 b down"), "network interface create"},
+		"AllDown":      {"All", twoNodes("lif1 10.0.1.61 a down"), "none of the 1 NFS LIFs is up"},
+	}
+	for name, tc := range cases {
+		_, err := plan.SelectPaths(v1alpha1.Protocol{Paths: &v1alpha1.Paths{Select: tc.selec}}, []string{"10.9.9.9"}, tc.survey)
+		if !errors.Is(err, plan.ErrNoPath) || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: got %v, want it to say %q", name, err, tc.says)
+		}
+	}
+}
+
+func TestResolvedPathsSayWhereTheyEnd(t *testing.T) {
+	s := twoNodes("lif1 10.0.1.61 a", "lif2 fd00::2 b")
+	in := []v1alpha1.Path{{Local: "10.0.1.9", Path: "10.0.1.61"}, {Path: "fd00:0::2"}, {Path: "filer"}}
+	want := []v1alpha1.ResolvedPath{
+		{Local: "10.0.1.9", Path: "10.0.1.61", LIF: "lif1", Node: "a", Locality: v1alpha1.LocalityLocal},
+		{Path: "fd00:0::2", LIF: "lif2", Node: "b", Locality: v1alpha1.LocalityRemote},
+		{Path: "filer"},
+	}
+	got := plan.ResolvedPaths(in, s)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(in, plan.DeclaredPaths(got)); diff != "" {
+		t.Errorf("and back (-want +got):\n%s", diff)
+	}
+	if got := plan.ResolvedPaths(in, nil)[0]; got.Locality != "" || got.Node != "" {
+		t.Errorf("nobody said where %+v is", got)
+	}
+}
