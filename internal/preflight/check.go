@@ -45,7 +45,20 @@ func Check(in Input) []Result {
 	checks := []struct {
 		code string
 		run  check
-	}{}
+	}{
+		{DriverRefused, driver},
+		{UnknownLIF, unknownLIF},
+		{ServiceDisabled, service},
+		{ProtocolDisabled, protocol},
+		{VolumeOffline, offline},
+		{VolumeMoving, moving},
+		{ExportPolicyDenies, exportPolicy},
+		{TooManyPaths, tooManyPaths},
+		{SameSubnet, sameSubnet},
+		{LIFDown, lifDown},
+		{TransferSizeTooSmall, transferSize},
+		{VolumeFull, full},
+	}
 	results := make([]Result, 0, len(checks))
 	for _, c := range checks {
 		message := c.run(in)

@@ -1,0 +1,128 @@
+package preflight
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// unknownLIF looks for addresses that the array does not have: of paths, and of
+// the servers of an export, for a typing error there measures another array.
+// Names cannot be judged here.
+func unknownLIF(in Input) string {
+	s := in.Target.Survey
+	if s == nil || len(s.LIFs) == 0 {
+		return ""
+	}
+	has := make([]string, 0, len(s.LIFs))
+	for _, l := range s.LIFs {
+		has = append(has, strings.TrimSpace(l.Address+" "+l.Name))
+	}
+	unknown := func(field, address string) string {
+		if _, err := netip.ParseAddr(address); err != nil || s.LIF(address) != nil {
+			return ""
+		}
+		return fmt.Sprintf("%s %s is no address that the array serves NFS at: use one of %s, or correct storage.array", field, address, strings.Join(has, ", "))
+	}
+	for _, p := range in.Target.Paths {
+		if m := unknown(pathField(in), p.Path); m != "" {
+			return m
+		}
+	}
+	if e := in.Benchmark.Spec.Storage.Export; e != nil {
+		for _, server := range e.Servers {
+			if m := unknown("storage.export.servers", server); m != "" {
+				return m
+			}
+		}
+	}
+	return ""
+}
+
+// pathField is the field that a path comes from.
+func pathField(in Input) string {
+	if p := in.Benchmark.Spec.Protocol.Paths; p != nil && p.Select == v1alpha1.PathsExplicit {
+		return "protocol.paths.explicit"
+	}
+	return "the path"
+}
+
+func lifDown(in Input) string {
+	for _, l := range lifs(in) {
+		if !isOff(l.Up) {
+			continue
+		}
+		if in.isONTAP() {
+			return fmt.Sprintf("path %s (LIF %s) is down or disabled: network interface modify -vserver %s -lif %s -status-admin up, and look at its port (network port show -node %s)", l.Address, l.Name, in.svm(), l.Name, orPlaceholder(l.Node))
+		}
+		return fmt.Sprintf("path %s (%s) is down or disabled on the array: enable it there, or leave it out of protocol.paths", l.Address, l.Name)
+	}
+	return ""
+}
+
+func orPlaceholder(node string) string {
+	if node == "" {
+		return "<node>"
+	}
+	return node
+}
+
+// lifs are those of the chosen paths that the survey knows.
+func lifs(in Input) []runfile.LIF {
+	var found []runfile.LIF
+	for _, p := range in.Target.Paths {
+		if l := in.Target.Survey.LIF(p.Path); l != nil {
+			found = append(found, *l)
+		}
+	}
+	return found
+}
+
+// tooManyPaths: Direct NFS to ONTAP has exactly one path for each export with
+// NFSv4.x (NetApp's documentation).
+func tooManyPaths(in Input) string {
+	n := len(in.Target.Paths)
+	if n < 2 || in.version() == v1alpha1.NFSv3 || !in.isONTAP() {
+		return ""
+	}
+	return fmt.Sprintf("%d paths with %s: with ONTAP, Direct NFS uses one path for each export from NFSv4 on; name one in protocol.paths.explicit, or set protocol.version to NFSv3", n, in.version())
+}
+
+// sameSubnet goes by the prefixes that the array itself has for its LIFs.
+func sameSubnet(in Input) string {
+	chosen := lifs(in)
+	for i, a := range chosen {
+		network, known := subnet(a)
+		if !known {
+			continue
+		}
+		for _, b := range chosen[i+1:] {
+			other, known := subnet(b)
+			if known && network == other && addressOf(a) != addressOf(b) {
+				return fmt.Sprintf("paths %s (%s) and %s (%s) are both in %s: Linux sends all traffic of a subnet through one interface, so the second path gains nothing; leave one out of protocol.paths, or put the LIF into a subnet of its own", a.Address, a.Name, b.Address, b.Name, network)
+			}
+		}
+	}
+	return ""
+}
+
+func subnet(l runfile.LIF) (netip.Prefix, bool) {
+	a := addressOf(l)
+	if !a.IsValid() || l.Prefix <= 0 {
+		return netip.Prefix{}, false
+	}
+	n, err := a.Prefix(int(l.Prefix))
+	return n, err == nil
+}
+
+// addressOf is the zero address when it cannot be read.
+func addressOf(l runfile.LIF) netip.Addr {
+	a, err := netip.ParseAddr(l.Address)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Unmap()
+}

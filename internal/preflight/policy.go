@@ -1,0 +1,208 @@
+package preflight
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// exportPolicy reads the rules as ONTAP does: they are tried in the order of
+// their index, the first that fits client and protocol decides, and who fits
+// none is refused. A rule that reads and writes must let the client read, too.
+//
+// The array may see the pod, or its node: one of these addresses suffices. Host
+// names and netgroups cannot be looked up from here, so a rule with one may
+// admit the client, and passes.
+func exportPolicy(in Input) string {
+	s := in.Target.Survey
+	if s == nil || len(s.Rules) == 0 || automatic(in) {
+		return ""
+	}
+	rules := slices.SortedStableFunc(slices.Values(s.Rules), func(a, b runfile.ExportRule) int { return cmp.Compare(a.Index, b.Index) })
+	var judged []netip.Addr
+	why := ""
+	for _, c := range s.Clients {
+		a, err := netip.ParseAddr(c)
+		if err != nil {
+			continue
+		}
+		refusal := refused(in, rules, a.Unmap())
+		if refusal == "" {
+			return ""
+		}
+		judged, why = append(judged, a.Unmap()), cmp.Or(why, refusal)
+	}
+	if len(judged) == 0 {
+		return ""
+	}
+	return denial(in, judged, why)
+}
+
+// automatic says that the rules are Trident's, which adds that of a node when it
+// attaches the volume to it: before a kernel mount there is none yet.
+func automatic(in Input) bool {
+	if in.Target.Backend == nil || in.Benchmark.Spec.Protocol.Client != v1alpha1.ClientKernel {
+		return false
+	}
+	v := in.volume()
+	return v.ExportPolicy == v.Name || strings.HasPrefix(v.ExportPolicy, "trident-") || strings.HasSuffix(v.ExportPolicy, "empty")
+}
+
+// refused says why the rules refuse a client; empty when they do not, or may not.
+func refused(in Input, rules []runfile.ExportRule, client netip.Addr) string {
+	for _, r := range rules {
+		if !speaks(r.Protocols, in.version()) {
+			continue
+		}
+		switch match(r.Clients, client) {
+		case yes:
+			return unwanted(in, r)
+		case maybe:
+			return ""
+		case no:
+		}
+	}
+	return "no rule is for them and " + ruleProtocol(in.version())
+}
+
+// unwanted says what of a rule keeps the run from working.
+func unwanted(in Input, r runfile.ExportRule) string {
+	flavour := security(in)
+	switch {
+	case !grants(r.ReadOnly, flavour):
+		return fmt.Sprintf("rule %d does not let them read with %s (rorule %s)", r.Index, flavour, strings.Join(r.ReadOnly, ","))
+	case !grants(r.ReadWrite, flavour):
+		return fmt.Sprintf("rule %d does not let them write with %s (rwrule %s)", r.Index, flavour, strings.Join(r.ReadWrite, ","))
+	case isRoot(in) && !roots(r.SuperUser, flavour):
+		return fmt.Sprintf("protocol.userID is 0 and rule %d makes root somebody else (superuser %s)", r.Index, strings.Join(r.SuperUser, ","))
+	default:
+		return ""
+	}
+}
+
+// denial says what was found and the command that lets the clients in.
+func denial(in Input, clients []netip.Addr, why string) string {
+	v := in.volume()
+	names := make([]string, 0, len(clients))
+	for _, c := range clients {
+		names = append(names, c.String())
+	}
+	message := fmt.Sprintf("export policy %s of volume %s refuses the clients %s: %s", v.ExportPolicy, v.Name, strings.Join(names, ", "), why)
+	if !in.isONTAP() {
+		return message + ": add a rule there with rw, and no_root_squash where protocol.userID is 0"
+	}
+	superuser := "none"
+	if isRoot(in) {
+		superuser = security(in)
+	}
+	return message + fmt.Sprintf(": vserver export-policy rule create -vserver %s -policyname %s -ruleindex 1 -clientmatch %s -protocol %s -rorule %s -rwrule %s -superuser %s",
+		in.svm(), cmp.Or(v.ExportPolicy, "<policy>"), strings.Join(names, ","), ruleProtocol(in.version()), security(in), security(in), superuser)
+}
+
+func security(in Input) string {
+	return string(cmp.Or(in.Benchmark.Spec.Protocol.Security, v1alpha1.SecuritySys))
+}
+
+func isRoot(in Input) bool {
+	id := in.Benchmark.Spec.Protocol.UserID
+	return id != nil && *id == 0
+}
+
+// ruleProtocol is the word of export rules for a version.
+func ruleProtocol(v v1alpha1.NFSVersion) string {
+	if v == v1alpha1.NFSv3 {
+		return "nfs3"
+	}
+	return "nfs4"
+}
+
+// speaks says that a rule is for a version; without protocols it is for all.
+func speaks(protocols []string, v v1alpha1.NFSVersion) bool {
+	return len(protocols) == 0 || slices.ContainsFunc(protocols, func(p string) bool {
+		return p == "any" || p == "nfs" || p == ruleProtocol(v)
+	})
+}
+
+// grants says that a list of flavours lets one in. "none" does, as nobody; an
+// absent list is not known.
+func grants(flavours []string, flavour string) bool {
+	return len(flavours) == 0 || slices.ContainsFunc(flavours, func(f string) bool {
+		return f == "any" || f == "none" || f == flavour
+	})
+}
+
+// roots says that root stays root.
+func roots(flavours []string, flavour string) bool {
+	return len(flavours) == 0 || slices.Contains(flavours, "any") || slices.Contains(flavours, flavour)
+}
+
+// answer is what a client match says of an address.
+type answer int
+
+const (
+	no answer = iota
+	maybe
+	yes
+)
+
+// match compares an address with the client matches of one rule, each of which
+// may be a list.
+func match(matches []string, client netip.Addr) answer {
+	best := no
+	for _, all := range matches {
+		for m := range strings.SplitSeq(all, ",") {
+			best = max(best, matchOne(strings.TrimSpace(m), client))
+		}
+	}
+	return best
+}
+
+func matchOne(m string, client netip.Addr) answer {
+	if m == "" {
+		return no
+	}
+	if m == "*" {
+		return yes
+	}
+	if a, err := netip.ParseAddr(m); err == nil {
+		return answerOf(a.Unmap() == client)
+	}
+	if n, ok := network(m); ok {
+		return answerOf(n.Contains(client))
+	}
+	return maybe // a host name, .domain or @netgroup
+}
+
+func answerOf(b bool) answer {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// network reads 10.0.0.0/8 and 10.0.0.0/255.0.0.0.
+func network(m string) (netip.Prefix, bool) {
+	if n, err := netip.ParsePrefix(m); err == nil {
+		return n, true
+	}
+	address, mask, ok := strings.Cut(m, "/")
+	if !ok {
+		return netip.Prefix{}, false
+	}
+	a, err := netip.ParseAddr(address)
+	ip := net.ParseIP(mask).To4()
+	if err != nil || ip == nil || !a.Is4() {
+		return netip.Prefix{}, false
+	}
+	ones, size := net.IPMask(ip).Size()
+	if size == 0 { // not a mask: it has holes
+		return netip.Prefix{}, false
+	}
+	return netip.PrefixFrom(a, ones), true
+}
