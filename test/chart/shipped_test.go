@@ -69,23 +69,34 @@ func TestTheChartCarriesTheCRDOfConfig(t *testing.T) {
 }
 
 func TestSamplesAreWhatTheTypesSay(t *testing.T) {
-	files, err := os.ReadDir(Path(t, "config/samples"))
+	names := map[string]string{}
+	for _, folder := range []string{"config/samples", "config/samples/seed-000"} {
+		checkSamples(t, folder, names)
+	}
+}
+
+// checkSamples reads every file of a folder; names are the benchmarks so far.
+func checkSamples(t *testing.T, folder string, names map[string]string) {
+	t.Helper()
+	files, err := os.ReadDir(Path(t, folder))
 	if err != nil {
 		t.Fatal(err)
 	}
 	list := struct{ Resources []string }{}
-	if err := yaml.Unmarshal(Read(t, "config/samples/kustomization.yaml"), &list); err != nil {
+	if err := yaml.Unmarshal(Read(t, folder+"/kustomization.yaml"), &list); err != nil {
 		t.Fatal(err)
 	}
-	names := map[string]string{}
 	for _, f := range files {
 		if f.Name() == "kustomization.yaml" {
 			continue
 		}
 		if !slices.Contains(list.Resources, f.Name()) {
-			t.Errorf("config/samples/kustomization.yaml does not list %s", f.Name())
+			t.Errorf("%s/kustomization.yaml does not list %s", folder, f.Name())
 		}
-		text := string(Read(t, "config/samples/"+f.Name()))
+		if f.IsDir() {
+			continue
+		}
+		text := string(Read(t, folder+"/"+f.Name()))
 		if !strings.HasPrefix(text, "# ") {
 			t.Errorf("%s does not begin with what it is for", f.Name())
 		}
