@@ -31,6 +31,7 @@ func subcommands() []func(*app) *cobra.Command {
 		newCleanCommand,
 		newServeCommand,
 		newCollectCommand,
+		newSurveyCommand,
 		newReportCommand,
 	}
 }

@@ -56,6 +56,16 @@ func (c *ConfigMap) Publish(ctx context.Context, update Update) error {
 	if update.Result != nil {
 		patch.BinaryData = map[string][]byte{runfile.ResultKey(c.index): update.Result}
 	}
+	return c.patch(ctx, patch)
+}
+
+// Put replaces one key of the ConfigMap, whoever wrote it before. It tries again
+// as Publish does.
+func (c *ConfigMap) Put(ctx context.Context, key, text string) error {
+	return c.patch(ctx, mergePatch{Data: map[string]string{key: text}})
+}
+
+func (c *ConfigMap) patch(ctx context.Context, patch mergePatch) error {
 	body, err := json.Marshal(patch)
 	if err != nil {
 		return permanentError{fmt.Errorf("encode patch: %w", err)}

@@ -269,3 +269,14 @@ func TestTheQuickestAnswerTellsTheTimeBest(t *testing.T) {
 		t.Errorf("ahead by %v (%v), want %v", clock.ahead, clock.known, want)
 	}
 }
+
+func TestPutReplacesOneKey(t *testing.T) {
+	stub, c, _ := newStub(t, status(http.StatusServiceUnavailable))
+	if err := c.Put(t.Context(), "survey.json", `{"a":"b"}`); err != nil {
+		t.Fatal(err)
+	}
+	const want = `PATCH /api/v1/namespaces/ns/configmaps/demo-result application/merge-patch+json Bearer first {"data":{"survey.json":"{\"a\":\"b\"}"}}`
+	if diff := cmp.Diff([]string{want, want}, stub.requests); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}

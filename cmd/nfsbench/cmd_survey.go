@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nfsbench/nfsbench/internal/collect/publish"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/connect"
+	"github.com/nfsbench/nfsbench/internal/survey"
+)
+
+// The variables that say as whom a pod may be seen by an array.
+const (
+	envPodIP  = "POD_IP"
+	envHostIP = "HOST_IP"
+)
+
+// surveyFlags are the flags of survey.
+type surveyFlags struct {
+	request, secrets   string
+	configMap, outFile string
+}
+
+// newSurveyCommand asks an array what it is and where a volume is.
+func newSurveyCommand(a *app) *cobra.Command {
+	f := surveyFlags{}
+	cmd := &cobra.Command{
+		Use:   "survey --request FILE [--configmap NAMESPACE/NAME | --out FILE]",
+		Short: "Asks an array for its LIFs, the volume of an export and who owns it",
+		Long: `survey asks an array, over its REST interface, for its LIFs and nodes, the
+volume behind an export and the node that owns it, the NFS service and the
+export policy. It shows them, with what the account may not read and how to mend
+that, and writes them as JSON (docs/schema/survey.schema.json) to a file or to
+the key ` + runfile.KeySurvey + ` of a ConfigMap.
+
+It changes nothing, unless the request names moveTo: then the volume is moved to
+that aggregate first, online, and what is written says meanwhile how far it is.
+
+The request names the array, and the folder of its credentials below
+--secrets-dir, in which each key is a file (username and password, or token):
+
+  {
+    "version": "` + runfile.SurveyVersion + `",
+    "run": {"name": "look"},
+    "source": {"kind": "ontap", "name": "ontap", "url": "https://10.0.0.5",
+               "svm": "svm1", "credentials": "array"},
+    "export": "/vol/oradata"
+  }
+
+The addresses in $` + envPodIP + ` and $` + envHostIP + ` are those that an export policy is held against.
+
+An array that cannot be asked is a result too: with --configmap or --out the
+exit code is 0 when it could be written down, and 1 when not. Without them an
+array that cannot be asked ends the program with 1.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.Context(), a, cmd.OutOrStdout(), os.Getenv)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.request, "request", "", "file with the request (required)")
+	flags.StringVar(&f.secrets, "secrets-dir", defaultSecretsDir, "folder with the folder of the credentials that the request names")
+	flags.StringVar(&f.configMap, "configmap", "", "publish to this ConfigMap, NAMESPACE/NAME, which must exist")
+	flags.StringVar(&f.outFile, "out", "", "write to this file")
+	if err := cmd.MarkFlagRequired("request"); err != nil {
+		cmd.RunE = func(*cobra.Command, []string) error { return err } // the flag is defined above
+	}
+	cmd.MarkFlagsMutuallyExclusive("configmap", "out")
+	return cmd
+}
+
+func (f *surveyFlags) run(ctx context.Context, a *app, out io.Writer, getenv func(string) string) error {
+	request, err := readSurveyRequest(f.request)
+	if err != nil {
+		return badInput(err)
+	}
+	put, err := f.publisher(a, getenv)
+	if err != nil {
+		return badInput(err)
+	}
+	s, err := survey.Run(ctx, survey.Options{
+		Request: request,
+		Open: func(s runfile.Source) (storage.Source, error) {
+			return connect.Open(s, connect.Options{SecretsDir: f.secrets, Now: a.now})
+		},
+		Publish: func(ctx context.Context, s runfile.Survey) error {
+			var text strings.Builder
+			if err := runfile.WriteSurvey(&text, s); err != nil {
+				return err
+			}
+			return put(ctx, text.String())
+		},
+		Clients: clientAddresses(getenv),
+		Secrets: secretsIn(f.secrets, request.Source.Credentials),
+		Now:     a.now, Log: a.log,
+	})
+	if err != nil {
+		return err
+	}
+	if s.Problem != nil && f.configMap == "" && f.outFile == "" {
+		return fmt.Errorf("%s: %s", s.Problem.Reason, s.Problem.Message)
+	}
+	return survey.Text(out, s)
+}
+
+// publisher is where the survey goes beside the terminal.
+func (f *surveyFlags) publisher(a *app, getenv func(string) string) (func(context.Context, string) error, error) {
+	switch {
+	case f.outFile != "":
+		return func(_ context.Context, text string) error { return publish.WriteFile(f.outFile, []byte(text)) }, nil
+	case f.configMap == "":
+		return func(context.Context, string) error { return nil }, nil
+	}
+	namespace, name, ok := strings.Cut(f.configMap, "/")
+	if !ok || namespace == "" || name == "" {
+		return nil, fmt.Errorf("--configmap is %q; give NAMESPACE/NAME", f.configMap)
+	}
+	api, err := publish.InCluster(getenv, publish.ServiceAccountDir, a.now)
+	if err != nil {
+		return nil, err
+	}
+	cm := publish.NewConfigMap(api, namespace, name, 0, a.log)
+	return func(ctx context.Context, text string) error { return cm.Put(ctx, runfile.KeySurvey, text) }, nil
+}
+
+func readSurveyRequest(path string) (runfile.SurveyRequest, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return runfile.SurveyRequest{}, fmt.Errorf("--request: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // nothing was written
+	q, err := runfile.ReadSurveyRequest(file)
+	if err != nil {
+		return q, fmt.Errorf("--request %s: %w", path, err)
+	}
+	if err := q.Validate(); err != nil {
+		return q, fmt.Errorf("--request %s: %w", path, err)
+	}
+	return q, nil
+}
+
+// clientAddresses are those that the pod knows of itself.
+func clientAddresses(getenv func(string) string) []string {
+	var out []string
+	for _, name := range []string{envPodIP, envHostIP} {
+		if v := getenv(name); v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// secretsIn reads the words that must not be published. What cannot be read
+// here cannot be read by the source either, which says so.
+func secretsIn(dir, credentials string) []string {
+	if credentials == "" {
+		return nil
+	}
+	var out []string
+	for _, key := range []string{"password", "token"} {
+		raw, err := os.ReadFile(filepath.Join(dir, credentials, key))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if word := strings.TrimSpace(string(raw)); word != "" {
+			out = append(out, word)
+		}
+	}
+	return out
+}

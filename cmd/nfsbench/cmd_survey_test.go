@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// writeRequest writes a request for an array that does not listen, and its
+// credentials, and returns the file and the folder of the secrets.
+func writeRequest(t *testing.T, change func(*runfile.SurveyRequest)) (file, secrets string) {
+	t.Helper()
+	q := runfile.SurveyRequest{
+		Run:    runfile.Identity{Name: "look"},
+		Source: runfile.Source{Kind: runfile.SourceONTAP, Name: "ontap", URL: "https://" + freeAddress(t), SVM: "svm1", Credentials: "array"},
+		Export: "/vol/oradata", TimeoutSeconds: 1,
+	}
+	if change != nil {
+		change(&q)
+	}
+	var raw bytes.Buffer
+	if err := runfile.WriteSurveyRequest(&raw, q); err != nil {
+		t.Fatal(err)
+	}
+	secrets = t.TempDir()
+	file = filepath.Join(secrets, "request.json")
+	for path, text := range map[string]string{file: raw.String(), "array/username": "nfsbench", "array/password": "Pa55-of-the-array\n"} {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(secrets, path)
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return file, secrets
+}
+
+func TestSurveyRefusesWhatItCannotUse(t *testing.T) {
+	file, _ := writeRequest(t, nil)
+	nameless, _ := writeRequest(t, func(q *runfile.SurveyRequest) { q.Export = "" })
+	cases := map[string]struct {
+		args []string
+		want string
+	}{
+		"no request":   {nil, `required flag(s) "request" not set`},
+		"no file":      {[]string{"--request", "/does/not/exist"}, "--request: open /does/not/exist"},
+		"bad request":  {[]string{"--request", nameless}, "export: is empty, and so is source.volume"},
+		"no namespace": {[]string{"--request", file, "--configmap", "x"}, `--configmap is "x"; give NAMESPACE/NAME`},
+		"no cluster":   {[]string{"--request", file, "--configmap", "a/b"}, "can only be reached from a pod"},
+		"both":         {[]string{"--request", file, "--configmap", "a/b", "--out", "x"}, "if any flags in the group [configmap out] are set"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("KUBERNETES_SERVICE_HOST", "")
+			var out, errOut bytes.Buffer
+			code := run(append([]string{"survey"}, tc.args...), strings.NewReader(""), &out, &errOut)
+			if code != exitBadInput || !strings.Contains(errOut.String(), tc.want) {
+				t.Errorf("exit code %d and %q, want %d and %q", code, errOut.String(), exitBadInput, tc.want)
+			}
+		})
+	}
+}
+
+func TestSurveyWritesDownThatAnArrayDoesNotAnswer(t *testing.T) {
+	file, secrets := writeRequest(t, nil)
+	survey := func(args ...string) (int, string) {
+		var out, errOut bytes.Buffer
+		code := run(append([]string{"survey", "--request", file, "--secrets-dir", secrets}, args...), strings.NewReader(""), &out, &errOut)
+		return code, out.String() + errOut.String()
+	}
+	to := filepath.Join(t.TempDir(), runfile.KeySurvey)
+	code, said := survey("--out", to)
+	raw, err := os.ReadFile(to)
+	if err != nil {
+		t.Fatalf("%v; said %s", err, said)
+	}
+	s := runfile.Survey{}
+	if err := json.Unmarshal(raw, &s); err != nil || s.Problem == nil || s.Source != "ontap" {
+		t.Fatalf("wrote %s, %v", raw, err)
+	}
+	if code != exitOK || !strings.Contains(said, s.Problem.Reason) {
+		t.Errorf("a problem that is written down: exit code %d, said %q", code, said)
+	}
+	if code, said := survey(); code != exitFailed || !strings.Contains(said, s.Problem.Reason) {
+		t.Errorf("a problem on a terminal: exit code %d, said %q", code, said)
+	}
+	if code, said := survey("--out", filepath.Join(t.TempDir(), "no", "folder")); code != exitFailed || !strings.Contains(said, "publish the survey") {
+		t.Errorf("a problem that cannot be written down: exit code %d, said %q", code, said)
+	}
+}
+
+func TestSurveyKnowsItsAddressesAndWhatItMustNotSay(t *testing.T) {
+	_, secrets := writeRequest(t, nil)
+	env := map[string]string{envPodIP: "10.244.0.5", envHostIP: "192.168.0.7"}
+	if got := clientAddresses(func(k string) string { return env[k] }); !slices.Equal(got, []string{"10.244.0.5", "192.168.0.7"}) {
+		t.Errorf("clients %q", got)
+	}
+	if got := secretsIn(secrets, "array"); !slices.Equal(got, []string{"Pa55-of-the-array"}) {
+		t.Errorf("secrets %q", got)
+	}
+	if got := secretsIn(secrets, ""); got != nil {
+		t.Errorf("secrets %q of nobody", got)
+	}
+	f := surveyFlags{configMap: "bench/demo-result"}
+	a := &app{log: slog.New(slog.DiscardHandler), now: time.Now}
+	if _, err := f.publisher(a, func(string) string { return "" }); err == nil {
+		t.Error("outside a cluster it publishes to one")
+	}
+}
