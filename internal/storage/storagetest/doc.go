@@ -1,2 +1,3 @@
-// Package storagetest is the conformance suite of storage.Source, and a fake that passes it.
+// Package storagetest is the conformance suite of storage.Source and storage.Surveyor,
+// with a fake source that passes it.
 package storagetest

@@ -50,7 +50,7 @@ func clone(s storage.Snapshot) storage.Snapshot {
 	c.Total = cloneCounters(s.Total)
 	c.Nodes, c.Volumes, c.Paths = nil, nil, nil
 	for _, n := range s.Nodes {
-		n.CPUSeconds, n.Cores = copyOf(n.CPUSeconds), copyOf(n.Cores)
+		n.CPUSeconds, n.BaseSeconds, n.Cores = copyOf(n.CPUSeconds), copyOf(n.BaseSeconds), copyOf(n.Cores)
 		c.Nodes = append(c.Nodes, n)
 	}
 	for _, v := range s.Volumes {
@@ -68,6 +68,7 @@ func cloneCounters(c storage.Counters) storage.Counters {
 	return storage.Counters{
 		ReadOps: copyOf(c.ReadOps), WriteOps: copyOf(c.WriteOps), OtherOps: copyOf(c.OtherOps),
 		ReadBytes: copyOf(c.ReadBytes), WrittenBytes: copyOf(c.WrittenBytes),
+		ReadMicroseconds: copyOf(c.ReadMicroseconds), WriteMicroseconds: copyOf(c.WriteMicroseconds),
 	}
 }
 

@@ -16,7 +16,16 @@ func TestTheFakeKeepsTheContract(t *testing.T) {
 		now, epoch := time.Unix(1000, 0), "first"
 		set := func() {
 			now = now.Add(time.Second)
-			f.Set(storage.Snapshot{Time: now, Epoch: epoch, Total: storage.Counters{ReadOps: new(ops), ReadBytes: new(size)}})
+			total := storage.Counters{ReadOps: new(ops), ReadBytes: new(size), ReadMicroseconds: new(ops * 300)}
+			f.Set(storage.Snapshot{
+				Time: now, Epoch: epoch, Total: total,
+				Nodes: []storage.Node{
+					{Name: "a", CPUSeconds: new(float64(ops)), BaseSeconds: new(float64(ops) + 1)},
+					{Name: "b", CPUSeconds: new(0.5), Cores: new(int32(2))},
+				},
+				Volumes: []storage.VolumeCounters{{Name: "vol1", Node: "a", Counters: total}},
+				Paths:   []storage.PathCounters{{Address: "192.0.2.1", Name: "lif1", Node: "a", Counters: total}},
+			})
 		}
 		set()
 		return storagetest.Subject{

@@ -1,0 +1,194 @@
+package storagetest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/storage"
+)
+
+// spoilt is more than any counter of a test reaches.
+const spoilt = 1 << 62
+
+// named are the counters of one part of a snapshot.
+type named struct {
+	of string
+	storage.Counters
+}
+
+func everyCounters(s storage.Snapshot) []named {
+	all := []named{{"total", s.Total}}
+	for _, v := range s.Volumes {
+		all = append(all, named{"volume " + v.Name, v.Counters})
+	}
+	for _, p := range s.Paths {
+		all = append(all, named{"path " + p.Address, p.Counters})
+	}
+	return all
+}
+
+func fields(c storage.Counters) map[string]*uint64 {
+	return map[string]*uint64{
+		"ReadOps": c.ReadOps, "WriteOps": c.WriteOps, "OtherOps": c.OtherOps,
+		"ReadBytes": c.ReadBytes, "WrittenBytes": c.WrittenBytes,
+		"ReadMicroseconds": c.ReadMicroseconds, "WriteMicroseconds": c.WriteMicroseconds,
+	}
+}
+
+func wellFormed(t *testing.T, s Subject) {
+	t.Helper()
+	s.Work(t)
+	got := sample(t, s.Source)
+	if s.Source.Name() == "" {
+		t.Error("a source needs a name")
+	}
+	noSecret(t, "the name", s.Source.Name(), s.Secrets)
+	if got.Time.IsZero() {
+		t.Error("a snapshot needs a time")
+	}
+	ordered(t, "nodes", got.Nodes, func(n storage.Node) string { return n.Name })
+	ordered(t, "volumes", got.Volumes, func(v storage.VolumeCounters) string { return v.Name })
+	ordered(t, "paths", got.Paths, func(p storage.PathCounters) string { return p.Address })
+	for _, n := range got.Nodes {
+		plausible(t, n)
+	}
+	for _, v := range got.Volumes {
+		knownNode(t, "volume "+v.Name, v.Node, got.Nodes)
+	}
+	for _, p := range got.Paths {
+		knownNode(t, "path "+p.Address, p.Node, got.Nodes)
+		if !s.PathsCountMore {
+			withinTotal(t, p, got.Total)
+		}
+	}
+}
+
+// ordered wants the parts of a snapshot named, once each, in order.
+func ordered[T any](t *testing.T, what string, parts []T, name func(T) string) {
+	t.Helper()
+	if !slices.IsSortedFunc(parts, func(a, b T) int { return cmp.Compare(name(a), name(b)) }) {
+		t.Errorf("%s must be sorted: %+v", what, parts)
+	}
+	for i, p := range parts {
+		if name(p) == "" {
+			t.Errorf("%s need names: %+v", what, p)
+		}
+		if i > 0 && name(parts[i-1]) == name(p) {
+			t.Errorf("%s: %s is there twice", what, name(p))
+		}
+	}
+}
+
+func plausible(t *testing.T, n storage.Node) {
+	t.Helper()
+	switch {
+	case n.Cores != nil && *n.Cores <= 0, n.CPUSeconds != nil && *n.CPUSeconds < 0:
+		t.Errorf("what is unknown must be nil, what is known plausible: %+v", n)
+	case n.BaseSeconds != nil && n.Cores != nil:
+		t.Errorf("node %s: either the base or the cores say what was possible, not both", n.Name)
+	case n.BaseSeconds != nil && n.CPUSeconds == nil:
+		t.Errorf("node %s has a base and nothing that was busy in it", n.Name)
+	case n.BaseSeconds != nil && *n.CPUSeconds > *n.BaseSeconds:
+		t.Errorf("node %s was busy for %g s of %g", n.Name, *n.CPUSeconds, *n.BaseSeconds)
+	}
+}
+
+// knownNode wants a node that is named to be one of those that are listed.
+func knownNode(t *testing.T, of, node string, nodes []storage.Node) {
+	t.Helper()
+	if node == "" || len(nodes) == 0 {
+		return
+	}
+	if !slices.ContainsFunc(nodes, func(n storage.Node) bool { return n.Name == node }) {
+		t.Errorf("%s is on node %q, which is not among the nodes", of, node)
+	}
+}
+
+func withinTotal(t *testing.T, p storage.PathCounters, total storage.Counters) {
+	t.Helper()
+	all := fields(total)
+	for name, f := range fields(p.Counters) {
+		if f != nil && all[name] != nil && *f > *all[name] {
+			t.Errorf("path %s: %s is %d, more than the total %d", p.Address, name, *f, *all[name])
+		}
+	}
+}
+
+// grown wants no counter to fall, and those of reads to rise.
+func grown(t *testing.T, before, after storage.Counters) {
+	t.Helper()
+	old := fields(before)
+	for name, f := range fields(after) {
+		if (f == nil) != (old[name] == nil) {
+			t.Errorf("%s is known only sometimes", name)
+			continue
+		}
+		if f == nil {
+			continue
+		}
+		if *f < *old[name] {
+			t.Errorf("%s fell from %d to %d", name, *old[name], *f)
+		}
+		if (name == "ReadOps" || name == "ReadBytes") && *f == *old[name] {
+			t.Errorf("%s stayed %d although something was read", name, *f)
+		}
+	}
+}
+
+func nodesGrow(t *testing.T, before, after []storage.Node) {
+	t.Helper()
+	for _, b := range before {
+		i := slices.IndexFunc(after, func(a storage.Node) bool { return a.Name == b.Name })
+		if i < 0 {
+			t.Errorf("node %s is gone", b.Name)
+			continue
+		}
+		if fell(b.CPUSeconds, after[i].CPUSeconds) || fell(b.BaseSeconds, after[i].BaseSeconds) {
+			t.Errorf("the time of node %s fell or is known only sometimes", b.Name)
+		}
+	}
+}
+
+func fell(before, after *float64) bool {
+	if before == nil || after == nil {
+		return before != after
+	}
+	return *after < *before
+}
+
+// spoil writes over all that a snapshot points to.
+func spoil(s storage.Snapshot) {
+	for _, c := range everyCounters(s) {
+		for _, f := range fields(c.Counters) {
+			if f != nil {
+				*f = spoilt
+			}
+		}
+	}
+	for i, n := range s.Nodes {
+		if n.CPUSeconds != nil {
+			*n.CPUSeconds = spoilt
+		}
+		if n.BaseSeconds != nil {
+			*n.BaseSeconds = spoilt
+		}
+		if n.Cores != nil {
+			*n.Cores = -1
+		}
+		s.Nodes[i].Name = "spoilt"
+	}
+}
+
+func over(f *float64) bool { return f != nil && *f >= spoilt }
+
+// noSecret wants none of the secrets in a text.
+func noSecret(t *testing.T, what, text string, secrets []string) {
+	t.Helper()
+	for i, s := range secrets {
+		if s != "" && strings.Contains(text, s) {
+			t.Errorf("%s holds secret number %d", what, i)
+		}
+	}
+}
