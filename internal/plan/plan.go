@@ -61,6 +61,9 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 		GroupID:             credential(pr.GroupID),
 		RequireNFS:          true,
 	}
+	if t.Survey != nil && pr.Paths != nil {
+		e.PathSelection = string(pr.Paths.Select)
+	}
 	if pr.TransferSize != nil {
 		e.TransferSizeBytes = pr.TransferSize.Value()
 	}

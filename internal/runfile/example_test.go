@@ -23,7 +23,7 @@ func directPlan() Plan {
 			Client: ClientDirectNFS, NFSVersion: "NFSv3", Server: "array1", Export: "/vol/data",
 			Oranfstab:  "server: array1\nlocal: 10.0.1.5\npath: 10.0.1.61\nlocal: 10.0.2.5\npath: 10.0.2.61\nexport: /vol/data mount: /u02\n",
 			RequireNFS: true, Security: "sys", TransferSizeBytes: 1 << 20, MountTimeoutSeconds: 30, CallTimeoutSeconds: 60,
-			Ports: Ports{NFS: 2049, Mount: 635, Portmap: 111}, UserID: new(uint32(54321)), GroupID: new(uint32(54321)),
+			Ports: Ports{NFS: 2049, Mount: 635, Portmap: 111}, UserID: new(uint32(54321)), GroupID: new(uint32(54321)), PathSelection: "All",
 		},
 		Workload: Workload{Raw: &Raw{
 			Pattern: PatternRead, BlockSizeBytes: 1 << 20, FileSizeBytes: 4 << 30, Jobs: 4, Depth: 8, OperationsPerSecond: 5000,

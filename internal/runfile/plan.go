@@ -59,7 +59,13 @@ type Engine struct {
 	Ports               Ports    `json:"ports,omitzero"`                // 0 = ask the portmapper, as everybody does
 	UserID              *uint32  `json:"userID,omitempty"`              // AUTH_SYS credential; absent = that of the process
 	GroupID             *uint32  `json:"groupID,omitempty"`
+	// PathSelection is what was asked of the paths where an array told of them:
+	// All, Explicit, Local or Remote.
+	PathSelection string `json:"pathSelection,omitempty" jsonschema:"enum=All,enum=Explicit,enum=Local,enum=Remote"`
 }
+
+// PathsRemote is the selection that asks for the wrong address on purpose.
+const PathsRemote = "Remote"
 
 // Ports overrides what the portmapper would say. Zero means "ask".
 type Ports struct {
