@@ -155,7 +155,7 @@ func (s *Stream) Stats(i int) Stats { return s.lanes[i].stats() }
 func (s *Stream) Run(ctx context.Context, d Driver) {
 	s.driver, s.done = d, make(chan struct{})
 	s.cause = func() error { return context.Cause(ctx) }
-	s.cancelled.Store(false)
+	s.cancelled.Store(ctx.Err() != nil) // AfterFunc alone would come too late for what is over already
 	defer context.AfterFunc(ctx, func() { s.cancelled.Store(true) })()
 	s.active.Store(int32(len(s.slots)))
 	s.spread()
