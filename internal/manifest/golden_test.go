@@ -42,7 +42,13 @@ func objects(t *testing.T, b *v1alpha1.NFSBenchmark) []runtime.Object {
 		}
 		out = append(out, manifest.ServerPod(b, images()))
 	case st.Export != nil:
-		target = plan.Target{Export: st.Export.Path, Paths: plan.SelectPaths(b.Spec.Protocol, st.Export.Servers), Keys: plan.ServerKeys(st.Export.Servers)}
+		target = plan.Target{Export: st.Export.Path, Keys: plan.ServerKeys(st.Export.Servers)}
+		out = append(out, surveyed(t, b, &target)...)
+		paths, err := plan.SelectPaths(b.Spec.Protocol, st.Export.Servers, target.Survey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target.Paths = paths
 	default:
 		target.Export, target.Paths = "/vol/pv", []v1alpha1.Path{{Path: "10.0.1.61"}}
 	}
@@ -71,6 +77,29 @@ func objects(t *testing.T, b *v1alpha1.NFSBenchmark) []runtime.Object {
 		manifest.LoadJob(b, p, target.ClaimName, images()), manifest.CleanJob(b, target.ClaimName, images()))
 }
 
+// surveyed are the objects of a survey, which fills the target.
+func surveyed(t *testing.T, b *v1alpha1.NFSBenchmark, target *plan.Target) []runtime.Object {
+	t.Helper()
+	source, ok := plan.ArraySource(b, *target)
+	if !ok {
+		return nil
+	}
+	if b.Spec.Storage.Array.ONTAP == nil {
+		target.Sources = append(target.Sources, source)
+		return nil
+	}
+	var text strings.Builder
+	q := runfile.SurveyRequest{Run: runfile.Identity{Namespace: b.Namespace, Name: b.Name, UID: string(b.UID)}, Source: source, Export: target.Export}
+	if err := runfile.WriteSurveyRequest(&text, q); err != nil {
+		t.Fatal(err)
+	}
+	survey := gen.Survey(target.Export, "10.0.1.61", "10.0.2.61")
+	target.Survey = &survey
+	source, _ = plan.ArraySource(b, *target)
+	target.Sources = append(target.Sources, source)
+	return []runtime.Object{manifest.SurveyRequest(b, text.String()), manifest.SurveyJob(b, images())}
+}
+
 // inputs are the benchmarks of testdata, by name: one for each kind of storage
 // and client.
 func inputs(t *testing.T) map[string]*v1alpha1.NFSBenchmark {
@@ -90,6 +119,8 @@ func inputs(t *testing.T) map[string]*v1alpha1.NFSBenchmark {
 		"embedded-kernel": {gen.Embedded("2Gi", 1), gen.Kernel},
 		"export-direct":   {gen.Paths([2]string{"192.168.1.5", "10.0.1.61"}, [2]string{"192.168.2.5", "10.0.2.61"}), gen.Clients(3), resources},
 		"export-kernel":   {gen.Kernel, gen.Version(v1alpha1.NFSv41)},
+		"ontap-direct":    {gen.ONTAP("10.0.1.5", "svm1", "ontap-reader"), gen.Select(v1alpha1.PathsRemote), resources},
+		"exporter-kernel": {gen.Kernel, gen.Exporter("filer", "http://10.0.1.61:9100/metrics")},
 		"claim-direct":    {gen.Claim("data")},
 		"claim-kernel":    {gen.Claim("data"), gen.Kernel, gen.Expect(500)},
 	}

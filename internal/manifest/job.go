@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"slices"
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -43,6 +44,11 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 		configMapVolume(planVolume, NamesOf(b).Plan),
 		emptyDir(runVolume, nil),
 		tokenProjection(),
+	}
+	if slices.ContainsFunc(p.Collect.Sources, func(s runfile.Source) bool { return s.Credentials != "" }) {
+		collector := &spec.InitContainers[0]
+		collector.Args = append(collector.Args, "--secrets-dir", secretsDir)
+		mountSecret(&spec, b, collector)
 	}
 	mountData(&spec, claim)
 	if clients > 1 {
@@ -92,10 +98,7 @@ func collector(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		"--configmap", b.Namespace+"/"+NamesOf(b).Result)
 	c.RestartPolicy = &always
 	c.Resources = modest("50m", "64Mi")
-	c.Env = []corev1.EnvVar{{Name: "NODE_NAME", ValueFrom: &corev1.EnvVarSource{
-		FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"},
-	}}}
-	c.Env = append(c.Env, loaderLimits(b)...)
+	c.Env = append([]corev1.EnvVar{fieldEnv("NODE_NAME", "spec.nodeName")}, loaderLimits(b)...)
 	c.StartupProbe = &corev1.Probe{
 		ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{
 			Command: []string{binary, "collect", "--check", "--run-dir", runDir},
@@ -129,8 +132,8 @@ func loaderLimits(b *v1alpha1.NFSBenchmark) []corev1.EnvVar {
 	return env
 }
 
-// tokenProjection gives a token to whoever mounts it, which is the collector
-// alone.
+// tokenProjection gives a token to whoever mounts it: the collector, and the
+// survey before it.
 func tokenProjection() corev1.Volume {
 	lifetime := tokenLifetime
 	return corev1.Volume{Name: tokenVolume, VolumeSource: corev1.VolumeSource{

@@ -21,6 +21,7 @@ const (
 
 // The components, values of LabelComponent.
 const (
+	ComponentSurvey = "survey"
 	ComponentLoad   = "load"
 	ComponentClean  = "clean"
 	ComponentServer = "server"
@@ -40,6 +41,7 @@ type Names struct {
 	Plan      string // ConfigMap
 	Result    string // ConfigMap; outlives the run
 	Collector string // ServiceAccount, Role and RoleBinding
+	Survey    string // Job that asks the array, and the ConfigMap with its request
 	Load      string // Job
 	Clean     string // Job
 	Server    string // Pod of the embedded server
@@ -55,6 +57,7 @@ func NamesOf(b *v1alpha1.NFSBenchmark) Names {
 		Plan:      base + "-plan",
 		Result:    base + "-result",
 		Collector: base + "-collector",
+		Survey:    base + "-survey",
 		Load:      base + "-load",
 		Clean:     base + "-clean",
 		Server:    base + "-server",

@@ -1,0 +1,152 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"net/netip"
+	"path"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// ArrayCredentials is the folder, below that of all secrets, with the keys of
+// the Secret that a benchmark names for its array.
+const ArrayCredentials = "array"
+
+const (
+	// arrayMilliseconds is how often an array is asked: the counters of ONTAP
+	// move every 15 s, and asking more often costs the array.
+	arrayMilliseconds = 5000
+	// The labels by which Harvest's series are told apart.
+	labelCluster = "cluster"
+	labelSVM     = "svm"
+	labelVolume  = "volume"
+)
+
+// ArraySource describes the array of a benchmark, as far as the target is
+// known: a survey that is made says which volume it is. It is false where
+// there is no array, or where nothing tells its address.
+func ArraySource(b *v1alpha1.NFSBenchmark, t Target) (runfile.Source, bool) {
+	a := b.Spec.Storage.Array
+	switch {
+	case a == nil:
+		return runfile.Source{}, false
+	case a.ONTAP != nil:
+		return ontapSource(a.ONTAP, t)
+	case a.FlashBlade != nil:
+		return flashBladeSource(a.FlashBlade, t), true
+	case a.Prometheus != nil:
+		return prometheusSource(a.Prometheus, t), true
+	case a.Exporter != nil:
+		return exporterSource(a.Exporter), true
+	default:
+		return runfile.Source{}, false
+	}
+}
+
+// SecretName is the Secret with the credentials of a benchmark's array; empty
+// where it needs none.
+func SecretName(b *v1alpha1.NFSBenchmark) string {
+	switch a := b.Spec.Storage.Array; {
+	case a == nil:
+		return ""
+	case a.ONTAP != nil:
+		return a.ONTAP.CredentialsSecretRef.Name
+	case a.FlashBlade != nil:
+		return a.FlashBlade.CredentialsSecretRef.Name
+	case a.Prometheus != nil && a.Prometheus.CredentialsSecretRef != nil:
+		return a.Prometheus.CredentialsSecretRef.Name
+	default:
+		return ""
+	}
+}
+
+// source is what all arrays have in common.
+func source(kind, name string, tls v1alpha1.TLSTrust) runfile.Source {
+	return runfile.Source{
+		Kind: kind, Name: name, Credentials: ArrayCredentials, OneClient: true, IntervalMilliseconds: arrayMilliseconds,
+		CABundle: tls.CABundle, InsecureSkipVerify: tls.Verification == v1alpha1.Disabled,
+	}
+}
+
+func ontapSource(o *v1alpha1.ONTAPAccess, t Target) (runfile.Source, bool) {
+	s := source(runfile.SourceONTAP, "ontap", o.TLS)
+	address := o.ManagementLIF
+	s.SVM, s.Volume = o.SVM, volumeName(t)
+	if t.Backend != nil {
+		address, s.SVM = cmp.Or(address, t.Backend.ManagementLIF), cmp.Or(s.SVM, t.Backend.SVM)
+	}
+	s.URL = httpsURL(address)
+	return s, address != "" && s.SVM != ""
+}
+
+func flashBladeSource(f *v1alpha1.FlashBladeAccess, t Target) runfile.Source {
+	s := source(runfile.SourceFlashBlade, "flashblade", f.TLS)
+	s.URL = httpsURL(f.ManagementVIP)
+	s.Volume = cmp.Or(f.FileSystem, volumeName(t), strings.Trim(t.Export, "/"))
+	return s
+}
+
+func prometheusSource(p *v1alpha1.PrometheusAccess, t Target) runfile.Source {
+	s := source(runfile.SourcePrometheus, "prometheus", p.TLS)
+	s.URL = p.URL
+	if p.CredentialsSecretRef == nil {
+		s.Credentials = ""
+	}
+	if h := p.Harvest; h != nil {
+		s.Labels = map[string]string{labelCluster: h.Cluster, labelSVM: h.SVM}
+		if v := cmp.Or(h.Volume, volumeName(t), lastPart(t.Export)); v != "" {
+			s.Labels[labelVolume] = v
+		}
+	}
+	if q := p.Queries; q != nil {
+		s.Queries = map[string]string{
+			"nodeCPUPercent": q.NodeCPUPercent,
+			"readOperations": q.ReadOperations, "writeOperations": q.WriteOperations,
+			"readBytes": q.ReadBytes, "writeBytes": q.WriteBytes,
+			"readLatencyMicroseconds": q.ReadLatencyMicroseconds, "writeLatencyMicroseconds": q.WriteLatencyMicroseconds,
+		}
+		maps.DeleteFunc(s.Queries, func(_, query string) bool { return query == "" })
+	}
+	return s
+}
+
+func exporterSource(e *v1alpha1.ExporterAccess) runfile.Source {
+	// The counters of a Linux server are always those of now.
+	s := runfile.Source{Kind: runfile.SourceExporter, Name: "exporter", OneClient: true}
+	for _, n := range e.Nodes {
+		s.Nodes = append(s.Nodes, runfile.SourceNode{Name: n.Name, URL: n.URL})
+	}
+	return s
+}
+
+// volumeName is what the array calls the volume: the array's own word, before
+// that of Trident.
+func volumeName(t Target) string {
+	switch {
+	case t.Survey != nil && t.Survey.Volume != nil:
+		return t.Survey.Volume.Name
+	case t.Backend != nil:
+		return t.Backend.Volume
+	default:
+		return ""
+	}
+}
+
+// httpsURL is the address of an array's management. An IPv6 address needs
+// brackets, which a user may or may not have written.
+func httpsURL(address string) string {
+	if ip, err := netip.ParseAddr(address); err == nil && ip.Is6() {
+		address = "[" + address + "]"
+	}
+	return "https://" + address
+}
+
+func lastPart(export string) string {
+	if last := path.Base(path.Clean("/" + export)); last != "/" {
+		return last
+	}
+	return ""
+}
