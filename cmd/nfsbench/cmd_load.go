@@ -244,7 +244,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 	if sinks.session != nil {
 		client.Observed = sinks.session.Finish(context.WithoutCancel(ctx), *load)
 	}
-	return runfile.Result{Version: runfile.ResultVersion, Plan: plan, Clients: []runfile.ClientResult{client}}, err
+	return runfile.Result{Version: runfile.ResultVersion, Plan: plan, Simulated: plan.Survey.IsStandIn(), Clients: []runfile.ClientResult{client}}, err
 }
 
 // fanOut hands what the runner says to those who want to know.

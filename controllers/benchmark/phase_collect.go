@@ -40,7 +40,7 @@ func (r *Reconciler) readResults(ctx context.Context, s *scope) error {
 	}
 	s.progress = nil
 	_, s.released = cm.Data[runfile.KeyRelease]
-	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: *s.plan}
+	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: *s.plan, Simulated: s.plan.Survey.IsStandIn()}
 	for i := range s.plan.Clients {
 		if p := progressOf(cm, i); p != nil {
 			s.progress = append(s.progress, *p)

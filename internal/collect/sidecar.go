@@ -146,9 +146,10 @@ func (s *sidecar) result(load runfile.Load, observed *runfile.Observed) runfile.
 		}
 	}
 	return runfile.Result{
-		Version: runfile.ResultVersion,
-		Plan:    s.opt.Plan,
-		Clients: []runfile.ClientResult{{Index: s.opt.Index, Host: s.opt.Host, Load: load, Observed: observed}},
+		Version:   runfile.ResultVersion,
+		Plan:      s.opt.Plan,
+		Simulated: s.opt.Plan.Survey.IsStandIn(),
+		Clients:   []runfile.ClientResult{{Index: s.opt.Index, Host: s.opt.Host, Load: load, Observed: observed}},
 	}
 }
 

@@ -2,6 +2,7 @@ package runfile
 
 import (
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -161,6 +162,10 @@ func (s *Survey) IsLocal(address string) (local, known bool) {
 	}
 	return l.Node == s.Volume.Node, true
 }
+
+// IsStandIn tells whether what was surveyed calls itself a stand-in for an array:
+// a result from it is simulated. Those of this project do.
+func (s *Survey) IsStandIn() bool { return s != nil && strings.Contains(s.Array, "stand-in") }
 
 // sameAddress compares addresses, of which one has many spellings.
 func sameAddress(a, b string) bool {
