@@ -48,8 +48,10 @@ lab_begin() {
 	export ${!LAB_@}
 }
 
-# strangers installs the programs of others that tests run beside ours.
+# strangers gets the programs of others that tests run beside ours.
 strangers() {
+	local folder
+	if folder=$(hack/lab/monitors.sh); then export NFSBENCH_MONITORS=$folder; fi
 	command -v nfs-cat >/dev/null && return
 	if [[ $EUID != 0 ]] || ! command -v apt-get >/dev/null; then return; fi
 	say "installing libnfs-utils ..."

@@ -1,0 +1,230 @@
+package exporter_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/exporter"
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
+)
+
+// waitFor waits until somebody accepts connections at base.
+func waitFor(t *testing.T, base string) {
+	t.Helper()
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 600 {
+		if c, err := net.Dial("tcp", u.Host); err == nil {
+			_ = c.Close()
+			return
+		}
+		select {
+		case <-t.Context().Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	t.Fatalf("%s does not answer", base)
+}
+
+// old tells whether the node_exporter at base is one of those before 1.7.
+func old(t *testing.T, base string) bool {
+	t.Helper()
+	resp, err := http.Get(base + "/metrics") //nolint:noctx // a test's own server
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // everything wanted was read
+	page, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []string{"1.3", "1.4", "1.5", "1.6"} {
+		if strings.Contains(string(page), `version="`+v+`.`) {
+			return true
+		}
+	}
+	return false
+}
+
+func serve(t *testing.T, handler http.HandlerFunc) runfile.SourceNode {
+	t.Helper()
+	srv := httptest.NewServer(handler)
+	t.Cleanup(srv.Close)
+	return runfile.SourceNode{Name: "a", URL: srv.URL + "/metrics"}
+}
+
+func page(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
+}
+
+// ganesha is written after nfs-ganesha's src/monitoring (V6): names, labels and that
+// operations which never came are left out.
+const ganesha = `# HELP nfs_requests_total Total requests.
+# TYPE nfs_requests_total counter
+nfs_requests_total{operation="read"} 40
+nfs_requests_total{operation="putfh"} 60
+nfs_requests_total{operation="getattr"} 3
+# TYPE nfs_bytes_received_total counter
+nfs_bytes_received_total{operation="read"} 327680
+# TYPE nfs_bytes_sent_total counter
+nfs_bytes_sent_total{operation="write"} 81920
+# TYPE nfs_latency_ms histogram
+nfs_latency_ms_bucket{operation="read",le="0.1"} 40
+nfs_latency_ms_bucket{operation="read",le="+Inf"} 40
+nfs_latency_ms_sum{operation="read"} 0
+nfs_latency_ms_count{operation="read"} 40
+`
+
+func TestGaneshaIsUnderstood(t *testing.T) {
+	got := sample(t, source(t, serve(t, page(ganesha))))
+	want := storage.Counters{ReadOps: new(uint64(40)), WriteOps: new(uint64(0)), OtherOps: new(uint64(3)), ReadBytes: new(uint64(327680)), WrittenBytes: new(uint64(81920))}
+	if diff := cmp.Diff(want, got.Total); diff != "" {
+		t.Errorf("total (-want +got):\n%s", diff)
+	}
+	if got.Nodes[0].CPUSeconds != nil || got.Nodes[0].Cores != nil {
+		t.Errorf("it tells no processors: %+v", got.Nodes[0])
+	}
+	older := strings.ReplaceAll(strings.ReplaceAll(ganesha, `operation="read"`, `operation="NFS3_READ"`), "nfs_bytes_received_total", "nfs_bytes_receeived_total")
+	got = sample(t, source(t, serve(t, page(older))))
+	if got.Total.ReadOps == nil || *got.Total.ReadOps != 40 || got.Total.ReadBytes != nil {
+		t.Errorf("names differ by build: what is not there is not known: %+v", got.Total)
+	}
+}
+
+func TestWritesThatOldNodeExportersMiscount(t *testing.T) {
+	const counters = "# TYPE node_nfsd_requests_total counter\nnode_nfsd_requests_total{method=\"Write\",proto=\"3\"} 5\nnode_nfsd_requests_total{method=\"Write\",proto=\"4\"} 2\n"
+	build := func(version string) string {
+		return "# TYPE node_exporter_build_info gauge\nnode_exporter_build_info{version=\"" + version + "\"} 1\n"
+	}
+	cases := map[string]struct {
+		reason, page string
+		want         *uint64
+	}{
+		"1.7":         {"it counts WRITE", counters + build("1.7.0"), new(uint64(7))},
+		"2.0":         {"so will later ones", counters + build("2.0.0-rc.0"), new(uint64(7))},
+		"1.6":         {"it counts another operation", counters + build("1.6.1"), nil},
+		"odd":         {"nobody knows which it is", counters + build("(devel)"), nil},
+		"no version":  {"nobody knows which it is", counters, nil},
+		"only NFSv3":  {"those are counted rightly by all", strings.Replace(counters, `proto="4"} 2`, `proto="4"} 0`, 1), new(uint64(5))},
+		"not numbers": {"a sum with it is none", strings.Replace(counters, "} 5", "} NaN", 1) + build("1.8.2"), nil},
+		"negative":    {"no counter is", strings.Replace(counters, "} 5", "} -5", 1) + build("1.8.2"), nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, sample(t, source(t, serve(t, page(tc.page)))).Total.WriteOps); diff != "" {
+				t.Errorf("%s:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestABootIsANewEpochAndAClockThatIsSetIsNot(t *testing.T) {
+	boot := "1790000000"
+	s := source(t, serve(t, func(w http.ResponseWriter, r *http.Request) { page(ganesha+"node_boot_time_seconds "+boot+"\n")(w, r) }))
+	first := sample(t, s).Epoch
+	boot = "1790000001.5"
+	if e := sample(t, s).Epoch; e != first || e != "a 1790000000" {
+		t.Errorf("epoch %q after %q: the kernel computes the boot time anew with each correction of its clock", e, first)
+	}
+	boot = "1790000100"
+	if e := sample(t, s).Epoch; e == first {
+		t.Errorf("epoch %q: it booted", e)
+	}
+}
+
+func TestAnswersThatAreNoCounters(t *testing.T) {
+	cases := map[string]struct {
+		reason    string
+		status    int
+		body      string
+		permanent bool
+	}{
+		"not found":     {"another server is there", http.StatusNotFound, "", true},
+		"overloaded":    {"it may pass", http.StatusServiceUnavailable, "", false},
+		"too many":      {"it may pass", http.StatusTooManyRequests, "", false},
+		"a web page":    {"another server is there", http.StatusOK, "<html>", true},
+		"other metrics": {"another program is there", http.StatusOK, "go_goroutines 7\n", true},
+		"empty":         {"nothing is told", http.StatusOK, "", true},
+		"endless":       {"the body is bounded", http.StatusOK, strings.Repeat("# x\n", 3<<20), true},
+		"redirect":      {"nobody else's counters", http.StatusFound, "", true},
+		"bad request":   {"with all collectors too", http.StatusBadRequest, "", true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			node := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", "/elsewhere")
+				w.WriteHeader(tc.status)
+				_, _ = w.Write([]byte(tc.body))
+			})
+			node.URL += "?token=s3cret"
+			_, err := source(t, node).Sample(t.Context())
+			if err == nil || storage.IsPermanent(err) != tc.permanent {
+				t.Fatalf("%s: error %v, permanent %v", tc.reason, err, storage.IsPermanent(err))
+			}
+			if strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), "server a at 127.0.0.1:") {
+				t.Errorf("an error names the server and not its query: %v", err)
+			}
+		})
+	}
+}
+
+func TestOneServerThatIsSilentFailsTheSample(t *testing.T) {
+	there := serve(t, page(ganesha))
+	gone := serve(t, page(ganesha))
+	gone.Name = "b"
+	hanging := make(chan struct{})
+	mute := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-hanging:
+		}
+	})
+	t.Cleanup(func() { close(hanging) })
+	gone.URL = strings.Replace(gone.URL, "http://", "https://", 1) + "?token=s3cret"
+	_, err := source(t, there, gone).Sample(t.Context())
+	if err == nil || storage.IsPermanent(err) || !strings.Contains(err.Error(), "server b") || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := source(t, mute).Sample(ctx); !errors.Is(err, context.DeadlineExceeded) || storage.IsPermanent(err) {
+		t.Errorf("the end of the context is an error that wraps it: %v", err)
+	}
+}
+
+func TestNewRefusesWhatIsNoServer(t *testing.T) {
+	good := runfile.SourceNode{Name: "a", URL: "http://10.0.0.7:9100/metrics"}
+	cases := map[string]runfile.Source{
+		"nobody":      {},
+		"no scheme":   {Nodes: []runfile.SourceNode{{Name: "a", URL: "10.0.0.7:9100"}}},
+		"no host":     {Nodes: []runfile.SourceNode{{Name: "a", URL: "http:///metrics"}}},
+		"no URL":      {Nodes: []runfile.SourceNode{{Name: "a", URL: "http://[::1"}}},
+		"a password":  {Nodes: []runfile.SourceNode{{Name: "a", URL: "http://u:s3cret@10.0.0.7/metrics"}}},
+		"no name":     {Nodes: []runfile.SourceNode{{URL: good.URL}}},
+		"a twin":      {Nodes: []runfile.SourceNode{good, good}},
+		"no CABundle": {Nodes: []runfile.SourceNode{good}, CABundle: "s3cret"},
+	}
+	for name, src := range cases {
+		_, err := exporter.New(src, rest.Credentials{}, time.Now)
+		if err == nil || !storage.IsPermanent(err) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := exporter.New(runfile.Source{Nodes: []runfile.SourceNode{good}}, rest.Credentials{}, time.Now); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,182 @@
+package exporter_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/exporter"
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
+	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
+	"github.com/nfsbench/nfsbench/test/monitors"
+)
+
+// kernel is the /proc of an NFS server that never was: two processors and nfsd.
+type kernel struct {
+	dir                        string
+	boot                       int64
+	user, idle                 int // hundredths of a second, of each processor
+	reads3, writes3, gets3     int
+	reads4, writes4, confirms4 int
+	readBytes, writtenBytes    int
+	noNFS                      bool
+}
+
+// write puts the files where node_exporter reads them: the layout of Linux.
+func (k *kernel) write(t *testing.T) {
+	t.Helper()
+	var stat strings.Builder
+	fmt.Fprintf(&stat, "cpu  0 0 0 0 0 0 0 0 0 0\n")
+	for n := range 2 {
+		// user nice system idle iowait irq softirq steal guest guest_nice
+		fmt.Fprintf(&stat, "cpu%d %d 100 200 %d 400 50 60 70 0 0\n", n, k.user, k.idle)
+	}
+	fmt.Fprintf(&stat, "intr 0\nctxt 0\nbtime %d\nprocesses 1\nprocs_running 1\nprocs_blocked 0\nsoftirq 0 0 0 0 0 0 0 0 0 0 0\n", k.boot)
+	files := map[string]string{"stat": stat.String(), "cpuinfo": ""}
+	if !k.noNFS {
+		v3, v4 := make([]int, 22), make([]int, 59)
+		v3[1], v3[6], v3[7] = k.gets3, k.reads3, k.writes3
+		v4[22], v4[25], v4[36], v4[38] = k.reads4+k.writes4, k.reads4, k.confirms4, k.writes4 // PUTFH, READ, SETCLIENTID_CONFIRM, WRITE
+		files["net/rpc/nfsd"] = fmt.Sprintf("rc 0 0 0\nfh 0 0 0 0 0\nio %d %d\nth 8 0 0.000 0.000 0.000 0.000 0.000 0.000 0.000 0.000 0.000 0.000\n"+
+			"ra 32 0 0 0 0 0 0 0 0 0 0 0\nnet 9 0 9 1\nrpc 9 0 0 0 0\nproc3 22%s\nproc4 2 0 9\nproc4ops 59%s\n", k.readBytes, k.writtenBytes, row(v3), row(v4))
+	}
+	for name, content := range files {
+		path := filepath.Join(k.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		// In one step: node_exporter may be reading.
+		if err := os.WriteFile(path+".new", []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func row(values []int) string {
+	var s strings.Builder
+	for _, v := range values {
+		fmt.Fprintf(&s, " %d", v)
+	}
+	return s.String()
+}
+
+func newKernel(t *testing.T) *kernel {
+	t.Helper()
+	k := &kernel{dir: t.TempDir(), boot: 1_790_000_000, user: 1000, idle: 5000}
+	k.write(t)
+	return k
+}
+
+func source(t *testing.T, nodes ...runfile.SourceNode) *exporter.Source {
+	t.Helper()
+	s, err := exporter.New(runfile.Source{Kind: runfile.SourceExporter, Name: "servers", Nodes: nodes}, rest.Credentials{}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func sample(t *testing.T, s storage.Source) storage.Snapshot {
+	t.Helper()
+	got, err := s.Sample(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestARealNodeExporterKeepsTheContract(t *testing.T) {
+	storagetest.Run(t, func(t *testing.T) storagetest.Subject {
+		t.Helper()
+		k := newKernel(t)
+		p := monitors.NodeExporter(t, k.dir, "cpu", "nfsd", "stat")
+		return storagetest.Subject{
+			Source: source(t, runfile.SourceNode{Name: "a", URL: p.URL + "/metrics"}),
+			Work: func(t *testing.T) {
+				t.Helper()
+				k.reads3, k.readBytes, k.user = k.reads3+1, k.readBytes+8192, k.user+1
+				k.write(t)
+			},
+			Restart: func(t *testing.T) {
+				t.Helper()
+				*k = kernel{dir: k.dir, boot: k.boot + 600, user: 1, idle: 1}
+				k.write(t)
+			},
+			Break: func(t *testing.T) { t.Helper(); p.End(t) },
+			Mend:  func(t *testing.T) { t.Helper(); p.Start(t); waitFor(t, p.URL) },
+		}
+	})
+}
+
+func TestARealNodeExporterIsUnderstood(t *testing.T) {
+	a, b := newKernel(t), newKernel(t)
+	a.reads3, a.writes3, a.gets3, a.readBytes, a.writtenBytes = 100, 50, 5, 819200, 409600
+	a.reads4 = 7
+	b.reads3, b.readBytes, b.user, b.boot = 1, 10, 3000, b.boot+5
+	a.write(t)
+	b.write(t)
+	pa, pb := monitors.NodeExporter(t, a.dir, "cpu", "nfsd", "stat"), monitors.NodeExporter(t, b.dir, "cpu", "nfsd", "stat")
+	s := source(t, runfile.SourceNode{Name: "b", URL: pb.URL + "/metrics"}, runfile.SourceNode{Name: "a", URL: pa.URL + "/metrics"})
+	got := sample(t, s)
+
+	// Per processor: user, nice, system, irq, softirq and steal, but neither idle nor iowait.
+	want := []storage.Node{
+		{Name: "a", CPUSeconds: new(2 * 14.8), Cores: new(int32(2))},
+		{Name: "b", CPUSeconds: new(2 * 34.8), Cores: new(int32(2))},
+	}
+	if diff := cmp.Diff(want, got.Nodes, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-6 && b-a < 1e-6 })); diff != "" {
+		t.Errorf("nodes (-want +got):\n%s", diff)
+	}
+	total := storage.Counters{ReadOps: new(uint64(108)), WriteOps: new(uint64(50)), OtherOps: new(uint64(5)), ReadBytes: new(uint64(819210)), WrittenBytes: new(uint64(409600))}
+	if old(t, pa.URL) { // Debian 12's: what it says of NFSv4's WRITE is not true
+		total.WriteOps, total.OtherOps = nil, nil
+	}
+	if diff := cmp.Diff(total, got.Total); diff != "" {
+		t.Errorf("total (-want +got):\n%s", diff)
+	}
+	if got.Epoch != "a 1790000000, b 1790000005" {
+		t.Errorf("epoch %q, want the boot times", got.Epoch)
+	}
+}
+
+func TestTheCollectorThatIsSwitchedOffIsNotAskedForAgain(t *testing.T) {
+	k := newKernel(t)
+	k.reads3 = 3
+	k.write(t)
+	p := monitors.NodeExporter(t, k.dir, "cpu", "nfsd")
+	s := source(t, runfile.SourceNode{Name: "a", URL: p.URL + "/metrics"})
+	for range 2 {
+		if got := sample(t, s); got.Total.ReadOps == nil || *got.Total.ReadOps != 3 || got.Nodes[0].CPUSeconds == nil || got.Epoch != "" {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+func TestAServerWithoutNFSCountsAsZero(t *testing.T) {
+	active, passive := newKernel(t), newKernel(t)
+	active.reads3, passive.noNFS = 9, true
+	active.write(t)
+	if err := os.RemoveAll(filepath.Join(passive.dir, "net")); err != nil {
+		t.Fatal(err)
+	}
+	a, b := monitors.NodeExporter(t, active.dir, "cpu", "nfsd", "stat"), monitors.NodeExporter(t, passive.dir, "cpu", "nfsd", "stat")
+	nodes := []runfile.SourceNode{{Name: "a", URL: a.URL + "/metrics"}, {Name: "b", URL: b.URL + "/metrics"}}
+	if got := sample(t, source(t, nodes...)); got.Total.ReadOps == nil || *got.Total.ReadOps != 9 {
+		t.Errorf("it looked for NFS and found none: %+v", got.Total)
+	}
+	mute := monitors.NodeExporter(t, passive.dir, "cpu", "stat")
+	nodes[1].URL = mute.URL + "/metrics"
+	if got := sample(t, source(t, nodes...)); got.Total.ReadOps != nil || got.Nodes[1].CPUSeconds == nil {
+		t.Errorf("it did not look, so nobody knows: %+v", got.Total)
+	}
+}

@@ -1,0 +1,132 @@
+// Package monitors starts the Prometheus and the node_exporter of Debian for tests, so that
+// formats and interfaces are held against the real ones.
+package monitors
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Folder is the variable that names where the programs are; hack/test.sh sets it to what
+// hack/lab/monitors.sh prints. Without it they are looked for on the PATH.
+const Folder = "NFSBENCH_MONITORS"
+
+// patience is how long a program may take until it answers.
+const patience = 30 * time.Second
+
+// Program is a program that runs until the test ends.
+type Program struct {
+	// URL is where it answers, such as http://127.0.0.1:12345.
+	URL  string
+	path string
+	args []string
+	cmd  *exec.Cmd
+}
+
+// NodeExporter starts a node_exporter with some collectors, whose /proc is procfs. It skips
+// the test where there is none.
+func NodeExporter(t *testing.T, procfs string, collectors ...string) *Program {
+	t.Helper()
+	address := freeAddress(t)
+	flags := []string{
+		"--web.listen-address=" + address, "--path.procfs=" + procfs, "--path.sysfs=" + t.TempDir(),
+		"--log.level=error", "--collector.disable-defaults",
+	}
+	for _, c := range collectors {
+		flags = append(flags, "--collector."+c)
+	}
+	return run(t, "prometheus-node-exporter", address, "/", flags...)
+}
+
+// Prometheus starts a Prometheus with a configuration. It skips the test where there is none.
+func Prometheus(t *testing.T, config string) *Program {
+	t.Helper()
+	dir, address := t.TempDir(), freeAddress(t)
+	file := filepath.Join(dir, "prometheus.yml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return run(t, "prometheus", address, "/-/ready", "--web.listen-address="+address, "--config.file="+file,
+		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--log.level=error", "--storage.tsdb.no-lockfile")
+}
+
+// find returns the path of a program, or skips the test.
+func find(t *testing.T, name string) string {
+	t.Helper()
+	if dir := os.Getenv(Folder); dir != "" {
+		return filepath.Join(dir, name)
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is not here: set %s to what hack/lab/monitors.sh prints", name, Folder)
+	}
+	return path
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // another takes its place
+	return l.Addr().String()
+}
+
+func run(t *testing.T, name, address, ready string, args ...string) *Program {
+	t.Helper()
+	p := &Program{URL: "http://" + address, path: find(t, name), args: args}
+	t.Cleanup(p.end)
+	p.Start(t)
+	deadline, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	for {
+		req, err := http.NewRequestWithContext(deadline, http.MethodGet, p.URL+ready, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err == nil {
+			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return p
+			}
+		}
+		select {
+		case <-deadline.Done():
+			t.Fatalf("%s does not answer: %v", name, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Start starts the program again after End. It does not wait until it answers.
+func (p *Program) Start(t *testing.T) {
+	t.Helper()
+	p.cmd = exec.Command(p.path, p.args...) //nolint:gosec // a program that whoever runs the tests chose
+	p.cmd.Stderr = os.Stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// End ends the program and waits for it.
+func (p *Program) End(t *testing.T) {
+	t.Helper()
+	p.end()
+}
+
+func (p *Program) end() {
+	if p.cmd == nil {
+		return
+	}
+	_ = p.cmd.Process.Kill() // what it wrote goes with the folder of the test
+	_ = p.cmd.Wait()
+	p.cmd = nil
+}
