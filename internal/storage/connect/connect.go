@@ -2,11 +2,14 @@ package connect
 
 import (
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/embedded"
+	"github.com/nfsbench/nfsbench/internal/storage/ontap"
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
 // Options is what a source needs beside its description.
@@ -18,11 +21,30 @@ type Options struct {
 
 // Open makes the source that s describes. Nothing is asked of the storage yet. An
 // error is permanent: another description or other credentials are needed.
-func Open(s runfile.Source, _ Options) (storage.Source, error) {
+func Open(s runfile.Source, o Options) (storage.Source, error) {
 	switch s.Kind {
 	case runfile.SourceEmbedded:
 		return embedded.New(s.URL)
+	case runfile.SourceONTAP:
+		cred, err := credentials(s, o)
+		if err != nil {
+			return nil, err
+		}
+		return ontap.New(s, cred, o.Now)
 	default:
 		return nil, storage.Permanent(fmt.Errorf("source kind %q is not known", s.Kind))
 	}
+}
+
+// credentials reads those of s. They name their folder, and are read from it again when
+// the array refuses them.
+func credentials(s runfile.Source, o Options) (rest.Credentials, error) {
+	if !filepath.IsLocal(s.Credentials) {
+		return rest.Credentials{}, storage.Permanent(fmt.Errorf("source %s: its credentials %q are no folder of secrets", s.Name, s.Credentials))
+	}
+	cred, err := rest.ReadCredentials(filepath.Join(o.SecretsDir, s.Credentials))
+	if err != nil {
+		return rest.Credentials{}, storage.Permanent(fmt.Errorf("source %s: %w", s.Name, err))
+	}
+	return cred, nil
 }

@@ -1,0 +1,187 @@
+package ontap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
+)
+
+// settlePolls is how often a volume is looked at after its move succeeded, before it is
+// believed that it is not where it should be.
+const settlePolls = 5
+
+// move is one under way.
+type move struct {
+	*Source
+	vol      volume
+	to       string
+	job      string // UUID, empty = none or not to be seen
+	percent  int32
+	progress func(int32)
+	// done counts the looks since ONTAP said that the move is over.
+	done int
+}
+
+// Move moves the volume behind export to aggregate and returns when it is there. A move to
+// there that is under way already is waited for. When ctx ends the array goes on
+// moving, and the error says so. progress may be nil.
+func (s *Source) Move(ctx context.Context, export, aggregate string, progress func(percent int32)) (runfile.VolumeMove, error) {
+	began := s.now()
+	vol, _, err := s.find(ctx, export, "uuid", "name", "svm.name", "style", "aggregates.name", "nas.path", "movement")
+	if err != nil {
+		err = fmt.Errorf("move volume to %s: %w", aggregate, err)
+		return runfile.VolumeMove{}, surveyError(rest.Reason(err), err)
+	}
+	if progress == nil {
+		progress = func(int32) {}
+	}
+	m := &move{Source: s, vol: vol, to: aggregate, progress: progress}
+	out := runfile.VolumeMove{To: aggregate}
+	if len(vol.Aggregates) > 0 {
+		out.From = vol.Aggregates[0].Name
+	}
+	if err := m.run(ctx); err != nil {
+		return runfile.VolumeMove{}, m.failed(err)
+	}
+	out.Percent, out.Seconds = 100, s.now().Sub(began).Seconds()
+	progress(100)
+	return out, nil
+}
+
+// failed says of which move err is the end.
+func (m *move) failed(err error) error {
+	reason := runfile.SurveyMoveFailed
+	if r := rest.Reason(err); r == runfile.SurveyUntrusted || hasStatus(err, http.StatusUnauthorized) {
+		reason = r
+	}
+	if hasStatus(err, http.StatusForbidden) {
+		err = fmt.Errorf("%w: an account of the cluster may be allowed it with: %s", err, fix(apiVolumes, accessModify))
+	}
+	return surveyError(reason, fmt.Errorf("move volume %s of %s to aggregate %s: %w", m.vol.Name, m.name, m.to, err))
+}
+
+func (m *move) run(ctx context.Context) error {
+	moving := m.vol.Movement.running()
+	switch dest := m.vol.Movement.Destination.Name; {
+	case m.vol.Style == "flexgroup" || len(m.vol.Aggregates) > 1:
+		return storage.Permanent(errors.New("it is a FlexGroup: only a FlexVol can be moved as a whole"))
+	case moving && dest != "" && dest != m.to:
+		return storage.Permanent(fmt.Errorf("a move to aggregate %s is under way: wait for it, or stop it with volume move abort", dest))
+	case moving:
+		return m.wait(ctx)
+	case m.arrived(m.vol):
+		return nil
+	}
+	if err := m.begin(ctx); err != nil {
+		return err
+	}
+	return m.wait(ctx)
+}
+
+func (m *move) arrived(v volume) bool {
+	return len(v.Aggregates) == 1 && v.Aggregates[0].Name == m.to
+}
+
+func (m *move) begin(ctx context.Context) error {
+	var answer struct {
+		Job named `json:"job"`
+	}
+	body := map[string]any{"movement": map[string]any{"destination_aggregate": map[string]any{"name": m.to}}}
+	_, err := m.client.Do(ctx, http.MethodPatch, volumePath(m.vol.UUID), nil, body, &answer)
+	m.job = answer.Job.UUID
+	return err
+}
+
+// wait looks at job and volume until the volume is there. What is broken for a while
+// does not end the wait: the move goes on without us.
+func (m *move) wait(ctx context.Context) error {
+	timer := time.NewTimer(m.poll)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return m.left(ctx.Err())
+		case <-timer.C:
+		}
+		over, err := m.look(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return m.left(ctx.Err())
+		case err != nil && storage.IsPermanent(err):
+			return err
+		case over:
+			return nil
+		}
+		timer.Reset(m.poll)
+	}
+}
+
+func (m *move) left(cause error) error {
+	return fmt.Errorf("%w at %d %%: the array goes on moving the volume: follow it with volume move show, or stop it with volume move abort", cause, m.percent)
+}
+
+// look tells whether the volume is where it should be. Errors that are not permanent may
+// pass.
+func (m *move) look(ctx context.Context) (bool, error) {
+	pending, failure, err := m.lookAtJob(ctx)
+	if err != nil {
+		return false, err
+	}
+	var v volume
+	_, err = m.client.Get(ctx, volumePath(m.vol.UUID), url.Values{"fields": fields("name", "aggregates.name", "movement")}, &v)
+	if err != nil {
+		return false, err
+	}
+	if p := v.Movement.Percent; p.ok && p.n <= 100 && int32(p.n) > m.percent { //nolint:gosec // at most 100
+		m.percent = int32(p.n) //nolint:gosec // at most 100
+		m.progress(m.percent)
+	}
+	switch {
+	case failure != nil && !m.arrived(v):
+		return false, failure
+	case v.Movement.running():
+		m.done = 0
+		return false, nil
+	case m.arrived(v):
+		return true, nil
+	case pending: // what the volume says is of an earlier move
+		return false, nil
+	case v.Movement.State == "failed" || v.Movement.State == "aborted":
+		return false, storage.Permanent(fmt.Errorf("ONTAP calls the move %s (volume move show tells more)", v.Movement.State))
+	}
+	if m.done++; m.done > settlePolls {
+		return false, storage.Permanent(fmt.Errorf("no move is under way any more, and the volume is on aggregate %v", names(v.Aggregates)))
+	}
+	return false, nil
+}
+
+// lookAtJob tells whether the job is still to be worked on, or why it failed. An account
+// that may not see jobs does without.
+func (m *move) lookAtJob(ctx context.Context) (pending bool, failure, err error) {
+	if m.job == "" {
+		return false, nil, nil
+	}
+	var j job
+	if _, err = m.client.Get(ctx, apiJobs+"/"+url.PathEscape(m.job), url.Values{"fields": fields("state", "message", "code", "error")}, &j); err != nil {
+		if hasStatus(err, http.StatusForbidden) || hasStatus(err, http.StatusNotFound) {
+			m.job = "" // the volume tells enough
+			return false, nil, nil
+		}
+		return false, nil, err
+	}
+	if j.State != "failure" {
+		return !j.over(), nil, nil
+	}
+	code, message := rest.Code(j.Code), j.Message
+	if j.Error != nil {
+		code, message = rest.Code(j.Error.Code), j.Error.Message
+	}
+	return false, storage.Permanent(fmt.Errorf("ONTAP says: %s (code %s)", m.session.redact(message), code)), nil
+}

@@ -1,0 +1,255 @@
+package ontap
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// count is a counter, or a size. It is absent when it is negative or no number.
+type count struct {
+	n  uint64
+	ok bool
+}
+
+// UnmarshalJSON takes whatever there is.
+func (c *count) UnmarshalJSON(b []byte) error {
+	n, err := strconv.ParseUint(string(bytes.Trim(b, `"`)), 10, 63)
+	c.n, c.ok = n, err == nil
+	return nil
+}
+
+func (c count) unsigned() *uint64 {
+	if !c.ok {
+		return nil
+	}
+	return &c.n
+}
+
+func (c count) signed() *int64 {
+	if !c.ok {
+		return nil
+	}
+	return new(int64(c.n)) //nolint:gosec // it was parsed as 63 bits
+}
+
+// positive is signed, with zero as ONTAP's word for "none".
+func (c count) positive() *int64 {
+	if c.n == 0 {
+		return nil
+	}
+	return c.signed()
+}
+
+// seconds scales a raw processor counter.
+func (c count) seconds() *float64 {
+	if !c.ok {
+		return nil
+	}
+	return new(float64(c.n) / 1e6)
+}
+
+type named struct {
+	Name string `json:"name"`
+	UUID string `json:"uuid"`
+}
+
+func names(all []named) []string {
+	var out []string
+	for _, n := range all {
+		if n.Name != "" {
+			out = append(out, n.Name)
+		}
+	}
+	return out
+}
+
+// state is when counters held, and whether they may be used.
+type state struct {
+	Timestamp string `json:"timestamp"`
+	Status    string `json:"status"`
+}
+
+// usable tells whether the counters count. ONTAP has many words for what went wrong.
+func (s state) usable() bool {
+	return s.Status == "ok" || s.Status == "backfilled_data" || s.Status == "backfilled"
+}
+
+func (s state) time() (time.Time, bool) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05-0700", "2006-01-02 15:04:05 -0700"} {
+		if t, err := time.Parse(layout, s.Timestamp); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// operations splits a counter by kind.
+type operations struct {
+	Read  count `json:"read"`
+	Write count `json:"write"`
+	Other count `json:"other"`
+}
+
+type volume struct {
+	named
+	Style      string  `json:"style"`
+	State      string  `json:"state"`
+	Size       count   `json:"size"`
+	SVM        named   `json:"svm"`
+	Aggregates []named `json:"aggregates"`
+	Nodes      []named `json:"nodes"`
+	Space      struct {
+		Available count `json:"available"`
+	} `json:"space"`
+	NAS struct {
+		Path         string `json:"path"`
+		ExportPolicy named  `json:"export_policy"`
+	} `json:"nas"`
+	Movement movement `json:"movement"`
+	QoS      struct {
+		Policy qosPolicy `json:"policy"`
+	} `json:"qos"`
+	Statistics *struct {
+		state
+		IOPS       operations `json:"iops_raw"`
+		Latency    operations `json:"latency_raw"`    // microseconds
+		Throughput operations `json:"throughput_raw"` // bytes
+	} `json:"statistics"`
+}
+
+type movement struct {
+	State       string `json:"state"`
+	Percent     count  `json:"percent_complete"`
+	Destination named  `json:"destination_aggregate"`
+}
+
+// running tells whether a move is under way.
+func (m movement) running() bool {
+	switch m.State {
+	case "queued", "replicating", "cutover", "cutover_wait", "cutover_pending", "paused":
+		return true
+	}
+	return false
+}
+
+type qosPolicy struct {
+	Name    string `json:"name"`
+	MaxIOPS count  `json:"max_throughput_iops"`
+	MaxMBPS count  `json:"max_throughput_mbps"`
+}
+
+// qosGroup is a policy as its own collection shows it.
+type qosGroup struct {
+	Fixed *struct {
+		MaxIOPS count `json:"max_throughput_iops"`
+		MaxMBPS count `json:"max_throughput_mbps"`
+	} `json:"fixed"`
+	Adaptive *struct{} `json:"adaptive"`
+}
+
+type node struct {
+	named
+	State      string `json:"state"`
+	Model      string `json:"model"`
+	Statistics *struct {
+		state
+		Raw  count `json:"processor_utilization_raw"`
+		Base count `json:"processor_utilization_base"`
+	} `json:"statistics"`
+}
+
+// measured tells whether the node says how busy it is.
+func (n node) measured() bool {
+	s := n.Statistics
+	return s != nil && s.usable() && s.Raw.ok && s.Base.ok
+}
+
+type lif struct {
+	named
+	Enabled *bool  `json:"enabled"`
+	State   string `json:"state"`
+	IP      struct {
+		Address string  `json:"address"`
+		Netmask netmask `json:"netmask"`
+	} `json:"ip"`
+	Location struct {
+		Node     named `json:"node"`
+		HomeNode named `json:"home_node"`
+		IsHome   *bool `json:"is_home"`
+	} `json:"location"`
+	Statistics *struct {
+		state
+		Throughput operations `json:"throughput_raw"` // bytes, seen from ONTAP: read = sent
+	} `json:"statistics"`
+}
+
+// netmask is the length of a prefix, 0 = not known. ONTAP gives the length as a string.
+type netmask int32
+
+// UnmarshalJSON also takes a number and an IPv4 mask.
+func (m *netmask) UnmarshalJSON(b []byte) error {
+	*m = netmask(prefixLength(strings.Trim(string(b), `"`)))
+	return nil
+}
+
+type aggregate struct {
+	named
+	Node named `json:"node"`
+}
+
+type nfsService struct {
+	Enabled  *bool  `json:"enabled"`
+	State    string `json:"state"`
+	Protocol struct {
+		V3          *bool `json:"v3_enabled"`
+		V40         *bool `json:"v40_enabled"`
+		V41         *bool `json:"v41_enabled"`
+		V41Features struct {
+			PNFS *bool `json:"pnfs_enabled"`
+		} `json:"v41_features"`
+	} `json:"protocol"`
+	Transport struct {
+		MaxTransfer count `json:"tcp_max_transfer_size"`
+	} `json:"transport"`
+}
+
+type exportPolicy struct {
+	named
+	Rules []struct {
+		Index   int32 `json:"index"`
+		Clients []struct {
+			Match string `json:"match"`
+		} `json:"clients"`
+		Protocols []string `json:"protocols"`
+		ReadOnly  []string `json:"ro_rule"`
+		ReadWrite []string `json:"rw_rule"`
+		SuperUser []string `json:"superuser"`
+	} `json:"rules"`
+}
+
+type cluster struct {
+	Name    string `json:"name"`
+	Version struct {
+		Full       string `json:"full"`
+		Generation *int   `json:"generation"`
+		Major      *int   `json:"major"`
+		Minor      *int   `json:"minor"`
+	} `json:"version"`
+}
+
+// job is what a change that takes its time becomes.
+type job struct {
+	State   string          `json:"state"`
+	Message string          `json:"message"`
+	Code    json.RawMessage `json:"code"`
+	Error   *struct {
+		Message string          `json:"message"`
+		Code    json.RawMessage `json:"code"`
+	} `json:"error"`
+}
+
+// over tells whether the job has ended, whatever the end.
+func (j job) over() bool { return j.State == "success" || j.State == "failure" }

@@ -1,0 +1,223 @@
+package ontap
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/nfsbench/nfsbench/internal/storage"
+)
+
+// readings are the answers that make one snapshot.
+type readings struct {
+	volume volume
+	nodes  []node
+	lifs   []lif
+	owners map[string]string
+}
+
+// Sample reads the counters of volume, nodes and LIFs at once. It asks ONTAP even if the
+// grid of its statistics has not moved, and then returns the same counters with the same
+// time again. Where the account may see no nodes or LIFs there are none. After refused
+// credentials ONTAP is left alone for half a minute, unless the Secret changes: the error
+// is repeated meanwhile.
+func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
+	if err := ctx.Err(); err != nil {
+		return storage.Snapshot{}, fmt.Errorf("sample %s: %w", s.name, err)
+	}
+	err := s.session.gate()
+	var snap storage.Snapshot
+	if err == nil {
+		snap, err = s.sample(ctx)
+		s.forgetAfter(err)
+	}
+	if err != nil {
+		return storage.Snapshot{}, fmt.Errorf("sample %s: %w", s.name, err)
+	}
+	return snap, nil
+}
+
+// forgetAfter makes the next sample look the volume up again, by one request alone.
+func (s *Source) forgetAfter(err error) {
+	switch {
+	case hasStatus(err, http.StatusUnauthorized):
+		s.session.refuse(err)
+	case !hasStatus(err, http.StatusNotFound):
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known.uuid = ""
+}
+
+func (s *Source) sample(ctx context.Context) (storage.Snapshot, error) {
+	uuid, err := s.uuid(ctx)
+	if err != nil {
+		return storage.Snapshot{}, err
+	}
+	var r readings
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		_, err := s.client.Get(gctx, volumePath(uuid), url.Values{"fields": fields(
+			"name", "style", "aggregates.name", "statistics.timestamp", "statistics.status",
+			"statistics.iops_raw", "statistics.latency_raw", "statistics.throughput_raw")}, &r.volume)
+		return err
+	})
+	g.Go(func() error {
+		return s.optional(gctx, apiNodes, func(ctx context.Context) (err error) {
+			r.nodes, _, err = list[node](ctx, s, apiNodes, url.Values{"fields": fields("name", "statistics")})
+			return err
+		})
+	})
+	g.Go(func() error {
+		return s.optional(gctx, apiLIFs, func(ctx context.Context) (err error) {
+			r.lifs, _, err = list[lif](ctx, s, apiLIFs, s.lifQuery("name", "ip.address", "location.node.name",
+				"statistics.timestamp", "statistics.status", "statistics.throughput_raw"))
+			return err
+		})
+	})
+	if err := g.Wait(); err != nil {
+		return storage.Snapshot{}, err
+	}
+	if r.owners, err = s.owners(ctx, r.volume); err != nil {
+		return storage.Snapshot{}, err
+	}
+	if owner(r.volume, r.owners) == "" && len(r.volume.Aggregates) > 0 && len(r.owners) == 0 {
+		if r.volume.Nodes, err = s.volumeNodes(ctx, uuid); err != nil {
+			return storage.Snapshot{}, err
+		}
+	}
+	return snapshot(r)
+}
+
+// uuid returns that of the volume, which stays the same when the volume moves.
+func (s *Source) uuid(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	uuid := s.known.uuid
+	s.mu.Unlock()
+	if uuid != "" {
+		return uuid, nil
+	}
+	v, _, err := s.find(ctx, "", "uuid", "name", "svm.name")
+	if err != nil {
+		return "", err
+	}
+	return v.UUID, s.remember(v)
+}
+
+// remember keeps the volume for samples.
+func (s *Source) remember(v volume) error {
+	if v.UUID == "" {
+		return storage.Permanent(fmt.Errorf("volume %s has no UUID: this is not ONTAP 9.11.1 or later", v.Name))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known.uuid = v.UUID
+	return nil
+}
+
+func (s *Source) lifQuery(want ...string) url.Values {
+	q := url.Values{"services": {"data_nfs"}, "fields": fields(want...)}
+	if s.src.SVM != "" {
+		q.Set("svm.name", s.src.SVM)
+	}
+	return q
+}
+
+// owners returns the nodes of the aggregates, as they were learned not long ago. An
+// aggregate that is not among them is a reason to ask at once: the volume was moved there.
+func (s *Source) owners(ctx context.Context, v volume) (map[string]string, error) {
+	now := s.now()
+	s.mu.Lock()
+	owners, at := s.known.owners, s.known.ownersAt
+	s.mu.Unlock()
+	unknown := slices.ContainsFunc(names(v.Aggregates), func(a string) bool {
+		_, is := owners[a]
+		return !is
+	})
+	// A map without the aggregate is asked for again, but not by every sample.
+	pause := ownersFor
+	if unknown {
+		pause = pollEvery
+	}
+	if owners != nil && now.Sub(at) < pause {
+		return owners, nil
+	}
+	err := s.optional(ctx, apiAggregates, func(ctx context.Context) (err error) {
+		owners, err = s.aggregates(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known.owners, s.known.ownersAt = owners, now
+	return owners, nil
+}
+
+// snapshot makes counters out of the answers.
+func snapshot(r readings) (storage.Snapshot, error) {
+	st := r.volume.Statistics
+	if st == nil {
+		return storage.Snapshot{}, fmt.Errorf("volume %s: ONTAP gives no statistics of it", r.volume.Name)
+	}
+	if !st.usable() {
+		return storage.Snapshot{}, fmt.Errorf("volume %s: its statistics are not usable now, status %q", r.volume.Name, st.Status)
+	}
+	at, ok := st.time()
+	if !ok {
+		return storage.Snapshot{}, storage.Permanent(fmt.Errorf("volume %s: its statistics have no time that can be read", r.volume.Name))
+	}
+	counters := func() storage.Counters { // twice: the caller owns each
+		return storage.Counters{
+			ReadOps: st.IOPS.Read.unsigned(), WriteOps: st.IOPS.Write.unsigned(), OtherOps: st.IOPS.Other.unsigned(),
+			ReadBytes: st.Throughput.Read.unsigned(), WrittenBytes: st.Throughput.Write.unsigned(),
+			ReadMicroseconds: st.Latency.Read.unsigned(), WriteMicroseconds: st.Latency.Write.unsigned(),
+		}
+	}
+	return storage.Snapshot{
+		Time: at, Nodes: nodeCounters(r.nodes), Total: counters(), Paths: pathCounters(r.lifs),
+		Volumes: []storage.VolumeCounters{{Name: r.volume.Name, Node: owner(r.volume, r.owners), Counters: counters()}},
+	}, nil
+}
+
+// nodeCounters takes the raw counters of the processors as if they were microseconds.
+// ONTAP does not tell their unit, and it cancels out: only their ratio means something,
+// the average over all cores of a node.
+func nodeCounters(nodes []node) []storage.Node {
+	var out []storage.Node
+	for _, n := range nodes {
+		if n.Name == "" {
+			continue
+		}
+		o := storage.Node{Name: n.Name}
+		if n.measured() {
+			o.CPUSeconds, o.BaseSeconds = n.Statistics.Raw.seconds(), n.Statistics.Base.seconds()
+		}
+		out = append(out, o)
+	}
+	slices.SortFunc(out, func(a, b storage.Node) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+func pathCounters(lifs []lif) []storage.PathCounters {
+	var out []storage.PathCounters
+	for _, l := range lifs {
+		if l.IP.Address == "" {
+			continue
+		}
+		p := storage.PathCounters{Address: l.IP.Address, Name: l.Name, Node: l.Location.Node.Name}
+		if st := l.Statistics; st != nil && st.usable() {
+			p.ReadBytes, p.WrittenBytes = st.Throughput.Read.unsigned(), st.Throughput.Write.unsigned()
+		}
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b storage.PathCounters) int { return cmp.Compare(a.Address, b.Address) })
+	return out
+}

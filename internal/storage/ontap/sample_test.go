@@ -1,0 +1,313 @@
+package ontap_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
+)
+
+func TestASampleHoldsVolumeNodesAndLIFs(t *testing.T) {
+	a := newArray(t)
+	got, err := a.source().Sample(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	counters := storage.Counters{
+		ReadOps: new(uint64(1000)), WriteOps: new(uint64(1001)), OtherOps: new(uint64(7)), ReadBytes: new(uint64(21)), WrittenBytes: new(uint64(22)),
+		ReadMicroseconds: new(uint64(11)), WriteMicroseconds: new(uint64(12)),
+	}
+	lif := storage.Counters{ReadBytes: new(uint64(5000)), WrittenBytes: new(uint64(6000))}
+	want := storage.Snapshot{
+		Time: time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC), Total: counters,
+		Nodes: []storage.Node{
+			{Name: "a", CPUSeconds: new(100e-6), BaseSeconds: new(1000e-6)},
+			{Name: "b", CPUSeconds: new(200e-6), BaseSeconds: new(2000e-6)},
+		},
+		Volumes: []storage.VolumeCounters{{Name: "vol1", Node: "a", Counters: counters}},
+		Paths: []storage.PathCounters{
+			{Address: "10.0.1.61", Name: "lif_a", Node: "a", Counters: lif},
+			{Address: "10.0.2.61", Name: "lif_b", Node: "b", Counters: lif},
+		},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	lifs := a.requests("/api/network/ip/interfaces")
+	if len(lifs) != 1 || !strings.Contains(lifs[0], "services=data_nfs") || !strings.Contains(lifs[0], "svm.name=svm1") {
+		t.Errorf("asked for LIFs with %q", lifs)
+	}
+	for _, r := range a.requests("/api/storage/volumes/" + uuid) {
+		if strings.Contains(r, "statistics,") || strings.HasSuffix(r, "statistics") {
+			t.Errorf("all of the statistics are asked for: %s", r)
+		}
+	}
+}
+
+func TestASampleInTheSteadyStateIsThreeRequests(t *testing.T) {
+	a := newArray(t)
+	s := a.source()
+	for range 3 {
+		a.forget()
+		if _, err := s.Sample(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := a.requests(""); len(got) != 3 {
+		t.Errorf("asked %q", got)
+	}
+}
+
+func TestWhatIsNotUsableIsNotKnown(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		path   string
+		body   string
+		want   string // the error; empty = the check below
+		check  func(storage.Snapshot) bool
+	}{
+		"status of the volume": {
+			"a sum over half the nodes is no sum", "/api/storage/volumes/" + uuid,
+			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "partial_no_data", 5), `status "partial_no_data"`, nil,
+		},
+		"negative delta": {
+			"so ONTAP calls a reset", "/api/storage/volumes/" + uuid,
+			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "negative_delta", 5), `status "negative_delta"`, nil,
+		},
+		"no status": {
+			"who says nothing does not say ok", "/api/storage/volumes/" + uuid,
+			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "", 5), "status", nil,
+		},
+		"backfilled": {
+			"it is as good as ok", "/api/storage/volumes/" + uuid,
+			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "backfilled_data", 5), "", func(s storage.Snapshot) bool { return *s.Total.ReadOps == 5 },
+		},
+		"negative counter": {
+			"it is no count", "/api/storage/volumes/" + uuid,
+			volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", -5), "", func(s storage.Snapshot) bool { return s.Total.ReadOps == nil && s.Total.ReadBytes != nil },
+		},
+		"no statistics": {"", "/api/storage/volumes/" + uuid, `{"name":"vol1"}`, "no statistics", nil},
+		"no time": {
+			"without a time there is no rate", "/api/storage/volumes/" + uuid,
+			volumeJSON("aggr_a", "yesterday", "ok", 5), "no time", nil,
+		},
+		"time with an offset": {
+			"ONTAP writes both", "/api/storage/volumes/" + uuid,
+			volumeJSON("aggr_a", "2026-01-01T02:00:15+02:00", "ok", 5), "", func(s storage.Snapshot) bool { return s.Time.Unix() == 1767225615 },
+		},
+		"status of a node": {
+			"the node is there, its load is not known", "/api/cluster/nodes",
+			records(strings.Replace(nodeJSON("a", 1, 2), `"ok"`, `"error"`, 1)), "", func(s storage.Snapshot) bool {
+				return len(s.Nodes) == 1 && s.Nodes[0].CPUSeconds == nil && s.Nodes[0].BaseSeconds == nil
+			},
+		},
+		"half of a ratio": {
+			"is none", "/api/cluster/nodes", records(nodeJSON("a", 1, -2)), "",
+			func(s storage.Snapshot) bool { return s.Nodes[0].CPUSeconds == nil && s.Nodes[0].BaseSeconds == nil },
+		},
+		"status of a LIF": {
+			"the LIF is there, its bytes are not known", "/api/network/ip/interfaces",
+			records(strings.Replace(lifJSON("l", "10.0.0.1", "a", "a"), `"ok"`, `"error"`, 1)), "",
+			func(s storage.Snapshot) bool { return len(s.Paths) == 1 && s.Paths[0].ReadBytes == nil },
+		},
+		"unknown aggregate": {
+			"nobody knows who owns it", "/api/storage/volumes/" + uuid,
+			volumeJSON("aggr_x", "2026-01-01T00:00:15Z", "ok", 5), "", func(s storage.Snapshot) bool { return s.Volumes[0].Node == "" },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := newArray(t)
+			a.say(tc.path, 200, tc.body)
+			got, err := a.source().Sample(t.Context())
+			if tc.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("%s: got error %v, want %q", tc.reason, err, tc.want)
+				}
+				return
+			}
+			if err != nil || !tc.check(got) {
+				t.Errorf("%s: got %+v, %v", tc.reason, got, err)
+			}
+		})
+	}
+}
+
+func TestAnUnchangedTimeIsReturnedAsItIs(t *testing.T) {
+	a := newArray(t)
+	s := a.source()
+	first, err := s.Sample(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := s.Sample(t.Context())
+	if err != nil || !second.Time.Equal(first.Time) {
+		t.Errorf("got %v after %v: %v", second.Time, first.Time, err)
+	}
+	if n := len(a.requests("/api/storage/volumes/" + uuid)); n != 2 {
+		t.Errorf("the array was asked %d times", n)
+	}
+}
+
+func TestAMovedVolumeHasANewOwnerAtOnce(t *testing.T) {
+	a := newArray(t)
+	a.say("/api/storage/aggregates", 200, records(`{"name":"aggr_a","node":{"name":"a"}}`))
+	now := time.Unix(1000, 0)
+	s := a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return now })
+	if got, err := s.Sample(t.Context()); err != nil || got.Volumes[0].Node != "a" {
+		t.Fatalf("got %+v, %v", got.Volumes, err)
+	}
+	a.say("/api/storage/aggregates", 200, records(`{"name":"aggr_a","node":{"name":"a"}}`, `{"name":"aggr_b","node":{"name":"b"}}`))
+	a.say("/api/storage/volumes/"+uuid, 200, volumeJSON("aggr_b", "2026-01-01T00:00:30Z", "ok", 1))
+	now = now.Add(3 * time.Second)
+	if got, err := s.Sample(t.Context()); err != nil || got.Volumes[0].Node != "b" {
+		t.Errorf("got %+v, %v", got.Volumes, err)
+	}
+	// A takeover changes the owner of the aggregate, not the aggregate of the volume.
+	a.say("/api/storage/aggregates", 200, records(`{"name":"aggr_b","node":{"name":"a"}}`))
+	now = now.Add(time.Minute)
+	if got, err := s.Sample(t.Context()); err != nil || got.Volumes[0].Node != "a" {
+		t.Errorf("after a takeover: got %+v, %v", got.Volumes, err)
+	}
+}
+
+func TestWhatIsForbiddenIsNotAskedAgain(t *testing.T) {
+	a := newArray(t)
+	for _, p := range []string{"/api/cluster/nodes", "/api/network/ip/interfaces", "/api/storage/aggregates"} {
+		a.say(p, 403, forbidden)
+	}
+	s := a.source()
+	for range 3 {
+		got, err := s.Sample(t.Context())
+		if err != nil || len(got.Nodes) != 0 || len(got.Paths) != 0 || got.Volumes[0].Node != "" || got.Total.ReadOps == nil {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+	}
+	for _, p := range []string{"/api/cluster/nodes", "/api/network/ip/interfaces", "/api/storage/aggregates"} {
+		if n := len(a.requests(p)); n != 1 {
+			t.Errorf("%s was asked %d times", p, n)
+		}
+	}
+}
+
+func TestAnAccountOfAnSVMLearnsTheOwnerFromTheVolume(t *testing.T) {
+	a := newArray(t)
+	a.say("/api/storage/aggregates", 403, forbidden)
+	a.answer("/api/storage/volumes/"+uuid, func(w http.ResponseWriter, r *http.Request) {
+		body := volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", 1)
+		if strings.Contains(r.URL.Query().Get("fields"), "nodes.name") {
+			body = `{"nodes":[{"name":"b"}]}`
+		}
+		_, _ = fmt.Fprint(w, body)
+	})
+	if got, err := a.source().Sample(t.Context()); err != nil || got.Volumes[0].Node != "b" {
+		t.Errorf("got %+v, %v", got.Volumes, err)
+	}
+}
+
+func TestASampleFailsAsAWhole(t *testing.T) {
+	cases := map[string]struct {
+		path      string
+		status    int
+		permanent bool
+	}{
+		"volume forbidden":    {"/api/storage/volumes/" + uuid, 403, true},
+		"volume gone":         {"/api/storage/volumes/" + uuid, 404, true},
+		"volume broken":       {"/api/storage/volumes/" + uuid, 500, false},
+		"nodes broken":        {"/api/cluster/nodes", 500, false},
+		"LIFs broken":         {"/api/network/ip/interfaces", 500, false},
+		"lookup not possible": {"/api/storage/volumes", 403, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := newArray(t)
+			a.say(tc.path, tc.status, forbidden)
+			s := a.source()
+			_, err := s.Sample(t.Context())
+			if err == nil || storage.IsPermanent(err) != tc.permanent {
+				t.Errorf("got permanent %v: %v", storage.IsPermanent(err), err)
+			}
+			noSecret(t, err)
+		})
+	}
+}
+
+func TestAVolumeThatWasMadeAnewIsFoundAgain(t *testing.T) {
+	a := newArray(t)
+	s := a.source()
+	if _, err := s.Sample(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.say("/api/storage/volumes/"+uuid, 404, `{"error":{"code":4,"message":"entry doesn't exist"}}`)
+	if _, err := s.Sample(t.Context()); err == nil {
+		t.Fatal("want an error")
+	}
+	a.say("/api/storage/volumes", 200, records(strings.Replace(volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", 3), uuid, "other", 1)))
+	a.say("/api/storage/volumes/other", 200, volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", 3))
+	if got, err := s.Sample(t.Context()); err != nil || *got.Total.ReadOps != 3 {
+		t.Errorf("got %+v, %v", got.Total, err)
+	}
+}
+
+func TestRefusedCredentialsAreNotTriedEachSecondButANewSecretIs(t *testing.T) {
+	a := newArray(t)
+	dir := t.TempDir()
+	secret := func(p string) {
+		for k, v := range map[string]string{"username": user, "password": p} {
+			if err := os.WriteFile(filepath.Join(dir, k), []byte(v+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	secret(pass)
+	cred, err := rest.ReadCredentials(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(1000, 0)
+	s := a.sourceWith(cred, func() time.Time { return now })
+	if _, err := s.Sample(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.setPassword("rotated") // before the kubelet has changed the files
+	a.forget()
+	for range 5 {
+		now = now.Add(time.Second)
+		_, err := s.Sample(t.Context())
+		if !storage.IsPermanent(err) {
+			t.Errorf("got %v", err)
+		}
+		noSecret(t, err)
+	}
+	if n := len(a.requests("")); n > 3 {
+		t.Errorf("ONTAP saw %d refused requests in 5 s", n)
+	}
+	secret("rotated")
+	now = now.Add(time.Second)
+	if _, err := s.Sample(t.Context()); err != nil {
+		t.Errorf("the new Secret must be used at once: %v", err)
+	}
+	// A rotation that was prepared well is not even noticed.
+	a.setPassword("third")
+	secret("third")
+	now = now.Add(time.Minute)
+	if _, err := s.Sample(t.Context()); err != nil {
+		t.Errorf("the request must be repeated with the new Secret: %v", err)
+	}
+	// Without a new Secret it is tried again after a while: somebody may have unlocked the account.
+	a.setPassword("locked")
+	_, _ = s.Sample(t.Context())
+	a.setPassword("third")
+	now = now.Add(31 * time.Second)
+	if _, err := s.Sample(t.Context()); err != nil {
+		t.Errorf("half a minute later: %v", err)
+	}
+}

@@ -1,0 +1,106 @@
+package ontap
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
+)
+
+const (
+	// refusedFor is how long refused credentials are not tried again: an array may lock
+	// an account that fails each second.
+	refusedFor = 30 * time.Second
+	// freshFor is how long after a renewal a 401 is put down to a request that was sent
+	// before it.
+	freshFor = 5 * time.Second
+)
+
+// session is the account with which ONTAP is asked.
+type session struct {
+	now func() time.Time
+
+	mu        sync.Mutex
+	cred      rest.Credentials
+	old       []rest.Credentials // an answer may still speak of them
+	count     int                // of renewals
+	renewed   time.Time
+	refusal   error
+	refusedAt time.Time
+}
+
+func newSession(cred rest.Credentials, now func() time.Time) *session {
+	return &session{cred: cred, now: now}
+}
+
+func (s *session) authorize(r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.SetBasicAuth(s.cred.Username, s.cred.Password)
+}
+
+func (s *session) redact(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.old {
+		text = c.Redact(text)
+	}
+	return s.cred.Redact(text)
+}
+
+// generation changes with the credentials.
+func (s *session) generation() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count
+}
+
+// renew reads the Secret again and tells whether there is something new to try.
+func (s *session) renew(context.Context) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed, err := s.reload()
+	if changed || err != nil {
+		return changed, err
+	}
+	return !s.renewed.IsZero() && s.now().Sub(s.renewed) < freshFor, nil
+}
+
+// reload takes over what the Secret holds now. The caller holds mu.
+func (s *session) reload() (bool, error) {
+	n, changed, err := s.cred.Reload()
+	if !changed || err != nil {
+		return false, err
+	}
+	s.old = append(s.old, s.cred)
+	s.cred, s.renewed, s.refusal = n, s.now(), nil
+	s.count++
+	return true, nil
+}
+
+// refuse remembers that ONTAP refused the credentials with err.
+func (s *session) refuse(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusal, s.refusedAt = err, s.now()
+}
+
+// gate returns why there is no use in asking now, nil if there may be.
+func (s *session) gate() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refusal == nil {
+		return nil
+	}
+	// A Secret that cannot be read is as good as one that did not change.
+	if changed, err := s.reload(); err == nil && changed {
+		return nil
+	}
+	if s.now().Sub(s.refusedAt) < refusedFor {
+		return s.refusal
+	}
+	s.refusal = nil
+	return nil
+}

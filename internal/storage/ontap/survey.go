@@ -1,0 +1,290 @@
+package ontap
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
+)
+
+// survey is one under way.
+type survey struct {
+	*Source
+	out runfile.Survey
+	vol volume
+}
+
+// Survey asks for everything that is worth knowing before a run. The volume must be
+// found; what else the account may not read is listed in Missing, with the command that
+// allows it. Samples after it are of the volume that it found.
+func (s *Source) Survey(ctx context.Context, export string) (runfile.Survey, error) {
+	v := &survey{Source: s, out: runfile.Survey{Version: runfile.SurveyVersion, Source: s.src.Name, Time: s.now()}}
+	for _, step := range []func(context.Context) error{
+		v.cluster,
+		func(ctx context.Context) error { return v.volume(ctx, export) },
+		v.owner, v.nodes, v.lifs, v.service, v.rules, v.qos,
+	} {
+		if err := step(ctx); err != nil {
+			err = fmt.Errorf("survey %s: %w", s.name, err)
+			return runfile.Survey{}, surveyError(rest.Reason(err), err)
+		}
+	}
+	return v.out, nil
+}
+
+// try does without a part that the array does not give for good. What keeps us from
+// asking at all ends the survey.
+func (v *survey) try(p part, err error) error {
+	if err == nil {
+		return nil
+	}
+	status, answered := errors.AsType[*rest.StatusError](err)
+	if !answered && !storage.IsPermanent(err) || answered && status.Status == http.StatusUnauthorized || rest.Reason(err) == runfile.SurveyUntrusted {
+		return v.explained(err, p.api)
+	}
+	v.out.Missing = append(v.out.Missing, p.missing(err))
+	return nil
+}
+
+func (v *survey) miss(what, why, fix string) {
+	v.out.Missing = append(v.out.Missing, runfile.MissingFact{What: what, Why: why, Fix: fix})
+}
+
+func (v *survey) cluster(ctx context.Context) error {
+	var c cluster
+	_, err := v.client.Get(ctx, apiCluster, url.Values{"fields": fields("name", "version")}, &c)
+	v.out.Array = "ONTAP"
+	if n := c.Version; n.Generation != nil && n.Major != nil && n.Minor != nil {
+		v.out.Array += fmt.Sprintf(" %d.%d.%d", *n.Generation, *n.Major, *n.Minor)
+	}
+	if c.Name != "" {
+		v.out.Array += ", cluster " + c.Name
+	}
+	return v.try(part{what: "version of ONTAP", api: apiCluster}, err)
+}
+
+func (v *survey) volume(ctx context.Context, export string) error {
+	asked := v.now()
+	found, header, err := v.find(ctx, export, volumeFields()...)
+	if err != nil {
+		return err
+	}
+	v.out.ClockOffsetMilliseconds = clockOffset(header, asked, v.now())
+	if err := v.remember(found); err != nil {
+		return err
+	}
+	v.vol = found
+	if svm := cmp.Or(found.SVM.Name, v.src.SVM); svm != "" {
+		v.out.Array += ", SVM " + svm
+	}
+	v.out.Volume = &runfile.SurveyVolume{
+		Name: found.Name, UUID: found.UUID, Export: found.NAS.Path, Style: found.Style, State: found.State,
+		SizeBytes: found.Size.signed(), AvailableBytes: found.Space.Available.signed(),
+		ExportPolicy: found.NAS.ExportPolicy.Name, Moving: found.Movement.running(),
+	}
+	if len(found.Aggregates) == 1 {
+		v.out.Volume.Aggregate = found.Aggregates[0].Name
+	}
+	if export != "" && found.NAS.Path != "" && clean(found.NAS.Path) != clean(export) {
+		v.miss("counters of the export alone", fmt.Sprintf("export %s is not the junction %s of volume %s: the counters are those of the whole volume",
+			export, found.NAS.Path, found.Name), "")
+	}
+	return nil
+}
+
+// clockOffset is the array's clock less ours, from the Date of an answer, which is cut to
+// seconds: true to about half a second.
+func clockOffset(header http.Header, asked, answered time.Time) *int64 {
+	date, err := http.ParseTime(header.Get("Date"))
+	if err != nil {
+		return nil
+	}
+	middle := asked.Add(answered.Sub(asked) / 2)
+	return new(date.Add(500 * time.Millisecond).Sub(middle).Milliseconds())
+}
+
+func (v *survey) owner(ctx context.Context) error {
+	owners, err := v.aggregates(ctx)
+	p := part{what: "node that owns the volume", api: apiAggregates, cluster: true}
+	if node := owner(v.vol, owners); node != "" {
+		v.out.Volume.Node = node
+		return nil
+	}
+	if err == nil && v.vol.Style == "flexgroup" {
+		return nil // it has none of its own
+	}
+	// The volume itself may tell, if this is a newer ONTAP.
+	var nodesErr error
+	if v.vol.Nodes, nodesErr = v.volumeNodes(ctx, v.vol.UUID); nodesErr != nil {
+		return v.try(p, nodesErr)
+	}
+	if v.out.Volume.Node = owner(v.vol, owners); v.out.Volume.Node != "" || len(v.vol.Nodes) > 1 {
+		return nil
+	}
+	if err == nil {
+		err = storage.Permanent(fmt.Errorf("the aggregate of volume %s is not among those that the account may see", v.vol.Name))
+	}
+	return v.try(p, err)
+}
+
+func (v *survey) nodes(ctx context.Context) error {
+	p := part{what: "CPU of the nodes", api: apiNodes, cluster: true}
+	nodes, _, err := list[node](ctx, v.Source, apiNodes, url.Values{"fields": fields("name", "state", "model", "statistics")})
+	if err != nil {
+		return v.try(p, err)
+	}
+	for _, n := range nodes {
+		o := runfile.SurveyNode{Name: n.Name, Model: n.Model}
+		if n.State != "" {
+			o.Up = new(n.State == "up")
+		}
+		v.out.Nodes = append(v.out.Nodes, o)
+	}
+	slices.SortFunc(v.out.Nodes, func(a, b runfile.SurveyNode) int { return cmp.Compare(a.Name, b.Name) })
+	if !slices.ContainsFunc(nodes, node.measured) {
+		v.miss(p.what, "no node that the account may see tells its processor counters", fix(p.api, accessReadOnly)+clusterOnly)
+	}
+	return nil
+}
+
+func (v *survey) lifs(ctx context.Context) error {
+	lifs, _, err := list[lif](ctx, v.Source, apiLIFs, v.lifQuery("name", "ip.address", "ip.netmask", "enabled", "state",
+		"location.node.name", "location.home_node.name", "location.is_home"))
+	if err != nil {
+		return v.try(part{what: "LIFs and their nodes", api: apiLIFs}, err)
+	}
+	for _, l := range lifs {
+		o := runfile.LIF{
+			Name: l.Name, Address: l.IP.Address, Prefix: int32(l.IP.Netmask),
+			Node: l.Location.Node.Name, HomeNode: l.Location.HomeNode.Name, AtHome: l.Location.IsHome,
+		}
+		if l.Enabled != nil && l.State != "" {
+			o.Up = new(*l.Enabled && l.State == "up")
+		}
+		v.out.LIFs = append(v.out.LIFs, o)
+	}
+	slices.SortFunc(v.out.LIFs, func(a, b runfile.LIF) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Address, b.Address))
+	})
+	return nil
+}
+
+// service reads what NFS the SVM offers. An SVM on which NFS was never set up has no
+// record, and offers none.
+func (v *survey) service(ctx context.Context) error {
+	all, _, err := list[nfsService](ctx, v.Source, apiServices, v.ofSVM(url.Values{"fields": fields("enabled", "state",
+		"protocol.v3_enabled", "protocol.v40_enabled", "protocol.v41_enabled", "protocol.v41_features.pnfs_enabled", "transport.tcp_max_transfer_size")}))
+	if err != nil {
+		return v.try(part{what: "settings of the NFS service", api: apiNFS}, err)
+	}
+	if len(all) == 0 {
+		v.out.NFS = &runfile.NFSService{Enabled: new(false)}
+		return nil
+	}
+	n := all[0]
+	v.out.NFS = &runfile.NFSService{
+		Enabled: n.Enabled, V3: n.Protocol.V3, V40: n.Protocol.V40, V41: n.Protocol.V41,
+		PNFS: n.Protocol.V41Features.PNFS, TransferSizeBytes: n.Transport.MaxTransfer.positive(),
+	}
+	if n.State == "offline" {
+		v.out.NFS.Enabled = new(false)
+	}
+	return nil
+}
+
+// ofSVM adds the SVM of the volume to q.
+func (v *survey) ofSVM(q url.Values) url.Values {
+	if svm := cmp.Or(v.vol.SVM.Name, v.src.SVM); svm != "" {
+		q.Set("svm.name", svm)
+	}
+	return q
+}
+
+func (v *survey) rules(ctx context.Context) error {
+	name := v.vol.NAS.ExportPolicy.Name
+	if name == "" {
+		return nil
+	}
+	p := part{what: "rules of export policy " + name, api: apiNFS}
+	all, _, err := list[exportPolicy](ctx, v.Source, apiExportPolicy, v.ofSVM(url.Values{"name": {name}, "fields": fields("name", "rules")}))
+	if err != nil {
+		return v.try(p, err)
+	}
+	all = slices.DeleteFunc(all, func(e exportPolicy) bool { return e.Name != name })
+	if len(all) == 0 {
+		v.miss(p.what, "the account sees no export policy of that name", "")
+		return nil
+	}
+	for _, r := range all[0].Rules {
+		o := runfile.ExportRule{Index: r.Index, Clients: []string{}, Protocols: r.Protocols, ReadOnly: r.ReadOnly, ReadWrite: r.ReadWrite, SuperUser: r.SuperUser}
+		for _, c := range r.Clients {
+			o.Clients = append(o.Clients, c.Match)
+		}
+		v.out.Rules = append(v.out.Rules, o)
+	}
+	slices.SortFunc(v.out.Rules, func(a, b runfile.ExportRule) int { return cmp.Compare(a.Index, b.Index) })
+	return nil
+}
+
+// qos reads the ceiling of the volume, which the volume tells itself only for a policy of
+// its own. An adaptive one depends on the size and is not worked out.
+func (v *survey) qos(ctx context.Context) error {
+	own := v.vol.QoS.Policy
+	if own.Name == "" && own.MaxIOPS.positive() == nil && own.MaxMBPS.positive() == nil {
+		return nil
+	}
+	q := &runfile.QoS{Policy: own.Name, MaxIOPS: own.MaxIOPS.positive(), MaxBytesPerSecond: megabytes(own.MaxMBPS)}
+	v.out.Volume.QoS = q
+	if q.MaxIOPS != nil || q.MaxBytesPerSecond != nil {
+		return nil
+	}
+	p := part{what: "ceiling of QoS policy " + own.Name, api: apiQoS}
+	all, _, err := list[qosGroup](ctx, v.Source, apiQoS, url.Values{"name": {own.Name}, "fields": fields("fixed", "adaptive")})
+	if err != nil {
+		return v.try(p, err)
+	}
+	for _, g := range all {
+		switch {
+		case g.Fixed != nil:
+			q.MaxIOPS, q.MaxBytesPerSecond = g.Fixed.MaxIOPS.positive(), megabytes(g.Fixed.MaxMBPS)
+		case g.Adaptive != nil:
+			v.miss(p.what, "it is adaptive: its ceiling grows with the volume", "")
+		}
+	}
+	return nil
+}
+
+// megabytes are 10^6 bytes here: if ONTAP means 2^20, the ceiling is 5 % higher.
+func megabytes(c count) *int64 {
+	n := c.positive()
+	if n == nil || *n > 1<<40 {
+		return nil
+	}
+	return new(*n * 1_000_000)
+}
+
+// prefixLength understands "24" and "255.255.255.0"; 0 = neither.
+func prefixLength(s string) int32 {
+	if n, err := strconv.ParseUint(s, 10, 8); err == nil && n <= 128 {
+		return int32(n)
+	}
+	if a, err := netip.ParseAddr(s); err == nil && a.Is4() && strings.Contains(s, ".") {
+		ones, bits := net.IPMask(a.AsSlice()).Size()
+		if bits > 0 {
+			return int32(ones) //nolint:gosec // at most 32
+		}
+	}
+	return 0
+}

@@ -1,0 +1,169 @@
+package ontap
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
+)
+
+// volumeFields are what a survey wants; nas.path, qos and movement are not told unasked.
+func volumeFields() []string {
+	return []string{
+		"uuid", "name", "svm.name", "style", "state", "size", "space.available", "aggregates.name",
+		"nas.path", "nas.export_policy.name", "qos.policy", "movement",
+	}
+}
+
+// find looks for the volume by its name, or else by the export path: the volume with the
+// longest junction that leads to it, because an export may lie deeper than its volume (a
+// qtree of Trident's economy driver). The root volume of the SVM leads to everything and
+// counts only for the export /.
+func (s *Source) find(ctx context.Context, export string, want ...string) (volume, http.Header, error) {
+	if s.src.Volume != "" {
+		v, header, err := s.byField(ctx, "name", s.src.Volume, func(v volume) string { return v.Name }, want)
+		if err != nil || v != nil {
+			return deref(v), header, err
+		}
+	}
+	for at := clean(export); at != ""; at = parent(at) {
+		v, header, err := s.byField(ctx, "nas.path", at, func(v volume) string { return clean(v.NAS.Path) }, want)
+		if err != nil || v != nil {
+			return deref(v), header, err
+		}
+	}
+	return volume{}, nil, s.notFound(export)
+}
+
+func deref(v *volume) volume {
+	if v == nil {
+		return volume{}
+	}
+	return *v
+}
+
+func clean(export string) string {
+	if export == "" {
+		return ""
+	}
+	return path.Clean("/" + export)
+}
+
+// parent is the path above, empty at the end.
+func parent(p string) string {
+	if p = path.Dir(p); p == "/" {
+		return ""
+	}
+	return p
+}
+
+// byField returns the one volume whose field is value, nil if there is none. What ONTAP
+// finds is checked again: a value may hold characters that mean something in its queries.
+func (s *Source) byField(ctx context.Context, field, value string, get func(volume) string, want []string) (*volume, http.Header, error) {
+	q := url.Values{field: {value}, "fields": fields(want...)}
+	if s.src.SVM != "" {
+		q.Set("svm.name", s.src.SVM)
+	}
+	found, header, err := list[volume](ctx, s, apiVolumes, q)
+	if err != nil {
+		return nil, nil, s.explained(err, apiVolumes)
+	}
+	found = slices.DeleteFunc(found, func(v volume) bool {
+		return get(v) != value || s.src.SVM != "" && v.SVM.Name != "" && v.SVM.Name != s.src.SVM
+	})
+	switch len(found) {
+	case 0:
+		return nil, header, nil
+	case 1:
+		return &found[0], header, nil
+	}
+	return nil, nil, surveyError(runfile.SurveyNoVolume, storage.Permanent(
+		fmt.Errorf("%d volumes have %s %s on %s: name the SVM in storage.array.ontap.svm", len(found), field, value, s.name)))
+}
+
+func (s *Source) notFound(export string) error {
+	var by []string
+	if s.src.Volume != "" {
+		by = append(by, "named "+s.src.Volume)
+	}
+	if export != "" {
+		by = append(by, "with a junction that leads to export "+export)
+	}
+	if by == nil {
+		return surveyError(runfile.SurveyNoVolume, storage.Permanent(fmt.Errorf("%s: neither a volume nor an export is named", s.name)))
+	}
+	return surveyError(runfile.SurveyNoVolume, storage.Permanent(fmt.Errorf(
+		"%s has no volume %s that this account can see: check SVM, export path and the volume's junction (volume show -junction)", s.name, strings.Join(by, " or "))))
+}
+
+// owner returns the node that owns the data of v, empty if it is not known or not one.
+func owner(v volume, owners map[string]string) string {
+	nodes := names(v.Nodes)
+	if len(v.Aggregates) > 0 {
+		var of []string
+		for _, a := range names(v.Aggregates) {
+			of = append(of, owners[a])
+		}
+		if len(nodes) == 0 || !slices.Contains(of, "") {
+			nodes = of
+		}
+	}
+	if len(nodes) == 0 {
+		return ""
+	}
+	for _, n := range nodes[1:] {
+		if n != nodes[0] {
+			return ""
+		}
+	}
+	return nodes[0]
+}
+
+// aggregates asks which node owns which aggregate now.
+func (s *Source) aggregates(ctx context.Context) (map[string]string, error) {
+	all, _, err := list[aggregate](ctx, s, apiAggregates, url.Values{"fields": fields("name", "node.name")})
+	if err != nil {
+		return nil, err
+	}
+	owners := make(map[string]string, len(all))
+	for _, a := range all {
+		owners[a.Name] = a.Node.Name
+	}
+	return owners, nil
+}
+
+// volumeNodes asks the volume itself for its nodes, for accounts that may not see aggregates.
+// ONTAP before that field answers 400, which means none.
+func (s *Source) volumeNodes(ctx context.Context, uuid string) ([]named, error) {
+	var v volume
+	err := s.optional(ctx, fieldVolumeNodes, func(ctx context.Context) error {
+		_, err := s.client.Get(ctx, volumePath(uuid), url.Values{"fields": fields(fieldVolumeNodes)}, &v)
+		return err
+	})
+	return v.Nodes, err
+}
+
+func volumePath(uuid string) string { return apiVolumes + "/" + url.PathEscape(uuid) }
+
+// explained makes a SurveyError of err, with what to do if a permission is missing.
+func (s *Source) explained(err error, api string) error {
+	if hasStatus(err, http.StatusForbidden) {
+		err = fmt.Errorf("%w: allow it with: %s", err, fix(api, accessReadOnly))
+	}
+	if hasStatus(err, http.StatusUnauthorized) {
+		err = fmt.Errorf("%w: check username and password in the Secret of storage.array.ontap.credentialsSecretRef, "+
+			"and that the account may use HTTP (security login show -application http)", err)
+	}
+	return surveyError(rest.Reason(err), err)
+}
+
+func surveyError(reason string, err error) error {
+	return &storage.SurveyError{Reason: reason, Err: err}
+}
