@@ -132,6 +132,36 @@ func TestWritesThatOldNodeExportersMiscount(t *testing.T) {
 	}
 }
 
+func TestFileHandlesAreNoOperations(t *testing.T) {
+	text := "# TYPE node_nfsd_requests_total counter\nnode_exporter_build_info{version=\"1.9.0\"} 1\n"
+	for _, method := range []string{"Read", "Write", "PutFH", "GetFH", "SaveFH", "RestoreFH", "GetAttr"} {
+		text += `node_nfsd_requests_total{method="` + method + `",proto="4"} 10` + "\n"
+	}
+	if c := sample(t, source(t, serve(t, page(text)))).Total; c.OtherOps == nil || *c.OtherOps != 10 {
+		t.Errorf("they come with each operation of NFSv4: %+v", c)
+	}
+}
+
+func TestOnlyWhatIsReadIsAskedFor(t *testing.T) {
+	var asked []string
+	choosy := true
+	s := source(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.RawQuery)
+		if choosy && r.URL.RawQuery != "" {
+			http.Error(w, "disabled collector: nfsd", http.StatusBadRequest)
+			return
+		}
+		page(ganesha)(w, r)
+	}))
+	for range 2 {
+		sample(t, s)
+	}
+	choice := "collect[]=cpu&collect[]=nfsd&collect[]=stat"
+	if diff := cmp.Diff([]string{choice, "", ""}, asked); diff != "" {
+		t.Errorf("who refuses the choice is asked for everything from then on (-want +got):\n%s", diff)
+	}
+}
+
 func TestABootIsANewEpochAndAClockThatIsSetIsNot(t *testing.T) {
 	boot := "1790000000"
 	s := source(t, serve(t, func(w http.ResponseWriter, r *http.Request) { page(ganesha+"node_boot_time_seconds "+boot+"\n")(w, r) }))

@@ -218,3 +218,20 @@ func TestNeitherGapNorDoubleCounting(t *testing.T) {
 		t.Errorf("%d operations, want %f", *got.Total.ReadOps, want)
 	}
 }
+
+func TestAnAnswerThatWasOvertakenIsNoClockThatWentBack(t *testing.T) {
+	i := start()
+	first := i.Ask().Answer(total(reads(1, 9)))
+	slow := i.Ask()
+	for _, s := range []float64{10, 19, 28} {
+		i.Ask().Answer(total(reads(s, 9)))
+	}
+	if got := slow.Answer(total(reads(2, 9))); got.Epoch != first.Epoch || *got.Total.ReadOps != 243 {
+		t.Errorf("a slow answer changes nothing: epoch %q, %d", got.Epoch, *got.Total.ReadOps)
+	}
+	one, two := i.Ask(), i.Ask()
+	once := one.Answer(total(reads(1, 9)))
+	if twice := two.Answer(total(reads(2, 9))); twice.Epoch != once.Epoch || twice.Epoch == first.Epoch || *twice.Total.ReadOps != 9 {
+		t.Errorf("the clock went back once, whoever sees it: epochs %q and %q, %d", once.Epoch, twice.Epoch, *twice.Total.ReadOps)
+	}
+}
