@@ -1,5 +1,7 @@
 package ontap
 
+import "slices"
+
 // Model is what the stand-in knows of the array beside its counters.
 type Model struct {
 	Cluster    string // name
@@ -142,4 +144,25 @@ func SVMAdmin(user, password, svm string) Account {
 		{"/api/storage/qos/policies", AccessReadonly},
 		{"/api/svm/svms", AccessReadonly},
 	}}
+}
+
+// clone returns a model that shares no memory with m.
+func (m Model) clone() Model {
+	m.Nodes = slices.Clone(m.Nodes)
+	m.Aggregates = slices.Clone(m.Aggregates)
+	m.LIFs = slices.Clone(m.LIFs)
+	for i := range m.LIFs {
+		m.LIFs[i].Services = slices.Clone(m.LIFs[i].Services)
+	}
+	m.Volumes = slices.Clone(m.Volumes)
+	for i := range m.Volumes {
+		m.Volumes[i].Aggregates = slices.Clone(m.Volumes[i].Aggregates)
+	}
+	m.Policies = slices.Clone(m.Policies)
+	for i := range m.Policies {
+		m.Policies[i].Rules = slices.Clone(m.Policies[i].Rules)
+	}
+	m.QoS = slices.Clone(m.QoS)
+	m.Accounts = slices.Clone(m.Accounts)
+	return m
 }

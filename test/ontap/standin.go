@@ -1,0 +1,163 @@
+package ontap
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Version is what the stand-in says it is: nobody may take it for a real array.
+const Version = "NetApp Release 9.14.1 (nfsbench stand-in): simulated, no array of NetApp"
+
+// defaultGrid is how often the statistics of ONTAP move.
+const defaultGrid = 15 * time.Second
+
+// Options is what a stand-in is made of.
+type Options struct {
+	Truth Truth
+	Model Model
+	// Grid is how often statistics and their timestamps move; 0 = 15 s, as with
+	// ONTAP. Each reading is taken at a whole multiple of it.
+	Grid time.Duration
+	// Now is the array's clock; nil = that of the machine. With the machine's
+	// clock StartTLS reads the truth on the grid by itself; with another clock
+	// the first request after a step of the grid does.
+	Now func() time.Time
+	// Replication is how long the data of a moved volume is on its way before
+	// the truth is asked to cut over.
+	Replication time.Duration
+	// JobEndsEarly lets the job of a move succeed when the move has begun, so
+	// that only movement.state tells when it is done.
+	JobEndsEarly bool
+	// Certificate is what StartTLS presents.
+	Certificate Certificate
+	// Names are further host names and addresses that the certificate is for.
+	Names []string
+}
+
+// Standin plays ONTAP. Its methods may be called at once and while it serves.
+type Standin struct {
+	opt   Options
+	truth Truth
+	now   func() time.Time
+	born  time.Time
+
+	mu     sync.Mutex // guards what follows
+	model  Model
+	jobs   map[string]*job
+	moves  map[string]*movement // by UUID of the volume
+	faults []*fault
+	number bool // error codes are numbers
+	seen   []Request
+
+	stats statistics
+
+	ctx   context.Context //nolint:containedctx // the life of the goroutines, ended by Close
+	stop  context.CancelFunc
+	tasks sync.WaitGroup
+}
+
+// Request is one request that was answered, faults included.
+type Request struct {
+	Method, Path, Query, User string
+}
+
+// New makes a stand-in that does not serve yet.
+func New(opt Options) *Standin {
+	if opt.Grid <= 0 {
+		opt.Grid = defaultGrid
+	}
+	now := opt.Now
+	if now == nil {
+		now = time.Now
+	}
+	s := &Standin{
+		opt: opt, truth: opt.Truth, now: now, born: now(), model: opt.Model.clone(),
+		jobs: map[string]*job{}, moves: map[string]*movement{},
+	}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// Handler answers requests below /api.
+func (s *Standin) Handler() http.Handler { return http.HandlerFunc(s.serve) }
+
+// Close ends moves and readings that are under way and waits for them. What
+// StartTLS began to serve is ended too.
+func (s *Standin) Close() {
+	s.stop()
+	s.tasks.Wait()
+}
+
+// Model returns a copy of what the stand-in knows now.
+func (s *Standin) Model() Model {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.model.clone()
+}
+
+// Change lets f change what the stand-in knows.
+func (s *Standin) Change(f func(*Model)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.model)
+	s.model = s.model.clone() // f may have kept what it put in
+}
+
+// SetLIF replaces the LIF of that name, or adds it.
+func (s *Standin) SetLIF(l LIF) {
+	s.Change(func(m *Model) { m.LIFs = put(m.LIFs, l, func(l LIF) string { return l.Name }) })
+}
+
+// SetNode replaces the node of that name, or adds it.
+func (s *Standin) SetNode(n Node) {
+	s.Change(func(m *Model) { m.Nodes = put(m.Nodes, n, func(n Node) string { return n.Name }) })
+}
+
+// SetVolume replaces the volume of that name, or adds it.
+func (s *Standin) SetVolume(v Volume) {
+	s.Change(func(m *Model) { m.Volumes = put(m.Volumes, v, func(v Volume) string { return v.SVM + ":" + v.Name }) })
+}
+
+// SetService replaces what the SVM offers.
+func (s *Standin) SetService(n NFSService) { s.Change(func(m *Model) { m.NFS = n }) }
+
+// SetRules replaces the rules of an export policy, or adds it.
+func (s *Standin) SetRules(policy string, rules ...Rule) {
+	s.Change(func(m *Model) {
+		m.Policies = put(m.Policies, ExportPolicy{policy, rules}, func(p ExportPolicy) string { return p.Name })
+	})
+}
+
+// SetQoS replaces the QoS policy of that name, or adds it.
+func (s *Standin) SetQoS(q QoSPolicy) {
+	s.Change(func(m *Model) { m.QoS = put(m.QoS, q, func(q QoSPolicy) string { return q.Name }) })
+}
+
+// SetAccounts replaces all accounts.
+func (s *Standin) SetAccounts(a ...Account) { s.Change(func(m *Model) { m.Accounts = a }) }
+
+// Requests are those that were answered so far, in order.
+func (s *Standin) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.seen)
+}
+
+func put[T any](all []T, one T, name func(T) string) []T {
+	if i := slices.IndexFunc(all, func(t T) bool { return name(t) == name(one) }); i >= 0 {
+		all[i] = one
+		return all
+	}
+	return append(all, one)
+}
+
+// uuidOf makes a UUID that is always the same for the same thing.
+func uuidOf(kind, name string) string {
+	h := sha256.Sum256([]byte(kind + "/" + name))
+	return fmt.Sprintf("%x-%x-%x-%x-%x", h[0:4], h[4:6], h[6:8], h[8:10], h[10:16])
+}

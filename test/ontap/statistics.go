@@ -1,0 +1,166 @@
+package ontap
+
+import (
+	"sync"
+	"time"
+)
+
+// statusOK is what statistics say of themselves when all is well.
+const statusOK = "ok"
+
+// The parts of the array whose statistics can be disturbed.
+const (
+	StatisticsNodes   = "nodes"
+	StatisticsLIFs    = "lifs"
+	StatisticsVolumes = "volumes"
+)
+
+// counters are what the truth counted at one moment.
+type counters struct {
+	nodes   map[string]NodeCounters
+	lifs    map[string]LIFCounters
+	volumes map[string]VolumeCounters
+}
+
+// statistics is the last reading of the truth. Like ONTAP's they stand still
+// until the next step of the grid.
+type statistics struct {
+	mu     sync.Mutex
+	taken  bool
+	slot   time.Time // of the grid
+	at     time.Time // when the counters held
+	last   counters
+	zero   counters          // at the last reset
+	frozen bool              // no more readings
+	status map[string]string // by part
+}
+
+// view is a reading and what the statistics say of themselves.
+type view struct {
+	at     time.Time
+	status map[string]string
+	counters
+}
+
+// read takes a reading if the grid has moved on since the last one, and returns
+// the last one. onGrid says that it is called at the step of the grid itself.
+func (s *Standin) read(onGrid bool) view {
+	m := s.Model()
+	now := s.now()
+	st := &s.stats
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	slot := now.Truncate(s.opt.Grid)
+	if !st.taken || slot.After(st.slot) && !st.frozen {
+		// A reading that comes late must not claim the time of the grid: the
+		// counters would be divided by a time that is not theirs.
+		st.at = now
+		if onGrid || s.opt.Now != nil {
+			st.at = slot
+		}
+		st.taken, st.slot, st.last = true, slot, s.count(m)
+	}
+	v := view{at: st.at, status: map[string]string{}, counters: st.last.less(st.zero)}
+	for _, part := range []string{StatisticsNodes, StatisticsLIFs, StatisticsVolumes} {
+		v.status[part] = statusOK
+		if other := st.status[part]; other != "" {
+			v.status[part] = other
+		}
+	}
+	return v
+}
+
+// count asks the truth for everything.
+func (s *Standin) count(m Model) counters {
+	c := counters{map[string]NodeCounters{}, map[string]LIFCounters{}, map[string]VolumeCounters{}}
+	for _, n := range m.Nodes {
+		c.nodes[n.Name] = s.truth.Node(n.Name)
+	}
+	for _, l := range m.LIFs {
+		c.lifs[l.Address] = s.truth.LIF(l.Address)
+	}
+	for _, v := range m.Volumes {
+		c.volumes[v.Name] = s.truth.Volume(v.Name)
+	}
+	return c
+}
+
+// live is what the counters are now, whatever the grid.
+func (s *Standin) live(m Model) counters {
+	c := s.count(m)
+	s.stats.mu.Lock()
+	defer s.stats.mu.Unlock()
+	return c.less(s.stats.zero)
+}
+
+// ResetCounters lets all counters begin at zero again, as after a takeover.
+func (s *Standin) ResetCounters() {
+	now := s.count(s.Model())
+	s.stats.mu.Lock()
+	defer s.stats.mu.Unlock()
+	s.stats.zero = now
+}
+
+// Freeze lets the statistics stand still, timestamps included, until false.
+func (s *Standin) Freeze(frozen bool) {
+	s.read(false)
+	s.stats.mu.Lock()
+	defer s.stats.mu.Unlock()
+	s.stats.frozen = frozen
+}
+
+// SetStatus is what the statistics of a part say of themselves, such as
+// negative_delta or partial_no_data; "" = ok.
+func (s *Standin) SetStatus(part, status string) {
+	s.stats.mu.Lock()
+	defer s.stats.mu.Unlock()
+	if s.stats.status == nil {
+		s.stats.status = map[string]string{}
+	}
+	s.stats.status[part] = status
+}
+
+// readOnGrid reads the truth at each step of the grid until Close.
+func (s *Standin) readOnGrid() {
+	s.read(false)
+	for {
+		now := s.now()
+		t := time.NewTimer(now.Truncate(s.opt.Grid).Add(s.opt.Grid).Sub(now))
+		select {
+		case <-s.ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+			s.read(true)
+		}
+	}
+}
+
+func (c counters) less(zero counters) counters {
+	d := counters{map[string]NodeCounters{}, map[string]LIFCounters{}, map[string]VolumeCounters{}}
+	for name, n := range c.nodes {
+		z := zero.nodes[name]
+		d.nodes[name] = NodeCounters{minus(n.BusyMicros, z.BusyMicros), minus(n.BaseMicros, z.BaseMicros)}
+	}
+	for name, l := range c.lifs {
+		z := zero.lifs[name]
+		d.lifs[name] = LIFCounters{minus(l.SentBytes, z.SentBytes), minus(l.ReceivedBytes, z.ReceivedBytes)}
+	}
+	for name, v := range c.volumes {
+		z := zero.volumes[name]
+		d.volumes[name] = VolumeCounters{v.Read.less(z.Read), v.Write.less(z.Write), v.Other.less(z.Other)}
+	}
+	return d
+}
+
+func (c OpCounters) less(z OpCounters) OpCounters {
+	return OpCounters{minus(c.Ops, z.Ops), minus(c.Bytes, z.Bytes), minus(c.LatencyMicros, z.LatencyMicros)}
+}
+
+// minus is a-b, or zero where the last reading is older than the reset.
+func minus(a, b uint64) uint64 {
+	if a < b {
+		return 0
+	}
+	return a - b
+}
