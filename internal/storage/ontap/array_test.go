@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -38,7 +40,9 @@ type array struct {
 func newArray(t *testing.T) *array {
 	t.Helper()
 	a := &array{t: t, pass: pass, answers: map[string]http.HandlerFunc{}}
-	a.Server = httptest.NewTLSServer(a)
+	a.Server = httptest.NewUnstartedServer(a)
+	a.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that a test breaks off
+	a.StartTLS()
 	t.Cleanup(a.Close)
 	a.say("/api/cluster", 200, `{"name":"naclu1","version":{"full":"NetApp Release 9.14.1: Thu","generation":9,"major":14,"minor":1}}`)
 	a.say("/api/cluster/nodes", 200, records(nodeJSON("b", 200, 2000), nodeJSON("a", 100, 1000)))

@@ -25,6 +25,7 @@ type move struct {
 	job      string // UUID, empty = none or not to be seen
 	percent  int32
 	progress func(int32)
+	seen     bool // under way
 	// done counts the looks since ONTAP said that the move is over.
 	done int
 }
@@ -147,19 +148,28 @@ func (m *move) look(ctx context.Context) (bool, error) {
 	case failure != nil && !m.arrived(v):
 		return false, failure
 	case v.Movement.running():
-		m.done = 0
+		m.done, m.seen = 0, true
 		return false, nil
 	case m.arrived(v):
 		return true, nil
 	case pending: // what the volume says is of an earlier move
 		return false, nil
-	case v.Movement.State == "failed" || v.Movement.State == "aborted":
+	case m.hasFailed(v.Movement):
 		return false, storage.Permanent(fmt.Errorf("ONTAP calls the move %s (volume move show tells more)", v.Movement.State))
 	}
 	if m.done++; m.done > settlePolls {
 		return false, storage.Permanent(fmt.Errorf("no move is under way any more, and the volume is on aggregate %v", names(v.Aggregates)))
 	}
 	return false, nil
+}
+
+// hasFailed tells whether ONTAP calls our move failed, and not one before it: where the job
+// is not to be seen, the volume may tell of the old one for a while.
+func (m *move) hasFailed(now movement) bool {
+	if now.State != "failed" && now.State != "aborted" {
+		return false
+	}
+	return m.job != "" || m.seen || m.vol.Movement.State != now.State
 }
 
 // lookAtJob tells whether the job is still to be worked on, or why it failed. An account
