@@ -21,7 +21,7 @@ const (
 	ChannelReconnected     Code = "ChannelReconnected"
 	NotNFS                 Code = "NotNFS"
 	ClientCPUBound         Code = "ClientCPUBound"
-	ServerCPUBound         Code = "ServerCPUBound"
+	StorageCPUBound        Code = "StorageCPUBound"
 	ForeignLoad            Code = "ForeignLoad"
 	CacheSuspected         Code = "CacheSuspected"
 	NotSteady              Code = "NotSteady"
@@ -35,7 +35,15 @@ const (
 	LateOperations         Code = "LateOperations"
 	NotCollected           Code = "NotCollected"
 	EmbeddedServer         Code = "EmbeddedServer"
-	Simulated              Code = "Simulated"
+	SimulatedStorage       Code = "SimulatedStorage"
+	IndirectPath           Code = "IndirectPath"
+	ArrayDisagrees         Code = "ArrayDisagrees"
+	TransferSizeCapped     Code = "TransferSizeCapped"
+	PNFSNotRedirected      Code = "PNFSNotRedirected"
+	LIFNotHome             Code = "LIFNotHome"
+	QoSThrottled           Code = "QoSThrottled"
+	VolumeMoved            Code = "VolumeMoved"
+	ArrayMetricsPartial    Code = "ArrayMetricsPartial"
 )
 
 // Severity says how much a finding matters.
@@ -94,6 +102,8 @@ func effects() []effect {
 		{CacheSuspected, warning, never},
 		{ClientCPUBound, warning, never},
 		{ForeignLoad, warning, never},
+		{ArrayDisagrees, warning, never},
+		{VolumeMoved, warning, never},
 		{NotSteady, warning, never},
 		{TooShort, warning, never},
 		{VariationHigh, warning, never},
@@ -103,16 +113,22 @@ func effects() []effect {
 		{LateOperations, failure, never},
 		{BelowWireSpeed, never, never},
 		{LineSaturated, never, never},
+		{IndirectPath, never, never},
+		{PNFSNotRedirected, never, never},
+		{LIFNotHome, never, never},
+		{QoSThrottled, never, never},
 		{PathImbalance, never, never},
+		{TransferSizeCapped, never, never},
 		{TransferSizeReduced, never, never},
 		{Retransmits, never, never},
-		{ServerCPUBound, never, never},
+		{StorageCPUBound, never, never},
 		{HalfDuplexCopy, never, never},
 		{ClockSkew, never, never},
 		{WireLimitUnknown, never, never},
 		{NotCollected, never, never},
+		{ArrayMetricsPartial, never, never},
 		{EmbeddedServer, never, never},
-		{Simulated, never, never},
+		{SimulatedStorage, never, never},
 	}
 }
 

@@ -30,14 +30,6 @@ func (c *judging) checkClientCPU() {
 	}
 }
 
-func (c *judging) checkServerCPU() {
-	for _, n := range c.overall.StorageNodes {
-		if atLeastPermille(n.CPUPermille, cpuBusy) {
-			c.add(ServerCPUBound, Warning, "The CPU of storage node %s was %s busy: it is the limit. Spread the load over more nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
-		}
-	}
-}
-
 // checkClientCache looks for reads that never left the client.
 func (c *judging) checkClientCache() {
 	if !c.kernel() {

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"math"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -42,8 +43,10 @@ func clockOffsets(parts []clientRep) []time.Duration {
 	return offsets
 }
 
-// checkClocks names the clients whose times are not those of everybody else.
+// checkClocks names the clients, and the array, whose times are not those of
+// everybody else.
 func (c *judging) checkClocks() {
+	c.checkArrayClock()
 	for _, cl := range c.result.Clients {
 		ahead, known := clockOffset(cl)
 		if !known || ahead.Abs() < clockSkewed {
@@ -59,4 +62,18 @@ func (c *judging) checkClocks() {
 		}
 		c.add(ClockSkew, Warning, "Client %d: the clock of %s is %.0f s %s that of the API server. The numbers stand, for clients start by a signal; but the times of its samples are not those of the storage's logs. Set its clock (NTP).", cl.Index, where, ahead.Abs().Seconds(), which)
 	}
+}
+
+// checkArrayClock: what an array counts is divided by its own seconds, so only
+// its times are wrong.
+func (c *judging) checkArrayClock() {
+	offset := c.survey().ClockOffsetMilliseconds
+	if offset == nil || *offset > -clockSkewed.Milliseconds() && *offset < clockSkewed.Milliseconds() {
+		return
+	}
+	which := "ahead of"
+	if *offset < 0 {
+		which = "behind"
+	}
+	c.add(ClockSkew, Warning, "The clock of the array is %.0f s %s ours. The numbers stand, for it counts by its own seconds; but the times in its logs are not those of the clients. Set its clock (NTP).", math.Abs(float64(*offset))/1000, which)
 }

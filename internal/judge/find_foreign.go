@@ -7,15 +7,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// checkForeignLoad looks for others: in the idle baseline before a repetition,
-// and in what the storage moved beyond what the clients did.
+// checkForeignLoad looks for others in the idle baseline before a repetition.
+// Under load, what the storage moved beyond the clients is ArrayDisagrees.
 func (c *judging) checkForeignLoad() {
 	for _, s := range c.repetitions {
 		var seen []string
 		for _, cl := range c.result.Clients {
 			seen = append(seen, c.foreignOnClient(cl, s)...)
 		}
-		seen = append(seen, c.foreignOnStorage(s)...)
 		if len(seen) > 0 {
 			c.add(ForeignLoad, Warning, "Repetition %d was not alone: %s. Run again when the machines are quiet, or say why this load belongs to it.", s.Repetition, strings.Join(seen, ", "))
 		}
@@ -47,17 +46,6 @@ func (c *judging) foreignOnClient(cl runfile.ClientResult, s Summary) []string {
 	for _, st := range w.Storage {
 		if rate, known := opsRate(st); known && rate > max(foreignOpsPerSecond, s.Total.iopsSec*foreignShare/1000) {
 			seen = append(seen, fmt.Sprintf("storage %s did %.0f operations/s while idle", st.Source, rate))
-		}
-	}
-	return seen
-}
-
-func (c *judging) foreignOnStorage(s Summary) []string {
-	var seen []string
-	for _, w := range storageWindows(c.parts(s.Repetition)) {
-		rate, known := bytesRate(w)
-		if known && rate > s.Total.bytesPerSec*(1000+storageSurplus)/1000+foreignBytesPerSecond {
-			seen = append(seen, fmt.Sprintf("storage %s moved %s and the clients %s", w.Source, megabytes(int64(rate)), megabytes(s.Total.BytesPerSecond)))
 		}
 	}
 	return seen

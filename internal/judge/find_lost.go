@@ -66,9 +66,9 @@ func (c *judging) checkLoss(l loss, paths int) {
 	if l.noticeable {
 		severity = Warning
 	}
-	where := "repetition " + listed(l.repetitions, 4)
+	where := "repetition " + listed(l.repetitions)
 	if len(l.repetitions) > 1 {
-		where = "repetitions " + listed(l.repetitions, 4)
+		where = "repetitions " + listed(l.repetitions)
 	}
 	if l.downMilliseconds < channelLostMilliseconds {
 		c.add(ChannelReconnected, severity, "Path %s connected anew %d times in %s, and was back at once. Look at the LIF, the switch and the server's log for that time.", l.name, l.reconnects, where)
@@ -91,7 +91,8 @@ func (c *judging) checkLoss(l loss, paths int) {
 }
 
 // listed joins the first of the names.
-func listed(names []string, most int) string {
+func listed(names []string) string {
+	const most = 4
 	if len(names) > most {
 		return strings.Join(names[:most], ", ") + ", ..."
 	}

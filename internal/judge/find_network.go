@@ -1,7 +1,10 @@
 package judge
 
+import "fmt"
+
 // checkTransferSize compares what one READ or WRITE moves with what was asked
-// for, or with the block.
+// for, or with the block: where the array itself allows no more, with the setting
+// that does.
 func (c *judging) checkTransferSize() {
 	wanted := c.result.Plan.Engine.TransferSizeBytes
 	block := c.raw().BlockSizeBytes
@@ -11,14 +14,32 @@ func (c *judging) checkTransferSize() {
 	}{{"READ", false, c.overall.Read != nil}, {"WRITE", true, c.overall.Write != nil}}
 	for _, d := range directions {
 		xfer := transferBytes(c.result, d.write)
+		full, why := min(block, defaultXfer), fmt.Sprintf("so each block of %s takes several", size(block))
+		if wanted > 0 {
+			full, why = min(wanted, block), fmt.Sprintf("where %s were asked for", size(wanted))
+		}
+		limit := c.arrayTransferSize()
 		switch {
-		case !d.used:
-		case wanted > 0 && xfer < min(wanted, block):
-			c.add(TransferSizeReduced, Warning, "A %s moves %s where %s were asked for: the server's limit is lower. Raise it there (ONTAP: tcp-max-xfer-size), then mount again.", d.name, size(xfer), size(wanted))
-		case wanted == 0 && xfer < min(block, defaultXfer):
-			c.add(TransferSizeReduced, Warning, "A %s moves %s, so each block of %s takes several. Raise the server's limit (ONTAP: tcp-max-xfer-size), then mount again.", d.name, size(xfer), size(block))
+		case !d.used || xfer >= full:
+		case limit > 0 && limit < full && xfer <= limit:
+			c.add(TransferSizeCapped, Warning, "A %s moves %s, %s: the array allows %s. Raise it (vserver nfs modify -vserver %s -tcp-max-xfer-size %d, privilege advanced), then mount again.", d.name, size(xfer), why, size(limit), c.svm(), full)
+		case limit > 0:
+			c.add(TransferSizeReduced, Warning, "A %s moves %s, %s, and the array allows %s: the limit is that of the mount. Look at its rsize and wsize.", d.name, size(xfer), why, size(limit))
+		case wanted > 0:
+			c.add(TransferSizeReduced, Warning, "A %s moves %s %s: the server's limit is lower. Raise it there (ONTAP: tcp-max-xfer-size), then mount again.", d.name, size(xfer), why)
+		default:
+			c.add(TransferSizeReduced, Warning, "A %s moves %s, %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), then mount again.", d.name, size(xfer), why)
 		}
 	}
+}
+
+// arrayTransferSize is the most that the array moves in one READ or WRITE; 0 =
+// it did not tell.
+func (c *judging) arrayTransferSize() int64 {
+	if n := c.survey().NFS; n != nil && n.TransferSizeBytes != nil {
+		return *n.TransferSizeBytes
+	}
+	return 0
 }
 
 func (c *judging) checkRetransmits() {

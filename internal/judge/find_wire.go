@@ -92,6 +92,9 @@ func (c *judging) suspects() string {
 	cpu := s.ClientCPU
 	suspect(atLeastPermille(cpu.BusiestNodePermille, cpuBusy), "the client's CPU is at %s", permilleText(cpu.BusiestNodePermille))
 	suspect(atLeastPermille(cpu.BusiestLimitPermille, cpuBusy), "the loader is at %s of its CPU limit", permilleText(cpu.BusiestLimitPermille))
+	for _, i := range c.indirect() {
+		suspect(true, "path %s is indirect: node %s owns the volume", listed(i.paths), i.owner)
+	}
 	for _, n := range s.StorageNodes {
 		suspect(atLeastPermille(n.CPUPermille, cpuBusy), "the CPU of storage node %s is at %s", n.Name, permilleText(n.CPUPermille))
 	}

@@ -15,6 +15,9 @@ func (c *judging) find() {
 	c.checkFilesystem()
 	c.checkCollection()
 	c.checkClocks()
+	c.checkStandIn()
+	c.checkMissing()
+	c.checkHomes()
 	if c.overall == nil {
 		return
 	}
@@ -22,10 +25,15 @@ func (c *judging) find() {
 	c.checkWire()
 	c.checkPaths()
 	c.checkClientCPU()
-	c.checkServerCPU()
+	c.checkStorageCPU()
 	c.checkForeignLoad()
 	c.checkClientCache()
 	c.checkServerCache()
+	c.checkArray()
+	c.checkLocality()
+	c.checkRedirection()
+	c.checkQoS()
+	c.checkMoves()
 	c.checkTime()
 	c.checkTogether()
 	c.checkCopy()
@@ -78,9 +86,6 @@ func (c *judging) checkEmbedded() {
 
 // checkEnd looks at how the run ended.
 func (c *judging) checkEnd() {
-	if c.result.Simulated {
-		c.add(Simulated, Info, "A stand-in for real storage took part. The numbers say that the tool works, and nothing about an array. Point storage at an export or a claim of yours.")
-	}
 	c.checkEmbedded()
 	for _, cl := range c.result.Clients {
 		l := cl.Load
@@ -135,6 +140,9 @@ func (c *judging) checkCollection() {
 			continue
 		}
 		for _, p := range cl.Observed.Problems {
+			if c.isSilent(p.Source) {
+				continue // ArrayMetricsPartial says it
+			}
 			c.add(NotCollected, Info, "Client %d: %s could not be read %d times: %s", cl.Index, p.Source, p.Count, p.Message)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // FuzzJudge: a result file comes from anywhere; judging it must not panic.
 func FuzzJudge(f *testing.F) {
-	for _, r := range []runfile.Result{good(f), kernelRun(f)} {
+	for _, r := range []runfile.Result{good(f), kernelRun(f), twoNodes("b")(f), pnfsRun(f)} {
 		for i := range r.Clients {
 			// Small seeds: the fuzzer mutates bytes, and most of a file is samples.
 			r.Clients[i].Load.Samples = r.Clients[i].Load.Samples[:12]

@@ -46,16 +46,20 @@ type Judgement struct {
 
 // Summary is one repetition over all clients.
 type Summary struct {
-	Repetition           int32          `json:"repetition"`
-	Clients              int32          `json:"clients"` // that have this repetition
-	DurationMilliseconds int64          `json:"durationMilliseconds"`
-	Read                 *Direction     `json:"read,omitempty"`
-	Write                *Direction     `json:"write,omitempty"`
-	Total                Direction      `json:"total"`                  // both directions, histograms merged
-	WirePermille         *int32         `json:"wirePermille,omitempty"` // of the busier direction: links are full duplex
-	Paths                []PathShare    `json:"paths,omitempty"`
-	ClientCPU            ClientCPU      `json:"clientCPU"`
-	StorageNodes         []StorageNode  `json:"storageNodes,omitempty"`
+	Repetition           int32         `json:"repetition"`
+	Clients              int32         `json:"clients"` // that have this repetition
+	DurationMilliseconds int64         `json:"durationMilliseconds"`
+	Read                 *Direction    `json:"read,omitempty"`
+	Write                *Direction    `json:"write,omitempty"`
+	Total                Direction     `json:"total"`                  // both directions, histograms merged
+	WirePermille         *int32        `json:"wirePermille,omitempty"` // of the busier direction: links are full duplex
+	Paths                []PathShare   `json:"paths,omitempty"`
+	ClientCPU            ClientCPU     `json:"clientCPU"`
+	StorageNodes         []StorageNode `json:"storageNodes,omitempty"` // owner first, then where paths end
+	StoragePaths         []StoragePath `json:"storagePaths,omitempty"`
+	Storage              StorageLoad   `json:"storage"`
+	// CollectorCPUPermille is what the busiest collector used of one core.
+	CollectorCPUPermille *int32         `json:"collectorCPUPermille,omitempty"`
 	Steadiness           SteadinessFact `json:"steadiness"`
 }
 
@@ -100,11 +104,36 @@ type ClientCPU struct {
 	WorstThrottlePermille *int32 `json:"worstThrottlePermille,omitempty"` // time throttled by the limit / window
 }
 
-// StorageNode is the CPU use of one storage node.
+// StorageNode is the CPU use of one storage node. A node that a path ends on and
+// that does not own the volume passes on what it gets.
 type StorageNode struct {
-	Source      string `json:"source"`
-	Name        string `json:"name"`
-	CPUPermille *int32 `json:"cpuPermille,omitempty"`
+	Source              string `json:"source"`
+	Name                string `json:"name"`
+	Owner               bool   `json:"owner,omitempty"` // of the volume
+	Entry               bool   `json:"entry,omitempty"` // a path in use ends here
+	CPUPermille         *int32 `json:"cpuPermille,omitempty"`
+	BaselineCPUPermille *int32 `json:"baselineCPUPermille,omitempty"` // in the idle baseline before
+}
+
+// StoragePath is what the storage counted at one of its addresses, whoever sent
+// it.
+type StoragePath struct {
+	Source     string `json:"source"`
+	Address    string `json:"address"`
+	LIF        string `json:"lif,omitempty"`
+	Node       string `json:"node,omitempty"`
+	Local      *bool  `json:"local,omitempty"` // on the node that owns the volume
+	ReadBytes  *int64 `json:"readBytes,omitempty"`
+	WriteBytes *int64 `json:"writeBytes,omitempty"`
+}
+
+// StorageLoad is the load as the storage counted it.
+type StorageLoad struct {
+	OperationsPerSecond *int64 `json:"operationsPerSecond,omitempty"` // reads and writes
+	BytesPerSecond      *int64 `json:"bytesPerSecond,omitempty"`
+	// MeanLatencyMicroseconds is of one read or write; what the client measured
+	// beyond it was spent on the way, in queues and in the client.
+	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
 }
 
 // SteadinessFact says how much throughput and latency moved in a repetition.

@@ -13,9 +13,10 @@ import (
 // results field by field: judging any of them must not panic.
 func TestJudgingABrokenResultDoesNotPanic(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(100) {
+	bases := []func(testing.TB) runfile.Result{good, kernelRun, twoNodes("b"), pnfsRun, arrayTrouble}
+	for seed := range uint64(150) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
-		r := []func(testing.TB) runfile.Result{good, kernelRun}[seed%2](t)
+		r := bases[seed%5](t)
 		r.Clients = append(r.Clients, client(t, 1))
 		if seed%3 == 0 {
 			discover(&r, 10e9)
@@ -25,6 +26,22 @@ func TestJudgingABrokenResultDoesNotPanic(t *testing.T) {
 	}
 }
 
+// arrayTrouble has everything at once that an array can have.
+func arrayTrouble(t testing.TB) runfile.Result {
+	t.Helper()
+	r := twoNodes("b")(t)
+	r.Plan.Survey.Volume.QoS = &runfile.QoS{Policy: "gold", MaxIOPS: new(int64(100)), MaxBytesPerSecond: new(int64(1000))}
+	r.Plan.Survey.Missing = []runfile.MissingFact{{What: "CPU", Why: "403"}}
+	r.Plan.Survey.ClockOffsetMilliseconds = new(int64(9000))
+	r.Plan.Survey.LIFs[1].AtHome = new(false)
+	r.Plan.Survey.NFS.TransferSizeBytes = new(int64(65536))
+	r.Clients[0].Load.Mount.ReadSizeBytes = 65536
+	one(2, func(w *runfile.StorageWindow) { w.VolumeNodes = []string{"a", "b", "a"} })(&r)
+	one(3, func(w *runfile.StorageWindow) { w.ReadBytes = new(int64(0)) })(&r)
+	sampled(&r, func(s *runfile.StorageSample, i int) { s.VolumeNode = []string{"a", "b", "", "a"}[i] })
+	return r
+}
+
 func breakFields(v reflect.Value, rnd *rand.Rand, p float64) {
 	if rnd.Float64() < p && v.CanSet() {
 		switch v.Kind() {
@@ -32,6 +49,8 @@ func breakFields(v reflect.Value, rnd *rand.Rand, p float64) {
 			v.SetInt([]int64{-1, 1, math.MaxInt32, math.MinInt32}[rnd.IntN(4)])
 		case reflect.Int64:
 			v.SetInt([]int64{-1, 1, math.MaxInt64, math.MinInt64}[rnd.IntN(4)])
+		case reflect.String:
+			v.SetString([]string{"", "x", "pNFS", "10.0.1.61", "addr=", ":/"}[rnd.IntN(6)])
 		case reflect.Float64:
 			v.SetFloat([]float64{-1, math.MaxFloat64, 1e-300}[rnd.IntN(3)])
 		default:

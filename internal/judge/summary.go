@@ -108,7 +108,8 @@ func (c *judging) summary(index int32) (Summary, bool) {
 	c.wireShare(&s)
 	s.Paths = c.pathShares(parts)
 	s.ClientCPU = clientCPU(parts, s.Total.Bytes)
-	s.StorageNodes = storageNodes(parts)
+	c.storageSide(&s, parts)
+	s.CollectorCPUPermille = collectorCPU(parts)
 	s.Steadiness = steadiness(c.result, index)
 	return s, true
 }

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -113,33 +112,4 @@ func larger(a, b *int32) *int32 {
 	default:
 		return b
 	}
-}
-
-// storageWindows are the windows of each storage source, once: every client's
-// collector reads the same counters.
-func storageWindows(parts []clientRep) []runfile.StorageWindow {
-	var out []runfile.StorageWindow
-	for _, p := range parts {
-		if p.window == nil {
-			continue
-		}
-		for _, s := range p.window.Storage {
-			known := slices.ContainsFunc(out, func(o runfile.StorageWindow) bool { return o.Source == s.Source })
-			if !known && !s.Reset && s.Seconds > 0 {
-				out = append(out, s)
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b runfile.StorageWindow) int { return cmp.Compare(a.Source, b.Source) })
-	return out
-}
-
-func storageNodes(parts []clientRep) []StorageNode {
-	var nodes []StorageNode
-	for _, w := range storageWindows(parts) {
-		for _, n := range w.Nodes {
-			nodes = append(nodes, StorageNode{Source: w.Source, Name: n.Name, CPUPermille: n.CPUPermille})
-		}
-	}
-	return nodes
 }

@@ -22,7 +22,15 @@ const (
 	foreignOpsPerSecond   = 20
 	foreignShare          = 10 // permille of the load
 	foreignCPU            = 250
-	storageSurplus        = 100 // storage moved this much more than the clients did
+	// The storage's bytes and the clients' may differ by this much, for their
+	// windows do; beyond, others used the volume, or a cache answered.
+	arrayTolerance = 100
+	cpuRise        = 50  // of a node that only passes on: what idle nodes do by themselves
+	lifAll         = 950 // of the bytes of all LIFs, on one
+	qosReached     = 950 // of a ceiling
+	scrapedSeconds = 300 // a Prometheus of Harvest scrapes every 60 s
+	// An array averages latency badly over fewer operations.
+	latencyOps = 10
 
 	clientCacheShare      = 950 // server bytes below this share of the bytes read: the rest came from a cache
 	smallWorkingSetBytes  = 16 << 30

@@ -1,0 +1,163 @@
+package judge
+
+import (
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+func counterCases() map[string]findingCase {
+	reads := func(pct int64) func(*runfile.Result) {
+		return measured(func(w *runfile.StorageWindow) { w.ReadBytes = new(goodBytes * pct / 100) })
+	}
+	part := func(seconds float64, pct int64) func(*runfile.Result) {
+		return measured(func(w *runfile.StorageWindow) {
+			w.Seconds, w.ReadBytes = seconds, new(int64(float64(goodBytes*pct/100)*seconds/60))
+		})
+	}
+	scraped := func(seconds float64) func(*runfile.Result) {
+		return func(r *runfile.Result) {
+			r.Plan.Collect.Sources[0].Kind = runfile.SourcePrometheus
+			part(seconds, 30)(r)
+		}
+	}
+	return map[string]findingCase{
+		"ArrayMore":      {nil, reads(150), ArrayDisagrees, Warning, Suspect, `Storage array counted 3342\.\d MB/s of reads and the clients 2228\.\d MB/s \(repetition 1, 2, 3\): somebody else uses it`},
+		"ArrayLess":      {nil, reads(50), ArrayDisagrees, Warning, Suspect, `counted 1114\.\d MB/s of reads and the clients 2228\.\d MB/s .*a cache on the way .*storage\.array watches another volume`},
+		"ArrayAlike":     {nil, reads(109), ArrayDisagrees, "", Valid, ""},
+		"ArrayAlikeLess": {nil, reads(91), ArrayDisagrees, "", Valid, ""},
+		"ArrayForeignWrites": {
+			nil, measured(func(w *runfile.StorageWindow) { w.WriteBytes = new(int64(6e9)) }), ArrayDisagrees, Warning, Suspect,
+			`counted 100\.0 MB/s of writes and the clients 0\.0 MB/s`,
+		},
+		"ArrayOnce":         {nil, one(2, func(w *runfile.StorageWindow) { w.ReadBytes = new(goodBytes * 2) }), ArrayDisagrees, Warning, Suspect, `\(repetition 2\)`},
+		"ArrayWorst":        {nil, both(reads(150), one(3, func(w *runfile.StorageWindow) { w.ReadBytes = new(goodBytes * 2) })), ArrayDisagrees, Warning, Suspect, `counted 4456\.\d MB/s .*1, 2, 3`},
+		"ArrayHalfSeen":     {nil, part(30, 55), ArrayDisagrees, "", Valid, ""},
+		"ArrayHalfSeenLess": {nil, part(30, 30), ArrayDisagrees, Warning, Suspect, `a cache`},
+		"ArrayHardlySeen":   {nil, part(1, 1), ArrayDisagrees, "", Valid, ""},
+		"ArrayOneReading":   {nil, measured(func(w *runfile.StorageWindow) { *w = runfile.StorageWindow{Source: "array"} }), ArrayDisagrees, "", Valid, ""},
+		"ArrayReset":        {nil, one(1, func(w *runfile.StorageWindow) { w.Reset, w.ReadBytes = true, new(int64(0)) }), ArrayDisagrees, "", Valid, ""},
+		"ArrayUnknown":      {nil, measured(func(w *runfile.StorageWindow) { w.ReadBytes, w.WriteBytes = nil, nil }), ArrayDisagrees, "", Valid, ""},
+		"ArrayScraped":      {nil, scraped(60), ArrayDisagrees, "", Valid, ""},
+		"ArrayPageCache": {pnfsRun, func(r *runfile.Result) {
+			reads(50)(r)
+			eachWindow(r, windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 })
+		}, ArrayDisagrees, "", Suspect, ""},
+		"StorageCPUBound":      {nil, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(900, 20) }), StorageCPUBound, Warning, Valid, `storage node a was 90\.0 % busy`},
+		"StorageCPUNearlyFull": {nil, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(899, 20) }), StorageCPUBound, "", Valid, ""},
+	}
+}
+
+func TestLongWindowsOfAPrometheusAreCompared(t *testing.T) {
+	t.Parallel()
+	r := twoNodes("a")(t)
+	r.Plan.Collect.Sources[0].Kind = runfile.SourcePrometheus
+	eachRep(&r, func(rep *runfile.Repetition) { rep.End = rep.Start.Add(300e9) })
+	measured(func(w *runfile.StorageWindow) { w.Seconds, w.ReadBytes = 300, new(goodBytes/3) })(&r)
+	if j := Judge(r); !hasFinding(j, ArrayDisagrees, "") {
+		t.Errorf("%+v", j.Findings)
+	}
+}
+
+func moveCases() map[string]findingCase {
+	during := one(2, func(w *runfile.StorageWindow) { w.VolumeNodes = []string{"a", "b"} })
+	after := one(3, func(w *runfile.StorageWindow) { w.VolumeNodes = []string{"b"} })
+	readings := func(r *runfile.Result) {
+		sampled(r, func(s *runfile.StorageSample, i int) {
+			if i >= 2 {
+				s.VolumeNode = "b"
+			}
+		})
+	}
+	lif := both(one(3, func(w *runfile.StorageWindow) { w.Paths[0].Node = "b" }))
+	return map[string]findingCase{
+		"VolumeMoved":        {nil, both(during, after), VolumeMoved, Warning, Suspect, `^Volume ora1 moved from node a to b \(seen in repetition 2\)`},
+		"VolumeMovedWhen":    {nil, both(during, after, readings), VolumeMoved, Warning, Suspect, `to b at 2026-09-01T12:03:50Z \(seen`},
+		"VolumeMovedBefore":  {nil, measured(func(w *runfile.StorageWindow) { w.VolumeNodes = []string{"b"} }), VolumeMoved, Warning, Suspect, `from node a to b \(seen in repetition 1\)`},
+		"VolumeMovedBetween": {nil, after, VolumeMoved, Warning, Suspect, `seen in repetition 3`},
+		"VolumeOfAnotherArray": {nil, func(r *runfile.Result) {
+			measured(func(w *runfile.StorageWindow) { w.VolumeNodes = []string{"b"} })(r)
+			r.Plan.Survey.Source = "other"
+		}, VolumeMoved, "", Valid, ""},
+		"VolumeStays":       {nil, func(*runfile.Result) {}, VolumeMoved, "", Valid, ""},
+		"VolumeNodeUnknown": {nil, measured(func(w *runfile.StorageWindow) { w.VolumeNodes = nil }), VolumeMoved, "", Valid, ""},
+		"LIFMoved":          {nil, lif, VolumeMoved, Warning, Suspect, `^LIF lif1 \(10\.0\.1\.61\) moved from node a to b \(seen in repetition 3\)`},
+		"LIFMovedWhen": {nil, both(lif, func(r *runfile.Result) {
+			sampled(r, func(s *runfile.StorageSample, i int) {
+				if i == 3 {
+					s.Paths[0].Node = "b"
+				}
+			})
+		}), VolumeMoved, Warning, Suspect, `to b at 2026-09-01T12:05:30Z`},
+		"LIFMovedUnused": {nil, one(3, func(w *runfile.StorageWindow) { w.Paths[1].Node = "a" }), VolumeMoved, "", Valid, ""},
+	}
+}
+
+func settingCases() map[string]findingCase {
+	capped := func(array, wanted int64) func(*runfile.Result) {
+		return func(r *runfile.Result) {
+			r.Plan.Survey.NFS.TransferSizeBytes = &array
+			r.Clients[0].Load.Mount.ReadSizeBytes, r.Plan.Engine.TransferSizeBytes = 65536, wanted
+		}
+	}
+	qos := func(q runfile.QoS, change ...func(*runfile.Result)) func(*runfile.Result) {
+		q.Policy = "gold"
+		return both(append(change, func(r *runfile.Result) { r.Plan.Survey.Volume.QoS = &q })...)
+	}
+	offset := func(ms int64) func(*runfile.Result) {
+		return func(r *runfile.Result) { r.Plan.Survey.ClockOffsetMilliseconds = &ms }
+	}
+	const rate = goodBytes / 60
+	return map[string]findingCase{
+		"TransferSizeCapped":        {nil, capped(65536, 0), TransferSizeCapped, Warning, Valid, `READ moves 64Ki, so each block of 1Mi takes several: the array allows 64Ki\. .*-vserver svm1 -tcp-max-xfer-size 1048576,`},
+		"TransferSizeCappedWanted":  {nil, capped(65536, 262144), TransferSizeCapped, Warning, Valid, `where 256Ki were asked for: the array allows 64Ki\. .*-tcp-max-xfer-size 262144,`},
+		"TransferSizeNotTheArrays":  {nil, capped(1<<20, 0), TransferSizeReduced, Warning, Valid, `the array allows 1Mi: the limit is that of the mount`},
+		"TransferSizeCappedNotSaid": {nil, capped(1<<20, 0), TransferSizeCapped, "", Valid, ""},
+		"TransferSizeSaidOnce":      {nil, capped(65536, 0), TransferSizeReduced, "", Valid, ""},
+		"TransferSizeFull":          {nil, capped(65536, 65536), TransferSizeCapped, "", Valid, ""},
+		"TransferSizeUnknown": {nil, func(r *runfile.Result) {
+			r.Plan.Survey.NFS = nil
+			r.Clients[0].Load.Mount.ReadSizeBytes = 65536
+		}, TransferSizeReduced, Warning, Valid, `tcp-max-xfer-size\), then mount again`},
+		"QoSThrottledIOPS":  {nil, qos(runfile.QoS{MaxIOPS: new(int64(2230))}), QoSThrottled, Warning, Valid, `policy gold of volume ora1 was reached: 2125 of 2230 IOPS\..*-policy-group gold`},
+		"QoSThrottledBytes": {nil, qos(runfile.QoS{MaxBytesPerSecond: new(rate)}), QoSThrottled, Warning, Valid, `2228\.2 MB/s of 2228\.2 MB/s`},
+		"QoSThrottledArray": {nil, qos(runfile.QoS{MaxIOPS: new(int64(8500))}, measured(func(w *runfile.StorageWindow) { w.ReadOps = new(int64(goodOps * 4)) })), QoSThrottled, Warning, Valid, `8500 of 8500 IOPS`},
+		"QoSNotReached":     {nil, qos(runfile.QoS{MaxIOPS: new(int64(2240)), MaxBytesPerSecond: new(rate * 11 / 10)}), QoSThrottled, "", Valid, ""},
+		"QoSWithoutCeiling": {nil, qos(runfile.QoS{MaxIOPS: new(int64(0))}), QoSThrottled, "", Valid, ""},
+		"ArrayClockAhead":   {nil, offset(7000), ClockSkew, Warning, Valid, `clock of the array is 7 s ahead of ours`},
+		"ArrayClockBehind":  {nil, offset(-5000), ClockSkew, Warning, Valid, `5 s behind ours`},
+		"ArrayClockGood":    {nil, offset(-4999), ClockSkew, "", Valid, ""},
+		"StandInArray":      {nil, func(r *runfile.Result) { r.Plan.Survey.Array = "ONTAP stand-in 9.14.1" }, SimulatedStorage, Info, Valid, `nothing about an array`},
+		"StandInSource":     {nil, func(r *runfile.Result) { r.Plan.Collect.Sources[0].Name = "stand-in" }, SimulatedStorage, Info, Valid, ""},
+		"RealArray":         {nil, func(*runfile.Result) {}, SimulatedStorage, "", Valid, ""},
+	}
+}
+
+func partialCases() map[string]findingCase {
+	missing := func(m runfile.MissingFact) func(*runfile.Result) {
+		return func(r *runfile.Result) { r.Plan.Survey.Missing = []runfile.MissingFact{m} }
+	}
+	gone := func(f func(*runfile.ObservedWindow)) func(*runfile.Result) {
+		return func(r *runfile.Result) { eachWindow(r, windowMeasure, f) }
+	}
+	problem := func(r *runfile.Result) {
+		r.Clients[0].Observed.Problems = []runfile.CollectionError{{Source: "array", Message: "401: refused.", Count: 12}}
+	}
+	silent := gone(func(w *runfile.ObservedWindow) { w.Storage = nil })
+	return map[string]findingCase{
+		"ArrayMissing": {
+			nil, missing(runfile.MissingFact{What: "CPU of the nodes", Why: "the account may not read it (403).", Fix: "Use an account of the cluster"}), ArrayMetricsPartial, Info, Valid,
+			`^The array did not tell CPU of the nodes: the account may not read it \(403\)\. Use an account of the cluster\.$`,
+		},
+		"ArrayMissingWithoutFix": {nil, missing(runfile.MissingFact{What: "QoS", Why: "unknown field"}), ArrayMetricsPartial, Info, Valid, `unknown field\.$`},
+		"ArraySilent":            {nil, silent, ArrayMetricsPartial, Warning, Valid, `Source array gave nothing to compare in 3 of 3 repetitions: there are no two readings`},
+		"ArraySameReading":       {nil, gone(func(w *runfile.ObservedWindow) { w.Storage = []runfile.StorageWindow{{Source: "array"}} }), ArrayMetricsPartial, Warning, Valid, `did not move between two readings.*durationSeconds of 60`},
+		"ArrayResetOnce":         {nil, one(2, func(w *runfile.StorageWindow) { w.Reset = true }), ArrayMetricsPartial, Warning, Valid, `in 1 of 3 repetitions: its counters went back`},
+		"ArrayUnreadable":        {nil, both(silent, problem), ArrayMetricsPartial, Warning, Valid, `in 3 of 3 repetitions: it could not be read 12 times \(401: refused\)\.$`},
+		"ArrayUnreadableOnce":    {nil, both(silent, problem), NotCollected, "", Valid, ""},
+		"ArrayReadAgain":         {nil, problem, NotCollected, Info, Valid, `array could not be read 12 times`},
+		"ArrayReadAgainIsWhole":  {nil, problem, ArrayMetricsPartial, "", Valid, ""},
+		"EmbeddedIsNoArray":      {nil, both(silent, func(r *runfile.Result) { r.Plan.Collect.Sources[0].Kind = runfile.SourceEmbedded }), ArrayMetricsPartial, "", Valid, ""},
+		"NothingCollected":       {nil, func(r *runfile.Result) { r.Clients[0].Observed = nil }, ArrayMetricsPartial, "", Valid, ""},
+	}
+}

@@ -1,0 +1,243 @@
+package judge
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+func localityCases() map[string]findingCase {
+	local, remote := twoNodes("a"), twoNodes("b")
+	asked := func(r *runfile.Result) { r.Plan.Engine.PathSelection = "Remote" }
+	return map[string]findingCase{
+		"IndirectPath": {
+			remote, func(*runfile.Result) {}, IndirectPath, Warning, Valid,
+			`^Same data, two nodes: node b is busy 35\.0 % \(1\.0 % while idle\) although node a owns volume ora1: path 10\.0\.2\.61 \(lif2\) is indirect\. Use protocol\.paths\.select: Local: on node a is 10\.0\.1\.61 \(lif1\)\.$`,
+		},
+		"IndirectPathAskedFor": {remote, asked, IndirectPath, Info, Valid, `35\.0 %.*indirect\. protocol\.paths\.select: Remote asks for that`},
+		"IndirectPathOfUnknownCPU": {
+			remote, measured(func(w *runfile.StorageWindow) { w.Nodes = nil }), IndirectPath, Warning, Valid,
+			`the load enters at node b \(its CPU is not known\) although`,
+		},
+		"IndirectPathOfAnIdleNode": {
+			remote, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(330, 59) }), IndirectPath, Warning, Valid,
+			`the load enters at node b \(busy 5\.9 %, 1\.0 % while idle\)`,
+		},
+		"IndirectPathJustBusy": {remote, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(330, 60) }), IndirectPath, Warning, Valid, `node b is busy 6\.0 %`},
+		"IndirectPathWithoutBaseline": {remote, func(r *runfile.Result) {
+			eachWindow(r, windowBaseline, func(w *runfile.ObservedWindow) { w.Storage = nil })
+		}, IndirectPath, Warning, Valid, `node b is busy 35\.0 % although`},
+		"IndirectPathBySurvey": {remote, measured(func(w *runfile.StorageWindow) { w.Paths, w.VolumeNodes = nil, nil }), IndirectPath, Warning, Valid, `10\.0\.2\.61 \(lif2\)`},
+		"IndirectPathWithoutALocal": {
+			remote, func(r *runfile.Result) { r.Plan.Survey.LIFs = r.Plan.Survey.LIFs[1:] }, IndirectPath, Warning, Valid,
+			`No LIF is on node a: create one there \(network interface create -vserver svm1 -home-node a`,
+		},
+		"IndirectPathWithoutASurvey": {remote, func(r *runfile.Result) { r.Plan.Survey = nil }, IndirectPath, Warning, Valid, `node a owns the volume: .* Local\.$`},
+		"IndirectPathOfAMount":       {pnfsRun, func(r *runfile.Result) { r.Plan.Engine.NFSVersion = "NFSv4.1" }, IndirectPath, Warning, Valid, `path 10\.0\.2\.61 \(lif2\)`},
+		"IndirectIsASuspect":         {remote, func(r *runfile.Result) { slower(r, 50) }, BelowWireSpeed, Warning, Valid, `path 10\.0\.2\.61 \(lif2\) is indirect: node a owns the volume`},
+		"LIFNotHome": {local, func(r *runfile.Result) {
+			l := &r.Plan.Survey.LIFs[0]
+			l.AtHome, l.HomeNode = new(false), "b"
+		}, LIFNotHome, Warning, Valid, `LIF lif1 \(10\.0\.1\.61\) is on node a and belongs on b: .*network interface revert -vserver svm1 -lif lif1`},
+		"LIFNotOnItsPort":   {local, func(r *runfile.Result) { r.Plan.Survey.LIFs[0].AtHome = new(false) }, LIFNotHome, Warning, Valid, `on node a, but not on its home port`},
+		"LIFNotHomeOfPNFS":  {pnfsRun, func(r *runfile.Result) { r.Plan.Survey.LIFs[0].AtHome = new(false) }, LIFNotHome, Warning, Valid, `lif1`},
+		"LIFNotHomeUnused":  {local, func(r *runfile.Result) { r.Plan.Survey.LIFs[1].AtHome = new(false) }, LIFNotHome, "", Valid, ""},
+		"LIFHomeUnknown":    {local, func(r *runfile.Result) { r.Plan.Survey.LIFs[0].AtHome = nil }, LIFNotHome, "", Valid, ""},
+		"PNFSNotRedirected": {pnfsRun, measured(redirectNone), PNFSNotRedirected, Warning, Valid, `100\.0 % of the bytes still went by 10\.0\.2\.61 lif2, which is not on the node that owns volume ora1\. Check .*-vserver svm1 -v4\.1-pnfs enabled`},
+		"PNFSNearlyNotRedirected": {pnfsRun, measured(func(w *runfile.StorageWindow) {
+			w.Paths[0].ReadBytes, w.Paths[1].ReadBytes = new(goodBytes/25), new(goodBytes/25*24)
+		}), PNFSNotRedirected, Warning, Valid, `96\.0 % of the bytes`},
+		"PNFSWithoutLayout": {pnfsRun, func(r *runfile.Result) {
+			eachWindow(r, windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.PNFSReads = 0 })
+		}, PNFSNotRedirected, Warning, Invalid, `no read and no write by a layout`},
+	}
+}
+
+func redirectNone(w *runfile.StorageWindow) {
+	w.Paths[0].ReadBytes, w.Paths[1].ReadBytes = new(int64(0)), new(goodBytes)
+}
+
+// quietCases are what must not be found.
+func quietCases() map[string]findingCase {
+	local, remote := twoNodes("a"), twoNodes("b")
+	quiet := func(base func(testing.TB) runfile.Result, code Code, f func(*runfile.Result)) findingCase {
+		return findingCase{base, f, code, "", Valid, ""}
+	}
+	nothing := func(*runfile.Result) {}
+	flexGroup := func(r *runfile.Result) {
+		r.Plan.Survey.Volume.Node = ""
+		measured(func(w *runfile.StorageWindow) { w.VolumeNodes = nil })(r)
+	}
+	return map[string]findingCase{
+		"a direct path":          quiet(local, IndirectPath, nothing),
+		"a volume on many nodes": quiet(remote, IndirectPath, flexGroup),
+		"the owner went to the path": quiet(remote, IndirectPath, func(r *runfile.Result) {
+			r.Plan.Survey.Volume.Node = "b"
+			measured(func(w *runfile.StorageWindow) { w.VolumeNodes = nil })(r)
+		}),
+		"pNFS mounted remotely": quiet(pnfsRun, IndirectPath, nothing),
+		"an unused remote path": quiet(local, IndirectPath, func(r *runfile.Result) {
+			eachRep(r, func(rep *runfile.Repetition) {
+				rep.Channels = append(rep.Channels, runfile.Channel{Path: "10.0.2.61", State: "Up"})
+			})
+		}),
+		"redirected":           quiet(pnfsRun, PNFSNotRedirected, nothing),
+		"mounted at the owner": quiet(pnfsRun, PNFSNotRedirected, both(measured(redirectNone), measured(func(w *runfile.StorageWindow) { w.VolumeNodes = []string{"b"} }), func(r *runfile.Result) { r.Plan.Survey.Volume.Node = "b" })),
+		"redirected in part": quiet(pnfsRun, PNFSNotRedirected, measured(func(w *runfile.StorageWindow) {
+			w.Paths[0].ReadBytes, w.Paths[1].ReadBytes = new(goodBytes/10), new(goodBytes/10*9)
+		})),
+		"LIFs that count nothing": quiet(pnfsRun, PNFSNotRedirected, measured(func(w *runfile.StorageWindow) {
+			w.Paths[0].ReadBytes, w.Paths[1].ReadBytes = new(int64(0)), new(int64(1000))
+		})),
+		"LIFs of unknown bytes": quiet(pnfsRun, PNFSNotRedirected, both(measured(redirectNone), measured(func(w *runfile.StorageWindow) { w.Paths[0].ReadBytes = nil }))),
+		"v4.1 by the wrong LIF": quiet(pnfsRun, PNFSNotRedirected, both(measured(redirectNone), func(r *runfile.Result) { r.Plan.Engine.NFSVersion = "NFSv4.1" })),
+		"at home":               quiet(local, LIFNotHome, nothing),
+	}
+}
+
+func both(changes ...func(*runfile.Result)) func(*runfile.Result) {
+	return func(r *runfile.Result) {
+		for _, c := range changes {
+			c(r)
+		}
+	}
+}
+
+func TestTheArrayIsFoundOutWhereItShouldBe(t *testing.T) {
+	t.Parallel()
+	for _, cases := range []map[string]findingCase{localityCases(), quietCases(), counterCases(), moveCases(), settingCases(), partialCases()} {
+		for name, c := range cases {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				if c.base == nil {
+					c.base = twoNodes("a")
+				}
+				r := c.base(t)
+				c.mutate(&r)
+				j := Judge(r)
+				var found []Finding
+				for _, f := range j.Findings {
+					if f.Code == c.code {
+						found = append(found, f)
+					}
+				}
+				switch {
+				case c.severity == "" && len(found) > 0:
+					t.Errorf("found %+v", found)
+				case c.severity != "" && len(found) != 1:
+					t.Errorf("%d times %s in %+v", len(found), c.code, j.Findings)
+				case c.severity != "":
+					checkFinding(t, c, found[0], j)
+				}
+			})
+		}
+	}
+}
+
+func TestAGoodRunAgainstAnArrayHasNoFinding(t *testing.T) {
+	t.Parallel()
+	for name, base := range map[string]func(testing.TB) runfile.Result{"local": twoNodes("a"), "pNFS": pnfsRun} {
+		if j := Judge(base(t)); len(j.Findings) > 0 || j.Validity != Valid {
+			t.Errorf("%s: %s %+v", name, j.Validity, j.Findings)
+		}
+	}
+}
+
+// Only client 0 asks an array, so that the others have nothing of it.
+func TestClientsThatDoNotSampleTheArrayAreNotMissed(t *testing.T) {
+	t.Parallel()
+	r := twoNodes("b")(t)
+	want := Judge(r).Summary
+	other := client(t, 1)
+	for i := range other.Observed.Windows {
+		other.Observed.Windows[i].Storage = nil
+	}
+	for i := range other.Load.Repetitions { // it shares the path
+		other.Load.Repetitions[i].Channels = r.Clients[0].Load.Repetitions[i].Channels
+	}
+	r.Clients, r.Plan.Clients = append(r.Clients, other), 2
+	r.Plan.Link.BitsPerSecond = 40e9
+	measured(func(w *runfile.StorageWindow) { *w.ReadBytes *= 2 })(&r)
+	j := Judge(r)
+	if hasFinding(j, ArrayMetricsPartial, "") || hasFinding(j, NotCollected, "") || hasFinding(j, ArrayDisagrees, "") {
+		t.Errorf("%+v", j.Findings)
+	}
+	if diff := cmp.Diff(want.StorageNodes, j.Summary.StorageNodes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheSummaryHasTheStorageSide(t *testing.T) {
+	t.Parallel()
+	s := Judge(twoNodes("b")(t)).Summary
+	wantNodes := []StorageNode{
+		{Source: "array", Name: "a", Owner: true, CPUPermille: new(int32(330)), BaselineCPUPermille: new(int32(20))},
+		{Source: "array", Name: "b", Entry: true, CPUPermille: new(int32(350)), BaselineCPUPermille: new(int32(10))},
+	}
+	wantPaths := []StoragePath{
+		{Source: "array", Address: "10.0.1.61", LIF: "lif1", Node: "a", Local: new(true), ReadBytes: new(int64(0)), WriteBytes: new(int64(0))},
+		{Source: "array", Address: "10.0.2.61", LIF: "lif2", Node: "b", Local: new(false), ReadBytes: new(goodBytes), WriteBytes: new(int64(0))},
+	}
+	wantLoad := StorageLoad{OperationsPerSecond: new(int64(2125)), BytesPerSecond: new(goodBytes / 60), MeanLatencyMicroseconds: new(int64(9_000))}
+	for name, diff := range map[string]string{
+		"nodes": cmp.Diff(wantNodes, s.StorageNodes), "paths": cmp.Diff(wantPaths, s.StoragePaths),
+		"load": cmp.Diff(wantLoad, s.Storage), "collector": cmp.Diff(new(int32(5)), s.CollectorCPUPermille),
+	} {
+		if diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+// A table without the node that passes everything on would hide that it worked.
+func TestANodeWhoseCPUMayNotBeReadStaysInTheTable(t *testing.T) {
+	t.Parallel()
+	r := twoNodes("b")(t)
+	measured(func(w *runfile.StorageWindow) { w.Nodes = nil })(&r)
+	want := []StorageNode{{Source: "array", Name: "a", Owner: true}, {Source: "array", Name: "b", Entry: true}}
+	if diff := cmp.Diff(want, Judge(r).Summary.StorageNodes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheArraysLatencyIsThatOfAllItsOperationsOrNotKnown(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		w    runfile.StorageWindow
+		want *int64
+	}{
+		"both":             {runfile.StorageWindow{ReadOps: new(int64(10)), ReadMicroseconds: new(int64(1000)), WriteOps: new(int64(30)), WriteMicroseconds: new(int64(9000))}, new(int64(250))},
+		"reads only":       {runfile.StorageWindow{ReadOps: new(int64(10)), ReadMicroseconds: new(int64(1000)), WriteOps: new(int64(0))}, new(int64(100))},
+		"too few":          {runfile.StorageWindow{ReadOps: new(int64(9)), ReadMicroseconds: new(int64(900)), WriteOps: new(int64(0))}, nil},
+		"writes unknown":   {runfile.StorageWindow{ReadOps: new(int64(10)), ReadMicroseconds: new(int64(1000)), WriteOps: new(int64(5))}, nil},
+		"counts unknown":   {runfile.StorageWindow{ReadMicroseconds: new(int64(1000)), WriteOps: new(int64(50)), WriteMicroseconds: new(int64(1))}, nil},
+		"below zero":       {runfile.StorageWindow{ReadOps: new(int64(10)), ReadMicroseconds: new(int64(-5)), WriteOps: new(int64(0))}, nil},
+		"nothing happened": {runfile.StorageWindow{ReadOps: new(int64(0)), WriteOps: new(int64(0))}, nil},
+	}
+	for name, tc := range cases {
+		tc.w.Seconds = 10
+		if diff := cmp.Diff(tc.want, storageLoad([]runfile.StorageWindow{tc.w}).MeanLatencyMicroseconds); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestTheServerOfAMountIsReadFromItsOptionsOrItsSource(t *testing.T) {
+	t.Parallel()
+	for want, m := range map[string]*runfile.MountFacts{
+		"":           nil,
+		"10.0.1.61":  {Source: "10.0.1.61:/vol"},
+		"10.0.2.61":  {Source: "array:/vol", Options: []string{"rw", "addr=10.0.2.61", "clientaddr=10.0.9.9"}},
+		"fd00::1":    {Source: "[fd00::1]:/vol"},
+		"array.test": {Source: "array.test:/vol"},
+	} {
+		if got := mountedAddress(m); got != want {
+			t.Errorf("%s of %+v, want %s", got, m, want)
+		}
+	}
+	if got := mountedAddress(&runfile.MountFacts{Source: "/dev/sda"}); got != "" {
+		t.Errorf("a disk has the server %s", got)
+	}
+}

@@ -1,0 +1,240 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// standIn is the word by which storage says that it is none.
+const standIn = "stand-in"
+
+func (c *judging) checkStandIn() {
+	says := c.result.Simulated || strings.Contains(c.survey().Array, standIn)
+	for _, s := range c.result.Plan.Collect.Sources {
+		says = says || strings.Contains(s.Name, standIn)
+	}
+	if says {
+		c.add(SimulatedStorage, Info, "A stand-in for real storage took part. The numbers say that the tool works, and nothing about an array. Point storage at an export or a claim of yours.")
+	}
+}
+
+// checkMissing tells what the array did not.
+func (c *judging) checkMissing() {
+	for _, m := range c.survey().Missing {
+		c.addOnce(ArrayMetricsPartial, Info, "The array did not tell %s: %s.%s", m.What, strings.TrimSuffix(m.Why, "."), sentence(m.Fix))
+	}
+	for _, s := range c.result.Plan.Collect.Sources {
+		if silent, why := c.silence(s); silent > 0 {
+			c.add(ArrayMetricsPartial, Warning, "Source %s gave nothing to compare in %d of %d repetitions: %s.", s.Name, silent, len(c.repetitions), why)
+		}
+	}
+}
+
+func sentence(fix string) string {
+	if fix == "" {
+		return ""
+	}
+	return " " + strings.TrimSuffix(fix, ".") + "."
+}
+
+// isSilent tells of a source that has not one window.
+func (c *judging) isSilent(name string) bool {
+	for _, s := range c.result.Plan.Collect.Sources {
+		if s.Name == name {
+			silent, _ := c.silence(s)
+			return silent > 0 && silent == len(c.repetitions)
+		}
+	}
+	return false
+}
+
+// silence counts the repetitions without a window of a source that can be used,
+// and says why. Sources that only one client samples are not missed at others;
+// what the embedded server does not tell is NotCollected.
+func (c *judging) silence(s runfile.Source) (repetitions int, why string) {
+	if s.Kind == runfile.SourceEmbedded || len(c.result.Clients) == 0 || c.result.Clients[0].Observed == nil {
+		return 0, ""
+	}
+	is := func(w runfile.StorageWindow) bool { return w.Source == s.Name }
+	for _, rep := range c.repetitions {
+		parts := c.parts(rep.Repetition)
+		if slices.ContainsFunc(storageWindows(parts), is) {
+			continue
+		}
+		repetitions++
+		why = cmp.Or(why, unusable(parts, is))
+	}
+	for _, cl := range c.result.Clients {
+		if cl.Observed == nil {
+			continue
+		}
+		for _, p := range cl.Observed.Problems {
+			if p.Source == s.Name {
+				why = fmt.Sprintf("it could not be read %d times (%s)", p.Count, strings.TrimSuffix(p.Message, "."))
+			}
+		}
+	}
+	return repetitions, why
+}
+
+func unusable(parts []clientRep, is func(runfile.StorageWindow) bool) string {
+	for _, p := range parts {
+		if p.window == nil {
+			continue
+		}
+		for _, w := range p.window.Storage {
+			switch {
+			case !is(w):
+			case w.Reset:
+				return "its counters went back, as after a takeover or a restart"
+			default:
+				return "its counters did not move between two readings: they are made every few seconds (ONTAP: 15), so use run.durationSeconds of 60 or more"
+			}
+		}
+	}
+	return "there are no two readings of it in the window: use a longer run.durationSeconds"
+}
+
+func (c *judging) checkStorageCPU() {
+	for _, n := range c.overall.StorageNodes {
+		if atLeastPermille(n.CPUPermille, cpuBusy) {
+			c.add(StorageCPUBound, Warning, "The CPU of storage node %s was %s busy: it is the limit. Spread the load over more nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
+		}
+	}
+}
+
+// disagreement is what the storage counted of one direction against what the
+// clients did, in the repetition where they differ most.
+type disagreement struct {
+	source, direction string
+	more              bool
+	array, clients    float64 // bytes per second
+	repetitions       []string
+}
+
+// checkArray compares the storage's bytes with the clients'. More are somebody
+// else's; fewer were answered on the way.
+func (c *judging) checkArray() {
+	var all []disagreement
+	for _, s := range c.repetitions {
+		for _, w := range storageWindows(c.parts(s.Repetition)) {
+			for _, d := range c.disagreements(s, w) {
+				all = withDisagreement(all, d)
+			}
+		}
+	}
+	for _, d := range all {
+		c.addDisagreement(d)
+	}
+}
+
+// withDisagreement says the same of several repetitions once, with the worst.
+func withDisagreement(all []disagreement, d disagreement) []disagreement {
+	i := slices.IndexFunc(all, func(o disagreement) bool {
+		return o.source == d.source && o.direction == d.direction && o.more == d.more
+	})
+	if i < 0 {
+		return append(all, d)
+	}
+	repetitions := slices.Concat(all[i].repetitions, d.repetitions)
+	if all[i].gap() < d.gap() {
+		all[i] = d
+	}
+	all[i].repetitions = repetitions
+	return all
+}
+
+func (d disagreement) gap() float64 {
+	if d.more {
+		return d.array - d.clients
+	}
+	return d.clients - d.array
+}
+
+func (c *judging) addDisagreement(d disagreement) {
+	meaning := "somebody else uses it. Run again when it is quiet"
+	if !d.more {
+		meaning = "a cache on the way answered the rest, or storage.array watches another volume than the load is on. Use direct I/O and files larger than the caches, and check which volume it is"
+	}
+	c.add(ArrayDisagrees, Warning, "Storage %s counted %s of %s and the clients %s (repetition %s): %s.",
+		d.source, megabytes(int64(d.array)), d.direction, megabytes(int64(d.clients)), listed(d.repetitions), meaning)
+}
+
+// disagreements are those of one repetition and source, by the storage's own
+// seconds. Where these are not all of the window, the load may have been another
+// in the rest.
+func (c *judging) disagreements(s Summary, w runfile.StorageWindow) []disagreement {
+	if c.lags(w) || s.DurationMilliseconds <= 0 {
+		return nil
+	}
+	coverage := min(w.Seconds*1000/float64(s.DurationMilliseconds), 1)
+	tolerance := (arrayTolerance+edgePermille(&s))/1000 + 1 - coverage
+	var found []disagreement
+	for _, d := range []struct {
+		name  string
+		array *int64
+		of    *Direction
+	}{{"reads", w.ReadBytes, s.Read}, {"writes", w.WriteBytes, s.Write}} {
+		if d.array == nil {
+			continue
+		}
+		array, clients := float64(*d.array)/w.Seconds, 0.0
+		if d.of != nil {
+			clients = d.of.bytesPerSec
+		}
+		more := array > clients*(1+tolerance)+foreignBytesPerSecond
+		less := array < clients*(1-tolerance)-foreignBytesPerSecond && (d.of != s.Read || !c.pageCacheSeen())
+		if more || less {
+			found = append(found, disagreement{source: w.Source, direction: d.name, more: more, array: array, clients: clients, repetitions: []string{fmt.Sprint(s.Repetition)}})
+		}
+	}
+	return found
+}
+
+// lags tells of what a Prometheus scraped: it is older than it says, which long
+// windows forgive and short ones do not.
+func (c *judging) lags(w runfile.StorageWindow) bool {
+	return w.Seconds < scrapedSeconds && slices.ContainsFunc(c.result.Plan.Collect.Sources, func(s runfile.Source) bool {
+		return s.Name == w.Source && s.Kind == runfile.SourcePrometheus
+	})
+}
+
+// pageCacheSeen says that the client's own cache has been found already, which
+// explains why the storage sent less.
+func (c *judging) pageCacheSeen() bool {
+	return c.kernel() && slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Code == CacheSuspected && f.Severity == Warning })
+}
+
+// checkQoS compares with the ceiling of the volume what was measured: by the
+// clients, or by the array, which counts what the ceiling is of.
+func (c *judging) checkQoS() {
+	v := c.volume()
+	if v.QoS == nil {
+		return
+	}
+	ops, bytes := c.overall.Total.iopsSec, c.overall.Total.bytesPerSec
+	if l := c.overall.Storage; l.OperationsPerSecond != nil {
+		ops = max(ops, float64(*l.OperationsPerSecond))
+	}
+	if l := c.overall.Storage; l.BytesPerSecond != nil {
+		bytes = max(bytes, float64(*l.BytesPerSecond))
+	}
+	reached := func(ceiling *int64, got float64) bool {
+		return ceiling != nil && *ceiling > 0 && got*1000 >= float64(*ceiling)*qosReached
+	}
+	var at []string
+	if q := v.QoS; reached(q.MaxIOPS, ops) {
+		at = append(at, fmt.Sprintf("%.0f of %d IOPS", ops, *q.MaxIOPS))
+	}
+	if q := v.QoS; reached(q.MaxBytesPerSecond, bytes) {
+		at = append(at, fmt.Sprintf("%s of %s", megabytes(int64(bytes)), megabytes(*q.MaxBytesPerSecond)))
+	}
+	if len(at) > 0 {
+		c.add(QoSThrottled, Warning, "The QoS policy %s of %s was reached: %s. The ceiling was measured, and not the array. Raise it (qos policy-group modify -policy-group %s -max-throughput ...), or let it be when it belongs to the question.",
+			v.QoS.Policy, volumeName(v), strings.Join(at, ", "), v.QoS.Policy)
+	}
+}

@@ -1,0 +1,224 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// indirection is a node of the storage that a path ends on although another node
+// owns the data.
+type indirection struct {
+	node  StorageNode // that passes on
+	owner string
+	paths []string // as address (LIF)
+	busy  bool     // it worked for that
+}
+
+// indirect finds where the load of the repetition that stands for all entered by
+// another node. With pNFS the mounted address is where layouts come from, and
+// not where data must go.
+func (c *judging) indirect() []indirection {
+	windows := storageWindows(c.parts(c.overall.Repetition))
+	owner := c.owner(windows)
+	if owner == "" || c.isPNFS() {
+		return nil
+	}
+	var found []indirection
+	for _, address := range c.usedAddresses(*c.overall) {
+		node := c.nodeOfLIF(address, windows)
+		if node == "" || node == owner {
+			continue
+		}
+		i := slices.IndexFunc(found, func(f indirection) bool { return f.node.Name == node })
+		if i < 0 {
+			i = len(found)
+			found = append(found, indirection{node: c.node(node), owner: owner})
+			found[i].busy = rose(found[i].node)
+		}
+		found[i].paths = append(found[i].paths, c.pathName(address, windows))
+	}
+	return found
+}
+
+func (c *judging) isPNFS() bool { return c.result.Plan.Engine.NFSVersion == "pNFS" }
+
+// node is what was seen of a storage node.
+func (c *judging) node(name string) StorageNode {
+	for _, n := range c.overall.StorageNodes {
+		if n.Name == name {
+			return n
+		}
+	}
+	return StorageNode{Name: name}
+}
+
+// rose tells whether a node worked more than before the load.
+func rose(n StorageNode) bool {
+	if n.CPUPermille == nil {
+		return false
+	}
+	idle := int32(0)
+	if n.BaselineCPUPermille != nil {
+		idle = *n.BaselineCPUPermille
+	}
+	return int64(*n.CPUPermille)-int64(idle) >= cpuRise
+}
+
+// pathName is an address with the name of its LIF.
+func (c *judging) pathName(address string, windows []runfile.StorageWindow) string {
+	for _, w := range windows {
+		for _, p := range w.Paths {
+			if p.Name != "" && sameHost(p.Address, address) {
+				return fmt.Sprintf("%s (%s)", address, p.Name)
+			}
+		}
+	}
+	if l := c.result.Plan.Survey.LIF(address); l != nil && l.Name != "" {
+		return fmt.Sprintf("%s (%s)", address, l.Name)
+	}
+	return address
+}
+
+// checkLocality tells of paths that end on the wrong node. Who asked for that is
+// told what it cost.
+func (c *judging) checkLocality() {
+	for _, i := range c.indirect() {
+		what, verb := "path", "is"
+		if len(i.paths) > 1 {
+			what, verb = "paths", "are"
+		}
+		first := fmt.Sprintf("Same data, two nodes: %s although node %s owns %s: %s %s %s indirect.",
+			i.work(), i.owner, volumeName(c.volume()), what, listed(i.paths), verb)
+		if c.result.Plan.Engine.PathSelection == runfile.PathsRemote {
+			c.add(IndirectPath, Info, "%s protocol.paths.select: Remote asks for that; compare with Local.", first)
+			continue
+		}
+		c.add(IndirectPath, Warning, "%s %s", first, c.directly(i.owner))
+	}
+}
+
+func (i indirection) work() string {
+	n := i.node
+	switch {
+	case n.CPUPermille == nil:
+		return fmt.Sprintf("the load enters at node %s (its CPU is not known)", n.Name)
+	case n.BaselineCPUPermille == nil:
+		return fmt.Sprintf("node %s is busy %s", n.Name, permilleText(n.CPUPermille))
+	case i.busy:
+		return fmt.Sprintf("node %s is busy %s (%s while idle)", n.Name, permilleText(n.CPUPermille), permilleText(n.BaselineCPUPermille))
+	default:
+		return fmt.Sprintf("the load enters at node %s (busy %s, %s while idle)", n.Name, permilleText(n.CPUPermille), permilleText(n.BaselineCPUPermille))
+	}
+}
+
+func volumeName(v runfile.SurveyVolume) string {
+	if v.Name == "" {
+		return "the volume"
+	}
+	return "volume " + v.Name
+}
+
+// directly says how to reach the owner itself.
+func (c *judging) directly(owner string) string {
+	var there []string
+	lifs := c.survey().LIFs
+	for _, l := range lifs {
+		if l.Node == owner && (l.Up == nil || *l.Up) {
+			there = append(there, fmt.Sprintf("%s (%s)", l.Address, l.Name))
+		}
+	}
+	if len(there) == 0 && len(lifs) > 0 {
+		return fmt.Sprintf("No LIF is on node %s: create one there (network interface create -vserver %s -home-node %s ...), or move the volume.", owner, c.svm(), owner)
+	}
+	if len(there) == 0 {
+		return "Use protocol.paths.select: Local."
+	}
+	return fmt.Sprintf("Use protocol.paths.select: Local: on node %s is %s.", owner, listed(there))
+}
+
+// svm is the name to put into a command.
+func (c *judging) svm() string {
+	for _, s := range c.result.Plan.Collect.Sources {
+		if s.SVM != "" {
+			return s.SVM
+		}
+	}
+	return "<svm>"
+}
+
+// checkHomes looks at the LIFs in use. With pNFS these are all.
+func (c *judging) checkHomes() {
+	for _, l := range c.survey().LIFs {
+		if l.AtHome == nil || *l.AtHome || !c.isPNFS() && !slices.ContainsFunc(c.everUsed(), func(a string) bool { return sameHost(a, l.Address) }) {
+			continue
+		}
+		where := fmt.Sprintf("is on node %s and belongs on %s", cmp.Or(l.Node, "?"), cmp.Or(l.HomeNode, "another"))
+		if l.Node == l.HomeNode {
+			where = fmt.Sprintf("is on node %s, but not on its home port", cmp.Or(l.Node, "?"))
+		}
+		c.add(LIFNotHome, Warning, "LIF %s (%s) %s: it stayed where a failover or somebody put it. Send it home: network interface revert -vserver %s -lif %s.", l.Name, l.Address, where, c.svm(), l.Name)
+	}
+}
+
+// everUsed are the addresses that carried load in any repetition, or those that
+// should have when there is none.
+func (c *judging) everUsed() []string {
+	var used []string
+	for _, s := range c.repetitions {
+		used = append(used, c.usedAddresses(s)...)
+	}
+	if len(c.repetitions) == 0 {
+		for _, p := range declaredPaths(c.result.Plan) {
+			used = append(used, p.Path)
+		}
+	}
+	return used
+}
+
+// checkRedirection: with pNFS the client should go to the node of the data by
+// itself. That it had no layout is a ProtocolMismatch, too; here is what to do.
+func (c *judging) checkRedirection() {
+	if !c.isPNFS() {
+		return
+	}
+	const todo = "Check that pNFS is on (vserver nfs modify -vserver %s -v4.1-pnfs enabled), NFSv4.0 and referrals are off, and that clients reach every data LIF of the SVM."
+	m, _, known := mountCounters(c.result, c.overall.Repetition)
+	if c.kernel() && known && m.PNFSReads+m.PNFSWrites == 0 {
+		c.add(PNFSNotRedirected, Warning, "No I/O was redirected: the client did no read and no write by a layout. "+todo, c.svm())
+		return
+	}
+	if lif, share, ok := c.stuck(); ok {
+		c.add(PNFSNotRedirected, Warning, "pNFS did not redirect the load: %s of the bytes still went by %s, which is not on the node that owns %s. "+todo,
+			percent(share), lif, volumeName(c.volume()), c.svm())
+	}
+}
+
+// stuck is the mounted LIF when it carried nearly all, away from the data.
+func (c *judging) stuck() (lif string, permille int64, ok bool) {
+	mounted, all := 0.0, 0.0
+	var names []string
+	used := c.usedAddresses(*c.overall)
+	for _, p := range c.overall.StoragePaths {
+		if p.ReadBytes == nil || p.WriteBytes == nil {
+			return "", 0, false
+		}
+		bytes := float64(*p.ReadBytes) + float64(*p.WriteBytes)
+		all += bytes
+		if slices.ContainsFunc(used, func(a string) bool { return sameHost(a, p.Address) }) {
+			if p.Local == nil || *p.Local {
+				return "", 0, false
+			}
+			mounted += bytes
+			names = append(names, strings.TrimSpace(p.Address+" "+p.LIF))
+		}
+	}
+	// LIFs that moved little carried somebody else, or nothing was counted.
+	if len(names) == 0 || all*2 < float64(c.overall.Total.Bytes) || mounted*1000 < all*lifAll {
+		return "", 0, false
+	}
+	return listed(names), int64(mounted / all * 1000), true
+}

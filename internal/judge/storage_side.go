@@ -1,0 +1,278 @@
+package judge
+
+import (
+	"cmp"
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// storageSide fills in what the storage itself counted in a repetition.
+func (c *judging) storageSide(s *Summary, parts []clientRep) {
+	windows := storageWindows(parts)
+	owner := c.owner(windows)
+	var entries []string
+	for _, address := range c.usedAddresses(*s) {
+		if n := c.nodeOfLIF(address, windows); n != "" {
+			entries = append(entries, n)
+		}
+	}
+	s.StorageNodes = c.storageNodes(windows, baselineWindows(parts), owner, entries)
+	s.StoragePaths = c.storagePaths(windows, owner)
+	s.Storage = storageLoad(windows)
+}
+
+// storageWindows are the windows of each storage source, once: every client's
+// collector reads the same counters.
+func storageWindows(parts []clientRep) []runfile.StorageWindow {
+	var all []*runfile.ObservedWindow
+	for _, p := range parts {
+		all = append(all, p.window)
+	}
+	return usable(all)
+}
+
+func baselineWindows(parts []clientRep) []runfile.StorageWindow {
+	var all []*runfile.ObservedWindow
+	for _, p := range parts {
+		all = append(all, windowOf(p.client, windowBaseline, p.rep.Index))
+	}
+	return usable(all)
+}
+
+// usable are the windows that say something, sorted by source: those of two
+// readings of one life of the counters.
+func usable(windows []*runfile.ObservedWindow) []runfile.StorageWindow {
+	var out []runfile.StorageWindow
+	for _, w := range windows {
+		if w == nil {
+			continue
+		}
+		for _, s := range w.Storage {
+			known := slices.ContainsFunc(out, func(o runfile.StorageWindow) bool { return o.Source == s.Source })
+			if !known && !s.Reset && s.Seconds > 0 {
+				out = append(out, s)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b runfile.StorageWindow) int { return cmp.Compare(a.Source, b.Source) })
+	return out
+}
+
+// survey is what the array said before the run; its zero value says nothing.
+func (c *judging) survey() runfile.Survey {
+	if s := c.result.Plan.Survey; s != nil {
+		return *s
+	}
+	return runfile.Survey{}
+}
+
+// volume is the one that the load was on; its zero value is not known.
+func (c *judging) volume() runfile.SurveyVolume {
+	if v := c.survey().Volume; v != nil {
+		return *v
+	}
+	return runfile.SurveyVolume{}
+}
+
+// owner is the node that owned the data when the windows began; what was seen
+// under load is nearer to the truth than what was said before.
+func (c *judging) owner(windows []runfile.StorageWindow) string {
+	for _, w := range windows {
+		if len(w.VolumeNodes) > 0 {
+			return w.VolumeNodes[0]
+		}
+	}
+	return c.volume().Node
+}
+
+// usedAddresses are the addresses of the storage that the load went to.
+func (c *judging) usedAddresses(s Summary) []string {
+	var used []string
+	add := func(address string) {
+		if address != "" && !slices.Contains(used, address) {
+			used = append(used, address)
+		}
+	}
+	if !c.kernel() {
+		for _, p := range s.Paths {
+			if p.Bytes() > 0 {
+				add(p.Path)
+			}
+		}
+		return used
+	}
+	for _, cl := range c.result.Clients {
+		add(mountedAddress(cl.Load.Mount))
+	}
+	return used
+}
+
+// mountedAddress is the server of a mount: as the kernel resolved it, or as it
+// was asked for.
+func mountedAddress(m *runfile.MountFacts) string {
+	if m == nil {
+		return ""
+	}
+	for _, o := range m.Options {
+		if a, ok := strings.CutPrefix(o, "addr="); ok {
+			return a
+		}
+	}
+	server, _, ok := strings.Cut(m.Source, ":/")
+	if !ok {
+		return ""
+	}
+	return strings.Trim(server, "[]")
+}
+
+// nodeOfLIF is where an address was under load, or else before it.
+func (c *judging) nodeOfLIF(address string, windows []runfile.StorageWindow) string {
+	for _, w := range windows {
+		for _, p := range w.Paths {
+			if p.Node != "" && sameHost(p.Address, address) {
+				return p.Node
+			}
+		}
+	}
+	if l := c.result.Plan.Survey.LIF(address); l != nil {
+		return l.Node
+	}
+	return ""
+}
+
+func sameHost(a, b string) bool {
+	x, errX := netip.ParseAddr(a)
+	y, errY := netip.ParseAddr(b)
+	if errX != nil || errY != nil {
+		return a == b
+	}
+	return x.Unmap() == y.Unmap()
+}
+
+// storageNodes are the nodes that were sampled, and those that have to do with
+// the load although nobody may read their CPU: a table without one of them
+// would hide that it worked. The owner comes first, then where paths end.
+func (c *judging) storageNodes(windows, baseline []runfile.StorageWindow, owner string, entries []string) []StorageNode {
+	var nodes []StorageNode
+	for _, w := range windows {
+		for _, n := range w.Nodes {
+			nodes = append(nodes, StorageNode{Source: w.Source, Name: n.Name, CPUPermille: n.CPUPermille, BaselineCPUPermille: cpuOf(baseline, w.Source, n.Name)})
+		}
+	}
+	for _, name := range append([]string{owner}, entries...) {
+		if name != "" && !slices.ContainsFunc(nodes, func(n StorageNode) bool { return n.Name == name }) {
+			nodes = append(nodes, StorageNode{Source: c.survey().Source, Name: name})
+		}
+	}
+	rank := func(n StorageNode) int {
+		switch {
+		case n.Owner:
+			return 0
+		case n.Entry:
+			return 1
+		default:
+			return 2
+		}
+	}
+	for i := range nodes {
+		nodes[i].Owner, nodes[i].Entry = nodes[i].Name == owner && owner != "", slices.Contains(entries, nodes[i].Name)
+	}
+	slices.SortStableFunc(nodes, func(a, b StorageNode) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Name, b.Name))
+	})
+	return nodes
+}
+
+func cpuOf(windows []runfile.StorageWindow, source, node string) *int32 {
+	for _, w := range windows {
+		for _, n := range w.Nodes {
+			if w.Source == source && n.Name == node {
+				return n.CPUPermille
+			}
+		}
+	}
+	return nil
+}
+
+func (c *judging) storagePaths(windows []runfile.StorageWindow, owner string) []StoragePath {
+	var paths []StoragePath
+	for _, w := range windows {
+		for _, p := range w.Paths {
+			sp := StoragePath{Source: w.Source, Address: p.Address, LIF: p.Name, Node: p.Node, ReadBytes: p.ReadBytes, WriteBytes: p.WriteBytes}
+			if l := c.result.Plan.Survey.LIF(p.Address); l != nil {
+				sp.LIF, sp.Node = cmp.Or(sp.LIF, l.Name), cmp.Or(sp.Node, l.Node)
+			}
+			if owner != "" && sp.Node != "" {
+				sp.Local = new(sp.Node == owner)
+			}
+			paths = append(paths, sp)
+		}
+	}
+	return paths
+}
+
+// storageLoad is that of the first source that knows each number: two sources
+// of one array count the same.
+func storageLoad(windows []runfile.StorageWindow) StorageLoad {
+	var l StorageLoad
+	for _, w := range windows {
+		if ops, known := opsRate(w); known && l.OperationsPerSecond == nil {
+			l.OperationsPerSecond = rounded(ops)
+		}
+		if bytes, known := bytesRate(w); known && l.BytesPerSecond == nil {
+			l.BytesPerSecond = rounded(bytes)
+		}
+		if us, known := meanLatency(w); known && l.MeanLatencyMicroseconds == nil {
+			l.MeanLatencyMicroseconds = rounded(us)
+		}
+	}
+	return l
+}
+
+// rounded is nil for what is no count of anything.
+func rounded(v float64) *int64 {
+	if !(v >= 0 && v < math.MaxInt64) {
+		return nil
+	}
+	return new(int64(math.Round(v)))
+}
+
+// meanLatency is that of reads and writes together. A direction that moved and
+// whose latency is not known leaves all of it unknown.
+func meanLatency(w runfile.StorageWindow) (float64, bool) {
+	ops, us := 0.0, 0.0
+	for _, d := range []struct{ ops, us *int64 }{{w.ReadOps, w.ReadMicroseconds}, {w.WriteOps, w.WriteMicroseconds}} {
+		switch {
+		case d.ops == nil:
+			return 0, false
+		case *d.ops == 0:
+		case d.us == nil:
+			return 0, false
+		default:
+			ops += float64(*d.ops)
+			us += float64(*d.us)
+		}
+	}
+	if ops < latencyOps {
+		return 0, false
+	}
+	return us / ops, true
+}
+
+// collectorCPU is what collecting cost on the client where it cost most.
+func collectorCPU(parts []clientRep) *int32 {
+	var most *int32
+	for _, p := range parts {
+		if p.window == nil || p.window.CollectorCPUMicroseconds == nil {
+			continue
+		}
+		if seconds := p.window.End.Sub(p.window.Start).Seconds(); seconds > 0 {
+			most = larger(most, permille(float64(*p.window.CollectorCPUMicroseconds)/1e6/seconds))
+		}
+	}
+	return most
+}
