@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -17,8 +18,8 @@ type Options struct {
 	ASCII bool // nothing but ASCII: for terminals and files that are not UTF-8
 }
 
-// Text writes one page: what ran on what, the numbers, the paths, the wire
-// limit with its arithmetic, what it cost, whether it is good and may be
+// Text writes one page: what ran on what, the numbers, the paths, what the
+// storage saw, the wire limit with its arithmetic, what it cost, whether it is good and may be
 // believed, and what to do. It returns the first error of w.
 func Text(w io.Writer, r runfile.Result, j judge.Judgement, o Options) error {
 	p := newPage(w, o)
@@ -29,8 +30,10 @@ func Text(w io.Writer, r runfile.Result, j judge.Judgement, o Options) error {
 		throughput(p, j)
 		repetitions(p, j)
 		paths(p, *s)
+		storage(p, *s)
 		limits(p, j)
 		cost(p, *s)
+		storageLoad(p, *s)
 	} else {
 		p.line("")
 		p.line(p.paint(bold, "No number was measured."))
@@ -47,12 +50,17 @@ func title(p *page, r runfile.Result, j judge.Judgement) {
 		name = r.Plan.Run.Namespace + "/" + name
 	}
 	head := "nfsbench  " + p.clean(name)
-	if r.Simulated {
+	if isSimulated(j) {
 		head += "  " + p.paint(yellow, "SIMULATED")
 	}
 	p.line(p.paint(bold, head))
 	p.wrapped("", whatRan(r, j))
 	p.rule()
+}
+
+// isSimulated says that a stand-in took part, by the result or by the storage.
+func isSimulated(j judge.Judgement) bool {
+	return slices.ContainsFunc(j.Findings, func(f judge.Finding) bool { return f.Code == judge.SimulatedStorage })
 }
 
 // whatRan is the load in one sentence.
@@ -195,18 +203,10 @@ func cost(p *page, s judge.Summary) {
 	if c.BusiestNodePermille != nil {
 		parts = append(parts, "machine "+tenths(*c.BusiestNodePermille)+" % busy")
 	}
+	if v := s.CollectorCPUPermille; v != nil {
+		parts = append(parts, "collector "+tenths(*v)+" % of a core")
+	}
 	p.fact("client", strings.Join(whole(parts), ", "))
-	parts = nil
-	for _, n := range s.StorageNodes {
-		cpu := "CPU unknown"
-		if n.CPUPermille != nil {
-			cpu = tenths(*n.CPUPermille) + " % CPU"
-		}
-		parts = append(parts, n.Name+" "+cpu)
-	}
-	if len(parts) > 0 {
-		p.fact("storage", strings.Join(whole(parts), ", "))
-	}
 }
 
 // whole keeps each part on one line where it is short enough.

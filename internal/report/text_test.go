@@ -67,6 +67,7 @@ func withFindings() (runfile.Result, judge.Judgement) {
 	j.Findings = []judge.Finding{
 		{Code: judge.ExpectationMissed, Severity: judge.Error, Message: "Expected at least 2400.0 MB/s throughput and got 2228.2 MB/s."},
 		{Code: judge.PathUnused, Severity: judge.Warning, Message: "1 of 2 declared paths carried nothing: 10.0.2.5 -> 10.0.2.61 (Missing). Check that LIF, route and local address; one subnet for each path on Linux."},
+		{Code: judge.SimulatedStorage, Severity: judge.Info, Message: "A stand-in took part."},
 		{Code: judge.CacheSuspected, Severity: judge.Info, Message: "Half of the reads took less than 120 µs."},
 	}
 	return r, j
@@ -89,6 +90,26 @@ func lost() (runfile.Result, judge.Judgement) {
 	return r, j
 }
 
+// indirect is a run by the wrong LIF, with everything that an array tells.
+func indirect() (runfile.Result, judge.Judgement) {
+	r, j := result(), judged()
+	s := j.Summary
+	s.Paths = []judge.PathShare{{Path: "10.0.2.61", State: "Up", BytesRead: 127_500 << 20, BytesPerSecond: 2_228_224_000, SharePermille: 1000}}
+	s.StorageNodes = []judge.StorageNode{
+		{Source: "array", Name: "fas-a", Owner: true, CPUPermille: new(int32(330)), BaselineCPUPermille: new(int32(20))},
+		{Source: "array", Name: "fas-b", Entry: true, CPUPermille: new(int32(350)), BaselineCPUPermille: new(int32(10))},
+	}
+	s.StoragePaths = []judge.StoragePath{
+		{Source: "array", Address: "10.0.1.61", LIF: "lif1", Node: "fas-a", Local: new(true), ReadBytes: new(int64(0)), WriteBytes: new(int64(0))},
+		{Source: "array", Address: "10.0.2.61", LIF: "lif2", Node: "fas-b", Local: new(false), ReadBytes: new(int64(127_500 << 20)), WriteBytes: new(int64(0))},
+		{Source: "array", Address: "10.0.3.61"},
+	}
+	s.Storage = judge.StorageLoad{OperationsPerSecond: new(int64(2125)), BytesPerSecond: new(int64(2_228_224_000)), MeanLatencyMicroseconds: new(int64(9_000))}
+	s.CollectorCPUPermille = new(int32(5))
+	j.Findings = []judge.Finding{{Code: judge.IndirectPath, Severity: judge.Warning, Message: "Same data, two nodes: node fas-b is busy 35.0 % (1.0 % while idle) although node fas-a owns volume ora1: path 10.0.2.61 (lif2) is indirect."}}
+	return r, j
+}
+
 func nothing() (runfile.Result, judge.Judgement) {
 	return result(), judge.Judgement{
 		Verdict: judge.Inconclusive, Validity: judge.Suspect,
@@ -106,14 +127,16 @@ func TestText(t *testing.T) {
 		page    func() (runfile.Result, judge.Judgement)
 		options Options
 	}{
-		"good":     {of(result(), judged()), Options{}},
-		"color":    {of(result(), judged()), Options{Color: true, Width: 100}},
-		"ascii":    {withFindings, Options{ASCII: true}},
-		"findings": {withFindings, Options{}},
-		"copy":     {copied, Options{Width: 100}},
-		"nothing":  {nothing, Options{}},
-		"lost":     {lost, Options{}},
-		"narrow":   {withFindings, Options{Width: 20}},
+		"good":           {of(result(), judged()), Options{}},
+		"color":          {of(result(), judged()), Options{Color: true, Width: 100}},
+		"ascii":          {withFindings, Options{ASCII: true}},
+		"findings":       {withFindings, Options{}},
+		"copy":           {copied, Options{Width: 100}},
+		"nothing":        {nothing, Options{}},
+		"indirect":       {indirect, Options{}},
+		"indirect-color": {indirect, Options{Color: true, Width: 60}},
+		"lost":           {lost, Options{}},
+		"narrow":         {withFindings, Options{Width: 20}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +170,7 @@ func golden(t *testing.T, name, got string) {
 
 func TestASCIIModeWritesNothingElse(t *testing.T) {
 	t.Parallel()
-	for _, page := range []func() (runfile.Result, judge.Judgement){withFindings, copied, nothing} {
+	for _, page := range []func() (runfile.Result, judge.Judgement){withFindings, copied, nothing, indirect, longNames} {
 		r, j := page()
 		var b bytes.Buffer
 		if err := Text(&b, r, j, Options{ASCII: true}); err != nil {
@@ -164,7 +187,7 @@ func TestASCIIModeWritesNothingElse(t *testing.T) {
 func TestLinesFitTheWidth(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{60, 80, 100, 120} {
-		for _, page := range []func() (runfile.Result, judge.Judgement){withFindings, copied, nothing} {
+		for _, page := range []func() (runfile.Result, judge.Judgement){withFindings, copied, nothing, indirect, longNames} {
 			r, j := page()
 			var b bytes.Buffer
 			if err := Text(&b, r, j, Options{Width: width}); err != nil {
@@ -181,10 +204,13 @@ func TestLinesFitTheWidth(t *testing.T) {
 
 func TestAResultFileCannotDriveTheTerminal(t *testing.T) {
 	t.Parallel()
-	r, j := withFindings()
+	r, j := indirect()
 	evil := "x\x1b]0;pwned\x07\r\u009b2J"
 	r.Plan.Run.Name, r.Plan.Workload.Raw.Pattern = evil, evil
 	j.Summary.Paths[0].Path, j.Summary.Paths[0].State = evil, evil
+	j.Summary.StorageNodes[0].Source = evil
+	sp := &j.Summary.StoragePaths[0]
+	sp.Address, sp.LIF, sp.Node = evil, evil, evil
 	j.Summary.StorageNodes[0].Name, j.Findings[0].Message, j.Protocol.Message = evil, evil, evil
 	var b bytes.Buffer
 	if err := Text(&b, r, j, Options{}); err != nil {
@@ -193,6 +219,16 @@ func TestAResultFileCannotDriveTheTerminal(t *testing.T) {
 	if strings.ContainsAny(b.String(), "\x1b\x07\r\u009b") {
 		t.Errorf("control characters came through:\n%q", b.String())
 	}
+}
+
+func longNames() (runfile.Result, judge.Judgement) {
+	r, j := indirect()
+	long := strings.Repeat("node-", 30)
+	j.Summary.StorageNodes[0].Name, j.Summary.StorageNodes[1].Source = long, "another"
+	j.Summary.StoragePaths[0].Node, j.Summary.StoragePaths[1].LIF = long, long
+	j.Summary.StoragePaths[1].ReadBytes, j.Summary.StorageNodes[0].CPUPermille = new(int64(900<<40)), new(int32(1000))
+	j.Summary.StoragePaths[0].Address = "fd00:1234:5678:9abc:def0:1234:5678:9abc"
+	return r, j
 }
 
 type brokenWriter struct{}
