@@ -19,5 +19,5 @@
 // An account of the cluster may be allowed everything. One of an SVM cannot see the nodes
 // and the aggregates: then there is no processor load, and the node of the volume is known
 // only if the volume itself tells it. What is refused once with 403 is not asked for again
-// by the same source with the same credentials.
+// by samples of the same source with the same credentials.
 package ontap

@@ -9,18 +9,18 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
-// The access levels of a REST role. read_modify needs ONTAP 9.11.1.
-const (
-	accessReadOnly = "readonly"
-	accessModify   = "read_modify"
-)
-
 // clusterOnly follows a fix that an account of an SVM cannot have.
 const clusterOnly = "; an account of an SVM cannot be given this: use the management LIF of the cluster and an account of the cluster"
 
-// fix is the command that lets the account use api.
-func fix(api, access string) string {
-	return fmt.Sprintf("security login rest-role create -role nfsbench -api %s -access %s (nfsbench = the role of the account)", api, access)
+// fix is the command that lets the account read api.
+func fix(api string) string {
+	return fmt.Sprintf("security login rest-role create -role nfsbench -api %s -access readonly (nfsbench = the role of the account)", api)
+}
+
+// fixMove is the command that lets the account move volumes. It changes what lets it read
+// them; read_modify needs ONTAP 9.11.1.
+func fixMove() string {
+	return fmt.Sprintf("security login rest-role modify -role nfsbench -api %s -access read_modify (nfsbench = the role of the account)%s", apiVolumes, clusterOnly)
 }
 
 // part is something that a survey can be without.
@@ -43,7 +43,7 @@ func (p part) missing(err error) runfile.MissingFact {
 		m.Why += ", code " + status.Code
 	}
 	m.Why += ")"
-	m.Fix = fix(p.api, accessReadOnly)
+	m.Fix = fix(p.api)
 	if p.cluster {
 		m.Fix += clusterOnly
 	}

@@ -52,7 +52,9 @@ func (s *Source) Move(ctx context.Context, export, aggregate string, progress fu
 		return runfile.VolumeMove{}, m.failed(err)
 	}
 	out.Percent, out.Seconds = 100, s.now().Sub(began).Seconds()
-	progress(100)
+	if m.percent < 100 {
+		progress(100)
+	}
 	return out, nil
 }
 
@@ -63,7 +65,7 @@ func (m *move) failed(err error) error {
 		reason = r
 	}
 	if hasStatus(err, http.StatusForbidden) {
-		err = fmt.Errorf("%w: an account of the cluster may be allowed it with: %s", err, fix(apiVolumes, accessModify))
+		err = fmt.Errorf("%w: allow it with: %s", err, fixMove())
 	}
 	return surveyError(reason, fmt.Errorf("move volume %s of %s to aggregate %s: %w", m.vol.Name, m.name, m.to, err))
 }

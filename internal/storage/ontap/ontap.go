@@ -56,12 +56,13 @@ type Source struct {
 // known is what one sample learned for the next ones.
 type known struct {
 	uuid string // of the volume; empty = not looked up yet
+	svm  string // of the volume
 	// owners maps aggregates to the nodes that own them now.
 	owners   map[string]string
 	ownersAt time.Time
-	// refused holds what need not be asked again, endpoints and fields, for the
-	// credentials of this generation.
-	refused    map[string]bool
+	// refused holds what need not be asked again, endpoints and fields, and until when,
+	// for the credentials of this generation.
+	refused    map[string]time.Time
 	generation int
 }
 
@@ -92,34 +93,40 @@ func New(src runfile.Source, cred rest.Credentials, now func() time.Time) (*Sour
 // Name says which SVM of which array this is.
 func (s *Source) Name() string { return s.name }
 
-// isRefused tells whether path or field is known to be refused.
+// isRefused tells whether path or field need not be asked now.
 func (s *Source) isRefused(what string) bool {
-	generation := s.session.generation()
+	generation, now := s.session.generation(), s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.known.generation == generation && s.known.refused[what]
+	until, is := s.known.refused[what]
+	return s.known.generation == generation && is && (until.IsZero() || now.Before(until))
 }
 
-// refuse remembers that what was refused.
-func (s *Source) refuse(what string) {
+// refuse remembers that what was refused with status. A role does not change by itself, but
+// what else is wrong with a request may be wrong with the array.
+func (s *Source) refuse(what string, status int) {
 	generation := s.session.generation()
+	until := time.Time{}
+	if status != http.StatusForbidden {
+		until = s.now().Add(refusedFor)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known.generation != generation || s.known.refused == nil {
-		s.known.refused, s.known.generation = map[string]bool{}, generation
+		s.known.refused, s.known.generation = map[string]time.Time{}, generation
 	}
-	s.known.refused[what] = true
+	s.known.refused[what] = until
 }
 
-// optional calls f unless it is known that path is refused. An answer that says that it
+// optional calls f unless it is known that what is refused. An answer that says that it
 // always will be is remembered and is no error.
-func (s *Source) optional(ctx context.Context, path string, f func(context.Context) error) error {
-	if s.isRefused(path) {
+func (s *Source) optional(ctx context.Context, what string, f func(context.Context) error) error {
+	if s.isRefused(what) {
 		return nil
 	}
 	err := f(ctx)
 	if status, ok := errors.AsType[*rest.StatusError](err); ok && storage.IsPermanent(err) && status.Status != http.StatusUnauthorized {
-		s.refuse(path)
+		s.refuse(what, status.Status)
 		return nil
 	}
 	return err

@@ -117,14 +117,22 @@ func (s *Source) remember(v volume) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known.uuid = v.UUID
+	s.known.uuid, s.known.svm = v.UUID, v.SVM.Name
 	return nil
 }
 
+// lifQuery asks for the LIFs that serve NFS for the SVM of the volume.
 func (s *Source) lifQuery(want ...string) url.Values {
-	q := url.Values{"services": {"data_nfs"}, "fields": fields(want...)}
-	if s.src.SVM != "" {
-		q.Set("svm.name", s.src.SVM)
+	return s.ofSVM(url.Values{"services": {"data_nfs"}, "fields": fields(want...)})
+}
+
+// ofSVM adds the SVM to q: the one that was named, or that of the volume that was found.
+func (s *Source) ofSVM(q url.Values) url.Values {
+	s.mu.Lock()
+	svm := cmp.Or(s.src.SVM, s.known.svm)
+	s.mu.Unlock()
+	if svm != "" {
+		q.Set("svm.name", svm)
 	}
 	return q
 }

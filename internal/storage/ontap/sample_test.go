@@ -198,6 +198,50 @@ func TestWhatIsForbiddenIsNotAskedAgain(t *testing.T) {
 	}
 }
 
+func TestWhatIsGoneForAWhileComesBack(t *testing.T) {
+	a := newArray(t)
+	a.say("/api/cluster/nodes", 404, `{"error":{"message":"API not found","code":"3"}}`)
+	now := time.Unix(1000, 0)
+	s := a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return now })
+	if got, err := s.Sample(t.Context()); err != nil || len(got.Nodes) != 0 {
+		t.Fatalf("got %+v, %v", got.Nodes, err)
+	}
+	a.say("/api/cluster/nodes", 200, records(nodeJSON("a", 1, 2)))
+	now = now.Add(time.Minute)
+	if got, err := s.Sample(t.Context()); err != nil || len(got.Nodes) != 1 {
+		t.Errorf("got %+v, %v", got.Nodes, err)
+	}
+}
+
+func TestANewSecretMayBeAllowedMore(t *testing.T) {
+	a := newArray(t)
+	dir := t.TempDir()
+	secret := func(p string) rest.Credentials {
+		for k, v := range map[string]string{"username": user, "password": p} {
+			if err := os.WriteFile(filepath.Join(dir, k), []byte(v), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c, err := rest.ReadCredentials(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	a.say("/api/cluster/nodes", 403, forbidden)
+	s := a.sourceWith(secret(pass), time.Now)
+	if got, err := s.Sample(t.Context()); err != nil || len(got.Nodes) != 0 {
+		t.Fatalf("got %+v, %v", got.Nodes, err)
+	}
+	a.say("/api/cluster/nodes", 200, records(nodeJSON("a", 1, 2)))
+	a.setPassword("rotated")
+	secret("rotated")
+	_, _ = s.Sample(t.Context()) // meets the 401 and renews
+	if got, err := s.Sample(t.Context()); err != nil || len(got.Nodes) != 1 {
+		t.Errorf("got %+v, %v", got.Nodes, err)
+	}
+}
+
 func TestAnAccountOfAnSVMLearnsTheOwnerFromTheVolume(t *testing.T) {
 	a := newArray(t)
 	a.say("/api/storage/aggregates", 403, forbidden)

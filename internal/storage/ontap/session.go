@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// refusedFor is how long refused credentials are not tried again: an array may lock
-	// an account that fails each second.
+	// refusedFor is how long what was refused is not tried again: an array may lock an
+	// account that fails each second.
 	refusedFor = 30 * time.Second
 	// freshFor is how long after a renewal a 401 is put down to a request that was sent
 	// before it.

@@ -154,7 +154,7 @@ func (v *survey) nodes(ctx context.Context) error {
 	}
 	slices.SortFunc(v.out.Nodes, func(a, b runfile.SurveyNode) int { return cmp.Compare(a.Name, b.Name) })
 	if !slices.ContainsFunc(nodes, node.measured) {
-		v.miss(p.what, "no node that the account may see tells its processor counters", fix(p.api, accessReadOnly)+clusterOnly)
+		v.miss(p.what, "no node that the account may see tells its processor counters", fix(p.api)+clusterOnly)
 	}
 	return nil
 }
@@ -202,14 +202,6 @@ func (v *survey) service(ctx context.Context) error {
 		v.out.NFS.Enabled = new(false)
 	}
 	return nil
-}
-
-// ofSVM adds the SVM of the volume to q.
-func (v *survey) ofSVM(q url.Values) url.Values {
-	if svm := cmp.Or(v.vol.SVM.Name, v.src.SVM); svm != "" {
-		q.Set("svm.name", svm)
-	}
-	return q
 }
 
 func (v *survey) rules(ctx context.Context) error {

@@ -57,6 +57,28 @@ func TestASurveySaysEverything(t *testing.T) {
 	}
 }
 
+func TestWithoutAnSVMThatOfTheVolumeIsSurveyed(t *testing.T) {
+	a := newArray(t)
+	s := a.source(func(s *runfile.Source) { s.SVM, s.Volume = "", "" })
+	if _, err := s.Survey(t.Context(), "/vol1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Sample(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range a.requests("/api/network/ip/interfaces") {
+		if !strings.Contains(r, "svm.name=svm1") {
+			t.Errorf("LIFs of all SVMs are read: %s", r)
+		}
+	}
+	a.say("/api/storage/volumes", 200, records(volumeJSON("aggr_a", "", "ok", 1), strings.Replace(volumeJSON("aggr_a", "", "ok", 1), "svm1", "svm2", 1)))
+	_, err := a.source(func(s *runfile.Source) { s.SVM = "" }).Survey(t.Context(), "/vol1")
+	wantReason(t, err, runfile.SurveyNoVolume)
+	if err != nil && !strings.Contains(err.Error(), "storage.array.ontap.svm") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestTheClockOfTheArrayIsComparedWithOurs(t *testing.T) {
 	a := newArray(t)
 	now := time.Unix(2_000_000_000, 0)

@@ -68,7 +68,7 @@ func parent(p string) string {
 // finds is checked again: a value may hold characters that mean something in its queries.
 func (s *Source) byField(ctx context.Context, field, value string, get func(volume) string, want []string) (*volume, http.Header, error) {
 	q := url.Values{field: {value}, "fields": fields(want...)}
-	if s.src.SVM != "" {
+	if s.src.SVM != "" { // not that of a volume that was found before
 		q.Set("svm.name", s.src.SVM)
 	}
 	found, header, err := list[volume](ctx, s, apiVolumes, q)
@@ -155,7 +155,7 @@ func volumePath(uuid string) string { return apiVolumes + "/" + url.PathEscape(u
 // explained makes a SurveyError of err, with what to do if a permission is missing.
 func (s *Source) explained(err error, api string) error {
 	if hasStatus(err, http.StatusForbidden) {
-		err = fmt.Errorf("%w: allow it with: %s", err, fix(api, accessReadOnly))
+		err = fmt.Errorf("%w: allow it with: %s", err, fix(api))
 	}
 	if hasStatus(err, http.StatusUnauthorized) {
 		err = fmt.Errorf("%w: check username and password in the Secret of storage.array.ontap.credentialsSecretRef, "+
