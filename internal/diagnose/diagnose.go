@@ -23,13 +23,14 @@ type Grace struct {
 	ImagePull  time.Duration
 	Scheduling time.Duration // long: an autoscaler may bring a node
 	Mount      time.Duration
+	Secret     time.Duration // short: whoever makes a benchmark makes its Secret first
 	Refused    time.Duration // pods that the cluster does not let be created
 	Start      time.Duration // created but not running, for any other reason
 }
 
 // DefaultGrace suits clusters whose registry and nodes work.
 func DefaultGrace() Grace {
-	return Grace{ImagePull: 30 * time.Second, Scheduling: 5 * time.Minute, Mount: 30 * time.Second, Refused: 30 * time.Second, Start: 5 * time.Minute}
+	return Grace{ImagePull: 30 * time.Second, Scheduling: 5 * time.Minute, Mount: 30 * time.Second, Secret: 10 * time.Second, Refused: 30 * time.Second, Start: 5 * time.Minute}
 }
 
 // Trouble is what is wrong with a pod.
@@ -229,6 +230,9 @@ func mounting(p *corev1.Pod, events []corev1.Event, age time.Duration, grace Gra
 	for _, e := range events {
 		if e.InvolvedObject.UID != p.UID || (e.Reason != "FailedMount" && e.Reason != "FailedAttachVolume") {
 			continue
+		}
+		if t := withoutSecret(p, e.Message, age, grace); t != nil {
+			return t
 		}
 		return &Trouble{
 			Reason: v1alpha1.ReasonMountFailed, Fatal: age > grace.Mount, Message: mountMessage(p, e.Message),
