@@ -143,6 +143,9 @@ func TestASurveyTellsAllThatAnAdministratorMaySee(t *testing.T) {
 	if got.ClockOffsetMilliseconds == nil || *got.ClockOffsetMilliseconds < -500 || *got.ClockOffsetMilliseconds > 500 {
 		t.Errorf("clock offset %v of one and the same clock", got.ClockOffsetMilliseconds)
 	}
+	if !got.IsStandIn() {
+		t.Errorf("a result with this survey would not be known as simulated: %q", got.Array)
+	}
 	if !strings.Contains(got.Array, "9.14.1") || !strings.Contains(got.Array, "naclu1") || !strings.Contains(got.Array, "vsdb122b") {
 		t.Errorf("array %q", got.Array)
 	}

@@ -4,7 +4,7 @@ import "slices"
 
 // Model is what the stand-in knows of the array beside its counters.
 type Model struct {
-	Cluster    string // name
+	Cluster    string // name; that it is a stand-in is added to it
 	SVM        string // name of the SVM that everything below belongs to unless it names another
 	Nodes      []Node
 	Aggregates []Aggregate

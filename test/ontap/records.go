@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -21,8 +22,12 @@ func clusterCollection() *collection {
 		path: "/cluster", alone: true, keys: []string{"name", "uuid"},
 		fields: []string{"version.full", "version.generation", "version.major", "version.minor", "contact", "location"},
 		list: func(q query) []record {
+			name := q.model.Cluster
+			if !strings.Contains(name, mark) {
+				name += "-" + mark
+			}
 			return []record{{
-				"name": q.model.Cluster, "uuid": uuidOf("cluster", q.model.Cluster), "contact": "nfsbench stand-in", "location": "simulated",
+				"name": name, "uuid": uuidOf("cluster", q.model.Cluster), "contact": "nfsbench stand-in", "location": "simulated",
 				"version.full": Version, "version.generation": 9, "version.major": 14, "version.minor": 1,
 			}}
 		},

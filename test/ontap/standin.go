@@ -13,6 +13,10 @@ import (
 // Version is what the stand-in says it is: nobody may take it for a real array.
 const Version = "NetApp Release 9.14.1 (nfsbench stand-in): simulated, no array of NetApp"
 
+// mark is in the name of each cluster that the stand-in plays: a survey names its
+// cluster, and a result with that survey is known to be simulated.
+const mark = "stand-in"
+
 // defaultGrid is how often the statistics of ONTAP move.
 const defaultGrid = 15 * time.Second
 
