@@ -8,6 +8,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/embedded"
+	"github.com/nfsbench/nfsbench/internal/storage/exporter"
+	"github.com/nfsbench/nfsbench/internal/storage/flashblade"
 	"github.com/nfsbench/nfsbench/internal/storage/ontap"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
@@ -31,6 +33,14 @@ func Open(s runfile.Source, o Options) (storage.Source, error) {
 			return nil, err
 		}
 		return ontap.New(s, cred, o.Now)
+	case runfile.SourceFlashBlade:
+		cred, err := credentials(s, o)
+		if err != nil {
+			return nil, err
+		}
+		return flashblade.New(s, cred, o.Now)
+	case runfile.SourceExporter:
+		return exporter.New(s, rest.Credentials{}, o.Now)
 	default:
 		return nil, storage.Permanent(fmt.Errorf("source kind %q is not known", s.Kind))
 	}

@@ -1,0 +1,191 @@
+package flashblade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
+)
+
+const (
+	headerAPIToken = "api-token"
+	headerSession  = "x-auth-token"
+	pathVersions   = "/api/api_version"
+	pathLogin      = "/api/login"
+	pathLogout     = "/api/logout"
+)
+
+// usedKey is the context key of the session token that a request began with, loginKey that
+// of requests that are part of a login.
+type (
+	usedKey  struct{}
+	loginKey struct{}
+)
+
+// session logs in and keeps the session token.
+type session struct {
+	// turn lets one goroutine log in, while the others wait for it or for their context.
+	turn chan struct{}
+
+	mu      sync.Mutex
+	cred    rest.Credentials
+	token   string // of the session; empty = there is none
+	version string // of the API, such as 2.17; empty = not known yet
+}
+
+func newSession(cred rest.Credentials) *session {
+	return &session{cred: cred, turn: make(chan struct{}, 1)}
+}
+
+func (s *session) state() (token, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.token, s.version
+}
+
+// authorize puts the token of the session on a request; the login has that of the account.
+func (s *session) authorize(r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch path := r.URL.Path; {
+	case strings.HasSuffix(path, pathVersions):
+	case strings.HasSuffix(path, pathLogin):
+		r.Header.Set(headerAPIToken, s.cred.Token)
+	default:
+		r.Header.Set(headerSession, s.token)
+	}
+}
+
+// redact removes what nobody may see from the words of the array.
+func (s *session) redact(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text = s.cred.Redact(text)
+	if s.token != "" {
+		text = strings.ReplaceAll(text, s.token, "(hidden)")
+	}
+	return text
+}
+
+// begin makes sure that there are a version and a session, and returns the base path of
+// requests and the context for them.
+func (s *Source) begin(ctx context.Context) (context.Context, string, error) {
+	token, version := s.session.state()
+	if token == "" || version == "" {
+		if err := s.login(ctx, ""); err != nil {
+			return ctx, "", err
+		}
+		token, version = s.session.state()
+	}
+	return context.WithValue(ctx, usedKey{}, token), "/api/" + version, nil
+}
+
+// renew logs in again after a 401, unless somebody else has done so meanwhile. What the
+// Secret holds may be another token by now.
+func (s *Source) renew(ctx context.Context) (bool, error) {
+	if ctx.Value(loginKey{}) != nil {
+		return false, nil
+	}
+	used, _ := ctx.Value(usedKey{}).(string)
+	err := s.login(ctx, used)
+	return err == nil, err
+}
+
+// login asks for a session, unless there is another than used by now.
+func (s *Source) login(ctx context.Context, used string) error {
+	ctx = context.WithValue(ctx, loginKey{}, true)
+	select {
+	case s.session.turn <- struct{}{}:
+		defer func() { <-s.session.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	token, version := s.session.state()
+	if version == "" {
+		newest, err := s.newestVersion(ctx)
+		if err != nil {
+			return err
+		}
+		s.session.mu.Lock()
+		s.session.version = newest
+		s.session.mu.Unlock()
+	}
+	if token != used && token != "" {
+		return nil
+	}
+	if err := s.session.reload(); err != nil {
+		return err
+	}
+	header, err := s.client.Do(ctx, http.MethodPost, pathLogin, nil, nil, nil)
+	if err != nil {
+		return fmt.Errorf("log in: %w", err)
+	}
+	token = header.Get(headerSession)
+	if token == "" {
+		return storage.Permanent(errors.New("log in: the answer has no header " + headerSession + ": is this a FlashBlade?"))
+	}
+	s.session.mu.Lock()
+	s.session.token = token
+	s.session.mu.Unlock()
+	return nil
+}
+
+func (s *session) reload() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cred, changed, err := s.cred.Reload()
+	if err != nil {
+		return err
+	}
+	if changed && cred.Token != "" {
+		s.cred = cred
+	}
+	return nil
+}
+
+// newestVersion is the newest version 2.x that the array speaks. All of them know what is
+// asked for here.
+func (s *Source) newestVersion(ctx context.Context) (string, error) {
+	var doc struct {
+		Versions []string `json:"versions"`
+	}
+	if _, err := s.client.Get(ctx, pathVersions, nil, &doc); err != nil {
+		return "", err
+	}
+	newest := -1
+	for _, v := range doc.Versions {
+		minor, ok := strings.CutPrefix(v, "2.")
+		if n, err := strconv.ParseUint(minor, 10, 16); ok && err == nil {
+			newest = max(newest, int(n))
+		}
+	}
+	if newest < 0 {
+		return "", storage.Permanent(fmt.Errorf("%s speaks no REST 2.x: is it a FlashBlade with Purity//FB 3.0 or later?", s.client.Host()))
+	}
+	return "2." + strconv.Itoa(newest), nil
+}
+
+// Close ends the session on the array. The source may be used again.
+func (s *Source) Close(ctx context.Context) error {
+	defer s.client.Close()
+	token, version := s.session.state()
+	if token == "" || version == "" {
+		return nil
+	}
+	_, err := s.client.Do(context.WithValue(ctx, usedKey{}, token), http.MethodPost, pathLogout, nil, nil, nil)
+	s.session.mu.Lock()
+	defer s.session.mu.Unlock()
+	if s.session.token == token {
+		s.session.token = ""
+	}
+	if err != nil {
+		return fmt.Errorf("log out of %s: %w", s.name, err)
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package flashblade
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/integrate"
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
+)
+
+// survey is one under way.
+type survey struct {
+	*Source
+	out runfile.Survey
+	fs  fileSystem
+}
+
+// Survey asks for everything that is worth knowing before a run. The file system must be
+// found: Source.Volume, else the first part of the export path. What else the token may not
+// read is listed in Missing, and so is the CPU, which no FlashBlade tells.
+func (s *Source) Survey(ctx context.Context, export string) (runfile.Survey, error) {
+	v := &survey{Source: s, out: runfile.Survey{
+		Version: runfile.SurveyVersion, Source: s.src.Name, Array: "FlashBlade " + s.client.Host(), Time: s.now(),
+	}}
+	v.miss("CPU of the nodes", "FlashBlade does not tell the CPU of its blades", "")
+	for _, step := range []func(context.Context) error{
+		func(ctx context.Context) error { return v.fileSystem(ctx, export) },
+		v.array, v.clock, v.blades, v.vips, v.rules,
+	} {
+		if err := step(ctx); err != nil {
+			err = fmt.Errorf("survey %s: %w", s.name, err)
+			return runfile.Survey{}, &storage.SurveyError{Reason: rest.Reason(err), Err: err}
+		}
+	}
+	return v.out, nil
+}
+
+func (v *survey) miss(what, why, fix string) {
+	v.out.Missing = append(v.out.Missing, runfile.MissingFact{What: what, Why: why, Fix: fix})
+}
+
+// try does without a part that the array answers it does not give. What keeps us from asking
+// at all ends the survey.
+func (v *survey) try(what, path string, err error) error {
+	status, answered := errors.AsType[*rest.StatusError](err)
+	switch {
+	case err == nil:
+	case !answered && !storage.IsPermanent(err) || answered && status.Status == http.StatusUnauthorized:
+		return err
+	case answered && status.Status == http.StatusForbidden:
+		v.miss(what, "the token may not read "+path+" (403)", "use an API token of a user with the role readonly: pureadmin create --api-token, or Settings > Users in the GUI")
+	default:
+		v.miss(what, err.Error(), "")
+	}
+	return nil
+}
+
+// fileSystem is one of them. Space.Virtual is what is written into it, before reduction.
+type fileSystem struct {
+	Name             string `json:"name"`
+	ID               string `json:"id"`
+	Provisioned      *int64 `json:"provisioned"`
+	HardLimitEnabled *bool  `json:"hard_limit_enabled"`
+	Destroyed        bool   `json:"destroyed"`
+	Writable         *bool  `json:"writable"`
+	Space            struct {
+		Virtual *int64 `json:"virtual"`
+	} `json:"space"`
+	NFS struct {
+		V3           *bool  `json:"v3_enabled"`
+		V41          *bool  `json:"v4_1_enabled"`
+		Rules        string `json:"rules"`
+		ExportPolicy struct {
+			Name string `json:"name"`
+		} `json:"export_policy"`
+	} `json:"nfs"`
+}
+
+func (v *survey) fileSystem(ctx context.Context, export string) error {
+	name := v.src.Volume
+	if name == "" {
+		name, _, _ = strings.Cut(strings.TrimPrefix(export, "/"), "/")
+	}
+	absent := func(why string) error {
+		return &storage.SurveyError{Reason: runfile.SurveyNoVolume, Err: storage.Permanent(fmt.Errorf(
+			"file system %q of export %s %s: set storage.array.flashBlade.fileSystem if it has another name than the export", name, export, why))}
+	}
+	found, err := list[fileSystem](ctx, v.Source, "/file-systems", url.Values{"names": {name}})
+	if status, ok := errors.AsType[*rest.StatusError](err); ok && (status.Status == http.StatusBadRequest || status.Status == http.StatusNotFound) {
+		return absent("is not there (" + status.Error() + ")") // so the array says of names that it does not know
+	}
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(found, func(f fileSystem) bool { return f.Name == name })
+	switch {
+	case name == "" || i < 0:
+		return absent("is not there")
+	case found[i].Destroyed:
+		return absent("is destroyed")
+	}
+	v.fs = found[i]
+	v.out.Volume = volume(v.fs)
+	v.out.NFS = &runfile.NFSService{V3: v.fs.NFS.V3, V40: new(false), V41: v.fs.NFS.V41, PNFS: new(false)}
+	if v.fs.NFS.V3 != nil && v.fs.NFS.V41 != nil {
+		v.out.NFS.Enabled = new(*v.fs.NFS.V3 || *v.fs.NFS.V41)
+	}
+	return nil
+}
+
+// volume has the export path that every file system has. Without a hard limit it may grow
+// over what is provisioned, and what is left is not known.
+func volume(f fileSystem) *runfile.SurveyVolume {
+	out := &runfile.SurveyVolume{
+		Name: f.Name, UUID: f.ID, Export: "/" + f.Name, State: "online",
+		ExportPolicy: cmp.Or(f.NFS.ExportPolicy.Name, "of the file system itself"),
+	}
+	if f.Writable != nil && !*f.Writable {
+		out.State = "read-only"
+	}
+	if p := f.Provisioned; p != nil && *p > 0 {
+		out.SizeBytes = p
+		if u := f.Space.Virtual; u != nil && *u >= 0 && f.HardLimitEnabled != nil && *f.HardLimitEnabled {
+			out.AvailableBytes = new(max(0, *p-*u))
+		}
+	}
+	return out
+}
+
+func (v *survey) array(ctx context.Context) error {
+	arrays, err := list[struct {
+		Name    string `json:"name"`
+		OS      string `json:"os"`
+		Version string `json:"version"`
+	}](ctx, v.Source, "/arrays", nil)
+	if len(arrays) == 1 {
+		v.out.Array = strings.Join(strings.Fields("FlashBlade "+arrays[0].Name+", "+arrays[0].OS+" "+arrays[0].Version), " ")
+	}
+	return v.try("name and version of the array", "/arrays", err)
+}
+
+// clock compares the time of the newest second with ours: the array publishes it when it is
+// over, so its clock is taken for up to two seconds later than it is told to be.
+func (v *survey) clock(ctx context.Context) error {
+	asked := v.now()
+	points, err := v.performance(ctx, v.fs.Name, time.Time{})
+	middle := asked.Add(v.now().Sub(asked) / 2)
+	if batch := batchOf(points); len(batch.Total) > 0 {
+		newest := slices.MaxFunc(batch.Total, func(a, b integrate.Rates) int { return a.Time.Compare(b.Time) })
+		v.out.ClockOffsetMilliseconds = new(newest.Time.Sub(middle).Milliseconds())
+	}
+	return v.try("operations, bytes and latencies of the file system", "/file-systems/performance", err)
+}
+
+func (v *survey) blades(ctx context.Context) error {
+	blades, err := list[struct {
+		Name   string `json:"name"`
+		Status string `json:"status"`
+	}](ctx, v.Source, "/blades", nil)
+	for _, b := range blades {
+		if b.Name != "" && b.Status != "unused" && b.Status != "empty" {
+			v.out.Nodes = append(v.out.Nodes, runfile.SurveyNode{Name: b.Name, Up: new(b.Status == "healthy")})
+		}
+	}
+	slices.SortFunc(v.out.Nodes, func(a, b runfile.SurveyNode) int { return cmp.Compare(a.Name, b.Name) })
+	v.out.Nodes = slices.CompactFunc(v.out.Nodes, func(a, b runfile.SurveyNode) bool { return a.Name == b.Name })
+	return v.try("blades", "/blades", err)
+}
+
+// vips lists the addresses of data. They have no node: every one serves every file system.
+func (v *survey) vips(ctx context.Context) error {
+	vips, err := list[struct {
+		Name     string   `json:"name"`
+		Address  string   `json:"address"`
+		Netmask  string   `json:"netmask"`
+		Services []string `json:"services"`
+		Enabled  *bool    `json:"enabled"`
+	}](ctx, v.Source, "/network-interfaces", nil)
+	for _, i := range vips {
+		a, err := netip.ParseAddr(i.Address)
+		if err != nil || i.Name == "" || !slices.Contains(i.Services, "data") {
+			continue
+		}
+		v.out.LIFs = append(v.out.LIFs, runfile.LIF{Name: i.Name, Address: a.String(), Prefix: prefixLength(a, i.Netmask), Up: i.Enabled})
+	}
+	slices.SortFunc(v.out.LIFs, func(a, b runfile.LIF) int { return cmp.Compare(a.Name, b.Name) })
+	v.out.LIFs = slices.CompactFunc(v.out.LIFs, func(a, b runfile.LIF) bool { return a.Name == b.Name })
+	return v.try("VIPs", "/network-interfaces", err)
+}
