@@ -1,0 +1,180 @@
+package trident
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Volume is what Trident says of a volume. What it need not say may be empty.
+type Volume struct {
+	Name         string // that of the PersistentVolume
+	Namespace    string // Trident's
+	BackendUUID  string
+	Pool         string // aggregate when it was made; a later move does not change it
+	State        string // online, deleting, missing_backend, ...
+	InternalName string // what the array calls it
+	Protocol     string // file or block
+	NFSPath      string // export path; empty for block volumes
+	NFSServer    string // recorded when it was made: a hint, the backend's address may have changed
+}
+
+// protocolBlock is that of SAN volumes.
+const protocolBlock = "block"
+
+// IsUsable says whether the state lets a volume be used, and why not.
+func (v Volume) IsUsable() (bool, string) {
+	switch v.State {
+	case "", "online", "subordinate", "unknown":
+		return true, ""
+	default:
+		return false, fmt.Sprintf("TridentVolume %s/%s is in state %q: see kubectl -n %s describe tvol %s", v.Namespace, v.Name, v.State, v.Namespace, v.Name)
+	}
+}
+
+// ReadVolume reads a TridentVolume. The error is a *FieldError.
+func ReadVolume(u *unstructured.Unstructured) (Volume, error) {
+	r := &reader{obj: u}
+	v := Volume{
+		Name:         u.GetName(),
+		Namespace:    u.GetNamespace(),
+		BackendUUID:  r.required("backendUUID"),
+		Pool:         r.optional("pool"),
+		State:        r.optional("state"),
+		InternalName: r.required("config", "internalName"),
+		Protocol:     r.optional("config", "protocol"),
+		NFSServer:    Bare(r.optional("config", "accessInformation", "nfsServerIp")),
+	}
+	if v.Protocol == protocolBlock {
+		return v, r.err
+	}
+	path := []string{"config", "accessInformation", "nfsPath"}
+	v.NFSPath = r.required(path...)
+	if v.NFSPath != "" && (!exportPath.MatchString(v.NFSPath) || len(v.NFSPath) > maxPath) {
+		r.fail("is not an export path", path...)
+	}
+	if v.NFSServer != "" && !isHost(v.NFSServer) {
+		r.fail("is not an address", "config", "accessInformation", "nfsServerIp")
+	}
+	return v, r.err
+}
+
+const (
+	maxPath = 1024
+	maxHost = 253
+)
+
+// What ends up in an oranfstab must not be able to add lines to it.
+var (
+	exportPath = regexp.MustCompile(`^/[^\s#:[:cntrl:]]*$`)                       //nolint:gochecknoglobals // a constant in all but name
+	hostName   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`) //nolint:gochecknoglobals // a constant in all but name
+)
+
+func isHost(s string) bool {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return true
+	}
+	return len(s) <= maxHost && hostName.MatchString(s)
+}
+
+// Backend is what Trident says of a backend. What it need not say is empty.
+type Backend struct {
+	Name, UUID    string
+	Online        *bool
+	State         string // online, offline, failed, deleting, unknown
+	StateReason   string
+	Driver        string
+	ManagementLIF string
+	SVM           string
+	DataLIF       string // the address that Trident mounts now
+	ConfigRef     string // UID of its TridentBackendConfig; empty where tridentctl made it
+}
+
+// ReadBackend reads a TridentBackend. The error is a *FieldError.
+func ReadBackend(u *unstructured.Unstructured) (Backend, error) {
+	r := &reader{obj: u}
+	b := Backend{
+		Name: r.optional("backendName"), UUID: r.required("backendUUID"),
+		Online: r.flag("online"), State: r.optional("state"), StateReason: r.optional("stateReason"),
+		ConfigRef: r.optional("configRef"),
+	}
+	// The configuration stands under the name of its family of drivers.
+	family := "ontap_config"
+	if config := r.object("config"); r.object("config", family) == nil && config != nil {
+		for _, key := range sortedKeys(config) {
+			if strings.HasSuffix(key, "_config") && r.object("config", key) != nil {
+				family = key
+				break
+			}
+		}
+	}
+	b.Driver = r.required("config", family, "storageDriverName")
+	b.ManagementLIF = Bare(r.optional("config", family, "managementLIF"))
+	b.SVM = r.optional("config", family, "svm")
+	b.DataLIF = Bare(r.optional("config", family, "dataLIF"))
+	if b.DataLIF != "" && !isHost(b.DataLIF) {
+		r.fail("is not an address", "config", family, "dataLIF")
+	}
+	return b, r.err
+}
+
+func sortedKeys(m map[string]any) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// HasUUID says, without reading the rest, whether a TridentBackend is the one.
+func HasUUID(u *unstructured.Unstructured, uuid string) bool {
+	r := &reader{obj: u}
+	return r.optional("backendUUID") == uuid && uuid != ""
+}
+
+// IsUsable says whether Trident can work with the backend, and why not.
+func (b Backend) IsUsable() (bool, string) {
+	down := b.State == "failed" || b.State == "offline" || b.State == "deleting" || b.Online != nil && !*b.Online
+	if !down {
+		return true, ""
+	}
+	why := fmt.Sprintf("Trident says that its backend %s is %s", b.Name, orOffline(b.State))
+	if b.StateReason != "" {
+		why += ": " + b.StateReason
+	}
+	return false, why
+}
+
+func orOffline(state string) string {
+	if state == "" || state == "online" {
+		return "offline"
+	}
+	return state
+}
+
+// Refusal says why volumes of a driver cannot be benchmarked over NFS; empty
+// where they can.
+func Refusal(driver string) string {
+	switch {
+	case driver == "ontap-nas-economy":
+		return "driver ontap-nas-economy keeps its volumes as qtrees of one FlexVol, which share its counters and its limits: use a backend with driver ontap-nas"
+	case strings.Contains(driver, "-san"):
+		return fmt.Sprintf("driver %s serves block devices and not NFS: use a backend with driver ontap-nas", driver)
+	default:
+		return ""
+	}
+}
+
+// BlockRefusal is Refusal for a volume that is a block device whatever its
+// driver is called.
+func (v Volume) BlockRefusal() string {
+	if v.Protocol != protocolBlock {
+		return ""
+	}
+	return fmt.Sprintf("volume %s is a block device and not NFS: use a class with backendType ontap-nas", v.Name)
+}

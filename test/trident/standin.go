@@ -1,0 +1,207 @@
+package trident
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nfsbench/nfsbench/internal/trident"
+)
+
+// Array makes the volumes. Each method may be called again for what it has
+// done already.
+type Array interface {
+	// CreateVolume makes a volume in a pool, which is an aggregate, and tells
+	// where it is: its junction path, and the address that serves it unless the
+	// backend names one.
+	CreateVolume(ctx context.Context, name string, sizeBytes int64, pool string) (junction, dataLIF string, err error)
+	// DeleteVolume removes it with its data. One that is not there is removed.
+	DeleteVolume(ctx context.Context, name string) error
+}
+
+// Faults are what goes wrong; the zero value is nothing. They can be changed
+// between two steps with SetFaults.
+type Faults struct {
+	Silent             bool   // nobody reads backend configurations
+	Backend            string // refuses each, with this message
+	Provisioning       string // makes no volume, with this message
+	Unreachable        string // deletes no volume, with this message
+	Slow               int    // steps that pass before anything happens
+	Offline            string // says that its backends are offline, with this reason
+	BackendsAreEconomy bool   // says that their driver is ontap-nas-economy
+}
+
+// Options are what a Controller needs.
+type Options struct {
+	Client    client.Client // not cached
+	Namespace string        // its own
+	Array     Array
+	// Pools are the aggregates of every backend, in the order of preference.
+	Pools []string
+	// DataLIF is the address of backends that name none.
+	DataLIF string
+	// Claims is the one namespace whose claims it sees; empty = all, as Trident.
+	Claims string
+	// Bind plays the volume binder of Kubernetes too, where there is none.
+	Bind bool
+	Now  func() time.Time
+}
+
+// Controller is the stand-in. Its methods may be called by one goroutine at a
+// time, SetFaults by any.
+type Controller struct {
+	Options
+
+	mu     sync.Mutex
+	faults Faults
+}
+
+// New makes a Controller.
+func New(o Options) *Controller {
+	if len(o.Pools) == 0 {
+		o.Pools = []string{"aggr1", "aggr2"}
+	}
+	return &Controller{Options: o}
+}
+
+// SetFaults changes what goes wrong from now on.
+func (c *Controller) SetFaults(f Faults) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faults = f
+}
+
+func (c *Controller) fault() Faults {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.faults
+}
+
+// Run steps until the context ends. What fails is tried again, as a controller
+// does, and told to report.
+func (c *Controller) Run(ctx context.Context, every time.Duration, report func(did string, err error)) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			c.catchUp(ctx, report)
+		}
+	}
+}
+
+// catchUp steps until there is nothing to do.
+func (c *Controller) catchUp(ctx context.Context, report func(did string, err error)) {
+	for ctx.Err() == nil {
+		did, err := c.Step(ctx)
+		if ctx.Err() != nil || did == "" && err == nil {
+			return
+		}
+		report(did, err)
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Step does the next thing that there is to do and says what; "" when there is
+// nothing.
+func (c *Controller) Step(ctx context.Context) (string, error) {
+	if c.slow() {
+		return "Trident takes its time", nil
+	}
+	for _, step := range []func(context.Context) (string, error){c.stepBackends, c.stepClaims, c.stepVolumes} {
+		did, err := step(ctx)
+		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+			return "", nil // it changed under us: the next step sees it
+		}
+		if did != "" || err != nil {
+			return did, err
+		}
+	}
+	return "", nil
+}
+
+func (c *Controller) slow() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.faults.Slow == 0 {
+		return false
+	}
+	c.faults.Slow--
+	return true
+}
+
+// list reads all objects of one of Trident's kinds.
+func (c *Controller) list(ctx context.Context, kind string) ([]unstructured.Unstructured, error) {
+	l := &unstructured.UnstructuredList{}
+	l.SetGroupVersionKind(trident.Kind(kind + "List"))
+	if err := c.Client.List(ctx, l, client.InNamespace(c.Namespace)); err != nil {
+		return nil, fmt.Errorf("list %s: %w", kind, err)
+	}
+	return l.Items, nil
+}
+
+// warn says something against an object, once; a second time it changes nothing,
+// so that a step that can do nothing says so.
+func (c *Controller) warn(ctx context.Context, about client.Object, kind, reason, message string) (bool, error) {
+	ns := about.GetNamespace()
+	if ns == "" {
+		ns = metav1.NamespaceDefault
+	}
+	at := metav1.NewTime(c.Now())
+	e := &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fmt.Sprintf("%s.%s.%x", about.GetName(), "standin", len(reason)*1000+len(message))},
+		InvolvedObject: corev1.ObjectReference{
+			Kind: kind, Namespace: about.GetNamespace(), Name: about.GetName(), UID: about.GetUID(),
+		},
+		Type: corev1.EventTypeWarning, Reason: reason, Message: message, Count: 1,
+		FirstTimestamp: at, LastTimestamp: at, Source: corev1.EventSource{Component: trident.Driver},
+	}
+	err := c.Client.Create(ctx, e)
+	if apierrors.IsAlreadyExists(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func text(u *unstructured.Unstructured, path ...string) string {
+	s, _, _ := unstructured.NestedString(u.Object, path...)
+	return s
+}
+
+//go:embed crds/*.yaml
+var crds embed.FS
+
+// CRDs are Trident's kinds, as far as the operator uses them.
+func CRDs() ([]*unstructured.Unstructured, error) {
+	raw, err := crds.ReadFile("crds/trident.netapp.io.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var out []*unstructured.Unstructured
+	for part := range bytes.SplitSeq(raw, []byte("\n---\n")) {
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(part, &u.Object); err != nil {
+			return nil, fmt.Errorf("read Trident's CRDs: %w", err)
+		}
+		if u.GetKind() != "CustomResourceDefinition" {
+			return nil, errors.New("read Trident's CRDs: there is something else among them")
+		}
+		out = append(out, u)
+	}
+	return out, nil
+}
