@@ -68,7 +68,7 @@ unit() {
 	hack/verify.sh
 	hack/chart.sh conform
 	step "unit tests, with the race detector where it compiles quickly"
-	gotest -race -shuffle=on ./cmd/nfsbench/... ./internal/... ./hack/...
+	gotest -race -shuffle=on ./cmd/nfsbench/... ./internal/... ./hack/... ./test/array/nblade
 	gotest -shuffle=on ./api/... ./cmd/manager/... ./controllers/... ./test/chart ./test/gen ./test/golden ./test/statuscheck ./test/structure
 	step "whole runs under faults, most of which wait"
 	gotest -shuffle=on -parallel 8 ./test/faults ./test/memory
@@ -112,7 +112,7 @@ e2e() {
 		export NFSBENCH_TEST_NFS="${LAB_LIFS// /,}:$LAB_EXPORT"
 		gotest ./internal/nfs/...
 		export NFSBENCH_LAB=1
-		gotest ./test/lab/...
+		gotest ./test/lab/... ./test/array
 		gotest -run 'Silent|Ganesha' ./test/faults
 	fi
 	# Most of what runs at once waits for a cluster: more of it than CPUs does no harm.

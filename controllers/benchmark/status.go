@@ -169,6 +169,9 @@ func headline(s *scope) string {
 	if sum.WirePermille != nil {
 		msg += fmt.Sprintf(", %d %% of the wire limit", (*sum.WirePermille+5)/10)
 	}
+	if w := indirectWords(s.judgement); w != "" {
+		msg += ". " + w
+	}
 	return msg
 }
 

@@ -21,6 +21,7 @@ func fit(st *v1alpha1.NFSBenchmarkStatus) {
 			{sizeOf(st.Paths), func() { st.Paths = shorter(st.Paths) }},
 			{sizeOf(st.Findings), func() { st.Findings = shorter(st.Findings) }},
 			{sizeOf(st.Repetitions), func() { st.Repetitions = shorter(st.Repetitions) }},
+			{sizeOf(st.StoragePaths), func() { st.StoragePaths = shorter(st.StoragePaths) }},
 			{sizeOf(st.StorageNodes), func() { st.StorageNodes = shorter(st.StorageNodes) }},
 		}
 		longest := cuts[0]

@@ -28,6 +28,9 @@ func setNumbers(s *scope) {
 	if s.plan != nil && st.Summary == nil {
 		st.Summary = &v1alpha1.Summary{Workload: workloadWords(*s.plan), Protocol: protocolWords(*s.plan)}
 	}
+	if st.Summary != nil && st.Summary.Paths == "" && st.Resolved != nil {
+		st.Summary.Paths = pathWords(st.Resolved.Paths)
+	}
 	if s.result != nil && len(s.result.Clients) > 0 && s.outcome != nil {
 		st.ResultRef = &v1alpha1.ResultReference{Kind: "ConfigMap", Name: s.names.Result, Keys: resultKeys(s.result)}
 	}
@@ -43,6 +46,7 @@ func setNumbers(s *scope) {
 	fillSummary(st.Summary, s, j)
 	st.Paths = paths(s.result)
 	st.StorageNodes = storageNodes(j.Summary.StorageNodes)
+	st.StoragePaths = storagePaths(j.Repetitions)
 }
 
 func resultKeys(r *runfile.Result) []string {
@@ -73,6 +77,7 @@ func fillSummary(sum *v1alpha1.Summary, s *scope, j *judge.Judgement) {
 	sum.ClientCPUPermille = m.ClientCPU.BusiestNodePermille
 	sum.ClientCPUMicrosecondsPerMebibyte = m.ClientCPU.MicrosecondsPerMiB
 	sum.MeasuredSeconds = new(m.DurationMilliseconds / 1000)
+	fillStorage(sum, m)
 	fillVerification(sum, s.result)
 }
 
@@ -82,6 +87,7 @@ func fillLatency(sum *v1alpha1.Summary, d judge.Direction) {
 		return
 	}
 	sum.MeanLatencyMicroseconds = &l.MeanMicroseconds
+	sum.MeanLatency = latencyWords(l.MeanMicroseconds)
 	sum.P50LatencyMicroseconds = &l.P50Microseconds
 	sum.P95LatencyMicroseconds = &l.P95Microseconds
 	sum.P99LatencyMicroseconds = &l.P99Microseconds
@@ -169,18 +175,6 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 	// What matters most comes first, for the end may be cut off.
 	slices.SortStableFunc(out, func(a, b v1alpha1.PathStatus) int { return cmp.Compare(*b.DownMilliseconds, *a.DownMilliseconds) })
 	return out[:min(len(out), maxPaths)]
-}
-
-func storageNodes(nodes []judge.StorageNode) []v1alpha1.StorageNodeStatus {
-	var out []v1alpha1.StorageNodeStatus
-	for _, n := range nodes[:min(len(nodes), maxNodes)] {
-		name := n.Name
-		if n.Source != "" && n.Source != n.Name {
-			name = n.Source + "/" + n.Name
-		}
-		out = append(out, v1alpha1.StorageNodeStatus{Name: clipTo(name, 253), CPUPermille: n.CPUPermille})
-	}
-	return out
 }
 
 func findings(all []judge.Finding) []v1alpha1.Finding {

@@ -1,0 +1,179 @@
+package benchmark
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
+	"github.com/nfsbench/nfsbench/test/statuscheck"
+)
+
+// arrayScope is finishedScope against an array of two nodes, over the LIFs of
+// the addresses.
+func arrayScope(t *testing.T, selection v1alpha1.PathSelection, addresses ...string) *scope {
+	t.Helper()
+	s := finishedScope(t, gen.Repetitions(2))
+	s.b.Spec.Protocol.Paths = &v1alpha1.Paths{Select: selection}
+	s.target.Survey = gen.Survey("ora1", "10.0.1.61", "10.0.2.61")
+	s.target.Sources = []runfile.Source{{Kind: runfile.SourceONTAP, Name: "ontap", URL: "https://10.0.0.5", SVM: "svm1", OneClient: true}}
+	s.target.Paths = nil
+	for _, a := range addresses {
+		s.target.Paths = append(s.target.Paths, v1alpha1.Path{Path: a})
+	}
+	p, err := plan.Build(s.b, *s.target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := gen.Client(t, p, 0, noon)
+	gen.OfArray(&c, p)
+	s.plan, s.result, s.judgement = &p, &runfile.Result{Version: runfile.ResultVersion, Plan: p, Clients: []runfile.ClientResult{c}}, nil
+	s.judge()
+	setStatus(s, nil)
+	return s
+}
+
+// The table of the storage side: the same data by the right LIF, by the wrong
+// one, and by both.
+func TestTheStatusShowsWhatTheArraySaw(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		selection v1alpha1.PathSelection
+		addresses []string
+		cpu       string
+		paths     string
+		bytes     string // by path
+		message   string // what follows the numbers
+		roles     string
+	}{
+		"local":  {v1alpha1.PathsLocal, []string{"10.0.1.61"}, "fas-a 35%, fas-b 0%", "1 Local", "10.0.1.61 lif1 fas-a 4194304000, 10.0.2.61 lif2 fas-b 0", "", "fas-a [Owner Entry], fas-b []"},
+		"remote": {v1alpha1.PathsRemote, []string{"10.0.2.61"}, "fas-a 32%, fas-b 35%", "1 Remote", "10.0.2.61 lif2 fas-b 4194304000, 10.0.1.61 lif1 fas-a 0", ". Same data, two nodes: node fas-b is busy 35.0 % although node fas-a owns volume ora1: path 10.0.2.61 (lif2) is indirect", "fas-a [Owner], fas-b [Entry]"},
+		"all":    {v1alpha1.PathsAll, []string{"10.0.1.61", "10.0.2.61"}, "fas-a 35%, fas-b 35%", "2 Local+Remote", "10.0.1.61 lif1 fas-a 2097152000, 10.0.2.61 lif2 fas-b 2097152000", ". Same data, two nodes: node fas-b is busy 35.0 % although node fas-a owns volume ora1: path 10.0.2.61 (lif2) is indirect", "fas-a [Owner Entry], fas-b [Entry]"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := arrayScope(t, tc.selection, tc.addresses...)
+			st := s.b.Status
+			var bytes, roles []string
+			for _, p := range st.StoragePaths {
+				bytes = append(bytes, fmt.Sprintf("%s %s %s %d", p.Path, p.LIF, p.Node, *p.ReadBytes+*p.WriteBytes))
+			}
+			for _, n := range st.StorageNodes {
+				roles = append(roles, fmt.Sprintf("%s %v", n.Name, n.Roles))
+			}
+			got := []string{st.Summary.StorageCPU, st.Summary.Paths, strings.Join(bytes, ", "), strings.Join(roles, ", ")}
+			if diff := cmp.Diff([]string{tc.cpu, tc.paths, tc.bytes, tc.roles}, got); diff != "" {
+				t.Error(diff)
+			}
+			if want := "209 MB/s, 200 IOPS" + tc.message; st.Message != want {
+				t.Errorf("message %q, want %q", st.Message, want)
+			}
+			for _, p := range statuscheck.Problems(nil, s.b) {
+				t.Error(p)
+			}
+		})
+	}
+}
+
+func TestTheSummaryHasTheNumbersOfTheStorage(t *testing.T) {
+	t.Parallel()
+	sum := arrayScope(t, v1alpha1.PathsLocal, "10.0.1.61").b.Status.Summary
+	want := []any{new(int64(200)), new(int64(200 << 20)), new(int64(900)), new(int32(4)), "1.5ms"}
+	got := []any{sum.StorageOperationsPerSecond, sum.StorageBytesPerSecond, sum.StorageMeanLatencyMicroseconds, sum.CollectorCPUPermille, sum.MeanLatency}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStorageCPUIsInOneLine(t *testing.T) {
+	t.Parallel()
+	known := func(n string, v int32) judge.StorageNode { return judge.StorageNode{Name: n, CPUPermille: &v} }
+	for want, nodes := range map[string][]judge.StorageNode{
+		"":            {},
+		"a 33%, b 0%": {known("a", 325), known("b", 4)},
+		"a 32%, b ?":  {known("a", 324), {Name: "b"}},
+	} {
+		if got := storageCPUWords(nodes); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := storageCPUWords([]judge.StorageNode{{Name: "a"}, {Name: "b"}}); got != "" {
+		t.Errorf("%q of nodes that nobody may read", got)
+	}
+}
+
+func TestPathsAreSaidWhereAllAreKnown(t *testing.T) {
+	t.Parallel()
+	local, remote, none := v1alpha1.ResolvedPath{Locality: v1alpha1.LocalityLocal}, v1alpha1.ResolvedPath{Locality: v1alpha1.LocalityRemote}, v1alpha1.ResolvedPath{}
+	for want, paths := range map[string][]v1alpha1.ResolvedPath{
+		"":               nil,
+		"1 Local":        {local},
+		"2 Remote":       {remote, remote},
+		"3 Local+Remote": {remote, local, remote},
+		"2":              {local, none},
+		"1":              {none},
+	} {
+		if got := pathWords(paths); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// The API server refuses a list with one key twice, and with it all of a status.
+func TestNoNodeAndNoAddressIsThereTwice(t *testing.T) {
+	t.Parallel()
+	nodes := storageNodes([]judge.StorageNode{{Source: "x", Name: "a"}, {Source: "x", Name: "a"}, {Source: "y", Name: "a"}})
+	if diff := cmp.Diff([]v1alpha1.StorageNodeStatus{{Name: "x/a"}, {Name: "y/a"}}, nodes); diff != "" {
+		t.Error(diff)
+	}
+	at := func(source string, bytes *int64) judge.StoragePath {
+		return judge.StoragePath{Source: source, Address: "10.0.0.1", ReadBytes: bytes}
+	}
+	paths := storagePaths([]judge.Summary{
+		{StoragePaths: []judge.StoragePath{at("x", new(int64(1))), at("y", new(int64(10)))}},
+		{StoragePaths: []judge.StoragePath{at("x", new(int64(2))), at("x", nil)}},
+	})
+	if diff := cmp.Diff([]v1alpha1.StoragePathStatus{{Path: "10.0.0.1", ReadBytes: new(int64(3))}}, paths); diff != "" {
+		t.Error(diff)
+	}
+	var many []judge.StorageNode
+	var far []judge.StoragePath
+	for i := range 100 {
+		many = append(many, judge.StorageNode{Name: fmt.Sprint(strings.Repeat("n", 300), i)}, judge.StorageNode{Name: fmt.Sprint(i)})
+		far = append(far, judge.StoragePath{Address: fmt.Sprint(i)})
+	}
+	if n, p := storageNodes(many), storagePaths([]judge.Summary{{StoragePaths: far}}); len(n) != 64 || len(p) != 64 {
+		t.Errorf("%d nodes and %d paths", len(n), len(p))
+	}
+}
+
+func TestTheLargestStorageTablesFit(t *testing.T) {
+	t.Parallel()
+	s := finishedScope(t, gen.Repetitions(2))
+	for i := range 64 {
+		name := fmt.Sprint(i, strings.Repeat("x", 250))
+		m := &s.judgement.Repetitions[0]
+		m.StoragePaths = append(m.StoragePaths, judge.StoragePath{Address: name, LIF: name, Node: name, ReadBytes: new(int64(i))})
+		s.judgement.Summary.StorageNodes = append(s.judgement.Summary.StorageNodes, judge.StorageNode{Name: name, Owner: true, Entry: true, CPUPermille: new(int32(i))})
+	}
+	setStatus(s, nil)
+	raw, err := json.Marshal(s.b.Status)
+	if err != nil || len(raw) > 32<<10 {
+		t.Errorf("%d bytes, %v", len(raw), err)
+	}
+	st := s.b.Status
+	if len(st.StoragePaths) == 0 || len(st.StorageNodes) == 0 || !strings.HasPrefix(st.StoragePaths[0].Path, "63x") {
+		t.Errorf("%d nodes and %d paths are left", len(st.StorageNodes), len(st.StoragePaths))
+	}
+	if len(st.Summary.StorageCPU) > 256 {
+		t.Errorf("storageCPU has %d bytes", len(st.Summary.StorageCPU))
+	}
+}

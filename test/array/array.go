@@ -1,0 +1,250 @@
+package array
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nfsbench/nfsbench/test/array/control"
+)
+
+// Options say what to start. The zero Options start the array "twonode".
+type Options struct {
+	// Name of up to 8 lower-case letters and digits: several arrays may run at
+	// once if their names and subnets differ.
+	Name string
+	// Subnets are one /24 for the LIF of each node. In each .1 is this machine
+	// and .2 the LIF. Default 10.246.1.0/24 and 10.246.2.0/24.
+	Subnets []string
+	// Volumes exist from the beginning; default: one, "data" on node a, which
+	// clients mount as /export/data.
+	Volumes []Volume
+	// Cores are the processors of each node; default 1.
+	Cores int
+	// DrainLimit bounds how long a move may hold calls back; default 5 s.
+	DrainLimit time.Duration
+	// Now is the clock; default time.Now.
+	Now func() time.Time
+}
+
+// Volume is one export.
+type Volume struct {
+	Name     string `json:"name"`
+	Junction string `json:"junction"` // what clients mount
+	Node     string `json:"node"`     // who owns the data now
+	Folder   string `json:"folder"`   // where the data are on this machine; set by the array
+}
+
+// LIF is one data address.
+type LIF struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	Host    string `json:"host"` // this machine's address on the same network
+	Home    string `json:"home"` // the node it belongs to
+	Node    string `json:"node"` // the node it is on
+	Down    bool   `json:"down"`
+
+	index int // from 1
+}
+
+// Array is a running array. Its methods may be called from several goroutines.
+type Array struct {
+	options  Options
+	dir      string
+	launcher *launcher
+	nodes    []*node
+	began    time.Time
+	died     chan error
+
+	moving sync.Mutex // one change of volumes or LIFs at a time; guards rest too
+	rest   *REST
+
+	mu      sync.Mutex // guards what follows
+	state   state
+	lifs    []LIF
+	volumes []Volume
+}
+
+// node is one controller.
+type node struct {
+	name, netns string
+	cluster     string // address on the cluster link
+	cpus        []int
+	blade       control.Client
+	rpcbind     *process
+	ganesha     *process
+	nblade      *process
+	seen        highWater
+}
+
+// Start starts an array. What a former one of the same name left behind, because
+// it was killed, is removed first; one that still runs is an error. The context
+// bounds the start only.
+func Start(ctx context.Context, o Options) (*Array, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	if err := Missing(); err != nil {
+		return nil, err
+	}
+	if pid := owner(o.Name); pid != 0 {
+		return nil, fmt.Errorf("array %s runs already, as process %d", o.Name, pid)
+	}
+	if err := Down(ctx, o.Name); err != nil {
+		return nil, fmt.Errorf("remove what is left of array %s: %w", o.Name, err)
+	}
+	a := &Array{options: o, dir: folder(o.Name), died: make(chan error, 8), launcher: newLauncher()}
+	if err := a.start(ctx); err != nil {
+		return nil, errors.Join(err, a.Stop())
+	}
+	return a, nil
+}
+
+func (o Options) complete() (Options, error) {
+	if o.Name == "" {
+		o.Name = "twonode"
+	}
+	if !regexp.MustCompile(`^[a-z0-9]{1,8}$`).MatchString(o.Name) {
+		return o, fmt.Errorf("name %q: use up to 8 lower-case letters and digits", o.Name)
+	}
+	if len(o.Subnets) == 0 {
+		o.Subnets = []string{"10.246.1.0/24", "10.246.2.0/24"}
+	}
+	for _, s := range o.Subnets {
+		if p, err := netip.ParsePrefix(s); err != nil || p.Bits() != 24 || p.Masked() != p || !p.Addr().Is4() {
+			return o, fmt.Errorf("subnet %q: use the form 10.246.1.0/24", s)
+		}
+	}
+	if len(o.Subnets) != 2 || o.Subnets[0] == o.Subnets[1] {
+		return o, fmt.Errorf("subnets %q: one for each of the two nodes", o.Subnets)
+	}
+	names := []string{o.Name + "-a", o.Name + "-b"}
+	if len(o.Volumes) == 0 {
+		o.Volumes = []Volume{{Name: "data", Junction: "/export/data", Node: names[0]}}
+	}
+	o.Volumes = slices.Clone(o.Volumes)
+	for i, v := range o.Volumes {
+		if err := v.check(names); err != nil {
+			return o, err
+		}
+		o.Volumes[i].Folder = filepath.Join(folder(o.Name), "data", v.Name)
+	}
+	o.Cores = max(o.Cores, 1)
+	if o.DrainLimit <= 0 {
+		o.DrainLimit = 5 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o, nil
+}
+
+func (v Volume) check(nodes []string) error {
+	if !regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`).MatchString(v.Name) {
+		return fmt.Errorf("volume %q: use letters, digits and _", v.Name)
+	}
+	if !regexp.MustCompile(`^(/[A-Za-z0-9_-]{1,64}){1,4}$`).MatchString(v.Junction) {
+		return fmt.Errorf("volume %s: junction %q: use a path like /export/data", v.Name, v.Junction)
+	}
+	if !slices.Contains(nodes, v.Node) {
+		return fmt.Errorf("volume %s: there is no node %q, but %q", v.Name, v.Node, nodes)
+	}
+	return nil
+}
+
+func (a *Array) start(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Join(a.dir, "log"), 0o755); err != nil {
+		return err
+	}
+	for i, letter := range []string{"a", "b"} {
+		a.nodes = append(a.nodes, &node{
+			name: a.options.Name + "-" + letter, netns: netnsOf(a.options.Name, letter),
+			cluster: fmt.Sprintf("169.254.77.%d", i+1), cpus: cpusOf(i, a.options.Cores),
+		})
+	}
+	a.volumes = a.options.Volumes
+	if err := a.keepState(); err != nil {
+		return err
+	}
+	if err := a.makeNetwork(ctx); err != nil {
+		return err
+	}
+	if err := buildBlade(ctx, a.bladePath()); err != nil {
+		return err
+	}
+	for _, v := range a.volumes {
+		if err := makeFolder(v); err != nil {
+			return err
+		}
+	}
+	for _, n := range a.nodes {
+		if err := a.startNode(ctx, n); err != nil {
+			return fmt.Errorf("start %s: %w; its logs are in %s", n.name, err, filepath.Join(a.dir, "log"))
+		}
+	}
+	a.began = a.options.Now()
+	for _, v := range a.volumes {
+		if err := a.awaitMounts(ctx, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stop ends all processes and removes everything, the data included.
+func (a *Array) Stop() error {
+	a.stopREST()
+	//nolint:usetesting // not a test; it must also clean up after the context of one
+	err := remove(context.Background(), a.options.Name)
+	a.launcher.stop()
+	return err
+}
+
+// Wait returns nil when the context ends, or what happened to the first process
+// that ended before.
+func (a *Array) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-a.died:
+		return err
+	}
+}
+
+// Nodes are the names of the two nodes.
+func (a *Array) Nodes() []string { return []string{a.nodes[0].name, a.nodes[1].name} }
+
+// Volumes are the volumes and who owns them now.
+func (a *Array) Volumes() []Volume {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.volumes)
+}
+
+// LIFs are the data addresses and where they are now, one per node at first.
+func (a *Array) LIFs() []LIF {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.lifs)
+}
+
+// NetworkNamespaces are the names of the nodes' network namespaces, in the order
+// of Nodes.
+func (a *Array) NetworkNamespaces() []string { return []string{a.nodes[0].netns, a.nodes[1].netns} }
+
+func (a *Array) node(name string) (*node, error) {
+	for _, n := range a.nodes {
+		if n.name == name {
+			return n, nil
+		}
+	}
+	return nil, fmt.Errorf("array %s has no node %q, but %q", a.options.Name, name, a.Nodes())
+}

@@ -1,0 +1,321 @@
+package array
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/nfs"
+	"github.com/nfsbench/nfsbench/test/ontap"
+)
+
+const (
+	blockBytes = 8192
+	fileBlocks = 256
+)
+
+// counters is everything that the array counts at one time.
+type counters struct {
+	nodes  [2]ontap.NodeCounters
+	lifs   [2]ontap.LIFCounters
+	volume ontap.VolumeCounters
+}
+
+func countersOf(a *Array) counters {
+	var c counters
+	for i, n := range a.Nodes() {
+		c.nodes[i] = a.Node(n)
+		c.lifs[i] = a.LIF(a.LIFs()[i].Address)
+	}
+	c.volume = a.Volume("data")
+	return c
+}
+
+// readAll reads the blocks of a file over and over from 8 goroutines.
+func readAll(t *testing.T, f *nfs.File, times int) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			p := make([]byte, blockBytes)
+			for i := range times {
+				off := int64((i*8+g)%fileBlocks) * blockBytes
+				if _, err := f.ReadAt(t.Context(), p, off); err != nil {
+					t.Errorf("read at %d: %v", off, err)
+					return
+				}
+				if _, ok := check(p, off); !ok {
+					t.Errorf("the block at %d is wrong", off)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func writeAll(t *testing.T, f *nfs.File) {
+	t.Helper()
+	p := make([]byte, blockBytes)
+	for i := range fileBlocks {
+		off := int64(i) * blockBytes
+		block(p, off, 1)
+		if _, err := f.WriteAt(t.Context(), p, off, nfs.Unstable); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTheWrongPathCostsBothNodes reads the same over either LIF; everything that
+// is compared was measured where it happened.
+func TestTheWrongPathCostsBothNodes(t *testing.T) {
+	a := usual(t)
+	local := create(t, client(t, a, 0), "file")
+	writeAll(t, local)
+	remote := client(t, a, 1).OpenFile(local.Handle())
+	const times = 2000
+	const ops, bytes = 8 * times, 8 * times * blockBytes
+
+	var busy [2][2]time.Duration // by path and node
+	for path, f := range []*nfs.File{local, remote} {
+		before := countersOf(a)
+		readAll(t, f, times)
+		after := countersOf(a)
+		if got := after.volume.Read.Ops - before.volume.Read.Ops; got != ops {
+			t.Errorf("path %d: the volume counted %d reads, not %d", path, got, ops)
+		}
+		if got := after.volume.Read.Bytes - before.volume.Read.Bytes; got != bytes {
+			t.Errorf("path %d: the volume counted %d bytes read, not %d", path, got, bytes)
+		}
+		if after.volume.Read.LatencyMicros == before.volume.Read.LatencyMicros {
+			t.Errorf("path %d: the reads took no time", path)
+		}
+		for lif := range 2 {
+			sent := after.lifs[lif].SentBytes - before.lifs[lif].SentBytes
+			if own := lif == path; own && (sent < bytes || sent > bytes+bytes/10) || !own && sent > bytes/100 {
+				t.Errorf("path %d: LIF %d sent %d bytes of %d read", path, lif, sent, bytes)
+			}
+		}
+		for n := range 2 {
+			busy[path][n] = time.Duration(after.nodes[n].BusyMicros-before.nodes[n].BusyMicros) * time.Microsecond
+			if base := after.nodes[n].BaseMicros - before.nodes[n].BaseMicros; base == 0 {
+				t.Errorf("path %d: node %d has no base", path, n)
+			}
+		}
+	}
+	t.Logf("%d reads of 8 KiB: local %v on a, %v on b; remote %v on a, %v on b", ops, busy[0][0], busy[0][1], busy[1][0], busy[1][1])
+	if busy[0][1] > busy[0][0]/5 {
+		t.Errorf("the right path kept node b busy for %v, and a for %v", busy[0][1], busy[0][0])
+	}
+	if busy[1][1] < busy[1][0]/5 || busy[1][1] < 5*busy[0][1] {
+		t.Errorf("the wrong path kept node b busy for %v only, and a for %v", busy[1][1], busy[1][0])
+	}
+}
+
+func TestWritesAndOtherOperationsAreCountedByClient(t *testing.T) {
+	a := usual(t)
+	before, clients := a.Volume("data"), clientsOf(a)
+	writeAll(t, create(t, client(t, a, 0), "one"))
+	writeAll(t, create(t, client(t, a, 1), "two"))
+	v := a.Volume("data")
+	if v.Write.Ops-before.Write.Ops != 2*fileBlocks || v.Write.Bytes-before.Write.Bytes != 2*fileBlocks*blockBytes {
+		t.Errorf("writes: %+v, then %+v", before.Write, v.Write)
+	}
+	if v.Write.LatencyMicros == before.Write.LatencyMicros {
+		t.Error("the writes took no time")
+	}
+	if v.Read != before.Read || v.Other.Ops == before.Other.Ops || v.Other.Bytes != 0 {
+		t.Errorf("reads %+v, others %+v; then %+v, %+v", before.Read, before.Other, v.Read, v.Other)
+	}
+	for i, l := range a.LIFs() {
+		was, is := clients[l.Address], clientsOf(a)[l.Address]
+		if is.ClientIP != l.Host || is.Protocol != "nfs3" || is.Volume != "data" {
+			t.Errorf("the client of LIF %s is %+v", l.Address, is)
+		}
+		local, remote := is.LocalRequests-was.LocalRequests, is.RemoteRequests-was.RemoteRequests
+		if i == 1 {
+			local, remote = remote, local
+		}
+		if local < fileBlocks || remote != 0 {
+			t.Errorf("LIF %d: %d calls on the way that is its own, %d on the other", i, local, remote)
+		}
+	}
+}
+
+// clientsOf returns the one client of each LIF.
+func clientsOf(a *Array) map[string]ontap.Client {
+	clients := map[string]ontap.Client{}
+	for _, c := range a.Clients() {
+		clients[c.ServerIP] = c
+	}
+	return clients
+}
+
+// TestTheDetourTakesTime compares in turns, because the machine is busy at times.
+func TestTheDetourTakesTime(t *testing.T) {
+	a := usual(t)
+	local := create(t, client(t, a, 0), "file")
+	writeAll(t, local)
+	remote := client(t, a, 1).OpenFile(local.Handle())
+	mean := func(f *nfs.File) time.Duration {
+		before, p := a.Volume("data").Read, make([]byte, blockBytes)
+		for i := range 100 {
+			if _, err := f.ReadAt(t.Context(), p, int64(i)*blockBytes); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after := a.Volume("data").Read
+		return time.Duration((after.LatencyMicros-before.LatencyMicros)/(after.Ops-before.Ops)) * time.Microsecond
+	}
+	const turns = 20
+	longer := 0
+	var right, wrong time.Duration
+	for range turns {
+		l, r := mean(local), mean(remote)
+		right, wrong = right+l, wrong+r
+		if r > l {
+			longer++
+		}
+	}
+	t.Logf("local %v, remote %v; the wrong path took longer in %d of %d turns", right/turns, wrong/turns, longer, turns)
+	if longer < turns*3/4 {
+		t.Errorf("the wrong path took longer in %d of %d turns only", longer, turns)
+	}
+}
+
+func TestSeveralVolumesHaveOwnersOfTheirOwn(t *testing.T) {
+	a := begin(t, Options{Volumes: []Volume{
+		{Name: "one", Junction: "/one", Node: "arrown-a"},
+		{Name: "two", Junction: "/vol/two", Node: "arrown-b"},
+	}})
+	if err := a.CreateVolume(t.Context(), Volume{Name: "three", Junction: "/three", Node: "arrown-b"}); err != nil {
+		t.Fatal(err)
+	}
+	lif := a.LIFs()[0].Address
+	for i, v := range a.Volumes() {
+		f := create(t, mounted(t, a, lif, v.Junction), v.Name)
+		block0 := make([]byte, blockBytes)
+		block(block0, 0, uint64(i))
+		before := a.Volume(v.Name)
+		if _, err := f.WriteAt(t.Context(), block0, 0, nfs.FileSync); err != nil {
+			t.Fatal(err)
+		}
+		if n := a.Volume(v.Name).Write.Ops - before.Write.Ops; n != 1 {
+			t.Errorf("volume %s counted %d writes", v.Name, n)
+		}
+		text, err := os.ReadFile(filepath.Join(v.Folder, v.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(block0, text); diff != "" {
+			t.Errorf("volume %s holds something else", v.Name)
+		}
+		for _, c := range a.Clients() {
+			if local := v.Node == "arrown-a"; c.Volume == v.Name && c.ServerIP == lif && (c.RemoteRequests > 3) == local {
+				t.Errorf("volume %s of %s: %+v", v.Name, v.Node, c)
+			}
+		}
+	}
+	if err := a.CreateVolume(t.Context(), Volume{Name: "four", Junction: "/three", Node: "arrown-a"}); err == nil {
+		t.Error("two volumes at one junction")
+	}
+}
+
+func TestALIFGoesDownComesBackAndMigrates(t *testing.T) {
+	a := usual(t)
+	lif := a.LIFs()[0]
+	v := a.Volumes()[0]
+	if err := a.LIFDown(t.Context(), lif.Address); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.mount(t.Context(), a.LIFs()[0], v); err == nil {
+		t.Error("a LIF that is down answers")
+	}
+	if err := a.LIFUp(t.Context(), lif.Address); err != nil {
+		t.Fatal(err)
+	}
+	if err := until(t.Context(), func() error { return a.mount(t.Context(), lif, v) }); err != nil {
+		t.Error(err)
+	}
+	remote := func() (n uint64) {
+		for _, c := range a.Clients() {
+			if c.ServerIP == lif.Address {
+				n += c.RemoteRequests
+			}
+		}
+		return n
+	}
+	atHome := remote()
+	if err := a.MigrateLIF(t.Context(), lif.Address, "arrtest-b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := until(t.Context(), func() error { return a.mount(t.Context(), lif, v) }); err != nil {
+		t.Error(err)
+	}
+	if got := a.LIFs()[0]; got.Node != "arrtest-b" || got.Home != "arrtest-a" {
+		t.Errorf("the LIF is %+v", got)
+	}
+	if remote() == atHome {
+		t.Error("no call to the LIF on the other node took the cluster link")
+	}
+	if err := a.MigrateLIF(t.Context(), lif.Address, "arrtest-a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := until(t.Context(), func() error { return a.mount(t.Context(), lif, v) }); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWhatAKilledArrayLeftIsRemoved kills one as a power cut would.
+func TestWhatAKilledArrayLeftIsRemoved(t *testing.T) {
+	needArray(t)
+	program := filepath.Join(t.TempDir(), "standin")
+	if out, err := exec.Command("go", "build", "-o", program, "./standin").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	standin := func(args ...string) (string, error) {
+		args = append(args, "--name", "arrown")
+		if args[0] == "up" {
+			args = append(args, "--subnets", "10.248.3.0/24,10.248.4.0/24")
+		}
+		out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
+		return string(out), err
+	}
+	t.Cleanup(func() { _ = Down(t.Context(), "arrown") })
+	out, err := standin("up")
+	if err != nil || !strings.Contains(out, `"address": "10.248.3.2"`) || !strings.Contains(out, `"url": "https://10.248.3.1:`) {
+		t.Fatalf("up: %v\n%s", err, out)
+	}
+	s, err := readState("arrown")
+	if err != nil || len(s.Processes) != 6 {
+		t.Fatalf("state %+v, %v", s, err)
+	}
+	if _, err := Start(t.Context(), Options{Name: "arrown"}); err == nil || !strings.Contains(err.Error(), fmt.Sprint(s.Owner.PID)) {
+		t.Errorf("a second one of that name: %v", err)
+	}
+	if err := s.Owner.end(t.Context(), 9); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := standin("status"); err == nil {
+		t.Errorf("status of what was killed:\n%s", out)
+	}
+	if out, err := standin("down"); err != nil {
+		t.Errorf("down: %v\n%s", err, out)
+	}
+	if anyAlive(s.Processes) {
+		t.Errorf("some of %+v are alive", s.Processes)
+	}
+	if err := left("arrown"); err != nil {
+		t.Error(err)
+	}
+	if out, err := standin("down"); err != nil {
+		t.Errorf("down of nothing: %v\n%s", err, out)
+	}
+}

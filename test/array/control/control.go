@@ -1,0 +1,132 @@
+// Package control is what the harness of the array and its N-blades say to each
+// other: JSON over HTTP on a Unix socket, which crosses network namespaces.
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+)
+
+// Settings is what an N-blade must know when it starts.
+type Settings struct {
+	Node    string            `json:"node"`    // the node it runs on
+	Listen  []string          `json:"listen"`  // addresses of all LIFs, wherever they are now
+	Blades  map[string]string `json:"blades"`  // node: address of its D-blade
+	Volumes []Volume          `json:"volumes"` // at least one
+	Socket  string            `json:"socket"`  // where it takes orders
+}
+
+// Volume is one export, as file handles and mounts name it.
+type Volume struct {
+	Name     string `json:"name"`
+	Junction string `json:"junction"` // path of the mount
+	Export   uint16 `json:"export"`   // Export_Id of NFS-Ganesha: bytes 2 and 3 of its file handles
+	Owner    string `json:"owner"`    // node
+}
+
+// Order is the body of the orders hold, route, release and add.
+type Order struct {
+	Volume Volume `json:"volume"`
+	// Milliseconds is how long hold waits for what is in flight.
+	Milliseconds int64 `json:"milliseconds,omitempty"`
+}
+
+// Counts are the counters of one N-blade; they only grow while it lives.
+type Counts struct {
+	Volumes map[string]VolumeCounts `json:"volumes"`
+	Clients []ClientCounts          `json:"clients"`
+	// Calls and bytes of all connections, marks and headers included.
+	Calls         uint64 `json:"calls"`
+	RequestBytes  uint64 `json:"requestBytes"`
+	ResponseBytes uint64 `json:"responseBytes"`
+}
+
+// VolumeCounts count by kind of operation.
+type VolumeCounts struct {
+	Read  OpCounts `json:"read"`
+	Write OpCounts `json:"write"`
+	Other OpCounts `json:"other"`
+}
+
+// OpCounts count operations, bytes of file data, and the microseconds from the
+// last header of a call to that of its reply, added up.
+type OpCounts struct {
+	Ops    uint64 `json:"ops"`
+	Bytes  uint64 `json:"bytes"`
+	Micros uint64 `json:"micros"`
+}
+
+// ClientCounts count the calls of one address of a client to one LIF and volume.
+type ClientCounts struct {
+	ClientIP string `json:"clientIP"`
+	ServerIP string `json:"serverIP"`
+	Volume   string `json:"volume"`
+	Protocol string `json:"protocol"` // nfs3, nfs4, nfs4.1, nfs4.2
+	Local    uint64 `json:"local"`    // the node of the LIF owned the volume
+	Remote   uint64 `json:"remote"`   // the call went over the cluster link
+}
+
+// Client speaks to one N-blade. It may be used from several goroutines.
+type Client struct{ http *http.Client }
+
+// NewClient returns a client of the N-blade behind a socket. It connects when it
+// is used.
+func NewClient(socket string) Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}
+	return Client{&http.Client{Transport: &http.Transport{DialContext: dial}}}
+}
+
+// Counts reads the counters.
+func (c Client) Counts(ctx context.Context) (Counts, error) {
+	var counts Counts
+	return counts, c.do(ctx, http.MethodGet, "counts", nil, &counts)
+}
+
+// Hold lets no new call to a volume through and waits until those in flight
+// have their replies. When they do not have them in time it holds no longer and
+// says so.
+func (c Client) Hold(ctx context.Context, o Order) error {
+	return c.do(ctx, http.MethodPost, "hold", o, nil)
+}
+
+// Release lets calls to the volume through, to the owner that the order names.
+func (c Client) Release(ctx context.Context, o Order) error {
+	return c.do(ctx, http.MethodPost, "release", o, nil)
+}
+
+// Add makes a volume known.
+func (c Client) Add(ctx context.Context, o Order) error {
+	return c.do(ctx, http.MethodPost, "add", o, nil)
+}
+
+func (c Client) do(ctx context.Context, method, what string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://nblade/"+what, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("tell the N-blade to %s: %w", what, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+		return fmt.Errorf("tell the N-blade to %s: %s", what, strings.TrimSpace(string(text)))
+	}
+	if out == nil {
+		return nil
+	}
+	return json.NewDecoder(resp.Body).Decode(out)
+}

@@ -1,0 +1,195 @@
+package array
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"text/template"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs"
+	"github.com/nfsbench/nfsbench/test/array/control"
+)
+
+// ganeshaConfig is that of both nodes. With the same exports over the same
+// folders both give the same file handles. What one remembers of attributes and
+// names would be wrong after the other was the owner, so none remembers any.
+const ganeshaConfig = `NFS_CORE_PARAM {
+	Bind_addr = {{.Address}};
+	NFS_Port = 2049;
+	MNT_Port = 20048;
+	Enable_NLM = false;
+	Enable_RQUOTA = false;
+	mount_path_pseudo = true;
+}
+NFSv4 {
+	Graceless = true;
+	RecoveryBackend = fs;
+	RecoveryRoot = "{{.Recovery}}";
+}
+MDCACHE { Dir_Chunk = 0; }
+EXPORT_DEFAULTS {
+	Protocols = 3, 4;
+	Transports = TCP, UDP;
+	SecType = sys;
+	Squash = No_Root_Squash;
+	Attr_Expiration_Time = 0;
+}
+{{range $i, $v := .Volumes}}EXPORT {
+	Export_Id = {{exportID $i}};
+	Path = "{{$v.Folder}}";
+	Pseudo = {{$v.Junction}};
+	Access_Type = RW;
+	MaxRead = 1048576;
+	MaxWrite = 1048576;
+	PrefRead = 1048576;
+	PrefWrite = 1048576;
+	FSAL { Name = VFS; }
+}
+{{end}}LOG { Default_Log_Level = WARN; }
+`
+
+// exportID is the Export_Id of the i-th volume.
+func exportID(i int) uint16 { return uint16(i + 1) }
+
+func (a *Array) writeGaneshaConfig(n *node) error {
+	t := template.Must(template.New("ganesha").Funcs(template.FuncMap{"exportID": exportID}).Parse(ganeshaConfig))
+	var b bytes.Buffer
+	err := t.Execute(&b, map[string]any{
+		"Address": n.cluster, "Recovery": filepath.Join(a.dir, "recovery-"+n.name), "Volumes": a.Volumes(),
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(a.ganeshaPath(n), b.Bytes(), 0o644)
+}
+
+func (a *Array) ganeshaPath(n *node) string { return filepath.Join(a.dir, n.name+".conf") }
+func (a *Array) bladePath() string          { return filepath.Join(a.dir, "nblade") }
+func (a *Array) socketPath(n *node) string  { return filepath.Join(a.dir, n.name+".sock") }
+
+func makeFolder(v Volume) error {
+	if err := os.MkdirAll(v.Folder, 0o777); err != nil {
+		return err
+	}
+	// Clients are anybody: a load pod is user 65532.
+	return os.Chmod(v.Folder, 0o777|os.ModeSticky)
+}
+
+// buildBlade compiles the N-blade.
+func buildBlade(ctx context.Context, to string) error {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok {
+		return errors.New("the path of the source is unknown")
+	}
+	// -C: a command of ours may run from anywhere.
+	_, err := output(ctx, "go", "build", "-C", filepath.Dir(file), "-o", to, "./nblade")
+	return err
+}
+
+// startNode starts rpcbind, NFS-Ganesha and the N-blade, in this order.
+func (a *Array) startNode(ctx context.Context, n *node) error {
+	if err := os.MkdirAll(filepath.Join(a.dir, "recovery-"+n.name), 0o755); err != nil {
+		return err
+	}
+	if err := a.writeGaneshaConfig(n); err != nil {
+		return err
+	}
+	// rpcbind keeps its socket in /run; a tmpfs of its own keeps it apart from this
+	// machine's. It answers for the LIF as well: the ports are the same.
+	var err error
+	n.rpcbind, err = a.launch(n, "rpcbind", "ip", "netns", "exec", n.netns, "unshare", "-m", "sh", "-c",
+		"mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/rpcbind /run/ganesha && chmod 1777 /run/rpcbind && exec rpcbind -f")
+	if err != nil {
+		return err
+	}
+	inside := "/proc/" + strconv.Itoa(n.rpcbind.id.PID) + "/root"
+	if err := until(ctx, func() error { return n.rpcbind.has(inside + "/run/rpcbind.sock") }); err != nil {
+		return err
+	}
+	// Both start in one second, which is all that tells their write verifiers and
+	// the identifiers of NFSv4 clients apart.
+	epoch := strconv.FormatInt(a.options.Now().Unix()+int64(slices.Index(a.nodes, n)), 10)
+	n.ganesha, err = a.launch(n, "ganesha", "nsenter", "-t", strconv.Itoa(n.rpcbind.id.PID), "-m", "-n",
+		"ganesha.nfsd", "-F", "-E", epoch, "-f", a.ganeshaPath(n), "-L", filepath.Join(a.dir, "log", n.name+"-nfsd.log"),
+		"-p", filepath.Join(a.dir, n.name+".pid"))
+	if err != nil {
+		return err
+	}
+	return a.startBlade(ctx, n)
+}
+
+// has reports whether the process has made a file, or why it never will.
+func (p *process) has(file string) error {
+	select {
+	case <-p.gone:
+		return fmt.Errorf("%s ended", p.name)
+	default:
+	}
+	_, err := os.Stat(file)
+	return err
+}
+
+func (a *Array) startBlade(ctx context.Context, n *node) error {
+	s := control.Settings{Node: n.name, Blades: map[string]string{}, Socket: a.socketPath(n)}
+	for _, l := range a.LIFs() {
+		s.Listen = append(s.Listen, l.Address)
+	}
+	for _, other := range a.nodes {
+		s.Blades[other.name] = other.cluster
+	}
+	for i, v := range a.Volumes() {
+		s.Volumes = append(s.Volumes, v.order(i).Volume)
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(a.dir, n.name+"-nblade.json")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		return err
+	}
+	n.blade = control.NewClient(s.Socket)
+	if n.nblade, err = a.launch(n, "nblade", "ip", "netns", "exec", n.netns, a.bladePath(), "-settings", file); err != nil {
+		return err
+	}
+	return until(ctx, func() error { return n.nblade.has(s.Socket) })
+}
+
+// order is what an N-blade is told of the i-th volume.
+func (v Volume) order(i int) control.Order {
+	return control.Order{Volume: control.Volume{Name: v.Name, Junction: v.Junction, Export: exportID(i), Owner: v.Node}}
+}
+
+// awaitMounts waits until every LIF serves the volume.
+func (a *Array) awaitMounts(ctx context.Context, v Volume) error {
+	for _, l := range a.LIFs() {
+		if l.Down {
+			continue
+		}
+		if err := until(ctx, func() error { return a.mount(ctx, l, v) }); err != nil {
+			return fmt.Errorf("mount %s:%s: %w", l.Address, v.Junction, err)
+		}
+	}
+	return nil
+}
+
+func (a *Array) mount(ctx context.Context, l LIF, v Volume) error {
+	c, err := nfs.Dial(ctx, nfs.Config{
+		Channels: []nfs.Channel{{Path: l.Address}}, Export: v.Junction,
+		MountTimeout: 2 * time.Second, Now: a.options.Now,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	_, err = c.Getattr(ctx, c.Root())
+	return err
+}

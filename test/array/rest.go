@@ -1,0 +1,184 @@
+package array
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nfsbench/nfsbench/test/ontap"
+)
+
+// RESTOptions say what the REST interface tells beside what is true.
+type RESTOptions struct {
+	// Cluster and SVM are names; default those of the array and "svm1".
+	Cluster, SVM string
+	// Grid is how often statistics move; 0 = 15 s, as with ONTAP.
+	Grid time.Duration
+	// Replication is how long a volume that moves is on its way before it is cut over.
+	Replication time.Duration
+	// Accounts may sign in. Default: "admin" may everything, "nfsbench" reads
+	// what our documentation lets it read, "vsadmin" is of the SVM; with passwords
+	// made anew at each start.
+	Accounts []ontap.Account
+	// Change changes the model before it is served, nil = not at all.
+	Change func(*ontap.Model)
+}
+
+// REST is the REST interface of an array while it serves.
+type REST struct {
+	URL          string `json:"url"`
+	CAFile       string `json:"caFile"`       // PEM
+	AccountsFile string `json:"accountsFile"` // JSON: passwords by user
+	SVM          string `json:"svm"`
+
+	// CA is what CAFile holds.
+	CA []byte `json:"-"`
+	// Accounts are those that may sign in.
+	Accounts []ontap.Account `json:"-"`
+	// Standin breaks and changes what is told.
+	Standin *ontap.Standin `json:"-"`
+}
+
+// StartREST serves the REST interface of ONTAP (package ontap) over TLS until
+// Stop, at an address of this machine that every pod can reach. It tells the
+// LIFs, the volumes and the counters of this array, and moves its volumes.
+func (a *Array) StartREST(o RESTOptions) (*REST, error) {
+	a.moving.Lock()
+	defer a.moving.Unlock()
+	if a.rest != nil {
+		return nil, errors.New("the REST interface is served already")
+	}
+	if o.Cluster == "" {
+		o.Cluster = a.options.Name
+	}
+	if o.SVM == "" {
+		o.SVM = "svm1"
+	}
+	if len(o.Accounts) == 0 {
+		o.Accounts = []ontap.Account{
+			ontap.Admin("admin", rand.Text()), ontap.ReadOnly("nfsbench", rand.Text()),
+			ontap.SVMAdmin("vsadmin", rand.Text(), o.SVM),
+		}
+	}
+	r := &REST{
+		SVM: o.SVM, Accounts: o.Accounts,
+		CAFile: filepath.Join(a.dir, "ca.pem"), AccountsFile: filepath.Join(a.dir, "accounts.json"),
+	}
+	model := a.model(o)
+	if o.Change != nil {
+		o.Change(&model)
+	}
+	r.Standin = ontap.New(ontap.Options{Truth: a, Model: model, Grid: o.Grid, Replication: o.Replication})
+	l, err := net.Listen("tcp", net.JoinHostPort(a.LIFs()[0].Host, "0"))
+	if err != nil {
+		return nil, fmt.Errorf("serve the REST interface: %w", err)
+	}
+	if r.URL, r.CA, err = r.Standin.StartTLS(l); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	a.rest = r
+	return r, r.keep()
+}
+
+// keep writes the files for people and scripts.
+func (r *REST) keep() error {
+	passwords := map[string]string{}
+	for _, a := range r.Accounts {
+		passwords[a.User] = a.Password
+	}
+	text, err := json.MarshalIndent(passwords, "", "  ")
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(r.CAFile, r.CA, 0o644), os.WriteFile(r.AccountsFile, append(text, '\n'), 0o600))
+}
+
+// model is the array in the words of ONTAP.
+func (a *Array) model(o RESTOptions) ontap.Model {
+	m := ontap.Model{
+		Cluster: o.Cluster, SVM: o.SVM, Accounts: o.Accounts,
+		NFS: ontap.NFSService{Enabled: true, V3: true, V40: true, V41: true, TransferSizeBytes: 1 << 20},
+		Policies: []ontap.ExportPolicy{{Name: "default", Rules: []ontap.Rule{{
+			Index: 1, Clients: []string{"0.0.0.0/0"}, Protocols: []string{"any"},
+			ReadOnly: []string{"any"}, ReadWrite: []string{"any"}, SuperUser: []string{"any"},
+		}}}},
+	}
+	for _, n := range a.nodes {
+		m.Nodes = append(m.Nodes, ontap.Node{Name: n.name, Model: "network namespace"})
+		m.Aggregates = append(m.Aggregates, ontap.Aggregate{Name: AggregateOf(n.name), Node: n.name})
+	}
+	for _, l := range a.LIFs() {
+		m.LIFs = append(m.LIFs, ontap.LIF{
+			Name: l.Name, Address: l.Address, Prefix: 24, HomeNode: l.Home, Node: l.Node, Down: l.Down,
+			Services: []string{"data_nfs"},
+		})
+	}
+	for _, v := range a.Volumes() {
+		m.Volumes = append(m.Volumes, v.model())
+	}
+	return m
+}
+
+// AggregateOf is the name of the one aggregate of a node.
+func AggregateOf(node string) string { return "aggr_" + node[len(node)-1:] }
+
+// model tells the size of the file system below, as NFS does.
+func (v Volume) model() ontap.Volume {
+	m := ontap.Volume{
+		Name: v.Name, Junction: v.Junction, Aggregates: []string{AggregateOf(v.Node)}, ExportPolicy: "default",
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(v.Folder, &fs); err == nil {
+		m.SizeBytes = int64(fs.Blocks) * fs.Bsize
+		m.UsedBytes = int64(fs.Blocks-fs.Bavail) * fs.Bsize
+	}
+	return m
+}
+
+// tellREST lets the REST interface know of LIFs and volumes that changed, and
+// leaves alone what a test has changed there besides. The caller holds moving.
+func (a *Array) tellREST() {
+	if a.rest == nil {
+		return
+	}
+	a.rest.Standin.Change(func(m *ontap.Model) {
+		for _, l := range a.LIFs() {
+			if i := slices.IndexFunc(m.LIFs, func(x ontap.LIF) bool { return x.Name == l.Name }); i >= 0 {
+				m.LIFs[i].Node, m.LIFs[i].Down = l.Node, l.Down
+			}
+		}
+		for _, v := range a.Volumes() {
+			i := slices.IndexFunc(m.Volumes, func(x ontap.Volume) bool { return x.Name == v.Name })
+			if i < 0 {
+				m.Volumes = append(m.Volumes, v.model())
+				continue
+			}
+			m.Volumes[i].Aggregates = []string{AggregateOf(v.Node)}
+		}
+	})
+}
+
+// stopREST ends the REST interface, and with it moves that it began.
+func (a *Array) stopREST() {
+	a.moving.Lock()
+	r := a.rest
+	a.rest = nil
+	a.moving.Unlock()
+	if r != nil {
+		r.Standin.Close()
+	}
+}
+
+func (a *Array) restFacts() *REST {
+	a.moving.Lock()
+	defer a.moving.Unlock()
+	return a.rest
+}
