@@ -22,7 +22,8 @@ func arrayScope(t *testing.T, selection v1alpha1.PathSelection, addresses ...str
 	t.Helper()
 	s := finishedScope(t, gen.Repetitions(2))
 	s.b.Spec.Protocol.Paths = &v1alpha1.Paths{Select: selection}
-	s.target.Survey = gen.Survey("ora1", "10.0.1.61", "10.0.2.61")
+	survey := gen.Survey("/vol/oradata", "10.0.1.61", "10.0.2.61")
+	s.target.Survey = &survey
 	s.target.Sources = []runfile.Source{{Kind: runfile.SourceONTAP, Name: "ontap", URL: "https://10.0.0.5", SVM: "svm1", OneClient: true}}
 	s.target.Paths = nil
 	for _, a := range addresses {
@@ -53,9 +54,9 @@ func TestTheStatusShowsWhatTheArraySaw(t *testing.T) {
 		message   string // what follows the numbers
 		roles     string
 	}{
-		"local":  {v1alpha1.PathsLocal, []string{"10.0.1.61"}, "fas-a 35%, fas-b 0%", "1 Local", "10.0.1.61 lif1 fas-a 4194304000, 10.0.2.61 lif2 fas-b 0", "", "fas-a [Owner Entry], fas-b []"},
-		"remote": {v1alpha1.PathsRemote, []string{"10.0.2.61"}, "fas-a 32%, fas-b 35%", "1 Remote", "10.0.2.61 lif2 fas-b 4194304000, 10.0.1.61 lif1 fas-a 0", ". Same data, two nodes: node fas-b is busy 35.0 % although node fas-a owns volume ora1: path 10.0.2.61 (lif2) is indirect", "fas-a [Owner], fas-b [Entry]"},
-		"all":    {v1alpha1.PathsAll, []string{"10.0.1.61", "10.0.2.61"}, "fas-a 35%, fas-b 35%", "2 Local+Remote", "10.0.1.61 lif1 fas-a 2097152000, 10.0.2.61 lif2 fas-b 2097152000", ". Same data, two nodes: node fas-b is busy 35.0 % although node fas-a owns volume ora1: path 10.0.2.61 (lif2) is indirect", "fas-a [Owner Entry], fas-b [Entry]"},
+		"local":  {v1alpha1.PathsLocal, []string{"10.0.1.61"}, "a 35%, b 0%", "1 Local", "10.0.1.61 lif_a a 4194304000, 10.0.2.61 lif_b b 0", "", "a [Owner Entry], b []"},
+		"remote": {v1alpha1.PathsRemote, []string{"10.0.2.61"}, "a 32%, b 35%", "1 Remote", "10.0.2.61 lif_b b 4194304000, 10.0.1.61 lif_a a 0", ". Same data, two nodes: node b is busy 35.0 % although node a owns volume oradata: path 10.0.2.61 (lif_b) is indirect", "a [Owner], b [Entry]"},
+		"all":    {v1alpha1.PathsAll, []string{"10.0.1.61", "10.0.2.61"}, "a 35%, b 35%", "2 Local+Remote", "10.0.1.61 lif_a a 2097152000, 10.0.2.61 lif_b b 2097152000", ". Same data, two nodes: node b is busy 35.0 % although node a owns volume oradata: path 10.0.2.61 (lif_b) is indirect", "a [Owner Entry], b [Entry]"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

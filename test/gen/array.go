@@ -1,55 +1,54 @@
 package gen
 
 import (
-	"slices"
+	"time"
 
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Survey is what an array of two nodes says of a volume that node a owns, with
-// one LIF on each node, all as it should be.
-func Survey(volume, addressOfA, addressOfB string) *runfile.Survey {
-	yes, size := true, int64(1<<40)
-	return &runfile.Survey{
-		Version: runfile.SurveyVersion, Source: "ontap", Array: "ONTAP 9.14.1, cluster c1, SVM svm1",
-		Nodes: []runfile.SurveyNode{{Name: "fas-a"}, {Name: "fas-b"}},
-		LIFs: []runfile.LIF{
-			{Name: "lif1", Address: addressOfA, Prefix: 24, Node: "fas-a", HomeNode: "fas-a", AtHome: &yes, Up: &yes},
-			{Name: "lif2", Address: addressOfB, Prefix: 24, Node: "fas-b", HomeNode: "fas-b", AtHome: &yes, Up: &yes},
-		},
-		Volume: &runfile.SurveyVolume{Name: volume, Node: "fas-a", State: "online", SizeBytes: &size, AvailableBytes: &size},
-		NFS:    &runfile.NFSService{Enabled: &yes, V3: &yes, V40: &yes, V41: &yes, PNFS: &yes},
+// ONTAP lets the array be asked, with the credentials in a Secret.
+func ONTAP(managementLIF, svm, secret string) Mod {
+	return func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Storage.Array = &v1alpha1.ArrayAccess{ONTAP: &v1alpha1.ONTAPAccess{
+			ManagementLIF: managementLIF, SVM: svm, CredentialsSecretRef: v1alpha1.SecretReference{Name: secret},
+			TLS: v1alpha1.TLSTrust{Verification: v1alpha1.Enabled},
+		}}
 	}
 }
 
-// OfArray adds to the result of a client what that array counted: all of its
-// reads at the LIFs of the plan's paths, and a node that owns nothing busy when
-// it passes them on.
-func OfArray(c *runfile.ClientResult, p runfile.Plan) {
-	for i := range c.Observed.Windows {
-		w := &c.Observed.Windows[i]
-		total := bytesPerSecond * int64(p.Schedule.DurationSeconds)
-		ops, none, cost := total/p.Workload.Raw.BlockSizeBytes, int64(0), int64(40_000)
-		micros := ops * 900
-		s := runfile.StorageWindow{
-			Source: p.Survey.Source, Seconds: w.End.Sub(w.Start).Seconds(), ReadOps: &ops, WriteOps: &none, ReadBytes: &total, WriteBytes: &none,
-			ReadMicroseconds: &micros, VolumeNodes: []string{p.Survey.Volume.Node},
-		}
-		used := pathsOf(p.Engine.Oranfstab)
-		busy := map[string]int32{p.Survey.Volume.Node: 320}
-		for _, l := range p.Survey.LIFs {
-			path := runfile.StoragePath{Address: l.Address, Name: l.Name, Node: l.Node, ReadBytes: &none, WriteBytes: &none}
-			if slices.Contains(used, l.Address) {
-				share := total / int64(len(used))
-				path.ReadBytes = &share
-				busy[l.Node] = max(busy[l.Node], 350)
-			}
-			s.Paths = append(s.Paths, path)
-		}
-		for _, n := range p.Survey.Nodes {
-			cpu := busy[n.Name]
-			s.Nodes = append(s.Nodes, runfile.StorageNodeWindow{Name: n.Name, CPUPermille: &cpu})
-		}
-		w.Storage, w.CollectorCPUMicroseconds = []runfile.StorageWindow{s}, &cost
+// Exporter reads the counters of a Linux server, which needs no credentials.
+func Exporter(name, url string) Mod {
+	return func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Storage.Array = &v1alpha1.ArrayAccess{Exporter: &v1alpha1.ExporterAccess{Nodes: []v1alpha1.ExporterNode{{Name: name, URL: url}}}}
+	}
+}
+
+// Select chooses the paths by where they end on the array.
+func Select(s v1alpha1.PathSelection) Mod {
+	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Paths = &v1alpha1.Paths{Select: s} }
+}
+
+// Survey is what an array of two nodes, a and b, says of itself: the volume of
+// the export is on node a, and each node has a LIF in a subnet of its own.
+func Survey(export, lifA, lifB string) runfile.Survey {
+	yes := new(true)
+	return runfile.Survey{
+		Version: runfile.SurveyVersion, Source: "ontap", Array: "ONTAP 9.14.1, cluster c1, SVM svm1",
+		Time:    time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC),
+		Clients: []string{"10.244.0.5", "192.168.0.7"},
+		Nodes:   []runfile.SurveyNode{{Name: "a", Up: yes}, {Name: "b", Up: yes}},
+		LIFs: []runfile.LIF{
+			{Name: "lif_a", Address: lifA, Prefix: 24, Node: "a", HomeNode: "a", AtHome: yes, Up: yes},
+			{Name: "lif_b", Address: lifB, Prefix: 24, Node: "b", HomeNode: "b", AtHome: yes, Up: yes},
+		},
+		Volume: &runfile.SurveyVolume{
+			Name: "oradata", UUID: "c5a6", Export: export, Style: "flexvol", State: "online", Aggregate: "aggr_a", Node: "a",
+			SizeBytes: new(int64(1 << 40)), AvailableBytes: new(int64(1 << 39)), ExportPolicy: "default",
+		},
+		NFS: &runfile.NFSService{Enabled: yes, V3: yes, V40: yes, V41: yes, PNFS: new(false), TransferSizeBytes: new(int64(1 << 20))},
+		Rules: []runfile.ExportRule{{
+			Index: 1, Clients: []string{"0.0.0.0/0"}, Protocols: []string{"any"}, ReadOnly: []string{"any"}, ReadWrite: []string{"any"}, SuperUser: []string{"any"},
+		}},
 	}
 }
