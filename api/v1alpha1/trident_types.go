@@ -43,6 +43,7 @@ type TridentStorage struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.startsWith('trident.netapp.io/'))",message="storage.trident.pvcAnnotations takes Trident's annotations only: each key must begin with trident.netapp.io/"
+	// +kubebuilder:validation:XValidation:rule="!('trident.netapp.io/importOriginalName' in self) && !('trident.netapp.io/shareFromPVC' in self)",message="storage.trident.pvcAnnotations must not import or share a volume: what the benchmark provisions is deleted with it; make a PersistentVolumeClaim of it and use storage.claim"
 	PVCAnnotations map[string]string `json:"pvcAnnotations,omitempty"`
 	// moveTo is the aggregate that the volume is moved to, online, before the
 	// run: the way to measure data behind another node's LIF. Needs

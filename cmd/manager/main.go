@@ -21,6 +21,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/benchmark"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
 // version is set by the linker.
@@ -31,6 +32,7 @@ type options struct {
 	image, pullPolicy   string
 	namespaces          string
 	leaseNamespace      string
+	tridentNamespace    string
 	metricsAddr         string
 	metricsInsecure     bool
 	healthAddr          string
@@ -61,6 +63,8 @@ func parse() options {
 	flag.StringVar(&o.namespaces, "namespaces", "", "namespaces to watch, comma-separated; empty: all")
 	flag.StringVar(&o.leaseNamespace, "lease-namespace", os.Getenv("POD_NAMESPACE"),
 		"namespace of the Leases that keep runs from sharing a target; empty: that of each benchmark")
+	flag.StringVar(&o.tridentNamespace, "trident-namespace", trident.DefaultNamespace,
+		"namespace of NetApp Trident, where the volumes of claims are looked up; spec.storage.trident names its own")
 	flag.StringVar(&o.metricsAddr, "metrics-bind-address", ":8443", "address of the metrics; 0 turns them off")
 	flag.BoolVar(&o.metricsInsecure, "metrics-insecure", false, "serve metrics over HTTP without authentication")
 	flag.StringVar(&o.healthAddr, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
@@ -100,12 +104,13 @@ func run(o options) error {
 		return fmt.Errorf("make the manager: %w", err)
 	}
 	r := benchmark.NewReconciler(benchmark.Options{
-		Client:         mgr.GetClient(),
-		Reader:         mgr.GetAPIReader(),
-		Recorder:       mgr.GetEventRecorder("nfsbench"),
-		Clock:          clock.RealClock{},
-		Images:         manifest.Images{NFSBench: o.image, PullPolicy: corev1.PullPolicy(o.pullPolicy)},
-		LeaseNamespace: o.leaseNamespace,
+		Client:           mgr.GetClient(),
+		Reader:           mgr.GetAPIReader(),
+		Recorder:         mgr.GetEventRecorder("nfsbench"),
+		Clock:            clock.RealClock{},
+		Images:           manifest.Images{NFSBench: o.image, PullPolicy: corev1.PullPolicy(o.pullPolicy)},
+		LeaseNamespace:   o.leaseNamespace,
+		TridentNamespace: o.tridentNamespace,
 	})
 	if err := r.SetupWithManager(mgr, o.workers); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)

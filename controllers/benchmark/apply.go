@@ -77,8 +77,7 @@ func forbiddenReason(obj client.Object) string {
 	return v1alpha1.ReasonForbidden
 }
 
-// apply is a server-side apply of a typed object; into becomes what the server
-// made of it.
+// apply is a server-side apply; into becomes what the server made of it.
 func (r *Reconciler) apply(ctx context.Context, obj, into client.Object) error {
 	gvk, err := apiutil.GVKForObject(obj, r.Client.Scheme())
 	if err != nil {
@@ -102,10 +101,17 @@ func (r *Reconciler) apply(ctx context.Context, obj, into client.Object) error {
 	if err != nil {
 		return err
 	}
+	if is, ok := into.(*unstructured.Unstructured); ok {
+		is.Object = u.Object
+		return nil
+	}
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into)
 }
 
 func kindOf(obj client.Object) string {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return u.GetKind()
+	}
 	t := fmt.Sprintf("%T", obj)
 	for i := len(t) - 1; i >= 0; i-- {
 		if t[i] == '.' {

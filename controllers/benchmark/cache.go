@@ -5,6 +5,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,8 +17,9 @@ import (
 // cluster's other pods and ConfigMaps are none of its business. Objects of
 // users, such as their claims, are read past the cache.
 //
-// Volumes are read past the cache too, because an operator that may see some
-// namespaces only must not watch them: see ClientOptions.
+// Volumes and classes are read past the cache too, because an operator that may
+// see some namespaces only must not watch them: see ClientOptions. So are
+// Trident's objects, whose kinds need not be there.
 //
 // No namespaces means all. The Leases' namespace is watched as well.
 func CacheOptions(namespaces []string, leases string) cache.Options {
@@ -54,5 +56,5 @@ func inNamespaces(names []string) map[string]cache.Config {
 
 // ClientOptions belong to CacheOptions.
 func ClientOptions() client.Options {
-	return client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.PersistentVolume{}}}}
+	return client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.PersistentVolume{}, &storagev1.StorageClass{}}}}
 }

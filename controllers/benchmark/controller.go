@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
 // Finalizer keeps a deleted benchmark until everything it made is gone.
@@ -28,7 +30,8 @@ const Finalizer = "nfsbench.io/cleanup"
 // FieldOwner is the field manager of everything that the operator applies.
 const FieldOwner = "nfsbench"
 
-// Options is what a Reconciler needs. All members but Grace are required.
+// Options is what a Reconciler needs. All members but those with a default are
+// required.
 type Options struct {
 	Client   client.Client // cached reads
 	Reader   client.Reader // reads past the cache, for what must not be stale
@@ -38,7 +41,10 @@ type Options struct {
 	// LeaseNamespace holds the target Leases; empty = the benchmark's own,
 	// which is right when the operator may see one namespace only.
 	LeaseNamespace string
-	Grace          diagnose.Grace
+	// TridentNamespace is where the volumes of claims are looked up first;
+	// empty = "trident". storage.trident names its own.
+	TridentNamespace string
+	Grace            diagnose.Grace
 }
 
 // Reconciler reconciles NFSBenchmarks. It keeps no state between passes and is
@@ -55,10 +61,11 @@ func NewReconciler(o Options) *Reconciler {
 	if o.Grace == (diagnose.Grace{}) {
 		o.Grace = diagnose.DefaultGrace()
 	}
+	o.TridentNamespace = cmp.Or(o.TridentNamespace, trident.DefaultNamespace)
 	r := &Reconciler{Options: o}
 	r.underWay = []phase{r.hold, r.resolve, r.enqueue, r.provision, r.configure, r.runLoad, r.collect}
-	r.finished = []phase{r.keep, r.stopLoad, r.cleanFiles, r.remove, r.release}
-	r.deleted = []phase{r.stopLoad, r.cleanFiles, r.remove, r.removeResult, r.release}
+	r.finished = []phase{r.keep, r.stopLoad, r.cleanFiles, r.remove, r.removeTrident, r.release}
+	r.deleted = []phase{r.stopLoad, r.cleanFiles, r.remove, r.removeTrident, r.removeResult, r.release}
 	return r
 }
 
@@ -129,6 +136,9 @@ func settle(s *scope, res ctrl.Result, err error) (ctrl.Result, error) {
 		return res, err
 	}
 	s.outcome = &outcome{phase: v1alpha1.PhaseFailed, reason: bad.reason, message: bad.Error()}
+	if s.storage != nil && !s.storage.ok {
+		s.storage = &fact{reason: bad.reason, message: bad.Error()} // the storage is where it ended
+	}
 	return ctrl.Result{}, nil
 }
 

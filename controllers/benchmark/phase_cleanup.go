@@ -113,7 +113,7 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	if err != nil || !left {
 		return next{}, err
 	}
-	job := manifest.CleanJob(s.b, r.claimOf(s.b), r.Images)
+	job := manifest.CleanJob(s.b, claimOf(s.b), r.Images)
 	err = r.ensure(ctx, s.b, job)
 	if bad := (*specError)(nil); errors.As(err, &bad) {
 		return s.leaveFiles(": " + err.Error())
@@ -181,7 +181,8 @@ func jobState(j *batchv1.Job) (ended, failed bool) {
 // that outlives it: some client came as far as filling them, and not all say
 // that they have removed them.
 func (r *Reconciler) filesMayBeLeft(ctx context.Context, s *scope) (bool, error) {
-	if s.b.Spec.Storage.Embedded != nil || isCleanedUp(s.b) {
+	own := s.b.Spec.Storage.Embedded != nil || s.b.Spec.Storage.Trident != nil // goes with all that is on it
+	if own || isCleanedUp(s.b) {
 		return false, nil
 	}
 	cm := &corev1.ConfigMap{}
@@ -249,7 +250,8 @@ func hasEnded(spans []runfile.Span, kind string) bool {
 	return false
 }
 
-func (r *Reconciler) claimOf(b *v1alpha1.NFSBenchmark) string {
+// claimOf is the claim that the pods mount; "" where they mount none.
+func claimOf(b *v1alpha1.NFSBenchmark) string {
 	switch {
 	case b.Spec.Protocol.Client != v1alpha1.ClientKernel:
 		return ""

@@ -16,7 +16,7 @@ import (
 )
 
 // provision makes the storage ready: the embedded server where it is asked
-// for, and the volume of a kernel mount.
+// for, that of Trident, and the volume of a kernel mount of an export.
 func (r *Reconciler) provision(ctx context.Context, s *scope) (next, error) {
 	s.stage = v1alpha1.PhaseProvisioning
 	s.storage = &fact{reason: v1alpha1.ReasonProvisioning}
@@ -25,7 +25,12 @@ func (r *Reconciler) provision(ctx context.Context, s *scope) (next, error) {
 			return n, err
 		}
 	}
-	if s.target.ClaimName == s.names.Claim {
+	switch {
+	case s.b.Spec.Storage.Trident != nil:
+		if n, err := r.provisionTrident(ctx, s); err != nil || n.stop {
+			return n, err
+		}
+	case s.target.ClaimName == s.names.Claim:
 		if n, err := r.provisionVolume(ctx, s); err != nil || n.stop {
 			return n, err
 		}

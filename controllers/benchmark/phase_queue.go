@@ -93,10 +93,10 @@ func entryOf(b *v1alpha1.NFSBenchmark, keys []string) queue.Entry {
 
 // wantsTarget tells whether another benchmark counts in the queue: it has not
 // finished, is not held back before its start, and is not being deleted before
-// it has started.
+// it has started, or since so long that only its volume is left.
 func wantsTarget(o *v1alpha1.NFSBenchmark) bool {
 	started := o.Status.StartTime != nil
-	if isFinished(o) {
+	if isFinished(o) || isReleased(o) {
 		return false
 	}
 	return started || (!o.Spec.Suspend && o.DeletionTimestamp.IsZero())
@@ -109,6 +109,9 @@ func knownKeys(o *v1alpha1.NFSBenchmark) []string {
 	st := o.Spec.Storage
 	if st.Claim != nil {
 		keys = append(keys, "claim/"+o.Namespace+"/"+st.Claim.Name)
+	}
+	if st.Trident != nil {
+		keys = append(keys, tridentKey(st.Trident))
 	}
 	if st.Export != nil {
 		addresses = append(addresses, st.Export.Servers...)

@@ -45,14 +45,15 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (next, error) {
 }
 
 // children are all that a run can have created, in the order of their removal.
-// Not among them: the result, which stays; the load Job, which went before; the
-// plan and the clean-up Job, which tell of files and go last.
+// Not among them: the result, which stays; the load Job, which went before; a
+// volume of Trident, which comes after; the plan and the clean-up Job, which tell
+// of files and go last.
 func (s *scope) children() []client.Object {
 	named := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: s.b.Namespace, Name: name}
 	}
 	var out []client.Object
-	if s.b.Spec.Protocol.Client == v1alpha1.ClientKernel && s.b.Spec.Storage.Claim == nil {
+	if st := s.b.Spec.Storage; s.b.Spec.Protocol.Client == v1alpha1.ClientKernel && st.Claim == nil && st.Trident == nil {
 		out = append(out,
 			&corev1.PersistentVolumeClaim{ObjectMeta: named(s.names.Claim)},
 			&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: s.names.Volume}})
@@ -148,19 +149,20 @@ func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
 }
 
 // reconcileDeleted cleans up after a benchmark that its user deletes, in
-// whatever phase it is. It writes no status: there is nobody left to read it.
+// whatever phase it is. It writes no status, for there is nobody left to read
+// it, unless a volume of Trident may keep the benchmark for long.
 func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(s.b, Finalizer) {
 		return ctrl.Result{}, nil
 	}
+	was := s.b.DeepCopy()
 	res, err := runPhases(ctx, s, r.deleted)
 	done := err == nil && s.waiting == nil
-	overdue := s.now.Sub(s.b.DeletionTimestamp.Time) > deletePatience
-	if !done && !overdue {
-		return res, err
+	if !done && !mayLetGo(s) {
+		return r.tellDeleted(ctx, s, was, res, err)
 	}
 	if !done {
-		s.events = append(s.events, leftBehind(r.whatIsLeft(s, err)))
+		s.events = append(s.events, leftBehind(r.whatIsLeft(ctx, s, err)))
 		if err := r.releaseLeases(ctx, s.b); err != nil {
 			log.FromContext(ctx).Error(err, "Releasing the leases of a benchmark that cannot be cleaned up")
 		}
@@ -174,10 +176,16 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Resul
 	return ctrl.Result{}, nil
 }
 
-func (r *Reconciler) whatIsLeft(s *scope, err error) string {
-	why := "not everything of the run could be removed within " + deletePatience.String() + ": "
-	if err != nil {
-		return why + err.Error()
+func (r *Reconciler) whatIsLeft(ctx context.Context, s *scope, err error) string {
+	message := ""
+	switch {
+	case err != nil:
+		message = err.Error()
+	default:
+		message = s.waiting.message
 	}
-	return why + s.waiting.message
+	if hasVolume(s) {
+		return fmt.Sprintf("abandoned after %s, as spec.cleanup.leftovers says: %s; %s", leftoverPatience, r.abandonTrident(ctx, s), message)
+	}
+	return fmt.Sprintf("not everything of the run could be removed within %s: %s", deletePatience, message)
 }

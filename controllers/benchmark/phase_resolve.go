@@ -35,13 +35,17 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 		t, err := exportTarget(s.b)
 		s.target = t
 		return next{}, err
-	case st.Claim != nil && s.b.Status.StartTime != nil:
-		// The load runs by its plan. What becomes of the claim meanwhile shows
+	case s.b.Status.StartTime != nil && (st.Claim != nil || st.Trident != nil):
+		// The load runs by its plan. What becomes of the volume meanwhile shows
 		// in the load's own errors.
 		s.target = startedTarget(s.b)
 		return next{}, nil
 	case st.Claim != nil:
 		return r.resolveClaim(ctx, s)
+	case st.Trident != nil:
+		// Where it is, is known once it is provisioned.
+		s.target = &plan.Target{Keys: knownKeys(s.b), ClaimName: claimOf(s.b)}
+		return next{}, nil
 	default:
 		// The addresses of an embedded server exist once it is provisioned.
 		s.target = &plan.Target{
@@ -63,7 +67,16 @@ func exportTarget(b *v1alpha1.NFSBenchmark) (*plan.Target, error) {
 
 // choosePaths takes the paths in use from the addresses of a target. Where an
 // array knows more of them they are chosen once it was asked.
+//
+// A volume that exists, or that Trident makes, says itself which address the
+// kernel mounts.
 func choosePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
+	if b.Spec.Protocol.Client == v1alpha1.ClientKernel && (b.Spec.Storage.Claim != nil || b.Spec.Storage.Trident != nil) {
+		if len(t.Addresses) > 0 {
+			t.Paths = []v1alpha1.Path{{Path: t.Addresses[0]}}
+		}
+		return nil
+	}
 	if hasSurvey(b) && t.Survey == nil {
 		return nil
 	}
@@ -84,10 +97,7 @@ func hasSurvey(b *v1alpha1.NFSBenchmark) bool {
 // startedTarget is what a run under way still needs of its target; the status
 // keeps the rest.
 func startedTarget(b *v1alpha1.NFSBenchmark) *plan.Target {
-	t := &plan.Target{Keys: knownKeys(b)}
-	if b.Spec.Protocol.Client == v1alpha1.ClientKernel {
-		t.ClaimName = b.Spec.Storage.Claim.Name
-	}
+	t := &plan.Target{Keys: knownKeys(b), ClaimName: claimOf(b)}
 	if rs := b.Status.Resolved; rs != nil {
 		t.Paths, t.VolumeName, t.Export = plan.DeclaredPaths(rs.Paths), rs.VolumeName, exportPath(rs)
 	}
@@ -116,43 +126,50 @@ func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 		return next{}, fmt.Errorf("read claim %q: %w", name, err)
 	}
 	t.VolumeName = pvc.Spec.VolumeName
-	if s.b.Spec.Protocol.Client == v1alpha1.ClientKernel {
+	t.ClaimName = claimOf(s.b)
+	if t.ClaimName != "" && !hasSurvey(s.b) {
 		// A class with late binding binds only when our pod asks for it.
-		t.ClaimName = name
 		s.target = t
 		return next{}, nil
 	}
 	if pvc.Status.Phase != corev1.ClaimBound {
 		return s.wait(v1alpha1.ReasonClaimNotBound,
-			fmt.Sprintf("claim %q is %s and not Bound: Direct NFS needs the export of its volume; see kubectl describe pvc %s", name, pvc.Status.Phase, name), soon)
-	}
-	if err := r.resolveVolume(ctx, s.b, t); err != nil {
-		return next{}, err
+			fmt.Sprintf("claim %q is %s and not Bound: Direct NFS, and asking the array, need the export of its volume; see kubectl describe pvc %s", name, pvc.Status.Phase, name), soon)
 	}
 	s.target = t
-	return next{}, nil
+	n, err := r.resolveVolume(ctx, s)
+	if err != nil || n.stop {
+		s.target = nil
+	}
+	return n, err
 }
 
 // resolveVolume reads the export behind a volume.
-func (r *Reconciler) resolveVolume(ctx context.Context, b *v1alpha1.NFSBenchmark, t *plan.Target) error {
-	pv := &corev1.PersistentVolume{}
+func (r *Reconciler) resolveVolume(ctx context.Context, s *scope) (next, error) {
+	t, pv := s.target, &corev1.PersistentVolume{}
 	err := r.Reader.Get(ctx, client.ObjectKey{Name: t.VolumeName}, pv)
 	if apierrors.IsForbidden(err) {
-		return invalid(v1alpha1.ReasonForbidden, fmt.Errorf(
+		return next{}, invalid(v1alpha1.ReasonForbidden, fmt.Errorf(
 			"the operator may not read PersistentVolume %q: install it with cluster scope, or name the export in spec.storage.export: %w", t.VolumeName, err))
 	}
 	if err != nil {
-		return fmt.Errorf("read volume %q: %w", t.VolumeName, err)
+		return next{}, fmt.Errorf("read volume %q: %w", t.VolumeName, err)
 	}
-	server, export, ok := exportOf(pv)
-	if !ok {
-		return invalid(v1alpha1.ReasonNotNFS, fmt.Errorf(
-			"PersistentVolume %q does not say which NFS export it is: name the export in spec.storage.export, or set spec.protocol.client to Kernel", pv.Name))
+	if server, export, ok := exportOf(pv); ok {
+		t.Export, t.Addresses = export, []string{server}
+	} else if isTrident(pv) {
+		if gap, err := r.followTrident(ctx, s, pv, r.TridentNamespace); err != nil {
+			return next{}, err
+		} else if gap != nil {
+			return s.wait(gap.reason, gap.message, soon)
+		}
+		t.Keys = append(t.Keys, svmKeys(t.Backend)...)
+	} else {
+		return next{}, invalid(v1alpha1.ReasonNotNFS, fmt.Errorf(
+			"PersistentVolume %q does not say which NFS export it is: name the export in spec.storage.export, or set spec.protocol.client to Kernel without spec.storage.array", pv.Name))
 	}
-	t.Export = export
-	t.Addresses = []string{server}
 	t.Keys = append(t.Keys, plan.ServerKeys(t.Addresses)...)
-	return choosePaths(b, t)
+	return next{}, choosePaths(s.b, t)
 }
 
 // exportOf reads the export of a volume: of the built-in NFS volumes, and of

@@ -33,6 +33,7 @@ type scope struct {
 	judgement *judge.Judgement
 	outcome   *outcome
 	cleanup   *fact // about what the run left; nil = not looked at
+	unmade    bool  // nothing of a Trident volume is left
 	events    []event
 }
 

@@ -61,7 +61,8 @@ func isCleanedUp(b *v1alpha1.NFSBenchmark) bool {
 // isReleased says that a benchmark no longer needs its target.
 func isReleased(b *v1alpha1.NFSBenchmark) bool {
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionCleanedUp)
-	return isFinished(b) && c != nil && (c.Reason == v1alpha1.ReasonRetained || isCleanedUp(b))
+	over := isFinished(b) || !b.DeletionTimestamp.IsZero()
+	return over && c != nil && (c.Reason == v1alpha1.ReasonRetained || isCleanedUp(b))
 }
 
 // phaseOf computes the phase from conditions and the stage of this pass.

@@ -69,7 +69,8 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 	}
 	if pr.Client == v1alpha1.ClientKernel {
 		e.MountPath = MountPath
-		if b.Spec.Storage.Claim == nil { // a claim's volume has its own
+		// The volume of a claim, or of a class that exists, has its own.
+		if tr := b.Spec.Storage.Trident; b.Spec.Storage.Claim == nil && (tr == nil || tr.Backend != nil) {
 			e.MountOptions = MountOptions(pr)
 		}
 		e.RequireNFS = b.Spec.Storage.Claim == nil || b.Spec.Storage.Claim.NonNFS != v1alpha1.NonNFSMeasure

@@ -47,7 +47,7 @@ func run(m *testing.M) int {
 	if os.Getenv(assets) == "" {
 		return m.Run() // each test says why it skips
 	}
-	env := &envtest.Environment{CRDDirectoryPaths: []string{crdFolder()}, ErrorIfCRDPathMissing: true}
+	env := &envtest.Environment{CRDDirectoryPaths: []string{crdFolder(), filepath.Join("..", "trident", "crds")}, ErrorIfCRDPathMissing: true}
 	cfg, err := env.Start()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "start the API server:", err)

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,7 +32,8 @@ type faults struct {
 	fail   func(write string) error // a failure of one write; nil = none
 	blind  bool                     // a cache that has not yet seen what was made
 
-	unread error // what every read of a child gives
+	unread  error                   // what every read of a child gives
+	refused func(kind string) error // what a read of a kind gives; nil = nothing is refused
 }
 
 func (f *faults) reset() { f.writes, f.killAt, f.dead = nil, 0, false }
@@ -58,9 +60,15 @@ func (f *faults) write(verb string, obj any, do func() error) error {
 	return errDead
 }
 
-func (f *faults) read(do func() error) error {
+func (f *faults) read(of any, do func() error) error {
 	if f.dead {
 		return errDead
+	}
+	if f.refused != nil {
+		kind, _, _ := strings.Cut(describe(of), " ")
+		if err := f.refused(strings.TrimSuffix(kind, "List")); err != nil {
+			return err
+		}
 	}
 	return do()
 }
@@ -74,6 +82,9 @@ func describe(obj any) string {
 		if gvk, err := apiutil.GVKForObject(o, scheme); err == nil {
 			kind = gvk.Kind
 		}
+	}
+	if l, ok := obj.(*unstructured.UnstructuredList); ok {
+		kind = l.GetKind()
 	}
 	if a, ok := obj.(interface {
 		GetName() string
@@ -94,13 +105,13 @@ func (f *faults) cached(c client.WithWatch) client.Client {
 		} else if !own && f.unread != nil {
 			return f.unread
 		}
-		return f.read(func() error { return c.Get(ctx, key, obj, opts...) })
+		return f.read(obj, func() error { return c.Get(ctx, key, obj, opts...) })
 	}
 	funcs.List = func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 		if _, own := list.(*v1alpha1.NFSBenchmarkList); f.blind && !own {
 			return nil
 		}
-		return f.read(func() error { return listByIndex(ctx, c, list, opts...) })
+		return f.read(list, func() error { return listByIndex(ctx, c, list, opts...) })
 	}
 	return interceptor.NewClient(c, funcs)
 }
@@ -125,10 +136,10 @@ func listByIndex(ctx context.Context, c client.WithWatch, list client.ObjectList
 func (f *faults) direct(c client.WithWatch) client.Reader {
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-			return f.read(func() error { return c.Get(ctx, key, obj, opts...) })
+			return f.read(obj, func() error { return c.Get(ctx, key, obj, opts...) })
 		},
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			return f.read(func() error { return c.List(ctx, list, opts...) })
+			return f.read(list, func() error { return c.List(ctx, list, opts...) })
 		},
 	})
 }

@@ -18,6 +18,11 @@ import (
 func (w *world) robot(name string) string {
 	w.Helper()
 	b := w.get(name)
+	if w.array != nil {
+		if did := w.array.step(w); did != "" {
+			return did
+		}
+	}
 	if b == nil {
 		return w.sweepUp()
 	}
@@ -27,7 +32,7 @@ func (w *world) robot(name string) string {
 	case w.find(n.Server, pod) && pod.Status.Phase != corev1.PodRunning && pod.DeletionTimestamp.IsZero():
 		w.serverRuns(b)
 		return "the embedded server is ready"
-	case w.find(n.Claim, pvc) && pvc.Status.Phase != corev1.ClaimBound && pvc.DeletionTimestamp.IsZero():
+	case w.array == nil && w.find(n.Claim, pvc) && pvc.Status.Phase != corev1.ClaimBound && pvc.DeletionTimestamp.IsZero():
 		w.bindClaim(n.Claim)
 		return "the claim is bound to its volume"
 	case w.find(n.Clean, clean) && len(clean.Status.Conditions) == 0:

@@ -28,13 +28,13 @@ func ending(w *world, b *v1alpha1.NFSBenchmark) map[string]any {
 	return out
 }
 
-// survive is finish with a manager that may die: the next pass is its
+// survive is finish of demo with a manager that may die: the next pass is its
 // successor's.
-func (w *world) survive(name string) (killed bool) {
+func (w *world) survive() (killed bool) {
 	w.Helper()
 	for range 150 {
 		before := len(w.faults.writes)
-		_, err := w.pass(name)
+		_, err := w.pass("demo")
 		if errors.Is(err, errDead) || w.faults.dead {
 			w.restart()
 			killed = true
@@ -43,11 +43,11 @@ func (w *world) survive(name string) (killed bool) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		if len(w.faults.writes) == before && w.robot(name) == "" {
+		if len(w.faults.writes) == before && w.robot("demo") == "" {
 			return killed
 		}
 	}
-	w.Fatalf("%s does not come to an end", name)
+	w.Fatal("the run does not come to an end")
 	return killed
 }
 
@@ -59,7 +59,7 @@ func TestAManagerThatIsKilledAtAnyWriteLosesNothing(t *testing.T) {
 	mods := []gen.Mod{gen.Embedded("1Gi", 1), gen.Kernel, gen.Clients(2), gen.Expect(100)}
 	w := newWorld(t)
 	w.create("demo", mods...)
-	w.survive("demo")
+	w.survive()
 	total := len(w.faults.writes)
 	w.wantPhase(w.get("demo"), v1alpha1.PhaseSucceeded)
 	want := ending(w, w.get("demo"))
@@ -71,7 +71,7 @@ func TestAManagerThatIsKilledAtAnyWriteLosesNothing(t *testing.T) {
 			w := newWorld(t)
 			w.create("demo", mods...)
 			w.faults.killAt = n
-			if !w.survive("demo") {
+			if !w.survive() {
 				t.Error("the manager was not killed")
 			}
 			if diff := cmp.Diff(want, ending(w, w.get("demo"))); diff != "" {
@@ -92,7 +92,7 @@ func TestAManagerThatIsKilledDuringADeletionLeavesNothing(t *testing.T) {
 			w.delete("demo")
 			w.faults.reset()
 			w.faults.killAt = n
-			killed = w.survive("demo")
+			killed = w.survive()
 			if left := w.ours(); len(left) > 0 || w.get("demo") != nil {
 				t.Errorf("left: %q", left)
 			}

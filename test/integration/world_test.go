@@ -36,7 +36,8 @@ type world struct {
 	faults *faults
 	rec    *recorder
 	r      *benchmark.Reconciler
-	silent bool // do not lint the status
+	silent bool          // do not lint the status
+	array  *tridentWorld // Trident and its array; nil = there is none
 }
 
 func newWorld(t *testing.T) *world {

@@ -1,0 +1,326 @@
+package integration
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/test/gen"
+	standin "github.com/nfsbench/nfsbench/test/trident"
+)
+
+const away = "the array does not answer"
+
+func TestDeletionInEveryPhaseLeavesNothingOfTrident(t *testing.T) {
+	t.Parallel()
+	stores := map[string]func(*world) []gen.Mod{
+		"OwnBackend":  func(w *world) []gen.Mod { return []gen.Mod{w.backend(), gen.Clients(2)} },
+		"ClassKernel": func(w *world) []gen.Mod { return []gen.Mod{gen.TridentClass(w.array.ns, w.class(nil)), gen.Kernel} },
+	}
+	for name, mods := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for n := 0; ; n++ {
+				over := false
+				t.Run(fmt.Sprintf("AfterStep%d", n), func(t *testing.T) {
+					w := withTrident(t)
+					all := mods(w)
+					before := w.made()
+					w.create("demo", all...)
+					for range n {
+						w.settle("demo")
+						over = w.robot("demo") == "" || over
+					}
+					var phase v1alpha1.Phase
+					if n > 0 {
+						phase = w.settle("demo").Status.Phase
+					}
+					w.delete("demo")
+					if b := w.finish("demo"); b != nil {
+						t.Errorf("deleted in phase %q, it stays: %s", phase, b.Status.Message)
+					}
+					if left := append(w.ours(), w.made()...); !slices.Equal(left, before) {
+						t.Errorf("deleted in phase %q, these are left: %q, of which were there: %q", phase, left, before)
+					}
+				})
+				if over || n > 40 || t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}
+
+func TestAManagerThatIsKilledAtAnyWriteMakesOneVolumeAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.create("demo", w.backend())
+	w.survive()
+	total := len(w.faults.writes)
+	w.wantPhase(w.get("demo"), v1alpha1.PhaseSucceeded)
+	want := ending(w, w.get("demo"))
+	if total < 15 {
+		t.Fatalf("the run takes %d writes only: %q", total, w.faults.writes)
+	}
+	for n := 1; n <= total; n++ {
+		t.Run(fmt.Sprintf("Write%d", n), func(t *testing.T) {
+			w := withTrident(t)
+			w.create("demo", w.backend())
+			w.faults.killAt = n
+			if !w.survive() {
+				t.Error("the manager was not killed")
+			}
+			if diff := cmp.Diff(want, ending(w, w.get("demo"))); diff != "" {
+				t.Errorf("another end than without the kill (-want +got):\n%s", diff)
+			}
+			if made := w.array.volumes.history; len(made) != 1 {
+				t.Errorf("volumes made: %q", made)
+			}
+			w.wantMade()
+		})
+	}
+}
+
+func TestAManagerThatIsKilledDuringADeletionLeavesNothingOfTrident(t *testing.T) {
+	t.Parallel()
+	for n := 1; ; n++ {
+		killed := false
+		t.Run(fmt.Sprintf("Write%d", n), func(t *testing.T) {
+			w := withTrident(t)
+			w.create("demo", w.backend())
+			w.until("demo", v1alpha1.PhaseRunning)
+			w.delete("demo")
+			w.faults.reset()
+			w.faults.killAt = n
+			killed = w.survive()
+			w.wantMade()
+			if left := w.ours(); len(left) > 0 || w.get("demo") != nil {
+				t.Errorf("left: %q", left)
+			}
+		})
+		if !killed || t.Failed() {
+			if n < 8 {
+				t.Errorf("a deletion takes %d writes only", n-1)
+			}
+			return
+		}
+	}
+}
+
+// A bound volume that the status does not know yet is not forgotten with its
+// claim.
+func TestAVolumeThatNobodyHasSeenIsNotedBeforeItsClaimGoes(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.create("demo", w.backend())
+	w.settle("demo")
+	for len(w.array.volumes.volumes) == 0 {
+		w.array.step(w)
+		if len(w.array.volumes.volumes) == 0 {
+			w.settle("demo")
+		}
+	}
+	for w.array.step(w) != "" { //nolint:revive // until the claim is bound
+	}
+	w.array.SetFaults(standin.Faults{Unreachable: away})
+	w.delete("demo")
+	w.turns()
+	b := w.get("demo")
+	if b == nil || !strings.HasPrefix(b.Status.Message, "deleting: waiting for PersistentVolume pvc-") {
+		t.Fatalf("the volume is forgotten: %+v", b)
+	}
+	w.wantMade("TridentBackendConfig", "TridentBackend", "TridentVolume", "PersistentVolume", "StorageClass", "volume")
+}
+
+func TestADeletionWaitsForAnArrayThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.create("demo", w.backend())
+	w.until("demo", v1alpha1.PhaseRunning)
+	w.array.SetFaults(standin.Faults{Unreachable: away})
+	w.delete("demo")
+	w.turns()
+	b := w.get("demo")
+	w.wantCondition(b, v1alpha1.ConditionCleanedUp, "False", v1alpha1.ReasonCleaningUp)
+	if n := w.rec.count(v1alpha1.ReasonLeftBehind); n != 0 {
+		t.Errorf("called left behind at once: %q", w.rec.events)
+	}
+	w.step(3 * time.Minute)
+	w.turns()
+	b = w.get("demo")
+	if b == nil {
+		t.Fatal("the benchmark was let go")
+	}
+	w.wantCondition(b, v1alpha1.ConditionCleanedUp, "False", v1alpha1.ReasonLeftBehind)
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionCleanedUp)
+	for _, word := range []string{"PersistentVolume pvc-", away, "kubectl describe pv pvc-", "spec.cleanup.leftovers"} {
+		if !strings.Contains(c.Message, word) {
+			t.Errorf("the condition does not say %q: %s", word, c.Message)
+		}
+	}
+	if n := w.rec.count(v1alpha1.ReasonLeftBehind); n != 1 {
+		t.Errorf("events are %q, want one LeftBehind", w.rec.events)
+	}
+	res, err := w.pass("demo")
+	if err != nil || res.RequeueAfter < 5*time.Second {
+		t.Errorf("looks again after %v (%v)", res.RequeueAfter, err)
+	}
+	if n := w.leases(b); n != 0 {
+		t.Errorf("what is left behind holds %d leases", n)
+	}
+	w.array.SetFaults(standin.Faults{})
+	w.create("next", gen.Export("/vol/other", w.array.volumes.lif)) // the target is free
+	w.finish("demo")
+	if b := w.get("demo"); b != nil {
+		t.Errorf("it stays although the array is back: %s", b.Status.Message)
+	}
+	w.wantPhase(w.finish("next"), v1alpha1.PhaseSucceeded)
+	w.wantMade()
+}
+
+func TestADeletionThatMayAbandonLetsGoAndNamesWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, at := range map[string]func(*world){
+		"SaidBefore": func(*world) {},
+		"SaidWhileDeleting": func(w *world) {
+			w.update("demo", func(b *v1alpha1.NFSBenchmark) { gen.Leftovers(v1alpha1.LeftoversAbandon)(b) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := withTrident(t)
+			policy := v1alpha1.LeftoversAbandon
+			if name == "SaidWhileDeleting" {
+				policy = v1alpha1.LeftoversWait
+			}
+			w.create("demo", w.backend(), gen.Leftovers(policy))
+			w.until("demo", v1alpha1.PhaseRunning)
+			w.array.SetFaults(standin.Faults{Unreachable: away})
+			w.delete("demo")
+			w.turns()
+			if w.get("demo") == nil {
+				t.Fatal("let go at once")
+			}
+			at(w)
+			w.step(3 * time.Minute)
+			w.turns()
+			if b := w.get("demo"); b != nil {
+				t.Fatalf("it stays: %s", b.Status.Message)
+			}
+			told := strings.Join(w.rec.events, "\n")
+			for _, word := range []string{"abandoned after 2m0s", "PersistentVolume pvc-", "TridentBackendConfig " + w.array.ns + "/nfsbench-", away} {
+				if !strings.Contains(told, word) {
+					t.Errorf("no event says %q:\n%s", word, told)
+				}
+			}
+			// Everything was told to go, so Trident finishes by itself.
+			w.array.SetFaults(standin.Faults{})
+			w.turns()
+			w.wantMade()
+		})
+	}
+}
+
+func TestAFinishedRunSaysWhatItsArrayKeeps(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.create("demo", w.backend())
+	w.until("demo", v1alpha1.PhaseRunning)
+	w.array.SetFaults(standin.Faults{Unreachable: away})
+	b := w.finish("demo")
+	w.wantPhase(b, v1alpha1.PhaseSucceeded)
+	w.wantCondition(b, v1alpha1.ConditionCleanedUp, "False", v1alpha1.ReasonCleaningUp)
+	w.step(3 * time.Minute)
+	b = w.finish("demo")
+	w.wantCondition(b, v1alpha1.ConditionCleanedUp, "False", v1alpha1.ReasonLeftBehind)
+	if n := w.leases(b); n != 0 {
+		t.Errorf("a finished run holds %d leases", n)
+	}
+	w.array.SetFaults(standin.Faults{})
+	b = w.finish("demo")
+	w.wantCondition(b, v1alpha1.ConditionCleanedUp, "True", v1alpha1.ReasonCleanedUp)
+	w.wantMade()
+}
+
+func TestAVolumeThatItsClassRetainsIsNamedWithWhatRemovesIt(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	retain := corev1.PersistentVolumeReclaimRetain
+	class := w.class(func(c *storagev1.StorageClass) { c.ReclaimPolicy = &retain })
+	w.create("demo", gen.TridentClass(w.array.ns, class))
+	b := w.finish("demo")
+	w.wantPhase(b, v1alpha1.PhaseSucceeded)
+	w.wantCondition(b, v1alpha1.ConditionCleanedUp, "False", v1alpha1.ReasonLeftBehind)
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionCleanedUp)
+	if !strings.Contains(c.Message, "reclaimPolicy Retain") || !strings.Contains(c.Message, "kubectl patch pv "+b.Status.Resolved.VolumeName) {
+		t.Errorf("the condition does not say what to do: %s", c.Message)
+	}
+	pv := &corev1.PersistentVolume{}
+	if err := w.c.Get(t.Context(), client.ObjectKey{Name: b.Status.Resolved.VolumeName}, pv); err != nil {
+		t.Fatal(err)
+	}
+	pv.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimDelete
+	if err := w.c.Update(t.Context(), pv); err != nil {
+		t.Fatal(err)
+	}
+	b = w.finish("demo")
+	w.wantCondition(b, v1alpha1.ConditionCleanedUp, "True", v1alpha1.ReasonCleanedUp)
+}
+
+func TestAClaimThatAPodStillUsesIsNamed(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.create("demo", w.backend())
+	w.until("demo", v1alpha1.PhaseRunning)
+	claim := &corev1.PersistentVolumeClaim{}
+	w.find("nfsb-demo-data", claim)
+	claim.Finalizers = append(claim.Finalizers, "example.com/used")
+	if err := w.c.Update(t.Context(), claim); err != nil {
+		t.Fatal(err)
+	}
+	w.delete("demo")
+	w.settle("demo")
+	for _, pod := range w.loadPods(w.get("demo")) {
+		_ = w.c.Delete(t.Context(), &pod, client.GracePeriodSeconds(0))
+	}
+	b := w.settle("demo")
+	for _, word := range []string{"PersistentVolumeClaim " + w.ns + "/nfsb-demo-data", "example.com/used", "describe pvc"} {
+		if !strings.Contains(b.Status.Message, word) {
+			t.Errorf("the message does not say %q: %s", word, b.Status.Message)
+		}
+	}
+	w.finish("demo")
+	w.wantMade()
+}
+
+func TestObjectsOfSomebodyElseUnderOurNamesStay(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.create("demo", gen.Suspended, w.backend())
+	b := w.settle("demo")
+	class := &storagev1.StorageClass{Provisioner: "example.com/other"}
+	class.Name = manifest.TridentName(b)
+	if err := w.c.Create(t.Context(), class); err != nil {
+		t.Fatal(err)
+	}
+	w.update("demo", func(b *v1alpha1.NFSBenchmark) { b.Spec.Suspend = false })
+	b = w.finish("demo")
+	w.wantPhase(b, v1alpha1.PhaseFailed, "this benchmark did not make")
+	w.delete("demo")
+	w.finish("demo")
+	if err := w.c.Get(t.Context(), client.ObjectKeyFromObject(class), class); err != nil {
+		t.Errorf("the class of somebody else is gone: %v", err)
+	}
+	_ = w.c.Delete(t.Context(), class)
+	w.wantMade()
+}

@@ -1,0 +1,240 @@
+package integration
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/trident"
+	"github.com/nfsbench/nfsbench/test/gen"
+	standin "github.com/nfsbench/nfsbench/test/trident"
+)
+
+// tridentTroubles are all that can keep a volume of Trident from being used.
+func tridentTroubles() map[string]struct {
+	storage func(*world) gen.Mod
+	mods    []gen.Mod
+	faults  standin.Faults
+	after   time.Duration // until it is given up
+	reason  string
+	says    []string
+} {
+	backend := func(w *world) gen.Mod { return w.backend() }
+	class := func(change func(*storagev1.StorageClass)) func(*world) gen.Mod {
+		return func(w *world) gen.Mod { return gen.TridentClass(w.array.ns, w.class(change)) }
+	}
+	kernel := []gen.Mod{gen.Kernel}
+	return map[string]struct {
+		storage func(*world) gen.Mod
+		mods    []gen.Mod
+		faults  standin.Faults
+		after   time.Duration
+		reason  string
+		says    []string
+	}{
+		"NoCRDs": {
+			func(w *world) gen.Mod {
+				w.faults.refused = ofTrident(&meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "TridentBackendConfig"}})
+				return w.backend()
+			},
+			nil,
+			standin.Faults{},
+			0, v1alpha1.ReasonTridentMissing,
+			[]string{"not installed", "install it"},
+		},
+		"NoNamespace": {
+			func(w *world) gen.Mod { return gen.TridentBackend("no-such-namespace", w.array.management, "") },
+			nil,
+			standin.Faults{},
+			0, v1alpha1.ReasonTridentMissing,
+			[]string{`no namespace "no-such-namespace"`, "spec.storage.trident.namespace"},
+		},
+		"NobodyAnswers": {
+			backend, nil,
+			standin.Faults{Silent: true},
+			3 * time.Minute,
+			v1alpha1.ReasonTridentMissing,
+			[]string{"has not answered", "app=controller.csi.trident.netapp.io"},
+		},
+		"NotAllowed": {
+			func(w *world) gen.Mod {
+				w.faults.refused = ofTrident(apierrors.NewForbidden(schema.GroupResource{Resource: "tridentbackendconfigs"}, "x", errors.New("no")))
+				return w.backend()
+			},
+			nil,
+			standin.Faults{},
+			0, v1alpha1.ReasonForbidden,
+			[]string{"trident.enabled"},
+		},
+		"BackendRefused": {
+			backend, nil,
+			standin.Faults{Backend: "could not reach SVM svm1 at 10.0.0.9"},
+			0,
+			v1alpha1.ReasonBackendFailed,
+			[]string{"could not reach SVM svm1", "spec.storage.trident.backend"},
+		},
+		"NoSecret": {
+			func(w *world) gen.Mod {
+				return func(b *v1alpha1.NFSBenchmark) {
+					w.backend()(b)
+					b.Spec.Storage.Trident.Backend.CredentialsSecretName = "missing"
+				}
+			},
+			nil,
+			standin.Faults{},
+			0, v1alpha1.ReasonBackendFailed,
+			[]string{"secret missing not found", `Secret "missing" in namespace`},
+		},
+		"BackendOffline": {
+			class(nil), nil,
+			standin.Faults{Offline: "no route to 10.0.0.9"},
+			6 * time.Minute,
+			v1alpha1.ReasonProvisioningFailed,
+			[]string{"no available backends"},
+		},
+		"NoClass": {
+			func(w *world) gen.Mod { return gen.TridentClass(w.array.ns, "no-such-class") },
+			nil,
+			standin.Faults{},
+			0, v1alpha1.ReasonClassNotFound,
+			[]string{`no StorageClass "no-such-class"`, "kubectl get storageclass"},
+		},
+		"ClassOfSomebodyElse": {
+			class(func(c *storagev1.StorageClass) { c.Provisioner = "ebs.csi.example" }),
+			nil,
+			standin.Faults{},
+			0, v1alpha1.ReasonClassNotTrident,
+			[]string{"ebs.csi.example", trident.Driver},
+		},
+		"ClassOfSAN": {
+			class(func(c *storagev1.StorageClass) {
+				c.Parameters = map[string]string{"trident.netapp.io/backendType": "ontap-san"}
+			}),
+			nil,
+			standin.Faults{},
+			0, v1alpha1.ReasonDriverRefused,
+			[]string{"ontap-san", "not NFS"},
+		},
+		"EconomyBehindAClass": {
+			class(nil), nil,
+			standin.Faults{BackendsAreEconomy: true},
+			0,
+			v1alpha1.ReasonDriverRefused,
+			[]string{"ontap-nas-economy", "qtrees"},
+		},
+		"ClassBindsLate": {
+			class(func(c *storagev1.StorageClass) {
+				late := storagev1.VolumeBindingWaitForFirstConsumer
+				c.VolumeBindingMode = &late
+			}),
+			nil,
+			standin.Faults{},
+			0, v1alpha1.ReasonInvalidSpec,
+			[]string{"WaitForFirstConsumer", "volumeBindingMode: Immediate"},
+		},
+		"KernelClassWithoutVersion": {
+			class(func(c *storagev1.StorageClass) { c.MountOptions = []string{"hard"} }),
+			kernel,
+			standin.Faults{},
+			0, v1alpha1.ReasonInvalidSpec,
+			[]string{"add nfsvers=3 to its mountOptions"},
+		},
+		"KernelClassOfAnotherVersion": {
+			class(func(c *storagev1.StorageClass) { c.MountOptions = []string{"vers=4,minorversion=1"} }),
+			kernel,
+			standin.Faults{},
+			0, v1alpha1.ReasonInvalidSpec,
+			[]string{"nfsvers=4.1", "spec.protocol.version NFSv3"},
+		},
+		"NoVolume": {
+			backend, nil,
+			standin.Faults{Provisioning: "aggregate aggr1 is full"},
+			6 * time.Minute,
+			v1alpha1.ReasonProvisioningFailed,
+			[]string{"aggregate aggr1 is full", "kubectl -n"},
+		},
+	}
+}
+
+// ofTrident refuses reads of Trident's kinds.
+func ofTrident(err error) func(string) error {
+	return func(kind string) error {
+		if strings.HasPrefix(kind, "Trident") {
+			return err
+		}
+		return nil
+	}
+}
+
+func TestWhatKeepsAVolumeOfTridentFromBeingUsedIsSaid(t *testing.T) {
+	t.Parallel()
+	for name, tc := range tridentTroubles() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := withTrident(t)
+			if tc.faults.BackendsAreEconomy {
+				w.array.SetFaults(tc.faults)
+			}
+			storage := tc.storage(w)
+			w.array.SetFaults(tc.faults)
+			before := w.made()
+			w.create("demo", append([]gen.Mod{storage}, tc.mods...)...)
+			w.turns()
+			if tc.after > 0 {
+				b := w.get("demo")
+				w.wantPhase(b, v1alpha1.PhaseProvisioning)
+				w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", "")
+				w.step(tc.after)
+				w.turns()
+			}
+			b := w.get("demo")
+			w.wantPhase(b, v1alpha1.PhaseFailed, tc.says...)
+			w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", tc.reason)
+			w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", tc.reason)
+			w.wantCondition(b, v1alpha1.ConditionCleanedUp, "True", v1alpha1.ReasonCleanedUp)
+			if n := w.leases(b); n != 0 {
+				t.Errorf("a failed run holds %d leases", n)
+			}
+			w.delete("demo")
+			w.finish("demo")
+			if w.get("demo") != nil {
+				t.Error("it cannot be deleted")
+			}
+			if left := w.made(); len(left) > len(before) {
+				t.Errorf("left: %q, there before: %q", left, before)
+			}
+		})
+	}
+}
+
+func TestWhatTheProvisionerSaysIsInTheConditionWhileItTriesAgain(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.array.SetFaults(standin.Faults{Provisioning: "aggregate aggr1 is full"})
+	w.create("demo", w.backend())
+	w.turns()
+	b := w.get("demo")
+	w.wantPhase(b, v1alpha1.PhaseProvisioning, "aggregate aggr1 is full")
+	w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", v1alpha1.ReasonProvisioningFailed)
+	res, err := w.pass("demo")
+	if err != nil || res.RequeueAfter < 5*time.Second {
+		t.Errorf("looks again after %v (%v), want 5 s", res.RequeueAfter, err)
+	}
+	w.array.SetFaults(standin.Faults{})
+	w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
+}
+
+func TestASlowTridentIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.array.SetFaults(standin.Faults{Slow: 5})
+	w.create("demo", w.backend())
+	w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
+}
