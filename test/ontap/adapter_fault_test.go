@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	adapter "github.com/nfsbench/nfsbench/internal/storage/ontap"
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
 	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
 	"github.com/nfsbench/nfsbench/test/ontap"
 )
@@ -39,6 +42,7 @@ func faultCases() map[string]faultCase {
 	nothingThere := ending{reason: runfile.SurveyFailed, permanent: true}
 	return map[string]faultCase{
 		"401":                            {fault: ontap.Fault{Status: 401, Code: "6691623", Message: "User is not authorized."}, survey: refused, sample: refused},
+		"401 half way":                   {fault: ontap.Fault{Path: nodes, Status: 401}, survey: refused, sample: refused},
 		"403 on the volume":              {fault: ontap.Fault{Path: volumes, Status: 403, Code: "6"}, survey: refused, sample: refused},
 		"403 on the nodes":               {fault: ontap.Fault{Path: nodes, Status: 403, Code: "6"}, survey: ending{missing: "code 6"}},
 		"403 with a number":              {fault: ontap.Fault{Path: nodes, Status: 403, Code: 6}, survey: ending{missing: "code 6"}},
@@ -298,4 +302,38 @@ func TestRefusedCredentialsAreNotTriedEachSecond(t *testing.T) {
 	w.SetAccounts(ontap.Admin(user, password))
 	w.clock.step(30 * time.Second)
 	sampled(t, s)
+}
+
+func TestAChangedSecretIsTakenUpAtOnce(t *testing.T) {
+	w := begin(t)
+	w.load(1)
+	dir := t.TempDir()
+	write := func(key, value string) {
+		if err := os.WriteFile(filepath.Join(dir, key), []byte(value+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("username", user)
+	write("password", password)
+	cred, err := rest.ReadCredentials(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := adapter.New(runfile.Source{Kind: runfile.SourceONTAP, Name: "array", URL: w.url, CABundle: string(w.ca), SVM: "vsdb122b", Volume: "vol1"}, cred, w.clock.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sampled(t, s)
+	w.SetAccounts(ontap.Admin(user, "another"))
+	if _, err := s.Sample(t.Context()); err == nil {
+		t.Error("the old password is taken")
+	}
+	write("password", "another")
+	sampled(t, s)
+	w.SetAccounts(ontap.Admin("somebody", "else"))
+	write("username", "somebody")
+	write("password", "else")
+	if _, err := s.Survey(t.Context(), "/vol1"); err != nil {
+		t.Errorf("a survey: %v", err)
+	}
 }

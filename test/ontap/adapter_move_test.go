@@ -107,6 +107,18 @@ func TestMovesOfTheAdapterThatFail(t *testing.T) {
 	}
 }
 
+func TestAnEarlierMoveIsNotTakenForThisOne(t *testing.T) {
+	t.Parallel()
+	w := begin(t, func(o *ontap.Options) { o.Queue = 3 * time.Second })
+	w.truth.OnMove(func(context.Context, string, string) error { return errors.New("no space on the node") })
+	w.beginMove(t, toB)
+	w.until(t, func() map[string]any { return w.volume(t) }, "movement.state", "failed")
+	w.truth.OnMove(nil)
+	if got, err := w.source(t).Move(t.Context(), "/vol1", "aggr_b", nil); err != nil || got.Percent != 100 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func TestAMoveOutlivesWhatIsBrokenForAWhile(t *testing.T) {
 	t.Parallel()
 	w := begin(t, func(o *ontap.Options) { o.Replication = 6 * time.Second })

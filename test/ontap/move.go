@@ -31,8 +31,10 @@ type movement struct {
 	state   string
 	percent int
 	start   time.Time
-	to      string // aggregate
-	window  int    // cutover, seconds
+	to      string    // aggregate
+	window  int       // cutover, seconds
+	before  *movement // told of instead while this one is late; nil = none
+	late    bool      // the volume does not know of it yet
 	cancel  context.CancelFunc
 }
 
@@ -116,7 +118,9 @@ func (s *Standin) move(uuid string, body patchBody, dry bool) (string, *apiError
 		return s.newJob("validation of a move of "+v.Name, jobSuccess).uuid, nil
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
-	m := &movement{state: moveQueued, start: s.now(), to: to.Name, window: window, cancel: cancel}
+	m := &movement{
+		state: moveQueued, start: s.now(), to: to.Name, window: window, cancel: cancel, before: running, late: s.opt.Queue > 0,
+	}
 	j := s.newJob("move of "+v.Name+" to "+to.Name, jobQueued)
 	s.moves[uuid] = m
 	s.tasks.Go(func() {
@@ -156,6 +160,7 @@ func (s *Standin) newJob(what, state string) *job {
 
 // carry replicates, lets the truth cut over, and tells how it ended.
 func (s *Standin) carry(ctx context.Context, v Volume, to Aggregate, m *movement, j *job) {
+	_ = pause(ctx, s.opt.Queue) // replicate tells of the end
 	s.step(m, moveReplicating, 0, j, jobRunning)
 	if s.opt.JobEndsEarly {
 		s.endJob(j, nil)
@@ -186,22 +191,33 @@ func (s *Standin) carry(ctx context.Context, v Volume, to Aggregate, m *movement
 // replicate lets the time pass that the data would be on their way.
 func (s *Standin) replicate(ctx context.Context, m *movement) error {
 	for percent := 10; s.opt.Replication > 0 && percent <= 90; percent += 10 {
-		t := time.NewTimer(s.opt.Replication / 9)
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return ctx.Err()
-		case <-t.C:
+		if err := pause(ctx, s.opt.Replication/9); err != nil {
+			return err
 		}
 		s.step(m, moveReplicating, percent, nil, "")
 	}
 	return ctx.Err()
 }
 
+// pause waits, or returns the context's error.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
 func (s *Standin) step(m *movement, state string, percent int, j *job, jobState string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m.state, m.percent = state, percent
+	m.state, m.percent, m.late, m.before = state, percent, false, nil
 	if j != nil {
 		j.state = jobState
 	}
@@ -224,6 +240,9 @@ func (s *Standin) tellMove(r record, v Volume) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.moves[v.id()]
+	if m != nil && m.late {
+		m = m.before
+	}
 	if m == nil {
 		return
 	}
