@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// maxSeen bounds what a stand-in that serves for days remembers.
+const maxSeen = 10_000
+
 // Fault disturbs requests. What is set in it happens; faults are looked for in
 // the order in which they were injected, and only the first that fits counts.
 type Fault struct {
@@ -64,6 +67,9 @@ func (s *Standin) Clear() {
 func (s *Standin) note(r Request) *fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.seen) == maxSeen {
+		s.seen = slices.Delete(s.seen, 0, maxSeen/2)
+	}
 	s.seen = append(s.seen, r)
 	i := slices.IndexFunc(s.faults, func(f *fault) bool { return f.meets(r) })
 	if i < 0 {

@@ -148,7 +148,7 @@ func (s *Standin) SetQoS(q QoSPolicy) {
 // SetAccounts replaces all accounts.
 func (s *Standin) SetAccounts(a ...Account) { s.Change(func(m *Model) { m.Accounts = a }) }
 
-// Requests are those that were answered so far, in order.
+// Requests are those that were answered so far, in order: the last 5000 at least.
 func (s *Standin) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
