@@ -3,6 +3,7 @@ package ontap
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -238,6 +239,19 @@ type cluster struct {
 		Major      *int   `json:"major"`
 		Minor      *int   `json:"minor"`
 	} `json:"version"`
+}
+
+// release is the version as people call it, with the patch level: "9.14.1P2" out of "NetApp
+// Release 9.14.1P2: Fri Feb ...". It keeps what a stand-in says of itself there.
+func (c cluster) release() string {
+	if full, ok := strings.CutPrefix(c.Version.Full, "NetApp Release "); ok {
+		full, _, _ = strings.Cut(full, ":")
+		return full
+	}
+	if n := c.Version; n.Generation != nil && n.Major != nil && n.Minor != nil {
+		return fmt.Sprintf("%d.%d.%d", *n.Generation, *n.Major, *n.Minor)
+	}
+	return ""
 }
 
 // job is what a change that takes its time becomes.

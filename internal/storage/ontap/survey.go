@@ -65,10 +65,7 @@ func (v *survey) miss(what, why, fix string) {
 func (v *survey) cluster(ctx context.Context) error {
 	var c cluster
 	_, err := v.client.Get(ctx, apiCluster, url.Values{"fields": fields("name", "version")}, &c)
-	v.out.Array = "ONTAP"
-	if n := c.Version; n.Generation != nil && n.Major != nil && n.Minor != nil {
-		v.out.Array += fmt.Sprintf(" %d.%d.%d", *n.Generation, *n.Major, *n.Minor)
-	}
+	v.out.Array = strings.TrimSpace("ONTAP " + c.release())
 	if c.Name != "" {
 		v.out.Array += ", cluster " + c.Name
 	}

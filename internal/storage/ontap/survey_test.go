@@ -79,6 +79,21 @@ func TestWithoutAnSVMThatOfTheVolumeIsSurveyed(t *testing.T) {
 	}
 }
 
+func TestTheVersionIsTheOnePeopleCallIt(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"version":{"full":"NetApp Release 9.14.1P2: Fri Feb 2","generation":9,"major":14,"minor":1}}`: "ONTAP 9.14.1P2, SVM svm1",
+		`{"version":{"full":"NetApp Release 9.14.1 (a stand-in): simulated"}}`:                          "ONTAP 9.14.1 (a stand-in), SVM svm1",
+		`{"version":{"generation":9,"major":14,"minor":1}}`:                                             "ONTAP 9.14.1, SVM svm1",
+		`{"name":"c"}`: "ONTAP, cluster c, SVM svm1",
+	} {
+		a := newArray(t)
+		a.say("/api/cluster", 200, body)
+		if got, err := a.source().Survey(t.Context(), "/vol1"); err != nil || got.Array != want {
+			t.Errorf("got %q, %v, want %q", got.Array, err, want)
+		}
+	}
+}
+
 func TestTheClockOfTheArrayIsComparedWithOurs(t *testing.T) {
 	a := newArray(t)
 	now := time.Unix(2_000_000_000, 0)
