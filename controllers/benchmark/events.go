@@ -1,11 +1,13 @@
 package benchmark
 
 import (
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // event is for the user: one for each transition, sent after the status that
@@ -66,4 +68,10 @@ func targetTaken(before, after *v1alpha1.NFSBenchmark) *event {
 // leftBehind says what a deletion could not remove.
 func leftBehind(what string) event {
 	return event{reason: v1alpha1.ReasonLeftBehind, action: "Delete", note: what, warning: true}
+}
+
+// moveGoesOn says what happens to a volume that nobody waits for any more.
+func moveGoesOn(m *runfile.VolumeMove) event {
+	return event{reason: v1alpha1.ReasonMoving, action: "Delete", warning: true, note: fmt.Sprintf(
+		"the move of the volume to aggregate %s was at %d %% and goes on in the array; nothing waits for it any more: see volume move show", m.To, m.Percent)}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -87,17 +88,21 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 }
 
 func (r *Reconciler) loadPods(ctx context.Context, s *scope) ([]corev1.Pod, error) {
+	return r.podsOf(ctx, s.b, manifest.ComponentLoad)
+}
+
+func (r *Reconciler) podsOf(ctx context.Context, b *v1alpha1.NFSBenchmark, component string) ([]corev1.Pod, error) {
 	list := &corev1.PodList{}
-	err := r.Client.List(ctx, list, client.InNamespace(s.b.Namespace), client.MatchingLabels(manifest.Labels(s.b, manifest.ComponentLoad)))
+	err := r.Client.List(ctx, list, client.InNamespace(b.Namespace), client.MatchingLabels(manifest.Labels(b, component)))
 	if err != nil {
-		return nil, fmt.Errorf("list load pods: %w", err)
+		return nil, fmt.Errorf("list %s pods: %w", component, err)
 	}
 	return list.Items, nil
 }
 
 // watchPods ends the run when its pods cannot bring it to an end.
 func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod) (next, error) {
-	events, err := r.podEvents(ctx, s, pods)
+	events, err := r.podEvents(ctx, s, s.load, pods, s.target.ClaimName != "" || plan.SecretName(s.b) != "")
 	if err != nil {
 		return next{}, err
 	}
@@ -191,17 +196,17 @@ func (r *Reconciler) releaseClients(ctx context.Context, s *scope) error {
 
 // podEvents reads the warnings about pods that wait for a volume, or about the
 // Job when it has none; nothing else is explained by events alone, and they are
-// many.
-func (r *Reconciler) podEvents(ctx context.Context, s *scope, pods []corev1.Pod) ([]corev1.Event, error) {
+// many. A nil Job is not asked for.
+func (r *Reconciler) podEvents(ctx context.Context, s *scope, job *batchv1.Job, pods []corev1.Pod, mounts bool) ([]corev1.Event, error) {
 	const patience = 5 * time.Second
 	stuck := slices.ContainsFunc(pods, func(p corev1.Pod) bool {
 		return p.Status.Phase == corev1.PodPending && s.now.Sub(p.CreationTimestamp.Time) > patience
 	})
 	about := client.MatchingFields{"involvedObject.kind": "Pod", "type": corev1.EventTypeWarning}
 	switch {
-	case len(pods) == 0 && s.load != nil && s.now.Sub(s.load.CreationTimestamp.Time) > patience:
-		about = client.MatchingFields{"involvedObject.kind": "Job", "involvedObject.name": s.load.Name, "type": corev1.EventTypeWarning}
-	case !stuck || s.target.ClaimName == "":
+	case len(pods) == 0 && job != nil && s.now.Sub(job.CreationTimestamp.Time) > patience:
+		about = client.MatchingFields{"involvedObject.kind": "Job", "involvedObject.name": job.Name, "type": corev1.EventTypeWarning}
+	case !stuck || !mounts:
 		return nil, nil
 	}
 	list := &corev1.EventList{}

@@ -30,7 +30,7 @@ func (r *Reconciler) provision(ctx context.Context, s *scope) (next, error) {
 		if n, err := r.provisionTrident(ctx, s); err != nil || n.stop {
 			return n, err
 		}
-	case s.target.ClaimName == s.names.Claim:
+	case s.target.ClaimName == s.names.Claim && !hasSurvey(s.b): // else the array tells by which address
 		if n, err := r.provisionVolume(ctx, s); err != nil || n.stop {
 			return n, err
 		}
@@ -125,18 +125,24 @@ func (r *Reconciler) configure(ctx context.Context, s *scope) (next, error) {
 		return next{}, err
 	}
 	s.plan = p
+	return next{}, r.ensurePublishing(ctx, s.b)
+}
+
+// ensurePublishing makes the object that a run's pods publish to, and the right
+// to do so.
+func (r *Reconciler) ensurePublishing(ctx context.Context, b *v1alpha1.NFSBenchmark) error {
 	objects := []client.Object{
-		manifest.ResultConfigMap(s.b),
-		manifest.CollectorServiceAccount(s.b),
-		manifest.CollectorRole(s.b),
-		manifest.CollectorRoleBinding(s.b),
+		manifest.ResultConfigMap(b),
+		manifest.CollectorServiceAccount(b),
+		manifest.CollectorRole(b),
+		manifest.CollectorRoleBinding(b),
 	}
 	for _, o := range objects {
-		if err := r.ensure(ctx, s.b, o); err != nil {
-			return next{}, err
+		if err := r.ensure(ctx, b, o); err != nil {
+			return err
 		}
 	}
-	return next{}, nil
+	return nil
 }
 
 func (r *Reconciler) planOf(ctx context.Context, s *scope) (*runfile.Plan, error) {

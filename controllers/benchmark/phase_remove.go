@@ -53,6 +53,9 @@ func (s *scope) children() []client.Object {
 		return metav1.ObjectMeta{Namespace: s.b.Namespace, Name: name}
 	}
 	var out []client.Object
+	if hasSurvey(s.b) {
+		out = append(out, &batchv1.Job{ObjectMeta: named(s.names.Survey)}, &corev1.ConfigMap{ObjectMeta: named(s.names.Survey)})
+	}
 	if st := s.b.Spec.Storage; s.b.Spec.Protocol.Client == v1alpha1.ClientKernel && st.Claim == nil && st.Trident == nil {
 		out = append(out,
 			&corev1.PersistentVolumeClaim{ObjectMeta: named(s.names.Claim)},

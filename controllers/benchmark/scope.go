@@ -24,7 +24,10 @@ type scope struct {
 	waiting   *fact          // what the pass waits for, in words
 	target    *plan.Target
 	place     *queue.Place
-	storage   *fact // about the storage; nil = not looked at
+	storage   *fact               // about the storage; nil = not looked at
+	surveying *fact               // the array is being asked
+	moving    *runfile.VolumeMove // under way
+	preflight *fact               // about what the array said; nil = not looked at
 	plan      *runfile.Plan
 	load      *batchv1.Job
 	progress  []runfile.Progress

@@ -150,6 +150,8 @@ func messageOf(s *scope, err error) string {
 		return clip(headline(s))
 	case err != nil:
 		return clip("trying again: " + err.Error())
+	case s.moving != nil && s.waiting == s.surveying:
+		return clip(moveMessage(s))
 	case s.waiting != nil:
 		return clip(s.waiting.message)
 	case s.stage == v1alpha1.PhasePreparing && len(s.progress) == 0:

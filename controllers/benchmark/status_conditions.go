@@ -23,6 +23,7 @@ func stampConditions(b *v1alpha1.NFSBenchmark) {
 // ends in this pass.
 func setConditions(s *scope, err error) {
 	setStorageProvisioned(s)
+	setPreflightPassed(s)
 	setProtocolVerified(s)
 	setResultsCollected(s)
 	setSucceeded(s, err)
@@ -38,6 +39,23 @@ func setStorageProvisioned(s *scope) {
 		setCondition(s.b, v1alpha1.ConditionStorageProvisioned, metav1.ConditionTrue, s.storage.reason, s.storage.message)
 	default:
 		setCondition(s.b, v1alpha1.ConditionStorageProvisioned, metav1.ConditionFalse, s.storage.reason, s.storage.message)
+	}
+}
+
+// setPreflightPassed says whether anything stands against the run. It is for
+// runs whose array can be asked.
+func setPreflightPassed(s *scope) {
+	kind := v1alpha1.ConditionPreflightPassed
+	switch {
+	case !hasSurvey(s.b):
+	case s.preflight != nil && s.preflight.ok:
+		setCondition(s.b, kind, metav1.ConditionTrue, s.preflight.reason, s.preflight.message)
+	case s.preflight != nil:
+		setCondition(s.b, kind, metav1.ConditionFalse, s.preflight.reason, s.preflight.message)
+	case s.surveying != nil:
+		setCondition(s.b, kind, metav1.ConditionUnknown, s.surveying.reason, s.surveying.message)
+	case meta.FindStatusCondition(s.b.Status.Conditions, kind) == nil:
+		setCondition(s.b, kind, metav1.ConditionUnknown, v1alpha1.ReasonPending, "")
 	}
 }
 

@@ -10,6 +10,10 @@ import (
 // setProgress shows the slowest client: the run is as far as that one is.
 func setProgress(s *scope) {
 	s.b.Status.Progress = nil
+	if s.moving != nil {
+		s.b.Status.Progress = &v1alpha1.ProgressStatus{Step: "Move", Percent: min(max(s.moving.Percent, 0), 100)}
+		return
+	}
 	if len(s.progress) == 0 {
 		return
 	}

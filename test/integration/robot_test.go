@@ -39,6 +39,9 @@ func (w *world) robot(name string) string {
 		w.jobEnds(clean, "", "")
 		return "the files are removed"
 	}
+	if job := (&batchv1.Job{}); w.find(n.Survey, job) && job.DeletionTimestamp.IsZero() && len(job.Status.Conditions) == 0 {
+		return w.robotSurvey(b, job)
+	}
 	if job := w.loadJob(b); job != nil && job.DeletionTimestamp.IsZero() && len(job.Status.Conditions) == 0 {
 		return w.robotLoad(b, job)
 	}
