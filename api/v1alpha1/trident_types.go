@@ -44,7 +44,7 @@ type TridentStorage struct {
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.startsWith('trident.netapp.io/'))",message="storage.trident.pvcAnnotations takes Trident's annotations only: each key must begin with trident.netapp.io/"
 	// +kubebuilder:validation:XValidation:rule="!('trident.netapp.io/importOriginalName' in self) && !('trident.netapp.io/shareFromPVC' in self)",message="storage.trident.pvcAnnotations must not import or share a volume: what the benchmark provisions is deleted with it; make a PersistentVolumeClaim of it and use storage.claim"
-	PVCAnnotations map[string]string `json:"pvcAnnotations,omitempty"`
+	PVCAnnotations map[string]AnnotationValue `json:"pvcAnnotations,omitempty"`
 	// moveTo is the aggregate that the volume is moved to, online, before the
 	// run: the way to measure data behind another node's LIF. Needs
 	// storage.array.ontap with an account of the cluster.
@@ -54,6 +54,11 @@ type TridentStorage struct {
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`
 	MoveTo string `json:"moveTo,omitempty"`
 }
+
+// AnnotationValue is the value of an annotation.
+//
+// +kubebuilder:validation:MaxLength=1024
+type AnnotationValue string
 
 // TridentBackend is what the operator writes into a TridentBackendConfig.
 type TridentBackend struct {

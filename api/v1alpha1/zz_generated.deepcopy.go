@@ -1173,7 +1173,7 @@ func (in *TridentStorage) DeepCopyInto(out *TridentStorage) {
 	}
 	if in.PVCAnnotations != nil {
 		in, out := &in.PVCAnnotations, &out.PVCAnnotations
-		*out = make(map[string]string, len(*in))
+		*out = make(map[string]AnnotationValue, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val
 		}

@@ -1,8 +1,6 @@
 package manifest
 
 import (
-	"maps"
-
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,7 +71,9 @@ func TridentClaim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
 	}
 	m := meta(b, NamesOf(b).Claim, ComponentVolume)
 	m.Annotations = map[string]string{trident.AnnotationPrefix + "snapshotDirectory": "false"}
-	maps.Copy(m.Annotations, t.PVCAnnotations)
+	for key, value := range t.PVCAnnotations {
+		m.Annotations[key] = string(value)
+	}
 	mode := corev1.PersistentVolumeFilesystem
 	return &corev1.PersistentVolumeClaim{
 		ObjectMeta: m,

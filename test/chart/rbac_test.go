@@ -132,7 +132,7 @@ func TestScopeNamespacesNeedsNoClusterWideRight(t *testing.T) {
 func TestEveryRoleIsBoundToTheOperatorOrMeantForUsers(t *testing.T) {
 	forUsers := map[string]bool{"nfsbench-view": true, "nfsbench-edit": true, "nfsbench-metrics-reader": true}
 	for _, values := range []string{"default", "namespaces"} {
-		objects := Objects(t, Helm(t, "-f", Values(t, values)))
+		objects := Objects(t, Helm(t, "-f", Values(t, values), "--set", "trident.enabled=true"))
 		bound := map[string]bool{}
 		for _, o := range objects {
 			if !strings.HasSuffix(o.GetKind(), "RoleBinding") {

@@ -18,6 +18,7 @@ func TestValuesThatCannotWorkAreRefused(t *testing.T) {
 		"a misspelt image key":           {"", []string{"image.manager.tagg=v1"}, "tagg"},
 		"an unknown scope":               {"", []string{"rbac.scope=Cluster"}, "rbac"},
 		"a namespace that is none":       {"", []string{"rbac.namespaces={Team_A}"}, "rbac"},
+		"a Trident nowhere":              {"", []string{"trident.enabled=true", "trident.namespace="}, "trident"},
 		"a digest without its algorithm": {"", []string{"image.manager.digest=0123"}, "digest"},
 		"an argument that is none":       {"", []string{"extraArgs={leader-elect}"}, "extraArgs"},
 		"an unknown encoder":             {"", []string{"logging.encoder=text"}, "encoder"},

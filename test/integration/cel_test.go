@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,7 @@ const (
 	embeddedSpec = `{storage: {embedded: {size: 1Gi}}, protocol: {}, workload: {raw: {pattern: Read, fileSize: 64Mi}}}`
 	exportSpec   = `{storage: {export: {servers: [10.0.1.61, 10.0.2.61], path: /vol}}, protocol: {}, workload: {raw: {pattern: Read}}}`
 	kernelSpec   = `{storage: {export: {servers: [10.0.1.61], path: /vol}}, protocol: {client: Kernel}, workload: {raw: {pattern: Read}}}`
+	tridentSpec  = `{storage: {trident: {size: 10Gi, backend: {managementLIF: 10.0.9.1, svm: svm1, credentialsSecretName: ontap}}}, protocol: {}, workload: {raw: {pattern: Read}}}`
 	claimSpec    = `{storage: {claim: {name: data}}, protocol: {client: Kernel}, workload: {raw: {pattern: Read}}}`
 )
 
@@ -46,18 +48,17 @@ func servers(n int) []any {
 	return out
 }
 
-// refusals has a case for every rule of the CRD: what it says, a spec that it
-// refuses, and the nearest one that it takes.
-func refusals() map[string]struct {
+// refusal is a spec that a rule refuses, and the nearest one that it takes.
+type refusal struct {
 	says      string // the beginning of the rule's message
 	base      string
 	bad, good fields
-} {
-	return map[string]struct {
-		says      string
-		base      string
-		bad, good fields
-	}{
+}
+
+// refusals has a case for every rule of the CRD.
+func refusals() map[string]refusal {
+	out := storageRefusals()
+	maps.Copy(out, map[string]refusal{
 		"NoStorage":        {"give exactly one of storage", embeddedSpec, fields{"storage.embedded": nil}, fields{}},
 		"TwoStorages":      {"give exactly one of storage", embeddedSpec, fields{"storage.claim.name": "data"}, fields{}},
 		"NoWorkload":       {"give the load: workload.raw", embeddedSpec, fields{"workload.raw": nil}, fields{}},
@@ -178,7 +179,8 @@ func refusals() map[string]struct {
 			fields{"workload.raw.fileSize": "0"},
 			fields{"workload.raw.fileSize": "1Gi"},
 		},
-	}
+	})
+	return out
 }
 
 func benchmarkOf(t *testing.T, base string, change fields) *unstructured.Unstructured {
@@ -333,6 +335,7 @@ func TestASpecIsSettledOnceItExists(t *testing.T) {
 		"PodsAdded":     {bare, fields{"pods.image": "y"}, false},
 		"Suspend":       {full, fields{"suspend": true}, true},
 		"Cleanup":       {full, fields{"cleanup.onSuccess": "Retain"}, true},
+		"Leftovers":     {full, fields{"cleanup.leftovers": "Abandon"}, true},
 		"TTL":           {full, fields{"ttlSecondsAfterFinished": int64(60)}, true},
 	}
 	for name, tc := range cases {
@@ -371,7 +374,7 @@ func TestDefaults(t *testing.T) {
 		"workload.raw.blockSize": "1Mi", "workload.raw.fileSize": "1Gi", "workload.raw.jobs": int64(4), "workload.raw.depth": int64(8),
 		"workload.raw.directory": "nfsbench", "workload.raw.foreignFiles": "Refuse", "clients": int64(1),
 		"run.durationSeconds": int64(60), "run.warmupSeconds": int64(10), "run.baselineSeconds": int64(5), "run.repetitions": int64(1), "run.cooldownSeconds": int64(5),
-		"cleanup.onSuccess": "Delete", "cleanup.onFailure": "Delete",
+		"cleanup.onSuccess": "Delete", "cleanup.onFailure": "Delete", "cleanup.leftovers": "Wait",
 	}
 	for path, v := range want {
 		got, _, _ := unstructured.NestedFieldNoCopy(u.Object, append([]string{"spec"}, strings.Split(path, ".")...)...)
