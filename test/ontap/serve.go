@@ -30,6 +30,9 @@ func forbidden() *apiError {
 	return &apiError{http.StatusForbidden, "6", "not authorized for that command", ""}
 }
 
+// halType is what a client accepts that wants all links.
+const halType = "application/hal+json"
+
 // page is how much of a collection an answer holds.
 type page struct {
 	from, size int
@@ -113,11 +116,18 @@ func (s *Standin) get(w http.ResponseWriter, r *http.Request, a Account, f *faul
 		s.fail(w, err)
 		return
 	}
+	hal := strings.Contains(r.Header.Get("Accept"), halType)
 	told := make([]map[string]any, 0, len(all))
-	for _, r := range all {
-		told = append(told, c.project(r, append(slices.Clone(fields), named...)))
+	for _, one := range all {
+		t := c.project(one, append(slices.Clone(fields), named...))
+		if hal && c.one != "" {
+			t["_links"] = map[string]any{"self": map[string]any{"href": r.URL.Path + "/" + fmt.Sprint(one[c.one])}}
+		}
+		told = append(told, t)
 	}
-	hal := strings.Contains(r.Header.Get("Accept"), "hal+json")
+	if hal {
+		w.Header().Set("Content-Type", halType)
+	}
 	s.answer(w, http.StatusOK, collect(told, f.page(p), r.URL, hal))
 }
 
@@ -177,7 +187,9 @@ func collect(all []map[string]any, p page, at *url.URL, hal bool) map[string]any
 }
 
 func (s *Standin) answer(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/hal+json")
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "application/json")
+	}
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body) // a client that went away needs no answer
 }

@@ -147,6 +147,21 @@ func TestPagesLeadToOneAnother(t *testing.T) {
 	}
 }
 
+func TestLinksAreToldToWhoWantsThem(t *testing.T) {
+	w := begin(t)
+	const path = "/api/cluster/nodes?max_records=1"
+	body := w.get(t, path)
+	if at(body, "_links.self") != nil || at(body, "_links.next.href") == nil || at(body["records"].([]any)[0].(map[string]any), "_links") != nil {
+		t.Errorf("of plain JSON only next is a link: %v", body)
+	}
+	w.accept = "application/hal+json"
+	body = w.get(t, path)
+	self, _ := at(body["records"].([]any)[0].(map[string]any), "_links.self.href").(string)
+	if at(body, "_links.self.href") != path || at(w.get(t, self), "name") != "naclu1-01" {
+		t.Errorf("HAL has all links: %v", body)
+	}
+}
+
 func TestAccountsSeeWhatTheyMay(t *testing.T) {
 	readOnly, svm := ontap.ReadOnly("viewer", "v"), ontap.SVMAdmin("vsadmin", "s", "vsdb122b")
 	w := begin(t, func(o *ontap.Options) { o.Model.Accounts = append(o.Model.Accounts, readOnly, svm) })
