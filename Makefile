@@ -75,6 +75,10 @@ test-kernel-nfs: ## The Kernel engine, and our client, on the NFS of a Linux ker
 test-e2e: ## End-to-end tests on a real cluster with a real NFS server
 	@hack/test.sh e2e
 
+.PHONY: test-kernel-node
+test-kernel-node: ## Claims mounted by a real kubelet, on a node in a virtual machine whose kernel speaks NFS
+	@hack/test.sh kernelnode
+
 .PHONY: soak
 soak: ## 10 million random reads at depth 256 (NFSBENCH_SOAK): memory, goroutines and descriptors stay flat
 	NFSBENCH_SOAK=$${NFSBENCH_SOAK:-10000000} go test -count=1 -timeout 2h -v -run Grows ./test/soak

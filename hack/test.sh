@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Run the tests, and say at the end which could not run and why.
 #
-# usage: hack/test.sh [all | unit | integration | growth | kernelnfs | e2e]
+# usage: hack/test.sh [all | unit | integration | growth | kernelnfs | e2e | kernelnode]
 #
 #   unit         formatting, linters, generated files, unit, golden, fuzz seeds
 #   integration  controllers and CRD against a real API server
 #   growth       500 benchmarks at once on a real API server, pods faked by kwok
 #   kernelnfs    the NFS of a Linux kernel, in a virtual machine without KVM
 #   e2e          the operator on a real cluster, with NFS-Ganesha as the array
+#   kernelnode   the same on a node in a virtual machine, whose kernel mounts NFS
 #   all          all of these (default)
 #
 #   FORBID_SKIPS=1   a test that was skipped is a failure
@@ -21,15 +22,16 @@ cd "$REPO_DIR"
 what=${1:-all}
 case $what in
 -h | --help) help_of "$0"; exit 0 ;;
-all | unit | integration | growth | kernelnfs | e2e) ;;
+all | unit | integration | growth | kernelnfs | e2e | kernelnode) ;;
 *) die "unknown part $what (see --help)" ;;
 esac
 
 step() { say ""; say "== $* ($((SECONDS / 60)) min $((SECONDS % 60)) s)"; }
 
-started_lab=no
+started_lab=no started_node=no
 finish() {
 	local code=$?
+	if [[ $started_node == yes ]]; then hack/vm/node.sh down || true; fi
 	if [[ $started_lab == yes ]]; then hack/lab/ganesha.sh down >/dev/null 2>&1 || true; fi
 	if [[ -n ${KUBECTL:-} ]]; then
 		step "cleaning up"
@@ -102,12 +104,18 @@ kernelnfs() {
 	NFSBENCH_VM=1 gotest -timeout 20m -count=1 ./test/kernelnfs
 }
 
-e2e() {
+# operator_begin makes the cluster, the array and the operator once.
+operator_begin() {
+	[[ -z ${NFSBENCH_E2E:-} ]] || return 0
 	step "a real cluster and an array beside it"
 	cluster_begin
 	lab_begin
 	install_operator
 	export NFSBENCH_E2E=1
+}
+
+e2e() {
+	operator_begin
 	if [[ $started_lab == yes ]]; then
 		export NFSBENCH_TEST_NFS="${LAB_LIFS// /,}:$LAB_EXPORT"
 		gotest ./internal/nfs/...
@@ -119,7 +127,22 @@ e2e() {
 	gotest -timeout 30m -parallel 8 ./test/e2e/...
 }
 
+# kernelnode runs what e2e has skipped, because only few machines can mount NFS.
+kernelnode() {
+	operator_begin
+	step "a node whose kernel mounts NFS, in a virtual machine"
+	local node
+	started_node=yes
+	# Where there can be none, it says why, and the tests are skipped.
+	if node=$(hack/vm/node.sh up bin/image/nfsbench.tar); then
+		export NFSBENCH_VMNODE=${node#VM_NODE=}
+	elif (($? != 3)); then
+		die "the node did not start"
+	fi
+	gotest -timeout 30m -count=1 -run '^TestKernelNode' ./test/e2e
+}
+
 case $what in
-all) unit; integration; growth; kernelnfs; e2e ;;
+all) unit; integration; growth; kernelnfs; e2e; kernelnode ;;
 *) "$what" ;;
 esac

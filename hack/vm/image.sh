@@ -1,8 +1,19 @@
 # shellcheck shell=bash
-# The guest's kernel and its root file system, an initramfs. Sourced by run.sh.
+# The guest's kernel and its root file system, an initramfs. Sourced by run.sh
+# and node.sh.
 
-MODULES=(virtio_pci virtio_blk nfsd nfsv3 nfsv4)
+MODULES=(virtio_pci virtio_blk virtio_net nfsd nfsv3 nfsv4 overlay bridge veth)
 PROGRAMS=(exportfs rpc.nfsd rpc.mountd mount.nfs rpcbind)
+
+# prepare_guest finds the guest in the cache, or builds it.
+prepare_guest() {
+	find_packages
+	mkdir -p "$GUEST_DIR"
+	exec 8>"$GUEST_DIR/lock"
+	flock 8
+	if [[ ! -e $GUEST_DIR/complete ]]; then build_guest; fi
+	exec 8>&-
+}
 
 # build_guest makes $GUEST_DIR/{vmlinuz,base.cpio.gz} and leaves QEMU in root/.
 build_guest() {
@@ -58,18 +69,22 @@ add_modules() {
 
 # add_programs copies the programs and the libraries that they are linked with.
 add_programs() {
-	local from=$GUEST_DIR/root to=$GUEST_DIR/tree name path missing library
-	local libraries=$from/usr/lib/x86_64-linux-gnu:$from/lib/x86_64-linux-gnu
-	for name in "${PROGRAMS[@]}"; do
-		path=$(program "$name")
-		cp "$path" "$to/sbin/$name"
-		missing=$(LD_LIBRARY_PATH=$libraries ldd "$path" | awk '/not found/ {print $1}')
-		[[ -z $missing ]] || die "$name needs $missing"
-		LD_LIBRARY_PATH=$libraries ldd "$path" | grep -o '/[^ ]*' | while read -r library; do
-			cp -nL "$library" "$to/lib/"
-		done
-	done
+	local to=$GUEST_DIR/tree name
+	for name in "${PROGRAMS[@]}"; do add_program "$(program "$name")" "$to" sbin; done
 	cp -L /lib64/ld-linux-x86-64.so.2 "$to/lib64/"
+}
+
+# add_program FILE TREE FOLDER copies one program, and its libraries to /lib.
+add_program() {
+	local from=$GUEST_DIR/root to=$2 missing library linked
+	local libraries=$from/usr/lib/x86_64-linux-gnu:$from/lib/x86_64-linux-gnu
+	# A symbolic link would be written through, for example the one of busybox.
+	rm -f "$to/$3/${1##*/}"
+	cp -L "$1" "$to/$3/"
+	linked=$(LD_LIBRARY_PATH=$libraries ldd "$1" 2>/dev/null) || return 0 # static
+	missing=$(awk '/not found/ {print $1}' <<<"$linked")
+	[[ -z $missing ]] || die "$1 needs $missing"
+	grep -o '/[^ ]*' <<<"$linked" | while read -r library; do cp -nL "$library" "$to/lib/"; done
 }
 
 # add_settings writes the few files of /etc that RPC cannot do without.

@@ -1,7 +1,16 @@
 # shellcheck shell=bash
-# The Debian packages that guest and QEMU are made of. Sourced by run.sh.
+# The Debian packages that guest and QEMU are made of. Sourced by run.sh
+# and node.sh.
 
 PACKAGES=(nfs-kernel-server nfs-common rpcbind busybox-static cpio qemu-system-x86)
+
+readonly CANNOT=3 # the exit code
+
+# cannot says why there is no guest on this machine.
+cannot() {
+	say "no virtual machine here: $*"
+	exit $CANNOT
+}
 
 # find_packages sets KERNEL_PACKAGE and GUEST_DIR, which is named after all that
 # goes into a guest: other versions of it are another guest.

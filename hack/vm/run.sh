@@ -22,27 +22,12 @@ set -euo pipefail
 VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export CACHE_DIR=${XDG_CACHE_HOME:-$HOME/.cache}/nfsbench
 PATH=$PATH:/usr/sbin:/sbin
-for part in "$VM_DIR/../lib/common.sh" "$VM_DIR/packages.sh" "$VM_DIR/image.sh"; do
+for part in "$VM_DIR/../lib/common.sh" "$VM_DIR/packages.sh" "$VM_DIR/image.sh" "$VM_DIR/qemu.sh"; do
 	# shellcheck source=/dev/null
 	source "$part"
 done
 
-readonly CANNOT=3 DIED=4
-
-# cannot says why there is no guest on this machine.
-cannot() {
-	say "no virtual machine here: $*"
-	exit $CANNOT
-}
-
-prepare() {
-	find_packages
-	mkdir -p "$GUEST_DIR"
-	exec 8>"$GUEST_DIR/lock"
-	flock 8
-	if [[ ! -e $GUEST_DIR/complete ]]; then build_guest; fi
-	exec 8>&-
-}
+readonly DIED=4
 
 parse() {
 	JOB='' OUT='' CONSOLE='' TIMEOUT=300
@@ -93,41 +78,24 @@ boot() {
 
 # start_qemu gives the guest a little longer than it gives itself.
 start_qemu() {
-	local root=$GUEST_DIR/root qemu
-	qemu=$(PATH=$root/usr/bin:$PATH command -v qemu-system-x86_64)
-	if [[ $qemu == "$root"/* ]]; then
-		export LD_LIBRARY_PATH=$root/usr/lib/x86_64-linux-gnu:$root/lib/x86_64-linux-gnu
-		export QEMU_MODULE_DIR=$root/usr/lib/x86_64-linux-gnu/qemu
-		set -- -L "$root/usr/share/qemu" -L "$root/usr/share/seabios"
-	else
-		set --
-	fi
-	timeout --kill-after=5 $((TIMEOUT + 60)) "$qemu" "$@" -accel tcg,thread=multi -cpu max -smp 2 -m 2048 \
-		-nodefaults -no-user-config -display none -vga none -no-reboot -serial "file:${CONSOLE:-$WORK/console}" \
-		-kernel "$GUEST_DIR/vmlinuz" -initrd "$WORK/initrd" \
-		-append "$(kernel_arguments)" \
+	qemu_command
+	timeout --kill-after=5 $((TIMEOUT + 60)) "${QEMU[@]}" -m 2048 \
+		-serial "file:${CONSOLE:-$WORK/console}" -initrd "$WORK/initrd" \
+		-append "$KERNEL_ARGUMENTS nfsbench.timeout=$TIMEOUT" \
 		-drive "file=$WORK/data,format=raw,if=virtio,cache=unsafe" \
 		-drive "file=$WORK/out,format=raw,if=virtio,cache=unsafe" \
 		>&2 </dev/null &
 	QEMU_PID=$!
 }
 
-# kernel_arguments are for an emulated machine whose host may be busy: timers may
-# be late when they are calibrated, and a processor that sleeps until a timer of
-# its own choice may miss the one interrupt that would wake it, but not a tick
-# that comes again and again.
-kernel_arguments() {
-	echo "console=ttyS0 quiet no_timer_check nohz=off highres=off panic=-1 oops=panic nfsbench.timeout=$TIMEOUT"
-}
-
 command=${1:---help}
 case $command in
 -h | --help) help_of "$0" ;;
-prepare) prepare ;;
+prepare) prepare_guest ;;
 boot)
 	shift
 	parse "$@"
-	prepare
+	prepare_guest
 	boot
 	;;
 *) die "unexpected argument $command (see --help)" ;;
