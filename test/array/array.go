@@ -40,6 +40,11 @@ type Volume struct {
 	Junction string `json:"junction"` // what clients mount
 	Node     string `json:"node"`     // who owns the data now
 	Folder   string `json:"folder"`   // where the data are on this machine; set by the array
+	// SizeBytes is what the REST interface tells; 0 = the size of the file
+	// system. Nothing enforces it.
+	SizeBytes int64 `json:"sizeBytes,omitempty"`
+
+	export uint16 // Export_Id, never used twice
 }
 
 // LIF is one data address.
@@ -63,13 +68,15 @@ type Array struct {
 	began    time.Time
 	died     chan error
 
-	moving sync.Mutex // one change of volumes or LIFs at a time; guards rest too
-	rest   *REST
+	moving    sync.Mutex // one change of volumes or LIFs at a time; guards what follows too
+	rest      *REST
+	described bool
 
 	mu      sync.Mutex // guards what follows
 	state   state
 	lifs    []LIF
 	volumes []Volume
+	exports uint16 // the highest Export_Id so far
 }
 
 // node is one controller.
@@ -136,6 +143,7 @@ func (o Options) complete() (Options, error) {
 			return o, err
 		}
 		o.Volumes[i].Folder = filepath.Join(folder(o.Name), "data", v.Name)
+		o.Volumes[i].export = uint16(i + 1)
 	}
 	o.Cores = max(o.Cores, 1)
 	if o.DrainLimit <= 0 {
@@ -170,7 +178,7 @@ func (a *Array) start(ctx context.Context) error {
 			cluster: fmt.Sprintf("169.254.77.%d", i+1), cpus: cpusOf(i, a.options.Cores),
 		})
 	}
-	a.volumes = a.options.Volumes
+	a.volumes, a.exports = a.options.Volumes, uint16(len(a.options.Volumes))
 	if err := a.keepState(); err != nil {
 		return err
 	}

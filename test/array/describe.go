@@ -17,17 +17,41 @@ type facts struct {
 	REST       *REST    `json:"rest,omitempty"`
 }
 
-// Describe returns what the array is as JSON and keeps it for Description.
+// Describe returns what the array is as JSON, and keeps it for Description, also
+// after changes from now on.
 func (a *Array) Describe() ([]byte, error) {
+	a.moving.Lock()
+	defer a.moving.Unlock()
+	a.described = true
+	return a.describe()
+}
+
+// describe does it for a caller who holds moving.
+func (a *Array) describe() ([]byte, error) {
 	text, err := json.MarshalIndent(facts{
 		Name: a.options.Name, PID: os.Getpid(), Nodes: a.Nodes(), Namespaces: a.NetworkNamespaces(),
-		LIFs: a.LIFs(), Volumes: a.Volumes(), REST: a.restFacts(),
+		LIFs: a.LIFs(), Volumes: a.Volumes(), REST: a.rest,
 	}, "", "  ")
 	if err != nil {
 		return nil, err
 	}
 	text = append(text, '\n')
-	return text, os.WriteFile(filepath.Join(a.dir, "facts.json"), text, 0o644)
+	part := filepath.Join(a.dir, "facts.json.new")
+	if err := os.WriteFile(part, text, 0o644); err != nil {
+		return nil, err
+	}
+	return text, os.Rename(part, filepath.Join(a.dir, "facts.json"))
+}
+
+// tell lets whoever looks at the array know of LIFs and volumes that changed.
+// The caller holds moving.
+func (a *Array) tell() error {
+	a.tellREST()
+	if !a.described {
+		return nil
+	}
+	_, err := a.describe()
+	return err
 }
 
 // Description is what Describe returned last in the process that runs the array

@@ -42,10 +42,10 @@ EXPORT_DEFAULTS {
 	Squash = No_Root_Squash;
 	Attr_Expiration_Time = 0;
 }
-{{range $i, $v := .Volumes}}EXPORT {
-	Export_Id = {{exportID $i}};
-	Path = "{{$v.Folder}}";
-	Pseudo = {{$v.Junction}};
+{{range .Volumes}}EXPORT {
+	Export_Id = {{.Export}};
+	Path = "{{.Folder}}";
+	Pseudo = {{.Junction}};
 	Access_Type = RW;
 	MaxRead = 1048576;
 	MaxWrite = 1048576;
@@ -56,11 +56,11 @@ EXPORT_DEFAULTS {
 {{end}}LOG { Default_Log_Level = WARN; }
 `
 
-// exportID is the Export_Id of the i-th volume.
-func exportID(i int) uint16 { return uint16(i + 1) }
+// Export is the Export_Id of NFS-Ganesha, which is in every file handle.
+func (v Volume) Export() uint16 { return v.export }
 
 func (a *Array) writeGaneshaConfig(n *node) error {
-	t := template.Must(template.New("ganesha").Funcs(template.FuncMap{"exportID": exportID}).Parse(ganeshaConfig))
+	t := template.Must(template.New("ganesha").Parse(ganeshaConfig))
 	var b bytes.Buffer
 	err := t.Execute(&b, map[string]any{
 		"Address": n.cluster, "Recovery": filepath.Join(a.dir, "recovery-"+n.name), "Volumes": a.Volumes(),
@@ -145,8 +145,8 @@ func (a *Array) startBlade(ctx context.Context, n *node) error {
 	for _, other := range a.nodes {
 		s.Blades[other.name] = other.cluster
 	}
-	for i, v := range a.Volumes() {
-		s.Volumes = append(s.Volumes, v.order(i).Volume)
+	for _, v := range a.Volumes() {
+		s.Volumes = append(s.Volumes, v.order().Volume)
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -163,9 +163,9 @@ func (a *Array) startBlade(ctx context.Context, n *node) error {
 	return until(ctx, func() error { return n.nblade.has(s.Socket) })
 }
 
-// order is what an N-blade is told of the i-th volume.
-func (v Volume) order(i int) control.Order {
-	return control.Order{Volume: control.Volume{Name: v.Name, Junction: v.Junction, Export: exportID(i), Owner: v.Node}}
+// order is what an N-blade is told of a volume.
+func (v Volume) order() control.Order {
+	return control.Order{Volume: control.Volume{Name: v.Name, Junction: v.Junction, Export: v.export, Owner: v.Node}}
 }
 
 // awaitMounts waits until every LIF serves the volume.

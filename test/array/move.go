@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -41,18 +39,17 @@ func (a *Array) Move(ctx context.Context, volume, node string) error {
 	if v.Node == node {
 		return nil
 	}
-	if err := a.hold(ctx, v.order(i)); err != nil {
+	if err := a.hold(ctx, v.order()); err != nil {
 		return fmt.Errorf("move volume %s to %s: %w", volume, node, err)
 	}
 	v.Node = node
 	a.mu.Lock()
 	a.volumes[i] = v
 	a.mu.Unlock()
-	if err := a.release(v.order(i)); err != nil {
+	if err := a.release(v.order()); err != nil {
 		return fmt.Errorf("move volume %s to %s: %w", volume, node, err)
 	}
-	a.tellREST()
-	return nil
+	return a.tell()
 }
 
 // hold lets both N-blades hold calls to a volume back, or none.
@@ -93,63 +90,6 @@ func undisturbed(do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) //nolint:usetesting // not a test
 	defer cancel()
 	return do(ctx)
-}
-
-// CreateVolume adds a volume and returns when both LIFs serve it. Its Folder is
-// set by the array.
-func (a *Array) CreateVolume(ctx context.Context, v Volume) error {
-	if err := v.check(a.Nodes()); err != nil {
-		return err
-	}
-	a.moving.Lock()
-	defer a.moving.Unlock()
-	all := a.Volumes()
-	for _, other := range all {
-		if other.Name == v.Name || other.Junction == v.Junction {
-			return fmt.Errorf("volume %s at %s: there is %s at %s", v.Name, v.Junction, other.Name, other.Junction)
-		}
-	}
-	v.Folder = filepath.Join(a.dir, "data", v.Name)
-	if err := makeFolder(v); err != nil {
-		return err
-	}
-	a.mu.Lock()
-	a.volumes = append(a.volumes, v)
-	a.mu.Unlock()
-	for _, n := range a.nodes {
-		if err := n.blade.Add(ctx, v.order(len(all))); err != nil {
-			return fmt.Errorf("add volume %s: %w", v.Name, err)
-		}
-		if err := a.writeGaneshaConfig(n); err != nil {
-			return err
-		}
-		// NFS-Ganesha reads its exports again and adds what is new.
-		if err := syscall.Kill(n.ganesha.id.PID, syscall.SIGHUP); err != nil {
-			return fmt.Errorf("let NFS-Ganesha of %s read volume %s: %w", n.name, v.Name, err)
-		}
-	}
-	if err := a.awaitBoth(ctx, len(all)); err != nil {
-		return err
-	}
-	a.tellREST()
-	return nil
-}
-
-// awaitBoth waits until the NFS-Ganesha of either node serves the i-th volume,
-// by making each the owner; nobody uses the volume yet.
-func (a *Array) awaitBoth(ctx context.Context, i int) error {
-	v := a.Volumes()[i]
-	for _, owner := range []string{a.other(v.Node), v.Node} {
-		o := v.order(i)
-		o.Volume.Owner = owner
-		if err := a.release(o); err != nil {
-			return err
-		}
-		if err := a.awaitMounts(ctx, v); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (a *Array) other(node string) string {

@@ -179,8 +179,7 @@ func (a *Array) changeLIF(address string, change func(*LIF) error) error {
 		a.mu.Lock()
 		a.lifs[i] = l
 		a.mu.Unlock()
-		a.tellREST()
-		return nil
+		return a.tell()
 	}
 	return fmt.Errorf("array %s has no LIF %s", a.options.Name, address)
 }

@@ -130,10 +130,15 @@ func (a *Array) model(o RESTOptions) ontap.Model {
 // AggregateOf is the name of the one aggregate of a node.
 func AggregateOf(node string) string { return "aggr_" + node[len(node)-1:] }
 
-// model tells the size of the file system below, as NFS does.
+// model tells the size of the file system below, as NFS does, unless the volume
+// has one of its own.
 func (v Volume) model() ontap.Volume {
 	m := ontap.Volume{
 		Name: v.Name, Junction: v.Junction, Aggregates: []string{AggregateOf(v.Node)}, ExportPolicy: "default",
+	}
+	if v.SizeBytes > 0 {
+		m.SizeBytes = v.SizeBytes
+		return m
 	}
 	var fs unix.Statfs_t
 	if err := unix.Statfs(v.Folder, &fs); err == nil {
@@ -175,10 +180,4 @@ func (a *Array) stopREST() {
 	if r != nil {
 		r.Standin.Close()
 	}
-}
-
-func (a *Array) restFacts() *REST {
-	a.moving.Lock()
-	defer a.moving.Unlock()
-	return a.rest
 }

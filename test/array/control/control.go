@@ -30,7 +30,7 @@ type Volume struct {
 	Owner    string `json:"owner"`    // node
 }
 
-// Order is the body of the orders hold, route, release and add.
+// Order is the body of the orders hold, release, add and remove.
 type Order struct {
 	Volume Volume `json:"volume"`
 	// Milliseconds is how long hold waits for what is in flight.
@@ -105,6 +105,11 @@ func (c Client) Release(ctx context.Context, o Order) error {
 // Add makes a volume known.
 func (c Client) Add(ctx context.Context, o Order) error {
 	return c.do(ctx, http.MethodPost, "add", o, nil)
+}
+
+// Remove forgets a volume; one that is not known is no error. The first stays.
+func (c Client) Remove(ctx context.Context, o Order) error {
+	return c.do(ctx, http.MethodPost, "remove", o, nil)
 }
 
 func (c Client) do(ctx context.Context, method, what string, in, out any) error {

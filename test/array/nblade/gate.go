@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -141,6 +143,20 @@ func (vs *volumes) add(v control.Volume) error {
 	n := newVolume(v)
 	vs.all = append(vs.all, n)
 	vs.byID[v.Export], vs.byName[v.Name] = n, n
+	return nil
+}
+
+// remove forgets a volume, but not the first: somebody must answer what names none.
+func (vs *volumes) remove(name string) error {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	v := vs.byName[name]
+	if v == vs.all[0] {
+		return fmt.Errorf("volume %s is the first and stays", name)
+	}
+	delete(vs.byName, name)
+	maps.DeleteFunc(vs.byID, func(_ uint16, other *volume) bool { return other == v })
+	vs.all = slices.DeleteFunc(vs.all, func(other *volume) bool { return other == v })
 	return nil
 }
 

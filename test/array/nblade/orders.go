@@ -38,8 +38,11 @@ func (b *blade) takeOrders(ctx context.Context, socket string, failed context.Ca
 }
 
 func (b *blade) obey(ctx context.Context, order string, o control.Order) error {
-	if order == "add" {
+	switch order {
+	case "add":
 		return b.volumes.add(o.Volume)
+	case "remove":
+		return b.volumes.remove(o.Volume.Name)
 	}
 	v, err := b.volumes.named(o.Volume.Name)
 	if err != nil {

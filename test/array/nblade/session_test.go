@@ -35,6 +35,7 @@ func newRig(t *testing.T) *rig {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = l.Close() })
+		_ = l.(*net.TCPListener).SetDeadline(time.Now().Add(10 * time.Second))
 		_, port, _ = net.SplitHostPort(l.Addr().String())
 		r.mine[node] = l
 	}
@@ -64,6 +65,8 @@ func newRig(t *testing.T) *rig {
 	}()
 	t.Cleanup(func() {
 		_ = r.client.Close()
+		v, _ := r.blade.volumes.named("v1")
+		v.release("a") // a test that failed may have left it held
 		for _, c := range r.conns {
 			_ = c.Close()
 		}
@@ -176,22 +179,28 @@ func TestRepliesOfTwoOwnersDoNotMix(t *testing.T) {
 func TestRecordsOfManyFragmentsAndPiecesArriveWhole(t *testing.T) {
 	r := newRig(t)
 	call := callOf(1, progNFS, 3, nfs3Write).opaque(handleOf(1)).u32(0, 0, 3000, 2).opaque(bytes.Repeat([]byte("x"), 3000))
-	for name, wire := range map[string][]byte{
-		"one fragment":         record(call, 1<<20),
-		"many fragments":       record(call, 1100),
-		"a head in fragments":  record(call, 50),
-		"an empty last one":    append(binary.BigEndian.AppendUint32(nil, uint32(len(call))), append(call, 0x80, 0, 0, 0)...),
-		"two records at once":  append(record(call, 1<<20), record(call, 700)...),
-		"an empty record":      append([]byte{0x80, 0, 0, 0}, record(call, 1<<20)...),
-		"a call of four bytes": record([]byte{1, 2, 3, 4}, 1<<20),
+	for name, tc := range map[string]struct {
+		calls uint64
+		wire  []byte
+	}{
+		"one fragment":         {1, record(call, 1<<20)},
+		"many fragments":       {1, record(call, 1100)},
+		"a head in fragments":  {1, record(call, 50)},
+		"an empty last one":    {1, append(binary.BigEndian.AppendUint32(nil, uint32(len(call))), append(call, 0x80, 0, 0, 0)...)},
+		"two records at once":  {2, append(record(call, 1<<20), record(call, 700)...)},
+		"an empty record":      {2, append([]byte{0x80, 0, 0, 0}, record(call, 1<<20)...)},
+		"a call of four bytes": {1, record([]byte{1, 2, 3, 4}, 1<<20)},
 	} {
-		t.Log(name)
+		before := r.blade.counts().Calls
 		go func() {
-			for i := range wire { // one byte at a time
-				_, _ = r.client.Write(wire[i : i+1])
+			for i := range tc.wire { // one byte at a time
+				_, _ = r.client.Write(tc.wire[i : i+1])
 			}
 		}()
-		r.expect(r.at("a"), wire)
+		r.expect(r.at("a"), tc.wire)
+		if n := r.blade.counts().Calls - before; n != tc.calls {
+			t.Errorf("%s: %d calls were seen, not %d", name, n, tc.calls)
+		}
 	}
 }
 
