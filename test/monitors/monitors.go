@@ -27,6 +27,7 @@ type Program struct {
 	path string
 	args []string
 	cmd  *exec.Cmd
+	gone chan struct{} // closed when it has ended
 }
 
 // NodeExporter starts a node_exporter with some collectors, whose /proc is procfs. It skips
@@ -53,7 +54,7 @@ func Prometheus(t *testing.T, config string) *Program {
 		t.Fatal(err)
 	}
 	return run(t, "prometheus", address, "/-/ready", "--web.listen-address="+address, "--config.file="+file,
-		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--log.level=error", "--storage.tsdb.no-lockfile")
+		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--log.level=error")
 }
 
 // find returns the path of a program, or skips the test.
@@ -99,6 +100,8 @@ func run(t *testing.T, name, address, ready string, args ...string) *Program {
 			}
 		}
 		select {
+		case <-p.gone:
+			t.Fatalf("%s ended; what it said is above", name)
 		case <-deadline.Done():
 			t.Fatalf("%s does not answer: %v", name, err)
 		case <-time.After(50 * time.Millisecond):
@@ -114,6 +117,11 @@ func (p *Program) Start(t *testing.T) {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	p.gone = make(chan struct{})
+	go func(cmd *exec.Cmd, gone chan struct{}) {
+		_ = cmd.Wait() // how it ended is in what it said
+		close(gone)
+	}(p.cmd, p.gone)
 }
 
 // End ends the program and waits for it.
@@ -123,10 +131,9 @@ func (p *Program) End(t *testing.T) {
 }
 
 func (p *Program) end() {
-	if p.cmd == nil {
+	if p.gone == nil { // it was not even started
 		return
 	}
 	_ = p.cmd.Process.Kill() // what it wrote goes with the folder of the test
-	_ = p.cmd.Wait()
-	p.cmd = nil
+	<-p.gone
 }

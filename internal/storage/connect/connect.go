@@ -11,6 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/exporter"
 	"github.com/nfsbench/nfsbench/internal/storage/flashblade"
 	"github.com/nfsbench/nfsbench/internal/storage/ontap"
+	"github.com/nfsbench/nfsbench/internal/storage/prometheus"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
@@ -39,6 +40,15 @@ func Open(s runfile.Source, o Options) (storage.Source, error) {
 			return nil, err
 		}
 		return flashblade.New(s, cred, o.Now)
+	case runfile.SourcePrometheus:
+		var cred rest.Credentials
+		if s.Credentials != "" {
+			var err error
+			if cred, err = credentials(s, o); err != nil {
+				return nil, err
+			}
+		}
+		return prometheus.New(s, cred, o.Now)
 	case runfile.SourceExporter:
 		return exporter.New(s, rest.Credentials{}, o.Now)
 	default:

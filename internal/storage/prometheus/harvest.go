@@ -1,0 +1,251 @@
+package prometheus
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/nfsbench/nfsbench/internal/storage/integrate"
+)
+
+// The labels of Harvest.
+const (
+	labelCluster = "cluster"
+	labelSVM     = "svm"
+	labelVolume  = "volume"
+	labelNode    = "node"
+	labelLIF     = "lif"
+	labelAddress = "address"
+	// labelDatacenter is added by Harvest: clusters of one name in two of them are two.
+	labelDatacenter = "datacenter"
+)
+
+// The metrics of Harvest that tell the CPU of a node, in percent.
+const (
+	cpuMean = "node_avg_processor_busy"
+	cpuBusy = "node_cpu_busy"
+)
+
+// harvest asks for the metrics of NetApp Harvest.
+type harvest struct {
+	source               *Source
+	volume               string
+	volumes, nodes, lifs string // selectors; empty = not asked for
+}
+
+func newHarvest(s *Source, labels map[string]string) (*harvest, error) {
+	if labels[labelCluster] == "" {
+		return nil, fmt.Errorf("neither queries nor a label cluster are given")
+	}
+	name := regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+	for l := range labels {
+		if !name.MatchString(l) {
+			return nil, fmt.Errorf("%q is no name of a label", l)
+		}
+	}
+	without := func(drop ...string) map[string]string {
+		kept := maps.Clone(labels)
+		maps.DeleteFunc(kept, func(k, _ string) bool { return slices.Contains(drop, k) })
+		return kept
+	}
+	h := &harvest{source: s, nodes: selector(without(labelSVM, labelVolume), cpuMean, cpuBusy)}
+	if labels[labelSVM] != "" {
+		h.lifs = selector(without(labelVolume), "lif_recv_data", "lif_sent_data", "lif_labels")
+		if h.volume = labels[labelVolume]; h.volume != "" {
+			h.volumes = selector(labels, slices.Collect(maps.Keys(volumeMetrics()))...)
+		}
+	}
+	return h, nil
+}
+
+// selector chooses metrics by name and labels, of the time that can be bridged. Go's quoted
+// strings are those of PromQL, so no value of a label can be more than a value.
+func selector(labels map[string]string, metrics ...string) string {
+	slices.Sort(metrics)
+	matchers := []string{`__name__=~"` + strings.Join(metrics, "|") + `"`}
+	for _, l := range slices.Sorted(maps.Keys(labels)) {
+		matchers = append(matchers, l+"="+strconv.Quote(labels[l]))
+	}
+	return "{" + strings.Join(matchers, ",") + "}[" + strconv.Itoa(int(bridge.Seconds())) + "s]"
+}
+
+// volumeMetrics tells what the metrics of a volume are: operations and bytes per second, and
+// microseconds.
+func volumeMetrics() map[string]func(*integrate.Rates) **float64 {
+	return map[string]func(*integrate.Rates) **float64{
+		"volume_read_ops":      func(r *integrate.Rates) **float64 { return &r.ReadOps },
+		"volume_write_ops":     func(r *integrate.Rates) **float64 { return &r.WriteOps },
+		"volume_other_ops":     func(r *integrate.Rates) **float64 { return &r.OtherOps },
+		"volume_read_data":     func(r *integrate.Rates) **float64 { return &r.ReadBytes },
+		"volume_write_data":    func(r *integrate.Rates) **float64 { return &r.WrittenBytes },
+		"volume_read_latency":  func(r *integrate.Rates) **float64 { return &r.ReadLatency },
+		"volume_write_latency": func(r *integrate.Rates) **float64 { return &r.WriteLatency },
+	}
+}
+
+func (h *harvest) gather(ctx context.Context) (answer, error) {
+	a := answer{volume: h.volume}
+	read := map[string]model.Matrix{}
+	for _, s := range []string{h.volumes, h.nodes, h.lifs} {
+		if s == "" {
+			continue
+		}
+		r, err := h.source.query(ctx, s, 0)
+		if err == nil {
+			read[s], err = r.matrix()
+		}
+		if err == nil {
+			err = oneDatacenter(read[s])
+		}
+		if err != nil {
+			return answer{}, fmt.Errorf("ask for %s: %w", s, err)
+		}
+	}
+	wanted := cmp.Or(h.volumes, h.nodes)
+	if len(read[wanted]) == 0 {
+		return answer{}, fmt.Errorf("no series match %s: compare the labels with those that Harvest exports", wanted)
+	}
+	a.Total, a.owner = volumeRates(read[h.volumes])
+	a.Nodes = busyNodes(read[h.nodes], h.source.chooseCPU(read[h.nodes]))
+	a.Paths = lifRates(read[h.lifs])
+	return a, nil
+}
+
+// oneDatacenter refuses series of two clusters that happen to have the same name.
+func oneDatacenter(m model.Matrix) error {
+	for _, series := range m {
+		if a, b := m[0].Metric[labelDatacenter], series.Metric[labelDatacenter]; a != b {
+			return fmt.Errorf("the series are of two data centers, %q and %q: choose with queries of your own", a, b)
+		}
+	}
+	return nil
+}
+
+// chooseCPU returns the metric that tells the CPU, which stays the same for good.
+func (s *Source) chooseCPU(m model.Matrix) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, series := range m {
+		if s.cpuMetric != "" {
+			break
+		}
+		if series.Metric[model.MetricNameLabel] == cpuMean {
+			s.cpuMetric = cpuMean
+		}
+	}
+	if s.cpuMetric == "" && len(m) > 0 {
+		s.cpuMetric = cpuBusy
+	}
+	return s.cpuMetric
+}
+
+// rows collects values of one thing by their times: those of one scrape have the same.
+type rows map[model.Time]*integrate.Rates
+
+func (r rows) set(series *model.SampleStream, field func(*integrate.Rates) **float64) {
+	for _, v := range series.Values {
+		if !plausible(v.Timestamp) {
+			continue
+		}
+		row := r[v.Timestamp]
+		if row == nil {
+			row = &integrate.Rates{Time: v.Timestamp.Time().UTC()}
+			r[v.Timestamp] = row
+		}
+		*field(row) = number(v.Value)
+	}
+}
+
+func (r rows) rates() []integrate.Rates {
+	var all []integrate.Rates
+	for _, t := range slices.Sorted(maps.Keys(r)) {
+		all = append(all, *r[t])
+	}
+	return all
+}
+
+// volumeRates joins the series of a volume, of which there are more when it was moved.
+func volumeRates(m model.Matrix) (rates []integrate.Rates, owner string) {
+	all, metrics := rows{}, volumeMetrics()
+	var newest model.Time
+	for _, series := range m {
+		field := metrics[string(series.Metric[model.MetricNameLabel])]
+		if field == nil || len(series.Values) == 0 {
+			continue
+		}
+		all.set(series, field)
+		if last := series.Values[len(series.Values)-1].Timestamp; last > newest {
+			newest, owner = last, string(series.Metric[labelNode])
+		}
+	}
+	return all.rates(), owner
+}
+
+func busyNodes(m model.Matrix, metric string) []integrate.Node {
+	busy := map[string][]integrate.Busy{}
+	for _, series := range m {
+		name := string(series.Metric[labelNode])
+		if string(series.Metric[model.MetricNameLabel]) != metric || name == "" {
+			continue
+		}
+		for _, v := range series.Values {
+			if f := number(v.Value); f != nil && plausible(v.Timestamp) {
+				busy[name] = append(busy[name], integrate.Busy{Time: v.Timestamp.Time().UTC(), Percent: *f})
+			}
+		}
+	}
+	var nodes []integrate.Node
+	for _, name := range slices.Sorted(maps.Keys(busy)) {
+		nodes = append(nodes, integrate.Node{Name: name, Busy: busy[name]})
+	}
+	return nodes
+}
+
+// lifRates gives each LIF its address, or its name where Harvest does not tell it. What a
+// LIF sent was read.
+func lifRates(m model.Matrix) []integrate.Path {
+	type lif struct {
+		node, address string
+		newest        model.Time
+		rows          rows
+	}
+	lifs := map[string]*lif{}
+	for _, series := range m {
+		name := string(series.Metric[labelLIF])
+		if name == "" || len(series.Values) == 0 {
+			continue
+		}
+		l := lifs[name]
+		if l == nil {
+			l = &lif{rows: rows{}}
+			lifs[name] = l
+		}
+		switch series.Metric[model.MetricNameLabel] {
+		case "lif_labels":
+			l.address = string(series.Metric[labelAddress])
+			continue
+		case "lif_sent_data":
+			l.rows.set(series, func(r *integrate.Rates) **float64 { return &r.ReadBytes })
+		case "lif_recv_data":
+			l.rows.set(series, func(r *integrate.Rates) **float64 { return &r.WrittenBytes })
+		}
+		if last := series.Values[len(series.Values)-1].Timestamp; last > l.newest {
+			l.newest, l.node = last, string(series.Metric[labelNode])
+		}
+	}
+	var paths []integrate.Path
+	for _, name := range slices.Sorted(maps.Keys(lifs)) {
+		l := lifs[name]
+		if len(l.rows) > 0 {
+			paths = append(paths, integrate.Path{Address: cmp.Or(l.address, name), Name: name, Node: l.node, Rates: l.rows.rates()})
+		}
+	}
+	return paths
+}

@@ -1,0 +1,186 @@
+package prometheus_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/prometheus"
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
+)
+
+const secret = "s3cret-of-a-token"
+
+func serve(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	srv := httptest.NewServer(handler)
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+func says(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func data(kind, result string) string {
+	return `{"status":"success","data":{"resultType":"` + kind + `","result":` + result + `}}`
+}
+
+func TestAnswersThatAreNoCounters(t *testing.T) {
+	reads := map[string]string{"readOperations": "x"}
+	cpu := map[string]string{"nodeCPUPercent": "x"}
+	cases := map[string]struct {
+		reason    string
+		queries   map[string]string // nil = Harvest
+		status    int
+		body      string
+		permanent bool
+		says      string
+	}{
+		"wrong PromQL":      {"only the user can mend it", reads, 400, `{"status":"error","errorType":"bad_data","error":"parse error near ` + secret + `"}`, true, "parse error"},
+		"overloaded":        {"it may pass", reads, 500, "", false, "500"},
+		"another program":   {"it is no Prometheus", reads, 200, "<html>", true, "not what was expected"},
+		"no data":           {"it is no Prometheus", reads, 200, `{}`, true, "it gives a "},
+		"a range":           {"a rate is missing", reads, 200, data("matrix", "[]"), true, "gives a matrix"},
+		"two series":        {"which of them?", reads, 200, data("vector", `[{"metric":{"a":"1"},"value":[1,"2"]},{"metric":{},"value":[1,"2"]}]`), true, "gives 2 series"},
+		"nothing":           {"it may come", reads, 200, data("vector", "[]"), false, "none of the queries"},
+		"odd values":        {"it is no Prometheus", reads, 200, data("vector", `[{"metric":{},"value":5}]`), true, "not what was expected"},
+		"null":              {"it is no Prometheus", reads, 200, data("vector", `[null]`), true, "null"},
+		"odd time":          {"nobody was born", reads, 200, data("vector", `[{"metric":{},"value":[-1,"2"]}]`), false, "none of the queries"},
+		"nameless node":     {"it cannot be told from others", cpu, 200, data("vector", `[{"metric":{},"value":[1,"2"]}]`), true, "avg by (node)"},
+		"one node twice":    {"cores were not averaged", cpu, 200, data("vector", `[{"metric":{"node":"a","cpu":"0"},"value":[1,"2"]},{"metric":{"node":"a","cpu":"1"},"value":[1,"2"]}]`), true, "node a twice"},
+		"cores in all":      {"a share is 100 at most", cpu, 200, data("vector", `[{"metric":{"node":"a"},"value":[1,"350"]}]`), true, "350 for node a"},
+		"Harvest is away":   {"it may come", nil, 200, data("matrix", "[]"), false, "no series match"},
+		"no matrix":         {"it is no Prometheus", nil, 200, data("vector", "[]"), true, "no range"},
+		"odd matrix":        {"it is no Prometheus", nil, 200, data("matrix", `{}`), true, "not what was expected"},
+		"two data centers":  {"which of them?", nil, 200, data("matrix", `[{"metric":{"datacenter":"a"},"values":[]},{"metric":{"datacenter":"b"},"values":[]}]`), false, "two data centers"},
+		"somewhere else":    {"nobody else's counters", nil, 302, "", true, "redirects"},
+		"no such user":      {"credentials are wrong", nil, 401, "no such token " + secret, true, "401"},
+		"endless answer":    {"bodies are bounded", nil, 200, strings.Repeat(" ", 17<<20), true, "longer than"},
+		"a matrix too wide": {"series are bounded", nil, 200, data("matrix", "["+strings.TrimSuffix(strings.Repeat(`{"metric":{},"values":[]},`, 10001), ",")+"]"), true, "more than 10000"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			src := runfile.Source{URL: serve(t, says(tc.status, tc.body)), Queries: tc.queries, Labels: map[string]string{"cluster": "c1"}}
+			s, err := prometheus.New(src, rest.Credentials{Token: secret}, time.Now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = s.Sample(t.Context())
+			if err == nil || storage.IsPermanent(err) != tc.permanent || !strings.Contains(err.Error(), tc.says) {
+				t.Fatalf("%s: %v, permanent %v", tc.reason, err, storage.IsPermanent(err))
+			}
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("the error holds a secret: %v", err)
+			}
+		})
+	}
+}
+
+func TestTheSameMomentIsAskedOfAllQueries(t *testing.T) {
+	var times []string
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		times = append(times, r.URL.Query().Get("time"))
+		says(200, data("vector", `[{"metric":{"node":"a"},"value":[1790000000.123,"NaN"]}]`))(w, r)
+	})
+	got := sample(t, source(t, runfile.Source{URL: url, Queries: map[string]string{"readBytes": "x", "readOperations": "x", "nodeCPUPercent": "x"}}))
+	if strings.Join(times, " ") != " 1790000000.123 1790000000.123" {
+		t.Errorf("asked for %q", times)
+	}
+	if !got.Time.Equal(time.UnixMilli(1790000000123)) || got.Total.ReadOps != nil || got.Nodes != nil {
+		t.Errorf("what is no number is not known: %+v", got)
+	}
+}
+
+func TestTheBusiestDomainIsOnlyTakenWhereThereIsNoMean(t *testing.T) {
+	mean := `{"metric":{"__name__":"node_avg_processor_busy","node":"a"},"values":[[1,"10"],[2,"10"]]}`
+	busiest := `{"metric":{"__name__":"node_cpu_busy","node":"a"},"values":[[1,"80"],[3,"80"]]}`
+	body := data("matrix", "["+busiest+"]")
+	s := source(t, runfile.Source{URL: serve(t, func(w http.ResponseWriter, r *http.Request) { says(200, body)(w, r) }), Labels: map[string]string{"cluster": "c1"}})
+	if n := sample(t, s).Nodes[0]; *n.CPUSeconds != 1.6 {
+		t.Errorf("node %+v", n)
+	}
+	body = data("matrix", "["+mean+","+busiest+"]")
+	if n := sample(t, s).Nodes[0]; *n.CPUSeconds != 1.6 || *n.BaseSeconds != 2 {
+		t.Errorf("they are two numbers, and one source gives one: %v of %v", *n.CPUSeconds, *n.BaseSeconds)
+	}
+}
+
+func TestCredentialsGoWhereTheyBelong(t *testing.T) {
+	var got string
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if got = r.Header.Get("Authorization"); !strings.Contains(got, "second") && !strings.HasPrefix(got, "Basic") {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		says(200, data("scalar", `[1790000000,"2"]`))(w, r)
+	})
+	src := runfile.Source{URL: url, Queries: map[string]string{"readBytes": "x"}}
+	ask := func(cred rest.Credentials) error {
+		s, err := prometheus.New(src, cred, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Sample(t.Context())
+		return err
+	}
+	if err := ask(rest.Credentials{Username: "u", Password: "p"}); err != nil || got != "Basic dTpw" {
+		t.Errorf("%q, %v", got, err)
+	}
+	dir := t.TempDir()
+	write := func(token string) {
+		if err := os.WriteFile(filepath.Join(dir, "token"), []byte(token), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("first")
+	cred, err := rest.ReadCredentials(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("second")
+	if err := ask(cred); err != nil || got != "Bearer second" {
+		t.Errorf("a token that was exchanged is read again: %q, %v", got, err)
+	}
+}
+
+func TestASlowPrometheusEndsWithTheContext(t *testing.T) {
+	url := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := source(t, runfile.Source{URL: url, Labels: map[string]string{"cluster": "c"}}).Sample(ctx)
+	if !errors.Is(err, context.DeadlineExceeded) || storage.IsPermanent(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNewRefusesWhatCannotWork(t *testing.T) {
+	const url = "http://10.0.0.7:9090"
+	cases := map[string]runfile.Source{
+		"neither":       {URL: url},
+		"no cluster":    {URL: url, Labels: map[string]string{"svm": "s"}},
+		"odd label":     {URL: url, Labels: map[string]string{"cluster": "c", `a="b",c`: "d"}},
+		"unknown query": {URL: url, Queries: map[string]string{"latency": "x"}},
+		"empty query":   {URL: url, Queries: map[string]string{"readBytes": " "}},
+		"a password":    {URL: "http://u:" + secret + "@10.0.0.7", Labels: map[string]string{"cluster": "c"}},
+		"no URL":        {Labels: map[string]string{"cluster": "c"}},
+	}
+	for name, src := range cases {
+		_, err := prometheus.New(src, rest.Credentials{}, time.Now)
+		if err == nil || !storage.IsPermanent(err) || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
