@@ -1,0 +1,68 @@
+package manifest_test
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/test/gen"
+	"github.com/nfsbench/nfsbench/test/golden"
+)
+
+func TestObjectsOfATridentVolume(t *testing.T) {
+	const uid = "9d1f8b1e-0000-4000-8000-000000000001"
+	policy := func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Storage.Trident.Backend.ExportPolicy = "pods"
+		b.Spec.Storage.Trident.PVCAnnotations = map[string]v1alpha1.AnnotationValue{"trident.netapp.io/snapshotDirectory": "true"}
+	}
+	cases := map[string][]gen.Mod{
+		"trident-backend": {gen.TridentBackend("trident", "10.0.9.1", "10.0.1.61", "aggr1", "n2.ssd"), gen.Version(v1alpha1.NFSv41), gen.Kernel, policy},
+		"trident-class":   {gen.TridentClass("netapp", "gold")},
+	}
+	for name, mods := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := gen.Benchmark("demo", append(mods, gen.UID(uid))...)
+			list := []runtime.Object{manifest.TridentClaim(b)}
+			if b.Spec.Storage.Trident.Backend != nil {
+				list = append(list, manifest.TridentClass(b), manifest.TridentBackendConfig(b))
+			} else if manifest.TridentClass(b) != nil || manifest.TridentBackendConfig(b) != nil {
+				t.Error("a class that exists gets another, or a backend")
+			}
+			var out bytes.Buffer
+			for _, o := range list {
+				if o.GetObjectKind().GroupVersionKind().Kind == "" {
+					o.GetObjectKind().SetGroupVersionKind(kindOf(t, o))
+				}
+				raw, err := yaml.Marshal(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out.WriteString("---\n")
+				out.Write(raw)
+			}
+			golden.Compare(t, filepath.Join("testdata", name+".golden.yaml"), out.Bytes())
+		})
+	}
+}
+
+// Names of backends and classes are shared by all namespaces.
+func TestNamesOfBackendsMeetNowhere(t *testing.T) {
+	seen := map[string]bool{}
+	for _, b := range []*v1alpha1.NFSBenchmark{
+		gen.Benchmark("c", gen.In("a-b"), gen.UID("1")), gen.Benchmark("b-c", gen.In("a"), gen.UID("2")),
+		gen.Benchmark("c", gen.In("a-b"), gen.UID("3")), // made again
+		gen.Benchmark("a.long-name-that-goes-on-for-more-than-a-label-may-hold", gen.In("and-a-long-namespace-as-well"), gen.UID("4")),
+	} {
+		name := manifest.TridentName(b)
+		if seen[name] || len(validation.IsDNS1123Label(name)) > 0 {
+			t.Errorf("name %q of %s/%s is taken or none", name, b.Namespace, b.Name)
+		}
+		seen[name] = true
+	}
+}
