@@ -184,8 +184,10 @@ func TestWhatIsForbiddenIsNotAskedAgain(t *testing.T) {
 	for _, p := range []string{"/api/cluster/nodes", "/api/network/ip/interfaces", "/api/storage/aggregates"} {
 		a.say(p, 403, forbidden)
 	}
-	s := a.source()
+	now := time.Unix(1000, 0)
+	s := a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return now })
 	for range 3 {
+		now = now.Add(time.Hour)
 		got, err := s.Sample(t.Context())
 		if err != nil || len(got.Nodes) != 0 || len(got.Paths) != 0 || got.Volumes[0].Node != "" || got.Total.ReadOps == nil {
 			t.Fatalf("got %+v, %v", got, err)

@@ -79,6 +79,16 @@ func TestWithoutAnSVMThatOfTheVolumeIsSurveyed(t *testing.T) {
 	}
 }
 
+func TestNetmasksAreLengthsHoweverTheyAreWritten(t *testing.T) {
+	for mask, want := range map[string]int32{`"24"`: 24, `"64"`: 64, `16`: 16, `"255.255.255.0"`: 24, `"255.0.255.0"`: 0, `"::"`: 0, `"300"`: 0, `null`: 0} {
+		a := newArray(t)
+		a.say("/api/network/ip/interfaces", 200, records(strings.Replace(lifJSON("l", "10.0.0.1", "a", "a"), `"24"`, mask, 1)))
+		if got, err := a.source().Survey(t.Context(), "/vol1"); err != nil || got.LIFs[0].Prefix != want {
+			t.Errorf("%s: got %+v, %v", mask, got.LIFs, err)
+		}
+	}
+}
+
 func TestTheVersionIsTheOnePeopleCallIt(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"version":{"full":"NetApp Release 9.14.1P2: Fri Feb 2","generation":9,"major":14,"minor":1}}`: "ONTAP 9.14.1P2, SVM svm1",
