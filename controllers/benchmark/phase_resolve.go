@@ -58,7 +58,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 
 func exportTarget(b *v1alpha1.NFSBenchmark) (*plan.Target, error) {
 	e := b.Spec.Storage.Export
-	t := &plan.Target{Export: e.Path, Addresses: e.Servers, Keys: plan.ServerKeys(e.Servers)}
+	t := &plan.Target{Export: e.Path, Addresses: e.Servers, Keys: append(arrayKeys(b), plan.ServerKeys(e.Servers)...)}
 	if b.Spec.Protocol.Client == v1alpha1.ClientKernel {
 		t.ClaimName, t.VolumeName = manifest.NamesOf(b).Claim, manifest.NamesOf(b).Volume
 	}
@@ -114,7 +114,7 @@ func exportPath(rs *v1alpha1.ResolvedStatus) string {
 
 func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 	name := s.b.Spec.Storage.Claim.Name
-	t := &plan.Target{Keys: []string{"claim/" + s.b.Namespace + "/" + name}}
+	t := &plan.Target{Keys: append(arrayKeys(s.b), "claim/"+s.b.Namespace+"/"+name)}
 	pvc := &corev1.PersistentVolumeClaim{}
 	// Claims of users do not carry our labels, so the cache does not hold them.
 	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: name}, pvc)

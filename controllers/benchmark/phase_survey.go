@@ -18,6 +18,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/preflight"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
 // survey has the array asked, once for the whole run, chooses the paths by what
@@ -101,6 +102,21 @@ func (r *Reconciler) askArray(ctx context.Context, s *scope) (next, error) {
 		return s.surveyFails(v1alpha1.ReasonNoPath, why)
 	}
 	return next{}, nil
+}
+
+// arrayKeys name the array itself, as far as the spec does: which of its addresses
+// a run uses is known when it was asked, and then it is too late to wait.
+func arrayKeys(b *v1alpha1.NFSBenchmark) []string {
+	switch a := b.Spec.Storage.Array; {
+	case a == nil:
+		return nil
+	case a.ONTAP != nil && a.ONTAP.ManagementLIF != "" && a.ONTAP.SVM != "":
+		return []string{svmKey(a.ONTAP.ManagementLIF, a.ONTAP.SVM)}
+	case a.FlashBlade != nil:
+		return []string{"flashblade/" + strings.ToLower(trident.Bare(a.FlashBlade.ManagementVIP))}
+	default:
+		return nil
+	}
 }
 
 // knownSurvey is what the array has said: as the plan has it, which is what the

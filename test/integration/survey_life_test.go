@@ -191,3 +191,17 @@ func TestTheCollectorsSecretMayGoMissingToo(t *testing.T) {
 	w.step(45 * time.Second)
 	w.wantFailed(v1alpha1.ReasonSecretNotFound, `Secret "ontap-reader"`)
 }
+
+func TestRunsOnOneArrayWaitForEachOtherWhateverTheirAddresses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	same := ontap("")
+	b, _ := w.asking(same)
+	w.create("next", same)
+	w.wantPhase(w.settle("next"), v1alpha1.PhaseQueued, w.ns+"/demo uses it")
+	w.create("other", ontap(""))
+	w.wantPhase(w.settle("other"), v1alpha1.PhaseProvisioning, "asking the array")
+	w.surveyed(b, surveyOf(b))
+	w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
+	w.wantPhase(w.settle("next"), v1alpha1.PhaseProvisioning, "asking the array")
+}

@@ -19,10 +19,12 @@ import (
 // otherLIF is on the second node where the benchmark names one address only.
 const otherLIF = "10.99.99.61"
 
-// ontap is an array beside an export, with the paths that are asked for.
+// ontap is an array beside an export, with the paths that are asked for. It is
+// one of its own, because those of one array wait for each other.
 func ontap(paths v1alpha1.PathSelection) gen.Mod {
+	lif := newAddress()
 	return func(b *v1alpha1.NFSBenchmark) {
-		gen.ONTAP("10.98.0.5", "svm1", "ontap-reader")(b)
+		gen.ONTAP(lif, "svm1", "ontap-reader")(b)
 		if paths != "" {
 			gen.Select(paths)(b)
 		}
@@ -148,7 +150,7 @@ func TestAKernelMountOfAnExportWaitsForTheArray(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b, _ := w.asking(gen.Kernel, ontap(v1alpha1.PathsRemote))
-	w.wantPhase(b, v1alpha1.PhaseProvisioning, "asking the array at https://10.98.0.5")
+	w.wantPhase(b, v1alpha1.PhaseProvisioning, "asking the array at https://"+b.Spec.Storage.Array.ONTAP.ManagementLIF)
 	w.wantCondition(b, v1alpha1.ConditionPreflightPassed, "Unknown", v1alpha1.ReasonSurveying)
 	w.wantCondition(b, v1alpha1.ConditionSucceeded, "Unknown", v1alpha1.ReasonSurveying)
 	n := manifest.NamesOf(b)
