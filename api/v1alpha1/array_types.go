@@ -17,6 +17,14 @@ type ArrayAccess struct {
 	// exporter reads node_exporter or NFS-Ganesha on the servers themselves.
 	// +optional
 	Exporter *ExporterAccess `json:"exporter,omitempty"`
+	// intervalSeconds is how often the storage is asked while the load runs.
+	// ONTAP moves its counters every 15 s, so asking each second gains nothing
+	// there; status.summary.collectorCPUPermille says what asking cost.
+	// +optional
+	// +default=5
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=60
+	IntervalSeconds int32 `json:"intervalSeconds,omitempty"`
 }
 
 // TLSTrust says which certificate is believed.

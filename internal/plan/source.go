@@ -30,9 +30,19 @@ const (
 // there is no array, or where nothing tells its address.
 func ArraySource(b *v1alpha1.NFSBenchmark, t Target) (runfile.Source, bool) {
 	a := b.Spec.Storage.Array
-	switch {
-	case a == nil:
+	if a == nil {
 		return runfile.Source{}, false
+	}
+	s, ok := arraySource(a, t)
+	s.IntervalMilliseconds = arrayMilliseconds
+	if a.IntervalSeconds > 0 {
+		s.IntervalMilliseconds = a.IntervalSeconds * 1000
+	}
+	return s, ok
+}
+
+func arraySource(a *v1alpha1.ArrayAccess, t Target) (runfile.Source, bool) {
+	switch {
 	case a.ONTAP != nil:
 		return ontapSource(a.ONTAP, t)
 	case a.FlashBlade != nil:
@@ -66,7 +76,7 @@ func SecretName(b *v1alpha1.NFSBenchmark) string {
 // source is what all arrays have in common.
 func source(kind, name string, tls v1alpha1.TLSTrust) runfile.Source {
 	return runfile.Source{
-		Kind: kind, Name: name, Credentials: ArrayCredentials, OneClient: true, IntervalMilliseconds: arrayMilliseconds,
+		Kind: kind, Name: name, Credentials: ArrayCredentials, OneClient: true,
 		CABundle: tls.CABundle, InsecureSkipVerify: tls.Verification == v1alpha1.Disabled,
 	}
 }
@@ -114,7 +124,7 @@ func prometheusSource(p *v1alpha1.PrometheusAccess, t Target) runfile.Source {
 }
 
 func exporterSource(e *v1alpha1.ExporterAccess) runfile.Source {
-	// The counters of a Linux server are always those of now.
+
 	s := runfile.Source{Kind: runfile.SourceExporter, Name: "exporter", OneClient: true}
 	for _, n := range e.Nodes {
 		s.Nodes = append(s.Nodes, runfile.SourceNode{Name: n.Name, URL: n.URL})

@@ -18,6 +18,14 @@ func array(a v1alpha1.ArrayAccess) gen.Mod {
 	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Storage.Array = &a }
 }
 
+func TestAnArrayIsAskedAsOftenAsTheUserSays(t *testing.T) {
+	b := gen.Benchmark("demo", gen.Export("/oradata", "10.0.1.1"), gen.ONTAP("10.0.1.5", "svm1", "s"))
+	b.Spec.Storage.Array.IntervalSeconds = 1
+	if s, _ := plan.ArraySource(b, plan.Target{}); s.IntervalMilliseconds != 1000 {
+		t.Errorf("it is asked every %d ms", s.IntervalMilliseconds)
+	}
+}
+
 func TestTheSourceOfEachKindOfArray(t *testing.T) {
 	t.Parallel()
 	secret := v1alpha1.SecretReference{Name: "s"}
@@ -85,7 +93,7 @@ func TestTheSourceOfEachKindOfArray(t *testing.T) {
 		"Exporter": {
 			v1alpha1.ArrayAccess{Exporter: &v1alpha1.ExporterAccess{Nodes: []v1alpha1.ExporterNode{{Name: "filer", URL: "http://f:9100/metrics"}}}},
 			plan.Target{},
-			runfile.Source{Kind: runfile.SourceExporter, Name: "exporter", Nodes: []runfile.SourceNode{{Name: "filer", URL: "http://f:9100/metrics"}}, OneClient: true},
+			runfile.Source{Kind: runfile.SourceExporter, Name: "exporter", Nodes: []runfile.SourceNode{{Name: "filer", URL: "http://f:9100/metrics"}}, OneClient: true, IntervalMilliseconds: 5000},
 		},
 	}
 	for name, tc := range cases {
