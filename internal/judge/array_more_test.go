@@ -6,7 +6,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-func counterCases() map[string]findingCase {
+func counterCases(t *testing.T) map[string]findingCase {
+	t.Helper()
 	reads := func(pct int64) func(*runfile.Result) {
 		return measured(func(w *runfile.StorageWindow) { w.ReadBytes = new(goodBytes * pct / 100) })
 	}
@@ -43,6 +44,12 @@ func counterCases() map[string]findingCase {
 			reads(50)(r)
 			eachWindow(r, windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 })
 		}, ArrayDisagrees, "", Suspect, ""},
+		"ArrayCacheOfItsOwn": {nil, func(r *runfile.Result) {
+			reads(50)(r)
+			r.Plan.Workload.Raw.FileSizeBytes = 1 << 30
+			h := histogram(t, 100, 120)
+			eachRep(r, func(rep *runfile.Repetition) { rep.Read.Histogram = h })
+		}, ArrayDisagrees, Warning, Suspect, `a cache`},
 		"StorageCPUBound":      {nil, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(900, 20) }), StorageCPUBound, Warning, Valid, `storage node a was 90\.0 % busy`},
 		"StorageCPUNearlyFull": {nil, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(899, 20) }), StorageCPUBound, "", Valid, ""},
 	}
@@ -89,6 +96,7 @@ func moveCases() map[string]findingCase {
 				}
 			})
 		}), VolumeMoved, Warning, Suspect, `to b at 2026-09-01T12:05:30Z`},
+		"LIFMovedBefore": {nil, measured(func(w *runfile.StorageWindow) { w.Paths[0].Node = "b" }), VolumeMoved, Warning, Suspect, `^LIF lif1 .*seen in repetition 1`},
 		"LIFMovedUnused": {nil, one(3, func(w *runfile.StorageWindow) { w.Paths[1].Node = "a" }), VolumeMoved, "", Valid, ""},
 	}
 }

@@ -107,7 +107,7 @@ func both(changes ...func(*runfile.Result)) func(*runfile.Result) {
 
 func TestTheArrayIsFoundOutWhereItShouldBe(t *testing.T) {
 	t.Parallel()
-	for _, cases := range []map[string]findingCase{localityCases(), quietCases(), counterCases(), moveCases(), settingCases(), partialCases()} {
+	for _, cases := range []map[string]findingCase{localityCases(), quietCases(), counterCases(t), moveCases(), settingCases(), partialCases()} {
 		for name, c := range cases {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -188,6 +188,38 @@ func TestTheSummaryHasTheStorageSide(t *testing.T) {
 		if diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
+	}
+}
+
+// Two sources may call their nodes alike.
+func TestTheIdleCPUOfANodeIsThatOfItsSource(t *testing.T) {
+	t.Parallel()
+	r := twoNodes("a")(t)
+	for _, kind := range []string{windowBaseline, windowMeasure} {
+		eachWindow(&r, kind, func(w *runfile.ObservedWindow) {
+			w.Storage = append([]runfile.StorageWindow{{Source: "aaa", Seconds: 5, Nodes: cpus(7, 8)}}, w.Storage...)
+		})
+	}
+	for _, n := range Judge(r).Summary.StorageNodes {
+		if want := map[string]int32{"aaa/a": 7, "aaa/b": 8, "array/a": 20, "array/b": 10}[n.Source+"/"+n.Name]; *n.BaselineCPUPermille != want {
+			t.Errorf("%s/%s was %d busy while idle, want %d", n.Source, n.Name, *n.BaselineCPUPermille, want)
+		}
+	}
+}
+
+func TestTheOwnerComesFirstAndThenWherePathsEnd(t *testing.T) {
+	t.Parallel()
+	r := twoNodes("a")(t)
+	measured(func(w *runfile.StorageWindow) {
+		w.VolumeNodes = []string{"b"}
+		w.Nodes = append(w.Nodes, runfile.StorageNodeWindow{Name: "0"})
+	})(&r)
+	var names []string
+	for _, n := range Judge(r).Summary.StorageNodes {
+		names = append(names, n.Name)
+	}
+	if diff := cmp.Diff([]string{"b", "a", "0"}, names); diff != "" {
+		t.Error(diff)
 	}
 }
 
