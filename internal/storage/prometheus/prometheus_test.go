@@ -105,7 +105,7 @@ func TestTheSameMomentIsAskedOfAllQueries(t *testing.T) {
 }
 
 func TestTheBusiestDomainIsOnlyTakenWhereThereIsNoMean(t *testing.T) {
-	mean := `{"metric":{"__name__":"node_avg_processor_busy","node":"a"},"values":[[1,"10"],[2,"10"]]}`
+	mean := `{"metric":{"__name__":"node_avg_processor_busy","node":"a"},"values":[[1,"10"],[4,"10"]]}`
 	busiest := `{"metric":{"__name__":"node_cpu_busy","node":"a"},"values":[[1,"80"],[3,"80"]]}`
 	body := data("matrix", "["+busiest+"]")
 	s := source(t, runfile.Source{URL: serve(t, func(w http.ResponseWriter, r *http.Request) { says(200, body)(w, r) }), Labels: map[string]string{"cluster": "c1"}})

@@ -223,7 +223,7 @@ func TestRatesOfARealPrometheusBecomeWhatHappened(t *testing.T) {
 	if path.Address != "10.0.0.b" || path.Name != "lif_b" || path.Node != "b" || len(second.Paths) != 2 {
 		t.Errorf("paths %+v", second.Paths)
 	}
-	if v := second.Volumes[0]; v.Name != "vol1" || v.Node != "a" || cmp.Diff(v.Counters, second.Total) != "" {
+	if v := second.Volumes[0]; v.Name != "vol1" || v.Node != "a" || cmp.Diff(v.Counters, second.Total) != "" || v.ReadOps == second.Total.ReadOps {
 		t.Errorf("volume %+v", v)
 	}
 }
