@@ -26,7 +26,10 @@ type Options struct {
 	// Volumes exist from the beginning; default: one, "data" on node a, which
 	// clients mount as /export/data.
 	Volumes []Volume
-	// Cores are the processors of each node; default 1.
+	// Cores are the processors of each node, to which its processes are bound.
+	// 0 = both nodes use all that this process may use, with everybody else: on a
+	// machine with few of them that is several times as fast, because a node that
+	// is bound to one waits whenever somebody else has it.
 	Cores int
 	// DrainLimit bounds how long a move may hold calls back; default 5 s.
 	DrainLimit time.Duration
@@ -145,7 +148,7 @@ func (o Options) complete() (Options, error) {
 		o.Volumes[i].Folder = filepath.Join(folder(o.Name), "data", v.Name)
 		o.Volumes[i].export = uint16(i + 1)
 	}
-	o.Cores = max(o.Cores, 1)
+	o.Cores = max(o.Cores, 0)
 	if o.DrainLimit <= 0 {
 		o.DrainLimit = 5 * time.Second
 	}

@@ -1,15 +1,15 @@
 // Package array runs an NFS array of two nodes for tests: one that has no
 // hardware, and yet a data path whose wrong way costs what it costs.
 //
-//	client ── LIF 1 ── N-blade a ─┬─ Ganesha a     node a, a network namespace
-//	                              │ cluster link
-//	client ── LIF 2 ── N-blade b ─┴─ Ganesha b     node b, another one
+//	client ── LIF 1 ── N-blade a ─── Ganesha a     node a, a network namespace
+//	                       │ cluster link
+//	client ── LIF 2 ── N-blade b ─── Ganesha b     node b, another one
 //
 // It is built as ONTAP is. The N-blade (package nblade) ends the connections of
 // the clients of its LIFs and sends each call to the node that owns the volume.
 // There NFS-Ganesha answers it. A client that asks the LIF of the owner pays for
-// one node; one that asks the other pays for an N-blade there and for the way
-// over the cluster link. Nothing of this is scripted: what Node, LIF and Volume
+// one node; one that asks the other pays for an N-blade there, for the way over
+// the cluster link, and for the N-blade of the owner, which takes it off the link. Nothing of this is scripted: what Node, LIF and Volume
 // tell was counted where it happened.
 //
 // Both nodes run NFS-Ganesha over the same folder with the same exports, so that
@@ -20,8 +20,9 @@
 //
 //   - The two have no disks of their own: the folder lies in the page cache of
 //     this machine. A move copies nothing.
-//   - A node is as many processors of this machine as Options.Cores says; its
-//     processes are bound to them, but clients and others may use them as well.
+//   - The nodes have no processors of their own. They use those of this machine
+//     together with clients and everybody else; Options.Cores binds each to some.
+//     Where the machine is busy, latencies are those of waiting for a processor.
 //   - Processor time is that of the node's processes as the kernel accounts it,
 //     in steps of 10 ms. What the kernel does for them outside of any process,
 //     above all receiving packets in soft interrupts, is not in it or is on the

@@ -67,7 +67,8 @@ func (l *launcher) run(cmd *exec.Cmd, cpus []int) error {
 	return <-failed
 }
 
-// cpusOf are the processors of the i-th node, from those that this process may use.
+// cpusOf are the processors of the i-th node, from those that this process may
+// use: all of them if cores is 0.
 func cpusOf(i, cores int) []int {
 	var set unix.CPUSet
 	var have []int
@@ -81,8 +82,11 @@ func cpusOf(i, cores int) []int {
 	if len(have) == 0 {
 		have = []int{0}
 	}
+	if cores == 0 {
+		return have
+	}
 	var cpus []int
-	for k := range cores {
+	for k := range min(cores, len(have)) {
 		cpus = append(cpus, have[(i*cores+k)%len(have)])
 	}
 	return cpus

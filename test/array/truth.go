@@ -27,7 +27,8 @@ type highWater struct {
 
 // Node counts the processor time of all processes of a node, user and system,
 // since they started, in steps of 10 ms. Its base is the time since the start of
-// the array for each of the node's processors. See the package for what is not
+// the array for each of the processors that the node may use: both nodes together
+// can be busy for no longer than that if they share them. See the package for what is not
 // in it. The counters of an unknown node are zero.
 func (a *Array) Node(name string) ontap.NodeCounters {
 	n, err := a.node(name)
@@ -43,7 +44,7 @@ func (a *Array) Node(name string) ontap.NodeCounters {
 	n.seen.mu.Lock()
 	defer n.seen.mu.Unlock()
 	n.seen.busy = max(n.seen.busy, busy)
-	base := a.options.Now().Sub(a.began) * time.Duration(a.options.Cores)
+	base := a.options.Now().Sub(a.began) * time.Duration(len(n.cpus))
 	return ontap.NodeCounters{BusyMicros: uint64(n.seen.busy.Microseconds()), BaseMicros: uint64(base.Microseconds())}
 }
 

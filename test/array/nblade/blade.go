@@ -76,6 +76,11 @@ func (b *blade) run(ctx context.Context, addresses []string, socket string) erro
 			wg.Go(func() { cancel(b.accept(l, port)) })
 		}
 	}
+	for _, port := range []string{"2049", "20048"} {
+		if err := b.serveCluster(ctx, &wg, port); err != nil {
+			return err
+		}
+	}
 	if err := b.takeOrders(ctx, socket, cancel); err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ func (s *session) dblade(node string) (io.Writer, error) {
 	if d != nil {
 		return d.conn, nil
 	}
-	address := net.JoinHostPort(s.blade.dblades[node], s.port)
+	address := net.JoinHostPort(s.blade.dblades[node], s.blade.portAt(node, s.port))
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords) //nolint:usetesting // not a test
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)

@@ -47,7 +47,7 @@ func run(args []string, out io.Writer) error {
 	f.StringVar(&s.Name, "name", "twonode", "up to 8 letters and digits; several may run at once")
 	f.StringVar(&s.subnets, "subnets", "10.246.1.0/24,10.246.2.0/24", "network of each LIF")
 	f.StringVar(&s.volumes, "volumes", "", "NAME=JUNCTION=a|b[,...]: volumes and who owns them (default data=/export/data=a)")
-	f.IntVar(&s.Cores, "cores", 1, "processors of each node")
+	f.IntVar(&s.Cores, "cores", 0, "processors that each node is bound to; 0 = all, shared")
 	f.DurationVar(&s.rest.Grid, "grid", 15*time.Second, "how often the statistics of the REST interface move")
 	f.DurationVar(&s.rest.Replication, "replication", 0, "how long a volume is on its way when it moves")
 	if err := f.Parse(args[1:]); err != nil {
