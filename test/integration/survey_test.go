@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
@@ -327,6 +328,15 @@ func TestTheArrayIsAskedOnceWhateverHappens(t *testing.T) {
 	w.wantPhase(b, v1alpha1.PhaseRunning)
 	if len(b.Status.Resolved.Paths) != 1 || w.plan(b).Engine.Oranfstab != first.Engine.Oranfstab {
 		t.Errorf("the run under way lost its paths: %+v", b.Status.Resolved)
+	}
+	// Not even when the plan is lost too: the load goes by what it has read.
+	if err := w.c.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: manifest.NamesOf(b).Plan}}); err != nil {
+		t.Fatal(err)
+	}
+	b = w.settle("demo")
+	w.wantPhase(b, v1alpha1.PhaseRunning)
+	if len(b.Status.Resolved.Paths) != 1 || w.plan(b).Engine.Oranfstab != first.Engine.Oranfstab {
+		t.Errorf("the run under way lost its paths with its plan: %+v", b.Status.Resolved)
 	}
 	w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
 }
