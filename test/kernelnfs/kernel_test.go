@@ -23,6 +23,9 @@ func TestTheKernelsServerAndClient(t *testing.T) {
 	}
 	t.Run("a mount that is not NFS is refused", func(t *testing.T) { checkRefusal(t, g) })
 	t.Run("a mount that is not NFS is used when allowed", func(t *testing.T) { checkAllowed(t, g) })
+	for name, d := range declared() {
+		t.Run(name, func(t *testing.T) { checkDeclared(t, g, name, d) })
+	}
 	checkDirect(t, g)
 	checkRestarts(t, g)
 }

@@ -41,6 +41,7 @@ func writePlans(t *testing.T, dir string) {
 			writePlan(t, dir, p)
 		}
 	}
+	writeDeclared(t, dir)
 	for name, pattern := range map[string]string{"restart-fill": runfile.PatternRandomRead, "restart-overwrite": runfile.PatternOverwrite} {
 		p := plan(name, pattern)
 		p.Engine = direct(t)
