@@ -1,0 +1,218 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+// TestTheWrongLIFShowsOnTheSecondNode is the lesson of the six tests of a real
+// array: the client hardly sees a detour, the second node does.
+func TestTheWrongLIFShowsOnTheSecondNode(t *testing.T) {
+	c := newCluster(t)
+	w := newTwoNodes(t)
+	ns := c.namespace(t)
+	password := w.password(t, "nfsbench")
+	c.secret(t, ns, arraySecret, "nfsbench", password)
+	owner, other := w.Volumes()[0].Node, w.Nodes()[1]
+	runs := map[v1alpha1.PathSelection]*v1alpha1.NFSBenchmark{}
+	for _, s := range []v1alpha1.PathSelection{v1alpha1.PathsLocal, v1alpha1.PathsRemote, v1alpha1.PathsAll} {
+		name := "paths-" + strings.ToLower(string(s))
+		b := c.create(t, gen.Benchmark(name, gen.In(ns), w.export(), w.asked(arraySecret), gen.Select(s), blocks(10), directory(name)))
+		runs[s] = c.succeeded(t, b)
+		verified(t, runs[s])
+		surveyed(t, runs[s], owner)
+	}
+	local, remote, all := runs[v1alpha1.PathsLocal], runs[v1alpha1.PathsRemote], runs[v1alpha1.PathsAll]
+	uses(t, w, local, owner)
+	uses(t, w, remote, other)
+	uses(t, w, all, owner, other)
+
+	idle, busy := cpuOf(t, local, other), cpuOf(t, remote, other)
+	if busy < idle+20 || busy < 3*idle {
+		t.Errorf("node %s is busy %d permille when it passes everything on, and %d when it has nothing to do", other, busy, idle)
+	}
+	if cpuOf(t, remote, owner) < 20 {
+		t.Errorf("the owner is busy %d permille although it serves the data", cpuOf(t, remote, owner))
+	}
+	wantRoles(t, local, owner, v1alpha1.StorageNodeOwner, v1alpha1.StorageNodeEntry)
+	wantRoles(t, remote, owner, v1alpha1.StorageNodeOwner)
+	wantRoles(t, remote, other, v1alpha1.StorageNodeEntry)
+	if f := finding(remote, string(judge.IndirectPath)); f == nil {
+		t.Errorf("nothing says that the path is indirect: %+v", remote.Status.Findings)
+	} else {
+		mustSay(t, f.Message, other)
+	}
+	if f := finding(local, string(judge.IndirectPath)); f != nil {
+		t.Errorf("the right LIF is called indirect: %s", f.Message)
+	}
+	table, err := kubectl(t, "", "-n", ns, "get", "nfsb", "-o", "wide")
+	if err != nil {
+		t.Errorf("kubectl get nfsb -o wide: %v", err)
+	}
+	mustSay(t, table, "STORAGE CPU", "LATENCY", "1 Local", "1 Remote", owner+" ", other+" ")
+	t.Logf("as a user sees it:\n%s", table)
+	c.secretsStay(t.Context(), t, ns, password)
+}
+
+// surveyed demands what every run with an array must show.
+func surveyed(t *testing.T, b *v1alpha1.NFSBenchmark, owner string) {
+	t.Helper()
+	if !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionPreflightPassed) {
+		t.Errorf("PreflightPassed of %s is %+v", b.Name, meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionPreflightPassed))
+	}
+	rs, s := b.Status.Resolved, b.Status.Summary
+	if rs == nil || rs.Volume == nil || rs.Volume.Node != owner || !strings.Contains(rs.Array, "stand-in") {
+		t.Fatalf("%s: resolved is %+v, want the owner %s", b.Name, rs, owner)
+	}
+	if finding(b, string(judge.SimulatedStorage)) == nil {
+		t.Errorf("%s: nothing says that a stand-in was measured", b.Name)
+	}
+	if s.StorageOperationsPerSecond == nil || s.StorageMeanLatencyMicroseconds == nil || s.IOPS == nil {
+		t.Fatalf("%s: the array's own view is missing: storage %+v/s, CPU %s, findings %+v", b.Name, s.StorageOperationsPerSecond, s.StorageCPU, b.Status.Findings)
+	}
+	// Both count the same reads; the windows differ by an interval at each end.
+	if ratio := float64(*s.StorageOperationsPerSecond) / float64(*s.IOPS); ratio < 0.7 || ratio > 1.3 {
+		t.Errorf("%s: the array counted %d operations/s, the client %d", b.Name, *s.StorageOperationsPerSecond, *s.IOPS)
+	}
+	if *s.StorageMeanLatencyMicroseconds > *s.MeanLatencyMicroseconds {
+		t.Errorf("%s: a read lasts %d us at the array and %d us at the client", b.Name, *s.StorageMeanLatencyMicroseconds, *s.MeanLatencyMicroseconds)
+	}
+	if s.CollectorCPUPermille == nil || *s.CollectorCPUPermille >= 100 {
+		t.Errorf("%s: collecting cost %v thousandths of a core", b.Name, s.CollectorCPUPermille)
+	} else {
+		t.Logf("%s: %s, storage %s, collector %d/1000 of a core", b.Name, b.Status.Message, s.StorageCPU, *s.CollectorCPUPermille)
+	}
+}
+
+// uses demands that bytes went by the LIFs of these nodes and by no other, as
+// the array counted them.
+func uses(t *testing.T, w *twoNodes, b *v1alpha1.NFSBenchmark, nodes ...string) {
+	t.Helper()
+	var most int64
+	for _, n := range nodes {
+		most = max(most, lifBytes(t, b, w.lifOf(t, n)))
+	}
+	for _, l := range w.LIFs() {
+		got := lifBytes(t, b, l.Address)
+		if wanted := slices.Contains(nodes, l.Node); wanted != (got > most/4) || most == 0 {
+			t.Errorf("%s: %d bytes went by %s on node %s, which is used: %v", b.Name, got, l.Address, l.Node, wanted)
+		}
+	}
+	var found []string
+	for _, p := range b.Status.Resolved.Paths {
+		found = append(found, p.Node)
+	}
+	slices.Sort(found)
+	if !slices.Equal(found, nodes) {
+		t.Errorf("%s: the paths end on %v, want %v", b.Name, found, nodes)
+	}
+}
+
+func cpuOf(t *testing.T, b *v1alpha1.NFSBenchmark, name string) int32 {
+	t.Helper()
+	n := storageNode(b, name)
+	if n.CPUPermille == nil {
+		t.Fatalf("%s: the CPU of node %s is not known: %+v", b.Name, name, b.Status.StorageNodes)
+	}
+	return *n.CPUPermille
+}
+
+func wantRoles(t *testing.T, b *v1alpha1.NFSBenchmark, name string, roles ...v1alpha1.StorageNodeRole) {
+	t.Helper()
+	got := storageNode(b, name).Roles
+	slices.Sort(got)
+	slices.Sort(roles)
+	if !slices.Equal(got, roles) {
+		t.Errorf("%s: node %s is %v, want %v", b.Name, name, got, roles)
+	}
+}
+
+// TestAVolumeThatMovesIsNoticed moves the data to the other node between two
+// runs, and back in the middle of a third.
+func TestAVolumeThatMovesIsNoticed(t *testing.T) {
+	c := newCluster(t)
+	w := newTwoNodes(t)
+	ns := c.namespace(t)
+	c.secret(t, ns, arraySecret, "nfsbench", w.password(t, "nfsbench"))
+	volume, first, second := w.Volumes()[0].Name, w.Nodes()[0], w.Nodes()[1]
+	run := func(name string, mods ...gen.Mod) *v1alpha1.NFSBenchmark {
+		mods = append([]gen.Mod{gen.In(ns), w.export(), w.asked(arraySecret), gen.Select(v1alpha1.PathsLocal), blocks(5), directory(name)}, mods...)
+		return c.create(t, gen.Benchmark(name, mods...))
+	}
+	before := c.succeeded(t, run("before"))
+	uses(t, w, before, first)
+
+	if err := w.Move(t.Context(), volume, second); err != nil {
+		t.Fatal(err)
+	}
+	after := c.succeeded(t, run("after"))
+	uses(t, w, after, second)
+	if p := after.Status.Resolved.Paths[0]; p.Locality != v1alpha1.LocalityLocal || after.Status.Resolved.Volume.Node != second {
+		t.Errorf("after the move: %+v", after.Status.Resolved)
+	}
+
+	during := run("during", seconds(15))
+	c.until(t, during, 2*time.Minute, "the measured window", func(b *v1alpha1.NFSBenchmark) bool {
+		return b.Status.Progress != nil && b.Status.Progress.Step == "Measure"
+	})
+	time.Sleep(3 * time.Second) // some samples before, some after
+	if err := w.Move(t.Context(), volume, first); err != nil {
+		t.Fatal(err)
+	}
+	during = c.succeeded(t, during)
+	verified(t, during)
+	if f := finding(during, string(judge.VolumeMoved)); f == nil {
+		t.Errorf("nothing says that the volume moved: %+v", during.Status.Findings)
+	} else {
+		mustSay(t, f.Message, first, second)
+	}
+	if f := finding(during, string(judge.IOErrors)); f != nil {
+		t.Errorf("an online move cost I/O: %s", f.Message)
+	}
+}
+
+// TestAnArrayThatRefusesIsExplained: each ends within seconds, before any load.
+func TestAnArrayThatRefusesIsExplained(t *testing.T) {
+	c := newCluster(t)
+	w := newTwoNodes(t)
+	ns := c.namespace(t)
+	password := w.password(t, "nfsbench")
+	c.secret(t, ns, arraySecret, "nfsbench", password)
+	c.secret(t, ns, "wrong-password", "nfsbench", "not-the-password")
+	untrusted := func(b *v1alpha1.NFSBenchmark) { b.Spec.Storage.Array.ONTAP.TLS.CABundle = "" }
+	nowhere := func(b *v1alpha1.NFSBenchmark) { b.Spec.Storage.Array.ONTAP.ManagementLIF = w.LIFs()[0].Host + ":1" }
+	otherPath := func(b *v1alpha1.NFSBenchmark) { b.Spec.Storage.Export.Path = "/export/nothing" }
+	cases := map[string]struct {
+		mods   []gen.Mod
+		reason string
+		words  []string
+	}{
+		"wrong-password": {[]gen.Mod{w.asked("wrong-password")}, v1alpha1.ReasonArrayRefused, []string{"user"}},
+		"no-secret":      {[]gen.Mod{w.asked("absent")}, v1alpha1.ReasonSecretNotFound, []string{"absent", ns}},
+		"untrusted":      {[]gen.Mod{w.asked(arraySecret), untrusted}, v1alpha1.ReasonArrayUntrusted, []string{"caBundle"}},
+		"unreachable":    {[]gen.Mod{w.asked(arraySecret), nowhere}, v1alpha1.ReasonArrayUnreachable, []string{w.LIFs()[0].Host}},
+		"no-volume":      {[]gen.Mod{w.asked(arraySecret), otherPath}, v1alpha1.ReasonVolumeNotFound, []string{"/export/nothing"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := c.create(t, gen.Benchmark(name, append([]gen.Mod{gen.In(ns), w.export(), quick}, tc.mods...)...))
+			failed := c.finished(t, b, 2*time.Minute)
+			wantFailure(t, failed, tc.reason, tc.words...)
+			cond := meta.FindStatusCondition(failed.Status.Conditions, v1alpha1.ConditionPreflightPassed)
+			if cond == nil || cond.Status != metav1.ConditionFalse || cond.Reason != tc.reason {
+				t.Errorf("PreflightPassed is %+v", cond)
+			}
+			c.cleanedUp(t, b)
+		})
+	}
+	c.secretsStay(t.Context(), t, ns, password, "not-the-password")
+}
