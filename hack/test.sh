@@ -36,6 +36,7 @@ finish() {
 	if [[ -n ${KUBECTL:-} ]]; then
 		step "cleaning up"
 		uninstall_operator
+		trident_end
 		cluster_end
 	fi
 	summary || code=1
@@ -104,13 +105,31 @@ kernelnfs() {
 	NFSBENCH_VM=1 gotest -timeout 20m -count=1 ./test/kernelnfs
 }
 
+# trident_namespace makes the namespace of Trident, which the chart's Role is for.
+# The tests play Trident in it; where there is a real one, they must not.
+trident_namespace() {
+	if "$KUBECTL" get namespace trident >/dev/null 2>&1; then
+		die "there is a namespace trident already: the tests play Trident in it, so run them on a cluster without"
+	fi
+	made_trident=yes
+	"$KUBECTL" create namespace trident >/dev/null
+}
+
+# trident_end removes it, and the CRDs that the tests installed.
+trident_end() {
+	[[ $made_trident == yes ]] || return 0
+	"$KUBECTL" delete namespace trident --timeout 60s >/dev/null 2>&1 || true
+	"$KUBECTL" get crd -o name | grep '\.trident\.netapp\.io$' | xargs -r "$KUBECTL" delete --timeout 60s >/dev/null 2>&1 || true
+}
+
 # operator_begin makes the cluster, the array and the operator once.
 operator_begin() {
 	[[ -z ${NFSBENCH_E2E:-} ]] || return 0
 	step "a real cluster and an array beside it"
 	cluster_begin
 	lab_begin
-	install_operator
+	trident_namespace
+	install_operator --set trident.enabled=true
 	export NFSBENCH_E2E=1
 }
 

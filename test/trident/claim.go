@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/internal/trident"
@@ -41,7 +42,7 @@ func (c *Controller) stepClaims(ctx context.Context) (string, error) {
 }
 
 func (c *Controller) stepClaim(ctx context.Context, pvc *corev1.PersistentVolumeClaim) (string, error) {
-	if pvc.DeletionTimestamp != nil || pvc.Status.Phase == corev1.ClaimBound || pvc.Spec.StorageClassName == nil {
+	if pvc.DeletionTimestamp != nil || pvc.Status.Phase == corev1.ClaimBound || ptr.Deref(pvc.Spec.StorageClassName, "") == "" {
 		return "", nil
 	}
 	class := &storagev1.StorageClass{}
