@@ -60,7 +60,7 @@ func newTridentWorld(t *testing.T, c *cluster) *tridentWorld {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		w.controller.Run(ctx, 300*time.Millisecond, func(did string, err error) {
+		w.controller.Run(ctx, 300*time.Millisecond, func(_ string, err error) {
 			if err != nil && ctx.Err() == nil {
 				t.Logf("the stand-in for Trident: %v", err)
 			}
@@ -83,7 +83,7 @@ func (w *tridentWorld) backend(aggregate string) gen.Mod {
 
 // nothingOfTrident demands that no object of a benchmark is left anywhere, and
 // no volume on the array but the first.
-func (w *tridentWorld) nothingOfTrident(t *testing.T, c *cluster, b *v1alpha1.NFSBenchmark) {
+func (w *tridentWorld) nothingOfTrident(t *testing.T, b *v1alpha1.NFSBenchmark) {
 	t.Helper()
 	poll(t, 90*time.Second, func() (bool, string) {
 		var left []string
@@ -123,14 +123,14 @@ func TestAVolumeOfTridentIsMadeMeasuredAndRemoved(t *testing.T) {
 	if v := placed.Status.Resolved.Volume; !strings.HasPrefix(v.Name, "trident_pvc_") || v.Aggregate != standin.AggregateOf(second) {
 		t.Errorf("the volume is %+v", v)
 	}
-	w.nothingOfTrident(t, c, placed)
+	w.nothingOfTrident(t, placed)
 
 	moved := gen.Benchmark("moved", gen.In(ns), w.backend(standin.AggregateOf(second)), gen.Select(v1alpha1.PathsLocal), blocks(5))
 	moved.Spec.Storage.Trident.MoveTo = standin.AggregateOf(first)
 	moved = c.succeeded(t, c.create(t, moved))
 	verified(t, moved)
 	uses(t, w.twoNodes, moved, first)
-	w.nothingOfTrident(t, c, moved)
+	w.nothingOfTrident(t, moved)
 	c.secretsStay(t.Context(), t, ns, admin, w.password(t, "vsadmin"))
 }
 
@@ -159,7 +159,7 @@ func TestAVolumeThatCannotGoIsNamed(t *testing.T) {
 		err := c.Get(t.Context(), client.ObjectKeyFromObject(b), &v1alpha1.NFSBenchmark{})
 		return apierrors.IsNotFound(err), "the benchmark is still there although the array answers again"
 	})
-	w.nothingOfTrident(t, c, b)
+	w.nothingOfTrident(t, b)
 	classes := &storagev1.StorageClassList{}
 	if err := c.List(t.Context(), classes, client.MatchingLabels{manifest.LabelManagedBy: manifest.ManagedBy}); err != nil || len(classes.Items) != 0 {
 		t.Errorf("classes are left: %v (%v)", classes.Items, err)
@@ -178,5 +178,5 @@ func TestABackendThatTridentRefusesIsExplained(t *testing.T) {
 	wantFailure(t, failed, v1alpha1.ReasonBackendFailed, "SVM svm9 does not exist")
 	w.controller.SetFaults(trident.Faults{})
 	c.cleanedUp(t, b)
-	w.nothingOfTrident(t, c, b)
+	w.nothingOfTrident(t, b)
 }
