@@ -71,8 +71,8 @@ unit() {
 	hack/verify.sh
 	hack/chart.sh conform
 	step "unit tests, with the race detector where it compiles quickly"
-	gotest -race -shuffle=on ./cmd/nfsbench/... ./internal/... ./hack/... ./test/array/nblade
-	gotest -shuffle=on ./api/... ./cmd/manager/... ./controllers/... ./test/chart ./test/gen ./test/golden ./test/statuscheck ./test/structure
+	gotest -race -shuffle=on ./cmd/nfsbench/... ./internal/... ./hack/... ./test/array/nblade ./test/ontap
+	gotest -shuffle=on ./api/... ./cmd/manager/... ./controllers/... ./test/bench/... ./test/chart ./test/gen ./test/golden ./test/statuscheck ./test/structure
 	step "whole runs under faults, most of which wait"
 	gotest -shuffle=on -parallel 8 ./test/faults ./test/memory
 	step "that nothing grows under load"
