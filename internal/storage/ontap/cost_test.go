@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"syscall"
@@ -18,12 +19,10 @@ import (
 
 const beServer = "NFSBENCH_TEST_BE_ONTAP"
 
-// TestServeAnArray is no test: it is the array of TestASampleIsCheap, in a process of its
-// own, so that its work is not counted as ours.
-func TestServeAnArray(t *testing.T) {
-	if os.Getenv(beServer) == "" {
-		t.Skip("only as a child of TestASampleIsCheap")
-	}
+// serveAnArray is what TestASampleIsCheap does as its own child: the array is in another
+// process, so that its work is not counted as ours.
+func serveAnArray(t *testing.T) {
+	t.Helper()
 	a := newArray(t)
 	var nodes, lifs []string
 	for i := range 8 { // a large cluster
@@ -39,7 +38,7 @@ func TestServeAnArray(t *testing.T) {
 
 func startServer(tb testing.TB) *ontap.Source {
 	tb.Helper()
-	cmd := exec.CommandContext(tb.Context(), os.Args[0], "-test.run=^TestServeAnArray$")
+	cmd := exec.CommandContext(tb.Context(), os.Args[0], "-test.run=^TestASampleIsCheap$")
 	cmd.Env = append(os.Environ(), beServer+"=1")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -82,18 +81,27 @@ func cpu(tb testing.TB) time.Duration {
 }
 
 func TestASampleIsCheap(t *testing.T) {
+	if os.Getenv(beServer) != "" {
+		serveAnArray(t)
+		return
+	}
 	s := startServer(t)
 	if _, err := s.Sample(t.Context()); err != nil { // connects
 		t.Fatal(err)
 	}
-	const samples = 20 // the limit of requests makes more of them slow
-	before := cpu(t)
-	for range samples {
-		if _, err := s.Sample(t.Context()); err != nil {
-			t.Fatal(err)
+	// The limit of requests makes more of them slow. Of three rounds the cheapest counts: a
+	// busy machine makes work dearer, and never cheaper.
+	const rounds, samples = 3, 6
+	each := time.Duration(math.MaxInt64)
+	for range rounds {
+		before := cpu(t)
+		for range samples {
+			if _, err := s.Sample(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
+		each = min(each, (cpu(t)-before)/samples)
 	}
-	each := (cpu(t) - before) / samples
 	t.Logf("a sample of 8 nodes and 8 LIFs takes %v of CPU: %.3f %% of one core at one each second", each, each.Seconds()*100)
 	if each > 10*time.Millisecond {
 		t.Errorf("a sample takes %v of CPU, more than 1 %% of a core at one each second", each)

@@ -209,7 +209,8 @@ func surveysAtOnce(t *testing.T, s SurveySubject) {
 func hides(t *testing.T, s SurveySubject) {
 	t.Helper()
 	if s.Hide == nil {
-		t.Skip("this storage can not keep anything back")
+		t.Log("this storage can not keep anything back")
+		return
 	}
 	before := len(survey(t, s).Missing)
 	s.Hide(t)
@@ -238,7 +239,8 @@ func surveyCancelled(t *testing.T, s SurveySubject) {
 func surveyRecovers(t *testing.T, s SurveySubject) {
 	t.Helper()
 	if s.Break == nil {
-		t.Skip("this storage can not be broken by a test")
+		t.Log("this storage can not be broken by a test")
+		return
 	}
 	s.Break(t)
 	_, err := s.Surveyor.Survey(t.Context(), s.Export)
@@ -253,7 +255,8 @@ func surveyRecovers(t *testing.T, s SurveySubject) {
 func refused(t *testing.T, s SurveySubject) {
 	t.Helper()
 	if s.Refuse == nil {
-		t.Skip("this storage takes everybody")
+		t.Log("this storage takes everybody")
+		return
 	}
 	s.Refuse(t)
 	_, err := s.Surveyor.Survey(t.Context(), s.Export)
