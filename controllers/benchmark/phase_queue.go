@@ -32,17 +32,33 @@ const toldAtOnce = 5
 // queue; the Leases make the decision visible, and safe should two managers
 // ever run at once.
 func (r *Reconciler) enqueue(ctx context.Context, s *scope) (next, error) {
+	return r.takeTarget(ctx, s, nil)
+}
+
+// takeTarget is enqueue for a target of which some keys may have been taken
+// before: these are kept when another has to be waited for.
+//
+// Two rules keep runs from waiting for each other for ever. Who holds a part of
+// the target goes by the Leases alone and not by the queue, for an older run may
+// learn only later that it wants the same. And who has to wait takes nothing,
+// and gives back what it took but for what it kept.
+func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (next, error) {
 	s.stage = v1alpha1.PhaseQueued
 	if s.b.Status.StartTime != nil {
 		return next{}, r.keepTarget(ctx, s) // the load runs: it is too late to wait
 	}
-	place, err := r.placeOf(ctx, s)
+	held, err := r.leasesOf(ctx, r.Client, s.b)
 	if err != nil {
 		return next{}, err
 	}
+	place := queue.Place{}
+	if len(held) == 0 {
+		if place, err = r.placeOf(ctx, s); err != nil {
+			return next{}, err
+		}
+	}
 	if place.Position == 0 {
-		place, err = r.acquire(ctx, s)
-		if err != nil {
+		if place, err = r.acquireAll(ctx, s, keep); err != nil {
 			return next{}, err
 		}
 	}
@@ -52,6 +68,45 @@ func (r *Reconciler) enqueue(ctx context.Context, s *scope) (next, error) {
 			fmt.Sprintf("position %d in the queue for the target: %s uses it", place.Position, place.Behind), queueCheck)
 	}
 	return next{}, nil
+}
+
+// acquireAll takes every key, or none but those to keep.
+func (r *Reconciler) acquireAll(ctx context.Context, s *scope, keep []string) (queue.Place, error) {
+	place, err := r.blocked(ctx, s)
+	if err == nil && place.Position == 0 {
+		place, err = r.acquire(ctx, s)
+	}
+	if err != nil || place.Position == 0 {
+		return place, err
+	}
+	// Past the cache: what was taken a moment ago is not yet in it.
+	held, err := r.leasesOf(ctx, r.Reader, s.b)
+	if err != nil {
+		return queue.Place{}, err
+	}
+	return place, r.giveBack(ctx, slices.DeleteFunc(held, func(l coordinationv1.Lease) bool {
+		return slices.Contains(keep, l.Annotations[manifest.AnnotationTarget])
+	}))
+}
+
+// blocked says who uses a part of the target, before any of it is taken.
+func (r *Reconciler) blocked(ctx context.Context, s *scope) (queue.Place, error) {
+	for _, key := range slices.Sorted(slices.Values(s.target.Keys)) {
+		held := &coordinationv1.Lease{}
+		name := client.ObjectKey{Namespace: r.leaseNamespace(s.b), Name: manifest.LeaseName(key)}
+		err := r.Client.Get(ctx, name, held)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return queue.Place{}, fmt.Errorf("read the lease of %q: %w", key, err)
+		}
+		holder, err := r.otherHolder(ctx, s, held)
+		if err != nil || holder != "" {
+			return queue.Place{Position: 1, Behind: holder}, err
+		}
+	}
+	return queue.Place{}, nil
 }
 
 func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queue.Place, error) {
@@ -177,21 +232,29 @@ func (r *Reconciler) acquireOne(ctx context.Context, s *scope, key string) (stri
 	if holderOf(held) == string(s.b.UID) {
 		return "", nil
 	}
-	if held.Labels[manifest.LabelManagedBy] != manifest.ManagedBy {
-		return "Lease " + held.Namespace + "/" + held.Name + ", which is not ours,", nil
-	}
-	alive, err := r.holderAlive(ctx, held)
-	if err != nil {
-		return "", err
-	}
-	if alive {
-		return cmp.Or(held.Annotations[manifest.AnnotationHolder], "another run"), nil
+	if holder, err := r.otherHolder(ctx, s, held); err != nil || holder != "" {
+		return holder, err
 	}
 	lease.ResourceVersion = held.ResourceVersion
 	if err := r.Client.Update(ctx, lease, client.FieldOwner(FieldOwner)); err != nil {
 		return "", fmt.Errorf("take over the lease of %q: %w", key, err)
 	}
 	return "", nil
+}
+
+// otherHolder names who else uses what a Lease stands for; "" where nobody does.
+func (r *Reconciler) otherHolder(ctx context.Context, s *scope, held *coordinationv1.Lease) (string, error) {
+	if holderOf(held) == string(s.b.UID) {
+		return "", nil
+	}
+	if held.Labels[manifest.LabelManagedBy] != manifest.ManagedBy {
+		return "Lease " + held.Namespace + "/" + held.Name + ", which is not ours,", nil
+	}
+	alive, err := r.holderAlive(ctx, held)
+	if err != nil || !alive {
+		return "", err
+	}
+	return cmp.Or(held.Annotations[manifest.AnnotationHolder], "another run"), nil
 }
 
 // holderAlive tells whether the benchmark that holds a lease still exists and
@@ -220,16 +283,28 @@ func (r *Reconciler) leaseNamespace(b *v1alpha1.NFSBenchmark) string {
 
 // releaseLeases gives up every target that the benchmark holds.
 func (r *Reconciler) releaseLeases(ctx context.Context, b *v1alpha1.NFSBenchmark) error {
-	list := &coordinationv1.LeaseList{}
-	err := r.Client.List(ctx, list, client.InNamespace(r.leaseNamespace(b)), client.MatchingLabels{manifest.LabelUID: string(b.UID)})
+	held, err := r.leasesOf(ctx, r.Client, b)
 	if err != nil {
-		return fmt.Errorf("list leases: %w", err)
+		return err
 	}
-	for i := range list.Items {
-		l := &list.Items[i]
-		if holderOf(l) != string(b.UID) {
-			continue // somebody took it by hand, our labels and all
-		}
+	return r.giveBack(ctx, held)
+}
+
+// leasesOf are those that the benchmark holds.
+func (r *Reconciler) leasesOf(ctx context.Context, from client.Reader, b *v1alpha1.NFSBenchmark) ([]coordinationv1.Lease, error) {
+	list := &coordinationv1.LeaseList{}
+	err := from.List(ctx, list, client.InNamespace(r.leaseNamespace(b)), client.MatchingLabels{manifest.LabelUID: string(b.UID)})
+	if err != nil {
+		return nil, fmt.Errorf("list leases: %w", err)
+	}
+	return slices.DeleteFunc(list.Items, func(l coordinationv1.Lease) bool {
+		return holderOf(&l) != string(b.UID) // somebody took it by hand, our labels and all
+	}), nil
+}
+
+func (r *Reconciler) giveBack(ctx context.Context, held []coordinationv1.Lease) error {
+	for i := range held {
+		l := &held[i]
 		if err := r.Client.Delete(ctx, l, client.Preconditions{ResourceVersion: &l.ResourceVersion}); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("release the lease of %q: %w", l.Annotations[manifest.AnnotationTarget], err)
 		}

@@ -43,8 +43,9 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 	case st.Claim != nil:
 		return r.resolveClaim(ctx, s)
 	case st.Trident != nil:
-		// Where it is, is known once it is provisioned.
-		s.target = &plan.Target{Keys: knownKeys(s.b), ClaimName: claimOf(s.b)}
+		// Where it is, is known once it is provisioned. What an earlier pass found
+		// is left out: nobody may hold an address and wait for the array behind it.
+		s.target = &plan.Target{Keys: append(arrayKeys(s.b), tridentKey(st.Trident)), ClaimName: claimOf(s.b)}
 		return next{}, nil
 	default:
 		// The addresses of an embedded server exist once it is provisioned.

@@ -222,12 +222,12 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 // tridentKeys takes the target once more, now that the address is known: a run
 // on an export of the same address must not meet this one.
 func (r *Reconciler) tridentKeys(ctx context.Context, s *scope) (next, error) {
-	stage, place := s.stage, s.place
-	keys := append(s.target.Keys, svmKeys(s.target.Backend)...)
+	stage, place, before := s.stage, s.place, s.target.Keys
+	keys := append(slices.Clone(before), svmKeys(s.target.Backend)...)
 	keys = append(keys, plan.ServerKeys(s.target.Addresses)...)
 	slices.Sort(keys)
 	s.target.Keys = slices.Compact(keys)
-	n, err := r.enqueue(ctx, s)
+	n, err := r.takeTarget(ctx, s, before)
 	if err != nil || n.stop {
 		return n, err
 	}
