@@ -15,19 +15,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// hold keeps a suspended run from starting. One that is under way is stopped
-// by the load phase, which alone can save what it measured.
-func (r *Reconciler) hold(ctx context.Context, s *scope) (next, error) {
-	s.stage = v1alpha1.PhasePending
-	if !s.b.Spec.Suspend || s.b.Status.StartTime != nil {
-		return next{}, nil
-	}
-	if err := r.releaseLeases(ctx, s.b); err != nil {
-		return next{}, err
-	}
-	return s.wait(v1alpha1.ReasonSuspended, "held back by spec.suspend: set it to false to start", 0)
-}
-
 // resolve finds out where the storage is.
 func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 	switch st := s.b.Spec.Storage; {
