@@ -124,7 +124,6 @@ func prometheusSource(p *v1alpha1.PrometheusAccess, t Target) runfile.Source {
 }
 
 func exporterSource(e *v1alpha1.ExporterAccess) runfile.Source {
-
 	s := runfile.Source{Kind: runfile.SourceExporter, Name: "exporter", OneClient: true}
 	for _, n := range e.Nodes {
 		s.Nodes = append(s.Nodes, runfile.SourceNode{Name: n.Name, URL: n.URL})
