@@ -37,6 +37,12 @@ func (r *Reconciler) survey(ctx context.Context, s *scope) (next, error) {
 	}
 	source, ok := plan.ArraySource(s.b, *s.target)
 	started := s.b.Status.StartTime != nil
+	if !ok && started {
+		var err error
+		if source, ok, err = r.askedSource(ctx, s); err != nil {
+			return next{}, err
+		}
+	}
 	switch {
 	case ok:
 		s.target.Sources = append(s.target.Sources, source)
@@ -47,6 +53,28 @@ func (r *Reconciler) survey(ctx context.Context, s *scope) (next, error) {
 		return next{}, nil
 	}
 	return s.checkAll()
+}
+
+// askedSource is the array of a run under way whose address only Trident told,
+// before the start: as the survey was asked to ask it.
+func (r *Reconciler) askedSource(ctx context.Context, s *scope) (runfile.Source, bool, error) {
+	cm := &corev1.ConfigMap{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Survey}, cm)
+	if client.IgnoreNotFound(err) != nil {
+		return runfile.Source{}, false, fmt.Errorf("read the request for the survey: %w", err)
+	}
+	text, ok := cm.Data[manifest.RequestKey]
+	if !ok || !isOurs(s.b, cm) {
+		return runfile.Source{}, false, nil
+	}
+	q, err := runfile.ReadSurveyRequest(strings.NewReader(text))
+	if err != nil {
+		return runfile.Source{}, false, fmt.Errorf("read the request for the survey in ConfigMap %q: %w", cm.Name, err)
+	}
+	if sv := s.target.Survey; sv != nil && sv.Volume != nil {
+		q.Source.Volume = sv.Volume.Name
+	}
+	return q.Source, true, nil
 }
 
 func noAddress() error {
@@ -79,7 +107,9 @@ func (r *Reconciler) askArray(ctx context.Context, s *scope) (next, error) {
 	switch {
 	case err != nil:
 		return next{}, err
-	case sv == nil && started:
+	case started && (sv == nil || sv.IsMoving() || sv.Problem != nil):
+		// Whatever stands there now: the run began with an answer, and nobody
+		// moves a volume under it.
 		s.target.Paths = plan.DeclaredPaths(rs.Paths)
 		return next{}, nil
 	case sv == nil || sv.IsMoving():

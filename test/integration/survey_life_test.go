@@ -205,3 +205,30 @@ func TestRunsOnOneArrayWaitForEachOtherWhateverTheirAddresses(t *testing.T) {
 	w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
 	w.wantPhase(w.settle("next"), v1alpha1.PhaseProvisioning, "asking the array")
 }
+
+// TestNoSurveyOfARunUnderWayIsMadeOrBelievedAgain: somebody who puts the report
+// of a move, or of a failure, in its place neither moves nor ends anything.
+func TestNoSurveyOfARunUnderWayIsMadeOrBelievedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b, _ := w.started(ontap(""))
+	for _, name := range []string{manifest.NamesOf(b).Plan, manifest.NamesOf(b).Survey} {
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
+		if err := w.c.Delete(t.Context(), cm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if job := w.surveyJob(b); job != nil {
+		_ = w.c.Delete(t.Context(), job)
+	}
+	w.surveyed(b, moving(40))
+	b = w.settle("demo")
+	if job := w.surveyJob(b); job != nil && job.DeletionTimestamp.IsZero() {
+		t.Error("the array is asked to move a volume under load")
+	}
+	_ = w.c.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: manifest.NamesOf(b).Plan}})
+	w.surveyed(b, runfile.Survey{Problem: &runfile.SurveyProblem{Reason: runfile.SurveyFailed, Message: "no"}})
+	if b = w.settle("demo"); b.Status.Phase.IsFinished() {
+		t.Errorf("the run ended: %s", b.Status.Message)
+	}
+}
