@@ -141,7 +141,8 @@ type HarvestSelector struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	SVM string `json:"svm"`
-	// volume label. Without it, the last part of the export path.
+	// volume label. Without it, the name that Trident has for the volume, or the
+	// last part of the export path.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

@@ -118,7 +118,9 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="(self.select == 'Explicit') == has(self.explicit)",message="protocol.paths.explicit goes with select: Explicit: give both or neither"
 type Paths struct {
-	// select All uses every address of the storage, Explicit those listed.
+	// select All uses every address of the export; where the array is asked, one
+	// LIF of each subnet, at most four, and a single one for the kernel client
+	// and for NFSv4.x. Explicit uses those listed.
 	// Local uses one address on the node that owns the volume, Remote one on
 	// another node: the right and the wrong LIF. Both need storage.array.ontap.
 	// +optional

@@ -28,7 +28,7 @@ type Summary struct {
 	// meanLatencyMicroseconds of one I/O.
 	// +optional
 	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
-	// meanLatency is the same for people, for example "0.36ms".
+	// meanLatency is the same for people, for example "360µs" or "2.45ms".
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	MeanLatency string `json:"meanLatency,omitempty"`

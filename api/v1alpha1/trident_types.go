@@ -8,7 +8,8 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // +kubebuilder:validation:XValidation:rule="!has(self.storagePools) || has(self.backend)",message="storage.trident.storagePools places volumes of a backend that the operator creates: leave it out, or put parameters.storagePools into the StorageClass that storageClassName names"
 type TridentStorage struct {
 	// storageClassName is a StorageClass that exists, with the provisioner
-	// csi.trident.netapp.io. Its mountOptions should name nfsvers.
+	// csi.trident.netapp.io and volumeBindingMode Immediate. For the kernel client
+	// its mountOptions must name the nfsvers of protocol.version.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

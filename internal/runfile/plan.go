@@ -147,7 +147,9 @@ type Source struct {
 	// Labels select the series of one storage among those of a Prometheus, such
 	// as cluster, svm and volume of Harvest.
 	Labels map[string]string `json:"labels,omitempty"`
-	// Queries are PromQL expressions by what they give; see SourceQueries.
+	// Queries are PromQL expressions by what they give: nodeCPUPercent, and
+	// readOperations, readBytes and readLatencyMicroseconds, and the same of
+	// writes. Operations and bytes are per second.
 	Queries map[string]string `json:"queries,omitempty"`
 	// IntervalMilliseconds between samples; 0 = Collect.IntervalMilliseconds.
 	IntervalMilliseconds int32 `json:"intervalMilliseconds,omitempty"`
