@@ -21,6 +21,7 @@ type Session struct {
 	interfaces []runfile.Interface
 	host       *hostReader
 	samplers   []*sampler
+	opened     []storage.Source // by us, to be closed by us
 	stop       context.CancelFunc
 	running    sync.WaitGroup
 	finish     sync.Once
@@ -40,6 +41,7 @@ func Start(ctx context.Context, o Options) *Session {
 	s := &Session{opt: o, hosts: series[runfile.HostSample]{limit: maxSamples}}
 	if o.Sources == nil {
 		o.Sources = planSources(o, s.problem)
+		s.opened = o.Sources
 	}
 	s.host = newHostReader(o, s.problem)
 	interfaces, err := procfs.Reader{Root: o.Root}.Interfaces()
@@ -98,12 +100,27 @@ func (s *Session) Finish(ctx context.Context, load runfile.Load) *runfile.Observ
 			last.Go(func() { sampler.take(ctx, true) })
 		}
 		last.Wait()
+		s.closeSources()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.finished = true
 		s.journal.close()
 	})
 	return s.Observe(load.Spans)
+}
+
+// closeSources ends the sessions on the storages. One that stays open ends by
+// itself some day, and is no problem of the measurement.
+func (s *Session) closeSources() {
+	var all sync.WaitGroup
+	for _, source := range s.opened {
+		all.Go(func() {
+			if err := storage.Close(source); err != nil {
+				s.opt.Log.Info("A source was not closed", slog.String("source", source.Name()), slog.Any("error", err))
+			}
+		})
+	}
+	all.Wait()
 }
 
 // LastSample returns when the client was last sampled; zero if it never was.

@@ -34,6 +34,9 @@ type named struct {
 
 func (n named) Name() string { return n.name }
 
+// Close is that of the source.
+func (n named) Close() error { return storage.Close(n.Source) }
+
 // storageSample is a snapshot in the words of the result file.
 func storageSample(source string, s storage.Snapshot) runfile.StorageSample {
 	sample := runfile.StorageSample{

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -22,6 +23,15 @@ type Source interface {
 	// Name says in a word or two what this is and where, for findings and errors, such as
 	// "embedded server 10.0.0.7:8080". It holds no secret and never changes.
 	Name() string
+}
+
+// Close ends what s holds on its storage, such as a session: sources that hold something
+// are an io.Closer, whose Close takes some seconds at most and can be left to fail.
+func Close(s Source) error {
+	if c, ok := s.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // Surveyor is a Source that can also say what the storage is: its addresses, the

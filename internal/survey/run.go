@@ -59,6 +59,11 @@ func (o Options) survey(ctx context.Context) (runfile.Survey, error) {
 	if err != nil {
 		return runfile.Survey{}, err
 	}
+	defer func() {
+		if err := storage.Close(source); err != nil {
+			o.Log.InfoContext(ctx, "The session on the array was not closed", slog.Any("error", err))
+		}
+	}()
 	surveyor, ok := source.(storage.Surveyor)
 	if !ok {
 		return runfile.Survey{}, fmt.Errorf("%s cannot say what it is: only sources of kind ontap and flashBlade can", source.Name())

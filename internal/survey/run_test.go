@@ -20,6 +20,12 @@ type array struct {
 	survey func(context.Context) (runfile.Survey, error)
 	move   func(context.Context, func(int32)) (runfile.VolumeMove, error)
 	asked  []string
+	closed int
+}
+
+func (a *array) Close() error {
+	a.closed++
+	return errors.New("the array does not answer")
 }
 
 func (*array) Name() string { return "array 10.0.1.5" }
@@ -166,6 +172,16 @@ func TestAnArrayThatDoesNotAnswerIsUnreachable(t *testing.T) {
 	}
 	if p := r.last().Problem; p == nil || p.Reason != runfile.SurveyFailed || !strings.Contains(p.Message, "was stopped") {
 		t.Errorf("problem %+v", p)
+	}
+}
+
+func TestTheSessionOnTheArrayIsClosedWhateverHappened(t *testing.T) {
+	t.Parallel()
+	surveyed, failing := &array{}, &array{survey: func(context.Context) (runfile.Survey, error) { return runfile.Survey{}, errors.New("no") }}
+	for _, a := range []*array{surveyed, failing} {
+		if _, err := Run(t.Context(), newRig(a).Options); err != nil || a.closed != 1 {
+			t.Errorf("closed %d times, want once: %v", a.closed, err)
+		}
 	}
 }
 

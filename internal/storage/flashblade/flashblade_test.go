@@ -162,7 +162,7 @@ func TestSessionsThatEndAreBegunAgainOnce(t *testing.T) {
 	if n := a.Logins(); n != 2 {
 		t.Errorf("%d logins, want one for each session", n)
 	}
-	if err := s.Close(t.Context()); err != nil || a.Sessions() != 0 {
+	if err := s.Close(); err != nil || a.Sessions() != 0 {
 		t.Errorf("close: %v, %d sessions left", err, a.Sessions())
 	}
 	sample(t, s)
@@ -275,5 +275,19 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		if err == nil || !storage.IsPermanent(err) || strings.Contains(err.Error(), standin.Token) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestASessionThatIsOverAlreadyIsClosed(t *testing.T) {
+	a := start(t)
+	a.Pass(2, load)
+	s := source(t, a, "")
+	if err := s.Close(); err != nil || len(a.Asked()) != 0 {
+		t.Errorf("nothing was begun, and closed by %q: %v", a.Asked(), err)
+	}
+	sample(t, s)
+	a.Expire()
+	if err := s.Close(); err != nil || a.Logins() != 1 {
+		t.Errorf("close: %v, after %d logins, want one", err, a.Logins())
 	}
 }

@@ -93,6 +93,12 @@ func New(src runfile.Source, cred rest.Credentials, now func() time.Time) (*Sour
 // Name says which SVM of which array this is.
 func (s *Source) Name() string { return s.name }
 
+// Close ends idle connections. ONTAP keeps no sessions.
+func (s *Source) Close() error {
+	s.client.Close()
+	return nil
+}
+
 // isRefused tells whether path or field need not be asked now.
 func (s *Source) isRefused(what string) bool {
 	generation, now := s.session.generation(), s.now()

@@ -72,6 +72,12 @@ func New(src runfile.Source, cred rest.Credentials, now func() time.Time) (*Sour
 // Name says which Prometheus this is, and which cluster of Harvest.
 func (s *Source) Name() string { return s.name }
 
+// Close ends idle connections.
+func (s *Source) Close() error {
+	s.client.Close()
+	return nil
+}
+
 // Sample integrates what is new. The time of the snapshot is that of Prometheus.
 func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 	question := s.rates.Ask()
