@@ -1,7 +1,9 @@
 package judge
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -50,7 +52,13 @@ func counterCases(t *testing.T) map[string]findingCase {
 			h := histogram(t, 100, 120)
 			eachRep(r, func(rep *runfile.Repetition) { rep.Read.Histogram = h })
 		}, ArrayDisagrees, Warning, Suspect, `a cache`},
-		"StorageCPUBound":      {nil, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(900, 20) }), StorageCPUBound, Warning, Valid, `storage node a was 90\.0 % busy`},
+		"StorageCPUBound":     {nil, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(900, 20) }), StorageCPUBound, Warning, Valid, `storage node a was 90\.0 % busy`},
+		"StorageCPUOfOthers":  {nil, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(320, 950) }), StorageCPUBound, "", Valid, ""},
+		"StorageCPUOfAnEntry": {twoNodes("b"), measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(320, 950) }), StorageCPUBound, Warning, Valid, `storage node b`},
+		"StorageCPUOfManyOwners": {nil, func(r *runfile.Result) {
+			r.Plan.Survey.Volume.Node = ""
+			measured(func(w *runfile.StorageWindow) { w.Nodes, w.VolumeNodes = cpus(320, 950), nil })(r)
+		}, StorageCPUBound, Warning, Valid, `storage node b`},
 		"StorageCPUNearlyFull": {nil, measured(func(w *runfile.StorageWindow) { w.Nodes = cpus(899, 20) }), StorageCPUBound, "", Valid, ""},
 	}
 }
@@ -167,5 +175,26 @@ func partialCases() map[string]findingCase {
 		"ArrayReadAgainIsWhole":  {nil, problem, ArrayMetricsPartial, "", Valid, ""},
 		"EmbeddedIsNoArray":      {nil, both(silent, func(r *runfile.Result) { r.Plan.Collect.Sources[0].Kind = runfile.SourceEmbedded }), ArrayMetricsPartial, "", Valid, ""},
 		"NothingCollected":       {nil, func(r *runfile.Result) { r.Clients[0].Observed = nil }, ArrayMetricsPartial, "", Valid, ""},
+	}
+}
+
+// One client's collector asks the array for all: where the others ran at another
+// time, its window has only a part of their load.
+func TestTheArrayIsNotBlamedForClientsThatRanApart(t *testing.T) {
+	t.Parallel()
+	for apart, found := range map[time.Duration]bool{0: true, 20 * time.Second: false} {
+		r := twoNodes("a")(t)
+		other := r.Clients[0]
+		other.Index, other.Observed = 1, nil
+		other.Load.Repetitions = slices.Clone(other.Load.Repetitions)
+		for i := range other.Load.Repetitions {
+			rep := &other.Load.Repetitions[i]
+			rep.Start, rep.End = rep.Start.Add(apart), rep.End.Add(apart)
+		}
+		r.Clients = append(r.Clients, other)
+		measured(func(w *runfile.StorageWindow) { w.ReadBytes = new(goodBytes * 2 * 5 / 6) })(&r)
+		if hasFinding(Judge(r), ArrayDisagrees, "") != found {
+			t.Errorf("clients %v apart: found is not %v: %+v", apart, found, Judge(r).Findings)
+		}
 	}
 }

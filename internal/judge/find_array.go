@@ -101,10 +101,18 @@ func unusable(parts []clientRep, is func(runfile.StorageWindow) bool) string {
 
 func (c *judging) checkStorageCPU() {
 	for _, n := range c.overall.StorageNodes {
-		if atLeastPermille(n.CPUPermille, cpuBusy) {
+		if c.bindsLoad(n) {
 			c.add(StorageCPUBound, Warning, "The CPU of storage node %s was %s busy: it is the limit. Spread the load over more nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
 		}
 	}
+}
+
+// bindsLoad tells whether the CPU of a node holds the load back: it is busy, and
+// the load is its work. Where the owner is known, a node that neither owns the
+// data nor has a path is busy for somebody else.
+func (c *judging) bindsLoad(n StorageNode) bool {
+	ownerKnown := slices.ContainsFunc(c.overall.StorageNodes, func(o StorageNode) bool { return o.Owner && o.Source == n.Source })
+	return atLeastPermille(n.CPUPermille, cpuBusy) && (n.Owner || n.Entry || !ownerKnown)
 }
 
 // disagreement is what the storage counted of one direction against what the
@@ -165,14 +173,14 @@ func (c *judging) addDisagreement(d disagreement) {
 }
 
 // disagreements are those of one repetition and source, by the storage's own
-// seconds. Where these are not all of the window, the load may have been another
-// in the rest.
+// seconds. Where these are not all of the window, or not all clients ran in it,
+// the load may have been another in the rest.
 func (c *judging) disagreements(s Summary, w runfile.StorageWindow) []disagreement {
 	if c.lags(w) || s.DurationMilliseconds <= 0 {
 		return nil
 	}
 	coverage := min(w.Seconds*1000/float64(s.DurationMilliseconds), 1)
-	tolerance := (arrayTolerance+edgePermille(&s))/1000 + 1 - coverage
+	tolerance := (arrayTolerance+edgePermille(&s))/1000 + 1 - coverage + 1 - together(c.parts(s.Repetition))
 	var found []disagreement
 	for _, d := range []struct {
 		name  string

@@ -123,23 +123,26 @@ func (c *judging) checkTime() {
 // be added.
 func (c *judging) checkTogether() {
 	for _, s := range c.repetitions {
-		parts := c.parts(s.Repetition)
-		if len(parts) < 2 {
-			continue
-		}
-		offsets := clockOffsets(parts)
-		start, end := parts[0].rep.Start.Add(offsets[0]), parts[0].rep.End.Add(offsets[0])
-		shortest := end.Sub(start)
-		for i, p := range parts[1:] {
-			ahead := offsets[i+1]
-			start, end = later(start, p.rep.Start.Add(ahead)), earlier(end, p.rep.End.Add(ahead))
-			shortest = min(shortest, p.rep.End.Sub(p.rep.Start))
-		}
-		overlap := max(end.Sub(start), 0)
-		if share := float64(overlap) / float64(shortest); share*1000 < overlapGood {
+		if share := together(c.parts(s.Repetition)); share*1000 < overlapGood {
 			c.add(ClientsNotTogether, Warning, "In repetition %d the clients ran together for only %.0f %% of the time, so their sum is too high. Check the clocks of their machines.", s.Repetition, share*100)
 		}
 	}
+}
+
+// together is the share of the shortest window in which all clients ran.
+func together(parts []clientRep) float64 {
+	if len(parts) < 2 {
+		return 1
+	}
+	offsets := clockOffsets(parts)
+	start, end := parts[0].rep.Start.Add(offsets[0]), parts[0].rep.End.Add(offsets[0])
+	shortest := end.Sub(start)
+	for i, p := range parts[1:] {
+		ahead := offsets[i+1]
+		start, end = later(start, p.rep.Start.Add(ahead)), earlier(end, p.rep.End.Add(ahead))
+		shortest = min(shortest, p.rep.End.Sub(p.rep.Start))
+	}
+	return float64(max(end.Sub(start), 0)) / float64(shortest)
 }
 
 func later(a, b time.Time) time.Time {

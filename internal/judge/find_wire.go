@@ -96,7 +96,7 @@ func (c *judging) suspects() string {
 		suspect(true, "path %s is indirect: node %s owns the volume", listed(i.paths), i.owner)
 	}
 	for _, n := range s.StorageNodes {
-		suspect(atLeastPermille(n.CPUPermille, cpuBusy), "the CPU of storage node %s is at %s", n.Name, permilleText(n.CPUPermille))
+		suspect(c.bindsLoad(n), "the CPU of storage node %s is at %s", n.Name, permilleText(n.CPUPermille))
 	}
 	xfer := transferBytes(c.result, s.Read == nil)
 	suspect(xfer < min(r.BlockSizeBytes, defaultXfer), "the server cuts blocks of %s into transfers of %s", size(r.BlockSizeBytes), size(xfer))
