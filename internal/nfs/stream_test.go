@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -252,10 +253,17 @@ func TestAStreamLosesNothingWithAChannel(t *testing.T) {
 }
 
 func TestTheLaneThatEndsAnIOTellsOfIt(t *testing.T) {
+	begun := make(chan struct{})
+	var once sync.Once
 	server := &nfstest.Server{Hook: func(k nfstest.Call) nfstest.Action {
-		if k.Procedure == v3.ProcRead && k.Address == "127.0.0.2" {
+		if k.Procedure != v3.ProcRead {
+			return nfstest.Answer
+		}
+		if k.Address == "127.0.0.2" {
+			once.Do(func() { close(begun) })
 			return nfstest.Disconnect
 		}
+		<-begun // or all could be over before the other path has begun
 		return nfstest.Answer
 	}}
 	c := start(t, server, nil, "127.0.0.1", "127.0.0.2")
