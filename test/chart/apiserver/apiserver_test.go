@@ -66,7 +66,7 @@ func start(t *testing.T) (client.Client, *rest.Config, *warnings) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{chart.Namespace, "team-a", "team-b"} {
+	for _, name := range []string{chart.Namespace, "team-a", "team-b", "netapp"} {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Labels: map[string]string{"pod-security.kubernetes.io/warn": "restricted"},
 		}}
