@@ -13,7 +13,7 @@ func TestABadSpecIsRefusedWithWhatToChange(t *testing.T) {
 	}{
 		"two storages": {
 			`{storage: {embedded: {size: 1Gi}, export: {servers: [192.0.2.1], path: /vol/ora}}, protocol: {}, workload: {raw: {pattern: Read}}}`,
-			[]string{"give exactly one of storage.embedded, storage.export and storage.claim"},
+			[]string{"give exactly one of storage.trident, storage.claim, storage.export and storage.embedded"},
 		},
 		"five paths": {
 			`{storage: {export: {servers: [192.0.2.1, 198.51.100.1, 203.0.113.1, 10.0.1.1, 10.0.2.1], path: /vol/ora}}, protocol: {}, workload: {raw: {pattern: Read}}}`,
