@@ -82,9 +82,6 @@ func closeStreamTwice(t *testing.T, tgt target.Target, by target.Streamer) {
 func streamsAreCounted(t *testing.T, tgt target.Target, by target.Streamer) {
 	t.Helper()
 	const slots, each = 8, 25
-	if len(tgt.Channels()) == 0 {
-		t.Skip("this target has no channels")
-	}
 	f := stableFile(t, makeDir(t, tgt, "t-count"), "f", numbered(t, slots*block, 1))
 	s := newStream(t, by, slots, block)
 	before := tgt.Channels()
@@ -110,9 +107,6 @@ func streamsAreCounted(t *testing.T, tgt target.Target, by target.Streamer) {
 func streamAllocatesNothing(t *testing.T, tgt target.Target, by target.Streamer) {
 	t.Helper()
 	const slots, few, many = 8, 20, 520
-	if len(tgt.Channels()) > 0 {
-		t.Skip("the server allocates in this process too")
-	}
 	f := stableFile(t, makeDir(t, tgt, "t-alloc"), "f", numbered(t, slots*block, 1))
 	s, buf := newStream(t, by, slots, block), buffers(t, slots, block)
 	for _, write := range []bool{false, true} {
