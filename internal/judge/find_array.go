@@ -9,13 +9,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// standIn is the word by which storage says that it is none.
-const standIn = "stand-in"
-
 func (c *judging) checkStandIn() {
-	says := c.result.Simulated || strings.Contains(c.survey().Array, standIn)
+	says := c.result.Simulated || c.result.Plan.Survey.IsStandIn()
 	for _, s := range c.result.Plan.Collect.Sources {
-		says = says || strings.Contains(s.Name, standIn)
+		says = says || strings.Contains(s.Name, runfile.StandIn)
 	}
 	if says {
 		c.add(SimulatedStorage, Info, "A stand-in for real storage took part. The numbers say that the tool works, and nothing about an array. Point storage at an export or a claim of yours.")

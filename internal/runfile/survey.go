@@ -163,9 +163,12 @@ func (s *Survey) IsLocal(address string) (local, known bool) {
 	return l.Node == s.Volume.Node, true
 }
 
+// StandIn is the word by which storage says that it is none.
+const StandIn = "stand-in"
+
 // IsStandIn tells whether what was surveyed calls itself a stand-in for an array:
 // a result from it is simulated. Those of this project do.
-func (s *Survey) IsStandIn() bool { return s != nil && strings.Contains(s.Array, "stand-in") }
+func (s *Survey) IsStandIn() bool { return s != nil && strings.Contains(s.Array, StandIn) }
 
 // sameAddress compares addresses, of which one has many spellings.
 func sameAddress(a, b string) bool {
