@@ -17,6 +17,9 @@ const (
 	// and nothing stood against it; the reason of False is the first check
 	// that failed. It is absent where there is no array to ask.
 	ConditionPreflightPassed = "PreflightPassed"
+	// ConditionDatabaseReady is True when the database of the run takes
+	// connections and is configured as declared; it is absent without one.
+	ConditionDatabaseReady = "DatabaseReady"
 	// ConditionProtocolVerified is True when the declared protocol was seen
 	// to carry the load, False when another did.
 	ConditionProtocolVerified = "ProtocolVerified"
@@ -85,6 +88,11 @@ const (
 	ReasonMoveFailed       = "MoveFailed"
 	ReasonArrayFailed      = "ArrayFailed"
 	ReasonPassed           = "Passed"
+	// The database. Others are the codes of failures in a result, as they are.
+	ReasonDatabaseStarting = "DatabaseStarting"
+	ReasonDatabaseReady    = "DatabaseReady"
+	ReasonDatabaseNotReady = "DatabaseNotReady" // startupTimeoutSeconds
+	ReasonDatabaseEnded    = "DatabaseEnded"
 )
 
 // IsFinished reports whether the run is over, one way or another.

@@ -56,7 +56,7 @@ type NFSBenchmarkList struct {
 
 // NFSBenchmarkSpec declares one benchmark.
 //
-// +kubebuilder:validation:XValidation:rule="self.storage == oldSelf.storage && self.protocol == oldSelf.protocol && self.workload == oldSelf.workload && self.clients == oldSelf.clients && self.run == oldSelf.run && has(self.expect) == has(oldSelf.expect) && (!has(self.expect) || self.expect == oldSelf.expect) && has(self.pods) == has(oldSelf.pods) && (!has(self.pods) || self.pods == oldSelf.pods)",message="a benchmark cannot be changed once it exists, except suspend, cleanup and ttlSecondsAfterFinished: create a new NFSBenchmark with another name"
+// +kubebuilder:validation:XValidation:rule="self.storage == oldSelf.storage && self.protocol == oldSelf.protocol && self.workload == oldSelf.workload && has(self.database) == has(oldSelf.database) && (!has(self.database) || self.database == oldSelf.database) && self.clients == oldSelf.clients && self.run == oldSelf.run && has(self.expect) == has(oldSelf.expect) && (!has(self.expect) || self.expect == oldSelf.expect) && has(self.pods) == has(oldSelf.pods) && (!has(self.pods) || self.pods == oldSelf.pods)",message="a benchmark cannot be changed once it exists, except suspend, cleanup and ttlSecondsAfterFinished: create a new NFSBenchmark with another name"
 // +kubebuilder:validation:XValidation:rule="!has(self.protocol.paths) || self.protocol.paths.select != 'Explicit' || !has(self.storage.embedded)",message="storage.embedded makes its own addresses: leave out protocol.paths, or set paths.select to All and choose their number with storage.embedded.paths"
 // +kubebuilder:validation:XValidation:rule="!has(self.protocol.paths) || self.protocol.paths.select != 'Explicit' || !has(self.storage.export) || self.protocol.paths.explicit.all(p, p.path in self.storage.export.servers)",message="each protocol.paths.explicit[].path must be one of storage.export.servers: add the address there, or correct the path"
 // +kubebuilder:validation:XValidation:rule="self.protocol.client != 'Kernel' || !has(self.storage.export) || size(self.storage.export.servers) == 1 || (has(self.protocol.paths) && self.protocol.paths.select != 'All')",message="the kernel client mounts one address: give one server in storage.export.servers, choose one with protocol.paths.select: Explicit, Local or Remote, or use client: DirectNFS for several paths"
@@ -72,6 +72,12 @@ type NFSBenchmarkList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.storage.embedded) || self.protocol.version == 'NFSv3'",message="the embedded server speaks NFSv3 only: set protocol.version to NFSv3, or use storage.export or storage.claim"
 // +kubebuilder:validation:XValidation:rule="!has(self.storage.embedded) || !has(self.protocol.security) || self.protocol.security == 'sys'",message="the embedded server knows security sys only: set protocol.security to sys"
 // +kubebuilder:validation:XValidation:rule="!has(self.storage.embedded) || !has(self.workload.raw) || !quantity(string(self.storage.embedded.size)).isLessThan(quantity(string(self.workload.raw.fileSize)))",message="storage.embedded.size is smaller than one workload.raw.fileSize: make the storage larger than fileSize x jobs x clients"
+// +kubebuilder:validation:XValidation:rule="self.protocol.client != 'DirectNFS' || self.protocol.version == 'NFSv3' || has(self.database)",message="the native Direct NFS engine speaks NFSv3 only: set protocol.version to NFSv3, protocol.client to Kernel, or give a database, whose own Direct NFS speaks all"
+// +kubebuilder:validation:XValidation:rule="self.protocol.client != 'DirectNFS' || !has(self.protocol.security) || self.protocol.security == 'sys' || has(self.database)",message="the native Direct NFS engine knows security sys only: set protocol.security to sys, or protocol.client to Kernel"
+// +kubebuilder:validation:XValidation:rule="!has(self.database) || !has(self.workload.raw)",message="workload.raw is a load without a database: remove spec.database, or use workload.calibrate or workload.slob"
+// +kubebuilder:validation:XValidation:rule="!has(self.database) || !has(self.clients) || self.clients == 1",message="a database is loaded by one client, whose sessions are workload.slob.users: set clients to 1"
+// +kubebuilder:validation:XValidation:rule="has(self.database) || !has(self.workload.slob) || !has(self.workload.slob.kit)",message="workload.slob.kit runs in a database: give spec.database"
+// +kubebuilder:validation:XValidation:rule="has(self.database) || !has(self.workload.calibrate) || self.clients == 1",message="a native calibrate raises the load of one client: set clients to 1"
 type NFSBenchmarkSpec struct {
 	// storage is where the data lives.
 	// +required
@@ -82,6 +88,10 @@ type NFSBenchmarkSpec struct {
 	// workload is the load; exactly one kind.
 	// +required
 	Workload Workload `json:"workload"`
+	// database is the Oracle database that runs the load. Without it, the
+	// native engine makes the same I/O.
+	// +optional
+	Database *Database `json:"database,omitempty"`
 	// clients is the number of pods that generate the load, spread over nodes
 	// and started together.
 	// +optional

@@ -4,9 +4,7 @@ import "k8s.io/apimachinery/pkg/api/resource"
 
 // Protocol is how the data is reached.
 //
-// +kubebuilder:validation:XValidation:rule="self.client != 'DirectNFS' || self.version == 'NFSv3'",message="the native Direct NFS engine speaks NFSv3 only: set protocol.version to NFSv3, or protocol.client to Kernel"
 // +kubebuilder:validation:XValidation:rule="self.version != 'pNFS' || !has(self.security) || self.security == 'sys'",message="pNFS works with security sys only: set protocol.security to sys, or protocol.version to NFSv4.1"
-// +kubebuilder:validation:XValidation:rule="self.client != 'DirectNFS' || !has(self.security) || self.security == 'sys'",message="the native Direct NFS engine knows security sys only: set protocol.security to sys, or protocol.client to Kernel"
 // +kubebuilder:validation:XValidation:rule="!has(self.nconnect) || self.client == 'Kernel'",message="protocol.nconnect is an option of the kernel client: leave it out, or set protocol.client to Kernel; Direct NFS takes its connections from protocol.paths"
 // +kubebuilder:validation:XValidation:rule="!has(self.nconnect) || self.nconnect == 1 || self.version != 'NFSv4.0'",message="protocol.nconnect is not good for NFSv4.0: use NFSv3 or NFSv4.1, or leave nconnect out"
 // +kubebuilder:validation:XValidation:rule="!has(self.doNotRoute) || self.doNotRoute == 'Disabled' || self.client == 'DirectNFS'",message="protocol.doNotRoute is an oranfstab attribute: leave it out, or set protocol.client to DirectNFS"

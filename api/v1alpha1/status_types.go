@@ -22,7 +22,7 @@ type NFSBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 	// conditions: Ready, Reconciling and Stalled follow kstatus;
-	// StorageProvisioned, PreflightPassed, ProtocolVerified, ResultsCollected, CleanedUp and
+	// StorageProvisioned, PreflightPassed, DatabaseReady, ProtocolVerified, ResultsCollected, CleanedUp and
 	// Succeeded are ours.
 	// +optional
 	// +listType=map
@@ -55,6 +55,14 @@ type NFSBenchmarkStatus struct {
 	// +listMapKey=index
 	// +kubebuilder:validation:MaxItems=50
 	Repetitions []RepetitionStatus `json:"repetitions,omitempty"`
+	// steps holds the numbers of each level of load, where there are several.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Steps []StepStatus `json:"steps,omitempty"`
+	// database is what was found of the database, and what it counted.
+	// +optional
+	Database *DatabaseStatus `json:"database,omitempty"`
 	// paths holds what went through each path.
 	// +optional
 	// +listType=atomic

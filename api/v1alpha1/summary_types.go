@@ -6,6 +6,10 @@ type Summary struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Workload string `json:"workload,omitempty"`
+	// engine that made the load: Native or Oracle.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Engine string `json:"engine,omitempty"`
 	// protocol in words, for example "NFSv3 DirectNFS 2 paths".
 	// +optional
 	// +kubebuilder:validation:MaxLength=128

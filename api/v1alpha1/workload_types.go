@@ -7,8 +7,15 @@ import (
 
 // Workload is the load: exactly one of its members.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.raw)",message="give the load: workload.raw"
+// +kubebuilder:validation:XValidation:rule="[has(self.raw), has(self.calibrate), has(self.slob)].filter(x, x).size() == 1",message="give exactly one of workload.raw, workload.calibrate and workload.slob"
 type Workload struct {
+	// calibrate measures IOPS within a latency, and throughput, as Oracle's
+	// CALIBRATE_IO does.
+	// +optional
+	Calibrate *CalibrateWorkload `json:"calibrate,omitempty"`
+	// slob is a load of many users on schemas of the SLOB model.
+	// +optional
+	SLOB *SLOBWorkload `json:"slob,omitempty"`
 	// raw is a load without a database.
 	// +optional
 	Raw *RawWorkload `json:"raw,omitempty"`

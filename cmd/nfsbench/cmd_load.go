@@ -17,6 +17,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/report"
+	"github.com/nfsbench/nfsbench/internal/rundir"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -187,7 +188,7 @@ func (c *loadCommand) tellRunDir(reason error) error {
 	if c.runDir == "" || c.printPlan {
 		return reason
 	}
-	dir, err := loadgen.OpenRunDir(c.runDir)
+	dir, err := rundir.Open(c.runDir)
 	if err != nil {
 		return errors.Join(reason, err)
 	}
@@ -218,7 +219,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 	client.Host.Version = versionText()
 	collected := false // by somebody else
 	if c.runDir != "" {
-		dir, err := loadgen.OpenRunDir(c.runDir)
+		dir, err := rundir.Open(c.runDir)
 		if err != nil {
 			return runfile.Result{}, badInput(err)
 		}
@@ -250,13 +251,13 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 // fanOut hands what the runner says to those who want to know.
 type fanOut struct {
 	view    progressView
-	dir     *loadgen.RunDir
+	dir     *rundir.Dir
 	session *collect.Session
 	span    string
 	rep     int32
 }
 
-// Event implements loadgen.Sink.
+// Event implements rundir.Sink.
 func (f *fanOut) Event(e runfile.Event) {
 	if f.dir != nil {
 		f.dir.Event(e)
@@ -268,7 +269,7 @@ func (f *fanOut) Event(e runfile.Event) {
 	f.view.show(e)
 }
 
-// Load implements loadgen.Sink.
+// Load implements rundir.Sink.
 func (f *fanOut) Load(l *runfile.Load) error {
 	if f.dir == nil {
 		return nil

@@ -7,17 +7,9 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/rundir"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
-
-// Sink hears what happens. All calls come from one goroutine.
-type Sink interface {
-	// Event is called every second and at every turn of the run.
-	Event(e runfile.Event)
-	// Load is handed the state of the run every few seconds, with Partial set,
-	// and once more at the end in any case. It must not keep the pointer.
-	Load(l *runfile.Load) error
-}
 
 // Options are what a Runner needs.
 type Options struct {
@@ -27,7 +19,7 @@ type Options struct {
 	// Open reaches what the load is put on. Its errors are mapped to failures;
 	// it is given as long as Engine.MountTimeoutSeconds says.
 	Open func(ctx context.Context) (target.Target, error)
-	Sink Sink
+	Sink rundir.Sink
 	// Release returns when all clients may start. It is called only when the
 	// plan has several, and may then not be nil.
 	Release func(ctx context.Context) error

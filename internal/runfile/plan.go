@@ -20,15 +20,16 @@ const (
 
 // Plan says everything that a loader and a collector must know to make one run.
 type Plan struct {
-	Version  string   `json:"version" jsonschema:"enum=nfsbench.io/plan/v1"`
-	Run      Identity `json:"run"`
-	Clients  int32    `json:"clients" jsonschema:"minimum=1"` // load-generating processes that start together
-	Engine   Engine   `json:"engine"`
-	Workload Workload `json:"workload"`
-	Schedule Schedule `json:"schedule"`
-	Collect  Collect  `json:"collect"`
-	Link     *Link    `json:"link,omitempty"`   // of each path; absent = discover it
-	Expect   *Expect  `json:"expect,omitempty"` // absent = no verdict is asked for
+	Version  string    `json:"version" jsonschema:"enum=nfsbench.io/plan/v1"`
+	Run      Identity  `json:"run"`
+	Clients  int32     `json:"clients" jsonschema:"minimum=1"` // load-generating processes that start together
+	Engine   Engine    `json:"engine"`
+	Workload Workload  `json:"workload"`
+	Schedule Schedule  `json:"schedule"`
+	Collect  Collect   `json:"collect"`
+	Link     *Link     `json:"link,omitempty"`     // of each path; absent = discover it
+	Expect   *Expect   `json:"expect,omitempty"`   // absent = no verdict is asked for
+	Database *Database `json:"database,omitempty"` // absent = native engine
 	// Survey is what the array said of itself before the run: LIFs, who owns the
 	// volume. Absent where there is no array to ask.
 	Survey *Survey `json:"survey,omitempty"`
@@ -49,7 +50,7 @@ type Engine struct {
 	Oranfstab           string   `json:"oranfstab,omitempty"`           // the whole file; DirectNFS
 	Server              string   `json:"server,omitempty"`              // label of the server block to use; DirectNFS
 	Export              string   `json:"export,omitempty"`              // the export of that block to use; DirectNFS
-	MountPath           string   `json:"mountPath,omitempty"`           // where the volume is mounted; Kernel
+	MountPath           string   `json:"mountPath,omitempty"`           // where the volume is mounted; Kernel, or a database
 	MountOptions        []string `json:"mountOptions,omitempty"`        // what was asked of the mount; Kernel
 	RequireNFS          bool     `json:"requireNFS"`                    // refuse a mount that is not NFS; Kernel
 	Security            string   `json:"security,omitempty"`            // sys, krb5, krb5i, krb5p
@@ -76,7 +77,9 @@ type Ports struct {
 
 // Workload is exactly one kind of load.
 type Workload struct {
-	Raw *Raw `json:"raw,omitempty"`
+	Raw       *Raw       `json:"raw,omitempty"`
+	Calibrate *Calibrate `json:"calibrate,omitempty"`
+	SLOB      *SLOB      `json:"slob,omitempty"`
 }
 
 // Raw is a load without a database.

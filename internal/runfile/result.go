@@ -46,6 +46,7 @@ type Load struct {
 	Verification *Verification `json:"verification,omitempty"`
 	Mount        *MountFacts   `json:"mount,omitempty"`
 	FilledBytes  int64         `json:"filledBytes,omitempty"`
+	Oracle       *Oracle       `json:"oracle,omitempty"` // the database, where there is one
 	// FilesLeft says that the loader tried to remove its files and could not.
 	FilesLeft bool `json:"filesLeft,omitempty"`
 	// SampleSeconds is the distance of the samples; larger than 1 when they
@@ -115,7 +116,11 @@ type Repetition struct {
 	LateOps              int64 `json:"lateOps,omitempty"`    // started after they were due; open loop
 	DroppedOps           int64 `json:"droppedOps,omitempty"` // due but never started; open loop
 	CPUMicroseconds      int64 `json:"cpuMicroseconds"`      // user and system time of the loader process
-	PeakMemoryBytes      int64 `json:"peakMemoryBytes,omitempty"`
+	// Step is the level of load, where a run has several. Index counts on over
+	// all steps and rounds.
+	Step            *Step         `json:"step,omitempty"`
+	Oracle          *OracleWindow `json:"oracle,omitempty"` // what the database counted
+	PeakMemoryBytes int64         `json:"peakMemoryBytes,omitempty"`
 }
 
 // Ops is what was counted of one direction in one window.
@@ -125,7 +130,12 @@ type Ops struct {
 	Errors int64 `json:"errors"`
 	// Histogram is an HdrHistogram V2 compressed encoding, base64, of
 	// latencies in microseconds. Histograms are merged, percentiles are not.
-	Histogram string `json:"histogram"`
+	// Empty where latencies come in Buckets.
+	Histogram string `json:"histogram,omitempty"`
+	// Buckets are latencies as the database counts them, and TotalMicroseconds
+	// all of them added up.
+	Buckets           []LatencyBucket `json:"buckets,omitempty"`
+	TotalMicroseconds int64           `json:"totalMicroseconds,omitempty"`
 }
 
 // Channel is one oranfstab channel: a local/path pair and its connection.

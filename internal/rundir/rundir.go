@@ -1,4 +1,6 @@
-package loadgen
+// Package rundir is the directory that the containers of one run share: a loader
+// tells there how it goes, a collector follows, a database is asked to restart.
+package rundir
 
 import (
 	"context"
@@ -16,25 +18,34 @@ import (
 // releasePoll is how often the file that releases all clients is looked for.
 const releasePoll = 100 * time.Millisecond
 
-// RunDir is the directory that loader and collector of a pod share: a Sink that
+// Sink hears what happens in a run. All calls come from one goroutine.
+type Sink interface {
+	// Event is called every second and at every turn of the run.
+	Event(e runfile.Event)
+	// Load is handed the state of the run every few seconds, with Partial set,
+	// and once more at the end in any case. It must not keep the pointer.
+	Load(l *runfile.Load) error
+}
+
+// Dir is the directory that loader and collector of a pod share: a Sink that
 // appends events to one file and replaces another with the state of the run.
-type RunDir struct {
+type Dir struct {
 	path   string
 	events *os.File
 	err    error // the first of an event that was not written
 }
 
-// OpenRunDir makes the directory ready. Events of an earlier process stay.
-func OpenRunDir(path string) (*RunDir, error) {
+// Open makes the directory ready. Events of an earlier process stay.
+func Open(path string) (*Dir, error) {
 	f, err := os.OpenFile(filepath.Join(path, runfile.EventsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // the collector reads it as another user
 	if err != nil {
 		return nil, fmt.Errorf("use run directory: %w", err)
 	}
-	return &RunDir{path: path, events: f}, nil
+	return &Dir{path: path, events: f}, nil
 }
 
 // Event implements Sink. Each line is one write, so that no reader sees half.
-func (d *RunDir) Event(e runfile.Event) {
+func (d *Dir) Event(e runfile.Event) {
 	line, err := json.Marshal(e)
 	if err == nil {
 		_, err = d.events.Write(append(line, '\n'))
@@ -46,7 +57,7 @@ func (d *RunDir) Event(e runfile.Event) {
 
 // Load implements Sink: the file is replaced as a whole or not at all. An event
 // that was not written is told here too, for Event has no way to.
-func (d *RunDir) Load(l *runfile.Load) error {
+func (d *Dir) Load(l *runfile.Load) error {
 	data, err := json.Marshal(l)
 	if err != nil {
 		return fmt.Errorf("encode load: %w", err)
@@ -63,8 +74,8 @@ func (d *RunDir) Load(l *runfile.Load) error {
 }
 
 // Release waits for the file that says that all clients may start. It serves as
-// Options.Release.
-func (d *RunDir) Release(ctx context.Context) error {
+// the Release of a loader.
+func (d *Dir) Release(ctx context.Context) error {
 	ticker := time.NewTicker(releasePoll)
 	defer ticker.Stop()
 	for {
@@ -84,4 +95,4 @@ func (d *RunDir) Release(ctx context.Context) error {
 }
 
 // Close closes the events.
-func (d *RunDir) Close() error { return d.events.Close() }
+func (d *Dir) Close() error { return d.events.Close() }

@@ -1,0 +1,191 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Database is the Oracle database that the load runs in. Without one the native
+// engine makes the same I/O with no Oracle and no licence.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.container) != has(self.external)",message="give exactly one of database.container and database.external"
+type Database struct {
+	// container runs your Oracle image on the volume of spec.storage.
+	// +optional
+	Container *DatabaseContainer `json:"container,omitempty"`
+	// external is a database that exists, RAC included.
+	// +optional
+	External *DatabaseExternal `json:"external,omitempty"`
+}
+
+// DatabaseContainer is an Oracle image of the user, run for this benchmark. Its
+// licence is the user's.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.sid) || !(has(self.edition) ? self.edition in ['Free', 'Express'] : false)",message="database.container.sid is fixed in the images of Oracle Free (FREE) and Express (XE): leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.resources) || !has(self.resources.limits) || !('memory' in self.resources.limits) || !quantity(string(self.resources.limits['memory'])).isLessThan(quantity('2Gi'))",message="database.container.resources.limits.memory is less than 2Gi, with which Oracle's images do not start: raise it"
+type DatabaseContainer struct {
+	// image of the database, for example
+	// container-registry.oracle.com/database/enterprise:19.3.0.0 or
+	// docker.io/gvenzl/oracle-free:23.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Image string `json:"image"`
+	// distribution is who made the image, which decides how it is configured:
+	// Oracle (container-registry.oracle.com and images of oracle/docker-images)
+	// or Gvenzl (gvenzl/oracle-free, oracle-xe). Without it, the image's name
+	// tells.
+	// +optional
+	Distribution DatabaseDistribution `json:"distribution,omitempty"`
+	// edition of the database.
+	// +optional
+	// +default="Enterprise"
+	Edition DatabaseEdition `json:"edition,omitempty"`
+	// sid of the instance; ORCLCDB, FREE or XE without it.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9]{0,11}$`
+	SID string `json:"sid,omitempty"`
+	// pdb is the pluggable database that holds the schemas of a SLOB load;
+	// ORCLPDB1, FREEPDB1 or XEPDB1 without it.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_]{0,29}$`
+	PDB string `json:"pdb,omitempty"`
+	// passwordSecretRef names a Secret of the namespace with the password that
+	// SYS and SYSTEM get.
+	// +required
+	PasswordSecretRef SecretKeyReference `json:"passwordSecretRef"`
+	// parameters are init parameters, for example db_cache_size: 128M. They are
+	// set in the spfile, the instance is restarted, and they are read back into
+	// the status.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z_][a-z0-9_]{0,79}$'))",message="a name in database.container.parameters is not one of an init parameter: use lower case letters, digits and _, such as db_cache_size"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) <= 512 && self[k].matches('^[A-Za-z0-9_./:, +-]+$'))",message="a value in database.container.parameters has other characters than letters, digits, blanks and _ . / : , + -: correct it"
+	Parameters map[string]string `json:"parameters,omitempty"`
+	// environment is handed to the image as it is, for example
+	// ORACLE_CHARACTERSET or ENABLE_ARCHIVELOG. Passwords do not belong here.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[A-Z][A-Z0-9_]*$'))",message="a name in database.container.environment must be of capital letters, digits and _"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.endsWith('PWD') && !k.contains('PASSWORD') && !(k in ['ORACLE_SID', 'ORACLE_PDB', 'ORACLE_HOME', 'LD_LIBRARY_PATH', 'PATH']))",message="database.container.environment must not set passwords, ORACLE_SID, ORACLE_PDB, ORACLE_HOME, LD_LIBRARY_PATH or PATH: use passwordSecretRef, sid and pdb"
+	Environment map[string]string `json:"environment,omitempty"`
+	// resources of the database container. Without a memory limit it asks for
+	// 4Gi; SGA and PGA are derived from the limit.
+	// +optional
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+	// sharedMemory is the size of /dev/shm; without it, half of the memory.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('63Mi'))",message="database.container.sharedMemory must be at least 64Mi"
+	SharedMemory *resource.Quantity `json:"sharedMemory,omitempty"`
+	// setPermissions gives the volume to the user oracle (54321) in a root init
+	// container, as far as the storage permits it.
+	// +optional
+	// +default="Enabled"
+	SetPermissions Toggle `json:"setPermissions,omitempty"`
+	// restartBeforeRun restarts the instance once it is configured and loaded,
+	// so that its views start at zero and the oranfstab is read again.
+	// +optional
+	// +default="Enabled"
+	RestartBeforeRun Toggle `json:"restartBeforeRun,omitempty"`
+	// command replaces the image's own start command, for images that are built
+	// in another way.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=1024
+	Command []string `json:"command,omitempty"`
+	// healthCommand replaces the image's own health script; its exit code 0
+	// means ready.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=1024
+	HealthCommand []string `json:"healthCommand,omitempty"`
+	// startupTimeoutSeconds until the database must be ready. The first start
+	// creates it, which takes 10 to 30 minutes with images that bring no
+	// database along.
+	// +optional
+	// +default=2700
+	// +kubebuilder:validation:Minimum=30
+	// +kubebuilder:validation:Maximum=14400
+	StartupTimeoutSeconds int32 `json:"startupTimeoutSeconds,omitempty"`
+	// shutdownTimeoutSeconds for SHUTDOWN IMMEDIATE at the end.
+	// +optional
+	// +default=120
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=3600
+	ShutdownTimeoutSeconds int32 `json:"shutdownTimeoutSeconds,omitempty"`
+}
+
+// DatabaseExternal is a database that exists. Its dNFS and its parameters are
+// what they are: nfsbench changes neither, but proves which protocol it used.
+type DatabaseExternal struct {
+	// connectString of the root container for administration, as EZConnect:
+	// host:1521/service.
+	// +required
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9.:\[\]_-]+(:[0-9]{1,5})?/[A-Za-z0-9._$#-]+(\?[A-Za-z0-9_=&.-]+)?$`
+	ConnectString string `json:"connectString"`
+	// services are where the sessions of a SLOB load go, in turns: one for
+	// each RAC instance. Without it, connectString.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=512
+	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9.:\[\]_-]+(:[0-9]{1,5})?/[A-Za-z0-9._$#-]+(\?[A-Za-z0-9_=&.-]+)?$`
+	Services []string `json:"services,omitempty"`
+	// credentialsSecretRef names a Secret with the keys username and password
+	// of a user with SYSDBA.
+	// +required
+	CredentialsSecretRef SecretReference `json:"credentialsSecretRef"`
+	// image holds an Oracle client (libclntsh), for example
+	// ghcr.io/oracle/oraclelinux9-instantclient:23. The loader runs in it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Image string `json:"image"`
+}
+
+// SecretKeyReference names one key of a Secret in the same namespace.
+type SecretKeyReference struct {
+	// name of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	Name string `json:"name"`
+	// key of it.
+	// +optional
+	// +default="password"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
+	Key string `json:"key,omitempty"`
+}
+
+// DatabaseDistribution is who made a database image.
+//
+// +kubebuilder:validation:Enum=Oracle;Gvenzl
+type DatabaseDistribution string
+
+// The distributions.
+const (
+	DistributionOracle DatabaseDistribution = "Oracle"
+	DistributionGvenzl DatabaseDistribution = "Gvenzl"
+)
+
+// DatabaseEdition is an edition of Oracle Database.
+//
+// +kubebuilder:validation:Enum=Enterprise;Standard;Express;Free
+type DatabaseEdition string
+
+// The editions.
+const (
+	EditionEnterprise DatabaseEdition = "Enterprise"
+	EditionStandard   DatabaseEdition = "Standard"
+	EditionExpress    DatabaseEdition = "Express"
+	EditionFree       DatabaseEdition = "Free"
+)

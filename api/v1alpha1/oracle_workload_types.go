@@ -1,0 +1,232 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// CalibrateWorkload measures how many random single-block reads a second the
+// storage gives within a latency, and how many megabytes a second in large
+// random reads: Oracle's DBMS_RESOURCE_MANAGER.CALIBRATE_IO, or the same by the
+// native engine. Oracle and NetApp both say that it is no way to compare
+// storage; the finding CalibrationOnly repeats it.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.nativeFiles) || !has(self.nativeFiles.count) || self.nativeFiles.count >= 1",message="workload.calibrate.nativeFiles.count must be at least 1"
+type CalibrateWorkload struct {
+	// physicalDisks is num_physical_disks: about how many disks are behind the
+	// volume. Too few limit the result.
+	// +optional
+	// +default=100
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	PhysicalDisks int32 `json:"physicalDisks,omitempty"`
+	// maxLatencyMilliseconds is max_latency: the tolerable latency of one
+	// single-block read.
+	// +optional
+	// +default=20
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=100
+	MaxLatencyMilliseconds int32 `json:"maxLatencyMilliseconds,omitempty"`
+	// warmupRuns before those of run.repetitions, because caches may be cold.
+	// They are reported, and not counted.
+	// +optional
+	// +default=1
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10
+	WarmupRuns *int32 `json:"warmupRuns,omitempty"`
+	// nativeFiles are what the native engine reads; a database has datafiles.
+	// +optional
+	// +default={}
+	NativeFiles NativeFiles `json:"nativeFiles,omitempty"`
+}
+
+// NativeFiles are the files of a native calibrate or SLOB load.
+type NativeFiles struct {
+	// count of files; SLOB has one for each schema instead.
+	// +optional
+	// +default=4
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=256
+	Count int32 `json:"count,omitempty"`
+	// size of each; SLOB has scale or scanTableSize instead. Make all files
+	// together larger than the caches that should not answer.
+	// +optional
+	// +default="1Gi"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() % 1048576 == 0",message="nativeFiles.size must be a multiple of 1Mi, such as 1Gi"
+	Size resource.Quantity `json:"size,omitempty"`
+	// directory below the export that holds the files. It is made when absent;
+	// one with files that this program did not make is refused.
+	// +optional
+	// +default="nfsbench"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_][A-Za-z0-9._-]*$`
+	Directory string `json:"directory,omitempty"`
+	// foreignFiles says what to do with a directory whose files are not marked
+	// as ours: Refuse, or Overwrite files of the same names.
+	// +optional
+	// +default="Refuse"
+	ForeignFiles ForeignFilesPolicy `json:"foreignFiles,omitempty"`
+}
+
+// SLOBWorkload is a load of SQL statements on schemas of the SLOB model, with
+// the parameter names of slob.conf: one row in a block, read by ranges of keys
+// or scanned whole. It is original code; kit runs your own SLOB instead.
+// Without a database the native engine makes the same I/O.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.users) || !has(self.threadsPerSchema) || self.threadsPerSchema == 1",message="workload.slob.users says how many sessions there are: leave out threadsPerSchema"
+// +kubebuilder:validation:XValidation:rule="!has(self.updatePercent) || self.updatePercent <= 50 || self.updatePercent == 100",message="workload.slob.updatePercent must be 0 to 50, or 100, as in SLOB"
+// +kubebuilder:validation:XValidation:rule="self.access != 'FullTableScan' || !has(self.updatePercent) || self.updatePercent == 0",message="workload.slob.access FullTableScan only reads: leave out updatePercent, or use RandomRead"
+type SLOBWorkload struct {
+	// access: FullTableScan reads whole tables in large pieces past the buffer
+	// cache, RandomRead single blocks by keys.
+	// +required
+	Access SLOBAccess `json:"access"`
+	// users are sessions at work at once. Several make a ramp: each is a step
+	// of its own, in this order, and each repetition goes through all. Without
+	// it, schemas x threadsPerSchema.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=1024
+	// +kubebuilder:validation:XValidation:rule="self.all(u, self.exists_one(v, v == u))",message="a number is listed twice in workload.slob.users: use run.repetitions to repeat"
+	Users []int32 `json:"users,omitempty"`
+	// schemas that users are spread over, each with tables of its own.
+	// +optional
+	// +default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=128
+	Schemas int32 `json:"schemas,omitempty"`
+	// threadsPerSchema are the sessions of each schema (THREADS_PER_SCHEMA).
+	// +optional
+	// +default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=128
+	ThreadsPerSchema int32 `json:"threadsPerSchema,omitempty"`
+	// scale is the size of each schema's table for RandomRead (SCALE).
+	// +optional
+	// +default="80Mi"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() % 1048576 == 0",message="workload.slob.scale must be a multiple of 1Mi, such as 1Gi"
+	Scale resource.Quantity `json:"scale,omitempty"`
+	// scanTableSize is the size of each schema's table for FullTableScan
+	// (SCAN_TABLE_SZ).
+	// +optional
+	// +default="1Gi"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() % 1048576 == 0",message="workload.slob.scanTableSize must be a multiple of 1Mi, such as 4Gi"
+	ScanTableSize resource.Quantity `json:"scanTableSize,omitempty"`
+	// workUnit is how many blocks one statement of RandomRead visits (WORK_UNIT).
+	// +optional
+	// +default=64
+	// +kubebuilder:validation:Minimum=3
+	// +kubebuilder:validation:Maximum=1024
+	WorkUnit int32 `json:"workUnit,omitempty"`
+	// updatePercent of statements update their blocks (UPDATE_PCT): 0 to 50, or
+	// 100.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	UpdatePercent int32 `json:"updatePercent,omitempty"`
+	// redoStress says how much of a row an update changes (REDO_STRESS).
+	// +optional
+	// +default="Lite"
+	RedoStress SLOBRedoStress `json:"redoStress,omitempty"`
+	// think is how users pause (THINK_TM_*). Without it they do not.
+	// +optional
+	Think *SLOBThink `json:"think,omitempty"`
+	// readAhead is how many large reads a scanning user keeps outstanding;
+	// native engine only, for Oracle decides itself.
+	// +optional
+	// +default=4
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	ReadAhead int32 `json:"readAhead,omitempty"`
+	// loadParallelDegree is how many schemas are loaded at once
+	// (LOAD_PARALLEL_DEGREE).
+	// +optional
+	// +default=2
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	LoadParallelDegree int32 `json:"loadParallelDegree,omitempty"`
+	// tablespace of the schemas; it is made when absent.
+	// +optional
+	// +default="NFSBENCH"
+	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_]{0,29}$`
+	Tablespace string `json:"tablespace,omitempty"`
+	// obfuscateColumns fills rows with what storage cannot compress or
+	// deduplicate (OBFUSCATE_COLUMNS).
+	// +optional
+	// +default="Enabled"
+	ObfuscateColumns Toggle `json:"obfuscateColumns,omitempty"`
+	// awr takes AWR snapshots around the load. It needs the Diagnostics Pack,
+	// which costs a licence.
+	// +optional
+	// +default="Disabled"
+	AWR Toggle `json:"awr,omitempty"`
+	// kit runs your own SLOB kit with its slob.conf instead of the built-in
+	// load, and reads the events from its awr.txt.
+	// +optional
+	Kit *SLOBKit `json:"kit,omitempty"`
+	// nativeFiles says where the native engine keeps its files.
+	// +optional
+	// +default={}
+	NativeFiles NativeFiles `json:"nativeFiles,omitempty"`
+}
+
+// SLOBKit is a SLOB kit of the user, which nfsbench may not redistribute.
+type SLOBKit struct {
+	// claimName is a PersistentVolumeClaim with the kit; without it, the kit is
+	// in the image of the database.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	ClaimName string `json:"claimName,omitempty"`
+	// directory with runit.sh and slob.conf: below the claim's root, or an
+	// absolute path in the image.
+	// +required
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_./-]+$`
+	// +kubebuilder:validation:XValidation:rule="!self.contains('..')",message="workload.slob.kit.directory must not hold .."
+	Directory string `json:"directory"`
+}
+
+// SLOBThink is how users pause.
+//
+// +kubebuilder:validation:XValidation:rule="self.maximumMilliseconds >= self.minimumMilliseconds",message="workload.slob.think.maximumMilliseconds is less than minimumMilliseconds: swap them"
+type SLOBThink struct {
+	// frequency: a pause after each so many statements.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	Frequency int32 `json:"frequency"`
+	// minimumMilliseconds of a pause.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=60000
+	MinimumMilliseconds int32 `json:"minimumMilliseconds"`
+	// maximumMilliseconds of a pause.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=60000
+	MaximumMilliseconds int32 `json:"maximumMilliseconds"`
+}
+
+// SLOBAccess is how a SLOB load reads.
+//
+// +kubebuilder:validation:Enum=FullTableScan;RandomRead
+type SLOBAccess string
+
+// The accesses.
+const (
+	SLOBFullTableScan SLOBAccess = "FullTableScan"
+	SLOBRandomRead    SLOBAccess = "RandomRead"
+)
+
+// SLOBRedoStress says how much of a row an update changes.
+//
+// +kubebuilder:validation:Enum=Lite;Heavy
+type SLOBRedoStress string
+
+// The redo stresses.
+const (
+	SLOBRedoLite  SLOBRedoStress = "Lite"
+	SLOBRedoHeavy SLOBRedoStress = "Heavy"
+)

@@ -1,0 +1,258 @@
+package runfile
+
+import "time"
+
+// Oracle is what the loader found of the database before the load.
+type Oracle struct {
+	Banner  string `json:"banner,omitempty"`  // V$VERSION.BANNER_FULL, or BANNER
+	Version string `json:"version,omitempty"` // V$INSTANCE.VERSION
+	// StandIn says that this is no Oracle: the banner calls itself a stand-in.
+	StandIn    bool              `json:"standIn,omitempty"`
+	Instances  []OracleInstance  `json:"instances,omitempty"`
+	Parameters []OracleParameter `json:"parameters,omitempty"` // those asked for, and those that matter
+	// ReadyMilliseconds from the start of the container to a database that takes
+	// connections: provisioning, and no part of the run.
+	ReadyMilliseconds *int64 `json:"readyMilliseconds,omitempty"`
+	// Library is what the database's container found of Direct NFS.
+	Library *DirectNFSLibrary `json:"library,omitempty"`
+	// LoadedBytes were loaded into schemas; SchemasReused says that they were
+	// there from an earlier run.
+	LoadedBytes   int64 `json:"loadedBytes,omitempty"`
+	SchemasReused bool  `json:"schemasReused,omitempty"`
+	Restarted     bool  `json:"restarted,omitempty"` // before the load
+}
+
+// OracleInstance is one row of GV$INSTANCE.
+type OracleInstance struct {
+	ID          int32     `json:"id"` // INST_ID
+	Name        string    `json:"name"`
+	Host        string    `json:"host,omitempty"`
+	StartupTime time.Time `json:"startupTime,omitzero"`
+}
+
+// OracleParameter is one init parameter: asked for and read back.
+type OracleParameter struct {
+	Name      string `json:"name"`
+	Requested string `json:"requested,omitempty"`
+	Value     string `json:"value"` // V$PARAMETER, or what V$SYSTEM_PARAMETER says of a hidden one
+}
+
+// DirectNFSLibrary is what the container of the database found and did before
+// it started the database.
+type DirectNFSLibrary struct {
+	Wanted bool `json:"wanted"`
+	// Method is how the library was placed or removed: make, or copy where there
+	// is no make; empty when nothing had to be done.
+	Method string `json:"method,omitempty"`
+	// Path of the library in rdbms/lib/odm; empty when it is not there.
+	Path string `json:"path,omitempty"`
+	// AlertLine is that of the alert log which names the ODM library; it proves
+	// that the library is loaded, not that it is used.
+	AlertLine string `json:"alertLine,omitempty"`
+	// Warnings are lines of the alert log about Direct NFS.
+	Warnings []string `json:"warnings,omitempty"`
+	// OradismMode is the mode of bin/oradism, such as -rwsr-x---, and
+	// OradismOwner its user ID; Direct NFS needs it setuid root.
+	OradismMode  string `json:"oradismMode,omitempty"`
+	OradismOwner *int64 `json:"oradismOwner,omitempty"`
+}
+
+// OracleWindow is what the database counted in one measured window: differences
+// of its cumulative views.
+type OracleWindow struct {
+	Calibration *Calibration `json:"calibration,omitempty"`
+	// Statistics are those of GV$SYSSTAT, by name, over all instances.
+	Statistics map[string]int64 `json:"statistics,omitempty"`
+	Events     []OracleEvent    `json:"events,omitempty"`
+	Files      []OracleFile     `json:"files,omitempty"`
+	// ServiceTimeUnit is that of the times of V$IOSTAT_FILE in this run:
+	// Microseconds or Milliseconds, derived from V$SYSTEM_EVENT; empty = could
+	// not be told.
+	ServiceTimeUnit string    `json:"serviceTimeUnit,omitempty"`
+	DirectNFS       DirectNFS `json:"directNFS,omitzero"`
+	// Connections are the established TCP connections of the pod to NFS servers
+	// at the end of the window; Container only.
+	Connections []Connection `json:"connections,omitempty"`
+	// BusyCentiseconds and IdleCentiseconds of GV$OSSTAT, summed over CPUs and
+	// instances: the machine, not the container.
+	BusyCentiseconds *int64   `json:"busyCentiseconds,omitempty"`
+	IdleCentiseconds *int64   `json:"idleCentiseconds,omitempty"`
+	AWR              []AWRRow `json:"awr,omitempty"` // of the user's own kit
+	// InstanceBytes are the bytes read by each instance.
+	InstanceBytes map[string]int64 `json:"instanceBytes,omitempty"`
+}
+
+// The units of service times.
+const (
+	UnitMicroseconds = "Microseconds"
+	UnitMilliseconds = "Milliseconds"
+)
+
+// Calibration is what CALIBRATE_IO gave.
+type Calibration struct {
+	MaxIOPS                   int64  `json:"maxIOPS"`
+	MaxMegabytesPerSecond     int64  `json:"maxMegabytesPerSecond"`
+	ActualLatencyMilliseconds int64  `json:"actualLatencyMilliseconds"`
+	Seconds                   int64  `json:"seconds,omitempty"`
+	AdditionalInfo            string `json:"additionalInfo,omitempty"` // 23ai
+}
+
+// OracleEvent is one wait event over all instances.
+type OracleEvent struct {
+	Name         string `json:"name"`
+	Waits        int64  `json:"waits"`
+	Microseconds int64  `json:"microseconds"` // TIME_WAITED_MICRO
+	// Buckets are those of GV$EVENT_HISTOGRAM_MICRO.
+	Buckets []LatencyBucket `json:"buckets,omitempty"`
+}
+
+// LatencyBucket counts latencies below a bound, and not below the one before.
+type LatencyBucket struct {
+	BelowMicroseconds int64 `json:"belowMicroseconds"` // exclusive; a power of two
+	Count             int64 `json:"count"`
+}
+
+// OracleFile is one file of GV$IOSTAT_FILE. Times are as the view has them; see
+// OracleWindow.ServiceTimeUnit.
+type OracleFile struct {
+	Number            int64   `json:"number"` // FILE_NO
+	Instance          int32   `json:"instance,omitempty"`
+	Type              string  `json:"type"` // Data File, Temp File, ...
+	Name              string  `json:"name,omitempty"`
+	AccessMethod      string  `json:"accessMethod"` // DNFS_LIB, OS_LIB, ODM_LIB, ASM_MANAGED
+	AsynchIO          string  `json:"asynchIO"`     // ASYNC_ON, ASYNC_OFF
+	SmallReads        int64   `json:"smallReads"`
+	SmallReadTime     float64 `json:"smallReadTime"`
+	SmallSyncReads    int64   `json:"smallSyncReads"`
+	SmallSyncReadTime float64 `json:"smallSyncReadTime"`
+	LargeReads        int64   `json:"largeReads"`
+	LargeReadTime     float64 `json:"largeReadTime"`
+	SmallReadMegabyte int64   `json:"smallReadMegabytes"` // 2^20
+	LargeReadMegabyte int64   `json:"largeReadMegabytes"`
+	SmallWrites       int64   `json:"smallWrites"`
+	LargeWrites       int64   `json:"largeWrites"`
+}
+
+// DirectNFS is what Oracle's own NFS client says of itself.
+type DirectNFS struct {
+	Servers  []DNFSServer  `json:"servers,omitempty"`
+	Files    []DNFSFile    `json:"files,omitempty"`
+	Channels []DNFSChannel `json:"channels,omitempty"`
+	// ReadOps, WriteOps, ReadBytes and WriteBytes are sums of GV$DNFS_STATS over
+	// the processes that lived through the window.
+	ReadOps    *int64 `json:"readOps,omitempty"`
+	WriteOps   *int64 `json:"writeOps,omitempty"`
+	ReadBytes  *int64 `json:"readBytes,omitempty"`
+	WriteBytes *int64 `json:"writeBytes,omitempty"`
+}
+
+// DNFSServer is one row of GV$DNFS_SERVERS.
+type DNFSServer struct {
+	Instance      int32  `json:"instance,omitempty"`
+	Server        string `json:"server"` // SVRNAME: the label of the oranfstab, if it was used
+	Export        string `json:"export"` // DIRNAME
+	Version       string `json:"version,omitempty"`
+	WriteMaxBytes int64  `json:"writeMaxBytes,omitempty"`
+	ReadMaxBytes  int64  `json:"readMaxBytes,omitempty"`
+}
+
+// DNFSFile is one row of GV$DNFS_FILES.
+type DNFSFile struct {
+	Name   string `json:"name"`
+	Server int64  `json:"server,omitempty"` // SVR_ID
+}
+
+// DNFSChannel is one path of one server, over all processes of an instance.
+// Sends and Receives are sums of what each look found since the one before.
+type DNFSChannel struct {
+	Instance   int32  `json:"instance,omitempty"`
+	Server     string `json:"server"`
+	Path       string `json:"path"`
+	Local      string `json:"local,omitempty"`
+	Processes  int32  `json:"processes"`
+	Sends      int64  `json:"sends"`
+	Receives   int64  `json:"receives"`
+	Reconnects int64  `json:"reconnects"` // SPRECO + DPRECO, or RECO
+	// LowPorts is how many of the processes came from a port below 1024.
+	LowPorts int32 `json:"lowPorts,omitempty"`
+}
+
+// Connection is one end-to-end TCP connection.
+type Connection struct {
+	Local  string `json:"local"`  // address:port
+	Remote string `json:"remote"` // address:port
+}
+
+// AWRRow is one line of the wait events in an awr.txt.
+type AWRRow struct {
+	Event   string  `json:"event"`
+	Waits   int64   `json:"waits"`
+	Seconds float64 `json:"seconds"` // total, in whole seconds as printed
+}
+
+// Step says which level of load a repetition is of, where a run has several.
+type Step struct {
+	Kind  string `json:"kind" jsonschema:"enum=Users,enum=SmallReads,enum=LargeReads,enum=Calibrate"`
+	Users int32  `json:"users,omitempty"` // sessions, or reads outstanding at once
+	// Round counts how often all steps were gone through, from 1.
+	Round int32 `json:"round"`
+	// Warmup says that it is not one of those that count.
+	Warmup bool `json:"warmup,omitempty"`
+}
+
+// The kinds of steps.
+const (
+	StepUsers      = "Users"      // so many users of a SLOB load
+	StepSmallReads = "SmallReads" // native calibrate: so many single-block reads outstanding
+	StepLargeReads = "LargeReads" // native calibrate: so many large reads outstanding
+	StepCalibrate  = "Calibrate"  // one call of CALIBRATE_IO
+)
+
+// The files by which the containers of a pod with a database talk.
+const (
+	// DatabaseFile holds a DatabaseState, replaced atomically.
+	DatabaseFile = "database.json"
+	// DatabaseWishFile holds the generation, a decimal number, that the loader
+	// wants the database to reach: one more than it has asks for a restart.
+	DatabaseWishFile = "database-generation"
+)
+
+// The states of a database container.
+const (
+	DatabasePreparing  = "Preparing"  // switching Direct NFS, checking
+	DatabaseStarting   = "Starting"   // the image creates or opens the database
+	DatabaseReady      = "Ready"      // its health script says so
+	DatabaseRestarting = "Restarting" // on wish
+	DatabaseStopped    = "Stopped"
+	DatabaseFailed     = "Failed" // see Failure
+)
+
+// DatabaseState is what the container of the database says of itself.
+type DatabaseState struct {
+	State string `json:"state"`
+	// Generation counts starts: 1 is the first time that it was ready.
+	Generation int32            `json:"generation"`
+	Failure    *Failure         `json:"failure,omitempty"`
+	Library    DirectNFSLibrary `json:"library"`
+	OracleHome string           `json:"oracleHome,omitempty"`
+	SID        string           `json:"sid,omitempty"`
+	StartedAt  time.Time        `json:"startedAt,omitzero"` // of the container
+	ReadyAt    time.Time        `json:"readyAt,omitzero"`   // the first time
+}
+
+// The codes of failures of a database.
+const (
+	FailureDatabaseNotReady  = "DatabaseNotReady"  // not in time
+	FailureDatabaseEnded     = "DatabaseEnded"     // its container ended, or lost the connection
+	FailurePassword          = "PasswordRefused"   // ORA-01017
+	FailurePrivilege         = "PrivilegeMissing"  // ORA-01031
+	FailureOracleClient      = "OracleClient"      // DPI-1047: no client library
+	FailureOradism           = "OradismNotSetuid"  // Direct NFS cannot start
+	FailureDirectNFSMissing  = "DirectNFSMissing"  // the image has no library for it
+	FailureDirectNFSInactive = "DirectNFSInactive" // declared, and the kernel carried the I/O
+	FailureParameter         = "ParameterRefused"  // an init parameter
+	FailureAsyncIO           = "AsyncIOMissing"    // ORA-56708
+	FailureTimedStatistics   = "TimedStatistics"   // ORA-56709
+	FailureBusy              = "DatabaseBusy"      // somebody else uses it
+	FailureSQL               = "SQLFailed"         // any other ORA-
+)
