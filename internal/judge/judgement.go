@@ -31,10 +31,18 @@ const (
 type Judgement struct {
 	Verdict  Verdict  `json:"verdict"`
 	Validity Validity `json:"validity"`
+	// Engine made the load: EngineNative or EngineOracle.
+	Engine string `json:"engine"`
 	// Summary is that of the median repetition by throughput: numbers that were
-	// really measured together. Nil when no repetition gave a number.
+	// really measured together. Nil when no repetition gave a number. Where the
+	// load has steps, docs/findings.md says which of them it is of.
 	Summary     *Summary  `json:"summary,omitempty"`
 	Repetitions []Summary `json:"repetitions,omitempty"`
+	// Steps are the levels of load in the order of the plan, warm-up left out.
+	Steps []StepSummary `json:"steps,omitempty"`
+	// Calibrations are the runs of a calibrate workload in order, warm-up first.
+	Calibrations []CalibrationSummary `json:"calibrations,omitempty"`
+	Database     *DatabaseSummary     `json:"database,omitempty"` // nil: native engine
 	// VariationPermille is the coefficient of variation of the throughput
 	// between repetitions; nil with fewer than two.
 	VariationPermille *int32        `json:"variationPermille,omitempty"`

@@ -112,6 +112,9 @@ type Latency struct {
 	P99Microseconds  int64 `json:"p99Microseconds"`
 	P999Microseconds int64 `json:"p999Microseconds"`
 	MaxMicroseconds  int64 `json:"maxMicroseconds"`
+	// Bucketed: percentiles and maximum are upper bounds, within a factor of
+	// two, for the database counts in buckets of powers of two. The mean is exact.
+	Bucketed bool `json:"bucketed,omitempty"`
 }
 
 // Latency summarises the histogram; nil when it is empty, for nothing is known
