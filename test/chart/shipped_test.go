@@ -70,7 +70,7 @@ func TestTheChartCarriesTheCRDOfConfig(t *testing.T) {
 
 func TestSamplesAreWhatTheTypesSay(t *testing.T) {
 	names := map[string]string{}
-	for _, folder := range []string{"config/samples", "config/samples/seed-000"} {
+	for _, folder := range []string{"config/samples", "config/samples/seed-000", "config/samples/seed-001", "config/samples/seed-002"} {
 		checkSamples(t, folder, names)
 	}
 }
