@@ -1,0 +1,128 @@
+package sqltext
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The kinds of values that Render takes. A plain string is an Identifier.
+type (
+	// Identifier is the unquoted name of a schema object or a user, of at most
+	// 128 bytes: a letter, then letters, digits, _, $ and #.
+	Identifier string
+	// Parameter is the name of an init parameter. A hidden one, which begins
+	// with _, is quoted.
+	Parameter string
+	// Value is the value of an init parameter: a number, a size such as 2G, TRUE
+	// and FALSE stand as they are, all else is quoted.
+	Value string
+	// Literal becomes a string literal.
+	Literal string
+	// Password becomes a quoted one, as IDENTIFIED BY takes it. Errors never
+	// show it.
+	Password string
+)
+
+// Render fills the places {{.Key}} of a text. Every place must have a value, and
+// every value a place. Values are of the kinds above, or whole numbers; what
+// does not match the grammar of its kind is refused, so that no value can be
+// more than one word of SQL. It panics on an unknown name, as Text does.
+func Render(name string, values map[string]any) (string, error) {
+	text := mustRead(name)
+	var errs []error
+	used := map[string]bool{}
+	text = regexp.MustCompile(`\{\{\.([A-Za-z]+)\}\}`).ReplaceAllStringFunc(text, func(place string) string {
+		key := place[len("{{.") : len(place)-len("}}")]
+		used[key] = true
+		value, ok := values[key]
+		if !ok {
+			errs = append(errs, fmt.Errorf("SQL text %s: no value for %s", name, key))
+			return place
+		}
+		word, err := render(value)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("SQL text %s: %s: %w", name, key, err))
+		}
+		return word
+	})
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if !used[key] {
+			errs = append(errs, fmt.Errorf("SQL text %s has no place for %s", name, key))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return "", err
+	}
+	return text, nil
+}
+
+func render(value any) (string, error) {
+	switch v := value.(type) {
+	case string:
+		return identifier(v)
+	case Identifier:
+		return identifier(string(v))
+	case Parameter:
+		return parameter(string(v))
+	case Value:
+		return parameterValue(string(v))
+	case Literal:
+		return literal(string(v))
+	case Password:
+		return password(string(v))
+	case int:
+		return strconv.Itoa(v), nil
+	case int32:
+		return strconv.FormatInt(int64(v), 10), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	default:
+		return "", fmt.Errorf("%T is no kind of value that SQL text takes", value)
+	}
+}
+
+func identifier(s string) (string, error) {
+	if !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_$#]{0,127}$`).MatchString(s) {
+		return "", fmt.Errorf("%q is no Oracle identifier: a letter, then at most 127 letters, digits, _, $ or #", s)
+	}
+	return s, nil
+}
+
+func parameter(s string) (string, error) {
+	if !regexp.MustCompile(`^_{0,2}[a-z][a-z0-9_]{0,79}$`).MatchString(s) {
+		return "", fmt.Errorf("%q is no name of an init parameter: lower-case letters, digits and _", s)
+	}
+	if strings.HasPrefix(s, "_") {
+		return `"` + s + `"`, nil
+	}
+	return s, nil
+}
+
+func parameterValue(s string) (string, error) {
+	if regexp.MustCompile(`^(?i:-?[0-9]{1,19}[kmgt]?|true|false)$`).MatchString(s) {
+		return s, nil
+	}
+	return literal(s)
+}
+
+func literal(s string) (string, error) {
+	if strings.ContainsFunc(s, unprintable) || len(s) > 1000 {
+		return "", errors.New("the value has control characters, or more than 1000 bytes")
+	}
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'", nil
+}
+
+func password(s string) (string, error) {
+	if s == "" || len(s) > 1024 || strings.ContainsRune(s, '"') || strings.ContainsFunc(s, unprintable) {
+		return "", errors.New("an Oracle password has 1 to 1024 bytes, no double quote and no control characters")
+	}
+	return `"` + s + `"`, nil
+}
+
+func unprintable(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }

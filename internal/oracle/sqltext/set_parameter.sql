@@ -1,0 +1,3 @@
+/* nfsbench set_parameter */
+-- releases: all
+ALTER SYSTEM SET {{.Name}} = {{.Value}} SCOPE = SPFILE SID = '*'

@@ -1,0 +1,4 @@
+/* nfsbench version */
+-- releases: all
+SELECT banner
+FROM v$version
