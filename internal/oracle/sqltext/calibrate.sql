@@ -2,10 +2,10 @@
 -- releases: all
 BEGIN
     dbms_resource_manager.calibrate_io(
-        num_physical_disks => :1,
-        max_latency => :2,
-        max_iops => :3,
-        max_mbps => :4,
-        actual_latency => :5
+        num_physical_disks => :disks,
+        max_latency => :latency_ms,
+        max_iops => :max_iops,
+        max_mbps => :max_mbps,
+        actual_latency => :actual_latency_ms
     );
 END;
