@@ -16,6 +16,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -253,7 +254,7 @@ func hasEnded(spans []runfile.Span, kind string) bool {
 // claimOf is the claim that the pods mount; "" where they mount none.
 func claimOf(b *v1alpha1.NFSBenchmark) string {
 	switch {
-	case b.Spec.Protocol.Client != v1alpha1.ClientKernel:
+	case !plan.NeedsVolume(b):
 		return ""
 	case b.Spec.Storage.Claim != nil:
 		return b.Spec.Storage.Claim.Name

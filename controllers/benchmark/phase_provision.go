@@ -56,7 +56,7 @@ func (r *Reconciler) provisionServer(ctx context.Context, s *scope) (next, error
 		return next{}, err
 	}
 	s.target.Sources = []runfile.Source{embeddedSource(addresses[0])}
-	if s.b.Spec.Protocol.Client == v1alpha1.ClientKernel {
+	if plan.NeedsVolume(s.b) {
 		s.target.ClaimName, s.target.VolumeName = s.names.Claim, s.names.Volume
 	}
 	if s.b.Status.StartTime != nil {
@@ -102,7 +102,7 @@ func (r *Reconciler) provisionVolume(ctx context.Context, s *scope) (next, error
 	if err := r.ensure(ctx, s.b, pv); err != nil {
 		if apierrors.IsForbidden(err) {
 			return next{}, invalid(v1alpha1.ReasonForbidden, fmt.Errorf(
-				"a kernel mount of an export needs a PersistentVolume, which the operator may not create: install it with cluster scope, set spec.protocol.client to DirectNFS, or give a claim: %w", err))
+				"a kernel mount of an export needs a PersistentVolume, which the operator may not create: install it with cluster scope, %sgive a claim: %w", withoutVolume(s.b), err))
 		}
 		return next{}, err
 	}
@@ -114,6 +114,15 @@ func (r *Reconciler) provisionVolume(ctx context.Context, s *scope) (next, error
 		return s.wait(v1alpha1.ReasonProvisioning, fmt.Sprintf("waiting for claim %s to be bound to volume %s", pvc.Name, pv.Name), soon)
 	}
 	return next{}, nil
+}
+
+// withoutVolume is how a run can do without a volume: not with a database, which
+// keeps its files on one whoever carries its I/O.
+func withoutVolume(b *v1alpha1.NFSBenchmark) string {
+	if b.Spec.Database != nil {
+		return "or "
+	}
+	return "set spec.protocol.client to DirectNFS, or "
 }
 
 // configure writes the plan and everything that the collectors need. A plan

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/plan"
 )
 
 // deletePatience is how long a deletion waits for what will not go. Then it
@@ -56,7 +57,7 @@ func (s *scope) children() []client.Object {
 	if hasSurvey(s.b) {
 		out = append(out, &batchv1.Job{ObjectMeta: named(s.names.Survey)}, &corev1.ConfigMap{ObjectMeta: named(s.names.Survey)})
 	}
-	if st := s.b.Spec.Storage; s.b.Spec.Protocol.Client == v1alpha1.ClientKernel && st.Claim == nil && st.Trident == nil {
+	if st := s.b.Spec.Storage; plan.NeedsVolume(s.b) && st.Claim == nil && st.Trident == nil {
 		out = append(out,
 			&corev1.PersistentVolumeClaim{ObjectMeta: named(s.names.Claim)},
 			&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: s.names.Volume}})

@@ -47,7 +47,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 func exportTarget(b *v1alpha1.NFSBenchmark) (*plan.Target, error) {
 	e := b.Spec.Storage.Export
 	t := &plan.Target{Export: e.Path, Addresses: e.Servers, Keys: append(arrayKeys(b), plan.ServerKeys(e.Servers)...)}
-	if b.Spec.Protocol.Client == v1alpha1.ClientKernel {
+	if plan.NeedsVolume(b) {
 		t.ClaimName, t.VolumeName = manifest.NamesOf(b).Claim, manifest.NamesOf(b).Volume
 	}
 	return t, choosePaths(b, t)
@@ -115,14 +115,15 @@ func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 	}
 	t.VolumeName = pvc.Spec.VolumeName
 	t.ClaimName = claimOf(s.b)
-	if t.ClaimName != "" && !hasSurvey(s.b) {
+	if t.ClaimName != "" && s.b.Spec.Protocol.Client == v1alpha1.ClientKernel && !hasSurvey(s.b) {
 		// A class with late binding binds only when our pod asks for it.
 		s.target = t
 		return next{}, nil
 	}
 	if pvc.Status.Phase != corev1.ClaimBound {
-		return s.wait(v1alpha1.ReasonClaimNotBound,
-			fmt.Sprintf("claim %q is %s and not Bound: Direct NFS, and asking the array, need the export of its volume; see kubectl describe pvc %s", name, pvc.Status.Phase, name), soon)
+		return s.wait(v1alpha1.ReasonClaimNotBound, fmt.Sprintf(
+			"claim %q is %s and not Bound: Direct NFS, and asking the array, need the export of its volume before the first pod, so that a class with volumeBindingMode WaitForFirstConsumer does not serve; see kubectl describe pvc %s",
+			name, pvc.Status.Phase, name), soon)
 	}
 	s.target = t
 	n, err := r.resolveVolume(ctx, s)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -47,7 +48,7 @@ func exportPolicy(in Input) string {
 // automatic says that the rules are Trident's, which adds that of a node when it
 // attaches the volume to it: before a kernel mount there is none yet.
 func automatic(in Input) bool {
-	if in.Target.Backend == nil || in.Benchmark.Spec.Protocol.Client != v1alpha1.ClientKernel {
+	if in.Target.Backend == nil || !plan.NeedsVolume(in.Benchmark) {
 		return false
 	}
 	v := in.volume()

@@ -80,7 +80,11 @@ func policyCases() map[string]checkCase {
 		"Trident's own rules":    {code, trident("oradata"), ""},
 		"Trident's empty rules":  {code, trident("trident_empty"), ""},
 		"Trident's, not mounted": {code, both(trident("oradata"), func(in *Input) { in.Benchmark.Spec.Protocol.Client = v1alpha1.ClientDirectNFS }), `no rule is for them`},
-		"rules of somebody":      {code, trident("oracle"), create},
+		"Trident's, of a database": {code, both(trident("oradata"), func(in *Input) {
+			in.Benchmark.Spec.Protocol.Client = v1alpha1.ClientDirectNFS
+			in.Benchmark.Spec.Database = &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{}}
+		}), ""},
+		"rules of somebody": {code, trident("oracle"), create},
 	}
 }
 
