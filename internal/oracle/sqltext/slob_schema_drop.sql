@@ -1,0 +1,3 @@
+/* nfsbench slob_schema_drop */
+-- releases: all
+DROP USER {{.Schema}} CASCADE

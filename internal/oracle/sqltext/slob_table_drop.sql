@@ -1,0 +1,3 @@
+/* nfsbench slob_table_drop */
+-- releases: all
+DROP TABLE {{.Schema}}.{{.Table}} PURGE

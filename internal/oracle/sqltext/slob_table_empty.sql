@@ -1,0 +1,3 @@
+/* nfsbench slob_table_empty */
+-- releases: all
+TRUNCATE TABLE {{.Schema}}.{{.Table}}
