@@ -115,6 +115,8 @@ type Latency struct {
 	// Bucketed: percentiles and maximum are upper bounds, within a factor of
 	// two, for the database counts in buckets of powers of two. The mean is exact.
 	Bucketed bool `json:"bucketed,omitempty"`
+	// MeanOnly: percentiles and maximum are not known, and 0 here.
+	MeanOnly bool `json:"meanOnly,omitempty"`
 }
 
 // Latency summarises the histogram; nil when it is empty, for nothing is known
