@@ -2,14 +2,14 @@ package runfile
 
 import "time"
 
-//go:fix inline
-
-// fullPlan sets every field. Its engine therefore is no possible one: see
-// directPlan and kernelPlan for plans that can run.
+// fullPlan sets every field. Its engine and its loads therefore are no possible
+// ones: see directPlan, kernelPlan and oraclePlan for plans that can run.
 func fullPlan() Plan {
 	p := directPlan()
 	p.Engine.MountPath = "/mnt/volume"
 	p.Engine.MountOptions = []string{"vers=3", "rsize=1048576"}
+	p.Workload.Calibrate, p.Workload.SLOB, p.Database = calibrate(), slob(), containerDatabase()
+	p.Workload.Calibrate.Files, p.Workload.SLOB.Files = nativeFiles(), nativeFiles()
 	addStorage(&p)
 	return p
 }
@@ -79,7 +79,7 @@ func kernelPlan() Plan {
 // fullResult sets every field of the contract.
 func fullResult() Result {
 	t0 := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
-	ops := &Ops{Count: 140_000, Bytes: 140_000 << 20, Errors: 1, Histogram: "HISTFAAAAB"}
+	ops := &Ops{Count: 140_000, Bytes: 140_000 << 20, Errors: 1, Histogram: "HISTFAAAAB", Buckets: []LatencyBucket{{BelowMicroseconds: 512, Count: 1}}, TotalMicroseconds: 1}
 	sample := &SampleOps{Count: 2300, Bytes: 2300 << 20, Errors: 1, MeanMicroseconds: 13_000, P50Microseconds: 12_000, P99Microseconds: 30_000, MaxMicroseconds: 41_000}
 	return Result{
 		Version: ResultVersion, Plan: fullPlan(), Simulated: true,
@@ -96,6 +96,7 @@ func fullResult() Result {
 						BytesRead: 70_000 << 20, BytesWritten: 1, Reconnects: 1, Retransmits: 1, DownMilliseconds: 100,
 					}},
 					FirstDoneNanoseconds: 59e9, LastDoneNanoseconds: 60e9, LateOps: 1, DroppedOps: 1, CPUMicroseconds: 30e6, PeakMemoryBytes: 64 << 20,
+					Step: &Step{Kind: StepUsers, Users: 4, Round: 1, Warmup: true}, Oracle: fullWindow(),
 				}},
 				Samples:      []LoadSample{{Time: t0, Span: SpanMeasure, Repetition: 1, Read: sample, Write: sample, Channels: []PathBytes{{ID: 1, BytesRead: 1, BytesWritten: 1}}}},
 				Verification: &Verification{BlocksChecked: 64, BlocksWrong: 1},
@@ -103,7 +104,7 @@ func fullResult() Result {
 					FilesystemType: "nfs", Source: "10.0.1.61:/vol/data", Options: []string{"vers=3"}, NFSVersion: "NFSv3",
 					ReadSizeBytes: 1 << 20, WriteSizeBytes: 1 << 20, TotalBytes: 1 << 40, FreeBytes: 1 << 39, DirectIO: true,
 				},
-				FilledBytes: 16 << 30, SampleSeconds: 1, FilesLeft: true,
+				FilledBytes: 16 << 30, SampleSeconds: 1, FilesLeft: true, Oracle: fullOracle(t0),
 			},
 			Observed: fullObserved(t0),
 		}},

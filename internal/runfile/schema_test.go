@@ -65,18 +65,30 @@ func TestSchemasInTheDocsAreThoseOfTheTypes(t *testing.T) {
 }
 
 func TestExamplesInTheDocsAreReadAndFitTheSchemas(t *testing.T) {
-	var plan, kernel, result bytes.Buffer
-	for _, err := range []error{WritePlan(&plan, directPlan()), WritePlan(&kernel, kernelPlan()), WriteResult(&result, fullResult())} {
-		if err != nil {
+	plans := map[string]Plan{
+		"example.plan.json":                     directPlan(),
+		"example-kernel.plan.json":              kernelPlan(),
+		"example-calibrate.plan.json":           oraclePlan(Workload{Calibrate: calibrate()}, native),
+		"example-calibrate-container.plan.json": oraclePlan(Workload{Calibrate: calibrate()}, inContainer),
+		"example-slob.plan.json":                oraclePlan(Workload{SLOB: slob()}, native, kernel),
+		"example-slob-external.plan.json":       oraclePlan(Workload{SLOB: slob()}, inExternal),
+	}
+	for name, p := range plans {
+		var doc bytes.Buffer
+		if err := WritePlan(&doc, p); err != nil {
 			t.Fatal(err)
 		}
-	}
-	golden(t, "example.plan.json", plan.Bytes())
-	golden(t, "example-kernel.plan.json", kernel.Bytes())
-	for name, doc := range map[string][]byte{"plan": plan.Bytes(), "kernel": kernel.Bytes()} {
-		if err := fits(t, "plan.schema.json", doc); err != nil {
+		golden(t, name, doc.Bytes())
+		if err := fits(t, "plan.schema.json", doc.Bytes()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+		if read, err := ReadPlan(&doc); err != nil || read.Validate() != nil {
+			t.Errorf("%s is not read back: %v, %v", name, err, read.Validate())
+		}
+	}
+	var result bytes.Buffer
+	if err := WriteResult(&result, fullResult()); err != nil {
+		t.Fatal(err)
 	}
 	if err := fits(t, "result.schema.json", result.Bytes()); err != nil {
 		t.Error(err)

@@ -32,15 +32,19 @@ func (p Plan) Validate() error {
 	c.check(p.Version == PlanVersion, "version", "is %q; write %q", p.Version, PlanVersion)
 	c.check(p.Run.Name != "", "run.name", "is empty; give the run a name")
 	c.between("clients", int64(p.Clients), 1, maxClients)
-	c.engine(p.Engine)
-	c.workload(p.Workload)
+	c.engine(p.Engine, p.Database)
+	c.workload(p.Workload, p.Database)
 	c.schedule(p.Schedule)
+	c.timeout(p)
 	c.collect(p.Collect)
 	if p.Link != nil {
 		c.link(*p.Link)
 	}
 	if p.Expect != nil {
 		c.expect(*p.Expect)
+	}
+	if p.Database != nil {
+		c.database(*p.Database, p)
 	}
 	if len(c.problems) == 0 {
 		return nil

@@ -33,21 +33,13 @@ const (
 	maxVariationPercent = 1000
 )
 
-func (c *checker) engine(e Engine) {
+func (c *checker) engine(e Engine, db *Database) {
 	c.oneOf("engine.client", e.Client, ClientKernel, ClientDirectNFS)
 	c.oneOf("engine.nfsVersion", e.NFSVersion, "", "NFSv3", "NFSv4.0", "NFSv4.1", "pNFS")
 	c.oneOf("engine.security", e.Security, "", "sys", "krb5", "krb5i", "krb5p")
 	c.check(e.NFSVersion != "pNFS" || e.Security == "" || e.Security == "sys", "engine.security",
 		"is %q; pNFS needs sys", e.Security)
-	switch e.Client {
-	case ClientDirectNFS:
-		c.check(strings.TrimSpace(e.Oranfstab) != "", "engine.oranfstab", "is empty; DirectNFS needs the content of an oranfstab")
-		c.check(len(e.Oranfstab) <= maxOranfstabBytes, "engine.oranfstab", "has %d bytes; keep it below %d", len(e.Oranfstab), maxOranfstabBytes)
-		c.check(e.MountPath == "", "engine.mountPath", "is set, but DirectNFS mounts nothing; remove it, or set engine.client to %s", ClientKernel)
-	case ClientKernel:
-		c.check(path.IsAbs(e.MountPath), "engine.mountPath", "is %q; write the absolute path where the volume is mounted", e.MountPath)
-		c.check(e.Oranfstab == "", "engine.oranfstab", "is set, but the kernel does not read it; remove it, or set engine.client to %s", ClientDirectNFS)
-	}
+	c.engineFiles(e, db)
 	if e.TransferSizeBytes != 0 {
 		c.between("engine.transferSizeBytes", e.TransferSizeBytes, 1024, maxTransferBytes)
 		c.check(e.TransferSizeBytes%1024 == 0, "engine.transferSizeBytes", "is %d; write a multiple of 1024, or 0 for what the server offers", e.TransferSizeBytes)
@@ -59,25 +51,48 @@ func (c *checker) engine(e Engine) {
 	c.between("engine.ports.portmap", int64(e.Ports.Portmap), 0, maxPort)
 }
 
-func (c *checker) workload(w Workload) {
-	if w.Raw == nil {
-		c.check(false, "workload", "holds no load; give exactly one, such as workload.raw")
-		return
+// engineFiles checks where the files are reached: by the addresses of an
+// oranfstab, below a mount, or both, for Oracle's Direct NFS wants the kernel's
+// mount beside its own. What an existing database has mounted is not ours to say.
+func (c *checker) engineFiles(e Engine, db *Database) {
+	external := db != nil && db.Kind == DatabaseExternal
+	mounted := db != nil && !external || db == nil && e.Client == ClientKernel
+	switch {
+	case mounted:
+		c.check(path.IsAbs(e.MountPath), "engine.mountPath", "is %q; write the absolute path where the volume is mounted", e.MountPath)
+	case external:
+		c.check(e.MountPath == "", "engine.mountPath", "is set, but a database that exists has its own mounts; remove it")
+	case e.Client == ClientDirectNFS:
+		c.check(e.MountPath == "", "engine.mountPath", "is set, but DirectNFS mounts nothing; remove it, or set engine.client to %s", ClientKernel)
 	}
-	r := *w.Raw
-	c.oneOf("workload.raw.pattern", r.Pattern, PatternRead, PatternOverwrite, PatternCopy, PatternRandomRead, PatternRandomWrite)
-	c.between("workload.raw.blockSizeBytes", r.BlockSizeBytes, minBlockBytes, maxBlockBytes)
-	c.check(r.BlockSizeBytes <= 0 || bits.OnesCount64(uint64(r.BlockSizeBytes)) == 1, "workload.raw.blockSizeBytes",
-		"is %d; write a power of two of at least 512, or direct I/O cannot be aligned", r.BlockSizeBytes)
-	c.check(r.FileSizeBytes >= r.BlockSizeBytes, "workload.raw.fileSizeBytes",
+	switch e.Client {
+	case ClientDirectNFS:
+		c.check(external || strings.TrimSpace(e.Oranfstab) != "", "engine.oranfstab", "is empty; DirectNFS needs the content of an oranfstab")
+		c.check(len(e.Oranfstab) <= maxOranfstabBytes, "engine.oranfstab", "has %d bytes; keep it below %d", len(e.Oranfstab), maxOranfstabBytes)
+	case ClientKernel:
+		c.check(e.Oranfstab == "", "engine.oranfstab", "is set, but the kernel does not read it; remove it, or set engine.client to %s", ClientDirectNFS)
+	}
+}
+
+func (c *checker) raw(r Raw) {
+	const at = "workload.raw"
+	c.oneOf(at+".pattern", r.Pattern, PatternRead, PatternOverwrite, PatternCopy, PatternRandomRead, PatternRandomWrite)
+	c.blockSize(at+".blockSizeBytes", r.BlockSizeBytes)
+	c.check(r.FileSizeBytes >= r.BlockSizeBytes, at+".fileSizeBytes",
 		"is %d, less than one block; write at least %d", r.FileSizeBytes, r.BlockSizeBytes)
-	c.check(r.BlockSizeBytes <= 0 || r.FileSizeBytes%r.BlockSizeBytes == 0, "workload.raw.fileSizeBytes",
+	c.check(r.BlockSizeBytes <= 0 || r.FileSizeBytes%r.BlockSizeBytes == 0, at+".fileSizeBytes",
 		"is %d; write a multiple of blockSizeBytes (%d)", r.FileSizeBytes, r.BlockSizeBytes)
-	c.between("workload.raw.jobs", int64(r.Jobs), 1, maxJobs)
-	c.between("workload.raw.depth", int64(r.Depth), 1, maxDepth)
+	c.between(at+".jobs", int64(r.Jobs), 1, maxJobs)
+	c.between(at+".depth", int64(r.Depth), 1, maxDepth)
 	c.inFlight(r)
-	c.between("workload.raw.operationsPerSecond", r.OperationsPerSecond, 0, math.MaxInt32)
-	c.directory(r.Directory)
+	c.between(at+".operationsPerSecond", r.OperationsPerSecond, 0, math.MaxInt32)
+	c.directory(at+".directory", r.Directory)
+}
+
+func (c *checker) blockSize(at string, size int64) {
+	c.between(at, size, minBlockBytes, maxBlockBytes)
+	c.check(size <= 0 || bits.OnesCount64(uint64(size)) == 1, at,
+		"is %d; write a power of two of at least 512, or direct I/O cannot be aligned", size)
 }
 
 func (c *checker) inFlight(r Raw) {
@@ -89,9 +104,9 @@ func (c *checker) inFlight(r Raw) {
 		"jobs x depth x blockSizeBytes is %d bytes of buffers; keep it at or below %d", all, int64(maxInFlightBytes))
 }
 
-func (c *checker) directory(dir string) {
+func (c *checker) directory(at, dir string) {
 	ok := dir != "" && dir != "." && dir != ".." && !strings.ContainsAny(dir, "/\x00")
-	c.check(ok, "workload.raw.directory", "is %q; write the name of one directory below the export", dir)
+	c.check(ok, at, "is %q; write the name of one directory below the export", dir)
 }
 
 func (c *checker) schedule(s Schedule) {
@@ -101,20 +116,22 @@ func (c *checker) schedule(s Schedule) {
 	c.between("schedule.cooldownSeconds", int64(s.CooldownSeconds), 0, maxSpanSeconds)
 	c.between("schedule.repetitions", int64(s.Repetitions), 1, maxRepetitions)
 	c.check(s.TimeoutSeconds >= 0, "schedule.timeoutSeconds", "is %d; write 0 for none", s.TimeoutSeconds)
-	if s.TimeoutSeconds > 0 {
-		need := s.TotalSeconds()
-		c.check(int64(s.TimeoutSeconds) >= need, "schedule.timeoutSeconds",
-			"is %d, but the schedule alone takes %d s; write more, or 0 for none", s.TimeoutSeconds, need)
-	}
 }
 
-// TotalSeconds is how long the scheduled spans take together, without
-// connecting, filling and cleaning.
-func (s Schedule) TotalSeconds() int64 {
-	n := int64(s.Repetitions)
-	each := int64(s.BaselineSeconds) + int64(s.WarmupSeconds) + int64(s.DurationSeconds)
-	return n*each + max(n-1, 0)*int64(s.CooldownSeconds)
+// timeout wants the time of what is scheduled, as far as that is known before.
+func (c *checker) timeout(p Plan) {
+	t, s := p.Schedule.TimeoutSeconds, p.ScheduledSteps()
+	if t <= 0 || !s.Exact {
+		return
+	}
+	c.check(int64(t) >= s.Seconds, "schedule.timeoutSeconds",
+		"is %d, but the schedule alone takes %d s; write more, or 0 for none", t, s.Seconds)
 }
+
+// TotalSeconds is how long the scheduled spans of a load without steps take
+// together, without connecting, filling and cleaning. See Plan.ScheduledSteps
+// for those with several.
+func (s Schedule) TotalSeconds() int64 { return s.seconds(int64(s.Repetitions)) }
 
 func (c *checker) collect(col Collect) {
 	if col.IntervalMilliseconds != 0 || len(col.Sources) > 0 {

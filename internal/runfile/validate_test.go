@@ -8,7 +8,14 @@ import (
 
 func TestPlansThatCanRunAreValid(t *testing.T) {
 	t.Parallel()
-	for name, p := range map[string]Plan{"DirectNFS": directPlan(), "Kernel": kernelPlan()} {
+	plans := map[string]Plan{"DirectNFS": directPlan(), "Kernel": kernelPlan()}
+	for where, mod := range map[string]func(*Plan){"Native": native, "Container": inContainer, "External": inExternal} {
+		for client, with := range map[string]func(*Plan){"DirectNFS": func(*Plan) {}, "Kernel": kernel} {
+			plans["Calibrate"+where+client] = oraclePlan(Workload{Calibrate: calibrate()}, mod, with)
+			plans["SLOB"+where+client] = oraclePlan(Workload{SLOB: slob()}, mod, with)
+		}
+	}
+	for name, p := range plans {
 		if err := p.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -1,0 +1,226 @@
+package runfile
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// wrong is one mistake in a plan that could run, and what is said of it.
+type wrong struct {
+	mutate func(*Plan)
+	path   string
+	fix    string
+}
+
+func refuses(t *testing.T, good func() Plan, cases map[string]wrong) {
+	t.Helper()
+	if err := good().Validate(); err != nil {
+		t.Fatalf("the plan to begin with: %v", err)
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := good()
+			c.mutate(&p)
+			err := p.Validate()
+			var ps Problems
+			if !errors.As(err, &ps) || len(ps) != 1 || ps[0].Path != c.path || !strings.Contains(ps[0].Fix, c.fix) {
+				t.Errorf("problems = %v; want %s alone, with %q", err, c.path, c.fix)
+			}
+		})
+	}
+}
+
+func TestAPlanHasExactlyOneLoad(t *testing.T) {
+	t.Parallel()
+	refuses(t, func() Plan { return oraclePlan(directPlan().Workload) }, map[string]wrong{
+		"None":            {func(p *Plan) { p.Workload = Workload{} }, "workload", "holds no load; give exactly one"},
+		"RawAndCalibrate": {func(p *Plan) { p.Workload.Calibrate = calibrate(); native(p) }, "workload", "holds 2 loads"},
+		"RawAndSLOB":      {func(p *Plan) { p.Workload.SLOB = slob(); native(p) }, "workload", "holds 2 loads"},
+		"All":             {func(p *Plan) { p.Workload.SLOB, p.Workload.Calibrate = slob(), calibrate(); native(p) }, "workload", "holds 3 loads"},
+		"RawInADatabase":  {inContainer, "database", "workload.raw is a load without a database"},
+	})
+}
+
+func TestTheProblemsOfACalibrate(t *testing.T) {
+	t.Parallel()
+	in := func(change func(*Calibrate)) func(*Plan) { return func(p *Plan) { change(p.Workload.Calibrate) } }
+	files := func(change func(*Files)) func(*Plan) { return func(p *Plan) { change(p.Workload.Calibrate.Files) } }
+	const at = "workload.calibrate."
+	refuses(t, func() Plan { return oraclePlan(Workload{Calibrate: calibrate()}, native) }, map[string]wrong{
+		"Disks":      {in(func(c *Calibrate) { c.PhysicalDisks = 0 }), at + "physicalDisks", "from 1"},
+		"Latency":    {in(func(c *Calibrate) { c.MaxLatencyMilliseconds = 9 }), at + "maxLatencyMilliseconds", "from 10"},
+		"Warmup":     {in(func(c *Calibrate) { c.WarmupRuns = -1 }), at + "warmupRuns", "from 0"},
+		"NoFiles":    {in(func(c *Calibrate) { c.Files = nil }), at + "files", "or give a database"},
+		"Count":      {files(func(f *Files) { f.Count = 0 }), at + "files.count", "from 1"},
+		"Size":       {files(func(f *Files) { f.SizeBytes = 0 }), at + "files.sizeBytes", "multiple of largeReadBytes"},
+		"SizeOdd":    {files(func(f *Files) { f.SizeBytes += 8192 }), at + "files.sizeBytes", "multiple of largeReadBytes (1048576)"},
+		"BlockOdd":   {files(func(f *Files) { f.BlockSizeBytes = 8000 }), at + "files.blockSizeBytes", "power of two"},
+		"BlockSmall": {files(func(f *Files) { f.BlockSizeBytes = 1024 }), at + "files.blockSizeBytes", "db_block_size"},
+		"BlockLarge": {files(func(f *Files) { f.BlockSizeBytes = 64 << 10 }), at + "files.blockSizeBytes", "db_block_size"},
+		"LargeSmall": {files(func(f *Files) { f.LargeReadBytes = 4096 }), at + "files.largeReadBytes", "less than one block"},
+		"LargeOdd":   {files(func(f *Files) { f.LargeReadBytes = 3 << 18; f.SizeBytes = 3 << 18 }), at + "files.largeReadBytes", "power of two"},
+		"Directory":  {files(func(f *Files) { f.Directory = "../x" }), at + "files.directory", "one directory"},
+	})
+	refuses(t, func() Plan { return oraclePlan(Workload{Calibrate: calibrate()}, inContainer) }, map[string]wrong{
+		"FilesInADatabase": {in(func(c *Calibrate) { c.Files = nativeFiles() }), at + "files", "a database reads its own files"},
+	})
+}
+
+func TestTheProblemsOfASLOBLoad(t *testing.T) {
+	t.Parallel()
+	in := func(change func(*SLOB)) func(*Plan) { return func(p *Plan) { change(p.Workload.SLOB) } }
+	scan := in(func(s *SLOB) { s.Access, s.UpdatePercent, s.ScaleBytes = AccessFullTableScan, 0, 0 })
+	const at = "workload.slob."
+	refuses(t, func() Plan { return oraclePlan(Workload{SLOB: slob()}, inContainer) }, map[string]wrong{
+		"Access":         {in(func(s *SLOB) { s.Access = "Scan" }), at + "access", "FullTableScan, RandomRead"},
+		"NoUsers":        {in(func(s *SLOB) { s.Users = nil }), at + "users", "such as [1]"},
+		"ManySteps":      {in(func(s *SLOB) { s.Users = make65() }), at + "users", "at most 64"},
+		"NobodyAtWork":   {in(func(s *SLOB) { s.Users[2] = 0 }), at + "users[2]", "from 1"},
+		"Schemas":        {in(func(s *SLOB) { s.Schemas = 0 }), at + "schemas", "from 1"},
+		"Scale":          {in(func(s *SLOB) { s.ScaleBytes = 1<<20 - 1 }), at + "scaleBytes", "at least 1048576"},
+		"WorkUnit":       {in(func(s *SLOB) { s.WorkUnit = 2 }), at + "workUnit", "from 3"},
+		"WorkUnitTooBig": {in(func(s *SLOB) { s.ScaleBytes, s.WorkUnit = 1<<20, 129 }), at + "workUnit", "more than the 128 blocks"},
+		"Update51":       {in(func(s *SLOB) { s.UpdatePercent = 51 }), at + "updatePercent", "0 to 50, or 100"},
+		"UpdateNegative": {in(func(s *SLOB) { s.UpdatePercent = -1 }), at + "updatePercent", "0 to 50, or 100"},
+		"UpdateScan":     {in(func(s *SLOB) { s.Access = AccessFullTableScan }), at + "updatePercent", "only reads"},
+		"Redo":           {in(func(s *SLOB) { s.RedoStress = "LITE" }), at + "redoStress", "Lite, Heavy"},
+		"ThinkNever":     {in(func(s *SLOB) { s.Think.Frequency = 0 }), at + "think.frequency", "from 1"},
+		"ThinkMinimum":   {in(func(s *SLOB) { s.Think.MinimumMilliseconds = -1 }), at + "think.minimumMilliseconds", "from 0"},
+		"ThinkSwapped":   {in(func(s *SLOB) { s.Think.MaximumMilliseconds = 99 }), at + "think.maximumMilliseconds", "swap them"},
+		"ThinkMaximum":   {in(func(s *SLOB) { s.Think.MaximumMilliseconds = 3_600_001 }), at + "think.maximumMilliseconds", "from 1"},
+		"ReadAhead":      {in(func(s *SLOB) { s.ReadAhead = -1 }), at + "readAhead", "from 0"},
+		"Degree":         {in(func(s *SLOB) { s.LoadParallelDegree = 0 }), at + "loadParallelDegree", "from 1"},
+		"Tablespace":     {in(func(s *SLOB) { s.Tablespace = "x; drop user sys" }), at + "tablespace", "letters, digits and _"},
+		"LongTablespace": {in(func(s *SLOB) { s.Tablespace = strings.Repeat("a", 31) }), at + "tablespace", "letters, digits and _"},
+		"Kit":            {in(func(s *SLOB) { s.Kit.Directory = "slob" }), at + "kit.directory", "absolute path"},
+		"KitOutside":     {in(func(s *SLOB) { s.Kit.Directory = "/opt/slob/../../etc" }), at + "kit.directory", "absolute path"},
+		"Files":          {in(func(s *SLOB) { s.Files = nativeFiles() }), at + "files", "a database reads its own files"},
+		"ScanTable":      {func(p *Plan) { scan(p); p.Workload.SLOB.ScanTableBytes = 0 }, at + "scanTableBytes", "at least 1048576"},
+	})
+	refuses(t, func() Plan { return oraclePlan(Workload{SLOB: slob()}, native) }, map[string]wrong{
+		"NoFiles":       {in(func(s *SLOB) { s.Files = nil }), at + "files", "or give a database"},
+		"Scan":          {func(p *Plan) { scan(p); p.Workload.SLOB.ReadAhead = 0 }, at + "readAhead", "keeps outstanding"},
+		"AWR":           {in(func(s *SLOB) { s.AWR = true }), at + "awr", "has no AWR"},
+		"KitWithoutOne": {in(func(s *SLOB) { s.Kit = &SLOBKit{Directory: "/slob"} }), at + "kit", "runs in a database"},
+		"ShortTimeout":  {func(p *Plan) { p.Schedule.TimeoutSeconds = 15*75 + 14*5 - 1 }, "schedule.timeoutSeconds", "takes 1195 s"},
+	})
+}
+
+func make65() []int32 {
+	out := make([]int32, 65)
+	for i := range out {
+		out[i] = 1
+	}
+	return out
+}
+
+func TestTheProblemsOfADatabase(t *testing.T) {
+	t.Parallel()
+	in := func(change func(*Database)) func(*Plan) { return func(p *Plan) { change(p.Database) } }
+	const at = "database."
+	refuses(t, func() Plan { return oraclePlan(Workload{SLOB: slob()}, inContainer) }, map[string]wrong{
+		"Kind":          {in(func(d *Database) { d.Kind = "container" }), at + "kind", "Container, External"},
+		"NoAdmin":       {in(func(d *Database) { d.AdminConnect = "" }), at + "adminConnect", "host:port/service"},
+		"NoConnects":    {in(func(d *Database) { d.Connects = nil }), at + "connects", "1 to 64"},
+		"TNS":           {in(func(d *Database) { d.Connects[0] = "(DESCRIPTION=(ADDRESS=x))" }), at + "connects[0]", "no EZConnect string"},
+		"NoService":     {in(func(d *Database) { d.AdminConnect = "localhost:1521" }), at + "adminConnect", "no EZConnect string"},
+		"User":          {in(func(d *Database) { d.User = "" }), at + "user", "such as sys"},
+		"UserPassword":  {in(func(d *Database) { d.User = "sys/secret" }), at + "user", "does not belong here"},
+		"Role":          {in(func(d *Database) { d.Role = "DBA" }), at + "role", "SYSDBA"},
+		"Declared":      {in(func(d *Database) { d.DirectNFS = false }), at + "directNFS", "the same of both"},
+		"ParameterName": {in(func(d *Database) { d.Parameters["X y"] = "1" }), at + "parameters", `"X y" is no name`},
+		"ParameterSQL":  {in(func(d *Database) { d.Parameters["sga_target"] = "1' scope=both--" }), at + "parameters.sga_target", "other characters"},
+		"ParameterNone": {in(func(d *Database) { d.Parameters["sga_target"] = "" }), at + "parameters.sga_target", "or none"},
+		"ParameterLong": {in(func(d *Database) { d.Parameters["sga_target"] = strings.Repeat("1", 513) }), at + "parameters.sga_target", "correct it"},
+		"Distribution":  {in(func(d *Database) { d.Distribution = "" }), at + "distribution", "Oracle, Gvenzl"},
+		"SID":           {in(func(d *Database) { d.SID = "ORCL-CDB" }), at + "sid", "letters and digits"},
+		"LongSID":       {in(func(d *Database) { d.SID = "ORCLCDBORCLCD" }), at + "sid", "at most 12"},
+		"Data":          {func(p *Plan) { p.Database.DataDirectory = "oradata"; p.Engine.MountPath = "oradata" }, "engine.mountPath", "absolute path"},
+		"OtherData":     {in(func(d *Database) { d.DataDirectory = "/u02" }), at + "dataDirectory", "the same of both"},
+		"Startup":       {in(func(d *Database) { d.StartupTimeoutSeconds = 0 }), at + "startupTimeoutSeconds", "from 1"},
+		"Clients":       {func(p *Plan) { p.Clients = 2 }, "clients", "loaded by one client"},
+		"NoOranfstab":   {func(p *Plan) { p.Engine.Oranfstab = "" }, "engine.oranfstab", "is empty"},
+	})
+	refuses(t, func() Plan { return oraclePlan(Workload{SLOB: slob()}, inExternal) }, map[string]wrong{
+		"Mounted":      {func(p *Plan) { p.Engine.MountPath = "/x" }, "engine.mountPath", "its own mounts"},
+		"Parameters":   {in(func(d *Database) { d.Parameters = map[string]string{"a": "1"} }), at + "parameters", "left as it is"},
+		"Restart":      {in(func(d *Database) { d.RestartBeforeRun = true }), at + "restartBeforeRun", "left as it is"},
+		"DataOutside":  {in(func(d *Database) { d.DataDirectory = "/x" }), at + "dataDirectory", "left as it is"},
+		"Distribution": {in(func(d *Database) { d.Distribution = DistributionOracle }), at + "distribution", "left as it is"},
+		"SIDOutside":   {in(func(d *Database) { d.SID = "ORCL" }), at + "sid", "left as it is"},
+		"Startup":      {in(func(d *Database) { d.StartupTimeoutSeconds = 1 }), at + "startupTimeoutSeconds", "left as it is"},
+	})
+}
+
+func TestWhatAnExistingDatabaseMountsIsNotAskedFor(t *testing.T) {
+	t.Parallel()
+	p := oraclePlan(Workload{SLOB: slob()}, inExternal)
+	p.Engine.Oranfstab = "" // where no address is declared
+	if err := p.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAPasswordInAConnectStringIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{
+		"scott/tiger@db1:1521/ORCL", "tiger@db1:1521/ORCL", `scott/"tiger"@db1/ORCL`, "scott/tiger//db1:1521/ORCL", "'tiger'/x", "tiger tiger", "tiger",
+	} {
+		for _, admin := range []bool{true, false} {
+			p := oraclePlan(Workload{SLOB: slob()}, inExternal)
+			want := "database.connects[1]"
+			if admin {
+				p.Database.AdminConnect, want = s, "database.adminConnect"
+			} else {
+				p.Database.Connects[1] = s
+			}
+			err := p.Validate()
+			var ps Problems
+			if !errors.As(err, &ps) || len(ps) != 1 || ps[0].Path != want {
+				t.Errorf("%s: %v", s, err)
+			}
+			if err != nil && strings.Contains(err.Error(), "tiger") {
+				t.Errorf("%s is repeated: %v", s, err)
+			}
+			if strings.Contains(s, "@") && err != nil && !strings.Contains(err.Error(), "into the credentials") {
+				t.Errorf("%s: nobody says where a password belongs: %v", s, err)
+			}
+		}
+	}
+}
+
+func TestHowLongARunOfStepsTakes(t *testing.T) {
+	t.Parallel()
+	// Each window has 5 s of baseline, 10 s of warm-up and 60 s, and 5 s between.
+	cases := map[string]struct {
+		plan Plan
+		want Steps
+	}{
+		"Raw":  {directPlan(), Steps{Count: 3, Seconds: 235, Exact: true}},
+		"Ramp": {oraclePlan(Workload{SLOB: slob()}, native), Steps{Count: 15, Seconds: 15*75 + 14*5, Exact: true}},
+		"Kit":  {oraclePlan(Workload{SLOB: slob()}, inContainer), Steps{Count: 15, Seconds: 15*75 + 14*5}},
+		"Oracle": {
+			oraclePlan(Workload{Calibrate: calibrate()}, inContainer),
+			Steps{Count: 4, Seconds: 4*(5+CalibrateCallSeconds) + 3*5},
+		},
+		"Native": {
+			oraclePlan(Workload{Calibrate: calibrate()}, native),
+			Steps{Count: 4 * MaxCalibrateSteps, Seconds: 4*MaxCalibrateSteps*75 + (4*MaxCalibrateSteps-1)*5},
+		},
+	}
+	for name, tc := range cases {
+		if got := tc.plan.ScheduledSteps(); got != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
+		}
+	}
+}
+
+func TestATimeoutIsHeldAgainstWhatIsKnownOnly(t *testing.T) {
+	t.Parallel()
+	p := oraclePlan(Workload{Calibrate: calibrate()}, native)
+	p.Schedule.TimeoutSeconds = 60
+	if err := p.Validate(); err != nil {
+		t.Errorf("a calibrate may be short: %v", err)
+	}
+}
