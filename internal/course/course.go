@@ -1,0 +1,184 @@
+package course
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/rundir"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const (
+	partialEvery = 5 * time.Second
+	// abandonAfter is how long a step may take to return once its context is
+	// done. A call into a dead database may never.
+	abandonAfter = 30 * time.Second
+)
+
+// ErrStuck says that a step did not return after it was cancelled: what it uses
+// must not be closed.
+var ErrStuck = errors.New("a call did not return")
+
+// Course is one run under way. Its methods are called from one goroutine; so
+// are those of the Sink.
+type Course struct {
+	load *runfile.Load
+	sink rundir.Sink
+	now  func() time.Time
+	// left gives the time that the run still needs, where it can be known.
+	left func(now time.Time) (left time.Duration, known bool)
+
+	started  time.Time
+	lastSave time.Time
+	saveErr  error
+	span     string
+	index    int32
+	rate     Rate
+	percent  int32
+}
+
+// Rate is what the last second gave.
+type Rate struct{ Bytes, Ops int64 }
+
+// New begins a run. left is asked for the time that is still needed.
+func New(load *runfile.Load, sink rundir.Sink, now func() time.Time, left func(time.Time) (time.Duration, bool)) *Course {
+	at := now()
+	return &Course{load: load, sink: sink, now: now, left: left, started: at, lastSave: at}
+}
+
+// Span is the kind of the present span.
+func (c *Course) Span() string { return c.span }
+
+// SpanStart is when the present span began.
+func (c *Course) SpanStart() time.Time {
+	if n := len(c.load.Spans); n > 0 {
+		return c.load.Spans[n-1].Start
+	}
+	return c.started
+}
+
+// Enter ends the present span and begins the next at the same moment, which is
+// at, or now where at is zero.
+func (c *Course) Enter(kind string, index int32, at time.Time) {
+	if at.IsZero() {
+		at = c.now()
+	}
+	c.Close(at)
+	c.load.Spans = append(c.load.Spans, runfile.Span{Kind: kind, Repetition: index, Start: at})
+	c.span, c.index, c.rate = kind, index, Rate{}
+	c.Tell("")
+}
+
+// Close ends the present span.
+func (c *Course) Close(at time.Time) {
+	if n := len(c.load.Spans); n > 0 && c.load.Spans[n-1].End.IsZero() {
+		c.load.Spans[n-1].End = at
+	}
+}
+
+// Rate sets what the next events say of the last second.
+func (c *Course) Rate(r Rate) { c.rate = r }
+
+// During does one step of the run in another goroutine, and tells how it goes
+// every second, after calling tick where it is not nil.
+func (c *Course) During(ctx context.Context, tick func(), step func(context.Context) error) error {
+	done := make(chan error, 1)
+	go func() { done <- step(ctx) }()
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	var giveUp <-chan time.Time
+	cancelled := ctx.Done()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-cancelled:
+			cancelled = nil
+			timer := time.NewTimer(abandonAfter)
+			defer timer.Stop()
+			giveUp = timer.C
+		case <-giveUp:
+			return fmt.Errorf("%w within %v after it was cancelled: %w", ErrStuck, abandonAfter, context.Cause(ctx))
+		case <-ticker.C:
+			if tick != nil {
+				tick()
+			}
+			c.Tell("")
+			c.SaveSometimes()
+		}
+	}
+}
+
+// Idle lets so much time pass.
+func (c *Course) Idle(ctx context.Context, d time.Duration) error {
+	return c.During(ctx, nil, func(ctx context.Context) error { return Wait(ctx, d) })
+}
+
+// Wait returns after d, or with the cause of the context when that ends.
+func Wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Tell hands an event to the sink. The percentage never goes back, and is 100
+// only when the run is done.
+func (c *Course) Tell(message string) {
+	now := c.now()
+	e := runfile.Event{
+		Time: now, Span: c.span, Repetition: c.index,
+		BytesPerSecond: c.rate.Bytes, OpsPerSecond: c.rate.Ops, Message: message,
+	}
+	if c.span == runfile.SpanDone {
+		e.Percent, e.ETASeconds = 100, new(int64)
+	} else {
+		e.Percent, e.ETASeconds = c.estimate(now)
+	}
+	if f := c.load.Failure; f != nil {
+		e.Message = f.Message
+	}
+	c.sink.Event(e)
+}
+
+func (c *Course) estimate(now time.Time) (percent int32, eta *int64) {
+	left, known := c.left(now)
+	if !known {
+		return c.percent, nil
+	}
+	left = max(left, 0)
+	if whole := now.Sub(c.started) + left; whole > 0 {
+		c.percent = max(c.percent, min(99, int32(100*now.Sub(c.started)/whole)))
+	}
+	seconds := int64((left + time.Second - 1) / time.Second)
+	return c.percent, &seconds
+}
+
+// SaveSometimes hands the state so far to the sink when it is time.
+func (c *Course) SaveSometimes() {
+	if c.now().Sub(c.lastSave) >= partialEvery {
+		c.Save()
+	}
+}
+
+// Save hands the state so far to the sink. The last error counts: an earlier one
+// was cured if this succeeds.
+func (c *Course) Save() {
+	c.lastSave = c.now()
+	c.saveErr = c.sink.Load(c.load)
+}
+
+// Done ends the last span, says that the run is done, and saves. The error is
+// that of the sink, which could not keep what was measured.
+func (c *Course) Done() error {
+	c.Enter(runfile.SpanDone, 0, time.Time{})
+	c.Close(c.now())
+	c.Save()
+	return c.saveErr
+}
