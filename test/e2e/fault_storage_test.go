@@ -134,10 +134,9 @@ func pidFile(t *testing.T, path string) int {
 	return pid
 }
 
-// fillDisk lets somebody else take the last blocks of a file system while the
-// run fills its file. It looked large enough before.
-func fillDisk(p *plot) {
-	t := p.t
+// smallDisk is a folder with a file system of 192 MiB of its own.
+func smallDisk(t *testing.T) string {
+	t.Helper()
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=192m,mode=1777"); err != nil {
 		t.Fatal(err)
@@ -147,6 +146,14 @@ func fillDisk(p *plot) {
 			t.Errorf("unmount %s: %v", disk, err)
 		}
 	})
+	return disk
+}
+
+// fillDisk lets somebody else take the last blocks of a file system while the
+// run fills its file. It looked large enough before.
+func fillDisk(p *plot) {
+	t := p.t
+	disk := smallDisk(t)
 	a := lab.Start(t, "full", []string{"10.238.1.0/24"}, "--rate", "100mbit", "--data", disk)
 	b := p.run(t, on(a), fileSize("128Mi"))
 	p.running(t, b, 1)[0].await(t, runfile.SpanFill)

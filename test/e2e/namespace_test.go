@@ -26,9 +26,15 @@ const ours = manifest.LabelManagedBy + "=" + manifest.ManagedBy
 // left, and deletes it.
 func (c *cluster) namespace(t *testing.T) string {
 	t.Helper()
+	return c.namespaceOf(t, "restricted")
+}
+
+// namespaceOf is namespace for another Pod Security Standard.
+func (c *cluster) namespaceOf(t *testing.T, standard string) string {
+	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: "nfsbench-e2e-",
-		Labels:       map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+		Labels:       map[string]string{"pod-security.kubernetes.io/enforce": standard},
 	}}
 	if err := c.Create(t.Context(), ns); err != nil {
 		t.Fatalf("create a namespace: %v", err)
