@@ -81,7 +81,11 @@ func (r *Reconciler) stopLoad(ctx context.Context, s *scope) (next, error) {
 		}
 	}
 	if len(pods) > 0 {
-		return s.wait(v1alpha1.ReasonCleaningUp, fmt.Sprintf("waiting for %d load pods to stop", len(pods)), soon)
+		what := fmt.Sprintf("waiting for %d load pods to stop", len(pods))
+		if t := shutdownOf(s.b); t > 0 {
+			what = fmt.Sprintf("waiting for the database to shut down, for %s at most", t)
+		}
+		return s.wait(v1alpha1.ReasonCleaningUp, what, soon)
 	}
 	return next{}, nil
 }
@@ -186,25 +190,30 @@ func (r *Reconciler) filesMayBeLeft(ctx context.Context, s *scope) (bool, error)
 	if own || isCleanedUp(s.b) {
 		return false, nil
 	}
-	cm := &corev1.ConfigMap{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Plan}, cm)
-	if apierrors.IsNotFound(err) {
-		return false, nil // no plan, no load
-	}
-	if err != nil {
-		return false, fmt.Errorf("read the plan: %w", err)
-	}
-	if !isOurs(s.b, cm) {
-		return false, nil
-	}
-	s.plan, err = decodePlan(cm.Data[manifest.PlanKey])
-	if err != nil {
-		return false, err
+	if err := r.readPlan(ctx, s); err != nil || s.plan == nil || s.plan.Database != nil {
+		return false, err // no plan, no load; and files of a database stay
 	}
 	if err := r.readResults(ctx, s); err != nil {
 		return false, err
 	}
 	return filesTouched(s) && !filesRemoved(s), nil
+}
+
+// readPlan reads the plan that the run went by, where there is one.
+func (r *Reconciler) readPlan(ctx context.Context, s *scope) error {
+	cm := &corev1.ConfigMap{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Plan}, cm)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the plan: %w", err)
+	}
+	if !isOurs(s.b, cm) {
+		return nil
+	}
+	s.plan, err = decodePlan(cm.Data[manifest.PlanKey])
+	return err
 }
 
 // filesTouched believes the spans of a client that has ended, for the last word
@@ -231,7 +240,7 @@ func filesTouched(s *scope) bool {
 }
 
 func filesRemoved(s *scope) bool {
-	if s.result == nil || len(s.result.Clients) < int(s.plan.Clients) || s.plan.Workload.Raw.KeepFiles {
+	if s.result == nil || len(s.result.Clients) < int(s.plan.Clients) || keepsFiles(s.plan.Workload) {
 		return false
 	}
 	for _, c := range s.result.Clients {
@@ -240,6 +249,20 @@ func filesRemoved(s *scope) bool {
 		}
 	}
 	return true
+}
+
+// keepsFiles says that the loader leaves its files for the next run.
+func keepsFiles(w runfile.Workload) bool {
+	switch {
+	case w.Raw != nil:
+		return w.Raw.KeepFiles
+	case w.Calibrate != nil && w.Calibrate.Files != nil:
+		return w.Calibrate.Files.KeepFiles
+	case w.SLOB != nil && w.SLOB.Files != nil:
+		return w.SLOB.Files.KeepFiles
+	default:
+		return false
+	}
 }
 
 func hasEnded(spans []runfile.Span, kind string) bool {
@@ -264,10 +287,16 @@ func claimOf(b *v1alpha1.NFSBenchmark) string {
 }
 
 func directoryOf(b *v1alpha1.NFSBenchmark) string {
-	if w := b.Spec.Workload.Raw; w != nil {
-		return w.Directory
+	switch w := b.Spec.Workload; {
+	case w.Raw != nil:
+		return w.Raw.Directory
+	case w.Calibrate != nil:
+		return w.Calibrate.NativeFiles.Directory
+	case w.SLOB != nil:
+		return w.SLOB.NativeFiles.Directory
+	default:
+		return ""
 	}
-	return ""
 }
 
 func exportsOf(b *v1alpha1.NFSBenchmark) string {

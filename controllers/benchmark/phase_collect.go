@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,6 +48,7 @@ func (r *Reconciler) readResults(ctx context.Context, s *scope) error {
 		}
 		if c := clientResult(cm, i); c != nil {
 			s.result.Clients = append(s.result.Clients, *c)
+			s.result.Simulated = s.result.Simulated || c.Load.Oracle != nil && c.Load.Oracle.StandIn
 		}
 	}
 	return nil
@@ -105,7 +107,10 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) (next, error) {
 	s.judge()
 	if f := firstFailure(s.result); f != nil {
 		if f.Code == runfile.FailureLoaderCrashed {
-			return r.explainCrash(ctx, s, f)
+			return r.explainSilence(ctx, s, f)
+		}
+		if f.Code == runfile.FailureDatabaseEnded && databaseOf(s.b) != nil {
+			return r.explainDatabase(ctx, s, f)
 		}
 		if s.b.Spec.Suspend && f.Code == runfile.FailureCancelled {
 			return s.end(v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled, "stopped by spec.suspend; what was measured until then is partial")
@@ -131,6 +136,25 @@ func reasonOf(f *runfile.Failure) string {
 // that ours never have.
 var reasonPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`) //nolint:gochecknoglobals // a constant in all but name
 
+// explainSilence tells a loader that crashed from one that was stopped before it
+// could begin, which leaves no word either: a database takes its time to start.
+func (r *Reconciler) explainSilence(ctx context.Context, s *scope, f *runfile.Failure) (next, error) {
+	if slices.ContainsFunc(s.result.Clients, func(c runfile.ClientResult) bool { return len(c.Load.Spans) > 0 }) {
+		return r.explainCrash(ctx, s, f)
+	}
+	end := jobEnd(s.load)
+	switch {
+	case s.b.Spec.Suspend:
+		return s.end(v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled, "stopped by spec.suspend before the load began")
+	case end != nil && end.reason == batchv1.JobReasonDeadlineExceeded:
+		return s.fail(s.deadlineMessage())
+	case s.load == nil || !s.load.DeletionTimestamp.IsZero():
+		return s.fail(v1alpha1.ReasonPodLost, jobDeleted(s))
+	default:
+		return r.explainCrash(ctx, s, f)
+	}
+}
+
 // explainCrash asks the pods why a loader left no last word: only Kubernetes
 // knows, for example, that it took too much memory. The pods tell once they
 // have ended, which follows from the end of their loader.
@@ -139,8 +163,12 @@ func (r *Reconciler) explainCrash(ctx context.Context, s *scope, f *runfile.Fail
 	if err != nil {
 		return next{}, err
 	}
-	if t := diagnose.Pods(pods, nil, s.now, r.Grace); t != nil && t.Fatal {
-		return s.fail(f.Code, t.Message+"; "+f.Message)
+	if t := diagnose.Pods(pods, nil, s.now, r.graceFor(s.b)); t != nil && t.Fatal {
+		reason := f.Code
+		if isOfDatabase(t.Reason) {
+			reason = t.Reason // without it no load could begin
+		}
+		return s.fail(reason, t.Message+"; "+f.Message)
 	}
 	if slices.ContainsFunc(pods, isActive) {
 		return s.wait(v1alpha1.ReasonCollecting, "waiting for the pods of a loader that crashed to end", soon)

@@ -47,6 +47,7 @@ func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
 	if err != nil {
 		return next{}, err
 	}
+	s.lookAtDatabase(pods)
 	if s.b.Spec.Suspend {
 		return r.cancelLoad(ctx, s, pods)
 	}
@@ -102,11 +103,11 @@ func (r *Reconciler) podsOf(ctx context.Context, b *v1alpha1.NFSBenchmark, compo
 
 // watchPods ends the run when its pods cannot bring it to an end.
 func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod) (next, error) {
-	events, err := r.podEvents(ctx, s, s.load, pods, s.target.ClaimName != "" || plan.SecretName(s.b) != "")
+	events, err := r.podEvents(ctx, s, s.load, pods, s.target.ClaimName != "" || plan.SecretName(s.b) != "" || s.b.Spec.Database != nil)
 	if err != nil {
 		return next{}, err
 	}
-	t := diagnose.Pods(pods, events, s.now, r.Grace)
+	t := diagnose.Pods(pods, events, s.now, r.graceFor(s.b))
 	if t == nil && len(pods) == 0 && s.load != nil {
 		t = diagnose.NoPods(s.load, events, s.now, r.Grace)
 	}
@@ -118,10 +119,8 @@ func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod)
 	case t != nil && t.Fatal:
 		return r.giveUp(s, outcome{phase: v1alpha1.PhaseFailed, reason: t.Reason, message: t.Message}, podsEnded(pods, s.now))
 	case end != nil && end.reason == batchv1.JobReasonDeadlineExceeded:
-		return r.giveUp(s, outcome{
-			phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonTimeout,
-			message: fmt.Sprintf("the run took longer than %d s: raise spec.run.timeoutSeconds, or make files or durations smaller", s.plan.Schedule.TimeoutSeconds),
-		}, end.since(s.now))
+		reason, message := s.deadlineMessage()
+		return r.giveUp(s, outcome{phase: v1alpha1.PhaseFailed, reason: reason, message: message}, end.since(s.now))
 	case end != nil:
 		return r.giveUp(s, outcome{phase: v1alpha1.PhaseFailed, reason: end.reason, message: end.message}, end.since(s.now))
 	}
@@ -200,7 +199,7 @@ func (r *Reconciler) releaseClients(ctx context.Context, s *scope) error {
 func (r *Reconciler) podEvents(ctx context.Context, s *scope, job *batchv1.Job, pods []corev1.Pod, mounts bool) ([]corev1.Event, error) {
 	const patience = 5 * time.Second
 	stuck := slices.ContainsFunc(pods, func(p corev1.Pod) bool {
-		return p.Status.Phase == corev1.PodPending && s.now.Sub(p.CreationTimestamp.Time) > patience
+		return p.Status.Phase == corev1.PodPending && !diagnose.Begun(&p) && s.now.Sub(p.CreationTimestamp.Time) > patience
 	})
 	about := client.MatchingFields{"involvedObject.kind": "Pod", "type": corev1.EventTypeWarning}
 	switch {

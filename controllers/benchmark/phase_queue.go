@@ -168,7 +168,7 @@ func knownKeys(o *v1alpha1.NFSBenchmark) []string {
 	if st.Trident != nil {
 		keys = append(keys, tridentKey(st.Trident))
 	}
-	keys = append(keys, arrayKeys(o)...)
+	keys = append(keys, declaredKeys(o)...)
 	if st.Export != nil {
 		addresses = append(addresses, st.Export.Servers...)
 	}

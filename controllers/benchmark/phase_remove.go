@@ -125,6 +125,7 @@ func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
 	if err != nil {
 		return next{}, err
 	}
+	stays := s.tellDatabase()
 	deleted := !s.b.DeletionTimestamp.IsZero()
 	if left != "" && !deleted && !isCleanedUp(s.b) {
 		// The status must say so before its record goes.
@@ -147,7 +148,7 @@ func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
 		s.events = append(s.events, leftBehind(left))
 	}
 	if s.cleanup == nil || s.cleanup.reason != v1alpha1.ReasonLeftBehind {
-		s.cleanup = &fact{ok: true, reason: v1alpha1.ReasonCleanedUp}
+		s.cleanup = &fact{ok: true, reason: v1alpha1.ReasonCleanedUp, message: stays}
 	}
 	return waitFor(0), nil
 }
@@ -189,7 +190,7 @@ func (r *Reconciler) whatIsLeft(ctx context.Context, s *scope, err error) string
 		message = s.waiting.message
 	}
 	if hasVolume(s) {
-		return fmt.Sprintf("abandoned after %s, as spec.cleanup.leftovers says: %s; %s", leftoverPatience, r.abandonTrident(ctx, s), message)
+		return fmt.Sprintf("abandoned after %s, as spec.cleanup.leftovers says: %s; %s", leftoverPatience+shutdownOf(s.b), r.abandonTrident(ctx, s), message)
 	}
-	return fmt.Sprintf("not everything of the run could be removed within %s: %s", deletePatience, message)
+	return fmt.Sprintf("not everything of the run could be removed within %s: %s", deletePatience+shutdownOf(s.b), message)
 }

@@ -32,13 +32,13 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 	case st.Trident != nil:
 		// Where it is, is known once it is provisioned. What an earlier pass found
 		// is left out: nobody may hold an address and wait for the array behind it.
-		s.target = &plan.Target{Keys: append(arrayKeys(s.b), tridentKey(st.Trident)), ClaimName: claimOf(s.b)}
+		s.target = &plan.Target{Keys: append(declaredKeys(s.b), tridentKey(st.Trident)), ClaimName: claimOf(s.b)}
 		return next{}, nil
 	default:
 		// The addresses of an embedded server exist once it is provisioned.
 		s.target = &plan.Target{
 			Export: manifest.ServerExport,
-			Keys:   []string{"embedded/" + s.b.Namespace + "/" + s.b.Name},
+			Keys:   append(declaredKeys(s.b), "embedded/"+s.b.Namespace+"/"+s.b.Name),
 		}
 		return next{}, nil
 	}
@@ -46,7 +46,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 
 func exportTarget(b *v1alpha1.NFSBenchmark) (*plan.Target, error) {
 	e := b.Spec.Storage.Export
-	t := &plan.Target{Export: e.Path, Addresses: e.Servers, Keys: append(arrayKeys(b), plan.ServerKeys(e.Servers)...)}
+	t := &plan.Target{Export: e.Path, Addresses: e.Servers, Keys: append(declaredKeys(b), plan.ServerKeys(e.Servers)...)}
 	if plan.NeedsVolume(b) {
 		t.ClaimName, t.VolumeName = manifest.NamesOf(b).Claim, manifest.NamesOf(b).Volume
 	}
@@ -102,7 +102,7 @@ func exportPath(rs *v1alpha1.ResolvedStatus) string {
 
 func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 	name := s.b.Spec.Storage.Claim.Name
-	t := &plan.Target{Keys: append(arrayKeys(s.b), "claim/"+s.b.Namespace+"/"+name)}
+	t := &plan.Target{Keys: append(declaredKeys(s.b), "claim/"+s.b.Namespace+"/"+name)}
 	pvc := &corev1.PersistentVolumeClaim{}
 	// Claims of users do not carry our labels, so the cache does not hold them.
 	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: name}, pvc)

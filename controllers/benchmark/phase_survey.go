@@ -134,6 +134,9 @@ func (r *Reconciler) askArray(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
+// declaredKeys are those of a target that the spec alone tells.
+func declaredKeys(b *v1alpha1.NFSBenchmark) []string { return append(arrayKeys(b), databaseKeys(b)...) }
+
 // arrayKeys name the array itself, as far as the spec does: which of its addresses
 // a run uses is known when it was asked, and then it is too late to wait.
 func arrayKeys(b *v1alpha1.NFSBenchmark) []string {

@@ -215,7 +215,7 @@ func hasVolume(s *scope) bool { return s.b.Spec.Storage.Trident != nil && !s.unm
 // volume on an array that nobody remembers is worse than a benchmark that
 // stays, unless its user says otherwise.
 func mayLetGo(s *scope) bool {
-	age := s.now.Sub(s.b.DeletionTimestamp.Time)
+	age := s.now.Sub(s.b.DeletionTimestamp.Time) - shutdownOf(s.b)
 	switch {
 	case !hasVolume(s):
 		return age > deletePatience

@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -31,7 +32,8 @@ type scope struct {
 	plan      *runfile.Plan
 	load      *batchv1.Job
 	progress  []runfile.Progress
-	released  bool // the clients may start their load
+	database  *diagnose.Database // in the pods; nil = not looked at, or there is none
+	released  bool               // the clients may start their load
 	result    *runfile.Result
 	judgement *judge.Judgement
 	outcome   *outcome

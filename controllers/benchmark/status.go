@@ -155,7 +155,7 @@ func messageOf(s *scope, err error) string {
 	case s.waiting != nil:
 		return clip(s.waiting.message)
 	case s.stage == v1alpha1.PhasePreparing && len(s.progress) == 0:
-		return "starting the load pods"
+		return s.startMessage()
 	case len(s.progress) > 0:
 		return clip(progressMessage(s.progress))
 	default:

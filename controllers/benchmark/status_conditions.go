@@ -24,6 +24,7 @@ func stampConditions(b *v1alpha1.NFSBenchmark) {
 func setConditions(s *scope, err error) {
 	setStorageProvisioned(s)
 	setPreflightPassed(s)
+	setDatabaseReady(s)
 	setProtocolVerified(s)
 	setResultsCollected(s)
 	setSucceeded(s, err)
@@ -141,6 +142,9 @@ func underWay(s *scope) (reason, message string) {
 	case v1alpha1.PhaseProvisioning:
 		return v1alpha1.ReasonProvisioning, ""
 	case v1alpha1.PhasePreparing:
+		if s.databaseStarts() {
+			return v1alpha1.ReasonDatabaseStarting, ""
+		}
 		return v1alpha1.ReasonPreparing, ""
 	case v1alpha1.PhaseRunning:
 		return v1alpha1.ReasonRunning, ""

@@ -148,7 +148,7 @@ func (s *sidecar) result(load runfile.Load, observed *runfile.Observed) runfile.
 	return runfile.Result{
 		Version:   runfile.ResultVersion,
 		Plan:      s.opt.Plan,
-		Simulated: s.opt.Plan.Survey.IsStandIn(),
+		Simulated: s.opt.Plan.Survey.IsStandIn() || load.Oracle != nil && load.Oracle.StandIn,
 		Clients:   []runfile.ClientResult{{Index: s.opt.Index, Host: s.opt.Host, Load: load, Observed: observed}},
 	}
 }

@@ -124,6 +124,22 @@ func TestTheLoadersOwnReasonIsKept(t *testing.T) {
 	}
 }
 
+func TestADatabaseThatIsNoOracleMarksTheResult(t *testing.T) {
+	for banner, simulated := range map[string]bool{"Oracle Database 19c": false, "Oracle stand-in 19": true} {
+		r := startRig(t, t.TempDir(), 1, nil)
+		r.load(done(runfile.Load{Oracle: &runfile.Oracle{Banner: banner, StandIn: simulated}}))
+		r.event(runfile.Event{Time: time.Now(), Span: runfile.SpanDone, Percent: 100})
+		waitFor(t, "the final result", r.recorder.any(final))
+		if _, result := r.recorder.last(t); result.Simulated != simulated {
+			t.Errorf("%s: simulated is %t", banner, result.Simulated)
+		}
+		r.stop()
+		if err := <-r.ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestTheLastWordMayComeWithTheRequestToStop(t *testing.T) {
 	r := startRig(t, t.TempDir(), 1, func(o *RunOptions) {
 		o.Times.LoadFile, o.Times.Poll = time.Hour, time.Hour // not seen until the end

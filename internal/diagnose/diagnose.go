@@ -26,6 +26,7 @@ type Grace struct {
 	Secret     time.Duration // short: whoever makes a benchmark makes its Secret first
 	Refused    time.Duration // pods that the cluster does not let be created
 	Start      time.Duration // created but not running, for any other reason
+	Database   time.Duration // until the database of a pod must be ready; of pods that have one
 }
 
 // DefaultGrace suits clusters whose registry and nodes work.
@@ -64,7 +65,7 @@ func NoPods(job *batchv1.Job, events []corev1.Event, now time.Time, grace Grace)
 		}
 		return &Trouble{
 			Reason: v1alpha1.ReasonPodRefused, Fatal: age > grace.Refused,
-			Message: fmt.Sprintf("the cluster refuses the pods of job %s: %s", job.Name, oneLine(e.Message)),
+			Message: refusal(job, e.Message),
 		}
 	}
 	if age > grace.Start {
@@ -87,6 +88,9 @@ func onePod(p *corev1.Pod, events []corev1.Event, now time.Time, grace Grace) *T
 	if t := unschedulable(p, age, grace); t != nil {
 		return t
 	}
+	if t := database(p, now, grace); t != nil {
+		return t
+	}
 	if t := waiting(p, age, grace); t != nil {
 		return t
 	}
@@ -96,13 +100,23 @@ func onePod(p *corev1.Pod, events []corev1.Event, now time.Time, grace Grace) *T
 	if t := mounting(p, events, age, grace); t != nil {
 		return t
 	}
-	if age > grace.Start {
+	if limit := startLimit(p, grace); age > limit {
 		return &Trouble{
 			Reason: v1alpha1.ReasonTimeout, Fatal: true,
-			Message: fmt.Sprintf("pod %s has not started within %s: see kubectl describe pod %s", p.Name, grace.Start, p.Name),
+			Message: fmt.Sprintf("pod %s has not started within %s: see kubectl describe pod %s", p.Name, limit, p.Name),
 		}
 	}
 	return nil
+}
+
+// startLimit is how long a pod may take to start for no reason that is known. A
+// pod is Pending until its database is ready, and images of databases are large:
+// what becomes of one that runs is for its own limit to say.
+func startLimit(p *corev1.Pod, grace Grace) time.Duration {
+	if !hasDatabase(p) {
+		return grace.Start
+	}
+	return grace.Start + grace.Database + databaseMargin
 }
 
 func failed(p *corev1.Pod) *Trouble {
@@ -121,6 +135,9 @@ func failed(p *corev1.Pod) *Trouble {
 	t.Message = fmt.Sprintf("pod %s failed: see kubectl describe pod %s", p.Name, p.Name)
 	return t
 }
+
+// loadContainer is the one that the others of a pod are for.
+const loadContainer = "loader"
 
 func exitMessage(pod, container string, e *corev1.ContainerStateTerminated) string {
 	why := fmt.Sprintf("exit code %d", e.ExitCode)
@@ -178,6 +195,9 @@ func waiting(p *corev1.Pod, age time.Duration, grace Grace) *Trouble {
 		case "InvalidImageName", "ErrImageNeverPull", "ImageInspectError":
 			return imageTrouble(p, s, w, true)
 		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+			if t := withoutSecret(p, w.Message, age, grace); t != nil {
+				return t
+			}
 			return &Trouble{
 				Reason: v1alpha1.ReasonContainerFailed, Fatal: age > grace.ImagePull,
 				Message: fmt.Sprintf("container %s of pod %s cannot start: %s", s.Name, p.Name, oneLine(w.Message)),
@@ -192,9 +212,32 @@ func waiting(p *corev1.Pod, age time.Duration, grace Grace) *Trouble {
 func imageTrouble(p *corev1.Pod, s corev1.ContainerStatus, w *corev1.ContainerStateWaiting, fatal bool) *Trouble {
 	return &Trouble{
 		Reason: v1alpha1.ReasonImagePullFailed, Fatal: fatal,
-		Message: fmt.Sprintf("image %s cannot be pulled for container %s of pod %s: check the image name, the registry and the pull secrets (%s: %s)",
-			s.Image, s.Name, p.Name, w.Reason, oneLine(w.Message)),
+		Message: fmt.Sprintf("image %s cannot be pulled for container %s of pod %s: check %s (%s: %s)",
+			s.Image, s.Name, p.Name, imageAdvice(p, s), w.Reason, oneLine(w.Message)),
 	}
+}
+
+// imageAdvice is what to check of an image; Oracle's registry gives none without
+// a login whose terms were accepted.
+func imageAdvice(p *corev1.Pod, s corev1.ContainerStatus) string {
+	advice := "the image name, the registry and the pull secrets"
+	if s.Name == databaseContainer {
+		advice = "spec.database.container.image, the registry and spec.pods.imagePullSecrets"
+	}
+	if strings.HasPrefix(imageOf(p, s), "container-registry.oracle.com/") {
+		advice += "; Oracle's registry wants a login, and its terms accepted for this image"
+	}
+	return advice
+}
+
+// imageOf is the image as the pod names it; the kubelet may write it otherwise.
+func imageOf(p *corev1.Pod, s corev1.ContainerStatus) string {
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		if c.Name == s.Name {
+			return c.Image
+		}
+	}
+	return s.Image
 }
 
 // maxRestarts is how often a sidecar may end beside a load that goes on: the
@@ -224,9 +267,20 @@ func started(p *corev1.Pod) bool {
 	})
 }
 
+// Begun tells whether any container of a pod has run, which none does before its
+// volumes are there.
+func Begun(p *corev1.Pod) bool {
+	return slices.ContainsFunc(slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses), func(s corev1.ContainerStatus) bool {
+		return s.State.Running != nil || s.State.Terminated != nil || s.RestartCount > 0
+	})
+}
+
 // mounting explains pods that wait for a volume. The kubelet says so in events
-// only.
+// only, which stay when a later attempt succeeds.
 func mounting(p *corev1.Pod, events []corev1.Event, age time.Duration, grace Grace) *Trouble {
+	if Begun(p) {
+		return nil
+	}
 	for _, e := range events {
 		if e.InvolvedObject.UID != p.UID || (e.Reason != "FailedMount" && e.Reason != "FailedAttachVolume") {
 			continue

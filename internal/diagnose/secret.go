@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,19 +11,75 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// missingSecret is how the kubelet says, of a volume, that a Secret is not
-// there.
-var missingSecret = regexp.MustCompile(`secret "([^"]+)" not found`) //nolint:gochecknoglobals // a constant in all but name
+// How the kubelet says that a Secret, or a key of one, is not there: of a volume
+// in events, of an environment variable in the state of the container.
+var (
+	missingSecret    = regexp.MustCompile(`secret "([^"]+)" not found`)                                               //nolint:gochecknoglobals // a constant in all but name
+	missingKey       = regexp.MustCompile(`couldn't find key (\S+) in Secret [^/\s]*/?([a-z0-9.-]+)`)                 //nolint:gochecknoglobals // a constant in all but name
+	missingKeyVolume = regexp.MustCompile(`for volume "([^"]+)"\s*:\s*references non-existent secret key: ([^\s,]+)`) //nolint:gochecknoglobals // a constant in all but name
+)
 
 // withoutSecret explains a pod that waits for a Secret; nil where told speaks of
 // something else. The operator cannot look for it itself: it may read none.
 func withoutSecret(p *corev1.Pod, told string, age time.Duration, grace Grace) *Trouble {
-	m := missingSecret.FindStringSubmatch(told)
-	if m == nil {
+	name, key := secretIn(p, told)
+	if name == "" {
 		return nil
 	}
-	return &Trouble{
-		Reason: v1alpha1.ReasonSecretNotFound, Fatal: age > grace.Secret,
-		Message: fmt.Sprintf("there is no Secret %q in namespace %q, for which pod %s waits: create it, or correct credentialsSecretRef in spec.storage.array", m[1], p.Namespace, p.Name),
+	t := &Trouble{Reason: v1alpha1.ReasonSecretNotFound, Fatal: age > grace.Secret}
+	if key != "" {
+		t.Message = fmt.Sprintf("Secret %q in namespace %q has no key %q, for which pod %s waits: add it, or correct %s", name, p.Namespace, key, p.Name, secretField(p, name))
+		return t
 	}
+	t.Message = fmt.Sprintf("there is no Secret %q in namespace %q, for which pod %s waits: create it, or correct %s", name, p.Namespace, p.Name, secretField(p, name))
+	return t
+}
+
+// secretIn reads the Secret that is missing, or the key that it lacks.
+func secretIn(p *corev1.Pod, told string) (name, key string) {
+	if m := missingSecret.FindStringSubmatch(told); m != nil {
+		return m[1], ""
+	}
+	if m := missingKey.FindStringSubmatch(told); m != nil {
+		return m[2], m[1]
+	}
+	m := missingKeyVolume.FindStringSubmatch(told)
+	if m == nil {
+		return "", ""
+	}
+	for _, v := range p.Spec.Volumes {
+		if v.Name == m[1] && v.Secret != nil {
+			return v.Secret.SecretName, m[2]
+		}
+	}
+	return m[1], m[2] // a volume that we do not know: its name is all there is
+}
+
+// secretField is the field of the benchmark that a Secret comes from: who uses
+// it tells.
+func secretField(p *corev1.Pod, name string) string {
+	const array = "credentialsSecretRef in spec.storage.array"
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		if c.Name != databaseContainer && c.Name != loadContainer || !uses(p, &c, name) {
+			continue
+		}
+		if hasDatabase(p) {
+			return "spec.database.container.passwordSecretRef"
+		}
+		return "spec.database.external.credentialsSecretRef"
+	}
+	return array
+}
+
+// uses says that a container has a Secret in its environment or mounts it.
+func uses(p *corev1.Pod, c *corev1.Container, secret string) bool {
+	if slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
+		return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == secret
+	}) {
+		return true
+	}
+	return slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.Secret != nil && v.Secret.SecretName == secret &&
+			slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
+	})
 }

@@ -1,0 +1,164 @@
+package diagnose
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// databaseContainer is the native sidecar that a database runs in, and the main
+// container is what it is for.
+const databaseContainer = "database"
+
+const (
+	// databaseMargin is how much later than its own limit the container of a
+	// database may say that it was not ready: it knows better than we do why.
+	databaseMargin = time.Minute
+	// lastWordOfLoad is how long a load may take to notice that its database has
+	// gone: what it then says and saves is more than we could.
+	lastWordOfLoad = 30 * time.Second
+)
+
+// Database is where the database in a pod stands.
+type Database struct {
+	Running bool      // its container is; the database in it need not take connections
+	Since   time.Time // of Running
+	Ready   bool      // its startup probe has passed
+}
+
+// DatabaseOf looks for a database in the pods of a run; nil where there is none,
+// or not yet.
+func DatabaseOf(pods []corev1.Pod) *Database {
+	for i := range pods {
+		st := databaseStatus(&pods[i])
+		if st == nil {
+			continue
+		}
+		d := &Database{Ready: st.Started != nil && *st.Started}
+		if r := st.State.Running; r != nil {
+			d.Running, d.Since = true, r.StartedAt.Time
+		}
+		return d
+	}
+	return nil
+}
+
+// DatabaseEnd explains why the database of a run has gone; nil where it has not,
+// or went when it was told to.
+func DatabaseEnd(pods []corev1.Pod) *Trouble {
+	for i := range pods {
+		st := databaseStatus(&pods[i])
+		if st == nil {
+			continue
+		}
+		if e := ending(st); e != nil && (e.ExitCode != 0 || st.RestartCount > 0) {
+			return databaseEnded(&pods[i], e, 0)
+		}
+	}
+	return nil
+}
+
+func databaseStatus(p *corev1.Pod) *corev1.ContainerStatus {
+	for i := range p.Status.InitContainerStatuses {
+		if st := &p.Status.InitContainerStatuses[i]; st.Name == databaseContainer {
+			return st
+		}
+	}
+	return nil
+}
+
+func hasDatabase(p *corev1.Pod) bool {
+	return databaseStatus(p) != nil ||
+		slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == databaseContainer })
+}
+
+// ending is the last time that a container ended; nil where it never did.
+func ending(st *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+	if e := st.State.Terminated; e != nil {
+		return e
+	}
+	return st.LastTerminationState.Terminated
+}
+
+// database looks at the database of a pod whose load has not ended. The kubelet
+// starts it again when it ends, but that mends nothing: without the database
+// that it had, a load is over, and one that was not made is not made by trying
+// again.
+func database(p *corev1.Pod, now time.Time, grace Grace) *Trouble {
+	st := databaseStatus(p)
+	if st == nil || p.DeletionTimestamp != nil || loadEnded(p) {
+		return nil
+	}
+	if e := ending(st); e != nil {
+		t := databaseEnded(p, e, grace.Database)
+		t.Fatal = !started(p) || now.Sub(e.FinishedAt.Time) > lastWordOfLoad
+		return t
+	}
+	up := st.Started != nil && *st.Started || started(p)
+	if r := st.State.Running; r != nil && !up && now.Sub(r.StartedAt.Time) > grace.Database+databaseMargin {
+		return &Trouble{Reason: v1alpha1.ReasonDatabaseNotReady, Fatal: true, Message: notReady(p, grace.Database)}
+	}
+	return nil
+}
+
+// loadEnded tells whether the containers that the database is for have ended: it
+// is then told to stop.
+func loadEnded(p *corev1.Pod) bool {
+	all := p.Status.ContainerStatuses
+	return len(all) > 0 && !slices.ContainsFunc(all, func(s corev1.ContainerStatus) bool { return s.State.Terminated == nil })
+}
+
+func databaseEnded(p *corev1.Pod, e *corev1.ContainerStateTerminated, limit time.Duration) *Trouble {
+	t := &Trouble{Reason: v1alpha1.ReasonDatabaseEnded}
+	f := failureIn(e.Message)
+	switch {
+	case e.Reason == "OOMKilled":
+		t.Message = fmt.Sprintf("the database in pod %s was killed because it took more memory than it may: raise spec.database.container.resources.limits.memory, from which SGA and PGA are derived, or lower those in spec.database.container.parameters", p.Name)
+	case f != nil:
+		t.Reason, t.Message = f.Code, oneLine(f.Message)
+	case limit > 0 && !started(p) && e.FinishedAt.Sub(e.StartedAt.Time) >= limit:
+		t.Reason, t.Message = v1alpha1.ReasonDatabaseNotReady, notReady(p, limit)+said(e)
+	default:
+		t.Message = fmt.Sprintf("the container of the database in pod %s ended with exit code %d%s: see kubectl -n %s logs %s -c %s --previous",
+			p.Name, e.ExitCode, said(e), p.Namespace, p.Name, databaseContainer)
+	}
+	return t
+}
+
+func notReady(p *corev1.Pod, limit time.Duration) string {
+	return fmt.Sprintf("the database in pod %s was not ready within %s: see its log (kubectl -n %s logs %s -c %s), and raise spec.database.container.startupTimeoutSeconds where it only takes longer",
+		p.Name, limit, p.Namespace, p.Name, databaseContainer)
+}
+
+// said is the end of a log, for a message that goes on.
+func said(e *corev1.ContainerStateTerminated) string {
+	if last := oneLine(lastWords(e.Message)); last != "" {
+		return " (" + last + ")"
+	}
+	return ""
+}
+
+// failureIn finds what the program that runs the database said of its end: a
+// runfile.Failure as one line of JSON. A message that is the end of a log may
+// hold other lines around it. Nil is that it said nothing.
+func failureIn(message string) *runfile.Failure {
+	lines := strings.Split(message, "\n")
+	for _, line := range slices.Backward(lines) {
+		f := &runfile.Failure{}
+		if json.Unmarshal([]byte(strings.TrimSpace(line)), f) == nil && codePattern.MatchString(f.Code) && f.Message != "" {
+			return f
+		}
+	}
+	return nil
+}
+
+// codePattern is what can be the reason of a condition.
+var codePattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,127}$`) //nolint:gochecknoglobals // a constant in all but name
