@@ -75,6 +75,10 @@ test-kernel-nfs: ## The Kernel engine, and our client, on the NFS of a Linux ker
 test-e2e: ## End-to-end tests on a real cluster with a real NFS server
 	@hack/test.sh e2e
 
+.PHONY: test-oracle
+test-oracle: ## The suite of the stand-in against a database of yours: make test-oracle ORACLE_DSN=...
+	@hack/oracle/test.sh
+
 .PHONY: test-kernel-node
 test-kernel-node: ## Claims mounted by a real kubelet, on a node in a virtual machine whose kernel speaks NFS
 	@hack/test.sh kernelnode

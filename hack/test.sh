@@ -28,9 +28,10 @@ esac
 
 step() { say ""; say "== $* ($((SECONDS / 60)) min $((SECONDS % 60)) s)"; }
 
-started_lab=no started_node=no
+started_lab=no started_node=no made_trident=no builder='' standins=()
 finish() {
 	local code=$?
+	if [[ -n $builder ]]; then kill -- "-$builder" 2>/dev/null || true; fi
 	if [[ $started_node == yes ]]; then hack/vm/node.sh down || true; fi
 	if [[ $started_lab == yes ]]; then hack/lab/ganesha.sh down >/dev/null 2>&1 || true; fi
 	if [[ -n ${KUBECTL:-} ]]; then
@@ -49,6 +50,21 @@ lab_begin() {
 	started_lab=yes
 	eval "$(hack/lab/ganesha.sh up)"
 	export ${!LAB_@}
+}
+
+# build_ahead builds the cluster's binaries with what the tests before leave of the
+# processors. On a machine that has them it ends at once.
+build_ahead() {
+	setsid nice -n 19 hack/cluster/build.sh >/dev/null 2>&1 &
+	builder=$!
+}
+
+# built waits for them; whoever needs them builds again what failed, and shows it.
+built() {
+	[[ -n $builder ]] || return 0
+	say "waiting for the cluster's binaries ..."
+	wait "$builder" || true
+	builder=''
 }
 
 # strangers gets the programs of others that tests run beside ours.
@@ -72,7 +88,7 @@ unit() {
 	hack/chart.sh conform
 	step "unit tests, with the race detector where it compiles quickly"
 	gotest -race -shuffle=on ./cmd/nfsbench/... ./internal/... ./hack/... ./test/array/nblade ./test/ontap
-	gotest -shuffle=on ./api/... ./cmd/manager/... ./controllers/... ./test/bench/... ./test/chart ./test/gen ./test/golden ./test/statuscheck ./test/structure
+	gotest -shuffle=on ./api/... ./cmd/manager/... ./cmd/oraload/... ./controllers/... ./test/bench/... ./test/chart ./test/csi ./test/gen ./test/golden ./test/oracle/... ./test/oraclesql ./test/statuscheck ./test/structure
 	step "whole runs under faults, most of which wait"
 	gotest -shuffle=on -parallel 8 ./test/faults ./test/memory
 	step "that nothing grows under load"
@@ -82,6 +98,7 @@ unit() {
 }
 
 integration() {
+	built
 	step "a real API server"
 	KUBEBUILDER_ASSETS=$(hack/cluster/envtest.sh)
 	export KUBEBUILDER_ASSETS
@@ -131,6 +148,18 @@ operator_begin() {
 	trident_namespace
 	install_operator --set trident.enabled=true
 	export NFSBENCH_E2E=1
+	oracle_begin
+}
+
+# oracle_begin loads the stand-in for Oracle.
+oracle_begin() {
+	[[ $(cluster_choice) != current ]] || return 0
+	local archives
+	mapfile -t archives < <(hack/oracle/standin.sh)
+	((${#archives[@]})) || die "hack/oracle/standin.sh made no images"
+	hack/cluster/load.sh "${archives[@]}" >/dev/null
+	standins=("${archives[@]}")
+	export NFSBENCH_ORACLE_STANDIN=1
 }
 
 e2e() {
@@ -153,7 +182,7 @@ kernelnode() {
 	local node
 	started_node=yes
 	# Where there can be none, it says why, and the tests are skipped.
-	if node=$(hack/vm/node.sh up bin/image/nfsbench.tar); then
+	if node=$(hack/vm/node.sh up bin/image/nfsbench.tar "${standins[@]}"); then
 		export NFSBENCH_VMNODE=${node#VM_NODE=}
 	elif (($? != 3)); then
 		die "the node did not start"
@@ -162,6 +191,6 @@ kernelnode() {
 }
 
 case $what in
-all) unit; integration; growth; kernelnfs; e2e; kernelnode ;;
+all) build_ahead; unit; integration; growth; kernelnfs; e2e; kernelnode ;;
 *) "$what" ;;
 esac

@@ -24,7 +24,7 @@ const databasePatience = 4 * time.Minute
 // TestOracleOverDirectNFS goes through the loads with the stand-in for Oracle and
 // its own NFS client, over four paths and over one.
 func TestOracleOverDirectNFS(t *testing.T) {
-	w := newOracleWorld(t, "oradnfs", "10.233")
+	w := newOracleWorld(t, "oradnfs", "10.221")
 	w.volume(t, "wide", w.LIFs[0])
 
 	ramp := w.ran(t, w.database("ramp", "wide", w.over(w.LIFs...), slob(func(s *v1alpha1.SLOBWorkload) { s.Users = []int32{1, 4} })))
@@ -67,7 +67,7 @@ func TestOracleOverDirectNFS(t *testing.T) {
 
 // TestOracleOverTheKernel is the same with Direct NFS switched off.
 func TestOracleOverTheKernel(t *testing.T) {
-	w := newOracleWorld(t, "oraknfs", "10.232")
+	w := newOracleWorld(t, "oraknfs", "10.222")
 	w.volume(t, "plain", w.LIFs[0])
 	off := func(b *v1alpha1.NFSBenchmark) { gen.Kernel(b); b.Spec.Storage.Claim.NonNFS = v1alpha1.NonNFSMeasure }
 	for name, load := range map[string]gen.Mod{"reads": slob(func(*v1alpha1.SLOBWorkload) {}), "scans": slob(scans)} {
@@ -97,7 +97,7 @@ func TestOracleOverTheKernel(t *testing.T) {
 // TestOracleThatIsNotAsDeclared: what a DBA would look for in the alert log and
 // in views is in the status.
 func TestOracleThatIsNotAsDeclared(t *testing.T) {
-	w := newOracleWorld(t, "orafail", "10.231")
+	w := newOracleWorld(t, "orafail", "10.223")
 	cases := map[string]struct {
 		lif     int
 		mods    []gen.Mod
@@ -148,7 +148,7 @@ func TestOracleThatIsNotAsDeclared(t *testing.T) {
 
 // TestOracleWhoseVolumeIsFull needs a disk that can be filled.
 func TestOracleWhoseVolumeIsFull(t *testing.T) {
-	w := newOracleWorld(t, "orafull", "10.230", "--data", smallDisk(t))
+	w := newOracleWorld(t, "orafull", "10.224", "--data", smallDisk(t))
 	w.volume(t, "full", w.LIFs[0])
 	b := w.create(t, w.database("full", "full", w.over(w.LIFs[0]), slob(func(s *v1alpha1.SLOBWorkload) { s.Scale = resource.MustParse("256Mi") })))
 	wantFailure(t, w.finished(t, b, databasePatience), runfile.FailureNoSpace, "space")
@@ -156,7 +156,7 @@ func TestOracleWhoseVolumeIsFull(t *testing.T) {
 
 // TestOracleWhosePasswordIsAnother finds a database that an earlier run made.
 func TestOracleWhosePasswordIsAnother(t *testing.T) {
-	w := newOracleWorld(t, "orapwd", "10.229")
+	w := newOracleWorld(t, "orapwd", "10.225")
 	w.volume(t, "kept", w.LIFs[0])
 	w.ran(t, w.database("first", "kept", w.over(w.LIFs[0])))
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: databaseSecret}}

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/test/csi"
@@ -52,6 +53,7 @@ func newOracleWorld(t *testing.T, name, net string, options ...string) *oracleWo
 	if os.Getenv("NFSBENCH_ORACLE_STANDIN") != "1" {
 		t.Skip("needs the images of the stand-in for Oracle: `make test` builds them and sets NFSBENCH_ORACLE_STANDIN=1")
 	}
+	t.Parallel() // each with an array of its own
 	var subnets []string
 	for i := range 4 {
 		subnets = append(subnets, fmt.Sprintf("%s.%d.0/24", net, i+1))
@@ -90,13 +92,25 @@ func (v *volumes) folder(server, share string) (string, error) {
 	return "", fmt.Errorf("no test serves %s:%s", server, share)
 }
 
+// driverObject tells Kubernetes how the plug-in wants to be treated.
+func driverObject() *storagev1.CSIDriver {
+	no, none := false, storagev1.NoneFSGroupPolicy
+	return &storagev1.CSIDriver{
+		ObjectMeta: metav1.ObjectMeta{Name: csi.Driver},
+		Spec:       storagev1.CSIDriverSpec{AttachRequired: &no, FSGroupPolicy: &none},
+	}
+}
+
 // begin starts the plug-in for the first who wants it.
-func (v *volumes) begin(ctx context.Context, kubelet, node string) error {
+func (v *volumes) begin(ctx context.Context, c client.Client, kubelet, node string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.users++
 	if v.plugin != nil {
 		return nil
+	}
+	if err := c.Create(ctx, driverObject()); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
 	}
 	p, err := csi.Start(ctx, csi.Options{Kubelet: kubelet, Node: node, Folder: v.folder})
 	v.plugin = p
@@ -104,7 +118,7 @@ func (v *volumes) begin(ctx context.Context, kubelet, node string) error {
 }
 
 // end stops it with the last.
-func (v *volumes) end() error {
+func (v *volumes) end(ctx context.Context, c client.Client) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.users--; v.users > 0 || v.plugin == nil {
@@ -112,7 +126,7 @@ func (v *volumes) end() error {
 	}
 	p := v.plugin
 	v.plugin = nil
-	return p.Stop()
+	return errors.Join(p.Stop(), client.IgnoreNotFound(c.Delete(ctx, driverObject())))
 }
 
 // serve lets the kubelet mount what this array exports.
@@ -127,23 +141,13 @@ func (w *oracleWorld) serve(t *testing.T) {
 		published.folders[lif+":"+w.Export] = w.Data
 	}
 	published.mu.Unlock()
-	no, none := false, storagev1.NoneFSGroupPolicy
-	driver := &storagev1.CSIDriver{
-		ObjectMeta: metav1.ObjectMeta{Name: csi.Driver},
-		Spec:       storagev1.CSIDriverSpec{AttachRequired: &no, FSGroupPolicy: &none},
-	}
-	if err := w.Create(t.Context(), driver); err == nil {
-		w.deleteAtEnd(t, driver)
-	} else if !apierrors.IsAlreadyExists(err) {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := published.begin(ctx, kubeletFolder(t), nodes.Items[0].Name); err != nil {
+	if err := published.begin(ctx, w.Client, kubeletFolder(t), nodes.Items[0].Name); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := published.end(); err != nil {
+		if err := published.end(context.WithoutCancel(t.Context()), w.Client); err != nil {
 			t.Error(err)
 		}
 	})
