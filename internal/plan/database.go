@@ -1,10 +1,35 @@
 package plan
 
-import "github.com/nfsbench/nfsbench/api/v1alpha1"
+import (
+	"fmt"
+	"maps"
+	"strings"
 
-// DatabasePath is where Oracle's images keep their data, and with them where the
-// volume of a run with a database is mounted.
-const DatabasePath = "/opt/oracle/oradata"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const (
+	// DatabasePath is where Oracle's images keep their data, and with them where
+	// the volume of a run with a database is mounted.
+	DatabasePath = "/opt/oracle/oradata"
+	// listener is how the containers of one pod reach its database.
+	listener   = "localhost:1521/"
+	userSys    = "sys"
+	roleSYSDBA = "SYSDBA"
+)
+
+const (
+	mebibyte = 1 << 20
+	// defaultMemoryBytes is what a database container asks for without a word of
+	// the user; Oracle's images do not start with less than 2 GiB.
+	defaultMemoryBytes = 4 << 30
+	// Oracle Free and Express use at most 2 GiB for SGA and PGA together.
+	freeSGAMegabytes = 1536
+	freePGAMegabytes = 512
+)
 
 // NeedsVolume says that the kernel mounts the storage into the pods of a run:
 // for its own client, and for the container of a database, whose Direct NFS
@@ -22,8 +47,121 @@ func NeedsVolume(b *v1alpha1.NFSBenchmark) bool {
 // oranfstab names as its mount. Where an existing database has mounted it, no
 // declaration says.
 func DataDirectory(b *v1alpha1.NFSBenchmark) string {
-	if d := b.Spec.Database; d != nil && d.Container != nil {
+	if container(b) != nil {
 		return DatabasePath
 	}
 	return MountPath
+}
+
+// container is the database that the run starts; nil = none.
+func container(b *v1alpha1.NFSBenchmark) *v1alpha1.DatabaseContainer {
+	if b.Spec.Database == nil {
+		return nil
+	}
+	return b.Spec.Database.Container
+}
+
+// Instance is what follows from the declaration of a database container.
+type Instance struct {
+	Distribution v1alpha1.DatabaseDistribution
+	SID, PDB     string // upper case
+	MemoryBytes  int64  // that the container is limited to, or asks for
+	SGAMegabytes int64  // 2^20 bytes; half of the memory
+	PGAMegabytes int64  // 2^20 bytes; an eighth of it
+}
+
+// InstanceOf fills in what the user left out, as the images have it.
+func InstanceOf(c *v1alpha1.DatabaseContainer) Instance {
+	i := Instance{Distribution: c.Distribution, SID: strings.ToUpper(c.SID), PDB: strings.ToUpper(c.PDB), MemoryBytes: memory(c)}
+	if i.Distribution == "" {
+		i.Distribution = v1alpha1.DistributionOracle
+		if strings.Contains(c.Image, "gvenzl/") {
+			i.Distribution = v1alpha1.DistributionGvenzl
+		}
+	}
+	sid := map[v1alpha1.DatabaseEdition]string{v1alpha1.EditionFree: "FREE", v1alpha1.EditionExpress: "XE"}[c.Edition]
+	pdb := sid + "PDB1"
+	if sid == "" {
+		sid, pdb = "ORCLCDB", "ORCLPDB1"
+	}
+	if i.SID == "" {
+		i.SID = sid
+	}
+	if i.PDB == "" {
+		i.PDB = pdb
+	}
+	i.SGAMegabytes, i.PGAMegabytes = i.MemoryBytes/2/mebibyte, i.MemoryBytes/8/mebibyte
+	if c.Edition == v1alpha1.EditionFree || c.Edition == v1alpha1.EditionExpress {
+		i.SGAMegabytes, i.PGAMegabytes = min(i.SGAMegabytes, freeSGAMegabytes), min(i.PGAMegabytes, freePGAMegabytes)
+	}
+	return i
+}
+
+func memory(c *v1alpha1.DatabaseContainer) int64 {
+	if c.Resources != nil {
+		for _, list := range []corev1.ResourceList{c.Resources.Limits, c.Resources.Requests} {
+			if m, ok := list[corev1.ResourceMemory]; ok && m.Value() > 0 {
+				return m.Value()
+			}
+		}
+	}
+	return defaultMemoryBytes
+}
+
+// database describes how the loader reaches the database; nil = native engine.
+func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
+	d := b.Spec.Database
+	if d == nil {
+		return nil
+	}
+	direct := b.Spec.Protocol.Client == v1alpha1.ClientDirectNFS
+	if x := d.External; x != nil {
+		connects := x.Services
+		if len(connects) == 0 {
+			connects = []string{x.ConnectString}
+		}
+		return &runfile.Database{
+			Kind: runfile.DatabaseExternal, AdminConnect: x.ConnectString, Connects: connects, Role: roleSYSDBA, DirectNFS: direct,
+		}
+	}
+	c := d.Container
+	i := InstanceOf(c)
+	return &runfile.Database{
+		Kind:                  runfile.DatabaseContainer,
+		AdminConnect:          listener + i.SID,
+		Connects:              []string{listener + i.PDB},
+		User:                  userSys,
+		Role:                  roleSYSDBA,
+		DirectNFS:             direct,
+		Parameters:            parameters(c, i, direct),
+		RestartBeforeRun:      c.RestartBeforeRun != v1alpha1.Disabled,
+		DataDirectory:         DatabasePath,
+		StartupTimeoutSeconds: c.StartupTimeoutSeconds,
+		Distribution:          string(i.Distribution),
+		SID:                   i.SID,
+	}
+}
+
+// parameters are the user's, and beside them those without which a comparison
+// would not be fair: memory that belongs to the container and not to the node,
+// and asynchronous direct I/O for the kernel's NFS. Direct NFS does that in any
+// case. Automatic memory management stays off, because it needs all of the SGA
+// in /dev/shm; who switches it on sizes memory himself.
+func parameters(c *v1alpha1.DatabaseContainer, i Instance, direct bool) map[string]string {
+	out := map[string]string{}
+	derive := func(name, value string, unless ...string) {
+		for _, u := range append(unless, name) {
+			if _, given := c.Parameters[u]; given {
+				return
+			}
+		}
+		out[name] = value
+	}
+	derive("sga_target", fmt.Sprintf("%dM", i.SGAMegabytes), "sga_max_size", "memory_target", "memory_max_target")
+	derive("pga_aggregate_target", fmt.Sprintf("%dM", i.PGAMegabytes), "pga_aggregate_limit", "memory_target", "memory_max_target")
+	if !direct {
+		derive("filesystemio_options", "SETALL")
+	}
+	maps.Copy(out, c.Parameters)
+	return out
 }

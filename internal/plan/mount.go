@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
@@ -27,6 +29,21 @@ func MountOptions(p v1alpha1.Protocol) []string {
 		opts = append(opts, "sec="+string(p.Security))
 	}
 	return opts
+}
+
+// databaseTransferBytes is the rsize and wsize that NetApp and Oracle give for
+// the mounts of datafiles, redo logs and control files on Linux.
+const databaseTransferBytes = 256 << 10
+
+// MountOptionsOf are the options of the volume that a benchmark makes. That of a
+// database container has explicit transfer sizes in any case. Its locks stay on
+// the node too: one instance uses the volume, and nodes need no lock manager.
+func MountOptionsOf(b *v1alpha1.NFSBenchmark) []string {
+	p := b.Spec.Protocol
+	if container(b) != nil && p.TransferSize == nil {
+		p.TransferSize = resource.NewQuantity(databaseTransferBytes, resource.BinarySI)
+	}
+	return MountOptions(p)
 }
 
 // kernelVersion spells a version as mount.nfs does. pNFS is NFSv4.1 where the

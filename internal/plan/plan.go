@@ -3,6 +3,9 @@ package plan
 import (
 	"fmt"
 	"hash/fnv"
+	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/oranfstab"
@@ -14,10 +17,8 @@ import (
 const MountPath = "/mnt/nfsbench"
 
 const (
-	callTimeoutSeconds   = 30
-	collectMilliseconds  = 1000
-	slowFillBytesPerSec  = 50_000_000 // slower than any storage that is worth a benchmark
-	startAllowanceSecond = 180        // images, scheduling, mounts
+	callTimeoutSeconds  = 30
+	collectMilliseconds = 1000
 )
 
 // Build makes the plan of a benchmark on a target. The error is the user's:
@@ -27,18 +28,18 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 	if err != nil {
 		return runfile.Plan{}, err
 	}
-	raw := raw(b)
 	p := runfile.Plan{
 		Version:  runfile.PlanVersion,
 		Run:      runfile.Identity{Namespace: b.Namespace, Name: b.Name, UID: string(b.UID)},
 		Clients:  max(b.Spec.Clients, 1),
 		Engine:   engine,
-		Workload: runfile.Workload{Raw: raw},
+		Workload: workload(b),
 		Schedule: schedule(b.Spec.Run),
 		Collect:  runfile.Collect{IntervalMilliseconds: collectMilliseconds, Sources: t.Sources},
 		Survey:   t.Survey,
 		Link:     link(b.Spec.Protocol.Link),
 		Expect:   expect(b.Spec.Expect),
+		Database: database(b),
 		Seed:     seed(b),
 	}
 	p.Schedule.TimeoutSeconds = timeout(b, p)
@@ -67,21 +68,30 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 	if pr.TransferSize != nil {
 		e.TransferSizeBytes = pr.TransferSize.Value()
 	}
-	if pr.Client == v1alpha1.ClientKernel {
-		e.MountPath = MountPath
+	if NeedsVolume(b) {
+		e.MountPath = DataDirectory(b)
 		// The volume of a claim, or of a class that exists, has its own.
 		if tr := b.Spec.Storage.Trident; b.Spec.Storage.Claim == nil && (tr == nil || tr.Backend != nil) {
-			e.MountOptions = MountOptions(pr)
+			e.MountOptions = MountOptionsOf(b)
 		}
 		e.RequireNFS = b.Spec.Storage.Claim == nil || b.Spec.Storage.Claim.NonNFS != v1alpha1.NonNFSMeasure
+	}
+	if pr.Client == v1alpha1.ClientKernel || isExternal(b) && (len(t.Paths) == 0 || t.Export == "") {
 		return e, nil
 	}
 	tab, err := Oranfstab(b, t)
 	if err != nil {
 		return runfile.Engine{}, err
 	}
-	e.Server, e.Oranfstab = b.Name, tab
+	e.Oranfstab = tab
+	if !isExternal(b) { // whose own oranfstab names the server as it likes
+		e.Server = serverName(b, t)
+	}
 	return e, nil
+}
+
+func isExternal(b *v1alpha1.NFSBenchmark) bool {
+	return b.Spec.Database != nil && b.Spec.Database.External != nil
 }
 
 func credential(id *int64) *uint32 {
@@ -93,16 +103,23 @@ func credential(id *int64) *uint32 {
 }
 
 // Oranfstab renders the file that Direct NFS reads, with one server block that
-// is named as the benchmark.
+// is named as the benchmark. For a database that exists it is a record of what
+// was declared, which nobody reads.
 func Oranfstab(b *v1alpha1.NFSBenchmark, t Target) (string, error) {
 	pr := b.Spec.Protocol
+	if err := checkTrunking(b, t); err != nil {
+		return "", err
+	}
 	timeout := pr.MountTimeoutSeconds
 	s := oranfstab.Server{
-		Name:                b.Name,
+		Name:                serverName(b, t),
 		DontRoute:           pr.DoNotRoute == v1alpha1.Enabled,
 		Version:             oranfstabVersion(pr.Version),
 		MountTimeoutSeconds: &timeout,
-		Exports:             []oranfstab.Export{{Path: t.Export, Mount: MountPath}},
+		Exports:             []oranfstab.Export{{Path: t.Export, Mount: DataDirectory(b)}},
+	}
+	if pr.Security != v1alpha1.SecuritySys {
+		s.SecurityDefault = oranfstab.Security(pr.Security)
 	}
 	for _, p := range t.Paths {
 		s.Paths = append(s.Paths, oranfstab.PathPair{Local: p.Local, Path: p.Path})
@@ -112,6 +129,35 @@ func Oranfstab(b *v1alpha1.NFSBenchmark, t Target) (string, error) {
 		return "", fmt.Errorf("write the oranfstab: %w", err)
 	}
 	return tab, nil
+}
+
+// checkTrunking refuses several paths with a version that cannot use them: no
+// server is known to trunk the sessions that Direct NFS opens with NFSv4.x.
+// pNFS finds its own paths behind the first.
+func checkTrunking(b *v1alpha1.NFSBenchmark, t Target) error {
+	v := b.Spec.Protocol.Version
+	if isExternal(b) || len(t.Paths) < 2 || v != v1alpha1.NFSv40 && v != v1alpha1.NFSv41 {
+		return nil
+	}
+	return fmt.Errorf("%d paths with %s: Direct NFS uses several paths with NFSv3 only; name one in protocol.paths.explicit, or set protocol.version to NFSv3", len(t.Paths), v)
+}
+
+// serverName is the label of the server block: that of the benchmark, or with
+// Kerberos the server's full name, which its principal has.
+func serverName(b *v1alpha1.NFSBenchmark, t Target) string {
+	if s := b.Spec.Protocol.Security; s == "" || s == v1alpha1.SecuritySys {
+		return b.Name
+	}
+	names := slices.Clone(t.Addresses)
+	for _, p := range t.Paths {
+		names = append(names, p.Path)
+	}
+	for _, n := range names {
+		if _, err := netip.ParseAddr(n); err != nil && strings.Contains(n, ".") {
+			return n
+		}
+	}
+	return b.Name
 }
 
 func oranfstabVersion(v v1alpha1.NFSVersion) oranfstab.Version {
@@ -125,27 +171,6 @@ func oranfstabVersion(v v1alpha1.NFSVersion) oranfstab.Version {
 	default:
 		return oranfstab.NFSv3
 	}
-}
-
-func raw(b *v1alpha1.NFSBenchmark) *runfile.Raw {
-	w := b.Spec.Workload.Raw
-	if w == nil {
-		return nil
-	}
-	r := &runfile.Raw{
-		Pattern:           string(w.Pattern),
-		BlockSizeBytes:    w.BlockSize.Value(),
-		FileSizeBytes:     w.FileSize.Value(),
-		Jobs:              w.Jobs,
-		Depth:             w.Depth,
-		Directory:         w.Directory,
-		OverwriteExisting: w.ForeignFiles == v1alpha1.ForeignFilesOverwrite,
-		KeepFiles:         b.Spec.Cleanup.OnSuccess == v1alpha1.CleanupRetain,
-	}
-	if w.OperationsPerSecond != nil {
-		r.OperationsPerSecond = *w.OperationsPerSecond
-	}
-	return r
 }
 
 func schedule(r v1alpha1.Run) runfile.Schedule {
@@ -163,31 +188,6 @@ func orZero(p *int32) int32 {
 		return 0
 	}
 	return *p
-}
-
-// timeout is what the user asked for, or what all parts need if the storage is
-// slow: a run must end by itself even when nothing answers any more.
-func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
-	if t := b.Spec.Run.TimeoutSeconds; t != nil {
-		return *t
-	}
-	s := p.Schedule
-	parts := s.Repetitions * (s.BaselineSeconds + s.WarmupSeconds + s.DurationSeconds + s.CooldownSeconds)
-	return parts + fillSeconds(p) + startAllowanceSecond + p.Engine.MountTimeoutSeconds
-}
-
-func fillSeconds(p runfile.Plan) int32 {
-	r := p.Workload.Raw
-	if r == nil {
-		return 0
-	}
-	// Seconds of one file first: the bytes of all may not fit in 64 bits.
-	seconds := float64(r.FileSizeBytes) / slowFillBytesPerSec * float64(r.Jobs) * float64(p.Clients)
-	if r.Pattern == runfile.PatternCopy {
-		seconds *= 2
-	}
-	const day = 86400
-	return int32(min(seconds, day))
 }
 
 func link(l *v1alpha1.Link) *runfile.Link {

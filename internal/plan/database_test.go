@@ -1,0 +1,249 @@
+package plan_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+const enterprise = "container-registry.oracle.com/database/enterprise:19.3.0.0"
+
+func ee(mods ...func(*v1alpha1.DatabaseContainer)) gen.Mod {
+	return gen.Container(enterprise, v1alpha1.EditionEnterprise, mods...)
+}
+
+func withMemory(list func(*corev1.ResourceRequirements) *corev1.ResourceList, size string) func(*v1alpha1.DatabaseContainer) {
+	return func(c *v1alpha1.DatabaseContainer) {
+		if c.Resources == nil {
+			c.Resources = &corev1.ResourceRequirements{}
+		}
+		*list(c.Resources) = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(size)}
+	}
+}
+
+func limits(r *corev1.ResourceRequirements) *corev1.ResourceList   { return &r.Limits }
+func requests(r *corev1.ResourceRequirements) *corev1.ResourceList { return &r.Requests }
+
+func TestAPlanOfADatabaseContainer(t *testing.T) {
+	t.Parallel()
+	p := build(t, target("10.0.1.61", "10.0.2.61"), gen.Calibrate, ee())
+	want := &runfile.Database{
+		Kind: "Container", AdminConnect: "localhost:1521/ORCLCDB", Connects: []string{"localhost:1521/ORCLPDB1"}, User: "sys", Role: "SYSDBA",
+		DirectNFS: true, Parameters: map[string]string{"sga_target": "2048M", "pga_aggregate_target": "512M"}, RestartBeforeRun: true,
+		DataDirectory: "/opt/oracle/oradata", StartupTimeoutSeconds: 2700, Distribution: "Oracle", SID: "ORCLCDB",
+	}
+	if diff := cmp.Diff(want, p.Database); diff != "" {
+		t.Errorf("database (-want +got):\n%s", diff)
+	}
+	const tab = "server: demo\npath: 10.0.1.61\npath: 10.0.2.61\nnfs_version: nfsv3\nmnt_timeout: 30\nexport: /vol/oradata mount: /opt/oracle/oradata\n"
+	if p.Engine.Oranfstab != tab || p.Engine.MountPath != "/opt/oracle/oradata" || p.Engine.Server != "demo" || !p.Engine.RequireNFS {
+		t.Errorf("engine %+v", p.Engine)
+	}
+	if got := strings.Join(p.Engine.MountOptions, ","); got != "rw,hard,proto=tcp,timeo=600,nfsvers=3,nolock,rsize=262144,wsize=262144,sec=sys" {
+		t.Errorf("mount options %s", got)
+	}
+	if c := p.Workload.Calibrate; c.Files != nil || c.PhysicalDisks != 100 || c.MaxLatencyMilliseconds != 20 || c.WarmupRuns != 1 {
+		t.Errorf("calibrate %+v", c)
+	}
+	// Two calls of 15 min with 2 s of baseline; 2700 to create the database, 900
+	// to restart it, 180 to start, 30 to mount.
+	if got, want := p.Schedule.TimeoutSeconds, int32(2*902+2700+900+180+30); got != want {
+		t.Errorf("times out after %d s, want %d", got, want)
+	}
+}
+
+func TestTheKernelBelowADatabaseIsAFairBaseline(t *testing.T) {
+	t.Parallel()
+	small := resource.MustParse("64Ki")
+	p := build(t, target("10.0.1.61"), gen.Calibrate, ee(), gen.Kernel, func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.TransferSize = &small })
+	if p.Database.Parameters["filesystemio_options"] != "SETALL" || p.Database.DirectNFS || p.Engine.Oranfstab != "" || p.Engine.Server != "" {
+		t.Errorf("database %+v, engine %+v", p.Database, p.Engine)
+	}
+	if got := strings.Join(p.Engine.MountOptions, ","); !strings.Contains(got, "rsize=65536,wsize=65536") {
+		t.Errorf("the user's transfer size is lost: %s", got)
+	}
+	for name := range p.Database.Parameters {
+		if strings.Contains(name, "dnfs") || strings.Contains(name, "memory_target") {
+			t.Errorf("nobody asked for %s", name)
+		}
+	}
+}
+
+func TestAClaimIsMountedWithItsOwnOptions(t *testing.T) {
+	t.Parallel()
+	p := build(t, target("10.0.1.61"), gen.Claim("x"), gen.Calibrate, ee())
+	if len(p.Engine.MountOptions) != 0 || p.Engine.MountPath != plan.DatabasePath {
+		t.Errorf("engine %+v", p.Engine)
+	}
+	measure := func(b *v1alpha1.NFSBenchmark) { b.Spec.Storage.Claim.NonNFS = v1alpha1.NonNFSMeasure }
+	if build(t, target("10.0.1.61"), gen.Claim("x"), gen.Kernel, gen.Calibrate, ee(), measure).Engine.RequireNFS {
+		t.Error("refuses what was asked for")
+	}
+}
+
+func TestNamesOfTheInstanceAreThoseOfTheImage(t *testing.T) {
+	t.Parallel()
+	named := func(sid, pdb string) func(*v1alpha1.DatabaseContainer) {
+		return func(c *v1alpha1.DatabaseContainer) { c.SID, c.PDB = sid, pdb }
+	}
+	cases := map[string]struct {
+		mod          gen.Mod
+		distribution string
+		admin, load  string
+	}{
+		"Enterprise": {ee(), "Oracle", "ORCLCDB", "ORCLPDB1"},
+		"Standard":   {gen.Container("mine/oracle:19", v1alpha1.EditionStandard), "Oracle", "ORCLCDB", "ORCLPDB1"},
+		"Named":      {ee(named("bench", "pdb_a")), "Oracle", "BENCH", "PDB_A"},
+		"Free":       {gen.Container("container-registry.oracle.com/database/free:latest", v1alpha1.EditionFree), "Oracle", "FREE", "FREEPDB1"},
+		"FreePDB":    {gen.Container("docker.io/gvenzl/oracle-free:23", v1alpha1.EditionFree, named("", "slob")), "Gvenzl", "FREE", "SLOB"},
+		"Express":    {gen.Container("docker.io/gvenzl/oracle-xe:21", v1alpha1.EditionExpress), "Gvenzl", "XE", "XEPDB1"},
+		"Mirrored":   {gen.Container("registry.example/gvenzl/oracle-free:23", v1alpha1.EditionFree), "Gvenzl", "FREE", "FREEPDB1"},
+		"Declared": {
+			gen.Container("registry.example/oracle:23", v1alpha1.EditionFree, func(c *v1alpha1.DatabaseContainer) { c.Distribution = v1alpha1.DistributionGvenzl }),
+			"Gvenzl", "FREE", "FREEPDB1",
+		},
+	}
+	for name, tc := range cases {
+		d := build(t, target("10.0.1.61"), gen.Calibrate, tc.mod).Database
+		if d.Distribution != tc.distribution || d.SID != tc.admin || d.AdminConnect != "localhost:1521/"+tc.admin || d.Connects[0] != "localhost:1521/"+tc.load {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}
+
+func TestMemoryDecidesWhatTheInstanceTakes(t *testing.T) {
+	t.Parallel()
+	free := func(size string) gen.Mod {
+		return gen.Container("database/free", v1alpha1.EditionFree, withMemory(limits, size))
+	}
+	set := func(params map[string]string) gen.Mod {
+		return ee(func(c *v1alpha1.DatabaseContainer) { c.Parameters = params })
+	}
+	cases := map[string]struct {
+		reason string
+		mod    gen.Mod
+		want   map[string]string
+	}{
+		"Limit":    {"the limit counts", ee(withMemory(requests, "2Gi"), withMemory(limits, "16Gi")), map[string]string{"sga_target": "8192M", "pga_aggregate_target": "2048M"}},
+		"Request":  {"without a limit, what is asked for", ee(withMemory(requests, "8Gi")), map[string]string{"sga_target": "4096M", "pga_aggregate_target": "1024M"}},
+		"Free":     {"Oracle Free uses 2 GiB at most", free("16Gi"), map[string]string{"sga_target": "1536M", "pga_aggregate_target": "512M"}},
+		"FreeTiny": {"and less in a small container", free("2Gi"), map[string]string{"sga_target": "1024M", "pga_aggregate_target": "256M"}},
+		"OwnSGA":   {"the user's SGA stays", set(map[string]string{"sga_target": "554M", "db_cache_size": "40M"}), map[string]string{"sga_target": "554M", "db_cache_size": "40M", "pga_aggregate_target": "512M"}},
+		"MaxSGA":   {"and is not exceeded", set(map[string]string{"sga_max_size": "1G"}), map[string]string{"sga_max_size": "1G", "pga_aggregate_target": "512M"}},
+		"PGALimit": {"a limit of the PGA may be below twice a derived target", set(map[string]string{"pga_aggregate_limit": "600M"}), map[string]string{"pga_aggregate_limit": "600M", "sga_target": "2048M"}},
+		"AMM":      {"who wants AMM sizes memory himself", set(map[string]string{"memory_target": "2G"}), map[string]string{"memory_target": "2G"}},
+	}
+	for name, tc := range cases {
+		if diff := cmp.Diff(tc.want, build(t, target("10.0.1.61"), gen.Calibrate, tc.mod).Database.Parameters); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+		}
+	}
+	own := map[string]string{"filesystemio_options": "ASYNCH"}
+	if got := build(t, target("10.0.1.61"), gen.Calibrate, set(own), gen.Kernel).Database.Parameters; got["filesystemio_options"] != "ASYNCH" || !maps.Equal(own, map[string]string{"filesystemio_options": "ASYNCH"}) {
+		t.Errorf("parameters %v; the spec became %v", got, own)
+	}
+}
+
+func TestAPlanOfAnExternalDatabase(t *testing.T) {
+	t.Parallel()
+	rac := gen.External("scan.example:1521/ORCL", "rac1:1521/slob1", "rac2:1521/slob2")
+	p := build(t, target("10.0.1.61", "10.0.2.61"), gen.SLOB(v1alpha1.SLOBFullTableScan, 8), rac)
+	want := &runfile.Database{
+		Kind: "External", AdminConnect: "scan.example:1521/ORCL", Connects: []string{"rac1:1521/slob1", "rac2:1521/slob2"}, Role: "SYSDBA", DirectNFS: true,
+	}
+	if diff := cmp.Diff(want, p.Database); diff != "" {
+		t.Errorf("database (-want +got):\n%s", diff)
+	}
+	e := p.Engine
+	if e.MountPath != "" || len(e.MountOptions) != 0 || e.Server != "" || !strings.Contains(e.Oranfstab, "path: 10.0.2.61") {
+		t.Errorf("engine %+v", e)
+	}
+	one := build(t, plan.Target{}, gen.Calibrate, gen.External("db1:1521/ORCL"))
+	if one.Engine.Oranfstab != "" || !cmp.Equal(one.Database.Connects, []string{"db1:1521/ORCL"}) {
+		t.Errorf("without an address: %+v, %+v", one.Engine, one.Database)
+	}
+	if k := build(t, target("10.0.1.61"), gen.Calibrate, gen.Kernel, gen.External("db1:1521/ORCL")); k.Engine.MountPath != "" || k.Database.DirectNFS {
+		t.Errorf("with the kernel: %+v, %+v", k.Engine, k.Database)
+	}
+	// What exists is not ours to judge by what servers are known to do.
+	build(t, target("10.0.1.61", "10.0.2.61"), gen.Calibrate, gen.Version(v1alpha1.NFSv41), gen.External("db1:1521/ORCL"))
+}
+
+func TestTheOranfstabOfEachVersion(t *testing.T) {
+	t.Parallel()
+	kerberos := func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Security = "krb5p" }
+	full := target("10.0.1.61")
+	full.Addresses = []string{"nas1.example.com", "10.0.1.61"}
+	cases := map[string]struct {
+		to   plan.Target
+		mods []gen.Mod
+		want string
+	}{
+		"V40":      {target("10.0.1.61"), []gen.Mod{gen.Version(v1alpha1.NFSv40)}, "server: demo\npath: 10.0.1.61\nnfs_version: nfsv4\nmnt_timeout: 30\n"},
+		"V41":      {target("10.0.1.61"), []gen.Mod{gen.Version(v1alpha1.NFSv41)}, "server: demo\npath: 10.0.1.61\nnfs_version: nfsv4.1\nmnt_timeout: 30\n"},
+		"PNFS":     {target("10.0.1.61", "10.0.2.61"), []gen.Mod{gen.Version(v1alpha1.PNFS)}, "server: demo\npath: 10.0.1.61\npath: 10.0.2.61\nnfs_version: pnfs\nmnt_timeout: 30\n"},
+		"Kerberos": {full, []gen.Mod{kerberos}, "server: nas1.example.com\npath: 10.0.1.61\nnfs_version: nfsv3\nsecurity_default: krb5p\nmnt_timeout: 30\n"},
+	}
+	for name, tc := range cases {
+		p := build(t, tc.to, append([]gen.Mod{gen.Calibrate, ee()}, tc.mods...)...)
+		if want := tc.want + "export: /vol/oradata mount: /opt/oracle/oradata\n"; p.Engine.Oranfstab != want {
+			t.Errorf("%s:\n%s\nwant:\n%s", name, p.Engine.Oranfstab, want)
+		}
+		if label, _, _ := strings.Cut(strings.TrimPrefix(tc.want, "server: "), "\n"); p.Engine.Server != label {
+			t.Errorf("%s: the plan names server %q", name, p.Engine.Server)
+		}
+	}
+}
+
+func TestADatabaseThatCannotBePlannedIsSaid(t *testing.T) {
+	t.Parallel()
+	kerberos := func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Security = "krb5" }
+	cases := map[string]struct {
+		to   plan.Target
+		mods []gen.Mod
+		says string
+	}{
+		"TrunkingV41": {target("10.0.1.61", "10.0.2.61"), []gen.Mod{gen.Version(v1alpha1.NFSv41)}, "2 paths with NFSv4.1: "},
+		"TrunkingV40": {target("10.0.1.61", "10.0.2.61"), []gen.Mod{gen.Version(v1alpha1.NFSv40)}, "protocol.paths.explicit"},
+		"NoName":      {target("10.0.1.61"), []gen.Mod{kerberos}, "full host name"},
+		"NoAddress":   {plan.Target{Export: "/x"}, nil, "paths"},
+		"Password":    {target("10.0.1.61"), []gen.Mod{gen.External("scott/tiger@db1:1521/ORCL")}, "into the credentials"},
+	}
+	for name, tc := range cases {
+		_, err := plan.Build(gen.Benchmark("demo", append([]gen.Mod{gen.Calibrate, ee()}, tc.mods...)...), tc.to)
+		if err == nil || !strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "tiger") {
+			t.Errorf("%s: got %v, want it to speak of %q", name, err, tc.says)
+		}
+	}
+}
+
+func TestWhichRunsMountAVolumeAndWhere(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		mods  []gen.Mod
+		needs bool
+		where string
+	}{
+		"Native":          {nil, false, "/mnt/nfsbench"},
+		"NativeKernel":    {[]gen.Mod{gen.Kernel}, true, "/mnt/nfsbench"},
+		"Container":       {[]gen.Mod{ee()}, true, "/opt/oracle/oradata"},
+		"ContainerKernel": {[]gen.Mod{ee(), gen.Kernel}, true, "/opt/oracle/oradata"},
+		"External":        {[]gen.Mod{gen.External("a/b")}, false, "/mnt/nfsbench"},
+		"ExternalKernel":  {[]gen.Mod{gen.External("a/b"), gen.Kernel}, false, "/mnt/nfsbench"},
+	}
+	for name, tc := range cases {
+		b := gen.Benchmark("demo", tc.mods...)
+		if plan.NeedsVolume(b) != tc.needs || plan.DataDirectory(b) != tc.where {
+			t.Errorf("%s: needs a volume: %t, at %s", name, plan.NeedsVolume(b), plan.DataDirectory(b))
+		}
+	}
+}

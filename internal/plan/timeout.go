@@ -1,0 +1,55 @@
+package plan
+
+import (
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const (
+	slowFillBytesPerSec  = 50_000_000 // slower than any storage that is worth a benchmark
+	slowLoadBytesPerSec  = 5_000_000  // rows of SQL, and their index
+	startAllowanceSecond = 180        // images, scheduling, mounts
+	restartSeconds       = 900        // SHUTDOWN IMMEDIATE, and a start without creating anything
+	daySeconds           = 86400
+)
+
+// timeout is what the user asked for, or what all parts need if the storage is
+// slow: a run must end by itself even when nothing answers any more.
+func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
+	if t := b.Spec.Run.TimeoutSeconds; t != nil {
+		return *t
+	}
+	parts := p.ScheduledSteps().Seconds + int64(p.Schedule.CooldownSeconds)
+	parts += fillSeconds(p) + startAllowanceSecond + int64(p.Engine.MountTimeoutSeconds)
+	if d := p.Database; d != nil && d.Kind == runfile.DatabaseContainer {
+		// It starts once to be created, and once more with its parameters.
+		parts += int64(d.StartupTimeoutSeconds) + restartSeconds
+	}
+	return int32(parts) //nolint:gosec // bounded by the CRD: far below 2^31
+}
+
+// fillSeconds is how long it takes to write what the load reads.
+func fillSeconds(p runfile.Plan) int64 {
+	w := p.Workload
+	var each, count float64
+	rate := float64(slowFillBytesPerSec)
+	files := func(f *runfile.Files) { each, count = float64(f.SizeBytes), float64(f.Count) }
+	switch {
+	case w.Raw != nil:
+		each, count = float64(w.Raw.FileSizeBytes), float64(w.Raw.Jobs)
+		if w.Raw.Pattern == runfile.PatternCopy {
+			count *= 2
+		}
+	case w.Calibrate != nil && w.Calibrate.Files != nil:
+		files(w.Calibrate.Files)
+	case w.SLOB != nil && w.SLOB.Files != nil:
+		files(w.SLOB.Files)
+	case w.SLOB != nil && w.SLOB.Kit == nil: // a kit's tables are there already
+		each, count, rate = float64(max(w.SLOB.ScaleBytes, 0)), float64(w.SLOB.Schemas), slowLoadBytesPerSec
+		if w.SLOB.Access == runfile.AccessFullTableScan {
+			each = float64(w.SLOB.ScanTableBytes)
+		}
+	}
+	// Floating point, for the bytes of all may not fit in 64 bits.
+	return int64(min(each/rate*count*float64(p.Clients), daySeconds))
+}

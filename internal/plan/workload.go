@@ -1,0 +1,140 @@
+package plan
+
+import (
+	"path"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// KitPath is where the loader sees the claim with the user's own SLOB kit.
+const KitPath = "/opt/slob"
+
+const (
+	// nativeBlockBytes stands for db_block_size, and nativeLargeBytes for a
+	// multiblock read of db_file_multiblock_read_count blocks: Oracle's defaults.
+	nativeBlockBytes = 8192
+	nativeLargeBytes = 1 << 20
+)
+
+func workload(b *v1alpha1.NFSBenchmark) runfile.Workload {
+	return runfile.Workload{Raw: raw(b), Calibrate: calibrate(b), SLOB: slob(b)}
+}
+
+func raw(b *v1alpha1.NFSBenchmark) *runfile.Raw {
+	w := b.Spec.Workload.Raw
+	if w == nil {
+		return nil
+	}
+	r := &runfile.Raw{
+		Pattern:           string(w.Pattern),
+		BlockSizeBytes:    w.BlockSize.Value(),
+		FileSizeBytes:     w.FileSize.Value(),
+		Jobs:              w.Jobs,
+		Depth:             w.Depth,
+		Directory:         w.Directory,
+		OverwriteExisting: w.ForeignFiles == v1alpha1.ForeignFilesOverwrite,
+		KeepFiles:         keeps(b),
+	}
+	if w.OperationsPerSecond != nil {
+		r.OperationsPerSecond = *w.OperationsPerSecond
+	}
+	return r
+}
+
+// keeps says that what a run has loaded is left for the next.
+func keeps(b *v1alpha1.NFSBenchmark) bool {
+	return b.Spec.Cleanup.OnSuccess == v1alpha1.CleanupRetain
+}
+
+func calibrate(b *v1alpha1.NFSBenchmark) *runfile.Calibrate {
+	w := b.Spec.Workload.Calibrate
+	if w == nil {
+		return nil
+	}
+	c := &runfile.Calibrate{
+		PhysicalDisks:          w.PhysicalDisks,
+		MaxLatencyMilliseconds: w.MaxLatencyMilliseconds,
+		WarmupRuns:             orZero(w.WarmupRuns),
+	}
+	if b.Spec.Database == nil {
+		c.Files = files(b, w.NativeFiles, w.NativeFiles.Count, w.NativeFiles.Size)
+	}
+	return c
+}
+
+// files are those that the native engine makes in place of datafiles.
+func files(b *v1alpha1.NFSBenchmark, n v1alpha1.NativeFiles, count int32, size resource.Quantity) *runfile.Files {
+	return &runfile.Files{
+		Count:             count,
+		SizeBytes:         size.Value(),
+		BlockSizeBytes:    nativeBlockBytes,
+		LargeReadBytes:    nativeLargeBytes,
+		Directory:         n.Directory,
+		OverwriteExisting: n.ForeignFiles == v1alpha1.ForeignFilesOverwrite,
+		KeepFiles:         keeps(b),
+	}
+}
+
+func slob(b *v1alpha1.NFSBenchmark) *runfile.SLOB {
+	w := b.Spec.Workload.SLOB
+	if w == nil {
+		return nil
+	}
+	s := &runfile.SLOB{
+		Access:           string(w.Access),
+		Users:            users(w),
+		Schemas:          max(w.Schemas, 1),
+		ScaleBytes:       w.Scale.Value(),
+		ScanTableBytes:   w.ScanTableSize.Value(),
+		WorkUnit:         w.WorkUnit,
+		UpdatePercent:    w.UpdatePercent,
+		RedoStress:       string(w.RedoStress),
+		ObfuscateColumns: w.ObfuscateColumns != v1alpha1.Disabled,
+	}
+	if t := w.Think; t != nil {
+		s.Think = &runfile.Think{
+			Frequency: t.Frequency, MinimumMilliseconds: t.MinimumMilliseconds, MaximumMilliseconds: t.MaximumMilliseconds,
+		}
+	}
+	if b.Spec.Database == nil {
+		// A file stands for the table of a schema.
+		s.Files, s.ReadAhead = files(b, w.NativeFiles, s.Schemas, tableSize(w)), w.ReadAhead
+		return s
+	}
+	s.LoadParallelDegree = w.LoadParallelDegree
+	s.Tablespace = strings.ToUpper(w.Tablespace)
+	s.AWR = w.AWR == v1alpha1.Enabled
+	s.KeepSchemas = keeps(b)
+	if k := w.Kit; k != nil {
+		s.Kit = &runfile.SLOBKit{Directory: kitDirectory(k)}
+	}
+	return s
+}
+
+// users are the steps of the ramp, or the one that schemas and their threads
+// come to.
+func users(w *v1alpha1.SLOBWorkload) []int32 {
+	if len(w.Users) > 0 {
+		return w.Users
+	}
+	return []int32{max(w.Schemas, 1) * max(w.ThreadsPerSchema, 1)}
+}
+
+// tableSize is the size of the table that a load reads in each schema.
+func tableSize(w *v1alpha1.SLOBWorkload) resource.Quantity {
+	if w.Access == v1alpha1.SLOBFullTableScan {
+		return w.ScanTableSize
+	}
+	return w.Scale
+}
+
+func kitDirectory(k *v1alpha1.SLOBKit) string {
+	if k.ClaimName == "" {
+		return path.Clean(k.Directory)
+	}
+	return path.Join(KitPath, k.Directory)
+}
