@@ -34,6 +34,10 @@ func Text(name string) string {
 	return text
 }
 
+// Raw returns the text as it stands in its file, with places if it has any. It
+// panics on an unknown name.
+func Raw(name string) string { return mustRead(name) }
+
 func mustRead(name string) string {
 	raw, err := files.ReadFile(name + ".sql")
 	if err != nil {

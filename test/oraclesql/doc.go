@@ -1,0 +1,4 @@
+// Package oraclesql holds every SQL and PL/SQL text of ours against a parser of
+// Oracle's dialect, and against the columns that Oracle's views have in each
+// release that the text is for.
+package oraclesql
