@@ -33,6 +33,10 @@ func subcommands() []func(*app) *cobra.Command {
 		newCollectCommand,
 		newSurveyCommand,
 		newReportCommand,
+		newSLOBCommand,
+		newDatabaseCommand,
+		newInstallCommand,
+		newPermissionsCommand,
 	}
 }
 
