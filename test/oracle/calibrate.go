@@ -1,0 +1,202 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// calibrated is the row of DBA_RSRC_IO_CALIBRATE.
+type calibrated struct {
+	Start   time.Time `json:"start"`
+	End     time.Time `json:"end"`
+	IOPS    int64     `json:"iops"`
+	MBPS    int64     `json:"mbps"`
+	PMBPS   int64     `json:"pmbps"`
+	Latency int64     `json:"latency"`
+	Disks   int64     `json:"disks"`
+}
+
+const (
+	// calibrateLargeBytes is the size of the large random reads.
+	calibrateLargeBytes = 1 << 20
+	// calibrateProcesses are the processes that read; each has one read under way.
+	calibrateProcesses = 8
+)
+
+// calibrateIO is DBMS_RESOURCE_MANAGER.CALIBRATE_IO: random reads of single
+// blocks over all datafiles, then random reads of a mebibyte, half of the time
+// each. More readers are put on while the latency allows it.
+func (i *Instance) calibrateIO(ctx context.Context, s *session, q statement) ([]row, error) {
+	disks, err := q.int("disks")
+	if err != nil {
+		return nil, err
+	}
+	limit, err := q.int("latency_ms")
+	if err != nil {
+		return nil, err
+	}
+	if disks < 1 || limit < 10 {
+		return nil, ora(29355, "NULL or invalid argument specified")
+	}
+	if err := i.mayCalibrate(s); err != nil {
+		return nil, err
+	}
+	defer func() {
+		i.mu.Lock()
+		i.calibrating = false
+		i.mu.Unlock()
+	}()
+	result, err := i.calibrate(ctx, disks, time.Duration(limit)*time.Millisecond)
+	if err != nil {
+		return nil, err
+	}
+	i.cat.mu.Lock()
+	defer i.cat.mu.Unlock()
+	i.cat.Calibrate = result
+	if err := i.saveCatalog(ctx); err != nil {
+		return nil, err
+	}
+	return []row{{
+		"disks": disks, "latency_ms": limit, "max_iops": result.IOPS, "max_mbps": result.MBPS, "actual_latency_ms": result.Latency,
+	}}, nil
+}
+
+// mayCalibrate checks what Oracle demands.
+func (i *Instance) mayCalibrate(s *session) error {
+	switch {
+	case s.container != 1:
+		return ora(65040, "operation not allowed from within a pluggable database")
+	case i.params.get("timed_statistics") != "true":
+		return ora(56709, "timed_statistics set to FALSE")
+	case i.asynchIO() != "ASYNC_ON":
+		return ora(56708, "Could not find any datafiles with asynchronous i/o capability")
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.calibrating {
+		return ora(56718, "I/O calibration is already running")
+	}
+	i.calibrating = true
+	return nil
+}
+
+func (i *Instance) calibrate(ctx context.Context, disks int64, limit time.Duration) (*calibrated, error) {
+	result := &calibrated{Start: i.now(), Disks: disks}
+	var processes []*process
+	defer func() {
+		for _, p := range processes {
+			i.endProcess(p)
+		}
+	}()
+	readers := int(min(disks, calibrateProcesses))
+	for range readers {
+		processes = append(processes, i.newProcess("CS00", 60))
+	}
+	small, err := i.burst(ctx, processes, blockBytes)
+	if err != nil {
+		return nil, err
+	}
+	// Whoever is too slow with all readers is asked again with one.
+	if small.latency > limit && len(processes) > 1 {
+		if small, err = i.burst(ctx, processes[:1], blockBytes); err != nil {
+			return nil, err
+		}
+	}
+	large, err := i.burst(ctx, processes, calibrateLargeBytes)
+	if err != nil {
+		return nil, err
+	}
+	result.IOPS = int64(float64(small.reads) / small.took.Seconds())
+	result.MBPS = int64(float64(large.reads) * calibrateLargeBytes / 1e6 / large.took.Seconds())
+	result.PMBPS = result.MBPS / int64(readers)
+	result.Latency = small.latency.Milliseconds()
+	result.End = i.now()
+	return result, nil
+}
+
+// measured is what one phase gave.
+type measured struct {
+	reads   int64
+	took    time.Duration
+	latency time.Duration // mean
+}
+
+// burst reads at random places of all datafiles, half as long as a calibration
+// lasts.
+func (i *Instance) burst(ctx context.Context, processes []*process, size int) (measured, error) {
+	ranges := i.cat.readable(int64(size / blockBytes))
+	began := i.now()
+	bounded, cancel := context.WithTimeout(ctx, i.cfg.Calibrate/2)
+	defer cancel()
+	var (
+		reading       sync.WaitGroup
+		reads, waited atomic.Int64
+		first         atomic.Pointer[error]
+	)
+	for n, p := range processes {
+		reading.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(i.cat.DBID), uint64(n)))
+			buf := aligned(size)
+			for bounded.Err() == nil {
+				r := ranges[random.IntN(len(ranges))]
+				took, err := p.read(bounded, r.file, buf, r.first+random.Int64N(r.places), eventCalibrate)
+				if err != nil {
+					if bounded.Err() == nil {
+						first.CompareAndSwap(nil, &err)
+						cancel()
+					}
+					return
+				}
+				reads.Add(1)
+				waited.Add(int64(took))
+			}
+		})
+	}
+	reading.Wait()
+	if ctx.Err() != nil {
+		return measured{}, ctx.Err()
+	}
+	if err := first.Load(); err != nil {
+		return measured{}, *err
+	}
+	m := measured{reads: reads.Load(), took: i.now().Sub(began)}
+	if m.reads == 0 {
+		return m, errors.New("CALIBRATE_IO read nothing in its time")
+	}
+	m.latency = time.Duration(waited.Load() / m.reads)
+	return m, nil
+}
+
+// calibrateResult is DBA_RSRC_IO_CALIBRATE.
+func (i *Instance) calibrateResult(context.Context, *session, statement) ([]row, error) {
+	i.cat.mu.Lock()
+	defer i.cat.mu.Unlock()
+	c := i.cat.Calibrate
+	if c == nil {
+		return nil, nil
+	}
+	return []row{{
+		"start_time": c.Start, "end_time": c.End, "max_iops": c.IOPS, "max_mbps": c.MBPS, "max_pmbps": c.PMBPS,
+		"latency": c.Latency, "num_physical_disks": c.Disks, "additional_info": nil,
+	}}, nil
+}
+
+// calibrateStatus is V$IO_CALIBRATION_STATUS.
+func (i *Instance) calibrateStatus(context.Context, *session, statement) ([]row, error) {
+	i.cat.mu.Lock()
+	c := i.cat.Calibrate
+	i.cat.mu.Unlock()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch {
+	case i.calibrating:
+		return []row{{"status": "IN PROGRESS", "calibration_time": nil}}, nil
+	case c == nil:
+		return []row{{"status": "NOT AVAILABLE", "calibration_time": nil}}, nil
+	}
+	return []row{{"status": "READY", "calibration_time": c.End}}, nil
+}

@@ -1,0 +1,234 @@
+package oracle
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// blockBytes is db_block_size.
+const blockBytes = 8192
+
+// catalog is what the control file and the data dictionary know. The control
+// file holds it, and is written whenever it changes.
+type catalog struct {
+	DBID   uint32      `json:"dbid"`
+	SID    string      `json:"sid"`
+	Files  []*datafile `json:"files"`
+	Tables []*table    `json:"tables,omitempty"`
+	// Users have their passwords, by name in upper case; those of a pluggable
+	// database have it before them: FREEPDB1.NAME.
+	Users     map[string]string `json:"users"`
+	Calibrate *calibrated       `json:"calibrate,omitempty"`
+
+	mu sync.Mutex
+}
+
+// datafile is one file of a tablespace.
+type datafile struct {
+	No         int64  `json:"no"`
+	Name       string `json:"name"` // below the data directory
+	Tablespace string `json:"tablespace"`
+	Container  int64  `json:"container"` // CON_ID
+	Formatted  int64  `json:"formatted"` // blocks written when the file was made
+	Blocks     int64  `json:"blocks"`    // size
+	Used       int64  `json:"used"`      // blocks given to tables
+}
+
+// table is a table with one row in each block.
+type table struct {
+	Owner      string  `json:"owner"`
+	Container  int64   `json:"container"`
+	Name       string  `json:"name"`
+	Tablespace string  `json:"tablespace"`
+	File       int64   `json:"file"`
+	Pieces     []piece `json:"pieces,omitempty"`
+	// Marker are the rows of a table that is no load.
+	Marker [][]any `json:"marker,omitempty"`
+}
+
+// piece is what one INSERT loaded: blocks in one place, keys in no order.
+type piece struct {
+	First      int64  `json:"first"` // block
+	Count      int64  `json:"count"` // rows, of one block each
+	Key        int64  `json:"key"`   // the first
+	Step       int64  `json:"step"`
+	Seed       uint64 `json:"seed"`
+	Generation uint64 `json:"generation"`
+}
+
+// block is where the row of a key is, or -1.
+func (p piece) block(key int64) int64 {
+	n := key - p.Key
+	if n < 0 || n%p.Step != 0 || n/p.Step >= p.Count {
+		return -1
+	}
+	return p.First + p.place(n/p.Step)
+}
+
+// place shuffles rows: multiplication by what has no divisor in common with the
+// count hits each place once.
+func (p piece) place(n int64) int64 {
+	count := uint64(p.Count)
+	by := count*618/1000 | 1
+	for gcd(by, count) != 1 {
+		by += 2
+	}
+	return int64((uint64(n)*by + p.Seed%count) % count)
+}
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// blocks is the size of the table.
+func (t *table) blocks() int64 {
+	var n int64
+	for _, p := range t.Pieces {
+		n += p.Count
+	}
+	return n
+}
+
+// newCatalog lays out a database that is to be created.
+func newCatalog(cfg Config, id uint32) *catalog {
+	c := &catalog{DBID: id, SID: cfg.SID, Users: map[string]string{}}
+	for _, name := range []string{"SYS", "SYSTEM", "PDBADMIN"} {
+		c.Users[name] = cfg.Password
+	}
+	add := func(no, container, mebibytes int64, folder, tablespace string) {
+		blocks := max(mebibytes<<20*int64(cfg.DatafilePercent)/100/blockBytes, 128)
+		c.Files = append(c.Files, &datafile{
+			No: no, Container: container, Tablespace: tablespace, Formatted: blocks, Blocks: blocks, Used: blocks,
+			Name: path.Join(cfg.SID, folder, strings.ToLower(tablespace)+"01.dbf"),
+		})
+	}
+	for _, f := range []struct {
+		no, mebibytes int64
+		tablespace    string
+	}{{1, 32, "SYSTEM"}, {3, 32, "SYSAUX"}, {4, 16, "UNDOTBS"}, {7, 8, "USERS"}} {
+		add(f.no, 1, f.mebibytes, "", f.tablespace)
+		add(f.no+8, 3, f.mebibytes*3/4, cfg.PDB, f.tablespace)
+	}
+	slices.SortFunc(c.Files, func(a, b *datafile) int { return int(a.No - b.No) })
+	return c
+}
+
+// control is the name of the control file.
+func control(sid string) string { return path.Join(sid, "control01.ctl") }
+
+const controlBytes = 1 << 20
+
+// save writes the control file.
+func (c *catalog) save(ctx context.Context, f blockFile) error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	buf := aligned(controlBytes)
+	if len(text)+8 > len(buf) {
+		return fmt.Errorf("control file: %d bytes do not fit", len(text))
+	}
+	binary.LittleEndian.PutUint32(buf, uint32(len(text)))
+	binary.LittleEndian.PutUint32(buf[4:], crc32.ChecksumIEEE(text))
+	copy(buf[8:], text)
+	used := (len(text) + 8 + blockBytes - 1) / blockBytes * blockBytes
+	return f.writeAt(ctx, buf[:used], 0)
+}
+
+// extend makes the control file as large as it ever gets.
+func extendControl(ctx context.Context, f blockFile) error {
+	return f.writeAt(ctx, aligned(controlBytes), 0)
+}
+
+// readCatalog reads the control file.
+func readCatalog(ctx context.Context, f blockFile) (*catalog, error) {
+	buf := aligned(controlBytes)
+	if err := f.readAt(ctx, buf, 0); err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint32(buf)
+	if n > controlBytes-8 || crc32.ChecksumIEEE(buf[8:8+n]) != binary.LittleEndian.Uint32(buf[4:]) {
+		return nil, ora(227, "corrupt block detected in control file: (block 1, # blocks 1)")
+	}
+	c := &catalog{}
+	return c, json.Unmarshal(buf[8:8+n], c)
+}
+
+// datafileNo finds a file by its number.
+func (c *catalog) datafileNo(no int64) *datafile {
+	for _, f := range c.Files {
+		if f.No == no {
+			return f
+		}
+	}
+	return nil
+}
+
+// tablespace finds the files of a tablespace in a container.
+func (c *catalog) tablespace(container int64, name string) *datafile {
+	for _, f := range c.Files {
+		if f.Tablespace == strings.ToUpper(name) && f.Container == container {
+			return f
+		}
+	}
+	return nil
+}
+
+// table finds a table.
+func (c *catalog) table(container int64, owner, name string) *table {
+	for _, t := range c.Tables {
+		if t.Container == container && t.Owner == strings.ToUpper(owner) && t.Name == strings.ToUpper(name) {
+			return t
+		}
+	}
+	return nil
+}
+
+// userBytes are what Oracle Free limits: all datafiles of users.
+func (c *catalog) userBytes() int64 {
+	var n int64
+	for _, f := range c.Files {
+		n += f.Blocks * blockBytes
+	}
+	return n
+}
+
+// places is a part of a datafile that is full of data: so many places where a
+// read of some size may begin.
+type places struct {
+	file          *datafile
+	first, places int64
+}
+
+// readable are the parts of all datafiles in which reads of so many blocks fit.
+func (c *catalog) readable(blocks int64) []places {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []places
+	add := func(f *datafile, first, count int64) {
+		if count >= blocks {
+			all = append(all, places{f, first, count - blocks + 1})
+		}
+	}
+	for _, f := range c.Files {
+		add(f, 0, f.Formatted)
+	}
+	for _, t := range c.Tables {
+		for _, p := range t.Pieces {
+			if f := c.datafileNo(t.File); f != nil && p.First >= f.Formatted {
+				add(f, p.First, p.Count)
+			}
+		}
+	}
+	return all
+}

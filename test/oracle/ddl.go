@@ -1,0 +1,385 @@
+package oracle
+
+import (
+	"context"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// tableName reads SCHEMA.TABLE behind a keyword.
+func tableName(text, keyword string) (owner, name string, err error) {
+	m := regexp.MustCompile(`(?i)` + keyword + ` (\w[\w$#]*)\.(\w[\w$#]*)`).FindStringSubmatch(text)
+	if m == nil {
+		return "", "", ora(903, "invalid table name")
+	}
+	return strings.ToUpper(m[1]), strings.ToUpper(m[2]), nil
+}
+
+// word reads the identifier behind a keyword, in upper case.
+func word(text, keyword string) string {
+	m := regexp.MustCompile(`(?i)` + keyword + ` (\w[\w$#]*)`).FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return strings.ToUpper(m[1])
+}
+
+// change changes the catalog and writes the control file.
+func (i *Instance) change(ctx context.Context, do func(*catalog) error) error {
+	i.cat.mu.Lock()
+	defer i.cat.mu.Unlock()
+	if err := do(i.cat); err != nil {
+		return err
+	}
+	return i.saveCatalog(ctx)
+}
+
+// passwordOf reads IDENTIFIED BY "...".
+func passwordOf(text string) (string, error) {
+	m := regexp.MustCompile(`(?i)IDENTIFIED BY "([^"]+)"`).FindStringSubmatch(text)
+	if m == nil {
+		return "", ora(988, "missing or invalid password(s)")
+	}
+	return m[1], nil
+}
+
+func (i *Instance) userCreate(ctx context.Context, s *session, q statement) ([]row, error) {
+	name, tablespace := word(q.text, "CREATE USER"), word(q.text, "DEFAULT TABLESPACE")
+	password, err := passwordOf(q.text)
+	if err != nil {
+		return nil, err
+	}
+	if s.container == 1 && !strings.HasPrefix(name, "C##") {
+		return nil, ora(65096, "invalid common user or role name")
+	}
+	return nil, i.change(ctx, func(c *catalog) error {
+		key := i.userKey(s.container, name)
+		if _, taken := c.Users[key]; taken {
+			return ora(1920, "user name '%s' conflicts with another user or role name", name)
+		}
+		if c.tablespace(s.container, tablespace) == nil {
+			return ora(959, "tablespace '%s' does not exist", tablespace)
+		}
+		c.Users[key] = password
+		return nil
+	})
+}
+
+func (i *Instance) userPassword(ctx context.Context, s *session, q statement) ([]row, error) {
+	password, err := passwordOf(q.text)
+	if err != nil {
+		return nil, err
+	}
+	return nil, i.changeUser(ctx, s, word(q.text, "ALTER USER"), func(c *catalog, key string) { c.Users[key] = password })
+}
+
+func (i *Instance) userGrant(ctx context.Context, s *session, q statement) ([]row, error) {
+	return nil, i.changeUser(ctx, s, word(q.text, "TO"), func(*catalog, string) {})
+}
+
+func (i *Instance) userDrop(ctx context.Context, s *session, q statement) ([]row, error) {
+	name := word(q.text, "DROP USER")
+	if i.connected(name) {
+		return nil, ora(1940, "cannot drop a user that is currently connected")
+	}
+	return nil, i.changeUser(ctx, s, name, func(c *catalog, key string) {
+		delete(c.Users, key)
+		c.Tables = slices.DeleteFunc(c.Tables, func(t *table) bool { return t.Container == s.container && t.Owner == name })
+		c.shrink()
+	})
+}
+
+// connected says whether a user has a session.
+func (i *Instance) connected(name string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for s := range i.sessions {
+		if s.process != nil && s.user == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (i *Instance) changeUser(ctx context.Context, s *session, name string, do func(c *catalog, key string)) error {
+	return i.change(ctx, func(c *catalog) error {
+		key := i.userKey(s.container, name)
+		if _, known := c.Users[key]; !known {
+			return ora(1918, "user '%s' does not exist", name)
+		}
+		do(c, key)
+		return nil
+	})
+}
+
+func (i *Instance) schemas(_ context.Context, s *session, _ statement) ([]row, error) {
+	i.cat.mu.Lock()
+	defer i.cat.mu.Unlock()
+	rows := []row{}
+	for key := range i.cat.Users {
+		name := strings.TrimPrefix(key, i.cfg.PDB+".")
+		if !strings.HasPrefix(name, "NFSBENCH") || i.userKey(s.container, name) != key {
+			continue
+		}
+		marked := int64(0)
+		if i.cat.table(s.container, name, "NFSBENCH_MARKER") != nil {
+			marked = 1
+		}
+		rows = append(rows, row{"username": name, "marked": marked})
+	}
+	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a["username"].(string), b["username"].(string)) })
+	return rows, nil
+}
+
+func (i *Instance) tableCreate(ctx context.Context, s *session, q statement) ([]row, error) {
+	owner, name, err := tableName(q.text, "CREATE TABLE")
+	if err != nil {
+		return nil, err
+	}
+	tablespace := word(q.text, "TABLESPACE")
+	return nil, i.change(ctx, func(c *catalog) error {
+		if _, known := c.Users[i.userKey(s.container, owner)]; !known {
+			return ora(1918, "user '%s' does not exist", owner)
+		}
+		if c.table(s.container, owner, name) != nil {
+			return ora(955, "name is already used by an existing object")
+		}
+		file := c.tablespace(s.container, tablespace)
+		if file == nil {
+			return ora(959, "tablespace '%s' does not exist", tablespace)
+		}
+		c.Tables = append(c.Tables, &table{Owner: owner, Container: s.container, Name: name, Tablespace: tablespace, File: file.No})
+		return nil
+	})
+}
+
+// withTable changes a table that must be there.
+func (i *Instance) withTable(ctx context.Context, s *session, q statement, keyword string, do func(*catalog, *table)) error {
+	owner, name, err := tableName(q.text, keyword)
+	if err != nil {
+		return err
+	}
+	return i.change(ctx, func(c *catalog) error {
+		t := c.table(s.container, owner, name)
+		if t == nil {
+			return ora(942, "table or view \"%s\".\"%s\" does not exist", owner, name)
+		}
+		do(c, t)
+		return nil
+	})
+}
+
+func (i *Instance) tableDrop(ctx context.Context, s *session, q statement) ([]row, error) {
+	return nil, i.withTable(ctx, s, q, "DROP TABLE", func(c *catalog, t *table) {
+		c.Tables = slices.DeleteFunc(c.Tables, func(x *table) bool { return x == t })
+		c.shrink()
+	})
+}
+
+func (i *Instance) tableEmpty(ctx context.Context, s *session, q statement) ([]row, error) {
+	return nil, i.withTable(ctx, s, q, "TRUNCATE TABLE", func(c *catalog, t *table) {
+		t.Pieces = nil
+		c.shrink()
+	})
+}
+
+func (i *Instance) tableMinimize(ctx context.Context, s *session, q statement) ([]row, error) {
+	return nil, i.withTable(ctx, s, q, "ALTER TABLE", func(*catalog, *table) {})
+}
+
+// indexCreate scans the table, as making an index does.
+func (i *Instance) indexCreate(ctx context.Context, s *session, q statement) ([]row, error) {
+	owner, name, err := tableName(q.text[strings.Index(strings.ToUpper(q.text), " ON ")+1:], "ON")
+	if err != nil {
+		return nil, err
+	}
+	_, err = i.scan(ctx, s, owner, name)
+	return nil, err
+}
+
+// shrink gives blocks behind the last table back to their file.
+func (c *catalog) shrink() {
+	for _, f := range c.Files {
+		used := int64(0)
+		for _, t := range c.Tables {
+			for _, p := range t.Pieces {
+				if t.File == f.No {
+					used = max(used, p.First+p.Count)
+				}
+			}
+		}
+		if f.No >= firstUserFile {
+			f.Used = used
+		}
+	}
+}
+
+// firstUserFile is the first number of a file that is not of the database itself.
+const firstUserFile = 20
+
+func (i *Instance) tablespaceCreate(ctx context.Context, s *session, q statement) ([]row, error) {
+	m := regexp.MustCompile(`(?i)^CREATE BIGFILE TABLESPACE (\w+) DATAFILE '([^']+)' SIZE (\d+)M`).FindStringSubmatch(q.text)
+	if m == nil {
+		return nil, ora(2180, "invalid option for CREATE TABLESPACE")
+	}
+	megabytes, err := strconv.ParseInt(m[3], 10, 40)
+	if err != nil {
+		return nil, ora(2180, "invalid option for CREATE TABLESPACE")
+	}
+	name, file := strings.ToUpper(m[1]), m[2]
+	below, err := filepath.Rel(i.cfg.Data, file)
+	if err != nil || strings.HasPrefix(below, "..") {
+		return nil, ora(1119, "error in creating database file '%s'\nORA-27040: file create error, unable to create file", file)
+	}
+	d := &datafile{No: firstUserFile, Name: below, Tablespace: name, Container: s.container}
+	d.Formatted = max(megabytes<<20/blockBytes, 128)
+	d.Blocks = d.Formatted
+	i.cat.mu.Lock()
+	taken := i.cat.tablespace(s.container, name) != nil
+	for i.cat.datafileNo(d.No) != nil {
+		d.No++
+	}
+	over := i.free() && i.cat.userBytes()+d.Blocks*blockBytes > freeBytes
+	i.cat.mu.Unlock()
+	switch {
+	case taken:
+		return nil, ora(1543, "tablespace '%s' already exists", name)
+	case over:
+		return nil, errFree()
+	}
+	return nil, i.makeFile(ctx, s, d)
+}
+
+// freeBytes is what Oracle Free takes of user data.
+const freeBytes = 12 << 30
+
+func (i *Instance) free() bool { return strings.EqualFold(i.cfg.Edition, EditionFree) }
+
+func errFree() error {
+	return ora(12954, "The request exceeds the maximum allowed database size of 12 GB.")
+}
+
+// makeFile writes a datafile and puts it into the catalog; what could not be
+// written whole is taken away.
+func (i *Instance) makeFile(ctx context.Context, s *session, d *datafile) error {
+	vol, err := s.process.volume(ctx)
+	if err != nil {
+		return err
+	}
+	f, err := vol.create(ctx, d.Name)
+	if err != nil {
+		return i.createFailure(d.Name, err)
+	}
+	_ = f.close()
+	if err := i.fill(ctx, s.process, d, 0, d.Blocks, 1); err != nil {
+		s.process.forget(d.No)
+		_ = vol.remove(context.WithoutCancel(ctx), d.Name)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return i.createFailure(d.Name, err)
+	}
+	return i.change(ctx, func(c *catalog) error {
+		c.Files = append(c.Files, d)
+		return nil
+	})
+}
+
+func (i *Instance) tablespaceDrop(ctx context.Context, s *session, q statement) ([]row, error) {
+	name := word(q.text, "DROP TABLESPACE")
+	var gone *datafile
+	err := i.change(ctx, func(c *catalog) error {
+		if gone = c.tablespace(s.container, name); gone == nil {
+			return ora(959, "tablespace '%s' does not exist", name)
+		}
+		if gone.No < firstUserFile {
+			return ora(1550, "cannot drop system tablespace")
+		}
+		c.Files = slices.DeleteFunc(c.Files, func(f *datafile) bool { return f == gone })
+		c.Tables = slices.DeleteFunc(c.Tables, func(t *table) bool { return t.File == gone.No })
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range i.eachProcess() {
+		p.forget(gone.No)
+	}
+	vol, err := s.process.volume(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return nil, vol.remove(ctx, gone.Name)
+}
+
+func (i *Instance) tablespaceRow(_ context.Context, s *session, q statement) ([]row, error) {
+	name, err := q.string("1")
+	if err != nil {
+		return nil, err
+	}
+	i.cat.mu.Lock()
+	defer i.cat.mu.Unlock()
+	if f := i.cat.tablespace(s.container, name); f != nil {
+		return []row{{"tablespace_name": f.Tablespace, "block_size": int64(blockBytes)}}, nil
+	}
+	return nil, nil
+}
+
+func (i *Instance) tablespaceSegments(_ context.Context, s *session, q statement) ([]row, error) {
+	name, err := q.string("1")
+	if err != nil {
+		return nil, err
+	}
+	i.cat.mu.Lock()
+	defer i.cat.mu.Unlock()
+	n := int64(0)
+	for _, t := range i.cat.Tables {
+		if t.Container == s.container && strings.EqualFold(t.Tablespace, name) {
+			n++
+		}
+	}
+	return []row{{"segments": n}}, nil
+}
+
+func (i *Instance) systemFile(_ context.Context, s *session, _ statement) ([]row, error) {
+	i.cat.mu.Lock()
+	defer i.cat.mu.Unlock()
+	return []row{{"file_name": i.path(i.cat.tablespace(s.container, "SYSTEM").Name)}}, nil
+}
+
+func (i *Instance) segment(_ context.Context, s *session, q statement) ([]row, error) {
+	owner, err := q.string("1")
+	if err != nil {
+		return nil, err
+	}
+	name, err := q.string("2")
+	if err != nil {
+		return nil, err
+	}
+	i.cat.mu.Lock()
+	defer i.cat.mu.Unlock()
+	t := i.cat.table(s.container, owner, name)
+	if t == nil {
+		return nil, nil
+	}
+	return []row{{"bytes": t.blocks() * blockBytes, "blocks": t.blocks()}}, nil
+}
+
+func (i *Instance) tables(_ context.Context, s *session, q statement) ([]row, error) {
+	owner, err := q.string("1")
+	if err != nil {
+		return nil, err
+	}
+	i.cat.mu.Lock()
+	defer i.cat.mu.Unlock()
+	rows := []row{}
+	for _, t := range i.cat.Tables {
+		if t.Container == s.container && t.Owner == strings.ToUpper(owner) {
+			rows = append(rows, row{"table_name": t.Name})
+		}
+	}
+	return rows, nil
+}

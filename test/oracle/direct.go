@@ -1,0 +1,256 @@
+package oracle
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nfsbench/nfsbench/internal/nfs"
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/oranfstab"
+)
+
+// directNFS is where Direct NFS finds the data directory.
+type directNFS struct {
+	label  string // SVRNAME
+	export string // DIRNAME
+	below  string // of the data directory in the export
+	config nfs.Config
+	info   nfs.FSInfo // of the first mount
+}
+
+// mount is one line of the mount table.
+type mount struct{ source, point, kind string }
+
+// findDirectNFS decides as Oracle does when it starts: the library must be in
+// place, oradism must be setuid root, and the first oranfstab of the search order
+// must fit the mount table. Whatever is wrong, the kernel's mount carries the I/O
+// and hardly a word is said.
+func (i *Instance) findDirectNFS(ctx context.Context) (*directNFS, error) {
+	library, _ := filepath.Glob(filepath.Join(i.cfg.Home, "rdbms/lib/odm/libnfsodm*.so"))
+	if i.cfg.Home == "" || len(library) == 0 {
+		return nil, nil //nolint:nilnil // no Direct NFS and no error is what Oracle has then
+	}
+	i.alert.linef("Oracle instance running with ODM: Oracle Direct NFS ODM Library Version 6.0")
+	privileged := i.cfg.Direct.Privileged
+	if privileged == nil {
+		privileged = i.oradism
+	}
+	if err := privileged(); err != nil {
+		i.alert.linef("Direct NFS: please check that oradism is setuid")
+		return nil, nil //nolint:nilnil // as above
+	}
+	if i.cfg.Faults.Fallback {
+		return nil, nil //nolint:nilnil // as above
+	}
+	d, err := i.configured()
+	if err != nil || d == nil {
+		return nil, err
+	}
+	return i.try(ctx, d)
+}
+
+// oradism checks what only root can have arranged.
+func (i *Instance) oradism() error {
+	info, err := os.Stat(filepath.Join(i.cfg.Home, "bin/oradism"))
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || st.Uid != 0 || info.Mode()&os.ModeSetuid == 0 {
+		return errors.New("oradism is not setuid root")
+	}
+	if n, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err == nil && n != 0 {
+		return errors.New("no_new_privs is set")
+	}
+	return nil
+}
+
+// configured reads the oranfstab, or does without one.
+func (i *Instance) configured() (*directNFS, error) {
+	mounted, err := i.mountOf()
+	if err != nil || mounted == nil {
+		return nil, err
+	}
+	for _, file := range []string{filepath.Join(i.cfg.Home, "dbs/oranfstab"), filepath.Join(i.cfg.Direct.Etc, "oranfstab")} {
+		text, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, nil //nolint:nilnil,nilerr // a file that cannot be read is as good as none
+		}
+		return i.fromFile(text, mounted)
+	}
+	return i.discovered(mounted), nil
+}
+
+// fromFile finds the data directory in an oranfstab.
+func (i *Instance) fromFile(text []byte, m *mount) (*directNFS, error) {
+	parsed, err := oranfstab.Parse(text)
+	if err != nil {
+		if i.cfg.Direct.Hang {
+			return nil, errHang
+		}
+		return nil, nil //nolint:nilnil // ignored without a word
+	}
+	for _, server := range parsed.Servers {
+		for _, export := range server.Exports {
+			below, ok := within(export.Mount, i.cfg.Data)
+			if !ok || !i.fits(m, server, export) {
+				continue
+			}
+			if v := server.EffectiveVersion(); v != oranfstab.NFSv3 || server.EffectiveSecurity(export) != oranfstab.SecuritySys {
+				i.alert.linef("Direct NFS: the stand-in speaks NFSv3 with sys only, not %s: %s is left to the kernel", v, export.Path)
+				return nil, nil //nolint:nilnil // as above
+			}
+			d := &directNFS{label: server.Name, export: export.Path, below: below}
+			d.config = i.nfsConfig(server.Name, export.Path)
+			d.config.DontRoute = server.DontRoute
+			for _, p := range server.Paths {
+				d.config.Channels = append(d.config.Channels, nfs.Channel{Local: p.Local, Path: p.Path})
+			}
+			return d, nil
+		}
+	}
+	return i.discovered(m), nil // other servers' file: the mount table comes next
+}
+
+// fits says whether an export is what the kernel has mounted. Oracle compares
+// export and mount with the mount table, and leaves to the kernel what differs.
+func (i *Instance) fits(m *mount, server oranfstab.Server, export oranfstab.Export) bool {
+	if !strings.HasPrefix(m.kind, "nfs") {
+		return i.cfg.Direct.AnyMount
+	}
+	host, exported, _ := cutSource(m.source)
+	if exported != export.Path || m.point != path.Clean(export.Mount) {
+		return false
+	}
+	for _, p := range server.Paths {
+		if p.Path == host {
+			return true
+		}
+	}
+	return server.Name == host || len(server.Paths) > 0
+}
+
+// discovered is Direct NFS without an oranfstab: NFSv3 over the one path that the
+// mount table names.
+func (i *Instance) discovered(m *mount) *directNFS {
+	host, export, ok := cutSource(m.source)
+	if !ok || m.kind != "nfs" {
+		return nil
+	}
+	below, _ := within(m.point, i.cfg.Data)
+	d := &directNFS{label: host, export: export, below: below, config: i.nfsConfig(host, export)}
+	d.config.Channels = []nfs.Channel{{Path: host}}
+	return d
+}
+
+func (i *Instance) nfsConfig(server, export string) nfs.Config {
+	gids, _ := os.Getgroups()
+	cred := rpc.AuthSys{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())}
+	for _, g := range gids {
+		cred.GIDs = append(cred.GIDs, uint32(g))
+	}
+	return nfs.Config{
+		Server: server, Export: export, Credential: cred, Now: i.now, MountTimeout: 20 * time.Second,
+		NFSPort: i.cfg.Direct.NFSPort, MountPort: i.cfg.Direct.MountPort, PortmapPort: i.cfg.Direct.PortmapPort,
+	}
+}
+
+// try mounts once, and looks whether the export shows the files that the mount
+// shows: a file that Oracle could not find over NFS it opens through the kernel.
+func (i *Instance) try(ctx context.Context, d *directNFS) (*directNFS, error) {
+	client, err := nfs.Dial(ctx, d.config)
+	if err != nil {
+		i.alert.linef("Direct NFS: NFS3ERR 13 Permission denied. path %s mntport 0 nfsport 0: %v", d.config.Channels[0].Path, err)
+		return nil, nil //nolint:nilnil // as above
+	}
+	defer func() { _ = client.Close() }()
+	d.info = client.Info()
+	if d.info.WriteMaxBytes < 32768 {
+		i.alert.linef("Direct NFS: wtmax of %d is below 32768", d.info.WriteMaxBytes)
+		return nil, nil //nolint:nilnil // as above
+	}
+	probe := ".nfsodm" + i.cfg.SID
+	word := fmt.Appendf(nil, "%d %d", os.Getpid(), i.now().UnixNano())
+	full := filepath.Join(i.cfg.Data, probe)
+	if err := os.WriteFile(full, word, 0o640); err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.Remove(full) }()
+	v := &exported{client: client, below: d.below, ops: &dnfsOps{}}
+	got := make([]byte, len(word))
+	f, err := v.open(ctx, probe)
+	if err == nil {
+		err = f.readAt(ctx, got, 0)
+	}
+	if err != nil || !bytes.Equal(got, word) {
+		i.alert.linef("Direct NFS: export %s of %s does not show %s", d.export, d.label, i.cfg.Data)
+		return nil, nil //nolint:nilnil // as above
+	}
+	for n, c := range client.Channels() {
+		i.alert.linef("Direct NFS: channel id [%d] path [%s] to filer [%s] via local [%s] is %s", n, c.Path, d.label, c.Local, strings.ToUpper(string(c.State)))
+	}
+	return d, nil
+}
+
+// connectVolume gives a process its way to the files.
+func (i *Instance) connectVolume(ctx context.Context, p *process) (volume, error) {
+	if i.direct == nil {
+		return mounted{i.cfg.Data}, nil
+	}
+	client, err := nfs.Dial(ctx, i.direct.config)
+	if err != nil {
+		return nil, ora(17500, "ODM err:ODM ERROR V4: %v", err)
+	}
+	return &exported{client: client, below: i.direct.below, ops: &p.ops}, nil
+}
+
+// mountOf finds the mount that holds the data directory.
+func (i *Instance) mountOf() (*mount, error) {
+	text, err := os.ReadFile(i.cfg.Direct.MountTable)
+	if err != nil {
+		return nil, err
+	}
+	var best *mount
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) < 4 {
+			continue
+		}
+		point := strings.ReplaceAll(f[1], `\040`, " ")
+		if _, ok := within(point, i.cfg.Data); ok && (best == nil || len(point) >= len(best.point)) {
+			best = &mount{source: f[0], point: point, kind: f[2]}
+		}
+	}
+	return best, nil
+}
+
+// within says where dir is below top.
+func within(top, dir string) (below string, ok bool) {
+	rel, err := filepath.Rel(top, dir)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+		return "", false
+	}
+	return strings.TrimPrefix(rel, "."), true
+}
+
+// cutSource takes server:/export apart; IPv6 addresses stand in brackets.
+func cutSource(source string) (host, export string, ok bool) {
+	at := strings.Index(source, ":/")
+	if at < 0 {
+		return "", "", false
+	}
+	return strings.Trim(source[:at], "[]"), source[at+1:], true
+}

@@ -1,0 +1,155 @@
+package oracle
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// parameters are the init parameters: what the instance runs with, and what the
+// server parameter file says, which counts from the next start.
+type parameters struct {
+	file string
+
+	mu      sync.Mutex
+	spfile  map[string]string
+	running map[string]string
+}
+
+// defaultParameters are those that the stand-in knows, with Oracle Free's
+// defaults. Others are ORA-02065, hidden ones excepted.
+func defaultParameters() map[string]string {
+	return map[string]string{
+		"audit_trail": "NONE", "control_management_pack_access": "DIAGNOSTIC+TUNING", "cpu_count": "2",
+		"db_block_size": "8192", "db_cache_size": "0", "db_file_multiblock_read_count": "128", "db_name": DefaultSID,
+		"disk_asynch_io": "TRUE", "dnfs_batch_size": "4096", "enable_dnfs_dispatcher": "FALSE", "filesystemio_options": "none",
+		"job_queue_processes": "1", "large_pool_size": "0", "log_buffer": "8388608", "memory_target": "0",
+		"parallel_max_servers": "20", "pga_aggregate_target": "536870912", "pre_page_sga": "TRUE", "processes": "200",
+		"recyclebin": "on", "sga_max_size": "1610612736", "sga_target": "1610612736", "shared_pool_size": "0",
+		"statistics_level": "TYPICAL", "timed_statistics": "TRUE", "use_large_pages": "FALSE",
+	}
+}
+
+// loadParameters reads the server parameter file; there is none before the first
+// start.
+func loadParameters(file string) (*parameters, error) {
+	p := &parameters{file: file, spfile: map[string]string{}, running: defaultParameters()}
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		name, value, ok := strings.Cut(strings.TrimPrefix(s.Text(), "*."), "=")
+		if ok {
+			p.spfile[name] = value
+		}
+	}
+	maps.Copy(p.running, p.spfile)
+	return p, nil
+}
+
+// set changes the server parameter file.
+func (p *parameters) set(name, value string) error {
+	name = strings.ToLower(name)
+	if err := check(name, value); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spfile[name] = normal(value)
+	return p.save()
+}
+
+// check refuses what ALTER SYSTEM refuses at once. Much else Oracle finds out
+// only when it starts.
+func check(name, value string) error {
+	was, known := defaultParameters()[name]
+	if !known && !strings.HasPrefix(name, "_") {
+		return ora(2065, "illegal option for ALTER SYSTEM")
+	}
+	if _, err := strconv.ParseInt(was, 10, 64); known && err == nil {
+		if _, err := size(value); err != nil {
+			return ora(2017, "integer value required for parameter %s", name)
+		}
+	}
+	if (was == "TRUE" || was == "FALSE") && !regexp.MustCompile(`(?i)^(true|false)$`).MatchString(value) {
+		return ora(922, "missing or invalid option")
+	}
+	if name == "filesystemio_options" && !regexp.MustCompile(`(?i)^(none|asynch|directio|setall)$`).MatchString(value) {
+		return ora(96, "invalid value %s for parameter filesystemio_options, must be from among SETALL, DIRECTIO, ASYNCH, NONE", value)
+	}
+	if name == "db_block_size" {
+		return ora(32016, "parameter \"db_block_size\" cannot be updated in SPFILE")
+	}
+	return nil
+}
+
+// normal is how V$PARAMETER shows a value: sizes in bytes.
+func normal(value string) string {
+	if n, err := size(value); err == nil {
+		return strconv.FormatInt(n, 10)
+	}
+	return value
+}
+
+// size reads a number with K, M, G or T.
+func size(s string) (int64, error) {
+	shift := 0
+	if s != "" {
+		if i := strings.IndexByte("KMGT", s[len(s)-1]&^0x20); i >= 0 {
+			shift, s = 10*(i+1), s[:len(s)-1]
+		}
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n << shift, err
+}
+
+// save replaces the file as a whole.
+func (p *parameters) save() error {
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(p.spfile)) {
+		fmt.Fprintf(&text, "*.%s=%s\n", name, p.spfile[name])
+	}
+	if err := os.MkdirAll(filepath.Dir(p.file), 0o750); err != nil {
+		return err
+	}
+	if err := os.WriteFile(p.file+".new", []byte(text.String()), 0o640); err != nil {
+		return err
+	}
+	return os.Rename(p.file+".new", p.file)
+}
+
+// get is the value that the instance runs with, in lower case.
+func (p *parameters) get(name string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.ToLower(p.running[name])
+}
+
+// rows are V$PARAMETER: hidden ones have a row only where they were set.
+func (p *parameters) rows() []row {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var rows []row
+	for _, name := range slices.Sorted(maps.Keys(p.running)) {
+		isDefault := "TRUE"
+		if _, set := p.spfile[name]; set {
+			isDefault = "FALSE"
+		}
+		rows = append(rows, row{"inst_id": int64(1), "name": name, "value": p.running[name], "isdefault": isDefault, "display_value": p.running[name]})
+	}
+	return rows
+}

@@ -1,0 +1,198 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+
+	"github.com/nfsbench/nfsbench/test/oracle/wire"
+)
+
+// session is one connection and its server process.
+type session struct {
+	i         *Instance
+	sid       int64
+	nc        net.Conn
+	codec     *wire.Codec
+	user      string
+	program   string
+	machine   string
+	container int64 // 1 = CDB$ROOT
+	dba       bool  // AS SYSDBA
+	process   *process
+	direct    bool   // _serial_direct_read
+	memory    []byte // for reads
+	dead      chan struct{}
+	dying     sync.Once
+}
+
+// accept takes connections until the listener closes.
+func (i *Instance) accept() {
+	for {
+		nc, err := i.listener.Accept()
+		if err != nil {
+			return
+		}
+		s := &session{i: i, nc: nc, codec: wire.NewCodec(nc), dead: make(chan struct{})}
+		s.machine, _, _ = net.SplitHostPort(nc.RemoteAddr().String())
+		i.serving.Go(s.serve)
+	}
+}
+
+// kill ends the session's statement and its connection.
+func (s *session) kill() {
+	s.dying.Do(func() { close(s.dead) })
+	_ = s.nc.Close()
+}
+
+// add makes the session known, unless the instance is going down.
+func (s *session) add() bool {
+	s.i.mu.Lock()
+	defer s.i.mu.Unlock()
+	if s.i.closed {
+		return false
+	}
+	s.i.sessions[s] = true
+	return true
+}
+
+func (s *session) serve() {
+	defer func() { _ = s.nc.Close() }()
+	if !s.add() {
+		return
+	}
+	defer func() {
+		s.i.mu.Lock()
+		delete(s.i.sessions, s)
+		s.i.mu.Unlock()
+		if s.process != nil {
+			s.i.endProcess(s.process)
+		}
+	}()
+	var login wire.Request
+	if s.codec.Receive(&login) != nil {
+		return
+	}
+	if err := s.login(login); err != nil {
+		_ = s.codec.Send(&wire.Response{Failure: failure(err)})
+		return
+	}
+	p := s.i.newProcess(s.user, 40)
+	s.i.mu.Lock()
+	s.process, s.sid = p, p.pnum
+	s.i.mu.Unlock()
+	if s.codec.Send(&wire.Response{}) != nil {
+		return
+	}
+	s.loop()
+}
+
+// loop answers requests one after the other; a cancellation may come between.
+func (s *session) loop() {
+	requests := make(chan wire.Request)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer func() { _ = s.nc.Close() }()
+	ended := make(chan struct{})
+	defer close(ended)
+	reading.Go(func() {
+		defer close(requests)
+		for {
+			var r wire.Request
+			if s.codec.Receive(&r) != nil {
+				return
+			}
+			select {
+			case requests <- r:
+			case <-ended:
+				return
+			}
+		}
+	})
+	for r := range requests {
+		if r.Kind == wire.Cancel {
+			continue // what it meant has ended
+		}
+		if !s.answer(r, requests) {
+			return
+		}
+	}
+}
+
+// answer runs one request, and says whether the connection is still good.
+func (s *session) answer(r wire.Request, requests <-chan wire.Request) bool {
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // no test; the life of one statement
+	defer cancel()
+	done := make(chan *wire.Response, 1)
+	go func() { done <- s.run(ctx, r) }()
+	more := requests
+	for {
+		select {
+		case response := <-done:
+			return s.codec.Send(response) == nil && more != nil
+		case <-s.dead:
+			cancel()
+			<-done
+			return false
+		case next, ok := <-more:
+			cancel() // a cancellation, or the client has gone
+			if !ok || next.Kind != wire.Cancel {
+				more = nil
+			}
+		}
+	}
+}
+
+func (s *session) run(ctx context.Context, r wire.Request) *wire.Response {
+	response, err := s.execute(ctx, r)
+	if err != nil {
+		if errors.Is(err, errFull) {
+			err = errFull
+		}
+		return &wire.Response{Failure: failure(err)}
+	}
+	return response
+}
+
+// login checks service, name, password and role.
+func (s *session) login(r wire.Request) error {
+	service, _, _ := strings.Cut(strings.ToUpper(r.Service), ".")
+	switch service {
+	case strings.ToUpper(s.i.cfg.SID):
+		s.container = 1
+	case strings.ToUpper(s.i.cfg.PDB):
+		s.container = 3
+	default:
+		return ora(12514, "TNS:listener does not currently know of service requested in connect descriptor")
+	}
+	s.user, s.program = strings.ToUpper(r.User), r.Program
+	s.i.cat.mu.Lock()
+	password, known := s.i.cat.Users[s.i.userKey(s.container, s.user)]
+	s.i.cat.mu.Unlock()
+	if !known || password != r.Password {
+		return ora(1017, "invalid credential or not authorized; logon denied")
+	}
+	role := strings.ToUpper(r.Role)
+	switch {
+	case s.user == "SYS" && role != "SYSDBA":
+		return ora(28009, "connection as SYS should be as SYSDBA or SYSOPER")
+	case role == "SYSDBA" && s.user != "SYS":
+		return ora(1031, "insufficient privileges")
+	}
+	s.dba = role == "SYSDBA"
+	return nil
+}
+
+// userKey is the key of a user in the catalog: those that Oracle makes are the
+// same in all containers.
+func (i *Instance) userKey(container int64, user string) string {
+	if user == "SYS" || user == "SYSTEM" || container == 1 {
+		return user
+	}
+	if user == "PDBADMIN" {
+		return user
+	}
+	return i.cfg.PDB + "." + user
+}

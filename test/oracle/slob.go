@@ -1,0 +1,330 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/nfsbench/nfsbench/test/oracle/wire"
+)
+
+// The tables of a schema of ours.
+const (
+	tableRanges = "NFSBENCH_RANGES"
+	tableScan   = "NFSBENCH_SCAN"
+	tableMarker = "NFSBENCH_MARKER"
+)
+
+// multiblock is how many blocks a scan reads at once: 1 MiB.
+const multiblock = 128
+
+// load is one INSERT of a piece of a table: so many blocks are really written.
+func (i *Instance) load(ctx context.Context, s *session, q statement) ([]row, error) {
+	owner, name, err := tableName(q.text, "INTO")
+	if err != nil {
+		return nil, err
+	}
+	var n [4]int64
+	for at, bind := range []string{"1", "2", "3", "4"} {
+		if n[at], err = q.int(bind); err != nil {
+			return nil, err
+		}
+	}
+	p := piece{Key: n[0], Step: max(n[1], 1), Seed: uint64(n[2]), Count: n[3], Generation: 2}
+	t, d, err := i.allocate(s, owner, name, &p)
+	if err != nil {
+		return nil, err
+	}
+	if err := i.fill(ctx, s.process, d, p.First, p.Count, p.Generation); err != nil {
+		return nil, i.extendFailure(ctx, t, d, p, err)
+	}
+	i.stats.add(map[string]int64{"user commits": 1, "session logical reads": p.Count})
+	return nil, i.change(ctx, func(*catalog) error {
+		t.Pieces = append(t.Pieces, p)
+		return nil
+	})
+}
+
+// allocate gives a piece its blocks, and lets the file grow.
+func (i *Instance) allocate(s *session, owner, name string, p *piece) (*table, *datafile, error) {
+	i.cat.mu.Lock()
+	defer i.cat.mu.Unlock()
+	t := i.cat.table(s.container, owner, name)
+	if t == nil {
+		return nil, nil, ora(942, "table or view \"%s\".\"%s\" does not exist", owner, name)
+	}
+	d := i.cat.datafileNo(t.File)
+	grow := max(d.Used+p.Count-d.Blocks, 0)
+	if i.free() && grow > 0 && i.cat.userBytes()+grow*blockBytes > freeBytes {
+		return nil, nil, errFree()
+	}
+	p.First = d.Used
+	d.Used += p.Count
+	d.Blocks += grow
+	return t, d, nil
+}
+
+// extendFailure is what a session sees of a file that cannot grow: the reason is
+// in the alert log.
+func (i *Instance) extendFailure(ctx context.Context, t *table, d *datafile, p piece, err error) error {
+	i.cat.mu.Lock()
+	if d.Used == p.First+p.Count {
+		d.Used = p.First
+	}
+	i.cat.mu.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if isNoSpace(err) || errors.Is(err, errFull) {
+		i.alert.linef("ORA-1653: unable to extend table %s.%s by %d in tablespace %s [%s]\n%v", t.Owner, t.Name, multiblock, t.Tablespace, i.cfg.PDB, err)
+		return ora(1653, "unable to extend table %s.%s by %d in tablespace %s", t.Owner, t.Name, multiblock, t.Tablespace)
+	}
+	return err
+}
+
+// own finds a table of the session's own schema.
+func (i *Instance) own(s *session, name string) (*datafile, []piece, error) {
+	return i.pieces(s, s.user, name)
+}
+
+func (i *Instance) pieces(s *session, owner, name string) (*datafile, []piece, error) {
+	i.cat.mu.Lock()
+	defer i.cat.mu.Unlock()
+	t := i.cat.table(s.container, owner, name)
+	if t == nil {
+		return nil, nil, ora(942, "table or view \"%s\".\"%s\" does not exist", owner, name)
+	}
+	return i.cat.datafileNo(t.File), append([]piece(nil), t.Pieces...), nil
+}
+
+// randomRead counts a range of keys through the index: each row is in a block of
+// its own, somewhere, and each block is read by itself.
+func (i *Instance) randomRead(ctx context.Context, s *session, q statement) ([]row, error) {
+	first, err := q.int("1")
+	if err != nil {
+		return nil, err
+	}
+	last, err := q.int("2")
+	if err != nil {
+		return nil, err
+	}
+	found, err := i.eachBlock(ctx, s, first, last, func(*datafile, []byte, int64) error { return nil })
+	return []row{{"found": found}}, err
+}
+
+// eachBlock reads the blocks of a range of keys, one after the other.
+func (i *Instance) eachBlock(ctx context.Context, s *session, first, last int64, do func(d *datafile, buf []byte, block int64) error) (int64, error) {
+	d, pieces, err := i.own(s, tableRanges)
+	if err != nil {
+		return 0, err
+	}
+	buf := s.buffer(blockBytes)
+	found := int64(0)
+	for key := first; key <= last; key++ {
+		for _, p := range pieces {
+			block := p.block(key)
+			if block < 0 {
+				continue
+			}
+			if _, err := s.process.read(ctx, d, buf, block, eventSingle); err != nil {
+				return found, err
+			}
+			if err := do(d, buf, block); err != nil {
+				return found, err
+			}
+			found++
+		}
+	}
+	i.stats.add(map[string]int64{"session logical reads": found})
+	return found, nil
+}
+
+// update reads the blocks of a range, writes them with new data, and commits.
+// The binds are what to write, once or twice, and then the two keys.
+func (i *Instance) update(ctx context.Context, s *session, q statement) ([]row, error) {
+	n := len(bindNames(q.text))
+	binds := bindNames(q.text)
+	first, err := q.int(binds[n-2])
+	if err != nil {
+		return nil, err
+	}
+	last, err := q.int(binds[n-1])
+	if err != nil {
+		return nil, err
+	}
+	redo := 512 // of each row: c2 and c20
+	if strings.HasSuffix(q.name, "heavy") {
+		redo = 6144
+	}
+	rows, err := i.eachBlock(ctx, s, first, last, func(d *datafile, buf []byte, block int64) error {
+		return i.dbwr.write(ctx, d, buf, block, uint64(i.now().UnixMicro())&(1<<39-1)|1<<20)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return nil, i.commit(ctx, int(rows)*redo)
+}
+
+// commit writes redo and waits for it.
+func (i *Instance) commit(ctx context.Context, size int) error {
+	began := i.now()
+	i.redoLock.Lock()
+	defer i.redoLock.Unlock()
+	buf := aligned((size + 4096) / 4096 * 4096)
+	if i.redoAt+int64(len(buf)) > redoBytes {
+		i.redoAt = 0
+	}
+	at := i.now()
+	if err := i.redo.writeAt(ctx, buf, i.redoAt); err != nil {
+		return err
+	}
+	i.redoAt += int64(len(buf))
+	i.stats.redoDone(size, len(buf), i.now().Sub(at))
+	i.stats.wait(eventSync, i.now().Sub(began))
+	i.stats.add(map[string]int64{"user commits": 1})
+	return nil
+}
+
+// fullScan reads a whole table.
+func (i *Instance) fullScan(ctx context.Context, s *session, _ statement) ([]row, error) {
+	found, err := i.scan(ctx, s, s.user, tableScan)
+	return []row{{"found": found}}, err
+}
+
+// smallTable is how large a table may be that is scanned through the cache.
+const smallTable = 32 << 20
+
+// scan reads the pieces of a table in multiblock reads.
+func (i *Instance) scan(ctx context.Context, s *session, owner, name string) (int64, error) {
+	d, pieces, err := i.pieces(s, owner, name)
+	if err != nil {
+		return 0, err
+	}
+	rows := int64(0)
+	for _, p := range pieces {
+		rows += p.Count
+	}
+	event := "db file scattered read"
+	if s.direct || rows*blockBytes > smallTable {
+		event = eventDirect
+	}
+	if err := i.scanPieces(ctx, s, d, pieces, event); err != nil {
+		return 0, err
+	}
+	i.stats.add(map[string]int64{"session logical reads": rows})
+	return rows, nil
+}
+
+// readAhead is how many multiblock reads a scan keeps under way.
+const readAhead = 2
+
+func (i *Instance) scanPieces(ctx context.Context, s *session, d *datafile, pieces []piece, event string) error {
+	type part struct{ block, count int64 }
+	parts := make(chan part)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer close(parts)
+		for _, p := range pieces {
+			for at := int64(0); at < p.Count; at += multiblock {
+				select {
+				case parts <- part{p.First + at, min(multiblock, p.Count-at)}:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+		}
+		return nil
+	})
+	memory := s.buffer(readAhead * multiblock * blockBytes)
+	for n := range readAhead {
+		buf := memory[n*multiblock*blockBytes:]
+		g.Go(func() error {
+			for p := range parts {
+				if _, err := s.process.read(ctx, d, buf[:p.count*blockBytes], p.block, event); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// buffer is the session's own, at least so large.
+func (s *session) buffer(size int) []byte {
+	if len(s.memory) < size {
+		s.memory = aligned(size)
+	}
+	return s.memory[:size]
+}
+
+func (i *Instance) markerRead(_ context.Context, s *session, q statement) ([]row, error) {
+	owner, _, err := tableName(q.text, "FROM")
+	if err != nil {
+		return nil, err
+	}
+	i.cat.mu.Lock()
+	defer i.cat.mu.Unlock()
+	t := i.cat.table(s.container, owner, tableMarker)
+	if t == nil {
+		return nil, ora(942, "table or view \"%s\".\"%s\" does not exist", owner, tableMarker)
+	}
+	rows := []row{}
+	for _, values := range t.Marker {
+		r := row{}
+		for n, column := range markerColumns() {
+			r[column] = values[n]
+			if f, ok := values[n].(float64); ok { // as JSON reads numbers
+				r[column] = int64(f)
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+func markerColumns() []string {
+	return []string{"kind", "model", "scale_bytes", "row_count", "block_size", "obfuscated", "tablespace_name", "tablespace_made"}
+}
+
+func (i *Instance) markerWrite(ctx context.Context, s *session, q statement) ([]row, error) {
+	var values []any
+	for _, bind := range bindNames(q.text) {
+		v, ok := q.bind(bind)
+		if !ok {
+			return nil, ora(1008, "not all variables bound")
+		}
+		if _, null := v.(wire.Null); null {
+			return nil, ora(1400, "cannot insert NULL into (\"NFSBENCH_MARKER\")")
+		}
+		if b, ok := v.(bool); ok {
+			v = int64(0)
+			if b {
+				v = int64(1)
+			}
+		}
+		values = append(values, v)
+	}
+	if len(values) != len(markerColumns()) {
+		return nil, ora(947, "not enough values")
+	}
+	return nil, i.withTable(ctx, s, q, "INTO", func(_ *catalog, t *table) { t.Marker = append(t.Marker, values) })
+}
+
+func (i *Instance) markerDelete(ctx context.Context, s *session, q statement) ([]row, error) {
+	kind, err := q.string("1")
+	if err != nil {
+		return nil, err
+	}
+	return nil, i.withTable(ctx, s, q, "FROM", func(_ *catalog, t *table) {
+		kept := t.Marker[:0]
+		for _, values := range t.Marker {
+			if values[0] != kind {
+				kept = append(kept, values)
+			}
+		}
+		t.Marker = kept
+	})
+}
