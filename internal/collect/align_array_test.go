@@ -55,6 +55,9 @@ func TestWhereTheDataAndThePathsAreIsKeptInTheWindow(t *testing.T) {
 	for i := range readings {
 		s := &readings[i].Sample
 		s.VolumeNode = []string{"a", "b", "b"}[i]
+		if i == 1 { // the others did not ask
+			s.Clients = []runfile.StorageClient{{Address: "10.0.0.5", Server: "10.0.1.1", Protocol: "nfs3"}}
+		}
 		s.Paths = []runfile.StoragePath{{Address: "10.0.1.1", Name: "lif1", Node: []string{"a", "a", "b"}[i], ReadBytes: n(int64(i))}}
 		s.ReadMicroseconds, s.WriteMicroseconds = n(int64(100*i)), n(int64(10*i))
 		s.Nodes = []runfile.StorageNode{{Name: "a", BusyMicroseconds: n(int64(300_000 * i)), BaseMicroseconds: n(int64(1_000_000 * i))}}
@@ -62,6 +65,7 @@ func TestWhereTheDataAndThePathsAreIsKeptInTheWindow(t *testing.T) {
 	got := Align([]runfile.Span{span(runfile.SpanMeasure, 1, 0, 2)}, nil, readings)[0].Storage
 	want := []runfile.StorageWindow{{
 		Source: "s", Seconds: 2, ReadBytes: n(2), ReadMicroseconds: n(200), WriteMicroseconds: n(20),
+		Clients:     []runfile.StorageClient{{Address: "10.0.0.5", Server: "10.0.1.1", Protocol: "nfs3"}},
 		VolumeNodes: []string{"a", "b"}, Nodes: []runfile.StorageNodeWindow{{Name: "a", CPUPermille: new(int32(300))}},
 		Paths: []runfile.StoragePath{{Address: "10.0.1.1", Name: "lif1", Node: "b", ReadBytes: n(2)}},
 	}}

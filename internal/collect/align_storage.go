@@ -23,6 +23,7 @@ func storageWindow(source string, readings []Reading) runfile.StorageWindow {
 	w.ReadOps, w.WriteOps, w.OtherOps, w.ReadBytes, w.WriteBytes = deltas[0], deltas[1], deltas[2], deltas[3], deltas[4]
 	w.ReadMicroseconds, w.WriteMicroseconds = deltas[5], deltas[6]
 	w.VolumeNodes = owners(readings)
+	w.Clients = clients(readings)
 	for _, node := range first.Nodes {
 		w.Nodes = append(w.Nodes, nodeWindow(readings, node.Name, w.Seconds))
 	}
@@ -41,6 +42,16 @@ func owners(readings []Reading) []string {
 		}
 	}
 	return out
+}
+
+// clients are those of the last reading that asked for them.
+func clients(readings []Reading) []runfile.StorageClient {
+	for i := len(readings) - 1; i >= 0; i-- {
+		if c := readings[i].Sample.Clients; len(c) > 0 {
+			return c
+		}
+	}
+	return nil
 }
 
 // storageFields returns the fields in the order in which storageWindow reads

@@ -68,6 +68,9 @@ func storageSample(source string, s storage.Snapshot) runfile.StorageSample {
 			Ops:        sum(p.ReadOps, p.WriteOps, p.OtherOps),
 		})
 	}
+	for _, c := range s.Clients {
+		sample.Clients = append(sample.Clients, runfile.StorageClient(c))
+	}
 	return sample
 }
 

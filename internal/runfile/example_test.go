@@ -118,6 +118,7 @@ func fullObserved(t0 time.Time) *Observed {
 		PNFSReads: 1, PNFSWrites: 1, ReadOps: 1, WriteOps: 1, Retransmits: 1, Transports: []Transport{{Sends: 1, Receives: 1}},
 	}
 	reads := []InterfaceRead{{Name: "eth0", ReceivedBytes: 1, SentBytes: 1}}
+	seen := []StorageClient{{Address: "10.0.1.5", Server: "10.0.1.61", Protocol: "nfs3"}}
 	paths := []StoragePath{{Address: "10.0.1.61", Name: "lif1", Node: "n1", ReadBytes: one, WriteBytes: one, Ops: one}}
 	return &Observed{
 		IntervalMilliseconds: 1000,
@@ -128,7 +129,7 @@ func fullObserved(t0 time.Time) *Observed {
 			Storage: []StorageWindow{{
 				Source: "server", Seconds: 60, ReadOps: one, WriteOps: one, OtherOps: one, ReadBytes: one, WriteBytes: one,
 				Nodes: []StorageNodeWindow{{Name: "n1", CPUPermille: permille}}, Paths: paths, Reset: true,
-				ReadMicroseconds: one, WriteMicroseconds: one, VolumeNodes: []string{"n1", "n2"},
+				ReadMicroseconds: one, WriteMicroseconds: one, VolumeNodes: []string{"n1", "n2"}, Clients: seen,
 			}},
 		}},
 		Samples: []HostSample{{
@@ -138,7 +139,7 @@ func fullObserved(t0 time.Time) *Observed {
 		Storage: []StorageSample{{
 			Source: "server", Time: t0, ReadOps: one, WriteOps: one, OtherOps: one, ReadBytes: one, WriteBytes: one,
 			Nodes: []StorageNode{{Name: "n1", BusyMicroseconds: one, Cores: cores, BaseMicroseconds: one}}, Paths: paths,
-			ReadMicroseconds: one, WriteMicroseconds: one, VolumeNode: "n1",
+			ReadMicroseconds: one, WriteMicroseconds: one, VolumeNode: "n1", Clients: seen,
 		}},
 		Problems:                []CollectionError{{Source: "server", Message: "connection refused", Since: t0, Count: 3}},
 		ClockOffsetMilliseconds: new(int64(-250)),

@@ -96,6 +96,16 @@ type StorageSample struct {
 	Paths             []StoragePath `json:"paths,omitempty"`
 	// VolumeNode is the node that owns the data now.
 	VolumeNode string `json:"volumeNode,omitempty"`
+	// Clients are those that the storage says use the volume; absent in samples
+	// that did not ask.
+	Clients []StorageClient `json:"clients,omitempty"`
+}
+
+// StorageClient is one client of the volume, as the storage sees it.
+type StorageClient struct {
+	Address  string `json:"address"`          // of the client
+	Server   string `json:"server,omitempty"` // the address (LIF) that it uses
+	Protocol string `json:"protocol,omitempty"`
 }
 
 // StorageNode is one storage controller or server.
@@ -154,6 +164,8 @@ type StorageWindow struct {
 	// VolumeNodes are the nodes that owned the data in the window, in order:
 	// more than one = it was moved.
 	VolumeNodes []string `json:"volumeNodes,omitempty"`
+	// Clients are those of the last sample of the window that has any.
+	Clients []StorageClient `json:"clients,omitempty"`
 }
 
 // StorageNodeWindow is the CPU use of one storage node in a window.

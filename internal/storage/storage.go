@@ -83,6 +83,16 @@ type Snapshot struct {
 	Volumes []VolumeCounters
 	// Paths counts by the address that clients talk to, sorted; it may be empty.
 	Paths []PathCounters
+	// Clients are those that the storage says use the volume, sorted. A storage that is
+	// asked for them now and then only leaves them nil in between.
+	Clients []ConnectedClient
+}
+
+// ConnectedClient is one client of a volume, in the words of its storage.
+type ConnectedClient struct {
+	Address  string // of the client, as the storage sees it
+	Server   string // the address that it uses
+	Protocol string // such as nfs3, nfs4.1
 }
 
 // Node is one part of the storage that has processors of its own.

@@ -280,6 +280,31 @@ func TestWhatIsNotThereIsNotInvented(t *testing.T) {
 	})
 }
 
+func TestASampleTellsNowAndThenWhoUsesTheVolume(t *testing.T) {
+	w := begin(t)
+	w.truth.SetClients(
+		ontap.Client{ClientIP: "10.244.0.9", ServerIP: "192.0.2.11", Protocol: "nfs4.1", Volume: "vol1"},
+		ontap.Client{ClientIP: "10.244.0.5", ServerIP: "192.0.2.11", Protocol: "nfs3", Volume: "vol1"},
+		ontap.Client{ClientIP: "10.244.0.5", ServerIP: "192.0.2.11", Protocol: "nfs3", Volume: "vol1"},
+		ontap.Client{ClientIP: "10.244.0.7", ServerIP: "192.0.2.11", Protocol: "nfs3", Volume: "another"},
+	)
+	s := w.source(t)
+	first, err := s.Sample(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []storage.ConnectedClient{
+		{Address: "10.244.0.5", Server: "192.0.2.11", Protocol: "nfs3"},
+		{Address: "10.244.0.9", Server: "192.0.2.11", Protocol: "nfs4.1"},
+	}
+	if diff := cmp.Diff(want, first.Clients); diff != "" {
+		t.Error(diff)
+	}
+	if again, err := s.Sample(t.Context()); err != nil || again.Clients != nil {
+		t.Errorf("at once again it tells %+v, %v", again.Clients, err)
+	}
+}
+
 func TestNothingButWhatIsNeededIsAsked(t *testing.T) {
 	w := begin(t)
 	s := w.source(t)
@@ -297,7 +322,8 @@ func TestNothingButWhatIsNeededIsAsked(t *testing.T) {
 		}
 	}
 	asked := w.Requests()[before:]
-	if len(asked) > 3*3+2 {
+	// Volume, nodes, LIFs, and as the clock of this test leaps, each time the clients.
+	if len(asked) > 3*4+2 {
 		t.Errorf("3 samples made %d requests: %+v", len(asked), asked)
 	}
 	for _, r := range w.Requests() {

@@ -24,6 +24,7 @@ const (
 	apiAggregates    = "/api/storage/aggregates"
 	apiQoS           = "/api/storage/qos/policies"
 	apiNFS           = "/api/protocols/nfs"
+	apiClients       = apiNFS + "/connected-clients"
 	apiServices      = apiNFS + "/services"
 	apiExportPolicy  = apiNFS + "/export-policies"
 	fieldVolumeNodes = "nodes.name" // newer than 9.11
@@ -58,8 +59,9 @@ type known struct {
 	uuid string // of the volume; empty = not looked up yet
 	svm  string // of the volume
 	// owners maps aggregates to the nodes that own them now.
-	owners   map[string]string
-	ownersAt time.Time
+	owners    map[string]string
+	ownersAt  time.Time
+	clientsAt time.Time // when clients were asked for
 	// refused holds what need not be asked again, endpoints and fields, and until when,
 	// for the credentials of this generation.
 	refused    map[string]time.Time

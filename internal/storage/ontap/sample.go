@@ -19,6 +19,8 @@ type readings struct {
 	nodes  []node
 	lifs   []lif
 	owners map[string]string
+	// clients are nil in most samples: see clientsEvery.
+	clients []connectedClient
 }
 
 // Sample reads the counters of volume, nodes and LIFs at once. It asks ONTAP even if the
@@ -78,6 +80,12 @@ func (s *Source) sample(ctx context.Context) (storage.Snapshot, error) {
 		return s.optional(gctx, apiLIFs, func(ctx context.Context) (err error) {
 			r.lifs, _, err = list[lif](ctx, s, apiLIFs, s.lifQuery("name", "ip.address", "location.node.name",
 				"statistics.timestamp", "statistics.status", "statistics.throughput_raw"))
+			return err
+		})
+	})
+	g.Go(func() error {
+		return s.optional(gctx, apiClients, func(ctx context.Context) (err error) {
+			r.clients, err = s.clients(ctx)
 			return err
 		})
 	})
@@ -192,6 +200,7 @@ func snapshot(r readings) (storage.Snapshot, error) {
 	return storage.Snapshot{
 		Time: at, Nodes: nodeCounters(r.nodes), Total: counters(), Paths: pathCounters(r.lifs),
 		Volumes: []storage.VolumeCounters{{Name: r.volume.Name, Node: owner(r.volume, r.owners), Counters: counters()}},
+		Clients: clientsOf(r.clients, r.volume.Name),
 	}, nil
 }
 
