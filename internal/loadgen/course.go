@@ -81,7 +81,7 @@ func (r *Runner) idle(ctx context.Context, seconds int32) error {
 // tell hands an event to the sink.
 func (r *Runner) tell(now time.Time, message string) {
 	r.prog.spent = now.Sub(r.started)
-	r.prog.planned = max(0, scheduled(r.opt.Plan.Schedule)-r.scheduleDone(now))
+	r.prog.planned = max(0, r.plot.total()-r.scheduleDone(now))
 	e := runfile.Event{
 		Time: now, Span: r.span, Repetition: r.rep,
 		BytesPerSecond: r.rate.bytes, OpsPerSecond: r.rate.ops, Message: message,

@@ -1,8 +1,17 @@
-// Package loadgen generates raw load on NFS storage and measures it.
+// Package loadgen generates load on NFS storage and measures it: raw, or what a
+// database would do in a calibration or under SLOB.
 //
 // # The course of a run
 //
-//	Connect -> Fill -> Wait -> (Baseline -> Warmup -> Measure -> Cooldown) x repetitions -> Verify -> Clean -> Done
+//	Connect -> Fill -> Wait -> (Baseline -> (Warmup -> Measure) x levels -> Cooldown) x rounds -> Verify -> Clean -> Done
+//
+// A round of a raw load is one repetition of one level. A SLOB load goes through
+// all its numbers of users in each round, with a pause of at most two seconds
+// between them where there is a cool-down; a calibration climbs its two ladders
+// without a pause, with a warm-up of at most a quarter of the window before each
+// level. There is one baseline for a round, for its steps follow each other
+// closely. Every measured window is a repetition, whose index counts on over all
+// levels and rounds; Step says which level it is of.
 //
 // The Runner walks through these spans, tells a Sink what happens every second,
 // and hands it the state so far every few seconds, so that what was measured
@@ -22,6 +31,27 @@
 // client, the job and its number in the job, so that a rerun of a plan draws
 // the same offsets. A copying worker reads a block and then writes it to the
 // job's second file; with depth 1 that is serial, half duplex, as dd is.
+//
+// # Users and calibrations
+//
+// A user of random reads has one single-block read outstanding, uniformly over
+// the file of its schema: user u has schema u modulo the number of files. Of its
+// operations UpdatePercent are read and then written back to the same place,
+// which counts as a read and a write. It thinks after so many statements of
+// WorkUnit blocks; thinking is no latency. A user of full table scans reads its
+// schema's file in large pieces, in order, from a place of its own and around
+// its end, with ReadAhead of them outstanding.
+//
+// A calibration has the meaning of CALIBRATE_IO: random single-block reads over
+// all files, more and more of them outstanding, until their mean latency passes
+// what is tolerable or they bring no more (type ladder), then random large reads
+// until they bring no more. Rounds to warm caches come first and are marked.
+//
+// All levels use the same open files and the same connections: workers are made
+// for the largest level, and in smaller ones the first of them are at work. Up
+// to 64 of them share a stream, which on a DirectNFS target is one connection
+// for each path (two where a single stream has enough for both); an Oracle
+// session would have connections of its own.
 //
 // # Windows
 //

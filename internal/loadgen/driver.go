@@ -21,3 +21,13 @@ func (d *driver) Next(io *target.IO) bool { return d.workers[io.Slot].next(io, &
 
 // Done implements target.Driver.
 func (d *driver) Done(io *target.IO) { d.workers[io.Slot].done(io, &d.lanes[io.Lane]) }
+
+// busy says whether any of the workers has something to do.
+func (d *driver) busy() bool {
+	for i := range d.workers {
+		if !d.workers[i].idle {
+			return true
+		}
+	}
+	return false
+}

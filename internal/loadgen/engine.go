@@ -18,7 +18,8 @@ import (
 
 // engine keeps the load of one client running, for one window after another.
 type engine struct {
-	raw        runfile.Raw
+	blockBytes int64 // of the largest operation
+	perStream  int   // workers of each stream, or job
 	blocks     int64 // of each file
 	overwrites bool  // the pattern: what each operation is,
 	copies     bool
@@ -31,6 +32,7 @@ type engine struct {
 	streams    []target.Stream // one for each job, or none
 	drivers    []driver        // of the streams
 	round      *round          // the present one; set while no worker runs
+	users      *users          // nil in a raw load
 }
 
 // job is what the workers of one job share.
@@ -76,7 +78,7 @@ func (r *round) fail(err error) {
 	r.stop()
 }
 
-// newEngine prepares the workers. Before the first round comes open; release
+// newEngine prepares the workers of a raw load. Before the first round comes open; release
 // gives everything back.
 func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() time.Time) (*engine, error) {
 	raw := *plan.Workload.Raw
@@ -86,7 +88,7 @@ func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() 
 		return nil, fmt.Errorf("buffers for %d jobs of depth %d: %w", len(jobs), depth, err)
 	}
 	e := &engine{
-		raw: raw, blocks: raw.FileSizeBytes / raw.BlockSizeBytes, now: now,
+		blockBytes: raw.BlockSizeBytes, perStream: depth, blocks: raw.FileSizeBytes / raw.BlockSizeBytes, now: now,
 		arena: arena, workers: make([]worker, len(jobs)*depth),
 	}
 	e.overwrites, e.copies, e.draws = patternOf(&raw)
@@ -126,15 +128,15 @@ func (e *engine) open(ctx context.Context, t target.Target) error {
 }
 
 func (e *engine) openStreams(ctx context.Context, by target.Streamer) error {
-	lanes, depth := 0, int(e.raw.Depth)
-	jobs := len(e.workers) / depth
-	for j := range jobs {
-		s, err := by.NewStream(ctx, target.StreamOptions{Slots: depth, BlockBytes: e.raw.BlockSizeBytes, Streams: jobs})
+	lanes, slots := 0, e.perStream
+	streams := len(e.workers) / slots
+	for i := range streams {
+		s, err := by.NewStream(ctx, target.StreamOptions{Slots: slots, BlockBytes: e.blockBytes, Streams: streams})
 		if err != nil {
-			return fmt.Errorf("open the stream of job %d: %w", j, errors.Join(err, e.closeStreams()))
+			return fmt.Errorf("open stream %d of %d: %w", i+1, streams, errors.Join(err, e.closeStreams()))
 		}
 		e.streams = append(e.streams, s)
-		e.drivers = append(e.drivers, driver{workers: e.workers[j*depth : (j+1)*depth], lanes: make([]lane, s.Lanes())})
+		e.drivers = append(e.drivers, driver{workers: e.workers[i*slots : (i+1)*slots], lanes: make([]lane, s.Lanes())})
 		lanes += s.Lanes()
 	}
 	e.rec = recorder.New(lanes)
@@ -167,8 +169,8 @@ func (e *engine) closeStreams() error {
 // release gives everything back that newEngine and open took.
 func (e *engine) release() error { return errors.Join(e.closeStreams(), e.arena.Release()) }
 
-// start sets all workers going, for a warm-up of the first length and a window
-// of the second. They stop by themselves at its end.
+// start sets all workers going that are not idle, for a warm-up of the first
+// length and a window of the second. They stop by themselves at its end.
 func (e *engine) start(ctx context.Context, warmup, window time.Duration) *round {
 	e.rec.Reset()
 	r := newRound(e.now(), warmup, window)
@@ -177,15 +179,29 @@ func (e *engine) start(ctx context.Context, warmup, window time.Duration) *round
 		e.workers[i].begin(r)
 	}
 	for i, s := range e.streams {
-		r.running.Go(func() { s.Run(ctx, e.drivers[i].ready()) })
+		if d := e.drivers[i].ready(); d.busy() {
+			r.running.Go(func() { s.Run(ctx, d) })
+		}
 	}
 	if len(e.streams) > 0 {
 		return r
 	}
 	for i := range e.workers {
-		r.running.Go(func() { e.workers[i].run(ctx) })
+		if w := &e.workers[i]; !w.idle {
+			r.running.Go(func() { w.run(ctx) })
+		}
 	}
 	return r
+}
+
+// busy is how many workers the present round has.
+func (e *engine) busy() (n int) {
+	for i := range e.workers {
+		if !e.workers[i].idle {
+			n++
+		}
+	}
+	return n
 }
 
 var (

@@ -58,12 +58,12 @@ func TestSequentialJobsWalkTheirOwnFileAndGoAround(t *testing.T) {
 				}
 			}
 			count := map[int64]int{}
-			for _, b := range blocks[:64*4] {
+			for _, b := range blocks[:64*3] { // a multiple of three
 				count[b]++
 			}
 			for b := range int64(64) {
-				if count[b] != 4 {
-					t.Fatalf("%s: block %d was read %d times in four rounds", name, b, count[b])
+				if count[b] != 3 {
+					t.Fatalf("%s: block %d was read %d times in three rounds", name, b, count[b])
 				}
 			}
 		}

@@ -152,3 +152,88 @@ func BenchmarkEngine(b *testing.B) {
 		})
 	}
 }
+
+// hotUsers gives an engine of users in a step that lasts for ever.
+func hotUsers(tb testing.TB, tgt target.Target, plan runfile.Plan, step runfile.Step) *engine {
+	tb.Helper()
+	set, err := fileset.Prepare(tb.Context(), tgt, filesetOf(&plan, 0))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := set.Fill(tb.Context(), func(int64) {}); err != nil {
+		tb.Fatal(err)
+	}
+	jobs, err := set.Open(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	e, err := newUserEngine(&plan, 0, jobs, time.Now)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := e.open(tb.Context(), tgt); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = e.release() })
+	e.take(&step)
+	e.round = newRound(time.Now(), 0, 1<<62)
+	for i := range e.workers {
+		e.workers[i].begin(e.round)
+	}
+	return e
+}
+
+func userLoads() map[string]func() (runfile.Plan, runfile.Step) {
+	users := runfile.Step{Kind: runfile.StepUsers, Users: 4}
+	return map[string]func() (runfile.Plan, runfile.Step){
+		"random reads": func() (runfile.Plan, runfile.Step) { return slobPlan(runfile.AccessRandomRead, 4), users },
+		"updates": func() (runfile.Plan, runfile.Step) {
+			p := slobPlan(runfile.AccessRandomRead, 4)
+			p.Workload.SLOB.UpdatePercent = 50
+			return p, users
+		},
+		"scans": func() (runfile.Plan, runfile.Step) { return slobPlan(runfile.AccessFullTableScan, 4), users },
+		"calibration": func() (runfile.Plan, runfile.Step) {
+			return calibratePlan(1), runfile.Step{Kind: runfile.StepSmallReads, Users: 16}
+		},
+	}
+}
+
+func TestNoOperationOfAUserAllocates(t *testing.T) {
+	for name, load := range userLoads() {
+		t.Run(name, func(t *testing.T) {
+			plan, step := load()
+			e := hotUsers(t, mem.Streaming{Target: &mem.Target{}, Now: time.Now, LaneCount: 2}, plan, step)
+			n := allocations(func(operations int) {
+				b := &budget{Driver: e.drivers[0].ready()}
+				b.left.Store(int64(operations))
+				e.streams[0].Run(t.Context(), b)
+			})
+			if n > 0.001 {
+				t.Errorf("%v allocations for each operation over a stream", n)
+			}
+			checkNoFailure(t, e)
+			e = hotUsers(t, &mem.Target{}, plan, step)
+			var io target.IO
+			if n := testing.AllocsPerRun(1000, func() { e.workers[0].step(t.Context(), &io) }); n != 0 {
+				t.Errorf("%v allocations for each operation of a goroutine", n)
+			}
+			checkNoFailure(t, e)
+		})
+	}
+}
+
+func BenchmarkUser(b *testing.B) {
+	for name, load := range userLoads() {
+		b.Run(name, func(b *testing.B) {
+			plan, step := load()
+			d := hotUsers(b, mem.Streaming{Target: &mem.Target{}, Now: time.Now, LaneCount: 2}, plan, step).drivers[0].ready()
+			var io target.IO
+			b.ReportAllocs()
+			for b.Loop() {
+				d.Next(&io)
+				d.Done(&io)
+			}
+		})
+	}
+}

@@ -2,6 +2,8 @@ package loadgen
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -38,10 +40,35 @@ func CheckPlan(p *runfile.Plan) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
+	if p.Database != nil {
+		return errors.New("database: this program makes load without one; run the plan with oraload, or remove database and say in files what to read instead")
+	}
 	if p.Engine.Client == runfile.ClientDirectNFS {
 		if err := direct.Check(p.Engine); err != nil {
 			return err
 		}
 	}
-	return ValidDirectory(p.Workload.Raw.Directory)
+	if err := checkUsers(p); err != nil {
+		return err
+	}
+	return validDirectory(p.Workload)
+}
+
+// mostBufferBytes bounds the buffers of a load: a slipped digit, not a load.
+const mostBufferBytes = 16 << 30
+
+// checkUsers refuses what several clients, or one, cannot do.
+func checkUsers(p *runfile.Plan) error {
+	w := p.Workload
+	if w.Calibrate != nil && p.Clients > 1 {
+		return fmt.Errorf("clients: is %d, but a calibration is made by one client, which finds the level of load; write 1", p.Clients)
+	}
+	if w.SLOB == nil || w.SLOB.Access != runfile.AccessFullTableScan {
+		return nil
+	}
+	u := users{}
+	if need := int64(u.slots(w)) * w.SLOB.Files.LargeReadBytes; need > mostBufferBytes {
+		return fmt.Errorf("workload.slob.readAhead: users x readAhead x largeReadBytes is %d bytes of buffers; keep it at or below %d", need, int64(mostBufferBytes))
+	}
+	return nil
 }

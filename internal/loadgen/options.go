@@ -27,10 +27,18 @@ type Options struct {
 	Usage func() (cpu time.Duration, peakBytes int64)
 }
 
-// ValidDirectory checks that name is one plain path element.
-func ValidDirectory(name string) error {
+// validDirectory checks that the directory of a workload is one plain path
+// element.
+func validDirectory(w runfile.Workload) error {
+	path, name := "workload.raw", filesOf(w).Directory
+	switch {
+	case w.Calibrate != nil:
+		path = "workload.calibrate.files"
+	case w.SLOB != nil:
+		path = "workload.slob.files"
+	}
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00\n") || len(name) > 255 {
-		return fmt.Errorf("workload.raw.directory %q is not a plain directory name; use one without a slash, such as %q", name, "nfsbench")
+		return fmt.Errorf("%s.directory %q is not a plain directory name; use one without a slash, such as %q", path, name, "nfsbench")
 	}
 	return nil
 }

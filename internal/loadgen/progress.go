@@ -3,12 +3,10 @@ package loadgen
 import (
 	"math"
 	"time"
-
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // progress estimates how much of a run is done. What the schedule says is
-// known; how long filling takes is known when some of it is done.
+// known, and bounded where levels of load depend on what others gave; how long filling takes is known when some of it is done.
 type progress struct {
 	fillStart time.Time
 	fillBytes int64         // in all
@@ -16,11 +14,6 @@ type progress struct {
 	planned   time.Duration // of schedule that lies ahead
 	spent     time.Duration // of everything, so far
 	percent   int32
-}
-
-// scheduled gives how long the timed spans of a plan take together.
-func scheduled(s runfile.Schedule) time.Duration {
-	return time.Duration(s.TotalSeconds()) * time.Second
 }
 
 // estimate returns the percentage, which never goes back and is 100 only at the

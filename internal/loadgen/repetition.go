@@ -12,10 +12,9 @@ import (
 
 // measuring is one repetition while it runs.
 type measuring struct {
-	index    int32
-	round    *round
-	warmup   int // seconds
-	window   int
+	index int32
+	round *round
+	level
 	read     [2]recorder.Snapshot // the present and the previous second
 	write    [2]recorder.Snapshot
 	channels []runfile.Channel // at the last sample
@@ -29,23 +28,24 @@ type reading struct {
 	cpu      time.Duration
 }
 
-// repetitions runs all of them. The files stay open between them.
+// repetitions runs all rounds and their levels. The files stay open between
+// them. An index counts on over all levels of all rounds; the spans around a
+// round carry that of its first or last level.
 func (r *Runner) repetitions(ctx context.Context) error {
-	restore := r.provideThreads()
-	defer restore()
 	s := r.opt.Plan.Schedule
-	for rep := int32(1); rep <= s.Repetitions; rep++ {
+	index := int32(0)
+	for r.plot.more() {
 		if s.BaselineSeconds > 0 {
-			r.enter(runfile.SpanBaseline, rep)
+			r.enter(runfile.SpanBaseline, index+1)
 			if err := r.idle(ctx, s.BaselineSeconds); err != nil {
 				return err
 			}
 		}
-		if err := r.repetition(ctx, rep); err != nil {
+		if err := r.levels(ctx, &index); err != nil {
 			return err
 		}
-		if s.CooldownSeconds > 0 && rep < s.Repetitions {
-			r.enter(runfile.SpanCooldown, rep)
+		if s.CooldownSeconds > 0 && !r.plot.last() {
+			r.enter(runfile.SpanCooldown, index)
 			if err := r.idle(ctx, s.CooldownSeconds); err != nil {
 				return err
 			}
@@ -54,11 +54,41 @@ func (r *Runner) repetitions(ctx context.Context) error {
 	return nil
 }
 
+// levels runs those of one round.
+func (r *Runner) levels(ctx context.Context, index *int32) error {
+	for first := true; ; first = false {
+		l, more := r.plot.next()
+		if !more {
+			return nil
+		}
+		if pause := int32(r.plot.pause); pause > 0 && !first {
+			r.enter(runfile.SpanCooldown, *index)
+			if err := r.idle(ctx, pause); err != nil {
+				return err
+			}
+		}
+		*index++
+		if err := r.repetition(ctx, *index, l); err != nil {
+			return err
+		}
+		r.plot.climber.note(r.outcome(l))
+	}
+}
+
+// outcome is what a level came to that has just ended.
+func (r *Runner) outcome(l level) outcome {
+	var s recorder.Snapshot
+	r.engine.rec.Read(&s, recorder.Read, recorder.Measure)
+	return outcome{perSecond: float64(s.Count) / float64(l.window), mean: s.Mean()}
+}
+
 // repetition runs warm-up and window, and always leaves what was measured in
 // the load, however it ends.
-func (r *Runner) repetition(ctx context.Context, rep int32) error {
-	s := r.opt.Plan.Schedule
-	m := &measuring{index: rep, warmup: int(s.WarmupSeconds), window: int(s.DurationSeconds), channels: r.target.Channels()}
+func (r *Runner) repetition(ctx context.Context, rep int32, l level) error {
+	r.engine.take(l.step)
+	restore := r.provideThreads()
+	defer restore()
+	m := &measuring{index: rep, level: l, channels: r.target.Channels()}
 	// In-flight I/O outlives a cancelled run: it is drained, not torn.
 	ioCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -133,7 +163,7 @@ func (r *Runner) beginWindow(m *measuring) {
 	if n := len(r.load.Spans); n > 1 && r.load.Spans[n-2].Kind == runfile.SpanWarmup {
 		r.load.Spans[n-2].End = start
 	}
-	r.load.Repetitions = append(r.load.Repetitions, runfile.Repetition{Index: m.index, Start: start})
+	r.load.Repetitions = append(r.load.Repetitions, runfile.Repetition{Index: m.index, Start: start, Step: m.step})
 }
 
 func (r *Runner) reading() reading {
@@ -203,6 +233,9 @@ func (r *Runner) putStonewall(m *measuring) {
 	var started int64
 	for i := range r.engine.workers {
 		w := &r.engine.workers[i]
+		if w.idle {
+			continue
+		}
 		last[w.index] = max(last[w.index], min(w.lastDone, end)-m.round.from)
 		started += w.started
 		out.LateOps += w.late
@@ -251,5 +284,5 @@ func (r *Runner) provideThreads() (restore func()) {
 	if b, ok := r.target.(target.Blocking); !ok || !b.BlocksThreads() {
 		return func() {}
 	}
-	return setProcessors(len(r.engine.workers))
+	return setProcessors(r.engine.busy())
 }

@@ -24,6 +24,7 @@ type Runner struct {
 	opt  Options
 	load runfile.Load
 	prog progress
+	plot *script
 
 	started  time.Time
 	lastSave time.Time
@@ -52,7 +53,7 @@ func New(opt Options) (*Runner, error) {
 	if opt.Client < 0 || opt.Client >= opt.Plan.Clients {
 		return nil, fmt.Errorf("client index is %d of %d clients; they count from 0", opt.Client, opt.Plan.Clients)
 	}
-	return &Runner{opt: opt}, nil
+	return &Runner{opt: opt, plot: newScript(&opt.Plan)}, nil
 }
 
 // Run makes the run. It always returns a Load; how it failed stands there. The
@@ -60,9 +61,9 @@ func New(opt Options) (*Runner, error) {
 func (r *Runner) Run(ctx context.Context) (*runfile.Load, error) {
 	r.started = r.opt.Now()
 	r.lastSave = r.started
-	r.prog.planned = scheduled(r.opt.Plan.Schedule)
+	r.prog.planned = r.plot.total()
 	r.load = runfile.Load{Partial: true, LoopMode: "closed", SampleSeconds: 1}
-	if r.opt.Plan.Workload.Raw.OperationsPerSecond > 0 {
+	if raw := r.opt.Plan.Workload.Raw; raw != nil && raw.OperationsPerSecond > 0 {
 		r.load.LoopMode = "open"
 	}
 	if s := r.opt.Plan.Schedule.TimeoutSeconds; s > 0 {
@@ -97,7 +98,7 @@ func (r *Runner) walk(ctx context.Context) (code string, err error) {
 	if err := r.verify(ctx); err != nil {
 		return runfile.FailureIO, err
 	}
-	if !r.opt.Plan.Workload.Raw.KeepFiles {
+	if !filesOf(r.opt.Plan.Workload).KeepFiles {
 		if err := r.clean(ctx); err != nil {
 			return runfile.FailureIO, err
 		}
@@ -135,14 +136,9 @@ var errConnect = target.Fail(runfile.FailureUnreachable, "the storage did not an
 // fill prepares the files, and opens them.
 func (r *Runner) fill(ctx context.Context) error {
 	r.enter(runfile.SpanFill, 0)
-	raw := r.opt.Plan.Workload.Raw
 	var set *fileset.Set
 	err := r.during(ctx, func(ctx context.Context) (err error) {
-		set, err = fileset.Prepare(ctx, r.target, fileset.Spec{
-			Run: r.opt.Plan.Run, Directory: raw.Directory, Client: r.opt.Client, Jobs: raw.Jobs,
-			Copy: raw.Pattern == runfile.PatternCopy, FileSizeBytes: raw.FileSizeBytes,
-			BlockSizeBytes: raw.BlockSizeBytes, Seed: r.opt.Plan.Seed, OverwriteExisting: raw.OverwriteExisting,
-		})
+		set, err = fileset.Prepare(ctx, r.target, filesetOf(&r.opt.Plan, r.opt.Client))
 		return err
 	})
 	if err != nil {
@@ -162,7 +158,11 @@ func (r *Runner) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.engine, err = newEngine(&r.opt.Plan, r.opt.Client, jobs, r.opt.Now)
+	prepare := newUserEngine
+	if r.opt.Plan.Workload.Raw != nil {
+		prepare = newEngine
+	}
+	r.engine, err = prepare(&r.opt.Plan, r.opt.Client, jobs, r.opt.Now)
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (r *Runner) finish(ctx context.Context) {
 	failed := r.load.Failure != nil
 	r.load.Partial = failed
 	r.save(r.opt.Now())
-	if failed && r.set != nil && !r.stuck && !r.opt.Plan.Workload.Raw.KeepFiles && r.span != runfile.SpanClean {
+	if failed && r.set != nil && !r.stuck && !filesOf(r.opt.Plan.Workload).KeepFiles && r.span != runfile.SpanClean {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 		defer cancel()
 		if err := r.clean(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -245,5 +246,48 @@ func TestALaneForgetsTheTimeOverAPause(t *testing.T) {
 	d.ready().Next(&io)
 	if looks() == before {
 		t.Error("an I/O of a new round starts when the last one of the old round ended")
+	}
+}
+
+func TestOneSetOfStreamsServesAllSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, tc := range map[string]struct {
+			plan runfile.Plan
+			want string
+		}{
+			// Only the streams that have users run: one, then four of which two have one.
+			"few users": {slobPlan(runfile.AccessRandomRead, 1, 3), "open 3 x 4096;run;run;run;run;close"},
+			"many users": {
+				slobPlan(runfile.AccessRandomRead, 1, 2, 200),
+				"open 50 x 4096;open 50 x 4096;open 50 x 4096;open 50 x 4096;run;run;run;run;run;run;run;run;run;run;run;run;run;run;close;close;close;close",
+			},
+			"scans": {slobPlan(runfile.AccessFullTableScan, 33), "open 33 x 32768;open 33 x 32768;run;run;run;run;close;close"},
+		} {
+			w := &watched{Streaming: mem.Streaming{Target: &mem.Target{Delay: 10 * time.Millisecond}, Now: time.Now}}
+			load, _ := runMem(t.Context(), t, tc.plan, w.Target, func(o *Options) {
+				o.Open = func(context.Context) (target.Target, error) { return w, nil }
+			})
+			if heard := strings.Join(w.heard, ";"); load.Failure != nil || heard != tc.want {
+				t.Errorf("%s: the target saw %s, want %s (failure %+v)", name, heard, tc.want, load.Failure)
+			}
+		}
+	})
+}
+
+func TestTheFirstUsersAreSpreadOverAllStreams(t *testing.T) {
+	plan := slobPlan(runfile.AccessRandomRead, 200)
+	e := hotUsers(t, mem.Streaming{Target: &mem.Target{}, Now: time.Now}, plan, runfile.Step{Kind: runfile.StepUsers, Users: 6})
+	var busy []int
+	for _, d := range e.drivers {
+		n := 0
+		for i := range d.workers {
+			if !d.workers[i].idle {
+				n++
+			}
+		}
+		busy = append(busy, n)
+	}
+	if want := []int{2, 2, 1, 1}; !slices.Equal(busy, want) {
+		t.Errorf("6 users are on %v, want %v", busy, want)
 	}
 }

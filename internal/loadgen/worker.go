@@ -25,15 +25,18 @@ type worker struct {
 	source  rand.PCG
 	random  rand.Rand // of source
 	movable bool      // the buffer needs only new stamps for another block
+	user    *user     // nil in a raw load
+	idle    bool      // it has nothing to do in this round
 
 	round    *round
 	lane     lane          // of a worker with a goroutine of its own
-	timer    *time.Timer   // of such a worker in an open loop
+	timer    *time.Timer   // of such a worker, if it waits between operations
 	block    int64         // of the present operation
 	at       time.Duration // from when its latency counts
 	due      time.Duration // when the next is due; open loop
 	waiting  bool          // until due
-	half     bool          // of a copy, the block was read and is to be written
+	half     bool          // of a copy or an update, the block was read and is to be written
+	updates  bool          // the present operation is an update
 	lastDone time.Duration // when its last counted operation ended
 	started  int64         // operations due in the window that were started; open loop
 	late     int64         // of them, those that were started after they were due
@@ -61,15 +64,18 @@ const longestWait = 250 * time.Millisecond
 // begin makes the worker ready for a round.
 func (w *worker) begin(r *round) {
 	w.round = r
-	w.waiting, w.half = false, false
+	w.waiting, w.half, w.updates = false, false, false
 	w.lastDone, w.started, w.late = 0, 0, 0
 	w.lane.slot = -1
+	if w.user != nil {
+		w.user.begin()
+	}
 }
 
 // run keeps the worker's I/O going from the goroutine that calls it. Times are
 // distances from the start of the round.
 func (w *worker) run(ctx context.Context) {
-	if w.engine.rate != nil && w.timer == nil {
+	if w.timer == nil && (w.engine.rate != nil || w.user.pauses()) {
 		w.timer = time.NewTimer(time.Hour)
 		w.timer.Stop()
 	}
@@ -110,11 +116,11 @@ func (w *worker) sleep(d time.Duration) {
 func (w *worker) next(io *target.IO, l *lane) bool {
 	io.Wait = 0
 	if w.half {
-		w.toWrite(io, w.job.Copy)
+		w.toWrite(io, w.writes())
 		w.at = w.elapsed()
 		return true
 	}
-	if w.round.stopping.Load() {
+	if w.idle || w.round.stopping.Load() {
 		return false
 	}
 	now := l.ended
@@ -130,6 +136,12 @@ func (w *worker) next(io *target.IO, l *lane) bool {
 	} else if more, wait := w.await(now); !more || wait > 0 {
 		io.Wait = wait
 		return more
+	}
+	if w.user != nil {
+		if io.Wait = w.pause(now); io.Wait > 0 {
+			return true
+		}
+		w.draw()
 	}
 	w.block = w.choose()
 	if !w.engine.overwrites {
@@ -187,7 +199,7 @@ func (w *worker) choose() int64 {
 func (w *worker) toWrite(io *target.IO, f *fileset.File) {
 	off := w.block * int64(len(w.buf))
 	gen := f.Tracker.Begin(w.block)
-	// A copy has just read the base data of this very place.
+	// A copy or an update has just read the base data of this very place.
 	if !w.movable && !w.half {
 		f.Data.Base(w.buf, off)
 	}
@@ -205,7 +217,7 @@ func (w *worker) done(io *target.IO, l *lane) {
 		w.writes().Tracker.End(w.block, io.Err == nil)
 	}
 	w.record(l.shard, d, end, io.Err)
-	w.half = w.engine.copies && !io.Write && io.Err == nil
+	w.half = (w.engine.copies || w.updates) && !io.Write && io.Err == nil
 	if io.Err != nil {
 		w.fail(io)
 	}
@@ -244,7 +256,7 @@ func (w *worker) writes() *fileset.File {
 	switch {
 	case w.engine.copies:
 		return w.job.Copy
-	case w.engine.overwrites:
+	case w.engine.overwrites, w.updates:
 		return w.job.Main
 	default:
 		return nil

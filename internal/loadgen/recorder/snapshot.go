@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"fmt"
+	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
@@ -46,6 +47,14 @@ func (s *Snapshot) add(c *counters) {
 		s.buckets[i] += n
 		s.Count += int64(n)
 	}
+}
+
+// Mean gives the mean latency, or 0 when nothing was counted.
+func (s *Snapshot) Mean() time.Duration {
+	if s.Count == 0 {
+		return 0
+	}
+	return time.Duration(s.nanoseconds / s.Count)
 }
 
 // Ops gives the form of the result file, or nil when nothing was counted.

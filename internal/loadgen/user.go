@@ -1,0 +1,204 @@
+package loadgen
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// users is what a load has that goes through steps of more and fewer users, or
+// reads outstanding. One set of workers serves all steps: in a smaller one the
+// first of them are at work, over the same connections and open files.
+type users struct {
+	perUser      int // workers of each: reads ahead
+	small, large int64
+	fileBytes    int64
+	tables       []*job // all files
+}
+
+// user is what a worker is in such a load. It belongs to whoever calls the
+// worker's next.
+type user struct {
+	slot  int    // workers with lower ones are at work first
+	whole []byte // the worker's buffer, of which a step may need the beginning
+	// tables are those that each read draws one of; nil = the worker's own.
+	tables        []*job
+	updatePercent int
+	think         think
+
+	done  int64         // operations since the last pause
+	until time.Duration // of the present pause; 0 = there is none
+}
+
+// think is how a user pauses.
+type think struct {
+	every       int64 // operations; 0 = never
+	least, most time.Duration
+}
+
+// thinkOf gives the pauses of a plan. They come after so many statements, and a
+// statement of SLOB touches WorkUnit blocks, each of which is an operation here.
+// Beyond that a work unit means nothing to storage: the blocks of one are read
+// one after the other.
+func thinkOf(s *runfile.SLOB) think {
+	if s.Think == nil {
+		return think{}
+	}
+	return think{
+		every: int64(s.Think.Frequency) * int64(max(s.WorkUnit, 1)),
+		least: time.Duration(s.Think.MinimumMilliseconds) * time.Millisecond,
+		most:  time.Duration(s.Think.MaximumMilliseconds) * time.Millisecond,
+	}
+}
+
+// begin forgets what was in an earlier round.
+func (u *user) begin() { u.done, u.until = 0, 0 }
+
+// pauses says whether the user thinks at all. A raw load has no user.
+func (u *user) pauses() bool { return u != nil && u.think.every > 0 }
+
+// pause says for how long the worker still thinks before its next operation.
+// That is no latency. It is bounded like the wait of an open loop, so that a
+// stream hears of the end.
+func (w *worker) pause(now time.Duration) time.Duration {
+	u := w.user
+	if u.think.every == 0 || u.done < u.think.every {
+		return 0
+	}
+	if u.until == 0 {
+		u.until = now + u.think.least
+		if spread := u.think.most - u.think.least; spread > 0 {
+			u.until += time.Duration(w.random.Int64N(int64(spread) + 1))
+		}
+	}
+	if now < u.until {
+		return min(u.until, w.round.to, now.Truncate(longestWait)+longestWait) - now
+	}
+	u.begin()
+	return 0
+}
+
+// draw says what the next operation of a user is, but for its block.
+func (w *worker) draw() {
+	u := w.user
+	u.done++
+	if u.tables != nil {
+		w.job = u.tables[w.random.IntN(len(u.tables))]
+	}
+	w.updates = u.updatePercent > 0 && w.random.IntN(100) < u.updatePercent
+}
+
+// mostStreams bounds the connections and threads of many users, who share them;
+// slotsPerStream is how many reads outstanding are worth a stream of their own.
+const (
+	mostStreams    = 4
+	slotsPerStream = 64
+)
+
+// newUserEngine prepares the workers of a calibration or a SLOB load, as many
+// as its largest step needs.
+func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() time.Time) (*engine, error) {
+	files := filesOf(plan.Workload)
+	u := &users{perUser: 1, small: files.BlockSizeBytes, large: files.LargeReadBytes, fileBytes: files.SizeBytes}
+	for i := range jobs {
+		u.tables = append(u.tables, &job{Job: jobs[i]})
+	}
+	e := &engine{now: now, users: u, draws: true, blockBytes: u.small}
+	slots := u.slots(plan.Workload)
+	if c, s := plan.Workload.Calibrate, plan.Workload.SLOB; c != nil || s.Access == runfile.AccessFullTableScan {
+		e.blockBytes, e.draws = u.large, c != nil
+	}
+	streams := min(mostStreams, (slots+slotsPerStream-1)/slotsPerStream)
+	e.perStream = (slots + streams - 1) / streams
+	arena, err := target.NewArena(streams*e.perStream, e.blockBytes)
+	if err != nil {
+		return nil, fmt.Errorf("buffers for %d reads outstanding: %w", slots, err)
+	}
+	e.arena, e.workers = arena, make([]worker, streams*e.perStream)
+	for i := range e.workers {
+		// The first users are spread over all streams.
+		slot := i%e.perStream*streams + i/e.perStream
+		w := &e.workers[i]
+		w.engine, w.index, w.idle = e, slot/u.perUser, true
+		w.user = &user{slot: slot, whole: arena.Buffer(i)}
+		w.source = *rand.NewPCG(plan.Seed, uint64(client)<<48|uint64(slot))
+		w.random = *rand.New(&w.source)
+	}
+	u.assign(plan.Workload, e.workers)
+	return e, nil
+}
+
+// slots is how many operations the largest step has outstanding.
+func (u *users) slots(w runfile.Workload) int {
+	if w.Calibrate != nil {
+		small, large := ceilings(w.Calibrate)
+		return int(max(small, large))
+	}
+	most := int32(1)
+	for _, n := range w.SLOB.Users {
+		most = max(most, n)
+	}
+	if w.SLOB.Access == runfile.AccessFullTableScan {
+		u.perUser = int(max(w.SLOB.ReadAhead, 1))
+	}
+	return int(most) * u.perUser
+}
+
+// assign gives each worker its files and its habits.
+func (u *users) assign(load runfile.Workload, workers []worker) {
+	scans := u.scans(load.SLOB, workers)
+	for i := range workers {
+		w := &workers[i]
+		switch {
+		case load.Calibrate != nil:
+			w.job, w.user.tables = u.tables[0], u.tables
+		case scans != nil:
+			w.job = scans[w.index]
+		default:
+			w.job = u.tables[w.index%len(u.tables)]
+			w.user.updatePercent, w.user.think = int(load.SLOB.UpdatePercent), thinkOf(load.SLOB)
+		}
+	}
+}
+
+// scans gives each user of a scan a place of its own in its schema's table:
+// those who share a table start at even distances. Reads ahead of one user
+// share it.
+func (u *users) scans(s *runfile.SLOB, workers []worker) []*job {
+	if s == nil || s.Access != runfile.AccessFullTableScan {
+		return nil
+	}
+	count := 0
+	for i := range workers {
+		count = max(count, workers[i].index+1)
+	}
+	sharing := (count + len(u.tables) - 1) / len(u.tables)
+	pieces := u.fileBytes / u.large
+	scans := make([]*job, count)
+	for i := range scans {
+		scans[i] = &job{Job: u.tables[i%len(u.tables)].Job}
+		scans[i].next.Store(uint64(pieces * int64(i/len(u.tables)) / int64(sharing)))
+	}
+	return scans
+}
+
+// take makes the workers ready for a step. No round may be running.
+func (e *engine) take(step *runfile.Step) {
+	if step == nil {
+		return
+	}
+	block := e.blockBytes
+	if step.Kind == runfile.StepSmallReads {
+		block = e.users.small
+	}
+	e.blocks = e.users.fileBytes / block
+	for i := range e.workers {
+		w := &e.workers[i]
+		w.idle = w.user.slot >= int(step.Users)*e.users.perUser
+		w.buf = w.user.whole[:block]
+	}
+}
