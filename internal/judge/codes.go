@@ -44,6 +44,19 @@ const (
 	QoSThrottled           Code = "QoSThrottled"
 	VolumeMoved            Code = "VolumeMoved"
 	ArrayMetricsPartial    Code = "ArrayMetricsPartial"
+	DNFSNotActive          Code = "DNFSNotActive"
+	OranfstabNotUsed       Code = "OranfstabNotUsed"
+	SuspectLatency         Code = "SuspectLatency"
+	ColdCache              Code = "ColdCache"
+	BufferedScan           Code = "BufferedScan"
+	ParameterDiffers       Code = "ParameterDiffers"
+	LatencyLimitExceeded   Code = "LatencyLimitExceeded"
+	SyncIO                 Code = "SyncIO"
+	MultiplePathsOnNFSv4   Code = "MultiplePathsOnNFSv4"
+	RACImbalance           Code = "RACImbalance"
+	LatencyResolution      Code = "LatencyResolution"
+	CalibrationOnly        Code = "CalibrationOnly"
+	SimulatedDatabase      Code = "SimulatedDatabase"
 )
 
 // Severity says how much a finding matters.
@@ -92,6 +105,7 @@ func effects() []effect {
 	return []effect{
 		{VerificationFailed, info, info},
 		{ProtocolMismatch, info, info},
+		{DNFSNotActive, info, info},
 		{Partial, info, never},
 		{IOErrors, warning, never},
 		{ExpectationMissed, never, never},
@@ -99,6 +113,11 @@ func effects() []effect {
 		{AboveWireLimit, warning, never},
 		{NotNFS, warning, never},
 		{PathUnused, warning, never},
+		{OranfstabNotUsed, warning, never},
+		{SuspectLatency, warning, never},
+		{BufferedScan, warning, never},
+		{ParameterDiffers, warning, never},
+		{ColdCache, warning, never},
 		{CacheSuspected, warning, never},
 		{ClientCPUBound, warning, never},
 		{ForeignLoad, warning, never},
@@ -118,6 +137,10 @@ func effects() []effect {
 		{LIFNotHome, never, never},
 		{QoSThrottled, never, never},
 		{PathImbalance, never, never},
+		{RACImbalance, never, never},
+		{MultiplePathsOnNFSv4, never, never},
+		{SyncIO, never, never},
+		{LatencyLimitExceeded, never, never},
 		{TransferSizeCapped, never, never},
 		{TransferSizeReduced, never, never},
 		{Retransmits, never, never},
@@ -128,7 +151,10 @@ func effects() []effect {
 		{NotCollected, never, never},
 		{ArrayMetricsPartial, never, never},
 		{EmbeddedServer, never, never},
+		{LatencyResolution, never, never},
+		{CalibrationOnly, never, never},
 		{SimulatedStorage, never, never},
+		{SimulatedDatabase, never, never},
 	}
 }
 

@@ -8,11 +8,17 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// evidence looks at what carried the load: the channels of Direct NFS or the
-// mount of the kernel. s is nil when nothing was measured.
-func evidence(r runfile.Result, s *Summary) Evidence {
-	if s == nil || s.Total.Bytes == 0 {
+// evidence looks at what carried the load: the channels of Direct NFS, the mount
+// of the kernel, or all that a database has seen (d). s is nil when nothing was
+// measured.
+func evidence(r runfile.Result, s *Summary, d *DatabaseSummary) Evidence {
+	switch {
+	case s != nil && d != nil && len(databaseWindows(r, 0)) > 0:
+		return databaseEvidence(r, s, d)
+	case s == nil || s.Total.Bytes == 0:
 		return Evidence{Message: "Nothing was measured, so no protocol was seen under load."}
+	case d != nil:
+		return Evidence{Message: "The database's own counters were not read, so no protocol was seen under load."}
 	}
 	if r.Plan.Engine.Client == runfile.ClientDirectNFS {
 		return directEvidence(r, s)

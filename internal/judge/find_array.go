@@ -10,11 +10,15 @@ import (
 )
 
 func (c *judging) checkStandIn() {
-	says := c.result.Simulated || c.result.Plan.Survey.IsStandIn()
-	for _, s := range c.result.Plan.Collect.Sources {
-		says = says || strings.Contains(s.Name, runfile.StandIn)
+	database := slices.ContainsFunc(c.oracleFacts(), func(o runfile.Oracle) bool { return o.StandIn })
+	if database {
+		c.add(SimulatedDatabase, Info, "The database was a stand-in for Oracle. The numbers say that the tool works, and nothing about Oracle. Use an image of Oracle.")
 	}
-	if says {
+	storage := c.result.Simulated && !database || c.result.Plan.Survey.IsStandIn()
+	for _, s := range c.result.Plan.Collect.Sources {
+		storage = storage || strings.Contains(s.Name, runfile.StandIn)
+	}
+	if storage {
 		c.add(SimulatedStorage, Info, "A stand-in for real storage took part. The numbers say that the tool works, and nothing about an array. Point storage at an export or a claim of yours.")
 	}
 }
@@ -173,7 +177,8 @@ func (c *judging) addDisagreement(d disagreement) {
 // seconds. Where these are not all of the window, or not all clients ran in it,
 // the load may have been another in the rest.
 func (c *judging) disagreements(s Summary, w runfile.StorageWindow) []disagreement {
-	if c.lags(w) || s.DurationMilliseconds <= 0 {
+	uncounted := c.result.Plan.Database != nil && s.Total.Ops == 0
+	if c.lags(w) || s.DurationMilliseconds <= 0 || uncounted {
 		return nil
 	}
 	coverage := min(w.Seconds*1000/float64(s.DurationMilliseconds), 1)

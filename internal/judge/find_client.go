@@ -40,6 +40,9 @@ func (c *judging) checkClientCache() {
 		c.checkPageCache(m, coverage, int64(float64(read)*coverage))
 		return // the counters prove it, in one way or the other
 	}
+	if c.result.Plan.Database != nil {
+		return // what a database does with its mount is not the loader's to tell
+	}
 	for _, cl := range c.result.Clients {
 		set := c.workingSet() / int64(max(len(c.result.Clients), 1))
 		if mt := cl.Load.Mount; mt != nil && !mt.DirectIO && read > 0 && set < cl.Host.MemoryBytes {
@@ -79,11 +82,6 @@ func (c *judging) checkServerCache() {
 	}
 }
 
-func (c *judging) workingSet() int64 {
-	r := c.raw()
-	return r.FileSizeBytes * int64(r.Jobs) * int64(max(len(c.result.Clients), 1))
-}
-
 // everRead is all that was read in the measured windows.
 func (c *judging) everRead() int64 {
 	sum := int64(0)
@@ -103,20 +101,20 @@ func opsOrZero(d *Direction) int64 {
 func (c *judging) checkTime() {
 	seconds := float64(c.overall.DurationMilliseconds) / 1000
 	switch {
+	case c.overall.isOf(runfile.StepCalibrate): // takes as long as Oracle wants
 	case seconds < tooShortWarnSeconds:
 		c.add(TooShort, Warning, "Only %.0f s were measured. Bursts, caches and credits of the storage hide behind less than %d s; use 60 s or more, 300 s for writes.", seconds, tooShortWarnSeconds)
 	case seconds < tooShortInfoSeconds:
 		c.add(TooShort, Info, "%.0f s were measured. Use 60 s or more for a number to compare, 300 s for writes.", seconds)
 	}
 	for _, s := range c.repetitions {
-		if f := s.Steadiness; f.Known && !f.Steady {
-			c.add(NotSteady, Warning, "Repetition %d was not steady: throughput strayed %s from its mean and drifted %s; latency strayed %s and drifted %s. Use a longer warm-up, and look for what changed.",
-				s.Repetition, permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille), permilleText(&f.LatencyDeviationPermille), permilleText(&f.LatencyDriftPermille))
+		// A calibration goes through loads of two kinds: it cannot be steady.
+		if f := s.Steadiness; f.Known && !f.Steady && !s.isOf(runfile.StepCalibrate) {
+			c.add(NotSteady, Warning, "Repetition %s was not steady: throughput strayed %s from its mean and drifted %s; latency strayed %s and drifted %s. Use a longer warm-up, and look for what changed.",
+				s.name(), permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille), permilleText(&f.LatencyDeviationPermille), permilleText(&f.LatencyDriftPermille))
 		}
 	}
-	if v := c.variation; v != nil && *v > variationHigh {
-		c.add(VariationHigh, Warning, "The throughput of %d repetitions varies by %s (coefficient of variation). Find what differs between them before comparing with anything.", len(c.repetitions), percent(int64(*v)))
-	}
+	c.checkVariation()
 }
 
 // checkTogether: rates of clients that did not run at the same time must not
@@ -124,7 +122,7 @@ func (c *judging) checkTime() {
 func (c *judging) checkTogether() {
 	for _, s := range c.repetitions {
 		if share := together(c.parts(s.Repetition)); share*1000 < overlapGood {
-			c.add(ClientsNotTogether, Warning, "In repetition %d the clients ran together for only %.0f %% of the time, so their sum is too high. Check the clocks of their machines.", s.Repetition, share*100)
+			c.add(ClientsNotTogether, Warning, "In repetition %s the clients ran together for only %.0f %% of the time, so their sum is too high. Check the clocks of their machines.", s.name(), share*100)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func (c *judging) checkForeignLoad() {
 			seen = append(seen, c.foreignOnClient(cl, s)...)
 		}
 		if len(seen) > 0 {
-			c.add(ForeignLoad, Warning, "Repetition %d was not alone: %s. Run again when the machines are quiet, or say why this load belongs to it.", s.Repetition, strings.Join(seen, ", "))
+			c.add(ForeignLoad, Warning, "Repetition %s was not alone: %s. Run again when the machines are quiet, or say why this load belongs to it.", s.name(), strings.Join(seen, ", "))
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (c *judging) losses() []loss {
 func (l *loss) add(p PathShare, s Summary) {
 	l.downMilliseconds += p.DownMilliseconds
 	l.reconnects += p.Reconnects
-	l.bytes += p.Bytes()
+	l.bytes += p.Bytes() + p.Calls
 	l.noticeable = l.noticeable || noticeable(p, s)
 	l.stillDown = p.State == stateDown
 	if p.DownMilliseconds > 0 || p.Reconnects > 0 {

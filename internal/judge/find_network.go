@@ -7,7 +7,7 @@ import "fmt"
 // that does.
 func (c *judging) checkTransferSize() {
 	wanted := c.result.Plan.Engine.TransferSizeBytes
-	block := c.raw().BlockSizeBytes
+	block := blockBytes(c.result.Plan)
 	directions := []struct {
 		name        string
 		write, used bool

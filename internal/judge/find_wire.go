@@ -23,7 +23,9 @@ func (c *judging) checkWire() {
 	case share > wireExceeded:
 		c.add(AboveWireLimit, Error, "%s: more than the discovered links can carry. The load did not cross them, or the interface reports a wrong speed. Declare the link.", numbers)
 	case share >= wireSaturated:
-		c.add(LineSaturated, Info, "%s: the line is full. The storage may be faster than this; add paths or faster links to find out.", numbers)
+		c.add(LineSaturated, Info, "%s: the line is full%s. The storage may be faster than this; add paths or faster links to find out.", numbers, c.fullSteps(" with "))
+	case c.fullSteps("") != "":
+		c.add(LineSaturated, Info, "The line is full with %s. The storage may be faster than that; add paths or faster links to find out.", c.fullSteps(""))
 	case share < wireGood && c.shouldFillTheWire():
 		c.add(BelowWireSpeed, Warning, "%s. Oracle gets line speed over NFS unless something is ill-configured. %s", numbers, c.suspects())
 	}
@@ -59,9 +61,30 @@ func (c *judging) whyUnknown() string {
 	return "no client reported an interface"
 }
 
+// fullSteps names the levels of load that filled the line, where there are
+// several; else it is empty.
+func (c *judging) fullSteps(before string) string {
+	var full []string
+	for _, s := range c.steps {
+		if atLeastPermille(s.WirePermille, wireSaturated) {
+			full = append(full, level(s.Kind, s.Users))
+		}
+	}
+	if len(full) == 0 || len(c.steps) < 2 {
+		return ""
+	}
+	return before + listed(full)
+}
+
 // shouldFillTheWire: sequential, unpaced loads should; random and paced ones
 // have no such duty.
 func (c *judging) shouldFillTheWire() bool {
+	if s := c.result.Plan.Workload.SLOB; s != nil {
+		return s.Access == runfile.AccessFullTableScan && s.Think == nil
+	}
+	if c.result.Plan.Workload.Calibrate != nil {
+		return false // what it looks for is IOPS
+	}
 	r := c.raw()
 	if r.OperationsPerSecond > 0 {
 		return false
@@ -99,13 +122,14 @@ func (c *judging) suspects() string {
 		suspect(c.bindsLoad(n), "the CPU of storage node %s is at %s", n.Name, permilleText(n.CPUPermille))
 	}
 	xfer := transferBytes(c.result, s.Read == nil)
-	suspect(xfer < min(r.BlockSizeBytes, defaultXfer), "the server cuts blocks of %s into transfers of %s", size(r.BlockSizeBytes), size(xfer))
+	block := blockBytes(c.result.Plan)
+	suspect(xfer < min(block, defaultXfer), "the server cuts blocks of %s into transfers of %s", size(block), size(xfer))
 	rate, known := c.retransmitPermille()
 	suspect(known && rate > retransmitRate, "%.1f of 1000 TCP segments were sent again: look for a bad cable, a duplex or MTU mismatch, drops in a switch", rate)
-	suspect(r.BlockSizeBytes < smallBlockBytes, "blocks of %s are small: Oracle scans with 1Mi (db_file_multiblock_read_count)", size(r.BlockSizeBytes))
-	outstanding := int64(r.Jobs) * int64(r.Depth) * int64(s.Clients)
+	suspect(block < smallBlockBytes, "blocks of %s are small: Oracle scans with 1Mi (db_file_multiblock_read_count)", size(block))
+	outstanding, raise := c.outstanding()
 	paths := int64(max(len(s.Paths), 1))
-	suspect(outstanding < paths*fewOutstandingPerPath, "%d outstanding I/Os for %d paths are few: raise depth or jobs", outstanding, paths)
+	suspect(outstanding < paths*fewOutstandingPerPath, "%d outstanding I/Os for %d paths are few: raise %s", outstanding, paths, raise)
 	suspect(r.Pattern == runfile.PatternCopy && r.Depth == 1, "a copy of depth 1 is serial and uses one direction at a time")
 	if len(list) == 0 {
 		return "Nothing that was measured here explains it: look at the negotiated speed and the MTU along the whole path, at bonding (70 to 100 %), at other users of the links, and at the storage's own limits."

@@ -18,6 +18,7 @@ func (c *judging) find() {
 	c.checkStandIn()
 	c.checkMissing()
 	c.checkHomes()
+	c.checkDirectNFS()
 	if c.overall == nil {
 		return
 	}
@@ -40,6 +41,8 @@ func (c *judging) find() {
 	c.checkTransferSize()
 	c.checkRetransmits()
 	c.checkPace()
+	c.checkCalibration()
+	c.checkDatabase()
 }
 
 func (c *judging) add(code Code, severity Severity, format string, args ...any) {
@@ -105,12 +108,10 @@ func (c *judging) checkEnd() {
 	if n := len(c.result.Clients); n < int(plan.Clients) {
 		c.add(Partial, Error, "%d of %d clients gave a result. Look at the pods of the others.", n, plan.Clients)
 	}
-	if n := len(c.repetitions); n < int(plan.Schedule.Repetitions) {
-		c.add(Partial, Error, "%d of %d repetitions were measured.", n, plan.Schedule.Repetitions)
-	}
+	c.checkRounds()
 	for _, s := range c.repetitions {
 		if s.Clients < int32(len(c.result.Clients)) {
-			c.add(Partial, Error, "Repetition %d was measured by %d of %d clients.", s.Repetition, s.Clients, len(c.result.Clients))
+			c.add(Partial, Error, "Repetition %s was measured by %d of %d clients.", s.name(), s.Clients, len(c.result.Clients))
 		}
 	}
 }

@@ -36,7 +36,9 @@ type Judgement struct {
 	// Summary is that of the median repetition by throughput: numbers that were
 	// really measured together. Nil when no repetition gave a number. Where the
 	// load has steps, docs/findings.md says which of them it is of.
-	Summary     *Summary  `json:"summary,omitempty"`
+	Summary *Summary `json:"summary,omitempty"`
+	// Repetitions are those that Summary is the median of: of its step, where the
+	// load has several.
 	Repetitions []Summary `json:"repetitions,omitempty"`
 	// Steps are the levels of load in the order of the plan, warm-up left out.
 	Steps []StepSummary `json:"steps,omitempty"`
@@ -44,7 +46,8 @@ type Judgement struct {
 	Calibrations []CalibrationSummary `json:"calibrations,omitempty"`
 	Database     *DatabaseSummary     `json:"database,omitempty"` // nil: native engine
 	// VariationPermille is the coefficient of variation of the throughput
-	// between repetitions; nil with fewer than two.
+	// between repetitions, of a calibration also of its IOPS, whichever is
+	// larger; nil with fewer than two.
 	VariationPermille *int32        `json:"variationPermille,omitempty"`
 	Wire              *WireLimit    `json:"wire,omitempty"` // nil: not known
 	Protocol          Evidence      `json:"protocol"`
@@ -54,7 +57,9 @@ type Judgement struct {
 
 // Summary is one repetition over all clients.
 type Summary struct {
-	Repetition           int32         `json:"repetition"`
+	Repetition int32 `json:"repetition"`
+	// Step is the level of load that it is of, where a run has several.
+	Step                 *runfile.Step `json:"step,omitempty"`
 	Clients              int32         `json:"clients"` // that have this repetition
 	DurationMilliseconds int64         `json:"durationMilliseconds"`
 	Read                 *Direction    `json:"read,omitempty"`
@@ -81,6 +86,8 @@ type Direction struct {
 	Latency              *stats.Latency `json:"latency,omitempty"`
 	WirePermille         *int32         `json:"wirePermille,omitempty"`
 	histograms           []string
+	buckets              []stats.Bucket
+	latencySum           int64 // microseconds, of what the buckets count
 	bytesPerSec, iopsSec float64
 }
 
@@ -92,8 +99,11 @@ type PathShare struct {
 	BytesRead      int64  `json:"bytesRead"`
 	BytesWritten   int64  `json:"bytesWritten"`
 	BytesPerSecond int64  `json:"bytesPerSecond"`
-	SharePermille  int32  `json:"sharePermille"` // of the bytes of all paths
-	Reconnects     int64  `json:"reconnects,omitempty"`
+	SharePermille  int32  `json:"sharePermille"` // of the bytes of all paths, or else of their calls
+	// Calls are what a database counts of a path, which counts no bytes: those
+	// sent, and the replies received.
+	Calls      int64 `json:"calls,omitempty"`
+	Reconnects int64 `json:"reconnects,omitempty"`
 	// DownMilliseconds is how long the path could not be used, of the client that
 	// was without it for longest.
 	DownMilliseconds int64 `json:"downMilliseconds,omitempty"`
@@ -102,6 +112,9 @@ type PathShare struct {
 
 // Bytes is both directions together.
 func (p PathShare) Bytes() int64 { return p.BytesRead + p.BytesWritten }
+
+// carried says that the path was used.
+func (p PathShare) carried() bool { return p.Bytes() > 0 || p.Calls > 0 }
 
 // ClientCPU is what the load cost its clients.
 type ClientCPU struct {
@@ -177,10 +190,12 @@ func Judge(r runfile.Result) Judgement {
 	c := &judging{result: r}
 	c.wire = wireLimit(r)
 	c.summarise()
-	c.protocol = evidence(r, c.overall)
+	c.database = databaseSummary(r, c.overall)
+	c.protocol = evidence(r, c.overall, c.database)
 	c.find()
 	j := Judgement{
-		Summary: c.overall, Repetitions: c.repetitions, VariationPermille: c.variation,
+		Engine: engineOf(r.Plan), Summary: c.overall, Repetitions: c.headline, VariationPermille: c.variation,
+		Steps: c.steps, Calibrations: c.calibrations, Database: c.database,
 		Wire: c.wire, Protocol: c.protocol, Series: c.series,
 	}
 	c.expect(&j)
@@ -192,14 +207,19 @@ func Judge(r runfile.Result) Judgement {
 
 // judging is what the steps share.
 type judging struct {
-	result      runfile.Result
-	wire        *WireLimit
-	repetitions []Summary
-	overall     *Summary
-	series      []SeriesPoint
-	variation   *int32
-	protocol    Evidence
-	findings    []Finding
-	missed      bool // a threshold was missed
-	unmeasured  bool // a threshold could not be compared
+	result       runfile.Result
+	wire         *WireLimit
+	repetitions  []Summary // that count, of all steps
+	warmups      []Summary // of those that do not
+	steps        []StepSummary
+	calibrations []CalibrationSummary
+	headline     []Summary // those that overall is the median of
+	database     *DatabaseSummary
+	overall      *Summary
+	series       []SeriesPoint
+	variation    *int32
+	protocol     Evidence
+	findings     []Finding
+	missed       bool // a threshold was missed
+	unmeasured   bool // a threshold could not be compared
 }

@@ -24,8 +24,10 @@ type StepSummary struct {
 type CalibrationSummary struct {
 	Warmup bool `json:"warmup,omitempty"` // not counted
 	// MaxIOPS are random single-block reads a second within the latency allowed.
-	MaxIOPS               *int64 `json:"maxIOPS,omitempty"`
-	MaxMegabytesPerSecond *int64 `json:"maxMegabytesPerSecond,omitempty"` // Oracle: of 2^20 bytes
+	MaxIOPS *int64 `json:"maxIOPS,omitempty"`
+	// MaxMegabytesPerSecond of large random reads, 10^6 bytes. Oracle does not say
+	// of which megabytes its max_mbps is; this takes the smaller, which claims less.
+	MaxMegabytesPerSecond *int64 `json:"maxMegabytesPerSecond,omitempty"`
 	// ActualLatencyMilliseconds at MaxIOPS, whole milliseconds as Oracle's.
 	ActualLatencyMilliseconds *int64 `json:"actualLatencyMilliseconds,omitempty"`
 }

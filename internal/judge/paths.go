@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 
@@ -55,14 +56,35 @@ func declaredPaths(plan runfile.Plan) []pathPair {
 	return nil
 }
 
+// serverLabel is what the oranfstab calls the server of the plan, and Oracle
+// SVRNAME where it used the oranfstab.
+func serverLabel(plan runfile.Plan) string {
+	if plan.Engine.Server != "" {
+		return plan.Engine.Server
+	}
+	file, err := oranfstab.Parse([]byte(plan.Engine.Oranfstab))
+	if err != nil || len(file.Servers) == 0 {
+		return ""
+	}
+	return file.Servers[0].Name
+}
+
 func connectedPaths(c runfile.ClientResult) []pathPair {
 	var pairs []pathPair
+	add := func(p pathPair) {
+		if !slices.Contains(pairs, p) {
+			pairs = append(pairs, p)
+		}
+	}
 	for _, rep := range c.Load.Repetitions {
 		for _, ch := range rep.Channels {
-			p := pathPair{Local: ch.Local, Path: ch.Path}
-			if !slices.Contains(pairs, p) {
-				pairs = append(pairs, p)
-			}
+			add(pathPair{Local: ch.Local, Path: ch.Path})
+		}
+		if rep.Oracle == nil {
+			continue
+		}
+		for _, ch := range rep.Oracle.DirectNFS.Channels {
+			add(pathPair{Local: ch.Local, Path: ch.Path})
 		}
 	}
 	return pairs
@@ -149,4 +171,19 @@ func nodeOf(c runfile.ClientResult) string {
 		return c.Host.Node
 	}
 	return c.Host.Name
+}
+
+// loadedNodes are the machines that do the I/O of a client: its own, or the hosts
+// of an external database.
+func loadedNodes(plan runfile.Plan, c runfile.ClientResult) []string {
+	var hosts []string
+	if d := plan.Database; d != nil && d.Kind == runfile.DatabaseExternal && c.Load.Oracle != nil {
+		for _, i := range c.Load.Oracle.Instances {
+			hosts = append(hosts, cmp.Or(i.Host, i.Name))
+		}
+	}
+	if len(hosts) == 0 {
+		return []string{nodeOf(c)}
+	}
+	return hosts
 }

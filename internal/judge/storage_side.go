@@ -99,7 +99,7 @@ func (c *judging) usedAddresses(s Summary) []string {
 	}
 	if !c.kernel() {
 		for _, p := range s.Paths {
-			if p.Bytes() > 0 {
+			if p.carried() {
 				add(p.Path)
 			}
 		}

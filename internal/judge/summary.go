@@ -16,26 +16,28 @@ const (
 	mebibyte       = 1 << 20
 )
 
-// summarise fills in the repetitions, the one that stands for all, and how much
-// they vary.
+// summarise fills in the repetitions that count, the one that stands for all,
+// and how much they vary.
 func (c *judging) summarise() {
-	var rates []float64
 	for _, index := range repetitionIndexes(c.result) {
 		s, ok := c.summary(index)
-		if !ok {
-			continue
+		switch {
+		case !ok:
+		case s.isWarmup():
+			c.warmups = append(c.warmups, s)
+		default:
+			c.repetitions = append(c.repetitions, s)
 		}
-		c.repetitions = append(c.repetitions, s)
-		rates = append(rates, s.Total.bytesPerSec)
 	}
-	if len(rates) == 0 {
+	c.steps = c.stepSummaries()
+	c.calibrations = c.calibrate()
+	c.headline = c.headlines()
+	if len(c.headline) == 0 {
 		return
 	}
-	c.overall = &c.repetitions[stats.MedianIndex(rates)]
+	c.overall = medianOf(c.headline)
 	c.series = seriesPoints(c.result, c.overall.Repetition)
-	if cv, ok := stats.CoefficientOfVariation(rates); ok {
-		c.variation = permille(cv)
-	}
+	c.variation = variationOf(c.headline)
 }
 
 // repetitionIndexes are those that any client has, ascending.
@@ -91,7 +93,7 @@ func (c *judging) summary(index int32) (Summary, bool) {
 	if len(parts) == 0 {
 		return Summary{}, false
 	}
-	s := Summary{Repetition: index, Clients: int32(len(parts))}
+	s := Summary{Repetition: index, Clients: int32(len(parts)), Step: parts[0].rep.Step}
 	for _, p := range parts {
 		s.DurationMilliseconds = max(s.DurationMilliseconds, p.rep.End.Sub(p.rep.Start).Milliseconds())
 		s.Read = added(s.Read, p.rep.Read, p.seconds)
@@ -105,6 +107,7 @@ func (c *judging) summary(index int32) (Summary, bool) {
 		c.finish(d)
 	}
 	c.finish(&s.Total)
+	oracleLatency(&s, parts)
 	c.wireShare(&s)
 	s.Paths = c.pathShares(parts)
 	s.ClientCPU = clientCPU(parts, s.Total.Bytes)
@@ -123,6 +126,7 @@ func added(d *Direction, ops *runfile.Ops, seconds float64) *Direction {
 	}
 	sum := d.plus(Direction{
 		Ops: ops.Count, Bytes: ops.Bytes, Errors: ops.Errors, histograms: []string{ops.Histogram},
+		buckets: bucketsOf(ops.Buckets), latencySum: ops.TotalMicroseconds,
 		bytesPerSec: float64(ops.Bytes) / seconds, iopsSec: float64(ops.Count) / seconds,
 	})
 	return &sum
@@ -131,13 +135,14 @@ func added(d *Direction, ops *runfile.Ops, seconds float64) *Direction {
 func (d Direction) plus(o Direction) Direction {
 	return Direction{
 		Ops: d.Ops + o.Ops, Bytes: d.Bytes + o.Bytes, Errors: d.Errors + o.Errors,
-		histograms:  append(append([]string(nil), d.histograms...), o.histograms...),
+		histograms: slices.Concat(d.histograms, o.histograms), buckets: slices.Concat(d.buckets, o.buckets), latencySum: d.latencySum + o.latencySum,
 		bytesPerSec: d.bytesPerSec + o.bytesPerSec, iopsSec: d.iopsSec + o.iopsSec,
 	}
 }
 
-// finish rounds the rates and takes the percentiles of the merged histograms. A
-// histogram that cannot be read leaves the latency unknown.
+// finish rounds the rates and takes the percentiles of the merged histograms, or
+// else of the merged buckets. A histogram that cannot be read leaves the latency
+// unknown.
 func (c *judging) finish(d *Direction) {
 	d.BytesPerSecond = int64(math.Round(d.bytesPerSec))
 	d.OperationsPerSecond = int64(math.Round(d.iopsSec))
@@ -147,6 +152,9 @@ func (c *judging) finish(d *Direction) {
 		return
 	}
 	d.Latency = h.Latency()
+	if d.Latency == nil {
+		d.Latency = stats.BucketLatency(d.buckets, d.latencySum)
+	}
 }
 
 // wireShare compares each direction with what the links carry that way. The

@@ -17,44 +17,104 @@ func (c *judging) pathShares(parts []clientRep) []PathShare {
 	if c.result.Plan.Engine.Client != runfile.ClientDirectNFS {
 		return nil
 	}
-	var shares []PathShare
-	find := func(p pathPair) *PathShare {
-		for i := range shares {
-			if shares[i].Local == p.Local && shares[i].Path == p.Path {
-				return &shares[i]
-			}
-		}
-		shares = append(shares, PathShare{Local: p.Local, Path: p.Path, State: stateMissing})
-		return &shares[len(shares)-1]
+	if c.result.Plan.Database != nil {
+		return c.databasePaths(parts)
 	}
-	declared := declaredPaths(c.result.Plan)
-	for _, d := range declared {
-		find(d)
-	}
-	total := int64(0)
+	t := newPathTable(declaredPaths(c.result.Plan))
 	for _, p := range parts {
 		for _, ch := range p.rep.Channels {
-			find(declaredAs(declared, ch)).add(ch, p.seconds)
-			total += ch.BytesRead + ch.BytesWritten
+			t.find(pathPair{Local: ch.Local, Path: ch.Path}).add(ch, p.seconds)
 		}
 	}
-	for i := range shares {
+	return t.shared(PathShare.Bytes)
+}
+
+// databasePaths are those of V$DNFS_CHANNELS, which counts calls and no bytes.
+// Without a row nothing is known of the paths, not even that they are missing.
+func (c *judging) databasePaths(parts []clientRep) []PathShare {
+	t, seen := newPathTable(declaredPaths(c.result.Plan)), false
+	for _, p := range parts {
+		if p.rep.Oracle == nil {
+			continue
+		}
+		for _, ch := range ownChannels(c.result.Plan, p.rep.Oracle.DirectNFS.Channels) {
+			seen = true
+			share := t.find(pathPair{Local: ch.Local, Path: ch.Path})
+			share.State = "Up"
+			share.Calls += ch.Sends + ch.Receives
+			share.Reconnects += ch.Reconnects
+		}
+	}
+	if !seen {
+		return nil
+	}
+	return t.shared(func(p PathShare) int64 { return p.Calls })
+}
+
+// ownChannels are those of the server of the plan; a database may use others.
+// Where none has that label, the oranfstab was not used, and all are.
+func ownChannels(plan runfile.Plan, all []runfile.DNFSChannel) []runfile.DNFSChannel {
+	var own []runfile.DNFSChannel
+	for _, ch := range all {
+		if ch.Server == serverLabel(plan) {
+			own = append(own, ch)
+		}
+	}
+	if len(own) == 0 {
+		return all
+	}
+	return own
+}
+
+// pathTable collects what each path did, the declared ones first.
+type pathTable struct {
+	declared []pathPair
+	shares   []PathShare
+}
+
+func newPathTable(declared []pathPair) *pathTable {
+	t := &pathTable{declared: declared}
+	for _, d := range declared {
+		t.shares = append(t.shares, PathShare{Local: d.Local, Path: d.Path, State: stateMissing})
+	}
+	return t
+}
+
+func (t *pathTable) find(used pathPair) *PathShare {
+	p := declaredAs(t.declared, used)
+	for i := range t.shares {
+		if t.shares[i].Local == p.Local && t.shares[i].Path == p.Path {
+			return &t.shares[i]
+		}
+	}
+	t.shares = append(t.shares, PathShare{Local: p.Local, Path: p.Path, State: stateMissing})
+	return &t.shares[len(t.shares)-1]
+}
+
+func (t *pathTable) shared(amount func(PathShare) int64) []PathShare {
+	total := int64(0)
+	for _, p := range t.shares {
+		total += amount(p)
+	}
+	for i := range t.shares {
 		if total > 0 {
-			shares[i].SharePermille = *permille(float64(shares[i].Bytes()) / float64(total))
+			t.shares[i].SharePermille = *permille(float64(amount(t.shares[i])) / float64(total))
 		}
 	}
-	return shares
+	return t.shares
 }
 
 // declaredAs finds the declared path that a channel serves. A path without a
-// local address in the oranfstab serves whatever the system chose.
-func declaredAs(declared []pathPair, ch runfile.Channel) pathPair {
-	used := pathPair{Local: ch.Local, Path: ch.Path}
+// local address in the oranfstab serves whatever the system chose, and a channel
+// without one (V$DNFS_CHANNELS before 11.2.0.2) the first to its address.
+func declaredAs(declared []pathPair, used pathPair) pathPair {
 	if slices.Contains(declared, used) {
 		return used
 	}
-	if open := (pathPair{Path: ch.Path}); slices.Contains(declared, open) {
-		return open
+	for _, d := range declared {
+		if sameHost(d.Path, used.Path) && (d.Local == "" || used.Local == "" || sameHost(d.Local, used.Local)) {
+			return d
+		}
 	}
 	return used
 }
@@ -82,12 +142,16 @@ func clientCPU(parts []clientRep, bytes int64) ClientCPU {
 		if p.window != nil && p.window.CgroupCPUMicroseconds != nil {
 			used = max(used, *p.window.CgroupCPUMicroseconds)
 		}
-		known = known && used > 0
+		used += databaseCPU(p)
+		unknown := p.rep.Oracle != nil && databaseCPU(p) == 0 // most of the load's CPU is the database's
+		known = known && used > 0 && !unknown
 		micros += used
 		cpu.Millicores += int64(float64(used) / p.seconds / 1000)
 		if limit := p.client.Host.CPULimit; limit != nil && *limit > 0 {
-			cpu.BusiestLimitPermille = larger(cpu.BusiestLimitPermille, permille(float64(used)/1e6/p.seconds / *limit))
+			own := float64(used-databaseCPU(p)) / 1e6
+			cpu.BusiestLimitPermille = larger(cpu.BusiestLimitPermille, permille(own/p.seconds / *limit))
 		}
+		cpu.BusiestNodePermille = larger(cpu.BusiestNodePermille, hostBusy(p))
 		if p.window == nil {
 			continue
 		}
@@ -101,6 +165,29 @@ func clientCPU(parts []clientRep, bytes int64) ClientCPU {
 		cpu.MicrosecondsPerMiB = &per
 	}
 	return cpu
+}
+
+// databaseCPU are the microseconds that the sessions of a database used, which
+// are the load's as much as the loader's own.
+func databaseCPU(p clientRep) int64 {
+	if p.rep.Oracle == nil {
+		return 0
+	}
+	const microsecondsEach = 10_000 // it counts hundredths of seconds
+	return p.rep.Oracle.Statistics[statCPU] * microsecondsEach
+}
+
+// hostBusy is how busy the machines of the database were, as it says itself.
+func hostBusy(p clientRep) *int32 {
+	o := p.rep.Oracle
+	if o == nil || o.BusyCentiseconds == nil || o.IdleCentiseconds == nil {
+		return nil
+	}
+	busy, idle := float64(*o.BusyCentiseconds), float64(*o.IdleCentiseconds)
+	if busy < 0 || idle < 0 || busy+idle == 0 {
+		return nil
+	}
+	return permille(busy / (busy + idle))
 }
 
 func larger(a, b *int32) *int32 {

@@ -45,6 +45,19 @@ const (
 	overlapGood           = 900
 	smallBlockBytes       = 256 << 10
 	fewOutstandingPerPath = 4
+
+	dnfsBytesShare = 900 // of the bytes of the database, in V$DNFS_STATS: below, processes have ended
+	mountFlat      = 50  // of the load, on a mount that should be idle: trace files, and others' reads
+	mountCarried   = 500 // beyond, the mount and not Direct NFS carried the load
+	coldShare      = 900 // of the later runs: slower, the first was made with cold caches
+	directShare    = 900 // of the blocks of a full scan, read past the buffer cache
+	instanceUneven = 200 // distance from an equal share of RAC instances, as a share of it
+	// No read over a network and TCP takes less; Oracle 12.2 says 19 to 24 of pNFS.
+	roundTripMicros = 30
+	// A mean of V$IOSTAT_FILE below this share of another that measures the same
+	// or less is wrong.
+	latencyAgrees = 500
+	latencyWaits  = 100 // waits of an event that make a mean
 )
 
 // steadyThroughput and steadyLatency are the limits of NotSteady. Latency may

@@ -91,22 +91,24 @@ func wireLimit(r runfile.Result) *WireLimit {
 }
 
 // declaredLinks counts the declared link once for each path of each machine:
-// clients on one machine share its links.
+// clients on one machine share its links, and each instance of an external
+// database has those of its host.
 func declaredLinks(r runfile.Result) []WireLink {
 	var links []WireLink
 	seen := map[string]bool{}
 	for _, c := range r.Clients {
 		for _, p := range pathsOf(r.Plan, c) {
-			node := nodeOf(c)
-			key := node + "|" + p.String()
-			if seen[key] {
-				continue
+			for _, node := range loadedNodes(r.Plan, c) {
+				key := node + "|" + p.String()
+				if seen[key] {
+					continue
+				}
+				seen[key] = true
+				links = append(links, WireLink{
+					Label: p.String(), Node: node, IPv6: isIPv6(p.Path),
+					BitsPerSecond: r.Plan.Link.BitsPerSecond, MTUBytes: mtuOr(r.Plan.Link.MTU()),
+				})
 			}
-			seen[key] = true
-			links = append(links, WireLink{
-				Label: p.String(), Node: node, IPv6: isIPv6(p.Path),
-				BitsPerSecond: r.Plan.Link.BitsPerSecond, MTUBytes: mtuOr(r.Plan.Link.MTU()),
-			})
 		}
 	}
 	return links
@@ -152,24 +154,43 @@ func mtuOr(mtu int32) int32 {
 }
 
 // transferBytes is how much data one READ or WRITE moves: the block, unless
-// the mount cuts it into smaller ones.
+// the mount, or what Direct NFS says of the server, cuts it into smaller ones.
 func transferBytes(r runfile.Result, write bool) int64 {
 	n := int64(defaultXfer)
-	if raw := r.Plan.Workload.Raw; raw != nil && raw.BlockSizeBytes > 0 {
-		n = raw.BlockSizeBytes
+	if block := blockBytes(r.Plan); block > 0 {
+		n = block
 	}
-	for _, c := range r.Clients {
-		if m := c.Load.Mount; m != nil {
-			size := m.ReadSizeBytes
-			if write {
-				size = m.WriteSizeBytes
-			}
-			if size > 0 {
-				n = min(n, size)
-			}
+	for _, limit := range transferLimits(r, write) {
+		if limit > 0 {
+			n = min(n, limit)
 		}
 	}
 	return n
+}
+
+func transferLimits(r runfile.Result, write bool) []int64 {
+	var limits []int64
+	if d := r.Plan.Database; d != nil && d.DirectNFS {
+		for _, w := range databaseWindows(r, 0) {
+			for _, row := range ownServers(r.Plan, w.DirectNFS.Servers) {
+				limits = append(limits, pick(write, row.WriteMaxBytes, row.ReadMaxBytes))
+			}
+		}
+		return limits // the mount is the kernel's, which carries nothing
+	}
+	for _, c := range r.Clients {
+		if m := c.Load.Mount; m != nil {
+			limits = append(limits, pick(write, m.WriteSizeBytes, m.ReadSizeBytes))
+		}
+	}
+	return limits
+}
+
+func pick(write bool, ifWrite, ifRead int64) int64 {
+	if write {
+		return ifWrite
+	}
+	return ifRead
 }
 
 func arithmetic(links []WireLink, transfer int64, total float64) string {

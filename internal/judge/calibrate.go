@@ -1,0 +1,183 @@
+package judge
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// calibration is one run of a calibrate workload: a repetition with what Oracle
+// said, or the native steps of one round.
+type calibration struct {
+	warmup bool
+	round  int32
+	oracle *Summary // of the repetition that called CALIBRATE_IO
+	small  *Summary // native: the level that gave the most IOPS within the latency
+	least  *Summary // native: the level of the least latency
+	large  *Summary // native: the level that gave the most bytes
+}
+
+// calibrationRuns puts the repetitions of each run together, in order.
+func (c *judging) calibrationRuns() []calibration {
+	plan := c.result.Plan.Workload.Calibrate
+	if plan == nil {
+		return nil
+	}
+	var runs []calibration
+	all := slices.Concat(c.warmups, c.repetitions)
+	for i := range all {
+		s := &all[i]
+		if s.Step == nil {
+			continue
+		}
+		at := slices.IndexFunc(runs, func(r calibration) bool { return r.warmup == s.Step.Warmup && r.round == s.Step.Round })
+		if at < 0 {
+			at = len(runs)
+			runs = append(runs, calibration{warmup: s.Step.Warmup, round: s.Step.Round})
+		}
+		runs[at].add(s, plan.MaxLatencyMilliseconds)
+	}
+	return runs
+}
+
+func (r *calibration) add(s *Summary, maxLatencyMilliseconds int32) {
+	l := s.Total.Latency
+	switch {
+	case s.isOf(runfile.StepCalibrate):
+		r.oracle = s
+	case s.isOf(runfile.StepLargeReads) && (r.large == nil || s.Total.bytesPerSec > r.large.Total.bytesPerSec):
+		r.large = s
+	case !s.isOf(runfile.StepSmallReads) || l == nil:
+	default:
+		if r.least == nil || l.MeanMicroseconds < r.least.Total.Latency.MeanMicroseconds {
+			r.least = s
+		}
+		within := l.MeanMicroseconds <= int64(maxLatencyMilliseconds)*1000
+		if within && (r.small == nil || s.Total.iopsSec > r.small.Total.iopsSec) {
+			r.small = s
+		}
+	}
+}
+
+// calibrate tells of each run what CALIBRATE_IO tells.
+func (c *judging) calibrate() []CalibrationSummary {
+	runs := c.calibrationRuns()
+	out := make([]CalibrationSummary, 0, len(runs))
+	for _, r := range runs {
+		s := CalibrationSummary{Warmup: r.warmup}
+		if r.oracle != nil {
+			if o := c.oracleCalibration(*r.oracle); o != nil {
+				s.MaxIOPS, s.MaxMegabytesPerSecond, s.ActualLatencyMilliseconds = &o.MaxIOPS, &o.MaxMegabytesPerSecond, &o.ActualLatencyMilliseconds
+			}
+		}
+		if r.small != nil {
+			s.MaxIOPS = new(r.small.Total.OperationsPerSecond)
+			s.ActualLatencyMilliseconds = rounded(float64(r.small.Total.Latency.MeanMicroseconds) / 1000)
+		}
+		if r.large != nil {
+			s.MaxMegabytesPerSecond = rounded(r.large.Total.bytesPerSec / 1e6)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// oracleCalibration is what CALIBRATE_IO gave in a repetition.
+func (c *judging) oracleCalibration(s Summary) *runfile.Calibration {
+	for _, p := range c.parts(s.Repetition) {
+		if p.rep.Oracle != nil && p.rep.Oracle.Calibration != nil {
+			return p.rep.Oracle.Calibration
+		}
+	}
+	return nil
+}
+
+// calibrationSummaries are one summary for each run that counts. Its IOPS and
+// its latency are those of small reads, its bytes a second those of large ones:
+// the two phases are measured one after the other. All else (operations and
+// bytes counted, paths, CPU, storage) is of the small reads.
+func (c *judging) calibrationSummaries() []Summary {
+	var out []Summary
+	for _, r := range c.calibrationRuns() {
+		if r.warmup {
+			continue
+		}
+		switch {
+		case r.oracle != nil:
+			if o := c.oracleCalibration(*r.oracle); o != nil {
+				out = append(out, c.inTwoPhases(*r.oracle, float64(o.MaxIOPS), float64(o.MaxMegabytesPerSecond)*1e6))
+			}
+		case r.small != nil || r.least != nil:
+			s := r.small
+			if s == nil {
+				s = r.least
+			}
+			rate := 0.0
+			if r.large != nil {
+				rate = r.large.Total.bytesPerSec
+			}
+			out = append(out, c.inTwoPhases(*s, s.Total.iopsSec, rate))
+		}
+	}
+	return out
+}
+
+func (c *judging) inTwoPhases(s Summary, iops, bytesPerSecond float64) Summary {
+	read := Direction{}
+	if s.Read != nil {
+		read = *s.Read
+	}
+	for _, d := range []*Direction{&read, &s.Total} {
+		d.iopsSec, d.bytesPerSec = iops, bytesPerSecond
+		d.OperationsPerSecond, d.BytesPerSecond = int64(math.Round(iops)), int64(math.Round(bytesPerSecond))
+		d.Latency = s.Total.Latency
+	}
+	s.Read, s.Write = &read, nil
+	c.wireShare(&s)
+	return s
+}
+
+// oracleLatency fills in what only the database knows of latency: of a
+// calibration that of V$IOSTAT_FILE, of the user's own SLOB kit that of its AWR
+// report, and without a histogram that of V$SYSTEM_EVENT.
+func oracleLatency(s *Summary, parts []clientRep) {
+	if s.Total.Latency != nil && !s.isOf(runfile.StepCalibrate) {
+		return
+	}
+	count, micros := int64(0), 0.0
+	for _, p := range parts {
+		if p.rep.Oracle == nil {
+			continue
+		}
+		n, us := readLatency(*p.rep.Oracle, s.isOf(runfile.StepCalibrate))
+		count += n
+		micros += us
+	}
+	if l := stats.MeanLatency(count, micros); l != nil {
+		s.Total.Latency = l
+		if s.Read != nil {
+			s.Read.Latency = l
+		}
+	}
+}
+
+// readLatency is the number of single-block reads and the microseconds of all
+// of them.
+func readLatency(w runfile.OracleWindow, calibration bool) (count int64, micros float64) {
+	if calibration {
+		return smallReads(w)
+	}
+	for _, row := range w.AWR {
+		if row.Event == eventSequentialRead {
+			count += row.Waits
+			micros += row.Seconds * 1e6
+		}
+	}
+	if count == 0 {
+		waits, us := eventOf(w, eventSequentialRead)
+		return waits, float64(us)
+	}
+	return count, micros
+}

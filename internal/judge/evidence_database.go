@@ -1,0 +1,310 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// testimony is what one witness says of the protocol.
+type testimony int
+
+const (
+	silent     testimony = iota // nothing is known from it
+	agrees                      // with what was declared
+	doubts                      // something else carried a part of the load
+	denies                      // something else carried it
+	incomplete                  // not all declared paths were used
+)
+
+// witness is one of the places where the protocol can be seen under load.
+type witness struct {
+	says testimony
+	text string // what it is, and what it says
+	// proof: alone it proves what carried the load. The others can be so although
+	// the load went elsewhere.
+	proof bool
+}
+
+// databaseEvidence asks all witnesses of a database.
+func databaseEvidence(r runfile.Result, s *Summary, d *DatabaseSummary) Evidence {
+	if !r.Plan.Database.DirectNFS {
+		return databaseKernelEvidence(r, s, d)
+	}
+	e := Evidence{Observed: observedDirect(r, s, d)}
+	return e.heard([]witness{
+		accessWitness(r), serverWitness(r, d), channelWitness(s), statsWitness(r), mountWitness(r, s), connectionWitness(r, s), alertWitness(r),
+	})
+}
+
+// heard weighs what the witnesses say: who denies outweighs all.
+func (e Evidence) heard(all []witness) Evidence {
+	said := func(t testimony) []string {
+		var texts []string
+		for _, w := range all {
+			if w.says == t {
+				texts = append(texts, w.text)
+			}
+		}
+		return texts
+	}
+	agree, unheard := "", ""
+	if texts := said(agrees); len(texts) > 0 {
+		agree = " These agree: " + strings.Join(texts, ", ") + "."
+	}
+	if texts := said(silent); len(texts) > 0 {
+		unheard = " Not seen: " + strings.Join(texts, ", ") + "."
+	}
+	proven := slices.ContainsFunc(all, func(w witness) bool { return w.proof && w.says == agrees })
+	switch {
+	case len(said(denies)) > 0:
+		return e.no(true, "Direct NFS was declared, but %s.%s", strings.Join(said(denies), ", and "), agree)
+	case len(said(doubts)) > 0:
+		return e.no(false, "Not all of the load is known to have gone over Direct NFS: %s.%s", strings.Join(said(doubts), ", and "), agree)
+	case len(said(incomplete)) > 0:
+		return e.no(false, "%s.%s", strings.Join(said(incomplete), ", and "), agree)
+	case proven:
+		return e.yes("Direct NFS carried the load. These agree: %s.%s", strings.Join(said(agrees), ", "), unheard)
+	}
+	e.Message = fmt.Sprintf("Nothing proves that Direct NFS carried the load.%s%s", agree, unheard)
+	return e
+}
+
+// accessShare is the least share, in permille, that a method had in what was
+// read of data files in a window; false when no window tells.
+func accessShare(r runfile.Result, method string) (least int64, known bool) {
+	least = 1000
+	for _, w := range databaseWindows(r, 0) {
+		files := dataFiles(w)
+		weigh := func(f runfile.OracleFile) float64 { return float64(f.SmallReadMegabyte) + float64(f.LargeReadMegabyte) }
+		if !slices.ContainsFunc(files, func(f runfile.OracleFile) bool { return weigh(f) > 0 }) {
+			weigh = func(f runfile.OracleFile) float64 { return float64(f.SmallReads) + float64(f.LargeReads) }
+		}
+		all, by := 0.0, 0.0
+		for _, f := range files {
+			all += weigh(f)
+			if f.AccessMethod == method {
+				by += weigh(f)
+			}
+		}
+		if all > 0 {
+			least, known = min(least, int64(by*1000/all)), true
+		}
+	}
+	return least, known
+}
+
+// otherMethods are those of data files that were read in another way.
+func otherMethods(r runfile.Result, method string) string {
+	var seen []string
+	for _, w := range databaseWindows(r, 0) {
+		for _, f := range dataFiles(w) {
+			if f.AccessMethod != method && !slices.Contains(seen, f.AccessMethod) {
+				seen = append(seen, f.AccessMethod)
+			}
+		}
+	}
+	slices.Sort(seen)
+	return strings.Join(seen, ", ")
+}
+
+func accessWitness(r runfile.Result) witness {
+	const view = "V$IOSTAT_FILE.ACCESS_METHOD"
+	switch share, known := accessShare(r, methodDirectNFS); {
+	case !known:
+		return witness{says: silent, text: view + " (no data file was read)"}
+	case share >= protocolShare:
+		return witness{says: agrees, text: fmt.Sprintf("%s (%s)", view, methodDirectNFS), proof: true}
+	default:
+		return witness{says: denies, text: fmt.Sprintf("%s is %s for %s of what was read of data files", view, otherMethods(r, methodDirectNFS), percent(1000-share))}
+	}
+}
+
+// ownServers are the rows of the server or export of the plan; a database may
+// use others. Where there is none, all are.
+func ownServers(plan runfile.Plan, all []runfile.DNFSServer) []runfile.DNFSServer {
+	var own []runfile.DNFSServer
+	for _, row := range all {
+		if row.Server == serverLabel(plan) || row.Export != "" && row.Export == plan.Engine.Export {
+			own = append(own, row)
+		}
+	}
+	if len(own) == 0 {
+		return all
+	}
+	return own
+}
+
+// oracleVersion is the protocol in our words of what Oracle calls it; empty when
+// that does not tell.
+func oracleVersion(text string) string {
+	t := strings.ToLower(text)
+	switch {
+	case strings.HasPrefix(t, "parallel"), strings.HasPrefix(t, "pnfs"):
+		return "pNFS"
+	case strings.HasPrefix(t, "nfsv3"):
+		return "NFSv3"
+	case strings.HasPrefix(t, "nfsv4.0"):
+		return "NFSv4.0"
+	case strings.HasPrefix(t, "nfsv4.1"):
+		return "NFSv4.1"
+	default:
+		return ""
+	}
+}
+
+func serverWitness(r runfile.Result, d *DatabaseSummary) witness {
+	const view = "V$DNFS_SERVERS"
+	rows := ownServers(r.Plan, d.Servers)
+	if len(rows) == 0 {
+		return witness{says: silent, text: view + " (no row)"}
+	}
+	for _, row := range rows {
+		switch seen := oracleVersion(row.Version); {
+		case seen == "":
+			return witness{says: silent, text: fmt.Sprintf("the protocol in %s (%q)", view, row.Version)}
+		case differs(r.Plan.Engine.NFSVersion, seen):
+			return witness{says: denies, text: fmt.Sprintf("%s was declared and %s says %s of %s", r.Plan.Engine.NFSVersion, view, row.Version, row.Server)}
+		}
+	}
+	return witness{says: agrees, text: fmt.Sprintf("%s (%s)", view, rows[0].Version)}
+}
+
+func channelWitness(s *Summary) witness {
+	const view = "V$DNFS_CHANNELS"
+	if len(s.Paths) == 0 {
+		return witness{says: silent, text: view + " (no row)"}
+	}
+	var missing []string
+	for _, p := range s.Paths {
+		if !p.carried() {
+			missing = append(missing, label(p))
+		}
+	}
+	if len(missing) > 0 {
+		return witness{says: incomplete, text: fmt.Sprintf("%d of %d paths sent nothing in %s: %s", len(missing), len(s.Paths), view, strings.Join(missing, ", "))}
+	}
+	return witness{says: agrees, text: fmt.Sprintf("%s (%d of %d paths sent and received)", view, len(s.Paths), len(s.Paths)), proof: true}
+}
+
+// statsWitness compares the bytes of the client with those of the database. A
+// process that ends takes its counters along, so fewer bytes say nothing.
+func statsWitness(r runfile.Result) witness {
+	const view = "V$DNFS_STATS"
+	carried, all, known := 0.0, 0.0, false
+	for _, w := range databaseWindows(r, 0) {
+		n := w.DirectNFS
+		if n.ReadBytes == nil || n.WriteBytes == nil {
+			continue
+		}
+		known = true
+		carried += float64(*n.ReadBytes) + float64(*n.WriteBytes)
+		all += float64(w.Statistics[statReadBytes]) + float64(w.Statistics[statWriteBytes])
+	}
+	switch {
+	case !known || all <= 0:
+		return witness{says: silent, text: view}
+	case carried <= 0:
+		return witness{says: doubts, text: view + " counted no byte"}
+	case carried*1000 < all*dnfsBytesShare:
+		return witness{says: silent, text: fmt.Sprintf("%s (%.1f %% of the bytes: processes that ended took theirs along)", view, carried/all*100)}
+	default:
+		return witness{says: agrees, text: view + " (bytes)", proof: true}
+	}
+}
+
+// mountWitness: with Direct NFS the kernel's mount of the same volume is idle.
+func mountWitness(r runfile.Result, s *Summary) witness {
+	m, coverage, known := mountCounters(r, s.Repetition)
+	wanted := float64(s.Total.Bytes) * coverage
+	if !known || wanted <= 0 {
+		return witness{says: silent, text: "mountstats"}
+	}
+	share := (float64(m.ServerReadBytes) + float64(m.ServerWriteBytes)) / wanted * 1000
+	switch {
+	case share <= mountFlat:
+		return witness{says: agrees, text: "mountstats (flat)"}
+	case share <= mountCarried:
+		return witness{says: doubts, text: fmt.Sprintf("the kernel's mount moved %.1f %% of the bytes", share/10)}
+	default:
+		return witness{says: denies, text: fmt.Sprintf("the kernel's mount moved %.1f %% of the bytes", share/10)}
+	}
+}
+
+// connectionWitness looks for a connection of the pod to each path: the kernel's
+// are those of the node.
+func connectionWitness(r runfile.Result, s *Summary) witness {
+	var remotes []string
+	for _, w := range databaseWindows(r, 0) {
+		for _, c := range w.Connections {
+			if i := strings.LastIndexByte(c.Remote, ':'); i >= 0 {
+				remotes = append(remotes, strings.Trim(c.Remote[:i], "[]"))
+			}
+		}
+	}
+	if len(remotes) == 0 || len(s.Paths) == 0 {
+		return witness{says: silent, text: "TCP connections of the pod"}
+	}
+	for _, p := range s.Paths {
+		if !slices.ContainsFunc(remotes, func(a string) bool { return sameHost(a, p.Path) }) {
+			return witness{says: silent, text: "a TCP connection of the pod to " + p.Path}
+		}
+	}
+	return witness{says: agrees, text: "TCP connections of the pod"}
+}
+
+// alertWitness: the line says that the library is loaded, not that it is used.
+func alertWitness(r runfile.Result) witness {
+	for _, cl := range r.Clients {
+		if o := cl.Load.Oracle; o != nil && o.Library != nil && o.Library.AlertLine != "" {
+			return witness{says: agrees, text: "the alert log (ODM library)"}
+		}
+	}
+	return witness{says: silent, text: "the alert log"}
+}
+
+// observedDirect is the protocol in words.
+func observedDirect(r runfile.Result, s *Summary, d *DatabaseSummary) string {
+	if share, known := accessShare(r, methodDirectNFS); known && share < protocolShare {
+		return strings.TrimSpace("Kernel " + seenVersion(r))
+	}
+	version := ""
+	if rows := ownServers(r.Plan, d.Servers); len(rows) > 0 {
+		version = oracleVersion(rows[0].Version)
+	}
+	text := "DirectNFS " + orUnknown(version)
+	if len(s.Paths) == 0 {
+		return text
+	}
+	used := 0
+	for _, p := range s.Paths {
+		if p.carried() {
+			used++
+		}
+	}
+	return fmt.Sprintf("%s over %d of %d paths", text, used, len(s.Paths))
+}
+
+// databaseKernelEvidence: what the mount says, unless the database says that it
+// used its own client.
+func databaseKernelEvidence(r runfile.Result, s *Summary, d *DatabaseSummary) Evidence {
+	own, known := accessShare(r, methodOS)
+	others := otherMethods(r, methodOS)
+	switch {
+	case known && own < protocolShare:
+		e := Evidence{Observed: strings.Replace(others, methodDirectNFS, "DirectNFS", 1)}
+		return e.no(true, "The kernel's client was declared, but V$IOSTAT_FILE.ACCESS_METHOD is %s for %s of what was read of data files.", others, percent(1000-own))
+	case !known && slices.ContainsFunc(d.Channels, func(ch runfile.DNFSChannel) bool { return ch.Sends > 0 }):
+		return Evidence{Observed: "DirectNFS"}.no(true, "The kernel's client was declared, but V$DNFS_CHANNELS has paths that sent calls.")
+	}
+	e := kernelEvidence(r, s)
+	if known {
+		e.Message = "V$IOSTAT_FILE.ACCESS_METHOD is " + methodOS + ". " + e.Message
+	}
+	if !known && e.Verified != nil && *e.Verified {
+		e.Message += " V$IOSTAT_FILE did not tell."
+	}
+	return e
+}

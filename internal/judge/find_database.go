@@ -1,0 +1,265 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// checkDatabase looks at what only a database can tell.
+func (c *judging) checkDatabase() {
+	if c.result.Plan.Database == nil {
+		return
+	}
+	c.checkOranfstab()
+	c.checkTrunking()
+	c.checkServiceTime()
+	c.checkAsync()
+	c.checkScan()
+	c.checkParameters()
+	c.checkInstances()
+}
+
+// checkDirectNFS tells why Direct NFS did not carry the load: where the kernel
+// did so without a word, or where the loader saw it before.
+func (c *judging) checkDirectNFS() {
+	d := c.result.Plan.Database
+	if d == nil || !d.DirectNFS {
+		return
+	}
+	for _, cl := range c.result.Clients {
+		if f := cl.Load.Failure; f != nil && isDirectNFSFailure(f.Code) {
+			c.add(DNFSNotActive, Error, "%s", f.Message)
+			return
+		}
+	}
+	if share, known := accessShare(c.result, methodDirectNFS); known && share < protocolShare {
+		c.add(DNFSNotActive, Error, "Direct NFS is declared, and %s of what was read of data files went by %s: Oracle fell back without a word. %s",
+			percent(1000-share), otherMethods(c.result, methodDirectNFS), c.whyInactive())
+	}
+}
+
+func isDirectNFSFailure(code string) bool {
+	return code == runfile.FailureDirectNFSInactive || code == runfile.FailureDirectNFSMissing || code == runfile.FailureOradism
+}
+
+// whyInactive is what the container of the database saw of it.
+func (c *judging) whyInactive() string {
+	var why []string
+	for _, o := range c.oracleFacts() {
+		l := o.Library
+		if l == nil {
+			continue
+		}
+		if l.Path == "" {
+			why = append(why, "libnfsodm is not in rdbms/lib/odm")
+		}
+		if l.OradismMode != "" && !strings.Contains(l.OradismMode, "s") {
+			why = append(why, "bin/oradism is not setuid ("+l.OradismMode+")")
+		}
+		if l.OradismOwner != nil && *l.OradismOwner != 0 {
+			why = append(why, fmt.Sprintf("bin/oradism belongs to user %d and not to root", *l.OradismOwner))
+		}
+		for _, w := range l.Warnings {
+			why = append(why, "the alert log says: "+w)
+		}
+	}
+	if len(why) == 0 {
+		return "Look for Direct NFS in the alert log, and compare export and mount in the oranfstab with the mount of the kernel."
+	}
+	return "Most likely: " + listed(why) + "."
+}
+
+// checkOranfstab: Oracle finds mounts by itself, too, with one path and NFSv3.
+func (c *judging) checkOranfstab() {
+	label := serverLabel(c.result.Plan)
+	if !c.result.Plan.Database.DirectNFS || label == "" || len(c.database.Servers) == 0 {
+		return
+	}
+	var names []string
+	for _, row := range c.database.Servers {
+		if row.Server == label {
+			return
+		}
+		if !slices.Contains(names, row.Server) {
+			names = append(names, row.Server)
+		}
+	}
+	c.add(OranfstabNotUsed, Warning, "The oranfstab calls the server %s and V$DNFS_SERVERS %s: Oracle did not use it, and found the mount by itself, with one path. Check the file's syntax and place (/etc/oranfstab), and that its export and mount are those of the kernel; then restart the instance.",
+		label, listed(names))
+}
+
+// checkTrunking: NetApp says that Oracle's client has one path for each export
+// with NFSv4.1, for the server does not trunk.
+func (c *judging) checkTrunking() {
+	version := c.result.Plan.Engine.NFSVersion
+	if n := len(declaredPaths(c.result.Plan)); c.result.Plan.Database.DirectNFS && n > 1 && version != "NFSv3" && version != "" {
+		c.add(MultiplePathsOnNFSv4, Warning, "The oranfstab has %d paths with %s, and Oracle's client spreads over several with NFSv3 only (NetApp: no client ID trunking). Use NFSv3, or one path.", n, version)
+	}
+}
+
+// checkServiceTime looks for service times that cannot be: pNFS of Oracle 12.2
+// tells of 19 µs where 350 are spent.
+func (c *judging) checkServiceTime() {
+	windows := databaseWindows(c.result, c.overall.Repetition)
+	for _, w := range windows {
+		if w.ServiceTimeUnit == "" && len(dataFiles(w)) > 0 {
+			c.addOnce(NotCollected, Info, "The unit of the times in V$IOSTAT_FILE could not be told, so they are left out.")
+		}
+	}
+	for _, w := range windows {
+		count, micros := smallReads(w)
+		if count < latencyWaits {
+			continue
+		}
+		mean := micros / float64(count)
+		if why := c.implausible(w, mean); why != "" {
+			hint := "Do not use it; take the latency from the array."
+			if c.isPNFS() {
+				hint = "Oracle 12.2 is known to count wrongly with pNFS: believe its number of reads, and take the latency from the array."
+			}
+			c.add(SuspectLatency, Warning, "V$IOSTAT_FILE says %.1f µs for a single-block read, but %s. %s", mean, why, hint)
+			return
+		}
+	}
+}
+
+// implausible says why a mean of microseconds cannot be so; empty when it can.
+func (c *judging) implausible(w runfile.OracleWindow, mean float64) string {
+	below := func(other float64) bool { return mean*1000 < other*latencyAgrees }
+	if waits, us := eventOf(w, eventSequentialRead); waits >= latencyWaits && below(float64(us)/float64(waits)) {
+		return fmt.Sprintf("%s took %.1f µs in V$SYSTEM_EVENT", eventSequentialRead, float64(us)/float64(waits))
+	}
+	// The storage's mean is of all reads: it compares only where all are small.
+	s := c.result.Plan.Workload.SLOB
+	if array := c.overall.Storage.MeanLatencyMicroseconds; array != nil && s != nil && s.Access == runfile.AccessRandomRead && below(float64(*array)) {
+		return fmt.Sprintf("the storage itself took %d µs", *array)
+	}
+	if o := w.Calibration; o != nil && o.MaxIOPS > 0 && float64(o.MaxIOPS)*mean < 1e6 {
+		return fmt.Sprintf("with %d IOPS that is only %.1f reads at a time, and CALIBRATE_IO always has one", o.MaxIOPS, float64(o.MaxIOPS)*mean/1e6)
+	}
+	if mean < roundTripMicros {
+		return "no read over a network takes so little"
+	}
+	return ""
+}
+
+// checkAsync looks for data files without asynchronous I/O.
+func (c *judging) checkAsync() {
+	var files []string
+	for _, w := range databaseWindows(c.result, 0) {
+		for _, f := range dataFiles(w) {
+			if n := strconv.FormatInt(f.Number, 10); f.AsynchIO == asynchOff && !slices.Contains(files, n) {
+				files = append(files, n)
+			}
+		}
+	}
+	if len(files) == 0 {
+		return
+	}
+	hint := "Set filesystemio_options=SETALL in database.container.parameters, and leave disk_asynch_io at TRUE."
+	if c.result.Plan.Database.DirectNFS {
+		hint = "Direct NFS is asynchronous by itself: leave disk_asynch_io at TRUE, and look whether Direct NFS is active."
+	}
+	c.add(SyncIO, Warning, "Data files without asynchronous I/O (V$IOSTAT_FILE.ASYNCH_IO is ASYNC_OFF): %s. Each process then has one read at a time. %s", listed(files), hint)
+}
+
+// checkScan: a scan by way of the buffer cache reads less, and in smaller pieces.
+func (c *judging) checkScan() {
+	s := c.result.Plan.Workload.SLOB
+	if s == nil || s.Access != runfile.AccessFullTableScan {
+		return
+	}
+	for _, rep := range c.repetitions {
+		for _, w := range databaseWindows(c.result, rep.Repetition) {
+			all, direct := w.Statistics[statReads], w.Statistics[statReadsDirect]
+			if all <= 0 || float64(direct)*1000 >= float64(all)*directShare {
+				continue
+			}
+			scattered, _ := eventOf(w, eventScatteredRead)
+			past, _ := eventOf(w, eventDirectRead)
+			c.add(BufferedScan, Warning, "In repetition %s %.1f %% of the blocks were read past the buffer cache (%s), so this is no full scan of the storage; waits: %s %d, %s %d. Make scanTableSize larger than the buffer cache, or the cache smaller (db_cache_size).",
+				rep.name(), float64(direct)/float64(all)*100, statReadsDirect, eventDirectRead, past, eventScatteredRead, scattered)
+			return
+		}
+	}
+}
+
+// checkParameters compares init parameters with what was asked for.
+func (c *judging) checkParameters() {
+	var differ []string
+	for _, o := range c.oracleFacts() {
+		for _, p := range o.Parameters {
+			if p.Requested != "" && !sameParameter(p.Requested, p.Value) {
+				differ = append(differ, fmt.Sprintf("%s is %s (asked for: %s)", p.Name, cmp.Or(p.Value, "empty"), p.Requested))
+			}
+		}
+	}
+	if len(differ) > 0 {
+		c.add(ParameterDiffers, Warning, "Init parameters are not as declared: %s. Oracle rounds some, and limits others by its edition and memory; declare what it can hold.", listed(differ))
+	}
+}
+
+// sameParameter compares as Oracle does: without case and quotes, and sizes by
+// what they are worth. A size may have been rounded up to a granule.
+func sameParameter(want, got string) bool {
+	want, got = plainValue(want), plainValue(got)
+	if want == got {
+		return true
+	}
+	w, okW := sizeOf(want)
+	g, okG := sizeOf(got)
+	return okW && okG && w >= granuleFrom && g >= w && g-w < granuleBytes
+}
+
+// Sizes of memory are rounded up to granules of up to 512 MiB, of large SGAs.
+const (
+	granuleFrom  = 1 << 20
+	granuleBytes = 512 << 20
+)
+
+func plainValue(v string) string { return strings.ToLower(strings.Trim(strings.TrimSpace(v), `'"`)) }
+
+func sizeOf(v string) (int64, bool) {
+	shift := 0
+	if v != "" {
+		if i := strings.IndexByte("kmgt", v[len(v)-1]); i >= 0 {
+			shift, v = 10*(i+1), v[:len(v)-1]
+		}
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	return n << shift, err == nil && n >= 0 && n <= math.MaxInt64>>shift
+}
+
+// checkInstances compares what the instances of a RAC read.
+func (c *judging) checkInstances() {
+	sums, total := map[string]float64{}, 0.0
+	for _, o := range c.oracleFacts() {
+		for _, i := range o.Instances {
+			sums[i.Name] = 0
+		}
+	}
+	for _, w := range databaseWindows(c.result, 0) {
+		for name, bytes := range w.InstanceBytes {
+			sums[name] += float64(bytes)
+			total += float64(bytes)
+		}
+	}
+	if len(sums) < 2 || total <= 0 {
+		return
+	}
+	equal, uneven, lines := total/float64(len(sums)), false, []string(nil)
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		uneven = uneven || math.Abs(sums[name]-equal)*1000 > equal*instanceUneven
+		lines = append(lines, fmt.Sprintf("%s %.1f %%", name, sums[name]/total*100))
+	}
+	if uneven {
+		c.add(RACImbalance, Warning, "The instances did not read alike: %s. Use one service for each instance (database.external.services), and a number of schemas that is a multiple of theirs.", strings.Join(lines, ", "))
+	}
+}

@@ -1,0 +1,203 @@
+package judge
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// Names as Oracle writes them.
+const (
+	eventSequentialRead = "db file sequential read" // single blocks
+	eventScatteredRead  = "db file scattered read"  // several blocks into the buffer cache
+	eventDirectRead     = "direct path read"        // past the buffer cache
+	fileTypeData        = "Data File"
+	methodDirectNFS     = "DNFS_LIB"
+	methodOS            = "OS_LIB"
+	asynchOff           = "ASYNC_OFF"
+	statReadBytes       = "physical read total bytes"
+	statWriteBytes      = "physical write total bytes"
+	statCPU             = "CPU used by this session" // centiseconds
+	statReads           = "physical reads"
+	statReadsDirect     = "physical reads direct"
+)
+
+func bucketsOf(all []runfile.LatencyBucket) []stats.Bucket {
+	out := make([]stats.Bucket, 0, len(all))
+	for _, b := range all {
+		out = append(out, stats.Bucket{BelowMicroseconds: b.BelowMicroseconds, Count: b.Count})
+	}
+	return out
+}
+
+// microsecondsEach is the unit of the times of V$IOSTAT_FILE; 0 = not known. The
+// documents say milliseconds and databases count microseconds, so the loader
+// finds it out.
+func microsecondsEach(w runfile.OracleWindow) float64 {
+	switch w.ServiceTimeUnit {
+	case runfile.UnitMicroseconds:
+		return 1
+	case runfile.UnitMilliseconds:
+		return 1000
+	default:
+		return 0
+	}
+}
+
+// smallReads are the single-block reads of all data files, and the microseconds
+// that they took together. None when the unit is not known.
+func smallReads(w runfile.OracleWindow) (count int64, micros float64) {
+	unit := microsecondsEach(w)
+	if unit == 0 {
+		return 0, 0
+	}
+	for _, f := range dataFiles(w) {
+		count += f.SmallReads
+		micros += f.SmallReadTime * unit
+	}
+	return count, micros
+}
+
+// dataFiles are the data files that were read in a window.
+func dataFiles(w runfile.OracleWindow) []runfile.OracleFile {
+	var out []runfile.OracleFile
+	for _, f := range w.Files {
+		if f.Type == fileTypeData && f.SmallReads+f.LargeReads > 0 {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func eventOf(w runfile.OracleWindow, name string) (waits, micros int64) {
+	for _, e := range w.Events {
+		if e.Name == name {
+			waits += e.Waits
+			micros += e.Microseconds
+		}
+	}
+	return waits, micros
+}
+
+// databaseWindows are what databases counted in the windows that count: of one
+// repetition, or of all (0).
+func databaseWindows(r runfile.Result, index int32) []runfile.OracleWindow {
+	var out []runfile.OracleWindow
+	for _, cl := range r.Clients {
+		for _, rep := range cl.Load.Repetitions {
+			counts := rep.Step == nil || !rep.Step.Warmup
+			if rep.Oracle != nil && counts && (index == 0 || rep.Index == index) {
+				out = append(out, *rep.Oracle)
+			}
+		}
+	}
+	return out
+}
+
+// databaseSummary puts together what the views said. Files are of the repetition
+// that stands for all, servers and channels of all that count.
+func databaseSummary(r runfile.Result, s *Summary) *DatabaseSummary {
+	if r.Plan.Database == nil || s == nil {
+		return nil
+	}
+	d := &DatabaseSummary{Files: fileSummaries(databaseWindows(r, s.Repetition))}
+	for _, w := range databaseWindows(r, 0) {
+		for _, row := range w.DirectNFS.Servers {
+			if !slices.Contains(d.Servers, row) {
+				d.Servers = append(d.Servers, row)
+			}
+		}
+		for _, ch := range w.DirectNFS.Channels {
+			d.Channels = withChannel(d.Channels, ch)
+		}
+	}
+	slices.SortStableFunc(d.Channels, func(a, b runfile.DNFSChannel) int {
+		return cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Local, b.Local))
+	})
+	return d
+}
+
+func withChannel(all []runfile.DNFSChannel, ch runfile.DNFSChannel) []runfile.DNFSChannel {
+	i := slices.IndexFunc(all, func(o runfile.DNFSChannel) bool {
+		return o.Instance == ch.Instance && o.Server == ch.Server && o.Path == ch.Path && o.Local == ch.Local
+	})
+	if i < 0 {
+		return append(all, ch)
+	}
+	all[i].Processes = max(all[i].Processes, ch.Processes)
+	all[i].LowPorts = max(all[i].LowPorts, ch.LowPorts)
+	all[i].Sends += ch.Sends
+	all[i].Receives += ch.Receives
+	all[i].Reconnects += ch.Reconnects
+	return all
+}
+
+// fileSum adds up the rows of one data file over instances.
+type fileSum struct {
+	methods                []string
+	reads, syncReads       int64
+	readMicros, syncMicros float64
+	unitKnown              bool
+}
+
+func fileSummaries(windows []runfile.OracleWindow) []DatabaseFile {
+	sums := map[int64]*fileSum{}
+	var numbers []int64
+	for _, w := range windows {
+		unit := microsecondsEach(w)
+		for _, f := range dataFiles(w) {
+			s := sums[f.Number]
+			if s == nil {
+				s = &fileSum{unitKnown: true}
+				sums[f.Number] = s
+				numbers = append(numbers, f.Number)
+			}
+			s.add(f, unit)
+		}
+	}
+	slices.Sort(numbers)
+	out := make([]DatabaseFile, 0, len(numbers))
+	for _, n := range numbers {
+		s := sums[n]
+		out = append(out, DatabaseFile{
+			Number: n, AccessMethod: strings.Join(s.methods, ", "), SmallReads: &s.reads,
+			SmallReadNanoseconds: s.nanoseconds(s.readMicros, s.reads), SmallSyncReadNanoseconds: s.nanoseconds(s.syncMicros, s.syncReads),
+		})
+	}
+	return out
+}
+
+func (s *fileSum) add(f runfile.OracleFile, unit float64) {
+	s.unitKnown = s.unitKnown && unit > 0
+	s.reads += f.SmallReads
+	s.readMicros += f.SmallReadTime * unit
+	s.syncReads += f.SmallSyncReads
+	s.syncMicros += f.SmallSyncReadTime * unit
+	if !slices.Contains(s.methods, f.AccessMethod) {
+		s.methods = append(s.methods, f.AccessMethod)
+	}
+}
+
+// nanoseconds is a mean; nil when there is none.
+func (s *fileSum) nanoseconds(micros float64, reads int64) *int64 {
+	ns := micros * 1000 / float64(reads)
+	if !s.unitKnown || reads <= 0 || !(ns >= 0 && ns < math.MaxInt64) {
+		return nil
+	}
+	return rounded(ns)
+}
+
+// oracleFacts are what the loaders found of the database.
+func (c *judging) oracleFacts() []runfile.Oracle {
+	var out []runfile.Oracle
+	for _, cl := range c.result.Clients {
+		if o := cl.Load.Oracle; o != nil {
+			out = append(out, *o)
+		}
+	}
+	return out
+}
