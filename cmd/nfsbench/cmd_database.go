@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nfsbench/nfsbench/internal/oracle/supervise"
+)
+
+// databaseFlags are the flags of database.
+type databaseFlags struct {
+	options      supervise.Options
+	startCommand string
+	healthCheck  string
+	minFree      byteSize
+}
+
+// newDatabaseCommand runs first in the container of a database.
+func newDatabaseCommand(a *app) *cobra.Command {
+	f := databaseFlags{minFree: 64 << 20}
+	cmd := &cobra.Command{
+		Use:   "database --run-dir DIR --data DIR [--direct-nfs] [--distribution Oracle|Gvenzl]",
+		Short: "Starts an Oracle image's database with Direct NFS on or off, and watches over it",
+		Long: `database runs inside an Oracle image, in place of the image's start command. It
+
+  1. switches Direct NFS on or off, by Oracle's make or by placing the library,
+     and checks that $ORACLE_HOME/bin/oradism is owned by root and setuid;
+  2. checks that the data directory can be written to and has space;
+  3. starts the image's own start command and passes its output on;
+  4. runs the image's own health script until it says ready;
+  5. keeps what the alert log says of Direct NFS;
+  6. restarts the database when the loader asks for it;
+  7. on SIGTERM lets it shut down, and kills it after --shutdown-timeout.
+
+The state is in database.json of --run-dir. The exit code is 0 after SIGTERM and
+1 when the database failed; the last line of the log then says why.`,
+		Example: `  # In a container of container-registry.oracle.com/database/free
+  nfsbench database --run-dir /run/nfsbench --data /opt/oracle/oradata --direct-nfs
+
+  # In an image with a start command of its own
+  nfsbench database --run-dir /run/nfsbench --data /u02/oradata \
+    --start-command '["/u01/start.sh"]' --health-command '["/u01/healthy.sh"]'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.Context(), a, cmd.OutOrStdout(), os.Environ())
+		},
+	}
+	o, fs := &f.options, cmd.Flags()
+	fs.SortFlags = false
+	fs.StringVar(&o.RunDir, "run-dir", "", "directory shared with the loader (required)")
+	fs.StringVar(&o.DataDirectory, "data", "/opt/oracle/oradata", "data directory of the database, on the volume")
+	fs.BoolVar(&o.DirectNFS, "direct-nfs", false, "switch Oracle's own NFS client on; off without it")
+	fs.StringVar(&o.Distribution, "distribution", supervise.Oracle, "who made the image: Oracle or Gvenzl")
+	fs.StringVar(&o.SID, "sid", "", "SID of the instance")
+	fs.StringVar(&o.OracleHome, "oracle-home", "", "Oracle home (default $ORACLE_HOME, else the newest in /opt/oracle/product)")
+	fs.DurationVar(&o.StartupTimeout, "startup-timeout", 45*time.Minute, "time until the database must be ready")
+	fs.DurationVar(&o.ShutdownTimeout, "shutdown-timeout", 2*time.Minute, "time for SHUTDOWN IMMEDIATE")
+	fs.DurationVar(&o.HealthInterval, "health-interval", 5*time.Second, "time between two runs of the health script")
+	fs.Var(&f.minFree, "min-free", "free space that the data directory must have before anything is started")
+	fs.StringVar(&f.startCommand, "start-command", "", "JSON array that replaces the image's start command")
+	fs.StringVar(&f.healthCheck, "health-command", "", "JSON array that replaces the image's health script")
+	return cmd
+}
+
+func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []string) error {
+	o := f.options
+	o.Env, o.Secrets, o.MinFreeBytes = env, databaseSecrets(env), int64(f.minFree)
+	o.Out, o.Log, o.Now, o.Reap = out, a.log, a.now, true
+	var err error
+	if o.StartCommand, err = commandFlag("--start-command", f.startCommand); err != nil {
+		return badInput(err)
+	}
+	if o.HealthCommand, err = commandFlag("--health-command", f.healthCheck); err != nil {
+		return badInput(err)
+	}
+	if err := checkDatabaseOptions(o); err != nil {
+		return badInput(err)
+	}
+	return supervise.Run(ctx, o)
+}
+
+func checkDatabaseOptions(o supervise.Options) error {
+	switch {
+	case o.RunDir == "":
+		return errors.New("--run-dir is required: the directory shared with the loader")
+	case o.DataDirectory == "":
+		return errors.New("--data is empty; name the directory that the volume is mounted at")
+	case o.Distribution != supervise.Oracle && o.Distribution != supervise.Gvenzl:
+		return fmt.Errorf("--distribution is %q; use %s or %s", o.Distribution, supervise.Oracle, supervise.Gvenzl)
+	case o.StartupTimeout <= 0 || o.ShutdownTimeout <= 0 || o.HealthInterval <= 0:
+		return errors.New("--startup-timeout, --shutdown-timeout and --health-interval must be longer than 0")
+	}
+	return nil
+}
+
+// commandFlag reads a command that is written as a JSON array, so that no shell
+// takes it apart.
+func commandFlag(flag, text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var command []string
+	if err := json.Unmarshal([]byte(text), &command); err != nil {
+		return nil, fmt.Errorf("%s is %q; write a JSON array of strings, such as '[\"/opt/start.sh\"]'", flag, text)
+	}
+	if len(command) == 0 || slices.Contains(command[:1], "") {
+		return nil, fmt.Errorf("%s names no program; its first entry must", flag)
+	}
+	return command, nil
+}
+
+// databaseSecrets are the words that images are configured with and that must
+// not come out in a log. Files that are not there hold none.
+func databaseSecrets(env []string) []string {
+	files := []string{"/run/secrets/oracle_pwd", "/etc/nfsbench-database/password"}
+	var out []string
+	for _, v := range env {
+		switch name, value, _ := strings.Cut(v, "="); name {
+		case "ORACLE_PWD", "ORACLE_PASSWORD", "APP_USER_PASSWORD":
+			out = append(out, value)
+		case "ORACLE_PASSWORD_FILE", "APP_USER_PASSWORD_FILE":
+			files = append(files, value)
+		}
+	}
+	for _, path := range files {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		out = append(out, strings.TrimSpace(string(raw)))
+	}
+	return out
+}

@@ -1,0 +1,138 @@
+package supervise
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+const (
+	drainPatience  = time.Second     // with the last lines of a program that has ended
+	orphanPatience = 3 * time.Second // with what it leaves behind
+	killPatience   = 10 * time.Second
+)
+
+// child is one start of the image's start command.
+type child struct {
+	cmd   *exec.Cmd
+	began time.Time
+	tail  *tail
+	done  chan struct{} // closed when it has ended and err is known
+	err   error
+}
+
+// start starts the database. What it prints goes to Out and is listened to.
+func (s *supervisor) start() (*child, error) {
+	command := s.o.startCommand()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start the database: %w", err)
+	}
+	c := &child{cmd: exec.Command(command[0], command[1:]...), began: s.o.Now(), tail: &tail{}, done: make(chan struct{})} //nolint:gosec // the image's own start command
+	c.cmd.Env = s.env()
+	c.cmd.Stdout, c.cmd.Stderr = w, w
+	s.log.Info("Starting the database", "command", command)
+	err = s.family.start(c.cmd)
+	_ = w.Close() // the child has its own
+	if err != nil {
+		_ = r.Close()
+		return nil, fmt.Errorf("start %s: %w", command[0], err)
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_ = eachLine(r, func(line string) { s.printed(c, line) })
+		_ = r.Close()
+	}()
+	go func() {
+		defer close(c.done)
+		c.err = s.family.wait(c.cmd)
+		// Its children may hold the pipe open for as long as they live.
+		select {
+		case <-read:
+		case <-time.NewTimer(drainPatience).C:
+		}
+	}()
+	return c, nil
+}
+
+// env is the environment of the image, in which a missing ORACLE_HOME is the
+// one that was found.
+func (s *supervisor) env() []string {
+	env := append([]string{}, s.o.Env...)
+	if s.home != "" && s.o.lookup("ORACLE_HOME") == "" {
+		env = append(env, "ORACLE_HOME="+s.home)
+	}
+	return env
+}
+
+// printed hears one line of the database.
+func (s *supervisor) printed(c *child, line string) {
+	line = s.redact.clean(line)
+	c.tail.add(line)
+	if _, err := io.WriteString(s.o.Out, line+"\n"); err != nil {
+		s.log.Debug("A line of the database was not passed on", "error", err)
+	}
+	s.alert(line)
+}
+
+// ended says whether it has.
+func (c *child) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// how says how it ended; after done only.
+func (c *child) how() string {
+	var exit *exec.ExitError
+	switch {
+	case c.err == nil:
+		return "exit status 0"
+	case errors.As(c.err, &exit):
+		return exit.Error()
+	default:
+		return c.err.Error()
+	}
+}
+
+// stop asks the database to shut down, as the kubelet would ask the image, and
+// kills it when it does not in time. Whatever it leaves behind is killed too:
+// background processes of an instance would stand in the way of the next start.
+func (s *supervisor) stop(c *child) {
+	if !c.ended() {
+		began := s.o.Now()
+		s.log.Info("Stopping the database", "within", s.o.ShutdownTimeout)
+		// The start script alone: its trap runs SHUTDOWN IMMEDIATE by programs
+		// that must not be told to end meanwhile.
+		_ = c.cmd.Process.Signal(syscall.SIGTERM)
+		timer := time.NewTimer(s.o.ShutdownTimeout)
+		defer timer.Stop()
+		select {
+		case <-c.done:
+			s.log.Info("The database has stopped", "after", s.o.Now().Sub(began).Round(time.Millisecond))
+		case <-timer.C:
+			s.log.Warn("The database did not stop in time; killing it", "after", s.o.ShutdownTimeout)
+			s.kill(c)
+		}
+	}
+	if s.o.Reap {
+		s.family.extinguish(orphanPatience)
+	}
+}
+
+func (s *supervisor) kill(c *child) {
+	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
+	select {
+	case <-c.done:
+	case <-time.NewTimer(killPatience).C:
+		s.log.Warn("The database could not be killed; a process of it waits for its storage")
+	}
+}

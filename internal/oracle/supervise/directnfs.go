@@ -1,0 +1,185 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// The ways to place or remove the library.
+const (
+	methodMake = "make"
+	methodCopy = "copy"
+)
+
+// derivedImage is what makes Direct NFS possible in an image that lacks it.
+const derivedImage = "COPY libnfsodm.so into $ORACLE_HOME/lib (of the same release), and " +
+	"RUN chown root:oinstall $ORACLE_HOME/bin/oradism && chmod 4750 $ORACLE_HOME/bin/oradism"
+
+// switchDirectNFS makes the library of Direct NFS be in the home, or not be
+// there, and says how. `make dnfs_on` does nothing but copy it, so where an
+// image has no make a copy is as good.
+func (o Options) switchDirectNFS(ctx context.Context, home string) (runfile.DirectNFSLibrary, error) {
+	l := runfile.DirectNFSLibrary{Wanted: o.DirectNFS}
+	odm := filepath.Join(home, "rdbms", "lib", "odm")
+	here := libraries(odm)
+	if (len(here) > 0) == o.DirectNFS {
+		l.Path = first(here)
+		return l, nil
+	}
+	var source string
+	if o.DirectNFS {
+		if source = first(libraries(filepath.Join(home, "lib"))); source == "" {
+			return l, o.noLibrary(home)
+		}
+	}
+	if o.make(ctx, home) && (len(libraries(odm)) > 0) == o.DirectNFS {
+		l.Method, l.Path = methodMake, first(libraries(odm))
+		return l, nil
+	}
+	var err error
+	if o.DirectNFS {
+		err = copyLibrary(source, odm)
+	} else {
+		err = removeAll(libraries(odm))
+	}
+	if err != nil {
+		return l, failf(runfile.FailureDirectNFSMissing, "%v: Direct NFS cannot be switched in %s; the container must run as the owner of the Oracle home (54321) and its file system must be writable", err, home)
+	}
+	l.Method, l.Path = methodCopy, first(libraries(odm))
+	return l, nil
+}
+
+func first(paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	return paths[0]
+}
+
+// noLibrary says which image has one.
+func (o Options) noLibrary(home string) error {
+	if o.Distribution == Gvenzl {
+		return failf(runfile.FailureDirectNFSMissing,
+			"the image has no libnfsodm*.so in %s/lib, which Direct NFS needs, and gvenzl images have neither make nor a setuid oradism: use an image of container-registry.oracle.com, or derive one: %s", home, derivedImage)
+	}
+	return failf(runfile.FailureDirectNFSMissing,
+		"the image has no libnfsodm*.so in %s/lib, which Direct NFS needs: use an image with the whole Oracle home, such as container-registry.oracle.com/database/enterprise, or set protocol.client to Kernel", home)
+}
+
+// make runs Oracle's own switch, where there is one; its word counts for nothing
+// but the files that it leaves.
+func (o Options) make(ctx context.Context, home string) bool {
+	program := o.program("make")
+	dir := filepath.Join(home, "rdbms", "lib")
+	if _, err := os.Stat(filepath.Join(dir, "ins_rdbms.mk")); err != nil || !strings.Contains(program, "/") {
+		return false
+	}
+	goal := "dnfs_off"
+	if o.DirectNFS {
+		goal = "dnfs_on"
+	}
+	cmd := exec.CommandContext(ctx, program, "-f", "ins_rdbms.mk", goal) //nolint:gosec // the image's own make
+	cmd.Dir, cmd.Env = dir, append(append([]string{}, o.Env...), "ORACLE_HOME="+home)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		o.Log.Warn("The image's make did not switch Direct NFS; doing what it would have done", "goal", goal, "error", err, "output", newRedactor(o.Secrets).clean(clip(string(out))))
+		return false
+	}
+	return true
+}
+
+func copyLibrary(source, odm string) error {
+	in, err := os.Open(source)
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // nothing was written
+	if err := os.MkdirAll(odm, 0o755); err != nil {
+		return err
+	}
+	final := filepath.Join(odm, filepath.Base(source))
+	out, err := os.OpenFile(final+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err := errors.Join(err, out.Close()); err != nil {
+		return errors.Join(err, os.Remove(final+".new"))
+	}
+	return os.Rename(final+".new", final)
+}
+
+func removeAll(paths []string) error {
+	for _, p := range paths {
+		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOradism finds out whether Direct NFS can use its root helper. Without it
+// Oracle falls back to the kernel's client, and says so in the alert log only.
+func (o Options) checkOradism(home string, l *runfile.DirectNFSLibrary) error {
+	path := filepath.Join(home, "bin", "oradism")
+	info, err := os.Stat(path)
+	if err != nil {
+		return failf(runfile.FailureOradism, "%v: Direct NFS needs $ORACLE_HOME/bin/oradism, owned by root and setuid; derive an image: %s", err, derivedImage)
+	}
+	l.OradismMode = modeText(info.Mode())
+	sys, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fmt.Errorf("stat %s: no owner", path)
+	}
+	owner := int64(sys.Uid)
+	l.OradismOwner = &owner
+	switch {
+	case owner != 0 || info.Mode()&fs.ModeSetuid == 0:
+		return failf(runfile.FailureOradism,
+			"%s is %s and owned by user %d: Direct NFS needs it owned by root and setuid, or Oracle silently uses the kernel's NFS client; derive an image with RUN chown root:oinstall %s && chmod 4750 %s", path, l.OradismMode, owner, path, path)
+	case unix.Access(path, unix.X_OK) != nil:
+		return failf(runfile.FailureOradism,
+			"%s is %s and user %d of this container may not execute it: run the container in the group that owns it (oinstall, 54321)", path, l.OradismMode, os.Getuid())
+	case o.noNewPrivileges():
+		return failf(runfile.FailureOradism,
+			"the container runs with allowPrivilegeEscalation: false, with which no program becomes root: Direct NFS needs the setuid program %s; allow privilege escalation for the database container, or set protocol.client to Kernel", path)
+	}
+	return nil
+}
+
+// modeText is a mode as ls prints it, which Go's own text is not for setuid.
+func modeText(m fs.FileMode) string {
+	text := []byte("-" + m.Perm().String()[1:])
+	if m&fs.ModeSetuid != 0 {
+		text[3] = 's'
+		if m&0o100 == 0 {
+			text[3] = 'S'
+		}
+	}
+	return string(text)
+}
+
+// noNewPrivileges says whether the kernel ignores setuid bits for us.
+func (o Options) noNewPrivileges() bool {
+	raw, err := os.ReadFile(filepath.Join(o.ProcDir, "self", "status"))
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(raw)) {
+		if value, ok := strings.CutPrefix(line, "NoNewPrivs:"); ok {
+			return strings.TrimSpace(value) == "1"
+		}
+	}
+	return false
+}

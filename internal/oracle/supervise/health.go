@@ -1,0 +1,149 @@
+package supervise
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// health is what the image's health script said.
+type health struct {
+	code   int // its exit code; -1 when it did not end by itself
+	output string
+}
+
+// checkHealth runs the health script once, unless ctx ends before.
+func (s *supervisor) checkHealth(ctx context.Context) health {
+	ctx, cancel := context.WithTimeout(ctx, healthPatience)
+	defer cancel()
+	command := s.o.healthCommand()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // the image's own health script
+	cmd.Env = s.env()
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = drainPatience
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := s.family.start(cmd); err != nil {
+		return health{code: -1, output: err.Error()}
+	}
+	err := s.family.wait(cmd)
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return health{}
+	case errors.As(err, &exit):
+		return health{code: exit.ExitCode(), output: clip(s.redact.clean(lastLine(out.String())))}
+	default:
+		return health{code: -1, output: err.Error()}
+	}
+}
+
+// lastLine is the last one that says something.
+func lastLine(text string) string {
+	last := ""
+	for line := range bytes.Lines([]byte(text)) {
+		if l := bytes.TrimSpace(line); len(l) > 0 {
+			last = string(l)
+		}
+	}
+	return last
+}
+
+// explain says what the code means by the script's own documentation.
+func (h health) explain(distribution string) string {
+	meaning := ""
+	switch {
+	case h.code < 0:
+		meaning = fmt.Sprintf("it did not end within %s", healthPatience)
+	case distribution == Gvenzl:
+		meaning = gvenzlHealth(h.code)
+	default:
+		meaning = oracleHealth(h.code)
+	}
+	text := fmt.Sprintf("its health script last ended with %d", h.code)
+	if meaning != "" {
+		text += " (" + meaning + ")"
+	}
+	if h.output != "" {
+		text += " and said " + fmt.Sprintf("%q", h.output)
+	}
+	return text
+}
+
+// oracleHealth explains checkDBStatus.sh.
+func oracleHealth(code int) string {
+	switch code {
+	case 1:
+		return "the database is not started, or has another role"
+	case 2:
+		return "a pluggable database is not open for reading and writing"
+	case 3:
+		return "sqlplus failed"
+	case 4:
+		return "the observer does not run"
+	case 5:
+		return "a pluggable database is mounted, not open"
+	default:
+		return ""
+	}
+}
+
+// gvenzlHealth explains healthcheck.sh.
+func gvenzlHealth(code int) string {
+	switch code {
+	case 1:
+		return "the database is not ready"
+	case 2:
+		return "the database is starting"
+	case 3:
+		return "pluggable databases are being created"
+	case 4:
+		return "setup scripts run"
+	case 5:
+		return "startup scripts run"
+	default:
+		return ""
+	}
+}
+
+// awaitReady waits for the health script to say 0. Its error is why it will not;
+// nil with a ctx that has ended says nothing.
+func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // a check must not outlive the database
+		select {
+		case <-c.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	deadline := time.NewTimer(s.o.StartupTimeout)
+	defer deadline.Stop()
+	tick := time.NewTicker(s.o.HealthInterval)
+	defer tick.Stop()
+	last := health{code: -1}
+	for {
+		select {
+		case <-deadline.C:
+			return s.notReady(c, last)
+		case <-ctx.Done():
+			if c.ended() {
+				return s.hasEnded(c)
+			}
+			return nil
+		case <-tick.C:
+		}
+		now := s.checkHealth(ctx)
+		if now.code == 0 && ctx.Err() == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			last = now
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package supervise
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+func TestADatabaseBecomesReadyAndShutsDownWhenAsked(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	r := i.start()
+	s := r.ready(1)
+	if s.SID != "ORCLCDB" || s.OracleHome != i.home || s.Failure != nil {
+		t.Errorf("state %+v", s)
+	}
+	if s.StartedAt.IsZero() || s.ReadyAt.Before(s.StartedAt) {
+		t.Errorf("started at %s, ready at %s", s.StartedAt, s.ReadyAt)
+	}
+	if err := r.end(); err != nil {
+		t.Errorf("SIGTERM is no failure: %v", err)
+	}
+	if n := i.lines(i.base + "/shutdowns"); n != 1 {
+		t.Errorf("%d shutdowns in order, want 1", n)
+	}
+	if s := i.state(); s.State != runfile.DatabaseStopped {
+		t.Errorf("state %s", s.State)
+	}
+	out := i.out.String()
+	if !strings.Contains(out, "DATABASE IS READY TO USE!\n") || strings.Contains(out, password) {
+		t.Errorf("passed on: %s", out)
+	}
+	if left, _ := filepath.Glob(filepath.Join(i.run, "*.part")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestTheDatabaseRestartsWhenTheLoaderAsks(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	r := i.start()
+	first := r.ready(1)
+	wish := filepath.Join(i.run, runfile.DatabaseWishFile)
+	i.write(wish, 0o644, "2\n")
+	r.await("restarting", func(s runfile.DatabaseState) bool { return s.State == runfile.DatabaseRestarting })
+	second := r.ready(2)
+	if !second.ReadyAt.Equal(first.ReadyAt) {
+		t.Errorf("ready at %s, then %s: the first time counts", first.ReadyAt, second.ReadyAt)
+	}
+	if starts, downs := i.lines(i.base+"/starts"), i.lines(i.base+"/shutdowns"); starts != 2 || downs != 1 {
+		t.Errorf("%d starts and %d shutdowns, want 2 and 1", starts, downs)
+	}
+	// What is fulfilled, or is no number, asks for nothing.
+	for _, text := range []string{"2", "1", "soon", "-3", ""} {
+		i.write(wish, 0o644, text)
+		time.Sleep(pollInterval + 50*time.Millisecond)
+	}
+	if s := i.state(); s.Generation != 2 || s.State != runfile.DatabaseReady || i.lines(i.base+"/starts") != 2 {
+		t.Errorf("restarted for nothing: %+v", s)
+	}
+}
+
+func TestGenerationsGoOnAfterTheContainerWasRestarted(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.write(filepath.Join(i.run, runfile.DatabaseFile), 0o644, `{"state":"Failed","generation":4,"failure":{"code":"x","message":"y"}}`)
+	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, "4")
+	r := i.start()
+	if s := r.ready(5); s.Failure != nil {
+		t.Errorf("a database that is ready has the failure %+v", s.Failure)
+	}
+}
+
+func TestAWishFromBeforeTheStartIsFulfilledByIt(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, "7")
+	i.start().ready(7)
+	time.Sleep(pollInterval + 100*time.Millisecond)
+	if n := i.lines(i.base + "/starts"); n != 1 {
+		t.Errorf("%d starts, want 1", n)
+	}
+}
+
+func TestADatabaseThatEndsIsAFailureWithItsLastLines(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\nfor n in $(seq 40); do echo line $n; done\necho \"password is $ORACLE_PWD\"\necho ORA-00600: internal error >&2\nexit 3\n")
+	f := i.fails(runfile.FailureDatabaseEnded)
+	for _, want := range []string{"exit status 3", "line 40", "ORA-00600: internal error"} {
+		if !strings.Contains(f.Message, want) {
+			t.Errorf("%q is not in %q", want, f.Message)
+		}
+	}
+	if strings.Contains(f.Message, "line 20") || len(f.Message) > 5000 {
+		t.Errorf("a whole log is no sentence: %d bytes", len(f.Message))
+	}
+}
+
+func TestADatabaseThatEndsAfterItWasReadyIsAFailureToo(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\ntouch $ORACLE_BASE/ready\nwhile test ! -f $ORACLE_BASE/die; do sleep 0.02; done\nkill -9 $$\n")
+	r := i.start()
+	r.ready(1)
+	i.write(i.base+"/die", 0o644, "")
+	s := r.await("failed", func(s runfile.DatabaseState) bool { return s.State == runfile.DatabaseFailed })
+	if s.Failure.Code != runfile.FailureDatabaseEnded || !strings.Contains(s.Failure.Message, "signal: killed") {
+		t.Errorf("failure %+v", s.Failure)
+	}
+	if err := r.end(); err == nil {
+		t.Error("the program ends as if all were well")
+	}
+}
+
+func TestADatabaseThatPrintsNothingIsSaidToHavePrintedNothing(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\nexit 0\n")
+	if f := i.fails(runfile.FailureDatabaseEnded); !strings.Contains(f.Message, "exit status 0") || !strings.Contains(f.Message, "printed nothing") {
+		t.Errorf("message %q", f.Message)
+	}
+}
+
+func TestADatabaseThatRunsOutOfSpaceSaysSo(t *testing.T) {
+	t.Parallel()
+	lines := map[string]string{
+		"of the system":     "cp: error writing 'x': No space left on device",
+		"of a quota":        "dd: Disk quota exceeded",
+		"of Oracle":         "ORA-27072: File I/O error\nLinux-x86_64 Error: 28: No space",
+		"of its assistant":  "[FATAL] [DBT-06604] The location specified for 'Data files' has insufficient free space.",
+		"of the alert file": "ORA-19502: write error on file: insufficient free space",
+	}
+	for name, text := range lines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := newImage(t)
+			i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\ncat <<'END'\n"+text+"\nEND\nexit 1\n")
+			if f := i.fails(runfile.FailureNoSpace); !strings.Contains(f.Message, i.data) || !strings.Contains(f.Message, "larger") {
+				t.Errorf("message %q", f.Message)
+			}
+		})
+	}
+}
+
+func TestADatabaseThatIsNotReadyInTimeIsExplainedByItsHealthScript(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		distribution, health, want string
+	}{
+		"mounted":       {Oracle, "exit 2", "ended with 2 (a pluggable database is not open"},
+		"not started":   {Oracle, "exit 1", "ended with 1 (the database is not started"},
+		"sqlplus":       {Oracle, "echo ORA-01034: not available; exit 3", `(sqlplus failed) and said "ORA-01034: not available"`},
+		"gvenzl":        {Gvenzl, "exit 4", "ended with 4 (setup scripts run)"},
+		"unknown":       {Gvenzl, "exit 77", "ended with 77;"},
+		"keeps secrets": {Oracle, "echo IDENTIFIED BY geheim; exit 3", "IDENTIFIED BY ***"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := newImage(t)
+			i.o.Distribution, i.o.StartupTimeout = tc.distribution, 400*time.Millisecond
+			i.o.StartCommand = []string{i.base + "/runOracle.sh"}
+			i.write(i.base+"/checkDBStatus.sh", 0o755, "#!/bin/sh\n"+tc.health+"\n")
+			i.write(i.base+"/healthcheck.sh", 0o755, "#!/bin/sh\n"+tc.health+"\n")
+			f := i.fails(runfile.FailureDatabaseNotReady)
+			for _, want := range []string{tc.want, "400ms", "DATABASE IS READY TO USE!"} {
+				if !strings.Contains(f.Message, want) {
+					t.Errorf("%q is not in %q", want, f.Message)
+				}
+			}
+			if n := i.lines(i.base + "/shutdowns"); n != 1 {
+				t.Errorf("%d shutdowns in order, want 1", n)
+			}
+		})
+	}
+}
+
+func TestADatabaseThatDoesNotStopIsKilled(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.o.ShutdownTimeout = 200 * time.Millisecond
+	i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\ntrap 'echo not yet' TERM\ntouch $ORACLE_BASE/ready\necho $$ > $ORACLE_BASE/pid\nwhile :; do sleep 0.02; done\n")
+	r := i.start()
+	r.ready(1)
+	began := time.Now()
+	if err := r.end(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took < 200*time.Millisecond || took > 10*time.Second {
+		t.Errorf("stopped after %s", took)
+	}
+	pid := strings.TrimSpace(i.read(i.base + "/pid"))
+	if _, err := os.Stat("/proc/" + pid); err == nil {
+		t.Errorf("process %s lives", pid)
+	}
+	if !strings.Contains(i.out.String(), "not yet") {
+		t.Error("it was killed without being asked")
+	}
+}
+
+func TestAHangingHealthScriptDoesNotOutliveTheDatabase(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.write(i.base+"/checkDBStatus.sh", 0o755, "#!/bin/sh\ntouch $ORACLE_BASE/asked\nsleep 1000\n")
+	i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\nwhile test ! -f $ORACLE_BASE/asked; do sleep 0.02; done\nexit 9\n")
+	began := time.Now()
+	if f := i.fails(runfile.FailureDatabaseEnded); !strings.Contains(f.Message, "exit status 9") {
+		t.Errorf("message %q", f.Message)
+	}
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("noticed after %s", took)
+	}
+}
+
+func TestStoppingWhileTheDatabaseStartsIsNoFailure(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.write(i.base+"/checkDBStatus.sh", 0o755, "#!/bin/sh\nexit 1\n")
+	r := i.start()
+	r.await("starting", func(s runfile.DatabaseState) bool { return s.State == runfile.DatabaseStarting && i.lines(i.base+"/starts") == 1 })
+	if err := r.end(); err != nil {
+		t.Error(err)
+	}
+	if s := i.state(); s.State != runfile.DatabaseStopped || s.Generation != 0 {
+		t.Errorf("state %+v", s)
+	}
+}
