@@ -2,6 +2,7 @@ package manifest_test
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,7 +33,6 @@ func objects(t *testing.T, b *v1alpha1.NFSBenchmark) []runtime.Object {
 	var out []runtime.Object
 	n := manifest.NamesOf(b)
 	target := plan.Target{Keys: []string{"claim/" + b.Namespace + "/data"}}
-	kernel := b.Spec.Protocol.Client == v1alpha1.ClientKernel
 	switch st := b.Spec.Storage; {
 	case st.Embedded != nil:
 		target = plan.Target{Export: manifest.ServerExport, Keys: []string{"embedded/" + b.Namespace + "/" + b.Name}}
@@ -52,7 +52,7 @@ func objects(t *testing.T, b *v1alpha1.NFSBenchmark) []runtime.Object {
 	default:
 		target.Export, target.Paths = "/vol/pv", []v1alpha1.Path{{Path: "10.0.1.61"}}
 	}
-	if kernel {
+	if plan.NeedsVolume(b) {
 		target.ClaimName = n.Claim
 		if c := b.Spec.Storage.Claim; c != nil {
 			target.ClaimName = c.Name
@@ -71,10 +71,14 @@ func objects(t *testing.T, b *v1alpha1.NFSBenchmark) []runtime.Object {
 	for _, key := range target.Keys {
 		out = append(out, manifest.TargetLease(b, "nfsbench-system", key, metav1.MicroTime{}))
 	}
-	return append(out,
+	out = append(out,
 		manifest.PlanConfigMap(b, text.String(), p.Engine.Oranfstab), manifest.ResultConfigMap(b),
 		manifest.CollectorServiceAccount(b), manifest.CollectorRole(b), manifest.CollectorRoleBinding(b),
-		manifest.LoadJob(b, p, target.ClaimName, images()), manifest.CleanJob(b, target.ClaimName, images()))
+		manifest.LoadJob(b, p, target.ClaimName, images()))
+	if manifest.CleansFiles(b) {
+		out = append(out, manifest.CleanJob(b, target.ClaimName, images()))
+	}
+	return out
 }
 
 // surveyed are the objects of a survey, which fills the target.
@@ -124,6 +128,7 @@ func inputs(t *testing.T) map[string]*v1alpha1.NFSBenchmark {
 		"claim-direct":    {gen.Claim("data")},
 		"claim-kernel":    {gen.Claim("data"), gen.Kernel, gen.Expect(500)},
 	}
+	maps.Copy(cases, databaseInputs())
 	out := map[string]*v1alpha1.NFSBenchmark{}
 	for name, mods := range cases {
 		want := gen.Benchmark("demo", append(mods, gen.UID(uid))...)

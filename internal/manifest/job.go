@@ -29,11 +29,13 @@ const (
 	deadlineSlack = int64(60)
 )
 
-// LoadJob runs the loaders: one pod a client, each with its collector.
+// LoadJob runs the loaders: one pod a client, each with its collector. Where the
+// load is in a database, the pod has it too, or Oracle's client for one that
+// exists.
 func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Images) *batchv1.Job {
 	clients, never := p.Clients, int32(0)
 	indexed, failed := batchv1.IndexedCompletion, batchv1.Failed
-	deadline := int64(p.Schedule.TimeoutSeconds) + deadlineSlack
+	deadline := loadDeadline(p)
 	images = images.forBenchmark(b)
 
 	spec := podSpec(b)
@@ -50,7 +52,10 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 		collector.Args = append(collector.Args, "--secrets-dir", secretsDir)
 		mountSecret(&spec, b, collector)
 	}
-	mountData(&spec, claim)
+	if b.Spec.Database != nil {
+		withDatabase(&spec, b, images)
+	}
+	mountData(&spec, b, claim)
 	if clients > 1 {
 		spec.TopologySpreadConstraints = spread(b)
 	}
@@ -75,6 +80,16 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 			},
 		},
 	}
+}
+
+// loadDeadline is when Kubernetes ends the pods. The loader counts from its own
+// start, which is when the database is ready.
+func loadDeadline(p runfile.Plan) int64 {
+	deadline := int64(p.Schedule.TimeoutSeconds) + deadlineSlack
+	if p.Database != nil {
+		deadline += int64(p.Database.StartupTimeoutSeconds)
+	}
+	return deadline
 }
 
 func loader(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
@@ -147,23 +162,27 @@ func tokenProjection() corev1.Volume {
 	}}
 }
 
-// mountData mounts the claim where the kernel client does the I/O. The
-// collector sees it read-only, because mountstats shows a mount only to those
-// who have it.
-func mountData(spec *corev1.PodSpec, claim string) {
+// mountData mounts the claim where the kernel's mount is needed. Who does the
+// I/O may write: the loader, or the database in its place. The collector sees it
+// read-only, because mountstats shows a mount only to those who have it.
+func mountData(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, claim string) {
 	if claim == "" {
 		return
 	}
 	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: dataVolume, VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
 	}})
+	mount := func(c *corev1.Container) {
+		readOnly := c.Name == ContainerCollector || c.Name == ContainerLoader && b.Spec.Database != nil
+		if c.Name != ContainerTools {
+			c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: dataVolume, MountPath: plan.DataDirectory(b), ReadOnly: readOnly})
+		}
+	}
 	for i := range spec.InitContainers {
-		c := &spec.InitContainers[i]
-		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: dataVolume, MountPath: plan.MountPath, ReadOnly: true})
+		mount(&spec.InitContainers[i])
 	}
 	for i := range spec.Containers {
-		c := &spec.Containers[i]
-		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: dataVolume, MountPath: plan.MountPath})
+		mount(&spec.Containers[i])
 	}
 }
 
@@ -176,7 +195,8 @@ func spread(b *v1alpha1.NFSBenchmark) []corev1.TopologySpreadConstraint {
 	}}
 }
 
-// CleanJob removes the files of a run from the export.
+// CleanJob removes the files of a run from the export. See CleansFiles for which
+// runs have any.
 func CleanJob(b *v1alpha1.NFSBenchmark, claim string, images Images) *batchv1.Job {
 	never, deadline := int32(0), int64(cleanSeconds)
 	c := container("clean", images.forBenchmark(b), "clean", "--plan", planPath, "--timeout", strconv.Itoa(cleanSeconds-10)+"s")
@@ -187,7 +207,7 @@ func CleanJob(b *v1alpha1.NFSBenchmark, claim string, images Images) *batchv1.Jo
 	spec := podSpec(b)
 	spec.Containers = []corev1.Container{c}
 	spec.Volumes = []corev1.Volume{configMapVolume(planVolume, NamesOf(b).Plan)}
-	mountData(&spec, claim)
+	mountData(&spec, b, claim)
 	job := &batchv1.Job{
 		ObjectMeta: meta(b, NamesOf(b).Clean, ComponentClean),
 		Spec: batchv1.JobSpec{

@@ -57,7 +57,7 @@ func TridentClass(b *v1alpha1.NFSBenchmark) *storagev1.StorageClass {
 		return nil
 	}
 	name := TridentName(b)
-	return trident.NewClass(name, Labels(b, ComponentVolume), name, driverOf(t.Backend), t.StoragePools, plan.MountOptions(b.Spec.Protocol))
+	return trident.NewClass(name, Labels(b, ComponentVolume), name, driverOf(t.Backend), t.StoragePools, plan.MountOptionsOf(b))
 }
 
 // TridentClaim is the claim that Trident makes the volume for. ReadWriteMany

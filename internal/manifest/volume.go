@@ -26,7 +26,7 @@ func Volume(b *v1alpha1.NFSBenchmark, server, export string) *corev1.PersistentV
 			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(nominalSize)},
 			AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
 			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
-			MountOptions:                  plan.MountOptions(b.Spec.Protocol),
+			MountOptions:                  plan.MountOptionsOf(b),
 			ClaimRef: &corev1.ObjectReference{
 				APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: b.Namespace, Name: n.Claim,
 			},

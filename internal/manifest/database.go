@@ -1,0 +1,198 @@
+package manifest
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/plan"
+)
+
+// ContainerDatabase is the sidecar that a database runs in.
+const ContainerDatabase = "database"
+
+const (
+	probeSeconds = 10
+	// probeTimeoutSeconds is for SQL*Plus, which the health scripts start.
+	probeTimeoutSeconds = 30
+	// probeSlack is how many probes may fail beyond the time that the database
+	// has: the container says better than its probe why it is not ready.
+	probeSlack = 6
+	// defaultDatabaseMemory is what it asks for without a word of the user.
+	defaultDatabaseMemory = "4Gi"
+)
+
+// CleansFiles says that a run makes files of its own on the export, which a
+// CleanJob removes. Those of a database are the database's.
+func CleansFiles(b *v1alpha1.NFSBenchmark) bool { return b.Spec.Database == nil }
+
+// database runs the user's image under our supervision: a native sidecar, so
+// that the loader starts when the database is ready, and stops before it does.
+func database(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
+	c := b.Spec.Database.Container
+	i := plan.InstanceOf(c)
+	always := corev1.ContainerRestartPolicyAlways
+	out := container(ContainerDatabase, images, databaseArgs(b, i)...)
+	out.Image, out.Command = c.Image, []string{toolsDir + binary}
+	out.RestartPolicy = &always
+	out.Env = databaseEnv(c, i)
+	out.Resources = databaseResources(c)
+	out.SecurityContext = databaseSecurity(b, i)
+	out.StartupProbe = &corev1.Probe{
+		ProbeHandler:     corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: healthCommand(c, i)}},
+		PeriodSeconds:    probeSeconds,
+		TimeoutSeconds:   probeTimeoutSeconds,
+		FailureThreshold: (c.StartupTimeoutSeconds+probeSeconds-1)/probeSeconds + probeSlack,
+	}
+	out.VolumeMounts = []corev1.VolumeMount{
+		{Name: toolsVolume, MountPath: toolsDir, ReadOnly: true},
+		{Name: runVolume, MountPath: runDir},
+		{Name: memoryVolume, MountPath: memoryDir},
+	}
+	if isDirect(b) {
+		// Below ORACLE_HOME/dbs it would be in the way: newer images move that
+		// folder onto the volume.
+		out.VolumeMounts = append(out.VolumeMounts, corev1.VolumeMount{
+			Name: planVolume, MountPath: "/etc/oranfstab", SubPath: OranfstabKey, ReadOnly: true,
+		})
+	}
+	return out
+}
+
+func isDirect(b *v1alpha1.NFSBenchmark) bool {
+	return b.Spec.Protocol.Client == v1alpha1.ClientDirectNFS
+}
+
+func databaseArgs(b *v1alpha1.NFSBenchmark, i plan.Instance) []string {
+	c := b.Spec.Database.Container
+	args := []string{
+		"database", "--run-dir", runDir,
+		"--direct-nfs=" + strconv.FormatBool(isDirect(b)),
+		"--distribution", string(i.Distribution),
+		"--sid", i.SID,
+		"--data", plan.DataDirectory(b),
+		"--startup-timeout", seconds(c.StartupTimeoutSeconds),
+		"--shutdown-timeout", seconds(c.ShutdownTimeoutSeconds),
+	}
+	for _, own := range []struct {
+		flag    string
+		command []string
+	}{{"--start-command", c.Command}, {"--health-command", c.HealthCommand}} {
+		if len(own.command) > 0 {
+			array, _ := json.Marshal(own.command) // strings never fail
+			args = append(args, own.flag, string(array))
+		}
+	}
+	return args
+}
+
+func seconds(n int32) string { return strconv.Itoa(int(n)) + "s" }
+
+// healthCommand is the image's own health script. Its start-up is over when
+// that says so, and not before.
+func healthCommand(c *v1alpha1.DatabaseContainer, i plan.Instance) []string {
+	switch {
+	case len(c.HealthCommand) > 0:
+		return c.HealthCommand
+	case i.Distribution == v1alpha1.DistributionGvenzl:
+		return []string{"healthcheck.sh"}
+	default:
+		return []string{"/opt/oracle/checkDBStatus.sh"}
+	}
+}
+
+// databaseEnv is how the images are configured at their first start. What the
+// user declares wins; the API refuses the names that must not be declared.
+func databaseEnv(c *v1alpha1.DatabaseContainer, i plan.Instance) []corev1.EnvVar {
+	values := imageEnv(c, i)
+	maps.Copy(values, c.Environment)
+	password := "ORACLE_PWD"
+	if i.Distribution == v1alpha1.DistributionGvenzl {
+		password = "ORACLE_PASSWORD"
+	}
+	env := []corev1.EnvVar{{Name: password, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+		LocalObjectReference: corev1.LocalObjectReference{Name: c.PasswordSecretRef.Name}, Key: passwordKey(c),
+	}}}}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		env = append(env, corev1.EnvVar{Name: name, Value: values[name]})
+	}
+	return env
+}
+
+// imageEnv is what an image must know. Those of Oracle Free and Express have
+// fixed names and know no memory sizes.
+func imageEnv(c *v1alpha1.DatabaseContainer, i plan.Instance) map[string]string {
+	switch {
+	case i.Distribution == v1alpha1.DistributionGvenzl:
+		if c.PDB == "" {
+			return map[string]string{}
+		}
+		return map[string]string{"ORACLE_DATABASE": i.PDB} // made beside the image's own
+	case c.Edition == v1alpha1.EditionFree || c.Edition == v1alpha1.EditionExpress:
+		return map[string]string{}
+	}
+	edition := "enterprise"
+	if c.Edition == v1alpha1.EditionStandard {
+		edition = "standard"
+	}
+	return map[string]string{
+		"ORACLE_SID": i.SID, "ORACLE_PDB": i.PDB, "ORACLE_EDITION": edition,
+		"INIT_SGA_SIZE": strconv.FormatInt(i.SGAMegabytes, 10), "INIT_PGA_SIZE": strconv.FormatInt(i.PGAMegabytes, 10),
+	}
+}
+
+func passwordKey(c *v1alpha1.DatabaseContainer) string {
+	if k := c.PasswordSecretRef.Key; k != "" {
+		return k
+	}
+	return passwordFile
+}
+
+// databaseResources asks for memory in any case, for the SGA is derived from it.
+func databaseResources(c *v1alpha1.DatabaseContainer) corev1.ResourceRequirements {
+	if c.Resources == nil {
+		return modest("500m", defaultDatabaseMemory)
+	}
+	r := *c.Resources.DeepCopy()
+	_, limited := r.Limits[corev1.ResourceMemory]
+	_, requested := r.Requests[corev1.ResourceMemory]
+	if !limited && !requested {
+		if r.Requests == nil {
+			r.Requests = corev1.ResourceList{}
+		}
+		r.Requests[corev1.ResourceMemory] = resource.MustParse(defaultDatabaseMemory)
+	}
+	return r
+}
+
+// databaseSecurity gives up what the image does not need. Direct NFS gets its
+// file handles and low ports by oradism, which is setuid root, and the image of
+// Oracle Free restarts its database by su: without privilege escalation the one
+// falls back to the kernel's NFS without a word, and the other does not start.
+// Where neither is the case, nothing is left of the privileges.
+func databaseSecurity(b *v1alpha1.NFSBenchmark, i plan.Instance) *corev1.SecurityContext {
+	free := i.Distribution == v1alpha1.DistributionOracle && b.Spec.Database.Container.Edition == v1alpha1.EditionFree
+	escalation := isDirect(b) || free
+	drop := []corev1.Capability{"ALL"}
+	if escalation {
+		drop = []corev1.Capability{"NET_RAW", "MKNOD", "SYS_CHROOT", "SETFCAP"}
+	}
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: &escalation,
+		Capabilities:             &corev1.Capabilities{Drop: drop},
+	}
+}
+
+// sharedMemory is the size of /dev/shm: half of the memory, for the SGA where
+// the user switches automatic memory management on.
+func sharedMemory(c *v1alpha1.DatabaseContainer) *resource.Quantity {
+	if c.SharedMemory != nil {
+		return c.SharedMemory
+	}
+	return resource.NewQuantity(plan.InstanceOf(c).MemoryBytes/2, resource.BinarySI)
+}

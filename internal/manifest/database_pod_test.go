@@ -1,0 +1,73 @@
+package manifest_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+func TestMemoryOfADatabase(t *testing.T) {
+	cases := map[string]struct {
+		mods     []containerMod
+		request  string
+		limit    string
+		sharedMi int64
+	}{
+		"Default": {nil, "4Gi", "", 2048},
+		"Limit":   {[]containerMod{memoryLimit("16Gi")}, "", "16Gi", 8192},
+		"CPUOnly": {[]containerMod{func(c *v1alpha1.DatabaseContainer) {
+			c.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}}
+		}}, "4Gi", "", 2048},
+	}
+	for name, tc := range cases {
+		b := gen.Benchmark("demo", gen.Calibrate, gen.Container(enterprise19, v1alpha1.EditionEnterprise, tc.mods...))
+		before := b.DeepCopy()
+		p := loadPod(t, b)
+		if diff := cmp.Diff(before, b); diff != "" {
+			t.Errorf("%s: building changes the benchmark:\n%s", name, diff)
+		}
+		r := find(t, p, "database").Resources
+		request, limit := r.Requests[corev1.ResourceMemory], r.Limits[corev1.ResourceMemory]
+		if (request.String() != tc.request && tc.request != "") || (limit.String() != tc.limit && tc.limit != "") {
+			t.Errorf("%s: asks for %s, limited to %s", name, request.String(), limit.String())
+		}
+		at := slices.IndexFunc(p.spec.Volumes, func(v corev1.Volume) bool { return v.Name == "memory" })
+		if e := p.spec.Volumes[at].EmptyDir; e.Medium != corev1.StorageMediumMemory || e.SizeLimit.Value() != tc.sharedMi<<20 {
+			t.Errorf("%s: /dev/shm is %+v", name, e)
+		}
+	}
+}
+
+func TestAKitIsMountedReadOnly(t *testing.T) {
+	p := loadPod(t, withDatabase(t)["ee19-kernel"])
+	at := slices.IndexFunc(p.spec.Volumes, func(v corev1.Volume) bool { return v.Name == "kit" })
+	if at < 0 {
+		t.Fatal("no kit")
+	}
+	if c := p.spec.Volumes[at].PersistentVolumeClaim; c.ClaimName != "kit" || !c.ReadOnly {
+		t.Errorf("kit %+v", c)
+	}
+}
+
+func TestARunInADatabaseHasTheTimeToStartIt(t *testing.T) {
+	b := gen.Benchmark("demo", gen.Calibrate, gen.Container(enterprise19, v1alpha1.EditionEnterprise))
+	p, err := plan.Build(b, plan.Target{Export: "/x", Paths: []v1alpha1.Path{{Path: "10.0.1.61"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := manifest.LoadJob(b, p, "data", images())
+	if got, want := *job.Spec.ActiveDeadlineSeconds, int64(p.Schedule.TimeoutSeconds)+60+2700; got != want {
+		t.Errorf("ended after %d s, want %d", got, want)
+	}
+	if manifest.CleansFiles(b) || !manifest.CleansFiles(gen.Benchmark("demo")) {
+		t.Error("the files of a database are the database's, and no others are")
+	}
+}
