@@ -187,11 +187,11 @@ func jobState(j *batchv1.Job) (ended, failed bool) {
 // that they have removed them.
 func (r *Reconciler) filesMayBeLeft(ctx context.Context, s *scope) (bool, error) {
 	own := s.b.Spec.Storage.Embedded != nil || s.b.Spec.Storage.Trident != nil // goes with all that is on it
-	if own || isCleanedUp(s.b) {
+	if own || isCleanedUp(s.b) || !manifest.CleansFiles(s.b) {
 		return false, nil
 	}
-	if err := r.readPlan(ctx, s); err != nil || s.plan == nil || s.plan.Database != nil {
-		return false, err // no plan, no load; and files of a database stay
+	if err := r.readPlan(ctx, s); err != nil || s.plan == nil {
+		return false, err // no plan, no load
 	}
 	if err := r.readResults(ctx, s); err != nil {
 		return false, err

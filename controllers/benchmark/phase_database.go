@@ -12,6 +12,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -87,7 +88,7 @@ func (s *scope) deadlineMessage() (reason, message string) {
 	seconds := s.plan.Schedule.TimeoutSeconds
 	if d := databaseOf(s.b); d != nil && !isTrue(s.b, v1alpha1.ConditionDatabaseReady) {
 		return v1alpha1.ReasonDatabaseNotReady, fmt.Sprintf(
-			"the database was not ready when the time of the run was over, after %d s: raise spec.run.timeoutSeconds, which counts its creation too, or see what it waits for (kubectl logs -c database while it starts)", seconds)
+			"the database was not ready when the time of the run was over, %d s for the load and %d s to start: raise spec.database.container.startupTimeoutSeconds, or see what it waits for (kubectl describe pod, kubectl logs -c database)", seconds, d.StartupTimeoutSeconds)
 	}
 	return v1alpha1.ReasonTimeout, fmt.Sprintf("the run took longer than %d s: raise spec.run.timeoutSeconds, or make files or durations smaller", seconds)
 }
@@ -116,11 +117,8 @@ func (s *scope) databaseStays() string {
 	if databaseOf(s.b) == nil || s.b.Status.StartTime == nil || gone {
 		return ""
 	}
-	where := exportsOf(s.b)
-	if s.plan != nil && s.plan.Database != nil && s.plan.Database.SID != "" {
-		where += fmt.Sprintf(", in the folders %s and dbconfig", s.plan.Database.SID)
-	}
-	return fmt.Sprintf("the database stays in %s: the next benchmark there opens it instead of creating one; if none will come, delete it by hand", where)
+	return fmt.Sprintf("the database stays in %s, in the folders %s and dbconfig: the next benchmark there opens it instead of creating one; if none will come, delete them by hand",
+		exportsOf(s.b), plan.InstanceOf(databaseOf(s.b)).SID)
 }
 
 // tellDatabase says, once, what stays of the database: in an event too, for the

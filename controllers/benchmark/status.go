@@ -1,7 +1,6 @@
 package benchmark
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -163,24 +162,11 @@ func messageOf(s *scope, err error) string {
 	}
 }
 
-func headline(s *scope) string {
-	if s.judgement == nil || s.judgement.Summary == nil {
-		return "finished"
-	}
-	sum := s.judgement.Summary
-	msg := fmt.Sprintf("%d MB/s, %d IOPS", sum.Total.BytesPerSecond/1e6, sum.Total.OperationsPerSecond)
-	if sum.WirePermille != nil {
-		msg += fmt.Sprintf(", %d %% of the wire limit", (*sum.WirePermille+5)/10)
-	}
-	if w := indirectWords(s.judgement); w != "" {
-		msg += ". " + w
-	}
-	return msg
-}
-
 // clip makes one line of a message, which API servers may break into several,
 // and bounds it to what the CRD allows.
-func clip(s string) string { return clipTo(strings.Join(strings.Fields(s), " "), 1000) }
+func clip(s string) string { return clipTo(oneLine(s), 1000) }
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func clipTo(s string, limit int) string {
 	if len(s) <= limit {

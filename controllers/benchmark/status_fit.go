@@ -14,15 +14,16 @@ const maxStatusBytes = 30 << 10
 // what matters most at their head.
 func fit(st *v1alpha1.NFSBenchmarkStatus) {
 	for sizeOf(st) > maxStatusBytes {
-		cuts := []struct {
-			bytes int
-			cut   func()
-		}{
+		cuts := []cut{
 			{sizeOf(st.Paths), func() { st.Paths = shorter(st.Paths) }},
 			{sizeOf(st.Findings), func() { st.Findings = shorter(st.Findings) }},
 			{sizeOf(st.Repetitions), func() { st.Repetitions = shorter(st.Repetitions) }},
 			{sizeOf(st.StoragePaths), func() { st.StoragePaths = shorter(st.StoragePaths) }},
 			{sizeOf(st.StorageNodes), func() { st.StorageNodes = shorter(st.StorageNodes) }},
+			{sizeOf(st.Steps), func() { st.Steps = thinner(st.Steps) }},
+		}
+		if d := st.Database; d != nil {
+			cuts = append(cuts, databaseCuts(d)...)
 		}
 		longest := cuts[0]
 		for _, c := range cuts[1:] {
@@ -34,6 +35,22 @@ func fit(st *v1alpha1.NFSBenchmarkStatus) {
 			return // nothing left that may go
 		}
 		longest.cut()
+	}
+}
+
+// cut makes one list shorter.
+type cut struct {
+	bytes int
+	cut   func()
+}
+
+func databaseCuts(d *v1alpha1.DatabaseStatus) []cut {
+	return []cut{
+		{sizeOf(d.Files), func() { d.Files = shorter(d.Files) }},
+		{sizeOf(d.Parameters), func() { d.Parameters = shorter(d.Parameters) }},
+		{sizeOf(d.Channels), func() { d.Channels = shorter(d.Channels) }},
+		{sizeOf(d.Servers), func() { d.Servers = shorter(d.Servers) }},
+		{sizeOf(d.Calibrations), func() { d.Calibrations = shorter(d.Calibrations) }},
 	}
 }
 

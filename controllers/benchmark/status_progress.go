@@ -56,5 +56,8 @@ func progressMessage(all []runfile.Progress) string {
 	if slow.ETASeconds != nil {
 		msg += fmt.Sprintf(", %d s to go", *slow.ETASeconds)
 	}
+	if slow.Message != "" {
+		msg += ": " + slow.Message
+	}
 	return msg
 }

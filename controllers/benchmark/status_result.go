@@ -2,31 +2,29 @@ package benchmark
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
 // The longest lists that a status holds. The result object has all.
 const (
-	maxPaths    = 64
-	maxFindings = 64
-	maxNodes    = 64
-	maxFinding  = 1000
+	maxPaths       = 64
+	maxRepetitions = 50
+	maxFindings    = 64
+	maxNodes       = 64
+	maxFinding     = 1000
 )
 
 // setNumbers copies the judgement into the status.
 func setNumbers(s *scope) {
 	st := &s.b.Status
 	if s.plan != nil && st.Summary == nil {
-		st.Summary = &v1alpha1.Summary{Workload: workloadWords(*s.plan), Protocol: protocolWords(*s.plan)}
+		st.Summary = &v1alpha1.Summary{Workload: clipTo(workloadWords(*s.plan), 128), Protocol: protocolWords(*s.plan), Engine: engineOf(*s.plan)}
 	}
 	if st.Summary != nil && st.Summary.Paths == "" && st.Resolved != nil {
 		st.Summary.Paths = pathWords(st.Resolved.Paths)
@@ -35,11 +33,13 @@ func setNumbers(s *scope) {
 		st.ResultRef = &v1alpha1.ResultReference{Kind: "ConfigMap", Name: s.names.Result, Keys: resultKeys(s.result)}
 	}
 	j := s.judgement
+	setDatabase(s)
 	if j == nil {
 		return
 	}
 	st.Findings = findings(j.Findings)
 	st.Repetitions = repetitions(j.Repetitions)
+	st.Steps = steps(j.Steps)
 	if j.Summary == nil {
 		return
 	}
@@ -59,9 +59,9 @@ func resultKeys(r *runfile.Result) []string {
 
 func fillSummary(sum *v1alpha1.Summary, s *scope, j *judge.Judgement) {
 	m := j.Summary
-	sum.ThroughputBytesPerSecond = &m.Total.BytesPerSecond
-	sum.ThroughputMegabytesPerSecond = new(m.Total.BytesPerSecond / 1e6)
-	sum.IOPS = &m.Total.OperationsPerSecond
+	sum.ThroughputBytesPerSecond = known(m.Total.BytesPerSecond)
+	sum.ThroughputMegabytesPerSecond = known(m.Total.BytesPerSecond / 1e6)
+	sum.IOPS = known(m.Total.OperationsPerSecond)
 	if m.Read != nil {
 		sum.ReadBytesPerSecond = &m.Read.BytesPerSecond
 	}
@@ -81,6 +81,15 @@ func fillSummary(sum *v1alpha1.Summary, s *scope, j *judge.Judgement) {
 	fillVerification(sum, s.result)
 }
 
+// known leaves out a rate of zero: a calibration may have found one of its two,
+// and a loaded system does not do nothing.
+func known(rate int64) *int64 {
+	if rate == 0 {
+		return nil
+	}
+	return &rate
+}
+
 func fillLatency(sum *v1alpha1.Summary, d judge.Direction) {
 	l := d.Latency
 	if l == nil {
@@ -88,6 +97,9 @@ func fillLatency(sum *v1alpha1.Summary, d judge.Direction) {
 	}
 	sum.MeanLatencyMicroseconds = &l.MeanMicroseconds
 	sum.MeanLatency = latencyWords(l.MeanMicroseconds)
+	if l.MeanOnly {
+		return // a database told no more, and 0 would be a number
+	}
 	sum.P50LatencyMicroseconds = &l.P50Microseconds
 	sum.P95LatencyMicroseconds = &l.P95Microseconds
 	sum.P99LatencyMicroseconds = &l.P99Microseconds
@@ -125,21 +137,38 @@ func fillVerification(sum *v1alpha1.Summary, r *runfile.Result) {
 	}
 }
 
+// repetitions are those of the summary: where the load has steps, the rounds of
+// one of them, and the others are in the steps.
 func repetitions(all []judge.Summary) []v1alpha1.RepetitionStatus {
 	if len(all) < 2 {
 		return nil
 	}
 	var out []v1alpha1.RepetitionStatus
-	for _, m := range all {
+	for _, m := range all[:min(len(all), maxRepetitions)] {
+		index := m.Repetition
+		if m.Step != nil {
+			index = m.Step.Round // what its user calls a repetition
+		}
+		if index < 1 || slices.ContainsFunc(out, func(o v1alpha1.RepetitionStatus) bool { return o.Index == index }) {
+			continue // the index is the key of the list
+		}
 		rs := v1alpha1.RepetitionStatus{
-			Index: m.Repetition, ThroughputBytesPerSecond: new(m.Total.BytesPerSecond), IOPS: new(m.Total.OperationsPerSecond),
+			Index: index, ThroughputBytesPerSecond: new(m.Total.BytesPerSecond), IOPS: new(m.Total.OperationsPerSecond),
 		}
 		if l := m.Total.Latency; l != nil {
-			rs.MeanLatencyMicroseconds, rs.P99LatencyMicroseconds = &l.MeanMicroseconds, &l.P99Microseconds
+			rs.MeanLatencyMicroseconds, rs.P99LatencyMicroseconds = &l.MeanMicroseconds, p99Of(l)
 		}
 		out = append(out, rs)
 	}
 	return out
+}
+
+// p99Of is nil where a database told the mean only.
+func p99Of(l *stats.Latency) *int64 {
+	if l.MeanOnly {
+		return nil
+	}
+	return &l.P99Microseconds
 }
 
 // paths are the channels of each client over all measured windows, those first
@@ -201,24 +230,6 @@ func validityOf(s *scope) v1alpha1.Validity {
 		return "" // there are no numbers to believe or not
 	}
 	return v1alpha1.Validity(s.judgement.Validity)
-}
-
-// workloadWords is the load as people say it, such as "Read 1Mi x4 depth 8".
-func workloadWords(p runfile.Plan) string {
-	r := p.Workload.Raw
-	if r == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s %s x%d depth %d", r.Pattern, resource.NewQuantity(r.BlockSizeBytes, resource.BinarySI), r.Jobs*p.Clients, r.Depth)
-}
-
-// protocolWords is the protocol as people say it.
-func protocolWords(p runfile.Plan) string {
-	words := p.Engine.NFSVersion + " " + p.Engine.Client
-	if n := strings.Count(p.Engine.Oranfstab, "path:"); n > 1 {
-		words += fmt.Sprintf(" %d paths", n)
-	}
-	return words
 }
 
 func latencyWords(us int64) string {

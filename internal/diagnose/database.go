@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -146,19 +145,17 @@ func said(e *corev1.ContainerStateTerminated) string {
 	return ""
 }
 
-// failureIn finds what the program that runs the database said of its end: a
-// runfile.Failure as one line of JSON. A message that is the end of a log may
-// hold other lines around it. Nil is that it said nothing.
+// failureIn finds what the program that runs the database said of its end, as
+// its last line: "nfsbench: OradismNotSetuid: a sentence". Nil is that it said
+// nothing.
 func failureIn(message string) *runfile.Failure {
-	lines := strings.Split(message, "\n")
-	for _, line := range slices.Backward(lines) {
-		f := &runfile.Failure{}
-		if json.Unmarshal([]byte(strings.TrimSpace(line)), f) == nil && codePattern.MatchString(f.Code) && f.Message != "" {
-			return f
-		}
+	all := lastLine.FindAllStringSubmatch(message, -1)
+	if len(all) == 0 {
+		return nil
 	}
-	return nil
+	last := all[len(all)-1]
+	return &runfile.Failure{Code: last[1], Message: strings.TrimSpace(last[2])}
 }
 
-// codePattern is what can be the reason of a condition.
-var codePattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,127}$`) //nolint:gochecknoglobals // a constant in all but name
+// lastLine takes as a code what can be the reason of a condition.
+var lastLine = regexp.MustCompile(`(?m)^nfsbench: ([A-Z][A-Za-z0-9]{2,127}): (\S.*)$`) //nolint:gochecknoglobals // a constant in all but name

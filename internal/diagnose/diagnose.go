@@ -127,10 +127,15 @@ func failed(p *corev1.Pod) *Trouble {
 		return t
 	}
 	for _, s := range slices.Concat(p.Status.ContainerStatuses, p.Status.InitContainerStatuses) {
-		if e := s.State.Terminated; e != nil && e.ExitCode != 0 {
-			t.Message = exitMessage(p.Name, s.Name, e)
-			return t
+		e := s.State.Terminated
+		if e == nil || e.ExitCode == 0 {
+			continue
 		}
+		t.Message = exitMessage(p.Name, s.Name, e)
+		if f := failureIn(e.Message); f != nil && e.Reason != "OOMKilled" {
+			t.Reason, t.Message = f.Code, oneLine(f.Message)
+		}
+		return t
 	}
 	t.Message = fmt.Sprintf("pod %s failed: see kubectl describe pod %s", p.Name, p.Name)
 	return t

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,8 +23,23 @@ func refusal(job *batchv1.Job, told string) string {
 	}
 	level := "baseline"
 	if m[1] == level {
-		level = "privileged" // what more was asked for, the user's own settings did
+		level = "privileged" // what more is asked for, the user's own settings do
 	}
-	return fmt.Sprintf("namespace %s enforces the Pod Security Standard %s, under which no Oracle database runs: its image, and oradism of Direct NFS, are setuid programs, which need allowPrivilegeEscalation, and the volume is given to user oracle by root; kubectl label --overwrite namespace %s pod-security.kubernetes.io/enforce=%s, or use another namespace (%s)",
-		job.Namespace, m[1], job.Namespace, level, said)
+	return fmt.Sprintf("namespace %s enforces the Pod Security Standard %s, which this database cannot keep: %s; label it (kubectl label --overwrite namespace %s pod-security.kubernetes.io/enforce=%s), or use another namespace (%s)",
+		job.Namespace, m[1], strings.Join(needs(told), "; "), job.Namespace, level, said)
+}
+
+// needs are the privileges that a pod with a database asks for, and why.
+func needs(told string) []string {
+	var out []string
+	if strings.Contains(told, `"`+databaseContainer+`"`) {
+		out = append(out, "oradism of Direct NFS is setuid root, and the image of Oracle Free restarts its database by su, which need allowPrivilegeEscalation: without it Direct NFS falls back to the kernel unnoticed")
+	}
+	if strings.Contains(told, `"permissions"`) {
+		out = append(out, "init container permissions gives the volume to user oracle as root, which spec.database.container.setPermissions Disabled leaves out where it is his already")
+	}
+	if len(out) == 0 {
+		out = append(out, "see what the cluster says")
+	}
+	return out
 }

@@ -1,0 +1,103 @@
+package benchmark
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// workloadWords is the load as people say it, such as "Read 1Mi x4 depth 8".
+func workloadWords(p runfile.Plan) string {
+	switch w := p.Workload; {
+	case w.Raw != nil:
+		return fmt.Sprintf("%s %s x%d depth %d", w.Raw.Pattern, resource.NewQuantity(w.Raw.BlockSizeBytes, resource.BinarySI), w.Raw.Jobs*p.Clients, w.Raw.Depth)
+	case w.Calibrate != nil:
+		return fmt.Sprintf("Calibrate %d disks %dms", w.Calibrate.PhysicalDisks, w.Calibrate.MaxLatencyMilliseconds)
+	case w.SLOB != nil:
+		return slobWords(*w.SLOB)
+	default:
+		return ""
+	}
+}
+
+// slobWords is a SLOB load, such as "SLOB RandomRead 1-16 users".
+func slobWords(w runfile.SLOB) string {
+	words := "SLOB " + w.Access
+	if w.Kit != nil {
+		words = "SLOB kit " + w.Access
+	}
+	if w.UpdatePercent > 0 {
+		words += fmt.Sprintf(" %d%% updates", w.UpdatePercent)
+	}
+	switch {
+	case len(w.Users) == 0:
+		return words
+	case len(w.Users) == 1 && w.Users[0] == 1:
+		return words + " 1 user"
+	case len(w.Users) == 1:
+		return fmt.Sprintf("%s %d users", words, w.Users[0])
+	default:
+		return fmt.Sprintf("%s %d-%d users", words, slices.Min(w.Users), slices.Max(w.Users))
+	}
+}
+
+// engineOf is who makes the I/O of a plan.
+func engineOf(p runfile.Plan) string {
+	if p.Database != nil {
+		return judge.EngineOracle
+	}
+	return judge.EngineNative
+}
+
+// protocolWords is the protocol as people say it.
+func protocolWords(p runfile.Plan) string {
+	words := p.Engine.NFSVersion + " " + p.Engine.Client
+	if n := strings.Count(p.Engine.Oranfstab, "path:"); n > 1 {
+		words += fmt.Sprintf(" %d paths", n)
+	}
+	return words
+}
+
+// headline is the end of a run in one sentence: its numbers, and what a table of
+// numbers does not say by itself.
+func headline(s *scope) string {
+	j := s.judgement
+	if j == nil || j.Summary == nil {
+		return "finished"
+	}
+	msg := fmt.Sprintf("%d MB/s, %d IOPS", j.Summary.Total.BytesPerSecond/1e6, j.Summary.Total.OperationsPerSecond)
+	step, latency := j.Summary.Step, j.Summary.Total.Latency
+	switch {
+	case step != nil && step.Kind == runfile.StepUsers:
+		msg += stepWords(*step, j.Steps)
+	case len(j.Calibrations) > 0 && latency != nil:
+		msg += " at " + latencyWords(latency.MeanMicroseconds)
+	}
+	if j.Summary.WirePermille != nil {
+		msg += fmt.Sprintf(", %d %% of the wire limit", (*j.Summary.WirePermille+5)/10)
+	}
+	if w := indirectWords(j); w != "" {
+		msg += ". " + w
+	}
+	return msg
+}
+
+// stepWords say which level of load the numbers are of, and beyond which more
+// users are of no use.
+func stepWords(step runfile.Step, all []judge.StepSummary) string {
+	if len(all) < 2 {
+		return ""
+	}
+	words := fmt.Sprintf(" with %d users", step.Users)
+	for _, s := range all {
+		if s.Knee && s.Kind == step.Kind && s.Users != step.Users {
+			words += fmt.Sprintf(", hardly more than with %d", s.Users)
+		}
+	}
+	return words
+}
