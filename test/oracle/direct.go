@@ -99,7 +99,7 @@ func (i *Instance) fromFile(text []byte, m *mount) (*directNFS, error) {
 	parsed, err := oranfstab.Parse(text)
 	if err != nil {
 		if i.cfg.Direct.Hang {
-			return nil, errHang
+			return nil, ErrHang
 		}
 		return nil, nil //nolint:nilnil // ignored without a word
 	}

@@ -18,8 +18,8 @@ import (
 // errFull stands for a device that is full.
 var errFull = ora(27072, "File I/O error\nLinux-x86_64 Error: 28: No space left on device") //nolint:gochecknoglobals // compared, never changed
 
-// errHang says that the start would never end.
-var errHang = errors.New("the start hangs on an oranfstab that cannot be read") //nolint:gochecknoglobals // compared, never changed
+// ErrHang says that the start would never end.
+var ErrHang = errors.New("the start hangs on an oranfstab that cannot be read") //nolint:gochecknoglobals // compared, never changed
 
 // Instance is a database that is open. Its methods are safe for several
 // goroutines.

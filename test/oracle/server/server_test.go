@@ -1,0 +1,267 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/test/oracle/driver"
+)
+
+// output is what the container prints.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// image is the environment of an image whose paths lie below a folder.
+func image(t *testing.T, more map[string]string) environment {
+	t.Helper()
+	dir := t.TempDir()
+	vars := map[string]string{
+		"STANDIN_DATA": filepath.Join(dir, "oradata"), "ORACLE_BASE": dir, "STANDIN_STATE": dir, "STANDIN_LISTEN": "127.0.0.1:0",
+		"STANDIN_SCRIPTS": filepath.Join(dir, "scripts"), "STANDIN_DATAFILE_PERCENT": "5", "ORACLE_PWD": "Pa_1", "STANDIN_SECRET": filepath.Join(dir, "none"),
+	}
+	for k, v := range more {
+		vars[k] = v
+	}
+	if err := os.MkdirAll(vars["STANDIN_DATA"], 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return environment{get: func(name string) string { return vars[name] }}
+}
+
+// container is one life of the container.
+type container struct {
+	out  *output
+	stop context.CancelFunc
+	done chan error
+}
+
+func run(t *testing.T, e environment) *container {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	c := &container{out: &output{}, stop: cancel, done: make(chan error, 1)}
+	go func() { c.done <- start(ctx, e, c.out) }()
+	return c
+}
+
+// await waits for a text of the container.
+func (c *container) await(t *testing.T, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if strings.Contains(c.out.String(), text) {
+			return
+		}
+		select {
+		case err := <-c.done:
+			t.Fatalf("the container ended: %v\n%s", err, c.out)
+		default:
+		}
+	}
+	t.Fatalf("no %q in\n%s", text, c.out)
+}
+
+func (c *container) end(t *testing.T) {
+	t.Helper()
+	c.stop()
+	if err := <-c.done; err != nil {
+		t.Errorf("the container ended with %v", err)
+	}
+}
+
+const readyLine = "DATABASE IS READY TO USE!"
+
+func TestTheFirstStartCreatesAndTheSecondReuses(t *testing.T) {
+	e := image(t, nil)
+	first := run(t, e)
+	first.await(t, readyLine)
+	if !strings.Contains(first.out.String(), "50% complete") {
+		t.Errorf("no progress of the creation:\n%s", first.out)
+	}
+	first.end(t)
+	if !strings.Contains(first.out.String(), "Shutting down ORACLE instance (immediate)") {
+		t.Errorf("no orderly shutdown:\n%s", first.out)
+	}
+	second := run(t, e)
+	second.await(t, readyLine)
+	if strings.Contains(second.out.String(), "complete\n") {
+		t.Errorf("the second start created again:\n%s", second.out)
+	}
+	second.end(t)
+}
+
+func TestHealthFollowsTheStart(t *testing.T) {
+	port := "127.0.0.1:18521"
+	for name, c := range map[string]struct {
+		gvenzl  bool
+		holding int
+	}{"Oracle": {false, 1}, "gvenzl": {true, 2}} {
+		t.Run(name, func(t *testing.T) {
+			e := image(t, map[string]string{"STANDIN_LISTEN": port, "STANDIN_READY_AFTER": "300ms", "ORACLE_PASSWORD": "x"})
+			e.gvenzl = c.gvenzl
+			if got := health(e); got != 1 {
+				t.Errorf("before the start: %d", got)
+			}
+			db := run(t, e)
+			for health(e) == 1 && !strings.Contains(db.out.String(), readyLine) && c.gvenzl {
+				time.Sleep(time.Millisecond)
+			}
+			if got := health(e); got != c.holding {
+				t.Errorf("while it starts: %d, want %d", got, c.holding)
+			}
+			db.await(t, readyLine)
+			if got := health(e); got != 0 {
+				t.Errorf("ready: %d", got)
+			}
+			db.end(t)
+			if got := health(e); got != 1 {
+				t.Errorf("after the end: %d", got)
+			}
+		})
+	}
+}
+
+func TestWhatImagesRefuse(t *testing.T) {
+	for name, c := range map[string]struct {
+		env    map[string]string
+		gvenzl bool
+		want   string
+	}{
+		"no password for gvenzl":  {map[string]string{}, true, "ORACLE_RANDOM_PASSWORD must be set"},
+		"two passwords":           {map[string]string{"ORACLE_PASSWORD": "x", "ORACLE_RANDOM_PASSWORD": "yes"}, true, "no more than one"},
+		"a SID that is too long":  {map[string]string{"ORACLE_EDITION": "enterprise", "ORACLE_SID": "ABCDEFGHIJKLM"}, false, "at most 12"},
+		"a parameter of no sense": {map[string]string{"INIT_SGA_SIZE": "many"}, false, "ORA-02017"},
+		"a fixture of nowhere":    {map[string]string{"STANDIN_FIXTURE": "/nowhere"}, false, "/nowhere"},
+		"a full volume":           {map[string]string{"STANDIN_FULL_AFTER": "65536"}, false, "No space left on device"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := image(t, c.env)
+			e.gvenzl = c.gvenzl
+			err := start(t.Context(), e, &output{})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestADirectoryThatCannotBeWrittenEndsTheStart(t *testing.T) {
+	e := image(t, nil)
+	data := e.data()
+	if err := os.RemoveAll(data); err != nil {
+		t.Fatal(err)
+	}
+	err := start(t.Context(), e, &output{})
+	if err == nil || !strings.Contains(err.Error(), "must be writable") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestACrashIsNoShutdown(t *testing.T) {
+	c := run(t, image(t, map[string]string{"STANDIN_CRASH_AFTER": "50ms"}))
+	err := <-c.done
+	if err == nil || !strings.Contains(err.Error(), "ORA-00600") || strings.Contains(c.out.String(), "Shutting down") {
+		t.Errorf("%v\n%s", err, c.out)
+	}
+}
+
+func TestADatabaseThatNeverGetsReadyEndsWhenTold(t *testing.T) {
+	e := image(t, map[string]string{"STANDIN_NEVER_READY": "true"})
+	c := run(t, e)
+	time.Sleep(100 * time.Millisecond)
+	if got := health(e); got != 1 {
+		t.Errorf("health = %d", got)
+	}
+	c.end(t)
+}
+
+func TestScriptsAreSeen(t *testing.T) {
+	e := image(t, nil)
+	dir := filepath.Join(e.get("STANDIN_SCRIPTS"), "startup")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"1.sql": "/* nfsbench set_parameter */ ALTER SYSTEM SET filesystemio_options = SETALL SCOPE = SPFILE SID = '*'",
+		"2.sql": "SELECT 1 FROM dual", "3.sh": "true",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := run(t, e)
+	c.await(t, readyLine)
+	c.end(t)
+	for _, want := range []string{"2.sql: ORA-00900", "3.sh: seen, and not run"} {
+		if !strings.Contains(c.out.String(), want) {
+			t.Errorf("no %q in\n%s", want, c.out)
+		}
+	}
+	spfile, err := os.ReadFile(filepath.Join(e.data(), "dbconfig/FREE/spfileFREE.ora"))
+	if err != nil || !strings.Contains(string(spfile), "*.filesystemio_options=SETALL") {
+		t.Errorf("%v: spfile %q", err, spfile)
+	}
+}
+
+func TestThePasswordOfTheFirstStartStays(t *testing.T) {
+	port := "127.0.0.1:18522"
+	e := image(t, map[string]string{"STANDIN_LISTEN": port})
+	first := run(t, e)
+	first.await(t, readyLine)
+	first.end(t)
+	again := image(t, map[string]string{"STANDIN_LISTEN": port, "ORACLE_PWD": "Other_2", "STANDIN_DATA": e.data()})
+	second := run(t, again)
+	second.await(t, readyLine)
+	for password, good := range map[string]bool{"Pa_1": true, "Other_2": false} {
+		db, err := driver.Open(t.Context(), oracle.ConnectOptions{Connect: port + "/FREE", User: "sys", Password: password, Role: "SYSDBA"})
+		if (err == nil) != good {
+			t.Errorf("password %s: %v", password, err)
+		}
+		if db != nil {
+			_ = db.Close()
+		}
+	}
+	second.end(t)
+}
+
+func TestMakeSwitchesTheLibrary(t *testing.T) {
+	home := t.TempDir()
+	for _, dir := range []string{"lib", "rdbms/lib/odm"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(home, "lib/libnfsodm.so"), []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e := environment{get: func(name string) string { return map[string]string{"ORACLE_HOME": home}[name] }}
+	placed := filepath.Join(home, "rdbms/lib/odm/libnfsodm.so")
+	for _, step := range []struct {
+		target string
+		code   int
+		there  bool
+	}{{"dnfs_on", 0, true}, {"dnfs_off", 0, false}, {"dnfs_off", 0, false}, {"dnfs_up", 2, false}} {
+		if got := dnfs(e, []string{"-f", "ins_rdbms.mk", step.target}, &output{}); got != step.code || exists(placed) != step.there {
+			t.Errorf("%s: code %d, library there: %t", step.target, got, exists(placed))
+		}
+	}
+}
