@@ -13,17 +13,21 @@ import (
 // the same source differ.
 func epoch() time.Time { return time.Unix(0, 0).UTC() }
 
-// file is one entry of a tar archive. A name that ends in a slash is a folder.
+// file is one entry of a tar archive. A name that ends in a slash is a folder,
+// and one with a link is a symbolic link.
 type file struct {
-	name string
-	mode int64
-	data []byte
+	name     string
+	mode     int64
+	uid, gid int
+	data     []byte
+	link     string
 }
 
 // image is what the archive describes: one layer and how to start it.
 type image struct {
-	name, user, arch, entrypoint string
-	files                        []file
+	name, user, arch, workdir string
+	entrypoint, env           []string
+	files                     []file
 }
 
 // archive returns the image in the format that `docker save` writes.
@@ -61,9 +65,9 @@ func (i image) config(layerDigest string) ([]byte, error) {
 		"created":      epoch(),
 		"config": map[string]any{
 			"User":       i.user,
-			"Entrypoint": []string{i.entrypoint},
-			"Env":        []string{"PATH=/"},
-			"WorkingDir": "/tmp",
+			"Entrypoint": i.entrypoint,
+			"Env":        i.env,
+			"WorkingDir": i.workdir,
 		},
 		"rootfs":  map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + layerDigest}},
 		"history": []map[string]any{{"created": epoch(), "created_by": "hack/image/pack"}},
@@ -76,8 +80,14 @@ func pack(files []file) ([]byte, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
 	for _, f := range files {
-		h := &tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.data)), ModTime: epoch(), Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
-		if f.name[len(f.name)-1] == '/' {
+		h := &tar.Header{
+			Name: f.name, Mode: f.mode, Uid: f.uid, Gid: f.gid, Size: int64(len(f.data)),
+			ModTime: epoch(), Typeflag: tar.TypeReg, Format: tar.FormatUSTAR,
+		}
+		switch {
+		case f.link != "":
+			h.Typeflag, h.Linkname = tar.TypeSymlink, f.link
+		case f.name[len(f.name)-1] == '/':
 			h.Typeflag = tar.TypeDir
 		}
 		if err := w.WriteHeader(h); err != nil {

@@ -13,7 +13,8 @@ import (
 
 func sample() image {
 	return image{
-		name: "nfsbench/x:dev", user: "65532:65532", arch: "amd64", entrypoint: "/x",
+		name: "nfsbench/x:dev", user: "65532:65532", arch: "amd64", workdir: "/tmp",
+		entrypoint: []string{"/x"}, env: []string{"PATH=/"},
 		files: []file{{name: "tmp/", mode: 0o1777}, {name: "x", mode: 0o755, data: []byte("program")}},
 	}
 }

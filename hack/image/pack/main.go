@@ -1,10 +1,11 @@
-// Command pack makes a container image out of one static binary, without
+// Command pack makes a container image out of programs and files, without
 // Docker, without a registry and without a base image. The archive that it
 // writes is what `ctr images import`, `docker load` and `kind load
 // image-archive` read. The same input gives the same bytes.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -19,56 +20,66 @@ func main() {
 	}
 }
 
-func run(args []string) error {
-	flags := flag.NewFlagSet("pack", flag.ContinueOnError)
-	var (
-		binary  = flags.String("binary", "", "static `file` that becomes the entry point")
-		name    = flags.String("name", "", "image `reference`, for example nfsbench/manager:dev")
-		out     = flags.String("o", "", "archive `file` to write")
-		user    = flags.String("user", "65532:65532", "`uid:gid` that the container runs as")
-		arch    = flags.String("arch", runtime.GOARCH, "`architecture` that the binary is for")
-		license = flags.String("license", "", "text `file` to add as /LICENSE")
-	)
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if *binary == "" || *name == "" || *out == "" || flags.NArg() != 0 {
-		return fmt.Errorf("-binary, -name and -o are required, and nothing else may follow")
-	}
-	files, err := contents(*binary, *license)
-	if err != nil {
-		return err
-	}
-	archive, err := image{
-		name: *name, user: *user, arch: *arch, entrypoint: "/" + filepath.Base(*binary), files: files,
-	}.archive()
-	if err != nil {
-		return fmt.Errorf("pack %q: %w", *name, err)
-	}
-	return write(*out, archive)
+// options are the flags of pack.
+type options struct {
+	image
+	binary, license, out string
+	entries              []entry
 }
 
-// contents is the whole root file system of the image.
-func contents(binary, license string) ([]file, error) {
-	program, err := os.ReadFile(binary)
+func run(args []string) error {
+	o, err := parse(args)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	files := []file{
-		{name: "etc/", mode: 0o755},
-		{name: "etc/group", mode: 0o644, data: []byte("root:x:0:\nnonroot:x:65532:\n")},
-		{name: "etc/passwd", mode: 0o644, data: []byte("root:x:0:0:root:/:/\nnonroot:x:65532:65532:nonroot:/tmp:/\n")},
-		{name: "tmp/", mode: 0o1777},
-		{name: filepath.Base(binary), mode: 0o755, data: program},
+	if o.files, err = contents(o.binary, o.license, o.entries); err != nil {
+		return err
 	}
-	if license == "" {
-		return files, nil
-	}
-	text, err := os.ReadFile(license)
+	archive, err := o.archive()
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("pack %q: %w", o.name, err)
 	}
-	return append(files, file{name: "LICENSE", mode: 0o644, data: text}), nil
+	return write(o.out, archive)
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("pack", flag.ContinueOnError)
+	flags.StringVar(&o.binary, "binary", "", "program `file` that becomes /NAME and the entry point")
+	flags.StringVar(&o.name, "name", "", "image `reference`, for example nfsbench/manager:dev")
+	flags.StringVar(&o.out, "o", "", "archive `file` to write")
+	flags.StringVar(&o.user, "user", "65532:65532", "`uid:gid` that the container runs as")
+	flags.StringVar(&o.arch, "arch", runtime.GOARCH, "`architecture` that the programs are for")
+	flags.StringVar(&o.workdir, "workdir", "/tmp", "`folder` that the container starts in")
+	flags.StringVar(&o.license, "license", "", "text `file` to add as /LICENSE")
+	flags.Func("file", "add `SOURCE=/TARGET[,mode=0755][,uid=0][,gid=0]`; a TARGET that ends in / is a folder, and SOURCE is empty then", func(s string) error {
+		e, err := parseEntry(s)
+		o.entries = append(o.entries, e)
+		return err
+	})
+	flags.Func("link", "add the symbolic link `TO=/TARGET`", func(s string) error {
+		e, err := parseLink(s)
+		o.entries = append(o.entries, e)
+		return err
+	})
+	flags.Func("env", "set `NAME=VALUE` (default PATH=/)", func(s string) error { o.env = append(o.env, s); return nil })
+	flags.Func("entrypoint", "one `word` of the command, instead of /NAME of -binary", func(s string) error { o.entrypoint = append(o.entrypoint, s); return nil })
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if o.name == "" || o.out == "" || flags.NArg() != 0 {
+		return o, errors.New("-name and -o are required, and nothing else may follow the flags")
+	}
+	if len(o.entrypoint) == 0 {
+		if o.binary == "" {
+			return o, errors.New("-binary or -entrypoint is required: the image must start something")
+		}
+		o.entrypoint = []string{"/" + filepath.Base(o.binary)}
+	}
+	if len(o.env) == 0 {
+		o.env = []string{"PATH=/"}
+	}
+	return o, nil
 }
 
 // write replaces path in one step, so that a reader never sees half an archive.

@@ -222,7 +222,9 @@ func TestStoppingWhileTheDatabaseStartsIsNoFailure(t *testing.T) {
 	i := newImage(t)
 	i.write(i.base+"/checkDBStatus.sh", 0o755, "#!/bin/sh\nexit 1\n")
 	r := i.start()
-	r.await("starting", func(s runfile.DatabaseState) bool { return s.State == runfile.DatabaseStarting && i.lines(i.base+"/starts") == 1 })
+	r.await("starting", func(s runfile.DatabaseState) bool {
+		return s.State == runfile.DatabaseStarting && i.lines(i.base+"/starts") == 1
+	})
 	if err := r.end(); err != nil {
 		t.Error(err)
 	}
