@@ -68,7 +68,7 @@ func cleanStorage(ctx context.Context, a *app, plan runfile.Plan, timeout time.D
 	}()
 	select {
 	case got := <-done:
-		_, err := io.WriteString(out, cleanedText(plan.Workload.Raw.Directory, got.cleaned))
+		_, err := io.WriteString(out, cleanedText(loadgen.Directory(plan.Workload), got.cleaned))
 		if got.err != nil {
 			return fmt.Errorf("clean: %w", got.err)
 		}
@@ -84,7 +84,7 @@ func cleanTarget(ctx context.Context, a *app, plan runfile.Plan) (fileset.Cleane
 		return fileset.Cleaned{}, err
 	}
 	defer func() { _ = t.Close() }()
-	return fileset.Clean(ctx, t, plan.Workload.Raw.Directory)
+	return fileset.Clean(ctx, t, loadgen.Directory(plan.Workload))
 }
 
 // cleanedText says in one or two lines what was done.

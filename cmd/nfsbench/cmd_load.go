@@ -53,7 +53,16 @@ in place. A sample of blocks is read back at the end and compared.
 Without further flags: 4 jobs read files of 1Gi in blocks of 1Mi, each with 4
 I/Os outstanding; 3 s idle, 5 s of warm-up, 30 s measured. Random patterns use
 blocks of 8Ki and 16 outstanding. Writes are stable: each is on the storage
-before it counts (FILE_SYNC; O_DSYNC with --mount), as a database writes.`,
+before it counts (FILE_SYNC; O_DSYNC with --mount), as a database writes.
+
+The I/O of an Oracle database comes without one by --workload. calibrate does
+what CALIBRATE_IO does: it raises the number of single-block reads outstanding
+until their mean latency passes --max-latency or they bring no more, then that
+of large reads, and does so --warmup-runs times before it counts; each level
+lasts --duration (then 10 s if not given). slob-read and slob-scan do what users
+of SLOB do, each with one single-block read outstanding, or scanning its schema
+with a read-ahead; --users with several numbers makes a ramp, which goes through
+all of them in each repetition, over the same files.`,
 		Example: `  # How fast is one path? Compare with what 1GbE can carry.
   nfsbench load --server 10.0.1.100 --export /vol/oradata --link 1Gbit
 
@@ -64,6 +73,16 @@ before it counts (FILE_SYNC; O_DSYNC with --mount), as a database writes.`,
   # The paths of an oranfstab; the same load through the mounted volume
   nfsbench load --oranfstab /etc/oranfstab --export /vol/oradata --pattern overwrite
   nfsbench load --mount /u02/oradata --pattern overwrite
+
+  # IOPS within 20 ms and MB/s, as CALIBRATE_IO tells them
+  nfsbench load --server 10.0.1.100,10.0.2.100 --export /vol/oradata --workload calibrate --file-size 8Gi
+
+  # How do latency and throughput grow from 1 user to 16? One of five blocks is updated
+  nfsbench load --server 10.0.1.100 --export /vol/oradata --workload slob-read \
+    --users 1,2,4,8,16 --schemas 4 --scale 4Gi --update-percent 20
+
+  # Full table scans by 4 users through the mounted volume
+  nfsbench load --mount /u02/oradata --workload slob-scan --users 4 --schemas 4 --scan-size 4Gi
 
   # Latency at a fixed rate, and the plan that would run it elsewhere
   nfsbench load --mount /u02/oradata --pattern randread --ops-per-second 2000 --print-plan`,
@@ -123,7 +142,7 @@ func (c *loadCommand) plan(fs *pflag.FlagSet) (runfile.Plan, error) {
 		if err != nil {
 			return p, err
 		}
-		return p, flagError(loadgen.CheckPlan(&p))
+		return p, flagError(loadgen.CheckPlan(&p), c.flags.kind)
 	}
 	var described pflag.FlagSet
 	(&loadFlags{}).register(&described)
@@ -156,26 +175,18 @@ func readPlanFile(path string) (runfile.Plan, error) {
 	return p, nil
 }
 
-// flagError names the flags behind the fields of a plan.
-func flagError(err error) error {
+// flagError names the flags behind the fields of a plan of such a workload.
+func flagError(err error, workload string) error {
 	var problems runfile.Problems
 	if !errors.As(err, &problems) {
 		return err
 	}
-	flags := map[string]string{
-		"run.name": "name", "engine.transferSizeBytes": "transfer-size", "engine.mountTimeoutSeconds": "mount-timeout",
-		"engine.callTimeoutSeconds": "call-timeout", "engine.ports.nfs": "nfs-port", "engine.ports.mount": "mount-port",
-		"engine.ports.portmap": "portmap-port", "workload.raw.blockSizeBytes": "block-size",
-		"workload.raw.fileSizeBytes": "file-size", "workload.raw.jobs": "jobs", "workload.raw.depth": "depth",
-		"workload.raw.operationsPerSecond": "ops-per-second", "workload.raw.directory": "dir",
-		"schedule.baselineSeconds": "baseline", "schedule.warmupSeconds": "warmup", "schedule.durationSeconds": "duration",
-		"schedule.cooldownSeconds": "cooldown", "schedule.repetitions": "repetitions", "schedule.timeoutSeconds": "timeout",
-		"link.bitsPerSecond": "link", "link.mtuBytes": "link", "engine.oranfstab": "oranfstab",
-	}
+	flags := planFlags(workload)
 	var lines []string
 	for _, p := range problems {
 		where := p.Path
-		if flag := flags[p.Path]; flag != "" {
+		field, _, _ := strings.Cut(p.Path, "[")
+		if flag := flags[field]; flag != "" {
 			where = "--" + flag
 		}
 		lines = append(lines, where+" "+p.Fix)

@@ -41,6 +41,8 @@ type loadFlags struct {
 	repetitions                int32
 	link                       string
 	name                       string
+
+	workloadFlags
 }
 
 // The defaults that depend on the pattern.
@@ -65,6 +67,7 @@ func (f *loadFlags) register(fs *pflag.FlagSet) {
 	fs.Int64Var(&f.gid, "gid", -1, "group that the server sees (default: that of this process)")
 	fs.Var(&f.transfer, "transfer-size", "largest single READ or WRITE (default: what the server offers)")
 
+	f.workloadFlags.register(fs)
 	fs.StringVar(&f.pattern, "pattern", "read", "read, overwrite, copy, randread or randwrite")
 	fs.Var(&f.blockSize, "block-size", "bytes of each I/O, a power of two (default 1Mi; 8Ki if random)")
 	f.fileSize = 1 << 30
@@ -95,11 +98,10 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 		Version: runfile.PlanVersion, Clients: 1, Seed: f.seed, Run: runfile.Identity{Name: f.name},
 		Collect: runfile.Collect{IntervalMilliseconds: 1000},
 	}
-	raw, err := f.raw()
-	if err != nil {
+	var err error
+	if p.Workload, err = f.workload(); err != nil {
 		return p, err
 	}
-	p.Workload.Raw = &raw
 	if p.Engine, err = f.engine(); err != nil {
 		return p, err
 	}
@@ -270,6 +272,9 @@ func takePort(given string, ports *runfile.Ports) (address string, err error) {
 
 func (f *loadFlags) schedule() (s runfile.Schedule, err error) {
 	s.Repetitions = f.repetitions
+	if f.kind == workloadCalibrate && !f.fs.Changed("duration") {
+		f.duration = calibrateWindow
+	}
 	for _, span := range []struct {
 		flag string
 		from time.Duration

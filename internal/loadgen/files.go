@@ -23,6 +23,10 @@ func filesOf(w runfile.Workload) runfile.Files {
 	}
 }
 
+// Directory gives the one below the export or the mount that holds the files of
+// a workload; "" where a database has files of its own.
+func Directory(w runfile.Workload) string { return filesOf(w).Directory }
+
 // filesetOf says which files a client of a plan needs.
 func filesetOf(p *runfile.Plan, client int32) fileset.Spec {
 	f := filesOf(p.Workload)

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+func planOf(t *testing.T, args ...string) runfile.Plan {
+	t.Helper()
+	out, _ := runLoad(t, exitOK, append([]string{"load", "--server", "10.0.1.1", "--export", "/e", "--print-plan"}, args...)...)
+	plan, err := runfile.ReadPlan(strings.NewReader(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func TestFlagsBecomeTheLoadOfADatabase(t *testing.T) {
+	cases := map[string]struct {
+		args   []string
+		want   runfile.Workload
+		window int32
+	}{
+		"calibrate": {
+			[]string{"--workload=calibrate", "--disks=40", "--max-latency=30ms", "--warmup-runs=2", "--files=8", "--file-size=2Gi", "--keep-files"},
+			runfile.Workload{Calibrate: &runfile.Calibrate{
+				PhysicalDisks: 40, MaxLatencyMilliseconds: 30, WarmupRuns: 2,
+				Files: &runfile.Files{
+					Count: 8, SizeBytes: 2 << 30, BlockSizeBytes: 8192, LargeReadBytes: 1 << 20, Directory: "nfsbench", KeepFiles: true,
+				},
+			}},
+			10,
+		},
+		"random reads": {
+			[]string{
+				"--workload=slob-read", "--users=1,2,4,8,16", "--schemas=4", "--scale=80Mi", "--update-percent=20",
+				"--think=10:5ms-20ms", "--work-unit=3", "--db-block-size=16Ki", "--dir=slob", "--overwrite-existing", "--duration=20s",
+			},
+			runfile.Workload{SLOB: &runfile.SLOB{
+				Access: runfile.AccessRandomRead, Users: []int32{1, 2, 4, 8, 16}, Schemas: 4, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 30,
+				WorkUnit: 3, UpdatePercent: 20, Think: &runfile.Think{Frequency: 10, MinimumMilliseconds: 5, MaximumMilliseconds: 20},
+				Files: &runfile.Files{
+					Count: 4, SizeBytes: 80 << 20, BlockSizeBytes: 16384, LargeReadBytes: 16384, Directory: "slob", OverwriteExisting: true,
+				},
+			}},
+			20,
+		},
+		"scans": {
+			[]string{"--workload=slob-scan", "--users=4", "--schemas=2", "--scan-size=4Gi", "--read-ahead=8", "--large-read=256Ki"},
+			runfile.Workload{SLOB: &runfile.SLOB{
+				Access: runfile.AccessFullTableScan, Users: []int32{4}, Schemas: 2, ScaleBytes: 1 << 30, ScanTableBytes: 4 << 30, WorkUnit: 64, ReadAhead: 8,
+				Files: &runfile.Files{Count: 2, SizeBytes: 4 << 30, BlockSizeBytes: 8192, LargeReadBytes: 256 << 10, Directory: "nfsbench"},
+			}},
+			30,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			plan := planOf(t, tc.args...)
+			if diff := cmp.Diff(tc.want, plan.Workload); diff != "" {
+				t.Errorf("workload (-want +got):\n%s", diff)
+			}
+			if plan.Schedule.DurationSeconds != tc.window {
+				t.Errorf("windows of %d s, want %d", plan.Schedule.DurationSeconds, tc.window)
+			}
+		})
+	}
+}
+
+func TestLoadRefusesWhatIsOfAnotherWorkload(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args []string
+		says []string
+	}{
+		"unknown":        {[]string{"--workload=slob"}, []string{`--workload is "slob"`, "slob-read"}},
+		"pattern":        {[]string{"--workload=slob-read", "--pattern=read"}, []string{"--pattern is of --workload raw", "slob-read"}},
+		"users of raw":   {[]string{"--users=4"}, []string{"--users", "slob-read and slob-scan", "raw"}},
+		"disks":          {[]string{"--workload=slob-scan", "--disks=4"}, []string{"--disks", "calibrate"}},
+		"updating scans": {[]string{"--workload=slob-scan", "--update-percent=4"}, []string{"--update-percent", "slob-read"}},
+		"scale of scans": {[]string{"--workload=slob-scan", "--scale=1Gi"}, []string{"--scale", "slob-read"}},
+		"read ahead":     {[]string{"--workload=slob-read", "--read-ahead=4"}, []string{"--read-ahead", "slob-scan"}},
+		"file size":      {[]string{"--workload=slob-read", "--file-size=1Gi"}, []string{"--file-size", "raw and calibrate"}},
+		"no user":        {[]string{"--workload=slob-read", "--users=1,0"}, []string{"--users is 0"}},
+		"updates":        {[]string{"--workload=slob-read", "--update-percent=60"}, []string{"--update-percent is 60", "100"}},
+		"latency":        {[]string{"--workload=calibrate", "--max-latency=5ms"}, []string{"--max-latency is 5"}},
+		"split latency":  {[]string{"--workload=calibrate", "--max-latency=10500us"}, []string{"--max-latency is 10.5ms", "whole"}},
+		"no disk":        {[]string{"--workload=calibrate", "--disks=0"}, []string{"--disks is 0"}},
+		"think":          {[]string{"--workload=slob-read", "--think=5ms"}, []string{`--think is "5ms"`, "10:5ms-20ms"}},
+		"think fast":     {[]string{"--workload=slob-read", "--think=5:1us-2us"}, []string{"--think", "whole"}},
+		"think backward": {[]string{"--workload=slob-read", "--think=5:9ms-2ms"}, []string{"--think is 2", "less"}},
+		"uneven table":   {[]string{"--workload=slob-scan", "--scan-size=1025Ki"}, []string{"--scan-size is 1049600", "multiple"}},
+		"uneven schema":  {[]string{"--workload=slob-read", "--scale=1025Ki"}, []string{"--scale is 1049600", "multiple"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, errOut := runLoad(t, exitBadInput, append([]string{"load", "--server", "10.0.0.1", "--export", "/e"}, tc.args...)...)
+			for _, part := range tc.says {
+				if !strings.Contains(errOut, part) {
+					t.Errorf("stderr lacks %q: %s", part, errOut)
+				}
+			}
+		})
+	}
+}
+
+// short are the flags of windows of a second.
+func short(args ...string) []string {
+	return append(args, "--output=json", "--duration=1s", "--warmup=0s", "--baseline=0s", "--cooldown=0s", "--progress=none")
+}
+
+// checkLoad runs a load and returns its repetitions, which must all be good.
+func checkLoad(t *testing.T, args ...string) []runfile.Repetition {
+	t.Helper()
+	out, _ := runLoad(t, exitOK, short(append([]string{"load"}, args...)...)...)
+	result, err := runfile.ReadResult(strings.NewReader(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := result.Clients[0].Load
+	if load.Failure != nil || load.Partial || load.Verification == nil || load.Verification.BlocksWrong > 0 {
+		t.Fatalf("failure %+v, verification %+v", load.Failure, load.Verification)
+	}
+	for i, rep := range load.Repetitions {
+		if rep.Index != int32(i+1) || rep.Step == nil || rep.Read == nil || rep.Read.Count == 0 || rep.Read.Errors > 0 {
+			t.Errorf("repetition %d: %+v", i+1, rep)
+		}
+	}
+	return load.Repetitions
+}
+
+func TestTheLoadsOfADatabaseRunWithoutOne(t *testing.T) {
+	direct, dir := serveLoopback(t)
+	// A directory of this machine, past its page cache.
+	kernel := []string{"--mount", t.TempDir(), "--allow-non-nfs"}
+	for name, storage := range map[string][]string{"DirectNFS": direct, "Kernel": kernel} {
+		t.Run(name, func(t *testing.T) {
+			with := func(args ...string) []string { return append(args, storage...) }
+			reps := checkLoad(t, with("--workload=slob-read", "--users=1,3", "--schemas=2", "--scale=1Mi", "--update-percent=20")...)
+			if len(reps) != 2 || reps[1].Step.Users != 3 || reps[1].Read.Bytes != 8192*reps[1].Read.Count || reps[1].Write == nil {
+				t.Errorf("two steps: %+v", reps)
+			}
+			reps = checkLoad(t, with("--workload=slob-scan", "--users=2", "--scan-size=4Mi")...)
+			if len(reps) != 1 || reps[0].Read.Bytes != reps[0].Read.Count<<20 {
+				t.Errorf("a scan: %+v", reps)
+			}
+			reps = checkLoad(t, with("--workload=calibrate", "--disks=1", "--files=2", "--file-size=4Mi", "--warmup-runs=0")...)
+			kinds := map[string]int{}
+			for _, rep := range reps {
+				kinds[rep.Step.Kind]++
+			}
+			if kinds[runfile.StepSmallReads] < 3 || kinds[runfile.StepLargeReads] < 3 || len(kinds) != 2 {
+				t.Errorf("levels of each kind: %v", kinds)
+			}
+		})
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
+		t.Errorf("left behind: %v, %v", names, err)
+	}
+}
+
+func TestCleanRemovesTheFilesOfADatabasesLoad(t *testing.T) {
+	storage, dir := serveLoopback(t)
+	args := append([]string{"load", "--workload=slob-read", "--schemas=2", "--scale=1Mi", "--dir=slob", "--keep-files"}, storage...)
+	planFile := t.TempDir() + "/plan.json"
+	plan, _ := runLoad(t, exitOK, append(short(args...), "--print-plan")...)
+	if err := os.WriteFile(planFile, []byte(plan), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runLoad(t, exitOK, "load", "--plan", planFile, "--progress=none")
+	out, _ := runLoad(t, exitOK, "clean", "--plan", planFile)
+	if want := "removed 3 files of directory \"slob\": c0-j0.dat, c0-j1.dat, nfsbench-c0.json\nremoved the directory\n"; out != want {
+		t.Errorf("clean said %q, want %q", out, want)
+	}
+	if names, _ := os.ReadDir(dir); len(names) != 0 {
+		t.Errorf("clean left %v", names)
+	}
+}
