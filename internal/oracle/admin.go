@@ -3,54 +3,217 @@ package oracle
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/oracle/catalog"
+	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Admin asks and tells a database what only an administrator may. It is meant
-// for one goroutine, on a pool of SYSDBA connections to the root container.
+// Admin asks and tells a database what only an administrator may. It is safe for
+// several goroutines, as the pool is. Its errors are explained (see Explain).
 type Admin struct {
 	db  *sql.DB
 	now func() time.Time
 }
 
-// NewAdmin makes an Admin on a pool that was opened with the role SYSDBA.
+// NewAdmin makes an Admin on a pool that was opened with the role SYSDBA, to the
+// root container: elsewhere some views are empty.
 func NewAdmin(db *sql.DB, now func() time.Time) *Admin { return &Admin{db: db, now: now} }
 
-var errSoon = errors.New("not yet")
+// query runs the text of that name and scans its rows.
+func query[T any](ctx context.Context, db *sql.DB, name string, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	rows, err := db.QueryContext(ctx, sqltext.Text(name))
+	if err != nil {
+		return nil, explained(name, err)
+	}
+	defer func() { _ = rows.Close() }()
+	var list []T
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, explained(name, err)
+		}
+		list = append(list, one)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, explained(name, err)
+	}
+	return list, nil
+}
+
+// explained says which text failed, and keeps the code.
+func explained(name string, err error) error {
+	err = Explain(err)
+	if code := CodeOf(err); code != "" {
+		return Fail(code, fmt.Sprintf("%s: %s", name, err), err)
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
 
 // Describe says what database this is: banner, version, instances, and the
-// parameters that are not at their defaults.
+// parameters that bear on I/O, with hidden ones that were set. It fails for a
+// release whose views are not known.
 func (a *Admin) Describe(ctx context.Context) (runfile.Oracle, error) {
-	return runfile.Oracle{}, errSoon
+	instances, err := a.instances(ctx)
+	if err != nil {
+		return runfile.Oracle{}, err
+	}
+	o := runfile.Oracle{}
+	for _, i := range instances {
+		o.Instances = append(o.Instances, i.OracleInstance)
+		o.Version = i.version
+	}
+	release, err := catalog.Of(o.Version)
+	if err != nil {
+		return runfile.Oracle{}, Fail(runfile.FailureUnsupported, err.Error(), err)
+	}
+	if o.Banner, err = a.banner(ctx, release); err != nil {
+		return runfile.Oracle{}, err
+	}
+	o.StandIn = strings.Contains(strings.ToLower(o.Banner), "stand-in")
+	o.Parameters, err = a.notable(ctx)
+	return o, err
 }
 
-// Parameters returns the values of init parameters by name. One that the
-// database does not show has no entry; where instances differ, the value says
-// so.
+// banner returns the line that names the database; older releases have more
+// lines, of PL/SQL and others.
+func (a *Admin) banner(ctx context.Context, release catalog.Release) (string, error) {
+	name := "version"
+	if release >= catalog.Release19 {
+		name = "version_full"
+	}
+	lines, err := query(ctx, a.db, name, func(r *sql.Rows) (string, error) {
+		var s sql.NullString
+		err := r.Scan(&s)
+		return oneLine(s.String), err
+	})
+	if err != nil || len(lines) == 0 {
+		return "", err
+	}
+	if i := slices.IndexFunc(lines, func(s string) bool { return strings.Contains(s, "Oracle") }); i >= 0 {
+		return lines[i], nil
+	}
+	return lines[0], nil
+}
+
+type instance struct {
+	runfile.OracleInstance
+	version string
+	status  string // OPEN, MOUNTED, STARTED
+}
+
+func (a *Admin) instances(ctx context.Context) ([]instance, error) {
+	return query(ctx, a.db, "instances", func(r *sql.Rows) (instance, error) {
+		var i instance
+		var host, status sql.NullString
+		var started sql.NullTime
+		err := r.Scan(&i.ID, &i.Name, &host, &i.version, &started, &status)
+		i.Host, i.status, i.StartupTime = host.String, status.String, started.Time
+		return i, err
+	})
+}
+
+// parameter is one init parameter of one instance.
+type parameter struct {
+	instance    int32
+	name, value string
+	set         bool // not at its default
+}
+
+func (a *Admin) parameters(ctx context.Context) ([]parameter, error) {
+	return query(ctx, a.db, "parameters", func(r *sql.Rows) (parameter, error) {
+		var p parameter
+		var value, isDefault sql.NullString
+		err := r.Scan(&p.instance, &p.name, &value, &isDefault)
+		p.value, p.set = value.String, isDefault.String == "FALSE"
+		return p, err
+	})
+}
+
+// Parameters returns the values of init parameters by name, in whatever case it
+// is asked for. One that the database does not show, as hidden ones that were
+// never set, has no entry; where instances differ, the value names each.
 func (a *Admin) Parameters(ctx context.Context, names []string) (map[string]string, error) {
-	return nil, errSoon
+	list, err := a.parameters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := byName(list)
+	found := map[string]string{}
+	for _, name := range names {
+		if value, ok := all[strings.ToLower(name)]; ok {
+			found[name] = value
+		}
+	}
+	return found, nil
 }
 
-// SetParameters writes init parameters into the spfile, for all instances; they
-// count from the next start on.
+// byName returns one value for each parameter, over all instances.
+func byName(list []parameter) map[string]string {
+	values, each := map[string]string{}, map[string][]string{}
+	differ := map[string]bool{}
+	for _, p := range list {
+		name := strings.ToLower(p.name)
+		if first, seen := values[name]; seen && first != p.value {
+			differ[name] = true
+		} else {
+			values[name] = p.value
+		}
+		each[name] = append(each[name], fmt.Sprintf("%s (instance %d)", p.value, p.instance))
+	}
+	for name := range differ {
+		values[name] = strings.Join(each[name], ", ")
+	}
+	return values
+}
+
+// notable returns the parameters that bear on I/O, and hidden ones that were set.
+func (a *Admin) notable(ctx context.Context) ([]runfile.OracleParameter, error) {
+	list, err := a.parameters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	matters := strings.Fields("control_management_pack_access cpu_count db_block_size db_cache_size db_file_multiblock_read_count " +
+		"disk_asynch_io dnfs_batch_size enable_dnfs_dispatcher filesystemio_options memory_target parallel_max_servers " +
+		"pga_aggregate_target processes sga_max_size sga_target shared_pool_size statistics_level timed_statistics")
+	all, keep := byName(list), map[string]bool{}
+	for _, p := range list {
+		if strings.HasPrefix(p.name, "_") && p.set || slices.Contains(matters, strings.ToLower(p.name)) {
+			keep[strings.ToLower(p.name)] = true
+		}
+	}
+	var found []runfile.OracleParameter
+	for _, name := range slices.Sorted(maps.Keys(keep)) {
+		found = append(found, runfile.OracleParameter{Name: name, Value: all[name]})
+	}
+	return found, nil
+}
+
+// SetParameters writes init parameters into the spfile, for all instances, in
+// the order of their names; they count from the next start on. It stops at the
+// first that is refused.
 func (a *Admin) SetParameters(ctx context.Context, parameters map[string]string) error {
-	return errSoon
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		text, err := sqltext.Render("set_parameter", map[string]any{
+			"Name": sqltext.Parameter(name), "Value": sqltext.Value(parameters[name]),
+		})
+		if err == nil {
+			_, err = a.db.ExecContext(ctx, text)
+		}
+		if err == nil {
+			continue
+		}
+		err = Explain(err)
+		code := CodeOf(err)
+		if code == "" || code == runfile.FailureSQL {
+			code = runfile.FailureParameter
+		}
+		return Fail(code, fmt.Sprintf("init parameter %s = %q: %v", name, parameters[name], err), err)
+	}
+	return nil
 }
-
-// CheckCalibration says what is missing for CALIBRATE_IO: all of it in one
-// error, whose code is that of the first.
-func (a *Admin) CheckCalibration(ctx context.Context) error { return errSoon }
-
-// Calibrate calls CALIBRATE_IO, which takes ten minutes and more.
-func (a *Admin) Calibrate(ctx context.Context, disks, latencyMs int32) (runfile.Calibration, error) {
-	return runfile.Calibration{}, errSoon
-}
-
-// CheckIdle fails with FailureBusy where sessions of others are at work.
-func (a *Admin) CheckIdle(ctx context.Context) error { return errSoon }
-
-// Watch makes a reader of what Direct NFS counts.
-func (a *Admin) Watch() *Watch { return &Watch{admin: a} }

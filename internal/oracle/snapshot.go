@@ -2,20 +2,181 @@ package oracle
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Snapshot is what the cumulative views of all instances said at one time.
+// Snapshot is what the cumulative views of all instances said at one time. It
+// does not change any more once it was taken.
 type Snapshot struct {
-	At time.Time
+	At         time.Time
+	instances  map[int32]instance
+	statistics map[counter]int64
+	events     map[counter]wait
+	buckets    map[bucket]int64
+	files      map[file]runfile.OracleFile // cumulative
+	cpu        map[counter]int64           // GV$OSSTAT
 }
 
-// Snapshot reads the cumulative views of all instances.
-func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) { return nil, errSoon }
+// counter is one named counter of one instance.
+type counter struct {
+	instance int32
+	name     string
+}
 
-// Window returns what was counted between two snapshots. It fills Statistics,
-// Events, Files, ServiceTimeUnit, the times of GV$OSSTAT and InstanceBytes, and
-// leaves the rest of an OracleWindow to others.
-func Window(before, after *Snapshot) runfile.OracleWindow { return runfile.OracleWindow{} }
+// wait is what V$SYSTEM_EVENT has of one event.
+type wait struct{ waits, microseconds int64 }
+
+// bucket is one of the histogram of an event; below is its exclusive upper
+// bound in microseconds.
+type bucket struct {
+	counter
+	below int64
+}
+
+// file is what identifies a row of V$IOSTAT_FILE.
+type file struct {
+	instance int32
+	kind     string
+	number   int64
+}
+
+// Snapshot reads the cumulative views of all instances: seven queries, which the
+// database answers from memory but for the names of files.
+func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
+	s := &Snapshot{At: a.now(), instances: map[int32]instance{}, buckets: map[bucket]int64{}}
+	instances, err := a.instances(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range instances {
+		s.instances[i.ID] = i
+	}
+	if s.statistics, err = a.counters(ctx, "sysstat"); err != nil {
+		return nil, err
+	}
+	if s.cpu, err = a.counters(ctx, "osstat"); err != nil {
+		return nil, err
+	}
+	if err := a.readEvents(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := a.readFiles(ctx, s); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// counters reads a text whose rows are instance, name, value.
+func (a *Admin) counters(ctx context.Context, name string) (map[counter]int64, error) {
+	all := map[counter]int64{}
+	_, err := query(ctx, a.db, name, func(r *sql.Rows) (struct{}, error) {
+		var c counter
+		var value sql.NullFloat64 // V$OSSTAT has fractions in rows that we do not ask for
+		err := r.Scan(&c.instance, &c.name, &value)
+		all[c] += int64(value.Float64)
+		return struct{}{}, err
+	})
+	return all, err
+}
+
+func (a *Admin) readEvents(ctx context.Context, s *Snapshot) error {
+	s.events = map[counter]wait{}
+	_, err := query(ctx, a.db, "system_event", func(r *sql.Rows) (struct{}, error) {
+		var c counter
+		var w wait
+		err := r.Scan(&c.instance, &c.name, &w.waits, &w.microseconds)
+		sum := s.events[c]
+		s.events[c] = wait{sum.waits + w.waits, sum.microseconds + w.microseconds}
+		return struct{}{}, err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = query(ctx, a.db, "event_histogram", func(r *sql.Rows) (struct{}, error) {
+		var b bucket
+		var count int64
+		err := r.Scan(&b.instance, &b.name, &b.below, &count)
+		s.buckets[b] += count
+		return struct{}{}, err
+	})
+	return err
+}
+
+func (a *Admin) readFiles(ctx context.Context, s *Snapshot) error {
+	names := map[file]string{}
+	_, err := query(ctx, a.db, "datafiles", func(r *sql.Rows) (struct{}, error) {
+		var f file
+		var name sql.NullString
+		err := r.Scan(&f.kind, &f.number, &name)
+		names[f] = name.String
+		return struct{}{}, err
+	})
+	if err != nil {
+		return err
+	}
+	s.files = map[file]runfile.OracleFile{}
+	_, err = query(ctx, a.db, "iostat_file", func(r *sql.Rows) (struct{}, error) {
+		f, err := scanFile(r)
+		f.Name = names[file{kind: f.Type, number: f.Number}]
+		key := file{f.Instance, f.Type, f.Number}
+		if have, ok := s.files[key]; ok { // one row for each container
+			f = addFile(have, f)
+		}
+		s.files[key] = f
+		return struct{}{}, err
+	})
+	return err
+}
+
+func scanFile(r *sql.Rows) (runfile.OracleFile, error) {
+	var f runfile.OracleFile
+	var access, asynch sql.NullString
+	var times [3]sql.NullFloat64
+	err := r.Scan(&f.Instance, &f.Number, &f.Type, &access, &asynch,
+		&f.SmallReads, &times[0], &f.SmallSyncReads, &times[1], &f.LargeReads, &times[2],
+		&f.SmallReadMegabyte, &f.LargeReadMegabyte, &f.SmallWrites, &f.LargeWrites)
+	f.AccessMethod, f.AsynchIO = access.String, asynch.String
+	f.SmallReadTime, f.SmallSyncReadTime, f.LargeReadTime = times[0].Float64, times[1].Float64, times[2].Float64
+	return f, err
+}
+
+// counts lists what a file counts, so that sums and differences leave out none.
+func counts(f *runfile.OracleFile) ([]*int64, []*float64) {
+	return []*int64{
+			&f.SmallReads, &f.SmallSyncReads, &f.LargeReads, &f.SmallReadMegabyte, &f.LargeReadMegabyte, &f.SmallWrites, &f.LargeWrites,
+		}, []*float64{
+			&f.SmallReadTime, &f.SmallSyncReadTime, &f.LargeReadTime,
+		}
+}
+
+func addFile(a, b runfile.OracleFile) runfile.OracleFile {
+	ai, af := counts(&a)
+	bi, bf := counts(&b)
+	for i := range ai {
+		*ai[i] += *bi[i]
+	}
+	for i := range af {
+		*af[i] += *bf[i]
+	}
+	return a
+}
+
+// subFile returns what a file counted from before to after, and false if a
+// counter went back.
+func subFile(after, before runfile.OracleFile) (runfile.OracleFile, bool) {
+	ai, af := counts(&after)
+	bi, bf := counts(&before)
+	forward := true
+	for i := range ai {
+		*ai[i] -= *bi[i]
+		forward = forward && *ai[i] >= 0
+	}
+	for i := range af {
+		*af[i] -= *bf[i]
+		forward = forward && *af[i] >= 0
+	}
+	return after, forward
+}

@@ -1,7 +1,11 @@
 package oracle
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
+	"slices"
+	"sync"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -14,14 +18,196 @@ import (
 // Look every few seconds, a last Look at its end, Result.
 type Watch struct {
 	admin *Admin
+
+	mu       sync.Mutex
+	begun    bool
+	servers  []runfile.DNFSServer
+	files    []runfile.DNFSFile
+	channels map[channel]*channelSum
+	first    map[process]operations // at the first look
+	last     map[process]operations // of those of them that lived on
 }
 
-// Look reads the views once. The first after Reset begins the window: what the
-// channels counted until then is thrown away.
-func (w *Watch) Look(ctx context.Context) error { return errSoon }
+// channel is one path of one server. Reconnecting keeps it.
+type channel struct {
+	instance            int32
+	server, path, local string
+}
 
-// Result returns what was counted since the first Look after Reset.
-func (w *Watch) Result() runfile.DirectNFS { return runfile.DirectNFS{} }
+// channelSum is what the looks at a channel found, over all processes.
+type channelSum struct {
+	sends, receives, reconnects int64
+	processes, lowPorts         map[int64]bool // by process number
+}
+
+// process is an Oracle process of an instance.
+type process struct {
+	instance int32
+	number   int64
+}
+
+// operations are those of one process in V$DNFS_STATS, since it began.
+type operations struct{ reads, writes, readBytes, writeBytes int64 }
+
+// Look reads the views once: four queries. The first after Reset begins the
+// window: what the channels counted until then is thrown away. After an error
+// the counts of one interval may be lost, and the sums are too small.
+func (w *Watch) Look(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.lookAtPlaces(ctx); err != nil {
+		return err
+	}
+	now, err := w.operations(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := w.channelRows(ctx)
+	if err != nil {
+		return err
+	}
+	if w.channels == nil {
+		w.channels = map[channel]*channelSum{}
+	}
+	for _, r := range rows {
+		w.count(r)
+	}
+	w.follow(now)
+	w.begun = true
+	return nil
+}
+
+// lookAtPlaces reads which servers and files Direct NFS has open.
+func (w *Watch) lookAtPlaces(ctx context.Context) error {
+	servers, err := query(ctx, w.admin.db, "dnfs_servers", func(r *sql.Rows) (runfile.DNFSServer, error) {
+		var s runfile.DNFSServer
+		var id, wtmax, rtmax sql.NullInt64
+		var server, export, version sql.NullString
+		err := r.Scan(&s.Instance, &id, &server, &export, &version, &wtmax, &rtmax)
+		s.Server, s.Export, s.Version, s.WriteMaxBytes, s.ReadMaxBytes = server.String, export.String, version.String, wtmax.Int64, rtmax.Int64
+		return s, err
+	})
+	if err != nil {
+		return err
+	}
+	files, err := query(ctx, w.admin.db, "dnfs_files", func(r *sql.Rows) (runfile.DNFSFile, error) {
+		var name sql.NullString
+		var server sql.NullInt64
+		err := r.Scan(&name, &server)
+		return runfile.DNFSFile{Name: name.String, Server: server.Int64}, err
+	})
+	if err != nil {
+		return err
+	}
+	w.servers, w.files = servers, files
+	return nil
+}
+
+// channelRow is one channel of one process.
+type channelRow struct {
+	channel
+	process                     int64
+	sends, receives, reconnects int64
+	port                        int64
+}
+
+func (w *Watch) channelRows(ctx context.Context) ([]channelRow, error) {
+	return query(ctx, w.admin.db, "dnfs_channels", func(r *sql.Rows) (channelRow, error) {
+		var c channelRow
+		var server, path, local sql.NullString
+		var id, sends, receives, same, other, port sql.NullInt64
+		err := r.Scan(&c.instance, &c.process, &server, &path, &local, &id, &sends, &receives, &same, &other, &port)
+		c.server, c.path, c.local = server.String, path.String, local.String
+		c.sends, c.receives, c.reconnects, c.port = sends.Int64, receives.Int64, same.Int64+other.Int64, port.Int64
+		return c, err
+	})
+}
+
+// count adds one row. Before the window has begun, it only notes that the
+// channel is there.
+func (w *Watch) count(r channelRow) {
+	sum := w.channels[r.channel]
+	if sum == nil {
+		sum = &channelSum{processes: map[int64]bool{}, lowPorts: map[int64]bool{}}
+		w.channels[r.channel] = sum
+	}
+	sum.processes[r.process] = true
+	if r.port > 0 && r.port < 1024 {
+		sum.lowPorts[r.process] = true
+	}
+	if w.begun {
+		sum.sends += r.sends
+		sum.receives += r.receives
+		sum.reconnects += r.reconnects
+	}
+}
+
+func (w *Watch) operations(ctx context.Context) (map[process]operations, error) {
+	now := map[process]operations{}
+	_, err := query(ctx, w.admin.db, "dnfs_stats", func(r *sql.Rows) (struct{}, error) {
+		var p process
+		var reads, writes, readBytes, writeBytes sql.NullInt64
+		err := r.Scan(&p.instance, &p.number, &reads, &writes, &readBytes, &writeBytes)
+		now[p] = operations{reads.Int64, writes.Int64, readBytes.Int64, writeBytes.Int64}
+		return struct{}{}, err
+	})
+	return now, err
+}
+
+// follow keeps the processes that are still there and whose counters did not go
+// back, as they do when a number is given to a new process.
+func (w *Watch) follow(now map[process]operations) {
+	if !w.begun {
+		w.first, w.last = now, now
+		return
+	}
+	alive := map[process]operations{}
+	for p, before := range w.last {
+		after, ok := now[p]
+		if ok && after.reads >= before.reads && after.writes >= before.writes &&
+			after.readBytes >= before.readBytes && after.writeBytes >= before.writeBytes {
+			alive[p] = after
+		}
+	}
+	w.last = alive
+}
+
+// Result returns what was counted since the first Look after Reset: servers and
+// files of the latest look, channels that were ever there, and the operations
+// of the processes that were there at each look. Without one such process, the
+// operations are not known.
+func (w *Watch) Result() runfile.DirectNFS {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	d := runfile.DirectNFS{Servers: slices.Clone(w.servers), Files: slices.Clone(w.files)}
+	for c, sum := range w.channels {
+		d.Channels = append(d.Channels, runfile.DNFSChannel{
+			Instance: c.instance, Server: c.server, Path: c.path, Local: c.local, Processes: int32(len(sum.processes)),
+			Sends: sum.sends, Receives: sum.receives, Reconnects: sum.reconnects, LowPorts: int32(len(sum.lowPorts)),
+		})
+	}
+	slices.SortFunc(d.Channels, func(a, b runfile.DNFSChannel) int {
+		return cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Local, b.Local))
+	})
+	if len(w.last) == 0 {
+		return d
+	}
+	var sum operations
+	for p, last := range w.last {
+		first := w.first[p]
+		sum.reads += last.reads - first.reads
+		sum.writes += last.writes - first.writes
+		sum.readBytes += last.readBytes - first.readBytes
+		sum.writeBytes += last.writeBytes - first.writeBytes
+	}
+	d.ReadOps, d.WriteOps, d.ReadBytes, d.WriteBytes = &sum.reads, &sum.writes, &sum.readBytes, &sum.writeBytes
+	return d
+}
 
 // Reset forgets all, for a new window.
-func (w *Watch) Reset() {}
+func (w *Watch) Reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.begun = false
+	w.servers, w.files, w.channels, w.first, w.last = nil, nil, nil, nil, nil
+}
