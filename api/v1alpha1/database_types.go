@@ -60,8 +60,7 @@ type DatabaseContainer struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z_][a-z0-9_]{0,79}$'))",message="a name in database.container.parameters is not one of an init parameter: use lower case letters, digits and _, such as db_cache_size"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) <= 512 && self[k].matches('^[A-Za-z0-9_./:, +-]+$'))",message="a value in database.container.parameters has other characters than letters, digits, blanks and _ . / : , + -: correct it"
-	Parameters map[string]string `json:"parameters,omitempty"`
+	Parameters map[string]ParameterValue `json:"parameters,omitempty"`
 	// environment is handed to the image as it is, for example
 	// ORACLE_CHARACTERSET or ENABLE_ARCHIVELOG. Passwords do not belong here.
 	// +optional
@@ -118,6 +117,12 @@ type DatabaseContainer struct {
 	// +kubebuilder:validation:Maximum=3600
 	ShutdownTimeoutSeconds int32 `json:"shutdownTimeoutSeconds,omitempty"`
 }
+
+// ParameterValue is the value of an init parameter.
+//
+// +kubebuilder:validation:MaxLength=512
+// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9_./:, +-]+$')",message="a value in database.container.parameters is empty or has other characters than letters, digits, blanks and _ . / : , + -: correct it"
+type ParameterValue string
 
 // DatabaseExternal is a database that exists. Its dNFS and its parameters are
 // what they are: nfsbench changes neither, but proves which protocol it used.

@@ -7,8 +7,6 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // random reads: Oracle's DBMS_RESOURCE_MANAGER.CALIBRATE_IO, or the same by the
 // native engine. Oracle and NetApp both say that it is no way to compare
 // storage; the finding CalibrationOnly repeats it.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.nativeFiles) || !has(self.nativeFiles.count) || self.nativeFiles.count >= 1",message="workload.calibrate.nativeFiles.count must be at least 1"
 type CalibrateWorkload struct {
 	// physicalDisks is num_physical_disks: about how many disks are behind the
 	// volume. Too few limit the result.

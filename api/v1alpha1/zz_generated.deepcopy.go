@@ -157,7 +157,7 @@ func (in *DatabaseContainer) DeepCopyInto(out *DatabaseContainer) {
 	out.PasswordSecretRef = in.PasswordSecretRef
 	if in.Parameters != nil {
 		in, out := &in.Parameters, &out.Parameters
-		*out = make(map[string]string, len(*in))
+		*out = make(map[string]ParameterValue, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val
 		}

@@ -28,7 +28,7 @@ func TestMemoryOfADatabase(t *testing.T) {
 		}}, "4Gi", "", 2048},
 	}
 	for name, tc := range cases {
-		b := gen.Benchmark("demo", gen.Calibrate, gen.Container(enterprise19, v1alpha1.EditionEnterprise, tc.mods...))
+		b := gen.Benchmark("demo", gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise, tc.mods...))
 		before := b.DeepCopy()
 		p := loadPod(t, b)
 		if diff := cmp.Diff(before, b); diff != "" {
@@ -58,7 +58,7 @@ func TestAKitIsMountedReadOnly(t *testing.T) {
 }
 
 func TestARunInADatabaseHasTheTimeToStartIt(t *testing.T) {
-	b := gen.Benchmark("demo", gen.Calibrate, gen.Container(enterprise19, v1alpha1.EditionEnterprise))
+	b := gen.Benchmark("demo", gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise))
 	p, err := plan.Build(b, plan.Target{Export: "/x", Paths: []v1alpha1.Path{{Path: "10.0.1.61"}}})
 	if err != nil {
 		t.Fatal(err)

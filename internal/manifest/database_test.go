@@ -36,7 +36,7 @@ func memoryLimit(size string) containerMod {
 func databaseInputs() map[string][]gen.Mod {
 	tuned := func(c *v1alpha1.DatabaseContainer) {
 		c.SID, c.PDB = "BENCH", "SLOB"
-		c.Parameters = map[string]string{"db_cache_size": "40M", "sga_target": "554M"}
+		c.Parameters = map[string]v1alpha1.ParameterValue{"db_cache_size": "40M", "sga_target": "554M"}
 		c.Environment = map[string]string{"ORACLE_CHARACTERSET": "AL32UTF8", "INIT_SGA_SIZE": "3000"}
 		shm := resource.MustParse("1Gi")
 		c.SharedMemory, c.SetPermissions, c.ShutdownTimeoutSeconds = &shm, v1alpha1.Disabled, 300
@@ -49,17 +49,17 @@ func databaseInputs() map[string][]gen.Mod {
 	}
 	scan := gen.SLOB(v1alpha1.SLOBFullTableScan, 1, 4)
 	return map[string][]gen.Mod{
-		"native-calibrate":   {gen.Calibrate},
+		"native-calibrate":   {gen.Calibrate(1)},
 		"native-slob-kernel": {gen.Kernel, gen.SLOB(v1alpha1.SLOBRandomRead, 1, 2, 4)},
-		"ee19-direct":        {gen.Calibrate, gen.Container(enterprise19, v1alpha1.EditionEnterprise, memoryLimit("8Gi"))},
+		"ee19-direct":        {gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise, memoryLimit("8Gi"))},
 		"ee19-kernel":        {gen.Kernel, scan, gen.Kit("kit", "SLOB"), gen.Container(enterprise19, v1alpha1.EditionStandard, tuned)},
-		"free23-direct":      {gen.Calibrate, free("container-registry.oracle.com/database/free:23.7.0.0")},
+		"free23-direct":      {gen.Calibrate(1), free("container-registry.oracle.com/database/free:23.7.0.0")},
 		"free26-kernel":      {gen.Kernel, scan, free("container-registry.oracle.com/database/free:latest", memoryLimit("4Gi"))},
-		"gvenzl-direct":      {gen.Version(v1alpha1.PNFS), gen.Calibrate, free("registry.example/oracle-free-dnfs:23", own)},
-		"gvenzl-kernel":      {gen.Kernel, gen.Calibrate, free("docker.io/gvenzl/oracle-free:23-slim", func(c *v1alpha1.DatabaseContainer) { c.PDB = "slob" })},
-		"ee19-claim":         {gen.Claim("data"), gen.Calibrate, gen.Container(enterprise19, v1alpha1.EditionEnterprise)},
+		"gvenzl-direct":      {gen.Version(v1alpha1.PNFS), gen.Calibrate(1), free("registry.example/oracle-free-dnfs:23", own)},
+		"gvenzl-kernel":      {gen.Kernel, gen.Calibrate(1), free("docker.io/gvenzl/oracle-free:23-slim", func(c *v1alpha1.DatabaseContainer) { c.PDB = "slob" })},
+		"ee19-claim":         {gen.Claim("data"), gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise)},
 		"external-rac":       {scan, gen.External("scan.example:1521/ORCL", "rac1.example:1521/slob1", "rac2.example:1521/slob2")},
-		"external-kernel":    {gen.Kernel, gen.Calibrate, gen.External("db1.example:1521/ORCL")},
+		"external-kernel":    {gen.Kernel, gen.Calibrate(1), gen.External("db1.example:1521/ORCL")},
 	}
 }
 
@@ -241,15 +241,14 @@ func TestThePasswordIsReadAndNeverWritten(t *testing.T) {
 	for name, b := range withDatabase(t) {
 		p := loadPod(t, b)
 		want := []corev1.KeyToPath{{Key: "password", Path: "password"}}
-		secret := "oracle"
 		if b.Spec.Database.External != nil {
-			want, secret = []corev1.KeyToPath{{Key: "username", Path: "username"}, {Key: "password", Path: "password"}}, "rac-sys"
+			want = []corev1.KeyToPath{{Key: "username", Path: "username"}, {Key: "password", Path: "password"}}
 		}
 		at := slices.IndexFunc(p.spec.Volumes, func(v corev1.Volume) bool { return v.Name == databaseSecret })
 		if at < 0 {
 			t.Fatalf("%s: nobody gets the password", name)
 		}
-		if v := p.spec.Volumes[at].Secret; v.SecretName != secret || !cmp.Equal(v.Items, want) || *v.DefaultMode != 0o440 {
+		if v := p.spec.Volumes[at].Secret; v.SecretName != "oracle" || !cmp.Equal(v.Items, want) || *v.DefaultMode != 0o440 {
 			t.Errorf("%s: secret %+v", name, v)
 		}
 		for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
@@ -272,7 +271,7 @@ func TestThePasswordIsReadAndNeverWritten(t *testing.T) {
 		}
 	}
 	other := gen.Container(enterprise19, v1alpha1.EditionEnterprise, func(c *v1alpha1.DatabaseContainer) { c.PasswordSecretRef.Key = "sys" })
-	raw, err := json.Marshal(loadPod(t, gen.Benchmark("demo", gen.Calibrate, other)).spec)
+	raw, err := json.Marshal(loadPod(t, gen.Benchmark("demo", gen.Calibrate(1), other)).spec)
 	if err != nil || !strings.Contains(string(raw), `"items":[{"key":"sys","path":"password"}]`) || !strings.Contains(string(raw), `{"name":"oracle","key":"sys"}`) {
 		t.Errorf("the key of the user's Secret is lost: %s", raw)
 	}
@@ -335,7 +334,7 @@ func TestHowADatabaseIsStartedWatchedAndStopped(t *testing.T) {
 func TestTheLoaderRunsWhereOraclesClientIs(t *testing.T) {
 	for name, b := range withDatabase(t) {
 		c := find(t, loadPod(t, b), "loader")
-		image := "ghcr.io/oracle/oraclelinux9-instantclient:23"
+		image := "registry.example/instantclient:23"
 		if d := b.Spec.Database.Container; d != nil {
 			image = d.Image
 		}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -162,6 +161,8 @@ func parameters(c *v1alpha1.DatabaseContainer, i Instance, direct bool) map[stri
 	if !direct {
 		derive("filesystemio_options", "SETALL")
 	}
-	maps.Copy(out, c.Parameters)
+	for name, value := range c.Parameters {
+		out[name] = string(value)
+	}
 	return out
 }

@@ -35,7 +35,7 @@ func requests(r *corev1.ResourceRequirements) *corev1.ResourceList { return &r.R
 
 func TestAPlanOfADatabaseContainer(t *testing.T) {
 	t.Parallel()
-	p := build(t, target("10.0.1.61", "10.0.2.61"), gen.Calibrate, ee())
+	p := build(t, target("10.0.1.61", "10.0.2.61"), gen.Calibrate(1), ee())
 	want := &runfile.Database{
 		Kind: "Container", AdminConnect: "localhost:1521/ORCLCDB", Connects: []string{"localhost:1521/ORCLPDB1"}, User: "sys", Role: "SYSDBA",
 		DirectNFS: true, Parameters: map[string]string{"sga_target": "2048M", "pga_aggregate_target": "512M"}, RestartBeforeRun: true,
@@ -64,7 +64,7 @@ func TestAPlanOfADatabaseContainer(t *testing.T) {
 func TestTheKernelBelowADatabaseIsAFairBaseline(t *testing.T) {
 	t.Parallel()
 	small := resource.MustParse("64Ki")
-	p := build(t, target("10.0.1.61"), gen.Calibrate, ee(), gen.Kernel, func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.TransferSize = &small })
+	p := build(t, target("10.0.1.61"), gen.Calibrate(1), ee(), gen.Kernel, func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.TransferSize = &small })
 	if p.Database.Parameters["filesystemio_options"] != "SETALL" || p.Database.DirectNFS || p.Engine.Oranfstab != "" || p.Engine.Server != "" {
 		t.Errorf("database %+v, engine %+v", p.Database, p.Engine)
 	}
@@ -80,12 +80,12 @@ func TestTheKernelBelowADatabaseIsAFairBaseline(t *testing.T) {
 
 func TestAClaimIsMountedWithItsOwnOptions(t *testing.T) {
 	t.Parallel()
-	p := build(t, target("10.0.1.61"), gen.Claim("x"), gen.Calibrate, ee())
+	p := build(t, target("10.0.1.61"), gen.Claim("x"), gen.Calibrate(1), ee())
 	if len(p.Engine.MountOptions) != 0 || p.Engine.MountPath != plan.DatabasePath {
 		t.Errorf("engine %+v", p.Engine)
 	}
 	measure := func(b *v1alpha1.NFSBenchmark) { b.Spec.Storage.Claim.NonNFS = v1alpha1.NonNFSMeasure }
-	if build(t, target("10.0.1.61"), gen.Claim("x"), gen.Kernel, gen.Calibrate, ee(), measure).Engine.RequireNFS {
+	if build(t, target("10.0.1.61"), gen.Claim("x"), gen.Kernel, gen.Calibrate(1), ee(), measure).Engine.RequireNFS {
 		t.Error("refuses what was asked for")
 	}
 }
@@ -113,7 +113,7 @@ func TestNamesOfTheInstanceAreThoseOfTheImage(t *testing.T) {
 		},
 	}
 	for name, tc := range cases {
-		d := build(t, target("10.0.1.61"), gen.Calibrate, tc.mod).Database
+		d := build(t, target("10.0.1.61"), gen.Calibrate(1), tc.mod).Database
 		if d.Distribution != tc.distribution || d.SID != tc.admin || d.AdminConnect != "localhost:1521/"+tc.admin || d.Connects[0] != "localhost:1521/"+tc.load {
 			t.Errorf("%s: %+v", name, d)
 		}
@@ -125,9 +125,8 @@ func TestMemoryDecidesWhatTheInstanceTakes(t *testing.T) {
 	free := func(size string) gen.Mod {
 		return gen.Container("database/free", v1alpha1.EditionFree, withMemory(limits, size))
 	}
-	set := func(params map[string]string) gen.Mod {
-		return ee(func(c *v1alpha1.DatabaseContainer) { c.Parameters = params })
-	}
+	type params = map[string]v1alpha1.ParameterValue
+	set := func(p params) gen.Mod { return ee(func(c *v1alpha1.DatabaseContainer) { c.Parameters = p }) }
 	cases := map[string]struct {
 		reason string
 		mod    gen.Mod
@@ -137,18 +136,18 @@ func TestMemoryDecidesWhatTheInstanceTakes(t *testing.T) {
 		"Request":  {"without a limit, what is asked for", ee(withMemory(requests, "8Gi")), map[string]string{"sga_target": "4096M", "pga_aggregate_target": "1024M"}},
 		"Free":     {"Oracle Free uses 2 GiB at most", free("16Gi"), map[string]string{"sga_target": "1536M", "pga_aggregate_target": "512M"}},
 		"FreeTiny": {"and less in a small container", free("2Gi"), map[string]string{"sga_target": "1024M", "pga_aggregate_target": "256M"}},
-		"OwnSGA":   {"the user's SGA stays", set(map[string]string{"sga_target": "554M", "db_cache_size": "40M"}), map[string]string{"sga_target": "554M", "db_cache_size": "40M", "pga_aggregate_target": "512M"}},
-		"MaxSGA":   {"and is not exceeded", set(map[string]string{"sga_max_size": "1G"}), map[string]string{"sga_max_size": "1G", "pga_aggregate_target": "512M"}},
-		"PGALimit": {"a limit of the PGA may be below twice a derived target", set(map[string]string{"pga_aggregate_limit": "600M"}), map[string]string{"pga_aggregate_limit": "600M", "sga_target": "2048M"}},
-		"AMM":      {"who wants AMM sizes memory himself", set(map[string]string{"memory_target": "2G"}), map[string]string{"memory_target": "2G"}},
+		"OwnSGA":   {"the user's SGA stays", set(params{"sga_target": "554M", "db_cache_size": "40M"}), map[string]string{"sga_target": "554M", "db_cache_size": "40M", "pga_aggregate_target": "512M"}},
+		"MaxSGA":   {"and is not exceeded", set(params{"sga_max_size": "1G"}), map[string]string{"sga_max_size": "1G", "pga_aggregate_target": "512M"}},
+		"PGALimit": {"a limit of the PGA may be below twice a derived target", set(params{"pga_aggregate_limit": "600M"}), map[string]string{"pga_aggregate_limit": "600M", "sga_target": "2048M"}},
+		"AMM":      {"who wants AMM sizes memory himself", set(params{"memory_target": "2G"}), map[string]string{"memory_target": "2G"}},
 	}
 	for name, tc := range cases {
-		if diff := cmp.Diff(tc.want, build(t, target("10.0.1.61"), gen.Calibrate, tc.mod).Database.Parameters); diff != "" {
+		if diff := cmp.Diff(tc.want, build(t, target("10.0.1.61"), gen.Calibrate(1), tc.mod).Database.Parameters); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
 	}
-	own := map[string]string{"filesystemio_options": "ASYNCH"}
-	if got := build(t, target("10.0.1.61"), gen.Calibrate, set(own), gen.Kernel).Database.Parameters; got["filesystemio_options"] != "ASYNCH" || !maps.Equal(own, map[string]string{"filesystemio_options": "ASYNCH"}) {
+	own := params{"filesystemio_options": "ASYNCH"}
+	if got := build(t, target("10.0.1.61"), gen.Calibrate(1), set(own), gen.Kernel).Database.Parameters; got["filesystemio_options"] != "ASYNCH" || !maps.Equal(own, params{"filesystemio_options": "ASYNCH"}) {
 		t.Errorf("parameters %v; the spec became %v", got, own)
 	}
 }
@@ -167,15 +166,15 @@ func TestAPlanOfAnExternalDatabase(t *testing.T) {
 	if e.MountPath != "" || len(e.MountOptions) != 0 || e.Server != "" || !strings.Contains(e.Oranfstab, "path: 10.0.2.61") {
 		t.Errorf("engine %+v", e)
 	}
-	one := build(t, plan.Target{}, gen.Calibrate, gen.External("db1:1521/ORCL"))
+	one := build(t, plan.Target{}, gen.Calibrate(1), gen.External("db1:1521/ORCL"))
 	if one.Engine.Oranfstab != "" || !cmp.Equal(one.Database.Connects, []string{"db1:1521/ORCL"}) {
 		t.Errorf("without an address: %+v, %+v", one.Engine, one.Database)
 	}
-	if k := build(t, target("10.0.1.61"), gen.Calibrate, gen.Kernel, gen.External("db1:1521/ORCL")); k.Engine.MountPath != "" || k.Database.DirectNFS {
+	if k := build(t, target("10.0.1.61"), gen.Calibrate(1), gen.Kernel, gen.External("db1:1521/ORCL")); k.Engine.MountPath != "" || k.Database.DirectNFS {
 		t.Errorf("with the kernel: %+v, %+v", k.Engine, k.Database)
 	}
 	// What exists is not ours to judge by what servers are known to do.
-	build(t, target("10.0.1.61", "10.0.2.61"), gen.Calibrate, gen.Version(v1alpha1.NFSv41), gen.External("db1:1521/ORCL"))
+	build(t, target("10.0.1.61", "10.0.2.61"), gen.Calibrate(1), gen.Version(v1alpha1.NFSv41), gen.External("db1:1521/ORCL"))
 }
 
 func TestTheOranfstabOfEachVersion(t *testing.T) {
@@ -194,7 +193,7 @@ func TestTheOranfstabOfEachVersion(t *testing.T) {
 		"Kerberos": {full, []gen.Mod{kerberos}, "server: nas1.example.com\npath: 10.0.1.61\nnfs_version: nfsv3\nsecurity_default: krb5p\nmnt_timeout: 30\n"},
 	}
 	for name, tc := range cases {
-		p := build(t, tc.to, append([]gen.Mod{gen.Calibrate, ee()}, tc.mods...)...)
+		p := build(t, tc.to, append([]gen.Mod{gen.Calibrate(1), ee()}, tc.mods...)...)
 		if want := tc.want + "export: /vol/oradata mount: /opt/oracle/oradata\n"; p.Engine.Oranfstab != want {
 			t.Errorf("%s:\n%s\nwant:\n%s", name, p.Engine.Oranfstab, want)
 		}
@@ -219,7 +218,7 @@ func TestADatabaseThatCannotBePlannedIsSaid(t *testing.T) {
 		"Password":    {target("10.0.1.61"), []gen.Mod{gen.External("scott/tiger@db1:1521/ORCL")}, "into the credentials"},
 	}
 	for name, tc := range cases {
-		_, err := plan.Build(gen.Benchmark("demo", append([]gen.Mod{gen.Calibrate, ee()}, tc.mods...)...), tc.to)
+		_, err := plan.Build(gen.Benchmark("demo", append([]gen.Mod{gen.Calibrate(1), ee()}, tc.mods...)...), tc.to)
 		if err == nil || !strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "tiger") {
 			t.Errorf("%s: got %v, want it to speak of %q", name, err, tc.says)
 		}

@@ -18,15 +18,15 @@ func TestTheFilesOfTheNativeEngine(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason string
-		mod    gen.Mod
+		mods   []gen.Mod
 		want   *runfile.Files
 	}{
-		"Calibrate":  {"as declared", gen.Calibrate, files(4, 1<<30)},
-		"RandomRead": {"one of scale for each schema", gen.SLOB(v1alpha1.SLOBRandomRead), files(2, 80<<20)},
-		"Scan":       {"one of scanTableSize for each schema", gen.SLOB(v1alpha1.SLOBFullTableScan), files(2, 1<<30)},
+		"Calibrate":  {"as declared", []gen.Mod{gen.Calibrate(1)}, files(4, 64<<20)},
+		"RandomRead": {"one of scale for each schema", []gen.Mod{gen.SLOB(v1alpha1.SLOBRandomRead), gen.Schemas(2)}, files(2, 80<<20)},
+		"Scan":       {"one of scanTableSize for each schema", []gen.Mod{gen.SLOB(v1alpha1.SLOBFullTableScan), gen.Schemas(2)}, files(2, 1<<30)},
 	}
 	for name, tc := range cases {
-		w := build(t, target("10.0.1.61"), tc.mod).Workload
+		w := build(t, target("10.0.1.61"), tc.mods...).Workload
 		got := (*runfile.Files)(nil)
 		if w.Calibrate != nil {
 			got = w.Calibrate.Files
@@ -41,7 +41,7 @@ func TestTheFilesOfTheNativeEngine(t *testing.T) {
 		b.Spec.Workload.Calibrate.NativeFiles.ForeignFiles = v1alpha1.ForeignFilesOverwrite
 	}
 	keep := gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupDelete)
-	if f := build(t, target("a.b"), gen.Calibrate, overwrite, keep).Workload.Calibrate.Files; !f.KeepFiles || !f.OverwriteExisting {
+	if f := build(t, target("a.b"), gen.Calibrate(1), overwrite, keep).Workload.Calibrate.Files; !f.KeepFiles || !f.OverwriteExisting {
 		t.Errorf("files %+v", f)
 	}
 }
@@ -53,7 +53,7 @@ func TestASLOBLoadInADatabase(t *testing.T) {
 		w.Tablespace, w.UpdatePercent, w.RedoStress, w.AWR, w.ObfuscateColumns = "bench", 25, v1alpha1.SLOBRedoHeavy, v1alpha1.Enabled, v1alpha1.Disabled
 		w.Think = &v1alpha1.SLOBThink{Frequency: 3, MinimumMilliseconds: 100, MaximumMilliseconds: 500}
 	}
-	p := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 1, 2, 4), change, ee(), gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupDelete))
+	p := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 1, 2, 4), gen.Schemas(2), change, ee(), gen.Cleanup(v1alpha1.CleanupRetain, v1alpha1.CleanupDelete))
 	want := &runfile.SLOB{
 		Access: "RandomRead", Users: []int32{1, 2, 4}, Schemas: 2, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 30, WorkUnit: 64, UpdatePercent: 25,
 		RedoStress: "Heavy", Think: &runfile.Think{Frequency: 3, MinimumMilliseconds: 100, MaximumMilliseconds: 500},
@@ -66,7 +66,7 @@ func TestASLOBLoadInADatabase(t *testing.T) {
 	if got, want := p.Schedule.TimeoutSeconds, int32(42+33+2700+900+180+30); got != want {
 		t.Errorf("times out after %d s, want %d", got, want)
 	}
-	native := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 1), change)
+	native := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 1), gen.Schemas(2), change)
 	if s := native.Workload.SLOB; s.AWR || s.Tablespace != "" || s.KeepSchemas || s.LoadParallelDegree != 0 || s.ReadAhead != 4 || s.UpdatePercent != 25 {
 		t.Errorf("the native engine is told of a database: %+v", s)
 	}
@@ -75,10 +75,10 @@ func TestASLOBLoadInADatabase(t *testing.T) {
 func TestUsersAreSchemasTimesThreadsUnlessListed(t *testing.T) {
 	t.Parallel()
 	threads := func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.SLOB.ThreadsPerSchema = 3 }
-	if got := build(t, target("a.b"), gen.SLOB(v1alpha1.SLOBRandomRead), threads).Workload.SLOB.Users; !slices.Equal(got, []int32{6}) {
+	if got := build(t, target("a.b"), gen.SLOB(v1alpha1.SLOBRandomRead), gen.Schemas(2), threads).Workload.SLOB.Users; !slices.Equal(got, []int32{6}) {
 		t.Errorf("users %v, want those of 2 schemas with 3 threads", got)
 	}
-	if got := build(t, target("a.b"), gen.SLOB(v1alpha1.SLOBRandomRead, 16, 1)).Workload.SLOB.Users; !slices.Equal(got, []int32{16, 1}) {
+	if got := build(t, target("a.b"), gen.SLOB(v1alpha1.SLOBRandomRead, 16, 1), gen.Schemas(2)).Workload.SLOB.Users; !slices.Equal(got, []int32{16, 1}) {
 		t.Errorf("users %v, want those listed, in their order", got)
 	}
 }
@@ -91,7 +91,7 @@ func TestWhereTheLoaderSeesAKit(t *testing.T) {
 		{"kit", "/SLOB/.", "/opt/slob/SLOB"},
 		{"kit", ".", "/opt/slob"},
 	} {
-		p := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead), gen.Kit(tc.claim, tc.directory), ee())
+		p := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead), gen.Schemas(2), gen.Kit(tc.claim, tc.directory), ee())
 		if got := p.Workload.SLOB.Kit.Directory; got != tc.want {
 			t.Errorf("%q of claim %q is at %s, want %s", tc.directory, tc.claim, got, tc.want)
 		}
@@ -100,12 +100,12 @@ func TestWhereTheLoaderSeesAKit(t *testing.T) {
 
 func TestTheTimeOfNativeLoads(t *testing.T) {
 	t.Parallel()
-	// Twice 40 levels of 14 s, four files of 1 GiB at 50 MB/s.
-	if got, want := build(t, target("10.0.1.61"), gen.Calibrate).Schedule.TimeoutSeconds, int32(2*40*14+85+180+30); got != want {
+	// Twice 40 levels of 14 s, four files of 64 MiB at 50 MB/s.
+	if got, want := build(t, target("10.0.1.61"), gen.Calibrate(1)).Schedule.TimeoutSeconds, int32(2*40*14+5+180+30); got != want {
 		t.Errorf("a calibrate times out after %d s, want %d", got, want)
 	}
 	// Three rounds of two steps, two clients with two files of 1 GiB.
-	mods := []gen.Mod{gen.SLOB(v1alpha1.SLOBFullTableScan, 1, 2), gen.Repetitions(3), gen.Clients(2)}
+	mods := []gen.Mod{gen.SLOB(v1alpha1.SLOBFullTableScan, 1, 2), gen.Schemas(2), gen.Repetitions(3), gen.Clients(2)}
 	if got, want := build(t, target("10.0.1.61"), mods...).Schedule.TimeoutSeconds, int32(3*2*14+85+180+30); got != want {
 		t.Errorf("a scan times out after %d s, want %d", got, want)
 	}
