@@ -41,17 +41,23 @@ func (r *Reconciler) readResults(ctx context.Context, s *scope) error {
 	}
 	s.progress = nil
 	_, s.released = cm.Data[runfile.KeyRelease]
-	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: *s.plan, Simulated: s.plan.Survey.IsStandIn()}
+	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: *s.plan}
 	for i := range s.plan.Clients {
 		if p := progressOf(cm, i); p != nil {
 			s.progress = append(s.progress, *p)
 		}
 		if c := clientResult(cm, i); c != nil {
 			s.result.Clients = append(s.result.Clients, *c)
-			s.result.Simulated = s.result.Simulated || c.Load.Oracle != nil && c.Load.Oracle.StandIn
 		}
 	}
+	s.result.Simulated = isSimulated(s.result)
 	return nil
+}
+
+// isSimulated says that a stand-in took part: for the array, or for Oracle.
+func isSimulated(r *runfile.Result) bool {
+	o := oracleOf(r)
+	return r.Plan.Survey.IsStandIn() || o != nil && o.StandIn
 }
 
 // progressOf reads one client's progress; one that cannot be read counts as

@@ -208,6 +208,9 @@ func waiting(p *corev1.Pod, age time.Duration, grace Grace) *Trouble {
 				Message: fmt.Sprintf("container %s of pod %s cannot start: %s", s.Name, p.Name, oneLine(w.Message)),
 			}
 		case "CrashLoopBackOff":
+			if s.Name == databaseContainer {
+				continue // see database
+			}
 			return crashing(p, s)
 		}
 	}

@@ -13,7 +13,7 @@ func OfArray(c *runfile.ClientResult, p runfile.Plan) {
 	for i := range c.Observed.Windows {
 		w := &c.Observed.Windows[i]
 		total := bytesPerSecond * int64(p.Schedule.DurationSeconds)
-		ops, none, cost := total/p.Workload.Raw.BlockSizeBytes, int64(0), int64(40_000)
+		ops, none, cost := total/blockOf(p, nil), int64(0), int64(40_000)
 		micros := ops * 900
 		s := runfile.StorageWindow{
 			Source: p.Survey.Source, Seconds: w.End.Sub(w.Start).Seconds(), ReadOps: &ops, WriteOps: &none, ReadBytes: &total, WriteBytes: &none,

@@ -32,14 +32,18 @@ func Client(t testing.TB, p runfile.Plan, index int32, start time.Time) runfile.
 		c.Load.Mount.FilesystemType = "nfs"
 		c.Load.Mount.Options = []string{"rw", "vers=3"}
 	}
-	for rep := int32(1); rep <= p.Schedule.Repetitions; rep++ {
+	for i, step := range stepsOf(p) {
+		rep := int32(i + 1) //nolint:gosec // a handful
 		begin := start.Add(time.Duration(rep) * time.Hour)
 		end := begin.Add(time.Duration(p.Schedule.DurationSeconds) * time.Second)
-		c.Load.Repetitions = append(c.Load.Repetitions, repetition(t, p, rep, begin, end))
-		c.Observed.Windows = append(c.Observed.Windows, window(p, rep, begin, end))
+		c.Load.Repetitions = append(c.Load.Repetitions, repetition(t, p, rep, step, begin, end))
+		c.Observed.Windows = append(c.Observed.Windows, window(p, rep, step, begin, end))
 		c.Load.Spans = append(c.Load.Spans, runfile.Span{Kind: runfile.SpanMeasure, Repetition: rep, Start: begin, End: end})
 	}
-	if !p.Workload.Raw.KeepFiles {
+	if p.Database != nil {
+		c.Load.Oracle, c.Load.Verification, c.Load.Mount = oracleOf(p, start), nil, nil
+	}
+	if !keepsFiles(p) {
 		c.Load.Spans = append(c.Load.Spans, runfile.Span{Kind: runfile.SpanClean, Start: start, End: start.Add(time.Second)})
 	}
 	return c
@@ -55,20 +59,20 @@ func FailedClient(index int32, code, message string) runfile.ClientResult {
 	}
 }
 
-func repetition(t testing.TB, p runfile.Plan, index int32, begin, end time.Time) runfile.Repetition {
+func repetition(t testing.TB, p runfile.Plan, index int32, step *runfile.Step, begin, end time.Time) runfile.Repetition {
 	t.Helper()
-	total := bytesPerSecond * int64(p.Schedule.DurationSeconds)
+	total := bytesOf(p, step)
 	h := stats.NewHistogram()
 	for i := range 1000 {
-		h.RecordMicroseconds(int64(1000 + i))
+		h.RecordMicroseconds(meanOf(step) + int64(i))
 	}
 	enc, err := h.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := runfile.Repetition{
-		Index: index, Start: begin, End: end, CPUMicroseconds: 1e6,
-		Read: &runfile.Ops{Count: total / p.Workload.Raw.BlockSizeBytes, Bytes: total, Histogram: enc},
+		Index: index, Start: begin, End: end, CPUMicroseconds: 1e6, Step: step,
+		Read: &runfile.Ops{Count: total / blockOf(p, step), Bytes: total, Histogram: enc},
 	}
 	paths := pathsOf(p.Engine.Oranfstab)
 	for i, path := range paths {
@@ -76,14 +80,20 @@ func repetition(t testing.TB, p runfile.Plan, index int32, begin, end time.Time)
 			ID: int32(i), Local: "10.9.9.9", Path: path, State: "Up", BytesRead: total / int64(len(paths)), //nolint:gosec // a handful
 		})
 	}
+	if p.Database != nil {
+		ofOracle(&r, p, step)
+	}
 	return r
 }
 
-func window(p runfile.Plan, index int32, begin, end time.Time) runfile.ObservedWindow {
+func window(p runfile.Plan, index int32, step *runfile.Step, begin, end time.Time) runfile.ObservedWindow {
 	busy := int32(300)
 	w := runfile.ObservedWindow{Kind: "Measure", Repetition: index, Start: begin, End: end, NodeCPUPermille: &busy}
+	if p.Database != nil && p.Database.DirectNFS {
+		w.Mount = &runfile.MountCounters{} // it is there, and carries nothing
+	}
 	if p.Engine.Client == runfile.ClientKernel {
-		total := bytesPerSecond * int64(p.Schedule.DurationSeconds)
+		total := bytesOf(p, step)
 		w.Mount = &runfile.MountCounters{ServerReadBytes: total, DirectReadBytes: total}
 	}
 	return w

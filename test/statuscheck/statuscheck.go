@@ -34,6 +34,8 @@ func Problems(before, after *v1alpha1.NFSBenchmark) []string {
 	l.succeeded(after)
 	l.kstatus(after)
 	l.numbers(after)
+	l.database(after)
+	l.steps(after)
 	if before != nil {
 		l.transition(before, after)
 	}

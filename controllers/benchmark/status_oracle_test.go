@@ -1,0 +1,258 @@
+package benchmark
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
+	"github.com/nfsbench/nfsbench/test/statuscheck"
+)
+
+func TestTheStatusOfACalibrationHasOraclesOwnNumbers(t *testing.T) {
+	t.Parallel()
+	s := finishedScope(t, gen.Oracle, gen.Calibrate(1), gen.Repetitions(2), gen.OracleMod(func(c *v1alpha1.DatabaseContainer) {
+		c.Parameters = map[string]v1alpha1.ParameterValue{"db_cache_size": "128M"}
+	}))
+	setStatus(s, nil)
+	st := s.b.Status
+	for _, p := range statuscheck.Problems(nil, s.b) {
+		t.Error(p)
+	}
+	want := []v1alpha1.CalibrationStatus{
+		{Warmup: true, MaxIOPS: new(int64(27_001)), MaxMegabytesPerSecond: new(int64(1100)), ActualLatencyMilliseconds: new(int64(1))},
+		{MaxIOPS: new(int64(27_001)), MaxMegabytesPerSecond: new(int64(1100)), ActualLatencyMilliseconds: new(int64(1))},
+		{MaxIOPS: new(int64(27_002)), MaxMegabytesPerSecond: new(int64(1100)), ActualLatencyMilliseconds: new(int64(1))},
+	}
+	if diff := cmp.Diff(want, st.Database.Calibrations); diff != "" {
+		t.Error(diff)
+	}
+	sum := st.Summary
+	got := []any{sum.Workload, sum.Engine, sum.Protocol, *sum.ThroughputMegabytesPerSecond, *sum.MeanLatencyMicroseconds}
+	if diff := cmp.Diff([]any{"Calibrate 100 disks 20ms", "Oracle", "NFSv3 DirectNFS 2 paths", int64(1100), int64(400)}, got); diff != "" {
+		t.Error(diff)
+	}
+	if !slices.Contains([]int64{27_001, 27_002}, *sum.IOPS) || !strings.HasPrefix(st.Message, fmt.Sprintf("1100 MB/s, %d IOPS at 400µs", *sum.IOPS)) {
+		t.Errorf("%d IOPS; message %q", *sum.IOPS, st.Message)
+	}
+	if r := st.Repetitions; len(r) != 2 || r[0].Index != 1 || r[1].Index != 2 || *r[1].IOPS != 27_002 {
+		t.Errorf("repetitions %+v: the warm-up is none", r)
+	}
+}
+
+func TestTheStatusShowsWhatTheDatabaseIsAndSaw(t *testing.T) {
+	t.Parallel()
+	s := finishedScope(t, gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4), gen.OracleMod(func(c *v1alpha1.DatabaseContainer) {
+		c.Parameters = map[string]v1alpha1.ParameterValue{"db_cache_size": "128M"}
+	}))
+	s.result.Clients[0].Load.Oracle.Parameters = append(s.result.Clients[0].Load.Oracle.Parameters,
+		runfile.OracleParameter{Name: "db_cache_size", Requested: "128M", Value: "twice"}, runfile.OracleParameter{Name: "cpu_count", Value: "2"})
+	setStatus(s, nil)
+	d := s.b.Status.Database
+	ops := bytesRead(s) / 8192
+	want := &v1alpha1.DatabaseStatus{
+		Banner: "Oracle Database 19c Enterprise Edition Release 19.0.0.0.0", Instances: []string{"ORCLCDB"}, ProvisioningSeconds: new(int64(755)),
+		DirectNFSLibrary: "Oracle instance running with ODM: Oracle Direct NFS ODM Library Version 6.0",
+		Servers:          []v1alpha1.DirectNFSServer{{Server: "demo", Export: "/vol/oradata", Version: "NFSv3.0"}},
+		Channels: []v1alpha1.DirectNFSChannel{
+			{Server: "demo", Path: "10.0.1.61", Local: "10.9.9.9", Instance: 1, Sends: new(ops / 2), Receives: new(ops / 2)},
+			{Server: "demo", Path: "10.0.2.61", Local: "10.9.9.9", Instance: 1, Sends: new(ops / 2), Receives: new(ops / 2)},
+		},
+		Files: []v1alpha1.DatabaseFile{{
+			Number: 4, AccessMethod: "DNFS_LIB", SmallReads: &ops, SmallReadNanoseconds: new(int64(400_000)), SmallSyncReadNanoseconds: new(int64(400_000)),
+		}},
+	}
+	for _, p := range d.Parameters {
+		if p.Name == "cpu_count" || p.Name == "db_cache_size" && p.Value != "128M" {
+			t.Errorf("parameter %+v was not asked for, or is there twice", p)
+		}
+	}
+	if len(d.Parameters) == 0 {
+		t.Error("no parameter is shown")
+	}
+	d.Parameters = nil
+	if diff := cmp.Diff(want, d); diff != "" {
+		t.Error(diff)
+	}
+	if c := s.b.Status.Conditions; len(c) == 0 || !isTrue(s.b, v1alpha1.ConditionProtocolVerified) || !isTrue(s.b, v1alpha1.ConditionDatabaseReady) {
+		t.Errorf("conditions %+v", c)
+	}
+}
+
+func bytesRead(s *scope) int64 { return s.result.Clients[0].Load.Repetitions[0].Read.Bytes }
+
+func TestARampHasItsStepsAndTheRepetitionsOfTheLast(t *testing.T) {
+	t.Parallel()
+	for name, mods := range map[string][]gen.Mod{
+		"Oracle": {gen.Oracle},
+		"Native": {gen.Export("/vol/oradata", "10.0.1.61")},
+	} {
+		s := finishedScope(t, append(mods, gen.SLOB(v1alpha1.SLOBRandomRead, 1, 4, 8, 16), gen.Repetitions(3))...)
+		setStatus(s, nil)
+		st := s.b.Status
+		for _, p := range statuscheck.Problems(nil, s.b) {
+			t.Error(name, p)
+		}
+		var got []string
+		for _, step := range st.Steps {
+			got = append(got, fmt.Sprintf("%s %d %d %dus %t", step.Kind, step.Users, *step.ThroughputBytesPerSecond, *step.MeanLatencyMicroseconds/100*100, step.Knee))
+		}
+		want := []string{"Users 1 26214400 400us false", "Users 4 104857600 400us false", "Users 8 209715200 400us true", "Users 16 209715200 1200us false"}
+		if name == "Native" {
+			want = []string{"Users 1 26214400 900us false", "Users 4 104857600 900us false", "Users 8 209715200 900us true", "Users 16 209715200 1700us false"}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(name, diff)
+		}
+		if len(st.Repetitions) != 3 || st.Repetitions[2].Index != 3 || *st.Repetitions[2].ThroughputBytesPerSecond != 209715200 {
+			t.Errorf("%s: repetitions %+v", name, st.Repetitions)
+		}
+		if st.Summary.Workload != "SLOB RandomRead 1-16 users" || st.Summary.Engine != name {
+			t.Errorf("summary %+v", st.Summary)
+		}
+		if want := "209 MB/s, 25600 IOPS with 16 users, hardly more than with 8"; st.Message != want {
+			t.Errorf("%s: message %q, want %q", name, st.Message, want)
+		}
+	}
+}
+
+func TestANativeCalibrationLooksLikeOracles(t *testing.T) {
+	t.Parallel()
+	s := finishedScope(t, gen.Calibrate(1), gen.Repetitions(2))
+	setStatus(s, nil)
+	for _, p := range statuscheck.Problems(nil, s.b) {
+		t.Error(p)
+	}
+	d := s.b.Status.Database
+	if d == nil || len(d.Calibrations) != 3 || !d.Calibrations[0].Warmup || d.Calibrations[1].Warmup || *d.Calibrations[2].MaxIOPS != 25600 || d.Banner != "" {
+		t.Fatalf("database %+v", d)
+	}
+	if st := s.b.Status; st.Summary.Engine != "Native" || *st.Summary.IOPS != 25600 || len(st.Steps) != 5 || len(st.Repetitions) != 2 {
+		t.Errorf("summary %+v, steps %+v, repetitions %+v", st.Summary, st.Steps, st.Repetitions)
+	}
+}
+
+func TestTheLargestStatusOfADatabaseFits(t *testing.T) {
+	t.Parallel()
+	users := make([]int32, 32)
+	for i := range users {
+		users[i] = int32(i + 1)
+	}
+	s := finishedScope(t, gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, users...), gen.Repetitions(8))
+	o := s.result.Clients[0].Load.Oracle
+	for i := range s.judgement.Steps {
+		s.judgement.Steps[i].Knee = false
+	}
+	o.Banner = strings.Repeat("Oracle\n", 1000)
+	for i := range 100 {
+		name := strings.Repeat("x", 300) + fmt.Sprint(i)
+		o.Instances = append(o.Instances, runfile.OracleInstance{Name: name})
+		o.Parameters = append(o.Parameters, runfile.OracleParameter{Name: fmt.Sprint(i, name), Requested: "1", Value: strings.Repeat("v", 1000)})
+		s.judgement.Steps = append(s.judgement.Steps, judge.StepSummary{Kind: "Users", Users: int32(100 + i), Knee: i == 50})
+		s.judgement.Calibrations = append(s.judgement.Calibrations, judge.CalibrationSummary{MaxIOPS: new(int64(1))})
+		d := s.judgement.Database
+		d.Files = append(d.Files, judge.DatabaseFile{Number: int64(i), AccessMethod: name, SmallReads: new(int64(i))})
+		d.Servers = append(d.Servers, runfile.DNFSServer{Server: name, Export: strings.Repeat("/x", 1000), Version: name})
+		d.Channels = append(d.Channels, runfile.DNFSChannel{Server: name, Path: fmt.Sprint(i, name), Local: name, Sends: int64(i)})
+	}
+	setStatus(s, nil)
+	for _, p := range statuscheck.Problems(nil, s.b) {
+		t.Error(p)
+	}
+	st := s.b.Status
+	raw, err := json.Marshal(st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(raw) > maxStatusBytes {
+		t.Errorf("the status takes %d bytes", len(raw))
+	}
+	d := st.Database
+	if len(d.Files) == 0 || len(d.Parameters) == 0 || len(d.Servers) == 0 || len(d.Channels) == 0 || len(d.Calibrations) == 0 || len(d.Instances) != 32 {
+		t.Errorf("something is cut away altogether: %d files, %d parameters, %d servers, %d channels, %d calibrations, %d instances",
+			len(d.Files), len(d.Parameters), len(d.Servers), len(d.Channels), len(d.Calibrations), len(d.Instances))
+	}
+	if d.Channels[0].Sends == nil || *d.Files[0].SmallReads < 99 {
+		t.Errorf("what matters most is not first: %+v, %+v", d.Channels[0], d.Files[0])
+	}
+	if first, last := st.Steps[0].Users, st.Steps[len(st.Steps)-1].Users; first != 1 || last != 199 {
+		t.Errorf("steps from %d to %d users: the ends of the curve are cut off", first, last)
+	}
+	if !slices.ContainsFunc(st.Steps, func(s v1alpha1.StepStatus) bool { return s.Knee && s.Users == 150 }) {
+		t.Error("the knee is cut off")
+	}
+	for _, text := range []string{d.Banner, d.Instances[31], d.Channels[0].Local} {
+		if len(text) > 256 || strings.Contains(text, "\n") {
+			t.Errorf("%q is too long for its field, or has several lines", text)
+		}
+	}
+}
+
+func TestASimulatedDatabaseMarksTheFinding(t *testing.T) {
+	t.Parallel()
+	s := finishedScope(t, gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4))
+	s.result.Clients[0].Load.Oracle.StandIn = true
+	s.result.Simulated = isSimulated(s.result)
+	s.judge()
+	setStatus(s, nil)
+	if !slices.ContainsFunc(s.b.Status.Findings, func(f v1alpha1.Finding) bool { return f.Code == "SimulatedDatabase" }) {
+		t.Errorf("findings %+v", s.b.Status.Findings)
+	}
+}
+
+func TestWorkloadsInWords(t *testing.T) {
+	t.Parallel()
+	slob := func(change func(*runfile.SLOB)) runfile.Plan {
+		w := runfile.SLOB{Access: runfile.AccessFullTableScan, Users: []int32{8}}
+		change(&w)
+		return runfile.Plan{Workload: runfile.Workload{SLOB: &w}}
+	}
+	for want, p := range map[string]runfile.Plan{
+		"Calibrate 100 disks 20ms":       {Workload: runfile.Workload{Calibrate: &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}}},
+		"SLOB FullTableScan 8 users":     slob(func(*runfile.SLOB) {}),
+		"SLOB FullTableScan 1 user":      slob(func(w *runfile.SLOB) { w.Users = []int32{1} }),
+		"SLOB FullTableScan 2-16 users":  slob(func(w *runfile.SLOB) { w.Users = []int32{4, 16, 2} }),
+		"SLOB FullTableScan":             slob(func(w *runfile.SLOB) { w.Users = nil }),
+		"SLOB kit FullTableScan 8 users": slob(func(w *runfile.SLOB) { w.Kit = &runfile.SLOBKit{} }),
+		"SLOB RandomRead 25% updates 3-4 users": slob(func(w *runfile.SLOB) {
+			w.Access, w.UpdatePercent, w.Users = runfile.AccessRandomRead, 25, []int32{3, 4}
+		}),
+		"": {},
+	} {
+		if got := workloadWords(p); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestLevelsOfLoadAreLeftOutWhereTheCurveHasMost(t *testing.T) {
+	t.Parallel()
+	var all []v1alpha1.StepStatus
+	for _, u := range []int32{1, 2, 4, 8, 9, 10, 16, 32} {
+		all = append(all, v1alpha1.StepStatus{Kind: "SmallReads", Users: u, Knee: u == 9})
+	}
+	all = append(all, v1alpha1.StepStatus{Kind: "LargeReads", Users: 4})
+	var left []string
+	for n := len(all); n > 0; n-- {
+		var users []string
+		for _, s := range all {
+			users = append(users, fmt.Sprint(s.Users))
+		}
+		left = append(left, strings.Join(users, " "))
+		all = thinner(all)
+	}
+	want := []string{
+		"1 2 4 8 9 10 16 32 4", "1 2 4 8 9 16 32 4", "1 2 4 9 16 32 4", "1 2 4 9 32 4",
+		"1 4 9 32 4", "1 9 32 4", "1 9 32", "1 9", "1",
+	}
+	if diff := cmp.Diff(want, left); diff != "" {
+		t.Error(diff)
+	}
+}
