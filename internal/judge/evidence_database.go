@@ -52,7 +52,7 @@ func (e Evidence) heard(all []witness) Evidence {
 	}
 	agree, unheard := "", ""
 	if texts := said(agrees); len(texts) > 0 {
-		agree = " These agree: " + strings.Join(texts, ", ") + "."
+		agree = " For it speak: " + strings.Join(texts, ", ") + "."
 	}
 	if texts := said(silent); len(texts) > 0 {
 		unheard = " Not seen: " + strings.Join(texts, ", ") + "."

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -29,8 +30,8 @@ func (c *judging) checkCalibration() {
 
 func (c *judging) finerLatency() string {
 	l := c.overall.Total.Latency
-	if l == nil {
-		return ""
+	if l == nil || slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Code == SuspectLatency }) {
+		return "" // finer, and wrong
 	}
 	return fmt.Sprintf(" V$IOSTAT_FILE says %d µs over the whole run.", l.MeanMicroseconds)
 }

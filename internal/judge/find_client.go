@@ -68,7 +68,7 @@ func (c *judging) checkPageCache(m runfile.MountCounters, coverage float64, read
 // could have served it; a latency that no disk has says that it did.
 func (c *judging) checkServerCache() {
 	s := c.overall
-	if s.Read == nil || s.Read.Latency == nil {
+	if s.Read == nil || s.Read.Latency == nil || s.Read.Latency.MeanOnly {
 		return
 	}
 	set := c.workingSet()

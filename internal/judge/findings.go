@@ -41,8 +41,8 @@ func (c *judging) find() {
 	c.checkTransferSize()
 	c.checkRetransmits()
 	c.checkPace()
-	c.checkCalibration()
 	c.checkDatabase()
+	c.checkCalibration()
 }
 
 func (c *judging) add(code Code, severity Severity, format string, args ...any) {

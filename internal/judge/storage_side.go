@@ -38,9 +38,24 @@ func storageWindows(parts []clientRep) []runfile.StorageWindow {
 func baselineWindows(parts []clientRep) []runfile.StorageWindow {
 	var all []*runfile.ObservedWindow
 	for _, p := range parts {
-		all = append(all, windowOf(p.client, windowBaseline, p.rep.Index))
+		all = append(all, baselineOf(p.client, p.rep))
 	}
 	return usable(all)
+}
+
+// baselineOf is the idle window before a repetition; the levels of one round
+// share that before the first.
+func baselineOf(cl runfile.ClientResult, rep runfile.Repetition) *runfile.ObservedWindow {
+	if w := windowOf(cl, windowBaseline, rep.Index); w != nil || rep.Step == nil || cl.Observed == nil {
+		return w
+	}
+	var last *runfile.ObservedWindow
+	for i, w := range cl.Observed.Windows {
+		if w.Kind == windowBaseline && w.Repetition < rep.Index && (last == nil || w.Repetition > last.Repetition) {
+			last = &cl.Observed.Windows[i]
+		}
+	}
+	return last
 }
 
 // usable are the windows that say something, sorted by source: those of two

@@ -22,9 +22,11 @@ func (p *page) big(figures []figure) {
 	}
 	parts := make([]string, 0, len(figures))
 	for _, f := range figures {
-		parts = append(parts, f.value+" "+f.unit)
+		parts = append(parts, together(f.value+" "+f.unit))
 	}
-	p.line(p.paint(bold, p.clean(strings.Join(parts, "   "))))
+	for _, l := range wrap(p.clean(strings.Join(parts, "   ")), p.width) {
+		p.line(p.paint(bold, strings.TrimLeft(l, " ")))
+	}
 }
 
 func figureWidths(figures []figure, spacing string) (widths []int, total int) {

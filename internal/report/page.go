@@ -37,6 +37,7 @@ type page struct {
 	width int
 	color bool
 	ascii bool
+	blank bool // the last line was empty
 	err   error
 }
 
@@ -48,11 +49,14 @@ func newPage(w io.Writer, o Options) *page {
 	return &page{w: w, width: min(max(width, minWidth), maxWidth), color: o.Color, ascii: o.ASCII}
 }
 
+// line writes one line. Of empty lines that follow each other it writes one:
+// what leaves room below does not know what leaves room above.
 func (p *page) line(s string) {
-	if p.err == nil {
-		s = strings.TrimRight(strings.ReplaceAll(s, nbsp, " "), " ")
+	s = strings.TrimRight(strings.ReplaceAll(s, nbsp, " "), " ")
+	if p.err == nil && !(s == "" && p.blank) {
 		_, p.err = io.WriteString(p.w, s+"\n")
 	}
+	p.blank = s == ""
 }
 
 func (p *page) paint(code, s string) string {

@@ -29,7 +29,13 @@ func Text(w io.Writer, r runfile.Result, j judge.Judgement, o Options) error {
 		directions(p, *s)
 		throughput(p, j)
 		repetitions(p, j)
-		paths(p, *s)
+		calibrations(p, j)
+		steps(p, j)
+		if j.Database == nil {
+			paths(p, *s)
+		} else {
+			database(p, r, j)
+		}
 		storage(p, *s)
 		limits(p, j)
 		cost(p, *s)
@@ -54,33 +60,21 @@ func title(p *page, r runfile.Result, j judge.Judgement) {
 		head += "  " + p.paint(yellow, "SIMULATED")
 	}
 	p.line(p.paint(bold, head))
+	if has(j, judge.SimulatedDatabase) {
+		p.wrapped("", "The database was a stand-in for Oracle: no number here is one of Oracle.")
+	}
 	p.wrapped("", whatRan(r, j))
 	p.rule()
 }
 
-// isSimulated says that a stand-in took part, by the result or by the storage.
+// isSimulated says that a stand-in took part, by the result, by the storage or by
+// the database.
 func isSimulated(j judge.Judgement) bool {
-	return slices.ContainsFunc(j.Findings, func(f judge.Finding) bool { return f.Code == judge.SimulatedStorage })
+	return has(j, judge.SimulatedStorage) || has(j, judge.SimulatedDatabase)
 }
 
-// whatRan is the load in one sentence.
-func whatRan(r runfile.Result, j judge.Judgement) string {
-	var parts []string
-	if raw := r.Plan.Workload.Raw; raw != nil {
-		parts = append(parts,
-			fmt.Sprintf("%s %s", raw.Pattern, binarySize(raw.BlockSizeBytes)),
-			fmt.Sprintf("files %s x %d jobs x depth %d", binarySize(raw.FileSizeBytes), raw.Jobs, raw.Depth))
-		if raw.OperationsPerSecond > 0 {
-			parts = append(parts, fmt.Sprintf("paced at %d/s", raw.OperationsPerSecond))
-		}
-	}
-	on := j.Protocol.Observed
-	if on == "" {
-		on = strings.TrimSpace(r.Plan.Engine.Client + " " + r.Plan.Engine.NFSVersion)
-	}
-	parts = append(parts, on, count(int(r.Plan.Clients), "client"),
-		fmt.Sprintf("%d x %d s", r.Plan.Schedule.Repetitions, r.Plan.Schedule.DurationSeconds))
-	return strings.Join(whole(parts), ", ")
+func has(j judge.Judgement, code judge.Code) bool {
+	return slices.ContainsFunc(j.Findings, func(f judge.Finding) bool { return f.Code == code })
 }
 
 // headline is the four numbers that everybody asks for.
@@ -90,8 +84,7 @@ func headline(p *page, s judge.Summary) {
 		{fmt.Sprint(s.Total.OperationsPerSecond), "IOPS"},
 	}
 	if l := s.Total.Latency; l != nil {
-		value, unit := latencyParts(l.P99Microseconds)
-		figures = append(figures, figure{value, unit + " p99"})
+		figures = append(figures, latencyFigure(l))
 	}
 	if s.WirePermille != nil {
 		figures = append(figures, figure{tenths(*s.WirePermille), "% of the wire"})
@@ -131,23 +124,47 @@ func directions(p *page, s judge.Summary) {
 	row("latency", &s.Total)
 }
 
+func latencyFigure(l *stats.Latency) figure {
+	value, unit := latencyParts(l.P99Microseconds)
+	switch {
+	case l.MeanOnly:
+		value, unit = latencyParts(l.MeanMicroseconds)
+		return figure{value, unit + " mean"}
+	case l.Bucketed:
+		return figure{value, unit + " p99 at most"}
+	default:
+		return figure{value, unit + " p99"}
+	}
+}
+
+// percentiles are what is known of the distribution. Those of buckets are upper
+// bounds.
 func percentiles(l *stats.Latency) string {
+	texts := []string{together("mean " + latency(l.MeanMicroseconds))}
+	if l.MeanOnly {
+		return texts[0] + "; percentiles are not known"
+	}
 	figures := []struct {
 		name string
 		us   int64
 	}{
-		{"mean", l.MeanMicroseconds},
 		{"p50", l.P50Microseconds},
 		{"p95", l.P95Microseconds},
 		{"p99", l.P99Microseconds},
 		{"p99.9", l.P999Microseconds},
 		{"max", l.MaxMicroseconds},
 	}
-	texts := make([]string, 0, len(figures))
 	for _, f := range figures {
-		texts = append(texts, together(f.name+" "+latency(f.us)))
+		texts = append(texts, together(f.name+" "+atMost(l)+latency(f.us)))
 	}
 	return strings.Join(texts, "  ")
+}
+
+func atMost(l *stats.Latency) string {
+	if l.Bucketed {
+		return "<= "
+	}
+	return ""
 }
 
 func throughput(p *page, j judge.Judgement) {
@@ -172,11 +189,16 @@ func repetitions(p *page, j judge.Judgement) {
 	if len(j.Repetitions) < 2 {
 		return
 	}
-	rates := make([]string, 0, len(j.Repetitions))
+	rates, unit := make([]string, 0, len(j.Repetitions)), " MB/s"
 	for _, s := range j.Repetitions {
+		if len(j.Calibrations) > 0 {
+			unit = " IOPS"
+			rates = append(rates, fmt.Sprint(s.Total.OperationsPerSecond))
+			continue
+		}
 		rates = append(rates, rate(s.Total.BytesPerSecond))
 	}
-	text := strings.Join(rates, "  ") + " MB/s"
+	text := strings.Join(rates, "  ") + unit
 	if j.VariationPermille != nil {
 		text += fmt.Sprintf(", variation %s %%", tenths(*j.VariationPermille))
 	}
@@ -193,7 +215,10 @@ func limits(p *page, j judge.Judgement) {
 
 func cost(p *page, s judge.Summary) {
 	c := s.ClientCPU
-	parts := []string{fmt.Sprintf("%.2f cores", float64(c.Millicores)/1000)}
+	var parts []string
+	if c.Millicores > 0 {
+		parts = append(parts, fmt.Sprintf("%.2f cores", float64(c.Millicores)/1000))
+	}
 	if c.MicrosecondsPerMiB != nil {
 		parts = append(parts, latency(*c.MicrosecondsPerMiB)+" CPU per MiB")
 	}
@@ -206,7 +231,9 @@ func cost(p *page, s judge.Summary) {
 	if v := s.CollectorCPUPermille; v != nil {
 		parts = append(parts, "collector "+tenths(*v)+" % of a core")
 	}
-	p.fact("client", strings.Join(whole(parts), ", "))
+	if len(parts) > 0 {
+		p.fact("client", strings.Join(whole(parts), ", "))
+	}
 }
 
 // whole keeps each part on one line where it is short enough.

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/seeds"
+)
+
+// pageOf judges a result and shows it.
+func pageOf(t *testing.T, r runfile.Result, o Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Text(&b, r, judge.Judge(r), o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// simulated is a run of the stand-in: silent fallback, one parameter refused.
+func simulated() runfile.Result {
+	r := seeds.Calibrations()[0].Result()
+	load := &r.Clients[0].Load
+	load.Oracle.StandIn, load.Oracle.Banner = true, "Oracle stand-in of nfsbench"
+	load.Oracle.Parameters = []runfile.OracleParameter{{Name: "filesystemio_options", Requested: "SETALL", Value: "setall"}, {Name: "cpu_count", Requested: "4", Value: "2"}, {Name: "db_block_size", Value: "8192"}}
+	load.Oracle.Library = &runfile.DirectNFSLibrary{Wanted: true, AlertLine: "Oracle instance running with ODM: Oracle Direct NFS ODM Library Version 4.0", OradismMode: "-rwxr-x---"}
+	load.Oracle.ReadyMilliseconds = new(int64(312_400))
+	for i := range load.Repetitions {
+		w := load.Repetitions[i].Oracle
+		w.DirectNFS = runfile.DirectNFS{}
+		for f := range w.Files {
+			w.Files[f].AccessMethod = "OS_LIB"
+		}
+	}
+	r.Simulated = true
+	return r
+}
+
+func TestThePagesOfDatabases(t *testing.T) {
+	t.Parallel()
+	paths := []string{"192.168.4.100", "192.168.5.100", "192.168.6.100", "192.168.7.100"}
+	cases := map[string]struct {
+		result  runfile.Result
+		options Options
+	}{
+		"calibrate":       {seeds.Calibrations()[0].Result(), Options{}},
+		"calibrate-pnfs":  {seeds.Calibrations()[4].Result(), Options{}},
+		"scan":            {seeds.Scan(paths...), Options{}},
+		"scan-one-path":   {seeds.Scan(paths[0]), Options{Width: 100}},
+		"kit":             {seeds.Kit("DNFS"), Options{}},
+		"ramp":            {seeds.Ramp(), Options{}},
+		"ramp-ascii":      {seeds.Ramp(), Options{ASCII: true, Width: 60}},
+		"simulated":       {simulated(), Options{}},
+		"simulated-color": {simulated(), Options{Color: true, Width: 60}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			golden(t, name+".golden", pageOf(t, c.result, c.options))
+		})
+	}
+}
+
+func TestPagesOfDatabasesFitTheWidth(t *testing.T) {
+	t.Parallel()
+	long := simulated()
+	long.Clients[0].Load.Repetitions[1].Oracle.DirectNFS.Servers = []runfile.DNFSServer{{Server: strings.Repeat("server-", 6), Export: "/" + strings.Repeat("folder/", 20), Version: "Parallel NFS", ReadMaxBytes: 1 << 20}}
+	long.Clients[0].Load.Repetitions[1].Oracle.Events = []runfile.OracleEvent{{Name: strings.Repeat("wait ", 30), Waits: 1 << 40, Microseconds: 1 << 50}}
+	for _, width := range []int{60, 80, 120} {
+		for name, r := range map[string]runfile.Result{"long": long, "ramp": seeds.Ramp(), "scan": seeds.Scan("192.168.4.100"), "kit": seeds.Kit("NFS")} {
+			for l := range strings.Lines(pageOf(t, r, Options{Width: width})) {
+				if n := columns(strings.TrimSuffix(l, "\n")); n > width {
+					t.Errorf("%s: %d columns of %d: %s", name, n, width, l)
+				}
+			}
+		}
+	}
+}
+
+func TestADatabaseCannotDriveTheTerminal(t *testing.T) {
+	t.Parallel()
+	r, evil := simulated(), "x\x1b]0;pwned\x07\r\u009b2J"
+	o := r.Clients[0].Load.Oracle
+	o.Banner, o.Instances[0].Name, o.Instances[0].Host, o.Parameters[0].Value, o.Library.AlertLine = evil, evil, evil, evil, evil
+	w := r.Clients[0].Load.Repetitions[1].Oracle
+	w.Files[0].AccessMethod = evil
+	w.Events = []runfile.OracleEvent{{Name: evil, Waits: 1}}
+	w.AWR = []runfile.AWRRow{{Event: evil, Waits: 1}}
+	w.DirectNFS.Servers = []runfile.DNFSServer{{Server: evil, Export: evil, Version: evil}}
+	w.DirectNFS.Channels = []runfile.DNFSChannel{{Server: evil, Path: evil, Local: evil}}
+	for _, events := range []bool{false, true} {
+		if events {
+			w.AWR = nil
+		}
+		if page := pageOf(t, r, Options{}); strings.ContainsAny(page, "\x1b\x07\r\u009b") {
+			t.Errorf("control characters came through:\n%q", page)
+		}
+	}
+}
+
+// The averages that the author of seed 002 computed from awr.txt.
+func TestAveragesOfAnAWRReportAreThoseThatPeopleCompute(t *testing.T) {
+	t.Parallel()
+	for _, w := range seeds.Waits() {
+		if got := average(w.Seconds, w.Waits); got != w.Average {
+			t.Errorf("%s %d users: %s ms, printed was %s", w.Client, w.Users, got, w.Average)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package seeds
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+func basePlan(name string) runfile.Plan {
+	return runfile.Plan{
+		Version: runfile.PlanVersion, Run: runfile.Identity{Name: name}, Clients: 1,
+		Schedule: runfile.Schedule{DurationSeconds: 300, Repetitions: 1},
+		Database: &runfile.Database{Kind: runfile.DatabaseContainer, DirectNFS: true, User: "sys", Role: "SYSDBA"},
+	}
+}
+
+func oranfstab(format, keyword string) string { return fmt.Sprintf(format, keyword) }
+
+func database(banner string, instances ...string) *runfile.Oracle {
+	o := &runfile.Oracle{Banner: banner}
+	for i, name := range instances {
+		o.Instances = append(o.Instances, runfile.OracleInstance{ID: int32(i + 1), Name: name, Host: "host" + fmt.Sprint(i+1)}) //nolint:gosec // a few
+	}
+	return o
+}
+
+func repetition(index int32, seconds int) runfile.Repetition {
+	start := Start().Add(time.Duration(index) * time.Hour)
+	return runfile.Repetition{Index: index, Start: start, End: start.Add(time.Duration(seconds) * time.Second)}
+}
+
+func result(plan runfile.Plan, load runfile.Load) runfile.Result {
+	load.LoopMode = "closed"
+	return runfile.Result{
+		Version: runfile.ResultVersion, Plan: plan,
+		Clients: []runfile.ClientResult{{
+			Host: runfile.Host{Name: "loader", Node: "node0", CPUs: 4}, Load: load, Observed: &runfile.Observed{IntervalMilliseconds: 1000},
+		}},
+	}
+}
