@@ -156,6 +156,11 @@ func BenchmarkEngine(b *testing.B) {
 // hotUsers gives an engine of users in a step that lasts for ever.
 func hotUsers(tb testing.TB, tgt target.Target, plan runfile.Plan, step runfile.Step) *engine {
 	tb.Helper()
+	return hotUsersOver(tb, tgt, 0, plan, step)
+}
+
+func hotUsersOver(tb testing.TB, tgt target.Target, channels int, plan runfile.Plan, step runfile.Step) *engine {
+	tb.Helper()
 	set, err := fileset.Prepare(tb.Context(), tgt, filesetOf(&plan, 0))
 	if err != nil {
 		tb.Fatal(err)
@@ -167,7 +172,7 @@ func hotUsers(tb testing.TB, tgt target.Target, plan runfile.Plan, step runfile.
 	if err != nil {
 		tb.Fatal(err)
 	}
-	e, err := newUserEngine(&plan, 0, jobs, time.Now)
+	e, err := newUserEngine(&plan, 0, jobs, channels, time.Now)
 	if err != nil {
 		tb.Fatal(err)
 	}

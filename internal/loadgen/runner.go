@@ -158,11 +158,11 @@ func (r *Runner) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	prepare := newUserEngine
-	if r.opt.Plan.Workload.Raw != nil {
-		prepare = newEngine
+	if p := &r.opt.Plan; p.Workload.Raw != nil {
+		r.engine, err = newEngine(p, r.opt.Client, jobs, r.opt.Now)
+	} else {
+		r.engine, err = newUserEngine(p, r.opt.Client, jobs, len(r.target.Channels()), r.opt.Now)
 	}
-	r.engine, err = prepare(&r.opt.Plan, r.opt.Client, jobs, r.opt.Now)
 	if err != nil {
 		return err
 	}

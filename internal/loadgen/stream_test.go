@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -274,20 +273,45 @@ func TestOneSetOfStreamsServesAllSteps(t *testing.T) {
 	})
 }
 
-func TestTheFirstUsersAreSpreadOverAllStreams(t *testing.T) {
-	plan := slobPlan(runfile.AccessRandomRead, 200)
-	e := hotUsers(t, mem.Streaming{Target: &mem.Target{}, Now: time.Now}, plan, runfile.Step{Kind: runfile.StepUsers, Users: 6})
-	var busy []int
-	for _, d := range e.drivers {
-		n := 0
-		for i := range d.workers {
-			if !d.workers[i].idle {
-				n++
+func TestTheFirstUsersAreSpreadOverAllChannelsAndThenOverAllStreams(t *testing.T) {
+	for _, tc := range []struct {
+		channels int
+		users    int32
+		want     string // which slots of each stream are busy
+	}{
+		{0, 6, "[0 1] [0 1] [0] [0]"},
+		{1, 1, "[0] [] [] []"},
+		{4, 3, "[0 1 2] [] [] []"},
+		{4, 6, "[0 1 2 3] [0 1] [] []"},
+		{4, 18, "[0 1 2 3 4 5] [0 1 2 3] [0 1 2 3] [0 1 2 3]"},
+		{3, 10, "[0 1 2] [0 1 2] [0 1 2] [0]"},
+	} {
+		step := runfile.Step{Kind: runfile.StepUsers, Users: tc.users}
+		e := hotUsersOver(t, mem.Streaming{Target: &mem.Target{}, Now: time.Now}, tc.channels, slobPlan(runfile.AccessRandomRead, 200), step)
+		var busy []string
+		for _, d := range e.drivers {
+			slots := []int{}
+			for i := range d.workers {
+				if !d.workers[i].idle {
+					slots = append(slots, i)
+				}
+			}
+			busy = append(busy, fmt.Sprint(slots))
+		}
+		if got := strings.Join(busy, " "); got != tc.want {
+			t.Errorf("%d users over %d channels are on %s, want %s", tc.users, tc.channels, got, tc.want)
+		}
+	}
+}
+
+func TestEveryUserOfTheLargestStepHasAWorker(t *testing.T) {
+	for channels := range 6 {
+		for users := int32(1); users < 300; users += 7 {
+			step := runfile.Step{Kind: runfile.StepUsers, Users: users}
+			e := hotUsersOver(t, &mem.Target{}, channels, slobPlan(runfile.AccessRandomRead, users), step)
+			if got := e.busy(); got != int(users) {
+				t.Errorf("%d users over %d channels have %d workers", users, channels, got)
 			}
 		}
-		busy = append(busy, n)
-	}
-	if want := []int{2, 2, 1, 1}; !slices.Equal(busy, want) {
-		t.Errorf("6 users are on %v, want %v", busy, want)
 	}
 }

@@ -100,8 +100,8 @@ const (
 )
 
 // newUserEngine prepares the workers of a calibration or a SLOB load, as many
-// as its largest step needs.
-func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() time.Time) (*engine, error) {
+// as its largest step needs, for a target with so many channels.
+func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, channels int, now func() time.Time) (*engine, error) {
 	files := filesOf(plan.Workload)
 	u := &users{perUser: 1, small: files.BlockSizeBytes, large: files.LargeReadBytes, fileBytes: files.SizeBytes}
 	for i := range jobs {
@@ -113,15 +113,18 @@ func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now fun
 		e.blockBytes, e.draws = u.large, c != nil
 	}
 	streams := min(mostStreams, (slots+slotsPerStream-1)/slotsPerStream)
-	e.perStream = (slots + streams - 1) / streams
+	together := max(channels, 1)
+	e.perStream = (slots + streams*together - 1) / (streams * together) * together
 	arena, err := target.NewArena(streams*e.perStream, e.blockBytes)
 	if err != nil {
 		return nil, fmt.Errorf("buffers for %d reads outstanding: %w", slots, err)
 	}
 	e.arena, e.workers = arena, make([]worker, streams*e.perStream)
 	for i := range e.workers {
-		// The first users are spread over all streams.
-		slot := i%e.perStream*streams + i/e.perStream
+		// A stream spreads its slots over the channels in turn. So each gets as
+		// many in a row, or the first users would share the first channel.
+		stream, of := i/e.perStream, i%e.perStream
+		slot := (of/together*streams+stream)*together + of%together
 		w := &e.workers[i]
 		w.engine, w.index, w.idle = e, slot/u.perUser, true
 		w.user = &user{slot: slot, whole: arena.Buffer(i)}
