@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,10 +120,8 @@ func (a *Admin) checkStatus(ctx context.Context) ([]lack, error) {
 		err := r.Scan(&status, &ended)
 		return status.String, err
 	})
-	for _, s := range states {
-		if s == "IN PROGRESS" {
-			return []lack{{runfile.FailureBusy, "another CALIBRATE_IO is in progress (V$IO_CALIBRATION_STATUS): wait for its end"}}, err
-		}
+	if slices.Contains(states, "IN PROGRESS") {
+		return []lack{{runfile.FailureBusy, "another CALIBRATE_IO is in progress (V$IO_CALIBRATION_STATUS): wait for its end"}}, err
 	}
 	return nil, err
 }

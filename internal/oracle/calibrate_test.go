@@ -53,8 +53,10 @@ func TestWhatACalibrationLacksIsSaid(t *testing.T) {
 		"sync file":   {"async_files", []row{asyncFile(1, "a.dbf", "ASYNC_ON"), asyncFile(2, "b.dbf", "ASYNC_OFF")}, runfile.FailureAsyncIO, `1 of 2 datafiles have no asynchronous I/O (b.dbf: ASYNC_OFF through OS_LIB) while filesystemio_options is "none"`},
 		"no file":     {"async_files", nil, runfile.FailureAsyncIO, "no datafile"},
 		"running":     {"calibrate_status", []row{{"STATUS": "IN PROGRESS", "CALIBRATION_TIME": nil}}, runfile.FailureBusy, "in progress"},
-		"mounted": {"instances", []row{{"INST_ID": 1, "INSTANCE_NAME": "RAC1", "HOST_NAME": "h", "VERSION": "19", "STARTUP_TIME": nil, "STATUS": "OPEN"},
-			{"INST_ID": 2, "INSTANCE_NAME": "RAC2", "HOST_NAME": "h", "VERSION": "19", "STARTUP_TIME": nil, "STATUS": "MOUNTED"}}, runfile.FailureDatabaseNotReady, "instance RAC2 is MOUNTED"},
+		"mounted": {"instances", []row{
+			{"INST_ID": 1, "INSTANCE_NAME": "RAC1", "HOST_NAME": "h", "VERSION": "19", "STARTUP_TIME": nil, "STATUS": "OPEN"},
+			{"INST_ID": 2, "INSTANCE_NAME": "RAC2", "HOST_NAME": "h", "VERSION": "19", "STARTUP_TIME": nil, "STATUS": "MOUNTED"},
+		}, runfile.FailureDatabaseNotReady, "instance RAC2 is MOUNTED"},
 	} {
 		rows := ready()
 		rows[c.text] = c.rows

@@ -61,11 +61,11 @@ func TestWhatIsNotOraclesIsLeftAlone(t *testing.T) {
 		t.Error("no error is explained")
 	}
 	plain := errors.New("open /etc/nfsbench/plan.json: no such file")
-	if Explain(plain) != plain || CodeOf(plain) != "" {
+	if !errors.Is(Explain(plain), plain) || Explain(plain).Error() != plain.Error() || CodeOf(plain) != "" {
 		t.Errorf("%v has the code %q", Explain(plain), CodeOf(plain))
 	}
 	known := fmt.Errorf("load: %w", Fail(runfile.FailureBusy, "others use the database, ORA-01017 or not", plain))
-	if Explain(known) != known || CodeOf(known) != runfile.FailureBusy {
+	if Explain(known).Error() != known.Error() || CodeOf(known) != runfile.FailureBusy {
 		t.Errorf("%v has the code %q", Explain(known), CodeOf(known))
 	}
 	if !errors.Is(known, plain) {

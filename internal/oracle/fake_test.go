@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,9 +44,7 @@ func admin(t *testing.T, release catalog.Release, rows map[string][]row) (*Admin
 			"STARTUP_TIME": time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC), "STATUS": "OPEN",
 		}},
 	}, errs: map[string]error{}}
-	for name, list := range rows {
-		f.rows[name] = list
-	}
+	maps.Copy(f.rows, rows)
 	db := sql.OpenDB(f)
 	t.Cleanup(func() { _ = db.Close() })
 	clock := time.Date(2026, 11, 22, 7, 0, 0, 0, time.UTC)

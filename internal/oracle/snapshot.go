@@ -145,11 +145,9 @@ func scanFile(r *sql.Rows) (runfile.OracleFile, error) {
 
 // counts lists what a file counts, so that sums and differences leave out none.
 func counts(f *runfile.OracleFile) ([]*int64, []*float64) {
-	return []*int64{
-			&f.SmallReads, &f.SmallSyncReads, &f.LargeReads, &f.SmallReadMegabyte, &f.LargeReadMegabyte, &f.SmallWrites, &f.LargeWrites,
-		}, []*float64{
-			&f.SmallReadTime, &f.SmallSyncReadTime, &f.LargeReadTime,
-		}
+	numbers := []*int64{&f.SmallReads, &f.SmallSyncReads, &f.LargeReads, &f.SmallReadMegabyte, &f.LargeReadMegabyte, &f.SmallWrites, &f.LargeWrites}
+	times := []*float64{&f.SmallReadTime, &f.SmallSyncReadTime, &f.LargeReadTime}
+	return numbers, times
 }
 
 func addFile(a, b runfile.OracleFile) runfile.OracleFile {

@@ -168,8 +168,10 @@ func TestACounterThatIsGoneIsLeftOut(t *testing.T) {
 }
 
 func TestRowsOfSeveralContainersAreAdded(t *testing.T) {
-	before, after := views(counted{instance: 1, started: boot(1)}), views(counted{instance: 1, started: boot(1),
-		waits: 10, micros: 100, below512: 10, files: []fileCount{{0, "Log File", 6, 60}, {0, "Log File", 4, 40}}})
+	before, after := views(counted{instance: 1, started: boot(1)}), views(counted{
+		instance: 1, started: boot(1),
+		waits: 10, micros: 100, below512: 10, files: []fileCount{{0, "Log File", 6, 60}, {0, "Log File", 4, 40}},
+	})
 	after["system_event"] = append(after["system_event"], row{"INST_ID": 1, "EVENT": "db file sequential read", "TOTAL_WAITS": 1, "TIME_WAITED_MICRO": 7})
 	after["event_histogram"] = append(after["event_histogram"], row{"INST_ID": 1, "EVENT": "db file sequential read", "WAIT_TIME_MICRO": 512, "WAIT_COUNT": 1})
 	w := window(t, before, after)

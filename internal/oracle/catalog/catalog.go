@@ -113,7 +113,7 @@ func columnsOf(view string, r Release) (map[string]bool, bool) {
 		return nil, false
 	}
 	columns := map[string]bool{}
-	for _, word := range strings.Fields(list) {
+	for word := range strings.FieldsSeq(list) {
 		name, since, dated := strings.Cut(word, "@")
 		if !dated || since <= r.String() {
 			columns[name] = true

@@ -27,7 +27,8 @@ func (c *checker) names(list []token, s *scope, aliases map[string]bool) {
 		case t.kind != word || keyword(t.value):
 		case i+1 < len(list) && list[i+1].is("("): // a function
 		case i+2 < len(list) && list[i+1].is("."):
-			i += c.qualified(list[i:], s)
+			c.qualified(list[i:], s)
+			i += 2
 		case ordering && aliases[t.value]:
 		default:
 			c.column(t.value, s)
@@ -35,11 +36,10 @@ func (c *checker) names(list []token, s *scope, aliases map[string]bool) {
 	}
 }
 
-// qualified checks alias.column, and passes package.function(. It returns how
-// many tokens it took after the first.
-func (c *checker) qualified(list []token, s *scope) int {
+// qualified checks alias.column, and passes package.function(.
+func (c *checker) qualified(list []token, s *scope) {
 	if len(list) > 3 && list[3].is("(") {
-		return 2
+		return
 	}
 	name := list[2].value
 	for at := s; at != nil; at = at.outer {
@@ -50,10 +50,9 @@ func (c *checker) qualified(list []token, s *scope) int {
 		if rel.columns != nil && !rel.columns[name] {
 			c.problem("%s has no column %s", rel.name, name)
 		}
-		return 2
+		return
 	}
 	c.problem("%s.%s: no relation has the alias %s", list[0].value, name, list[0].value)
-	return 2
 }
 
 // column checks a name without an alias: some relation around it must have it.

@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -23,15 +24,7 @@ type token struct {
 }
 
 func (t token) is(values ...string) bool {
-	if t.kind != word && t.kind != mark {
-		return false
-	}
-	for _, v := range values {
-		if t.value == v {
-			return true
-		}
-	}
-	return false
+	return (t.kind == word || t.kind == mark) && slices.Contains(values, t.value)
 }
 
 // tokens cuts a text into words. Comments are left out.

@@ -40,7 +40,9 @@ func TestWhatCouldBeMoreThanOneWordIsRefused(t *testing.T) {
 		Identifier("x y"), Parameter("X"), Parameter("x y"), Parameter(`_x"`), Parameter("___x"), Parameter(""), Parameter("x="), Parameter("_"),
 		Value("a\nb"), Value("a\x00b"), Literal("a\rb"), Literal("a\x7fb"), Literal("a\xffb"), Literal(strings.Repeat("x", 1001)),
 		Password(""), Password(`a"b`), Password("a\nb"), Password(strings.Repeat("x", 1025)),
-		1.5, true, nil, []string{"a"}, struct{}{},
+		1.5, true, nil,
+		[]string{"a"},
+		struct{}{},
 	} {
 		if got, err := setParameter(v, 1); err == nil {
 			t.Errorf("%#v gives %q", v, got)
