@@ -22,6 +22,7 @@ type Database struct {
 // licence is the user's.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.sid) || !(has(self.edition) ? self.edition in ['Free', 'Express'] : false)",message="database.container.sid is fixed in the images of Oracle Free (FREE) and Express (XE): leave it out"
+// +kubebuilder:validation:XValidation:rule="!(self.image.contains('gvenzl') || self.image.matches('(^|/)database/(free|express)([:@]|$)') || (has(self.distribution) && self.distribution == 'Gvenzl')) || self.edition in ['Free', 'Express']",message="database.container.image holds Oracle Free or Express, as its name or distribution says: set database.container.edition to Free or Express"
 // +kubebuilder:validation:XValidation:rule="!has(self.resources) || !has(self.resources.limits) || !('memory' in self.resources.limits) || !quantity(string(self.resources.limits['memory'])).isLessThan(quantity('2Gi'))",message="database.container.resources.limits.memory is less than 2Gi, with which Oracle's images do not start: raise it"
 type DatabaseContainer struct {
 	// image of the database, for example
@@ -34,21 +35,24 @@ type DatabaseContainer struct {
 	// distribution is who made the image, which decides how it is configured:
 	// Oracle (container-registry.oracle.com and images of oracle/docker-images)
 	// or Gvenzl (gvenzl/oracle-free, oracle-xe). Without it, the image's name
-	// tells.
+	// tells: Gvenzl where it holds that word.
 	// +optional
 	Distribution DatabaseDistribution `json:"distribution,omitempty"`
-	// edition of the database.
+	// edition of the database. It decides the names of instance and pluggable
+	// database, and how much memory and data they may have.
 	// +optional
 	// +default="Enterprise"
 	Edition DatabaseEdition `json:"edition,omitempty"`
 	// sid of the instance; ORCLCDB, FREE or XE without it.
 	// +optional
-	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9]{0,11}$`
+	// +kubebuilder:validation:MaxLength=12
+	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9]*$`
 	SID string `json:"sid,omitempty"`
 	// pdb is the pluggable database that holds the schemas of a SLOB load;
 	// ORCLPDB1, FREEPDB1 or XEPDB1 without it.
 	// +optional
-	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_]{0,29}$`
+	// +kubebuilder:validation:MaxLength=30
+	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_]*$`
 	PDB string `json:"pdb,omitempty"`
 	// passwordSecretRef names a Secret of the namespace with the password that
 	// SYS and SYSTEM get.
@@ -56,7 +60,9 @@ type DatabaseContainer struct {
 	PasswordSecretRef SecretKeyReference `json:"passwordSecretRef"`
 	// parameters are init parameters, for example db_cache_size: 128M. They are
 	// set in the spfile, the instance is restarted, and they are read back into
-	// the status.
+	// the status. Without them sga_target is half of the memory and
+	// pga_aggregate_target an eighth, and with the kernel client
+	// filesystemio_options is SETALL.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z_][a-z0-9_]{0,79}$'))",message="a name in database.container.parameters is not one of an init parameter: use lower case letters, digits and _, such as db_cache_size"

@@ -72,6 +72,7 @@ type NativeFiles struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.users) || !has(self.threadsPerSchema) || self.threadsPerSchema == 1",message="workload.slob.users says how many sessions there are: leave out threadsPerSchema"
 // +kubebuilder:validation:XValidation:rule="!has(self.updatePercent) || self.updatePercent <= 50 || self.updatePercent == 100",message="workload.slob.updatePercent must be 0 to 50, or 100, as in SLOB"
 // +kubebuilder:validation:XValidation:rule="self.access != 'FullTableScan' || !has(self.updatePercent) || self.updatePercent == 0",message="workload.slob.access FullTableScan only reads: leave out updatePercent, or use RandomRead"
+// +kubebuilder:validation:XValidation:rule="self.access != 'RandomRead' || self.workUnit * 8192 <= quantity(string(self.scale)).asInteger()",message="workload.slob.workUnit is more than the blocks of 8Ki that workload.slob.scale has: lower it, or raise scale"
 type SLOBWorkload struct {
 	// access: FullTableScan reads whole tables in large pieces past the buffer
 	// cache, RandomRead single blocks by keys.
@@ -147,7 +148,8 @@ type SLOBWorkload struct {
 	// tablespace of the schemas; it is made when absent.
 	// +optional
 	// +default="NFSBENCH"
-	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_]{0,29}$`
+	// +kubebuilder:validation:MaxLength=30
+	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_]*$`
 	Tablespace string `json:"tablespace,omitempty"`
 	// obfuscateColumns fills rows with what storage cannot compress or
 	// deduplicate (OBFUSCATE_COLUMNS).
@@ -170,6 +172,8 @@ type SLOBWorkload struct {
 }
 
 // SLOBKit is a SLOB kit of the user, which nfsbench may not redistribute.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.claimName) || self.directory.startsWith('/')",message="workload.slob.kit.directory must be an absolute path in the image of the database, or give workload.slob.kit.claimName"
 type SLOBKit struct {
 	// claimName is a PersistentVolumeClaim with the kit; without it, the kit is
 	// in the image of the database.

@@ -74,7 +74,7 @@ func InstanceOf(c *v1alpha1.DatabaseContainer) Instance {
 	i := Instance{Distribution: c.Distribution, SID: strings.ToUpper(c.SID), PDB: strings.ToUpper(c.PDB), MemoryBytes: memory(c)}
 	if i.Distribution == "" {
 		i.Distribution = v1alpha1.DistributionOracle
-		if strings.Contains(c.Image, "gvenzl/") {
+		if strings.Contains(c.Image, "gvenzl") {
 			i.Distribution = v1alpha1.DistributionGvenzl
 		}
 	}

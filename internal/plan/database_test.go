@@ -106,7 +106,7 @@ func TestNamesOfTheInstanceAreThoseOfTheImage(t *testing.T) {
 		"Free":       {gen.Container("container-registry.oracle.com/database/free:latest", v1alpha1.EditionFree), "Oracle", "FREE", "FREEPDB1"},
 		"FreePDB":    {gen.Container("docker.io/gvenzl/oracle-free:23", v1alpha1.EditionFree, named("", "slob")), "Gvenzl", "FREE", "SLOB"},
 		"Express":    {gen.Container("docker.io/gvenzl/oracle-xe:21", v1alpha1.EditionExpress), "Gvenzl", "XE", "XEPDB1"},
-		"Mirrored":   {gen.Container("registry.example/gvenzl/oracle-free:23", v1alpha1.EditionFree), "Gvenzl", "FREE", "FREEPDB1"},
+		"Mirrored":   {gen.Container("registry.example/oracle-gvenzl:23", v1alpha1.EditionFree), "Gvenzl", "FREE", "FREEPDB1"},
 		"Declared": {
 			gen.Container("registry.example/oracle:23", v1alpha1.EditionFree, func(c *v1alpha1.DatabaseContainer) { c.Distribution = v1alpha1.DistributionGvenzl }),
 			"Gvenzl", "FREE", "FREEPDB1",

@@ -12,9 +12,12 @@ func TestTheCRDFollowsTheConventionsOfKubernetesAPIs(t *testing.T) {
 		".spec.suspend: a boolean":                          "the name and type that Job and its kin have",
 		".spec.pods.annotations{}: a string without bound":  "a map of strings, bounded in number",
 		".spec.pods.nodeSelector{}: a string without bound": "a map of strings, bounded in number",
+		".spec.database.container.environment{}: a string without bound": "a map of strings, bounded in number",
+		".status.database.calibrations[].warmup: a boolean":              "a computed mark that is there or not, and no choice of a user",
+		".status.steps[].knee: a boolean":                                "a computed mark that is there or not, and no choice of a user",
 	}
 	// Types of Kubernetes, which we cannot change.
-	foreign := []string{".metadata", ".apiVersion", ".kind", ".spec.pods.tolerations[]", ".spec.pods.resources", ".spec.pods.imagePullSecrets[]", ".status.conditions[]"}
+	foreign := []string{".metadata", ".apiVersion", ".kind", ".spec.pods.tolerations[]", ".spec.pods.resources", ".spec.database.container.resources", ".spec.pods.imagePullSecrets[]", ".status.conditions[]"}
 
 	v := visitor{}
 	for _, root := range []string{"spec", "status"} {

@@ -58,10 +58,11 @@ type refusal struct {
 // refusals has a case for every rule of the CRD.
 func refusals() map[string]refusal {
 	out := storageRefusals()
+	maps.Copy(out, databaseRefusals())
+	maps.Copy(out, workloadRefusals())
 	maps.Copy(out, map[string]refusal{
 		"NoStorage":        {"give exactly one of storage", embeddedSpec, fields{"storage.embedded": nil}, fields{}},
 		"TwoStorages":      {"give exactly one of storage", embeddedSpec, fields{"storage.claim.name": "data"}, fields{}},
-		"NoWorkload":       {"give the load: workload.raw", embeddedSpec, fields{"workload.raw": nil}, fields{}},
 		"EmbeddedExplicit": {"storage.embedded makes its own addresses", embeddedSpec, fields{"protocol.paths": explicit("10.0.1.61")}, fields{"protocol.paths.select": "All"}},
 		"UnknownPath": {
 			"each protocol.paths.explicit[].path must be one of storage.export.servers", exportSpec,
@@ -330,6 +331,7 @@ func TestASpecIsSettledOnceItExists(t *testing.T) {
 		"Expect":        {full, fields{"expect.minWirePercent": int64(70)}, false},
 		"ExpectRemoved": {full, fields{"expect": nil}, false},
 		"ExpectAdded":   {bare, fields{"expect.minWirePercent": int64(70)}, false},
+		"DatabaseAdded": {bare, fields{"database": aDatabase(), "workload": map[string]any{"calibrate": map[string]any{}}}, false},
 		"Pods":          {full, fields{"pods.image": "y"}, false},
 		"PodsRemoved":   {full, fields{"pods": nil}, false},
 		"PodsAdded":     {bare, fields{"pods.image": "y"}, false},
