@@ -1,0 +1,144 @@
+package run
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/oranfstab"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// nfsPort is where NFS servers listen unless somebody moved them.
+const nfsPort = 2049
+
+// established is the state of a connection in /proc/net/tcp.
+const established = "01"
+
+// seeConnections lists the connections of the pod to NFS servers. All containers
+// of a pod share its network, so those of Direct NFS are among them; those of a
+// kernel mount are the node's.
+func (r *runner) seeConnections() []runfile.Connection {
+	if r.opt.Root == nil || r.plan.Database.Kind != runfile.DatabaseContainer {
+		return nil
+	}
+	servers := r.servers()
+	var out []runfile.Connection
+	for _, file := range []string{"proc/net/tcp", "proc/net/tcp6"} {
+		found, err := readConnections(r.opt.Root, file)
+		if err != nil {
+			r.opt.Log.Warn("The connections of the pod cannot be read", "error", err)
+			continue
+		}
+		for _, c := range found {
+			if servers.has(c.remote) {
+				out = append(out, runfile.Connection{Local: c.local.String(), Remote: c.remote.String()})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b runfile.Connection) int {
+		return strings.Compare(a.Remote+" "+a.Local, b.Remote+" "+b.Local)
+	})
+	return out
+}
+
+// servers are the addresses and the ports that mean NFS.
+type servers struct {
+	addresses map[netip.Addr]bool
+	ports     map[uint16]bool
+}
+
+func (s servers) has(remote netip.AddrPort) bool {
+	return s.ports[remote.Port()] || s.addresses[remote.Addr()]
+}
+
+func (r *runner) servers() servers {
+	s := servers{addresses: map[netip.Addr]bool{}, ports: map[uint16]bool{nfsPort: true}}
+	if p := r.plan.Engine.Ports.NFS; p > 0 && p < 1<<16 {
+		s.ports[uint16(p)] = true
+	}
+	file, err := oranfstab.Parse([]byte(r.plan.Engine.Oranfstab))
+	if err != nil {
+		return s // the loader does not use it; who does, complains
+	}
+	for _, server := range file.Servers {
+		for _, p := range server.Paths {
+			if a, err := netip.ParseAddr(p.Path); err == nil {
+				s.addresses[a.Unmap()] = true
+			}
+		}
+	}
+	return s
+}
+
+// ends are those of one connection.
+type ends struct{ local, remote netip.AddrPort }
+
+func readConnections(root fs.FS, file string) ([]ends, error) {
+	f, err := root.Open(file)
+	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(file, "6") {
+		return nil, nil // no IPv6 here
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	found, err := parseConnections(f)
+	if err != nil {
+		return nil, fmt.Errorf("read /%s: %w", file, err)
+	}
+	return found, nil
+}
+
+// parseConnections reads the established ones, see proc_net_tcp(5).
+func parseConnections(in io.Reader) ([]ends, error) {
+	var out []ends
+	scan := bufio.NewScanner(in)
+	for line := 1; scan.Scan(); line++ {
+		fields := strings.Fields(scan.Text())
+		if line == 1 || len(fields) == 0 { // titles
+			continue
+		}
+		if len(fields) < 4 {
+			return nil, fmt.Errorf("line %d has %d columns", line, len(fields))
+		}
+		if fields[3] != established {
+			continue
+		}
+		local, err1 := parseEnd(fields[1])
+		remote, err2 := parseEnd(fields[2])
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		out = append(out, ends{local, remote})
+	}
+	return out, scan.Err()
+}
+
+// parseEnd reads 0100007F:0801. The address is printed as the kernel holds it,
+// in words of 32 bits of the machine, which are little-endian wherever Oracle
+// runs on Linux.
+func parseEnd(s string) (netip.AddrPort, error) {
+	address, port, ok := strings.Cut(s, ":")
+	raw, err := hex.DecodeString(address)
+	p, errPort := strconv.ParseUint(port, 16, 16)
+	if !ok || err != nil || errPort != nil || len(raw)%4 != 0 {
+		return netip.AddrPort{}, fmt.Errorf("%q is no address", s)
+	}
+	for i := 0; i < len(raw); i += 4 {
+		binary.BigEndian.PutUint32(raw[i:], binary.LittleEndian.Uint32(raw[i:]))
+	}
+	a, ok := netip.AddrFromSlice(raw)
+	if !ok {
+		return netip.AddrPort{}, fmt.Errorf("%q is no address", s)
+	}
+	return netip.AddrPortFrom(a.Unmap(), uint16(p)), nil
+}

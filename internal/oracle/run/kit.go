@@ -1,0 +1,151 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/internal/oracle/awr"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// leastKitSeconds is the shortest RUN_TIME that runit.sh takes.
+const leastKitSeconds = 30
+
+// checkKit refuses what runit.sh cannot do.
+func checkKit(p *runfile.Plan) error {
+	w := p.Workload.SLOB
+	refuse := func(format string, args ...any) error {
+		return oracle.Fail(runfile.FailureInvalidPlan, fmt.Sprintf(format, args...), nil)
+	}
+	for _, users := range w.Users {
+		if users%w.Schemas != 0 {
+			return refuse("workload.slob.users has %d, which %d schemas cannot share: with workload.slob.kit each schema has as many threads; write a multiple of %d",
+				users, w.Schemas, w.Schemas)
+		}
+	}
+	if p.Schedule.DurationSeconds < leastKitSeconds {
+		return refuse("run.durationSeconds is %d, but a SLOB kit runs for at least %d; write more", p.Schedule.DurationSeconds, leastKitSeconds)
+	}
+	return nil
+}
+
+// runKit runs the user's own kit once for each step. A kit warms nothing up, so
+// there is no warm-up.
+func (r *runner) runKit(ctx context.Context) error {
+	w := r.plan.Workload.SLOB
+	index := int32(0)
+	for round := range r.plan.Schedule.Repetitions {
+		for _, users := range w.Users {
+			index++
+			step := runfile.Step{Kind: runfile.StepUsers, Users: users, Round: round + 1}
+			err := r.repeat(ctx, index, func(ctx context.Context) error { return r.kitStep(ctx, index, step) })
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// kitStep runs a copy of the kit, for it writes beside itself, and reads its
+// report.
+func (r *runner) kitStep(ctx context.Context, index int32, step runfile.Step) error {
+	w := r.plan.Workload.SLOB
+	dir, err := os.MkdirTemp("", "slob-")
+	if err != nil {
+		return fmt.Errorf("make room for a copy of the SLOB kit: %w", err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // the pod ends soon
+	copied := filepath.Join(dir, "kit")
+	if err := r.copyKit(copied); err != nil {
+		return oracle.Fail(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: "+err.Error(), err)
+	}
+	var rows []runfile.AWRRow
+	err = r.measure(ctx, index, step, func(ctx context.Context) error {
+		args := []string{"-s", fmt.Sprint(w.Schemas), "-t", fmt.Sprint(step.Users / w.Schemas)}
+		if err := runScript(ctx, copied, "runit.sh", args...); err != nil {
+			return err
+		}
+		var err error
+		rows, err = readReport(copied)
+		return err
+	}, func(rep *runfile.Repetition) {
+		if rep.Oracle != nil {
+			rep.Oracle.AWR = rows
+		}
+		if w.Access == runfile.AccessRandomRead {
+			putLatency(rep, eventOfReads)
+		}
+	})
+	return err
+}
+
+// copyKit copies the kit, and adds to its slob.conf what the plan says. A
+// slob.conf is read by a shell, so the last line of a name counts.
+func (r *runner) copyKit(to string) error {
+	from := r.plan.Workload.SLOB.Kit.Directory
+	for _, name := range []string{"runit.sh", "slob.conf"} {
+		if _, err := os.Stat(filepath.Join(from, name)); err != nil {
+			return fmt.Errorf("workload.slob.kit.directory must hold %s: %w", name, err)
+		}
+	}
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return fmt.Errorf("copy it: %w", err)
+	}
+	conf := filepath.Join(to, "slob.conf")
+	text, err := os.ReadFile(conf) //nolint:gosec // a copy of the user's own
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(conf, append(text, r.kitConf(string(text))...), 0o600)
+}
+
+func (r *runner) kitConf(have string) string {
+	statistics := "statspack"
+	if r.plan.Workload.SLOB.AWR {
+		statistics = "awr"
+	}
+	lines := []string{
+		"", "# What the benchmark says.",
+		fmt.Sprintf("RUN_TIME=%d", r.plan.Schedule.DurationSeconds),
+		"WORK_LOOP=0",
+		"DATABASE_STATISTICS_TYPE=" + statistics,
+	}
+	// The kit runs beside the database, not in its container: without a service
+	// it would look for an instance that is not there.
+	if !strings.Contains(have, "\nADMIN_SQLNET_SERVICE=") && len(r.plan.Database.Connects) > 0 {
+		service := "//" + r.plan.Database.Connects[0]
+		lines = append(lines, fmt.Sprintf("ADMIN_SQLNET_SERVICE=%q", service), fmt.Sprintf("SQLNET_SERVICE_BASE=%q", service))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// readReport reads what runit.sh left: awr.txt, or statspack.txt.
+func readReport(dir string) ([]runfile.AWRRow, error) {
+	for _, name := range []string{"awr.txt", "statspack.txt"} {
+		f, err := os.Open(filepath.Join(dir, name)) //nolint:gosec // fixed names in our copy
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close() //nolint:errcheck // only read
+		rows, err := awr.Parse(f)
+		if err != nil {
+			return nil, oracle.Fail(runfile.FailureSQL, fmt.Sprintf("read %s of the SLOB kit: %v", name, err), err)
+		}
+		return rows, nil
+	}
+	return nil, oracle.Fail(runfile.FailureSQL,
+		"runit.sh ended and left neither awr.txt nor statspack.txt; look at its output, and whether Statspack is installed or workload.slob.awr enabled", nil)
+}
+
+// killedAfter is how long a script may take to end when it is told to.
+const killedAfter = 10 * time.Second

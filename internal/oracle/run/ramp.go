@@ -1,0 +1,161 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/course"
+	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/internal/oracle/slob"
+	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// eventOfReads is the wait that is the latency of one read. That of scans is
+// not: its reads are asynchronous, and the wait is only for what is not there
+// yet.
+const eventOfReads = "db file sequential read"
+
+// ramp goes through all numbers of users in each round.
+func (r *runner) ramp(ctx context.Context) error {
+	w := r.plan.Workload.SLOB
+	index := int32(0)
+	for round := range r.plan.Schedule.Repetitions {
+		for _, users := range w.Users {
+			index++
+			step := runfile.Step{Kind: runfile.StepUsers, Users: users, Round: round + 1}
+			err := r.repeat(ctx, index, func(ctx context.Context) error { return r.rampStep(ctx, index, step) })
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rampStep lets so many users work through warm-up and window.
+func (r *runner) rampStep(ctx context.Context, index int32, step runfile.Step) error {
+	s := r.plan.Schedule
+	r.course.Enter(runfile.SpanWarmup, index, time.Time{})
+	users, err := r.connectUsers(ctx, index, step.Users)
+	if users != nil {
+		defer func() {
+			if !r.stuck {
+				users.Close()
+			}
+		}()
+	}
+	if err != nil {
+		return err
+	}
+	working := startUsers(ctx, users)
+	err = r.warmUp(ctx, index, working)
+	if err == nil {
+		err = r.awrSnapshot(ctx)
+	}
+	if err == nil {
+		err = r.measure(ctx, index, step, func(ctx context.Context) error {
+			return working.wait(ctx, time.Duration(s.DurationSeconds)*time.Second)
+		}, func(rep *runfile.Repetition) {
+			if r.plan.Workload.SLOB.Access == runfile.AccessRandomRead {
+				putLatency(rep, eventOfReads)
+			}
+		})
+	}
+	stopped := r.course.During(ctx, nil, func(context.Context) error { return working.stop() })
+	r.stuck = errors.Is(stopped, course.ErrStuck)
+	if err == nil {
+		err = r.awrSnapshot(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return stopped
+}
+
+func (r *runner) connectUsers(ctx context.Context, index, n int32) (*slob.Users, error) {
+	var users *slob.Users
+	err := r.course.During(ctx, nil, func(ctx context.Context) (err error) {
+		users, err = slob.Connect(ctx, slob.Options{
+			Open: r.opt.Open, Connects: r.plan.Database.Connects, Password: r.password,
+			SLOB: *r.plan.Workload.SLOB, Rows: r.schemas.Rows(), Users: n,
+			Seed: r.plan.Seed + uint64(index), //nolint:gosec // positive
+		})
+		return err
+	})
+	if err != nil {
+		return users, fmt.Errorf("log %d users in: %w", n, err)
+	}
+	if users.NotDirect != nil {
+		r.opt.Log.Warn("Scans may be answered by the buffer cache", "error", users.NotDirect)
+		r.course.Tell("this database refuses _serial_direct_read, so scans may be answered by the buffer cache: " + course.OneLine(users.NotDirect))
+	}
+	return users, nil
+}
+
+// warmUp lets time pass under load that is not counted.
+func (r *runner) warmUp(ctx context.Context, index int32, working *work) error {
+	d := time.Duration(r.plan.Schedule.WarmupSeconds) * time.Second
+	if d == 0 {
+		return nil
+	}
+	o := r.observe(ctx, runfile.SpanWarmup, index)
+	defer o.end()
+	return r.course.During(ctx, o.collect, func(ctx context.Context) error { return working.wait(ctx, d) })
+}
+
+// awrSnapshot takes one where the plan says that the licence is there.
+func (r *runner) awrSnapshot(ctx context.Context) error {
+	if !r.plan.Workload.SLOB.AWR {
+		return nil
+	}
+	return r.course.During(ctx, nil, func(ctx context.Context) error {
+		if _, err := r.adminDB.ExecContext(ctx, sqltext.Text("awr_snapshot")); err != nil {
+			return fmt.Errorf("take an AWR snapshot (workload.slob.awr): %w", oracle.Explain(err))
+		}
+		return nil
+	})
+}
+
+// work is users at work in another goroutine.
+type work struct {
+	cancel context.CancelFunc
+	ended  chan struct{}
+	err    error // when ended is closed
+}
+
+func startUsers(ctx context.Context, users *slob.Users) *work {
+	ctx, cancel := context.WithCancel(ctx)
+	w := &work{cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(w.ended)
+		w.err = users.Run(ctx)
+	}()
+	return w
+}
+
+// wait returns after d, or before that when the users or the run have ended.
+func (w *work) wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-w.ended:
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return w.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// stop ends their statements, and returns when they are gone.
+func (w *work) stop() error {
+	w.cancel()
+	<-w.ended
+	return w.err
+}

@@ -1,0 +1,146 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// window is one measured repetition.
+type window struct {
+	r      *runner
+	at     int // in r.load.Repetitions
+	before *oracle.Snapshot
+	cpu    time.Duration
+	first  int // of its samples in r.load.Samples
+}
+
+// measure takes a window around load, which returns when the window is over. It
+// leaves in the Load what was measured, however it ends. finish adds what is
+// particular to a workload; it may be nil.
+func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, load func(context.Context) error, finish func(*runfile.Repetition)) error {
+	w := &window{r: r}
+	err := r.course.During(ctx, nil, func(ctx context.Context) (err error) {
+		r.watch.Reset()
+		if err := r.watch.Look(ctx); err != nil {
+			r.opt.Log.Warn("Direct NFS could not be looked at", "error", err)
+		}
+		w.before, err = r.admin.Snapshot(ctx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the views of the database before the window: %w", err)
+	}
+	w.begin(index, step)
+	o := r.observe(ctx, runfile.SpanMeasure, index)
+	err = r.course.During(ctx, func() { w.follow(o) }, load)
+	o.end()
+	end := w.end(ctx, err)
+	if finish != nil {
+		finish(&r.load.Repetitions[w.at])
+	}
+	// What was measured is safe before anything else is done.
+	r.course.Save()
+	return errors.Join(err, end)
+}
+
+func (w *window) begin(index int32, step runfile.Step) {
+	r := w.r
+	start := w.before.At
+	r.course.Enter(runfile.SpanMeasure, index, start)
+	w.cpu, _ = r.opt.Usage()
+	w.at, w.first = len(r.load.Repetitions), len(r.load.Samples)
+	r.load.Repetitions = append(r.load.Repetitions, runfile.Repetition{Index: index, Start: start, End: start, Step: &step})
+}
+
+// follow is called every second: a loader that is killed leaves this much.
+func (w *window) follow(o *observer) {
+	o.collect()
+	rep := &w.r.load.Repetitions[w.at]
+	rep.End = w.r.opt.Now()
+	w.sumSamples(rep)
+}
+
+func (w *window) sumSamples(rep *runfile.Repetition) {
+	var read, write runfile.Ops
+	for _, s := range w.r.load.Samples[w.first:] {
+		read.Count += s.Read.Count
+		read.Bytes += s.Read.Bytes
+		if s.Write != nil {
+			write.Count += s.Write.Count
+			write.Bytes += s.Write.Bytes
+		}
+	}
+	rep.Read, rep.Write = &read, nil
+	if write.Count > 0 {
+		rep.Write = &write
+	}
+}
+
+// end takes the second snapshot, with a little time of its own where the run was
+// stopped.
+func (w *window) end(ctx context.Context, failed error) error {
+	r := w.r
+	if failed != nil {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
+		defer cancel()
+		ctx = last
+	}
+	var after *oracle.Snapshot
+	err := r.course.During(ctx, nil, func(ctx context.Context) (err error) {
+		after, err = r.admin.Snapshot(ctx)
+		if looked := r.watch.Look(ctx); looked != nil {
+			r.opt.Log.Warn("Direct NFS could not be looked at", "error", looked)
+		}
+		return err
+	})
+	rep := &r.load.Repetitions[w.at]
+	now, peak := r.opt.Usage()
+	rep.CPUMicroseconds, rep.PeakMemoryBytes = (now - w.cpu).Microseconds(), peak
+	if err != nil {
+		rep.End = r.opt.Now()
+		w.sumSamples(rep)
+		r.course.Close(rep.End)
+		return fmt.Errorf("read the views of the database after the window: %w", err)
+	}
+	rep.End = after.At
+	r.course.Close(rep.End)
+	o := oracle.Window(w.before, after)
+	o.DirectNFS = r.watch.Result()
+	o.Connections = r.seeConnections()
+	rep.Oracle = &o
+	w.putOps(rep)
+	return nil
+}
+
+// putOps takes the requests and bytes that the instances counted. Where one of
+// them did not live through the window there is no such sum, and the samples
+// must do.
+func (w *window) putOps(rep *runfile.Repetition) {
+	s := rep.Oracle.Statistics
+	reads, known := s["physical read total IO requests"]
+	if !known {
+		w.sumSamples(rep)
+		return
+	}
+	rep.Read, rep.Write = &runfile.Ops{Count: reads, Bytes: s["physical read total bytes"]}, nil
+	if n := s["physical write total IO requests"]; n > 0 {
+		rep.Write = &runfile.Ops{Count: n, Bytes: s["physical write total bytes"]}
+	}
+}
+
+// putLatency takes the latencies of one wait event for those of the reads.
+func putLatency(rep *runfile.Repetition, event string) {
+	if rep.Oracle == nil || rep.Read == nil {
+		return
+	}
+	for _, e := range rep.Oracle.Events {
+		if e.Name == event {
+			rep.Read.Buckets, rep.Read.TotalMicroseconds = e.Buckets, e.Microseconds
+		}
+	}
+}
