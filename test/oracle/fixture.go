@@ -15,7 +15,10 @@ import (
 type Fixture struct {
 	// Advance names the statements that end a phase when they have run: the load,
 	// between whose two snapshots something is counted.
-	Advance []string `json:"advance"`
+	Advance []string `json:"advance,omitempty"`
+	// EachCall names statements whose answers are for each of their own calls
+	// since the start, not for phases.
+	EachCall []string `json:"eachCall,omitempty"`
 	// Answers are for each statement its answer in each phase; the last one stays.
 	Answers map[string][]Answer `json:"answers"`
 }
@@ -51,7 +54,11 @@ func (i *Instance) fixed(name string) ([]row, bool, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	answers := i.cfg.Fixture.Answers[name]
-	answer := answers[min(i.phase, len(answers)-1)]
+	at := int64(i.phase)
+	if slices.Contains(i.cfg.Fixture.EachCall, name) {
+		at = i.executed[name]
+	}
+	answer := answers[min(at, int64(len(answers)-1))]
 	if answer.Error != nil {
 		return nil, true, answer.Error
 	}

@@ -114,6 +114,10 @@ func (s *statistics) readDone(no int64, bytes int, took time.Duration, event str
 		s.system["physical reads"] += blocks
 	}
 	switch event {
+	case eventCalibrate: // of which Oracle counts those of single blocks as synchronous
+		if blocks <= 1 {
+			f.syncReads.add(bytes, took)
+		}
 	case eventSingle:
 		f.syncReads.add(bytes, took)
 		s.system["physical reads cache"] += blocks
