@@ -35,8 +35,10 @@ func transitions(before, after *v1alpha1.NFSBenchmark, queued []event) []event {
 			}
 		}
 	}
-	if e := targetTaken(before, after); e != nil {
-		out = append(out, *e)
+	for _, e := range []*event{targetTaken(before, after), databaseChanged(before, after)} {
+		if e != nil {
+			out = append(out, *e)
+		}
 	}
 	for i := range out {
 		if len(out[i].note) > maxNote {
@@ -63,6 +65,26 @@ func targetTaken(before, after *v1alpha1.NFSBenchmark) *event {
 		return nil
 	}
 	return &event{reason: is.Reason, action: "Reconcile", note: is.Message, warning: true}
+}
+
+// databaseChanged says that a database begins to start, and that it is ready:
+// there may be half an hour between the two. Why it is not is why the run fails.
+func databaseChanged(before, after *v1alpha1.NFSBenchmark) *event {
+	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionDatabaseReady)
+	is := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionDatabaseReady)
+	if is == nil || was != nil && was.Reason == is.Reason {
+		return nil
+	}
+	e := &event{reason: is.Reason, action: v1alpha1.ConditionDatabaseReady}
+	switch is.Reason {
+	case v1alpha1.ReasonDatabaseStarting:
+		e.note = "the container of the database runs; the load begins when its health script says that it is ready"
+	case v1alpha1.ReasonDatabaseReady:
+		e.note = "the database takes connections"
+	default:
+		return nil
+	}
+	return e
 }
 
 // leftBehind says what a deletion could not remove.

@@ -41,7 +41,10 @@ func Client(t testing.TB, p runfile.Plan, index int32, start time.Time) runfile.
 		c.Load.Spans = append(c.Load.Spans, runfile.Span{Kind: runfile.SpanMeasure, Repetition: rep, Start: begin, End: end})
 	}
 	if p.Database != nil {
-		c.Load.Oracle, c.Load.Verification, c.Load.Mount = oracleOf(p, start), nil, nil
+		c.Load.Oracle, c.Load.Verification = oracleOf(p, start), nil
+		if p.Database.DirectNFS {
+			c.Load.Mount = nil // Oracle's own client tells
+		}
 	}
 	if !keepsFiles(p) {
 		c.Load.Spans = append(c.Load.Spans, runfile.Span{Kind: runfile.SpanClean, Start: start, End: start.Add(time.Second)})

@@ -69,6 +69,7 @@ func TestDeletionInEveryPhaseLeavesNothing(t *testing.T) {
 	stores := map[string][]gen.Mod{
 		"Embedded":     {gen.Embedded("1Gi", 2), gen.Clients(2)},
 		"ExportKernel": {gen.Kernel},
+		"Database":     {gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4)},
 	}
 	for name, mods := range stores {
 		t.Run(name, func(t *testing.T) {

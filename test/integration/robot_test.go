@@ -64,6 +64,9 @@ func (w *world) robotLoad(b *v1alpha1.NFSBenchmark, job *batchv1.Job) string {
 		w.startPods(job)
 		return "the Job has its pods"
 	}
+	if did := w.robotDatabase(b, pods); did != "" {
+		return did
+	}
 	if pods[0].Status.Phase != corev1.PodRunning {
 		for i := range pods {
 			w.podStatus(&pods[i], running)

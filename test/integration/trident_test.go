@@ -32,6 +32,8 @@ func TestAVolumeOfTridentIsProvisionedUsedAndRemoved(t *testing.T) {
 		"OwnBackendDirect": {own, nil, nil},
 		"OwnBackendKernel": {own, []gen.Mod{gen.Kernel}, nil},
 		"OwnBackendThree":  {own, []gen.Mod{gen.Clients(3)}, nil},
+		"OwnBackendOracle": {own, []gen.Mod{gen.Oracle, gen.Calibrate(1)}, nil},
+		"ClassOracle":      {existing, []gen.Mod{gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4)}, []string{"TridentBackendConfig", "TridentBackend"}},
 		"ClassDirect":      {existing, nil, []string{"TridentBackendConfig", "TridentBackend"}},
 		"ClassKernel":      {existing, []gen.Mod{gen.Kernel}, []string{"TridentBackendConfig", "TridentBackend"}},
 	}
@@ -82,8 +84,8 @@ func (w *world) wantTridentPlan(b *v1alpha1.NFSBenchmark) {
 		mounted = mounted || v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name
 	}
 	kernel := b.Spec.Protocol.Client == v1alpha1.ClientKernel
-	if mounted != kernel {
-		w.Errorf("the claim is mounted: %t, client is %s", mounted, b.Spec.Protocol.Client)
+	if mounted != (kernel || b.Spec.Database != nil) {
+		w.Errorf("the claim is mounted: %t, client is %s, database %+v", mounted, b.Spec.Protocol.Client, b.Spec.Database)
 	}
 	pv := &corev1.PersistentVolume{}
 	if err := w.c.Get(w.Context(), client.ObjectKey{Name: rs.VolumeName}, pv); err != nil {
