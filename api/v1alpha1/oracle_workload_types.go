@@ -48,7 +48,7 @@ type NativeFiles struct {
 	// +optional
 	// +default="1Gi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() % 1048576 == 0",message="nativeFiles.size must be a multiple of 1Mi, such as 1Gi"
-	Size resource.Quantity `json:"size,omitempty"`
+	Size resource.Quantity `json:"size,omitzero"`
 	// directory below the export that holds the files. It is made when absent;
 	// one with files that this program did not make is refused.
 	// +optional
@@ -105,13 +105,13 @@ type SLOBWorkload struct {
 	// +optional
 	// +default="80Mi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() % 1048576 == 0",message="workload.slob.scale must be a multiple of 1Mi, such as 1Gi"
-	Scale resource.Quantity `json:"scale,omitempty"`
+	Scale resource.Quantity `json:"scale,omitzero"`
 	// scanTableSize is the size of each schema's table for FullTableScan
 	// (SCAN_TABLE_SZ).
 	// +optional
 	// +default="1Gi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 1048576 && quantity(string(self)).asInteger() % 1048576 == 0",message="workload.slob.scanTableSize must be a multiple of 1Mi, such as 4Gi"
-	ScanTableSize resource.Quantity `json:"scanTableSize,omitempty"`
+	ScanTableSize resource.Quantity `json:"scanTableSize,omitzero"`
 	// workUnit is how many blocks one statement of RandomRead visits (WORK_UNIT).
 	// +optional
 	// +default=64
