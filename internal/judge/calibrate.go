@@ -140,34 +140,48 @@ func (c *judging) inTwoPhases(s Summary, iops, bytesPerSecond float64) Summary {
 }
 
 // oracleLatency fills in what only the database knows of latency: of a
-// calibration that of V$IOSTAT_FILE, of the user's own SLOB kit that of its AWR
-// report, and without a histogram that of V$SYSTEM_EVENT.
-func oracleLatency(s *Summary, parts []clientRep) {
-	if s.Total.Latency != nil && !s.isOf(runfile.StepCalibrate) {
-		return
-	}
-	count, micros := int64(0), 0.0
+// calibration that of V$IOSTAT_FILE; of random reads that of V$SYSTEM_EVENT, where
+// there are no buckets. Where the user's own SLOB kit made an AWR report, its mean
+// is that of the report: it is what people compare with.
+func (c *judging) oracleLatency(s *Summary, parts []clientRep) {
+	count, micros, reported := int64(0), 0.0, false
 	for _, p := range parts {
 		if p.rep.Oracle == nil {
 			continue
 		}
-		n, us := readLatency(*p.rep.Oracle, s.isOf(runfile.StepCalibrate))
+		n, us, awr := c.readLatency(*p.rep.Oracle, s.isOf(runfile.StepCalibrate))
 		count += n
 		micros += us
+		reported = reported || awr
 	}
-	if l := stats.MeanLatency(count, micros); l != nil {
-		s.Total.Latency = l
-		if s.Read != nil {
-			s.Read.Latency = l
-		}
+	mean := stats.MeanLatency(count, micros)
+	switch l := s.Total.Latency; {
+	case mean == nil:
+		return
+	case l == nil, s.isOf(runfile.StepCalibrate):
+	case reported:
+		whole := *l
+		whole.MeanMicroseconds = mean.MeanMicroseconds
+		mean = &whole
+	default:
+		return
+	}
+	s.Total.Latency = mean
+	if s.Read != nil {
+		s.Read.Latency = mean
 	}
 }
 
 // readLatency is the number of single-block reads and the microseconds of all
-// of them.
-func readLatency(w runfile.OracleWindow, calibration bool) (count int64, micros float64) {
-	if calibration {
-		return smallReads(w)
+// of them. Of scans they say nothing: their few are those of the dictionary.
+func (c *judging) readLatency(w runfile.OracleWindow, calibration bool) (count int64, micros float64, awr bool) {
+	slob := c.result.Plan.Workload.SLOB
+	switch {
+	case calibration:
+		count, micros = smallReads(w)
+		return count, micros, false
+	case slob == nil || slob.Access != runfile.AccessRandomRead:
+		return 0, 0, false
 	}
 	for _, row := range w.AWR {
 		if row.Event == eventSequentialRead {
@@ -175,9 +189,9 @@ func readLatency(w runfile.OracleWindow, calibration bool) (count int64, micros 
 			micros += row.Seconds * 1e6
 		}
 	}
-	if count == 0 {
-		waits, us := eventOf(w, eventSequentialRead)
-		return waits, float64(us)
+	if count > 0 {
+		return count, micros, true
 	}
-	return count, micros
+	waits, us := eventOf(w, eventSequentialRead)
+	return waits, float64(us), false
 }

@@ -70,10 +70,15 @@ func (c *judging) fullSteps(before string) string {
 			full = append(full, level(s.Kind, s.Users))
 		}
 	}
-	if len(full) == 0 || len(c.steps) < 2 {
+	const most = 3
+	switch {
+	case len(full) == 0 || len(c.steps) < 2:
 		return ""
+	case len(full) > most:
+		return fmt.Sprintf("%s%s, and %d more steps", before, strings.Join(full[:most], ", "), len(full)-most)
+	default:
+		return before + strings.Join(full, ", ")
 	}
-	return before + listed(full)
 }
 
 // shouldFillTheWire: sequential, unpaced loads should; random and paced ones

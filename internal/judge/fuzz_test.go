@@ -7,16 +7,19 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/seeds"
 )
 
 // FuzzJudge: a result file comes from anywhere; judging it must not panic.
 func FuzzJudge(f *testing.F) {
-	for _, r := range []runfile.Result{good(f), kernelRun(f), twoNodes("b")(f), pnfsRun(f)} {
+	bases := []runfile.Result{good(f), kernelRun(f), twoNodes("b")(f), pnfsRun(f), scanRun(f), ladder(f), seeds.Ramp(), seeds.Kit("NFS"), seeds.Calibrations()[4].Result()}
+	for _, r := range bases {
 		for i := range r.Clients {
 			// Small seeds: the fuzzer mutates bytes, and most of a file is samples.
-			r.Clients[i].Load.Samples = r.Clients[i].Load.Samples[:12]
-			r.Clients[i].Load.Repetitions = r.Clients[i].Load.Repetitions[:1]
-			r.Clients[i].Observed.Windows = r.Clients[i].Observed.Windows[:2]
+			l, o := &r.Clients[i].Load, r.Clients[i].Observed
+			l.Samples = l.Samples[:min(len(l.Samples), 12)]
+			l.Repetitions = l.Repetitions[:min(len(l.Repetitions), 2)]
+			o.Windows = o.Windows[:min(len(o.Windows), 2)]
 		}
 		var b bytes.Buffer
 		if err := json.NewEncoder(&b).Encode(r); err != nil {

@@ -7,16 +7,20 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/seeds"
 )
 
 // Bytes rarely fuzz into a result that is read at all, so this test breaks
 // results field by field: judging any of them must not panic.
 func TestJudgingABrokenResultDoesNotPanic(t *testing.T) {
 	t.Parallel()
-	bases := []func(testing.TB) runfile.Result{good, kernelRun, twoNodes("b"), pnfsRun, arrayTrouble}
-	for seed := range uint64(150) {
+	bases := []func(testing.TB) runfile.Result{
+		good, kernelRun, twoNodes("b"), pnfsRun, arrayTrouble, scanRun, onKernel, ladder,
+		func(testing.TB) runfile.Result { return seeds.Ramp() }, func(testing.TB) runfile.Result { return seeds.Calibrations()[4].Result() },
+	}
+	for seed := range uint64(160) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
-		r := bases[seed%5](t)
+		r := bases[seed%uint64(len(bases))](t)
 		r.Clients = append(r.Clients, client(t, 1))
 		if seed%3 == 0 {
 			discover(&r, 10e9)

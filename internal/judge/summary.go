@@ -107,7 +107,7 @@ func (c *judging) summary(index int32) (Summary, bool) {
 		c.finish(d)
 	}
 	c.finish(&s.Total)
-	oracleLatency(&s, parts)
+	c.oracleLatency(&s, parts)
 	c.wireShare(&s)
 	s.Paths = c.pathShares(parts)
 	s.ClientCPU = clientCPU(parts, s.Total.Bytes)

@@ -1,0 +1,370 @@
+package judge
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/seeds"
+)
+
+// scanRun is a full table scan over four paths, with everything that can be seen
+// of it.
+func scanRun(testing.TB) runfile.Result {
+	r := seeds.Scan(fourPaths()...)
+	load, o := &r.Clients[0].Load, r.Clients[0].Load.Oracle
+	o.Library = &runfile.DirectNFSLibrary{Wanted: true, Path: "/o/rdbms/lib/odm/libnfsodm19.so", AlertLine: "Oracle instance running with ODM", OradismMode: "-rwsr-x---"}
+	rep := &load.Repetitions[0]
+	for _, path := range fourPaths() {
+		rep.Oracle.Connections = append(rep.Oracle.Connections, runfile.Connection{Local: "10.1.0.9:900", Remote: path + ":2049"})
+	}
+	r.Clients[0].Observed.Windows = []runfile.ObservedWindow{{
+		Kind: windowMeasure, Repetition: 1, Start: rep.Start, End: rep.End, Mount: &runfile.MountCounters{ServerReadBytes: 1 << 20},
+	}}
+	return r
+}
+
+// onKernel is scanRun by the kernel's client.
+func onKernel(t testing.TB) runfile.Result {
+	r := scanRun(t)
+	r.Plan.Database.DirectNFS = false
+	r.Plan.Link.BitsPerSecond = 40e9
+	r.Plan.Engine = runfile.Engine{Client: runfile.ClientKernel, NFSVersion: "NFSv3", MountPath: "/opt/oracle/oradata"}
+	r.Clients[0].Load.Mount = &runfile.MountFacts{FilesystemType: "nfs", Source: "192.168.4.100:/z", NFSVersion: "NFSv3", ReadSizeBytes: 1 << 20}
+	w := windowOf1(&r)
+	w.DirectNFS = runfile.DirectNFS{}
+	w.Files[0].AccessMethod = methodOS
+	eachWindow(&r, windowMeasure, func(o *runfile.ObservedWindow) {
+		o.Mount.ServerReadBytes = r.Clients[0].Load.Repetitions[0].Read.Bytes
+	})
+	return r
+}
+
+func windowOf1(r *runfile.Result) *runfile.OracleWindow {
+	return r.Clients[0].Load.Repetitions[0].Oracle
+}
+
+// mounted sets what the mount moved, in permille of the load.
+func mounted(permille int64) func(*runfile.Result) {
+	return func(r *runfile.Result) {
+		eachWindow(r, windowMeasure, func(w *runfile.ObservedWindow) {
+			w.Mount.ServerReadBytes = r.Clients[0].Load.Repetitions[0].Read.Bytes / 1000 * permille
+		})
+	}
+}
+
+func TestWitnessesOfDirectNFS(t *testing.T) {
+	t.Parallel()
+	yes, no := new(true), new(false)
+	cases := map[string]struct {
+		base     func(testing.TB) runfile.Result
+		mutate   func(*runfile.Result)
+		verified *bool
+		mismatch bool
+		observed string
+		text     string
+	}{
+		"all agree": {scanRun, func(*runfile.Result) {}, yes, false, "DirectNFS NFSv3 over 4 of 4 paths", "V$IOSTAT_FILE.ACCESS_METHOD (DNFS_LIB), V$DNFS_SERVERS (NFSv3.0), V$DNFS_CHANNELS (4 of 4 paths sent and received), V$DNFS_STATS (bytes), mountstats (flat), TCP connections of the pod, the alert log (ODM library)."},
+		"silent fallback": {scanRun, func(r *runfile.Result) {
+			windowOf1(r).Files[0].AccessMethod = methodOS
+		}, no, true, "Kernel", "OS_LIB for 100.0 %"},
+		"another protocol":             {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "Parallel NFS" }, no, true, "DirectNFS pNFS over 4 of 4 paths", "NFSv3 was declared and V$DNFS_SERVERS says Parallel NFS"},
+		"version in other letters":     {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "nfsv3" }, yes, false, "", ""},
+		"version that nobody knows":    {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "NFSv5" }, yes, false, "", `Not seen: the protocol in V$DNFS_SERVERS ("NFSv5")`},
+		"the mount carried the load":   {scanRun, mounted(990), no, true, "", "the kernel's mount moved 99.0 % of the bytes"},
+		"the mount carried a part":     {scanRun, mounted(200), no, false, "", "the kernel's mount moved 20.0 % of the bytes"},
+		"the mount moved trace files":  {scanRun, mounted(49), yes, false, "", "mountstats (flat)"},
+		"a path sent nothing":          {scanRun, func(r *runfile.Result) { c := &windowOf1(r).DirectNFS.Channels[2]; c.Sends, c.Receives = 0, 0 }, no, false, "DirectNFS NFSv3 over 3 of 4 paths", "1 of 4 paths sent nothing in V$DNFS_CHANNELS: 192.168.6.50 -> 192.168.6.100"},
+		"no byte in the statistics":    {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.ReadBytes = new(int64(0)) }, no, false, "", "V$DNFS_STATS counted no byte"},
+		"processes ended":              {scanRun, func(r *runfile.Result) { b := windowOf1(r).DirectNFS.ReadBytes; *b = *b / 2 }, yes, false, "", "V$DNFS_STATS (50.0 % of the bytes: processes that ended took theirs along)"},
+		"no channels":                  {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Channels = nil }, yes, false, "DirectNFS NFSv3", "Not seen: V$DNFS_CHANNELS (no row), TCP connections of the pod."},
+		"no connection to a path":      {scanRun, func(r *runfile.Result) { windowOf1(r).Connections = windowOf1(r).Connections[1:] }, yes, false, "", "Not seen: a TCP connection of the pod to 192.168.4.100"},
+		"only rows of servers":         {scanRun, onlyServers, nil, false, "", "Nothing proves that Direct NFS carried the load. For it speak: V$DNFS_SERVERS (NFSv3.0), the alert log (ODM library)."},
+		"an external without any view": {scanRun, func(r *runfile.Result) { onlyServers(r); windowOf1(r).DirectNFS.Servers = nil }, nil, false, "DirectNFS of unknown version", "V$DNFS_SERVERS (no row)"},
+		"no window of the database":    {scanRun, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].Oracle = nil }, nil, false, "", "counters were not read"},
+		"files of other folders": {scanRun, func(r *runfile.Result) {
+			w := windowOf1(r)
+			w.Files = append(w.Files, runfile.OracleFile{Number: 1, Type: fileTypeData, AccessMethod: methodOS, SmallReads: 900, SmallReadMegabyte: 7}, runfile.OracleFile{Type: "Log File", AccessMethod: methodOS, LargeReads: 1 << 40, LargeReadMegabyte: 1 << 40})
+		}, yes, false, "", "ACCESS_METHOD (DNFS_LIB)"},
+		"other servers of the database": {scanRun, func(r *runfile.Result) {
+			d := &windowOf1(r).DirectNFS
+			d.Servers = append([]runfile.DNFSServer{{Server: "backup", Export: "/b", Version: "NFSv4.1"}}, d.Servers...)
+			d.Channels = append(d.Channels, runfile.DNFSChannel{Server: "backup", Path: "10.9.9.9", Sends: 5})
+		}, yes, false, "DirectNFS NFSv3 over 4 of 4 paths", ""},
+		"kernel, as declared": {onKernel, func(*runfile.Result) {}, yes, false, "Kernel NFSv3", "ACCESS_METHOD is OS_LIB. The mount moved 100.0 %"},
+		"kernel declared, Direct NFS used": {onKernel, func(r *runfile.Result) {
+			windowOf1(r).Files[0].AccessMethod = methodDirectNFS
+		}, no, true, "DirectNFS", "The kernel's client was declared, but V$IOSTAT_FILE.ACCESS_METHOD is DNFS_LIB for 100.0 %"},
+		"kernel declared, channels sent": {onKernel, func(r *runfile.Result) {
+			windowOf1(r).Files = nil
+			windowOf1(r).DirectNFS.Channels = []runfile.DNFSChannel{{Server: "s", Path: "p", Sends: 1}}
+		}, no, true, "DirectNFS", "V$DNFS_CHANNELS has paths that sent"},
+		"kernel, of an external":       {onKernel, func(r *runfile.Result) { r.Clients[0].Observed.Windows = nil }, nil, false, "", "ACCESS_METHOD is OS_LIB. The mount's counters were not collected"},
+		"kernel, another version":      {onKernel, func(r *runfile.Result) { r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1" }, no, true, "Kernel NFSv4.1", "mounted with NFSv4.1"},
+		"kernel, without V$IOSTATFILE": {onKernel, func(r *runfile.Result) { windowOf1(r).Files = nil }, yes, false, "", "V$IOSTAT_FILE did not tell"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := c.base(t)
+			c.mutate(&r)
+			j := Judge(r)
+			e := j.Protocol
+			if (e.Verified == nil) != (c.verified == nil) || e.Verified != nil && *e.Verified != *c.verified || e.Mismatch != c.mismatch {
+				t.Errorf("verified %v, mismatch %v: %s", e.Verified, e.Mismatch, e.Message)
+			}
+			if !strings.Contains(e.Message, c.text) || c.observed != "" && e.Observed != c.observed {
+				t.Errorf("%q: %s", e.Observed, e.Message)
+			}
+			if c.mismatch != (j.Validity == Invalid) || c.mismatch != hasFinding(j, ProtocolMismatch, "") {
+				t.Errorf("validity %s: %+v", j.Validity, j.Findings)
+			}
+		})
+	}
+}
+
+// onlyServers leaves what proves nothing.
+func onlyServers(r *runfile.Result) {
+	w := windowOf1(r)
+	w.Files, w.Connections = nil, nil
+	w.DirectNFS.Channels, w.DirectNFS.ReadBytes = nil, nil
+	r.Clients[0].Observed.Windows = nil
+}
+
+// A fallback in one of many windows must not drown in the others.
+func TestOneWindowThatFellBackIsEnough(t *testing.T) {
+	t.Parallel()
+	r := seeds.Ramp()
+	rep := &r.Clients[0].Load.Repetitions[2]
+	rep.Oracle.Files[0].AccessMethod = methodOS
+	if j := Judge(r); !j.Protocol.Mismatch || j.Validity != Invalid || !hasFinding(j, DNFSNotActive, "") {
+		t.Errorf("%+v", j.Protocol)
+	}
+	rep.Step.Warmup = true
+	if j := Judge(r); j.Protocol.Mismatch {
+		t.Errorf("a warm-up does not count: %+v", j.Protocol)
+	}
+}
+
+func TestFindingsOfDatabases(t *testing.T) {
+	t.Parallel()
+	calibrated := func(testing.TB) runfile.Result { return seeds.Calibrations()[0].Result() }
+	random := func(testing.TB) runfile.Result { return seeds.Ramp() }
+	last := func(r *runfile.Result) *runfile.OracleWindow { return r.Clients[0].Load.Repetitions[1].Oracle }
+	cases := map[string]findingCase{
+		"Fallback": {scanRun, func(r *runfile.Result) {
+			windowOf1(r).Files[0].AccessMethod = methodOS
+			l := r.Clients[0].Load.Oracle.Library
+			l.Path, l.OradismMode, l.OradismOwner, l.Warnings = "", "-rwxr-x---", new(int64(54321)), []string{"Direct NFS: please check that oradism is setuid"}
+		}, DNFSNotActive, Error, Invalid, `100\.0 % of what was read of data files went by OS_LIB.*libnfsodm is not in rdbms/lib/odm, bin/oradism is not setuid \(-rwxr-x---\), bin/oradism belongs to user 54321.*alert log says: Direct NFS: please`},
+		"FallbackUnexplained": {scanRun, func(r *runfile.Result) { windowOf1(r).Files[0].AccessMethod = methodOS }, DNFSNotActive, Error, Invalid, `compare export and mount in the oranfstab`},
+		"LoaderSawTheFallback": {scanRun, func(r *runfile.Result) {
+			r.Clients[0].Load.Failure = &runfile.Failure{Code: runfile.FailureDirectNFSInactive, Message: "The kernel carried it."}
+			r.Clients[0].Load.Repetitions = nil
+		}, DNFSNotActive, Error, Invalid, `^The kernel carried it\.$`},
+		"Oradism": {scanRun, func(r *runfile.Result) {
+			r.Clients[0].Load.Failure = &runfile.Failure{Code: runfile.FailureOradism, Message: "oradism is not setuid."}
+		}, DNFSNotActive, Error, Invalid, `oradism`},
+		"OranfstabNotUsed": {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Server = "192.168.4.100" }, OranfstabNotUsed, Warning, Suspect, `flashblade and V\$DNFS_SERVERS 192\.168\.4\.100`},
+		"PathImbalance":    {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Channels[0].Sends *= 3 }, PathImbalance, Warning, Valid, `192\.168\.4\.50 -> 192\.168\.4\.100 40\.0 %`},
+		"Trunking": {scanRun, func(r *runfile.Result) {
+			r.Plan.Engine.NFSVersion = "NFSv4.1"
+			windowOf1(r).DirectNFS.Servers[0].Version = "NFSv4.1"
+		}, MultiplePathsOnNFSv4, Warning, Valid, `4 paths with NFSv4\.1`},
+		"SyncIO":       {scanRun, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = asynchOff }, SyncIO, Warning, Valid, `ASYNC_OFF\): 12\..*look whether Direct NFS is active`},
+		"SyncIOKernel": {onKernel, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = asynchOff }, SyncIO, Warning, Valid, `filesystemio_options=SETALL`},
+		"BufferedScan": {scanRun, func(r *runfile.Result) {
+			w := windowOf1(r)
+			w.Statistics[statReadsDirect] = w.Statistics[statReads] * 89 / 100
+		}, BufferedScan, Warning, Suspect, `In repetition 1 \(32 users, round 1\) 8[89]\.\d % of the blocks.*direct path read 900000, db file scattered read 12`},
+		"ParameterDiffers": {scanRun, func(r *runfile.Result) {
+			r.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "cpu_count", Requested: "4", Value: "2"}, {Name: "sga_target", Requested: "554M", Value: "583008256"}, {Name: "x", Requested: "'SetAll'", Value: "SETALL"}, {Name: "y", Value: "1"}}
+		}, ParameterDiffers, Warning, Suspect, `declared: cpu_count is 2 \(asked for: 4\)\. Oracle`},
+		"PNFSLatency": {func(testing.TB) runfile.Result { return seeds.Calibrations()[5].Result() }, func(*runfile.Result) {}, SuspectLatency, Warning, Suspect, `23\.\d µs.*24321 IOPS that is only 0\.6 reads`},
+		"LatencyBelowAnyNetwork": {calibrated, func(r *runfile.Result) {
+			for i := range last(r).Files {
+				f := &last(r).Files[i]
+				f.SmallReadTime = float64(f.SmallReads) * 29
+			}
+			last(r).Calibration.MaxIOPS = 100_000
+		}, SuspectLatency, Warning, Suspect, `29\.0 µs .* no read over a network`},
+		"LatencyBelowTheWait": {calibrated, func(r *runfile.Result) {
+			last(r).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 100, Microseconds: 80_000}}
+		}, SuspectLatency, Warning, Suspect, `but db file sequential read took 800\.0 µs in V\$SYSTEM_EVENT\. Do not use it`},
+		"LatencyBelowTheArray": {random, func(r *runfile.Result) {
+			for i := range r.Clients[0].Load.Repetitions {
+				w := r.Clients[0].Load.Repetitions[i].Oracle
+				w.ServiceTimeUnit, w.Files[0].SmallReadTime = runfile.UnitMicroseconds, float64(w.Files[0].SmallReads)*100
+			}
+			counted(r, 201)
+		}, SuspectLatency, Warning, Suspect, `but the storage itself took 201 µs`},
+		"UnitUnknown":       {calibrated, func(r *runfile.Result) { last(r).ServiceTimeUnit = "" }, NotCollected, Info, Valid, `unit of the times`},
+		"LatencyResolution": {calibrated, func(*runfile.Result) {}, LatencyResolution, Info, Valid, `here 1: .*says 356 µs`},
+		"ColdWarmup":        {calibrated, func(r *runfile.Result) { windowOf1(r).Calibration.MaxIOPS = 24_000 }, ColdCache, Info, Valid, `gave 24000 IOPS and the next 27066 IOPS.*does not count`},
+		"ColdAndCounted": {calibrated, func(r *runfile.Result) {
+			first := &r.Clients[0].Load.Repetitions[0]
+			first.Oracle.Calibration.MaxIOPS, first.Step.Warmup, first.Step.Round = 24_000, false, 1
+			r.Clients[0].Load.Repetitions[1].Step.Round = 2
+		}, ColdCache, Warning, Suspect, `It counts all the same`},
+		"CalibrationsVary": {calibrated, func(r *runfile.Result) {
+			first := &r.Clients[0].Load.Repetitions[0]
+			first.Oracle.Calibration.MaxMegabytesPerSecond, first.Step.Warmup, first.Step.Round = 500, false, 1
+			r.Clients[0].Load.Repetitions[1].Step.Round = 2
+		}, VariationHigh, Warning, Suspect, `results of 2 calibrations vary by 22\.\d %`},
+		"StepsVary":         {random, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[3].Read.Bytes /= 2 }, VariationHigh, Warning, Suspect, `between rounds: 4 users by 47\.\d %`},
+		"AboveTheLimit":     {calibrated, func(r *runfile.Result) { last(r).Calibration.ActualLatencyMilliseconds = 21 }, LatencyLimitExceeded, Warning, Valid, `at 21 ms, above the 20 ms`},
+		"LineFullInOneStep": {random, func(*runfile.Result) {}, LineSaturated, Info, Valid, `full with 14 users\.`},
+		"LineFullInMore": {random, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 970_000_000 }, LineSaturated, Info, Valid,
+			`96\.\d %\): the line is full with 12 users, 13 users, 14 users, and 2 more steps\.`},
+		"AStepIsMissing":       {random, func(r *runfile.Result) { l := &r.Clients[0].Load; l.Repetitions = l.Repetitions[:20] }, Partial, Error, Suspect, `Not all steps were measured 2 times: 5 users 1, 6 users 1`},
+		"ACalibrationIsMissed": {calibrated, func(r *runfile.Result) { last(r).Calibration = nil }, Partial, Error, Suspect, `0 of 1 calibrations`},
+		"Simulated":            {scanRun, func(r *runfile.Result) { r.Clients[0].Load.Oracle.StandIn = true }, SimulatedDatabase, Info, Valid, `stand-in for Oracle`},
+		"DatabaseHostIsBusy": {scanRun, func(r *runfile.Result) {
+			windowOf1(r).BusyCentiseconds, windowOf1(r).IdleCentiseconds = new(int64(950)), new(int64(50))
+		}, ClientCPUBound, Warning, Suspect, `95\.0 % busy`},
+		"BelowWireSpeedOfAScan": {scanRun, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 25e9 }, BelowWireSpeed, Warning, Valid, `34\.\d %`},
+		"FewUsers": {scanRun, func(r *runfile.Result) {
+			r.Plan.Link.BitsPerSecond = 25e9
+			r.Clients[0].Load.Repetitions[0].Step.Users, r.Plan.Workload.SLOB.Users[0] = 2, 2
+		}, BelowWireSpeed, Warning, Valid, `2 outstanding I/Os for 4 paths are few: raise users`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := c.base(t)
+			c.mutate(&r)
+			j := Judge(r)
+			i := slices.IndexFunc(j.Findings, func(f Finding) bool { return f.Code == c.code })
+			if i < 0 {
+				t.Fatalf("no %s in %+v", c.code, j.Findings)
+			}
+			checkFinding(t, c, j.Findings[i], j)
+		})
+	}
+}
+
+// counted adds a storage that took so many microseconds for each read.
+func counted(r *runfile.Result, micros int64) {
+	for _, rep := range r.Clients[0].Load.Repetitions {
+		n := rep.Read.Count
+		r.Clients[0].Observed.Windows = append(r.Clients[0].Observed.Windows, runfile.ObservedWindow{
+			Kind: windowMeasure, Repetition: rep.Index, Start: rep.Start, End: rep.End,
+			Storage: []runfile.StorageWindow{{
+				Source: "array", Seconds: 300, ReadOps: &n, WriteOps: new(int64(0)), ReadBytes: &rep.Read.Bytes, WriteBytes: new(int64(0)),
+				ReadMicroseconds: new(n * micros), WriteMicroseconds: new(int64(0)),
+			}},
+		})
+	}
+}
+
+func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
+	t.Parallel()
+	quiet := func(name string, r runfile.Result, codes ...Code) {
+		for _, code := range codes {
+			if j := Judge(r); hasFinding(j, code, "") {
+				t.Errorf("%s: %s in %+v", name, code, j.Findings)
+			}
+		}
+	}
+	quiet("a scan", scanRun(t), DNFSNotActive, OranfstabNotUsed, PathUnused, MultiplePathsOnNFSv4, SyncIO, BufferedScan, RACImbalance, SuspectLatency, CalibrationOnly, SimulatedDatabase, SimulatedStorage, ParameterDiffers, ColdCache, Partial, CacheSuspected, ArrayDisagrees, NotNFS)
+	half := scanRun(t)
+	windowOf1(&half).Statistics[statReads], windowOf1(&half).Statistics[statReadsDirect] = 1000, 900
+	quiet("nine of ten blocks past the cache", half, BufferedScan)
+	uneven := seeds.RAC(600, 400)
+	quiet("instances within a fifth", uneven, RACImbalance)
+	cold := seeds.Calibrations()[0].Result()
+	windowOf1(&cold).Calibration.MaxIOPS = 24_360
+	quiet("a first run that gave nine tenths", cold, ColdCache)
+	simulated := scanRun(t)
+	simulated.Simulated, simulated.Clients[0].Load.Oracle.StandIn = true, true
+	quiet("a stand-in of a database on real storage", simulated, SimulatedStorage)
+	waits := seeds.Calibrations()[0].Result()
+	waits.Clients[0].Load.Repetitions[1].Oracle.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 100, Microseconds: 71_000}}
+	quiet("half of the wait is as good", waits, SuspectLatency)
+	calibrated := seeds.Calibrations()[0].Result()
+	for i := range calibrated.Clients[0].Load.Repetitions {
+		rep := &calibrated.Clients[0].Load.Repetitions[i]
+		rep.End = rep.Start.Add(9 * time.Second)
+	}
+	quiet("a calibration takes as long as it wants", calibrated, TooShort, NotSteady)
+}
+
+func TestLatenciesOfDatabasesAgainstExpectations(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		result runfile.Result
+		expect runfile.Expect
+		want   Verdict
+		text   string
+	}{
+		"p99 above the bucket":      {seeds.Ramp(), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(2048))}, Pass, ""},
+		"p99 below the bucket":      {seeds.Ramp(), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(1023))}, Fail, "and got 2048 µs"},
+		"p99 in the bucket":         {seeds.Ramp(), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(1500))}, Inconclusive, "between 1024 µs and 2048 µs"},
+		"p99 that nobody counted":   {seeds.Kit("DNFS"), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(9_000_000))}, Inconclusive, "not measured"},
+		"mean is exact":             {seeds.Ramp(), runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(1209))}, Fail, "got 1210 µs"},
+		"mean of the kit":           {seeds.Kit("NFS"), runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(851))}, Pass, ""},
+		"IOPS of a calibration":     {seeds.Calibrations()[0].Result(), runfile.Expect{MinIOPS: new(int64(27067))}, Fail, "got 27066"},
+		"IOPS are met":              {seeds.Calibrations()[0].Result(), runfile.Expect{MinIOPS: new(int64(27066)), MinMegabytesPerSecond: new(int64(362))}, Pass, ""},
+		"MB/s were not printed":     {seeds.Calibrations()[2].Result(), runfile.Expect{MinMegabytesPerSecond: new(int64(1))}, Inconclusive, "not measured"},
+		"a mean of V$IOSTAT_FILE":   {seeds.Calibrations()[1].Result(), runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(392))}, Fail, "got 393 µs"},
+		"headline has the most":     {seeds.Ramp(), runfile.Expect{MinIOPS: new(int64(13_223))}, Pass, ""},
+		"variation of one run":      {seeds.Calibrations()[0].Result(), runfile.Expect{MaxVariationPercent: new(int32(5))}, Inconclusive, "two repetitions"},
+		"variation between rounds":  {seeds.Ramp(), runfile.Expect{MaxVariationPercent: new(int32(1))}, Pass, ""},
+		"a fallback decides nought": {fellBack(), runfile.Expect{MinIOPS: new(int64(1))}, Inconclusive, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.result.Plan.Expect = &c.expect
+			j := Judge(c.result)
+			if j.Verdict != c.want || c.text != "" && !hasFinding(j, ExpectationMissed, c.text) && !hasFinding(j, ExpectationNotMeasured, c.text) {
+				t.Errorf("%s: %+v", j.Verdict, j.Findings)
+			}
+		})
+	}
+}
+
+func fellBack() runfile.Result {
+	r := seeds.Scan(fourPaths()...)
+	windowOf1(&r).Files[0].AccessMethod = methodOS
+	return r
+}
+
+func TestSizesOfParametersAreComparedByWorth(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		want, got string
+		same      bool
+	}{
+		{"SETALL", "setall", true}, {" 'x' ", "X", true}, {"554M", "580911104", true}, {"554M", "583008256", true}, {"554M", "580911103", false},
+		{"1G", "2G", false}, {"4", "5", false}, {"TRUE", "FALSE", false}, {"1T", "1099511627776", true}, {"", "1", false}, {"9223372036854775807G", "1", false},
+		{"M", "0", false}, {"1g", "1610612735", true}, {"1g", "1610612736", false},
+	}
+	for _, c := range cases {
+		if got := sameParameter(c.want, c.got); got != c.same {
+			t.Errorf("%q and %q: %v", c.want, c.got, got)
+		}
+	}
+}
+
+func TestMillisecondsOfOldReleasesAreTaken(t *testing.T) {
+	t.Parallel()
+	r := seeds.Calibrations()[0].Result()
+	w := r.Clients[0].Load.Repetitions[1].Oracle
+	w.ServiceTimeUnit = runfile.UnitMilliseconds
+	for i := range w.Files {
+		w.Files[i].SmallReadTime /= 1000
+		w.Files[i].SmallSyncReadTime /= 1000
+	}
+	j := Judge(r)
+	if got := *j.Database.Files[0].SmallReadNanoseconds; math.Abs(float64(got)-355507) > 1 {
+		t.Errorf("%d ns", got)
+	}
+	w.ServiceTimeUnit = ""
+	if f := Judge(r).Database.Files[0]; f.SmallReadNanoseconds != nil || f.SmallReads == nil {
+		t.Errorf("of an unknown unit no time is told: %+v", f)
+	}
+}
