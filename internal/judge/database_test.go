@@ -29,6 +29,7 @@ func scanRun(testing.TB) runfile.Result {
 
 // onKernel is scanRun by the kernel's client.
 func onKernel(t testing.TB) runfile.Result {
+	t.Helper()
 	r := scanRun(t)
 	r.Plan.Database.DirectNFS = false
 	r.Plan.Link.BitsPerSecond = 40e9
@@ -217,8 +218,10 @@ func TestFindingsOfDatabases(t *testing.T) {
 		"StepsVary":         {random, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[3].Read.Bytes /= 2 }, VariationHigh, Warning, Suspect, `between rounds: 4 users by 47\.\d %`},
 		"AboveTheLimit":     {calibrated, func(r *runfile.Result) { last(r).Calibration.ActualLatencyMilliseconds = 21 }, LatencyLimitExceeded, Warning, Valid, `at 21 ms, above the 20 ms`},
 		"LineFullInOneStep": {random, func(*runfile.Result) {}, LineSaturated, Info, Valid, `full with 14 users\.`},
-		"LineFullInMore": {random, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 970_000_000 }, LineSaturated, Info, Valid,
-			`96\.\d %\): the line is full with 12 users, 13 users, 14 users, and 2 more steps\.`},
+		"LineFullInMore": {
+			random, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 970_000_000 }, LineSaturated, Info, Valid,
+			`96\.\d %\): the line is full with 12 users, 13 users, 14 users, and 2 more steps\.`,
+		},
 		"AStepIsMissing":       {random, func(r *runfile.Result) { l := &r.Clients[0].Load; l.Repetitions = l.Repetitions[:20] }, Partial, Error, Suspect, `Not all steps were measured 2 times: 5 users 1, 6 users 1`},
 		"ACalibrationIsMissed": {calibrated, func(r *runfile.Result) { last(r).Calibration = nil }, Partial, Error, Suspect, `0 of 1 calibrations`},
 		"Simulated":            {scanRun, func(r *runfile.Result) { r.Clients[0].Load.Oracle.StandIn = true }, SimulatedDatabase, Info, Valid, `stand-in for Oracle`},
@@ -339,9 +342,20 @@ func TestSizesOfParametersAreComparedByWorth(t *testing.T) {
 		want, got string
 		same      bool
 	}{
-		{"SETALL", "setall", true}, {" 'x' ", "X", true}, {"554M", "580911104", true}, {"554M", "583008256", true}, {"554M", "580911103", false},
-		{"1G", "2G", false}, {"4", "5", false}, {"TRUE", "FALSE", false}, {"1T", "1099511627776", true}, {"", "1", false}, {"9223372036854775807G", "1", false},
-		{"M", "0", false}, {"1g", "1610612735", true}, {"1g", "1610612736", false},
+		{"SETALL", "setall", true},
+		{" 'x' ", "X", true},
+		{"554M", "580911104", true},
+		{"554M", "583008256", true},
+		{"554M", "580911103", false},
+		{"1G", "2G", false},
+		{"4", "5", false},
+		{"TRUE", "FALSE", false},
+		{"1T", "1099511627776", true},
+		{"", "1", false},
+		{"9223372036854775807G", "1", false},
+		{"M", "0", false},
+		{"1g", "1610612735", true},
+		{"1g", "1610612736", false},
 	}
 	for _, c := range cases {
 		if got := sameParameter(c.want, c.got); got != c.same {

@@ -28,9 +28,14 @@ func ladder(t testing.TB) runfile.Result {
 		ops   int64 // in a minute
 		us    int64
 	}{
-		{runfile.StepSmallReads, 1, 60_000, 690}, {runfile.StepSmallReads, 2, 120_000, 700}, {runfile.StepSmallReads, 32, 600_000, 2_200},
-		{runfile.StepSmallReads, 128, 606_000, 8_740}, {runfile.StepSmallReads, 512, 618_000, 34_280},
-		{runfile.StepLargeReads, 4, 60_000, 2_700}, {runfile.StepLargeReads, 16, 126_000, 5_000}, {runfile.StepLargeReads, 64, 120_000, 20_000},
+		{runfile.StepSmallReads, 1, 60_000, 690},
+		{runfile.StepSmallReads, 2, 120_000, 700},
+		{runfile.StepSmallReads, 32, 600_000, 2_200},
+		{runfile.StepSmallReads, 128, 606_000, 8_740},
+		{runfile.StepSmallReads, 512, 618_000, 34_280},
+		{runfile.StepLargeReads, 4, 60_000, 2_700},
+		{runfile.StepLargeReads, 16, 126_000, 5_000},
+		{runfile.StepLargeReads, 64, 120_000, 20_000},
 	}
 	for round := range int32(4) {
 		for _, s := range steps {

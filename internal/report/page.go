@@ -53,7 +53,7 @@ func newPage(w io.Writer, o Options) *page {
 // what leaves room below does not know what leaves room above.
 func (p *page) line(s string) {
 	s = strings.TrimRight(strings.ReplaceAll(s, nbsp, " "), " ")
-	if p.err == nil && !(s == "" && p.blank) {
+	if p.err == nil && (s != "" || !p.blank) {
 		_, p.err = io.WriteString(p.w, s+"\n")
 	}
 	p.blank = s == ""

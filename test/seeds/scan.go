@@ -2,8 +2,7 @@ package seeds
 
 import "github.com/nfsbench/nfsbench/internal/runfile"
 
-const (
-	oranfstab001 = `server: flashblade
+const oranfstab001 = `server: flashblade
 local: 192.168.4.50
 path: 192.168.4.100
 local: 192.168.5.50
@@ -15,7 +14,9 @@ path: 192.168.7.100
 nfs_version: %s
 export: /z-fbhosts_oradata mount: /opt/oracle/oradata
 `
-	// MegabytesPerSecond that four paths of 10GbE gave, and those of two nodes.
+
+// What was reached: by four paths of 10GbE, and by two nodes with four each.
+const (
 	MegabytesPerSecond    = 4030
 	MegabytesPerSecondRAC = 8300
 )
