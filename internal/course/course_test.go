@@ -139,7 +139,7 @@ func TestFailuresHaveTheCodeThatFits(t *testing.T) {
 	}{
 		"none":      {"no error is no failure", t.Context(), nil, nil},
 		"coded":     {"an error brings its code along", t.Context(), errors.New("full"), &runfile.Failure{Code: runfile.FailureNoSpace, Message: "full"}},
-		"other":     {"what nobody foresaw is ours", t.Context(), errors.New("a\nb\n"), &runfile.Failure{Code: runfile.FailureInternal, Message: "a; b"}},
+		"other":     {"what nobody foresaw is ours", t.Context(), errors.Join(errors.New("a"), errors.New("b")), &runfile.Failure{Code: runfile.FailureInternal, Message: "a; b"}},
 		"cancelled": {"what a cancelled call says is not the reason", cancelled, errors.New("full"), &runfile.Failure{Code: runfile.FailureCancelled, Message: "the run was stopped before its end: SIGTERM"}},
 		"late":      {"the plan's timeout is named", late, errors.New("full"), &runfile.Failure{Code: runfile.FailureTimeout, Message: ErrTimeout.Error()}},
 	} {

@@ -42,6 +42,9 @@ type database struct {
 	fail   func(name, text string, nth int) error
 	counts map[string]int
 	busy   []string // programs of others at work
+	ranges []string // of keys that were read
+
+	blocksOf func(rows int64) int64 // of a table; nil = as many as rows, and some
 }
 
 type user struct {

@@ -11,6 +11,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/oracle"
 )
 
+type (
+	connectOptions = oracle.ConnectOptions
+	db             = *sql.DB
+)
+
 // open is the Opener of the database in memory.
 func (d *database) open(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, error) {
 	if err := d.login(o); err != nil {

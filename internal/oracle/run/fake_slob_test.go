@@ -95,7 +95,11 @@ func (d *database) look(name string, args []any) ([][]any, bool) {
 		return rows, true
 	case "slob_segment":
 		t := d.users[args[0].(string)].tables[args[1].(string)]
-		return [][]any{{int64(len(t.keys)) * 8192, int64(len(t.keys)) + 8}}, true
+		blocks := int64(len(t.keys)) + 8
+		if d.blocksOf != nil {
+			blocks = d.blocksOf(int64(len(t.keys)))
+		}
+		return [][]any{{blocks * 8192, blocks}}, true
 	}
 	return nil, false
 }
@@ -143,6 +147,7 @@ func (d *database) work(c *conn, name string, args []any) ([][]any, error) {
 		if !u.index {
 			return nil, errors.New("ORA-01418: specified index does not exist")
 		}
+		d.ranges = append(d.ranges, fmt.Sprint(args))
 		return [][]any{{d.readRange(u, args[0].(int64), args[1].(int64))}}, nil
 	case "slob_update_lite", "slob_update_heavy":
 		d.readRange(u, args[len(args)-2].(int64), args[len(args)-1].(int64))

@@ -20,14 +20,8 @@ func checkPlan(p *runfile.Plan) error {
 	switch {
 	case d == nil:
 		return refuse("the plan has no database; run it with nfsbench load")
-	case (w.Calibrate == nil) == (w.SLOB == nil):
+	case w.Calibrate == nil && w.SLOB == nil:
 		return refuse("workload.raw is not for a database; use calibrate or slob")
-	case p.Clients != 1:
-		return refuse("clients is %d; with a database there is one, for users are sessions", p.Clients)
-	case w.SLOB != nil && len(d.Connects) == 0:
-		return refuse("database.connects is empty; name where the sessions go")
-	case w.SLOB != nil && (len(w.SLOB.Users) == 0 || w.SLOB.Schemas < 1):
-		return refuse("workload.slob.users is empty or schemas is 0; give both at least one")
 	}
 	if w.SLOB == nil || w.SLOB.Kit == nil {
 		return nil

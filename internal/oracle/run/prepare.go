@@ -18,10 +18,7 @@ import (
 // restart after which the one counts and the views have not seen the other.
 func (r *runner) prepare(ctx context.Context) error {
 	d := r.plan.Database
-	if len(d.Parameters) > 0 {
-		if r.opt.Database == nil {
-			return oracle.Fail(runfile.FailureInvalidPlan, "database.parameters are for a database in a container; set those of an external one yourself", nil)
-		}
+	if len(d.Parameters) > 0 { // of a container, says Validate
 		err := r.course.During(ctx, nil, func(ctx context.Context) error { return r.admin.SetParameters(ctx, d.Parameters) })
 		if err != nil {
 			return fmt.Errorf("set the init parameters of database.parameters: %w", err)

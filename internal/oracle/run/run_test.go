@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -30,6 +31,9 @@ func (m *memory) Load(l *runfile.Load) error {
 	return nil
 }
 
+// windowSeconds is how long the windows of a ramp are, in seconds.
+const windowSeconds = 10
+
 // testPlan is a ramp of random reads in a container.
 func testPlan() runfile.Plan {
 	return runfile.Plan{
@@ -39,10 +43,11 @@ func testPlan() runfile.Plan {
 			Access: runfile.AccessRandomRead, Users: []int32{2, 4}, Schemas: 2, ScaleBytes: 80 << 20, ScanTableBytes: 1 << 20,
 			WorkUnit: 64, LoadParallelDegree: 2, Tablespace: "NFSBENCH", ObfuscateColumns: true,
 		}},
-		Schedule: runfile.Schedule{BaselineSeconds: 2, WarmupSeconds: 3, DurationSeconds: 30, CooldownSeconds: 1, Repetitions: 2},
+		Schedule: runfile.Schedule{BaselineSeconds: 2, WarmupSeconds: 3, DurationSeconds: windowSeconds, CooldownSeconds: 1, Repetitions: 2},
 		Database: &runfile.Database{
 			Kind: runfile.DatabaseContainer, AdminConnect: "localhost:1521/ORCLCDB", Connects: []string{"localhost:1521/ORCLPDB1"},
 			User: "sys", Role: "SYSDBA", RestartBeforeRun: true, StartupTimeoutSeconds: 600,
+			Distribution: "Oracle", SID: "ORCLCDB", DataDirectory: "/opt/oracle/oradata",
 		},
 	}
 }
@@ -96,7 +101,7 @@ func spansOf(load *runfile.Load) string {
 	for _, s := range load.Spans {
 		word := s.Kind
 		if s.Repetition > 0 {
-			word += string(rune('0' + s.Repetition))
+			word += strconv.Itoa(int(s.Repetition))
 		}
 		words = append(words, word)
 	}
@@ -119,8 +124,10 @@ func TestARampGoesThroughAllStepsInEachRound(t *testing.T) {
 			checkRampStep(t, load, int32(i+1), rep)
 		}
 		wantSteps := []runfile.Step{
-			{Kind: runfile.StepUsers, Users: 2, Round: 1}, {Kind: runfile.StepUsers, Users: 4, Round: 1},
-			{Kind: runfile.StepUsers, Users: 2, Round: 2}, {Kind: runfile.StepUsers, Users: 4, Round: 2},
+			{Kind: runfile.StepUsers, Users: 2, Round: 1},
+			{Kind: runfile.StepUsers, Users: 4, Round: 1},
+			{Kind: runfile.StepUsers, Users: 2, Round: 2},
+			{Kind: runfile.StepUsers, Users: 4, Round: 2},
 		}
 		if diff := cmp.Diff(wantSteps, steps); diff != "" {
 			t.Error(diff)
@@ -142,21 +149,22 @@ func TestARampGoesThroughAllStepsInEachRound(t *testing.T) {
 func checkRampStep(t *testing.T, load *runfile.Load, index int32, rep runfile.Repetition) {
 	t.Helper()
 	seconds := rep.End.Sub(rep.Start).Seconds()
-	if rep.Index != index || seconds < 30 || seconds > 30.1 {
+	if rep.Index != index || seconds < windowSeconds || seconds > windowSeconds+0.1 {
 		t.Errorf("repetition %d has index %d and %v s", index, rep.Index, seconds)
 	}
-	blocks := int64(rep.Step.Users) * 64 * 3000
+	blocks := int64(rep.Step.Users) * 64 * 100 * windowSeconds
 	if rep.Read.Count < blocks-1000 || rep.Read.Count > blocks+1000 || rep.Read.Bytes != rep.Read.Count*8192 {
 		t.Errorf("repetition %d: %+v, want about %d reads", index, rep.Read, blocks)
 	}
-	wantBuckets := []runfile.LatencyBucket{{BelowMicroseconds: 256, Count: rep.Read.Count}}
-	if diff := cmp.Diff(wantBuckets, rep.Read.Buckets); diff != "" || rep.Read.TotalMicroseconds != rep.Read.Count*150 {
-		t.Errorf("repetition %d: latency %d, %s", index, rep.Read.TotalMicroseconds, diff)
+	// The users go on while the views are read one after the other.
+	near := func(n int64) bool { return n > rep.Read.Count-1000 && n < rep.Read.Count+1000 }
+	if l := rep.Read.Buckets; len(l) != 1 || l[0].BelowMicroseconds != 256 || !near(l[0].Count) || !near(rep.Read.TotalMicroseconds/150) {
+		t.Errorf("repetition %d: latency %+v", index, rep.Read)
 	}
 	if rep.Write != nil || rep.CPUMicroseconds != (rep.End.Sub(rep.Start)/10).Microseconds() || rep.PeakMemoryBytes != 1<<20 {
 		t.Errorf("repetition %d: %+v", index, rep)
 	}
-	looks := int64(1 + 30) // the last, and one a second; the first empties
+	looks := int64(1 + windowSeconds) // the last, and one a second; the first empties
 	if c := rep.Oracle.DirectNFS.Channels; len(c) != 1 || c[0].Sends < 5*(looks-2) || c[0].Sends > 5*looks {
 		t.Errorf("repetition %d: channels %+v", index, c)
 	}
@@ -179,7 +187,7 @@ func checkSamples(t *testing.T, load *runfile.Load, rep runfile.Repetition) {
 			t.Errorf("a sample at %v is not in the window %v to %v", s.Time, rep.Start, rep.End)
 		}
 	}
-	if n[runfile.SpanMeasure] < 29 || n[runfile.SpanMeasure] > 30 || n[runfile.SpanWarmup] < 2 || n[runfile.SpanWarmup] > 3 {
+	if n[runfile.SpanMeasure] < windowSeconds-1 || n[runfile.SpanMeasure] > windowSeconds || n[runfile.SpanWarmup] < 2 || n[runfile.SpanWarmup] > 3 {
 		t.Errorf("repetition %d has samples %v", rep.Index, n)
 	}
 }
@@ -201,7 +209,7 @@ func checkProgress(t *testing.T, events []runfile.Event) {
 			filled++
 		}
 	}
-	if last != 100 || loaded < 100 || filled < 2 {
+	if last != 100 || loaded < 30 || filled < 2 {
 		t.Errorf("%d %% at the end, %d events with a rate under load, %d while loading", last, loaded, filled)
 	}
 }
@@ -236,7 +244,10 @@ func TestNoRestartIsMadeUnlessAskedFor(t *testing.T) {
 func TestAnExternalDatabaseIsNeitherRestartedNorConfigured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, plan := newDatabase(), testPlan()
-		plan.Database.Kind = runfile.DatabaseExternal
+		plan.Engine.MountPath = ""
+		plan.Database = &runfile.Database{
+			Kind: runfile.DatabaseExternal, AdminConnect: "db:1521/ROOT", Connects: []string{"db:1521/PDB"}, User: "sys", Role: "SYSDBA",
+		}
 		external := func(o *Options) { o.Database = nil }
 		load, _ := runOn(t.Context(), t, d, plan, external)
 		wantSuccess(t, load)
@@ -245,7 +256,7 @@ func TestAnExternalDatabaseIsNeitherRestartedNorConfigured(t *testing.T) {
 		}
 		plan.Database.Parameters = map[string]string{"db_cache_size": "128M"}
 		load, _ = runOn(t.Context(), t, d, plan, external)
-		wantFailure(t, load, runfile.FailureInvalidPlan, "database.parameters", "external")
+		wantFailure(t, load, runfile.FailureInvalidPlan, "database.parameters")
 		if d.has("set_parameter") {
 			t.Error("a parameter of an external database was set")
 		}
@@ -259,7 +270,7 @@ func TestCancellingKeepsWhatWasMeasured(t *testing.T) {
 		plan := testPlan()
 		plan.Workload.SLOB.KeepSchemas = true
 		d.fail = func(name, _ string, nth int) error {
-			if name == "slob_sample" && nth == 50 { // within the second window
+			if name == "slob_sample" && nth == 24 { // within the second window
 				cancel(errors.New("SIGTERM"))
 			}
 			return nil
@@ -271,7 +282,7 @@ func TestCancellingKeepsWhatWasMeasured(t *testing.T) {
 		}
 		cut := load.Repetitions[1]
 		took := cut.End.Sub(cut.Start)
-		if took < 5*time.Second || took > 25*time.Second || cut.Oracle == nil || cut.Read.Count == 0 {
+		if took < 2*time.Second || took > 8*time.Second || cut.Oracle == nil || cut.Read.Count == 0 {
 			t.Errorf("the window that was cut has %v and %+v", took, cut.Read)
 		}
 		if got := spansOf(load); !strings.HasSuffix(got, "Measure2 Done") {

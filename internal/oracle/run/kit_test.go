@@ -1,0 +1,156 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// report is what a kit's script leaves; its numbers are those of seed 002.
+const report = `cat > awr.txt <<'EOF'
+Top 5 Timed Foreground Events
+                                                           Avg
+                                                          wait   % DB
+Event                                 Waits     Time(s)   (ms)   time Wait Class
+------------------------------ ------------ ----------- ------ ------ ----------
+db file sequential read             402,262         266      1   95.8 User I/O
+EOF
+`
+
+// kit makes one with this runit.sh. It returns its directory and a file that the
+// script may write.
+func kit(t *testing.T, script string) (dir, notes string) {
+	t.Helper()
+	dir = t.TempDir()
+	notes = filepath.Join(t.TempDir(), "notes")
+	for name, text := range map[string]string{
+		"runit.sh":  "#!/bin/sh\nnotes=" + notes + "\n" + script,
+		"slob.conf": "UPDATE_PCT=10\nRUN_TIME=99999\nSYSDBA_PASSWD=tiger\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	return dir, notes
+}
+
+func kitPlan(dir string) runfile.Plan {
+	p := testPlan()
+	p.Workload.SLOB.Kit = &runfile.SLOBKit{Directory: dir}
+	p.Schedule = runfile.Schedule{DurationSeconds: 60, Repetitions: 1}
+	p.Database.RestartBeforeRun = false
+	return p
+}
+
+func TestTheUsersKitIsRunForEachStep(t *testing.T) {
+	dir, notes := kit(t, `. ./slob.conf
+echo "$@ RUN_TIME=$RUN_TIME UPDATE_PCT=$UPDATE_PCT $DATABASE_STATISTICS_TYPE $ADMIN_SQLNET_SERVICE" >> $notes
+touch ./left-behind
+`+report)
+	load, _ := runOn(t.Context(), t, newDatabase(), kitPlan(dir))
+	wantSuccess(t, load)
+	got, err := os.ReadFile(notes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "-s 2 -t 1 RUN_TIME=60 UPDATE_PCT=10 statspack //localhost:1521/ORCLPDB1\n-s 2 -t 2 RUN_TIME=60 UPDATE_PCT=10 statspack //localhost:1521/ORCLPDB1\n"
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+	if got := spansOf(load); got != "Connect Measure1 Measure2 Done" {
+		t.Error(got)
+	}
+	for _, rep := range load.Repetitions {
+		rows := []runfile.AWRRow{{Event: "db file sequential read", Waits: 402262, Seconds: 266}}
+		if diff := cmp.Diff(rows, rep.Oracle.AWR); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 2 {
+		t.Errorf("the kit itself was written to: %v", left)
+	}
+	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) != 0 {
+		t.Errorf("copies are left: %v", left)
+	}
+}
+
+func TestAKitWithoutAReportOrWithAnErrorIsExplained(t *testing.T) {
+	for name, c := range map[string]struct {
+		script, code, want string
+	}{
+		"no report": {"true\n", runfile.FailureSQL, "left neither awr.txt nor statspack.txt"},
+		"bad":       {"echo hello > statspack.txt\n", runfile.FailureSQL, "read statspack.txt of the SLOB kit: there is no table"},
+		"fails":     {"echo starting\necho 'FATAL: no schemas'\nexit 3\n", runfile.FailureSQL, "runit.sh of the SLOB kit failed (exit status 3); its last words: FATAL: no schemas"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := kit(t, c.script)
+			load, _ := runOn(t.Context(), t, newDatabase(), kitPlan(dir))
+			wantFailure(t, load, c.code, c.want)
+		})
+	}
+}
+
+func TestAKitThatCannotBeUsedIsRefused(t *testing.T) {
+	dir, _ := kit(t, report)
+	plan := kitPlan(dir)
+	plan.Workload.SLOB.Users = []int32{4, 5}
+	load, _ := runOn(t.Context(), t, newDatabase(), plan)
+	wantFailure(t, load, runfile.FailureInvalidPlan, "workload.slob.users has 5", "multiple of 2")
+
+	plan = kitPlan(dir)
+	plan.Schedule.DurationSeconds = 29
+	load, _ = runOn(t.Context(), t, newDatabase(), plan)
+	wantFailure(t, load, runfile.FailureInvalidPlan, "durationSeconds is 29", "at least 30")
+
+	if err := os.Remove(filepath.Join(dir, "slob.conf")); err != nil {
+		t.Fatal(err)
+	}
+	load, _ = runOn(t.Context(), t, newDatabase(), kitPlan(dir))
+	wantFailure(t, load, runfile.FailureInvalidPlan, "workload.slob.kit.directory must hold slob.conf")
+}
+
+func TestAKitIsEndedWithTheRun(t *testing.T) {
+	dir, notes := kit(t, "sleep 600 &\necho $! > $notes.part\nmv $notes.part $notes\nwait\n")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		for range 100 {
+			if _, err := os.Stat(notes); err == nil {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		cancel(errors.New("SIGTERM"))
+	}()
+	start := time.Now()
+	load, _ := runOn(ctx, t, newDatabase(), kitPlan(dir))
+	wantFailure(t, load, runfile.FailureCancelled, "SIGTERM")
+	if took := time.Since(start); took > 9*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	pid, err := os.ReadFile(notes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "stat"))
+	if err == nil && !strings.Contains(string(state), ") Z ") {
+		t.Errorf("what the script started lives on: %s", state)
+	}
+}
+
+func TestTheServiceThatTheUserSetStays(t *testing.T) {
+	plan := kitPlan("/kit")
+	plan.Workload.SLOB.AWR = true
+	r := &runner{plan: &plan}
+	if got := r.kitConf("X=1\nADMIN_SQLNET_SERVICE=mine\n"); strings.Contains(got, "SERVICE") || !strings.Contains(got, "DATABASE_STATISTICS_TYPE=awr\n") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,208 @@
+package run
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+func scanPlan() runfile.Plan {
+	p := testPlan()
+	p.Workload.SLOB.Access, p.Workload.SLOB.ScanTableBytes, p.Workload.SLOB.Users = runfile.AccessFullTableScan, 64<<20, []int32{3}
+	p.Schedule.Repetitions = 1
+	return p
+}
+
+func TestScansReadPastTheCacheAndHaveNoLatency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDatabase()
+		load, _ := runOn(t.Context(), t, d, scanPlan())
+		wantSuccess(t, load)
+		rep := load.Repetitions[0]
+		waits := map[string]int64{}
+		for _, e := range rep.Oracle.Events {
+			waits[e.Name] = e.Waits
+		}
+		if waits["direct path read"] == 0 || waits["db file scattered read"] != 0 {
+			t.Errorf("waits %v", waits)
+		}
+		if len(rep.Read.Buckets) != 0 || rep.Read.TotalMicroseconds != 0 || rep.Read.Bytes == 0 {
+			t.Errorf("%+v", rep.Read)
+		}
+		if d.has("slob_direct_read_true") || d.has("slob_index_create") {
+			t.Error("the second way was tried after the first worked, or a table to scan has an index")
+		}
+	})
+}
+
+func TestADatabaseThatRefusesDirectReadsIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDatabase()
+		d.fail = func(name, _ string, _ int) error {
+			if strings.HasPrefix(name, "slob_direct_read") {
+				return errors.New("ORA-02097: parameter cannot be modified because specified value is invalid")
+			}
+			return nil
+		}
+		load, sink := runOn(t.Context(), t, d, scanPlan())
+		wantSuccess(t, load)
+		told := false
+		for _, e := range sink.events {
+			told = told || strings.Contains(e.Message, "_serial_direct_read")
+		}
+		if !told || !d.has("slob_direct_read_always", "slob_direct_read_true", "slob_full_scan") {
+			t.Errorf("told %v", told)
+		}
+	})
+}
+
+func TestUsersAreSpreadOverServices(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason   string
+		schemas  int32
+		users    int32
+		services []string
+		want     map[string]int
+	}{
+		"schemas": {
+			"all users of a schema are in one instance", 3, 6,
+			[]string{"a/x", "b/x"},
+			map[string]int{"NFSBENCH1@a/x": 2, "NFSBENCH2@b/x": 2, "NFSBENCH3@a/x": 2},
+		},
+		"one schema": {"those of a single schema go in turns", 1, 5, []string{"a/x", "b/x"}, map[string]int{"NFSBENCH1@a/x": 3, "NFSBENCH1@b/x": 2}},
+		"few users":  {"the first schemas have one each", 4, 2, []string{"a/x"}, map[string]int{"NFSBENCH1@a/x": 1, "NFSBENCH2@a/x": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, plan := newDatabase(), keepPlan()
+				plan.Workload.SLOB.Schemas, plan.Workload.SLOB.Users, plan.Database.Connects = c.schemas, []int32{c.users}, c.services
+				plan.Workload.SLOB.ScaleBytes = 1 << 20
+				wantSuccessOf(t, d, plan)
+				maps.DeleteFunc(d.most, func(key string, _ int) bool { return strings.HasPrefix(key, "sys@") })
+				if diff := cmp.Diff(c.want, d.most); diff != "" {
+					t.Errorf("%s: %s", c.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+func TestUpdatesAreAsManyAsAskedFor(t *testing.T) {
+	for stress, name := range map[string]string{runfile.RedoLite: "slob_update_lite", runfile.RedoHeavy: "slob_update_heavy"} {
+		synctest.Test(t, func(t *testing.T) {
+			d, plan := newDatabase(), keepPlan()
+			plan.Workload.SLOB.UpdatePercent, plan.Workload.SLOB.RedoStress = 25, stress
+			plan.Schedule.DurationSeconds = 60
+			load, _ := runOn(t.Context(), t, d, plan)
+			wantSuccess(t, load)
+			updates, reads := d.counts[name], d.counts["slob_random_read"]
+			if percent := 100 * updates / (updates + reads); percent < 23 || percent > 27 {
+				t.Errorf("%d updates and %d reads", updates, reads)
+			}
+			if load.Repetitions[0].Write == nil || load.Repetitions[0].Write.Bytes == 0 {
+				t.Error("no writes are counted")
+			}
+		})
+	}
+}
+
+func TestUsersThink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, plan := newDatabase(), keepPlan()
+		plan.Workload.SLOB.Think = &runfile.Think{Frequency: 5, MinimumMilliseconds: 40, MaximumMilliseconds: 60}
+		plan.Schedule.DurationSeconds = 60
+		wantSuccessOf(t, d, plan)
+		// Five statements take 50 ms and are followed by about 50 ms: half the rate.
+		if n := d.counts["slob_random_read"]; n < 2900 || n > 3100 {
+			t.Errorf("%d statements", n)
+		}
+	})
+}
+
+func TestTheSameSeedReadsTheSameBlocks(t *testing.T) {
+	var first []string
+	for range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			d, plan := newDatabase(), keepPlan()
+			plan.Schedule.DurationSeconds = 1
+			wantSuccessOf(t, d, plan)
+			if len(d.ranges) < 100 {
+				t.Fatalf("%d statements", len(d.ranges))
+			}
+			ranges := d.ranges[:100]
+			if first == nil {
+				first = ranges
+			} else if diff := cmp.Diff(first, ranges); diff != "" {
+				t.Error(diff)
+			}
+			seen := map[string]bool{}
+			for _, r := range ranges {
+				seen[r] = true
+			}
+			if len(seen) < 95 {
+				t.Errorf("only %d of 100 ranges differ", len(seen))
+			}
+		})
+	}
+}
+
+func TestRowsThatAreMissingAreNoticed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, plan := newDatabase(), keepPlan()
+		wantSuccessOf(t, d, plan)
+		for key := range int64(1000) {
+			delete(d.users["NFSBENCH1"].tables["NFSBENCH_RANGES"].keys, 5000+key)
+		}
+		load, _ := runOn(t.Context(), t, d, plan)
+		wantFailure(t, load, runfile.FailureVerify, "rows where 64 were loaded", "drop the schemas")
+	})
+}
+
+func TestAWRSnapshotsAreTakenOnlyWhereTheLicenceIs(t *testing.T) {
+	for _, licensed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			d, plan := newDatabase(), keepPlan()
+			plan.Workload.SLOB.AWR = licensed
+			wantSuccessOf(t, d, plan)
+			if n := d.counts["awr_snapshot"]; n != map[bool]int{true: 2}[licensed] {
+				t.Errorf("licence %v: %d snapshots", licensed, n)
+			}
+		})
+	}
+}
+
+func TestASampleThatFailsDoesNotEndTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, plan := newDatabase(), keepPlan()
+		plan.Schedule.DurationSeconds = 10
+		d.fail = func(name, _ string, nth int) error {
+			if name == "slob_sample" && nth == 5 || name == "dnfs_servers" && nth == 6 {
+				return errors.New("ORA-12805: parallel query server died unexpectedly")
+			}
+			return nil
+		}
+		load, sink := runOn(t.Context(), t, d, plan)
+		wantSuccess(t, load)
+		told := false
+		for _, e := range sink.events {
+			told = told || strings.Contains(e.Message, "could not be sampled")
+		}
+		var sum int64
+		for _, s := range load.Samples {
+			sum += s.Read.Count
+		}
+		if n := len(load.Samples); !told || n < 8 || n > 9 || sum < load.Repetitions[0].Read.Count-3*6400 {
+			t.Errorf("told %v, %d samples", told, n)
+		}
+		if time.Duration(load.SampleSeconds) != 1 {
+			t.Error(load.SampleSeconds)
+		}
+	})
+}
