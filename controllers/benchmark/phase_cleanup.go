@@ -114,6 +114,9 @@ func (r *Reconciler) deleteJob(ctx context.Context, job *batchv1.Job) error {
 
 // cleanFiles removes the run's files from an export that outlives it.
 func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
+	if hasOthersDatabase(s.b) {
+		return r.tellSchemas(ctx, s)
+	}
 	left, err := r.filesMayBeLeft(ctx, s)
 	if err != nil || !left {
 		return next{}, err
@@ -121,7 +124,7 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	job := manifest.CleanJob(s.b, claimOf(s.b), r.Images)
 	err = r.ensure(ctx, s.b, job)
 	if bad := (*specError)(nil); errors.As(err, &bad) {
-		return s.leaveFiles(": " + err.Error())
+		return s.leave(s.filesLeft() + ": " + err.Error())
 	}
 	if err != nil {
 		return next{}, err
@@ -132,10 +135,9 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// leaveFiles gives up on files that no Job can be made for. There is no record
-// of that but the status, which must say so before anything else goes.
-func (s *scope) leaveFiles(why string) (next, error) {
-	what := s.filesLeft() + why
+// leave gives up on what cannot be removed from here. There is no record of that
+// but the status, which must say so before anything else goes.
+func (s *scope) leave(what string) (next, error) {
 	s.cleanup = &fact{reason: v1alpha1.ReasonLeftBehind, message: what}
 	if s.b.DeletionTimestamp.IsZero() {
 		return waitFor(soon), nil
@@ -260,8 +262,8 @@ func keepsFiles(w runfile.Workload) bool {
 		return w.Calibrate.Files.KeepFiles
 	case w.SLOB != nil && w.SLOB.Files != nil:
 		return w.SLOB.Files.KeepFiles
-	default:
-		return false
+	default: // of a database, its schemas
+		return w.SLOB != nil && w.SLOB.KeepSchemas
 	}
 }
 

@@ -130,3 +130,30 @@ func (s *scope) tellDatabase() string {
 	}
 	return stays
 }
+
+// hasOthersDatabase says that the load runs in a database that the operator did
+// not make, and cannot clean up.
+func hasOthersDatabase(b *v1alpha1.NFSBenchmark) bool {
+	return b.Spec.Database != nil && b.Spec.Database.External != nil
+}
+
+// tellSchemas says which schemas of the load may be left in a database that
+// others use, too: where the loader ended before it could drop them.
+func (r *Reconciler) tellSchemas(ctx context.Context, s *scope) (next, error) {
+	w := s.b.Spec.Workload.SLOB
+	if w == nil || w.Kit != nil || isCleanedUp(s.b) {
+		return next{}, nil
+	}
+	if err := r.readPlan(ctx, s); err != nil || s.plan == nil {
+		return next{}, err // no plan, no load
+	}
+	if err := r.readResults(ctx, s); err != nil {
+		return next{}, err
+	}
+	if keepsFiles(s.plan.Workload) || !filesTouched(s) || filesRemoved(s) {
+		return next{}, nil
+	}
+	return s.leave(fmt.Sprintf(
+		"schemas of the load may be left in database %s: the next run with them drops them or goes on with them; else drop the users NFSBENCH1 to NFSBENCH%d that have a table NFSBENCH_MARKER, and tablespace %s if nothing else is in it",
+		s.b.Spec.Database.External.ConnectString, max(w.Schemas, 1), w.Tablespace))
+}

@@ -156,7 +156,7 @@ func messageOf(s *scope, err error) string {
 	case s.stage == v1alpha1.PhasePreparing && len(s.progress) == 0:
 		return s.startMessage()
 	case len(s.progress) > 0:
-		return clip(progressMessage(s.progress))
+		return clip(progressMessage(s.plan, s.progress))
 	default:
 		return ""
 	}

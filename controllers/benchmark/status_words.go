@@ -37,13 +37,18 @@ func slobWords(w runfile.SLOB) string {
 	switch {
 	case len(w.Users) == 0:
 		return words
-	case len(w.Users) == 1 && w.Users[0] == 1:
-		return words + " 1 user"
 	case len(w.Users) == 1:
-		return fmt.Sprintf("%s %d users", words, w.Users[0])
+		return words + " " + usersWords(w.Users[0])
 	default:
 		return fmt.Sprintf("%s %d-%d users", words, slices.Min(w.Users), slices.Max(w.Users))
 	}
+}
+
+func usersWords(n int32) string {
+	if n == 1 {
+		return "1 user"
+	}
+	return fmt.Sprintf("%d users", n)
 }
 
 // engineOf is who makes the I/O of a plan.
@@ -93,7 +98,7 @@ func stepWords(step runfile.Step, all []judge.StepSummary) string {
 	if len(all) < 2 {
 		return ""
 	}
-	words := fmt.Sprintf(" with %d users", step.Users)
+	words := " with " + usersWords(step.Users)
 	for _, s := range all {
 		if s.Knee && s.Kind == step.Kind && s.Users != step.Users {
 			words += fmt.Sprintf(", hardly more than with %d", s.Users)

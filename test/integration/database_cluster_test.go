@@ -10,6 +10,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -29,6 +30,48 @@ func TestADatabaseThatExistsIsLoadedWithoutAVolume(t *testing.T) {
 			w.wantPhase(b, v1alpha1.PhaseSucceeded)
 			if w.rec.count(v1alpha1.ReasonRetained) != 0 || b.Status.Database == nil || b.Status.Database.Banner == "" {
 				t.Errorf("events %q, database %+v", w.rec.events, b.Status.Database)
+			}
+		})
+	}
+}
+
+func TestSchemasThatALoaderCouldNotDropAreTold(t *testing.T) {
+	t.Parallel()
+	failed := func(left bool, kinds ...string) runfile.ClientResult {
+		c := gen.FailedClient(0, runfile.FailureCancelled, "stopped")
+		for _, k := range kinds {
+			c.Load.Spans = append(c.Load.Spans, runfile.Span{Kind: k, Start: time.Unix(1, 0), End: time.Unix(2, 0)})
+		}
+		c.Load.FilesLeft = left
+		return c
+	}
+	cases := map[string]struct {
+		client runfile.ClientResult
+		status string // of CleanedUp
+		reason string
+	}{
+		"NotLoaded":  {failed(false, runfile.SpanConnect, runfile.SpanDone), "True", v1alpha1.ReasonCleanedUp},
+		"Dropped":    {failed(false, runfile.SpanFill, runfile.SpanClean, runfile.SpanDone), "True", v1alpha1.ReasonCleanedUp},
+		"NotDropped": {failed(false, runfile.SpanFill, runfile.SpanMeasure, runfile.SpanDone), "False", v1alpha1.ReasonLeftBehind},
+		"Refused":    {failed(true, runfile.SpanFill, runfile.SpanClean, runfile.SpanDone), "False", v1alpha1.ReasonLeftBehind},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			b, _ := w.started(gen.ExternalOracle("scan.example:1521/"+w.ns), gen.SLOB(v1alpha1.SLOBRandomRead, 4))
+			w.progress(b, 0, at(runfile.SpanFill, 10))
+			w.settle("demo")
+			w.final(b, tc.client)
+			b = w.finish("demo")
+			w.wantPhase(b, v1alpha1.PhaseFailed)
+			w.wantCondition(b, v1alpha1.ConditionCleanedUp, tc.status, tc.reason)
+			events := strings.Join(w.rec.events, "\n")
+			if got := strings.Contains(events, "scan.example:1521/"+w.ns+": the next run"); got != (tc.status == "False") {
+				t.Errorf("events: %s", events)
+			}
+			if left := w.ours(); len(left) != 1 {
+				t.Errorf("left: %q", left)
 			}
 		})
 	}
