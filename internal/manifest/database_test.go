@@ -3,6 +3,7 @@ package manifest_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -202,14 +203,9 @@ func mounts(c *corev1.Container) map[string]string {
 func TestWhatEachContainerSees(t *testing.T) {
 	all := withDatabase(t)
 	const data = "/opt/oracle/oradata"
-	common := map[string]string{"/etc/nfsbench": "plan ro", "/run/nfsbench": "run rw"}
 	with := func(more map[string]string) map[string]string {
-		out := map[string]string{}
-		for _, m := range []map[string]string{common, more} {
-			for k, v := range m {
-				out[k] = v
-			}
-		}
+		out := map[string]string{"/etc/nfsbench": "plan ro", "/run/nfsbench": "run rw"}
+		maps.Copy(out, more)
 		return out
 	}
 	loader := map[string]string{"/opt/nfsbench": "tools ro", "/etc/nfsbench-database": "database-credentials ro", "/tmp": "tmp rw"}

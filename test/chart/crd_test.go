@@ -9,9 +9,9 @@ import (
 // as that linter cannot be had as a Go module. Each exception has its reason.
 func TestTheCRDFollowsTheConventionsOfKubernetesAPIs(t *testing.T) {
 	exceptions := map[string]string{
-		".spec.suspend: a boolean":                          "the name and type that Job and its kin have",
-		".spec.pods.annotations{}: a string without bound":  "a map of strings, bounded in number",
-		".spec.pods.nodeSelector{}: a string without bound": "a map of strings, bounded in number",
+		".spec.suspend: a boolean":                                       "the name and type that Job and its kin have",
+		".spec.pods.annotations{}: a string without bound":               "a map of strings, bounded in number",
+		".spec.pods.nodeSelector{}: a string without bound":              "a map of strings, bounded in number",
 		".spec.database.container.environment{}: a string without bound": "a map of strings, bounded in number",
 		".status.database.calibrations[].warmup: a boolean":              "a computed mark that is there or not, and no choice of a user",
 		".status.steps[].knee: a boolean":                                "a computed mark that is there or not, and no choice of a user",
