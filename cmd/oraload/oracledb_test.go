@@ -1,0 +1,21 @@
+//go:build oracledb
+
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/test/oracle/suite"
+)
+
+// TestAgainstADatabase runs the suite that the stand-in passes against the
+// database of ORACLE_DSN, through the driver of the shipped program; see
+// hack/oracle/test.sh.
+func TestAgainstADatabase(t *testing.T) {
+	o, err := suite.ParseDSN(os.Getenv("ORACLE_DSN"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite.Suite(t, open, o)
+}
