@@ -17,13 +17,16 @@ import (
 // Admin asks and tells a database what only an administrator may. It is safe for
 // several goroutines, as the pool is. Its errors are explained (see Explain).
 type Admin struct {
-	db  *sql.DB
-	now func() time.Time
+	db    *sql.DB
+	now   func() time.Time
+	pause time.Duration // between two looks at the sessions of others
 }
 
 // NewAdmin makes an Admin on a pool that was opened with the role SYSDBA, to the
 // root container: elsewhere some views are empty.
-func NewAdmin(db *sql.DB, now func() time.Time) *Admin { return &Admin{db: db, now: now} }
+func NewAdmin(db *sql.DB, now func() time.Time) *Admin {
+	return &Admin{db: db, now: now, pause: time.Second}
+}
 
 // query runs the text of that name and scans its rows.
 func query[T any](ctx context.Context, db *sql.DB, name string, scan func(*sql.Rows) (T, error)) ([]T, error) {
@@ -217,3 +220,6 @@ func (a *Admin) SetParameters(ctx context.Context, parameters map[string]string)
 	}
 	return nil
 }
+
+// Watch makes a reader of what Direct NFS counts.
+func (a *Admin) Watch() *Watch { return &Watch{admin: a} }

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -174,5 +175,34 @@ func TestAFailingQuerySaysWhichAndWhy(t *testing.T) {
 	_, err := a.Snapshot(t.Context())
 	if CodeOf(err) != runfile.FailureSQL || !strings.Contains(err.Error(), "sysstat: ") || !strings.Contains(err.Error(), "ORA-00942") {
 		t.Errorf("got %v with %q", err, CodeOf(err))
+	}
+}
+
+func TestASessionThatIsAtWorkForAMomentIsNotMeant(t *testing.T) {
+	session := func(instance, sid int) row {
+		return row{"INST_ID": instance, "SID": sid, "USERNAME": "SYS", "MACHINE": "pod", "PROGRAM": "sqlplus", "EVENT": nil}
+	}
+	a, f := admin(t, catalog.Release19, map[string][]row{"active_sessions": {session(1, 7)}})
+	f.next = map[string][]row{"active_sessions": {session(1, 8), session(2, 7)}}
+	if err := a.CheckIdle(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"active_sessions", "active_sessions"}, f.asked); diff != "" {
+		t.Error(diff)
+	}
+	f.errs["active_sessions"] = errors.New("ORA-03114: not connected")
+	if err := a.CheckIdle(t.Context()); CodeOf(err) != runfile.FailureDatabaseEnded {
+		t.Error(err)
+	}
+}
+
+func TestWaitingForAnIdleDatabaseEndsWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	a, f := admin(t, catalog.Release19, nil)
+	f.rows["active_sessions"] = []row{{"INST_ID": 1, "SID": 1, "USERNAME": "X", "MACHINE": "x", "PROGRAM": "x", "EVENT": "x"}}
+	f.then = cancel
+	a.pause = time.Hour
+	if err := a.CheckIdle(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

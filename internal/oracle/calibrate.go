@@ -190,26 +190,3 @@ func (a *Admin) calibrationText(ctx context.Context) (string, error) {
 	}
 	return "calibrate_result", nil
 }
-
-// CheckIdle fails with FailureBusy where sessions of others are at work: what is
-// measured would be their load as well.
-func (a *Admin) CheckIdle(ctx context.Context) error {
-	sessions, err := query(ctx, a.db, "active_sessions", func(r *sql.Rows) (string, error) {
-		var instance, sid int64
-		var user, machine, program, event sql.NullString
-		err := r.Scan(&instance, &sid, &user, &machine, &program, &event)
-		return fmt.Sprintf("%s, %s on %s (instance %d, SID %d, %s)", user.String, program.String, machine.String, instance, sid, event.String), err
-	})
-	if err != nil || len(sessions) == 0 {
-		return err
-	}
-	more := ""
-	if len(sessions) > 3 {
-		more = fmt.Sprintf(" and %d more", len(sessions)-3)
-	}
-	return Fail(runfile.FailureBusy, fmt.Sprintf("others use the database: %s%s; run the benchmark when nobody does",
-		strings.Join(sessions[:min(3, len(sessions))], "; "), more), nil)
-}
-
-// Watch makes a reader of what Direct NFS counts.
-func (a *Admin) Watch() *Watch { return &Watch{admin: a} }

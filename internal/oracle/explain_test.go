@@ -39,6 +39,8 @@ func TestErrorsOfTheDriverAreExplained(t *testing.T) {
 		"ORA-01119: error in creating database file\nORA-27054: NFS file":                 {runfile.FailureUnsupported, "(ORA-27054)"},
 		"ORA-01119: error in creating database file '/x'\nORA-27040: create":              {runfile.FailureIO, "'/x'"},
 		"ORA-01119: error\nORA-27072: File I/O error\nError: 28: No space left on device": {runfile.FailureNoSpace, "volume"},
+		"ORA-06512: at line 1\nORA-27072: No space left on device":                        {runfile.FailureNoSpace, "(ORA-27072)"},
+		"ORA-00000: DPI-9999: no space left on device":                                    {runfile.FailureNoSpace, "(DPI-9999)"},
 		"ORA-27072: File I/O error":                                                       {runfile.FailureIO, "NFS server"},
 		"ORA-00020: maximum number of processes (300) exceeded":                           {runfile.FailureParameter, "processes"},
 		"ORA-56708: Could not find any datafiles":                                         {runfile.FailureAsyncIO, "SETALL"},

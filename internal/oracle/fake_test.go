@@ -28,7 +28,9 @@ type fake struct {
 	mu       sync.Mutex
 	release  catalog.Release
 	rows     map[string][]row
+	next     map[string][]row // after the first time
 	errs     map[string]error
+	then     func()  // after rows were read
 	outs     []int64 // of OUT binds, in order
 	asked    []string
 	executed []string
@@ -48,10 +50,12 @@ func admin(t *testing.T, release catalog.Release, rows map[string][]row) (*Admin
 	db := sql.OpenDB(f)
 	t.Cleanup(func() { _ = db.Close() })
 	clock := time.Date(2026, 11, 22, 7, 0, 0, 0, time.UTC)
-	return NewAdmin(db, func() time.Time {
+	a := NewAdmin(db, func() time.Time {
 		clock = clock.Add(time.Minute)
 		return clock
-	}), f
+	})
+	a.pause = 0
+	return a, f
 }
 
 func (f *fake) Connect(context.Context) (driver.Conn, error) { return fakeConn{f}, nil }
@@ -69,13 +73,16 @@ func (c fakeConn) QueryContext(_ context.Context, text string, _ []driver.NamedV
 	defer c.f.mu.Unlock()
 	name, _ := sqltext.NameOf(text)
 	c.f.asked = append(c.f.asked, name)
+	if next := c.f.next[name]; next != nil {
+		defer func() { c.f.rows[name] = next }()
+	}
 	if err := c.f.errs[name]; err != nil {
 		return nil, err
 	}
 	if err := catalog.Check(text, c.f.release); err != nil {
 		return nil, fmt.Errorf("ORA-00904: invalid identifier: %w", err)
 	}
-	return &fakeRows{columns: selected(text), rows: slices.Clone(c.f.rows[name])}, nil
+	return &fakeRows{columns: selected(text), rows: slices.Clone(c.f.rows[name]), then: c.f.then}, nil
 }
 
 func (c fakeConn) ExecContext(_ context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
@@ -113,10 +120,16 @@ func selected(text string) []string {
 type fakeRows struct {
 	columns []string
 	rows    []row
+	then    func()
 }
 
 func (r *fakeRows) Columns() []string { return r.columns }
-func (r *fakeRows) Close() error      { return nil }
+func (r *fakeRows) Close() error {
+	if r.then != nil {
+		r.then()
+	}
+	return nil
+}
 
 func (r *fakeRows) Next(dest []driver.Value) error {
 	if len(r.rows) == 0 {

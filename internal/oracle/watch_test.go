@@ -70,6 +70,7 @@ func TestANumberThatIsGivenToANewProcessIsNotCounted(t *testing.T) {
 	for name, looks := range map[string][][]row{
 		"fewer reads":       {{statsOf(1, 30, 100, 10, 1000, 100)}, {statsOf(1, 30, 99, 10, 1000, 100)}},
 		"fewer bytes":       {{statsOf(1, 30, 100, 10, 1000, 100)}, {statsOf(1, 30, 100, 10, 999, 100)}},
+		"fewer bytes out":   {{statsOf(1, 30, 100, 10, 1000, 100)}, {statsOf(1, 30, 100, 10, 1000, 99)}},
 		"fewer writes":      {{statsOf(1, 30, 100, 10, 1000, 100)}, {statsOf(1, 30, 100, 9, 1000, 100)}},
 		"gone for a while":  {{statsOf(1, 30, 100, 10, 1000, 100)}, nil, {statsOf(1, 30, 200, 20, 2000, 200)}},
 		"back for a while":  {{statsOf(1, 30, 100, 10, 1000, 100)}, {statsOf(1, 30, 1, 1, 1, 1)}, {statsOf(1, 30, 200, 20, 2000, 200)}},
@@ -112,7 +113,10 @@ func TestAResultDoesNotChangeAnyMore(t *testing.T) {
 	w, f := looking(t)
 	look(t, w, f, nil, []row{statsOf(1, 30, 1, 1, 1, 1)})
 	r := w.Result()
-	r.Servers[0].Server = "changed"
+	r.Servers[0].Server, r.Files[0].Name = "changed", "changed"
+	if again := w.Result(); again.Servers[0].Server != "filer" || again.Files[0].Name == "changed" {
+		t.Errorf("%+v", again)
+	}
 	look(t, w, f, nil, []row{statsOf(1, 30, 9, 9, 9, 9)})
 	if *r.ReadOps != 0 || w.Result().Servers[0].Server != "filer" {
 		t.Errorf("%+v", r)

@@ -160,9 +160,10 @@ func TestACounterThatWentBackIsLeftOut(t *testing.T) {
 }
 
 func TestACounterThatIsGoneIsLeftOut(t *testing.T) {
-	before := counted{instance: 1, started: boot(1), waits: 100, micros: 30000}
-	after := counted{instance: 1, started: boot(1)}
-	if w := window(t, views(before), views(after)); w.Events != nil {
+	one, two := counted{instance: 1, started: boot(1), waits: 100, micros: 30000}, counted{instance: 2, started: boot(1), waits: 100, micros: 30000}
+	later, gone := one, counted{instance: 2, started: boot(1)}
+	later.waits, later.micros = 200, 60000
+	if w := window(t, views(one, two), views(later, gone)); w.Events != nil {
 		t.Errorf("%+v", w.Events)
 	}
 }
@@ -174,7 +175,13 @@ func TestRowsOfSeveralContainersAreAdded(t *testing.T) {
 	})
 	after["system_event"] = append(after["system_event"], row{"INST_ID": 1, "EVENT": "db file sequential read", "TOTAL_WAITS": 1, "TIME_WAITED_MICRO": 7})
 	after["event_histogram"] = append(after["event_histogram"], row{"INST_ID": 1, "EVENT": "db file sequential read", "WAIT_TIME_MICRO": 512, "WAIT_COUNT": 1})
+	for _, n := range []int{3, 4} {
+		after["sysstat"] = append(after["sysstat"], row{"INST_ID": 1, "NAME": "user commits", "VALUE": n})
+	}
 	w := window(t, before, after)
+	if got := w.Statistics["user commits"]; got != 7 {
+		t.Errorf("%d commits", got)
+	}
 	if len(w.Files) != 1 || w.Files[0].SmallReads != 10 || w.Files[0].LargeReadTime != 400 || w.Files[0].LargeWrites != 80 {
 		t.Errorf("%+v", w.Files)
 	}

@@ -14,12 +14,12 @@ WHERE
     s.status = 'ACTIVE'
     AND s.type = 'USER'
     AND NOT (s.state = 'WAITING' AND s.wait_class = 'Idle')
-    AND s.program NOT LIKE '%(PZ%)%'
+    AND (s.program IS NULL OR s.program NOT LIKE '%(PZ%)%')
     AND NOT EXISTS (
         SELECT me.sid
         FROM v$session me
         WHERE
-            me.sid = SYS_CONTEXT('USERENV', 'SID')
+            me.sid = TO_NUMBER(SYS_CONTEXT('USERENV', 'SID'))
             AND me.machine = s.machine
             AND me.process = s.process
     )
