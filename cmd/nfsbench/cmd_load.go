@@ -35,6 +35,30 @@ type loadCommand struct {
 	printPlan  bool
 }
 
+const loadExamples = `  # How fast is one path? Compare with what 1GbE can carry.
+  nfsbench load --server 10.0.1.100 --export /vol/oradata --link 1Gbit
+
+  # Two paths, random reads of database blocks, three times, result to a file
+  nfsbench load --server 10.0.1.100,10.0.2.100 --export /vol/oradata \
+    --pattern randread --jobs 8 --depth 32 --repetitions 3 --output-file result.json
+
+  # The paths of an oranfstab; the same load through the mounted volume
+  nfsbench load --oranfstab /etc/oranfstab --export /vol/oradata --pattern overwrite
+  nfsbench load --mount /u02/oradata --pattern overwrite
+
+  # IOPS within 20 ms and MB/s, as CALIBRATE_IO tells them
+  nfsbench load --server 10.0.1.100,10.0.2.100 --export /vol/oradata --workload calibrate --file-size 8Gi
+
+  # How do latency and throughput grow from 1 user to 16? One of five blocks is updated
+  nfsbench load --server 10.0.1.100 --export /vol/oradata --workload slob-read \
+    --users 1,2,4,8,16 --schemas 4 --scale 4Gi --update-percent 20
+
+  # Full table scans by 4 users through the mounted volume
+  nfsbench load --mount /u02/oradata --workload slob-scan --users 4 --schemas 4 --scan-size 4Gi
+
+  # Latency at a fixed rate, and the plan that would run it elsewhere
+  nfsbench load --mount /u02/oradata --pattern randread --ops-per-second 2000 --print-plan`
+
 // newLoadCommand makes load and shows what it measured.
 func newLoadCommand(a *app) *cobra.Command {
 	c := &loadCommand{app: a}
@@ -63,31 +87,9 @@ lasts --duration (then 10 s if not given). slob-read and slob-scan do what users
 of SLOB do, each with one single-block read outstanding, or scanning its schema
 with a read-ahead; --users with several numbers makes a ramp, which goes through
 all of them in each repetition, over the same files.`,
-		Example: `  # How fast is one path? Compare with what 1GbE can carry.
-  nfsbench load --server 10.0.1.100 --export /vol/oradata --link 1Gbit
-
-  # Two paths, random reads of database blocks, three times, result to a file
-  nfsbench load --server 10.0.1.100,10.0.2.100 --export /vol/oradata \
-    --pattern randread --jobs 8 --depth 32 --repetitions 3 --output-file result.json
-
-  # The paths of an oranfstab; the same load through the mounted volume
-  nfsbench load --oranfstab /etc/oranfstab --export /vol/oradata --pattern overwrite
-  nfsbench load --mount /u02/oradata --pattern overwrite
-
-  # IOPS within 20 ms and MB/s, as CALIBRATE_IO tells them
-  nfsbench load --server 10.0.1.100,10.0.2.100 --export /vol/oradata --workload calibrate --file-size 8Gi
-
-  # How do latency and throughput grow from 1 user to 16? One of five blocks is updated
-  nfsbench load --server 10.0.1.100 --export /vol/oradata --workload slob-read \
-    --users 1,2,4,8,16 --schemas 4 --scale 4Gi --update-percent 20
-
-  # Full table scans by 4 users through the mounted volume
-  nfsbench load --mount /u02/oradata --workload slob-scan --users 4 --schemas 4 --scan-size 4Gi
-
-  # Latency at a fixed rate, and the plan that would run it elsewhere
-  nfsbench load --mount /u02/oradata --pattern randread --ops-per-second 2000 --print-plan`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+		Example: loadExamples,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false

@@ -66,9 +66,9 @@ func TestACalibrationEndsWhereTheLatencyPassesTheLimit(t *testing.T) {
 		}
 		for _, rep := range load.Repetitions {
 			name := fmt.Sprintf("%+v", *rep.Step)
-			n := time.Duration(rep.Step.Users)
-			checkMean(t, name, rep.Read, 15*time.Millisecond*max(10, n)/10)
-			perSecond := min(10, int64(n)) * 1000 / 15
+			n := int64(rep.Step.Users)
+			checkMean(t, name, rep.Read, time.Duration(max(10, n)*1500)*time.Microsecond)
+			perSecond := min(10, n) * 1000 / 15
 			if got := rep.Read.Count / 4; got < perSecond-10 || got > perSecond+10 {
 				t.Errorf("%s: %d reads a second, want %d", name, got, perSecond)
 			}

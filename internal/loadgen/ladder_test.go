@@ -74,25 +74,33 @@ func TestTheLadderGoesAsFarAsItHelps(t *testing.T) {
 		want    []int32
 	}{
 		"saturated": {
-			"two doublings that bring nothing are enough", storage{servers: 8, service: ms}, ladder{limit: 20 * ms, ceiling: 1024},
+			"two doublings that bring nothing are enough",
+			storage{servers: 8, service: ms},
+			ladder{limit: 20 * ms, ceiling: 1024},
 			[]int32{1, 2, 4, 8, 16, 32},
 		},
 		"too slow": {
 			"an eighth of a doubling below the limit is near enough; 133 are within it",
-			storage{servers: 100, service: 15 * ms}, ladder{limit: 20 * ms, ceiling: 1024},
+			storage{servers: 100, service: 15 * ms},
+			ladder{limit: 20 * ms, ceiling: 1024},
 			[]int32{1, 2, 4, 8, 16, 32, 64, 128, 256, 192, 160, 144},
 		},
 		"narrowed from below": {
 			"what lies between is searched upwards too; 176 are within the limit",
-			storage{servers: 100, service: 15 * ms}, ladder{limit: 26400 * time.Microsecond, ceiling: 1024},
+			storage{servers: 100, service: 15 * ms},
+			ladder{limit: 26400 * time.Microsecond, ceiling: 1024},
 			[]int32{1, 2, 4, 8, 16, 32, 64, 128, 256, 192, 160, 176},
 		},
 		"few": {
-			"there is nothing between 2 and 3", storage{servers: 2, service: 15 * ms}, ladder{limit: 20 * ms, ceiling: 64},
+			"there is nothing between 2 and 3",
+			storage{servers: 2, service: 15 * ms},
+			ladder{limit: 20 * ms, ceiling: 64},
 			[]int32{1, 2, 4, 3},
 		},
 		"ceiling": {
-			"the disks that there are set the end", storage{servers: 1000, service: ms}, ladder{limit: 20 * ms, ceiling: 48},
+			"the disks that there are set the end",
+			storage{servers: 1000, service: ms},
+			ladder{limit: 20 * ms, ceiling: 48},
 			[]int32{1, 2, 4, 8, 16, 32, 48},
 		},
 		"one":      {"a ladder of one level", storage{servers: 1, service: ms}, ladder{limit: 20 * ms, ceiling: 1}, []int32{1}},

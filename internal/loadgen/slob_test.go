@@ -102,9 +102,19 @@ func TestTheSpansOfARampSayWhichStepTheyAreOf(t *testing.T) {
 			}
 		}
 		want := []span{
-			{"Baseline", 1, 2}, {"Warmup", 1, 3}, {"Measure", 1, 10}, {"Cooldown", 1, 2}, {"Warmup", 2, 3}, {"Measure", 2, 10},
+			{"Baseline", 1, 2},
+			{"Warmup", 1, 3},
+			{"Measure", 1, 10},
+			{"Cooldown", 1, 2},
+			{"Warmup", 2, 3},
+			{"Measure", 2, 10},
 			{"Cooldown", 2, 5},
-			{"Baseline", 3, 2}, {"Warmup", 3, 3}, {"Measure", 3, 10}, {"Cooldown", 3, 2}, {"Warmup", 4, 3}, {"Measure", 4, 10},
+			{"Baseline", 3, 2},
+			{"Warmup", 3, 3},
+			{"Measure", 3, 10},
+			{"Cooldown", 3, 2},
+			{"Warmup", 4, 3},
+			{"Measure", 4, 10},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
