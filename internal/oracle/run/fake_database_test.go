@@ -57,9 +57,18 @@ type user struct {
 
 type rowsOf struct {
 	tablespace string
-	keys       map[int64]int
+	times      []int // that each key is there
+	rows       int
 	obfuscated bool
 	minimized  int // rows at that time
+}
+
+func (r *rowsOf) add(key int64, times int) {
+	for int64(len(r.times)) <= key {
+		r.times = append(r.times, 0)
+	}
+	r.times[key] += times
+	r.rows += times
 }
 
 func newDatabase() *database {

@@ -95,9 +95,9 @@ func (d *database) look(name string, args []any) ([][]any, bool) {
 		return rows, true
 	case "slob_segment":
 		t := d.users[args[0].(string)].tables[args[1].(string)]
-		blocks := int64(len(t.keys)) + 8
+		blocks := int64(t.rows) + 8
 		if d.blocksOf != nil {
-			blocks = d.blocksOf(int64(len(t.keys)))
+			blocks = d.blocksOf(int64(t.rows))
 		}
 		return [][]any{{blocks * 8192, blocks}}, true
 	}
@@ -111,21 +111,21 @@ func (d *database) tables(u *user, name, table, tablespace string, args []any) e
 		if t != nil {
 			return errors.New("ORA-00955: name is already used by an existing object")
 		}
-		u.tables[table] = &rowsOf{tablespace: tablespace, keys: map[int64]int{}}
+		u.tables[table] = &rowsOf{tablespace: tablespace}
 	case "slob_table_minimize":
-		t.minimized = len(t.keys)
+		t.minimized = t.rows
 	case "slob_table_empty":
-		clear(t.keys)
+		t.times, t.rows = nil, 0
 	case "slob_table_drop":
 		delete(u.tables, table)
 	case "slob_load_plain", "slob_load_obfuscated":
 		t.obfuscated = name == "slob_load_obfuscated"
 		first, step, rows := args[0].(int64), args[1].(int64), args[3].(int64)
 		for i := range rows {
-			t.keys[first+i*step]++
+			t.add(first+i*step, 1)
 		}
 	case "slob_index_create":
-		for _, n := range u.tables["NFSBENCH_RANGES"].keys {
+		for _, n := range u.tables["NFSBENCH_RANGES"].times {
 			if n > 1 {
 				return errors.New("ORA-01452: cannot CREATE UNIQUE INDEX; duplicate keys found")
 			}
@@ -157,7 +157,7 @@ func (d *database) work(c *conn, name string, args []any) ([][]any, error) {
 		if c.direct {
 			event = "direct path read"
 		}
-		n := int64(len(u.tables["NFSBENCH_SCAN"].keys))
+		n := int64(u.tables["NFSBENCH_SCAN"].rows)
 		d.readOps, d.readBytes = d.readOps+n/128, d.readBytes+n*8192
 		d.waits[event] += n / 128
 		return [][]any{{n}}, nil
@@ -169,8 +169,8 @@ func (d *database) work(c *conn, name string, args []any) ([][]any, error) {
 
 func (d *database) readRange(u *user, first, last int64) int64 {
 	n := int64(0)
-	for key := first; key <= last; key++ {
-		n += int64(u.tables["NFSBENCH_RANGES"].keys[key])
+	for _, times := range u.tables["NFSBENCH_RANGES"].times[first : last+1] {
+		n += int64(times)
 	}
 	d.readOps, d.readBytes = d.readOps+n, d.readBytes+n*8192
 	d.waits["db file sequential read"] += n

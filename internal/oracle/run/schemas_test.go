@@ -68,12 +68,12 @@ func checkTables(t *testing.T, d *database, plan runfile.Plan) {
 			t.Fatalf("%s.%s: %+v", name, table, rows)
 		}
 		for key := range bytes / 8192 {
-			if rows.keys[key+1] != 1 {
-				t.Fatalf("key %d is in %s.%s %d times", key+1, name, table, rows.keys[key+1])
+			if rows.times[key+1] != 1 {
+				t.Fatalf("key %d is in %s.%s %d times", key+1, name, table, rows.times[key+1])
 			}
 		}
-		if int64(len(rows.keys)) != bytes/8192 || (table == "NFSBENCH_RANGES") != u.index && table == "NFSBENCH_RANGES" {
-			t.Errorf("%s.%s has %d rows, index %v", name, table, len(rows.keys), u.index)
+		if int64(rows.rows) != bytes/8192 || (table == "NFSBENCH_RANGES") != u.index && table == "NFSBENCH_RANGES" {
+			t.Errorf("%s.%s has %d rows, index %v", name, table, rows.rows, u.index)
 		}
 	}
 }
