@@ -40,12 +40,16 @@ func transitions(before, after *v1alpha1.NFSBenchmark, queued []event) []event {
 			out = append(out, *e)
 		}
 	}
-	for i := range out {
-		if len(out[i].note) > maxNote {
-			out[i].note = strings.ToValidUTF8(out[i].note[:maxNote], "")
+	return cutNotes(out)
+}
+
+func cutNotes(all []event) []event {
+	for i := range all {
+		if len(all[i].note) > maxNote {
+			all[i].note = strings.ToValidUTF8(all[i].note[:maxNote], "")
 		}
 	}
-	return out
+	return all
 }
 
 func phaseChanged(b *v1alpha1.NFSBenchmark) event {

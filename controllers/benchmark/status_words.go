@@ -99,10 +99,9 @@ func stepWords(step runfile.Step, all []judge.StepSummary) string {
 		return ""
 	}
 	words := " with " + usersWords(step.Users)
-	for _, s := range all {
-		if s.Knee && s.Kind == step.Kind && s.Users != step.Users {
-			words += fmt.Sprintf(", hardly more than with %d", s.Users)
-		}
+	i := slices.IndexFunc(all, func(s judge.StepSummary) bool { return s.Knee && s.Kind == step.Kind && s.Users != step.Users })
+	if i >= 0 {
+		words += fmt.Sprintf(", hardly more than with %d", all[i].Users)
 	}
 	return words
 }

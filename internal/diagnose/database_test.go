@@ -91,7 +91,8 @@ func TestADatabaseIsGivenTheTimeThatItHasAndNoMore(t *testing.T) {
 		"Probe":      {"The kubelet ends what its startup probe never found ready", pod(databaseIs(ended(0, "Completed", "", 45*time.Minute))), time.Hour, v1alpha1.ReasonDatabaseNotReady, true, []string{"not ready within 45m0s"}},
 		"OutOfMemory": {
 			"What to do about it", pod(databaseIs(ended(137, "OOMKilled", oradism, time.Minute))), time.Minute,
-			v1alpha1.ReasonDatabaseEnded, true, []string{"spec.database.container.resources.limits.memory", "SGA"},
+			v1alpha1.ReasonDatabaseEnded, true,
+			[]string{"spec.database.container.resources.limits.memory", "SGA"},
 		},
 		"UnderLoadEarly": {"The load has a word to say itself", pod(databaseIs(ended(1, "Error", "", 50*time.Second)), loaderRuns), 70 * time.Second, v1alpha1.ReasonDatabaseEnded, false, nil},
 		"UnderLoadLate":  {"Or has not", pod(databaseIs(ended(1, "Error", "", 50*time.Second)), loaderRuns), 91 * time.Second, v1alpha1.ReasonDatabaseEnded, true, nil},
@@ -99,7 +100,8 @@ func TestADatabaseIsGivenTheTimeThatItHasAndNoMore(t *testing.T) {
 		"Deleted":        {"And when the pod is deleted", pod(databaseIs(ended(143, "Error", "", time.Minute)), deleted, phase(corev1.PodRunning)), time.Hour, "", false, nil},
 		"Image": {
 			"Whose image, and what Oracle's registry wants", pod(databaseIs(corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "unauthorized"}}})),
-			31 * time.Second, v1alpha1.ReasonImagePullFailed, true, []string{"spec.database.container.image", "imagePullSecrets", "wants a login", "unauthorized"},
+			31 * time.Second, v1alpha1.ReasonImagePullFailed, true,
+			[]string{"spec.database.container.image", "imagePullSecrets", "wants a login", "unauthorized"},
 		},
 		"Permissions": {
 			"What an init container said", pod(phase(corev1.PodFailed), func(p *corev1.Pod) {
@@ -135,16 +137,16 @@ func TestWhereADatabaseStands(t *testing.T) {
 	}{
 		"none":     {[]corev1.Pod{pod(loaderRuns)}, "<nil>"},
 		"no pods":  {nil, "<nil>"},
-		"waiting":  {[]corev1.Pod{pod(databaseIs(corev1.ContainerStatus{}))}, "false false"},
-		"starting": {[]corev1.Pod{pod(databaseIs(since(false)))}, "true false 10s"},
-		"ready":    {[]corev1.Pod{pod(databaseIs(since(true)))}, "true true 10s"},
+		"waiting":  {[]corev1.Pod{pod(databaseIs(corev1.ContainerStatus{}))}, "runs: false, ready: false"},
+		"starting": {[]corev1.Pod{pod(databaseIs(since(false)))}, "runs: true, ready: false, since 10s"},
+		"ready":    {[]corev1.Pod{pod(databaseIs(since(true)))}, "runs: true, ready: true, since 10s"},
 	}
 	for name, tc := range cases {
 		got := "<nil>"
 		if d := diagnose.DatabaseOf(tc.pods); d != nil {
-			got = fmt.Sprint(d.Running, " ", d.Ready)
+			got = fmt.Sprintf("runs: %t, ready: %t", d.Running, d.Ready)
 			if d.Running {
-				got += " " + d.Since.Sub(born).String()
+				got += ", since " + d.Since.Sub(born).String()
 			}
 		}
 		if got != tc.want {

@@ -20,8 +20,8 @@ import (
 func TestADatabaseIsCreatedLoadedAndStaysOnItsExport(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	b, pods := w.started(onOracle(gen.Repetitions(2))...)
-	b = w.settle("demo")
+	_, pods := w.started(onOracle(gen.Repetitions(2))...)
+	b := w.settle("demo")
 	w.wantPhase(b, v1alpha1.PhasePreparing, "starting the pod of the database")
 	w.wantCondition(b, v1alpha1.ConditionDatabaseReady, "Unknown", v1alpha1.ReasonPending)
 	w.wantMounted(b, manifest.NamesOf(b).Claim)
