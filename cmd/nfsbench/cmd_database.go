@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nfsbench/nfsbench/internal/oracle/supervise"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // databaseFlags are the flags of database.
@@ -59,7 +60,7 @@ The state is in database.json of --run-dir. The exit code is 0 after SIGTERM and
 	fs.StringVar(&o.RunDir, "run-dir", "", "directory shared with the loader (required)")
 	fs.StringVar(&o.DataDirectory, "data", "/opt/oracle/oradata", "data directory of the database, on the volume")
 	fs.BoolVar(&o.DirectNFS, "direct-nfs", false, "switch Oracle's own NFS client on; off without it")
-	fs.StringVar(&o.Distribution, "distribution", supervise.Oracle, "who made the image: Oracle or Gvenzl")
+	fs.StringVar(&o.Distribution, "distribution", runfile.DistributionOracle, "who made the image: Oracle or Gvenzl")
 	fs.StringVar(&o.SID, "sid", "", "SID of the instance")
 	fs.StringVar(&o.OracleHome, "oracle-home", "", "Oracle home (default $ORACLE_HOME, else the newest in /opt/oracle/product)")
 	fs.DurationVar(&o.StartupTimeout, "startup-timeout", 45*time.Minute, "time until the database must be ready")
@@ -94,8 +95,8 @@ func checkDatabaseOptions(o supervise.Options) error {
 		return errors.New("--run-dir is required: the directory shared with the loader")
 	case o.DataDirectory == "":
 		return errors.New("--data is empty; name the directory that the volume is mounted at")
-	case o.Distribution != supervise.Oracle && o.Distribution != supervise.Gvenzl:
-		return fmt.Errorf("--distribution is %q; use %s or %s", o.Distribution, supervise.Oracle, supervise.Gvenzl)
+	case o.Distribution != runfile.DistributionOracle && o.Distribution != runfile.DistributionGvenzl:
+		return fmt.Errorf("--distribution is %q; use %s or %s", o.Distribution, runfile.DistributionOracle, runfile.DistributionGvenzl)
 	case o.StartupTimeout <= 0 || o.ShutdownTimeout <= 0 || o.HealthInterval <= 0:
 		return errors.New("--startup-timeout, --shutdown-timeout and --health-interval must be longer than 0")
 	}

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Build the container images without Docker: a static binary each, in an
-# otherwise empty file system. The same source gives the same bytes.
+# otherwise empty file system. The image nfsbench also carries oraload, which is
+# copied from it into database images and linked for those. The same source gives
+# the same bytes.
 #
 # usage: hack/image/build.sh [-o FOLDER] [NAME=PACKAGE...]
 #
@@ -12,6 +14,8 @@
 #   TAG             default dev
 #   GOARCH          default that of this machine
 #   BUILD_JOBS      packages compiled at once (default 2)
+#   ORALOAD         no = leave oraload out: nothing with a database runs then. It
+#                   needs python3 with venv and pip, and PyPI once for a compiler
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$repo"
@@ -40,12 +44,29 @@ GOARCH='' CGO_ENABLED=0 go build -trimpath -o "$work/pack" ./hack/image/pack
 license=()
 if [[ -e LICENSE ]]; then license=(-license LICENSE); fi
 
+# extras prints the flags of pack for what else belongs in an image.
+extras() {
+	[[ $1 == nfsbench=./cmd/nfsbench ]] || return 0
+	if [[ ${ORALOAD:-yes} == no ]]; then
+		say "without oraload (ORALOAD=no): this image cannot load a database"
+		return 0
+	fi
+	say "[$step of ${#images[@]}] building oraload, of which the first time takes a minute ..."
+	# A command substitution does not end at the first error by itself.
+	hack/oracle/oraload.sh -o "$work/oraload" >&2 || return
+	printf '%s\n' -file "$work/oraload=/oraload,mode=0755"
+}
+
 step=0
 for image in "${images[@]}"; do
 	step=$((step + 1)) name=${image%%=*} package=${image#*=} began=$SECONDS
 	say "[$step of ${#images[@]}] building $name ..."
 	CGO_ENABLED=0 go build -p "${BUILD_JOBS:-2}" -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o "$work/$name" "$package"
-	"$work/pack" -binary "$work/$name" -name "${IMAGE_PREFIX:-nfsbench}/$name:${TAG:-dev}" -arch "${GOARCH:-$(go env GOARCH)}" "${license[@]}" -o "$out/$name.tar"
+	# Not by way of mapfile < <(extras), which would not notice that it failed.
+	extra=$(extras "$image")
+	more=()
+	if [[ -n $extra ]]; then mapfile -t more <<<"$extra"; fi
+	"$work/pack" -binary "$work/$name" "${more[@]}" -name "${IMAGE_PREFIX:-nfsbench}/$name:${TAG:-dev}" -arch "${GOARCH:-$(go env GOARCH)}" "${license[@]}" -o "$out/$name.tar"
 	say "[$step of ${#images[@]}] built ${IMAGE_PREFIX:-nfsbench}/$name:${TAG:-dev} in $((SECONDS - began)) s"
 	echo "$out/$name.tar"
 done

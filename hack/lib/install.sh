@@ -28,8 +28,9 @@ cluster_end() {
 # Arguments go to helm.
 install_operator() {
 	if [[ $(cluster_choice) != current ]]; then
-		local archives
-		mapfile -t archives < <("$REPO_DIR/hack/image/build.sh")
+		local built archives
+		built=$("$REPO_DIR/hack/image/build.sh") # not by mapfile, which would go on without the images
+		mapfile -t archives <<<"$built"
 		"$CLUSTER_DIR/load.sh" "${archives[@]}" >/dev/null
 	fi
 	if ! "$KUBECTL" get crd nfsbenchmarks.nfsbench.io >/dev/null 2>&1; then OURS_TO_REMOVE=yes; fi

@@ -70,7 +70,7 @@ func first(paths []string) string {
 
 // noLibrary says which image has one.
 func (o Options) noLibrary(home string) error {
-	if o.Distribution == Gvenzl {
+	if o.Distribution == runfile.DistributionGvenzl {
 		return failf(runfile.FailureDirectNFSMissing,
 			"the image has no libnfsodm*.so in %s/lib, which Direct NFS needs, and gvenzl images have neither make nor a setuid oradism: use an image of container-registry.oracle.com, or derive one: %s", home, derivedImage)
 	}

@@ -102,40 +102,47 @@ func TestWhatStandsInTheWayOfDirectNFSIsSaidBeforeTheDatabaseStarts(t *testing.T
 	}{
 		"no library": {
 			func(i *image) { _ = os.Remove(i.home + "/lib/libnfsodm19.so") },
-			runfile.FailureDirectNFSMissing, []string{"libnfsodm*.so", "database/enterprise", "protocol.client"},
+			runfile.FailureDirectNFSMissing,
+			[]string{"libnfsodm*.so", "database/enterprise", "protocol.client"},
 		},
 		"no library, gvenzl": {
 			func(i *image) {
 				_ = os.Remove(i.home + "/lib/libnfsodm19.so")
-				i.o.Distribution = Gvenzl
+				i.o.Distribution = runfile.DistributionGvenzl
 			},
-			runfile.FailureDirectNFSMissing, []string{"gvenzl", "COPY libnfsodm.so", "chmod 4750 $ORACLE_HOME/bin/oradism"},
+			runfile.FailureDirectNFSMissing,
+			[]string{"gvenzl", "COPY libnfsodm.so", "chmod 4750 $ORACLE_HOME/bin/oradism"},
 		},
 		"no home": {
 			func(i *image) { i.o.Env, i.o.ProductRoot = i.o.Env[:2], i.base+"/nothing" },
-			runfile.FailureDirectNFSMissing, []string{"ORACLE_HOME", "protocol.client"},
+			runfile.FailureDirectNFSMissing,
+			[]string{"ORACLE_HOME", "protocol.client"},
 		},
 		"odm is a file": {
 			func(i *image) {
 				_ = os.Remove(i.home + "/rdbms/lib/odm")
 				i.write(i.home+"/rdbms/lib/odm", 0o644, "")
 			},
-			runfile.FailureDirectNFSMissing, []string{"cannot be switched", "54321"},
+			runfile.FailureDirectNFSMissing,
+			[]string{"cannot be switched", "54321"},
 		},
 		"oradism not setuid": {
 			func(i *image) {
 				_ = os.Remove(i.home + "/bin/oradism")
 				i.write(i.home+"/bin/oradism", 0o750, "")
 			},
-			runfile.FailureOradism, []string{"-rwxr-x---", "silently", "chown root:oinstall"},
+			runfile.FailureOradism,
+			[]string{"-rwxr-x---", "silently", "chown root:oinstall"},
 		},
 		"no oradism": {
 			func(i *image) { _ = os.Remove(i.home + "/bin/oradism") },
-			runfile.FailureOradism, []string{"bin/oradism", "chmod 4750"},
+			runfile.FailureOradism,
+			[]string{"bin/oradism", "chmod 4750"},
 		},
 		"no new privileges": {
 			func(i *image) { i.write(i.o.ProcDir+"/self/status", 0o644, "Name:\tx\nNoNewPrivs:\t1\nSeccomp:\t2\n") },
-			runfile.FailureOradism, []string{"allowPrivilegeEscalation: false", "protocol.client"},
+			runfile.FailureOradism,
+			[]string{"allowPrivilegeEscalation: false", "protocol.client"},
 		},
 	}
 	for name, tc := range cases {
@@ -244,7 +251,7 @@ func TestTheVolumeIsLookedAtBeforeTheDatabaseStarts(t *testing.T) {
 			[]string{"no health script", "database.container.healthCommand"},
 		},
 		"other distribution": {
-			func(i *image) { i.o.Distribution = Gvenzl }, runfile.FailureDatabaseNotReady,
+			func(i *image) { i.o.Distribution = runfile.DistributionGvenzl }, runfile.FailureDatabaseNotReady,
 			[]string{"container-entrypoint.sh", "distribution Gvenzl"},
 		},
 	}

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:usetesting // there is no test here
 	defer stop()
 	err := Run(ctx, Options{
-		RunDir: filepath.Join(filepath.Dir(base), "run"), DataDirectory: base + "/oradata", Distribution: Oracle,
+		RunDir: filepath.Join(filepath.Dir(base), "run"), DataDirectory: base + "/oradata", Distribution: runfile.DistributionOracle,
 		StartupTimeout: 20 * time.Second, ShutdownTimeout: time.Second, HealthInterval: 20 * time.Millisecond,
 		Env: append(os.Environ(), "ORACLE_BASE="+base), Reap: true,
 		Out: os.Stdout, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Now: time.Now,

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // health is what the image's health script said.
@@ -59,7 +61,7 @@ func (h health) explain(distribution string) string {
 	switch {
 	case h.code < 0:
 		meaning = fmt.Sprintf("it did not end within %s", healthPatience)
-	case distribution == Gvenzl:
+	case distribution == runfile.DistributionGvenzl:
 		meaning = gvenzlHealth(h.code)
 	default:
 		meaning = oracleHealth(h.code)

@@ -6,19 +6,15 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-)
 
-// The makers of database images, whose conventions differ.
-const (
-	Oracle = "Oracle" // container-registry.oracle.com, oracle/docker-images
-	Gvenzl = "Gvenzl" // gvenzl/oracle-free, oracle-xe
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // Options say what to supervise.
 type Options struct {
 	RunDir        string   // shared with loader and collector
 	DirectNFS     bool     // Oracle's own NFS client on, or off
-	Distribution  string   // Oracle or Gvenzl
+	Distribution  string   // who made the image: Oracle or Gvenzl, as in runfile
 	SID           string   // told to those who read the state
 	DataDirectory string   // the volume
 	OracleHome    string   // empty = $ORACLE_HOME, else the one below ProductRoot
@@ -87,7 +83,7 @@ func (o Options) startCommand() []string {
 	switch {
 	case len(o.StartCommand) > 0:
 		return o.StartCommand
-	case o.Distribution == Gvenzl:
+	case o.Distribution == runfile.DistributionGvenzl:
 		return []string{o.program("container-entrypoint.sh")}
 	}
 	file := o.lookup("RUN_FILE")
@@ -102,7 +98,7 @@ func (o Options) healthCommand() []string {
 	switch {
 	case len(o.HealthCommand) > 0:
 		return o.HealthCommand
-	case o.Distribution == Gvenzl:
+	case o.Distribution == runfile.DistributionGvenzl:
 		return []string{o.program("healthcheck.sh")}
 	}
 	file := o.lookup("CHECK_DB_FILE")

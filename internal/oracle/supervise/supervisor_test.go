@@ -152,12 +152,12 @@ func TestADatabaseThatIsNotReadyInTimeIsExplainedByItsHealthScript(t *testing.T)
 	cases := map[string]struct {
 		distribution, health, want string
 	}{
-		"mounted":       {Oracle, "exit 2", "ended with 2 (a pluggable database is not open"},
-		"not started":   {Oracle, "exit 1", "ended with 1 (the database is not started"},
-		"sqlplus":       {Oracle, "echo ORA-01034: not available; exit 3", `(sqlplus failed) and said "ORA-01034: not available"`},
-		"gvenzl":        {Gvenzl, "exit 4", "ended with 4 (setup scripts run)"},
-		"unknown":       {Gvenzl, "exit 77", "ended with 77;"},
-		"keeps secrets": {Oracle, "echo IDENTIFIED BY geheim; exit 3", "IDENTIFIED BY ***"},
+		"mounted":       {runfile.DistributionOracle, "exit 2", "ended with 2 (a pluggable database is not open"},
+		"not started":   {runfile.DistributionOracle, "exit 1", "ended with 1 (the database is not started"},
+		"sqlplus":       {runfile.DistributionOracle, "echo ORA-01034: not available; exit 3", `(sqlplus failed) and said "ORA-01034: not available"`},
+		"gvenzl":        {runfile.DistributionGvenzl, "exit 4", "ended with 4 (setup scripts run)"},
+		"unknown":       {runfile.DistributionGvenzl, "exit 77", "ended with 77;"},
+		"keeps secrets": {runfile.DistributionOracle, "echo IDENTIFIED BY geheim; exit 3", "IDENTIFIED BY ***"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+func TestDatabaseSaysWhatIsWrongWithItsFlags(t *testing.T) {
+	dir := t.TempDir()
+	cases := map[string]struct {
+		args []string
+		want string
+	}{
+		"no run dir":        {nil, "--run-dir is required"},
+		"distribution":      {[]string{"--run-dir", dir, "--distribution", "oracle"}, `--distribution is "oracle"; use Oracle or Gvenzl`},
+		"no data":           {[]string{"--run-dir", dir, "--data", ""}, "--data is empty"},
+		"no time":           {[]string{"--run-dir", dir, "--startup-timeout", "0s"}, "--startup-timeout"},
+		"start command":     {[]string{"--run-dir", dir, "--start-command", "/start.sh"}, "--start-command is \"/start.sh\"; write a JSON array"},
+		"empty command":     {[]string{"--run-dir", dir, "--health-command", "[]"}, "--health-command names no program"},
+		"nameless command":  {[]string{"--run-dir", dir, "--health-command", `[""]`}, "--health-command names no program"},
+		"not only of words": {[]string{"--run-dir", dir, "--health-command", `[1]`}, "--health-command is"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var errOut strings.Builder
+			code := run(append([]string{"database"}, tc.args...), strings.NewReader(""), &strings.Builder{}, &errOut)
+			if code != exitBadInput || !strings.Contains(errOut.String(), tc.want) {
+				t.Errorf("code %d, %q; want %q", code, errOut.String(), tc.want)
+			}
+		})
+	}
+}
+
+// TestDatabaseEndsWithItsSentence: the end of the log is what Kubernetes keeps
+// of a container that has failed.
+func TestDatabaseEndsWithItsSentence(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("ORACLE_HOME", filepath.Join(dir, "home"))
+	var out, errOut strings.Builder
+	code := run([]string{"database", "--run-dir", dir, "--data", dir, "--direct-nfs=true", "--distribution", "Gvenzl", "--sid", "FREE"}, strings.NewReader(""), &out, &errOut)
+	lines := strings.Split(strings.TrimSpace(errOut.String()), "\n")
+	last := lines[len(lines)-1]
+	if code != exitFailed || !strings.HasPrefix(last, "nfsbench: "+runfile.FailureDirectNFSMissing+": ") || !strings.Contains(last, "gvenzl") {
+		t.Errorf("code %d, last line %q", code, last)
+	}
+	state, err := os.ReadFile(filepath.Join(dir, runfile.DatabaseFile))
+	if err != nil || !strings.Contains(string(state), `"sid":"FREE"`) || !strings.Contains(string(state), `"state":"Failed"`) {
+		t.Errorf("state %s, %v", state, err)
+	}
+}
+
+func TestCommandsKeepTheirWords(t *testing.T) {
+	got, err := commandFlag("--start-command", `["/bin/sh","-c","exec \"$0\" now"]`)
+	if diff := cmp.Diff([]string{"/bin/sh", "-c", `exec "$0" now`}, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestTheSecretsOfAnImageAreKnown(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pw")
+	if err := os.WriteFile(file, []byte("of-a-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := databaseSecrets([]string{"ORACLE_PWD=one", "ORACLE_PASSWORD=two", "APP_USER_PASSWORD=three=3", "ORACLE_PASSWORD_FILE=" + file, "APP_USER_PASSWORD_FILE=/none", "PATH=/bin"})
+	for _, want := range []string{"one", "two", "three=3", "of-a-file"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q is not in %v", want, got)
+		}
+	}
+	if slices.Contains(got, "/bin") {
+		t.Errorf("secrets %v", got)
+	}
+}

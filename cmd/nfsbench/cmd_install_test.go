@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestInstallCopiesBothProgramsForEverybody(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{"self": "this program", "loader": "the loader"} {
+		if err := os.WriteFile(filepath.Join(from, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := &installCommand{
+		app: &app{log: slog.New(slog.DiscardHandler)}, to: to, oraload: from + "/loader",
+		self: func() (string, error) { return from + "/self", nil },
+	}
+	old := syscall.Umask(0o077)
+	defer syscall.Umask(old)
+	for range 2 { // a second time over the first
+		if err := c.run(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"nfsbench": "this program", "oraload": "the loader"} {
+		text, err := os.ReadFile(filepath.Join(to, name))
+		if err != nil || string(text) != want {
+			t.Errorf("%s is %q, %v", name, text, err)
+		}
+		if info, err := os.Stat(filepath.Join(to, name)); err != nil || info.Mode().Perm() != 0o755 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+	if left, _ := filepath.Glob(to + "/*.new"); len(left) > 0 {
+		t.Errorf("left behind %v", left)
+	}
+}
+
+func TestInstallSaysWhenTheImageHasNoLoader(t *testing.T) {
+	to := t.TempDir()
+	var out, errOut strings.Builder
+	code := run([]string{"install", "--to", to, "--oraload", to + "/none"}, strings.NewReader(""), &out, &errOut)
+	if code != exitFailed || !strings.Contains(errOut.String(), "ORALOAD=no") {
+		t.Errorf("code %d: %s", code, errOut.String())
+	}
+	if got, _ := os.ReadDir(to); len(got) > 0 {
+		t.Errorf("half an installation: %v", got)
+	}
+	errOut.Reset()
+	if code := run([]string{"install"}, strings.NewReader(""), &out, &errOut); code != exitBadInput || !strings.Contains(errOut.String(), "--to is required") {
+		t.Errorf("code %d: %s", code, errOut.String())
+	}
+	c := &installCommand{app: &app{log: slog.New(slog.DiscardHandler)}, to: to + "/none", oraload: "/dev/null", self: os.Executable}
+	if err := c.run(); err == nil || !strings.Contains(err.Error(), "--to "+to) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+}
+
+// owners is a directory tree with a chown that is only written down.
+func owners(t *testing.T, refuse error) (c *permissionsCommand, log *strings.Builder, changed *[]string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"ORCLCDB/system01.dbf", ".snapshot/hourly/system01.dbf", "lost+found/x"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/etc", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	log, changed = &strings.Builder{}, &[]string{}
+	c = &permissionsCommand{app: &app{log: slog.New(slog.NewTextHandler(log, nil))}, directory: dir, owner: "54321:54322"}
+	c.chown = func(path string, uid, gid int) error {
+		if uid != 54321 || gid != 54322 {
+			t.Errorf("%s is given to %d:%d", path, uid, gid)
+		}
+		rel, _ := filepath.Rel(dir, path)
+		*changed = append(*changed, rel)
+		return refuse
+	}
+	return c, log, changed
+}
+
+func TestPermissionsGivesTheVolumeAwayButNotTheStoragesOwnFolders(t *testing.T) {
+	c, log, changed := owners(t, nil)
+	if err := c.run(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(*changed, " "), ". ORCLCDB ORCLCDB/system01.dbf link"; got != want {
+		t.Errorf("changed %q, want %q", got, want)
+	}
+	if !strings.Contains(log.String(), "changed=4") {
+		t.Errorf("log %s", log)
+	}
+}
+
+func TestPermissionsLeavesAloneWhatIsRightAlready(t *testing.T) {
+	c, _, changed := owners(t, nil)
+	c.owner = strconv.Itoa(os.Getuid()) + ":" + strconv.Itoa(os.Getgid())
+	if err := c.run(); err != nil || len(*changed) > 0 {
+		t.Errorf("changed %v, %v", *changed, err)
+	}
+}
+
+func TestPermissionsOnlyWarnsWhenTheStorageRefuses(t *testing.T) {
+	for name, refusal := range map[string]error{"root squash": syscall.EPERM, "read-only": syscall.EROFS, "not even looking": syscall.EACCES} {
+		c, log, _ := owners(t, &os.PathError{Op: "lchown", Path: "x", Err: refusal})
+		if err := c.run(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "root squash") {
+			t.Errorf("%s: log %s", name, log)
+		}
+	}
+	c, _, _ := owners(t, syscall.EIO)
+	if err := c.run(); !errors.Is(err, syscall.EIO) {
+		t.Errorf("a disk that fails is no refusal: %v", err)
+	}
+}
+
+func TestPermissionsTakesNumbersOnly(t *testing.T) {
+	for _, owner := range []string{"oracle:oinstall", "54321", "54321:", "-1:0", "1:2:3", "4294967295:1"} {
+		var errOut strings.Builder
+		code := run([]string{"permissions", "--directory", t.TempDir(), "--owner", owner}, strings.NewReader(""), &strings.Builder{}, &errOut)
+		if code != exitBadInput || !strings.Contains(errOut.String(), "two numbers") {
+			t.Errorf("%s: code %d, %s", owner, code, errOut.String())
+		}
+	}
+}

@@ -1,0 +1,18 @@
+//go:build !cgo
+
+package main
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// open tells why this program cannot connect. The package compiles without a C
+// compiler, so that building and testing everything needs none.
+func open(context.Context, oracle.ConnectOptions) (*sql.DB, error) {
+	return nil, oracle.Fail(runfile.FailureOracleClient,
+		"this oraload was built without cgo and so without Oracle's driver: take that of the nfsbench image, or build it with hack/oracle/oraload.sh", nil)
+}

@@ -1,0 +1,100 @@
+package program
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const (
+	statePoll = 200 * time.Millisecond
+	// defaultStartup is how long a start may take when the plan does not say.
+	defaultStartup = 45 * time.Minute
+	// restartMargin comes on top for shutting down. The container watches its own
+	// times and says what failed; this is for one that has vanished.
+	restartMargin = 65 * time.Minute
+)
+
+// container is the database's container of this pod, as the files of the run
+// directory show it. It implements run.Database.
+type container struct {
+	dir      string
+	patience time.Duration // with a restart
+}
+
+func newContainer(dir string, d runfile.Database) *container {
+	startup := time.Duration(d.StartupTimeoutSeconds) * time.Second
+	if startup <= 0 {
+		startup = defaultStartup
+	}
+	return &container{dir: dir, patience: startup + restartMargin}
+}
+
+// State returns what the container says of itself.
+func (c *container) State(context.Context) (runfile.DatabaseState, error) {
+	var s runfile.DatabaseState
+	raw, err := os.ReadFile(filepath.Join(c.dir, runfile.DatabaseFile))
+	if err == nil {
+		err = json.Unmarshal(raw, &s)
+	}
+	if err != nil {
+		return s, oracle.Fail(runfile.FailureDatabaseNotReady, fmt.Sprintf("the container of the database has not said how it is: %v", err), err)
+	}
+	return s, nil
+}
+
+// Restart asks for one start more than there was and waits until the database is
+// ready again, has failed, or ctx ends. Asking again after an error is harmless.
+func (c *container) Restart(ctx context.Context) error {
+	s, err := c.State(ctx)
+	if err != nil {
+		return err
+	}
+	wish := s.Generation + 1
+	if err := c.ask(wish); err != nil {
+		return err
+	}
+	deadline := time.NewTimer(c.patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(statePoll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			return oracle.Fail(runfile.FailureDatabaseNotReady, fmt.Sprintf("the database was asked to restart and was not ready after %s; its container said %s last", c.patience, s.State), nil)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if s, err = c.State(ctx); err != nil {
+			return err
+		}
+		switch {
+		case s.State == runfile.DatabaseFailed && s.Failure != nil:
+			return oracle.Fail(s.Failure.Code, s.Failure.Message, nil)
+		case s.State == runfile.DatabaseReady && s.Generation >= wish:
+			return nil
+		}
+	}
+}
+
+// ask writes the wish, as a whole.
+func (c *container) ask(generation int32) error {
+	final := filepath.Join(c.dir, runfile.DatabaseWishFile)
+	part := final + ".part"
+	err := os.WriteFile(part, []byte(strconv.FormatInt(int64(generation), 10)+"\n"), 0o644) //nolint:gosec // the database may run as another user
+	if err == nil {
+		err = os.Rename(part, final)
+	}
+	if err != nil {
+		return fmt.Errorf("ask the database to restart: %w", err)
+	}
+	return nil
+}
