@@ -41,6 +41,9 @@ func (r *runner) connect(ctx context.Context) error {
 		}
 		return r.connectAdmin(ctx)
 	})
+	if errors.Is(err, course.ErrStuck) {
+		return err // facts belong to the goroutine that is stuck
+	}
 	*r.load.Oracle = facts
 	if err != nil {
 		return err

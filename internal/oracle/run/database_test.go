@@ -166,6 +166,16 @@ func TestAListenerThatDoesNotKnowTheServiceYetIsAskedAgain(t *testing.T) {
 		}
 		load, _ := runOn(t.Context(), t, d, keepPlan(), flaky)
 		wantSuccess(t, load)
+		load, _ = runOn(t.Context(), t, d, keepPlan(), func(o *Options) {
+			open := o.Open
+			o.Open = func(ctx context.Context, c connectOptions) (db, error) {
+				if tries++; c.User == "NFSBENCH1" && tries < 20 {
+					return nil, late // the service of the pluggable database, after the restart
+				}
+				return open(ctx, c)
+			}
+		})
+		wantSuccess(t, load)
 		tries = -1000
 		load, _ = runOn(t.Context(), t, d, keepPlan(), flaky)
 		if load.Failure == nil || !strings.Contains(load.Failure.Message, "ORA-12514") {

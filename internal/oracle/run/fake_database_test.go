@@ -49,6 +49,7 @@ type database struct {
 
 type user struct {
 	password string
+	quota    string // the tablespace
 	granted  bool
 	tables   map[string]*rowsOf // NFSBENCH_MARKER among them
 	marker   [][]any

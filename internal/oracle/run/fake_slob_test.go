@@ -32,7 +32,7 @@ func (d *database) slob(c *conn, name, text string, args []any) ([][]any, error)
 		if u != nil {
 			return nil, errors.New("ORA-01920: user name conflicts with another user or role name")
 		}
-		d.users[schema] = &user{password: found(text, `IDENTIFIED BY "([^"]+)"`), tables: map[string]*rowsOf{}}
+		d.users[schema] = &user{password: found(text, `IDENTIFIED BY "([^"]+)"`), tables: map[string]*rowsOf{}, quota: found(text, `QUOTA UNLIMITED ON (\w+)`)}
 	case "slob_schema_password":
 		u.password = found(text, `IDENTIFIED BY "([^"]+)"`)
 	case "slob_schema_grant":
@@ -110,6 +110,9 @@ func (d *database) tables(u *user, name, table, tablespace string, args []any) e
 	case "slob_table_create":
 		if t != nil {
 			return errors.New("ORA-00955: name is already used by an existing object")
+		}
+		if u.quota != tablespace {
+			return errors.New("ORA-01950: no privileges on tablespace")
 		}
 		u.tables[table] = &rowsOf{tablespace: tablespace}
 	case "slob_table_minimize":

@@ -79,12 +79,15 @@ func (r *runner) connectUsers(ctx context.Context, index, n int32) (*slob.Users,
 	var users *slob.Users
 	err := r.course.During(ctx, nil, func(ctx context.Context) (err error) {
 		users, err = slob.Connect(ctx, slob.Options{
-			Open: r.opt.Open, Connects: r.plan.Database.Connects, Password: r.password,
+			Open: r.open, Connects: r.plan.Database.Connects, Password: r.password,
 			SLOB: *r.plan.Workload.SLOB, Rows: r.schemas.Rows(), Users: n,
 			Seed: r.plan.Seed + uint64(index), //nolint:gosec // positive
 		})
 		return err
 	})
+	if errors.Is(err, course.ErrStuck) {
+		return nil, err // users belongs to the goroutine that is stuck
+	}
 	if err != nil {
 		return users, fmt.Errorf("log %d users in: %w", n, err)
 	}
