@@ -2,11 +2,11 @@ package oracle
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // calibrated is the row of DBA_RSRC_IO_CALIBRATE.
@@ -50,11 +50,16 @@ func (i *Instance) calibrateIO(ctx context.Context, s *session, q statement) ([]
 		i.calibrating = false
 		i.mu.Unlock()
 	}()
-	if err := i.recursive(ctx, s); err != nil {
-		return nil, err
-	}
-	result, err := i.calibrate(ctx, disks, time.Duration(limit)*time.Millisecond)
-	if err != nil {
+	g, loading := errgroup.WithContext(ctx)
+	var result *calibrated
+	ended := make(chan struct{})
+	g.Go(func() (err error) {
+		defer close(ended)
+		result, err = i.calibrate(loading, disks, time.Duration(limit)*time.Millisecond)
+		return err
+	})
+	g.Go(func() error { return i.recursive(loading, s, ended) })
+	if err := g.Wait(); err != nil {
 		return nil, err
 	}
 	i.cat.mu.Lock()
@@ -68,18 +73,24 @@ func (i *Instance) calibrateIO(ctx context.Context, s *session, q statement) ([]
 	}}, nil
 }
 
-// recursive reads some blocks of the dictionary, as the SQL behind every call of
-// a package does.
-func (i *Instance) recursive(ctx context.Context, s *session) error {
+// recursive reads blocks of the dictionary while the load runs, as the SQL behind
+// every call of a package does.
+func (i *Instance) recursive(ctx context.Context, s *session, ended <-chan struct{}) error {
 	i.cat.mu.Lock()
 	system := i.cat.tablespace(1, "SYSTEM")
 	i.cat.mu.Unlock()
-	for block := range int64(32) {
-		if _, err := s.process.read(ctx, system, s.buffer(blockBytes), block, eventSingle); err != nil {
+	tick := time.NewTicker(i.cfg.Calibrate / 64)
+	defer tick.Stop()
+	for block := int64(0); ; block++ {
+		if _, err := s.process.read(ctx, system, s.buffer(blockBytes), block%system.Formatted, eventSingle); err != nil {
 			return err
 		}
+		select {
+		case <-tick.C:
+		case <-ended:
+			return nil
+		}
 	}
-	return nil
 }
 
 // mayCalibrate checks what Oracle demands.
@@ -143,47 +154,32 @@ type measured struct {
 }
 
 // burst reads at random places of all datafiles, half as long as a calibration
-// lasts.
+// lasts, and each process once at least.
 func (i *Instance) burst(ctx context.Context, processes []*process, size int) (measured, error) {
 	ranges := i.cat.readable(int64(size / blockBytes))
 	began := i.now()
-	bounded, cancel := context.WithTimeout(ctx, i.cfg.Calibrate/2)
-	defer cancel()
-	var (
-		reading       sync.WaitGroup
-		reads, waited atomic.Int64
-		first         atomic.Pointer[error]
-	)
+	var reads, waited atomic.Int64
+	g, ctx := errgroup.WithContext(ctx)
 	for n, p := range processes {
-		reading.Go(func() {
+		g.Go(func() error {
 			random := rand.New(rand.NewPCG(uint64(i.cat.DBID), uint64(n)))
 			buf := aligned(size)
-			for bounded.Err() == nil {
+			for more := true; more; more = i.now().Sub(began) < i.cfg.Calibrate/2 {
 				r := ranges[random.IntN(len(ranges))]
-				took, err := p.read(bounded, r.file, buf, r.first+random.Int64N(r.places), eventCalibrate)
+				took, err := p.read(ctx, r.file, buf, r.first+random.Int64N(r.places), eventCalibrate)
 				if err != nil {
-					if bounded.Err() == nil {
-						first.CompareAndSwap(nil, &err)
-						cancel()
-					}
-					return
+					return err
 				}
 				reads.Add(1)
 				waited.Add(int64(took))
 			}
+			return nil
 		})
 	}
-	reading.Wait()
-	if ctx.Err() != nil {
-		return measured{}, ctx.Err()
-	}
-	if err := first.Load(); err != nil {
-		return measured{}, *err
+	if err := g.Wait(); err != nil {
+		return measured{}, err
 	}
 	m := measured{reads: reads.Load(), took: i.now().Sub(began)}
-	if m.reads == 0 {
-		return m, errors.New("CALIBRATE_IO read nothing in its time")
-	}
 	m.latency = time.Duration(waited.Load() / m.reads)
 	return m, nil
 }

@@ -145,11 +145,6 @@ func (c *catalog) save(ctx context.Context, f blockFile) error {
 	return f.writeAt(ctx, buf[:used], 0)
 }
 
-// extend makes the control file as large as it ever gets.
-func extendControl(ctx context.Context, f blockFile) error {
-	return f.writeAt(ctx, aligned(controlBytes), 0)
-}
-
 // readCatalog reads the control file.
 func readCatalog(ctx context.Context, f blockFile) (*catalog, error) {
 	buf := aligned(controlBytes)

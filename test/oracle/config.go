@@ -59,7 +59,7 @@ type DirectConfig struct {
 	// NFSPort, MountPort and PortmapPort are those of internal/nfs.Config.
 	NFSPort, MountPort, PortmapPort int
 	// Privileged says whether oradism may act as root; nil = look.
-	Privileged func() error
+	Privileged func() bool
 	// Hang makes an oranfstab that Oracle would refuse hang the start, which is
 	// the other thing that Oracle is known to do with one.
 	Hang bool

@@ -34,23 +34,19 @@ type mount struct{ source, point, kind string }
 // findDirectNFS decides as Oracle does when it starts: the library must be in
 // place, oradism must be setuid root, and the first oranfstab of the search order
 // must fit the mount table. Whatever is wrong, the kernel's mount carries the I/O
-// and hardly a word is said.
+// and hardly a word is said: nil without an error.
 func (i *Instance) findDirectNFS(ctx context.Context) (*directNFS, error) {
 	library, _ := filepath.Glob(filepath.Join(i.cfg.Home, "rdbms/lib/odm/libnfsodm*.so"))
 	if i.cfg.Home == "" || len(library) == 0 {
-		return nil, nil //nolint:nilnil // no Direct NFS and no error is what Oracle has then
+		return nil, nil
 	}
 	i.alert.linef("Oracle instance running with ODM: Oracle Direct NFS ODM Library Version 6.0")
-	privileged := i.cfg.Direct.Privileged
-	if privileged == nil {
-		privileged = i.oradism
-	}
-	if err := privileged(); err != nil {
+	if !i.privileged() {
 		i.alert.linef("Direct NFS: please check that oradism is setuid")
-		return nil, nil //nolint:nilnil // as above
+		return nil, nil
 	}
 	if i.cfg.Faults.Fallback {
-		return nil, nil //nolint:nilnil // as above
+		return nil, nil
 	}
 	d, err := i.configured()
 	if err != nil || d == nil {
@@ -59,20 +55,22 @@ func (i *Instance) findDirectNFS(ctx context.Context) (*directNFS, error) {
 	return i.try(ctx, d)
 }
 
-// oradism checks what only root can have arranged.
-func (i *Instance) oradism() error {
+// privileged says whether oradism may act as root, which only root can have
+// arranged.
+func (i *Instance) privileged() bool {
+	if i.cfg.Direct.Privileged != nil {
+		return i.cfg.Direct.Privileged()
+	}
 	info, err := os.Stat(filepath.Join(i.cfg.Home, "bin/oradism"))
 	if err != nil {
-		return err
+		return false
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || st.Uid != 0 || info.Mode()&os.ModeSetuid == 0 {
-		return errors.New("oradism is not setuid root")
+		return false
 	}
-	if n, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err == nil && n != 0 {
-		return errors.New("no_new_privs is set")
-	}
-	return nil
+	kept, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	return err != nil || kept == 0
 }
 
 // configured reads the oranfstab, or does without one.
@@ -86,9 +84,7 @@ func (i *Instance) configured() (*directNFS, error) {
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		if err != nil {
-			return nil, nil //nolint:nilnil,nilerr // a file that cannot be read is as good as none
-		}
+		// One that cannot be read is an empty one, which Oracle refuses.
 		return i.fromFile(text, mounted)
 	}
 	return i.discovered(mounted), nil
@@ -101,7 +97,7 @@ func (i *Instance) fromFile(text []byte, m *mount) (*directNFS, error) {
 		if i.cfg.Direct.Hang {
 			return nil, ErrHang
 		}
-		return nil, nil //nolint:nilnil // ignored without a word
+		return nil, nil
 	}
 	for _, server := range parsed.Servers {
 		for _, export := range server.Exports {
@@ -109,20 +105,25 @@ func (i *Instance) fromFile(text []byte, m *mount) (*directNFS, error) {
 			if !ok || !i.fits(m, server, export) {
 				continue
 			}
-			if v := server.EffectiveVersion(); v != oranfstab.NFSv3 || server.EffectiveSecurity(export) != oranfstab.SecuritySys {
-				i.alert.linef("Direct NFS: the stand-in speaks NFSv3 with sys only, not %s: %s is left to the kernel", v, export.Path)
-				return nil, nil //nolint:nilnil // as above
-			}
-			d := &directNFS{label: server.Name, export: export.Path, below: below}
-			d.config = i.nfsConfig(server.Name, export.Path)
-			d.config.DontRoute = server.DontRoute
-			for _, p := range server.Paths {
-				d.config.Channels = append(d.config.Channels, nfs.Channel{Local: p.Local, Path: p.Path})
-			}
-			return d, nil
+			return i.fromServer(server, export, below), nil
 		}
 	}
 	return i.discovered(m), nil // other servers' file: the mount table comes next
+}
+
+// fromServer is what one block of an oranfstab says, as far as our client can.
+func (i *Instance) fromServer(server oranfstab.Server, export oranfstab.Export, below string) *directNFS {
+	if v := server.EffectiveVersion(); v != oranfstab.NFSv3 || server.EffectiveSecurity(export) != oranfstab.SecuritySys {
+		i.alert.linef("Direct NFS: the stand-in speaks NFSv3 with sys only, not %s: %s is left to the kernel", v, export.Path)
+		return nil
+	}
+	d := &directNFS{label: server.Name, export: export.Path, below: below}
+	d.config = i.nfsConfig(server.Name, export.Path)
+	d.config.DontRoute = server.DontRoute
+	for _, p := range server.Paths {
+		d.config.Channels = append(d.config.Channels, nfs.Channel{Local: p.Local, Path: p.Path})
+	}
+	return d
 }
 
 // fits says whether an export is what the kernel has mounted. Oracle compares
@@ -174,13 +175,13 @@ func (i *Instance) try(ctx context.Context, d *directNFS) (*directNFS, error) {
 	client, err := nfs.Dial(ctx, d.config)
 	if err != nil {
 		i.alert.linef("Direct NFS: NFS3ERR 13 Permission denied. path %s mntport 0 nfsport 0: %v", d.config.Channels[0].Path, err)
-		return nil, nil //nolint:nilnil // as above
+		return nil, nil
 	}
 	defer func() { _ = client.Close() }()
 	d.info = client.Info()
 	if d.info.WriteMaxBytes < 32768 {
 		i.alert.linef("Direct NFS: wtmax of %d is below 32768", d.info.WriteMaxBytes)
-		return nil, nil //nolint:nilnil // as above
+		return nil, nil
 	}
 	probe := ".nfsodm" + i.cfg.SID
 	word := fmt.Appendf(nil, "%d %d", os.Getpid(), i.now().UnixNano())
@@ -197,7 +198,7 @@ func (i *Instance) try(ctx context.Context, d *directNFS) (*directNFS, error) {
 	}
 	if err != nil || !bytes.Equal(got, word) {
 		i.alert.linef("Direct NFS: export %s of %s does not show %s", d.export, d.label, i.cfg.Data)
-		return nil, nil //nolint:nilnil // as above
+		return nil, nil
 	}
 	for n, c := range client.Channels() {
 		i.alert.linef("Direct NFS: channel id [%d] path [%s] to filer [%s] via local [%s] is %s", n, c.Path, d.label, c.Local, strings.ToUpper(string(c.State)))

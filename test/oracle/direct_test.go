@@ -198,7 +198,7 @@ func TestAnOranfstabMayHangTheStart(t *testing.T) {
 func TestParametersCountFromTheNextStart(t *testing.T) {
 	w := standin.NewWorld(t, standin.Options{})
 	db := sysdba(t, w)
-	_, _, _, err := calibrate(t.Context(), db)
+	_, _, err := calibrate(t.Context(), db)
 	if err == nil || !strings.Contains(err.Error(), "ORA-56708") {
 		t.Errorf("without async I/O: %v", err)
 	}
@@ -223,7 +223,7 @@ func TestParametersCountFromTheNextStart(t *testing.T) {
 	if got := parameter(t, w, "_db_block_prefetch_limit"); got != "0" {
 		t.Errorf("the hidden parameter: %v", got)
 	}
-	if _, _, _, err := calibrate(t.Context(), sysdba(t, w)); err != nil {
+	if _, _, err := calibrate(t.Context(), sysdba(t, w)); err != nil {
 		t.Error(err)
 	}
 	if err := setParameter(t, w, "timed_statistics", "FALSE"); err != nil {
@@ -232,7 +232,7 @@ func TestParametersCountFromTheNextStart(t *testing.T) {
 	if err := w.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, _, err := calibrate(t.Context(), sysdba(t, w)); err == nil || !strings.Contains(err.Error(), "ORA-56709") {
+	if _, _, err := calibrate(t.Context(), sysdba(t, w)); err == nil || !strings.Contains(err.Error(), "ORA-56709") {
 		t.Errorf("without timed_statistics: %v", err)
 	}
 }
@@ -247,8 +247,8 @@ func TestRightsAreOracles(t *testing.T) {
 		_, err := db.ExecContext(t.Context(), text)
 		return err
 	}
-	_, _, _, system1 := calibrate(t.Context(), system)
-	_, _, _, pdb1 := calibrate(t.Context(), pdb)
+	_, _, system1 := calibrate(t.Context(), system)
+	_, _, pdb1 := calibrate(t.Context(), pdb)
 	for want, err := range map[string]error{
 		"ORA-00942": exec(user, sqltext.Text("sysstat")), "ORA-01031": system1, "ORA-65040": pdb1,
 		"ORA-00900": exec(pdb, "SELECT 1 FROM dual"),

@@ -255,7 +255,7 @@ func TestACancelledStatementIsORA01013(t *testing.T) {
 	db := sysdba(t, w)
 	ctx, cancel := contextFor(t, 100*time.Millisecond)
 	defer cancel()
-	_, _, _, err := calibrate(ctx, db)
+	_, _, err := calibrate(ctx, db)
 	if err == nil || !strings.Contains(err.Error(), "ORA-01013") {
 		t.Errorf("%v", err)
 	}

@@ -29,7 +29,7 @@ type process struct {
 
 // dnfsOps are the counters of V$DNFS_STATS.
 type dnfsOps struct {
-	lookup, getattr, setattr, create, read, write, readBytes, writeBytes atomic.Int64
+	lookup, setattr, create, read, write, readBytes, writeBytes atomic.Int64
 }
 
 // volume connects the process to its files at the first use.
@@ -108,7 +108,7 @@ func (p *process) write(ctx context.Context, d *datafile, buf []byte, block int6
 	if err != nil {
 		return err
 	}
-	if max := p.i.cfg.Faults.FullAfter; max > 0 && (block*blockBytes+int64(len(buf))) > max {
+	if most := p.i.cfg.Faults.FullAfter; most > 0 && block*blockBytes+int64(len(buf)) > most {
 		return errFull
 	}
 	p.i.data(d).Write(buf, block*blockBytes, generation)

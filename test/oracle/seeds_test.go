@@ -127,13 +127,13 @@ func checkWindow(t *testing.T, c seeds.Calibration, w *runfile.OracleWindow) {
 	if w.ServiceTimeUnit != runfile.UnitMicroseconds {
 		t.Errorf("unit %q", w.ServiceTimeUnit)
 	}
-	print := func(v float64) string { return fmt.Sprintf("%.9g", v) } // as SQL*Plus has it
+	printed := func(v float64) string { return fmt.Sprintf("%.9g", v) } // as SQL*Plus has it
 	var got, want []string
 	for _, f := range w.Files {
-		got = append(got, fmt.Sprintln(f.Number, print(f.SmallReadTime/float64(f.SmallReads)), print(f.SmallSyncReadTime/float64(f.SmallSyncReads))))
+		got = append(got, fmt.Sprintln(f.Number, printed(f.SmallReadTime/float64(f.SmallReads)), printed(f.SmallSyncReadTime/float64(f.SmallSyncReads))))
 	}
 	for _, f := range c.Files {
-		want = append(want, fmt.Sprintln(f.Number, print(f.SmallRead), print(f.SmallSyncRead)))
+		want = append(want, fmt.Sprintln(f.Number, printed(f.SmallRead), printed(f.SmallSyncRead)))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("FILE_NO, AVG_SMALL_READ_US, AVG_SMALL_SYNC_READ_US (-printed +got):\n%s", diff)
@@ -196,6 +196,7 @@ func TestTheFourChannelsOfSeed001AreProven(t *testing.T) {
 		}}
 	}
 	judged := func(t *testing.T, f *standin.Fixture) judge.Judgement {
+		t.Helper()
 		w := standin.NewWorld(t, standin.Options{Config: standin.Config{Fixture: f}})
 		plan := seeds.Scan(paths...).Plan
 		plan.Schedule = runfile.Schedule{DurationSeconds: 2, Repetitions: 1}

@@ -3,6 +3,7 @@ package oracle
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -220,19 +221,32 @@ func (i *Instance) scan(ctx context.Context, s *session, owner, name string) (in
 // readAhead is how many multiblock reads a scan keeps under way.
 const readAhead = 2
 
+// part is what one multiblock read reads.
+type part struct{ block, count int64 }
+
+// multiblocks are the reads of a scan.
+func multiblocks(pieces []piece) iter.Seq[part] {
+	return func(yield func(part) bool) {
+		for _, p := range pieces {
+			for at := int64(0); at < p.Count; at += multiblock {
+				if !yield(part{p.First + at, min(multiblock, p.Count-at)}) {
+					return
+				}
+			}
+		}
+	}
+}
+
 func (i *Instance) scanPieces(ctx context.Context, s *session, d *datafile, pieces []piece, event string) error {
-	type part struct{ block, count int64 }
 	parts := make(chan part)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		defer close(parts)
-		for _, p := range pieces {
-			for at := int64(0); at < p.Count; at += multiblock {
-				select {
-				case parts <- part{p.First + at, min(multiblock, p.Count-at)}:
-				case <-ctx.Done():
-					return ctx.Err()
-				}
+		for p := range multiblocks(pieces) {
+			select {
+			case parts <- p:
+			case <-ctx.Done():
+				return ctx.Err()
 			}
 		}
 		return nil

@@ -139,8 +139,8 @@ func (e *exported) remove(ctx context.Context, name string) error {
 	return e.client.Remove(ctx, dir, base)
 }
 
-// walk finds the folder of a name, and makes what is missing of it.
-func (e *exported) walk(ctx context.Context, name string, make bool) (nfs.FileHandle, string, error) {
+// walk finds the folder of a name, and makes what of it is missing if asked to.
+func (e *exported) walk(ctx context.Context, name string, missing bool) (nfs.FileHandle, string, error) {
 	at := e.client.Root()
 	folder, base := path.Split(path.Join(e.below, filepath.ToSlash(name)))
 	for part := range strings.SplitSeq(strings.Trim(folder, "/"), "/") {
@@ -149,7 +149,7 @@ func (e *exported) walk(ctx context.Context, name string, make bool) (nfs.FileHa
 		}
 		e.ops.lookup.Add(1)
 		next, err := e.client.Lookup(ctx, at, part)
-		if nfs.IsNotExist(err) && make {
+		if nfs.IsNotExist(err) && missing {
 			next, err = e.client.Mkdir(ctx, at, part, 0o750)
 		}
 		if err != nil {

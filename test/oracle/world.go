@@ -64,7 +64,7 @@ func NewWorld(tb testing.TB, o Options) *World {
 		w.cfg.DatafilePercent = 5
 	}
 	if w.cfg.Calibrate == 0 {
-		w.cfg.Calibrate = 400 * time.Millisecond
+		w.cfg.Calibrate = 600 * time.Millisecond
 	}
 	if w.cfg.Now == nil {
 		w.cfg.Now = time.Now
@@ -99,9 +99,14 @@ func (w *World) export(o Options) {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // it outlives the instance, which ends in a clean-up
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(ctx) }()
-	w.tb.Cleanup(func() { cancel(); <-ended })
+	w.tb.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.tb.Errorf("the NFS server: %v", err)
+		}
+	})
 	w.cfg.Direct.NFSPort, w.cfg.Direct.MountPort = port, port
-	w.cfg.Direct.Privileged = func() error { return nil }
+	w.cfg.Direct.Privileged = func() bool { return true }
 	table := filepath.Join(w.tb.TempDir(), "mounts")
 	w.cfg.Direct.MountTable = table
 	w.file(table, fmt.Sprintf("%s:/export %s nfs rw,vers=3 0 0\n", o.Paths[0], w.cfg.Data))

@@ -80,8 +80,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 
 // dialFailure says in Oracle's words why there is no connection.
 func dialFailure(err error) error {
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return &wire.Failure{Code: 12545, Message: "Connect failed because target host or object does not exist"}
 	}
 	var timeout net.Error

@@ -43,8 +43,8 @@ func (e environment) mark(phase string) error {
 	return os.Rename(file+".new", file)
 }
 
-// clear takes the file away when the database has ended.
-func clear(e environment) { _ = os.Remove(e.stateFile()) }
+// unmark takes the file away when the database has ended.
+func unmark(e environment) { _ = os.Remove(e.stateFile()) }
 
 // health is the exit code of the health script.
 //

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,9 +41,7 @@ func image(t *testing.T, more map[string]string) environment {
 		"STANDIN_DATA": filepath.Join(dir, "oradata"), "ORACLE_BASE": dir, "STANDIN_STATE": dir, "STANDIN_LISTEN": "127.0.0.1:0",
 		"STANDIN_SCRIPTS": filepath.Join(dir, "scripts"), "STANDIN_DATAFILE_PERCENT": "5", "ORACLE_PWD": "Pa_1", "STANDIN_SECRET": filepath.Join(dir, "none"),
 	}
-	for k, v := range more {
-		vars[k] = v
-	}
+	maps.Copy(vars, more)
 	if err := os.MkdirAll(vars["STANDIN_DATA"], 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +63,11 @@ func run(t *testing.T, e environment) *container {
 	return c
 }
 
-// await waits for a text of the container.
-func (c *container) await(t *testing.T, text string) {
+// await waits until the container says that it is ready.
+func (c *container) await(t *testing.T) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if strings.Contains(c.out.String(), text) {
+		if strings.Contains(c.out.String(), readyLine) {
 			return
 		}
 		select {
@@ -77,7 +76,7 @@ func (c *container) await(t *testing.T, text string) {
 		default:
 		}
 	}
-	t.Fatalf("no %q in\n%s", text, c.out)
+	t.Fatalf("no %q in\n%s", readyLine, c.out)
 }
 
 func (c *container) end(t *testing.T) {
@@ -93,7 +92,7 @@ const readyLine = "DATABASE IS READY TO USE!"
 func TestTheFirstStartCreatesAndTheSecondReuses(t *testing.T) {
 	e := image(t, nil)
 	first := run(t, e)
-	first.await(t, readyLine)
+	first.await(t)
 	if !strings.Contains(first.out.String(), "50% complete") {
 		t.Errorf("no progress of the creation:\n%s", first.out)
 	}
@@ -102,7 +101,7 @@ func TestTheFirstStartCreatesAndTheSecondReuses(t *testing.T) {
 		t.Errorf("no orderly shutdown:\n%s", first.out)
 	}
 	second := run(t, e)
-	second.await(t, readyLine)
+	second.await(t)
 	if strings.Contains(second.out.String(), "complete\n") {
 		t.Errorf("the second start created again:\n%s", second.out)
 	}
@@ -128,7 +127,7 @@ func TestHealthFollowsTheStart(t *testing.T) {
 			if got := health(e); got != c.holding {
 				t.Errorf("while it starts: %d, want %d", got, c.holding)
 			}
-			db.await(t, readyLine)
+			db.await(t)
 			if got := health(e); got != 0 {
 				t.Errorf("ready: %d", got)
 			}
@@ -209,7 +208,7 @@ func TestScriptsAreSeen(t *testing.T) {
 		}
 	}
 	c := run(t, e)
-	c.await(t, readyLine)
+	c.await(t)
 	c.end(t)
 	for _, want := range []string{"2.sql: ORA-00900", "3.sh: seen, and not run"} {
 		if !strings.Contains(c.out.String(), want) {
@@ -226,11 +225,11 @@ func TestThePasswordOfTheFirstStartStays(t *testing.T) {
 	port := "127.0.0.1:18522"
 	e := image(t, map[string]string{"STANDIN_LISTEN": port})
 	first := run(t, e)
-	first.await(t, readyLine)
+	first.await(t)
 	first.end(t)
 	again := image(t, map[string]string{"STANDIN_LISTEN": port, "ORACLE_PWD": "Other_2", "STANDIN_DATA": e.data()})
 	second := run(t, again)
-	second.await(t, readyLine)
+	second.await(t)
 	for password, good := range map[string]bool{"Pa_1": true, "Other_2": false} {
 		db, err := driver.Open(t.Context(), oracle.ConnectOptions{Connect: port + "/FREE", User: "sys", Password: password, Role: "SYSDBA"})
 		if (err == nil) != good {

@@ -23,7 +23,7 @@ const shutdownPatience = 20 * time.Second
 
 // start runs the database until the context ends.
 func start(ctx context.Context, e environment, out io.Writer) error {
-	defer clear(e)
+	defer unmark(e)
 	if err := e.mark(phaseStarting); err != nil {
 		return err
 	}
