@@ -88,7 +88,7 @@ unit() {
 	hack/chart.sh conform
 	step "unit tests, with the race detector where it compiles quickly"
 	gotest -race -shuffle=on ./cmd/nfsbench/... ./internal/... ./hack/... ./test/array/nblade ./test/ontap
-	gotest -shuffle=on ./api/... ./cmd/manager/... ./cmd/oraload/... ./controllers/... ./test/bench/... ./test/chart ./test/csi ./test/gen ./test/golden ./test/oracle/... ./test/oraclesql ./test/statuscheck ./test/structure
+	gotest -shuffle=on ./api/... ./cmd/manager/... ./cmd/oraload/... ./controllers/... ./test/bench/... ./test/chart ./test/csi ./test/gen ./test/golden ./test/oracle/... ./test/oraclesql ./test/seeds ./test/statuscheck ./test/structure
 	step "whole runs under faults, most of which wait"
 	gotest -shuffle=on -parallel 8 ./test/faults ./test/memory
 	step "that nothing grows under load"
