@@ -4,6 +4,7 @@ package main
 
 import (
 	"debug/elf"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -27,7 +28,7 @@ func run(args []string, out io.Writer) error {
 	}
 	limit, err := parse(*most)
 	if err != nil || flags.NArg() == 0 {
-		return fmt.Errorf("usage: glibc -most VERSION PROGRAM...")
+		return errors.New("-most and at least one program are required")
 	}
 	for _, path := range flags.Args() {
 		newest, symbol, err := needs(path)
@@ -101,7 +102,7 @@ func needs(path string) (newest version, symbol string, err error) {
 		}
 	}
 	if newest == nil {
-		return nil, "", fmt.Errorf("it asks glibc for nothing: was it linked dynamically, with cgo?")
+		return nil, "", errors.New("it asks glibc for nothing: was it linked dynamically, with cgo?")
 	}
 	return newest, symbol, nil
 }

@@ -168,3 +168,30 @@ func TestProcessesAreReadWhateverTheirNames(t *testing.T) {
 		t.Errorf("processes %+v, want %+v", got, want)
 	}
 }
+
+// TestThoseThatAreAwaitedAreNotBuried is not parallel: it buries every dead child
+// of this process that is not its own.
+func TestThoseThatAreAwaitedAreNotBuried(t *testing.T) {
+	f := newFamily("/proc")
+	awaited, orphan := exec.Command("sh", "-c", "exit 7"), exec.Command("true")
+	if err := f.start(awaited); err != nil {
+		t.Fatal(err)
+	}
+	if err := orphan.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range []*exec.Cmd{awaited, orphan} {
+		for deadline := time.Now().Add(10 * time.Second); below(os.Getpid())[cmd.Process.Pid] != 'Z'; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("it does not end")
+			}
+		}
+	}
+	f.bury()
+	if err := f.wait(awaited); err == nil || err.Error() != "exit status 7" {
+		t.Errorf("awaited: %v", err)
+	}
+	if err := orphan.Wait(); err == nil {
+		t.Error("the orphan was not buried")
+	}
+}

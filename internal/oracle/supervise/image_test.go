@@ -152,6 +152,7 @@ type running struct {
 	*image
 	stop context.CancelFunc
 	done chan error
+	last error // for nobody: the test may have ended it itself
 }
 
 func (i *image) start() *running {
@@ -159,7 +160,7 @@ func (i *image) start() *running {
 	ctx, cancel := context.WithCancel(i.t.Context())
 	r := &running{image: i, stop: cancel, done: make(chan error, 1)}
 	go func() { r.done <- Run(ctx, i.o) }()
-	i.t.Cleanup(func() { cancel(); <-r.done })
+	i.t.Cleanup(func() { cancel(); r.last = <-r.done })
 	return r
 }
 

@@ -65,27 +65,33 @@ func (s *supervisor) run(ctx context.Context) error {
 	go s.followAlertLogs(watching, logs)
 
 	for state := runfile.DatabaseStarting; ; state = runfile.DatabaseRestarting {
-		if err := s.begin(state); err != nil {
-			return err
-		}
-		c, err := s.start()
-		if err != nil {
-			return err
-		}
-		err = s.serve(ctx, c)
-		switch {
-		case err != nil:
-			_ = s.failed(err) // at once: stopping may take long, and Run tells what could not be written
-		case ctx.Err() == nil:
-			if err := s.restarting(); err != nil {
-				return err
-			}
-		}
-		s.stop(c)
-		if err != nil || ctx.Err() != nil {
+		again, err := s.once(ctx, state)
+		if err != nil || !again {
 			return err
 		}
 	}
+}
+
+// once is one start, from its beginning until everything of it has ended. It
+// says whether another one is asked for.
+func (s *supervisor) once(ctx context.Context, state string) (again bool, err error) {
+	if err := s.begin(state); err != nil {
+		return false, err
+	}
+	c, err := s.start()
+	if err != nil {
+		return false, err
+	}
+	defer s.stop(c)
+	if err := s.serve(ctx, c); err != nil {
+		// At once: stopping may take long, and Run tells what could not be written.
+		_ = s.failed(err)
+		return false, err
+	}
+	if ctx.Err() != nil {
+		return false, nil
+	}
+	return true, s.restarting()
 }
 
 // prepare does everything that comes before the first start.
