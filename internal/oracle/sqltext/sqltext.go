@@ -9,9 +9,9 @@
 // so that a DBA sees in V$SQL who asked, and a test knows which releases of
 // Oracle it must be right for. A file holds one statement without a closing
 // semicolon, or one PL/SQL block. Binds have names (:disks) for the reader, and
-// are bound by position. Identifiers and numbers that cannot be bound
-// stand as {{.Name}} and are filled in by Render, which takes nothing that could
-// be more than one.
+// are bound by position; :1 does as well. Identifiers and numbers that cannot be
+// bound stand as {{.Name}} and are filled in by Render, which takes nothing that
+// could be more than one.
 package sqltext
 
 import (
