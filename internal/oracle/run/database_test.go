@@ -188,7 +188,7 @@ func TestADatabaseThatDiesIsTheReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, plan := newDatabase(), testPlan()
 		d.fail = func(name, _ string, nth int) error {
-			if name == "slob_random_read" && nth == 5000 {
+			if name == "slob_random_read" && nth == 500 {
 				d.mu.Lock()
 				defer d.mu.Unlock()
 				d.generation++ // every session is lost

@@ -184,7 +184,7 @@ func (d *database) execute(ctx context.Context, c *conn, text string, args []dri
 // takeTime is how long statements take.
 func (d *database) takeTime(ctx context.Context, name string) error {
 	took := map[string]time.Duration{
-		"slob_random_read": 10 * time.Millisecond, "slob_update_lite": 20 * time.Millisecond, "slob_update_heavy": 20 * time.Millisecond,
+		"slob_random_read": 100 * time.Millisecond, "slob_update_lite": 100 * time.Millisecond, "slob_update_heavy": 100 * time.Millisecond,
 		"slob_full_scan": 700 * time.Millisecond, "calibrate": 9 * time.Minute,
 		"slob_load_plain": 2 * time.Second, "slob_load_obfuscated": 2 * time.Second,
 	}[name]

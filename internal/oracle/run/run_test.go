@@ -145,19 +145,19 @@ func TestARampGoesThroughAllStepsInEachRound(t *testing.T) {
 }
 
 // checkRampStep holds a repetition against what users of the model do: 64 blocks
-// in 10 ms each, at 150 microseconds a block.
+// in 100 ms each, at 150 microseconds a block.
 func checkRampStep(t *testing.T, load *runfile.Load, index int32, rep runfile.Repetition) {
 	t.Helper()
 	seconds := rep.End.Sub(rep.Start).Seconds()
 	if rep.Index != index || seconds < windowSeconds || seconds > windowSeconds+0.1 {
 		t.Errorf("repetition %d has index %d and %v s", index, rep.Index, seconds)
 	}
-	blocks := int64(rep.Step.Users) * 64 * 100 * windowSeconds
-	if rep.Read.Count < blocks-1000 || rep.Read.Count > blocks+1000 || rep.Read.Bytes != rep.Read.Count*8192 {
+	blocks := int64(rep.Step.Users) * 64 * 10 * windowSeconds
+	if rep.Read.Count < blocks-300 || rep.Read.Count > blocks+300 || rep.Read.Bytes != rep.Read.Count*8192 {
 		t.Errorf("repetition %d: %+v, want about %d reads", index, rep.Read, blocks)
 	}
 	// The users go on while the views are read one after the other.
-	near := func(n int64) bool { return n > rep.Read.Count-1000 && n < rep.Read.Count+1000 }
+	near := func(n int64) bool { return n > rep.Read.Count-300 && n < rep.Read.Count+300 }
 	if l := rep.Read.Buckets; len(l) != 1 || l[0].BelowMicroseconds != 256 || !near(l[0].Count) || !near(rep.Read.TotalMicroseconds/150) {
 		t.Errorf("repetition %d: latency %+v", index, rep.Read)
 	}
@@ -179,8 +179,8 @@ func checkSamples(t *testing.T, load *runfile.Load, rep runfile.Repetition) {
 			continue
 		}
 		n[s.Span]++
-		each := int64(rep.Step.Users) * 6400
-		if s.Read.Count < each-600 || s.Read.Count > each+600 || s.Read.Bytes != s.Read.Count*8192 {
+		each := int64(rep.Step.Users) * 640
+		if s.Read.Count < each-300 || s.Read.Count > each+300 || s.Read.Bytes != s.Read.Count*8192 {
 			t.Errorf("a second of %s %d has %+v, want about %d reads", s.Span, rep.Index, s.Read, each)
 		}
 		if s.Span == runfile.SpanMeasure && (s.Time.Before(rep.Start) || s.Time.After(rep.End)) {

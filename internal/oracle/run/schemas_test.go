@@ -219,7 +219,7 @@ func TestPasswordsOfSchemasAreNewInEachRunAndNotTold(t *testing.T) {
 		wantSuccessOf(t, d, plan)
 		first := d.users["NFSBENCH1"].password
 		d.fail = func(name, _ string, nth int) error {
-			if name == "slob_random_read" && nth > 400 {
+			if name == "slob_random_read" && nth > 40 {
 				return errors.New("ORA-01555: snapshot too old")
 			}
 			return nil

@@ -103,7 +103,7 @@ func TestUpdatesAreAsManyAsAskedFor(t *testing.T) {
 			load, _ := runOn(t.Context(), t, d, plan)
 			wantSuccess(t, load)
 			updates, reads := d.counts[name], d.counts["slob_random_read"]
-			if percent := 100 * updates / (updates + reads); percent < 23 || percent > 27 {
+			if percent := 100 * updates / (updates + reads); percent < 20 || percent > 30 {
 				t.Errorf("%d updates and %d reads", updates, reads)
 			}
 			if load.Repetitions[0].Write == nil || load.Repetitions[0].Write.Bytes == 0 {
@@ -116,11 +116,11 @@ func TestUpdatesAreAsManyAsAskedFor(t *testing.T) {
 func TestUsersThink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, plan := newDatabase(), keepPlan()
-		plan.Workload.SLOB.Think = &runfile.Think{Frequency: 5, MinimumMilliseconds: 40, MaximumMilliseconds: 60}
+		plan.Workload.SLOB.Think = &runfile.Think{Frequency: 5, MinimumMilliseconds: 400, MaximumMilliseconds: 600}
 		plan.Schedule.DurationSeconds = 60
 		wantSuccessOf(t, d, plan)
-		// Five statements take 50 ms and are followed by about 50 ms: half the rate.
-		if n := d.counts["slob_random_read"]; n < 2900 || n > 3100 {
+		// Five statements take 500 ms and are followed by about 500 ms: half the rate.
+		if n := d.counts["slob_random_read"]; n < 290 || n > 310 {
 			t.Errorf("%d statements", n)
 		}
 	})
@@ -131,7 +131,7 @@ func TestTheSameSeedReadsTheSameBlocks(t *testing.T) {
 	for range 2 {
 		synctest.Test(t, func(t *testing.T) {
 			d, plan := newDatabase(), keepPlan()
-			plan.Schedule.DurationSeconds = 1
+			plan.Schedule.DurationSeconds = 11
 			wantSuccessOf(t, d, plan)
 			if len(d.ranges) < 100 {
 				t.Fatalf("%d statements", len(d.ranges))
@@ -198,7 +198,7 @@ func TestASampleThatFailsDoesNotEndTheRun(t *testing.T) {
 		for _, s := range load.Samples {
 			sum += s.Read.Count
 		}
-		if n := len(load.Samples); !told || n < 8 || n > 9 || sum < load.Repetitions[0].Read.Count-3*6400 {
+		if n := len(load.Samples); !told || n < 8 || n > 9 || sum < load.Repetitions[0].Read.Count-3*640 {
 			t.Errorf("told %v, %d samples", told, n)
 		}
 		if time.Duration(load.SampleSeconds) != 1 {
