@@ -256,3 +256,14 @@ func TestLevelsOfLoadAreLeftOutWhereTheCurveHasMost(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What a pod published may lack anything, and a run that succeeded had a database.
+func TestTheDatabaseOfARunThatSucceededWasReady(t *testing.T) {
+	t.Parallel()
+	s := finishedScope(t, gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4))
+	s.result.Clients[0].Load.Spans = nil
+	setStatus(s, nil)
+	if !isTrue(s.b, v1alpha1.ConditionDatabaseReady) {
+		t.Errorf("conditions %+v", s.b.Status.Conditions)
+	}
+}
