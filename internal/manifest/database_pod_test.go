@@ -15,17 +15,17 @@ import (
 )
 
 func TestMemoryOfADatabase(t *testing.T) {
+	cpu := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}
 	cases := map[string]struct {
 		mods     []containerMod
 		request  string
 		limit    string
 		sharedMi int64
 	}{
-		"Default": {nil, "4Gi", "", 2048},
-		"Limit":   {[]containerMod{memoryLimit("16Gi")}, "", "16Gi", 8192},
-		"CPUOnly": {[]containerMod{func(c *v1alpha1.DatabaseContainer) {
-			c.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}}
-		}}, "4Gi", "", 2048},
+		"Default":    {nil, "4Gi", "", 2048},
+		"Limit":      {[]containerMod{memoryLimit("16Gi")}, "", "16Gi", 8192},
+		"CPULimit":   {[]containerMod{func(c *v1alpha1.DatabaseContainer) { c.Resources = &corev1.ResourceRequirements{Limits: cpu} }}, "4Gi", "", 2048},
+		"CPURequest": {[]containerMod{func(c *v1alpha1.DatabaseContainer) { c.Resources = &corev1.ResourceRequirements{Requests: cpu} }}, "4Gi", "", 2048},
 	}
 	for name, tc := range cases {
 		b := gen.Benchmark("demo", gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise, tc.mods...))
