@@ -110,10 +110,10 @@ func (l *ladder) flat() bool {
 }
 
 // refine halves the distance between the last level within the limit and the
-// first beyond it, until that is an eighth.
+// first beyond it, until that is an eighth of a doubling.
 func (l *ladder) refine() {
 	apart := l.beyond - l.within
-	if l.within == 0 || apart <= 1 || apart <= l.within/8 || l.refined == refinements {
+	if l.within == 0 || apart <= 1 || l.refined == refinements {
 		l.over = true
 		return
 	}

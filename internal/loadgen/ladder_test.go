@@ -137,20 +137,24 @@ func TestTheLadderFindsTheLimitDespiteNoise(t *testing.T) {
 func TestOneHiccupIsNoLimit(t *testing.T) {
 	const ms = time.Millisecond
 	s := storage{servers: 8, service: ms}
-	hiccups := func(times int) func(int32) outcome {
+	hiccups := func(at ...int32) func(int32) outcome {
 		return func(n int32) outcome {
-			if n == 4 && times > 0 {
-				times--
+			if len(at) > 0 && n == at[0] {
+				at = at[1:]
 				return outcome{perSecond: 100, mean: 90 * ms}
 			}
 			return s.carry(n)
 		}
 	}
-	once, _ := climbOn(t, &ladder{limit: 20 * ms, ceiling: 64}, hiccups(1))
+	once, _ := climbOn(t, &ladder{limit: 20 * ms, ceiling: 64}, hiccups(4))
 	if diff := cmp.Diff([]int32{1, 2, 4, 4, 8, 16, 32}, once); diff != "" {
 		t.Errorf("one hiccup (-want +got):\n%s", diff)
 	}
-	twice, _ := climbOn(t, &ladder{limit: 20 * ms, ceiling: 64}, hiccups(2))
+	both, _ := climbOn(t, &ladder{limit: 20 * ms, ceiling: 64}, hiccups(4, 16))
+	if diff := cmp.Diff([]int32{1, 2, 4, 4, 8, 16, 16, 32}, both); diff != "" {
+		t.Errorf("one at each of two levels (-want +got):\n%s", diff)
+	}
+	twice, _ := climbOn(t, &ladder{limit: 20 * ms, ceiling: 64}, hiccups(4, 4))
 	if diff := cmp.Diff([]int32{1, 2, 4, 4, 3}, twice); diff != "" {
 		t.Errorf("what is slow twice is slow (-want +got):\n%s", diff)
 	}

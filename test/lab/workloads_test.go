@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -126,6 +127,30 @@ func within(t *testing.T, what string, got, least, most float64) {
 	}
 }
 
+// complaints are what is not as it should be.
+type complaints []string
+
+func (c *complaints) within(what string, got, least, most float64) {
+	if got < least || got > most {
+		*c = append(*c, fmt.Sprintf("%s: %.2f, want %.2f to %.2f", what, got, least, most))
+	}
+}
+
+// eventually looks up to three times: what else a machine does can hide a knee,
+// and nothing can feign one.
+func eventually(t *testing.T, look func(*complaints)) {
+	t.Helper()
+	for attempt := range 3 {
+		var c complaints
+		look(&c)
+		if len(c) == 0 {
+			return
+		}
+		t.Logf("attempt %d: %s", attempt+1, strings.Join(c, "; "))
+	}
+	t.Error("no attempt showed it")
+}
+
 // TestGaneshaRampShowsTheKnee shapes the links, because a line saturates at the
 // same load whatever else this machine does.
 func TestGaneshaRampShowsTheKnee(t *testing.T) {
@@ -133,26 +158,30 @@ func TestGaneshaRampShowsTheKnee(t *testing.T) {
 	ramp := slob(runfile.AccessRandomRead, 1, 2, 4, 8, 16)
 	schedule := runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 2, Repetitions: 2}
 	t.Run("one path", func(t *testing.T) {
-		at := best(t, load(t, a, 1, slob(runfile.AccessRandomRead, 1, 2, 8), schedule), runfile.StepUsers)
-		// One user nearly fills the line, which knows nothing but waiting beyond.
-		for _, n := range []int32{2, 8} {
-			within(t, fmt.Sprintf("share of the line with %d users", n), at[n].iops/lineIOPS, 0.6, 1.03)
-		}
-		within(t, "growth of throughput from 2 users to 8", at[8].iops/at[2].iops, 0.8, 1.35)
-		within(t, "growth of latency from 2 users to 8", at[8].mean.Seconds()/at[2].mean.Seconds(), 2.8, 5)
+		eventually(t, func(c *complaints) {
+			at := best(t, load(t, a, 1, slob(runfile.AccessRandomRead, 1, 2, 8), schedule), runfile.StepUsers)
+			// One user nearly fills the line, which knows nothing but waiting beyond.
+			for _, n := range []int32{2, 8} {
+				c.within(fmt.Sprintf("share of the line with %d users", n), at[n].iops/lineIOPS, 0.75, 1.03)
+			}
+			c.within("growth of throughput from 2 users to 8", at[8].iops/at[2].iops, 0.8, 1.3)
+			c.within("growth of latency from 2 users to 8", at[8].mean.Seconds()/at[2].mean.Seconds(), 3, 5)
+		})
 	})
 	t.Run("four paths", func(t *testing.T) {
-		at := best(t, load(t, a, 4, ramp, schedule), runfile.StepUsers)
-		within(t, "growth of throughput from 1 user to 4", at[4].iops/at[1].iops, 3, 5.3)
-		within(t, "growth of latency from 1 user to 4", at[4].mean.Seconds()/at[1].mean.Seconds(), 0.7, 1.5)
-		for _, n := range []int32{8, 16} { // beyond the knee
-			within(t, fmt.Sprintf("share of the four lines with %d users", n), at[n].iops/lineIOPS/4, 0.6, 1.03)
-			for path, share := range at[n].paths {
-				within(t, fmt.Sprintf("share of path %d with %d users", path, n), share, 0.2, 0.3)
+		eventually(t, func(c *complaints) {
+			at := best(t, load(t, a, 4, ramp, schedule), runfile.StepUsers)
+			c.within("growth of throughput from 1 user to 4", at[4].iops/at[1].iops, 3, 5.3)
+			c.within("growth of latency from 1 user to 4", at[4].mean.Seconds()/at[1].mean.Seconds(), 0.7, 1.5)
+			for _, n := range []int32{8, 16} { // beyond the knee
+				c.within(fmt.Sprintf("share of the four lines with %d users", n), at[n].iops/lineIOPS/4, 0.75, 1.03)
+				for path, share := range at[n].paths {
+					c.within(fmt.Sprintf("share of path %d with %d users", path, n), share, 0.2, 0.3)
+				}
 			}
-		}
-		within(t, "growth of throughput from 8 users to 16", at[16].iops/at[8].iops, 0.75, 1.3)
-		within(t, "growth of latency from 8 users to 16", at[16].mean.Seconds()/at[8].mean.Seconds(), 1.5, 2.7)
+			c.within("growth of throughput from 8 users to 16", at[16].iops/at[8].iops, 0.8, 1.25)
+			c.within("growth of latency from 8 users to 16", at[16].mean.Seconds()/at[8].mean.Seconds(), 1.6, 2.6)
+		})
 	})
 }
 
