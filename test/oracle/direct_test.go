@@ -262,3 +262,14 @@ func TestRightsAreOracles(t *testing.T) {
 		t.Errorf("an unknown column: %v", err)
 	}
 }
+
+func TestAnOranfstabOfAnotherExportIsNotUsed(t *testing.T) {
+	data := t.TempDir()
+	w := standin.NewWorld(t, standin.Options{
+		Paths: fourPaths()[:1], Config: standin.Config{Data: data},
+		Oranfstab: "server: label\npath: 127.0.0.1\nexport: /other mount: " + data + "\n",
+	})
+	if rows := query(t, sysdba(t, w), "dnfs_servers"); len(rows) != 1 || rows[0]["SVRNAME"] != "127.0.0.1" {
+		t.Errorf("servers = %v", rows)
+	}
+}

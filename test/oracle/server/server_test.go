@@ -207,9 +207,22 @@ func TestScriptsAreSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	setup := filepath.Join(e.get("STANDIN_SCRIPTS"), "setup")
+	if err := os.MkdirAll(setup, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(setup, "once.sh"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	c := run(t, e)
 	c.await(t)
 	c.end(t)
+	again := run(t, e)
+	again.await(t)
+	again.end(t)
+	if !strings.Contains(c.out.String(), "once.sh") || strings.Contains(again.out.String(), "once.sh") || !strings.Contains(again.out.String(), "3.sh") {
+		t.Errorf("the first start:\n%s\nthe second:\n%s", c.out, again.out)
+	}
 	for _, want := range []string{"2.sql: ORA-00900", "3.sh: seen, and not run"} {
 		if !strings.Contains(c.out.String(), want) {
 			t.Errorf("no %q in\n%s", want, c.out)
