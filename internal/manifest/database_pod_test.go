@@ -71,3 +71,11 @@ func TestARunInADatabaseHasTheTimeToStartIt(t *testing.T) {
 		t.Error("the files of a database are the database's, and no others are")
 	}
 }
+
+func TestTheClassOfADatabasesVolumeHasItsTransferSizes(t *testing.T) {
+	b := gen.Benchmark("demo", gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise))
+	b.Spec.Storage = v1alpha1.Storage{Trident: &v1alpha1.TridentStorage{Backend: &v1alpha1.TridentBackend{SVM: "svm1"}}}
+	if got := manifest.TridentClass(b).MountOptions; !slices.Contains(got, "rsize=262144") || !slices.Contains(got, "wsize=262144") {
+		t.Errorf("mount options %q", got)
+	}
+}
