@@ -176,6 +176,12 @@ func TestWithoutOradismTheAlertLogSaysIt(t *testing.T) {
 	if err := os.WriteFile(oradism, nil, 0o750); err != nil {
 		t.Fatal(err)
 	}
+	if err := w.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if w.Instance().UsesDirectNFS() {
+		t.Error("an oradism that is not setuid is taken for one that is")
+	}
 	if err := os.Chmod(oradism, 0o750|os.ModeSetuid); err != nil {
 		t.Fatal(err)
 	}
