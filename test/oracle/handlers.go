@@ -15,16 +15,30 @@ const (
 	rightSysdba       // AS SYSDBA
 )
 
+// entry is what answers a statement, and what its user must be.
+type entry struct {
+	do    handler
+	needs right
+}
+
+// simple is for what depends on neither the session nor the statement.
+func simple(rows func() []row) handler {
+	return func(context.Context, *session, statement) ([]row, error) { return rows(), nil }
+}
+
 // handler finds what answers a statement, and what its user must be.
 func (i *Instance) handler(name string) (handler, right) {
-	type entry struct {
-		do    handler
-		needs right
+	entries := i.instanceEntry
+	if strings.HasPrefix(name, "slob_") {
+		entries = i.slobEntry
 	}
-	simple := func(rows func() []row) handler {
-		return func(context.Context, *session, statement) ([]row, error) { return rows(), nil }
-	}
-	e := map[string]entry{
+	e := entries(name)
+	return e.do, e.needs
+}
+
+// instanceEntry has the statements about the instance itself.
+func (i *Instance) instanceEntry(name string) entry {
+	return map[string]entry{
 		"active_sessions":     {i.activeSessions, rightViews},
 		"async_files":         {simple(i.fileRows), rightViews},
 		"calibrate":           {i.calibrateIO, rightSysdba},
@@ -48,7 +62,12 @@ func (i *Instance) handler(name string) (handler, right) {
 		"version":             {simple(i.versionRows), rightNone},
 		"version_full":        {simple(i.versionRows), rightNone},
 		"awr_snapshot":        {i.awrSnapshot, rightViews},
+	}[name]
+}
 
+// slobEntry has those of a SLOB load.
+func (i *Instance) slobEntry(name string) entry {
+	return map[string]entry{
 		"slob_direct_read_always":  {i.directRead, rightNone},
 		"slob_direct_read_true":    {i.directRead, rightNone},
 		"slob_full_scan":           {i.fullScan, rightNone},
@@ -80,7 +99,6 @@ func (i *Instance) handler(name string) (handler, right) {
 		"slob_update_heavy":        {i.update, rightNone},
 		"slob_update_lite":         {i.update, rightNone},
 	}[name]
-	return e.do, e.needs
 }
 
 // setParameter is ALTER SYSTEM SET with SCOPE = SPFILE.
