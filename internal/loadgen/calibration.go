@@ -22,10 +22,6 @@ func ceilings(c *runfile.Calibrate) (small, large int32) {
 	return int32(min(mostReads, disks*readsPerDisk)), int32(min(mostLargeReads, disks*largeReadsPerDisk))
 }
 
-// shortWarmup is that of a level of a calibration: the storage is under load
-// all the time, so a quarter of the window is enough, or what the plan says.
-func shortWarmup(warmup, window int) int { return min(warmup, (window+3)/4) }
-
 // calibration is one run of what CALIBRATE_IO does: a ladder of random
 // single-block reads, which ends where their mean latency passes what is
 // tolerable, and one of random large reads, which ends where they bring no more.

@@ -6,7 +6,8 @@ import (
 )
 
 // progress estimates how much of a run is done. What the schedule says is
-// known, and bounded where levels of load depend on what others gave; how long filling takes is known when some of it is done.
+// known, and bounded where levels of load depend on what others gave; how long
+// filling takes is known when some of it is done.
 type progress struct {
 	fillStart time.Time
 	fillBytes int64         // in all

@@ -47,14 +47,14 @@ func newScript(p *runfile.Plan) *script {
 	warmup, window := int(p.Schedule.WarmupSeconds), int(p.Schedule.DurationSeconds)
 	switch w := p.Workload; {
 	case w.Calibrate != nil:
-		warmup = shortWarmup(warmup, window)
+		warmup = int(p.Schedule.LevelWarmupSeconds())
 		first := int(w.Calibrate.WarmupRuns)
 		s.rounds += first
 		s.begin = func(round int) climber {
 			return newCalibration(*w.Calibrate, roundStep(round, first), warmup, window)
 		}
 	case w.SLOB != nil:
-		s.pause = min(int(p.Schedule.CooldownSeconds), pauseSeconds)
+		s.pause = int(p.Schedule.PauseSeconds())
 		s.begin = func(round int) climber { return ramp(w.SLOB.Users, roundStep(round, 0), warmup, window) }
 	default:
 		s.begin = func(int) climber { return &fixed{levels: []level{{warmup: warmup, window: window}}} }
@@ -66,9 +66,6 @@ func newScript(p *runfile.Plan) *script {
 	}
 	return s
 }
-
-// pauseSeconds lets queues run empty between the steps of a ramp.
-const pauseSeconds = 2
 
 // roundStep names a round. Those that do not count come first, and each kind is
 // numbered from 1.

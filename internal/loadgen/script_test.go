@@ -119,10 +119,40 @@ func TestCeilings(t *testing.T) {
 	}
 }
 
-func TestTheWarmupOfALevelIsShort(t *testing.T) {
-	for _, tc := range []struct{ warmup, window, want int }{{5, 8, 2}, {1, 8, 1}, {0, 8, 0}, {5, 1, 1}, {5, 30, 5}} {
-		if got := shortWarmup(tc.warmup, tc.window); got != tc.want {
-			t.Errorf("%d s before a window of %d s became %d, want %d", tc.warmup, tc.window, got, tc.want)
+func TestARunIsAsLongAsItsPlanSays(t *testing.T) {
+	schedule := runfile.Schedule{BaselineSeconds: 3, WarmupSeconds: 5, DurationSeconds: 8, CooldownSeconds: 7, Repetitions: 3}
+	calibrate := func(disks int32) runfile.Workload {
+		return runfile.Workload{Calibrate: &runfile.Calibrate{PhysicalDisks: disks, MaxLatencyMilliseconds: 20, WarmupRuns: 1}}
+	}
+	for name, w := range map[string]runfile.Workload{
+		"raw": {Raw: &runfile.Raw{}}, "ramp": {SLOB: &runfile.SLOB{Users: []int32{1, 4, 2}}},
+		"one step": {SLOB: &runfile.SLOB{Users: []int32{4}}}, "one disk": calibrate(1), "all disks": calibrate(1 << 30),
+	} {
+		plan := runfile.Plan{Workload: w, Schedule: schedule}
+		s, says := newScript(&plan), plan.ScheduledSteps()
+		count, total := int64(s.rounds*s.most), int64(s.total()/time.Second)
+		if says.Exact && (count != says.Count || total != says.Seconds) || count > says.Count || total > says.Seconds {
+			t.Errorf("%s: %d windows in %d s, and the plan says %+v", name, count, total, says)
 		}
+		if says.Exact == (w.Calibrate != nil) {
+			t.Errorf("%s: exact is %v", name, says.Exact)
+		}
+	}
+}
+
+// A storage that is slower by leaps is looked at twice at each level.
+func TestNoCalibrationHasMoreLevelsThanItsPlanSays(t *testing.T) {
+	c := newCalibration(runfile.Calibrate{PhysicalDisks: 1 << 30, MaxLatencyMilliseconds: 20}, runfile.Step{}, 1, 1)
+	n := 0
+	for l, more := c.next(); more; l, more = c.next() {
+		n++
+		o := outcome{perSecond: float64(l.step.Users), mean: time.Millisecond}
+		if c.small.unlikely(outcome{mean: time.Hour}) && l.step.Kind == runfile.StepSmallReads {
+			o.mean = time.Hour
+		}
+		c.note(o)
+	}
+	if n < 28 || n > runfile.MaxCalibrateSteps {
+		t.Errorf("%d levels, and a plan says at most %d", n, runfile.MaxCalibrateSteps)
 	}
 }

@@ -66,12 +66,13 @@ func TestASLOBLoadInADatabase(t *testing.T) {
 	if got, want := p.Schedule.TimeoutSeconds, int32(42+33+2700+900+180+30); got != want {
 		t.Errorf("times out after %d s, want %d", got, want)
 	}
-	// One step of 14 s; a table of 1 GiB at 5 MB/s, and with a kit nothing to load.
+	// One step of 14 s; a table of 1 GiB at 5 MB/s. With a kit nothing is loaded or
+	// warmed up, and it writes a report.
 	scan := []gen.Mod{gen.SLOB(v1alpha1.SLOBFullTableScan, 1), ee()}
 	if got, want := build(t, target("10.0.1.61"), scan...).Schedule.TimeoutSeconds, int32(14+214+2700+900+180+30); got != want {
 		t.Errorf("a scan times out after %d s, want %d", got, want)
 	}
-	if got, want := build(t, target("10.0.1.61"), append(scan, gen.Kit("", "/slob"))...).Schedule.TimeoutSeconds, int32(14+2700+900+180+30); got != want {
+	if got, want := build(t, target("10.0.1.61"), append(scan, gen.Kit("", "/slob"))...).Schedule.TimeoutSeconds, int32(12+runfile.KitReportSeconds+2700+900+180+30); got != want {
 		t.Errorf("a kit times out after %d s, want %d", got, want)
 	}
 	native := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 1), gen.Schemas(2), change)
@@ -108,13 +109,13 @@ func TestWhereTheLoaderSeesAKit(t *testing.T) {
 
 func TestTheTimeOfNativeLoads(t *testing.T) {
 	t.Parallel()
-	// Twice 40 levels of 14 s, four files of 64 MiB at 50 MB/s.
-	if got, want := build(t, target("10.0.1.61"), gen.Calibrate(1)).Schedule.TimeoutSeconds, int32(2*40*14+5+180+30); got != want {
+	// Twice a baseline of 2 s and 40 levels of 12 s, four files of 64 MiB at 50 MB/s.
+	if got, want := build(t, target("10.0.1.61"), gen.Calibrate(1)).Schedule.TimeoutSeconds, int32(2*(2+40*12)+5+180+30); got != want {
 		t.Errorf("a calibrate times out after %d s, want %d", got, want)
 	}
-	// Three rounds of two steps, two clients with two files of 1 GiB.
+	// Three rounds of a baseline and two steps, two clients with two files of 1 GiB.
 	mods := []gen.Mod{gen.SLOB(v1alpha1.SLOBFullTableScan, 1, 2), gen.Schemas(2), gen.Repetitions(3), gen.Clients(2)}
-	if got, want := build(t, target("10.0.1.61"), mods...).Schedule.TimeoutSeconds, int32(3*2*14+85+180+30); got != want {
+	if got, want := build(t, target("10.0.1.61"), mods...).Schedule.TimeoutSeconds, int32(3*(2+2*12)+85+180+30); got != want {
 		t.Errorf("a scan times out after %d s, want %d", got, want)
 	}
 }

@@ -1,6 +1,6 @@
 package runfile
 
-// Bounds of what nobody can know before a calibration.
+// Bounds of what nobody can know before a run.
 const (
 	// CalibrateCallSeconds is what one call of CALIBRATE_IO is given. It takes
 	// about ten minutes, and depends on the storage.
@@ -8,7 +8,13 @@ const (
 	// MaxCalibrateSteps are the levels of load that a native calibrate tries at
 	// most in each round: it raises the load until the latency is too high.
 	MaxCalibrateSteps = 40
+	// KitReportSeconds is what a SLOB kit is given for its snapshots and its
+	// report, besides its RUN_TIME.
+	KitReportSeconds = 120
 )
+
+// longestPauseSeconds lets queues run empty between the steps of a native ramp.
+const longestPauseSeconds = 2
 
 // Steps is what the schedule of a plan comes to.
 type Steps struct {
@@ -17,36 +23,58 @@ type Steps struct {
 	// Seconds that the scheduled spans take together, without connecting,
 	// starting a database, filling and cleaning.
 	Seconds int64
-	// Exact says that it will be so. Where the load finds its own levels, Count
-	// and Seconds are the most that it may take.
+	// Exact says that it will be so. Where the load finds its own levels, or
+	// others' programs end when they like, Count and Seconds are the most that
+	// it may take.
 	Exact bool
 }
 
 // ScheduledSteps is how many measured windows a run has, and how long they
-// take: one for each repetition of a raw load, one more for each level of a
-// ramp, and for calibrations the most that they may take.
+// take: one for each repetition of a raw load, one for each step of a ramp in
+// each round, and for calibrations the most that they may take.
+//
+// The native engine goes through all steps of a round over the same files, with
+// one baseline; in a database each step has its own, and a cooldown after it.
 func (p Plan) ScheduledSteps() Steps {
-	s, rounds := p.Schedule, int64(p.Schedule.Repetitions)
-	switch w := p.Workload; {
-	case w.Calibrate != nil && p.Database != nil:
-		n := rounds + int64(w.Calibrate.WarmupRuns)
-		// The procedure has no warm-up and lasts as long as it likes.
-		each := int64(s.BaselineSeconds) + CalibrateCallSeconds
-		return Steps{Count: n, Seconds: n*each + max(n-1, 0)*int64(s.CooldownSeconds)}
+	s, w, rounds := p.Schedule, p.Workload, int64(p.Schedule.Repetitions)
+	switch {
 	case w.Calibrate != nil:
-		n := (rounds + int64(w.Calibrate.WarmupRuns)) * MaxCalibrateSteps
-		return Steps{Count: n, Seconds: s.seconds(n)}
+		rounds += int64(w.Calibrate.WarmupRuns)
+		if p.Database != nil { // the procedure has no warm-up
+			return Steps{Count: rounds, Seconds: s.seconds(rounds, CalibrateCallSeconds)}
+		}
+		levels := MaxCalibrateSteps * (int64(s.LevelWarmupSeconds()) + int64(s.DurationSeconds))
+		return Steps{Count: rounds * MaxCalibrateSteps, Seconds: s.seconds(rounds, levels)}
+	case w.SLOB != nil && w.SLOB.Kit != nil: // which warms nothing up
+		n := rounds * int64(len(w.SLOB.Users))
+		return Steps{Count: n, Seconds: s.seconds(n, int64(s.DurationSeconds)+KitReportSeconds)}
+	case w.SLOB != nil && p.Database != nil:
+		n := rounds * int64(len(w.SLOB.Users))
+		return Steps{Count: n, Seconds: s.seconds(n, s.loaded()), Exact: true}
 	case w.SLOB != nil:
-		n := rounds * int64(max(len(w.SLOB.Users), 1))
-		// The user's own kit lasts as long as its slob.conf says.
-		return Steps{Count: n, Seconds: s.seconds(n), Exact: w.SLOB.Kit == nil}
+		n := int64(len(w.SLOB.Users))
+		round := n*s.loaded() + max(n-1, 0)*int64(s.PauseSeconds())
+		return Steps{Count: rounds * n, Seconds: s.seconds(rounds, round), Exact: true}
 	default:
-		return Steps{Count: rounds, Seconds: s.TotalSeconds(), Exact: true}
+		return Steps{Count: rounds, Seconds: s.seconds(rounds, s.loaded()), Exact: true}
 	}
 }
 
-// seconds is how long n windows take, with all that is around them.
-func (s Schedule) seconds(n int64) int64 {
-	each := int64(s.BaselineSeconds) + int64(s.WarmupSeconds) + int64(s.DurationSeconds)
-	return n*each + max(n-1, 0)*int64(s.CooldownSeconds)
+// PauseSeconds are idle between the steps of one round of a native ramp.
+func (s Schedule) PauseSeconds() int32 { return min(s.CooldownSeconds, longestPauseSeconds) }
+
+// LevelWarmupSeconds is the warm-up of a level of a native calibrate: the
+// storage is under load all the time, so a quarter of the window is enough, or
+// what the plan says where that is less.
+func (s Schedule) LevelWarmupSeconds() int32 {
+	return min(s.WarmupSeconds, (s.DurationSeconds+3)/4)
+}
+
+// loaded is how long one warm-up and its window take.
+func (s Schedule) loaded() int64 { return int64(s.WarmupSeconds) + int64(s.DurationSeconds) }
+
+// seconds is how long n times a baseline and so much load take, with the
+// cooldowns between them.
+func (s Schedule) seconds(n, load int64) int64 {
+	return n*(int64(s.BaselineSeconds)+load) + max(n-1, 0)*int64(s.CooldownSeconds)
 }

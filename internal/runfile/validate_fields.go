@@ -128,11 +128,6 @@ func (c *checker) timeout(p Plan) {
 		"is %d, but the schedule alone takes %d s; write more, or 0 for none", t, s.Seconds)
 }
 
-// TotalSeconds is how long the scheduled spans of a load without steps take
-// together, without connecting, filling and cleaning. See Plan.ScheduledSteps
-// for those with several.
-func (s Schedule) TotalSeconds() int64 { return s.seconds(int64(s.Repetitions)) }
-
 func (c *checker) collect(col Collect) {
 	if col.IntervalMilliseconds != 0 || len(col.Sources) > 0 {
 		c.between("collect.intervalMilliseconds", int64(col.IntervalMilliseconds), minIntervalMillis, maxIntervalMillis)

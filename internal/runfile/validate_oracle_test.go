@@ -103,7 +103,7 @@ func TestTheProblemsOfASLOBLoad(t *testing.T) {
 		"Scan":          {func(p *Plan) { scan(p); p.Workload.SLOB.ReadAhead = 0 }, at + "readAhead", "keeps outstanding"},
 		"AWR":           {in(func(s *SLOB) { s.AWR = true }), at + "awr", "has no AWR"},
 		"KitWithoutOne": {in(func(s *SLOB) { s.Kit = &SLOBKit{Directory: "/slob"} }), at + "kit", "runs in a database"},
-		"ShortTimeout":  {func(p *Plan) { p.Schedule.TimeoutSeconds = 15*75 + 14*5 - 1 }, "schedule.timeoutSeconds", "takes 1195 s"},
+		"ShortTimeout":  {func(p *Plan) { p.Schedule.TimeoutSeconds = 1099 - 1 }, "schedule.timeoutSeconds", "takes 1099 s"},
 	})
 }
 
@@ -192,21 +192,26 @@ func TestAPasswordInAConnectStringIsNotRepeated(t *testing.T) {
 
 func TestHowLongARunOfStepsTakes(t *testing.T) {
 	t.Parallel()
-	// Each window has 5 s of baseline, 10 s of warm-up and 60 s, and 5 s between.
+	noKit := func(p *Plan) { p.Workload.SLOB.Kit = nil }
+	cooldown := func(p *Plan) { p.Schedule.CooldownSeconds = 1 }
+	// 3 rounds of 5 s of baseline, 10 s of warm-up and 60 s, and 5 s between;
+	// 5 numbers of users, and one calibrate to warm caches.
 	cases := map[string]struct {
 		plan Plan
 		want Steps
 	}{
-		"Raw":  {directPlan(), Steps{Count: 3, Seconds: 235, Exact: true}},
-		"Ramp": {oraclePlan(Workload{SLOB: slob()}, native), Steps{Count: 15, Seconds: 15*75 + 14*5, Exact: true}},
-		"Kit":  {oraclePlan(Workload{SLOB: slob()}, inContainer), Steps{Count: 15, Seconds: 15*75 + 14*5}},
+		"Raw":       {directPlan(), Steps{Count: 3, Seconds: 3*75 + 2*5, Exact: true}},
+		"Ramp":      {oraclePlan(Workload{SLOB: slob()}, native), Steps{Count: 15, Seconds: 3*(5+5*70+4*2) + 2*5, Exact: true}},
+		"ShortRamp": {oraclePlan(Workload{SLOB: slob()}, native, cooldown), Steps{Count: 15, Seconds: 3*(5+5*70+4*1) + 2*1, Exact: true}},
+		"Database":  {oraclePlan(Workload{SLOB: slob()}, inContainer, noKit), Steps{Count: 15, Seconds: 15*75 + 14*5, Exact: true}},
+		"Kit":       {oraclePlan(Workload{SLOB: slob()}, inContainer), Steps{Count: 15, Seconds: 15*(5+60+KitReportSeconds) + 14*5}},
 		"Oracle": {
 			oraclePlan(Workload{Calibrate: calibrate()}, inContainer),
 			Steps{Count: 4, Seconds: 4*(5+CalibrateCallSeconds) + 3*5},
 		},
 		"Native": {
 			oraclePlan(Workload{Calibrate: calibrate()}, native),
-			Steps{Count: 4 * MaxCalibrateSteps, Seconds: 4*MaxCalibrateSteps*75 + (4*MaxCalibrateSteps-1)*5},
+			Steps{Count: 4 * MaxCalibrateSteps, Seconds: 4*(5+MaxCalibrateSteps*70) + 3*5},
 		},
 	}
 	for name, tc := range cases {

@@ -95,10 +95,11 @@ func TestValidateFindsAllProblemsAtOnce(t *testing.T) {
 	}
 }
 
-func TestTotalSecondsCountsCooldownsBetweenRepetitionsOnly(t *testing.T) {
+func TestTheWarmupOfALevelIsShort(t *testing.T) {
 	t.Parallel()
-	s := Schedule{BaselineSeconds: 5, WarmupSeconds: 10, DurationSeconds: 60, CooldownSeconds: 5, Repetitions: 3}
-	if got := s.TotalSeconds(); got != 235 {
-		t.Errorf("total = %d, want 235", got)
+	for _, tc := range []struct{ warmup, window, want int32 }{{5, 8, 2}, {1, 8, 1}, {0, 8, 0}, {5, 1, 1}, {5, 30, 5}} {
+		if got := (Schedule{WarmupSeconds: tc.warmup, DurationSeconds: tc.window}).LevelWarmupSeconds(); got != tc.want {
+			t.Errorf("%d s before a window of %d s became %d, want %d", tc.warmup, tc.window, got, tc.want)
+		}
 	}
 }

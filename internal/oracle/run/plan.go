@@ -47,16 +47,7 @@ type timeLeft struct {
 }
 
 // steps is how many repetitions there are, over all steps and rounds.
-func (l *timeLeft) steps() int {
-	rounds := int(l.plan.Schedule.Repetitions)
-	switch w := l.plan.Workload; {
-	case w.Calibrate != nil:
-		return int(w.Calibrate.WarmupRuns) + rounds
-	case w.SLOB != nil:
-		return rounds * len(w.SLOB.Users)
-	}
-	return 0
-}
+func (l *timeLeft) steps() int { return int(l.plan.ScheduledSteps().Count) }
 
 // each is how long one repetition takes.
 func (l *timeLeft) each() time.Duration {
