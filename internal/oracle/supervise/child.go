@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -61,9 +62,16 @@ func (s *supervisor) start() (*child, error) {
 }
 
 // env is the environment of the image, in which a missing ORACLE_HOME is the
-// one that was found.
+// one that was found, and a password is without the line end that editors add to
+// the file that a Secret is made of: the loader leaves that out too, and the
+// images put what they are given into scripts of theirs.
 func (s *supervisor) env() []string {
 	env := append([]string{}, s.o.Env...)
+	for i, v := range env {
+		if strings.HasPrefix(v, "ORACLE_PWD=") || strings.HasPrefix(v, "ORACLE_PASSWORD=") {
+			env[i] = strings.TrimRight(v, "\r\n")
+		}
+	}
 	if s.home != "" && s.o.lookup("ORACLE_HOME") == "" {
 		env = append(env, "ORACLE_HOME="+s.home)
 	}

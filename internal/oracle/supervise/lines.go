@@ -34,6 +34,7 @@ func newRedactor(secrets []string) *redactor {
 		regexp.MustCompile(`(?i)(\b(?:connect|conn|sqlplus(?:\s+-\w+)*)\s+[\w$#]+/)("[^"]*"|[^\s@]+)`),
 	}}
 	for _, s := range secrets {
+		s = strings.TrimRight(s, "\r\n") // lines are cleaned, which have no end
 		if len(s) >= shortSecret {
 			r.secrets = append(r.secrets, s)
 		}

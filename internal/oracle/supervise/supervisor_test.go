@@ -232,3 +232,25 @@ func TestStoppingWhileTheDatabaseStartsIsNoFailure(t *testing.T) {
 		t.Errorf("state %+v", s)
 	}
 }
+
+func TestAPasswordIsHandedOnWithoutItsLineEnd(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"ORACLE_PWD", "ORACLE_PASSWORD"} {
+		i := newImage(t)
+		i.o.Env = append(i.o.Env, name+"="+password+"\n")
+		i.o.Secrets = []string{password + "\n"}
+		i.write(i.base+"/runOracle.sh", 0o755, strings.ReplaceAll(startScript, "echo started >>",
+			`printf '%s|' "$`+name+`" > "$ORACLE_BASE/given"; echo "sed: $`+name+` is odd"; echo started >>`))
+		r := i.start()
+		r.ready(1)
+		if got, want := i.read(i.base+"/given"), password+"|"; got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+		if err := r.end(); err != nil {
+			t.Error(err)
+		}
+		if out := i.out.String(); strings.Contains(out, password) || !strings.Contains(out, "sed: *** is odd") {
+			t.Errorf("passed on: %s", out)
+		}
+	}
+}
