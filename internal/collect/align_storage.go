@@ -1,6 +1,10 @@
 package collect
 
-import "github.com/nfsbench/nfsbench/internal/runfile"
+import (
+	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
 
 const microsecondsPerSecond = 1e6
 
@@ -46,8 +50,8 @@ func owners(readings []Reading) []string {
 
 // clients are those of the last reading that asked for them.
 func clients(readings []Reading) []runfile.StorageClient {
-	for i := len(readings) - 1; i >= 0; i-- {
-		if c := readings[i].Sample.Clients; len(c) > 0 {
+	for _, r := range slices.Backward(readings) {
+		if c := r.Sample.Clients; len(c) > 0 {
 			return c
 		}
 	}

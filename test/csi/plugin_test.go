@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
+	spec "github.com/container-storage-interface/spec/lib/go/csi"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	registration "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
-
-	spec "github.com/container-storage-interface/spec/lib/go/csi"
 
 	"github.com/nfsbench/nfsbench/test/csi"
 )
@@ -38,7 +37,7 @@ func TestAKubeletIsToldWhereVolumesArePublished(t *testing.T) {
 	folder := shortFolder(t)
 	started := make(chan *csi.Plugin, 1)
 	go func() {
-		p, err := csi.Start(t.Context(), csi.Options{Kubelet: folder, Node: "n", Folder: func(server, share string) (string, error) {
+		p, err := csi.Start(t.Context(), csi.Options{Kubelet: folder, Node: "n", Folder: func(string, string) (string, error) {
 			return "", os.ErrNotExist
 		}})
 		if err != nil {
