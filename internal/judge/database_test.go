@@ -181,6 +181,14 @@ func TestFindingsOfDatabases(t *testing.T) {
 			w := windowOf1(r)
 			w.Statistics[statReadsDirect] = w.Statistics[statReads] * 89 / 100
 		}, BufferedScan, Warning, Suspect, `In repetition 1 \(32 users, round 1\) 8[89]\.\d % of the blocks.*direct path read 900000, db file scattered read 12`},
+		"CachedReads": {random, func(r *runfile.Result) {
+			r.Plan.Workload.SLOB.WorkUnit = 4 // half of what is looked at is the index
+			windowOf1(r).Statistics = map[string]int64{statLogicalReads: 1000, statReads: 249}
+		}, CacheSuspected, Warning, Suspect, `In repetition 1 \(.*only 24\.9 % of the blocks .*physical reads 249 of session logical reads 1000`},
+		"CachedUpdates": {random, func(r *runfile.Result) {
+			r.Plan.Workload.SLOB.UpdatePercent, r.Plan.Workload.SLOB.WorkUnit = 20, 4
+			windowOf1(r).Statistics = map[string]int64{statLogicalReads: 1000, statReads: 49}
+		}, CacheSuspected, Warning, Suspect, `only 4\.9 %`},
 		"ParameterDiffers": {scanRun, func(r *runfile.Result) {
 			r.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "cpu_count", Requested: "4", Value: "2"}, {Name: "sga_target", Requested: "554M", Value: "583008256"}, {Name: "x", Requested: "'SetAll'", Value: "SETALL"}, {Name: "y", Value: "1"}}
 		}, ParameterDiffers, Warning, Suspect, `declared: cpu_count is 2 \(asked for: 4\)\. Oracle`},
@@ -276,6 +284,14 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 	half := scanRun(t)
 	windowOf1(&half).Statistics[statReads], windowOf1(&half).Statistics[statReadsDirect] = 1000, 900
 	quiet("nine of ten blocks past the cache", half, BufferedScan)
+	cached := seeds.Ramp()
+	for percent, physical := range map[int32]int64{0: 250, 20: 50} { // an update looks more than once
+		cached.Plan.Workload.SLOB.WorkUnit, cached.Plan.Workload.SLOB.UpdatePercent = 4, percent
+		windowOf1(&cached).Statistics = map[string]int64{statLogicalReads: 1000, statReads: physical}
+		if j := Judge(cached); hasFinding(j, CacheSuspected, "buffer cache") {
+			t.Errorf("half of the rows, and all of the index, in the buffer cache: %+v", j.Findings)
+		}
+	}
 	uneven := seeds.RAC(600, 400)
 	quiet("instances within a fifth", uneven, RACImbalance)
 	cold := seeds.Calibrations()[0].Result()

@@ -22,6 +22,7 @@ func (c *judging) checkDatabase() {
 	c.checkServiceTime()
 	c.checkAsync()
 	c.checkScan()
+	c.checkBufferCache()
 	c.checkParameters()
 	c.checkInstances()
 }
@@ -186,6 +187,34 @@ func (c *judging) checkScan() {
 			past, _ := eventOf(w, eventDirectRead)
 			c.add(BufferedScan, Warning, "In repetition %s %.1f %% of the blocks were read past the buffer cache (%s), so this is no full scan of the storage; waits: %s %d, %s %d. Make scanTableSize larger than the buffer cache, or the cache smaller (db_cache_size).",
 				rep.name(), float64(direct)/float64(all)*100, statReadsDirect, eventDirectRead, past, eventScatteredRead, scattered)
+			return
+		}
+	}
+}
+
+// checkBufferCache: random reads of a table that fits the buffer cache are
+// answered from memory, and hardly load the storage. An update looks at a block
+// more than once, and at undo.
+func (c *judging) checkBufferCache() {
+	s := c.result.Plan.Workload.SLOB
+	if s == nil || s.Access != runfile.AccessRandomRead {
+		return
+	}
+	limit := float64(storageReadShare)
+	if s.UpdatePercent > 0 {
+		limit = storageUpdateShare
+	}
+	rows := float64(max(s.WorkUnit, 1))
+	limit *= rows / (rows + indexBlocks)
+	for _, rep := range c.repetitions {
+		for _, w := range databaseWindows(c.result, rep.Repetition) {
+			logical, known := w.Statistics[statLogicalReads]
+			physical, counted := w.Statistics[statReads]
+			if !known || !counted || logical <= 0 || float64(physical)*1000 >= float64(logical)*limit {
+				continue
+			}
+			c.add(CacheSuspected, Warning, "In repetition %s only %.1f %% of the blocks that sessions looked at were read from storage (%s %d of %s %d): the rest came from the buffer cache. Make scale larger than the buffer cache, or the cache smaller (db_cache_size, with an sga_target that leaves no room for more).",
+				rep.name(), float64(physical)/float64(logical)*100, statReads, physical, statLogicalReads, logical)
 			return
 		}
 	}

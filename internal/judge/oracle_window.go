@@ -24,6 +24,7 @@ const (
 	statCPU             = "CPU used by this session" // centiseconds
 	statReads           = "physical reads"
 	statReadsDirect     = "physical reads direct"
+	statLogicalReads    = "session logical reads"
 )
 
 func bucketsOf(all []runfile.LatencyBucket) []stats.Bucket {

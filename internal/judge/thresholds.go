@@ -51,7 +51,12 @@ const (
 	mountCarried   = 500 // beyond, the mount and not Direct NFS carried the load
 	coldShare      = 900 // of the later runs: slower, the first was made with cold caches
 	directShare    = 900 // of the blocks of a full scan, read past the buffer cache
-	instanceUneven = 200 // distance from an equal share of RAC instances, as a share of it
+	// Of the rows' blocks that sessions looked at, read from storage: below, the
+	// buffer cache answered. It has the index in any case, a few blocks for a range.
+	storageReadShare   = 500
+	storageUpdateShare = 100
+	indexBlocks        = 4
+	instanceUneven     = 200 // distance from an equal share of RAC instances, as a share of it
 	// No read over a network and TCP takes less; Oracle 12.2 says 19 to 24 of pNFS.
 	roundTripMicros = 30
 	// A mean of V$IOSTAT_FILE below this share of another that measures the same

@@ -14,6 +14,7 @@ import (
 func TestErrorsOfTheDriverAreExplained(t *testing.T) {
 	for text, c := range map[string]struct{ code, want string }{
 		"ORA-01017: invalid username/password; logon denied":                              {runfile.FailurePassword, "Secret"},
+		"ORA-65096: common user or role name must start with C##":                         {runfile.FailureUnsupported, "pluggable database"},
 		"ORA-28000: the account is locked":                                                {runfile.FailurePassword, "UNLOCK"},
 		"ORA-28001: the password has expired":                                             {runfile.FailurePassword, "expired"},
 		"ORA-01031: insufficient privileges":                                              {runfile.FailurePrivilege, "SYSDBA"},

@@ -80,6 +80,10 @@ func permitted() map[string]explanation {
 		"ORA-28001": {code: runfile.FailurePassword, what: "the password has expired", fix: "give the user a new one and put it into the Secret"},
 		"ORA-01031": {code: runfile.FailurePrivilege, what: "the user lacks a privilege", fix: "use a user that may connect AS SYSDBA, such as sys, " +
 			"and a password file that knows it"},
+		"ORA-65096": {
+			code: runfile.FailureUnsupported, what: "schemas cannot be made in the root container of a database",
+			fix: "name a service of a pluggable database in database.external.services",
+		},
 		"ORA-01950 ORA-01536": {code: runfile.FailurePrivilege, what: "the user has no quota on the tablespace", fix: "give it one with ALTER USER ... QUOTA UNLIMITED ON"},
 	}
 }
