@@ -200,7 +200,7 @@ func (w *oracleWorld) ran(t *testing.T, b *v1alpha1.NFSBenchmark) *v1alpha1.NFSB
 // proven demands that Oracle's own views show the declared paths carrying the load.
 func proven(t *testing.T, b *v1alpha1.NFSBenchmark, lifs ...string) {
 	t.Helper()
-	verified(t, b)
+	witnessed(t, b)
 	var seen []string
 	for _, c := range b.Status.Database.Channels {
 		if c.Sends != nil && *c.Sends > 0 {
@@ -217,6 +217,18 @@ func proven(t *testing.T, b *v1alpha1.NFSBenchmark, lifs ...string) {
 	}
 }
 
+// witnessed demands that the declared protocol was seen to carry the load. A
+// database checks its blocks itself.
+func witnessed(t *testing.T, b *v1alpha1.NFSBenchmark) {
+	t.Helper()
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionProtocolVerified)
+	if c == nil || c.Status != metav1.ConditionTrue {
+		t.Errorf("ProtocolVerified is %+v", c)
+		return
+	}
+	t.Logf("%s: %s; %s", b.Name, b.Status.Message, c.Message)
+}
+
 // notReady demands that the condition of the database says the same.
 func notReady(t *testing.T, b *v1alpha1.NFSBenchmark, reason string) {
 	t.Helper()
@@ -228,7 +240,7 @@ func notReady(t *testing.T, b *v1alpha1.NFSBenchmark, reason string) {
 
 func calibrates(b *v1alpha1.NFSBenchmark) {
 	b.Spec.Workload = v1alpha1.Workload{Calibrate: &v1alpha1.CalibrateWorkload{}}
-	withFaults(map[string]string{"STANDIN_CALIBRATE_SECONDS": "3"})(b)
+	withFaults(map[string]string{"STANDIN_CALIBRATE_SECONDS": "4"})(b)
 }
 
 func startsWithin(seconds int32) gen.Mod {

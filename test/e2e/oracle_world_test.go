@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,8 +59,9 @@ func newOracleWorld(t *testing.T, name, net string, options ...string) *oracleWo
 	for i := range 4 {
 		subnets = append(subnets, fmt.Sprintf("%s.%d.0/24", net, i+1))
 	}
-	w := &oracleWorld{cluster: c, Array: lab.Start(t, name, subnets, options...), ns: c.namespaceOf(t, "baseline")}
+	w := &oracleWorld{cluster: c, Array: lab.Start(t, name, subnets, options...)}
 	w.serve(t)
+	w.ns = c.namespaceOf(t, "baseline") // goes first, while its volumes can be unmounted
 	s := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: databaseSecret},
 		StringData: map[string]string{"password": "first-Pa55word"},
@@ -228,6 +230,7 @@ func (w *oracleWorld) database(name, claim string, mods ...gen.Mod) *v1alpha1.NF
 		b.Spec.Database = &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{
 			Image: standinImage, Distribution: v1alpha1.DistributionOracle, Edition: v1alpha1.EditionFree,
 			PasswordSecretRef: v1alpha1.SecretKeyReference{Name: databaseSecret, Key: "password"}, StartupTimeoutSeconds: 90,
+			Environment: map[string]string{"STANDIN_ANY_MOUNT": "true"},
 			Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{
 				corev1.ResourceMemory: resource.MustParse("256Mi"), corev1.ResourceCPU: resource.MustParse("50m"),
 			}, Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}},
@@ -246,9 +249,16 @@ func (w *oracleWorld) over(lifs ...string) gen.Mod {
 	}
 }
 
-// withFaults sets what goes wrong in the stand-in, or how it is.
+// withFaults sets what goes wrong in the stand-in, or how it is. It takes the
+// folder that the kubelet shows for the NFS mount that it stands for.
 func withFaults(env map[string]string) gen.Mod {
-	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Database.Container.Environment = env }
+	return func(b *v1alpha1.NFSBenchmark) {
+		c := b.Spec.Database.Container
+		if c.Environment == nil {
+			c.Environment = map[string]string{}
+		}
+		maps.Copy(c.Environment, env)
+	}
 }
 
 // slob changes the load of a database.

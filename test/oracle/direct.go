@@ -183,7 +183,8 @@ func (i *Instance) try(ctx context.Context, d *directNFS) (*directNFS, error) {
 		i.alert.linef("Direct NFS: wtmax of %d is below 32768", d.info.WriteMaxBytes)
 		return nil, nil
 	}
-	probe := ".nfsodm" + i.cfg.SID
+	// A name that was never there: servers remember which are not.
+	probe := fmt.Sprintf(".nfsodm%s.%d", i.cfg.SID, i.now().UnixNano())
 	word := fmt.Appendf(nil, "%d %d", os.Getpid(), i.now().UnixNano())
 	full := filepath.Join(i.cfg.Data, probe)
 	if err := os.WriteFile(full, word, 0o640); err != nil {
