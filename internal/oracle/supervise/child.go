@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -24,7 +25,19 @@ type child struct {
 	tail  *tail
 	done  chan struct{} // closed when it has ended and err is known
 	err   error
+	// gaveUp is when the image said that there will be no database; nil = never.
+	gaveUp atomic.Pointer[surrender]
 }
+
+// surrender is when an image gave up, and the last lines before that.
+type surrender struct {
+	at    time.Time
+	words string
+}
+
+// gaveUpLine is what Oracle's images print when they could not create or start
+// the database. They do not end then, but follow the alert log for ever.
+const gaveUpLine = "DATABASE SETUP WAS NOT SUCCESSFUL"
 
 // start starts the database. What it prints goes to Out and is listened to.
 func (s *supervisor) start() (*child, error) {
@@ -82,6 +95,9 @@ func (s *supervisor) env() []string {
 func (s *supervisor) printed(c *child, line string) {
 	line = s.redact.clean(line)
 	c.tail.add(line)
+	if strings.Contains(line, gaveUpLine) {
+		c.gaveUp.CompareAndSwap(nil, &surrender{at: s.o.Now(), words: s.lastWords(c)})
+	}
 	if _, err := io.WriteString(s.o.Out, line+"\n"); err != nil {
 		s.log.Debug("A line of the database was not passed on", "error", err)
 	}

@@ -146,6 +146,9 @@ func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 		}
 		if ctx.Err() == nil {
 			last = now
+			if g := c.gaveUp.Load(); g != nil && s.o.Now().Sub(g.at) > surrenderChecks*s.o.HealthInterval {
+				return s.refused(last, g)
+			}
 		}
 	}
 }

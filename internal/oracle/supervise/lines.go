@@ -79,17 +79,6 @@ func (t *tail) text() string {
 	return strings.Join(t.lines, " | ")
 }
 
-// contains says which of the words stands in one of the lines, whatever its case.
-func (t *tail) contains(words ...string) bool {
-	text := strings.ToLower(t.text())
-	for _, w := range words {
-		if strings.Contains(text, strings.ToLower(w)) {
-			return true
-		}
-	}
-	return false
-}
-
 // clip keeps what is told of one line short and printable.
 func clip(line string) string {
 	line = strings.Map(func(r rune) rune {

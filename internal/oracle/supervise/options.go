@@ -44,6 +44,9 @@ const (
 	healthInterval = 5 * time.Second
 	healthPatience = time.Minute // with one run of the health script
 	pollInterval   = 500 * time.Millisecond
+	// surrenderChecks is how many intervals a database has to become healthy after
+	// its image gave up: a pluggable database may open late.
+	surrenderChecks = 12
 )
 
 func (o Options) withDefaults() Options {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -190,6 +192,15 @@ func (s *supervisor) notReady(c *child, last health) error {
 		s.o.StartupTimeout, last.explain(s.o.Distribution), s.lastWords(c))
 }
 
+// refused says what the image said when it gave up, which waiting does not mend.
+func (s *supervisor) refused(last health, g *surrender) error {
+	if speaksOfSpace(g.words) {
+		return s.noSpace(g.words)
+	}
+	return failf(runfile.FailureDatabaseNotReady, "the image could not create or start the database: %s%s; look there for the reason, an init parameter for example, or an earlier start on this volume that was interrupted",
+		last.explain(s.o.Distribution), g.words)
+}
+
 // hasEnded says how the start command ended, which it should not have.
 func (s *supervisor) hasEnded(c *child) error {
 	if err := s.outOfSpace(c); err != nil {
@@ -202,10 +213,20 @@ func (s *supervisor) hasEnded(c *child) error {
 // outOfSpace finds in the last lines what Oracle and its tools say of a full
 // volume.
 func (s *supervisor) outOfSpace(c *child) error {
-	if !c.tail.contains("no space left on device", "disk quota exceeded", "error: 28: ", "dbt-06604", "insufficient free space") {
+	if !speaksOfSpace(c.tail.text()) {
 		return nil
 	}
-	return failf(runfile.FailureNoSpace, "the database ran out of space, on the volume at %s if nowhere else is named%s; make the volume larger", s.o.DataDirectory, s.lastWords(c))
+	return s.noSpace(s.lastWords(c))
+}
+
+func speaksOfSpace(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc([]string{"no space left on device", "disk quota exceeded", "error: 28: ", "dbt-06604", "insufficient free space"},
+		func(words string) bool { return strings.Contains(text, words) })
+}
+
+func (s *supervisor) noSpace(words string) error {
+	return failf(runfile.FailureNoSpace, "the database ran out of space, on the volume at %s if nowhere else is named%s; make the volume larger", s.o.DataDirectory, words)
 }
 
 // lastWords is the end of the log, as it stands in a sentence.

@@ -180,6 +180,38 @@ func TestADatabaseThatIsNotReadyInTimeIsExplainedByItsHealthScript(t *testing.T)
 	}
 }
 
+func TestAnImageThatGivesUpIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	i := newImage(t) // which waits 20 s for a start
+	i.write(i.base+"/runOracle.sh", 0o755, `#!/bin/sh
+trap 'exit 0' TERM
+echo "ORA-00821: Specified value of sga_target 16M is too small"
+echo "DATABASE SETUP WAS NOT SUCCESSFUL!"
+n=0; while :; do n=$((n+1)); echo "alert $n"; sleep 0.02; done
+`)
+	i.write(i.base+"/checkDBStatus.sh", 0o755, "#!/bin/sh\nexit 1\n")
+	began := time.Now()
+	f := i.fails(runfile.FailureDatabaseNotReady)
+	if took := time.Since(began); took > 10*time.Second || took < surrenderChecks*i.o.HealthInterval {
+		t.Errorf("it took %s", took)
+	}
+	if !strings.Contains(f.Message, "ORA-00821") || !strings.Contains(f.Message, "ended with 1") {
+		t.Errorf("not why: %s", f.Message)
+	}
+	full := newImage(t)
+	full.write(full.base+"/runOracle.sh", 0o755, strings.Replace(i.read(i.base+"/runOracle.sh"), "ORA-00821: Specified", "[DBT-06604] The location has insufficient free space. ORA-00821: Specified", 1))
+	full.write(full.base+"/checkDBStatus.sh", 0o755, "#!/bin/sh\nexit 1\n")
+	full.fails(runfile.FailureNoSpace)
+	// One whose database opens after all is none.
+	late := newImage(t)
+	late.write(late.base+"/runOracle.sh", 0o755, strings.Replace(startScript, "echo started >>", "echo DATABASE SETUP WAS NOT SUCCESSFUL!; sleep 0.1; echo started >>", 1))
+	r := late.start()
+	r.ready(1)
+	if err := r.end(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestADatabaseThatDoesNotStopIsKilled(t *testing.T) {
 	t.Parallel()
 	i := newImage(t)
