@@ -141,14 +141,15 @@ func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 		case <-tick.C:
 		}
 		now := s.checkHealth(ctx)
-		if now.code == 0 && ctx.Err() == nil {
+		if ctx.Err() != nil {
+			continue
+		}
+		if now.code == 0 {
 			return nil
 		}
-		if ctx.Err() == nil {
-			last = now
-			if g := c.gaveUp.Load(); g != nil && s.o.Now().Sub(g.at) > surrenderChecks*s.o.HealthInterval {
-				return s.refused(last, g)
-			}
+		last = now
+		if err := s.refused(c, last); err != nil {
+			return err
 		}
 	}
 }

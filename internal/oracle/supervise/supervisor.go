@@ -192,8 +192,13 @@ func (s *supervisor) notReady(c *child, last health) error {
 		s.o.StartupTimeout, last.explain(s.o.Distribution), s.lastWords(c))
 }
 
-// refused says what the image said when it gave up, which waiting does not mend.
-func (s *supervisor) refused(last health, g *surrender) error {
+// refused says what the image said when it gave up, which waiting does not mend;
+// nil where it did not, or just now.
+func (s *supervisor) refused(c *child, last health) error {
+	g := c.gaveUp.Load()
+	if g == nil || s.o.Now().Sub(g.at) <= surrenderChecks*s.o.HealthInterval {
+		return nil
+	}
 	if speaksOfSpace(g.words) {
 		return s.noSpace(g.words)
 	}
