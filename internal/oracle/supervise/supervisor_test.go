@@ -204,6 +204,7 @@ n=0; while :; do n=$((n+1)); echo "alert $n"; sleep 0.02; done
 	full.fails(runfile.FailureNoSpace)
 	// One whose database opens after all is none.
 	late := newImage(t)
+	late.o.HealthInterval = 500 * time.Millisecond // so it has 6 s
 	late.write(late.base+"/runOracle.sh", 0o755, strings.Replace(startScript, "echo started >>", "echo DATABASE SETUP WAS NOT SUCCESSFUL!; sleep 0.1; echo started >>", 1))
 	r := late.start()
 	r.ready(1)
