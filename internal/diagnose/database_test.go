@@ -119,7 +119,7 @@ func TestADatabaseIsGivenTheTimeThatItHasAndNoMore(t *testing.T) {
 }
 
 func TestAMountThatFailedOnceDoesNotMatterToADatabaseThatIsCreated(t *testing.T) {
-	events := []corev1.Event{event("u", "FailedMount", "failed to sync configmap cache: timed out")}
+	events := []corev1.Event{event("u", "FailedMount", "Unable to attach or mount volumes: timed out")}
 	if got := diagnose.Pods([]corev1.Pod{pod(databaseIs(since(false)))}, events, born.Add(10*time.Minute), patient()); got != nil {
 		t.Errorf("got %+v", got)
 	}
@@ -127,6 +127,19 @@ func TestAMountThatFailedOnceDoesNotMatterToADatabaseThatIsCreated(t *testing.T)
 		p.Status.InitContainerStatuses[0].State = corev1.ContainerState{}
 	})}, events, born.Add(10*time.Minute), patient()); got == nil || got.Reason != v1alpha1.ReasonMountFailed {
 		t.Errorf("a pod none of whose containers has run: got %+v", got)
+	}
+}
+
+// TestABusyKubeletIsNotTakenForAStorageThatRefuses: it tells in the same kind of
+// event that it has not seen a ConfigMap yet.
+func TestABusyKubeletIsNotTakenForAStorageThatRefuses(t *testing.T) {
+	events := []corev1.Event{event("u", "FailedMount", `MountVolume.SetUp failed for volume "plan" : failed to sync configmap cache: timed out waiting for the condition`)}
+	if got := diagnose.Pods([]corev1.Pod{pod()}, events, born.Add(2*time.Minute), diagnose.DefaultGrace()); got != nil {
+		t.Errorf("it is taken for %+v", got)
+	}
+	events = append(events, event("u", "FailedMount", "access denied by server"))
+	if got := diagnose.Pods([]corev1.Pod{pod()}, events, born.Add(2*time.Minute), diagnose.DefaultGrace()); got == nil || got.Reason != v1alpha1.ReasonMountFailed {
+		t.Errorf("a refusal beside it is overlooked: %+v", got)
 	}
 }
 

@@ -296,11 +296,20 @@ func mounting(p *corev1.Pod, events []corev1.Event, age time.Duration, grace Gra
 		if t := withoutSecret(p, e.Message, age, grace); t != nil {
 			return t
 		}
+		if behind(e.Message) {
+			continue
+		}
 		return &Trouble{
 			Reason: v1alpha1.ReasonMountFailed, Fatal: age > grace.Mount, Message: mountMessage(p, e.Message),
 		}
 	}
 	return nil
+}
+
+// behind says that a kubelet has not seen the ConfigMaps and Secrets of a pod yet,
+// as happens on a busy node: it tries again, and no storage is to blame.
+func behind(message string) bool {
+	return strings.Contains(message, "failed to sync configmap cache") || strings.Contains(message, "failed to sync secret cache")
 }
 
 const maxDetail = 400

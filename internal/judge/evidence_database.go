@@ -34,9 +34,13 @@ func databaseEvidence(r runfile.Result, s *Summary, d *DatabaseSummary) Evidence
 		return databaseKernelEvidence(r, s, d)
 	}
 	e := Evidence{Observed: observedDirect(r, s, d)}
-	return e.heard([]witness{
+	all := []witness{
 		accessWitness(r), serverWitness(r, d), channelWitness(s), statsWitness(r), mountWitness(r, s), connectionWitness(r, s), alertWitness(r),
-	})
+	}
+	if w, asked := arrayWitness(r); asked {
+		all = append(all, w)
+	}
+	return e.heard(all)
 }
 
 // heard weighs what the witnesses say: who denies outweighs all.

@@ -110,7 +110,9 @@ func TestOracleThatIsNotAsDeclared(t *testing.T) {
 			1, []gen.Mod{w.over(w.Unreachable), mountTimeout(10)}, "", judge.DNFSNotActive, []string{"OS_LIB"},
 		},
 		"the database never gets ready": {
-			2, []gen.Mod{withFaults(map[string]string{"STANDIN_NEVER_READY": "true"}), startsWithin(30)}, runfile.FailureDatabaseNotReady, "",
+			2,
+			[]gen.Mod{withFaults(map[string]string{"STANDIN_NEVER_READY": "true"}), startsWithin(30)},
+			runfile.FailureDatabaseNotReady, "",
 			[]string{"startupTimeoutSeconds"},
 		},
 		"oradism is not setuid": {
@@ -169,7 +171,7 @@ func TestOracleWhosePasswordIsAnother(t *testing.T) {
 	}
 	b := w.create(t, w.database("second", "kept", w.over(w.LIFs[0])))
 	failed := w.finished(t, b, databasePatience)
-	wantFailure(t, failed, runfile.FailurePassword, "ORA-01017", databaseSecret)
+	wantFailure(t, failed, runfile.FailurePassword, "ORA-01017", "Secret", "keeps its first password")
 	notReady(t, failed, runfile.FailurePassword)
 	w.secretsStay(t.Context(), t, w.ns, "first-Pa55word", "second-Pa55word")
 }

@@ -1,0 +1,46 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// TestTheArrayIsAWitnessOfTheProtocol takes its list of clients, which the mount
+// beside Direct NFS is on, too: it agrees, or says nothing.
+func TestTheArrayIsAWitnessOfTheProtocol(t *testing.T) {
+	client := runfile.StorageClient{Address: "10.244.0.5", Server: "10.0.1.61", Protocol: "nfs3"}
+	cases := map[string]struct {
+		declared string
+		client   runfile.StorageClient
+		want     testimony
+	}{
+		"as declared":      {"NFSv3", client, agrees},
+		"another version":  {"NFSv4.1", client, silent},
+		"another address":  {"NFSv3", runfile.StorageClient{Address: "10.244.0.5", Server: "10.0.9.9", Protocol: "nfs3"}, silent},
+		"4.1":              {"NFSv4.1", runfile.StorageClient{Address: "a", Server: "10.0.1.61", Protocol: "nfs4.1"}, agrees},
+		"4.0 as nfs4":      {"NFSv4.0", runfile.StorageClient{Address: "a", Server: "10.0.1.61", Protocol: "nfs4"}, agrees},
+		"pNFS is 4.1":      {"pNFS", runfile.StorageClient{Address: "a", Server: "10.0.1.61", Protocol: "nfs4.1"}, agrees},
+		"pNFS is not nfs4": {"pNFS", runfile.StorageClient{Address: "a", Server: "10.0.1.61", Protocol: "nfs4"}, silent},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := runfile.Result{Clients: []runfile.ClientResult{{Observed: &runfile.Observed{Windows: []runfile.ObservedWindow{
+				{Kind: windowMeasure, Storage: []runfile.StorageWindow{{Clients: []runfile.StorageClient{tc.client}}}},
+			}}}}}
+			r.Plan.Engine.NFSVersion, r.Plan.Engine.Oranfstab = tc.declared, "server: array1\npath: 10.0.1.61\nexport: /vol mount: /u02\n"
+			if _, asked := arrayWitness(r); asked {
+				t.Error("there is no array, and it speaks")
+			}
+			r.Plan.Collect.Sources = []runfile.Source{{Kind: runfile.SourceONTAP}}
+			w, asked := arrayWitness(r)
+			if !asked || w.says != tc.want || w.proof {
+				t.Errorf("asked %v, it says %d with proof %v: %s", asked, w.says, w.proof, w.text)
+			}
+			if w.says == agrees && !strings.Contains(w.text, tc.client.Address+" by "+tc.client.Protocol) {
+				t.Errorf("who it was is not told: %s", w.text)
+			}
+		})
+	}
+}
