@@ -48,6 +48,9 @@ func run(m *testing.M) int {
 		return m.Run() // each test says why it skips
 	}
 	env := &envtest.Environment{CRDDirectoryPaths: []string{crdFolder(), filepath.Join("..", "trident", "crds")}, ErrorIfCRDPathMissing: true}
+	// With its watch cache an API server answers a list only when the cache has
+	// caught up, which takes up to a tenth of a second after every write.
+	env.ControlPlane.GetAPIServer().Configure().Set("watch-cache", "false")
 	cfg, err := env.Start()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "start the API server:", err)

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -62,46 +61,6 @@ func namesIn(w *world, list client.ObjectList) []string {
 		out = append(out, describe(i))
 	}
 	return out
-}
-
-func TestDeletionInEveryPhaseLeavesNothing(t *testing.T) {
-	t.Parallel()
-	stores := map[string][]gen.Mod{
-		"Embedded":     {gen.Embedded("1Gi", 2), gen.Clients(2)},
-		"ExportKernel": {gen.Kernel},
-		"Database":     {gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4)},
-	}
-	for name, mods := range stores {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			// Delete after the n-th step of the cluster, for every n.
-			for n := 0; ; n++ {
-				var phase v1alpha1.Phase
-				var over bool
-				t.Run(fmt.Sprintf("AfterStep%d", n), func(t *testing.T) {
-					w := newWorld(t)
-					w.create("demo", mods...)
-					for range n {
-						w.settle("demo")
-						over = w.robot("demo") == "" || over
-					}
-					if n > 0 {
-						phase = w.settle("demo").Status.Phase
-					}
-					w.delete("demo")
-					if b := w.finish("demo"); b != nil {
-						t.Errorf("deleted in phase %q, it stays: %v", phase, b.Finalizers)
-					}
-					if left := w.ours(); len(left) > 0 {
-						t.Errorf("deleted in phase %q, these are left: %q", phase, left)
-					}
-				})
-				if over || n > 30 {
-					return
-				}
-			}
-		})
-	}
 }
 
 func TestDeletionOfARetainedRunRemovesFilesAndChildren(t *testing.T) {

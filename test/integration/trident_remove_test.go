@@ -1,13 +1,10 @@
 package integration
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,102 +17,6 @@ import (
 )
 
 const away = "the array does not answer"
-
-func TestDeletionInEveryPhaseLeavesNothingOfTrident(t *testing.T) {
-	t.Parallel()
-	stores := map[string]func(*world) []gen.Mod{
-		"OwnBackend":  func(w *world) []gen.Mod { return []gen.Mod{w.backend(), gen.Clients(2)} },
-		"ClassKernel": func(w *world) []gen.Mod { return []gen.Mod{gen.TridentClass(w.array.ns, w.class(nil)), gen.Kernel} },
-	}
-	for name, mods := range stores {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for n := 0; ; n++ {
-				over := false
-				t.Run(fmt.Sprintf("AfterStep%d", n), func(t *testing.T) {
-					w := withTrident(t)
-					all := mods(w)
-					before := w.made()
-					w.create("demo", all...)
-					for range n {
-						w.settle("demo")
-						over = w.robot("demo") == "" || over
-					}
-					var phase v1alpha1.Phase
-					if n > 0 {
-						phase = w.settle("demo").Status.Phase
-					}
-					w.delete("demo")
-					if b := w.finish("demo"); b != nil {
-						t.Errorf("deleted in phase %q, it stays: %s", phase, b.Status.Message)
-					}
-					if left := append(w.ours(), w.made()...); !slices.Equal(left, before) {
-						t.Errorf("deleted in phase %q, these are left: %q, of which were there: %q", phase, left, before)
-					}
-				})
-				if over || n > 40 || t.Failed() {
-					return
-				}
-			}
-		})
-	}
-}
-
-func TestAManagerThatIsKilledAtAnyWriteMakesOneVolumeAndLosesNothing(t *testing.T) {
-	t.Parallel()
-	w := withTrident(t)
-	w.create("demo", w.backend())
-	w.survive()
-	total := len(w.faults.writes)
-	w.wantPhase(w.get("demo"), v1alpha1.PhaseSucceeded)
-	want := ending(w, w.get("demo"))
-	if total < 15 {
-		t.Fatalf("the run takes %d writes only: %q", total, w.faults.writes)
-	}
-	for n := 1; n <= total; n++ {
-		t.Run(fmt.Sprintf("Write%d", n), func(t *testing.T) {
-			w := withTrident(t)
-			w.create("demo", w.backend())
-			w.faults.killAt = n
-			if !w.survive() {
-				t.Error("the manager was not killed")
-			}
-			if diff := cmp.Diff(want, ending(w, w.get("demo"))); diff != "" {
-				t.Errorf("another end than without the kill (-want +got):\n%s", diff)
-			}
-			if made := w.array.volumes.history; len(made) != 1 {
-				t.Errorf("volumes made: %q", made)
-			}
-			w.wantMade()
-		})
-	}
-}
-
-func TestAManagerThatIsKilledDuringADeletionLeavesNothingOfTrident(t *testing.T) {
-	t.Parallel()
-	for n := 1; ; n++ {
-		killed := false
-		t.Run(fmt.Sprintf("Write%d", n), func(t *testing.T) {
-			w := withTrident(t)
-			w.create("demo", w.backend())
-			w.until("demo", v1alpha1.PhaseRunning)
-			w.delete("demo")
-			w.faults.reset()
-			w.faults.killAt = n
-			killed = w.survive()
-			w.wantMade()
-			if left := w.ours(); len(left) > 0 || w.get("demo") != nil {
-				t.Errorf("left: %q", left)
-			}
-		})
-		if !killed || t.Failed() {
-			if n < 8 {
-				t.Errorf("a deletion takes %d writes only", n-1)
-			}
-			return
-		}
-	}
-}
 
 // A bound volume that the status does not know yet is not forgotten with its
 // claim.

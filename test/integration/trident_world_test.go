@@ -130,6 +130,9 @@ func (w *world) ofTrident(kind string) []unstructured.Unstructured {
 // of ours, those that Trident made for them, and what is on the array.
 func (w *world) made() []string {
 	w.Helper()
+	if w.array == nil {
+		return nil
+	}
 	var out []string
 	for _, kind := range []string{trident.KindBackendConfig, trident.KindBackend, trident.KindVolume} {
 		for _, u := range w.ofTrident(kind) {

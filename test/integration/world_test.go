@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +39,8 @@ type world struct {
 	r      *benchmark.Reconciler
 	silent bool          // do not lint the status
 	array  *tridentWorld // Trident and its array; nil = there is none
+
+	moments []string // of all writes so far, see moment
 }
 
 func newWorld(t *testing.T) *world {
@@ -107,7 +110,11 @@ func (w *world) pass(name string) (ctrl.Result, error) {
 	if before == nil {
 		return ctrl.Result{}, nil
 	}
+	done := len(w.faults.writes)
 	res, err := w.r.Reconcile(w.Context(), before.DeepCopy())
+	for _, write := range w.faults.writes[done:] {
+		w.moments = append(w.moments, w.moment(write, before))
+	}
 	after := w.get(name)
 	if after == nil || w.silent || err != nil && errors.Is(err, errDead) || after.Status.Phase == "" {
 		return res, err
@@ -122,6 +129,17 @@ func (w *world) pass(name string) (ctrl.Result, error) {
 		w.Errorf("status of %s: %s", name, p)
 	}
 	return res, err
+}
+
+// moment names a write by what it is and what the status said before, without
+// what differs from run to run.
+func (w *world) moment(write string, before *v1alpha1.NFSBenchmark) string {
+	told := before.Status.Message
+	if c := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionCleanedUp); c != nil && before.Status.Phase.IsFinished() {
+		told = c.Message
+	}
+	text := strings.ReplaceAll(write+": "+told, w.ns, "")
+	return regexp.MustCompile(`-[0-9a-f]{8}\b| with \d+ users?|\d\S*`).ReplaceAllString(text, "")
 }
 
 // settle passes until a pass writes nothing, and returns what then is.
