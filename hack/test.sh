@@ -102,7 +102,7 @@ integration() {
 	step "a real API server"
 	KUBEBUILDER_ASSETS=$(hack/cluster/envtest.sh)
 	export KUBEBUILDER_ASSETS
-	gotest -timeout 20m ./test/integration/... ./test/chart/apiserver/...
+	gotest -timeout 20m -parallel 4 ./test/integration/... ./test/chart/apiserver/...
 }
 
 # growth runs alone, because it compares the processor time that work takes.

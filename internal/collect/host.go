@@ -35,7 +35,9 @@ type hostReader struct {
 // nothing of it.
 func newHostReader(o Options, problem func(string, error)) *hostReader {
 	h := &hostReader{proc: procfs.Reader{Root: o.Root}, problem: problem, ownCPU: !o.SameProcess}
-	if o.Plan.Engine.Client == runfile.ClientKernel {
+	// Beside Oracle's Direct NFS the kernel's mount must stay flat, which shows on
+	// it only.
+	if d := o.Plan.Database; o.Plan.Engine.Client == runfile.ClientKernel || d != nil && d.Kind == runfile.DatabaseContainer {
 		h.mountPath = o.Plan.Engine.MountPath
 	}
 	if o.SameProcess {

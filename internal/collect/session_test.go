@@ -79,6 +79,19 @@ func TestAHostSampleHoldsWhatTheMachineSays(t *testing.T) {
 	}
 }
 
+// TestTheMountBesideOraclesDirectNFSIsWatched: that it stays flat is evidence.
+func TestTheMountBesideOraclesDirectNFSIsWatched(t *testing.T) {
+	for kind, watched := range map[string]bool{runfile.DatabaseContainer: true, runfile.DatabaseExternal: false} {
+		o := Options{Root: machine(), Plan: runfile.Plan{
+			Engine: runfile.Engine{Client: runfile.ClientDirectNFS, MountPath: "/data/dir"}, Database: &runfile.Database{Kind: kind},
+		}}
+		got := newHostReader(o, func(string, error) {}).sample(day).Mount
+		if (got != nil) != watched || watched && got.ServerReadBytes != 5 {
+			t.Errorf("%s: the mount counted %+v", kind, got)
+		}
+	}
+}
+
 func TestWhatCannotBeReadIsAProblemAndStaysUnknown(t *testing.T) {
 	got := map[string]string{}
 	o := Options{SameProcess: true, Root: fstest.MapFS{"proc/self/mountinfo": file("1 0 8:1 / / rw - ext4 /dev/sda rw\n")}, Plan: runfile.Plan{
