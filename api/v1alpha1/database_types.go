@@ -82,6 +82,13 @@ type DatabaseContainer struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('63Mi'))",message="database.container.sharedMemory must be at least 64Mi"
 	SharedMemory *resource.Quantity `json:"sharedMemory,omitempty"`
+	// existingDatabase says what to do with a volume that holds a database which
+	// was not created for a benchmark: Refuse, or Use. Used, it gets the init
+	// parameters of the run for good, its files are given to 54321 unless
+	// setPermissions is Disabled, and it is restarted.
+	// +optional
+	// +default="Refuse"
+	ExistingDatabase ExistingDatabasePolicy `json:"existingDatabase,omitempty"`
 	// setPermissions gives the volume to the user oracle (54321) in a root init
 	// container, as far as the storage permits it.
 	// +optional
@@ -176,6 +183,18 @@ type SecretKeyReference struct {
 	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
 	Key string `json:"key,omitempty"`
 }
+
+// ExistingDatabasePolicy says what to do with a database that was not created for
+// a benchmark.
+//
+// +kubebuilder:validation:Enum=Refuse;Use
+type ExistingDatabasePolicy string
+
+// The policies for a database that exists.
+const (
+	ExistingDatabaseRefuse ExistingDatabasePolicy = "Refuse"
+	ExistingDatabaseUse    ExistingDatabasePolicy = "Use"
+)
 
 // DatabaseDistribution is who made a database image.
 //

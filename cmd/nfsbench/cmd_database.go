@@ -35,7 +35,8 @@ func newDatabaseCommand(a *app) *cobra.Command {
 
   1. switches Direct NFS on or off, by Oracle's make or by placing the library,
      and checks that $ORACLE_HOME/bin/oradism is owned by root and setuid;
-  2. checks that the data directory can be written to and has space;
+  2. checks that the data directory can be written to, has space, and holds no
+     database that was not created for a benchmark (--use-existing);
   3. starts the image's own start command and passes its output on;
   4. runs the image's own health script until it says ready;
   5. keeps what the alert log says of Direct NFS;
@@ -59,6 +60,7 @@ The state is in database.json of --run-dir. The exit code is 0 after SIGTERM and
 	fs.SortFlags = false
 	fs.StringVar(&o.RunDir, "run-dir", "", "directory shared with the loader (required)")
 	fs.StringVar(&o.DataDirectory, "data", "/opt/oracle/oradata", "data directory of the database, on the volume")
+	fs.BoolVar(&o.UseExisting, "use-existing", false, "open, and change, a database there that was not created for a benchmark")
 	fs.BoolVar(&o.DirectNFS, "direct-nfs", false, "switch Oracle's own NFS client on; off without it")
 	fs.StringVar(&o.Distribution, "distribution", runfile.DistributionOracle, "who made the image: Oracle or Gvenzl")
 	fs.StringVar(&o.SID, "sid", "", "SID of the instance")

@@ -105,6 +105,18 @@ func TestPermissionsGivesTheVolumeAwayButNotTheStoragesOwnFolders(t *testing.T) 
 	}
 }
 
+func TestPermissionsLeavesTheDatabaseOfSomebodyElseAlone(t *testing.T) {
+	c, log, changed := owners(t, nil)
+	c.sid = "ORCLCDB"
+	if err := c.run(); err != nil || len(*changed) > 0 || !strings.Contains(log.String(), "folder=ORCLCDB") {
+		t.Errorf("changed %v, %v; log %s", *changed, err, log)
+	}
+	c.existing = true
+	if err := c.run(); err != nil || len(*changed) == 0 {
+		t.Errorf("asked to, it changed %v, %v", *changed, err)
+	}
+}
+
 func TestPermissionsLeavesAloneWhatIsRightAlready(t *testing.T) {
 	c, _, changed := owners(t, nil)
 	c.owner = strconv.Itoa(os.Getuid()) + ":" + strconv.Itoa(os.Getgid())

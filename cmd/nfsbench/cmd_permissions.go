@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/nfsbench/nfsbench/internal/oracle/supervise"
 )
 
 // permissionsCommand gives a directory to a user.
@@ -19,6 +21,8 @@ type permissionsCommand struct {
 	app       *app
 	directory string
 	owner     string
+	sid       string
+	existing  bool
 	chown     func(path string, uid, gid int) error
 }
 
@@ -31,6 +35,9 @@ func newPermissionsCommand(a *app) *cobra.Command {
 		Long: `permissions gives a directory, and everything in it that belongs to somebody
 else, to a user. Snapshot directories and what links point to are left alone.
 
+Where there is a database that was not created for a benchmark nothing is
+changed, unless --use-existing says so.
+
 Storage that squashes root refuses this, and is right to: then a warning says
 so, and the exit code is 0, for the directory may well be usable as it is. The
 container that uses it finds out.`,
@@ -42,6 +49,8 @@ container that uses it finds out.`,
 	flags.SortFlags = false
 	flags.StringVar(&c.directory, "directory", "", "directory to give away (required)")
 	flags.StringVar(&c.owner, "owner", "54321:54321", "user and group, as numbers")
+	flags.StringVar(&c.sid, "sid", "", "SID of the database whose volume it is")
+	flags.BoolVar(&c.existing, "use-existing", false, "also where a database is that was not created for a benchmark")
 	return cmd
 }
 
@@ -52,6 +61,10 @@ func (c *permissionsCommand) run() error {
 	uid, gid, err := parseOwner(c.owner)
 	if err != nil {
 		return badInput(err)
+	}
+	if name, err := supervise.Foreign(c.directory, c.sid); err == nil && name != "" && !c.existing {
+		c.app.log.Warn("Nothing was changed: there is a database that was not created for a benchmark", "directory", c.directory, "folder", name)
+		return nil
 	}
 	changed, err := c.giveAway(uid, gid)
 	switch {

@@ -68,6 +68,14 @@ func isDirect(b *v1alpha1.NFSBenchmark) bool {
 	return b.Spec.Protocol.Client == v1alpha1.ClientDirectNFS
 }
 
+// existing allows what would be done to a database of somebody else.
+func existing(c *v1alpha1.DatabaseContainer) []string {
+	if c.ExistingDatabase == v1alpha1.ExistingDatabaseUse {
+		return []string{"--use-existing"}
+	}
+	return nil
+}
+
 func databaseArgs(b *v1alpha1.NFSBenchmark, i plan.Instance) []string {
 	c := b.Spec.Database.Container
 	args := []string{
@@ -79,6 +87,7 @@ func databaseArgs(b *v1alpha1.NFSBenchmark, i plan.Instance) []string {
 		"--startup-timeout", seconds(c.StartupTimeoutSeconds),
 		"--shutdown-timeout", seconds(c.ShutdownTimeoutSeconds),
 	}
+	args = append(args, existing(c)...)
 	for _, own := range []struct {
 		flag    string
 		command []string

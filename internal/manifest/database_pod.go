@@ -95,7 +95,9 @@ func tools(images Images) corev1.Container {
 // program then says what to do.
 func permissions(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	root, no := int64(0), false
-	c := container(ContainerPermissions, images, "permissions", "--directory", plan.DataDirectory(b), "--owner", "54321:54321")
+	db := b.Spec.Database.Container
+	args := []string{"permissions", "--directory", plan.DataDirectory(b), "--owner", "54321:54321", "--sid", plan.InstanceOf(db).SID}
+	c := container(ContainerPermissions, images, append(args, existing(db)...)...)
 	c.Resources = modest("20m", "32Mi")
 	c.SecurityContext.RunAsUser, c.SecurityContext.RunAsGroup, c.SecurityContext.RunAsNonRoot = &root, &root, &no
 	c.SecurityContext.Capabilities.Add = []corev1.Capability{"CHOWN", "FOWNER", "DAC_OVERRIDE"}

@@ -17,6 +17,7 @@ type Options struct {
 	Distribution  string   // who made the image: Oracle or Gvenzl, as in runfile
 	SID           string   // told to those who read the state
 	DataDirectory string   // the volume
+	UseExisting   bool     // open a database there that was not created for a benchmark
 	OracleHome    string   // empty = $ORACLE_HOME, else the one below ProductRoot
 	ProductRoot   string   // where images install; empty = /opt/oracle/product
 	StartCommand  []string // empty = that of the distribution

@@ -123,6 +123,9 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	if err := s.o.checkVolume(); err != nil {
 		return err
 	}
+	if err := s.o.claimVolume(); err != nil {
+		return err
+	}
 	if err := s.o.checkCommand("start command", "command", s.o.startCommand()); err != nil {
 		return err
 	}
