@@ -136,9 +136,13 @@ func TestOthersAtWorkAreNamed(t *testing.T) {
 		t.Error(err)
 	}
 	f.rows["active_sessions"] = []row{session(7, "SCOTT"), session(8, "A"), session(9, "B"), session(10, "C"), session(11, "D")}
+	f.asked = nil
 	err := a.CheckIdle(t.Context())
 	if CodeOf(err) != runfile.FailureBusy {
 		t.Errorf("got %v", err)
+	}
+	if len(f.asked) != idleLooks {
+		t.Errorf("looked %d times; what an instance does after its start lasts longer", len(f.asked))
 	}
 	for _, part := range []string{"SCOTT, sqlplus on app (instance 2, SID 7, db file sequential read)", "and 2 more"} {
 		if !strings.Contains(err.Error(), part) {

@@ -4,51 +4,57 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
+// idleLooks is how often, a second apart, a database may be found at work before it
+// is called busy. An instance that has just started has jobs of its own to do.
+const idleLooks = 60
+
 // CheckIdle fails with FailureBusy where sessions of others are at work: what is
-// measured would be their load as well. It looks twice, a second apart, and
-// means only sessions that are at work both times: a probe that asks for the
-// health of the database is none.
+// measured would be their load as well. It means only sessions that are found at
+// work for a minute: neither a probe that asks for the health of the database nor
+// what an instance does after it has started.
 func (a *Admin) CheckIdle(ctx context.Context) error {
-	before, err := a.activeSessions(ctx)
-	if err != nil || len(before) == 0 {
+	still, err := a.activeSessions(ctx)
+	for look := 1; look < idleLooks && err == nil && len(still) > 0; look++ {
+		if err = pause(ctx, a.pause); err != nil {
+			return err
+		}
+		var now []session
+		now, err = a.activeSessions(ctx)
+		still = slices.DeleteFunc(now, func(s session) bool {
+			return !slices.ContainsFunc(still, func(before session) bool { return before.id == s.id })
+		})
+	}
+	if err != nil || len(still) == 0 {
 		return err
 	}
-	timer := time.NewTimer(a.pause)
+	var others []string
+	for _, s := range still[:min(3, len(still))] {
+		others = append(others, s.what)
+	}
+	more := ""
+	if len(still) > len(others) {
+		more = fmt.Sprintf(" and %d more", len(still)-len(others))
+	}
+	return Fail(runfile.FailureBusy, fmt.Sprintf("others use the database: %s%s; run the benchmark when nobody does",
+		strings.Join(others, "; "), more), nil)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
-	}
-	after, err := a.activeSessions(ctx)
-	if err != nil {
-		return err
-	}
-	seen := map[[2]int64]bool{}
-	for _, s := range before {
-		seen[s.id] = true
-	}
-	var others []string
-	for _, s := range after {
-		if seen[s.id] {
-			others = append(others, s.what)
-		}
-	}
-	if len(others) == 0 {
 		return nil
 	}
-	more := ""
-	if len(others) > 3 {
-		more = fmt.Sprintf(" and %d more", len(others)-3)
-	}
-	return Fail(runfile.FailureBusy, fmt.Sprintf("others use the database: %s%s; run the benchmark when nobody does",
-		strings.Join(others[:min(3, len(others))], "; "), more), nil)
 }
 
 // session is one that is at work.
