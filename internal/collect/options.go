@@ -15,6 +15,10 @@ const (
 	shortestSample  = 10 * time.Millisecond
 	// sourceTimeout bounds one call to a storage source.
 	sourceTimeout = 5 * time.Second
+	// firstPatience is how long a source that never answered may refuse connections: a
+	// Service that was just made is known on a node only a moment later.
+	firstPatience = 3 * time.Second
+	firstPause    = 200 * time.Millisecond
 )
 
 // Options says what a Session samples. Plan, Now and Log must be set.

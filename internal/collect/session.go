@@ -2,9 +2,11 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
@@ -147,6 +149,10 @@ func (s *Session) takeStorage(ctx context.Context, n int, source storage.Source,
 	defer cancel()
 	before := s.opt.Now()
 	snapshot, err := source.Sample(ctx)
+	for until := before.Add(firstPatience); errors.Is(err, syscall.ECONNREFUSED) && !s.hasAnswered(n) && s.opt.Now().Before(until) && sleep(ctx, firstPause); {
+		before = s.opt.Now()
+		snapshot, err = source.Sample(ctx)
+	}
 	took := s.opt.Now().Sub(before)
 	if err != nil {
 		if outer.Err() == nil { // being stopped is no failure of the source
@@ -163,6 +169,13 @@ func (s *Session) takeStorage(ctx context.Context, n int, source storage.Source,
 	reading := Reading{At: at, Epoch: snapshot.Epoch, Sample: storageSample(source.Name(), snapshot)}
 	thinned := s.readings[n].add(reading, mark)
 	s.keep(entry{Reading: &reading, Edge: mark}, thinned)
+}
+
+// hasAnswered says whether a source was ever read.
+func (s *Session) hasAnswered(n int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.readings[n].items) > 0
 }
 
 // wallTime is without Go's monotonic reading: the loader's times have none,

@@ -3,8 +3,10 @@ package collect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -166,6 +168,23 @@ func TestFailuresOfASourceAreCounted(t *testing.T) {
 	if len(o.Problems) != 1 || len(o.Storage) == 0 {
 		t.Errorf("problems %+v, %d samples after it went well again", o.Problems, len(o.Storage))
 	}
+}
+
+// TestAServiceThatWasJustMadeMayRefuseAtFirst: a node knows it a moment later. One
+// that answered before and refuses then is a failure at once.
+func TestAServiceThatWasJustMadeMayRefuseAtFirst(t *testing.T) {
+	refused := fmt.Errorf("read counters: %w", syscall.ECONNREFUSED)
+	fake := &storagetest.Fake{}
+	fake.Fail(refused)
+	s := Start(t.Context(), sessionOptions(fake))
+	time.AfterFunc(2*firstPause, func() { fake.Fail(nil) })
+	waitFor(t, "a sample", func() bool { return len(s.Observe(nil).Storage) > 0 })
+	if p := s.Observe(nil).Problems; len(p) != 0 {
+		t.Errorf("problems %+v", p)
+	}
+	fake.Fail(refused)
+	waitFor(t, "a problem", func() bool { return len(s.Observe(nil).Problems) == 1 })
+	s.Finish(t.Context(), runfile.Load{})
 }
 
 func TestFinishTakesALastSampleAndNoMore(t *testing.T) {
