@@ -121,17 +121,26 @@ func TestNothingOfTheLastStartLivesInTheNext(t *testing.T) {
 	i.write(i.base+"/runOracle.sh", 0o755, strings.Replace(startScript, "touch", `( setsid sh -c 'echo $$ >> "$ORACLE_BASE/background"; exec sleep 1000' & )
 touch`, 1))
 	r, cmd := i.asProcess()
-	r.ready(1)
-	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, "2")
-	r.ready(2)
-	pids := strings.Fields(i.read(i.base + "/background"))
-	if len(pids) != 2 {
-		t.Fatalf("background processes %v, want 2", pids)
-	}
 	alive := func(pid string) bool {
 		raw, err := os.ReadFile("/proc/" + pid + "/cmdline")
 		return err == nil && bytes.HasPrefix(raw, []byte("sleep"))
 	}
+	// It says its number, and becomes what it is, beside the start.
+	begun := func(n int) (pids []string) {
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			said, _ := os.ReadFile(i.base + "/background")
+			if pids = strings.Fields(string(said)); len(pids) == n && alive(pids[n-1]) {
+				return pids
+			}
+		}
+		t.Fatalf("background processes %v, want %d", pids, n)
+		return nil
+	}
+	r.ready(1)
+	begun(1)
+	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, "2")
+	r.ready(2)
+	pids := begun(2)
 	if alive(pids[0]) || !alive(pids[1]) {
 		t.Errorf("of the first start lives %t, of the second %t", alive(pids[0]), alive(pids[1]))
 	}
