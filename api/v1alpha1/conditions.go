@@ -31,6 +31,11 @@ const (
 	// ConditionSucceeded is Unknown while the run is under way, True when it
 	// ran to its end, False when it did not.
 	ConditionSucceeded = "Succeeded"
+	// ConditionMatrixValid is True when every cell of a suite is a valid
+	// benchmark, and its repetitions suffice for what it claims.
+	ConditionMatrixValid = "MatrixValid"
+	// ConditionWorkflowsAvailable is True when Argo Workflows can run a suite.
+	ConditionWorkflowsAvailable = "WorkflowsAvailable"
 )
 
 // The reasons of conditions; events use the same.
@@ -93,6 +98,15 @@ const (
 	ReasonDatabaseReady    = "DatabaseReady"
 	ReasonDatabaseNotReady = "DatabaseNotReady" // startupTimeoutSeconds
 	ReasonDatabaseEnded    = "DatabaseEnded"
+	// Suites.
+	ReasonMatrixValid     = "MatrixValid"
+	ReasonArgoMissing     = "ArgoMissing" // its CRDs are not installed
+	ReasonArgoSilent      = "ArgoSilent"  // nobody acts on the workflow
+	ReasonArgoFound       = "ArgoFound"
+	ReasonScheduled       = "Scheduled"
+	ReasonBenchmarkFailed = "BenchmarkFailed" // some benchmark did not succeed
+	ReasonWorkflowFailed  = "WorkflowFailed"  // Argo gave the run up
+	ReasonWorkflowMissing = "WorkflowMissing" // somebody deleted it while it ran
 )
 
 // IsFinished reports whether the run is over, one way or another.

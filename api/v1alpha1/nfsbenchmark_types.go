@@ -35,6 +35,7 @@ type NFSBenchmark struct {
 	// ttlSecondsAfterFinished: delete the object and create another, or use
 	// another name.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="self.storage == oldSelf.storage && self.protocol == oldSelf.protocol && self.workload == oldSelf.workload && has(self.database) == has(oldSelf.database) && (!has(self.database) || self.database == oldSelf.database) && self.clients == oldSelf.clients && self.run == oldSelf.run && has(self.expect) == has(oldSelf.expect) && (!has(self.expect) || self.expect == oldSelf.expect) && has(self.pods) == has(oldSelf.pods) && (!has(self.pods) || self.pods == oldSelf.pods)",message="a benchmark cannot be changed once it exists, except suspend, cleanup and ttlSecondsAfterFinished: create a new NFSBenchmark with another name"
 	Spec NFSBenchmarkSpec `json:"spec"`
 	// status is what the operator found.
 	// +optional
@@ -56,7 +57,6 @@ type NFSBenchmarkList struct {
 
 // NFSBenchmarkSpec declares one benchmark.
 //
-// +kubebuilder:validation:XValidation:rule="self.storage == oldSelf.storage && self.protocol == oldSelf.protocol && self.workload == oldSelf.workload && has(self.database) == has(oldSelf.database) && (!has(self.database) || self.database == oldSelf.database) && self.clients == oldSelf.clients && self.run == oldSelf.run && has(self.expect) == has(oldSelf.expect) && (!has(self.expect) || self.expect == oldSelf.expect) && has(self.pods) == has(oldSelf.pods) && (!has(self.pods) || self.pods == oldSelf.pods)",message="a benchmark cannot be changed once it exists, except suspend, cleanup and ttlSecondsAfterFinished: create a new NFSBenchmark with another name"
 // +kubebuilder:validation:XValidation:rule="!has(self.protocol.paths) || self.protocol.paths.select != 'Explicit' || !has(self.storage.embedded)",message="storage.embedded makes its own addresses: leave out protocol.paths, or set paths.select to All and choose their number with storage.embedded.paths"
 // +kubebuilder:validation:XValidation:rule="!has(self.protocol.paths) || self.protocol.paths.select != 'Explicit' || !has(self.storage.export) || self.protocol.paths.explicit.all(p, p.path in self.storage.export.servers)",message="each protocol.paths.explicit[].path must be one of storage.export.servers: add the address there, or correct the path"
 // +kubebuilder:validation:XValidation:rule="self.protocol.client != 'Kernel' || !has(self.storage.export) || size(self.storage.export.servers) == 1 || (has(self.protocol.paths) && self.protocol.paths.select != 'All')",message="the kernel client mounts one address: give one server in storage.export.servers, choose one with protocol.paths.select: Explicit, Local or Remote, or use client: DirectNFS for several paths"

@@ -16,7 +16,7 @@ var SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
 var AddToScheme = SchemeBuilder.AddToScheme
 
 func addKnownTypes(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &NFSBenchmark{}, &NFSBenchmarkList{})
+	s.AddKnownTypes(GroupVersion, &NFSBenchmark{}, &NFSBenchmarkList{}, &NFSBenchmarkSuite{}, &NFSBenchmarkSuiteList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

@@ -17,6 +17,9 @@ type NFSBenchmarkStatus struct {
 	// validity says whether the numbers may be believed.
 	// +optional
 	Validity Validity `json:"validity,omitempty"`
+	// failure says of a failed run whether it may go well when it is tried again.
+	// +optional
+	Failure FailureKind `json:"failure,omitempty"`
 	// message is the state in one sentence.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -120,6 +123,22 @@ const (
 	VerdictFail         Verdict = "Fail"
 	VerdictInconclusive Verdict = "Inconclusive"
 	VerdictNotEvaluated Verdict = "NotEvaluated"
+)
+
+// FailureKind says what kind of failure ended a run. It is a scalar because a step
+// of Argo Workflows can read nothing else.
+//
+// +kubebuilder:validation:Enum=Infrastructure;Benchmark
+type FailureKind string
+
+// The kinds of failure.
+const (
+	// FailureInfrastructure is one of the cluster: an image that could not be
+	// pulled, a pod that could not be placed, was refused or lost. The same run may
+	// go well another time.
+	FailureInfrastructure FailureKind = "Infrastructure"
+	// FailureBenchmark is one of what was asked or of what was measured.
+	FailureBenchmark FailureKind = "Benchmark"
 )
 
 // Validity says whether the numbers may be believed.

@@ -1,0 +1,393 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// NFSBenchmarkSuiteStatus is how far a suite is, and what came out of its newest
+// run. Numbers are integers with their unit in their name or beside them; what
+// is not known is absent, never zero.
+type NFSBenchmarkSuiteStatus struct {
+	// observedGeneration is the generation of the spec that this describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// phase is where the suite stands.
+	// +optional
+	Phase SuitePhase `json:"phase,omitempty"`
+	// verdict of the newest finished run.
+	// +optional
+	Verdict SuiteVerdict `json:"verdict,omitempty"`
+	// message is the state, or the answer, in one sentence.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+	// conditions: Ready, Reconciling and Stalled follow kstatus; MatrixValid,
+	// WorkflowsAvailable and Succeeded are ours.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +patchStrategy=merge
+	// +patchMergeKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
+	// matrix is what the axes came to.
+	// +optional
+	Matrix *MatrixStatus `json:"matrix,omitempty"`
+	// run is the newest run.
+	// +optional
+	Run *SuiteRunStatus `json:"run,omitempty"`
+	// cells hold the numbers of each cell of that run, so far.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=128
+	Cells []CellStatus `json:"cells,omitempty"`
+	// comparisons with the baseline, one for each cell, step and metric.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=128
+	Comparisons []ComparisonStatus `json:"comparisons,omitempty"`
+	// left counts the lines that did not fit into this status; the record of the
+	// run has them all.
+	// +optional
+	Left *int32 `json:"left,omitempty"`
+	// regression is how a scheduled run compares with the accepted one.
+	// +optional
+	Regression *RegressionStatus `json:"regression,omitempty"`
+	// history of the runs, newest first.
+	// +optional
+	// +listType=map
+	// +listMapKey=run
+	// +kubebuilder:validation:MaxItems=51
+	History []SuiteHistoryEntry `json:"history,omitempty"`
+	// findings explain the numbers of the suite, most severe first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Findings []Finding `json:"findings,omitempty"`
+	// resultRef is where the whole record of the newest run is kept.
+	// +optional
+	ResultRef *ResultReference `json:"resultRef,omitempty"`
+	// handled are the annotations that were acted on, so that each is once.
+	// +optional
+	Handled *HandledAnnotations `json:"handled,omitempty"`
+}
+
+// SuitePhase is where a suite stands.
+//
+// +kubebuilder:validation:Enum=Pending;Running;Suspended;Scheduled;Succeeded;Failed;Cancelled
+type SuitePhase string
+
+// The phases.
+const (
+	SuitePending   SuitePhase = "Pending"   // not started: not valid, no Argo, or just made
+	SuiteRunning   SuitePhase = "Running"   // a run is under way
+	SuiteSuspended SuitePhase = "Suspended" // by spec.suspend or spec.schedule.suspend
+	SuiteScheduled SuitePhase = "Scheduled" // waits for its time
+	SuiteSucceeded SuitePhase = "Succeeded" // all benchmarks of the run have
+	SuiteFailed    SuitePhase = "Failed"    // some have not, or the run broke
+	SuiteCancelled SuitePhase = "Cancelled" // by spec.shutdown
+)
+
+// SuiteVerdict says what a run showed: Regressed of a scheduled run that is worse
+// than the accepted one, otherwise the worst verdict of its benchmarks.
+//
+// +kubebuilder:validation:Enum=Pass;Fail;Regressed;Inconclusive;NotEvaluated
+type SuiteVerdict string
+
+// The verdicts.
+const (
+	SuitePass         SuiteVerdict = "Pass"
+	SuiteFail         SuiteVerdict = "Fail"
+	SuiteRegressed    SuiteVerdict = "Regressed"
+	SuiteInconclusive SuiteVerdict = "Inconclusive"
+	SuiteNotEvaluated SuiteVerdict = "NotEvaluated"
+)
+
+// MatrixStatus is what the axes came to.
+type MatrixStatus struct {
+	// cells of the matrix.
+	// +required
+	Cells int32 `json:"cells"`
+	// benchmarks of a run: cells times repetitions.
+	// +required
+	Benchmarks int32 `json:"benchmarks"`
+	// comparisons that will be made.
+	// +optional
+	Comparisons int32 `json:"comparisons,omitempty"`
+	// seed of the order.
+	// +optional
+	Seed *int64 `json:"seed,omitempty"`
+	// estimatedSeconds that a run takes at least, by what its benchmarks declare.
+	// +optional
+	EstimatedSeconds *int64 `json:"estimatedSeconds,omitempty"`
+}
+
+// SuiteRunStatus is one run.
+type SuiteRunStatus struct {
+	// name of the run; the label nfsbench.io/suite-run of its benchmarks.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+	// workflow that runs it; a resubmission is another one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Workflow string `json:"workflow,omitempty"`
+	// workflowPhase as Argo says.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	WorkflowPhase string `json:"workflowPhase,omitempty"`
+	// startTime of the run.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// completionTime of the run.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+	// finished benchmarks, of status.matrix.benchmarks. Attempts that were
+	// repeated count once.
+	// +required
+	Finished int32 `json:"finished"`
+	// succeeded is how many of them have.
+	// +required
+	Succeeded int32 `json:"succeeded"`
+	// failed is how many have not.
+	// +required
+	Failed int32 `json:"failed"`
+	// retried attempts.
+	// +optional
+	Retried int32 `json:"retried,omitempty"`
+	// suspect is how many succeeded with numbers that may not be believed
+	// (validity Suspect or Invalid).
+	// +optional
+	Suspect int32 `json:"suspect,omitempty"`
+	// current is the benchmark under way.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Current string `json:"current,omitempty"`
+	// percent of the run.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	Percent int32 `json:"percent,omitempty"`
+	// etaSeconds to the end, by what the finished benchmarks took.
+	// +optional
+	ETASeconds *int64 `json:"etaSeconds,omitempty"`
+	// failures, the first ones.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Failures []BenchmarkFailure `json:"failures,omitempty"`
+}
+
+// BenchmarkFailure is a benchmark of a suite that did not succeed.
+type BenchmarkFailure struct {
+	// benchmark is its name.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Benchmark string `json:"benchmark"`
+	// cell that it was of.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Cell string `json:"cell"`
+	// reason of its condition Succeeded.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+	// message of its status.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Message string `json:"message,omitempty"`
+}
+
+// CellStatus holds the numbers of one cell: over its repetitions.
+type CellStatus struct {
+	// cell is its name.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Cell string `json:"cell"`
+	// step of a benchmark that has several levels of load, as kind=users.
+	// +optional
+	// +kubebuilder:validation:MaxLength=48
+	Step string `json:"step,omitempty"`
+	// metric of these numbers.
+	// +required
+	Metric Metric `json:"metric"`
+	// unit of these numbers: B/s, 1/s, us or us/MiB.
+	// +required
+	// +kubebuilder:validation:MaxLength=8
+	Unit string `json:"unit"`
+	// n is the number of repetitions that gave one.
+	// +required
+	N int32 `json:"n"`
+	// mean of them.
+	// +required
+	Mean int64 `json:"mean"`
+	// median of them.
+	// +required
+	Median int64 `json:"median"`
+	// minimum of them.
+	// +required
+	Minimum int64 `json:"minimum"`
+	// maximum of them.
+	// +required
+	Maximum int64 `json:"maximum"`
+	// medianLow and medianHigh hold the median with 95 % confidence or more, by
+	// order statistics; absent with fewer than six repetitions.
+	// +optional
+	MedianLow *int64 `json:"medianLow,omitempty"`
+	// medianHigh is the upper bound.
+	// +optional
+	MedianHigh *int64 `json:"medianHigh,omitempty"`
+	// variationPermille is the coefficient of variation, in thousandths.
+	// +optional
+	VariationPermille *int32 `json:"variationPermille,omitempty"`
+	// saturated says that the line was full: what is compared is the line.
+	// +optional
+	Saturated bool `json:"saturated,omitempty"`
+}
+
+// ComparisonStatus is one line of the comparison: a cell beside its baseline.
+// Positive impact is better than the baseline, whatever the metric. A basis
+// point is a hundredth of a percent.
+type ComparisonStatus struct {
+	// cell that is compared.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Cell string `json:"cell"`
+	// baseline cell.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Baseline string `json:"baseline"`
+	// step of benchmarks with several levels of load.
+	// +optional
+	// +kubebuilder:validation:MaxLength=48
+	Step string `json:"step,omitempty"`
+	// metric that is compared.
+	// +required
+	Metric Metric `json:"metric"`
+	// unit of mean.
+	// +required
+	// +kubebuilder:validation:MaxLength=8
+	Unit string `json:"unit"`
+	// pairs of repetitions.
+	// +required
+	Pairs int32 `json:"pairs"`
+	// mean of all repetitions of both, as seed tables have it.
+	// +required
+	Mean int64 `json:"mean"`
+	// impactBasisPoints is the mean of the impacts of all pairs.
+	// +required
+	ImpactBasisPoints int64 `json:"impactBasisPoints"`
+	// impactStandardDeviationBasisPoints of them.
+	// +optional
+	ImpactStandardDeviationBasisPoints *int64 `json:"impactStandardDeviationBasisPoints,omitempty"`
+	// impactMinimumBasisPoints of them.
+	// +required
+	ImpactMinimumBasisPoints int64 `json:"impactMinimumBasisPoints"`
+	// impactMaximumBasisPoints of them.
+	// +required
+	ImpactMaximumBasisPoints int64 `json:"impactMaximumBasisPoints"`
+	// shiftBasisPoints is the Hodges-Lehmann estimate of the difference, as a
+	// share of the baseline's median.
+	// +optional
+	ShiftBasisPoints *int64 `json:"shiftBasisPoints,omitempty"`
+	// shiftLowBasisPoints is the lower bound of its confidence interval.
+	// +optional
+	ShiftLowBasisPoints *int64 `json:"shiftLowBasisPoints,omitempty"`
+	// shiftHighBasisPoints is the upper bound.
+	// +optional
+	ShiftHighBasisPoints *int64 `json:"shiftHighBasisPoints,omitempty"`
+	// pMillionths is the two-sided p of the Mann-Whitney test.
+	// +optional
+	PMillionths *int64 `json:"pMillionths,omitempty"`
+	// adjustedPMillionths is p after the correction for the size of the table.
+	// +optional
+	AdjustedPMillionths *int64 `json:"adjustedPMillionths,omitempty"`
+	// outcome is the answer.
+	// +required
+	Outcome Outcome `json:"outcome"`
+	// saturated says that the line was full in one of the two: the difference is
+	// one of the line, and not of what is compared.
+	// +optional
+	Saturated bool `json:"saturated,omitempty"`
+}
+
+// Outcome is the answer of a comparison.
+//
+// +kubebuilder:validation:Enum=Better;Worse;NoDifference;Negligible;Unknown
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeBetter       Outcome = "Better"       // significant, and large enough
+	OutcomeWorse        Outcome = "Worse"        // significant, and large enough
+	OutcomeNoDifference Outcome = "NoDifference" // not significant
+	OutcomeNegligible   Outcome = "Negligible"   // significant, but smaller than what matters
+	OutcomeUnknown      Outcome = "Unknown"      // too few numbers
+)
+
+// RegressionStatus is how a scheduled run compares with the accepted one.
+type RegressionStatus struct {
+	// baselineRun is the accepted run.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	BaselineRun string `json:"baselineRun"`
+	// run that was compared.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Run string `json:"run"`
+	// noiseFloorBasisPoints is how far the medians of unchanged runs lie apart,
+	// at its largest over the cells, by the history.
+	// +optional
+	NoiseFloorBasisPoints *int64 `json:"noiseFloorBasisPoints,omitempty"`
+	// changes are the lines that are worse or better, worst first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Changes []ComparisonStatus `json:"changes,omitempty"`
+	// message in one sentence.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}
+
+// SuiteHistoryEntry is one run of the history.
+type SuiteHistoryEntry struct {
+	// run is its name.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Run string `json:"run"`
+	// phase at its end.
+	// +optional
+	Phase SuitePhase `json:"phase,omitempty"`
+	// verdict at its end.
+	// +optional
+	Verdict SuiteVerdict `json:"verdict,omitempty"`
+	// startTime of the run.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// completionTime of the run.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+	// accepted says that it is the baseline of regressions.
+	// +optional
+	Accepted bool `json:"accepted,omitempty"`
+	// record is the ConfigMap with its numbers.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Record string `json:"record,omitempty"`
+}
+
+// HandledAnnotations are the values of annotations that were acted on.
+type HandledAnnotations struct {
+	// rerun is the value of nfsbench.io/rerun.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Rerun string `json:"rerun,omitempty"`
+	// resubmit is the value of nfsbench.io/resubmit.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Resubmit string `json:"resubmit,omitempty"`
+}
+
+// IsFinished reports whether the newest run is over, one way or another.
+func (p SuitePhase) IsFinished() bool {
+	return p == SuiteSucceeded || p == SuiteFailed || p == SuiteCancelled
+}

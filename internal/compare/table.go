@@ -1,0 +1,92 @@
+package compare
+
+import "github.com/nfsbench/nfsbench/internal/runfile"
+
+// The answers of a line; the API's names.
+const (
+	Better       = "Better"       // significant, and large enough
+	Worse        = "Worse"        // significant, and large enough
+	NoDifference = "NoDifference" // not significant
+	Negligible   = "Negligible"   // significant, but smaller than what matters
+	Unknown      = "Unknown"      // too few numbers
+)
+
+// Table is everything that the record of a suite's run says.
+type Table struct {
+	Cells       []Cell // by the order of the cells, then steps, then metrics
+	Comparisons []Line // by the order of the cells, then steps, then metrics; nothing without SuiteSettings.Compare
+	Findings    []Finding
+}
+
+// Cell holds the numbers of one metric of one cell and step, over its repetitions,
+// in the metric's unit.
+type Cell struct {
+	Cell, Step, Metric, Unit string
+	Values                   []float64 // in the order in which they were measured
+	Mean, Median             float64
+	Minimum, Maximum         float64
+	MedianLow, MedianHigh    *float64 // 95 % or more, by order statistics; nil with n < 6
+	Variation                *float64 // coefficient of variation as a share; nil when it is not known
+	Saturated                bool
+}
+
+// Line compares one metric of a cell and step with the baseline's. Shares are
+// fractions: 0.02 is 2 %. Positive is better than the baseline.
+type Line struct {
+	Cell, Baseline, Step, Metric, Unit string
+	Candidate, Base                    []float64 // what was compared
+	Impacts                            []float64 // of each pair, as shares, in the order of repetitions
+	Mean                               float64   // of all values of both
+	Impact                             float64   // mean of Impacts
+	ImpactDeviation                    *float64  // standard deviation of Impacts
+	ImpactMinimum, ImpactMaximum       float64
+	Shift, ShiftLow, ShiftHigh         *float64 // Hodges-Lehmann, as shares of the baseline's median, better is positive
+	Confidence                         float64  // of ShiftLow and ShiftHigh, 0.95 unless alpha says otherwise
+	P, AdjustedP                       *float64 // two-sided Mann-Whitney; after the correction
+	Outcome                            string
+	Saturated                          bool
+}
+
+// Finding explains a table.
+type Finding struct {
+	Code     string // for docs/findings.md
+	Severity string // Error, Warning or Info, as of the judge
+	Message  string
+}
+
+// Run computes the table of a suite's run, finished or not.
+func Run(run runfile.SuiteRun) Table { return Table{} }
+
+// Results compares two results, repetition by repetition, as Run compares two
+// cells. The repetitions of each are its samples.
+func Results(baseline, candidate Sample, s runfile.SuiteSignificance) Table { return Table{} }
+
+// Sample is one side of Results: points by repetition, as of
+// runfile.SuiteResult, with a name for people.
+type Sample struct {
+	Name   string
+	Points [][]runfile.SuitePoint // of each repetition
+}
+
+// CheckRepetitions says, as an error with the arithmetic, when n repetitions in
+// each cell cannot make one of so many comparisons significant.
+func CheckRepetitions(n, comparisons int, s runfile.SuiteSignificance) error { return nil }
+
+// Regression is how a run compares with the accepted one.
+type Regression struct {
+	Baseline, Run string
+	NoiseFloor    *float64 // largest over the cells, as a share; nil without history
+	Changes       []Line   // worse and better, worst first
+	Regressed     bool
+	Message       string
+	Findings      []Finding
+}
+
+// Regress compares a run with the accepted one, cell by cell. A line is Worse
+// only if three things agree: the shift is at least the minimum effect, it is
+// significant after the correction, and it is larger than the noise floor of that
+// cell, which is how far the medians of the runs in history lie apart by
+// themselves. History does not hold the run itself.
+func Regress(run, accepted runfile.SuiteRun, history []runfile.SuiteRun, s runfile.SuiteSignificance) Regression {
+	return Regression{}
+}

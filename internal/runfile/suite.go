@@ -1,0 +1,122 @@
+package runfile
+
+import "time"
+
+// SuiteRunVersion is the version that every record of a suite's run names.
+const SuiteRunVersion = "nfsbench.io/suite-run/v1"
+
+// SuiteRun is the record of one run of a suite: what each benchmark gave, in the
+// order in which they ran. Comparisons are made from it and not kept in it, so
+// that they can be made again.
+type SuiteRun struct {
+	Version   string        `json:"version" jsonschema:"enum=nfsbench.io/suite-run/v1"`
+	Suite     string        `json:"suite"`
+	Namespace string        `json:"namespace,omitempty"`
+	Run       string        `json:"run"` // name of the run
+	Started   time.Time     `json:"started,omitzero"`
+	Ended     time.Time     `json:"ended,omitzero"` // absent while it is under way
+	Settings  SuiteSettings `json:"settings"`
+	Cells     []SuiteCell   `json:"cells"`
+	Results   []SuiteResult `json:"results,omitempty"` // one for each cell and repetition, by position
+	Simulated bool          `json:"simulated,omitempty"`
+}
+
+// SuiteSettings are what the suite asked for.
+type SuiteSettings struct {
+	Repetitions int32  `json:"repetitions"`
+	Order       string `json:"order"`            // Interleaved, Sequential or Random
+	Blocks      string `json:"blocks,omitempty"` // Randomized or ABBA
+	Seed        int64  `json:"seed"`
+	// Compare is absent where no comparison was asked for.
+	Compare *SuiteCompare `json:"compare,omitempty"`
+	// Regression holds for runs by a schedule.
+	Regression *SuiteSignificance `json:"regression,omitempty"`
+}
+
+// SuiteCompare says which cells are compared.
+type SuiteCompare struct {
+	SuiteSignificance
+	Baseline map[string]string `json:"baseline"` // values by axis
+	ImpactOf string            `json:"impactOf" jsonschema:"enum=Baseline,enum=Candidate"`
+}
+
+// SuiteSignificance says when a difference counts.
+type SuiteSignificance struct {
+	Metrics       []string `json:"metrics"`
+	Alpha         float64  `json:"alpha"`
+	MinimumEffect float64  `json:"minimumEffect"` // as a share: 0.02 is 2 %
+	Correction    string   `json:"correction" jsonschema:"enum=Holm,enum=None"`
+}
+
+// SuiteCell is one cell of the matrix.
+type SuiteCell struct {
+	Name   string      `json:"name"`
+	Values []SuiteAxis `json:"values,omitempty"` // in the order of the axes
+}
+
+// SuiteAxis is the value of one axis.
+type SuiteAxis struct {
+	Axis  string `json:"axis"`
+	Value string `json:"value"`
+}
+
+// SuiteResult is what one benchmark of a suite gave.
+type SuiteResult struct {
+	Cell       string    `json:"cell"`
+	Repetition int32     `json:"repetition"` // from 1
+	Position   int32     `json:"position"`   // in the order of the run, from 1
+	Attempt    int32     `json:"attempt,omitempty"`
+	Benchmark  string    `json:"benchmark"` // name of the NFSBenchmark
+	Phase      string    `json:"phase"`
+	Verdict    string    `json:"verdict,omitempty"`
+	Validity   string    `json:"validity,omitempty"`
+	Reason     string    `json:"reason,omitempty"` // why it did not succeed
+	Message    string    `json:"message,omitempty"`
+	Findings   []string  `json:"findings,omitempty"` // codes
+	Started    time.Time `json:"started,omitzero"`
+	Ended      time.Time `json:"ended,omitzero"`
+	// Points are the numbers: one without a step, or one for each step of a
+	// benchmark with several levels of load.
+	Points []SuitePoint `json:"points,omitempty"`
+}
+
+// SuitePoint holds the numbers of one benchmark, or of one step of it.
+type SuitePoint struct {
+	Step string `json:"step,omitempty"` // for example Users=8
+	// Metrics by their name in the API, in the unit of SuiteMetricUnit. What is
+	// not known is absent.
+	Metrics      map[string]float64 `json:"metrics"`
+	WirePermille *int64             `json:"wirePermille,omitempty"` // of the wire limit
+	Knee         bool               `json:"knee,omitempty"`
+}
+
+// The metrics of a SuitePoint; the API's names.
+const (
+	MetricThroughput     = "Throughput"
+	MetricIOPS           = "IOPS"
+	MetricMeanLatency    = "MeanLatency"
+	MetricP50Latency     = "P50Latency"
+	MetricP95Latency     = "P95Latency"
+	MetricP99Latency     = "P99Latency"
+	MetricStorageLatency = "StorageLatency"
+	MetricClientCPU      = "ClientCPU"
+)
+
+// SuiteMetricUnit is the unit of a metric: B/s, 1/s, us, or us/MiB.
+func SuiteMetricUnit(metric string) string {
+	switch metric {
+	case MetricThroughput:
+		return "B/s"
+	case MetricIOPS:
+		return "1/s"
+	case MetricClientCPU:
+		return "us/MiB"
+	default:
+		return "us"
+	}
+}
+
+// SuiteMetricHigherIsBetter says which way a metric is good.
+func SuiteMetricHigherIsBetter(metric string) bool {
+	return metric == MetricThroughput || metric == MetricIOPS
+}
