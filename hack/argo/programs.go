@@ -1,0 +1,9 @@
+// Package argo names the programs of Argo Workflows that the local cluster runs,
+// so that this module's requirements are theirs.
+package argo
+
+import (
+	_ "github.com/argoproj/argo-workflows/v3/cmd/argo"
+	_ "github.com/argoproj/argo-workflows/v3/cmd/argoexec"
+	_ "github.com/argoproj/argo-workflows/v3/cmd/workflow-controller"
+)
