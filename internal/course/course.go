@@ -13,7 +13,7 @@ import (
 const (
 	partialEvery = 5 * time.Second
 	// abandonAfter is how long a step may take to return once its context is
-	// done. A call into a dead database may never.
+	// done, unless GiveUp says otherwise. A call into a dead database may never.
 	abandonAfter = 30 * time.Second
 )
 
@@ -30,6 +30,9 @@ type Course struct {
 	// left gives the time that the run still needs, where it can be known.
 	left func(now time.Time) (left time.Duration, known bool)
 
+	patience time.Duration
+	stuck    func(cause error) error
+
 	started  time.Time
 	lastSave time.Time
 	saveErr  error
@@ -45,7 +48,18 @@ type Rate struct{ Bytes, Ops int64 }
 // New begins a run. left is asked for the time that is still needed.
 func New(load *runfile.Load, sink rundir.Sink, now func() time.Time, left func(time.Time) (time.Duration, bool)) *Course {
 	at := now()
-	return &Course{load: load, sink: sink, now: now, left: left, started: at, lastSave: at}
+	return &Course{
+		load: load, sink: sink, now: now, left: left, started: at, lastSave: at,
+		patience: abandonAfter, stuck: func(cause error) error {
+			return fmt.Errorf("%w within %v after it was cancelled: %w", ErrStuck, abandonAfter, cause)
+		},
+	}
+}
+
+// GiveUp sets how long a step may take to return once its context is done, and
+// what makes the error of one that does not.
+func (c *Course) GiveUp(after time.Duration, stuck func(cause error) error) {
+	c.patience, c.stuck = after, stuck
 }
 
 // Span is the kind of the present span.
@@ -96,11 +110,11 @@ func (c *Course) During(ctx context.Context, tick func(), step func(context.Cont
 			return err
 		case <-cancelled:
 			cancelled = nil
-			timer := time.NewTimer(abandonAfter)
+			timer := time.NewTimer(c.patience)
 			defer timer.Stop()
 			giveUp = timer.C
 		case <-giveUp:
-			return fmt.Errorf("%w within %v after it was cancelled: %w", ErrStuck, abandonAfter, context.Cause(ctx))
+			return c.stuck(context.Cause(ctx))
 		case <-ticker.C:
 			if tick != nil {
 				tick()
@@ -128,10 +142,12 @@ func Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Tell hands an event to the sink. The percentage never goes back, and is 100
-// only when the run is done.
-func (c *Course) Tell(message string) {
-	now := c.now()
+// Tell hands an event of now to the sink. The percentage never goes back, and is
+// 100 only when the run is done.
+func (c *Course) Tell(message string) { c.TellAt(c.now(), message) }
+
+// TellAt is Tell for an event of another moment.
+func (c *Course) TellAt(now time.Time, message string) {
 	e := runfile.Event{
 		Time: now, Span: c.span, Repetition: c.index,
 		BytesPerSecond: c.rate.Bytes, OpsPerSecond: c.rate.Ops, Message: message,
@@ -162,15 +178,21 @@ func (c *Course) estimate(now time.Time) (percent int32, eta *int64) {
 
 // SaveSometimes hands the state so far to the sink when it is time.
 func (c *Course) SaveSometimes() {
-	if c.now().Sub(c.lastSave) >= partialEvery {
-		c.Save()
+	if now := c.now(); c.SaveDue(now) {
+		c.SaveAt(now)
 	}
 }
 
+// SaveDue tells whether it is time to save.
+func (c *Course) SaveDue(now time.Time) bool { return now.Sub(c.lastSave) >= partialEvery }
+
 // Save hands the state so far to the sink. The last error counts: an earlier one
 // was cured if this succeeds.
-func (c *Course) Save() {
-	c.lastSave = c.now()
+func (c *Course) Save() { c.SaveAt(c.now()) }
+
+// SaveAt is Save, from which the time to the next is counted.
+func (c *Course) SaveAt(now time.Time) {
+	c.lastSave = now
 	c.saveErr = c.sink.Load(c.load)
 }
 

@@ -107,6 +107,46 @@ func TestAStepThatDoesNotReturnIsGivenUp(t *testing.T) {
 	})
 }
 
+func TestHowLongToWaitForAStepIsTheCallersToSay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(&runfile.Load{}, &memory{}, time.Now, func(time.Time) (time.Duration, bool) { return 0, true })
+		mine := errors.New("mine")
+		c.GiveUp(10*time.Second, func(cause error) error { return errors.Join(mine, cause) })
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		release := make(chan struct{})
+		before := time.Now()
+		err := c.During(ctx, nil, func(context.Context) error {
+			<-release
+			return nil
+		})
+		if !errors.Is(err, mine) || !errors.Is(err, context.Canceled) || time.Since(before) != 10*time.Second {
+			t.Errorf("%v after %v", err, time.Since(before))
+		}
+		close(release)
+	})
+}
+
+func TestThePercentageNeverGoesBack(t *testing.T) {
+	sink := &memory{}
+	now, left := time.Unix(1000, 0), 30*time.Second
+	c := New(&runfile.Load{}, sink, func() time.Time { return now }, func(time.Time) (time.Duration, bool) { return left, true })
+	now = now.Add(10 * time.Second)
+	c.Tell("")
+	left = 90 * time.Second // slower than thought
+	c.Tell("")
+	left = 0
+	c.Tell("")
+	for i, want := range []struct {
+		percent int32
+		eta     int64
+	}{{25, 30}, {25, 90}, {99, 0}} {
+		if e := sink.events[i]; e.Percent != want.percent || *e.ETASeconds != want.eta {
+			t.Errorf("event %d: %d %%, %d s left, want %+v", i, e.Percent, *e.ETASeconds, want)
+		}
+	}
+}
+
 func TestTheLastSaveCounts(t *testing.T) {
 	sink := &memory{err: errors.New("disk full")}
 	c := New(&runfile.Load{}, sink, time.Now, func(time.Time) (time.Duration, bool) { return 0, true })

@@ -15,34 +15,31 @@ import (
 func TestTheEstimate(t *testing.T) {
 	start := time.Unix(1000, 0)
 	cases := map[string]struct {
-		reason  string
-		p       progress
-		percent int32
-		left    *int64
+		reason string
+		p      progress
+		left   time.Duration
+		known  bool
 	}{
 		"filling has just begun": {
-			"nobody can know how long it takes", progress{fillStart: start, fillBytes: 100, planned: time.Minute}, 0, nil,
+			"nobody can know how long it takes", progress{fillStart: start, fillBytes: 100, planned: time.Minute}, 0, false,
 		},
 		"half filled in ten seconds": {
 			"the other half takes as long, then comes the schedule",
-			progress{fillStart: start, fillBytes: 100, filled: 50, planned: 80 * time.Second, spent: 10 * time.Second},
-			10, new(int64(90)),
+			progress{fillStart: start, fillBytes: 100, filled: 50, planned: 80 * time.Second},
+			90 * time.Second, true,
 		},
 		"nothing to fill": {
-			"the schedule is known", progress{planned: 30 * time.Second, spent: 10 * time.Second}, 25, new(int64(30)),
-		},
-		"slower than thought": {
-			"progress never goes back", progress{planned: 90 * time.Second, spent: 10 * time.Second, percent: 40}, 40, new(int64(90)),
+			"the schedule is known", progress{planned: 30 * time.Second}, 30 * time.Second, true,
 		},
 		"verifying": {
-			"only the end is 100", progress{spent: 10 * time.Second}, 99, new(int64(0)),
+			"nothing is planned any more", progress{fillBytes: 100, filled: 100}, 0, true,
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			percent, left := tc.p.estimate(start.Add(10 * time.Second))
-			if percent != tc.percent || !cmp.Equal(left, tc.left) {
-				t.Errorf("%s: %d %%, %v left; want %d %%, %v", tc.reason, percent, left, tc.percent, tc.left)
+			left, known := tc.p.left(start.Add(10 * time.Second))
+			if left != tc.left || known != tc.known {
+				t.Errorf("%s: %v left, known: %t; want %v, %t", tc.reason, left, known, tc.left, tc.known)
 			}
 		})
 	}

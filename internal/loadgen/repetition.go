@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -101,10 +102,10 @@ func (r *Runner) repetition(ctx context.Context, rep int32, l level) error {
 	end := min(r.opt.Now().Sub(m.round.base), m.round.to)
 	if m.inside {
 		r.putRepetition(m, end)
-		r.closeSpan(m.round.base.Add(end))
+		r.course.Close(m.round.base.Add(end))
 		// What was measured is safe before anything else is done: a loader that
 		// is killed while it cools down or verifies loses none of it.
-		r.save(r.opt.Now())
+		r.course.Save()
 	}
 	if drained := r.engine.drain(m.round, cancel, r.drainPatience()); drained != nil {
 		return errors.Join(err, drained)
@@ -158,11 +159,7 @@ func (r *Runner) beginWindow(m *measuring) {
 	m.inside = true
 	m.atFrom = r.reading()
 	start := m.round.base.Add(m.round.from)
-	r.enter(runfile.SpanMeasure, m.index)
-	r.load.Spans[len(r.load.Spans)-1].Start = start
-	if n := len(r.load.Spans); n > 1 && r.load.Spans[n-2].Kind == runfile.SpanWarmup {
-		r.load.Spans[n-2].End = start
-	}
+	r.course.Enter(runfile.SpanMeasure, m.index, start)
 	r.load.Repetitions = append(r.load.Repetitions, runfile.Repetition{Index: m.index, Start: start, Step: m.step})
 }
 
@@ -179,7 +176,7 @@ func (r *Runner) sample(m *measuring, at time.Time) {
 	rec.Read(&m.read[0], recorder.Read, recorder.Warmup, recorder.Measure)
 	rec.Read(&m.write[0], recorder.Write, recorder.Warmup, recorder.Measure)
 	s := runfile.LoadSample{
-		Time: at, Span: r.span, Repetition: m.index,
+		Time: at, Span: r.course.Span(), Repetition: m.index,
 		Read: m.read[0].Since(&m.read[1]), Write: m.write[0].Since(&m.write[1]),
 	}
 	channels := r.target.Channels()
@@ -188,19 +185,20 @@ func (r *Runner) sample(m *measuring, at time.Time) {
 	}
 	m.channels = channels
 	r.load.Samples = append(r.load.Samples, s)
-	r.rate = speed{}
+	var rate course.Rate
 	for _, o := range []*runfile.SampleOps{s.Read, s.Write} {
 		if o != nil {
-			r.rate.bytes += o.Bytes
-			r.rate.ops += o.Count
+			rate.Bytes += o.Bytes
+			rate.Ops += o.Count
 		}
 	}
-	r.tell(at, "")
-	if at.Sub(r.lastSave) >= partialEvery {
+	r.course.Rate(rate)
+	r.course.TellAt(at, "")
+	if r.course.SaveDue(at) {
 		if m.inside {
 			r.putRepetition(m, at.Sub(m.round.base))
 		}
-		r.save(at)
+		r.course.SaveAt(at)
 	}
 }
 
@@ -220,7 +218,7 @@ func (r *Runner) measured(d recorder.Direction) *runfile.Ops {
 	r.engine.rec.Read(&s, d, recorder.Measure)
 	ops, err := s.Ops()
 	if err != nil {
-		r.tell(r.opt.Now(), "the latencies of the window cannot be written: "+err.Error())
+		r.course.Tell("the latencies of the window cannot be written: " + err.Error())
 	}
 	return ops
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -16,7 +17,6 @@ const (
 	defaultConnectTimeout = 30 * time.Second
 	releaseTimeout        = 10 * time.Minute // for the other clients
 	cleanTimeout          = 30 * time.Second // for cleaning up after a failure
-	partialEvery          = 5 * time.Second
 )
 
 // Runner makes one run. It is used once.
@@ -26,21 +26,14 @@ type Runner struct {
 	prog progress
 	plot *script
 
-	started  time.Time
-	lastSave time.Time
-	saveErr  error
-	span     string
-	rep      int32
-	rate     speed // of the last second
-	filled   atomic.Int64
-	stuck    bool // something is still in a call that does not return
+	course *course.Course
+	filled atomic.Int64
+	stuck  bool // something is still in a call that does not return
 
 	target target.Target
 	set    *fileset.Set
 	engine *engine
 }
-
-type speed struct{ bytes, ops int64 }
 
 // New checks the plan and returns a Runner for it.
 func New(opt Options) (*Runner, error) {
@@ -59,9 +52,7 @@ func New(opt Options) (*Runner, error) {
 // Run makes the run. It always returns a Load; how it failed stands there. The
 // error is that of the Sink, which could not keep what was measured.
 func (r *Runner) Run(ctx context.Context) (*runfile.Load, error) {
-	r.started = r.opt.Now()
-	r.lastSave = r.started
-	r.prog.planned = r.plot.total()
+	r.begin()
 	r.load = runfile.Load{Partial: true, LoopMode: "closed", SampleSeconds: 1}
 	if raw := r.opt.Plan.Workload.Raw; raw != nil && raw.OperationsPerSecond > 0 {
 		r.load.LoopMode = "open"
@@ -74,8 +65,7 @@ func (r *Runner) Run(ctx context.Context) (*runfile.Load, error) {
 	code, err := r.walk(ctx)
 	r.stuck = errors.Is(err, errStuck)
 	r.load.Failure = failureOf(ctx, err, code)
-	r.finish(ctx)
-	return &r.load, r.saveErr
+	return &r.load, r.finish(ctx)
 }
 
 // walk goes through the spans. With an error comes the code that fits it where
@@ -218,12 +208,12 @@ func (r *Runner) clean(ctx context.Context) error {
 }
 
 // finish ends a run in any case: the result is safe before anything else is
-// tried.
-func (r *Runner) finish(ctx context.Context) {
+// tried. The error is that of the Sink.
+func (r *Runner) finish(ctx context.Context) error {
 	failed := r.load.Failure != nil
 	r.load.Partial = failed
-	r.save(r.opt.Now())
-	if failed && r.set != nil && !r.stuck && !filesOf(r.opt.Plan.Workload).KeepFiles && r.span != runfile.SpanClean {
+	r.course.Save()
+	if failed && r.set != nil && !r.stuck && !filesOf(r.opt.Plan.Workload).KeepFiles && r.course.Span() != runfile.SpanClean {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 		defer cancel()
 		if err := r.clean(ctx); err != nil {
@@ -241,7 +231,5 @@ func (r *Runner) finish(ctx context.Context) {
 	if r.target != nil {
 		_ = r.target.Close()
 	}
-	r.enter(runfile.SpanDone, 0)
-	r.load.Spans[len(r.load.Spans)-1].End = r.opt.Now()
-	r.save(r.opt.Now())
+	return r.course.Done()
 }
