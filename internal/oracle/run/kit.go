@@ -37,21 +37,7 @@ func checkKit(p *runfile.Plan) error {
 
 // runKit runs the user's own kit once for each step. A kit warms nothing up, so
 // there is no warm-up.
-func (r *runner) runKit(ctx context.Context) error {
-	w := r.plan.Workload.SLOB
-	index := int32(0)
-	for round := range r.plan.Schedule.Repetitions {
-		for _, users := range w.Users {
-			index++
-			step := runfile.Step{Kind: runfile.StepUsers, Users: users, Round: round + 1}
-			err := r.repeat(ctx, index, func(ctx context.Context) error { return r.kitStep(ctx, index, step) })
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
+func (r *runner) runKit(ctx context.Context) error { return r.eachStep(ctx, r.kitStep) }
 
 // kitStep runs a copy of the kit, for it writes beside itself, and reads its
 // report.

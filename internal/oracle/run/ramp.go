@@ -19,21 +19,7 @@ import (
 const eventOfReads = "db file sequential read"
 
 // ramp goes through all numbers of users in each round.
-func (r *runner) ramp(ctx context.Context) error {
-	w := r.plan.Workload.SLOB
-	index := int32(0)
-	for round := range r.plan.Schedule.Repetitions {
-		for _, users := range w.Users {
-			index++
-			step := runfile.Step{Kind: runfile.StepUsers, Users: users, Round: round + 1}
-			err := r.repeat(ctx, index, func(ctx context.Context) error { return r.rampStep(ctx, index, step) })
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
+func (r *runner) ramp(ctx context.Context) error { return r.eachStep(ctx, r.rampStep) }
 
 // rampStep lets so many users work through warm-up and window.
 func (r *runner) rampStep(ctx context.Context, index int32, step runfile.Step) error {
