@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -22,7 +22,7 @@ const idleLooks = 60
 func (a *Admin) CheckIdle(ctx context.Context) error {
 	still, err := a.activeSessions(ctx)
 	for look := 1; look < idleLooks && err == nil && len(still) > 0; look++ {
-		if err = pause(ctx, a.pause); err != nil {
+		if err = course.Wait(ctx, a.pause); err != nil {
 			return err
 		}
 		var now []session
@@ -44,17 +44,6 @@ func (a *Admin) CheckIdle(ctx context.Context) error {
 	}
 	return Fail(runfile.FailureBusy, fmt.Sprintf("others use the database: %s%s; run the benchmark when nobody does",
 		strings.Join(others, "; "), more), nil)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // session is one that is at work.

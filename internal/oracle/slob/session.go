@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -91,7 +92,10 @@ func (s *session) work(ctx context.Context) error {
 		}
 		if t := s.slob.Think; t != nil && t.Frequency > 0 && done%t.Frequency == 0 {
 			spread := t.MaximumMilliseconds - t.MinimumMilliseconds
-			pause(ctx, time.Duration(t.MinimumMilliseconds+s.random.Int32N(max(0, spread)+1))*time.Millisecond)
+			think := time.Duration(t.MinimumMilliseconds+s.random.Int32N(max(0, spread)+1)) * time.Millisecond
+			if course.Wait(ctx, think) != nil {
+				return nil //nolint:nilerr // being told to end while it thinks is no error either
+			}
 			done = 0
 		}
 	}
