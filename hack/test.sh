@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Run the tests, and say at the end which could not run and why.
 #
-# usage: hack/test.sh [all | unit | integration | growth | kernelnfs | e2e | kernelnode]
+# usage: hack/test.sh [all | unit | integration | growth | kernelnfs | e2e | suites | kernelnode]
 #
 #   unit         formatting, linters, generated files, unit, golden, fuzz seeds
 #   integration  controllers and CRD against a real API server
-#   growth       500 benchmarks at once on a real API server, pods faked by kwok
+#   growth       500 benchmarks at once, and 1,000 that are over, on a real API
+#                server; pods faked by kwok
 #   kernelnfs    the NFS of a Linux kernel, in a virtual machine without KVM
 #   e2e          the operator on a real cluster, with NFS-Ganesha as the array
-#   kernelnode   the same on a node in a virtual machine, whose kernel mounts NFS
+#   suites       suites on the real Argo Workflows on that cluster
+#   kernelnode   benchmarks on a node in a virtual machine, whose kernel mounts NFS
 #   all          all of these (default)
 #
 #   FORBID_SKIPS=1   a test that was skipped is a failure
@@ -22,13 +24,13 @@ cd "$REPO_DIR"
 what=${1:-all}
 case $what in
 -h | --help) help_of "$0"; exit 0 ;;
-all | unit | integration | growth | kernelnfs | e2e | kernelnode) ;;
+all | unit | integration | growth | kernelnfs | e2e | suites | kernelnode) ;;
 *) die "unknown part $what (see --help)" ;;
 esac
 
 step() { say ""; say "== $* ($((SECONDS / 60)) min $((SECONDS % 60)) s)"; }
 
-started_lab=no started_node=no made_trident=no builder='' standins=()
+started_lab=no started_node=no started_argo=no made_trident=no builder='' standins=()
 finish() {
 	local code=$?
 	if [[ -n $builder ]]; then kill -- "-$builder" 2>/dev/null || true; fi
@@ -37,6 +39,7 @@ finish() {
 	if [[ -n ${KUBECTL:-} ]]; then
 		step "cleaning up"
 		uninstall_operator
+		if [[ $started_argo == yes ]]; then hack/argo/down.sh || true; fi
 		trident_end
 		cluster_end
 	fi
@@ -55,7 +58,7 @@ lab_begin() {
 # build_ahead builds the cluster's binaries with what the tests before leave of the
 # processors. On a machine that has them it ends at once.
 build_ahead() {
-	setsid nice -n 19 hack/cluster/build.sh >/dev/null 2>&1 &
+	setsid nice -n 19 sh -c 'hack/cluster/build.sh && hack/argo/build.sh' >/dev/null 2>&1 &
 	builder=$!
 }
 
@@ -172,7 +175,23 @@ e2e() {
 		gotest -run 'Silent|Ganesha' ./test/faults
 	fi
 	# Most of what runs at once waits for a cluster: more of it than CPUs does no harm.
-	gotest -timeout 30m -parallel 8 ./test/e2e/...
+	gotest -timeout 30m -parallel 8 -skip '^TestSuite' ./test/e2e/...
+}
+
+# argo_begin runs Argo Workflows on the cluster.
+argo_begin() {
+	if ! "$KUBECTL" get crd workflows.argoproj.io >/dev/null 2>&1; then started_argo=yes; fi
+	hack/argo/up.sh
+	export NFSBENCH_ARGO=1
+}
+
+# suites run beside each other: each has an array's folder or a server of its own.
+suites() {
+	operator_begin
+	step "suites, on the real Argo Workflows"
+	argo_begin
+	if [[ $started_lab == yes ]]; then export NFSBENCH_LAB=1; fi
+	gotest -timeout 30m -count=1 -parallel 8 -run '^TestSuite' ./test/e2e
 }
 
 # kernelnode runs what e2e has skipped, because only few machines can mount NFS.
@@ -191,6 +210,6 @@ kernelnode() {
 }
 
 case $what in
-all) build_ahead; unit; integration; growth; kernelnfs; e2e; kernelnode ;;
+all) build_ahead; unit; integration; growth; kernelnfs; e2e; suites; kernelnode ;;
 *) "$what" ;;
 esac

@@ -7,7 +7,15 @@ GOTEST_LOG=$(mktemp -d)
 gotest() {
 	local log
 	log=$(mktemp "$GOTEST_LOG/XXXXXX.json")
-	hack/tool.sh gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped --jsonfile "$log" -- -p "${TEST_JOBS:-2}" "$@"
+	"$REPO_DIR/hack/tool.sh" gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped --jsonfile "$log" -- -p "${TEST_JOBS:-2}" "$@"
+}
+
+# moduletest FOLDER ARGS... is gotest in a module of its own, whose requirements
+# would move ours.
+moduletest() {
+	local folder=$1
+	shift
+	(cd "$REPO_DIR/$folder" && GOWORK=off gotest "$@" "./...")
 }
 
 # summary says what could not run and why, then counts. It fails where a test

@@ -50,8 +50,9 @@ install_operator() {
 # cluster that had it before, it and the benchmarks of others stay.
 uninstall_operator() {
 	[[ $OURS_TO_REMOVE == yes ]] || return 0
+	"$KUBECTL" delete nfsbenchmarksuites --all --all-namespaces --timeout 240s >/dev/null 2>&1 || true
 	"$KUBECTL" delete nfsbenchmarks --all --all-namespaces --timeout 240s >/dev/null 2>&1 || true
 	"$REPO_DIR/hack/tool.sh" helm uninstall nfsbench --namespace "$SYSTEM_NAMESPACE" --wait >/dev/null 2>&1 || true
-	"$KUBECTL" delete crd nfsbenchmarks.nfsbench.io --ignore-not-found >/dev/null 2>&1 || true
+	"$KUBECTL" delete crd nfsbenchmarks.nfsbench.io nfsbenchmarksuites.nfsbench.io --ignore-not-found >/dev/null 2>&1 || true
 	"$KUBECTL" delete namespace "$SYSTEM_NAMESPACE" --ignore-not-found --timeout 60s >/dev/null 2>&1 || true
 }
