@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/output"
 )
 
 // serveLoopback runs an NFS server on two loopback addresses with one port and
@@ -59,28 +59,10 @@ func smallLoad() []string {
 	}
 }
 
-// sharedBuffer stands in for stderr, where the log and the progress meet.
-type sharedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *sharedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *sharedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
 func runLoad(t *testing.T, want int, args ...string) (out, errOut string) {
 	t.Helper()
 	var stdout bytes.Buffer
-	var stderr sharedBuffer
+	var stderr output.Buffer
 	if code := run(args, strings.NewReader(""), &stdout, &stderr); code != want {
 		t.Fatalf("%v: exit code %d, want %d\n%s", args, code, want, stderr.String())
 	}

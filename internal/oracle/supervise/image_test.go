@@ -8,11 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/output"
 )
 
 // The scripts that stand for those of an Oracle image. They find their place by
@@ -36,8 +36,8 @@ test -f "$ORACLE_BASE/ready" || exit 2
 type image struct {
 	t                     *testing.T
 	base, home, data, run string
-	out                   *syncBuffer
-	log                   *syncBuffer
+	out                   *output.Buffer
+	log                   *output.Buffer
 	o                     Options
 }
 
@@ -46,7 +46,7 @@ func newImage(t *testing.T) *image {
 	root := t.TempDir()
 	i := &image{
 		t: t, base: filepath.Join(root, "oracle"), run: filepath.Join(root, "run"),
-		out: &syncBuffer{}, log: &syncBuffer{},
+		out: &output.Buffer{}, log: &output.Buffer{},
 	}
 	i.home, i.data = filepath.Join(i.base, "product", "19c", "dbhome_1"), filepath.Join(i.base, "oradata")
 	for _, dir := range []string{i.data, i.run, i.home + "/bin", i.home + "/lib", i.home + "/rdbms/lib/odm", root + "/proc/self"} {
@@ -193,21 +193,4 @@ func (r *running) end() error {
 	err := <-r.done
 	r.done <- err // for the clean-up
 	return err
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }

@@ -1,37 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/test/oracle/driver"
+	"github.com/nfsbench/nfsbench/test/output"
 )
-
-// output is what the container prints.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
 
 // image is the environment of an image whose paths lie below a folder.
 func image(t *testing.T, more map[string]string) environment {
@@ -50,7 +31,7 @@ func image(t *testing.T, more map[string]string) environment {
 
 // container is one life of the container.
 type container struct {
-	out  *output
+	out  *output.Buffer
 	stop context.CancelFunc
 	done chan error
 }
@@ -58,7 +39,7 @@ type container struct {
 func run(t *testing.T, e environment) *container {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	c := &container{out: &output{}, stop: cancel, done: make(chan error, 1)}
+	c := &container{out: &output.Buffer{}, stop: cancel, done: make(chan error, 1)}
 	go func() { c.done <- start(ctx, e, c.out) }()
 	return c
 }
@@ -155,7 +136,7 @@ func TestWhatImagesRefuse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := image(t, c.env)
 			e.gvenzl = c.gvenzl
-			err := start(t.Context(), e, &output{})
+			err := start(t.Context(), e, &output.Buffer{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
@@ -169,7 +150,7 @@ func TestADirectoryThatCannotBeWrittenEndsTheStart(t *testing.T) {
 	if err := os.RemoveAll(data); err != nil {
 		t.Fatal(err)
 	}
-	err := start(t.Context(), e, &output{})
+	err := start(t.Context(), e, &output.Buffer{})
 	if err == nil || !strings.Contains(err.Error(), "must be writable") {
 		t.Errorf("%v", err)
 	}
@@ -272,7 +253,7 @@ func TestMakeSwitchesTheLibrary(t *testing.T) {
 		code   int
 		there  bool
 	}{{"dnfs_on", 0, true}, {"dnfs_off", 0, false}, {"dnfs_off", 0, false}, {"dnfs_up", 2, false}} {
-		if got := dnfs(e, []string{"-f", "ins_rdbms.mk", step.target}, &output{}); got != step.code || exists(placed) != step.there {
+		if got := dnfs(e, []string{"-f", "ins_rdbms.mk", step.target}, &output.Buffer{}); got != step.code || exists(placed) != step.there {
 			t.Errorf("%s: code %d, library there: %t", step.target, got, exists(placed))
 		}
 	}
