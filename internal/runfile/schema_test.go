@@ -62,6 +62,7 @@ func golden(t *testing.T, name string, got []byte) {
 func TestSchemasInTheDocsAreThoseOfTheTypes(t *testing.T) {
 	golden(t, "plan.schema.json", schemaOf(t, &Plan{}, "plan.schema.json"))
 	golden(t, "result.schema.json", schemaOf(t, &Result{}, "result.schema.json"))
+	golden(t, "suite-run.schema.json", schemaOf(t, &SuiteRun{}, "suite-run.schema.json"))
 }
 
 func TestExamplesInTheDocsAreReadAndFitTheSchemas(t *testing.T) {

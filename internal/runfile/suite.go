@@ -9,12 +9,20 @@ const SuiteRunVersion = "nfsbench.io/suite-run/v1"
 // order in which they ran. Comparisons are made from it and not kept in it, so
 // that they can be made again.
 type SuiteRun struct {
-	Version   string        `json:"version" jsonschema:"enum=nfsbench.io/suite-run/v1"`
-	Suite     string        `json:"suite"`
-	Namespace string        `json:"namespace,omitempty"`
-	Run       string        `json:"run"` // name of the run
-	Started   time.Time     `json:"started,omitzero"`
-	Ended     time.Time     `json:"ended,omitzero"` // absent while it is under way
+	Version   string    `json:"version" jsonschema:"enum=nfsbench.io/suite-run/v1"`
+	Suite     string    `json:"suite"`
+	Namespace string    `json:"namespace,omitempty"`
+	Run       string    `json:"run"` // name of the run
+	Started   time.Time `json:"started,omitzero"`
+	Ended     time.Time `json:"ended,omitzero"` // absent while it is under way
+	// Workflow that ran it; of several, the last.
+	Workflow string `json:"workflow,omitempty"`
+	// Phase at its end: Succeeded, Failed or Cancelled; with Reason and Message,
+	// which say why it is not Succeeded.
+	Phase     string        `json:"phase,omitempty"`
+	Reason    string        `json:"reason,omitempty"`
+	Message   string        `json:"message,omitempty"`
+	Retried   int32         `json:"retried,omitempty"` // attempts that were not the last of their benchmark
 	Settings  SuiteSettings `json:"settings"`
 	Cells     []SuiteCell   `json:"cells"`
 	Results   []SuiteResult `json:"results,omitempty"` // one for each cell and repetition, by position

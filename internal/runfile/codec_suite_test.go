@@ -1,0 +1,82 @@
+package runfile
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fullSuiteRun sets every field.
+func fullSuiteRun() SuiteRun {
+	t0 := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+	counts := SuiteSignificance{Metrics: []string{MetricThroughput}, Alpha: 0.05, MinimumEffect: 0.02, Correction: "Holm"}
+	return SuiteRun{
+		Version: SuiteRunVersion, Suite: "paths", Namespace: "bench", Run: "paths-0a1b2c3d", Started: t0, Ended: t0.Add(time.Hour),
+		Workflow: "paths-0a1b2c3d-2", Phase: "Failed", Reason: "BenchmarkFailed", Message: "1 of 2 failed", Retried: 1,
+		Settings: SuiteSettings{
+			Repetitions: 2, Order: "Interleaved", Blocks: "ABBA", Seed: 7, Regression: &counts,
+			Compare: &SuiteCompare{SuiteSignificance: counts, Baseline: map[string]string{"path": "local"}, ImpactOf: "Baseline"},
+		},
+		Cells: []SuiteCell{{Name: "local", Values: []SuiteAxis{{Axis: "path", Value: "local"}}}},
+		Results: []SuiteResult{{
+			Cell: "local", Repetition: 1, Position: 2, Attempt: 1, Benchmark: "b", Phase: "Failed", Verdict: "Fail", Validity: "Suspect",
+			Reason: "PodLost", Message: "gone", Findings: []string{"ShortWindow"}, Started: t0, Ended: t0.Add(time.Minute),
+			Points: []SuitePoint{{Step: "Users=8", Metrics: map[string]float64{MetricThroughput: 1e9}, WirePermille: new(int64(940)), Knee: true}},
+		}},
+		Simulated: true,
+	}
+}
+
+func TestTheRecordOfARunIsReadBack(t *testing.T) {
+	t.Parallel()
+	for _, path := range unset(reflect.ValueOf(fullSuiteRun()), "run") {
+		t.Errorf("%s is not set: no test reads it back", path)
+	}
+	var plain, compact bytes.Buffer
+	if err := WriteSuiteRun(&plain, fullSuiteRun()); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteSuiteRunGzip(&compact, fullSuiteRun()); err != nil {
+		t.Fatal(err)
+	}
+	if err := fits(t, "suite-run.schema.json", plain.Bytes()); err != nil {
+		t.Error(err)
+	}
+	for name, b := range map[string]*bytes.Buffer{"plain": &plain, "gzip": &compact} {
+		got, err := ReadSuiteRun(b)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(fullSuiteRun(), got); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+func TestARecordThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
+	var good bytes.Buffer
+	if err := WriteSuiteRun(&good, fullSuiteRun()); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct{ doc, says string }{
+		"Unknown":  {strings.Replace(good.String(), `"suite"`, `"suites"`, 1), "unknown field"},
+		"Version":  {strings.Replace(good.String(), "suite-run/v1", "suite-run/v9", 1), "is not known"},
+		"None":     {"{}", "names no version"},
+		"More":     {good.String() + "{}", "invalid character"},
+		"Large":    {strings.Repeat(" ", MaxSuiteRunBytes+1), "larger than"},
+		"BadGzip":  {"\x1f\x8bxxxxxxxxxxxx", "gzip"},
+		"Cut":      {good.String()[:good.Len()/2], "unexpected end"},
+		"NotJSON":  {"hello", "invalid character"},
+		"OtherDoc": {`{"version":"nfsbench.io/plan/v1"}`, "is not known"},
+	}
+	for name, tc := range cases {
+		if _, err := ReadSuiteRun(strings.NewReader(tc.doc)); err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: got %v, want an error with %q", name, err, tc.says)
+		}
+	}
+}
