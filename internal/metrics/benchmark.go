@@ -1,0 +1,118 @@
+package metrics
+
+import (
+	"strings"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+const (
+	perMicros = 1e6 // microseconds of a second
+	perMille  = 1e3
+	perCent   = 1e2
+	perBasis  = 1e4
+	megabyte  = 1e6
+)
+
+// tellPhases counts all benchmarks, those that are told of and those that are not.
+func tellPhases(s sink, items []v1alpha1.NFSBenchmark) {
+	type group struct{ namespace, phase string }
+	count := map[group]int{}
+	for i := range items {
+		count[group{items[i].Namespace, phaseOf(&items[i])}]++
+	}
+	for g, n := range count {
+		s.send("benchmarks", float64(n), g.namespace, g.phase)
+	}
+}
+
+// phaseOf is Pending where the operator has not looked yet.
+func phaseOf(b *v1alpha1.NFSBenchmark) string {
+	if b.Status.Phase == "" {
+		return string(v1alpha1.PhasePending)
+	}
+	return string(b.Status.Phase)
+}
+
+func tellBenchmark(s sink, b *v1alpha1.NFSBenchmark) {
+	own := []string{b.Namespace, b.Name, workloadOf(b), protocolOf(b), b.Labels[v1alpha1.LabelSuite], b.Labels[v1alpha1.LabelCell]}
+	with := func(more ...string) []string { return append(own[:len(own):len(own)], more...) }
+	st := b.Status
+	s.send("benchmark_info", 1, with(phaseOf(b), string(st.Verdict), string(st.Validity))...)
+	if !st.Phase.IsFinished() {
+		tellProgress(s, st, with)
+		return
+	}
+	if t := st.CompletionTime; t != nil {
+		s.send("benchmark_completion_timestamp_seconds", float64(t.Unix()), own...)
+	}
+	if st.Summary != nil {
+		tellSummary(s, st.Summary, with)
+	}
+	for _, n := range st.StorageNodes {
+		if n.CPUPermille != nil {
+			s.send("benchmark_storage_cpu_ratio", float64(*n.CPUPermille)/perMille, with(n.Name)...)
+		}
+	}
+}
+
+// tellProgress tells of a run under way, or of one that waits.
+func tellProgress(s sink, st v1alpha1.NFSBenchmarkStatus, with func(...string) []string) {
+	if q := st.Queue; q != nil && st.Phase == v1alpha1.PhaseQueued {
+		s.send("benchmark_queue_position", float64(q.Position), with()...)
+	}
+	p := st.Progress
+	if p == nil {
+		return
+	}
+	s.send("benchmark_progress_ratio", float64(p.Percent)/perCent, with(p.Step)...)
+	sendKnown(s, "benchmark_eta_seconds", p.ETASeconds, 1, with())
+	sendKnown(s, "benchmark_live_throughput_bytes_per_second", p.ThroughputMegabytesPerSecond, 1/megabyte, with())
+}
+
+func tellSummary(s sink, sum *v1alpha1.Summary, with func(...string) []string) {
+	sendKnown(s, "benchmark_throughput_bytes_per_second", sum.ThroughputBytesPerSecond, 1, with())
+	sendKnown(s, "benchmark_iops", sum.IOPS, 1, with())
+	sendKnown(s, "benchmark_wire_ratio", sum.WirePercent, perCent, with())
+	sendKnown(s, "benchmark_client_cpu_ratio", sum.ClientCPUPermille, perMille, with())
+	for _, l := range []struct {
+		stat  string
+		value *int64
+	}{
+		{"mean", sum.MeanLatencyMicroseconds},
+		{"p50", sum.P50LatencyMicroseconds},
+		{"p95", sum.P95LatencyMicroseconds},
+		{"p99", sum.P99LatencyMicroseconds},
+		{"p999", sum.P999LatencyMicroseconds},
+		{"max", sum.MaxLatencyMicroseconds},
+		{"storage", sum.StorageMeanLatencyMicroseconds},
+	} {
+		sendKnown(s, "benchmark_latency_seconds", l.value, perMicros, with(l.stat))
+	}
+}
+
+// sendKnown tells a value in the base unit; what is not known is not told.
+func sendKnown[T int32 | int64](s sink, name string, value *T, per float64, labels []string) {
+	if value != nil {
+		s.send(name, float64(*value)/per, labels...)
+	}
+}
+
+// workloadOf is what kind of load a benchmark makes, one of a dozen values.
+func workloadOf(b *v1alpha1.NFSBenchmark) string {
+	switch w := b.Spec.Workload; {
+	case w.Raw != nil:
+		return "Raw " + string(w.Raw.Pattern)
+	case w.SLOB != nil:
+		return "SLOB " + string(w.SLOB.Access)
+	case w.Calibrate != nil:
+		return "Calibrate"
+	default:
+		return ""
+	}
+}
+
+// protocolOf is what a benchmark asked for, one of eight values.
+func protocolOf(b *v1alpha1.NFSBenchmark) string {
+	return strings.TrimSpace(string(b.Spec.Protocol.Version) + " " + string(b.Spec.Protocol.Client))
+}

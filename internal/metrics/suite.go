@@ -1,0 +1,130 @@
+package metrics
+
+import (
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// tellSuite tells of a suite and its newest run.
+func tellSuite(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int) {
+	st, own := suite.Status, []string{suite.Namespace, suite.Name}
+	phase := st.Phase
+	if phase == "" {
+		phase = v1alpha1.SuitePending
+	}
+	s.send("suite_info", 1, suite.Namespace, suite.Name, string(phase), string(st.Verdict), strconv.FormatBool(suite.Spec.Schedule != nil))
+	if m := st.Matrix; m != nil {
+		s.send("suite_planned_benchmarks", float64(m.Benchmarks), own...)
+	}
+	if r := st.Run; r != nil {
+		s.send("suite_finished_benchmarks", float64(r.Finished), own...)
+		s.send("suite_failed_benchmarks", float64(r.Failed), own...)
+		s.send("suite_suspect_benchmarks", float64(r.Suspect), own...)
+		s.send("suite_progress_ratio", float64(r.Percent)/perCent, own...)
+		sendTime(s, "suite_last_run_start_timestamp_seconds", r.StartTime, own)
+	}
+	sendTime(s, "suite_last_run_completion_timestamp_seconds", lastEnd(st, func(v1alpha1.SuiteHistoryEntry) bool { return true }), own)
+	sendTime(s, "suite_last_success_timestamp_seconds", lastEnd(st, func(e v1alpha1.SuiteHistoryEntry) bool {
+		return e.Phase == v1alpha1.SuiteSucceeded
+	}), own)
+	if t, ok := overdue(suite); ok {
+		s.send("suite_overdue_timestamp_seconds", float64(t.Unix()), own...)
+	}
+	tellRegression(s, suite, own)
+	tellLines(s, suite, limit, own)
+}
+
+// lastEnd is the end of the newest run of the history that is such, or of the
+// newest run where it is not in the history yet.
+func lastEnd(st v1alpha1.NFSBenchmarkSuiteStatus, is func(v1alpha1.SuiteHistoryEntry) bool) *metav1.Time {
+	var last *metav1.Time
+	take := func(e v1alpha1.SuiteHistoryEntry) {
+		if t := e.CompletionTime; t != nil && is(e) && (last == nil || t.After(last.Time)) {
+			last = t
+		}
+	}
+	for _, e := range st.History {
+		take(e)
+	}
+	if r := st.Run; r != nil {
+		take(v1alpha1.SuiteHistoryEntry{Phase: runPhase(st), CompletionTime: r.CompletionTime})
+	}
+	return last
+}
+
+// runPhase is how the newest run ended. A suite with a schedule waits for its
+// next time then, and its own phase does not say.
+func runPhase(st v1alpha1.NFSBenchmarkSuiteStatus) v1alpha1.SuitePhase {
+	if r := st.Run; st.Matrix != nil && r.Failed == 0 && r.Succeeded == st.Matrix.Benchmarks {
+		return v1alpha1.SuiteSucceeded
+	}
+	return st.Phase
+}
+
+// tellRegression tells of the verdict of a suite with a schedule, once it has one.
+func tellRegression(s sink, suite *v1alpha1.NFSBenchmarkSuite, own []string) {
+	st := suite.Status
+	if suite.Spec.Schedule == nil || st.Verdict == "" {
+		return
+	}
+	regressed := 0.0
+	if st.Verdict == v1alpha1.SuiteRegressed {
+		regressed = 1
+	}
+	s.send("suite_regressed", regressed, own...)
+	r := st.Regression
+	if r == nil {
+		return
+	}
+	sendKnown(s, "suite_noise_floor_ratio", r.NoiseFloorBasisPoints, perBasis, own)
+	for _, c := range r.Changes { // at most 32 by the schema
+		sendKnown(s, "suite_regression_shift_ratio", c.ShiftBasisPoints, perBasis,
+			[]string{suite.Namespace, suite.Name, c.Cell, c.Step, string(c.Metric), string(c.Outcome)})
+	}
+}
+
+// tellLines tells of cells and comparisons, as many of each as the limit allows.
+func tellLines(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int, own []string) {
+	st := suite.Status
+	for _, c := range upTo(st.Cells, limit) {
+		tellCell(s, c, own)
+	}
+	for _, c := range upTo(st.Comparisons, limit) {
+		s.send("suite_comparison_impact_ratio", float64(c.ImpactBasisPoints)/perBasis,
+			suite.Namespace, suite.Name, c.Cell, c.Step, c.Baseline, string(c.Metric), string(c.Outcome))
+	}
+	omitted := max(0, len(st.Cells)-limit) + max(0, len(st.Comparisons)-limit)
+	if st.Left != nil {
+		omitted += int(*st.Left)
+	}
+	s.send("suite_lines_omitted", float64(omitted), own...)
+}
+
+func tellCell(s sink, c v1alpha1.CellStatus, own []string) {
+	labels := append(own[:2:2], c.Cell, c.Step)
+	name, per := "suite_cell_latency_seconds", perMicros
+	switch c.Metric {
+	case v1alpha1.MetricThroughput:
+		name, per = "suite_cell_throughput_bytes_per_second", 1
+	case v1alpha1.MetricIOPS:
+		name, per = "suite_cell_iops", 1
+	case v1alpha1.MetricClientCPU:
+		return // a cost of the client, and no unit that others have
+	case v1alpha1.MetricMeanLatency, v1alpha1.MetricP50Latency, v1alpha1.MetricP95Latency,
+		v1alpha1.MetricP99Latency, v1alpha1.MetricStorageLatency:
+		labels = append(labels, string(c.Metric))
+	}
+	with := func(stat string) []string { return append(labels[:len(labels):len(labels)], stat) }
+	sendKnown(s, name, &c.Median, per, with("median"))
+	sendKnown(s, name, c.MedianLow, per, with("low"))
+	sendKnown(s, name, c.MedianHigh, per, with("high"))
+}
+
+func sendTime(s sink, name string, t *metav1.Time, labels []string) {
+	if t != nil {
+		s.send(name, float64(t.Unix()), labels...)
+	}
+}
