@@ -1,7 +1,5 @@
 package compare
 
-import "github.com/nfsbench/nfsbench/internal/runfile"
-
 // The answers of a line; the API's names.
 const (
 	Better       = "Better"       // significant, and large enough
@@ -43,8 +41,11 @@ type Line struct {
 	Shift, ShiftLow, ShiftHigh         *float64 // Hodges-Lehmann, as shares of the baseline's median, better is positive
 	Confidence                         float64  // of ShiftLow and ShiftHigh, 0.95 unless alpha says otherwise
 	P, AdjustedP                       *float64 // two-sided Mann-Whitney; after the correction
-	Outcome                            string
-	Saturated                          bool
+	// Detectable is the smallest shift that so many pairs of this spread show four
+	// times out of five, as a share, before the correction; nil when not known.
+	Detectable *float64
+	Outcome    string
+	Saturated  bool
 }
 
 // Finding explains a table.
@@ -54,24 +55,6 @@ type Finding struct {
 	Message  string
 }
 
-// Run computes the table of a suite's run, finished or not.
-func Run(run runfile.SuiteRun) Table { return Table{} }
-
-// Results compares two results, repetition by repetition, as Run compares two
-// cells. The repetitions of each are its samples.
-func Results(baseline, candidate Sample, s runfile.SuiteSignificance) Table { return Table{} }
-
-// Sample is one side of Results: points by repetition, as of
-// runfile.SuiteResult, with a name for people.
-type Sample struct {
-	Name   string
-	Points [][]runfile.SuitePoint // of each repetition
-}
-
-// CheckRepetitions says, as an error with the arithmetic, when n repetitions in
-// each cell cannot make one of so many comparisons significant.
-func CheckRepetitions(n, comparisons int, s runfile.SuiteSignificance) error { return nil }
-
 // Regression is how a run compares with the accepted one.
 type Regression struct {
 	Baseline, Run string
@@ -80,13 +63,4 @@ type Regression struct {
 	Regressed     bool
 	Message       string
 	Findings      []Finding
-}
-
-// Regress compares a run with the accepted one, cell by cell. A line is Worse
-// only if three things agree: the shift is at least the minimum effect, it is
-// significant after the correction, and it is larger than the noise floor of that
-// cell, which is how far the medians of the runs in history lie apart by
-// themselves. History does not hold the run itself.
-func Regress(run, accepted runfile.SuiteRun, history []runfile.SuiteRun, s runfile.SuiteSignificance) Regression {
-	return Regression{}
 }

@@ -1,0 +1,187 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// The codes of findings; docs/findings.md explains them.
+const (
+	TooFewRepetitions  = "TooFewRepetitions"
+	InvalidLeftOut     = "InvalidLeftOut"
+	SuspectIncluded    = "SuspectIncluded"
+	UnequalRepetitions = "UnequalRepetitions"
+	Saturated          = "Saturated"
+	MixedSteps         = "MixedSteps"
+	NoBaseline         = "NoBaseline"
+	MetricNotMeasured  = "MetricNotMeasured"
+	SimulatedResults   = "SimulatedResults"
+	NoiseFloorUnknown  = "NoiseFloorUnknown"
+)
+
+// The severities, as of the judge.
+const (
+	severityWarning = "Warning"
+	severityInfo    = "Info"
+)
+
+// finder collects what there is to say of a table.
+type finder struct{ findings []Finding }
+
+func (f *finder) add(code, severity, format string, args ...any) {
+	f.findings = append(f.findings, Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
+}
+
+// maxNamed bounds how many names a message has.
+const maxNamed = 5
+
+func names(list []string) string {
+	if len(list) <= maxNamed {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:maxNamed], ", "), len(list)-maxNamed)
+}
+
+// results says which of them do not count, or should not be believed.
+func (f *finder) results(run runfile.SuiteRun) {
+	var invalid, suspect []string
+	for _, r := range run.Results {
+		switch {
+		case r.Phase != phaseSucceeded:
+		case r.Validity == validityInvalid:
+			invalid = append(invalid, r.Benchmark)
+		case r.Validity == validitySuspect:
+			suspect = append(suspect, r.Benchmark)
+		}
+	}
+	if len(invalid) > 0 {
+		f.add(InvalidLeftOut, severityWarning, "%d of the results are invalid and left out: %s", len(invalid), names(invalid))
+	}
+	if len(suspect) > 0 {
+		f.add(SuspectIncluded, severityWarning, "%d of the results are suspect, and count: %s", len(suspect), names(suspect))
+	}
+	if run.Simulated {
+		f.add(SimulatedResults, severityInfo, "stand-ins took part: the numbers say nothing of real storage or of Oracle")
+	}
+}
+
+func (f *finder) cells(all []*series) {
+	var mixed []string
+	for _, s := range all {
+		if s.mixed {
+			mixed = append(mixed, s.name)
+		}
+	}
+	if len(mixed) > 0 {
+		f.add(MixedSteps, severityWarning, "not every repetition has the same steps in %s: each step counts the repetitions that have it", names(mixed))
+	}
+}
+
+func (f *finder) noBaseline(alone []string, baseline map[string]string) {
+	if len(alone) == 0 {
+		return
+	}
+	axes := make([]string, 0, len(baseline))
+	for axis, value := range baseline {
+		axes = append(axes, axis+"="+value)
+	}
+	slices.Sort(axes)
+	f.add(NoBaseline, severityWarning, "no cell has %s and is otherwise like %s: not compared", strings.Join(axes, ", "), names(alone))
+}
+
+// pairs says where repetitions or steps have no partner.
+func (f *finder) pairs(pairs []pairing) {
+	var repetitions, steps []string
+	for _, p := range pairs {
+		if !sameSteps(p.base.steps, p.candidate.steps) {
+			steps = append(steps, p.candidate.name)
+		}
+		if slices.ContainsFunc(p.candidate.steps, p.unequal) {
+			repetitions = append(repetitions, p.candidate.name)
+		}
+	}
+	if len(repetitions) > 0 {
+		f.add(UnequalRepetitions, severityWarning, "some repetitions succeeded on one side only, and are not compared: of %s", names(repetitions))
+	}
+	if len(steps) > 0 {
+		f.add(MixedSteps, severityWarning, "the steps of %s are not those of the baseline: only what both have is compared", names(steps))
+	}
+}
+
+func sameSteps(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// unequal says whether values of a step have no partner. What one side does not
+// measure at all is another finding.
+func (p pairing) unequal(step string) bool {
+	for _, metric := range orDefault(p.Metrics) {
+		b, c := p.base.numbers[key{step, metric}], p.candidate.numbers[key{step, metric}]
+		if len(b.values) == 0 || len(c.values) == 0 {
+			continue
+		}
+		if both, _ := paired(b, c); len(both) < len(b.values) || len(both) < len(c.values) {
+			return true
+		}
+	}
+	return false
+}
+
+// metrics says which of those asked for nobody measured.
+func (f *finder) metrics(all []*series, metrics []string) {
+	for _, metric := range metrics {
+		anything, known := false, false
+		for _, s := range all {
+			anything = anything || len(s.steps) > 0
+			for _, step := range s.steps {
+				known = known || len(s.numbers[key{step, metric}].values) > 0
+			}
+		}
+		if anything && !known {
+			f.add(MetricNotMeasured, severityInfo, "no result has a %s: nothing is compared by it", metric)
+		}
+	}
+}
+
+// tooFew says how many repetitions were needed for an answer where none could be.
+func (f *finder) tooFew(lines []Line, s runfile.SuiteSignificance) {
+	least, unknown := 0, 0
+	for _, l := range lines {
+		if l.Outcome == Unknown && l.Shift != nil {
+			unknown++
+			if n := len(l.Base); least == 0 || n < least {
+				least = n
+			}
+		}
+	}
+	if unknown == 0 {
+		return
+	}
+	if err := CheckRepetitions(least, len(lines), s); err != nil {
+		f.add(TooFewRepetitions, severityWarning, "%d of %d comparisons have no answer: %v", unknown, len(lines), err)
+	} else {
+		f.add(TooFewRepetitions, severityWarning, "%d of %d comparisons have no answer: too few repetitions succeeded", unknown, len(lines))
+	}
+}
+
+func (f *finder) saturated(t Table) {
+	var full []string
+	for _, c := range t.Cells {
+		if name := label(c.Cell, c.Step); c.Saturated && !slices.Contains(full, name) {
+			full = append(full, name)
+		}
+	}
+	if len(full) > 0 {
+		f.add(Saturated, severityInfo, "the line was full (%d %% of the wire limit or more) in %s: such numbers are of the line, and not of what is compared", saturatedPermille/10, names(full))
+	}
+}
+
+func label(cell, step string) string {
+	if step == "" {
+		return cell
+	}
+	return cell + " " + step
+}

@@ -1,0 +1,182 @@
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// ImpactOfCandidate divides by the candidate, as some published tables did.
+const impactOfCandidate = "Candidate"
+
+// pairing is what lines are made of: two cells, and what counts.
+type pairing struct {
+	base, candidate *series
+	impactOf        string
+	runfile.SuiteSignificance
+}
+
+// lines are those of each step and metric that both have, before any correction.
+func (p pairing) lines() []Line {
+	var lines []Line
+	for _, step := range p.candidate.steps {
+		for _, metric := range orDefault(p.Metrics) {
+			base, candidate := paired(p.base.numbers[key{step, metric}], p.candidate.numbers[key{step, metric}])
+			if len(base) > 0 {
+				lines = append(lines, p.line(step, metric, base, candidate))
+			}
+		}
+	}
+	return lines
+}
+
+// paired are the values of those repetitions that both have, in the order in which
+// the candidate's were measured.
+func paired(base, candidate column) (b, c []float64) {
+	at := make(map[int32]float64, len(base.values))
+	for i, r := range base.repetitions {
+		at[r] = base.values[i]
+	}
+	for i, r := range candidate.repetitions {
+		if v, ok := at[r]; ok {
+			b, c = append(b, v), append(c, candidate.values[i])
+		}
+	}
+	return b, c
+}
+
+func (p pairing) line(step, metric string, base, candidate []float64) Line {
+	l := Line{
+		Cell: p.candidate.name, Baseline: p.base.name, Step: step, Metric: metric, Unit: runfile.SuiteMetricUnit(metric),
+		Candidate: candidate, Base: base, Mean: (stats.Mean(base) + stats.Mean(candidate)) / 2,
+		Confidence: p.confidence(), Outcome: Unknown,
+		Saturated: p.base.saturated(step) || p.candidate.saturated(step),
+	}
+	l.impacts(p.impactOf)
+	l.shift()
+	if v, ok := stats.MannWhitney(base, candidate); ok {
+		l.P, l.AdjustedP = &v, &v
+	}
+	l.detectable(p.alpha())
+	return l
+}
+
+func (p pairing) confidence() float64 { return 1 - p.alpha() }
+
+// alpha is the rate of false alarms; 0.05 where a record has none that is one.
+func (p pairing) alpha() float64 { return alpha(p.SuiteSignificance) }
+
+func alpha(s runfile.SuiteSignificance) float64 {
+	if s.Alpha > 0 && s.Alpha < 1 {
+		return s.Alpha
+	}
+	return 0.05
+}
+
+// sign is 1 where more is better, and else -1.
+func sign(metric string) float64 {
+	if runfile.SuiteMetricHigherIsBetter(metric) {
+		return 1
+	}
+	return -1
+}
+
+func (l *Line) impacts(of string) {
+	for i, b := range l.Base {
+		c, divisor := l.Candidate[i], b
+		if of == impactOfCandidate {
+			divisor = c
+		}
+		if v := sign(l.Metric) * (c - b) / divisor; b == c {
+			l.Impacts = append(l.Impacts, 0)
+		} else if finite(v) {
+			l.Impacts = append(l.Impacts, v)
+		}
+	}
+	if len(l.Impacts) == 0 {
+		return
+	}
+	l.Impact = stats.Mean(l.Impacts)
+	l.ImpactMinimum, l.ImpactMaximum = slices.Min(l.Impacts), slices.Max(l.Impacts)
+	if v, ok := stats.StandardDeviation(l.Impacts); ok {
+		l.ImpactDeviation = &v
+	}
+}
+
+// shift is not known where the baseline's median is zero: nothing is a share of it.
+func (l *Line) shift() {
+	median := stats.Median(l.Base)
+	s, ok := stats.HodgesLehmann(l.Base, l.Candidate, l.Confidence)
+	if !ok || !finite(1/median) {
+		return
+	}
+	share := func(v float64) *float64 {
+		v = sign(l.Metric) * v / median
+		if v == 0 {
+			v = 0 // and not -0
+		}
+		return &v
+	}
+	l.Shift = share(s.Estimate)
+	if s.Interval != nil {
+		low, high := share(s.Interval.Low), share(s.Interval.High)
+		l.ShiftLow, l.ShiftHigh = share(0), share(0)
+		*l.ShiftLow, *l.ShiftHigh = min(*low, *high), max(*low, *high)
+	}
+}
+
+// detectable is what this many pairs of this spread could have shown. The spread
+// is that of both sides by themselves, so that a shift between them is none.
+func (l *Line) detectable(alpha float64) {
+	b, ok := stats.StandardDeviation(l.Base)
+	c, _ := stats.StandardDeviation(l.Candidate)
+	median := stats.Median(l.Base)
+	if !ok || !finite(1/median) {
+		return
+	}
+	if v, ok := stats.DetectableBySpread(len(l.Base), math.Sqrt((b*b+c*c)/2)/median, alpha); ok {
+		l.Detectable = &v
+	}
+}
+
+// decide corrects p for the number of lines, and gives each its outcome.
+func decide(lines []Line, s runfile.SuiteSignificance) {
+	var p, least []float64
+	var tested []*Line
+	for i := range lines {
+		if l := &lines[i]; l.P != nil {
+			tested = append(tested, l)
+			p, least = append(p, *l.P), append(least, stats.MinimumP(len(l.Base), len(l.Candidate)))
+		}
+	}
+	if s.Correction != correctionNone {
+		p, least = stats.Holm(p), stats.Holm(least)
+	}
+	for i, l := range tested {
+		l.AdjustedP = &p[i]
+		l.Outcome = l.outcome(least[i], s)
+	}
+}
+
+// correctionNone leaves p as it is; anything else is Holm's.
+const correctionNone = "None"
+
+// outcome of a line; least is the smallest p that so few values can have.
+func (l *Line) outcome(least float64, s runfile.SuiteSignificance) string {
+	switch {
+	case least >= alpha(s) || l.Shift == nil:
+		return Unknown
+	case *l.AdjustedP >= alpha(s):
+		return NoDifference
+	case math.Abs(*l.Shift) < s.MinimumEffect:
+		return Negligible
+	case *l.Shift > 0:
+		return Better
+	case *l.Shift < 0:
+		return Worse
+	default: // unlike in shape only
+		return Negligible
+	}
+}

@@ -1,0 +1,129 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// Regress compares a run with the accepted one, cell by cell. A line is Worse
+// only if three things agree: the shift is at least the minimum effect, it is
+// significant after the correction, and it is larger than the noise floor of that
+// cell, which is how far the medians of the runs in history lie apart by
+// themselves. History does not hold the run itself, may hold the accepted one, and
+// is in any order. Runs that were called Regressed are better left out: a few of
+// them do no harm, see noise.
+func Regress(run, accepted runfile.SuiteRun, history []runfile.SuiteRun, s runfile.SuiteSignificance) Regression {
+	f := &finder{}
+	f.results(run)
+	r := Regression{Baseline: accepted.Run, Run: run.Run}
+	lines := f.againstAccepted(run, accepted, s)
+	floors := newNoise(history, lines, s)
+	for i := range lines {
+		floor, ok := floors.of(&lines[i])
+		if floors.known && ok && (r.NoiseFloor == nil || floor > *r.NoiseFloor) {
+			r.NoiseFloor = &floor
+		}
+		if lines[i].changed() && math.Abs(*lines[i].Shift) <= floor {
+			lines[i].Outcome = Negligible
+		}
+		if lines[i].changed() {
+			r.Changes = append(r.Changes, lines[i])
+		}
+		r.Regressed = r.Regressed || lines[i].Outcome == Worse
+	}
+	slices.SortStableFunc(r.Changes, func(a, b Line) int { return cmp.Compare(*a.Shift, *b.Shift) })
+	if !floors.known && len(lines) > 0 {
+		f.add(NoiseFloorUnknown, severityInfo, "%d earlier runs do not tell how far unchanged runs lie apart: the spread within these runs was taken instead", len(history))
+	}
+	r.Message = r.sentence(lines, floors)
+	r.Findings = f.findings
+	return r
+}
+
+// againstAccepted are the lines of each cell that both runs have.
+func (f *finder) againstAccepted(run, accepted runfile.SuiteRun, s runfile.SuiteSignificance) []Line {
+	before := map[string]*series{}
+	for _, c := range allSeries(accepted) {
+		before[c.name] = c
+	}
+	var pairs []pairing
+	var lines []Line
+	var alone []string
+	now := allSeries(run)
+	for _, c := range now {
+		base, ok := before[c.name]
+		if !ok {
+			alone = append(alone, c.name)
+			continue
+		}
+		p := pairing{base: base, candidate: c, SuiteSignificance: s}
+		pairs, lines = append(pairs, p), append(lines, p.lines()...)
+	}
+	decide(lines, s)
+	if len(alone) > 0 {
+		f.add(NoBaseline, severityWarning, "the accepted run %s has no cell %s: not compared", accepted.Run, names(alone))
+	}
+	f.cells(now)
+	f.pairs(pairs)
+	f.metrics(now, orDefault(s.Metrics))
+	f.tooFew(lines, s)
+	return lines
+}
+
+func (l *Line) changed() bool { return l.Outcome == Worse || l.Outcome == Better }
+
+// maxMessage bounds the sentence: the status has room for 512 characters.
+const maxMessage = 480
+
+func (r Regression) sentence(lines []Line, floors noise) string {
+	var worse, better []string
+	for i := range r.Changes {
+		l := &r.Changes[i]
+		floor, _ := floors.of(l)
+		text := fmt.Sprintf("%s %s by %s (noise floor %s)", label(l.Cell, l.Step), l.Metric, percent(math.Abs(*l.Shift)), percent(floor))
+		if l.Outcome == Worse {
+			worse = append(worse, text)
+		} else {
+			better = append(better, text)
+		}
+	}
+	var b strings.Builder
+	switch {
+	case len(lines) == 0:
+		fmt.Fprintf(&b, "nothing can be compared with the accepted run %s: no cell has results in both", r.Baseline)
+	case len(r.Changes) == 0:
+		fmt.Fprintf(&b, "none of %d numbers differs from the accepted run %s", len(lines), r.Baseline)
+	default:
+		fmt.Fprintf(&b, "of %d numbers %d are worse and %d better than in the accepted run %s: %s", len(lines), len(worse), len(better), r.Baseline, names(worst(worse, better)))
+	}
+	if !floors.known && len(lines) > 0 {
+		b.WriteString("; the noise floor is the spread within these runs, because fewer than two earlier runs tell it")
+	}
+	return shorten(b.String())
+}
+
+// worst names the worse ones; where there are none, the better ones, best first.
+func worst(worse, better []string) []string {
+	if len(worse) > 0 {
+		return worse
+	}
+	slices.Reverse(better)
+	return better
+}
+
+// shorten keeps whole characters.
+func shorten(s string) string {
+	runes := []rune(s)
+	if len(runes) <= maxMessage {
+		return s
+	}
+	return string(runes[:maxMessage]) + "..."
+}
+
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + " %" }

@@ -1,0 +1,173 @@
+package compare
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// saturatedPermille of the wire limit is a full line. TCP on an idle path keeps
+// within a few percent of the limit, and steps of a ramp that lie just under it
+// (900) still answer to what is changed.
+const saturatedPermille = 950
+
+// series is what the repetitions of one cell gave.
+type series struct {
+	name    string
+	steps   []string // in the order in which they were first seen
+	mixed   bool     // not all repetitions had all of them
+	numbers map[key]column
+	wire    map[string][]int64 // of each step, of those that know it
+}
+
+type key struct{ step, metric string }
+
+// column holds one metric of a step, in the order in which it was measured.
+type column struct {
+	repetitions []int32
+	values      []float64
+}
+
+func newSeries(name string) *series {
+	return &series{name: name, numbers: map[key]column{}, wire: map[string][]int64{}}
+}
+
+// add takes the points of one repetition; they must come in the order of time.
+func (s *series) add(repetition int32, points []runfile.SuitePoint) {
+	had := len(s.steps) > 0
+	seen := map[string]bool{}
+	for _, p := range points {
+		if seen[p.Step] {
+			continue // a second one of the same name cannot be told apart
+		}
+		seen[p.Step] = true
+		if !slices.Contains(s.steps, p.Step) {
+			s.steps = append(s.steps, p.Step)
+			s.mixed = s.mixed || had
+		}
+		for metric, v := range p.Metrics {
+			if !usable(v) {
+				continue
+			}
+			c := s.numbers[key{p.Step, metric}]
+			c.repetitions, c.values = append(c.repetitions, repetition), append(c.values, v)
+			s.numbers[key{p.Step, metric}] = c
+		}
+		if p.WirePermille != nil {
+			s.wire[p.Step] = append(s.wire[p.Step], *p.WirePermille)
+		}
+	}
+	s.mixed = s.mixed || len(seen) < len(s.steps)
+}
+
+// usable bounds what a foreign file can do to the arithmetic: no rate and no time
+// is negative, or has 30 digits.
+func usable(v float64) bool { return v >= 0 && v <= 1e30 }
+
+func finite(v float64) bool { return math.Abs(v) <= 1e30 }
+
+// saturated says whether the line was full in the median repetition.
+func (s *series) saturated(step string) bool {
+	wire := slices.Sorted(slices.Values(s.wire[step]))
+	return len(wire) > 0 && wire[len(wire)/2] >= saturatedPermille
+}
+
+// allSeries are the cells of a run, in their order, of the results that count.
+func allSeries(run runfile.SuiteRun) []*series {
+	byName := map[string]*series{}
+	list := make([]*series, 0, len(run.Cells))
+	for _, c := range run.Cells {
+		if byName[c.Name] == nil {
+			byName[c.Name] = newSeries(c.Name)
+			list = append(list, byName[c.Name])
+		}
+	}
+	for _, r := range counted(run) {
+		if s := byName[r.Cell]; s != nil {
+			s.add(r.Repetition, r.Points)
+		}
+	}
+	return list
+}
+
+// counted are the results that succeeded and are not invalid, by position; of
+// several of one repetition, the last attempt.
+func counted(run runfile.SuiteRun) []runfile.SuiteResult {
+	type id struct {
+		cell       string
+		repetition int32
+	}
+	last := map[id]runfile.SuiteResult{}
+	for _, r := range run.Results {
+		if r.Phase != phaseSucceeded || r.Validity == validityInvalid {
+			continue
+		}
+		at := id{r.Cell, r.Repetition}
+		if had, ok := last[at]; !ok || had.Attempt <= r.Attempt {
+			last[at] = r
+		}
+	}
+	list := make([]runfile.SuiteResult, 0, len(last))
+	for _, r := range last {
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b runfile.SuiteResult) int {
+		switch {
+		case a.Position != b.Position:
+			return int(a.Position) - int(b.Position)
+		case a.Repetition != b.Repetition:
+			return int(a.Repetition) - int(b.Repetition)
+		}
+		return strings.Compare(a.Cell, b.Cell)
+	})
+	return list
+}
+
+// The phases and validities of a result, by their names in the API.
+const (
+	phaseSucceeded  = "Succeeded"
+	validityInvalid = "Invalid"
+	validitySuspect = "Suspect"
+)
+
+// cells are the numbers of each step and metric of a cell.
+func (s *series) cells(metrics []string) []Cell {
+	var cells []Cell
+	for _, step := range s.steps {
+		for _, metric := range metrics {
+			if values := s.numbers[key{step, metric}].values; len(values) > 0 {
+				cells = append(cells, s.cell(step, metric, values))
+			}
+		}
+	}
+	return cells
+}
+
+func (s *series) cell(step, metric string, values []float64) Cell {
+	c := Cell{
+		Cell: s.name, Step: step, Metric: metric, Unit: runfile.SuiteMetricUnit(metric), Values: values,
+		Mean: stats.Mean(values), Median: stats.Median(values),
+		Minimum: slices.Min(values), Maximum: slices.Max(values), Saturated: s.saturated(step),
+	}
+	if i, ok := stats.MedianInterval(values, medianConfidence); ok {
+		c.MedianLow, c.MedianHigh = &i.Low, &i.High
+	}
+	if v, ok := stats.CoefficientOfVariation(values); ok {
+		c.Variation = &v
+	}
+	return c
+}
+
+// medianConfidence is that of Cell's interval.
+const medianConfidence = 0.95
+
+// orDefault are the metrics that were asked for; without them, those of the API.
+func orDefault(metrics []string) []string {
+	if len(metrics) == 0 {
+		return []string{runfile.MetricMeanLatency, runfile.MetricThroughput}
+	}
+	return metrics
+}
