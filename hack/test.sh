@@ -81,6 +81,15 @@ strangers() {
 	DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends libnfs-utils >&2
 }
 
+# light prints the packages that compile quickly with the race detector, and heavy
+# the others: those that hold the API server's own code, or a client of it.
+light() { packages "$@" | grep -v ' heavy$'; }
+heavy() { packages "$@" | sed -n 's/ heavy$//p'; }
+
+packages() {
+	go list -f '{{.ImportPath}}{{range .Deps}}{{if eq . "k8s.io/apiextensions-apiserver/pkg/apiserver/schema" "sigs.k8s.io/controller-runtime/pkg/client"}} heavy{{break}}{{end}}{{end}}' "$@"
+}
+
 unit() {
 	strangers
 	step "formatting and linters"
@@ -90,8 +99,8 @@ unit() {
 	hack/verify.sh
 	hack/chart.sh conform
 	step "unit tests, with the race detector where it compiles quickly"
-	gotest -race -shuffle=on ./cmd/nfsbench/... ./internal/... ./hack/... ./test/array/nblade ./test/ontap
-	gotest -shuffle=on ./api/... ./cmd/manager/... ./cmd/oraload/... ./controllers/... ./test/bench/... ./test/chart ./test/csi ./test/gen ./test/golden ./test/oracle/... ./test/oraclesql ./test/seeds ./test/statuscheck ./test/structure
+	gotest -race -shuffle=on ./cmd/nfsbench/... $(light ./internal/...) ./hack/... ./test/array/nblade ./test/ontap
+	gotest -shuffle=on ./api/... ./cmd/manager/... ./cmd/oraload/... ./cmd/kubectl-nfsbench/... $(heavy ./internal/...) ./controllers/... ./test/bench/... ./test/chart ./test/csi ./test/gen ./test/golden ./test/oracle/... ./test/oraclesql ./test/seeds ./test/statuscheck ./test/structure
 	step "whole runs under faults, most of which wait"
 	gotest -shuffle=on -parallel 8 ./test/faults ./test/memory
 	step "that nothing grows under load"
@@ -197,6 +206,7 @@ suites() {
 # kernelnode runs what e2e has skipped, because only few machines can mount NFS.
 kernelnode() {
 	operator_begin
+	argo_begin
 	step "a node whose kernel mounts NFS, in a virtual machine"
 	local node
 	started_node=yes

@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// slower has three clients of one server: two that are alike, and one whose link
+// carries a tenth less.
+const slower = `
+apiVersion: nfsbench.io/v1alpha1
+kind: NFSBenchmarkSuite
+metadata:
+  name: slower
+spec:
+  template:
+    spec:
+      storage:
+        export: {servers: ["$1"], path: $export}
+      protocol: {version: NFSv3, client: DirectNFS}
+      workload:
+        raw: {pattern: Read, blockSize: 1Mi, fileSize: 16Mi, depth: 4}
+      run: {durationSeconds: 3, warmupSeconds: 1, baselineSeconds: 0, cooldownSeconds: 0}
+  axes:
+  - name: link
+    values:
+    - {name: a}
+    - {name: same}
+    - {name: tenth, patch: {storage: {export: {servers: ["$2"]}}}}
+  repetitions: 5
+  blocks: ABBA
+  compare:
+    baseline: {link: a}
+    alpha: "0.1"
+    metrics: [Throughput]
+`
+
+// TestSuiteFindsTheSlowerLinkAndNotTheSameOne compares real links: what is the same
+// is not called different, and a tenth less is found.
+func TestSuiteFindsTheSlowerLinkAndNotTheSameOne(t *testing.T) {
+	t.Parallel()
+	w := newSuiteWorld(t)
+	s := w.apply(t, slower, w.array(t, "slower", 227, "200mbit", "180mbit"))
+	done := w.ends(t, s, 10*time.Minute)
+	outcomes := map[string]v1alpha1.Outcome{}
+	for _, line := range done.Status.Comparisons {
+		outcomes[line.Cell] = line.Outcome
+		t.Logf("%s: %s, shift %s %%, p %s", line.Cell, line.Outcome, hundredths(line.ShiftBasisPoints), millionths(line.PMillionths))
+	}
+	if same := outcomes["same"]; same != v1alpha1.OutcomeNoDifference && same != v1alpha1.OutcomeNegligible {
+		t.Errorf("the same link is called %s", same)
+	}
+	if outcomes["tenth"] != v1alpha1.OutcomeWorse {
+		t.Errorf("a link with a tenth less is called %s", outcomes["tenth"])
+	}
+}

@@ -1,0 +1,186 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// seed002 is seed 002, shortened: two kinds of client, four numbers of users, four
+// repetitions. The kinds are Direct NFS over one path and over two, because the
+// kernel of most test machines has no NFS client; TestKernelNodeSuite has the
+// original's.
+const seed002 = `
+apiVersion: nfsbench.io/v1alpha1
+kind: NFSBenchmarkSuite
+metadata:
+  name: seed-002
+spec:
+  template:
+    spec:
+      storage:
+        export: {servers: ["$1", "$2"], path: $export}
+      protocol:
+        version: NFSv3
+        client: DirectNFS
+        link: {bitsPerSecond: 100M}
+      workload:
+        raw: {pattern: RandomRead, blockSize: 8Ki, fileSize: 4Mi, jobs: 1, depth: 1}
+      run: {durationSeconds: 3, warmupSeconds: 1, baselineSeconds: 0, cooldownSeconds: 0}
+  axes:
+  - name: client
+    values:
+    - {name: one-path, patch: {protocol: {paths: {select: Explicit, explicit: [{path: "$1"}]}}}}
+    - {name: two-paths}
+  - name: users
+    values:
+    - {name: "1", patch: {workload: {raw: {jobs: 1}}}}
+    - {name: "2", patch: {workload: {raw: {jobs: 2}}}}
+    - {name: "4", patch: {workload: {raw: {jobs: 4}}}}
+    - {name: "8", patch: {workload: {raw: {jobs: 8}}}}
+  repetitions: 4
+  compare:
+    baseline: {client: one-path}
+    correction: None
+`
+
+// TestSuiteOfSeed002RunsInterleavedThroughKills kills the manager and the
+// controller of Argo in the middle of a run of 32 benchmarks.
+func TestSuiteOfSeed002RunsInterleavedThroughKills(t *testing.T) {
+	t.Parallel()
+	w := newSuiteWorld(t)
+	s := w.apply(t, seed002, w.array(t, "s002", 226, "100mbit", "100mbit"))
+	finished := func(n int32) func(*v1alpha1.NFSBenchmarkSuite) bool {
+		return func(s *v1alpha1.NFSBenchmarkSuite) bool { return s.Status.Run != nil && s.Status.Run.Finished >= n }
+	}
+	w.reaches(t, s, 3*time.Minute, "4 benchmarks", finished(4))
+	for _, p := range w.managers(t) {
+		send(t, managerProcess(t, p), syscall.SIGKILL)
+	}
+	w.reaches(t, s, 5*time.Minute, "10 benchmarks", finished(10))
+	for _, pid := range processesOf(t, w.argo(t), "workflow-controller\x00") {
+		send(t, pid, syscall.SIGKILL)
+	}
+	done := w.ends(t, s, 15*time.Minute)
+
+	all := w.benchmarks(t, s)
+	t.Run("each cell and repetition ran once", func(t *testing.T) { ranOnce(t, all, 8, 4) })
+	t.Run("one at a time, in the order that was made", func(t *testing.T) { oneAtATime(t, all) })
+	t.Run("interleaved", func(t *testing.T) { interleaved(t, all, 8) })
+	t.Run("the status has the table", func(t *testing.T) { seedTable(t, done) })
+	t.Run("kubectl shows it on one line", func(t *testing.T) {
+		out, err := kubectl(t, "", "-n", w.ns, "get", "nfsbs", s.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustSay(t, out, "PHASE", "VERDICT", "CELLS", "Succeeded", "32")
+	})
+}
+
+// ranOnce demands one benchmark for each cell and repetition, all well.
+func ranOnce(t *testing.T, all []v1alpha1.NFSBenchmark, cells, repetitions int) {
+	t.Helper()
+	seen := map[string]int{}
+	names := map[string]bool{}
+	for _, b := range all {
+		seen[b.Labels[v1alpha1.LabelCell]+" "+b.Labels[v1alpha1.LabelRepetition]]++
+		names[b.Labels[v1alpha1.LabelCell]] = true
+		if b.Status.Phase != v1alpha1.PhaseSucceeded {
+			t.Errorf("%s is %s", b.Name, state(&b))
+		}
+	}
+	if len(names) != cells || len(seen) != cells*repetitions || len(all) != len(seen) {
+		t.Errorf("%d benchmarks of %d cells, %d different ones: %v", len(all), len(names), len(seen), seen)
+	}
+}
+
+// oneAtATime demands that no two ran at once, and that they ran by position.
+func oneAtATime(t *testing.T, all []v1alpha1.NFSBenchmark) {
+	t.Helper()
+	for i, b := range all {
+		if position(t, b) != i+1 {
+			t.Errorf("benchmark %d has position %d", i+1, position(t, b))
+		}
+		if i == 0 || b.Status.StartTime == nil || all[i-1].Status.CompletionTime == nil {
+			continue
+		}
+		if b.Status.StartTime.Before(all[i-1].Status.CompletionTime) {
+			t.Errorf("%s began at %v, before the end of %s at %v", b.Name, b.Status.StartTime, all[i-1].Name, all[i-1].Status.CompletionTime)
+		}
+	}
+}
+
+// interleaved demands that each round holds each cell once, and that rounds
+// differ in order.
+func interleaved(t *testing.T, all []v1alpha1.NFSBenchmark, cells int) {
+	t.Helper()
+	var orders []string
+	for round := range slices.Chunk(all, cells) {
+		seen := map[string]bool{}
+		var order []string
+		for _, b := range round {
+			cell := b.Labels[v1alpha1.LabelCell]
+			seen[cell] = true
+			order = append(order, cell)
+		}
+		if len(seen) != cells {
+			t.Errorf("a round holds %d of %d cells: %v", len(seen), cells, order)
+		}
+		orders = append(orders, strings.Join(order, " "))
+	}
+	slices.Sort(orders)
+	if len(slices.Compact(orders)) < 2 {
+		t.Errorf("all rounds have one order: %v", orders)
+	}
+}
+
+// seedTable demands the comparison in the shape of the seed's table, and what
+// physics says of it: eight users fill one path of 100 Mbit/s and not two.
+func seedTable(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) {
+	t.Helper()
+	if s.Status.Phase != v1alpha1.SuiteSucceeded || !meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionReady) {
+		t.Errorf("the suite is %s", suiteState(s))
+	}
+	if s.Status.Matrix == nil || s.Status.Matrix.Cells != 8 || s.Status.Matrix.Benchmarks != 32 || s.Status.Matrix.Seed == nil {
+		t.Errorf("matrix: %+v", s.Status.Matrix)
+	}
+	if len(s.Status.Cells) != 16 || len(s.Status.Comparisons) != 8 {
+		t.Errorf("%d cells and %d comparisons, not 16 and 8", len(s.Status.Cells), len(s.Status.Comparisons))
+	}
+	for _, line := range s.Status.Comparisons {
+		t.Logf("%-12s %-12s avg %7d %-4s impact %6.2f %% stdev %s min %6.2f max %6.2f p %s %s", line.Cell, line.Metric, line.Mean, line.Unit,
+			float64(line.ImpactBasisPoints)/100, hundredths(line.ImpactStandardDeviationBasisPoints), float64(line.ImpactMinimumBasisPoints)/100,
+			float64(line.ImpactMaximumBasisPoints)/100, millionths(line.PMillionths), line.Outcome)
+		if line.Pairs != 4 || line.PMillionths == nil || line.ShiftBasisPoints == nil || line.ImpactMinimumBasisPoints > line.ImpactBasisPoints || line.ImpactMaximumBasisPoints < line.ImpactBasisPoints {
+			t.Errorf("line is not whole: %+v", line)
+		}
+		if line.Cell == "two-paths-8" && line.Outcome != v1alpha1.OutcomeBetter {
+			t.Errorf("eight users over two paths are %s than over one: %+v", line.Outcome, line)
+		}
+	}
+	if s.Status.ResultRef == nil || s.Status.Message == "" {
+		t.Errorf("no record or no message: %+v %q", s.Status.ResultRef, s.Status.Message)
+	}
+}
+
+func hundredths(v *int64) string {
+	if v == nil {
+		return "?"
+	}
+	return fmt.Sprintf("%.2f", float64(*v)/100)
+}
+
+func millionths(v *int64) string {
+	if v == nil {
+		return "?"
+	}
+	return fmt.Sprintf("%.6f", float64(*v)/1e6)
+}
+
