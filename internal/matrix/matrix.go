@@ -1,7 +1,30 @@
 // Package matrix turns a suite into its cells and their order. It is pure.
+//
+// The cells are all combinations of the axes' values, in the order of the axes
+// with the last one fastest, less those that exclude selects, plus those of
+// include. Each is the template with the patches of its values: first the
+// template, then the values by the order of the axes, then the patch of an
+// include. A patch is held against the types of the spec before it is applied,
+// so that a misspelt field is an error of the patch and not a cell without it.
+//
+// The orders of a run:
+//
+//	Interleaved  each cell once, then each a second time, and so on: rounds.
+//	  Randomized   each round is a shuffle of its own.
+//	  ABBA         forth, back, forth: each cell beside its baseline.
+//	Sequential   all repetitions of the first cell, then those of the second.
+//	Random       one shuffle of all.
+//
+// A shuffle depends on nothing but the seed: see shuffler.
 package matrix
 
-import "github.com/nfsbench/nfsbench/api/v1alpha1"
+import (
+	"encoding/json"
+	"errors"
+	"hash/fnv"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
 
 // Matrix is what a suite runs.
 type Matrix struct {
@@ -18,7 +41,12 @@ type Cell struct {
 	Name     string // fit for a label, unique
 	Values   []Value
 	Baseline string // name of the cell that it is compared with; empty = none, or it is one
-	Spec     v1alpha1.NFSBenchmarkSpec
+	// Spec is what the patches made of the template. A patch that adds an object,
+	// for example workload.slob, leaves out its defaults: Check fills them in.
+	Spec v1alpha1.NFSBenchmarkSpec
+	// Written is Spec as JSON, without what it does not say: what is created. The
+	// types cannot tell a quantity that was left out from one that is zero.
+	Written []byte
 }
 
 // Value is the value of an axis.
@@ -36,20 +64,66 @@ const (
 	MaxBenchmarks = 2048
 )
 
+// templateCell names the one cell of a suite without axes.
+const templateCell = "template"
+
 // Expand makes the matrix of a suite: it applies the patches, strictly, and orders
 // the benchmarks. It does not hold the cells against the schema: see Check.
 // Errors name the field and what to change; several are joined.
-func Expand(s *v1alpha1.NFSBenchmarkSuite) (Matrix, error) { return Matrix{}, nil }
-
-// Checker holds a spec against the schema of NFSBenchmark: types, bounds, enums
-// and the CEL rules. internal/crdcheck is one.
-type Checker interface {
-	Check(spec v1alpha1.NFSBenchmarkSpec) error
+func Expand(s *v1alpha1.NFSBenchmarkSuite) (Matrix, error) {
+	if err := errors.Join(checkPatches(s), checkMetadata(s), checkSelectors(s)); err != nil {
+		return Matrix{}, err
+	}
+	combos, err := combinations(s)
+	if err != nil {
+		return Matrix{}, err
+	}
+	m := Matrix{Seed: seed(s)}
+	if m.Cells, err = cells(s, combos); err != nil {
+		return Matrix{}, err
+	}
+	if err := pair(s, m.Cells); err != nil {
+		return Matrix{}, err
+	}
+	m.Sequence = sequence(s, m)
+	if c := s.Spec.Compare; c != nil {
+		m.Comparisons = compared(m) * len(Metrics(c.Significance))
+	}
+	return m, nil
 }
 
-// Check holds every cell against the schema, and the repetitions against what the
-// comparison claims. Errors name the cell and its values.
-func Check(m Matrix, s *v1alpha1.NFSBenchmarkSuite, c Checker) error { return nil }
+// Metrics are those that a comparison is made of: the ones that it names, or the
+// two defaults.
+func Metrics(s v1alpha1.Significance) []v1alpha1.Metric {
+	if len(s.Metrics) > 0 {
+		return s.Metrics
+	}
+	return []v1alpha1.Metric{v1alpha1.MetricMeanLatency, v1alpha1.MetricThroughput}
+}
 
-// EstimatedSeconds is what one run takes at least, by what its benchmarks declare.
-func EstimatedSeconds(m Matrix) int64 { return 0 }
+// compared counts the cells that have a baseline.
+func compared(m Matrix) int {
+	n := 0
+	for _, c := range m.Cells {
+		if c.Baseline != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// seed is the user's, or one that the experiment gives: the same for the same
+// experiment under the same name, and not changed by suspend and its like.
+func seed(s *v1alpha1.NFSBenchmarkSuite) int64 {
+	if s.Spec.Seed != nil {
+		return *s.Spec.Seed
+	}
+	h := fnv.New64a()
+	// Neither fails: the types marshal, and a hash takes all.
+	data, _ := json.Marshal([]any{
+		s.Namespace, s.Name, s.Spec.Template, s.Spec.Axes, s.Spec.Exclude, s.Spec.Include,
+		s.Spec.Repetitions, s.Spec.Order, s.Spec.Blocks,
+	})
+	_, _ = h.Write(data)
+	return int64(h.Sum64() >> 1) //nolint:gosec // 63 bits
+}

@@ -1,22 +1,44 @@
 // Package workflow compiles a suite into what Argo Workflows runs: a Workflow, or
 // a CronWorkflow, and the rights of its pods. It is pure, and knows of Argo no more
 // than the fields that it writes and reads.
+//
+// The entrypoint is a list of steps, one for each benchmark, in the order of the
+// matrix; each waits for the one before. A step calls the template of its cell,
+// which creates an NFSBenchmark and waits until its status says how it ended:
+//
+//	main ── step nfs-16-r1  ── template cell-000 ── NFSBenchmark <workflow>-nfs-16-r1-0
+//	     ── step dnfs-16-r1 ── template cell-001 ── NFSBenchmark <workflow>-dnfs-16-r1-0
+//	     ── ...
+//
+// The pod of a step belongs to Argo, creates one object and polls it; the load
+// runs in the pods of the benchmark. The Workflow owns its benchmarks, and the
+// suite owns the Workflow.
 package workflow
 
 import (
+	"encoding/json"
+	"strconv"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 )
 
 // The kinds of Argo Workflows that are used.
+//
+//nolint:gochecknoglobals // constants
 var (
 	Workflow     = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Workflow"}
 	CronWorkflow = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "CronWorkflow"}
+)
+
+// The annotations of a Workflow: how its order came about.
+const (
+	AnnotationSeed  = "nfsbench.io/seed"
+	AnnotationOrder = "nfsbench.io/order"
 )
 
 // Key is one benchmark of a run.
@@ -40,31 +62,93 @@ type Input struct {
 	FirstAttempt int32
 }
 
-// NewWorkflow compiles one run.
-func NewWorkflow(in Input) *unstructured.Unstructured { return nil }
-
-// NewCronWorkflow compiles a suite with a schedule.
-func NewCronWorkflow(in Input) *unstructured.Unstructured { return nil }
-
-// Access is the ServiceAccount, the Role and the RoleBinding of the workflow's
-// pods; nothing when the suite names an account of its own.
-func Access(s *v1alpha1.NFSBenchmarkSuite) []client.Object { return nil }
-
-// Patch is what brings a Workflow that exists in line with spec.suspend and
-// spec.shutdown; nil when it is. It is a JSON merge patch.
-func Patch(s *v1alpha1.NFSBenchmarkSuite, wf *unstructured.Unstructured) []byte { return nil }
-
-// State is what a Workflow says of itself.
-type State struct {
-	Phase      string // Pending, Running, Succeeded, Failed, Error; empty = no controller has seen it
-	Message    string
-	Started    *metav1.Time
-	Finished   *metav1.Time
-	IsFinished bool
+// Name is the name of the Workflow: that of the run, with the number of the
+// submission from the second on.
+func (in Input) Name() string {
+	if in.Attempt == 0 {
+		return in.Run
+	}
+	return in.Run + "-" + strconv.Itoa(int(in.Attempt)+1)
 }
 
-// Observe reads a Workflow.
-func Observe(wf *unstructured.Unstructured) State { return State{} }
+// NewWorkflow compiles one run.
+func NewWorkflow(in Input) *unstructured.Unstructured {
+	spec := in.spec(in.Name(), in.Run)
+	spec.Suspend = in.Suite.Spec.Suspend
+	spec.Shutdown = string(in.Suite.Spec.Shutdown)
+	meta := in.metadata(in.Name())
+	meta.Labels[v1alpha1.LabelSuiteRun] = in.Run
+	return toUnstructured(workflow{
+		APIVersion: Workflow.GroupVersion().String(), Kind: Workflow.Kind, Metadata: meta, Spec: spec,
+	})
+}
 
-// LastScheduled is when a CronWorkflow last started a run.
-func LastScheduled(cron *unstructured.Unstructured) *metav1.Time { return nil }
+// NewCronWorkflow compiles a suite with a schedule. Its workflows get their names
+// from Argo, and their benchmarks take them from there.
+func NewCronWorkflow(in Input) *unstructured.Unstructured {
+	s, c := in.Suite, in.Suite.Spec.Schedule
+	limit := max(c.HistoryLimit, 1)
+	spec := in.spec(variableName, variableName)
+	spec.WorkflowMetadata = &workflowMetadata{
+		Annotations: in.annotations(),
+		LabelsFrom:  map[string]expression{v1alpha1.LabelSuiteRun: {Expression: "workflow.name"}},
+	}
+	return toUnstructured(cronWorkflow{
+		APIVersion: CronWorkflow.GroupVersion().String(), Kind: CronWorkflow.Kind,
+		Metadata: in.metadata(s.Name),
+		Spec: cronSpec{
+			Schedules:                  []string{c.Cron},
+			Timezone:                   c.TimeZone,
+			ConcurrencyPolicy:          c.ConcurrencyPolicy,
+			StartingDeadlineSeconds:    c.StartingDeadlineSeconds,
+			Suspend:                    c.Suspend || s.Spec.Suspend,
+			SuccessfulJobsHistoryLimit: limit,
+			FailedJobsHistoryLimit:     limit,
+			WorkflowMetadata:           &metadata{Labels: labels(s)},
+			WorkflowSpec:               spec,
+		},
+	})
+}
+
+func (in Input) metadata(name string) metadata {
+	s := in.Suite
+	return metadata{
+		Name:            name,
+		Namespace:       s.Namespace,
+		Labels:          labels(s),
+		Annotations:     in.annotations(),
+		OwnerReferences: []metav1.OwnerReference{owner(s)},
+	}
+}
+
+// labels are those of everything that belongs to a suite.
+func labels(s *v1alpha1.NFSBenchmarkSuite) map[string]string {
+	return map[string]string{
+		"app.kubernetes.io/managed-by": "nfsbench",
+		v1alpha1.LabelSuite:            s.Name,
+	}
+}
+
+func (in Input) annotations() map[string]string {
+	s := in.Suite.Spec
+	order := string(s.Order)
+	if s.Order == v1alpha1.OrderInterleaved {
+		order += "/" + string(s.Blocks)
+	}
+	return map[string]string{
+		AnnotationSeed:  strconv.FormatInt(in.Matrix.Seed, 10),
+		AnnotationOrder: order,
+	}
+}
+
+func owner(s *v1alpha1.NFSBenchmarkSuite) metav1.OwnerReference {
+	return *metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("NFSBenchmarkSuite"))
+}
+
+// toUnstructured cannot fail: what is written here is JSON.
+func toUnstructured(v any) *unstructured.Unstructured {
+	data, _ := json.Marshal(v)
+	u := &unstructured.Unstructured{}
+	_ = u.UnmarshalJSON(data)
+	return u
+}

@@ -1,0 +1,121 @@
+package matrix
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// maxErrors is how many cells are told of; the others are counted.
+const maxErrors = 10
+
+// Checker holds a spec against the schema of NFSBenchmark: types, bounds, enums
+// and the CEL rules. internal/crdcheck is one.
+type Checker interface {
+	Check(spec v1alpha1.NFSBenchmarkSpec) error
+}
+
+// Completer is a Checker that knows the defaults too: it returns a spec, both
+// JSON, as it would be stored.
+type Completer interface {
+	Complete(spec []byte) ([]byte, error)
+}
+
+// Check holds every cell against the schema, and the repetitions against what the
+// comparison claims. Errors name the cell and its values. With a Checker that is a
+// Completer, it fills the defaults into Spec and Written of m's cells, in place.
+func Check(m Matrix, s *v1alpha1.NFSBenchmarkSuite, c Checker) error {
+	var errs []error
+	bad := 0
+	for i := range m.Cells {
+		err := checkCell(&m.Cells[i], c)
+		if err == nil {
+			continue
+		}
+		if bad++; bad <= maxErrors {
+			errs = append(errs, fmt.Errorf("cell %s (%s): %s", m.Cells[i].Name, describeValues(m.Cells[i].Values), oneLine(err)))
+		}
+	}
+	if bad > maxErrors {
+		errs = append(errs, fmt.Errorf("and %d more cells", bad-maxErrors))
+	}
+	errs = append(errs, checkRepetitions(m, s))
+	return errors.Join(errs...)
+}
+
+// oneLine keeps the errors of one cell together.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+func checkCell(cell *Cell, c Checker) error {
+	completer, ok := c.(Completer)
+	if !ok || cell.Written == nil {
+		return c.Check(cell.Spec)
+	}
+	data, err := completer.Complete(cell.Written)
+	if err != nil {
+		return err
+	}
+	cell.Spec = v1alpha1.NFSBenchmarkSpec{}
+	cell.Written = data
+	return json.Unmarshal(data, &cell.Spec)
+}
+
+// checkRepetitions asks whether so many repetitions can show anything. Each step
+// of a ramp is a line of its own.
+func checkRepetitions(m Matrix, s *v1alpha1.NFSBenchmarkSuite) error {
+	n := int(max(s.Spec.Repetitions, 1))
+	var errs []error
+	if c := s.Spec.Compare; c != nil {
+		lines := 0
+		for _, cell := range m.Cells {
+			if cell.Baseline != "" {
+				lines += steps(cell) * len(Metrics(c.Significance))
+			}
+		}
+		if err := compare.CheckRepetitions(n, lines, significance(c.Significance)); err != nil {
+			errs = append(errs, fmt.Errorf("spec.repetitions: %w", err))
+		}
+	}
+	if r := s.Spec.Regression; r != nil {
+		lines := 0
+		for _, cell := range m.Cells {
+			lines += steps(cell) * len(Metrics(r.Significance))
+		}
+		if err := compare.CheckRepetitions(n, lines, significance(r.Significance)); err != nil {
+			errs = append(errs, fmt.Errorf("spec.regression: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// steps is how many levels of load a cell has.
+func steps(c Cell) int {
+	if w := c.Spec.Workload.SLOB; w != nil {
+		return max(len(w.Users), 1)
+	}
+	return 1
+}
+
+// significance says it in the words of the record.
+func significance(s v1alpha1.Significance) runfile.SuiteSignificance {
+	out := runfile.SuiteSignificance{Alpha: 0.05, MinimumEffect: 0.02, Correction: string(v1alpha1.CorrectionHolm)}
+	for _, m := range Metrics(s) {
+		out.Metrics = append(out.Metrics, string(m))
+	}
+	if a, err := strconv.ParseFloat(s.Alpha, 64); err == nil {
+		out.Alpha = a
+	}
+	if s.MinimumEffectPercent != nil {
+		out.MinimumEffect = float64(*s.MinimumEffectPercent) / 100
+	}
+	if s.Correction != "" {
+		out.Correction = string(s.Correction)
+	}
+	return out
+}

@@ -1,0 +1,253 @@
+package matrix
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/nearest"
+)
+
+// maxName is what a label takes.
+const maxName = 63
+
+// combo is a cell to be: its name and values, and a patch of its own.
+type combo struct {
+	name   string
+	values []Value
+	patch  *runtime.RawExtension
+}
+
+// combinations are the cells without their specs: at least one, and no two with
+// one name.
+func combinations(s *v1alpha1.NFSBenchmarkSuite) ([]combo, error) {
+	product := 1
+	for _, a := range s.Spec.Axes {
+		if product *= len(a.Values); product > MaxCells*64 { // which exclude could hardly mend
+			break
+		}
+	}
+	if product > MaxCells*64 {
+		return nil, fmt.Errorf("spec.axes: the combinations are more than %d, and a suite has at most %d cells: take values out, or make several suites", MaxCells*64, MaxCells)
+	}
+	var combos []combo
+	used := make([]int, len(s.Spec.Exclude))
+	for values := range products(s.Spec.Axes) {
+		if !excluded(s, values, used) {
+			combos = append(combos, combo{name: cellName(values), values: values})
+		}
+	}
+	for _, x := range s.Spec.Include {
+		combos = append(combos, combo{name: x.Name, values: inOrder(s, x.Values), patch: x.Patch})
+	}
+	return combos, errors.Join(checkUsed(s, used), checkCount(s, len(combos)), checkNames(combos))
+}
+
+// products yields all combinations, the last axis fastest. Without axes it is one
+// without values.
+func products(axes []v1alpha1.Axis) func(yield func([]Value) bool) {
+	return func(yield func([]Value) bool) {
+		at := make([]int, len(axes))
+		for {
+			values := make([]Value, len(axes))
+			for i, a := range axes {
+				values[i] = Value{Axis: a.Name, Value: a.Values[at[i]].Name}
+			}
+			if !yield(values) {
+				return
+			}
+			i := len(axes) - 1
+			for ; i >= 0; i-- {
+				if at[i]++; at[i] < len(axes[i].Values) {
+					break
+				}
+				at[i] = 0
+			}
+			if i < 0 {
+				return
+			}
+		}
+	}
+}
+
+// excluded reports whether an entry of exclude selects the values, and counts
+// for each entry how many it selects.
+func excluded(s *v1alpha1.NFSBenchmarkSuite, values []Value, used []int) bool {
+	any := false
+	for i, e := range s.Spec.Exclude {
+		matches := len(e.Values) > 0
+		for axis, value := range e.Values {
+			matches = matches && slices.Contains(values, Value{Axis: axis, Value: string(value)})
+		}
+		if matches {
+			used[i]++
+			any = true
+		}
+	}
+	return any
+}
+
+// inOrder are the values of an include in the order of the axes.
+func inOrder(s *v1alpha1.NFSBenchmarkSuite, values map[string]v1alpha1.ShortName) []Value {
+	var out []Value
+	for _, a := range s.Spec.Axes {
+		if v, ok := values[a.Name]; ok {
+			out = append(out, Value{Axis: a.Name, Value: string(v)})
+		}
+	}
+	return out
+}
+
+// cellName joins the values. One that is too long for a label carries its hash.
+func cellName(values []Value) string {
+	if len(values) == 0 {
+		return templateCell
+	}
+	var words []string
+	for _, v := range values {
+		words = append(words, v.Value)
+	}
+	name := strings.Join(words, "-")
+	if len(name) <= maxName {
+		return name
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name)) // never fails
+	sum := fmt.Sprintf("-%08x", h.Sum32())
+	return strings.TrimRight(name[:maxName-len(sum)], "-") + sum
+}
+
+func checkUsed(s *v1alpha1.NFSBenchmarkSuite, used []int) error {
+	var errs []error
+	for i, n := range used {
+		if n == 0 {
+			errs = append(errs, fmt.Errorf("spec.exclude[%d] (%s) selects no cell: correct its values, or remove it", i, selector(s.Spec.Exclude[i].Values)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func checkCount(s *v1alpha1.NFSBenchmarkSuite, cells int) error {
+	benchmarks := cells * int(max(s.Spec.Repetitions, 1))
+	switch {
+	case cells == 0:
+		return errors.New("spec.exclude leaves no cell: remove an entry")
+	case cells > MaxCells:
+		return fmt.Errorf("spec.axes and spec.include come to %d cells, and a suite has at most %d: take values out, or make several suites", cells, MaxCells)
+	case benchmarks > MaxBenchmarks:
+		return fmt.Errorf("%d cells x %d repetitions are %d benchmarks, and a suite has at most %d: lower spec.repetitions, or make several suites", cells, s.Spec.Repetitions, benchmarks, MaxBenchmarks)
+	}
+	return nil
+}
+
+func checkNames(combos []combo) error {
+	seen := map[string]combo{}
+	var errs []error
+	for _, c := range combos {
+		if other, ok := seen[c.name]; ok {
+			errs = append(errs, fmt.Errorf("two cells are both named %s: that of %s and that of %s: rename a value, or the entry of spec.include", c.name, describeValues(other.values), describeValues(c.values)))
+			continue
+		}
+		seen[c.name] = c
+	}
+	return errors.Join(errs...)
+}
+
+// checkSelectors looks for axes and values that do not exist.
+func checkSelectors(s *v1alpha1.NFSBenchmarkSuite) error {
+	var errs []error
+	for i, e := range s.Spec.Exclude {
+		errs = append(errs, checkValues(fmt.Sprintf("spec.exclude[%d].values", i), s, e.Values)...)
+	}
+	for i, x := range s.Spec.Include {
+		errs = append(errs, checkValues(fmt.Sprintf("spec.include[%d].values (%s)", i, x.Name), s, x.Values)...)
+	}
+	if c := s.Spec.Compare; c != nil {
+		errs = append(errs, checkValues("spec.compare.baseline", s, c.Baseline)...)
+	}
+	return errors.Join(errs...)
+}
+
+func checkValues(at string, s *v1alpha1.NFSBenchmarkSuite, values map[string]v1alpha1.ShortName) []error {
+	byAxis, axes := map[string][]string{}, []string{}
+	for _, a := range s.Spec.Axes {
+		axes = append(axes, a.Name)
+		for _, v := range a.Values {
+			byAxis[a.Name] = append(byAxis[a.Name], v.Name)
+		}
+	}
+	var errs []error
+	for _, axis := range sortedKeys(values) {
+		names, ok := byAxis[axis]
+		switch value := string(values[axis]); {
+		case !ok:
+			errs = append(errs, fmt.Errorf("%s: there is no axis %q%s", at, axis, meant(axis, axes)))
+		case !slices.Contains(names, value):
+			errs = append(errs, fmt.Errorf("%s: axis %s has no value %q%s", at, axis, value, meant(value, names)))
+		}
+	}
+	return errs
+}
+
+func meant(word string, known []string) string {
+	if near := nearest.To(word, known); near != "" {
+		return fmt.Sprintf("; did you mean %s?", near)
+	}
+	if len(known) == 0 {
+		return ""
+	}
+	return "; there are " + strings.Join(known, ", ")
+}
+
+// checkMetadata holds what each benchmark gets as metadata against the rules of
+// Kubernetes, and the template against Argo's variables.
+func checkMetadata(s *v1alpha1.NFSBenchmarkSuite) error {
+	m, at := s.Spec.Template.Metadata, field.NewPath("spec", "template", "metadata")
+	var errs []error
+	list := metav1validation.ValidateLabels(m.Labels, at.Child("labels"))
+	list = append(list, apivalidation.ValidateAnnotations(m.Annotations, at.Child("annotations"))...)
+	for _, e := range list {
+		errs = append(errs, e)
+	}
+	errs = append(errs, checkBraces("spec.template", tree(s.Spec.Template))...)
+	return errors.Join(errs...)
+}
+
+func tree(template v1alpha1.BenchmarkTemplate) any {
+	var out any
+	data, _ := json.Marshal(template) // cannot fail: it was read from JSON
+	_ = json.Unmarshal(data, &out)
+	return out
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func selector(values map[string]v1alpha1.ShortName) string {
+	var out []string
+	for _, axis := range sortedKeys(values) {
+		out = append(out, axis+"="+string(values[axis]))
+	}
+	return strings.Join(out, ", ")
+}
+
+// describeValues writes values as axis=value.
+func describeValues(values []Value) string {
+	if len(values) == 0 {
+		return "no values"
+	}
+	var out []string
+	for _, v := range values {
+		out = append(out, v.Axis+"="+v.Value)
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,38 @@
+package matrix
+
+import (
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/plan"
+)
+
+// EstimatedSeconds is what one run takes at least, by what its benchmarks declare:
+// baselines, warm-ups, windows and cooldowns. Filling files and waiting for others
+// come on top. Calibrations, whose length nobody knows before, count with the most
+// that they may take. It needs the defaults that Check fills in.
+func EstimatedSeconds(m Matrix) int64 {
+	var each []int64
+	for _, c := range m.Cells {
+		seconds, _ := c.Durations()
+		each = append(each, seconds)
+	}
+	var sum int64
+	for _, s := range m.Sequence {
+		sum += each[s.Cell]
+	}
+	return sum
+}
+
+// Durations are how long one benchmark of the cell takes by its schedule, and
+// after which time it ends in any case, counted from the start of its pods; both
+// in seconds, and zero where the spec is not complete.
+func (c Cell) Durations() (scheduled, timeout int64) {
+	b := &v1alpha1.NFSBenchmark{Spec: c.Spec}
+	b.Name, b.Namespace, b.UID = "cell", "default", "cell"
+	// Where the storage is does not matter to the time: one address that is kept
+	// for examples (RFC 5737) stands for all.
+	p, err := plan.Build(b, plan.Target{Export: "/export", Paths: []v1alpha1.Path{{Path: "192.0.2.1"}}, Addresses: []string{"192.0.2.1"}})
+	if err != nil {
+		return 0, 0
+	}
+	return p.ScheduledSteps().Seconds, int64(p.Schedule.TimeoutSeconds)
+}

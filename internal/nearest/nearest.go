@@ -1,0 +1,43 @@
+// Package nearest finds what somebody probably meant to type.
+package nearest
+
+const (
+	maxTypos = 2  // letters that a mistyped word may be off
+	maxBytes = 64 // of a word: what is longer is no typo, and the comparison is quadratic
+)
+
+// To returns the candidate that is the fewest edits away from s, or "" if all
+// are too far. The first of several wins.
+func To(s string, candidates []string) string {
+	if len(s) > maxBytes {
+		return ""
+	}
+	best, distance := "", maxTypos+1
+	for _, c := range candidates {
+		if d := editDistance(s, c); d < distance && d < len(c)/2 {
+			best, distance = c, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the insertions, deletions and replacements of bytes that
+// turn a into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,84 @@
+package workflow
+
+import (
+	"encoding/json"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// Patch is what brings a Workflow that exists in line with spec.suspend and
+// spec.shutdown; nil when it is, or when it has finished. It is a JSON merge
+// patch. A run that was stopped cannot go on.
+func Patch(s *v1alpha1.NFSBenchmarkSuite, wf *unstructured.Unstructured) []byte {
+	if Observe(wf).IsFinished {
+		return nil
+	}
+	stopped, _, _ := unstructured.NestedString(wf.Object, "spec", "shutdown")
+	suspended, _, _ := unstructured.NestedBool(wf.Object, "spec", "suspend")
+	change := map[string]any{}
+	if s.Spec.Shutdown != "" && stopped == "" {
+		change["shutdown"] = string(s.Spec.Shutdown)
+		stopped = string(s.Spec.Shutdown)
+	}
+	// Argo looks at nothing of a suspended Workflow, and so would not stop it.
+	if want := s.Spec.Suspend && stopped == ""; want != suspended {
+		change["suspend"] = nil
+		if want {
+			change["suspend"] = true
+		}
+	}
+	if len(change) == 0 {
+		return nil
+	}
+	data, _ := json.Marshal(map[string]any{"spec": change}) // strings and booleans
+	return data
+}
+
+// State is what a Workflow says of itself.
+type State struct {
+	Phase      string // Pending, Running, Succeeded, Failed, Error; empty = no controller has seen it
+	Message    string
+	Started    *metav1.Time
+	Finished   *metav1.Time
+	IsFinished bool
+}
+
+// Observe reads a Workflow; nothing of one that is nil.
+func Observe(wf *unstructured.Unstructured) State {
+	if wf == nil {
+		return State{}
+	}
+	out := State{
+		Started:  timeOf(wf, "status", "startedAt"),
+		Finished: timeOf(wf, "status", "finishedAt"),
+	}
+	out.Phase, _, _ = unstructured.NestedString(wf.Object, "status", "phase")
+	out.Message, _, _ = unstructured.NestedString(wf.Object, "status", "message")
+	switch out.Phase {
+	case "Succeeded", "Failed", "Error":
+		out.IsFinished = true
+	}
+	return out
+}
+
+// LastScheduled is when a CronWorkflow last started a run; nil before the first.
+func LastScheduled(cron *unstructured.Unstructured) *metav1.Time {
+	if cron == nil {
+		return nil
+	}
+	return timeOf(cron, "status", "lastScheduledTime")
+}
+
+// timeOf reads a time; nil where there is none.
+func timeOf(u *unstructured.Unstructured, fields ...string) *metav1.Time {
+	text, _, _ := unstructured.NestedString(u.Object, fields...)
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return nil
+	}
+	return &metav1.Time{Time: at}
+}
