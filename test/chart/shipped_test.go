@@ -1,12 +1,14 @@
 package chart
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -70,12 +72,22 @@ func TestTheChartCarriesTheCRDOfConfig(t *testing.T) {
 
 func TestSamplesAreWhatTheTypesSay(t *testing.T) {
 	names := map[string]string{}
-	for _, folder := range []string{"config/samples", "config/samples/seed-000", "config/samples/seed-001", "config/samples/seed-002"} {
+	for _, folder := range sampleFolders() {
 		checkSamples(t, folder, names)
 	}
 }
 
-// checkSamples reads every file of a folder; names are the benchmarks so far.
+// sampleFolders are those of our kinds. config/samples/gitops holds objects of
+// other products, and test/gitops looks at them.
+func sampleFolders() []string {
+	return []string{
+		"config/samples", "config/samples/seed-000", "config/samples/seed-001",
+		"config/samples/seed-002", "config/samples/seed-003",
+	}
+}
+
+// checkSamples reads every file of a folder; names are the objects so far, by
+// kind and name.
 func checkSamples(t *testing.T, folder string, names map[string]string) {
 	t.Helper()
 	files, err := os.ReadDir(Path(t, folder))
@@ -87,7 +99,7 @@ func checkSamples(t *testing.T, folder string, names map[string]string) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if f.Name() == "kustomization.yaml" {
+		if f.Name() == "kustomization.yaml" || f.Name() == "gitops" {
 			continue
 		}
 		if !slices.Contains(list.Resources, f.Name()) {
@@ -101,14 +113,18 @@ func checkSamples(t *testing.T, folder string, names map[string]string) {
 			t.Errorf("%s does not begin with what it is for", f.Name())
 		}
 		for document := range strings.SplitSeq(text, "\n---\n") {
-			b := v1alpha1.NFSBenchmark{}
-			if err := yaml.UnmarshalStrict([]byte(document), &b); err != nil {
+			var o client.Object = &v1alpha1.NFSBenchmark{}
+			if strings.Contains(document, "\nkind: NFSBenchmarkSuite\n") {
+				o = &v1alpha1.NFSBenchmarkSuite{}
+			}
+			if err := yaml.UnmarshalStrict([]byte(document), o); err != nil {
 				t.Errorf("%s: %v", f.Name(), err)
 			}
-			if other, taken := names[b.Name]; taken || b.Name == "" {
-				t.Errorf("%s: name %q is that of a sample in %q", f.Name(), b.Name, other)
+			key := fmt.Sprintf("%T %s", o, o.GetName())
+			if other, taken := names[key]; taken || o.GetName() == "" {
+				t.Errorf("%s: name %q is that of a sample in %q", f.Name(), o.GetName(), other)
 			}
-			names[b.Name] = f.Name()
+			names[key] = f.Name()
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/test/chart"
 )
 
@@ -99,7 +100,7 @@ func TestTheAPIServerAcceptsWhatWeShip(t *testing.T) {
 				t.Fatalf("only %d objects", len(objects))
 			}
 			for _, o := range objects {
-				if o.GetKind() == "NFSBenchmark" {
+				if o.GroupVersionKind().Group == v1alpha1.GroupVersion.Group {
 					o.SetNamespace(chart.Namespace)
 				}
 				if err := dryRun(t, c, o); err != nil {
