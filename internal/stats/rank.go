@@ -21,8 +21,8 @@ const ExactLimit = 20
 // and not known (false) where a side is empty.
 //
 // Without ties the distribution is that of go-moremath. With ties it is counted
-// here, because that of go-moremath is wrong: below some values of U it divides a
-// negative number, which Go rounds up. Its MannWhitneyUTest is not used, because it
+// here, because that of go-moremath is wrong: for small U it divides a negative
+// number, and Go rounds towards zero. Its MannWhitneyUTest is not used, because it
 // looks the smaller U up in the distribution of the first one: with ties and sides
 // of different size that is not symmetric.
 func MannWhitney(a, b []float64) (float64, bool) {
@@ -38,7 +38,7 @@ func MannWhitney(a, b []float64) (float64, bool) {
 		return normalP(u, len(a), len(b), ties), true
 	case len(ties) == len(a)+len(b):
 		dist := moremath.UDist{N1: len(a), N2: len(b)}
-		less, more = dist.CDF(u), 1-dist.CDF(u-1)
+		less, more = dist.CDF(u), dist.CDF(float64(len(a)*len(b))-u)
 	default:
 		less, more = tiedTails(u, len(a), ties)
 	}
