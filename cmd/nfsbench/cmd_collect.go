@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,7 +37,8 @@ type collectFlags struct {
 	plan, runDir         string
 	configMap, outputDir string
 	index                string
-	node, health         string
+	node                 string
+	health, metrics      string
 	secrets              string
 	loaderCPU            string
 	loaderMemory         string
@@ -76,6 +79,7 @@ with "nfsbench collect --check" as its startup probe.`,
 	flags.StringVar(&f.loaderMemory, "loader-memory-bytes", "", "memory limit of the loader's container (default $"+envLoaderMemory+", or none)")
 	flags.StringVar(&f.secrets, "secrets-dir", defaultSecretsDir, "folder with the credentials of the plan's storage sources, one folder each")
 	flags.StringVar(&f.health, "health", "", "address that answers whether samples are taken, over HTTP (default: none)")
+	flags.StringVar(&f.metrics, "metrics-address", "", "address that serves what happens now to Prometheus at /metrics, over HTTP (default: none)")
 	flags.DurationVar(&f.grace, "grace", 20*time.Second, "time to publish the final result after SIGTERM")
 	flags.BoolVar(&f.check, "check", false, "only check whether the collector of --run-dir has started")
 	if err := cmd.MarkFlagRequired("run-dir"); err != nil {
@@ -90,20 +94,75 @@ func (f *collectFlags) run(ctx context.Context, a *app, getenv func(string) stri
 	if err != nil {
 		return badInput(err)
 	}
-	if f.health == "" {
-		return collect.Run(ctx, o)
-	}
-	listener, err := net.Listen("tcp", f.health)
+	servers, err := f.servers(a.log)
 	if err != nil {
-		return badInput(fmt.Errorf("listen on %q: %w", f.health, err))
+		return badInput(err)
 	}
-	web := &http.Server{ReadHeaderTimeout: 5 * time.Second}
 	o.Started = func(s *collect.Session) {
-		web.Handler = s.Health()
-		go func() { _ = web.Serve(listener) }() // ends with Close below; a probe tells if it does before
+		for _, w := range servers {
+			w.start(s)
+		}
 	}
 	err = collect.Run(ctx, o)
-	return errors.Join(err, listenerError(web.Close()), listenerError(listener.Close()))
+	for _, w := range servers {
+		err = errors.Join(err, w.close())
+	}
+	return err
+}
+
+// sidecarServer answers on one address from when sampling has begun.
+type sidecarServer struct {
+	listener net.Listener
+	handler  func(*collect.Session) http.Handler
+	web      http.Server
+}
+
+// servers listens on the addresses that are asked for. Metrics whose port another
+// container of the pod has are done without: they are not worth a run.
+func (f *collectFlags) servers(log *slog.Logger) ([]*sidecarServer, error) {
+	var out []*sidecarServer
+	for _, w := range []struct {
+		address string
+		handler func(*collect.Session) http.Handler
+	}{
+		{f.health, (*collect.Session).Health},
+		{f.metrics, serveMetrics},
+	} {
+		if w.address == "" {
+			continue
+		}
+		listener, err := net.Listen("tcp", w.address)
+		if errors.Is(err, syscall.EADDRINUSE) && w.address == f.metrics {
+			log.Warn("Metrics are not served", slog.Any("error", err))
+			continue
+		}
+		if err != nil {
+			for _, open := range out {
+				err = errors.Join(err, open.close())
+			}
+			return nil, fmt.Errorf("listen on %q: %w", w.address, err)
+		}
+		out = append(out, &sidecarServer{listener: listener, handler: w.handler, web: http.Server{
+			ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
+		}})
+	}
+	return out, nil
+}
+
+// serveMetrics has the one path that Prometheus asks for.
+func serveMetrics(s *collect.Session) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.Metrics())
+	return mux
+}
+
+func (w *sidecarServer) start(s *collect.Session) {
+	w.web.Handler = w.handler(s)
+	go func() { _ = w.web.Serve(w.listener) }() // ends with close; a probe tells if it does before
+}
+
+func (w *sidecarServer) close() error {
+	return errors.Join(listenerError(w.web.Close()), listenerError(w.listener.Close()))
 }
 
 // listenerError drops the error that a listener was closed twice.

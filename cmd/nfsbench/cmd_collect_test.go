@@ -86,7 +86,7 @@ func TestCollectRefusesWhatItCannotUse(t *testing.T) {
 
 func TestCollectPublishesAndEndsWhenAsked(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
-	f := collectFlags{plan: writePlan(t), runDir: dir, outputDir: out, health: freeAddress(t), grace: time.Minute}
+	f := collectFlags{plan: writePlan(t), runDir: dir, outputDir: out, health: freeAddress(t), metrics: freeAddress(t), grace: time.Minute}
 	env := map[string]string{envIndex: "4", envNode: "worker-1", envLoaderCPU: "1500", envLoaderMemory: "4096"}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -106,6 +106,13 @@ func TestCollectPublishesAndEndsWhenAsked(t *testing.T) {
 	}
 	if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusOK {
 		t.Errorf("health %d, %v", answer.StatusCode, err)
+	}
+	answer, err = http.Get("http://" + f.metrics + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusOK || !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/plain") {
+		t.Errorf("metrics %d, %v", answer.StatusCode, err)
 	}
 	cancel()
 	if err := <-ended; err != nil {
@@ -137,4 +144,27 @@ func freeAddress(t *testing.T) string {
 	}
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
+}
+
+func TestMetricsWhosePortIsTakenCostNoRun(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	var said strings.Builder
+	log := slog.New(slog.NewTextHandler(&said, nil))
+	f := collectFlags{metrics: taken.Addr().String()}
+	servers, err := f.servers(log)
+	if err != nil || len(servers) != 0 || !strings.Contains(said.String(), "address already in use") {
+		t.Errorf("%d servers, %v, log %q", len(servers), err, said.String())
+	}
+	f = collectFlags{health: taken.Addr().String()}
+	if _, err := f.servers(log); err == nil {
+		t.Error("a probe that nobody answers is not refused")
+	}
+	f = collectFlags{metrics: "nowhere"}
+	if _, err := f.servers(log); err == nil {
+		t.Error("an address that is none is not refused")
+	}
 }

@@ -53,6 +53,16 @@ func (s *series[T]) drop(protected func(item[T]) bool) {
 	s.items = kept
 }
 
+// latest returns the last n samples, or as many as there are.
+func (s *series[T]) latest(n int) []T {
+	items := s.items[max(0, len(s.items)-n):]
+	out := make([]T, 0, len(items))
+	for _, i := range items {
+		out = append(out, i.value)
+	}
+	return out
+}
+
 func (s *series[T]) values() []T {
 	out := make([]T, 0, len(s.items))
 	for _, i := range s.items {

@@ -82,6 +82,9 @@ func (s *sidecar) look() bool {
 	if moved {
 		s.session.Mark()
 	}
+	if news {
+		s.session.heard.setEvent(*s.loader.last)
+	}
 	s.dirty = s.dirty || news
 	return moved
 }
@@ -116,6 +119,9 @@ func (s *sidecar) readLoad(now time.Time, last bool) {
 	}
 	if err := s.loader.readLoad(now); err != nil {
 		s.session.problem(problemLoad, err)
+	}
+	if s.loader.load != nil {
+		s.session.heard.setLoad(s.loader.load)
 	}
 }
 

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -36,7 +37,7 @@ func phaseOf(b *v1alpha1.NFSBenchmark) string {
 
 func tellBenchmark(s sink, b *v1alpha1.NFSBenchmark) {
 	own := []string{b.Namespace, b.Name, workloadOf(b), protocolOf(b), b.Labels[v1alpha1.LabelSuite], b.Labels[v1alpha1.LabelCell]}
-	with := func(more ...string) []string { return append(own[:len(own):len(own)], more...) }
+	with := func(more ...string) []string { return append(slices.Clip(own), more...) }
 	st := b.Status
 	s.send("benchmark_info", 1, with(phaseOf(b), string(st.Verdict), string(st.Validity))...)
 	if !st.Phase.IsFinished() {

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -117,7 +118,7 @@ func tellCell(s sink, c v1alpha1.CellStatus, own []string) {
 		v1alpha1.MetricP99Latency, v1alpha1.MetricStorageLatency:
 		labels = append(labels, string(c.Metric))
 	}
-	with := func(stat string) []string { return append(labels[:len(labels):len(labels)], stat) }
+	with := func(stat string) []string { return append(slices.Clip(labels), stat) }
 	sendKnown(s, name, &c.Median, per, with("median"))
 	sendKnown(s, name, c.MedianLow, per, with("low"))
 	sendKnown(s, name, c.MedianHigh, per, with("high"))

@@ -54,7 +54,7 @@ func suite() *v1alpha1.NFSBenchmarkSuite {
 func changed(at *metav1.Time, subresource string) []metav1.ManagedFieldsEntry {
 	return []metav1.ManagedFieldsEntry{{
 		Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: v1alpha1.GroupVersion.String(),
-		Time: at, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}, Subresource: subresource,
+		Time: at, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1("{}"), Subresource: subresource,
 	}}
 }
 
