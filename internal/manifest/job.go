@@ -20,6 +20,9 @@ const (
 	ContainerCollector = "collector"
 )
 
+// PortLiveMetrics is the name of the collector's port for Prometheus.
+const PortLiveMetrics = "live-metrics"
+
 const (
 	// cleanSeconds bounds the clean-up of files: a server that does not
 	// answer must not hold a deletion for ever.
@@ -125,7 +128,17 @@ func collector(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		{Name: runVolume, MountPath: runDir},
 		{Name: tokenVolume, MountPath: tokenDir, ReadOnly: true},
 	}
+	serveLiveMetrics(&c, images.LiveMetricsPort)
 	return c
+}
+
+// serveLiveMetrics opens a port that a PodMonitor finds by its name.
+func serveLiveMetrics(c *corev1.Container, port int32) {
+	if port == 0 {
+		return
+	}
+	c.Args = append(c.Args, "--metrics-address", ":"+strconv.Itoa(int(port)))
+	c.Ports = append(c.Ports, corev1.ContainerPort{Name: PortLiveMetrics, ContainerPort: port, Protocol: corev1.ProtocolTCP})
 }
 
 // loaderLimits tells the collector what the loader may use, which it cannot see

@@ -25,10 +25,13 @@ const (
 	tokenLifetime = int64(3600)
 )
 
-// Images are the container images of a run.
+// Images are the container images of a run, and how the operator runs them.
 type Images struct {
 	NFSBench   string
 	PullPolicy corev1.PullPolicy
+	// LiveMetricsPort is where the collectors tell Prometheus of the run under
+	// way. Zero: nowhere.
+	LiveMetricsPort int32
 }
 
 // forBenchmark applies the benchmark's own choice of image.
