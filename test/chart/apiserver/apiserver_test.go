@@ -11,14 +11,18 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/crdcheck"
+	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/test/chart"
 )
 
@@ -103,8 +107,12 @@ func TestTheAPIServerAcceptsWhatWeShip(t *testing.T) {
 				if o.GroupVersionKind().Group == v1alpha1.GroupVersion.Group {
 					o.SetNamespace(chart.Namespace)
 				}
+				written := o.DeepCopy()
 				if err := dryRun(t, c, o); err != nil {
 					t.Errorf("%s %s: %v", o.GetKind(), o.GetName(), err)
+				}
+				if o.GetKind() == "NFSBenchmarkSuite" {
+					wantSameCells(t, written, o)
 				}
 				for _, text := range w.take() {
 					t.Errorf("%s %s: warning: %s", o.GetKind(), o.GetName(), text)
@@ -113,6 +121,36 @@ func TestTheAPIServerAcceptsWhatWeShip(t *testing.T) {
 		})
 	}
 	t.Run("it would refuse and warn", func(t *testing.T) { refusals(t, c, w) })
+}
+
+// wantSameCells compares what the patches of a suite make of it before and after
+// the API server has stored it: a null that removes something must not get lost.
+func wantSameCells(t *testing.T, written, stored *unstructured.Unstructured) {
+	t.Helper()
+	var cells [2][]string
+	for i, o := range []*unstructured.Unstructured{written, stored} {
+		s := &v1alpha1.NFSBenchmarkSuite{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, s); err != nil {
+			t.Fatal(err)
+		}
+		m, err := matrix.Expand(s)
+		if err != nil {
+			t.Fatalf("%s: %v", s.Name, err)
+		}
+		check, err := crdcheck.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := matrix.Check(m, s, check); err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		for _, c := range m.Cells {
+			cells[i] = append(cells[i], string(c.Written))
+		}
+	}
+	if diff := cmp.Diff(cells[0], cells[1]); diff != "" {
+		t.Errorf("%s: cells of what was written (-) and of what is stored (+):\n%s", written.GetName(), diff)
+	}
 }
 
 // refusals shows that the test above can fail.

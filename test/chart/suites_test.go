@@ -1,0 +1,144 @@
+package chart
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/crdcheck"
+	"github.com/nfsbench/nfsbench/internal/matrix"
+)
+
+// shape is what a suite comes to.
+type shape struct {
+	Cells       []string // by name
+	Benchmarks  int
+	Comparisons int
+	Baseline    string // of those that are compared
+}
+
+// suiteSamples are the suites of config/samples, by name.
+func suiteSamples(t *testing.T) map[string]*v1alpha1.NFSBenchmarkSuite {
+	t.Helper()
+	out := map[string]*v1alpha1.NFSBenchmarkSuite{}
+	for _, o := range Objects(t, Kustomize(t, "config/samples")) {
+		if o.GetKind() != "NFSBenchmarkSuite" {
+			continue
+		}
+		raw := must(t)(yaml.Marshal(o.Object))
+		s := &v1alpha1.NFSBenchmarkSuite{}
+		if err := yaml.UnmarshalStrict(raw, s); err != nil {
+			t.Fatal(err)
+		}
+		out[s.Name] = s
+	}
+	return out
+}
+
+// TestSuiteSamplesComeToWhatTheySay goes as far as the operator goes before it
+// starts anything.
+func TestSuiteSamplesComeToWhatTheySay(t *testing.T) {
+	six := []string{"nfsv3-local", "nfsv3-remote", "nfsv4-local", "nfsv4-remote", "pnfs-local", "pnfs-remote"}
+	want := map[string]shape{
+		"seed-000-native": {six, 36, 10, "nfsv3-local"},
+		"seed-000-oracle": {six, 36, 10, "nfsv3-local"},
+		"seed-001-native": {[]string{"off", "on", "multipath", "two-clients"}, 20, 3, "off"},
+		"seed-001-oracle": {[]string{"off", "on", "multipath", "rac"}, 20, 3, "off"},
+		"seed-002-native": {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
+		"seed-002-oracle": {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
+		"seed-002-short":  {[]string{"nfs", "dnfs"}, 10, 1, "nfs"},
+		"seed-003-native": {[]string{"read", "copy", "overwrite"}, 15, 0, ""},
+		"seed-003-oracle": {[]string{"nfs", "dnfs"}, 10, 1, "nfs"},
+		"two-paths":       {[]string{"one", "two"}, 8, 1, "one"},
+		"nightly":         {[]string{"scan", "lookup"}, 12, 0, ""},
+	}
+	check, err := crdcheck.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]shape{}
+	for name, s := range suiteSamples(t) {
+		m, err := matrix.Expand(s)
+		if err == nil {
+			err = matrix.Check(m, s, check)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		is := shape{Benchmarks: len(m.Sequence), Comparisons: m.Comparisons}
+		for _, c := range m.Cells {
+			is.Cells = append(is.Cells, c.Name)
+			if c.Baseline != "" {
+				is.Baseline = c.Baseline
+			}
+		}
+		got[name] = is
+		t.Logf("%s: at least %d minutes", name, matrix.EstimatedSeconds(m)/60)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestCellsOfTheSamplesDifferInWhatTheirSuiteIsAbout looks at what the patches
+// made of the template.
+func TestCellsOfTheSamplesDifferInWhatTheirSuiteIsAbout(t *testing.T) {
+	all := suiteSamples(t)
+	cell := func(suite, name string) v1alpha1.NFSBenchmarkSpec {
+		t.Helper()
+		m, err := matrix.Expand(all[suite])
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(m.Cells, func(c matrix.Cell) bool { return c.Name == name })
+		if i < 0 {
+			t.Fatalf("%s has no cell %s", suite, name)
+		}
+		return m.Cells[i].Spec
+	}
+	if rac := cell("seed-001-oracle", "rac").Database; rac.Container != nil || rac.External == nil || len(rac.External.Services) != 2 {
+		t.Errorf("the database of RAC is %+v", rac)
+	}
+	if e := cell("seed-003-native", "copy").Expect; e.MinWirePercent != nil || e.MinMegabytesPerSecond == nil {
+		t.Errorf("of the copy is expected %+v", e)
+	}
+	for _, engine := range []string{"native", "oracle"} {
+		remote := cell("seed-000-"+engine, "pnfs-remote").Protocol
+		if remote.Version != v1alpha1.PNFS || remote.Paths.Select != v1alpha1.PathsRemote {
+			t.Errorf("%s: pnfs-remote is %+v", engine, remote)
+		}
+		off, on := cell("seed-001-"+engine, "off").Protocol, cell("seed-001-"+engine, "on").Protocol
+		if off.Client != v1alpha1.ClientKernel || on.Client != v1alpha1.ClientDirectNFS || !cmp.Equal(off.Paths, on.Paths) {
+			t.Errorf("%s: off %+v, on %+v", engine, off, on)
+		}
+		if s := all["seed-002-"+engine]; s.Spec.Compare.ImpactOf != v1alpha1.DenominatorCandidate || s.Spec.Blocks != v1alpha1.BlocksABBA {
+			t.Errorf("%s: seed 002 is no longer as it was published: %+v", engine, s.Spec)
+		}
+	}
+}
+
+// TestSuitesThatCanShowNothingAreRefused shows that the check above can fail: one
+// repetition less than the samples that say that they have the least.
+func TestSuitesThatCanShowNothingAreRefused(t *testing.T) {
+	check, err := crdcheck.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := suiteSamples(t)
+	for _, name := range []string{"seed-000-native", "seed-001-oracle", "seed-002-short", "two-paths"} {
+		s := all[name]
+		s.Spec.Repetitions--
+		m, err := matrix.Expand(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := matrix.Check(m, s, check); err == nil || !strings.Contains(err.Error(), "repetitions") {
+			t.Errorf("%s with %d repetitions: %v", name, s.Spec.Repetitions, err)
+		}
+	}
+}
