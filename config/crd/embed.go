@@ -7,3 +7,8 @@ import _ "embed"
 //
 //go:embed bases/nfsbench.io_nfsbenchmarks.yaml
 var NFSBenchmark []byte
+
+// NFSBenchmarkSuite is the CRD of suites, as YAML.
+//
+//go:embed bases/nfsbench.io_nfsbenchmarksuites.yaml
+var NFSBenchmarkSuite []byte

@@ -67,8 +67,9 @@ func (f *finder) comparisons(run runfile.SuiteRun, all []*series, c runfile.Suit
 func baselinesOf(cells []runfile.SuiteCell, baseline map[string]string) (names map[string]string, alone []string) {
 	at := map[string]string{}
 	for _, c := range cells {
-		if isBaseline(c, baseline) {
-			at[others(c, baseline)] = c.Name
+		// The first one: an extra cell with the values of a combination is none.
+		if key := others(c, baseline); isBaseline(c, baseline) && at[key] == "" {
+			at[key] = c.Name
 		}
 	}
 	names = map[string]string{}

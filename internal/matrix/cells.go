@@ -42,53 +42,55 @@ func cells(s *v1alpha1.NFSBenchmarkSuite, combos []combo) ([]Cell, error) {
 	return out, nil
 }
 
-// pair sets the baseline of each cell: the first one that has the same values but
-// for those that spec.compare.baseline names. A cell that has those itself is a
-// baseline; one that lacks an axis of them is compared with nothing.
+// pair sets the baseline of each cell, by the rule of package compare: the first
+// one that has the values of spec.compare.baseline, and the same on all other
+// axes. A cell that has the baseline's values itself is compared with nothing.
 func pair(s *v1alpha1.NFSBenchmarkSuite, cells []Cell) error {
 	if s.Spec.Compare == nil {
 		return nil
 	}
-	first := map[string]string{}
+	baseline, first := s.Spec.Compare.Baseline, map[string]string{}
 	for _, c := range cells {
-		if _, ok := first[key(c.Values)]; !ok {
-			first[key(c.Values)] = c.Name
+		if key := others(c.Values, baseline); isBaseline(c.Values, baseline) && first[key] == "" {
+			first[key] = c.Name
 		}
 	}
 	pairs := 0
 	for i, c := range cells {
-		base, ok := withBaseline(c.Values, s.Spec.Compare.Baseline)
-		if !ok || key(base) == key(c.Values) {
+		if isBaseline(c.Values, baseline) {
 			continue
 		}
-		if cells[i].Baseline = first[key(base)]; cells[i].Baseline != "" {
+		if cells[i].Baseline = first[others(c.Values, baseline)]; cells[i].Baseline != "" {
 			pairs++
 		}
 	}
 	if pairs == 0 {
-		return fmt.Errorf("spec.compare.baseline (%s): no cell differs from another in these axes only, so there is nothing to compare: name a value that other cells vary, or leave out spec.compare", selector(s.Spec.Compare.Baseline))
+		return fmt.Errorf("spec.compare.baseline (%s): no cell differs from another in these axes only, so there is nothing to compare: name a value that other cells vary, or leave out spec.compare", selector(baseline))
 	}
 	return nil
 }
 
-// withBaseline replaces the values of the baseline's axes; false when one of them
-// is not there.
-func withBaseline(values []Value, baseline map[string]v1alpha1.ShortName) ([]Value, bool) {
-	out, found := make([]Value, len(values)), 0
-	for i, v := range values {
-		if b, ok := baseline[v.Axis]; ok {
-			v.Value = string(b)
+func isBaseline(values []Value, baseline map[string]v1alpha1.ShortName) bool {
+	found := 0
+	for _, v := range values {
+		want, ok := baseline[v.Axis]
+		if ok && v.Value != string(want) {
+			return false
+		}
+		if ok {
 			found++
 		}
-		out[i] = v
 	}
-	return out, found == len(baseline)
+	return found == len(baseline)
 }
 
-func key(values []Value) string {
+// others are the values on the axes that the baseline does not name.
+func others(values []Value, baseline map[string]v1alpha1.ShortName) string {
 	var b strings.Builder
 	for _, v := range values {
-		b.WriteString(v.Axis + "=" + v.Value + "\n")
+		if _, ok := baseline[v.Axis]; !ok {
+			b.WriteString(v.Axis + "=" + v.Value + "\n")
+		}
 	}
 	return b.String()
 }

@@ -1,0 +1,243 @@
+package crdcheck_test
+
+import (
+	"encoding/json"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/crdcheck"
+)
+
+var compiled = sync.OnceValues(crdcheck.New)
+
+func checker(t testing.TB) *crdcheck.Checker {
+	t.Helper()
+	c, err := compiled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func complete(t testing.TB, spec string) (map[string]any, error) {
+	t.Helper()
+	data, err := yaml.YAMLToJSON([]byte(spec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := checker(t).Complete(data)
+	if err != nil {
+		return nil, err
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(out, &tree); err != nil {
+		t.Fatal(err)
+	}
+	return tree, nil
+}
+
+const (
+	good   = `{storage: {export: {servers: [10.0.1.61], path: /vol}}, protocol: {client: Kernel}, workload: {raw: {pattern: Read}}}`
+	direct = `{storage: {export: {servers: [10.0.1.61, 10.0.2.61], path: /vol}}, protocol: {}, workload: {raw: {pattern: Read}}}`
+)
+
+// TestASpecIsRefusedAsTheAPIServerDoes has one spec for each family of rules. What
+// the API server says of them is in test/integration.
+func TestASpecIsRefusedAsTheAPIServerDoes(t *testing.T) {
+	cases := map[string]struct{ spec, says string }{
+		"Good":         {good, ""},
+		"GoodDirect":   {direct, ""},
+		"OneOf":        {`{storage: {}, protocol: {}, workload: {raw: {pattern: Read}}}`, "give exactly one of storage"},
+		"TwoWorkloads": {`{storage: {embedded: {size: 20Gi}}, protocol: {}, workload: {raw: {pattern: Read}, slob: {access: RandomRead}}}`, "give exactly one of workload.raw"},
+		"AcrossMembers": {
+			strings.Replace(direct, "protocol: {}", "protocol: {client: Kernel}", 1),
+			"the kernel client mounts one address: give one server",
+		},
+		"AddressFunctions": {strings.Replace(direct, "10.0.2.61", "10.0.1.62", 1), "two addresses in storage.export.servers are in one /24"},
+		"Quantities":       {strings.Replace(good, "pattern: Read", "pattern: Read, blockSize: 1536", 1), "workload.raw.blockSize must be a power of two"},
+		"QuantitiesBoth":   {strings.Replace(good, "pattern: Read", "pattern: Read, fileSize: 512Ki", 1), "workload.raw.fileSize is smaller than blockSize"},
+		"Sums": {
+			strings.Replace(good, "}}}", "}}, run: {timeoutSeconds: 79}}", 1),
+			"run.timeoutSeconds is shorter",
+		},
+		"Bound":         {strings.Replace(good, "}}}", "}}, clients: 65}", 1), "spec.clients: Invalid value: 65"},
+		"LowerBound":    {strings.Replace(good, "}}}", "}}, run: {durationSeconds: 0}}", 1), "spec.run.durationSeconds: Invalid value: 0"},
+		"Pattern":       {strings.Replace(good, "/vol", `"/a b"`, 1), "spec.storage.export.path"},
+		"Enum":          {strings.Replace(good, "pattern: Read", "pattern: Reed", 1), `spec.workload.raw.pattern: Unsupported value: "Reed"`},
+		"Type":          {strings.Replace(good, "}}}", "}}, clients: two}", 1), "spec.clients: Invalid value"},
+		"Required":      {`{storage: {claim: {name: x}}, protocol: {}, workload: {raw: {}}}`, "spec.workload.raw.pattern: Required value"},
+		"Unknown":       {strings.Replace(good, "pattern: Read", "patern: Read, pattern: Read", 1), "spec.workload.raw.patern: unknown field"},
+		"ListOfSingles": {strings.Replace(good, "raw: {pattern: Read}", "slob: {access: RandomRead, users: [1, 1]}", 1), "a number is listed twice"},
+		"Empty":         {`{}`, "spec.storage: Required value"},
+		"Null":          {`null`, "spec.storage: Required value"},
+		"NullOfADefault": {
+			strings.Replace(good, "}}}", "}}, clients: null, run: null}", 1), "",
+		},
+		"NullWithoutADefault": {strings.Replace(good, "raw: {pattern: Read}", "slob: null, raw: {pattern: Read}", 1), ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := complete(t, tc.spec)
+			switch {
+			case tc.says == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)):
+				t.Errorf("got %v, want %q", err, tc.says)
+			}
+		})
+	}
+}
+
+func TestDefaultsAreFilledInWhereAnObjectWasAdded(t *testing.T) {
+	got, err := complete(t, good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"pattern": "Read", "blockSize": "1Mi", "fileSize": "1Gi"}
+	raw := got["workload"].(map[string]any)["raw"].(map[string]any)
+	for k, v := range want {
+		if raw[k] != v {
+			t.Errorf("workload.raw.%s is %v, want %v", k, raw[k], v)
+		}
+	}
+	if run := got["run"].(map[string]any); run["durationSeconds"] != 60.0 || run["warmupSeconds"] != 10.0 {
+		t.Errorf("run is %v", run)
+	}
+	if _, is := got["database"]; is {
+		t.Error("a database was made up")
+	}
+}
+
+func TestATypedSpecIsCheckedLikeItsJSON(t *testing.T) {
+	var spec v1alpha1.NFSBenchmarkSpec
+	out, err := complete(t, good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, _ := json.Marshal(out)
+	if err := json.Unmarshal(data, &spec); err != nil {
+		t.Fatal(err)
+	}
+	if err := checker(t).Check(spec); err != nil {
+		t.Errorf("what was completed is refused: %v", err)
+	}
+	spec.Workload.Raw.BlockSize = resource.MustParse("3Ki")
+	if err := checker(t).Check(spec); err == nil || !strings.Contains(err.Error(), "blockSize must be a power of two") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCompletingTwiceChangesNothing(t *testing.T) {
+	once, err := complete(t, direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, _ := json.Marshal(once)
+	twice, err := complete(t, string(data))
+	if diff := cmp.Diff(once, twice); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+}
+
+func TestWhatIsNoObjectIsAnError(t *testing.T) {
+	for _, data := range []string{``, `[]`, `"x"`, `{`} {
+		if _, err := checker(t).Complete([]byte(data)); err == nil || !strings.Contains(err.Error(), "read the spec") {
+			t.Errorf("%q: got %v", data, err)
+		}
+	}
+}
+
+func TestASuiteGetsItsDefaults(t *testing.T) {
+	s, err := crdcheck.NewSuite()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, _ := yaml.YAMLToJSON([]byte(`{template: {spec: ` + good + `}}`))
+	out, err := s.Complete(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var spec v1alpha1.NFSBenchmarkSuiteSpec
+	if err := json.Unmarshal(out, &spec); err != nil {
+		t.Fatal(err)
+	}
+	if spec.Repetitions != 10 || spec.Order != v1alpha1.OrderInterleaved || spec.Template.Spec.Run.DurationSeconds != 60 {
+		t.Errorf("got %+v", spec)
+	}
+	data, _ = yaml.YAMLToJSON([]byte(`{regression: {}, template: {spec: ` + good + `}}`))
+	if _, err := s.Complete(data); err == nil || !strings.Contains(err.Error(), "spec.regression compares scheduled runs") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestManyCheckAtOnce is for the race detector, and for state that checks share.
+func TestManyCheckAtOnce(t *testing.T) {
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			spec, bad := good, i%2 == 1
+			if bad {
+				spec = strings.Replace(good, "}}}", "}}, clients: 65}", 1)
+			}
+			for range 10 {
+				if _, err := complete(t, spec); (err != nil) != bad {
+					t.Errorf("spec %d: %v", i, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestACheckAllocatesLittleBesideTheCompilation holds the promise that 200 cells take less
+// than a second where compiling the schema takes a tenth, without a clock of its
+// own: by what each allocates.
+func TestACheckAllocatesLittleBesideTheCompilation(t *testing.T) {
+	allocated := func(f func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	compile := allocated(func() {
+		if _, err := crdcheck.New(); err != nil {
+			t.Error(err)
+		}
+	})
+	c := checker(t)
+	data, _ := yaml.YAMLToJSON([]byte(good))
+	check := allocated(func() {
+		if _, err := c.Complete(data); err != nil {
+			t.Error(err)
+		}
+	})
+	if check*10 > compile {
+		t.Errorf("a check allocates %d KiB, and the compilation %d KiB: something is compiled in each check", check>>10, compile>>10)
+	}
+}
+
+func BenchmarkNew(b *testing.B) {
+	for b.Loop() {
+		if _, err := crdcheck.New(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkComplete(b *testing.B) {
+	c := checker(b)
+	data, _ := yaml.YAMLToJSON([]byte(good))
+	for b.Loop() {
+		if _, err := c.Complete(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

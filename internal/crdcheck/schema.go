@@ -1,0 +1,123 @@
+package crdcheck
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// Schema is what a CRD says of spec. It is safe for concurrent use.
+type Schema struct {
+	structural *structuralschema.Structural
+	schema     validation.SchemaValidator
+	rules      *cel.Validator
+}
+
+func compile(manifest []byte) (*Schema, error) {
+	props, err := specSchema(manifest)
+	if err != nil {
+		return nil, err
+	}
+	structural, err := structuralschema.NewStructural(props)
+	if err != nil {
+		return nil, err
+	}
+	schema, _, err := validation.NewSchemaValidator(props)
+	if err != nil {
+		return nil, err
+	}
+	return &Schema{
+		structural: structural,
+		schema:     schema,
+		rules:      cel.NewValidator(structural, false, celconfig.PerCallLimit),
+	}, nil
+}
+
+// specSchema is what a CRD says of spec in the version of our types.
+func specSchema(manifest []byte) (*apiextensions.JSONSchemaProps, error) {
+	var def apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(manifest, &def); err != nil {
+		return nil, err
+	}
+	for _, v := range def.Spec.Versions {
+		if v.Name != v1alpha1.GroupVersion.Version {
+			continue
+		}
+		spec, ok := v.Schema.OpenAPIV3Schema.Properties["spec"]
+		if !ok {
+			break
+		}
+		var out apiextensions.JSONSchemaProps
+		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&spec, &out, nil); err != nil {
+			return nil, err
+		}
+		return &out, nil
+	}
+	return nil, fmt.Errorf("it has no spec in version %s", v1alpha1.GroupVersion.Version)
+}
+
+// Complete checks a spec that is JSON, as a user has written it, and returns what
+// the API server would store: with its defaults.
+func (s *Schema) Complete(spec []byte) ([]byte, error) {
+	var object map[string]any
+	if err := utiljson.Unmarshal(spec, &object); err != nil {
+		return nil, fmt.Errorf("read the spec: %w", err)
+	}
+	if object == nil {
+		object = map[string]any{}
+	}
+	defaulting.Default(object, s.structural)
+	if err := s.check(object); err != nil {
+		return nil, err
+	}
+	return json.Marshal(object)
+}
+
+func (s *Schema) check(object map[string]any) error {
+	at := field.NewPath("spec")
+	var errs []error
+	unknown := structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true, ParentPath: []string{"spec"}}
+	for _, path := range pruning.PruneWithOptions(object, s.structural, false, unknown) {
+		errs = append(errs, fmt.Errorf("%s: unknown field", path))
+	}
+	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.structural)
+	list := validation.ValidateCustomResource(at, object, s.schema)
+	list = append(list, listtype.ValidateListSetsAndMaps(at, s.structural, object)...)
+	// The API server asks the rules even of an object with other errors, unless
+	// those make the rules pointless: a wrong type, or too long a list.
+	if s.rules != nil && !blocksRules(list) {
+		found, _ := s.rules.Validate(context.Background(), at, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
+		list = append(list, found...)
+	}
+	for _, e := range list {
+		errs = append(errs, e)
+	}
+	return errors.Join(errs...)
+}
+
+func blocksRules(list field.ErrorList) bool {
+	for _, e := range list {
+		switch e.Type {
+		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong,
+			field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+			return true
+		}
+	}
+	return false
+}
