@@ -51,7 +51,7 @@ func (p pairing) line(step, metric string, base, candidate []float64) Line {
 	l := Line{
 		Cell: p.candidate.name, Baseline: p.base.name, Step: step, Metric: metric, Unit: runfile.SuiteMetricUnit(metric),
 		Candidate: candidate, Base: base, Mean: (stats.Mean(base) + stats.Mean(candidate)) / 2,
-		Confidence: p.confidence(), Outcome: Unknown,
+		Confidence: 1 - alpha(p.SuiteSignificance), Outcome: Unknown,
 		Saturated: p.base.saturated(step) || p.candidate.saturated(step),
 	}
 	l.impacts(p.impactOf)
@@ -59,15 +59,10 @@ func (p pairing) line(step, metric string, base, candidate []float64) Line {
 	if v, ok := stats.MannWhitney(base, candidate); ok {
 		l.P, l.AdjustedP = &v, &v
 	}
-	l.detectable(p.alpha())
 	return l
 }
 
-func (p pairing) confidence() float64 { return 1 - p.alpha() }
-
 // alpha is the rate of false alarms; 0.05 where a record has none that is one.
-func (p pairing) alpha() float64 { return alpha(p.SuiteSignificance) }
-
 func alpha(s runfile.SuiteSignificance) float64 {
 	if s.Alpha > 0 && s.Alpha < 1 {
 		return s.Alpha
@@ -127,22 +122,21 @@ func (l *Line) shift() {
 	}
 }
 
-// detectable is what this many pairs of this spread could have shown. The spread
-// is that of both sides by themselves, so that a shift between them is none.
-func (l *Line) detectable(alpha float64) {
+// spread is the standard deviation of one value, as a share of the baseline's
+// median: of both sides by themselves, so that a shift between them is none.
+func (l *Line) spread() (float64, bool) {
 	b, ok := stats.StandardDeviation(l.Base)
 	c, _ := stats.StandardDeviation(l.Candidate)
 	median := stats.Median(l.Base)
 	if !ok || !finite(1/median) {
-		return
+		return 0, false
 	}
-	if v, ok := stats.DetectableBySpread(len(l.Base), math.Sqrt((b*b+c*c)/2)/median, alpha); ok {
-		l.Detectable = &v
-	}
+	return math.Sqrt((b*b+c*c)/2) / median, true
 }
 
 // decide corrects p for the number of lines, and gives each its outcome.
 func decide(lines []Line, s runfile.SuiteSignificance) {
+	detectable(lines, s)
 	var p, least []float64
 	var tested []*Line
 	for i := range lines {
@@ -157,6 +151,27 @@ func decide(lines []Line, s runfile.SuiteSignificance) {
 	for i, l := range tested {
 		l.AdjustedP = &p[i]
 		l.Outcome = l.outcome(least[i], s)
+	}
+}
+
+// detectable is what so many pairs of such a spread could have shown. With the
+// correction it is what the line with the smallest p must reach.
+func detectable(lines []Line, s runfile.SuiteSignificance) {
+	rate := alpha(s)
+	if s.Correction != correctionNone {
+		rate /= float64(max(1, len(lines)))
+	}
+	factors := map[int]float64{} // of the spread, by the number of pairs; most are alike
+	for i := range lines {
+		l := &lines[i]
+		n := len(l.Base)
+		if _, ok := factors[n]; !ok {
+			factors[n], _ = stats.DetectableBySpread(n, 1, rate)
+		}
+		if spread, ok := l.spread(); ok && factors[n] > 0 {
+			v := factors[n] * spread
+			l.Detectable = &v
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func newNoise(history []runfile.SuiteRun, lines []Line, s runfile.SuiteSignifica
 		n.factor = z
 		for i := range lines {
 			if v, ok := lines[i].spread(); ok {
-				n.typical[lines[i].key()] = v
+				n.typical[lines[i].key()] = v * medianOfNormal * math.Sqrt(2/float64(len(lines[i].Base)))
 			}
 		}
 		return n
@@ -73,18 +73,6 @@ func (n noise) of(l *Line) (float64, bool) {
 }
 
 func (l *Line) key() lineKey { return lineKey{l.Cell, l.Step, l.Metric} }
-
-// spread is the standard deviation of the difference of the two medians, as a
-// share of the baseline's, by the values within the runs.
-func (l *Line) spread() (float64, bool) {
-	b, ok := stats.StandardDeviation(l.Base)
-	c, _ := stats.StandardDeviation(l.Candidate)
-	median := stats.Median(l.Base)
-	if !ok || !finite(1/median) {
-		return 0, false
-	}
-	return medianOfNormal * math.Sqrt((b*b+c*c)/float64(len(l.Base))) / median, true
-}
 
 // distancesOf are those of the medians of consecutive runs, as shares of the
 // earlier one, for each number that two of them have.

@@ -42,7 +42,7 @@ type Line struct {
 	Confidence                         float64  // of ShiftLow and ShiftHigh, 0.95 unless alpha says otherwise
 	P, AdjustedP                       *float64 // two-sided Mann-Whitney; after the correction
 	// Detectable is the smallest shift that so many pairs of this spread show four
-	// times out of five, as a share, before the correction; nil when not known.
+	// times out of five after the correction, as a share; nil when not known.
 	Detectable *float64
 	Outcome    string
 	Saturated  bool

@@ -15,9 +15,9 @@ const power = 0.8
 const rankEfficiency = 3 / math.Pi
 
 // DetectableBySpread is the smallest shift that the Mann-Whitney test of n values
-// on each side finds at alpha four times out of five, in the unit of their
-// standard deviation: what a comparison could have seen. It is that of the t
-// test, widened by the efficiency of ranks, and therefore a little too small
+// on each side finds at alpha four times out of five, where they scatter by this
+// standard deviation: what a comparison could have seen. It is that of the t test,
+// widened by the efficiency of ranks, and therefore a little too small
 // below six values, where ranks are coarse. It is not known (false) where n
 // values cannot be significant at all, see MinimumP.
 func DetectableBySpread(n int, deviation, alpha float64) (float64, bool) {

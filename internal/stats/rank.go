@@ -9,7 +9,7 @@ import (
 
 // ExactLimit is up to how many values on each side p of the Mann-Whitney test
 // and the interval of the shift are exact; above, they are those of the normal
-// approximation, which is then within 0.002 of the exact p. The exact distribution
+// approximation, which is then within 0.005 of the exact p. The exact distribution
 // takes a time that grows with the fourth power: with ties 1 ms at 20 values.
 const ExactLimit = 20
 

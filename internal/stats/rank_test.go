@@ -80,3 +80,91 @@ func drawn(r *rand.Rand, n, of int) []float64 {
 	}
 	return v
 }
+
+func TestTheNormalApproximationBeginsWhereItIsGoodEnough(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	worst := 0.0
+	for range 60 {
+		a, b := drawn(r, ExactLimit+1, 12), drawn(r, ExactLimit+1, 12)
+		for i := range a {
+			a[i] += float64(r.IntN(4))
+		}
+		u, ties := rankSum(a, b)
+		less, more := tiedTails(u, len(a), ties)
+		got, _ := MannWhitney(a, b)
+		worst = max(worst, math.Abs(got-min(1, 2*min(less, more))))
+	}
+	if worst == 0 || worst > 0.005 {
+		t.Errorf("p is up to %v away from the exact one", worst)
+	}
+	t.Logf("p is up to %.4f away from the exact one", worst)
+}
+
+func TestFiftyValuesWithTiesTakeNoTime(t *testing.T) {
+	t.Parallel()
+	a, b := make([]float64, 50), make([]float64, 50)
+	for i := range a {
+		a[i], b[i] = float64(i/2), float64(i/2+10)
+	}
+	if p, ok := MannWhitney(a, b); !ok || p > 0.01 || p <= 0 {
+		t.Errorf("p = %v %v", p, ok)
+	}
+	s, ok := HodgesLehmann(a, b, 0.95)
+	if !ok || s.Estimate != 10 || s.Interval == nil || s.Interval.Low >= 10 || s.Interval.High <= 10 {
+		t.Errorf("shift = %+v", s)
+	}
+}
+
+func TestSamplesThatSayNothing(t *testing.T) {
+	t.Parallel()
+	if _, ok := MannWhitney(nil, []float64{1}); ok {
+		t.Error("p of nothing is known")
+	}
+	if p, ok := MannWhitney([]float64{5, 5, 5}, []float64{5, 5}); !ok || p != 1 {
+		t.Errorf("p of equal values = %v %v, want 1", p, ok)
+	}
+	if _, ok := HodgesLehmann([]float64{1}, nil, 0.95); ok {
+		t.Error("the shift of nothing is known")
+	}
+	if s, ok := HodgesLehmann([]float64{1, 2, 3}, []float64{4, 5, 6}, 0.95); !ok || s.Estimate != 3 || s.Interval != nil {
+		t.Errorf("three values have no 95 %% interval: %+v", s)
+	}
+	if _, ok := StandardDeviation([]float64{3}); ok {
+		t.Error("one value has no deviation")
+	}
+	if got, ok := StandardDeviation([]float64{2, 4, 4, 4, 5, 5, 7, 9}); !ok || math.Abs(got-math.Sqrt(32.0/7)) > 1e-12 {
+		t.Errorf("deviation = %v, want that of the sample", got)
+	}
+}
+
+// A shift is in the interval when the test does not reject it, and not when it does.
+func TestTheIntervalOfTheShiftIsThatOfTheTest(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, sizes := range [][2]int{{4, 4}, {5, 7}, {8, 8}, {10, 6}} {
+		a, b := make([]float64, sizes[0]), make([]float64, sizes[1])
+		for i := range a {
+			a[i] = r.NormFloat64()
+		}
+		for i := range b {
+			b[i] = r.NormFloat64()
+		}
+		s, ok := HodgesLehmann(a, b, 0.95)
+		if !ok || s.Interval == nil {
+			t.Fatalf("n = %v: no interval", sizes)
+		}
+		p := func(shift float64) float64 {
+			moved := make([]float64, len(b))
+			for i := range b {
+				moved[i] = b[i] - shift
+			}
+			v, _ := MannWhitney(a, moved)
+			return v
+		}
+		const step = 1e-9
+		if p(s.Interval.Low+step) <= 0.05 || p(s.Interval.Low-step) > 0.05 || p(s.Interval.High-step) <= 0.05 || p(s.Interval.High+step) > 0.05 {
+			t.Errorf("n = %v: p just inside and outside of %+v: %v %v, %v %v", sizes, s.Interval, p(s.Interval.Low+step), p(s.Interval.Low-step), p(s.Interval.High-step), p(s.Interval.High+step))
+		}
+	}
+}
