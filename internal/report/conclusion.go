@@ -28,7 +28,7 @@ func paths(p *page, s judge.Summary) {
 	p.line("")
 	p.line(p.paint(dim, fmt.Sprintf("%s %10s %12s %8s %s %s", padded("PATH", name), "MB/s", "BYTES", "SHARE", down, "STATE")))
 	for i, ps := range s.Paths {
-		row := fmt.Sprintf("%s %10s %12s %6s %% %s ", padded(labels[i], name), rate(ps.BytesPerSecond), gibibytes(ps.Bytes()), tenths(ps.SharePermille), away[i])
+		row := fmt.Sprintf("%s %10s %12s %6s %% %s ", padded(labels[i], name), Rate(ps.BytesPerSecond), Gibibytes(ps.Bytes()), Tenths(ps.SharePermille), away[i])
 		word := padded(p.clean(ps.State), state)
 		colour := green
 		switch {
@@ -60,21 +60,11 @@ func downColumn(all []judge.PathShare) (head string, cells []string) {
 
 // conclusion is the verdict and the validity, each with what it means.
 func conclusion(p *page, j judge.Judgement) {
-	verdicts := map[judge.Verdict]struct{ colour, text string }{
-		judge.Pass:         {green, "everything that was expected was met"},
-		judge.Fail:         {red, "something that was expected was missed"},
-		judge.Inconclusive: {yellow, "this run cannot tell"},
-		judge.NotEvaluated: {dim, "nothing was expected of this run"},
-	}
-	validities := map[judge.Validity]struct{ colour, text string }{
-		judge.Valid:   {green, "nothing speaks against the number"},
-		judge.Suspect: {yellow, "read the findings before you build on the number"},
-		judge.Invalid: {red, "do not use the number"},
-	}
+	verdicts := map[judge.Verdict]string{judge.Pass: green, judge.Fail: red, judge.Inconclusive: yellow, judge.NotEvaluated: dim}
+	validities := map[judge.Validity]string{judge.Valid: green, judge.Suspect: yellow, judge.Invalid: red}
 	p.rule()
-	v, ok := verdicts[j.Verdict], validities[j.Validity]
-	p.verdict("verdict", string(j.Verdict), v.colour, v.text)
-	p.verdict("validity", string(j.Validity), ok.colour, ok.text)
+	p.verdict("verdict", string(j.Verdict), verdicts[j.Verdict], VerdictMeaning(j.Verdict))
+	p.verdict("validity", string(j.Validity), validities[j.Validity], ValidityMeaning(j.Validity))
 }
 
 func (p *page) verdict(label, word, colour, text string) {

@@ -63,10 +63,10 @@ func steps(p *page, j judge.Judgement) {
 		t := s.Summary.Total
 		wire := unknown
 		if s.WirePermille != nil {
-			wire = tenths(*s.WirePermille)
+			wire = Tenths(*s.WirePermille)
 		}
 		mean, p99 := stepLatency(t.Latency)
-		row := fmt.Sprintf("%s %8s %8d %s %s %6s ", padded(p.clean(levelName(s)), 10), rate(t.BytesPerSecond), t.OperationsPerSecond,
+		row := fmt.Sprintf("%s %8s %8d %s %s %6s ", padded(p.clean(levelName(s)), 10), Rate(t.BytesPerSecond), t.OperationsPerSecond,
 			rightAligned(p.clean(mean), 8), rightAligned(p.clean(p99), 10), wire)
 		bar := p.bar(float64(t.BytesPerSecond)/float64(most), max(room-columns(row), 0))
 		mark := ""
@@ -85,7 +85,7 @@ func steps(p *page, j judge.Judgement) {
 func levelName(s judge.StepSummary) string {
 	switch s.Kind {
 	case runfile.StepUsers:
-		return count(int(s.Users), "user")
+		return Count(int(s.Users), "user")
 	case runfile.StepSmallReads:
 		return fmt.Sprintf("%d small", s.Users)
 	case runfile.StepLargeReads:
@@ -100,9 +100,9 @@ func stepLatency(l *stats.Latency) (mean, p99 string) {
 	case l == nil:
 		return unknown, unknown
 	case l.MeanOnly:
-		return latency(l.MeanMicroseconds), unknown
+		return Latency(l.MeanMicroseconds), unknown
 	default:
-		return latency(l.MeanMicroseconds), atMost(l) + latency(l.P99Microseconds)
+		return Latency(l.MeanMicroseconds), atMost(l) + Latency(l.P99Microseconds)
 	}
 }
 

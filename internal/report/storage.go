@@ -67,7 +67,7 @@ func busy(permille *int32) string {
 	if permille == nil {
 		return unknown
 	}
-	return tenths(*permille) + " %"
+	return Tenths(*permille) + " %"
 }
 
 func lifs(p *page, all []judge.StoragePath) {
@@ -114,7 +114,7 @@ func amount(bytes *int64) string {
 	if bytes == nil {
 		return unknown
 	}
-	return gibibytes(*bytes)
+	return Gibibytes(*bytes)
 }
 
 // storageLoad puts the latency of the storage beside that of the client: the
@@ -125,13 +125,13 @@ func storageLoad(p *page, s judge.Summary) {
 		parts = append(parts, fmt.Sprintf("%d IOPS", *v))
 	}
 	if v := s.Storage.BytesPerSecond; v != nil {
-		parts = append(parts, rate(*v)+" MB/s")
+		parts = append(parts, Rate(*v)+" MB/s")
 	}
 	if v := s.Storage.MeanLatencyMicroseconds; v != nil {
-		mean := "mean " + latency(*v)
+		mean := "mean " + Latency(*v)
 		if l := s.Total.Latency; l != nil && l.MeanMicroseconds >= *v {
-			mean += " of the client's " + latency(l.MeanMicroseconds)
-			parts = append(parts, mean, latency(l.MeanMicroseconds-*v)+" on the way")
+			mean += " of the client's " + Latency(l.MeanMicroseconds)
+			parts = append(parts, mean, Latency(l.MeanMicroseconds-*v)+" on the way")
 		} else {
 			parts = append(parts, mean)
 		}

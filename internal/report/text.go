@@ -61,9 +61,9 @@ func title(p *page, r runfile.Result, j judge.Judgement) {
 	}
 	p.line(p.paint(bold, head))
 	if has(j, judge.SimulatedDatabase) {
-		p.wrapped("", "The database was a stand-in for Oracle: no number here is one of Oracle.")
+		p.wrapped("", SimulatedDatabaseNote)
 	}
-	p.wrapped("", whatRan(r, j))
+	p.wrapped("", WhatRan(r, j))
 	p.rule()
 }
 
@@ -80,14 +80,14 @@ func has(j judge.Judgement, code judge.Code) bool {
 // headline is the four numbers that everybody asks for.
 func headline(p *page, s judge.Summary) {
 	figures := []figure{
-		{rate(s.Total.BytesPerSecond), "MB/s"},
+		{Rate(s.Total.BytesPerSecond), "MB/s"},
 		{fmt.Sprint(s.Total.OperationsPerSecond), "IOPS"},
 	}
 	if l := s.Total.Latency; l != nil {
 		figures = append(figures, latencyFigure(l))
 	}
 	if s.WirePermille != nil {
-		figures = append(figures, figure{tenths(*s.WirePermille), "% of the wire"})
+		figures = append(figures, figure{Tenths(*s.WirePermille), "% of the wire"})
 	}
 	p.line("")
 	p.big(figures)
@@ -104,9 +104,9 @@ func directions(p *page, s judge.Summary) {
 		}
 		text := ""
 		if both {
-			text = together(fmt.Sprintf("%s MB/s", rate(d.BytesPerSecond))) + "  " + together(fmt.Sprintf("%d IOPS", d.OperationsPerSecond)) + "  "
+			text = together(fmt.Sprintf("%s MB/s", Rate(d.BytesPerSecond))) + "  " + together(fmt.Sprintf("%d IOPS", d.OperationsPerSecond)) + "  "
 			if d.WirePermille != nil {
-				text += together(tenths(*d.WirePermille)+" % of the wire") + "  "
+				text += together(Tenths(*d.WirePermille)+" % of the wire") + "  "
 			}
 		}
 		if l := d.Latency; l != nil {
@@ -125,10 +125,10 @@ func directions(p *page, s judge.Summary) {
 }
 
 func latencyFigure(l *stats.Latency) figure {
-	value, unit := latencyParts(l.P99Microseconds)
+	value, unit := LatencyParts(l.P99Microseconds)
 	switch {
 	case l.MeanOnly:
-		value, unit = latencyParts(l.MeanMicroseconds)
+		value, unit = LatencyParts(l.MeanMicroseconds)
 		return figure{value, unit + " mean"}
 	case l.Bucketed:
 		return figure{value, unit + " p99 at most"}
@@ -140,7 +140,7 @@ func latencyFigure(l *stats.Latency) figure {
 // percentiles are what is known of the distribution. Those of buckets are upper
 // bounds.
 func percentiles(l *stats.Latency) string {
-	texts := []string{together("mean " + latency(l.MeanMicroseconds))}
+	texts := []string{together("mean " + Latency(l.MeanMicroseconds))}
 	if l.MeanOnly {
 		return texts[0] + "; percentiles are not known"
 	}
@@ -155,7 +155,7 @@ func percentiles(l *stats.Latency) string {
 		{"max", l.MaxMicroseconds},
 	}
 	for _, f := range figures {
-		texts = append(texts, together(f.name+" "+atMost(l)+latency(f.us)))
+		texts = append(texts, together(f.name+" "+atMost(l)+Latency(f.us)))
 	}
 	return strings.Join(texts, "  ")
 }
@@ -181,7 +181,7 @@ func throughput(p *page, j judge.Judgement) {
 			lowest = v
 		}
 	}
-	scale := fmt.Sprintf(" %s..%s MB/s", rate(lowest), rate(highest))
+	scale := fmt.Sprintf(" %s..%s MB/s", Rate(lowest), Rate(highest))
 	p.plainFact("over time", p.spark(values, p.width-labelWidth-len(scale))+scale)
 }
 
@@ -196,11 +196,11 @@ func repetitions(p *page, j judge.Judgement) {
 			rates = append(rates, fmt.Sprint(s.Total.OperationsPerSecond))
 			continue
 		}
-		rates = append(rates, rate(s.Total.BytesPerSecond))
+		rates = append(rates, Rate(s.Total.BytesPerSecond))
 	}
 	text := strings.Join(rates, "  ") + unit
 	if j.VariationPermille != nil {
-		text += fmt.Sprintf(", variation %s %%", tenths(*j.VariationPermille))
+		text += fmt.Sprintf(", variation %s %%", Tenths(*j.VariationPermille))
 	}
 	p.fact("repeated", fmt.Sprintf("%s; shown is the median, number %d", text, j.Summary.Repetition))
 }
@@ -220,16 +220,16 @@ func cost(p *page, s judge.Summary) {
 		parts = append(parts, fmt.Sprintf("%.2f cores", float64(c.Millicores)/1000))
 	}
 	if c.MicrosecondsPerMiB != nil {
-		parts = append(parts, latency(*c.MicrosecondsPerMiB)+" CPU per MiB")
+		parts = append(parts, Latency(*c.MicrosecondsPerMiB)+" CPU per MiB")
 	}
 	if c.BusiestLimitPermille != nil {
-		parts = append(parts, tenths(*c.BusiestLimitPermille)+" % of its limit")
+		parts = append(parts, Tenths(*c.BusiestLimitPermille)+" % of its limit")
 	}
 	if c.BusiestNodePermille != nil {
-		parts = append(parts, "machine "+tenths(*c.BusiestNodePermille)+" % busy")
+		parts = append(parts, "machine "+Tenths(*c.BusiestNodePermille)+" % busy")
 	}
 	if v := s.CollectorCPUPermille; v != nil {
-		parts = append(parts, "collector "+tenths(*v)+" % of a core")
+		parts = append(parts, "collector "+Tenths(*v)+" % of a core")
 	}
 	if len(parts) > 0 {
 		p.fact("client", strings.Join(whole(parts), ", "))

@@ -31,8 +31,8 @@ func result() runfile.Result {
 }
 
 func judged() judge.Judgement {
-	latency := &stats.Latency{Count: 127_500, MeanMicroseconds: 14_481, P50Microseconds: 13_999, P95Microseconds: 18_100, P99Microseconds: 19_007, P999Microseconds: 41_343, MaxMicroseconds: 1_204_223}
-	read := judge.Direction{Ops: 127_500, Bytes: 127_500 << 20, BytesPerSecond: 2_228_224_000, OperationsPerSecond: 2125, Latency: latency, WirePermille: new(int32(900))}
+	Latency := &stats.Latency{Count: 127_500, MeanMicroseconds: 14_481, P50Microseconds: 13_999, P95Microseconds: 18_100, P99Microseconds: 19_007, P999Microseconds: 41_343, MaxMicroseconds: 1_204_223}
+	read := judge.Direction{Ops: 127_500, Bytes: 127_500 << 20, BytesPerSecond: 2_228_224_000, OperationsPerSecond: 2125, Latency: Latency, WirePermille: new(int32(900))}
 	s := judge.Summary{
 		Repetition: 2, Clients: 1, DurationMilliseconds: 60_000, Read: &read, Total: read, WirePermille: new(int32(900)),
 		Paths: []judge.PathShare{
@@ -256,7 +256,7 @@ func TestASparklineShowsADipAsDeepAsItWas(t *testing.T) {
 func TestLatenciesAreScaled(t *testing.T) {
 	t.Parallel()
 	for us, want := range map[int64]string{0: "0 µs", 999: "999 µs", 1000: "1.00 ms", 14_481: "14.5 ms", 1_204_223: "1.20 s"} {
-		if got := latency(us); got != want {
+		if got := Latency(us); got != want {
 			t.Errorf("%d: %q, want %q", us, got, want)
 		}
 	}

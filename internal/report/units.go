@@ -2,8 +2,8 @@ package report
 
 import "fmt"
 
-// rate writes bytes per second as megabytes of 10^6 per second.
-func rate(bytesPerSecond int64) string {
+// Rate writes bytes per second as megabytes of 10^6 per second.
+func Rate(bytesPerSecond int64) string {
 	v := float64(bytesPerSecond) / 1e6
 	if v >= 10_000 {
 		return fmt.Sprintf("%.0f", v)
@@ -11,13 +11,14 @@ func rate(bytesPerSecond int64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-// tenths writes permille as percent.
-func tenths(permille int32) string { return fmt.Sprintf("%.1f", float64(permille)/10) }
+// Tenths writes permille as percent.
+func Tenths(permille int32) string { return fmt.Sprintf("%.1f", float64(permille)/10) }
 
-func gibibytes(b int64) string { return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30)) }
+// Gibibytes writes bytes as GiB.
+func Gibibytes(b int64) string { return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30)) }
 
-// latencyParts scales microseconds to three significant digits or so.
-func latencyParts(us int64) (value, unit string) {
+// LatencyParts scales microseconds to three significant digits or so.
+func LatencyParts(us int64) (value, unit string) {
 	switch {
 	case us < 1000:
 		return fmt.Sprint(us), "µs"
@@ -30,13 +31,14 @@ func latencyParts(us int64) (value, unit string) {
 	}
 }
 
-func latency(us int64) string {
-	value, unit := latencyParts(us)
+// Latency writes microseconds with their unit.
+func Latency(us int64) string {
+	value, unit := LatencyParts(us)
 	return value + " " + unit
 }
 
-// binarySize writes a size as people write it in a spec: 1Mi, 4Gi.
-func binarySize(b int64) string {
+// BinarySize writes a size as people write it in a spec: 1Mi, 4Gi.
+func BinarySize(b int64) string {
 	units := []struct {
 		shift int
 		name  string
@@ -49,7 +51,8 @@ func binarySize(b int64) string {
 	return fmt.Sprintf("%d", b)
 }
 
-func count(n int, noun string) string {
+// Count writes a number and its noun: 1 user, 2 users.
+func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

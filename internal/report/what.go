@@ -8,8 +8,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// whatRan is the load in one sentence.
-func whatRan(r runfile.Result, j judge.Judgement) string {
+// WhatRan is the load in one sentence. The spaces between a number and its unit
+// do not break.
+func WhatRan(r runfile.Result, j judge.Judgement) string {
 	w := r.Plan.Workload
 	var parts []string
 	switch {
@@ -26,15 +27,15 @@ func whatRan(r runfile.Result, j judge.Judgement) string {
 	}
 	each := fmt.Sprintf("%d x %d s", r.Plan.Schedule.Repetitions, r.Plan.Schedule.DurationSeconds)
 	if w.Calibrate != nil && r.Plan.Database != nil {
-		each = count(int(r.Plan.Schedule.Repetitions), "run") // Oracle takes as long as it wants
+		each = Count(int(r.Plan.Schedule.Repetitions), "run") // Oracle takes as long as it wants
 	}
-	return strings.Join(whole(append(parts, on, count(int(r.Plan.Clients), "client"), each)), ", ")
+	return strings.Join(whole(append(parts, on, Count(int(r.Plan.Clients), "client"), each)), ", ")
 }
 
 func rawParts(raw runfile.Raw) []string {
 	parts := []string{
-		fmt.Sprintf("%s %s", raw.Pattern, binarySize(raw.BlockSizeBytes)),
-		fmt.Sprintf("files %s x %d jobs x depth %d", binarySize(raw.FileSizeBytes), raw.Jobs, raw.Depth),
+		fmt.Sprintf("%s %s", raw.Pattern, BinarySize(raw.BlockSizeBytes)),
+		fmt.Sprintf("files %s x %d jobs x depth %d", BinarySize(raw.FileSizeBytes), raw.Jobs, raw.Depth),
 	}
 	if raw.OperationsPerSecond > 0 {
 		parts = append(parts, fmt.Sprintf("paced at %d/s", raw.OperationsPerSecond))
@@ -47,7 +48,7 @@ func calibrateParts(c runfile.Calibrate, d *runfile.Database) []string {
 	if d != nil {
 		name = "CALIBRATE_IO"
 	}
-	parts := []string{name, count(int(c.PhysicalDisks), "disk"), fmt.Sprintf("at most %d ms", c.MaxLatencyMilliseconds)}
+	parts := []string{name, Count(int(c.PhysicalDisks), "disk"), fmt.Sprintf("at most %d ms", c.MaxLatencyMilliseconds)}
 	return append(parts, filesPart(c.Files)...)
 }
 
@@ -69,7 +70,7 @@ func slobParts(s runfile.SLOB, d *runfile.Database) []string {
 	case s.Files != nil:
 		parts = append(parts, filesPart(s.Files)...)
 	default:
-		parts = append(parts, fmt.Sprintf("%s of %s", count(int(s.Schemas), "schema"), binarySize(size)))
+		parts = append(parts, fmt.Sprintf("%s of %s", Count(int(s.Schemas), "schema"), BinarySize(size)))
 	}
 	return parts
 }
@@ -79,7 +80,7 @@ func usersPart(users []int32) string {
 	case 0:
 		return "users as in the kit"
 	case 1:
-		return count(int(users[0]), "user")
+		return Count(int(users[0]), "user")
 	default:
 		return fmt.Sprintf("%d to %d users in %d steps", users[0], users[len(users)-1], len(users))
 	}
@@ -89,5 +90,5 @@ func filesPart(f *runfile.Files) []string {
 	if f == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("files %d x %s", f.Count, binarySize(f.SizeBytes))}
+	return []string{fmt.Sprintf("files %d x %s", f.Count, BinarySize(f.SizeBytes))}
 }

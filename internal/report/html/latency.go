@@ -1,0 +1,258 @@
+package html
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report"
+	"github.com/nfsbench/nfsbench/internal/report/chart"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// spread is the latencies of one direction of the repetition that stands for
+// all, merged over the clients.
+type spread struct {
+	name     string
+	ranges   []stats.Range
+	latency  *stats.Latency
+	bucketed bool
+}
+
+func spreads(r runfile.Result, s judge.Summary) []spread {
+	var out []spread
+	for _, d := range []struct {
+		name string
+		of   func(runfile.Repetition) *runfile.Ops
+		sum  *judge.Direction
+	}{
+		{"read", func(p runfile.Repetition) *runfile.Ops { return p.Read }, s.Read},
+		{"write", func(p runfile.Repetition) *runfile.Ops { return p.Write }, s.Write},
+	} {
+		if d.sum == nil || d.sum.Latency == nil || d.sum.Latency.MeanOnly {
+			continue
+		}
+		ranges := rangesOf(r, s.Repetition, d.of)
+		if len(ranges) > 0 {
+			out = append(out, spread{d.name, ranges, d.sum.Latency, d.sum.Latency.Bucketed})
+		}
+	}
+	return out
+}
+
+// rangesOf merges the histograms of a repetition, or else its buckets.
+func rangesOf(r runfile.Result, index int32, of func(runfile.Repetition) *runfile.Ops) []stats.Range {
+	var encoded []string
+	var buckets []stats.Bucket
+	for _, cl := range r.Clients {
+		for _, rep := range cl.Load.Repetitions {
+			if o := of(rep); rep.Index == index && o != nil {
+				encoded = append(encoded, o.Histogram)
+				for _, b := range o.Buckets {
+					buckets = append(buckets, stats.Bucket{BelowMicroseconds: b.BelowMicroseconds, Count: b.Count})
+				}
+			}
+		}
+	}
+	if h, err := stats.MergeEncoded(encoded...); err == nil && h.Count() > 0 {
+		return h.Ranges()
+	}
+	var out []stats.Range
+	for _, b := range stats.MergeBuckets(buckets) {
+		out = append(out, stats.Range{From: b.BelowMicroseconds / 2, To: b.BelowMicroseconds - 1, Count: b.Count})
+	}
+	return out
+}
+
+// latencySection is how the latencies of the median repetition spread.
+func latencySection(r runfile.Result, j judge.Judgement) section {
+	s := section{ID: "latency", Title: "Latency"}
+	all := spreads(r, *j.Summary)
+	s.add(block{Table: latencyTable(*j.Summary)})
+	if len(all) == 0 {
+		return s
+	}
+	distributions, curves := make([]chart.Distribution, 0, len(all)), make([]chart.Curve, 0, len(all))
+	for _, d := range all {
+		distributions = append(distributions, d.distribution())
+		if !d.bucketed {
+			curves = append(curves, d.curve(d.name))
+		}
+	}
+	f := figureOf("spread", "Distribution of latencies", "How many of all operations took how long, on a logarithmic axis, with percentiles.", func(f chart.Frame) string {
+		return chart.Distributions(f, distributions)
+	})
+	s.add(f.with(fmt.Sprintf("All operations of repetition %d, of all clients. The axis of time is logarithmic.", j.Summary.Repetition), distributionTable(distributions)))
+	if len(curves) > 0 {
+		f := figureOf("percentiles", "Latency by percentile", "The latency that a share of all operations does not exceed.", func(f chart.Frame) string {
+			return chart.Percentiles(f, curves)
+		})
+		s.add(f.with("The share of operations that took at most so long; each step to the right is one more nine.", curveTable(curves)))
+	}
+	return s
+}
+
+func latencyTable(s judge.Summary) *table {
+	t := &table{Heads: heads(1, "", "MB/s", "IOPS", "Mean", "p50", "p95", "p99", "p99.9", "Max")}
+	add := func(name string, d *judge.Direction) {
+		if d == nil {
+			return
+		}
+		cells := []string{name, report.Rate(d.BytesPerSecond), fmt.Sprint(d.OperationsPerSecond)}
+		t.row(append(cells, latencyCells(d.Latency)...)...)
+	}
+	add("read", s.Read)
+	add("write", s.Write)
+	if s.Read != nil && s.Write != nil || len(t.Rows) == 0 {
+		add("both", &s.Total)
+	}
+	if l := s.Total.Latency; l != nil && l.Bucketed {
+		t.Note = "The database counts latencies in powers of two: percentiles are upper bounds; the mean is exact."
+	}
+	return t
+}
+
+// latencyCells are mean, percentiles and maximum.
+func latencyCells(l *stats.Latency) []string {
+	if l == nil {
+		return []string{unknown, unknown, unknown, unknown, unknown, unknown}
+	}
+	out := []string{report.Latency(l.MeanMicroseconds)}
+	prefix := ""
+	if l.Bucketed {
+		prefix = "≤ "
+	}
+	for _, v := range []int64{l.P50Microseconds, l.P95Microseconds, l.P99Microseconds, l.P999Microseconds, l.MaxMicroseconds} {
+		if l.MeanOnly {
+			out = append(out, unknown)
+			continue
+		}
+		out = append(out, prefix+report.Latency(v))
+	}
+	return out
+}
+
+// barsPerDecade of a histogram that is drawn.
+const barsPerDecade = 20
+
+func (s spread) distribution() chart.Distribution {
+	d := chart.Distribution{Name: capital(s.name)[:len(s.name)] + ": share of operations by latency"}
+	total := 0.0
+	for _, r := range s.ranges {
+		total += float64(r.Count)
+	}
+	sums := map[int]float64{}
+	for _, r := range s.ranges {
+		if s.bucketed {
+			d.Bars = append(d.Bars, chart.Bar{From: float64(max(r.From, 1)), To: float64(r.To + 1), Share: float64(r.Count) / total})
+			continue
+		}
+		sums[int(math.Floor(math.Log10(float64(max(r.From+r.To, 2))/2)*barsPerDecade))] += float64(r.Count) / total
+	}
+	d.Bars = append(d.Bars, barsOf(sums)...)
+	prefix := ""
+	if s.bucketed {
+		prefix = "≤ "
+	}
+	l := s.latency
+	for _, m := range []chart.Mark{
+		{Label: prefix + "p50", Value: float64(l.P50Microseconds)}, {Label: prefix + "p95", Value: float64(l.P95Microseconds)},
+		{Label: prefix + "p99", Value: float64(l.P99Microseconds)}, {Label: prefix + "p99.9", Value: float64(l.P999Microseconds)},
+		{Label: "max", Value: float64(l.MaxMicroseconds)},
+	} {
+		d.Marks = append(d.Marks, chart.Mark{Label: m.Label, Value: max(m.Value, 1)})
+	}
+	return d
+}
+
+func barsOf(sums map[int]float64) []chart.Bar {
+	var out []chart.Bar
+	if len(sums) == 0 {
+		return nil
+	}
+	low, high := math.MaxInt, math.MinInt
+	for i := range sums {
+		low, high = min(low, i), max(high, i)
+	}
+	for i := low; i <= high; i++ {
+		if sums[i] > 0 {
+			out = append(out, chart.Bar{From: math.Pow(10, float64(i)/barsPerDecade), To: math.Pow(10, float64(i+1)/barsPerDecade), Share: sums[i]})
+		}
+	}
+	return out
+}
+
+func distributionTable(all []chart.Distribution) *table {
+	t := &table{Heads: heads(2, "Direction", "Latency", "Share", "Up to here")}
+	for _, d := range all {
+		sum := 0.0
+		for _, b := range d.Bars {
+			sum += b.Share
+			t.row(d.Name, chart.Microseconds(b.From)+" to "+chart.Microseconds(b.To), fmt.Sprintf("%.3f %%", b.Share*100), fmt.Sprintf("%.3f %%", sum*100))
+		}
+	}
+	return t
+}
+
+// quantileShares are where a curve is known: four to each nine, and the ends.
+func quantileShares() []float64 {
+	out := []float64{0, .1, .2, .3, .4, .5, .6, .7, .8}
+	for nine := .1; nine > 1e-6; nine /= 10 {
+		for _, m := range []float64{1, .7, .5, .3, .2, .15} {
+			out = append(out, math.Round((1-nine*m)*1e9)/1e9)
+		}
+	}
+	return out
+}
+
+// curve is the quantiles of the ranges, as far as there are operations for them.
+func (s spread) curve(name string) chart.Curve {
+	c := chart.Curve{Name: name}
+	total, seen, at := int64(0), int64(0), 0
+	for _, r := range s.ranges {
+		total += r.Count
+	}
+	for _, share := range quantileShares() {
+		if (1-share)*float64(total) < 1 {
+			break
+		}
+		rank := max(int64(math.Ceil(share*float64(total)-1e-6)), 1)
+		for at < len(s.ranges) && seen+s.ranges[at].Count < rank {
+			seen += s.ranges[at].Count
+			at++
+		}
+		if at < len(s.ranges) {
+			c.Points = append(c.Points, chart.Quantile{Share: share, Value: float64(max(s.ranges[at].To, 1))})
+		}
+	}
+	return c
+}
+
+func curveTable(curves []chart.Curve) *table {
+	t := &table{Heads: heads(1, "Share of operations")}
+	shown := map[float64]bool{.5: true, .9: true, .95: true, .99: true, .999: true, .9999: true, .99999: true}
+	longest := chart.Curve{}
+	for _, c := range curves {
+		t.Heads = append(t.Heads, head{Text: cmp.Or(c.Name, "latency"), Number: true})
+		if len(c.Points) > len(longest.Points) {
+			longest = c
+		}
+	}
+	for i, q := range longest.Points {
+		if !shown[q.Share] {
+			continue
+		}
+		cells := []string{fmt.Sprintf("%g %%", q.Share*100)}
+		for _, c := range curves {
+			v := unknown
+			if i < len(c.Points) {
+				v = chart.Microseconds(c.Points[i].Value)
+			}
+			cells = append(cells, v)
+		}
+		t.row(cells...)
+	}
+	return t
+}

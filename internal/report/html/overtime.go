@@ -1,0 +1,212 @@
+package html
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report"
+	"github.com/nfsbench/nfsbench/internal/report/chart"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// timeSection is throughput and latency over the whole run, warm-up included.
+func timeSection(r runfile.Result, j judge.Judgement) section {
+	s := section{ID: "time", Title: "Over time"}
+	c := courseOf(r)
+	if len(c.slots) < 2 {
+		return s
+	}
+	t := chart.Timeline{Panels: loadPanels(c, j), Bands: c.bands(bandNames(r)), To: c.end()}
+	description := fmt.Sprintf("Throughput and latency of %s over %s.", report.Count(len(r.Clients), "client"), chart.Clock(c.end()))
+	f := figureOf("time", "Throughput and latency over time", description, t.SVG)
+	caption := "Shaded: warm-up, not counted."
+	if float64(len(c.slots)) > wideFigure {
+		caption += " The line is the mean, the pale area all from the lowest to the highest second, so that short dips and peaks stay visible."
+	}
+	s.add(f.with(caption, windowTable(c, r)))
+	return s
+}
+
+// loadPanels are the panels of the load itself.
+func loadPanels(c *course, j judge.Judgement) []chart.Panel {
+	throughput := chart.Panel{Title: "Throughput, MB/s", Unit: "MB/s", Height: 170, Lines: c.directions(func(o ops) float64 { return o.bytes / c.interval / 1e6 })}
+	if j.Wire != nil {
+		throughput.Limits = wireLimits(*j.Wire, c)
+	}
+	panels := []chart.Panel{throughput}
+	mean := c.directions(func(o ops) float64 { return positive(o.latencySum / o.count) })
+	p99 := c.directions(func(o ops) float64 { return positive(o.p99) })
+	for _, p := range []struct {
+		title string
+		lines []chart.Line
+	}{{"Latency, mean", mean}, {"Latency, 99th percentile", p99}} {
+		if panel, ok := latencyPanel(p.title, p.lines); ok {
+			panels = append(panels, panel)
+		}
+	}
+	return panels
+}
+
+// positive is not a number for what is no latency.
+func positive(v float64) float64 {
+	if v > 0 {
+		return v
+	}
+	return math.NaN()
+}
+
+// latencyPanel scales microseconds to the unit that fits.
+func latencyPanel(title string, lines []chart.Line) (chart.Panel, bool) {
+	most := 0.0
+	for _, l := range lines {
+		for _, p := range l.Points {
+			if p.Y > most {
+				most = p.Y
+			}
+		}
+	}
+	if most == 0 {
+		return chart.Panel{}, false
+	}
+	unit, by := "µs", 1.0
+	if most >= 2000 {
+		unit, by = "ms", 1000
+	}
+	for _, l := range lines {
+		for i := range l.Points {
+			l.Points[i].Y /= by
+		}
+	}
+	return chart.Panel{Title: title + ", " + unit, Unit: unit, Height: 100, Lines: lines}, true
+}
+
+func wireLimits(w judge.WireLimit, c *course) []chart.Limit {
+	read := chart.Limit{Label: "wire limit " + report.Rate(w.ReadBytesPerSecond) + " MB/s", Value: float64(w.ReadBytesPerSecond) / 1e6}
+	if c.writes {
+		return []chart.Limit{{Label: "wire limit " + report.Rate(w.WriteBytesPerSecond) + " MB/s", Value: float64(w.WriteBytesPerSecond) / 1e6}}
+	}
+	return []chart.Limit{read} // full duplex: that of writes lies beside it
+}
+
+// bandNames names each window: by its number, or by its level of load.
+func bandNames(r runfile.Result) func(string, int32) string {
+	steps := map[int32]*runfile.Step{}
+	for _, cl := range r.Clients {
+		for _, rep := range cl.Load.Repetitions {
+			steps[rep.Index] = rep.Step
+		}
+	}
+	return func(span string, repetition int32) string {
+		switch step := steps[repetition]; {
+		case span == runfile.SpanWarmup:
+			return "warm-up"
+		case step != nil && step.Users > 0:
+			return fmt.Sprint(step.Users)
+		case len(steps) < 2:
+			return "measured"
+		default:
+			return fmt.Sprintf("repetition %d", repetition)
+		}
+	}
+}
+
+// windowTable is the figure in numbers: each window in parts.
+func windowTable(c *course, r runfile.Result) *table {
+	t := &table{Heads: heads(2, "Time", "Window", "Mean MB/s", "Lowest", "Highest", "Mean latency", "Highest p99")}
+	name := bandNames(r)
+	for _, b := range c.bands(name) {
+		from, to := int(math.Round(b.From/c.interval)), int(math.Round(b.To/c.interval))
+		parts := min(max((to-from)/10, 1), 12)
+		for k := range parts {
+			first, last := from+k*(to-from)/parts, from+(k+1)*(to-from)/parts
+			t.row(c.part(first, last, b.Label)...)
+		}
+		if len(t.Rows) > 150 {
+			t.Note = "The other windows are left out."
+			break
+		}
+	}
+	return t
+}
+
+// part is one row of windowTable.
+func (c *course) part(first, last int, name string) []string {
+	low, high, bytes, sum, count, p99 := math.Inf(1), 0.0, 0.0, 0.0, 0.0, 0.0
+	for _, s := range c.slots[first:last] {
+		v := s.read.bytes + s.write.bytes
+		low, high, bytes = min(low, v), max(high, v), bytes+v
+		sum, count = sum+s.read.latencySum+s.write.latencySum, count+s.read.count+s.write.count
+		p99 = max(p99, s.read.p99, s.write.p99)
+	}
+	n := float64(last-first) * c.interval
+	mega := func(v float64) string { return fmt.Sprintf("%.1f", v/c.interval/1e6) }
+	return []string{
+		chart.Clock(float64(first)*c.interval) + " to " + chart.Clock(float64(last)*c.interval), name,
+		fmt.Sprintf("%.1f", bytes/n/1e6), mega(low), mega(high), latencyText(sum / count), latencyText(p99),
+	}
+}
+
+func latencyText(us float64) string {
+	if !(us > 0) {
+		return unknown
+	}
+	return chart.Microseconds(us)
+}
+
+// maxStrips is how many paths or nodes are drawn; tables hold all.
+const maxStrips = 12
+
+const stripHeight = 48.0
+
+// pathSection is what each path carried, over time and in all.
+func pathSection(r runfile.Result, j judge.Judgement) section {
+	s := section{ID: "paths", Title: "Paths"}
+	c := courseOf(r)
+	if len(c.paths) > 0 && len(c.slots) > 1 {
+		t := chart.Timeline{Bands: c.bands(bandNames(r)), To: c.end()}
+		most := 0.0
+		for _, p := range c.paths[:min(len(c.paths), maxStrips)] {
+			l := chart.Line{Name: p.name}
+			for i, b := range p.bytes {
+				y := math.NaN()
+				if b >= 0 && c.slots[i].clients > 0 {
+					y = b / c.interval / 1e6
+					most = max(most, y)
+				}
+				l.Points = append(l.Points, chart.Point{X: (float64(i) + .5) * c.interval, Y: y})
+			}
+			t.Panels = append(t.Panels, chart.Panel{Title: p.name + ", MB/s", Unit: "MB/s", Height: stripHeight, Lines: []chart.Line{l}})
+		}
+		for i := range t.Panels {
+			t.Panels[i].Max = max(most, 1e-6)
+		}
+		f := figureOf("paths", "Throughput of each path over time", "One strip for each path, all of one scale, on the time axis of the figure above.", t.SVG)
+		s.add(f.with("All strips have one scale and the time axis of the load.", nil))
+	}
+	s.add(block{Table: pathTable(j)})
+	return s
+}
+
+func pathTable(j judge.Judgement) *table {
+	t := &table{Heads: heads(2, "Path", "State", "MB/s", "Read", "Written", "Share", "Down", "Reconnects", "Retransmits")}
+	for _, p := range j.Summary.Paths {
+		down := unknown
+		if p.DownMilliseconds > 0 {
+			down = fmt.Sprintf("%.1f s", float64(p.DownMilliseconds)/1000)
+		}
+		t.row(pathName(p.Local, p.Path), p.State, report.Rate(p.BytesPerSecond), report.Gibibytes(p.BytesRead), report.Gibibytes(p.BytesWritten),
+			report.Tenths(p.SharePermille)+" %", down, fmt.Sprint(p.Reconnects), fmt.Sprint(p.Retransmits))
+		if p.State != "Up" {
+			t.last()[1].Tone = toneBad
+		}
+	}
+	if len(t.Rows) > 0 {
+		t.Note = fmt.Sprintf("Of repetition %d, the median.", j.Summary.Repetition)
+	}
+	return t
+}
+
+// joined is a list in words.
+func joined(parts []string) string { return strings.Join(parts, ", ") }

@@ -1,0 +1,225 @@
+package html
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report"
+	"github.com/nfsbench/nfsbench/internal/report/chart"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// storageSection is what the storage counted itself: CPU and throughput of each
+// node on the time axis of the load, and of each address.
+func storageSection(r runfile.Result, j judge.Judgement) section {
+	s := section{ID: "storage", Title: "Storage nodes"}
+	c := courseOf(r)
+	if panels := storagePanels(r, c); len(panels) > 0 && len(c.slots) > 1 {
+		t := chart.Timeline{Panels: panels, Bands: c.bands(bandNames(r)), To: c.end()}
+		f := figureOf("storage", "CPU and throughput of each storage node over time", "One strip for the CPU of each storage node and one for what it sent and received, on the time axis of the load.", t.SVG)
+		s.add(f.with("As the storage counts it, on the time axis of the load.", nil))
+	}
+	s.add(block{Table: nodeTable(*j.Summary)}, block{Table: lifTable(*j.Summary)}, block{Text: storageLoadText(*j.Summary)})
+	return s
+}
+
+// storagePanels are the strips of all sources: CPU of nodes first.
+func storagePanels(r runfile.Result, c *course) []chart.Panel {
+	cpu, traffic := map[string][]chart.Point{}, map[string][]chart.Point{}
+	for _, samples := range storageSamples(r) {
+		for i := 1; i < len(samples); i++ {
+			a, b := samples[i-1], samples[i]
+			seconds := b.Time.Sub(a.Time).Seconds()
+			if seconds <= 0 {
+				continue
+			}
+			x := c.since(b.Time) - storageOffset(r, b.Source) - seconds/2
+			addNodeCPU(cpu, a, b, x, seconds)
+			addTraffic(traffic, a, b, x, seconds)
+		}
+	}
+	panels := strips(cpu, "CPU, %", "%", 100)
+	most := 0.0
+	for _, points := range traffic {
+		for _, p := range points {
+			most = max(most, p.Y)
+		}
+	}
+	return append(panels, strips(traffic, "MB/s", "MB/s", max(most, 1e-6))...)
+}
+
+// storageSamples are those of each source, of the client that has most of them:
+// every client's collector reads the same counters.
+func storageSamples(r runfile.Result) [][]runfile.StorageSample {
+	best := map[string][]runfile.StorageSample{}
+	for _, cl := range r.Clients {
+		if cl.Observed == nil {
+			continue
+		}
+		own := map[string][]runfile.StorageSample{}
+		for _, s := range cl.Observed.Storage {
+			own[s.Source] = append(own[s.Source], s)
+		}
+		for source, samples := range own {
+			if len(samples) > len(best[source]) {
+				best[source] = samples
+			}
+		}
+	}
+	var out [][]runfile.StorageSample
+	for _, source := range sortedKeys(best) {
+		out = append(out, best[source])
+	}
+	return out
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// storageOffset is how far the clock of a source is ahead of ours, in seconds.
+func storageOffset(r runfile.Result, source string) float64 {
+	s := r.Plan.Survey
+	if s == nil || s.Source != source || s.ClockOffsetMilliseconds == nil {
+		return 0
+	}
+	return float64(*s.ClockOffsetMilliseconds) / 1000
+}
+
+func addNodeCPU(into map[string][]chart.Point, a, b runfile.StorageSample, x, seconds float64) {
+	for _, n := range b.Nodes {
+		i := slices.IndexFunc(a.Nodes, func(o runfile.StorageNode) bool { return o.Name == n.Name })
+		if i < 0 {
+			continue
+		}
+		into[n.Name] = append(into[n.Name], chart.Point{X: x, Y: busyPercent(a.Nodes[i], n, seconds)})
+	}
+}
+
+// busyPercent between two readings of one node; not a number where the counters
+// do not tell.
+func busyPercent(a, b runfile.StorageNode, seconds float64) float64 {
+	if a.BusyMicroseconds == nil || b.BusyMicroseconds == nil || *b.BusyMicroseconds < *a.BusyMicroseconds {
+		return math.NaN()
+	}
+	busy := float64(*b.BusyMicroseconds - *a.BusyMicroseconds)
+	switch {
+	case a.BaseMicroseconds != nil && b.BaseMicroseconds != nil && *b.BaseMicroseconds > *a.BaseMicroseconds:
+		return min(100*busy/float64(*b.BaseMicroseconds-*a.BaseMicroseconds), 100)
+	case b.BaseMicroseconds == nil && b.Cores != nil && *b.Cores > 0:
+		return min(100*busy/(seconds*1e6*float64(*b.Cores)), 100)
+	default:
+		return math.NaN()
+	}
+}
+
+// addTraffic adds up the addresses of each node, or takes what the source counts
+// as a whole where it knows no nodes.
+func addTraffic(into map[string][]chart.Point, a, b runfile.StorageSample, x, seconds float64) {
+	sums := map[string]float64{}
+	for _, p := range b.Paths {
+		i := slices.IndexFunc(a.Paths, func(o runfile.StoragePath) bool { return o.Address == p.Address && o.Node == p.Node })
+		if i < 0 {
+			continue
+		}
+		d, ok := moved(a.Paths[i].ReadBytes, p.ReadBytes, a.Paths[i].WriteBytes, p.WriteBytes)
+		if ok {
+			sums[cmp.Or(p.Node, p.Address)] += d / seconds / 1e6
+		}
+	}
+	if d, ok := moved(a.ReadBytes, b.ReadBytes, a.WriteBytes, b.WriteBytes); ok && len(sums) == 0 {
+		sums[b.Source] = d / seconds / 1e6
+	}
+	for name, v := range sums {
+		into[name] = append(into[name], chart.Point{X: x, Y: v})
+	}
+}
+
+// moved is the growth of both counters; ok is false where nothing is known, or
+// one of them went back.
+func moved(readBefore, read, writeBefore, write *int64) (bytes float64, ok bool) {
+	for _, d := range [][2]*int64{{readBefore, read}, {writeBefore, write}} {
+		if d[0] == nil || d[1] == nil {
+			continue
+		}
+		if *d[1] < *d[0] {
+			return 0, false
+		}
+		bytes, ok = bytes+float64(*d[1]-*d[0]), true
+	}
+	return bytes, ok
+}
+
+// strips makes a panel of each node.
+func strips(all map[string][]chart.Point, what, unit string, top float64) []chart.Panel {
+	var out []chart.Panel
+	for _, name := range sortedKeys(all) {
+		known := slices.ContainsFunc(all[name], func(p chart.Point) bool { return !math.IsNaN(p.Y) })
+		if known && len(out) < maxStrips {
+			out = append(out, chart.Panel{Title: name + ": " + what, Unit: unit, Height: stripHeight, Max: top, Lines: []chart.Line{{Name: name, Points: all[name]}}})
+		}
+	}
+	return out
+}
+
+func nodeTable(s judge.Summary) *table {
+	t := &table{Heads: heads(3, "Node", "Source", "Role", "CPU, idle", "CPU, loaded")}
+	for _, n := range s.StorageNodes {
+		var roles []string
+		if n.Owner {
+			roles = append(roles, "owns the volume")
+		}
+		if n.Entry {
+			roles = append(roles, "a path ends here")
+		}
+		t.row(n.Name, n.Source, cmp.Or(joined(roles), unknown), percentText(n.BaselineCPUPermille), percentText(n.CPUPermille))
+	}
+	return t
+}
+
+func percentText(permille *int32) string {
+	if permille == nil {
+		return unknown
+	}
+	return report.Tenths(*permille) + " %"
+}
+
+func lifTable(s judge.Summary) *table {
+	t := &table{Heads: heads(4, "Address", "LIF", "Node", "Data", "Read", "Written")}
+	for _, p := range s.StoragePaths {
+		where := unknown
+		if p.Local != nil {
+			where = map[bool]string{true: "on this node", false: "on another node"}[*p.Local]
+		}
+		t.row(p.Address, cmp.Or(p.LIF, unknown), cmp.Or(p.Node, unknown), where, amount(p.ReadBytes), amount(p.WriteBytes))
+	}
+	return t
+}
+
+func amount(bytes *int64) string {
+	if bytes == nil {
+		return unknown
+	}
+	return report.Gibibytes(*bytes)
+}
+
+// storageLoadText puts the latency of the storage beside that of the client.
+func storageLoadText(s judge.Summary) string {
+	v := s.Storage.MeanLatencyMicroseconds
+	if v == nil {
+		return ""
+	}
+	text := "The storage itself measured a mean latency of " + report.Latency(*v)
+	if l := s.Total.Latency; l != nil && l.MeanMicroseconds >= *v {
+		text += fmt.Sprintf(" of the client's %s: %s were spent on the way, in queues and in the client", report.Latency(l.MeanMicroseconds), report.Latency(l.MeanMicroseconds-*v))
+	}
+	return text + "."
+}
