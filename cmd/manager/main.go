@@ -1,4 +1,4 @@
-// Command manager is the operator: it reconciles NFSBenchmarks.
+// Command manager is the operator: it reconciles NFSBenchmarks and their suites.
 package main
 
 import (
@@ -20,6 +20,8 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/benchmark"
+	"github.com/nfsbench/nfsbench/controllers/suite"
+	"github.com/nfsbench/nfsbench/internal/crdcheck"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
@@ -39,6 +41,7 @@ type options struct {
 	leaderElection      bool
 	leaderElectionSpace string
 	workers             int
+	suites              bool
 	zap                 zap.Options
 	showVersion         bool
 }
@@ -71,6 +74,7 @@ func parse() options {
 	flag.BoolVar(&o.leaderElection, "leader-elect", false, "let one of several managers work at a time")
 	flag.StringVar(&o.leaderElectionSpace, "leader-election-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the leader's Lease")
 	flag.IntVar(&o.workers, "workers", 4, "benchmarks that are reconciled at the same time")
+	flag.BoolVar(&o.suites, "suites", true, "reconcile NFSBenchmarkSuites too, which Argo Workflows runs; it need not be installed")
 	flag.BoolVar(&o.showVersion, "version", false, "print the version and exit")
 	o.zap.BindFlags(flag.CommandLine)
 	flag.Parse()
@@ -115,6 +119,9 @@ func run(o options) error {
 	if err := r.SetupWithManager(mgr, o.workers); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)
 	}
+	if err := setUpSuites(mgr, o); err != nil {
+		return fmt.Errorf("set up the controller of suites: %w", err)
+	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return fmt.Errorf("add health check: %w", err)
 	}
@@ -130,6 +137,27 @@ func run(o options) error {
 		})
 	}
 	return mgr.Start(ctx)
+}
+
+// suiteWorkers are few: a suite is one run at a time, and mostly waits.
+const suiteWorkers = 2
+
+func setUpSuites(mgr ctrl.Manager, o options) error {
+	if !o.suites {
+		return nil
+	}
+	checker, err := crdcheck.New()
+	if err != nil {
+		return fmt.Errorf("read the CRD: %w", err)
+	}
+	r := suite.NewReconciler(suite.Options{
+		Client:   mgr.GetClient(),
+		Reader:   mgr.GetAPIReader(),
+		Recorder: mgr.GetEventRecorder("nfsbench"),
+		Clock:    clock.RealClock{},
+		Checker:  checker,
+	})
+	return r.SetupWithManager(mgr, suiteWorkers)
 }
 
 func metricsOptions(o options) metricsserver.Options {

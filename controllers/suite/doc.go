@@ -1,0 +1,18 @@
+// Package suite reconciles NFSBenchmarkSuite: it hands the matrix to Argo
+// Workflows, follows what comes of it, and keeps the numbers.
+//
+// A pass computes where a suite stands from what exists in the cluster: its
+// Workflows, their benchmarks, and the records that it wrote itself, one
+// ConfigMap for each run. Phases record facts in a scope; status.go alone turns
+// them into the status, which is written once.
+//
+//	recall → validate → argo → grant → start → observe → control → conclude → keep → regress → prune
+//
+// A run is over when its Workflow is finished or gone and none of its benchmarks
+// is under way. Its record then says how it ended, and from there on the status is
+// made from the record: benchmarks may go, by ttlSecondsAfterFinished or by the
+// history limit, and the numbers stay.
+//
+// The reconciler remembers what is dear to compute, and nothing that it could not
+// compute again.
+package suite

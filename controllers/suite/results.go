@@ -1,0 +1,144 @@
+package suite
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/workflow"
+)
+
+// gathered is what the benchmarks of a run say.
+type gathered struct {
+	results   []runfile.SuiteResult // finished ones, by position
+	live      []underWay
+	retried   int32
+	simulated bool
+}
+
+// gather adds what benchmarks say to the results that are known already: the
+// benchmarks of those may be gone. Of several attempts the first that succeeded
+// counts, otherwise the newest; one under way that comes after a failure undoes it.
+func gather(old []runfile.SuiteResult, all []v1alpha1.NFSBenchmark) gathered {
+	best := map[workflow.Key]runfile.SuiteResult{}
+	for _, r := range old {
+		best[keyOf(r)] = r
+	}
+	g, seen := gathered{}, map[workflow.Key]int32{}
+	for i := range all {
+		b := &all[i]
+		r, ok := resultOf(b)
+		if !ok {
+			continue
+		}
+		seen[keyOf(r)]++
+		if !b.Status.Phase.IsFinished() {
+			if isUnderWay(b) {
+				g.live = append(g.live, liveOf(b, r))
+			}
+			continue
+		}
+		g.simulated = g.simulated || isSimulated(b)
+		if is, ok := best[keyOf(r)]; !ok || isBetter(r, is) {
+			best[keyOf(r)] = r
+		}
+	}
+	for _, n := range seen {
+		g.retried += n - 1
+	}
+	for _, l := range g.live {
+		if is, ok := best[l.key]; ok && !isSuccess(is) && l.attempt > is.Attempt {
+			delete(best, l.key)
+		}
+	}
+	for _, r := range best {
+		g.results = append(g.results, r)
+	}
+	slices.SortFunc(g.results, func(a, b runfile.SuiteResult) int {
+		return cmp.Or(cmp.Compare(a.Position, b.Position), strings.Compare(a.Benchmark, b.Benchmark))
+	})
+	slices.SortFunc(g.live, func(a, b underWay) int { return strings.Compare(a.name, b.name) })
+	return g
+}
+
+func keyOf(r runfile.SuiteResult) workflow.Key {
+	return workflow.Key{Cell: r.Cell, Repetition: r.Repetition}
+}
+
+// isBetter says whether a counts rather than b.
+func isBetter(a, b runfile.SuiteResult) bool {
+	if isSuccess(a) != isSuccess(b) {
+		return isSuccess(a)
+	}
+	if isSuccess(a) {
+		return a.Attempt < b.Attempt
+	}
+	return a.Attempt >= b.Attempt
+}
+
+// resultOf reads a benchmark; false when its labels do not say which one it is.
+func resultOf(b *v1alpha1.NFSBenchmark) (runfile.SuiteResult, bool) {
+	repetition, ok := number(b, v1alpha1.LabelRepetition)
+	cell := b.Labels[v1alpha1.LabelCell]
+	if !ok || cell == "" {
+		return runfile.SuiteResult{}, false
+	}
+	position, _ := number(b, v1alpha1.LabelPosition)
+	attempt, _ := number(b, v1alpha1.LabelAttempt)
+	st := b.Status
+	r := runfile.SuiteResult{
+		Cell: cell, Repetition: repetition, Position: position, Attempt: attempt, Benchmark: b.Name,
+		Phase: string(st.Phase), Verdict: string(st.Verdict), Validity: string(st.Validity),
+		Started: timeOf(st.StartTime), Ended: timeOf(st.CompletionTime),
+	}
+	for _, f := range st.Findings {
+		r.Findings = append(r.Findings, f.Code)
+	}
+	if c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionSucceeded); c != nil && !isSuccess(r) {
+		r.Reason, r.Message = c.Reason, clipTo(st.Message, 256)
+	}
+	if isSuccess(r) { // what a run that broke off measured cannot be compared
+		r.Points = points(st)
+	}
+	return r, true
+}
+
+func number(b *v1alpha1.NFSBenchmark, label string) (int32, bool) {
+	n, err := strconv.ParseInt(b.Labels[label], 10, 32)
+	return int32(n), err == nil
+}
+
+// isUnderWay says that a benchmark still does something, or will: one that is
+// being deleted or was held back before it began does not.
+func isUnderWay(b *v1alpha1.NFSBenchmark) bool {
+	held := b.Spec.Suspend && b.Status.StartTime == nil && isHeldBack(b)
+	return !b.Status.Phase.IsFinished() && b.DeletionTimestamp.IsZero() && !held
+}
+
+func isHeldBack(b *v1alpha1.NFSBenchmark) bool {
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReconciling)
+	return c != nil && c.Reason == v1alpha1.ReasonSuspended && c.ObservedGeneration == b.Generation
+}
+
+func liveOf(b *v1alpha1.NFSBenchmark, r runfile.SuiteResult) underWay {
+	l := underWay{name: b.Name, key: keyOf(r), attempt: r.Attempt, suspended: b.Spec.Suspend, started: r.Started}
+	if b.Status.Progress != nil {
+		l.percent = b.Status.Progress.Percent
+	}
+	if q := b.Status.Queue; q != nil {
+		l.waits = "it waits for " + q.Behind
+	}
+	return l
+}
+
+// isSimulated says that a stand-in took part: the numbers are not of real storage.
+func isSimulated(b *v1alpha1.NFSBenchmark) bool {
+	return slices.ContainsFunc(b.Status.Findings, func(f v1alpha1.Finding) bool {
+		return f.Code == "SimulatedStorage" || f.Code == "SimulatedDatabase"
+	})
+}
