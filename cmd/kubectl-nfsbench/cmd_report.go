@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/archive"
+	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report"
+	"github.com/nfsbench/nfsbench/internal/report/html"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+func newReportCommand(a *app) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "report NAME|suite/NAME[@RUN]",
+		Short: "Write what came of a run, as a page for people",
+		Long: `Fetches the result of a benchmark, or the record of a suite's run, judges it
+again, and writes it as text or as one HTML file that needs no network and prints
+well. It needs get on the ConfigMap that status.resultRef names; for a suite,
+list on configmaps.
+
+Look into your licence of Oracle before you hand numbers to others.`,
+		Example: `  kubectl nfsbench report demo
+  kubectl nfsbench report demo -o demo.html
+  kubectl nfsbench report suite/protocols -o protocols.html
+  kubectl nfsbench report suite/nightly@nightly-1780000000 -o report.txt`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeNames(a, anyKind, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			to, err := parseDestination(output)
+			if err != nil {
+				return err
+			}
+			c, err := a.connect(a)
+			if err != nil {
+				return err
+			}
+			f, err := c.find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if f.suite != nil {
+				return a.reportSuite(cmd, c, f, to)
+			}
+			return a.reportBenchmark(cmd, c, f.benchmark, to)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "-", "file that ends in .html, .txt or .json; - is text on the terminal")
+	return cmd
+}
+
+func (a *app) reportBenchmark(cmd *cobra.Command, c *cluster, b *v1alpha1.NFSBenchmark, to destination) error {
+	res, err := archive.Result(cmd.Context(), c, b)
+	if err != nil {
+		return err
+	}
+	j := judge.Judge(res)
+	options := html.Options{Generated: a.now(), Version: versionText()}
+	if to.format == formatHTML {
+		options.Reproduce = c.reproduce(cmd.Context(), benchmarkKind, b.Name)
+	}
+	return to.write(cmd, func(w io.Writer) error {
+		switch to.format {
+		case formatHTML:
+			return html.Benchmark(w, res, j, options)
+		case formatJSON:
+			return writeJSON(w, j)
+		default:
+			return report.Text(w, res, j, textOptions(w))
+		}
+	})
+}
+
+func (a *app) reportSuite(cmd *cobra.Command, c *cluster, f found, to destination) error {
+	records, err := archive.Records(cmd.Context(), c, c.namespace, f.suite.Name)
+	if err != nil {
+		return err
+	}
+	run, err := chooseRun(records, f)
+	if err != nil {
+		return err
+	}
+	table, regression := compare.Run(run), regressionOf(f.suite, run, records)
+	options := html.Options{Generated: a.now(), Version: versionText()}
+	if to.format == formatHTML {
+		options.Reproduce = c.reproduce(cmd.Context(), suiteKind, f.suite.Name)
+	}
+	return to.write(cmd, func(w io.Writer) error {
+		switch to.format {
+		case formatHTML:
+			return html.Suite(w, run, table, regression, options)
+		case formatJSON:
+			return writeJSON(w, run)
+		default:
+			return writeSuiteText(w, run, table, regression)
+		}
+	})
+}
+
+func writeSuiteText(w io.Writer, run runfile.SuiteRun, t compare.Table, g *compare.Regression) error {
+	fmt.Fprintf(w, "suite/%s  run %s", run.Suite, run.Run)
+	if run.Phase != "" {
+		fmt.Fprintf(w, "  %s", run.Phase)
+	} else {
+		fmt.Fprint(w, "  under way")
+	}
+	fmt.Fprintf(w, "  %d cells, %d of %d benchmarks\n", len(run.Cells), len(run.Results), len(run.Cells)*int(run.Settings.Repetitions))
+	if run.Message != "" {
+		fmt.Fprintln(w, run.Message)
+	}
+	if g != nil {
+		fmt.Fprintf(w, "against the accepted run %s: %s\n", g.Baseline, g.Message)
+	}
+	return report.CompareText(w, t, textOptions(w))
+}
+
+// chooseRun is the run that was named, or the newest.
+func chooseRun(records []runfile.SuiteRun, f found) (runfile.SuiteRun, error) {
+	var names []string
+	for _, r := range records {
+		if f.run == "" || r.Run == f.run {
+			return r, nil
+		}
+		names = append(names, r.Run)
+	}
+	switch {
+	case len(records) == 0 && f.suite.Status.Run == nil:
+		return runfile.SuiteRun{}, fmt.Errorf("suite/%s has not run yet: %s %s", f.suite.Name, f.suite.Status.Phase, f.suite.Status.Message)
+	case len(records) == 0:
+		return runfile.SuiteRun{}, fmt.Errorf("suite/%s has no record yet: 'kubectl nfsbench watch suite/%s' waits for its end", f.suite.Name, f.suite.Name)
+	default:
+		return runfile.SuiteRun{}, badInput(fmt.Errorf("suite/%s has no record of a run %q; there are those of %s", f.suite.Name, f.run, listed(nearest(f.run, names, 5))))
+	}
+}
+
+// regressionOf compares a scheduled run with the accepted one; nil where there is
+// none to compare with.
+func regressionOf(s *v1alpha1.NFSBenchmarkSuite, run runfile.SuiteRun, records []runfile.SuiteRun) *compare.Regression {
+	if run.Settings.Regression == nil {
+		return nil
+	}
+	name := acceptedRun(s)
+	var accepted *runfile.SuiteRun
+	var history []runfile.SuiteRun
+	for i, r := range records {
+		if r.Run == name && r.Run != run.Run {
+			accepted = &records[i]
+		}
+		if r.Started.Before(run.Started) && !wasRegressed(s, r.Run) {
+			history = append(history, r)
+		}
+	}
+	if accepted == nil {
+		return nil
+	}
+	g := compare.Regress(run, *accepted, history, *run.Settings.Regression)
+	return &g
+}
+
+func acceptedRun(s *v1alpha1.NFSBenchmarkSuite) string {
+	for _, h := range s.Status.History {
+		if h.Accepted {
+			return h.Run
+		}
+	}
+	return s.Annotations[v1alpha1.AnnotationAcceptRun]
+}
+
+func wasRegressed(s *v1alpha1.NFSBenchmarkSuite, run string) bool {
+	for _, h := range s.Status.History {
+		if h.Run == run {
+			return h.Verdict == v1alpha1.SuiteRegressed
+		}
+	}
+	return false
+}
+
+// reproduce is the object as one would apply it again; empty where it cannot be
+// had, for a report is worth something without it.
+func (c *cluster) reproduce(ctx context.Context, kind, name string) string {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+	if err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, u); err != nil {
+		return ""
+	}
+	text, err := yaml.Marshal(asNew(u).Object)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// writeTable adds the table of the newest run to the summary of a suite. A user
+// may be allowed to watch and not to read ConfigMaps: it is a note then.
+func (a *app) writeTable(cmd *cobra.Command, c *cluster, s *v1alpha1.NFSBenchmarkSuite) {
+	records, err := archive.Records(cmd.Context(), c, s.Namespace, s.Name)
+	if err == nil {
+		var run runfile.SuiteRun
+		if run, err = chooseRun(records, found{suite: s, run: s.Status.Run.Name}); err == nil {
+			err = report.CompareText(cmd.OutOrStdout(), compare.Run(run), textOptions(cmd.OutOrStdout()))
+		}
+	}
+	if err != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "The table cannot be shown: %v\n", explain(err))
+	}
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

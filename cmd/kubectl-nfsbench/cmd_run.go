@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// runOptions are the flags of run that are not about the benchmark itself.
+type runOptions struct {
+	file         string
+	name         string
+	generateName bool
+	dryRun       string
+	output       string
+	watch        bool
+}
+
+func newRunCommand(a *app) *cobra.Command {
+	var o runOptions
+	var f loadFlags
+	cmd := &cobra.Command{
+		Use:   "run NAME --export SERVER[,SERVER...]:/PATH|--claim NAME|--embedded SIZE | run -f FILE",
+		Short: "Start a benchmark from flags, or benchmarks and suites from a file",
+		Long: `Creates an NFSBenchmark from flags, or what a file declares.
+
+A file may be what 'kubectl get -o yaml' printed: its status is left out, so that
+with --generate-name a benchmark of before is run again as it was. The cluster
+checks everything before it takes it; --dry-run=server asks for that only.
+
+With --watch the end is waited for, and the exit code is 0 if the run succeeded
+and its verdict is neither Fail nor Regressed, 1 if it did not succeed, and 3 if
+the verdict is Fail or Regressed.`,
+		Example: `  # is the installation in order? An NFS server of the operator's own
+  kubectl nfsbench run demo --embedded 1Gi --duration 30s --watch
+
+  # two LIFs of an array with Direct NFS, random reads of 8 KiB
+  kubectl nfsbench run dnfs --export 192.0.2.11,198.51.100.11:/vol/oradata --pattern RandomRead
+
+  # the manifest only
+  kubectl nfsbench run demo --embedded 1Gi --dry-run=client -o yaml > demo.yaml
+
+  # the same again, from a file or from what ran before
+  kubectl nfsbench run -f demo.yaml --generate-name --watch
+  kubectl get nfsb demo -o yaml | kubectl nfsbench run -f - --generate-name`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			objects, err := o.objects(cmd, args, f)
+			if err != nil {
+				return badInput(err)
+			}
+			return a.run(cmd, objects, o)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVarP(&o.file, "filename", "f", "", "file with benchmarks or suites; - is standard input")
+	fs.StringVar(&o.name, "name", "", "with -f, the name instead of the file's")
+	fs.BoolVar(&o.generateName, "generate-name", false, "let the cluster add a suffix to the name, so that the same can run again and again")
+	fs.StringVar(&o.dryRun, "dry-run", "none", "none, client to print only, or server to let the cluster check only")
+	fs.StringVarP(&o.output, "output", "o", "", "yaml, json or name: print what was made")
+	fs.BoolVarP(&o.watch, "watch", "w", false, "show how far it is, until its end")
+	completeValues(cmd, "dry-run", "none", "client", "server")
+	completeValues(cmd, "output", "yaml", "json", "name")
+	f.register(cmd)
+	return cmd
+}
+
+// objects are what the flags or the file declare.
+func (o runOptions) objects(cmd *cobra.Command, args []string, f loadFlags) ([]*unstructured.Unstructured, error) {
+	if err := o.check(args); err != nil {
+		return nil, err
+	}
+	if o.file == "" {
+		if len(args) == 0 {
+			return nil, errors.New("nothing to run: give a NAME with --export, --claim or --embedded, or a file with -f")
+		}
+		b, err := f.benchmark(cmd.Flags(), args[0])
+		if err != nil {
+			return nil, err
+		}
+		return o.named([]*unstructured.Unstructured{b})
+	}
+	if used := f.used(cmd.Flags()); used != "" {
+		return nil, fmt.Errorf("--%s does not go with -f: change the file instead", used)
+	}
+	objects, err := readObjects(cmd.InOrStdin(), o.file)
+	if err != nil {
+		return nil, err
+	}
+	return o.named(objects)
+}
+
+func (o runOptions) check(args []string) error {
+	switch {
+	case o.dryRun != "none" && o.dryRun != "client" && o.dryRun != "server":
+		return fmt.Errorf("--dry-run is %q; use none, client or server", o.dryRun)
+	case o.output != "" && o.output != "yaml" && o.output != "json" && o.output != "name":
+		return fmt.Errorf("--output is %q; use yaml, json or name", o.output)
+	case o.watch && o.dryRun != "none":
+		return errors.New("with --dry-run there is nothing to watch: leave out one of the two")
+	case o.file != "" && len(args) > 0:
+		return fmt.Errorf("%q and -f both say what to run: use --name %s to rename what is in the file", args[0], args[0])
+	case o.name != "" && o.file == "":
+		return errors.New("--name renames what is in a file: give -f")
+	}
+	return nil
+}
+
+// named applies --name and --generate-name.
+func (o runOptions) named(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	if len(objects) > 1 && (o.name != "" || o.watch) {
+		return nil, fmt.Errorf("the file has %d objects, and --name and --watch are for one: give a file with one", len(objects))
+	}
+	for _, u := range objects {
+		if o.name != "" {
+			u.SetName(o.name)
+		}
+		if o.generateName && u.GetName() != "" {
+			u.SetGenerateName(u.GetName() + "-")
+			u.SetName("")
+		}
+		if u.GetName() == "" && u.GetGenerateName() == "" {
+			return nil, fmt.Errorf("the %s has no metadata.name: give --name", u.GetKind())
+		}
+	}
+	return objects, nil
+}
+
+// run creates the objects and watches the one, as the flags say.
+func (a *app) run(cmd *cobra.Command, objects []*unstructured.Unstructured, o runOptions) error {
+	if o.dryRun == "client" {
+		return printObjects(cmd.OutOrStdout(), objects, o)
+	}
+	c, err := a.connect(a)
+	if err != nil {
+		return err
+	}
+	for _, u := range objects {
+		if err := c.create(cmd.Context(), u, o); err != nil {
+			return err
+		}
+	}
+	if err := printObjects(cmd.OutOrStdout(), objects, o); err != nil || !o.watch {
+		return err
+	}
+	c.namespace = objects[0].GetNamespace()
+	return a.watch(cmd, c, kindPrefix(objects[0].GetKind())+objects[0].GetName(), watchOptions{progress: "auto"})
+}
+
+func kindPrefix(kind string) string {
+	if kind == suiteKind {
+		return "suite/"
+	}
+	return "nfsb/"
+}
+
+// create sends one object. The cluster refuses fields that it does not know: a
+// misspelt one would run another benchmark.
+func (c *cluster) create(ctx context.Context, u *unstructured.Unstructured, o runOptions) error {
+	switch ns := u.GetNamespace(); {
+	case ns == "":
+		u.SetNamespace(c.namespace)
+	case c.explicit && ns != c.namespace:
+		return badInput(fmt.Errorf("%q is of namespace %q in the file and -n says %q: leave out one of the two", u.GetName(), ns, c.namespace))
+	}
+	options := []client.CreateOption{client.FieldValidation("Strict")}
+	if o.dryRun == "server" {
+		options = append(options, client.DryRunAll)
+	}
+	return c.Create(ctx, u, options...)
+}
+
+func printObjects(w io.Writer, objects []*unstructured.Unstructured, o runOptions) error {
+	for i, u := range objects {
+		var err error
+		switch o.output {
+		case "yaml":
+			if i > 0 {
+				fmt.Fprintln(w, "---")
+			}
+			err = printYAML(w, u)
+		case "json":
+			err = unstructured.UnstructuredJSONScheme.Encode(u, w)
+		case "name":
+			fmt.Fprintln(w, nameOf(u))
+		default:
+			fmt.Fprintf(w, "%s created%s\n", nameOf(u), map[string]string{"client": " (dry run)", "server": " (server dry run)"}[o.dryRun])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printYAML(w io.Writer, u *unstructured.Unstructured) error {
+	u = u.DeepCopy()
+	u.SetManagedFields(nil)
+	text, err := yaml.Marshal(u.Object)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
+}
+
+// nameOf is an object as kubectl names it.
+func nameOf(u *unstructured.Unstructured) string {
+	name := u.GetName()
+	if name == "" {
+		name = u.GetGenerateName() + "..."
+	}
+	return strings.ToLower(u.GetKind()) + "." + v1alpha1.GroupVersion.Group + "/" + name
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// maxMisses are looks in a row that may fail before a watch gives up: a laptop
+// changes its network, an API server restarts.
+const maxMisses = 60
+
+type watchOptions struct {
+	progress string
+	timeout  time.Duration
+}
+
+func newWatchCommand(a *app) *cobra.Command {
+	var o watchOptions
+	cmd := &cobra.Command{
+		Use:   "watch NAME|suite/NAME",
+		Short: "Show how far a run is, until its end",
+		Long: `Shows the phase, how far the run is, its speed and when it will be done, and at
+the end what came of it. A suite has a bar of its own above that of the benchmark
+under way. Where the output is no terminal, a line is written for each change.
+
+Ctrl-C ends the watching, not the run.
+
+Exit codes: 0 the run succeeded, and its verdict is neither Fail nor Regressed;
+1 it did not succeed; 3 the verdict is Fail or Regressed; 130 left with Ctrl-C.`,
+		Example: `  kubectl nfsbench watch demo
+  kubectl nfsbench watch suite/protocols
+  kubectl nfsbench watch demo --timeout 10m || echo "not good"`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeNames(a, anyKind, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.connect(a)
+			if err != nil {
+				return err
+			}
+			return a.watch(cmd, c, args[0], o)
+		},
+	}
+	cmd.Flags().StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "longest time to watch (default: until the end)")
+	completeValues(cmd, "progress", "auto", "bar", "plain", "none")
+	return cmd
+}
+
+// watch follows a run to its end and says what came of it. The error carries the
+// exit code.
+func (a *app) watch(cmd *cobra.Command, c *cluster, name string, o watchOptions) error {
+	view, err := newView(cmd.ErrOrStderr(), o.progress, a.now)
+	if err != nil {
+		return badInput(err)
+	}
+	first, err := c.find(cmd.Context(), name)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	if o.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.timeout)
+		defer cancel()
+	}
+	last, err := a.follow(ctx, c, first, view)
+	view.close()
+	switch {
+	case cmd.Context().Err() != nil:
+		fmt.Fprintf(cmd.ErrOrStderr(), "Left. The run goes on: 'kubectl nfsbench watch %s' looks at it again, 'kubectl nfsbench stop %s' ends it.\n", last.ref(), last.ref())
+		return errLeft
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s is not done after %s, and goes on: 'kubectl nfsbench watch %s' looks at it again", last.ref(), o.timeout, last.ref())
+	case err != nil:
+		return err
+	}
+	return a.conclude(cmd, c, last)
+}
+
+// follow looks at a run until it is over or the context ends. What it returns is
+// the last that was seen.
+func (a *app) follow(ctx context.Context, c *cluster, f found, view view) (found, error) {
+	tick := time.NewTicker(a.every)
+	defer tick.Stop()
+	for misses := 0; ; {
+		s := f.sight()
+		if current := f.current(); current != "" && !s.over {
+			s.current = c.currentSight(ctx, current)
+		}
+		view.show(s)
+		if s.over {
+			return f, nil
+		}
+		select {
+		case <-ctx.Done():
+			return f, nil
+		case <-tick.C:
+		}
+		next, err := c.again(ctx, f)
+		switch {
+		case err == nil:
+			f, misses = next, 0
+		case ctx.Err() != nil:
+			return f, nil
+		case apierrors.IsNotFound(err):
+			return f, fmt.Errorf("%s was deleted while it was watched", f.ref())
+		case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || misses == maxMisses:
+			return f, err
+		default:
+			misses++
+		}
+	}
+}
+
+// again reads the object that f is of. Another of the same name is not it.
+func (c *cluster) again(ctx context.Context, f found) (found, error) {
+	if f.benchmark != nil {
+		var b v1alpha1.NFSBenchmark
+		if err := c.Get(ctx, client.ObjectKeyFromObject(f.benchmark), &b); err != nil {
+			return f, err
+		}
+		if b.UID != f.benchmark.UID {
+			return f, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("nfsbenchmarks").GroupResource(), b.Name)
+		}
+		return found{benchmark: &b}, nil
+	}
+	var s v1alpha1.NFSBenchmarkSuite
+	if err := c.Get(ctx, client.ObjectKeyFromObject(f.suite), &s); err != nil {
+		return f, err
+	}
+	return found{suite: &s, run: f.run}, nil
+}
+
+// currentSight is the benchmark under way of a suite; nil when it cannot be seen,
+// for it may be gone by now.
+func (c *cluster) currentSight(ctx context.Context, name string) *sight {
+	var b v1alpha1.NFSBenchmark
+	if err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, &b); err != nil {
+		return nil
+	}
+	s := found{benchmark: &b}.sight()
+	return &s
+}
+
+// conclude writes the summary and returns the error that sets the exit code.
+func (a *app) conclude(cmd *cobra.Command, c *cluster, f found) error {
+	if f.benchmark != nil {
+		writeBenchmark(cmd.OutOrStdout(), f.benchmark)
+		return benchmarkEnd(f.benchmark)
+	}
+	writeSuite(cmd.OutOrStdout(), f.suite)
+	if f.suite.Status.Run != nil {
+		a.writeTable(cmd, c, f.suite)
+	}
+	return suiteEnd(f.suite)
+}
+
+func benchmarkEnd(b *v1alpha1.NFSBenchmark) error {
+	switch {
+	case b.Status.Phase != v1alpha1.PhaseSucceeded:
+		return fmt.Errorf("%s ended as %s: %s", b.Name, b.Status.Phase, b.Status.Message)
+	case b.Status.Verdict == v1alpha1.VerdictFail:
+		return codedError{exitVerdict, fmt.Errorf("%s missed what was expected of it (verdict Fail)", b.Name)}
+	}
+	return nil
+}
+
+func suiteEnd(s *v1alpha1.NFSBenchmarkSuite) error {
+	st := s.Status
+	phase := st.Phase
+	if phase == v1alpha1.SuiteScheduled && len(st.History) > 0 && st.Run != nil && st.History[0].Run == st.Run.Name {
+		phase = st.History[0].Phase
+	}
+	switch {
+	case phase == v1alpha1.SuiteFailed || phase == v1alpha1.SuiteCancelled:
+		return fmt.Errorf("suite/%s ended as %s: %s", s.Name, phase, st.Message)
+	case st.Verdict == v1alpha1.SuiteFail:
+		return codedError{exitVerdict, errors.New("suite/" + s.Name + " missed what was expected of it (verdict Fail)")}
+	case st.Verdict == v1alpha1.SuiteRegressed:
+		return codedError{exitVerdict, errors.New("suite/" + s.Name + " is worse than the accepted run (verdict Regressed)")}
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// The groups of conditions that a comparison should vary one of.
+const (
+	groupProtocol = "protocol" // client, version, paths, mount options, link
+	groupStorage  = "storage"  // server, export, volume, who owns it
+	groupWorkload = "workload"
+	groupSchedule = "schedule"
+	groupClients  = "clients" // how many, and on what machines
+	groupDatabase = "database"
+	groupProgram  = "program" // the version of nfsbench
+)
+
+func conditionGroups() []string {
+	return []string{groupProtocol, groupStorage, groupWorkload, groupSchedule, groupClients, groupDatabase, groupProgram}
+}
+
+// maxNamedConditions bounds what a warning lists of one group.
+const maxNamedConditions = 4
+
+// conditionWarnings says in what two results differ besides what is meant to:
+// what vary names, or else one group, for something has to be compared. How often
+// each was repeated is no condition.
+func conditionWarnings(a, b runfile.Result, vary []string) []string {
+	differ := conditionsThatDiffer(a, b)
+	for _, group := range vary {
+		delete(differ, group)
+	}
+	if len(vary) == 0 && len(differ) <= 1 || len(differ) == 0 {
+		return nil
+	}
+	var parts []string
+	for _, group := range conditionGroups() {
+		if fields := differ[group]; len(fields) > 0 {
+			more := ""
+			if n := len(fields) - maxNamedConditions; n > 0 {
+				fields, more = fields[:maxNamedConditions], fmt.Sprintf(" and %d more", n)
+			}
+			parts = append(parts, fmt.Sprintf("%s (%s%s)", group, strings.Join(fields, "; "), more))
+		}
+	}
+	hint := "--vary GROUP says what is meant to differ"
+	if len(vary) > 0 {
+		hint = "of these nothing was to differ"
+	}
+	return []string{"the two were not run under the same conditions, so a difference may come of any of these: " + strings.Join(parts, ", ") + ". " + hint}
+}
+
+// conditionsThatDiffer are the fields of each group that differ, with both values.
+func conditionsThatDiffer(a, b runfile.Result) map[string][]string {
+	differ := map[string][]string{}
+	of, other := conditionsOf(a), conditionsOf(b)
+	for _, group := range conditionGroups() {
+		all := map[string]bool{}
+		for field := range of[group] {
+			all[field] = true
+		}
+		for field := range other[group] {
+			all[field] = true
+		}
+		for _, field := range slices.Sorted(maps.Keys(all)) {
+			x, y := of[group][field], other[group][field]
+			if group == groupStorage && (x == "" || y == "") {
+				continue // not known is not different
+			}
+			if x != y {
+				differ[group] = append(differ[group], fmt.Sprintf("%s %s and %s", field, shown(x), shown(y)))
+			}
+		}
+	}
+	return differ
+}
+
+func shown(v string) string {
+	if v == "" {
+		return "absent"
+	}
+	return clip(strings.Join(strings.Fields(v), " "), 40)
+}
+
+// conditionsOf are the fields of a result by group, as text.
+func conditionsOf(r runfile.Result) map[string]map[string]string {
+	p := r.Plan
+	p.Schedule.Repetitions = 0
+	protocol := p.Engine
+	// The label of a server is the name of its benchmark.
+	protocol.Server, protocol.Export, protocol.Oranfstab = "", "", pathsOf(p)
+	machines := map[string]string{"clients": fmt.Sprint(p.Clients)}
+	program := map[string]string{}
+	for _, c := range r.Clients {
+		prefix := fmt.Sprintf("client %d ", c.Index)
+		machines[prefix+"node"], machines[prefix+"kernel"] = c.Host.Node, c.Host.Kernel
+		machines[prefix+"cpus"] = fmt.Sprint(c.Host.CPUs)
+		program[prefix+"version"] = c.Host.Version
+	}
+	groups := map[string]map[string]string{
+		groupProtocol: fieldsOf(protocol), groupStorage: storageOf(r), groupWorkload: fieldsOf(p.Workload), groupSchedule: fieldsOf(p.Schedule),
+		groupClients: machines, groupDatabase: fieldsOf(p.Database), groupProgram: program,
+	}
+	for field, value := range fieldsOf(p.Link) {
+		groups[groupProtocol]["link."+field] = value
+	}
+	return groups
+}
+
+// storageOf is what is known of where the data was. A kernel mount says it by its
+// source, Direct NFS by its plan.
+func storageOf(r runfile.Result) map[string]string {
+	storage := map[string]string{}
+	add := func(field, value string) {
+		if value != "" {
+			storage[field] = value
+		}
+	}
+	add("export", r.Plan.Engine.Export)
+	for _, c := range r.Clients {
+		if m := c.Load.Mount; m != nil && r.Plan.Engine.Export == "" {
+			_, export, _ := strings.Cut(m.Source, ":/")
+			add("export", "/"+export)
+		}
+	}
+	if s := r.Plan.Survey; s != nil {
+		add("array", s.Array)
+		if v := s.Volume; v != nil {
+			add("volume", v.Name)
+			add("aggregate", v.Aggregate)
+			add("node", v.Node)
+		}
+	}
+	return storage
+}
+
+// pathsOf is what an oranfstab says of paths and attributes: its server and
+// export are of the storage. An embedded server has other addresses each time, so
+// that only their number counts.
+func pathsOf(p runfile.Plan) string {
+	embedded := slices.ContainsFunc(p.Collect.Sources, func(s runfile.Source) bool { return s.Kind == runfile.SourceEmbedded })
+	var lines []string
+	for line := range strings.Lines(p.Engine.Oranfstab) {
+		line = strings.TrimSpace(line)
+		key, _, _ := strings.Cut(line, ":")
+		switch {
+		case line == "" || strings.HasPrefix(line, "#") || key == "server" || key == "export":
+		case embedded && key == "path":
+			lines = append(lines, "path")
+		default:
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, " ")
+}
+
+// fieldsOf flattens a value by its JSON names.
+func fieldsOf(v any) map[string]string {
+	out := map[string]string{}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return out
+	}
+	var tree any
+	if json.Unmarshal(raw, &tree) == nil {
+		flatten("", tree, out)
+	}
+	return out
+}
+
+func flatten(path string, v any, out map[string]string) {
+	switch x := v.(type) {
+	case map[string]any:
+		for key, value := range x {
+			flatten(strings.TrimPrefix(path+"."+key, "."), value, out)
+		}
+	case nil:
+	case string:
+		out[path] = x
+	default:
+		text, err := json.Marshal(x)
+		if err == nil {
+			out[path] = string(text)
+		}
+	}
+}

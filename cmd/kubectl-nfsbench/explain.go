@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// explain says in a sentence what the API server or the network said in their
+// own words, and what to do. Other errors are returned as they are.
+func explain(err error) error {
+	var status apierrors.APIStatus
+	switch {
+	case errors.As(err, new(codedError)):
+		return err
+	case isKindMissing(err):
+		return errors.New("this cluster does not know nfsbench.io/v1alpha1: install the operator with " +
+			"'helm install nfsbench charts/nfsbench --namespace nfsbench-system --create-namespace', or choose another cluster with --context")
+	case apierrors.IsUnauthorized(err):
+		return errors.New("the cluster does not know who you are: log in again, or choose another user with --context or --kubeconfig")
+	case apierrors.IsForbidden(err) && errors.As(err, &status):
+		return forbidden(status.Status())
+	case apierrors.IsAlreadyExists(err) && errors.As(err, &status):
+		return alreadyExists(status.Status())
+	case apierrors.IsInvalid(err) && errors.As(err, &status):
+		return invalid(status.Status())
+	case clientcmd.IsEmptyConfig(err):
+		return errors.New("no cluster is configured: set KUBECONFIG, or give --kubeconfig")
+	case isUnreachable(err):
+		return fmt.Errorf("the cluster does not answer: %w; check --context and --kubeconfig", rootOf(err))
+	default:
+		return err
+	}
+}
+
+func isKindMissing(err error) bool { return meta.IsNoMatchError(err) }
+
+func isUnreachable(err error) bool {
+	return errors.As(err, new(*net.OpError)) || errors.As(err, new(*net.DNSError)) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// rootOf leaves out the URLs that the layers between have added.
+func rootOf(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op
+	}
+	return err
+}
+
+// forbiddenVerb finds what the authorizer refused: Details have no verb.
+var forbiddenVerb = regexp.MustCompile(`cannot (\w+) resource "([^"]+)"(?: in API group "([^"]*)")?(?: in the namespace "([^"]*)")?`)
+
+func forbidden(s metav1.Status) error {
+	m := forbiddenVerb.FindStringSubmatch(s.Message)
+	if m == nil {
+		return errors.New(s.Message)
+	}
+	resource, where := m[2], "in the whole cluster"
+	if m[3] != "" {
+		resource += "." + m[3]
+	}
+	if m[4] != "" {
+		where = fmt.Sprintf("in namespace %q", m[4])
+	}
+	return fmt.Errorf("you may not %s %s %s: ask for a role with the verb %s on %s, or choose another namespace with -n", m[1], resource, where, m[1], resource)
+}
+
+func alreadyExists(s metav1.Status) error {
+	name := ""
+	if s.Details != nil {
+		name = s.Details.Name
+	}
+	return badInput(fmt.Errorf("%q exists already, and what has run is never run again: choose another --name, or use --generate-name", name))
+}
+
+// celValue is what the API server writes before the sentence of a CEL rule.
+var celValue = regexp.MustCompile(`^Invalid value: "?(object|array|string|integer|boolean|number)"?: `)
+
+// invalid lists what is wrong, one line a field.
+func invalid(s metav1.Status) error {
+	if s.Details == nil || len(s.Details.Causes) == 0 {
+		return badInput(errors.New(s.Message))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "the cluster refuses %q:", s.Details.Name)
+	for _, c := range s.Details.Causes {
+		if strings.Contains(c.Message, "some validation rules were not checked") {
+			continue // a consequence of the others
+		}
+		fmt.Fprintf(&b, "\n  %s: %s", c.Field, celValue.ReplaceAllString(c.Message, ""))
+	}
+	return badInput(errors.New(b.String()))
+}

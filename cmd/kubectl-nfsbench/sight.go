@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// sight is one look at a run.
+type sight struct {
+	name    string
+	phase   string // and where in it
+	detail  string // in a sentence, where there is something to say
+	speed   string
+	percent int32
+	eta     *int64 // seconds
+	over    bool
+	current *sight // the benchmark under way of a suite
+}
+
+// ref is what the user types for it.
+func (f found) ref() string {
+	if f.suite != nil {
+		return "suite/" + f.suite.Name
+	}
+	return f.benchmark.Name
+}
+
+// current is the benchmark under way of a suite; "" if there is none.
+func (f found) current() string {
+	if f.suite == nil || f.suite.Status.Run == nil {
+		return ""
+	}
+	return f.suite.Status.Run.Current
+}
+
+func (f found) sight() sight {
+	if f.suite != nil {
+		return suiteSight(f.suite)
+	}
+	return benchmarkSight(f.benchmark)
+}
+
+func benchmarkSight(b *v1alpha1.NFSBenchmark) sight {
+	st := b.Status
+	s := sight{name: b.Name, phase: string(st.Phase), over: st.Phase.IsFinished()}
+	switch {
+	case st.Phase == "":
+		s.phase, s.detail = "Created", "waiting for the operator"
+	case st.Queue != nil && st.Phase == v1alpha1.PhaseQueued:
+		s.phase = fmt.Sprintf("Queued %d.", st.Queue.Position)
+		if st.Queue.Behind != "" {
+			s.detail = "behind " + st.Queue.Behind
+		}
+	case st.Phase != v1alpha1.PhaseRunning && !s.over:
+		s.detail = st.Message
+	}
+	if p := st.Progress; p != nil && !s.over {
+		s.percent, s.eta = p.Percent, p.ETASeconds
+		if p.Step != "" {
+			s.phase += " " + p.Step
+		}
+		if p.Repetition > 0 {
+			s.phase += fmt.Sprintf(" %d", p.Repetition)
+		}
+		if v := p.ThroughputMegabytesPerSecond; v != nil {
+			s.speed = fmt.Sprintf("%d MB/s", *v)
+		}
+	}
+	if s.over {
+		s.percent = 100
+	}
+	return s
+}
+
+func suiteSight(x *v1alpha1.NFSBenchmarkSuite) sight {
+	st := x.Status
+	s := sight{name: "suite/" + x.Name, phase: string(st.Phase), over: isOver(x)}
+	if st.Phase == "" {
+		s.phase, s.detail = "Created", "waiting for the operator"
+	}
+	r := st.Run
+	if r != nil && st.Matrix != nil {
+		s.phase += fmt.Sprintf(" %d/%d", r.Finished, st.Matrix.Benchmarks)
+		if r.Failed > 0 {
+			s.phase += fmt.Sprintf(", %d failed", r.Failed)
+		}
+		s.percent, s.eta = r.Percent, r.ETASeconds
+	}
+	if st.Phase == v1alpha1.SuitePending || st.Phase == v1alpha1.SuiteSuspended {
+		s.detail = st.Message
+	}
+	if s.over {
+		s.percent, s.eta = 100, nil
+	}
+	return s
+}
+
+// isOver says that there is nothing under way, and that the operator has seen
+// what was asked for last.
+func isOver(x *v1alpha1.NFSBenchmarkSuite) bool {
+	st := x.Status
+	if st.ObservedGeneration < x.Generation || asks(x) {
+		return false
+	}
+	switch st.Phase {
+	case v1alpha1.SuiteScheduled:
+		return st.Run == nil || st.Run.CompletionTime != nil
+	case v1alpha1.SuiteSuspended:
+		return x.Spec.Schedule != nil && (st.Run == nil || st.Run.CompletionTime != nil)
+	default:
+		return st.Phase.IsFinished()
+	}
+}
+
+// asks says that an annotation asks for a run that the operator has not begun.
+func asks(x *v1alpha1.NFSBenchmarkSuite) bool {
+	var handled v1alpha1.HandledAnnotations
+	if x.Status.Handled != nil {
+		handled = *x.Status.Handled
+	}
+	rerun, resubmit := x.Annotations[v1alpha1.AnnotationRerun], x.Annotations[v1alpha1.AnnotationResubmit]
+	return x.Spec.Schedule == nil && rerun != handled.Rerun || resubmit != handled.Resubmit
+}
+
+// words is a sight without its percentage.
+func (s sight) words() string {
+	parts := []string{s.phase}
+	if s.speed != "" {
+		parts = append(parts, s.speed)
+	}
+	if s.eta != nil && *s.eta > 0 {
+		parts = append(parts, (time.Duration(*s.eta)*time.Second).String()+" left")
+	}
+	if s.detail != "" {
+		parts = append(parts, s.detail)
+	}
+	return strings.Join(parts, "  ")
+}
