@@ -45,7 +45,7 @@ func checkPatch(at string, patch *runtime.RawExtension) error {
 	if err != nil {
 		return fmt.Errorf("%s: it is no object of fields of an NFSBenchmark's spec: %w", at, err)
 	}
-	errs := describe(at, strict, nil)
+	errs := describe(at, strict)
 	data, err := json.Marshal(withoutDirectives(tree))
 	if err != nil {
 		return fmt.Errorf("%s: %w", at, err)
@@ -55,7 +55,7 @@ func checkPatch(at string, patch *runtime.RawExtension) error {
 	if err != nil {
 		errs = append(errs, fmt.Errorf("%s: %s", at, typeError(err)))
 	}
-	errs = append(errs, describe(at, strict, tree)...)
+	errs = append(errs, describe(at, strict)...)
 	errs = append(errs, checkBraces(at, tree)...)
 	return errors.Join(errs...)
 }
@@ -63,7 +63,7 @@ func checkPatch(at string, patch *runtime.RawExtension) error {
 var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
 
 // describe says where strict errors are, and what was probably meant.
-func describe(at string, strict []error, _ map[string]any) []error {
+func describe(at string, strict []error) []error {
 	var errs []error
 	for _, e := range strict {
 		m := unknownField.FindStringSubmatch(e.Error())
@@ -163,7 +163,7 @@ func element(t reflect.Type) reflect.Type {
 func typeError(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
-		return fmt.Sprintf("%s is a %s and cannot be one: it has the type %s", wrong.Field, wrong.Value, typeName(wrong.Type))
+		return fmt.Sprintf("%s must be of type %s, not %s", wrong.Field, typeName(wrong.Type), wrong.Value)
 	}
 	return err.Error()
 }
