@@ -26,8 +26,8 @@ tool controller-gen object crd \
 tool controller-gen rbac:roleName=manager \
 	paths=./controllers/... output:rbac:artifacts:config=config/rbac
 
-# The chart can only read its own folder.
-rm -rf "$chart/files"
+# The chart can only read its own folder. Rules and dashboards are written there.
+rm -rf "$chart/files/crds"
 mkdir -p "$chart/files/crds"
 cp config/crd/bases/*.yaml "$chart/files/crds/"
 {

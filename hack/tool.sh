@@ -30,20 +30,21 @@ case ${1:-} in
 	exit 0
 	;;
 --list)
-	{ listed | cut -d' ' -f1; echo golangci-lint; echo kwok; } | sort
+	{ listed | cut -d' ' -f1; echo golangci-lint; echo kwok; echo observe; } | sort
 	exit 0
 	;;
 esac
 
 name=$1
 shift
-module=$tools package=.
+module=$tools package=. sources=()
 # These have modules of their own: their requirements would move the others' versions.
 case $name in
 golangci-lint) module=$tools/lint ;;
 kwok) module=$tools/kwok package=sigs.k8s.io/kwok/cmd/kwok ;;
+observe) module=$tools/observe sources=("$tools"/observe/*.go) ;; # ours, and so may change
 esac
-hash=$(cat "$module"/go.mod "$module"/go.sum <(go env GOVERSION) | sha256sum | cut -c1-16)
+hash=$(cat "$module"/go.mod "$module"/go.sum <(go env GOVERSION) "${sources[@]}" | sha256sum | cut -c1-16)
 binary=${XDG_CACHE_HOME:-$HOME/.cache}/nfsbench/tools/$name-$hash
 
 if [[ ! -x $binary ]]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Print a folder with Debian's Prometheus and node_exporter, which the tests of
-# internal/storage run as they are: the real formats, the real API.
+# Print a folder with Debian's Prometheus, its promtool, and node_exporter, which
+# tests run as they are: the real formats, the real API, the real judge of rules.
 #
 # usage: hack/lab/monitors.sh
 #
@@ -19,7 +19,7 @@ esac
 
 dir=${XDG_CACHE_HOME:-$HOME/.cache}/nfsbench/monitors
 missing=()
-for name in prometheus prometheus-node-exporter; do
+for name in prometheus promtool prometheus-node-exporter; do
 	[[ -x $dir/$name ]] || missing+=("$name")
 done
 if ((${#missing[@]})); then
@@ -32,16 +32,19 @@ if ((${#missing[@]})); then
 			continue
 		fi
 		command -v apt-get >/dev/null || die "$name is not here, and there is no apt-get to get it; put it on the PATH"
-		say "getting $name ..."
-		(
-			cd "$debs"
-			# As root, apt would fetch as a user who may not write here.
-			options=(-qq -o APT::Sandbox::User="$(id -un)")
-			apt-get download "${options[@]}" "$name" >&2 2>/dev/null ||
-				{ [[ $EUID == 0 ]] && apt-get update -qq >&2 && apt-get download "${options[@]}" "$name" >&2; }
-		) || die "$name cannot be downloaded; run apt-get update, or put it on the PATH"
-		dpkg-deb --extract "$debs/$name"_*.deb "$debs/$name"
-		mv "$debs/$name/usr/bin/$name" "$dir/$name"
+		package=${name/#promtool/prometheus}
+		say "getting $package for $name ..."
+		if [[ ! -d $debs/$package.d ]]; then
+			(
+				cd "$debs"
+				# As root, apt would fetch as a user who may not write here.
+				options=(-qq -o APT::Sandbox::User="$(id -un)")
+				apt-get download "${options[@]}" "$package" >&2 2>/dev/null ||
+					{ [[ $EUID == 0 ]] && apt-get update -qq >&2 && apt-get download "${options[@]}" "$package" >&2; }
+			) || die "$package cannot be downloaded; run apt-get update, or put $name on the PATH"
+			dpkg-deb --extract "$debs/$package"_*.deb "$debs/$package.d"
+		fi
+		mv "$debs/$package.d/usr/bin/$name" "$dir/$name"
 	done
 fi
 echo "$dir"
