@@ -10,12 +10,12 @@ import (
 
 // noise is how far unchanged runs lie apart, as shares of a median.
 //
-// The distance of two consecutive runs is that of their medians. What is typical
-// is the lower median of the distances, and not the largest, so that one change in
-// the history, of which there is one whenever a slower run was accepted, does not
+// The distance of two consecutive runs is that of their medians. Typical is the
+// median of the distances (of two, the larger), and not the largest: one change in
+// the history, of which there is one whenever a slower run was accepted, must not
 // hide the next. A few distances can be small by luck; therefore a cell has at
-// least what is typical of all cells for this metric. From it follows, for normal
-// noise, what chance keeps below at alpha: the floor. With the correction alpha is
+// least what is typical of all cells for this metric. The floor is what, for normal
+// noise, a run is worse by with the probability alpha; with the correction, alpha
 // divided by the number of lines, as all of them must keep below.
 type noise struct {
 	known   bool // from history
@@ -41,7 +41,7 @@ func newNoise(history []runfile.SuiteRun, lines []Line, s runfile.SuiteSignifica
 	if s.Correction != correctionNone {
 		tests = max(1, float64(len(lines)))
 	}
-	z := stats.NormalQuantile(1 - alpha(s)/(2*tests))
+	z := stats.NormalQuantile(1 - alpha(s)/tests)
 	n := noise{typical: map[lineKey]float64{}, metric: map[string]float64{}}
 	distances := distancesOf(history, orDefault(s.Metrics))
 	if len(distances) == 0 {
@@ -56,7 +56,8 @@ func newNoise(history []runfile.SuiteRun, lines []Line, s runfile.SuiteSignifica
 	n.known, n.factor = true, z/typicalOfNormal
 	byMetric := map[string][]float64{}
 	for k, list := range distances {
-		n.typical[k] = lowerMedian(list)
+		slices.Sort(list)
+		n.typical[k] = list[len(list)/2]
 		byMetric[k.metric] = append(byMetric[k.metric], n.typical[k])
 	}
 	for metric, list := range byMetric {
@@ -93,5 +94,3 @@ func distancesOf(history []runfile.SuiteRun, metrics []string) map[lineKey][]flo
 	}
 	return distances
 }
-
-func lowerMedian(values []float64) float64 { return values[stats.MedianIndex(values)] }

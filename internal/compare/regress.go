@@ -15,9 +15,8 @@ import (
 // only if three things agree: the shift is at least the minimum effect, it is
 // significant after the correction, and it is larger than the noise floor of that
 // cell, which is how far the medians of the runs in history lie apart by
-// themselves. History does not hold the run itself, may hold the accepted one, and
-// is in any order. Runs that were called Regressed are better left out: a few of
-// them do no harm, see noise.
+// themselves. History does not hold the run itself and no run that was called
+// Regressed, but the accepted one. It is in any order.
 func Regress(run, accepted runfile.SuiteRun, history []runfile.SuiteRun, s runfile.SuiteSignificance) Regression {
 	f := &finder{}
 	f.results(run)

@@ -1,0 +1,154 @@
+package compare
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// ramp are the points of a benchmark with these users, at so much of the line each.
+func ramp(latency float64, wire map[string]int64, steps ...string) []runfile.SuitePoint {
+	points := make([]runfile.SuitePoint, 0, len(steps))
+	for i, step := range steps {
+		p := runfile.SuitePoint{Step: step, Metrics: map[string]float64{runfile.MetricMeanLatency: latency * float64(i+1)}}
+		if w, ok := wire[step]; ok {
+			p.WirePermille = &w
+		}
+		points = append(points, p)
+	}
+	return points
+}
+
+func latencyOnly() runfile.SuiteSignificance {
+	return runfile.SuiteSignificance{Metrics: []string{runfile.MetricMeanLatency}, Alpha: 0.05, MinimumEffect: 0.02, Correction: "None"}
+}
+
+func TestStepsAreMatchedByName(t *testing.T) {
+	t.Parallel()
+	a := Sample{Name: "a", Points: [][]runfile.SuitePoint{ramp(100, nil, "Users=1", "Users=2"), ramp(101, nil, "Users=1", "Users=2")}}
+	b := Sample{Name: "b", Points: [][]runfile.SuitePoint{ramp(50, nil, "Users=2", "Users=4"), ramp(51, nil, "Users=2", "Users=4")}}
+	table := Results(a, b, latencyOnly())
+	var cells []string
+	for _, c := range table.Cells {
+		cells = append(cells, c.Cell+" "+c.Step)
+	}
+	if diff := cmp.Diff([]string{"a Users=1", "a Users=2", "b Users=2", "b Users=4"}, cells); diff != "" {
+		t.Error(diff)
+	}
+	if len(table.Comparisons) != 1 {
+		t.Fatalf("%d lines", len(table.Comparisons))
+	}
+	l := table.Comparisons[0]
+	if diff := cmp.Diff([][]float64{{200, 202}, {50, 51}}, [][]float64{l.Base, l.Candidate}); diff != "" || l.Step != "Users=2" {
+		t.Error(l.Step, diff)
+	}
+	if diff := cmp.Diff([]string{MixedSteps, TooFewRepetitions}, codes(table.Findings)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAStepThatOneRepetitionLacksIsNamed(t *testing.T) {
+	t.Parallel()
+	full := ramp(100, nil, "Users=1", "Users=2")
+	same := Sample{Name: "same", Points: [][]runfile.SuitePoint{full, full, full, full}}
+	for name, points := range map[string][][]runfile.SuitePoint{
+		"the last lacks one":   {full, full, full, full[:1]},
+		"the first lacks one":  {full[:1], full, full, full},
+		"one is there doubled": {full, full, full, {full[0], full[0]}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			table := Results(same, Sample{Name: "other", Points: points}, latencyOnly())
+			want := []Finding{
+				{MixedSteps, "Warning", "not every repetition has the same steps in other: each step counts the repetitions that have it"},
+				{UnequalRepetitions, "Warning", "some repetitions succeeded on one side only, and are not compared: of other"},
+				{TooFewRepetitions, "Warning", "1 of 2 comparisons have no answer: 3 repetitions cannot show a difference at alpha 0.05: the smallest two-sided p of the Mann-Whitney test is 2/C(6,3) = 0.1; give at least 4 (p 0.029), or raise alpha"},
+			}
+			if diff := cmp.Diff(want, table.Findings); diff != "" {
+				t.Error(diff)
+			}
+			if n := len(table.Comparisons[1].Base); n != 3 {
+				t.Errorf("%d pairs of the second step", n)
+			}
+		})
+	}
+}
+
+func TestAFullLineIsMarkedOnEitherSide(t *testing.T) {
+	t.Parallel()
+	at := func(name string, wire ...int64) Sample {
+		s := Sample{Name: name}
+		for _, w := range wire {
+			s.Points = append(s.Points, ramp(100, map[string]int64{"Users=16": 900, "Users=32": w}, "Users=8", "Users=16", "Users=32"))
+		}
+		return s
+	}
+	free, full := at("free", 940, 949, 990), at("full", 940, 950, 990)
+	for name, tc := range map[string]struct {
+		base, candidate Sample
+		want            bool
+	}{"neither": {free, free, false}, "baseline": {full, free, true}, "candidate": {free, full, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			table := Results(tc.base, tc.candidate, latencyOnly())
+			for i, want := range []bool{false, false, tc.want} {
+				if l := table.Comparisons[i]; l.Saturated != want {
+					t.Errorf("%s: saturated %v", l.Step, l.Saturated)
+				}
+			}
+			finding := ""
+			for _, f := range table.Findings {
+				if f.Code == Saturated {
+					finding = f.Message
+				}
+			}
+			want := ""
+			if tc.want {
+				want = "the line was full (95 % of the wire limit or more) in full Users=32: such numbers are of the line, and not of what is compared"
+			}
+			if finding != want {
+				t.Error(finding)
+			}
+		})
+	}
+}
+
+func TestAMetricThatNobodyMeasuredIsNamed(t *testing.T) {
+	t.Parallel()
+	s := latencyOnly()
+	s.Metrics = append(s.Metrics, runfile.MetricStorageLatency)
+	a := Sample{Name: "a"}
+	for range 4 {
+		a.Points = append(a.Points, ramp(100, nil, ""))
+	}
+	table := Results(a, a, s)
+	if diff := cmp.Diff([]Finding{{MetricNotMeasured, "Info", "no result has a StorageLatency: nothing is compared by it"}}, table.Findings); diff != "" {
+		t.Error(diff)
+	}
+	if len(table.Comparisons) != 1 || len(table.Cells) != 2 {
+		t.Errorf("%d lines, %d cells", len(table.Comparisons), len(table.Cells))
+	}
+}
+
+func TestACellsNumbers(t *testing.T) {
+	t.Parallel()
+	s := Sample{Name: "a"}
+	for _, v := range []float64{60, 10, 30, 20, 50, 40} {
+		s.Points = append(s.Points, []runfile.SuitePoint{{Metrics: map[string]float64{runfile.MetricThroughput: v}}})
+	}
+	got := Results(s, Sample{}, runfile.SuiteSignificance{}).Cells
+	low, high, variation := 10.0, 60.0, 0.5345224838248488
+	want := []Cell{{
+		Cell: "a", Metric: "Throughput", Unit: "B/s", Values: []float64{60, 10, 30, 20, 50, 40},
+		Mean: 35, Median: 35, Minimum: 10, Maximum: 60, MedianLow: &low, MedianHigh: &high, Variation: &variation,
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	s.Points = s.Points[:5]
+	if c := Results(s, Sample{}, runfile.SuiteSignificance{}).Cells[0]; c.MedianLow != nil || c.MedianHigh != nil {
+		t.Errorf("five values have no 95 %% interval: %+v", c)
+	}
+}
