@@ -65,10 +65,14 @@ func (p pairing) line(step, metric string, base, candidate []float64) Line {
 // alpha is the rate of false alarms; 0.05 where a record has none that is one.
 func alpha(s runfile.SuiteSignificance) float64 {
 	if s.Alpha > 0 && s.Alpha < 1 {
-		return s.Alpha
+		return max(s.Alpha, minAlpha)
 	}
 	return 0.05
 }
+
+// minAlpha is far below what can be asked for. Above it, some number of
+// repetitions always reaches alpha, and its quantiles are finite.
+const minAlpha = 1e-12
 
 // sign is 1 where more is better, and else -1.
 func sign(metric string) float64 {

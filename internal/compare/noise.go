@@ -41,7 +41,7 @@ func newNoise(history []runfile.SuiteRun, lines []Line, s runfile.SuiteSignifica
 	if s.Correction != correctionNone {
 		tests = max(1, float64(len(lines)))
 	}
-	z := stats.NormalQuantile(1 - alpha(s)/tests)
+	z := -stats.NormalQuantile(alpha(s) / tests)
 	n := noise{typical: map[lineKey]float64{}, metric: map[string]float64{}}
 	distances := distancesOf(history, orDefault(s.Metrics))
 	if len(distances) == 0 {

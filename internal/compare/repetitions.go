@@ -8,10 +8,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// maxRepetitions bounds the search for a number that would do: C(100,50) is
-// beyond every alpha that can be written.
-const maxRepetitions = 50
-
 // CheckRepetitions says, as an error with the arithmetic, when n repetitions in
 // each cell cannot make one of so many comparisons significant.
 func CheckRepetitions(n, comparisons int, s runfile.SuiteSignificance) error {
@@ -27,7 +23,7 @@ func CheckRepetitions(n, comparisons int, s runfile.SuiteSignificance) error {
 	if tests > 1 {
 		arithmetic += fmt.Sprintf(", and Holm's correction for %d comparisons makes it %s", tests, short(least(n)))
 	}
-	return fmt.Errorf("%d repetitions cannot show a difference at alpha %s: %s; %s", n, short(alpha(s)), arithmetic, advice(n, tests, alpha(s), least))
+	return fmt.Errorf("%s cannot show a difference at alpha %s: %s; %s", repetitions(n), short(alpha(s)), arithmetic, advice(n, tests, alpha(s), least))
 }
 
 func advice(n, tests int, alpha float64, least func(int) float64) string {
@@ -35,17 +31,22 @@ func advice(n, tests int, alpha float64, least func(int) float64) string {
 	if tests > 1 {
 		other = "raise alpha, compare fewer metrics, or set correction None"
 	}
-	for more := max(2, n+1); more <= maxRepetitions; more++ {
-		if least(more) >= alpha {
-			continue
-		}
-		p := "p " + short(stats.MinimumP(more, more))
-		if tests > 1 {
-			p += ", corrected " + short(least(more))
-		}
-		return fmt.Sprintf("give at least %d (%s), %s", more, p, other)
+	more := max(2, n+1)
+	for least(more) >= alpha {
+		more++
 	}
-	return fmt.Sprintf("no number of repetitions up to %d can: raise alpha", maxRepetitions)
+	p := "p " + short(stats.MinimumP(more, more))
+	if tests > 1 {
+		p += ", corrected " + short(least(more))
+	}
+	return fmt.Sprintf("give at least %d (%s), %s", more, p, other)
+}
+
+func repetitions(n int) string {
+	if n == 1 {
+		return "1 repetition"
+	}
+	return fmt.Sprintf("%d repetitions", n)
 }
 
 // short writes a probability with two digits that count.

@@ -25,7 +25,7 @@ func DetectableBySpread(n int, deviation, alpha float64) (float64, bool) {
 		return 0, false
 	}
 	quantile := moremath.InvCDF(moremath.TDist{V: float64(2*n - 2)})
-	factor := (quantile(1-alpha/2) + quantile(power)) * math.Sqrt(2/(float64(n)*rankEfficiency))
+	factor := (quantile(power) - quantile(alpha/2)) * math.Sqrt(2/(float64(n)*rankEfficiency))
 	return factor * deviation, true
 }
 
