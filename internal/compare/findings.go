@@ -10,17 +10,25 @@ import (
 
 // The codes of findings; docs/findings.md explains them.
 const (
-	TooFewRepetitions  = "TooFewRepetitions"
 	InvalidLeftOut     = "InvalidLeftOut"
 	SuspectIncluded    = "SuspectIncluded"
-	UnequalRepetitions = "UnequalRepetitions"
-	Saturated          = "Saturated"
 	MixedSteps         = "MixedSteps"
 	NoBaseline         = "NoBaseline"
+	UnequalRepetitions = "UnequalRepetitions"
 	MetricNotMeasured  = "MetricNotMeasured"
-	SimulatedResults   = "SimulatedResults"
+	TooFewRepetitions  = "TooFewRepetitions"
 	NoiseFloorUnknown  = "NoiseFloorUnknown"
+	Saturated          = "Saturated"
+	SimulatedResults   = "SimulatedResults"
 )
+
+// Codes are all of them.
+func Codes() []string {
+	return []string{
+		InvalidLeftOut, SuspectIncluded, MixedSteps, NoBaseline, UnequalRepetitions, MetricNotMeasured,
+		TooFewRepetitions, NoiseFloorUnknown, Saturated, SimulatedResults,
+	}
+}
 
 // The severities, as of the judge.
 const (

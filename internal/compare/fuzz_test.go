@@ -18,7 +18,7 @@ func FuzzAnyRecordHasATable(f *testing.F) {
 	f.Add(uint64(1), uint8(3), 1.0, 0.05)
 	f.Add(uint64(2), uint8(0), math.NaN(), 0.0)
 	f.Add(uint64(3), uint8(9), math.Inf(1), 2.0)
-	f.Add(uint64(4), uint8(5), -0.0, 1e-300)
+	f.Add(uint64(4), uint8(5), math.Copysign(0, -1), 1e-300)
 	f.Add(uint64(5), uint8(12), 1e300, math.NaN())
 	f.Add(uint64(6), uint8(8), 5e-324, 0.999999)
 	f.Fuzz(func(t *testing.T, seed uint64, n uint8, odd, alpha float64) {

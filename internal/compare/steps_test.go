@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"os"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -150,5 +152,20 @@ func TestACellsNumbers(t *testing.T) {
 	s.Points = s.Points[:5]
 	if c := Results(s, Sample{}, runfile.SuiteSignificance{}).Cells[0]; c.MedianLow != nil || c.MedianHigh != nil {
 		t.Errorf("five values have no 95 %% interval: %+v", c)
+	}
+}
+
+func TestTheDocsListEveryCodeAndNoOther(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/findings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented []string
+	for _, m := range regexp.MustCompile("(?m)^#### ([A-Za-z0-9]+)$").FindAllSubmatch(text, -1) {
+		documented = append(documented, string(m[1]))
+	}
+	if diff := cmp.Diff(Codes(), documented); diff != "" {
+		t.Errorf("docs/findings.md and the codes differ, order included:\n%s", diff)
 	}
 }

@@ -25,8 +25,22 @@ func TestCriticalValuesAreThoseOfPublishedTables(t *testing.T) {
 	// The largest U that is significant at 0.05, two-sided, as printed in every
 	// textbook's table of the Mann-Whitney test.
 	for _, row := range []struct{ n1, n2, u int }{
-		{4, 4, 0}, {5, 5, 2}, {6, 6, 5}, {7, 7, 8}, {8, 8, 13}, {9, 9, 17}, {10, 10, 23}, {12, 12, 37}, {15, 15, 64}, {20, 20, 127},
-		{3, 5, 0}, {5, 8, 6}, {8, 5, 6}, {5, 10, 8}, {8, 10, 17}, {10, 20, 55},
+		{4, 4, 0},
+		{5, 5, 2},
+		{6, 6, 5},
+		{7, 7, 8},
+		{8, 8, 13},
+		{9, 9, 17},
+		{10, 10, 23},
+		{12, 12, 37},
+		{15, 15, 64},
+		{20, 20, 127},
+		{3, 5, 0},
+		{5, 8, 6},
+		{8, 5, 6},
+		{5, 10, 8},
+		{8, 10, 17},
+		{10, 20, 55},
 	} {
 		at, _ := MannWhitney(ordered(row.n1, row.n2, row.u))
 		beyond, _ := MannWhitney(ordered(row.n1, row.n2, row.u+1))

@@ -46,10 +46,25 @@ func MannWhitney(a, b []float64) (float64, bool) {
 }
 
 // tiedTails are the shares of all choices of n1 values whose U is at most u, and at
-// least u. Choices are counted by their size and by twice the sum of their ranks,
-// which is whole: ranks of ties are their mean. The counts are whole, too, and
-// below 2^53 up to ExactLimit.
+// least u.
 func tiedTails(u float64, n1 int, ties []int) (less, more float64) {
+	at, total := int(2*u)+n1*(n1+1), 0.0
+	for sum, c := range rankSums(n1, ties) {
+		total += c
+		if sum <= at {
+			less += c
+		}
+		if sum >= at {
+			more += c
+		}
+	}
+	return less / total, more / total
+}
+
+// rankSums counts the choices of n1 values by twice the sum of their ranks, which is
+// whole: ranks of ties are their mean. The counts are whole, too, and below 2^53 up
+// to ExactLimit.
+func rankSums(n1 int, ties []int) []float64 {
 	var ranks []int // of each value, twice
 	for _, t := range ties {
 		rank := 2*len(ranks) + t + 1
@@ -61,29 +76,19 @@ func tiedTails(u float64, n1 int, ties []int) (less, more float64) {
 	for _, r := range ranks[len(ranks)-n1:] {
 		most += r
 	}
-	counts := make([][]float64, n1+1) // by size and sum
+	counts := make([][]float64, n1+1) // of choices of each size
 	for i := range counts {
 		counts[i] = make([]float64, most+1)
 	}
 	counts[0][0] = 1
 	for seen, r := range ranks {
 		for size := min(seen+1, n1); size > 0; size-- {
-			for sum := most; sum >= r; sum-- {
+			for sum := r; sum <= most; sum++ {
 				counts[size][sum] += counts[size-1][sum-r]
 			}
 		}
 	}
-	at, total := int(2*u)+n1*(n1+1), 0.0
-	for sum, c := range counts[n1] {
-		total += c
-		if sum <= at {
-			less += c
-		}
-		if sum >= at {
-			more += c
-		}
-	}
-	return less / total, more / total
+	return counts[n1]
 }
 
 // MinimumP is the smallest two-sided p that the Mann-Whitney test can have with
