@@ -74,8 +74,11 @@ const distributionHeight = 120.0
 
 func (c *canvas) distribution(d Distribution, i int, x scale, ticks []float64, y float64) float64 {
 	marks := slices.SortedFunc(slices.Values(d.Marks), func(a, b Mark) int { return cmp.Compare(a.Value, b.Value) })
-	rows := markRows(marks, x)
-	top := y + 14*float64(slices.Max(append(rows, -1))+1)
+	places, rows := placeMarks(marks, x), 0
+	for _, p := range places {
+		rows = max(rows, p.row+1)
+	}
+	top := y + 14*float64(rows) + 2
 	bottom := top + distributionHeight
 	most := 0.0
 	for _, b := range d.Bars {
@@ -98,61 +101,68 @@ func (c *canvas) distribution(d Distribution, i int, x scale, ticks []float64, y
 		}
 	}
 	for k, m := range marks {
-		px, ly := x.at(m.Value), y+14*float64(rows[k])
+		px, ly := x.at(m.Value), y+14*float64(places[k].row)
 		c.line(px, ly+2, px, bottom, "mark")
-		label := m.Label + " " + Microseconds(m.Value)
-		c.text(px+side(px, label, x), ly+11, anchorOf(px, label, x), "note", label)
+		gap := 4.0
+		if places[k].anchor == end {
+			gap = -4
+		}
+		c.text(px+gap, ly+11, places[k].anchor, "note", markText(m))
 	}
 	return bottom
 }
 
-// anchorOf lets a label stand to the right of its line, or to the left where
-// there is no room.
-func anchorOf(px float64, label string, x scale) string {
-	if px+4+width(label) > x.to+6 {
-		return end
-	}
-	return start
+// placed is where the label of a mark stands: in which row, from which x on.
+type placed struct {
+	row      int
+	from, to float64
+	anchor   string
 }
 
-func side(px float64, label string, x scale) float64 {
-	if anchorOf(px, label, x) == end {
-		return -4
-	}
-	return 4
-}
-
-// markRows gives each label the highest row in which neither its text nor the
-// line of another stands in its way.
-func markRows(marks []Mark, x scale) []int {
-	type span struct{ from, to float64 }
-	taken := map[int][]span{}
-	rows := make([]int, len(marks))
+// placeMarks gives each label a row in which neither its text nor the line of
+// another stands in its way. marks ascend. A label stands to the right of its
+// line; where there is no room, or the line of such a label would go through it,
+// it stands to the left.
+func placeMarks(marks []Mark, x scale) []placed {
+	out := make([]placed, len(marks))
+	edge := x.to + 6
 	for i := len(marks) - 1; i >= 0; i-- {
-		label := marks[i].Label + " " + Microseconds(marks[i].Value)
-		px := x.at(marks[i].Value)
-		s := span{px, px + 4 + width(label)}
-		if anchorOf(px, label, x) == end {
-			s = span{px - 4 - width(label), px}
+		px, w := x.at(marks[i].Value), width(markText(marks[i]))
+		out[i] = placed{from: px, to: px + 4 + w, anchor: start}
+		if out[i].to > edge {
+			out[i] = placed{from: px - 4 - w, to: px, anchor: end}
+			edge = min(edge, px)
 		}
-		row := 0
-		for slices.ContainsFunc(taken[row], func(o span) bool { return s.from < o.to+3 && o.from < s.to+3 }) {
-			row++
-		}
-		// A line goes down from its label: it must not cross those below.
-		for r := range row + 1 {
-			taken[r] = append(taken[r], span{px, px})
-		}
-		for r := range taken {
-			if r > row {
-				taken[r] = append(taken[r], span{px, px})
-			}
-		}
-		taken[row] = append(taken[row], s)
-		rows[i] = row
 	}
-	return rows
+	top := 0
+	for i := range out {
+		out[i].row = rowOf(out[:i], out[i])
+		top = min(top, out[i].row)
+	}
+	for i := range out {
+		out[i].row -= top
+	}
+	return out
 }
+
+// rowOf puts a label below those on its left that reach over its line, or, where
+// it stands to the left of its line itself, above all whose lines it reaches over.
+func rowOf(before []placed, p placed) int {
+	row := 0
+	for _, o := range before {
+		if p.from >= o.to+3 || o.from >= p.to+3 {
+			continue
+		}
+		if p.anchor == start {
+			row = max(row, o.row+1)
+		} else {
+			row = min(row, o.row-1)
+		}
+	}
+	return row
+}
+
+func markText(m Mark) string { return m.Label + " " + Microseconds(m.Value) }
 
 // Curve is a latency by its percentile.
 type Curve struct {

@@ -91,10 +91,10 @@ func (p *forestPlot) sides() float64 {
 	zero := p.x.at(0)
 	room := width(p.Forest.Left)
 	if zero-room-14 >= 0 {
-		p.text(zero-10, 12, end, "mute", "◂ "+p.Forest.Left)
+		p.text(zero-10, 12, end, "mute", "◄ "+p.Forest.Left)
 	}
 	if right := width(p.Forest.Right); zero+right+24 <= p.frame.Width {
-		p.text(zero+10, 12, start, "mute", p.Forest.Right+" ▸")
+		p.text(zero+10, 12, start, "mute", p.Forest.Right+" ►")
 	}
 	return 20
 }
@@ -121,7 +121,9 @@ func (p *forestPlot) grid(ticks []float64, top, bottom float64) {
 
 func (p *forestPlot) row(r Interval, y float64) float64 {
 	if r.StartGroup != "" {
-		p.text(0, y+16, start, "head", short(r.StartGroup, p.frame.Width))
+		group := short(r.StartGroup, p.frame.Width)
+		p.rect(0, y+2, width(group)*1.06, 18, "back", "") // no line goes through it
+		p.text(0, y+16, start, "head", group)
 		y += 22
 	}
 	middleY := y + p.height/2 + 2

@@ -165,7 +165,7 @@ func Repetitions(f Frame, all []Repetition, unit string) string {
 
 func shownText(shown bool) string {
 	if shown {
-		return " ◂ median"
+		return " ◄ median"
 	}
 	return ""
 }

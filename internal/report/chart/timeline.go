@@ -82,7 +82,7 @@ func (p *plot) bandLabels(y float64) float64 {
 	if !written {
 		return y
 	}
-	return y + 16
+	return y + 20
 }
 
 func (p *plot) panel(n Panel, y float64) float64 {
@@ -96,7 +96,7 @@ func (p *plot) panel(n Panel, y float64) float64 {
 			top = max(top, l.Value*1.1)
 		}
 	}
-	ys, ticks := linear(0, top, int(max(n.Height/36, 1)), bottom, y)
+	ys, ticks := linear(0, top, int(max(n.Height/34, 2)), bottom, y)
 	p.bands(y, bottom)
 	text := tickText(ticks)
 	for _, t := range ticks {
@@ -133,13 +133,16 @@ func shownLimits(n Panel) []Limit {
 	return out
 }
 
+// tickRoom is above the plot for the label of its highest tick.
+const tickRoom = 7.0
+
 // heading is the title of a panel, and the names of its lines where there are
 // several, in a row of their own where one is too short.
 func (p *plot) heading(n Panel, y float64) float64 {
 	title := short(n.Title, p.right)
 	p.text(0, y+12, start, "head", title)
 	if len(n.Lines) < 2 {
-		return y + rowHeight
+		return y + rowHeight + tickRoom
 	}
 	x, need := width(title)*1.08+16, 0.0
 	for _, l := range n.Lines {
@@ -153,7 +156,7 @@ func (p *plot) heading(n Panel, y float64) float64 {
 		p.text(x+29, y+12, start, "note", l.Name)
 		x += width(l.Name) + 44
 	}
-	return y + rowHeight
+	return y + rowHeight + tickRoom
 }
 
 // lineClass is the style of the i-th line: s0 solid, s1 dashed, ...

@@ -24,6 +24,9 @@ type Options struct {
 	Generated time.Time // when the report is made; zero leaves it out
 	Version   string    // of the program that makes the report
 	Reproduce string    // YAML of the NFSBenchmark or NFSBenchmarkSuite; empty where it is not known
+	// MinimumEffect is the share from which on a difference matters; Comparison
+	// draws it. A suite has its own.
+	MinimumEffect float64
 }
 
 // Side is one of the two results of a comparison.

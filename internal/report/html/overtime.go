@@ -92,17 +92,20 @@ func wireLimits(w judge.WireLimit, c *course) []chart.Limit {
 
 // bandNames names each window: by its number, or by its level of load.
 func bandNames(r runfile.Result) func(string, int32) string {
-	steps := map[int32]*runfile.Step{}
+	steps, levels := map[int32]*runfile.Step{}, map[int32]bool{}
 	for _, cl := range r.Clients {
 		for _, rep := range cl.Load.Repetitions {
 			steps[rep.Index] = rep.Step
+			if rep.Step != nil {
+				levels[rep.Step.Users] = true
+			}
 		}
 	}
 	return func(span string, repetition int32) string {
 		switch step := steps[repetition]; {
 		case span == runfile.SpanWarmup:
 			return "warm-up"
-		case step != nil && step.Users > 0:
+		case step != nil && len(levels) > 1:
 			return fmt.Sprint(step.Users)
 		case len(steps) < 2:
 			return "measured"

@@ -1,0 +1,189 @@
+package html
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/report"
+	"github.com/nfsbench/nfsbench/internal/report/chart"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+// orderMetrics are drawn by position where a suite compares nothing.
+func orderMetrics(run runfile.SuiteRun) []string {
+	if c := run.Settings.Compare; c != nil && len(c.Metrics) > 0 {
+		return c.Metrics[:min(len(c.Metrics), 2)]
+	}
+	return []string{runfile.MetricThroughput, runfile.MetricMeanLatency}
+}
+
+// orderSection shows whether the numbers drifted while the suite ran.
+func orderSection(run runfile.SuiteRun) section {
+	s := section{ID: "order", Title: "In the order of the run", Lead: "Each value as its distance from the median of its cell. A drift of all of them is one of the storage or of the time of day, and not of what is compared."}
+	for i, metric := range orderMetrics(run) {
+		o := orderOf(run, metric)
+		if len(o.Points) < 3 {
+			continue
+		}
+		title := report.MetricName(metric) + ": distance from the median of the cell, %"
+		f := figureOf(fmt.Sprintf("order-%d", i), title, fmt.Sprintf("%d values by their position.", len(o.Points)), func(f chart.Frame) string { return o.SVG(f, title) })
+		s.add(f.with("", nil))
+	}
+	return s
+}
+
+// orderOf are the values of a metric by position. A cell with one value has no
+// distance from itself and is left out.
+func orderOf(run runfile.SuiteRun, metric string) chart.Order {
+	values := map[string][]float64{}
+	each := func(do func(r runfile.SuiteResult, key string, v float64)) {
+		for _, r := range run.Results {
+			for _, p := range r.Points {
+				if v, ok := p.Metrics[metric]; ok && v > 0 {
+					do(r, report.LineName(r.Cell, p.Step), v)
+				}
+			}
+		}
+	}
+	each(func(_ runfile.SuiteResult, key string, v float64) { values[key] = append(values[key], v) })
+	var o chart.Order
+	for _, c := range run.Cells {
+		o.Groups = append(o.Groups, c.Name)
+	}
+	each(func(r runfile.SuiteResult, key string, v float64) {
+		m := stats.Median(values[key])
+		if len(values[key]) < 2 || m <= 0 {
+			return
+		}
+		o.Points = append(o.Points, chart.OrderPoint{
+			Position: float64(r.Position), Group: max(slices.Index(o.Groups, r.Cell), 0), Percent: (v/m - 1) * 100,
+			Text: fmt.Sprintf("%d: %s, repetition %d: %s (%+.1f %%)", r.Position, key, r.Repetition, report.Figure(v, runfile.SuiteMetricUnit(metric)), (v/m-1)*100),
+		})
+	})
+	return o
+}
+
+// maxCurves is how many lines can be told apart.
+const maxCurves = 4
+
+// curveSection draws a metric against the levels of load: the steps of the
+// benchmarks, or an axis of numbers.
+func curveSection(run runfile.SuiteRun, t compare.Table) section {
+	s := section{ID: "curves", Title: "Against the load"}
+	levels, axis, place := levelsOf(run, t)
+	if len(levels) < 3 {
+		return s
+	}
+	f := chart.Steps{Levels: levels, Axis: axis, Knee: -1}
+	for _, metric := range orderMetrics(run) {
+		if p := curvePanel(t, metric, len(levels), place); len(p.Lines) > 0 && len(p.Lines) <= maxCurves {
+			f.Panels = append(f.Panels, p)
+		}
+	}
+	if len(f.Panels) > 0 {
+		fig := figureOf("curves", "Metrics by "+axis, fmt.Sprintf("%d levels.", len(levels)), f.SVG)
+		s.add(fig.with("Points are medians of the repetitions, lines over them go from the lowest to the highest.", nil))
+	}
+	return s
+}
+
+// curvePanel is one line for each group of cells.
+func curvePanel(t compare.Table, metric string, levels int, place func(compare.Cell) (string, int)) chart.StepPanel {
+	unit, by := "MB/s", 1e6
+	switch runfile.SuiteMetricUnit(metric) {
+	case "us":
+		unit, by = "ms", 1e3
+	case "us/MiB":
+		unit, by = "ms/MiB", 1e3
+	case "1/s":
+		unit, by = "1/s", 1
+	}
+	p := chart.StepPanel{Title: report.MetricName(metric) + ", " + unit, Unit: unit}
+	for _, c := range t.Cells {
+		name, at := place(c)
+		if c.Metric != metric || at < 0 {
+			continue
+		}
+		i := slices.IndexFunc(p.Lines, func(l chart.StepLine) bool { return l.Name == name })
+		if i < 0 {
+			i = len(p.Lines)
+			p.Lines = append(p.Lines, chart.StepLine{Name: name, Values: slices.Repeat([]chart.Spread{{Value: math.NaN()}}, levels)})
+		}
+		p.Lines[i].Values[at] = chart.Spread{Value: c.Median / by, Low: c.Minimum / by, High: c.Maximum / by}
+	}
+	return p
+}
+
+// levelsOf finds what the load is, and where a cell belongs: to which line, and
+// at which level.
+func levelsOf(run runfile.SuiteRun, t compare.Table) (levels []string, axis string, place func(compare.Cell) (string, int)) {
+	for _, c := range t.Cells {
+		if c.Step != "" && !slices.Contains(levels, c.Step) {
+			levels = append(levels, c.Step)
+		}
+	}
+	if len(levels) > 0 {
+		return shortSteps(levels), "step", func(c compare.Cell) (string, int) { return c.Cell, slices.Index(levels, c.Step) }
+	}
+	axis, levels = numberAxis(run)
+	values := map[string][]runfile.SuiteAxis{}
+	for _, c := range run.Cells {
+		values[c.Name] = c.Values
+	}
+	return levels, axis, func(c compare.Cell) (string, int) {
+		name, at := "", -1
+		for _, v := range values[c.Cell] {
+			if v.Axis == axis {
+				at = slices.Index(levels, v.Value)
+				continue
+			}
+			name = report.LineName(name, v.Value)
+		}
+		return name, at
+	}
+}
+
+// shortSteps leaves Users= away where all steps are of one kind.
+func shortSteps(steps []string) []string {
+	out := make([]string, 0, len(steps))
+	for _, s := range steps {
+		out = append(out, afterLast(s, '='))
+	}
+	return out
+}
+
+func afterLast(s string, sep byte) string {
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] == sep {
+			return s[i+1:]
+		}
+	}
+	return s
+}
+
+// numberAxis is the axis whose values are all numbers, at least three of them.
+func numberAxis(run runfile.SuiteRun) (string, []string) {
+	values := map[string][]string{}
+	var order []string
+	for _, c := range run.Cells {
+		for _, v := range c.Values {
+			if values[v.Axis] == nil {
+				order = append(order, v.Axis)
+			}
+			if !slices.Contains(values[v.Axis], v.Value) {
+				values[v.Axis] = append(values[v.Axis], v.Value)
+			}
+		}
+	}
+	for _, a := range order {
+		numbers := !slices.ContainsFunc(values[a], func(v string) bool { _, err := strconv.ParseFloat(v, 64); return err != nil })
+		if numbers && len(values[a]) >= 3 {
+			return a, values[a]
+		}
+	}
+	return "", nil
+}
