@@ -108,17 +108,34 @@ func (w *suiteWorld) suite(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) *v1alpha
 func (w *suiteWorld) reaches(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, limit time.Duration, what string, reached func(*v1alpha1.NFSBenchmarkSuite) bool) *v1alpha1.NFSBenchmarkSuite {
 	t.Helper()
 	var now *v1alpha1.NFSBenchmarkSuite
+	known := map[string]bool{}
 	poll(t, limit, func() (bool, string) {
+		before := now
 		now = w.suite(t, s)
+		for _, p := range suiteProblems(before, now) {
+			if !known[p] {
+				t.Errorf("status of %s: %s", now.Name, p)
+			}
+			known[p] = true
+		}
 		if !reached(now) && now.Status.Phase.IsFinished() && now.Status.ObservedGeneration == now.Generation {
 			t.Fatalf("%s ended without %s: %s", now.Name, what, suiteState(now))
 		}
 		return reached(now), what + " of " + now.Name + "; it is " + suiteState(now)
 	})
-	for _, p := range statuscheck.SuiteProblems(now) {
-		t.Errorf("status of %s: %s", now.Name, p)
-	}
 	return now
+}
+
+// suiteProblems lists what is wrong with a status once the operator has seen the
+// spec.
+func suiteProblems(before, now *v1alpha1.NFSBenchmarkSuite) []string {
+	if now.Status.ObservedGeneration != now.Generation {
+		return nil
+	}
+	if before != nil && before.Status.ObservedGeneration == 0 {
+		before = nil
+	}
+	return statuscheck.SuiteProblems(before, now)
 }
 
 // ends waits for the end of a suite's run, whichever.
