@@ -37,6 +37,9 @@ type options struct {
 	tridentNamespace    string
 	metricsAddr         string
 	metricsInsecure     bool
+	metricsBenchmarks   int
+	metricsMaxAge       time.Duration
+	liveMetricsPort     int
 	healthAddr          string
 	leaderElection      bool
 	leaderElectionSpace string
@@ -70,6 +73,9 @@ func parse() options {
 		"namespace of NetApp Trident, where the volumes of claims are looked up; spec.storage.trident names its own")
 	flag.StringVar(&o.metricsAddr, "metrics-bind-address", ":8443", "address of the metrics; 0 turns them off")
 	flag.BoolVar(&o.metricsInsecure, "metrics-insecure", false, "serve metrics over HTTP without authentication")
+	flag.IntVar(&o.metricsBenchmarks, "metrics-benchmarks", 200, "finished benchmarks that metrics tell of, the newest, and as many that are not finished")
+	flag.DurationVar(&o.metricsMaxAge, "metrics-max-age", 14*24*time.Hour, "how long after its end metrics tell of a benchmark")
+	flag.IntVar(&o.liveMetricsPort, "live-metrics-port", 0, "port where the pods of a run tell Prometheus what happens now; 0: nowhere")
 	flag.StringVar(&o.healthAddr, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	flag.BoolVar(&o.leaderElection, "leader-elect", false, "let one of several managers work at a time")
 	flag.StringVar(&o.leaderElectionSpace, "leader-election-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the leader's Lease")
@@ -112,7 +118,7 @@ func run(o options) error {
 		Reader:           mgr.GetAPIReader(),
 		Recorder:         mgr.GetEventRecorder("nfsbench"),
 		Clock:            clock.RealClock{},
-		Images:           manifest.Images{NFSBench: o.image, PullPolicy: corev1.PullPolicy(o.pullPolicy)},
+		Images:           manifest.Images{NFSBench: o.image, PullPolicy: corev1.PullPolicy(o.pullPolicy), LiveMetricsPort: int32(o.liveMetricsPort)},
 		LeaseNamespace:   o.leaseNamespace,
 		TridentNamespace: o.tridentNamespace,
 	})
@@ -121,6 +127,9 @@ func run(o options) error {
 	}
 	if err := setUpSuites(mgr, o); err != nil {
 		return fmt.Errorf("set up the controller of suites: %w", err)
+	}
+	if err := tellResults(mgr, o); err != nil {
+		return err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return fmt.Errorf("add health check: %w", err)
