@@ -126,7 +126,8 @@ type comparison struct {
 	sides    [2]html.Side // of two benchmarks
 	run      *runfile.SuiteRun
 	table    compare.Table
-	warnings []string // beside the findings of the table
+	plain    *compare.Table // with shorter names, where there is no page with cells to find again
+	warnings []string       // beside the findings of the table
 }
 
 func (a *app) writeComparison(w io.Writer, format string, x comparison) error {
@@ -138,6 +139,8 @@ func (a *app) writeComparison(w io.Writer, format string, x comparison) error {
 		return html.Suite(w, *x.run, x.table, nil, options)
 	case format == formatHTML:
 		return html.Comparison(w, x.sides[0], x.sides[1], x.table, options)
+	case x.plain != nil:
+		return report.CompareText(w, *x.plain, textOptions(w))
 	default:
 		return report.CompareText(w, x.table, textOptions(w))
 	}
@@ -302,5 +305,6 @@ func (c *cluster) compareRuns(cmd *cobra.Command, sides []found, args []string, 
 		declared = &s.Compare.SuiteSignificance
 	}
 	joined := joinRuns(runs[0], runs[1], o.significance(declared))
-	return comparison{run: &joined, table: compare.Run(joined)}, nil
+	table := compare.Run(joined)
+	return comparison{run: &joined, table: table, plain: plainNames(table, runs[0], runs[1])}, nil
 }

@@ -132,7 +132,11 @@ func newStopCommand(a *app) *cobra.Command {
 		if s := f.suite.Status; f.suite.Spec.Schedule == nil && s.Phase.IsFinished() {
 			return "", badInput(fmt.Errorf("%s is over already (%s)", f.ref(), s.Phase))
 		}
-		return f.ref() + " ends its run", c.patch(ctx, f.suite, spec(map[string]any{"shutdown": string(v1alpha1.ShutdownStop)}))
+		said := f.ref() + " ends its run"
+		if f.suite.Spec.Schedule != nil {
+			said += ", and runs no other until 'kubectl nfsbench resume " + f.ref() + "'"
+		}
+		return said, c.patch(ctx, f.suite, spec(map[string]any{"shutdown": string(v1alpha1.ShutdownStop)}))
 	})
 }
 

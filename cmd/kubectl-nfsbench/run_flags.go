@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -95,6 +98,9 @@ func (f *loadFlags) benchmark(fs *pflag.FlagSet, name string) (*unstructured.Uns
 	raw, err := f.raw()
 	if err != nil {
 		return nil, err
+	}
+	if f.embedded != "" && f.fileSize == "" {
+		f.fit(raw)
 	}
 	spec := map[string]any{"storage": storage, "protocol": protocol, "workload": map[string]any{"raw": raw}}
 	if f.clients != 0 {
@@ -250,6 +256,31 @@ func (f *loadFlags) raw() (map[string]any, error) {
 	}
 	return raw, nil
 }
+
+// fit makes the files small enough for an embedded server, whose size is all that
+// is said of it: together three quarters of it at most. A size that is none is
+// for the cluster to refuse.
+func (f *loadFlags) fit(raw map[string]any) {
+	size, err := resource.ParseQuantity(f.embedded)
+	if err != nil {
+		return
+	}
+	files := int64(cmp.Or(f.jobs, defaultJobs)) * int64(max(f.clients, 1))
+	if raw["pattern"] == string(v1alpha1.PatternCopy) {
+		files *= 2
+	}
+	room := size.Value() / 4 * 3 / max(files, 1)
+	if room >= defaultFileBytes || room < 1<<20 {
+		return
+	}
+	raw["fileSize"] = strconv.Itoa(1<<(bits.Len64(uint64(room))-1-20)) + "Mi" //nolint:gosec // at least 1 MiB
+}
+
+// What the API fills in.
+const (
+	defaultJobs      = 4
+	defaultFileBytes = 1 << 30
+)
 
 func (f *loadFlags) schedule(fs *pflag.FlagSet) (map[string]any, error) {
 	run := map[string]any{}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -42,6 +43,17 @@ func joinRuns(baseline, candidate runfile.SuiteRun, s runfile.SuiteSignificance)
 		}
 	}
 	return joined
+}
+
+// plainNames names cells as both runs do, and the baseline by its run, so that a
+// text has one table for each metric and not one for each cell.
+func plainNames(t compare.Table, baseline, candidate runfile.SuiteRun) *compare.Table {
+	t.Comparisons = slices.Clone(t.Comparisons)
+	for i := range t.Comparisons {
+		t.Comparisons[i].Cell = strings.TrimSuffix(t.Comparisons[i].Cell, cellIn("", candidate))
+		t.Comparisons[i].Baseline = baseline.Run
+	}
+	return &t
 }
 
 func cellIn(cell string, run runfile.SuiteRun) string { return cell + "@" + run.Run }

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+func TestRunFromFlagsWritesNothingButWhatWasGiven(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		args   []string
+		want   string
+	}{
+		"export": {
+			"addresses are paths, and the defaults are the cluster's", []string{"--export", "192.0.2.11,198.51.100.11:/vol/oradata"},
+			`{protocol: {}, storage: {export: {path: /vol/oradata, servers: [192.0.2.11, 198.51.100.11]}}, workload: {raw: {pattern: Read}}}`,
+		},
+		"IPv6": {
+			"colons of an address are not that before the path", []string{"--storage-export", "[2001:db8::1]:/x"},
+			`{protocol: {}, storage: {export: {path: /x, servers: ['2001:db8::1']}}, workload: {raw: {pattern: Read}}}`,
+		},
+		"everything": {
+			"each flag has its field",
+			[]string{
+				"--claim", "data", "--client", "kernel", "--version-nfs", "4.1", "--pattern", "randwrite", "--block-size", "16Ki", "--file-size", "8Gi",
+				"--jobs", "2", "--depth", "3", "--clients", "4", "--repetitions", "10", "--duration", "2m", "--warmup", "0s", "--baseline", "1s", "--cooldown", "5s", "--link", "10G:9000",
+			},
+			`{protocol: {client: Kernel, version: NFSv4.1, link: {bitsPerSecond: 10G, mtu: 9000}}, storage: {claim: {name: data}},
+			  workload: {raw: {pattern: RandomWrite, blockSize: 16Ki, fileSize: 8Gi, jobs: 2, depth: 3}}, clients: 4,
+			  run: {repetitions: 10, durationSeconds: 120, warmupSeconds: 0, baselineSeconds: 1, cooldownSeconds: 5}}`,
+		},
+		"embedded": {
+			"four files of the default size would not fit", []string{"--embedded", "1Gi", "--paths", "2", "--pattern", "RandomRead"},
+			`{protocol: {}, storage: {embedded: {size: 1Gi, paths: 2}}, workload: {raw: {pattern: RandomRead, blockSize: 8Ki, fileSize: 128Mi}}}`,
+		},
+		"embedded copy": {
+			"a copy has two files a job", []string{"--embedded", "2Gi", "--pattern", "copy"},
+			`{protocol: {}, storage: {embedded: {size: 2Gi}}, workload: {raw: {pattern: Copy, fileSize: 128Mi}}}`,
+		},
+		"select": {
+			"the wrong LIF on purpose", []string{"--claim", "data", "--paths", "remote"},
+			`{protocol: {paths: {select: Remote}}, storage: {claim: {name: data}}, workload: {raw: {pattern: Read}}}`,
+		},
+		"explicit": {
+			"one of the addresses", []string{"--export", "a,b:/x", "--paths", "b"},
+			`{protocol: {paths: {select: Explicit, explicit: [{path: b}]}}, storage: {export: {path: /x, servers: [a, b]}}, workload: {raw: {pattern: Read}}}`,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newShell(t).run(append([]string{"run", "demo", "--dry-run=client", "-o", "yaml"}, c.args...)...).mustEnd(t, exitOK)
+			var got, want map[string]any
+			if err := yaml.Unmarshal([]byte(o.out), &got); err != nil {
+				t.Fatal(err)
+			}
+			if err := yaml.Unmarshal([]byte(c.want), &want); err != nil {
+				t.Fatal(err)
+			}
+			want = map[string]any{"apiVersion": "nfsbench.io/v1alpha1", "kind": "NFSBenchmark", "metadata": map[string]any{"name": "demo"}, "spec": want}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRunRefusesWhatItDoesNotUnderstand(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "b.yaml")
+	if err := os.WriteFile(file, []byte("apiVersion: nfsbench.io/v1alpha1\nkind: NFSBenchmark\nmetadata: {name: x}\n---\napiVersion: nfsbench.io/v1alpha1\nkind: NFSBenchmark\nmetadata: {name: y}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		args []string
+		in   string
+		want string
+	}{
+		"nothing":        {[]string{}, "", "nothing to run"},
+		"no storage":     {[]string{"x"}, "", "0 of --export, --claim and --embedded"},
+		"two storages":   {[]string{"x", "--claim", "a", "--embedded", "1Gi"}, "", "2 of --export, --claim and --embedded"},
+		"bad export":     {[]string{"x", "--export", "server/path"}, "", "write SERVER:/PATH"},
+		"empty server":   {[]string{"x", "--export", "a,,b:/x"}, "", "write SERVER:/PATH"},
+		"bad pattern":    {[]string{"x", "--claim", "a", "--pattern", "seq"}, "", "use Read, Overwrite, Copy, RandomRead, RandomWrite"},
+		"bad client":     {[]string{"x", "--claim", "a", "--client", "nfs"}, "", "use DirectNFS, Kernel"},
+		"bad version":    {[]string{"x", "--claim", "a", "--version-nfs", "5"}, "", "use NFSv3, NFSv4.0, NFSv4.1, pNFS"},
+		"paths a number": {[]string{"x", "--claim", "a", "--paths", "2"}, "", "All, Local, Remote, or the addresses"},
+		"embedded paths": {[]string{"x", "--embedded", "1Gi", "--paths", "local"}, "", "how many addresses"},
+		"bad link":       {[]string{"x", "--claim", "a", "--link", "10G:jumbo"}, "", "RATE:MTU"},
+		"half seconds":   {[]string{"x", "--claim", "a", "--duration", "1500ms"}, "", "use whole seconds"},
+		"bad dry run":    {[]string{"x", "--claim", "a", "--dry-run=yes"}, "", "use none, client or server"},
+		"bad output":     {[]string{"x", "--claim", "a", "-o", "wide"}, "", "use yaml, json or name"},
+		"watch dry":      {[]string{"x", "--claim", "a", "--dry-run=client", "--watch"}, "", "nothing to watch"},
+		"both":           {[]string{"x", "-f", file}, "", "use --name x"},
+		"flags and file": {[]string{"-f", file, "--jobs", "2"}, "", "--jobs does not go with -f"},
+		"name of none":   {[]string{"x", "--claim", "a", "--name", "y"}, "", "give -f"},
+		"watch of two":   {[]string{"-f", file, "--watch"}, "", "has 2 objects"},
+		"no such file":   {[]string{"-f", "/does/not/exist"}, "", "no such file"},
+		"not ours":       {[]string{"-f", "-"}, "apiVersion: v1\nkind: Secret\n", "it has a Secret of v1"},
+		"empty":          {[]string{"-f", "-"}, "# nothing\n", "no benchmark and no suite"},
+		"twice a key":    {[]string{"-f", "-"}, "kind: A\nkind: B\n", `key "kind" already set`},
+		"nameless":       {[]string{"-f", "-"}, "apiVersion: nfsbench.io/v1alpha1\nkind: NFSBenchmark\n", "no metadata.name: give --name"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShell(t)
+			s.in = c.in
+			s.run(append([]string{"run"}, c.args...)...).mustEnd(t, exitBadInput).mustSay(t, c.want)
+			var l v1alpha1.NFSBenchmarkList
+			if err := s.client.List(t.Context(), &l); err != nil || len(l.Items) > 0 {
+				t.Errorf("something was created all the same: %v %v", l.Items, err)
+			}
+		})
+	}
+}
+
+func TestRunCreatesInTheNamespaceThatIsMeant(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.run("run", "demo", "--claim", "data").mustEnd(t, exitOK).mustSay(t, "nfsbenchmark.nfsbench.io/demo created\n")
+	var b v1alpha1.NFSBenchmark
+	s.get("demo", &b)
+	if b.Spec.Storage.Claim == nil || b.Spec.Storage.Claim.Name != "data" {
+		t.Errorf("created %+v", b.Spec.Storage)
+	}
+	s.run("run", "demo", "--claim", "data").mustEnd(t, exitBadInput).mustSay(t, `"demo" exists already`, "--generate-name")
+	s.run("run", "demo2", "--claim", "data", "--dry-run=server").mustEnd(t, exitOK).mustSay(t, "(server dry run)")
+	s.run("report", "demo2").mustEnd(t, exitBadInput)
+	s.in = "apiVersion: nfsbench.io/v1alpha1\nkind: NFSBenchmark\nmetadata: {name: x, namespace: bench}\nspec: {}\n"
+	s.run("run", "-f", "-", "-n", "other").mustEnd(t, exitBadInput).mustSay(t, `of namespace "bench" in the file and -n says "other"`)
+	s.run("run", "-f", "-", "--name", "y", "-o", "name").mustEnd(t, exitOK).mustSay(t, "nfsbenchmark.nfsbench.io/y\n")
+}
+
+func TestRunOfAnExportedBenchmarkIsANewOne(t *testing.T) {
+	t.Parallel()
+	old, _ := finished(t, "demo", 1, gen.Suspended)
+	old.ResourceVersion, old.Generation, old.Finalizers = "7", 2, []string{"nfsbench.io/cleanup"}
+	old.Labels = map[string]string{v1alpha1.LabelSuite: "s", v1alpha1.LabelCell: "c", "team": "dba"}
+	text, err := yaml.Marshal(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newShell(t)
+	s.in = string(text)
+	o := s.run("run", "-f", "-", "--generate-name", "--dry-run=client", "-o", "yaml").mustEnd(t, exitOK)
+	o.mustSay(t, "generateName: demo-", "team: dba", "path: /vol/oradata")
+	for _, gone := range []string{"status", "uid", "resourceVersion", "finalizers", "suspend", v1alpha1.LabelSuite, v1alpha1.LabelCell, "name: demo\n"} {
+		if strings.Contains(o.out, gone) {
+			t.Errorf("%q is still there:\n%s", gone, o.out)
+		}
+	}
+	s.in = "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n  ") + "\n"
+	s.run("run", "-f", "-", "--dry-run=client", "-o", "name").mustEnd(t, exitOK).mustSay(t, "nfsbenchmark.nfsbench.io/demo\n")
+}

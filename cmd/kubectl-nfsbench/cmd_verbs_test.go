@@ -1,0 +1,128 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+const clock = "2026-11-22T12:00:00Z"
+
+func TestVerbsChangeWhatTheySay(t *testing.T) {
+	t.Parallel()
+	scheduled := func(x *v1alpha1.NFSBenchmarkSuite) { x.Spec.Schedule = &v1alpha1.Schedule{Cron: "0 2 * * 0"} }
+	stopped := func(x *v1alpha1.NFSBenchmarkSuite) {
+		x.Spec.Shutdown, x.Status.Phase = v1alpha1.ShutdownStop, v1alpha1.SuiteCancelled
+		x.Status.Run.CompletionTime = &metav1.Time{Time: time.Unix(0, 0)}
+	}
+	running := func(x *v1alpha1.NFSBenchmarkSuite) { x.Status.Phase = v1alpha1.SuiteRunning }
+	cases := map[string]struct {
+		args []string
+		from func(*v1alpha1.NFSBenchmarkSuite)
+		says string
+		is   func(*v1alpha1.NFSBenchmarkSuite) bool
+	}{
+		"suspend":  {[]string{"suspend", "suite/s"}, running, "starts nothing more", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Suspend }},
+		"schedule": {[]string{"suspend", "s", "--schedule"}, scheduled, "no new runs", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Schedule.Suspend && !x.Spec.Suspend && x.Spec.Schedule.Cron != "" }},
+		"resume": {[]string{"resume", "s"}, func(x *v1alpha1.NFSBenchmarkSuite) {
+			scheduled(x)
+			x.Spec.Suspend, x.Spec.Schedule.Suspend, x.Spec.Shutdown = true, true, v1alpha1.ShutdownStop
+		}, "goes on", func(x *v1alpha1.NFSBenchmarkSuite) bool { return !x.Spec.Suspend && !x.Spec.Schedule.Suspend && x.Spec.Shutdown == "" }},
+		"stop": {[]string{"stop", "s"}, running, "ends its run\n", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Shutdown == v1alpha1.ShutdownStop }},
+		"stop of a schedule": {[]string{"stop", "s"}, scheduled, "runs no other until", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Shutdown == v1alpha1.ShutdownStop }},
+		"rerun": {[]string{"rerun", "s"}, stopped, "runs again", func(x *v1alpha1.NFSBenchmarkSuite) bool {
+			return x.Annotations[v1alpha1.AnnotationRerun] == clock && x.Spec.Shutdown == ""
+		}},
+		"resubmit": {[]string{"resubmit", "suite/s"}, stopped, "goes on where it ended", func(x *v1alpha1.NFSBenchmarkSuite) bool {
+			return x.Annotations[v1alpha1.AnnotationResubmit] == clock && x.Annotations[v1alpha1.AnnotationRerun] == ""
+		}},
+		"accept": {[]string{"accept", "s-7", "suite/s"}, func(x *v1alpha1.NFSBenchmarkSuite) {
+			scheduled(x)
+			x.Status.History = []v1alpha1.SuiteHistoryEntry{{Run: "s-8"}, {Run: "s-7"}}
+		}, "compared with s-7", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Annotations[v1alpha1.AnnotationAcceptRun] == "s-7" }},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShell(t, suiteOf("s", c.from))
+			s.run(c.args...).mustEnd(t, exitOK).mustSay(t, c.says)
+			var x v1alpha1.NFSBenchmarkSuite
+			s.get("s", &x)
+			if !c.is(&x) {
+				t.Errorf("it is now %+v %v", x.Spec, x.Annotations)
+			}
+		})
+	}
+}
+
+func TestVerbsOfABenchmark(t *testing.T) {
+	t.Parallel()
+	waiting, under, over := gen.Benchmark("waiting"), gen.Benchmark("under"), gen.Benchmark("over")
+	under.Status.Phase, under.Status.StartTime = v1alpha1.PhaseRunning, &metav1.Time{Time: time.Unix(0, 0)}
+	over.Status.Phase = v1alpha1.PhaseSucceeded
+	s := newShell(t, waiting, under, over)
+	suspended := func(name string) bool {
+		var b v1alpha1.NFSBenchmark
+		s.get(name, &b)
+		return b.Spec.Suspend
+	}
+	s.run("suspend", "under").mustEnd(t, exitBadInput).mustSay(t, "'kubectl nfsbench stop under' ends it")
+	if suspended("under") {
+		t.Fatal("a measurement that was to pause was ended")
+	}
+	s.run("suspend", "waiting").mustEnd(t, exitOK)
+	s.run("stop", "under").mustEnd(t, exitOK)
+	if !suspended("waiting") || !suspended("under") {
+		t.Error("not held back, or not stopped")
+	}
+	s.run("resume", "waiting").mustEnd(t, exitOK)
+	if suspended("waiting") {
+		t.Error("still held back")
+	}
+	s.run("resume", "over").mustEnd(t, exitBadInput).mustSay(t, "run -f - --generate-name")
+	s.run("stop", "over").mustEnd(t, exitBadInput).mustSay(t, "over already (Succeeded)")
+	s.run("suspend", "over").mustEnd(t, exitBadInput).mustSay(t, "nothing to hold back")
+	s.run("suspend", "waiting", "--schedule").mustEnd(t, exitBadInput).mustSay(t, "has no schedule")
+	s.run("rerun", "nfsb/over").mustEnd(t, exitBadInput).mustSay(t, "only suites can do that")
+}
+
+func TestVerbsThatMakeNoSenseSaySo(t *testing.T) {
+	t.Parallel()
+	scheduled := suiteOf("scheduled", func(x *v1alpha1.NFSBenchmarkSuite) {
+		x.Spec.Schedule = &v1alpha1.Schedule{Cron: "0 2 * * 0"}
+		x.Status.History = []v1alpha1.SuiteHistoryEntry{{Run: "scheduled-1"}}
+	})
+	running := suiteOf("running", func(x *v1alpha1.NFSBenchmarkSuite) { x.Status.Phase = v1alpha1.SuiteRunning })
+	fresh := suiteOf("fresh", func(x *v1alpha1.NFSBenchmarkSuite) { x.Status = v1alpha1.NFSBenchmarkSuiteStatus{} })
+	done := suiteOf("done", func(x *v1alpha1.NFSBenchmarkSuite) { x.Status.Run.CompletionTime = &metav1.Time{Time: time.Unix(0, 0)} })
+	s := newShell(t, scheduled, running, fresh, done)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"rerun", "scheduled"}, "runs by the clock"},
+		{[]string{"rerun", "running"}, "is under way"},
+		{[]string{"resubmit", "running"}, "is under way"},
+		{[]string{"resubmit", "fresh"}, "has not run yet"},
+		{[]string{"resubmit", "done"}, "'kubectl nfsbench rerun suite/done'"},
+		{[]string{"stop", "done"}, "over already (Succeeded)"},
+		{[]string{"suspend", "done", "--schedule"}, "has no schedule"},
+		{[]string{"accept", "done-1", "done"}, "only scheduled runs"},
+		{[]string{"accept", "scheduled-2", "scheduled"}, `keeps no finished run "scheduled-2"; it keeps scheduled-1`},
+		{[]string{"accept", "suite/scheduled"}, `which run of "scheduled"?`},
+	} {
+		s.run(c.args...).mustEnd(t, exitBadInput).mustSay(t, c.want)
+	}
+	for _, name := range []string{"scheduled", "running", "fresh", "done"} {
+		var x v1alpha1.NFSBenchmarkSuite
+		s.get(name, &x)
+		if len(x.Annotations) > 0 || x.Spec.Suspend || x.Spec.Shutdown != "" {
+			t.Errorf("%s was changed all the same: %v", name, x.Annotations)
+		}
+	}
+	s.run("accept", "suite/scheduled@scheduled-1").mustEnd(t, exitOK)
+}

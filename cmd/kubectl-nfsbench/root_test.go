@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+func TestEveryCommandSaysWhatItDoesAndHasAnExample(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range newRootCommand(newApp()).Commands() {
+		if cmd.Name() == "completion" || cmd.Name() == "help" {
+			continue
+		}
+		if cmd.Short == "" || !strings.Contains(cmd.Example, "kubectl nfsbench "+cmd.Name()) {
+			t.Errorf("%s: short %q, example %q", cmd.Name(), cmd.Short, cmd.Example)
+		}
+		if strings.Contains(cmd.Use, "NAME") && cmd.Name() != "run" && cmd.ValidArgsFunction == nil {
+			t.Errorf("%s completes no names", cmd.Name())
+		}
+	}
+}
+
+func TestTheCommandLineOfKubectlWorks(t *testing.T) {
+	t.Parallel()
+	s := newShell(t, gen.Benchmark("demo"), gen.Benchmark("other", gen.In("elsewhere")))
+	s.run().mustEnd(t, exitOK).mustSay(t, "kubectl nfsbench [command]", "--context")
+	s.run("version").mustEnd(t, exitOK).mustSay(t, "kubectl nfsbench ")
+	s.run("watsch").mustEnd(t, exitBadInput).mustSay(t, `there is no command "watsch"; did you mean "watch"?`)
+	s.run("report").mustEnd(t, exitBadInput).mustSay(t, "kubectl nfsbench report --help")
+	s.run("report", "other").mustEnd(t, exitBadInput).mustSay(t, `no benchmark or suite "other" in namespace "bench"`)
+	s.run("report", "other", "-n", "elsewhere").mustEnd(t, exitFailed).mustSay(t, `"other" has no status yet`)
+}
+
+func TestWhatIsNotThereIsAnsweredWithWhatIs(t *testing.T) {
+	t.Parallel()
+	s := newShell(t, gen.Benchmark("demo-1"), gen.Benchmark("demo-2"), gen.Benchmark("a"), gen.Benchmark("b"), gen.Benchmark("c"), gen.Benchmark("d"), suiteOf("demo", nil))
+	o := s.run("report", "demo-3").mustEnd(t, exitBadInput)
+	o.mustSay(t, "there is demo-1, demo-2, suite/demo, d, a\n")
+	s.run("rerun", "dem").mustEnd(t, exitBadInput).mustSay(t, `there is no suite "dem" in namespace "bench"; there is suite/demo`)
+	newShell(t).run("logs", "x").mustEnd(t, exitBadInput).mustSay(t, "and no other: -n chooses another namespace")
+}
+
+func TestABareNameIsABenchmarkAndASuiteWhereThereIsNone(t *testing.T) {
+	t.Parallel()
+	s := newShell(t, gen.Benchmark("both"), suiteOf("both", nil), suiteOf("one", nil))
+	for arg, want := range map[string]string{
+		"both": `"both" has no status yet`, "suite/both": "suite/both has no record yet", "nfsbs/both": "suite/both has no record yet",
+		"nfsb/both": `"both" has no status yet`, "one": "suite/one has no record yet", "nfsbenchmarksuite.nfsbench.io/one": "suite/one has no record yet",
+	} {
+		s.run("report", arg).mustEnd(t, exitFailed).mustSay(t, want)
+	}
+	for arg, want := range map[string]string{
+		"pod/x": `is of kind "pod"`, "/x": "nothing before the slash", "nfsb/x@y": "has one run only", "suite/": "is no name", "suite/x@": "is no name",
+	} {
+		s.run("report", arg).mustEnd(t, exitBadInput).mustSay(t, want)
+	}
+}
+
+func TestNamesAreCompletedFromTheCluster(t *testing.T) {
+	t.Parallel()
+	s := newShell(t, gen.Benchmark("demo"), gen.Benchmark("other"), suiteOf("deep", nil))
+	lines := strings.Split(s.run(cobra.ShellCompRequestCmd, "report", "d").out, "\n")
+	if lines[0] != "demo" || lines[1] != ":4" {
+		t.Errorf("completed d to %q", lines)
+	}
+	s.run(cobra.ShellCompRequestCmd, "rerun", "").mustSay(t, "suite/deep\n:4")
+	if o := s.run(cobra.ShellCompRequestCmd, "rerun", "suite/deep", ""); strings.Contains(o.out, "suite") {
+		t.Errorf("a second name is completed: %s", o.out)
+	}
+}
+
+func TestErrorsOfTheClusterBecomeSentences(t *testing.T) {
+	t.Parallel()
+	gr := schema.GroupResource{Group: "nfsbench.io", Resource: "nfsbenchmarks"}
+	causes := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonInvalid, Details: &metav1.StatusDetails{Name: "x", Causes: []metav1.StatusCause{
+		{Field: "spec.storage", Message: `Invalid value: "object": give exactly one of storage.trident and storage.claim`},
+		{Field: "<nil>", Message: `Invalid value: "null": some validation rules were not checked because the object was invalid`},
+	}}}}
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   string
+		code   int
+	}{
+		"no CRD": {
+			"the operator is not there", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: gr.Group, Kind: "NFSBenchmark"}},
+			"helm install nfsbench", exitFailed,
+		},
+		"forbidden": {
+			"who asks an administrator must know for what",
+			apierrors.NewForbidden(gr, "x", errors.New(`User "u" cannot get resource "nfsbenchmarks" in API group "nfsbench.io" in the namespace "bench"`)),
+			`you may not get nfsbenchmarks.nfsbench.io in namespace "bench": ask for a role with the verb get on nfsbenchmarks.nfsbench.io`, exitFailed,
+		},
+		"forbidden everywhere": {
+			"the whole cluster is no namespace", apierrors.NewForbidden(gr, "", errors.New(`User "u" cannot list resource "configmaps" in API group "" at the cluster scope`)),
+			"you may not list configmaps in the whole cluster", exitFailed,
+		},
+		"invalid":      {"the rules are sentences already", causes, "the cluster refuses \"x\":\n  spec.storage: give exactly one of", exitBadInput},
+		"exists":       {"what has run is evidence", apierrors.NewAlreadyExists(gr, "x"), `"x" exists already`, exitBadInput},
+		"unauthorized": {"a token has ended", apierrors.NewUnauthorized("no"), "log in again", exitFailed},
+		"unreachable": {
+			"the wrong context", fmt.Errorf("get: %w", &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}),
+			"the cluster does not answer: dial tcp: connection refused; check --context", exitFailed,
+		},
+		"other": {"what is not known is not hidden", errors.New("so it is"), "so it is", exitFailed},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := runError{explain(c.err)}
+			if !strings.Contains(got.Error(), c.want) || exitCode(got) != c.code {
+				t.Errorf("%s: %q with code %d, want %q with %d", c.reason, got, exitCode(got), c.want, c.code)
+			}
+			if strings.Contains(got.Error(), "not checked") {
+				t.Errorf("the consequence is told beside its cause: %s", got)
+			}
+		})
+	}
+}
