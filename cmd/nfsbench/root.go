@@ -33,6 +33,7 @@ func subcommands() []func(*app) *cobra.Command {
 		newCollectCommand,
 		newSurveyCommand,
 		newReportCommand,
+		newCompareCommand,
 		newSLOBCommand,
 		newDatabaseCommand,
 		newInstallCommand,

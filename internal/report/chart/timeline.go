@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +21,7 @@ type Panel struct {
 	Lines  []Line
 	Limits []Limit
 	Height float64 // of the plot
-	Max    float64 // end of the axis; 0 = as high as the lines are
+	Max    float64 // end of the axis; 0 = a round number above the lines
 }
 
 // Line is one line. Its number in the panel gives its dashes and its colour.
@@ -97,6 +98,10 @@ func (p *plot) panel(n Panel, y float64) float64 {
 		}
 	}
 	ys, ticks := linear(0, top, int(max(n.Height/34, 2)), bottom, y)
+	if n.Max > 0 {
+		ys.high = n.Max
+		ticks = slices.DeleteFunc(ticks, func(t float64) bool { return t > n.Max })
+	}
 	p.bands(y, bottom)
 	text := tickText(ticks)
 	for _, t := range ticks {

@@ -146,7 +146,7 @@ func throughputOf(a, b Side) chart.Timeline {
 		t.Panels = append(t.Panels, chart.Panel{Title: side.name() + ": throughput, MB/s", Unit: "MB/s", Height: 110, Lines: lines})
 	}
 	for i := range t.Panels {
-		t.Panels[i].Max = max(most, 1e-6)
+		t.Panels[i].Max = max(most*1.05, 1e-6)
 	}
 	return t
 }

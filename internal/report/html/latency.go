@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report"
@@ -152,19 +153,29 @@ func (s spread) distribution() chart.Distribution {
 		sums[int(math.Floor(math.Log10(float64(max(r.From+r.To, 2))/2)*barsPerDecade))] += float64(r.Count) / total
 	}
 	d.Bars = append(d.Bars, barsOf(sums)...)
-	prefix := ""
-	if s.bucketed {
-		prefix = "≤ "
-	}
-	l := s.latency
-	for _, m := range []chart.Mark{
-		{Label: prefix + "p50", Value: float64(l.P50Microseconds)}, {Label: prefix + "p95", Value: float64(l.P95Microseconds)},
-		{Label: prefix + "p99", Value: float64(l.P99Microseconds)}, {Label: prefix + "p99.9", Value: float64(l.P999Microseconds)},
-		{Label: "max", Value: float64(l.MaxMicroseconds)},
-	} {
-		d.Marks = append(d.Marks, chart.Mark{Label: m.Label, Value: max(m.Value, 1)})
-	}
+	d.Marks = s.marks()
 	return d
+}
+
+// marks are percentiles and the maximum; those of one value are one mark.
+func (s spread) marks() []chart.Mark {
+	l, suffix := s.latency, ""
+	if s.bucketed {
+		suffix = " ≤"
+	}
+	var out []chart.Mark
+	for _, m := range []struct {
+		label string
+		us    int64
+	}{{"p50", l.P50Microseconds}, {"p95", l.P95Microseconds}, {"p99", l.P99Microseconds}, {"p99.9", l.P999Microseconds}, {"max", l.MaxMicroseconds}} {
+		v := float64(max(m.us, 1))
+		if last := len(out) - 1; last >= 0 && out[last].Value == v {
+			out[last].Label = strings.TrimSuffix(out[last].Label, suffix) + ", " + m.label + suffix
+			continue
+		}
+		out = append(out, chart.Mark{Label: m.label + suffix, Value: v})
+	}
+	return out
 }
 
 func barsOf(sums map[int]float64) []chart.Bar {

@@ -38,6 +38,9 @@ func stepFigure(r runfile.Result, j judge.Judgement, levels []judge.StepSummary,
 	if j.Wire != nil {
 		rate.Limits = []chart.Limit{{Label: "wire limit " + report.Rate(j.Wire.ReadBytesPerSecond) + " MB/s", Value: float64(j.Wire.ReadBytesPerSecond) / 1e6}}
 	}
+	if l := levels[0].Summary.Total.Latency; l != nil && l.Bucketed {
+		p99.Name += ", at most"
+	}
 	for i, l := range levels {
 		f.Levels = append(f.Levels, fmt.Sprint(l.Users))
 		low, high := stepRange(r, l)

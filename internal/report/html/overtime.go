@@ -166,6 +166,9 @@ const stripHeight = 48.0
 // pathSection is what each path carried, over time and in all.
 func pathSection(r runfile.Result, j judge.Judgement) section {
 	s := section{ID: "paths", Title: "Paths"}
+	if j.Database != nil {
+		return s // what it tells of its paths stands with the database
+	}
 	c := courseOf(r)
 	if len(c.paths) > 0 && len(c.slots) > 1 {
 		t := chart.Timeline{Bands: c.bands(bandNames(r)), To: c.end()}
@@ -183,7 +186,7 @@ func pathSection(r runfile.Result, j judge.Judgement) section {
 			t.Panels = append(t.Panels, chart.Panel{Title: p.name + ", MB/s", Unit: "MB/s", Height: stripHeight, Lines: []chart.Line{l}})
 		}
 		for i := range t.Panels {
-			t.Panels[i].Max = max(most, 1e-6)
+			t.Panels[i].Max = max(most*1.05, 1e-6)
 		}
 		f := figureOf("paths", "Throughput of each path over time", "One strip for each path, all of one scale, on the time axis of the figure above.", t.SVG)
 		s.add(f.with("All strips have one scale and the time axis of the load.", nil))

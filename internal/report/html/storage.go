@@ -48,7 +48,7 @@ func storagePanels(r runfile.Result, c *course) []chart.Panel {
 			most = max(most, p.Y)
 		}
 	}
-	return append(panels, strips(traffic, "MB/s", "MB/s", max(most, 1e-6))...)
+	return append(panels, strips(traffic, "MB/s", "MB/s", max(most*1.05, 1e-6))...)
 }
 
 // storageSamples are those of each source, of the client that has most of them:
