@@ -39,7 +39,7 @@ func setStatus(s *scope, err error) {
 	st.Message = messageOf(s, err)
 	if isFinished(s.b) {
 		st.Queue, st.Progress = nil, nil
-		st.Verdict, st.Validity = verdictOf(s), validityOf(s)
+		st.Verdict, st.Validity, st.Failure = verdictOf(s), validityOf(s), failureOf(s.outcome)
 		fit(st)
 	}
 }

@@ -67,6 +67,7 @@ func NewReconciler(o Options) *Reconciler {
 // +kubebuilder:rbac:groups=nfsbench.io,resources=nfsbenchmarks,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=argoproj.io,resources=workflows;cronworkflows,verbs=get;list;create;patch;delete
 // +kubebuilder:rbac:groups=argoproj.io,resources=workflowtaskresults,verbs=create;patch
+// +kubebuilder:rbac:groups=argoproj.io,resources=workflows/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=configmaps;serviceaccounts,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=get;list;watch;create;patch;delete

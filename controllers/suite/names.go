@@ -16,12 +16,13 @@ const componentRecord = "suite-record"
 // The annotations of a record: what a history needs, so that nobody has to read
 // all records for it.
 const (
-	annotationPhase    = "nfsbench.io/phase"    // absent while the run is under way
-	annotationVerdict  = "nfsbench.io/verdict"  // at its end
-	annotationStarted  = "nfsbench.io/started"  // RFC 3339
-	annotationEnded    = "nfsbench.io/ended"    // RFC 3339
-	annotationWorkflow = "nfsbench.io/workflow" // the one that phase is of
-	annotationWritten  = "nfsbench.io/written"  // RFC 3339
+	annotationPhase    = "nfsbench.io/phase"          // absent while the run is under way
+	annotationVerdict  = "nfsbench.io/verdict"        // at its end
+	annotationStarted  = "nfsbench.io/started"        // RFC 3339
+	annotationEnded    = "nfsbench.io/ended"          // RFC 3339
+	annotationWorkflow = "nfsbench.io/workflow"       // the one that phase is of
+	annotationArgo     = "nfsbench.io/workflow-phase" // of that one
+	annotationWritten  = "nfsbench.io/written"        // RFC 3339
 )
 
 // runName names the run that a suite without a schedule asks for. It hangs on what

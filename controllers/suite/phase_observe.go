@@ -127,4 +127,3 @@ func (one *run) take(g gathered) {
 	one.file.Retried = max(one.file.Retried, g.retried)
 	one.file.Simulated = one.file.Simulated || g.simulated
 }
-

@@ -49,13 +49,13 @@ type run struct {
 	record    *metav1.PartialObjectMetadata  // nil = none yet
 	vanished  bool                           // it had a workflow, and has none
 
-	file     runfile.SuiteRun // what is known: the record, and what came since
-	changed  bool             // file says more than the record
-	state    workflow.State
-	live     []underWay
-	object   *unstructured.Unstructured // the newest workflow; nil = it is gone
-	outcome  *outcome                   // it has ended in this pass
-	loaded   bool                       // file was filled
+	file    runfile.SuiteRun // what is known: the record, and what came since
+	changed bool             // file says more than the record
+	state   workflow.State
+	live    []underWay
+	object  *unstructured.Unstructured // the newest workflow; nil = it is gone
+	outcome *outcome                   // it has ended in this pass
+	loaded  bool                       // file was filled
 }
 
 // underWay is a benchmark that has not ended.

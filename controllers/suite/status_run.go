@@ -49,13 +49,11 @@ func runStatus(s *scope, cur *run) v1alpha1.SuiteRunStatus {
 	if w := cur.workflow(); w != "" {
 		out.Workflow = w
 	}
-	if was := s.suite.Status.Run; was != nil && was.Name == out.Name {
-		if out.Workflow == "" {
-			out.Workflow = was.Workflow
-		}
-		if cur.object == nil && was.Workflow == out.Workflow { // nobody asked Argo in this pass
-			out.WorkflowPhase = was.WorkflowPhase
-		}
+	if was := s.suite.Status.Run; was != nil && was.Name == out.Name && out.Workflow == "" {
+		out.Workflow = was.Workflow
+	}
+	if cur.isOver() {
+		out.WorkflowPhase = clipTo(cur.record.Annotations[annotationArgo], 32)
 	}
 	if !f.Started.IsZero() {
 		out.StartTime = timestamp(metav1.NewTime(f.Started))

@@ -57,6 +57,7 @@ func (l *list) scalars(b *v1alpha1.NFSBenchmark) {
 	l.check(st.ObservedGeneration == b.Generation, "observedGeneration is %d, the spec's is %d", st.ObservedGeneration, b.Generation)
 	l.check((st.CompletionTime != nil) == over, "completionTime is %v in phase %s", st.CompletionTime, st.Phase)
 	l.check((st.Verdict != "") == over, "verdict is %q in phase %s", st.Verdict, st.Phase)
+	l.check((st.Failure != "") == (st.Phase == v1alpha1.PhaseFailed), "failure is %q in phase %s", st.Failure, st.Phase)
 	l.check(st.Validity == "" || over, "validity is %q in phase %s", st.Validity, st.Phase)
 	l.check((st.Queue != nil) == (st.Phase == v1alpha1.PhaseQueued), "queue is %+v in phase %s", st.Queue, st.Phase)
 	l.check(st.Queue == nil || (st.Queue.Position > 0 && st.Queue.Behind != ""), "queue %+v has no place or no head", st.Queue)
