@@ -139,3 +139,15 @@ func TestTheMessageFitsIntoTheStatus(t *testing.T) {
 		t.Errorf("%d changes, %d characters: %s", len(r.Changes), n, r.Message)
 	}
 }
+
+func TestTheHistoryIsOrderedByTime(t *testing.T) {
+	t.Parallel()
+	var history []runfile.SuiteRun
+	for _, day := range []int64{3, 0, 4, 1, 2} { // it creeps by 1 % of the first
+		history = append(history, daily(fmt.Sprint(day), day, map[string]float64{"a": 1000 + 10*float64(day)}))
+	}
+	r := Regress(daily("now", 9, map[string]float64{"a": 1040}), history[2], history, regression())
+	if want := 10.0 / 1010 * 1.644854 / 0.6745; r.NoiseFloor == nil || math.Abs(*r.NoiseFloor-want) > 1e-5 {
+		t.Errorf("noise floor %v, want %v", *r.NoiseFloor, want)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/seeds"
 )
 
@@ -240,5 +241,24 @@ func TestTheRecordMayHaveBeenKept(t *testing.T) {
 	}
 	if diff := cmp.Diff(Run(seeds.ImpactRun()), Run(kept)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestDetectableIsAfterTheCorrection(t *testing.T) {
+	t.Parallel()
+	base := []float64{96, 97, 98, 99, 101, 102, 103, 104}
+	faster := []float64{46, 47, 48, 49, 51, 52, 53, 54} // the same spread
+	run := suite(map[string]string{"client": "nfs"}, map[string][]float64{"nfs-local": base, "dnfs-local": faster, "nfs-remote": base, "dnfs-remote": base[:3]})
+	spread, _ := stats.StandardDeviation(base)
+	for correction, rate := range map[string]float64{"Holm": 0.05 / 2, "None": 0.05} {
+		run.Settings.Compare.Correction = correction
+		want, _ := stats.DetectableBySpread(8, spread/100, rate)
+		lines := Run(run).Comparisons
+		if got := lines[0].Detectable; got == nil || math.Abs(*got-want) > 1e-12 {
+			t.Errorf("%s: %v, want %v", correction, got, want)
+		}
+		if got := lines[1].Detectable; got != nil {
+			t.Errorf("%s: three pairs can detect %v", correction, *got)
+		}
 	}
 }
