@@ -24,11 +24,11 @@ spec:
       workload:
         raw: {pattern: Read, blockSize: 64Ki, fileSize: 8Mi}
       run: {durationSeconds: 1, warmupSeconds: 0, baselineSeconds: 0, cooldownSeconds: 0}
-  repetitions: 1
+  repetitions: 2
   schedule:
     cron: "* * * * *"
     historyLimit: 1
-  regression: {alpha: "0.9", correction: None}
+  regression: {alpha: "0.5", correction: None, metrics: [Throughput], minimumEffectPercent: 95}
 `
 
 // TestSuiteWithAScheduleRunsByItself waits for three runs, of which one may stay.
@@ -47,7 +47,7 @@ func TestSuiteWithAScheduleRunsByItself(t *testing.T) {
 			if r == nil || r.CompletionTime == nil || len(runs) > 0 && runs[len(runs)-1] == r.Name {
 				return false, "no further run has ended: " + suiteState(now)
 			}
-			if r.Succeeded != 1 || r.Failed != 0 {
+			if r.Succeeded != 2 || r.Failed != 0 {
 				t.Errorf("run %s: %+v", r.Name, r)
 			}
 			runs = append(runs, r.Name)
@@ -57,7 +57,7 @@ func TestSuiteWithAScheduleRunsByItself(t *testing.T) {
 	w.patchSuite(t, s, `{"spec":{"schedule":{"suspend":true}}}`)
 	poll(t, 90*time.Second, func() (bool, string) {
 		n := len(w.workflows(t, s))
-		return n == 1 && len(w.benchmarks(t, s)) == 1, "more than one run is kept"
+		return n == 1 && len(w.benchmarks(t, s)) == 2, "more than one run is kept"
 	})
 	now := w.reaches(t, s, time.Minute, "phase Suspended", func(s *v1alpha1.NFSBenchmarkSuite) bool {
 		return s.Status.Phase == v1alpha1.SuiteSuspended
