@@ -21,11 +21,13 @@ func TestRunFromFlagsWritesNothingButWhatWasGiven(t *testing.T) {
 		want   string
 	}{
 		"export": {
-			"addresses are paths, and the defaults are the cluster's", []string{"--export", "192.0.2.11,198.51.100.11:/vol/oradata"},
+			"addresses are paths, and the defaults are the cluster's",
+			[]string{"--export", "192.0.2.11,198.51.100.11:/vol/oradata"},
 			`{protocol: {}, storage: {export: {path: /vol/oradata, servers: [192.0.2.11, 198.51.100.11]}}, workload: {raw: {pattern: Read}}}`,
 		},
 		"IPv6": {
-			"colons of an address are not that before the path", []string{"--storage-export", "[2001:db8::1]:/x"},
+			"colons of an address are not that before the path",
+			[]string{"--storage-export", "[2001:db8::1]:/x"},
 			`{protocol: {}, storage: {export: {path: /x, servers: ['2001:db8::1']}}, workload: {raw: {pattern: Read}}}`,
 		},
 		"everything": {
@@ -39,19 +41,23 @@ func TestRunFromFlagsWritesNothingButWhatWasGiven(t *testing.T) {
 			  run: {repetitions: 10, durationSeconds: 120, warmupSeconds: 0, baselineSeconds: 1, cooldownSeconds: 5}}`,
 		},
 		"embedded": {
-			"four files of the default size would not fit", []string{"--embedded", "1Gi", "--paths", "2", "--pattern", "RandomRead"},
+			"four files of the default size would not fit",
+			[]string{"--embedded", "1Gi", "--paths", "2", "--pattern", "RandomRead"},
 			`{protocol: {}, storage: {embedded: {size: 1Gi, paths: 2}}, workload: {raw: {pattern: RandomRead, blockSize: 8Ki, fileSize: 128Mi}}}`,
 		},
 		"embedded copy": {
-			"a copy has two files a job", []string{"--embedded", "2Gi", "--pattern", "copy"},
+			"a copy has two files a job",
+			[]string{"--embedded", "2Gi", "--pattern", "copy"},
 			`{protocol: {}, storage: {embedded: {size: 2Gi}}, workload: {raw: {pattern: Copy, fileSize: 128Mi}}}`,
 		},
 		"select": {
-			"the wrong LIF on purpose", []string{"--claim", "data", "--paths", "remote"},
+			"the wrong LIF on purpose",
+			[]string{"--claim", "data", "--paths", "remote"},
 			`{protocol: {paths: {select: Remote}}, storage: {claim: {name: data}}, workload: {raw: {pattern: Read}}}`,
 		},
 		"explicit": {
-			"one of the addresses", []string{"--export", "a,b:/x", "--paths", "b"},
+			"one of the addresses",
+			[]string{"--export", "a,b:/x", "--paths", "b"},
 			`{protocol: {paths: {select: Explicit, explicit: [{path: b}]}}, storage: {export: {path: /x, servers: [a, b]}}, workload: {raw: {pattern: Read}}}`,
 		},
 	}

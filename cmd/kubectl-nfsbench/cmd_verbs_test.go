@@ -26,13 +26,17 @@ func TestVerbsChangeWhatTheySay(t *testing.T) {
 		says string
 		is   func(*v1alpha1.NFSBenchmarkSuite) bool
 	}{
-		"suspend":  {[]string{"suspend", "suite/s"}, running, "starts nothing more", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Suspend }},
-		"schedule": {[]string{"suspend", "s", "--schedule"}, scheduled, "no new runs", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Schedule.Suspend && !x.Spec.Suspend && x.Spec.Schedule.Cron != "" }},
+		"suspend": {[]string{"suspend", "suite/s"}, running, "starts nothing more", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Suspend }},
+		"schedule": {[]string{"suspend", "s", "--schedule"}, scheduled, "no new runs", func(x *v1alpha1.NFSBenchmarkSuite) bool {
+			return x.Spec.Schedule.Suspend && !x.Spec.Suspend && x.Spec.Schedule.Cron != ""
+		}},
 		"resume": {[]string{"resume", "s"}, func(x *v1alpha1.NFSBenchmarkSuite) {
 			scheduled(x)
 			x.Spec.Suspend, x.Spec.Schedule.Suspend, x.Spec.Shutdown = true, true, v1alpha1.ShutdownStop
-		}, "goes on", func(x *v1alpha1.NFSBenchmarkSuite) bool { return !x.Spec.Suspend && !x.Spec.Schedule.Suspend && x.Spec.Shutdown == "" }},
-		"stop": {[]string{"stop", "s"}, running, "ends its run\n", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Shutdown == v1alpha1.ShutdownStop }},
+		}, "goes on", func(x *v1alpha1.NFSBenchmarkSuite) bool {
+			return !x.Spec.Suspend && !x.Spec.Schedule.Suspend && x.Spec.Shutdown == ""
+		}},
+		"stop":               {[]string{"stop", "s"}, running, "ends its run\n", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Shutdown == v1alpha1.ShutdownStop }},
 		"stop of a schedule": {[]string{"stop", "s"}, scheduled, "runs no other until", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Shutdown == v1alpha1.ShutdownStop }},
 		"rerun": {[]string{"rerun", "s"}, stopped, "runs again", func(x *v1alpha1.NFSBenchmarkSuite) bool {
 			return x.Annotations[v1alpha1.AnnotationRerun] == clock && x.Spec.Shutdown == ""

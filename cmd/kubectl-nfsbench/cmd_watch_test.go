@@ -167,7 +167,9 @@ func TestWatchOfASuiteShowsTheBenchmarkUnderWayAndItsTable(t *testing.T) {
 
 func TestAWatchWaitsForWhatWasAskedForLast(t *testing.T) {
 	t.Parallel()
-	asked := suiteOf("s", func(x *v1alpha1.NFSBenchmarkSuite) { x.Annotations = map[string]string{v1alpha1.AnnotationRerun: "now"} })
+	asked := suiteOf("s", func(x *v1alpha1.NFSBenchmarkSuite) {
+		x.Annotations = map[string]string{v1alpha1.AnnotationRerun: "now"}
+	})
 	changed := suiteOf("s", func(x *v1alpha1.NFSBenchmarkSuite) { x.Generation, x.Status.ObservedGeneration = 2, 1 })
 	handled := suiteOf("s", func(x *v1alpha1.NFSBenchmarkSuite) {
 		x.Annotations = map[string]string{v1alpha1.AnnotationRerun: "now"}

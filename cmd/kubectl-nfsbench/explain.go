@@ -32,6 +32,8 @@ func explain(err error) error {
 		return alreadyExists(status.Status())
 	case apierrors.IsInvalid(err) && errors.As(err, &status):
 		return invalid(status.Status())
+	case clientcmd.IsContextNotFound(err):
+		return badInput(fmt.Errorf("the kubeconfig has no such context (%w): 'kubectl config get-contexts' lists them", err))
 	case clientcmd.IsEmptyConfig(err):
 		return errors.New("no cluster is configured: set KUBECONFIG, or give --kubeconfig")
 	case isUnreachable(err):
@@ -49,8 +51,7 @@ func isUnreachable(err error) bool {
 
 // rootOf leaves out the URLs that the layers between have added.
 func rootOf(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op
 	}
 	return err

@@ -178,4 +178,3 @@ func record(t *testing.T, suite, run string, started time.Time, factor float64) 
 		BinaryData: map[string][]byte{runfile.KeySuiteRun: b.Bytes()},
 	}
 }
-

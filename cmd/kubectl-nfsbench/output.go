@@ -51,12 +51,12 @@ func parseDestination(output string) (destination, error) {
 
 // write makes the whole output before anything is written, so that an error
 // leaves no half of a file, and none of before is lost.
-func (d destination) write(cmd *cobra.Command, make func(io.Writer) error) error {
+func (d destination) write(cmd *cobra.Command, fill func(io.Writer) error) error {
 	if d.file == "" {
-		return make(cmd.OutOrStdout())
+		return fill(cmd.OutOrStdout())
 	}
 	var b bytes.Buffer
-	if err := make(&b); err != nil {
+	if err := fill(&b); err != nil {
 		return err
 	}
 	if b.Len() == 0 {

@@ -1,0 +1,186 @@
+package archive
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+func reader(t *testing.T, objects ...client.Object) client.Reader {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+}
+
+// resultOf is the result of a benchmark with these changes, of one client.
+func resultOf(t *testing.T, mods ...gen.Mod) runfile.Result {
+	t.Helper()
+	p, err := plan.Build(gen.Benchmark("demo", mods...), plan.Target{
+		Addresses: []string{"10.0.1.61"}, Export: "/vol/oradata", Paths: []v1alpha1.Path{{Path: "10.0.1.61"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runfile.Result{Version: runfile.ResultVersion, Plan: p, Clients: []runfile.ClientResult{gen.Client(t, p, 0, time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC))}}
+}
+
+func TestResultTakesPlainAndCompressedKeys(t *testing.T) {
+	t.Parallel()
+	want := resultOf(t)
+	var plain, compact bytes.Buffer
+	if err := runfile.WriteResult(&plain, want); err != nil {
+		t.Fatal(err)
+	}
+	if err := runfile.WriteResultGzip(&compact, want); err != nil {
+		t.Fatal(err)
+	}
+	b := gen.Benchmark("demo")
+	b.Status.ResultRef = &v1alpha1.ResultReference{Kind: "ConfigMap", Name: "r", Keys: []string{"k"}}
+	meta := metav1.ObjectMeta{Namespace: "bench", Name: "r"}
+	for name, m := range map[string]*corev1.ConfigMap{
+		"text":   {ObjectMeta: meta, Data: map[string]string{"k": plain.String()}},
+		"binary": {ObjectMeta: meta, BinaryData: map[string][]byte{"k": compact.Bytes()}},
+	} {
+		got, err := Result(t.Context(), reader(t, m), b)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+	for want, change := range map[string]func(*v1alpha1.ResultReference){
+		`of kind "Secret"`: func(r *v1alpha1.ResultReference) { r.Kind = "Secret" },
+		"names no key":     func(r *v1alpha1.ResultReference) { r.Keys = nil },
+		"client 0 comes twice": func(r *v1alpha1.ResultReference) {
+			r.Keys = []string{"k", "k"}
+		},
+	} {
+		x := b.DeepCopy()
+		change(x.Status.ResultRef)
+		_, err := Result(t.Context(), reader(t, &corev1.ConfigMap{ObjectMeta: meta, BinaryData: map[string][]byte{"k": compact.Bytes()}}), x)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+func TestRecordsAreThoseOfTheSuiteNewestFirst(t *testing.T) {
+	t.Parallel()
+	begun := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	of := func(suite, namespace, run string, started time.Time) *corev1.ConfigMap {
+		var b bytes.Buffer
+		if err := runfile.WriteSuiteRunGzip(&b, runfile.SuiteRun{Suite: suite, Run: run, Started: started}); err != nil {
+			t.Fatal(err)
+		}
+		return &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: run, Labels: map[string]string{v1alpha1.LabelSuite: suite}},
+			BinaryData: map[string][]byte{runfile.KeySuiteRun: b.Bytes()},
+		}
+	}
+	empty := of("s", "bench", "dashboard", begun)
+	empty.BinaryData = nil
+	objects := []client.Object{
+		of("s", "bench", "s-1", begun), of("s", "bench", "s-3", begun.Add(2*time.Hour)), of("s", "bench", "s-2", begun.Add(time.Hour)),
+		of("t", "bench", "t-1", begun), of("s", "other", "s-9", begun), empty,
+	}
+	got, err := Records(t.Context(), reader(t, objects...), "bench", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range got {
+		names = append(names, r.Run)
+	}
+	if diff := cmp.Diff([]string{"s-3", "s-2", "s-1"}, names); diff != "" {
+		t.Error(diff)
+	}
+	broken := of("s", "bench", "s-4", begun)
+	broken.BinaryData[runfile.KeySuiteRun] = []byte(`{"version":"nfsbench.io/suite-run/v9"}`)
+	if _, err := Records(t.Context(), reader(t, broken), "bench", "s"); err == nil || !strings.Contains(err.Error(), `ConfigMap "s-4": read suite run: version`) {
+		t.Errorf("error %v names neither the object nor the version", err)
+	}
+}
+
+func TestPointsAreThoseOfEachRepetition(t *testing.T) {
+	t.Parallel()
+	points := Points(resultOf(t, gen.Repetitions(3)))
+	if len(points) != 3 {
+		t.Fatalf("%d repetitions, want 3", len(points))
+	}
+	for _, p := range points {
+		if len(p) != 1 || p[0].Step != "" {
+			t.Fatalf("%d points of one level of load, step %q", len(p), p[0].Step)
+		}
+		// gen reads 200 MiB/s in blocks of 1 MiB, with latencies from 1000 to 1999 us,
+		// and takes 1 s of CPU for 10 s of it.
+		m := p[0].Metrics
+		if m[runfile.MetricThroughput] != 200<<20 || m[runfile.MetricIOPS] != 200 || m[runfile.MetricClientCPU] != 500 {
+			t.Errorf("metrics %v", m)
+		}
+		if mean := m[runfile.MetricMeanLatency]; mean < 1490 || mean > 1510 {
+			t.Errorf("mean latency %g us", mean)
+		}
+		if m[runfile.MetricP50Latency] >= m[runfile.MetricP95Latency] || m[runfile.MetricP95Latency] >= m[runfile.MetricP99Latency] {
+			t.Errorf("percentiles %v", m)
+		}
+		if _, ok := m[runfile.MetricStorageLatency]; ok {
+			t.Errorf("the storage was not asked, and has a latency: %v", m)
+		}
+	}
+}
+
+func TestPointsOfARampAreThoseOfEachStepInEachRound(t *testing.T) {
+	t.Parallel()
+	r := resultOf(t, gen.SLOB(v1alpha1.SLOBRandomRead, 1, 8), gen.Repetitions(2))
+	// The second round is twice as slow: a sample is no median over the rounds.
+	for i := range r.Clients[0].Load.Repetitions {
+		if rep := &r.Clients[0].Load.Repetitions[i]; rep.Step.Round == 2 {
+			rep.Read.Bytes, rep.Read.Count = rep.Read.Bytes/2, rep.Read.Count/2
+		}
+	}
+	points := Points(r)
+	if len(points) != 2 {
+		t.Fatalf("%d rounds, want 2", len(points))
+	}
+	for round, rate := range map[int]float64{0: 200 << 20, 1: 100 << 20} {
+		got := map[string]float64{}
+		for _, p := range points[round] {
+			got[p.Step] = p.Metrics[runfile.MetricThroughput]
+		}
+		if diff := cmp.Diff(map[string]float64{"Users=1": rate / 8, "Users=8": rate}, got); diff != "" {
+			t.Errorf("round %d:\n%s", round+1, diff)
+		}
+	}
+	if len(r.Clients[0].Load.Repetitions) != 4 {
+		t.Errorf("the result was changed: %d repetitions are left", len(r.Clients[0].Load.Repetitions))
+	}
+}
+
+func TestWarmupIsNoSample(t *testing.T) {
+	t.Parallel()
+	oracle := resultOf(t, gen.Calibrate(1), gen.Oracle, gen.Repetitions(2))
+	points := Points(oracle)
+	if len(points) != 2 || len(points[0]) != 1 || points[0][0].Step != "" {
+		t.Errorf("two calibrations after a warm-up gave %+v", points)
+	}
+	if got := Points(runfile.Result{Plan: oracle.Plan}); len(got) != 0 {
+		t.Errorf("nothing was measured, and there is %+v", got)
+	}
+}
