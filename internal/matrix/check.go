@@ -27,8 +27,8 @@ type Completer interface {
 	Complete(spec []byte) ([]byte, error)
 }
 
-// Check holds every cell against the schema, and the repetitions against what the
-// comparison claims. Errors name the cell and its values. With a Checker that is a
+// Check holds every cell against the schema, the repetitions against what the
+// comparison claims, and the whole against what Argo Workflows can hold. Errors name the cell and its values. With a Checker that is a
 // Completer, it fills the defaults into Spec and Written of m's cells, in place.
 func Check(m Matrix, s *v1alpha1.NFSBenchmarkSuite, c Checker) error {
 	var errs []error
@@ -45,7 +45,7 @@ func Check(m Matrix, s *v1alpha1.NFSBenchmarkSuite, c Checker) error {
 	if bad > maxErrors {
 		errs = append(errs, fmt.Errorf("and %d more cells", bad-maxErrors))
 	}
-	errs = append(errs, checkRepetitions(m, s))
+	errs = append(errs, checkRepetitions(m, s), checkSize(m, s))
 	return errors.Join(errs...)
 }
 

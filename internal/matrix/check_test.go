@@ -184,7 +184,8 @@ func twoHundred() string {
   - {name: client, values: [{name: nfs}, {name: dnfs, patch: {protocol: {client: DirectNFS}}}]}
   - {name: users, values: ` + values(25, "{workload: {slob: {users: [N]}}}") + `}
   - {name: units, values: ` + values(4, "{workload: {slob: {workUnit: 6N}}}") + `}
-  compare: {baseline: {client: nfs}}`
+  repetitions: 5
+  compare: {baseline: {client: nfs}, correction: None}`
 }
 
 func TestTwoHundredCellsAreExpandedAndChecked(t *testing.T) {
@@ -214,3 +215,24 @@ func BenchmarkTwoHundredCells(b *testing.B) {
 		}
 	}
 }
+
+func TestASuiteThatArgoCannotHoldIsRefused(t *testing.T) {
+	s := suite(t, twoHundred())
+	s.Spec.Repetitions = 10
+	m, err := matrix.Expand(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Cells { // they are checked elsewhere, and slowly
+		m.Cells[i].Baseline = ""
+	}
+	err = matrix.Check(m, s, accept{})
+	if err == nil || !strings.Contains(err.Error(), "200 cells x 10 repetitions come to a Workflow of about") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// accept accepts everything.
+type accept struct{}
+
+func (accept) Check(v1alpha1.NFSBenchmarkSpec) error { return nil }

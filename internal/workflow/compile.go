@@ -26,7 +26,7 @@ const (
 // the same the second time, and so does one that never ended. Everything else is
 // an error of the infrastructure: status.failure, an image of Argo's executor that
 // could not be pulled, its pod evicted or lost, an API server that was away.
-const retryable = `!(lastRetry.message matches 'status\\.phase|has been deleted|deadline|is invalid|orbidden')`
+const retryable = `!(lastRetry.message matches 'status\\.phase|has been deleted|specified deadline|is invalid|orbidden')`
 
 const (
 	// queueSeconds is what a step waits beyond its benchmark's own timeout, which
@@ -141,7 +141,7 @@ func (in Input) manifest(c matrix.Cell, workflow, run string) string {
 	s := in.Suite
 	r, attempt := "{{inputs.parameters."+repetition+"}}", "{{retries}}"
 	if in.FirstAttempt > 0 {
-		attempt = fmt.Sprintf("{{=asInt(retries) + %d}}", in.FirstAttempt)
+		attempt = fmt.Sprintf("{{=asInt(retries)+%d}}", in.FirstAttempt)
 	}
 	all := maps.Clone(s.Spec.Template.Metadata.Labels)
 	if all == nil {

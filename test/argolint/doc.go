@@ -1,0 +1,3 @@
+// Package argolint asks Argo Workflows itself whether it takes what suites are
+// compiled to.
+package argolint
