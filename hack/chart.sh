@@ -50,10 +50,15 @@ conform() {
 	if ! (($#)); then
 		shipped "$work"
 		set -- "$work"/*.yaml
+	elif [[ $* == - ]]; then
+		cat >"$work/stdin.yaml"
+		set -- "$work/stdin.yaml"
 	fi
-	# There is no schema of the Prometheus operator's kinds to be had here.
-	hack/tool.sh kubeconform -strict -summary -skip ServiceMonitor \
+	# The Prometheus operator publishes types and no schema.
+	hack/tool.sh kubeconform -strict -summary -skip ServiceMonitor,PodMonitor,PrometheusRule \
 		-schema-location "$(schemas)/{{.ResourceKind}}{{.KindSuffix}}.json" "$@"
+	local file
+	for file in "$@"; do hack/tool.sh observe kinds <"$file" || die "$file is not what the Prometheus operator takes"; done
 }
 
 # accepted NAME reads manifests and lets the cluster check them. A warning, of
@@ -76,7 +81,9 @@ dry_run() {
 	kubectl label namespace "$namespace" pod-security.kubernetes.io/{enforce,warn}=restricted >/dev/null
 	render --namespace "$namespace" | accepted chart-default
 	render --namespace "$namespace" --set rbac.scope=namespaces | accepted chart-namespaces
-	render --namespace "$namespace" -f "$values/everything.yaml" --set serviceMonitor.enabled=false | accepted chart-everything
+	# Kinds of the Prometheus operator, which need not be there, and a namespace that is not.
+	render --namespace "$namespace" -f "$values/everything.yaml" --set serviceMonitor.enabled=false \
+		--set metrics.podMonitor.enabled=false,metrics.rules.enabled=false,dashboards.namespace= | accepted chart-everything
 	hack/tool.sh kustomize build config/default | sed "s/nfsbench-system/$namespace/" | accepted kustomize-default
 	if kubectl get crd nfsbenchmarks.nfsbench.io >/dev/null 2>&1; then
 		hack/tool.sh kustomize build config/samples | accepted samples

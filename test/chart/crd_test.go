@@ -5,45 +5,71 @@ import (
 	"testing"
 )
 
-// The conventions of kube-api-linter that can be seen in the CRD, for as long
+// The conventions of kube-api-linter that can be seen in the CRDs, for as long
 // as that linter cannot be had as a Go module. Each exception has its reason.
-func TestTheCRDFollowsTheConventionsOfKubernetesAPIs(t *testing.T) {
-	exceptions := map[string]string{
-		".spec.suspend: a boolean":                                       "the name and type that Job and its kin have",
-		".spec.pods.annotations{}: a string without bound":               "a map of strings, bounded in number",
-		".spec.pods.nodeSelector{}: a string without bound":              "a map of strings, bounded in number",
-		".spec.database.container.environment{}: a string without bound": "a map of strings, bounded in number",
-		".status.database.calibrations[].warmup: a boolean":              "a computed mark that is there or not, and no choice of a user",
-		".status.steps[].knee: a boolean":                                "a computed mark that is there or not, and no choice of a user",
+func TestTheCRDsFollowTheConventionsOfKubernetesAPIs(t *testing.T) {
+	cases := map[string]struct {
+		least      int // fields that there are
+		exceptions map[string]string
+		foreign    []string // types of Kubernetes, which we cannot change, or that are checked elsewhere
+	}{
+		"nfsbenchmarks": {
+			least: 100,
+			exceptions: map[string]string{
+				".spec.suspend: a boolean":                                       "the name and type that Job and its kin have",
+				".spec.pods.annotations{}: a string without bound":               "a map of strings, bounded in number",
+				".spec.pods.nodeSelector{}: a string without bound":              "a map of strings, bounded in number",
+				".spec.database.container.environment{}: a string without bound": "a map of strings, bounded in number",
+				".status.database.calibrations[].warmup: a boolean":              "a computed mark that is there or not, and no choice of a user",
+				".status.steps[].knee: a boolean":                                "a computed mark that is there or not, and no choice of a user",
+			},
+			foreign: []string{".metadata", ".apiVersion", ".kind", ".spec.pods.tolerations[]", ".spec.pods.resources", ".spec.database.container.resources", ".spec.pods.imagePullSecrets[]", ".status.conditions[]"},
+		},
+		"nfsbenchmarksuites": {
+			least: 100,
+			exceptions: map[string]string{
+				".spec.suspend: a boolean":                                      "the name and type that Job and its kin have",
+				".spec.schedule.suspend: a boolean":                             "the name and type that CronJob has",
+				".spec.failFast: a boolean":                                     "the name and type that a DAG of Argo has",
+				".spec.template.metadata.annotations{}: a string without bound": "a map of strings, bounded in number",
+				".spec.template.metadata.labels{}: a string without bound":      "a map of strings, bounded in number",
+				".status.comparisons[].saturated: a boolean":                    "a computed mark that is there or not, and no choice of a user",
+				".status.cells[].saturated: a boolean":                          "a computed mark that is there or not, and no choice of a user",
+				".status.history[].accepted: a boolean":                         "a computed mark that is there or not, and no choice of a user",
+				".status.regression.changes[].saturated: a boolean":             "a computed mark that is there or not, and no choice of a user",
+			},
+			foreign: []string{".metadata", ".apiVersion", ".kind", ".spec.template.spec.", ".status.conditions[]"},
+		},
 	}
-	// Types of Kubernetes, which we cannot change.
-	foreign := []string{".metadata", ".apiVersion", ".kind", ".spec.pods.tolerations[]", ".spec.pods.resources", ".spec.database.container.resources", ".spec.pods.imagePullSecrets[]", ".status.conditions[]"}
-
-	v := visitor{}
-	for _, root := range []string{"spec", "status"} {
-		v.visit(property(t, root), "."+root)
-	}
-	if v.seen < 100 {
-		t.Fatalf("only %d fields found", v.seen)
-	}
-	for _, p := range v.problems {
-		if hasAnyPrefix(p, foreign) {
-			continue
-		}
-		if _, known := exceptions[p]; known {
-			delete(exceptions, p)
-			continue
-		}
-		t.Error(p)
-	}
-	for p := range exceptions {
-		t.Errorf("no longer true, remove the exception: %s", p)
+	for kind, c := range cases {
+		t.Run(kind, func(t *testing.T) {
+			v := visitor{}
+			for _, root := range []string{"spec", "status"} {
+				v.visit(property(t, kind, root), "."+root)
+			}
+			if v.seen < c.least {
+				t.Fatalf("only %d fields found", v.seen)
+			}
+			for _, p := range v.problems {
+				if hasAnyPrefix(p, c.foreign) {
+					continue
+				}
+				if _, known := c.exceptions[p]; known {
+					delete(c.exceptions, p)
+					continue
+				}
+				t.Error(p)
+			}
+			for p := range c.exceptions {
+				t.Errorf("no longer true, remove the exception: %s", p)
+			}
+		})
 	}
 }
 
-func property(t *testing.T, name string) map[string]any {
+func property(t *testing.T, kind, name string) map[string]any {
 	t.Helper()
-	crd := Objects(t, Read(t, "config/crd/bases/nfsbench.io_nfsbenchmarks.yaml"))[0]
+	crd := Objects(t, Read(t, "config/crd/bases/nfsbench.io_"+kind+".yaml"))[0]
 	spec := crd.Object["spec"].(map[string]any)                     //nolint:forcetypeassert // a test
 	version := spec["versions"].([]any)[0].(map[string]any)         //nolint:forcetypeassert // a test
 	schema := version["schema"].(map[string]any)["openAPIV3Schema"] //nolint:forcetypeassert // a test

@@ -16,8 +16,8 @@ func TestRenderings(t *testing.T) {
 	}
 }
 
-// withoutSchemas cuts the specs of CRDs, which have tests of their own and
-// would bury everything else.
+// withoutSchemas cuts the specs of CRDs, and dashboards, which have tests of their
+// own and would bury everything else.
 func withoutSchemas(manifests []byte) []byte {
 	separator := []byte("\n---\n")
 	documents := bytes.Split(manifests, separator)
@@ -25,6 +25,9 @@ func withoutSchemas(manifests []byte) []byte {
 		if bytes.Contains(d, []byte("\nkind: CustomResourceDefinition\n")) {
 			head, _, _ := bytes.Cut(d, []byte("\nspec:\n"))
 			documents[i] = append(bytes.Clone(head), "\nspec: ... # cut"...)
+		}
+		if head, _, ok := bytes.Cut(d, []byte("\n  nfsbench.json: |\n")); ok {
+			documents[i] = append(bytes.Clone(head), "\n  nfsbench.json: ... # cut"...)
 		}
 	}
 	return bytes.Join(documents, separator)

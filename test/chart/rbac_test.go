@@ -79,6 +79,34 @@ func TestTheOperatorMayDoWhatItsSourceAsksForAndNoMore(t *testing.T) {
 	}
 }
 
+func TestWithoutSuitesNothingOfArgoIsGranted(t *testing.T) {
+	of := []string{"argoproj.io/", "nfsbench.io/nfsbenchmarksuites"}
+	want := markers(t).without(of...)
+	if len(want) == len(markers(t)) {
+		t.Fatal("the markers name nothing of suites")
+	}
+	if diff := cmp.Diff(want, rolesOf(t, Objects(t, Helm(t, "--set", "suites.enabled=false")))["ClusterRole//nfsbench"]); diff != "" {
+		t.Errorf("the markers but for suites (-) and the ClusterRole (+):\n%s", diff)
+	}
+	args := deployment(t, Helm(t, "--set", "suites.enabled=false")).Spec.Template.Spec.Containers[0].Args
+	if !slices.Contains(args, "--suites=false") {
+		t.Errorf("the manager would watch what it may not: %v", args)
+	}
+}
+
+func TestUsersMayUseSuitesAsTheyUseBenchmarks(t *testing.T) {
+	for name, role := range rolesOf(t, Objects(t, Helm(t))) {
+		if !strings.HasSuffix(name, "-view") && !strings.HasSuffix(name, "-edit") {
+			continue
+		}
+		for grant := range role {
+			if other := strings.Replace(grant, "/nfsbenchmarks", "/nfsbenchmarksuites", 1); !strings.Contains(grant, "suites") && !role[other] {
+				t.Errorf("%s: %s, but not %s", name, grant, other)
+			}
+		}
+	}
+}
+
 func TestTheChartAndKustomizeGrantTheSame(t *testing.T) {
 	chart := rolesOf(t, Objects(t, Helm(t)))
 	kustomize := rolesOf(t, Objects(t, Kustomize(t, "config/default")))

@@ -24,16 +24,22 @@ func TestManifestsConformToTheSchemasOfKubernetes(t *testing.T) {
 	if _, err := run(t, manifests, "hack/chart.sh", "conform", "-"); err != nil {
 		t.Error(err)
 	}
+	if n := strings.Count(string(manifests), "\napiVersion: monitoring.coreos.com/v1\n"); n != 3 {
+		t.Errorf("%d manifests of the Prometheus operator, want one of each kind", n)
+	}
 }
 
 func TestTheCheckOfManifestsFindsMistakes(t *testing.T) {
 	cases := map[string]struct{ old, bad, want string }{
-		"an unknown field":        {"\n  replicas: 1", "\n  replica: 1", "replica"},
-		"a wrong type":            {"\n  replicas: 1", "\n  replicas: one", "integer"},
-		"an unknown sample field": {"\n      pattern: Read\n", "\n      pattern: Read\n      size: 1\n", "size"},
-		"a value outside an enum": {"\n      pattern: Read\n", "\n      pattern: read\n", "pattern"},
+		"an unknown field":                 {"\n  replicas: 1", "\n  replica: 1", "replica"},
+		"a wrong type":                     {"\n  replicas: 1", "\n  replicas: one", "integer"},
+		"an unknown sample field":          {"\n      pattern: Read\n", "\n      pattern: Read\n      size: 1\n", "size"},
+		"a value outside an enum":          {"\n      pattern: Read\n", "\n      pattern: read\n", "pattern"},
+		"an unknown field of a PodMonitor": {"\n  - port: live-metrics\n", "\n  - portName: live-metrics\n", "portName"},
+		"an unknown field of a rule":       {"\n        for: 15m\n", "\n        during: 15m\n", "during"},
+		"a query that is none":             {"expr: absent(nfsbench_exporter_success", "expr: absent(nfsbench_exporter_success[1]", "NFSBenchOperatorDown"},
 	}
-	good := string(slices.Concat(Helm(t), []byte("\n---\n"), Read(t, "config/samples/demo.yaml")))
+	good := string(slices.Concat(Helm(t, "-f", Values(t, "monitored")), []byte("\n---\n"), Read(t, "config/samples/demo.yaml")))
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			bad := strings.Replace(good, c.old, c.bad, 1)
@@ -48,26 +54,44 @@ func TestTheCheckOfManifestsFindsMistakes(t *testing.T) {
 	}
 }
 
-func TestTheChartCarriesTheCRDOfConfig(t *testing.T) {
-	want := Objects(t, Read(t, "config/crd/bases/nfsbench.io_nfsbenchmarks.yaml"))[0]
+func TestTheChartCarriesTheCRDsOfConfig(t *testing.T) {
+	want := map[string]any{}
+	for _, file := range crdFiles(t) {
+		crd := Objects(t, Read(t, file))[0]
+		want[crd.GetName()] = crd.Object["spec"]
+	}
 	for _, keep := range []string{"true", "false"} {
-		found := 0
+		got := map[string]any{}
 		for _, o := range Objects(t, Helm(t, "--set", "crds.keep="+keep)) {
 			if o.GetKind() != "CustomResourceDefinition" {
 				continue
 			}
-			found++
-			if diff := cmp.Diff(want.Object["spec"], o.Object["spec"]); diff != "" {
-				t.Errorf("config/crd/bases (-) and the chart's CRD (+):\n%s", diff)
-			}
+			got[o.GetName()] = o.Object["spec"]
 			if _, kept := o.GetAnnotations()["helm.sh/resource-policy"]; kept != (keep == "true") {
-				t.Errorf("crds.keep=%s: kept: %t", keep, kept)
+				t.Errorf("crds.keep=%s: %s: kept: %t", keep, o.GetName(), kept)
 			}
 		}
-		if found != 1 {
-			t.Errorf("%d CRDs are rendered", found)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("config/crd/bases (-) and the chart's CRDs (+):\n%s", diff)
 		}
 	}
+}
+
+// crdFiles are the CRDs of config, two of them.
+func crdFiles(t *testing.T) []string {
+	t.Helper()
+	entries, err := os.ReadDir(Path(t, "config/crd/bases"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, "config/crd/bases/"+e.Name())
+	}
+	if len(out) != 2 {
+		t.Fatalf("CRDs: %v", out)
+	}
+	return out
 }
 
 func TestSamplesAreWhatTheTypesSay(t *testing.T) {

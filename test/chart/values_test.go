@@ -25,6 +25,12 @@ func TestValuesThatCannotWorkAreRefused(t *testing.T) {
 		"two managers without a leader":  {"both would reconcile", []string{"replicas=2", "leaderElection.enabled=false"}, "leaderElection"},
 		"no identity":                    {"", []string{"serviceAccount.create=false"}, "set serviceAccount.name"},
 		"scraping metrics that are off":  {"", []string{"serviceMonitor.enabled=true", "rbac.scope=namespaces"}, "metrics.insecure"},
+		"alerts on metrics that are off": {"", []string{"metrics.rules.enabled=true", "rbac.scope=namespaces"}, "metrics.insecure"},
+		"scraping pods without a port":   {"the PodMonitor would find nothing", []string{"metrics.podMonitor.enabled=true"}, "metrics.live.enabled"},
+		"leaving out an unknown alert":   {"a typo would leave it in", []string{"metrics.rules.disabled={NFSBenchDown}"}, "disabled"},
+		"a privileged port":              {"the pods run as nobody", []string{"metrics.live.port=80"}, "port"},
+		"no results at all":              {"", []string{"metrics.results.limit=0"}, "limit"},
+		"an age that is no duration":     {"the operator would not start", []string{"metrics.results.maxAge=14d"}, "maxAge"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

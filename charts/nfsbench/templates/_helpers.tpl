@@ -56,7 +56,8 @@ reader, which needs a ClusterRole; so it cannot be had in scope "namespaces".
 {{/*
 The rules that the controllers need, as YAML. files/manager-role.yaml is
 generated from the markers in their source. Of (dict "Files" .Files
-"namespaced" BOOL): namespaced leaves out what no Role can grant.
+"namespaced" BOOL "suites" BOOL): namespaced leaves out what no Role can grant,
+and without suites nothing of them or of Argo is granted.
 */}}
 {{- define "nfsbench.rules" -}}
 {{- $rules := list -}}
@@ -64,6 +65,12 @@ generated from the markers in their source. Of (dict "Files" .Files
 {{- $resources := .resources -}}
 {{- if $.namespaced -}}
 {{- $resources = without .resources "persistentvolumes" -}}
+{{- end -}}
+{{- if not $.suites -}}
+{{- $resources = without $resources "nfsbenchmarksuites" "nfsbenchmarksuites/status" "nfsbenchmarksuites/finalizers" -}}
+{{- if has "argoproj.io" .apiGroups -}}
+{{- $resources = list -}}
+{{- end -}}
 {{- end -}}
 {{- if $resources -}}
 {{- $rules = append $rules (dict "apiGroups" .apiGroups "resources" $resources "verbs" .verbs) -}}
