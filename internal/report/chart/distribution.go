@@ -198,10 +198,14 @@ func Percentiles(f Frame, curves []Curve) string {
 		c.line(left, ys.at(t), right, ys.at(t), "grid")
 		c.text(left-6, ys.at(t)+4, end, "tick", Microseconds(t))
 	}
+	free := 0.0
 	for _, t := range percentileTicks(last) {
-		px, label := p.x.at(nines(t.Value)), t.Label
+		px, half := p.x.at(nines(t.Value)), width(t.Label)/2
 		c.line(px, y+6, px, bottom+4, "grid")
-		c.text(min(max(px, width(label)/2), right+8-width(label)/2), bottom+17, middle, "tick", label)
+		if at := min(max(px, half), right+8-half); at-half >= free {
+			c.text(at, bottom+17, middle, "tick", t.Label)
+			free = at + half + 4
+		}
 	}
 	c.line(left, bottom, right, bottom, "axis")
 	for i, k := range curves {

@@ -1,0 +1,90 @@
+package browser
+
+import (
+	"bytes"
+	"io"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report/html"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/seeds"
+)
+
+func options() html.Options {
+	return html.Options{Generated: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Version: "v0.5.0", MinimumEffect: .02}
+}
+
+// pages are the reports that are looked at, by name. Results pass through their
+// file format first, as those of users do.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	hour := stored(t, Hour(t, "orders-nightly", 7, 0))
+	other := stored(t, Hour(t, "orders-direct", 8, -.1))
+	accepted, run := Suite("protocols-1", 1, 0), Suite("protocols-2", 2, .07)
+	regression := compare.Regress(run, accepted, []runfile.SuiteRun{Suite("protocols-0", 3, 0), accepted}, significance())
+	impact := seeds.ImpactRun()
+	table := compare.Results(compare.Sample{Name: "kernel", Points: judge.Points(hour)}, compare.Sample{Name: "direct", Points: judge.Points(other)}, significance())
+	benchmark := func(r runfile.Result) func(io.Writer) error {
+		return func(w io.Writer) error { return html.Benchmark(w, r, judge.Judge(r), options()) }
+	}
+	all := map[string]func(io.Writer) error{
+		"hour":      benchmark(hour),
+		"ramp":      benchmark(seeds.Ramp()),
+		"calibrate": benchmark(seeds.Calibrations()[0].Result()),
+		"failed":    benchmark(failed()),
+		"suite":     func(w io.Writer) error { return html.Suite(w, run, compare.Run(run), &regression, options()) },
+		"impact":    func(w io.Writer) error { return html.Suite(w, impact, compare.Run(impact), nil, options()) },
+		"comparison": func(w io.Writer) error {
+			return html.Comparison(w, html.Side{Result: hour, Judgement: judge.Judge(hour), Name: "kernel"}, html.Side{Result: other, Judgement: judge.Judge(other), Name: "direct"}, table, options())
+		},
+	}
+	files := map[string]string{}
+	folder := t.TempDir()
+	for name, write := range all {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		files[name] = filepath.Join(folder, name+".html")
+		keep(t, files[name], b.Bytes())
+		if b.Len() >= maxBytes {
+			t.Errorf("%s has %d bytes, at most %d are accepted", name, b.Len(), maxBytes)
+		}
+		t.Logf("%s: %d bytes", name, b.Len())
+	}
+	return files
+}
+
+// maxBytes is what was promised of the report of an hour.
+const maxBytes = 2 << 20
+
+func stored(t *testing.T, r runfile.Result) runfile.Result {
+	t.Helper()
+	var b bytes.Buffer
+	if err := runfile.WriteResultGzip(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	back, err := runfile.ReadResult(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
+// failed is a result with no number, and with names that try to break out.
+func failed() runfile.Result {
+	const evil = `</script><img src=x onerror=alert(1)><svg onload=alert(2)>`
+	return runfile.Result{
+		Plan: runfile.Plan{
+			Version: runfile.PlanVersion, Run: runfile.Identity{Name: evil}, Clients: 1,
+			Engine:   runfile.Engine{Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Server: evil, Export: evil, Oranfstab: "server: " + evil},
+			Workload: runfile.Workload{Raw: &runfile.Raw{Pattern: evil, Jobs: 1, Depth: 1, Directory: evil}},
+			Schedule: runfile.Schedule{DurationSeconds: 60, Repetitions: 3},
+		},
+		Clients: []runfile.ClientResult{{Host: runfile.Host{Name: evil}, Load: runfile.Load{Partial: true, Failure: &runfile.Failure{Code: evil, Message: evil}}}},
+	}
+}
