@@ -1,11 +1,26 @@
+// Tests against the libraries of GitOps engines. Argo CD asks for one release of
+// Kubernetes as a whole, so all of it is kept at that one here.
 module github.com/nfsbench/nfsbench/test/gitops
 
 go 1.26.0
 
 require (
 	github.com/argoproj/argo-cd/v3 v3.2.12
+	github.com/argoproj/gitops-engine v0.7.1-0.20260512161450-ff8d2f5207dc
+	github.com/fluxcd/cli-utils v1.2.3
+	github.com/fluxcd/helm-controller/api v1.6.4
+	github.com/fluxcd/kustomize-controller/api v1.9.5
 	github.com/fluxcd/pkg/runtime v0.110.3
+	github.com/fluxcd/source-controller/api v1.9.5
+	github.com/google/go-cmp v0.7.0
 	github.com/nfsbench/nfsbench v0.0.0
+	k8s.io/api v0.37.2
+	k8s.io/apiextensions-apiserver v0.37.0
+	k8s.io/apimachinery v0.37.2
+	k8s.io/client-go v0.37.2
+	sigs.k8s.io/kustomize/api v0.21.1
+	sigs.k8s.io/kustomize/kyaml v0.21.1
+	sigs.k8s.io/yaml v1.6.0
 )
 
 require (
@@ -176,17 +191,13 @@ require (
 
 replace github.com/nfsbench/nfsbench => ../..
 
+// As the go.mod of Argo CD has them.
 replace (
 	github.com/golang/protobuf => github.com/golang/protobuf v1.5.4
 	github.com/grpc-ecosystem/grpc-gateway => github.com/grpc-ecosystem/grpc-gateway v1.16.0
 	golang.org/x/tools => golang.org/x/tools v0.35.0
-
-	// Avoid CVE-2022-3064
 	gopkg.in/yaml.v2 => gopkg.in/yaml.v2 v2.4.0
-
-	// Avoid CVE-2022-28948
 	gopkg.in/yaml.v3 => gopkg.in/yaml.v3 v3.0.1
-
 	k8s.io/api => k8s.io/api v0.34.0
 	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.34.0
 	k8s.io/apimachinery => k8s.io/apimachinery v0.34.0
@@ -221,20 +232,5 @@ replace (
 	k8s.io/sample-controller => k8s.io/sample-controller v0.34.0
 )
 
+// The one that goes with that release of Kubernetes.
 replace sigs.k8s.io/controller-runtime => sigs.k8s.io/controller-runtime v0.22.4
-
-require (
-	github.com/argoproj/gitops-engine v0.7.1-0.20260512161450-ff8d2f5207dc
-	github.com/fluxcd/cli-utils v1.2.3
-	github.com/fluxcd/helm-controller/api v1.6.4
-	github.com/fluxcd/kustomize-controller/api v1.9.5
-	github.com/fluxcd/source-controller/api v1.9.5
-	github.com/google/go-cmp v0.7.0
-	k8s.io/api v0.37.2
-	k8s.io/apiextensions-apiserver v0.37.0
-	k8s.io/apimachinery v0.37.2
-	k8s.io/client-go v0.37.2
-	sigs.k8s.io/kustomize/api v0.21.1
-	sigs.k8s.io/kustomize/kyaml v0.21.1
-	sigs.k8s.io/yaml v1.6.0
-)
