@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -111,13 +112,12 @@ func (s *Schema) check(object map[string]any) error {
 	return errors.Join(errs...)
 }
 
+// blocksRules reports whether one of the errors keeps the API server from asking
+// the rules (hasBlockingErr of its strategy for custom resources).
 func blocksRules(list field.ErrorList) bool {
-	for _, e := range list {
-		switch e.Type {
-		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong,
-			field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
-			return true
-		}
+	blocking := []field.ErrorType{
+		field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong,
+		field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid,
 	}
-	return false
+	return slices.ContainsFunc(list, func(e *field.Error) bool { return slices.Contains(blocking, e.Type) })
 }

@@ -58,7 +58,7 @@ func combinations(s *v1alpha1.NFSBenchmarkSuite) ([]combo, error) {
 func products(axes []v1alpha1.Axis) func(yield func([]Value) bool) {
 	return func(yield func([]Value) bool) {
 		at := make([]int, len(axes))
-		for {
+		for more := true; more; more = advance(at, axes) {
 			values := make([]Value, len(axes))
 			for i, a := range axes {
 				values[i] = Value{Axis: a.Name, Value: a.Values[at[i]].Name}
@@ -66,24 +66,26 @@ func products(axes []v1alpha1.Axis) func(yield func([]Value) bool) {
 			if !yield(values) {
 				return
 			}
-			i := len(axes) - 1
-			for ; i >= 0; i-- {
-				if at[i]++; at[i] < len(axes[i].Values) {
-					break
-				}
-				at[i] = 0
-			}
-			if i < 0 {
-				return
-			}
 		}
 	}
+}
+
+// advance counts one up, each place by the values of its axis; false after the
+// last combination.
+func advance(at []int, axes []v1alpha1.Axis) bool {
+	for i := len(axes) - 1; i >= 0; i-- {
+		if at[i]++; at[i] < len(axes[i].Values) {
+			return true
+		}
+		at[i] = 0
+	}
+	return false
 }
 
 // excluded reports whether an entry of exclude selects the values, and counts
 // for each entry how many it selects.
 func excluded(s *v1alpha1.NFSBenchmarkSuite, values []Value, used []int) bool {
-	any := false
+	is := false
 	for i, e := range s.Spec.Exclude {
 		matches := len(e.Values) > 0
 		for axis, value := range e.Values {
@@ -91,10 +93,10 @@ func excluded(s *v1alpha1.NFSBenchmarkSuite, values []Value, used []int) bool {
 		}
 		if matches {
 			used[i]++
-			any = true
+			is = true
 		}
 	}
-	return any
+	return is
 }
 
 // inOrder are the values of an include in the order of the axes.

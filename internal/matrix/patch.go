@@ -84,7 +84,7 @@ func suggestion(path string) string {
 		parent, name = path[:i+1], path[i+1:]
 	}
 	t := reflect.TypeFor[v1alpha1.NFSBenchmarkSpec]()
-	for _, member := range strings.Split(strings.TrimSuffix(parent, "."), ".") {
+	for member := range strings.SplitSeq(strings.TrimSuffix(parent, "."), ".") {
 		if member == "" {
 			continue
 		}
