@@ -3,6 +3,8 @@ package oranfstab
 import (
 	"slices"
 	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/nearest"
 )
 
 // The keys, in the order in which the documentation of this package has them.
@@ -118,7 +120,7 @@ func (p *parser) attribute(name string, key word, colon bool, rest []word) {
 }
 
 func (p *parser) unknown(key word) {
-	if near := nearest(strings.ToLower(key.text), keys()); near != "" {
+	if near := nearest.To(strings.ToLower(key.text), keys()); near != "" {
 		p.add(CodeUnknownKey, key, "there is no key %q; did you mean %q?", key.text, near)
 		return
 	}

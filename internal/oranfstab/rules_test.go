@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/nearest"
 )
 
 // ok is a block that breaks no rule; cases put their mistake before or behind.
@@ -221,7 +223,7 @@ func TestUnknownKeysAreAnsweredWithTheNearest(t *testing.T) {
 		"dontrout": "dontroute", "wsize": "", "": "", "mid": "",
 	}
 	for typed, want := range cases {
-		if got := nearest(typed, keys()); got != want {
+		if got := nearest.To(typed, keys()); got != want {
 			t.Errorf("nearest to %q is %q, want %q", typed, got, want)
 		}
 	}

@@ -1,0 +1,33 @@
+package nearest
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTheNearestWordIsFoundOrNone(t *testing.T) {
+	words := []string{"client", "clients", "protocol", "run", "path"}
+	cases := map[string]string{
+		"client": "client", "clinet": "client", "cliets": "clients", "protocl": "protocol",
+		"pat": "path", "ran": "", "size": "", "": "", strings.Repeat("client", 20): "",
+	}
+	for typed, want := range cases {
+		if got := To(typed, words); got != want {
+			t.Errorf("nearest to %q is %q, want %q", typed, got, want)
+		}
+	}
+	if got := To("client", nil); got != "" {
+		t.Errorf("among no words, got %q", got)
+	}
+}
+
+func TestTheDistanceIsTheFewestEdits(t *testing.T) {
+	for _, tc := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"abc", "", 3}, {"", "ab", 2}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}} {
+		if got := editDistance(tc.a, tc.b); got != tc.want || editDistance(tc.b, tc.a) != tc.want {
+			t.Errorf("%q to %q is %d, want %d", tc.a, tc.b, got, tc.want)
+		}
+	}
+}
