@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -136,7 +137,7 @@ func chooseRun(records []runfile.SuiteRun, f found) (runfile.SuiteRun, error) {
 	}
 	switch {
 	case len(records) == 0 && f.suite.Status.Run == nil:
-		return runfile.SuiteRun{}, fmt.Errorf("suite/%s has not run yet: %s %s", f.suite.Name, f.suite.Status.Phase, f.suite.Status.Message)
+		return runfile.SuiteRun{}, fmt.Errorf("suite/%s has not run yet: %s", f.suite.Name, strings.Join(strings.Fields(suiteSight(f.suite).words()), " "))
 	case len(records) == 0:
 		return runfile.SuiteRun{}, fmt.Errorf("suite/%s has no record yet: 'kubectl nfsbench watch suite/%s' waits for its end", f.suite.Name, f.suite.Name)
 	default:

@@ -32,6 +32,9 @@ func explain(err error) error {
 		return alreadyExists(status.Status())
 	case apierrors.IsInvalid(err) && errors.As(err, &status):
 		return invalid(status.Status())
+	case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), strictly):
+		_, fields, _ := strings.Cut(err.Error(), strictly)
+		return badInput(fmt.Errorf("the cluster does not know what it was given: %s; 'kubectl explain nfsbenchmark.spec' lists the fields", fields))
 	case clientcmd.IsContextNotFound(err):
 		return badInput(fmt.Errorf("the kubeconfig has no such context (%w): 'kubectl config get-contexts' lists them", err))
 	case clientcmd.IsEmptyConfig(err):
@@ -42,6 +45,9 @@ func explain(err error) error {
 		return err
 	}
 }
+
+// strictly is what the API server writes before the fields that it does not know.
+const strictly = "strict decoding error: "
 
 func isKindMissing(err error) bool { return meta.IsNoMatchError(err) }
 
@@ -80,11 +86,12 @@ func alreadyExists(s metav1.Status) error {
 	if s.Details != nil {
 		name = s.Details.Name
 	}
-	return badInput(fmt.Errorf("%q exists already, and what has run is never run again: choose another --name, or use --generate-name", name))
+	return badInput(fmt.Errorf("%q exists already, and what has run is never run again: choose another name, or use --generate-name", name))
 }
 
-// celValue is what the API server writes before the sentence of a CEL rule.
-var celValue = regexp.MustCompile(`^Invalid value: "?(object|array|string|integer|boolean|number)"?: `)
+// celValue is what the API server writes before the sentence of a CEL rule: a value,
+// or what kind of one it is.
+var celValue = regexp.MustCompile(`^Invalid value: "[^"]*": `)
 
 // invalid lists what is wrong, one line a field.
 func invalid(s metav1.Status) error {

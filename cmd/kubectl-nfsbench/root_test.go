@@ -85,6 +85,7 @@ func TestErrorsOfTheClusterBecomeSentences(t *testing.T) {
 	gr := schema.GroupResource{Group: "nfsbench.io", Resource: "nfsbenchmarks"}
 	causes := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonInvalid, Details: &metav1.StatusDetails{Name: "x", Causes: []metav1.StatusCause{
 		{Field: "spec.storage", Message: `Invalid value: "object": give exactly one of storage.trident and storage.claim`},
+		{Field: "spec.workload.raw.blockSize", Message: `Invalid value: "3Ki": workload.raw.blockSize must be a power of two`},
 		{Field: "<nil>", Message: `Invalid value: "null": some validation rules were not checked because the object was invalid`},
 	}}}}
 	cases := map[string]struct {
@@ -106,7 +107,11 @@ func TestErrorsOfTheClusterBecomeSentences(t *testing.T) {
 			"the whole cluster is no namespace", apierrors.NewForbidden(gr, "", errors.New(`User "u" cannot list resource "configmaps" in API group "" at the cluster scope`)),
 			"you may not list configmaps in the whole cluster", exitFailed,
 		},
-		"invalid":      {"the rules are sentences already", causes, "the cluster refuses \"x\":\n  spec.storage: give exactly one of", exitBadInput},
+		"invalid": {"the rules are sentences already", causes, "the cluster refuses \"x\":\n  spec.storage: give exactly one of storage.trident and storage.claim\n  spec.workload.raw.blockSize: workload.raw", exitBadInput},
+		"misspelt": {
+			"a field that is not known would be another benchmark", apierrors.NewBadRequest(`NFSBenchmark in version "v1alpha1" cannot be handled as a NFSBenchmark: strict decoding error: unknown field "spec.storag"`),
+			`the cluster does not know what it was given: unknown field "spec.storag"; 'kubectl explain`, exitBadInput,
+		},
 		"exists":       {"what has run is evidence", apierrors.NewAlreadyExists(gr, "x"), `"x" exists already`, exitBadInput},
 		"unauthorized": {"a token has ended", apierrors.NewUnauthorized("no"), "log in again", exitFailed},
 		"unreachable": {
