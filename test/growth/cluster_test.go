@@ -81,7 +81,10 @@ func (k *cluster) startAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.env = &envtest.Environment{CRDDirectoryPaths: []string{filepath.Join(root, "config", "crd", "bases")}, ErrorIfCRDPathMissing: true}
+	k.env = &envtest.Environment{
+		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd", "bases"), filepath.Join("testdata", "argo")},
+		ErrorIfCRDPathMissing: true,
+	}
 	k.env.ControlPlane.GetAPIServer().Configure().
 		Append("disable-admission-plugins", "TaintNodesByCondition"). // nobody would take the taint off
 		Append("audit-policy-file", policy).Append("audit-log-path", k.audit).Append("audit-log-maxsize", "2000")

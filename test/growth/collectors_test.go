@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +28,7 @@ type collectors struct {
 	t    *testing.T
 	c    client.Client
 	gate gate
+	held held
 
 	mu    sync.Mutex
 	known map[types.UID]bool // pods
@@ -38,6 +40,7 @@ func newCollectors(t *testing.T, k *cluster) *collectors {
 	t.Helper()
 	s := &collectors{t: t, c: k.c, known: map[types.UID]bool{}, at: map[string]int{}}
 	t.Cleanup(func() {
+		s.release()
 		s.gate.openAll()
 		s.group.Wait()
 	})
@@ -89,6 +92,9 @@ func (s *collectors) play(ctx context.Context, p *corev1.Pod, turn int) error {
 		time.Sleep(150 * time.Millisecond)
 	}
 	s.gate.pass(turn)
+	if err := s.linger(ctx, into, benchmarkOf(p)); err != nil {
+		return err
+	}
 	var packed bytes.Buffer
 	result := runfile.Result{Plan: plan, Clients: []runfile.ClientResult{gen.Client(s.t, plan, 0, time.Now())}}
 	if err := runfile.WriteResultGzip(&packed, result); err != nil {
@@ -101,6 +107,52 @@ func (s *collectors) play(ctx context.Context, p *corev1.Pod, turn int) error {
 	ended := []byte(`{"metadata":{"annotations":{"growth.nfsbench.io/loader":"ended"}}}`)
 	// The manager may have removed the pod already: it has the result.
 	return client.IgnoreNotFound(s.c.Patch(ctx, p.DeepCopy(), client.RawPatch(types.MergePatchType, ended)))
+}
+
+// held are benchmarks that go on measuring until they are released.
+type held struct {
+	names []string
+	hush  bool // and publish nothing meanwhile
+}
+
+func (s *collectors) hold(names []string) { s.setHeld(held{names: names}) }
+func (s *collectors) release()            { s.setHeld(held{}) }
+
+func (s *collectors) hush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held.hush = true
+}
+
+func (s *collectors) setHeld(h held) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = h
+}
+
+func (s *collectors) isHeld(name string) (yes, hush bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.held.names, name), s.held.hush
+}
+
+// linger publishes progress as often as collectors do, as long as the benchmark is
+// held.
+func (s *collectors) linger(ctx context.Context, into *corev1.ConfigMap, name string) error {
+	for i := int64(0); ctx.Err() == nil; i++ {
+		yes, hush := s.isHeld(name)
+		if !yes {
+			return nil
+		}
+		if !hush && i%20 == 0 {
+			e := runfile.Event{Time: time.Now(), Span: runfile.SpanMeasure, Repetition: 1, Percent: int32(80 + min(i/100, 19)), BytesPerSecond: 200e6 + i, OpsPerSecond: 200 + i}
+			if err := s.publish(ctx, into, runfile.Progress{Event: e}, nil); err != nil {
+				return err
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return ctx.Err()
 }
 
 // publish is one patch of the ConfigMap, as collectors send it.

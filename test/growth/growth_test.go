@@ -35,9 +35,9 @@ const (
 	mostHeld = 64
 
 	// All finished benchmarks are reconciled again so many times in each of so
-	// many rounds: more passes than there were before.
-	rounds  = 6
-	touches = 5
+	// many rounds: about as many passes as there were before.
+	rounds  = 5
+	touches = 2
 
 	// patience is for a machine that has much else to do.
 	patience = 8 * time.Minute
@@ -86,14 +86,16 @@ func TestFiveHundredBenchmarksAtOnceCostEachWhatOneCosts(t *testing.T) {
 	crowd := w.wave("many", many, 1, 4)
 	last := w.wave("few among the finished", few, 1)
 	again := w.stretch()
+	thousand := w.thousand(binary)
 	if err := w.h.err(); err != nil {
 		t.Errorf("what must never be was seen:\n%v", err)
 	}
-	w.report([]figures{first, crowd, last}, append([]memory{small}, again...))
+	w.report([]figures{first, crowd, last, thousand.further}, append([]memory{small}, again...), thousand)
 	w.wantRatio("API calls of a benchmark among many", calledEach(crowd), calledEach(first), mostCalls)
 	w.wantRatio("API calls of a benchmark after many", calledEach(last), calledEach(first), mostCalls)
 	w.wantRatio("CPU time of a benchmark among many", cpuEach(crowd), cpuEach(first), mostCPU)
 	w.wantRatio("CPU time of a benchmark after many", cpuEach(last), cpuEach(first), mostCPU)
+	w.wantRatio("API calls of a benchmark among a thousand", calledEach(thousand.further), calledEach(first), mostCalls)
 	w.wantFlat(small, again)
 }
 

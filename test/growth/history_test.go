@@ -53,6 +53,9 @@ func (r *run) ahead(o *run) bool {
 	return r.name < o.name
 }
 
+// labelWritten marks a benchmark that the test wrote as one that has ended.
+const labelWritten = "growth.nfsbench.io/written"
+
 // targetOf is the first part of a benchmark's name.
 func targetOf(name string) string { return name[:strings.IndexByte(name, '-')] }
 
@@ -159,6 +162,9 @@ func benchmarkOf(p *corev1.Pod) string {
 
 // benchmark notes who starts and who ends.
 func (h *history) benchmark(kind watch.EventType, b *v1alpha1.NFSBenchmark) {
+	if b.Labels[labelWritten] != "" {
+		return // it never ran
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.seen++

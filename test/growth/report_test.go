@@ -1,16 +1,19 @@
 package growth
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // report writes the figures as Markdown, to the test's log and to a file where
 // one is named.
-func (w *world) report(waves []figures, held []memory) {
+func (w *world) report(waves []figures, held []memory, now steady) {
 	w.Helper()
 	var out strings.Builder
 	fmt.Fprint(&out, "| per benchmark |")
@@ -45,10 +48,33 @@ func (w *world) report(waves []figures, held []memory) {
 	for _, m := range held {
 		fmt.Fprintf(&out, "| %d | %.1f | %.1f | %.1f | %.0f |\n", m.benchmarks, float64(m.resident)/1024, float64(m.peak)/1024, m.heap/1024, m.goroutines)
 	}
+	now.write(&out)
 	w.Logf("\n%s", out.String())
 	if file := os.Getenv(envReport); file != "" {
 		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil { //nolint:gosec // for people to read
 			w.Error(err)
 		}
 	}
+}
+
+// write adds what the manager takes beside a thousand finished benchmarks.
+func (s steady) write(out io.Writer) {
+	fmt.Fprintf(out, "\nWith %d finished (a status of a ramp is %.1f KiB, its result %.1f KiB) and %d running benchmarks, over %.0f s:\n\n",
+		s.finished, float64(s.statusBytes)/1024, float64(s.resultBytes)/1024, running, quiet.Seconds())
+	fmt.Fprintf(out, "| resident MiB, the most | peak MiB since the start | %% of a core | API calls a second | seconds to start among them |\n|---:|---:|---:|---:|---:|\n")
+	fmt.Fprintf(out, "| %.1f | %.1f | %.2f | %.1f | %.1f |\n", float64(s.resident)/1024, float64(s.peak)/1024, 100*s.core,
+		float64(s.calls.sum())/quiet.Seconds(), s.start.Seconds())
+	for _, k := range slices.Sorted(maps.Keys(s.calls)) {
+		fmt.Fprintf(out, "- %s: %d\n", k, s.calls[k])
+	}
+}
+
+// sizeOf is what something takes as JSON.
+func sizeOf(t *testing.T, v any) int {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(raw)
 }
