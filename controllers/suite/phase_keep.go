@@ -54,7 +54,7 @@ func (r *Reconciler) write(ctx context.Context, s *scope, one *run) error {
 	if one.outcome == nil { // opened again, or never ended
 		one.file.Phase, one.file.Reason, one.file.Message, one.file.Ended = "", "", "", time.Time{}
 	}
-	raw, err := pack(one.file)
+	raw, err := pack(one.file, maxRecordBytes)
 	if err != nil {
 		return blocked(v1alpha1.ReasonForbidden, err)
 	}
@@ -103,16 +103,17 @@ func recordOf(s *scope, one *run, raw []byte) *unstructured.Unstructured {
 	return u
 }
 
-// pack compresses a record, and leaves out of it what matters least until it fits:
+// pack compresses a record, and leaves out of it what matters least until it takes
+// no more than so many bytes:
 // first words about what went well, then metrics that nothing is compared by.
-func pack(f runfile.SuiteRun) ([]byte, error) {
+func pack(f runfile.SuiteRun, limit int) ([]byte, error) {
 	for _, smaller := range []func(runfile.SuiteRun) runfile.SuiteRun{whole, withoutWords, comparedOnly} {
 		f = smaller(f)
 		var b bytes.Buffer
 		if err := runfile.WriteSuiteRunGzip(&b, f); err != nil {
 			return nil, err
 		}
-		if b.Len() <= maxRecordBytes {
+		if b.Len() <= limit {
 			return b.Bytes(), nil
 		}
 	}

@@ -255,23 +255,31 @@ const immutable = "a benchmark cannot be changed once it exists"
 
 func TestEveryRuleOfTheCRDHasACase(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile(filepath.Join(crdFolder(), "nfsbench.io_nfsbenchmarks.yaml"))
-	if err != nil {
-		t.Fatal(err)
+	says := []string{immutable, suiteSettled, suiteSchedule, suiteName}
+	for _, cases := range []map[string]refusal{refusals(), suiteRefusals()} {
+		for _, tc := range cases {
+			says = append(says, tc.says)
+		}
 	}
-	var crd map[string]any
-	if err := yaml.Unmarshal(raw, &crd); err != nil {
-		t.Fatal(err)
+	messages := map[string]bool{} // a suite has the rules of its template
+	for file, least := range map[string]int{"nfsbench.io_nfsbenchmarks.yaml": 30, "nfsbench.io_nfsbenchmarksuites.yaml": 38} {
+		raw, err := os.ReadFile(filepath.Join(crdFolder(), file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var crd map[string]any
+		if err := yaml.Unmarshal(raw, &crd); err != nil {
+			t.Fatal(err)
+		}
+		all := rules(crd)
+		if len(all) < least {
+			t.Errorf("found %d rules only in %s: does this test still read the CRD?", len(all), file)
+		}
+		for _, m := range all {
+			messages[m] = true
+		}
 	}
-	says := []string{immutable}
-	for _, tc := range refusals() {
-		says = append(says, tc.says)
-	}
-	messages := rules(crd)
-	if len(messages) < 30 {
-		t.Errorf("found %d rules only: does this test still read the CRD?", len(messages))
-	}
-	for _, m := range messages {
+	for m := range messages {
 		covered := false
 		for _, s := range says {
 			covered = covered || strings.HasPrefix(m, s)
