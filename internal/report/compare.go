@@ -58,7 +58,7 @@ func CompareText(w io.Writer, t compare.Table, o Options) error {
 	}
 	for _, f := range t.Findings {
 		p.line("")
-		p.line(p.paint(bold, f.Severity+" "+f.Code))
+		p.line(p.paint(bold, p.clean(f.Severity+" "+f.Code)))
 		p.wrapped("  ", f.Message)
 	}
 	return p.err
@@ -66,9 +66,9 @@ func CompareText(w io.Writer, t compare.Table, o Options) error {
 
 // write tells whether any line was saturated.
 func (g group) write(p *page) (saturated bool) {
-	out := table{heads: []string{"CELL", "AVG", "% IMPACT", "STDEV", "MIN", "MAX", "CI", "P", "RESULT"}, text: 1}
+	out := table{heads: []string{"CELL", "AVG", "IMPACT%", "STDEV", "MIN", "MAX", "CI", "P", "RESULT"}, text: 1}
 	if g.baseline == "" {
-		out.heads, out.text = slices.Insert(out.heads, 1, "BASELINE"), 2
+		out.heads, out.text = slices.Insert(out.heads, 1, "BASE"), 2
 	}
 	for _, l := range g.lines {
 		row := comparedRow(l)
@@ -124,7 +124,7 @@ func comparedRow(l compare.Line) []string {
 	}
 	return []string{
 		name, Figure(l.Mean, l.Unit), Percent(l.Impact), deviation, Percent(l.ImpactMinimum), Percent(l.ImpactMaximum),
-		Interval(l), Probability(l), resultMark(l.Outcome),
+		strings.ReplaceAll(Interval(l), " to ", ".."), Probability(l), resultMark(l.Outcome),
 	}
 }
 

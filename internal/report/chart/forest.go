@@ -58,7 +58,7 @@ func (fo Forest) SVG(f Frame) string {
 	for _, r := range fo.Rows {
 		y = p.row(r, y)
 	}
-	return p.done(bottom + 38)
+	return p.done(bottom + 20)
 }
 
 // extent holds all intervals, zero and the band, and some room.
@@ -112,26 +112,19 @@ func (p *forestPlot) grid(ticks []float64, top, bottom float64) {
 		p.line(p.x.at(t), top, p.x.at(t), bottom, class)
 		p.text(p.x.at(t), bottom+15, middle, "tick", signed(text(t), t)+"%")
 	}
-	caption := "difference, with its confidence interval"
-	if p.Band > 0 {
-		caption += fmt.Sprintf("; grey: within %s %%, too small to matter", digits(p.Band))
-	}
-	p.text(0, bottom+33, start, "mute", short(caption, p.frame.Width))
 }
 
 func (p *forestPlot) row(r Interval, y float64) float64 {
 	if r.StartGroup != "" {
-		group := short(r.StartGroup, p.frame.Width)
-		p.rect(0, y+2, width(group)*1.06, 18, "back", "") // no line goes through it
-		p.text(0, y+16, start, "head", group)
+		p.text(0, y+16, start, "head halo", short(r.StartGroup, p.frame.Width))
 		y += 22
 	}
 	middleY := y + p.height/2 + 2
 	if p.label == 0 {
 		middleY = y + 26
 		room := p.frame.Width - width(r.Text) - 12
-		p.text(0, y+12, start, "note", short(r.Label, room))
-		p.text(p.frame.Width, y+12, end, "fig", r.Text)
+		p.text(0, y+12, start, "note halo", short(r.Label, room))
+		p.text(p.frame.Width, y+12, end, "fig halo", r.Text)
 	} else {
 		p.text(0, middleY+4, start, "note", short(r.Label, p.label))
 		p.text(p.frame.Width, middleY+4, end, "fig", r.Text)

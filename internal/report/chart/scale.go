@@ -44,10 +44,12 @@ func step(span float64, n int) float64 {
 // linear is a scale from zero, or from below it, to a round end above high, with
 // its ticks.
 func linear(low, high float64, n int, from, to float64) (scale, []float64) {
+	const most = 1e15
 	if math.IsNaN(low) || math.IsInf(low, 0) {
 		low = 0
 	}
-	if math.IsNaN(high) || math.IsInf(high, 0) || high <= low {
+	low, high = bounded(low, -most, most), bounded(high, -most, most)
+	if high <= low {
 		high = low + 1
 	}
 	d := step(high-low, n)
@@ -72,11 +74,19 @@ func tickText(ticks []float64) func(float64) string {
 	return func(v float64) string { return strconv.FormatFloat(v+0, 'f', decimals, 64) }
 }
 
+// bounded keeps what a broken file can hold within what can be drawn.
+func bounded(v, low, high float64) float64 {
+	if math.IsNaN(v) {
+		return low
+	}
+	return min(max(v, low), high)
+}
+
 // logarithmic is a scale over whole or half decades, with ticks at 1, 2 and 5, or
 // at powers of ten where there are many.
 func logarithmic(low, high, from, to float64) (scale, []float64) {
-	low = max(low, 1e-3)
-	high = max(high, low*2)
+	low = bounded(low, 1e-3, 1e12)
+	high = max(bounded(high, 1e-3, 1e13), low*2)
 	fine := math.Log10(high/low) <= 3
 	var ticks []float64
 	for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {

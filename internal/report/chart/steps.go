@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -191,7 +192,9 @@ func (o Order) SVG(f Frame, title string) string {
 	p := &plot{canvas: newCanvas(f), left: 52, right: f.Width - 10}
 	last, spread := 1.0, .5
 	for _, pt := range o.Points {
-		last, spread = max(last, pt.Position), max(spread, pt.Percent, -pt.Percent)
+		if finite(pt.Position) && finite(pt.Percent) {
+			last, spread = bounded(pt.Position, last, 1e6), max(spread, math.Abs(pt.Percent))
+		}
 	}
 	y := o.legend(p, title)
 	bottom := y + 170

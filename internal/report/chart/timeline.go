@@ -57,9 +57,9 @@ type plot struct {
 // SVG draws the timeline. Two timelines of one width and one From and To have
 // their time at the same place.
 func (t Timeline) SVG(f Frame) string {
-	if !(t.To > t.From) {
-		t.To = t.From + 1
-	}
+	const longest = 1e9 // seconds, 30 years
+	t.From = bounded(t.From, 0, longest)
+	t.To = bounded(t.To, t.From+1, t.From+1+longest)
 	p := &plot{canvas: newCanvas(f), t: t, left: 52, right: f.Width - 10}
 	p.x = scale{low: t.From, high: t.To, from: p.left, to: p.right}
 	y := p.bandLabels(2)
@@ -262,9 +262,9 @@ func (p *plot) hits(n Panel, top float64) {
 func (p *plot) timeAxis(y float64) float64 {
 	d := timeStep(p.t.To-p.t.From, int(max((p.right-p.left)/90, 2)))
 	last := p.right
-	caption := "time since the start, minutes:seconds"
+	caption := "since the start, minutes:seconds"
 	if p.t.To >= 3600 {
-		caption = "time since the start, hours:minutes:seconds"
+		caption = "since the start, hours:minutes:seconds"
 	}
 	for t := math.Ceil(p.t.From/d) * d; t <= p.t.To+d/1e6; t += d {
 		x, label := p.x.at(t), Clock(t)

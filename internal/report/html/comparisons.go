@@ -120,6 +120,9 @@ func forestFigure(id string, groups [][]compare.Line, minimum float64) block {
 		left += max(len(lines)-each, 0)
 	}
 	caption := "▲ better, ▼ worse, ○ no significant difference, ◇ significant and too small to matter, × too few repetitions to tell."
+	if minimum > 0 {
+		caption += fmt.Sprintf(" Grey: within %g %%, too small to matter.", minimum*100)
+	}
 	if left > 0 {
 		caption += fmt.Sprintf(" %d more are in the tables.", left)
 	}

@@ -1,0 +1,93 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/seeds"
+)
+
+func compared(t *testing.T, table compare.Table, o Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := CompareText(&b, table, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// tables are one of each kind of comparison.
+func tables() map[string]compare.Table {
+	low, high, shift, p, deviation := -.12, -.04, -.08, .00004, .031
+	line := compare.Line{
+		Cell: "dnfs", Baseline: "nfs", Metric: runfile.MetricThroughput, Unit: "B/s", Mean: 412e6, Impact: shift, ImpactDeviation: &deviation,
+		ImpactMinimum: -.13, ImpactMaximum: .01, Shift: &shift, ShiftLow: &low, ShiftHigh: &high, P: &p, AdjustedP: &p, Outcome: compare.Worse, Saturated: true,
+	}
+	short := line
+	short.Metric, short.Unit, short.Mean, short.Step, short.Saturated = runfile.MetricMeanLatency, "us", 820, "Users=8", false
+	short.ShiftLow, short.ShiftHigh, short.P, short.AdjustedP, short.ImpactDeviation, short.Outcome = nil, nil, nil, nil, nil, compare.Unknown
+	same, small := line, line
+	same.Outcome, same.Cell, small.Outcome, small.Cell = compare.NoDifference, "same", compare.Negligible, "small"
+	variation := .0123
+	return map[string]compare.Table{
+		"impact":   compare.Run(seeds.ImpactRun()),
+		"outcomes": {Comparisons: []compare.Line{line, same, small, short}, Findings: []compare.Finding{{Code: "TooFewRepetitions", Severity: "Warning", Message: "Make more."}}},
+		"cells":    {Cells: []compare.Cell{{Cell: "nfs", Metric: runfile.MetricIOPS, Unit: "1/s", Values: []float64{1, 2}, Mean: 1.5, Median: 1, Minimum: 1, Maximum: 2, Variation: &variation, Saturated: true}}},
+		"nothing":  {},
+	}
+}
+
+func TestComparisonsAsText(t *testing.T) {
+	t.Parallel()
+	for name, table := range tables() {
+		golden(t, "compare-"+name+".golden", compared(t, table, Options{}))
+	}
+}
+
+func TestTheTextOfSeed002HasItsNumbers(t *testing.T) {
+	t.Parallel()
+	text := compared(t, tables()["impact"], Options{Width: 120})
+	for _, row := range seeds.Impacts() {
+		for _, share := range []float64{row.Impact, row.Minimum, row.Maximum} {
+			if want := Percent(share / 100); !strings.Contains(text, want) {
+				t.Errorf("%d users: %s is missing", row.Users, want)
+			}
+		}
+	}
+}
+
+func TestComparisonsFitTheWidth(t *testing.T) {
+	t.Parallel()
+	wide := tables()["outcomes"]
+	for i := range wide.Comparisons {
+		wide.Comparisons[i].Cell = strings.Repeat("cell ", 20)
+		wide.Comparisons[i].Baseline = strings.Repeat("baseline ", i+5)
+	}
+	for _, width := range []int{80, 120} {
+		for _, table := range []compare.Table{wide, tables()["impact"], tables()["cells"]} {
+			for l := range strings.Lines(compared(t, table, Options{Width: width})) {
+				if n := columns(strings.TrimSuffix(l, "\n")); n > width {
+					t.Errorf("%d columns of %d: %s", n, width, l)
+				}
+			}
+		}
+	}
+}
+
+func TestAComparisonCannotDriveTheTerminal(t *testing.T) {
+	t.Parallel()
+	table, evil := tables()["outcomes"], "x\x1b]0;pwned\x07\r\u009b2J"
+	for i := range table.Comparisons {
+		l := &table.Comparisons[i]
+		l.Cell, l.Baseline, l.Step, l.Metric, l.Unit = evil, strings.Repeat(evil, i+1), evil, evil, evil
+	}
+	table.Findings = []compare.Finding{{Code: evil, Severity: evil, Message: evil}}
+	for _, width := range []int{60, 120} {
+		if text := compared(t, table, Options{Width: width}); strings.ContainsAny(text, "\x1b\x07\r\u009b") {
+			t.Errorf("control characters came through:\n%q", text)
+		}
+	}
+}
