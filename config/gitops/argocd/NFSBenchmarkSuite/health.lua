@@ -37,9 +37,6 @@ end
 if status.phase == "Failed" or condition("Stalled").status == "True" then
   return health("Degraded", "The suite failed")
 end
-if condition("MatrixValid").status == "False" then
-  return health("Degraded", "The matrix is not valid", "The matrix is not valid")
-end
 if status.phase == "Cancelled" then
   return health("Degraded", "The run was stopped")
 end
@@ -59,7 +56,7 @@ if not known and condition("Ready").status ~= "True" then
 end
 
 local newest = (status.history or {})[1] or {}
-if newest.phase == "Failed" or newest.phase == "Cancelled" then
+if newest.phase == "Failed" then
   return health("Degraded", "The newest run did not succeed", "The newest run did not succeed")
 end
 if status.verdict == "Regressed" then
