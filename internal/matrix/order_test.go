@@ -213,3 +213,33 @@ func recordOf(s *v1alpha1.NFSBenchmarkSuite, m matrix.Matrix) runfile.SuiteRun {
 	}
 	return run
 }
+
+// TestAnExtraCellIsNoBaselineOfTheCombinations: it has the values of one, and a
+// patch of its own, which nobody meant to compare with.
+func TestAnExtraCellIsNoBaselineOfTheCombinations(t *testing.T) {
+	s := suite(t, templateOf+axesOf+`
+  compare: {baseline: {client: nfs}}
+  include:
+  - {name: tuned, values: {client: nfs, users: "16"}, patch: {clients: 2}}
+  - {name: some, values: {users: "16"}}`)
+	m, err := matrix.Expand(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"dnfs-1": "nfs-1", "dnfs-16": "nfs-16", "some": "nfs-16"}
+	got, compared := map[string]string{}, map[string]string{}
+	for _, c := range m.Cells {
+		if c.Baseline != "" {
+			got[c.Name] = c.Baseline
+		}
+	}
+	for _, l := range compare.Run(recordOf(s, m)).Comparisons {
+		compared[l.Cell] = l.Baseline
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, compared); diff != "" {
+		t.Errorf("package compare (-want +got):\n%s", diff)
+	}
+}
