@@ -10,7 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/metrics"
 )
 
-// tellResults adds what benchmarks and suites came to to the manager's metrics.
+// tellResults adds the results of benchmarks and suites to the manager's metrics.
 func tellResults(mgr ctrl.Manager, o options) error {
 	limits := metrics.DefaultLimits()
 	limits.Benchmarks, limits.MaxAge = o.metricsBenchmarks, o.metricsMaxAge

@@ -96,8 +96,8 @@ func TestTheAPIServerAcceptsWhatWeShip(t *testing.T) {
 		// Without the kinds of the Prometheus operator, whose CRDs are not there.
 		"chart, everything": chart.Helm(t, "-f", chart.Values(t, "everything"), "--set", "serviceMonitor.enabled=false",
 			"--set", "metrics.podMonitor.enabled=false,metrics.rules.enabled=false,dashboards.namespace="),
-		"kustomize":         chart.Kustomize(t, "config/default"),
-		"samples":           chart.Kustomize(t, "config/samples"),
+		"kustomize": chart.Kustomize(t, "config/default"),
+		"samples":   chart.Kustomize(t, "config/samples"),
 	}
 	for name, manifests := range all {
 		t.Run(name, func(t *testing.T) {
