@@ -74,6 +74,8 @@ built() {
 strangers() {
 	local folder
 	if folder=$(hack/lab/monitors.sh); then export NFSBENCH_MONITORS=$folder; fi
+	if folder=$(hack/argo/build.sh argo); then export NFSBENCH_ARGO_CLI=$folder/argo; fi
+	if folder=$(hack/browser.sh); then export NFSBENCH_BROWSER=$folder; fi
 	command -v nfs-cat >/dev/null && return
 	if [[ $EUID != 0 ]] || ! command -v apt-get >/dev/null; then return; fi
 	say "installing libnfs-utils ..."
@@ -100,7 +102,9 @@ unit() {
 	hack/chart.sh conform
 	step "unit tests, with the race detector where it compiles quickly"
 	gotest -race -shuffle=on ./cmd/nfsbench/... $(light ./internal/...) ./hack/... ./test/array/nblade ./test/ontap
-	gotest -shuffle=on ./api/... ./cmd/manager/... ./cmd/oraload/... ./cmd/kubectl-nfsbench/... $(heavy ./internal/...) ./controllers/... ./test/bench/... ./test/chart ./test/csi ./test/gen ./test/golden ./test/oracle/... ./test/oraclesql ./test/seeds ./test/statuscheck ./test/structure
+	gotest -shuffle=on ./api/... ./cmd/manager/... ./cmd/oraload/... ./cmd/kubectl-nfsbench/... $(heavy ./internal/...) ./controllers/... ./test/argolint ./test/bench/... ./test/browser ./test/chart ./test/csi ./test/gen ./test/golden ./test/oracle/... ./test/oraclesql ./test/seeds ./test/statuscheck ./test/structure
+	step "health checks, by the libraries of Argo CD and Flux"
+	moduletest test/gitops
 	step "whole runs under faults, most of which wait"
 	gotest -shuffle=on -parallel 8 ./test/faults ./test/memory
 	step "that nothing grows under load"
@@ -180,8 +184,7 @@ e2e() {
 		export NFSBENCH_TEST_NFS="${LAB_LIFS// /,}:$LAB_EXPORT"
 		gotest ./internal/nfs/...
 		export NFSBENCH_LAB=1
-		gotest ./test/lab/... ./test/array
-		gotest -run 'Silent|Ganesha' ./test/faults
+		gotest ./test/lab/...
 	fi
 	# Most of what runs at once waits for a cluster: more of it than CPUs does no harm.
 	gotest -timeout 30m -parallel 8 -skip '^TestSuite' ./test/e2e/...
@@ -194,13 +197,20 @@ argo_begin() {
 	export NFSBENCH_ARGO=1
 }
 
-# suites run beside each other: each has an array's folder or a server of its own.
+# suites run beside each other, each on a server of its own. They mostly wait, and so
+# do the faults of a network, on arrays of theirs: both at once.
 suites() {
 	operator_begin
-	step "suites, on the real Argo Workflows"
+	step "suites, on the real Argo Workflows, and faults of the network"
 	argo_begin
 	if [[ $started_lab == yes ]]; then export NFSBENCH_LAB=1; fi
-	gotest -timeout 30m -count=1 -parallel 8 -run '^TestSuite' ./test/e2e
+	gotest -timeout 30m -count=1 -parallel 8 -run '^TestSuite' ./test/e2e &
+	local suites=$!
+	if [[ $started_lab == yes ]]; then
+		gotest ./test/array
+		gotest -run 'Silent|Ganesha' ./test/faults
+	fi
+	wait "$suites"
 }
 
 # kernelnode runs what e2e has skipped, because only few machines can mount NFS.

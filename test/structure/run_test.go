@@ -19,7 +19,7 @@ func TestEveryTestIsRunByTheScript(t *testing.T) {
 	var patterns []string
 	for line := range strings.Lines(string(script)) {
 		if strings.Contains(line, "gotest ") {
-			patterns = append(patterns, regexp.MustCompile(`\./[a-z0-9/.]+`).FindAllString(line, -1)...)
+			patterns = append(patterns, regexp.MustCompile(`\./[a-z0-9/.-]+`).FindAllString(line, -1)...)
 		}
 		if _, folder, ok := strings.Cut(line, "moduletest "); ok { // all of a module of its own
 			patterns = append(patterns, "./"+strings.Fields(folder)[0]+"/...")
