@@ -95,7 +95,7 @@ func TestWhatIsWrongInASuiteIsNamedWithWhatToDo(t *testing.T) {
 		says []string
 	}{
 		"Misspelt":       {values("{protocol: {clinet: Kernel}}"), []string{"spec.axes[0].values[0].patch (client=nfs)", "there is no field protocol.clinet", "did you mean protocol.client?"}},
-		"MisspeltAtTop":  {values("{protocool: {client: Kernel}}"), []string{"there is no field protocool", "did you mean protocol?"}},
+		"MisspeltAtTop":  {values("{protoclo: {client: Kernel}}"), []string{"there is no field protoclo", "did you mean protocol?"}},
 		"MisspeltInList": {values("{protocol: {paths: {explicit: [{pat: 10.0.1.61}]}}}"), []string{"no field protocol.paths.explicit[0].pat", "did you mean protocol.paths.explicit[0].path?"}},
 		"Case":           {values("{protocol: {nConnect: 4}}"), []string{"no field protocol.nConnect", "did you mean protocol.nconnect?"}},
 		"Unheard":        {values("{workload: {fio: {}}}"), []string{"no field workload.fio", "there are calibrate, raw, slob"}},

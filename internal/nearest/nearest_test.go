@@ -6,9 +6,9 @@ import (
 )
 
 func TestTheNearestWordIsFoundOrNone(t *testing.T) {
-	words := []string{"client", "clients", "protocol", "run", "path"}
+	words := []string{"client", "clients", "workload", "run", "path"}
 	cases := map[string]string{
-		"client": "client", "clinet": "client", "cliets": "clients", "protocl": "protocol",
+		"client": "client", "clinet": "client", "cliets": "clients", "workloda": "workload",
 		"pat": "path", "ran": "", "size": "", "": "", strings.Repeat("client", 20): "",
 	}
 	for typed, want := range cases {
