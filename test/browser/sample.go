@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,16 +42,16 @@ func Hour(t testing.TB, name string, seed uint64, slower float64) runfile.Result
 }
 
 func hourPlan(name string, seed uint64) runfile.Plan {
-	tab := "server: filer\n"
+	var tab strings.Builder
 	for i := range paths {
-		tab += fmt.Sprintf("local: 192.168.%d.50\npath: 192.168.%d.100\n", i+4, i+4)
+		fmt.Fprintf(&tab, "local: 192.168.%d.50\npath: 192.168.%d.100\n", i+4, i+4)
 	}
 	minimum := int64(300)
 	p := runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Namespace: "benchmarks", Name: name, UID: "6e7a"}, Clients: 2, Seed: seed,
 		Engine: runfile.Engine{
 			Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Server: "filer", Export: "/vol/oradata",
-			Oranfstab: tab + "nfs_version: nfsv3\nexport: /vol/oradata mount: /u02/oradata\n",
+			Oranfstab: "server: filer\n" + tab.String() + "nfs_version: nfsv3\nexport: /vol/oradata mount: /u02/oradata\n",
 		},
 		Workload: runfile.Workload{SLOB: &runfile.SLOB{
 			Access: runfile.AccessRandomRead, Users: []int32{64}, Schemas: 8, ScaleBytes: 16 << 30, WorkUnit: 64, UpdatePercent: 20,
@@ -119,7 +120,7 @@ func (g *generator) client(p runfile.Plan, index int32) runfile.ClientResult {
 func (g *generator) repetition(c *runfile.ClientResult, index int32, begin, end time.Time) runfile.Repetition {
 	from := len(c.Load.Samples)
 	g.samples(c, runfile.SpanMeasure, index, begin, end)
-	r := runfile.Repetition{Index: index, Start: begin, End: end, CPUMicroseconds: int64(end.Sub(begin).Microseconds() * 3)}
+	r := runfile.Repetition{Index: index, Start: begin, End: end, CPUMicroseconds: end.Sub(begin).Microseconds() * 3}
 	r.Step = &runfile.Step{Kind: runfile.StepUsers, Users: 64, Round: index}
 	r.Read, r.Write = &runfile.Ops{}, &runfile.Ops{}
 	for i := range paths {

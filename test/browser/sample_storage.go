@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"slices"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -68,28 +69,34 @@ func addWindows(o *runfile.Observed, spans []runfile.Span) {
 		if span.Kind != runfile.SpanBaseline && span.Kind != runfile.SpanMeasure {
 			continue
 		}
-		var inside []runfile.StorageSample
-		for _, s := range o.Storage {
-			if !s.Time.Before(span.Start) && !s.Time.After(span.End) {
-				inside = append(inside, s)
-			}
+		if w, ok := windowOf(o.Storage, span); ok {
+			at := windowAt(o, span)
+			o.Windows[at].Storage = []runfile.StorageWindow{w}
 		}
-		if len(inside) < 2 {
-			continue
-		}
-		w := difference(inside[0], inside[len(inside)-1])
-		at := -1
-		for i, have := range o.Windows {
-			if have.Kind == span.Kind && have.Repetition == span.Repetition {
-				at = i
-			}
-		}
-		if at < 0 {
-			o.Windows = append(o.Windows, runfile.ObservedWindow{Kind: span.Kind, Repetition: span.Repetition, Start: span.Start, End: span.End})
-			at = len(o.Windows) - 1
-		}
-		o.Windows[at].Storage = []runfile.StorageWindow{w}
 	}
+}
+
+func windowOf(samples []runfile.StorageSample, span runfile.Span) (runfile.StorageWindow, bool) {
+	var inside []runfile.StorageSample
+	for _, s := range samples {
+		if !s.Time.Before(span.Start) && !s.Time.After(span.End) {
+			inside = append(inside, s)
+		}
+	}
+	if len(inside) < 2 {
+		return runfile.StorageWindow{}, false
+	}
+	return difference(inside[0], inside[len(inside)-1]), true
+}
+
+// windowAt is where the window of a span is, added if it was not there.
+func windowAt(o *runfile.Observed, span runfile.Span) int {
+	at := slices.IndexFunc(o.Windows, func(w runfile.ObservedWindow) bool { return w.Kind == span.Kind && w.Repetition == span.Repetition })
+	if at < 0 {
+		at = len(o.Windows)
+		o.Windows = append(o.Windows, runfile.ObservedWindow{Kind: span.Kind, Repetition: span.Repetition, Start: span.Start, End: span.End})
+	}
+	return at
 }
 
 func difference(a, b runfile.StorageSample) runfile.StorageWindow {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Distribution is how values spread over a logarithmic axis, in microseconds.
@@ -233,14 +234,14 @@ func percentileTicks(last float64) []Mark {
 }
 
 func (c *canvas) curve(k Curve, i int, x, ys scale) {
-	d := ""
-	for _, q := range k.Points {
-		d += " " + num(x.at(nines(q.Share))) + " " + num(ys.at(q.Value))
-	}
-	if d == "" {
+	if len(k.Points) == 0 {
 		return
 	}
-	c.path("M"+d[1:], lineClass(i), "")
+	var d strings.Builder
+	for _, q := range k.Points {
+		d.WriteString(" " + num(x.at(nines(q.Share))) + " " + num(ys.at(q.Value)))
+	}
+	c.path("M"+strings.TrimSpace(d.String()), lineClass(i), "")
 	for _, q := range k.Points {
 		switch q.Share {
 		case .5, .9, .99, .999, .9999, .99999:

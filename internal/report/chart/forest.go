@@ -89,12 +89,12 @@ func (fo Forest) rowsHeight(row float64) float64 {
 // sides says above the rows which way is which.
 func (p *forestPlot) sides() float64 {
 	zero := p.x.at(0)
-	room := width(p.Forest.Left)
+	room := width(p.Left)
 	if zero-room-14 >= 0 {
-		p.text(zero-10, 12, end, "mute", "◄ "+p.Forest.Left)
+		p.text(zero-10, 12, end, "mute", "◄ "+p.Left)
 	}
-	if right := width(p.Forest.Right); zero+right+24 <= p.frame.Width {
-		p.text(zero+10, 12, start, "mute", p.Forest.Right+" ►")
+	if right := width(p.Right); zero+right+24 <= p.frame.Width {
+		p.text(zero+10, 12, start, "mute", p.Right+" ►")
 	}
 	return 20
 }

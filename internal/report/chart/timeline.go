@@ -210,8 +210,8 @@ func (p *plot) polyline(parts [][]Point, ys scale) string {
 // outline goes along the highest and back along the lowest.
 func (p *plot) outline(low, high []Point, ys scale) string {
 	back := make([]Point, 0, len(low))
-	for i := len(low) - 1; i >= 0; i-- {
-		back = append(back, low[i])
+	for _, pt := range slices.Backward(low) {
+		back = append(back, pt)
 	}
 	return "M" + p.through(high, ys) + "L" + p.through(back, ys) + "Z"
 }

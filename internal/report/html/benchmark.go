@@ -69,10 +69,8 @@ func hasFinding(j judge.Judgement, code judge.Code) bool {
 
 // notes remind of what the licence of a database may say of its numbers.
 func notes(results ...runfile.Result) []string {
-	for _, r := range results {
-		if oracleRan(r) {
-			return []string{report.DisclosureNote}
-		}
+	if slices.ContainsFunc(results, oracleRan) {
+		return []string{report.DisclosureNote}
 	}
 	return nil
 }

@@ -92,18 +92,22 @@ func waitTable(r runfile.Result, index int32) *table {
 			if rep.Index != index || rep.Oracle == nil {
 				continue
 			}
-			for _, row := range rep.Oracle.AWR {
-				t.row(row.Event, fmt.Sprint(row.Waits), fmt.Sprintf("%g", row.Seconds), meanWait(row.Seconds, row.Waits))
-			}
-			for _, e := range rep.Oracle.Events {
-				if len(rep.Oracle.AWR) == 0 && e.Waits > 0 {
-					s := float64(e.Microseconds) / 1e6
-					t.row(e.Name, fmt.Sprint(e.Waits), fmt.Sprintf("%.1f", s), meanWait(s, e.Waits))
-				}
-			}
+			t.waits(*rep.Oracle)
 		}
 	}
 	return t
+}
+
+func (t *table) waits(w runfile.OracleWindow) {
+	for _, row := range w.AWR {
+		t.row(row.Event, fmt.Sprint(row.Waits), fmt.Sprintf("%g", row.Seconds), meanWait(row.Seconds, row.Waits))
+	}
+	for _, e := range w.Events {
+		if len(w.AWR) == 0 && e.Waits > 0 {
+			s := float64(e.Microseconds) / 1e6
+			t.row(e.Name, fmt.Sprint(e.Waits), fmt.Sprintf("%.1f", s), meanWait(s, e.Waits))
+		}
+	}
 }
 
 func meanWait(seconds float64, waits int64) string {

@@ -55,27 +55,32 @@ func protocolText(e judge.Evidence) string {
 func storageText(r runfile.Result) string {
 	var lines []string
 	if s := r.Plan.Survey; s != nil {
-		lines = append(lines, s.Array)
-		if v := s.Volume; v != nil {
-			parts := []string{"volume " + v.Name}
-			if v.Aggregate != "" {
-				parts = append(parts, "aggregate "+v.Aggregate)
-			}
-			if v.Node != "" {
-				parts = append(parts, "owned by "+v.Node)
-			}
-			lines = append(lines, strings.Join(parts, ", "))
-		}
+		lines = append(lines, s.Array, volumeText(s.Volume))
 	} else {
 		for _, s := range r.Plan.Collect.Sources {
 			lines = append(lines, strings.TrimSpace(s.Name+" ("+s.Kind+")"))
 		}
 	}
+	lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" })
 	e := r.Plan.Engine
 	if at := strings.TrimSpace(e.Server + " " + cmp.Or(e.Export, e.MountPath)); at != "" {
 		lines = append(lines, at)
 	}
 	return strings.Join(lines, "\n")
+}
+
+func volumeText(v *runfile.SurveyVolume) string {
+	if v == nil {
+		return ""
+	}
+	parts := []string{"volume " + v.Name}
+	if v.Aggregate != "" {
+		parts = append(parts, "aggregate "+v.Aggregate)
+	}
+	if v.Node != "" {
+		parts = append(parts, "owned by "+v.Node)
+	}
+	return strings.Join(parts, ", ")
 }
 
 func pathsText(j judge.Judgement) string {

@@ -40,12 +40,12 @@ func read(t *testing.T, page string) document {
 	d := document{elements: map[string]int{}, size: len(page)}
 	var text strings.Builder
 	for n := range root.Descendants() {
-		switch n.Type {
-		case nethtml.TextNode:
+		switch {
+		case n.Type == nethtml.TextNode:
 			if n.Parent.Data != "style" {
 				text.WriteString(n.Data + " ")
 			}
-		case nethtml.ElementNode:
+		case n.Type == nethtml.ElementNode:
 			d.elements[n.Data]++
 			checkAttributes(t, n)
 			for _, a := range n.Attr {
