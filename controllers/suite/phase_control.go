@@ -18,13 +18,8 @@ const mergePatch = types.MergePatchType
 // ends its steps, and not the benchmarks that they wait for.
 func (r *Reconciler) control(ctx context.Context, s *scope) (next, error) {
 	for _, one := range s.open() {
-		if !one.loaded {
-			continue
-		}
-		if one.object != nil {
-			if err := r.steer(ctx, s, one); err != nil {
-				return next{}, err
-			}
+		if err := r.steer(ctx, s, one); err != nil {
+			return next{}, err
 		}
 		if s.suite.Spec.Shutdown != v1alpha1.ShutdownStop && !one.isDone() {
 			continue
@@ -42,6 +37,9 @@ func (r *Reconciler) control(ctx context.Context, s *scope) (next, error) {
 func (r *run) isDone() bool { return r.vanished || r.state.IsFinished }
 
 func (r *Reconciler) steer(ctx context.Context, s *scope, one *run) error {
+	if one.object == nil {
+		return nil
+	}
 	patch := workflow.Patch(s.suite, one.object)
 	if patch == nil {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -59,9 +60,7 @@ func (r *Reconciler) recall(ctx context.Context, s *scope) (next, error) {
 // list gives the metadata of a suite's objects, past the cache.
 func (r *Reconciler) list(ctx context.Context, s *scope, of schema.GroupVersionKind, more client.MatchingLabels) ([]metav1.PartialObjectMetadata, error) {
 	which := client.MatchingLabels{v1alpha1.LabelSuite: s.suite.Name}
-	for k, v := range more {
-		which[k] = v
-	}
+	maps.Copy(which, more)
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(of.GroupVersion().WithKind(of.Kind + "List"))
 	if err := r.Reader.List(ctx, list, client.InNamespace(s.suite.Namespace), which); err != nil {

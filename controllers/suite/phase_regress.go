@@ -24,29 +24,34 @@ func (r *Reconciler) regress(ctx context.Context, s *scope) (next, error) {
 	}
 	over := s.over()
 	s.accepted, s.unknown = acceptedOf(s.suite, over)
-	for i, one := range over {
-		newest, judged := i == len(over)-1, one.record.Annotations[annotationVerdict] != ""
-		if judged && !newest {
-			continue
-		}
-		found, err := r.compareRun(ctx, s, one, over[:i])
-		if err != nil {
-			return next{}, err
-		}
-		if newest {
-			s.regression = found
-			if err := r.acquit(ctx, s, one); err != nil {
-				return next{}, err
-			}
-		}
-		if judged {
-			continue
-		}
-		if err := r.noteVerdict(ctx, s, one, found); err != nil {
+	for i := range over {
+		if err := r.judge(ctx, s, over[:i], over[i], i == len(over)-1); err != nil {
 			return next{}, err
 		}
 	}
 	return next{}, nil
+}
+
+// judge compares a run that is the newest, or was never judged.
+func (r *Reconciler) judge(ctx context.Context, s *scope, before []*run, one *run, newest bool) error {
+	judged := one.record.Annotations[annotationVerdict] != ""
+	if judged && !newest {
+		return nil
+	}
+	found, err := r.compareRun(ctx, s, one, before)
+	if err != nil {
+		return err
+	}
+	if newest {
+		s.regression = found
+		if err := r.acquit(ctx, s, one); err != nil {
+			return err
+		}
+	}
+	if judged {
+		return nil
+	}
+	return r.noteVerdict(ctx, s, one, found)
 }
 
 // acquit reads the record of a run that was worse once and is accepted now: its

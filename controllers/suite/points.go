@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,11 +29,9 @@ func points(st v1alpha1.NFSBenchmarkStatus) []runfile.SuitePoint {
 	for i, step := range st.Steps {
 		p := stepPoint(step)
 		if i == most && st.Summary != nil { // the summary is of this step, and knows more of it
-			for name, v := range summaryMetrics(*st.Summary) {
-				if _, known := p.Metrics[name]; !known {
-					p.Metrics[name] = v
-				}
-			}
+			more := summaryMetrics(*st.Summary)
+			maps.Copy(more, p.Metrics)
+			p.Metrics = more
 		}
 		out = append(out, p)
 	}

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,25 +38,21 @@ func gather(old []runfile.SuiteResult, all []v1alpha1.NFSBenchmark) gathered {
 			continue
 		}
 		seen[keyOf(r)]++
-		if !b.Status.Phase.IsFinished() {
-			if isUnderWay(b) {
-				g.live = append(g.live, liveOf(b, r))
-			}
-			continue
-		}
-		g.simulated = g.simulated || isSimulated(b)
-		if is, ok := best[keyOf(r)]; !ok || isBetter(r, is) {
+		switch is, known := best[keyOf(r)]; {
+		case isUnderWay(b):
+			g.live = append(g.live, liveOf(b, r))
+		case !b.Status.Phase.IsFinished():
+		case !known || isBetter(r, is):
 			best[keyOf(r)] = r
+			g.simulated = g.simulated || isSimulated(b)
 		}
 	}
 	for _, n := range seen {
 		g.retried += n - 1
 	}
-	for _, l := range g.live {
-		if is, ok := best[l.key]; ok && !isSuccess(is) && l.attempt > is.Attempt {
-			delete(best, l.key)
-		}
-	}
+	maps.DeleteFunc(best, func(key workflow.Key, r runfile.SuiteResult) bool {
+		return slices.ContainsFunc(g.live, func(l underWay) bool { return l.key == key && !isSuccess(r) && l.attempt > r.Attempt })
+	})
 	for _, r := range best {
 		g.results = append(g.results, r)
 	}

@@ -142,11 +142,11 @@ func TestTheWorstVerdictCounts(t *testing.T) {
 		verdicts string
 		want     v1alpha1.SuiteVerdict
 	}{
-		"Nobody": {v1alpha1.SuiteSucceeded, "NotEvaluated NotEvaluated", v1alpha1.SuiteNotEvaluated},
+		"Nobody": {v1alpha1.SuiteSucceeded, "NotEvaluated", v1alpha1.SuiteNotEvaluated},
 		"Pass":   {v1alpha1.SuiteSucceeded, "Pass NotEvaluated", v1alpha1.SuitePass},
 		"Doubt":  {v1alpha1.SuiteSucceeded, "Pass Inconclusive", v1alpha1.SuiteInconclusive},
 		"Fail":   {v1alpha1.SuiteSucceeded, "Inconclusive Fail Pass", v1alpha1.SuiteFail},
-		"Broken": {v1alpha1.SuiteFailed, "Pass Pass", v1alpha1.SuiteInconclusive},
+		"Broken": {v1alpha1.SuiteFailed, "Pass", v1alpha1.SuiteInconclusive},
 		"Worst":  {v1alpha1.SuiteFailed, "Fail", v1alpha1.SuiteFail},
 	}
 	for name, tc := range cases {

@@ -31,7 +31,6 @@ type scope struct {
 	regression *compare.Regression
 	accepted   string // run that regressions are measured by
 	unknown    string // run that nfsbench.io/accept-run names and nobody knows
-	pruned     map[string]bool
 	events     []event
 }
 

@@ -26,13 +26,14 @@ import (
 
 var noon = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 
-// largeFile has so many cells and repetitions, and numbers that no compression
+// largeFile has so many cells and levels of load, four repetitions of each, and numbers that no compression
 // makes small.
-func largeFile(cells, repetitions, steps int) runfile.SuiteRun {
+func largeFile(cells, steps int) runfile.SuiteRun {
+	const repetitions = 4
 	random := rand.New(rand.NewPCG(1, 2))
 	f := runfile.SuiteRun{
 		Version: runfile.SuiteRunVersion, Suite: "demo", Run: "demo-1", Started: noon, Phase: "Succeeded",
-		Settings: runfile.SuiteSettings{Repetitions: int32(repetitions), Compare: compareOf(gen.Suite("demo").Spec.Compare)},
+		Settings: runfile.SuiteSettings{Repetitions: repetitions, Compare: compareOf(gen.Suite("demo").Spec.Compare)},
 	}
 	for c := range cells {
 		name := fmt.Sprintf("cell-with-a-long-name-%d", c)
@@ -72,7 +73,7 @@ func scopeOf(f runfile.SuiteRun) *scope {
 
 func TestTheLargestStatusFitsAndSaysWhatIsLeft(t *testing.T) {
 	t.Parallel()
-	f := largeFile(256, 4, 1)
+	f := largeFile(256, 1)
 	f.Ended = noon.Add(time.Minute)
 	for i := range 9 {
 		f.Results[i].Phase, f.Results[i].Message = "Failed", strings.Repeat("many words ", 40)
@@ -99,7 +100,7 @@ func TestTheLargestStatusFitsAndSaysWhatIsLeft(t *testing.T) {
 
 func TestARecordFitsByLeavingOutWhatMattersLeast(t *testing.T) {
 	t.Parallel()
-	f := largeFile(16, 4, 3)
+	f := largeFile(16, 3)
 	whole, err := pack(f, maxRecordBytes)
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +176,7 @@ func TestTheAnswerOfATableInOneSentence(t *testing.T) {
 
 func TestPaceOfARun(t *testing.T) {
 	t.Parallel()
-	f := largeFile(2, 4, 1)
+	f := largeFile(2, 1)
 	f.Phase, f.Results = "", f.Results[:2]
 	f.Results[0].Ended, f.Results[1].Ended = noon.Add(2*time.Minute), noon.Add(4*time.Minute)
 	s := &scope{suite: gen.Suite("demo"), now: noon}
@@ -193,7 +194,7 @@ func TestPaceOfARun(t *testing.T) {
 
 func TestABrokenPassKeepsWhatWasKnown(t *testing.T) {
 	t.Parallel()
-	f := largeFile(2, 4, 1)
+	f := largeFile(2, 1)
 	f.Ended = noon
 	s := scopeOf(f)
 	setStatus(s, nil)

@@ -277,7 +277,7 @@ func (w *suiteWorld) want(s *v1alpha1.NFSBenchmarkSuite, kind, status, reason st
 	}
 }
 
-// benchmarks lists them by their position and attempt.
+// benchmarks lists them by their position and name.
 func (w *suiteWorld) benchmarks() []v1alpha1.NFSBenchmark {
 	w.Helper()
 	list := &v1alpha1.NFSBenchmarkList{}
@@ -285,7 +285,8 @@ func (w *suiteWorld) benchmarks() []v1alpha1.NFSBenchmark {
 		w.Fatal(err)
 	}
 	slices.SortFunc(list.Items, func(a, b v1alpha1.NFSBenchmark) int {
-		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+		order := func(b v1alpha1.NFSBenchmark) string { return b.Labels[v1alpha1.LabelPosition] + " " + b.Name } // fewer than ten
+		return strings.Compare(order(a), order(b))
 	})
 	return list.Items
 }
