@@ -129,14 +129,24 @@ func findingsCard(all []judge.Finding) card {
 	if len(parts) > 1 {
 		c.Text = "and " + strings.Join(parts[1:], ", ")
 	}
-	const shown = 4
-	for _, f := range all[:min(len(all), shown)] {
-		c.List = append(c.List, chip{Text: string(f.Code), Tone: severityTone(f.Severity)})
-	}
-	if more := len(all) - shown; more > 0 {
-		c.List = append(c.List, chip{Text: fmt.Sprintf("%d more", more), Tone: toneNone})
-	}
+	c.List = codeChips(all)
 	return c
+}
+
+// codeChips name the gravest codes, each once.
+func codeChips(all []judge.Finding) []chip {
+	var chips []chip
+	for _, f := range all {
+		known := slices.ContainsFunc(chips, func(c chip) bool { return c.Text == string(f.Code) })
+		if !known {
+			chips = append(chips, chip{Text: string(f.Code), Tone: severityTone(f.Severity)})
+		}
+	}
+	const shown = 4
+	if more := len(chips) - shown; more > 0 {
+		chips = append(chips[:shown], chip{Text: fmt.Sprintf("%d more", more), Tone: toneNone})
+	}
+	return chips
 }
 
 func severityTone(s judge.Severity) string {
