@@ -38,6 +38,7 @@ type worker struct {
 	half     bool          // of a copy or an update, the block was read and is to be written
 	updates  bool          // the present operation is an update
 	lastDone time.Duration // when its last counted operation ended
+	last     *lane         // that ended its last I/O
 	started  int64         // operations due in the window that were started; open loop
 	late     int64         // of them, those that were started after they were due
 
@@ -50,7 +51,8 @@ const cacheLines = 128 // bytes; two, because they are fetched in pairs
 type lane struct {
 	shard *recorder.Shard
 	// The end of one I/O is the start of the next of the same slot, which saves
-	// a look at the clock: slot is -1 or the one whose I/O ended last, at ended.
+	// a look at the clock: slot is -1 or the one whose I/O ended last, at ended. A
+	// slot that was on another lane since has ended its last one there.
 	slot  int
 	ended time.Duration
 
@@ -124,7 +126,7 @@ func (w *worker) next(io *target.IO, l *lane) bool {
 		return false
 	}
 	now := l.ended
-	if l.slot != io.Slot {
+	if l.slot != io.Slot || w.last != l {
 		now = w.elapsed()
 	}
 	l.slot = -1
@@ -210,7 +212,7 @@ func (w *worker) toWrite(io *target.IO, f *fileset.File) {
 // done notes what became of an I/O that next gave.
 func (w *worker) done(io *target.IO, l *lane) {
 	end := w.elapsed()
-	l.slot, l.ended = io.Slot, end
+	l.slot, l.ended, w.last = io.Slot, end, l
 	d := recorder.Read
 	if io.Write {
 		d = recorder.Write

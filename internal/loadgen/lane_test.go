@@ -1,0 +1,33 @@
+package loadgen
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// TestALatencyBeginsWhereTheSlotIs hands the only slot of a stream from lane to lane,
+// as happens when a job has fewer I/Os outstanding than there are paths. What a lane
+// remembers of the slot's last visit is then long ago.
+func TestALatencyBeginsWhereTheSlotIs(t *testing.T) {
+	e := hotEngine(t, runfile.PatternRandomRead, 0)
+	clock := e.round.base
+	e.now = func() time.Time { return clock }
+	d := e.drivers[0].ready()
+	for i := range 6 {
+		io := target.IO{Slot: 0, Lane: i % 2}
+		if !d.Next(&io) {
+			t.Fatal("no I/O to do")
+		}
+		clock = clock.Add(10 * time.Millisecond)
+		d.Done(&io)
+	}
+	var s recorder.Snapshot
+	e.rec.Read(&s, recorder.Read, recorder.Measure)
+	if s.Count != 6 || s.Mean() != 10*time.Millisecond {
+		t.Errorf("%d I/Os of %v each, not 6 of 10ms", s.Count, s.Mean())
+	}
+}
