@@ -40,18 +40,17 @@ func read(t *testing.T, page string) document {
 	d := document{elements: map[string]int{}, size: len(page)}
 	var text strings.Builder
 	for n := range root.Descendants() {
-		switch {
-		case n.Type == nethtml.TextNode:
-			if n.Parent.Data != "style" {
-				text.WriteString(n.Data + " ")
-			}
-		case n.Type == nethtml.ElementNode:
-			d.elements[n.Data]++
-			checkAttributes(t, n)
-			for _, a := range n.Attr {
-				if a.Key == "id" {
-					d.ids = append(d.ids, a.Val)
-				}
+		if n.Type == nethtml.TextNode && n.Parent.Data != "style" {
+			text.WriteString(n.Data + " ")
+		}
+		if n.Type != nethtml.ElementNode {
+			continue
+		}
+		d.elements[n.Data]++
+		checkAttributes(t, n)
+		for _, a := range n.Attr {
+			if a.Key == "id" {
+				d.ids = append(d.ids, a.Val)
 			}
 		}
 	}
