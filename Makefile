@@ -26,6 +26,10 @@ build: ## Build the programs into bin/
 image: ## Build the container images as archives, without Docker
 	hack/image/build.sh
 
+.PHONY: plugin
+plugin: ## Build the kubectl plugin for PLATFORMS (default linux and darwin) into dist/
+	hack/plugin.sh
+
 .PHONY: chart
 chart: ## Package the Helm chart into bin/
 	hack/tool.sh helm package charts/nfsbench -d bin
@@ -64,7 +68,7 @@ test-integration: ## Controller tests against a real API server
 	@hack/test.sh integration
 
 .PHONY: test-growth
-test-growth: ## 500 benchmarks at once: what each costs, and that it does not grow
+test-growth: ## 500 benchmarks at once, and 1,000 that are over: what each costs, and that it does not grow
 	@hack/test.sh growth
 
 .PHONY: test-kernel-nfs
@@ -78,6 +82,10 @@ test-e2e: ## End-to-end tests on a real cluster with a real NFS server
 .PHONY: test-oracle
 test-oracle: ## The suite of the stand-in against a database of yours: make test-oracle ORACLE_DSN=...
 	@hack/oracle/test.sh
+
+.PHONY: test-suites
+test-suites: ## Suites on a real cluster with the real Argo Workflows
+	@hack/test.sh suites
 
 .PHONY: test-kernel-node
 test-kernel-node: ## Claims mounted by a real kubelet, on a node in a virtual machine whose kernel speaks NFS

@@ -76,7 +76,8 @@ result() {
 	(cd "$REPO_DIR" && CGO_ENABLED=0 go build -trimpath -o bin/nfsbench ./cmd/nfsbench)
 	"$REPO_DIR/bin/nfsbench" report "$REPO_DIR/bin/demo-result.json.gz"
 	echo
-	echo "The result file is bin/demo-result.json.gz: bin/nfsbench report shows it again."
+	"$REPO_DIR/bin/nfsbench" report "$REPO_DIR/bin/demo-result.json.gz" -o "$REPO_DIR/bin/demo-report.html"
+	echo "bin/demo-report.html is the same for a browser; bin/demo-result.json.gz is the result file of both."
 }
 
 step "1 of 4: a Kubernetes cluster"
