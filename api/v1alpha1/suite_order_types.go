@@ -33,12 +33,12 @@ const ShutdownStop Shutdown = "Stop"
 
 // Schedule runs a suite by the clock.
 type Schedule struct {
-	// cron is the time in five fields: minute, hour, day of the month, month,
-	// day of the week. For example "0 2 * * 0".
+	// cron is the time in five fields: minute, hour, day of the month, number
+	// of the month, day of the week. For example "0 2 * * 0".
 	// +required
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=128
-	// +kubebuilder:validation:XValidation:rule="self.matches('^\\\\s*([^\\\\s]+\\\\s+){4}[^\\\\s]+\\\\s*$')",message="schedule.cron needs five fields: minute, hour, day of the month, month, day of the week; for example \"0 2 * * 0\" for Sundays at 02:00"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^\\\\s*([^\\\\s]+\\\\s+){4}[^\\\\s]+\\\\s*$')",message="schedule.cron needs five fields: minute, hour, day, month and day of the week; for example \"0 2 * * 0\" for Sundays at 02:00"
 	Cron string `json:"cron"`
 	// timeZone of cron, by its IANA name, for example Europe/Vienna.
 	// +optional

@@ -81,6 +81,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, suite *v1alpha1.NFSBenchmark
 	before := suite.DeepCopy()
 	res, err := r.runPhases(ctx, s)
 	err = settle(s, err)
+	if s.blocked != nil && s.blocked.reason == v1alpha1.ReasonForbidden {
+		res.RequeueAfter = argoDelay // rights and quotas are mended elsewhere, which wakes nobody
+	}
 	setStatus(s, err)
 
 	perr := r.patchStatus(ctx, before, suite)

@@ -18,7 +18,7 @@ case ${1:-} in -h | --help) help_of "$0"; exit 0 ;; esac
 names=("$@")
 ((${#names[@]})) || names=(workflow-controller argoexec)
 
-key() { cat "$ARGO_DIR"/go.mod "$ARGO_DIR"/go.sum <(go env GOVERSION) | sha256sum | cut -d' ' -f1; }
+key() { echo timetzdata; cat "$ARGO_DIR"/go.mod "$ARGO_DIR"/go.sum <(go env GOVERSION) | sha256sum | cut -d' ' -f1; }
 
 is_built() { [[ -x $ARGO_BIN_DIR/$1 && $(cat "$ARGO_BIN_DIR/.$1.key" 2>/dev/null) == "$(key)" ]]; }
 
@@ -43,7 +43,7 @@ build() {
 	local name=$1 began=$SECONDS folder
 	say "[$step of $steps] building $name $ARGO_VERSION ..."
 	folder=$(sources)
-	(cd "$folder" && CGO_ENABLED=0 GOWORK=off go build -mod=vendor -p "${BUILD_JOBS:-2}" -trimpath \
+	(cd "$folder" && CGO_ENABLED=0 GOWORK=off go build -mod=vendor -tags timetzdata -p "${BUILD_JOBS:-2}" -trimpath \
 		-ldflags "-s -w -X $ARGO_MODULE.version=$ARGO_VERSION" -o "$ARGO_BIN_DIR/$name.new" "$ARGO_MODULE/cmd/$name")
 	mv "$ARGO_BIN_DIR/$name.new" "$ARGO_BIN_DIR/$name"
 	key >"$ARGO_BIN_DIR/.$name.key"

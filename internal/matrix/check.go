@@ -28,8 +28,10 @@ type Completer interface {
 }
 
 // Check holds every cell against the schema, the repetitions against what the
-// comparison claims, and the whole against what Argo Workflows can hold. Errors name the cell and its values. With a Checker that is a
-// Completer, it fills the defaults into Spec and Written of m's cells, in place.
+// comparison claims, the whole against what Argo Workflows can hold, and the schedule
+// against what it can read. Errors name the cell and its values, or the field. With a
+// Checker that is a Completer, it fills the defaults into Spec and Written of m's
+// cells, in place.
 func Check(m Matrix, s *v1alpha1.NFSBenchmarkSuite, c Checker) error {
 	var errs []error
 	bad := 0
@@ -45,7 +47,7 @@ func Check(m Matrix, s *v1alpha1.NFSBenchmarkSuite, c Checker) error {
 	if bad > maxErrors {
 		errs = append(errs, fmt.Errorf("and %d more cells", bad-maxErrors))
 	}
-	errs = append(errs, checkRepetitions(m, s), checkSize(m, s))
+	errs = append(errs, checkRepetitions(m, s), checkSize(m, s), checkSchedule(s.Spec.Schedule))
 	return errors.Join(errs...)
 }
 

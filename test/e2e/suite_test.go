@@ -183,4 +183,3 @@ func millionths(v *int64) string {
 	}
 	return fmt.Sprintf("%.6f", float64(*v)/1e6)
 }
-

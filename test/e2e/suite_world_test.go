@@ -231,10 +231,17 @@ func (w *suiteWorld) remains(ctx context.Context, t *testing.T) []string {
 	t.Helper()
 	var left []string
 	for _, gvk := range [][3]string{
-		{"nfsbench.io", "v1alpha1", "NFSBenchmarkSuite"}, {"nfsbench.io", "v1alpha1", "NFSBenchmark"},
-		{"argoproj.io", "v1alpha1", "Workflow"}, {"argoproj.io", "v1alpha1", "CronWorkflow"}, {"argoproj.io", "v1alpha1", "WorkflowTaskResult"},
-		{"", "v1", "Pod"}, {"", "v1", "ConfigMap"}, {"", "v1", "ServiceAccount"},
-		{"rbac.authorization.k8s.io", "v1", "Role"}, {"rbac.authorization.k8s.io", "v1", "RoleBinding"}, {"batch", "v1", "Job"},
+		{"nfsbench.io", "v1alpha1", "NFSBenchmarkSuite"},
+		{"nfsbench.io", "v1alpha1", "NFSBenchmark"},
+		{"argoproj.io", "v1alpha1", "Workflow"},
+		{"argoproj.io", "v1alpha1", "CronWorkflow"},
+		{"argoproj.io", "v1alpha1", "WorkflowTaskResult"},
+		{"", "v1", "Pod"},
+		{"", "v1", "ConfigMap"},
+		{"", "v1", "ServiceAccount"},
+		{"rbac.authorization.k8s.io", "v1", "Role"},
+		{"rbac.authorization.k8s.io", "v1", "RoleBinding"},
+		{"batch", "v1", "Job"},
 	} {
 		list := &unstructured.UnstructuredList{}
 		list.SetAPIVersion(strings.TrimPrefix(gvk[0]+"/"+gvk[1], "/"))
