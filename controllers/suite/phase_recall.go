@@ -19,7 +19,7 @@ import (
 )
 
 // argoHelp says how Argo Workflows is to be had.
-const argoHelp = "Argo Workflows is not installed: install v3.5 or newer, for example with " +
+const argoHelp = "Argo Workflows is not installed: install v3.6 or newer, for example with " +
 	"kubectl create namespace argo && kubectl apply -n argo --server-side -f https://github.com/argoproj/argo-workflows/releases/latest/download/install.yaml, " +
 	"or with helm install argo-workflows argo/argo-workflows; the suite starts by itself then"
 

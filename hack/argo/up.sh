@@ -20,7 +20,7 @@ if "$KUBECTL" get crd workflows.argoproj.io >/dev/null 2>&1 && [[ -z $("$KUBECTL
 	say "the cluster has Argo Workflows already"
 	exit 0
 fi
-[[ $(cluster_choice) != current ]] || die "this cluster has no Argo Workflows: install it (v3.5 or newer), then start again"
+[[ $(cluster_choice) != current ]] || die "this cluster has no Argo Workflows: install it (v3.6 or newer), then start again"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
