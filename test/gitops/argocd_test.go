@@ -13,8 +13,6 @@ import (
 	"github.com/argoproj/argo-cd/v3/util/lua"
 	"github.com/argoproj/argo-cd/v3/util/settings"
 	"github.com/google/go-cmp/cmp"
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/test/golden"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,6 +20,9 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/test/golden"
 )
 
 const header = "# Made of the scripts beside it by the tests of test/gitops (-update): change those.\n"

@@ -6,11 +6,12 @@ import (
 
 	"github.com/argoproj/gitops-engine/pkg/health"
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
 // testCase is an object and what each of the engines makes of it.

@@ -11,9 +11,10 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/runtime/cel"
-	"github.com/nfsbench/nfsbench/test/golden"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/nfsbench/nfsbench/test/golden"
 )
 
 const (

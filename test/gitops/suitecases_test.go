@@ -5,8 +5,9 @@ import (
 
 	"github.com/argoproj/gitops-engine/pkg/health"
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
 type suiteChange func(*v1alpha1.NFSBenchmarkSuite)
