@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -151,7 +152,12 @@ func TestANamespaceThatRefusesADatabaseIsSaidWithItsLabel(t *testing.T) {
 
 	w.label("pod-security.kubernetes.io/enforce", "baseline")
 	pod.ResourceVersion = ""
-	if err := w.c.Create(t.Context(), pod); err != nil {
+	// The API server hears of the label a moment later than whoever set it.
+	err = w.c.Create(t.Context(), pod)
+	for end := time.Now().Add(10 * time.Second); apierrors.IsForbidden(err) && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		err = w.c.Create(t.Context(), pod)
+	}
+	if err != nil {
 		t.Errorf("the advice does not help: %v", err)
 	}
 	_ = w.c.Delete(t.Context(), pod, client.GracePeriodSeconds(0))
