@@ -45,7 +45,6 @@ type cronSpec struct {
 type spec struct {
 	Entrypoint         string                     `json:"entrypoint"`
 	ServiceAccountName string                     `json:"serviceAccountName"`
-	Parallelism        int64                      `json:"parallelism"`
 	Suspend            bool                       `json:"suspend,omitempty"`
 	Shutdown           string                     `json:"shutdown,omitempty"`
 	ArchiveLogs        bool                       `json:"archiveLogs"`
