@@ -50,8 +50,8 @@ func (in Input) spec(workflow, run string) spec {
 	out := spec{
 		Entrypoint:         entrypoint,
 		ServiceAccountName: serviceAccount(s),
-		// No parallelism: steps are one after the other as it is, and Argo counts a
-		// pod for 10 s after its end, in which nothing would run.
+		// No parallelism: steps are one after the other as it is, and with it Argo
+		// counts pods that have just ended, too.
 		//
 		// A pod that succeeded says no more than its benchmark does. Those that
 		// failed stay with their logs, until the Workflow goes.
