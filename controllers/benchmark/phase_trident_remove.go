@@ -17,6 +17,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
@@ -242,7 +243,7 @@ func (r *Reconciler) tellDeleted(ctx context.Context, s *scope, was *v1alpha1.NF
 		message += "; the benchmark stays until that is gone: to let go of it, set spec.cleanup.leftovers to Abandon"
 	}
 	setCondition(s.b, v1alpha1.ConditionCleanedUp, metav1.ConditionFalse, reason, message)
-	s.b.Status.Message = clip("deleting: " + message)
+	s.b.Status.Message = statussize.Clip("deleting: " + message)
 	perr := r.patchStatus(ctx, was, s.b)
 	switch {
 	case apierrors.IsConflict(perr):

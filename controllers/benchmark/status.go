@@ -2,7 +2,6 @@ package benchmark
 
 import (
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 // setStatus turns what a pass learned into the whole status. It does no I/O.
@@ -125,7 +125,7 @@ func setResolved(s *scope) {
 		VolumeName: s.target.VolumeName,
 	}
 	if sv := s.target.Survey; sv != nil {
-		rs.Array, rs.Volume = clipTo(sv.Array, 512), resolvedVolume(sv.Volume)
+		rs.Array, rs.Volume = statussize.ClipTo(sv.Array, 512), resolvedVolume(sv.Volume)
 	}
 	if s.plan != nil {
 		rs.MountOptions, rs.Oranfstab = s.plan.Engine.MountOptions, s.plan.Engine.Oranfstab
@@ -137,45 +137,27 @@ func resolvedVolume(v *runfile.SurveyVolume) *v1alpha1.ResolvedVolume {
 	if v == nil {
 		return nil
 	}
-	return &v1alpha1.ResolvedVolume{Name: clipTo(v.Name, 253), Aggregate: clipTo(v.Aggregate, 253), Node: clipTo(v.Node, 253)}
+	return &v1alpha1.ResolvedVolume{Name: statussize.ClipTo(v.Name, 253), Aggregate: statussize.ClipTo(v.Aggregate, 253), Node: statussize.ClipTo(v.Node, 253)}
 }
 
 // messageOf is the state in one sentence, for people.
 func messageOf(s *scope, err error) string {
 	switch {
 	case s.outcome != nil && s.outcome.message != "":
-		return clip(s.outcome.message)
+		return statussize.Clip(s.outcome.message)
 	case s.outcome != nil:
-		return clip(headline(s))
+		return statussize.Clip(headline(s))
 	case err != nil:
-		return clip("trying again: " + err.Error())
+		return statussize.Clip("trying again: " + err.Error())
 	case s.moving != nil && s.waiting == s.surveying:
-		return clip(moveMessage(s))
+		return statussize.Clip(moveMessage(s))
 	case s.waiting != nil:
-		return clip(s.waiting.message)
+		return statussize.Clip(s.waiting.message)
 	case s.stage == v1alpha1.PhasePreparing && len(s.progress) == 0:
 		return s.startMessage()
 	case len(s.progress) > 0:
-		return clip(progressMessage(s.plan, s.progress))
+		return statussize.Clip(progressMessage(s.plan, s.progress))
 	default:
 		return ""
 	}
-}
-
-// clip makes one line of a message, which API servers may break into several,
-// and bounds it to what the CRD allows.
-func clip(s string) string { return clipTo(oneLine(s), 1000) }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-func clipTo(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	const mark = "…"
-	cut := limit - len(mark)
-	for cut > 0 && s[cut]&0xc0 == 0x80 { // not in the middle of a character
-		cut--
-	}
-	return s[:cut] + mark
 }

@@ -5,11 +5,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 func setCondition(b *v1alpha1.NFSBenchmark, kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: clip(message), ObservedGeneration: b.Generation,
+		Type: kind, Status: status, Reason: reason, Message: statussize.Clip(message), ObservedGeneration: b.Generation,
 	})
 }
 

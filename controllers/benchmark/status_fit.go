@@ -1,72 +1,35 @@
 package benchmark
 
 import (
-	"encoding/json"
-
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
-// maxStatusBytes is what a status may take as JSON. Everybody who watches
-// benchmarks carries it; the result object has all.
-const maxStatusBytes = 30 << 10
-
-// fit shortens the longest list of a status until all of it fits. Lists have
-// what matters most at their head.
+// fit shortens the longest list of a status until all of it fits. The result object
+// has all.
 func fit(st *v1alpha1.NFSBenchmarkStatus) {
-	for sizeOf(st) > maxStatusBytes {
-		cuts := []cut{
-			{sizeOf(st.Paths), func() { st.Paths = shorter(st.Paths) }},
-			{sizeOf(st.Findings), func() { st.Findings = shorter(st.Findings) }},
-			{sizeOf(st.Repetitions), func() { st.Repetitions = shorter(st.Repetitions) }},
-			{sizeOf(st.StoragePaths), func() { st.StoragePaths = shorter(st.StoragePaths) }},
-			{sizeOf(st.StorageNodes), func() { st.StorageNodes = shorter(st.StorageNodes) }},
-			{sizeOf(st.Steps), func() { st.Steps = thinner(st.Steps) }},
+	statussize.Fit(st, func() []statussize.Cut {
+		cuts := []statussize.Cut{
+			{Bytes: statussize.Of(st.Paths), Cut: func() { st.Paths = statussize.Shorter(st.Paths) }},
+			{Bytes: statussize.Of(st.Findings), Cut: func() { st.Findings = statussize.Shorter(st.Findings) }},
+			{Bytes: statussize.Of(st.Repetitions), Cut: func() { st.Repetitions = statussize.Shorter(st.Repetitions) }},
+			{Bytes: statussize.Of(st.StoragePaths), Cut: func() { st.StoragePaths = statussize.Shorter(st.StoragePaths) }},
+			{Bytes: statussize.Of(st.StorageNodes), Cut: func() { st.StorageNodes = statussize.Shorter(st.StorageNodes) }},
+			{Bytes: statussize.Of(st.Steps), Cut: func() { st.Steps = thinner(st.Steps) }},
 		}
 		if d := st.Database; d != nil {
 			cuts = append(cuts, databaseCuts(d)...)
 		}
-		longest := cuts[0]
-		for _, c := range cuts[1:] {
-			if c.bytes > longest.bytes {
-				longest = c
-			}
-		}
-		if longest.bytes <= len("null") {
-			return // nothing left that may go
-		}
-		longest.cut()
-	}
+		return cuts
+	})
 }
 
-// cut makes one list shorter.
-type cut struct {
-	bytes int
-	cut   func()
-}
-
-func databaseCuts(d *v1alpha1.DatabaseStatus) []cut {
-	return []cut{
-		{sizeOf(d.Files), func() { d.Files = shorter(d.Files) }},
-		{sizeOf(d.Parameters), func() { d.Parameters = shorter(d.Parameters) }},
-		{sizeOf(d.Channels), func() { d.Channels = shorter(d.Channels) }},
-		{sizeOf(d.Servers), func() { d.Servers = shorter(d.Servers) }},
-		{sizeOf(d.Calibrations), func() { d.Calibrations = shorter(d.Calibrations) }},
+func databaseCuts(d *v1alpha1.DatabaseStatus) []statussize.Cut {
+	return []statussize.Cut{
+		{Bytes: statussize.Of(d.Files), Cut: func() { d.Files = statussize.Shorter(d.Files) }},
+		{Bytes: statussize.Of(d.Parameters), Cut: func() { d.Parameters = statussize.Shorter(d.Parameters) }},
+		{Bytes: statussize.Of(d.Channels), Cut: func() { d.Channels = statussize.Shorter(d.Channels) }},
+		{Bytes: statussize.Of(d.Servers), Cut: func() { d.Servers = statussize.Shorter(d.Servers) }},
+		{Bytes: statussize.Of(d.Calibrations), Cut: func() { d.Calibrations = statussize.Shorter(d.Calibrations) }},
 	}
-}
-
-// shorter drops the last eighth, or the last one.
-func shorter[T any](list []T) []T {
-	rest := list[:len(list)-max(len(list)/8, 1)]
-	if len(rest) == 0 {
-		return nil
-	}
-	return rest
-}
-
-func sizeOf(v any) int {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return 0 // these types always have JSON
-	}
-	return len(raw)
 }

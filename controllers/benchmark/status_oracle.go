@@ -9,6 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 // The longest lists of what a database says. The result object has all.
@@ -54,23 +55,23 @@ func oracleOf(r *runfile.Result) *runfile.Oracle {
 }
 
 func foundOf(st *v1alpha1.DatabaseStatus, o runfile.Oracle) {
-	st.Banner = clipTo(oneLine(o.Banner), 256)
+	st.Banner = statussize.ClipTo(statussize.OneLine(o.Banner), 256)
 	for _, i := range o.Instances[:min(len(o.Instances), maxInstances)] {
-		st.Instances = append(st.Instances, clipTo(i.Name, 64))
+		st.Instances = append(st.Instances, statussize.ClipTo(i.Name, 64))
 	}
 	if o.ReadyMilliseconds != nil {
 		st.ProvisioningSeconds = new((*o.ReadyMilliseconds + 500) / 1000)
 	}
 	if o.Library != nil {
-		st.DirectNFSLibrary = clipTo(oneLine(o.Library.AlertLine), 256)
+		st.DirectNFSLibrary = statussize.ClipTo(statussize.OneLine(o.Library.AlertLine), 256)
 	}
 	for _, p := range o.Parameters {
-		name := clipTo(p.Name, 80)
+		name := statussize.ClipTo(p.Name, 80)
 		known := slices.ContainsFunc(st.Parameters, func(k v1alpha1.DatabaseParameter) bool { return k.Name == name })
 		if p.Requested == "" || known || len(st.Parameters) == maxParameters {
 			continue // the name is the key of the list
 		}
-		st.Parameters = append(st.Parameters, v1alpha1.DatabaseParameter{Name: name, Value: clipTo(p.Value, 512)})
+		st.Parameters = append(st.Parameters, v1alpha1.DatabaseParameter{Name: name, Value: statussize.ClipTo(p.Value, 512)})
 	}
 }
 
@@ -85,7 +86,7 @@ func calibrations(all []judge.CalibrationSummary) []v1alpha1.CalibrationStatus {
 func directServers(all []runfile.DNFSServer) []v1alpha1.DirectNFSServer {
 	var out []v1alpha1.DirectNFSServer
 	for _, s := range all[:min(len(all), maxServers)] {
-		out = append(out, v1alpha1.DirectNFSServer{Server: clipTo(s.Server, 255), Export: clipTo(s.Export, 1024), Version: clipTo(s.Version, 32)})
+		out = append(out, v1alpha1.DirectNFSServer{Server: statussize.ClipTo(s.Server, 255), Export: statussize.ClipTo(s.Export, 1024), Version: statussize.ClipTo(s.Version, 32)})
 	}
 	return out
 }
@@ -98,7 +99,7 @@ func directChannels(all []runfile.DNFSChannel) []v1alpha1.DirectNFSChannel {
 	var out []v1alpha1.DirectNFSChannel
 	for _, c := range all[:min(len(all), maxChannels)] {
 		out = append(out, v1alpha1.DirectNFSChannel{
-			Server: clipTo(c.Server, 255), Path: clipTo(c.Path, 253), Local: clipTo(c.Local, 64), Instance: c.Instance,
+			Server: statussize.ClipTo(c.Server, 255), Path: statussize.ClipTo(c.Path, 253), Local: statussize.ClipTo(c.Local, 64), Instance: c.Instance,
 			Sends: new(c.Sends), Receives: new(c.Receives),
 		})
 	}
@@ -113,7 +114,7 @@ func databaseFiles(all []judge.DatabaseFile) []v1alpha1.DatabaseFile {
 	var out []v1alpha1.DatabaseFile
 	for _, f := range all[:min(len(all), maxFiles)] {
 		file := v1alpha1.DatabaseFile(f)
-		file.AccessMethod = clipTo(f.AccessMethod, 32)
+		file.AccessMethod = statussize.ClipTo(f.AccessMethod, 32)
 		out = append(out, file)
 	}
 	return out
@@ -132,7 +133,7 @@ func steps(all []judge.StepSummary) []v1alpha1.StepStatus {
 	for _, s := range all {
 		t := s.Summary.Total
 		st := v1alpha1.StepStatus{
-			Kind: clipTo(s.Kind, 32), Users: s.Users, Knee: s.Knee,
+			Kind: statussize.ClipTo(s.Kind, 32), Users: s.Users, Knee: s.Knee,
 			ThroughputBytesPerSecond: known(t.BytesPerSecond), IOPS: known(t.OperationsPerSecond),
 		}
 		if l := t.Latency; l != nil {
@@ -164,7 +165,7 @@ func thinner(all []v1alpha1.StepStatus) []v1alpha1.StepStatus {
 		}
 	}
 	if at < 0 {
-		return shorter(all)
+		return statussize.Shorter(all)
 	}
 	return slices.Delete(slices.Clone(all), at, at+1)
 }

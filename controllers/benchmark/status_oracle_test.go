@@ -12,6 +12,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/statuscheck"
 )
@@ -171,7 +172,7 @@ func TestTheLargestStatusOfADatabaseFits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(raw) > maxStatusBytes {
+	if len(raw) > statussize.MaxBytes {
 		t.Errorf("the status takes %d bytes", len(raw))
 	}
 	d := st.Database

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 // setProgress shows the slowest client: the run is as far as that one is.
@@ -19,7 +20,7 @@ func setProgress(s *scope) {
 	}
 	slow := slowest(s.progress)
 	repetition, _ := levelOf(s.plan, slow.Repetition)
-	p := &v1alpha1.ProgressStatus{Step: clipTo(slow.Span, 32), Repetition: repetition, Percent: min(max(slow.Percent, 0), 100), ETASeconds: slow.ETASeconds}
+	p := &v1alpha1.ProgressStatus{Step: statussize.ClipTo(slow.Span, 32), Repetition: repetition, Percent: min(max(slow.Percent, 0), 100), ETASeconds: slow.ETASeconds}
 	if mbs := throughput(s.progress); mbs > 0 {
 		p.ThroughputMegabytesPerSecond = &mbs
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 // The longest lists that a status holds. The result object has all.
@@ -24,7 +25,7 @@ const (
 func setNumbers(s *scope) {
 	st := &s.b.Status
 	if s.plan != nil && st.Summary == nil {
-		st.Summary = &v1alpha1.Summary{Workload: clipTo(workloadWords(*s.plan), 128), Protocol: protocolWords(*s.plan), Engine: engineOf(*s.plan)}
+		st.Summary = &v1alpha1.Summary{Workload: statussize.ClipTo(workloadWords(*s.plan), 128), Protocol: protocolWords(*s.plan), Engine: engineOf(*s.plan)}
 	}
 	if st.Summary != nil && st.Summary.Paths == "" && st.Resolved != nil {
 		st.Summary.Paths = pathWords(st.Resolved.Paths)
@@ -183,7 +184,7 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 			for i, ch := range rep.Channels {
 				if first+i == len(out) {
 					out = append(out, v1alpha1.PathStatus{
-						Client: c.Index, Local: clipTo(ch.Local, 64), Path: clipTo(ch.Path, 253),
+						Client: c.Index, Local: statussize.ClipTo(ch.Local, 64), Path: statussize.ClipTo(ch.Path, 253),
 						ReadBytes: new(int64), WriteBytes: new(int64), Reconnects: new(int64), DownMilliseconds: new(int64),
 					})
 				}
@@ -209,7 +210,7 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 func findings(all []judge.Finding) []v1alpha1.Finding {
 	var out []v1alpha1.Finding
 	for _, f := range all[:min(len(all), maxFindings)] {
-		out = append(out, v1alpha1.Finding{Code: string(f.Code), Severity: v1alpha1.Severity(f.Severity), Message: clip(f.Message)})
+		out = append(out, v1alpha1.Finding{Code: string(f.Code), Severity: v1alpha1.Severity(f.Severity), Message: statussize.Clip(f.Message)})
 	}
 	return out
 }

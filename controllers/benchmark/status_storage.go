@@ -8,11 +8,12 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 // fillStorage copies what the storage itself counted into the summary.
 func fillStorage(sum *v1alpha1.Summary, m *judge.Summary) {
-	sum.StorageCPU = clipTo(storageCPUWords(m.StorageNodes), 256)
+	sum.StorageCPU = statussize.ClipTo(storageCPUWords(m.StorageNodes), 256)
 	sum.StorageOperationsPerSecond = m.Storage.OperationsPerSecond
 	sum.StorageBytesPerSecond = m.Storage.BytesPerSecond
 	sum.StorageMeanLatencyMicroseconds = m.Storage.MeanLatencyMicroseconds
@@ -67,7 +68,7 @@ func storageNodes(nodes []judge.StorageNode) []v1alpha1.StorageNodeStatus {
 		if several && n.Source != "" && n.Source != n.Name {
 			name = n.Source + "/" + n.Name
 		}
-		name = clipTo(name, 253)
+		name = statussize.ClipTo(name, 253)
 		known := slices.ContainsFunc(out, func(o v1alpha1.StorageNodeStatus) bool { return o.Name == name })
 		if known || len(out) == maxNodes {
 			continue
@@ -92,7 +93,7 @@ func storagePaths(all []judge.Summary) []v1alpha1.StoragePathStatus {
 	sources := map[string]string{}
 	for _, m := range all {
 		for _, sp := range m.StoragePaths {
-			address := clipTo(sp.Address, 253)
+			address := statussize.ClipTo(sp.Address, 253)
 			i := slices.IndexFunc(out, func(o v1alpha1.StoragePathStatus) bool { return o.Path == address })
 			if i < 0 {
 				i, sources[address] = len(out), sp.Source
@@ -102,7 +103,7 @@ func storagePaths(all []judge.Summary) []v1alpha1.StoragePathStatus {
 				continue
 			}
 			o := &out[i]
-			o.LIF, o.Node = clipTo(cmp.Or(sp.LIF, o.LIF), 253), clipTo(cmp.Or(sp.Node, o.Node), 253)
+			o.LIF, o.Node = statussize.ClipTo(cmp.Or(sp.LIF, o.LIF), 253), statussize.ClipTo(cmp.Or(sp.Node, o.Node), 253)
 			o.ReadBytes, o.WriteBytes = plus(o.ReadBytes, sp.ReadBytes), plus(o.WriteBytes, sp.WriteBytes)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/statuscheck"
 )
@@ -78,12 +79,12 @@ func TestAStatusOfAGoodRunIsClean(t *testing.T) {
 func TestMessagesAreCutBetweenCharacters(t *testing.T) {
 	t.Parallel()
 	for n := 995; n < 1005; n++ {
-		got := clip(strings.Repeat("x", n) + strings.Repeat("ä", 50))
+		got := statussize.Clip(strings.Repeat("x", n) + strings.Repeat("ä", 50))
 		if len(got) > 1003 || strings.ContainsRune(got, '\uFFFD') || !strings.HasSuffix(got, "…") {
 			t.Errorf("%d: %d bytes, ends in %q", n, len(got), got[len(got)-6:])
 		}
 	}
-	if got := clip("short"); got != "short" {
+	if got := statussize.Clip("short"); got != "short" {
 		t.Errorf("got %q", got)
 	}
 }

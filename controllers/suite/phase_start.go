@@ -12,6 +12,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 	"github.com/nfsbench/nfsbench/internal/workflow"
 )
 
@@ -36,7 +37,7 @@ func (s *scope) due() string {
 		return "" // somebody has removed its record
 	case !known:
 		return dueRun
-	case asked == "" || s.suite.Status.Handled != nil && s.suite.Status.Handled.Resubmit == clipTo(asked, maxHandled):
+	case asked == "" || s.suite.Status.Handled != nil && s.suite.Status.Handled.Resubmit == statussize.ClipTo(asked, maxHandled):
 		return ""
 	case cur.record.Annotations[annotationPhase] == string(v1alpha1.SuiteSucceeded):
 		return "" // there is nothing to go on with

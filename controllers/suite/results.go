@@ -11,6 +11,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 	"github.com/nfsbench/nfsbench/internal/workflow"
 )
 
@@ -97,7 +98,7 @@ func resultOf(b *v1alpha1.NFSBenchmark) (runfile.SuiteResult, bool) {
 		r.Findings = append(r.Findings, f.Code)
 	}
 	if c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionSucceeded); c != nil && !isSuccess(r) {
-		r.Reason, r.Message = c.Reason, clipTo(st.Message, 256)
+		r.Reason, r.Message = c.Reason, statussize.ClipTo(st.Message, 256)
 	}
 	if isSuccess(r) { // what a run that broke off measured cannot be compared
 		r.Points = points(st)

@@ -1,12 +1,11 @@
 package suite
 
 import (
-	"strings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 // setStatus turns what a pass learned into the whole status. It does no I/O. A
@@ -138,29 +137,14 @@ func setHandled(s *scope) {
 		h = *was
 	}
 	if s.rerun {
-		h.Rerun = clipTo(s.suite.Annotations[v1alpha1.AnnotationRerun], maxHandled)
+		h.Rerun = statussize.ClipTo(s.suite.Annotations[v1alpha1.AnnotationRerun], maxHandled)
 	}
 	if s.resubmit {
-		h.Resubmit = clipTo(s.suite.Annotations[v1alpha1.AnnotationResubmit], maxHandled)
+		h.Resubmit = statussize.ClipTo(s.suite.Annotations[v1alpha1.AnnotationResubmit], maxHandled)
 	}
 	if h != (v1alpha1.HandledAnnotations{}) {
 		s.suite.Status.Handled = &h
 	}
-}
-
-// clip makes one line of a message and bounds it to what the CRD allows.
-func clip(s string) string { return clipTo(strings.Join(strings.Fields(s), " "), 1000) }
-
-func clipTo(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	const mark = "…"
-	cut := limit - len(mark)
-	for cut > 0 && s[cut]&0xc0 == 0x80 { // not in the middle of a character
-		cut--
-	}
-	return s[:cut] + mark
 }
 
 func timestamp(t metav1.Time) *metav1.Time {

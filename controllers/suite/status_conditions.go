@@ -5,6 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 // reasonRegressed is why a schedule is not well although its last run succeeded.
@@ -12,7 +13,7 @@ const reasonRegressed = string(v1alpha1.SuiteRegressed)
 
 func setCondition(suite *v1alpha1.NFSBenchmarkSuite, kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&suite.Status.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: clip(message), ObservedGeneration: suite.Generation,
+		Type: kind, Status: status, Reason: reason, Message: statussize.Clip(message), ObservedGeneration: suite.Generation,
 	})
 }
 

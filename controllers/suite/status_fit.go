@@ -1,66 +1,29 @@
 package suite
 
 import (
-	"encoding/json"
-
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
-// maxStatusBytes is what a status may take as JSON. Everybody who watches suites
-// carries it; the record has all.
-const maxStatusBytes = 30 << 10
-
-// fit shortens the longest list of a status until all of it fits. Lists have what
-// matters most at their head; left counts the lines of the table that went.
+// fit shortens the longest list of a status until all of it fits. The record has all;
+// left counts the lines of the table that went.
 func fit(st *v1alpha1.NFSBenchmarkSuiteStatus) {
-	for sizeOf(st) > maxStatusBytes {
-		cuts := []cut{
-			{sizeOf(st.Cells), func() { st.Cells = shorterLines(st, st.Cells) }},
-			{sizeOf(st.Comparisons), func() { st.Comparisons = shorterLines(st, st.Comparisons) }},
-			{sizeOf(st.Findings), func() { st.Findings = shorter(st.Findings) }},
-			{sizeOf(st.History), func() { st.History = shorter(st.History) }},
+	statussize.Fit(st, func() []statussize.Cut {
+		cuts := []statussize.Cut{
+			{Bytes: statussize.Of(st.Cells), Cut: func() { st.Cells = shorterLines(st, st.Cells) }},
+			{Bytes: statussize.Of(st.Comparisons), Cut: func() { st.Comparisons = shorterLines(st, st.Comparisons) }},
+			{Bytes: statussize.Of(st.Findings), Cut: func() { st.Findings = statussize.Shorter(st.Findings) }},
+			{Bytes: statussize.Of(st.History), Cut: func() { st.History = statussize.Shorter(st.History) }},
 		}
 		if g := st.Regression; g != nil {
-			cuts = append(cuts, cut{sizeOf(g.Changes), func() { g.Changes = shorter(g.Changes) }})
+			cuts = append(cuts, statussize.Cut{Bytes: statussize.Of(g.Changes), Cut: func() { g.Changes = statussize.Shorter(g.Changes) }})
 		}
-		longest := cuts[0]
-		for _, c := range cuts[1:] {
-			if c.bytes > longest.bytes {
-				longest = c
-			}
-		}
-		if longest.bytes <= len("null") {
-			return // nothing left that may go
-		}
-		longest.cut()
-	}
-}
-
-// cut makes one list shorter.
-type cut struct {
-	bytes int
-	cut   func()
+		return cuts
+	})
 }
 
 func shorterLines[T any](st *v1alpha1.NFSBenchmarkSuiteStatus, list []T) []T {
-	rest := shorter(list)
+	rest := statussize.Shorter(list)
 	addLeft(st, len(list)-len(rest))
 	return rest
-}
-
-// shorter drops the last eighth, or the last one.
-func shorter[T any](list []T) []T {
-	rest := list[:len(list)-max(len(list)/8, 1)]
-	if len(rest) == 0 {
-		return nil
-	}
-	return rest
-}
-
-func sizeOf(v any) int {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return 0 // these types always have JSON
-	}
-	return len(raw)
 }

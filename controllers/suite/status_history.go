@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 // setHistory lists the runs that have ended, newest first, by what their records
@@ -18,7 +19,7 @@ func setHistory(s *scope, v seen) {
 		one := over[i]
 		notes := one.record.Annotations
 		e := v1alpha1.SuiteHistoryEntry{
-			Run: clipTo(one.name, maxRunLength), Phase: v1alpha1.SuitePhase(notes[annotationPhase]), Verdict: v1alpha1.SuiteVerdict(notes[annotationVerdict]),
+			Run: statussize.ClipTo(one.name, maxRunLength), Phase: v1alpha1.SuitePhase(notes[annotationPhase]), Verdict: v1alpha1.SuiteVerdict(notes[annotationVerdict]),
 			StartTime: noted(notes[annotationStarted]), CompletionTime: noted(notes[annotationEnded]),
 			Accepted: one.name == s.accepted, Record: one.record.Name,
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 const (
@@ -44,7 +45,7 @@ func setRun(s *scope) {
 func runStatus(s *scope, cur *run) v1alpha1.SuiteRunStatus {
 	f := cur.file
 	out := v1alpha1.SuiteRunStatus{
-		Name: clipTo(cur.name, maxRunLength), Workflow: f.Workflow, WorkflowPhase: clipTo(cur.state.Phase, 32), Retried: f.Retried,
+		Name: statussize.ClipTo(cur.name, maxRunLength), Workflow: f.Workflow, WorkflowPhase: statussize.ClipTo(cur.state.Phase, 32), Retried: f.Retried,
 	}
 	if w := cur.workflow(); w != "" {
 		out.Workflow = w
@@ -53,7 +54,7 @@ func runStatus(s *scope, cur *run) v1alpha1.SuiteRunStatus {
 		out.Workflow = was.Workflow
 	}
 	if cur.isOver() {
-		out.WorkflowPhase = clipTo(cur.record.Annotations[annotationArgo], 32)
+		out.WorkflowPhase = statussize.ClipTo(cur.record.Annotations[annotationArgo], 32)
 	}
 	if !f.Started.IsZero() {
 		out.StartTime = timestamp(metav1.NewTime(f.Started))
@@ -75,7 +76,7 @@ func count(out *v1alpha1.SuiteRunStatus, f runfile.SuiteRun) {
 			out.Failed++
 			if len(out.Failures) < maxFailures {
 				out.Failures = append(out.Failures, v1alpha1.BenchmarkFailure{
-					Benchmark: r.Benchmark, Cell: clipTo(r.Cell, 63), Reason: clipTo(r.Reason, 64), Message: clipTo(r.Message, 256),
+					Benchmark: r.Benchmark, Cell: statussize.ClipTo(r.Cell, 63), Reason: statussize.ClipTo(r.Reason, 64), Message: statussize.ClipTo(r.Message, 256),
 				})
 			}
 		case r.Validity == string(v1alpha1.ValiditySuspect), r.Validity == string(v1alpha1.ValidityInvalid):

@@ -6,6 +6,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 // What the lists of the status hold at most.
@@ -63,7 +64,7 @@ func addLeft(st *v1alpha1.NFSBenchmarkSuiteStatus, n int) {
 func addFindings(st *v1alpha1.NFSBenchmarkSuiteStatus, all []compare.Finding) {
 	for _, f := range all {
 		if len(st.Findings) < maxFindings {
-			st.Findings = append(st.Findings, v1alpha1.Finding{Code: f.Code, Severity: v1alpha1.Severity(f.Severity), Message: clip(f.Message)})
+			st.Findings = append(st.Findings, v1alpha1.Finding{Code: f.Code, Severity: v1alpha1.Severity(f.Severity), Message: statussize.Clip(f.Message)})
 		}
 	}
 }
@@ -76,11 +77,11 @@ func setRegression(s *scope) {
 		return
 	}
 	out := &v1alpha1.RegressionStatus{
-		BaselineRun: clipTo(found.Baseline, maxRunLength), Run: clipTo(found.Run, maxRunLength),
-		NoiseFloorBasisPoints: basisPoints(found.NoiseFloor), Message: clipTo(found.Message, 512),
+		BaselineRun: statussize.ClipTo(found.Baseline, maxRunLength), Run: statussize.ClipTo(found.Run, maxRunLength),
+		NoiseFloorBasisPoints: basisPoints(found.NoiseFloor), Message: statussize.ClipTo(found.Message, 512),
 	}
 	if s.unknown != "" {
-		out.Message = clipTo("annotation "+v1alpha1.AnnotationAcceptRun+" names "+s.unknown+", of which there is no record, so the oldest run that succeeded counts; "+found.Message, 512)
+		out.Message = statussize.ClipTo("annotation "+v1alpha1.AnnotationAcceptRun+" names "+s.unknown+", of which there is no record, so the oldest run that succeeded counts; "+found.Message, 512)
 	}
 	for _, l := range found.Changes {
 		if len(out.Changes) < maxChanges {
@@ -93,7 +94,7 @@ func setRegression(s *scope) {
 
 func cellStatus(c compare.Cell) v1alpha1.CellStatus {
 	out := v1alpha1.CellStatus{
-		Cell: clipTo(c.Cell, 63), Step: clipTo(c.Step, 48), Metric: v1alpha1.Metric(c.Metric), Unit: c.Unit, N: int32(len(c.Values)), //nolint:gosec // bounded by repetitions
+		Cell: statussize.ClipTo(c.Cell, 63), Step: statussize.ClipTo(c.Step, 48), Metric: v1alpha1.Metric(c.Metric), Unit: c.Unit, N: int32(len(c.Values)), //nolint:gosec // bounded by repetitions
 		Mean: whole64(c.Mean), Median: whole64(c.Median), Minimum: whole64(c.Minimum), Maximum: whole64(c.Maximum),
 		MedianLow: wholeOf(c.MedianLow), MedianHigh: wholeOf(c.MedianHigh), Saturated: c.Saturated,
 	}
@@ -105,7 +106,7 @@ func cellStatus(c compare.Cell) v1alpha1.CellStatus {
 
 func comparisonStatus(l compare.Line) v1alpha1.ComparisonStatus {
 	return v1alpha1.ComparisonStatus{
-		Cell: clipTo(l.Cell, 63), Baseline: clipTo(l.Baseline, 63), Step: clipTo(l.Step, 48), Metric: v1alpha1.Metric(l.Metric), Unit: l.Unit,
+		Cell: statussize.ClipTo(l.Cell, 63), Baseline: statussize.ClipTo(l.Baseline, 63), Step: statussize.ClipTo(l.Step, 48), Metric: v1alpha1.Metric(l.Metric), Unit: l.Unit,
 		Pairs: int32(len(l.Impacts)), Mean: whole64(l.Mean), //nolint:gosec // bounded by repetitions
 		ImpactBasisPoints: toBasisPoints(l.Impact), ImpactStandardDeviationBasisPoints: basisPoints(l.ImpactDeviation),
 		ImpactMinimumBasisPoints: toBasisPoints(l.ImpactMinimum), ImpactMaximumBasisPoints: toBasisPoints(l.ImpactMaximum),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 // messageOf is the state, or the answer, in one sentence.
@@ -14,21 +15,21 @@ func messageOf(s *scope, v seen, err error) string {
 	open := s.open()
 	switch {
 	case err != nil:
-		return clip("trying again: " + err.Error())
+		return statussize.Clip("trying again: " + err.Error())
 	case s.valid != nil && !s.valid.ok:
-		return clip("not valid: " + s.valid.message)
+		return statussize.Clip("not valid: " + s.valid.message)
 	case s.blocked != nil:
-		return clip(s.blocked.message)
+		return statussize.Clip(s.blocked.message)
 	case s.waiting != nil:
-		return clip(s.waiting.message)
+		return statussize.Clip(s.waiting.message)
 	case s.argo != nil && !s.argo.ok:
-		return clip(s.argo.message)
+		return statussize.Clip(s.argo.message)
 	case len(open) > 0 && open[len(open)-1].loaded:
-		return clip(progressMessage(s, open[len(open)-1]))
+		return statussize.Clip(progressMessage(s, open[len(open)-1]))
 	case v.ended != nil:
-		return clip(s.prefix() + endMessage(s, v))
+		return statussize.Clip(s.prefix() + endMessage(s, v))
 	case s.scheduled():
-		return clip(strings.TrimSuffix(s.prefix(), ": "))
+		return statussize.Clip(strings.TrimSuffix(s.prefix(), ": "))
 	default:
 		return s.suite.Status.Message
 	}

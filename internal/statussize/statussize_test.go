@@ -1,0 +1,53 @@
+package statussize
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// TestFitShortensTheLongestListOnly keeps what matters most: the heads of lists, and
+// whole lists that are not to blame.
+func TestFitShortensTheLongestListOnly(t *testing.T) {
+	status := struct{ Long, Short []string }{Short: []string{"a", "b"}}
+	for range 2000 {
+		status.Long = append(status.Long, strings.Repeat("x", 40))
+	}
+	status.Long[0] = "head"
+	Fit(&status, func() []Cut {
+		return []Cut{
+			{Bytes: Of(status.Short), Cut: func() { status.Short = Shorter(status.Short) }},
+			{Bytes: Of(status.Long), Cut: func() { status.Long = Shorter(status.Long) }},
+		}
+	})
+	if got := Of(status); got > MaxBytes || got < MaxBytes*3/4 {
+		t.Errorf("%d bytes of %d", got, MaxBytes)
+	}
+	if len(status.Short) != 2 || status.Long[0] != "head" {
+		t.Errorf("short list %v, head %q", status.Short, status.Long[0])
+	}
+}
+
+// TestFitEndsWhereNothingMayGo must not turn for ever on a status that cannot fit.
+func TestFitEndsWhereNothingMayGo(t *testing.T) {
+	status := struct {
+		Fixed string
+		List  []string
+	}{strings.Repeat("x", MaxBytes), []string{"one", "two", "three"}}
+	Fit(&status, func() []Cut {
+		return []Cut{{Bytes: Of(status.List), Cut: func() { status.List = Shorter(status.List) }}}
+	})
+	if status.List != nil {
+		t.Errorf("left: %v", status.List)
+	}
+}
+
+func TestClipMarksWhereItCutsAndCutsNoCharacter(t *testing.T) {
+	if got := Clip("two\n  lines"); got != "two lines" {
+		t.Errorf("got %q", got)
+	}
+	got := ClipTo(strings.Repeat("ä", 40), 30)
+	if len(got) > 30 || !utf8.ValidString(got) || !strings.HasSuffix(got, "ä…") {
+		t.Errorf("got %q of %d bytes", got, len(got))
+	}
+}
