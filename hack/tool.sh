@@ -5,12 +5,15 @@
 # usage: hack/tool.sh NAME [ARG...]
 #        hack/tool.sh --list
 #
-#   BUILD_JOBS      packages compiled at once (default 2)
+#   BUILD_JOBS      packages compiled at once (default: as many as CPUs)
 #   XDG_CACHE_HOME  where the cache lives (default ~/.cache)
 #
 # The same without the cache: go tool -modfile=hack/tools/go.mod NAME
 set -euo pipefail
-tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/tools" && pwd)
+hack=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source "$hack/lib/common.sh"
+source "$hack/lib/gobuild.sh"
+tools=$hack/tools
 
 # listed prints "name package" for each tool of hack/tools/go.mod.
 listed() {
@@ -26,7 +29,7 @@ listed() {
 
 case ${1:-} in
 -h | --help | "")
-	sed -n '2,/^[^#]/{s/^# \{0,1\}//;t show;d;:show;p}' "$0"
+	help_of "$0"
 	exit 0
 	;;
 --list)
@@ -50,11 +53,10 @@ binary=${XDG_CACHE_HOME:-$HOME/.cache}/nfsbench/tools/$name-$hash
 if [[ ! -x $binary ]]; then
 	if [[ $module == "$tools" ]]; then
 		package=$(listed | awk -v n="$name" '$1 == n {print $2}')
-		[[ -n $package ]] || { echo "error: no tool $name; hack/tool.sh --list shows them" >&2; exit 1; }
+		[[ -n $package ]] || die "no tool $name; hack/tool.sh --list shows them"
 	fi
 	mkdir -p "${binary%/*}"
-	echo "building $name ..." >&2
-	(cd "$module" && CGO_ENABLED=0 GOWORK=off GOFLAGS=-mod=readonly go build -p "${BUILD_JOBS:-2}" -trimpath -ldflags='-s -w' -o "$binary.$$" "$package")
+	gobuild "$name" "$module" -ldflags='-s -w' -o "$binary.$$" "$package"
 	mv "$binary.$$" "$binary"
 fi
 exec "$binary" "$@"

@@ -9,3 +9,8 @@ ARGO_VERSION=$(awk -v m="$ARGO_MODULE" '$1 == m {print $2} $1 == "require" && $2
 ARGO_BIN_DIR=$CACHE_DIR/argo-${ARGO_VERSION#v}
 ARGO_NAMESPACE=argo
 ARGO_IMAGES=nfsbench-argo
+
+# argo_module prints the folder of Argo's sources, which is downloaded if need be.
+argo_module() {
+	(cd "$ARGO_DIR" && GOWORK=off go mod download -json "$ARGO_MODULE@$ARGO_VERSION") | sed -n 's/.*"Dir": "\(.*\)".*/\1/p'
+}

@@ -40,9 +40,7 @@ images() {
 # manifests are Argo's own, with our images and the label by which down.sh knows
 # that it may remove them.
 manifests() {
-	local module
-	module=$(cd "$ARGO_DIR" && GOWORK=off go mod download -json "$ARGO_MODULE@$ARGO_VERSION" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
-	cp -r "$module/manifests" "$work/manifests"
+	cp -r "$(argo_module)/manifests" "$work/manifests"
 	chmod -R u+w "$work/manifests"
 	cat >"$work/kustomization.yaml" <<-EOF
 		apiVersion: kustomize.config.k8s.io/v1beta1

@@ -13,7 +13,7 @@ case ${1:-} in
 *) die "unexpected argument $1 (see --help)" ;;
 esac
 
-"$CLUSTER_DIR/build.sh" etcd kube-apiserver >/dev/null
+"$CLUSTER_DIR/build.sh" >/dev/null
 assets=$CACHE_DIR/envtest-${K8S_VERSION#v}
 mkdir -p "$assets"
 ln -sfn "$BIN_DIR/etcd" "$BIN_DIR/kube-apiserver" "$assets/"

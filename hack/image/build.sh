@@ -61,7 +61,7 @@ step=0
 for image in "${images[@]}"; do
 	step=$((step + 1)) name=${image%%=*} package=${image#*=} began=$SECONDS
 	say "[$step of ${#images[@]}] building $name ..."
-	CGO_ENABLED=0 go build -p "${BUILD_JOBS:-2}" -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o "$work/$name" "$package"
+	GOGC=400 CGO_ENABLED=0 go build ${BUILD_JOBS:+-p "$BUILD_JOBS"} -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o "$work/$name" "$package"
 	# Not by way of mapfile < <(extras), which would not notice that it failed.
 	extra=$(extras "$image")
 	more=()

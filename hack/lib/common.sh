@@ -1,5 +1,9 @@
 # shellcheck shell=bash
-# What every script needs: messages and help. Sourced, never run.
+# What every script needs: messages, help, and how Go compiles. Sourced, never run.
+
+# The same for programs, tests and linters: what is compiled with other settings is
+# compiled again.
+export CGO_ENABLED=${CGO_ENABLED:-0} GOFLAGS=${GOFLAGS--trimpath}
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -9,11 +9,19 @@ SYSTEM_NAMESPACE=nfsbench-system
 OURS_TO_STOP=no   # whether this run started the cluster
 OURS_TO_REMOVE=no # whether this run installed the operator
 
+# find_cluster notes whether the cluster is to be started, and so to be stopped again.
+find_cluster() {
+	if [[ $(cluster_choice) == local ]] && ! "$CLUSTER_DIR/status.sh" >/dev/null 2>&1; then OURS_TO_STOP=yes; fi
+}
+
+# find_operator notes whether the operator is to be installed, and so to be removed again.
+find_operator() {
+	if ! "$KUBECTL" get crd nfsbenchmarks.nfsbench.io >/dev/null 2>&1; then OURS_TO_REMOVE=yes; fi
+}
+
 # cluster_begin starts a cluster if none of ours runs, and exports KUBECONFIG.
 cluster_begin() {
-	if [[ $(cluster_choice) == local ]] && ! "$CLUSTER_DIR/status.sh" >/dev/null 2>&1; then
-		OURS_TO_STOP=yes
-	fi
+	find_cluster
 	eval "$("$CLUSTER_DIR/up.sh")"
 	KUBECTL=$(kubectl_bin)
 	export KUBECONFIG KUBECTL
@@ -33,7 +41,7 @@ install_operator() {
 		mapfile -t archives <<<"$built"
 		"$CLUSTER_DIR/load.sh" "${archives[@]}" >/dev/null
 	fi
-	if ! "$KUBECTL" get crd nfsbenchmarks.nfsbench.io >/dev/null 2>&1; then OURS_TO_REMOVE=yes; fi
+	find_operator
 	say "installing the operator with its chart ..."
 	"$REPO_DIR/hack/tool.sh" helm upgrade --install nfsbench "$REPO_DIR/charts/nfsbench" \
 		--namespace "$SYSTEM_NAMESPACE" --create-namespace --wait --timeout 120s \

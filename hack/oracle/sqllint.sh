@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# Parse SQL files as Oracle's dialect, and print each section that is none.
+# Parse SQL files as Oracle's dialect, and print each section that does not parse.
 #
 # usage: hack/oracle/sqllint.sh FILE...
 #
 # Ends with 1 where something does not parse, and with 2 where the parser cannot
 # be had. The parser is sqlfluff, pinned in sqllint.txt, in a virtual environment
 # of its own in the cache; it is made at the first use, from PyPI.
+#
+# A file that has parsed is remembered in the cache, and not parsed again until it, the
+# parser or these scripts change: to parse all takes a minute.
 #
 #   XDG_CACHE_HOME  where the cache lives (default ~/.cache)
 set -euo pipefail
@@ -42,4 +45,14 @@ flock 9
 prepare || unavailable "sqlfluff $version cannot be installed from PyPI: see above"
 exec 9>&-
 
-exec "$folder/bin/python" -B "$here/sqllint.py" "$@"
+# key FILE prints what the answer to a file depends on.
+key() { cat "$1" "$here/sqllint.py" "$here/dialect.py" "$here/sqllint.txt" | sha256sum | cut -d' ' -f1; }
+
+mkdir -p "$folder/parsed"
+new=()
+for file in "$@"; do
+	[[ -e $folder/parsed/$(key "$file") ]] || new+=("$file")
+done
+((${#new[@]})) || exit 0
+"$folder/bin/python" -B "$here/sqllint.py" "${new[@]}"
+for file in "${new[@]}"; do touch "$folder/parsed/$(key "$file")"; done

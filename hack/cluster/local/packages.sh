@@ -29,7 +29,7 @@ cni_bin_dir() {
 	return 1
 }
 
-# kubectl_bin prints a kubectl that is new enough (1.30), building one if need be.
+# kubectl_bin prints a kubectl that is new enough (1.30): that of the PATH or the cluster's.
 kubectl_bin() {
 	local minor
 	minor=$(kubectl version --client -o json 2>/dev/null | sed -n 's/.*"minor": *"\([0-9]*\).*/\1/p' | head -n 1)
@@ -37,6 +37,6 @@ kubectl_bin() {
 		command -v kubectl
 		return
 	fi
-	"$CLUSTER_DIR/build.sh" kubectl >/dev/null
+	"$CLUSTER_DIR/build.sh" >/dev/null
 	echo "$BIN_DIR/kubectl"
 }

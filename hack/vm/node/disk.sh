@@ -31,7 +31,7 @@ add_node_programs() {
 	for name in mount umount; do add_program "$(command -v "$name")" "$tree" bin; done
 	for name in containerd containerd-shim-runc-v2 ctr runc; do add_program "$(command -v "$name")" "$tree" bin; done
 	for name in bridge host-local loopback; do add_program "$(cni_bin_dir)/$name" "$tree" opt/cni; done
-	cp "$BIN_DIR/kubelet" "$tree/bin/"
+	cp "$BIN_DIR/nodekubelet" "$tree/bin/kubelet"
 	ln -s mount.nfs "$tree/sbin/mount.nfs4"
 	ln -s ../proc/self/mounts "$tree/etc/mtab"
 	install -m 755 "$VM_DIR/node/node.sh" "$tree/lib/node.sh"
