@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Regenerate everything that is generated, with the tools that hack/tools pins:
 # deep copies, the CRD, the operator's role, the API reference, the chart's
-# copies of these and its README, and the JSON Schemas of docs/schema.
+# copies of these and its README, Argo CD's ConfigMap with our health checks and
+# actions, and the JSON Schemas of docs/schema.
 #
 # usage: hack/generate.sh
 #
@@ -38,5 +39,24 @@ tool helm-docs --chart-search-root "$chart" --sort-values-order file --log-level
 
 tool crd-ref-docs --log-level ERROR --renderer markdown --source-path api/v1alpha1 \
 	--config hack/crd-ref-docs.yaml --output-path api/v1alpha1/REFERENCE.md
+
+# indent BY FILE prints the file with each line indented.
+indent() { sed "s/^/$(printf '%*s' "$1" '')/; s/ *$//" "$2"; }
+argocd=config/gitops/argocd
+{
+	echo "# Generated from the scripts beside it by hack/generate.sh."
+	printf 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: argocd-cm\ndata:\n'
+	for kind in NFSBenchmark NFSBenchmarkSuite; do
+		echo "  resource.customizations.health.nfsbench.io_$kind: |"
+		indent 4 "$argocd/$kind/health.lua"
+		printf '  resource.customizations.actions.nfsbench.io_%s: |\n    discovery.lua: |\n' "$kind"
+		indent 6 "$argocd/$kind/actions/discovery.lua"
+		echo "    definitions:"
+		for action in "$argocd/$kind"/actions/*/action.lua; do
+			printf '    - name: %s\n      action.lua: |\n' "$(basename "$(dirname "$action")")"
+			indent 8 "$action"
+		done
+	done
+} >"$argocd/argocd-cm.yaml"
 
 go test ./internal/runfile -run 'Schema|Example' -count=1 -update >/dev/null

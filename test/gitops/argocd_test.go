@@ -22,10 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/test/golden"
 )
-
-const header = "# Made of the scripts beside it by the tests of test/gitops (-update): change those.\n"
 
 // actions are the names of a kind's actions, by their folders.
 func actions(t *testing.T, kind string) []string {
@@ -39,35 +36,6 @@ func actions(t *testing.T, kind string) []string {
 		out = append(out, filepath.Base(filepath.Dir(f)))
 	}
 	return out
-}
-
-func indent(text string, by int) string {
-	pad := strings.Repeat(" ", by)
-	return pad + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+pad)
-}
-
-// configMap is argocd-cm with the scripts, as text that people can read.
-func configMap(t *testing.T) []byte {
-	t.Helper()
-	out := header + "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: argocd-cm\ndata:\n"
-	for _, kind := range slices.Sorted(maps.Keys(kinds())) {
-		dir := filepath.Join(scripts, kind)
-		out += fmt.Sprintf("  resource.customizations.health.nfsbench.io_%s: |\n%s\n", kind, indent(read(t, dir+"/health.lua"), 4))
-		out += fmt.Sprintf("  resource.customizations.actions.nfsbench.io_%s: |\n    discovery.lua: |\n%s\n    definitions:\n",
-			kind, indent(read(t, dir+"/actions/discovery.lua"), 6))
-		for _, name := range actions(t, kind) {
-			out += fmt.Sprintf("    - name: %s\n      action.lua: |\n%s\n", name, indent(read(t, dir+"/actions/"+name+"/action.lua"), 8))
-		}
-	}
-	var lines []string
-	for line := range strings.SplitSeq(out, "\n") {
-		lines = append(lines, strings.TrimRight(line, " "))
-	}
-	return []byte(strings.Join(lines, "\n"))
-}
-
-func TestTheConfigMapHoldsTheScripts(t *testing.T) {
-	golden.Compare(t, filepath.Join(scripts, "argocd-cm.yaml"), configMap(t))
 }
 
 // overrides are what Argo CD reads in its ConfigMap once the component has patched

@@ -47,7 +47,7 @@ if status.phase == "Cancelled" then
   return health("Degraded", "The benchmark was stopped")
 end
 
--- A phase of a later version is told by its conditions.
+-- The conditions explain a phase of a later version.
 if status.phase ~= "Succeeded" and condition("Ready").status ~= "True" then
   return health("Progressing", "The benchmark is " .. status.phase)
 end

@@ -49,7 +49,7 @@ if status.phase == "Pending" or (status.phase == "Running" and not scheduled) th
   return health("Progressing", "The suite is " .. status.phase)
 end
 
--- A phase of a later version is told by its conditions.
+-- The conditions explain a phase of a later version.
 local known = status.phase == "Succeeded" or status.phase == "Scheduled" or status.phase == "Running"
 if not known and condition("Ready").status ~= "True" then
   return health("Progressing", "The suite is " .. status.phase)
