@@ -2,7 +2,7 @@ package v1alpha1
 
 // The types of conditions.
 const (
-	// ConditionReady is True when the run came to its end and its results
+	// ConditionReady is True when the run succeeded and its results
 	// are in the status (kstatus: Current).
 	ConditionReady = "Ready"
 	// ConditionReconciling is True while there is work to do (kstatus:
@@ -74,7 +74,7 @@ const (
 	ReasonTimeout         = "Timeout"
 	ReasonForbidden       = "Forbidden"
 	ReasonNameTaken       = "NameTaken"
-	// Trident, in the order in which its volume comes to be.
+	// Trident, in the order in which its volume is made.
 	ReasonTridentMissing     = "TridentMissing"     // its CRDs, or it does not run in that namespace
 	ReasonBackendFailed      = "BackendFailed"      // TridentBackendConfig: lastOperationStatus Failed
 	ReasonClassNotFound      = "ClassNotFound"      // StorageClass absent

@@ -17,7 +17,7 @@ type NFSBenchmarkStatus struct {
 	// validity says whether the numbers may be believed.
 	// +optional
 	Validity Validity `json:"validity,omitempty"`
-	// failure says of a failed run whether it may go well when it is tried again.
+	// failure is the kind of the failure: after Infrastructure, another attempt may succeed.
 	// +optional
 	Failure FailureKind `json:"failure,omitempty"`
 	// message is the state in one sentence.
@@ -46,7 +46,7 @@ type NFSBenchmarkStatus struct {
 	// progress of a run under way.
 	// +optional
 	Progress *ProgressStatus `json:"progress,omitempty"`
-	// resolved is what the declared storage and protocol came to.
+	// resolved is the storage and the protocol that the run uses.
 	// +optional
 	Resolved *ResolvedStatus `json:"resolved,omitempty"`
 	// summary holds the headline numbers: those of the median repetition.
@@ -187,14 +187,12 @@ type ProgressStatus struct {
 	ThroughputMegabytesPerSecond *int64 `json:"throughputMegabytesPerSecond,omitempty"`
 }
 
-// ResolvedStatus is what the spec came to in this cluster.
+// ResolvedStatus is the spec as it was resolved in this cluster.
 type ResolvedStatus struct {
-	// exports in use, as server:/path.
+	// export in use: its path on the server. The addresses are in paths.
 	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:items:MaxLength=1300
-	Exports []string `json:"exports,omitempty"`
+	// +kubebuilder:validation:MaxLength=1024
+	Export string `json:"export,omitempty"`
 	// paths in use.
 	// +optional
 	// +listType=atomic

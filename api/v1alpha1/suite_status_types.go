@@ -28,7 +28,7 @@ type NFSBenchmarkSuiteStatus struct {
 	// +patchMergeKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
-	// matrix is what the axes came to.
+	// matrix is the expanded matrix.
 	// +optional
 	Matrix *MatrixStatus `json:"matrix,omitempty"`
 	// run is the newest run.
@@ -101,7 +101,7 @@ const (
 	SuiteNotEvaluated SuiteVerdict = "NotEvaluated"
 )
 
-// MatrixStatus is what the axes came to.
+// MatrixStatus is the expanded matrix.
 type MatrixStatus struct {
 	// cells of the matrix.
 	// +required

@@ -184,7 +184,7 @@ type BenchmarkTemplate struct {
 	Spec NFSBenchmarkSpec `json:"spec"`
 }
 
-// TemplateMetadata is what a template says of the metadata.
+// TemplateMetadata is the metadata of the benchmarks that a template makes.
 type TemplateMetadata struct {
 	// labels of each benchmark. Those of nfsbench.io are set by the suite.
 	// +optional

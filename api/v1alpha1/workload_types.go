@@ -23,20 +23,20 @@ type Workload struct {
 
 // RawWorkload reads or overwrites files of its own with direct I/O.
 //
-// +kubebuilder:validation:XValidation:rule="!quantity(string(self.fileSize)).isLessThan(quantity(string(self.blockSize)))",message="workload.raw.fileSize is smaller than blockSize: make the file at least one block"
-// +kubebuilder:validation:XValidation:rule="quantity(string(self.blockSize)).asInteger() < 1 || quantity(string(self.fileSize)).asInteger() % quantity(string(self.blockSize)).asInteger() == 0",message="workload.raw.fileSize must be a multiple of blockSize"
-// +kubebuilder:validation:XValidation:rule="self.jobs * self.depth * quantity(string(self.blockSize)).asInteger() <= 17179869184",message="workload.raw.jobs x depth x blockSize is more than 16Gi of buffers in each client: lower one of them"
+// +kubebuilder:validation:XValidation:rule="quantity(string(self.fileSize)).asInteger() >= (has(self.blockSize) ? quantity(string(self.blockSize)).asInteger() : self.pattern.startsWith('Random') ? 8192 : 1048576)",message="workload.raw.fileSize is smaller than blockSize: make the file at least one block"
+// +kubebuilder:validation:XValidation:rule="(has(self.blockSize) ? quantity(string(self.blockSize)).asInteger() : self.pattern.startsWith('Random') ? 8192 : 1048576) < 1 || quantity(string(self.fileSize)).asInteger() % (has(self.blockSize) ? quantity(string(self.blockSize)).asInteger() : self.pattern.startsWith('Random') ? 8192 : 1048576) == 0",message="workload.raw.fileSize must be a multiple of blockSize"
+// +kubebuilder:validation:XValidation:rule="self.jobs * self.depth * (has(self.blockSize) ? quantity(string(self.blockSize)).asInteger() : self.pattern.startsWith('Random') ? 8192 : 1048576) <= 17179869184",message="workload.raw.jobs x depth x blockSize is more than 16Gi of buffers in each client: lower one of them"
 type RawWorkload struct {
 	// pattern of the load. Read and Overwrite go through the file in order,
 	// RandomRead and RandomWrite choose aligned offsets, Copy reads one file
 	// and overwrites another. Writes never grow a file.
 	// +required
 	Pattern RawPattern `json:"pattern"`
-	// blockSize of one I/O, for example 1Mi for scans or 8Ki for single blocks.
+	// blockSize of one I/O. It defaults to 8Ki for RandomRead and RandomWrite, a
+	// block of a database, and to 1Mi otherwise, as scans read.
 	// +optional
-	// +default="1Mi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() in [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304, 8388608, 16777216]",message="workload.raw.blockSize must be a power of two from 512 to 16Mi, such as 8Ki or 1Mi: direct I/O is aligned"
-	BlockSize resource.Quantity `json:"blockSize,omitempty"`
+	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
 	// fileSize of each job. Make all files together larger than the caches
 	// that should not answer.
 	// +optional
@@ -218,7 +218,7 @@ type Pods struct {
 // Cleanup says what becomes of what the run created: pods, the embedded
 // server, volumes, and the files on the export. The result is always kept.
 type Cleanup struct {
-	// onSuccess applies when the run came to its end.
+	// onSuccess applies when the run succeeded.
 	// +optional
 	// +default="Delete"
 	OnSuccess CleanupPolicy `json:"onSuccess,omitempty"`

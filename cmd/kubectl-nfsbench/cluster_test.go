@@ -50,7 +50,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// resources is what discovery says of a version.
+// resources is what discovery reports about a version.
 func resources(version string, kinds map[string]string) map[string]any {
 	var list []any
 	for plural, kind := range kinds {

@@ -60,9 +60,9 @@ a warning that names what differs; --vary says what is meant to.`,
 	}
 	fs := cmd.Flags()
 	fs.StringSliceVar(&o.metrics, "metric", nil, "metrics to compare (default: those of the suite, or MeanLatency and Throughput)")
-	fs.Float64Var(&o.alpha, "alpha", 0.05, "accepted rate of false alarms")
-	fs.Float64Var(&o.minimumEffect, "minimum-effect", 2, "least difference of the medians that matters, in percent")
-	fs.StringVar(&o.correction, "correction", "Holm", "for the number of comparisons: Holm or None")
+	fs.Float64Var(&o.alpha, "alpha", runfile.DefaultAlpha, "accepted rate of false alarms")
+	fs.Float64Var(&o.minimumEffect, "minimum-effect", 100*runfile.DefaultMinimumEffect, "least difference of the medians that matters, in percent")
+	fs.StringVar(&o.correction, "correction", runfile.DefaultCorrection, "for the number of comparisons: Holm or None")
 	fs.StringSliceVar(&o.baseline, "baseline", nil, "which of A and B the other is compared with (default A); of a suite alone AXIS=VALUE")
 	fs.StringSliceVar(&o.vary, "vary", nil, "what two benchmarks are meant to differ in: "+strings.Join(conditionGroups(), ", "))
 	fs.StringVarP(&o.output, "output", "o", formatText, "text, json, or a file that ends in .html, .txt or .json")

@@ -90,7 +90,7 @@ func TestConditionsKnowWhatIsNoDifference(t *testing.T) {
 	of := func(change func(*runfile.Result)) runfile.Result {
 		r := runfile.Result{
 			Plan: runfile.Plan{Clients: 1, Engine: runfile.Engine{
-				Client: runfile.ClientDirectNFS, Server: "a", Export: "/x", Oranfstab: "server: a\nlocal: 10.1.1.1\npath: 10.0.0.1\nexport: /x mount: /y\n",
+				Client: runfile.ClientDirectNFS, Server: "a", Export: "/x", Channels: []runfile.PlanChannel{{Local: "10.1.1.1", Path: "10.0.0.1"}},
 			}},
 			Clients: []runfile.ClientResult{{Host: runfile.Host{Node: "n1", CPUs: 4, Version: "v1"}, Load: runfile.Load{Mount: &runfile.MountFacts{Source: "10.0.0.1:/x"}}}},
 		}
@@ -111,8 +111,8 @@ func TestConditionsKnowWhatIsNoDifference(t *testing.T) {
 		"machine":  {"another node", func(*runfile.Result) {}, func(r *runfile.Result) { r.Clients[0].Host.Node = "n2" }, map[string][]string{"clients": {"client 0 node n1 and n2"}}},
 		"program":  {"another version", func(*runfile.Result) {}, func(r *runfile.Result) { r.Clients[0].Host.Version = "" }, map[string][]string{"program": {"client 0 version v1 and absent"}}},
 		"link":     {"declared for one", func(*runfile.Result) {}, func(r *runfile.Result) { r.Plan.Link = &runfile.Link{MTUBytes: 9000} }, map[string][]string{"protocol": {"link.bitsPerSecond absent and 0", "link.mtuBytes absent and 9000"}}},
-		"address":  {"another LIF", func(*runfile.Result) {}, func(r *runfile.Result) { r.Plan.Engine.Oranfstab = "path: 10.0.0.2\nlocal: 10.1.1.1\n" }, map[string][]string{"protocol": {"oranfstab local: 10.1.1.1 path: 10.0.0.1 and path: 10.0.0.2 local: 10.1.1.1"}}},
-		"embedded": {"its addresses are new each time", embedded, func(r *runfile.Result) { embedded(r); r.Plan.Engine.Oranfstab = "local: 10.1.1.1\npath: 10.0.0.9\n" }, nil},
+		"address":  {"another LIF", func(*runfile.Result) {}, func(r *runfile.Result) { r.Plan.Engine.Channels = runfile.ChannelsTo("10.0.0.2") }, map[string][]string{"protocol": {"paths 10.1.1.1 -> 10.0.0.1 and 10.0.0.2"}}},
+		"embedded": {"its addresses are new each time", embedded, func(r *runfile.Result) { embedded(r); r.Plan.Engine.Channels = runfile.ChannelsTo("10.0.0.9") }, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

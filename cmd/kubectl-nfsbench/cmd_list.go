@@ -19,7 +19,7 @@ func newListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List suites and benchmarks",
-		Long: `Lists suites and then benchmarks, with how far they are and what came of them.
+		Long: `Lists suites and then benchmarks, with their progress and results.
 Those that suites have made are counted with their suite and not listed.`,
 		Example: `  kubectl nfsbench list
   kubectl nfsbench list -A`,

@@ -55,8 +55,8 @@ func (c *cluster) oranfstab(ctx context.Context, b *v1alpha1.NFSBenchmark) (stri
 		if err != nil {
 			return "", err
 		}
-		if tab := res.Plan.Engine.Oranfstab; tab != "" {
-			return tab, nil
+		if tab, err := res.Plan.Engine.Oranfstab(); err != nil || tab != "" {
+			return tab, err
 		}
 	}
 	if b.Status.Phase.IsFinished() {

@@ -25,7 +25,7 @@ func newReportCommand(a *app) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "report NAME|suite/NAME[@RUN]",
-		Short: "Write what came of a run, as a page for people",
+		Short: "Write the report of a run",
 		Long: `Fetches the result of a benchmark, or the record of a suite's run, judges it
 again, and writes it as text or as one HTML file that needs no network and prints
 well. It needs get on the ConfigMap that status.resultRef names; for a suite,

@@ -43,7 +43,7 @@ func TestRunFromFlagsWritesNothingButWhatWasGiven(t *testing.T) {
 		"embedded": {
 			"four files of the default size would not fit",
 			[]string{"--embedded", "1Gi", "--paths", "2", "--pattern", "RandomRead"},
-			`{protocol: {}, storage: {embedded: {size: 1Gi, paths: 2}}, workload: {raw: {pattern: RandomRead, blockSize: 8Ki, fileSize: 128Mi}}}`,
+			`{protocol: {}, storage: {embedded: {size: 1Gi, paths: 2}}, workload: {raw: {pattern: RandomRead, fileSize: 128Mi}}}`,
 		},
 		"embedded copy": {
 			"a copy has two files a job",

@@ -54,7 +54,7 @@ Exit codes: 0 the run succeeded, and its verdict is neither Fail nor Regressed;
 	return cmd
 }
 
-// watch follows a run to its end and says what came of it. The error carries the
+// watch follows a run to its end and prints its result. The error carries the
 // exit code.
 func (a *app) watch(cmd *cobra.Command, c *cluster, name string, o watchOptions) error {
 	view, err := newView(cmd.ErrOrStderr(), o.progress, a.now)

@@ -94,7 +94,7 @@ func conditionsOf(r runfile.Result) map[string]map[string]string {
 	p.Schedule.Repetitions = 0
 	protocol := p.Engine
 	// The label of a server is the name of its benchmark.
-	protocol.Server, protocol.Export, protocol.Oranfstab = "", "", pathsOf(p)
+	protocol.Server, protocol.Export, protocol.Channels = "", "", nil
 	machines := map[string]string{"clients": fmt.Sprint(p.Clients)}
 	program := map[string]string{}
 	for _, c := range r.Clients {
@@ -106,6 +106,9 @@ func conditionsOf(r runfile.Result) map[string]map[string]string {
 	groups := map[string]map[string]string{
 		groupProtocol: fieldsOf(protocol), groupStorage: storageOf(r), groupWorkload: fieldsOf(p.Workload), groupSchedule: fieldsOf(p.Schedule),
 		groupClients: machines, groupDatabase: fieldsOf(p.Database), groupProgram: program,
+	}
+	if paths := pathsOf(p); paths != "" {
+		groups[groupProtocol]["paths"] = paths
 	}
 	for field, value := range fieldsOf(p.Link) {
 		groups[groupProtocol]["link."+field] = value
@@ -140,24 +143,17 @@ func storageOf(r runfile.Result) map[string]string {
 	return storage
 }
 
-// pathsOf is what an oranfstab says of paths and attributes: its server and
-// export are of the storage. An embedded server has other addresses each time, so
-// that only their number counts.
+// pathsOf are the channels of a plan as text. An embedded server has other addresses
+// each time, so that only their number counts.
 func pathsOf(p runfile.Plan) string {
-	embedded := slices.ContainsFunc(p.Collect.Sources, func(s runfile.Source) bool { return s.Kind == runfile.SourceEmbedded })
-	var lines []string
-	for line := range strings.Lines(p.Engine.Oranfstab) {
-		line = strings.TrimSpace(line)
-		key, _, _ := strings.Cut(line, ":")
-		switch {
-		case line == "" || strings.HasPrefix(line, "#") || key == "server" || key == "export":
-		case embedded && key == "path":
-			lines = append(lines, "path")
-		default:
-			lines = append(lines, line)
-		}
+	if slices.ContainsFunc(p.Collect.Sources, func(s runfile.Source) bool { return s.Kind == runfile.SourceEmbedded }) {
+		return fmt.Sprint(len(p.Engine.Channels))
 	}
-	return strings.Join(lines, " ")
+	var all []string
+	for _, ch := range p.Engine.Channels {
+		all = append(all, ch.String())
+	}
+	return strings.Join(all, ", ")
 }
 
 // fieldsOf flattens a value by its JSON names.

@@ -109,7 +109,7 @@ func finished(t *testing.T, name string, clients int32, mods ...gen.Mod) (*v1alp
 	t.Helper()
 	mods = append([]gen.Mod{gen.UID("uid-" + name), gen.Repetitions(4), gen.Clients(clients)}, mods...)
 	b := gen.Benchmark(name, mods...)
-	paths := []v1alpha1.Path{{Path: "10.0.1.61"}, {Path: "10.0.2.61"}}
+	paths := []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}, {Path: "10.0.2.61"}}
 	p, err := plan.Build(b, plan.Target{Addresses: []string{"10.0.1.61", "10.0.2.61"}, Export: "/vol/oradata", Paths: paths})
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func finished(t *testing.T, name string, clients int32, mods ...gen.Mod) (*v1alp
 		b.Status.ResultRef.Keys = append(b.Status.ResultRef.Keys, runfile.ResultKey(i))
 	}
 	b.Status.Phase, b.Status.Verdict, b.Status.Validity = v1alpha1.PhaseSucceeded, v1alpha1.VerdictPass, v1alpha1.ValidityValid
-	b.Status.Resolved = &v1alpha1.ResolvedStatus{Oranfstab: p.Engine.Oranfstab}
+	b.Status.Resolved = &v1alpha1.ResolvedStatus{Oranfstab: gen.Oranfstab(t, p)}
 	return b, m
 }
 

@@ -1,5 +1,5 @@
 // Command kubectl-nfsbench is the plugin of kubectl for benchmarks and suites: it
-// starts them, watches them, and reads, compares and shows what came of them. It
+// starts and watches them, and reads, compares and shows their results. It
 // needs no rights beyond those of its user.
 package main
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // loadFlags declare a benchmark with a raw load. What is not given is left to
@@ -241,9 +242,6 @@ func (f *loadFlags) raw() (map[string]any, error) {
 		}
 	}
 	raw := map[string]any{"pattern": pattern}
-	if f.blockSize == "" && strings.HasPrefix(pattern, "Random") {
-		raw["blockSize"] = "8Ki" // a database block; the API's default is that of scans
-	}
 	for field, value := range map[string]string{"blockSize": f.blockSize, "fileSize": f.fileSize} {
 		if value != "" {
 			raw[field] = value
@@ -258,29 +256,23 @@ func (f *loadFlags) raw() (map[string]any, error) {
 }
 
 // fit makes the files small enough for an embedded server, whose size is all that
-// is said of it: together three quarters of it at most. A size that is none is
+// is said of it: together three quarters of it at most. An invalid size is
 // for the cluster to refuse.
 func (f *loadFlags) fit(raw map[string]any) {
 	size, err := resource.ParseQuantity(f.embedded)
 	if err != nil {
 		return
 	}
-	files := int64(cmp.Or(f.jobs, defaultJobs)) * int64(max(f.clients, 1))
+	files := int64(cmp.Or(f.jobs, runfile.DefaultJobs)) * int64(max(f.clients, 1))
 	if raw["pattern"] == string(v1alpha1.PatternCopy) {
 		files *= 2
 	}
 	room := size.Value() / 4 * 3 / max(files, 1)
-	if room >= defaultFileBytes || room < 1<<20 {
+	if room >= runfile.DefaultFileBytes || room < 1<<20 {
 		return
 	}
 	raw["fileSize"] = strconv.Itoa(1<<(bits.Len64(uint64(room))-1-20)) + "Mi" //nolint:gosec // at least 1 MiB
 }
-
-// What the API fills in.
-const (
-	defaultJobs      = 4
-	defaultFileBytes = 1 << 30
-)
 
 func (f *loadFlags) schedule(fs *pflag.FlagSet) (map[string]any, error) {
 	run := map[string]any{}

@@ -7,7 +7,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// writeBenchmark writes what came of a benchmark, by its status.
+// writeBenchmark writes the outcome of a benchmark from its status.
 func writeBenchmark(w io.Writer, b *v1alpha1.NFSBenchmark) {
 	st := b.Status
 	fmt.Fprintf(w, "%s  %s", b.Name, st.Phase)
@@ -72,7 +72,7 @@ func writeFindings(w io.Writer, findings []v1alpha1.Finding) {
 	}
 }
 
-// writeSuite writes what came of a suite's newest run, without its table.
+// writeSuite writes the outcome of a suite's newest run, without its table.
 func writeSuite(w io.Writer, s *v1alpha1.NFSBenchmarkSuite) {
 	st := s.Status
 	fmt.Fprintf(w, "suite/%s  %s", s.Name, st.Phase)

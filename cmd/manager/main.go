@@ -128,7 +128,7 @@ func run(o options) error {
 	if err := setUpSuites(mgr, o); err != nil {
 		return fmt.Errorf("set up the controller of suites: %w", err)
 	}
-	if err := tellResults(mgr, o); err != nil {
+	if err := registerResultMetrics(mgr, o); err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {

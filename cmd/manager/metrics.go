@@ -10,8 +10,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/metrics"
 )
 
-// tellResults adds the results of benchmarks and suites to the manager's metrics.
-func tellResults(mgr ctrl.Manager, o options) error {
+// registerResultMetrics adds the results of benchmarks and suites to the manager's metrics.
+func registerResultMetrics(mgr ctrl.Manager, o options) error {
 	limits := metrics.DefaultLimits()
 	limits.Benchmarks, limits.MaxAge = o.metricsBenchmarks, o.metricsMaxAge
 	if !o.suites {

@@ -65,9 +65,9 @@ The exit code is 0 whatever the answer is.`,
 	}
 	fs := cmd.Flags()
 	fs.StringSliceVar(&f.metrics, "metric", nil, "metrics to compare: "+strings.Join(metricNames(), ", ")+" (default Throughput and MeanLatency)")
-	fs.Float64Var(&f.alpha, "alpha", 0.05, "accepted rate of false alarms")
-	fs.Float64Var(&f.minimumEffect, "minimum-effect", 2, "least difference that matters, in percent")
-	fs.StringVar(&f.correction, "correction", "Holm", "for the number of comparisons: Holm or None")
+	fs.Float64Var(&f.alpha, "alpha", runfile.DefaultAlpha, "accepted rate of false alarms")
+	fs.Float64Var(&f.minimumEffect, "minimum-effect", 100*runfile.DefaultMinimumEffect, "least difference that matters, in percent")
+	fs.StringVar(&f.correction, "correction", runfile.DefaultCorrection, "for the number of comparisons: Holm or None")
 	addDestination(cmd, &output, &format)
 	return cmd
 }

@@ -39,7 +39,7 @@ func newDatabaseCommand(a *app) *cobra.Command {
      database that was not created for a benchmark (--use-existing);
   3. starts the image's own start command and passes its output on;
   4. runs the image's own health script until it says ready;
-  5. keeps what the alert log says of Direct NFS;
+  5. keeps what the alert log reports about Direct NFS;
   6. restarts the database when the loader asks for it;
   7. on SIGTERM lets it shut down, and kills it after --shutdown-timeout.
 

@@ -74,9 +74,9 @@ file of its own; the files are filled first with data that no storage can
 compress or deduplicate, outside the measured window, and only ever overwritten
 in place. A sample of blocks is read back at the end and compared.
 
-Without further flags: 4 jobs read files of 1Gi in blocks of 1Mi, each with 4
-I/Os outstanding; 3 s idle, 5 s of warm-up, 30 s measured. Random patterns use
-blocks of 8Ki and 16 outstanding. Writes are stable: each is on the storage
+Without further flags: 4 jobs read files of 1Gi in blocks of 1Mi, each with 8
+I/Os outstanding; 5 s idle, 10 s of warm-up, 60 s measured, as an NFSBenchmark
+does. Random patterns use blocks of 8Ki. Writes are stable: each is on the storage
 before it counts (FILE_SYNC; O_DSYNC with --mount), as a database writes.
 
 The I/O of an Oracle database comes without one by --workload. calibrate does
@@ -108,7 +108,7 @@ all of them in each repetition, over the same files.`,
 func (c *loadCommand) run(cmd *cobra.Command) error {
 	plan, err := c.plan(cmd.Flags())
 	if err != nil {
-		return badInput(c.tellRunDir(err))
+		return badInput(c.writeReason(err))
 	}
 	if c.printPlan {
 		return runfile.WritePlan(cmd.OutOrStdout(), plan)
@@ -196,8 +196,8 @@ func flagError(err error, workload string) error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// tellRunDir leaves the reason in the run directory, where the collector looks.
-func (c *loadCommand) tellRunDir(reason error) error {
+// writeReason leaves the reason in the run directory, where the collector looks.
+func (c *loadCommand) writeReason(reason error) error {
 	if c.runDir == "" || c.printPlan {
 		return reason
 	}
@@ -247,7 +247,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 		if sinks.session != nil {
 			sinks.session.Finish(ctx, runfile.Load{})
 		}
-		return runfile.Result{}, badInput(c.tellRunDir(err))
+		return runfile.Result{}, badInput(c.writeReason(err))
 	}
 	load, err := runner.Run(ctx)
 	show.close()

@@ -15,6 +15,7 @@ import (
 // TestALoadBesideACollectorStaysUntilTheResultIsPublished: a pod whose loader
 // has ended starts no collector again, should that one be killed.
 func TestALoadBesideACollectorStaysUntilTheResultIsPublished(t *testing.T) {
+	t.Parallel()
 	storage, _ := serveLoopback(t)
 	work := t.TempDir()
 	plan, _ := runLoad(t, exitOK, append(append([]string{"load", "--print-plan"}, storage...), smallLoad()...)...)

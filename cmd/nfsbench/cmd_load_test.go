@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,20 +28,7 @@ func serveLoopback(t *testing.T) (flags []string, dir string) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	probe, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := probe.Addr().(*net.TCPAddr).Port
-	_ = probe.Close()
-	var listen []string
-	for _, host := range []string{"127.0.0.1", "127.0.0.2"} {
-		listen = append(listen, net.JoinHostPort(host, strconv.Itoa(port)))
-	}
-	s, err := server.New(server.Options{Dir: dir, Listen: listen, Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, listen := listenTwice(t, dir)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx) }()
@@ -50,6 +39,31 @@ func serveLoopback(t *testing.T) (flags []string, dir string) {
 		}
 	})
 	return []string{"--server", strings.Join(listen, ","), "--export", "/export"}, dir
+}
+
+// listenTwice makes a server of dir on two addresses of this machine and a port that is
+// free on both. Another process may take the port before the server does.
+func listenTwice(t *testing.T, dir string) (s *server.Server, listen []string) {
+	t.Helper()
+	for {
+		probe, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := probe.Addr().(*net.TCPAddr).Port
+		_ = probe.Close()
+		listen = nil
+		for _, host := range []string{"127.0.0.1", "127.0.0.2"} {
+			listen = append(listen, net.JoinHostPort(host, strconv.Itoa(port)))
+		}
+		s, err = server.New(server.Options{Dir: dir, Listen: listen, Now: time.Now})
+		if err == nil {
+			return s, listen
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // smallLoad are flags of a load of a second.
@@ -70,8 +84,10 @@ func runLoad(t *testing.T, want int, args ...string) (out, errOut string) {
 }
 
 func TestLoadMeasuresOverEveryPathAndLeavesNothing(t *testing.T) {
+	t.Parallel()
 	for _, pattern := range []string{"read", "overwrite", "copy", "randread", "randwrite"} {
 		t.Run(pattern, func(t *testing.T) {
+			t.Parallel()
 			storage, dir := serveLoopback(t)
 			args := append([]string{"load", "--output=json", "--pattern", pattern}, append(storage, smallLoad()...)...)
 			out, errOut := runLoad(t, exitOK, args...)
@@ -123,6 +139,7 @@ func checkResult(t *testing.T, pattern string, result runfile.Result) {
 }
 
 func TestLoadFromAPlanTellsTheRunDirectoryAndCleanRemovesTheFiles(t *testing.T) {
+	t.Parallel()
 	storage, dir := serveLoopback(t)
 	work := t.TempDir()
 	args := append([]string{"load", "--keep-files", "--print-plan"}, append(storage, smallLoad()...)...)
@@ -161,6 +178,7 @@ func TestLoadFromAPlanTellsTheRunDirectoryAndCleanRemovesTheFiles(t *testing.T) 
 }
 
 func TestCleanLeavesWhatIsNotOurs(t *testing.T) {
+	t.Parallel()
 	storage, dir := serveLoopback(t)
 	plan, _ := runLoad(t, exitOK, append(append([]string{"load", "--print-plan"}, storage...), smallLoad()...)...)
 	planFile := filepath.Join(t.TempDir(), "plan.json")
@@ -185,6 +203,7 @@ func TestCleanLeavesWhatIsNotOurs(t *testing.T) {
 }
 
 func TestCleanEndsInTimeWhenTheStorageIsSilent(t *testing.T) {
+	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and says nothing
 	if err != nil {
 		t.Fatal(err)
@@ -202,6 +221,7 @@ func TestCleanEndsInTimeWhenTheStorageIsSilent(t *testing.T) {
 }
 
 func TestLoadFailsWithTheCodeAndASentence(t *testing.T) {
+	t.Parallel()
 	storage, _ := serveLoopback(t)
 	cases := map[string]struct {
 		args []string
@@ -213,6 +233,7 @@ func TestLoadFailsWithTheCodeAndASentence(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			out, errOut := runLoad(t, exitFailed, append(tc.args, append(smallLoad(), "--output=json")...)...)
 			for _, part := range tc.says {
 				if !strings.Contains(errOut, part) {
@@ -228,6 +249,7 @@ func TestLoadFailsWithTheCodeAndASentence(t *testing.T) {
 }
 
 func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
+	t.Parallel()
 	server := []string{"load", "--server", "10.0.0.1", "--export", "/e"}
 	with := func(extra ...string) []string { return append(append([]string{}, server...), extra...) }
 	plan := filepath.Join(t.TempDir(), "plan.json")
@@ -277,9 +299,10 @@ func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
 }
 
 func TestABadPlanIsToldInTheRunDirectory(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	plan := filepath.Join(dir, "plan.json")
-	if err := os.WriteFile(plan, []byte(`{"version":"nfsbench.io/plan/v1","run":{"name":"x"}}`), 0o600); err != nil {
+	if err := os.WriteFile(plan, []byte(`{"version":"nfsbench.io/plan/v2","run":{"name":"x"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runLoad(t, exitBadInput, "load", "--plan", plan, "--run-dir", dir)
@@ -294,6 +317,7 @@ func TestABadPlanIsToldInTheRunDirectory(t *testing.T) {
 }
 
 func TestFlagsBecomeAPlan(t *testing.T) {
+	t.Parallel()
 	out, _ := runLoad(t, exitOK, "load", "--server", "10.0.1.1,10.0.2.1", "--export", "/vol/ora", "--pattern", "randwrite",
 		"--jobs", "8", "--ops-per-second", "500", "--uid", "54321", "--link", "2.5Gbit/s:9000", "--timeout", "10m", "--print-plan")
 	got, err := runfile.ReadPlan(strings.NewReader(out))
@@ -304,13 +328,13 @@ func TestFlagsBecomeAPlan(t *testing.T) {
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "load"}, Clients: 1, Seed: 1,
 		Engine: runfile.Engine{
 			Client: runfile.ClientDirectNFS, RequireNFS: true, Export: "/vol/ora", UserID: new(uint32(54321)),
-			Oranfstab: "server: server\npath: 10.0.1.1\npath: 10.0.2.1\nexport: /vol/ora mount: /nfsbench\n",
+			NFSVersion: "NFSv3", Server: "server", Channels: runfile.ChannelsTo("10.0.1.1", "10.0.2.1"),
 		},
 		Workload: runfile.Workload{Raw: &runfile.Raw{
-			Pattern: runfile.PatternRandomWrite, BlockSizeBytes: 8192, FileSizeBytes: 1 << 30, Jobs: 8, Depth: 16,
+			Pattern: runfile.PatternRandomWrite, BlockSizeBytes: 8192, FileSizeBytes: 1 << 30, Jobs: 8, Depth: 8,
 			OperationsPerSecond: 500, Directory: "nfsbench",
 		}},
-		Schedule: runfile.Schedule{DurationSeconds: 30, WarmupSeconds: 5, BaselineSeconds: 3, CooldownSeconds: 2, Repetitions: 1, TimeoutSeconds: 600},
+		Schedule: runfile.Schedule{DurationSeconds: 60, WarmupSeconds: 10, BaselineSeconds: 5, CooldownSeconds: 5, Repetitions: 1, TimeoutSeconds: 600},
 		Collect:  runfile.Collect{IntervalMilliseconds: 1000},
 		Link:     &runfile.Link{BitsPerSecond: 2_500_000_000, MTUBytes: 9000},
 	}
@@ -320,6 +344,7 @@ func TestFlagsBecomeAPlan(t *testing.T) {
 }
 
 func TestProgressIsReadable(t *testing.T) {
+	t.Parallel()
 	left := int64(75)
 	got := strings.TrimRight(barText(runfile.Event{Span: "Measure", Repetition: 2, BytesPerSecond: 117_500_000, OpsPerSecond: 112, ETASeconds: &left}), " ")
 	if want := "Measure 2  117.5 MB/s  112 IOPS  1m15s left"; got != want {

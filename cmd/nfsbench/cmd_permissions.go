@@ -66,7 +66,7 @@ func (c *permissionsCommand) run() error {
 		c.app.log.Warn("Nothing was changed: there is a database that was not created for a benchmark", "directory", c.directory, "folder", name)
 		return nil
 	}
-	changed, err := c.giveAway(uid, gid)
+	changed, err := c.chownTree(uid, gid)
 	switch {
 	case isRefused(err):
 		c.app.log.Warn("The storage does not let root give files away (root squash, or a read-only export): "+
@@ -91,9 +91,9 @@ func parseOwner(text string) (uid, gid int, err error) {
 	return int(u), int(g), nil
 }
 
-// giveAway changes the owner of everything that has another one, the directory
-// first, and says of how much. What is right already costs a look only.
-func (c *permissionsCommand) giveAway(uid, gid int) (changed int, err error) {
+// chownTree changes the owner of everything that has another one, the directory
+// first, and reports the progress. What is right already is only looked at.
+func (c *permissionsCommand) chownTree(uid, gid int) (changed int, err error) {
 	err = filepath.WalkDir(c.directory, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -26,7 +26,7 @@ func TestServeSaysHowToUseItAndEndsWithItsContext(t *testing.T) {
 
 	address := regexp.MustCompile(`counters=(http://\S+)`)
 	var found []string
-	for deadline := time.Now().Add(10 * time.Second); found == nil; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); found == nil; time.Sleep(time.Millisecond) {
 		found = address.FindStringSubmatch(log.String())
 		if time.Now().After(deadline) {
 			t.Fatalf("no address in the log: %s", log.String())

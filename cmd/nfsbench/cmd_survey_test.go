@@ -73,6 +73,7 @@ func TestSurveyRefusesWhatItCannotUse(t *testing.T) {
 }
 
 func TestSurveyWritesDownThatAnArrayDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	file, secrets := writeRequest(t, nil)
 	survey := func(args ...string) (int, string) {
 		var out, errOut bytes.Buffer
@@ -101,6 +102,7 @@ func TestSurveyWritesDownThatAnArrayDoesNotAnswer(t *testing.T) {
 }
 
 func TestSurveyKnowsItsAddressesAndWhatItMustNotSay(t *testing.T) {
+	t.Parallel()
 	_, secrets := writeRequest(t, nil)
 	env := map[string]string{envPodIP: "10.244.0.5", envHostIP: "192.168.0.7"}
 	if got := clientAddresses(func(k string) string { return env[k] }); !slices.Equal(got, []string{"10.244.0.5", "192.168.0.7"}) {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -45,14 +44,6 @@ type loadFlags struct {
 	workloadFlags
 }
 
-// The defaults that depend on the pattern.
-const (
-	sequentialBlock = 1 << 20
-	randomBlock     = 8 << 10 // of an Oracle database
-	sequentialDepth = 4
-	randomDepth     = 16
-)
-
 func (f *loadFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.oranfstab, "oranfstab", "", "oranfstab with the paths and the export to use")
 	fs.StringVar(&f.serverLabel, "server-label", "", "server block of the oranfstab to use, if it has several")
@@ -70,20 +61,20 @@ func (f *loadFlags) register(fs *pflag.FlagSet) {
 	f.workloadFlags.register(fs)
 	fs.StringVar(&f.pattern, "pattern", "read", "read, overwrite, copy, randread or randwrite")
 	fs.Var(&f.blockSize, "block-size", "bytes of each I/O, a power of two (default 1Mi; 8Ki if random)")
-	f.fileSize = 1 << 30
+	f.fileSize = runfile.DefaultFileBytes
 	fs.Var(&f.fileSize, "file-size", "bytes of each job's file")
-	fs.Int32Var(&f.jobs, "jobs", 4, "independent streams, each with a file of its own")
-	fs.Int32Var(&f.depth, "depth", 0, "outstanding I/Os of each job (default 4; 16 if random)")
+	fs.Int32Var(&f.jobs, "jobs", runfile.DefaultJobs, "independent streams, each with a file of its own")
+	fs.Int32Var(&f.depth, "depth", runfile.DefaultDepth, "outstanding I/Os of each job")
 	fs.Int64Var(&f.opsPerSecond, "ops-per-second", 0, "rate of I/Os of all jobs together; latency then counts from when an I/O was due (default: as fast as it goes)")
-	fs.StringVar(&f.dir, "dir", "nfsbench", "directory below the export for our files; made when missing")
+	fs.StringVar(&f.dir, "dir", runfile.DefaultDirectory, "directory below the export for our files; made when missing")
 	fs.BoolVar(&f.keepFiles, "keep-files", false, "leave the files for the next run, which then need not fill them")
 	fs.BoolVar(&f.overwriteExisting, "overwrite-existing", false, "use a directory that has files which nfsbench did not make")
 	fs.Uint64Var(&f.seed, "seed", 1, "the same seed gives the same data and offsets")
 
-	fs.DurationVar(&f.duration, "duration", 30*time.Second, "measured window")
-	fs.DurationVar(&f.warmup, "warmup", 5*time.Second, "load before the window, not counted")
-	fs.DurationVar(&f.baseline, "baseline", 3*time.Second, "idle time before that, to see what others do")
-	fs.DurationVar(&f.cooldown, "cooldown", 2*time.Second, "idle time between repetitions")
+	fs.DurationVar(&f.duration, "duration", runfile.DefaultDurationSeconds*time.Second, "measured window")
+	fs.DurationVar(&f.warmup, "warmup", runfile.DefaultWarmupSeconds*time.Second, "load before the window, not counted")
+	fs.DurationVar(&f.baseline, "baseline", runfile.DefaultBaselineSeconds*time.Second, "idle time before that, to see what others do")
+	fs.DurationVar(&f.cooldown, "cooldown", runfile.DefaultCooldownSeconds*time.Second, "idle time between repetitions")
 	fs.Int32Var(&f.repetitions, "repetitions", 1, "how often to measure")
 	fs.DurationVar(&f.timeout, "timeout", 0, "longest time for everything (default: none)")
 	fs.DurationVar(&f.callTimeout, "call-timeout", 0, "longest time for one I/O before it has failed (default 1m)")
@@ -119,7 +110,7 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 }
 
 func (f *loadFlags) raw() (runfile.Raw, error) {
-	pattern, random := "", false
+	pattern := ""
 	switch f.pattern {
 	case "read":
 		pattern = runfile.PatternRead
@@ -128,9 +119,9 @@ func (f *loadFlags) raw() (runfile.Raw, error) {
 	case "copy":
 		pattern = runfile.PatternCopy
 	case "randread":
-		pattern, random = runfile.PatternRandomRead, true
+		pattern = runfile.PatternRandomRead
 	case "randwrite":
-		pattern, random = runfile.PatternRandomWrite, true
+		pattern = runfile.PatternRandomWrite
 	default:
 		return runfile.Raw{}, fmt.Errorf("--pattern is %q; use read, overwrite, copy, randread or randwrite", f.pattern)
 	}
@@ -139,19 +130,9 @@ func (f *loadFlags) raw() (runfile.Raw, error) {
 		OperationsPerSecond: f.opsPerSecond, Directory: f.dir, OverwriteExisting: f.overwriteExisting, KeepFiles: f.keepFiles,
 	}
 	if r.BlockSizeBytes == 0 {
-		r.BlockSizeBytes = pickInt64(random, randomBlock, sequentialBlock)
-	}
-	if r.Depth == 0 {
-		r.Depth = int32(pickInt64(random, randomDepth, sequentialDepth))
+		r.BlockSizeBytes = runfile.DefaultBlockBytes(pattern)
 	}
 	return r, nil
-}
-
-func pickInt64(first bool, a, b int64) int64 {
-	if first {
-		return a
-	}
-	return b
 }
 
 // engine finds out which of the three ways to name the storage was taken.
@@ -220,7 +201,9 @@ func (f *loadFlags) direct(e runfile.Engine) (runfile.Engine, error) {
 		if err != nil {
 			return e, fmt.Errorf("--oranfstab: %w", err)
 		}
-		e.Oranfstab = string(text)
+		if err := e.UseOranfstab(string(text)); err != nil {
+			return e, fmt.Errorf("--oranfstab %s: %w", f.oranfstab, err)
+		}
 		return e, nil
 	}
 	if f.export == "" {
@@ -229,19 +212,17 @@ func (f *loadFlags) direct(e runfile.Engine) (runfile.Engine, error) {
 	if f.serverLabel != "" {
 		return e, errors.New("--server-label chooses a block of an oranfstab; give it with --oranfstab only")
 	}
-	s := oranfstab.Server{Name: "server", Exports: []oranfstab.Export{{Path: f.export, Mount: "/nfsbench"}}}
+	e.Server, e.NFSVersion = "server", "NFSv3"
 	for _, given := range f.servers {
 		address, err := takePort(given, &e.Ports)
 		if err != nil {
 			return e, err
 		}
-		s.Paths = append(s.Paths, oranfstab.PathPair{Path: address})
+		e.Channels = append(e.Channels, runfile.PlanChannel{Path: address})
 	}
-	text, err := oranfstab.Render(oranfstab.File{Servers: []oranfstab.Server{s}})
-	if err != nil {
-		return e, fmt.Errorf("--server and --export make no oranfstab: %w", err)
+	if _, err := e.Oranfstab(); err != nil {
+		return e, fmt.Errorf("--server and --export: %w", err)
 	}
-	e.Oranfstab = text
 	return e, nil
 }
 

@@ -51,7 +51,7 @@ func (f *workloadFlags) register(fs *pflag.FlagSet) {
 	fs.Int32Var(&f.files, "files", 4, "calibrate: files of --file-size each")
 	fs.Int32SliceVar(&f.users, "users", []int32{1}, "slob: users at work at once; several numbers make a ramp, such as 1,2,4,8,16")
 	fs.Int32Var(&f.schemas, "schemas", 1, "slob: schemas that users are spread over, each with a file of its own")
-	f.scale, f.scanSize, f.databaseBlock, f.pieces = 1<<30, 1<<30, randomBlock, sequentialBlock
+	f.scale, f.scanSize, f.databaseBlock, f.pieces = 1<<30, 1<<30, byteSize(runfile.DefaultBlockBytes(runfile.PatternRandomRead)), byteSize(runfile.DefaultBlockBytes(runfile.PatternRead))
 	fs.Var(&f.scale, "scale", "slob-read: size of each schema")
 	fs.Var(&f.scanSize, "scan-size", "slob-scan: size of the table of each schema")
 	fs.Int32Var(&f.workUnit, "work-unit", 64, "slob-read: blocks of one statement, which is what --think counts")

@@ -115,7 +115,7 @@ func (r *Reconciler) deleteJob(ctx context.Context, job *batchv1.Job) error {
 // cleanFiles removes the run's files from an export that outlives it.
 func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	if hasOthersDatabase(s.b) {
-		return r.tellSchemas(ctx, s)
+		return r.reportKeptSchemas(ctx, s)
 	}
 	left, err := r.filesMayBeLeft(ctx, s)
 	if err != nil || !left {

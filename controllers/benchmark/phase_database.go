@@ -121,9 +121,9 @@ func (s *scope) databaseStays() string {
 		exportsOf(s.b), plan.InstanceOf(databaseOf(s.b)).SID)
 }
 
-// tellDatabase says, once, what stays of the database: in an event too, for the
+// reportKeptDatabase says, once, what stays of the database: in an event too, for the
 // status goes with the benchmark.
-func (s *scope) tellDatabase() string {
+func (s *scope) reportKeptDatabase() string {
 	stays := s.databaseStays()
 	if stays != "" && !isCleanedUp(s.b) {
 		s.events = append(s.events, event{reason: v1alpha1.ReasonRetained, action: "CleanUp", note: stays})
@@ -137,9 +137,9 @@ func hasOthersDatabase(b *v1alpha1.NFSBenchmark) bool {
 	return b.Spec.Database != nil && b.Spec.Database.External != nil
 }
 
-// tellSchemas says which schemas of the load may be left in a database that
+// reportKeptSchemas says which schemas of the load may be left in a database that
 // others use, too: where the loader ended before it could drop them.
-func (r *Reconciler) tellSchemas(ctx context.Context, s *scope) (next, error) {
+func (r *Reconciler) reportKeptSchemas(ctx context.Context, s *scope) (next, error) {
 	w := s.b.Spec.Workload.SLOB
 	if w == nil || w.Kit != nil || isCleanedUp(s.b) {
 		return next{}, nil

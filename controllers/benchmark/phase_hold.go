@@ -47,7 +47,7 @@ func (r *Reconciler) hold(ctx context.Context, s *scope) (next, error) {
 // when the run is resumed.
 func (r *Reconciler) forgetSurvey(ctx context.Context, s *scope) (next, error) {
 	s.surveying = &fact{reason: v1alpha1.ReasonSuspended, message: "the array is asked when the run is resumed"}
-	for _, step := range []phase{r.tellMove, r.remove, r.stopSurvey} {
+	for _, step := range []phase{r.reportMove, r.remove, r.stopSurvey} {
 		if n, err := step(ctx, s); err != nil || n.stop {
 			return n, err
 		}

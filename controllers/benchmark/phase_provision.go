@@ -174,7 +174,11 @@ func (r *Reconciler) planOf(ctx context.Context, s *scope) (*runfile.Plan, error
 	if err != nil {
 		return nil, err
 	}
-	if err := r.ensure(ctx, s.b, manifest.PlanConfigMap(s.b, text, p.Engine.Oranfstab)); err != nil {
+	oranfstab, err := p.Engine.Oranfstab()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.ensure(ctx, s.b, manifest.PlanConfigMap(s.b, text, oranfstab)); err != nil {
 		return nil, err
 	}
 	return &p, nil

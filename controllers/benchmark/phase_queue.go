@@ -23,9 +23,9 @@ import (
 // watch on Leases miss it, and that a place in the status may be out of date.
 const queueCheck = 30 * time.Second
 
-// toldAtOnce is how many of those who wait hear at once that a target is free:
-// the one whose turn it is, and a few that will want to know how near they are.
-// Were all told, the writes would grow with the square of the queue.
+// toldAtOnce is how many waiting benchmarks are reconciled at once when a target is free:
+// the one whose turn it is, and a few that show how near they are. If all were
+// reconciled, the writes would grow with the square of the queue.
 const toldAtOnce = 5
 
 // enqueue waits until no other run uses the target. Order is decided by the

@@ -125,7 +125,7 @@ func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
 	if err != nil {
 		return next{}, err
 	}
-	stays := s.tellDatabase()
+	stays := s.reportKeptDatabase()
 	deleted := !s.b.DeletionTimestamp.IsZero()
 	if left != "" && !deleted && !isCleanedUp(s.b) {
 		// The status must say so before its record goes.
@@ -164,7 +164,7 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Resul
 	res, err := runPhases(ctx, s, r.deleted)
 	done := err == nil && s.waiting == nil
 	if !done && !mayLetGo(s) {
-		return r.tellDeleted(ctx, s, was, res, err)
+		return r.reportDeletion(ctx, s, was, res, err)
 	}
 	if !done {
 		s.events = append(s.events, leftBehind(r.whatIsLeft(ctx, s, err)))

@@ -3,7 +3,6 @@ package benchmark
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,7 +60,7 @@ func exportTarget(b *v1alpha1.NFSBenchmark) (*plan.Target, error) {
 func choosePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
 	if b.Spec.Protocol.Client == v1alpha1.ClientKernel && (b.Spec.Storage.Claim != nil || b.Spec.Storage.Trident != nil) {
 		if len(t.Addresses) > 0 {
-			t.Paths = []v1alpha1.Path{{Path: t.Addresses[0]}}
+			t.Paths = []v1alpha1.ResolvedPath{{Path: t.Addresses[0]}}
 		}
 		return nil
 	}
@@ -87,17 +86,9 @@ func hasSurvey(b *v1alpha1.NFSBenchmark) bool {
 func startedTarget(b *v1alpha1.NFSBenchmark) *plan.Target {
 	t := &plan.Target{Keys: knownKeys(b), ClaimName: claimOf(b)}
 	if rs := b.Status.Resolved; rs != nil {
-		t.Paths, t.VolumeName, t.Export = plan.DeclaredPaths(rs.Paths), rs.VolumeName, exportPath(rs)
+		t.Paths, t.VolumeName, t.Export = rs.Paths, rs.VolumeName, rs.Export
 	}
 	return t
-}
-
-// exportPath is the path of server:/path; an export path has no colon.
-func exportPath(rs *v1alpha1.ResolvedStatus) string {
-	if len(rs.Exports) == 0 {
-		return ""
-	}
-	return rs.Exports[0][strings.LastIndex(rs.Exports[0], ":")+1:]
 }
 
 func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {

@@ -110,7 +110,7 @@ func (r *Reconciler) askArray(ctx context.Context, s *scope) (next, error) {
 	case started && (sv == nil || sv.IsMoving() || sv.Problem != nil):
 		// Whatever stands there now: the run began with an answer, and nobody
 		// moves a volume under it.
-		s.target.Paths = plan.DeclaredPaths(rs.Paths)
+		s.target.Paths = rs.Paths
 		return next{}, nil
 	case sv == nil || sv.IsMoving():
 		return r.awaitSurvey(ctx, s, sv)
@@ -122,7 +122,7 @@ func (r *Reconciler) askArray(ctx context.Context, s *scope) (next, error) {
 		s.target.Export = sv.Volume.Export
 	}
 	if started {
-		s.target.Paths = plan.DeclaredPaths(rs.Paths)
+		s.target.Paths = rs.Paths
 		return next{}, nil
 	}
 	if err := choosePaths(s.b, s.target); err != nil {
@@ -291,10 +291,10 @@ func (s *scope) checkAll() (next, error) {
 	return next{}, nil
 }
 
-// tellMove says, before the survey Job is deleted, that a move goes on in the
-// array that nobody waits for any more. It is told at once: the pass may end
+// reportMove says, before the survey Job is deleted, that a move goes on in the
+// array that nobody waits for any more. The event is sent at once: the pass may end
 // before its other events are.
-func (r *Reconciler) tellMove(ctx context.Context, s *scope) (next, error) {
+func (r *Reconciler) reportMove(ctx context.Context, s *scope) (next, error) {
 	if !hasSurvey(s.b) {
 		return next{}, nil
 	}

@@ -91,7 +91,7 @@ func surveyEnd(b *v1alpha1.NFSBenchmark, job *batchv1.Job) *jobEnding {
 	return end
 }
 
-// moveLeft says of a survey that broke off what goes on without it.
+// moveLeft says what goes on after a survey that broke off.
 func moveLeft(moving *runfile.Survey) string {
 	if moving == nil {
 		return ""

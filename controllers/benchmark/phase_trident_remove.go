@@ -72,7 +72,7 @@ func (r *Reconciler) removeTrident(ctx context.Context, s *scope) (next, error) 
 			return r.tridentLeft(ctx, s, *left)
 		}
 	}
-	s.unmade = true
+	s.volumeGone = true
 	if s.cleanup != nil {
 		s.cleanup = &fact{reason: v1alpha1.ReasonCleaningUp} // whatever was left behind has gone
 	}
@@ -186,7 +186,7 @@ func (r *Reconciler) removeTridentObject(ctx context.Context, s *scope, obj clie
 	}, nil
 }
 
-// tridentSays is what Trident says of its own objects.
+// tridentSays is what Trident reports about its own objects.
 func tridentSays(obj client.Object) string {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -210,7 +210,7 @@ func deletedAt(obj client.Object, otherwise time.Time) time.Time {
 }
 
 // hasVolume says that something of a Trident volume may still be there.
-func hasVolume(s *scope) bool { return s.b.Spec.Storage.Trident != nil && !s.unmade }
+func hasVolume(s *scope) bool { return s.b.Spec.Storage.Trident != nil && !s.volumeGone }
 
 // mayLetGo says that a deleted benchmark has been kept for long enough: a
 // volume on an array that nobody remembers is worse than a benchmark that
@@ -227,9 +227,9 @@ func mayLetGo(s *scope) bool {
 	}
 }
 
-// tellDeleted says what keeps a deleted benchmark with a volume: in its status,
+// reportDeletion says what keeps a deleted benchmark with a volume: in its status,
 // and once in an event when that takes long.
-func (r *Reconciler) tellDeleted(ctx context.Context, s *scope, was *v1alpha1.NFSBenchmark, res ctrl.Result, err error) (ctrl.Result, error) {
+func (r *Reconciler) reportDeletion(ctx context.Context, s *scope, was *v1alpha1.NFSBenchmark, res ctrl.Result, err error) (ctrl.Result, error) {
 	if !hasVolume(s) {
 		return res, err
 	}

@@ -21,7 +21,7 @@ func isTrident(pv *corev1.PersistentVolume) bool {
 }
 
 // followTrident goes from a PersistentVolume by Trident's own objects to the
-// export, and fills the target. What is not there yet, and may come, is told as
+// export, and fills the target. What is not there yet, and may come, is reported as
 // a fact; what will not is the error, and the user's.
 //
 // The address is that which the backend has now, because that is what Trident

@@ -21,25 +21,25 @@ type scope struct {
 	names manifest.Names
 	now   time.Time
 
-	stage     v1alpha1.Phase // how far this pass came
-	waiting   *fact          // what the pass waits for, in words
-	target    *plan.Target
-	place     *queue.Place
-	storage   *fact               // about the storage; nil = not looked at
-	surveying *fact               // the array is being asked
-	moving    *runfile.VolumeMove // under way
-	preflight *fact               // about what the array said; nil = not looked at
-	plan      *runfile.Plan
-	load      *batchv1.Job
-	progress  []runfile.Progress
-	database  *diagnose.Database // in the pods; nil = not looked at, or there is none
-	released  bool               // the clients may start their load
-	result    *runfile.Result
-	judgement *judge.Judgement
-	outcome   *outcome
-	cleanup   *fact // about what the run left; nil = not looked at
-	unmade    bool  // nothing of a Trident volume is left
-	events    []event
+	stage      v1alpha1.Phase // how far this pass came
+	waiting    *fact          // what the pass waits for, in words
+	target     *plan.Target
+	place      *queue.Place
+	storage    *fact               // about the storage; nil = not looked at
+	surveying  *fact               // the array is being asked
+	moving     *runfile.VolumeMove // under way
+	preflight  *fact               // about what the array said; nil = not looked at
+	plan       *runfile.Plan
+	load       *batchv1.Job
+	progress   []runfile.Progress
+	database   *diagnose.Database // in the pods; nil = not looked at, or there is none
+	released   bool               // the clients may start their load
+	result     *runfile.Result
+	judgement  *judge.Judgement
+	outcome    *outcome
+	cleanup    *fact // about what the run left; nil = not looked at
+	volumeGone bool  // nothing of a Trident volume is left
+	events     []event
 }
 
 // fact is one observation with its reason, for a condition.

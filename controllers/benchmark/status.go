@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/statussize"
 )
@@ -120,15 +119,16 @@ func setResolved(s *scope) {
 		return
 	}
 	rs := &v1alpha1.ResolvedStatus{
-		Exports:    s.target.Exports(),
-		Paths:      plan.ResolvedPaths(s.target.Paths, s.target.Survey),
+		Export:     s.target.Export,
+		Paths:      s.target.Paths,
 		VolumeName: s.target.VolumeName,
 	}
 	if sv := s.target.Survey; sv != nil {
 		rs.Array, rs.Volume = statussize.ClipTo(sv.Array, 512), resolvedVolume(sv.Volume)
 	}
 	if s.plan != nil {
-		rs.MountOptions, rs.Oranfstab = s.plan.Engine.MountOptions, s.plan.Engine.Oranfstab
+		rs.MountOptions = s.plan.Engine.MountOptions
+		rs.Oranfstab, _ = s.plan.Engine.Oranfstab() // the plan is valid
 	}
 	s.b.Status.Resolved = rs
 }

@@ -99,7 +99,7 @@ func fillLatency(sum *v1alpha1.Summary, d judge.Direction) {
 	sum.MeanLatencyMicroseconds = &l.MeanMicroseconds
 	sum.MeanLatency = latencyWords(l.MeanMicroseconds)
 	if l.MeanOnly {
-		return // a database told no more, and 0 would be a number
+		return // a database reports no more, and 0 would be a number
 	}
 	sum.P50LatencyMicroseconds = &l.P50Microseconds
 	sum.P95LatencyMicroseconds = &l.P95Microseconds
@@ -164,7 +164,7 @@ func repetitions(all []judge.Summary) []v1alpha1.RepetitionStatus {
 	return out
 }
 
-// p99Of is nil where a database told the mean only.
+// p99Of is nil where a database reported the mean only.
 func p99Of(l *stats.Latency) *int64 {
 	if l.MeanOnly {
 		return nil

@@ -40,7 +40,7 @@ func storageCPUWords(nodes []judge.StorageNode) string {
 	return strings.Join(words, ", ")
 }
 
-// pathWords are the paths in use as people say it: how many, and where on the
+// pathWords describes the paths in use: how many, and where on the
 // storage they end where all of that is known, such as "2 Local+Remote".
 func pathWords(paths []v1alpha1.ResolvedPath) string {
 	if len(paths) == 0 {
@@ -133,16 +133,4 @@ func moved(p v1alpha1.StoragePathStatus) float64 {
 		}
 	}
 	return sum
-}
-
-// indirectWords is the first sentence of what was found of a path on the wrong
-// node: what a table of numbers does not say by itself.
-func indirectWords(j *judge.Judgement) string {
-	for _, f := range j.Findings {
-		if f.Code == judge.IndirectPath {
-			first, _, _ := strings.Cut(f.Message, ". ")
-			return strings.TrimSuffix(first, ".")
-		}
-	}
-	return ""
 }

@@ -25,9 +25,13 @@ func arrayScope(t *testing.T, selection v1alpha1.PathSelection, addresses ...str
 	survey := gen.Survey("/vol/oradata", "10.0.1.61", "10.0.2.61")
 	s.target.Survey = &survey
 	s.target.Sources = []runfile.Source{{Kind: runfile.SourceONTAP, Name: "ontap", URL: "https://10.0.0.5", SVM: "svm1", OneClient: true}}
-	s.target.Paths = nil
+	explicit := v1alpha1.Protocol{Paths: &v1alpha1.Paths{Select: v1alpha1.PathsExplicit}}
 	for _, a := range addresses {
-		s.target.Paths = append(s.target.Paths, v1alpha1.Path{Path: a})
+		explicit.Paths.Explicit = append(explicit.Paths.Explicit, v1alpha1.Path{Path: a})
+	}
+	var err error
+	if s.target.Paths, err = plan.SelectPaths(explicit, nil, &survey); err != nil {
+		t.Fatal(err)
 	}
 	p, err := plan.Build(s.b, *s.target)
 	if err != nil {

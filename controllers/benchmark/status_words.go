@@ -3,7 +3,6 @@ package benchmark
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -11,7 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// workloadWords is the load as people say it, such as "Read 1Mi x4 depth 8".
+// workloadWords is the load in words, such as "Read 1Mi x4 depth 8".
 func workloadWords(p runfile.Plan) string {
 	switch w := p.Workload; {
 	case w.Raw != nil:
@@ -59,10 +58,10 @@ func engineOf(p runfile.Plan) string {
 	return judge.EngineNative
 }
 
-// protocolWords is the protocol as people say it.
+// protocolWords describes the protocol in words.
 func protocolWords(p runfile.Plan) string {
 	words := p.Engine.NFSVersion + " " + p.Engine.Client
-	if n := strings.Count(p.Engine.Oranfstab, "path:"); n > 1 {
+	if n := len(p.Engine.Channels); n > 1 {
 		words += fmt.Sprintf(" %d paths", n)
 	}
 	return words
@@ -86,8 +85,8 @@ func headline(s *scope) string {
 	if j.Summary.WirePermille != nil {
 		msg += fmt.Sprintf(", %d %% of the wire limit", (*j.Summary.WirePermille+5)/10)
 	}
-	if w := indirectWords(j); w != "" {
-		msg += ". " + w
+	if j.Indirect != "" {
+		msg += ". " + j.Indirect
 	}
 	return msg
 }

@@ -57,7 +57,7 @@ func (r *Reconciler) ofLabels(ctx context.Context, obj client.Object) []reconcil
 }
 
 // waiting finds the benchmarks that a freed target may let go on, and the few
-// behind them that are told their new place at once.
+// behind them that get their new place at once.
 func (r *Reconciler) waiting(ctx context.Context, lease client.Object) []reconcile.Request {
 	entries, err := r.wanting(ctx, lease.GetAnnotations()[manifest.AnnotationTarget])
 	if err != nil {

@@ -13,6 +13,6 @@
 // made from the record: benchmarks may go, by ttlSecondsAfterFinished or by the
 // history limit, and the numbers stay.
 //
-// The reconciler remembers what is dear to compute, and nothing that it could not
+// The reconciler caches what is expensive to compute, and nothing that it could not
 // compute again.
 package suite

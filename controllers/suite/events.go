@@ -52,7 +52,7 @@ func phaseChanged(s *v1alpha1.NFSBenchmarkSuite) event {
 	return e
 }
 
-// runEnded tells of each run of a schedule, whose phase does not.
+// runEnded reports the end of each scheduled run, which the phase of the suite does not show.
 func runEnded(before, after *v1alpha1.NFSBenchmarkSuite) *event {
 	if after.Spec.Schedule == nil || len(after.Status.History) == 0 {
 		return nil

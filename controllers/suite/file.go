@@ -1,8 +1,6 @@
 package suite
 
 import (
-	"strconv"
-
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -10,10 +8,8 @@ import (
 
 // What holds where a spec says nothing; the defaults of the CRD.
 const (
-	defaultAlpha         = 0.05
-	defaultMinimumEffect = 0.02
-	defaultHistory       = 10
-	defaultHistoryLimit  = 10
+	defaultHistory      = 10
+	defaultHistoryLimit = 10
 )
 
 // newFile begins the record of a run with what was asked for.
@@ -35,7 +31,7 @@ func settingsOf(suite *v1alpha1.NFSBenchmarkSuite, seed int64) runfile.SuiteSett
 		if sp.Regression != nil {
 			by = sp.Regression.Significance
 		}
-		out.Regression = new(significance(by))
+		out.Regression = new(matrix.Significance(by))
 	}
 	return out
 }
@@ -44,32 +40,12 @@ func compareOf(c *v1alpha1.Compare) *runfile.SuiteCompare {
 	if c == nil {
 		return nil
 	}
-	out := &runfile.SuiteCompare{SuiteSignificance: significance(c.Significance), Baseline: map[string]string{}, ImpactOf: string(c.ImpactOf)}
+	out := &runfile.SuiteCompare{SuiteSignificance: matrix.Significance(c.Significance), Baseline: map[string]string{}, ImpactOf: string(c.ImpactOf)}
 	for axis, value := range c.Baseline {
 		out.Baseline[axis] = string(value)
 	}
 	if out.ImpactOf == "" {
 		out.ImpactOf = string(v1alpha1.DenominatorBaseline)
-	}
-	return out
-}
-
-func significance(s v1alpha1.Significance) runfile.SuiteSignificance {
-	out := runfile.SuiteSignificance{Alpha: defaultAlpha, MinimumEffect: defaultMinimumEffect, Correction: string(s.Correction)}
-	for _, m := range s.Metrics {
-		out.Metrics = append(out.Metrics, string(m))
-	}
-	if len(out.Metrics) == 0 {
-		out.Metrics = []string{runfile.MetricMeanLatency, runfile.MetricThroughput}
-	}
-	if a, err := strconv.ParseFloat(s.Alpha, 64); err == nil {
-		out.Alpha = a
-	}
-	if s.MinimumEffectPercent != nil {
-		out.MinimumEffect = float64(*s.MinimumEffectPercent) / 100
-	}
-	if out.Correction == "" {
-		out.Correction = string(v1alpha1.CorrectionHolm)
 	}
 	return out
 }

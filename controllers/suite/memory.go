@@ -15,7 +15,7 @@ import (
 // takes megabytes, so it is what few runs at a time need.
 const remembered = 16
 
-// memory keeps what is dear to compute and comes out the same each time: matrices,
+// memory caches what is expensive to compute and does not change: matrices,
 // records that were read, regressions. A manager that has forgotten it computes it
 // again.
 type memory struct {

@@ -67,9 +67,9 @@ func (r *Reconciler) write(ctx context.Context, s *scope, one *run) error {
 	}
 	m := metadataOf(u)
 	one.record, one.changed = &m, false
-	mind := r.memory.of(s.suite.UID, s.suite.Generation)
+	cached := r.memory.of(s.suite.UID, s.suite.Generation)
 	if one == s.current() {
-		mind.recordVersion, mind.record = string(m.UID)+"/"+m.ResourceVersion, one.file
+		cached.recordVersion, cached.record = string(m.UID)+"/"+m.ResourceVersion, one.file
 	}
 	return nil
 }

@@ -52,20 +52,20 @@ func (r *Reconciler) load(ctx context.Context, s *scope, one *run) error {
 		}
 		return nil
 	}
-	mind := r.memory.of(s.suite.UID, s.suite.Generation)
+	cached := r.memory.of(s.suite.UID, s.suite.Generation)
 	version := string(one.record.UID) + "/" + one.record.ResourceVersion
-	if mind.recordVersion != version {
+	if cached.recordVersion != version {
 		file, err := r.read(ctx, s, one.record.Name)
 		if err != nil {
 			return err
 		}
 		if one == s.current() {
-			mind.recordVersion, mind.record = version, file
+			cached.recordVersion, cached.record = version, file
 		}
 		one.file, one.loaded = file, true
 		return nil
 	}
-	one.file, one.loaded = mind.record, true
+	one.file, one.loaded = cached.record, true
 	return nil
 }
 
@@ -96,7 +96,7 @@ func (r *Reconciler) look(ctx context.Context, s *scope, one *run) error {
 		default:
 			one.object, one.state = wf, workflow.Observe(wf)
 			one.file.Workflow = name
-			hear(s, one)
+			checkArgoActs(s, one)
 		}
 	}
 	list := &v1alpha1.NFSBenchmarkList{}
@@ -108,8 +108,8 @@ func (r *Reconciler) look(ctx context.Context, s *scope, one *run) error {
 	return nil
 }
 
-// hear notes when nobody acts on a workflow.
-func hear(s *scope, one *run) {
+// checkArgoActs notes when no controller acts on a workflow.
+func checkArgoActs(s *scope, one *run) {
 	if one.state.Phase != "" || s.now.Sub(one.object.GetCreationTimestamp().Time) < silence {
 		return
 	}

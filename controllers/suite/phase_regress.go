@@ -13,6 +13,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -44,7 +45,7 @@ func (r *Reconciler) judge(ctx context.Context, s *scope, before []*run, one *ru
 	}
 	if newest {
 		s.regression = found
-		if err := r.acquit(ctx, s, one); err != nil {
+		if err := r.takeAccepted(ctx, s, one); err != nil {
 			return err
 		}
 	}
@@ -54,9 +55,9 @@ func (r *Reconciler) judge(ctx context.Context, s *scope, before []*run, one *ru
 	return r.noteVerdict(ctx, s, one, found)
 }
 
-// acquit reads the record of a run that was worse once and is accepted now: its
+// takeAccepted reads the record of a run that was worse once and is accepted now: its
 // verdict is that of its benchmarks again.
-func (r *Reconciler) acquit(ctx context.Context, s *scope, one *run) error {
+func (r *Reconciler) takeAccepted(ctx context.Context, s *scope, one *run) error {
 	was := one.record.Annotations[annotationVerdict] == reasonRegressed
 	if !was || s.regression != nil && s.regression.Regressed {
 		return nil
@@ -76,7 +77,7 @@ func (s *scope) over() []*run {
 }
 
 // acceptedOf is the run that others are measured by: the one that the annotation
-// names, otherwise the oldest that succeeded. unknown is a name that is none.
+// names, otherwise the oldest that succeeded. unknown is a name that no run has.
 func acceptedOf(suite *v1alpha1.NFSBenchmarkSuite, over []*run) (accepted, unknown string) {
 	if name := suite.Annotations[v1alpha1.AnnotationAcceptRun]; name != "" {
 		if slices.ContainsFunc(over, func(r *run) bool { return r.name == name }) {
@@ -118,15 +119,15 @@ func (r *Reconciler) compareRun(ctx context.Context, s *scope, one *run, before 
 	for _, h := range history {
 		what = append(what, h.key())
 	}
-	mind := r.memory.of(s.suite.UID, s.suite.Generation)
-	if key := strings.Join(what, " "); mind.comparedWhat != key {
+	cached := r.memory.of(s.suite.UID, s.suite.Generation)
+	if key := strings.Join(what, " "); cached.comparedWhat != key {
 		found, err := r.regression(ctx, s, one, before[i], history)
 		if err != nil {
 			return nil, err
 		}
-		mind.comparedWhat, mind.regression = key, found
+		cached.comparedWhat, cached.regression = key, found
 	}
-	return mind.regression, nil
+	return cached.regression, nil
 }
 
 // key changes when the record's numbers do.
@@ -159,7 +160,7 @@ func (r *Reconciler) regression(ctx context.Context, s *scope, one, accepted *ru
 	if s.suite.Spec.Regression != nil {
 		by = s.suite.Spec.Regression.Significance
 	}
-	found := compare.Regress(files[one.name], files[accepted.name], past, significance(by))
+	found := compare.Regress(files[one.name], files[accepted.name], past, matrix.Significance(by))
 	return &found, nil
 }
 

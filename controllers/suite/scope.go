@@ -65,7 +65,7 @@ type underWay struct {
 	started   time.Time // zero = not yet
 	percent   int32     // of itself
 	waits     string    // what it waits for, in words
-	suspended bool      // it was told to stop
+	suspended bool      // it was asked to stop
 }
 
 // outcome is how a run ended.

@@ -106,7 +106,7 @@ func scheduleHealth(s *scope, v seen) health {
 	}
 }
 
-// setSucceeded says of the newest run whether it did.
+// setSucceeded sets whether the newest run succeeded.
 func setSucceeded(s *scope, v seen, h health) {
 	kind := v1alpha1.ConditionSucceeded
 	switch {

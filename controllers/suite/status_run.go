@@ -14,7 +14,7 @@ import (
 
 const (
 	maxFailures  = 8
-	etaGrain     = 10 * time.Second // finer would be a write each pass, and no truer
+	etaGrain     = 10 * time.Second // a finer one would cost a write in each pass
 	maxRunLength = 63
 )
 

@@ -35,7 +35,7 @@ func messageOf(s *scope, v seen, err error) string {
 	}
 }
 
-// prefix says of a schedule that it waits.
+// prefix says that a schedule waits.
 func (s *scope) prefix() string {
 	if !s.scheduled() {
 		return ""
@@ -48,7 +48,7 @@ func (s *scope) prefix() string {
 	return strings.TrimSpace(words) + ": "
 }
 
-// endMessage is what the newest finished run came to.
+// endMessage is the outcome of the newest finished run.
 func endMessage(s *scope, v seen) string {
 	words := v.outcome.message
 	if words == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// follower knows what the loader has told so far. One goroutine uses it.
+// follower knows what the loader has reported so far. One goroutine uses it.
 type follower struct {
 	tail     eventTail
 	loadPath string
@@ -104,7 +104,7 @@ func (f *follower) partialLoad() runfile.Load {
 	return load
 }
 
-// repetitions counts those that the loader has told of in full.
+// repetitions counts those that the loader has reported in full.
 func (f *follower) repetitions() int {
 	if f.load == nil {
 		return 0

@@ -156,7 +156,7 @@ func (s *Session) sourceNamed(name string) int {
 }
 
 // keep writes an entry down; s.mu is held. Where that fails once, a successor
-// would find gaps that nobody tells of, so nothing more is kept.
+// would find gaps that are not marked, so nothing more is kept.
 func (s *Session) keep(e entry, thinned bool) {
 	if s.journal == nil || s.finished {
 		return

@@ -7,34 +7,34 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// stale is for how long what the loader told last is what happens now. The
+// stale is for how long the last report of the loader counts as current. The
 // loader tells each second, and replaces its load file every few.
 const stale = 15 * time.Second
 
 // live is what was seen last of a run under way.
 type live struct {
-	event   *runfile.Event      // nil: the loader has told nothing of late
+	event   *runfile.Event      // nil: the loader has reported nothing of late
 	sample  *runfile.LoadSample // nil: it makes no load, or counts none by the second
 	host    *runfile.ObservedWindow
 	storage []runfile.StorageWindow
 }
 
-// heard keeps the last words of the loader, for the readers of live. It is safe
+// latest keeps the last report of the loader, for the readers of live. It is safe
 // for several goroutines.
-type heard struct {
+type latest struct {
 	mu     sync.Mutex
 	event  *runfile.Event
 	sample *runfile.LoadSample
 }
 
-func (h *heard) setEvent(e runfile.Event) {
+func (h *latest) setEvent(e runfile.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.event = &e
 }
 
 // setLoad takes the last second of a load. The load may change afterwards.
-func (h *heard) setLoad(l *runfile.Load) {
+func (h *latest) setLoad(l *runfile.Load) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n := len(l.Samples); n > 0 {
@@ -44,7 +44,7 @@ func (h *heard) setLoad(l *runfile.Load) {
 }
 
 // since gives the words that are not older than a time.
-func (h *heard) since(t time.Time) (*runfile.Event, *runfile.LoadSample) {
+func (h *latest) since(t time.Time) (*runfile.Event, *runfile.LoadSample) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	event, sample := h.event, h.sample
@@ -62,7 +62,7 @@ func (h *heard) since(t time.Time) (*runfile.Event, *runfile.LoadSample) {
 func (s *Session) live() live {
 	var out live
 	now := s.wallTime()
-	out.event, out.sample = s.heard.since(now.Add(-stale))
+	out.event, out.sample = s.latest.since(now.Add(-stale))
 	s.mu.Lock()
 	hosts := s.hosts.latest(2)
 	readings := make([][]Reading, 0, len(s.readings))

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -26,13 +25,13 @@ const (
 func (s *Session) Metrics() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(newLiveCollector(s))
-	every := &sparing{gatherer: registry, now: s.opt.Now, every: max(s.opt.interval(), time.Second)}
+	every := &cachedGatherer{gatherer: registry, now: s.opt.Now, every: max(s.opt.interval(), time.Second)}
 	return promhttp.HandlerFor(every, promhttp.HandlerOpts{MaxRequestsInFlight: 2})
 }
 
-// sparing gathers again when some time has passed. It is safe for several
+// cachedGatherer gathers again when some time has passed. It is safe for several
 // goroutines.
-type sparing struct {
+type cachedGatherer struct {
 	gatherer prometheus.Gatherer
 	now      func() time.Time
 	every    time.Duration
@@ -44,7 +43,7 @@ type sparing struct {
 }
 
 // Gather implements prometheus.Gatherer.
-func (g *sparing) Gather() ([]*dto.MetricFamily, error) {
+func (g *cachedGatherer) Gather() ([]*dto.MetricFamily, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if now := g.now(); g.at.IsZero() || now.Sub(g.at) >= g.every {
@@ -57,7 +56,7 @@ func (g *sparing) Gather() ([]*dto.MetricFamily, error) {
 // liveCollector translates live into metrics.
 type liveCollector struct {
 	session *Session
-	paths   []string // of the channels, by their number
+	paths   []runfile.PlanChannel // by the number of the channel
 
 	progress, throughput, iops, latency *prometheus.Desc
 	path, clientCPU                     *prometheus.Desc
@@ -72,10 +71,10 @@ func newLiveCollector(s *Session) *liveCollector {
 	}
 	return &liveCollector{
 		session:     s,
-		paths:       channelPaths(s.opt.Plan),
+		paths:       s.opt.Plan.Engine.Channels,
 		progress:    desc("progress_ratio", "How far the run is, and the step that this client is at.", "step"),
-		throughput:  desc("throughput_bytes_per_second", "File data of the last second, by direction; both where they are not told apart.", "direction"),
-		iops:        desc("iops", "I/Os of the last second, by direction; both where they are not told apart.", "direction"),
+		throughput:  desc("throughput_bytes_per_second", "File data of the last second, by direction; both where they are not distinguished.", "direction"),
+		iops:        desc("iops", "I/Os of the last second, by direction; both where they are not distinguished.", "direction"),
 		latency:     desc("latency_seconds", "Latency of the I/Os of the last second, by mean, p50, p99 and max.", "direction", "stat"),
 		path:        desc("path_throughput_bytes_per_second", "File data of the last second through each channel.", "channel", "path", "direction"),
 		clientCPU:   desc("client_cpu_ratio", "Busy share of this client's node."),
@@ -135,7 +134,7 @@ func (c *liveCollector) sendSample(send sender, s *runfile.LoadSample) {
 	for _, p := range s.Channels {
 		channel, path := strconv.Itoa(int(p.ID)), ""
 		if i := int(p.ID); i >= 0 && i < len(c.paths) {
-			path = c.paths[i]
+			path = c.paths[i].Path
 		}
 		send(c.path, float64(p.BytesRead), channel, path, "read")
 		send(c.path, float64(p.BytesWritten), channel, path, "write")
@@ -162,23 +161,3 @@ func (c *liveCollector) sendStorage(send sender, w runfile.StorageWindow) {
 }
 
 func isLoaded(span string) bool { return span == runfile.SpanWarmup || span == runfile.SpanMeasure }
-
-// channelPaths are the addresses of the channels in their order, which is that
-// of the oranfstab. A mount of the kernel has none.
-func channelPaths(plan runfile.Plan) []string {
-	file, err := oranfstab.Parse([]byte(plan.Engine.Oranfstab))
-	if err != nil {
-		return nil // the loader says so
-	}
-	var out []string
-	for _, s := range file.Servers {
-		if plan.Engine.Server != "" && s.Name != plan.Engine.Server {
-			continue
-		}
-		for _, p := range s.Paths {
-			out = append(out, p.Path)
-		}
-		return out
-	}
-	return nil
-}

@@ -22,8 +22,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
 )
 
-const twoPaths = "server: s\npath: 10.0.1.61\npath: 10.0.2.61\nexport: /vol mount: /data\n"
-
 // at is a clock that is moved by hand.
 type at struct {
 	mu  sync.Mutex
@@ -48,7 +46,7 @@ func liveSession(t *testing.T, source storage.Source) (*Session, *at) {
 	clock := &at{now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
 	o := Options{
 		Plan: runfile.Plan{
-			Run: runfile.Identity{Namespace: "bench", Name: "demo"}, Engine: runfile.Engine{Oranfstab: twoPaths},
+			Run: runfile.Identity{Namespace: "bench", Name: "demo"}, Engine: runfile.Engine{Channels: runfile.ChannelsTo("10.0.1.61", "10.0.2.61")},
 			Collect: runfile.Collect{IntervalMilliseconds: 3_600_000},
 		},
 		Now: clock.Now, Log: slog.New(slog.DiscardHandler), Sources: []storage.Source{source}, Client: 1,
@@ -128,8 +126,8 @@ func underWay(t *testing.T) (*Session, *at) {
 	first.NodeTotalMicroseconds = new(*first.NodeTotalMicroseconds + 1_000_000)
 	s.hosts.add(first, false)
 	s.mu.Unlock()
-	s.heard.setEvent(runfile.Event{Time: clock.Now(), Span: runfile.SpanMeasure, Percent: 47, BytesPerSecond: 7, OpsPerSecond: 3})
-	s.heard.setLoad(&runfile.Load{Samples: []runfile.LoadSample{{Time: clock.Now().Add(-time.Minute)}, {
+	s.latest.setEvent(runfile.Event{Time: clock.Now(), Span: runfile.SpanMeasure, Percent: 47, BytesPerSecond: 7, OpsPerSecond: 3})
+	s.latest.setLoad(&runfile.Load{Samples: []runfile.LoadSample{{Time: clock.Now().Add(-time.Minute)}, {
 		Time: clock.Now(), Span: runfile.SpanMeasure,
 		Read:     &runfile.SampleOps{Count: 200, Bytes: 200 << 20, MeanMicroseconds: 4_000, P50Microseconds: 3_900, P99Microseconds: 9_000, MaxMicroseconds: 12_000},
 		Write:    &runfile.SampleOps{},
@@ -176,13 +174,13 @@ func TestWhatIsOldIsNotTold(t *testing.T) {
 func TestALoadThatIsNotCountedByTheSecondHasItsEvents(t *testing.T) {
 	s, clock := liveSession(t, &storagetest.Fake{})
 	event := runfile.Event{Time: clock.Now(), Span: runfile.SpanMeasure, Percent: 10, BytesPerSecond: 7, OpsPerSecond: 3}
-	s.heard.setEvent(event)
+	s.latest.setEvent(event)
 	want := map[string]float64{"progress_ratio Measure": 0.1, "throughput_bytes_per_second both": 7, "iops both": 3}
 	if diff := cmp.Diff(want, told(t, get(t, s.Metrics()))); diff != "" {
 		t.Errorf("under load (-want +got):\n%s", diff)
 	}
 	event.Span = runfile.SpanBaseline
-	s.heard.setEvent(event)
+	s.latest.setEvent(event)
 	if diff := cmp.Diff(map[string]float64{"progress_ratio Baseline": 0.1}, told(t, get(t, s.Metrics()))); diff != "" {
 		t.Errorf("while it is idle (-want +got):\n%s", diff)
 	}
@@ -191,7 +189,7 @@ func TestALoadThatIsNotCountedByTheSecondHasItsEvents(t *testing.T) {
 func TestASampleOfASecondLongPastIsNotTheLoadOfNow(t *testing.T) {
 	s, clock := underWay(t)
 	clock.pass(stale + time.Second)
-	s.heard.setEvent(runfile.Event{Time: clock.Now(), Span: runfile.SpanCooldown, Percent: 60})
+	s.latest.setEvent(runfile.Event{Time: clock.Now(), Span: runfile.SpanCooldown, Percent: 60})
 	for name := range told(t, get(t, s.Metrics())) {
 		if strings.HasPrefix(name, "throughput") || strings.HasPrefix(name, "path_") {
 			t.Errorf("in the cool-down there is %s", name)
@@ -205,7 +203,7 @@ func TestManyScrapesCostOne(t *testing.T) {
 	count := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "x"}, func() float64 { gathered++; return 0 })
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(count)
-	g := &sparing{gatherer: registry, now: clock.Now, every: time.Second}
+	g := &cachedGatherer{gatherer: registry, now: clock.Now, every: time.Second}
 	for range 5 {
 		if f, err := g.Gather(); err != nil || len(f) != 1 {
 			t.Fatal(f, err)

@@ -27,7 +27,7 @@ type Session struct {
 	stop       context.CancelFunc
 	running    sync.WaitGroup
 	finish     sync.Once
-	heard      heard     // of the loader, for Metrics
+	latest     latest    // of the loader, for Metrics
 	resumed    time.Time // of the last sample of a collector that was killed; zero: there was none
 
 	mu       sync.Mutex

@@ -29,7 +29,7 @@ type sidecar struct {
 	lastProgress time.Time
 	lastPartial  time.Time
 	told         int  // repetitions in the last partial result
-	dirty        bool // something was told since the last progress
+	dirty        bool // something was reported since the last progress
 }
 
 func newSidecar(o RunOptions, session *Session) *sidecar {
@@ -83,7 +83,7 @@ func (s *sidecar) look() bool {
 		s.session.Mark()
 	}
 	if news {
-		s.session.heard.setEvent(*s.loader.last)
+		s.session.latest.setEvent(*s.loader.last)
 	}
 	s.dirty = s.dirty || news
 	return moved
@@ -121,7 +121,7 @@ func (s *sidecar) readLoad(now time.Time, last bool) {
 		s.session.problem(problemLoad, err)
 	}
 	if s.loader.load != nil {
-		s.session.heard.setLoad(s.loader.load)
+		s.session.latest.setLoad(s.loader.load)
 	}
 }
 

@@ -15,7 +15,7 @@ func twoNodes(node string) func(testing.TB) runfile.Result {
 		t.Helper()
 		r := good(t)
 		addresses := map[string]string{"a": "10.0.1.61", "b": "10.0.2.61"}
-		r.Plan.Engine.Oranfstab = "server: array1\npath: " + addresses[node] + "\nexport: /vol/data mount: /u02\n"
+		r.Plan.Engine.Server, r.Plan.Engine.Channels = "array1", runfile.ChannelsTo(addresses[node])
 		r.Plan.Link.BitsPerSecond = 20e9
 		r.Plan.Collect.Sources = []runfile.Source{{Kind: runfile.SourceONTAP, Name: "array", SVM: "svm1", OneClient: true}}
 		r.Plan.Survey = survey()

@@ -61,7 +61,7 @@ func (r *calibration) add(s *Summary, maxLatencyMilliseconds int32) {
 	}
 }
 
-// calibrate tells of each run what CALIBRATE_IO tells.
+// calibrate takes the figures of CALIBRATE_IO for each run.
 func (c *judging) calibrate() []CalibrationSummary {
 	runs := c.calibrationRuns()
 	out := make([]CalibrationSummary, 0, len(runs))

@@ -14,7 +14,7 @@ func TestTheArrayIsAWitnessOfTheProtocol(t *testing.T) {
 	cases := map[string]struct {
 		declared string
 		client   runfile.StorageClient
-		want     testimony
+		want     statement
 	}{
 		"as declared":      {"NFSv3", client, agrees},
 		"another version":  {"NFSv4.1", client, silent},
@@ -29,7 +29,7 @@ func TestTheArrayIsAWitnessOfTheProtocol(t *testing.T) {
 			r := runfile.Result{Clients: []runfile.ClientResult{{Observed: &runfile.Observed{Windows: []runfile.ObservedWindow{
 				{Kind: windowMeasure, Storage: []runfile.StorageWindow{{Clients: []runfile.StorageClient{tc.client}}}},
 			}}}}}
-			r.Plan.Engine.NFSVersion, r.Plan.Engine.Oranfstab = tc.declared, "server: array1\npath: 10.0.1.61\nexport: /vol mount: /u02\n"
+			r.Plan.Engine.NFSVersion, r.Plan.Engine.Channels = tc.declared, runfile.ChannelsTo("10.0.1.61")
 			if _, asked := arrayWitness(r); asked {
 				t.Error("there is no array, and it speaks")
 			}

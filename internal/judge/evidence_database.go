@@ -8,11 +8,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// testimony is what one witness says of the protocol.
-type testimony int
+// statement is what one witness reports about the protocol.
+type statement int
 
 const (
-	silent     testimony = iota // nothing is known from it
+	silent     statement = iota // nothing is known from it
 	agrees                      // with what was declared
 	doubts                      // something else carried a part of the load
 	denies                      // something else carried it
@@ -21,7 +21,7 @@ const (
 
 // witness is one of the places where the protocol can be seen under load.
 type witness struct {
-	says testimony
+	says statement
 	text string // what it is, and what it says
 	// proof: alone it proves what carried the load. The others can be so although
 	// the load went elsewhere.
@@ -40,12 +40,12 @@ func databaseEvidence(r runfile.Result, s *Summary, d *DatabaseSummary) Evidence
 	if w, asked := arrayWitness(r); asked {
 		all = append(all, w)
 	}
-	return e.heard(all)
+	return e.weigh(all)
 }
 
-// heard weighs what the witnesses say: who denies outweighs all.
-func (e Evidence) heard(all []witness) Evidence {
-	said := func(t testimony) []string {
+// weigh combines what the witnesses say: one that denies outweighs all.
+func (e Evidence) weigh(all []witness) Evidence {
+	said := func(t statement) []string {
 		var texts []string
 		for _, w := range all {
 			if w.says == t {
@@ -54,12 +54,12 @@ func (e Evidence) heard(all []witness) Evidence {
 		}
 		return texts
 	}
-	agree, unheard := "", ""
+	agree, unseen := "", ""
 	if texts := said(agrees); len(texts) > 0 {
 		agree = " For it speak: " + strings.Join(texts, ", ") + "."
 	}
 	if texts := said(silent); len(texts) > 0 {
-		unheard = " Not seen: " + strings.Join(texts, ", ") + "."
+		unseen = " Not seen: " + strings.Join(texts, ", ") + "."
 	}
 	proven := slices.ContainsFunc(all, func(w witness) bool { return w.proof && w.says == agrees })
 	switch {
@@ -70,9 +70,9 @@ func (e Evidence) heard(all []witness) Evidence {
 	case len(said(incomplete)) > 0:
 		return e.no(false, "%s.%s", strings.Join(said(incomplete), ", and "), agree)
 	case proven:
-		return e.yes("Direct NFS carried the load. These agree: %s.%s", strings.Join(said(agrees), ", "), unheard)
+		return e.yes("Direct NFS carried the load. These agree: %s.%s", strings.Join(said(agrees), ", "), unseen)
 	}
-	e.Message = fmt.Sprintf("Nothing proves that Direct NFS carried the load.%s%s", agree, unheard)
+	e.Message = fmt.Sprintf("Nothing proves that Direct NFS carried the load.%s%s", agree, unseen)
 	return e
 }
 
@@ -131,7 +131,7 @@ func accessWitness(r runfile.Result) witness {
 func ownServers(plan runfile.Plan, all []runfile.DNFSServer) []runfile.DNFSServer {
 	var own []runfile.DNFSServer
 	for _, row := range all {
-		if row.Server == serverLabel(plan) || row.Export != "" && row.Export == plan.Engine.Export {
+		if row.Server == plan.Engine.Server || row.Export != "" && row.Export == plan.Engine.Export {
 			own = append(own, row)
 		}
 	}

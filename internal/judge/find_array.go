@@ -42,7 +42,7 @@ func sentence(fix string) string {
 	return " " + strings.TrimSuffix(fix, ".") + "."
 }
 
-// isSilent tells of a source that has not one window.
+// isSilent reports a source without any window.
 func (c *judging) isSilent(name string) bool {
 	for _, s := range c.result.Plan.Collect.Sources {
 		if s.Name == name {
@@ -205,7 +205,7 @@ func (c *judging) disagreements(s Summary, w runfile.StorageWindow) []disagreeme
 	return found
 }
 
-// lags tells of what a Prometheus scraped: it is older than it says, which long
+// lags reports stale samples of a Prometheus: they are older than their time, which long
 // windows forgive and short ones do not.
 func (c *judging) lags(w runfile.StorageWindow) bool {
 	return w.Seconds < scrapedSeconds && slices.ContainsFunc(c.result.Plan.Collect.Sources, func(s runfile.Source) bool {

@@ -36,7 +36,7 @@ func (c *judging) finerLatency() string {
 	return fmt.Sprintf(" V$IOSTAT_FILE says %d µs over the whole run.", l.MeanMicroseconds)
 }
 
-// checkLimit tells of a calibration whose IOPS are not within the latency.
+// checkLimit reports a calibration whose IOPS are not within the latency.
 func (c *judging) checkLimit(s CalibrationSummary, limit int32) {
 	l := s.ActualLatencyMilliseconds
 	switch {

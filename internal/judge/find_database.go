@@ -79,7 +79,7 @@ func (c *judging) whyInactive() string {
 
 // checkOranfstab: Oracle finds mounts by itself, too, with one path and NFSv3.
 func (c *judging) checkOranfstab() {
-	label := serverLabel(c.result.Plan)
+	label := c.result.Plan.Engine.Server
 	if !c.result.Plan.Database.DirectNFS || label == "" || len(c.database.Servers) == 0 {
 		return
 	}
@@ -106,7 +106,7 @@ func (c *judging) checkTrunking() {
 }
 
 // checkServiceTime looks for service times that cannot be: pNFS of Oracle 12.2
-// tells of 19 µs where 350 are spent.
+// reports 19 µs where 350 are spent.
 func (c *judging) checkServiceTime() {
 	windows := databaseWindows(c.result, c.overall.Repetition)
 	for _, w := range windows {

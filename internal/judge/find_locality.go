@@ -83,7 +83,7 @@ func (c *judging) pathName(address string, windows []runfile.StorageWindow) stri
 	return address
 }
 
-// checkLocality tells of paths that end on the wrong node. Who asked for that is
+// checkLocality reports paths that end on the wrong node. A user who asked for that is
 // told what it cost.
 func (c *judging) checkLocality() {
 	for _, i := range c.indirect() {
@@ -91,13 +91,14 @@ func (c *judging) checkLocality() {
 		if len(i.paths) > 1 {
 			what, verb = "paths", "are"
 		}
-		first := fmt.Sprintf("Same data, two nodes: %s although node %s owns %s: %s %s %s indirect.",
+		first := fmt.Sprintf("Same data, two nodes: %s although node %s owns %s: %s %s %s indirect",
 			i.work(), i.owner, volumeName(c.volume()), what, listed(i.paths), verb)
+		c.indirectly = cmp.Or(c.indirectly, first)
 		if c.result.Plan.Engine.PathSelection == runfile.PathsRemote {
-			c.add(IndirectPath, Info, "%s protocol.paths.select: Remote asks for that; compare with Local.", first)
+			c.add(IndirectPath, Info, "%s. protocol.paths.select: Remote asks for that; compare with Local.", first)
 			continue
 		}
-		c.add(IndirectPath, Warning, "%s %s", first, c.directly(i.owner))
+		c.add(IndirectPath, Warning, "%s. %s", first, c.directly(i.owner))
 	}
 }
 

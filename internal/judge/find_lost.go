@@ -59,7 +59,7 @@ func noticeable(p PathShare, s Summary) bool {
 	return s.DurationMilliseconds > 0 && float64(p.DownMilliseconds)*1000 >= channelLostShare*float64(s.DurationMilliseconds)
 }
 
-// checkLoss tells of one path: either how long it was away, or that it was back
+// checkLoss reports one path: either how long it was away, or that it was back
 // at once.
 func (c *judging) checkLoss(l loss, paths int) {
 	severity := Info

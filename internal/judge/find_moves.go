@@ -98,7 +98,7 @@ func nodeOfPath(paths []runfile.StoragePath, address string) string {
 	return ""
 }
 
-// follow tells of a move when something is not where it was.
+// follow reports a move when an object is not where it was.
 func (c *judging) follow(p *place, node, source string, repetition int32) {
 	was := p.node
 	if node == "" || node == was {

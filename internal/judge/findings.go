@@ -82,7 +82,7 @@ func (c *judging) kernel() bool { return c.result.Plan.Engine.Client == runfile.
 func (c *judging) checkEmbedded() {
 	for _, s := range c.result.Plan.Collect.Sources {
 		if s.Kind == runfile.SourceEmbedded {
-			c.addOnce(EmbeddedServer, Info, "The storage was the NFS server that nfsbench brings along: the number tells of this installation, its network and its CPUs, and nothing of an array. Point spec.storage at an export or a claim.")
+			c.addOnce(EmbeddedServer, Info, "The storage was the NFS server that nfsbench brings along: the number describes this installation, its network and its CPUs, and not an array. Point spec.storage at an export or a claim.")
 		}
 	}
 }

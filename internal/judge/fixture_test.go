@@ -35,7 +35,7 @@ func good(t testing.TB) runfile.Result {
 		Version: runfile.PlanVersion, Run: runfile.Identity{Name: "demo"}, Clients: 1,
 		Engine: runfile.Engine{
 			Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3",
-			Oranfstab: "server: array1\nlocal: 10.0.1.5\npath: 10.0.1.61\nlocal: 10.0.2.5\npath: 10.0.2.61\nexport: /vol/data mount: /u02\n",
+			Server: "array1", Export: "/vol/data", Channels: []runfile.PlanChannel{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Local: "10.0.2.5", Path: "10.0.2.61"}},
 		},
 		Workload: runfile.Workload{Raw: &runfile.Raw{
 			Pattern: runfile.PatternRead, BlockSizeBytes: 1 << 20, FileSizeBytes: 256 << 30, Jobs: 4, Depth: 8, Directory: "nfsbench",

@@ -53,6 +53,9 @@ type Judgement struct {
 	Protocol          Evidence      `json:"protocol"`
 	Series            []SeriesPoint `json:"series,omitempty"` // of the median repetition, all clients
 	Findings          []Finding     `json:"findings,omitempty"`
+	// Indirect says in one sentence, without its full stop, which paths end on a node
+	// that does not own the volume. Empty = none is known.
+	Indirect string `json:"indirect,omitempty"`
 }
 
 // Summary is one repetition over all clients.
@@ -199,7 +202,7 @@ func Judge(r runfile.Result) Judgement {
 		Wire: c.wire, Protocol: c.protocol, Series: c.series,
 	}
 	c.expect(&j)
-	j.Findings = c.sorted()
+	j.Findings, j.Indirect = c.sorted(), c.indirectly
 	j.Validity = validity(j.Findings)
 	j.Verdict = c.verdict(j)
 	return j
@@ -220,6 +223,7 @@ type judging struct {
 	variation    *int32
 	protocol     Evidence
 	findings     []Finding
-	missed       bool // a threshold was missed
-	unmeasured   bool // a threshold could not be compared
+	indirectly   string // Judgement.Indirect
+	missed       bool   // a threshold was missed
+	unmeasured   bool   // a threshold could not be compared
 }

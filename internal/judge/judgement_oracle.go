@@ -32,7 +32,7 @@ type CalibrationSummary struct {
 	ActualLatencyMilliseconds *int64 `json:"actualLatencyMilliseconds,omitempty"`
 }
 
-// DatabaseSummary is what the database says of the repetition of the summary.
+// DatabaseSummary is what the database reports about the repetition of the summary.
 type DatabaseSummary struct {
 	Files    []DatabaseFile        `json:"files,omitempty"`    // data files that were read
 	Servers  []runfile.DNFSServer  `json:"servers,omitempty"`  // over all measured windows
@@ -40,7 +40,7 @@ type DatabaseSummary struct {
 }
 
 // DatabaseFile is one data file of V$IOSTAT_FILE. Nanoseconds, because the
-// averages are told in fractions of microseconds.
+// averages are fractions of microseconds.
 type DatabaseFile struct {
 	Number                   int64  `json:"number"` // FILE_NO
 	AccessMethod             string `json:"accessMethod,omitempty"`

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -14,13 +13,10 @@ import (
 type pathPair struct{ Local, Path string }
 
 func (p pathPair) String() string {
-	if p.Local == "" {
-		return p.Path
-	}
-	return p.Local + " -> " + p.Path
+	return runfile.PlanChannel{Local: p.Local, Path: p.Path}.String()
 }
 
-// pathsOf are the paths of one client: those that the oranfstab declares, or
+// pathsOf are the paths of one client: those that the plan declares, or
 // else those that were connected. A mount of the kernel is one path.
 func pathsOf(plan runfile.Plan, c runfile.ClientResult) []pathPair {
 	if plan.Engine.Client != runfile.ClientDirectNFS {
@@ -36,37 +32,13 @@ func pathsOf(plan runfile.Plan, c runfile.ClientResult) []pathPair {
 	return connectedPaths(c)
 }
 
-// declaredPaths reads the oranfstab of the plan; nothing when it cannot be
-// read, for then the loader has said so already.
+// declaredPaths are the channels of the plan.
 func declaredPaths(plan runfile.Plan) []pathPair {
-	file, err := oranfstab.Parse([]byte(plan.Engine.Oranfstab))
-	if err != nil {
-		return nil
+	var pairs []pathPair
+	for _, ch := range plan.Engine.Channels {
+		pairs = append(pairs, pathPair{Local: ch.Local, Path: ch.Path})
 	}
-	for _, s := range file.Servers {
-		if plan.Engine.Server != "" && s.Name != plan.Engine.Server {
-			continue
-		}
-		pairs := make([]pathPair, 0, len(s.Paths))
-		for _, p := range s.Paths {
-			pairs = append(pairs, pathPair{Local: p.Local, Path: p.Path})
-		}
-		return pairs
-	}
-	return nil
-}
-
-// serverLabel is what the oranfstab calls the server of the plan, and Oracle
-// SVRNAME where it used the oranfstab.
-func serverLabel(plan runfile.Plan) string {
-	if plan.Engine.Server != "" {
-		return plan.Engine.Server
-	}
-	file, err := oranfstab.Parse([]byte(plan.Engine.Oranfstab))
-	if err != nil || len(file.Servers) == 0 {
-		return ""
-	}
-	return file.Servers[0].Name
+	return pairs
 }
 
 func connectedPaths(c runfile.ClientResult) []pathPair {

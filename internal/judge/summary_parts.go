@@ -56,7 +56,7 @@ func (c *judging) databasePaths(parts []clientRep) []PathShare {
 func ownChannels(plan runfile.Plan, all []runfile.DNFSChannel) []runfile.DNFSChannel {
 	var own []runfile.DNFSChannel
 	for _, ch := range all {
-		if ch.Server == serverLabel(plan) {
+		if ch.Server == plan.Engine.Server {
 			own = append(own, ch)
 		}
 	}

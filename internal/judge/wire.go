@@ -154,7 +154,7 @@ func mtuOr(mtu int32) int32 {
 }
 
 // transferBytes is how much data one READ or WRITE moves: the block, unless
-// the mount, or what Direct NFS says of the server, cuts it into smaller ones.
+// the mount, or what Direct NFS reports about the server, cuts it into smaller ones.
 func transferBytes(r runfile.Result, write bool) int64 {
 	n := int64(defaultXfer)
 	if block := blockBytes(r.Plan); block > 0 {
@@ -217,7 +217,7 @@ func labels(links []WireLink) string {
 	return strings.Join(names, ", ")
 }
 
-// bitRate writes a link speed as people say it.
+// bitRate writes a link speed in its usual unit.
 func bitRate(bits int64) string {
 	switch {
 	case bits >= 1e9 && bits%1e8 == 0:

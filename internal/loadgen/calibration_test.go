@@ -13,11 +13,15 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
+// calibrateLarge is no larger than it must be to differ from a small read: a ladder moves
+// it ten thousands of times.
+const calibrateLarge = 2 * slobBlock
+
 func calibratePlan(disks int32) runfile.Plan {
 	plan := testPlan(runfile.PatternRead)
 	plan.Workload = runfile.Workload{Calibrate: &runfile.Calibrate{
 		PhysicalDisks: disks, MaxLatencyMilliseconds: 20, WarmupRuns: 1,
-		Files: &runfile.Files{Count: 3, SizeBytes: 1 << 20, BlockSizeBytes: slobBlock, LargeReadBytes: slobLarge, Directory: "nfsbench"},
+		Files: &runfile.Files{Count: 3, SizeBytes: 1 << 20, BlockSizeBytes: slobBlock, LargeReadBytes: calibrateLarge, Directory: "nfsbench"},
 	}}
 	plan.Schedule = runfile.Schedule{BaselineSeconds: 2, WarmupSeconds: 3, DurationSeconds: 4, CooldownSeconds: 5, Repetitions: 1}
 	return plan
@@ -74,7 +78,7 @@ func TestACalibrationEndsWhereTheLatencyPassesTheLimit(t *testing.T) {
 			}
 			block := int64(slobBlock)
 			if rep.Step.Kind == runfile.StepLargeReads {
-				block = slobLarge
+				block = calibrateLarge
 			}
 			if rep.Read.Bytes != rep.Read.Count*block {
 				t.Errorf("%s: %d bytes by %d reads", name, rep.Read.Bytes, rep.Read.Count)
@@ -110,7 +114,7 @@ func TestACalibrationReadsAllFiles(t *testing.T) {
 			for _, off := range tr.offsets[name] {
 				last = max(last, off)
 			}
-			if last < 1<<20-slobLarge {
+			if last < 1<<20-calibrateLarge {
 				t.Errorf("the end of %s was never read; the last was at %d", name, last)
 			}
 		}

@@ -44,7 +44,7 @@ func (r *Runner) idle(ctx context.Context, seconds int32) error {
 
 // left is the time that the run still needs, where it can be known.
 func (r *Runner) left(now time.Time) (left time.Duration, known bool) {
-	r.prog.planned = max(0, r.plot.total()-r.scheduleDone(now))
+	r.prog.planned = max(0, r.script.total()-r.scheduleDone(now))
 	return r.prog.left(now)
 }
 

@@ -15,15 +15,20 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// traced runs a plan and returns the offsets of each file's reads in order.
+// traced runs a plan and returns the blocks of each file in the order in which they were
+// read or, if the plan overwrites them, written.
 func traced(t *testing.T, run runFunc, plan runfile.Plan, delay time.Duration) map[string][]int64 {
 	t.Helper()
 	var mu sync.Mutex
 	seen := map[string][]int64{}
+	want := "read"
+	if overwrites, _, _ := patternOf(plan.Workload.Raw); overwrites {
+		want = "write"
+	}
 	tgt := &mem.Target{Delay: delay, BeforeIO: func(op, name string, off int64) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if op == "read" && strings.HasSuffix(name, ".dat") {
+		if op == want && strings.HasSuffix(name, ".dat") {
 			seen[name] = append(seen[name], off/4096)
 		}
 		return nil
@@ -89,22 +94,29 @@ func TestARerunDrawsTheSameOffsets(t *testing.T) {
 }
 
 func TestRandomOffsetsAreSpreadOverTheWholeFile(t *testing.T) {
-	eachWay(t, func(t bubble) {
-		plan := shortPlan(runfile.PatternRandomRead)
-		plan.Workload.Raw.Depth = 16
-		for name, blocks := range traced(t.T, t.run, plan, time.Millisecond) {
-			hit := map[int64]int{}
-			for _, b := range blocks {
-				hit[b]++
-			}
-			// 16000 draws of 64 blocks: 250 each.
-			for b := range int64(64) {
-				if hit[b] < 180 || hit[b] > 320 {
-					t.Errorf("%s: block %d was drawn %d times of %d", name, b, hit[b], len(blocks))
+	for _, pattern := range []string{runfile.PatternRandomRead, runfile.PatternRandomWrite} {
+		t.Run(pattern, func(t *testing.T) {
+			eachWay(t, func(t bubble) {
+				plan := shortPlan(pattern)
+				plan.Workload.Raw.Depth = 16
+				for name, blocks := range traced(t.T, t.run, plan, time.Millisecond) {
+					hit := map[int64]int{}
+					for _, b := range blocks {
+						hit[b]++
+					}
+					// 16000 draws of 64 blocks: 250 each.
+					for b := range int64(64) {
+						if hit[b] < 180 || hit[b] > 320 {
+							t.Errorf("%s: block %d was drawn %d times of %d", name, b, hit[b], len(blocks))
+						}
+					}
+					if slices.IsSorted(blocks[100:200]) {
+						t.Errorf("%s: the blocks %v are one behind the other", name, blocks[100:200])
+					}
 				}
-			}
-		}
-	})
+			})
+		})
+	}
 }
 
 func TestAnOpenLoopHidesNoOverload(t *testing.T) {

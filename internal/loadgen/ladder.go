@@ -61,7 +61,7 @@ func (l *ladder) left() (n int) {
 	return n
 }
 
-// note hears what the present level came to, and chooses the one after it.
+// note takes the outcome of the present level, and chooses the one after it.
 func (l *ladder) note(o outcome) {
 	slow := l.limit > 0 && o.mean > l.limit
 	switch {

@@ -36,7 +36,7 @@ func (s *storage) best(limit time.Duration, ceiling int32) (most float64) {
 	return most
 }
 
-// climbOn follows a ladder to its end, and checks what it says of its length.
+// climbOn follows a ladder to its end, and checks the length that it announces.
 func climbOn(t *testing.T, l *ladder, carry func(int32) outcome) (tried []int32, best float64) {
 	t.Helper()
 	before := 1 << 30

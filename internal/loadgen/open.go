@@ -14,7 +14,7 @@ import (
 )
 
 // OpenTarget reaches the storage that an engine names, with the client that it
-// names. Logger hears about channels that come and go.
+// names. Logger gets a message for each channel that is lost or connected again.
 func OpenTarget(ctx context.Context, e runfile.Engine, now func() time.Time, logger *slog.Logger) (target.Target, error) {
 	switch e.Client {
 	case runfile.ClientDirectNFS:

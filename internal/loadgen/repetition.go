@@ -35,7 +35,7 @@ type reading struct {
 func (r *Runner) repetitions(ctx context.Context) error {
 	s := r.opt.Plan.Schedule
 	index := int32(0)
-	for r.plot.more() {
+	for r.script.more() {
 		if s.BaselineSeconds > 0 {
 			r.enter(runfile.SpanBaseline, index+1)
 			if err := r.idle(ctx, s.BaselineSeconds); err != nil {
@@ -45,7 +45,7 @@ func (r *Runner) repetitions(ctx context.Context) error {
 		if err := r.levels(ctx, &index); err != nil {
 			return err
 		}
-		if s.CooldownSeconds > 0 && !r.plot.last() {
+		if s.CooldownSeconds > 0 && !r.script.last() {
 			r.enter(runfile.SpanCooldown, index)
 			if err := r.idle(ctx, s.CooldownSeconds); err != nil {
 				return err
@@ -58,11 +58,11 @@ func (r *Runner) repetitions(ctx context.Context) error {
 // levels runs those of one round.
 func (r *Runner) levels(ctx context.Context, index *int32) error {
 	for first := true; ; first = false {
-		l, more := r.plot.next()
+		l, more := r.script.next()
 		if !more {
 			return nil
 		}
-		if pause := int32(r.plot.pause); pause > 0 && !first {
+		if pause := int32(r.script.pause); pause > 0 && !first {
 			r.enter(runfile.SpanCooldown, *index)
 			if err := r.idle(ctx, pause); err != nil {
 				return err
@@ -72,11 +72,11 @@ func (r *Runner) levels(ctx context.Context, index *int32) error {
 		if err := r.repetition(ctx, *index, l); err != nil {
 			return err
 		}
-		r.plot.climber.note(r.outcome(l))
+		r.script.sequence.note(r.outcome(l))
 	}
 }
 
-// outcome is what a level came to that has just ended.
+// outcome is what a level that has just ended gave.
 func (r *Runner) outcome(l level) outcome {
 	var s recorder.Snapshot
 	r.engine.rec.Read(&s, recorder.Read, recorder.Measure)

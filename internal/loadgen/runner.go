@@ -21,10 +21,10 @@ const (
 
 // Runner makes one run. It is used once.
 type Runner struct {
-	opt  Options
-	load runfile.Load
-	prog progress
-	plot *script
+	opt    Options
+	load   runfile.Load
+	prog   progress
+	script *script
 
 	course *course.Course
 	filled atomic.Int64
@@ -46,7 +46,7 @@ func New(opt Options) (*Runner, error) {
 	if opt.Client < 0 || opt.Client >= opt.Plan.Clients {
 		return nil, fmt.Errorf("client index is %d of %d clients; they count from 0", opt.Client, opt.Plan.Clients)
 	}
-	return &Runner{opt: opt, plot: newScript(&opt.Plan)}, nil
+	return &Runner{opt: opt, script: newScript(&opt.Plan)}, nil
 }
 
 // Run makes the run. It always returns a Load; how it failed stands there. The

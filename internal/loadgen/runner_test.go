@@ -201,6 +201,7 @@ func TestOverwritesAndCopiesAreVerifiedInPlace(t *testing.T) {
 			eachWay(t, func(t bubble) {
 				plan := testPlan(pattern)
 				plan.Workload.Raw.KeepFiles = true
+				plan.Schedule = runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 2, Repetitions: 2}
 				tgt := &mem.Target{Delay: 8 * time.Millisecond}
 				for again := range 2 {
 					load, _ := t.run(t.Context(), t.T, plan, tgt)
@@ -248,6 +249,7 @@ func TestALostOverwriteIsFound(t *testing.T) {
 			return name == "c0-j1.dat" && off == 8192 && writes.Add(1) > 3
 		}
 		plan := testPlan(runfile.PatternOverwrite)
+		plan.Schedule = runfile.Schedule{DurationSeconds: 2, Repetitions: 1}
 		load, _ := t.run(t.Context(), t.T, plan, tgt)
 		if load.Failure == nil || load.Failure.Code != runfile.FailureVerify {
 			t.Fatalf("failure %+v, want %s", load.Failure, runfile.FailureVerify)

@@ -13,9 +13,9 @@ type level struct {
 	window int           // seconds
 }
 
-// climber says which levels of load one round has. What a level gave may decide
+// levelSequence gives the levels of load of one round. What a level gave may decide
 // which one follows.
-type climber interface {
+type levelSequence interface {
 	// next gives the next level, or false when the round has no more. After each
 	// level comes note.
 	next() (level, bool)
@@ -32,13 +32,13 @@ type climber interface {
 type script struct {
 	schedule runfile.Schedule
 	rounds   int
-	begin    func(round int) climber // from 0
-	pause    int                     // idle seconds between the levels of a round
-	each     int                     // seconds of one level
-	most     int                     // levels that a round may have
+	begin    func(round int) levelSequence // from 0
+	pause    int                           // idle seconds between the levels of a round
+	each     int                           // seconds of one level
+	most     int                           // levels that a round may have
 
-	climber climber // of the present round
-	levels  []int   // begun, in the rounds so far
+	sequence levelSequence // of the present round
+	levels   []int         // begun, in the rounds so far
 }
 
 // newScript makes that of a plan.
@@ -50,14 +50,14 @@ func newScript(p *runfile.Plan) *script {
 		warmup = int(p.Schedule.LevelWarmupSeconds())
 		first := int(w.Calibrate.WarmupRuns)
 		s.rounds += first
-		s.begin = func(round int) climber {
+		s.begin = func(round int) levelSequence {
 			return newCalibration(*w.Calibrate, roundStep(round, first), warmup, window)
 		}
 	case w.SLOB != nil:
 		s.pause = int(p.Schedule.PauseSeconds())
-		s.begin = func(round int) climber { return ramp(w.SLOB.Users, roundStep(round, 0), warmup, window) }
+		s.begin = func(round int) levelSequence { return ramp(w.SLOB.Users, roundStep(round, 0), warmup, window) }
 	default:
-		s.begin = func(int) climber { return &fixed{levels: []level{{warmup: warmup, window: window}}} }
+		s.begin = func(int) levelSequence { return &fixed{levels: []level{{warmup: warmup, window: window}}} }
 	}
 	s.each = warmup + window
 	first := s.begin(0)
@@ -81,7 +81,7 @@ func (s *script) more() bool {
 	if len(s.levels) == s.rounds {
 		return false
 	}
-	s.climber = s.begin(len(s.levels))
+	s.sequence = s.begin(len(s.levels))
 	s.levels = append(s.levels, 0)
 	return true
 }
@@ -91,7 +91,7 @@ func (s *script) last() bool { return len(s.levels) == s.rounds }
 
 // next gives the next level of the present round.
 func (s *script) next() (level, bool) {
-	l, ok := s.climber.next()
+	l, ok := s.sequence.next()
 	if ok {
 		s.levels[len(s.levels)-1]++
 	}
@@ -119,15 +119,15 @@ func (s *script) expected(round int) int {
 	case present < 0:
 		return s.most
 	case round == 0:
-		return s.levels[0] + s.climber.left()
+		return s.levels[0] + s.sequence.left()
 	case round > present:
 		return s.expected(round - 1)
 	}
-	so, left := s.levels[round], s.climber.left()
+	so, left := s.levels[round], s.sequence.left()
 	return so + min(left, max(s.levels[round-1]-so, min(left, 1)))
 }
 
-// fixed is a climber whose levels are known before.
+// fixed is a sequence whose levels are known before.
 type fixed struct {
 	levels []level
 	at     int

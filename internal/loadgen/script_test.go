@@ -33,7 +33,7 @@ func TestARampIsAsLongAsItsSteps(t *testing.T) {
 			if l.warmup != 5 || l.window != 10 {
 				t.Errorf("a level of %d and %d s", l.warmup, l.window)
 			}
-			s.climber.note(outcome{})
+			s.sequence.note(outcome{})
 			if got := s.total(); got != want {
 				t.Errorf("during the run it is %v", got)
 			}
@@ -55,7 +55,7 @@ func climbAll(s *script, saturated func(round int) int32, at func()) (steps []ru
 			if at != nil {
 				at()
 			}
-			s.climber.note(outcome{perSecond: float64(min(l.step.Users, saturated(round))), mean: time.Millisecond})
+			s.sequence.note(outcome{perSecond: float64(min(l.step.Users, saturated(round))), mean: time.Millisecond})
 		}
 	}
 	return steps

@@ -230,6 +230,7 @@ func TestUpdatesAreReadAndThenOverwritten(t *testing.T) {
 				plan := slobPlan(runfile.AccessRandomRead, 4)
 				plan.Workload.SLOB.UpdatePercent = tc.percent
 				plan.Workload.SLOB.Files.SizeBytes = 64 * slobBlock // so few that most are written
+				plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
 				var mu sync.Mutex
 				read := map[string]map[int64]int{}
 				wrong := 0

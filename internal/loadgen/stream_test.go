@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
@@ -262,6 +263,7 @@ func TestOneSetOfStreamsServesAllSteps(t *testing.T) {
 			},
 			"scans": {slobPlan(runfile.AccessFullTableScan, 33), "open 33 x 32768;open 33 x 32768;run;run;run;run;close;close"},
 		} {
+			tc.plan.Schedule = runfile.Schedule{BaselineSeconds: 1, WarmupSeconds: 1, DurationSeconds: 1, Repetitions: 2}
 			w := &watched{Streaming: mem.Streaming{Target: &mem.Target{Delay: 10 * time.Millisecond}, Now: time.Now}}
 			load, _ := runMem(t.Context(), t, tc.plan, w.Target, func(o *Options) {
 				o.Open = func(context.Context) (target.Target, error) { return w, nil }
@@ -308,9 +310,17 @@ func TestEveryUserOfTheLargestStepHasAWorker(t *testing.T) {
 	for channels := range 6 {
 		for users := int32(1); users < 300; users += 7 {
 			step := runfile.Step{Kind: runfile.StepUsers, Users: users}
-			e := hotUsersOver(t, &mem.Target{}, channels, slobPlan(runfile.AccessRandomRead, users), step)
+			plan := slobPlan(runfile.AccessRandomRead, users)
+			e, err := newUserEngine(&plan, 0, make([]fileset.Job, 2), channels, time.Now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.take(&step)
 			if got := e.busy(); got != int(users) {
 				t.Errorf("%d users over %d channels have %d workers", users, channels, got)
+			}
+			if err := e.release(); err != nil {
+				t.Error(err)
 			}
 		}
 	}

@@ -63,7 +63,7 @@ func (u *user) pauses() bool { return u != nil && u.think.every > 0 }
 
 // pause says for how long the worker still thinks before its next operation.
 // That is no latency. It is bounded like the wait of an open loop, so that a
-// stream hears of the end.
+// stream learns of the end.
 func (w *worker) pause(now time.Duration) time.Duration {
 	u := w.user
 	if u.think.every == 0 || u.done < u.think.every {

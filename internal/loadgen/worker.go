@@ -159,7 +159,7 @@ func (w *worker) next(io *target.IO, l *lane) bool {
 
 // await counts the start of the next operation of an open loop if it is due, or
 // says how long it is until then, or that it is too late for any. Without
-// longestWait those that wait would not hear of the end; that all look up at
+// longestWait those that wait would not notice the end; that all look up at
 // the same moments costs the fewest wake-ups.
 func (w *worker) await(now time.Duration) (more bool, wait time.Duration) {
 	late := false

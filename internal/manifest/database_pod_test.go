@@ -59,7 +59,7 @@ func TestAKitIsMountedReadOnly(t *testing.T) {
 
 func TestARunInADatabaseHasTheTimeToStartIt(t *testing.T) {
 	b := gen.Benchmark("demo", gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise))
-	p, err := plan.Build(b, plan.Target{Export: "/x", Paths: []v1alpha1.Path{{Path: "10.0.1.61"}}})
+	p, err := plan.Build(b, plan.Target{Export: "/x", Paths: []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

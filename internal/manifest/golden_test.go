@@ -36,7 +36,7 @@ func objects(t *testing.T, b *v1alpha1.NFSBenchmark) []runtime.Object {
 	switch st := b.Spec.Storage; {
 	case st.Embedded != nil:
 		target = plan.Target{Export: manifest.ServerExport, Keys: []string{"embedded/" + b.Namespace + "/" + b.Name}}
-		target.Paths = []v1alpha1.Path{{Path: "10.96.0.1"}, {Path: "10.96.0.2"}}[:max(st.Embedded.Paths, 1)]
+		target.Paths = []v1alpha1.ResolvedPath{{Path: "10.96.0.1"}, {Path: "10.96.0.2"}}[:max(st.Embedded.Paths, 1)]
 		for _, s := range manifest.PathServices(b) {
 			out = append(out, s)
 		}
@@ -50,7 +50,7 @@ func objects(t *testing.T, b *v1alpha1.NFSBenchmark) []runtime.Object {
 		}
 		target.Paths = paths
 	default:
-		target.Export, target.Paths = "/vol/pv", []v1alpha1.Path{{Path: "10.0.1.61"}}
+		target.Export, target.Paths = "/vol/pv", []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}}
 	}
 	if plan.NeedsVolume(b) {
 		target.ClaimName = n.Claim
@@ -64,6 +64,10 @@ func objects(t *testing.T, b *v1alpha1.NFSBenchmark) []runtime.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
+	oranfstab, err := p.Engine.Oranfstab()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var text strings.Builder
 	if err := runfile.WritePlan(&text, p); err != nil {
 		t.Fatal(err)
@@ -72,7 +76,7 @@ func objects(t *testing.T, b *v1alpha1.NFSBenchmark) []runtime.Object {
 		out = append(out, manifest.TargetLease(b, "nfsbench-system", key, metav1.MicroTime{}))
 	}
 	out = append(out,
-		manifest.PlanConfigMap(b, text.String(), p.Engine.Oranfstab), manifest.ResultConfigMap(b),
+		manifest.PlanConfigMap(b, text.String(), oranfstab), manifest.ResultConfigMap(b),
 		manifest.CollectorServiceAccount(b), manifest.CollectorRole(b), manifest.CollectorRoleBinding(b),
 		manifest.LoadJob(b, p, target.ClaimName, images()))
 	if manifest.CleansFiles(b) {

@@ -12,7 +12,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// maxErrors is how many cells are told of; the others are counted.
+// maxErrors is how many cells are named; the others are counted.
 const maxErrors = 10
 
 // Checker holds a spec against the schema of NFSBenchmark: types, bounds, enums
@@ -80,7 +80,7 @@ func checkRepetitions(m Matrix, s *v1alpha1.NFSBenchmarkSuite) error {
 				lines += steps(cell) * len(Metrics(c.Significance))
 			}
 		}
-		if err := compare.CheckRepetitions(n, lines, significance(c.Significance)); err != nil {
+		if err := compare.CheckRepetitions(n, lines, Significance(c.Significance)); err != nil {
 			errs = append(errs, fmt.Errorf("spec.repetitions: %w", err))
 		}
 	}
@@ -89,7 +89,7 @@ func checkRepetitions(m Matrix, s *v1alpha1.NFSBenchmarkSuite) error {
 		for _, cell := range m.Cells {
 			lines += steps(cell) * len(Metrics(r.Significance))
 		}
-		if err := compare.CheckRepetitions(n, lines, significance(r.Significance)); err != nil {
+		if err := compare.CheckRepetitions(n, lines, Significance(r.Significance)); err != nil {
 			errs = append(errs, fmt.Errorf("spec.regression: %w", err))
 		}
 	}
@@ -104,9 +104,11 @@ func steps(c Cell) int {
 	return 1
 }
 
-// significance says it in the words of the record.
-func significance(s v1alpha1.Significance) runfile.SuiteSignificance {
-	out := runfile.SuiteSignificance{Alpha: 0.05, MinimumEffect: 0.02, Correction: string(v1alpha1.CorrectionHolm)}
+// Significance is what the spec asks for, as the record of a run has it.
+func Significance(s v1alpha1.Significance) runfile.SuiteSignificance {
+	out := runfile.SuiteSignificance{
+		Alpha: runfile.DefaultAlpha, MinimumEffect: runfile.DefaultMinimumEffect, Correction: runfile.DefaultCorrection,
+	}
 	for _, m := range Metrics(s) {
 		out.Metrics = append(out.Metrics, string(m))
 	}

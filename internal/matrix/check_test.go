@@ -16,14 +16,14 @@ func TestCheckFillsInTheDefaultsOfWhatAPatchAdded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !m.Cells[0].Spec.Workload.Raw.BlockSize.IsZero() || strings.Contains(string(m.Cells[0].Written), "blockSize") {
+	if !m.Cells[0].Spec.Workload.Raw.FileSize.IsZero() || strings.Contains(string(m.Cells[0].Written), "fileSize") {
 		t.Errorf("what no patch says is written: %s", m.Cells[0].Written)
 	}
 	if err := check(t, m, s); err != nil {
 		t.Fatal(err)
 	}
 	spec := m.Cells[0].Spec
-	if spec.Workload.Raw.BlockSize.String() != "1Mi" || spec.Run.DurationSeconds != 60 || !strings.Contains(string(m.Cells[0].Written), `"blockSize":"1Mi"`) {
+	if spec.Workload.Raw.FileSize.String() != "1Gi" || spec.Run.DurationSeconds != 60 || !strings.Contains(string(m.Cells[0].Written), `"fileSize":"1Gi"`) {
 		t.Errorf("got %s", m.Cells[0].Written)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// checkSchedule reads the schedule as Argo will, which tells of what it cannot read
+// checkSchedule reads the schedule as Argo will, which reports what it cannot read
 // in its log only.
 func checkSchedule(s *v1alpha1.Schedule) error {
 	if s == nil {

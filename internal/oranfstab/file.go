@@ -1,5 +1,10 @@
 package oranfstab
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Limits and defaults of Oracle's documentation.
 const (
 	// MaxPaths is how many paths, and how many locals, one server may have.
@@ -98,4 +103,30 @@ func (s Server) EffectiveSecurity(e Export) Security {
 	default:
 		return SecuritySys
 	}
+}
+
+// Select returns the server and its export with these names. An empty name means the
+// only one. The error lists what there is.
+func (f File) Select(server, export string) (Server, Export, error) {
+	s, err := choose("server", server, f.Servers, func(s Server) string { return s.Name })
+	if err != nil {
+		return Server{}, Export{}, err
+	}
+	e, err := choose("export", export, s.Exports, func(e Export) string { return e.Path })
+	return s, e, err
+}
+
+func choose[T any](what, name string, items []T, nameOf func(T) string) (T, error) {
+	var names []string
+	for _, item := range items {
+		if nameOf(item) == name || name == "" && len(items) == 1 {
+			return item, nil
+		}
+		names = append(names, nameOf(item))
+	}
+	var none T
+	if name == "" {
+		return none, fmt.Errorf("the oranfstab has several %ss: choose one of %s", what, strings.Join(names, ", "))
+	}
+	return none, fmt.Errorf("the oranfstab has no %s %q: choose one of %s", what, name, strings.Join(names, ", "))
 }

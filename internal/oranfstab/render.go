@@ -14,7 +14,7 @@ import (
 //
 // It refuses a value that could begin another line or attribute, and a file that
 // [Parse] would refuse; the error names the field. Errors of [Lint] that concern
-// no single field are told in Lint's words.
+// no single field are returned in Lint's words.
 func Render(f File) (string, error) {
 	if len(f.Servers) == 0 {
 		return "", errors.New("render oranfstab: servers is empty")

@@ -145,7 +145,7 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 // would not be fair: memory that belongs to the container and not to the node,
 // and asynchronous direct I/O for the kernel's NFS. Direct NFS does that in any
 // case. Automatic memory management stays off, because it needs all of the SGA
-// in /dev/shm; who switches it on sizes memory himself.
+// in /dev/shm; with it the user sizes the memory.
 func parameters(c *v1alpha1.DatabaseContainer, i Instance, direct bool) map[string]string {
 	out := map[string]string{}
 	derive := func(name, value string, unless ...string) {

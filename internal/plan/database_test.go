@@ -45,7 +45,7 @@ func TestAPlanOfADatabaseContainer(t *testing.T) {
 		t.Errorf("database (-want +got):\n%s", diff)
 	}
 	const tab = "server: demo\npath: 10.0.1.61\npath: 10.0.2.61\nnfs_version: nfsv3\nmnt_timeout: 30\nexport: /vol/oradata mount: /opt/oracle/oradata\n"
-	if p.Engine.Oranfstab != tab || p.Engine.MountPath != "/opt/oracle/oradata" || p.Engine.Server != "demo" || !p.Engine.RequireNFS {
+	if gen.Oranfstab(t, p) != tab || p.Engine.MountPath != "/opt/oracle/oradata" || p.Engine.Server != "demo" || !p.Engine.RequireNFS {
 		t.Errorf("engine %+v", p.Engine)
 	}
 	if got := strings.Join(p.Engine.MountOptions, ","); got != "rw,hard,proto=tcp,timeo=600,nfsvers=3,nolock,rsize=262144,wsize=262144,sec=sys" {
@@ -65,7 +65,7 @@ func TestTheKernelBelowADatabaseIsAFairBaseline(t *testing.T) {
 	t.Parallel()
 	small := resource.MustParse("64Ki")
 	p := build(t, target("10.0.1.61"), gen.Calibrate(1), ee(), gen.Kernel, func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.TransferSize = &small })
-	if p.Database.Parameters["filesystemio_options"] != "SETALL" || p.Database.DirectNFS || p.Engine.Oranfstab != "" || p.Engine.Server != "" {
+	if p.Database.Parameters["filesystemio_options"] != "SETALL" || p.Database.DirectNFS || len(p.Engine.Channels) > 0 || p.Engine.Server != "" {
 		t.Errorf("database %+v, engine %+v", p.Database, p.Engine)
 	}
 	if got := strings.Join(p.Engine.MountOptions, ","); !strings.Contains(got, "rsize=65536,wsize=65536") {
@@ -139,7 +139,7 @@ func TestMemoryDecidesWhatTheInstanceTakes(t *testing.T) {
 		"OwnSGA":   {"the user's SGA stays", set(params{"sga_target": "554M", "db_cache_size": "40M"}), map[string]string{"sga_target": "554M", "db_cache_size": "40M", "pga_aggregate_target": "512M"}},
 		"MaxSGA":   {"and is not exceeded", set(params{"sga_max_size": "1G"}), map[string]string{"sga_max_size": "1G", "pga_aggregate_target": "512M"}},
 		"PGALimit": {"a limit of the PGA may be below twice a derived target", set(params{"pga_aggregate_limit": "600M"}), map[string]string{"pga_aggregate_limit": "600M", "sga_target": "2048M"}},
-		"AMM":      {"who wants AMM sizes memory himself", set(params{"memory_target": "2G"}), map[string]string{"memory_target": "2G"}},
+		"AMM":      {"with AMM the user sizes the memory", set(params{"memory_target": "2G"}), map[string]string{"memory_target": "2G"}},
 	}
 	for name, tc := range cases {
 		if diff := cmp.Diff(tc.want, build(t, target("10.0.1.61"), gen.Calibrate(1), tc.mod).Database.Parameters); diff != "" {
@@ -163,11 +163,11 @@ func TestAPlanOfAnExternalDatabase(t *testing.T) {
 		t.Errorf("database (-want +got):\n%s", diff)
 	}
 	e := p.Engine
-	if e.MountPath != "" || len(e.MountOptions) != 0 || e.Server != "" || !strings.Contains(e.Oranfstab, "path: 10.0.2.61") {
+	if e.MountPath != "" || len(e.MountOptions) != 0 || e.Server != "demo" || !cmp.Equal(e.Channels, runfile.ChannelsTo("10.0.1.61", "10.0.2.61")) {
 		t.Errorf("engine %+v", e)
 	}
 	one := build(t, plan.Target{}, gen.Calibrate(1), gen.External("db1:1521/ORCL"))
-	if one.Engine.Oranfstab != "" || !cmp.Equal(one.Database.Connects, []string{"db1:1521/ORCL"}) {
+	if len(one.Engine.Channels) > 0 || !cmp.Equal(one.Database.Connects, []string{"db1:1521/ORCL"}) {
 		t.Errorf("without an address: %+v, %+v", one.Engine, one.Database)
 	}
 	if k := build(t, target("10.0.1.61"), gen.Calibrate(1), gen.Kernel, gen.External("db1:1521/ORCL")); k.Engine.MountPath != "" || k.Database.DirectNFS {
@@ -194,8 +194,8 @@ func TestTheOranfstabOfEachVersion(t *testing.T) {
 	}
 	for name, tc := range cases {
 		p := build(t, tc.to, append([]gen.Mod{gen.Calibrate(1), ee()}, tc.mods...)...)
-		if want := tc.want + "export: /vol/oradata mount: /opt/oracle/oradata\n"; p.Engine.Oranfstab != want {
-			t.Errorf("%s:\n%s\nwant:\n%s", name, p.Engine.Oranfstab, want)
+		if want := tc.want + "export: /vol/oradata mount: /opt/oracle/oradata\n"; gen.Oranfstab(t, p) != want {
+			t.Errorf("%s:\n%s\nwant:\n%s", name, gen.Oranfstab(t, p), want)
 		}
 		if label, _, _ := strings.Cut(strings.TrimPrefix(tc.want, "server: "), "\n"); p.Engine.Server != label {
 			t.Errorf("%s: the plan names server %q", name, p.Engine.Server)

@@ -17,22 +17,42 @@ const maxPaths = 4
 // ErrNoPath says that no address answers to what protocol.paths.select asks for.
 var ErrNoPath = errors.New("no path")
 
-// SelectPaths gives the paths that the protocol chooses. Without a survey these
-// are all addresses of the export, in the order of the spec, or those listed.
+// SelectPaths gives the paths that the protocol chooses, and where on the array each
+// ends as far as the survey says. Without a survey these are all addresses of the
+// export, in the order of the spec, or those listed.
 //
 // With a survey, All means every LIF of the array that is up, one for each
 // subnet and those on the node of the volume first, for Linux sends all traffic
 // of a subnet through one interface. Local and Remote are one LIF on the node
 // that owns the volume, and one on another: the first by name, so that a second
 // run takes the same. The error wraps ErrNoPath and says what there is.
-func SelectPaths(p v1alpha1.Protocol, addresses []string, s *runfile.Survey) ([]v1alpha1.Path, error) {
+func SelectPaths(p v1alpha1.Protocol, addresses []string, s *runfile.Survey) ([]v1alpha1.ResolvedPath, error) {
+	paths, err := selectPaths(p, addresses, s)
+	var out []v1alpha1.ResolvedPath
+	for _, p := range paths {
+		r := v1alpha1.ResolvedPath{Local: p.Local, Path: p.Path}
+		if l := s.LIF(p.Path); l != nil {
+			r.LIF, r.Node = l.Name, l.Node
+		}
+		if local, known := s.IsLocal(p.Path); known {
+			r.Locality = v1alpha1.LocalityRemote
+			if local {
+				r.Locality = v1alpha1.LocalityLocal
+			}
+		}
+		out = append(out, r)
+	}
+	return out, err
+}
+
+func selectPaths(p v1alpha1.Protocol, addresses []string, s *runfile.Survey) ([]v1alpha1.Path, error) {
 	selection := v1alpha1.PathsAll
 	if p.Paths != nil && p.Paths.Select != "" {
 		selection = p.Paths.Select
 	}
 	switch selection {
 	case v1alpha1.PathsExplicit:
-		return slices.Clone(p.Paths.Explicit), nil
+		return p.Paths.Explicit, nil
 	case v1alpha1.PathsLocal, v1alpha1.PathsRemote:
 		return oneLIF(s, selection == v1alpha1.PathsLocal)
 	default:
@@ -114,30 +134,11 @@ func network(l runfile.LIF) (netip.Prefix, bool) {
 	return n, err == nil
 }
 
-// ResolvedPaths says of each path where on the array it ends.
-func ResolvedPaths(paths []v1alpha1.Path, s *runfile.Survey) []v1alpha1.ResolvedPath {
-	var out []v1alpha1.ResolvedPath
+// channels are the connections over these paths.
+func channels(paths []v1alpha1.ResolvedPath) []runfile.PlanChannel {
+	out := make([]runfile.PlanChannel, 0, len(paths))
 	for _, p := range paths {
-		r := v1alpha1.ResolvedPath{Local: p.Local, Path: p.Path}
-		if l := s.LIF(p.Path); l != nil {
-			r.LIF, r.Node = l.Name, l.Node
-		}
-		if local, known := s.IsLocal(p.Path); known {
-			r.Locality = v1alpha1.LocalityRemote
-			if local {
-				r.Locality = v1alpha1.LocalityLocal
-			}
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
-// DeclaredPaths is the way back from ResolvedPaths.
-func DeclaredPaths(paths []v1alpha1.ResolvedPath) []v1alpha1.Path {
-	var out []v1alpha1.Path
-	for _, p := range paths {
-		out = append(out, v1alpha1.Path{Local: p.Local, Path: p.Path})
+		out = append(out, runfile.PlanChannel{Local: p.Local, Path: p.Path, LIF: p.LIF, Node: p.Node, Locality: string(p.Locality)})
 	}
 	return out
 }

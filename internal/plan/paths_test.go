@@ -23,7 +23,7 @@ func twoNodes(lifs ...string) *runfile.Survey {
 	return s
 }
 
-func paths(p []v1alpha1.Path) []string {
+func paths(p []v1alpha1.ResolvedPath) []string {
 	var out []string
 	for _, x := range p {
 		out = append(out, x.Path)
@@ -101,20 +101,22 @@ func TestNoPathIsSaidWithWhatToDo(t *testing.T) {
 
 func TestResolvedPathsSayWhereTheyEnd(t *testing.T) {
 	s := twoNodes("lif1 10.0.1.61 a", "lif2 fd00::2 b")
-	in := []v1alpha1.Path{{Local: "10.0.1.9", Path: "10.0.1.61"}, {Path: "fd00:0::2"}, {Path: "filer"}}
+	explicit := v1alpha1.Protocol{Paths: &v1alpha1.Paths{
+		Select: v1alpha1.PathsExplicit, Explicit: []v1alpha1.Path{{Local: "10.0.1.9", Path: "10.0.1.61"}, {Path: "fd00:0::2"}, {Path: "filer"}},
+	}}
 	want := []v1alpha1.ResolvedPath{
 		{Local: "10.0.1.9", Path: "10.0.1.61", LIF: "lif1", Node: "a", Locality: v1alpha1.LocalityLocal},
 		{Path: "fd00:0::2", LIF: "lif2", Node: "b", Locality: v1alpha1.LocalityRemote},
 		{Path: "filer"},
 	}
-	got := plan.ResolvedPaths(in, s)
+	got, err := plan.SelectPaths(explicit, nil, s)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(in, plan.DeclaredPaths(got)); diff != "" {
-		t.Errorf("and back (-want +got):\n%s", diff)
-	}
-	if got := plan.ResolvedPaths(in, nil)[0]; got.Locality != "" || got.Node != "" {
-		t.Errorf("nobody said where %+v is", got)
+	if got, err := plan.SelectPaths(explicit, nil, nil); err != nil || got[0].Locality != "" || got[0].Node != "" {
+		t.Errorf("nobody said where %+v is (%v)", got, err)
 	}
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"net/netip"
@@ -8,13 +9,12 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // MountPath is where the pods of a run see the volume, and what the oranfstab
 // names as its mount.
-const MountPath = "/mnt/nfsbench"
+const MountPath = runfile.DefaultMountPath
 
 const (
 	callTimeoutSeconds  = 30
@@ -79,15 +79,12 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 	if pr.Client == v1alpha1.ClientKernel || isExternal(b) && (len(t.Paths) == 0 || t.Export == "") {
 		return e, nil
 	}
-	tab, err := Oranfstab(b, t)
-	if err != nil {
-		return runfile.Engine{}, err
+	if len(t.Paths) == 0 {
+		return e, errors.New("no address of the server is known: name one in storage.export.servers or protocol.paths.explicit")
 	}
-	e.Oranfstab = tab
-	if !isExternal(b) { // whose own oranfstab names the server as it likes
-		e.Server = serverName(b, t)
-	}
-	return e, nil
+	e.Server, e.Channels = serverName(b, t), channels(t.Paths)
+	e.DontRoute = pr.DoNotRoute == v1alpha1.Enabled
+	return e, checkTrunking(b, t)
 }
 
 func isExternal(b *v1alpha1.NFSBenchmark) bool {
@@ -100,35 +97,6 @@ func credential(id *int64) *uint32 {
 	}
 	v := uint32(*id) //nolint:gosec // the CRD bounds it
 	return &v
-}
-
-// Oranfstab renders the file that Direct NFS reads, with one server block that
-// is named as the benchmark. For a database that exists it is a record of what
-// was declared, which nobody reads.
-func Oranfstab(b *v1alpha1.NFSBenchmark, t Target) (string, error) {
-	pr := b.Spec.Protocol
-	if err := checkTrunking(b, t); err != nil {
-		return "", err
-	}
-	timeout := pr.MountTimeoutSeconds
-	s := oranfstab.Server{
-		Name:                serverName(b, t),
-		DontRoute:           pr.DoNotRoute == v1alpha1.Enabled,
-		Version:             oranfstabVersion(pr.Version),
-		MountTimeoutSeconds: &timeout,
-		Exports:             []oranfstab.Export{{Path: t.Export, Mount: DataDirectory(b)}},
-	}
-	if pr.Security != v1alpha1.SecuritySys {
-		s.SecurityDefault = oranfstab.Security(pr.Security)
-	}
-	for _, p := range t.Paths {
-		s.Paths = append(s.Paths, oranfstab.PathPair{Local: p.Local, Path: p.Path})
-	}
-	tab, err := oranfstab.Render(oranfstab.File{Servers: []oranfstab.Server{s}})
-	if err != nil {
-		return "", fmt.Errorf("write the oranfstab: %w", err)
-	}
-	return tab, nil
 }
 
 // checkTrunking refuses several paths with a version that cannot use them: no
@@ -158,19 +126,6 @@ func serverName(b *v1alpha1.NFSBenchmark, t Target) string {
 		}
 	}
 	return b.Name
-}
-
-func oranfstabVersion(v v1alpha1.NFSVersion) oranfstab.Version {
-	switch v {
-	case v1alpha1.NFSv40:
-		return oranfstab.NFSv4
-	case v1alpha1.NFSv41:
-		return oranfstab.NFSv41
-	case v1alpha1.PNFS:
-		return oranfstab.PNFS
-	default:
-		return oranfstab.NFSv3
-	}
 }
 
 func schedule(r v1alpha1.Run) runfile.Schedule {

@@ -37,11 +37,15 @@ func TestAPlanOfDirectNFS(t *testing.T) {
 	user := uint32(54321)
 	want := runfile.Engine{
 		Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Security: "sys", Export: "/vol/oradata", Server: "demo",
-		Oranfstab:           "server: demo\npath: 10.0.1.61\npath: 10.0.2.61\nnfs_version: nfsv3\nmnt_timeout: 30\nexport: /vol/oradata mount: /mnt/nfsbench\n",
+		Channels:            runfile.ChannelsTo("10.0.1.61", "10.0.2.61"),
 		MountTimeoutSeconds: 30, CallTimeoutSeconds: 30, UserID: &user, GroupID: &user, RequireNFS: true,
 	}
 	if diff := cmp.Diff(want, p.Engine); diff != "" {
 		t.Errorf("engine (-want +got):\n%s", diff)
+	}
+	const tab = "server: demo\npath: 10.0.1.61\npath: 10.0.2.61\nnfs_version: nfsv3\nmnt_timeout: 30\nexport: /vol/oradata mount: /mnt/nfsbench\n"
+	if got := gen.Oranfstab(t, p); got != tab {
+		t.Errorf("oranfstab:\n%s\nwant:\n%s", got, tab)
 	}
 	if p.Clients != 2 || p.Link == nil || p.Link.BitsPerSecond != 10e9 || p.Link.MTUBytes != 9000 {
 		t.Errorf("clients %d, link %+v", p.Clients, p.Link)
@@ -75,7 +79,7 @@ func TestAPlanOfTheKernel(t *testing.T) {
 		if got := strings.Join(p.Engine.MountOptions, ","); got != tc.want {
 			t.Errorf("%s: mount options %s, want %s", name, got, tc.want)
 		}
-		if p.Engine.MountPath != plan.MountPath || p.Engine.Oranfstab != "" || !p.Engine.RequireNFS {
+		if p.Engine.MountPath != plan.MountPath || len(p.Engine.Channels) > 0 || !p.Engine.RequireNFS {
 			t.Errorf("%s: engine %+v", name, p.Engine)
 		}
 	}
@@ -114,7 +118,7 @@ func TestWhatCannotBePlannedIsSaid(t *testing.T) {
 	}{
 		"NoPath":       {plan.Target{Export: "/x"}, nil, "path"},
 		"BrokenExport": {plan.Target{Export: "/x\nserver: evil", Paths: target("10.0.1.61").Paths}, nil, "export"},
-		"BrokenPath":   {plan.Target{Export: "/x", Paths: []v1alpha1.Path{{Path: "10.0.1.61 local: 1.2.3.4"}}}, nil, "path"},
+		"BrokenPath":   {plan.Target{Export: "/x", Paths: []v1alpha1.ResolvedPath{{Path: "10.0.1.61 local: 1.2.3.4"}}}, nil, "path"},
 		"FivePaths":    {target("10.0.1.1", "10.0.2.1", "10.0.3.1", "10.0.4.1", "10.0.5.1"), nil, "1 to 4"},
 		"ShortTimeout": {target("10.0.1.61"), []gen.Mod{func(b *v1alpha1.NFSBenchmark) { ten := int32(10); b.Spec.Run.TimeoutSeconds = &ten }}, "timeoutSeconds"},
 	}
@@ -162,26 +166,19 @@ func TestServerKeys(t *testing.T) {
 	}
 }
 
-func TestExportsAreShownAsMountWritesThem(t *testing.T) {
-	to := plan.Target{Export: "/vol", Paths: []v1alpha1.Path{{Path: "fd00::1"}, {Path: "10.0.1.1"}, {Local: "10.0.1.9", Path: "10.0.1.1"}}}
-	if got, want := to.Exports(), []string{"10.0.1.1:/vol", "[fd00::1]:/vol"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 func TestSelectPaths(t *testing.T) {
 	b := gen.Benchmark("demo", gen.Paths([2]string{"192.168.1.5", "10.0.2.61"}))
 	got, err := plan.SelectPaths(b.Spec.Protocol, []string{"10.0.1.61", "10.0.2.61"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]v1alpha1.Path{{Local: "192.168.1.5", Path: "10.0.2.61"}}, got); diff != "" {
+	if diff := cmp.Diff([]v1alpha1.ResolvedPath{{Local: "192.168.1.5", Path: "10.0.2.61"}}, got); diff != "" {
 		t.Errorf("explicit paths (-want +got):\n%s", diff)
 	}
 	if got, err = plan.SelectPaths(v1alpha1.Protocol{}, []string{"b", "a"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]v1alpha1.Path{{Path: "b"}, {Path: "a"}}, got); diff != "" {
+	if diff := cmp.Diff([]v1alpha1.ResolvedPath{{Path: "b"}, {Path: "a"}}, got); diff != "" {
 		t.Errorf("all paths, in the order of the spec (-want +got):\n%s", diff)
 	}
 }

@@ -2,7 +2,6 @@ package plan_test
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -151,7 +150,7 @@ func TestThePlanOfAnArrayIsValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(strings.Split(p.Engine.Oranfstab, "\n"), "path: 10.0.1.61") || p.Survey == nil || p.Collect.Sources[0].Volume != "oradata" {
+	if len(p.Engine.Channels) == 0 || p.Engine.Channels[0].Path != "10.0.1.61" || p.Survey == nil || p.Collect.Sources[0].Volume != "oradata" {
 		t.Errorf("plan %+v", p)
 	}
 }

@@ -31,13 +31,16 @@ func raw(b *v1alpha1.NFSBenchmark) *runfile.Raw {
 	}
 	r := &runfile.Raw{
 		Pattern:           string(w.Pattern),
-		BlockSizeBytes:    w.BlockSize.Value(),
+		BlockSizeBytes:    runfile.DefaultBlockBytes(string(w.Pattern)),
 		FileSizeBytes:     w.FileSize.Value(),
 		Jobs:              w.Jobs,
 		Depth:             w.Depth,
 		Directory:         w.Directory,
 		OverwriteExisting: w.ForeignFiles == v1alpha1.ForeignFilesOverwrite,
 		KeepFiles:         keeps(b),
+	}
+	if w.BlockSize != nil {
+		r.BlockSizeBytes = w.BlockSize.Value()
 	}
 	if w.OperationsPerSecond != nil {
 		r.OperationsPerSecond = *w.OperationsPerSecond

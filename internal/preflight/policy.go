@@ -143,7 +143,7 @@ func roots(flavours []string, flavour string) bool {
 	return len(flavours) == 0 || slices.Contains(flavours, "any") || slices.Contains(flavours, flavour)
 }
 
-// answer is what a client match says of an address.
+// answer is the result of matching a client against an address.
 type answer int
 
 const (

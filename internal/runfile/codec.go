@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // What a file may weigh at most, decompressed. A plan is a page; a result of
@@ -20,30 +21,25 @@ const (
 // ReadPlan reads one plan file. It is strict: another version, an unknown
 // field, bytes after the end or more than MaxPlanBytes are errors, because a
 // misspelt field would otherwise silently run another benchmark. It does not
-// validate: see Plan.Validate.
+// validate: see Plan.Validate. A plan of version 1 is returned as one of the
+// present version.
 func ReadPlan(r io.Reader) (Plan, error) {
-	var p Plan
-	if err := read(r, MaxPlanBytes, "plan", PlanVersion, &p); err != nil {
-		return Plan{}, err
-	}
-	return p, nil
+	return readOrUpgrade(r, MaxPlanBytes, "plan", PlanVersion, planVersionV1, planV1.upgraded)
 }
 
 // ReadResult reads one result file, plain or gzip, as strictly as ReadPlan.
-// The version of the plan inside is checked too.
+// The version of the plan inside is checked too. Where the oranfstab of a plan of
+// version 1 cannot be read, the result has no channels: such a run has failed.
 func ReadResult(r io.Reader) (Result, error) {
 	plain, err := decompressed(r)
 	if err != nil {
 		return Result{}, fmt.Errorf("read result: %w", err)
 	}
-	var res Result
-	if err := read(plain, MaxResultBytes, "result", ResultVersion, &res); err != nil {
+	res, err := readOrUpgrade(plain, MaxResultBytes, "result", ResultVersion, resultVersionV1, resultV1.upgraded)
+	if err != nil {
 		return Result{}, err
 	}
-	if err := checkVersion("plan in the result", PlanVersion, res.Plan.Version); err != nil {
-		return Result{}, err
-	}
-	return res, nil
+	return res, checkVersion("plan in the result", res.Plan.Version, PlanVersion)
 }
 
 // ReadLoad reads the loader's LoadFile. It has no version of its own: loader
@@ -103,18 +99,50 @@ func read(r io.Reader, limit int64, what, version string, into any) error {
 	if err != nil {
 		return err
 	}
-	// The version comes first and by itself: a file of another version would
-	// otherwise be blamed for a field that is right there.
+	if _, err := versionOf(data, what, version); err != nil {
+		return err
+	}
+	return decodeStrict(data, what, into)
+}
+
+// readOrUpgrade reads a file of the present version, or of the old one, which upgrade
+// turns into the present one.
+func readOrUpgrade[New, Old any](r io.Reader, limit int64, what, version, oldVersion string, upgrade func(Old) (New, error)) (New, error) {
+	var none, file New
+	data, err := readBounded(r, limit, what)
+	if err != nil {
+		return none, err
+	}
+	is, err := versionOf(data, what, version, oldVersion)
+	if err != nil {
+		return none, err
+	}
+	if is == version {
+		if err := decodeStrict(data, what, &file); err != nil {
+			return none, err
+		}
+		return file, nil
+	}
+	var old Old
+	if err := decodeStrict(data, what, &old); err != nil {
+		return none, err
+	}
+	if file, err = upgrade(old); err != nil {
+		return none, fmt.Errorf("read %s: %w", what, err)
+	}
+	return file, nil
+}
+
+// versionOf reads the version of a file, first and by itself: a file of another
+// version would otherwise be blamed for a field that is right there.
+func versionOf(data []byte, what string, known ...string) (string, error) {
 	var head struct {
 		Version string `json:"version"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return fmt.Errorf("read %s: %w", what, err)
+		return "", fmt.Errorf("read %s: %w", what, err)
 	}
-	if err := checkVersion(what, version, head.Version); err != nil {
-		return err
-	}
-	return decodeStrict(data, what, into)
+	return head.Version, checkVersion(what, head.Version, known...)
 }
 
 func readBounded(r io.Reader, limit int64, what string) ([]byte, error) {
@@ -140,14 +168,14 @@ func decodeStrict(data []byte, what string, into any) error {
 	return nil
 }
 
-func checkVersion(what, want, got string) error {
-	switch got {
-	case want:
+func checkVersion(what, got string, known ...string) error {
+	switch {
+	case slices.Contains(known, got):
 		return nil
-	case "":
-		return fmt.Errorf("read %s: it names no version; this program reads %q", what, want)
+	case got == "":
+		return fmt.Errorf("read %s: it names no version; this program reads %q", what, known)
 	default:
-		return fmt.Errorf("read %s: version %q is not known; this program reads %q: use the nfsbench that wrote the file", what, got, want)
+		return fmt.Errorf("read %s: version %q is not known; this program reads %q: use the nfsbench that wrote the file", what, got, known)
 	}
 }
 

@@ -21,7 +21,10 @@ func directPlan() Plan {
 		Clients: 1,
 		Engine: Engine{
 			Client: ClientDirectNFS, NFSVersion: "NFSv3", Server: "array1", Export: "/vol/data",
-			Oranfstab:  "server: array1\nlocal: 10.0.1.5\npath: 10.0.1.61\nlocal: 10.0.2.5\npath: 10.0.2.61\nexport: /vol/data mount: /u02\n",
+			DontRoute: true, Channels: []PlanChannel{
+				{Local: "10.0.1.5", Path: "10.0.1.61", LIF: "lif1", Node: "a", Locality: LocalityLocal},
+				{Local: "10.0.2.5", Path: "10.0.2.61", LIF: "lif2", Node: "b", Locality: LocalityRemote},
+			},
 			RequireNFS: true, Security: "sys", TransferSizeBytes: 1 << 20, MountTimeoutSeconds: 30, CallTimeoutSeconds: 60,
 			Ports: Ports{NFS: 2049, Mount: 635, Portmap: 111}, UserID: new(uint32(54321)), GroupID: new(uint32(54321)), PathSelection: "All",
 		},
@@ -42,7 +45,7 @@ func directPlan() Plan {
 	}
 }
 
-// addStorage sets what a plan says of an array.
+// addStorage sets the fields of a plan about an array.
 func addStorage(p *Plan) {
 	p.Collect.Sources = []Source{{
 		Kind: SourceONTAP, Name: "server", URL: "https://10.0.1.5", Credentials: "array", CABundle: "-----BEGIN CERTIFICATE-----", InsecureSkipVerify: true,

@@ -16,7 +16,7 @@ func FuzzReadPlan(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(example)
-	f.Add([]byte(`{"version":"nfsbench.io/plan/v1","workload":{"raw":{}}}`))
+	f.Add([]byte(`{"version":"nfsbench.io/plan/v2","workload":{"raw":{}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		memory.Bound(t, 4096*len(data), func() { readPlanTwice(t, data) })
 	})

@@ -29,7 +29,7 @@ type Interface struct {
 	Name      string   `json:"name"`
 	Addresses []string `json:"addresses,omitempty"`
 	MTUBytes  int32    `json:"mtuBytes,omitempty"`
-	// SpeedBitsPerSecond is absent for virtual interfaces: what a veth says of
+	// SpeedBitsPerSecond is absent for virtual interfaces: what a veth reports about
 	// its speed is a constant of the driver and not a link.
 	SpeedBitsPerSecond *int64 `json:"speedBitsPerSecond,omitempty"`
 	Virtual            bool   `json:"virtual,omitempty"`

@@ -34,7 +34,7 @@ type OracleInstance struct {
 type OracleParameter struct {
 	Name      string `json:"name"`
 	Requested string `json:"requested,omitempty"`
-	Value     string `json:"value"` // V$PARAMETER, or what V$SYSTEM_PARAMETER says of a hidden one
+	Value     string `json:"value"` // V$PARAMETER, or what V$SYSTEM_PARAMETER reports about a hidden one
 }
 
 // DirectNFSLibrary is what the container of the database found and did before
@@ -133,7 +133,7 @@ type OracleFile struct {
 	LargeWrites       int64   `json:"largeWrites"`
 }
 
-// DirectNFS is what Oracle's own NFS client says of itself.
+// DirectNFS is what Oracle's own NFS client reports about itself.
 type DirectNFS struct {
 	Servers  []DNFSServer  `json:"servers,omitempty"`
 	Files    []DNFSFile    `json:"files,omitempty"`
@@ -227,7 +227,7 @@ const (
 	DatabaseFailed     = "Failed" // see Failure
 )
 
-// DatabaseState is what the container of the database says of itself.
+// DatabaseState is what the container of the database reports about itself.
 type DatabaseState struct {
 	State string `json:"state"`
 	// Generation counts starts: 1 is the first time that it was ready.

@@ -1,7 +1,11 @@
 package runfile
 
-// PlanVersion is the version that every plan file names.
-const PlanVersion = "nfsbench.io/plan/v1"
+// PlanVersion is the version that every plan file names. ReadPlan reads
+// version 1 too, which has the text of an oranfstab in place of channels.
+const (
+	PlanVersion   = "nfsbench.io/plan/v2"
+	planVersionV1 = "nfsbench.io/plan/v1"
+)
 
 // The clients that can carry the load.
 const (
@@ -20,7 +24,7 @@ const (
 
 // Plan says everything that a loader and a collector must know to make one run.
 type Plan struct {
-	Version  string    `json:"version" jsonschema:"enum=nfsbench.io/plan/v1"`
+	Version  string    `json:"version" jsonschema:"enum=nfsbench.io/plan/v2"`
 	Run      Identity  `json:"run"`
 	Clients  int32     `json:"clients" jsonschema:"minimum=1"` // load-generating processes that start together
 	Engine   Engine    `json:"engine"`
@@ -45,25 +49,60 @@ type Identity struct {
 
 // Engine says how the files are reached.
 type Engine struct {
-	Client              string   `json:"client" jsonschema:"enum=Kernel,enum=DirectNFS"`
-	NFSVersion          string   `json:"nfsVersion,omitempty"`          // NFSv3, NFSv4.0, NFSv4.1, pNFS: what was declared
-	Oranfstab           string   `json:"oranfstab,omitempty"`           // the whole file; DirectNFS
-	Server              string   `json:"server,omitempty"`              // label of the server block to use; DirectNFS
-	Export              string   `json:"export,omitempty"`              // the export of that block to use; DirectNFS
-	MountPath           string   `json:"mountPath,omitempty"`           // where the volume is mounted; Kernel, or a database
-	MountOptions        []string `json:"mountOptions,omitempty"`        // what was asked of the mount; Kernel
-	RequireNFS          bool     `json:"requireNFS"`                    // refuse a mount that is not NFS; Kernel
-	Security            string   `json:"security,omitempty"`            // sys, krb5, krb5i, krb5p
-	TransferSizeBytes   int64    `json:"transferSizeBytes,omitempty"`   // 0 = what the server offers
-	MountTimeoutSeconds int32    `json:"mountTimeoutSeconds,omitempty"` // for reaching and mounting the export
-	CallTimeoutSeconds  int32    `json:"callTimeoutSeconds,omitempty"`  // for one call before it has failed
-	Ports               Ports    `json:"ports,omitzero"`                // 0 = ask the portmapper, as everybody does
-	UserID              *uint32  `json:"userID,omitempty"`              // AUTH_SYS credential; absent = that of the process
-	GroupID             *uint32  `json:"groupID,omitempty"`
-	// PathSelection is what was asked of the paths where an array told of them:
+	Client              string        `json:"client" jsonschema:"enum=Kernel,enum=DirectNFS"`
+	NFSVersion          string        `json:"nfsVersion,omitempty"`          // NFSv3, NFSv4.0, NFSv4.1, pNFS: what was declared
+	Server              string        `json:"server,omitempty"`              // label of the server in the oranfstab and in Oracle's views; DirectNFS
+	Channels            []PlanChannel `json:"channels,omitempty"`            // of each client, in the order of the oranfstab; DirectNFS
+	DontRoute           bool          `json:"dontRoute,omitempty"`           // SO_DONTROUTE on each channel; DirectNFS
+	Export              string        `json:"export,omitempty"`              // path of the export on the server; DirectNFS
+	MountPath           string        `json:"mountPath,omitempty"`           // where the volume is mounted; Kernel, or a database
+	MountOptions        []string      `json:"mountOptions,omitempty"`        // what was asked of the mount; Kernel
+	RequireNFS          bool          `json:"requireNFS"`                    // refuse a mount that is not NFS; Kernel
+	Security            string        `json:"security,omitempty"`            // sys, krb5, krb5i, krb5p
+	TransferSizeBytes   int64         `json:"transferSizeBytes,omitempty"`   // 0 = what the server offers
+	MountTimeoutSeconds int32         `json:"mountTimeoutSeconds,omitempty"` // for reaching and mounting the export
+	CallTimeoutSeconds  int32         `json:"callTimeoutSeconds,omitempty"`  // for one call before it has failed
+	Ports               Ports         `json:"ports,omitzero"`                // 0 = ask the portmapper, as everybody does
+	UserID              *uint32       `json:"userID,omitempty"`              // AUTH_SYS credential; absent = that of the process
+	GroupID             *uint32       `json:"groupID,omitempty"`
+	// PathSelection is how the paths were selected among those of an array:
 	// All, Explicit, Local or Remote.
 	PathSelection string `json:"pathSelection,omitempty" jsonschema:"enum=All,enum=Explicit,enum=Local,enum=Remote"`
 }
+
+// PlanChannel is one connection of a client to the server: a server address, and the
+// client address to reach it from.
+type PlanChannel struct {
+	Local    string `json:"local,omitempty"` // empty = the operating system chooses
+	Path     string `json:"path"`            // address or host name of the server
+	LIF      string `json:"lif,omitempty"`   // name of the address on the array
+	Node     string `json:"node,omitempty"`  // array node that has the LIF
+	Locality string `json:"locality,omitempty" jsonschema:"enum=Local,enum=Remote"`
+}
+
+// String is the path, and the client address that reaches it where one is declared.
+func (c PlanChannel) String() string {
+	if c.Local == "" {
+		return c.Path
+	}
+	return c.Local + " -> " + c.Path
+}
+
+// ChannelsTo are channels to these addresses of a server, from wherever the operating
+// system chooses.
+func ChannelsTo(paths ...string) []PlanChannel {
+	out := make([]PlanChannel, 0, len(paths))
+	for _, p := range paths {
+		out = append(out, PlanChannel{Path: p})
+	}
+	return out
+}
+
+// Where a channel ends on an array: on the node that owns the volume, or on another.
+const (
+	LocalityLocal  = "Local"
+	LocalityRemote = "Remote"
+)
 
 // PathsRemote is the selection that asks for the wrong address on purpose.
 const PathsRemote = "Remote"

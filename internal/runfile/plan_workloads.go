@@ -77,7 +77,7 @@ type SLOBKit struct {
 }
 
 // Database says how the Oracle database of a run is reached. It holds no
-// password: the loader is told of a file.
+// password: the loader gets the name of a file.
 type Database struct {
 	Kind string `json:"kind" jsonschema:"enum=Container,enum=External"`
 	// AdminConnect is an EZConnect string of the root container, for views,

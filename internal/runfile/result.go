@@ -2,14 +2,18 @@ package runfile
 
 import "time"
 
-// ResultVersion is the version that every result file names.
-const ResultVersion = "nfsbench.io/result/v1"
+// ResultVersion is the version that every result file names. ReadResult reads
+// version 1 too, which contains a plan of version 1.
+const (
+	ResultVersion   = "nfsbench.io/result/v2"
+	resultVersionV1 = "nfsbench.io/result/v1"
+)
 
 // Result is what one run gave: the plan, and what each client did and saw.
 // A run with several clients is the list of their results; nothing is averaged
 // on the way, so every number can be computed again from here.
 type Result struct {
-	Version   string         `json:"version" jsonschema:"enum=nfsbench.io/result/v1"`
+	Version   string         `json:"version" jsonschema:"enum=nfsbench.io/result/v2"`
 	Plan      Plan           `json:"plan"`
 	Simulated bool           `json:"simulated,omitempty"` // a stand-in took part; not a measurement of real storage
 	Clients   []ClientResult `json:"clients"`

@@ -16,7 +16,7 @@ const (
 // longestPauseSeconds lets queues run empty between the steps of a native ramp.
 const longestPauseSeconds = 2
 
-// Steps is what the schedule of a plan comes to.
+// Steps is the number and length of the steps of a plan.
 type Steps struct {
 	// Count of measured windows, each with a Repetition of its own.
 	Count int64

@@ -24,7 +24,7 @@ type SurveyRequest struct {
 	TimeoutSeconds int32  `json:"timeoutSeconds,omitempty"` // of the survey without the move; 0 = 60
 }
 
-// Survey is what an array says of itself before a run. What it does not say is
+// Survey is what an array reports about itself before a run. What it does not say is
 // absent, and Missing says why.
 type Survey struct {
 	Version string    `json:"version" jsonschema:"enum=nfsbench.io/survey/v1"`
@@ -114,7 +114,7 @@ type MissingFact struct {
 	Fix  string `json:"fix,omitempty"`
 }
 
-// VolumeMove is what became of a move that was asked for.
+// VolumeMove is the outcome of a requested move.
 type VolumeMove struct {
 	From    string  `json:"from"` // aggregates
 	To      string  `json:"to"`

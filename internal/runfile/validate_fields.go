@@ -22,7 +22,7 @@ const (
 	maxRepetitions      = 1000
 	minIntervalMillis   = 100
 	maxIntervalMillis   = 60_000
-	maxOranfstabBytes   = 64 << 10
+	maxChannels         = 64
 	minMTUBytes         = 576 // below, IPv4 itself does not work
 	maxMTUBytes         = 65535
 	defaultMTUBytes     = 1500
@@ -67,10 +67,28 @@ func (c *checker) engineFiles(e Engine, db *Database) {
 	}
 	switch e.Client {
 	case ClientDirectNFS:
-		c.check(external || strings.TrimSpace(e.Oranfstab) != "", "engine.oranfstab", "is empty; DirectNFS needs the content of an oranfstab")
-		c.check(len(e.Oranfstab) <= maxOranfstabBytes, "engine.oranfstab", "has %d bytes; keep it below %d", len(e.Oranfstab), maxOranfstabBytes)
+		c.check(external || len(e.Channels) > 0, "engine.channels", "is empty; DirectNFS needs the address of the server in the path of at least one")
+		c.channels(e)
 	case ClientKernel:
-		c.check(e.Oranfstab == "", "engine.oranfstab", "is set, but the kernel does not read it; remove it, or set engine.client to %s", ClientDirectNFS)
+		c.check(len(e.Channels) == 0, "engine.channels", "is set, but the kernel chooses its connections; remove it, or set engine.client to %s", ClientDirectNFS)
+	}
+}
+
+// channels checks the server and its addresses. How they are written into an
+// oranfstab is checked by rendering it.
+func (c *checker) channels(e Engine) {
+	if len(e.Channels) == 0 {
+		return
+	}
+	c.check(e.Server != "", "engine.server", "is empty; write a label for the server")
+	c.check(path.IsAbs(e.Export), "engine.export", "is %q; write the absolute path of the export", e.Export)
+	c.check(len(e.Channels) <= maxChannels, "engine.channels", "are %d; use %d at most", len(e.Channels), maxChannels)
+	for i, ch := range e.Channels {
+		c.check(ch.Path != "", fmt.Sprintf("engine.channels[%d].path", i), "is empty; write the address of the server")
+	}
+	if len(c.problems) == 0 {
+		_, err := e.Oranfstab()
+		c.check(err == nil, "engine", "%v", err)
 	}
 }
 

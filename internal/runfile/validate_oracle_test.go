@@ -140,7 +140,7 @@ func TestTheProblemsOfADatabase(t *testing.T) {
 		"OtherData":     {in(func(d *Database) { d.DataDirectory = "/u02" }), at + "dataDirectory", "the same of both"},
 		"Startup":       {in(func(d *Database) { d.StartupTimeoutSeconds = 0 }), at + "startupTimeoutSeconds", "from 1"},
 		"Clients":       {func(p *Plan) { p.Clients = 2 }, "clients", "loaded by one client"},
-		"NoOranfstab":   {func(p *Plan) { p.Engine.Oranfstab = "" }, "engine.oranfstab", "is empty"},
+		"NoChannels":    {func(p *Plan) { p.Engine.Channels = nil }, "engine.channels", "is empty"},
 	})
 	refuses(t, func() Plan { return oraclePlan(Workload{SLOB: slob()}, inExternal) }, map[string]wrong{
 		"Mounted":      {func(p *Plan) { p.Engine.MountPath = "/x" }, "engine.mountPath", "its own mounts"},
@@ -156,7 +156,7 @@ func TestTheProblemsOfADatabase(t *testing.T) {
 func TestWhatAnExistingDatabaseMountsIsNotAskedFor(t *testing.T) {
 	t.Parallel()
 	p := oraclePlan(Workload{SLOB: slob()}, inExternal)
-	p.Engine.Oranfstab = "" // where no address is declared
+	p.Engine.Channels = nil // where no address is declared
 	if err := p.Validate(); err != nil {
 		t.Error(err)
 	}

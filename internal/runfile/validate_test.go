@@ -35,7 +35,7 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 		"Client":           {func(p *Plan) { p.Engine.Client = "dnfs" }, "engine.client", "Kernel, DirectNFS"},
 		"NFSVersion":       {func(p *Plan) { p.Engine.NFSVersion = "3" }, "engine.nfsVersion", "NFSv3, NFSv4.0"},
 		"PNFSWithKerberos": {func(p *Plan) { p.Engine.NFSVersion, p.Engine.Security = "pNFS", "krb5" }, "engine.security", "needs sys"},
-		"NoOranfstab":      {func(p *Plan) { p.Engine.Oranfstab = " \n" }, "engine.oranfstab", "needs the content"},
+		"NoChannels":       {func(p *Plan) { p.Engine.Channels = nil }, "engine.channels", "needs the address"},
 		"MountOfDirectNFS": {func(p *Plan) { p.Engine.MountPath = "/mnt" }, "engine.mountPath", "remove it"},
 		"KernelNoMount":    {func(p *Plan) { p.Engine = Engine{Client: ClientKernel} }, "engine.mountPath", "absolute path"},
 		"TransferSize":     {func(p *Plan) { p.Engine.TransferSizeBytes = 1500 }, "engine.transferSizeBytes", "multiple of 1024"},

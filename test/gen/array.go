@@ -29,7 +29,7 @@ func Select(s v1alpha1.PathSelection) Mod {
 	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Paths = &v1alpha1.Paths{Select: s} }
 }
 
-// Survey is what an array of two nodes, a and b, says of itself: the volume of
+// Survey is what an array of two nodes, a and b, reports about itself: the volume of
 // the export is on node a, and each node has a LIF in a subnet of its own.
 func Survey(export, lifA, lifB string) runfile.Survey {
 	yes := new(true)

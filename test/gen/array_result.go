@@ -19,7 +19,7 @@ func OfArray(c *runfile.ClientResult, p runfile.Plan) {
 			Source: p.Survey.Source, Seconds: w.End.Sub(w.Start).Seconds(), ReadOps: &ops, WriteOps: &none, ReadBytes: &total, WriteBytes: &none,
 			ReadMicroseconds: &micros, VolumeNodes: []string{p.Survey.Volume.Node},
 		}
-		used := pathsOf(p.Engine.Oranfstab)
+		used := pathsOf(p)
 		busy := map[string]int32{p.Survey.Volume.Node: 320}
 		for _, l := range p.Survey.LIFs {
 			path := runfile.StoragePath{Address: l.Address, Name: l.Name, Node: l.Node, ReadBytes: &none, WriteBytes: &none}

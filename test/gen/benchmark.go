@@ -25,7 +25,7 @@ func Benchmark(name string, mods ...Mod) *v1alpha1.NFSBenchmark {
 				MountTimeoutSeconds: 30, UserID: &user, GroupID: &user,
 			},
 			Workload: v1alpha1.Workload{Raw: &v1alpha1.RawWorkload{
-				Pattern: v1alpha1.PatternRead, BlockSize: resource.MustParse("1Mi"), FileSize: resource.MustParse("64Mi"),
+				Pattern: v1alpha1.PatternRead, BlockSize: new(resource.MustParse("1Mi")), FileSize: resource.MustParse("64Mi"),
 				Jobs: 2, Depth: 4, Directory: "nfsbench", ForeignFiles: v1alpha1.ForeignFilesRefuse,
 			}},
 			Clients: 1,

@@ -2,7 +2,6 @@ package gen
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -77,7 +76,7 @@ func repetition(t testing.TB, p runfile.Plan, index int32, step *runfile.Step, b
 		Index: index, Start: begin, End: end, CPUMicroseconds: 1e6, Step: step,
 		Read: &runfile.Ops{Count: total / blockOf(p, step), Bytes: total, Histogram: enc},
 	}
-	paths := pathsOf(p.Engine.Oranfstab)
+	paths := pathsOf(p)
 	for i, path := range paths {
 		r.Channels = append(r.Channels, runfile.Channel{
 			ID: int32(i), Local: "10.9.9.9", Path: path, State: "Up", BytesRead: total / int64(len(paths)), //nolint:gosec // a handful
@@ -102,13 +101,20 @@ func window(p runfile.Plan, index int32, step *runfile.Step, begin, end time.Tim
 	return w
 }
 
-// pathsOf reads the path lines of an oranfstab.
-func pathsOf(tab string) []string {
+func pathsOf(p runfile.Plan) []string {
 	var out []string
-	for line := range strings.Lines(tab) {
-		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "path:"); ok {
-			out = append(out, strings.TrimSpace(path))
-		}
+	for _, ch := range p.Engine.Channels {
+		out = append(out, ch.Path)
 	}
 	return out
+}
+
+// Oranfstab is the file that Direct NFS reads for a plan.
+func Oranfstab(t testing.TB, p runfile.Plan) string {
+	t.Helper()
+	text, err := p.Engine.Oranfstab()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

@@ -73,7 +73,7 @@ func meanOf(step *runfile.Step) int64 {
 	return 400 + 100*int64(max(step.Users-8, 0))
 }
 
-// ofOracle makes of a repetition what a database says of it: it counts by
+// ofOracle turns a repetition into the report of a database: it counts by
 // itself, in buckets, and knows the protocol.
 func ofOracle(r *runfile.Repetition, p runfile.Plan, step *runfile.Step) {
 	mean := meanOf(step)
@@ -103,7 +103,7 @@ func ofOracle(r *runfile.Repetition, p runfile.Plan, step *runfile.Step) {
 	r.Oracle = w
 }
 
-// directNFS is what Oracle's client says of the paths of the plan, all of which
+// directNFS is what Oracle's client reports about the paths of the plan, all of which
 // it uses alike.
 func directNFS(p runfile.Plan, bytes, ops int64) runfile.DirectNFS {
 	version := map[string]string{"NFSv3": "NFSv3.0", "NFSv4.0": "NFSv4.0", "NFSv4.1": "NFSv4.1", "pNFS": "Parallel NFS"}[p.Engine.NFSVersion]
@@ -112,7 +112,7 @@ func directNFS(p runfile.Plan, bytes, ops int64) runfile.DirectNFS {
 		Servers: []runfile.DNFSServer{{Instance: 1, Server: p.Engine.Server, Export: p.Engine.Export, Version: version}},
 		ReadOps: &ops, WriteOps: &none, ReadBytes: &bytes, WriteBytes: &none,
 	}
-	paths := pathsOf(p.Engine.Oranfstab)
+	paths := pathsOf(p)
 	for _, path := range paths {
 		share := ops / int64(len(paths))
 		d.Channels = append(d.Channels, runfile.DNFSChannel{

@@ -96,10 +96,7 @@ func (c Calibration) Result() runfile.Result {
 	plan := basePlan("seed-000-" + strconv.Itoa(c.Test))
 	plan.Workload.Calibrate = &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: 1}
 	keyword := map[string]string{"NFSv3": "nfsv3", "NFSv4.0": "nfsv4", "pNFS": "pnfs"}[c.Version]
-	plan.Engine = runfile.Engine{
-		Client: runfile.ClientDirectNFS, NFSVersion: c.Version, Server: "vsdb122b-lif1", Export: "/vol/db122b_data1/db122b_data1_qt",
-		Oranfstab: oranfstab(oranfstab000, keyword), MountPath: "/opt/oracle/oradata",
-	}
+	plan.Engine = engine(oranfstab000, keyword)
 	plan.Schedule.Repetitions = 1
 	load := runfile.Load{Oracle: database("Oracle Database 12c Enterprise Edition Release 12.2.0.1.0 - 64bit Production", "DB122B")}
 	for i, warmup := range []bool{true, false} {

@@ -15,7 +15,14 @@ func basePlan(name string) runfile.Plan {
 	}
 }
 
-func oranfstab(format, keyword string) string { return fmt.Sprintf(format, keyword) }
+// engine is Direct NFS over what an oranfstab says, with keyword as its nfs_version.
+func engine(format, keyword string) runfile.Engine {
+	e := runfile.Engine{Client: runfile.ClientDirectNFS, MountPath: "/opt/oracle/oradata"}
+	if err := e.UseOranfstab(fmt.Sprintf(format, keyword)); err != nil {
+		panic(err) // the text is in this package
+	}
+	return e
+}
 
 func database(banner string, instances ...string) *runfile.Oracle {
 	o := &runfile.Oracle{Banner: banner}

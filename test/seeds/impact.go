@@ -29,7 +29,7 @@ const FirstPrinted = 10
 // the first ten rows. All other pairs are RECONSTRUCTED: they were searched for so
 // that the page's arithmetic gives the printed figures, with means as close to the
 // printed one as was found, and many others would do. They show that the arithmetic
-// is the page's. They are no measurements: what a test of significance says of
+// is the page's. They are no measurements: what a test of significance reports about
 // them, it does not say of the experiment.
 //
 // That arithmetic is (NFS-dNFS)/dNFS*100 of averages with two decimals (44 and 59

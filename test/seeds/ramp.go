@@ -55,10 +55,7 @@ func rampPlan(steps int) runfile.Plan {
 	for users := range steps {
 		plan.Workload.SLOB.Users = append(plan.Workload.SLOB.Users, int32(users+1)) //nolint:gosec // a few
 	}
-	plan.Engine = runfile.Engine{
-		Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Server: "filer", Export: "/oradata",
-		Oranfstab: oranfstab(oranfstab002, "nfsv3"), MountPath: "/opt/oracle/oradata",
-	}
+	plan.Engine = engine(oranfstab002, "nfsv3")
 	plan.Link = &runfile.Link{BitsPerSecond: 1_000_000_000, MTUBytes: 1500}
 	return plan
 }

@@ -26,10 +26,7 @@ const (
 func Scan(channels ...string) runfile.Result {
 	plan := basePlan("seed-001")
 	plan.Workload.SLOB = &runfile.SLOB{Access: runfile.AccessFullTableScan, Users: []int32{32}, Schemas: 8, ScanTableBytes: 64 << 30}
-	plan.Engine = runfile.Engine{
-		Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Server: "flashblade", Export: "/z-fbhosts_oradata",
-		Oranfstab: oranfstab(oranfstab001, "nfsv3"), MountPath: "/opt/oracle/oradata",
-	}
+	plan.Engine = engine(oranfstab001, "nfsv3")
 	plan.Link = &runfile.Link{BitsPerSecond: 10_000_000_000, MTUBytes: 1500}
 	load := runfile.Load{Oracle: database("Oracle Database 12c Enterprise Edition Release 12.2.0.1.0 - 64bit Production", "fb1")}
 	load.Repetitions = []runfile.Repetition{scanned(MegabytesPerSecond, channels)}

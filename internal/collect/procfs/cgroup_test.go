@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"net"
 	"testing"
 	"testing/fstest"
 
@@ -51,6 +52,21 @@ func TestCgroupReadsUsageAndTheTightestLimit(t *testing.T) {
 				"sys/fs/cgroup/user.slice/a/cpu.max":      "200000 100000\n",
 				"sys/fs/cgroup/user.slice/a/memory.max":   "max\n",
 				"sys/fs/cgroup/user.slice/a/cgroup.procs": "1\n",
+			},
+			want: facts{Usage: new(int64(7)), CPULimit: new(0.5), Memory: 4096},
+		},
+		"version 2, own group tighter": {
+			reason: "the smallest limit holds, wherever it is",
+			files: map[string]string{
+				"proc/self/cgroup":                      "0::/user.slice/a\n",
+				"sys/fs/cgroup/cgroup.controllers":      "cpu memory\n",
+				"sys/fs/cgroup/cpu.stat":                "usage_usec 9\n",
+				"sys/fs/cgroup/user.slice/cpu.stat":     "usage_usec 8\n",
+				"sys/fs/cgroup/user.slice/cpu.max":      "200000 100000\n",
+				"sys/fs/cgroup/user.slice/memory.max":   "8192\n",
+				"sys/fs/cgroup/user.slice/a/cpu.stat":   "usage_usec 7\n",
+				"sys/fs/cgroup/user.slice/a/cpu.max":    "50000 100000\n",
+				"sys/fs/cgroup/user.slice/a/memory.max": "4096\n",
 			},
 			want: facts{Usage: new(int64(7)), CPULimit: new(0.5), Memory: 4096},
 		},
@@ -123,6 +139,34 @@ func TestReaderReadsThisMachine(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+func TestEveryInterfaceThatIsUpIsListedWithItsAddresses(t *testing.T) {
+	machine, err := net.Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{}
+	for _, i := range machine {
+		if i.Flags&net.FlagUp != 0 && i.Flags&net.FlagLoopback == 0 {
+			addresses, err := i.Addrs()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[i.Name] = len(addresses)
+		}
+	}
+	listed, err := Host().Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, i := range listed {
+		got[i.Name] = len(i.Addresses)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("addresses by interface (-want +got):\n%s", diff)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package procfs reads what Linux says of CPUs, network and NFS mounts under
+// Package procfs reads what Linux reports about CPUs, network and NFS mounts under
 // /proc and /sys.
 //
 // The parsers take an io.Reader and the Reader takes the root of a file tree,

@@ -12,7 +12,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// NFSMount is what /proc/self/mountstats says of one NFS mount. Its counters
+// NFSMount is what /proc/self/mountstats reports about one NFS mount. Its counters
 // belong to the mounted file system, not to a process: other mounts of the
 // same export on the same machine may share them.
 type NFSMount struct {

@@ -104,6 +104,18 @@ func TestOnlyWhatIsMissingIsFilled(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, size},
+		"another version": {"what its marker means is not known", func(*Spec) {}, func(t *testing.T, tgt target.Target) {
+			t.Helper()
+			d, _ := tgt.Directory(t.Context(), "d", false)
+			m, err := readMarker(t.Context(), d, "nfsbench-c0.json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.Version++
+			if err := (&Set{dir: d, spec: testSpec(), marker: m}).writeMarker(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}, 2 * size},
 		"a file grown": {"its size is not what the marker says", func(*Spec) {}, func(t *testing.T, tgt target.Target) {
 			t.Helper()
 			d, _ := tgt.Directory(t.Context(), "d", false)

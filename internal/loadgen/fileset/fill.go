@@ -24,7 +24,7 @@ type filling struct {
 }
 
 // Fill writes the missing files, several chunks at once, and commits each file
-// before the marker calls it complete. progress is told how many bytes each
+// before the marker calls it complete. progress gets how many bytes each
 // step added; it is called from several goroutines.
 func (s *Set) Fill(ctx context.Context, progress func(bytes int64)) error {
 	if s.MissingBytes() == 0 {

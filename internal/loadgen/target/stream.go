@@ -37,7 +37,7 @@ type Stream interface {
 	Close() error
 }
 
-// Driver says what a Stream does and hears of what it did. Different lanes call
+// Driver says what a Stream does, and is called with the outcome. Different lanes call
 // it at the same time, but never for the same slot.
 type Driver interface {
 	// Next fills in the next I/O of a slot. With Wait above zero nothing is

@@ -37,7 +37,7 @@ func newContainer(dir string, d runfile.Database) *container {
 	return &container{dir: dir, patience: startup + restartMargin}
 }
 
-// State returns what the container says of itself.
+// State returns what the container reports about itself.
 func (c *container) State(context.Context) (runfile.DatabaseState, error) {
 	var s runfile.DatabaseState
 	raw, err := os.ReadFile(filepath.Join(c.dir, runfile.DatabaseFile))

@@ -48,7 +48,7 @@ while :; do sleep 0.02; done`
 
 func ready(t *testing.T, c *container) runfile.DatabaseState {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		s, err := c.State(t.Context())
 		if err == nil && s.State == runfile.DatabaseReady {
 			return s

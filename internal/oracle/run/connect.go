@@ -127,7 +127,7 @@ func hopeless(code string) bool {
 	return code == runfile.FailurePassword || code == runfile.FailurePrivilege || code == runfile.FailureOracleClient
 }
 
-// describe writes down what the database says of itself, and keeps what is known
+// describe writes down what the database reports about itself, and keeps what is known
 // otherwise.
 func (r *runner) describe(ctx context.Context) error {
 	var found runfile.Oracle

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -65,15 +64,9 @@ func (r *runner) servers() servers {
 	if p := r.plan.Engine.Ports.NFS; p > 0 && p < 1<<16 {
 		s.ports[uint16(p)] = true
 	}
-	file, err := oranfstab.Parse([]byte(r.plan.Engine.Oranfstab))
-	if err != nil {
-		return s // the loader does not use it; who does, complains
-	}
-	for _, server := range file.Servers {
-		for _, p := range server.Paths {
-			if a, err := netip.ParseAddr(p.Path); err == nil {
-				s.addresses[a.Unmap()] = true
-			}
+	for _, ch := range r.plan.Engine.Channels {
+		if a, err := netip.ParseAddr(ch.Path); err == nil {
+			s.addresses[a.Unmap()] = true
 		}
 	}
 	return s

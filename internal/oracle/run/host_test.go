@@ -39,7 +39,7 @@ func TestConnectionsToServersAreThoseOfThePathsAndThePort(t *testing.T) {
 		plan := keepPlan()
 		plan.Engine.Client, plan.Database.DirectNFS = runfile.ClientDirectNFS, true
 		plan.Engine.Server, plan.Engine.Export = "nas", "/vol"
-		plan.Engine.Oranfstab = "server: nas\nlocal: 192.168.1.9\npath: 192.168.1.1\nlocal: 192.168.2.9\npath: 192.168.2.1\nexport: /vol mount: /opt/oracle/oradata\n"
+		plan.Engine.Channels = runfile.ChannelsTo("192.168.1.1", "192.168.2.1")
 		load, _ := runOn(t.Context(), t, newDatabase(), plan, func(o *Options) { o.Root = hostRoot() })
 		wantSuccess(t, load)
 		want := []runfile.Connection{
@@ -72,7 +72,7 @@ func TestTheMountOfTheDataIsWrittenDown(t *testing.T) {
 					o.Root = hostRoot()
 					if o.Plan.Database.DirectNFS {
 						o.Plan.Engine.Client, o.Plan.Engine.Server, o.Plan.Engine.Export = runfile.ClientDirectNFS, "nas", "/vol"
-						o.Plan.Engine.Oranfstab = "server: nas\npath: 192.168.1.1\nexport: /vol mount: /opt/oracle/oradata\n"
+						o.Plan.Engine.Channels = runfile.ChannelsTo("192.168.1.1")
 					}
 				})
 				wantSuccess(t, load)

@@ -30,7 +30,7 @@ func checkParameters(asked, values map[string]string) error {
 	return nil
 }
 
-// withRequested adds to the parameters what was asked for and came of it.
+// withRequested adds the requested values to the parameters.
 func withRequested(have []runfile.OracleParameter, asked, values map[string]string) []runfile.OracleParameter {
 	out := slices.Clone(have)
 	for _, name := range keysOf(asked) {

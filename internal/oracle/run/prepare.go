@@ -91,7 +91,7 @@ func (r *runner) findSchemas(ctx context.Context) (*slob.Schemas, error) {
 // fits what password functions of Oracle ask for.
 func newPassword() string { return "Nb1_" + rand.Text() }
 
-// readBack holds the parameters against what the database now says of them.
+// readBack holds the parameters against what the database now reports about them.
 func (r *runner) readBack(ctx context.Context) error {
 	asked := r.plan.Database.Parameters
 	if len(asked) == 0 {

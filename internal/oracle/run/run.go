@@ -110,7 +110,7 @@ func (r *runner) walk(ctx context.Context) error {
 	return r.clean(ctx)
 }
 
-// failureOf prefers what the container of the database says of itself: that it
+// failureOf prefers what the container of the database reports about itself: that it
 // died explains a lost connection, and not the other way round.
 func (r *runner) failureOf(ctx context.Context, err error) *runfile.Failure {
 	f := course.FailureOf(ctx, err, oracle.CodeOf)

@@ -52,7 +52,7 @@ func TestSchemasOfAnEarlierRunAreUsedAgain(t *testing.T) {
 	}
 }
 
-// checkTables wants every key once, one row in a block, and no rights too many.
+// checkTables wants users that can log in, every key once, and one row in a block.
 func checkTables(t *testing.T, d *database, plan runfile.Plan) {
 	t.Helper()
 	table, bytes := "NFSBENCH_RANGES", plan.Workload.SLOB.ScaleBytes
@@ -63,6 +63,9 @@ func checkTables(t *testing.T, d *database, plan runfile.Plan) {
 		t.Errorf("%d users", len(d.users))
 	}
 	for name, u := range d.users {
+		if !u.granted {
+			t.Errorf("%s may not log in", name)
+		}
 		rows := u.tables[table]
 		if rows == nil || rows.minimized != 1 || rows.obfuscated != plan.Workload.SLOB.ObfuscateColumns || rows.tablespace != plan.Workload.SLOB.Tablespace {
 			t.Fatalf("%s.%s: %+v", name, table, rows)
@@ -199,6 +202,29 @@ func TestASchemaWithoutItsMarkerIsNotLeftBehind(t *testing.T) {
 		d.fail = nil
 		wantSuccessOf(t, d, plan)
 	})
+}
+
+// TestAHalfMadeSchemaIsMadeAgain ends the making of one schema before each of its
+// statements, which is where the failure of another schema cancels it, too.
+func TestAHalfMadeSchemaIsMadeAgain(t *testing.T) {
+	for _, statement := range []string{"slob_schema_create", "slob_marker_create", "slob_schema_grant", "slob_marker_write"} {
+		t.Run(statement, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, plan := newDatabase(), keepPlan()
+				d.fail = func(name, text string, _ int) error {
+					if name == statement && strings.Contains(text, "NFSBENCH2") {
+						return errors.New("ORA-00604: error occurred at recursive SQL level 1")
+					}
+					return nil
+				}
+				load, _ := runOn(t.Context(), t, d, plan)
+				wantFailure(t, load, runfile.FailureSQL, "create the schema NFSBENCH2")
+				d.fail = nil
+				wantSuccessOf(t, d, plan)
+				checkTables(t, d, plan)
+			})
+		})
+	}
 }
 
 func TestFewerBlocksThanRowsAreNoticed(t *testing.T) {

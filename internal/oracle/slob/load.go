@@ -15,7 +15,7 @@ import (
 )
 
 // Load makes what is missing: tablespace, users, tables. Every schema gets the
-// password, those that were there too. done hears how many bytes were loaded,
+// password, those that were there too. done is called with how many bytes were loaded,
 // from several goroutines.
 func (s *Schemas) Load(ctx context.Context, password string, done func(bytes int64)) error {
 	if !s.tablespace {
@@ -98,8 +98,10 @@ func (s *Schemas) loadSchema(ctx context.Context, one *schema, password string, 
 	return nil
 }
 
-// makeSchema makes a user with no more rights than it needs, and marks it before
-// anything else is put there.
+// makeSchema makes a user with no more rights than it needs. An empty marker says
+// that the user is ours; its first line says that the user is complete and is written
+// last, because the failure of another schema can cancel this one between any two
+// statements. The next run makes a user without that line again.
 func (s *Schemas) makeSchema(ctx context.Context, one *schema, password string, made bool) error {
 	in := map[string]any{"Schema": one.name, "Tablespace": s.tablespaceName()}
 	create := map[string]any{"Schema": one.name, "Tablespace": s.tablespaceName(), "Password": sqltext.Password(password)}
@@ -112,10 +114,10 @@ func (s *Schemas) makeSchema(ctx context.Context, one *schema, password string, 
 		return err
 	}
 	one.exists, one.stale, one.loaded = true, false, false
-	if err := s.mark(ctx, one.name, s.markerOf(table{kind: kindSchema}, made)); err != nil {
+	if err := s.run(ctx, "slob_schema_grant", map[string]any{"Schema": one.name}); err != nil {
 		return err
 	}
-	return s.run(ctx, "slob_schema_grant", map[string]any{"Schema": one.name})
+	return s.mark(ctx, one.name, s.markerOf(table{kind: kindSchema}, made))
 }
 
 func (s *Schemas) mark(ctx context.Context, schema string, m marker) error {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// The beginnings of what the alert log says of Direct NFS. The first proves
+	// The beginnings of what the alert log reports about Direct NFS. The first proves
 	// that the library is loaded, and no more.
 	odmLine    = "Oracle instance running with ODM:"
 	directLine = "Direct NFS"
@@ -79,13 +79,13 @@ func (a *alertLogs) files() []string {
 	return found
 }
 
-// look calls hear for each new whole line.
-func (a *alertLogs) look(hear func(string)) {
+// look calls each for each new whole line.
+func (a *alertLogs) look(each func(string)) {
 	for _, path := range a.files() {
 		text := a.partial[path] + a.more(path)
 		lines := strings.Split(text, "\n")
 		for _, line := range lines[:len(lines)-1] {
-			hear(line)
+			each(line)
 		}
 		// A line without end that grows for ever is no line of a log.
 		if rest := lines[len(lines)-1]; len(rest) <= maxLine {
@@ -123,13 +123,13 @@ func (a *alertLogs) more(path string) string {
 func (s *supervisor) followAlertLogs(ctx context.Context, logs *alertLogs) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	hear := func(line string) { s.alert(s.redact.clean(line)) }
+	each := func(line string) { s.alert(s.redact.clean(line)) }
 	for {
 		select {
 		case <-tick.C:
-			logs.look(hear)
+			logs.look(each)
 		case <-ctx.Done():
-			logs.look(hear)
+			logs.look(each)
 			return
 		}
 	}

@@ -91,7 +91,7 @@ func (s *supervisor) env() []string {
 	return env
 }
 
-// printed hears one line of the database.
+// printed takes one line of the database.
 func (s *supervisor) printed(c *child, line string) {
 	line = s.redact.clean(line)
 	c.tail.add(line)

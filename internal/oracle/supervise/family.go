@@ -85,7 +85,7 @@ func (f *family) bury() {
 	}
 }
 
-// process is what the kernel says of one.
+// process is what the kernel reports about one.
 type process struct {
 	pid, parent int
 	state       byte

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/waiting"
 )
 
 // envSupervise makes this test binary a supervisor of the image in that folder:
@@ -25,13 +26,13 @@ const envSupervise = "NFSBENCH_TEST_SUPERVISE"
 func TestMain(m *testing.M) {
 	base := os.Getenv(envSupervise)
 	if base == "" {
-		os.Exit(m.Run())
+		os.Exit(waiting.Run(m))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:usetesting // there is no test here
 	defer stop()
 	err := Run(ctx, Options{
 		RunDir: filepath.Join(filepath.Dir(base), "run"), DataDirectory: base + "/oradata", Distribution: runfile.DistributionOracle,
-		StartupTimeout: 20 * time.Second, ShutdownTimeout: time.Second, HealthInterval: 20 * time.Millisecond,
+		StartupTimeout: 5 * time.Minute, ShutdownTimeout: time.Second, HealthInterval: 20 * time.Millisecond,
 		Env: append(os.Environ(), "ORACLE_BASE="+base), Reap: true,
 		Out: os.Stdout, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Now: time.Now,
 	})
@@ -79,7 +80,7 @@ func TestOrphansAreBuriedAndNobodyElse(t *testing.T) {
 `, 1))
 	r, cmd := i.asProcess()
 	r.ready(1)
-	for deadline := time.Now().Add(20 * time.Second); i.lines(i.base+"/orphans") < 20; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); i.lines(i.base+"/orphans") < 20; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no orphans")
 		}
@@ -127,7 +128,7 @@ touch`, 1))
 	}
 	// It says its number, and becomes what it is, beside the start.
 	begun := func(n int) (pids []string) {
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			said, _ := os.ReadFile(i.base + "/background")
 			if pids = strings.Fields(string(said)); len(pids) == n && alive(pids[n-1]) {
 				return pids
@@ -148,8 +149,11 @@ touch`, 1))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("ended with %v\n%s", err, i.log)
 	}
-	if alive(pids[1]) {
-		t.Errorf("process %s outlives its supervisor", pids[1])
+	// It was killed before the supervisor ended, and takes a moment to be gone.
+	for deadline := time.Now().Add(2 * time.Minute); alive(pids[1]); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("process %s outlives its supervisor", pids[1])
+		}
 	}
 }
 
@@ -190,7 +194,7 @@ func TestThoseThatAreAwaitedAreNotBuried(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, cmd := range []*exec.Cmd{awaited, orphan} {
-		for deadline := time.Now().Add(10 * time.Second); below(os.Getpid())[cmd.Process.Pid] != 'Z'; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); below(os.Getpid())[cmd.Process.Pid] != 'Z'; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("it does not end")
 			}

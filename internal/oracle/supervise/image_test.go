@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -62,7 +63,7 @@ func newImage(t *testing.T) *image {
 	i.o = Options{
 		RunDir: i.run, Distribution: runfile.DistributionOracle, SID: "ORCLCDB", DataDirectory: i.data,
 		ProductRoot: filepath.Join(i.base, "product"), ProcDir: filepath.Join(root, "proc"),
-		StartupTimeout: 20 * time.Second, ShutdownTimeout: 20 * time.Second, HealthInterval: 20 * time.Millisecond,
+		StartupTimeout: 5 * time.Minute, ShutdownTimeout: 20 * time.Second, HealthInterval: 20 * time.Millisecond,
 		Env:     []string{"PATH=/usr/bin:/bin", "ORACLE_BASE=" + i.base, "ORACLE_HOME=" + i.home, "ORACLE_PWD=" + password},
 		Secrets: []string{password},
 		Out:     i.out, Log: slog.New(slog.NewTextHandler(i.log, nil)), Now: time.Now,
@@ -93,6 +94,10 @@ func (i *image) write(path string, mode os.FileMode, text string) {
 	}
 	// A new file: one that runs cannot be written to.
 	_ = os.Remove(path)
+	// A process that another test starts meanwhile would hold the file open for writing
+	// for a moment, and a program that is open for writing cannot be run.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		i.t.Fatal(err)
 	}
@@ -126,7 +131,7 @@ func (i *image) state() runfile.DatabaseState {
 // state and in the error alike and without the password.
 func (i *image) fails(code string) runfile.Failure {
 	i.t.Helper()
-	ctx, cancel := context.WithTimeout(i.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(i.t.Context(), 2*time.Minute)
 	defer cancel()
 	err := Run(ctx, i.o)
 	s := i.state()
@@ -167,7 +172,7 @@ func (i *image) start() *running {
 // await waits for a state, which must come.
 func (r *running) await(what string, is func(runfile.DatabaseState) bool) runfile.DatabaseState {
 	r.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(filepath.Join(r.run, runfile.DatabaseFile)); err == nil {
 			if s := r.state(); is(s) {
 				return s

@@ -79,7 +79,7 @@ func (t *tail) text() string {
 	return strings.Join(t.lines, " | ")
 }
 
-// clip keeps what is told of one line short and printable.
+// clip makes one line short and printable.
 func clip(line string) string {
 	line = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

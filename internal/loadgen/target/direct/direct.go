@@ -6,13 +6,11 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
-	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -20,7 +18,7 @@ import (
 type Options struct {
 	Engine runfile.Engine
 	Now    func() time.Time
-	Logger *slog.Logger // hears about channels that come and go; nil is silent
+	Logger *slog.Logger // gets a message for each channel that is lost or connected again; nil is silent
 }
 
 // Target is one mounted export.
@@ -31,22 +29,22 @@ type Target struct {
 	facts  runfile.MountFacts
 }
 
-// Open reads the oranfstab, mounts the export and connects all channels. One
-// channel that connects is enough.
+// Open mounts the export and connects all channels. One channel that connects is
+// enough.
 func Open(ctx context.Context, opt Options) (*Target, error) {
-	server, export, err := choose(opt.Engine)
-	if err != nil {
+	if err := Check(opt.Engine); err != nil {
 		return nil, err
 	}
-	cfg := config(opt, server, export)
-	t := &Target{where: describe(cfg, server.Name), user: cfg.Credential}
+	cfg := config(opt)
+	t := &Target{where: describe(cfg, opt.Engine.Server), user: cfg.Credential}
+	var err error
 	t.client, err = dial(ctx, cfg)
 	if err != nil {
 		return nil, t.explainMount(cfg, err)
 	}
 	info := t.client.Info()
 	t.facts = runfile.MountFacts{
-		Source: server.Paths[0].Path + ":" + export.Path, NFSVersion: "NFSv3", DirectIO: true,
+		Source: opt.Engine.Channels[0].Path + ":" + opt.Engine.Export, NFSVersion: "NFSv3", DirectIO: true,
 		ReadSizeBytes: int64(info.TransferReadBytes), WriteSizeBytes: int64(info.TransferWriteBytes),
 	}
 	// Servers may refuse to tell; then the space is not known.
@@ -62,57 +60,23 @@ func clampInt64(v uint64) int64 { return int64(min(v, 1<<62)) }
 
 // Check says what is wrong with an engine without reaching its server.
 func Check(e runfile.Engine) error {
-	_, _, err := choose(e)
-	return err
+	switch {
+	case len(e.Channels) == 0:
+		return target.Fail(runfile.FailureInvalidPlan, "engine.channels is empty; DirectNFS needs the address of the server in the path of at least one", nil)
+	case e.NFSVersion != "" && e.NFSVersion != "NFSv3":
+		return target.Fail(runfile.FailureUnsupported, fmt.Sprintf(
+			"server %q asks for %s, and this client speaks NFSv3 only: use NFSv3, or mount the export and use the Kernel client", e.Server, e.NFSVersion), nil)
+	case e.Security != "" && e.Security != "sys":
+		return target.Fail(runfile.FailureUnsupported, fmt.Sprintf(
+			"export %q asks for security %s, and this client has sys only: use sys, or mount the export and use the Kernel client", e.Export, e.Security), nil)
+	}
+	return nil
 }
 
-// choose finds the server block and the export that the plan means.
-func choose(e runfile.Engine) (oranfstab.Server, oranfstab.Export, error) {
-	var none oranfstab.Export
-	file, err := oranfstab.Parse([]byte(e.Oranfstab))
-	if err != nil {
-		return oranfstab.Server{}, none, target.Fail(runfile.FailureInvalidPlan, "the oranfstab cannot be used; try nfsbench oranfstab lint", err)
-	}
-	server, err := pick("server", e.Server, file.Servers, func(s oranfstab.Server) string { return s.Name })
-	if err != nil {
-		return server, none, err
-	}
-	export, err := pick("export", e.Export, server.Exports, func(x oranfstab.Export) string { return x.Path })
-	if err != nil {
-		return server, export, err
-	}
-	if v := server.EffectiveVersion(); v != oranfstab.NFSv3 {
-		return server, export, target.Fail(runfile.FailureUnsupported, fmt.Sprintf(
-			"server %q asks for %s, and this client speaks NFSv3 only: set nfs_version: nfsv3, or mount the export and use the Kernel client", server.Name, v), nil)
-	}
-	if s := server.EffectiveSecurity(export); s != oranfstab.SecuritySys {
-		return server, export, target.Fail(runfile.FailureUnsupported, fmt.Sprintf(
-			"export %q asks for security %s, and this client has sys only: use sys, or mount the export and use the Kernel client", export.Path, s), nil)
-	}
-	return server, export, nil
-}
-
-// pick finds the item with a name, or the only one when no name is given.
-func pick[T any](what, name string, items []T, nameOf func(T) string) (T, error) {
-	var names []string
-	for _, item := range items {
-		if nameOf(item) == name || (name == "" && len(items) == 1) {
-			return item, nil
-		}
-		names = append(names, nameOf(item))
-	}
-	var none T
-	problem := fmt.Sprintf("the oranfstab has no %s %q", what, name)
-	if name == "" {
-		problem = fmt.Sprintf("the oranfstab has several %ss, and the plan names none", what)
-	}
-	return none, target.Fail(runfile.FailureInvalidPlan, fmt.Sprintf("%s; choose one of %s", problem, strings.Join(names, ", ")), nil)
-}
-
-func config(opt Options, server oranfstab.Server, export oranfstab.Export) nfs.Config {
+func config(opt Options) nfs.Config {
 	e := opt.Engine
 	cfg := nfs.Config{
-		Server: server.Name, Export: export.Path, DontRoute: server.DontRoute,
+		Server: e.Server, Export: e.Export, DontRoute: e.DontRoute,
 		MountTimeout: time.Duration(e.MountTimeoutSeconds) * time.Second,
 		CallTimeout:  time.Duration(e.CallTimeoutSeconds) * time.Second,
 		TransferSize: uint32(e.TransferSizeBytes),
@@ -126,8 +90,8 @@ func config(opt Options, server oranfstab.Server, export oranfstab.Export) nfs.C
 	if e.GroupID != nil {
 		cfg.Credential.GID = *e.GroupID
 	}
-	for _, p := range server.Paths {
-		cfg.Channels = append(cfg.Channels, nfs.Channel{Local: p.Local, Path: p.Path})
+	for _, c := range e.Channels {
+		cfg.Channels = append(cfg.Channels, nfs.Channel{Local: c.Local, Path: c.Path})
 	}
 	return cfg
 }

@@ -60,9 +60,9 @@ func serveAt(tb testing.TB, address string) (port int, dir string) {
 // options mount over two channels to the same address.
 func options(port int, change ...func(*runfile.Engine)) direct.Options {
 	e := runfile.Engine{
-		Client:    runfile.ClientDirectNFS,
-		Oranfstab: "server: lab\nlocal: 127.0.0.1\npath: 127.0.0.1\nlocal: 127.0.0.2\npath: 127.0.0.1\nexport: /export mount: /mnt\n",
-		Ports:     runfile.Ports{NFS: port, Mount: port}, MountTimeoutSeconds: 5,
+		Client: runfile.ClientDirectNFS, Server: "lab", Export: "/export",
+		Channels: []runfile.PlanChannel{{Local: "127.0.0.1", Path: "127.0.0.1"}, {Local: "127.0.0.2", Path: "127.0.0.1"}},
+		Ports:    runfile.Ports{NFS: port, Mount: port}, MountTimeoutSeconds: 60,
 	}
 	for _, c := range change {
 		c(&e)
@@ -107,47 +107,31 @@ func TestAStrangerUnderstandsWhyItCannotBeMounted(t *testing.T) {
 	}
 	closed := free.Addr().(*net.TCPAddr).Port
 	_ = free.Close()
-	one := "server: lab\npath: 127.0.0.1\nexport: /export mount: /mnt\n"
 	cases := map[string]struct {
 		change func(*runfile.Engine)
 		code   string
 		says   []string
 	}{
 		"nothing listens": {
-			func(e *runfile.Engine) { e.Ports = runfile.Ports{NFS: closed, Mount: closed} },
+			func(e *runfile.Engine) { e.Ports, e.MountTimeoutSeconds = runfile.Ports{NFS: closed, Mount: closed}, 1 },
 			runfile.FailureUnreachable,
 			[]string{"lab", "127.0.0.1", strconv.Itoa(closed), "does not answer", "firewall"},
 		},
 		"wrong export": {
-			func(e *runfile.Engine) { e.Oranfstab = strings.ReplaceAll(one, "/export", "/exprt") },
+			func(e *runfile.Engine) { e.Export = "/exprt" },
 			runfile.FailureNoSuchExport,
 			[]string{`"/exprt"`, "127.0.0.1", "showmount"},
 		},
-		"not the label": {
-			func(e *runfile.Engine) { e.Server = "prod" }, runfile.FailureInvalidPlan, []string{`"prod"`, "lab"},
-		},
-		"not an export of the block": {
-			func(e *runfile.Engine) { e.Export = "/other" }, runfile.FailureInvalidPlan, []string{`"/other"`, "/export"},
-		},
-		"several exports": {
-			func(e *runfile.Engine) { e.Oranfstab = one + "export: /two mount: /mnt2\n" },
-			runfile.FailureInvalidPlan,
-			[]string{"several exports", "/export, /two"},
-		},
-		"broken file": {
-			func(e *runfile.Engine) { e.Oranfstab = "path: 10.0.0.1\n" }, runfile.FailureInvalidPlan, []string{"oranfstab"},
+		"no channel": {
+			func(e *runfile.Engine) { e.Channels = nil }, runfile.FailureInvalidPlan, []string{"engine.channels"},
 		},
 		"another version": {
-			func(e *runfile.Engine) {
-				e.Oranfstab = "server: lab\npath: 127.0.0.1\nnfs_version: nfsv4.1\nexport: /export mount: /mnt\n"
-			},
+			func(e *runfile.Engine) { e.NFSVersion = "NFSv4.1" },
 			runfile.FailureUnsupported,
-			[]string{"nfsv4.1", "Kernel"},
+			[]string{"NFSv4.1", "Kernel"},
 		},
 		"Kerberos": {
-			func(e *runfile.Engine) {
-				e.Oranfstab = "server: nas.example.com\npath: 127.0.0.1\nsecurity_default: krb5\nexport: /export mount: /mnt\n"
-			},
+			func(e *runfile.Engine) { e.Security = "krb5" },
 			runfile.FailureUnsupported,
 			[]string{"krb5"},
 		},
@@ -190,9 +174,7 @@ func fake(t *testing.T, export string, hook func(nfstest.Call) nfstest.Action) d
 	t.Helper()
 	s := &nfstest.Server{Export: "/export", Hook: hook}
 	s.Start(t, "127.0.0.1")
-	return options(s.Port(), func(e *runfile.Engine) {
-		e.Oranfstab = "server: lab\npath: 127.0.0.1\nexport: " + export + " mount: /mnt\n"
-	})
+	return options(s.Port(), func(e *runfile.Engine) { e.Channels, e.Export = runfile.ChannelsTo("127.0.0.1"), export })
 }
 
 func TestAnExportThatDeniesWritingSaysWhoWasRefused(t *testing.T) {

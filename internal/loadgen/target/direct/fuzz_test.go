@@ -116,7 +116,7 @@ func useExport(t *testing.T, port, hostile int) {
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 	defer cancel()
 	tgt, err := direct.Open(ctx, options(port, func(e *runfile.Engine) {
-		e.Oranfstab = "server: lab\npath: 127.0.0.1\nexport: /export mount: /mnt\n"
+		e.Channels = runfile.ChannelsTo("127.0.0.1")
 		e.CallTimeoutSeconds, e.MountTimeoutSeconds = 1, 1
 	}))
 	if err != nil {

@@ -312,7 +312,7 @@ func failuresStayAlone(t *testing.T, tgt target.Target, by target.Streamer) {
 	drive(t.Context(), t, newStream(t, by, slots, block), slots, d)
 	for slot, all := range errs {
 		if len(all) != 5 {
-			t.Errorf("slot %d heard of %d I/Os, want 5", slot, len(all))
+			t.Errorf("slot %d was called for %d I/Os, want 5", slot, len(all))
 		}
 		for _, err := range all {
 			switch isEOF := errors.Is(err, io.EOF); {

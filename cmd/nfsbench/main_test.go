@@ -1,0 +1,10 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/test/waiting"
+)
+
+func TestMain(m *testing.M) { os.Exit(waiting.Run(m)) }

@@ -1,0 +1,71 @@
+package benchmark
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+)
+
+// reconcilerWith has a cluster in memory that holds these objects.
+func reconcilerWith(t *testing.T, objects ...client.Object) *Reconciler {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	return &Reconciler{Options: Options{Client: c, Reader: c}}
+}
+
+func TestOnlyWhatIsOursIsDeleted(t *testing.T) {
+	t.Parallel()
+	b := &v1alpha1.NFSBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo", UID: "1"}}
+	configMap := func(name, owner string, finalizers ...string) *corev1.ConfigMap {
+		m := metav1.ObjectMeta{Namespace: "ns", Name: name, Finalizers: finalizers}
+		if owner != "" {
+			m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "nfsbench.io/v1alpha1", Kind: "NFSBenchmark", Name: "demo", UID: "1"}}
+			m.OwnerReferences[0].UID = "1"
+			if owner != "1" {
+				m.OwnerReferences[0].UID = "2"
+			}
+		}
+		return &corev1.ConfigMap{ObjectMeta: m}
+	}
+	for _, c := range []struct {
+		reason string
+		object *corev1.ConfigMap // nil = there is none
+		gone   bool              // is what deleteOurs says
+		stays  bool              // in the cluster
+	}{
+		{"ours", configMap("x", "1"), true, false},
+		{"ours, and somebody holds on to it", configMap("x", "1", "example.com/hold"), false, true},
+		{"of another benchmark", configMap("x", "2"), true, true},
+		{"of nobody", configMap("x", ""), true, true},
+		{"none", nil, true, false},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			t.Parallel()
+			var objects []client.Object
+			if c.object != nil {
+				objects = append(objects, c.object)
+			}
+			r := reconcilerWith(t, objects...)
+			x := configMap("x", "")
+			gone, err := r.deleteOurs(t.Context(), b, x)
+			if err != nil || gone != c.gone {
+				t.Errorf("deleteOurs: %t, %v; want %t", gone, err, c.gone)
+			}
+			err = r.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "x"}, &corev1.ConfigMap{})
+			if client.IgnoreNotFound(err) != nil || apierrors.IsNotFound(err) == c.stays {
+				t.Errorf("afterwards: %v", err)
+			}
+		})
+	}
+}

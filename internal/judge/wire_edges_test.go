@@ -1,0 +1,54 @@
+package judge
+
+import (
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// docs/findings.md says from which share on each finding is told.
+func TestFindingsOfTheWireBeginWhereTheDocsSay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		permille int64
+		want     Code // of the wire; empty = none
+	}{
+		{849, BelowWireSpeed}, {851, ""}, {949, ""}, {951, LineSaturated}, {1019, LineSaturated}, {1022, AboveWireLimit},
+	} {
+		r := good(t)
+		limit := wireLimit(r).ReadBytesPerSecond
+		eachRep(&r, func(rep *runfile.Repetition) {
+			rep.Read.Bytes = limit * c.permille / 1000 * int64(rep.End.Sub(rep.Start).Seconds())
+			for i := range rep.Channels {
+				rep.Channels[i].BytesRead = rep.Read.Bytes / int64(len(rep.Channels))
+			}
+		})
+		var got Code
+		for _, f := range Judge(r).Findings {
+			switch f.Code {
+			case BelowWireSpeed, LineSaturated, AboveWireLimit:
+				got = f.Code
+			default:
+			}
+		}
+		if got != c.want {
+			t.Errorf("%d permille of the wire limit: %q, want %q", c.permille, got, c.want)
+		}
+	}
+}
+
+// Two pods of one machine share its interfaces; on two machines there are twice as
+// many.
+func TestClientsOfOneMachineShareItsLinks(t *testing.T) {
+	t.Parallel()
+	for node, links := range map[string]int{"node0": 2, "node1": 4} {
+		r := good(t)
+		discover(&r, 10e9)
+		second := r.Clients[0]
+		second.Index, second.Host.Node = 1, node
+		r.Clients = append(r.Clients, second)
+		if w := wireLimit(r); w == nil || len(w.Links) != links {
+			t.Errorf("the second client is on %s: %+v, want %d links", node, w, links)
+		}
+	}
+}

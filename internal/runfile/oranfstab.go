@@ -1,0 +1,112 @@
+package runfile
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/nfsbench/nfsbench/internal/oranfstab"
+)
+
+// DefaultMountPath is where the pods of a run see the volume, and the mount in an
+// oranfstab where nothing is mounted: Direct NFS needs one, the user-space client none.
+const DefaultMountPath = "/mnt/nfsbench"
+
+// Oranfstab renders the file that Direct NFS reads: one server with the channels of
+// the engine. It is empty without channels.
+func (e Engine) Oranfstab() (string, error) {
+	if len(e.Channels) == 0 {
+		return "", nil
+	}
+	s := oranfstab.Server{
+		Name: e.Server, DontRoute: e.DontRoute, Version: oranfstabVersions()[e.NFSVersion],
+		Exports: []oranfstab.Export{{Path: e.Export, Mount: cmp.Or(e.MountPath, DefaultMountPath)}},
+	}
+	if e.MountTimeoutSeconds > 0 {
+		s.MountTimeoutSeconds = &e.MountTimeoutSeconds
+	}
+	if e.Security != string(oranfstab.SecuritySys) {
+		s.SecurityDefault = oranfstab.Security(e.Security)
+	}
+	for _, c := range e.Channels {
+		s.Paths = append(s.Paths, oranfstab.PathPair{Local: c.Local, Path: c.Path})
+	}
+	text, err := oranfstab.Render(oranfstab.File{Servers: []oranfstab.Server{s}})
+	if err != nil {
+		return "", fmt.Errorf("write the oranfstab: %w", err)
+	}
+	return text, nil
+}
+
+// UseOranfstab takes the channels, the version and the security of the engine from
+// the text of an oranfstab: from the server and the export that the engine names, or
+// the only ones.
+func (e *Engine) UseOranfstab(text string) error {
+	file, err := oranfstab.Parse([]byte(text))
+	if err != nil {
+		return err
+	}
+	server, export, err := file.Select(e.Server, e.Export)
+	if err != nil {
+		return err
+	}
+	e.Server, e.Export, e.DontRoute = server.Name, export.Path, server.DontRoute
+	for name, v := range oranfstabVersions() {
+		if v == server.EffectiveVersion() {
+			e.NFSVersion = name
+		}
+	}
+	e.Security = string(server.EffectiveSecurity(export))
+	e.Channels = nil
+	for _, p := range server.Paths {
+		e.Channels = append(e.Channels, PlanChannel{Local: p.Local, Path: p.Path})
+	}
+	return nil
+}
+
+// oranfstabVersions are the versions by their names in a plan.
+func oranfstabVersions() map[string]oranfstab.Version {
+	return map[string]oranfstab.Version{
+		"NFSv3": oranfstab.NFSv3, "NFSv4.0": oranfstab.NFSv4, "NFSv4.1": oranfstab.NFSv41, "pNFS": oranfstab.PNFS,
+	}
+}
+
+// planV1 and resultV1 are the files of version 1.
+type planV1 struct {
+	Plan
+	Engine engineV1 `json:"engine"`
+}
+
+type engineV1 struct {
+	Engine
+	Oranfstab string `json:"oranfstab,omitempty"` // the whole file; DirectNFS
+}
+
+type resultV1 struct {
+	Result
+	Plan planV1 `json:"plan"`
+}
+
+// upgraded is the same plan in the present version.
+func (p planV1) upgraded() (Plan, error) {
+	out := p.Plan
+	out.Version, out.Engine = PlanVersion, p.Engine.Engine
+	if p.Engine.Oranfstab == "" {
+		return out, nil
+	}
+	if err := out.Engine.UseOranfstab(p.Engine.Oranfstab); err != nil {
+		return out, fmt.Errorf("engine.oranfstab: %w", err)
+	}
+	return out, nil
+}
+
+// upgraded is the same result in the present version. Where the oranfstab of its plan
+// cannot be read, it has no channels: such a run has failed.
+func (r resultV1) upgraded() (Result, error) {
+	if err := checkVersion("plan in the result", r.Plan.Version, planVersionV1); err != nil {
+		return Result{}, err
+	}
+	out := r.Result
+	out.Version = ResultVersion
+	out.Plan, _ = r.Plan.upgraded()
+	return out, nil
+}

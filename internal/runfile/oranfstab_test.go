@@ -1,0 +1,123 @@
+package runfile
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const twoServers = `server: lab.example.com
+local: 10.0.1.5
+path: 10.0.1.61
+path: 10.0.2.61
+dontroute
+nfs_version: nfsv4.1
+export: /vol/a mount: /u01
+export: /vol/b mount: /u02 security: krb5
+server: other
+path: 10.0.3.61
+export: /vol mount: /u03
+`
+
+func TestAnEngineTakesOneServerAndOneExportOfAnOranfstab(t *testing.T) {
+	t.Parallel()
+	channels := []PlanChannel{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Path: "10.0.2.61"}}
+	cases := map[string]struct {
+		text, server, export string
+		want                 Engine
+		err                  []string
+	}{
+		"named":            {twoServers, "lab.example.com", "/vol/a", Engine{Server: "lab.example.com", Export: "/vol/a", DontRoute: true, NFSVersion: "NFSv4.1", Security: "sys", Channels: channels}, nil},
+		"its own security": {twoServers, "lab.example.com", "/vol/b", Engine{Server: "lab.example.com", Export: "/vol/b", DontRoute: true, NFSVersion: "NFSv4.1", Security: "krb5", Channels: channels}, nil},
+		"the only export":  {twoServers, "other", "", Engine{Server: "other", Export: "/vol", NFSVersion: "NFSv3", Security: "sys", Channels: ChannelsTo("10.0.3.61")}, nil},
+		"no such server":   {twoServers, "prod", "", Engine{}, []string{`no server "prod"`, "lab.example.com, other"}},
+		"several servers":  {twoServers, "", "", Engine{}, []string{"several servers", "lab.example.com, other"}},
+		"no such export":   {twoServers, "other", "/x", Engine{}, []string{`no export "/x"`, "/vol"}},
+		"several exports":  {twoServers, "lab.example.com", "", Engine{}, []string{"several exports", "/vol/a, /vol/b"}},
+		"not an oranfstab": {"path: 10.0.0.1\n", "", "", Engine{}, []string{"line 1"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := Engine{Server: c.server, Export: c.export}
+			err := e.UseOranfstab(c.text)
+			if c.err == nil {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(c.want, e); diff != "" {
+					t.Errorf("engine (-want +got):\n%s", diff)
+				}
+				return
+			}
+			for _, part := range c.err {
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("error %v, want %q in it", err, part)
+				}
+			}
+		})
+	}
+}
+
+func TestTheOranfstabOfAnEngineGivesTheSameEngine(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"NFSv3", "NFSv4.0", "NFSv4.1", "pNFS"} {
+		want := Engine{
+			Server: "lab.example.com", Export: "/vol", DontRoute: true, NFSVersion: version, Security: "sys", MountPath: "/u01", MountTimeoutSeconds: 30,
+			Channels: []PlanChannel{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Path: "10.0.2.61"}},
+		}
+		text, err := want.Oranfstab()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text, "mnt_timeout: 30\n") || !strings.Contains(text, "mount: /u01\n") {
+			t.Errorf("the timeout or the mount is missing:\n%s", text)
+		}
+		got := Engine{MountPath: "/u01", MountTimeoutSeconds: 30}
+		if err := got.UseOranfstab(text); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", version, diff)
+		}
+	}
+}
+
+// TestFilesOfVersion1AreRead reads what nfsbench wrote before plans had channels.
+func TestFilesOfVersion1AreRead(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("testdata/v1.plan.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := ReadPlan(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := directPlan()
+	want.Engine.DontRoute = false
+	want.Engine.Channels = []PlanChannel{{Local: "10.0.1.5", Path: "10.0.1.61"}, {Local: "10.0.2.5", Path: "10.0.2.61"}}
+	if diff := cmp.Diff(want, p); diff != "" {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+	if err := p.Validate(); err != nil {
+		t.Error(err)
+	}
+	r, err := ReadResult(strings.NewReader(`{"version":"nfsbench.io/result/v1","simulated":true,"plan":` + string(raw) + `,"clients":[]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Result{Version: ResultVersion, Plan: want, Simulated: true, Clients: []ClientResult{}}, r); diff != "" {
+		t.Errorf("result (-want +got):\n%s", diff)
+	}
+	broken := strings.Replace(string(raw), "server: array1", "server array1", 1)
+	if _, err := ReadPlan(strings.NewReader(broken)); err == nil || !strings.Contains(err.Error(), "engine.oranfstab") {
+		t.Errorf("a broken oranfstab gives %v", err)
+	}
+	if r, err := ReadResult(strings.NewReader(`{"version":"nfsbench.io/result/v1","plan":` + broken + `,"clients":[]}`)); err != nil || len(r.Plan.Engine.Channels) != 0 {
+		t.Errorf("of a failed run: %v, %v", r.Plan.Engine.Channels, err)
+	}
+}
