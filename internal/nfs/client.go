@@ -188,7 +188,7 @@ func (c *Client) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), umountTimeout)
 		defer cancel()
 		if err := c.mounted.unmount(ctx, c.cfg); err != nil {
-			c.cfg.Logger.Debug("Unmounting was not heard", "error", err)
+			c.cfg.Logger.Debug("The unmount request failed", "error", err)
 		}
 	})
 	return nil

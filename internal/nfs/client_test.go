@@ -3,11 +3,16 @@ package nfs
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
 	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
@@ -202,12 +207,53 @@ func TestAnExportThatWantsKerberosIsRefused(t *testing.T) {
 	}
 }
 
-func TestARefusedMountKeepsItsStatus(t *testing.T) {
-	s := &nfstest.Server{}
-	s.Start(t, "127.0.0.1")
-	_, err := Dial(t.Context(), config(s, func(c *Config) { c.Export = "/denied" }, "127.0.0.1"))
+func TestARefusedMountIsFinalAndKeepsItsStatus(t *testing.T) {
+	var mounts atomic.Int64
+	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+		if c.Program == mount.Program && c.Procedure == mount.ProcMnt {
+			mounts.Add(1)
+		}
+		return nfstest.Answer
+	}}
+	s.Start(t, "127.0.0.1", "127.0.0.2")
+	_, err := Dial(t.Context(), config(s, func(c *Config) { c.Export = "/denied" }, "127.0.0.1", "127.0.0.2"))
 	if !errors.Is(err, mount.ErrAcces) {
 		t.Errorf("error %v does not wrap mount.ErrAcces", err)
+	}
+	if n := mounts.Load(); n != 1 {
+		t.Errorf("%d requests to mount, want one: the other path leads to the same server", n)
+	}
+}
+
+func TestAPortAboveTheReservedOnesIsNamed(t *testing.T) {
+	if hint := portHint(&net.TCPAddr{Port: 1023}); hint != "" {
+		t.Errorf("of port 1023: %q", hint)
+	}
+	if hint := portHint(&net.TCPAddr{Port: 1024}); !strings.Contains(hint, "1024") {
+		t.Errorf("of port 1024: %q", hint)
+	}
+}
+
+func TestADirectoryOfManyPagesIsReadWhole(t *testing.T) {
+	c := start(t, &nfstest.Server{}, nil)
+	want := map[string]int{}
+	for i := range 3*nfstest.EntriesPerReply + 1 {
+		name := fmt.Sprint("f", i)
+		if _, err := c.Create(t.Context(), c.Root(), name, 0o600, true); err != nil {
+			t.Fatal(err)
+		}
+		want[name] = 1
+	}
+	entries, err := c.ReadDir(t.Context(), c.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, e := range entries {
+		got[e.Name]++
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("how often each name was read (-want +got):\n%s", diff)
 	}
 }
 

@@ -53,7 +53,7 @@ type Config struct {
 	Credential rpc.AuthSys
 	// Now is the clock; required.
 	Now func() time.Time
-	// Logger hears about channels that come and go; nil is silent.
+	// Logger gets a message for each channel that is lost or connected again; nil is silent.
 	Logger *slog.Logger
 }
 

@@ -82,6 +82,7 @@ func TestAChannelThatStaysDownIsLeftOut(t *testing.T) {
 	s.Kill("127.0.0.2")
 	readAll(t, f, content, 50)
 	waitFor(t, func() bool { return c.Channels()[1].State == ChannelReconnecting })
+	waitFor(t, func() bool { return c.Channels()[1].Down > 0 }) // counted while it lasts
 	before := c.Channels()[1].BytesRead
 	readAll(t, f, content, 50)
 	if got := c.Channels()[1].BytesRead; got != before {
@@ -134,12 +135,16 @@ func TestServersThatNeverSpeakRPCEndInAClearError(t *testing.T) {
 		"oversize": {nfstest.Oversize, "larger than allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &nfstest.Server{Hook: onRead(tc.act, func(nfstest.Call) bool { return true })}
+			var calls atomic.Int64
+			s := &nfstest.Server{Hook: onRead(tc.act, func(nfstest.Call) bool { calls.Add(1); return true })}
 			c := start(t, s, nil, "127.0.0.1", "127.0.0.2")
 			f := c.OpenFile(FileHandle(s.AddFile("data", randomBytes(8192))))
 			_, err := f.ReadAt(t.Context(), make([]byte, 8192), 0)
 			if err == nil || !rpc.IsProtocolError(err) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error is %v, want a protocol error with %q", err, tc.want)
+			}
+			if n := calls.Load(); n != protocolTries {
+				t.Errorf("it was asked %d times, want %d", n, protocolTries)
 			}
 		})
 	}
@@ -357,6 +362,25 @@ func TestANameThatALostCallMadeOrRemovedIsNoError(t *testing.T) {
 	}
 	if err := c.Rmdir(ctx, c.Root(), "d"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestARemovalThatMetAnotherFindsTheNameGone(t *testing.T) {
+	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+		if c.Program == v3.Program && c.Procedure == v3.ProcRmdir {
+			return nfstest.Fail(v3.ErrStale)
+		}
+		return nfstest.Answer
+	}}
+	c, ctx := start(t, s, nil), t.Context()
+	if err := c.Rmdir(ctx, c.Root(), "gone"); !IsNotExist(err) {
+		t.Errorf("of a name that is gone: %v, want that it does not exist", err)
+	}
+	if _, err := c.Mkdir(ctx, c.Root(), "there", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Rmdir(ctx, c.Root(), "there"); !IsStale(err) {
+		t.Errorf("of a name that is there: %v, want the server's error", err)
 	}
 }
 

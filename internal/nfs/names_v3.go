@@ -114,6 +114,13 @@ func (p *protoV3) remove(ctx context.Context, dir FileHandle, name string, kind 
 		procedure = v3.ProcRmdir
 	}
 	attempts, err := p.invoke(ctx, procedure, args.Append, decodeWcc)
+	if v3.IsStale(err) {
+		// NFS-Ganesha answers this where another client removes the same name at
+		// the same moment. Where the name is gone, that is what happened.
+		if _, missing := p.lookup(ctx, dir, name); v3.IsNotExist(missing) {
+			err = missing
+		}
+	}
 	if attempts > 1 && v3.IsNotExist(err) {
 		return nil
 	}

@@ -2,6 +2,7 @@ package nfstest
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
@@ -164,6 +165,9 @@ func (s *Server) names(dir int) []v3.DirEntry {
 	return all
 }
 
+// EntriesPerReply is how many names a READDIRPLUS brings at most.
+const EntriesPerReply = 16
+
 func (s *Server) readdir(out []byte, d *xdr.Decoder) []byte {
 	var args v3.ReaddirArgs
 	args.DecodePlus(d)
@@ -171,5 +175,11 @@ func (s *Server) readdir(out []byte, d *xdr.Decoder) []byte {
 	if dir < 0 {
 		return (&v3.ReaddirRes{Status: v3.ErrStale}).AppendPlus(out)
 	}
-	return (&v3.ReaddirRes{Entries: s.names(dir), EOF: true}).AppendPlus(out)
+	all := s.names(dir)
+	from := slices.IndexFunc(all, func(e v3.DirEntry) bool { return e.Cookie > args.Cookie })
+	if from < 0 {
+		from = len(all)
+	}
+	to := min(from+EntriesPerReply, len(all))
+	return (&v3.ReaddirRes{Entries: all[from:to], EOF: to == len(all)}).AppendPlus(out)
 }

@@ -326,6 +326,9 @@ func TestTableFindsEveryCallAfterGrowth(t *testing.T) {
 		t.Errorf("oldest = %d, %v", since, ok)
 	}
 	for i, c := range calls {
+		if got, ok := tab.take(c.xid + maxTable); got != nil || ok {
+			t.Fatalf("the slot of call %d is given for another xid", i)
+		}
 		if got, ok := tab.take(c.xid); got != c || !ok {
 			t.Fatalf("call %d is not found", i)
 		}

@@ -154,7 +154,7 @@ func (l *lane) take(sl *slot) {
 	l.ask(sl)
 }
 
-// own enters a slot among our own. The Driver hears from us about it from now
+// own enters a slot among our own. The Driver is called by this lane from now
 // on, also of an I/O that another lane began.
 func (l *lane) own(sl *slot) {
 	sl.position, sl.io.Lane = len(l.owned), l.index

@@ -150,9 +150,12 @@ func TestWhatIsNoReplyEndsTheConnection(t *testing.T) {
 		reason string
 		change func(first uint32) []byte
 	}{
-		"unknown xid":           {"it answers nothing", func(uint32) []byte { return good }},
-		"too much data":         {"more than was asked for", func(x uint32) []byte { return readReply(x, make([]byte, 8193), false) }},
-		"2 GiB":                 {"no reply is that long", func(uint32) []byte { return []byte{0xFF, 0xFF, 0xFF, 0xFF} }},
+		"unknown xid":   {"it answers nothing", func(uint32) []byte { return good }},
+		"too much data": {"more than was asked for", func(x uint32) []byte { return readReply(x, make([]byte, 8193), false) }},
+		"2 GiB":         {"no reply is that long", func(uint32) []byte { return []byte{0xFF, 0xFF, 0xFF, 0xFF} }},
+		"longer than a READ": {"no reply is longer than its data and a head", func(uint32) []byte {
+			return xdr.AppendUint32(nil, lastFragment|(64<<10+2*headBytes))
+		}},
 		"fragments without end": {"empty ones could go on for ever", func(uint32) []byte { return make([]byte, 4*(70<<10)) }},
 		"short record": {"it ends within the data", func(x uint32) []byte {
 			b := readReply(x, make([]byte, 8192), false)[:4096]

@@ -41,7 +41,7 @@ type IO struct {
 type Driver interface {
 	// Next fills in the next I/O of a slot; false ends the slot for this Run.
 	Next(io *IO) bool
-	// Done hears of the end of an I/O. Next for the same slot follows, unless the
+	// Done is called at the end of an I/O. Next for the same slot follows, unless the
 	// slot is handed to another lane.
 	Done(io *IO)
 }

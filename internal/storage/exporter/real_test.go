@@ -138,7 +138,7 @@ func TestARealNodeExporterIsUnderstood(t *testing.T) {
 		t.Errorf("nodes (-want +got):\n%s", diff)
 	}
 	total := storage.Counters{ReadOps: new(uint64(108)), WriteOps: new(uint64(50)), OtherOps: new(uint64(5)), ReadBytes: new(uint64(819210)), WrittenBytes: new(uint64(409600))}
-	if old(t, pa.URL) { // Debian 12's: what it says of NFSv4's WRITE is not true
+	if old(t, pa.URL) { // Debian 12's: what it reports about NFSv4's WRITE is not true
 		total.WriteOps, total.OtherOps = nil, nil
 	}
 	if diff := cmp.Diff(total, got.Total); diff != "" {

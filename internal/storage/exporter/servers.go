@@ -10,7 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
-// kernelServer reads what node_exporter says of the kernel's NFS server.
+// kernelServer reads what node_exporter reports about the kernel's NFS server.
 func kernelServer(all families) storage.Counters {
 	const requests = "node_nfsd_requests_total"
 	everything := func(*dto.Metric) bool { return true }
@@ -46,7 +46,7 @@ func miscountsWrites(all families) bool {
 	return true
 }
 
-// ganesha reads what NFS-Ganesha says of itself. It leaves out operations that never came,
+// ganesha reads what NFS-Ganesha reports about itself. It leaves out operations that never came,
 // so what is missing in a family that is there is zero. Which of sent and received holds the
 // bytes of a READ differs by version; the other one is zero then.
 func ganesha(all families) storage.Counters {

@@ -7,6 +7,6 @@
 // array publishes a second only after it is over: counters are a second or two old, and
 // their time is that of the array.
 //
-// There is no CPU anywhere in this API, and traffic is told by connector and not by address:
+// There is no CPU anywhere in this API, and traffic is counted by connector and not by address:
 // nodes and paths are unknown. Every VIP serves every file system, so no VIP is the wrong one.
 package flashblade

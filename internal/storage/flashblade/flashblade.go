@@ -85,7 +85,7 @@ func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 	}
 	batch := batchOf(points)
 	if len(batch.Total) == 0 && !question.Since.IsZero() {
-		// Not even the second that it told before: its clock went back, or its memory.
+		// Not even the second that it reported before: its clock went back, or its memory.
 		if points, err = s.performance(ctx, s.src.Volume, time.Time{}); err != nil {
 			return storage.Snapshot{}, fmt.Errorf("sample %s: %w", s.name, err)
 		}

@@ -60,6 +60,7 @@ func sample(t *testing.T, s storage.Source) storage.Snapshot {
 }
 
 func TestTheFlashBladeSourceKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	for _, volume := range []string{"", "fs1"} {
 		storagetest.Run(t, func(t *testing.T) storagetest.Subject {
 			t.Helper()
@@ -76,6 +77,7 @@ func TestTheFlashBladeSourceKeepsTheContract(t *testing.T) {
 }
 
 func TestTheFlashBladeSurveyorKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	storagetest.RunSurveyor(t, func(t *testing.T) storagetest.SurveySubject {
 		t.Helper()
 		a := start(t)
@@ -91,6 +93,7 @@ func TestTheFlashBladeSurveyorKeepsTheContract(t *testing.T) {
 }
 
 func TestEverySecondIsCountedOnce(t *testing.T) {
+	t.Parallel()
 	a := start(t)
 	s := source(t, a, "fs1")
 	first := sample(t, s)
@@ -119,6 +122,7 @@ func TestEverySecondIsCountedOnce(t *testing.T) {
 }
 
 func TestALongOutageIsFilledFromTheHistoryOfTheArray(t *testing.T) {
+	t.Parallel()
 	a := start(t)
 	s := source(t, a, "fs1")
 	first := sample(t, s)
@@ -134,6 +138,7 @@ func TestALongOutageIsFilledFromTheHistoryOfTheArray(t *testing.T) {
 }
 
 func TestTheClockOfTheArrayMayBeSetBack(t *testing.T) {
+	t.Parallel()
 	a := start(t)
 	s := source(t, a, "fs1")
 	first := sample(t, s)
@@ -146,6 +151,7 @@ func TestTheClockOfTheArrayMayBeSetBack(t *testing.T) {
 }
 
 func TestSessionsThatEndAreBegunAgainOnce(t *testing.T) {
+	t.Parallel()
 	a := start(t)
 	s := source(t, a, "fs1")
 	sample(t, s)
@@ -169,6 +175,7 @@ func TestSessionsThatEndAreBegunAgainOnce(t *testing.T) {
 }
 
 func TestATokenThatWasExchangedIsReadAgain(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(token string) {
 		if err := os.WriteFile(filepath.Join(dir, "token"), []byte(token), 0o600); err != nil {
@@ -193,6 +200,7 @@ func TestATokenThatWasExchangedIsReadAgain(t *testing.T) {
 }
 
 func TestTheNewestVersionThatIsUnderstoodIsUsed(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		versions []string
 		want     string
@@ -219,6 +227,7 @@ func TestTheNewestVersionThatIsUnderstoodIsUsed(t *testing.T) {
 }
 
 func TestFaultsOfTheArray(t *testing.T) {
+	t.Parallel()
 	const path = "/file-systems/performance"
 	cases := map[string]struct {
 		reason    string
@@ -261,6 +270,7 @@ func TestFaultsOfTheArray(t *testing.T) {
 }
 
 func TestNewRefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
 	good := runfile.Source{URL: "https://10.0.0.5"}
 	cases := map[string]struct {
 		src  runfile.Source
@@ -279,6 +289,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 }
 
 func TestASessionThatIsOverAlreadyIsClosed(t *testing.T) {
+	t.Parallel()
 	a := start(t)
 	a.Pass(2, load)
 	s := source(t, a, "")

@@ -97,7 +97,7 @@ func (v *survey) fileSystem(ctx context.Context, export string) error {
 	}
 	found, err := list[fileSystem](ctx, v.Source, "/file-systems", url.Values{"names": {name}})
 	if status, ok := errors.AsType[*rest.StatusError](err); ok && (status.Status == http.StatusBadRequest || status.Status == http.StatusNotFound) {
-		return absent("is not there (" + status.Error() + ")") // so the array says of names that it does not know
+		return absent("is not there (" + status.Error() + ")") // the answer of an array to an unknown name
 	}
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (v *survey) array(ctx context.Context) error {
 }
 
 // clock compares the time of the newest second with ours: the array publishes it when it is
-// over, so its clock is taken for up to two seconds later than it is told to be.
+// over, so its clock may be up to two seconds later than reported.
 func (v *survey) clock(ctx context.Context) error {
 	asked := v.now()
 	points, err := v.performance(ctx, v.fs.Name, time.Time{})

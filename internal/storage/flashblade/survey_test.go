@@ -15,6 +15,7 @@ import (
 )
 
 func TestASurveySaysEverything(t *testing.T) {
+	t.Parallel()
 	a := start(t)
 	got, err := source(t, a, "").Survey(t.Context(), "/fs1/db")
 	if err != nil {
@@ -44,6 +45,7 @@ func TestASurveySaysEverything(t *testing.T) {
 }
 
 func TestWhatTheTokenMayNotReadIsMissing(t *testing.T) {
+	t.Parallel()
 	for _, path := range []string{"/arrays", "/blades", "/network-interfaces", "/nfs-export-policies/rules", "/file-systems/performance"} {
 		a := start(t)
 		a.Set(path, standin.Fault{Status: http.StatusForbidden, Body: "{}"})
@@ -60,6 +62,7 @@ func TestWhatTheTokenMayNotReadIsMissing(t *testing.T) {
 }
 
 func TestFileSystemsAsTheyAre(t *testing.T) {
+	t.Parallel()
 	with := func(change func(m, nfs map[string]any)) map[string]any {
 		m := standin.FileSystem("fs1")
 		nfs, _ := m["nfs"].(map[string]any)
@@ -105,6 +108,7 @@ func TestFileSystemsAsTheyAre(t *testing.T) {
 }
 
 func TestWhyThereIsNoSurvey(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		volume, export string
 		fault          standin.Fault

@@ -13,7 +13,7 @@
 // interval of readings times the difference of the rates. Where the storage left out a
 // reading, or gives momentary values, the next reading stands for the whole time since the
 // last one. That is done for at most the time that New is told; what is longer is not made
-// up: a single value is unknown from then on, and if nothing at all was told for so long,
+// up: a single value is unknown from then on, and if nothing at all was reported for so long,
 // another epoch begins, across which no difference is to be taken.
 //
 // Unknown stays unknown: what no reading tells has no counter. Latencies become time: the

@@ -84,7 +84,7 @@ func (q Question) Answer(b Batch) storage.Snapshot {
 	return i.snapshot()
 }
 
-// advance moves on to the newest of times. Where nothing was told for longer than can be
+// advance moves on to the newest of times. Where nothing was reported for longer than can be
 // bridged, it begins another epoch; what is before the returned time belongs to the old one.
 // So it does when the clock of the storage went back by as much, which is not the same as an
 // answer that was overtaken by those to later questions.

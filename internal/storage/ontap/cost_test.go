@@ -81,6 +81,7 @@ func cpu(tb testing.TB) time.Duration {
 }
 
 func TestASampleIsCheap(t *testing.T) {
+	t.Parallel()
 	if os.Getenv(beServer) != "" {
 		serveAnArray(t)
 		return

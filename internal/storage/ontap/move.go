@@ -58,7 +58,7 @@ func (s *Source) Move(ctx context.Context, export, aggregate string, progress fu
 	return out, nil
 }
 
-// failed says of which move err is the end.
+// failed names the move that ended with err.
 func (m *move) failed(err error) error {
 	reason := runfile.SurveyMoveFailed
 	if r := rest.Reason(err); r == runfile.SurveyUntrusted || hasStatus(err, http.StatusUnauthorized) {

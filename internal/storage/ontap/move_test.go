@@ -85,6 +85,7 @@ const (
 )
 
 func TestMovesThatArrive(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reason   string
 		before   string
@@ -133,6 +134,7 @@ func TestMovesThatArrive(t *testing.T) {
 }
 
 func TestMovesThatDoNot(t *testing.T) {
+	t.Parallel()
 	refuse := func(status int, body string) func(http.ResponseWriter) {
 		return func(w http.ResponseWriter) {
 			w.WriteHeader(status)
@@ -185,6 +187,7 @@ func TestMovesThatDoNot(t *testing.T) {
 }
 
 func TestAFlexGroupIsNotMoved(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	a.say("/api/storage/volumes", 200, records(`{"uuid":"u","name":"vol1","style":"flexgroup","nas":{"path":"/vol1"},"aggregates":[{"name":"aggr_a"},{"name":"aggr_b"}]}`))
 	_, err := a.source().Move(t.Context(), "/vol1", "aggr_b", nil)
@@ -192,6 +195,7 @@ func TestAFlexGroupIsNotMoved(t *testing.T) {
 }
 
 func TestAVolumeThatIsNotThereIsNotMoved(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	a.say("/api/storage/volumes", 200, records())
 	_, err := a.source().Move(t.Context(), "/vol1", "aggr_b", nil)
@@ -199,6 +203,7 @@ func TestAVolumeThatIsNotThereIsNotMoved(t *testing.T) {
 }
 
 func TestTheEndOfTheContextLeavesTheMoveToTheArray(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.volume, s.jobs = []string{"aggr_a replicating 45"}, []string{running}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -210,6 +215,7 @@ func TestTheEndOfTheContextLeavesTheMoveToTheArray(t *testing.T) {
 }
 
 func TestAnOutageDuringAMoveIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	s := newScript(t)
 	s.volume, s.jobs = []string{"aggr_a replicating 45", "aggr_b success 100"}, []string{running}
 	var outages int

@@ -242,7 +242,7 @@ type cluster struct {
 }
 
 // release is the version as people call it, with the patch level: "9.14.1P2" out of "NetApp
-// Release 9.14.1P2: Fri Feb ...". It keeps what a stand-in says of itself there.
+// Release 9.14.1P2: Fri Feb ...". It keeps what a stand-in reports about itself there.
 func (c cluster) release() string {
 	if full, ok := strings.CutPrefix(c.Version.Full, "NetApp Release "); ok {
 		full, _, _ = strings.Cut(full, ":")

@@ -16,6 +16,7 @@ import (
 )
 
 func TestASampleHoldsVolumeNodesAndLIFs(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	got, err := a.source().Sample(t.Context())
 	if err != nil {
@@ -53,6 +54,7 @@ func TestASampleHoldsVolumeNodesAndLIFs(t *testing.T) {
 }
 
 func TestASampleInTheSteadyStateIsThreeRequests(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	s := a.source()
 	for range 3 {
@@ -67,6 +69,7 @@ func TestASampleInTheSteadyStateIsThreeRequests(t *testing.T) {
 }
 
 func TestWhatIsNotUsableIsNotKnown(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reason string
 		path   string
@@ -142,6 +145,7 @@ func TestWhatIsNotUsableIsNotKnown(t *testing.T) {
 }
 
 func TestAnUnchangedTimeIsReturnedAsItIs(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	s := a.source()
 	first, err := s.Sample(t.Context())
@@ -158,6 +162,7 @@ func TestAnUnchangedTimeIsReturnedAsItIs(t *testing.T) {
 }
 
 func TestAMovedVolumeHasANewOwnerAtOnce(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	a.say("/api/storage/aggregates", 200, records(`{"name":"aggr_a","node":{"name":"a"}}`))
 	now := time.Unix(1000, 0)
@@ -180,6 +185,7 @@ func TestAMovedVolumeHasANewOwnerAtOnce(t *testing.T) {
 }
 
 func TestWhatIsForbiddenIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	for _, p := range []string{"/api/cluster/nodes", "/api/network/ip/interfaces", "/api/storage/aggregates"} {
 		a.say(p, 403, forbidden)
@@ -201,6 +207,7 @@ func TestWhatIsForbiddenIsNotAskedAgain(t *testing.T) {
 }
 
 func TestWhatIsGoneForAWhileComesBack(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	a.say("/api/cluster/nodes", 404, `{"error":{"message":"API not found","code":"3"}}`)
 	now := time.Unix(1000, 0)
@@ -216,6 +223,7 @@ func TestWhatIsGoneForAWhileComesBack(t *testing.T) {
 }
 
 func TestANewSecretMayBeAllowedMore(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	dir := t.TempDir()
 	secret := func(p string) rest.Credentials {
@@ -245,6 +253,7 @@ func TestANewSecretMayBeAllowedMore(t *testing.T) {
 }
 
 func TestAnAccountOfAnSVMLearnsTheOwnerFromTheVolume(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	a.say("/api/storage/aggregates", 403, forbidden)
 	a.answer("/api/storage/volumes/"+uuid, func(w http.ResponseWriter, r *http.Request) {
@@ -260,6 +269,7 @@ func TestAnAccountOfAnSVMLearnsTheOwnerFromTheVolume(t *testing.T) {
 }
 
 func TestASampleFailsAsAWhole(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		path      string
 		status    int
@@ -287,6 +297,7 @@ func TestASampleFailsAsAWhole(t *testing.T) {
 }
 
 func TestAVolumeThatWasMadeAnewIsFoundAgain(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	s := a.source()
 	if _, err := s.Sample(t.Context()); err != nil {
@@ -304,6 +315,7 @@ func TestAVolumeThatWasMadeAnewIsFoundAgain(t *testing.T) {
 }
 
 func TestRefusedCredentialsAreNotTriedEachSecondButANewSecretIs(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	dir := t.TempDir()
 	secret := func(p string) {

@@ -17,6 +17,7 @@ import (
 )
 
 func TestASurveySaysEverything(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	now := time.Now()
 	got, err := a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return now }).Survey(t.Context(), "/vol1")
@@ -58,6 +59,7 @@ func TestASurveySaysEverything(t *testing.T) {
 }
 
 func TestWithoutAnSVMThatOfTheVolumeIsSurveyed(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	s := a.source(func(s *runfile.Source) { s.SVM, s.Volume = "", "" })
 	if _, err := s.Survey(t.Context(), "/vol1"); err != nil {
@@ -80,6 +82,7 @@ func TestWithoutAnSVMThatOfTheVolumeIsSurveyed(t *testing.T) {
 }
 
 func TestNetmasksAreLengthsHoweverTheyAreWritten(t *testing.T) {
+	t.Parallel()
 	for mask, want := range map[string]int32{`"24"`: 24, `"64"`: 64, `16`: 16, `"255.255.255.0"`: 24, `"255.0.255.0"`: 0, `"::"`: 0, `"300"`: 0, `null`: 0} {
 		a := newArray(t)
 		a.say("/api/network/ip/interfaces", 200, records(strings.Replace(lifJSON("l", "10.0.0.1", "a", "a"), `"24"`, mask, 1)))
@@ -90,6 +93,7 @@ func TestNetmasksAreLengthsHoweverTheyAreWritten(t *testing.T) {
 }
 
 func TestTheVersionIsTheOnePeopleCallIt(t *testing.T) {
+	t.Parallel()
 	for body, want := range map[string]string{
 		`{"version":{"full":"NetApp Release 9.14.1P2: Fri Feb 2","generation":9,"major":14,"minor":1}}`: "ONTAP 9.14.1P2, SVM svm1",
 		`{"version":{"full":"NetApp Release 9.14.1 (a stand-in): simulated"}}`:                          "ONTAP 9.14.1 (a stand-in), SVM svm1",
@@ -105,6 +109,7 @@ func TestTheVersionIsTheOnePeopleCallIt(t *testing.T) {
 }
 
 func TestTheClockOfTheArrayIsComparedWithOurs(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	now := time.Unix(2_000_000_000, 0)
 	a.answer("/api/storage/volumes", func(w http.ResponseWriter, _ *http.Request) {
@@ -118,6 +123,7 @@ func TestTheClockOfTheArrayIsComparedWithOurs(t *testing.T) {
 }
 
 func TestWhatTheRoleForbidsIsMissingWithTheCommandThatAllowsIt(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		path, what, api string
 		cluster         bool
@@ -148,6 +154,7 @@ func TestWhatTheRoleForbidsIsMissingWithTheCommandThatAllowsIt(t *testing.T) {
 }
 
 func TestAnArrayThatIsNotWellIsSurveyedAsFarAsItGoes(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	a.say("/api/protocols/nfs/services", 500, `{"error":{"message":"internal error","code":"2"}}`)
 	a.say("/api/cluster/nodes", 200, records(`{"name":"a","state":"down"}`))
@@ -161,6 +168,7 @@ func TestAnArrayThatIsNotWellIsSurveyedAsFarAsItGoes(t *testing.T) {
 }
 
 func TestAnSVMWithoutNFSOffersNone(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	a.say("/api/protocols/nfs/services", 200, records())
 	got, err := a.source().Survey(t.Context(), "/vol1")
@@ -170,6 +178,7 @@ func TestAnSVMWithoutNFSOffersNone(t *testing.T) {
 }
 
 func TestTheVolumeIsFoundByNameOrByTheLongestJunction(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reason         string
 		volume, export string
@@ -224,6 +233,7 @@ func TestTheVolumeIsFoundByNameOrByTheLongestJunction(t *testing.T) {
 }
 
 func TestTheCeilingOfAVolume(t *testing.T) {
+	t.Parallel()
 	with := func(policy string) string {
 		return records(strings.Replace(volumeJSON("aggr_a", "2026-01-01T00:00:15Z", "ok", 1), `"style"`, `"qos":{"policy":`+policy+`},"style"`, 1))
 	}
@@ -258,6 +268,7 @@ func TestTheCeilingOfAVolume(t *testing.T) {
 }
 
 func TestAFlexGroupHasNoNodeOfItsOwn(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		aggregates, node, aggregate string
 	}{
@@ -288,6 +299,7 @@ func wantReason(t *testing.T, err error, reason string) {
 }
 
 func TestWhySurveysFail(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		spoil  func(*array, *runfile.Source)
 		reason string
@@ -313,6 +325,7 @@ func TestWhySurveysFail(t *testing.T) {
 }
 
 func TestASlowArrayIsUnreachable(t *testing.T) {
+	t.Parallel()
 	a := newArray(t)
 	a.answer("/api/storage/volumes", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -325,6 +338,7 @@ func TestASlowArrayIsUnreachable(t *testing.T) {
 }
 
 func TestPagesAreReadToTheEnd(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reason string
 		pages  []string // of LIFs; NEXT is the link to the next one

@@ -14,7 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
-// volumeFields are what a survey wants; nas.path, qos and movement are not told unasked.
+// volumeFields are what a survey wants; nas.path, qos and movement are returned only when they are named.
 func volumeFields() []string {
 	return []string{
 		"uuid", "name", "svm.name", "style", "state", "size", "space.available", "aggregates.name",

@@ -46,7 +46,7 @@ type Config struct {
 	// request is then sent once more. nil = there never are. Requests made with the context
 	// that Renew gets are not renewed themselves. It may be called from several goroutines.
 	Renew func(context.Context) (bool, error)
-	// Redact removes secrets from what the server says of an error; nil = nothing to remove.
+	// Redact removes secrets from what the server reports about an error; nil = nothing to remove.
 	Redact func(string) string
 	// PerSecond limits the requests, in bursts of at most as many; 0 = 20.
 	PerSecond float64

@@ -113,13 +113,19 @@ func classified(err error) error {
 
 // repeated sends r until there is an answer, in the measure in which that is allowed.
 func (c *Client) repeated(ctx context.Context, r request) (answer, error) {
-	var last error
+	var last, cause error
 	a, err := backoff.Retry(ctx, func() (answer, error) {
 		a, err := c.once(ctx, r)
 		if err == nil {
 			return a, nil
 		}
-		last = err
+		// What was answered says more than that time was up during or before the next try.
+		if errors.Is(err, errTooLate) {
+			cause = errTooLate
+		}
+		if last == nil || cause == nil && ctx.Err() == nil {
+			last = err
+		}
 		return a, verdict(ctx, r.method, err)
 	}, backoff.WithMaxTries(c.cfg.Attempts), backoff.WithMaxElapsedTime(0), backoff.WithBackOff(&backoff.ExponentialBackOff{
 		InitialInterval: c.cfg.Pause, MaxInterval: maxPause, Multiplier: 2, RandomizationFactor: 0.5,
@@ -127,8 +133,10 @@ func (c *Client) repeated(ctx context.Context, r request) (answer, error) {
 	if err == nil {
 		return a, nil
 	}
-	if cause := ctx.Err(); cause != nil && !errors.Is(last, cause) {
-		// The last answer says more than that time is up.
+	if cause == nil {
+		cause = ctx.Err()
+	}
+	if cause != nil && !errors.Is(last, cause) {
 		return a, fmt.Errorf("%w: %w", cause, last)
 	}
 	return a, last
@@ -148,11 +156,14 @@ func verdict(ctx context.Context, method string, err error) error {
 	return err
 }
 
+// errTooLate says that the turn of a request comes after its deadline.
+var errTooLate = fmt.Errorf("its turn comes too late: %w", context.DeadlineExceeded)
+
 // once sends r one time.
 func (c *Client) once(ctx context.Context, r request) (answer, error) {
 	if err := c.limiter.Wait(ctx); err != nil {
 		if ctx.Err() == nil { // it would be too late when our turn comes
-			err = context.DeadlineExceeded
+			err = errTooLate
 		}
 		return answer{}, fmt.Errorf("wait for the limit of %g requests/s: %w", c.cfg.PerSecond, err)
 	}
@@ -172,6 +183,11 @@ func (c *Client) once(ctx context.Context, r request) (answer, error) {
 		return answer{}, transportError(err)
 	}
 	defer resp.Body.Close() //nolint:errcheck // everything wanted was read
+	if err := attempt.Err(); err != nil {
+		// A server that sees the connection close ends its work and answers with
+		// nothing, which may still arrive here.
+		return answer{}, transportError(err)
+	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBodyBytes+1))
 	if err != nil {
 		return answer{}, fmt.Errorf("read the answer: %w", transportError(err))

@@ -203,7 +203,20 @@ func TestTheLastAnswerIsToldWhenTimeIsUp(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = w.Write([]byte(`{"error":{"message":"giving back"}}`))
 	}, func(c *rest.Config) { c.Attempts = 1000; c.Pause = 20 * time.Millisecond })
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := c.Get(ctx, "/x", nil, nil)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "giving back") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTheLastAnswerIsToldWhenTheNextTurnComesTooLate(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(`{"error":{"message":"giving back"}}`))
+	}, func(c *rest.Config) { c.PerSecond = 1e-6 })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	_, err := c.Get(ctx, "/x", nil, nil)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "giving back") {

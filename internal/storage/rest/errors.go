@@ -166,7 +166,7 @@ func isUntrusted(err error) bool {
 		errors.As(err, &host) || errors.As(err, &invalid) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
-// transportError is what became of a request that got no answer: without the URL, whose
+// transportError is the error of a request that got no answer: without the URL, whose
 // query is nobody's business, and with what to do about a certificate.
 func transportError(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {

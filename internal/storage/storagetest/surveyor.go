@@ -77,7 +77,7 @@ func CheckSurvey(t *testing.T, s runfile.Survey, secrets ...string) {
 		return
 	}
 	if s.Array == "" || s.Time.IsZero() {
-		t.Errorf("a survey says of what and when: array %q, time %v", s.Array, s.Time)
+		t.Errorf("a survey names its array and time: array %q, time %v", s.Array, s.Time)
 	}
 	ordered(t, "nodes", s.Nodes, func(n runfile.SurveyNode) string { return n.Name })
 	ordered(t, "LIFs", s.LIFs, func(l runfile.LIF) string { return l.Name })

@@ -24,7 +24,7 @@ const direntBytes = 16 << 10
 
 // ReadDir calls yield for the entries after cookie (0 = from the start) until it returns
 // false. The cookie is the directory offset of the file system, so it survives changes of
-// the directory. EINVAL: a cookie that is none. atEnd tells that all entries were taken.
+// the directory. EINVAL: an invalid cookie. atEnd reports that all entries were taken.
 func (t *Tree) ReadDir(dir *Node, cookie uint64, withAttr bool, yield func(Entry) bool) (atEnd bool, err error) {
 	if cookie > math.MaxInt64 {
 		return false, unix.EINVAL

@@ -1,0 +1,77 @@
+package nfs
+
+import (
+	"bytes"
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+)
+
+func TestACommitThatFailsForgetsNothing(t *testing.T) {
+	var ill atomic.Bool
+	ill.Store(true)
+	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+		if c.Program == v3.Program && c.Procedure == v3.ProcCommit && ill.Load() {
+			return nfstest.Fail(v3.ErrIO)
+		}
+		return nfstest.Answer
+	}}
+	c := start(t, s, nil)
+	f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
+	content := randomBytes(8192)
+	if _, err := f.WriteAt(t.Context(), content, 0, Unstable); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Commit(t.Context()); err == nil {
+		t.Fatal("the server fails, and Commit does not")
+	}
+	if got := f.UncommittedBytes(); got != int64(len(content)) {
+		t.Errorf("UncommittedBytes = %d after a commit that failed, want %d", got, len(content))
+	}
+	ill.Store(false)
+	if err := f.Commit(t.Context()); err != nil || f.UncommittedBytes() != 0 || !bytes.Equal(s.Content("data"), content) {
+		t.Errorf("the second Commit = %v, with %d bytes uncommitted", err, f.UncommittedBytes())
+	}
+}
+
+// careless answers each WRITE with a stability that is lower or higher than requested.
+type careless struct {
+	protocol
+	says Stability
+}
+
+func (p careless) endWrite(ctx context.Context, o *op) (int, Stability, verifier, error) {
+	n, _, v, err := p.protocol.endWrite(ctx, o)
+	return n, p.says, v, err
+}
+
+func TestAWriteThatIsLessSafeThanAskedForIsAViolation(t *testing.T) {
+	for _, tc := range []struct {
+		asked, says Stability
+		violation   bool
+		uncommitted int64
+	}{
+		{FileSync, FileSync, false, 0},
+		{FileSync, DataSync, true, 0},
+		{DataSync, Unstable, true, 0},
+		{DataSync, FileSync, false, 0},
+		{Unstable, FileSync, false, 0},
+		{Unstable, Unstable, false, 8192},
+	} {
+		s := &nfstest.Server{}
+		c := start(t, s, nil)
+		c.proto = careless{c.proto, tc.says}
+		f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
+		_, err := f.WriteAt(t.Context(), randomBytes(8192), 0, tc.asked)
+		if rpc.IsProtocolError(err) != tc.violation || !tc.violation && err != nil {
+			t.Errorf("asked for %d and got %d: %v", tc.asked, tc.says, err)
+		}
+		if got := f.UncommittedBytes(); got != tc.uncommitted {
+			t.Errorf("asked for %d and got %d: %d bytes are uncommitted, want %d", tc.asked, tc.says, got, tc.uncommitted)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package v3
+
+import (
+	"strings"
+	"testing"
+)
+
+// The table behind the names is indexed: one wrong index hides a name.
+func TestEveryStatusHasTheNameOfTheRFC(t *testing.T) {
+	for status, name := range map[Status]string{
+		OK: "NFS3_OK", ErrPerm: "NFS3ERR_PERM", ErrNoEnt: "NFS3ERR_NOENT", ErrIO: "NFS3ERR_IO", ErrNXIO: "NFS3ERR_NXIO",
+		ErrAcces: "NFS3ERR_ACCES", ErrExist: "NFS3ERR_EXIST", ErrXDev: "NFS3ERR_XDEV", ErrNoDev: "NFS3ERR_NODEV",
+		ErrNotDir: "NFS3ERR_NOTDIR", ErrIsDir: "NFS3ERR_ISDIR", ErrInval: "NFS3ERR_INVAL", ErrFBig: "NFS3ERR_FBIG",
+		ErrNoSpc: "NFS3ERR_NOSPC", ErrROFS: "NFS3ERR_ROFS", ErrMLink: "NFS3ERR_MLINK", ErrNameTooLong: "NFS3ERR_NAMETOOLONG",
+		ErrNotEmpty: "NFS3ERR_NOTEMPTY", ErrDQuot: "NFS3ERR_DQUOT", ErrStale: "NFS3ERR_STALE", ErrRemote: "NFS3ERR_REMOTE",
+		ErrBadHandle: "NFS3ERR_BADHANDLE", ErrNotSync: "NFS3ERR_NOT_SYNC", ErrBadCookie: "NFS3ERR_BAD_COOKIE",
+		ErrNotSupp: "NFS3ERR_NOTSUPP", ErrTooSmall: "NFS3ERR_TOOSMALL", ErrServerFault: "NFS3ERR_SERVERFAULT",
+		ErrBadType: "NFS3ERR_BADTYPE", ErrJukebox: "NFS3ERR_JUKEBOX",
+	} {
+		if got := status.String(); got != name {
+			t.Errorf("status %d is called %q, want %q", uint32(status), got, name)
+		}
+	}
+}
+
+// RFC 1813 section 2.6 gives the numbers.
+func TestStatusesHaveTheNumbersOfTheRFC(t *testing.T) {
+	for status, number := range map[Status]uint32{
+		ErrPerm: 1, ErrNoEnt: 2, ErrIO: 5, ErrNXIO: 6, ErrAcces: 13, ErrExist: 17, ErrXDev: 18, ErrNoDev: 19, ErrNotDir: 20,
+		ErrIsDir: 21, ErrInval: 22, ErrFBig: 27, ErrNoSpc: 28, ErrROFS: 30, ErrMLink: 31, ErrNameTooLong: 63, ErrNotEmpty: 66,
+		ErrDQuot: 69, ErrStale: 70, ErrRemote: 71, ErrBadHandle: 10001, ErrNotSync: 10002, ErrBadCookie: 10003, ErrNotSupp: 10004,
+		ErrTooSmall: 10005, ErrServerFault: 10006, ErrBadType: 10007, ErrJukebox: 10008,
+	} {
+		if uint32(status) != number {
+			t.Errorf("%s is %d, want %d", status, uint32(status), number)
+		}
+	}
+}
+
+func TestAnUnknownStatusIsToldByItsNumber(t *testing.T) {
+	for _, s := range []Status{3, 72, 9999, 10009, 1 << 31} {
+		if got := s.String(); !strings.HasPrefix(got, "NFS3ERR_") || strings.Trim(got[len("NFS3ERR_"):], "0123456789") != "" {
+			t.Errorf("status %d is called %q", uint32(s), got)
+		}
+	}
+}
