@@ -9,8 +9,16 @@ export TAG ?= dev
 demo: ## Run the main job end to end on a real cluster and print its result
 	@hack/demo.sh
 
+.PHONY: check
+check: ## What changed: format, linters, unit tests of it and of what imports it (a minute)
+	@hack/check.sh
+
 .PHONY: test
-test: ## Run every test that this machine can run, and say which it cannot
+test: ## The gate: all but the long parts (10 minutes); says what it cannot run and why
+	@hack/test.sh
+
+.PHONY: test-all
+test-all: ## Every test that this machine can run
 	@hack/test.sh all
 
 .PHONY: help
@@ -49,7 +57,15 @@ fmt: ## Format the code
 
 .PHONY: lint
 lint: ## Run the linters
-	hack/tool.sh golangci-lint run
+	@hack/test.sh lint
+
+.PHONY: hooks
+hooks: ## Let git run `make check` before each push
+	hack/hooks.sh
+
+.PHONY: mutants
+mutants: ## Break the code on purpose, and see which test notices
+	hack/mutants.sh
 
 .PHONY: verify
 verify: ## Fail when anything generated is not what the sources give
@@ -59,37 +75,12 @@ verify: ## Fail when anything generated is not what the sources give
 verify-chart: ## Check the rendered chart and the samples against Kubernetes' schemas
 	hack/chart.sh conform
 
-.PHONY: test-unit
-test-unit: ## Unit, golden and conformance tests (no cluster)
-	@hack/test.sh unit
-
-.PHONY: test-integration
-test-integration: ## Controller tests against a real API server
-	@hack/test.sh integration
-
-.PHONY: test-growth
-test-growth: ## 500 benchmarks at once, and 1,000 that are over: what each costs, and that it does not grow
-	@hack/test.sh growth
-
-.PHONY: test-kernel-nfs
-test-kernel-nfs: ## The Kernel engine, and our client, on the NFS of a Linux kernel in a virtual machine
-	@hack/test.sh kernelnfs
-
-.PHONY: test-e2e
-test-e2e: ## End-to-end tests on a real cluster with a real NFS server
-	@hack/test.sh e2e
+test-%: ## One part: make test-unit; hack/test.sh --list names them
+	@hack/test.sh $*
 
 .PHONY: test-oracle
 test-oracle: ## The suite of the stand-in against a database of yours: make test-oracle ORACLE_DSN=...
 	@hack/oracle/test.sh
-
-.PHONY: test-suites
-test-suites: ## Suites on a real cluster with the real Argo Workflows
-	@hack/test.sh suites
-
-.PHONY: test-kernel-node
-test-kernel-node: ## Claims mounted by a real kubelet, on a node in a virtual machine whose kernel speaks NFS
-	@hack/test.sh kernelnode
 
 .PHONY: soak
 soak: ## 10 million random reads at depth 256 (NFSBENCH_SOAK): memory, goroutines and descriptors stay flat

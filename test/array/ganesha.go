@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"text/template"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/test/array/control"
+	"github.com/nfsbench/nfsbench/test/repository"
 )
 
 // ganeshaConfig is that of both nodes. With the same exports over the same
@@ -85,12 +84,12 @@ func makeFolder(v Volume) error {
 
 // buildBlade compiles the N-blade.
 func buildBlade(ctx context.Context, to string) error {
-	_, file, _, ok := runtime.Caller(0)
-	if !ok {
-		return errors.New("the path of the source is unknown")
+	source, err := repository.Path("test/array/nblade")
+	if err != nil {
+		return err
 	}
-	// -C: a command of ours may run from anywhere.
-	_, err := output(ctx, "go", "build", "-C", filepath.Dir(file), "-o", to, "./nblade")
+	// -C: the process may run in a folder of another module.
+	_, err = output(ctx, "go", "build", "-C", source, "-o", to)
 	return err
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
@@ -42,16 +41,16 @@ func Hour(t testing.TB, name string, seed uint64, slower float64) runfile.Result
 }
 
 func hourPlan(name string, seed uint64) runfile.Plan {
-	var tab strings.Builder
+	var channels []runfile.PlanChannel
 	for i := range paths {
-		fmt.Fprintf(&tab, "local: 192.168.%d.50\npath: 192.168.%d.100\n", i+4, i+4)
+		channels = append(channels, runfile.PlanChannel{Local: fmt.Sprintf("192.168.%d.50", i+4), Path: fmt.Sprintf("192.168.%d.100", i+4)})
 	}
 	minimum := int64(300)
 	p := runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Namespace: "benchmarks", Name: name, UID: "6e7a"}, Clients: 2, Seed: seed,
 		Engine: runfile.Engine{
 			Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Server: "filer", Export: "/vol/oradata",
-			Oranfstab: "server: filer\n" + tab.String() + "nfs_version: nfsv3\nexport: /vol/oradata mount: /u02/oradata\n",
+			Channels: channels,
 		},
 		Workload: runfile.Workload{SLOB: &runfile.SLOB{
 			Access: runfile.AccessRandomRead, Users: []int32{64}, Schemas: 8, ScaleBytes: 16 << 30, WorkUnit: 64, UpdatePercent: 20,

@@ -208,7 +208,7 @@ type query struct {
 	shown       []string // labels that its legend or its text names
 }
 
-// used is what hack/tools/observe says of a query.
+// used is what hack/tools/observe reports about a query.
 type used struct {
 	Error   string              `json:"error"`
 	Metrics map[string][]string `json:"metrics"`

@@ -8,13 +8,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/nfsbench/nfsbench/test/repository"
 )
 
 // Namespace is the namespace of all renderings.
@@ -23,11 +23,11 @@ const Namespace = "nfsbench-system"
 // Path gives the absolute name of a file of the repository.
 func Path(tb testing.TB, name string) string {
 	tb.Helper()
-	_, here, _, ok := runtime.Caller(0)
-	if !ok {
-		tb.Fatal("find this file")
+	path, err := repository.Path(name)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	return filepath.Join(filepath.Dir(here), "..", "..", filepath.FromSlash(name))
+	return path
 }
 
 // Values names a values file of testdata/values.

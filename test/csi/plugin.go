@@ -126,7 +126,7 @@ func (p *Plugin) GetInfo(context.Context, *registration.InfoRequest) (*registrat
 	}, nil
 }
 
-// NotifyRegistrationStatus hears what the kubelet made of it.
+// NotifyRegistrationStatus gets the answer of the kubelet.
 func (p *Plugin) NotifyRegistrationStatus(_ context.Context, s *registration.RegistrationStatus) (*registration.RegistrationStatusResponse, error) {
 	var err error
 	if !s.GetPluginRegistered() {

@@ -10,51 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/gen"
 )
-
-// TestAnArrayWithTwoLIFsIsMeasuredOverBoth runs each pattern against a real NFS
-// server outside of the cluster.
-func TestAnArrayWithTwoLIFsIsMeasuredOverBoth(t *testing.T) {
-	c := newCluster(t)
-	a := newArray(t)
-	ns := c.namespace(t)
-	cases := map[string]struct {
-		pattern   v1alpha1.RawPattern
-		blockSize string
-		reads     bool
-		writes    bool
-	}{
-		"read":        {pattern: v1alpha1.PatternRead, blockSize: "1Mi", reads: true},
-		"overwrite":   {pattern: v1alpha1.PatternOverwrite, blockSize: "1Mi", writes: true},
-		"copy":        {pattern: v1alpha1.PatternCopy, blockSize: "1Mi", reads: true, writes: true},
-		"random-read": {pattern: v1alpha1.PatternRandomRead, blockSize: "8Ki", reads: true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			dir := "e2e-" + name
-			b := c.create(t, gen.Benchmark(name, gen.In(ns), gen.Export(a.export, a.lifs...), quick, directory(dir), raw(func(w *v1alpha1.RawWorkload) {
-				w.Pattern, w.BlockSize = tc.pattern, resource.MustParse(tc.blockSize)
-			})))
-			done := c.succeeded(t, b)
-			balanced(t, done, len(a.lifs))
-			verified(t, done)
-			directions(t, done, tc.reads, tc.writes)
-			usedOranfstab(t, done, a)
-			a.hasNo(t, dir)
-			for _, r := range c.results(t, done) {
-				if l := r.Clients[0].Load; l.Partial || l.FilledBytes == 0 {
-					t.Errorf("partial: %v, filled: %d bytes", l.Partial, l.FilledBytes)
-				}
-			}
-		})
-	}
-}
 
 // verified demands that blocks were read back and were right, and that Direct
 // NFS carried the load.
@@ -108,22 +68,16 @@ func usedOranfstab(t *testing.T, b *v1alpha1.NFSBenchmark, a array) {
 	if diff := cmp.Diff(a.lifs, paths); diff != "" {
 		t.Errorf("paths of the oranfstab (-want +got):\n%s", diff)
 	}
-	var exports []string
-	for _, lif := range a.lifs {
-		exports = append(exports, lif+":"+a.export)
-	}
-	if diff := cmp.Diff(exports, rs.Exports); diff != "" {
-		t.Errorf("status.resolved.exports (-want +got):\n%s", diff)
+	if rs.Export != a.export {
+		t.Errorf("status.resolved.export is %q, want %q", rs.Export, a.export)
 	}
 }
 
 // TestFilesOfOthersAreNeverTouched puts a file of somebody else where the run
 // wants to work.
 func TestFilesOfOthersAreNeverTouched(t *testing.T) {
-	c := newCluster(t)
-	a := newArray(t)
-	ns := c.namespace(t)
-	name, path := a.directory(t, 0o777)
+	p := newPlot(t, 1)
+	name, path := p.directory(t, 0o777)
 	file := filepath.Join(path, "c0-j0.dat") // a name that we would use too
 	if err := os.WriteFile(file, []byte("datafile of somebody"), 0o666); err != nil {
 		t.Fatal(err)
@@ -133,10 +87,10 @@ func TestFilesOfOthersAreNeverTouched(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	b := c.create(t, gen.Benchmark("foreign", gen.In(ns), gen.Export(a.export, a.lifs...), quick, directory(name)))
-	failed := c.finished(t, b, time.Minute)
+	b := p.run(t, directory(name))
+	failed := p.finished(t, b, endsWithin)
 	wantFailure(t, failed, runfile.FailureForeignFiles, name, "c0-j0.dat", "nothing was touched")
-	c.cleanedUp(t, b)
+	p.cleanedUp(t, b)
 
 	text, err := os.ReadFile(file)
 	if err != nil || string(text) != "datafile of somebody" {
@@ -154,15 +108,17 @@ func TestFilesOfOthersAreNeverTouched(t *testing.T) {
 	}
 }
 
-// TestADirectoryThatAnAdministratorMadeIsUsed: where the export belongs to root,
-// someone makes the directory beforehand, and the run may not remove it.
-func TestADirectoryThatAnAdministratorMadeIsUsed(t *testing.T) {
-	c := newCluster(t)
-	a := newArray(t)
-	name, path := a.directory(t, 0o777)
-	b := c.create(t, gen.Benchmark("prepared", gen.In(c.namespace(t)), gen.Export(a.export, a.lifs...), quick, directory(name)))
-	done := c.succeeded(t, b)
+// TestDirectoryThatAnAdministratorMadeIsUsed copies in a directory that somebody made
+// beforehand, because the export belongs to root. The run may not remove it.
+func TestDirectoryThatAnAdministratorMadeIsUsed(t *testing.T) {
+	p := newPlot(t, 1)
+	name, path := p.directory(t, 0o777)
+	done := p.succeeded(t, p.run(t, directory(name), raw(func(w *v1alpha1.RawWorkload) { w.Pattern = v1alpha1.PatternCopy })))
 	verified(t, done)
+	directions(t, done, true, true)
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		t.Errorf("the directory is not there now: %v", err)
+	}
 	if got := files(t, path); len(got) != 0 {
 		t.Errorf("the run left %v", got)
 	}
@@ -170,13 +126,9 @@ func TestADirectoryThatAnAdministratorMadeIsUsed(t *testing.T) {
 
 // TestPermissionsThatForbidAreExplained lets user 54321 work where only root may.
 func TestPermissionsThatForbidAreExplained(t *testing.T) {
-	c := newCluster(t)
-	a := newArray(t)
-	ns := c.namespace(t)
-	name, path := a.directory(t, 0o700)
-
-	b := c.create(t, gen.Benchmark("forbidden", gen.In(ns), gen.Export(a.export, a.lifs...), quick, directory(name)))
-	failed := c.finished(t, b, time.Minute)
+	p := newPlot(t, 1)
+	name, path := p.directory(t, 0o700)
+	failed := p.finished(t, p.run(t, directory(name)), endsWithin)
 	wantFailure(t, failed, runfile.FailureAccessDenied, name, "54321", "permission")
 	if got := files(t, path); len(got) != 0 {
 		t.Errorf("the directory holds %v now", got)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -147,7 +148,17 @@ func state(b *v1alpha1.NFSBenchmark) string {
 // phase waits for a phase.
 func (c *cluster) phase(t *testing.T, b *v1alpha1.NFSBenchmark, p v1alpha1.Phase, limit time.Duration) *v1alpha1.NFSBenchmark {
 	t.Helper()
-	return c.until(t, b, limit, "phase "+string(p), func(b *v1alpha1.NFSBenchmark) bool { return b.Status.Phase == p })
+	now := c.until(t, b, limit, "phase "+string(p), func(b *v1alpha1.NFSBenchmark) bool { return b.Status.Phase == p })
+	if p == v1alpha1.PhaseSucceeded {
+		measured(t, now)
+	}
+	return now
+}
+
+// measured says for the table of times how long the load of a benchmark was measured.
+func measured(t *testing.T, b *v1alpha1.NFSBenchmark) {
+	t.Helper()
+	t.Attr("measured-seconds", strconv.Itoa(int(b.Spec.Run.DurationSeconds*max(b.Spec.Run.Repetitions, 1))*max(len(b.Status.Steps), 1)))
 }
 
 // finished waits for the end of a run, whichever.

@@ -28,35 +28,32 @@ import (
 	"github.com/nfsbench/nfsbench/internal/manifest"
 )
 
-// TestTheDemoGivesANumberToBelieve runs the sample that users see first, with
-// a shorter window.
-func TestTheDemoGivesANumberToBelieve(t *testing.T) {
+// TestDemoGivesANumberToBelieve runs the sample that users see first, with a shorter
+// window. TestGateRawBenchmarkOverTwoLIFs looks at what every benchmark gives.
+func TestDemoGivesANumberToBelieve(t *testing.T) {
 	c := newCluster(t)
-	ns := c.namespace(t)
+	t.Parallel()
 	b := sample(t, "demo.yaml")
-	b.Namespace = ns
+	b.Namespace = c.namespace(t)
 	quick(b)
-	c.create(t, b)
-
-	running := c.phase(t, b, v1alpha1.PhaseRunning, time.Minute)
-	t.Run("the collector may touch one object only", func(t *testing.T) { oneObjectOnly(t, c, running) })
-	t.Run("the loader has no token", func(t *testing.T) { noToken(t, c, running) })
-
-	done := c.succeeded(t, b)
-	t.Run("the numbers are honest", func(t *testing.T) { honest(t, done) })
+	done := c.succeeded(t, c.create(t, b))
+	t.Run("the numbers are honest", func(t *testing.T) { honest(t, done, 2*1e9) })
 	t.Run("both paths carry half", func(t *testing.T) { balanced(t, done, 2) })
-	t.Run("the result file is what its schema says", func(t *testing.T) { validResult(t, c, done) })
 	t.Run("the storage was observed", func(t *testing.T) { observed(t, c, done) })
-	t.Run("events tell of every transition", func(t *testing.T) {
-		got := c.eventReasons(t, done)
-		for _, want := range []string{"Provisioning", "Preparing", "Running", "Succeeded"} {
-			if !slices.Contains(got, want) {
-				t.Errorf("no event %s among %v", want, got)
-			}
-		}
-	})
+	t.Run("each transition has an event", func(t *testing.T) { hasEvents(t, c, done, "Provisioning", "Preparing", "Running", "Succeeded") })
 	t.Run("kubectl get shows it on one line", func(t *testing.T) { columns(t, done) })
 	t.Run("nothing but the result stays", func(t *testing.T) { resultStays(t, c, done) })
+}
+
+// hasEvents demands an event for each of the transitions.
+func hasEvents(t *testing.T, c *cluster, b *v1alpha1.NFSBenchmark, transitions ...string) {
+	t.Helper()
+	got := c.eventReasons(t, b)
+	for _, want := range transitions {
+		if !slices.Contains(got, want) {
+			t.Errorf("no event %s among %v", want, got)
+		}
+	}
 }
 
 // sample reads a file of config/samples.
@@ -150,17 +147,17 @@ func tokenVolumes(p corev1.Pod) []string {
 	return names
 }
 
-// honest demands no speed: this machine may be busy. It demands that the
-// numbers agree with each other and with the wire.
-func honest(t *testing.T, b *v1alpha1.NFSBenchmark) {
+// honest demands no speed: this machine may be busy. It demands that the numbers
+// agree with each other and with the links, which carry so many bits a second.
+func honest(t *testing.T, b *v1alpha1.NFSBenchmark, bitsPerSecond float64) {
 	t.Helper()
 	st := b.Status
 	sum := st.Summary
 	if sum == nil || sum.WirePercent == nil || sum.ThroughputBytesPerSecond == nil || sum.IOPS == nil || sum.P99LatencyMicroseconds == nil || sum.BlocksVerified == nil {
 		t.Fatalf("numbers are missing: %+v", sum)
 	}
-	if p := *sum.WirePercent; p < 60 || p > 102 {
-		t.Errorf("%d %% of the wire: the link is shaped to 1 Gbit/s, so 60 to 102 are possible", p)
+	if p := *sum.WirePercent; p < 1 || p > 102 {
+		t.Errorf("%d %% of the wire: the links are shaped, so no more than 102 are possible", p)
 	}
 	wantVerdict := v1alpha1.VerdictFail
 	if *sum.WirePercent >= *b.Spec.Expect.MinWirePercent {
@@ -169,11 +166,14 @@ func honest(t *testing.T, b *v1alpha1.NFSBenchmark) {
 	if st.Verdict != wantVerdict {
 		t.Errorf("verdict %s with %d %% of the wire and %d expected", st.Verdict, *sum.WirePercent, *b.Spec.Expect.MinWirePercent)
 	}
-	if limit := sum.WireLimitBytesPerSecond; limit == nil || *limit < 230e6 || *limit > 240e6 {
-		t.Errorf("the limit of two 1GbE links is %v, and should be near 2 x 117.7 MB/s", limit)
+	// Headers take 5 to 6 % of packets of 1500 bytes.
+	if limit := sum.WireLimitBytesPerSecond; limit == nil || float64(*limit) < bitsPerSecond/8*0.92 || float64(*limit) > bitsPerSecond/8*0.96 {
+		t.Errorf("the limit of the links is %v, and should be near 94 %% of %.0f bits/s", limit, bitsPerSecond)
 	}
-	if perOp := *sum.ThroughputBytesPerSecond / max(*sum.IOPS, 1); perOp < 1<<20*97/100 || perOp > 1<<20*103/100 {
-		t.Errorf("%d B/s at %d IOPS are %d bytes an I/O, not 1 MiB", *sum.ThroughputBytesPerSecond, *sum.IOPS, perOp)
+	// IOPS are a whole number, which says little of a machine that is busy.
+	block := b.Spec.Workload.Raw.BlockSize.Value()
+	if rate := *sum.ThroughputBytesPerSecond; rate < block*(*sum.IOPS-1) || rate > block*(*sum.IOPS+1) {
+		t.Errorf("%d B/s are not %d I/Os of %d bytes a second", rate, *sum.IOPS, block)
 	}
 	if *sum.BlocksVerified == 0 || *sum.BlocksWrong != 0 {
 		t.Errorf("%d blocks verified, %d wrong", *sum.BlocksVerified, *sum.BlocksWrong)
@@ -288,6 +288,6 @@ func resultStays(t *testing.T, c *cluster, b *v1alpha1.NFSBenchmark) {
 	t.Helper()
 	poll(t, 30*time.Second, func() (bool, string) {
 		left, err := c.labelled(t.Context(), b.Namespace)
-		return err == nil && slices.Equal(left, []string{"ConfigMap " + b.Status.ResultRef.Name}), strings.Join(left, ", ")
+		return err == nil && slices.Equal(left, []string{"configmaps " + b.Status.ResultRef.Name}), strings.Join(left, ", ")
 	})
 }

@@ -2,9 +2,13 @@
 // real NFS server beside it as the array. What a lower level can show is tested
 // there.
 //
-// hack/test.sh e2e prepares both and sets NFSBENCH_E2E and the LAB_ variables;
-// without them every test is skipped. The tests run one after another, because
-// two loads at once would disturb each other. Faults of single runs are the
-// exception: each has a LIF of its own behind a slow link, and what they look
-// at is how a run ends and not how fast it was.
+// hack/test.sh prepares both and sets NFSBENCH_E2E, NFSBENCH_LAB and others;
+// without them every test is skipped. The names say which part a test belongs to:
+// TestGate runs in `make test`, TestSuite needs Argo Workflows, TestKernelNode needs
+// a node whose kernel mounts NFS, and all others are the rest.
+//
+// The tests run beside each other, each in a namespace and on LIFs of its own, from
+// a pool of links that are so slow that a full one costs little processor time. They
+// look at how a run ends and not how fast it was. The few tests that disturb the
+// whole cluster run one after another before the others.
 package e2e

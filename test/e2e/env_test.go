@@ -12,7 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/discovery"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/metadata"
@@ -29,10 +29,12 @@ const systemNamespace = "nfsbench-system"
 // cluster is how tests reach the cluster. All members may be used at once.
 type cluster struct {
 	client.Client
-	config    *rest.Config
-	typed     *kubernetes.Clientset
-	metadata  metadata.Interface
-	discovery discovery.DiscoveryInterface
+	config   *rest.Config
+	typed    *kubernetes.Clientset
+	metadata metadata.Interface
+	// kinds are those that may hold what is left of a benchmark. They are asked for
+	// once: kinds that a test installs later hold nothing of ours in its namespace.
+	kinds func() ([]schema.GroupVersionResource, error)
 }
 
 var connect = sync.OnceValues(func() (*cluster, error) {
@@ -41,7 +43,7 @@ var connect = sync.OnceValues(func() (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.QPS, config.Burst = 100, 200
+	config.QPS, config.Burst = 400, 800
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, err
@@ -56,7 +58,7 @@ var connect = sync.OnceValues(func() (*cluster, error) {
 	if c.typed, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	c.discovery = c.typed.Discovery()
+	c.kinds = sync.OnceValues(func() ([]schema.GroupVersionResource, error) { return namespacedKinds(c.typed.Discovery()) })
 	c.metadata, err = metadata.NewForConfig(config)
 	return c, err
 })
@@ -74,14 +76,15 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// array is the NFS server of hack/lab/ganesha.sh.
+// array is what a test has of an NFS server of hack/lab/ganesha.sh.
 type array struct {
 	lifs                        []string
 	export, denied              string
 	unreachable, silent, folder string
 }
 
-// newArray finds the array, or skips the test where there is none.
+// newArray finds the array that hack/test.sh has started, or skips the test where
+// there is none.
 func newArray(t *testing.T) array {
 	t.Helper()
 	a := array{

@@ -1,16 +1,14 @@
 package e2e
 
 import (
-	"context"
+	"syscall"
 	"testing"
-	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -19,149 +17,118 @@ import (
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
-// deletedByHand takes an object from a run while it measures, or before.
+// deletedByHand takes objects from a run, of which the API server, the kubelet, the
+// Job controller and the garbage collector each have a part.
 func deletedByHand() map[string]func(*plot) {
-	measuring := func(object func(manifest.Names) client.Object) func(*plot) {
-		return func(p *plot) { lose(p.t, p, runfile.SpanMeasure, object) }
-	}
-	result := func(n manifest.Names) client.Object {
-		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: n.Result}}
-	}
 	return map[string]func(*plot){
-		"the results are deleted by hand": measuring(result),
-		"the plan is deleted by hand": measuring(func(n manifest.Names) client.Object {
-			return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: n.Plan}}
-		}),
-		"the rights of the collector are deleted by hand": measuring(func(n manifest.Names) client.Object {
-			return &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: n.Collector}}
-		}),
-		"the results are deleted while clients wait for each other": func(p *plot) {
-			t := p.t
-			lose(t, p, runfile.SpanWait, result, gen.Clients(2))
+		"the results, the plan and the rights are deleted while it measures": loseObjects,
+		"the results are deleted while clients wait for each other":          loseResultsOfWaiting,
+		"the Job is deleted while it measures": func(p *plot) {
+			stop(p, []string{"Job nfsb-fault-load was deleted"}, lasting(60), runfile.SpanMeasure, p.deleteJob)
 		},
-		"the lease is deleted by hand":  loseLease,
-		"the lease is taken by another": loseLeaseToAnother,
-		"the Job is deleted by hand": func(p *plot) {
-			t := p.t
-			stop(t, p, []string{"Job nfsb-fault-load was deleted"}, func(b *v1alpha1.NFSBenchmark) error {
-				job := p.job(t, b)
-				return p.Delete(t.Context(), job, client.PropagationPolicy(metav1.DeletePropagationBackground))
-			})
-		},
-		"the pod is deleted by hand": func(p *plot) {
-			t := p.t
-			stop(t, p, []string{"told to stop before its end", "somebody deleted it"}, func(b *v1alpha1.NFSBenchmark) error {
-				return p.Delete(t.Context(), &p.loadPods(t, b)[0])
-			})
-		},
+		"the pod is evicted while it measures": func(p *plot) { stop(p, evicted(), lasting(60), runfile.SpanMeasure, p.evict) },
+		"the pod is evicted while it fills":    func(p *plot) { stop(p, evicted(), fileSize("512Mi"), runfile.SpanFill, p.evict) },
 	}
 }
 
-// lose deletes an object in a span of the run, which must not notice.
-func lose(t *testing.T, p *plot, span string, object func(manifest.Names) client.Object, mods ...gen.Mod) {
+// evicted are the words that a user needs whose node was drained.
+func evicted() []string { return []string{"evicted", "kubectl drain", "run the benchmark again"} }
+
+// evict does to the load pod what kubectl drain does to each pod of a node.
+func (p *plot) evict(t *testing.T, b *v1alpha1.NFSBenchmark) error {
 	t.Helper()
-	b := p.run(t, mods...)
-	obj := object(manifest.NamesOf(b))
-	obj.SetNamespace(b.Namespace)
-	pods := p.running(t, b, int(b.Spec.Clients))
-	if span == runfile.SpanWait {
-		awaitReady(t, p, b, pods)
-	} else {
-		pods[0].await(t, span)
-	}
-	if err := p.Delete(t.Context(), obj); err != nil {
-		t.Fatal(err)
-	}
-	poll(t, 20*time.Second, func() (bool, string) {
-		err := p.Get(t.Context(), client.ObjectKeyFromObject(obj), obj)
-		return err == nil, obj.GetName() + " is not made again"
-	})
-	if span == runfile.SpanWait {
-		resume(t, pods)
-	}
+	pod := p.onePod(t, b)
+	return p.typed.PolicyV1().Evictions(pod.Namespace).Evict(t.Context(),
+		&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}})
+}
+
+// loseObjects deletes each object that a run makes and needs. The run makes them
+// again, and its load does not notice.
+func loseObjects(p *plot) {
+	t := p.t
+	b := p.run(t, lasting(15)) // a run that is over makes nothing again
+	p.running(t, b, 1)[0].await(t, runfile.SpanMeasure)
+	n := manifest.NamesOf(b)
+	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: b.Namespace, Name: name} }
+	p.lose(t,
+		&corev1.ConfigMap{ObjectMeta: named(n.Result)},
+		&corev1.ConfigMap{ObjectMeta: named(n.Plan)},
+		&rbacv1.Role{ObjectMeta: named(n.Collector)},
+	)
 	p.undisturbed(t, b)
 }
 
-func (c *cluster) job(t *testing.T, b *v1alpha1.NFSBenchmark) client.Object {
+// loseResultsOfWaiting deletes the object by which clients learn that all of them
+// are ready.
+func loseResultsOfWaiting(p *plot) {
+	t := p.t
+	b := p.run(t, gen.Clients(2))
+	pods := p.running(t, b, 2)
+	pods[1].await(t, runfile.SpanFill)
+	pods[1].signal(t, "load", syscall.SIGSTOP)
+	pods[0].await(t, runfile.SpanWait)
+	results := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: manifest.NamesOf(b).Result}}
+	poll(t, endsWithin, func() (bool, string) {
+		err := p.Get(t.Context(), client.ObjectKeyFromObject(results), results)
+		return err == nil && len(results.Data) > 0, "no client has published its progress"
+	})
+	p.lose(t, results)
+	pods[1].signal(t, "load", syscall.SIGCONT)
+	p.undisturbed(t, b)
+}
+
+// lose deletes objects at once and waits until they are made again.
+func (p *plot) lose(t *testing.T, objects ...client.Object) {
+	t.Helper()
+	before := map[client.Object]types.UID{}
+	for _, o := range objects {
+		if err := p.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
+			t.Fatal(err)
+		}
+		before[o] = o.GetUID()
+		if err := p.Delete(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, o := range objects {
+		poll(t, endsWithin, func() (bool, string) {
+			err := p.Get(t.Context(), client.ObjectKeyFromObject(o), o)
+			return err == nil && o.GetUID() != before[o], o.GetName() + " is not made again"
+		})
+	}
+}
+
+// deleteJob does what kubectl delete job does.
+func (c *cluster) deleteJob(t *testing.T, b *v1alpha1.NFSBenchmark) error {
 	t.Helper()
 	job := &metav1.PartialObjectMetadata{}
 	job.SetGroupVersionKind(jobKind)
 	if err := c.Get(t.Context(), client.ObjectKey{Namespace: b.Namespace, Name: loadJob(b)}, job); err != nil {
 		t.Fatal(err)
 	}
-	return job
+	return c.Delete(t.Context(), job, client.PropagationPolicy(metav1.DeletePropagationBackground))
 }
 
-// stop ends a load from outside while it measures.
-func stop(t *testing.T, p *plot, words []string, how func(*v1alpha1.NFSBenchmark) error) {
+// stop ends a load from outside in a span of its course, which no other load may
+// follow.
+func stop(p *plot, words []string, mod gen.Mod, span string, how func(*testing.T, *v1alpha1.NFSBenchmark) error) {
+	t := p.t
 	t.Helper()
-	b := p.run(t, lasting(60))
-	p.running(t, b, 1)[0].await(t, runfile.SpanMeasure)
-	time.Sleep(3 * time.Second) // a partial result that is worth keeping
-	if err := how(b); err != nil {
+	b := p.run(t, mod)
+	pod := p.running(t, b, 1)[0]
+	pod.await(t, span)
+	if span == runfile.SpanMeasure {
+		pod.measured(t)
+	}
+	if err := how(t, b); err != nil {
 		t.Fatal(err)
 	}
 	failed := p.finished(t, b, endsWithin)
 	wantFailure(t, failed, v1alpha1.ReasonPodLost, append(words, "partial")...)
-	partialResult(t, p.cluster, failed, runfile.FailureCancelled)
+	if span == runfile.SpanMeasure {
+		partialResult(t, p.cluster, failed, runfile.FailureCancelled)
+	}
 	p.cleanedUp(t, b)
 	p.noFiles(t)
 	p.startedOnce(t, b)
-}
-
-func (p *plot) lease(t *testing.T) *coordinationv1.Lease {
-	t.Helper()
-	l := &coordinationv1.Lease{}
-	key := client.ObjectKey{Namespace: systemNamespace, Name: manifest.LeaseName("server/" + p.address)}
-	if err := p.Get(t.Context(), key, l); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		t.Fatal(err)
-	}
-	return l
-}
-
-func loseLease(p *plot) {
-	t := p.t
-	b := p.run(t, lasting(10))
-	p.running(t, b, 1)[0].await(t, runfile.SpanMeasure)
-	if err := p.Delete(t.Context(), p.lease(t)); err != nil {
-		t.Fatal(err)
-	}
-	poll(t, 10*time.Second, func() (bool, string) {
-		l := p.lease(t)
-		return l != nil && *l.Spec.HolderIdentity == string(b.UID), "the run does not take its lease again"
-	})
-	p.undisturbed(t, b)
-	if l := p.lease(t); l != nil {
-		t.Errorf("the lease is left: %+v", l.Spec)
-	}
-}
-
-func loseLeaseToAnother(p *plot) {
-	t := p.t
-	b := p.run(t, lasting(10))
-	p.running(t, b, 1)[0].await(t, runfile.SpanMeasure)
-	who, l := "somebody", p.lease(t)
-	if err := p.Delete(t.Context(), l); err != nil {
-		t.Fatal(err)
-	}
-	theirs := &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: l.Name},
-		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &who},
-	}
-	if err := p.Create(t.Context(), theirs); err != nil {
-		t.Fatalf("somebody else is slower than the operator: %v", err)
-	}
-	t.Cleanup(func() { _ = p.Delete(context.WithoutCancel(t.Context()), theirs) })
-	told := p.until(t, b, 10*time.Second, "reason "+v1alpha1.ReasonTargetTaken, func(b *v1alpha1.NFSBenchmark) bool {
-		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReconciling)
-		return c != nil && c.Reason == v1alpha1.ReasonTargetTaken
-	})
-	mustSay(t, told.Status.Message, "the run goes on", theirs.Name, "may be shared")
-	p.undisturbed(t, b)
-	if l := p.lease(t); l == nil || *l.Spec.HolderIdentity != who {
-		t.Errorf("the lease of somebody else is %+v now", l)
-	}
 }

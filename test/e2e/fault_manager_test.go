@@ -17,63 +17,69 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// TestFaultsOfTwoManagersDisturbNoRun freezes the leader
-// until another leads, lets it go on, and then kills the new one. A run begins
-// every few seconds, so that each fault finds runs in all phases; that none of
-// the writes of a run is a bad moment to die is tested write by write in
-// test/integration.
+// TestFaultsOfTwoManagersDisturbNoRun freezes the leader until another leads, lets
+// it go on, and then kills the new one. Each fault finds a suite under way, and runs in
+// several phases; that none of the writes of a run is a bad moment to die is tested
+// write by write in test/integration. No other test runs beside it.
 func TestFaultsOfTwoManagersDisturbNoRun(t *testing.T) {
-	f := newFarm(t, "mgrs", 232, 8)
-	f.scale(t, 2)
-	plots := make([]*plot, 0, 8)
-	for range 8 {
-		plots = append(plots, f.plot(t))
-	}
+	c := newCluster(t)
+	needNodeHere(t, c)
+	needArgo(t)
+	c.scale(t, 2)
+	w := c.suiteWorld(t)
+	s := w.short(t, good, "failFast: false")
+	var plots []*plot
 	var runs []*v1alpha1.NFSBenchmark
-	begin := func(n int) {
-		for range n {
-			runs = append(runs, plots[len(runs)].run(t))
-			time.Sleep(4 * time.Second)
-		}
+	begin := func() *v1alpha1.NFSBenchmark {
+		p := c.plot(t, 1)
+		plots, runs = append(plots, p), append(runs, p.run(t))
+		return runs[len(runs)-1]
 	}
 
-	begin(3)
-	first := f.leader(t)
+	c.phase(t, begin(), v1alpha1.PhaseRunning, endsWithin)
+	c.phase(t, begin(), v1alpha1.PhasePreparing, endsWithin)
+	begin()
+	first := c.leader(t)
 	pid := managerProcess(t, first.pod)
 	send(t, pid, syscall.SIGSTOP) // it believes to lead when it goes on
-	t.Logf("leader %s is frozen: %s", first.identity, f.phases(t, runs))
-	begin(3)
-	second := f.otherLeader(t, first)
+	t.Logf("leader %s is frozen: %s", first.identity, c.phases(t, runs))
+	begin()
+	second := c.otherLeader(t, first)
 	send(t, pid, syscall.SIGCONT)
 	deposed := time.Now().Add(2 * time.Second) // it ends at its next heartbeat
-	begin(2)
-	t.Logf("leader %s is killed: %s", second.identity, f.phases(t, runs))
+	c.phase(t, begin(), v1alpha1.PhasePreparing, endsWithin)
+	begin()
+	t.Logf("leader %s is killed: %s", second.identity, c.phases(t, runs))
 	send(t, managerProcess(t, second.pod), syscall.SIGKILL)
-	third := f.otherLeader(t, second)
+	third := c.otherLeader(t, second)
 	for i, b := range runs {
-		done := f.undisturbed(t, b)
-		f.toldOnce(t, done, func(e eventsv1.Event) bool {
+		done := c.undisturbed(t, b)
+		c.transitionsOnce(t, done, func(e eventsv1.Event) bool {
 			return third.pod.Name == first.pod.Name || !strings.Contains(e.ReportingInstance, first.pod.Name) || e.EventTime.Time.Before(deposed)
 		})
 		plots[i].noFiles(t)
 	}
+	if done := w.ends(t, s, 5*time.Minute); done.Status.Phase != v1alpha1.SuiteSucceeded {
+		t.Errorf("the suite is %s", suiteState(done))
+	}
+	ranOnce(t, w.benchmarks(t, s), 3, 1)
 }
 
 // phases are those of all runs, to see what a fault hits.
-func (f *farm) phases(t *testing.T, runs []*v1alpha1.NFSBenchmark) string {
+func (c *cluster) phases(t *testing.T, runs []*v1alpha1.NFSBenchmark) string {
 	t.Helper()
 	var out []string
 	for _, b := range runs {
-		out = append(out, string(f.get(t, b).Status.Phase))
+		out = append(out, string(c.get(t, b).Status.Phase))
 	}
 	return strings.Join(out, ", ")
 }
 
 // scale sets how many managers there are, until the end of the test.
-func (f *farm) scale(t *testing.T, replicas int32) {
+func (c *cluster) scale(t *testing.T, replicas int32) {
 	t.Helper()
 	list := &appsv1.DeploymentList{}
-	if err := f.List(t.Context(), list, client.InNamespace(systemNamespace), client.MatchingLabels{"app.kubernetes.io/name": "nfsbench"}); err != nil || len(list.Items) != 1 {
+	if err := c.List(t.Context(), list, client.InNamespace(systemNamespace), client.MatchingLabels{"app.kubernetes.io/name": "nfsbench"}); err != nil || len(list.Items) != 1 {
 		t.Fatalf("%d deployments of the operator (%v)", len(list.Items), err)
 	}
 	d := &list.Items[0]
@@ -94,7 +100,7 @@ func (f *farm) scale(t *testing.T, replicas int32) {
 	set(replicas)
 	poll(t, time.Minute, func() (bool, string) {
 		n := 0
-		for _, p := range f.managers(t) {
+		for _, p := range c.managers(t) {
 			if ready(p) {
 				n++
 			}
@@ -111,17 +117,17 @@ type leader struct {
 }
 
 // leader reads the leader's Lease.
-func (f *farm) leader(t *testing.T) leader {
+func (c *cluster) leader(t *testing.T) leader {
 	t.Helper()
 	var found leader
 	poll(t, endsWithin, func() (bool, string) {
 		l := &coordinationv1.Lease{}
-		if err := f.Get(t.Context(), client.ObjectKey{Namespace: systemNamespace, Name: "manager.nfsbench.io"}, l); err != nil {
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: systemNamespace, Name: "manager.nfsbench.io"}, l); err != nil {
 			return false, err.Error()
 		}
 		found.identity = *l.Spec.HolderIdentity
 		name, _, _ := strings.Cut(found.identity, "_")
-		pods := f.managers(t)
+		pods := c.managers(t)
 		i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.Name == name })
 		if i >= 0 {
 			found.pod = pods[i]
@@ -132,12 +138,12 @@ func (f *farm) leader(t *testing.T) leader {
 }
 
 // otherLeader waits for a leader that is not this one.
-func (f *farm) otherLeader(t *testing.T, old leader) leader {
+func (c *cluster) otherLeader(t *testing.T, old leader) leader {
 	t.Helper()
 	began := time.Now()
 	var now leader
 	poll(t, endsWithin, func() (bool, string) {
-		now = f.leader(t)
+		now = c.leader(t)
 		return now.identity != old.identity, old.identity + " still leads"
 	})
 	t.Logf("manager %s leads after %v", now.identity, time.Since(began).Round(time.Second))
@@ -154,13 +160,13 @@ func managerProcess(t *testing.T, p corev1.Pod) int {
 	return pids[0]
 }
 
-// toldOnce demands that each transition of a run was told once, by a manager
-// that may. One that goes on where it was frozen may finish its pass before it
+// transitionsOnce demands that each transition of a run has one event, by a manager
+// that may write it. One that goes on where it was frozen may finish its pass before it
 // notices. What it writes is then refused, or was not yet written by another.
-func (f *farm) toldOnce(t *testing.T, b *v1alpha1.NFSBenchmark, may func(eventsv1.Event) bool) {
+func (c *cluster) transitionsOnce(t *testing.T, b *v1alpha1.NFSBenchmark, may func(eventsv1.Event) bool) {
 	t.Helper()
 	list := &eventsv1.EventList{}
-	if err := f.List(t.Context(), list, client.InNamespace(b.Namespace)); err != nil {
+	if err := c.List(t.Context(), list, client.InNamespace(b.Namespace)); err != nil {
 		t.Fatal(err)
 	}
 	told := slices.DeleteFunc(list.Items, func(e eventsv1.Event) bool { return !about(e, b) })
@@ -173,15 +179,15 @@ func (f *farm) toldOnce(t *testing.T, b *v1alpha1.NFSBenchmark, may func(eventsv
 		}
 		t.Logf("%s %s %s", e.EventTime.Format(time.TimeOnly), e.ReportingInstance, e.Reason)
 		if !may(e) {
-			t.Errorf("event %s was told at %v by a manager that no longer leads: %s", e.Reason, e.EventTime, e.ReportingInstance)
+			t.Errorf("event %s was written at %v by a manager that no longer leads: %s", e.Reason, e.EventTime, e.ReportingInstance)
 		}
 	}
 	for reason, n := range times {
 		if n > 1 {
-			t.Errorf("event %s was told %d times", reason, n)
+			t.Errorf("event %s was written %d times", reason, n)
 		}
 	}
 	if times[string(v1alpha1.PhaseSucceeded)] != 1 {
-		t.Errorf("the end was not told: %v", times)
+		t.Errorf("the end has no event: %v", times)
 	}
 }

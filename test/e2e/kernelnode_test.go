@@ -50,12 +50,12 @@ func onKernelNode(b *v1alpha1.NFSBenchmark) {
 		Tolerations:  []corev1.Toleration{{Key: kernelLabel, Operator: corev1.TolerationOpExists}},
 	}
 	w := b.Spec.Workload.Raw
-	w.Pattern, w.BlockSize, w.FileSize = v1alpha1.PatternRandomRead, resource.MustParse("64Ki"), resource.MustParse("16Mi")
+	w.Pattern, w.BlockSize, w.FileSize = v1alpha1.PatternRandomRead, new(resource.MustParse("64Ki")), resource.MustParse("16Mi")
 	w.Jobs, w.Depth, w.Directory = 2, 2, "e2e-"+b.Name
 }
 
 // TestKernelNodeMountsAnExportAsDeclared brings the operator's volumes to a
-// kubelet, and looks at what the kernel then says of the mount.
+// kubelet, and looks at what the kernel then reports about the mount.
 func TestKernelNodeMountsAnExportAsDeclared(t *testing.T) {
 	c := newCluster(t)
 	node, a, ns := newKernelNode(t, c), newArray(t), c.namespace(t)

@@ -73,22 +73,6 @@ func processesOf(t *testing.T, p corev1.Pod, command string) []int {
 	return found
 }
 
-// kill ends the one process of a pod that runs a subcommand, without warning.
-func kill(t *testing.T, p corev1.Pod, subcommand string) {
-	t.Helper()
-	pids := processes(t, p, subcommand)
-	if len(pids) != 1 {
-		t.Fatalf("%d processes of pod %s run nfsbench %s, not one: %v", len(pids), p.Name, subcommand, pids)
-	}
-	proc, err := os.FindProcess(pids[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := proc.Kill(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // files lists what is below a folder, to compare and to show.
 func files(t *testing.T, dir string) []string {
 	t.Helper()

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -53,19 +54,21 @@ func (c *cluster) namespaceOf(t *testing.T, standard string) string {
 	return ns.Name
 }
 
-// nothingLeft deletes all benchmarks of a namespace and demands that nothing of
-// them is left, in it or out of it, a minute later.
+// nothingLeft deletes all benchmarks of a namespace and waits until nothing of them
+// is left, in it or out of it.
 func (c *cluster) nothingLeft(ctx context.Context, t *testing.T, ns string) {
 	t.Helper()
 	uids := c.deleteBenchmarks(ctx, t, ns)
-	var left []string
-	for end := time.Now().Add(90 * time.Second); ; time.Sleep(500 * time.Millisecond) {
-		var err error
-		left, err = c.leftovers(ctx, ns, uids)
+	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
+	defer cancel()
+	for {
+		left, err := c.leftovers(ctx, ns, uids)
 		if err == nil && len(left) == 0 {
 			return
 		}
-		if time.Now().After(end) {
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
 			t.Errorf("left behind in %s: %s (%v)", ns, strings.Join(left, ", "), err)
 			c.dump(t, ns)
 			return
@@ -89,19 +92,27 @@ func (c *cluster) deleteBenchmarks(ctx context.Context, t *testing.T, ns string)
 	return uids
 }
 
-// leftovers are all objects of any kind that carry our label in a namespace,
-// its benchmarks, and the volumes and Leases of benchmarks that were in it.
+// leftovers are the benchmarks of a namespace and, when those are gone, all objects of
+// any kind that carry our label in it, and the volumes and Leases of benchmarks that
+// were in it. What a benchmark has made may go after it, so that looking at all kinds
+// before would cost much and say nothing.
 func (c *cluster) leftovers(ctx context.Context, ns string, uids []string) ([]string, error) {
-	left, err := c.labelled(ctx, ns)
-	if err != nil {
-		return nil, err
-	}
+	var left []string
 	benchmarks := &v1alpha1.NFSBenchmarkList{}
 	if err := c.List(ctx, benchmarks, client.InNamespace(ns)); err != nil {
 		return nil, err
 	}
 	for _, b := range benchmarks.Items {
-		left = append(left, "NFSBenchmark "+b.Name+" "+state(&b))
+		if len(uids) == 0 || slices.Contains(uids, string(b.UID)) {
+			left = append(left, "NFSBenchmark "+b.Name+" "+state(&b))
+		}
+	}
+	if len(left) > 0 {
+		return left, nil
+	}
+	left, err := c.labelled(ctx, ns)
+	if err != nil {
+		return nil, err
 	}
 	volumes := &corev1.PersistentVolumeList{}
 	if err := c.List(ctx, volumes, client.MatchingLabels{manifest.LabelManagedBy: manifest.ManagedBy}); err != nil {
@@ -127,33 +138,46 @@ func (c *cluster) leftovers(ctx context.Context, ns string, uids []string) ([]st
 // labelled are the objects of a namespace that carry our label, of whatever
 // kind the API server knows.
 func (c *cluster) labelled(ctx context.Context, ns string) ([]string, error) {
-	var left []string
-	groups, err := c.discovery.ServerPreferredNamespacedResources()
+	kinds, err := c.kinds()
 	if err != nil {
 		return nil, err
 	}
+	var left []string
+	for _, k := range kinds {
+		list, err := c.metadata.Resource(k).Namespace(ns).List(ctx, metav1.ListOptions{LabelSelector: ours})
+		if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", k.Resource, err)
+		}
+		for _, o := range list.Items {
+			left = append(left, k.Resource+" "+o.Name)
+		}
+	}
+	return left, nil
+}
+
+// namespacedKinds asks the API server for the kinds of objects that can be listed and
+// deleted in a namespace.
+func namespacedKinds(d discovery.DiscoveryInterface) ([]schema.GroupVersionResource, error) {
+	groups, err := d.ServerPreferredNamespacedResources()
+	if err != nil {
+		return nil, err
+	}
+	var kinds []schema.GroupVersionResource
 	for _, g := range groups {
 		gv, err := schema.ParseGroupVersion(g.GroupVersion)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range g.APIResources {
-			if !slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "delete") {
-				continue
-			}
-			list, err := c.metadata.Resource(gv.WithResource(r.Name)).Namespace(ns).List(ctx, metav1.ListOptions{LabelSelector: ours})
-			if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
-				continue
-			}
-			if err != nil {
-				return nil, fmt.Errorf("list %s: %w", r.Name, err)
-			}
-			for _, o := range list.Items {
-				left = append(left, r.Kind+" "+o.Name)
+			if slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "delete") {
+				kinds = append(kinds, gv.WithResource(r.Name))
 			}
 		}
 	}
-	return left, nil
+	return kinds, nil
 }
 
 // dump writes down what a person would look at first.

@@ -22,7 +22,6 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/test/csi"
 	"github.com/nfsbench/nfsbench/test/gen"
-	"github.com/nfsbench/nfsbench/test/lab"
 )
 
 // The images that hack/oracle/standin.sh makes.
@@ -38,28 +37,38 @@ const databaseSecret = "oracle-password"
 // databaseUser is oracle:oinstall of Oracle's packages.
 const databaseUser = 54321
 
-// oracleWorld is an array with four LIFs, whose export the kubelet shows to pods
-// although this kernel has no NFS client, and images of the stand-in for Oracle.
+// oracleWorld is a plot whose export the kubelet shows to pods although this kernel
+// has no NFS client, for runs with images of the stand-in for Oracle.
 type oracleWorld struct {
 	*cluster
-	lab.Array
+	array
 	ns string
 }
 
-// newOracleWorld starts an array of its own; name and net are unique.
-func newOracleWorld(t *testing.T, name, net string, options ...string) *oracleWorld {
+// newOracleWorld lets the test run beside others, with LIFs of its own.
+func newOracleWorld(t *testing.T, lifs int) *oracleWorld {
+	t.Helper()
+	c := needOracle(t)
+	return c.oracleWorld(t, shared.take(t, lifs))
+}
+
+// needOracle lets a test with the stand-in for Oracle run beside others, or skips it
+// where there is no stand-in.
+func needOracle(t *testing.T) *cluster {
 	t.Helper()
 	c := newCluster(t)
 	needNodeHere(t, c)
 	if os.Getenv("NFSBENCH_ORACLE_STANDIN") != "1" {
 		t.Skip("needs the images of the stand-in for Oracle: `make test` builds them and sets NFSBENCH_ORACLE_STANDIN=1")
 	}
-	t.Parallel() // each with an array of its own
-	var subnets []string
-	for i := range 4 {
-		subnets = append(subnets, fmt.Sprintf("%s.%d.0/24", net, i+1))
-	}
-	w := &oracleWorld{cluster: c, Array: lab.Start(t, name, subnets, options...)}
+	t.Parallel()
+	return c
+}
+
+// oracleWorld makes a namespace with the password of databases on an array.
+func (c *cluster) oracleWorld(t *testing.T, a array) *oracleWorld {
+	t.Helper()
+	w := &oracleWorld{cluster: c, array: a}
 	w.serve(t)
 	w.ns = c.namespaceOf(t, "baseline") // goes first, while its volumes can be unmounted
 	s := &corev1.Secret{
@@ -139,8 +148,8 @@ func (w *oracleWorld) serve(t *testing.T) {
 		t.Fatal(err)
 	}
 	published.mu.Lock()
-	for _, lif := range w.LIFs {
-		published.folders[lif+":"+w.Export] = w.Data
+	for _, lif := range w.lifs {
+		published.folders[lif+":"+w.export] = w.folder
 	}
 	published.mu.Unlock()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -186,10 +195,11 @@ func kubeletFolder(t *testing.T) string {
 // and paths have no LIF in common do not wait for each other.
 func (w *oracleWorld) volume(t *testing.T, name, lif string) {
 	t.Helper()
-	folder := filepath.Join(w.Data, name)
+	folder := filepath.Join(w.folder, w.ns+"-"+name)
 	if err := os.Mkdir(folder, 0o750); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	if err := os.Chown(folder, databaseUser, databaseUser); err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +212,7 @@ func (w *oracleWorld) volume(t *testing.T, name, lif string) {
 			ClaimRef: &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: w.ns, Name: name},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{
 				Driver: csi.Driver, VolumeHandle: w.ns + "-" + name,
-				VolumeAttributes: map[string]string{"server": lif, "share": w.Export + "/" + name},
+				VolumeAttributes: map[string]string{"server": lif, "share": w.export + "/" + w.ns + "-" + name},
 			}},
 		},
 	}
@@ -264,9 +274,4 @@ func withFaults(env map[string]string) gen.Mod {
 // slob changes the load of a database.
 func slob(change func(*v1alpha1.SLOBWorkload)) gen.Mod {
 	return func(b *v1alpha1.NFSBenchmark) { change(b.Spec.Workload.SLOB) }
-}
-
-// scans reads whole tables instead of single blocks.
-func scans(w *v1alpha1.SLOBWorkload) {
-	w.Access, w.ScanTableSize = v1alpha1.SLOBFullTableScan, resource.MustParse("32Mi")
 }

@@ -12,18 +12,19 @@ import (
 // TestTwoBenchmarksOnOneTargetTakeTurns: the second names one LIF of the first,
 // another export path would not change it, and another namespace neither.
 func TestTwoBenchmarksOnOneTargetTakeTurns(t *testing.T) {
-	c := newCluster(t)
-	a := newArray(t)
-	first := c.create(t, gen.Benchmark("first", gen.In(c.namespace(t)), gen.Export(a.export, a.lifs...), quick, directory("e2e-first")))
-	c.until(t, first, 30*time.Second, "the start", func(b *v1alpha1.NFSBenchmark) bool { return b.Status.StartTime != nil })
-	second := c.create(t, gen.Benchmark("second", gen.In(c.namespace(t)), gen.Export(a.export, a.lifs[1]), quick, directory("e2e-second")))
+	p := newPlot(t, 2)
+	c := p.cluster
+	first := p.run(t)
+	c.until(t, first, time.Minute, "the start", func(b *v1alpha1.NFSBenchmark) bool { return b.Status.StartTime != nil })
+	other := c.namespace(t)
+	second := c.create(t, p.benchmark("second", gen.In(other), gen.Export(p.export, p.lifs[1]), directory(other)))
 
-	queued := c.phase(t, second, v1alpha1.PhaseQueued, 20*time.Second)
-	want := v1alpha1.QueueStatus{Position: 1, Behind: first.Namespace + "/first"}
+	queued := c.phase(t, second, v1alpha1.PhaseQueued, time.Minute)
+	want := v1alpha1.QueueStatus{Position: 1, Behind: first.Namespace + "/" + first.Name}
 	if q := queued.Status.Queue; q == nil || *q != want {
 		t.Errorf("queue is %+v, not %+v", q, want)
 	}
-	mustSay(t, queued.Status.Message, "position 1", first.Namespace+"/first")
+	mustSay(t, queued.Status.Message, "position 1", want.Behind)
 
 	firstDone := c.succeeded(t, first)
 	secondDone := c.succeeded(t, second)
@@ -33,19 +34,17 @@ func TestTwoBenchmarksOnOneTargetTakeTurns(t *testing.T) {
 	if secondDone.Status.Queue != nil {
 		t.Errorf("a finished run is still queued: %+v", secondDone.Status.Queue)
 	}
-	a.hasNo(t, "e2e-first")
-	a.hasNo(t, "e2e-second")
+	p.noFiles(t)
+	p.hasNo(t, other)
 }
 
 // TestTwoClientsMeasureTogether demands that what the clients measured is the
 // same time.
 func TestTwoClientsMeasureTogether(t *testing.T) {
-	c := newCluster(t)
-	a := newArray(t)
-	b := c.create(t, gen.Benchmark("two-clients", gen.In(c.namespace(t)), gen.Export(a.export, a.lifs...), quick,
-		directory("e2e-two-clients"), gen.Clients(2)))
-	done := c.succeeded(t, b)
-	results := c.results(t, done)
+	p := newPlot(t, 2)
+	// Clients begin when they see the signal, which on a busy machine takes a second or two.
+	done := p.succeeded(t, p.run(t, gen.Clients(2), lasting(15)))
+	results := p.results(t, done)
 	if len(results) != 2 {
 		t.Fatalf("%d results, not 2", len(results))
 	}
@@ -61,7 +60,7 @@ func TestTwoClientsMeasureTogether(t *testing.T) {
 		to = y.End
 	}
 	shortest := min(x.End.Sub(x.Start), y.End.Sub(y.Start))
-	if overlap := to.Sub(from); overlap < shortest*9/10 {
+	if overlap := to.Sub(from); overlap < shortest*3/4 {
 		t.Errorf("of %v only %v were measured together", shortest, overlap)
 	}
 	if results[0].Clients[0].Index == results[1].Clients[0].Index {
@@ -71,7 +70,7 @@ func TestTwoClientsMeasureTogether(t *testing.T) {
 		t.Errorf("two clients over two paths are four channels, not %d", len(done.Status.Paths))
 	}
 	verified(t, done)
-	a.hasNo(t, "e2e-two-clients")
+	p.noFiles(t)
 }
 
 func window(t *testing.T, r runfile.Result) runfile.Repetition {
@@ -85,34 +84,28 @@ func window(t *testing.T, r runfile.Result) runfile.Repetition {
 
 // TestSuspendHoldsARunBackAndStopsIt follows one benchmark through both.
 func TestSuspendHoldsARunBackAndStopsIt(t *testing.T) {
-	c := newCluster(t)
-	a := newArray(t)
-	ns := c.namespace(t)
-	b := c.create(t, gen.Benchmark("suspended", gen.In(ns), gen.Export(a.export, a.lifs...), seconds(60), directory("e2e-suspended"), gen.Suspended))
-
-	held := c.until(t, b, 20*time.Second, "reason Suspended", func(b *v1alpha1.NFSBenchmark) bool {
+	p := newPlot(t, 1)
+	needNodeHere(t, p.cluster)
+	b := p.run(t, lasting(60), gen.Suspended)
+	held := p.until(t, b, time.Minute, "reason Suspended", func(b *v1alpha1.NFSBenchmark) bool {
 		return reasonOf(b) == v1alpha1.ReasonSuspended
 	})
 	if held.Status.Phase != v1alpha1.PhasePending || held.Status.StartTime != nil {
 		t.Errorf("held back, it is %s, started %v", state(held), held.Status.StartTime)
 	}
-	if left, err := c.labelled(t.Context(), ns); err != nil || len(left) > 0 {
+	if left, err := p.labelled(t.Context(), p.ns); err != nil || len(left) > 0 {
 		t.Errorf("held back, it has made %v (%v)", left, err)
 	}
 
-	c.patch(t, b, `{"spec":{"suspend":false}}`)
-	c.until(t, b, time.Minute, "a measured second", func(b *v1alpha1.NFSBenchmark) bool {
-		p := b.Status.Progress
-		return b.Status.Phase == v1alpha1.PhaseRunning && p != nil && p.Step == runfile.SpanMeasure && p.ThroughputMegabytesPerSecond != nil
-	})
-	time.Sleep(3 * time.Second) // a partial result that is worth keeping
-	c.patch(t, b, `{"spec":{"suspend":true}}`)
+	p.patch(t, b, `{"spec":{"suspend":false}}`)
+	p.running(t, b, 1)[0].measured(t)
+	p.patch(t, b, `{"spec":{"suspend":true}}`)
 
-	cancelled := c.phase(t, b, v1alpha1.PhaseCancelled, time.Minute)
+	cancelled := p.phase(t, b, v1alpha1.PhaseCancelled, time.Minute)
 	mustSay(t, cancelled.Status.Message, "suspend", "partial")
-	partialResult(t, c, cancelled, runfile.FailureCancelled)
-	c.cleanedUp(t, b)
-	a.hasNo(t, "e2e-suspended")
+	partialResult(t, p.cluster, cancelled, runfile.FailureCancelled)
+	p.cleanedUp(t, b)
+	p.noFiles(t)
 }
 
 // partialResult demands that what was measured before the end was kept.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -26,7 +27,8 @@ type twoNodes struct {
 	rest *standin.REST
 }
 
-func newTwoNodes(t *testing.T) *twoNodes {
+// newTwoNodes lets the test run beside others; name and net are unique.
+func newTwoNodes(t *testing.T, name string, net int) *twoNodes {
 	t.Helper()
 	if os.Getenv("NFSBENCH_LAB") != "1" {
 		t.Skip("needs NFS-Ganesha in network namespaces: run `make test` as root, which sets NFSBENCH_LAB=1")
@@ -34,7 +36,9 @@ func newTwoNodes(t *testing.T) *twoNodes {
 	if err := standin.Missing(); err != nil {
 		t.Fatalf("NFSBENCH_LAB is 1, but: %v", err)
 	}
-	a, err := standin.Start(t.Context(), standin.Options{Name: "e2e", Subnets: []string{"10.234.1.0/24", "10.234.2.0/24"}})
+	t.Parallel()
+	subnets := []string{fmt.Sprintf("10.%d.1.0/24", net), fmt.Sprintf("10.%d.2.0/24", net)}
+	a, err := standin.Start(t.Context(), standin.Options{Name: name, Subnets: subnets})
 	if err != nil {
 		t.Fatalf("start the array of two nodes: %v", err)
 	}
@@ -107,19 +111,20 @@ func (w *twoNodes) lifOf(t *testing.T, node string) string {
 	return ""
 }
 
-// blocks reads database blocks at random for some seconds, after an idle
-// baseline that is long enough to see what the nodes do without us.
+// blocks reads database blocks at random for some seconds, after an idle baseline that
+// is long enough to see what the nodes do without us. Nothing shapes the links of these
+// nodes: few reads at once keep other tests from starving.
 func blocks(measured int32) gen.Mod {
 	return func(b *v1alpha1.NFSBenchmark) {
 		seconds(measured)(b)
 		*b.Spec.Run.BaselineSeconds, *b.Spec.Run.WarmupSeconds = 4, 2
-		raw(func(w *v1alpha1.RawWorkload) { w.Pattern, w.Jobs, w.Depth = v1alpha1.PatternRandomRead, 2, 4 })(b)
+		raw(func(w *v1alpha1.RawWorkload) { w.Pattern, w.Jobs, w.Depth = v1alpha1.PatternRandomRead, 1, 2 })(b)
 		b.Spec.Workload.Raw.BlockSize.Set(8 << 10)
-		fileSize("64Mi")(b)
+		fileSize("16Mi")(b)
 	}
 }
 
-// node is what the status says of a storage node.
+// node is what the status reports about a storage node.
 func storageNode(b *v1alpha1.NFSBenchmark, name string) v1alpha1.StorageNodeStatus {
 	for _, n := range b.Status.StorageNodes {
 		if n.Name == name {

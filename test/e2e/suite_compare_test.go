@@ -8,7 +8,8 @@ import (
 )
 
 // slower has three clients of one server: two that are alike, and one whose link
-// carries a tenth less.
+// carries a tenth less. Blocks are so small that one more or less in the window is no
+// difference.
 const slower = `
 apiVersion: nfsbench.io/v1alpha1
 kind: NFSBenchmarkSuite
@@ -21,7 +22,7 @@ spec:
         export: {servers: ["$1"], path: $export}
       protocol: {version: NFSv3, client: DirectNFS}
       workload:
-        raw: {pattern: Read, blockSize: 1Mi, fileSize: 16Mi, depth: 4}
+        raw: {pattern: Read, blockSize: 64Ki, fileSize: 2Mi, jobs: 2, depth: 4}
       run: {durationSeconds: 3, warmupSeconds: 1, baselineSeconds: 0, cooldownSeconds: 0}
   axes:
   - name: link
@@ -29,20 +30,22 @@ spec:
     - {name: a}
     - {name: same}
     - {name: tenth, patch: {storage: {export: {servers: ["$2"]}}}}
-  repetitions: 5
+  repetitions: 4
   blocks: ABBA
   compare:
     baseline: {link: a}
     alpha: "0.1"
+    correction: None
+    # A busy machine takes some percent from a client, which is no difference of links.
+    minimumEffectPercent: 5
     metrics: [Throughput]
 `
 
 // TestSuiteFindsTheSlowerLinkAndNotTheSameOne compares real links: what is the same
 // is not called different, and a tenth less is found.
 func TestSuiteFindsTheSlowerLinkAndNotTheSameOne(t *testing.T) {
-	t.Parallel()
 	w := newSuiteWorld(t)
-	s := w.apply(t, slower, w.array(t, "slower", 227, "200mbit", "180mbit"))
+	s := w.apply(t, slower, w.array(t, "slower", 227, "50mbit", "45mbit"))
 	done := w.ends(t, s, 10*time.Minute)
 	outcomes := map[string]v1alpha1.Outcome{}
 	for _, line := range done.Status.Comparisons {

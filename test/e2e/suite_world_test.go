@@ -29,14 +29,27 @@ type suiteWorld struct {
 	ns string
 }
 
-// newSuiteWorld makes the namespace, and demands at the end that deleting the
-// suites leaves nothing of them.
+// newSuiteWorld lets the test run beside others, makes the namespace, and demands at
+// the end that deleting the suites leaves nothing of them.
 func newSuiteWorld(t *testing.T) *suiteWorld {
 	t.Helper()
 	c := newCluster(t)
+	needArgo(t)
+	t.Parallel()
+	return c.suiteWorld(t)
+}
+
+// needArgo skips a test where there is no Argo Workflows.
+func needArgo(t *testing.T) {
+	t.Helper()
 	if os.Getenv("NFSBENCH_ARGO") != "1" {
 		t.Skip("needs Argo Workflows on the cluster: `make test` installs it and sets NFSBENCH_ARGO=1")
 	}
+}
+
+// suiteWorld is newSuiteWorld for a test that others must not run beside.
+func (c *cluster) suiteWorld(t *testing.T) *suiteWorld {
+	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: "nfsbench-suite-",
 		Labels:       map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
@@ -141,7 +154,13 @@ func suiteProblems(before, now *v1alpha1.NFSBenchmarkSuite) []string {
 // ends waits for the end of a suite's run, whichever.
 func (w *suiteWorld) ends(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, limit time.Duration) *v1alpha1.NFSBenchmarkSuite {
 	t.Helper()
-	return w.reaches(t, s, limit, "the end", func(s *v1alpha1.NFSBenchmarkSuite) bool { return s.Status.Phase.IsFinished() })
+	done := w.reaches(t, s, limit, "the end", func(s *v1alpha1.NFSBenchmarkSuite) bool { return s.Status.Phase.IsFinished() })
+	for _, b := range w.benchmarks(t, s) {
+		if b.Status.Phase == v1alpha1.PhaseSucceeded {
+			measured(t, &b)
+		}
+	}
+	return done
 }
 
 func (w *suiteWorld) patchSuite(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, merge string) {
@@ -214,12 +233,16 @@ func (w *suiteWorld) noOrphan(ctx context.Context, t *testing.T) {
 		}
 	}
 	var left []string
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(500 * time.Millisecond) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for {
 		left = w.remains(ctx, t)
 		if len(left) == 0 {
 			return
 		}
-		if time.Now().After(end) {
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
 			t.Errorf("left behind in %s: %s", w.ns, strings.Join(left, ", "))
 			return
 		}

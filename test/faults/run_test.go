@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -31,16 +30,12 @@ func plan(at site, seconds int32, change ...func(*runfile.Plan)) runfile.Plan {
 	if at.export == "" {
 		at.export = "/export"
 	}
-	var paths strings.Builder
-	for _, p := range at.paths {
-		fmt.Fprintf(&paths, "path: %s\n", p)
-	}
 	p := runfile.Plan{
 		Version: runfile.PlanVersion, Clients: 1, Seed: 7, Run: runfile.Identity{Name: "fault"},
 		Engine: runfile.Engine{
 			Client: runfile.ClientDirectNFS, MountTimeoutSeconds: 10, CallTimeoutSeconds: 30,
-			Oranfstab: fmt.Sprintf("server: lab\n%sexport: %s mount: /mnt\n", paths.String(), at.export),
-			Ports:     runfile.Ports{NFS: at.port, Mount: at.port},
+			Server: "lab", Export: at.export, Channels: runfile.ChannelsTo(at.paths...),
+			Ports: runfile.Ports{NFS: at.port, Mount: at.port},
 		},
 		Workload: runfile.Workload{Raw: &runfile.Raw{
 			Pattern: runfile.PatternRandomWrite, BlockSizeBytes: 8192, FileSizeBytes: blocks * 8192, Jobs: 2, Depth: 8,

@@ -9,7 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// wantUntouched fails if the result tells of any path as lost.
+// wantUntouched fails if the result reports any path as lost.
 func wantUntouched(t *testing.T, l *runfile.Load) {
 	t.Helper()
 	for _, c := range channels(l) {

@@ -18,7 +18,7 @@ type manager struct {
 	url string
 }
 
-// metrics are the sums over all labels of what the manager says of itself.
+// metrics are the sums over all labels of what the manager reports about itself.
 type metrics map[string]float64
 
 // The metrics that matter here.
@@ -29,7 +29,7 @@ const (
 	metricDepth      = "workqueue_depth"
 	metricUnfinished = "workqueue_unfinished_work_seconds"
 	metricGoroutines = "go_goroutines"
-	metricHeap       = "go_memstats_heap_alloc_bytes"
+	metricNextGC     = "go_memstats_next_gc_bytes"
 )
 
 func (m *manager) scrape() (metrics, error) {

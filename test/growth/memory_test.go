@@ -2,7 +2,6 @@ package growth
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 
@@ -17,7 +16,7 @@ type memory struct {
 	benchmarks int
 	resident   int64   // KiB
 	peak       int64   // KiB, since its start
-	heap       float64 // KiB alive, which is the least that was seen over a while
+	heap       float64 // KiB that the last garbage collection found alive
 	goroutines float64
 }
 
@@ -28,9 +27,14 @@ func (w *world) memory() memory {
 	return memory{
 		benchmarks: w.h.count(func(*run) bool { return true }),
 		resident:   w.m.memory(w.T, "VmRSS"), peak: w.m.memory(w.T, "VmHWM"),
-		heap: now[metricHeap] / 1024, goroutines: now[metricGoroutines],
+		heap: alive(now), goroutines: now[metricGoroutines],
 	}
 }
+
+// alive is how many KiB the last garbage collection found alive: the next one begins
+// when there is twice as much (GOGC=100). What is allocated at some moment says more
+// about the time since the last one.
+func alive(m metrics) float64 { return m[metricNextGC] / 2 / 1024 }
 
 // stretch has all finished benchmarks reconciled again and again, as resyncs of
 // days would do, and looks at the manager after each round.
@@ -38,14 +42,11 @@ func (w *world) stretch() []memory {
 	w.Helper()
 	var out []memory
 	for round := range rounds {
-		alive := math.Inf(1)
 		before := w.m.metrics(w.T)[metricReconciles]
 		for i := range touches {
 			w.touchAll(fmt.Sprintf("%d.%d", round, i))
-			alive = min(alive, w.m.metrics(w.T)[metricHeap]/1024)
 		}
 		m := w.memory()
-		m.heap = min(m.heap, alive)
 		out = append(out, m)
 		// Changes that come close together are one pass.
 		if passes := w.m.metrics(w.T)[metricReconciles] - before; passes < float64(m.benchmarks*touches)/2 {

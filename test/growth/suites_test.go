@@ -115,7 +115,7 @@ func (w *world) suite(name string) v1alpha1.NFSBenchmarkSuite {
 	return s
 }
 
-// playArgo says of a Workflow what Argo's controller would.
+// playArgo writes the status of a Workflow as Argo's controller would.
 func (w *world) playArgo(r suiteRun, phase string) {
 	w.Helper()
 	status := map[string]any{"phase": phase, "startedAt": time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)}

@@ -167,6 +167,7 @@ func refusals() map[string]refusal {
 			fields{"run": map[string]any{"timeoutSeconds": int64(80)}},
 		},
 		"FileBelowBlock": {"workload.raw.fileSize is smaller than blockSize", exportSpec, fields{"workload.raw.fileSize": "512Ki"}, fields{"workload.raw.fileSize": "1Mi"}},
+		"RandomBlock":    {"workload.raw.fileSize is smaller than blockSize", exportSpec, fields{"workload.raw.pattern": "RandomRead", "workload.raw.fileSize": "4Ki"}, fields{"workload.raw.pattern": "RandomRead", "workload.raw.fileSize": "8Ki"}},
 		"FileNoMultiple": {"workload.raw.fileSize must be a multiple", exportSpec, fields{"workload.raw.fileSize": "1537Ki"}, fields{"workload.raw.fileSize": "2Mi"}},
 		"Buffers": {
 			"workload.raw.jobs x depth x blockSize", exportSpec,
@@ -381,7 +382,7 @@ func TestDefaults(t *testing.T) {
 	want := fields{
 		"protocol.version": "NFSv3", "protocol.client": "DirectNFS", "protocol.security": "sys", "protocol.mountTimeoutSeconds": int64(30),
 		"protocol.userID": int64(54321), "protocol.groupID": int64(54321),
-		"workload.raw.blockSize": "1Mi", "workload.raw.fileSize": "1Gi", "workload.raw.jobs": int64(4), "workload.raw.depth": int64(8),
+		"workload.raw.fileSize": "1Gi", "workload.raw.jobs": int64(4), "workload.raw.depth": int64(8),
 		"workload.raw.directory": "nfsbench", "workload.raw.foreignFiles": "Refuse", "clients": int64(1),
 		"run.durationSeconds": int64(60), "run.warmupSeconds": int64(10), "run.baselineSeconds": int64(5), "run.repetitions": int64(1), "run.cooldownSeconds": int64(5),
 		"cleanup.onSuccess": "Delete", "cleanup.onFailure": "Delete", "cleanup.leftovers": "Wait",

@@ -63,9 +63,9 @@ func TestABoundClaimIsResolvedToItsExport(t *testing.T) {
 		source *corev1.PersistentVolumeSource
 		export string
 	}{
-		"NFS":       {nfs(address), address + ":/vol/pv"},
-		"CSI":       {csi("nfs.csi.k8s.io", map[string]string{"server": newAddress(), "share": "/vol/a"}), ":/vol/a"},
-		"CSISubdir": {csi("nfs.csi.k8s.io", map[string]string{"server": newAddress(), "share": "/vol/a", "subdir": "b"}), ":/vol/a/b"},
+		"NFS":       {nfs(address), "/vol/pv"},
+		"CSI":       {csi("nfs.csi.k8s.io", map[string]string{"server": newAddress(), "share": "/vol/a"}), "/vol/a"},
+		"CSISubdir": {csi("nfs.csi.k8s.io", map[string]string{"server": newAddress(), "share": "/vol/a", "subdir": "b"}), "/vol/a/b"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -75,9 +75,8 @@ func TestABoundClaimIsResolvedToItsExport(t *testing.T) {
 			w.create("demo", gen.Claim("data"))
 			b := w.finish("demo")
 			w.wantPhase(b, v1alpha1.PhaseSucceeded)
-			got := b.Status.Resolved.Exports
-			if len(got) != 1 || got[0][len(got[0])-len(tc.export):] != tc.export {
-				t.Errorf("exports are %q, want %q", got, tc.export)
+			if got := b.Status.Resolved; got.Export != tc.export || len(got.Paths) != 1 {
+				t.Errorf("resolved to %+v, want export %q over one path", got, tc.export)
 			}
 			if b.Status.Resolved.Oranfstab == "" {
 				t.Error("the oranfstab is not shown")
@@ -147,7 +146,7 @@ func TestARunUnderWayDoesNotLookAtItsClaimAgain(t *testing.T) {
 	w.wantPhase(w.settle("demo"), v1alpha1.PhaseRunning)
 	b := w.finish("demo")
 	w.wantPhase(b, v1alpha1.PhaseSucceeded)
-	if len(b.Status.Resolved.Exports) != 1 {
+	if b.Status.Resolved.Export == "" {
 		t.Errorf("what was resolved is forgotten: %+v", b.Status.Resolved)
 	}
 }

@@ -108,7 +108,7 @@ func (w *suiteWorld) benchmark(b *v1alpha1.NFSBenchmark) string {
 	return b.Name + " succeeds"
 }
 
-// holdBack is what the operator says of a benchmark that may not start.
+// holdBack is what the operator reports about a benchmark that may not start.
 func (w *suiteWorld) holdBack(b *v1alpha1.NFSBenchmark) string {
 	w.Helper()
 	held := metav1.Condition{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSuspended, ObservedGeneration: b.Generation}

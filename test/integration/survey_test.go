@@ -32,7 +32,7 @@ func ontap(paths v1alpha1.PathSelection) gen.Mod {
 	}
 }
 
-// surveyOf is what a good array says of the export of a benchmark: its first
+// surveyOf is what a good array reports about the export of a benchmark: its first
 // address is on the node of the volume, the second on another.
 func surveyOf(b *v1alpha1.NFSBenchmark) runfile.Survey {
 	lifs := []string{b.Spec.Storage.Export.Servers[0], otherLIF}
@@ -117,8 +117,8 @@ func TestThePathsAreThoseThatTheArrayTells(t *testing.T) {
 			for _, i := range tc.want {
 				want += "path: " + b.Spec.Storage.Export.Servers[i] + "\n"
 			}
-			if !strings.HasPrefix(p.Engine.Oranfstab, want+"nfs_version") {
-				t.Errorf("oranfstab is\n%s, want\n%s", p.Engine.Oranfstab, want)
+			if tab := gen.Oranfstab(t, p); !strings.HasPrefix(tab, want+"nfs_version") {
+				t.Errorf("oranfstab is\n%s, want\n%s", tab, want)
 			}
 			if p.Survey == nil || len(p.Collect.Sources) != 1 || p.Collect.Sources[0].Volume != "oradata" {
 				t.Errorf("the plan has survey %+v and sources %+v", p.Survey, p.Collect.Sources)
@@ -326,7 +326,7 @@ func TestTheArrayIsAskedOnceWhateverHappens(t *testing.T) {
 	}
 	b = w.settle("demo")
 	w.wantPhase(b, v1alpha1.PhaseRunning)
-	if len(b.Status.Resolved.Paths) != 1 || w.plan(b).Engine.Oranfstab != first.Engine.Oranfstab {
+	if len(b.Status.Resolved.Paths) != 1 || !cmp.Equal(w.plan(b).Engine.Channels, first.Engine.Channels) {
 		t.Errorf("the run under way lost its paths: %+v", b.Status.Resolved)
 	}
 	// Not even when the plan is lost too: the load goes by what it has read.
@@ -335,7 +335,7 @@ func TestTheArrayIsAskedOnceWhateverHappens(t *testing.T) {
 	}
 	b = w.settle("demo")
 	w.wantPhase(b, v1alpha1.PhaseRunning)
-	if len(b.Status.Resolved.Paths) != 1 || w.plan(b).Engine.Oranfstab != first.Engine.Oranfstab {
+	if len(b.Status.Resolved.Paths) != 1 || !cmp.Equal(w.plan(b).Engine.Channels, first.Engine.Channels) {
 		t.Errorf("the run under way lost its paths with its plan: %+v", b.Status.Resolved)
 	}
 	w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)

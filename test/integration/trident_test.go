@@ -3,7 +3,6 @@ package integration
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -69,7 +68,7 @@ func (w *world) wantTridentPlan(b *v1alpha1.NFSBenchmark) {
 		w.Fatal(err)
 	}
 	rs := b.Status.Resolved
-	if rs.VolumeName != v.Name || !slices.Equal(rs.Exports, []string{w.array.volumes.lif + ":" + v.NFSPath}) {
+	if rs.VolumeName != v.Name || rs.Export != v.NFSPath || len(rs.Paths) != 1 || rs.Paths[0].Path != w.array.volumes.lif {
 		w.Errorf("resolved to %+v, want volume %s and export %s:%s", rs, v.Name, w.array.volumes.lif, v.NFSPath)
 	}
 	if pool := w.array.volumes.volumes[v.InternalName]; b.Spec.Storage.Trident.StoragePools != nil && pool != "aggr1" {
@@ -139,8 +138,8 @@ func TestAClaimOnAVolumeOfTridentIsFollowed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := b.Status.Resolved.Exports, w.array.volumes.lif+":"+v.NFSPath; len(got) != 1 || got[0] != want {
-				t.Errorf("exports are %q, want %q", got, want)
+			if got := b.Status.Resolved; got.Export != v.NFSPath || len(got.Paths) != 1 || got.Paths[0].Path != w.array.volumes.lif {
+				t.Errorf("resolved to %+v, want export %s at %s", got, v.NFSPath, w.array.volumes.lif)
 			}
 			w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
 			w.delete("demo")

@@ -31,7 +31,7 @@ type declaration struct {
 	version  v1alpha1.NFSVersion
 	nconnect int32
 	transfer string
-	options  []string   // what the kernel says of the mount, beside those of all
+	options  []string   // what the kernel reports about the mount, beside those of all
 	size     int64      // of a READ, after the server had its say
 	verified bool       // the protocol
 	says     string     // the judge of the protocol
@@ -47,7 +47,7 @@ func writeDeclared(t *testing.T, dir string) {
 			b.Spec.Protocol.NConnect, b.Spec.Protocol.TransferSize = &d.nconnect, &size
 			w := b.Spec.Workload.Raw
 			w.Pattern, w.Jobs, w.Depth, w.Directory = v1alpha1.PatternRandomRead, jobs, depth, name
-			w.BlockSize, w.FileSize = size, resource.MustParse("16Mi")
+			w.BlockSize, w.FileSize = &size, resource.MustParse("16Mi")
 			b.Spec.Run = v1alpha1.Run{DurationSeconds: 3, BaselineSeconds: &zero, WarmupSeconds: &zero, CooldownSeconds: &zero, Repetitions: 1}
 		})
 		p, err := planner.Build(b, planner.Target{Export: "/export/data"})

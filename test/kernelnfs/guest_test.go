@@ -178,7 +178,7 @@ func (g guest) raw(t *testing.T, name string) []byte {
 	return nil
 }
 
-// report is what nfsbench report says of the step's result, on this machine.
+// report is the output of nfsbench report for the step's result, on this machine.
 func (g guest) report(t *testing.T, name string) []byte {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "result")

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/internal/oranfstab"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -73,16 +72,8 @@ func plan(name, pattern string) runfile.Plan {
 // direct is our own client on two addresses of the guest's server.
 func direct(t *testing.T) runfile.Engine {
 	t.Helper()
-	tab, err := oranfstab.Render(oranfstab.File{Servers: []oranfstab.Server{{
-		Name:    "server",
-		Paths:   []oranfstab.PathPair{{Path: "127.0.0.1"}, {Path: "127.0.0.2"}},
-		Exports: []oranfstab.Export{{Path: "/export/data", Mount: "/nfsbench"}},
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return runfile.Engine{
-		Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Export: "/export/data", Oranfstab: tab, RequireNFS: true,
+		Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Server: "server", Export: "/export/data", Channels: runfile.ChannelsTo("127.0.0.1", "127.0.0.2"), RequireNFS: true,
 	}
 }
 

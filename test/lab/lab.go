@@ -8,13 +8,14 @@ package lab
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/nfsbench/nfsbench/test/repository"
 )
 
 // Array says where a server is and what it can be tested with.
@@ -41,13 +42,37 @@ func Start(t *testing.T, name string, subnets []string, options ...string) Array
 	if os.Getenv("NFSBENCH_LAB") == "" {
 		t.Skip("set NFSBENCH_LAB=1 to run this against NFS-Ganesha; needs root")
 	}
-	t.Cleanup(func() { run(t, "down", "--name", name) })
-	args := append([]string{"up", "--json", "--name", name, "--subnet", strings.Join(subnets, ",")}, options...)
-	var array Array
-	if err := json.Unmarshal(run(t, args...), &array); err != nil {
-		t.Fatalf("what ganesha.sh printed: %v", err)
+	t.Cleanup(func() {
+		if err := Down(name); err != nil {
+			t.Error(err)
+		}
+	})
+	array, err := Up(name, subnets, options...)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return array
+}
+
+// Up runs an array until Down, for example for all tests of a package. One that
+// runs already under this name is returned as it is.
+func Up(name string, subnets []string, options ...string) (Array, error) {
+	args := append([]string{"up", "--json", "--name", name, "--subnet", strings.Join(subnets, ",")}, options...)
+	out, err := script(args...)
+	if err != nil {
+		return Array{}, err
+	}
+	var array Array
+	if err := json.Unmarshal(out, &array); err != nil {
+		return Array{}, fmt.Errorf("read what ganesha.sh printed: %w", err)
+	}
+	return array, nil
+}
+
+// Down removes everything of an array. One that does not run is no error.
+func Down(name string) error {
+	_, err := script("down", "--name", name)
+	return err
 }
 
 // Cut makes the n-th link, counted from 1, fall silent; Heal brings it back.
@@ -75,21 +100,27 @@ func (a Array) Revive(t *testing.T) {
 	run(t, "revive", "--name", a.Name)
 }
 
-// run calls ganesha.sh and returns its standard output. It does not stop with
-// the test's context, which ends before clean-up does.
-func run(t *testing.T, args ...string) []byte {
+// run calls ganesha.sh for a test.
+func run(t *testing.T, args ...string) {
 	t.Helper()
-	_, file, _, ok := runtime.Caller(0)
-	if !ok {
-		t.Fatal("the path of this file is unknown")
+	if _, err := script(args...); err != nil {
+		t.Fatal(err)
 	}
-	script := filepath.Join(filepath.Dir(file), "..", "..", "hack", "lab", "ganesha.sh")
-	cmd := exec.Command(script, args...)
+}
+
+// script calls ganesha.sh and returns its standard output. It has no context,
+// because the context of a test ends before its clean-up does.
+func script(args ...string) ([]byte, error) {
+	path, err := repository.Path("hack/lab/ganesha.sh")
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(path, args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", script, strings.Join(args, " "), err, stderr.String())
+		return nil, fmt.Errorf("%s %s: %w: %s", path, strings.Join(args, " "), err, stderr.String())
 	}
-	return out
+	return out, nil
 }

@@ -39,14 +39,10 @@ func (nothing) Load(*runfile.Load) error { return nil }
 // load runs a workload over the first paths of an array with our own client.
 func load(t *testing.T, a lab.Array, paths int, w runfile.Workload, s runfile.Schedule) *runfile.Load {
 	t.Helper()
-	oranfstab := "server: lab\n"
-	for _, lif := range a.LIFs[:paths] {
-		oranfstab += "path: " + lif + "\n"
-	}
 	plan := runfile.Plan{
 		Version: runfile.PlanVersion, Clients: 1, Seed: 1, Run: runfile.Identity{Name: "lab"}, Workload: w, Schedule: s,
 		Engine: runfile.Engine{
-			Client: runfile.ClientDirectNFS, RequireNFS: true, Export: a.Export, Oranfstab: oranfstab + "export: " + a.Export + " mount: /lab\n",
+			Client: runfile.ClientDirectNFS, RequireNFS: true, Server: "lab", Export: a.Export, Channels: runfile.ChannelsTo(a.LIFs[:paths]...),
 		},
 	}
 	r, err := loadgen.New(loadgen.Options{

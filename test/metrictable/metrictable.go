@@ -4,14 +4,14 @@ package metrictable
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nfsbench/nfsbench/test/repository"
 )
 
 // Row is a metric with its labels, sorted, and its help.
@@ -23,11 +23,11 @@ type Row struct {
 // Read gives the rows of all metrics whose names begin so.
 func Read(tb testing.TB, prefix string) map[string]Row {
 	tb.Helper()
-	_, here, _, ok := runtime.Caller(0)
-	if !ok {
-		tb.Fatal("find this file")
+	path, err := repository.Path("docs/observability.md")
+	if err != nil {
+		tb.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "docs", "observability.md"))
+	text, err := os.ReadFile(path)
 	if err != nil {
 		tb.Fatal(err)
 	}

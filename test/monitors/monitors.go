@@ -4,6 +4,7 @@ package monitors
 
 import (
 	"context"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -70,9 +71,12 @@ func find(t *testing.T, name string) string {
 	return path
 }
 
+// freeAddress is an address that nobody else uses: at 127.0.0.1 another test, or a
+// connection that begins there, may take the port before the program does.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	host := net.IPv4(127, byte(64+rand.IntN(64)), byte(rand.IntN(256)), byte(1+rand.IntN(254)))
+	l, err := net.Listen("tcp", net.JoinHostPort(host.String(), "0"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,6 +74,7 @@ func faultCases() map[string]faultCase {
 }
 
 func TestEachFaultOfASurveyEndsClearly(t *testing.T) {
+	t.Parallel()
 	for name, tc := range faultCases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,6 +102,7 @@ func TestEachFaultOfASurveyEndsClearly(t *testing.T) {
 }
 
 func TestEachFaultOfASampleEndsClearly(t *testing.T) {
+	t.Parallel()
 	for name, tc := range faultCases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -173,6 +175,7 @@ func (w *world) complete(t *testing.T, s runfile.Survey, text string) {
 }
 
 func TestCertificates(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		certificate ontap.Certificate
 		trust       bool
@@ -217,6 +220,7 @@ func TestCertificates(t *testing.T) {
 }
 
 func TestStatisticsThatCannotBeUsedAreNotUsed(t *testing.T) {
+	t.Parallel()
 	for _, status := range []string{"negative_delta", "partial_no_data", "inconsistent_delta_time", "error"} {
 		t.Run(status, func(t *testing.T) {
 			w := begin(t)
@@ -257,6 +261,7 @@ func sampled(t *testing.T, s *adapter.Source) storage.Snapshot {
 }
 
 func TestStatisticsThatStandStillKeepTheirTime(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	s := w.source(t)
 	w.load(1)
@@ -273,6 +278,7 @@ func TestStatisticsThatStandStillKeepTheirTime(t *testing.T) {
 }
 
 func TestAResetShowsAsFallingCounters(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	s := w.source(t)
 	w.load(100)
@@ -286,6 +292,7 @@ func TestAResetShowsAsFallingCounters(t *testing.T) {
 }
 
 func TestRefusedCredentialsAreNotTriedEachSecond(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	s := w.source(t)
 	w.load(1)
@@ -305,6 +312,7 @@ func TestRefusedCredentialsAreNotTriedEachSecond(t *testing.T) {
 }
 
 func TestAChangedSecretIsTakenUpAtOnce(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	w.load(1)
 	dir := t.TempDir()

@@ -19,6 +19,7 @@ import (
 var _ storage.Mover = (*adapter.Source)(nil)
 
 func TestTheAdapterMovesAVolumeAndSeesIt(t *testing.T) {
+	t.Parallel()
 	for name, early := range map[string]bool{"the job lasts as long as the move": false, "the job ends when the move has begun": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,6 +61,7 @@ func TestTheAdapterMovesAVolumeAndSeesIt(t *testing.T) {
 }
 
 func TestMovesOfTheAdapterThatFail(t *testing.T) {
+	t.Parallel()
 	none := func(*world) {}
 	cases := map[string]struct {
 		account   ontap.Account

@@ -57,6 +57,7 @@ func (w *world) load(n uint64) {
 }
 
 func TestTheAdapterKeepsTheContractOfSources(t *testing.T) {
+	t.Parallel()
 	storagetest.Run(t, func(t *testing.T) storagetest.Subject {
 		t.Helper()
 		t.Parallel()
@@ -71,6 +72,7 @@ func TestTheAdapterKeepsTheContractOfSources(t *testing.T) {
 }
 
 func TestTheAdapterKeepsTheContractOfSurveyors(t *testing.T) {
+	t.Parallel()
 	storagetest.RunSurveyor(t, func(t *testing.T) storagetest.SurveySubject {
 		t.Helper()
 		t.Parallel()
@@ -90,6 +92,7 @@ func TestTheAdapterKeepsTheContractOfSurveyors(t *testing.T) {
 }
 
 func TestSamplesHoldWhatTheArrayCounted(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	s := w.source(t)
 	w.load(100)
@@ -130,6 +133,7 @@ func TestSamplesHoldWhatTheArrayCounted(t *testing.T) {
 }
 
 func TestASurveyTellsAllThatAnAdministratorMaySee(t *testing.T) {
+	t.Parallel()
 	w := begin(t, func(o *ontap.Options) {
 		o.Model.Volumes[0].QoSPolicy = "gold"
 		o.Model.QoS = []ontap.QoSPolicy{{Name: "gold", MaxIOPS: 5000, MaxMegabytes: 100}}
@@ -175,6 +179,7 @@ func TestASurveyTellsAllThatAnAdministratorMaySee(t *testing.T) {
 }
 
 func TestWhatAnAccountMayNotReadIsMissingAndNothingElse(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		account ontap.Account
 		missing []string // endpoints
@@ -234,6 +239,7 @@ func without(path string) ontap.Account {
 }
 
 func TestWhatIsNotThereIsNotInvented(t *testing.T) {
+	t.Parallel()
 	t.Run("an SVM without NFS", func(t *testing.T) {
 		w := begin(t)
 		w.SetService(ontap.NFSService{Absent: true})
@@ -281,6 +287,7 @@ func TestWhatIsNotThereIsNotInvented(t *testing.T) {
 }
 
 func TestASampleTellsNowAndThenWhoUsesTheVolume(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	w.truth.SetClients(
 		ontap.Client{ClientIP: "10.244.0.9", ServerIP: "192.0.2.11", Protocol: "nfs4.1", Volume: "vol1"},
@@ -306,6 +313,7 @@ func TestASampleTellsNowAndThenWhoUsesTheVolume(t *testing.T) {
 }
 
 func TestNothingButWhatIsNeededIsAsked(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	s := w.source(t)
 	if _, err := s.Survey(t.Context(), "/vol1"); err != nil {

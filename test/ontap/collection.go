@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// record is one thing as ONTAP tells of it: values by dotted path.
+// record is one object of ONTAP: values by dotted path.
 type record map[string]any
 
 // collection is one kind of records.

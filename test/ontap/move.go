@@ -160,7 +160,7 @@ func (s *Standin) newJob(what, state string) *job {
 
 // carry replicates, lets the truth cut over, and tells how it ended.
 func (s *Standin) carry(ctx context.Context, v Volume, to Aggregate, m *movement, j *job) {
-	_ = pause(ctx, s.opt.Queue) // replicate tells of the end
+	_ = pause(ctx, s.opt.Queue) // replicate reports the end
 	s.step(m, moveReplicating, 0, j, jobRunning)
 	if s.opt.JobEndsEarly {
 		s.endJob(j, nil)

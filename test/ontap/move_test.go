@@ -36,7 +36,7 @@ func (w *world) beginMove(t *testing.T, body string) string {
 func (w *world) until(t *testing.T, read func() map[string]any, field string, want ...string) []string {
 	t.Helper()
 	var seen []string
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		got, _ := at(read(), field).(string)
 		if len(seen) == 0 || seen[len(seen)-1] != got {
 			seen = append(seen, got)
@@ -50,6 +50,7 @@ func (w *world) until(t *testing.T, read func() map[string]any, field string, wa
 }
 
 func TestAMoveSwapsTheOwnerOnline(t *testing.T) {
+	t.Parallel()
 	w := begin(t, func(o *ontap.Options) { o.Replication = 90 * time.Millisecond })
 	arrived, release := make(chan string), make(chan struct{})
 	w.truth.OnMove(func(_ context.Context, volume, node string) error {
@@ -86,6 +87,7 @@ func TestAMoveSwapsTheOwnerOnline(t *testing.T) {
 }
 
 func TestHowAMoveCanEnd(t *testing.T) {
+	t.Parallel()
 	t.Run("the truth refuses", func(t *testing.T) {
 		w := begin(t)
 		w.truth.OnMove(func(context.Context, string, string) error { return errors.New("no space on node") })
@@ -114,6 +116,7 @@ func TestHowAMoveCanEnd(t *testing.T) {
 }
 
 func TestMovesThatCannotBegin(t *testing.T) {
+	t.Parallel()
 	w := begin(t, func(o *ontap.Options) {
 		o.Model.Accounts = append(o.Model.Accounts, ontap.ReadOnly("viewer", "v"), ontap.SVMAdmin("vsadmin", "s", "vsdb122b"))
 	})
@@ -146,6 +149,7 @@ func TestMovesThatCannotBegin(t *testing.T) {
 }
 
 func TestADryRunMovesNothing(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	status, _ := w.ask(t, http.MethodPatch, "/api/storage/volumes/"+w.volume(t)["uuid"].(string)+"?validate_only=true", toB)
 	if status != http.StatusAccepted || w.truth.Moves() != nil || at(w.volume(t), "movement") != nil {

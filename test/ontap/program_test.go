@@ -16,11 +16,14 @@ import (
 // The survey that a pod makes, by the program that it runs: what it writes and
 // says under faults, and that no secret is anywhere in it.
 func TestTheProgramOfASurvey(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
 	program := filepath.Join(t.TempDir(), "nfsbench")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/nfsbench/nfsbench/cmd/nfsbench")
+	// The race detector needs cgo, and the program would be compiled again with it.
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
@@ -59,8 +62,12 @@ func TestTheProgramOfASurvey(t *testing.T) {
 			if tc.fault.Status != 0 || tc.fault.Reset || tc.fault.Hang {
 				w.Inject(tc.fault)
 			}
+			timeout := int32(120) // for a busy machine
+			if tc.fault.Hang {
+				timeout = 2
+			}
 			q := runfile.SurveyRequest{
-				Version: runfile.SurveyVersion, Run: runfile.Identity{Name: "look"}, Export: "/vol1", TimeoutSeconds: 4,
+				Version: runfile.SurveyVersion, Run: runfile.Identity{Name: "look"}, Export: "/vol1", TimeoutSeconds: timeout,
 				Source: runfile.Source{
 					Kind: runfile.SourceONTAP, Name: "array", URL: w.url, CABundle: string(w.ca), SVM: "vsdb122b", Volume: "vol1", Credentials: "array",
 				},

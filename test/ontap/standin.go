@@ -35,7 +35,7 @@ type Options struct {
 	// the truth is asked to cut over.
 	Replication time.Duration
 	// Queue is how long the job of a move waits before the volume knows of it:
-	// so long it tells of its previous move, if there was one.
+	// until then it shows its previous move, if there was one.
 	Queue time.Duration
 	// JobEndsEarly lets the job of a move succeed when the move has begun, so
 	// that only movement.state tells when it is done.

@@ -14,6 +14,7 @@ import (
 )
 
 func TestItSaysThatItIsNoRealArray(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	full, _ := at(w.get(t, "/api/cluster?fields=version"), "version.full").(string)
 	if !strings.Contains(full, "9.14.1") || !strings.Contains(full, "stand-in") || !strings.Contains(full, "simulated") {
@@ -22,6 +23,7 @@ func TestItSaysThatItIsNoRealArray(t *testing.T) {
 }
 
 func TestFieldsAreToldAsONTAPTellsThem(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	cases := map[string]struct {
 		path          string
@@ -54,6 +56,7 @@ func TestFieldsAreToldAsONTAPTellsThem(t *testing.T) {
 }
 
 func TestWhatONTAPDoesNotHaveIsAnError(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	cases := map[string]struct {
 		path   string
@@ -85,6 +88,7 @@ func TestWhatONTAPDoesNotHaveIsAnError(t *testing.T) {
 }
 
 func TestFilters(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	cases := map[string]struct {
 		path string
@@ -115,6 +119,7 @@ func TestFilters(t *testing.T) {
 }
 
 func TestPagesLeadToOneAnother(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	for name, fault := range map[string]*ontap.Fault{
 		"as asked for": nil, "as the array likes": {PageSize: 1}, "an empty one first": {EmptyPage: true},
@@ -148,6 +153,7 @@ func TestPagesLeadToOneAnother(t *testing.T) {
 }
 
 func TestLinksAreToldToWhoWantsThem(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	const path = "/api/cluster/nodes?max_records=1"
 	body := w.get(t, path)
@@ -163,6 +169,7 @@ func TestLinksAreToldToWhoWantsThem(t *testing.T) {
 }
 
 func TestAccountsSeeWhatTheyMay(t *testing.T) {
+	t.Parallel()
 	readOnly, svm := ontap.ReadOnly("viewer", "v"), ontap.SVMAdmin("vsadmin", "s", "vsdb122b")
 	w := begin(t, func(o *ontap.Options) { o.Model.Accounts = append(o.Model.Accounts, readOnly, svm) })
 	all := []string{
@@ -206,6 +213,7 @@ func TestAccountsSeeWhatTheyMay(t *testing.T) {
 }
 
 func TestStatisticsMoveOnTheGridOnly(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	read := func() (any, any, any) {
 		v := w.records(t, "/api/storage/volumes?name=vol1&svm.name=vsdb122b&fields=statistics")[0]
@@ -248,6 +256,7 @@ func TestStatisticsMoveOnTheGridOnly(t *testing.T) {
 }
 
 func TestCountersComeFromTheTruth(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	w.truth.SetVolume("vol1", ontap.VolumeCounters{
 		Read: ontap.OpCounters{Ops: 1, Bytes: 2, LatencyMicros: 3}, Write: ontap.OpCounters{Ops: 10, Bytes: 20, LatencyMicros: 30},
@@ -281,6 +290,7 @@ func TestCountersComeFromTheTruth(t *testing.T) {
 }
 
 func TestSettersShowAtOnce(t *testing.T) {
+	t.Parallel()
 	w := begin(t)
 	w.SetLIF(ontap.LIF{Name: "lif_a", Address: "192.0.2.11", Prefix: 24, HomeNode: "naclu1-01", Node: "naclu1-02"})
 	lif := w.records(t, "/api/network/ip/interfaces?name=lif_a&fields=location,state,enabled")[0]

@@ -3,7 +3,7 @@
 // stand-in in its banner, and no result of it can pass for a measurement of
 // Oracle.
 //
-// What it says of I/O it has done. Datafiles are real files full of data that
+// It has done the I/O that it reports. Datafiles are real files full of data that
 // can be checked; SLOB's tables lie in them; a statement that reads blocks reads
 // them from the volume, through the directory with O_DIRECT or, where Direct NFS
 // is set up as Oracle demands, over the channels of the oranfstab with our own

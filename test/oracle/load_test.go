@@ -91,6 +91,7 @@ func counters(t *testing.T, db *sql.DB) map[string]int64 {
 func delta(before, after map[string]int64, name string) int64 { return after[name] - before[name] }
 
 func TestARandomReadIsOneReadOfEachBlock(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]standin.Options{"kernel": {}, "Direct NFS": {Paths: fourPaths()}} {
 		t.Run(name, func(t *testing.T) {
 			w := standin.NewWorld(t, o)
@@ -115,6 +116,7 @@ func TestARandomReadIsOneReadOfEachBlock(t *testing.T) {
 }
 
 func TestAScanReadsTheTableInMultiblockReads(t *testing.T) {
+	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{})
 	s := newSchema(t, w, 600)
 	root := sysdba(t, w)
@@ -142,6 +144,7 @@ func TestAScanReadsTheTableInMultiblockReads(t *testing.T) {
 }
 
 func TestAnUpdateWritesBlocksAndRedo(t *testing.T) {
+	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{})
 	s := newSchema(t, w, 600)
 	root := sysdba(t, w)
@@ -161,6 +164,7 @@ func TestAnUpdateWritesBlocksAndRedo(t *testing.T) {
 }
 
 func TestABlockThatIsNotWhatWasWrittenIsCorrupt(t *testing.T) {
+	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{})
 	s := newSchema(t, w, 600)
 	f, err := os.OpenFile(filepath.Join(w.Config().Data, "FREE/FREEPDB1/nfsbench01.dbf"), os.O_RDWR, 0)
@@ -181,6 +185,7 @@ func TestABlockThatIsNotWhatWasWrittenIsCorrupt(t *testing.T) {
 }
 
 func TestSpaceEndsAsInOracle(t *testing.T) {
+	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Config: standin.Config{Faults: standin.Faults{FullAfter: 8 << 20}}})
 	s := newSchema(t, w, 400)
 	text := render(t, "slob_load_plain", map[string]any{"Schema": "NFSBENCH1", "Table": "NFSBENCH_SCAN"})
@@ -206,6 +211,7 @@ func TestSpaceEndsAsInOracle(t *testing.T) {
 }
 
 func TestSchemasOutliveARestart(t *testing.T) {
+	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()[:2]})
 	s := newSchema(t, w, 600)
 	marker := render(t, "slob_marker_create", map[string]any{"Schema": "NFSBENCH1", "Tablespace": "NFSBENCH"})
@@ -245,6 +251,7 @@ func TestSchemasOutliveARestart(t *testing.T) {
 }
 
 func TestACancelledStatementIsORA01013(t *testing.T) {
+	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Config: standin.Config{Calibrate: time.Minute}})
 	if err := setParameter(t, w, "filesystemio_options", "SETALL"); err != nil {
 		t.Fatal(err)

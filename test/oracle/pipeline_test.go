@@ -20,7 +20,7 @@ func planFor(w *standin.World, paths ...string) runfile.Plan {
 		Schedule: runfile.Schedule{DurationSeconds: 2, Repetitions: 1},
 		Engine: runfile.Engine{
 			Client: runfile.ClientDirectNFS, NFSVersion: "NFSv3", Server: "flashblade", Export: "/export",
-			Oranfstab: w.Oranfstab(paths...), MountPath: w.Config().Data,
+			Channels: runfile.ChannelsTo(paths...), MountPath: w.Config().Data,
 		},
 		Database: &runfile.Database{Kind: runfile.DatabaseContainer, DirectNFS: true, User: "sys", Role: "SYSDBA", RestartBeforeRun: true},
 	}
@@ -55,6 +55,7 @@ func codes(j judge.Judgement) []judge.Code {
 }
 
 func TestCalibrateThroughThePipeline(t *testing.T) {
+	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()})
 	plan := planFor(w, fourPaths()...)
 	plan.Workload.Calibrate = &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: 1}
@@ -82,6 +83,7 @@ func TestCalibrateThroughThePipeline(t *testing.T) {
 }
 
 func TestRandomReadsAndScansThroughThePipeline(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		access string
 		event  string
@@ -123,6 +125,7 @@ func TestRandomReadsAndScansThroughThePipeline(t *testing.T) {
 }
 
 func TestSchemasAreReused(t *testing.T) {
+	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()[:1]})
 	plan := withSLOB(planFor(w, fourPaths()[:1]...), runfile.AccessRandomRead, 1)
 	plan.Workload.SLOB.KeepSchemas = true
@@ -135,6 +138,7 @@ func TestSchemasAreReused(t *testing.T) {
 }
 
 func TestASilentFallbackIsSeen(t *testing.T) {
+	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Paths: fourPaths(), Config: standin.Config{Faults: standin.Faults{Fallback: true}}})
 	plan := withSLOB(planFor(w, fourPaths()...), runfile.AccessRandomRead, 2)
 	j := judge.Judge(execute(t, w, plan))
@@ -144,6 +148,7 @@ func TestASilentFallbackIsSeen(t *testing.T) {
 }
 
 func TestWhatEndsARun(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		config standin.Config
 		change func(*runfile.Plan)

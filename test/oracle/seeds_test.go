@@ -100,6 +100,7 @@ func channel(pnum int64, server, path string) map[string]any {
 }
 
 func TestSeed000ComesThroughThePipelineAsPrinted(t *testing.T) {
+	t.Parallel()
 	for _, c := range seeds.Calibrations() {
 		t.Run(fmt.Sprint(c.Test), func(t *testing.T) {
 			t.Parallel()
@@ -168,6 +169,7 @@ func checkJudgement(t *testing.T, c seeds.Calibration, j judge.Judgement) {
 }
 
 func TestTheFourChannelsOfSeed001AreProven(t *testing.T) {
+	t.Parallel()
 	paths := []string{"192.168.4.100", "192.168.5.100", "192.168.6.100", "192.168.7.100"}
 	var all []map[string]any
 	for n, p := range paths {

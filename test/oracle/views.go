@@ -53,7 +53,7 @@ func (i *Instance) activeSessions(_ context.Context, me *session, _ statement) (
 	return rows, nil
 }
 
-// accessMethod and asynchIO are what V$IOSTAT_FILE says of every file.
+// accessMethod and asynchIO are what V$IOSTAT_FILE reports about every file.
 func (i *Instance) accessMethod() string {
 	if i.direct != nil {
 		return "DNFS_LIB"

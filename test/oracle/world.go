@@ -205,7 +205,7 @@ func (w *World) Restart(ctx context.Context) error {
 	return w.open(ctx)
 }
 
-// State is what the container of a database says of itself.
+// State is what the container of a database reports about itself.
 func (w *World) State(context.Context) (runfile.DatabaseState, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

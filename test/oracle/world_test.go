@@ -74,6 +74,7 @@ func query(t *testing.T, db *sql.DB, name string, args ...any) []map[string]any 
 }
 
 func TestCalibrateOverDirectNFSUsesEveryPath(t *testing.T) {
+	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()})
 	db := sysdba(t, w)
 	iops, mbps, err := calibrate(t.Context(), db)
@@ -101,6 +102,7 @@ func TestCalibrateOverDirectNFSUsesEveryPath(t *testing.T) {
 }
 
 func TestAWrongPasswordIsOracles(t *testing.T) {
+	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{})
 	for name, c := range map[string]struct {
 		options oracle.ConnectOptions

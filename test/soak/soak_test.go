@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,8 +63,8 @@ func plan(s served) runfile.Plan {
 		Version: runfile.PlanVersion, Clients: 1, Seed: 3, Run: runfile.Identity{Name: "soak"},
 		Engine: runfile.Engine{
 			Client: runfile.ClientDirectNFS, MountTimeoutSeconds: 10, CallTimeoutSeconds: 30,
-			Oranfstab: fmt.Sprintf("server: soak\npath: %s\nexport: /export mount: /mnt\n", s.host),
-			Ports:     runfile.Ports{NFS: s.port, Mount: s.port},
+			Server: "soak", Export: "/export", Channels: runfile.ChannelsTo(s.host),
+			Ports: runfile.Ports{NFS: s.port, Mount: s.port},
 		},
 		Workload: runfile.Workload{Raw: &runfile.Raw{
 			Pattern: runfile.PatternRandomRead, BlockSizeBytes: blockBytes, FileSizeBytes: 64 << 20, Jobs: 1, Depth: depth, Directory: "soak",

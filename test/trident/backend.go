@@ -137,7 +137,7 @@ func (c *Controller) newBackend(config *unstructured.Unstructured, name, id stri
 	return u
 }
 
-// tellBackend keeps what a backend says of itself true.
+// tellBackend keeps what a backend reports about itself true.
 func (c *Controller) tellBackend(ctx context.Context, config *unstructured.Unstructured) (string, error) {
 	backend, err := c.backendOf(ctx, config.GetUID())
 	if err != nil || backend == nil {

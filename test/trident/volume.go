@@ -97,7 +97,7 @@ func (c *Controller) unbind(ctx context.Context, pv *corev1.PersistentVolume) (s
 	return "volume " + pv.Name + " is released", c.Client.Status().Update(ctx, pv)
 }
 
-// remove deletes a volume: on the array first, then what tells of it.
+// remove deletes a volume: on the array first, then its objects.
 func (c *Controller) remove(ctx context.Context, v *unstructured.Unstructured, pv *corev1.PersistentVolume) (string, error) {
 	problem := c.fault().Unreachable
 	if problem == "" {

@@ -1,9 +1,15 @@
-// Command testsummary reads event streams of go test -json and says which tests
-// could not run and why, then counts.
+// Command testsummary says at the end of a run of hack/test.sh what failed and how to
+// repeat it, which tests could not run and why, what each part took, and which tests
+// were slowest.
 //
-// A test counts once, however often it ran: one that is skipped under the race
-// detector and passes without it has passed. It exits with 1 when a test
-// failed, or when one was skipped and -forbid-skips is given.
+// usage: testsummary [-forbid-skips] FOLDER
+//
+// FOLDER holds what hack/test.sh and hack/test/part.sh write: results (a line for
+// each part), PART.N.json (events of go test -json), PART.N.graph (the go command's
+// actions) and PART.needs (seconds until what the part needs was there).
+//
+// A test counts once for a part, however often it ran. The program exits with 1 when
+// a part failed, or when a test was skipped and -forbid-skips is given.
 package main
 
 import (
@@ -12,60 +18,171 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 func main() {
 	forbid := flag.Bool("forbid-skips", false, "a skipped test is a failure")
 	flag.Parse()
-	all := tests{}
-	if err := all.read(os.Stdin); err != nil {
+	r, err := readRun(flag.Arg(0))
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "testsummary:", err)
 		os.Exit(1)
 	}
-	if !all.report(os.Stdout, *forbid) {
+	r.report(os.Stdout)
+	if !r.ok(*forbid) {
 		os.Exit(1)
 	}
 }
 
-// event is one line of the stream.
-type event struct {
-	Action, Package, Test, Output string
+// part is a part of the tests, as it ended.
+type part struct {
+	name     string
+	reason   string // why it was not run; "" if it was
+	failed   bool
+	took     time.Duration
+	needs    time.Duration // until its cluster, images and tools were there
+	compiled time.Duration // of all compilers and linkers together
+	load     time.Duration // in which the benchmarks of its tests were measured, together
+	tests    map[string]*test
 }
 
-// test is what became of one test in all its runs.
+// test is the outcome of one test over all its runs.
 type test struct {
+	pkg, name               string
 	passed, failed, skipped bool
+	took                    time.Duration
 	said                    string // its last own line: the reason of a skip
 }
 
-// tests are keyed by package and name.
-type tests map[string]*test
+// run is everything that one call of hack/test.sh ran.
+type run struct{ parts []*part }
 
-func (ts tests) read(r io.Reader) error {
+func readRun(folder string) (*run, error) {
+	text, err := os.ReadFile(filepath.Join(folder, "results"))
+	if err != nil {
+		return nil, err
+	}
+	r := &run{}
+	for line := range strings.Lines(string(text)) {
+		p, err := parseResult(strings.TrimSpace(line))
+		if err != nil {
+			return nil, err
+		}
+		if err := p.read(folder); err != nil {
+			return nil, err
+		}
+		r.parts = append(r.parts, p)
+	}
+	return r, nil
+}
+
+// parseResult reads "PART CODE SECONDS" or "PART - 0 REASON".
+func parseResult(line string) (*part, error) {
+	words := strings.SplitN(line, " ", 4)
+	if len(words) < 3 {
+		return nil, fmt.Errorf("results: %q has no code and seconds", line)
+	}
+	p := &part{name: words[0], tests: map[string]*test{}}
+	if words[1] == "-" {
+		p.reason = strings.Join(words[3:], " ")
+		return p, nil
+	}
+	seconds, err := strconv.Atoi(words[2])
+	p.failed, p.took = words[1] != "0", time.Duration(seconds)*time.Second
+	return p, err
+}
+
+func (p *part) read(folder string) error {
+	if text, err := os.ReadFile(filepath.Join(folder, p.name+".needs")); err == nil {
+		seconds, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			return err
+		}
+		p.needs = time.Duration(seconds) * time.Second
+	}
+	if err := eachFile(folder, p.name+".*.graph", p.readGraph); err != nil {
+		return err
+	}
+	return eachFile(folder, p.name+".*.json", p.readEvents)
+}
+
+func eachFile(folder, pattern string, read func(io.Reader) error) error {
+	files, err := filepath.Glob(filepath.Join(folder, pattern))
+	if err != nil {
+		return err
+	}
+	slices.Sort(files)
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		err = read(f)
+		if err := f.Close(); err != nil {
+			return err
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// readGraph adds the time of compilers and linkers. A go command that failed early
+// leaves no graph.
+func (p *part) readGraph(r io.Reader) error {
+	var actions []struct {
+		Mode                string
+		TimeStart, TimeDone time.Time
+	}
+	if err := json.NewDecoder(r).Decode(&actions); err != nil && err != io.EOF {
+		return err
+	}
+	for _, a := range actions {
+		if a.Mode == "build" || a.Mode == "link" {
+			p.compiled += a.TimeDone.Sub(a.TimeStart)
+		}
+	}
+	return nil
+}
+
+// event is one line of go test -json.
+type event struct {
+	Action, Package, Test, Output, Key, Value string
+	Elapsed                                   float64
+}
+
+func (p *part) readEvents(r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		var e event
 		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Package != "" {
-			ts.add(e)
+			p.add(e)
 		}
 	}
 	return lines.Err()
 }
 
-func (ts tests) add(e event) {
+// AttrMeasured is the attribute by which a test says for how many seconds the load of
+// a benchmark was measured.
+const AttrMeasured = "measured-seconds"
+
+func (p *part) add(e event) {
 	if e.Test == "" && e.Action != "fail" {
 		return // a package passes when its tests do; one that does not build fails alone
 	}
-	key := strings.TrimSpace(e.Package + " " + e.Test)
-	t, ok := ts[key]
+	key := e.Package + " " + e.Test
+	t, ok := p.tests[key]
 	if !ok {
-		t = &test{}
-		ts[key] = t
+		t = &test{pkg: e.Package, name: e.Test}
+		p.tests[key] = t
 	}
 	switch e.Action {
 	case "pass":
@@ -74,28 +191,40 @@ func (ts tests) add(e event) {
 		t.failed = true
 	case "skip":
 		t.skipped = true
+	case "attr":
+		if s, err := strconv.ParseFloat(e.Value, 64); err == nil && e.Key == AttrMeasured {
+			p.load += time.Duration(s * float64(time.Second))
+		}
 	case "output":
 		if text := strings.TrimSpace(e.Output); text != "" && !strings.HasPrefix(text, "===") && !strings.HasPrefix(text, "---") {
 			t.said = text
 		}
 	}
+	t.took = max(t.took, time.Duration(e.Elapsed*float64(time.Second)))
 }
 
-// report writes the skipped tests and the counts, and tells whether all is well.
-func (ts tests) report(w io.Writer, forbidSkips bool) bool {
-	var passed, failed, skipped int
-	for _, name := range slices.Sorted(maps.Keys(ts)) {
-		switch t := ts[name]; {
+// counts are the passed, failed and skipped tests of a part.
+func (p *part) counts() (passed, failed, skipped int) {
+	for _, t := range p.tests {
+		switch {
+		case t.name == "" && p.hasFailedBelow(t): // the package is no test of its own
 		case t.failed:
 			failed++
-			fmt.Fprintf(w, "failed:  %s\n", name)
 		case t.passed:
 			passed++
 		case t.skipped:
 			skipped++
-			fmt.Fprintf(w, "not run: %s: %s\n", name, t.said)
 		}
 	}
-	fmt.Fprintf(w, "%d passed, %d failed, %d skipped\n", passed, failed, skipped)
-	return failed == 0 && (skipped == 0 || !forbidSkips)
+	return passed, failed, skipped
+}
+
+func (r *run) ok(forbidSkips bool) bool {
+	for _, p := range r.parts {
+		_, failed, skipped := p.counts()
+		if p.failed || failed > 0 || forbidSkips && skipped > 0 {
+			return false
+		}
+	}
+	return true
 }

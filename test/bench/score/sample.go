@@ -2,7 +2,7 @@ package score
 
 import "slices"
 
-// What became of a measurement.
+// The outcomes of a measurement.
 const (
 	StateDone   = "done"
 	StateHangs  = "hangs"  // it did not end in time and was killed

@@ -47,7 +47,7 @@ func run(t *testing.T, e environment) *container {
 // await waits until the container says that it is ready.
 func (c *container) await(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if strings.Contains(c.out.String(), readyLine) {
 			return
 		}

@@ -17,7 +17,7 @@ const (
 	direct = "direct path read"
 )
 
-// deaf hears nothing of a run.
+// deaf ignores the events of a run.
 type deaf struct{}
 
 func (deaf) Event(runfile.Event)      {}

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Check what changed: its format, the linters on its packages, and the unit tests of
+# its packages and of those that import them, without the race detector. For each
+# edit; `make test` is the gate.
+#
+# usage: hack/check.sh [COMMIT]
+#
+# What changed is what differs from COMMIT (default: HEAD, or the commit before it
+# where the tree has no changes), files that git does not know yet included.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source hack/lib/common.sh
+
+case ${1:-} in
+-h | --help) help_of hack/check.sh; exit 0 ;;
+esac
+
+changed() { { git diff --name-only --diff-filter=d "$1" -- && git ls-files --others --exclude-standard; } | sort -u; }
+
+base=${1:-HEAD}
+files=$(changed "$base")
+if [[ -z $files && -z ${1:-} ]]; then
+	base=HEAD~1
+	files=$(changed $base)
+fi
+[[ -n $files ]] || { say "nothing differs from $base"; exit 0; }
+
+say "$(wc -l <<<"$files") files differ from $base"
+mapfile -t go < <(grep '\.go$' <<<"$files" || true)
+if ((${#go[@]})); then
+	unformatted=$(hack/tool.sh golangci-lint fmt --diff "${go[@]}" || true)
+	[[ -z $unformatted ]] || { printf '%s\n' "$unformatted"; die "unformatted code: make fmt"; }
+	mapfile -t folders < <(printf '%s\n' "${go[@]}" | xargs -n 1 dirname | sort -u | grep -vxE 'cmd/oraload|(test/gitops|hack/(tools|argo|cluster/k8s))(/.*)?' | sed 's|^|./|')
+	say "linters: ${folders[*]} (${SECONDS} s)"
+	if ((${#folders[@]})); then hack/tool.sh golangci-lint run --allow-parallel-runners "${folders[@]}"; fi
+fi
+# shellcheck disable=SC2086 # one file a line
+mapfile -t packages < <(go run ./hack/test/parts packages $files)
+if ((${#packages[@]})); then
+	say "unit tests: ${packages[*]} (${SECONDS} s)"
+	hack/tool.sh gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped,output -- -vet=off "${packages[@]}"
+fi
+say "checked in $SECONDS s; not run: race detector, API server, cluster (make test)"

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Run one part of the tests: first what it needs, then its rows of parts.txt.
+# hack/test.sh calls it, for each part in a process of its own.
+#
+# usage: RUN_DIR=FOLDER hack/test/part.sh PART [ARG of go test...]
+#
+# Writes PART.N.json (events of go test), PART.N.graph (what was compiled) and
+# PART.needs (seconds) to RUN_DIR, from which hack/lib/testsummary makes the table.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../cluster/lib/env.sh"
+source "$REPO_DIR/hack/lib/install.sh"
+source "$REPO_DIR/hack/test/needs.sh"
+cd "$REPO_DIR"
+case ${1:-} in
+-h | --help | "") help_of "$0"; exit 0 ;;
+esac
+if [[ -e $RUN_DIR/env ]]; then source "$RUN_DIR/env"; fi
+part=$1
+shift
+
+lint() {
+	hack/tool.sh golangci-lint fmt --diff >/dev/null || die "unformatted code: make fmt"
+	# shellcheck disable=SC2046 # one package a line; the loader of databases needs a C compiler
+	hack/tool.sh golangci-lint run --allow-parallel-runners $(go list -f '{{.Dir}}' ./... | grep -v /cmd/oraload) || die "the linters complain: make lint"
+	CGO_ENABLED=1 hack/tool.sh golangci-lint run --allow-parallel-runners ./cmd/oraload
+}
+
+generated() {
+	hack/verify.sh
+	hack/chart.sh conform
+}
+
+case $part in
+lint | generated) "$part"; exit ;;
+esac
+
+parts=$RUN_DIR/parts
+needs=$("$parts" needs "$part")
+for need in $needs; do "need_$need"; done
+echo "$SECONDS" >"$RUN_DIR/$part.needs"
+
+# Lint runs govet on everything; go test need not. Many packages wait for most of their
+# time, so that one more than there are CPUs does no harm.
+jobs=$(($(nproc) + 1))
+rows=$("$parts" rows "$part") n=0 failed=0
+while read -r -a row; do
+	log=$RUN_DIR/$part.$((++n))
+	(
+		cd "${row[0]}"
+		CGO_ENABLED=${row[1]} "$REPO_DIR/hack/tool.sh" gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg \
+			--hide-summary=skipped --jsonfile "$log.json" -- -p "$jobs" -vet=off -shuffle=on -debug-actiongraph "$log.graph" "${row[@]:2}" "$@"
+	) || failed=1
+done <<<"$rows"
+# Tests of other parts want a cluster whose one node is this machine.
+if [[ -n ${NFSBENCH_VMNODE:-} ]]; then hack/vm/node.sh down; fi
+if [[ -s $RUN_DIR/growth.md && $part == growth ]]; then cat "$RUN_DIR/growth.md"; fi
+exit $failed

@@ -1,0 +1,59 @@
+// Command parts reads hack/test/parts.txt, which says what each part of the tests
+// runs and in which tier.
+//
+// usage: parts list TIER        the parts of a tier (test, rest or all), in order
+//
+//	parts rows PART        a line for each go test: folder of the module, value of
+//	                       CGO_ENABLED, options and packages
+//	parts needs PART       what must be there first
+//	parts stale COMMIT     the parts of tier rest with an input that has changed
+//	                       since, the most changed first: part, minutes, files
+//	parts packages FILE... the packages that the files belong to, and those that
+//	                       import them, as far as part unit tests them
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "parts:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, w io.Writer) error {
+	if len(args) < 2 {
+		return fmt.Errorf("want a command and its argument, see the comment of hack/test/parts")
+	}
+	t, err := readTable(os.DirFS("."))
+	if err != nil {
+		return err
+	}
+	var lines []string
+	switch command, arg := args[0], args[1]; command {
+	case "list":
+		lines, err = t.list(arg)
+	case "rows":
+		lines, err = t.arguments(arg)
+	case "needs":
+		lines, err = t.needs(arg)
+	case "stale":
+		lines, err = t.stale(arg)
+	case "packages":
+		lines, err = t.packagesOf(args[1:])
+	default:
+		err = fmt.Errorf("unknown command %q", command)
+	}
+	for _, line := range lines {
+		fmt.Fprintln(w, line)
+	}
+	return err
+}
+
+// fields joins what a shell reads again with read -a.
+func fields(words ...string) string { return strings.Join(words, " ") }

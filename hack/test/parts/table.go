@@ -1,0 +1,229 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// row is one line of the table: packages whose tests run alike.
+type row struct {
+	part, tier string
+	patterns   []string // ./folder or ./folder/...
+	inputs     []string // folders that it depends on besides
+	needs      []string
+	options    []string // of go test
+	minutes    int
+	module     bool
+	cgo        bool
+	run, skip  *regexp.Regexp // nil: every test, none
+}
+
+// table is all rows, and the folders of the tree that hold tests.
+type table struct {
+	rows    []row
+	folders []string // ./folder
+}
+
+func readTable(tree fs.FS) (*table, error) {
+	text, err := fs.ReadFile(tree, "hack/test/parts.txt")
+	if err != nil {
+		return nil, err
+	}
+	t := &table{}
+	for n, line := range strings.Split(string(text), "\n") {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		r, err := parseRow(words)
+		if err != nil {
+			return nil, fmt.Errorf("hack/test/parts.txt:%d: %w", n+1, err)
+		}
+		t.rows = append(t.rows, r)
+	}
+	t.folders, err = foldersWithTests(tree)
+	return t, err
+}
+
+func parseRow(words []string) (row, error) {
+	if len(words) < 2 || words[1] != "test" && words[1] != "rest" {
+		return row{}, fmt.Errorf("%q: want a part and its tier, test or rest", strings.Join(words, " "))
+	}
+	r := row{part: words[0], tier: words[1]}
+	for _, w := range words[2:] {
+		if err := r.add(w); err != nil {
+			return row{}, err
+		}
+	}
+	return r, nil
+}
+
+// add takes one word of a row: a package, an option or a folder.
+func (r *row) add(word string) (err error) {
+	name, value, isOption := strings.Cut(word, "=")
+	switch {
+	case strings.HasPrefix(word, "./"):
+		r.patterns = append(r.patterns, word)
+	case word == "race":
+		r.options, r.cgo = append(r.options, "-race"), true
+	case word == "cgo":
+		r.cgo = true
+	case word == "alone":
+		r.options = append(r.options, "-p", "1")
+	case word == "module":
+		r.module = true
+	case !isOption:
+		r.inputs = append(r.inputs, word)
+	case name == "needs":
+		r.needs = strings.Split(value, ",")
+	case name == "minutes":
+		r.minutes, err = strconv.Atoi(value)
+	case name == "parallel" || name == "timeout":
+		r.options = append(r.options, "-"+name, value)
+	case name == "run":
+		r.options = append(r.options, "-run", value)
+		r.run, err = regexp.Compile(value)
+	case name == "skip":
+		r.options = append(r.options, "-skip", value)
+		r.skip, err = regexp.Compile(value)
+	default:
+		return fmt.Errorf("unknown option %q", word)
+	}
+	return err
+}
+
+// foldersWithTests are all folders with a _test.go file, as ./folder.
+func foldersWithTests(tree fs.FS) ([]string, error) {
+	var found []string
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if base := d.Name(); d.IsDir() && (base == "testdata" || base == "bin" || strings.HasPrefix(base, ".") && name != ".") {
+			return fs.SkipDir
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			found = append(found, "./"+path.Dir(name))
+		}
+		return nil
+	})
+	slices.Sort(found)
+	return slices.Compact(found), err
+}
+
+// reach is how much of a folder's path a pattern names: the longer, the more
+// specific; -1 where the folder does not match.
+func reach(pattern, folder string) int {
+	below, all := strings.CutSuffix(pattern, "/...")
+	if folder == below || all && strings.HasPrefix(folder, below+"/") {
+		return len(below)
+	}
+	return -1
+}
+
+func (r *row) reach(folder string) int {
+	most := -1
+	for _, p := range r.patterns {
+		most = max(most, reach(p, folder))
+	}
+	return most
+}
+
+// owners are the rows that run the tests of a folder: those that name it most
+// specifically.
+func (t *table) owners(folder string) []*row {
+	most := 0
+	var owners []*row
+	for i := range t.rows {
+		r := &t.rows[i]
+		switch n := r.reach(folder); {
+		case n > most:
+			most, owners = n, []*row{r}
+		case n == most:
+			owners = append(owners, r)
+		}
+	}
+	return owners
+}
+
+// runs tells whether the row runs a test of a folder that it owns.
+func (r *row) runs(test string) bool {
+	return (r.run == nil || r.run.MatchString(test)) && (r.skip == nil || !r.skip.MatchString(test))
+}
+
+// folders are those whose tests the row runs.
+func (t *table) foldersOf(r *row) []string {
+	var out []string
+	for _, f := range t.folders {
+		if slices.Contains(t.owners(f), r) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (t *table) list(tier string) ([]string, error) {
+	var names []string
+	for _, r := range t.rows {
+		if (tier == "all" || r.tier == tier) && !slices.Contains(names, r.part) {
+			names = append(names, r.part)
+		}
+	}
+	if names == nil {
+		return nil, fmt.Errorf("no part in tier %q: use test, rest or all", tier)
+	}
+	return names, nil
+}
+
+// part are the rows of a part.
+func (t *table) part(name string) ([]*row, error) {
+	var rows []*row
+	for i := range t.rows {
+		if t.rows[i].part == name {
+			rows = append(rows, &t.rows[i])
+		}
+	}
+	if rows == nil {
+		all, _ := t.list("all")
+		return nil, fmt.Errorf("unknown part %q; the parts are %s", name, strings.Join(all, " "))
+	}
+	return rows, nil
+}
+
+func (t *table) needs(name string) ([]string, error) {
+	rows, err := t.part(name)
+	var needs []string
+	for _, r := range rows {
+		for _, n := range r.needs {
+			if !slices.Contains(needs, n) {
+				needs = append(needs, n)
+			}
+		}
+	}
+	return needs, err
+}
+
+func (t *table) arguments(name string) ([]string, error) {
+	rows, err := t.part(name)
+	var lines []string
+	for _, r := range rows {
+		folder, packages := ".", t.foldersOf(r)
+		if len(packages) == 0 {
+			continue
+		}
+		if r.module {
+			folder, packages = packages[0], []string{"./..."}
+		}
+		cgo := "0"
+		if r.cgo {
+			cgo = "1"
+		}
+		lines = append(lines, fields(slices.Concat([]string{folder, cgo}, r.options, packages)...))
+	}
+	return lines, err
+}

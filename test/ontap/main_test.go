@@ -1,0 +1,10 @@
+package ontap_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/test/waiting"
+)
+
+func TestMain(m *testing.M) { os.Exit(waiting.Run(m)) }

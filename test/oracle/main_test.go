@@ -1,0 +1,16 @@
+package oracle_test
+
+import (
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/test/waiting"
+)
+
+// TestMain gives the servers in this process processors of their own beside the threads
+// of the data plane, which wait in system calls.
+func TestMain(m *testing.M) {
+	runtime.GOMAXPROCS(64)
+	os.Exit(waiting.Run(m))
+}
