@@ -62,12 +62,12 @@ func (p pairing) line(step, metric string, base, candidate []float64) Line {
 	return l
 }
 
-// alpha is the rate of false alarms; 0.05 where a record has none that is one.
+// alpha is the rate of false alarms, or the default where a record has none.
 func alpha(s runfile.SuiteSignificance) float64 {
 	if s.Alpha > 0 && s.Alpha < 1 {
 		return max(s.Alpha, minAlpha)
 	}
-	return 0.05
+	return runfile.DefaultAlpha
 }
 
 // minAlpha is far below what can be asked for. Above it, some number of

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/crdcheck"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 var compiled = sync.OnceValues(crdcheck.New)
@@ -63,6 +64,7 @@ func TestASpecIsRefusedAsTheAPIServerDoes(t *testing.T) {
 		"AddressFunctions": {strings.Replace(direct, "10.0.2.61", "10.0.1.62", 1), "two addresses in storage.export.servers are in one /24"},
 		"Quantities":       {strings.Replace(good, "pattern: Read", "pattern: Read, blockSize: 1536", 1), "workload.raw.blockSize must be a power of two"},
 		"QuantitiesBoth":   {strings.Replace(good, "pattern: Read", "pattern: Read, fileSize: 512Ki", 1), "workload.raw.fileSize is smaller than blockSize"},
+		"RandomDefault":    {strings.Replace(good, "pattern: Read", "pattern: RandomRead, fileSize: 512Ki", 1), ""},
 		"Sums": {
 			strings.Replace(good, "}}}", "}}, run: {timeoutSeconds: 79}}", 1),
 			"run.timeoutSeconds is shorter",
@@ -100,15 +102,26 @@ func TestDefaultsAreFilledInWhereAnObjectWasAdded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]any{"pattern": "Read", "blockSize": "1Mi", "fileSize": "1Gi"}
 	raw := got["workload"].(map[string]any)["raw"].(map[string]any)
-	for k, v := range want {
-		if raw[k] != v {
-			t.Errorf("workload.raw.%s is %v, want %v", k, raw[k], v)
+	run := got["run"].(map[string]any)
+	fileSize := resource.MustParse(raw["fileSize"].(string))
+	for name, c := range map[string]struct{ got, want any }{
+		"pattern":         {raw["pattern"], "Read"},
+		"fileSize":        {fileSize.Value(), int64(runfile.DefaultFileBytes)},
+		"jobs":            {raw["jobs"], float64(runfile.DefaultJobs)},
+		"depth":           {raw["depth"], float64(runfile.DefaultDepth)},
+		"directory":       {raw["directory"], runfile.DefaultDirectory},
+		"durationSeconds": {run["durationSeconds"], float64(runfile.DefaultDurationSeconds)},
+		"warmupSeconds":   {run["warmupSeconds"], float64(runfile.DefaultWarmupSeconds)},
+		"baselineSeconds": {run["baselineSeconds"], float64(runfile.DefaultBaselineSeconds)},
+		"cooldownSeconds": {run["cooldownSeconds"], float64(runfile.DefaultCooldownSeconds)},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s is %v in the CRD and %v in the flags of the programs", name, c.got, c.want)
 		}
 	}
-	if run := got["run"].(map[string]any); run["durationSeconds"] != 60.0 || run["warmupSeconds"] != 10.0 {
-		t.Errorf("run is %v", run)
+	if size, is := raw["blockSize"]; is {
+		t.Errorf("blockSize is %v; it depends on the pattern", size)
 	}
 	if _, is := got["database"]; is {
 		t.Error("a database was made up")
@@ -128,7 +141,7 @@ func TestATypedSpecIsCheckedLikeItsJSON(t *testing.T) {
 	if err := checker(t).Check(spec); err != nil {
 		t.Errorf("what was completed is refused: %v", err)
 	}
-	spec.Workload.Raw.BlockSize = resource.MustParse("3Ki")
+	spec.Workload.Raw.BlockSize = new(resource.MustParse("3Ki"))
 	if err := checker(t).Check(spec); err == nil || !strings.Contains(err.Error(), "blockSize must be a power of two") {
 		t.Errorf("got %v", err)
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// Schema is what a CRD says of spec. It is safe for concurrent use.
+// Schema is the schema of spec in a CRD. It is safe for concurrent use.
 type Schema struct {
 	structural *structuralschema.Structural
 	schema     validation.SchemaValidator
@@ -50,7 +50,7 @@ func compile(manifest []byte) (*Schema, error) {
 	}, nil
 }
 
-// specSchema is what a CRD says of spec in the version of our types.
+// specSchema is the schema of spec in the version of our types.
 func specSchema(manifest []byte) (*apiextensions.JSONSchemaProps, error) {
 	var def apiextensionsv1.CustomResourceDefinition
 	if err := yaml.Unmarshal(manifest, &def); err != nil {

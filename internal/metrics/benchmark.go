@@ -15,8 +15,8 @@ const (
 	megabyte  = 1e6
 )
 
-// tellPhases counts all benchmarks, those that are told of and those that are not.
-func tellPhases(s sink, items []v1alpha1.NFSBenchmark) {
+// exportPhases counts all benchmarks, exported and omitted ones.
+func exportPhases(s sink, items []v1alpha1.NFSBenchmark) {
 	type group struct{ namespace, phase string }
 	count := map[group]int{}
 	for i := range items {
@@ -35,20 +35,20 @@ func phaseOf(b *v1alpha1.NFSBenchmark) string {
 	return string(b.Status.Phase)
 }
 
-func tellBenchmark(s sink, b *v1alpha1.NFSBenchmark) {
+func exportBenchmark(s sink, b *v1alpha1.NFSBenchmark) {
 	own := []string{b.Namespace, b.Name, workloadOf(b), protocolOf(b), b.Labels[v1alpha1.LabelSuite], b.Labels[v1alpha1.LabelCell]}
 	with := func(more ...string) []string { return append(slices.Clip(own), more...) }
 	st := b.Status
 	s.send("benchmark_info", 1, with(phaseOf(b), string(st.Verdict), string(st.Validity))...)
 	if !st.Phase.IsFinished() {
-		tellProgress(s, st, with)
+		exportProgress(s, st, with)
 		return
 	}
 	if t := st.CompletionTime; t != nil {
 		s.send("benchmark_completion_timestamp_seconds", float64(t.Unix()), own...)
 	}
 	if st.Summary != nil {
-		tellSummary(s, st.Summary, with)
+		exportSummary(s, st.Summary, with)
 	}
 	for _, n := range st.StorageNodes {
 		if n.CPUPermille != nil {
@@ -57,8 +57,8 @@ func tellBenchmark(s sink, b *v1alpha1.NFSBenchmark) {
 	}
 }
 
-// tellProgress tells of a run under way, or of one that waits.
-func tellProgress(s sink, st v1alpha1.NFSBenchmarkStatus, with func(...string) []string) {
+// exportProgress exports a run under way, or one that waits.
+func exportProgress(s sink, st v1alpha1.NFSBenchmarkStatus, with func(...string) []string) {
 	if q := st.Queue; q != nil && st.Phase == v1alpha1.PhaseQueued {
 		s.send("benchmark_queue_position", float64(q.Position), with()...)
 	}
@@ -71,7 +71,7 @@ func tellProgress(s sink, st v1alpha1.NFSBenchmarkStatus, with func(...string) [
 	sendKnown(s, "benchmark_live_throughput_bytes_per_second", p.ThroughputMegabytesPerSecond, 1/megabyte, with())
 }
 
-func tellSummary(s sink, sum *v1alpha1.Summary, with func(...string) []string) {
+func exportSummary(s sink, sum *v1alpha1.Summary, with func(...string) []string) {
 	sendKnown(s, "benchmark_throughput_bytes_per_second", sum.ThroughputBytesPerSecond, 1, with())
 	sendKnown(s, "benchmark_iops", sum.IOPS, 1, with())
 	sendKnown(s, "benchmark_wire_ratio", sum.WirePercent, perCent, with())

@@ -20,7 +20,7 @@ const (
 	kindSuite     = "NFSBenchmarkSuite"
 )
 
-// Limits bound what is told of.
+// Limits bound what is exported.
 type Limits struct {
 	// Benchmarks that have ended, and as many that have not, the newest of each.
 	Benchmarks int
@@ -49,7 +49,7 @@ type Collector struct {
 }
 
 // NewCollector makes a collector that reads from the manager's cache. Until
-// leads is closed it tells of nothing, because of several managers one alone
+// leads is closed it exports nothing, because of several managers only one
 // shall; nil is for a manager that is alone.
 func NewCollector(reader client.Reader, c clock.PassiveClock, limits Limits, leads <-chan struct{}) *Collector {
 	return &Collector{reader: reader, clock: c, limits: limits, leads: leads, descs: newDescs()}
@@ -106,12 +106,12 @@ func (c *Collector) benchmarks(ctx context.Context, s sink) error {
 	if err := c.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
-	tellPhases(s, list.Items)
+	exportPhases(s, list.Items)
 	chosen, omitted := chooseBenchmarks(list.Items, c.limits, c.clock.Now())
 	s.send("benchmarks_omitted", float64(omitted.byLimit), "limit")
 	s.send("benchmarks_omitted", float64(omitted.byAge), "age")
 	for _, b := range chosen {
-		tellBenchmark(s, b)
+		exportBenchmark(s, b)
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (c *Collector) suites(ctx context.Context, s sink) error {
 	chosen := chooseSuites(list.Items, c.limits.Suites)
 	s.send("suites_omitted", float64(len(list.Items)-len(chosen)))
 	for _, suite := range chosen {
-		tellSuite(s, suite, c.limits.Lines)
+		exportSuite(s, suite, c.limits.Lines)
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ func rows() []metric {
 	out := []metric{
 		{"exporter_success", "Whether the objects of a kind could be read, by kind. Absent where no manager leads.", []string{"kind"}},
 		{"benchmarks", "Benchmarks there are, by phase.", []string{"namespace", "phase"}},
-		{"benchmarks_omitted", "Benchmarks that no other metric tells of, because there are too many or they are too old.", []string{"reason"}},
-		{"suites_omitted", "Suites that no other metric tells of, because there are too many.", nil},
+		{"benchmarks_omitted", "Benchmarks without other metrics, because there are too many or they are too old.", []string{"reason"}},
+		{"suites_omitted", "Suites without other metrics, because there are too many.", nil},
 	}
 	return append(append(append(out, benchmarkRows()...), suiteRows()...), lineRows()...)
 }
@@ -35,7 +35,7 @@ func rows() []metric {
 func benchmarkRows() []metric {
 	of := func(more ...string) []string { return append(benchmarkLabels(), more...) }
 	return []metric{
-		{"benchmark_info", "1, with where a benchmark stands and what it came to.", of("phase", "verdict", "validity")},
+		{"benchmark_info", "1, with the phase and the outcome of a benchmark.", of("phase", "verdict", "validity")},
 		{"benchmark_throughput_bytes_per_second", "Throughput of both directions, of the median repetition.", of()},
 		{"benchmark_iops", "I/Os per second of both directions, of the median repetition.", of()},
 		{"benchmark_latency_seconds", "Latency of one I/O, of the median repetition, by mean, p50, p95, p99, p999, max, and storage for the mean that the storage measured.", of("stat")},
@@ -66,7 +66,7 @@ func suiteRows() []metric {
 		{"suite_overdue_timestamp_seconds", "When a scheduled suite will have left out two of its times, in seconds since 1970. Absent while it runs or is suspended.", of},
 		{"suite_regressed", "1 when the newest scheduled run is worse than the accepted one, 0 when it is not.", of},
 		{"suite_noise_floor_ratio", "How far the medians of unchanged runs lie apart.", of},
-		{"suite_lines_omitted", "Lines of cells and comparisons that are not told of, because there are too many.", of},
+		{"suite_lines_omitted", "Lines of cells and comparisons that are left out, because there are too many.", of},
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// omission counts what is not told of.
+// omission counts what is not exported.
 type omission struct{ byLimit, byAge int }
 
 // chooseBenchmarks gives the newest that have ended and the newest that have

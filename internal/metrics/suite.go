@@ -9,8 +9,8 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// tellSuite tells of a suite and its newest run.
-func tellSuite(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int) {
+// exportSuite exports a suite and its newest run.
+func exportSuite(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int) {
 	st, own := suite.Status, []string{suite.Namespace, suite.Name}
 	phase := st.Phase
 	if phase == "" {
@@ -34,8 +34,8 @@ func tellSuite(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int) {
 	if t, ok := overdue(suite); ok {
 		s.send("suite_overdue_timestamp_seconds", float64(t.Unix()), own...)
 	}
-	tellRegression(s, suite, own)
-	tellLines(s, suite, limit, own)
+	exportRegression(s, suite, own)
+	exportLines(s, suite, limit, own)
 }
 
 // lastEnd is the end of the newest run of the history that is such, or of the
@@ -65,8 +65,8 @@ func runPhase(st v1alpha1.NFSBenchmarkSuiteStatus) v1alpha1.SuitePhase {
 	return st.Phase
 }
 
-// tellRegression tells of the verdict of a suite with a schedule, once it has one.
-func tellRegression(s sink, suite *v1alpha1.NFSBenchmarkSuite, own []string) {
+// exportRegression exports the verdict of a suite with a schedule, once it has one.
+func exportRegression(s sink, suite *v1alpha1.NFSBenchmarkSuite, own []string) {
 	st := suite.Status
 	if suite.Spec.Schedule == nil || st.Verdict == "" {
 		return
@@ -87,11 +87,11 @@ func tellRegression(s sink, suite *v1alpha1.NFSBenchmarkSuite, own []string) {
 	}
 }
 
-// tellLines tells of cells and comparisons, as many of each as the limit allows.
-func tellLines(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int, own []string) {
+// exportLines exports cells and comparisons, as many of each as the limit allows.
+func exportLines(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int, own []string) {
 	st := suite.Status
 	for _, c := range upTo(st.Cells, limit) {
-		tellCell(s, c, own)
+		exportCell(s, c, own)
 	}
 	for _, c := range upTo(st.Comparisons, limit) {
 		s.send("suite_comparison_impact_ratio", float64(c.ImpactBasisPoints)/perBasis,
@@ -104,7 +104,7 @@ func tellLines(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int, own []strin
 	s.send("suite_lines_omitted", float64(omitted), own...)
 }
 
-func tellCell(s sink, c v1alpha1.CellStatus, own []string) {
+func exportCell(s sink, c v1alpha1.CellStatus, own []string) {
 	labels := append(own[:2:2], c.Cell, c.Step)
 	name, per := "suite_cell_latency_seconds", perMicros
 	switch c.Metric {

@@ -9,7 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// database is what Oracle says of itself: who it is, what Direct NFS did, the
+// database is what Oracle reports about itself: who it is, what Direct NFS did, the
 // times of its data files and of its waits.
 func database(p *page, r runfile.Result, j judge.Judgement) {
 	p.line("")

@@ -18,7 +18,7 @@ import (
 // releasePoll is how often the file that releases all clients is looked for.
 const releasePoll = 100 * time.Millisecond
 
-// Sink hears what happens in a run. All calls come from one goroutine.
+// Sink receives the events of a run. All calls come from one goroutine.
 type Sink interface {
 	// Event is called every second and at every turn of the run.
 	Event(e runfile.Event)
@@ -56,7 +56,7 @@ func (d *Dir) Event(e runfile.Event) {
 }
 
 // Load implements Sink: the file is replaced as a whole or not at all. An event
-// that was not written is told here too, for Event has no way to.
+// that was not written is returned here too, because Event returns no error.
 func (d *Dir) Load(l *runfile.Load) error {
 	data, err := json.Marshal(l)
 	if err != nil {

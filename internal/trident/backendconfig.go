@@ -64,7 +64,7 @@ const (
 	operationFailed  = "Failed"
 )
 
-// BackendConfig is what Trident says of a TridentBackendConfig.
+// BackendConfig is what Trident reports about a TridentBackendConfig.
 type BackendConfig struct {
 	Phase         string
 	LastOperation string

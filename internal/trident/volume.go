@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Volume is what Trident says of a volume. What it need not say may be empty.
+// Volume is what Trident reports about a volume. Fields that Trident may leave out can be empty.
 type Volume struct {
 	Name         string // that of the PersistentVolume
 	Namespace    string // Trident's
@@ -81,7 +81,7 @@ func isHost(s string) bool {
 	return len(s) <= maxHost && hostName.MatchString(s)
 }
 
-// Backend is what Trident says of a backend. What it need not say is empty.
+// Backend is what Trident reports about a backend. Fields that Trident left out are empty.
 type Backend struct {
 	Name, UUID    string
 	Online        *bool

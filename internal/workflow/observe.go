@@ -38,7 +38,7 @@ func Patch(s *v1alpha1.NFSBenchmarkSuite, wf *unstructured.Unstructured) []byte 
 	return data
 }
 
-// State is what a Workflow says of itself.
+// State is what a Workflow reports about itself.
 type State struct {
 	Phase      string // Pending, Running, Succeeded, Failed, Error; empty = no controller has seen it
 	Message    string

@@ -57,7 +57,7 @@ func sideCard(label string, s Side) card {
 }
 
 // besideSection holds what ran on what of both sides side by side, and marks what
-// differs: a comparison of two things that differ in several ways tells of none.
+// differs: a comparison of two things that differ in several ways proves nothing about one of them.
 func besideSection(a, b Side) section {
 	s := section{ID: "sides", Title: "What differs between the two"}
 	t := &table{Heads: heads(4, "", a.name(), b.name(), "")}

@@ -8,7 +8,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// databaseSection is what Oracle says of itself.
+// databaseSection is what Oracle reports about itself.
 func databaseSection(r runfile.Result, j judge.Judgement) section {
 	s := section{ID: "database", Title: "Database"}
 	s.add(block{Table: calibrationTable(j)})

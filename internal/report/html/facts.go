@@ -193,7 +193,7 @@ func repeatSection(r runfile.Result, o Options) section {
 	if o.Reproduce != "" {
 		s.add(block{Code: &code{"YAML of the benchmark", o.Reproduce}})
 	}
-	if tab := r.Plan.Engine.Oranfstab; tab != "" {
+	if tab, err := r.Plan.Engine.Oranfstab(); err == nil && tab != "" {
 		s.add(block{Code: &code{"oranfstab", tab}})
 	}
 	s.add(parameterTable(r))

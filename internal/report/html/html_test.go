@@ -176,7 +176,7 @@ func hostile(s string) runfile.Result {
 	r := seeds.Ramp()
 	r.Plan.Run = runfile.Identity{Namespace: s, Name: s}
 	e := &r.Plan.Engine
-	e.Server, e.Export, e.Oranfstab, e.MountOptions = s, s, s, []string{s}
+	e.Server, e.Export, e.Channels, e.MountOptions = s, s, runfile.ChannelsTo(s), []string{s}
 	r.Plan.Collect.Sources = []runfile.Source{{Kind: s, Name: s}}
 	c := &r.Clients[0]
 	c.Host = runfile.Host{Name: s, Node: s, Kernel: s, Version: s}

@@ -167,7 +167,7 @@ const stripHeight = 48.0
 func pathSection(r runfile.Result, j judge.Judgement) section {
 	s := section{ID: "paths", Title: "Paths"}
 	if j.Database != nil {
-		return s // what it tells of its paths stands with the database
+		return s // its paths are shown with the database
 	}
 	c := courseOf(r)
 	if len(c.paths) > 0 && len(c.slots) > 1 {
