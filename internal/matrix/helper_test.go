@@ -62,7 +62,7 @@ func suite(t testing.TB, spec string) *v1alpha1.NFSBenchmarkSuite {
 		t.Fatalf("the API server refuses the suite: %v", err)
 	}
 	s := &v1alpha1.NFSBenchmarkSuite{}
-	s.Name, s.Namespace = "seed-002", "lab"
+	s.Name, s.Namespace = "nfs-vs-dnfs", "lab"
 	if err := json.Unmarshal(full, &s.Spec); err != nil {
 		t.Fatal(err)
 	}

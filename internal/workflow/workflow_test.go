@@ -21,7 +21,7 @@ import (
 
 func TestSuitesCompileToWhatIsOnFile(t *testing.T) {
 	compile := map[string]func(workflow.Input) *unstructured.Unstructured{
-		"seed-002": workflow.NewWorkflow,
+		"nfs-vs-dnfs": workflow.NewWorkflow,
 		"nightly":  workflow.NewCronWorkflow,
 		"paths":    workflow.NewWorkflow,
 		"resubmission": func(in workflow.Input) *unstructured.Unstructured {
@@ -35,7 +35,7 @@ func TestSuitesCompileToWhatIsOnFile(t *testing.T) {
 	for name, f := range compile {
 		from := name
 		if name == "resubmission" {
-			from = "seed-002"
+			from = "nfs-vs-dnfs"
 		}
 		in := inputOf(t, suiteOf(t, from))
 		out, err := yaml.Marshal(f(in).Object)
@@ -51,14 +51,14 @@ func TestSuitesCompileToWhatIsOnFile(t *testing.T) {
 
 func TestTheRightsOfTheStepsAreWhatIsOnFile(t *testing.T) {
 	var out []byte
-	for _, obj := range workflow.Access(suiteOf(t, "seed-002")) {
+	for _, obj := range workflow.Access(suiteOf(t, "nfs-vs-dnfs")) {
 		data, err := yaml.Marshal(obj)
 		if err != nil {
 			t.Fatal(err)
 		}
 		out = append(append(out, "---\n"...), data...)
 	}
-	golden.Compare(t, filepath.Join("testdata", "seed-002.access.yaml"), out)
+	golden.Compare(t, filepath.Join("testdata", "nfs-vs-dnfs.access.yaml"), out)
 	if own := workflow.Access(suiteOf(t, "paths")); len(own) != 0 {
 		t.Errorf("a suite with an account of its own gets %d objects", len(own))
 	}
@@ -67,7 +67,7 @@ func TestTheRightsOfTheStepsAreWhatIsOnFile(t *testing.T) {
 // TestAResubmissionLeavesOutWhatIsDone: whatever is done, the steps are the rest of
 // the order, each with the position that it had.
 func TestAResubmissionLeavesOutWhatIsDone(t *testing.T) {
-	in := inputOf(t, suiteOf(t, "seed-002"))
+	in := inputOf(t, suiteOf(t, "nfs-vs-dnfs"))
 	r := rand.New(rand.NewPCG(5, 6))
 	for round := range 30 {
 		in.Attempt, in.FirstAttempt, in.Done = int32(round), int32(round), map[workflow.Key]bool{}
@@ -100,11 +100,11 @@ func TestAResubmissionLeavesOutWhatIsDone(t *testing.T) {
 }
 
 func TestTheNamesOfAResubmissionAreNew(t *testing.T) {
-	in := inputOf(t, suiteOf(t, "seed-002"))
+	in := inputOf(t, suiteOf(t, "nfs-vs-dnfs"))
 	first := workflow.NewWorkflow(in)
 	in.Attempt, in.FirstAttempt = 1, 3
 	again := workflow.NewWorkflow(in)
-	if first.GetName() != "seed-002-0a1b2c3d" || again.GetName() != "seed-002-0a1b2c3d-2" || in.Name() != again.GetName() {
+	if first.GetName() != "nfs-vs-dnfs-0a1b2c3d" || again.GetName() != "nfs-vs-dnfs-0a1b2c3d-2" || in.Name() != again.GetName() {
 		t.Errorf("got %s and %s", first.GetName(), again.GetName())
 	}
 	for _, wf := range []*unstructured.Unstructured{first, again} {
@@ -125,7 +125,7 @@ func TestTheNamesOfAResubmissionAreNew(t *testing.T) {
 }
 
 func TestTheUsersLabelsDoNotReplaceTheSuites(t *testing.T) {
-	s := suiteOf(t, "seed-002")
+	s := suiteOf(t, "nfs-vs-dnfs")
 	s.Spec.Template.Metadata.Labels[v1alpha1.LabelCell] = "mine"
 	b := manifest(t, workflow.NewWorkflow(inputOf(t, s)), "cell-005")
 	if l := b.GetLabels(); l[v1alpha1.LabelCell] != "dnfs-2" || l["team"] != "storage" || b.GetAnnotations()["ticket"] != "4711" {
@@ -170,7 +170,7 @@ func TestAWorkflowIsNoLargerThanItsEstimate(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := suiteOf(t, "seed-002")
+			s := suiteOf(t, "nfs-vs-dnfs")
 			s.Name, s.Spec.Repetitions, s.Spec.Axes, s.Spec.Compare = strings.Repeat("s", 40), tc.repetitions, nil, nil
 			for i, n := range tc.values {
 				axis := v1alpha1.Axis{Name: fmt.Sprintf("axis%d", i)}

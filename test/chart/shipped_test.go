@@ -105,8 +105,8 @@ func TestSamplesAreWhatTheTypesSay(t *testing.T) {
 // other products, and test/gitops looks at them.
 func sampleFolders() []string {
 	return []string{
-		"config/samples", "config/samples/seed-000", "config/samples/seed-001",
-		"config/samples/seed-002", "config/samples/seed-003",
+		"config/samples", "config/samples/dnfs-vs-pnfs", "config/samples/dnfs-throughput",
+		"config/samples/nfs-vs-dnfs", "config/samples/wire-speed",
 	}
 }
 

@@ -44,15 +44,15 @@ func suiteSamples(t *testing.T) map[string]*v1alpha1.NFSBenchmarkSuite {
 func TestSuiteSamplesComeToWhatTheySay(t *testing.T) {
 	six := []string{"nfsv3-local", "nfsv3-remote", "nfsv4-local", "nfsv4-remote", "pnfs-local", "pnfs-remote"}
 	want := map[string]shape{
-		"seed-000-native": {six, 36, 10, "nfsv3-local"},
-		"seed-000-oracle": {six, 36, 10, "nfsv3-local"},
-		"seed-001-native": {[]string{"off", "on", "multipath", "two-clients"}, 20, 3, "off"},
-		"seed-001-oracle": {[]string{"off", "on", "multipath", "rac"}, 20, 3, "off"},
-		"seed-002-native": {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
-		"seed-002-oracle": {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
-		"seed-002-short":  {[]string{"nfs", "dnfs"}, 10, 1, "nfs"},
-		"seed-003-native": {[]string{"read", "copy", "overwrite"}, 15, 0, ""},
-		"seed-003-oracle": {[]string{"nfs", "dnfs"}, 10, 1, "nfs"},
+		"dnfs-vs-pnfs-native": {six, 36, 10, "nfsv3-local"},
+		"dnfs-vs-pnfs-oracle": {six, 36, 10, "nfsv3-local"},
+		"dnfs-throughput-native": {[]string{"off", "on", "multipath", "two-clients"}, 20, 3, "off"},
+		"dnfs-throughput-oracle": {[]string{"off", "on", "multipath", "rac"}, 20, 3, "off"},
+		"nfs-vs-dnfs-native": {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
+		"nfs-vs-dnfs-oracle": {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
+		"nfs-vs-dnfs-short":  {[]string{"nfs", "dnfs"}, 10, 1, "nfs"},
+		"wire-speed-native": {[]string{"read", "copy", "overwrite"}, 15, 0, ""},
+		"wire-speed-oracle": {[]string{"nfs", "dnfs"}, 10, 1, "nfs"},
 		"two-paths":       {[]string{"one", "two"}, 8, 1, "one"},
 		"nightly":         {[]string{"scan", "lookup"}, 12, 0, ""},
 	}
@@ -101,23 +101,23 @@ func TestCellsOfTheSamplesDifferInWhatTheirSuiteIsAbout(t *testing.T) {
 		}
 		return m.Cells[i].Spec
 	}
-	if rac := cell("seed-001-oracle", "rac").Database; rac.Container != nil || rac.External == nil || len(rac.External.Services) != 2 {
+	if rac := cell("dnfs-throughput-oracle", "rac").Database; rac.Container != nil || rac.External == nil || len(rac.External.Services) != 2 {
 		t.Errorf("the database of RAC is %+v", rac)
 	}
-	if e := cell("seed-003-native", "copy").Expect; e.MinWirePercent != nil || e.MinMegabytesPerSecond == nil {
+	if e := cell("wire-speed-native", "copy").Expect; e.MinWirePercent != nil || e.MinMegabytesPerSecond == nil {
 		t.Errorf("of the copy is expected %+v", e)
 	}
 	for _, engine := range []string{"native", "oracle"} {
-		remote := cell("seed-000-"+engine, "pnfs-remote").Protocol
+		remote := cell("dnfs-vs-pnfs-"+engine, "pnfs-remote").Protocol
 		if remote.Version != v1alpha1.PNFS || remote.Paths.Select != v1alpha1.PathsRemote {
 			t.Errorf("%s: pnfs-remote is %+v", engine, remote)
 		}
-		off, on := cell("seed-001-"+engine, "off").Protocol, cell("seed-001-"+engine, "on").Protocol
+		off, on := cell("dnfs-throughput-"+engine, "off").Protocol, cell("dnfs-throughput-"+engine, "on").Protocol
 		if off.Client != v1alpha1.ClientKernel || on.Client != v1alpha1.ClientDirectNFS || !cmp.Equal(off.Paths, on.Paths) {
 			t.Errorf("%s: off %+v, on %+v", engine, off, on)
 		}
-		if s := all["seed-002-"+engine]; s.Spec.Compare.ImpactOf != v1alpha1.DenominatorCandidate || s.Spec.Blocks != v1alpha1.BlocksABBA {
-			t.Errorf("%s: seed 002 is no longer as it was published: %+v", engine, s.Spec)
+		if s := all["nfs-vs-dnfs-"+engine]; s.Spec.Compare.ImpactOf != v1alpha1.DenominatorCandidate || s.Spec.Blocks != v1alpha1.BlocksABBA {
+			t.Errorf("%s: nfs-vs-dnfs is no longer as it was published: %+v", engine, s.Spec)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func TestSuitesThatCanShowNothingAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := suiteSamples(t)
-	for _, name := range []string{"seed-000-native", "seed-001-oracle", "seed-002-short", "two-paths"} {
+	for _, name := range []string{"dnfs-vs-pnfs-native", "dnfs-throughput-oracle", "nfs-vs-dnfs-short", "two-paths"} {
 		s := all[name]
 		s.Spec.Repetitions--
 		m, err := matrix.Expand(s)

@@ -7,7 +7,7 @@ import (
 	"github.com/nfsbench/nfsbench/test/lab"
 )
 
-// nfsAndDNFS is what seed 002 compared: the kernel's client and Direct NFS, on one
+// nfsAndDNFS is what config/samples/nfs-vs-dnfs compares: the kernel's client and Direct NFS, on one
 // path of one server, in turns. Two repetitions claim little, and say so in alpha.
 const nfsAndDNFS = `
 apiVersion: nfsbench.io/v1alpha1

@@ -13,15 +13,15 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// seed002 is seed 002, shortened: two kinds of client, two numbers of users, three
-// repetitions, which are the fewest that can carry a claim. The kinds are Direct NFS over one path and over two, because the
-// kernel of most test machines has no NFS client; TestKernelNodeSuite has the
-// original's.
-const seed002 = `
+// shortRamp is the experiment of config/samples/nfs-vs-dnfs, shortened: two kinds of
+// client, two numbers of users, three repetitions, which are the fewest that can carry a
+// claim. The kinds are Direct NFS over one path and over two, because the kernel of most
+// test machines has no NFS client; TestKernelNodeSuite compares the original's.
+const shortRamp = `
 apiVersion: nfsbench.io/v1alpha1
 kind: NFSBenchmarkSuite
 metadata:
-  name: seed-002
+  name: nfs-vs-dnfs
 spec:
   template:
     spec:
@@ -51,11 +51,11 @@ spec:
     correction: None
 `
 
-// TestSuiteOfSeed002RunsInterleaved kills the controller of Argo in the middle of a run
+// TestSuiteRunsInterleaved kills the controller of Argo in the middle of a run
 // of 12 benchmarks. Managers are killed in TestFaultsOfTwoManagersDisturbNoRun.
-func TestSuiteOfSeed002RunsInterleaved(t *testing.T) {
+func TestSuiteRunsInterleaved(t *testing.T) {
 	w := newSuiteWorld(t)
-	s := w.apply(t, seed002, w.array(t, "s002", 226, "100mbit", "100mbit"))
+	s := w.apply(t, shortRamp, w.array(t, "ramp", 226, "100mbit", "100mbit"))
 	finished := func(n int32) func(*v1alpha1.NFSBenchmarkSuite) bool {
 		return func(s *v1alpha1.NFSBenchmarkSuite) bool { return s.Status.Run != nil && s.Status.Run.Finished >= n }
 	}

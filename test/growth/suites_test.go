@@ -26,7 +26,7 @@ const (
 	suiteDone      = 20 // of one that is under way
 )
 
-// levels are those of the ramp in seed 002.
+// levels are those of the ramp in nfs-vs-dnfs.
 func levels() []int32 {
 	var out []int32
 	for users := range int32(16) {
