@@ -71,7 +71,7 @@ not_run() {
 	echo "$part - 0 $*" >>"$RUN_DIR/results"
 }
 
-# changed runs what the last complete pass no longer speaks for.
+# changed runs the parts with an input that changed since the last complete pass.
 changed() {
 	local commit date part minutes files stale
 	if [[ ! -e $record ]] || ! read -r commit date _ <"$record" || ! git cat-file -e "$commit^{commit}" 2>/dev/null; then
@@ -92,7 +92,7 @@ changed() {
 	done <<<"$stale"
 }
 
-# write_record notes a complete pass. A tree with changes is of no commit.
+# write_record notes a complete pass. A tree with changes belongs to no commit.
 write_record() {
 	if [[ -n $(git status --porcelain) ]]; then
 		say "not recorded: the tree has changes that are in no commit"

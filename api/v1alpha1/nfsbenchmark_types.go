@@ -119,7 +119,7 @@ type NFSBenchmarkSpec struct {
 	// pods says where the load-generating pods run and what they may use.
 	// +optional
 	Pods *Pods `json:"pods,omitempty"`
-	// cleanup says what becomes of everything that the run created.
+	// cleanup defines whether the objects that the run created are kept.
 	// +optional
 	// +default={}
 	Cleanup Cleanup `json:"cleanup,omitempty"`

@@ -65,7 +65,8 @@ type NFSBenchmarkSuiteStatus struct {
 	// resultRef is where the whole record of the newest run is kept.
 	// +optional
 	ResultRef *ResultReference `json:"resultRef,omitempty"`
-	// handled are the annotations that were acted on, so that each is once.
+	// handled are the values of the annotations that the controller has acted on. It acts
+	// on each value once.
 	// +optional
 	Handled *HandledAnnotations `json:"handled,omitempty"`
 }
@@ -112,7 +113,7 @@ type MatrixStatus struct {
 	// comparisons that will be made.
 	// +optional
 	Comparisons int32 `json:"comparisons,omitempty"`
-	// seed of the order.
+	// seed of the random order.
 	// +optional
 	Seed *int64 `json:"seed,omitempty"`
 	// estimatedSeconds that a run takes at least, by what its benchmarks declare.

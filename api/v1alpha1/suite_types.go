@@ -128,8 +128,8 @@ type NFSBenchmarkSuiteSpec struct {
 	// +optional
 	// +default="Randomized"
 	Blocks BlockOrder `json:"blocks,omitempty"`
-	// seed of the shuffling, so that an order can be repeated. Without it one is
-	// derived from the suite; status.matrix.seed tells it.
+	// seed of the random order. The same seed gives the same order. By default it is
+	// derived from the suite, and status.matrix.seed shows it.
 	// +optional
 	Seed *int64 `json:"seed,omitempty"`
 	// compare asks for the comparison of cells with a baseline among them.

@@ -215,8 +215,8 @@ type Pods struct {
 	Image string `json:"image,omitempty"`
 }
 
-// Cleanup says what becomes of what the run created: pods, the embedded
-// server, volumes, and the files on the export. The result is always kept.
+// Cleanup defines whether the objects that the run created are kept: pods, the
+// embedded server, volumes, and the files on the export. The result is always kept.
 type Cleanup struct {
 	// onSuccess applies when the run succeeded.
 	// +optional
@@ -226,10 +226,10 @@ type Cleanup struct {
 	// +optional
 	// +default="Delete"
 	OnFailure CleanupPolicy `json:"onFailure,omitempty"`
-	// leftovers says what becomes of a deleted benchmark whose volume cannot be
-	// removed, because Trident or the array do not answer: Wait keeps the
-	// benchmark until it is gone, Abandon lets it go after two minutes and
-	// names what is left in an event. It can be changed while deleting.
+	// leftovers applies to a deleted benchmark whose volume cannot be removed
+	// because Trident or the array does not answer: Wait keeps the benchmark until
+	// the volume is removed, Abandon removes the benchmark after two minutes and
+	// names the leftovers in an event. It can be changed while deleting.
 	// +optional
 	// +default="Wait"
 	Leftovers LeftoversPolicy `json:"leftovers,omitempty"`

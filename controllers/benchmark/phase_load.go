@@ -23,7 +23,7 @@ import (
 )
 
 // resultGrace is how long the last results may take after their pods have
-// ended: the collector has 30 s to publish when it is told to stop.
+// ended: the collector has 30 s to publish after it receives a signal to stop.
 const resultGrace = 35 * time.Second
 
 // watchDelay is how much later than a pod's end its last result may be seen:
@@ -142,7 +142,7 @@ func (r *Reconciler) giveUp(s *scope, o outcome, ended time.Duration) (next, err
 	return r.salvage(s, o)
 }
 
-// salvage ends the run with what there is of results.
+// salvage ends the run with the results that exist.
 func (r *Reconciler) salvage(s *scope, o outcome) (next, error) {
 	if s.result != nil && len(s.result.Clients) > 0 {
 		s.judge()
@@ -172,7 +172,7 @@ func (r *Reconciler) cancelLoad(ctx context.Context, s *scope, pods []corev1.Pod
 	})
 }
 
-// releaseClients lets all clients start together once every one is ready.
+// releaseClients starts all clients together as soon as every one is ready.
 func (r *Reconciler) releaseClients(ctx context.Context, s *scope) error {
 	if s.released || s.plan.Clients < 2 || len(s.progress) < int(s.plan.Clients) {
 		return nil

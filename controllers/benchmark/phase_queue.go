@@ -196,8 +196,8 @@ func (r *Reconciler) acquire(ctx context.Context, s *scope) (queue.Place, error)
 }
 
 // keepTarget restores the Leases of a run under way that somebody deleted or
-// took. One that it cannot have does not end the run, but is told: what is
-// measured may be shared with whoever holds it.
+// took. A Lease that it cannot restore does not end the run, but the status names it:
+// another run may share the target.
 func (r *Reconciler) keepTarget(ctx context.Context, s *scope) error {
 	place, err := r.acquire(ctx, s)
 	if err != nil || place.Position == 0 {

@@ -22,8 +22,8 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 		s.target = t
 		return next{}, err
 	case s.b.Status.StartTime != nil && (st.Claim != nil || st.Trident != nil):
-		// The load runs by its plan. What becomes of the volume meanwhile shows
-		// in the load's own errors.
+		// The load follows its plan. If the volume changes meanwhile, the load
+		// reports errors of its own.
 		s.target = startedTarget(s.b)
 		return next{}, nil
 	case st.Claim != nil:

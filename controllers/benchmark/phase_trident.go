@@ -46,7 +46,7 @@ func (r *Reconciler) provisionTrident(ctx context.Context, s *scope) (next, erro
 	return next{}, nil
 }
 
-// storageWaits and storageFails say of the storage what they say of the run.
+// storageWaits and storageFails set the condition of the storage and that of the run.
 func (s *scope) storageWaits(reason, message string) (next, error) {
 	s.storage = &fact{reason: reason, message: message}
 	return s.wait(reason, message, soon)
@@ -144,7 +144,7 @@ func (r *Reconciler) tridentClass(ctx context.Context, s *scope) (next, error) {
 func classProblem(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) (reason, message string) {
 	if class.Provisioner != trident.Driver {
 		return v1alpha1.ReasonClassNotTrident, fmt.Sprintf(
-			"StorageClass %q is of provisioner %s and not %s: name a class of Trident, or make a claim of this one and use spec.storage.claim", class.Name, class.Provisioner, trident.Driver)
+			"StorageClass %q has provisioner %s and not %s: name a class of Trident, or make a claim of this one and use spec.storage.claim", class.Name, class.Provisioner, trident.Driver)
 	}
 	if refused := trident.Refusal(classParameter(class, "backendType")); refused != "" {
 		return v1alpha1.ReasonDriverRefused, fmt.Sprintf("StorageClass %q: %s", class.Name, refused)

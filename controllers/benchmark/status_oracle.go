@@ -23,8 +23,8 @@ const (
 	maxRuns       = 64 // of a calibrate workload
 )
 
-// setDatabase copies what was found of the database, as soon as it is told, and
-// what it counted once that is judged.
+// setDatabase copies what the pods report about the database, and its counters once
+// they are judged.
 func setDatabase(s *scope) {
 	st := &v1alpha1.DatabaseStatus{}
 	if o := oracleOf(s.result); o != nil {

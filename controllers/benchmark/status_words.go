@@ -91,8 +91,8 @@ func headline(s *scope) string {
 	return msg
 }
 
-// stepWords say which level of load the numbers are of, and beyond which more
-// users are of no use.
+// stepWords names the level of load behind the numbers, and the level above which
+// more users do not help.
 func stepWords(step runfile.Step, all []judge.StepSummary) string {
 	if len(all) < 2 {
 		return ""

@@ -1,5 +1,5 @@
 // Package suite reconciles NFSBenchmarkSuite: it hands the matrix to Argo
-// Workflows, follows what comes of it, and keeps the numbers.
+// Workflows, follows the run, and keeps the numbers.
 //
 // A pass computes where a suite stands from what exists in the cluster: its
 // Workflows, their benchmarks, and the records that it wrote itself, one

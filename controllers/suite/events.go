@@ -8,8 +8,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// event is for the user: one for each transition, sent after the status that it
-// tells of was written.
+// event reports one transition to the user. It is sent after the status is written.
 type event struct {
 	reason, action, note string
 	warning              bool

@@ -24,7 +24,7 @@ type memory struct {
 	order  []types.UID // least recently used first
 }
 
-// recollection is of one suite. Only the pass over that suite uses it.
+// recollection belongs to one suite. Only the pass over that suite uses it.
 type recollection struct {
 	generation int64
 	matrix     *matrix.Matrix

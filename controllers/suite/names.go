@@ -20,8 +20,8 @@ const (
 	annotationVerdict  = "nfsbench.io/verdict"        // at its end
 	annotationStarted  = "nfsbench.io/started"        // RFC 3339
 	annotationEnded    = "nfsbench.io/ended"          // RFC 3339
-	annotationWorkflow = "nfsbench.io/workflow"       // the one that phase is of
-	annotationArgo     = "nfsbench.io/workflow-phase" // of that one
+	annotationWorkflow = "nfsbench.io/workflow"       // whose phase follows
+	annotationArgo     = "nfsbench.io/workflow-phase" // of that workflow
 	annotationWritten  = "nfsbench.io/written"        // RFC 3339
 )
 

@@ -62,6 +62,6 @@ func (r *Reconciler) stop(ctx context.Context, s *scope, l underWay) error {
 	if err = client.IgnoreNotFound(err); err != nil {
 		return fmt.Errorf("stop benchmark %q: %w", l.name, err)
 	}
-	s.events = append(s.events, event{reason: "BenchmarkStopped", action: "Stop", note: "benchmark " + l.name + " is told to stop: its run is at its end"})
+	s.events = append(s.events, event{reason: "BenchmarkStopped", action: "Stop", note: "benchmark " + l.name + " gets the annotation that stops it, because its run has ended"})
 	return nil
 }

@@ -28,7 +28,7 @@ func points(st v1alpha1.NFSBenchmarkStatus) []runfile.SuitePoint {
 	most := mostUsers(st.Steps)
 	for i, step := range st.Steps {
 		p := stepPoint(step)
-		if i == most && st.Summary != nil { // the summary is of this step, and knows more of it
+		if i == most && st.Summary != nil { // the summary describes this step in more detail
 			more := summaryMetrics(*st.Summary)
 			maps.Copy(more, p.Metrics)
 			p.Metrics = more
@@ -38,7 +38,7 @@ func points(st v1alpha1.NFSBenchmarkStatus) []runfile.SuitePoint {
 	return out
 }
 
-// mostUsers is the step that the summary of a ramp is of; -1 = there is none.
+// mostUsers is the index of the step that the summary of a ramp describes, or -1.
 func mostUsers(steps []v1alpha1.StepStatus) int {
 	best := -1
 	for i, s := range steps {

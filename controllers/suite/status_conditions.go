@@ -41,7 +41,7 @@ func setFact(s *scope, kind string, f *fact) {
 	}
 }
 
-// health is what generic tools are told.
+// health sets the conditions that generic tools read.
 type health struct {
 	kind            string
 	reason, message string

@@ -2,7 +2,7 @@
 # Build Go programs into the cache, with progress. Sourced, never run. Needs common.sh.
 
 # build_cached FOLDER NAME TITLE MODULE LDFLAGS PACKAGE... builds the programs of
-# the packages into FOLDER, unless those that are there are of the same sources.
+# the packages into FOLDER, unless they exist and were built from the same sources.
 # NAME is one of the programs.
 build_cached() {
 	local folder=$1 name=$2 title=$3 module=$4 flags=$5 key began=$SECONDS

@@ -69,7 +69,7 @@ func (c *collection) project(r record, fields []string) map[string]any {
 	return told
 }
 
-// tells is whether a field that was asked for covers a key. To name what a dear
+// tells reports whether a requested field covers a key. To name what a dear
 // field belongs to is not to name it: fields=nas does not give nas.path.
 func (c *collection) tells(field, key string) bool {
 	i := slices.IndexFunc(c.dear, func(d string) bool { return below(key, d) })

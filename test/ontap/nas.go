@@ -55,7 +55,7 @@ func (q query) volume(v Volume) record {
 	if v.ExportPolicy != "" {
 		r["nas.export_policy.name"], r["nas.export_policy.id"] = v.ExportPolicy, policyID(q.model, v.ExportPolicy)
 	}
-	// A policy group is told by its name; its ceiling is told by its own collection.
+	// A volume has the name of its policy group; the ceiling is in another collection.
 	if v.QoSPolicy != "" {
 		r["qos.policy.name"], r["qos.policy.uuid"] = v.QoSPolicy, uuidOf("qos", v.QoSPolicy)
 	}

@@ -41,7 +41,7 @@ type page struct {
 func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 	user, password, _ := r.BasicAuth()
 	f := s.note(Request{r.Method, r.URL.Path, r.URL.RawQuery, user})
-	// The array's clock is told by its answers.
+	// Answers contain the time of the array's clock.
 	w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
 	w.Header().Set("Server", "nfsbench stand-in")
 	if f.breaks(w, r, s.ctx.Done()) {
