@@ -214,8 +214,11 @@ func TestTheHomeIsFoundWhereTheImageDoesNotNameIt(t *testing.T) {
 	if s := r.ready(1); s.OracleHome != newer {
 		t.Errorf("home %q, want %q", s.OracleHome, newer)
 	}
+	if err := r.end(); err != nil { // then all of its output is there
+		t.Error(err)
+	}
 	if !strings.Contains(i.out.String(), "home "+newer) {
-		t.Errorf("the database is not told of its home: %s", i.out)
+		t.Errorf("the database does not see its home: %s", i.out)
 	}
 	i.o.OracleHome = i.home
 	if got := i.o.findHome(); got != i.home {
