@@ -22,8 +22,8 @@ import (
 func TestSuitesCompileToWhatIsOnFile(t *testing.T) {
 	compile := map[string]func(workflow.Input) *unstructured.Unstructured{
 		"nfs-vs-dnfs": workflow.NewWorkflow,
-		"nightly":  workflow.NewCronWorkflow,
-		"paths":    workflow.NewWorkflow,
+		"nightly":     workflow.NewCronWorkflow,
+		"paths":       workflow.NewWorkflow,
 		"resubmission": func(in workflow.Input) *unstructured.Unstructured {
 			in.Attempt, in.FirstAttempt, in.Done = 1, 3, map[workflow.Key]bool{}
 			for _, slot := range in.Matrix.Sequence[2:] {

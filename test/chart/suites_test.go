@@ -44,17 +44,17 @@ func suiteSamples(t *testing.T) map[string]*v1alpha1.NFSBenchmarkSuite {
 func TestSuiteSamplesComeToWhatTheySay(t *testing.T) {
 	six := []string{"nfsv3-local", "nfsv3-remote", "nfsv4-local", "nfsv4-remote", "pnfs-local", "pnfs-remote"}
 	want := map[string]shape{
-		"dnfs-vs-pnfs-native": {six, 36, 10, "nfsv3-local"},
-		"dnfs-vs-pnfs-oracle": {six, 36, 10, "nfsv3-local"},
+		"dnfs-vs-pnfs-native":    {six, 36, 10, "nfsv3-local"},
+		"dnfs-vs-pnfs-oracle":    {six, 36, 10, "nfsv3-local"},
 		"dnfs-throughput-native": {[]string{"off", "on", "multipath", "two-clients"}, 20, 3, "off"},
 		"dnfs-throughput-oracle": {[]string{"off", "on", "multipath", "rac"}, 20, 3, "off"},
-		"nfs-vs-dnfs-native": {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
-		"nfs-vs-dnfs-oracle": {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
-		"nfs-vs-dnfs-short":  {[]string{"nfs", "dnfs"}, 10, 1, "nfs"},
-		"wire-speed-native": {[]string{"read", "copy", "overwrite"}, 15, 0, ""},
-		"wire-speed-oracle": {[]string{"nfs", "dnfs"}, 10, 1, "nfs"},
-		"two-paths":       {[]string{"one", "two"}, 8, 1, "one"},
-		"nightly":         {[]string{"scan", "lookup"}, 12, 0, ""},
+		"nfs-vs-dnfs-native":     {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
+		"nfs-vs-dnfs-oracle":     {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
+		"nfs-vs-dnfs-short":      {[]string{"nfs", "dnfs"}, 10, 1, "nfs"},
+		"wire-speed-native":      {[]string{"read", "copy", "overwrite"}, 15, 0, ""},
+		"wire-speed-oracle":      {[]string{"nfs", "dnfs"}, 10, 1, "nfs"},
+		"two-paths":              {[]string{"one", "two"}, 8, 1, "one"},
+		"nightly":                {[]string{"scan", "lookup"}, 12, 0, ""},
 	}
 	check, err := crdcheck.New()
 	if err != nil {
