@@ -14,6 +14,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -126,7 +128,34 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) (next, error) {
 		}
 		return s.fail(reasonOf(f), f.Message)
 	}
+	if err := r.keepPoints(ctx, s); err != nil {
+		return next{}, err
+	}
 	return s.end(v1alpha1.PhaseSucceeded, v1alpha1.ReasonCompleted, "")
+}
+
+// keepPoints writes the numbers that suites compare beside the result. Suites read these
+// and not the status, which is rounded and cut to a size. Another pass writes the same.
+func (r *Reconciler) keepPoints(ctx context.Context, s *scope) error {
+	var packed bytes.Buffer
+	if err := runfile.WriteSuitePoints(&packed, runfile.SuitePoints{Points: judge.Headline(*s.judgement)}); err != nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]any{"binaryData": map[string][]byte{runfile.KeySuitePoints: packed.Bytes()}})
+	if err != nil {
+		return fmt.Errorf("encode the points: %w", err)
+	}
+	return r.patchResult(ctx, s, body)
+}
+
+// patchResult merges keys into the ConfigMap with the results, whose other keys belong to
+// the collectors.
+func (r *Reconciler) patchResult(ctx context.Context, s *scope, body []byte) error {
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Result}}
+	if err := r.Client.Patch(ctx, cm, client.RawPatch(types.MergePatchType, body), client.FieldOwner(FieldOwner)); err != nil {
+		return fmt.Errorf("patch ConfigMap %q: %w", cm.Name, err)
+	}
+	return nil
 }
 
 // reasonOf makes a condition reason of a failure. The code comes out of a pod;

@@ -12,7 +12,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -182,15 +181,11 @@ func (r *Reconciler) releaseClients(ctx context.Context, s *scope) error {
 			return nil
 		}
 	}
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Result}}
 	body, err := json.Marshal(map[string]any{"data": map[string]string{runfile.KeyRelease: s.now.UTC().Format(time.RFC3339Nano)}})
 	if err != nil {
 		return fmt.Errorf("encode the release: %w", err)
 	}
-	if err := r.Client.Patch(ctx, cm, client.RawPatch("application/merge-patch+json", body), client.FieldOwner(FieldOwner)); err != nil {
-		return fmt.Errorf("release the clients: %w", err)
-	}
-	return nil
+	return r.patchResult(ctx, s, body)
 }
 
 // podEvents reads the warnings about pods that wait for a volume, or about the

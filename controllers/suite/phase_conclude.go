@@ -57,7 +57,10 @@ func (r *Reconciler) lookAgain(ctx context.Context, s *scope, one *run) error {
 		if err != nil {
 			return fmt.Errorf("list the benchmarks of run %q: %w", one.name, err)
 		}
-		g := gather(results, list.Items)
+		g, err := r.gather(ctx, results, list.Items)
+		if err != nil {
+			return err
+		}
 		results, live = g.results, append(live, g.live...)
 		if list.Continue == "" {
 			break

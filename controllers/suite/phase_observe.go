@@ -104,7 +104,11 @@ func (r *Reconciler) look(ctx context.Context, s *scope, one *run) error {
 	if err != nil {
 		return fmt.Errorf("list the benchmarks of run %q: %w", one.name, err)
 	}
-	one.take(gather(one.file.Results, list.Items))
+	g, err := r.gather(ctx, one.file.Results, list.Items)
+	if err != nil {
+		return err
+	}
+	one.take(g)
 	return nil
 }
 

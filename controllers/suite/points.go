@@ -1,94 +1,43 @@
 package suite
 
 import (
+	"bytes"
+	"context"
 	"fmt"
-	"maps"
-	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// points are the numbers that a benchmark's status holds: one for each level of
-// load where there are several, otherwise one. What is not known is absent.
-func points(st v1alpha1.NFSBenchmarkStatus) []runfile.SuitePoint {
-	if len(st.Steps) == 0 {
-		if st.Summary == nil {
-			return nil
+// readPoints reads the numbers of a benchmark that succeeded, which the benchmark's
+// controller keeps beside the result. The cache may be behind the benchmark's status;
+// then the API server has them. A benchmark whose result was deleted or damaged has none,
+// and lost says so.
+func (r *Reconciler) readPoints(ctx context.Context, b *v1alpha1.NFSBenchmark) (points []runfile.SuitePoint, lost string, err error) {
+	ref := b.Status.ResultRef
+	if ref == nil {
+		return nil, "it has no result", nil
+	}
+	for _, from := range []client.Reader{r.Client, r.Reader} {
+		var cm corev1.ConfigMap
+		err := from.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: ref.Name}, &cm)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, "", fmt.Errorf("read the numbers of benchmark %q: %w", b.Name, err)
 		}
-		p := runfile.SuitePoint{Metrics: summaryMetrics(*st.Summary), WirePermille: permille(st.Summary.WirePercent)}
-		if len(p.Metrics) == 0 {
-			return nil
+		packed, ok := cm.BinaryData[runfile.KeySuitePoints]
+		if apierrors.IsNotFound(err) || !ok {
+			lost = fmt.Sprintf("ConfigMap %q with its result has no key %s", ref.Name, runfile.KeySuitePoints)
+			continue
 		}
-		return []runfile.SuitePoint{p}
-	}
-	var out []runfile.SuitePoint
-	most := mostUsers(st.Steps)
-	for i, step := range st.Steps {
-		p := stepPoint(step)
-		if i == most && st.Summary != nil { // the summary describes this step in more detail
-			more := summaryMetrics(*st.Summary)
-			maps.Copy(more, p.Metrics)
-			p.Metrics = more
+		file, err := runfile.ReadSuitePoints(bytes.NewReader(packed))
+		if err != nil {
+			return nil, fmt.Sprintf("ConfigMap %q with its result is damaged: %v", ref.Name, err), nil
 		}
-		out = append(out, p)
+		return file.Points, "", nil
 	}
-	return out
-}
-
-// mostUsers is the index of the step that the summary of a ramp describes, or -1.
-func mostUsers(steps []v1alpha1.StepStatus) int {
-	best := -1
-	for i, s := range steps {
-		if s.Kind == runfile.StepUsers && (best < 0 || s.Users > steps[best].Users) {
-			best = i
-		}
-	}
-	return best
-}
-
-func stepPoint(s v1alpha1.StepStatus) runfile.SuitePoint {
-	return runfile.SuitePoint{
-		Step: fmt.Sprintf("%s=%d", s.Kind, s.Users),
-		Metrics: known(map[string]*int64{
-			runfile.MetricThroughput: s.ThroughputBytesPerSecond, runfile.MetricIOPS: s.IOPS,
-			runfile.MetricMeanLatency: s.MeanLatencyMicroseconds, runfile.MetricP99Latency: s.P99LatencyMicroseconds,
-		}),
-		WirePermille: permille(s.WirePercent), Knee: s.Knee,
-	}
-}
-
-func summaryMetrics(s v1alpha1.Summary) map[string]float64 {
-	return known(map[string]*int64{
-		runfile.MetricThroughput: s.ThroughputBytesPerSecond, runfile.MetricIOPS: s.IOPS,
-		runfile.MetricMeanLatency: s.MeanLatencyMicroseconds, runfile.MetricP50Latency: s.P50LatencyMicroseconds,
-		runfile.MetricP95Latency: s.P95LatencyMicroseconds, runfile.MetricP99Latency: s.P99LatencyMicroseconds,
-		runfile.MetricStorageLatency: s.StorageMeanLatencyMicroseconds, runfile.MetricClientCPU: s.ClientCPUMicrosecondsPerMebibyte,
-	})
-}
-
-func known(all map[string]*int64) map[string]float64 {
-	out := map[string]float64{}
-	for name, v := range all {
-		if v != nil {
-			out[name] = float64(*v)
-		}
-	}
-	return out
-}
-
-func permille(percent *int32) *int64 {
-	if percent == nil {
-		return nil
-	}
-	return new(int64(*percent) * 10)
-}
-
-func timeOf(t *metav1.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.UTC()
+	return nil, lost, nil
 }

@@ -1,55 +1,67 @@
 package suite
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-func TestPointsOfAStatus(t *testing.T) {
+func TestPointsAreReadFromTheResult(t *testing.T) {
 	t.Parallel()
-	n := func(v int64) *int64 { return &v }
-	full := &v1alpha1.Summary{
-		ThroughputBytesPerSecond: n(1), IOPS: n(2), MeanLatencyMicroseconds: n(3), P50LatencyMicroseconds: n(4), P95LatencyMicroseconds: n(5),
-		P99LatencyMicroseconds: n(6), StorageMeanLatencyMicroseconds: n(7), ClientCPUMicrosecondsPerMebibyte: n(8), WirePercent: new(int32(94)),
+	want := []runfile.SuitePoint{{Step: "Users=8", Metrics: map[string]float64{runfile.MetricP95Latency: 5}, WirePermille: new(int64(943)), Knee: true}}
+	var packed, huge bytes.Buffer
+	if err := runfile.WriteSuitePoints(&packed, runfile.SuitePoints{Points: want}); err != nil {
+		t.Fatal(err)
 	}
-	all := map[string]float64{
-		runfile.MetricThroughput: 1, runfile.MetricIOPS: 2, runfile.MetricMeanLatency: 3, runfile.MetricP50Latency: 4,
-		runfile.MetricP95Latency: 5, runfile.MetricP99Latency: 6, runfile.MetricStorageLatency: 7, runfile.MetricClientCPU: 8,
+	if err := runfile.WriteSuitePoints(&huge, runfile.SuitePoints{Points: []runfile.SuitePoint{{Step: strings.Repeat("8", runfile.MaxSuitePointsBytes)}}}); err != nil {
+		t.Fatal(err)
 	}
-	step := func(kind string, users int32, speed int64) v1alpha1.StepStatus {
-		return v1alpha1.StepStatus{Kind: kind, Users: users, ThroughputBytesPerSecond: n(speed), WirePercent: new(int32(50)), Knee: users == 4}
+	with := func(key string, value []byte) []runtime.Object {
+		return []runtime.Object{&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "result"}, BinaryData: map[string][]byte{key: value},
+		}}
 	}
-	one := func(step string, speed float64, knee bool) runfile.SuitePoint {
-		return runfile.SuitePoint{Step: step, Metrics: map[string]float64{runfile.MetricThroughput: speed}, WirePermille: n(500), Knee: knee}
-	}
-	topped := one("Users=8", 80, false)
-	topped.Metrics = map[string]float64{runfile.MetricP95Latency: 5, runfile.MetricThroughput: 80}
+	here := with(runfile.KeySuitePoints, packed.Bytes())
+	ref := &v1alpha1.ResultReference{Name: "result"}
 	cases := map[string]struct {
-		st   v1alpha1.NFSBenchmarkStatus
-		want []runfile.SuitePoint
+		ref          *v1alpha1.ResultReference
+		cache, there []runtime.Object
+		points       []runfile.SuitePoint
+		lost         string
 	}{
-		"Nothing":      {v1alpha1.NFSBenchmarkStatus{}, nil},
-		"EmptySummary": {v1alpha1.NFSBenchmarkStatus{Summary: &v1alpha1.Summary{}}, nil},
-		"Summary":      {v1alpha1.NFSBenchmarkStatus{Summary: full}, []runfile.SuitePoint{{Metrics: all, WirePermille: n(940)}}},
-		"Ramp": {
-			v1alpha1.NFSBenchmarkStatus{
-				Summary: &v1alpha1.Summary{P95LatencyMicroseconds: n(5), ThroughputBytesPerSecond: n(1)},
-				Steps:   []v1alpha1.StepStatus{step("Users", 4, 40), step("Users", 8, 80)},
-			},
-			[]runfile.SuitePoint{one("Users=4", 40, true), topped},
-		},
-		"Calibration": {
-			v1alpha1.NFSBenchmarkStatus{Summary: full, Steps: []v1alpha1.StepStatus{step("SmallReads", 8, 80)}},
-			[]runfile.SuitePoint{one("SmallReads=8", 80, false)},
-		},
+		"cached":          {ref, here, nil, want, ""},
+		"not cached yet":  {ref, nil, here, want, ""},
+		"cached without":  {ref, with("client-0.result", nil), here, want, ""},
+		"deleted":         {ref, nil, nil, nil, `ConfigMap "result" with its result has no key points.json.gz`},
+		"no result":       {nil, here, here, nil, "it has no result"},
+		"damaged":         {ref, with(runfile.KeySuitePoints, []byte("{")), here, nil, `ConfigMap "result" with its result is damaged: read points`},
+		"more than it is": {ref, with(runfile.KeySuitePoints, huge.Bytes()), here, nil, "is damaged: read points"},
 	}
 	for name, tc := range cases {
-		if diff := cmp.Diff(tc.want, points(tc.st)); diff != "" {
-			t.Errorf("%s:\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := NewReconciler(Options{
+				Client: fake.NewClientBuilder().WithRuntimeObjects(tc.cache...).Build(),
+				Reader: fake.NewClientBuilder().WithRuntimeObjects(tc.there...).Build(),
+			})
+			b := one(good, "a", 1, 0)
+			b.Namespace, b.Status.ResultRef = "bench", tc.ref
+			points, lost, err := r.readPoints(t.Context(), &b)
+			if err != nil || (lost == "") != (tc.lost == "") || !strings.Contains(lost, tc.lost) {
+				t.Errorf("lost %q, error %v; want %q", lost, err, tc.lost)
+			}
+			if diff := cmp.Diff(tc.points, points); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

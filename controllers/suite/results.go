@@ -2,12 +2,15 @@ package suite
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -23,10 +26,16 @@ type gathered struct {
 	simulated bool
 }
 
+// gather is the function gather with the numbers that the cluster keeps.
+func (r *Reconciler) gather(ctx context.Context, old []runfile.SuiteResult, all []v1alpha1.NFSBenchmark) (gathered, error) {
+	return gather(old, all, func(b *v1alpha1.NFSBenchmark) ([]runfile.SuitePoint, string, error) { return r.readPoints(ctx, b) })
+}
+
 // gather adds what benchmarks say to the results that are known already: the
 // benchmarks of those may be gone. Of several attempts the first that succeeded
 // counts, otherwise the newest; one under way that comes after a failure undoes it.
-func gather(old []runfile.SuiteResult, all []v1alpha1.NFSBenchmark) gathered {
+// It reads the numbers of a benchmark once; its error is that of read.
+func gather(old []runfile.SuiteResult, all []v1alpha1.NFSBenchmark, read func(*v1alpha1.NFSBenchmark) ([]runfile.SuitePoint, string, error)) (gathered, error) {
 	best := map[workflow.Key]runfile.SuiteResult{}
 	for _, r := range old {
 		best[keyOf(r)] = r
@@ -44,6 +53,12 @@ func gather(old []runfile.SuiteResult, all []v1alpha1.NFSBenchmark) gathered {
 			g.live = append(g.live, liveOf(b, r))
 		case !b.Status.Phase.IsFinished():
 		case !known || isBetter(r, is):
+			if isSuccess(r) { // what a run that broke off measured cannot be compared
+				var err error
+				if r.Points, r.Message, err = read(b); err != nil {
+					return gathered{}, err
+				}
+			}
 			best[keyOf(r)] = r
 			g.simulated = g.simulated || isSimulated(b)
 		}
@@ -61,7 +76,14 @@ func gather(old []runfile.SuiteResult, all []v1alpha1.NFSBenchmark) gathered {
 		return cmp.Or(cmp.Compare(a.Position, b.Position), strings.Compare(a.Benchmark, b.Benchmark))
 	})
 	slices.SortFunc(g.live, func(a, b underWay) int { return strings.Compare(a.name, b.name) })
-	return g
+	return g, nil
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
 }
 
 func keyOf(r runfile.SuiteResult) workflow.Key {
@@ -99,9 +121,6 @@ func resultOf(b *v1alpha1.NFSBenchmark) (runfile.SuiteResult, bool) {
 	}
 	if c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionSucceeded); c != nil && !isSuccess(r) {
 		r.Reason, r.Message = c.Reason, statussize.ClipTo(st.Message, 256)
-	}
-	if isSuccess(r) { // what a run that broke off measured cannot be compared
-		r.Points = points(st)
 	}
 	return r, true
 }

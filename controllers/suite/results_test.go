@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -21,10 +22,10 @@ func one(phase v1alpha1.Phase, cell string, repetition, attempt int) v1alpha1.NF
 		v1alpha1.LabelPosition: fmt.Sprint(repetition),
 	}
 	b.Status.Phase = phase
-	speed := int64(attempt + 1)
-	b.Status.Summary = &v1alpha1.Summary{ThroughputBytesPerSecond: &speed}
 	return b
 }
+
+func noPoints(*v1alpha1.NFSBenchmark) ([]runfile.SuitePoint, string, error) { return nil, "", nil }
 
 const (
 	good = v1alpha1.PhaseSucceeded
@@ -65,7 +66,10 @@ func TestWhichAttemptCounts(t *testing.T) {
 		"Unlabelled": {"nobody knows what it is", nil, []v1alpha1.NFSBenchmark{unlabelled}, "", "", 0},
 	}
 	for name, tc := range cases {
-		g := gather(tc.old, tc.all)
+		g, err := gather(tc.old, tc.all, noPoints)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var names, live []string
 		for _, r := range g.results {
 			names = append(names, r.Benchmark)
@@ -81,16 +85,30 @@ func TestWhichAttemptCounts(t *testing.T) {
 
 func TestWhatBrokeOffHasNoNumbers(t *testing.T) {
 	t.Parallel()
-	b := one(bad, "a", 1, 0)
-	b.Status.Message = "lost"
-	b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Reason: v1alpha1.ReasonPodLost}}
-	r, ok := resultOf(&b)
-	if !ok || r.Points != nil || r.Reason != v1alpha1.ReasonPodLost || r.Message != "lost" {
-		t.Errorf("%+v", r)
+	lost := one(bad, "a", 1, 0)
+	lost.Status.Message = "lost"
+	lost.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Reason: v1alpha1.ReasonPodLost}}
+	reads := 0
+	read := func(b *v1alpha1.NFSBenchmark) ([]runfile.SuitePoint, string, error) {
+		reads++
+		return []runfile.SuitePoint{{Step: b.Name}}, "", nil
 	}
-	b.Status.Phase = good
-	if r, _ = resultOf(&b); len(r.Points) != 1 || r.Reason != "" || r.Message != "" {
-		t.Errorf("%+v", r)
+	g, err := gather(nil, []v1alpha1.NFSBenchmark{lost, one(good, "b", 1, 0)}, read)
+	if err != nil || len(g.results) != 2 {
+		t.Fatalf("%+v, %v", g, err)
+	}
+	if r := g.results[0]; r.Points != nil || r.Reason != v1alpha1.ReasonPodLost || r.Message != "lost" {
+		t.Errorf("failed: %+v", r)
+	}
+	if r := g.results[1]; len(r.Points) != 1 || r.Points[0].Step != "run-b-r1-0" || r.Reason != "" || r.Message != "" {
+		t.Errorf("succeeded: %+v", r)
+	}
+	if _, err = gather(g.results, []v1alpha1.NFSBenchmark{lost, one(good, "b", 1, 0)}, read); err != nil || reads != 1 {
+		t.Errorf("%d reads of one benchmark, %v", reads, err)
+	}
+	broken := errors.New("no API server")
+	if _, err = gather(nil, []v1alpha1.NFSBenchmark{one(good, "b", 1, 0)}, func(*v1alpha1.NFSBenchmark) ([]runfile.SuitePoint, string, error) { return nil, "", broken }); !errors.Is(err, broken) {
+		t.Errorf("error %v is not that of the API server", err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -170,6 +171,32 @@ func TestPointsOfARampAreThoseOfEachStepInEachRound(t *testing.T) {
 	}
 	if len(r.Clients[0].Load.Repetitions) != 4 {
 		t.Errorf("the result was changed: %d repetitions are left", len(r.Clients[0].Load.Repetitions))
+	}
+}
+
+// TestASuiteComparesTheNumbersOfThePlugin without loss, for a ramp longer than a status
+// has room for.
+func TestASuiteComparesTheNumbersOfThePlugin(t *testing.T) {
+	t.Parallel()
+	var users []int32
+	for n := range int32(64) {
+		users = append(users, n+1)
+	}
+	r := resultOf(t, gen.SLOB(v1alpha1.SLOBRandomRead, users...), gen.Repetitions(1))
+	var packed bytes.Buffer
+	if err := runfile.WriteSuitePoints(&packed, runfile.SuitePoints{Points: judge.Headline(judge.Judge(r))}); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := runfile.ReadSuitePoints(&packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin := Points(r)
+	if len(plugin) != 1 || len(plugin[0]) != len(users) {
+		t.Fatalf("%d rounds, want 1 of %d levels", len(plugin), len(users))
+	}
+	if diff := cmp.Diff(plugin[0], kept.Points); diff != "" {
+		t.Errorf("the suite has other numbers than the plugin (-plugin +suite):\n%s", diff)
 	}
 }
 

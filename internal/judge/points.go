@@ -20,15 +20,16 @@ func Points(r runfile.Result) [][]runfile.SuitePoint {
 	}
 	var points [][]runfile.SuitePoint
 	for _, round := range rounds {
-		if of := pointsOf(Judge(only(r, round))); len(of) > 0 {
+		if of := Headline(Judge(only(r, round))); len(of) > 0 {
 			points = append(points, of)
 		}
 	}
 	return points
 }
 
-// pointsOf are the points of one round.
-func pointsOf(j Judgement) []runfile.SuitePoint {
+// Headline returns the numbers that stand for a whole run, as Points returns those of
+// one repetition: medians where the run has several repetitions.
+func Headline(j Judgement) []runfile.SuitePoint {
 	var points []runfile.SuitePoint
 	for _, s := range j.Steps {
 		p := point(s.Summary)

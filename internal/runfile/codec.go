@@ -72,17 +72,7 @@ func WriteResult(w io.Writer, r Result) error {
 // and compressed. ReadResult reads it back.
 func WriteResultGzip(w io.Writer, r Result) error {
 	r.Version, r.Plan.Version = ResultVersion, PlanVersion
-	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
-	if err != nil {
-		return fmt.Errorf("write result: %w", err)
-	}
-	if err := json.NewEncoder(z).Encode(r); err != nil {
-		return fmt.Errorf("write result: %w", err)
-	}
-	if err := z.Close(); err != nil {
-		return fmt.Errorf("write result: %w", err)
-	}
-	return nil
+	return writePacked(w, "result", r)
 }
 
 func write(w io.Writer, what string, v any) error {

@@ -5,6 +5,9 @@ import "time"
 // SuiteRunVersion is the version that every record of a suite's run names.
 const SuiteRunVersion = "nfsbench.io/suite-run/v1"
 
+// SuitePointsVersion is the version that the numbers of a benchmark name.
+const SuitePointsVersion = "nfsbench.io/suite-points/v1"
+
 // SuiteRun is the record of one run of a suite: what each benchmark gave, in the
 // order in which they ran. Comparisons are made from it and not kept in it, so
 // that they can be made again.
@@ -86,6 +89,13 @@ type SuiteResult struct {
 	// Points are the numbers: one without a step, or one for each step of a
 	// benchmark with several levels of load.
 	Points []SuitePoint `json:"points,omitempty"`
+}
+
+// SuitePoints are the numbers of one benchmark, as a suite compares them. The controller
+// computes them once, when it judges the result, and keeps them beside the result.
+type SuitePoints struct {
+	Version string       `json:"version"` // SuitePointsVersion
+	Points  []SuitePoint `json:"points"`
 }
 
 // SuitePoint holds the numbers of one benchmark, or of one step of it.

@@ -1,9 +1,11 @@
 package integration
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -38,8 +40,13 @@ func TestARunComesToItsEnd(t *testing.T) {
 			if b.Status.Summary.ThroughputMegabytesPerSecond == nil || b.Status.ResultRef == nil {
 				t.Errorf("%s: no numbers in %+v", tc.reason, b.Status)
 			}
-			if w.results(b) == nil {
-				t.Error("the result is gone with the clean-up")
+			cm := w.results(b)
+			if cm == nil {
+				t.Fatal("the result is gone with the clean-up")
+			}
+			points, err := runfile.ReadSuitePoints(bytes.NewReader(cm.BinaryData[runfile.KeySuitePoints]))
+			if err != nil || len(points.Points) != 1 || points.Points[0].Metrics[runfile.MetricThroughput] != float64(*b.Status.Summary.ThroughputBytesPerSecond) {
+				t.Errorf("numbers for suites %+v, %v; want those of %+v", points, err, b.Status.Summary)
 			}
 		})
 	}

@@ -1,12 +1,14 @@
 package integration
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // suiteEnding is how a benchmark ends. The zero value is well, at 100 MB/s.
@@ -103,9 +106,28 @@ func (w *suiteWorld) benchmark(b *v1alpha1.NFSBenchmark) string {
 		b.Status.Verdict = e.verdict
 	}
 	b.Status.Validity = v1alpha1.ValidityValid
-	b.Status.Summary = &v1alpha1.Summary{ThroughputBytesPerSecond: &e.speed, MeanLatencyMicroseconds: new(int64(1e12) / e.speed)}
+	w.publish(b, runfile.SuitePoint{Metrics: map[string]float64{
+		runfile.MetricThroughput: float64(e.speed), runfile.MetricMeanLatency: 1e12 / float64(e.speed),
+	}})
 	w.succeeded(b, metav1.ConditionTrue, v1alpha1.ReasonCompleted)
 	return b.Name + " succeeds"
+}
+
+// publish keeps the numbers of a benchmark where the operator keeps them.
+func (w *suiteWorld) publish(b *v1alpha1.NFSBenchmark, points ...runfile.SuitePoint) {
+	w.Helper()
+	var packed bytes.Buffer
+	if err := runfile.WriteSuitePoints(&packed, runfile.SuitePoints{Points: points}); err != nil {
+		w.Fatal(err)
+	}
+	b.Status.ResultRef = &v1alpha1.ResultReference{Kind: "ConfigMap", Name: b.Name + "-result", Keys: []string{runfile.ResultKey(0)}}
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.Status.ResultRef.Name},
+		BinaryData: map[string][]byte{runfile.KeySuitePoints: packed.Bytes()},
+	}
+	if err := w.c.Create(w.Context(), cm); err != nil && !apierrors.IsAlreadyExists(err) {
+		w.Fatal(err)
+	}
 }
 
 // holdBack is what the operator reports about a benchmark that may not start.
