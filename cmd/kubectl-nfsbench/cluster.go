@@ -1,12 +1,7 @@
 package main
 
 import (
-	"context"
-	"io"
-
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,11 +13,7 @@ type cluster struct {
 	client.Client
 	namespace string
 	explicit  bool // namespace was given with --namespace
-	logs      logSource
 }
-
-// logSource opens the log of a container.
-type logSource func(ctx context.Context, namespace, pod string, o *corev1.PodLogOptions) (io.ReadCloser, error)
 
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
@@ -51,12 +42,5 @@ func connect(a *app) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	logs := func(ctx context.Context, namespace, pod string, o *corev1.PodLogOptions) (io.ReadCloser, error) {
-		return set.CoreV1().Pods(namespace).GetLogs(pod, o).Stream(ctx)
-	}
-	return &cluster{Client: c, namespace: namespace, explicit: explicit, logs: logs}, nil
+	return &cluster{Client: c, namespace: namespace, explicit: explicit}, nil
 }

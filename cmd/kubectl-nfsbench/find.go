@@ -131,7 +131,7 @@ func (c *cluster) notFound(ctx context.Context, ref reference) error {
 	}
 	names := nearest(ref.name, c.names(ctx, ref.kind), 5)
 	if len(names) == 0 {
-		return badInput(fmt.Errorf("there is no %s %q in namespace %q, and no other: -n chooses another namespace, 'kubectl nfsbench list -A' shows all", what, ref.name, c.namespace))
+		return badInput(fmt.Errorf("there is no %s %q in namespace %q, and no other: -n chooses another namespace, 'kubectl get nfsb,nfsbs -A' lists all", what, ref.name, c.namespace))
 	}
 	return badInput(fmt.Errorf("there is no %s %q in namespace %q; there is %s", what, ref.name, c.namespace, strings.Join(names, ", ")))
 }

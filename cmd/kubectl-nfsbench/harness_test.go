@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -26,8 +25,6 @@ import (
 type shell struct {
 	t      *testing.T
 	client client.WithWatch
-	logs   logSource
-	// lists and gets count the requests; see onGet.
 	onGet func(client.Object)
 	in    string
 	ctx   context.Context
@@ -54,10 +51,6 @@ func newShell(t *testing.T, objects ...client.Object) *shell {
 			}
 			return err
 		}}).Build()
-	s.logs = func(context.Context, string, string, *corev1.PodLogOptions) (io.ReadCloser, error) {
-		t.Error("a log was asked for")
-		return io.NopCloser(strings.NewReader("")), nil
-	}
 	return s
 }
 
@@ -71,7 +64,7 @@ func (s *shell) run(args ...string) outcome {
 			if n := *a.flags.Namespace; n != "" {
 				namespace, explicit = n, true
 			}
-			return &cluster{Client: s.client, namespace: namespace, explicit: explicit, logs: s.logs}, nil
+			return &cluster{Client: s.client, namespace: namespace, explicit: explicit}, nil
 		},
 	}
 	var out, errOut bytes.Buffer

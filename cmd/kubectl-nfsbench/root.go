@@ -32,11 +32,9 @@ func subcommands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newRunCommand,
 		newWatchCommand,
-		newListCommand,
 		newReportCommand,
 		newCompareCommand,
 		newOranfstabCommand,
-		newLogsCommand,
 		newSuspendCommand,
 		newResumeCommand,
 		newStopCommand,

@@ -48,7 +48,7 @@ func TestWhatIsNotThereIsAnsweredWithWhatIs(t *testing.T) {
 	o := s.run("report", "demo-3").mustEnd(t, exitBadInput)
 	o.mustSay(t, "there is demo-1, demo-2, suite/demo, d, a\n")
 	s.run("rerun", "dem").mustEnd(t, exitBadInput).mustSay(t, `there is no suite "dem" in namespace "bench"; there is suite/demo`)
-	newShell(t).run("logs", "x").mustEnd(t, exitBadInput).mustSay(t, "and no other: -n chooses another namespace")
+	newShell(t).run("watch", "x").mustEnd(t, exitBadInput).mustSay(t, "and no other: -n chooses another namespace")
 }
 
 func TestABareNameIsABenchmarkAndASuiteWhereThereIsNone(t *testing.T) {
