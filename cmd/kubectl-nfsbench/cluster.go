@@ -1,11 +1,21 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/cli"
 )
 
 // cluster is the API server that the flags name, as this user sees it.
@@ -33,7 +43,7 @@ func connect(a *app) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.UserAgent = "kubectl-nfsbench/" + versionText()
+	config.UserAgent = "kubectl-nfsbench/" + cli.Version(version)
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
@@ -43,4 +53,193 @@ func connect(a *app) (*cluster, error) {
 		return nil, err
 	}
 	return &cluster{Client: c, namespace: namespace, explicit: explicit}, nil
+}
+
+// The kinds that a reference may name.
+const (
+	anyKind       = ""
+	benchmarkKind = "NFSBenchmark"
+	suiteKind     = "NFSBenchmarkSuite"
+)
+
+// reference is a NAME of a command line.
+type reference struct {
+	kind string // anyKind where the user did not say
+	name string
+	run  string // of a suite; empty is the newest
+}
+
+// parseReference reads NAME, nfsb/NAME, suite/NAME and suite/NAME@RUN, and what
+// 'kubectl get -o name' prints.
+func parseReference(arg string) (reference, error) {
+	var r reference
+	prefix, name, ok := strings.Cut(arg, "/")
+	if !ok {
+		prefix, name = "", arg
+	}
+	switch kind, _, _ := strings.Cut(strings.ToLower(prefix), "."); kind {
+	case "":
+		if ok {
+			return r, cli.BadInput(fmt.Errorf("%q has nothing before the slash: write nfsb/NAME or suite/NAME", arg))
+		}
+	case "nfsb", "nfsbenchmark", "nfsbenchmarks", "benchmark":
+		r.kind = benchmarkKind
+	case "nfsbs", "nfsbenchmarksuite", "nfsbenchmarksuites", "suite", "suites":
+		r.kind = suiteKind
+	default:
+		return r, cli.BadInput(fmt.Errorf("%q is of kind %q, and this plugin knows benchmarks and suites only: write nfsb/NAME or suite/NAME", arg, prefix))
+	}
+	r.name, r.run, ok = strings.Cut(name, "@")
+	switch {
+	case r.name == "" || ok && r.run == "":
+		return r, cli.BadInput(fmt.Errorf("%q is no name: write NAME, nfsb/NAME, suite/NAME or suite/NAME@RUN", arg))
+	case ok && r.kind == benchmarkKind:
+		return r, cli.BadInput(fmt.Errorf("%q: a benchmark has one run only; leave out @%s", arg, r.run))
+	case ok:
+		r.kind = suiteKind
+	}
+	return r, nil
+}
+
+// found is what a reference names: one of the two.
+type found struct {
+	benchmark *v1alpha1.NFSBenchmark
+	suite     *v1alpha1.NFSBenchmarkSuite
+	run       string // of the suite, where one was named
+}
+
+// find looks an argument up. A bare name is a benchmark first.
+func (c *cluster) find(ctx context.Context, arg string) (found, error) {
+	ref, err := parseReference(arg)
+	if err != nil {
+		return found{}, err
+	}
+	key := client.ObjectKey{Namespace: c.namespace, Name: ref.name}
+	if ref.kind != suiteKind {
+		var b v1alpha1.NFSBenchmark
+		switch err := c.Get(ctx, key, &b); {
+		case err == nil:
+			return found{benchmark: &b}, nil
+		case !apierrors.IsNotFound(err):
+			return found{}, err
+		}
+	}
+	if ref.kind != benchmarkKind {
+		var s v1alpha1.NFSBenchmarkSuite
+		switch err := c.Get(ctx, key, &s); {
+		case err == nil:
+			return found{suite: &s, run: ref.run}, nil
+		case !apierrors.IsNotFound(err):
+			return found{}, err
+		}
+	}
+	return found{}, c.notFound(ctx, ref)
+}
+
+// findBenchmark is find for commands that know nothing of suites.
+func (c *cluster) findBenchmark(ctx context.Context, arg, why string) (*v1alpha1.NFSBenchmark, error) {
+	f, err := c.find(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	if f.benchmark == nil {
+		return nil, cli.BadInput(fmt.Errorf("%q is a suite, %s: name one of its benchmarks; 'kubectl get nfsb -n %s -l %s=%s' lists them",
+			f.suite.Name, why, c.namespace, v1alpha1.LabelSuite, f.suite.Name))
+	}
+	return f.benchmark, nil
+}
+
+// findSuite is find for commands that know nothing of benchmarks.
+func (c *cluster) findSuite(ctx context.Context, arg string) (*v1alpha1.NFSBenchmarkSuite, error) {
+	ref, err := parseReference(arg)
+	if err != nil {
+		return nil, err
+	}
+	if ref.kind == benchmarkKind {
+		return nil, cli.BadInput(fmt.Errorf("%q is a benchmark, and only suites can do that: name a suite", arg))
+	}
+	f, err := c.find(ctx, "suite/"+ref.name)
+	return f.suite, err
+}
+
+// notFound names what there is, the nearest first.
+func (c *cluster) notFound(ctx context.Context, ref reference) error {
+	what := "benchmark or suite"
+	switch ref.kind {
+	case benchmarkKind:
+		what = "benchmark"
+	case suiteKind:
+		what = "suite"
+	}
+	names := nearest(ref.name, c.names(ctx, ref.kind), 5)
+	if len(names) == 0 {
+		return cli.BadInput(fmt.Errorf("there is no %s %q in namespace %q, and no other: -n chooses another namespace, 'kubectl get nfsb,nfsbs -A' lists all", what, ref.name, c.namespace))
+	}
+	return cli.BadInput(fmt.Errorf("there is no %s %q in namespace %q; there is %s", what, ref.name, c.namespace, strings.Join(names, ", ")))
+}
+
+// names are those that an argument of this kind may have. What cannot be listed
+// is left out: names are a help only.
+func (c *cluster) names(ctx context.Context, kind string) []string {
+	var names []string
+	if kind != suiteKind {
+		var l v1alpha1.NFSBenchmarkList
+		_ = c.List(ctx, &l, client.InNamespace(c.namespace))
+		for _, b := range l.Items {
+			names = append(names, b.Name)
+		}
+	}
+	if kind != benchmarkKind {
+		var l v1alpha1.NFSBenchmarkSuiteList
+		_ = c.List(ctx, &l, client.InNamespace(c.namespace))
+		for _, s := range l.Items {
+			names = append(names, "suite/"+s.Name)
+		}
+	}
+	return names
+}
+
+// nearest are at most n of the names, those that begin most like name first.
+func nearest(name string, names []string, n int) []string {
+	alike := func(s string) int {
+		s = strings.TrimPrefix(s, "suite/")
+		i := 0
+		for i < len(s) && i < len(name) && s[i] == name[i] {
+			i++
+		}
+		return i
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(alike(b)-alike(a), cmp.Compare(a, b)) })
+	return names[:min(n, len(names))]
+}
+
+// completeWithin bounds how long a shell waits for names.
+const completeWithin = 3 * time.Second
+
+// completeNames completes up to most arguments with names of this kind.
+func completeNames(a *app, kind string, most int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.complete(cmd.Context(), kind, toComplete), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// complete lists the names that begin so. A cluster that cannot be asked gives
+// none: a shell has no place for errors.
+func (a *app) complete(ctx context.Context, kind, prefix string) []string {
+	c, err := a.connect(a)
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, completeWithin)
+	defer cancel()
+	var names []string
+	for _, name := range c.names(ctx, kind) {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -112,7 +113,7 @@ func TestWithoutTheOperatorAllCommandsSayHowToInstallIt(t *testing.T) {
 		"/api": map[string]any{"kind": "APIVersions", "versions": []string{"v1"}}, "/apis": map[string]any{"kind": "APIGroupList", "apiVersion": "v1", "groups": []any{}},
 	}}
 	for _, args := range [][]string{{"watch", "x"}, {"report", "suite/x"}, {"run", "x", "--claim", "c"}} {
-		onServer(t, bare, args...).mustEnd(t, exitFailed).mustSay(t, "this cluster does not know nfsbench.io/v1alpha1: install the operator with 'helm install")
+		onServer(t, bare, args...).mustEnd(t, cli.ExitFailed).mustSay(t, "this cluster does not know nfsbench.io/v1alpha1: install the operator with 'helm install")
 	}
 }
 
@@ -120,16 +121,16 @@ func TestTheRightThatIsMissingIsNamed(t *testing.T) {
 	t.Parallel()
 	s := withCRDs()
 	s.answers["/apis/nfsbench.io/v1alpha1/namespaces/bench/nfsbenchmarks/demo"] = `nfsbenchmarks.nfsbench.io "demo" is forbidden: User "u" cannot get resource "nfsbenchmarks" in API group "nfsbench.io" in the namespace "bench"`
-	onServer(t, s, "watch", "demo").mustEnd(t, exitFailed).mustSay(t, `you may not get nfsbenchmarks.nfsbench.io in namespace "bench": ask for a role with the verb get`)
-	onServer(t, &apiServer{}, "watch", "x", "--server", "http://127.0.0.1:1").mustEnd(t, exitFailed).mustSay(t, "the cluster does not answer: dial tcp 127.0.0.1:1")
-	onServer(t, s, "watch", "x", "--context", "three").mustEnd(t, exitBadInput).mustSay(t, "no such context", "three", "kubectl config get-contexts")
+	onServer(t, s, "watch", "demo").mustEnd(t, cli.ExitFailed).mustSay(t, `you may not get nfsbenchmarks.nfsbench.io in namespace "bench": ask for a role with the verb get`)
+	onServer(t, &apiServer{}, "watch", "x", "--server", "http://127.0.0.1:1").mustEnd(t, cli.ExitFailed).mustSay(t, "the cluster does not answer: dial tcp 127.0.0.1:1")
+	onServer(t, s, "watch", "x", "--context", "three").mustEnd(t, cli.ExitBadInput).mustSay(t, "no such context", "three", "kubectl config get-contexts")
 }
 
 func TestTheFlagsOfKubectlChooseTheNamespace(t *testing.T) {
 	t.Parallel()
 	s := withCRDs()
 	for _, args := range [][]string{{"report", "x"}, {"report", "x", "--context", "two"}, {"report", "x", "-n", "three"}} {
-		onServer(t, s, args...).mustEnd(t, exitBadInput)
+		onServer(t, s, args...).mustEnd(t, cli.ExitBadInput)
 	}
 	all := strings.Join(s.requests, "\n")
 	for _, namespace := range []string{"bench", "other", "three"} {
@@ -144,7 +145,7 @@ func TestNewObjectsGoToTheServerAsTheyShould(t *testing.T) {
 	s := withCRDs()
 	const path = "/apis/nfsbench.io/v1alpha1/namespaces/bench/nfsbenchmarks"
 	s.answers[path] = objectOf(t, "NFSBenchmark", gen.Benchmark("demo"))
-	onServer(t, s, "run", "demo", "--claim", "data", "--dry-run=server").mustEnd(t, exitOK)
+	onServer(t, s, "run", "demo", "--claim", "data", "--dry-run=server").mustEnd(t, cli.ExitOK)
 	if all := strings.Join(s.requests, "\n"); !strings.Contains(all, "POST "+path+"?dryRun=All&fieldValidation=Strict") {
 		t.Errorf("no object was posted in\n%s", all)
 	}

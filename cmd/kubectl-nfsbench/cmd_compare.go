@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/archive"
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report"
@@ -20,21 +20,16 @@ import (
 
 // compareOptions are the flags of compare.
 type compareOptions struct {
-	metrics       []string
-	alpha         float64
-	minimumEffect float64 // percent
-	baseline      []string
-	vary          []string
-	correction    string
-	output        string
-	set           func(string) bool // says that a flag was given
+	cli.Significance
+	baseline, vary []string
+	to             cli.Destination
 }
 
 func newCompareCommand(a *app) *cobra.Command {
 	var o compareOptions
 	cmd := &cobra.Command{
 		Use:   "compare A B | compare suite/NAME",
-		Short: "Hold two results against each other, with statistics",
+		Short: "Compare two results with statistics",
 		Long: `Compares two benchmarks, repetition by repetition, or two runs of suites, cell by
 cell; A is the baseline. A suite alone is compared within itself, as its
 spec.compare says, or as --baseline does.
@@ -53,38 +48,30 @@ a warning that names what differs; --vary says what is meant to.`,
   kubectl nfsbench compare suite/nightly@nightly-1780000000 suite/nightly`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: completeNames(a, anyKind, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.set = cmd.Flags().Changed
-			return a.compare(cmd, args, o)
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.compare(cmd, args, &o) },
 	}
 	fs := cmd.Flags()
-	fs.StringSliceVar(&o.metrics, "metric", nil, "metrics to compare (default: those of the suite, or MeanLatency and Throughput)")
-	fs.Float64Var(&o.alpha, "alpha", runfile.DefaultAlpha, "accepted rate of false alarms")
-	fs.Float64Var(&o.minimumEffect, "minimum-effect", 100*runfile.DefaultMinimumEffect, "least difference of the medians that matters, in percent")
-	fs.StringVar(&o.correction, "correction", runfile.DefaultCorrection, "for the number of comparisons: Holm or None")
-	fs.StringSliceVar(&o.baseline, "baseline", nil, "which of A and B the other is compared with (default A); of a suite alone AXIS=VALUE")
+	o.Register(cmd)
+	fs.StringSliceVar(&o.baseline, "baseline", nil,
+		"which of A and B the other is compared with (default A); of a suite alone AXIS=VALUE")
 	fs.StringSliceVar(&o.vary, "vary", nil, "what two benchmarks are meant to differ in: "+strings.Join(conditionGroups(), ", "))
-	fs.StringVarP(&o.output, "output", "o", formatText, "text, json, or a file that ends in .html, .txt or .json")
-	completeValues(cmd, "metric", metrics()...)
-	completeValues(cmd, "correction", "Holm", "None")
-	completeValues(cmd, "vary", conditionGroups()...)
+	o.to.Register(cmd)
+	cli.CompleteValues(cmd, "vary", conditionGroups()...)
 	return cmd
 }
 
-func metrics() []string {
-	return []string{
-		runfile.MetricThroughput, runfile.MetricIOPS, runfile.MetricMeanLatency, runfile.MetricP50Latency,
-		runfile.MetricP95Latency, runfile.MetricP99Latency, runfile.MetricStorageLatency, runfile.MetricClientCPU,
+func (a *app) compare(cmd *cobra.Command, args []string, o *compareOptions) error {
+	if err := o.Parse(); err != nil {
+		return cli.BadInput(err)
 	}
-}
-
-func (a *app) compare(cmd *cobra.Command, args []string, o compareOptions) error {
-	if err := o.check(); err != nil {
-		return badInput(err)
+	for i, v := range o.vary {
+		name, err := cli.OneOf("vary", v, conditionGroups(), nil)
+		if err != nil {
+			return cli.BadInput(err)
+		}
+		o.vary[i] = name
 	}
-	to, err := parseDestination(o.output)
-	if err != nil {
+	if err := o.to.Parse(); err != nil {
 		return err
 	}
 	c, err := a.connect(a)
@@ -102,7 +89,7 @@ func (a *app) compare(cmd *cobra.Command, args []string, o compareOptions) error
 	var x comparison
 	switch {
 	case len(sides) == 1 && sides[0].suite == nil:
-		return badInput(fmt.Errorf("%q is a benchmark, and one benchmark is compared with nothing: name another", args[0]))
+		return cli.BadInput(fmt.Errorf("%q is a benchmark, and one benchmark is compared with nothing: name another", args[0]))
 	case len(sides) == 1:
 		x, err = c.compareWithin(cmd, sides[0], o)
 	case sides[0].suite != nil && sides[1].suite != nil:
@@ -110,7 +97,7 @@ func (a *app) compare(cmd *cobra.Command, args []string, o compareOptions) error
 	case sides[0].suite == nil && sides[1].suite == nil:
 		x, err = c.compareBenchmarks(cmd, sides, args, o)
 	default:
-		return badInput(errors.New("a benchmark and a suite cannot be compared: name two benchmarks, or two runs of suites"))
+		return cli.BadInput(errors.New("a benchmark and a suite cannot be compared: name two benchmarks, or two runs of suites"))
 	}
 	if err != nil {
 		return err
@@ -118,7 +105,7 @@ func (a *app) compare(cmd *cobra.Command, args []string, o compareOptions) error
 	for _, warning := range x.warnings {
 		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", warning)
 	}
-	return to.write(cmd, func(w io.Writer) error { return a.writeComparison(w, to.format, x) })
+	return o.to.Write(cmd, func(w io.Writer) error { return a.writeComparison(w, o.to.Format, x) })
 }
 
 // comparison is what came out, ready to be written.
@@ -131,72 +118,23 @@ type comparison struct {
 }
 
 func (a *app) writeComparison(w io.Writer, format string, x comparison) error {
-	options := html.Options{Generated: a.now(), Version: versionText()}
+	options := html.Options{Generated: a.now(), Version: cli.Version(version)}
 	switch {
-	case format == formatJSON:
-		return writeJSON(w, jsonOf(x))
-	case format == formatHTML && x.run != nil:
+	case format == cli.FormatJSON:
+		return cli.WriteJSON(w, jsonOf(x))
+	case format == cli.FormatHTML && x.run != nil:
 		return html.Suite(w, *x.run, x.table, nil, options)
-	case format == formatHTML:
+	case format == cli.FormatHTML:
 		return html.Comparison(w, x.sides[0], x.sides[1], x.table, options)
 	case x.plain != nil:
-		return report.CompareText(w, *x.plain, textOptions(w))
+		return report.CompareText(w, *x.plain, cli.TextOptions(w))
 	default:
-		return report.CompareText(w, x.table, textOptions(w))
+		return report.CompareText(w, x.table, cli.TextOptions(w))
 	}
-}
-
-func (o *compareOptions) check() error {
-	for i, m := range o.metrics {
-		name, err := oneOf("metric", m, metrics(), nil)
-		if err != nil {
-			return err
-		}
-		o.metrics[i] = name
-	}
-	for i, v := range o.vary {
-		name, err := oneOf("vary", v, conditionGroups(), nil)
-		if err != nil {
-			return err
-		}
-		o.vary[i] = name
-	}
-	var err error
-	if o.correction, err = oneOf("correction", o.correction, []string{"Holm", "None"}, nil); err != nil {
-		return err
-	}
-	switch {
-	case o.alpha <= 0 || o.alpha >= 1:
-		return fmt.Errorf("--alpha is %s; use a rate between 0 and 1, such as 0.05", strconv.FormatFloat(o.alpha, 'g', -1, 64))
-	case o.minimumEffect < 0 || o.minimumEffect > 100:
-		return fmt.Errorf("--minimum-effect is %s; use percent from 0 to 100", strconv.FormatFloat(o.minimumEffect, 'g', -1, 64))
-	}
-	return nil
-}
-
-// significance is what the flags say, and otherwise what of says.
-func (o compareOptions) significance(of *runfile.SuiteSignificance) runfile.SuiteSignificance {
-	s := runfile.SuiteSignificance{Metrics: o.metrics, Alpha: o.alpha, MinimumEffect: o.minimumEffect / 100, Correction: o.correction}
-	if of == nil {
-		return s
-	}
-	if len(s.Metrics) == 0 {
-		s.Metrics = of.Metrics
-	}
-	if !o.set("alpha") {
-		s.Alpha = of.Alpha
-	}
-	if !o.set("minimum-effect") {
-		s.MinimumEffect = of.MinimumEffect
-	}
-	if !o.set("correction") {
-		s.Correction = of.Correction
-	}
-	return s
 }
 
 // ordered puts the baseline first.
-func (o compareOptions) ordered(sides []found, args []string) ([]found, []string, error) {
+func (o *compareOptions) ordered(sides []found, args []string) ([]found, []string, error) {
 	if len(o.baseline) == 0 {
 		return sides, args, nil
 	}
@@ -206,10 +144,10 @@ func (o compareOptions) ordered(sides []found, args []string) ([]found, []string
 	case len(o.baseline) == 1 && want == args[1]:
 		return []found{sides[1], sides[0]}, []string{args[1], args[0]}, nil
 	}
-	return nil, nil, badInput(fmt.Errorf("--baseline is %q; it is one of the two, %q or %q", strings.Join(o.baseline, ","), args[0], args[1]))
+	return nil, nil, cli.BadInput(fmt.Errorf("--baseline is %q; it is one of the two, %q or %q", strings.Join(o.baseline, ","), args[0], args[1]))
 }
 
-func (c *cluster) compareBenchmarks(cmd *cobra.Command, sides []found, args []string, o compareOptions) (comparison, error) {
+func (c *cluster) compareBenchmarks(cmd *cobra.Command, sides []found, args []string, o *compareOptions) (comparison, error) {
 	sides, args, err := o.ordered(sides, args)
 	if err != nil {
 		return comparison{}, err
@@ -229,10 +167,10 @@ func (c *cluster) compareBenchmarks(cmd *cobra.Command, sides []found, args []st
 		x.warnings = append(x.warnings, doubts(f.benchmark.Name, x.sides[i].Judgement)...)
 	}
 	if sides[0].benchmark.UID == sides[1].benchmark.UID && args[0] == args[1] {
-		return comparison{}, badInput(fmt.Errorf("%q is compared with itself: name two benchmarks", args[0]))
+		return comparison{}, cli.BadInput(fmt.Errorf("%q is compared with itself: name two benchmarks", args[0]))
 	}
 	x.warnings = append(x.warnings, conditionWarnings(x.sides[0].Result, x.sides[1].Result, o.vary)...)
-	x.table = compare.Results(samples[0], samples[1], o.significance(nil))
+	x.table = compare.Results(samples[0], samples[1], o.Over(nil))
 	return x, nil
 }
 
@@ -251,7 +189,7 @@ func doubts(name string, j judge.Judgement) []string {
 }
 
 // compareWithin compares the cells of one run.
-func (c *cluster) compareWithin(cmd *cobra.Command, f found, o compareOptions) (comparison, error) {
+func (c *cluster) compareWithin(cmd *cobra.Command, f found, o *compareOptions) (comparison, error) {
 	records, err := archive.Records(cmd.Context(), c, c.namespace, f.suite.Name)
 	if err != nil {
 		return comparison{}, err
@@ -263,24 +201,24 @@ func (c *cluster) compareWithin(cmd *cobra.Command, f found, o compareOptions) (
 	set := runfile.SuiteCompare{ImpactOf: string(v1alpha1.DenominatorBaseline)}
 	if declared := run.Settings.Compare; declared != nil {
 		set = *declared
-		set.SuiteSignificance = o.significance(&declared.SuiteSignificance)
+		set.SuiteSignificance = o.Over(&declared.SuiteSignificance)
 	} else {
-		set.SuiteSignificance = o.significance(nil)
+		set.SuiteSignificance = o.Over(nil)
 	}
 	if len(o.baseline) > 0 {
 		if set.Baseline, err = baselineOf(o.baseline, run.Cells); err != nil {
-			return comparison{}, badInput(err)
+			return comparison{}, cli.BadInput(err)
 		}
 	}
 	if len(set.Baseline) == 0 {
-		return comparison{}, badInput(fmt.Errorf("suite/%s declares no comparison: give --baseline AXIS=VALUE; it has %s", f.suite.Name, listed(axesOf(run.Cells))))
+		return comparison{}, cli.BadInput(fmt.Errorf("suite/%s declares no comparison: give --baseline AXIS=VALUE; it has %s", f.suite.Name, listed(axesOf(run.Cells))))
 	}
 	run.Settings.Compare = &set
 	return comparison{run: &run, table: compare.Run(run)}, nil
 }
 
 // compareRuns compares each cell of one run with the same of another.
-func (c *cluster) compareRuns(cmd *cobra.Command, sides []found, args []string, o compareOptions) (comparison, error) {
+func (c *cluster) compareRuns(cmd *cobra.Command, sides []found, args []string, o *compareOptions) (comparison, error) {
 	sides, _, err := o.ordered(sides, args)
 	if err != nil {
 		return comparison{}, err
@@ -296,7 +234,7 @@ func (c *cluster) compareRuns(cmd *cobra.Command, sides []found, args []string, 
 		}
 	}
 	if runs[0].Run == runs[1].Run {
-		return comparison{}, badInput(fmt.Errorf("both are run %q: name two runs, as suite/NAME@RUN", runs[0].Run))
+		return comparison{}, cli.BadInput(fmt.Errorf("both are run %q: name two runs, as suite/NAME@RUN", runs[0].Run))
 	}
 	var declared *runfile.SuiteSignificance
 	if s := runs[1].Settings; s.Regression != nil {
@@ -304,7 +242,74 @@ func (c *cluster) compareRuns(cmd *cobra.Command, sides []found, args []string, 
 	} else if s.Compare != nil {
 		declared = &s.Compare.SuiteSignificance
 	}
-	joined := joinRuns(runs[0], runs[1], o.significance(declared))
+	joined := joinRuns(runs[0], runs[1], o.Over(declared))
 	table := compare.Run(joined)
 	return comparison{run: &joined, table: table, plain: plainNames(table, runs[0], runs[1])}, nil
+}
+
+// jsonComparison is a comparison as data. Impacts are percent, positive is
+// better; what is not known is absent.
+type jsonComparison struct {
+	Comparisons []jsonLine    `json:"comparisons"`
+	Findings    []jsonFinding `json:"findings,omitempty"`
+	Warnings    []string      `json:"warnings,omitempty"`
+}
+
+type jsonLine struct {
+	Candidate              string    `json:"candidate"`
+	Baseline               string    `json:"baseline"`
+	Step                   string    `json:"step,omitempty"`
+	Metric                 string    `json:"metric"`
+	Unit                   string    `json:"unit"`
+	CandidateValues        []float64 `json:"candidateValues"`
+	BaselineValues         []float64 `json:"baselineValues"`
+	ImpactPercent          float64   `json:"impactPercent"`
+	ImpactDeviationPercent *float64  `json:"impactStandardDeviationPercent,omitempty"`
+	ImpactMinimumPercent   float64   `json:"impactMinimumPercent"`
+	ImpactMaximumPercent   float64   `json:"impactMaximumPercent"`
+	ShiftPercent           *float64  `json:"shiftPercent,omitempty"`
+	ShiftLowPercent        *float64  `json:"shiftLowPercent,omitempty"`
+	ShiftHighPercent       *float64  `json:"shiftHighPercent,omitempty"`
+	Confidence             float64   `json:"confidence,omitempty"`
+	P                      *float64  `json:"p,omitempty"`
+	AdjustedP              *float64  `json:"adjustedP,omitempty"`
+	DetectablePercent      *float64  `json:"detectablePercent,omitempty"`
+	Outcome                string    `json:"outcome"`
+	Saturated              bool      `json:"saturated,omitempty"`
+}
+
+type jsonFinding struct {
+	Code     string `json:"code"`
+	Severity string `json:"severity"`
+	Message  string `json:"message"`
+}
+
+func jsonOf(x comparison) jsonComparison {
+	out := jsonComparison{Comparisons: []jsonLine{}, Warnings: x.warnings}
+	for _, l := range x.table.Comparisons {
+		out.Comparisons = append(out.Comparisons, jsonLineOf(l))
+	}
+	for _, f := range x.table.Findings {
+		out.Findings = append(out.Findings, jsonFinding(f))
+	}
+	return out
+}
+
+func jsonLineOf(l compare.Line) jsonLine {
+	return jsonLine{
+		Candidate: l.Cell, Baseline: l.Baseline, Step: l.Step, Metric: l.Metric, Unit: l.Unit,
+		CandidateValues: l.Candidate, BaselineValues: l.Base,
+		ImpactPercent: 100 * l.Impact, ImpactDeviationPercent: percentOf(l.ImpactDeviation),
+		ImpactMinimumPercent: 100 * l.ImpactMinimum, ImpactMaximumPercent: 100 * l.ImpactMaximum,
+		ShiftPercent: percentOf(l.Shift), ShiftLowPercent: percentOf(l.ShiftLow), ShiftHighPercent: percentOf(l.ShiftHigh),
+		Confidence: l.Confidence, P: l.P, AdjustedP: l.AdjustedP, DetectablePercent: percentOf(l.Detectable),
+		Outcome: l.Outcome, Saturated: l.Saturated,
+	}
+}
+
+func percentOf(share *float64) *float64 {
+	if share == nil {
+		return nil
+	}
+	return new(100 * *share)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -30,7 +31,7 @@ func TestCompareOfTwoBenchmarksIsByTheirRepetitions(t *testing.T) {
 	a, ma := finished(t, "before", 1)
 	b, mb := finished(t, "after", 2)
 	s := newShell(t, a, ma, b, mb)
-	got := s.run("compare", "before", "after", "--metric", "throughput", "-o", "json").mustEnd(t, exitOK).lines(t)
+	got := s.run("compare", "before", "after", "--metric", "throughput", "-o", "json").mustEnd(t, cli.ExitOK).lines(t)
 	if len(got.Comparisons) != 1 {
 		t.Fatalf("%d lines, want one for the metric", len(got.Comparisons))
 	}
@@ -39,19 +40,19 @@ func TestCompareOfTwoBenchmarksIsByTheirRepetitions(t *testing.T) {
 	if l.Candidate != "after" || l.Baseline != "before" || l.ImpactPercent != 100 || len(l.CandidateValues) != 4 || l.P == nil || l.Outcome != "Better" {
 		t.Errorf("compared %+v", l)
 	}
-	back := s.run("compare", "before", "after", "--metric", "Throughput", "--baseline", "after", "-o", "json").mustEnd(t, exitOK).lines(t).Comparisons[0]
+	back := s.run("compare", "before", "after", "--metric", "Throughput", "--baseline", "after", "-o", "json").mustEnd(t, cli.ExitOK).lines(t).Comparisons[0]
 	if back.Baseline != "after" || back.ImpactPercent != -50 || back.Outcome != "Worse" {
 		t.Errorf("with the other baseline: %+v", back)
 	}
-	small := s.run("compare", "before", "after", "--metric", "Throughput", "--alpha", "0.01", "-o", "json").mustEnd(t, exitOK)
+	small := s.run("compare", "before", "after", "--metric", "Throughput", "--alpha", "0.01", "-o", "json").mustEnd(t, cli.ExitOK)
 	if l := small.lines(t).Comparisons[0]; l.Outcome == "Better" {
 		t.Errorf("four repetitions reach p 0.029, and alpha 0.01 is met by %+v", l)
 	}
 	small.mustSay(t, "TooFewRepetitions", "2/C(8,4)")
-	s.run("compare", "before", "after", "--metric", "Throughput", "--minimum-effect", "100", "-o", "json").mustEnd(t, exitOK).mustSay(t, `"outcome": "Better"`)
-	s.run("compare", "before", "after").mustEnd(t, exitOK).mustSay(t, "after", "against before")
+	s.run("compare", "before", "after", "--metric", "Throughput", "--minimum-effect", "100", "-o", "json").mustEnd(t, cli.ExitOK).mustSay(t, `"outcome": "Better"`)
+	s.run("compare", "before", "after").mustEnd(t, cli.ExitOK).mustSay(t, "after", "against before")
 	file := filepath.Join(t.TempDir(), "c.html")
-	s.run("compare", "before", "after", "-o", file).mustEnd(t, exitOK)
+	s.run("compare", "before", "after", "-o", file).mustEnd(t, cli.ExitOK)
 	if page, err := os.ReadFile(file); err != nil || !strings.Contains(string(page), "<html") {
 		t.Errorf("no page: %v", err)
 	}
@@ -72,17 +73,17 @@ func TestCompareWarnsOfMoreThanOneDifference(t *testing.T) {
 		{"compare", "a", "longer"}, // more of the same
 		{"compare", "a", "random", "--vary", "Protocol,workload"},
 	} {
-		if o := s.run(args...).mustEnd(t, exitOK); strings.Contains(o.err, warning) {
+		if o := s.run(args...).mustEnd(t, cli.ExitOK); strings.Contains(o.err, warning) {
 			t.Errorf("%v: %s", args, o.err)
 		}
 	}
-	s.run("compare", "a", "random").mustEnd(t, exitOK).mustSay(t, warning, "protocol (client DirectNFS and Kernel", "workload (raw.pattern Read and RandomRead)", "--vary GROUP")
-	o := s.run("compare", "a", "random", "--vary", "workload").mustEnd(t, exitOK)
+	s.run("compare", "a", "random").mustEnd(t, cli.ExitOK).mustSay(t, warning, "protocol (client DirectNFS and Kernel", "workload (raw.pattern Read and RandomRead)", "--vary GROUP")
+	o := s.run("compare", "a", "random", "--vary", "workload").mustEnd(t, cli.ExitOK)
 	o.mustSay(t, warning, "protocol (")
 	if strings.Contains(o.err, "raw.pattern") {
 		t.Errorf("what is meant to differ is warned of: %s", o.err)
 	}
-	s.run("compare", "a", "random", "--vary", "mood").mustEnd(t, exitBadInput).mustSay(t, "use protocol, storage, workload")
+	s.run("compare", "a", "random", "--vary", "mood").mustEnd(t, cli.ExitBadInput).mustSay(t, "use protocol, storage, workload")
 }
 
 func TestConditionsKnowWhatIsNoDifference(t *testing.T) {
@@ -133,41 +134,30 @@ func TestCompareSaysWhoseNumbersAreDoubtful(t *testing.T) {
 	a, ma := finished(t, "a", 1)
 	b, mb := finished(t, "b", 1, gen.Version(v1alpha1.NFSv3), func(b *v1alpha1.NFSBenchmark) { b.Spec.Run.DurationSeconds = 1 })
 	s := newShell(t, a, ma, b, mb)
-	s.run("compare", "a", "b").mustEnd(t, exitOK).mustSay(t, "warning: the numbers of b are Suspect (", "'kubectl nfsbench report b' says why")
-	s.run("compare", "a", "a").mustEnd(t, exitBadInput).mustSay(t, `"a" is compared with itself`)
+	s.run("compare", "a", "b").mustEnd(t, cli.ExitOK).mustSay(t, "warning: the numbers of b are Suspect (", "'kubectl nfsbench report b' says why")
+	s.run("compare", "a", "a").mustEnd(t, cli.ExitBadInput).mustSay(t, `"a" is compared with itself`)
 }
 
 func TestCompareOfOneSuiteIsAsItDeclaresOrAsAsked(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	s := newShell(t, suiteOf("s", nil), record(t, "s", "s-1", begun, 0.5), gen.Benchmark("b"))
-	s.run("compare", "suite/s").mustEnd(t, exitBadInput).mustSay(t, "declares no comparison: give --baseline AXIS=VALUE; it has client=nfs|dnfs")
-	l := s.run("compare", "suite/s", "--baseline", "client=nfs", "--metric", "MeanLatency", "-o", "json").mustEnd(t, exitOK).lines(t)
+	s.run("compare", "suite/s").mustEnd(t, cli.ExitBadInput).mustSay(t, "declares no comparison: give --baseline AXIS=VALUE; it has client=nfs|dnfs")
+	l := s.run("compare", "suite/s", "--baseline", "client=nfs", "--metric", "MeanLatency", "-o", "json").mustEnd(t, cli.ExitOK).lines(t)
 	if len(l.Comparisons) != 1 || l.Comparisons[0].Candidate != "dnfs" || l.Comparisons[0].ImpactPercent != 50 || l.Comparisons[0].Outcome != "Better" {
 		t.Errorf("half the latency is %+v", l.Comparisons)
 	}
 	for arg, want := range map[string]string{"nfs": "of a suite it is AXIS=VALUE", "path=a": `no axis "path"; it has client=nfs|dnfs`, "client=smb": `axis "client" has nfs, dnfs`} {
-		s.run("compare", "suite/s", "--baseline", arg).mustEnd(t, exitBadInput).mustSay(t, want)
+		s.run("compare", "suite/s", "--baseline", arg).mustEnd(t, cli.ExitBadInput).mustSay(t, want)
 	}
-	s.run("compare", "b").mustEnd(t, exitBadInput).mustSay(t, "compared with nothing")
-	s.run("compare", "b", "suite/s").mustEnd(t, exitBadInput).mustSay(t, "cannot be compared")
+	s.run("compare", "b").mustEnd(t, cli.ExitBadInput).mustSay(t, "compared with nothing")
+	s.run("compare", "b", "suite/s").mustEnd(t, cli.ExitBadInput).mustSay(t, "cannot be compared")
 }
 
-func TestFlagsOfCompareWinOverTheSuite(t *testing.T) {
+func TestCompareRefusesFlagsThatMeanNothing(t *testing.T) {
 	t.Parallel()
-	declared := &runfile.SuiteSignificance{Metrics: []string{"IOPS"}, Alpha: 0.01, MinimumEffect: 0.1, Correction: "None"}
-	given := map[string]bool{}
-	o := compareOptions{alpha: 0.2, minimumEffect: 3, correction: "Holm", set: func(f string) bool { return given[f] }}
-	if diff := cmp.Diff(*declared, o.significance(declared)); diff != "" {
-		t.Errorf("nothing is given:\n%s", diff)
-	}
-	given["alpha"], given["minimum-effect"], given["correction"] = true, true, true
-	o.metrics = []string{"ClientCPU"}
-	if diff := cmp.Diff(runfile.SuiteSignificance{Metrics: []string{"ClientCPU"}, Alpha: 0.2, MinimumEffect: 0.03, Correction: "Holm"}, o.significance(declared)); diff != "" {
-		t.Errorf("everything is given:\n%s", diff)
-	}
 	for _, args := range [][]string{{"--alpha", "1"}, {"--minimum-effect", "-1"}, {"--metric", "speed"}, {"--correction", "Bonferroni"}} {
-		newShell(t).run(append([]string{"compare", "a", "b"}, args...)...).mustEnd(t, exitBadInput).mustSay(t, args[0]+" is ")
+		newShell(t).run(append([]string{"compare", "a", "b"}, args...)...).mustEnd(t, cli.ExitBadInput).mustSay(t, args[0]+" is ")
 	}
 }
 
@@ -175,7 +165,7 @@ func TestCompareOfTwoRunsHoldsEachCellAgainstItself(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	s := newShell(t, suiteOf("s", nil), record(t, "s", "s-1", begun, 1), record(t, "s", "s-2", begun.Add(time.Hour), 1.25))
-	o := s.run("compare", "suite/s@s-1", "suite/s", "--metric", "MeanLatency", "-o", "json").mustEnd(t, exitOK)
+	o := s.run("compare", "suite/s@s-1", "suite/s", "--metric", "MeanLatency", "-o", "json").mustEnd(t, cli.ExitOK)
 	got := map[string]string{}
 	for _, l := range o.lines(t).Comparisons {
 		got[l.Candidate+" against "+l.Baseline] = l.Outcome
@@ -184,10 +174,10 @@ func TestCompareOfTwoRunsHoldsEachCellAgainstItself(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	text := s.run("compare", "suite/s@s-1", "suite/s@s-2", "--metric", "MeanLatency").mustEnd(t, exitOK)
+	text := s.run("compare", "suite/s@s-1", "suite/s@s-2", "--metric", "MeanLatency").mustEnd(t, cli.ExitOK)
 	if n := strings.Count(text.out, "against s-1"); n != 1 {
 		t.Errorf("%d tables of one metric:\n%s", n, text.out)
 	}
-	s.run("compare", "suite/s@s-2", "suite/s").mustEnd(t, exitBadInput).mustSay(t, `both are run "s-2"`)
-	s.run("compare", "suite/s@s-1", "suite/s@s-2", "--baseline", "x").mustEnd(t, exitBadInput).mustSay(t, `one of the two, "suite/s@s-1" or "suite/s@s-2"`)
+	s.run("compare", "suite/s@s-2", "suite/s").mustEnd(t, cli.ExitBadInput).mustSay(t, `both are run "s-2"`)
+	s.run("compare", "suite/s@s-1", "suite/s@s-2", "--baseline", "x").mustEnd(t, cli.ExitBadInput).mustSay(t, `one of the two, "suite/s@s-1" or "suite/s@s-2"`)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -18,14 +19,14 @@ func TestTheOranfstabIsPrintedAndNothingElse(t *testing.T) {
 	fresh, failed := gen.Benchmark("fresh"), gen.Benchmark("failed")
 	failed.Status.Phase, failed.Status.Message = v1alpha1.PhaseFailed, "no path"
 	s := newShell(t, b, m, late, mLate, kernel, fresh, failed, suiteOf("s", nil))
-	if o := s.run("oranfstab", "demo").mustEnd(t, exitOK); strings.TrimSpace(o.out) != strings.TrimSpace(b.Status.Resolved.Oranfstab) || o.err != "" || !strings.Contains(o.out, "path:") {
+	if o := s.run("oranfstab", "demo").mustEnd(t, cli.ExitOK); strings.TrimSpace(o.out) != strings.TrimSpace(b.Status.Resolved.Oranfstab) || o.err != "" || !strings.Contains(o.out, "path:") {
 		t.Errorf("printed %q and %q", o.out, o.err)
 	}
-	if o := s.run("oranfstab", "late").mustEnd(t, exitOK); strings.TrimSpace(o.out) != strings.TrimSpace(want) {
+	if o := s.run("oranfstab", "late").mustEnd(t, cli.ExitOK); strings.TrimSpace(o.out) != strings.TrimSpace(want) {
 		t.Errorf("of the result: %q", o.out)
 	}
-	s.run("oranfstab", "kernel").mustEnd(t, exitFailed).mustSay(t, "uses the kernel's mount")
-	s.run("oranfstab", "fresh").mustEnd(t, exitFailed).mustSay(t, "no oranfstab yet")
-	s.run("oranfstab", "failed").mustEnd(t, exitFailed).mustSay(t, "before it had an oranfstab: no path")
-	s.run("oranfstab", "suite/s").mustEnd(t, exitBadInput).mustSay(t, "name one of its benchmarks")
+	s.run("oranfstab", "kernel").mustEnd(t, cli.ExitFailed).mustSay(t, "uses the kernel's mount")
+	s.run("oranfstab", "fresh").mustEnd(t, cli.ExitFailed).mustSay(t, "no oranfstab yet")
+	s.run("oranfstab", "failed").mustEnd(t, cli.ExitFailed).mustSay(t, "before it had an oranfstab: no path")
+	s.run("oranfstab", "suite/s").mustEnd(t, cli.ExitBadInput).mustSay(t, "name one of its benchmarks")
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/archive"
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report"
@@ -22,7 +22,7 @@ import (
 )
 
 func newReportCommand(a *app) *cobra.Command {
-	var output string
+	var to cli.Destination
 	cmd := &cobra.Command{
 		Use:   "report NAME|suite/NAME[@RUN]",
 		Short: "Write the report of a run",
@@ -39,8 +39,7 @@ Look into your licence of Oracle before you hand numbers to others.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeNames(a, anyKind, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			to, err := parseDestination(output)
-			if err != nil {
+			if err := to.Parse(); err != nil {
 				return err
 			}
 			c, err := a.connect(a)
@@ -57,33 +56,33 @@ Look into your licence of Oracle before you hand numbers to others.`,
 			return a.reportBenchmark(cmd, c, f.benchmark, to)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "-", "file that ends in .html, .txt or .json; - is text on the terminal")
+	to.Register(cmd)
 	return cmd
 }
 
-func (a *app) reportBenchmark(cmd *cobra.Command, c *cluster, b *v1alpha1.NFSBenchmark, to destination) error {
+func (a *app) reportBenchmark(cmd *cobra.Command, c *cluster, b *v1alpha1.NFSBenchmark, to cli.Destination) error {
 	res, err := archive.Result(cmd.Context(), c, b)
 	if err != nil {
 		return err
 	}
 	j := judge.Judge(res)
-	options := html.Options{Generated: a.now(), Version: versionText()}
-	if to.format == formatHTML {
+	options := html.Options{Generated: a.now(), Version: cli.Version(version)}
+	if to.Format == cli.FormatHTML {
 		options.Reproduce = c.reproduce(cmd.Context(), benchmarkKind, b.Name)
 	}
-	return to.write(cmd, func(w io.Writer) error {
-		switch to.format {
-		case formatHTML:
+	return to.Write(cmd, func(w io.Writer) error {
+		switch to.Format {
+		case cli.FormatHTML:
 			return html.Benchmark(w, res, j, options)
-		case formatJSON:
-			return writeJSON(w, j)
+		case cli.FormatJSON:
+			return cli.WriteJSON(w, j)
 		default:
-			return report.Text(w, res, j, textOptions(w))
+			return report.Text(w, res, j, cli.TextOptions(w))
 		}
 	})
 }
 
-func (a *app) reportSuite(cmd *cobra.Command, c *cluster, f found, to destination) error {
+func (a *app) reportSuite(cmd *cobra.Command, c *cluster, f found, to cli.Destination) error {
 	records, err := archive.Records(cmd.Context(), c, c.namespace, f.suite.Name)
 	if err != nil {
 		return err
@@ -93,16 +92,16 @@ func (a *app) reportSuite(cmd *cobra.Command, c *cluster, f found, to destinatio
 		return err
 	}
 	table, regression := compare.Run(run), regressionOf(f.suite, run, records)
-	options := html.Options{Generated: a.now(), Version: versionText()}
-	if to.format == formatHTML {
+	options := html.Options{Generated: a.now(), Version: cli.Version(version)}
+	if to.Format == cli.FormatHTML {
 		options.Reproduce = c.reproduce(cmd.Context(), suiteKind, f.suite.Name)
 	}
-	return to.write(cmd, func(w io.Writer) error {
-		switch to.format {
-		case formatHTML:
+	return to.Write(cmd, func(w io.Writer) error {
+		switch to.Format {
+		case cli.FormatHTML:
 			return html.Suite(w, run, table, regression, options)
-		case formatJSON:
-			return writeJSON(w, run)
+		case cli.FormatJSON:
+			return cli.WriteJSON(w, run)
 		default:
 			return writeSuiteText(w, run, table, regression)
 		}
@@ -123,7 +122,7 @@ func writeSuiteText(w io.Writer, run runfile.SuiteRun, t compare.Table, g *compa
 	if g != nil {
 		fmt.Fprintf(w, "against the accepted run %s: %s\n", g.Baseline, g.Message)
 	}
-	return report.CompareText(w, t, textOptions(w))
+	return report.CompareText(w, t, cli.TextOptions(w))
 }
 
 // chooseRun is the run that was named, or the newest.
@@ -141,7 +140,7 @@ func chooseRun(records []runfile.SuiteRun, f found) (runfile.SuiteRun, error) {
 	case len(records) == 0:
 		return runfile.SuiteRun{}, fmt.Errorf("suite/%s has no record yet: 'kubectl nfsbench watch suite/%s' waits for its end", f.suite.Name, f.suite.Name)
 	default:
-		return runfile.SuiteRun{}, badInput(fmt.Errorf("suite/%s has no record of a run %q; there are those of %s", f.suite.Name, f.run, listed(nearest(f.run, names, 5))))
+		return runfile.SuiteRun{}, cli.BadInput(fmt.Errorf("suite/%s has no record of a run %q; there are those of %s", f.suite.Name, f.run, listed(nearest(f.run, names, 5))))
 	}
 }
 
@@ -209,7 +208,7 @@ func (a *app) writeTable(cmd *cobra.Command, c *cluster, s *v1alpha1.NFSBenchmar
 	if err == nil {
 		var run runfile.SuiteRun
 		if run, err = chooseRun(records, found{suite: s, run: s.Status.Run.Name}); err == nil {
-			err = report.CompareText(cmd.OutOrStdout(), compare.Run(run), textOptions(cmd.OutOrStdout()))
+			err = report.CompareText(cmd.OutOrStdout(), compare.Run(run), cli.TextOptions(cmd.OutOrStdout()))
 		}
 	}
 	if err != nil {
@@ -217,8 +216,62 @@ func (a *app) writeTable(cmd *cobra.Command, c *cluster, s *v1alpha1.NFSBenchmar
 	}
 }
 
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+func newOranfstabCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "oranfstab NAME",
+		Short: "Print the oranfstab that a benchmark used",
+		Long: `Prints the oranfstab of a benchmark and nothing else, so that it can be kept as
+the file of a database. Look at its local addresses before: they are those of the
+pod.`,
+		Example: `  kubectl nfsbench oranfstab demo
+  kubectl nfsbench oranfstab demo > $ORACLE_HOME/dbs/oranfstab`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeNames(a, benchmarkKind, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.connect(a)
+			if err != nil {
+				return err
+			}
+			b, err := c.findBenchmark(cmd.Context(), args[0], "whose benchmarks have an oranfstab each")
+			if err != nil {
+				return err
+			}
+			tab, err := c.oranfstab(cmd.Context(), b)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), strings.TrimRight(tab, "\n")+"\n")
+			return err
+		},
+	}
+}
+
+// oranfstab takes that of the status, which is there early; the result has it too.
+func (c *cluster) oranfstab(ctx context.Context, b *v1alpha1.NFSBenchmark) (string, error) {
+	if b.Spec.Protocol.Client == v1alpha1.ClientKernel {
+		return "", fmt.Errorf("%q uses the kernel's mount, which needs no oranfstab: its mount options are in status.resolved.mountOptions", b.Name)
+	}
+	if r := b.Status.Resolved; r != nil && r.Oranfstab != "" {
+		return r.Oranfstab, nil
+	}
+	if b.Status.ResultRef != nil {
+		res, err := archive.Result(ctx, c, b)
+		if err != nil {
+			return "", err
+		}
+		if tab, err := res.Plan.Engine.Oranfstab(); err != nil || tab != "" {
+			return tab, err
+		}
+	}
+	if b.Status.Phase.IsFinished() {
+		return "", fmt.Errorf("%q ended as %s before it had an oranfstab: %s", b.Name, b.Status.Phase, b.Status.Message)
+	}
+	return "", fmt.Errorf("%q has no oranfstab yet: it is written when the paths are known; now it is %s", b.Name, phaseOf(b))
+}
+
+func phaseOf(b *v1alpha1.NFSBenchmark) string {
+	if b.Status.Phase == "" {
+		return "new"
+	}
+	return string(b.Status.Phase)
 }

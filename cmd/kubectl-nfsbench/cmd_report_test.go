@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -18,8 +19,8 @@ func TestAReportJoinsTheResultsOfAllClients(t *testing.T) {
 	b, m := finished(t, "demo", 2)
 	s := newShell(t, b, m)
 	one, mOne := finished(t, "one", 1)
-	alone := newShell(t, one, mOne).run("report", "one", "-o", "json").mustEnd(t, exitOK)
-	both := s.run("report", "demo", "-o", "json").mustEnd(t, exitOK)
+	alone := newShell(t, one, mOne).run("report", "one", "-o", "json").mustEnd(t, cli.ExitOK)
+	both := s.run("report", "demo", "-o", "json").mustEnd(t, cli.ExitOK)
 	rate := func(o outcome) float64 {
 		var j struct {
 			Summary struct {
@@ -35,7 +36,7 @@ func TestAReportJoinsTheResultsOfAllClients(t *testing.T) {
 	if rate(both) != 2*rate(alone) || rate(alone) == 0 {
 		t.Errorf("two clients made %g B/s, one %g", rate(both), rate(alone))
 	}
-	s.run("report", "demo").mustEnd(t, exitOK).mustSay(t, "bench/demo", "MB/s")
+	s.run("report", "demo").mustEnd(t, cli.ExitOK).mustSay(t, "bench/demo", "MB/s")
 }
 
 func TestAReportIsAFileThatCanBeRepeated(t *testing.T) {
@@ -44,7 +45,7 @@ func TestAReportIsAFileThatCanBeRepeated(t *testing.T) {
 	b.Annotations = map[string]string{"purpose": "acceptance"}
 	s := newShell(t, b, m)
 	file := filepath.Join(t.TempDir(), "demo.html")
-	s.run("report", "demo", "-o", file).mustEnd(t, exitOK).mustSay(t, "Wrote "+file)
+	s.run("report", "demo", "-o", file).mustEnd(t, cli.ExitOK).mustSay(t, "Wrote "+file)
 	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -59,8 +60,8 @@ func TestAReportIsAFileThatCanBeRepeated(t *testing.T) {
 			t.Errorf("the manifest in the page is that of one object: it has %s", text)
 		}
 	}
-	s.run("report", "demo", "-o", "demo.pdf").mustEnd(t, exitBadInput).mustSay(t, "ends in .html, .txt or .json")
-	s.run("report", "demo", "-o", "/does/not/exist/x.txt").mustEnd(t, exitBadInput).mustSay(t, "no such file or directory")
+	s.run("report", "demo", "-o", "demo.pdf").mustEnd(t, cli.ExitBadInput).mustSay(t, "ends in .html, .txt or .json")
+	s.run("report", "demo", "-o", "/does/not/exist/x.txt").mustEnd(t, cli.ExitBadInput).mustSay(t, "no such file or directory")
 }
 
 func TestWithoutAResultAReportSaysWhy(t *testing.T) {
@@ -85,7 +86,7 @@ func TestWithoutAResultAReportSaysWhy(t *testing.T) {
 		"broken":  `key "client-0.result.json.gz" of ConfigMap "nfsb-broken-result": read result: it names no version`,
 		"new":     "suite/new has not run yet: Pending Argo Workflows is not installed",
 	} {
-		s.run("report", name).mustEnd(t, exitFailed).mustSay(t, want)
+		s.run("report", name).mustEnd(t, cli.ExitFailed).mustSay(t, want)
 	}
 }
 
@@ -93,11 +94,11 @@ func TestAReportOfASuiteIsOfTheRunThatIsMeant(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	s := newShell(t, suiteOf("s", nil), record(t, "s", "s-1", begun, 1.2), record(t, "s", "s-2", begun.Add(time.Hour), 1.3), record(t, "t", "t-1", begun.Add(2*time.Hour), 1.4))
-	s.run("report", "suite/s").mustEnd(t, exitOK).mustSay(t, "suite/s  run s-2  Succeeded  2 cells, 12 of 12 benchmarks")
-	s.run("report", "suite/s@s-1").mustEnd(t, exitOK).mustSay(t, "run s-1")
-	s.run("report", "suite/s@t-1").mustEnd(t, exitBadInput).mustSay(t, `no record of a run "t-1"; there are those of s-1, s-2`)
+	s.run("report", "suite/s").mustEnd(t, cli.ExitOK).mustSay(t, "suite/s  run s-2  Succeeded  2 cells, 12 of 12 benchmarks")
+	s.run("report", "suite/s@s-1").mustEnd(t, cli.ExitOK).mustSay(t, "run s-1")
+	s.run("report", "suite/s@t-1").mustEnd(t, cli.ExitBadInput).mustSay(t, `no record of a run "t-1"; there are those of s-1, s-2`)
 	file := filepath.Join(t.TempDir(), "s.html")
-	s.run("report", "s", "-o", file).mustEnd(t, exitOK)
+	s.run("report", "s", "-o", file).mustEnd(t, cli.ExitOK)
 	if page, err := os.ReadFile(file); err != nil || !strings.Contains(string(page), "kind: NFSBenchmarkSuite") {
 		t.Errorf("the page cannot be repeated: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/cli"
 )
 
 // runOptions are the flags of run that are not about the benchmark itself.
@@ -31,7 +32,10 @@ func newRunCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run NAME --export SERVER[,SERVER...]:/PATH|--claim NAME|--embedded SIZE | run -f FILE",
 		Short: "Start a benchmark from flags, or benchmarks and suites from a file",
-		Long: `Creates an NFSBenchmark from flags, or what a file declares.
+		Long: `Create an NFSBenchmark from flags, or what a file declares.
+
+The flags say what most benchmarks differ in; a file can say everything. Write it
+with --dry-run=client -o yaml; 'kubectl explain nfsbenchmark.spec' lists the fields.
 
 A file may be what 'kubectl get -o yaml' printed: its status is left out, so that
 with --generate-name a benchmark of before is run again as it was. The cluster
@@ -54,9 +58,9 @@ the verdict is Fail or Regressed.`,
   kubectl get nfsb demo -o yaml | kubectl nfsbench run -f - --generate-name`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			objects, err := o.objects(cmd, args, f)
+			objects, err := o.objects(cmd, args, &f)
 			if err != nil {
-				return badInput(err)
+				return cli.BadInput(err)
 			}
 			return a.run(cmd, objects, o)
 		},
@@ -68,14 +72,14 @@ the verdict is Fail or Regressed.`,
 	fs.StringVar(&o.dryRun, "dry-run", "none", "none, client to print only, or server to let the cluster check only")
 	fs.StringVarP(&o.output, "output", "o", "", "yaml, json or name: print what was made")
 	fs.BoolVarP(&o.watch, "watch", "w", false, "show how far it is, until its end")
-	completeValues(cmd, "dry-run", "none", "client", "server")
-	completeValues(cmd, "output", "yaml", "json", "name")
+	cli.CompleteValues(cmd, "dry-run", "none", "client", "server")
+	cli.CompleteValues(cmd, "output", "yaml", "json", "name")
 	f.register(cmd)
 	return cmd
 }
 
 // objects are what the flags or the file declare.
-func (o runOptions) objects(cmd *cobra.Command, args []string, f loadFlags) ([]*unstructured.Unstructured, error) {
+func (o runOptions) objects(cmd *cobra.Command, args []string, f *loadFlags) ([]*unstructured.Unstructured, error) {
 	if err := o.check(args); err != nil {
 		return nil, err
 	}
@@ -89,10 +93,10 @@ func (o runOptions) objects(cmd *cobra.Command, args []string, f loadFlags) ([]*
 		}
 		return o.named([]*unstructured.Unstructured{b})
 	}
-	if used := f.used(cmd.Flags()); used != "" {
-		return nil, fmt.Errorf("--%s does not go with -f: change the file instead", used)
+	if err := f.checkUnused(cmd.Flags()); err != nil {
+		return nil, err
 	}
-	objects, err := readObjects(cmd.InOrStdin(), o.file)
+	objects, err := readObjects(cmd.Context(), cmd.InOrStdin(), o.file)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +174,7 @@ func (c *cluster) create(ctx context.Context, u *unstructured.Unstructured, o ru
 	case ns == "":
 		u.SetNamespace(c.namespace)
 	case c.explicit && ns != c.namespace:
-		return badInput(fmt.Errorf("%q is of namespace %q in the file and -n says %q: leave out one of the two", u.GetName(), ns, c.namespace))
+		return cli.BadInput(fmt.Errorf("%q is of namespace %q in the file and -n says %q: leave out one of the two", u.GetName(), ns, c.namespace))
 	}
 	options := []client.CreateOption{client.FieldValidation("Strict")}
 	if o.dryRun == "server" {

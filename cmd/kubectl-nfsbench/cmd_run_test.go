@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -27,18 +28,27 @@ func TestRunFromFlagsWritesNothingButWhatWasGiven(t *testing.T) {
 		},
 		"IPv6": {
 			"colons of an address are not that before the path",
-			[]string{"--storage-export", "[2001:db8::1]:/x"},
+			[]string{"--export", "[2001:db8::1]:/x"},
 			`{protocol: {}, storage: {export: {path: /x, servers: ['2001:db8::1']}}, workload: {raw: {pattern: Read}}}`,
 		},
 		"everything": {
 			"each flag has its field",
 			[]string{
-				"--claim", "data", "--client", "kernel", "--version-nfs", "4.1", "--pattern", "randwrite", "--block-size", "16Ki", "--file-size", "8Gi",
-				"--jobs", "2", "--depth", "3", "--clients", "4", "--repetitions", "10", "--duration", "2m", "--warmup", "0s", "--baseline", "1s", "--cooldown", "5s", "--link", "10G:9000",
+				"--claim", "data", "--client", "kernel", "--version-nfs", "4.1", "--workload", "raw", "--pattern", "randwrite",
+				"--clients", "4", "--duration", "2m",
 			},
-			`{protocol: {client: Kernel, version: NFSv4.1, link: {bitsPerSecond: 10G, mtu: 9000}}, storage: {claim: {name: data}},
-			  workload: {raw: {pattern: RandomWrite, blockSize: 16Ki, fileSize: 8Gi, jobs: 2, depth: 3}}, clients: 4,
-			  run: {repetitions: 10, durationSeconds: 120, warmupSeconds: 0, baselineSeconds: 1, cooldownSeconds: 5}}`,
+			`{protocol: {client: Kernel, version: NFSv4.1}, storage: {claim: {name: data}},
+			  workload: {raw: {pattern: RandomWrite}}, clients: 4, run: {durationSeconds: 120}}`,
+		},
+		"calibrate": {
+			"the I/O of a database, without one",
+			[]string{"--claim", "data", "--workload", "calibrate"},
+			`{protocol: {}, storage: {claim: {name: data}}, workload: {calibrate: {}}}`,
+		},
+		"scan": {
+			"the access of SLOB is part of the name",
+			[]string{"--claim", "data", "--workload", "slob-scan"},
+			`{protocol: {}, storage: {claim: {name: data}}, workload: {slob: {access: FullTableScan}}}`,
 		},
 		"embedded": {
 			"four files of the default size would not fit",
@@ -64,7 +74,7 @@ func TestRunFromFlagsWritesNothingButWhatWasGiven(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newShell(t).run(append([]string{"run", "demo", "--dry-run=client", "-o", "yaml"}, c.args...)...).mustEnd(t, exitOK)
+			o := newShell(t).run(append([]string{"run", "demo", "--dry-run=client", "-o", "yaml"}, c.args...)...).mustEnd(t, cli.ExitOK)
 			var got, want map[string]any
 			if err := yaml.Unmarshal([]byte(o.out), &got); err != nil {
 				t.Fatal(err)
@@ -101,13 +111,14 @@ func TestRunRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		"bad version":    {[]string{"x", "--claim", "a", "--version-nfs", "5"}, "", "use NFSv3, NFSv4.0, NFSv4.1, pNFS"},
 		"paths a number": {[]string{"x", "--claim", "a", "--paths", "2"}, "", "All, Local, Remote, or the addresses"},
 		"embedded paths": {[]string{"x", "--embedded", "1Gi", "--paths", "local"}, "", "how many addresses"},
-		"bad link":       {[]string{"x", "--claim", "a", "--link", "10G:jumbo"}, "", "RATE:MTU"},
+		"bad workload":   {[]string{"x", "--claim", "a", "--workload", "slob"}, "", "use raw, calibrate, slob-read, slob-scan"},
+		"no pattern":     {[]string{"x", "--claim", "a", "--workload", "slob-read", "--pattern", "Read"}, "", "--pattern does nothing"},
 		"half seconds":   {[]string{"x", "--claim", "a", "--duration", "1500ms"}, "", "use whole seconds"},
 		"bad dry run":    {[]string{"x", "--claim", "a", "--dry-run=yes"}, "", "use none, client or server"},
 		"bad output":     {[]string{"x", "--claim", "a", "-o", "wide"}, "", "use yaml, json or name"},
 		"watch dry":      {[]string{"x", "--claim", "a", "--dry-run=client", "--watch"}, "", "nothing to watch"},
 		"both":           {[]string{"x", "-f", file}, "", "use --name x"},
-		"flags and file": {[]string{"-f", file, "--jobs", "2"}, "", "--jobs does not go with -f"},
+		"flags and file": {[]string{"-f", file, "--clients", "2"}, "", "--clients does not go with -f"},
 		"name of none":   {[]string{"x", "--claim", "a", "--name", "y"}, "", "give -f"},
 		"watch of two":   {[]string{"-f", file, "--watch"}, "", "has 2 objects"},
 		"no such file":   {[]string{"-f", "/does/not/exist"}, "", "no such file"},
@@ -121,7 +132,7 @@ func TestRunRefusesWhatItDoesNotUnderstand(t *testing.T) {
 			t.Parallel()
 			s := newShell(t)
 			s.in = c.in
-			s.run(append([]string{"run"}, c.args...)...).mustEnd(t, exitBadInput).mustSay(t, c.want)
+			s.run(append([]string{"run"}, c.args...)...).mustEnd(t, cli.ExitBadInput).mustSay(t, c.want)
 			var l v1alpha1.NFSBenchmarkList
 			if err := s.client.List(t.Context(), &l); err != nil || len(l.Items) > 0 {
 				t.Errorf("something was created all the same: %v %v", l.Items, err)
@@ -133,18 +144,18 @@ func TestRunRefusesWhatItDoesNotUnderstand(t *testing.T) {
 func TestRunCreatesInTheNamespaceThatIsMeant(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	s.run("run", "demo", "--claim", "data").mustEnd(t, exitOK).mustSay(t, "nfsbenchmark.nfsbench.io/demo created\n")
+	s.run("run", "demo", "--claim", "data").mustEnd(t, cli.ExitOK).mustSay(t, "nfsbenchmark.nfsbench.io/demo created\n")
 	var b v1alpha1.NFSBenchmark
 	s.get("demo", &b)
 	if b.Spec.Storage.Claim == nil || b.Spec.Storage.Claim.Name != "data" {
 		t.Errorf("created %+v", b.Spec.Storage)
 	}
-	s.run("run", "demo", "--claim", "data").mustEnd(t, exitBadInput).mustSay(t, `"demo" exists already`, "--generate-name")
-	s.run("run", "demo2", "--claim", "data", "--dry-run=server").mustEnd(t, exitOK).mustSay(t, "(server dry run)")
-	s.run("report", "demo2").mustEnd(t, exitBadInput)
+	s.run("run", "demo", "--claim", "data").mustEnd(t, cli.ExitBadInput).mustSay(t, `"demo" exists already`, "--generate-name")
+	s.run("run", "demo2", "--claim", "data", "--dry-run=server").mustEnd(t, cli.ExitOK).mustSay(t, "(server dry run)")
+	s.run("report", "demo2").mustEnd(t, cli.ExitBadInput)
 	s.in = "apiVersion: nfsbench.io/v1alpha1\nkind: NFSBenchmark\nmetadata: {name: x, namespace: bench}\nspec: {}\n"
-	s.run("run", "-f", "-", "-n", "other").mustEnd(t, exitBadInput).mustSay(t, `of namespace "bench" in the file and -n says "other"`)
-	s.run("run", "-f", "-", "--name", "y", "-o", "name").mustEnd(t, exitOK).mustSay(t, "nfsbenchmark.nfsbench.io/y\n")
+	s.run("run", "-f", "-", "-n", "other").mustEnd(t, cli.ExitBadInput).mustSay(t, `of namespace "bench" in the file and -n says "other"`)
+	s.run("run", "-f", "-", "--name", "y", "-o", "name").mustEnd(t, cli.ExitOK).mustSay(t, "nfsbenchmark.nfsbench.io/y\n")
 }
 
 func TestRunOfAnExportedBenchmarkIsANewOne(t *testing.T) {
@@ -158,7 +169,7 @@ func TestRunOfAnExportedBenchmarkIsANewOne(t *testing.T) {
 	}
 	s := newShell(t)
 	s.in = string(text)
-	o := s.run("run", "-f", "-", "--generate-name", "--dry-run=client", "-o", "yaml").mustEnd(t, exitOK)
+	o := s.run("run", "-f", "-", "--generate-name", "--dry-run=client", "-o", "yaml").mustEnd(t, cli.ExitOK)
 	o.mustSay(t, "generateName: demo-", "team: dba", "path: /vol/oradata")
 	for _, gone := range []string{"status", "uid", "resourceVersion", "finalizers", "suspend", v1alpha1.LabelSuite, v1alpha1.LabelCell, "name: demo\n"} {
 		if strings.Contains(o.out, gone) {
@@ -166,5 +177,5 @@ func TestRunOfAnExportedBenchmarkIsANewOne(t *testing.T) {
 		}
 	}
 	s.in = "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n  ") + "\n"
-	s.run("run", "-f", "-", "--dry-run=client", "-o", "name").mustEnd(t, exitOK).mustSay(t, "nfsbenchmark.nfsbench.io/demo\n")
+	s.run("run", "-f", "-", "--dry-run=client", "-o", "name").mustEnd(t, cli.ExitOK).mustSay(t, "nfsbenchmark.nfsbench.io/demo\n")
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -53,7 +54,7 @@ func TestVerbsChangeWhatTheySay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShell(t, suiteOf("s", c.from))
-			s.run(c.args...).mustEnd(t, exitOK).mustSay(t, c.says)
+			s.run(c.args...).mustEnd(t, cli.ExitOK).mustSay(t, c.says)
 			var x v1alpha1.NFSBenchmarkSuite
 			s.get("s", &x)
 			if !c.is(&x) {
@@ -74,24 +75,24 @@ func TestVerbsOfABenchmark(t *testing.T) {
 		s.get(name, &b)
 		return b.Spec.Suspend
 	}
-	s.run("suspend", "under").mustEnd(t, exitBadInput).mustSay(t, "'kubectl nfsbench stop under' ends it")
+	s.run("suspend", "under").mustEnd(t, cli.ExitBadInput).mustSay(t, "'kubectl nfsbench stop under' ends it")
 	if suspended("under") {
 		t.Fatal("a measurement that was to pause was ended")
 	}
-	s.run("suspend", "waiting").mustEnd(t, exitOK)
-	s.run("stop", "under").mustEnd(t, exitOK)
+	s.run("suspend", "waiting").mustEnd(t, cli.ExitOK)
+	s.run("stop", "under").mustEnd(t, cli.ExitOK)
 	if !suspended("waiting") || !suspended("under") {
 		t.Error("not held back, or not stopped")
 	}
-	s.run("resume", "waiting").mustEnd(t, exitOK)
+	s.run("resume", "waiting").mustEnd(t, cli.ExitOK)
 	if suspended("waiting") {
 		t.Error("still held back")
 	}
-	s.run("resume", "over").mustEnd(t, exitBadInput).mustSay(t, "run -f - --generate-name")
-	s.run("stop", "over").mustEnd(t, exitBadInput).mustSay(t, "over already (Succeeded)")
-	s.run("suspend", "over").mustEnd(t, exitBadInput).mustSay(t, "nothing to hold back")
-	s.run("suspend", "waiting", "--schedule").mustEnd(t, exitBadInput).mustSay(t, "has no schedule")
-	s.run("rerun", "nfsb/over").mustEnd(t, exitBadInput).mustSay(t, "only suites can do that")
+	s.run("resume", "over").mustEnd(t, cli.ExitBadInput).mustSay(t, "run -f - --generate-name")
+	s.run("stop", "over").mustEnd(t, cli.ExitBadInput).mustSay(t, "over already (Succeeded)")
+	s.run("suspend", "over").mustEnd(t, cli.ExitBadInput).mustSay(t, "nothing to hold back")
+	s.run("suspend", "waiting", "--schedule").mustEnd(t, cli.ExitBadInput).mustSay(t, "has no schedule")
+	s.run("rerun", "nfsb/over").mustEnd(t, cli.ExitBadInput).mustSay(t, "only suites can do that")
 }
 
 func TestVerbsThatMakeNoSenseSaySo(t *testing.T) {
@@ -119,7 +120,7 @@ func TestVerbsThatMakeNoSenseSaySo(t *testing.T) {
 		{[]string{"accept", "scheduled-2", "scheduled"}, `keeps no finished run "scheduled-2"; it keeps scheduled-1`},
 		{[]string{"accept", "suite/scheduled"}, `which run of "scheduled"?`},
 	} {
-		s.run(c.args...).mustEnd(t, exitBadInput).mustSay(t, c.want)
+		s.run(c.args...).mustEnd(t, cli.ExitBadInput).mustSay(t, c.want)
 	}
 	for _, name := range []string{"scheduled", "running", "fresh", "done"} {
 		var x v1alpha1.NFSBenchmarkSuite
@@ -128,5 +129,5 @@ func TestVerbsThatMakeNoSenseSaySo(t *testing.T) {
 			t.Errorf("%s was changed all the same: %v", name, x.Annotations)
 		}
 	}
-	s.run("accept", "suite/scheduled@scheduled-1").mustEnd(t, exitOK)
+	s.run("accept", "suite/scheduled@scheduled-1").mustEnd(t, cli.ExitOK)
 }

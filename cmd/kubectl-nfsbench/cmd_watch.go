@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/cli"
 )
 
 // maxMisses are looks in a row that may fail before a watch gives up: a laptop
@@ -50,7 +52,7 @@ Exit codes: 0 the run succeeded, and its verdict is neither Fail nor Regressed;
 	}
 	cmd.Flags().StringVar(&o.progress, "progress", "auto", "auto, bar, plain or none")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "longest time to watch (default: until the end)")
-	completeValues(cmd, "progress", "auto", "bar", "plain", "none")
+	cli.CompleteValues(cmd, "progress", "auto", "bar", "plain", "none")
 	return cmd
 }
 
@@ -59,7 +61,7 @@ Exit codes: 0 the run succeeded, and its verdict is neither Fail nor Regressed;
 func (a *app) watch(cmd *cobra.Command, c *cluster, name string, o watchOptions) error {
 	view, err := newView(cmd.ErrOrStderr(), o.progress, a.now)
 	if err != nil {
-		return badInput(err)
+		return cli.BadInput(err)
 	}
 	first, err := c.find(cmd.Context(), name)
 	if err != nil {
@@ -76,7 +78,7 @@ func (a *app) watch(cmd *cobra.Command, c *cluster, name string, o watchOptions)
 	switch {
 	case cmd.Context().Err() != nil:
 		fmt.Fprintf(cmd.ErrOrStderr(), "Left. The run goes on: 'kubectl nfsbench watch %s' looks at it again, 'kubectl nfsbench stop %s' ends it.\n", last.ref(), last.ref())
-		return errLeft
+		return cli.Coded(cli.ExitLeft, errors.New("left"))
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s is not done after %s, and goes on: 'kubectl nfsbench watch %s' looks at it again", last.ref(), o.timeout, last.ref())
 	case err != nil:
@@ -168,7 +170,7 @@ func benchmarkEnd(b *v1alpha1.NFSBenchmark) error {
 	case b.Status.Phase != v1alpha1.PhaseSucceeded:
 		return fmt.Errorf("%s ended as %s: %s", b.Name, b.Status.Phase, b.Status.Message)
 	case b.Status.Verdict == v1alpha1.VerdictFail:
-		return codedError{exitVerdict, fmt.Errorf("%s missed what was expected of it (verdict Fail)", b.Name)}
+		return cli.Coded(cli.ExitVerdict, fmt.Errorf("%s missed what was expected of it (verdict Fail)", b.Name))
 	}
 	return nil
 }
@@ -183,9 +185,94 @@ func suiteEnd(s *v1alpha1.NFSBenchmarkSuite) error {
 	case phase == v1alpha1.SuiteFailed || phase == v1alpha1.SuiteCancelled:
 		return fmt.Errorf("suite/%s ended as %s: %s", s.Name, phase, st.Message)
 	case st.Verdict == v1alpha1.SuiteFail:
-		return codedError{exitVerdict, errors.New("suite/" + s.Name + " missed what was expected of it (verdict Fail)")}
+		return cli.Coded(cli.ExitVerdict, errors.New("suite/"+s.Name+" missed what was expected of it (verdict Fail)"))
 	case st.Verdict == v1alpha1.SuiteRegressed:
-		return codedError{exitVerdict, errors.New("suite/" + s.Name + " is worse than the accepted run (verdict Regressed)")}
+		return cli.Coded(cli.ExitVerdict, errors.New("suite/"+s.Name+" is worse than the accepted run (verdict Regressed)"))
 	}
 	return nil
+}
+
+// writeBenchmark writes the outcome of a benchmark from its status.
+func writeBenchmark(w io.Writer, b *v1alpha1.NFSBenchmark) {
+	st := b.Status
+	fmt.Fprintf(w, "%s  %s", b.Name, st.Phase)
+	if st.Verdict != "" {
+		fmt.Fprintf(w, "  verdict %s", st.Verdict)
+	}
+	if st.Validity != "" {
+		fmt.Fprintf(w, "  numbers %s", st.Validity)
+	}
+	fmt.Fprintln(w)
+	if s := st.Summary; s != nil {
+		writeNumbers(w, s)
+	} else if st.Message != "" {
+		fmt.Fprintln(w, st.Message)
+	}
+	writeFindings(w, st.Findings)
+	if st.ResultRef != nil {
+		fmt.Fprintf(w, "'kubectl nfsbench report %s' shows all of it.\n", b.Name)
+	}
+}
+
+func writeNumbers(w io.Writer, s *v1alpha1.Summary) {
+	if s.Workload != "" || s.Protocol != "" {
+		fmt.Fprintf(w, "%s, %s\n", s.Workload, s.Protocol)
+	}
+	var line []string
+	add := func(format string, v *int64) {
+		if v != nil {
+			line = append(line, fmt.Sprintf(format, *v))
+		}
+	}
+	if v := s.ThroughputBytesPerSecond; v != nil {
+		line = append(line, fmt.Sprintf("%.1f MB/s", float64(*v)/1e6))
+	}
+	add("%d IOPS", s.IOPS)
+	if s.MeanLatency != "" {
+		line = append(line, "mean "+s.MeanLatency)
+	}
+	if s.P99Latency != "" {
+		line = append(line, "p99 "+s.P99Latency)
+	}
+	if s.WirePercent != nil {
+		line = append(line, fmt.Sprintf("%d %% of the wire", *s.WirePercent))
+	}
+	for i, part := range line {
+		if i > 0 {
+			fmt.Fprint(w, "  ")
+		}
+		fmt.Fprint(w, part)
+	}
+	if len(line) > 0 {
+		fmt.Fprintln(w)
+	}
+}
+
+// writeFindings leaves out those that only inform.
+func writeFindings(w io.Writer, findings []v1alpha1.Finding) {
+	for _, f := range findings {
+		if f.Severity != v1alpha1.SeverityInfo {
+			fmt.Fprintf(w, "%s %s: %s\n", f.Severity, f.Code, f.Message)
+		}
+	}
+}
+
+// writeSuite writes the outcome of a suite's newest run, without its table.
+func writeSuite(w io.Writer, s *v1alpha1.NFSBenchmarkSuite) {
+	st := s.Status
+	fmt.Fprintf(w, "suite/%s  %s", s.Name, st.Phase)
+	if st.Verdict != "" {
+		fmt.Fprintf(w, "  verdict %s", st.Verdict)
+	}
+	fmt.Fprintln(w)
+	if r := st.Run; r != nil {
+		fmt.Fprintf(w, "run %s: %d succeeded, %d failed, %d retried\n", r.Name, r.Succeeded, r.Failed, r.Retried)
+		for _, f := range r.Failures {
+			fmt.Fprintf(w, "failed %s (%s): %s %s\n", f.Benchmark, f.Cell, f.Reason, f.Message)
+		}
+	}
+	if st.Message != "" {
+		fmt.Fprintln(w, st.Message)
+	}
+	writeFindings(w, st.Findings)
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -55,7 +56,7 @@ func TestWatchOfABenchmarkSaysEachChangeAndEndsWithTheSummary(t *testing.T) {
 			st.ResultRef = &v1alpha1.ResultReference{Kind: "ConfigMap", Name: "r"}
 		}),
 	)
-	o := s.run("watch", "demo").mustEnd(t, exitOK)
+	o := s.run("watch", "demo").mustEnd(t, cli.ExitOK)
 	want := []string{
 		"12:00:00  demo    0 %  Created  waiting for the operator",
 		"12:00:00  demo    0 %  Queued 1.  behind bench/other",
@@ -85,11 +86,11 @@ func TestTheEndOfAWatchIsInItsExitCode(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"pass":         {"all is well", v1alpha1.PhaseSucceeded, v1alpha1.VerdictPass, exitOK, ""},
-		"inconclusive": {"nobody can tell, and nothing failed", v1alpha1.PhaseSucceeded, v1alpha1.VerdictInconclusive, exitOK, ""},
-		"fail":         {"it ran, and was not good", v1alpha1.PhaseSucceeded, v1alpha1.VerdictFail, exitVerdict, "verdict Fail"},
-		"failed":       {"it did not run", v1alpha1.PhaseFailed, v1alpha1.VerdictNotEvaluated, exitFailed, "demo ended as Failed: no such export"},
-		"cancelled":    {"nor did it to its end", v1alpha1.PhaseCancelled, v1alpha1.VerdictFail, exitFailed, "demo ended as Cancelled"},
+		"pass":         {"all is well", v1alpha1.PhaseSucceeded, v1alpha1.VerdictPass, cli.ExitOK, ""},
+		"inconclusive": {"nobody can tell, and nothing failed", v1alpha1.PhaseSucceeded, v1alpha1.VerdictInconclusive, cli.ExitOK, ""},
+		"fail":         {"it ran, and was not good", v1alpha1.PhaseSucceeded, v1alpha1.VerdictFail, cli.ExitVerdict, "verdict Fail"},
+		"failed":       {"it did not run", v1alpha1.PhaseFailed, v1alpha1.VerdictNotEvaluated, cli.ExitFailed, "demo ended as Failed: no such export"},
+		"cancelled":    {"nor did it to its end", v1alpha1.PhaseCancelled, v1alpha1.VerdictFail, cli.ExitFailed, "demo ended as Cancelled"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -117,19 +118,19 @@ func TestTheEndOfASuiteIsInTheExitCodeToo(t *testing.T) {
 		change func(*v1alpha1.NFSBenchmarkSuite)
 		code   int
 	}{
-		"succeeded": {"nothing was expected", func(*v1alpha1.NFSBenchmarkSuite) {}, exitOK},
-		"failed":    {"some did not run", func(s *v1alpha1.NFSBenchmarkSuite) { s.Status.Phase = v1alpha1.SuiteFailed }, exitFailed},
-		"fail":      {"some were not good", func(s *v1alpha1.NFSBenchmarkSuite) { s.Status.Verdict = v1alpha1.SuiteFail }, exitVerdict},
+		"succeeded": {"nothing was expected", func(*v1alpha1.NFSBenchmarkSuite) {}, cli.ExitOK},
+		"failed":    {"some did not run", func(s *v1alpha1.NFSBenchmarkSuite) { s.Status.Phase = v1alpha1.SuiteFailed }, cli.ExitFailed},
+		"fail":      {"some were not good", func(s *v1alpha1.NFSBenchmarkSuite) { s.Status.Verdict = v1alpha1.SuiteFail }, cli.ExitVerdict},
 		"regressed": {"between two runs the verdict of the last holds", func(s *v1alpha1.NFSBenchmarkSuite) {
 			s.Spec.Schedule, s.Status.Phase, s.Status.Verdict, s.Status.Run.CompletionTime = scheduled, v1alpha1.SuiteScheduled, v1alpha1.SuiteRegressed, &done
-		}, exitVerdict},
+		}, cli.ExitVerdict},
 		"scheduled and failed": {"the phase of the last run is in the history", func(s *v1alpha1.NFSBenchmarkSuite) {
 			s.Spec.Schedule, s.Status.Phase, s.Status.Run.CompletionTime = scheduled, v1alpha1.SuiteScheduled, &done
 			s.Status.History = []v1alpha1.SuiteHistoryEntry{{Run: s.Status.Run.Name, Phase: v1alpha1.SuiteFailed}}
-		}, exitFailed},
+		}, cli.ExitFailed},
 		"not yet": {"its time has not come, which takes no waiting", func(s *v1alpha1.NFSBenchmarkSuite) {
 			s.Spec.Schedule, s.Status.Phase, s.Status.Run = scheduled, v1alpha1.SuiteScheduled, nil
-		}, exitOK},
+		}, cli.ExitOK},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +159,7 @@ func TestWatchOfASuiteShowsTheBenchmarkUnderWayAndItsTable(t *testing.T) {
 			x.Status.Progress = &v1alpha1.ProgressStatus{Step: "Warmup", Percent: 7}
 		}
 	}
-	o := s.run("watch", "suite/protocols").mustEnd(t, exitOK)
+	o := s.run("watch", "suite/protocols").mustEnd(t, cli.ExitOK)
 	o.mustSay(t, "suite/protocols   25 %  Running 3/12, 1 failed  1h0m0s left  |  protocols-1-nfs-r1-0    7 %  Running Warmup", "run protocols-1: 12 succeeded", "dnfs")
 	if n := strings.Count(o.err, "\n"); n != 2 {
 		t.Errorf("%d lines for two states:\n%s", n, o.err)
@@ -192,13 +193,13 @@ func TestCtrlCLeavesTheRunAlone(t *testing.T) {
 			cancel()
 		}
 	}
-	s.run("watch", "demo").mustEnd(t, exitLeft).mustSay(t, "Left. The run goes on: 'kubectl nfsbench watch demo'")
+	s.run("watch", "demo").mustEnd(t, cli.ExitLeft).mustSay(t, "Left. The run goes on: 'kubectl nfsbench watch demo'")
 	var b v1alpha1.NFSBenchmark
 	s.get("demo", &b)
 	if b.Spec.Suspend {
 		t.Error("the run was stopped")
 	}
-	o := newShell(t, gen.Benchmark("demo")).run("watch", "demo", "--timeout", "20ms", "--progress", "none").mustEnd(t, exitFailed)
+	o := newShell(t, gen.Benchmark("demo")).run("watch", "demo", "--timeout", "20ms", "--progress", "none").mustEnd(t, cli.ExitFailed)
 	o.mustSay(t, "demo is not done after 20ms, and goes on")
 }
 
@@ -211,8 +212,8 @@ func TestAWatchOfWhatIsDeletedEnds(t *testing.T) {
 			o.SetUID(types.UID("2")) // somebody made another of that name
 		}
 	}
-	s.run("watch", "demo").mustEnd(t, exitFailed).mustSay(t, "demo was deleted while it was watched")
-	s.run("watch", "demo", "--progress", "dots").mustEnd(t, exitBadInput).mustSay(t, "use auto, bar, plain or none")
+	s.run("watch", "demo").mustEnd(t, cli.ExitFailed).mustSay(t, "demo was deleted while it was watched")
+	s.run("watch", "demo", "--progress", "dots").mustEnd(t, cli.ExitBadInput).mustSay(t, "use auto, bar, plain or none")
 }
 
 func TestBarsStayWhereTheyAre(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/nfsbench/nfsbench/internal/cli"
 )
 
 // explain says in a sentence what the API server or the network said in their
@@ -19,7 +21,7 @@ import (
 func explain(err error) error {
 	var status apierrors.APIStatus
 	switch {
-	case errors.As(err, new(codedError)):
+	case cli.IsCoded(err):
 		return err
 	case isKindMissing(err):
 		return errors.New("this cluster does not know nfsbench.io/v1alpha1: install the operator with " +
@@ -34,9 +36,9 @@ func explain(err error) error {
 		return invalid(status.Status())
 	case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), strictly):
 		_, fields, _ := strings.Cut(err.Error(), strictly)
-		return badInput(fmt.Errorf("the cluster does not know what it was given: %s; 'kubectl explain nfsbenchmark.spec' lists the fields", fields))
+		return cli.BadInput(fmt.Errorf("the cluster does not know what it was given: %s; 'kubectl explain nfsbenchmark.spec' lists the fields", fields))
 	case clientcmd.IsContextNotFound(err):
-		return badInput(fmt.Errorf("the kubeconfig has no such context (%w): 'kubectl config get-contexts' lists them", err))
+		return cli.BadInput(fmt.Errorf("the kubeconfig has no such context (%w): 'kubectl config get-contexts' lists them", err))
 	case clientcmd.IsEmptyConfig(err):
 		return errors.New("no cluster is configured: set KUBECONFIG, or give --kubeconfig")
 	case isUnreachable(err):
@@ -86,7 +88,7 @@ func alreadyExists(s metav1.Status) error {
 	if s.Details != nil {
 		name = s.Details.Name
 	}
-	return badInput(fmt.Errorf("%q exists already, and what has run is never run again: choose another name, or use --generate-name", name))
+	return cli.BadInput(fmt.Errorf("%q exists already, and what has run is never run again: choose another name, or use --generate-name", name))
 }
 
 // celValue is what the API server writes before the sentence of a CEL rule: a value,
@@ -96,7 +98,7 @@ var celValue = regexp.MustCompile(`^Invalid value: "[^"]*": `)
 // invalid lists what is wrong, one line a field.
 func invalid(s metav1.Status) error {
 	if s.Details == nil || len(s.Details.Causes) == 0 {
-		return badInput(errors.New(s.Message))
+		return cli.BadInput(errors.New(s.Message))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "the cluster refuses %q:", s.Details.Name)
@@ -106,5 +108,5 @@ func invalid(s metav1.Status) error {
 		}
 		fmt.Fprintf(&b, "\n  %s: %s", c.Field, celValue.ReplaceAllString(c.Message, ""))
 	}
-	return badInput(errors.New(b.String()))
+	return cli.BadInput(errors.New(b.String()))
 }

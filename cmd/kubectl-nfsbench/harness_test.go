@@ -25,9 +25,9 @@ import (
 type shell struct {
 	t      *testing.T
 	client client.WithWatch
-	onGet func(client.Object)
-	in    string
-	ctx   context.Context
+	onGet  func(client.Object)
+	in     string
+	ctx    context.Context
 }
 
 type outcome struct {

@@ -5,16 +5,23 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/nfsbench/nfsbench/internal/cli"
 )
+
+// version is set by the linker for releases: -X main.version=v1.2.3.
+var version string
 
 // completer is the name by which kubectl looks for the completion of this plugin.
 const completer = "kubectl_complete-nfsbench"
@@ -25,15 +32,65 @@ func main() {
 	if filepath.Base(os.Args[0]) == completer {
 		args = append([]string{cobra.ShellCompRequestCmd}, args...)
 	}
-	os.Exit(run(newApp(), args, os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(newApp().execute(context.Background(), args, os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run executes the command line args and returns the exit code. The first
-// SIGINT or SIGTERM cancels the context; after it the signals have their default
-// action again.
-func run(a *app, args []string, in io.Reader, out, errOut io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)
-	return a.execute(ctx, args, in, out, errOut)
+// app is what every command shares.
+type app struct {
+	flags   *genericclioptions.ConfigFlags
+	connect func(*app) (*cluster, error)
+	now     func() time.Time
+	every   time.Duration // between two looks at a run
+}
+
+func newApp() *app {
+	return &app{flags: genericclioptions.NewConfigFlags(true), connect: connect, now: time.Now, every: time.Second}
+}
+
+// execute runs one command line and returns its exit code.
+func (a *app) execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	return cli.Execute(ctx, newRootCommand(a), explain, args, in, out, errOut)
+}
+
+func newRootCommand(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:         "kubectl-nfsbench",
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl nfsbench"},
+		Short:       "Run, watch, compare and report benchmarks of Oracle over NFS",
+		Long: `Run, watch, compare and report benchmarks of Oracle over NFS.
+
+NAME is that of an NFSBenchmark, or of an NFSBenchmarkSuite where there is no
+benchmark of that name. nfsb/NAME and suite/NAME say which; suite/NAME@RUN is one
+run of a suite.
+
+Exit codes: 0 done; 1 the run failed, or what was asked for could not be done;
+2 nothing was done because a flag, a name or a file is wrong; 3 the run came to
+its end with the verdict Fail or Regressed; 130 left with Ctrl-C.`,
+		Example: `  kubectl nfsbench run demo --embedded 1Gi --duration 30s --watch
+  kubectl nfsbench report demo -o demo.html
+  kubectl nfsbench compare before after`,
+		Version: cli.Version(version),
+		Args:    cobra.ArbitraryArgs, // so that RunE can explain an unknown command
+		RunE:    cli.RequireSubcommand,
+	}
+	root.SetVersionTemplate("{{.DisplayName}} {{.Version}}\n")
+	fs := root.PersistentFlags()
+	a.flags.AddFlags(fs)
+	// The rare flags of kubectl work, and the help leaves them out.
+	shown := map[string]bool{"namespace": true, "context": true, "kubeconfig": true, "request-timeout": true}
+	fs.VisitAll(func(f *pflag.Flag) { f.Hidden = !shown[f.Name] })
+	root.AddCommand(
+		newRunCommand(a), newWatchCommand(a), newReportCommand(a), newCompareCommand(a), newOranfstabCommand(a),
+		newSuspendCommand(a), newResumeCommand(a), newStopCommand(a), newRerunCommand(a), newResubmitCommand(a), newAcceptCommand(a),
+		&cobra.Command{
+			Use:     "version",
+			Short:   "Print the version of this plugin",
+			Example: `  kubectl nfsbench version`,
+			Args:    cobra.NoArgs,
+			Run: func(cmd *cobra.Command, _ []string) {
+				fmt.Fprintf(cmd.OutOrStdout(), "kubectl nfsbench %s\n", cli.Version(version))
+			},
+		},
+	)
+	return root
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -34,21 +37,21 @@ func TestEveryCommandSaysWhatItDoesAndHasAnExample(t *testing.T) {
 func TestTheCommandLineOfKubectlWorks(t *testing.T) {
 	t.Parallel()
 	s := newShell(t, gen.Benchmark("demo"), gen.Benchmark("other", gen.In("elsewhere")))
-	s.run().mustEnd(t, exitOK).mustSay(t, "kubectl nfsbench [command]", "--context")
-	s.run("version").mustEnd(t, exitOK).mustSay(t, "kubectl nfsbench ")
-	s.run("watsch").mustEnd(t, exitBadInput).mustSay(t, `there is no command "watsch"; did you mean "watch"?`)
-	s.run("report").mustEnd(t, exitBadInput).mustSay(t, "kubectl nfsbench report --help")
-	s.run("report", "other").mustEnd(t, exitBadInput).mustSay(t, `no benchmark or suite "other" in namespace "bench"`)
-	s.run("report", "other", "-n", "elsewhere").mustEnd(t, exitFailed).mustSay(t, `"other" has no status yet`)
+	s.run().mustEnd(t, cli.ExitOK).mustSay(t, "kubectl nfsbench [command]", "--context")
+	s.run("version").mustEnd(t, cli.ExitOK).mustSay(t, "kubectl nfsbench ")
+	s.run("watsch").mustEnd(t, cli.ExitBadInput).mustSay(t, `there is no command "watsch"; did you mean "watch"?`)
+	s.run("report").mustEnd(t, cli.ExitBadInput).mustSay(t, "kubectl nfsbench report --help")
+	s.run("report", "other").mustEnd(t, cli.ExitBadInput).mustSay(t, `no benchmark or suite "other" in namespace "bench"`)
+	s.run("report", "other", "-n", "elsewhere").mustEnd(t, cli.ExitFailed).mustSay(t, `"other" has no status yet`)
 }
 
 func TestWhatIsNotThereIsAnsweredWithWhatIs(t *testing.T) {
 	t.Parallel()
 	s := newShell(t, gen.Benchmark("demo-1"), gen.Benchmark("demo-2"), gen.Benchmark("a"), gen.Benchmark("b"), gen.Benchmark("c"), gen.Benchmark("d"), suiteOf("demo", nil))
-	o := s.run("report", "demo-3").mustEnd(t, exitBadInput)
+	o := s.run("report", "demo-3").mustEnd(t, cli.ExitBadInput)
 	o.mustSay(t, "there is demo-1, demo-2, suite/demo, d, a\n")
-	s.run("rerun", "dem").mustEnd(t, exitBadInput).mustSay(t, `there is no suite "dem" in namespace "bench"; there is suite/demo`)
-	newShell(t).run("watch", "x").mustEnd(t, exitBadInput).mustSay(t, "and no other: -n chooses another namespace")
+	s.run("rerun", "dem").mustEnd(t, cli.ExitBadInput).mustSay(t, `there is no suite "dem" in namespace "bench"; there is suite/demo`)
+	newShell(t).run("watch", "x").mustEnd(t, cli.ExitBadInput).mustSay(t, "and no other: -n chooses another namespace")
 }
 
 func TestABareNameIsABenchmarkAndASuiteWhereThereIsNone(t *testing.T) {
@@ -58,12 +61,12 @@ func TestABareNameIsABenchmarkAndASuiteWhereThereIsNone(t *testing.T) {
 		"both": `"both" has no status yet`, "suite/both": "suite/both has no record yet", "nfsbs/both": "suite/both has no record yet",
 		"nfsb/both": `"both" has no status yet`, "one": "suite/one has no record yet", "nfsbenchmarksuite.nfsbench.io/one": "suite/one has no record yet",
 	} {
-		s.run("report", arg).mustEnd(t, exitFailed).mustSay(t, want)
+		s.run("report", arg).mustEnd(t, cli.ExitFailed).mustSay(t, want)
 	}
 	for arg, want := range map[string]string{
 		"pod/x": `is of kind "pod"`, "/x": "nothing before the slash", "nfsb/x@y": "has one run only", "suite/": "is no name", "suite/x@": "is no name",
 	} {
-		s.run("report", arg).mustEnd(t, exitBadInput).mustSay(t, want)
+		s.run("report", arg).mustEnd(t, cli.ExitBadInput).mustSay(t, want)
 	}
 }
 
@@ -96,39 +99,41 @@ func TestErrorsOfTheClusterBecomeSentences(t *testing.T) {
 	}{
 		"no CRD": {
 			"the operator is not there", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: gr.Group, Kind: "NFSBenchmark"}},
-			"helm install nfsbench", exitFailed,
+			"helm install nfsbench", cli.ExitFailed,
 		},
 		"forbidden": {
 			"who asks an administrator must know for what",
 			apierrors.NewForbidden(gr, "x", errors.New(`User "u" cannot get resource "nfsbenchmarks" in API group "nfsbench.io" in the namespace "bench"`)),
-			`you may not get nfsbenchmarks.nfsbench.io in namespace "bench": ask for a role with the verb get on nfsbenchmarks.nfsbench.io`, exitFailed,
+			`you may not get nfsbenchmarks.nfsbench.io in namespace "bench": ask for a role with the verb get on nfsbenchmarks.nfsbench.io`, cli.ExitFailed,
 		},
 		"forbidden everywhere": {
 			"the whole cluster is no namespace", apierrors.NewForbidden(gr, "", errors.New(`User "u" cannot list resource "configmaps" in API group "" at the cluster scope`)),
-			"you may not list configmaps in the whole cluster", exitFailed,
+			"you may not list configmaps in the whole cluster", cli.ExitFailed,
 		},
-		"invalid": {"the rules are sentences already", causes, "the cluster refuses \"x\":\n  spec.storage: give exactly one of storage.trident and storage.claim\n  spec.workload.raw.blockSize: workload.raw", exitBadInput},
+		"invalid": {"the rules are sentences already", causes, "the cluster refuses \"x\":\n  spec.storage: give exactly one of storage.trident and storage.claim\n  spec.workload.raw.blockSize: workload.raw", cli.ExitBadInput},
 		"misspelt": {
 			"a field that is not known would be another benchmark", apierrors.NewBadRequest(`NFSBenchmark in version "v1alpha1" cannot be handled as a NFSBenchmark: strict decoding error: unknown field "spec.storag"`),
-			`the cluster does not know what it was given: unknown field "spec.storag"; 'kubectl explain`, exitBadInput,
+			`the cluster does not know what it was given: unknown field "spec.storag"; 'kubectl explain`, cli.ExitBadInput,
 		},
-		"exists":       {"what has run is evidence", apierrors.NewAlreadyExists(gr, "x"), `"x" exists already`, exitBadInput},
-		"unauthorized": {"a token has ended", apierrors.NewUnauthorized("no"), "log in again", exitFailed},
+		"exists":       {"what has run is evidence", apierrors.NewAlreadyExists(gr, "x"), `"x" exists already`, cli.ExitBadInput},
+		"unauthorized": {"a token has ended", apierrors.NewUnauthorized("no"), "log in again", cli.ExitFailed},
 		"unreachable": {
 			"the wrong context", fmt.Errorf("get: %w", &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}),
-			"the cluster does not answer: dial tcp: connection refused; check --context", exitFailed,
+			"the cluster does not answer: dial tcp: connection refused; check --context", cli.ExitFailed,
 		},
-		"other": {"what is not known is not hidden", errors.New("so it is"), "so it is", exitFailed},
+		"other": {"what is not known is not hidden", errors.New("so it is"), "so it is", cli.ExitFailed},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := runError{explain(c.err)}
-			if !strings.Contains(got.Error(), c.want) || exitCode(got) != c.code {
-				t.Errorf("%s: %q with code %d, want %q with %d", c.reason, got, exitCode(got), c.want, c.code)
+			failing := &cobra.Command{Use: "x", RunE: func(*cobra.Command, []string) error { return c.err }}
+			var errOut bytes.Buffer
+			code := cli.Execute(t.Context(), failing, explain, nil, nil, io.Discard, &errOut)
+			if got := errOut.String(); !strings.Contains(got, c.want) || code != c.code {
+				t.Errorf("%s: %q with code %d, want %q with %d", c.reason, got, code, c.want, c.code)
 			}
-			if strings.Contains(got.Error(), "not checked") {
-				t.Errorf("the consequence is told beside its cause: %s", got)
+			if strings.Contains(errOut.String(), "not checked") {
+				t.Errorf("the consequence is told beside its cause: %s", errOut.String())
 			}
 		})
 	}

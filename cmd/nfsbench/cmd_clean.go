@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -31,17 +32,17 @@ files in it that a run does not make. Nothing to remove is a success.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if planFile == "" {
-				return badInput(errors.New("--plan is missing; give the plan file whose files to remove"))
+				return cli.BadInput(errors.New("--plan is missing; give the plan file whose files to remove"))
 			}
-			plan, err := readPlanFile(planFile)
+			plan, err := readFlagFile("--plan", planFile, runfile.ReadPlan)
 			if err == nil {
 				err = loadgen.CheckPlan(&plan)
 			}
 			if err != nil {
-				return badInput(err)
+				return cli.BadInput(err)
 			}
 			if timeout <= 0 {
-				return badInput(fmt.Errorf("--timeout is %v; use more than 0s", timeout))
+				return cli.BadInput(fmt.Errorf("--timeout is %v; use more than 0s", timeout))
 			}
 			return cleanStorage(cmd.Context(), a, plan, timeout, cmd.OutOrStdout())
 		},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/collect/publish"
@@ -82,9 +83,7 @@ with "nfsbench collect --check" as its startup probe.`,
 	flags.StringVar(&f.metrics, "metrics-address", "", "address that serves what happens now to Prometheus at /metrics, over HTTP (default: none)")
 	flags.DurationVar(&f.grace, "grace", 20*time.Second, "time to publish the final result after SIGTERM")
 	flags.BoolVar(&f.check, "check", false, "only check whether the collector of --run-dir has started")
-	if err := cmd.MarkFlagRequired("run-dir"); err != nil {
-		cmd.RunE = func(*cobra.Command, []string) error { return err } // the flag is defined above
-	}
+	_ = cmd.MarkFlagRequired("run-dir") // fails for an unknown flag only
 	cmd.MarkFlagsMutuallyExclusive("configmap", "output-dir")
 	return cmd
 }
@@ -92,11 +91,11 @@ with "nfsbench collect --check" as its startup probe.`,
 func (f *collectFlags) run(ctx context.Context, a *app, getenv func(string) string) error {
 	o, err := f.options(a, getenv)
 	if err != nil {
-		return badInput(err)
+		return cli.BadInput(err)
 	}
 	servers, err := f.servers(a.log)
 	if err != nil {
-		return badInput(err)
+		return cli.BadInput(err)
 	}
 	o.Started = func(s *collect.Session) {
 		for _, w := range servers {
@@ -174,7 +173,10 @@ func listenerError(err error) error {
 }
 
 func (f *collectFlags) options(a *app, getenv func(string) string) (collect.RunOptions, error) {
-	plan, err := readCollectPlan(f.plan)
+	if f.plan == "" {
+		return collect.RunOptions{}, errors.New("--plan is not set; give the plan file of the run")
+	}
+	plan, err := readFlagFile("--plan", f.plan, runfile.ReadPlan)
 	if err != nil {
 		return collect.RunOptions{}, err
 	}
@@ -204,7 +206,7 @@ func (f *collectFlags) options(a *app, getenv func(string) string) (collect.RunO
 // loader's container, so somebody must tell them.
 func (f *collectFlags) host(getenv func(string) string) (runfile.Host, error) {
 	host := collect.HostFacts(procfs.Host(), false)
-	host.Version = versionText()
+	host.Version = cli.Version(version)
 	host.Node = f.node
 	if host.Node == "" {
 		host.Node = getenv(envNode)
@@ -230,27 +232,21 @@ func (f *collectFlags) publisher(a *app, index int32, getenv func(string) string
 	if f.outputDir != "" {
 		return publish.NewDirectory(f.outputDir, index)
 	}
-	namespace, name, ok := strings.Cut(f.configMap, "/")
+	return configMapPublisher(a, f.configMap, ", or --output-dir", index, getenv)
+}
+
+// configMapPublisher publishes to the ConfigMap that --configmap names; instead is what
+// else may be given.
+func configMapPublisher(a *app, flag, instead string, index int32, getenv func(string) string) (*publish.ConfigMap, error) {
+	namespace, name, ok := strings.Cut(flag, "/")
 	if !ok || namespace == "" || name == "" {
-		return nil, fmt.Errorf("--configmap is %q; give NAMESPACE/NAME, or --output-dir", f.configMap)
+		return nil, fmt.Errorf("--configmap is %q; give NAMESPACE/NAME%s", flag, instead)
 	}
 	api, err := publish.InCluster(getenv, publish.ServiceAccountDir, a.now)
 	if err != nil {
 		return nil, err
 	}
 	return publish.NewConfigMap(api, namespace, name, index, a.log), nil
-}
-
-func readCollectPlan(path string) (runfile.Plan, error) {
-	if path == "" {
-		return runfile.Plan{}, errors.New("--plan is not set; give the plan file of the run")
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return runfile.Plan{}, err
-	}
-	defer file.Close() //nolint:errcheck // nothing was written
-	return runfile.ReadPlan(file)
 }
 
 // number reads a flag, or the variable that stands in for it, as a number that

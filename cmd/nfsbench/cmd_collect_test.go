@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -40,37 +41,37 @@ func TestCollectRefusesWhatItCannotUse(t *testing.T) {
 		"no run directory": {
 			"loader and collector must share one",
 			[]string{"--plan", plan},
-			exitBadInput, `required flag(s) "run-dir" not set`,
+			cli.ExitBadInput, `required flag(s) "run-dir" not set`,
 		},
 		"no plan": {
 			"there is nothing to sample for",
 			[]string{"--run-dir", dir, "--output-dir", dir},
-			exitBadInput, "--plan is not set; give the plan file of the run",
+			cli.ExitBadInput, "--plan is not set; give the plan file of the run",
 		},
 		"nowhere to publish": {
 			"a result that nobody gets",
 			[]string{"--run-dir", dir, "--plan", plan},
-			exitBadInput, `--configmap is ""; give NAMESPACE/NAME, or --output-dir`,
+			cli.ExitBadInput, `--configmap is ""; give NAMESPACE/NAME, or --output-dir`,
 		},
 		"no namespace": {
 			"the name alone could be in any",
 			[]string{"--run-dir", dir, "--plan", plan, "--configmap", "x"},
-			exitBadInput, `--configmap is "x"; give NAMESPACE/NAME, or --output-dir`,
+			cli.ExitBadInput, `--configmap is "x"; give NAMESPACE/NAME, or --output-dir`,
 		},
 		"both": {
 			"one must win",
 			[]string{"--run-dir", dir, "--plan", plan, "--configmap", "a/b", "--output-dir", dir},
-			exitBadInput, "if any flags in the group [configmap output-dir] are set none of the others can be",
+			cli.ExitBadInput, "if any flags in the group [configmap output-dir] are set none of the others can be",
 		},
 		"index": {
 			"a client without an index would overwrite another",
 			[]string{"--run-dir", dir, "--plan", plan, "--output-dir", dir, "--index", "-1"},
-			exitBadInput, `--index is "-1"; give a whole number from 0 on`,
+			cli.ExitBadInput, `--index is "-1"; give a whole number from 0 on`,
 		},
 		"not started": {
 			"the startup probe must fail until then",
 			[]string{"--check", "--run-dir", dir},
-			exitFailed, "the collector has not started: there is no",
+			cli.ExitFailed, "the collector has not started: there is no",
 		},
 	}
 	for name, tc := range cases {

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report"
@@ -17,20 +17,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// compareFlags say when a difference counts.
-type compareFlags struct {
-	metrics       []string
-	alpha         float64
-	minimumEffect float64 // percent
-	correction    string
-}
-
 func newCompareCommand(a *app) *cobra.Command {
-	var f compareFlags
-	var output, format string
+	var f cli.Significance
+	var to cli.Destination
 	cmd := &cobra.Command{
 		Use:   "compare A B",
-		Short: "Hold two results against each other, with statistics",
+		Short: "Compare two results with statistics",
 		Long: `Compares two result files, repetition by repetition, or the records of two runs of
 a suite, cell by cell. A is the baseline. Positive is better, whatever the metric.
 
@@ -49,73 +41,32 @@ The exit code is 0 whatever the answer is.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			to, err := destinationOf(output, format)
-			if err == nil {
-				err = f.check()
+			if err := errors.Join(to.Parse(), f.Parse()); err != nil {
+				return cli.BadInput(err)
 			}
+			if len(f.Metrics) == 0 {
+				f.Metrics = []string{runfile.MetricThroughput, runfile.MetricMeanLatency}
+			}
+			x, err := readSides(cmd, args)
 			if err != nil {
-				return badInput(err)
+				return cli.BadInput(err)
 			}
-			x, err := f.read(cmd.InOrStdin(), args)
-			if err != nil {
-				return badInput(err)
-			}
-			return to.write(cmd.OutOrStdout(), func(w io.Writer) error { return a.showCompared(w, x, f, to.format) })
+			return to.Write(cmd, func(w io.Writer) error { return a.showCompared(w, x, f.SuiteSignificance, to.Format) })
 		},
 	}
-	fs := cmd.Flags()
-	fs.StringSliceVar(&f.metrics, "metric", nil, "metrics to compare: "+strings.Join(metricNames(), ", ")+" (default Throughput and MeanLatency)")
-	fs.Float64Var(&f.alpha, "alpha", runfile.DefaultAlpha, "accepted rate of false alarms")
-	fs.Float64Var(&f.minimumEffect, "minimum-effect", 100*runfile.DefaultMinimumEffect, "least difference that matters, in percent")
-	fs.StringVar(&f.correction, "correction", runfile.DefaultCorrection, "for the number of comparisons: Holm or None")
-	addDestination(cmd, &output, &format)
+	f.Register(cmd)
+	to.Register(cmd)
 	return cmd
 }
 
-func metricNames() []string {
-	return []string{
-		runfile.MetricThroughput, runfile.MetricIOPS, runfile.MetricMeanLatency, runfile.MetricP50Latency,
-		runfile.MetricP95Latency, runfile.MetricP99Latency, runfile.MetricStorageLatency, runfile.MetricClientCPU,
-	}
-}
-
-// check also puts the names in the case that the metrics have.
-func (f *compareFlags) check() error {
-	for i, m := range f.metrics {
-		at := slices.IndexFunc(metricNames(), func(n string) bool { return strings.EqualFold(n, m) })
-		if at < 0 {
-			return fmt.Errorf("--metric is %q; choose of %s", m, strings.Join(metricNames(), ", "))
-		}
-		f.metrics[i] = metricNames()[at]
-	}
-	switch {
-	case !(f.alpha > 0 && f.alpha < 1):
-		return fmt.Errorf("--alpha is %g; it is a rate between 0 and 1, such as 0.05", f.alpha)
-	case !(f.minimumEffect >= 0 && f.minimumEffect < 100):
-		return fmt.Errorf("--minimum-effect is %g; it is percent, from 0 to less than 100", f.minimumEffect)
-	case f.correction != "Holm" && f.correction != "None":
-		return fmt.Errorf("--correction is %q; choose Holm or None", f.correction)
-	default:
-		return nil
-	}
-}
-
-func (f *compareFlags) significance() runfile.SuiteSignificance {
-	s := runfile.SuiteSignificance{Metrics: f.metrics, Alpha: f.alpha, MinimumEffect: f.minimumEffect / 100, Correction: f.correction}
-	if len(s.Metrics) == 0 {
-		s.Metrics = []string{runfile.MetricThroughput, runfile.MetricMeanLatency}
-	}
-	return s
-}
-
-// read reads both sides, of one kind.
-func (f *compareFlags) read(stdin io.Reader, args []string) ([2]recorded, error) {
+// readSides reads both sides, of one kind.
+func readSides(cmd *cobra.Command, args []string) ([2]recorded, error) {
 	var x [2]recorded
 	if args[0] == "-" && args[1] == "-" {
 		return x, errors.New("only one of the two files can be standard input")
 	}
 	for i, name := range args {
-		in, err := readRecorded(stdin, []string{name})
+		in, err := readRecorded(cmd, []string{name})
 		if err != nil {
 			return x, err
 		}
@@ -143,22 +94,22 @@ func sideNames(args []string) [2]string {
 	return [2]string{a, b}
 }
 
-func (a *app) showCompared(w io.Writer, x [2]recorded, f compareFlags, format string) error {
+func (a *app) showCompared(w io.Writer, x [2]recorded, s runfile.SuiteSignificance, format string) error {
 	if x[0].run != nil {
-		return a.showRegression(w, x, f, format)
+		return a.showRegression(w, x, s, format)
 	}
 	t := compare.Results(
 		compare.Sample{Name: x[0].name, Points: judge.Points(x[0].result)},
-		compare.Sample{Name: x[1].name, Points: judge.Points(x[1].result)}, f.significance())
+		compare.Sample{Name: x[1].name, Points: judge.Points(x[1].result)}, s)
 	switch format {
-	case formatHTML:
+	case cli.FormatHTML:
 		o := a.pageOptions()
-		o.MinimumEffect = f.minimumEffect / 100
+		o.MinimumEffect = s.MinimumEffect
 		return html.Comparison(w, sideOf(x[0]), sideOf(x[1]), t, o)
-	case formatJSON:
-		return writeJSON(w, t)
+	case cli.FormatJSON:
+		return cli.WriteJSON(w, t)
 	default:
-		return report.CompareText(w, t, terminalOptions(w))
+		return report.CompareText(w, t, cli.TextOptions(w))
 	}
 }
 
@@ -168,22 +119,21 @@ func sideOf(r recorded) html.Side {
 
 // showRegression holds the second run against the first, cell by cell. There is
 // no history, so the noise floor comes from the two.
-func (a *app) showRegression(w io.Writer, x [2]recorded, f compareFlags, format string) error {
-	s := f.significance()
+func (a *app) showRegression(w io.Writer, x [2]recorded, s runfile.SuiteSignificance, format string) error {
 	run := *x[1].run
 	run.Settings.Regression = &s
 	g := compare.Regress(run, *x[0].run, nil, s)
 	switch format {
-	case formatHTML:
+	case cli.FormatHTML:
 		return a.showRun(w, run, compare.Run(run), &g, format)
-	case formatJSON:
-		return writeJSON(w, g)
+	case cli.FormatJSON:
+		return cli.WriteJSON(w, g)
 	default:
 		t := compare.Table{Comparisons: g.Changes, Findings: g.Findings}
 		fmt.Fprintln(w, g.Message)
 		if len(g.Changes) == 0 {
 			t.Cells = compare.Run(run).Cells
 		}
-		return report.CompareText(w, t, terminalOptions(w))
+		return report.CompareText(w, t, cli.TextOptions(w))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/browser"
 	"github.com/nfsbench/nfsbench/test/seeds"
@@ -54,12 +55,12 @@ func TestTwoFilesAreCompared(t *testing.T) {
 	t.Parallel()
 	a, b, before, after := recordedFiles(t)
 	page := filepath.Join(t.TempDir(), "page.html")
-	says(t, exitOK, []string{"compare", a, b}, "Throughput against kernel", "Mean latency against kernel", "direct Users=8", "?")
-	says(t, exitOK, []string{"compare", a, b, "--metric", "throughput", "-o", "json"}, `"Metric": "Throughput"`)
-	says(t, exitOK, []string{"compare", before, after}, "worse", "accepted run before")
-	says(t, exitOK, []string{"compare", a, b, "--minimum-effect", "5", "-o", page})
+	says(t, cli.ExitOK, []string{"compare", a, b}, "Throughput against kernel", "Mean latency against kernel", "direct Users=8", "?")
+	says(t, cli.ExitOK, []string{"compare", a, b, "--metric", "throughput", "-o", "json"}, `"Metric": "Throughput"`)
+	says(t, cli.ExitOK, []string{"compare", before, after}, "worse", "accepted run before")
+	says(t, cli.ExitOK, []string{"compare", a, b, "--minimum-effect", "5", "-o", page})
 	contains(t, page, "direct against kernel", "What differs between the two", "Grey: within 5 %")
-	says(t, exitOK, []string{"compare", before, after, "-o", page})
+	says(t, cli.ExitOK, []string{"compare", before, after, "-o", page})
 	contains(t, page, "Regressed", "Against the accepted run")
 }
 
@@ -92,14 +93,14 @@ func TestWhatCannotBeComparedIsSaidWithTheFix(t *testing.T) {
 		{[]string{a, empty}, "empty.json: the file is empty"},
 		{[]string{a, filepath.Join(t.TempDir(), "none")}, "no such file"},
 		{[]string{"-", "-"}, "only one of the two"},
-		{[]string{a, b, "--metric", "Speed"}, `--metric is "Speed"; choose of Throughput`},
+		{[]string{a, b, "--metric", "Speed"}, `--metric is "Speed"; use Throughput`},
 		{[]string{a, b, "--alpha", "5"}, "--alpha is 5"},
 		{[]string{a, b, "--minimum-effect", "-1"}, "--minimum-effect is -1"},
-		{[]string{a, b, "--correction", "Bonferroni"}, "choose Holm or None"},
-		{[]string{a, b, "-o", "page"}, "end the name with .html, .txt or .json"},
-		{[]string{a, b, "--format", "pdf"}, "choose text, json or html"},
+		{[]string{a, b, "--correction", "Bonferroni"}, "use Holm, None"},
+		{[]string{a, b, "-o", "page"}, "use a file that ends in .html, .txt or .json"},
+		{[]string{a, b, "--format", "pdf"}, "use text, json or html"},
 	} {
-		says(t, exitBadInput, append([]string{"compare"}, c.args...), c.want)
+		says(t, cli.ExitBadInput, append([]string{"compare"}, c.args...), c.want)
 	}
 }
 
@@ -108,15 +109,15 @@ func TestAReportIsWrittenAsItsNameSays(t *testing.T) {
 	a, _, before, _ := recordedFiles(t)
 	folder := t.TempDir()
 	for name, want := range map[string]string{"r.html": "<!DOCTYPE html>", "r.txt": "verdict", "r.json": `"verdict": "NotEvaluated"`} {
-		says(t, exitOK, []string{"report", a, "-o", filepath.Join(folder, name)})
+		says(t, cli.ExitOK, []string{"report", a, "-o", filepath.Join(folder, name)})
 		contains(t, filepath.Join(folder, name), want)
 	}
-	says(t, exitOK, []string{"report", a, "-o", filepath.Join(folder, "page"), "--format", "html"})
+	says(t, cli.ExitOK, []string{"report", a, "-o", filepath.Join(folder, "page"), "--format", "html"})
 	contains(t, filepath.Join(folder, "page"), "<!DOCTYPE html>")
-	says(t, exitOK, []string{"report", before}, "Throughput against the baseline of each")
-	says(t, exitOK, []string{"report", before, "--format", "html"}, "benchmarks/protocols")
-	says(t, exitBadInput, []string{"report", before, a}, "give it alone")
-	says(t, exitBadInput, []string{"report", a, "-o", filepath.Join(folder, "none", "r.html")}, "none")
+	says(t, cli.ExitOK, []string{"report", before}, "Throughput against the baseline of each")
+	says(t, cli.ExitOK, []string{"report", before, "--format", "html"}, "benchmarks/protocols")
+	says(t, cli.ExitBadInput, []string{"report", before, a}, "give it alone")
+	says(t, cli.ExitBadInput, []string{"report", a, "-o", filepath.Join(folder, "none", "r.html")}, "none")
 	if left, _ := filepath.Glob(filepath.Join(folder, ".*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}

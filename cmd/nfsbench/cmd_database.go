@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/oracle/supervise"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -80,13 +81,13 @@ func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []st
 	o.Out, o.Log, o.Now, o.Reap = out, a.log, a.now, true
 	var err error
 	if o.StartCommand, err = commandFlag("--start-command", f.startCommand); err != nil {
-		return badInput(err)
+		return cli.BadInput(err)
 	}
 	if o.HealthCommand, err = commandFlag("--health-command", f.healthCheck); err != nil {
-		return badInput(err)
+		return cli.BadInput(err)
 	}
 	if err := checkDatabaseOptions(o); err != nil {
-		return badInput(err)
+		return cli.BadInput(err)
 	}
 	return supervise.Run(ctx, o)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -31,7 +32,7 @@ func TestDatabaseSaysWhatIsWrongWithItsFlags(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var errOut strings.Builder
 			code := run(append([]string{"database"}, tc.args...), strings.NewReader(""), &strings.Builder{}, &errOut)
-			if code != exitBadInput || !strings.Contains(errOut.String(), tc.want) {
+			if code != cli.ExitBadInput || !strings.Contains(errOut.String(), tc.want) {
 				t.Errorf("code %d, %q; want %q", code, errOut.String(), tc.want)
 			}
 		})
@@ -47,7 +48,7 @@ func TestDatabaseEndsWithItsSentence(t *testing.T) {
 	code := run([]string{"database", "--run-dir", dir, "--data", dir, "--direct-nfs=true", "--distribution", "Gvenzl", "--sid", "FREE"}, strings.NewReader(""), &out, &errOut)
 	lines := strings.Split(strings.TrimSpace(errOut.String()), "\n")
 	last := lines[len(lines)-1]
-	if code != exitFailed || !strings.HasPrefix(last, "nfsbench: "+runfile.FailureDirectNFSMissing+": ") || !strings.Contains(last, "gvenzl") {
+	if code != cli.ExitFailed || !strings.HasPrefix(last, "nfsbench: "+runfile.FailureDirectNFSMissing+": ") || !strings.Contains(last, "gvenzl") {
 		t.Errorf("code %d, last line %q", code, last)
 	}
 	state, err := os.ReadFile(filepath.Join(dir, runfile.DatabaseFile))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/cli"
 )
 
 func TestInstallCopiesBothProgramsForEverybody(t *testing.T) {
@@ -47,14 +49,14 @@ func TestInstallSaysWhenTheImageHasNoLoader(t *testing.T) {
 	to := t.TempDir()
 	var out, errOut strings.Builder
 	code := run([]string{"install", "--to", to, "--oraload", to + "/none"}, strings.NewReader(""), &out, &errOut)
-	if code != exitFailed || !strings.Contains(errOut.String(), "ORALOAD=no") {
+	if code != cli.ExitFailed || !strings.Contains(errOut.String(), "ORALOAD=no") {
 		t.Errorf("code %d: %s", code, errOut.String())
 	}
 	if got, _ := os.ReadDir(to); len(got) > 0 {
 		t.Errorf("half an installation: %v", got)
 	}
 	errOut.Reset()
-	if code := run([]string{"install"}, strings.NewReader(""), &out, &errOut); code != exitBadInput || !strings.Contains(errOut.String(), "--to is required") {
+	if code := run([]string{"install"}, strings.NewReader(""), &out, &errOut); code != cli.ExitBadInput || !strings.Contains(errOut.String(), "--to is required") {
 		t.Errorf("code %d: %s", code, errOut.String())
 	}
 	c := &installCommand{app: &app{log: slog.New(slog.DiscardHandler)}, to: to + "/none", oraload: "/dev/null", self: os.Executable}
@@ -145,7 +147,7 @@ func TestPermissionsTakesNumbersOnly(t *testing.T) {
 	for _, owner := range []string{"oracle:oinstall", "54321", "54321:", "-1:0", "1:2:3", "4294967295:1"} {
 		var errOut strings.Builder
 		code := run([]string{"permissions", "--directory", t.TempDir(), "--owner", owner}, strings.NewReader(""), &strings.Builder{}, &errOut)
-		if code != exitBadInput || !strings.Contains(errOut.String(), "two numbers") {
+		if code != cli.ExitBadInput || !strings.Contains(errOut.String(), "two numbers") {
 			t.Errorf("%s: code %d, %s", owner, code, errOut.String())
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -64,8 +65,8 @@ func newLoadCommand(a *app) *cobra.Command {
 	c := &loadCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "load (--server ADDRESS[,ADDRESS...] --export PATH | --oranfstab FILE | --mount DIR | --plan FILE)",
-		Short: "Puts load on NFS storage and measures it",
-		Long: `load puts load on NFS storage and measures it.
+		Short: "Generate load on NFS storage and measure it",
+		Long: `Generate load on NFS storage and measure it.
 
 With --server or --oranfstab it uses its own NFSv3 client, which opens one
 connection for each path and balances over them as Oracle Direct NFS does. With
@@ -94,7 +95,7 @@ all of them in each repetition, over the same files.`,
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&c.planFile, "plan", "", "run this plan file; the flags that describe a plan are then not allowed")
-	c.flags.register(fs)
+	c.flags.register(cmd)
 	fs.StringVar(&c.output, "output", "text", "what to write to stdout: text or json (the result file)")
 	fs.StringVar(&c.outputFile, "output-file", "", "also write the result file here")
 	fs.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto (a bar on a terminal, else json), bar, json or none")
@@ -108,21 +109,21 @@ all of them in each repetition, over the same files.`,
 func (c *loadCommand) run(cmd *cobra.Command) error {
 	plan, err := c.plan(cmd.Flags())
 	if err != nil {
-		return badInput(c.writeReason(err))
+		return cli.BadInput(c.writeReason(err))
 	}
 	if c.printPlan {
 		return runfile.WritePlan(cmd.OutOrStdout(), plan)
 	}
 	index, err := number("--client-index", c.index, envIndex, os.Getenv, 31)
 	if err != nil {
-		return badInput(err)
+		return cli.BadInput(err)
 	}
 	show, err := newProgress(cmd.ErrOrStderr(), c.progress)
 	if err != nil {
-		return badInput(err)
+		return cli.BadInput(err)
 	}
 	if c.output != "text" && c.output != "json" {
-		return badInput(fmt.Errorf("--output is %q; use text or json", c.output))
+		return cli.BadInput(fmt.Errorf("--output is %q; use text or json", c.output))
 	}
 	result, err := c.measure(cmd.Context(), plan, int32(index), show)
 	if err != nil {
@@ -144,37 +145,38 @@ func (c *loadCommand) plan(fs *pflag.FlagSet) (runfile.Plan, error) {
 		if err != nil {
 			return p, err
 		}
-		return p, flagError(loadgen.CheckPlan(&p), c.flags.kind)
+		return p, flagError(loadgen.CheckPlan(&p), c.flags.Workload)
 	}
-	var described pflag.FlagSet
-	(&loadFlags{}).register(&described)
+	described := &cobra.Command{}
+	new(loadFlags).register(described)
 	var extra []string
 	fs.Visit(func(f *pflag.Flag) {
-		if described.Lookup(f.Name) != nil {
+		if described.Flags().Lookup(f.Name) != nil {
 			extra = append(extra, "--"+f.Name)
 		}
 	})
 	if len(extra) > 0 {
 		return runfile.Plan{}, fmt.Errorf("%s cannot be given with --plan; change the plan file instead", strings.Join(extra, ", "))
 	}
-	p, err := readPlanFile(c.planFile)
+	p, err := readFlagFile("--plan", c.planFile, runfile.ReadPlan)
 	if err != nil {
 		return p, err
 	}
 	return p, loadgen.CheckPlan(&p)
 }
 
-func readPlanFile(path string) (runfile.Plan, error) {
+// readFlagFile reads the file that a flag names.
+func readFlagFile[T any](flag, path string, read func(io.Reader) (T, error)) (T, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return runfile.Plan{}, fmt.Errorf("--plan: %w", err)
+		return *new(T), fmt.Errorf("%s: %w", flag, err)
 	}
-	defer func() { _ = f.Close() }()
-	p, err := runfile.ReadPlan(f)
+	defer func() { _ = f.Close() }() // only read
+	value, err := read(f)
 	if err != nil {
-		return p, fmt.Errorf("--plan %s: %w", path, err)
+		err = fmt.Errorf("%s %s: %w", flag, path, err)
 	}
-	return p, nil
+	return value, err
 }
 
 // flagError names the flags behind the fields of a plan of such a workload.
@@ -229,12 +231,12 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 		},
 	}
 	client := runfile.ClientResult{Index: index, Host: collect.HostFacts(procfs.Host(), true)}
-	client.Host.Version = versionText()
+	client.Host.Version = cli.Version(version)
 	collected := false // by somebody else
 	if c.runDir != "" {
 		dir, err := rundir.Open(c.runDir)
 		if err != nil {
-			return runfile.Result{}, badInput(err)
+			return runfile.Result{}, cli.BadInput(err)
 		}
 		defer func() { _ = dir.Close() }()
 		sinks.dir, opt.Release = dir, dir.Release
@@ -247,7 +249,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 		if sinks.session != nil {
 			sinks.session.Finish(ctx, runfile.Load{})
 		}
-		return runfile.Result{}, badInput(c.writeReason(err))
+		return runfile.Result{}, cli.BadInput(c.writeReason(err))
 	}
 	load, err := runner.Run(ctx)
 	show.close()
@@ -303,8 +305,7 @@ func (c *loadCommand) write(out io.Writer, r runfile.Result) error {
 	case c.runDir != "":
 		return nil
 	default:
-		width, color := terminal(out)
-		return report.Text(out, r, judge.Judge(r), report.Options{Width: width, Color: color})
+		return report.Text(out, r, judge.Judge(r), cli.TextOptions(out))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -18,7 +19,7 @@ func TestALoadBesideACollectorStaysUntilTheResultIsPublished(t *testing.T) {
 	t.Parallel()
 	storage, _ := serveLoopback(t)
 	work := t.TempDir()
-	plan, _ := runLoad(t, exitOK, append(append([]string{"load", "--print-plan"}, storage...), smallLoad()...)...)
+	plan, _ := runLoad(t, cli.ExitOK, append(append([]string{"load", "--print-plan"}, storage...), smallLoad()...)...)
 	planFile := filepath.Join(work, "plan.json")
 	write := func(path, text string) {
 		t.Helper()
@@ -49,7 +50,7 @@ func TestALoadBesideACollectorStaysUntilTheResultIsPublished(t *testing.T) {
 	case <-time.After(300 * time.Millisecond): // several looks of its
 	}
 	write(filepath.Join(work, collect.FinalFile), "")
-	if code := <-ended; code != exitOK {
+	if code := <-ended; code != cli.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/output"
@@ -90,7 +91,7 @@ func TestLoadMeasuresOverEveryPathAndLeavesNothing(t *testing.T) {
 			t.Parallel()
 			storage, dir := serveLoopback(t)
 			args := append([]string{"load", "--output=json", "--pattern", pattern}, append(storage, smallLoad()...)...)
-			out, errOut := runLoad(t, exitOK, args...)
+			out, errOut := runLoad(t, cli.ExitOK, args...)
 			result, err := runfile.ReadResult(strings.NewReader(out))
 			if err != nil {
 				t.Fatal(err)
@@ -143,12 +144,12 @@ func TestLoadFromAPlanTellsTheRunDirectoryAndCleanRemovesTheFiles(t *testing.T) 
 	storage, dir := serveLoopback(t)
 	work := t.TempDir()
 	args := append([]string{"load", "--keep-files", "--print-plan"}, append(storage, smallLoad()...)...)
-	plan, _ := runLoad(t, exitOK, args...)
+	plan, _ := runLoad(t, cli.ExitOK, args...)
 	planFile := filepath.Join(work, "plan.json")
 	if err := os.WriteFile(planFile, []byte(plan), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, _ := runLoad(t, exitOK, "load", "--plan", planFile, "--run-dir", work, "--progress=none"); out != "" {
+	if out, _ := runLoad(t, cli.ExitOK, "load", "--plan", planFile, "--run-dir", work, "--progress=none"); out != "" {
 		t.Errorf("beside a collector stdout has %q", out)
 	}
 	f, err := os.Open(filepath.Join(work, runfile.LoadFile))
@@ -165,14 +166,14 @@ func TestLoadFromAPlanTellsTheRunDirectoryAndCleanRemovesTheFiles(t *testing.T) 
 	if names, _ := os.ReadDir(filepath.Join(dir, "nfsbench")); len(names) != 3 {
 		t.Fatalf("--keep-files kept %v", names)
 	}
-	out, _ := runLoad(t, exitOK, "clean", "--plan", planFile)
+	out, _ := runLoad(t, cli.ExitOK, "clean", "--plan", planFile)
 	if want := "removed 3 files of directory \"nfsbench\": c0-j0.dat, c0-j1.dat, nfsbench-c0.json\nremoved the directory\n"; out != want {
 		t.Errorf("clean said %q, want %q", out, want)
 	}
 	if names, _ := os.ReadDir(dir); len(names) != 0 {
 		t.Errorf("clean left %v", names)
 	}
-	if out, _ := runLoad(t, exitOK, "clean", "--plan", planFile); out != "no files of nfsbench in directory \"nfsbench\"\n" {
+	if out, _ := runLoad(t, cli.ExitOK, "clean", "--plan", planFile); out != "no files of nfsbench in directory \"nfsbench\"\n" {
 		t.Errorf("the second clean said %q", out)
 	}
 }
@@ -180,7 +181,7 @@ func TestLoadFromAPlanTellsTheRunDirectoryAndCleanRemovesTheFiles(t *testing.T) 
 func TestCleanLeavesWhatIsNotOurs(t *testing.T) {
 	t.Parallel()
 	storage, dir := serveLoopback(t)
-	plan, _ := runLoad(t, exitOK, append(append([]string{"load", "--print-plan"}, storage...), smallLoad()...)...)
+	plan, _ := runLoad(t, cli.ExitOK, append(append([]string{"load", "--print-plan"}, storage...), smallLoad()...)...)
 	planFile := filepath.Join(t.TempDir(), "plan.json")
 	if err := os.WriteFile(planFile, []byte(plan), 0o600); err != nil {
 		t.Fatal(err)
@@ -192,8 +193,8 @@ func TestCleanLeavesWhatIsNotOurs(t *testing.T) {
 	if err := os.WriteFile(precious, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runLoad(t, exitOK, "clean", "--plan", planFile)
-	_, errOut := runLoad(t, exitFailed, append(append([]string{"load"}, storage...), smallLoad()...)...)
+	runLoad(t, cli.ExitOK, "clean", "--plan", planFile)
+	_, errOut := runLoad(t, cli.ExitFailed, append(append([]string{"load"}, storage...), smallLoad()...)...)
 	if !strings.Contains(errOut, "ForeignFiles") || !strings.Contains(errOut, "--overwrite-existing") {
 		t.Errorf("the load said %s", errOut)
 	}
@@ -209,12 +210,12 @@ func TestCleanEndsInTimeWhenTheStorageIsSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = silent.Close() }()
-	plan, _ := runLoad(t, exitOK, "load", "--print-plan", "--server", silent.Addr().String(), "--export", "/export")
+	plan, _ := runLoad(t, cli.ExitOK, "load", "--print-plan", "--server", silent.Addr().String(), "--export", "/export")
 	planFile := filepath.Join(t.TempDir(), "plan.json")
 	if err := os.WriteFile(planFile, []byte(plan), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, errOut := runLoad(t, exitFailed, "clean", "--plan", planFile, "--timeout=1s")
+	_, errOut := runLoad(t, cli.ExitFailed, "clean", "--plan", planFile, "--timeout=1s")
 	if !strings.Contains(errOut, "clean:") {
 		t.Errorf("clean said %s", errOut)
 	}
@@ -234,7 +235,7 @@ func TestLoadFailsWithTheCodeAndASentence(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out, errOut := runLoad(t, exitFailed, append(tc.args, append(smallLoad(), "--output=json")...)...)
+			out, errOut := runLoad(t, cli.ExitFailed, append(tc.args, append(smallLoad(), "--output=json")...)...)
 			for _, part := range tc.says {
 				if !strings.Contains(errOut, part) {
 					t.Errorf("stderr lacks %q:\n%s", part, errOut)
@@ -253,7 +254,7 @@ func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
 	server := []string{"load", "--server", "10.0.0.1", "--export", "/e"}
 	with := func(extra ...string) []string { return append(append([]string{}, server...), extra...) }
 	plan := filepath.Join(t.TempDir(), "plan.json")
-	text, _ := runLoad(t, exitOK, with("--print-plan")...)
+	text, _ := runLoad(t, cli.ExitOK, with("--print-plan")...)
 	if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +268,7 @@ func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
 		"export in server":    {[]string{"load", "--server", "10.0.0.1:/vol", "--export", "/e"}, []string{`--server is "10.0.0.1:/vol"`}},
 		"two ports":           {[]string{"load", "--server", "10.0.0.1:1,10.0.0.2:2", "--export", "/e"}, []string{"--server", "same port"}},
 		"five paths":          {[]string{"load", "--server", "10.0.0.1,10.0.1.2,10.0.2.3,10.0.3.4,10.0.4.5", "--export", "/e"}, []string{"--server"}},
-		"pattern":             {with("--pattern", "reed"), []string{`--pattern is "reed"`, "randread"}},
+		"pattern":             {with("--pattern", "reed"), []string{`--pattern is "reed"`, "RandomRead"}},
 		"block size":          {with("--block-size", "100"), []string{"--block-size is 100"}},
 		"file below block":    {with("--file-size", "4Ki"), []string{"--file-size is 4096"}},
 		"no jobs":             {with("--jobs", "0"), []string{"--jobs is 0"}},
@@ -288,7 +289,7 @@ func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, errOut := runLoad(t, exitBadInput, tc.args...)
+			_, errOut := runLoad(t, cli.ExitBadInput, tc.args...)
 			for _, part := range tc.says {
 				if !strings.Contains(errOut, part) {
 					t.Errorf("stderr lacks %q: %s", part, errOut)
@@ -305,7 +306,7 @@ func TestABadPlanIsToldInTheRunDirectory(t *testing.T) {
 	if err := os.WriteFile(plan, []byte(`{"version":"nfsbench.io/plan/v2","run":{"name":"x"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runLoad(t, exitBadInput, "load", "--plan", plan, "--run-dir", dir)
+	runLoad(t, cli.ExitBadInput, "load", "--plan", plan, "--run-dir", dir)
 	f, err := os.Open(filepath.Join(dir, runfile.LoadFile))
 	if err != nil {
 		t.Fatal(err)
@@ -318,7 +319,7 @@ func TestABadPlanIsToldInTheRunDirectory(t *testing.T) {
 
 func TestFlagsBecomeAPlan(t *testing.T) {
 	t.Parallel()
-	out, _ := runLoad(t, exitOK, "load", "--server", "10.0.1.1,10.0.2.1", "--export", "/vol/ora", "--pattern", "randwrite",
+	out, _ := runLoad(t, cli.ExitOK, "load", "--server", "10.0.1.1,10.0.2.1", "--export", "/vol/ora", "--pattern", "randwrite",
 		"--jobs", "8", "--ops-per-second", "500", "--uid", "54321", "--link", "2.5Gbit/s:9000", "--timeout", "10m", "--print-plan")
 	got, err := runfile.ReadPlan(strings.NewReader(out))
 	if err != nil {

@@ -1,14 +1,14 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/oranfstab"
 )
 
@@ -26,7 +26,7 @@ func newOranfstabCommand(a *app) *cobra.Command {
 Oracle reads $ORACLE_HOME/dbs/oranfstab, else /etc/oranfstab, and does not say
 what is wrong with it: it hangs at startup, or uses the kernel NFS client.`,
 		Args: cobra.ArbitraryArgs,
-		RunE: requireSubcommand,
+		RunE: cli.RequireSubcommand,
 	}
 	cmd.AddCommand(newOranfstabLintCommand(a), newOranfstabRenderCommand(a), newOranfstabFmtCommand(a))
 	return cmd
@@ -47,20 +47,20 @@ input. A file with errors is refused; "nfsbench oranfstab lint" explains them.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			src, err := readOranfstab(cmd.Context(), cmd.InOrStdin(), args[0])
+			src, err := cli.ReadInput(cmd.Context(), cmd.InOrStdin(), args[0], "oranfstab", maxOranfstabBytes)
 			if err != nil {
-				return badInput(err)
+				return cli.BadInput(err)
 			}
 			file, err := oranfstab.Parse(src)
 			if err != nil {
-				return badInput(fmt.Errorf("read %s: %w; 'nfsbench oranfstab lint' explains it", displayName(args[0]), err))
+				return cli.BadInput(fmt.Errorf("read %s: %w; 'nfsbench oranfstab lint' explains it", cli.DisplayName(args[0]), err))
 			}
 			text, err := oranfstab.Render(file)
 			if err != nil {
 				return err
 			}
 			if hasComments(string(src)) {
-				a.log.Warn("Comments are not kept", "file", displayName(args[0]))
+				a.log.Warn("Comments are not kept", "file", cli.DisplayName(args[0]))
 			}
 			_, err = io.WriteString(cmd.OutOrStdout(), text)
 			return err
@@ -77,50 +77,119 @@ func hasComments(src string) bool {
 	return false
 }
 
-// displayName is how messages call an input.
-func displayName(name string) string {
-	if name == "-" {
-		return "<stdin>"
-	}
-	return name
+// renderFlags describe one server block.
+type renderFlags struct {
+	server            string
+	paths, locals     []string
+	exports, mounts   []string
+	dontRoute         bool
+	version, security string
+	timeoutSeconds    int32
+	management        string
+	community         string
 }
 
-// readOranfstab reads a file, or in for the name "-".
-func readOranfstab(ctx context.Context, in io.Reader, name string) ([]byte, error) {
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
+func newOranfstabRenderCommand(a *app) *cobra.Command {
+	var flags renderFlags
+	cmd := &cobra.Command{
+		Use:   "render --server NAME --path ADDRESS --export PATH --mount PATH",
+		Short: "Prints an oranfstab for one server",
+		Long: `Prints an oranfstab for one server. Values that would make another file than the
+flags say are refused; what is allowed but doubtful is logged as a warning.
+
+The first --local belongs to the first --path, and so on; give none, or as many
+as there are paths. The same holds for --export and --mount.`,
+		Example: `  nfsbench oranfstab render --server nas1 --path 10.0.1.100 \
+    --export /vol/oradata --mount /u02/oradata
+
+  nfsbench oranfstab render --server nas1 --nfs-version nfsv3 \
+    --local 10.0.1.10 --path 10.0.1.100 \
+    --local 10.0.2.10 --path 10.0.2.100 \
+    --export /vol/oradata --mount /u02/oradata \
+    --export /vol/redo --mount /u03/redo > oranfstab`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			server, err := flags.build(cmd.Flags().Changed("mnt-timeout"))
+			if err != nil {
+				return cli.BadInput(err)
+			}
+			text, err := oranfstab.Render(oranfstab.File{Servers: []oranfstab.Server{server}})
+			if err != nil {
+				return cli.BadInput(err)
+			}
+			for _, p := range oranfstab.Lint([]byte(text)) {
+				a.log.Warn("Doubtful line", "line", p.Line, "code", p.Code, "message", p.Message, "oracle", p.Effect)
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
+			return err
+		},
+	}
+	flags.register(cmd)
+	return cmd
+}
+
+func (r *renderFlags) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	// Arrays, not slices: pflag reads slices as CSV and drops what follows a line
+	// break, so that Render would not see what it has to refuse.
+	f.StringVar(&r.server, "server", "", "label of the server; its full host name with Kerberos")
+	f.StringArrayVar(&r.paths, "path", nil, "address of the server, up to 4 times")
+	f.StringArrayVar(&r.locals, "local", nil, "address of this host for the path of the same rank")
+	f.StringArrayVar(&r.exports, "export", nil, "exported directory, repeatable")
+	f.StringArrayVar(&r.mounts, "mount", nil, "where the export of the same rank is mounted")
+	f.BoolVar(&r.dontRoute, "dontroute", false, "do not let the operating system route")
+	f.StringVar(&r.version, "nfs-version", "", "nfsv3, nfsv4, nfsv4.1 or pnfs (Oracle's default is nfsv3)")
+	f.StringVar(&r.security, "security-default", "", "sys, krb5, krb5i or krb5p (Oracle's default is sys)")
+	f.Int32Var(&r.timeoutSeconds, "mnt-timeout", oranfstab.DefaultMountTimeoutSeconds, "seconds to wait for a mount; written only if set")
+	f.StringVar(&r.management, "management", "", "address for SNMP, if it is not that of the server")
+	f.StringVar(&r.community, "community", "", "SNMP community (Oracle's default is public)")
+}
+
+// missing names the first flag without which there is no file.
+func (r *renderFlags) missing() error {
+	switch {
+	case r.server == "":
+		return errors.New("--server is missing; give the server a label")
+	case len(r.paths) == 0:
+		return errors.New("--path is missing; give an address of the server")
+	case len(r.exports) == 0:
+		return errors.New("--export is missing; give the exported directory")
+	default:
+		return nil
+	}
+}
+
+// build pairs the lists. What the values may be is Render's business.
+func (r *renderFlags) build(timeoutSet bool) (oranfstab.Server, error) {
+	if err := r.missing(); err != nil {
+		return oranfstab.Server{}, err
+	}
+	s := oranfstab.Server{
+		Name:            r.server,
+		DontRoute:       r.dontRoute,
+		Version:         oranfstab.Version(strings.ToLower(r.version)),
+		SecurityDefault: oranfstab.Security(strings.ToLower(r.security)),
+		Management:      r.management,
+		Community:       r.community,
+	}
+	if timeoutSet {
+		s.MountTimeoutSeconds = &r.timeoutSeconds
+	}
+	if n := len(r.locals); n != 0 && n != len(r.paths) {
+		return s, fmt.Errorf("--local is given %s and --path %s; give a local for each path, or none", count(n, "time"), count(len(r.paths), "time"))
+	}
+	for i, p := range r.paths {
+		pair := oranfstab.PathPair{Path: p}
+		if len(r.locals) > 0 {
+			pair.Local = r.locals[i]
 		}
-		defer f.Close() //nolint:errcheck // only read
-		in = f
+		s.Paths = append(s.Paths, pair)
 	}
-	src, err := readAll(ctx, io.LimitReader(in, maxOranfstabBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", displayName(name), err)
+	if len(r.exports) != len(r.mounts) {
+		return s, fmt.Errorf("--export is given %s and --mount %s; give a mount for each export", count(len(r.exports), "time"), count(len(r.mounts), "time"))
 	}
-	if len(src) > maxOranfstabBytes {
-		return nil, fmt.Errorf("%s is larger than 1 MiB, so it is no oranfstab; name another file", displayName(name))
+	for i, e := range r.exports {
+		s.Exports = append(s.Exports, oranfstab.Export{Path: e, Mount: r.mounts[i]})
 	}
-	return src, nil
-}
-
-// readAll gives up when the context ends. The goroutine then stays in its Read:
-// nothing ends the Read of a terminal, and the process is about to exit.
-func readAll(ctx context.Context, in io.Reader) ([]byte, error) {
-	type result struct {
-		data []byte
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		data, err := io.ReadAll(in)
-		done <- result{data, err}
-	}()
-	select {
-	case r := <-done:
-		return r.data, r.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	return s, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/oranfstab"
 )
 
@@ -51,11 +52,11 @@ read.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "text" && output != "json" {
-				return badInput(fmt.Errorf("--output is %q; use text or json", output))
+				return cli.BadInput(fmt.Errorf("--output is %q; use text or json", output))
 			}
 			report, err := lintFiles(cmd.Context(), cmd.InOrStdin(), args)
 			if err != nil {
-				return badInput(err)
+				return cli.BadInput(err)
 			}
 			if err := report.write(cmd.OutOrStdout(), output); err != nil {
 				return err
@@ -73,12 +74,12 @@ read.`,
 func lintFiles(ctx context.Context, in io.Reader, names []string) (lintReport, error) {
 	var report lintReport
 	for _, name := range names {
-		src, err := readOranfstab(ctx, in, name)
+		src, err := cli.ReadInput(ctx, in, name, "oranfstab", maxOranfstabBytes)
 		if err != nil {
 			return lintReport{}, err
 		}
 		f := lintedFile{
-			File:     displayName(name),
+			File:     cli.DisplayName(name),
 			Problems: append([]oranfstab.Problem{}, oranfstab.Lint(src)...), // [] in JSON, not null
 			lines:    strings.Split(strings.TrimPrefix(string(src), "\ufeff"), "\n"),
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/oranfstab"
 )
 
@@ -108,7 +109,7 @@ func renderAll() []string {
 func TestDoubtfulLinesOfARenderedFileAreLogged(t *testing.T) {
 	var out, errOut bytes.Buffer
 	args := []string{"oranfstab", "render", "--log-format", "json", "--server", "nas1", "--path", "nas1", "--export", "/a", "--mount", "/b"}
-	if code := run(args, nil, &out, &errOut); code != exitOK {
+	if code := run(args, nil, &out, &errOut); code != cli.ExitOK {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
 	var entry struct{ Level, Code string }
@@ -134,7 +135,7 @@ func TestReadingATerminalEndsWithTheContext(t *testing.T) {
 	in, _ := io.Pipe() // nobody writes
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := readOranfstab(ctx, in, "-"); !errors.Is(err, context.Canceled) {
+	if _, err := cli.ReadInput(ctx, in, "-", "oranfstab", maxOranfstabBytes); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the context's error", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 )
 
@@ -57,9 +58,7 @@ and /readyz.`,
 	flags.StringVar(&f.http, "http", "", "address that serves the counters over HTTP (default: none)")
 	flags.Var(&f.size, "size", "most that clients may store, as the sum of file sizes; 0 is no limit but the disk")
 	flags.Var(&f.maxTransfer, "max-transfer", "largest READ and WRITE: rtmax and wtmax")
-	if err := cmd.MarkFlagRequired("dir"); err != nil {
-		cmd.RunE = func(*cobra.Command, []string) error { return err } // the flag is defined above
-	}
+	_ = cmd.MarkFlagRequired("dir") // fails for an unknown flag only
 	return cmd
 }
 
@@ -72,78 +71,43 @@ func (f *serveFlags) serve(ctx context.Context, a *app) error {
 	}
 	s, err := server.New(f.opt)
 	if err != nil {
-		return badInput(err)
+		return cli.BadInput(err)
 	}
-	web, err := f.listenHTTP(s)
-	if err != nil {
-		return errors.Join(badInput(err), s.Close())
+	var web net.Listener
+	counters := ""
+	if f.http != "" {
+		if web, err = net.Listen("tcp", f.http); err != nil {
+			return errors.Join(cli.BadInput(fmt.Errorf("listen on %q: %w", f.http, err)), s.Close())
+		}
+		counters = "http://" + web.Addr().String() + "/counters"
 	}
-	a.log.Info("Serving NFSv3", "dir", f.opt.Dir, "export", f.opt.Export, "addresses", s.Addrs(), "counters", web.address(), "size", f.size.String())
+	a.log.Info("Serving NFSv3", "dir", f.opt.Dir, "export", f.opt.Export, "addresses", s.Addrs(), "counters", counters, "size", f.size.String())
 	a.log.Info("Try it with: " + loadExample(s.Addrs(), f.opt.Export))
-	return f.run(ctx, s, web)
+	if web == nil {
+		return s.Serve(ctx)
+	}
+	return serveWithCounters(ctx, s, web)
 }
 
-// run serves both until one of them ends; then the other one is ended too.
-func (f *serveFlags) run(ctx context.Context, s *server.Server, web *webServer) error {
+// serveWithCounters serves NFS and the counters until one of them ends; then the other
+// one is ended too.
+func serveWithCounters(ctx context.Context, s *server.Server, web net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	counters := &http.Server{Handler: s.Counters().Handler(), ReadHeaderTimeout: 5 * time.Second}
 	done := make(chan error, 1)
 	go func() {
-		err := web.serve()
+		err := counters.Serve(web)
 		cancel()
 		done <- err
 	}()
 	err := s.Serve(ctx)
 	// The counters are closed last: they are worth reading until the end.
-	return errors.Join(err, web.close(), <-done)
-}
-
-// webServer serves the counters; without an address it does nothing until it is closed.
-type webServer struct {
-	server   *http.Server
-	listener net.Listener
-	closed   chan struct{}
-}
-
-func (f *serveFlags) listenHTTP(s *server.Server) (*webServer, error) {
-	w := &webServer{closed: make(chan struct{})}
-	if f.http == "" {
-		return w, nil
+	err = errors.Join(err, counters.Close())
+	if ended := <-done; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, fmt.Errorf("serve counters: %w", ended))
 	}
-	l, err := net.Listen("tcp", f.http)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %q: %w", f.http, err)
-	}
-	w.listener = l
-	w.server = &http.Server{Handler: s.Counters().Handler(), ReadHeaderTimeout: 5 * time.Second}
-	return w, nil
-}
-
-// address is where the counters are, or empty.
-func (w *webServer) address() string {
-	if w.listener == nil {
-		return ""
-	}
-	return "http://" + w.listener.Addr().String() + "/counters"
-}
-
-func (w *webServer) serve() error {
-	if w.server == nil {
-		<-w.closed
-		return nil
-	}
-	if err := w.server.Serve(w.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve counters: %w", err)
-	}
-	return nil
-}
-
-func (w *webServer) close() error {
-	close(w.closed)
-	if w.server == nil {
-		return nil
-	}
-	return w.server.Close()
+	return err
 }
 
 // loadExample is a command that loads the server, for people to copy. An address without a

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/test/output"
 )
 
@@ -69,7 +70,7 @@ func TestServeRefusesBadInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out, errOut bytes.Buffer
 			code := run(append([]string{"serve"}, tc.args...), strings.NewReader(""), &out, &errOut)
-			if code != exitBadInput || !strings.Contains(errOut.String(), tc.want) {
+			if code != cli.ExitBadInput || !strings.Contains(errOut.String(), tc.want) {
 				t.Errorf("%s: exit code %d, %s", tc.reason, code, errOut.String())
 			}
 		})

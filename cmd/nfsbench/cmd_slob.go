@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/oracle/slobconf"
 )
 
@@ -17,7 +17,7 @@ func newSLOBCommand(a *app) *cobra.Command {
 		Use:   "slob",
 		Short: "Reads the configuration of a SLOB kit",
 		Args:  cobra.ArbitraryArgs,
-		RunE:  requireSubcommand,
+		RunE:  cli.RequireSubcommand,
 	}
 	cmd.AddCommand(newSLOBImportCommand(a))
 	return cmd
@@ -40,17 +40,17 @@ executed, and passwords are not printed.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			src, err := readSLOBConf(cmd, args[0])
+			src, err := cli.ReadInput(cmd.Context(), cmd.InOrStdin(), args[0], "slob.conf", maxSLOBConfBytes)
 			if err != nil {
-				return badInput(err)
+				return cli.BadInput(err)
 			}
 			conf, err := slobconf.Parse(bytes.NewReader(src))
 			if err != nil {
-				return badInput(fmt.Errorf("read %s: %w", displayName(args[0]), err))
+				return cli.BadInput(fmt.Errorf("read %s: %w", cli.DisplayName(args[0]), err))
 			}
 			text, err := conf.YAML()
 			if err != nil {
-				return badInput(fmt.Errorf("read %s: SLOB would refuse it: %w", displayName(args[0]), err))
+				return cli.BadInput(fmt.Errorf("read %s: SLOB would refuse it: %w", cli.DisplayName(args[0]), err))
 			}
 			_, err = io.WriteString(cmd.OutOrStdout(), text)
 			return err
@@ -60,24 +60,3 @@ executed, and passwords are not printed.`,
 
 // maxSLOBConfBytes is far above any real file.
 const maxSLOBConfBytes = 1 << 20
-
-// readSLOBConf reads a file, or standard input for the name "-".
-func readSLOBConf(cmd *cobra.Command, name string) ([]byte, error) {
-	in := cmd.InOrStdin()
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close() //nolint:errcheck // only read
-		in = f
-	}
-	src, err := readAll(cmd.Context(), io.LimitReader(in, maxSLOBConfBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", displayName(name), err)
-	}
-	if len(src) > maxSLOBConfBytes {
-		return nil, fmt.Errorf("%s is larger than 1 MiB, so it is no slob.conf; name another file", displayName(name))
-	}
-	return src, nil
-}

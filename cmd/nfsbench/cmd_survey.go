@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/collect/publish"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
@@ -71,21 +72,25 @@ array that cannot be asked ends the program with 1.`,
 	flags.StringVar(&f.secrets, "secrets-dir", defaultSecretsDir, "folder with the folder of the credentials that the request names")
 	flags.StringVar(&f.configMap, "configmap", "", "publish to this ConfigMap, NAMESPACE/NAME, which must exist")
 	flags.StringVar(&f.outFile, "out", "", "write to this file")
-	if err := cmd.MarkFlagRequired("request"); err != nil {
-		cmd.RunE = func(*cobra.Command, []string) error { return err } // the flag is defined above
-	}
+	_ = cmd.MarkFlagRequired("request") // fails for an unknown flag only
 	cmd.MarkFlagsMutuallyExclusive("configmap", "out")
 	return cmd
 }
 
 func (f *surveyFlags) run(ctx context.Context, a *app, out io.Writer, getenv func(string) string) error {
-	request, err := readSurveyRequest(f.request)
+	request, err := readFlagFile("--request", f.request, func(r io.Reader) (runfile.SurveyRequest, error) {
+		q, err := runfile.ReadSurveyRequest(r)
+		if err == nil {
+			err = q.Validate()
+		}
+		return q, err
+	})
 	if err != nil {
-		return badInput(err)
+		return cli.BadInput(err)
 	}
 	put, err := f.publisher(a, getenv)
 	if err != nil {
-		return badInput(err)
+		return cli.BadInput(err)
 	}
 	s, err := survey.Run(ctx, survey.Options{
 		Request: request,
@@ -120,32 +125,11 @@ func (f *surveyFlags) publisher(a *app, getenv func(string) string) (func(contex
 	case f.configMap == "":
 		return func(context.Context, string) error { return nil }, nil
 	}
-	namespace, name, ok := strings.Cut(f.configMap, "/")
-	if !ok || namespace == "" || name == "" {
-		return nil, fmt.Errorf("--configmap is %q; give NAMESPACE/NAME", f.configMap)
-	}
-	api, err := publish.InCluster(getenv, publish.ServiceAccountDir, a.now)
+	cm, err := configMapPublisher(a, f.configMap, "", 0, getenv)
 	if err != nil {
 		return nil, err
 	}
-	cm := publish.NewConfigMap(api, namespace, name, 0, a.log)
 	return func(ctx context.Context, text string) error { return cm.Put(ctx, runfile.KeySurvey, text) }, nil
-}
-
-func readSurveyRequest(path string) (runfile.SurveyRequest, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return runfile.SurveyRequest{}, fmt.Errorf("--request: %w", err)
-	}
-	defer file.Close() //nolint:errcheck // nothing was written
-	q, err := runfile.ReadSurveyRequest(file)
-	if err != nil {
-		return q, fmt.Errorf("--request %s: %w", path, err)
-	}
-	if err := q.Validate(); err != nil {
-		return q, fmt.Errorf("--request %s: %w", path, err)
-	}
-	return q, nil
 }
 
 // clientAddresses are those that the pod knows of itself.

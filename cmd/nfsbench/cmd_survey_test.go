@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -65,8 +66,8 @@ func TestSurveyRefusesWhatItCannotUse(t *testing.T) {
 			t.Setenv("KUBERNETES_SERVICE_HOST", "")
 			var out, errOut bytes.Buffer
 			code := run(append([]string{"survey"}, tc.args...), strings.NewReader(""), &out, &errOut)
-			if code != exitBadInput || !strings.Contains(errOut.String(), tc.want) {
-				t.Errorf("exit code %d and %q, want %d and %q", code, errOut.String(), exitBadInput, tc.want)
+			if code != cli.ExitBadInput || !strings.Contains(errOut.String(), tc.want) {
+				t.Errorf("exit code %d and %q, want %d and %q", code, errOut.String(), cli.ExitBadInput, tc.want)
 			}
 		})
 	}
@@ -90,13 +91,13 @@ func TestSurveyWritesDownThatAnArrayDoesNotAnswer(t *testing.T) {
 	if err := json.Unmarshal(raw, &s); err != nil || s.Problem == nil || s.Source != "ontap" {
 		t.Fatalf("wrote %s, %v", raw, err)
 	}
-	if code != exitOK || !strings.Contains(said, s.Problem.Reason) {
+	if code != cli.ExitOK || !strings.Contains(said, s.Problem.Reason) {
 		t.Errorf("a problem that is written down: exit code %d, said %q", code, said)
 	}
-	if code, said := survey(); code != exitFailed || !strings.Contains(said, s.Problem.Reason) {
+	if code, said := survey(); code != cli.ExitFailed || !strings.Contains(said, s.Problem.Reason) {
 		t.Errorf("a problem on a terminal: exit code %d, said %q", code, said)
 	}
-	if code, said := survey("--out", filepath.Join(t.TempDir(), "no", "folder")); code != exitFailed || !strings.Contains(said, "publish the survey") {
+	if code, said := survey("--out", filepath.Join(t.TempDir(), "no", "folder")); code != cli.ExitFailed || !strings.Contains(said, "publish the survey") {
 		t.Errorf("a problem that cannot be written down: exit code %d, said %q", code, said)
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestByteSize(t *testing.T) {
 	good := map[string]struct {

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -26,7 +27,6 @@ type loadFlags struct {
 	portmapPort            int
 	uid, gid               int64
 
-	pattern                       string
 	blockSize, fileSize, transfer byteSize
 	jobs, depth                   int32
 	opsPerSecond                  int64
@@ -34,17 +34,18 @@ type loadFlags struct {
 	keepFiles, overwriteExisting  bool
 	seed                          uint64
 
-	duration, warmup, baseline time.Duration
-	cooldown, timeout          time.Duration
-	callTimeout, mountTimeout  time.Duration
-	repetitions                int32
-	link                       string
-	name                       string
+	warmup, baseline          time.Duration
+	cooldown, timeout         time.Duration
+	callTimeout, mountTimeout time.Duration
+	repetitions               int32
+	link                      string
+	name                      string
 
 	workloadFlags
 }
 
-func (f *loadFlags) register(fs *pflag.FlagSet) {
+func (f *loadFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
 	fs.StringVar(&f.oranfstab, "oranfstab", "", "oranfstab with the paths and the export to use")
 	fs.StringVar(&f.serverLabel, "server-label", "", "server block of the oranfstab to use, if it has several")
 	fs.StringSliceVar(&f.servers, "server", nil, "addresses of one NFS server, one channel for each; ADDRESS:PORT where NFS and MOUNT share a port, as in nfsbench serve")
@@ -58,8 +59,7 @@ func (f *loadFlags) register(fs *pflag.FlagSet) {
 	fs.Int64Var(&f.gid, "gid", -1, "group that the server sees (default: that of this process)")
 	fs.Var(&f.transfer, "transfer-size", "largest single READ or WRITE (default: what the server offers)")
 
-	f.workloadFlags.register(fs)
-	fs.StringVar(&f.pattern, "pattern", "read", "read, overwrite, copy, randread or randwrite")
+	f.workloadFlags.register(cmd)
 	fs.Var(&f.blockSize, "block-size", "bytes of each I/O, a power of two (default 1Mi; 8Ki if random)")
 	f.fileSize = runfile.DefaultFileBytes
 	fs.Var(&f.fileSize, "file-size", "bytes of each job's file")
@@ -71,7 +71,6 @@ func (f *loadFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.overwriteExisting, "overwrite-existing", false, "use a directory that has files which nfsbench did not make")
 	fs.Uint64Var(&f.seed, "seed", 1, "the same seed gives the same data and offsets")
 
-	fs.DurationVar(&f.duration, "duration", runfile.DefaultDurationSeconds*time.Second, "measured window")
 	fs.DurationVar(&f.warmup, "warmup", runfile.DefaultWarmupSeconds*time.Second, "load before the window, not counted")
 	fs.DurationVar(&f.baseline, "baseline", runfile.DefaultBaselineSeconds*time.Second, "idle time before that, to see what others do")
 	fs.DurationVar(&f.cooldown, "cooldown", runfile.DefaultCooldownSeconds*time.Second, "idle time between repetitions")
@@ -109,30 +108,15 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 	return p, nil
 }
 
-func (f *loadFlags) raw() (runfile.Raw, error) {
-	pattern := ""
-	switch f.pattern {
-	case "read":
-		pattern = runfile.PatternRead
-	case "overwrite":
-		pattern = runfile.PatternOverwrite
-	case "copy":
-		pattern = runfile.PatternCopy
-	case "randread":
-		pattern = runfile.PatternRandomRead
-	case "randwrite":
-		pattern = runfile.PatternRandomWrite
-	default:
-		return runfile.Raw{}, fmt.Errorf("--pattern is %q; use read, overwrite, copy, randread or randwrite", f.pattern)
-	}
-	r := runfile.Raw{
-		Pattern: pattern, BlockSizeBytes: int64(f.blockSize), FileSizeBytes: int64(f.fileSize), Jobs: f.jobs, Depth: f.depth,
+func (f *loadFlags) raw() *runfile.Raw {
+	r := &runfile.Raw{
+		Pattern: f.Pattern, BlockSizeBytes: int64(f.blockSize), FileSizeBytes: int64(f.fileSize), Jobs: f.jobs, Depth: f.depth,
 		OperationsPerSecond: f.opsPerSecond, Directory: f.dir, OverwriteExisting: f.overwriteExisting, KeepFiles: f.keepFiles,
 	}
 	if r.BlockSizeBytes == 0 {
-		r.BlockSizeBytes = runfile.DefaultBlockBytes(pattern)
+		r.BlockSizeBytes = runfile.DefaultBlockBytes(f.Pattern)
 	}
-	return r, nil
+	return r
 }
 
 // engine finds out which of the three ways to name the storage was taken.
@@ -157,10 +141,10 @@ func (f *loadFlags) engine() (runfile.Engine, error) {
 		return e, err
 	}
 	var err error
-	if e.CallTimeoutSeconds, err = wholeSeconds("--call-timeout", f.callTimeout); err != nil {
+	if e.CallTimeoutSeconds, err = cli.Seconds("--call-timeout", f.callTimeout); err != nil {
 		return e, err
 	}
-	if e.MountTimeoutSeconds, err = wholeSeconds("--mount-timeout", f.mountTimeout); err != nil {
+	if e.MountTimeoutSeconds, err = cli.Seconds("--mount-timeout", f.mountTimeout); err != nil {
 		return e, err
 	}
 	if f.mount != "" {
@@ -253,32 +237,25 @@ func takePort(given string, ports *runfile.Ports) (address string, err error) {
 
 func (f *loadFlags) schedule() (s runfile.Schedule, err error) {
 	s.Repetitions = f.repetitions
-	if f.kind == workloadCalibrate && !f.fs.Changed("duration") {
-		f.duration = calibrateWindow
+	s.DurationSeconds = f.DurationSeconds
+	if f.Workload == cli.WorkloadCalibrate && !f.fs.Changed("duration") {
+		s.DurationSeconds = calibrateSeconds
 	}
 	for _, span := range []struct {
 		flag string
 		from time.Duration
 		to   *int32
 	}{
-		{"--duration", f.duration, &s.DurationSeconds},
 		{"--warmup", f.warmup, &s.WarmupSeconds},
 		{"--baseline", f.baseline, &s.BaselineSeconds},
 		{"--cooldown", f.cooldown, &s.CooldownSeconds},
 		{"--timeout", f.timeout, &s.TimeoutSeconds},
 	} {
-		if *span.to, err = wholeSeconds(span.flag, span.from); err != nil {
+		if *span.to, err = cli.Seconds(span.flag, span.from); err != nil {
 			return s, err
 		}
 	}
 	return s, nil
-}
-
-func wholeSeconds(flag string, d time.Duration) (int32, error) {
-	if d < 0 || d%time.Second != 0 || d/time.Second > math.MaxInt32 {
-		return 0, fmt.Errorf("%s is %v; use whole seconds, such as 30s or 2m", flag, d)
-	}
-	return int32(d / time.Second), nil
 }
 
 // parseLink reads RATE[:MTU], such as 10Gbit:9000.

@@ -8,27 +8,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// The names of workloads as --workload has them.
-const (
-	workloadRaw       = "raw"
-	workloadCalibrate = "calibrate"
-	workloadSLOBRead  = "slob-read"
-	workloadSLOBScan  = "slob-scan"
-)
-
-// calibrateWindow is what each level of a calibration lasts if nothing else is
-// said: there may be twenty of them.
-const calibrateWindow = 10 * time.Second
+// calibrateSeconds is how long each level of a calibration lasts without --duration:
+// there may be twenty of them.
+const calibrateSeconds = 10
 
 // workloadFlags are the flags of the loads that a database would make.
 type workloadFlags struct {
-	kind string
-	fs   *pflag.FlagSet // to see which were given
+	cli.Load
+
+	fs *pflag.FlagSet // to see which were given
 
 	disks, warmupRuns     int32
 	maxLatency            time.Duration
@@ -42,9 +37,10 @@ type workloadFlags struct {
 	databaseBlock, pieces byteSize
 }
 
-func (f *workloadFlags) register(fs *pflag.FlagSet) {
+func (f *workloadFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
 	f.fs = fs
-	fs.StringVar(&f.kind, "workload", workloadRaw, "raw, calibrate, slob-read or slob-scan; the last three are the I/O of a database, without one")
+	f.Load.Register(cmd)
 	fs.Int32Var(&f.disks, "disks", 100, "calibrate: about how many disks are behind the storage; too few limit the result")
 	fs.DurationVar(&f.maxLatency, "max-latency", 20*time.Millisecond, "calibrate: tolerable mean latency of a single-block read, at least 10ms")
 	fs.Int32Var(&f.warmupRuns, "warmup-runs", 1, "calibrate: runs before those that count, for caches may be cold")
@@ -64,14 +60,14 @@ func (f *workloadFlags) register(fs *pflag.FlagSet) {
 
 // belongs says which workloads a flag has a meaning for; the others are for all.
 func belongs(flag string) []string {
-	slob := []string{workloadSLOBRead, workloadSLOBScan}
+	slob := []string{cli.WorkloadSLOBRead, cli.WorkloadSLOBScan}
 	switch flag {
 	case "pattern", "block-size", "jobs", "depth", "ops-per-second":
-		return []string{workloadRaw}
+		return []string{cli.WorkloadRaw}
 	case "file-size":
-		return []string{workloadRaw, workloadCalibrate}
+		return []string{cli.WorkloadRaw, cli.WorkloadCalibrate}
 	case "disks", "max-latency", "warmup-runs", "files":
-		return []string{workloadCalibrate}
+		return []string{cli.WorkloadCalibrate}
 	case "users", "schemas":
 		return slob
 	case "scale", "work-unit", "update-percent", "think":
@@ -79,9 +75,9 @@ func belongs(flag string) []string {
 	case "scan-size", "read-ahead":
 		return slob[1:]
 	case "db-block-size":
-		return append(slob, workloadCalibrate)
+		return append(slob, cli.WorkloadCalibrate)
 	case "large-read":
-		return []string{workloadCalibrate, workloadSLOBScan}
+		return []string{cli.WorkloadCalibrate, cli.WorkloadSLOBScan}
 	default:
 		return nil
 	}
@@ -89,13 +85,10 @@ func belongs(flag string) []string {
 
 // check refuses a flag that would do nothing.
 func (f *workloadFlags) check() error {
-	if !slices.Contains([]string{workloadRaw, workloadCalibrate, workloadSLOBRead, workloadSLOBScan}, f.kind) {
-		return fmt.Errorf("--workload is %q; use raw, calibrate, slob-read or slob-scan", f.kind)
-	}
-	var err error
+	err := f.Parse()
 	f.fs.Visit(func(flag *pflag.Flag) {
-		if of := belongs(flag.Name); err == nil && of != nil && !slices.Contains(of, f.kind) {
-			err = fmt.Errorf("--%s is of --workload %s and does nothing with %s; leave it out", flag.Name, strings.Join(of, " and "), f.kind)
+		if of := belongs(flag.Name); err == nil && of != nil && !slices.Contains(of, f.Workload) {
+			err = fmt.Errorf("--%s is of --workload %s and does nothing with %s; leave it out", flag.Name, strings.Join(of, " and "), f.Workload)
 		}
 	})
 	return err
@@ -106,12 +99,10 @@ func (f *loadFlags) workload() (w runfile.Workload, err error) {
 	if err := f.check(); err != nil {
 		return w, err
 	}
-	switch f.kind {
-	case workloadRaw:
-		raw, err := f.raw()
-		w.Raw = &raw
-		return w, err
-	case workloadCalibrate:
+	switch f.Workload {
+	case cli.WorkloadRaw:
+		w.Raw = f.raw()
+	case cli.WorkloadCalibrate:
 		w.Calibrate, err = f.calibrate()
 	default:
 		w.SLOB, err = f.slob()
@@ -134,7 +125,7 @@ func (f *loadFlags) slob() (*runfile.SLOB, error) {
 		Access: runfile.AccessRandomRead, Users: f.users, Schemas: f.schemas, ScaleBytes: int64(f.scale), ScanTableBytes: int64(f.scanSize),
 		WorkUnit: f.workUnit, UpdatePercent: f.updates,
 	}
-	if f.kind == workloadSLOBScan {
+	if f.Workload == cli.WorkloadSLOBScan {
 		s.Access, s.ReadAhead = runfile.AccessFullTableScan, f.readAhead
 		s.Files = f.databaseFiles(f.schemas, f.scanSize)
 		return s, nil
@@ -203,7 +194,7 @@ func planFlags(kind string) map[string]string {
 		"link.bitsPerSecond": "link", "link.mtuBytes": "link", "engine.oranfstab": "oranfstab",
 	}
 	flags["workload.slob.files.sizeBytes"] = "scale"
-	if kind == workloadSLOBScan {
+	if kind == cli.WorkloadSLOBScan {
 		flags["workload.slob.files.sizeBytes"] = "scan-size"
 	}
 	for _, w := range []string{"calibrate", "slob"} {

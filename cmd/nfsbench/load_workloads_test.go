@@ -7,12 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 func planOf(t *testing.T, args ...string) runfile.Plan {
 	t.Helper()
-	out, _ := runLoad(t, exitOK, append([]string{"load", "--server", "10.0.1.1", "--export", "/e", "--print-plan"}, args...)...)
+	out, _ := runLoad(t, cli.ExitOK, append([]string{"load", "--server", "10.0.1.1", "--export", "/e", "--print-plan"}, args...)...)
 	plan, err := runfile.ReadPlan(strings.NewReader(out))
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +100,7 @@ func TestLoadRefusesWhatIsOfAnotherWorkload(t *testing.T) {
 		"uneven schema":  {[]string{"--workload=slob-read", "--scale=1025Ki"}, []string{"--scale is 1049600", "multiple"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, errOut := runLoad(t, exitBadInput, append([]string{"load", "--server", "10.0.0.1", "--export", "/e"}, tc.args...)...)
+			_, errOut := runLoad(t, cli.ExitBadInput, append([]string{"load", "--server", "10.0.0.1", "--export", "/e"}, tc.args...)...)
 			for _, part := range tc.says {
 				if !strings.Contains(errOut, part) {
 					t.Errorf("stderr lacks %q: %s", part, errOut)
@@ -117,7 +118,7 @@ func short(args ...string) []string {
 // checkLoad runs a load and returns its repetitions, which must all be good.
 func checkLoad(t *testing.T, args ...string) []runfile.Repetition {
 	t.Helper()
-	out, _ := runLoad(t, exitOK, short(append([]string{"load"}, args...)...)...)
+	out, _ := runLoad(t, cli.ExitOK, short(append([]string{"load"}, args...)...)...)
 	result, err := runfile.ReadResult(strings.NewReader(out))
 	if err != nil {
 		t.Fatal(err)
@@ -173,12 +174,12 @@ func TestCleanRemovesTheFilesOfADatabasesLoad(t *testing.T) {
 	storage, dir := serveLoopback(t)
 	args := append([]string{"load", "--workload=slob-read", "--schemas=2", "--scale=1Mi", "--dir=slob", "--keep-files"}, storage...)
 	planFile := t.TempDir() + "/plan.json"
-	plan, _ := runLoad(t, exitOK, append(short(args...), "--print-plan")...)
+	plan, _ := runLoad(t, cli.ExitOK, append(short(args...), "--print-plan")...)
 	if err := os.WriteFile(planFile, []byte(plan), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runLoad(t, exitOK, "load", "--plan", planFile, "--progress=none")
-	out, _ := runLoad(t, exitOK, "clean", "--plan", planFile)
+	runLoad(t, cli.ExitOK, "load", "--plan", planFile, "--progress=none")
+	out, _ := runLoad(t, cli.ExitOK, "clean", "--plan", planFile)
 	if want := "removed 3 files of directory \"slob\": c0-j0.dat, c0-j1.dat, nfsbench-c0.json\nremoved the directory\n"; out != want {
 		t.Errorf("clean said %q, want %q", out, want)
 	}

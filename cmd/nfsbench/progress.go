@@ -4,12 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
+	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -23,7 +22,7 @@ type progressView interface {
 func newProgress(w io.Writer, mode string) (progressView, error) {
 	switch mode {
 	case "auto":
-		if width, _ := terminal(w); width > 0 {
+		if cli.TerminalWidth(w) > 0 {
 			return newBarView(w), nil
 		}
 		return &jsonView{w: w}, nil
@@ -36,20 +35,6 @@ func newProgress(w io.Writer, mode string) (progressView, error) {
 	default:
 		return nil, fmt.Errorf("--progress is %q; use auto, bar, json or none", mode)
 	}
-}
-
-// terminal returns the width of the terminal that w is, and whether colours are
-// welcome there; 0 and false if it is none.
-func terminal(w io.Writer) (width int, color bool) {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return 0, false
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width <= 0 {
-		width = 80
-	}
-	return width, os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 type noView struct{}

@@ -2,12 +2,11 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"log/slog"
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
+	"github.com/nfsbench/nfsbench/internal/cli"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -20,31 +19,31 @@ func TestExitCodes(t *testing.T) {
 	}{
 		"no arguments": {
 			reason: "a bare command shows what there is",
-			code:   exitOK, outHas: "Available Commands:",
+			code:   cli.ExitOK, outHas: "Available Commands:",
 		},
 		"version": {
 			args: []string{"--version"}, reason: "scripts ask for the version",
-			code: exitOK, outHas: "nfsbench ",
+			code: cli.ExitOK, outHas: "nfsbench ",
 		},
 		"unknown flag": {
 			args: []string{"--nope"}, reason: "cobra's own errors are bad input",
-			code: exitBadInput, errText: "nfsbench: unknown flag: --nope",
+			code: cli.ExitBadInput, errText: "nfsbench: unknown flag: --nope",
 		},
 		"unknown command": {
 			args: []string{"oranfstb"}, reason: "a typo is answered with the nearest command",
-			code: exitBadInput, errText: `nfsbench: there is no command "oranfstb"; did you mean "oranfstab"?`,
+			code: cli.ExitBadInput, errText: `nfsbench: there is no command "oranfstb"; did you mean "oranfstab"?`,
 		},
 		"unknown subcommand": {
 			args: []string{"oranfstab", "zzz"}, reason: "a group does not swallow a typo",
-			code: exitBadInput, errText: `nfsbench: there is no command "zzz"; 'nfsbench oranfstab --help' lists the commands`,
+			code: cli.ExitBadInput, errText: `nfsbench: there is no command "zzz"; 'nfsbench oranfstab --help' lists the commands`,
 		},
 		"bad log level": {
 			args: []string{"oranfstab", "--log-level=loud"}, reason: "the flags of the root are checked for every command",
-			code: exitBadInput, errText: `nfsbench: --log-level is "loud"; use debug, info, warn or error`,
+			code: cli.ExitBadInput, errText: `nfsbench: --log-level is "loud"; use debug, info, warn or error`,
 		},
 		"bad log format": {
 			args: []string{"oranfstab", "--log-format=xml"}, reason: "the flags of the root are checked for every command",
-			code: exitBadInput, errText: `nfsbench: --log-format is "xml"; use text or json`,
+			code: cli.ExitBadInput, errText: `nfsbench: --log-format is "xml"; use text or json`,
 		},
 	}
 	for name, tc := range cases {
@@ -58,28 +57,6 @@ func TestExitCodes(t *testing.T) {
 			}
 			if first, _, _ := strings.Cut(errOut.String(), "\n"); first != tc.errText {
 				t.Errorf("%s: stderr starts with %q, want %q", tc.reason, first, tc.errText)
-			}
-		})
-	}
-}
-
-func TestErrorsOfARunEndWith1UnlessTheyAreBadInput(t *testing.T) {
-	cases := map[string]struct {
-		err  error
-		want int
-	}{
-		"success":   {err: nil, want: exitOK},
-		"failure":   {err: errors.New("server is gone"), want: exitFailed},
-		"bad input": {err: badInput(errors.New("no such file")), want: exitBadInput},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			root := &cobra.Command{Use: "x", SilenceErrors: true, SilenceUsage: true}
-			root.AddCommand(&cobra.Command{Use: "y", RunE: func(*cobra.Command, []string) error { return tc.err }})
-			markRunErrors(root)
-			root.SetArgs([]string{"y"})
-			if got := exitCode(root.ExecuteContext(t.Context())); got != tc.want {
-				t.Errorf("exit code %d, want %d", got, tc.want)
 			}
 		})
 	}

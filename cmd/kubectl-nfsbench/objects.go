@@ -2,10 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,27 +13,17 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/cli"
 )
 
 // maxManifestBytes is what a file may weigh; the API server takes no more either.
 const maxManifestBytes = 3 << 20
 
 // readObjects reads the benchmarks and suites of a file, or of in for -.
-func readObjects(in io.Reader, name string) ([]*unstructured.Unstructured, error) {
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = f.Close() }() // nothing was written to it
-		in = f
-	}
-	data, err := io.ReadAll(io.LimitReader(in, maxManifestBytes+1))
+func readObjects(ctx context.Context, in io.Reader, name string) ([]*unstructured.Unstructured, error) {
+	data, err := cli.ReadInput(ctx, in, name, "manifest", maxManifestBytes)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	if len(data) > maxManifestBytes {
-		return nil, fmt.Errorf("read %s: larger than %d bytes; this is no manifest", name, maxManifestBytes)
+		return nil, err
 	}
 	objects, err := parseObjects(data)
 	if err != nil {

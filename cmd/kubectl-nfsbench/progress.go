@@ -2,11 +2,130 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/cli"
 )
+
+// view shows how far a run is.
+type view interface {
+	show(s sight)
+	close()
+}
+
+// newView makes the view that --progress asks for.
+func newView(w io.Writer, mode string, now func() time.Time) (view, error) {
+	switch mode {
+	case "auto":
+		if width := cli.TerminalWidth(w); width > 0 {
+			return &barView{w: w, width: width}, nil
+		}
+		return &plainView{w: w, now: now}, nil
+	case "bar":
+		return &barView{w: w, width: max(cli.TerminalWidth(w), 80)}, nil
+	case "plain":
+		return &plainView{w: w, now: now}, nil
+	case "none":
+		return noView{}, nil
+	default:
+		return nil, fmt.Errorf("--progress is %q; use auto, bar, plain or none", mode)
+	}
+}
+
+type noView struct{}
+
+func (noView) show(sight) {}
+func (noView) close()     {}
+
+// quiet is how long a plain view is silent while only numbers change.
+const quiet = 30 * time.Second
+
+// plainView writes a line for each change of phase, and now and then how far it
+// is: for logs.
+type plainView struct {
+	w     io.Writer
+	now   func() time.Time
+	state string
+	last  time.Time
+}
+
+func (v *plainView) show(s sight) {
+	state := s.name + s.phase + s.detail
+	if s.current != nil {
+		state += s.current.name + s.current.phase + s.current.detail
+	}
+	now := v.now()
+	if state == v.state && now.Sub(v.last) < quiet {
+		return
+	}
+	v.state, v.last = state, now
+	line := fmt.Sprintf("%s  %s  %3d %%  %s", now.Format(time.TimeOnly), s.name, s.percent, s.words())
+	if c := s.current; c != nil {
+		line += fmt.Sprintf("  |  %s  %3d %%  %s", c.name, c.percent, c.words())
+	}
+	fmt.Fprintln(v.w, line)
+}
+
+func (*plainView) close() {}
+
+// barView draws a bar, and below that of a suite the one of its benchmark. Libraries for
+// bars draw one in one line; here are two, which stay where they are.
+type barView struct {
+	w     io.Writer
+	width int
+	lines int // drawn last time
+}
+
+const (
+	barWidth  = 24
+	wordWidth = 30 // of names at most
+)
+
+func (v *barView) show(s sight) {
+	lines := []string{v.line(s)}
+	if s.current != nil {
+		lines = append(lines, v.line(*s.current))
+	}
+	var b strings.Builder
+	if v.lines > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", v.lines)
+	}
+	for range v.lines - len(lines) {
+		lines = append(lines, "") // what stood there is wiped out
+	}
+	for _, line := range lines {
+		b.WriteString("\r\x1b[2K" + line + "\n")
+	}
+	v.lines = len(lines)
+	_, _ = io.WriteString(v.w, b.String()) // progress that cannot be shown ends no watch
+}
+
+func (v *barView) close() {}
+
+func (v *barView) line(s sight) string {
+	text := fmt.Sprintf("%s %3d%%  %-*s  %s", bar(s.percent), s.percent, min(wordWidth, 8), clip(s.name, wordWidth), s.words())
+	return clip(text, v.width-1)
+}
+
+func bar(percent int32) string {
+	done := int(min(max(percent, 0), 100)) * barWidth / 100
+	text := strings.Repeat("=", done)
+	if done > 0 && done < barWidth {
+		text = text[1:] + ">"
+	}
+	return fmt.Sprintf("[%-*s]", barWidth, text)
+}
+
+func clip(s string, columns int) string {
+	if utf8.RuneCountInString(s) <= columns || columns < 2 {
+		return s
+	}
+	return string([]rune(s)[:columns-1]) + "…"
+}
 
 // sight is one look at a run.
 type sight struct {

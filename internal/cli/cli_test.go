@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+func TestErrorsOfARunEndWith1UnlessTheyAreBadInput(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		args []string
+		err  error
+		want int
+		says string
+	}{
+		"success":   {nil, nil, ExitOK, ""},
+		"failure":   {nil, errors.New("server is gone"), ExitFailed, "nfsbench: server is gone\n"},
+		"bad input": {nil, BadInput(errors.New("no such file")), ExitBadInput, "nfsbench: no such file\n"},
+		"verdict":   {nil, Coded(ExitVerdict, errors.New("missed")), ExitVerdict, "nfsbench: missed\n"},
+		"left":      {nil, Coded(ExitLeft, errors.New("left")), ExitLeft, ""},
+		"flag":      {[]string{"--nope"}, nil, ExitBadInput, "nfsbench: unknown flag: --nope\nRun 'x y --help' to see what it takes.\n"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := &cobra.Command{Use: "x"}
+			root.AddCommand(&cobra.Command{Use: "y", RunE: func(*cobra.Command, []string) error { return tc.err }})
+			var errOut bytes.Buffer
+			code := Execute(t.Context(), root, nil, append([]string{"y"}, tc.args...), strings.NewReader(""), io.Discard, &errOut)
+			if code != tc.want || errOut.String() != tc.says {
+				t.Errorf("exit code %d and %q, want %d and %q", code, errOut.String(), tc.want, tc.says)
+			}
+		})
+	}
+}
+
+func TestFlagsOfCompareWinOverTheSuite(t *testing.T) {
+	t.Parallel()
+	declared := &runfile.SuiteSignificance{Metrics: []string{"IOPS"}, Alpha: 0.01, MinimumEffect: 0.1, Correction: "None"}
+	for name, tc := range map[string]struct {
+		args []string
+		want runfile.SuiteSignificance
+	}{
+		"nothing is given": {nil, *declared},
+		"everything is given": {
+			[]string{"--alpha=0.2", "--minimum-effect=3", "--correction=holm", "--metric=clientcpu"},
+			runfile.SuiteSignificance{Metrics: []string{"ClientCPU"}, Alpha: 0.2, MinimumEffect: 0.03, Correction: "Holm"},
+		},
+	} {
+		var s Significance
+		cmd := &cobra.Command{}
+		s.Register(cmd)
+		if err := errors.Join(cmd.ParseFlags(tc.args), s.Parse()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.want, s.Over(declared)); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}

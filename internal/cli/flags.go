@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// The loads that --workload names.
+const (
+	WorkloadRaw       = "raw"
+	WorkloadCalibrate = "calibrate"
+	WorkloadSLOBRead  = "slob-read"
+	WorkloadSLOBScan  = "slob-scan"
+)
+
+// Load is what both nfsbench load and kubectl nfsbench run take from flags about a load.
+// Parse converts them; fields have the words of plan and spec then.
+type Load struct {
+	Workload        string
+	Pattern         string
+	DurationSeconds int32
+
+	duration time.Duration
+}
+
+// Register adds the flags, with the defaults that the API has too.
+func (l *Load) Register(cmd *cobra.Command) {
+	workloads := []string{WorkloadRaw, WorkloadCalibrate, WorkloadSLOBRead, WorkloadSLOBScan}
+	fs := cmd.Flags()
+	fs.StringVar(&l.Workload, "workload", WorkloadRaw,
+		"raw, calibrate, slob-read or slob-scan; the last three are the I/O of a database, without one")
+	fs.StringVar(&l.Pattern, "pattern", runfile.PatternRead, "Read, Overwrite, Copy, RandomRead or RandomWrite; also randread and randwrite")
+	fs.DurationVar(&l.duration, "duration", runfile.DefaultDurationSeconds*time.Second, "measured window")
+	CompleteValues(cmd, "workload", workloads...)
+	CompleteValues(cmd, "pattern", patterns()...)
+}
+
+func patterns() []string {
+	return []string{
+		runfile.PatternRead, runfile.PatternOverwrite, runfile.PatternCopy, runfile.PatternRandomRead, runfile.PatternRandomWrite,
+	}
+}
+
+// Parse converts the flags. Its errors name the flag and the fix.
+func (l *Load) Parse() (err error) {
+	workloads := []string{WorkloadRaw, WorkloadCalibrate, WorkloadSLOBRead, WorkloadSLOBScan}
+	if l.Workload, err = OneOf("workload", l.Workload, workloads, nil); err != nil {
+		return err
+	}
+	also := map[string]string{"randread": runfile.PatternRandomRead, "randwrite": runfile.PatternRandomWrite}
+	if l.Pattern, err = OneOf("pattern", l.Pattern, patterns(), also); err != nil {
+		return err
+	}
+	l.DurationSeconds, err = Seconds("--duration", l.duration)
+	return err
+}
+
+// Seconds converts the value of a flag.
+func Seconds(flag string, d time.Duration) (int32, error) {
+	if d < 0 || d%time.Second != 0 || d/time.Second > math.MaxInt32 {
+		return 0, fmt.Errorf("%s is %v; use whole seconds, such as 30s or 2m", flag, d)
+	}
+	return int32(d / time.Second), nil
+}
+
+// Significance is when a difference counts, as the flags of both compare commands say.
+type Significance struct {
+	runfile.SuiteSignificance
+
+	percent float64
+	changed func(flag string) bool
+}
+
+// Metrics are the names that --metric takes.
+func Metrics() []string {
+	return []string{
+		runfile.MetricThroughput, runfile.MetricIOPS, runfile.MetricMeanLatency, runfile.MetricP50Latency,
+		runfile.MetricP95Latency, runfile.MetricP99Latency, runfile.MetricStorageLatency, runfile.MetricClientCPU,
+	}
+}
+
+// Register adds the flags.
+func (s *Significance) Register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringSliceVar(&s.Metrics, "metric", nil,
+		"metrics to compare: "+strings.Join(Metrics(), ", ")+" (default: those of the suite, or MeanLatency and Throughput)")
+	fs.Float64Var(&s.Alpha, "alpha", runfile.DefaultAlpha, "accepted rate of false alarms")
+	fs.Float64Var(&s.percent, "minimum-effect", 100*runfile.DefaultMinimumEffect,
+		"least difference of the medians that matters, in percent")
+	fs.StringVar(&s.Correction, "correction", runfile.DefaultCorrection, "for the number of comparisons: Holm or None")
+	CompleteValues(cmd, "metric", Metrics()...)
+	CompleteValues(cmd, "correction", "Holm", "None")
+	s.changed = fs.Changed
+}
+
+// Parse checks the flags, and puts the names in the case that results have.
+func (s *Significance) Parse() (err error) {
+	for i, m := range s.Metrics {
+		if s.Metrics[i], err = OneOf("metric", m, Metrics(), nil); err != nil {
+			return err
+		}
+	}
+	if s.Correction, err = OneOf("correction", s.Correction, []string{"Holm", "None"}, nil); err != nil {
+		return err
+	}
+	switch {
+	case !(s.Alpha > 0 && s.Alpha < 1):
+		return fmt.Errorf("--alpha is %g; use a rate between 0 and 1, such as 0.05", s.Alpha)
+	case !(s.percent >= 0 && s.percent <= 100):
+		return fmt.Errorf("--minimum-effect is %g; use percent from 0 to 100", s.percent)
+	}
+	s.MinimumEffect = s.percent / 100
+	return nil
+}
+
+// Over returns what the flags say, and otherwise what declared says, which may be nil.
+func (s *Significance) Over(declared *runfile.SuiteSignificance) runfile.SuiteSignificance {
+	out := s.SuiteSignificance
+	if declared == nil {
+		return out
+	}
+	if len(out.Metrics) == 0 {
+		out.Metrics = declared.Metrics
+	}
+	if !s.changed("alpha") {
+		out.Alpha = declared.Alpha
+	}
+	if !s.changed("minimum-effect") {
+		out.MinimumEffect = declared.MinimumEffect
+	}
+	if !s.changed("correction") {
+		out.Correction = declared.Correction
+	}
+	return out
+}
+
+// OneOf finds the value of a flag whatever its case, or by another name in lower case.
+func OneOf(flag, value string, values []string, also map[string]string) (string, error) {
+	if other, ok := also[strings.ToLower(value)]; ok {
+		return other, nil
+	}
+	i := slices.IndexFunc(values, func(v string) bool { return strings.EqualFold(v, value) })
+	if i < 0 {
+		return "", fmt.Errorf("--%s is %q; use %s", flag, value, strings.Join(values, ", "))
+	}
+	return values[i], nil
+}
+
+// CompleteValues completes a flag with fixed values.
+func CompleteValues(cmd *cobra.Command, flag string, values ...string) {
+	// It fails for an unknown flag only.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
