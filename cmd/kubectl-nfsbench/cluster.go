@@ -216,30 +216,17 @@ func nearest(name string, names []string, n int) []string {
 // completeWithin bounds how long a shell waits for names.
 const completeWithin = 3 * time.Second
 
-// completeNames completes up to most arguments with names of this kind.
+// completeNames completes up to most arguments with names of this kind. A cluster that
+// cannot be asked gives none: a shell has no place for errors.
 func completeNames(a *app, kind string, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) >= most {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+		var names []string
+		if c, err := a.connect(a); err == nil && len(args) < most {
+			ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
+			defer cancel()
+			names = c.names(ctx, kind)
 		}
-		return a.complete(cmd.Context(), kind, toComplete), cobra.ShellCompDirectiveNoFileComp
+		others := func(name string) bool { return !strings.HasPrefix(name, toComplete) }
+		return slices.DeleteFunc(names, others), cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-// complete lists the names that begin so. A cluster that cannot be asked gives
-// none: a shell has no place for errors.
-func (a *app) complete(ctx context.Context, kind, prefix string) []string {
-	c, err := a.connect(a)
-	if err != nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, completeWithin)
-	defer cancel()
-	var names []string
-	for _, name := range c.names(ctx, kind) {
-		if strings.HasPrefix(name, prefix) {
-			names = append(names, name)
-		}
-	}
-	return names
 }

@@ -30,7 +30,7 @@ func newCompareCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare A B | compare suite/NAME",
 		Short: "Compare two results with statistics",
-		Long: `Compares two benchmarks, repetition by repetition, or two runs of suites, cell by
+		Long: `Compare two benchmarks, repetition by repetition, or two runs of suites, cell by
 cell; A is the baseline. A suite alone is compared within itself, as its
 spec.compare says, or as --baseline does.
 

@@ -26,12 +26,12 @@ func newReportCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report NAME|suite/NAME[@RUN]",
 		Short: "Write the report of a run",
-		Long: `Fetches the result of a benchmark, or the record of a suite's run, judges it
-again, and writes it as text or as one HTML file that needs no network and prints
+		Long: `Fetch the result of a benchmark, or the record of a suite's run, judge it
+again, and write it as text or as one HTML file that needs no network and prints
 well. It needs get on the ConfigMap that status.resultRef names; for a suite,
 list on configmaps.
 
-Look into your licence of Oracle before you hand numbers to others.`,
+Read your Oracle licence before you publish numbers.`,
 		Example: `  kubectl nfsbench report demo
   kubectl nfsbench report demo -o demo.html
   kubectl nfsbench report suite/protocols -o protocols.html
@@ -220,9 +220,8 @@ func newOranfstabCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "oranfstab NAME",
 		Short: "Print the oranfstab that a benchmark used",
-		Long: `Prints the oranfstab of a benchmark and nothing else, so that it can be kept as
-the file of a database. Look at its local addresses before: they are those of the
-pod.`,
+		Long: `Print the oranfstab of a benchmark and nothing else, so that it can become the
+file of a database. Check its local addresses first: they are those of the pod.`,
 		Example: `  kubectl nfsbench oranfstab demo
   kubectl nfsbench oranfstab demo > $ORACLE_HOME/dbs/oranfstab`,
 		Args:              cobra.ExactArgs(1),

@@ -37,11 +37,11 @@ func newRunCommand(a *app) *cobra.Command {
 The flags say what most benchmarks differ in; a file can say everything. Write it
 with --dry-run=client -o yaml; 'kubectl explain nfsbenchmark.spec' lists the fields.
 
-A file may be what 'kubectl get -o yaml' printed: its status is left out, so that
-with --generate-name a benchmark of before is run again as it was. The cluster
-checks everything before it takes it; --dry-run=server asks for that only.
+A file may be what 'kubectl get -o yaml' printed: run leaves out its status, so
+that --generate-name runs an earlier benchmark again as it was. The cluster checks
+everything before it accepts it; --dry-run=server asks for that only.
 
-With --watch the end is waited for, and the exit code is 0 if the run succeeded
+With --watch the command waits for the end, and the exit code is 0 if the run succeeded
 and its verdict is neither Fail nor Regressed, 1 if it did not succeed, and 3 if
 the verdict is Fail or Regressed.`,
 		Example: `  # is the installation in order? An NFS server of the operator's own
@@ -71,7 +71,7 @@ the verdict is Fail or Regressed.`,
 	fs.BoolVar(&o.generateName, "generate-name", false, "let the cluster add a suffix to the name, so that the same can run again and again")
 	fs.StringVar(&o.dryRun, "dry-run", "none", "none, client to print only, or server to let the cluster check only")
 	fs.StringVarP(&o.output, "output", "o", "", "yaml, json or name: print what was made")
-	fs.BoolVarP(&o.watch, "watch", "w", false, "show how far it is, until its end")
+	fs.BoolVarP(&o.watch, "watch", "w", false, "show the progress until the end")
 	cli.CompleteValues(cmd, "dry-run", "none", "client", "server")
 	cli.CompleteValues(cmd, "output", "yaml", "json", "name")
 	f.register(cmd)
@@ -83,24 +83,20 @@ func (o runOptions) objects(cmd *cobra.Command, args []string, f *loadFlags) ([]
 	if err := o.check(args); err != nil {
 		return nil, err
 	}
-	if o.file == "" {
-		if len(args) == 0 {
-			return nil, errors.New("nothing to run: give a NAME with --export, --claim or --embedded, or a file with -f")
+	var objects []*unstructured.Unstructured
+	var err error
+	if o.file != "" {
+		if err = f.checkUnused(cmd.Flags()); err == nil {
+			objects, err = readObjects(cmd.Context(), cmd.InOrStdin(), o.file)
 		}
-		b, err := f.benchmark(cmd.Flags(), args[0])
-		if err != nil {
-			return nil, err
-		}
-		return o.named([]*unstructured.Unstructured{b})
+	} else {
+		objects = make([]*unstructured.Unstructured, 1)
+		objects[0], err = f.benchmark(cmd.Flags(), args[0])
 	}
-	if err := f.checkUnused(cmd.Flags()); err != nil {
-		return nil, err
-	}
-	objects, err := readObjects(cmd.Context(), cmd.InOrStdin(), o.file)
 	if err != nil {
 		return nil, err
 	}
-	return o.named(objects)
+	return objects, o.setNames(objects)
 }
 
 func (o runOptions) check(args []string) error {
@@ -111,6 +107,8 @@ func (o runOptions) check(args []string) error {
 		return fmt.Errorf("--output is %q; use yaml, json or name", o.output)
 	case o.watch && o.dryRun != "none":
 		return errors.New("with --dry-run there is nothing to watch: leave out one of the two")
+	case o.file == "" && len(args) == 0 && o.name == "":
+		return errors.New("nothing to run: give a NAME with --export, --claim or --embedded, or a file with -f")
 	case o.file != "" && len(args) > 0:
 		return fmt.Errorf("%q and -f both say what to run: use --name %s to rename what is in the file", args[0], args[0])
 	case o.name != "" && o.file == "":
@@ -119,10 +117,10 @@ func (o runOptions) check(args []string) error {
 	return nil
 }
 
-// named applies --name and --generate-name.
-func (o runOptions) named(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+// setNames applies --name and --generate-name.
+func (o runOptions) setNames(objects []*unstructured.Unstructured) error {
 	if len(objects) > 1 && (o.name != "" || o.watch) {
-		return nil, fmt.Errorf("the file has %d objects, and --name and --watch are for one: give a file with one", len(objects))
+		return fmt.Errorf("the file has %d objects, and --name and --watch are for one: give a file with one", len(objects))
 	}
 	for _, u := range objects {
 		if o.name != "" {
@@ -133,10 +131,10 @@ func (o runOptions) named(objects []*unstructured.Unstructured) ([]*unstructured
 			u.SetName("")
 		}
 		if u.GetName() == "" && u.GetGenerateName() == "" {
-			return nil, fmt.Errorf("the %s has no metadata.name: give --name", u.GetKind())
+			return fmt.Errorf("the %s has no metadata.name: give --name", u.GetKind())
 		}
 	}
-	return objects, nil
+	return nil
 }
 
 // run creates the objects and watches the one, as the flags say.
@@ -157,14 +155,11 @@ func (a *app) run(cmd *cobra.Command, objects []*unstructured.Unstructured, o ru
 		return err
 	}
 	c.namespace = objects[0].GetNamespace()
-	return a.watch(cmd, c, kindPrefix(objects[0].GetKind())+objects[0].GetName(), watchOptions{progress: "auto"})
-}
-
-func kindPrefix(kind string) string {
-	if kind == suiteKind {
-		return "suite/"
+	ref := "nfsb/" + objects[0].GetName()
+	if objects[0].GetKind() == suiteKind {
+		ref = "suite/" + objects[0].GetName()
 	}
-	return "nfsb/"
+	return a.watch(cmd, c, ref, watchOptions{progress: "auto"})
 }
 
 // create sends one object. The cluster refuses fields that it does not know: a
@@ -191,7 +186,12 @@ func printObjects(w io.Writer, objects []*unstructured.Unstructured, o runOption
 			if i > 0 {
 				fmt.Fprintln(w, "---")
 			}
-			err = printYAML(w, u)
+			u = u.DeepCopy()
+			u.SetManagedFields(nil)
+			var text []byte
+			if text, err = yaml.Marshal(u.Object); err == nil {
+				_, err = w.Write(text)
+			}
 		case "json":
 			err = unstructured.UnstructuredJSONScheme.Encode(u, w)
 		case "name":
@@ -204,17 +204,6 @@ func printObjects(w io.Writer, objects []*unstructured.Unstructured, o runOption
 		}
 	}
 	return nil
-}
-
-func printYAML(w io.Writer, u *unstructured.Unstructured) error {
-	u = u.DeepCopy()
-	u.SetManagedFields(nil)
-	text, err := yaml.Marshal(u.Object)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(text)
-	return err
 }
 
 // nameOf is an object as kubectl names it.

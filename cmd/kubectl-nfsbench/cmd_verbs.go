@@ -60,7 +60,7 @@ func newSuspendCommand(a *app) *cobra.Command {
 	var schedule bool
 	cmd := &cobra.Command{
 		Use:   "suspend NAME|suite/NAME",
-		Short: "Hold a run back, or start nothing more of a suite",
+		Short: "Hold back a benchmark, or start no more benchmarks of a suite",
 		Long: `A benchmark that has not begun is held back. Of a suite, the benchmark under way
 ends and no other starts; with --schedule the run under way goes on, and no new
 one starts by the clock. 'resume' undoes both.`,
@@ -93,7 +93,7 @@ one starts by the clock. 'resume' undoes both.`,
 func newResumeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "resume NAME|suite/NAME",
-		Short:   "Let a suspended benchmark or suite go on",
+		Short:   "Continue a suspended benchmark or suite",
 		Example: `  kubectl nfsbench resume suite/protocols`,
 	}
 	return verb(a, cmd, anyKind, func(ctx context.Context, c *cluster, f found) (string, error) {
@@ -119,7 +119,7 @@ func again(name string) string {
 func newStopCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stop NAME|suite/NAME",
-		Short: "End a run before its time, and keep what was measured",
+		Short: "End a run early and keep what was measured",
 		Example: `  kubectl nfsbench stop demo
   kubectl nfsbench stop suite/protocols`,
 	}
@@ -155,7 +155,7 @@ func newRerunCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rerun SUITE",
 		Short: "Start a new run of a suite without a schedule",
-		Long: `Starts a new run of a suite as it is. The results of the runs before are kept.
+		Long: `Start a new run of a suite as it is. The results of the runs before are kept.
 A benchmark is never run again; see 'kubectl nfsbench run --help'.`,
 		Example: `  kubectl nfsbench rerun suite/protocols`,
 	}
@@ -173,8 +173,8 @@ A benchmark is never run again; see 'kubectl nfsbench run --help'.`,
 func newResubmitCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "resubmit SUITE",
-		Short:   "Go on with a suite's newest run where it ended",
-		Long:    `Goes on with the newest run: what has succeeded is not run again.`,
+		Short:   "Continue the newest run of a suite where it ended",
+		Long:    `Continue the newest run: what has succeeded is not run again.`,
 		Example: `  kubectl nfsbench resubmit suite/protocols`,
 	}
 	return verb(a, cmd, suiteKind, func(ctx context.Context, c *cluster, f found) (string, error) {
@@ -193,9 +193,9 @@ func newResubmitCommand(a *app) *cobra.Command {
 func newAcceptCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "accept RUN SUITE | accept SUITE@RUN",
-		Short: "Make a run the one that later runs are compared with",
-		Long: `Accepts the numbers of a run: it becomes the baseline of regressions, so that
-those it shows are acknowledged. 'kubectl nfsbench report SUITE@RUN' shows them.`,
+		Short: "Accept a run as the one that later runs are compared with",
+		Long: `Accept the numbers of a run. It becomes the baseline of regressions, so that the
+ones it shows are acknowledged. 'kubectl nfsbench report SUITE@RUN' shows them.`,
 		Example: `  kubectl nfsbench accept nightly-1780000000 suite/nightly
   kubectl nfsbench accept suite/nightly@nightly-1780000000`,
 		Args: cobra.RangeArgs(1, 2),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,9 +29,9 @@ func newWatchCommand(a *app) *cobra.Command {
 	var o watchOptions
 	cmd := &cobra.Command{
 		Use:   "watch NAME|suite/NAME",
-		Short: "Show how far a run is, until its end",
-		Long: `Shows the phase, how far the run is, its speed and when it will be done, and at
-the end what came of it. A suite has a bar of its own above that of the benchmark
+		Short: "Show the progress of a run until its end",
+		Long: `Show the phase, the progress, the speed and the time left of a run, and its
+result at the end. A suite has a bar of its own above that of the benchmark
 under way. Where the output is no terminal, a line is written for each change.
 
 Ctrl-C ends the watching, not the run.
@@ -74,7 +75,6 @@ func (a *app) watch(cmd *cobra.Command, c *cluster, name string, o watchOptions)
 		defer cancel()
 	}
 	last, err := a.follow(ctx, c, first, view)
-	view.close()
 	switch {
 	case cmd.Context().Err() != nil:
 		fmt.Fprintf(cmd.ErrOrStderr(), "Left. The run goes on: 'kubectl nfsbench watch %s' looks at it again, 'kubectl nfsbench stop %s' ends it.\n", last.ref(), last.ref())
@@ -237,14 +237,8 @@ func writeNumbers(w io.Writer, s *v1alpha1.Summary) {
 	if s.WirePercent != nil {
 		line = append(line, fmt.Sprintf("%d %% of the wire", *s.WirePercent))
 	}
-	for i, part := range line {
-		if i > 0 {
-			fmt.Fprint(w, "  ")
-		}
-		fmt.Fprint(w, part)
-	}
 	if len(line) > 0 {
-		fmt.Fprintln(w)
+		fmt.Fprintln(w, strings.Join(line, "  "))
 	}
 }
 

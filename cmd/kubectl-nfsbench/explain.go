@@ -23,7 +23,7 @@ func explain(err error) error {
 	switch {
 	case cli.IsCoded(err):
 		return err
-	case isKindMissing(err):
+	case meta.IsNoMatchError(err):
 		return errors.New("this cluster does not know nfsbench.io/v1alpha1: install the operator with " +
 			"'helm install nfsbench charts/nfsbench --namespace nfsbench-system --create-namespace', or choose another cluster with --context")
 	case apierrors.IsUnauthorized(err):
@@ -50,8 +50,6 @@ func explain(err error) error {
 
 // strictly is what the API server writes before the fields that it does not know.
 const strictly = "strict decoding error: "
-
-func isKindMissing(err error) bool { return meta.IsNoMatchError(err) }
 
 func isUnreachable(err error) bool {
 	return errors.As(err, new(*net.OpError)) || errors.As(err, new(*net.DNSError)) || errors.Is(err, context.DeadlineExceeded)

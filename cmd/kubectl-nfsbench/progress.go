@@ -14,7 +14,6 @@ import (
 // view shows how far a run is.
 type view interface {
 	show(s sight)
-	close()
 }
 
 // newView makes the view that --progress asks for.
@@ -39,7 +38,6 @@ func newView(w io.Writer, mode string, now func() time.Time) (view, error) {
 type noView struct{}
 
 func (noView) show(sight) {}
-func (noView) close()     {}
 
 // quiet is how long a plain view is silent while only numbers change.
 const quiet = 30 * time.Second
@@ -69,8 +67,6 @@ func (v *plainView) show(s sight) {
 	}
 	fmt.Fprintln(v.w, line)
 }
-
-func (*plainView) close() {}
 
 // barView draws a bar, and below that of a suite the one of its benchmark. Libraries for
 // bars draw one in one line; here are two, which stay where they are.
@@ -103,8 +99,6 @@ func (v *barView) show(s sight) {
 	v.lines = len(lines)
 	_, _ = io.WriteString(v.w, b.String()) // progress that cannot be shown ends no watch
 }
-
-func (v *barView) close() {}
 
 func (v *barView) line(s sight) string {
 	text := fmt.Sprintf("%s %3d%%  %-*s  %s", bar(s.percent), s.percent, min(wordWidth, 8), clip(s.name, wordWidth), s.words())

@@ -22,8 +22,8 @@ func newCleanCommand(a *app) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "clean --plan FILE",
-		Short: "Removes the files that runs of a plan left on the storage",
-		Long: `clean removes the files of nfsbench from the directory that the plan names,
+		Short: "Remove the files that runs of a plan left on the storage",
+		Long: `Remove the files of nfsbench from the directory that the plan names,
 those of all clients, and the directory when nothing else is in it.
 
 A directory without the marker that a run puts there is left alone, and so are

@@ -52,11 +52,11 @@ func newCollectCommand(a *app) *cobra.Command {
 	f := collectFlags{}
 	cmd := &cobra.Command{
 		Use:   "collect --plan FILE --run-dir DIR (--configmap NAMESPACE/NAME | --output-dir DIR)",
-		Short: "Samples client and storage counters beside a loader and publishes the result",
-		Long: `collect runs beside "nfsbench load" with the same --run-dir. It samples the
-counters of the client and of the storage, publishes progress, partial results
-and the final result, and stays until it is told to stop (SIGTERM). When that
-comes before the loader's last word, the loader has crashed: the result then
+		Short: "Sample client and storage counters beside a loader and publish the result",
+		Long: `Sample the counters of the client and of the storage beside an "nfsbench load"
+with the same --run-dir. The collector publishes progress, partial results and
+the final result, and stays until it is told to stop (SIGTERM). When that comes
+before the loader's last word, the loader has crashed: the result then
 says so, with all that was done until then.
 
 In a pod it is a native sidecar: an init container with restartPolicy Always,

@@ -23,7 +23,7 @@ func newCompareCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare A B",
 		Short: "Compare two results with statistics",
-		Long: `Compares two result files, repetition by repetition, or the records of two runs of
+		Long: `Compare two result files, repetition by repetition, or the records of two runs of
 a suite, cell by cell. A is the baseline. Positive is better, whatever the metric.
 
 A difference counts when it is significant (Mann-Whitney, after the correction)

@@ -31,7 +31,7 @@ func newDatabaseCommand(a *app) *cobra.Command {
 	f := databaseFlags{minFree: 64 << 20}
 	cmd := &cobra.Command{
 		Use:   "database --run-dir DIR --data DIR [--direct-nfs] [--distribution Oracle|Gvenzl]",
-		Short: "Starts an Oracle image's database with Direct NFS on or off, and watches over it",
+		Short: "Start the database of an Oracle image with Direct NFS on or off, and supervise it",
 		Long: `database runs inside an Oracle image, in place of the image's start command. It
 
   1. switches Direct NFS on or off, by Oracle's make or by placing the library,

@@ -31,8 +31,8 @@ func newInstallCommand(a *app) *cobra.Command {
 	c := &installCommand{app: a, self: os.Executable}
 	cmd := &cobra.Command{
 		Use:   "install --to DIR",
-		Short: "Copies nfsbench and oraload into a directory, for containers of other images",
-		Long: `install copies this program as nfsbench, and the Oracle loader of its image as
+		Short: "Copy nfsbench and oraload into a directory, for containers of other images",
+		Long: `Copy this program as nfsbench, and the Oracle loader of its image as
 oraload, into a directory. The operator runs it in an init container: the
 programs then run inside the user's own database image, from a shared volume.`,
 		Example: `  nfsbench install --to /opt/nfsbench`,
@@ -107,9 +107,9 @@ func newPermissionsCommand(a *app) *cobra.Command {
 	c := &permissionsCommand{app: a, chown: os.Lchown}
 	cmd := &cobra.Command{
 		Use:   "permissions --directory DIR --owner UID:GID",
-		Short: "Gives a directory and what is in it to a user, as far as the storage permits",
-		Long: `permissions gives a directory, and everything in it that belongs to somebody
-else, to a user. Snapshot directories and what links point to are left alone.
+		Short: "Change the owner of a directory and what is in it, as far as the storage permits",
+		Long: `Change the owner of a directory, and of everything in it that belongs to
+another user. Snapshot directories and what links point to are left alone.
 
 Where there is a database that was not created for a benchmark nothing is
 changed, unless --use-existing says so.

@@ -20,8 +20,8 @@ const maxOranfstabBytes = 1 << 20
 func newOranfstabCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "oranfstab",
-		Short: "Checks and writes oranfstab, the file that configures Oracle Direct NFS",
-		Long: `Checks and writes oranfstab, the file that configures Oracle Direct NFS.
+		Short: "Check and write oranfstab, the file that configures Oracle Direct NFS",
+		Long: `Check and write oranfstab, the file that configures Oracle Direct NFS.
 
 Oracle reads $ORACLE_HOME/dbs/oranfstab, else /etc/oranfstab, and does not say
 what is wrong with it: it hangs at startup, or uses the kernel NFS client.`,
@@ -35,8 +35,8 @@ what is wrong with it: it hangs at startup, or uses the kernel NFS client.`,
 func newOranfstabFmtCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fmt FILE",
-		Short: "Prints an oranfstab in its canonical form",
-		Long: `Prints an oranfstab in its canonical form: lower case keys in the order that is
+		Short: "Print an oranfstab in its canonical form",
+		Long: `Print an oranfstab in its canonical form: lower case keys in the order that is
 known to work, one blank between words, no comments. FILE may be - for standard
 input. A file with errors is refused; "nfsbench oranfstab lint" explains them.`,
 		Example: "  nfsbench oranfstab fmt /etc/oranfstab > oranfstab.new",
@@ -93,8 +93,8 @@ func newOranfstabRenderCommand(a *app) *cobra.Command {
 	var flags renderFlags
 	cmd := &cobra.Command{
 		Use:   "render --server NAME --path ADDRESS --export PATH --mount PATH",
-		Short: "Prints an oranfstab for one server",
-		Long: `Prints an oranfstab for one server. Values that would make another file than the
+		Short: "Print an oranfstab for one server",
+		Long: `Print an oranfstab for one server. Values that would make another file than the
 flags say are refused; what is allowed but doubtful is logged as a warning.
 
 The first --local belongs to the first --path, and so on; give none, or as many
@@ -145,24 +145,15 @@ func (r *renderFlags) register(cmd *cobra.Command) {
 	f.StringVar(&r.community, "community", "", "SNMP community (Oracle's default is public)")
 }
 
-// missing names the first flag without which there is no file.
-func (r *renderFlags) missing() error {
-	switch {
-	case r.server == "":
-		return errors.New("--server is missing; give the server a label")
-	case len(r.paths) == 0:
-		return errors.New("--path is missing; give an address of the server")
-	case len(r.exports) == 0:
-		return errors.New("--export is missing; give the exported directory")
-	default:
-		return nil
-	}
-}
-
 // build pairs the lists. What the values may be is Render's business.
 func (r *renderFlags) build(timeoutSet bool) (oranfstab.Server, error) {
-	if err := r.missing(); err != nil {
-		return oranfstab.Server{}, err
+	switch {
+	case r.server == "":
+		return oranfstab.Server{}, errors.New("--server is missing; give the server a label")
+	case len(r.paths) == 0:
+		return oranfstab.Server{}, errors.New("--path is missing; give an address of the server")
+	case len(r.exports) == 0:
+		return oranfstab.Server{}, errors.New("--export is missing; give the exported directory")
 	}
 	s := oranfstab.Server{
 		Name:            r.server,

@@ -34,8 +34,8 @@ func newOranfstabLintCommand(*app) *cobra.Command {
 	var strict bool
 	cmd := &cobra.Command{
 		Use:   "lint FILE...",
-		Short: "Finds mistakes in oranfstab files, and tells what Oracle does with them",
-		Long: `Finds mistakes in oranfstab files. For each it prints the place, what to write
+		Short: "Find mistakes in oranfstab files, and say what Oracle does with them",
+		Long: `Find mistakes in oranfstab files. For each it prints the place, what to write
 instead, and what Oracle does with the mistake, as far as that is documented.
 FILE may be - for standard input.
 

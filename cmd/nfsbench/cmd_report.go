@@ -24,7 +24,7 @@ func newReportCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE...",
 		Short: "Show a result file: numbers, verdict and findings",
-		Long: `Judges a result and shows it on one page: on the terminal, or as one HTML file
+		Long: `Judge a result and show it on one page: on the terminal, or as one HTML file
 that needs no network and no script. Several files are the clients of one run. The
 record of a suite's run is shown too. A file may be gzip-compressed; - is standard
 input.

@@ -29,8 +29,8 @@ func newServeCommand(a *app) *cobra.Command {
 	f := serveFlags{maxTransfer: 1 << 20}
 	cmd := &cobra.Command{
 		Use:   "serve --dir DIR",
-		Short: "Serves a directory over NFSv3, to try nfsbench without storage",
-		Long: `serve is a small NFSv3 server for demonstrations and self-tests. It needs no
+		Short: "Serve a directory over NFSv3, to try nfsbench without storage",
+		Long: `Run a small NFSv3 server for demonstrations and self-tests. It needs no
 privileges: each --listen address serves NFS, MOUNT and portmap on one port.
 Several addresses are several paths to the same data, counted apart.
 

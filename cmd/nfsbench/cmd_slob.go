@@ -15,7 +15,7 @@ import (
 func newSLOBCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "slob",
-		Short: "Reads the configuration of a SLOB kit",
+		Short: "Read the configuration of a SLOB kit",
 		Args:  cobra.ArbitraryArgs,
 		RunE:  cli.RequireSubcommand,
 	}
@@ -26,8 +26,8 @@ func newSLOBCommand(a *app) *cobra.Command {
 func newSLOBImportCommand(*app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import SLOB.CONF",
-		Short: "Prints a slob.conf as the workload.slob of an NFSBenchmark",
-		Long: `Prints a slob.conf of SLOB 2.5 as a fragment of an NFSBenchmark: workload.slob and
+		Short: "Print a slob.conf as the workload.slob of an NFSBenchmark",
+		Long: `Print a slob.conf of SLOB 2.5 as a fragment of an NFSBenchmark: workload.slob and
 run.durationSeconds, with a comment for what SLOB takes by default and for what
 has no counterpart. SLOB.CONF may be - for standard input. The file is read, not
 executed, and passwords are not printed.`,

@@ -147,10 +147,14 @@ func (f *loadFlags) engine() (runfile.Engine, error) {
 	if e.MountTimeoutSeconds, err = cli.Seconds("--mount-timeout", f.mountTimeout); err != nil {
 		return e, err
 	}
-	if f.mount != "" {
-		return f.kernel(e)
+	if f.mount == "" {
+		return f.direct(e)
 	}
-	return f.direct(e)
+	if e.MountPath, err = filepath.Abs(f.mount); err != nil {
+		return e, fmt.Errorf("--mount: %w", err)
+	}
+	e.Client, e.RequireNFS = runfile.ClientKernel, !f.allowNonNFS
+	return e, nil
 }
 
 func (f *loadFlags) identity(e *runfile.Engine) error {
@@ -167,15 +171,6 @@ func (f *loadFlags) identity(e *runfile.Engine) error {
 		}
 	}
 	return nil
-}
-
-func (f *loadFlags) kernel(e runfile.Engine) (runfile.Engine, error) {
-	path, err := filepath.Abs(f.mount)
-	if err != nil {
-		return e, fmt.Errorf("--mount: %w", err)
-	}
-	e.Client, e.MountPath, e.RequireNFS = runfile.ClientKernel, path, !f.allowNonNFS
-	return e, nil
 }
 
 func (f *loadFlags) direct(e runfile.Engine) (runfile.Engine, error) {

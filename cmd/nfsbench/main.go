@@ -45,7 +45,7 @@ func newRootCommand() *cobra.Command {
 	var level, format string
 	root := &cobra.Command{
 		Use:   "nfsbench",
-		Short: "Benchmarks Oracle over NFS",
+		Short: "Benchmark Oracle over NFS",
 		Long: `nfsbench benchmarks Oracle over NFS: how fast is this storage for Oracle, over
 this protocol and these paths, and can the number be believed?
 

@@ -97,12 +97,25 @@ func TestASpecIsRefusedAsTheAPIServerDoes(t *testing.T) {
 	}
 }
 
+// workloadOf is a completed workload of a spec.
+func workloadOf(t *testing.T, spec, kind string) map[string]any {
+	t.Helper()
+	got, err := complete(t, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got["workload"].(map[string]any)[kind].(map[string]any)
+}
+
 func TestDefaultsAreFilledInWhereAnObjectWasAdded(t *testing.T) {
 	got, err := complete(t, good)
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw := got["workload"].(map[string]any)["raw"].(map[string]any)
+	raw := workloadOf(t, good, "raw")
+	calibrate := workloadOf(t, strings.Replace(good, "raw: {pattern: Read}", "calibrate: {}", 1), "calibrate")
+	slob := workloadOf(t, strings.Replace(good, "raw: {pattern: Read}", "slob: {access: FullTableScan}", 1), "slob")
+	scanTable := resource.MustParse(slob["scanTableSize"].(string))
 	run := got["run"].(map[string]any)
 	fileSize := resource.MustParse(raw["fileSize"].(string))
 	for name, c := range map[string]struct{ got, want any }{
@@ -111,6 +124,13 @@ func TestDefaultsAreFilledInWhereAnObjectWasAdded(t *testing.T) {
 		"jobs":            {raw["jobs"], float64(runfile.DefaultJobs)},
 		"depth":           {raw["depth"], float64(runfile.DefaultDepth)},
 		"directory":       {raw["directory"], runfile.DefaultDirectory},
+		"physicalDisks":   {calibrate["physicalDisks"], float64(runfile.DefaultPhysicalDisks)},
+		"maxLatency":      {calibrate["maxLatencyMilliseconds"], float64(runfile.DefaultMaxLatencyMilliseconds)},
+		"warmupRuns":      {calibrate["warmupRuns"], float64(runfile.DefaultWarmupRuns)},
+		"files":           {calibrate["nativeFiles"].(map[string]any)["count"], float64(runfile.DefaultFiles)},
+		"scanTableSize":   {scanTable.Value(), int64(runfile.DefaultScanTableBytes)},
+		"workUnit":        {slob["workUnit"], float64(runfile.DefaultWorkUnit)},
+		"readAhead":       {slob["readAhead"], float64(runfile.DefaultReadAhead)},
 		"durationSeconds": {run["durationSeconds"], float64(runfile.DefaultDurationSeconds)},
 		"warmupSeconds":   {run["warmupSeconds"], float64(runfile.DefaultWarmupSeconds)},
 		"baselineSeconds": {run["baselineSeconds"], float64(runfile.DefaultBaselineSeconds)},

@@ -2,13 +2,21 @@ package runfile
 
 import "strings"
 
-// What a raw load, a schedule and a comparison are where nobody says otherwise. The
+// What a load, a schedule and a comparison are where nobody says otherwise. The
 // flags of the programs use them; a test holds the defaults of the CRDs against them.
 const (
 	DefaultFileBytes = 1 << 30
 	DefaultJobs      = 4
 	DefaultDepth     = 8
 	DefaultDirectory = "nfsbench"
+
+	DefaultPhysicalDisks          = 100 // of a calibration
+	DefaultMaxLatencyMilliseconds = 20
+	DefaultWarmupRuns             = 1
+	DefaultFiles                  = 4
+	DefaultScanTableBytes         = 1 << 30 // of SLOB
+	DefaultWorkUnit               = 64
+	DefaultReadAhead              = 4
 
 	DefaultBaselineSeconds = 5
 	DefaultWarmupSeconds   = 10
