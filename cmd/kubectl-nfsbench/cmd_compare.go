@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -89,7 +88,7 @@ func (a *app) compare(cmd *cobra.Command, args []string, o *compareOptions) erro
 	var x comparison
 	switch {
 	case len(sides) == 1 && sides[0].suite == nil:
-		return cli.BadInput(fmt.Errorf("%q is a benchmark, and one benchmark is compared with nothing: name another", args[0]))
+		return cli.BadInputf("%q is a benchmark, and one benchmark is compared with nothing: name another", args[0])
 	case len(sides) == 1:
 		x, err = c.compareWithin(cmd, sides[0], o)
 	case sides[0].suite != nil && sides[1].suite != nil:
@@ -97,7 +96,7 @@ func (a *app) compare(cmd *cobra.Command, args []string, o *compareOptions) erro
 	case sides[0].suite == nil && sides[1].suite == nil:
 		x, err = c.compareBenchmarks(cmd, sides, args, o)
 	default:
-		return cli.BadInput(errors.New("a benchmark and a suite cannot be compared: name two benchmarks, or two runs of suites"))
+		return cli.BadInputf("a benchmark and a suite cannot be compared: name two benchmarks, or two runs of suites")
 	}
 	if err != nil {
 		return err
@@ -144,7 +143,7 @@ func (o *compareOptions) ordered(sides []found, args []string) ([]found, []strin
 	case len(o.baseline) == 1 && want == args[1]:
 		return []found{sides[1], sides[0]}, []string{args[1], args[0]}, nil
 	}
-	return nil, nil, cli.BadInput(fmt.Errorf("--baseline is %q; it is one of the two, %q or %q", strings.Join(o.baseline, ","), args[0], args[1]))
+	return nil, nil, cli.BadInputf("--baseline is %q; it is one of the two, %q or %q", strings.Join(o.baseline, ","), args[0], args[1])
 }
 
 func (c *cluster) compareBenchmarks(cmd *cobra.Command, sides []found, args []string, o *compareOptions) (comparison, error) {
@@ -167,7 +166,7 @@ func (c *cluster) compareBenchmarks(cmd *cobra.Command, sides []found, args []st
 		x.warnings = append(x.warnings, doubts(f.benchmark.Name, x.sides[i].Judgement)...)
 	}
 	if sides[0].benchmark.UID == sides[1].benchmark.UID && args[0] == args[1] {
-		return comparison{}, cli.BadInput(fmt.Errorf("%q is compared with itself: name two benchmarks", args[0]))
+		return comparison{}, cli.BadInputf("%q is compared with itself: name two benchmarks", args[0])
 	}
 	x.warnings = append(x.warnings, conditionWarnings(x.sides[0].Result, x.sides[1].Result, o.vary)...)
 	x.table = compare.Results(samples[0], samples[1], o.Over(nil))
@@ -211,7 +210,7 @@ func (c *cluster) compareWithin(cmd *cobra.Command, f found, o *compareOptions) 
 		}
 	}
 	if len(set.Baseline) == 0 {
-		return comparison{}, cli.BadInput(fmt.Errorf("suite/%s declares no comparison: give --baseline AXIS=VALUE; it has %s", f.suite.Name, listed(axesOf(run.Cells))))
+		return comparison{}, cli.BadInputf("suite/%s declares no comparison: give --baseline AXIS=VALUE; it has %s", f.suite.Name, listed(axesOf(run.Cells)))
 	}
 	run.Settings.Compare = &set
 	return comparison{run: &run, table: compare.Run(run)}, nil
@@ -234,7 +233,7 @@ func (c *cluster) compareRuns(cmd *cobra.Command, sides []found, args []string, 
 		}
 	}
 	if runs[0].Run == runs[1].Run {
-		return comparison{}, cli.BadInput(fmt.Errorf("both are run %q: name two runs, as suite/NAME@RUN", runs[0].Run))
+		return comparison{}, cli.BadInputf("both are run %q: name two runs, as suite/NAME@RUN", runs[0].Run)
 	}
 	var declared *runfile.SuiteSignificance
 	if s := runs[1].Settings; s.Regression != nil {

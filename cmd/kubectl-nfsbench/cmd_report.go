@@ -140,7 +140,7 @@ func chooseRun(records []runfile.SuiteRun, f found) (runfile.SuiteRun, error) {
 	case len(records) == 0:
 		return runfile.SuiteRun{}, fmt.Errorf("suite/%s has no record yet: 'kubectl nfsbench watch suite/%s' waits for its end", f.suite.Name, f.suite.Name)
 	default:
-		return runfile.SuiteRun{}, cli.BadInput(fmt.Errorf("suite/%s has no record of a run %q; there are those of %s", f.suite.Name, f.run, listed(nearest(f.run, names, 5))))
+		return runfile.SuiteRun{}, cli.BadInputf("suite/%s has no record of a run %q; there are those of %s", f.suite.Name, f.run, listed(nearest(f.run, names, 5)))
 	}
 }
 

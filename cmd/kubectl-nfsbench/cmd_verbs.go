@@ -72,11 +72,11 @@ one starts by the clock. 'resume' undoes both.`,
 		if b := f.benchmark; b != nil {
 			switch {
 			case schedule:
-				return "", cli.BadInput(fmt.Errorf("%q is a benchmark and has no schedule: leave out --schedule", b.Name))
+				return "", cli.BadInputf("%q is a benchmark and has no schedule: leave out --schedule", b.Name)
 			case b.Status.Phase.IsFinished():
-				return "", cli.BadInput(fmt.Errorf("%q is over (%s): there is nothing to hold back", b.Name, b.Status.Phase))
+				return "", cli.BadInputf("%q is over (%s): there is nothing to hold back", b.Name, b.Status.Phase)
 			case b.Status.StartTime != nil:
-				return "", cli.BadInput(fmt.Errorf("%q is under way and a measurement cannot pause: 'kubectl nfsbench stop %s' ends it and keeps what was measured", b.Name, b.Name))
+				return "", cli.BadInputf("%q is under way and a measurement cannot pause: 'kubectl nfsbench stop %s' ends it and keeps what was measured", b.Name, b.Name)
 			}
 			return b.Name + " is held back", c.patch(ctx, b, spec(map[string]any{"suspend": true}))
 		}
@@ -84,7 +84,7 @@ one starts by the clock. 'resume' undoes both.`,
 			return f.ref() + " starts nothing more after the benchmark under way", c.patch(ctx, f.suite, spec(map[string]any{"suspend": true}))
 		}
 		if f.suite.Spec.Schedule == nil {
-			return "", cli.BadInput(fmt.Errorf("%s has no schedule: leave out --schedule", f.ref()))
+			return "", cli.BadInputf("%s has no schedule: leave out --schedule", f.ref())
 		}
 		return f.ref() + " starts no new runs by the clock", c.patch(ctx, f.suite, spec(map[string]any{"schedule": map[string]any{"suspend": true}}))
 	})
@@ -99,7 +99,7 @@ func newResumeCommand(a *app) *cobra.Command {
 	return verb(a, cmd, anyKind, func(ctx context.Context, c *cluster, f found) (string, error) {
 		if b := f.benchmark; b != nil {
 			if b.Status.Phase.IsFinished() {
-				return "", cli.BadInput(fmt.Errorf("%q is over (%s), and what has run is never run again: %s", b.Name, b.Status.Phase, again(b.Name)))
+				return "", cli.BadInputf("%q is over (%s), and what has run is never run again: %s", b.Name, b.Status.Phase, again(b.Name))
 			}
 			return b.Name + " goes on", c.patch(ctx, b, spec(map[string]any{"suspend": false}))
 		}
@@ -126,12 +126,12 @@ func newStopCommand(a *app) *cobra.Command {
 	return verb(a, cmd, anyKind, func(ctx context.Context, c *cluster, f found) (string, error) {
 		if b := f.benchmark; b != nil {
 			if b.Status.Phase.IsFinished() {
-				return "", cli.BadInput(fmt.Errorf("%q is over already (%s)", b.Name, b.Status.Phase))
+				return "", cli.BadInputf("%q is over already (%s)", b.Name, b.Status.Phase)
 			}
 			return b.Name + " ends", c.patch(ctx, b, spec(map[string]any{"suspend": true}))
 		}
 		if s := f.suite.Status; f.suite.Spec.Schedule == nil && s.Phase.IsFinished() {
-			return "", cli.BadInput(fmt.Errorf("%s is over already (%s)", f.ref(), s.Phase))
+			return "", cli.BadInputf("%s is over already (%s)", f.ref(), s.Phase)
 		}
 		said := f.ref() + " ends its run"
 		if f.suite.Spec.Schedule != nil {
@@ -162,9 +162,9 @@ A benchmark is never run again; see 'kubectl nfsbench run --help'.`,
 	return verb(a, cmd, suiteKind, func(ctx context.Context, c *cluster, f found) (string, error) {
 		switch s := f.suite; {
 		case s.Spec.Schedule != nil:
-			return "", cli.BadInput(fmt.Errorf("%s has a schedule, and runs by the clock: 'argo cron list' shows when; a suite without spec.schedule can be run again at any time", f.ref()))
+			return "", cli.BadInputf("%s has a schedule, and runs by the clock: 'argo cron list' shows when; a suite without spec.schedule can be run again at any time", f.ref())
 		case s.Status.Phase == v1alpha1.SuiteRunning:
-			return "", cli.BadInput(fmt.Errorf("%s is under way: wait for its end, or 'kubectl nfsbench stop %s'", f.ref(), f.ref()))
+			return "", cli.BadInputf("%s is under way: wait for its end, or 'kubectl nfsbench stop %s'", f.ref(), f.ref())
 		}
 		return f.ref() + " runs again", c.annotate(ctx, f.suite, v1alpha1.AnnotationRerun, a.now().UTC().Format(time.RFC3339))
 	})
@@ -180,11 +180,11 @@ func newResubmitCommand(a *app) *cobra.Command {
 	return verb(a, cmd, suiteKind, func(ctx context.Context, c *cluster, f found) (string, error) {
 		switch s := f.suite.Status; {
 		case s.Run == nil:
-			return "", cli.BadInput(fmt.Errorf("%s has not run yet: there is nothing to go on with", f.ref()))
+			return "", cli.BadInputf("%s has not run yet: there is nothing to go on with", f.ref())
 		case s.Run.CompletionTime == nil:
-			return "", cli.BadInput(fmt.Errorf("%s is under way: wait for its end, or 'kubectl nfsbench stop %s'", f.ref(), f.ref()))
+			return "", cli.BadInputf("%s is under way: wait for its end, or 'kubectl nfsbench stop %s'", f.ref(), f.ref())
 		case s.Phase == v1alpha1.SuiteSucceeded:
-			return "", cli.BadInput(fmt.Errorf("all benchmarks of %s have succeeded: 'kubectl nfsbench rerun %s' runs them again", f.ref(), f.ref()))
+			return "", cli.BadInputf("all benchmarks of %s have succeeded: 'kubectl nfsbench rerun %s' runs them again", f.ref(), f.ref())
 		}
 		return f.ref() + " goes on where it ended", c.annotate(ctx, f.suite, v1alpha1.AnnotationResubmit, a.now().UTC().Format(time.RFC3339))
 	})
@@ -208,7 +208,7 @@ ones it shows are acknowledged. 'kubectl nfsbench report SUITE@RUN' shows them.`
 				ref.run = args[0]
 			}
 			if ref.run == "" {
-				return cli.BadInput(fmt.Errorf("which run of %q? Write accept RUN suite/%s", ref.name, ref.name))
+				return cli.BadInputf("which run of %q? Write accept RUN suite/%s", ref.name, ref.name)
 			}
 			c, err := a.connect(a)
 			if err != nil {
@@ -229,10 +229,10 @@ func (c *cluster) accept(cmd *cobra.Command, s *v1alpha1.NFSBenchmarkSuite, run 
 		runs = append(runs, h.Run)
 	}
 	if s.Spec.Schedule == nil {
-		return cli.BadInput(fmt.Errorf("suite/%s has no schedule, and only scheduled runs are compared with an accepted one: use 'kubectl nfsbench compare'", s.Name))
+		return cli.BadInputf("suite/%s has no schedule, and only scheduled runs are compared with an accepted one: use 'kubectl nfsbench compare'", s.Name)
 	}
 	if !slices.Contains(runs, run) {
-		return cli.BadInput(fmt.Errorf("suite/%s keeps no finished run %q; it keeps %s", s.Name, run, listed(nearest(run, runs, 5))))
+		return cli.BadInputf("suite/%s keeps no finished run %q; it keeps %s", s.Name, run, listed(nearest(run, runs, 5)))
 	}
 	if err := c.annotate(cmd.Context(), s, v1alpha1.AnnotationAcceptRun, run); err != nil {
 		return err

@@ -81,7 +81,8 @@ its end with the verdict Fail or Regressed; 130 left with Ctrl-C.`,
 	fs.VisitAll(func(f *pflag.Flag) { f.Hidden = !shown[f.Name] })
 	root.AddCommand(
 		newRunCommand(a), newWatchCommand(a), newReportCommand(a), newCompareCommand(a), newOranfstabCommand(a),
-		newSuspendCommand(a), newResumeCommand(a), newStopCommand(a), newRerunCommand(a), newResubmitCommand(a), newAcceptCommand(a),
+		newSuspendCommand(a), newResumeCommand(a), newStopCommand(a),
+		newRerunCommand(a), newResubmitCommand(a), newAcceptCommand(a),
 		&cobra.Command{
 			Use:     "version",
 			Short:   "Print the version of this plugin",

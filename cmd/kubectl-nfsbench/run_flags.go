@@ -30,7 +30,8 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.export, "export", "", "an NFS export, SERVER[,SERVER...]:/PATH; one path for each address")
 	fs.StringVar(&f.claim, "claim", "", "a PersistentVolumeClaim")
-	fs.StringVar(&f.embedded, "embedded", "", "size of an NFS server of the operator's own, such as 2Gi: to try, not to measure storage")
+	fs.StringVar(&f.embedded, "embedded", "",
+		"size of an NFS server of the operator's own, such as 2Gi: to try, not to measure storage")
 	fs.StringVar(&f.client, "client", "", "who speaks NFS: DirectNFS or Kernel (default DirectNFS)")
 	fs.StringVar(&f.nfsVersion, "version-nfs", "", "version of NFS: NFSv3, NFSv4.0, NFSv4.1 or pNFS (default NFSv3)")
 	fs.StringVar(&f.paths, "paths", "", "All, Local, Remote or addresses of the export to use, such as "+
@@ -99,7 +100,8 @@ func (f *loadFlags) storage() (map[string]any, error) {
 		var servers []any
 		for server := range strings.SplitSeq(f.export[:max(i, 0)], ",") {
 			if server = strings.Trim(strings.TrimSpace(server), "[]"); server == "" {
-				return nil, fmt.Errorf("--export is %q; write SERVER:/PATH, or SERVER,SERVER:/PATH for several addresses", f.export)
+				return nil, fmt.Errorf(
+					"--export is %q; write SERVER:/PATH, or SERVER,SERVER:/PATH for several addresses", f.export)
 			}
 			servers = append(servers, server)
 		}
@@ -112,7 +114,8 @@ func (f *loadFlags) storage() (map[string]any, error) {
 		storage = append(storage, map[string]any{"embedded": map[string]any{"size": f.embedded}})
 	}
 	if len(storage) != 1 {
-		return nil, fmt.Errorf("%d of --export, --claim and --embedded are given: give one, for that is the storage to measure", len(storage))
+		return nil, fmt.Errorf(
+			"%d of --export, --claim and --embedded are given: give one, for that is the storage to measure", len(storage))
 	}
 	return storage[0], nil
 }
@@ -123,7 +126,9 @@ func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 	protocol := map[string]any{}
 	var errs [2]error
 	if f.client != "" {
-		protocol["client"], errs[0] = cli.OneOf("client", f.client, clients(), map[string]string{"dnfs": string(v1alpha1.ClientDirectNFS)})
+		protocol["client"], errs[0] = cli.OneOf("client", f.client, clients(), map[string]string{
+			"dnfs": string(v1alpha1.ClientDirectNFS),
+		})
 	}
 	if f.nfsVersion != "" {
 		protocol["version"], errs[1] = cli.OneOf("version-nfs", f.nfsVersion, versions(), map[string]string{
@@ -150,7 +155,8 @@ func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 	var explicit []any
 	for path := range strings.SplitSeq(f.paths, ",") {
 		if _, err := strconv.Atoi(path); err == nil || path == "" {
-			return nil, fmt.Errorf("--paths is %q; without --embedded it is All, Local, Remote, or the addresses to use", f.paths)
+			return nil, fmt.Errorf(
+				"--paths is %q; without --embedded it is All, Local, Remote, or the addresses to use", f.paths)
 		}
 		explicit = append(explicit, map[string]any{"path": path})
 	}

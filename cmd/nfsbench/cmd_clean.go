@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -32,7 +31,7 @@ files in it that a run does not make. Nothing to remove is a success.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if planFile == "" {
-				return cli.BadInput(errors.New("--plan is missing; give the plan file whose files to remove"))
+				return cli.BadInputf("--plan is missing; give the plan file whose files to remove")
 			}
 			plan, err := readFlagFile("--plan", planFile, runfile.ReadPlan)
 			if err == nil {
@@ -42,7 +41,7 @@ files in it that a run does not make. Nothing to remove is a success.`,
 				return cli.BadInput(err)
 			}
 			if timeout <= 0 {
-				return cli.BadInput(fmt.Errorf("--timeout is %v; use more than 0s", timeout))
+				return cli.BadInputf("--timeout is %v; use more than 0s", timeout)
 			}
 			return cleanStorage(cmd.Context(), a, plan, timeout, cmd.OutOrStdout())
 		},

@@ -161,13 +161,10 @@ func (w *sidecarServer) start(s *collect.Session) {
 }
 
 func (w *sidecarServer) close() error {
-	return errors.Join(listenerError(w.web.Close()), listenerError(w.listener.Close()))
-}
-
-// listenerError drops the error that a listener was closed twice.
-func listenerError(err error) error {
-	if errors.Is(err, net.ErrClosed) {
-		return nil
+	err := w.web.Close()
+	// The web server closes the listener too, once it has started.
+	if again := w.listener.Close(); !errors.Is(again, net.ErrClosed) {
+		err = errors.Join(err, again)
 	}
 	return err
 }

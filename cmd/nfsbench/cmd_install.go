@@ -48,7 +48,7 @@ programs then run inside the user's own database image, from a shared volume.`,
 
 func (c *installCommand) run() error {
 	if c.to == "" {
-		return cli.BadInput(errors.New("--to is required: the directory to copy to"))
+		return cli.BadInputf("--to is required: the directory to copy to")
 	}
 	self, err := c.self()
 	if err != nil {
@@ -132,7 +132,7 @@ container that uses it finds out.`,
 
 func (c *permissionsCommand) run() error {
 	if c.directory == "" {
-		return cli.BadInput(errors.New("--directory is required: the directory to give away"))
+		return cli.BadInputf("--directory is required: the directory to give away")
 	}
 	uid, gid, err := parseOwner(c.owner)
 	if err != nil {

@@ -123,7 +123,7 @@ func (c *loadCommand) run(cmd *cobra.Command) error {
 		return cli.BadInput(err)
 	}
 	if c.output != "text" && c.output != "json" {
-		return cli.BadInput(fmt.Errorf("--output is %q; use text or json", c.output))
+		return cli.BadInputf("--output is %q; use text or json", c.output)
 	}
 	result, err := c.measure(cmd.Context(), plan, int32(index), show)
 	if err != nil {

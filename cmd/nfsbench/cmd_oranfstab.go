@@ -53,7 +53,7 @@ input. A file with errors is refused; "nfsbench oranfstab lint" explains them.`,
 			}
 			file, err := oranfstab.Parse(src)
 			if err != nil {
-				return cli.BadInput(fmt.Errorf("read %s: %w; 'nfsbench oranfstab lint' explains it", cli.DisplayName(args[0]), err))
+				return cli.BadInputf("read %s: %w; 'nfsbench oranfstab lint' explains it", cli.DisplayName(args[0]), err)
 			}
 			text, err := oranfstab.Render(file)
 			if err != nil {

@@ -52,7 +52,7 @@ read.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "text" && output != "json" {
-				return cli.BadInput(fmt.Errorf("--output is %q; use text or json", output))
+				return cli.BadInputf("--output is %q; use text or json", output)
 			}
 			report, err := lintFiles(cmd.Context(), cmd.InOrStdin(), args)
 			if err != nil {

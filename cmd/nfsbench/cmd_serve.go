@@ -77,7 +77,7 @@ func (f *serveFlags) serve(ctx context.Context, a *app) error {
 	counters := ""
 	if f.http != "" {
 		if web, err = net.Listen("tcp", f.http); err != nil {
-			return errors.Join(cli.BadInput(fmt.Errorf("listen on %q: %w", f.http, err)), s.Close())
+			return errors.Join(cli.BadInputf("listen on %q: %w", f.http, err), s.Close())
 		}
 		counters = "http://" + web.Addr().String() + "/counters"
 	}

@@ -46,11 +46,11 @@ executed, and passwords are not printed.`,
 			}
 			conf, err := slobconf.Parse(bytes.NewReader(src))
 			if err != nil {
-				return cli.BadInput(fmt.Errorf("read %s: %w", cli.DisplayName(args[0]), err))
+				return cli.BadInputf("read %s: %w", cli.DisplayName(args[0]), err)
 			}
 			text, err := conf.YAML()
 			if err != nil {
-				return cli.BadInput(fmt.Errorf("read %s: SLOB would refuse it: %w", cli.DisplayName(args[0]), err))
+				return cli.BadInputf("read %s: SLOB would refuse it: %w", cli.DisplayName(args[0]), err)
 			}
 			_, err = io.WriteString(cmd.OutOrStdout(), text)
 			return err

@@ -46,6 +46,11 @@ func BadInput(err error) error {
 	return codedError{ExitBadInput, err}
 }
 
+// BadInputf is BadInput of a formatted error.
+func BadInputf(format string, args ...any) error {
+	return codedError{ExitBadInput, fmt.Errorf(format, args...)}
+}
+
 // IsCoded tells whether err has an exit code of its own.
 func IsCoded(err error) bool { return errors.As(err, new(codedError)) }
 
@@ -62,7 +67,8 @@ func (e runError) Unwrap() error { return e.err }
 // its partial result; after it the signals have their default action again, so that a
 // second one ends a process that hangs.
 func Execute(
-	ctx context.Context, root *cobra.Command, explain func(error) error, args []string, in io.Reader, out, errOut io.Writer,
+	ctx context.Context, root *cobra.Command, explain func(error) error,
+	args []string, in io.Reader, out, errOut io.Writer,
 ) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -128,9 +134,9 @@ func RequireSubcommand(cmd *cobra.Command, args []string) error {
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return BadInput(fmt.Errorf("there is no command %q; did you mean %q?", args[0], near[0]))
+		return BadInputf("there is no command %q; did you mean %q?", args[0], near[0])
 	}
-	return BadInput(fmt.Errorf("there is no command %q; '%s --help' lists the commands", args[0], cmd.CommandPath()))
+	return BadInputf("there is no command %q; '%s --help' lists the commands", args[0], cmd.CommandPath())
 }
 
 // Version prefers the release, which the linker sets, then what the toolchain recorded.

@@ -26,7 +26,10 @@ func TestErrorsOfARunEndWith1UnlessTheyAreBadInput(t *testing.T) {
 		"bad input": {nil, BadInput(errors.New("no such file")), ExitBadInput, "nfsbench: no such file\n"},
 		"verdict":   {nil, Coded(ExitVerdict, errors.New("missed")), ExitVerdict, "nfsbench: missed\n"},
 		"left":      {nil, Coded(ExitLeft, errors.New("left")), ExitLeft, ""},
-		"flag":      {[]string{"--nope"}, nil, ExitBadInput, "nfsbench: unknown flag: --nope\nRun 'x y --help' to see what it takes.\n"},
+		"flag": {
+			[]string{"--nope"}, nil, ExitBadInput,
+			"nfsbench: unknown flag: --nope\nRun 'x y --help' to see what it takes.\n",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -34,7 +37,8 @@ func TestErrorsOfARunEndWith1UnlessTheyAreBadInput(t *testing.T) {
 			root := &cobra.Command{Use: "x"}
 			root.AddCommand(&cobra.Command{Use: "y", RunE: func(*cobra.Command, []string) error { return tc.err }})
 			var errOut bytes.Buffer
-			code := Execute(t.Context(), root, nil, append([]string{"y"}, tc.args...), strings.NewReader(""), io.Discard, &errOut)
+			args := append([]string{"y"}, tc.args...)
+			code := Execute(t.Context(), root, nil, args, strings.NewReader(""), io.Discard, &errOut)
 			if code != tc.want || errOut.String() != tc.says {
 				t.Errorf("exit code %d and %q, want %d and %q", code, errOut.String(), tc.want, tc.says)
 			}

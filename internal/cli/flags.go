@@ -32,26 +32,30 @@ type Load struct {
 
 // Register adds the flags, with the defaults that the API has too.
 func (l *Load) Register(cmd *cobra.Command) {
-	workloads := []string{WorkloadRaw, WorkloadCalibrate, WorkloadSLOBRead, WorkloadSLOBScan}
 	fs := cmd.Flags()
 	fs.StringVar(&l.Workload, "workload", WorkloadRaw,
 		"raw, calibrate, slob-read or slob-scan; the last three are the I/O of a database, without one")
-	fs.StringVar(&l.Pattern, "pattern", runfile.PatternRead, "Read, Overwrite, Copy, RandomRead or RandomWrite; also randread and randwrite")
+	fs.StringVar(&l.Pattern, "pattern", runfile.PatternRead,
+		"Read, Overwrite, Copy, RandomRead or RandomWrite; also randread and randwrite")
 	fs.DurationVar(&l.duration, "duration", runfile.DefaultDurationSeconds*time.Second, "measured window")
-	CompleteValues(cmd, "workload", workloads...)
+	CompleteValues(cmd, "workload", workloads()...)
 	CompleteValues(cmd, "pattern", patterns()...)
+}
+
+func workloads() []string {
+	return []string{WorkloadRaw, WorkloadCalibrate, WorkloadSLOBRead, WorkloadSLOBScan}
 }
 
 func patterns() []string {
 	return []string{
-		runfile.PatternRead, runfile.PatternOverwrite, runfile.PatternCopy, runfile.PatternRandomRead, runfile.PatternRandomWrite,
+		runfile.PatternRead, runfile.PatternOverwrite, runfile.PatternCopy,
+		runfile.PatternRandomRead, runfile.PatternRandomWrite,
 	}
 }
 
 // Parse converts the flags. Its errors name the flag and the fix.
 func (l *Load) Parse() (err error) {
-	workloads := []string{WorkloadRaw, WorkloadCalibrate, WorkloadSLOBRead, WorkloadSLOBScan}
-	if l.Workload, err = OneOf("workload", l.Workload, workloads, nil); err != nil {
+	if l.Workload, err = OneOf("workload", l.Workload, workloads(), nil); err != nil {
 		return err
 	}
 	also := map[string]string{"randread": runfile.PatternRandomRead, "randwrite": runfile.PatternRandomWrite}

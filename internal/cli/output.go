@@ -44,14 +44,16 @@ func (d *Destination) Register(cmd *cobra.Command) {
 func (d *Destination) Parse() error {
 	d.Format, d.file = FormatText, ""
 	formats := []string{FormatText, FormatJSON, FormatHTML}
-	endings := map[string]string{".html": FormatHTML, ".htm": FormatHTML, ".txt": FormatText, ".json": FormatJSON}
+	endings := map[string]string{
+		".html": FormatHTML, ".htm": FormatHTML, ".txt": FormatText, ".json": FormatJSON,
+	}
 	switch ending := endings[strings.ToLower(filepath.Ext(d.output))]; {
 	case slices.Contains(formats, d.output):
 		d.Format = d.output
 	case d.output != "-" && d.output != "":
 		d.file, d.Format = d.output, ending
 		if ending == "" && d.format == "" {
-			return BadInput(fmt.Errorf("--output is %q; use a file that ends in .html, .txt or .json, or give --format", d.output))
+			return BadInputf("--output is %q; use a file that ends in .html, .txt or .json, or give --format", d.output)
 		}
 	}
 	switch {
@@ -59,7 +61,7 @@ func (d *Destination) Parse() error {
 	case slices.Contains(formats, d.format):
 		d.Format = d.format
 	default:
-		return BadInput(fmt.Errorf("--format is %q; use text, json or html", d.format))
+		return BadInputf("--format is %q; use text, json or html", d.format)
 	}
 	return nil
 }
@@ -72,7 +74,7 @@ func (d *Destination) Write(cmd *cobra.Command, fill func(io.Writer) error) erro
 	}
 	f, err := os.CreateTemp(filepath.Dir(d.file), "."+filepath.Base(d.file)+"-*")
 	if err != nil {
-		return BadInput(fmt.Errorf("--output %s: %w", d.file, err))
+		return BadInputf("--output %s: %w", d.file, err)
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // the file has its final name by then
 	const readable = 0o644
