@@ -6,16 +6,22 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -136,5 +142,31 @@ func TestErrorsOfTheClusterBecomeSentences(t *testing.T) {
 				t.Errorf("the consequence is told beside its cause: %s", errOut.String())
 			}
 		})
+	}
+}
+
+func TestTheCommandsInTheDocumentExist(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/plugin.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := string(text)
+	for _, m := range regexp.MustCompile(`kubectl nfsbench ([a-z]+)`).FindAllStringSubmatch(doc, -1) {
+		if cmd, _, err := newRootCommand(newApp()).Find(m[1:]); err != nil || cmd.Name() != m[1] {
+			t.Errorf("docs/plugin.md has the command %q, and the plugin does not", m[1])
+		}
+	}
+	names := manifest.NamesOf(gen.Benchmark("dnfs"))
+	label := manifest.LabelBenchmark + "=" + names.Base
+	for _, want := range []string{
+		label + "," + manifest.LabelComponent + "=" + manifest.ComponentLoad + " -c " + manifest.ContainerLoader,
+		label + "," + batchv1.JobCompletionIndexAnnotation + "=1 -c " + manifest.ContainerCollector,
+		"job/" + names.Survey, "-l '!" + v1alpha1.LabelSuite + "'", "configmap " + names.Result,
+		strings.ReplaceAll(runfile.ResultKey(0), ".", `\.`),
+	} {
+		if !strings.Contains(doc, want) {
+			t.Errorf("docs/plugin.md has no %q, by which kubectl finds what the operator makes", want)
+		}
 	}
 }
