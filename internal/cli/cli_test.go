@@ -27,7 +27,8 @@ func TestErrorsOfARunEndWith1UnlessTheyAreBadInput(t *testing.T) {
 		"verdict":   {nil, Coded(ExitVerdict, errors.New("missed")), ExitVerdict, "nfsbench: missed\n"},
 		"left":      {nil, Coded(ExitLeft, errors.New("left")), ExitLeft, ""},
 		"flag": {
-			[]string{"--nope"}, nil, ExitBadInput,
+			[]string{"--nope"},
+			nil, ExitBadInput,
 			"nfsbench: unknown flag: --nope\nRun 'x y --help' to see what it takes.\n",
 		},
 	}

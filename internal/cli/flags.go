@@ -36,7 +36,7 @@ func (l *Load) Register(cmd *cobra.Command) {
 	fs.StringVar(&l.Workload, "workload", WorkloadRaw,
 		"raw, calibrate, slob-read or slob-scan; the last three are the I/O of a database, without one")
 	fs.StringVar(&l.Pattern, "pattern", runfile.PatternRead,
-		"Read, Overwrite, Copy, RandomRead or RandomWrite; also randread and randwrite")
+		"Read, Overwrite, Copy, RandomRead or RandomWrite, in any case; also randread and randwrite")
 	fs.DurationVar(&l.duration, "duration", runfile.DefaultDurationSeconds*time.Second, "measured window")
 	CompleteValues(cmd, "workload", workloads()...)
 	CompleteValues(cmd, "pattern", patterns()...)
