@@ -104,7 +104,7 @@ func (r *Reconciler) look(ctx context.Context, s *scope, one *run) error {
 	if err != nil {
 		return fmt.Errorf("list the benchmarks of run %q: %w", one.name, err)
 	}
-	g, err := r.gather(ctx, one.file.Results, list.Items)
+	g, err := gather(one.file.Results, list.Items, func(b *v1alpha1.NFSBenchmark, to *runfile.SuiteResult) error { return r.addPoints(ctx, b, to) })
 	if err != nil {
 		return err
 	}

@@ -55,12 +55,17 @@ func TestPointsAreReadFromTheResult(t *testing.T) {
 			})
 			b := one(good, "a", 1, 0)
 			b.Namespace, b.Status.ResultRef = "bench", tc.ref
-			points, lost, err := r.readPoints(t.Context(), &b)
-			if err != nil || (lost == "") != (tc.lost == "") || !strings.Contains(lost, tc.lost) {
-				t.Errorf("lost %q, error %v; want %q", lost, err, tc.lost)
+			got := runfile.SuiteResult{Phase: string(v1alpha1.PhaseSucceeded)}
+			err := r.addPoints(t.Context(), &b, &got)
+			if err != nil || (got.Message == "") != (tc.lost == "") || !strings.Contains(got.Message, tc.lost) {
+				t.Errorf("message %q, error %v; want %q", got.Message, err, tc.lost)
 			}
-			if diff := cmp.Diff(tc.points, points); diff != "" {
+			if diff := cmp.Diff(tc.points, got.Points); diff != "" {
 				t.Error(diff)
+			}
+			failed := runfile.SuiteResult{Phase: string(v1alpha1.PhaseFailed), Message: "no space"}
+			if err := r.addPoints(t.Context(), &b, &failed); err != nil || failed.Points != nil || failed.Message != "no space" {
+				t.Errorf("a benchmark that failed has numbers: %+v, %v", failed, err)
 			}
 		})
 	}

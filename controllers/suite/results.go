@@ -2,7 +2,6 @@ package suite
 
 import (
 	"cmp"
-	"context"
 	"maps"
 	"slices"
 	"strconv"
@@ -26,16 +25,14 @@ type gathered struct {
 	simulated bool
 }
 
-// gather is the function gather with the numbers that the cluster keeps.
-func (r *Reconciler) gather(ctx context.Context, old []runfile.SuiteResult, all []v1alpha1.NFSBenchmark) (gathered, error) {
-	return gather(old, all, func(b *v1alpha1.NFSBenchmark) ([]runfile.SuitePoint, string, error) { return r.readPoints(ctx, b) })
-}
+// addPoints adds the numbers of a benchmark to its result.
+type addPoints func(*v1alpha1.NFSBenchmark, *runfile.SuiteResult) error
 
 // gather adds what benchmarks say to the results that are known already: the
 // benchmarks of those may be gone. Of several attempts the first that succeeded
 // counts, otherwise the newest; one under way that comes after a failure undoes it.
-// It reads the numbers of a benchmark once; its error is that of read.
-func gather(old []runfile.SuiteResult, all []v1alpha1.NFSBenchmark, read func(*v1alpha1.NFSBenchmark) ([]runfile.SuitePoint, string, error)) (gathered, error) {
+// It adds the numbers of a benchmark once; its error is that of add.
+func gather(old []runfile.SuiteResult, all []v1alpha1.NFSBenchmark, add addPoints) (gathered, error) {
 	best := map[workflow.Key]runfile.SuiteResult{}
 	for _, r := range old {
 		best[keyOf(r)] = r
@@ -53,11 +50,8 @@ func gather(old []runfile.SuiteResult, all []v1alpha1.NFSBenchmark, read func(*v
 			g.live = append(g.live, liveOf(b, r))
 		case !b.Status.Phase.IsFinished():
 		case !known || isBetter(r, is):
-			if isSuccess(r) { // what a run that broke off measured cannot be compared
-				var err error
-				if r.Points, r.Message, err = read(b); err != nil {
-					return gathered{}, err
-				}
+			if err := add(b, &r); err != nil {
+				return gathered{}, err
 			}
 			best[keyOf(r)] = r
 			g.simulated = g.simulated || isSimulated(b)

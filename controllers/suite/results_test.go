@@ -25,7 +25,7 @@ func one(phase v1alpha1.Phase, cell string, repetition, attempt int) v1alpha1.NF
 	return b
 }
 
-func noPoints(*v1alpha1.NFSBenchmark) ([]runfile.SuitePoint, string, error) { return nil, "", nil }
+func noPoints(*v1alpha1.NFSBenchmark, *runfile.SuiteResult) error { return nil }
 
 const (
 	good = v1alpha1.PhaseSucceeded
@@ -83,31 +83,32 @@ func TestWhichAttemptCounts(t *testing.T) {
 	}
 }
 
-func TestWhatBrokeOffHasNoNumbers(t *testing.T) {
+func TestNumbersAreReadOnce(t *testing.T) {
 	t.Parallel()
 	lost := one(bad, "a", 1, 0)
 	lost.Status.Message = "lost"
 	lost.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Reason: v1alpha1.ReasonPodLost}}
 	reads := 0
-	read := func(b *v1alpha1.NFSBenchmark) ([]runfile.SuitePoint, string, error) {
+	read := func(b *v1alpha1.NFSBenchmark, r *runfile.SuiteResult) error {
 		reads++
-		return []runfile.SuitePoint{{Step: b.Name}}, "", nil
+		r.Points = []runfile.SuitePoint{{Step: b.Name}}
+		return nil
 	}
 	g, err := gather(nil, []v1alpha1.NFSBenchmark{lost, one(good, "b", 1, 0)}, read)
 	if err != nil || len(g.results) != 2 {
 		t.Fatalf("%+v, %v", g, err)
 	}
-	if r := g.results[0]; r.Points != nil || r.Reason != v1alpha1.ReasonPodLost || r.Message != "lost" {
+	if r := g.results[0]; r.Reason != v1alpha1.ReasonPodLost || r.Message != "lost" {
 		t.Errorf("failed: %+v", r)
 	}
 	if r := g.results[1]; len(r.Points) != 1 || r.Points[0].Step != "run-b-r1-0" || r.Reason != "" || r.Message != "" {
 		t.Errorf("succeeded: %+v", r)
 	}
-	if _, err = gather(g.results, []v1alpha1.NFSBenchmark{lost, one(good, "b", 1, 0)}, read); err != nil || reads != 1 {
-		t.Errorf("%d reads of one benchmark, %v", reads, err)
+	if _, err = gather(g.results, []v1alpha1.NFSBenchmark{lost, one(good, "b", 1, 0)}, read); err != nil || reads != 3 {
+		t.Errorf("%d reads, %v; want one of the benchmark that succeeded and one for each look at the other", reads, err)
 	}
 	broken := errors.New("no API server")
-	if _, err = gather(nil, []v1alpha1.NFSBenchmark{one(good, "b", 1, 0)}, func(*v1alpha1.NFSBenchmark) ([]runfile.SuitePoint, string, error) { return nil, "", broken }); !errors.Is(err, broken) {
+	if _, err = gather(nil, []v1alpha1.NFSBenchmark{one(good, "b", 1, 0)}, func(*v1alpha1.NFSBenchmark, *runfile.SuiteResult) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("error %v is not that of the API server", err)
 	}
 }
