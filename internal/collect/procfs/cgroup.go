@@ -98,9 +98,9 @@ func (r Reader) exists(name string) bool {
 // controller being version 2.
 func parseCgroupPaths(in io.Reader) (map[string]string, error) {
 	paths := map[string]string{}
-	scan := newScanner(in)
-	for scan.Scan() {
-		parts := strings.SplitN(scan.Text(), ":", 3)
+	var failed error
+	for _, text := range lines(in, &failed) {
+		parts := strings.SplitN(text, ":", 3)
 		if len(parts) != 3 {
 			continue
 		}
@@ -108,7 +108,7 @@ func parseCgroupPaths(in io.Reader) (map[string]string, error) {
 			paths[controller] = parts[2]
 		}
 	}
-	return paths, scan.Err()
+	return paths, failed
 }
 
 // CPU reads the CPU time that the group used and for how long it was held

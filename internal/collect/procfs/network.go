@@ -1,14 +1,103 @@
 package procfs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"net"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
+
+const (
+	netClass = "sys/class/net"
+	// maxStacked bounds how deep interfaces may stand on each other: VLAN on
+	// bond on NIC is two.
+	maxStacked = 4
+)
+
+// Interface returns the facts of one interface.
+//
+// An interface is virtual unless hardware carries it: it has a device link
+// itself, or it stands only on interfaces that have one (a bond, a VLAN). The
+// speed of a virtual interface is left out, because drivers such as veth give
+// a constant that says nothing of a link.
+func (r Reader) Interface(name string) runfile.Interface {
+	facts := runfile.Interface{Name: name, Virtual: !r.hasHardware(name, maxStacked)}
+	if mtu, err := r.readCounter(path.Join(netClass, name, "mtu")); err == nil && mtu < 1<<31 {
+		facts.MTUBytes = int32(mtu)
+	}
+	if facts.Virtual {
+		return facts
+	}
+	// Megabits per second. -1, 0 and an error mean that the driver does not know: the
+	// link is down, or it is a virtio NIC. Some drivers write an unsigned -1, which does
+	// not fit 32 bits. A file that cannot be read leaves an empty word, which is no number.
+	word, _ := r.readWord(path.Join(netClass, name, "speed"))
+	if megabits, err := strconv.ParseInt(word, 10, 32); err == nil && megabits > 0 {
+		facts.SpeedBitsPerSecond = new(megabits * 1_000_000)
+	}
+	return facts
+}
+
+func (r Reader) hasHardware(name string, depth int) bool {
+	if name == "" || !fs.ValidPath(name) || strings.Contains(name, "/") {
+		return false
+	}
+	if _, err := fs.Stat(r.Root, path.Join(netClass, name, "device")); err == nil {
+		return true
+	}
+	entries, err := fs.ReadDir(r.Root, path.Join(netClass, name))
+	if err != nil || depth == 0 {
+		return false
+	}
+	found := false
+	for _, entry := range entries {
+		lower, ok := strings.CutPrefix(entry.Name(), "lower_")
+		if !ok {
+			continue
+		}
+		if !r.hasHardware(lower, depth-1) {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// Interfaces returns the facts and addresses of the interfaces of the network
+// namespace that are up, without the loopback.
+func (r Reader) Interfaces() ([]runfile.Interface, error) {
+	all, err := net.Interfaces()
+	if err != nil {
+		return nil, err
+	}
+	var out []runfile.Interface
+	for _, i := range all {
+		if i.Flags&net.FlagLoopback != 0 || i.Flags&net.FlagUp == 0 {
+			continue
+		}
+		facts := r.Interface(i.Name)
+		if i.MTU > 0 && i.MTU < 1<<31 {
+			facts.MTUBytes = int32(i.MTU)
+		}
+		addresses, err := i.Addrs()
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range addresses {
+			facts.Addresses = append(facts.Addresses, a.String())
+		}
+		out = append(out, facts)
+	}
+	return out, nil
+}
 
 // The columns of /proc/net/dev after the name.
 const (
@@ -18,53 +107,50 @@ const (
 
 // ParseNetDev reads /proc/net/dev and leaves out the loopback.
 func ParseNetDev(in io.Reader) ([]runfile.InterfaceRead, error) {
-	var reads []runfile.InterfaceRead
-	scan := newScanner(in)
-	for line := 1; scan.Scan(); line++ {
+	var (
+		reads  []runfile.InterfaceRead
+		failed error
+	)
+	for line, text := range lines(in, &failed) {
 		// The two lines of headings are the ones with a bar.
-		if strings.Contains(scan.Text(), "|") {
+		if strings.Contains(text, "|") {
 			continue
 		}
 		// The last colon ends the name: an alias (eth0:1) has one in it.
-		at := strings.LastIndex(scan.Text(), ":")
+		at := strings.LastIndex(text, ":")
 		if at < 0 {
 			return nil, fmt.Errorf("line %d has no interface name", line)
 		}
-		name := strings.TrimSpace(scan.Text()[:at])
+		name, columns := strings.TrimSpace(text[:at]), strings.Fields(text[at+1:])
 		if name == "lo" {
 			continue
 		}
-		read, err := interfaceRead(name, strings.Fields(scan.Text()[at+1:]))
-		if err != nil {
-			return nil, fmt.Errorf("line %d, interface %q: %w", line, name, err)
+		if len(columns) <= columnSentBytes {
+			return nil, fmt.Errorf("line %d, interface %q: %d columns, want more than %d",
+				line, name, len(columns), columnSentBytes)
 		}
-		reads = append(reads, read)
+		received, err := counter(columns[columnReceivedBytes])
+		if err != nil {
+			return nil, fmt.Errorf("line %d, interface %q: received bytes: %w", line, name, err)
+		}
+		sent, err := counter(columns[columnSentBytes])
+		if err != nil {
+			return nil, fmt.Errorf("line %d, interface %q: sent bytes: %w", line, name, err)
+		}
+		reads = append(reads, runfile.InterfaceRead{Name: name, ReceivedBytes: received, SentBytes: sent})
 	}
-	return reads, scan.Err()
-}
-
-func interfaceRead(name string, columns []string) (runfile.InterfaceRead, error) {
-	if len(columns) <= columnSentBytes {
-		return runfile.InterfaceRead{}, fmt.Errorf("%d columns, want more than %d", len(columns), columnSentBytes)
-	}
-	received, err := counter(columns[columnReceivedBytes])
-	if err != nil {
-		return runfile.InterfaceRead{}, fmt.Errorf("received bytes: %w", err)
-	}
-	sent, err := counter(columns[columnSentBytes])
-	if err != nil {
-		return runfile.InterfaceRead{}, fmt.Errorf("sent bytes: %w", err)
-	}
-	return runfile.InterfaceRead{Name: name, ReceivedBytes: received, SentBytes: sent}, nil
+	return reads, failed
 }
 
 // ParseRetransmittedSegments reads RetransSegs of /proc/net/snmp, where a line
 // of names and a line of values share a prefix.
 func ParseRetransmittedSegments(in io.Reader) (int64, error) {
-	var names []string
-	scan := newScanner(in)
-	for scan.Scan() {
-		fields := strings.Fields(scan.Text())
+	var (
+		names  []string
+		failed error
+	)
+	for _, text := range lines(in, &failed) {
+		fields := strings.Fields(text)
 		switch {
 		case len(fields) == 0 || fields[0] != "Tcp:":
 		case names == nil:
@@ -77,8 +163,5 @@ func ParseRetransmittedSegments(in io.Reader) (int64, error) {
 			return counter(fields[at])
 		}
 	}
-	if err := scan.Err(); err != nil {
-		return 0, err
-	}
-	return 0, errors.New("no Tcp lines")
+	return 0, cmp.Or(failed, errors.New("no Tcp lines"))
 }

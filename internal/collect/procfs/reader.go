@@ -1,11 +1,25 @@
+// Package procfs reads what Linux reports about CPUs, network and NFS mounts under
+// /proc and /sys.
+//
+// The parsers take an io.Reader and the Reader takes the root of a file tree,
+// so tests feed both with fixtures. What the system does not say is an error
+// or nil, never zero. Counters that do not fit an int64 are refused.
+//
+// github.com/prometheus/procfs v0.21.1 reads the same files and is not used: it
+// panics on a short line of net/dev and on an RDMA transport with more columns
+// than it knows, reads columns and lines that are missing as zero, gives up on
+// all mounts when a kernel has one column more or less, loses the order of mount
+// options and leaves mount points escaped.
 package procfs
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"math"
 	"os"
 	"strconv"
@@ -61,6 +75,75 @@ func (r Reader) KernelRelease() (string, error) {
 // MemoryBytes reads how much memory the machine has.
 func (r Reader) MemoryBytes() (int64, error) { return parseFile(r, "proc/meminfo", ParseMemTotal) }
 
+// microsecondsPerTick: /proc/stat counts in USER_HZ, which the kernel fixes at
+// 100 for user space on every architecture that we build for.
+const microsecondsPerTick = 1_000_000 / 100
+
+// The columns of the cpu line of /proc/stat, see proc_stat(5). Guest time is
+// not among them because it is contained in user time.
+const (
+	columnIdle    = 3
+	columnIOWait  = 4
+	columnSteal   = 7
+	countedColumn = columnSteal + 1
+)
+
+// CPU is the CPU time of a machine since it was started.
+type CPU struct {
+	// BusyMicroseconds is everything but idle and waiting for I/O. Time that a
+	// hypervisor gave to others ("steal") counts as busy: it was not to be had.
+	BusyMicroseconds  int64
+	TotalMicroseconds int64
+	Online            int32 // CPUs
+}
+
+// ParseCPU reads /proc/stat.
+func ParseCPU(in io.Reader) (CPU, error) {
+	var (
+		cpu    CPU
+		failed error
+		found  bool
+	)
+	for _, text := range lines(in, &failed) {
+		fields := strings.Fields(text)
+		switch {
+		case len(fields) == 0 || !strings.HasPrefix(fields[0], "cpu"):
+		case fields[0] == "cpu":
+			if err := cpu.addColumns(fields[1:]); err != nil {
+				return CPU{}, err
+			}
+			found = true
+		default:
+			cpu.Online++
+		}
+	}
+	if failed != nil || !found {
+		return CPU{}, cmp.Or(failed, errors.New(`no line "cpu"`))
+	}
+	return cpu, nil
+}
+
+// addColumns sums the columns up to steal. Kernels before 2.6.11 have fewer.
+func (c *CPU) addColumns(columns []string) error {
+	if len(columns) <= columnIdle {
+		return fmt.Errorf("the cpu line has %d columns, want at least %d", len(columns), columnIdle+1)
+	}
+	for i, word := range columns[:min(len(columns), countedColumn)] {
+		ticks, err := counter(word)
+		if err != nil {
+			return fmt.Errorf("cpu column %d: %w", i+1, err)
+		}
+		if ticks > math.MaxInt64/microsecondsPerTick/countedColumn {
+			return fmt.Errorf("cpu column %d: %d ticks are too many", i+1, ticks)
+		}
+		c.TotalMicroseconds += ticks * microsecondsPerTick
+		if i != columnIdle && i != columnIOWait {
+			c.BusyMicroseconds += ticks * microsecondsPerTick
+		}
+	}
+	return nil
+}
+
 // ParseMemTotal reads MemTotal of /proc/meminfo.
 func ParseMemTotal(in io.Reader) (int64, error) {
 	kib, err := valueOf(in, "MemTotal:")
@@ -75,17 +158,13 @@ func ParseMemTotal(in io.Reader) (int64, error) {
 
 // valueOf returns the number that follows key at the start of a line.
 func valueOf(in io.Reader, key string) (int64, error) {
-	scan := newScanner(in)
-	for scan.Scan() {
-		fields := strings.Fields(scan.Text())
-		if len(fields) >= 2 && fields[0] == key {
+	var failed error
+	for _, text := range lines(in, &failed) {
+		if fields := strings.Fields(text); len(fields) >= 2 && fields[0] == key {
 			return counter(fields[1])
 		}
 	}
-	if err := scan.Err(); err != nil {
-		return 0, err
-	}
-	return 0, fmt.Errorf("no line %q", key)
+	return 0, cmp.Or(failed, fmt.Errorf("no line %q", key))
 }
 
 func parseFile[T any](r Reader, path string, parse func(io.Reader) (T, error)) (T, error) {
@@ -119,10 +198,19 @@ func (r Reader) readCounter(path string) (int64, error) {
 	return value, nil
 }
 
-func newScanner(in io.Reader) *bufio.Scanner {
-	scan := bufio.NewScanner(in)
-	scan.Buffer(nil, maxLineBytes)
-	return scan
+// lines yields each line with its number, from 1 on. After the last line, failed
+// holds the error that kept in from being read to its end.
+func lines(in io.Reader, failed *error) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		scan := bufio.NewScanner(in)
+		scan.Buffer(nil, maxLineBytes)
+		for line := 1; scan.Scan(); line++ {
+			if !yield(line, scan.Text()) {
+				return
+			}
+		}
+		*failed = scan.Err()
+	}
 }
 
 var errNegative = errors.New("counter is negative or larger than 63 bits")
