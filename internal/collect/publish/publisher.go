@@ -1,3 +1,5 @@
+// Package publish brings progress and results of one client to where the
+// controller, or a person, reads them: a ConfigMap or a directory.
 package publish
 
 import (
@@ -5,6 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -45,4 +50,68 @@ func encodeProgress(p *runfile.Progress) ([]byte, error) {
 		return nil, permanentError{fmt.Errorf("encode progress: %w", err)}
 	}
 	return raw, nil
+}
+
+// Directory publishes into files named like the keys of the ConfigMap.
+type Directory struct {
+	path  string
+	index int32
+}
+
+var _ Publisher = (*Directory)(nil)
+
+// NewDirectory makes the directory if it is not there.
+func NewDirectory(path string, index int32) (*Directory, error) {
+	if err := os.MkdirAll(path, 0o750); err != nil {
+		return nil, fmt.Errorf("make output directory: %w", err)
+	}
+	return &Directory{path: path, index: index}, nil
+}
+
+// Publish writes the files, each at once: a reader sees the old or the new.
+func (d *Directory) Publish(_ context.Context, update Update) error {
+	if update.Result != nil {
+		if err := WriteFile(filepath.Join(d.path, runfile.ResultKey(d.index)), update.Result); err != nil {
+			return err
+		}
+	}
+	if update.Progress == nil {
+		return nil
+	}
+	raw, err := encodeProgress(update.Progress)
+	if err != nil {
+		return err
+	}
+	return WriteFile(filepath.Join(d.path, runfile.ProgressKey(d.index)), raw)
+}
+
+// Released reports whether somebody made the file named "release".
+func (d *Directory) Released(context.Context) (bool, error) {
+	_, err := os.Stat(filepath.Join(d.path, runfile.KeyRelease))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// WriteFile replaces a file at once, by writing another and renaming it.
+func WriteFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		// CreateTemp leaves out the group, which other containers may be in.
+		err = f.Chmod(0o640)
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("write %q: %w", path, err)
+	}
+	return nil
 }
