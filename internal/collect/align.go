@@ -40,13 +40,21 @@ const minCoverage = 2
 // loses only its own.
 func Align(spans []runfile.Span, hosts []runfile.HostSample, storage []Reading) []runfile.ObservedWindow {
 	var windows []runfile.ObservedWindow
-	sources, bySource := splitBySource(storage)
+	var sources []string // in the order of their first reading
+	bySource := map[string][]Reading{}
+	for _, r := range storage {
+		name := r.Sample.Source
+		if _, known := bySource[name]; !known {
+			sources = append(sources, name)
+		}
+		bySource[name] = append(bySource[name], r)
+	}
 	for _, span := range spans {
 		if (span.Kind != runfile.SpanBaseline && span.Kind != runfile.SpanMeasure) || !span.End.After(span.Start) {
 			continue
 		}
 		w := runfile.ObservedWindow{Kind: span.Kind, Repetition: span.Repetition, Start: span.Start, End: span.End}
-		if inner := inside(hosts, hostTime, span); inner != nil {
+		if inner := inside(hosts, func(s runfile.HostSample) time.Time { return s.Time }, span); inner != nil {
 			fillHostWindow(&w, inner)
 		}
 		for _, source := range sources {
@@ -58,8 +66,6 @@ func Align(spans []runfile.Span, hosts []runfile.HostSample, storage []Reading) 
 	}
 	return windows
 }
-
-func hostTime(s runfile.HostSample) time.Time { return s.Time }
 
 // maxAge is more than any storage is behind with its counters.
 const maxAge = 2 * time.Minute
@@ -83,20 +89,6 @@ func heldAt(readings []Reading) func(Reading) time.Time {
 	}
 }
 
-// splitBySource keeps the sources in the order of their first reading.
-func splitBySource(readings []Reading) ([]string, map[string][]Reading) {
-	var names []string
-	bySource := map[string][]Reading{}
-	for _, r := range readings {
-		name := r.Sample.Source
-		if _, known := bySource[name]; !known {
-			names = append(names, name)
-		}
-		bySource[name] = append(bySource[name], r)
-	}
-	return names, bySource
-}
-
 // inside returns the samples from the first to the last inside the span, nil
 // if they can not stand for it.
 func inside[T any](samples []T, at func(T) time.Time, span runfile.Span) []T {
@@ -105,11 +97,9 @@ func inside[T any](samples []T, at func(T) time.Time, span runfile.Span) []T {
 	if first < 0 {
 		return nil
 	}
-	last := first
-	for i := first; i < len(samples); i++ {
-		if within(samples[i]) {
-			last = i
-		}
+	last := len(samples) - 1
+	for !within(samples[last]) {
+		last--
 	}
 	covered := at(samples[last]).Sub(at(samples[first]))
 	if covered <= 0 || covered*minCoverage < span.End.Sub(span.Start) {
@@ -126,6 +116,24 @@ func grown[T any](samples []T, counter func(T) *int64) *int64 {
 		return nil
 	}
 	return new(*last - *first)
+}
+
+// of returns a counter of a part of a sample, unknown where the sample has no such part.
+func of[T, P any](part func(T) *P, counter func(*P) *int64) func(T) *int64 {
+	return func(sample T) *int64 {
+		if p := part(sample); p != nil {
+			return counter(p)
+		}
+		return nil
+	}
+}
+
+// find returns the first that is wanted, nil if there is none.
+func find[T any](list []T, wanted func(T) bool) *T {
+	if i := slices.IndexFunc(list, wanted); i >= 0 {
+		return &list[i]
+	}
+	return nil
 }
 
 // wentBack reports whether a counter is ever smaller than it was before.

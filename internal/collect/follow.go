@@ -1,13 +1,23 @@
 package collect
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const (
+	maxTailBytes = 1 << 20  // read at once
+	maxLineBytes = 64 << 10 // longer lines are no events
 )
 
 // follower knows what the loader has reported so far. One goroutine uses it.
@@ -35,18 +45,14 @@ func (f *follower) readEvents() (news, moved bool, err error) {
 	for _, e := range events {
 		if f.last == nil || f.last.Span != e.Span || f.last.Repetition != e.Repetition {
 			moved = true
-			f.startSpan(e)
+			if n := len(f.spans); n > 0 {
+				f.spans[n-1].End = e.Time
+			}
+			f.spans = append(f.spans, runfile.Span{Kind: e.Span, Repetition: e.Repetition, Start: e.Time})
 		}
 		f.last = &e
 	}
 	return len(events) > 0, moved, err
-}
-
-func (f *follower) startSpan(e runfile.Event) {
-	if n := len(f.spans); n > 0 {
-		f.spans[n-1].End = e.Time
-	}
-	f.spans = append(f.spans, runfile.Span{Kind: e.Span, Repetition: e.Repetition, Start: e.Time})
 }
 
 // readLoad reads the load file if it is another than the last time. A load
@@ -117,4 +123,93 @@ func lastStart(spans []runfile.Span) time.Time {
 		return time.Time{}
 	}
 	return spans[len(spans)-1].Start
+}
+
+// eventTail reads the events file as it grows. Lines that are no events are
+// counted and left out: the loader may have been killed inside one.
+type eventTail struct {
+	path   string
+	offset int64
+	rest   []byte // a line whose end is not there yet
+}
+
+// next returns the events that came since the last call, and an error for
+// those that could not be read. A file that is not there yet has none.
+func (t *eventTail) next() ([]runfile.Event, error) {
+	f, err := os.Open(t.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	var (
+		events []runfile.Event
+		bad    error
+	)
+	for {
+		chunk, err := io.ReadAll(io.NewSectionReader(f, t.offset, maxTailBytes))
+		if err != nil {
+			return events, err
+		}
+		if len(chunk) == 0 {
+			return events, bad
+		}
+		t.offset += int64(len(chunk))
+		found, err := t.take(chunk)
+		events = append(events, found...)
+		bad = errors.Join(bad, err)
+	}
+}
+
+func (t *eventTail) take(chunk []byte) ([]runfile.Event, error) {
+	var (
+		events []runfile.Event
+		bad    error
+	)
+	lines := bytes.Split(append(t.rest, chunk...), []byte("\n"))
+	for _, line := range lines[:len(lines)-1] {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		var e runfile.Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			bad = fmt.Errorf("a line of %q is no event: %w", t.path, err)
+			continue
+		}
+		events = append(events, e)
+	}
+	t.rest = bytes.Clone(lines[len(lines)-1])
+	if len(t.rest) > maxLineBytes {
+		t.rest, bad = nil, fmt.Errorf("a line of %q is longer than %d bytes", t.path, maxLineBytes)
+	}
+	return events, bad
+}
+
+// crashedLoad is the result of a loader that left no last word: what it told
+// until then, and a failure that says how far it came.
+func crashedLoad(load runfile.Load, last *runfile.Event) runfile.Load {
+	const advice = "see the log of its container, and whether it was killed for its memory limit"
+	message := "the loader ended without a last word and before it reported anything: " + advice
+	if last != nil {
+		where := last.Span
+		if last.Repetition > 0 {
+			where = fmt.Sprintf("%s of repetition %d", last.Span, last.Repetition)
+		}
+		message = fmt.Sprintf("the loader ended without a last word, "+
+			"last seen in %s with %d percent of the run done at %s: %s", where, last.Percent, last.Time.UTC().Format(time.RFC3339), advice)
+	}
+	load.Partial, load.Failure = true, &runfile.Failure{Code: runfile.FailureLoaderCrashed, Message: message}
+	return load
+}
+
+// closedAt returns the spans with the open one ended at the last event, so
+// that what was observed of it can be told.
+func closedAt(spans []runfile.Span, last *runfile.Event) []runfile.Span {
+	out := slices.Clone(spans)
+	if n := len(out); n > 0 && last != nil && out[n-1].End.IsZero() && last.Time.After(out[n-1].Start) {
+		out[n-1].End = last.Time
+	}
+	return out
 }

@@ -1,14 +1,36 @@
 package collect
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/collect/publish"
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// The files of the run directory that only the collector uses.
+const (
+	ReadyFile = "collector-ready" // the collector samples: the loader may start
+	FinalFile = "collector-final" // the last result was published
+	// JournalFile holds what was sampled until now.
+	JournalFile = "collector-samples.jsonl"
+)
+
+const (
+	// finalPoll is how often the loader looks whether it may go.
+	finalPoll = 100 * time.Millisecond
+	// FinalPatience is how long a loader waits for the final result to be
+	// published: longer than the API server of a cluster is away when its
+	// control plane is replaced.
+	FinalPatience = 5 * time.Minute
 )
 
 // RunOptions says what a sidecar needs beside what it samples. All but Times
@@ -36,30 +58,24 @@ type Times struct {
 }
 
 func (t Times) withDefaults() Times {
-	for _, d := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{
-		{&t.Poll, 200 * time.Millisecond},
-		{&t.Progress, 2 * time.Second},
-		{&t.Partial, 15 * time.Second},
-		{&t.LoadFile, 2 * time.Second},
-		{&t.Release, 500 * time.Millisecond},
-		{&t.Retry, 2 * time.Second},
-		{&t.Grace, 20 * time.Second},
-	} {
-		if *d.field <= 0 {
-			*d.field = d.value
-		}
+	or := func(d, value time.Duration) time.Duration { return cmp.Or(max(d, 0), value) }
+	return Times{
+		Poll:     or(t.Poll, 200*time.Millisecond),
+		Progress: or(t.Progress, 2*time.Second),
+		Partial:  or(t.Partial, 15*time.Second),
+		LoadFile: or(t.LoadFile, 2*time.Second),
+		Release:  or(t.Release, 500*time.Millisecond),
+		Retry:    or(t.Retry, 2*time.Second),
+		Grace:    or(t.Grace, 20*time.Second),
 	}
-	return t
 }
 
 // Run is the life of the sidecar: it samples and publishes until the loader's
 // load file ends with a Done span, publishes the final result, and stays until
 // ctx ends. When ctx ends first, Run publishes what is known within Times.Grace;
-// a loader whose load file then is partial and gives no reason has crashed. The error says that the final result could not be
-// published, or that nothing could be started.
+// a loader whose load file then is partial and gives no reason has crashed. The
+// error says that the final result could not be published, or that nothing could
+// be started.
 func Run(ctx context.Context, o RunOptions) error {
 	o.Times = o.Times.withDefaults()
 	if exists(o.RunDir, FinalFile) {
@@ -71,9 +87,11 @@ func Run(ctx context.Context, o RunOptions) error {
 		<-ctx.Done()
 		return nil
 	}
-	restarted, err := takeRunDir(o.RunDir)
-	if err != nil {
-		return err
+	// A collector that finds the file of another one comes after a restart of its container.
+	restarted := exists(o.RunDir, ReadyFile)
+	err := os.Remove(filepath.Join(o.RunDir, ReadyFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("use run directory: %w", err)
 	}
 	o.Journal = filepath.Join(o.RunDir, JournalFile)
 	session := Start(context.WithoutCancel(ctx), o.Options)
@@ -83,7 +101,10 @@ func Run(ctx context.Context, o RunOptions) error {
 	if o.Started != nil {
 		o.Started(session)
 	}
-	s := newSidecar(o, session)
+	s := &sidecar{
+		opt: o, session: session, loader: newFollower(o.RunDir),
+		outbox: &outbox{publisher: o.Publisher, log: o.Log, retry: o.Times.Retry, wake: make(chan struct{}, 1)},
+	}
 	defer s.session.Finish(context.WithoutCancel(ctx), runfile.Load{}) // ends the goroutines on every way out
 	if err := touch(o.RunDir, ReadyFile); err != nil {
 		return fmt.Errorf("say that the collector has started: %w", err)
@@ -123,13 +144,38 @@ func (s *sidecar) finish(ctx context.Context) error {
 }
 
 // sleep reports whether the time has passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
+func sleep(ctx context.Context, d time.Duration) bool { return course.Wait(ctx, d) == nil }
+
+// AwaitFinal waits until the collector of a run directory has published the
+// final result, patience is over, or ctx ends. It reports whether it has.
+//
+// A loader calls it before it ends, because Kubernetes stops the sidecars of a
+// pod whose containers have ended and starts none again: a collector that is
+// killed then, or cannot reach the API server for longer than a pod may take to
+// stop, would take the result with it.
+func AwaitFinal(ctx context.Context, dir string, patience time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for !exists(dir, FinalFile) {
+		if !sleep(ctx, finalPoll) {
+			return exists(dir, FinalFile)
+		}
 	}
+	return true
+}
+
+// Check is the startup probe: nil when the collector with that run directory
+// has begun to sample.
+func Check(dir string) error {
+	if exists(dir, ReadyFile) {
+		return nil
+	}
+	return fmt.Errorf("the collector has not started: there is no %q", filepath.Join(dir, ReadyFile))
+}
+
+func touch(dir, name string) error { return publish.WriteFile(filepath.Join(dir, name), nil) }
+
+func exists(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, name))
+	return err == nil
 }

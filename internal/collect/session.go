@@ -1,10 +1,31 @@
+// Package collect watches a load from beside it: it samples the counters of
+// the client and of the storage, cuts them to the windows that the loader
+// names, and publishes progress and result.
+//
+// Start gives a Session, which only samples; a program that makes the load
+// itself embeds it. Run is the whole life of the sidecar of a loader in
+// another container. The two share a run directory, see package runfile:
+//
+//	loader                      collector (Run)
+//	                            collector-ready: the loader may start
+//	events.jsonl  ───────────▶  spans, progress
+//	load.json     ───────────▶  partial and final results
+//	              ◀───────────  release: all clients may start
+//	                            collector-final: the last result is published
+//
+// The collector never fails a load: what can not be sampled is a Problem in
+// the result, and what can not be published is tried again. When it is asked
+// to stop and the loader has left no last word, the loader has crashed, and
+// the collector says so in the result with all that was done until then.
 package collect
 
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"math"
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -13,6 +34,58 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
+
+const (
+	defaultInterval = time.Second
+	shortestSample  = 10 * time.Millisecond
+	// sourceTimeout bounds one call to a storage source.
+	sourceTimeout = 5 * time.Second
+	// firstPatience is how long a source that never answered may refuse connections: a
+	// Service that was just made is known on a node only a moment later.
+	firstPatience = 3 * time.Second
+	firstPause    = 200 * time.Millisecond
+)
+
+// Options says what a Session samples. Plan, Now and Log must be set.
+type Options struct {
+	Plan runfile.Plan
+	Now  func() time.Time
+	Log  *slog.Logger
+	// Sources are the storage's counters; nil makes those of the plan.
+	Sources []storage.Source
+	// Root is the file tree with proc and sys; nil is that of this machine.
+	Root fs.FS
+	// SameProcess says that the load runs in this process, so that its control
+	// group is ours and can be seen.
+	SameProcess bool
+	// Client is the index of this client: sources of which one client suffices
+	// are left to the first.
+	Client int32
+	// SecretsDir is the folder with the credentials of sources.
+	SecretsDir string
+	// Journal is a file that keeps the samples for a successor, should this
+	// process be killed; what it holds already is taken over. Empty is none.
+	Journal string
+}
+
+func (o Options) interval() time.Duration { return interval(o.Plan.Collect.IntervalMilliseconds) }
+
+// sourceInterval is that of a source which has one of its own.
+func (o Options) sourceInterval(name string) time.Duration {
+	for _, s := range o.Plan.Collect.Sources {
+		if s.Name == name && s.IntervalMilliseconds > 0 {
+			return interval(s.IntervalMilliseconds)
+		}
+	}
+	return o.interval()
+}
+
+func interval(milliseconds int32) time.Duration {
+	if milliseconds <= 0 {
+		return defaultInterval
+	}
+	return max(time.Duration(milliseconds)*time.Millisecond, shortestSample)
+}
 
 // Session samples client and storage until Finish. Each of them has its own
 // goroutine, so that a slow source delays no other. Its methods are safe for
@@ -40,7 +113,9 @@ type Session struct {
 // Start begins to sample. The samples end when ctx ends or with Finish, which
 // must be called in either case.
 func Start(ctx context.Context, o Options) *Session {
-	o = o.withDefaults()
+	if o.Root == nil {
+		o.Root = os.DirFS("/")
+	}
 	s := &Session{opt: o, hosts: series[runfile.HostSample]{limit: maxSamples}}
 	if o.Sources == nil {
 		o.Sources = planSources(o, s.problem)
@@ -77,7 +152,14 @@ func (s *Session) Mark() {
 // Observe returns what was seen until now, with a window for each closed
 // Baseline and Measure span.
 func (s *Session) Observe(spans []runfile.Span) *runfile.Observed {
-	hosts, readings, thinned := s.snapshot()
+	s.mu.Lock()
+	hosts, thinned := s.hosts.values(), s.hosts.thinned
+	var readings []Reading
+	for _, series := range s.readings {
+		readings = append(readings, series.values()...)
+		thinned = max(thinned, series.thinned)
+	}
+	s.mu.Unlock()
 	observed := &runfile.Observed{
 		IntervalMilliseconds: milliseconds(s.opt.interval(), thinned),
 		Interfaces:           s.interfaces,
@@ -103,27 +185,22 @@ func (s *Session) Finish(ctx context.Context, load runfile.Load) *runfile.Observ
 			last.Go(func() { sampler.take(ctx, true) })
 		}
 		last.Wait()
-		s.closeSources()
+		for _, source := range s.opened {
+			last.Go(func() {
+				// A session on the storage that stays open ends by itself some day, and is
+				// no problem of the measurement.
+				if err := storage.Close(source); err != nil {
+					s.opt.Log.Info("A source was not closed", slog.String("source", source.Name()), slog.Any("error", err))
+				}
+			})
+		}
+		last.Wait()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.finished = true
 		s.journal.close()
 	})
 	return s.Observe(load.Spans)
-}
-
-// closeSources ends the sessions on the storages. One that stays open ends by
-// itself some day, and is no problem of the measurement.
-func (s *Session) closeSources() {
-	var all sync.WaitGroup
-	for _, source := range s.opened {
-		all.Go(func() {
-			if err := storage.Close(source); err != nil {
-				s.opt.Log.Info("A source was not closed", slog.String("source", source.Name()), slog.Any("error", err))
-			}
-		})
-	}
-	all.Wait()
 }
 
 // LastSample returns when the client was last sampled; zero if it never was.
@@ -191,18 +268,6 @@ func (s *Session) problem(source string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keep(entry{Problem: &now}, false)
-}
-
-func (s *Session) snapshot() ([]runfile.HostSample, []Reading, int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	thinned := s.hosts.thinned
-	var readings []Reading
-	for _, series := range s.readings {
-		readings = append(readings, series.values()...)
-		thinned = max(thinned, series.thinned)
-	}
-	return s.hosts.values(), readings, thinned
 }
 
 // milliseconds is the largest distance of samples that were thinned 2:1.

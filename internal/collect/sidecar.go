@@ -10,6 +10,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
+const (
+	// publishTimeout bounds the attempts to publish one update before a newer
+	// one may take its place.
+	publishTimeout = 10 * time.Second
+	// lastTimeout is what an attempt still has when the outbox is stopped. It
+	// is not broken off: a server could carry it out after the final result,
+	// and the reader would take the run for unfinished.
+	lastTimeout = 3 * time.Second
+)
+
 // partialSamples bounds the raw samples of a partial result: packing them
 // takes CPU time from the client that is being measured.
 const partialSamples = 300
@@ -30,15 +40,6 @@ type sidecar struct {
 	lastPartial  time.Time
 	told         int  // repetitions in the last partial result
 	dirty        bool // something was reported since the last progress
-}
-
-func newSidecar(o RunOptions, session *Session) *sidecar {
-	return &sidecar{
-		opt:     o,
-		session: session,
-		loader:  newFollower(o.RunDir),
-		outbox:  newOutbox(o.Publisher, o.Log, o.Times.Retry),
-	}
 }
 
 // follow looks at the run directory until the loader is done or ctx ends.
@@ -101,13 +102,13 @@ func (s *sidecar) tell(moved bool) {
 		return
 	}
 	if moved || (s.dirty && now.Sub(s.lastProgress) >= s.opt.Times.Progress) {
-		s.outbox.putProgress(s.progress())
+		s.outbox.put(&runfile.Progress{Event: *s.loader.last, Ready: s.waiting()}, nil)
 		s.lastProgress, s.dirty = now, false
 	}
 	repetitions, measuring := s.loader.repetitions(), s.loader.last.Span == runfile.SpanMeasure
 	if repetitions != s.told || (measuring && now.Sub(s.lastPartial) >= s.opt.Times.Partial) {
 		s.lastPartial, s.told = now, repetitions
-		s.outbox.putResult(s.partialResult())
+		s.outbox.put(nil, s.partialResult())
 	}
 }
 
@@ -123,10 +124,6 @@ func (s *sidecar) readLoad(now time.Time, last bool) {
 	if s.loader.load != nil {
 		s.session.latest.setLoad(s.loader.load)
 	}
-}
-
-func (s *sidecar) progress() runfile.Progress {
-	return runfile.Progress{Event: *s.loader.last, Ready: s.waiting()}
 }
 
 // partialResult returns a function that packs what is known now; it is called
@@ -176,18 +173,14 @@ func (s *sidecar) finalUpdate(ctx context.Context) publish.Update {
 	if err != nil {
 		s.opt.Log.Error("The final result is not as it should be", slog.Any("error", err))
 	}
-	return publish.Update{Progress: s.finalProgress(load), Result: packed}
-}
-
-func (s *sidecar) finalProgress(load runfile.Load) *runfile.Progress {
-	p := runfile.Progress{Event: runfile.Event{Time: s.session.wallTime()}, Final: true}
+	progress := runfile.Progress{Event: runfile.Event{Time: s.session.wallTime()}, Final: true}
 	if s.loader.last != nil {
-		p.Event = *s.loader.last
+		progress.Event = *s.loader.last
 	}
 	if load.Failure != nil {
-		p.Failed, p.Message = true, load.Failure.Message
+		progress.Failed, progress.Message = true, load.Failure.Message
 	}
-	return &p
+	return publish.Update{Progress: &progress, Result: packed}
 }
 
 // releaseWhen lets the loader start once asked says so.
@@ -195,7 +188,7 @@ func (s *sidecar) releaseWhen(ctx context.Context, asked func(context.Context) (
 	for {
 		yes, err := asked(ctx)
 		if err == nil && yes {
-			err = release(s.opt.RunDir)
+			err = touch(s.opt.RunDir, runfile.ReleaseFile)
 		}
 		switch {
 		case err == nil && yes:
@@ -208,4 +201,97 @@ func (s *sidecar) releaseWhen(ctx context.Context, asked func(context.Context) (
 			return
 		}
 	}
+}
+
+// outbox publishes the newest progress and the newest partial result. What is
+// put while it is busy replaces what waits: readers want the present.
+type outbox struct {
+	publisher publish.Publisher
+	log       *slog.Logger
+	retry     time.Duration
+	wake      chan struct{}
+
+	mu       sync.Mutex
+	progress *runfile.Progress
+	pack     func() ([]byte, error)
+}
+
+// put hands over what is new; nil parts stay as they are. pack is called when it is
+// its turn.
+func (o *outbox) put(progress *runfile.Progress, pack func() ([]byte, error)) {
+	o.mu.Lock()
+	if progress != nil {
+		o.progress = progress
+	}
+	if pack != nil {
+		o.pack = pack
+	}
+	o.mu.Unlock()
+	o.ring()
+}
+
+func (o *outbox) ring() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (o *outbox) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-o.wake:
+		}
+		if !o.send(ctx) {
+			if !sleep(ctx, o.retry) {
+				return
+			}
+			o.ring()
+		}
+	}
+}
+
+// send publishes what waits. When that fails, what nothing newer replaces
+// waits again.
+func (o *outbox) send(ctx context.Context) bool {
+	o.mu.Lock()
+	progress, pack := o.progress, o.pack
+	o.progress, o.pack = nil, nil
+	o.mu.Unlock()
+	update := publish.Update{Progress: progress}
+	if pack != nil {
+		packed, err := pack()
+		if err != nil {
+			o.log.Warn("A partial result is not as it should be", slog.Any("error", err))
+		}
+		update.Result = packed
+	}
+	if update.Progress == nil && update.Result == nil {
+		return true
+	}
+	attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		if sleep(attempt, lastTimeout) {
+			cancel()
+		}
+	})()
+	err := o.publisher.Publish(attempt, update)
+	if err == nil {
+		return true
+	}
+	if ctx.Err() == nil {
+		o.log.Warn("Progress is not published", slog.Any("error", err))
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.progress == nil {
+		o.progress = progress
+	}
+	if o.pack == nil {
+		o.pack = pack
+	}
+	return false
 }

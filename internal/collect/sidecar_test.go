@@ -262,11 +262,11 @@ func TestARestartedCollectorSaysSoAndKeepsABetterResult(t *testing.T) {
 
 func TestProgressThatCouldNotBePublishedIsPublishedLater(t *testing.T) {
 	r := &recorder{err: errors.New("away")}
-	box := newOutbox(r, slog.New(slog.DiscardHandler), time.Millisecond)
+	box := &outbox{publisher: r, log: slog.New(slog.DiscardHandler), retry: time.Millisecond, wake: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go box.run(ctx)
-	box.putProgress(runfile.Progress{Ready: true})
+	box.put(&runfile.Progress{Ready: true}, nil)
 	waitFor(t, "attempts", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -1,12 +1,150 @@
 package collect
 
 import (
+	"cmp"
+	"fmt"
 	"math"
+	"os"
+	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/connect"
 )
+
+// The sources of problems on the client.
+const (
+	problemCPU        = "host cpu"
+	problemNetwork    = "host network"
+	problemTCP        = "host tcp"
+	problemMount      = "mountstats"
+	problemInterfaces = "host interfaces"
+)
+
+// hostReader samples the client. It is used by one goroutine at a time.
+type hostReader struct {
+	proc      procfs.Reader
+	mountPath string         // empty when no volume is mounted
+	cgroup    *procfs.Cgroup // nil when that of the load can not be seen
+	mountedAt string         // mount point that holds mountPath, once known
+	ownCPU    bool           // what this process uses is the cost of collecting
+	problem   func(source string, err error)
+}
+
+// newHostReader looks for the control group only when the load runs in this
+// process: the one of another container can not be seen, and our own says
+// nothing of it.
+func newHostReader(o Options, problem func(string, error)) *hostReader {
+	h := &hostReader{proc: procfs.Reader{Root: o.Root}, problem: problem, ownCPU: !o.SameProcess}
+	// Beside Oracle's Direct NFS the kernel's mount must stay flat, which shows on
+	// it only.
+	if d := o.Plan.Database; o.Plan.Engine.Client == runfile.ClientKernel || d != nil && d.Kind == runfile.DatabaseContainer {
+		h.mountPath = o.Plan.Engine.MountPath
+	}
+	if o.SameProcess {
+		if g, err := h.proc.Cgroup(); err == nil {
+			h.cgroup = &g
+		}
+	}
+	return h
+}
+
+// sample reads all counters. What can not be read stays nil.
+func (h *hostReader) sample(at time.Time) runfile.HostSample {
+	s := runfile.HostSample{Time: at}
+	if cpu, err := h.proc.CPU(); err != nil {
+		h.problem(problemCPU, err)
+	} else {
+		s.NodeBusyMicroseconds, s.NodeTotalMicroseconds = &cpu.BusyMicroseconds, &cpu.TotalMicroseconds
+	}
+	if segments, err := h.proc.RetransmittedSegments(); err != nil {
+		h.problem(problemTCP, err)
+	} else {
+		s.TCPRetransmittedSegment = &segments
+	}
+	interfaces, err := h.proc.InterfaceCounters()
+	if err != nil {
+		h.problem(problemNetwork, err)
+	}
+	s.Interfaces = interfaces
+	if h.cgroup != nil {
+		cpu := h.cgroup.CPU()
+		s.CgroupCPUMicroseconds, s.CgroupThrottledMicros = cpu.UsageMicroseconds, cpu.ThrottledMicroseconds
+	}
+	if h.ownCPU {
+		s.CollectorCPUMicroseconds = ownCPUMicroseconds()
+	}
+	if h.mountPath != "" {
+		counters, err := h.mount()
+		if err != nil {
+			h.problem(problemMount, err)
+		}
+		s.Mount = counters
+	}
+	return s
+}
+
+// ownCPUMicroseconds is the user and system time of this process so far.
+func ownCPUMicroseconds() *int64 {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return nil
+	}
+	return new((u.Utime.Nano() + u.Stime.Nano()) / 1000)
+}
+
+func (h *hostReader) mount() (*runfile.MountCounters, error) {
+	if h.mountedAt == "" {
+		mounts, err := h.proc.Mounts()
+		if err != nil {
+			return nil, err
+		}
+		m, ok := procfs.MountOf(mounts, h.mountPath)
+		if !ok || !m.IsNFS() {
+			return nil, fmt.Errorf("%q is on %s, not on NFS: there are no mount counters", h.mountPath, cmp.Or(m.Type, "nothing known"))
+		}
+		h.mountedAt = m.Point
+	}
+	mounts, err := h.proc.NFSMounts()
+	if err != nil {
+		return nil, err
+	}
+	m, ok := procfs.NFSMountAt(mounts, h.mountedAt)
+	if !ok {
+		return nil, fmt.Errorf("no statistics of the mount at %q", h.mountedAt)
+	}
+	return &m.Counters, nil
+}
+
+// HostFacts describes the machine or pod that the process runs on. What can
+// not be read is left out.
+//
+// The limits of the control group are those of this process. A sidecar must
+// not give them for those of the loader: set ownCgroup only where the load
+// runs in this process.
+func HostFacts(proc procfs.Reader, ownCgroup bool) runfile.Host {
+	var host runfile.Host
+	// Each error leaves its fact out; the result says "unknown" by absence.
+	host.Name, _ = os.Hostname()
+	host.Kernel, _ = proc.KernelRelease()
+	if cpu, err := proc.CPU(); err == nil {
+		host.CPUs = cpu.Online
+	}
+	host.MemoryBytes, _ = proc.MemoryBytes()
+	if !ownCgroup {
+		return host
+	}
+	if group, err := proc.Cgroup(); err == nil {
+		host.CPULimit = group.CPULimit()
+		if limit := group.MemoryLimitBytes(); limit > 0 && (host.MemoryBytes == 0 || limit < host.MemoryBytes) {
+			host.MemoryBytes = limit
+		}
+	}
+	return host
+}
 
 // planSources makes the sources that the plan names. One that can not be made
 // is a problem; the others are sampled.

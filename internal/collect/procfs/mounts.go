@@ -110,37 +110,47 @@ const (
 // returns the NFS mounts in their order.
 func ParseMountStats(in io.Reader) ([]NFSMount, error) {
 	var (
-		mounts       []NFSMount
-		failed       error
-		inNFS, inOps bool // the lines belong to the last of mounts; they are per-op statistics
+		mounts []NFSMount
+		failed error
+		add    func(c *runfile.MountCounters, name string, columns []string) error // nil: not the lines of an NFS mount
 	)
 	for line, text := range lines(in, &failed) {
 		fields := strings.Fields(text)
 		switch {
 		case len(fields) == 0:
-		case fields[0] == "device" || fields[0] == "no" && len(fields) > 1 && fields[1] == "device":
-			// device S:/p mounted on /mp with fstype nfs statvers=1.1
-			inNFS, inOps = len(fields) >= 8 && (fields[7] == "nfs" || fields[7] == "nfs4"), false
-			if !inNFS {
-				continue
+		case fields[0] == "device" || slices.Equal(fields[:min(2, len(fields))], []string{"no", "device"}):
+			add = nil
+			m, err := startMount(fields)
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %w", line, err)
 			}
-			m := NFSMount{Point: unescape(fields[4])}
-			if len(fields) < 9 || fields[8] != "statvers=1.0" && fields[8] != "statvers=1.1" {
-				return nil, fmt.Errorf("line %d: mount %q: statistics of another version than 1.0 and 1.1", line, m.Point)
+			if m != nil {
+				mounts, add = append(mounts, *m), addStatistics
 			}
-			mounts = append(mounts, m)
-		case inNFS:
-			m, add := &mounts[len(mounts)-1], addStatistics
-			if inOps {
-				add = addOperation
-			}
+		case add == nil:
+		case fields[0] == "per-op":
+			add = addOperation
+		default:
+			m := &mounts[len(mounts)-1]
 			if err := add(&m.Counters, fields[0], fields[1:]); err != nil {
 				return nil, fmt.Errorf("line %d: mount %q, %w", line, m.Point, err)
 			}
-			inOps = inOps || fields[0] == "per-op"
 		}
 	}
 	return mounts, failed
+}
+
+// startMount reads "device S:/p mounted on /mp with fstype nfs statvers=1.1". It
+// returns nil for what is not NFS.
+func startMount(fields []string) (*NFSMount, error) {
+	if len(fields) < 8 || fields[7] != "nfs" && fields[7] != "nfs4" {
+		return nil, nil
+	}
+	m := NFSMount{Point: unescape(fields[4])}
+	if len(fields) < 9 || fields[8] != "statvers=1.0" && fields[8] != "statvers=1.1" {
+		return nil, fmt.Errorf("mount %q: statistics of another version than 1.0 and 1.1", m.Point)
+	}
+	return &m, nil
 }
 
 // addStatistics reads a line of the whole mount.

@@ -1,0 +1,151 @@
+package collect
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// sampler calls take at each interval and at each mark, one call at a time. A
+// call that lasts longer than the interval skips samples; it never queues them.
+type sampler struct {
+	take     func(ctx context.Context, mark bool)
+	interval time.Duration
+	marks    chan struct{}
+}
+
+func newSampler(interval time.Duration, take func(ctx context.Context, mark bool)) *sampler {
+	return &sampler{take: take, interval: interval, marks: make(chan struct{}, 1)}
+}
+
+// mark asks for a sample now. A mark that waits already is enough.
+func (s *sampler) mark() {
+	select {
+	case s.marks <- struct{}{}:
+	default:
+	}
+}
+
+func (s *sampler) run(ctx context.Context) {
+	ticker := time.NewTicker(s.interval)
+	defer ticker.Stop()
+	for mark := false; ; {
+		s.take(ctx, mark)
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.marks:
+			mark = true
+		case <-ticker.C:
+			mark = false
+		}
+	}
+}
+
+// maxSamples bounds a series: two hours at one sample a second, some MiB.
+const maxSamples = 7200
+
+// series keeps samples in the order in which they were taken, at most limit
+// of them: when there are more, every second one goes. Samples next to a mark
+// stay, because windows begin and end there.
+type series[T any] struct {
+	limit   int
+	items   []item[T]
+	thinned int // times
+}
+
+type item[T any] struct {
+	value T
+	edge  bool
+}
+
+// add appends a sample. At a mark, it and the one before it become edges: the
+// first of what begins and the last of what ended. It reports whether others
+// had to go.
+func (s *series[T]) add(value T, mark bool) (thinned bool) {
+	if mark && len(s.items) > 0 {
+		s.items[len(s.items)-1].edge = true
+	}
+	s.items = append(s.items, item[T]{value: value, edge: mark})
+	if len(s.items) <= s.limit {
+		return false
+	}
+	// When it is edges that fill the series, they go too.
+	before := len(s.items)
+	s.drop(func(i item[T]) bool { return i.edge })
+	if len(s.items) > before*3/4 {
+		s.drop(func(item[T]) bool { return false })
+	}
+	s.thinned++
+	return true
+}
+
+// drop leaves out every second item that is not protected.
+func (s *series[T]) drop(protected func(item[T]) bool) {
+	kept := make([]item[T], 0, len(s.items))
+	for n, i := range s.items {
+		if n%2 == 0 || protected(i) {
+			kept = append(kept, i)
+		}
+	}
+	s.items = kept
+}
+
+// latest returns the last n samples, or as many as there are.
+func (s *series[T]) latest(n int) []T {
+	items := s.items[max(0, len(s.items)-n):]
+	out := make([]T, 0, len(items))
+	for _, i := range items {
+		out = append(out, i.value)
+	}
+	return out
+}
+
+func (s *series[T]) values() []T { return s.latest(len(s.items)) }
+
+// problems counts what went wrong, once for each source. It is safe for
+// several goroutines.
+type problems struct {
+	mu   sync.Mutex
+	list []runfile.CollectionError
+}
+
+// add keeps the time of the first failure and the message of the last.
+// It returns what is known of this source now, and whether it is its first.
+func (p *problems) add(source string, err error, at time.Time) (now runfile.CollectionError, first bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := p.find(source)
+	if first = p.list[i].Count == 0; first {
+		p.list[i].Since = at
+	}
+	p.list[i].Message = err.Error()
+	p.list[i].Count++
+	return p.list[i], first
+}
+
+// restore sets what an earlier collector knew of a source.
+func (p *problems) restore(e runfile.CollectionError) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.list[p.find(e.Source)] = e
+}
+
+// find returns the index of a source, which it adds if it is new; p.mu is held.
+func (p *problems) find(source string) int {
+	i := slices.IndexFunc(p.list, func(e runfile.CollectionError) bool { return e.Source == source })
+	if i < 0 {
+		i = len(p.list)
+		p.list = append(p.list, runfile.CollectionError{Source: source})
+	}
+	return i
+}
+
+func (p *problems) snapshot() []runfile.CollectionError {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.list)
+}
