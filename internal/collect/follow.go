@@ -198,7 +198,8 @@ func crashedLoad(load runfile.Load, last *runfile.Event) runfile.Load {
 			where = fmt.Sprintf("%s of repetition %d", last.Span, last.Repetition)
 		}
 		message = fmt.Sprintf("the loader ended without a last word, "+
-			"last seen in %s with %d percent of the run done at %s: %s", where, last.Percent, last.Time.UTC().Format(time.RFC3339), advice)
+			"last seen in %s with %d percent of the run done at %s: %s",
+			where, last.Percent, last.Time.UTC().Format(time.RFC3339), advice)
 	}
 	load.Partial, load.Failure = true, &runfile.Failure{Code: runfile.FailureLoaderCrashed, Message: message}
 	return load

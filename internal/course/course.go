@@ -1,9 +1,13 @@
+// Package course walks a run through its spans: it notes when each began and
+// ended, tells every second how it goes, and saves what was measured so far. It
+// knows nothing of what is measured.
 package course
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/rundir"
@@ -20,6 +24,10 @@ const (
 // ErrStuck says that a step did not return after it was cancelled: what it uses
 // must not be closed.
 var ErrStuck = errors.New("a call did not return")
+
+// ErrTimeout is the cause of a context whose run took longer than its plan
+// allows.
+var ErrTimeout = errors.New("the run took longer than schedule.timeoutSeconds allows")
 
 // Course is one run under way. Its methods are called from one goroutine; so
 // are those of the Sink.
@@ -203,4 +211,32 @@ func (c *Course) Done() error {
 	c.Close(c.now())
 	c.Save()
 	return c.saveErr
+}
+
+// FailureOf says in the words of the result file why a run ended early, or nil
+// where err is nil. codeOf gives the code that an error carries, or nothing;
+// without one it is an internal error.
+func FailureOf(ctx context.Context, err error, codeOf func(error) string) *runfile.Failure {
+	if err == nil {
+		return nil
+	}
+	switch {
+	case errors.Is(err, ErrTimeout), errors.Is(context.Cause(ctx), ErrTimeout):
+		return &runfile.Failure{Code: runfile.FailureTimeout, Message: OneLine(ErrTimeout)}
+	case ctx.Err() != nil:
+		return &runfile.Failure{
+			Code: runfile.FailureCancelled, Message: "the run was stopped before its end: " + OneLine(context.Cause(ctx)),
+		}
+	}
+	code := codeOf(err)
+	if code == "" {
+		code = runfile.FailureInternal
+	}
+	return &runfile.Failure{Code: code, Message: OneLine(err)}
+}
+
+// OneLine writes an error as the one sentence that a Failure holds: of joined
+// errors each has a line.
+func OneLine(err error) string {
+	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 }

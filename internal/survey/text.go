@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -33,9 +34,25 @@ func Text(w io.Writer, s runfile.Survey) error {
 		p.row("asked as", strings.Join(s.Clients, ", "))
 	}
 	lifs(p, &s)
-	nodes(p, s.Nodes)
-	rules(p, s.Rules)
-	missing(p, s.Missing)
+	if len(s.Nodes) > 0 {
+		p.table("NODE", "MODEL", "STATE")
+	}
+	for _, n := range s.Nodes {
+		p.row(n.Name, known(n.Model), toggle(n.Up, "up", "down"))
+	}
+	if len(s.Rules) > 0 {
+		p.table("RULE", "CLIENTS", "PROTOCOLS", "READ", "WRITE", "SUPERUSER")
+	}
+	words := func(list []string) string { return known(strings.Join(list, ",")) }
+	for _, r := range s.Rules {
+		p.row(fmt.Sprint(r.Index), words(r.Clients), words(r.Protocols), words(r.ReadOnly), words(r.ReadWrite), words(r.SuperUser))
+	}
+	if len(s.Missing) > 0 {
+		p.table("NOT KNOWN", "WHY", "TO MEND IT")
+	}
+	for _, m := range s.Missing {
+		p.row(m.What, m.Why, known(m.Fix))
+	}
 	return p.end()
 }
 
@@ -56,19 +73,16 @@ func (p *page) row(cells ...string) {
 
 // table begins another table below an empty line.
 func (p *page) table(head ...string) {
-	p.flush()
+	p.err = p.end()
 	p.row("")
 	p.row(head...)
 }
 
-func (p *page) flush() {
+// end flushes a table. It returns the first error.
+func (p *page) end() error {
 	if err := p.tab.Flush(); err != nil && p.err == nil {
 		p.err = err
 	}
-}
-
-func (p *page) end() error {
-	p.flush()
 	return p.err
 }
 
@@ -132,44 +146,7 @@ func lifs(p *page, s *runfile.Survey) {
 	}
 }
 
-func nodes(p *page, list []runfile.SurveyNode) {
-	if len(list) == 0 {
-		return
-	}
-	p.table("NODE", "MODEL", "STATE")
-	for _, n := range list {
-		p.row(n.Name, known(n.Model), toggle(n.Up, "up", "down"))
-	}
-}
-
-func rules(p *page, list []runfile.ExportRule) {
-	if len(list) == 0 {
-		return
-	}
-	p.table("RULE", "CLIENTS", "PROTOCOLS", "READ", "WRITE", "SUPERUSER")
-	for _, r := range list {
-		p.row(fmt.Sprint(r.Index), words(r.Clients), words(r.Protocols), words(r.ReadOnly), words(r.ReadWrite), words(r.SuperUser))
-	}
-}
-
-func missing(p *page, list []runfile.MissingFact) {
-	if len(list) == 0 {
-		return
-	}
-	p.table("NOT KNOWN", "WHY", "TO MEND IT")
-	for _, m := range list {
-		p.row(m.What, m.Why, known(m.Fix))
-	}
-}
-
-func words(list []string) string { return known(strings.Join(list, ",")) }
-
-func known(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
+func known(s string) string { return cmp.Or(s, "-") }
 
 func toggle(b *bool, yes, no string) string {
 	switch {

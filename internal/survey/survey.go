@@ -1,0 +1,244 @@
+// Package survey asks an array, before a run, what it is and where the volume
+// is; where that is wanted it moves the volume first.
+//
+// What comes out is always something to publish: the survey, or the problem that
+// stood against it with a reason and a sentence for its user. The progress of a
+// move is published meanwhile. It runs in a pod of the benchmark's
+// namespace, because the operator reads no Secret, and on a laptop.
+package survey
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
+)
+
+const (
+	// publishPatience is how long the last word may take to be published, also when
+	// the program is told to stop.
+	publishPatience = 25 * time.Second
+	// progressEvery is how often a move is reported at most.
+	progressEvery = 5 * time.Second
+	// progressPatience bounds one report: the next says more.
+	progressPatience = 10 * time.Second
+	// stillMoving is the most that a report says before the survey is made: a
+	// move of 100 % is one whose survey is there.
+	stillMoving = 99
+	// room leaves some of a survey's bytes for the sentences that say what was
+	// left out.
+	room = runfile.MaxSurveyBytes - 2<<10
+	// maxMessage bounds what an array's error may fill a status with.
+	maxMessage = 2000
+)
+
+// Options says what is asked, and who is told. All members but Clients and
+// Secrets must be set.
+type Options struct {
+	Request runfile.SurveyRequest
+	Open    func(runfile.Source) (storage.Source, error)
+	// Publish replaces what was published before. It may be called from
+	// another goroutine than Run's, but never twice at once.
+	Publish func(context.Context, runfile.Survey) error
+	Clients []string // the addresses that the array may see the clients as
+	// Secrets are the words that must not be published, whoever lets them slip.
+	Secrets []string
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// Run makes the survey, or finds why it cannot be made, and publishes it. The
+// error is that of publishing only: a problem is a result. It returns soon after
+// ctx has ended, and then publishes that.
+func Run(ctx context.Context, o Options) (runfile.Survey, error) {
+	s, err := o.survey(ctx)
+	if err != nil {
+		s = runfile.Survey{Problem: &runfile.SurveyProblem{Reason: runfile.SurveyFailed, Message: err.Error()}}
+		if known := (*storage.SurveyError)(nil); errors.As(err, &known) && known.Reason != "" {
+			s.Problem.Reason = known.Reason
+		}
+	}
+	s.Version, s.Source = runfile.SurveyVersion, o.Request.Source.Name
+	if s.Time.IsZero() {
+		s.Time = o.Now().Round(0)
+	}
+	fit(redacted(&s, o.Secrets))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishPatience)
+	defer cancel()
+	if err := o.Publish(ctx, s); err != nil {
+		return s, fmt.Errorf("publish the survey: %w", err)
+	}
+	return s, nil
+}
+
+func (o Options) survey(ctx context.Context) (runfile.Survey, error) {
+	if err := o.Request.Validate(); err != nil {
+		return runfile.Survey{}, fmt.Errorf("the request for the survey is wrong: %w", err)
+	}
+	source, err := o.Open(o.Request.Source)
+	if err != nil {
+		return runfile.Survey{}, err
+	}
+	defer func() {
+		if err := storage.Close(source); err != nil {
+			o.Log.InfoContext(ctx, "The session on the array was not closed", slog.Any("error", err))
+		}
+	}()
+	surveyor, ok := source.(storage.Surveyor)
+	if !ok {
+		return runfile.Survey{}, fmt.Errorf("%s cannot say what it is: only sources of kind ontap and flashBlade can", source.Name())
+	}
+	var moved *runfile.VolumeMove
+	if o.Request.MoveTo != "" {
+		if moved, err = o.move(ctx, source); err != nil {
+			return runfile.Survey{}, err
+		}
+	}
+	limit := time.Duration(cmp.Or(o.Request.TimeoutSeconds, runfile.DefaultSurveySeconds)) * time.Second
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	o.Log.InfoContext(ctx, "Asking the array", slog.String("array", surveyor.Name()))
+	s, err := surveyor.Survey(within, o.Request.Export)
+	switch {
+	case err == nil:
+	case errors.As(err, new(*storage.SurveyError)): // the source itself has a reason
+		return runfile.Survey{}, err
+	case ctx.Err() != nil:
+		return runfile.Survey{}, fmt.Errorf("the survey was stopped before %s had answered: %w", surveyor.Name(), err)
+	case within.Err() != nil:
+		return runfile.Survey{}, &storage.SurveyError{Reason: runfile.SurveyUnreachable, Err: fmt.Errorf(
+			"%s did not answer all questions within %s: check its address, and whether pods reach it: %w",
+			surveyor.Name(), limit, err)}
+	default:
+		return runfile.Survey{}, err
+	}
+	s.Problem, s.Move, s.Clients = nil, moved, o.Clients
+	return s, nil
+}
+
+// move moves the volume and tells how far it is.
+func (o Options) move(ctx context.Context, source storage.Source) (*runfile.VolumeMove, error) {
+	failed := func(format string, args ...any) error {
+		return &storage.SurveyError{Reason: runfile.SurveyMoveFailed, Err: fmt.Errorf(format, args...)}
+	}
+	mover, ok := source.(storage.Mover)
+	if !ok {
+		return nil, failed("%s cannot move volumes: only ONTAP can", source.Name())
+	}
+	within, cancel := context.WithTimeout(ctx, runfile.MaxMoveSeconds*time.Second)
+	defer cancel()
+	report := &reporter{o: o, percent: -1}
+	// Before the array begins: should this program be killed, the move goes on,
+	// and somebody has to say so.
+	report.tell(ctx, 0)
+	moved, err := mover.Move(within, o.Request.Export, o.Request.MoveTo, func(percent int32) { report.tell(ctx, percent) })
+	if err == nil {
+		moved.To, moved.Percent = o.Request.MoveTo, 100
+		return &moved, nil
+	}
+	switch {
+	case within.Err() != nil:
+		return nil, failed("the move to aggregate %s was not waited for to its end, at %d %%; "+
+			"what the array has begun goes on there, see volume move show: %w", o.Request.MoveTo, report.last(), err)
+	case errors.As(err, new(*storage.SurveyError)):
+		return nil, err
+	default:
+		return nil, failed("move the volume to aggregate %s: %w", o.Request.MoveTo, err)
+	}
+}
+
+// reporter publishes the progress of a move now and then. It is safe for
+// several goroutines.
+type reporter struct {
+	o       Options
+	mu      sync.Mutex
+	percent int32 // published last, or reached since
+	at      time.Time
+}
+
+func (r *reporter) last() int32 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return max(r.percent, 0)
+}
+
+// tell publishes a percentage that is new, unless it was done a moment ago. A
+// report that fails is only logged: the move matters more.
+func (r *reporter) tell(ctx context.Context, percent int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	percent = min(max(percent, 0), stillMoving)
+	now := r.o.Now()
+	if percent <= r.percent || r.percent >= 0 && now.Sub(r.at) < progressEvery {
+		return
+	}
+	r.percent, r.at = percent, now
+	within, cancel := context.WithTimeout(ctx, progressPatience)
+	defer cancel()
+	r.o.Log.InfoContext(ctx, "Moving the volume", slog.String("aggregate", r.o.Request.MoveTo), slog.Int("percent", int(percent)))
+	err := r.o.Publish(within, runfile.Survey{
+		Version: runfile.SurveyVersion, Source: r.o.Request.Source.Name, Time: now.Round(0),
+		Move: &runfile.VolumeMove{To: r.o.Request.MoveTo, Percent: percent},
+	})
+	if err != nil {
+		r.o.Log.WarnContext(ctx, "The progress of the move could not be published", slog.Any("error", err))
+	}
+}
+
+// fit leaves out of a survey what it has no room for, and says so. Export rules
+// go first and all together: a part of them would mean something else.
+func fit(s *runfile.Survey) {
+	if p := s.Problem; p != nil && len(p.Message) > maxMessage {
+		p.Message = strings.ToValidUTF8(p.Message[:maxMessage], "") + "…"
+	}
+	if n := len(s.Rules); n > 0 && size(s) > room {
+		s.Rules = nil
+		s.Missing = append(s.Missing, runfile.MissingFact{What: "the export rules", Why: fmt.Sprintf("the policy has %d, more than a survey has room for", n)})
+	}
+	all := len(s.LIFs)
+	for len(s.LIFs) > 1 && size(s) > room {
+		s.LIFs = s.LIFs[:len(s.LIFs)/2]
+	}
+	if len(s.LIFs) < all {
+		s.Missing = append(s.Missing, runfile.MissingFact{What: "some LIFs", Why: fmt.Sprintf("there are %d, and a survey has room for the first %d", all, len(s.LIFs))})
+	}
+	for len(s.Missing) > 1 && size(s) > room {
+		s.Missing = s.Missing[:len(s.Missing)/2]
+	}
+}
+
+func size(s *runfile.Survey) int {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return 0 // these types always have JSON
+	}
+	return len(raw)
+}
+
+// redacted takes secrets out of the sentences of a survey. Those who write them
+// keep secrets out of them; this is for the day when one does not.
+func redacted(s *runfile.Survey, secrets []string) *runfile.Survey {
+	const tooShort = 4 // would be found in words
+	for _, secret := range secrets {
+		if len(secret) < tooShort {
+			continue
+		}
+		clean := func(text string) string { return strings.ReplaceAll(text, secret, "(secret)") }
+		if s.Problem != nil {
+			s.Problem.Message = clean(s.Problem.Message)
+		}
+		for i := range s.Missing {
+			m := &s.Missing[i]
+			m.What, m.Why, m.Fix = clean(m.What), clean(m.Why), clean(m.Fix)
+		}
+	}
+	return s
+}
