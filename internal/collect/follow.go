@@ -110,14 +110,6 @@ func (f *follower) partialLoad() runfile.Load {
 	return load
 }
 
-// repetitions counts those that the loader has reported in full.
-func (f *follower) repetitions() int {
-	if f.load == nil {
-		return 0
-	}
-	return len(f.load.Repetitions)
-}
-
 func lastStart(spans []runfile.Span) time.Time {
 	if len(spans) == 0 {
 		return time.Time{}

@@ -141,7 +141,10 @@ func (s *Session) restore() {
 			s.hosts.add(*e.Host, e.Edge)
 			s.resumed = e.Host.Time
 		case e.Reading != nil:
-			if n := s.sourceNamed(e.Reading.Sample.Source); n >= 0 {
+			n := slices.IndexFunc(s.opt.Sources, func(source storage.Source) bool {
+				return source.Name() == e.Reading.Sample.Source
+			})
+			if n >= 0 {
 				s.readings[n].add(*e.Reading, e.Edge)
 			}
 		case e.Problem != nil:
@@ -149,10 +152,6 @@ func (s *Session) restore() {
 		}
 	}
 	s.journal = j
-}
-
-func (s *Session) sourceNamed(name string) int {
-	return slices.IndexFunc(s.opt.Sources, func(source storage.Source) bool { return source.Name() == name })
 }
 
 // keep writes an entry down; s.mu is held. Where that fails once, a successor

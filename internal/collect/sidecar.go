@@ -105,7 +105,10 @@ func (s *sidecar) tell(moved bool) {
 		s.outbox.put(&runfile.Progress{Event: *s.loader.last, Ready: s.waiting()}, nil)
 		s.lastProgress, s.dirty = now, false
 	}
-	repetitions, measuring := s.loader.repetitions(), s.loader.last.Span == runfile.SpanMeasure
+	repetitions, measuring := 0, s.loader.last.Span == runfile.SpanMeasure
+	if s.loader.load != nil {
+		repetitions = len(s.loader.load.Repetitions)
+	}
 	if repetitions != s.told || (measuring && now.Sub(s.lastPartial) >= s.opt.Times.Partial) {
 		s.lastPartial, s.told = now, repetitions
 		s.outbox.put(nil, s.partialResult())

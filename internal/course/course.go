@@ -73,14 +73,6 @@ func (c *Course) GiveUp(after time.Duration, stuck func(cause error) error) {
 // Span is the kind of the present span.
 func (c *Course) Span() string { return c.span }
 
-// SpanStart is when the present span began.
-func (c *Course) SpanStart() time.Time {
-	if n := len(c.load.Spans); n > 0 {
-		return c.load.Spans[n-1].Start
-	}
-	return c.started
-}
-
 // Enter ends the present span and begins the next at the same moment, which is
 // at, or now where at is zero.
 func (c *Course) Enter(kind string, index int32, at time.Time) {
@@ -128,7 +120,9 @@ func (c *Course) During(ctx context.Context, tick func(), step func(context.Cont
 				tick()
 			}
 			c.Tell("")
-			c.SaveSometimes()
+			if now := c.now(); c.SaveDue(now) {
+				c.SaveAt(now)
+			}
 		}
 	}
 }
@@ -182,13 +176,6 @@ func (c *Course) estimate(now time.Time) (percent int32, eta *int64) {
 	}
 	seconds := int64((left + time.Second - 1) / time.Second)
 	return c.percent, &seconds
-}
-
-// SaveSometimes hands the state so far to the sink when it is time.
-func (c *Course) SaveSometimes() {
-	if now := c.now(); c.SaveDue(now) {
-		c.SaveAt(now)
-	}
 }
 
 // SaveDue tells whether it is time to save.

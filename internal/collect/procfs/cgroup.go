@@ -3,6 +3,7 @@ package procfs
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"math"
 	"path"
 	"slices"
@@ -86,12 +87,8 @@ func (r Reader) ancestors(mount, own, file string) []string {
 }
 
 func (r Reader) exists(name string) bool {
-	f, err := r.Root.Open(name)
-	if err != nil {
-		return false
-	}
-	_ = f.Close()
-	return true
+	_, err := fs.Stat(r.Root, name)
+	return err == nil
 }
 
 // parseCgroupPaths reads /proc/self/cgroup: the path by controller, the empty
@@ -116,11 +113,11 @@ func parseCgroupPaths(in io.Reader) (map[string]string, error) {
 func (g Cgroup) CPU() CgroupCPU {
 	if g.v2 {
 		return CgroupCPU{
-			UsageMicroseconds:     g.stat(g.cpu, "usage_usec", 1),
-			ThrottledMicroseconds: g.stat(g.cpu, "throttled_usec", 1),
+			UsageMicroseconds:     g.stat("usage_usec", 1),
+			ThrottledMicroseconds: g.stat("throttled_usec", 1),
 		}
 	}
-	out := CgroupCPU{ThrottledMicroseconds: g.stat(g.cpu, "throttled_time", 1000)}
+	out := CgroupCPU{ThrottledMicroseconds: g.stat("throttled_time", 1000)}
 	if len(g.usage) > 0 {
 		if nanoseconds, err := g.reader.readCounter(path.Join(g.usage[0], "cpuacct.usage")); err == nil {
 			out.UsageMicroseconds = new(nanoseconds / 1000)
@@ -130,18 +127,17 @@ func (g Cgroup) CPU() CgroupCPU {
 }
 
 // stat reads a key of cpu.stat of the innermost group.
-func (g Cgroup) stat(dirs []string, key string, divisor int64) *int64 {
-	if len(dirs) == 0 {
+func (g Cgroup) stat(key string, divisor int64) *int64 {
+	if len(g.cpu) == 0 {
 		return nil
 	}
-	value, err := parseFile(g.reader, path.Join(dirs[0], "cpu.stat"), func(in io.Reader) (int64, error) {
+	value, err := parseFile(g.reader, path.Join(g.cpu[0], "cpu.stat"), func(in io.Reader) (int64, error) {
 		return valueOf(in, key)
 	})
 	if err != nil {
 		return nil
 	}
-	value /= divisor
-	return &value
+	return new(value / divisor)
 }
 
 // CPULimit returns how many CPUs the group and those above it may use, nil if

@@ -50,7 +50,7 @@ func (r Reader) hasHardware(name string, depth int) bool {
 	if name == "" || !fs.ValidPath(name) || strings.Contains(name, "/") {
 		return false
 	}
-	if _, err := fs.Stat(r.Root, path.Join(netClass, name, "device")); err == nil {
+	if r.exists(path.Join(netClass, name, "device")) {
 		return true
 	}
 	entries, err := fs.ReadDir(r.Root, path.Join(netClass, name))
