@@ -4,158 +4,260 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// find runs all checks. Each adds what it sees; their order does not matter.
-func (c *judging) find() {
-	c.checkEnd()
-	c.checkProtocol()
-	c.checkFilesystem()
-	c.checkCollection()
-	c.checkClocks()
-	c.checkStandIn()
-	c.checkMissing()
-	c.checkHomes()
-	c.checkDirectNFS()
-	if c.overall == nil {
-		return
+// Code names a kind of finding. Codes are stable: people script against them.
+type Code string
+
+// The codes. docs/findings.md says what each means and what to do.
+const (
+	VerificationFailed     Code = "VerificationFailed"
+	ProtocolMismatch       Code = "ProtocolMismatch"
+	Partial                Code = "Partial"
+	IOErrors               Code = "IOErrors"
+	ExpectationMissed      Code = "ExpectationMissed"
+	ExpectationNotMeasured Code = "ExpectationNotMeasured"
+	AboveWireLimit         Code = "AboveWireLimit"
+	BelowWireSpeed         Code = "BelowWireSpeed"
+	LineSaturated          Code = "LineSaturated"
+	WireLimitUnknown       Code = "WireLimitUnknown"
+	PathUnused             Code = "PathUnused"
+	PathImbalance          Code = "PathImbalance"
+	ChannelLost            Code = "ChannelLost"
+	ChannelReconnected     Code = "ChannelReconnected"
+	NotNFS                 Code = "NotNFS"
+	ClientCPUBound         Code = "ClientCPUBound"
+	StorageCPUBound        Code = "StorageCPUBound"
+	ForeignLoad            Code = "ForeignLoad"
+	CacheSuspected         Code = "CacheSuspected"
+	NotSteady              Code = "NotSteady"
+	TooShort               Code = "TooShort"
+	VariationHigh          Code = "VariationHigh"
+	ClientsNotTogether     Code = "ClientsNotTogether"
+	ClockSkew              Code = "ClockSkew"
+	HalfDuplexCopy         Code = "HalfDuplexCopy"
+	TransferSizeReduced    Code = "TransferSizeReduced"
+	Retransmits            Code = "Retransmits"
+	LateOperations         Code = "LateOperations"
+	NotCollected           Code = "NotCollected"
+	EmbeddedServer         Code = "EmbeddedServer"
+	SimulatedStorage       Code = "SimulatedStorage"
+	IndirectPath           Code = "IndirectPath"
+	ArrayDisagrees         Code = "ArrayDisagrees"
+	TransferSizeCapped     Code = "TransferSizeCapped"
+	PNFSNotRedirected      Code = "PNFSNotRedirected"
+	LIFNotHome             Code = "LIFNotHome"
+	QoSThrottled           Code = "QoSThrottled"
+	VolumeMoved            Code = "VolumeMoved"
+	ArrayMetricsPartial    Code = "ArrayMetricsPartial"
+	DNFSNotActive          Code = "DNFSNotActive"
+	OranfstabNotUsed       Code = "OranfstabNotUsed"
+	SuspectLatency         Code = "SuspectLatency"
+	ColdCache              Code = "ColdCache"
+	BufferedScan           Code = "BufferedScan"
+	ParameterDiffers       Code = "ParameterDiffers"
+	LatencyLimitExceeded   Code = "LatencyLimitExceeded"
+	SyncIO                 Code = "SyncIO"
+	MultiplePathsOnNFSv4   Code = "MultiplePathsOnNFSv4"
+	RACImbalance           Code = "RACImbalance"
+	LatencyResolution      Code = "LatencyResolution"
+	CalibrationOnly        Code = "CalibrationOnly"
+	SimulatedDatabase      Code = "SimulatedDatabase"
+)
+
+// Severity says how much a finding matters.
+type Severity string
+
+// The severities, from least to most.
+const (
+	Info    Severity = "Info"
+	Warning Severity = "Warning"
+	Error   Severity = "Error"
+)
+
+func (s Severity) rank() int {
+	switch s {
+	case Error:
+		return 2
+	case Warning:
+		return 1
+	case Info:
+		return 0
+	default:
+		return 0
 	}
-	c.checkErrors()
-	c.checkWire()
-	c.checkPaths()
-	c.checkClientCPU()
-	c.checkStorageCPU()
-	c.checkForeignLoad()
-	c.checkClientCache()
-	c.checkServerCache()
-	c.checkArray()
-	c.checkLocality()
-	c.checkRedirection()
-	c.checkQoS()
-	c.checkMoves()
-	c.checkTime()
-	c.checkTogether()
-	c.checkCopy()
-	c.checkTransferSize()
-	c.checkRetransmits()
-	c.checkPace()
-	c.checkDatabase()
-	c.checkCalibration()
 }
 
-func (c *judging) add(code Code, severity Severity, format string, args ...any) {
-	c.findings = append(c.findings, Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
+// Finding is one thing that was seen, with its numbers, and what to do.
+type Finding struct {
+	Code     Code     `json:"code"`
+	Severity Severity `json:"severity"`
+	Message  string   `json:"message"`
+}
+
+// never is a rank that no severity reaches.
+const never = 99
+
+// check looks for findings of one subject.
+type check func(c *facts, found *findings)
+
+// rule says of a code from which severity on it makes a run Suspect or Invalid,
+// and which check makes it. A check that makes several codes stands in the first
+// of their rows only; the others name it in a comment.
+type rule struct {
+	code             Code
+	suspect, invalid int
+	check            check
+}
+
+// rules is the table of all findings, in the order in which they are shown.
+// What says that a number is low, but rightly measured, leaves the run Valid.
+func rules() []rule {
+	info, warning, failure := Info.rank(), Warning.rank(), Error.rank()
+	return []rule{
+		{VerificationFailed, info, info, checkEnd},
+		{ProtocolMismatch, info, info, checkProtocol},
+		{DNFSNotActive, info, info, checkDirectNFS},
+		{Partial, info, never, nil}, // checkEnd
+		{IOErrors, warning, never, ifMeasured(checkErrors)},
+		{ExpectationMissed, never, never, nil},      // expect
+		{ExpectationNotMeasured, never, never, nil}, // expect
+		{AboveWireLimit, warning, never, ifMeasured(checkWire)},
+		{NotNFS, warning, never, checkFilesystem},
+		{PathUnused, warning, never, ifMeasured(checkPaths)},
+		{OranfstabNotUsed, warning, never, ifDatabase(checkOranfstab)},
+		{SuspectLatency, warning, never, ifDatabase(checkServiceTime)},
+		{BufferedScan, warning, never, ifDatabase(checkScan)},
+		{ParameterDiffers, warning, never, ifDatabase(checkParameters)},
+		{ColdCache, warning, never, ifMeasured(checkCold)},
+		{CacheSuspected, warning, never, all(ifMeasured(checkClientCache), ifMeasured(checkServerCache),
+			ifDatabase(checkBufferCache))},
+		{ClientCPUBound, warning, never, ifMeasured(checkClientCPU)},
+		{ForeignLoad, warning, never, ifMeasured(checkForeignLoad)},
+		{ArrayDisagrees, warning, never, ifMeasured(checkArray)},
+		{VolumeMoved, warning, never, ifMeasured(checkMoves)},
+		{NotSteady, warning, never, ifMeasured(checkTime)},
+		{TooShort, warning, never, nil}, // checkTime
+		{VariationHigh, warning, never, ifMeasured(checkVariation)},
+		{ClientsNotTogether, warning, never, ifMeasured(checkTogether)},
+		{ChannelLost, warning, never, nil},        // checkPaths
+		{ChannelReconnected, warning, never, nil}, // checkPaths
+		{LateOperations, failure, never, ifMeasured(checkPace)},
+		{BelowWireSpeed, never, never, nil}, // checkWire
+		{LineSaturated, never, never, nil},  // checkWire
+		{IndirectPath, never, never, ifMeasured(checkLocality)},
+		{PNFSNotRedirected, never, never, ifMeasured(checkRedirection)},
+		{LIFNotHome, never, never, checkHomes},
+		{QoSThrottled, never, never, ifMeasured(checkQoS)},
+		{PathImbalance, never, never, nil}, // checkPaths
+		{RACImbalance, never, never, ifDatabase(checkInstances)},
+		{MultiplePathsOnNFSv4, never, never, ifDatabase(checkTrunking)},
+		{SyncIO, never, never, ifDatabase(checkAsync)},
+		{LatencyLimitExceeded, never, never, nil}, // checkCalibration
+		{TransferSizeCapped, never, never, ifMeasured(checkTransferSize)},
+		{TransferSizeReduced, never, never, nil}, // checkTransferSize
+		{Retransmits, never, never, ifMeasured(checkRetransmits)},
+		{StorageCPUBound, never, never, ifMeasured(checkStorageCPU)},
+		{HalfDuplexCopy, never, never, ifMeasured(checkCopy)},
+		{ClockSkew, never, never, checkClocks},
+		{WireLimitUnknown, never, never, nil}, // checkWire
+		{NotCollected, never, never, all(checkCollection, ifDatabase(checkTimeUnit))},
+		{ArrayMetricsPartial, never, never, checkMissing},
+		{EmbeddedServer, never, never, checkEmbedded},
+		{LatencyResolution, never, never, nil}, // checkCalibration
+		{CalibrationOnly, never, never, ifMeasured(checkCalibration)},
+		{SimulatedStorage, never, never, checkStandIn},
+		{SimulatedDatabase, never, never, nil}, // checkStandIn
+	}
+}
+
+// Codes are all codes, in the order in which findings are shown.
+func Codes() []Code {
+	table := rules()
+	codes := make([]Code, 0, len(table))
+	for _, e := range table {
+		codes = append(codes, e.code)
+	}
+	return codes
+}
+
+// validity is the worst that any finding says.
+func validity(findings []Finding) Validity {
+	table := rules()
+	v := Valid
+	for _, f := range findings {
+		for _, e := range table {
+			switch rank := f.Severity.rank(); {
+			case e.code != f.Code:
+			case rank >= e.invalid:
+				return Invalid
+			case rank >= e.suspect:
+				v = Suspect
+			}
+		}
+	}
+	return v
+}
+
+// findings collects what the checks find.
+type findings []Finding
+
+func (fs *findings) add(code Code, severity Severity, format string, args ...any) {
+	*fs = append(*fs, Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
 // addOnce is add for what would be said again for each repetition.
-func (c *judging) addOnce(code Code, severity Severity, format string, args ...any) {
+func (fs *findings) addOnce(code Code, severity Severity, format string, args ...any) {
 	f := Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)}
-	if !slices.Contains(c.findings, f) {
-		c.findings = append(c.findings, f)
+	if !slices.Contains(*fs, f) {
+		*fs = append(*fs, f)
 	}
+}
+
+// find runs all checks in the order of the table.
+func find(c *facts) findings {
+	var found findings
+	for _, r := range rules() {
+		if r.check != nil {
+			r.check(c, &found)
+		}
+	}
+	return found
+}
+
+// all runs several checks that make one code.
+func all(checks ...check) check {
+	return func(c *facts, found *findings) {
+		for _, run := range checks {
+			run(c, found)
+		}
+	}
+}
+
+// ifMeasured runs a check of numbers only where there are any.
+func ifMeasured(run check) check {
+	return func(c *facts, found *findings) {
+		if c.overall != nil {
+			run(c, found)
+		}
+	}
+}
+
+// ifDatabase runs a check only where a database was measured.
+func ifDatabase(run check) check {
+	return ifMeasured(func(c *facts, found *findings) {
+		if c.result.Plan.Database != nil {
+			run(c, found)
+		}
+	})
 }
 
 // sorted puts the gravest first and keeps the order of the table among equals.
-func (c *judging) sorted() []Finding {
+func (fs findings) sorted() []Finding {
 	order := Codes()
-	slices.SortStableFunc(c.findings, func(a, b Finding) int {
-		if d := cmp.Compare(b.Severity.rank(), a.Severity.rank()); d != 0 {
-			return d
-		}
-		return cmp.Compare(slices.Index(order, a.Code), slices.Index(order, b.Code))
+	slices.SortStableFunc(fs, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Severity.rank(), a.Severity.rank()),
+			cmp.Compare(slices.Index(order, a.Code), slices.Index(order, b.Code)))
 	})
-	return c.findings
-}
-
-func (c *judging) raw() runfile.Raw {
-	if r := c.result.Plan.Workload.Raw; r != nil {
-		return *r
-	}
-	return runfile.Raw{}
-}
-
-func (c *judging) kernel() bool { return c.result.Plan.Engine.Client == runfile.ClientKernel }
-
-// checkEmbedded says what a number of the embedded server is good for.
-func (c *judging) checkEmbedded() {
-	for _, s := range c.result.Plan.Collect.Sources {
-		if s.Kind == runfile.SourceEmbedded {
-			c.addOnce(EmbeddedServer, Info, "The storage was the NFS server that nfsbench brings along: the number describes this installation, its network and its CPUs, and not an array. Point spec.storage at an export or a claim.")
-		}
-	}
-}
-
-// checkEnd looks at how the run ended.
-func (c *judging) checkEnd() {
-	c.checkEmbedded()
-	for _, cl := range c.result.Clients {
-		l := cl.Load
-		switch {
-		case l.Failure != nil && l.Failure.Code == runfile.FailureVerify:
-			c.add(VerificationFailed, Error, "Client %d: %s", cl.Index, l.Failure.Message)
-		case l.Failure != nil:
-			c.add(Partial, Error, "Client %d ended with %s: %s", cl.Index, l.Failure.Code, l.Failure.Message)
-		case l.Partial:
-			c.add(Partial, Error, "Client %d did not come to its planned end; the numbers are those until then. Run again, and look at its log.", cl.Index)
-		}
-		if v := l.Verification; v != nil && v.BlocksWrong > 0 && (l.Failure == nil || l.Failure.Code != runfile.FailureVerify) {
-			c.add(VerificationFailed, Error, "Client %d: %d of %d blocks read back are not what was written. Do not use this storage for data before it is understood.", cl.Index, v.BlocksWrong, v.BlocksChecked)
-		}
-	}
-	plan := c.result.Plan
-	if n := len(c.result.Clients); n < int(plan.Clients) {
-		c.add(Partial, Error, "%d of %d clients gave a result. Look at the pods of the others.", n, plan.Clients)
-	}
-	c.checkRounds()
-	for _, s := range c.repetitions {
-		if s.Clients < int32(len(c.result.Clients)) {
-			c.add(Partial, Error, "Repetition %s was measured by %d of %d clients.", s.name(), s.Clients, len(c.result.Clients))
-		}
-	}
-}
-
-func (c *judging) checkProtocol() {
-	if c.protocol.Mismatch {
-		c.add(ProtocolMismatch, Error, "%s The number is not one of the declared protocol.", c.protocol.Message)
-	}
-}
-
-func (c *judging) checkFilesystem() {
-	if !c.kernel() {
-		return
-	}
-	for _, cl := range c.result.Clients {
-		m := cl.Load.Mount
-		if m != nil && m.FilesystemType != "" && m.FilesystemType != "nfs" && m.FilesystemType != "nfs4" {
-			c.add(NotNFS, Warning, "Client %d: %s is %s and not NFS. This is the speed of that file system; mount the export there, and set requireNFS.", cl.Index, c.result.Plan.Engine.MountPath, m.FilesystemType)
-		}
-	}
-}
-
-func (c *judging) checkCollection() {
-	for _, cl := range c.result.Clients {
-		if cl.Observed == nil {
-			c.add(NotCollected, Info, "Client %d: no counters of CPU, network and storage were collected. Foreign load and CPU limits cannot be seen.", cl.Index)
-			continue
-		}
-		for _, p := range cl.Observed.Problems {
-			if c.isSilent(p.Source) {
-				continue // ArrayMetricsPartial says it
-			}
-			c.add(NotCollected, Info, "Client %d: %s could not be read %d times: %s", cl.Index, p.Source, p.Count, p.Message)
-		}
-	}
-}
-
-func (c *judging) checkErrors() {
-	errors, ops := int64(0), int64(0)
-	for _, s := range c.repetitions {
-		errors += s.Total.Errors
-		ops += s.Total.Ops
-	}
-	if errors > 0 {
-		c.add(IOErrors, Error, "%d of %d operations failed. Look at the logs of client and storage; the throughput counts only what succeeded.", errors, ops+errors)
-	}
+	return fs
 }

@@ -1,9 +1,10 @@
 package judge
 
 import (
-	"cmp"
-	"net/netip"
+	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -62,100 +63,277 @@ func connectedPaths(c runfile.ClientResult) []pathPair {
 	return pairs
 }
 
-// carriersOf are the interfaces that carry the load of one client: those with
-// the local address of a channel, or, for a mount of the kernel, those that
-// moved a tenth of its bytes.
-func carriersOf(plan runfile.Plan, c runfile.ClientResult) []runfile.Interface {
-	if plan.Engine.Client != runfile.ClientDirectNFS {
-		return busyInterfaces(c)
+func checkPaths(c *facts, found *findings) {
+	shares := c.overall.Paths
+	idle, reasons := idlePaths(shares)
+	switch {
+	case len(idle) > 0:
+		found.add(PathUnused, Warning, "%d of %d declared paths carried nothing: %s. Check that LIF, route and local address; one subnet for each path on Linux.", len(idle), len(shares), strings.Join(reasons, ", "))
+	case !slices.ContainsFunc(shares, func(p PathShare) bool { return noticeable(p, *c.overall) }):
+		checkBalance(found, shares) // what lost its time has not its share either
 	}
-	var found []runfile.Interface
-	for _, p := range connectedPaths(c) {
-		i, ok := interfaceOf(c.Observed.Interfaces, p.Local)
-		if !ok {
-			return nil
+	for _, l := range c.losses() {
+		if l.bytes == 0 && slices.Contains(idle, l.name) {
+			continue // said already, and better
 		}
-		if !slices.ContainsFunc(found, func(f runfile.Interface) bool { return f.Name == i.Name }) {
-			found = append(found, i)
-		}
+		checkLoss(c, found, l, len(shares))
 	}
-	return found
 }
 
-func busyInterfaces(c runfile.ClientResult) []runfile.Interface {
-	load, moved := int64(0), map[string]int64{}
-	for _, rep := range c.Load.Repetitions {
-		load += opsBytes(rep.Read) + opsBytes(rep.Write)
+// idlePaths are those that carried next to nothing although another did.
+func idlePaths(shares []PathShare) (names, reasons []string) {
+	if len(shares) < 2 {
+		return nil, nil
 	}
-	for _, w := range c.Observed.Windows {
-		if w.Kind != windowMeasure {
+	least := int32(1000/len(shares)) * pathIdle / 1000
+	for _, p := range shares {
+		if p.SharePermille <= least {
+			names = append(names, label(p))
+			reasons = append(reasons, fmt.Sprintf("%s (%s)", label(p), p.State))
+		}
+	}
+	if len(names) == len(shares) {
+		return nil, nil // nothing ran at all: that is another finding
+	}
+	return names, reasons
+}
+
+func checkBalance(found *findings, shares []PathShare) {
+	if len(shares) < 2 {
+		return
+	}
+	equal := 1000 / float64(len(shares))
+	var lines []string
+	uneven := false
+	for _, p := range shares {
+		uneven = uneven || math.Abs(float64(p.SharePermille)-equal)/equal*1000 > pathUneven
+		lines = append(lines, fmt.Sprintf("%s %s", label(p), percent(int64(p.SharePermille))))
+	}
+	if uneven {
+		found.add(PathImbalance, Warning, "The paths are not used alike: %s. The slowest path may have a slower link, a congested port, or a LIF that is not on its home node.", strings.Join(lines, ", "))
+	}
+}
+
+func label(p PathShare) string { return pathPair{Local: p.Local, Path: p.Path}.String() }
+
+// loss is what a path lost of its time, over all repetitions.
+type loss struct {
+	name             string
+	downMilliseconds int64
+	reconnects       int64
+	bytes            int64
+	repetitions      []string // in which something was lost
+	noticeable       bool     // in one of them
+	stillDown        bool     // at the end of the last
+}
+
+// losses are those of the paths that were away, or had to connect anew, in the
+// order of the paths.
+func (c *facts) losses() []loss {
+	var all []loss
+	at := map[string]int{}
+	for _, s := range c.repetitions {
+		for _, p := range s.Paths {
+			name := label(p)
+			i, ok := at[name]
+			if !ok {
+				i = len(all)
+				at[name] = i
+				all = append(all, loss{name: name})
+			}
+			all[i].add(p, s)
+		}
+	}
+	lost := all[:0]
+	for _, l := range all {
+		if l.downMilliseconds > 0 || l.reconnects > 0 {
+			lost = append(lost, l)
+		}
+	}
+	return lost
+}
+
+func (l *loss) add(p PathShare, s Summary) {
+	l.downMilliseconds += p.DownMilliseconds
+	l.reconnects += p.Reconnects
+	l.bytes += p.Bytes() + p.Calls
+	l.noticeable = l.noticeable || noticeable(p, s)
+	l.stillDown = p.State == stateDown
+	if p.DownMilliseconds > 0 || p.Reconnects > 0 {
+		l.repetitions = append(l.repetitions, fmt.Sprint(s.Repetition))
+	}
+}
+
+// noticeable reports whether a path was away for so long that the numbers of
+// the repetition show it.
+func noticeable(p PathShare, s Summary) bool {
+	return s.DurationMilliseconds > 0 && float64(p.DownMilliseconds)*1000 >= channelLostShare*float64(s.DurationMilliseconds)
+}
+
+// checkLoss reports one path: either how long it was away, or that it was back
+// at once.
+func checkLoss(c *facts, found *findings, l loss, paths int) {
+	severity := Info
+	if l.noticeable {
+		severity = Warning
+	}
+	where := "repetition " + listed(l.repetitions)
+	if len(l.repetitions) > 1 {
+		where = "repetitions " + listed(l.repetitions)
+	}
+	if l.downMilliseconds < channelLostMilliseconds {
+		found.add(ChannelReconnected, severity, "Path %s connected anew %d times in %s, and was back at once. Look at the LIF, the switch and the server's log for that time.", l.name, l.reconnects, where)
+		return
+	}
+	measured := int64(0)
+	for _, s := range c.repetitions {
+		measured += s.DurationMilliseconds
+	}
+	meanwhile := "The other paths carried its I/O meanwhile, so this is less than all paths give together"
+	if paths < 2 {
+		meanwhile = "There was no other path, so all I/O waited meanwhile"
+	}
+	end := ""
+	if l.stillDown {
+		end = "; it was still down at the end"
+	}
+	found.add(ChannelLost, severity, "Path %s was down for %s of %s that were measured (%s), in %s%s. Connections made anew: %d. %s. Look at the LIF, the switch and the server's log for that time, and measure again.",
+		l.name, seconds(l.downMilliseconds), seconds(measured), percent(l.downMilliseconds*1000/max(measured, 1)), where, end, l.reconnects, meanwhile)
+}
+
+// listed joins the first of the names.
+func listed(names []string) string {
+	const most = 4
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + ", ..."
+	}
+	return strings.Join(names, ", ")
+}
+
+func seconds(milliseconds int64) string { return fmt.Sprintf("%.1f s", float64(milliseconds)/1000) }
+
+const (
+	stateMissing = "Missing"
+	stateDown    = "Down"
+)
+
+// pathShares adds up the channels of each path over the clients. A declared
+// path that no client connected stands there too, as Missing.
+func (c *facts) pathShares(parts []clientRep) []PathShare {
+	if c.result.Plan.Engine.Client != runfile.ClientDirectNFS {
+		return nil
+	}
+	if c.result.Plan.Database != nil {
+		return c.databasePaths(parts)
+	}
+	t := newPathTable(declaredPaths(c.result.Plan))
+	for _, p := range parts {
+		for _, ch := range p.rep.Channels {
+			t.find(pathPair{Local: ch.Local, Path: ch.Path}).add(ch, p.seconds)
+		}
+	}
+	return t.shared(PathShare.Bytes)
+}
+
+// databasePaths are those of V$DNFS_CHANNELS, which counts calls and no bytes.
+// Without a row nothing is known of the paths, not even that they are missing.
+func (c *facts) databasePaths(parts []clientRep) []PathShare {
+	t, seen := newPathTable(declaredPaths(c.result.Plan)), false
+	for _, p := range parts {
+		if p.rep.Oracle == nil {
 			continue
 		}
-		for _, i := range w.Interfaces {
-			moved[i.Name] += i.ReceivedBytes + i.SentBytes
+		for _, ch := range ownChannels(c.result.Plan, p.rep.Oracle.DirectNFS.Channels) {
+			seen = true
+			share := t.find(pathPair{Local: ch.Local, Path: ch.Path})
+			share.State = "Up"
+			share.Calls += ch.Sends + ch.Receives
+			share.Reconnects += ch.Reconnects
 		}
 	}
-	var busy []runfile.Interface
-	for _, i := range c.Observed.Interfaces {
-		if load > 0 && moved[i.Name] >= load/10 {
-			busy = append(busy, i)
+	if !seen {
+		return nil
+	}
+	return t.shared(func(p PathShare) int64 { return p.Calls })
+}
+
+// ownChannels are those of the server of the plan; a database may use others.
+// Where none has that label, the oranfstab was not used, and all are.
+func ownChannels(plan runfile.Plan, all []runfile.DNFSChannel) []runfile.DNFSChannel {
+	var own []runfile.DNFSChannel
+	for _, ch := range all {
+		if ch.Server == plan.Engine.Server {
+			own = append(own, ch)
 		}
 	}
-	return busy
+	if len(own) == 0 {
+		return all
+	}
+	return own
 }
 
-// interfaceOf finds the interface that has an address, written with or without
-// its prefix length.
-func interfaceOf(all []runfile.Interface, local string) (runfile.Interface, bool) {
-	want, err := netip.ParseAddr(local)
-	if err != nil {
-		return runfile.Interface{}, false
+// pathTable collects what each path did, the declared ones first.
+type pathTable struct {
+	declared []pathPair
+	shares   []PathShare
+}
+
+func newPathTable(declared []pathPair) *pathTable {
+	t := &pathTable{declared: declared}
+	for _, d := range declared {
+		t.shares = append(t.shares, PathShare{Local: d.Local, Path: d.Path, State: stateMissing})
 	}
-	for _, i := range all {
-		for _, a := range i.Addresses {
-			if addressOf(a) == want {
-				return i, true
-			}
+	return t
+}
+
+func (t *pathTable) find(used pathPair) *PathShare {
+	p := declaredAs(t.declared, used)
+	for i := range t.shares {
+		if t.shares[i].Local == p.Local && t.shares[i].Path == p.Path {
+			return &t.shares[i]
 		}
 	}
-	return runfile.Interface{}, false
+	t.shares = append(t.shares, PathShare{Local: p.Local, Path: p.Path, State: stateMissing})
+	return &t.shares[len(t.shares)-1]
 }
 
-func addressOf(s string) netip.Addr {
-	if p, err := netip.ParsePrefix(s); err == nil {
-		return p.Addr()
+func (t *pathTable) shared(amount func(PathShare) int64) []PathShare {
+	total := int64(0)
+	for _, p := range t.shares {
+		total += amount(p)
 	}
-	a, err := netip.ParseAddr(s)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return a
-}
-
-func usesIPv6(plan runfile.Plan, c runfile.ClientResult) bool {
-	return slices.ContainsFunc(pathsOf(plan, c), func(p pathPair) bool { return isIPv6(p.Path) })
-}
-
-// nodeOf is the machine of a client. Without a node name each client counts as
-// a machine of its own.
-func nodeOf(c runfile.ClientResult) string {
-	if c.Host.Node != "" {
-		return c.Host.Node
-	}
-	return c.Host.Name
-}
-
-// loadedNodes are the machines that do the I/O of a client: its own, or the hosts
-// of an external database.
-func loadedNodes(plan runfile.Plan, c runfile.ClientResult) []string {
-	var hosts []string
-	if d := plan.Database; d != nil && d.Kind == runfile.DatabaseExternal && c.Load.Oracle != nil {
-		for _, i := range c.Load.Oracle.Instances {
-			hosts = append(hosts, cmp.Or(i.Host, i.Name))
+	for i := range t.shares {
+		if total > 0 {
+			t.shares[i].SharePermille = *permille(float64(amount(t.shares[i])) / float64(total))
 		}
 	}
-	if len(hosts) == 0 {
-		return []string{nodeOf(c)}
+	return t.shares
+}
+
+// declaredAs finds the declared path that a channel serves. A path without a
+// local address in the oranfstab serves whatever the system chose, and a channel
+// without one (V$DNFS_CHANNELS before 11.2.0.2) the first to its address.
+func declaredAs(declared []pathPair, used pathPair) pathPair {
+	if slices.Contains(declared, used) {
+		return used
 	}
-	return hosts
+	for _, d := range declared {
+		if sameHost(d.Path, used.Path) && (d.Local == "" || used.Local == "" || sameHost(d.Local, used.Local)) {
+			return d
+		}
+	}
+	return used
+}
+
+func (s *PathShare) add(ch runfile.Channel, seconds float64) {
+	s.BytesRead += ch.BytesRead
+	s.BytesWritten += ch.BytesWritten
+	s.BytesPerSecond += int64(float64(ch.BytesRead+ch.BytesWritten) / seconds)
+	s.Reconnects += ch.Reconnects
+	// A loss is noticed later than it begins, perhaps only in the window.
+	s.DownMilliseconds = max(s.DownMilliseconds, min(ch.DownMilliseconds, int64(seconds*1000)))
+	s.Retransmits += ch.Retransmits
+	if s.State != stateDown { // one client's broken path is a broken path
+		s.State = ch.State
+	}
 }

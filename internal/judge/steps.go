@@ -81,7 +81,7 @@ func variationOf(all []Summary) *int32 {
 }
 
 // roundsOf are the repetitions of one step.
-func (c *judging) roundsOf(kind string, users int32) []Summary {
+func (c *facts) roundsOf(kind string, users int32) []Summary {
 	var rounds []Summary
 	for _, s := range c.repetitions {
 		if s.isOf(kind) && s.Step.Users == users {
@@ -93,7 +93,7 @@ func (c *judging) roundsOf(kind string, users int32) []Summary {
 
 // stepSummaries are the median repetitions of all levels of load, in the order
 // in which they were first gone through. Calibrations of a database are none.
-func (c *judging) stepSummaries() []StepSummary {
+func (c *facts) stepSummaries() []StepSummary {
 	var steps []StepSummary
 	for _, s := range c.repetitions {
 		if s.Step == nil || s.isOf(runfile.StepCalibrate) {
@@ -136,7 +136,7 @@ func markKnee(steps []StepSummary, kind string) {
 
 // headlines are the repetitions that the summary is chosen from: of the step
 // with the most users, of calibrations one for each round, or all.
-func (c *judging) headlines() []Summary {
+func (c *facts) headlines() []Summary {
 	if c.result.Plan.Workload.Calibrate != nil {
 		return c.calibrationSummaries()
 	}
@@ -150,4 +150,170 @@ func (c *judging) headlines() []Summary {
 		return c.repetitions
 	}
 	return c.roundsOf(runfile.StepUsers, most)
+}
+
+const defaultOracleBlock = 8192 // db_block_size, unless somebody chose another
+
+// blockBytes is what one I/O of the load reads or writes: of a calibration the
+// large reads, for these are what a wire can be full of. 0 = not known.
+func blockBytes(p runfile.Plan) int64 {
+	w := p.Workload
+	switch {
+	case w.Raw != nil:
+		return w.Raw.BlockSizeBytes
+	case w.Calibrate != nil:
+		return largeBytes(w.Calibrate.Files)
+	case w.SLOB == nil:
+		return 0
+	case w.SLOB.Access == runfile.AccessFullTableScan:
+		return largeBytes(w.SLOB.Files)
+	case w.SLOB.Files != nil && w.SLOB.Files.BlockSizeBytes > 0:
+		return w.SLOB.Files.BlockSizeBytes
+	default:
+		return defaultOracleBlock
+	}
+}
+
+// largeBytes is a multiblock read: Oracle's largest is of 1 MiB on most systems.
+func largeBytes(f *runfile.Files) int64 {
+	if f != nil && f.LargeReadBytes > 0 {
+		return f.LargeReadBytes
+	}
+	return defaultXfer
+}
+
+// outstanding is how many I/Os the load keeps going at once, and what to raise
+// for more.
+func (c *facts) outstanding() (ios int64, raise string) {
+	s := c.result.Plan.Workload.SLOB
+	if s == nil {
+		r := c.raw()
+		return int64(r.Jobs) * int64(r.Depth) * int64(c.overall.Clients), "depth or jobs"
+	}
+	users := int64(1)
+	if c.overall.Step != nil {
+		users = int64(c.overall.Step.Users)
+	}
+	return users * int64(max(s.ReadAhead, 1)), "users"
+}
+
+// workingSet is all that the load can read; 0 = not known.
+func (c *facts) workingSet() int64 {
+	w, clients := c.result.Plan.Workload, int64(max(len(c.result.Clients), 1))
+	switch {
+	case w.Raw != nil:
+		return w.Raw.FileSizeBytes * int64(w.Raw.Jobs) * clients
+	case w.Calibrate != nil:
+		return filesBytes(w.Calibrate.Files) * clients
+	case w.SLOB == nil:
+		return 0
+	case w.SLOB.Files != nil:
+		return filesBytes(w.SLOB.Files) * clients
+	case w.SLOB.Access == runfile.AccessFullTableScan:
+		return w.SLOB.ScanTableBytes * int64(w.SLOB.Schemas)
+	default:
+		return w.SLOB.ScaleBytes * int64(w.SLOB.Schemas)
+	}
+}
+
+func filesBytes(f *runfile.Files) int64 {
+	if f == nil {
+		return 0
+	}
+	return f.SizeBytes * int64(f.Count)
+}
+
+// Points are the numbers of a result that can be compared, by repetition: one
+// point, or one for each step of a load with several levels. Warm-up is left out.
+func Points(r runfile.Result) [][]runfile.SuitePoint {
+	rounds := roundsOf(r)
+	if len(rounds) == 0 {
+		var points [][]runfile.SuitePoint
+		for _, s := range Judge(r).Repetitions {
+			points = append(points, []runfile.SuitePoint{point(s)})
+		}
+		return points
+	}
+	var points [][]runfile.SuitePoint
+	for _, round := range rounds {
+		if of := Headline(Judge(only(r, round))); len(of) > 0 {
+			points = append(points, of)
+		}
+	}
+	return points
+}
+
+// Headline returns the numbers that stand for a whole run, as Points returns those of
+// one repetition: medians where the run has several repetitions.
+func Headline(j Judgement) []runfile.SuitePoint {
+	var points []runfile.SuitePoint
+	for _, s := range j.Steps {
+		p := point(s.Summary)
+		p.Step, p.Knee = fmt.Sprintf("%s=%d", s.Kind, s.Users), s.Knee
+		points = append(points, p)
+	}
+	if len(points) == 0 && j.Summary != nil {
+		points = append(points, point(*j.Summary))
+	}
+	return points
+}
+
+// roundsOf are the rounds of a load with steps, ascending; none without steps.
+func roundsOf(r runfile.Result) []int32 {
+	var rounds []int32
+	for _, c := range r.Clients {
+		for _, rep := range c.Load.Repetitions {
+			if rep.Step != nil && !rep.Step.Warmup && !slices.Contains(rounds, rep.Step.Round) {
+				rounds = append(rounds, rep.Step.Round)
+			}
+		}
+	}
+	slices.Sort(rounds)
+	return rounds
+}
+
+// only is the result as if there had been no other round: the judgement takes
+// the median over rounds otherwise, and a median is no sample.
+func only(r runfile.Result, round int32) runfile.Result {
+	clients := slices.Clone(r.Clients)
+	for i, c := range clients {
+		clients[i].Load.Repetitions = slices.DeleteFunc(slices.Clone(c.Load.Repetitions), func(rep runfile.Repetition) bool {
+			return rep.Step == nil || rep.Step.Warmup || rep.Step.Round != round
+		})
+	}
+	r.Clients = clients
+	return r
+}
+
+// point takes the metrics of one repetition. What is not known is left out, and
+// so is a rate of 0, as in the status of a benchmark.
+func point(s Summary) runfile.SuitePoint {
+	metrics := map[string]float64{}
+	rate := func(metric string, v int64) {
+		if v != 0 {
+			metrics[metric] = float64(v)
+		}
+	}
+	maybe := func(metric string, v *int64) {
+		if v != nil {
+			metrics[metric] = float64(*v)
+		}
+	}
+	rate(runfile.MetricThroughput, s.Total.BytesPerSecond)
+	rate(runfile.MetricIOPS, s.Total.OperationsPerSecond)
+	if l := s.Total.Latency; l != nil {
+		metrics[runfile.MetricMeanLatency] = float64(l.MeanMicroseconds)
+		if !l.MeanOnly {
+			metrics[runfile.MetricP50Latency] = float64(l.P50Microseconds)
+			metrics[runfile.MetricP95Latency] = float64(l.P95Microseconds)
+			metrics[runfile.MetricP99Latency] = float64(l.P99Microseconds)
+		}
+	}
+	maybe(runfile.MetricStorageLatency, s.Storage.MeanLatencyMicroseconds)
+	maybe(runfile.MetricClientCPU, s.ClientCPU.MicrosecondsPerMiB)
+	p := runfile.SuitePoint{Metrics: metrics}
+	if s.WirePermille != nil {
+		p.WirePermille = new(int64(*s.WirePermille))
+	}
+	return p
 }

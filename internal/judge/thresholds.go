@@ -1,6 +1,8 @@
 package judge
 
-import "github.com/nfsbench/nfsbench/internal/stats"
+import (
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
 
 // The thresholds of all findings. docs/findings.md gives the reason for each.
 // Shares are permille unless the name says otherwise.

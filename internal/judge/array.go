@@ -5,32 +5,33 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-func (c *judging) checkStandIn() {
+func checkStandIn(c *facts, found *findings) {
 	database := slices.ContainsFunc(c.oracleFacts(), func(o runfile.Oracle) bool { return o.StandIn })
 	if database {
-		c.add(SimulatedDatabase, Info, "The database was a stand-in for Oracle. The numbers say that the tool works, and nothing about Oracle. Use an image of Oracle.")
+		found.add(SimulatedDatabase, Info, "The database was a stand-in for Oracle. The numbers say that the tool works, and nothing about Oracle. Use an image of Oracle.")
 	}
 	storage := c.result.Simulated && !database || c.result.Plan.Survey.IsStandIn()
 	for _, s := range c.result.Plan.Collect.Sources {
 		storage = storage || strings.Contains(s.Name, runfile.StandIn)
 	}
 	if storage {
-		c.add(SimulatedStorage, Info, "A stand-in for real storage took part. The numbers say that the tool works, and nothing about an array. Point storage at an export or a claim of yours.")
+		found.add(SimulatedStorage, Info, "A stand-in for real storage took part. The numbers say that the tool works, and nothing about an array. Point storage at an export or a claim of yours.")
 	}
 }
 
 // checkMissing tells what the array did not.
-func (c *judging) checkMissing() {
+func checkMissing(c *facts, found *findings) {
 	for _, m := range c.survey().Missing {
-		c.addOnce(ArrayMetricsPartial, Info, "The array did not tell %s: %s.%s", m.What, strings.TrimSuffix(m.Why, "."), sentence(m.Fix))
+		found.addOnce(ArrayMetricsPartial, Info, "The array did not tell %s: %s.%s", m.What, strings.TrimSuffix(m.Why, "."), sentence(m.Fix))
 	}
 	for _, s := range c.result.Plan.Collect.Sources {
 		if silent, why := c.silence(s); silent > 0 {
-			c.add(ArrayMetricsPartial, Warning, "Source %s gave nothing to compare in %d of %d repetitions: %s.", s.Name, silent, len(c.repetitions), why)
+			found.add(ArrayMetricsPartial, Warning, "Source %s gave nothing to compare in %d of %d repetitions: %s.", s.Name, silent, len(c.repetitions), why)
 		}
 	}
 }
@@ -43,7 +44,7 @@ func sentence(fix string) string {
 }
 
 // isSilent reports a source without any window.
-func (c *judging) isSilent(name string) bool {
+func (c *facts) isSilent(name string) bool {
 	for _, s := range c.result.Plan.Collect.Sources {
 		if s.Name == name {
 			silent, _ := c.silence(s)
@@ -56,7 +57,7 @@ func (c *judging) isSilent(name string) bool {
 // silence counts the repetitions without a window of a source that can be used,
 // and says why. Sources that only one client samples are not missed at others;
 // what the embedded server does not tell is NotCollected.
-func (c *judging) silence(s runfile.Source) (repetitions int, why string) {
+func (c *facts) silence(s runfile.Source) (repetitions int, why string) {
 	if s.Kind == runfile.SourceEmbedded || len(c.result.Clients) == 0 || c.result.Clients[0].Observed == nil {
 		return 0, ""
 	}
@@ -100,10 +101,10 @@ func unusable(parts []clientRep, is func(runfile.StorageWindow) bool) string {
 	return "there are no two readings of it in the window: use a longer run.durationSeconds"
 }
 
-func (c *judging) checkStorageCPU() {
+func checkStorageCPU(c *facts, found *findings) {
 	for _, n := range c.overall.StorageNodes {
 		if c.bindsLoad(n) {
-			c.add(StorageCPUBound, Warning, "The CPU of storage node %s was %s busy: it is the limit. Spread the load over more nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
+			found.add(StorageCPUBound, Warning, "The CPU of storage node %s was %s busy: it is the limit. Spread the load over more nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
 		}
 	}
 }
@@ -111,7 +112,7 @@ func (c *judging) checkStorageCPU() {
 // bindsLoad tells whether the CPU of a node holds the load back: it is busy, and
 // the load is its work. Where the owner is known, a node that neither owns the
 // data nor has a path is busy for somebody else.
-func (c *judging) bindsLoad(n StorageNode) bool {
+func (c *facts) bindsLoad(n StorageNode) bool {
 	ownerKnown := slices.ContainsFunc(c.overall.StorageNodes, func(o StorageNode) bool { return o.Owner && o.Source == n.Source })
 	return atLeastPermille(n.CPUPermille, cpuBusy) && (n.Owner || n.Entry || !ownerKnown)
 }
@@ -127,7 +128,7 @@ type disagreement struct {
 
 // checkArray compares the storage's bytes with the clients'. More are somebody
 // else's; fewer were answered on the way.
-func (c *judging) checkArray() {
+func checkArray(c *facts, found *findings) {
 	var all []disagreement
 	for _, s := range c.repetitions {
 		for _, w := range storageWindows(c.parts(s.Repetition)) {
@@ -137,7 +138,7 @@ func (c *judging) checkArray() {
 		}
 	}
 	for _, d := range all {
-		c.addDisagreement(d)
+		addDisagreement(found, d)
 	}
 }
 
@@ -164,19 +165,19 @@ func (d disagreement) gap() float64 {
 	return d.clients - d.array
 }
 
-func (c *judging) addDisagreement(d disagreement) {
+func addDisagreement(found *findings, d disagreement) {
 	meaning := "somebody else uses it. Run again when it is quiet"
 	if !d.more {
 		meaning = "a cache on the way answered the rest, or storage.array watches another volume than the load is on. Use direct I/O and files larger than the caches, and check which volume it is"
 	}
-	c.add(ArrayDisagrees, Warning, "Storage %s counted %s of %s and the clients %s (repetition %s): %s.",
+	found.add(ArrayDisagrees, Warning, "Storage %s counted %s of %s and the clients %s (repetition %s): %s.",
 		d.source, megabytes(int64(d.array)), d.direction, megabytes(int64(d.clients)), listed(d.repetitions), meaning)
 }
 
 // disagreements are those of one repetition and source, by the storage's own
 // seconds. Where these are not all of the window, or not all clients ran in it,
 // the load may have been another in the rest.
-func (c *judging) disagreements(s Summary, w runfile.StorageWindow) []disagreement {
+func (c *facts) disagreements(s Summary, w runfile.StorageWindow) []disagreement {
 	uncounted := c.result.Plan.Database != nil && s.Total.Ops == 0
 	if c.lags(w) || s.DurationMilliseconds <= 0 || uncounted {
 		return nil
@@ -197,7 +198,7 @@ func (c *judging) disagreements(s Summary, w runfile.StorageWindow) []disagreeme
 			clients = d.of.bytesPerSec
 		}
 		more := array > clients*(1+tolerance)+foreignBytesPerSecond
-		less := array < clients*(1-tolerance)-foreignBytesPerSecond && (d.of != s.Read || !c.pageCacheSeen())
+		less := array < clients*(1-tolerance)-foreignBytesPerSecond && (d.of != s.Read || !cacheSuspected(c))
 		if more || less {
 			found = append(found, disagreement{source: w.Source, direction: d.name, more: more, array: array, clients: clients, repetitions: []string{fmt.Sprint(s.Repetition)}})
 		}
@@ -207,21 +208,27 @@ func (c *judging) disagreements(s Summary, w runfile.StorageWindow) []disagreeme
 
 // lags reports stale samples of a Prometheus: they are older than their time, which long
 // windows forgive and short ones do not.
-func (c *judging) lags(w runfile.StorageWindow) bool {
+func (c *facts) lags(w runfile.StorageWindow) bool {
 	return w.Seconds < scrapedSeconds && slices.ContainsFunc(c.result.Plan.Collect.Sources, func(s runfile.Source) bool {
 		return s.Name == w.Source && s.Kind == runfile.SourcePrometheus
 	})
 }
 
-// pageCacheSeen says that the client's own cache has been found already, which
-// explains why the storage sent less.
-func (c *judging) pageCacheSeen() bool {
-	return c.kernel() && slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Code == CacheSuspected && f.Severity == Warning })
+// cacheSuspected says that a cache of the client or of the storage is suspected,
+// which explains why the storage sent less to a mount of the kernel.
+func cacheSuspected(c *facts) bool {
+	if !c.kernel() {
+		return false
+	}
+	var found findings
+	checkClientCache(c, &found)
+	checkServerCache(c, &found)
+	return slices.ContainsFunc(found, func(f Finding) bool { return f.Severity == Warning })
 }
 
 // checkQoS compares with the ceiling of the volume what was measured: by the
 // clients, or by the array, which counts what the ceiling is of.
-func (c *judging) checkQoS() {
+func checkQoS(c *facts, found *findings) {
 	v := c.volume()
 	if v.QoS == nil {
 		return
@@ -244,7 +251,144 @@ func (c *judging) checkQoS() {
 		at = append(at, fmt.Sprintf("%s of %s", megabytes(int64(bytes)), megabytes(*q.MaxBytesPerSecond)))
 	}
 	if len(at) > 0 {
-		c.add(QoSThrottled, Warning, "The QoS policy %s of %s was reached: %s. The ceiling was measured, and not the array. Raise it (qos policy-group modify -policy-group %s -max-throughput ...), or let it be when it belongs to the question.",
+		found.add(QoSThrottled, Warning, "The QoS policy %s of %s was reached: %s. The ceiling was measured, and not the array. Raise it (qos policy-group modify -policy-group %s -max-throughput ...), or let it be when it belongs to the question.",
 			v.QoS.Policy, volumeName(v), strings.Join(at, ", "), v.QoS.Policy)
 	}
+}
+
+// place is where something of the array was, and how to see where it is.
+type place struct {
+	what, node string
+	here       func(runfile.StorageSample) string   // the node by a reading
+	seen       func(runfile.StorageWindow) []string // the nodes by a window, in order
+}
+
+// checkMoves follows the volume, and the LIFs in use, from the survey through
+// the measured windows: the numbers before and after a move are of two places.
+func checkMoves(c *facts, found *findings) {
+	for _, source := range c.windowSources() {
+		places := c.places(source)
+		for _, rep := range c.repetitions {
+			for _, w := range storageWindows(c.parts(rep.Repetition)) {
+				if w.Source == source {
+					followAll(c, found, places, w, rep.Repetition)
+				}
+			}
+		}
+	}
+}
+
+// places are what is followed, each where it was before.
+func (c *facts) places(source string) []*place {
+	volume := &place{
+		what: volumeName(c.volume()),
+		here: func(s runfile.StorageSample) string { return s.VolumeNode },
+		seen: func(w runfile.StorageWindow) []string { return w.VolumeNodes },
+	}
+	if c.survey().Source == source {
+		volume.node = c.volume().Node
+	}
+	all := []*place{volume}
+	for _, address := range unique(c.everUsed()) {
+		all = append(all, c.lifPlace(source, address))
+	}
+	return all
+}
+
+func unique(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func followAll(c *facts, found *findings, places []*place, w runfile.StorageWindow, repetition int32) {
+	for _, p := range places {
+		for _, node := range p.seen(w) {
+			follow(c, found, p, node, w.Source, repetition)
+		}
+	}
+}
+
+// windowSources are the sources that have windows.
+func (c *facts) windowSources() []string {
+	var names []string
+	for _, rep := range c.repetitions {
+		for _, w := range storageWindows(c.parts(rep.Repetition)) {
+			if !slices.Contains(names, w.Source) {
+				names = append(names, w.Source)
+			}
+		}
+	}
+	return names
+}
+
+func (c *facts) lifPlace(source, address string) *place {
+	p := &place{
+		what: "path " + address,
+		here: func(s runfile.StorageSample) string { return nodeOfPath(s.Paths, address) },
+		seen: func(w runfile.StorageWindow) []string { return []string{nodeOfPath(w.Paths, address)} },
+	}
+	if l := c.result.Plan.Survey.LIF(address); l != nil {
+		p.what = fmt.Sprintf("LIF %s (%s)", cmp.Or(l.Name, "?"), address)
+		if c.survey().Source == source {
+			p.node = l.Node
+		}
+	}
+	return p
+}
+
+func nodeOfPath(paths []runfile.StoragePath, address string) string {
+	for _, p := range paths {
+		if sameHost(p.Address, address) {
+			return p.Node
+		}
+	}
+	return ""
+}
+
+// follow reports a move when an object is not where it was.
+func follow(c *facts, found *findings, p *place, node, source string, repetition int32) {
+	was := p.node
+	if node == "" || node == was {
+		return
+	}
+	p.node = node
+	if was == "" {
+		return
+	}
+	when := ""
+	if t, seen := c.arrived(*p, was, source); seen {
+		when = " at " + t.UTC().Format(time.RFC3339)
+	}
+	found.addOnce(VolumeMoved, Warning, "%s moved from node %s to %s%s (seen in repetition %d): what was measured before and after is of two places, and a move is a load of its own. Run again when nothing moves.",
+		capital(p.what), was, node, when, repetition)
+}
+
+// arrived is the first reading at the new node after one at the old, by the
+// array's clock.
+func (c *facts) arrived(p place, was, source string) (time.Time, bool) {
+	for _, cl := range c.result.Clients {
+		if cl.Observed == nil {
+			continue
+		}
+		before := c.survey().Source == source
+		for _, s := range cl.Observed.Storage {
+			if s.Source != source {
+				continue
+			}
+			switch here := p.here(s); {
+			case here == was:
+				before = true
+			case here == p.node && before:
+				return s.Time, true
+			}
+		}
+	}
+	return time.Time{}, false
+}
+
+func capital(s string) string {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return s
+	}
+	return string(s[0]-'a'+'A') + s[1:]
 }

@@ -1,9 +1,42 @@
+// Package judge turns a result file into a judgement: how fast, how near to the
+// wire, over which protocol, may the number be believed, and is it good enough.
+//
+// It is pure and deterministic: the same result file gives the same judgement
+// on a laptop, in the operator, and years later. It knows nothing that is not
+// in the file. The order of work is
+//
+//	facts -> findings of the checks -> expectations -> validity -> verdict
+//
+// The facts (facts.go) are made once, and nothing writes to them afterwards. A
+// check is a function from facts to findings, in the file of its subject; the table
+// in findings.go lists all codes and checks.
+//
+// Every threshold is a constant in thresholds.go and stands in docs/findings.md.
 package judge
 
 import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
+
+// Judge judges a result. It never fails: what is missing in the result is
+// missing in the judgement, with a finding that says so.
+func Judge(r runfile.Result) Judgement {
+	c := newFacts(r)
+	j := Judgement{
+		Engine: engineOf(r.Plan), Summary: c.overall, Repetitions: c.headline, VariationPermille: c.variation,
+		Steps: c.steps, Calibrations: c.calibrations, Database: c.database,
+		Wire: c.wire, Protocol: c.protocol, Series: c.series,
+	}
+	if indirect := c.indirect(); len(indirect) > 0 {
+		j.Indirect = indirect[0].sentence(c.volume())
+	}
+	o := expect(c, &j)
+	j.Findings = append(find(c), o.findings...).sorted()
+	j.Validity = validity(j.Findings)
+	j.Verdict = verdict(c, j, o)
+	return j
+}
 
 // Verdict says whether the numbers are good enough for what was expected.
 type Verdict string
@@ -187,43 +220,49 @@ type Evidence struct {
 	Mismatch bool `json:"mismatch,omitempty"`
 }
 
-// Judge judges a result. It never fails: what is missing in the result is
-// missing in the judgement, with a finding that says so.
-func Judge(r runfile.Result) Judgement {
-	c := &judging{result: r}
-	c.wire = wireLimit(r)
-	c.summarise()
-	c.database = databaseSummary(r, c.overall)
-	c.protocol = evidence(r, c.overall, c.database)
-	c.find()
-	j := Judgement{
-		Engine: engineOf(r.Plan), Summary: c.overall, Repetitions: c.headline, VariationPermille: c.variation,
-		Steps: c.steps, Calibrations: c.calibrations, Database: c.database,
-		Wire: c.wire, Protocol: c.protocol, Series: c.series,
-	}
-	c.expect(&j)
-	j.Findings, j.Indirect = c.sorted(), c.indirectly
-	j.Validity = validity(j.Findings)
-	j.Verdict = c.verdict(j)
-	return j
+// The engines.
+const (
+	EngineNative = "Native" // our own I/O
+	EngineOracle = "Oracle" // SQL in a database
+)
+
+// StepSummary is one level of load: its median repetition over the rounds.
+type StepSummary struct {
+	Kind    string  `json:"kind"`            // runfile.StepUsers, ...
+	Users   int32   `json:"users,omitempty"` // sessions, or reads outstanding at once
+	Summary Summary `json:"summary"`
+	// WirePermille is the share of the wire limit; nil when that is not known.
+	WirePermille *int32 `json:"wirePermille,omitempty"`
+	// Knee: more users than these gave latency and hardly throughput.
+	Knee bool `json:"knee,omitempty"`
 }
 
-// judging is what the steps share.
-type judging struct {
-	result       runfile.Result
-	wire         *WireLimit
-	repetitions  []Summary // that count, of all steps
-	warmups      []Summary // of those that do not
-	steps        []StepSummary
-	calibrations []CalibrationSummary
-	headline     []Summary // those that overall is the median of
-	database     *DatabaseSummary
-	overall      *Summary
-	series       []SeriesPoint
-	variation    *int32
-	protocol     Evidence
-	findings     []Finding
-	indirectly   string // Judgement.Indirect
-	missed       bool   // a threshold was missed
-	unmeasured   bool   // a threshold could not be compared
+// CalibrationSummary is one run of CALIBRATE_IO, or of what the native engine
+// does in its place.
+type CalibrationSummary struct {
+	Warmup bool `json:"warmup,omitempty"` // not counted
+	// MaxIOPS are random single-block reads a second within the latency allowed.
+	MaxIOPS *int64 `json:"maxIOPS,omitempty"`
+	// MaxMegabytesPerSecond of large random reads, 10^6 bytes. Oracle does not say
+	// of which megabytes its max_mbps is; this takes the smaller, which claims less.
+	MaxMegabytesPerSecond *int64 `json:"maxMegabytesPerSecond,omitempty"`
+	// ActualLatencyMilliseconds at MaxIOPS, whole milliseconds as Oracle's.
+	ActualLatencyMilliseconds *int64 `json:"actualLatencyMilliseconds,omitempty"`
+}
+
+// DatabaseSummary is what the database reports about the repetition of the summary.
+type DatabaseSummary struct {
+	Files    []DatabaseFile        `json:"files,omitempty"`    // data files that were read
+	Servers  []runfile.DNFSServer  `json:"servers,omitempty"`  // over all measured windows
+	Channels []runfile.DNFSChannel `json:"channels,omitempty"` // summed over all measured windows
+}
+
+// DatabaseFile is one data file of V$IOSTAT_FILE. Nanoseconds, because the
+// averages are fractions of microseconds.
+type DatabaseFile struct {
+	Number                   int64  `json:"number"` // FILE_NO
+	AccessMethod             string `json:"accessMethod,omitempty"`
+	SmallReads               *int64 `json:"smallReads,omitempty"`
+	SmallReadNanoseconds     *int64 `json:"smallReadNanoseconds,omitempty"`
+	SmallSyncReadNanoseconds *int64 `json:"smallSyncReadNanoseconds,omitempty"`
 }

@@ -45,8 +45,8 @@ func clockOffsets(parts []clientRep) []time.Duration {
 
 // checkClocks names the clients, and the array, whose times are not those of
 // everybody else.
-func (c *judging) checkClocks() {
-	c.checkArrayClock()
+func checkClocks(c *facts, found *findings) {
+	checkArrayClock(c, found)
 	for _, cl := range c.result.Clients {
 		ahead, known := clockOffset(cl)
 		if !known || ahead.Abs() < clockSkewed {
@@ -60,13 +60,13 @@ func (c *judging) checkClocks() {
 		if where == "" {
 			where = cl.Host.Name
 		}
-		c.add(ClockSkew, Warning, "Client %d: the clock of %s is %.0f s %s that of the API server. The numbers stand, for clients start by a signal; but the times of its samples are not those of the storage's logs. Set its clock (NTP).", cl.Index, where, ahead.Abs().Seconds(), which)
+		found.add(ClockSkew, Warning, "Client %d: the clock of %s is %.0f s %s that of the API server. The numbers stand, for clients start by a signal; but the times of its samples are not those of the storage's logs. Set its clock (NTP).", cl.Index, where, ahead.Abs().Seconds(), which)
 	}
 }
 
 // checkArrayClock: what an array counts is divided by its own seconds, so only
 // its times are wrong.
-func (c *judging) checkArrayClock() {
+func checkArrayClock(c *facts, found *findings) {
 	offset := c.survey().ClockOffsetMilliseconds
 	if offset == nil || *offset > -clockSkewed.Milliseconds() && *offset < clockSkewed.Milliseconds() {
 		return
@@ -75,5 +75,45 @@ func (c *judging) checkArrayClock() {
 	if *offset < 0 {
 		which = "behind"
 	}
-	c.add(ClockSkew, Warning, "The clock of the array is %.0f s %s ours. The numbers stand, for it counts by its own seconds; but the times in its logs are not those of the clients. Set its clock (NTP).", math.Abs(float64(*offset))/1000, which)
+	found.add(ClockSkew, Warning, "The clock of the array is %.0f s %s ours. The numbers stand, for it counts by its own seconds; but the times in its logs are not those of the clients. Set its clock (NTP).", math.Abs(float64(*offset))/1000, which)
+}
+
+// checkTogether: rates of clients that did not run at the same time must not
+// be added.
+func checkTogether(c *facts, found *findings) {
+	for _, s := range c.repetitions {
+		if share := together(c.parts(s.Repetition)); share*1000 < overlapGood {
+			found.add(ClientsNotTogether, Warning, "In repetition %s the clients ran together for only %.0f %% of the time, so their sum is too high. Check the clocks of their machines.", s.name(), share*100)
+		}
+	}
+}
+
+// together is the share of the shortest window in which all clients ran.
+func together(parts []clientRep) float64 {
+	if len(parts) < 2 {
+		return 1
+	}
+	offsets := clockOffsets(parts)
+	start, end := parts[0].rep.Start.Add(offsets[0]), parts[0].rep.End.Add(offsets[0])
+	shortest := end.Sub(start)
+	for i, p := range parts[1:] {
+		ahead := offsets[i+1]
+		start, end = later(start, p.rep.Start.Add(ahead)), earlier(end, p.rep.End.Add(ahead))
+		shortest = min(shortest, p.rep.End.Sub(p.rep.Start))
+	}
+	return float64(max(end.Sub(start), 0)) / float64(shortest)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -12,36 +12,21 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// checkDatabase looks at what only a database can tell.
-func (c *judging) checkDatabase() {
-	if c.result.Plan.Database == nil {
-		return
-	}
-	c.checkOranfstab()
-	c.checkTrunking()
-	c.checkServiceTime()
-	c.checkAsync()
-	c.checkScan()
-	c.checkBufferCache()
-	c.checkParameters()
-	c.checkInstances()
-}
-
 // checkDirectNFS tells why Direct NFS did not carry the load: where the kernel
 // did so without a word, or where the loader saw it before.
-func (c *judging) checkDirectNFS() {
+func checkDirectNFS(c *facts, found *findings) {
 	d := c.result.Plan.Database
 	if d == nil || !d.DirectNFS {
 		return
 	}
 	for _, cl := range c.result.Clients {
 		if f := cl.Load.Failure; f != nil && isDirectNFSFailure(f.Code) {
-			c.add(DNFSNotActive, Error, "%s", f.Message)
+			found.add(DNFSNotActive, Error, "%s", f.Message)
 			return
 		}
 	}
 	if share, known := accessShare(c.result, methodDirectNFS); known && share < protocolShare {
-		c.add(DNFSNotActive, Error, "Direct NFS is declared, and %s of what was read of data files went by %s: Oracle fell back without a word. %s",
+		found.add(DNFSNotActive, Error, "Direct NFS is declared, and %s of what was read of data files went by %s: Oracle fell back without a word. %s",
 			percent(1000-share), otherMethods(c.result, methodDirectNFS), c.whyInactive())
 	}
 }
@@ -51,7 +36,7 @@ func isDirectNFSFailure(code string) bool {
 }
 
 // whyInactive is what the container of the database saw of it.
-func (c *judging) whyInactive() string {
+func (c *facts) whyInactive() string {
 	var why []string
 	for _, o := range c.oracleFacts() {
 		l := o.Library
@@ -78,7 +63,7 @@ func (c *judging) whyInactive() string {
 }
 
 // checkOranfstab: Oracle finds mounts by itself, too, with one path and NFSv3.
-func (c *judging) checkOranfstab() {
+func checkOranfstab(c *facts, found *findings) {
 	label := c.result.Plan.Engine.Server
 	if !c.result.Plan.Database.DirectNFS || label == "" || len(c.database.Servers) == 0 {
 		return
@@ -92,29 +77,32 @@ func (c *judging) checkOranfstab() {
 			names = append(names, row.Server)
 		}
 	}
-	c.add(OranfstabNotUsed, Warning, "The oranfstab calls the server %s and V$DNFS_SERVERS %s: Oracle did not use it, and found the mount by itself, with one path. Check the file's syntax and place (/etc/oranfstab), and that its export and mount are those of the kernel; then restart the instance.",
+	found.add(OranfstabNotUsed, Warning, "The oranfstab calls the server %s and V$DNFS_SERVERS %s: Oracle did not use it, and found the mount by itself, with one path. Check the file's syntax and place (/etc/oranfstab), and that its export and mount are those of the kernel; then restart the instance.",
 		label, listed(names))
 }
 
 // checkTrunking: NetApp says that Oracle's client has one path for each export
 // with NFSv4.1, for the server does not trunk.
-func (c *judging) checkTrunking() {
+func checkTrunking(c *facts, found *findings) {
 	version := c.result.Plan.Engine.NFSVersion
 	if n := len(declaredPaths(c.result.Plan)); c.result.Plan.Database.DirectNFS && n > 1 && version != "NFSv3" && version != "" {
-		c.add(MultiplePathsOnNFSv4, Warning, "The oranfstab has %d paths with %s, and Oracle's client spreads over several with NFSv3 only (NetApp: no client ID trunking). Use NFSv3, or one path.", n, version)
+		found.add(MultiplePathsOnNFSv4, Warning, "The oranfstab has %d paths with %s, and Oracle's client spreads over several with NFSv3 only (NetApp: no client ID trunking). Use NFSv3, or one path.", n, version)
+	}
+}
+
+// checkTimeUnit reports service times that cannot be used.
+func checkTimeUnit(c *facts, found *findings) {
+	for _, w := range databaseWindows(c.result, c.overall.Repetition) {
+		if w.ServiceTimeUnit == "" && len(dataFiles(w)) > 0 {
+			found.addOnce(NotCollected, Info, "The unit of the times in V$IOSTAT_FILE could not be told, so they are left out.")
+		}
 	}
 }
 
 // checkServiceTime looks for service times that cannot be: pNFS of Oracle 12.2
 // reports 19 µs where 350 are spent.
-func (c *judging) checkServiceTime() {
-	windows := databaseWindows(c.result, c.overall.Repetition)
-	for _, w := range windows {
-		if w.ServiceTimeUnit == "" && len(dataFiles(w)) > 0 {
-			c.addOnce(NotCollected, Info, "The unit of the times in V$IOSTAT_FILE could not be told, so they are left out.")
-		}
-	}
-	for _, w := range windows {
+func checkServiceTime(c *facts, found *findings) {
+	for _, w := range databaseWindows(c.result, c.overall.Repetition) {
 		count, micros := smallReads(w)
 		if count < latencyWaits {
 			continue
@@ -125,14 +113,14 @@ func (c *judging) checkServiceTime() {
 			if c.isPNFS() {
 				hint = "Oracle 12.2 is known to count wrongly with pNFS: believe its number of reads, and take the latency from the array."
 			}
-			c.add(SuspectLatency, Warning, "V$IOSTAT_FILE says %.1f µs for a single-block read, but %s. %s", mean, why, hint)
+			found.add(SuspectLatency, Warning, "V$IOSTAT_FILE says %.1f µs for a single-block read, but %s. %s", mean, why, hint)
 			return
 		}
 	}
 }
 
 // implausible says why a mean of microseconds cannot be so; empty when it can.
-func (c *judging) implausible(w runfile.OracleWindow, mean float64) string {
+func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 	below := func(other float64) bool { return mean*1000 < other*latencyAgrees }
 	if waits, us := eventOf(w, eventSequentialRead); waits >= latencyWaits && below(float64(us)/float64(waits)) {
 		return fmt.Sprintf("%s took %.1f µs in V$SYSTEM_EVENT", eventSequentialRead, float64(us)/float64(waits))
@@ -152,7 +140,7 @@ func (c *judging) implausible(w runfile.OracleWindow, mean float64) string {
 }
 
 // checkAsync looks for data files without asynchronous I/O.
-func (c *judging) checkAsync() {
+func checkAsync(c *facts, found *findings) {
 	var files []string
 	for _, w := range databaseWindows(c.result, 0) {
 		for _, f := range dataFiles(w) {
@@ -168,11 +156,11 @@ func (c *judging) checkAsync() {
 	if c.result.Plan.Database.DirectNFS {
 		hint = "Direct NFS is asynchronous by itself: leave disk_asynch_io at TRUE, and look whether Direct NFS is active."
 	}
-	c.add(SyncIO, Warning, "Data files without asynchronous I/O (V$IOSTAT_FILE.ASYNCH_IO is ASYNC_OFF): %s. Each process then has one read at a time. %s", listed(files), hint)
+	found.add(SyncIO, Warning, "Data files without asynchronous I/O (V$IOSTAT_FILE.ASYNCH_IO is ASYNC_OFF): %s. Each process then has one read at a time. %s", listed(files), hint)
 }
 
 // checkScan: a scan by way of the buffer cache reads less, and in smaller pieces.
-func (c *judging) checkScan() {
+func checkScan(c *facts, found *findings) {
 	s := c.result.Plan.Workload.SLOB
 	if s == nil || s.Access != runfile.AccessFullTableScan {
 		return
@@ -185,7 +173,7 @@ func (c *judging) checkScan() {
 			}
 			scattered, _ := eventOf(w, eventScatteredRead)
 			past, _ := eventOf(w, eventDirectRead)
-			c.add(BufferedScan, Warning, "In repetition %s %.1f %% of the blocks were read past the buffer cache (%s), so this is no full scan of the storage; waits: %s %d, %s %d. Make scanTableSize larger than the buffer cache, or the cache smaller (db_cache_size).",
+			found.add(BufferedScan, Warning, "In repetition %s %.1f %% of the blocks were read past the buffer cache (%s), so this is no full scan of the storage; waits: %s %d, %s %d. Make scanTableSize larger than the buffer cache, or the cache smaller (db_cache_size).",
 				rep.name(), float64(direct)/float64(all)*100, statReadsDirect, eventDirectRead, past, eventScatteredRead, scattered)
 			return
 		}
@@ -195,7 +183,7 @@ func (c *judging) checkScan() {
 // checkBufferCache: random reads of a table that fits the buffer cache are
 // answered from memory, and hardly load the storage. An update looks at a block
 // more than once, and at undo.
-func (c *judging) checkBufferCache() {
+func checkBufferCache(c *facts, found *findings) {
 	s := c.result.Plan.Workload.SLOB
 	if s == nil || s.Access != runfile.AccessRandomRead {
 		return
@@ -213,7 +201,7 @@ func (c *judging) checkBufferCache() {
 			if !known || !counted || logical <= 0 || float64(physical)*1000 >= float64(logical)*limit {
 				continue
 			}
-			c.add(CacheSuspected, Warning, "In repetition %s only %.1f %% of the blocks that sessions looked at were read from storage (%s %d of %s %d): the rest came from the buffer cache. Make scale larger than the buffer cache, or the cache smaller (db_cache_size, with an sga_target that leaves no room for more).",
+			found.add(CacheSuspected, Warning, "In repetition %s only %.1f %% of the blocks that sessions looked at were read from storage (%s %d of %s %d): the rest came from the buffer cache. Make scale larger than the buffer cache, or the cache smaller (db_cache_size, with an sga_target that leaves no room for more).",
 				rep.name(), float64(physical)/float64(logical)*100, statReads, physical, statLogicalReads, logical)
 			return
 		}
@@ -221,7 +209,7 @@ func (c *judging) checkBufferCache() {
 }
 
 // checkParameters compares init parameters with what was asked for.
-func (c *judging) checkParameters() {
+func checkParameters(c *facts, found *findings) {
 	var differ []string
 	for _, o := range c.oracleFacts() {
 		for _, p := range o.Parameters {
@@ -231,7 +219,7 @@ func (c *judging) checkParameters() {
 		}
 	}
 	if len(differ) > 0 {
-		c.add(ParameterDiffers, Warning, "Init parameters are not as declared: %s. Oracle rounds some, and limits others by its edition and memory; declare what it can hold.", listed(differ))
+		found.add(ParameterDiffers, Warning, "Init parameters are not as declared: %s. Oracle rounds some, and limits others by its edition and memory; declare what it can hold.", listed(differ))
 	}
 }
 
@@ -267,7 +255,7 @@ func sizeOf(v string) (int64, bool) {
 }
 
 // checkInstances compares what the instances of a RAC read.
-func (c *judging) checkInstances() {
+func checkInstances(c *facts, found *findings) {
 	sums, total := map[string]float64{}, 0.0
 	for _, o := range c.oracleFacts() {
 		for _, i := range o.Instances {
@@ -289,6 +277,6 @@ func (c *judging) checkInstances() {
 		lines = append(lines, fmt.Sprintf("%s %.1f %%", name, sums[name]/total*100))
 	}
 	if uneven {
-		c.add(RACImbalance, Warning, "The instances did not read alike: %s. Use one service for each instance (database.external.services), and a number of schemas that is a multiple of theirs.", strings.Join(lines, ", "))
+		found.add(RACImbalance, Warning, "The instances did not read alike: %s. Use one service for each instance (database.external.services), and a number of schemas that is a multiple of theirs.", strings.Join(lines, ", "))
 	}
 }

@@ -193,7 +193,7 @@ func (s *fileSum) nanoseconds(micros float64, reads int64) *int64 {
 }
 
 // oracleFacts are what the loaders found of the database.
-func (c *judging) oracleFacts() []runfile.Oracle {
+func (c *facts) oracleFacts() []runfile.Oracle {
 	var out []runfile.Oracle
 	for _, cl := range c.result.Clients {
 		if o := cl.Load.Oracle; o != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // storageSide fills in what the storage itself counted in a repetition.
-func (c *judging) storageSide(s *Summary, parts []clientRep) {
+func (c *facts) storageSide(s *Summary, parts []clientRep) {
 	windows := storageWindows(parts)
 	owner := c.owner(windows)
 	var entries []string
@@ -78,7 +78,7 @@ func usable(windows []*runfile.ObservedWindow) []runfile.StorageWindow {
 }
 
 // survey is what the array said before the run; its zero value says nothing.
-func (c *judging) survey() runfile.Survey {
+func (c *facts) survey() runfile.Survey {
 	if s := c.result.Plan.Survey; s != nil {
 		return *s
 	}
@@ -86,7 +86,7 @@ func (c *judging) survey() runfile.Survey {
 }
 
 // volume is the one that the load was on; its zero value is not known.
-func (c *judging) volume() runfile.SurveyVolume {
+func (c *facts) volume() runfile.SurveyVolume {
 	if v := c.survey().Volume; v != nil {
 		return *v
 	}
@@ -95,7 +95,7 @@ func (c *judging) volume() runfile.SurveyVolume {
 
 // owner is the node that owned the data when the windows began; what was seen
 // under load is nearer to the truth than what was said before.
-func (c *judging) owner(windows []runfile.StorageWindow) string {
+func (c *facts) owner(windows []runfile.StorageWindow) string {
 	for _, w := range windows {
 		if len(w.VolumeNodes) > 0 {
 			return w.VolumeNodes[0]
@@ -105,7 +105,7 @@ func (c *judging) owner(windows []runfile.StorageWindow) string {
 }
 
 // usedAddresses are the addresses of the storage that the load went to.
-func (c *judging) usedAddresses(s Summary) []string {
+func (c *facts) usedAddresses(s Summary) []string {
 	var used []string
 	add := func(address string) {
 		if address != "" && !slices.Contains(used, address) {
@@ -145,7 +145,7 @@ func mountedAddress(m *runfile.MountFacts) string {
 }
 
 // nodeOfLIF is where an address was under load, or else before it.
-func (c *judging) nodeOfLIF(address string, windows []runfile.StorageWindow) string {
+func (c *facts) nodeOfLIF(address string, windows []runfile.StorageWindow) string {
 	for _, w := range windows {
 		for _, p := range w.Paths {
 			if p.Node != "" && sameHost(p.Address, address) {
@@ -171,7 +171,7 @@ func sameHost(a, b string) bool {
 // storageNodes are the nodes that were sampled, and those that have to do with
 // the load although nobody may read their CPU: a table without one of them
 // would hide that it worked. The owner comes first, then where paths end.
-func (c *judging) storageNodes(windows, baseline []runfile.StorageWindow, owner string, entries []string) []StorageNode {
+func (c *facts) storageNodes(windows, baseline []runfile.StorageWindow, owner string, entries []string) []StorageNode {
 	var nodes []StorageNode
 	for _, w := range windows {
 		for _, n := range w.Nodes {
@@ -213,7 +213,7 @@ func cpuOf(windows []runfile.StorageWindow, source, node string) *int32 {
 	return nil
 }
 
-func (c *judging) storagePaths(windows []runfile.StorageWindow, owner string) []StoragePath {
+func (c *facts) storagePaths(windows []runfile.StorageWindow, owner string) []StoragePath {
 	var paths []StoragePath
 	for _, w := range windows {
 		for _, p := range w.Paths {

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -20,7 +21,7 @@ type calibration struct {
 }
 
 // calibrationRuns puts the repetitions of each run together, in order.
-func (c *judging) calibrationRuns() []calibration {
+func (c *facts) calibrationRuns() []calibration {
 	plan := c.result.Plan.Workload.Calibrate
 	if plan == nil {
 		return nil
@@ -62,7 +63,7 @@ func (r *calibration) add(s *Summary, maxLatencyMilliseconds int32) {
 }
 
 // calibrate takes the figures of CALIBRATE_IO for each run.
-func (c *judging) calibrate() []CalibrationSummary {
+func (c *facts) calibrate() []CalibrationSummary {
 	runs := c.calibrationRuns()
 	out := make([]CalibrationSummary, 0, len(runs))
 	for _, r := range runs {
@@ -85,7 +86,7 @@ func (c *judging) calibrate() []CalibrationSummary {
 }
 
 // oracleCalibration is what CALIBRATE_IO gave in a repetition.
-func (c *judging) oracleCalibration(s Summary) *runfile.Calibration {
+func (c *facts) oracleCalibration(s Summary) *runfile.Calibration {
 	for _, p := range c.parts(s.Repetition) {
 		if p.rep.Oracle != nil && p.rep.Oracle.Calibration != nil {
 			return p.rep.Oracle.Calibration
@@ -98,7 +99,7 @@ func (c *judging) oracleCalibration(s Summary) *runfile.Calibration {
 // its latency are those of small reads, its bytes a second those of large ones:
 // the two phases are measured one after the other. All else (operations and
 // bytes counted, paths, CPU, storage) is of the small reads.
-func (c *judging) calibrationSummaries() []Summary {
+func (c *facts) calibrationSummaries() []Summary {
 	var out []Summary
 	for _, r := range c.calibrationRuns() {
 		if r.warmup {
@@ -124,7 +125,7 @@ func (c *judging) calibrationSummaries() []Summary {
 	return out
 }
 
-func (c *judging) inTwoPhases(s Summary, iops, bytesPerSecond float64) Summary {
+func (c *facts) inTwoPhases(s Summary, iops, bytesPerSecond float64) Summary {
 	read := Direction{}
 	if s.Read != nil {
 		read = *s.Read
@@ -143,7 +144,7 @@ func (c *judging) inTwoPhases(s Summary, iops, bytesPerSecond float64) Summary {
 // calibration that of V$IOSTAT_FILE; of random reads that of V$SYSTEM_EVENT, where
 // there are no buckets. Where the user's own SLOB kit made an AWR report, its mean
 // is that of the report: it is what people compare with.
-func (c *judging) oracleLatency(s *Summary, parts []clientRep) {
+func (c *facts) oracleLatency(s *Summary, parts []clientRep) {
 	count, micros, reported := int64(0), 0.0, false
 	for _, p := range parts {
 		if p.rep.Oracle == nil {
@@ -174,7 +175,7 @@ func (c *judging) oracleLatency(s *Summary, parts []clientRep) {
 
 // readLatency is the number of single-block reads and the microseconds of all
 // of them. Of scans they say nothing: their few are those of the dictionary.
-func (c *judging) readLatency(w runfile.OracleWindow, calibration bool) (count int64, micros float64, awr bool) {
+func (c *facts) readLatency(w runfile.OracleWindow, calibration bool) (count int64, micros float64, awr bool) {
 	slob := c.result.Plan.Workload.SLOB
 	switch {
 	case calibration:
@@ -194,4 +195,88 @@ func (c *judging) readLatency(w runfile.OracleWindow, calibration bool) (count i
 	}
 	waits, us := eventOf(w, eventSequentialRead)
 	return waits, float64(us), false
+}
+
+// checkCalibration says what the number of a calibration is good for, and
+// compares its runs.
+func checkCalibration(c *facts, found *findings) {
+	plan := c.result.Plan.Workload.Calibrate
+	if plan == nil {
+		return
+	}
+	what := "CALIBRATE_IO"
+	if c.result.Plan.Database == nil {
+		what = "What CALIBRATE_IO does"
+	}
+	found.add(CalibrationOnly, Info, "%s is not the I/O of a database, and two runs of it differ: Oracle's own people and NetApp say that it is no way to compare storage. Use workload.slob for that.", what)
+	for _, s := range c.calibrations {
+		if l := s.ActualLatencyMilliseconds; l != nil && *l <= 1 && !s.Warmup && c.result.Plan.Database != nil {
+			found.addOnce(LatencyResolution, Info, "CALIBRATE_IO tells latency in whole milliseconds, here %d: too coarse for this storage.%s", *l, c.finerLatency())
+		}
+		checkLimit(c, found, s, plan.MaxLatencyMilliseconds)
+	}
+}
+
+func (c *facts) finerLatency() string {
+	l := c.overall.Total.Latency
+	var wrong findings
+	checkServiceTime(c, &wrong)
+	if l == nil || len(wrong) > 0 {
+		return "" // finer, and wrong
+	}
+	return fmt.Sprintf(" V$IOSTAT_FILE says %d µs over the whole run.", l.MeanMicroseconds)
+}
+
+// checkLimit reports a calibration whose IOPS are not within the latency.
+func checkLimit(c *facts, found *findings, s CalibrationSummary, limit int32) {
+	l := s.ActualLatencyMilliseconds
+	switch {
+	case s.Warmup:
+	case l != nil && *l > int64(limit):
+		found.addOnce(LatencyLimitExceeded, Warning, "CALIBRATE_IO reached its IOPS at %d ms, above the %d ms that were allowed: there is no number within them. Allow more (maxLatencyMilliseconds).", *l, limit)
+	case s.MaxIOPS == nil && c.overall.isOf(runfile.StepSmallReads):
+		found.addOnce(LatencyLimitExceeded, Warning, "Even %s took %d µs on average, above the %d ms that were allowed: there are no IOPS within them. Allow more (maxLatencyMilliseconds), or look what slows the storage.",
+			level(runfile.StepSmallReads, c.overall.Step.Users), c.overall.Total.Latency.MeanMicroseconds, limit)
+	}
+}
+
+// checkCold compares the first run with all later ones. Raw loads have a warm-up
+// of their own for that.
+func checkCold(c *facts, found *findings) {
+	name, figures, text := c.runFigures()
+	if len(figures) < 2 {
+		return
+	}
+	for _, later := range figures[1:] {
+		if figures[0]*1000 >= later*coldShare {
+			return
+		}
+	}
+	numbers := fmt.Sprintf("The first %s gave %s and the next %s: it found cold caches.", name, text(figures[0]), text(figures[1]))
+	if len(c.calibrations) > 0 && c.calibrations[0].Warmup {
+		found.add(ColdCache, Info, "%s It was a warm-up and does not count.", numbers)
+		return
+	}
+	found.add(ColdCache, Warning, "%s It counts all the same. Use a warm-up (workload.calibrate.warmupRuns, or run.warmupSeconds).", numbers)
+}
+
+// runFigures are the numbers of the runs of one step in order, and how to write
+// them.
+func (c *facts) runFigures() (name string, figures []float64, text func(float64) string) {
+	if c.result.Plan.Workload.Calibrate != nil {
+		for _, s := range c.calibrations {
+			if s.MaxIOPS == nil {
+				return "", nil, nil
+			}
+			figures = append(figures, float64(*s.MaxIOPS))
+		}
+		return "calibration", figures, func(v float64) string { return fmt.Sprintf("%.0f IOPS", v) }
+	}
+	if c.overall.Step == nil {
+		return "", nil, nil
+	}
+	for _, s := range c.headline {
+		figures = append(figures, s.figure())
+	}
+	return "round with " + level(c.overall.Step.Kind, c.overall.Step.Users), figures, func(v float64) string { return megabytes(int64(v)) }
 }

@@ -7,33 +7,42 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
+// outcome is what comparing with the expectations gave.
+type outcome struct {
+	findings   findings
+	missed     bool // a threshold was missed
+	unmeasured bool // a threshold could not be compared
+}
+
 // expect compares every threshold of the plan with what was measured. All of
 // them are compared: who missed two wants to know both.
-func (c *judging) expect(j *Judgement) {
+func expect(c *facts, j *Judgement) outcome {
+	var o outcome
 	e := c.result.Plan.Expect
 	if e == nil {
-		return
+		return o
 	}
 	s := j.Summary
 	if s == nil {
 		s = &Summary{}
 	}
 	bytes, iops := c.measured(j.Summary)
-	atLeast(c, "of the wire limit", e.MinWirePercent, s.WirePermille, 10, percent)
-	atLeast(c, "throughput", e.MinMegabytesPerSecond, known(bytes, s.Total.BytesPerSecond), 1_000_000, megabytes)
-	atLeast(c, "IOPS", e.MinIOPS, known(iops, s.Total.OperationsPerSecond), 1, plain)
+	atLeast(&o, "of the wire limit", e.MinWirePercent, s.WirePermille, 10, percent)
+	atLeast(&o, "throughput", e.MinMegabytesPerSecond, known(bytes, s.Total.BytesPerSecond), 1_000_000, megabytes)
+	atLeast(&o, "IOPS", e.MinIOPS, known(iops, s.Total.OperationsPerSecond), 1, plain)
 	var mean *int64
 	if l := s.Total.Latency; l != nil {
 		mean = &l.MeanMicroseconds
 	}
-	atMost(c, "mean latency", e.MaxMeanLatencyMicroseconds, mean, 1, micros)
-	c.expectP99(e.MaxP99LatencyMicroseconds, s.Total.Latency)
-	atMost(c, "variation between repetitions", e.MaxVariationPercent, j.VariationPermille, 10, percent)
+	atMost(&o, "mean latency", e.MaxMeanLatencyMicroseconds, mean, 1, micros)
+	o.expectP99(e.MaxP99LatencyMicroseconds, s.Total.Latency)
+	atMost(&o, "variation between repetitions", e.MaxVariationPercent, j.VariationPermille, 10, percent)
+	return o
 }
 
 // measured says which of the two rates were: of a calibration one can be missing,
 // for they are of two phases.
-func (c *judging) measured(s *Summary) (bytes, iops bool) {
+func (c *facts) measured(s *Summary) (bytes, iops bool) {
 	switch {
 	case s == nil:
 		return false, false
@@ -49,17 +58,17 @@ func (c *judging) measured(s *Summary) (bytes, iops bool) {
 
 // expectP99 compares with a percentile, or with the bucket that it is in: where
 // the bound is in the middle of that, nobody can tell.
-func (c *judging) expectP99(want *int64, l *stats.Latency) {
+func (o *outcome) expectP99(want *int64, l *stats.Latency) {
 	switch {
 	case want == nil:
 	case l == nil || l.MeanOnly:
-		atMost(c, "p99 latency", want, nil, 1, micros)
+		atMost(o, "p99 latency", want, nil, 1, micros)
 	case l.Bucketed && l.P99Microseconds > *want && l.P99Microseconds/2 <= *want:
-		c.unmeasured = true
-		c.add(ExpectationNotMeasured, Warning, "Expected at most %s p99 latency, and the database counts it between %s and %s, in powers of two: this cannot tell. Use a power of two.",
+		o.unmeasured = true
+		o.findings.add(ExpectationNotMeasured, Warning, "Expected at most %s p99 latency, and the database counts it between %s and %s, in powers of two: this cannot tell. Use a power of two.",
 			micros(*want), micros(l.P99Microseconds/2), micros(l.P99Microseconds))
 	default:
-		atMost(c, "p99 latency", want, &l.P99Microseconds, 1, micros)
+		atMost(o, "p99 latency", want, &l.P99Microseconds, 1, micros)
 	}
 }
 
@@ -74,15 +83,15 @@ type integer interface{ int32 | int64 }
 
 // atLeast and atMost compare got with want x scale: thresholds are in the unit
 // that people write, measurements in the finest one.
-func atLeast[T integer](c *judging, what string, want, got *T, scale T, format func(int64) string) {
+func atLeast[T integer](o *outcome, what string, want, got *T, scale T, format func(int64) string) {
 	if want != nil {
-		c.compare(what, "at least", got == nil, got != nil && *got >= *want*scale, format(int64(*want*scale)), formatted(got, format))
+		o.compare(what, "at least", got == nil, got != nil && *got >= *want*scale, format(int64(*want*scale)), formatted(got, format))
 	}
 }
 
-func atMost[T integer](c *judging, what string, want, got *T, scale T, format func(int64) string) {
+func atMost[T integer](o *outcome, what string, want, got *T, scale T, format func(int64) string) {
 	if want != nil {
-		c.compare(what, "at most", got == nil, got != nil && *got <= *want*scale, format(int64(*want*scale)), formatted(got, format))
+		o.compare(what, "at most", got == nil, got != nil && *got <= *want*scale, format(int64(*want*scale)), formatted(got, format))
 	}
 }
 
@@ -93,14 +102,14 @@ func formatted[T integer](v *T, format func(int64) string) string {
 	return format(int64(*v))
 }
 
-func (c *judging) compare(what, bound string, unknown, ok bool, want, got string) {
+func (o *outcome) compare(what, bound string, unknown, ok bool, want, got string) {
 	switch {
 	case unknown:
-		c.unmeasured = true
-		c.add(ExpectationNotMeasured, Warning, "Expected %s %s %s, but it was not measured, so there is no verdict on it. Declare protocol.link for the wire limit; run two repetitions or more for the variation.", bound, want, what)
+		o.unmeasured = true
+		o.findings.add(ExpectationNotMeasured, Warning, "Expected %s %s %s, but it was not measured, so there is no verdict on it. Declare protocol.link for the wire limit; run two repetitions or more for the variation.", bound, want, what)
 	case !ok:
-		c.missed = true
-		c.add(ExpectationMissed, Error, "Expected %s %s %s and got %s.", bound, want, what, got)
+		o.missed = true
+		o.findings.add(ExpectationMissed, Error, "Expected %s %s %s and got %s.", bound, want, what, got)
 	}
 }
 
@@ -111,7 +120,7 @@ func megabytes(v int64) string      { return fmt.Sprintf("%.1f MB/s", float64(v)
 
 // verdict decides. An invalid or partial run decides nothing, in either
 // direction; a suspect one does, and its validity stands beside it.
-func (c *judging) verdict(j Judgement) Verdict {
+func verdict(c *facts, j Judgement, o outcome) Verdict {
 	partial := false
 	for _, f := range j.Findings {
 		partial = partial || f.Code == Partial
@@ -121,9 +130,9 @@ func (c *judging) verdict(j Judgement) Verdict {
 		return NotEvaluated
 	case j.Validity == Invalid || partial || j.Summary == nil:
 		return Inconclusive
-	case c.missed:
+	case o.missed:
 		return Fail // what was not measured cannot make it better
-	case c.unmeasured:
+	case o.unmeasured:
 		return Inconclusive
 	default:
 		return Pass

@@ -21,7 +21,10 @@ type indirection struct {
 // indirect finds where the load of the repetition that stands for all entered by
 // another node. With pNFS the mounted address is where layouts come from, and
 // not where data must go.
-func (c *judging) indirect() []indirection {
+func (c *facts) indirect() []indirection {
+	if c.overall == nil {
+		return nil
+	}
 	windows := storageWindows(c.parts(c.overall.Repetition))
 	owner := c.owner(windows)
 	if owner == "" || c.isPNFS() {
@@ -44,10 +47,10 @@ func (c *judging) indirect() []indirection {
 	return found
 }
 
-func (c *judging) isPNFS() bool { return c.result.Plan.Engine.NFSVersion == "pNFS" }
+func (c *facts) isPNFS() bool { return c.result.Plan.Engine.NFSVersion == "pNFS" }
 
 // node is what was seen of a storage node.
-func (c *judging) node(name string) StorageNode {
+func (c *facts) node(name string) StorageNode {
 	for _, n := range c.overall.StorageNodes {
 		if n.Name == name {
 			return n
@@ -69,7 +72,7 @@ func rose(n StorageNode) bool {
 }
 
 // pathName is an address with the name of its LIF.
-func (c *judging) pathName(address string, windows []runfile.StorageWindow) string {
+func (c *facts) pathName(address string, windows []runfile.StorageWindow) string {
 	for _, w := range windows {
 		for _, p := range w.Paths {
 			if p.Name != "" && sameHost(p.Address, address) {
@@ -85,21 +88,25 @@ func (c *judging) pathName(address string, windows []runfile.StorageWindow) stri
 
 // checkLocality reports paths that end on the wrong node. A user who asked for that is
 // told what it cost.
-func (c *judging) checkLocality() {
+func checkLocality(c *facts, found *findings) {
 	for _, i := range c.indirect() {
-		what, verb := "path", "is"
-		if len(i.paths) > 1 {
-			what, verb = "paths", "are"
-		}
-		first := fmt.Sprintf("Same data, two nodes: %s although node %s owns %s: %s %s %s indirect",
-			i.work(), i.owner, volumeName(c.volume()), what, listed(i.paths), verb)
-		c.indirectly = cmp.Or(c.indirectly, first)
+		first := i.sentence(c.volume())
 		if c.result.Plan.Engine.PathSelection == runfile.PathsRemote {
-			c.add(IndirectPath, Info, "%s. protocol.paths.select: Remote asks for that; compare with Local.", first)
+			found.add(IndirectPath, Info, "%s. protocol.paths.select: Remote asks for that; compare with Local.", first)
 			continue
 		}
-		c.add(IndirectPath, Warning, "%s. %s", first, c.directly(i.owner))
+		found.add(IndirectPath, Warning, "%s. %s", first, c.directly(i.owner))
 	}
+}
+
+// sentence says which paths are indirect, without a full stop.
+func (i indirection) sentence(v runfile.SurveyVolume) string {
+	what, verb := "path", "is"
+	if len(i.paths) > 1 {
+		what, verb = "paths", "are"
+	}
+	return fmt.Sprintf("Same data, two nodes: %s although node %s owns %s: %s %s %s indirect",
+		i.work(), i.owner, volumeName(v), what, listed(i.paths), verb)
 }
 
 func (i indirection) work() string {
@@ -124,7 +131,7 @@ func volumeName(v runfile.SurveyVolume) string {
 }
 
 // directly says how to reach the owner itself.
-func (c *judging) directly(owner string) string {
+func (c *facts) directly(owner string) string {
 	var there []string
 	lifs := c.survey().LIFs
 	for _, l := range lifs {
@@ -142,7 +149,7 @@ func (c *judging) directly(owner string) string {
 }
 
 // svm is the name to put into a command.
-func (c *judging) svm() string {
+func (c *facts) svm() string {
 	for _, s := range c.result.Plan.Collect.Sources {
 		if s.SVM != "" {
 			return s.SVM
@@ -152,7 +159,7 @@ func (c *judging) svm() string {
 }
 
 // checkHomes looks at the LIFs in use. With pNFS these are all.
-func (c *judging) checkHomes() {
+func checkHomes(c *facts, found *findings) {
 	for _, l := range c.survey().LIFs {
 		if l.AtHome == nil || *l.AtHome || !c.isPNFS() && !slices.ContainsFunc(c.everUsed(), func(a string) bool { return sameHost(a, l.Address) }) {
 			continue
@@ -161,13 +168,13 @@ func (c *judging) checkHomes() {
 		if l.Node == l.HomeNode {
 			where = fmt.Sprintf("is on node %s, but not on its home port", cmp.Or(l.Node, "?"))
 		}
-		c.add(LIFNotHome, Warning, "LIF %s (%s) %s: it stayed where a failover or somebody put it. Send it home: network interface revert -vserver %s -lif %s.", l.Name, l.Address, where, c.svm(), l.Name)
+		found.add(LIFNotHome, Warning, "LIF %s (%s) %s: it stayed where a failover or somebody put it. Send it home: network interface revert -vserver %s -lif %s.", l.Name, l.Address, where, c.svm(), l.Name)
 	}
 }
 
 // everUsed are the addresses that carried load in any repetition, or those that
 // should have when there is none.
-func (c *judging) everUsed() []string {
+func (c *facts) everUsed() []string {
 	var used []string
 	for _, s := range c.repetitions {
 		used = append(used, c.usedAddresses(s)...)
@@ -182,24 +189,24 @@ func (c *judging) everUsed() []string {
 
 // checkRedirection: with pNFS the client should go to the node of the data by
 // itself. That it had no layout is a ProtocolMismatch, too; here is what to do.
-func (c *judging) checkRedirection() {
+func checkRedirection(c *facts, found *findings) {
 	if !c.isPNFS() {
 		return
 	}
 	const todo = "Check that pNFS is on (vserver nfs modify -vserver %s -v4.1-pnfs enabled), NFSv4.0 and referrals are off, and that clients reach every data LIF of the SVM."
 	m, _, known := mountCounters(c.result, c.overall.Repetition)
 	if c.kernel() && known && m.PNFSReads+m.PNFSWrites == 0 {
-		c.add(PNFSNotRedirected, Warning, "No I/O was redirected: the client did no read and no write by a layout. "+todo, c.svm())
+		found.add(PNFSNotRedirected, Warning, "No I/O was redirected: the client did no read and no write by a layout. "+todo, c.svm())
 		return
 	}
 	if lif, share, ok := c.stuck(); ok {
-		c.add(PNFSNotRedirected, Warning, "pNFS did not redirect the load: %s of the bytes still went by %s, which is not on the node that owns %s. "+todo,
+		found.add(PNFSNotRedirected, Warning, "pNFS did not redirect the load: %s of the bytes still went by %s, which is not on the node that owns %s. "+todo,
 			percent(share), lif, volumeName(c.volume()), c.svm())
 	}
 }
 
 // stuck is the mounted LIF when it carried nearly all, away from the data.
-func (c *judging) stuck() (lif string, permille int64, ok bool) {
+func (c *facts) stuck() (lif string, permille int64, ok bool) {
 	mounted, all := 0.0, 0.0
 	var names []string
 	used := c.usedAddresses(*c.overall)

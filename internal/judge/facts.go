@@ -16,9 +16,35 @@ const (
 	mebibyte       = 1 << 20
 )
 
+// facts are what the checks share: the result, and what is computed from it once.
+// Nothing writes to them after newFacts.
+type facts struct {
+	result       runfile.Result
+	wire         *WireLimit // nil: not known
+	repetitions  []Summary  // that count, of all steps
+	warmups      []Summary  // of those that do not
+	steps        []StepSummary
+	calibrations []CalibrationSummary
+	headline     []Summary // those that overall is the median of
+	overall      *Summary  // nil: nothing was measured
+	database     *DatabaseSummary
+	series       []SeriesPoint
+	variation    *int32
+	protocol     Evidence
+	unreadable   []string // why latency histograms cannot be read
+}
+
+func newFacts(r runfile.Result) *facts {
+	c := &facts{result: r, wire: wireLimit(r)}
+	c.summarise()
+	c.database = databaseSummary(r, c.overall)
+	c.protocol = evidence(r, c.overall, c.database)
+	return c
+}
+
 // summarise fills in the repetitions that count, the one that stands for all,
 // and how much they vary.
-func (c *judging) summarise() {
+func (c *facts) summarise() {
 	for _, index := range repetitionIndexes(c.result) {
 		s, ok := c.summary(index)
 		switch {
@@ -59,7 +85,7 @@ type clientRep struct {
 	window  *runfile.ObservedWindow // nil when the collector has none
 }
 
-func (c *judging) parts(index int32) []clientRep {
+func (c *facts) parts(index int32) []clientRep {
 	var parts []clientRep
 	for _, cl := range c.result.Clients {
 		for _, rep := range cl.Load.Repetitions {
@@ -88,7 +114,7 @@ func windowOf(cl runfile.ClientResult, kind string, index int32) *runfile.Observ
 // summary adds up the clients of one repetition. Each client's rate is over its
 // own window and the rates are added: the clocks of two machines differ by more
 // than their windows do.
-func (c *judging) summary(index int32) (Summary, bool) {
+func (c *facts) summary(index int32) (Summary, bool) {
 	parts := c.parts(index)
 	if len(parts) == 0 {
 		return Summary{}, false
@@ -143,12 +169,14 @@ func (d Direction) plus(o Direction) Direction {
 // finish rounds the rates and takes the percentiles of the merged histograms, or
 // else of the merged buckets. A histogram that cannot be read leaves the latency
 // unknown.
-func (c *judging) finish(d *Direction) {
+func (c *facts) finish(d *Direction) {
 	d.BytesPerSecond = int64(math.Round(d.bytesPerSec))
 	d.OperationsPerSecond = int64(math.Round(d.iopsSec))
 	h, err := stats.MergeEncoded(d.histograms...)
 	if err != nil {
-		c.addOnce(NotCollected, Info, "The latency histogram cannot be read (%v); latency is unknown. Use the nfsbench that wrote the file.", err)
+		if !slices.Contains(c.unreadable, err.Error()) {
+			c.unreadable = append(c.unreadable, err.Error())
+		}
 		return
 	}
 	d.Latency = h.Latency()
@@ -159,7 +187,7 @@ func (c *judging) finish(d *Direction) {
 
 // wireShare compares each direction with what the links carry that way. The
 // repetition's share is that of the busier direction.
-func (c *judging) wireShare(s *Summary) {
+func (c *facts) wireShare(s *Summary) {
 	if c.wire == nil {
 		return
 	}
@@ -280,3 +308,23 @@ func steadiness(r runfile.Result, index int32) SteadinessFact {
 		LatencyDeviationPermille: *permille(l.Deviation), LatencyDriftPermille: *permille(l.Drift),
 	}
 }
+
+func larger(a, b *int32) *int32 {
+	switch {
+	case a == nil:
+		return b
+	case b == nil || *a >= *b:
+		return a
+	default:
+		return b
+	}
+}
+
+func (c *facts) raw() runfile.Raw {
+	if r := c.result.Plan.Workload.Raw; r != nil {
+		return *r
+	}
+	return runfile.Raw{}
+}
+
+func (c *facts) kernel() bool { return c.result.Plan.Engine.Client == runfile.ClientKernel }

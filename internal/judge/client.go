@@ -1,0 +1,278 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+func checkClientCPU(c *facts, found *findings) {
+	cpu := c.overall.ClientCPU
+	var seen []string
+	if atLeastPermille(cpu.BusiestNodePermille, cpuBusy) {
+		seen = append(seen, "the CPUs of a client machine were "+permilleText(cpu.BusiestNodePermille)+" busy")
+	}
+	if atLeastPermille(cpu.BusiestLimitPermille, cpuBusy) {
+		seen = append(seen, "a loader used "+permilleText(cpu.BusiestLimitPermille)+" of its CPU limit")
+	}
+	if atLeastPermille(cpu.WorstThrottlePermille, throttled) {
+		seen = append(seen, "a loader was throttled for "+permilleText(cpu.WorstThrottlePermille)+" of the time")
+	}
+	switch {
+	case len(seen) == 0:
+	case atLeastPermille(c.overall.WirePermille, wireSaturated):
+		// The line was filled all the same: nothing was held back.
+		found.add(ClientCPUBound, Info, "The line is full, but the client has little to spare: %s.", strings.Join(seen, ", "))
+	default:
+		found.add(ClientCPUBound, Warning, "The client and not the storage may be the limit: %s. Give it more CPU, or use more clients.", strings.Join(seen, ", "))
+	}
+}
+
+// checkClientCache looks for reads that never left the client.
+func checkClientCache(c *facts, found *findings) {
+	if !c.kernel() {
+		return // the user-space client has no cache
+	}
+	read := opsOrZero(c.overall.Read)
+	if m, coverage, known := mountCounters(c.result, c.overall.Repetition); known {
+		checkPageCache(c, found, m, coverage, int64(float64(read)*coverage))
+		return // the counters prove it, in one way or the other
+	}
+	if c.result.Plan.Database != nil {
+		return // what a database does with its mount is not the loader's to tell
+	}
+	for _, cl := range c.result.Clients {
+		set := c.workingSet() / int64(max(len(c.result.Clients), 1))
+		if mt := cl.Load.Mount; mt != nil && !mt.DirectIO && read > 0 && set < cl.Host.MemoryBytes {
+			found.add(CacheSuspected, Warning, "Client %d reads %s through its page cache of up to %s. Use direct I/O, or files larger than its memory.", cl.Index, bytesText(set), bytesText(cl.Host.MemoryBytes))
+			return
+		}
+	}
+}
+
+// checkPageCache compares the mount's counters with the load of the same time.
+func checkPageCache(c *facts, found *findings, m runfile.MountCounters, coverage float64, read int64) {
+	buffered := m.NormalReadBytes + m.NormalWriteBytes
+	switch {
+	case float64(m.ServerReadBytes)*1000 < float64(read)*leastMoved(c.overall, coverage):
+		found.add(CacheSuspected, Warning, "The load read %s and the server sent %s: the rest came from the client's page cache. Use direct I/O, or files larger than the client's memory.", bytesText(read), bytesText(m.ServerReadBytes))
+	case float64(buffered)*1000 > float64(c.overall.Total.Bytes)*(1000-clientCacheShare):
+		found.add(CacheSuspected, Warning, "%s of %s went through the client's page cache instead of direct I/O. Oracle does direct I/O (filesystemio_options=setall); so must the benchmark.", bytesText(buffered), bytesText(c.overall.Total.Bytes))
+	}
+}
+
+// checkServerCache: a cache of the storage cannot be seen from here, only
+// suspected. A working set that is small and was read again says that a cache
+// could have served it; a latency that no disk has says that it did.
+func checkServerCache(c *facts, found *findings) {
+	s := c.overall
+	if s.Read == nil || s.Read.Latency == nil || s.Read.Latency.MeanOnly {
+		return
+	}
+	set := c.workingSet()
+	reread := set > 0 && set <= smallWorkingSetBytes && c.everRead() >= rereadFactor*set
+	p50 := s.Read.Latency.P50Microseconds
+	switch {
+	case reread && p50 < implausibleP50Micros:
+		found.add(CacheSuspected, Warning, "Half of the reads took less than %d µs and the files (%s) were read %.1f times over: this is the storage's cache. Use files larger than its cache.", p50+1, bytesText(set), float64(c.everRead())/float64(set))
+	case reread:
+		found.add(CacheSuspected, Info, "The files (%s) are small enough for the storage's cache and were read %.1f times over. That is fine for measuring the network path; for its disks use files larger than its cache.", bytesText(set), float64(c.everRead())/float64(set))
+	}
+}
+
+// everRead is all that was read in the measured windows.
+func (c *facts) everRead() int64 {
+	sum := int64(0)
+	for _, s := range c.repetitions {
+		sum += opsOrZero(s.Read)
+	}
+	return sum
+}
+
+func opsOrZero(d *Direction) int64 {
+	if d == nil {
+		return 0
+	}
+	return d.Bytes
+}
+
+func checkTime(c *facts, found *findings) {
+	seconds := float64(c.overall.DurationMilliseconds) / 1000
+	switch {
+	case c.overall.isOf(runfile.StepCalibrate): // takes as long as Oracle wants
+	case seconds < tooShortWarnSeconds:
+		found.add(TooShort, Warning, "Only %.0f s were measured. Bursts, caches and credits of the storage hide behind less than %d s; use 60 s or more, 300 s for writes.", seconds, tooShortWarnSeconds)
+	case seconds < tooShortInfoSeconds:
+		found.add(TooShort, Info, "%.0f s were measured. Use 60 s or more for a number to compare, 300 s for writes.", seconds)
+	}
+	for _, s := range c.repetitions {
+		// A calibration goes through loads of two kinds: it cannot be steady.
+		if f := s.Steadiness; f.Known && !f.Steady && !s.isOf(runfile.StepCalibrate) {
+			found.add(NotSteady, Warning, "Repetition %s was not steady: throughput strayed %s from its mean and drifted %s; latency strayed %s and drifted %s. Use a longer warm-up, and look for what changed.",
+				s.name(), permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille), permilleText(&f.LatencyDeviationPermille), permilleText(&f.LatencyDriftPermille))
+		}
+	}
+}
+
+func checkPace(c *facts, found *findings) {
+	late, dropped, ops := int64(0), int64(0), int64(0)
+	for _, cl := range c.result.Clients {
+		for _, rep := range cl.Load.Repetitions {
+			late += rep.LateOps
+			dropped += rep.DroppedOps
+			ops += opsCount(rep.Read) + opsCount(rep.Write)
+		}
+	}
+	switch {
+	case dropped > 0:
+		found.add(LateOperations, Error, "%d operations were due and never started, %d started late, of %d: the storage or the client cannot keep the pace. Lower operationsPerSecond, or raise depth and jobs.", dropped, late, ops+dropped)
+	case late*1000 > ops*lateShare:
+		found.add(LateOperations, Warning, "%d of %d operations started after they were due. Latency counts the waiting; raise depth and jobs if the client is to keep the pace.", late, ops)
+	}
+}
+
+func bytesText(b int64) string { return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30)) }
+
+// checkForeignLoad looks for others in the idle baseline before a repetition.
+// Under load, what the storage moved beyond the clients is ArrayDisagrees.
+func checkForeignLoad(c *facts, found *findings) {
+	for _, s := range c.repetitions {
+		var seen []string
+		for _, cl := range c.result.Clients {
+			seen = append(seen, c.foreignOnClient(cl, s)...)
+		}
+		if len(seen) > 0 {
+			found.add(ForeignLoad, Warning, "Repetition %s was not alone: %s. Run again when the machines are quiet, or say why this load belongs to it.", s.name(), strings.Join(seen, ", "))
+		}
+	}
+}
+
+func (c *facts) foreignOnClient(cl runfile.ClientResult, s Summary) []string {
+	w := windowOf(cl, windowBaseline, s.Repetition)
+	if w == nil {
+		return nil
+	}
+	seconds := w.End.Sub(w.Start).Seconds()
+	if seconds <= 0 {
+		return nil
+	}
+	var seen []string
+	limit := max(foreignBytesPerSecond, s.Total.bytesPerSec*foreignShare/1000)
+	for _, i := range w.Interfaces {
+		if rate := float64(i.ReceivedBytes+i.SentBytes) / seconds; i.Name != "lo" && rate > limit {
+			seen = append(seen, fmt.Sprintf("%s of client %d carried %s while idle", i.Name, cl.Index, megabytes(int64(rate))))
+		}
+	}
+	if atLeastPermille(w.NodeCPUPermille, foreignCPU) {
+		seen = append(seen, fmt.Sprintf("the machine of client %d was %s busy while idle", cl.Index, permilleText(w.NodeCPUPermille)))
+	}
+	if cl.Index != c.result.Clients[0].Index {
+		return seen // the storage's counters are the same for all clients
+	}
+	for _, st := range w.Storage {
+		if rate, known := opsRate(st); known && rate > max(foreignOpsPerSecond, s.Total.iopsSec*foreignShare/1000) {
+			seen = append(seen, fmt.Sprintf("storage %s did %.0f operations/s while idle", st.Source, rate))
+		}
+	}
+	return seen
+}
+
+func opsRate(w runfile.StorageWindow) (float64, bool) {
+	if w.Reset || w.Seconds <= 0 || w.ReadOps == nil || w.WriteOps == nil {
+		return 0, false
+	}
+	return float64(*w.ReadOps+*w.WriteOps) / w.Seconds, true
+}
+
+func bytesRate(w runfile.StorageWindow) (float64, bool) {
+	if w.ReadBytes == nil || w.WriteBytes == nil {
+		return 0, false
+	}
+	return float64(*w.ReadBytes+*w.WriteBytes) / w.Seconds, true
+}
+
+// checkVariation compares what was repeated.
+func checkVariation(c *facts, found *findings) {
+	high := func(v *int32) bool { return v != nil && *v > variationHigh }
+	const todo = "(coefficient of variation). Find what differs between them before comparing with anything."
+	if c.overall.Step == nil {
+		if high(c.variation) {
+			found.add(VariationHigh, Warning, "The throughput of %d repetitions varies by %s "+todo, len(c.headline), permilleText(c.variation))
+		}
+		return
+	}
+	if c.result.Plan.Workload.Calibrate != nil {
+		if high(c.variation) {
+			found.add(VariationHigh, Warning, "The results of %d calibrations vary by %s "+todo, len(c.headline), permilleText(c.variation))
+		}
+		return
+	}
+	var varying []string
+	for _, s := range c.steps {
+		if v := variationOf(c.roundsOf(s.Kind, s.Users)); high(v) {
+			varying = append(varying, level(s.Kind, s.Users)+" by "+permilleText(v))
+		}
+	}
+	if len(varying) > 0 {
+		found.add(VariationHigh, Warning, "The throughput varies between rounds: %s "+todo, listed(varying))
+	}
+}
+
+func clientCPU(parts []clientRep, bytes int64) ClientCPU {
+	var cpu ClientCPU
+	micros, known := int64(0), true
+	for _, p := range parts {
+		used := p.rep.CPUMicroseconds
+		// The kernel's client works outside of the loader process, but inside
+		// its cgroup for what it does in system calls: the larger is nearer.
+		if p.window != nil && p.window.CgroupCPUMicroseconds != nil {
+			used = max(used, *p.window.CgroupCPUMicroseconds)
+		}
+		used += databaseCPU(p)
+		unknown := p.rep.Oracle != nil && databaseCPU(p) == 0 // most of the load's CPU is the database's
+		known = known && used > 0 && !unknown
+		micros += used
+		cpu.Millicores += int64(float64(used) / p.seconds / 1000)
+		if limit := p.client.Host.CPULimit; limit != nil && *limit > 0 {
+			own := float64(used-databaseCPU(p)) / 1e6
+			cpu.BusiestLimitPermille = larger(cpu.BusiestLimitPermille, permille(own/p.seconds / *limit))
+		}
+		cpu.BusiestNodePermille = larger(cpu.BusiestNodePermille, hostBusy(p))
+		if p.window == nil {
+			continue
+		}
+		cpu.BusiestNodePermille = larger(cpu.BusiestNodePermille, p.window.NodeCPUPermille)
+		if t := p.window.CgroupThrottledMicros; t != nil {
+			cpu.WorstThrottlePermille = larger(cpu.WorstThrottlePermille, permille(float64(*t)/1e6/p.seconds))
+		}
+	}
+	if known && bytes > 0 {
+		per := int64(float64(micros) / (float64(bytes) / mebibyte))
+		cpu.MicrosecondsPerMiB = &per
+	}
+	return cpu
+}
+
+// databaseCPU are the microseconds that the sessions of a database used, which
+// are the load's as much as the loader's own.
+func databaseCPU(p clientRep) int64 {
+	if p.rep.Oracle == nil {
+		return 0
+	}
+	const microsecondsEach = 10_000 // it counts hundredths of seconds
+	return p.rep.Oracle.Statistics[statCPU] * microsecondsEach
+}
+
+// hostBusy is how busy the machines of the database were, as it says itself.
+func hostBusy(p clientRep) *int32 {
+	o := p.rep.Oracle
+	if o == nil || o.BusyCentiseconds == nil || o.IdleCentiseconds == nil {
+		return nil
+	}
+	busy, idle := float64(*o.BusyCentiseconds), float64(*o.IdleCentiseconds)
+	if busy < 0 || idle < 0 || busy+idle == 0 {
+		return nil
+	}
+	return permille(busy / (busy + idle))
+}

@@ -1,0 +1,131 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// checkEmbedded says what a number of the embedded server is good for.
+func checkEmbedded(c *facts, found *findings) {
+	for _, s := range c.result.Plan.Collect.Sources {
+		if s.Kind == runfile.SourceEmbedded {
+			found.addOnce(EmbeddedServer, Info, "The storage was the NFS server that nfsbench brings along: the number describes this installation, its network and its CPUs, and not an array. Point spec.storage at an export or a claim.")
+		}
+	}
+}
+
+// checkEnd looks at how the run ended.
+func checkEnd(c *facts, found *findings) {
+	for _, cl := range c.result.Clients {
+		l := cl.Load
+		switch {
+		case l.Failure != nil && l.Failure.Code == runfile.FailureVerify:
+			found.add(VerificationFailed, Error, "Client %d: %s", cl.Index, l.Failure.Message)
+		case l.Failure != nil:
+			found.add(Partial, Error, "Client %d ended with %s: %s", cl.Index, l.Failure.Code, l.Failure.Message)
+		case l.Partial:
+			found.add(Partial, Error, "Client %d did not come to its planned end; the numbers are those until then. Run again, and look at its log.", cl.Index)
+		}
+		if v := l.Verification; v != nil && v.BlocksWrong > 0 && (l.Failure == nil || l.Failure.Code != runfile.FailureVerify) {
+			found.add(VerificationFailed, Error, "Client %d: %d of %d blocks read back are not what was written. Do not use this storage for data before it is understood.", cl.Index, v.BlocksWrong, v.BlocksChecked)
+		}
+	}
+	plan := c.result.Plan
+	if n := len(c.result.Clients); n < int(plan.Clients) {
+		found.add(Partial, Error, "%d of %d clients gave a result. Look at the pods of the others.", n, plan.Clients)
+	}
+	checkRounds(c, found)
+	for _, s := range c.repetitions {
+		if s.Clients < int32(len(c.result.Clients)) {
+			found.add(Partial, Error, "Repetition %s was measured by %d of %d clients.", s.name(), s.Clients, len(c.result.Clients))
+		}
+	}
+}
+
+func checkProtocol(c *facts, found *findings) {
+	if c.protocol.Mismatch {
+		found.add(ProtocolMismatch, Error, "%s The number is not one of the declared protocol.", c.protocol.Message)
+	}
+}
+
+func checkFilesystem(c *facts, found *findings) {
+	if !c.kernel() {
+		return
+	}
+	for _, cl := range c.result.Clients {
+		m := cl.Load.Mount
+		if m != nil && m.FilesystemType != "" && m.FilesystemType != "nfs" && m.FilesystemType != "nfs4" {
+			found.add(NotNFS, Warning, "Client %d: %s is %s and not NFS. This is the speed of that file system; mount the export there, and set requireNFS.", cl.Index, c.result.Plan.Engine.MountPath, m.FilesystemType)
+		}
+	}
+}
+
+func checkCollection(c *facts, found *findings) {
+	for _, problem := range c.unreadable {
+		found.add(NotCollected, Info, "The latency histogram cannot be read (%s); latency is unknown. Use the nfsbench that wrote the file.", problem)
+	}
+	for _, cl := range c.result.Clients {
+		if cl.Observed == nil {
+			found.add(NotCollected, Info, "Client %d: no counters of CPU, network and storage were collected. Foreign load and CPU limits cannot be seen.", cl.Index)
+			continue
+		}
+		for _, p := range cl.Observed.Problems {
+			if c.isSilent(p.Source) {
+				continue // ArrayMetricsPartial says it
+			}
+			found.add(NotCollected, Info, "Client %d: %s could not be read %d times: %s", cl.Index, p.Source, p.Count, p.Message)
+		}
+	}
+}
+
+func checkErrors(c *facts, found *findings) {
+	errors, ops := int64(0), int64(0)
+	for _, s := range c.repetitions {
+		errors += s.Total.Errors
+		ops += s.Total.Ops
+	}
+	if errors > 0 {
+		found.add(IOErrors, Error, "%d of %d operations failed. Look at the logs of client and storage; the throughput counts only what succeeded.", errors, ops+errors)
+	}
+}
+
+// checkRounds looks for steps and repetitions that are missing.
+func checkRounds(c *facts, found *findings) {
+	plan := c.result.Plan
+	want := int(plan.Schedule.Repetitions)
+	switch {
+	case plan.Workload.Calibrate != nil:
+		if n := c.completeCalibrations(); n < want {
+			found.add(Partial, Error, "%d of %d calibrations were measured.", n, want)
+		}
+	case plan.Workload.SLOB != nil && len(plan.Workload.SLOB.Users) > 0:
+		var short []string
+		for _, users := range plan.Workload.SLOB.Users {
+			if n := len(c.roundsOf(runfile.StepUsers, users)); n < want {
+				short = append(short, fmt.Sprintf("%d users %d", users, n))
+			}
+		}
+		if len(short) > 0 {
+			found.add(Partial, Error, "Not all steps were measured %d times: %s.", want, strings.Join(short, ", "))
+		}
+	default:
+		if n := len(c.repetitions); n < want {
+			found.add(Partial, Error, "%d of %d repetitions were measured.", n, want)
+		}
+	}
+}
+
+// completeCalibrations are those that count and went through both phases.
+func (c *facts) completeCalibrations() int {
+	n := 0
+	for _, r := range c.calibrationRuns() {
+		native := r.large != nil && r.least != nil
+		oracle := r.oracle != nil && c.oracleCalibration(*r.oracle) != nil
+		if !r.warmup && (native || oracle) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,199 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// checkTransferSize compares what one READ or WRITE moves with what was asked
+// for, or with the block: where the array itself allows no more, with the setting
+// that does.
+func checkTransferSize(c *facts, found *findings) {
+	wanted := c.result.Plan.Engine.TransferSizeBytes
+	block := blockBytes(c.result.Plan)
+	directions := []struct {
+		name        string
+		write, used bool
+	}{{"READ", false, c.overall.Read != nil}, {"WRITE", true, c.overall.Write != nil}}
+	for _, d := range directions {
+		xfer := transferBytes(c.result, d.write)
+		full, why := min(block, defaultXfer), fmt.Sprintf("so each block of %s takes several", size(block))
+		if wanted > 0 {
+			full, why = min(wanted, block), fmt.Sprintf("where %s were asked for", size(wanted))
+		}
+		limit := c.arrayTransferSize()
+		switch {
+		case !d.used || xfer >= full:
+		case limit > 0 && limit < full && xfer <= limit:
+			found.add(TransferSizeCapped, Warning, "A %s moves %s, %s: the array allows %s. Raise it (vserver nfs modify -vserver %s -tcp-max-xfer-size %d, privilege advanced), then mount again.", d.name, size(xfer), why, size(limit), c.svm(), full)
+		case limit > 0:
+			found.add(TransferSizeReduced, Warning, "A %s moves %s, %s, and the array allows %s: the limit is that of the mount. Look at its rsize and wsize.", d.name, size(xfer), why, size(limit))
+		case wanted > 0:
+			found.add(TransferSizeReduced, Warning, "A %s moves %s %s: the server's limit is lower. Raise it there (ONTAP: tcp-max-xfer-size), then mount again.", d.name, size(xfer), why)
+		default:
+			found.add(TransferSizeReduced, Warning, "A %s moves %s, %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), then mount again.", d.name, size(xfer), why)
+		}
+	}
+}
+
+// arrayTransferSize is the most that the array moves in one READ or WRITE; 0 =
+// it did not tell.
+func (c *facts) arrayTransferSize() int64 {
+	if n := c.survey().NFS; n != nil && n.TransferSizeBytes != nil {
+		return *n.TransferSizeBytes
+	}
+	return 0
+}
+
+func checkRetransmits(c *facts, found *findings) {
+	if rate, known := c.retransmitPermille(); known && rate > retransmitRate {
+		found.add(Retransmits, Warning, "%.1f of 1000 TCP segments were sent again. Look for a bad cable, a duplex or MTU mismatch, and drops in a switch.", rate)
+	}
+	again := int64(0)
+	for _, p := range c.overall.Paths {
+		again += p.Retransmits
+	}
+	if m, _, known := mountCounters(c.result, c.overall.Repetition); known && c.kernel() {
+		again += m.Retransmits
+	}
+	if again > 0 {
+		found.add(Retransmits, Warning, "%d NFS calls were sent again because no reply came in time. Look at the server's log and at the network.", again)
+	}
+}
+
+// retransmitPermille is TCP segments sent again for each 1000 that the load
+// needs at least. The counter is that of the client's whole network namespace.
+func (c *facts) retransmitPermille() (float64, bool) {
+	again, known := int64(0), false
+	for _, p := range c.parts(c.overall.Repetition) {
+		if p.window != nil && p.window.TCPRetransmittedSegment != nil {
+			again += *p.window.TCPRetransmittedSegment
+			known = true
+		}
+	}
+	mtu := int64(defaultMTU)
+	if c.wire != nil {
+		mtu = int64(c.wire.Links[0].MTUBytes)
+	}
+	segments := c.overall.Total.Bytes / (mtu - ipv4Bytes - tcpBytes)
+	if segments == 0 {
+		return 0, false
+	}
+	return float64(again) * 1000 / float64(segments), known
+}
+
+func checkCopy(c *facts, found *findings) {
+	s, r := c.overall, c.raw()
+	if r.Pattern != runfile.PatternCopy || r.Depth != 1 || s.Read == nil || s.Write == nil {
+		return
+	}
+	both := s.Read.bytesPerSec + s.Write.bytesPerSec
+	compare := ""
+	if c.wire != nil {
+		compare = fmt.Sprintf(" That is %.1f %% of what one direction carries.", both/float64(c.wire.ReadBytesPerSecond)*100)
+	}
+	found.add(HalfDuplexCopy, Info, "The copy is serial, half duplex: with depth 1 each job reads a block, then writes it. Read %s and write %s make %s together.%s Use depth 2 or more to fill both directions.",
+		megabytes(s.Read.BytesPerSecond), megabytes(s.Write.BytesPerSecond), megabytes(int64(both)), compare)
+}
+
+// carriersOf are the interfaces that carry the load of one client: those with
+// the local address of a channel, or, for a mount of the kernel, those that
+// moved a tenth of its bytes.
+func carriersOf(plan runfile.Plan, c runfile.ClientResult) []runfile.Interface {
+	if plan.Engine.Client != runfile.ClientDirectNFS {
+		return busyInterfaces(c)
+	}
+	var found []runfile.Interface
+	for _, p := range connectedPaths(c) {
+		i, ok := interfaceOf(c.Observed.Interfaces, p.Local)
+		if !ok {
+			return nil
+		}
+		if !slices.ContainsFunc(found, func(f runfile.Interface) bool { return f.Name == i.Name }) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+func busyInterfaces(c runfile.ClientResult) []runfile.Interface {
+	load, moved := int64(0), map[string]int64{}
+	for _, rep := range c.Load.Repetitions {
+		load += opsBytes(rep.Read) + opsBytes(rep.Write)
+	}
+	for _, w := range c.Observed.Windows {
+		if w.Kind != windowMeasure {
+			continue
+		}
+		for _, i := range w.Interfaces {
+			moved[i.Name] += i.ReceivedBytes + i.SentBytes
+		}
+	}
+	var busy []runfile.Interface
+	for _, i := range c.Observed.Interfaces {
+		if load > 0 && moved[i.Name] >= load/10 {
+			busy = append(busy, i)
+		}
+	}
+	return busy
+}
+
+// interfaceOf finds the interface that has an address, written with or without
+// its prefix length.
+func interfaceOf(all []runfile.Interface, local string) (runfile.Interface, bool) {
+	want, err := netip.ParseAddr(local)
+	if err != nil {
+		return runfile.Interface{}, false
+	}
+	for _, i := range all {
+		for _, a := range i.Addresses {
+			if addressOf(a) == want {
+				return i, true
+			}
+		}
+	}
+	return runfile.Interface{}, false
+}
+
+func addressOf(s string) netip.Addr {
+	if p, err := netip.ParsePrefix(s); err == nil {
+		return p.Addr()
+	}
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a
+}
+
+func usesIPv6(plan runfile.Plan, c runfile.ClientResult) bool {
+	return slices.ContainsFunc(pathsOf(plan, c), func(p pathPair) bool { return isIPv6(p.Path) })
+}
+
+// nodeOf is the machine of a client. Without a node name each client counts as
+// a machine of its own.
+func nodeOf(c runfile.ClientResult) string {
+	if c.Host.Node != "" {
+		return c.Host.Node
+	}
+	return c.Host.Name
+}
+
+// loadedNodes are the machines that do the I/O of a client: its own, or the hosts
+// of an external database.
+func loadedNodes(plan runfile.Plan, c runfile.ClientResult) []string {
+	var hosts []string
+	if d := plan.Database; d != nil && d.Kind == runfile.DatabaseExternal && c.Load.Oracle != nil {
+		for _, i := range c.Load.Oracle.Instances {
+			hosts = append(hosts, cmp.Or(i.Host, i.Name))
+		}
+	}
+	if len(hosts) == 0 {
+		return []string{nodeOf(c)}
+	}
+	return hosts
+}
