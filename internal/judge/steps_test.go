@@ -241,3 +241,25 @@ func TestRepetitionsAreNamedByTheirStep(t *testing.T) {
 		t.Error(strings.Join(all, "\n"))
 	}
 }
+
+func TestTheHeadlineHasTheNumbersOfTheSummary(t *testing.T) {
+	t.Parallel()
+	j := Judge(good(t))
+	s := j.Summary
+	got := Headline(j)
+	want := []runfile.SuitePoint{{
+		Metrics: map[string]float64{
+			runfile.MetricThroughput: float64(s.Total.BytesPerSecond), runfile.MetricIOPS: float64(s.Total.OperationsPerSecond),
+			runfile.MetricMeanLatency: float64(s.Total.Latency.MeanMicroseconds), runfile.MetricP50Latency: float64(s.Total.Latency.P50Microseconds),
+			runfile.MetricP95Latency: float64(s.Total.Latency.P95Microseconds), runfile.MetricP99Latency: float64(s.Total.Latency.P99Microseconds),
+			runfile.MetricClientCPU: float64(*s.ClientCPU.MicrosecondsPerMiB),
+		},
+		WirePermille: new(int64(*s.WirePermille)),
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if *s.WirePermille < 800 || s.Total.OperationsPerSecond == s.Total.BytesPerSecond {
+		t.Errorf("the summary has no numbers of its own: %+v", s)
+	}
+}
