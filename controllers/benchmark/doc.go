@@ -7,7 +7,7 @@
 // status, which is written once. A manager that is killed between any two
 // calls therefore loses nothing: its successor finds the same facts.
 //
-//	under way:  hold → resolve → queue → provision → configure → load → collect
-//	finished:   keep (ttl) → stop → clean files → remove → release
-//	deleted:    stop → clean files → remove → remove result → release → finalizer
+//	under way: hold → resolve → enqueue → provision → survey → mountExport → configure → runLoad → collect
+//	finished:  keep → stopLoad → cleanFiles → reportMove → remove → removeTrident → release
+//	deleted:   stopLoad → cleanFiles → reportMove → remove → removeTrident → removeResult → release
 package benchmark

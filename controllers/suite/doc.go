@@ -6,7 +6,7 @@
 // ConfigMap for each run. Phases record facts in a scope; status.go alone turns
 // them into the status, which is written once.
 //
-//	recall → validate → argo → grant → start → observe → control → conclude → keep → regress → prune
+//	recall → validate → checkArgo → grant → start → observe → control → conclude → keep → regress → prune
 //
 // A run is over when its Workflow is finished or gone and none of its benchmarks
 // is under way. Its record then says how it ended, and from there on the status is

@@ -1,5 +1,5 @@
 // Package structure holds the tests of the shape of the source: the package map
-// of ARCHITECTURE.md, and the sizes of files and functions.
+// of ARCHITECTURE.md, and the phases of the controllers.
 package structure
 
 import (
@@ -20,11 +20,8 @@ import (
 )
 
 const (
-	root        = "../.."
-	module      = "github.com/nfsbench/nfsbench/"
-	maxFile     = 400 // lines
-	maxP90      = 45  // lines of a function
-	maxFunction = 60
+	root   = "../.."
+	module = "github.com/nfsbench/nfsbench/"
 )
 
 func TestThePackageMapIsWhatGoListSays(t *testing.T) {
@@ -76,30 +73,49 @@ func TestEveryPackageSaysItsPurpose(t *testing.T) {
 	}
 }
 
-func TestFilesAndFunctionsStaySmall(t *testing.T) {
-	var lengths []int
-	eachFile(t, func(path string, file *ast.File, fset *token.FileSet) {
-		if n := fset.Position(file.End()).Line; n > maxFile {
-			t.Errorf("%s has %d lines, more than %d: is it one subject?", path, n, maxFile)
+// TestTheDocumentationOfAControllerNamesItsPhases, all of them in the order in which they
+// run: doc.go has one line for each list of phases in controller.go.
+func TestTheDocumentationOfAControllerNamesItsPhases(t *testing.T) {
+	for _, kind := range []string{"benchmark", "suite"} {
+		doc, err := os.ReadFile(filepath.Join(root, "controllers", kind, "doc.go"))
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, d := range file.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok || fn.Body == nil {
-				continue
-			}
-			n := fset.Position(fn.End()).Line - fset.Position(fn.Pos()).Line + 1
-			lengths = append(lengths, n)
-			if n > maxFunction {
-				t.Errorf("%s: %s has %d lines, more than %d", path, fn.Name.Name, n, maxFunction)
+		var documented []string
+		for line := range strings.Lines(string(doc)) {
+			if text, ok := strings.CutPrefix(line, "//\t"); ok {
+				documented = append(documented, strings.TrimSpace(text[strings.Index(text, ":")+1:]))
 			}
 		}
-	})
-	slices.Sort(lengths)
-	p90 := lengths[len(lengths)*9/10]
-	t.Logf("%d functions, median %d lines, p90 %d, longest %d", len(lengths), lengths[len(lengths)/2], p90, lengths[len(lengths)-1])
-	if p90 > maxP90 {
-		t.Errorf("p90 of function length is %d lines, more than %d", p90, maxP90)
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "controllers", kind, "controller.go"), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var run []string
+		ast.Inspect(file, func(n ast.Node) bool {
+			list, ok := n.(*ast.CompositeLit)
+			if !ok {
+				return true
+			}
+			if of, ok := list.Type.(*ast.ArrayType); !ok || !isNamed(of.Elt, "phase") {
+				return true
+			}
+			var names []string
+			for _, e := range list.Elts {
+				names = append(names, e.(*ast.SelectorExpr).Sel.Name)
+			}
+			run = append(run, strings.Join(names, " → "))
+			return true
+		})
+		if diff := cmp.Diff(run, documented); diff != "" || len(run) == 0 {
+			t.Errorf("controllers/%s: doc.go (+) does not name the phases of controller.go (-):\n%s", kind, diff)
+		}
 	}
+}
+
+func isNamed(of ast.Expr, name string) bool {
+	id, ok := of.(*ast.Ident)
+	return ok && id.Name == name
 }
 
 // eachFile visits every hand-written file that is not a test.
