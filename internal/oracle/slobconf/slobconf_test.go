@@ -129,6 +129,17 @@ func TestSizesAreThoseOfSLOB(t *testing.T) {
 	}
 }
 
+func TestThreadsAreBoundedAsTheAPIBoundsThem(t *testing.T) {
+	for conf, want := range map[string]string{
+		"SCALE=1G\nTHREADS_PER_SCHEMA=128": "threadsPerSchema: 128 # THREADS_PER_SCHEMA",
+		"SCALE=1G\nTHREADS_PER_SCHEMA=129": "threadsPerSchema: 128 # THREADS_PER_SCHEMA is 129: take more schemas",
+	} {
+		if text := fragment(t, conf); !strings.Contains(text, want) {
+			t.Errorf("%q: no %q in\n%s", conf, want, text)
+		}
+	}
+}
+
 func TestAccessesAreNotMixed(t *testing.T) {
 	if text := fragment(t, "SCAN_PCT=30"); !strings.Contains(text, "access: RandomRead # SCAN_PCT is 30: a load does not mix") {
 		t.Error(text)

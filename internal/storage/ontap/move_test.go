@@ -188,10 +188,16 @@ func TestMovesThatDoNot(t *testing.T) {
 
 func TestAFlexGroupIsNotMoved(t *testing.T) {
 	t.Parallel()
-	a := newArray(t)
-	a.say("/api/storage/volumes", 200, records(`{"uuid":"u","name":"vol1","style":"flexgroup","nas":{"path":"/vol1"},"aggregates":[{"name":"aggr_a"},{"name":"aggr_b"}]}`))
-	_, err := a.source().Move(t.Context(), "/vol1", "aggr_b", nil)
-	wantReason(t, err, runfile.SurveyMoveFailed)
+	for _, facts := range []string{
+		`"style":"flexgroup","aggregates":[{"name":"aggr_a"},{"name":"aggr_b"}]`,
+		`"style":"flexgroup","aggregates":[{"name":"aggr_a"}]`,
+		`"aggregates":[{"name":"aggr_a"},{"name":"aggr_b"}]`, // of a version that does not say the style
+	} {
+		a := newArray(t)
+		a.say("/api/storage/volumes", 200, records(`{"uuid":"u","name":"vol1","nas":{"path":"/vol1"},`+facts+`}`))
+		_, err := a.source().Move(t.Context(), "/vol1", "aggr_b", nil)
+		wantReason(t, err, runfile.SurveyMoveFailed)
+	}
 }
 
 func TestAVolumeThatIsNotThereIsNotMoved(t *testing.T) {

@@ -92,6 +92,24 @@ func TestNetmasksAreLengthsHoweverTheyAreWritten(t *testing.T) {
 	}
 }
 
+func TestALIFIsUpWhenItIsEnabledAndItsStateSaysSo(t *testing.T) {
+	t.Parallel()
+	for facts, want := range map[string]*bool{
+		`"enabled":true,"state":"up"`:    new(true),
+		`"enabled":true,"state":"down"`:  new(false),
+		`"enabled":false,"state":"up"`:   new(false),
+		`"enabled":true`:                 nil,
+		`"enabled":false,"state":"down"`: new(false),
+	} {
+		a := newArray(t)
+		a.say("/api/network/ip/interfaces", 200, records(strings.Replace(lifJSON("l", "10.0.0.1", "a", "a"), `"enabled":true,"state":"up"`, facts, 1)))
+		got, err := a.source().Survey(t.Context(), "/vol1")
+		if err != nil || !cmp.Equal(want, got.LIFs[0].Up) {
+			t.Errorf("%s: got %+v, %v", facts, got.LIFs, err)
+		}
+	}
+}
+
 func TestTheVersionIsTheOnePeopleCallIt(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

@@ -77,8 +77,8 @@ func (c *Client) target(path string, q url.Values) (string, error) {
 		return "", fmt.Errorf("the path of a request must begin with one slash")
 	}
 	u, err := url.Parse(c.base + path)
-	if err != nil || u.Host != c.host || u.User != nil {
-		return "", fmt.Errorf("the path of a request is none")
+	if err != nil { // a path cannot name another host: the slash ends the host
+		return "", fmt.Errorf("the path of a request is not valid")
 	}
 	if len(q) > 0 {
 		all := u.Query()
