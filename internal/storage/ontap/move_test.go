@@ -197,6 +197,9 @@ func TestAFlexGroupIsNotMoved(t *testing.T) {
 		a.say("/api/storage/volumes", 200, records(`{"uuid":"u","name":"vol1","nas":{"path":"/vol1"},`+facts+`}`))
 		_, err := a.source().Move(t.Context(), "/vol1", "aggr_b", nil)
 		wantReason(t, err, runfile.SurveyMoveFailed)
+		if err == nil || !strings.Contains(err.Error(), "it is a FlexGroup") {
+			t.Errorf("%s: error %v", facts, err)
+		}
 	}
 }
 
