@@ -206,6 +206,7 @@ func exitCode(err error) int {
 type counters struct {
 	normalRead, normalWrite, directRead, directWrite int64
 	reads, writes                                    operation
+	sends                                            int64 // calls of any kind, on all connections
 }
 
 type operation struct{ ops, sent, received int64 }
@@ -229,6 +230,10 @@ func countersOf(t *testing.T, mountstats, point string) counters {
 			err = c.reads.scan(rest)
 		case "WRITE":
 			err = c.writes.scan(rest)
+		case "xprt":
+			var sends int64
+			_, err = fmt.Sscanf(rest, "tcp %d %d %d %d %d %d", new(int), new(int), new(int), new(int), new(int), &sends)
+			c.sends += sends
 		}
 		if err != nil {
 			t.Fatalf("mountstats, %q: %v", line, err)
@@ -250,5 +255,6 @@ func (c counters) since(b counters) counters {
 		directRead: c.directRead - b.directRead, directWrite: c.directWrite - b.directWrite,
 		reads:  operation{c.reads.ops - b.reads.ops, c.reads.sent - b.reads.sent, c.reads.received - b.reads.received},
 		writes: operation{c.writes.ops - b.writes.ops, c.writes.sent - b.writes.sent, c.writes.received - b.writes.received},
+		sends:  c.sends - b.sends,
 	}
 }

@@ -144,9 +144,10 @@ func checkWindow(t *testing.T, grown counters, r runfile.Result) {
 	for _, tr := range m.Transports {
 		sends += tr.Sends
 	}
-	// One call of each I/O may leave while the counters are read.
-	if sends+jobs*depth < m.ReadOps+m.WriteOps {
-		t.Errorf("%d calls left on the connections, of them %d READ and %d WRITE", sends, m.ReadOps, m.WriteOps)
+	// The kernel prints the connections before the operations, and I/O goes on
+	// meanwhile: the two agree in the whole run, not in a window.
+	if calls := grown.reads.ops + grown.writes.ops; grown.sends < calls || sends > grown.sends || sends < (m.ReadOps+m.WriteOps)/2 {
+		t.Errorf("%d calls left on the connections in the window, for %d READ and %d WRITE; in the whole run %d for %d", sends, m.ReadOps, m.WriteOps, grown.sends, calls)
 	}
 	for what, d := range map[string]struct {
 		ops                  *runfile.Ops
