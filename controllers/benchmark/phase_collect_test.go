@@ -33,3 +33,62 @@ func TestOnlyResultsOfOurPodsAreRead(t *testing.T) {
 		}
 	}
 }
+
+func TestTheFailureThatExplainsARunIsNotThatOfAStoppedClient(t *testing.T) {
+	t.Parallel()
+	for reason, tc := range map[string]struct {
+		codes []string // of the clients; "" = none
+		want  string
+	}{
+		"nothing failed":              {[]string{"", ""}, ""},
+		"stopped before the cause":    {[]string{runfile.FailureCancelled, runfile.FailureVerify}, runfile.FailureVerify},
+		"stopped after the cause":     {[]string{"", runfile.FailureVerify, runfile.FailureCancelled}, runfile.FailureVerify},
+		"two causes: the first":       {[]string{runfile.FailureVerify, runfile.FailureInternal}, runfile.FailureVerify},
+		"all were stopped by request": {[]string{runfile.FailureCancelled, ""}, runfile.FailureCancelled},
+	} {
+		r := &runfile.Result{}
+		for _, code := range tc.codes {
+			c := runfile.ClientResult{}
+			if code != "" {
+				c.Load.Failure = &runfile.Failure{Code: code}
+			}
+			r.Clients = append(r.Clients, c)
+		}
+		got := ""
+		if f := firstFailure(r); f != nil {
+			got = f.Code
+		}
+		if got != tc.want {
+			t.Errorf("%s: got %q, want %q", reason, got, tc.want)
+		}
+	}
+}
+
+func TestARunIsOverWhenEachClientHasPublishedItsResult(t *testing.T) {
+	t.Parallel()
+	progress := func(final ...bool) (out []runfile.Progress) {
+		for _, f := range final {
+			out = append(out, runfile.Progress{Final: f})
+		}
+		return out
+	}
+	for reason, tc := range map[string]struct {
+		progress []runfile.Progress
+		results  int
+		want     bool
+	}{
+		"both":                   {progress(true, true), 2, true},
+		"one is under way":       {progress(true, false), 1, false},
+		"one was never heard of": {progress(true), 1, false},
+		"a result is missing":    {progress(true, true), 1, false},
+		"a last word is missing": {progress(true, false), 2, false},
+	} {
+		s := &scope{plan: &runfile.Plan{Clients: 2}, progress: tc.progress, result: &runfile.Result{Clients: make([]runfile.ClientResult, tc.results)}}
+		if got := allFinal(s); got != tc.want {
+			t.Errorf("%s: %v, want %v", reason, got, tc.want)
+		}
+	}
+	if allFinal(&scope{}) {
+		t.Error("a run without a plan is over")
+	}
+}
