@@ -13,7 +13,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report"
-	"github.com/nfsbench/nfsbench/internal/report/html"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -109,7 +108,7 @@ func (a *app) compare(cmd *cobra.Command, args []string, o *compareOptions) erro
 
 // comparison is what came out, ready to be written.
 type comparison struct {
-	sides    [2]html.Side // of two benchmarks
+	sides    [2]report.Side // of two benchmarks
 	run      *runfile.SuiteRun
 	table    compare.Table
 	plain    *compare.Table // with shorter names, where there is no page with cells to find again
@@ -117,14 +116,14 @@ type comparison struct {
 }
 
 func (a *app) writeComparison(w io.Writer, format string, x comparison) error {
-	options := html.Options{Generated: a.now(), Version: cli.Version(version)}
+	options := report.PageOptions{Generated: a.now(), Version: cli.Version(version)}
 	switch {
 	case format == cli.FormatJSON:
 		return cli.WriteJSON(w, jsonOf(x))
 	case format == cli.FormatHTML && x.run != nil:
-		return html.Suite(w, *x.run, x.table, nil, options)
+		return report.SuitePage(w, *x.run, x.table, nil, options)
 	case format == cli.FormatHTML:
-		return html.Comparison(w, x.sides[0], x.sides[1], x.table, options)
+		return report.ComparisonPage(w, x.sides[0], x.sides[1], x.table, options)
 	case x.plain != nil:
 		return report.CompareText(w, *x.plain, cli.TextOptions(w))
 	default:
@@ -158,7 +157,7 @@ func (c *cluster) compareBenchmarks(cmd *cobra.Command, sides []found, args []st
 		if err != nil {
 			return comparison{}, err
 		}
-		x.sides[i] = html.Side{Result: res, Judgement: judge.Judge(res), Name: f.benchmark.Name}
+		x.sides[i] = report.Side{Result: res, Judgement: judge.Judge(res), Name: f.benchmark.Name}
 		samples[i] = compare.Sample{Name: f.benchmark.Name, Points: archive.Points(res)}
 		if len(samples[i].Points) == 0 {
 			return comparison{}, fmt.Errorf("%q has no number to compare: nothing was measured", args[i])

@@ -17,7 +17,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report"
-	"github.com/nfsbench/nfsbench/internal/report/html"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -66,14 +65,14 @@ func (a *app) reportBenchmark(cmd *cobra.Command, c *cluster, b *v1alpha1.NFSBen
 		return err
 	}
 	j := judge.Judge(res)
-	options := html.Options{Generated: a.now(), Version: cli.Version(version)}
+	options := report.PageOptions{Generated: a.now(), Version: cli.Version(version)}
 	if to.Format == cli.FormatHTML {
 		options.Reproduce = c.reproduce(cmd.Context(), benchmarkKind, b.Name)
 	}
 	return to.Write(cmd, func(w io.Writer) error {
 		switch to.Format {
 		case cli.FormatHTML:
-			return html.Benchmark(w, res, j, options)
+			return report.BenchmarkPage(w, res, j, options)
 		case cli.FormatJSON:
 			return cli.WriteJSON(w, j)
 		default:
@@ -92,14 +91,14 @@ func (a *app) reportSuite(cmd *cobra.Command, c *cluster, f found, to cli.Destin
 		return err
 	}
 	table, regression := compare.Run(run), regressionOf(f.suite, run, records)
-	options := html.Options{Generated: a.now(), Version: cli.Version(version)}
+	options := report.PageOptions{Generated: a.now(), Version: cli.Version(version)}
 	if to.Format == cli.FormatHTML {
 		options.Reproduce = c.reproduce(cmd.Context(), suiteKind, f.suite.Name)
 	}
 	return to.Write(cmd, func(w io.Writer) error {
 		switch to.Format {
 		case cli.FormatHTML:
-			return html.Suite(w, run, table, regression, options)
+			return report.SuitePage(w, run, table, regression, options)
 		case cli.FormatJSON:
 			return cli.WriteJSON(w, run)
 		default:

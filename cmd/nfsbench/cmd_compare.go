@@ -13,7 +13,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report"
-	"github.com/nfsbench/nfsbench/internal/report/html"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -105,7 +104,7 @@ func (a *app) showCompared(w io.Writer, x [2]recorded, s runfile.SuiteSignifican
 	case cli.FormatHTML:
 		o := a.pageOptions()
 		o.MinimumEffect = s.MinimumEffect
-		return html.Comparison(w, sideOf(x[0]), sideOf(x[1]), t, o)
+		return report.ComparisonPage(w, sideOf(x[0]), sideOf(x[1]), t, o)
 	case cli.FormatJSON:
 		return cli.WriteJSON(w, t)
 	default:
@@ -113,8 +112,8 @@ func (a *app) showCompared(w io.Writer, x [2]recorded, s runfile.SuiteSignifican
 	}
 }
 
-func sideOf(r recorded) html.Side {
-	return html.Side{Result: r.result, Judgement: judge.Judge(r.result), Name: r.name}
+func sideOf(r recorded) report.Side {
+	return report.Side{Result: r.result, Judgement: judge.Judge(r.result), Name: r.name}
 }
 
 // showRegression holds the second run against the first, cell by cell. There is

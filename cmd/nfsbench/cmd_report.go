@@ -13,7 +13,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report"
-	"github.com/nfsbench/nfsbench/internal/report/html"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -60,7 +59,7 @@ func (a *app) show(w io.Writer, in recorded, format string) error {
 	j := judge.Judge(in.result)
 	switch format {
 	case cli.FormatHTML:
-		return html.Benchmark(w, in.result, j, a.pageOptions())
+		return report.BenchmarkPage(w, in.result, j, a.pageOptions())
 	case cli.FormatJSON:
 		return cli.WriteJSON(w, j)
 	default:
@@ -71,7 +70,7 @@ func (a *app) show(w io.Writer, in recorded, format string) error {
 func (a *app) showRun(w io.Writer, run runfile.SuiteRun, t compare.Table, g *compare.Regression, format string) error {
 	switch format {
 	case cli.FormatHTML:
-		return html.Suite(w, run, t, g, a.pageOptions())
+		return report.SuitePage(w, run, t, g, a.pageOptions())
 	case cli.FormatJSON:
 		return cli.WriteJSON(w, t)
 	default:
@@ -79,8 +78,8 @@ func (a *app) showRun(w io.Writer, run runfile.SuiteRun, t compare.Table, g *com
 	}
 }
 
-func (a *app) pageOptions() html.Options {
-	return html.Options{Generated: a.now(), Version: cli.Version(version)}
+func (a *app) pageOptions() report.PageOptions {
+	return report.PageOptions{Generated: a.now(), Version: cli.Version(version)}
 }
 
 // recorded is what files hold: the result of a run, or the record of a suite's.

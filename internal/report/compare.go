@@ -2,163 +2,303 @@ package report
 
 import (
 	"cmp"
-	"io"
+	"fmt"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report/chart"
+	"github.com/nfsbench/nfsbench/internal/report/doc"
 )
 
-// group is the lines of one metric.
-type group struct {
-	metric   string
-	baseline string // of all lines; empty where they differ
-	lines    []compare.Line
+// tableDocument is the comparisons of a table for a terminal.
+func tableDocument(t compare.Table) doc.Document {
+	var d doc.Document
+	groups := byMetric(t.Comparisons)
+	for _, lines := range groups {
+		against := cmp.Or(commonBaseline(lines), "the baseline of each")
+		title := MetricName(lines[0].Metric) + " against " + against + ", positive is better"
+		d.Terminal = append(d.Terminal, doc.Block{Apart: true, Text: title}, doc.Block{Table: lineTable(lines)})
+	}
+	saturated := slices.ContainsFunc(t.Comparisons, func(l compare.Line) bool { return l.Saturated })
+	if len(groups) == 0 {
+		d.Terminal = append(d.Terminal, doc.Block{Table: cellsTable(t.Cells)}, doc.Block{Apart: true})
+		saturated = slices.ContainsFunc(t.Cells, func(c compare.Cell) bool { return c.Saturated })
+	} else {
+		d.Terminal = append(d.Terminal, doc.Block{
+			Apart: true,
+			Text: "CI is the confidence interval of the shift in percent of the baseline's median, P is after the correction." +
+				" ~ is no significant difference, = is one too small to matter.",
+		})
+	}
+	if saturated {
+		d.Terminal = append(d.Terminal, doc.Block{Text: "* was limited by the wire: of that line, not of what is compared."})
+	}
+	d.Terminal = append(d.Terminal, findingBlock(comparedFindings(t.Findings)))
+	return d
 }
 
-// groups keeps the order in which metrics come first.
-func groups(t compare.Table) []group {
-	var out []group
-	for _, l := range t.Comparisons {
-		i := slices.IndexFunc(out, func(g group) bool { return g.metric == l.Metric })
-		if i < 0 {
-			out, i = append(out, group{metric: l.Metric, baseline: l.Baseline}), len(out)
+// tally counts the outcomes of lines.
+type tally map[string]int
+
+func tallyOf(lines []compare.Line) tally {
+	t := tally{}
+	for _, l := range lines {
+		t[l.Outcome]++
+	}
+	return t
+}
+
+// chips are the outcomes that there are, worst first.
+func (t tally) chips() []doc.Chip {
+	var out []doc.Chip
+	for _, o := range []string{compare.Worse, compare.Better, compare.Negligible, compare.NoDifference, compare.Unknown} {
+		if n := t[o]; n > 0 {
+			out = append(out, doc.Chip{Text: fmt.Sprintf("%d %s", n, OutcomeWord(o)), Tone: outcomeTone(o)})
 		}
-		if out[i].baseline != l.Baseline {
-			out[i].baseline = ""
-		}
-		out[i].lines = append(out[i].lines, l)
 	}
 	return out
 }
 
-// CompareText writes the comparisons of a table: for each metric and baseline the
-// average of both, the percent impact with its deviation, minimum and maximum
-// over the pairs, the confidence interval of the shift and p. What is not
-// significant ends with ~, and what was saturated with *. Without comparisons it
-// writes the cells. It returns the first error of w.
-func CompareText(w io.Writer, t compare.Table, o Options) error {
-	p := newPage(w, o)
-	saturated := false
-	for _, g := range groups(t) {
-		p.line("")
-		p.wrapped("", MetricName(g.metric)+" against "+cmp.Or(g.baseline, "the baseline of each")+", positive is better")
-		saturated = g.write(p) || saturated
+func outcomeTone(outcome string) doc.Tone {
+	switch outcome {
+	case compare.Better:
+		return doc.Good
+	case compare.Worse:
+		return doc.Bad
+	default:
+		return doc.None
 	}
-	if len(t.Comparisons) == 0 {
-		saturated = cellTable(p, t)
-	}
-	p.line("")
-	if len(t.Comparisons) > 0 {
-		p.wrapped("", "CI is the confidence interval of the shift in percent of the baseline's median, P is after the correction. ~ is no significant difference, = is one too small to matter.")
-	}
-	if saturated {
-		p.wrapped("", "* was limited by the wire: of that line, not of what is compared.")
-	}
-	for _, f := range t.Findings {
-		p.line("")
-		p.line(p.paint(bold, p.clean(f.Severity+" "+f.Code)))
-		p.wrapped("  ", f.Message)
-	}
-	return p.err
 }
 
-// write tells whether any line was saturated.
-func (g group) write(p *page) (saturated bool) {
-	out := table{heads: []string{"CELL", "AVG", "IMPACT%", "STDEV", "MIN", "MAX", "CI", "P", "RESULT"}, text: 1}
-	if g.baseline == "" {
-		out.heads, out.text = slices.Insert(out.heads, 1, "BASE"), 2
+// answerCard is what came out of all comparisons.
+func answerCard(lines []compare.Line) doc.Card {
+	t := tallyOf(lines)
+	c := doc.Card{Label: "Comparison", Tone: doc.None, List: t.chips()}
+	switch {
+	case len(lines) == 0:
+		c.Word, c.Text = "None", "Nothing was compared."
+	case t[compare.Better] > 0 && t[compare.Worse] > 0:
+		c.Word, c.Text, c.Tone = "Mixed", "Better in some, worse in others.", doc.Warn
+	case t[compare.Better] > 0:
+		c.Word, c.Text, c.Tone = "Better", "Than the baseline, where it differs at all.", doc.Good
+	case t[compare.Worse] > 0:
+		c.Word, c.Text, c.Tone = "Worse", "Than the baseline, where it differs at all.", doc.Bad
+	case t[compare.Unknown] == len(lines):
+		c.Word, c.Text, c.Tone = "Unknown", "Too few repetitions to tell.", doc.Warn
+	default:
+		c.Word, c.Text = "No difference", "None that is significant and large enough to matter."
 	}
-	for _, l := range g.lines {
-		row := comparedRow(l)
-		if g.baseline == "" {
-			row = slices.Insert(row, 1, l.Baseline)
+	return c
+}
+
+// byMetric groups lines by metric, in the order in which they come.
+func byMetric(lines []compare.Line) [][]compare.Line {
+	var out [][]compare.Line
+	for _, l := range lines {
+		i := slices.IndexFunc(out, func(g []compare.Line) bool { return g[0].Metric == l.Metric })
+		if i < 0 {
+			out = append(out, []compare.Line{l})
+			continue
 		}
-		out.rows = append(out.rows, row)
-		saturated = saturated || l.Saturated
+		out[i] = append(out[i], l)
 	}
-	out.stacked(p)
-	return saturated
+	return out
 }
 
-// stacked writes a table whose names do not fit beside the figures with each name
-// on a line of its own.
-func (t table) stacked(p *page) {
-	need := 0
-	widths := make([]int, len(t.heads))
-	for _, row := range append([][]string{t.heads}, t.rows...) {
-		for i, c := range row {
-			widths[i] = max(widths[i], columns(c))
+// maxForest is how many lines one figure has; the tables hold all.
+const maxForest = 60
+
+// comparisonSection is a forest plot of all metrics, and a table of each.
+func comparisonSection(id, title string, lines []compare.Line, minimum float64) doc.Section {
+	s := doc.Section{ID: id, Title: title}
+	if len(lines) == 0 {
+		return s
+	}
+	s.Lead = "In percent of the baseline, positive is better whatever the metric." +
+		" Where the confidence interval crosses zero, chance could have done it."
+	groups := byMetric(lines)
+	s.Add(forestFigure(id, groups, minimum))
+	for i, group := range groups {
+		t := lineTable(group)
+		t.Caption = MetricName(group[0].Metric)
+		if i < len(groups)-1 {
+			t.Note = ""
+		}
+		s.Add(doc.Block{Table: t})
+	}
+	return s
+}
+
+func forestFigure(id string, groups [][]compare.Line, minimum float64) doc.Block {
+	f := chart.Forest{Band: minimum * 100, Left: "worse", Right: "better"}
+	each, left := max(maxForest/len(groups), 3), 0
+	for _, lines := range groups {
+		for i, l := range lines[:min(len(lines), each)] {
+			row := interval(l)
+			if i == 0 {
+				row.StartGroup = MetricName(l.Metric)
+				if b := commonBaseline(lines); b != "" {
+					row.StartGroup += " against " + b
+				}
+			}
+			f.Rows = append(f.Rows, row)
+		}
+		left += max(len(lines)-each, 0)
+	}
+	caption := "▲ better, ▼ worse, ○ no significant difference, ◇ significant and too small to matter, × too few repetitions to tell."
+	if minimum > 0 {
+		caption += fmt.Sprintf(" Grey: within %g %%, too small to matter.", minimum*100)
+	}
+	if left > 0 {
+		caption += fmt.Sprintf(" %d more are in the tables.", left)
+	}
+	description := fmt.Sprintf("%s in percent of the baseline, with confidence intervals.", Count(len(f.Rows), "difference"))
+	return doc.Block{Figure: &doc.Figure{
+		ID: id + "-forest", Title: "Differences from the baseline", Description: description, Draw: f.SVG, Caption: caption,
+	}}
+}
+
+// commonBaseline is that of all lines; empty where they differ.
+func commonBaseline(lines []compare.Line) string {
+	for _, l := range lines {
+		if l.Baseline != lines[0].Baseline {
+			return ""
 		}
 	}
-	for _, w := range widths {
-		need += w + 1
-	}
-	if need <= p.width+1 {
-		t.write(p)
-		return
-	}
-	flat := table{heads: append([]string{""}, t.heads[t.text:]...), text: 1}
-	for _, row := range t.rows {
-		flat.rows = append(flat.rows, append([]string{""}, row[t.text:]...))
-	}
-	w := flat.widths(p)
-	p.line("")
-	p.line(p.paint(dim, strings.Join(t.heads[:t.text], ", ")))
-	p.line(p.paint(dim, flat.line(w, flat.heads)))
-	for i, row := range t.rows {
-		p.wrapped("", strings.Join(row[:t.text], ", "))
-		p.line(flat.line(w, flat.rows[i]))
-	}
+	return lines[0].Baseline
 }
 
-func comparedRow(l compare.Line) []string {
+// interval is a line as a row of the forest plot: the shift, or the mean impact
+// where there is none.
+func interval(l compare.Line) chart.Interval {
+	marks := map[string]int{
+		compare.Better: chart.MarkUp, compare.Worse: chart.MarkDown, compare.NoDifference: chart.MarkRing,
+		compare.Negligible: chart.MarkHollowDiamond,
+	}
+	classes := map[string]string{compare.Better: "better", compare.Worse: "worse"}
+	shape, known := marks[l.Outcome]
+	if !known {
+		shape = chart.MarkCross
+	}
+	v := l.Impact * 100
+	if l.Shift != nil {
+		v = *l.Shift * 100
+	}
+	text := fmt.Sprintf("%+.1f%%", v)
+	if l.ShiftLow != nil {
+		text += " (" + Interval(l) + ")"
+	}
+	text += "  p " + Probability(l)
 	name := LineName(l.Cell, l.Step)
 	if l.Saturated {
 		name += " *"
 	}
-	deviation := unknown
-	if l.ImpactDeviation != nil {
-		deviation = Percent(*l.ImpactDeviation)[1:]
-	}
-	return []string{
-		name, Figure(l.Mean, l.Unit), Percent(l.Impact), deviation, Percent(l.ImpactMinimum), Percent(l.ImpactMaximum),
-		strings.ReplaceAll(Interval(l), " to ", ".."), Probability(l), resultMark(l.Outcome),
+	return chart.Interval{
+		Label: name, Value: v, Low: percentOr(l.ShiftLow), High: percentOr(l.ShiftHigh), Text: text, Mark: shape,
+		Class: cmp.Or(classes[l.Outcome], "same"), Tooltip: name + ": " + text + ", " + OutcomeWord(l.Outcome),
 	}
 }
 
-// resultMark is the answer in a column.
-func resultMark(outcome string) string {
-	switch outcome {
-	case compare.Better:
-		return "better"
-	case compare.Worse:
-		return "worse"
-	case compare.NoDifference:
-		return "~"
-	case compare.Negligible:
-		return "="
-	default:
-		return "?"
+func percentOr(share *float64) float64 {
+	if share == nil {
+		return math.NaN()
 	}
+	return *share * 100
 }
 
-// cellTable is what a table without comparisons has to show.
-func cellTable(p *page, t compare.Table) (saturated bool) {
-	out := table{heads: []string{"CELL", "METRIC", "N", "MEAN", "MEDIAN", "MIN", "MAX", "CV %"}, text: 2}
-	for _, c := range t.Cells {
-		name, variation := LineName(c.Cell, c.Step), unknown
-		if c.Saturated {
+// lineTable is the table of seed 002: average, percent impact of the pairs with
+// its deviation, minimum and maximum, and what the test of significance says.
+func lineTable(lines []compare.Line) *doc.Table {
+	own := doc.Both // each line has a baseline of its own
+	if commonBaseline(lines) != "" {
+		own = doc.Nowhere
+	}
+	t := &doc.Table{Stacked: true, Columns: []doc.Column{
+		{Head: "Cell"},
+		{Head: "Baseline", Short: "BASE", In: own},
+		{Head: "Average", Short: "AVG", Number: true},
+		{Head: "% impact", Short: "IMPACT%", Number: true},
+		{Head: "Stdev", Number: true},
+		{Head: "Min", Number: true},
+		{Head: "Max", Number: true},
+		{Head: "CI of the shift, %", Short: "CI", Number: true},
+		{Head: "p", Number: true},
+		{Head: "n", Number: true, In: doc.HTMLOnly},
+		{Head: "Result", In: doc.HTMLOnly},
+		{Head: "Result", Number: true, In: doc.TextOnly}, // a mark, at the right
+	}}
+	saturated := false
+	for _, l := range lines {
+		name := LineName(l.Cell, l.Step)
+		if l.Saturated {
 			name, saturated = name+" *", true
 		}
-		if c.Variation != nil {
-			variation = Percent(*c.Variation)[1:]
+		deviation := doc.Unknown
+		if l.ImpactDeviation != nil {
+			deviation = strings.TrimPrefix(Percent(*l.ImpactDeviation), "+")
 		}
-		out.rows = append(out.rows, []string{
-			name, c.Metric, strconv.Itoa(len(c.Values)), Figure(c.Mean, c.Unit), Figure(c.Median, c.Unit), Figure(c.Minimum, c.Unit), Figure(c.Maximum, c.Unit), variation,
+		row := t.Row(name, l.Baseline, Figure(l.Mean, l.Unit), Percent(l.Impact), deviation, Percent(l.ImpactMinimum),
+			Percent(l.ImpactMaximum), Interval(l), Probability(l), fmt.Sprintf("%d+%d", len(l.Base), len(l.Candidate)),
+			outcomeText(l.Outcome), resultMark(l.Outcome))
+		row.Cells[7].Short = strings.ReplaceAll(Interval(l), " to ", "..")
+		row.Cells[10].Tone = outcomeTone(l.Outcome)
+		row.Cells[10].Strong = l.Outcome == compare.Better || l.Outcome == compare.Worse
+	}
+	t.Note = "Average is of both sides; impact is of pairs of repetitions; p is after the correction."
+	if saturated {
+		t.Note += " * was limited by the wire: the line was compared, not what is behind it."
+	}
+	return t
+}
+
+// outcomeText is the answer with its symbol.
+func outcomeText(outcome string) string {
+	symbols := map[string]string{compare.Better: "▲ ", compare.Worse: "▼ ", compare.NoDifference: "~ ", compare.Negligible: "◇ "}
+	return symbols[outcome] + OutcomeWord(outcome)
+}
+
+// resultMark is the answer in a narrow column.
+func resultMark(outcome string) string {
+	marks := map[string]string{
+		compare.NoDifference: "~", compare.Negligible: "=", compare.Better: "better", compare.Worse: "worse",
+	}
+	return cmp.Or(marks[outcome], "?")
+}
+
+// cellsTable is the numbers of all cells.
+func cellsTable(cells []compare.Cell) *doc.Table {
+	t := &doc.Table{
+		Columns: doc.Columns(2, 0, "Cell", "Metric", "n", "Mean", "Median", "CI of the median", "Min", "Max", "CV, %"),
+	}
+	t.Columns[5].In, t.Columns[8].Short = doc.HTMLOnly, "CV %"
+	for _, c := range cells {
+		name, interval, variation := LineName(c.Cell, c.Step), doc.Unknown, doc.Unknown
+		if c.Saturated {
+			name, t.Note = name+" *", "* was limited by the wire."
+		}
+		if c.MedianLow != nil && c.MedianHigh != nil {
+			interval = Figure(*c.MedianLow, c.Unit) + " to " + Figure(*c.MedianHigh, c.Unit)
+		}
+		if c.Variation != nil {
+			variation = fmt.Sprintf("%.2f", *c.Variation*100)
+		}
+		row := t.Row(name, MetricName(c.Metric), fmt.Sprint(len(c.Values)), Figure(c.Mean, c.Unit),
+			Figure(c.Median, c.Unit), interval, Figure(c.Minimum, c.Unit), Figure(c.Maximum, c.Unit), variation)
+		row.Cells[1].Short = c.Metric
+	}
+	return t
+}
+
+// comparedFindings are those of a table, as those of a result.
+func comparedFindings(all []compare.Finding) []judge.Finding {
+	var out []judge.Finding
+	for _, f := range all {
+		out = append(out, judge.Finding{
+			Code: judge.Code(f.Code), Severity: judge.Severity(f.Severity), Message: f.Message,
 		})
 	}
-	out.write(p)
-	return saturated
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -69,7 +70,7 @@ func TestComparisonsFitTheWidth(t *testing.T) {
 	for _, width := range []int{80, 120} {
 		for _, table := range []compare.Table{wide, tables()["impact"], tables()["cells"]} {
 			for l := range strings.Lines(compared(t, table, Options{Width: width})) {
-				if n := columns(strings.TrimSuffix(l, "\n")); n > width {
+				if n := utf8.RuneCountInString(strings.TrimSuffix(l, "\n")); n > width {
 					t.Errorf("%d columns of %d: %s", n, width, l)
 				}
 			}

@@ -6,210 +6,174 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// database is what Oracle reports about itself: who it is, what Direct NFS did, the
-// times of its data files and of its waits.
-func database(p *page, r runfile.Result, j judge.Judgement) {
-	p.line("")
+// databaseSection is what Oracle reports about itself: who it is, what Direct NFS
+// did, the times of its data files and of its waits.
+func databaseSection(r runfile.Result, j judge.Judgement) doc.Section {
+	s := doc.Section{ID: "database", Title: "Database"}
+	if j.Database == nil {
+		return s
+	}
+	s.Add(doc.Block{In: doc.TextOnly, Apart: true})
 	for _, c := range r.Clients {
-		if c.Load.Oracle != nil {
-			identity(p, *c.Load.Oracle)
+		if o := c.Load.Oracle; o != nil {
+			s.Add(doc.Block{In: doc.TextOnly, Facts: identity(*o)})
 		}
 	}
-	servers(p, j.Database.Servers)
-	channels(p, *j.Summary, j.Database.Channels)
-	files(p, j.Database.Files)
-	waits(p, windowsOf(r, j.Summary.Repetition))
+	s.Add(doc.Block{Table: serverTable(j.Database.Servers)},
+		doc.Block{Table: channelTable(*j.Summary, j.Database.Channels)}, doc.Block{Table: fileTable(j.Database.Files)},
+		doc.Block{Table: waitTable(r, j.Summary.Repetition)},
+		doc.Block{In: doc.TextOnly, Apart: true})
+	return s
 }
 
-func identity(p *page, o runfile.Oracle) {
-	p.fact("database", cmp.Or(strings.TrimSpace(strings.ReplaceAll(o.Banner, "\n", " ")), "of unknown version"))
-	var parts []string
+func identity(o runfile.Oracle) []doc.Fact {
+	banner := strings.TrimSpace(strings.ReplaceAll(o.Banner, "\n", " "))
+	out := []doc.Fact{{Label: "database", Text: cmp.Or(banner, "of unknown version")}}
+	add := func(label, text string) {
+		if text != "" {
+			out = append(out, doc.Fact{Label: label, Text: text})
+		}
+	}
+	var instances, settings []string
 	for _, i := range o.Instances {
-		parts = append(parts, strings.TrimSpace(i.Name+" "+onHost(i.Host)))
+		name := i.Name
+		if i.Host != "" {
+			name += " on " + i.Host
+		}
+		instances = append(instances, strings.TrimSpace(name))
 	}
-	if len(parts) > 0 {
-		p.fact("instances", strings.Join(parts, ", "))
-	}
-	parts = nil
 	for _, x := range o.Parameters {
 		text := x.Name + "=" + cmp.Or(x.Value, "(empty)")
 		if x.Requested != "" && !strings.EqualFold(x.Requested, x.Value) {
 			text += " (asked for " + x.Requested + ")"
 		}
-		parts = append(parts, text)
+		settings = append(settings, text)
 	}
-	if len(parts) > 0 {
-		p.fact("settings", strings.Join(whole(parts), ", "))
-	}
-	if l := o.Library; l != nil && l.AlertLine != "" {
-		p.fact("alert log", l.AlertLine)
+	add("instances", joined(instances))
+	add("settings", joined(doc.Whole(settings)))
+	if o.Library != nil {
+		add("alert log", o.Library.AlertLine)
 	}
 	if v := o.ReadyMilliseconds; v != nil {
-		p.fact("ready", fmt.Sprintf("%.0f s after the start of its container, which are no part of the run", float64(*v)/1000))
-	}
-}
-
-func onHost(host string) string {
-	if host == "" {
-		return ""
-	}
-	return "on " + host
-}
-
-// table writes rows whose first columns are text, cut to fit, and whose others
-// are figures.
-type table struct {
-	heads   []string
-	text    int // so many columns are text
-	figures int // width of each other column
-	rows    [][]string
-}
-
-func (t table) write(p *page) {
-	if len(t.rows) == 0 {
-		return
-	}
-	widths := t.widths(p)
-	p.line("")
-	p.line(p.paint(dim, t.line(widths, t.heads)))
-	for _, row := range t.rows {
-		p.line(t.line(widths, row))
-	}
-}
-
-// widths shares what the figures leave among the texts, the widest giving first.
-func (t table) widths(p *page) []int {
-	widths := make([]int, len(t.heads))
-	for i := range t.heads {
-		widths[i] = columns(t.heads[i])
-		if i >= t.text {
-			widths[i] = max(widths[i], t.figures)
-		}
-		for _, row := range t.rows {
-			row[i] = p.clean(row[i])
-			widths[i] = max(widths[i], columns(row[i]))
-		}
-	}
-	for {
-		total, widest := len(widths)-1, 0
-		for i, w := range widths {
-			total += w
-			if i < t.text && w > widths[widest] {
-				widest = i
-			}
-		}
-		if total <= p.width || widths[widest] <= 1 {
-			return widths
-		}
-		widths[widest]--
-	}
-}
-
-func (t table) line(widths []int, cells []string) string {
-	out := make([]string, 0, len(cells))
-	for i, c := range cells {
-		if i < t.text {
-			out = append(out, padded(c, widths[i]))
-			continue
-		}
-		out = append(out, rightAligned(c, widths[i]))
-	}
-	return strings.Join(out, " ")
-}
-
-func servers(p *page, all []runfile.DNFSServer) {
-	t := table{heads: []string{"SERVER", "EXPORT", "PROTOCOL", "RTMAX", "WTMAX"}, text: 3, figures: 9}
-	for _, s := range all {
-		t.rows = append(t.rows, []string{s.Server, s.Export, cmp.Or(s.Version, unknown), nonZero(s.ReadMaxBytes), nonZero(s.WriteMaxBytes)})
-	}
-	t.write(p)
-}
-
-func nonZero(v int64) string {
-	if v == 0 {
-		return unknown
-	}
-	return fmt.Sprint(v)
-}
-
-// channels are the paths that Direct NFS used, and those that it should have.
-func channels(p *page, s judge.Summary, all []runfile.DNFSChannel) {
-	t := table{heads: []string{"SERVER", "PATH", "INSTANCE", "SENDS", "RECEIVES"}, text: 2, figures: 12}
-	for _, c := range all {
-		t.rows = append(t.rows, []string{c.Server, arrow(c.Local, c.Path), nonZero(int64(c.Instance)), fmt.Sprint(c.Sends), fmt.Sprint(c.Receives)})
-	}
-	for _, path := range s.Paths {
-		if path.State == "Missing" {
-			t.rows = append(t.rows, []string{unknown, arrow(path.Local, path.Path), unknown, "missing", "missing"})
-		}
-	}
-	t.write(p)
-}
-
-func arrow(local, path string) string {
-	if local == "" {
-		return path
-	}
-	return local + " -> " + path
-}
-
-// files is the table that everybody makes of V$IOSTAT_FILE.
-func files(p *page, all []judge.DatabaseFile) {
-	t := table{heads: []string{"FILE_NO", "ACCESS", "READS", "AVG_SMALL_READ_US", "AVG_SMALL_SYNC_READ_US"}, text: 2, figures: 10}
-	if p.width < defaultWidth {
-		t.heads[3], t.heads[4] = "SMALL_READ_US", "SYNC_READ_US"
-	}
-	for _, f := range all {
-		t.rows = append(t.rows, []string{fmt.Sprint(f.Number), f.AccessMethod, number(f.SmallReads), microseconds(f.SmallReadNanoseconds), microseconds(f.SmallSyncReadNanoseconds)})
-	}
-	t.write(p)
-}
-
-func microseconds(ns *int64) string {
-	if ns == nil {
-		return unknown
-	}
-	return fmt.Sprintf("%d.%03d", *ns/1000, *ns%1000)
-}
-
-func windowsOf(r runfile.Result, index int32) []runfile.OracleWindow {
-	var out []runfile.OracleWindow
-	for _, c := range r.Clients {
-		for _, rep := range c.Load.Repetitions {
-			if rep.Index == index && rep.Oracle != nil {
-				out = append(out, *rep.Oracle)
-			}
-		}
+		add("ready", fmt.Sprintf("%.0f s after the start of its container, which are no part of the run", float64(*v)/1000))
 	}
 	return out
 }
 
-// waits are the wait events of the repetition that stands for all: those of an
+// calibrationTable is what CALIBRATE_IO gave, or what the native engine found in
+// its place.
+func calibrationTable(j judge.Judgement) *doc.Table {
+	t := &doc.Table{Caption: "Calibration", Columns: []doc.Column{
+		{Head: "Run", Width: 10},
+		{Head: "Max IOPS", Number: true, Width: 12},
+		{Head: "Max MB/s", Number: true, Width: 12},
+		{Head: "Latency", Number: true, Width: 14},
+	}}
+	counted := 0
+	for _, c := range j.Calibrations {
+		name := "warm-up"
+		if !c.Warmup {
+			counted++
+			name = fmt.Sprint(counted)
+		}
+		latency := doc.Unknown
+		if c.ActualLatencyMilliseconds != nil {
+			latency = fmt.Sprintf("%d ms", *c.ActualLatencyMilliseconds)
+		}
+		t.Row(name, number(c.MaxIOPS), number(c.MaxMegabytesPerSecond), latency)
+	}
+	return t
+}
+
+func serverTable(all []runfile.DNFSServer) *doc.Table {
+	t := &doc.Table{
+		Caption: "Servers of Direct NFS (V$DNFS_SERVERS)",
+		Columns: doc.Columns(3, 9, "Server", "Export", "Protocol", "rtmax", "wtmax"),
+	}
+	for _, s := range all {
+		t.Row(s.Server, s.Export, cmp.Or(s.Version, doc.Unknown), nonZero(s.ReadMaxBytes), nonZero(s.WriteMaxBytes))
+	}
+	return t
+}
+
+// channelTable are the paths that Direct NFS used, and those that it should have.
+func channelTable(s judge.Summary, all []runfile.DNFSChannel) *doc.Table {
+	t := &doc.Table{
+		Caption: "Channels of Direct NFS (V$DNFS_CHANNELS)",
+		Columns: doc.Columns(2, 12, "Server", "Path", "Instance", "Processes", "Sends", "Receives", "Reconnects"),
+	}
+	t.Columns[3].In, t.Columns[6].In = doc.HTMLOnly, doc.HTMLOnly
+	for _, c := range all {
+		t.Row(c.Server, pathName(c.Local, c.Path), nonZero(int64(c.Instance)), fmt.Sprint(c.Processes),
+			fmt.Sprint(c.Sends), fmt.Sprint(c.Receives), fmt.Sprint(c.Reconnects))
+	}
+	for _, p := range s.Paths {
+		if p.State == "Missing" {
+			const none = doc.Unknown
+			t.Row(none, pathName(p.Local, p.Path), none, none, "missing", "missing", none)
+		}
+	}
+	return t
+}
+
+// fileTable is the table that everybody makes of V$IOSTAT_FILE.
+func fileTable(all []judge.DatabaseFile) *doc.Table {
+	t := &doc.Table{Caption: "Data files (V$IOSTAT_FILE)", Columns: []doc.Column{
+		{Head: "File", Short: "FILE_NO"},
+		{Head: "Access"},
+		{Head: "Small reads", Short: "READS", Number: true, Width: 10},
+		{Head: "Mean small read, µs", Short: "AVG_SMALL_READ_US", Narrow: "SMALL_READ_US", Number: true, Width: 10},
+		{Head: "Mean synchronous, µs", Short: "AVG_SMALL_SYNC_READ_US", Narrow: "SYNC_READ_US", Number: true, Width: 10},
+	}}
+	microseconds := func(ns *int64) string {
+		if ns == nil {
+			return doc.Unknown
+		}
+		return fmt.Sprintf("%d.%03d", *ns/1000, *ns%1000)
+	}
+	for _, f := range all {
+		t.Row(fmt.Sprint(f.Number), f.AccessMethod, number(f.SmallReads), microseconds(f.SmallReadNanoseconds),
+			microseconds(f.SmallSyncReadNanoseconds))
+	}
+	return t
+}
+
+// waitTable is the wait events of the repetition that stands for all: those of an
 // AWR report where the user's own kit made one, with the average that people
 // compute from it, or else those of V$SYSTEM_EVENT.
-func waits(p *page, windows []runfile.OracleWindow) {
-	t := table{heads: []string{"EVENT", "WAITS", "SECONDS", "AVG MS"}, text: 1, figures: 12}
-	for _, w := range windows {
-		for _, row := range w.AWR {
-			t.rows = append(t.rows, []string{row.Event, fmt.Sprint(row.Waits), fmt.Sprintf("%g", row.Seconds), average(row.Seconds, row.Waits)})
-		}
-		for _, e := range w.Events {
-			if len(w.AWR) == 0 && e.Waits > 0 {
-				s := float64(e.Microseconds) / 1e6
-				t.rows = append(t.rows, []string{e.Name, fmt.Sprint(e.Waits), fmt.Sprintf("%.1f", s), average(s, e.Waits)})
+func waitTable(r runfile.Result, index int32) *doc.Table {
+	t := &doc.Table{Caption: "Wait events", Columns: doc.Columns(1, 12, "Event", "Waits", "Seconds", "Mean, ms")}
+	t.Columns[3].Short = "AVG MS"
+	for _, c := range r.Clients {
+		for _, rep := range c.Load.Repetitions {
+			if rep.Index == index && rep.Oracle != nil {
+				addWaits(t, *rep.Oracle)
 			}
 		}
 	}
-	t.write(p)
-	p.line("")
+	return t
 }
 
+func addWaits(t *doc.Table, w runfile.OracleWindow) {
+	for _, row := range w.AWR {
+		t.Row(row.Event, fmt.Sprint(row.Waits), fmt.Sprintf("%g", row.Seconds), average(row.Seconds, row.Waits))
+	}
+	for _, e := range w.Events {
+		if len(w.AWR) == 0 && e.Waits > 0 {
+			s := float64(e.Microseconds) / 1e6
+			t.Row(e.Name, fmt.Sprint(e.Waits), fmt.Sprintf("%.1f", s), average(s, e.Waits))
+		}
+	}
+}
+
+// average is milliseconds for each wait.
 func average(seconds float64, waits int64) string {
 	if waits <= 0 {
-		return unknown
+		return doc.Unknown
 	}
 	return fmt.Sprintf("%.2f", seconds/float64(waits)*1000)
 }

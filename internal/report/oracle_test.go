@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -72,7 +73,7 @@ func TestPagesOfDatabasesFitTheWidth(t *testing.T) {
 	for _, width := range []int{60, 80, 120} {
 		for name, r := range map[string]runfile.Result{"long": long, "ramp": seeds.Ramp(), "scan": seeds.Scan("192.168.4.100"), "kit": seeds.Kit("NFS")} {
 			for l := range strings.Lines(pageOf(t, r, Options{Width: width})) {
-				if n := columns(strings.TrimSuffix(l, "\n")); n > width {
+				if n := utf8.RuneCountInString(strings.TrimSuffix(l, "\n")); n > width {
 					t.Errorf("%s: %d columns of %d: %s", name, n, width, l)
 				}
 			}

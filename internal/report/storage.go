@@ -1,125 +1,234 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report/chart"
+	"github.com/nfsbench/nfsbench/internal/report/doc"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// unknown stands for a number that nobody told.
-const unknown = "-"
-
-// storage is what the storage saw of the run: its nodes, of which one that is no
-// owner only passes on what it gets, and its addresses.
-func storage(p *page, s judge.Summary) {
-	nodes(p, s.StorageNodes)
-	lifs(p, s.StoragePaths)
+// storageSection is what the storage counted itself: CPU and throughput of each
+// node on the time axis of the load, and of each address.
+func storageSection(r runfile.Result, j judge.Judgement) doc.Section {
+	s := doc.Section{ID: "storage", Title: "Storage nodes"}
+	c := courseOf(r)
+	if panels := storagePanels(r, c); len(panels) > 0 && len(c.slots) > 1 {
+		t := chart.Timeline{Panels: panels, Bands: c.bands(bandNames(r)), To: c.end()}
+		s.Add(doc.Block{Figure: &doc.Figure{
+			ID: "storage", Title: "CPU and throughput of each storage node over time", Draw: t.SVG,
+			Description: "One strip for the CPU of each storage node and one for what it sent and received," +
+				" on the time axis of the load.",
+			Caption: "As the storage counts it, on the time axis of the load.",
+		}})
+	}
+	s.Add(doc.Block{Table: nodeTable(j.Summary.StorageNodes)}, doc.Block{Table: lifTable(j.Summary.StoragePaths)},
+		doc.Block{In: doc.HTMLOnly, Text: storageLoadText(*j.Summary)})
+	return s
 }
 
-func nodes(p *page, all []judge.StorageNode) {
-	if len(all) == 0 {
-		return
-	}
-	names, width := make([]string, 0, len(all)), len("NODE")
-	for _, n := range all {
-		name := p.clean(n.Name)
-		if several(all, func(n judge.StorageNode) string { return n.Source }) {
-			name = p.clean(n.Source + "/" + n.Name)
-		}
-		names = append(names, name)
-		width = max(width, columns(name))
-	}
-	width = min(width, p.width-44)
-	p.line(p.paint(dim, fmt.Sprintf("%s %-12s %8s %8s", padded("NODE", width), "ROLE", "CPU IDLE", "LOADED")))
-	for i, n := range all {
-		row := fmt.Sprintf("%s %-12s %8s %8s ", padded(names[i], width), role(n), busy(n.BaselineCPUPermille), busy(n.CPUPermille))
-		if n.CPUPermille != nil {
-			row += p.paint(cyan, p.bar(float64(*n.CPUPermille)/1000, p.width-columns(row)))
-		}
-		p.line(row)
-	}
-	p.line("")
-}
-
-// several says that not all have the same.
-func several[T any](all []T, of func(T) string) bool {
-	for _, v := range all {
-		if of(v) != of(all[0]) {
-			return true
+// storagePanels are the strips of all sources: CPU of nodes first.
+func storagePanels(r runfile.Result, c *course) []chart.Panel {
+	cpu, traffic := map[string][]chart.Point{}, map[string][]chart.Point{}
+	for _, samples := range storageSamples(r) {
+		for i := 1; i < len(samples); i++ {
+			a, b := samples[i-1], samples[i]
+			seconds := b.Time.Sub(a.Time).Seconds()
+			if seconds <= 0 {
+				continue
+			}
+			x := c.since(b.Time) - storageOffset(r, b.Source) - seconds/2
+			addNodeCPU(cpu, a, b, x, seconds)
+			addTraffic(traffic, a, b, x, seconds)
 		}
 	}
-	return false
-}
-
-func role(n judge.StorageNode) string {
-	var roles []string
-	if n.Owner {
-		roles = append(roles, "Owner")
-	}
-	if n.Entry {
-		roles = append(roles, "Entry")
-	}
-	return strings.Join(roles, ", ")
-}
-
-func busy(permille *int32) string {
-	if permille == nil {
-		return unknown
-	}
-	return Tenths(*permille) + " %"
-}
-
-func lifs(p *page, all []judge.StoragePath) {
-	if len(all) == 0 {
-		return
-	}
-	names, name, node := make([]string, 0, len(all)), len("LIF"), len("NODE")
-	for _, sp := range all {
-		label := p.clean(strings.TrimSpace(sp.Address + " " + sp.LIF))
-		names = append(names, label)
-		name, node = max(name, columns(label)), max(node, columns(p.clean(sp.Node)))
-	}
-	node = min(node, (p.width-36)/3)
-	name = min(name, p.width-36-node)
-	p.line(p.paint(dim, fmt.Sprintf("%s %s %-6s %12s %12s", padded("LIF", name), padded("NODE", node), "DATA", "READ", "WRITTEN")))
-	for i, sp := range all {
-		where := padded(whereabouts(sp), len("remote"))
-		row := fmt.Sprintf("%s %s ", padded(names[i], name), padded(p.clean(sp.Node), node))
-		colour := ""
-		if sp.Local != nil && !*sp.Local && moved(sp) {
-			colour = yellow
+	panels := strips(cpu, "CPU, %", "%", 100)
+	most := 0.0
+	for _, points := range traffic {
+		for _, p := range points {
+			most = max(most, p.Y)
 		}
-		p.line(row + p.paint(colour, where) + fmt.Sprintf(" %12s %12s", amount(sp.ReadBytes), amount(sp.WriteBytes)))
 	}
-	p.line("")
+	return append(panels, strips(traffic, "MB/s", "MB/s", max(most*1.05, 1e-6))...)
 }
 
-func whereabouts(sp judge.StoragePath) string {
+// storageSamples are those of each source, of the client that has most of them:
+// every client's collector reads the same counters.
+func storageSamples(r runfile.Result) [][]runfile.StorageSample {
+	best := map[string][]runfile.StorageSample{}
+	for _, cl := range r.Clients {
+		if cl.Observed == nil {
+			continue
+		}
+		own := map[string][]runfile.StorageSample{}
+		for _, s := range cl.Observed.Storage {
+			own[s.Source] = append(own[s.Source], s)
+		}
+		for source, samples := range own {
+			if len(samples) > len(best[source]) {
+				best[source] = samples
+			}
+		}
+	}
+	var out [][]runfile.StorageSample
+	for _, source := range slices.Sorted(maps.Keys(best)) {
+		out = append(out, best[source])
+	}
+	return out
+}
+
+// storageOffset is how far the clock of a source is ahead of ours, in seconds.
+func storageOffset(r runfile.Result, source string) float64 {
+	s := r.Plan.Survey
+	if s == nil || s.Source != source || s.ClockOffsetMilliseconds == nil {
+		return 0
+	}
+	return float64(*s.ClockOffsetMilliseconds) / 1000
+}
+
+func addNodeCPU(into map[string][]chart.Point, a, b runfile.StorageSample, x, seconds float64) {
+	for _, n := range b.Nodes {
+		i := slices.IndexFunc(a.Nodes, func(o runfile.StorageNode) bool { return o.Name == n.Name })
+		if i < 0 {
+			continue
+		}
+		into[n.Name] = append(into[n.Name], chart.Point{X: x, Y: busyPercent(a.Nodes[i], n, seconds)})
+	}
+}
+
+// busyPercent between two readings of one node; not a number where the counters
+// do not tell.
+func busyPercent(a, b runfile.StorageNode, seconds float64) float64 {
+	if a.BusyMicroseconds == nil || b.BusyMicroseconds == nil || *b.BusyMicroseconds < *a.BusyMicroseconds {
+		return math.NaN()
+	}
+	busy := float64(*b.BusyMicroseconds - *a.BusyMicroseconds)
 	switch {
-	case sp.Local == nil:
-		return unknown
-	case *sp.Local:
-		return "local"
+	case a.BaseMicroseconds != nil && b.BaseMicroseconds != nil && *b.BaseMicroseconds > *a.BaseMicroseconds:
+		return min(100*busy/float64(*b.BaseMicroseconds-*a.BaseMicroseconds), 100)
+	case b.BaseMicroseconds == nil && b.Cores != nil && *b.Cores > 0:
+		return min(100*busy/(seconds*1e6*float64(*b.Cores)), 100)
 	default:
-		return "remote"
+		return math.NaN()
 	}
 }
 
-func moved(sp judge.StoragePath) bool {
-	return sp.ReadBytes != nil && *sp.ReadBytes > 0 || sp.WriteBytes != nil && *sp.WriteBytes > 0
-}
-
-func amount(bytes *int64) string {
-	if bytes == nil {
-		return unknown
+// addTraffic adds up the addresses of each node, or takes what the source counts
+// as a whole where it knows no nodes.
+func addTraffic(into map[string][]chart.Point, a, b runfile.StorageSample, x, seconds float64) {
+	sums := map[string]float64{}
+	for _, p := range b.Paths {
+		i := slices.IndexFunc(a.Paths, func(o runfile.StoragePath) bool { return o.Address == p.Address && o.Node == p.Node })
+		if i < 0 {
+			continue
+		}
+		d, ok := moved(a.Paths[i].ReadBytes, p.ReadBytes, a.Paths[i].WriteBytes, p.WriteBytes)
+		if ok {
+			sums[cmp.Or(p.Node, p.Address)] += d / seconds / 1e6
+		}
 	}
-	return Gibibytes(*bytes)
+	if d, ok := moved(a.ReadBytes, b.ReadBytes, a.WriteBytes, b.WriteBytes); ok && len(sums) == 0 {
+		sums[b.Source] = d / seconds / 1e6
+	}
+	for name, v := range sums {
+		into[name] = append(into[name], chart.Point{X: x, Y: v})
+	}
 }
 
-// storageLoad puts the latency of the storage beside that of the client: the
-// difference is the way between them, and the client itself.
-func storageLoad(p *page, s judge.Summary) {
+// moved is the growth of both counters; ok is false where nothing is known, or
+// one of them went back.
+func moved(readBefore, read, writeBefore, write *int64) (bytes float64, ok bool) {
+	for _, d := range [][2]*int64{{readBefore, read}, {writeBefore, write}} {
+		if d[0] == nil || d[1] == nil {
+			continue
+		}
+		if *d[1] < *d[0] {
+			return 0, false
+		}
+		bytes, ok = bytes+float64(*d[1]-*d[0]), true
+	}
+	return bytes, ok
+}
+
+// strips makes a panel of each node.
+func strips(all map[string][]chart.Point, what, unit string, top float64) []chart.Panel {
+	var out []chart.Panel
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		known := slices.ContainsFunc(all[name], func(p chart.Point) bool { return !math.IsNaN(p.Y) })
+		if known && len(out) < maxStrips {
+			out = append(out, chart.Panel{Title: name + ": " + what, Unit: unit, Height: stripHeight, Max: top, Lines: []chart.Line{{Name: name, Points: all[name]}}})
+		}
+	}
+	return out
+}
+
+func nodeTable(nodes []judge.StorageNode) *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Head: "Node"},
+		{Head: "Source", In: doc.HTMLOnly},
+		{Head: "Role", Width: 12},
+		{Head: "CPU, idle", Short: "CPU IDLE", Number: true, Width: 8},
+		{Head: "CPU, loaded", Short: "LOADED", Number: true, Width: 8},
+	}}
+	several := slices.ContainsFunc(nodes, func(n judge.StorageNode) bool { return n.Source != nodes[0].Source })
+	for _, n := range nodes {
+		var roles, short []string
+		if n.Owner {
+			roles, short = append(roles, "owns the volume"), append(short, "Owner")
+		}
+		if n.Entry {
+			roles, short = append(roles, "a path ends here"), append(short, "Entry")
+		}
+		row := t.Row(n.Name, n.Source, cmp.Or(joined(roles), doc.Unknown), percentText(n.BaselineCPUPermille),
+			percentText(n.CPUPermille))
+		row.Cells[2].Short = cmp.Or(joined(short), " ")
+		if several {
+			row.Cells[0].Short = n.Source + "/" + n.Name
+		}
+		if n.CPUPermille != nil {
+			row.Bar = new(float64(*n.CPUPermille) / 1000)
+		}
+	}
+	return t
+}
+
+func lifTable(paths []judge.StoragePath) *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Head: "Address", In: doc.HTMLOnly},
+		{Head: "LIF"},
+		{Head: "Node"},
+		{Head: "Data", Width: 6},
+		{Head: "Read", Number: true, Width: 12},
+		{Head: "Written", Number: true, Width: 12},
+	}}
+	for _, p := range paths {
+		where, short := doc.Unknown, doc.Unknown
+		if p.Local != nil {
+			where = map[bool]string{true: "on this node", false: "on another node"}[*p.Local]
+			short = map[bool]string{true: "local", false: "remote"}[*p.Local]
+		}
+		row := t.Row(p.Address, cmp.Or(p.LIF, doc.Unknown), cmp.Or(p.Node, doc.Unknown), where,
+			amount(p.ReadBytes), amount(p.WriteBytes))
+		row.Cells[1].Short = strings.TrimSpace(p.Address + " " + p.LIF)
+		row.Cells[2].Short = cmp.Or(p.Node, " ")
+		row.Cells[3].Short = short
+		bytes, _ := moved(new(int64), p.ReadBytes, new(int64), p.WriteBytes)
+		if short == "remote" && bytes > 0 {
+			row.Cells[3].Tone = doc.Warn
+		}
+	}
+	return t
+}
+
+// storageParts are the load as the storage counted it. The difference of the
+// latencies is the way between storage and client, and the client itself.
+func storageParts(s judge.Summary) []string {
 	var parts []string
 	if v := s.Storage.OperationsPerSecond; v != nil {
 		parts = append(parts, fmt.Sprintf("%d IOPS", *v))
@@ -131,12 +240,22 @@ func storageLoad(p *page, s judge.Summary) {
 		mean := "mean " + Latency(*v)
 		if l := s.Total.Latency; l != nil && l.MeanMicroseconds >= *v {
 			mean += " of the client's " + Latency(l.MeanMicroseconds)
-			parts = append(parts, mean, Latency(l.MeanMicroseconds-*v)+" on the way")
-		} else {
-			parts = append(parts, mean)
+			return append(parts, mean, Latency(l.MeanMicroseconds-*v)+" on the way")
 		}
+		parts = append(parts, mean)
 	}
-	if len(parts) > 0 {
-		p.fact("storage", strings.Join(whole(parts), ", "))
+	return parts
+}
+
+// storageLoadText puts the latency of the storage beside that of the client.
+func storageLoadText(s judge.Summary) string {
+	v := s.Storage.MeanLatencyMicroseconds
+	if v == nil {
+		return ""
 	}
+	text := "The storage itself measured a mean latency of " + Latency(*v)
+	if l := s.Total.Latency; l != nil && l.MeanMicroseconds >= *v {
+		text += fmt.Sprintf(" of the client's %s: %s were spent on the way, in queues and in the client", Latency(l.MeanMicroseconds), Latency(l.MeanMicroseconds-*v))
+	}
+	return text + "."
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -194,7 +195,7 @@ func TestLinesFitTheWidth(t *testing.T) {
 				t.Fatal(err)
 			}
 			for l := range strings.Lines(b.String()) {
-				if n := columns(strings.TrimSuffix(l, "\n")); n > width {
+				if n := utf8.RuneCountInString(strings.TrimSuffix(l, "\n")); n > width {
 					t.Errorf("%d columns of %d: %s", n, width, l)
 				}
 			}
@@ -239,17 +240,6 @@ func TestTheErrorOfTheWriterIsReturned(t *testing.T) {
 	t.Parallel()
 	if err := Text(brokenWriter{}, result(), judged(), Options{}); err == nil {
 		t.Error("no error")
-	}
-}
-
-func TestASparklineShowsADipAsDeepAsItWas(t *testing.T) {
-	t.Parallel()
-	p := newPage(&bytes.Buffer{}, Options{})
-	if got := p.spark([]float64{100, 100, 50, 0, 100}, 10); got != "██▄ █" {
-		t.Errorf("%q", got)
-	}
-	if got := p.spark([]float64{100, 0, 100, 0}, 2); got != "██" {
-		t.Errorf("resampled: %q", got)
 	}
 }
 

@@ -1,10 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -29,7 +33,7 @@ func WhatRan(r runfile.Result, j judge.Judgement) string {
 	if w.Calibrate != nil && r.Plan.Database != nil {
 		each = Count(int(r.Plan.Schedule.Repetitions), "run") // Oracle takes as long as it wants
 	}
-	return strings.Join(whole(append(parts, on, Count(int(r.Plan.Clients), "client"), each)), ", ")
+	return strings.Join(doc.Whole(append(parts, on, Count(int(r.Plan.Clients), "client"), each)), ", ")
 }
 
 func rawParts(raw runfile.Raw) []string {
@@ -91,4 +95,170 @@ func filesPart(f *runfile.Files) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("files %d x %s", f.Count, BinarySize(f.SizeBytes))}
+}
+
+// whatFacts say what carried the load, and to where. The page has them at its top,
+// and the terminal, in fewer words, below the tables.
+func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
+	var out []doc.Fact
+	add := func(in doc.Output, label, text string) {
+		if text != "" {
+			out = append(out, doc.Fact{Label: label, Text: text, In: in})
+		}
+	}
+	protocol := "not verified. "
+	if v := j.Protocol.Verified; v != nil {
+		protocol = map[bool]string{true: "verified. ", false: "NOT as declared. "}[*v]
+	}
+	protocol += j.Protocol.Message
+	wire, wireSentence := "the speed of the links is not known", "The speed of the links is not known."
+	if j.Wire != nil {
+		wire = fmt.Sprintf("%s (%s)", j.Wire.Arithmetic, strings.ToLower(string(j.Wire.Source)))
+		wireSentence = wire
+	}
+	add(doc.HTMLOnly, "Protocol", upperFirst(protocol))
+	add(doc.HTMLOnly, "Storage", storageText(r))
+	add(doc.HTMLOnly, "Paths", pathsText(j))
+	add(doc.HTMLOnly, "Clients", clientsText(r))
+	add(doc.HTMLOnly, "Engine", engineText(r))
+	add(doc.HTMLOnly, "Wire limit", wireSentence)
+	if s := j.Summary; s != nil {
+		add(doc.HTMLOnly, "Cost", joined(costParts(*s, " of the clients", "the CPU limit", "busiest machine ")))
+		add(doc.TextOnly, "wire", wire)
+		add(doc.TextOnly, "client", joined(doc.Whole(costParts(*s, "", "its limit", "machine "))))
+		add(doc.TextOnly, "storage", joined(doc.Whole(storageParts(*s))))
+	}
+	add(doc.TextOnly, "protocol", protocol)
+	if from, to := bounds(r); !from.IsZero() {
+		add(doc.HTMLOnly, "When", fmt.Sprintf("%s to %s (%s)", moment(from), moment(to), to.Sub(from).Round(time.Second)))
+	}
+	return out
+}
+
+// costParts are what the load cost the clients.
+func costParts(s judge.Summary, whose, limit, machine string) []string {
+	c := s.ClientCPU
+	var parts []string
+	if c.Millicores > 0 {
+		parts = append(parts, fmt.Sprintf("%.2f cores%s", float64(c.Millicores)/1000, whose))
+	}
+	if c.MicrosecondsPerMiB != nil {
+		parts = append(parts, Latency(*c.MicrosecondsPerMiB)+" CPU per MiB")
+	}
+	if c.BusiestLimitPermille != nil {
+		parts = append(parts, Tenths(*c.BusiestLimitPermille)+" % of "+limit)
+	}
+	if c.BusiestNodePermille != nil {
+		parts = append(parts, machine+Tenths(*c.BusiestNodePermille)+" % busy")
+	}
+	if v := s.CollectorCPUPermille; v != nil {
+		parts = append(parts, "collector "+Tenths(*v)+" % of a core")
+	}
+	return parts
+}
+
+func storageText(r runfile.Result) string {
+	var lines []string
+	if s := r.Plan.Survey; s != nil {
+		lines = append(lines, s.Array, volumeText(s.Volume))
+	} else {
+		for _, s := range r.Plan.Collect.Sources {
+			lines = append(lines, strings.TrimSpace(s.Name+" ("+s.Kind+")"))
+		}
+	}
+	lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" })
+	e := r.Plan.Engine
+	if at := strings.TrimSpace(e.Server + " " + cmp.Or(e.Export, e.MountPath)); at != "" {
+		lines = append(lines, at)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func volumeText(v *runfile.SurveyVolume) string {
+	if v == nil {
+		return ""
+	}
+	parts := []string{"volume " + v.Name}
+	if v.Aggregate != "" {
+		parts = append(parts, "aggregate "+v.Aggregate)
+	}
+	if v.Node != "" {
+		parts = append(parts, "owned by "+v.Node)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func pathsText(j judge.Judgement) string {
+	if j.Summary == nil {
+		return ""
+	}
+	var lines []string
+	for _, p := range j.Summary.Paths {
+		lines = append(lines, pathName(p.Local, p.Path))
+	}
+	const most = 8
+	if more := len(lines) - most; more > 0 {
+		lines = append(lines[:most], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func clientsText(r runfile.Result) string {
+	var lines []string
+	for _, c := range r.Clients {
+		parts := []string{cmp.Or(c.Host.Name, fmt.Sprintf("client %d", c.Index))}
+		if c.Host.Node != "" && c.Host.Node != c.Host.Name {
+			parts[0] += " on " + c.Host.Node
+		}
+		if c.Host.CPUs > 0 {
+			parts = append(parts, Count(int(c.Host.CPUs), "CPU"))
+		}
+		if c.Host.MemoryBytes > 0 {
+			parts = append(parts, Gibibytes(c.Host.MemoryBytes)+" of memory")
+		}
+		if c.Host.Kernel != "" {
+			parts = append(parts, "kernel "+c.Host.Kernel)
+		}
+		lines = append(lines, strings.Join(parts, ", "))
+	}
+	const most = 8
+	if more := len(lines) - most; more > 0 {
+		lines = append(lines[:most], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func engineText(r runfile.Result) string {
+	if r.Plan.Database == nil {
+		return "native: the I/O of nfsbench itself, without a database"
+	}
+	for _, c := range r.Clients {
+		if o := c.Load.Oracle; o != nil && o.Banner != "" {
+			return strings.TrimSpace(o.Banner)
+		}
+	}
+	return "a database of unknown version"
+}
+
+// bounds are the first and last moment of all clients.
+func bounds(r runfile.Result) (from, to time.Time) {
+	for _, c := range r.Clients {
+		for _, s := range c.Load.Spans {
+			from, to = extended(from, to, s.Start, s.End)
+		}
+		for _, p := range c.Load.Repetitions {
+			from, to = extended(from, to, p.Start, p.End)
+		}
+	}
+	return from, to
+}
+
+func extended(from, to, start, end time.Time) (first, last time.Time) {
+	if !start.IsZero() && (from.IsZero() || start.Before(from)) {
+		from = start
+	}
+	if end.After(to) {
+		to = end
+	}
+	return from, to
 }

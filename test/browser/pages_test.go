@@ -9,13 +9,13 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
-	"github.com/nfsbench/nfsbench/internal/report/html"
+	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/seeds"
 )
 
-func options() html.Options {
-	return html.Options{Generated: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Version: "v0.5.0", MinimumEffect: .02}
+func options() report.PageOptions {
+	return report.PageOptions{Generated: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Version: "v0.5.0", MinimumEffect: .02}
 }
 
 // pages are the reports that are looked at, by name. Results pass through their
@@ -29,17 +29,17 @@ func pages(t *testing.T) map[string]string {
 	impact := seeds.ImpactRun()
 	table := compare.Results(compare.Sample{Name: "kernel", Points: judge.Points(hour)}, compare.Sample{Name: "direct", Points: judge.Points(other)}, significance())
 	benchmark := func(r runfile.Result) func(io.Writer) error {
-		return func(w io.Writer) error { return html.Benchmark(w, r, judge.Judge(r), options()) }
+		return func(w io.Writer) error { return report.BenchmarkPage(w, r, judge.Judge(r), options()) }
 	}
 	all := map[string]func(io.Writer) error{
 		"hour":      benchmark(hour),
 		"ramp":      benchmark(seeds.Ramp()),
 		"calibrate": benchmark(seeds.Calibrations()[0].Result()),
 		"failed":    benchmark(failed()),
-		"suite":     func(w io.Writer) error { return html.Suite(w, run, compare.Run(run), &regression, options()) },
-		"impact":    func(w io.Writer) error { return html.Suite(w, impact, compare.Run(impact), nil, options()) },
+		"suite":     func(w io.Writer) error { return report.SuitePage(w, run, compare.Run(run), &regression, options()) },
+		"impact":    func(w io.Writer) error { return report.SuitePage(w, impact, compare.Run(impact), nil, options()) },
 		"comparison": func(w io.Writer) error {
-			return html.Comparison(w, html.Side{Result: hour, Judgement: judge.Judge(hour), Name: "kernel"}, html.Side{Result: other, Judgement: judge.Judge(other), Name: "direct"}, table, options())
+			return report.ComparisonPage(w, report.Side{Result: hour, Judgement: judge.Judge(hour), Name: "kernel"}, report.Side{Result: other, Judgement: judge.Judge(other), Name: "direct"}, table, options())
 		},
 	}
 	files := map[string]string{}

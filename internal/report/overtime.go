@@ -1,32 +1,52 @@
-package html
+package report
 
 import (
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 
 	"github.com/nfsbench/nfsbench/internal/judge"
-	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
+	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // timeSection is throughput and latency over the whole run, warm-up included.
-func timeSection(r runfile.Result, j judge.Judgement) section {
-	s := section{ID: "time", Title: "Over time"}
+func timeSection(r runfile.Result, j judge.Judgement) doc.Section {
+	s := doc.Section{ID: "time", Title: "Over time"}
+	s.Add(doc.Block{In: doc.TextOnly, Trend: throughputTrend(j.Series)})
 	c := courseOf(r)
 	if len(c.slots) < 2 {
 		return s
 	}
 	t := chart.Timeline{Panels: loadPanels(c, j), Bands: c.bands(bandNames(r)), To: c.end()}
-	description := fmt.Sprintf("Throughput and latency of %s over %s.", report.Count(len(r.Clients), "client"), chart.Clock(c.end()))
-	f := figureOf("time", "Throughput and latency over time", description, t.SVG)
 	caption := "Shaded: warm-up, not counted."
-	if float64(len(c.slots)) > wideFigure {
-		caption += " The line is the mean, the pale area all from the lowest to the highest second, so that short dips and peaks stay visible."
+	if len(c.slots) > doc.WideFigure {
+		caption += " The line is the mean, the pale area all from the lowest to the highest second," +
+			" so that short dips and peaks stay visible."
 	}
-	s.add(f.with(caption, windowTable(c, r)))
+	s.Add(doc.Block{Figure: &doc.Figure{
+		ID: "time", Title: "Throughput and latency over time", Draw: t.SVG, Caption: caption, Table: windowTable(c, r),
+		Description: fmt.Sprintf("Throughput and latency of %s over %s.",
+			Count(len(r.Clients), "client"), chart.Clock(c.end())),
+	}})
 	return s
+}
+
+// throughputTrend is the measured throughput in one line; nil where there is none.
+func throughputTrend(series []judge.SeriesPoint) *doc.Trend {
+	if len(series) < 2 {
+		return nil
+	}
+	t := &doc.Trend{Label: "over time"}
+	lowest, highest := int64(math.MaxInt64), int64(0)
+	for _, p := range series {
+		v := p.ReadBytesPerSecond + p.WriteBytesPerSecond
+		t.Values = append(t.Values, float64(v))
+		lowest, highest = min(lowest, v), max(highest, v)
+	}
+	t.Scale = fmt.Sprintf("%s..%s MB/s", Rate(lowest), Rate(highest))
+	return t
 }
 
 // loadPanels are the panels of the load itself.
@@ -83,9 +103,9 @@ func latencyPanel(title string, lines []chart.Line) (chart.Panel, bool) {
 }
 
 func wireLimits(w judge.WireLimit, c *course) []chart.Limit {
-	read := chart.Limit{Label: "wire limit " + report.Rate(w.ReadBytesPerSecond) + " MB/s", Value: float64(w.ReadBytesPerSecond) / 1e6}
+	read := chart.Limit{Label: "wire limit " + Rate(w.ReadBytesPerSecond) + " MB/s", Value: float64(w.ReadBytesPerSecond) / 1e6}
 	if c.writes {
-		return []chart.Limit{{Label: "wire limit " + report.Rate(w.WriteBytesPerSecond) + " MB/s", Value: float64(w.WriteBytesPerSecond) / 1e6}}
+		return []chart.Limit{{Label: "wire limit " + Rate(w.WriteBytesPerSecond) + " MB/s", Value: float64(w.WriteBytesPerSecond) / 1e6}}
 	}
 	return []chart.Limit{read} // full duplex: that of writes lies beside it
 }
@@ -116,15 +136,15 @@ func bandNames(r runfile.Result) func(string, int32) string {
 }
 
 // windowTable is the figure in numbers: each window in parts.
-func windowTable(c *course, r runfile.Result) *table {
-	t := &table{Heads: heads(2, "Time", "Window", "Mean MB/s", "Lowest", "Highest", "Mean latency", "Highest p99")}
+func windowTable(c *course, r runfile.Result) *doc.Table {
+	t := &doc.Table{Columns: doc.Columns(2, 0, "Time", "Window", "Mean MB/s", "Lowest", "Highest", "Mean latency", "Highest p99")}
 	name := bandNames(r)
 	for _, b := range c.bands(name) {
 		from, to := int(math.Round(b.From/c.interval)), int(math.Round(b.To/c.interval))
 		parts := min(max((to-from)/10, 1), 12)
 		for k := range parts {
 			first, last := from+k*(to-from)/parts, from+(k+1)*(to-from)/parts
-			t.row(c.part(first, last, b.Label)...)
+			t.Row(c.part(first, last, b.Label)...)
 		}
 		if len(t.Rows) > 150 {
 			t.Note = "The other windows are left out."
@@ -153,7 +173,7 @@ func (c *course) part(first, last int, name string) []string {
 
 func latencyText(us float64) string {
 	if !(us > 0) {
-		return unknown
+		return doc.Unknown
 	}
 	return chart.Microseconds(us)
 }
@@ -164,8 +184,8 @@ const maxStrips = 12
 const stripHeight = 48.0
 
 // pathSection is what each path carried, over time and in all.
-func pathSection(r runfile.Result, j judge.Judgement) section {
-	s := section{ID: "paths", Title: "Paths"}
+func pathSection(r runfile.Result, j judge.Judgement) doc.Section {
+	s := doc.Section{ID: "paths", Title: "Paths"}
 	if j.Database != nil {
 		return s // its paths are shown with the database
 	}
@@ -183,36 +203,58 @@ func pathSection(r runfile.Result, j judge.Judgement) section {
 				}
 				l.Points = append(l.Points, chart.Point{X: (float64(i) + .5) * c.interval, Y: y})
 			}
-			t.Panels = append(t.Panels, chart.Panel{Title: p.name + ", MB/s", Unit: "MB/s", Height: stripHeight, Lines: []chart.Line{l}})
+			t.Panels = append(t.Panels, chart.Panel{
+				Title: p.name + ", MB/s", Unit: "MB/s", Height: stripHeight, Lines: []chart.Line{l},
+			})
 		}
 		for i := range t.Panels {
 			t.Panels[i].Max = max(most*1.05, 1e-6)
 		}
-		f := figureOf("paths", "Throughput of each path over time", "One strip for each path, all of one scale, on the time axis of the figure above.", t.SVG)
-		s.add(f.with("All strips have one scale and the time axis of the load.", nil))
+		s.Add(doc.Block{Figure: &doc.Figure{
+			ID: "paths", Title: "Throughput of each path over time", Draw: t.SVG,
+			Description: "One strip for each path, all of one scale, on the time axis of the figure above.",
+			Caption:     "All strips have one scale and the time axis of the load.",
+		}})
 	}
-	s.add(block{Table: pathTable(j)})
+	s.Add(doc.Block{Table: pathTable(*j.Summary)})
 	return s
 }
 
-func pathTable(j judge.Judgement) *table {
-	t := &table{Heads: heads(2, "Path", "State", "MB/s", "Read", "Written", "Share", "Down", "Reconnects", "Retransmits")}
-	for _, p := range j.Summary.Paths {
-		down := unknown
-		if p.DownMilliseconds > 0 {
-			down = fmt.Sprintf("%.1f s", float64(p.DownMilliseconds)/1000)
-		}
-		t.row(pathName(p.Local, p.Path), p.State, report.Rate(p.BytesPerSecond), report.Gibibytes(p.BytesRead), report.Gibibytes(p.BytesWritten),
-			report.Tenths(p.SharePermille)+" %", down, fmt.Sprint(p.Reconnects), fmt.Sprint(p.Retransmits))
-		if p.State != "Up" {
-			t.last()[1].Tone = toneBad
-		}
+func pathTable(s judge.Summary) *doc.Table {
+	down := doc.HTMLOnly // a terminal has room for it where it says something
+	if slices.ContainsFunc(s.Paths, func(p judge.PathShare) bool { return p.DownMilliseconds > 0 }) {
+		down = doc.Both
 	}
-	if len(t.Rows) > 0 {
-		t.Note = fmt.Sprintf("Of repetition %d, the median.", j.Summary.Repetition)
+	t := &doc.Table{Note: fmt.Sprintf("Of repetition %d, the median.", s.Repetition), Columns: []doc.Column{
+		{Head: "Path"},
+		{Head: "State", In: doc.HTMLOnly},
+		{Head: "MB/s", Number: true, Width: 10},
+		{Head: "Read", Number: true, In: doc.HTMLOnly},
+		{Head: "Written", Number: true, In: doc.HTMLOnly},
+		{Head: "Bytes", Number: true, Width: 12, In: doc.TextOnly},
+		{Head: "Share", Number: true, Width: 8},
+		{Head: "Down", Number: true, Width: 9, In: down},
+		{Head: "Reconnects", Number: true, In: doc.HTMLOnly},
+		{Head: "Retransmits", Number: true, In: doc.HTMLOnly},
+		{Head: "State", In: doc.TextOnly}, // beside the bar
+	}}
+	for _, p := range s.Paths {
+		seconds := fmt.Sprintf("%.1f s", float64(p.DownMilliseconds)/1000)
+		row := t.Row(pathName(p.Local, p.Path), p.State, Rate(p.BytesPerSecond), Gibibytes(p.BytesRead),
+			Gibibytes(p.BytesWritten), Gibibytes(p.Bytes()), Tenths(p.SharePermille)+" %", seconds,
+			fmt.Sprint(p.Reconnects), fmt.Sprint(p.Retransmits), p.State)
+		row.Bar = new(float64(p.SharePermille) / 1000)
+		tone := doc.Good
+		switch {
+		case p.State != "Up":
+			tone, row.Cells[1].Tone = doc.Bad, doc.Bad
+		case p.DownMilliseconds > 0:
+			tone = doc.Warn
+		}
+		row.Cells[10].Tone = tone
+		if p.DownMilliseconds == 0 {
+			row.Cells[7].Text, row.Cells[7].Short = doc.Unknown, seconds
+		}
 	}
 	return t
 }
-
-// joined is a list in words.
-func joined(parts []string) string { return strings.Join(parts, ", ") }

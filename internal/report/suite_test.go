@@ -1,4 +1,4 @@
-package html
+package report
 
 import (
 	"bytes"
@@ -16,10 +16,10 @@ import (
 	"github.com/nfsbench/nfsbench/test/seeds"
 )
 
-func suite(t *testing.T, run runfile.SuiteRun, g *compare.Regression) document {
+func suite(t *testing.T, run runfile.SuiteRun, g *compare.Regression) shownPage {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Suite(&b, run, compare.Run(run), g, Options{Reproduce: "kind: NFSBenchmarkSuite"}); err != nil {
+	if err := SuitePage(&b, run, compare.Run(run), g, PageOptions{Reproduce: "kind: NFSBenchmarkSuite"}); err != nil {
 		t.Fatal(err)
 	}
 	return read(t, b.String())
@@ -86,7 +86,7 @@ func TestAComparisonNamesWhatDiffers(t *testing.T) {
 	b.Plan.Engine.MountOptions = []string{"nconnect=8"}
 	table := compare.Results(compare.Sample{Name: "before", Points: judge.Points(a)}, compare.Sample{Name: "after", Points: judge.Points(b)}, runfile.SuiteSignificance{Alpha: .05})
 	var w bytes.Buffer
-	if err := Comparison(&w, Side{a, judge.Judge(a), "before"}, Side{b, judge.Judge(b), "after"}, table, Options{MinimumEffect: .02}); err != nil {
+	if err := ComparisonPage(&w, Side{a, judge.Judge(a), "before"}, Side{b, judge.Judge(b), "after"}, table, PageOptions{MinimumEffect: .02}); err != nil {
 		t.Fatal(err)
 	}
 	d := read(t, w.String())

@@ -1,4 +1,4 @@
-package html
+package report
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
-	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/browser"
 	"github.com/nfsbench/nfsbench/test/seeds"
@@ -22,8 +21,8 @@ import (
 
 const evil = `"></style></script><img src=x onerror=alert(1)><a href="javascript:alert(2)">`
 
-// document is a page that was read back.
-type document struct {
+// shownPage is a page that was read back.
+type shownPage struct {
 	text     string // all that people read, in order
 	elements map[string]int
 	ids      []string
@@ -31,13 +30,13 @@ type document struct {
 }
 
 // read parses a page and fails the test if anything in it could run or fetch.
-func read(t *testing.T, page string) document {
+func read(t *testing.T, page string) shownPage {
 	t.Helper()
 	root, err := nethtml.Parse(strings.NewReader(page))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := document{elements: map[string]int{}, size: len(page)}
+	d := shownPage{elements: map[string]int{}, size: len(page)}
 	var text strings.Builder
 	for n := range root.Descendants() {
 		if n.Type == nethtml.TextNode && n.Parent.Data != "style" {
@@ -75,7 +74,7 @@ func checkAttributes(t *testing.T, n *nethtml.Node) {
 	}
 }
 
-func (d document) has(t *testing.T, texts ...string) {
+func (d shownPage) has(t *testing.T, texts ...string) {
 	t.Helper()
 	for _, s := range texts {
 		if !strings.Contains(d.text, strings.Join(strings.Fields(s), " ")) {
@@ -85,7 +84,7 @@ func (d document) has(t *testing.T, texts ...string) {
 }
 
 // inOrder wants texts one after the other.
-func (d document) inOrder(t *testing.T, texts ...string) {
+func (d shownPage) inOrder(t *testing.T, texts ...string) {
 	t.Helper()
 	rest := d.text
 	for _, s := range texts {
@@ -97,10 +96,10 @@ func (d document) inOrder(t *testing.T, texts ...string) {
 	}
 }
 
-func benchmark(t *testing.T, r runfile.Result, o Options) document {
+func benchmark(t *testing.T, r runfile.Result, o PageOptions) shownPage {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Benchmark(&b, r, judge.Judge(r), o); err != nil {
+	if err := BenchmarkPage(&b, r, judge.Judge(r), o); err != nil {
 		t.Fatal(err)
 	}
 	return read(t, b.String())
@@ -110,8 +109,8 @@ func TestThePageOfARunAnswersFirstAndShowsTheRest(t *testing.T) {
 	t.Parallel()
 	r := browser.Hour(t, "nightly", 7, 0)
 	j := judge.Judge(r)
-	d := benchmark(t, r, Options{Generated: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Version: "v9.9.9", Reproduce: "kind: NFSBenchmark # mine"})
-	d.inOrder(t, "SIMULATED", "benchmarks/nightly", "Verdict Pass", "Validity Suspect", "ChannelLost", report.Rate(j.Summary.Total.BytesPerSecond)+" MB/s", "Of the wire limit",
+	d := benchmark(t, r, PageOptions{Generated: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Version: "v9.9.9", Reproduce: "kind: NFSBenchmark # mine"})
+	d.inOrder(t, "SIMULATED", "benchmarks/nightly", "Verdict Pass", "Validity Suspect", "ChannelLost", Rate(j.Summary.Total.BytesPerSecond)+" MB/s", "Of the wire limit",
 		"What ran on what", "Over time", "Latency", "Repetitions", "Paths", "Storage nodes", "Findings, and what to do", "Run it again", "YAML of the benchmark", "kind: NFSBenchmark # mine",
 		"oranfstab", "local: 192.168.4.50", "Plan", `"repetitions": 3`, "Written by nfsbench v9.9.9")
 	d.has(t, planHash(r.Plan), j.Wire.Arithmetic, j.Protocol.Message, "c1-01: CPU, %", "c1-02: MB/s", "192.168.6.50 → 192.168.6.100, MB/s", "6.1.0-37-amd64", "2026-11-20 08:00:00 UTC")
@@ -119,7 +118,7 @@ func TestThePageOfARunAnswersFirstAndShowsTheRest(t *testing.T) {
 		d.has(t, string(f.Code), f.Message)
 	}
 	for _, v := range []int64{j.Summary.Read.Latency.P99Microseconds, j.Summary.Write.Latency.MaxMicroseconds} {
-		d.has(t, report.Latency(v))
+		d.has(t, Latency(v))
 	}
 	if d.size >= 2<<20 {
 		t.Errorf("%d bytes; at most 2 MiB are accepted", d.size)
@@ -133,7 +132,7 @@ func TestThePageAllowsNothingFromOutside(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	r := seeds.Ramp()
-	if err := Benchmark(&b, r, judge.Judge(r), Options{}); err != nil {
+	if err := BenchmarkPage(&b, r, judge.Judge(r), PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">`) {
@@ -152,23 +151,23 @@ func TestOnlyNumbersOfOracleRemindOfItsLicence(t *testing.T) {
 		result runfile.Result
 		want   bool
 	}{"Oracle": {seeds.Ramp(), true}, "native": {native, false}, "stand-in": {standIn, false}} {
-		if got := strings.Contains(benchmark(t, c.result, Options{}).text, report.DisclosureNote); got != c.want {
+		if got := strings.Contains(benchmark(t, c.result, PageOptions{}).text, DisclosureNote); got != c.want {
 			t.Errorf("%s: reminded %v", name, got)
 		}
 	}
-	benchmark(t, standIn, Options{}).has(t, "SIMULATED", report.SimulatedDatabaseNote)
+	benchmark(t, standIn, PageOptions{}).has(t, "SIMULATED", SimulatedDatabaseNote)
 }
 
 func TestARampShowsItsLevelsAndItsKnee(t *testing.T) {
 	t.Parallel()
-	d := benchmark(t, seeds.Ramp(), Options{})
-	benchmark(t, seeds.Kit("DNFS"), Options{}).has(t, "Wait events", "db file sequential read")
+	d := benchmark(t, seeds.Ramp(), PageOptions{})
+	benchmark(t, seeds.Kit("DNFS"), PageOptions{}).has(t, "Wait events", "db file sequential read")
 	d.has(t, "Levels of load", "users", "knee", "Servers of Direct NFS", "192.168.1.20", "percentiles are upper bounds")
 }
 
 func TestACalibrationShowsItsRuns(t *testing.T) {
 	t.Parallel()
-	benchmark(t, seeds.Calibrations()[0].Result(), Options{}).has(t, "Calibration", "warm-up", "27066", "362", "355.507", "Data files (V$IOSTAT_FILE)")
+	benchmark(t, seeds.Calibrations()[0].Result(), PageOptions{}).has(t, "Calibration", "warm-up", "27066", "362", "355.507", "Data files (V$IOSTAT_FILE)")
 }
 
 // hostile has the same wicked text everywhere that a file can have text.
@@ -210,13 +209,13 @@ func TestNamesInFilesAreText(t *testing.T) {
 	native := hostile(evil)
 	native.Plan.Database = nil
 	for _, r := range []runfile.Result{hostile(evil), native} {
-		benchmark(t, r, Options{Version: evil, Reproduce: evil}).has(t, evil)
+		benchmark(t, r, PageOptions{Version: evil, Reproduce: evil}).has(t, evil)
 	}
 	side := Side{Result: hostile(evil), Judgement: judge.Judge(hostile(evil)), Name: evil}
 	var b bytes.Buffer
 	line := compare.Line{Cell: evil, Baseline: evil, Step: evil, Metric: evil, Unit: evil, Outcome: evil}
 	table := compare.Table{Comparisons: []compare.Line{line}, Cells: []compare.Cell{{Cell: evil, Step: evil, Metric: evil}}, Findings: []compare.Finding{{Code: evil, Severity: evil, Message: evil}}}
-	if err := Comparison(&b, side, side, table, Options{Reproduce: evil}); err != nil {
+	if err := ComparisonPage(&b, side, side, table, PageOptions{Reproduce: evil}); err != nil {
 		t.Fatal(err)
 	}
 	read(t, b.String())
@@ -227,7 +226,7 @@ func TestNamesInFilesAreText(t *testing.T) {
 	for i := range run.Results {
 		run.Results[i].Cell, run.Results[i].Phase, run.Results[i].Reason, run.Results[i].Findings = evil, evil, evil, []string{evil}
 	}
-	if err := Suite(&b, run, table, &compare.Regression{Baseline: evil, Run: evil, Message: evil, Changes: []compare.Line{line}}, Options{}); err != nil {
+	if err := SuitePage(&b, run, table, &compare.Regression{Baseline: evil, Run: evil, Message: evil, Changes: []compare.Line{line}}, PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	read(t, b.String())
@@ -237,19 +236,19 @@ func FuzzNamesInFilesAreText(f *testing.F) {
 	for _, s := range []string{evil, "", "\x00\xff", "]]>", "{{.}}", "<!--", "</title><svg/onload=alert(1)>", "`${1}`"} {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, s string) { benchmark(t, hostile(s), Options{Reproduce: s}) })
+	f.Fuzz(func(t *testing.T, s string) { benchmark(t, hostile(s), PageOptions{Reproduce: s}) })
 }
 
 func TestAResultWithNothingInItHasAPageToo(t *testing.T) {
 	t.Parallel()
-	benchmark(t, runfile.Result{}, Options{}).has(t, "unnamed", "No number was measured")
+	benchmark(t, runfile.Result{}, PageOptions{}).has(t, "unnamed", "No number was measured")
 	var b bytes.Buffer
-	if err := Suite(&b, runfile.SuiteRun{}, compare.Table{}, nil, Options{}); err != nil {
+	if err := SuitePage(&b, runfile.SuiteRun{}, compare.Table{}, nil, PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	read(t, b.String()).has(t, "Under way")
 	b.Reset()
-	if err := Comparison(&b, Side{}, Side{}, compare.Table{}, Options{}); err != nil {
+	if err := ComparisonPage(&b, Side{}, Side{}, compare.Table{}, PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	read(t, b.String()).has(t, "Nothing was compared")
@@ -267,7 +266,7 @@ func (w *failing) Write(p []byte) (int, error) {
 func TestThatAPageCouldNotBeWrittenIsSaid(t *testing.T) {
 	t.Parallel()
 	r := seeds.Ramp()
-	if err := Benchmark(&failing{20_000}, r, judge.Judge(r), Options{}); err == nil || !strings.Contains(err.Error(), "disk full") {
+	if err := BenchmarkPage(&failing{20_000}, r, judge.Judge(r), PageOptions{}); err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,14 +1,15 @@
-package html
+package report
 
 import (
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/compare"
-	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
+	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -22,16 +23,18 @@ func orderMetrics(run runfile.SuiteRun) []string {
 }
 
 // orderSection shows whether the numbers drifted while the suite ran.
-func orderSection(run runfile.SuiteRun) section {
-	s := section{ID: "order", Title: "In the order of the run", Lead: "Each value as its distance from the median of its cell. A drift of all of them is one of the storage or of the time of day, and not of what is compared."}
+func orderSection(run runfile.SuiteRun) doc.Section {
+	s := doc.Section{ID: "order", Title: "In the order of the run", Lead: "Each value as its distance from the median of its cell. A drift of all of them is one of the storage or of the time of day, and not of what is compared."}
 	for i, metric := range orderMetrics(run) {
 		o := orderOf(run, metric)
 		if len(o.Points) < 3 {
 			continue
 		}
-		title := report.MetricName(metric) + ": distance from the median of the cell, %"
-		f := figureOf(fmt.Sprintf("order-%d", i), title, fmt.Sprintf("%d values by their position.", len(o.Points)), func(f chart.Frame) string { return o.SVG(f, title) })
-		s.add(f.with("", nil))
+		title := MetricName(metric) + ": distance from the median of the cell, %"
+		s.Add(doc.Block{Figure: &doc.Figure{
+			ID: fmt.Sprintf("order-%d", i), Title: title, Description: fmt.Sprintf("%d values by their position.", len(o.Points)),
+			Draw: func(f chart.Frame) string { return o.SVG(f, title) },
+		}})
 	}
 	return s
 }
@@ -44,7 +47,7 @@ func orderOf(run runfile.SuiteRun, metric string) chart.Order {
 		for _, r := range run.Results {
 			for _, p := range r.Points {
 				if v, ok := p.Metrics[metric]; ok && v > 0 {
-					do(r, report.LineName(r.Cell, p.Step), v)
+					do(r, LineName(r.Cell, p.Step), v)
 				}
 			}
 		}
@@ -61,7 +64,7 @@ func orderOf(run runfile.SuiteRun, metric string) chart.Order {
 		}
 		o.Points = append(o.Points, chart.OrderPoint{
 			Position: float64(r.Position), Group: max(slices.Index(o.Groups, r.Cell), 0), Percent: (v/m - 1) * 100,
-			Text: fmt.Sprintf("%d: %s, repetition %d: %s (%+.1f %%)", r.Position, key, r.Repetition, report.Figure(v, runfile.SuiteMetricUnit(metric)), (v/m-1)*100),
+			Text: fmt.Sprintf("%d: %s, repetition %d: %s (%+.1f %%)", r.Position, key, r.Repetition, Figure(v, runfile.SuiteMetricUnit(metric)), (v/m-1)*100),
 		})
 	})
 	return o
@@ -72,8 +75,8 @@ const maxCurves = 4
 
 // curveSection draws a metric against the levels of load: the steps of the
 // benchmarks, or an axis of numbers.
-func curveSection(run runfile.SuiteRun, t compare.Table) section {
-	s := section{ID: "curves", Title: "Against the load"}
+func curveSection(run runfile.SuiteRun, t compare.Table) doc.Section {
+	s := doc.Section{ID: "curves", Title: "Against the load"}
 	levels, axis, place := levelsOf(run, t)
 	if len(levels) < 3 {
 		return s
@@ -85,8 +88,10 @@ func curveSection(run runfile.SuiteRun, t compare.Table) section {
 		}
 	}
 	if len(f.Panels) > 0 {
-		fig := figureOf("curves", "Metrics by "+axis, fmt.Sprintf("%d levels.", len(levels)), f.SVG)
-		s.add(fig.with("Points are medians of the repetitions, lines over them go from the lowest to the highest.", nil))
+		s.Add(doc.Block{Figure: &doc.Figure{
+			ID: "curves", Title: "Metrics by " + axis, Description: fmt.Sprintf("%d levels.", len(levels)), Draw: f.SVG,
+			Caption: "Points are medians of the repetitions, lines over them go from the lowest to the highest.",
+		}})
 	}
 	return s
 }
@@ -102,7 +107,7 @@ func curvePanel(t compare.Table, metric string, levels int, place func(compare.C
 	case "1/s":
 		unit, by = "1/s", 1
 	}
-	p := chart.StepPanel{Title: report.MetricName(metric) + ", " + unit, Unit: unit}
+	p := chart.StepPanel{Title: MetricName(metric) + ", " + unit, Unit: unit}
 	for _, c := range t.Cells {
 		name, at := place(c)
 		if c.Metric != metric || at < 0 {
@@ -127,7 +132,11 @@ func levelsOf(run runfile.SuiteRun, t compare.Table) (levels []string, axis stri
 		}
 	}
 	if len(levels) > 0 {
-		return shortSteps(levels), "step", func(c compare.Cell) (string, int) { return c.Cell, slices.Index(levels, c.Step) }
+		var short []string // without Users=, as the axis has one kind of step
+		for _, l := range levels {
+			short = append(short, l[strings.LastIndexByte(l, '=')+1:])
+		}
+		return short, "step", func(c compare.Cell) (string, int) { return c.Cell, slices.Index(levels, c.Step) }
 	}
 	axis, levels = numberAxis(run)
 	values := map[string][]runfile.SuiteAxis{}
@@ -141,28 +150,10 @@ func levelsOf(run runfile.SuiteRun, t compare.Table) (levels []string, axis stri
 				at = slices.Index(levels, v.Value)
 				continue
 			}
-			name = report.LineName(name, v.Value)
+			name = LineName(name, v.Value)
 		}
 		return name, at
 	}
-}
-
-// shortSteps leaves Users= away where all steps are of one kind.
-func shortSteps(steps []string) []string {
-	out := make([]string, 0, len(steps))
-	for _, s := range steps {
-		out = append(out, afterLast(s, '='))
-	}
-	return out
-}
-
-func afterLast(s string, sep byte) string {
-	for i := len(s) - 1; i >= 0; i-- {
-		if s[i] == sep {
-			return s[i+1:]
-		}
-	}
-	return s
 }
 
 // numberAxis is the axis whose values are all numbers, at least three of them.

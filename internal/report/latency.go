@@ -1,4 +1,4 @@
-package html
+package report
 
 import (
 	"cmp"
@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/judge"
-	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/report/chart"
+	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -68,10 +68,11 @@ func rangesOf(r runfile.Result, index int32, of func(runfile.Repetition) *runfil
 }
 
 // latencySection is how the latencies of the median repetition spread.
-func latencySection(r runfile.Result, j judge.Judgement) section {
-	s := section{ID: "latency", Title: "Latency"}
+func latencySection(r runfile.Result, j judge.Judgement) doc.Section {
+	s := doc.Section{ID: "latency", Title: "Latency"}
 	all := spreads(r, *j.Summary)
-	s.add(block{Table: latencyTable(*j.Summary)})
+	s.Add(doc.Block{In: doc.TextOnly, Facts: latencyFacts(*j.Summary)},
+		doc.Block{In: doc.HTMLOnly, Table: latencyTable(*j.Summary)})
 	if len(all) == 0 {
 		return s
 	}
@@ -82,27 +83,70 @@ func latencySection(r runfile.Result, j judge.Judgement) section {
 			curves = append(curves, d.curve(d.name))
 		}
 	}
-	f := figureOf("spread", "Distribution of latencies", "How many of all operations took how long, on a logarithmic axis, with percentiles.", func(f chart.Frame) string {
-		return chart.Distributions(f, distributions)
-	})
-	s.add(f.with(fmt.Sprintf("All operations of repetition %d, of all clients. The axis of time is logarithmic.", j.Summary.Repetition), distributionTable(distributions)))
+	caption := "All operations of repetition %d, of all clients. The axis of time is logarithmic."
+	s.Add(doc.Block{Figure: &doc.Figure{
+		ID: "spread", Title: "Distribution of latencies",
+		Description: "How many of all operations took how long, on a logarithmic axis, with percentiles.",
+		Draw:        func(f chart.Frame) string { return chart.Distributions(f, distributions) },
+		Caption:     fmt.Sprintf(caption, j.Summary.Repetition), Table: distributionTable(distributions),
+	}})
 	if len(curves) > 0 {
-		f := figureOf("percentiles", "Latency by percentile", "The latency that a share of all operations does not exceed.", func(f chart.Frame) string {
-			return chart.Percentiles(f, curves)
-		})
-		s.add(f.with("The share of operations that took at most so long; each step to the right is one more nine.", curveTable(curves)))
+		s.Add(percentileFigure("Latency by percentile", curves,
+			"The share of operations that took at most so long; each step to the right is one more nine."))
 	}
 	return s
 }
 
-func latencyTable(s judge.Summary) *table {
-	t := &table{Heads: heads(1, "", "MB/s", "IOPS", "Mean", "p50", "p95", "p99", "p99.9", "Max")}
+func percentileFigure(title string, curves []chart.Curve, caption string) doc.Block {
+	return doc.Block{Figure: &doc.Figure{
+		ID: "percentiles", Title: title, Description: "The latency that a share of all operations does not exceed.",
+		Draw:    func(f chart.Frame) string { return chart.Percentiles(f, curves) },
+		Caption: caption, Table: curveTable(curves),
+	}}
+}
+
+// latencyFacts is a line of latency for each direction, with its throughput where
+// there are two.
+func latencyFacts(s judge.Summary) []doc.Fact {
+	if s.Read == nil || s.Write == nil {
+		return []doc.Fact{{Label: "latency", Text: percentiles(s.Total.Latency)}}
+	}
+	fact := func(name string, d *judge.Direction) doc.Fact {
+		parts := []string{Rate(d.BytesPerSecond) + " MB/s", fmt.Sprintf("%d IOPS", d.OperationsPerSecond)}
+		if d.WirePermille != nil {
+			parts = append(parts, Tenths(*d.WirePermille)+" % of the wire")
+		}
+		for i := range parts {
+			parts[i] = doc.Together(parts[i])
+		}
+		return doc.Fact{Label: name, Text: strings.Join(append(parts, percentiles(d.Latency)), "  ")}
+	}
+	return []doc.Fact{fact("read", s.Read), fact("write", s.Write)}
+}
+
+// percentiles are what is known of the distribution in one line.
+func percentiles(l *stats.Latency) string {
+	if l == nil {
+		return "latency is unknown"
+	}
+	texts := latencyCells(l)
+	for i, name := range []string{"mean", "p50", "p95", "p99", "p99.9", "max"} {
+		texts[i] = doc.Together(name + " " + texts[i])
+	}
+	if l.MeanOnly {
+		return texts[0] + "; percentiles are not known"
+	}
+	return strings.Join(texts, "  ")
+}
+
+func latencyTable(s judge.Summary) *doc.Table {
+	t := &doc.Table{Columns: doc.Columns(1, 0, "", "MB/s", "IOPS", "Mean", "p50", "p95", "p99", "p99.9", "Max")}
 	add := func(name string, d *judge.Direction) {
 		if d == nil {
 			return
 		}
-		cells := []string{name, report.Rate(d.BytesPerSecond), fmt.Sprint(d.OperationsPerSecond)}
-		t.row(append(cells, latencyCells(d.Latency)...)...)
+		cells := []string{name, Rate(d.BytesPerSecond), fmt.Sprint(d.OperationsPerSecond)}
+		t.Row(append(cells, latencyCells(d.Latency)...)...)
 	}
 	add("read", s.Read)
 	add("write", s.Write)
@@ -115,22 +159,23 @@ func latencyTable(s judge.Summary) *table {
 	return t
 }
 
-// latencyCells are mean, percentiles and maximum.
+// latencyCells are mean, percentiles and maximum. Percentiles of buckets are upper
+// bounds.
 func latencyCells(l *stats.Latency) []string {
 	if l == nil {
-		return []string{unknown, unknown, unknown, unknown, unknown, unknown}
+		return []string{doc.Unknown, doc.Unknown, doc.Unknown, doc.Unknown, doc.Unknown, doc.Unknown}
 	}
-	out := []string{report.Latency(l.MeanMicroseconds)}
+	out := []string{Latency(l.MeanMicroseconds)}
 	prefix := ""
 	if l.Bucketed {
 		prefix = "≤ "
 	}
 	for _, v := range []int64{l.P50Microseconds, l.P95Microseconds, l.P99Microseconds, l.P999Microseconds, l.MaxMicroseconds} {
 		if l.MeanOnly {
-			out = append(out, unknown)
+			out = append(out, doc.Unknown)
 			continue
 		}
-		out = append(out, prefix+report.Latency(v))
+		out = append(out, prefix+Latency(v))
 	}
 	return out
 }
@@ -195,13 +240,13 @@ func barsOf(sums map[int]float64) []chart.Bar {
 	return out
 }
 
-func distributionTable(all []chart.Distribution) *table {
-	t := &table{Heads: heads(2, "Direction", "Latency", "Share", "Up to here")}
+func distributionTable(all []chart.Distribution) *doc.Table {
+	t := &doc.Table{Columns: doc.Columns(2, 0, "Direction", "Latency", "Share", "Up to here")}
 	for _, d := range all {
 		sum := 0.0
 		for _, b := range d.Bars {
 			sum += b.Share
-			t.row(d.Name, chart.Microseconds(b.From)+" to "+chart.Microseconds(b.To), fmt.Sprintf("%.3f %%", b.Share*100), fmt.Sprintf("%.3f %%", sum*100))
+			t.Row(d.Name, chart.Microseconds(b.From)+" to "+chart.Microseconds(b.To), fmt.Sprintf("%.3f %%", b.Share*100), fmt.Sprintf("%.3f %%", sum*100))
 		}
 	}
 	return t
@@ -241,12 +286,12 @@ func (s spread) curve(name string) chart.Curve {
 	return c
 }
 
-func curveTable(curves []chart.Curve) *table {
-	t := &table{Heads: heads(1, "Share of operations")}
+func curveTable(curves []chart.Curve) *doc.Table {
+	t := &doc.Table{Columns: doc.Columns(1, 0, "Share of operations")}
 	shown := map[float64]bool{.5: true, .9: true, .95: true, .99: true, .999: true, .9999: true, .99999: true}
 	longest := chart.Curve{}
 	for _, c := range curves {
-		t.Heads = append(t.Heads, head{Text: cmp.Or(c.Name, "latency"), Number: true})
+		t.Columns = append(t.Columns, doc.Column{Head: cmp.Or(c.Name, "latency"), Number: true})
 		if len(c.Points) > len(longest.Points) {
 			longest = c
 		}
@@ -257,13 +302,13 @@ func curveTable(curves []chart.Curve) *table {
 		}
 		cells := []string{fmt.Sprintf("%g %%", q.Share*100)}
 		for _, c := range curves {
-			v := unknown
+			v := doc.Unknown
 			if i < len(c.Points) {
 				v = chart.Microseconds(c.Points[i].Value)
 			}
 			cells = append(cells, v)
 		}
-		t.row(cells...)
+		t.Row(cells...)
 	}
 	return t
 }

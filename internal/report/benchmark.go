@@ -1,0 +1,195 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report/doc"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
+)
+
+func benchmarkDocument(r runfile.Result, j judge.Judgement, o PageOptions) doc.Document {
+	answers := []doc.Card{verdictCard(j), validityCard(j)}
+	d := doc.Document{
+		Kind: "benchmark report", Title: nameOf(r), Subtitle: WhatRan(r, j), Stamps: stamps(r, j), Notes: notes(r),
+		Cards: append(slices.Clone(answers), findingsCard(j.Findings)), Facts: whatFacts(r, j),
+	}
+	if j.Summary == nil {
+		d.Sections = []doc.Section{{ID: "numbers", Title: "Numbers", Blocks: []doc.Block{
+			{In: doc.HTMLOnly, Text: "No number was measured. The findings say why."},
+			{In: doc.TextOnly, Strong: "No number was measured."},
+		}}}
+		d.AddTerminal(d.Sections...)
+	} else {
+		d.Tiles = tiles(*j.Summary)
+		overTime, latency, steps := timeSection(r, j), latencySection(r, j), stepsSection(r, j)
+		repetitions, paths := repetitionSection(j), pathSection(r, j)
+		storage, database := storageSection(r, j), databaseSection(r, j)
+		calibrations := doc.Section{Blocks: []doc.Block{{Table: calibrationTable(j)}}}
+		d.AddTerminal(latency, overTime, repetitions, calibrations, steps, paths, database, storage)
+		database.Blocks = slices.Concat(calibrations.Blocks, database.Blocks)
+		d.Sections = []doc.Section{overTime, latency, steps, repetitions, paths, storage, database}
+	}
+	findings := doc.Section{
+		ID: "findings", Title: "Findings, and what to do", Blocks: []doc.Block{findingBlock(j.Findings)},
+		Lead: "Errors first. docs/findings.md of nfsbench lists every code with its cause.",
+	}
+	d.Sections = append(d.Sections, findings, repeatSection(r, o))
+	d.Terminal = append(d.Terminal, doc.Block{Facts: d.Facts}, doc.Block{Cards: answers})
+	d.AddTerminal(findings)
+	return d
+}
+
+func nameOf(r runfile.Result) string {
+	if r.Plan.Run.Namespace != "" {
+		return r.Plan.Run.Namespace + "/" + r.Plan.Run.Name
+	}
+	return r.Plan.Run.Name
+}
+
+// stamps say that a stand-in took part, and which. A terminal leaves out the one of
+// the storage, which the findings name too.
+func stamps(r runfile.Result, j judge.Judgement) []doc.Stamp {
+	has := func(code judge.Code) bool {
+		return slices.ContainsFunc(j.Findings, func(f judge.Finding) bool { return f.Code == code })
+	}
+	var out []doc.Stamp
+	if has(judge.SimulatedDatabase) {
+		out = append(out, doc.Stamp{Text: SimulatedDatabaseNote})
+	}
+	if has(judge.SimulatedStorage) || r.Simulated && len(out) == 0 {
+		out = append(out, doc.Stamp{Text: SimulatedStorageNote, In: doc.HTMLOnly})
+	}
+	return out
+}
+
+// notes remind of what the licence of a database may say of its numbers.
+func notes(results ...runfile.Result) []string {
+	if slices.ContainsFunc(results, oracleRan) {
+		return []string{DisclosureNote}
+	}
+	return nil
+}
+
+// oracleRan says that numbers are of a real database.
+func oracleRan(r runfile.Result) bool {
+	if r.Plan.Database == nil {
+		return false
+	}
+	return !slices.ContainsFunc(r.Clients, func(c runfile.ClientResult) bool { return c.Load.Oracle != nil && c.Load.Oracle.StandIn })
+}
+
+func verdictCard(j judge.Judgement) doc.Card {
+	tones := map[judge.Verdict]doc.Tone{
+		judge.Pass: doc.Good, judge.Fail: doc.Bad, judge.Inconclusive: doc.Warn, judge.NotEvaluated: doc.None,
+	}
+	word := string(j.Verdict)
+	if j.Verdict == judge.NotEvaluated {
+		word = "Not evaluated"
+	}
+	return doc.Card{Label: "Verdict", Word: word, Text: capital(VerdictMeaning(j.Verdict)), Tone: tones[j.Verdict]}
+}
+
+func validityCard(j judge.Judgement) doc.Card {
+	tones := map[judge.Validity]doc.Tone{judge.Valid: doc.Good, judge.Suspect: doc.Warn, judge.Invalid: doc.Bad}
+	meaning := capital(ValidityMeaning(j.Validity))
+	return doc.Card{Label: "Validity", Word: string(j.Validity), Text: meaning, Tone: tones[j.Validity]}
+}
+
+// findingsCard counts the findings and names the gravest codes.
+func findingsCard(all []judge.Finding) doc.Card {
+	c := doc.Card{Label: "Findings", Word: "None", Text: "Nothing was noticed.", Tone: doc.Good}
+	if len(all) == 0 {
+		return c
+	}
+	counts := map[judge.Severity]int{}
+	for _, f := range all {
+		counts[f.Severity]++
+	}
+	var parts []string
+	for _, k := range []struct {
+		severity judge.Severity
+		noun     string
+	}{{judge.Error, "error"}, {judge.Warning, "warning"}, {judge.Info, "note"}} {
+		if n := counts[k.severity]; n > 0 {
+			parts = append(parts, Count(n, k.noun))
+		}
+	}
+	c.Word, c.Text, c.Tone, c.Link = strings.Join(parts[:1], ""), "", severityTone(all[0].Severity), "findings"
+	if len(parts) > 1 {
+		c.Text = "and " + strings.Join(parts[1:], ", ")
+	}
+	c.List = codeChips(all)
+	return c
+}
+
+// codeChips name the gravest codes, each once.
+func codeChips(all []judge.Finding) []doc.Chip {
+	var chips []doc.Chip
+	for _, f := range all {
+		known := slices.ContainsFunc(chips, func(c doc.Chip) bool { return c.Text == string(f.Code) })
+		if !known {
+			chips = append(chips, doc.Chip{Text: string(f.Code), Tone: severityTone(f.Severity)})
+		}
+	}
+	const shown = 4
+	if more := len(chips) - shown; more > 0 {
+		chips = append(chips[:shown], doc.Chip{Text: fmt.Sprintf("%d more", more), Tone: doc.None})
+	}
+	return chips
+}
+
+func severityTone(s judge.Severity) doc.Tone {
+	switch s {
+	case judge.Error:
+		return doc.Bad
+	case judge.Warning:
+		return doc.Warn
+	case judge.Info:
+		return doc.Note
+	default:
+		return doc.Note
+	}
+}
+
+// tiles are the numbers that everybody asks for.
+func tiles(s judge.Summary) []doc.Tile {
+	out := []doc.Tile{
+		{Value: Rate(s.Total.BytesPerSecond), Unit: "MB/s", Short: "MB/s", Label: "Throughput"},
+		{Value: fmt.Sprint(s.Total.OperationsPerSecond), Unit: "/s", Short: "IOPS", Label: "Operations (IOPS)"},
+	}
+	if l := s.Total.Latency; l != nil {
+		out = append(out, latencyTile(l))
+	}
+	if s.WirePermille != nil {
+		wire := doc.Tile{Value: Tenths(*s.WirePermille), Unit: "%", Short: "% of the wire", Label: "Of the wire limit"}
+		out = append(out, wire)
+	}
+	return out
+}
+
+func latencyTile(l *stats.Latency) doc.Tile {
+	if l.MeanOnly {
+		value, unit := LatencyParts(l.MeanMicroseconds)
+		return doc.Tile{Value: value, Unit: unit, Short: unit + " mean", Label: "Mean latency"}
+	}
+	value, unit := LatencyParts(l.P99Microseconds)
+	t := doc.Tile{Value: value, Unit: unit, Short: unit + " p99", Label: "Latency, 99th percentile"}
+	if l.Bucketed {
+		t.AtMost, t.Short = true, t.Short+" at most"
+	}
+	return t
+}
+
+func findingBlock(all []judge.Finding) doc.Block {
+	var b doc.Block
+	for _, f := range all {
+		b.Findings = append(b.Findings, doc.Finding{
+			Code: string(f.Code), Severity: string(f.Severity), Message: f.Message, Tone: severityTone(f.Severity),
+		})
+	}
+	return b
+}

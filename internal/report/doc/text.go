@@ -1,0 +1,523 @@
+package doc
+
+import (
+	"cmp"
+	"io"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// TextOptions say what the reader's terminal can do.
+type TextOptions struct {
+	Width int  // columns; 0 = 80. Between 60 and 120 are used.
+	Color bool // ANSI colours
+	ASCII bool // nothing but ASCII: for terminals and files that are not UTF-8
+}
+
+// The ANSI sequences in use.
+const (
+	bold   = "\x1b[1m"
+	dim    = "\x1b[2m"
+	red    = "\x1b[31m"
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+	cyan   = "\x1b[36m"
+	reset  = "\x1b[0m"
+)
+
+const (
+	defaultWidth = 80
+	minWidth     = 60
+	maxWidth     = 120
+	labelWidth   = 10
+)
+
+// nbsp holds a number and its unit together when lines are wrapped; line
+// writes it as a space.
+const nbsp = "\u00a0"
+
+// Together keeps s on one line.
+func Together(s string) string { return strings.ReplaceAll(s, " ", nbsp) }
+
+// Whole keeps each part on one line where it is short enough.
+func Whole(parts []string) []string {
+	out := make([]string, 0, len(parts))
+	for _, s := range parts {
+		if columns(s) <= minWidth-labelWidth-2 {
+			s = Together(s)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// Text writes a document for a terminal. It returns the first error of w.
+func Text(w io.Writer, d Document, o TextOptions) error {
+	p := newPage(w, o)
+	if d.Kind != "" {
+		p.head(d)
+	}
+	if len(d.Tiles) > 0 {
+		p.line("")
+		p.big(d.Tiles)
+		p.line("")
+	}
+	for _, b := range d.Terminal {
+		if b, ok := b.of(TextOnly); ok {
+			p.block(b)
+		}
+	}
+	return p.err
+}
+
+func (p *page) head(d Document) {
+	head := "nfsbench  " + p.clean(d.Title)
+	if len(d.Stamps) > 0 {
+		head += "  " + p.paint(yellow, "SIMULATED")
+	}
+	p.line(p.paint(bold, head))
+	for _, s := range d.Stamps {
+		if s.In != HTMLOnly {
+			p.wrapped("", s.Text)
+		}
+	}
+	p.wrapped("", d.Subtitle)
+	p.rule()
+}
+
+func (p *page) block(b Block) {
+	if b.Apart {
+		p.line("")
+	}
+	if b.Text != "" {
+		p.wrapped("", b.Text)
+	}
+	if b.Strong != "" {
+		p.line("")
+		p.line(p.paint(bold, p.clean(b.Strong)))
+	}
+	for _, f := range b.Facts {
+		p.fact(strings.ToLower(f.Label), f.Text)
+	}
+	if t := b.Trend; t != nil {
+		line := p.spark(t.Values, p.width-labelWidth-columns(t.Scale)-1) + " " + p.clean(t.Scale)
+		p.line(p.paint(dim, padded(p.clean(t.Label), labelWidth)) + line)
+	}
+	if b.Table != nil {
+		p.table(b.Table)
+	}
+	if len(b.Cards) > 0 {
+		p.rule()
+	}
+	for _, c := range b.Cards {
+		p.card(c)
+	}
+	if len(b.Findings) > 0 {
+		p.line("")
+	}
+	for _, f := range b.Findings {
+		severity := padded(p.clean(strings.ToUpper(f.Severity)), labelWidth)
+		p.line(p.paint(colour(f.Tone), severity) + p.paint(bold, p.clean(f.Code)))
+		p.wrapped(strings.Repeat(" ", labelWidth), f.Message)
+	}
+}
+
+// card is an answer in one word, as scripts search for it, with what it means.
+func (p *page) card(c Card) {
+	const wordWidth = 14
+	word := padded(strings.ToUpper(strings.ReplaceAll(p.clean(c.Word), " ", "")), wordWidth)
+	head := p.paint(dim, padded(p.clean(strings.ToLower(c.Label)), labelWidth)) + p.paint(colour(c.Tone), word)
+	text := strings.TrimSuffix(c.Text, ".")
+	if text != "" {
+		text = strings.ToLower(text[:1]) + text[1:]
+	}
+	for _, l := range wrap(p.clean(text), p.width-labelWidth-wordWidth) {
+		p.line(head + l)
+		head = strings.Repeat(" ", labelWidth+wordWidth)
+	}
+}
+
+func colour(t Tone) string {
+	return map[Tone]string{Good: green, Bad: red, Warn: yellow, Note: cyan, None: dim}[t]
+}
+
+// barRoom is what a row with a bar keeps for it at least.
+const barRoom = 4
+
+// table writes a table with an empty line before and after.
+func (p *page) table(t *Table) {
+	room := p.width
+	for _, r := range t.Rows {
+		if r.Bar != nil {
+			room = min(room, p.width-max(barRoom, 1+columns(r.Mark)))
+		}
+		for i, c := range r.Cells {
+			r.Cells[i].Text = p.clean(cmp.Or(c.Short, c.Text))
+		}
+	}
+	for i, c := range t.Columns {
+		head := cmp.Or(c.Short, strings.ReplaceAll(strings.ToUpper(c.Head), "B/S", "B/s"))
+		if p.width < defaultWidth {
+			head = cmp.Or(c.Narrow, head)
+		}
+		t.Columns[i].Head = p.clean(head)
+	}
+	widths, total := t.widths()
+	p.line("")
+	defer p.line("")
+	if t.Stacked && total > room {
+		p.stacked(t)
+		return
+	}
+	t.shrink(widths, total-room)
+	p.heads(t, widths)
+	marks := 0
+	for _, r := range t.Rows {
+		if r.Mark != "" {
+			marks = max(marks, 1+columns(r.Mark))
+		}
+	}
+	for _, r := range t.Rows {
+		line, wide := p.row(t, widths, r.Cells)
+		if r.Bar != nil {
+			line += " "
+			if bar := p.bar(*r.Bar, p.width-marks-wide-1); bar != "" {
+				line += p.paint(cyan, bar) + " "
+			}
+			line += p.paint(yellow, p.clean(r.Mark))
+		}
+		p.line(line)
+	}
+}
+
+func (p *page) heads(t *Table, widths []int) {
+	heads := make([]Cell, 0, len(t.Columns))
+	for _, c := range t.Columns {
+		heads = append(heads, Cell{Text: c.Head})
+	}
+	line, _ := p.row(t, widths, heads)
+	p.line(p.paint(dim, line))
+}
+
+// row is a row and how wide it is. A name behind a number stands off by two spaces.
+func (p *page) row(t *Table, widths []int, cells []Cell) (line string, wide int) {
+	for i, c := range cells {
+		gap := ""
+		if i > 0 {
+			gap = " "
+		}
+		text := padded(c.Text, widths[i])
+		if t.Columns[i].Number {
+			text = strings.Repeat(" ", max(widths[i]-columns(c.Text), 0)) + c.Text
+		} else if i > 0 && t.Columns[i-1].Number {
+			gap = "  "
+		}
+		line += gap + p.paint(colour(c.Tone), text)
+		wide += columns(gap) + columns(text)
+	}
+	return line, wide
+}
+
+func (t *Table) widths() (widths []int, total int) {
+	widths = make([]int, len(t.Columns))
+	for i, c := range t.Columns {
+		widths[i] = max(columns(c.Head), c.Width)
+		for _, r := range t.Rows {
+			widths[i] = max(widths[i], columns(r.Cells[i].Text))
+		}
+		total += widths[i]
+		if i > 0 {
+			total++
+		}
+		if i > 0 && !c.Number && t.Columns[i-1].Number {
+			total++
+		}
+	}
+	return widths, total
+}
+
+// shrink takes what is too much from the names, from the widest first.
+func (t *Table) shrink(widths []int, excess int) {
+	for ; excess > 0; excess-- {
+		widest := -1
+		for i, w := range widths {
+			if !t.Columns[i].Number && w > 1 && (widest < 0 || w > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// stacked writes the names of each row on a line of their own.
+func (p *page) stacked(t *Table) {
+	names := 0
+	for names < len(t.Columns) && !t.Columns[names].Number {
+		names++
+	}
+	join := func(cells []Cell) string {
+		var texts []string
+		for _, c := range cells[:names] {
+			texts = append(texts, c.Text)
+		}
+		return strings.Join(texts, ", ")
+	}
+	var heads []string
+	for _, c := range t.Columns[:names] {
+		heads = append(heads, c.Head)
+	}
+	flat := &Table{Columns: append([]Column{{}}, t.Columns[names:]...)}
+	for _, r := range t.Rows {
+		flat.Rows = append(flat.Rows, &Row{Cells: append([]Cell{{}}, r.Cells[names:]...)})
+	}
+	widths, _ := flat.widths()
+	p.line(p.paint(dim, strings.Join(heads, ", ")))
+	p.heads(flat, widths)
+	for i, r := range t.Rows {
+		p.wrapped("", join(r.Cells))
+		line, _ := p.row(flat, widths, flat.Rows[i].Cells)
+		p.line(line)
+	}
+}
+
+// page writes lines of a width and keeps the first error.
+type page struct {
+	w     io.Writer
+	width int
+	color bool
+	ascii bool
+	blank bool // the last line was empty
+	err   error
+}
+
+func newPage(w io.Writer, o TextOptions) *page {
+	width := o.Width
+	if width == 0 {
+		width = defaultWidth
+	}
+	return &page{w: w, width: min(max(width, minWidth), maxWidth), color: o.Color, ascii: o.ASCII}
+}
+
+// line writes one line. Of empty lines that follow each other it writes one:
+// what leaves room below does not know what leaves room above.
+func (p *page) line(s string) {
+	s = strings.TrimRight(strings.ReplaceAll(s, nbsp, " "), " ")
+	if p.err == nil && (s != "" || !p.blank) {
+		_, p.err = io.WriteString(p.w, s+"\n")
+	}
+	p.blank = s == ""
+}
+
+func (p *page) paint(code, s string) string {
+	if !p.color || code == "" || s == "" {
+		return s
+	}
+	return code + s + reset
+}
+
+func (p *page) rule() {
+	dash := "─"
+	if p.ascii {
+		dash = "-"
+	}
+	p.line(p.paint(dim, strings.Repeat(dash, p.width)))
+}
+
+// clean makes text of a result file fit for a terminal: what could move the
+// cursor or change colours is a question mark, and in ASCII mode so is what is
+// not ASCII.
+func (p *page) clean(s string) string {
+	s = strings.NewReplacer("→", "->", "≤", "<=").Replace(s)
+	return strings.Map(func(r rune) rune {
+		switch {
+		case p.ascii && r == 'µ':
+			return 'u'
+		case string(r) == nbsp:
+			return r
+		case !unicode.IsPrint(r), p.ascii && r > unicode.MaxASCII:
+			return '?'
+		default:
+			return r
+		}
+	}, s)
+}
+
+// fact is a label and text that wraps beside it.
+func (p *page) fact(label, text string) {
+	indent := strings.Repeat(" ", labelWidth)
+	for i, l := range wrap(p.clean(text), p.width-labelWidth) {
+		if i == 0 {
+			p.line(p.paint(dim, padded(p.clean(label), labelWidth)) + l)
+			continue
+		}
+		p.line(indent + l)
+	}
+}
+
+func (p *page) wrapped(indent, text string) {
+	for _, l := range wrap(p.clean(text), p.width-columns(indent)) {
+		p.line(indent + l)
+	}
+}
+
+// wrap breaks at spaces. A word longer than a line stays whole: half an address
+// is worse than a long line. Two spaces between figures are kept.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.SplitSeq(text, " ") {
+		switch {
+		case line == "":
+			line = word
+		case columns(line)+1+columns(word) > width:
+			lines = append(lines, strings.TrimRight(line, " "))
+			line = word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}
+
+func columns(s string) int { return utf8.RuneCountInString(s) }
+
+// padded fills s with spaces to n columns, or cuts it there.
+func padded(s string, n int) string {
+	if over := columns(s) - n; over > 0 {
+		return string([]rune(s)[:max(n-1, 0)]) + "~"
+	}
+	return s + strings.Repeat(" ", n-columns(s))
+}
+
+// figureGap is the room between figures, beside that between their digits.
+const figureGap = 3
+
+// big writes the figures three lines high, with room between the digits where
+// there is enough, or plainly: without UTF-8, or when they do not fit.
+func (p *page) big(figures []Tile) {
+	for _, spacing := range []string{" ", ""} {
+		if widths, total := figureWidths(figures, spacing); !p.ascii && total <= p.width {
+			p.drawn(figures, widths, spacing)
+			return
+		}
+	}
+	parts := make([]string, 0, len(figures))
+	for _, f := range figures {
+		parts = append(parts, Together(f.Value+" "+f.Short))
+	}
+	for _, l := range wrap(p.clean(strings.Join(parts, "   ")), p.width) {
+		p.line(p.paint(bold, strings.TrimLeft(l, " ")))
+	}
+}
+
+func figureWidths(figures []Tile, spacing string) (widths []int, total int) {
+	gap := figureGap + 2*len(spacing)
+	total = -gap
+	for _, f := range figures {
+		w := max(columns(glyphs(f.Value, spacing)[0]), columns(f.Short))
+		widths = append(widths, w)
+		total += w + gap
+	}
+	return widths, total
+}
+
+func (p *page) drawn(figures []Tile, widths []int, spacing string) {
+	gap := strings.Repeat(" ", figureGap) + strings.Repeat(spacing, 2)
+	for row := range 3 {
+		cells := make([]string, 0, len(figures))
+		for i, f := range figures {
+			cells = append(cells, padded(glyphs(f.Value, spacing)[row], widths[i]))
+		}
+		p.line(p.paint(bold+cyan, strings.TrimRight(strings.Join(cells, gap), " ")))
+	}
+	units := make([]string, 0, len(figures))
+	for i, f := range figures {
+		units = append(units, padded(f.Short, widths[i]))
+	}
+	p.line(p.paint(dim, strings.TrimRight(strings.Join(units, gap), " ")))
+}
+
+// glyphs draws a number three lines high. What has no glyph is left out.
+func glyphs(number, spacing string) [3]string {
+	shapes := map[rune][3]string{
+		'0': {"┏━┓", "┃ ┃", "┗━┛"},
+		'1': {"╺┓ ", " ┃ ", "╺┻╸"},
+		'2': {"╺━┓", "┏━┛", "┗━╸"},
+		'3': {"╺━┓", "╺━┫", "╺━┛"},
+		'4': {"╻ ╻", "┗━┫", "  ╹"},
+		'5': {"┏━╸", "┗━┓", "╺━┛"},
+		'6': {"┏━╸", "┣━┓", "┗━┛"},
+		'7': {"╺━┓", "  ┃", "  ╹"},
+		'8': {"┏━┓", "┣━┫", "┗━┛"},
+		'9': {"┏━┓", "┗━┫", "╺━┛"},
+		'.': {" ", " ", "▪"},
+	}
+	var out [3]string
+	last := '.'
+	for _, r := range number {
+		for i, s := range shapes[r] {
+			if r != '.' && last != '.' && s != "" {
+				out[i] += spacing
+			}
+			out[i] += s
+		}
+		last = r
+	}
+	return out
+}
+
+// bar draws a share of 0 to 1.
+func (p *page) bar(share float64, width int) string {
+	if width < 4 {
+		return ""
+	}
+	full, empty := "█", "░"
+	if p.ascii {
+		full, empty = "#", "."
+	}
+	n := int(math.Round(min(max(share, 0), 1) * float64(width)))
+	return strings.Repeat(full, n) + strings.Repeat(empty, width-n)
+}
+
+// spark draws values as a line of small columns from zero to their maximum, so
+// that a steady run looks flat and a dip looks as deep as it was. More values
+// than columns are averaged.
+func (p *page) spark(values []float64, width int) string {
+	levels := []rune(" ▁▂▃▄▅▆▇█")
+	if p.ascii {
+		levels = []rune(" _.-=+*#@")
+	}
+	values = resampled(values, max(width, 1))
+	highest := 0.0
+	for _, v := range values {
+		highest = max(highest, v)
+	}
+	var b strings.Builder
+	for _, v := range values {
+		i := 0
+		if highest > 0 && v > 0 {
+			i = max(int(math.Round(v/highest*float64(len(levels)-1))), 1)
+		}
+		b.WriteRune(levels[i])
+	}
+	return p.paint(cyan, b.String())
+}
+
+func resampled(values []float64, n int) []float64 {
+	if len(values) <= n {
+		return values
+	}
+	out := make([]float64, n)
+	for i := range out {
+		from, to := i*len(values)/n, (i+1)*len(values)/n
+		for _, v := range values[from:to] {
+			out[i] += v / float64(to-from)
+		}
+	}
+	return out
+}

@@ -1,0 +1,211 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report/chart"
+	"github.com/nfsbench/nfsbench/internal/report/doc"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// stepsSection is throughput and latency against the level of load: all levels in
+// one table on a terminal, and a figure for each kind on a page.
+func stepsSection(r runfile.Result, j judge.Judgement) doc.Section {
+	s := doc.Section{ID: "steps", Title: "Levels of load"}
+	if len(j.Steps) > 1 {
+		s.Add(doc.Block{In: doc.TextOnly, Table: stepTable(j.Steps, "load")})
+	}
+	kinds := []struct{ kind, axis string }{
+		{runfile.StepUsers, "users"}, {runfile.StepSmallReads, "small reads at once"},
+		{runfile.StepLargeReads, "large reads at once"},
+	}
+	for _, k := range kinds {
+		var levels []judge.StepSummary
+		for _, step := range j.Steps {
+			if step.Kind == k.kind {
+				levels = append(levels, step)
+			}
+		}
+		if len(levels) > 1 {
+			s.Add(stepFigure(r, j, levels, k.axis))
+		}
+	}
+	return s
+}
+
+func stepTable(levels []judge.StepSummary, axis string) *doc.Table {
+	t := &doc.Table{Columns: []doc.Column{
+		{Head: upperFirst(axis), Width: 10},
+		{Head: "MB/s", Number: true, Width: 8},
+		{Head: "IOPS", Number: true, Width: 8},
+		{Head: "Mean", Number: true, Width: 8},
+		{Head: "p99", Number: true, Width: 10},
+		{Head: "Wire", Short: "WIRE %", Number: true, Width: 6},
+		{Number: true, In: doc.HTMLOnly}, // a terminal marks the knee behind the bar
+	}}
+	most := int64(1)
+	for _, l := range levels {
+		most = max(most, l.Summary.Total.BytesPerSecond)
+	}
+	for _, l := range levels {
+		total := l.Summary.Total
+		mark := ""
+		if l.Knee {
+			mark = "knee"
+		}
+		cells := latencyCells(total.Latency)
+		row := t.Row(fmt.Sprint(l.Users), Rate(total.BytesPerSecond), fmt.Sprint(total.OperationsPerSecond),
+			cells[0], cells[3], percentText(l.WirePermille), mark)
+		row.Cells[0].Short = levelName(l)
+		row.Cells[5].Short = strings.TrimSuffix(row.Cells[5].Text, " %")
+		row.Bar, row.Mark = new(float64(total.BytesPerSecond)/float64(most)), mark
+	}
+	return t
+}
+
+// levelName is a level in ten columns.
+func levelName(s judge.StepSummary) string {
+	switch s.Kind {
+	case runfile.StepUsers:
+		return Count(int(s.Users), "user")
+	case runfile.StepSmallReads:
+		return fmt.Sprintf("%d small", s.Users)
+	case runfile.StepLargeReads:
+		return fmt.Sprintf("%d large", s.Users)
+	default:
+		return s.Kind
+	}
+}
+
+func stepFigure(r runfile.Result, j judge.Judgement, levels []judge.StepSummary, axis string) doc.Block {
+	f := chart.Steps{Axis: axis, Knee: -1}
+	rate := chart.StepPanel{Title: "Throughput, MB/s", Unit: "MB/s", Lines: []chart.StepLine{{Name: "median"}}}
+	mean, p99 := chart.StepLine{Name: "mean"}, chart.StepLine{Name: "99th percentile"}
+	if j.Wire != nil {
+		limit := j.Wire.ReadBytesPerSecond
+		rate.Limits = []chart.Limit{{Label: "wire limit " + Rate(limit) + " MB/s", Value: float64(limit) / 1e6}}
+	}
+	if l := levels[0].Summary.Total.Latency; l != nil && l.Bucketed {
+		p99.Name += ", at most"
+	}
+	for i, l := range levels {
+		f.Levels = append(f.Levels, fmt.Sprint(l.Users))
+		low, high := stepRange(r, l)
+		v := float64(l.Summary.Total.BytesPerSecond) / 1e6
+		rate.Lines[0].Values = append(rate.Lines[0].Values, chart.Spread{Value: v, Low: min(low, v), High: max(high, v)})
+		m, p := stepLatency(l)
+		mean.Values, p99.Values = append(mean.Values, m), append(p99.Values, p)
+		if l.Knee {
+			f.Knee = i
+		}
+	}
+	f.Panels = []chart.StepPanel{rate, {Title: "Latency, ms", Unit: "ms", Lines: []chart.StepLine{mean, p99}}}
+	caption := "Points are medians of the rounds, lines over them go from the lowest to the highest."
+	if f.Knee >= 0 {
+		caption += " Beyond the knee more load gives latency and hardly throughput."
+	}
+	return doc.Block{Figure: &doc.Figure{
+		ID: "steps-" + levels[0].Kind, Title: "Throughput and latency by " + axis, Draw: f.SVG,
+		Description: fmt.Sprintf("Throughput, mean latency and 99th percentile at %d levels of load.", len(levels)),
+		Caption:     caption, Table: stepTable(levels, axis),
+	}}
+}
+
+func stepLatency(l judge.StepSummary) (mean, p99 chart.Spread) {
+	none := chart.Spread{Value: math.NaN()}
+	mean, p99 = none, none
+	if t := l.Summary.Total.Latency; t != nil {
+		v := float64(t.MeanMicroseconds) / 1000
+		mean = chart.Spread{Value: v, Low: v, High: v}
+		if !t.MeanOnly {
+			v := float64(t.P99Microseconds) / 1000
+			p99 = chart.Spread{Value: v, Low: v, High: v}
+		}
+	}
+	return mean, p99
+}
+
+// stepRange is the lowest and the highest throughput of the rounds of a level, in
+// MB/s.
+func stepRange(r runfile.Result, l judge.StepSummary) (low, high float64) {
+	rates := map[int32]float64{}
+	for _, cl := range r.Clients {
+		for _, rep := range cl.Load.Repetitions {
+			s := rep.Step
+			seconds := rep.End.Sub(rep.Start).Seconds()
+			if s == nil || s.Warmup || s.Kind != l.Kind || s.Users != l.Users || seconds <= 0 {
+				continue
+			}
+			for _, o := range []*runfile.Ops{rep.Read, rep.Write} {
+				if o != nil {
+					rates[rep.Index] += float64(o.Bytes) / seconds / 1e6
+				}
+			}
+		}
+	}
+	low = math.Inf(1)
+	for _, v := range rates {
+		low, high = min(low, v), max(high, v)
+	}
+	return low, high
+}
+
+// repetitionSection is how much the repetitions differ.
+func repetitionSection(j judge.Judgement) doc.Section {
+	s := doc.Section{ID: "repetitions", Title: "Repetitions"}
+	if len(j.Repetitions) < 2 {
+		return s
+	}
+	iops := len(j.Calibrations) > 0
+	unit := "MB/s"
+	if iops {
+		unit = "IOPS"
+	}
+	bars := make([]chart.Repetition, 0, len(j.Repetitions))
+	t := &doc.Table{Columns: doc.Columns(1, 0,
+		"Repetition", "MB/s", "IOPS", "Mean", "p50", "p95", "p99", "p99.9", "Max", "Steady")}
+	var rates []string
+	for _, sum := range j.Repetitions {
+		v, text := float64(sum.Total.BytesPerSecond)/1e6, Rate(sum.Total.BytesPerSecond)
+		if iops {
+			v, text = float64(sum.Total.OperationsPerSecond), fmt.Sprint(sum.Total.OperationsPerSecond)
+		}
+		rates = append(rates, text)
+		bars = append(bars, chart.Repetition{
+			Label: fmt.Sprint(sum.Repetition), Value: v, Text: text + " " + unit,
+			Shown: sum.Repetition == j.Summary.Repetition,
+		})
+		cells := []string{
+			fmt.Sprint(sum.Repetition), Rate(sum.Total.BytesPerSecond), fmt.Sprint(sum.Total.OperationsPerSecond),
+		}
+		t.Row(append(append(cells, latencyCells(sum.Total.Latency)...), steadyText(sum.Steadiness))...)
+	}
+	line := strings.Join(rates, "  ") + " " + unit
+	if v := j.VariationPermille; v != nil {
+		line += ", variation " + Tenths(*v) + " %"
+		s.Lead = "They vary by " + Tenths(*v) + " % (coefficient of variation)." +
+			" The median stands for all; it was really measured, not averaged."
+	}
+	line += fmt.Sprintf("; shown is the median, number %d", j.Summary.Repetition)
+	s.Add(doc.Block{In: doc.TextOnly, Facts: []doc.Fact{{Label: "repeated", Text: line}}},
+		doc.Block{Figure: &doc.Figure{
+			ID: "repetitions", Title: "Throughput of each repetition",
+			Description: fmt.Sprintf("%d repetitions, from zero.", len(bars)),
+			Draw:        func(f chart.Frame) string { return chart.Repetitions(f, bars, unit) },
+		}}, doc.Block{In: doc.HTMLOnly, Table: t})
+	return s
+}
+
+func steadyText(f judge.SteadinessFact) string {
+	switch {
+	case !f.Known:
+		return doc.Unknown
+	case f.Steady:
+		return "yes"
+	default:
+		return "no"
+	}
+}

@@ -1,0 +1,198 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report/doc"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Regression, o PageOptions) doc.Document {
+	d := doc.Document{
+		Kind: "suite report", Title: strings.TrimPrefix(run.Namespace+"/"+run.Suite, "/"), Subtitle: "Run " + run.Run,
+		Facts: suiteFacts(run),
+	}
+	if run.Simulated {
+		d.Stamps = []doc.Stamp{{Text: "Stand-ins took part: no number here is one of real storage or of Oracle."}}
+	}
+	if g != nil {
+		d.Cards = append(d.Cards, regressionCard(*g))
+		d.Sections = append(d.Sections, regressionSection(run, *g))
+	}
+	minimum := 0.0
+	if c := run.Settings.Compare; c != nil {
+		minimum = c.MinimumEffect
+	}
+	if run.Settings.Compare != nil || len(t.Comparisons) > 0 {
+		d.Cards = append(d.Cards, answerCard(t.Comparisons))
+	}
+	d.Cards = append(d.Cards, runCard(run))
+	found := comparedFindings(t.Findings)
+	if len(d.Cards) < 3 {
+		d.Cards = append(d.Cards, findingsCard(found))
+	}
+	d.Sections = append(d.Sections,
+		comparisonSection("comparison", "Against the baseline", t.Comparisons, minimum),
+		curveSection(run, t),
+		doc.Section{ID: "cells", Title: "All cells", Blocks: []doc.Block{{Table: cellsTable(t.Cells)}}},
+		orderSection(run),
+		doc.Section{ID: "findings", Title: "Findings, and what to do", Blocks: []doc.Block{findingBlock(found)}},
+		resultSection(run),
+		suiteRepeat(run, o))
+	return d
+}
+
+// regressionCard is the answer to the question that a schedule asks.
+func regressionCard(g compare.Regression) doc.Card {
+	c := doc.Card{Label: "Regression", Word: "Not regressed", Text: "Against the accepted run " + g.Baseline + ".", Tone: doc.Good, List: tallyOf(g.Changes).chips()}
+	if g.Regressed {
+		c.Word, c.Tone, c.Link = "Regressed", doc.Bad, "regression"
+	}
+	return c
+}
+
+// runCard says how the run itself went.
+func runCard(run runfile.SuiteRun) doc.Card {
+	done, wanted := 0, len(run.Cells)*int(run.Settings.Repetitions)
+	var failed []string
+	for _, r := range run.Results {
+		if r.Phase == "Succeeded" {
+			done++
+		} else {
+			failed = append(failed, r.Benchmark)
+		}
+	}
+	tones := map[string]doc.Tone{"Succeeded": doc.Good, "Failed": doc.Bad, "Cancelled": doc.Warn}
+	c := doc.Card{Label: "Run", Word: cmp.Or(run.Phase, "Under way"), Tone: cmp.Or(tones[run.Phase], doc.None), Text: run.Message}
+	c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d of %d benchmarks", done, wanted), Tone: map[bool]doc.Tone{true: doc.Good, false: doc.Warn}[done >= wanted]})
+	if len(failed) > 0 {
+		c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d did not succeed", len(failed)), Tone: doc.Bad})
+	}
+	if run.Retried > 0 {
+		c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d retried", run.Retried), Tone: doc.None})
+	}
+	for _, v := range []judge.Validity{judge.Suspect, judge.Invalid} {
+		if n := countValidity(run, v); n > 0 {
+			c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d %s", n, strings.ToLower(string(v))), Tone: doc.Warn})
+		}
+	}
+	return c
+}
+
+func countValidity(run runfile.SuiteRun, v judge.Validity) int {
+	n := 0
+	for _, r := range run.Results {
+		if r.Validity == string(v) {
+			n++
+		}
+	}
+	return n
+}
+
+func suiteFacts(run runfile.SuiteRun) []doc.Fact {
+	var out []doc.Fact
+	axes := map[string][]string{}
+	var order []string
+	for _, c := range run.Cells {
+		for _, v := range c.Values {
+			if _, seen := axes[v.Axis]; !seen {
+				order = append(order, v.Axis)
+			}
+			if !slices.Contains(axes[v.Axis], v.Value) {
+				axes[v.Axis] = append(axes[v.Axis], v.Value)
+			}
+		}
+	}
+	for _, a := range order {
+		out = append(out, doc.Fact{Label: a, Text: joined(axes[a])})
+	}
+	s := run.Settings
+	text := fmt.Sprintf("%s, %s of each, seed %d", Count(len(run.Cells), "cell"), Count(int(s.Repetitions), "repetition"), s.Seed)
+	out = append(out, doc.Fact{Label: "Matrix", Text: text}, doc.Fact{Label: "Order", Text: strings.TrimSpace(s.Order + " " + s.Blocks)})
+	if c := s.Compare; c != nil {
+		out = append(out, doc.Fact{Label: "Compared", Text: fmt.Sprintf("%s; alpha %g, correction %s, at least %g %% matters", joined(metricNames(c.Metrics)), c.Alpha, cmp.Or(c.Correction, "None"), c.MinimumEffect*100)},
+			doc.Fact{Label: "Baseline", Text: baselineText(c.Baseline)})
+	}
+	when := moment(run.Started)
+	if !run.Ended.IsZero() {
+		when += " to " + moment(run.Ended) + " (" + run.Ended.Sub(run.Started).Round(time.Second).String() + ")"
+	}
+	return append(out, doc.Fact{Label: "When", Text: when})
+}
+
+func metricNames(metrics []string) []string {
+	out := make([]string, 0, len(metrics))
+	for _, m := range metrics {
+		out = append(out, MetricName(m))
+	}
+	return out
+}
+
+func baselineText(values map[string]string) string {
+	parts := make([]string, 0, len(values))
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		parts = append(parts, k+" = "+values[k])
+	}
+	return joined(parts)
+}
+
+// regressionSection compares with the accepted run.
+func regressionSection(run runfile.SuiteRun, g compare.Regression) doc.Section {
+	minimum := 0.0
+	if r := run.Settings.Regression; r != nil {
+		minimum = r.MinimumEffect
+	}
+	s := comparisonSection("regression", "Against the accepted run", g.Changes, minimum)
+	s.Lead = capital(g.Message)
+	floor := "The noise floor is not known: there are too few runs before this one."
+	if g.NoiseFloor != nil {
+		floor = fmt.Sprintf("Runs before it lay apart by up to %.1f %% by themselves; only what is larger counts.", *g.NoiseFloor*100)
+	}
+	s.Blocks = append([]doc.Block{{Facts: []doc.Fact{{Label: "Accepted run", Text: g.Baseline}, {Label: "This run", Text: g.Run}, {Label: "Noise floor", Text: floor}}}}, s.Blocks...)
+	s.Add(findingBlock(comparedFindings(g.Findings)))
+	return s
+}
+
+// resultSection is one line for each benchmark, in the order in which they ran.
+func resultSection(run runfile.SuiteRun) doc.Section {
+	s := doc.Section{ID: "benchmarks", Title: "Benchmarks"}
+	t := &doc.Table{Columns: doc.Columns(8, 0, "#", "Cell", "Rep.", "Phase", "Verdict", "Validity", "Findings", "Started")}
+	t.Columns[0].Number, t.Columns[2].Number = true, true
+	for _, r := range run.Results {
+		phase := r.Phase
+		if r.Reason != "" {
+			phase += ": " + r.Reason
+		}
+		started := doc.Unknown
+		if !r.Started.IsZero() {
+			started = r.Started.UTC().Format("01-02 15:04:05")
+		}
+		row := t.Row(fmt.Sprint(r.Position), r.Cell, fmt.Sprint(r.Repetition), phase, cmp.Or(r.Verdict, doc.Unknown), cmp.Or(r.Validity, doc.Unknown), cmp.Or(joined(r.Findings), doc.Unknown), started)
+		if r.Phase != "Succeeded" {
+			row.Cells[3].Tone = doc.Bad
+		}
+	}
+	s.Add(doc.Block{Table: t})
+	return s
+}
+
+// suiteRepeat is what is needed to run the suite again.
+func suiteRepeat(run runfile.SuiteRun, o PageOptions) doc.Section {
+	s := doc.Section{ID: "repeat", Title: "Run it again", Lead: "Each benchmark has a report of its own with its plan, oranfstab and mount options; the record of this run holds all numbers on this page."}
+	s.Add(doc.Block{Facts: []doc.Fact{{Label: "Run", Text: run.Run, Code: true}, {Label: "Workflow", Text: cmp.Or(run.Workflow, doc.Unknown), Code: true}, {Label: "Seed of the order", Text: fmt.Sprint(run.Settings.Seed), Code: true}}})
+	if o.Reproduce != "" {
+		s.Add(doc.Block{Code: &doc.Code{Label: "YAML of the suite", Text: o.Reproduce}})
+	}
+	if data, err := json.MarshalIndent(run.Settings, "", "  "); err == nil {
+		s.Add(doc.Block{Code: &doc.Code{Label: "Settings", Text: string(data)}})
+	}
+	return s
+}
