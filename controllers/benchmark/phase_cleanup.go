@@ -195,7 +195,7 @@ func (r *Reconciler) filesMayBeLeft(ctx context.Context, s *scope) (bool, error)
 	if err := r.readPlan(ctx, s); err != nil || s.plan == nil {
 		return false, err // no plan, no load
 	}
-	if err := r.readResults(ctx, s); err != nil {
+	if err := errors.Join(r.readProgress(ctx, s), r.readResult(ctx, s)); err != nil {
 		return false, err
 	}
 	return filesTouched(s) && !filesRemoved(s), nil

@@ -13,7 +13,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,32 +27,51 @@ import (
 // well, but a hostile one must not fill our memory.
 const maxResult = 64 << 20
 
-// readResults reads what the collectors have published so far.
-func (r *Reconciler) readResults(ctx context.Context, s *scope) error {
-	cm := &corev1.ConfigMap{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Result}, cm)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read the results: %w", err)
-	}
-	if !isOurs(s.b, cm) || s.plan == nil {
-		return nil
+// readProgress reads how far the clients have come.
+func (r *Reconciler) readProgress(ctx context.Context, s *scope) error {
+	cm, err := r.resultObject(ctx, r.Client, s)
+	if err != nil || cm == nil {
+		return err
 	}
 	s.progress = nil
 	_, s.released = cm.Data[runfile.KeyRelease]
-	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: *s.plan}
 	for i := range s.plan.Clients {
 		if p := progressOf(cm, i); p != nil {
 			s.progress = append(s.progress, *p)
 		}
+	}
+	return nil
+}
+
+// readResult reads what the clients have published of what they measured. The cache holds
+// no results: they are read when the run is over, and when its files are removed.
+func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
+	cm, err := r.resultObject(ctx, r.Reader, s)
+	if err != nil || cm == nil {
+		return err
+	}
+	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: *s.plan}
+	for i := range s.plan.Clients {
 		if c := clientResult(cm, i); c != nil {
 			s.result.Clients = append(s.result.Clients, *c)
 		}
 	}
 	s.result.Simulated = isSimulated(s.result)
 	return nil
+}
+
+// resultObject returns the ConfigMap that the collectors publish in; nil where there is
+// none, or one of somebody else.
+func (r *Reconciler) resultObject(ctx context.Context, from client.Reader, s *scope) (*corev1.ConfigMap, error) {
+	cm := &corev1.ConfigMap{}
+	err := from.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Result}, cm)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read the results: %w", err)
+	}
+	if err != nil || !isOurs(s.b, cm) || s.plan == nil {
+		return nil, nil //nolint:nilnil // there is nothing to read, which is no error
+	}
+	return cm, nil
 }
 
 // isSimulated says that a stand-in took part: for the array, or for Oracle.

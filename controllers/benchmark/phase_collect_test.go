@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +26,8 @@ func TestOnlyResultsOfOurPodsAreRead(t *testing.T) {
 		}
 		s := &scope{b: &v1alpha1.NFSBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo", UID: "1"}}, plan: &runfile.Plan{}}
 		s.names.Result = "result"
-		if err := reconcilerWith(t, cm).readResults(t.Context(), s); err != nil {
+		r := reconcilerWith(t, cm)
+		if err := errors.Join(r.readProgress(t.Context(), s), r.readResult(t.Context(), s)); err != nil {
 			t.Fatal(err)
 		}
 		if (s.result != nil) != want || s.released != want {

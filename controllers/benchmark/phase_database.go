@@ -3,6 +3,7 @@ package benchmark
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -147,7 +148,7 @@ func (r *Reconciler) reportKeptSchemas(ctx context.Context, s *scope) (next, err
 	if err := r.readPlan(ctx, s); err != nil || s.plan == nil {
 		return next{}, err // no plan, no load
 	}
-	if err := r.readResults(ctx, s); err != nil {
+	if err := errors.Join(r.readProgress(ctx, s), r.readResult(ctx, s)); err != nil {
 		return next{}, err
 	}
 	if keepsFiles(s.plan.Workload) || !filesTouched(s) || filesRemoved(s) {

@@ -32,15 +32,17 @@ const watchDelay = 3 * time.Second
 // runLoad starts the load Job and follows it until all results are final or
 // none can come any more.
 func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
-	if err := r.readResults(ctx, s); err != nil {
+	if err := r.readProgress(ctx, s); err != nil {
 		return next{}, err
 	}
 	if n, err := r.ensureLoad(ctx, s); err != nil || n.stop {
 		return n, err
 	}
 	s.stage = stageOf(s.progress)
-	if allFinal(s) {
-		return next{}, nil
+	if len(s.finals()) == int(s.plan.Clients) {
+		if err := r.readResult(ctx, s); err != nil || allFinal(s) {
+			return next{}, err
+		}
 	}
 	pods, err := r.loadPods(ctx, s)
 	if err != nil {
@@ -116,12 +118,12 @@ func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod)
 	end := jobEnd(s.load)
 	switch {
 	case t != nil && t.Fatal:
-		return r.giveUp(s, outcome{phase: v1alpha1.PhaseFailed, reason: t.Reason, message: t.Message}, podsEnded(pods, s.now))
+		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: t.Reason, message: t.Message}, podsEnded(pods, s.now))
 	case end != nil && end.reason == batchv1.JobReasonDeadlineExceeded:
 		reason, message := s.deadlineMessage()
-		return r.giveUp(s, outcome{phase: v1alpha1.PhaseFailed, reason: reason, message: message}, end.since(s.now))
+		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: reason, message: message}, end.since(s.now))
 	case end != nil:
-		return r.giveUp(s, outcome{phase: v1alpha1.PhaseFailed, reason: end.reason, message: end.message}, end.since(s.now))
+		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: end.reason, message: end.message}, end.since(s.now))
 	}
 	return next{}, nil
 }
@@ -129,7 +131,7 @@ func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod)
 // giveUp ends the run once the collectors had their time to publish what was
 // measured, and our watch its time to bring it. Pods that never ran have
 // nothing to publish.
-func (r *Reconciler) giveUp(s *scope, o outcome, ended time.Duration) (next, error) {
+func (r *Reconciler) giveUp(ctx context.Context, s *scope, o outcome, ended time.Duration) (next, error) {
 	patience := watchDelay
 	if len(s.progress) > len(s.finals()) {
 		patience = resultGrace
@@ -138,11 +140,14 @@ func (r *Reconciler) giveUp(s *scope, o outcome, ended time.Duration) (next, err
 		s.stage = v1alpha1.PhaseCollecting
 		return s.wait(v1alpha1.ReasonCollecting, "waiting for the last results of a run that failed: "+o.message, soon)
 	}
-	return r.salvage(s, o)
+	return r.salvage(ctx, s, o)
 }
 
 // salvage ends the run with the results that exist.
-func (r *Reconciler) salvage(s *scope, o outcome) (next, error) {
+func (r *Reconciler) salvage(ctx context.Context, s *scope, o outcome) (next, error) {
+	if err := r.readResult(ctx, s); err != nil {
+		return next{}, err
+	}
 	if s.result != nil && len(s.result.Clients) > 0 {
 		s.judge()
 		// What the loader itself says is closer to the cause.
@@ -165,7 +170,7 @@ func (r *Reconciler) cancelLoad(ctx context.Context, s *scope, pods []corev1.Pod
 		s.stage = v1alpha1.PhaseCollecting
 		return s.wait(v1alpha1.ReasonCancelled, "stopping the load; what was measured is kept", soon)
 	}
-	return r.salvage(s, outcome{
+	return r.salvage(ctx, s, outcome{
 		phase: v1alpha1.PhaseCancelled, reason: v1alpha1.ReasonCancelled,
 		message: "stopped by spec.suspend; what was measured until then is partial",
 	})

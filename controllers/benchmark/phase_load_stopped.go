@@ -24,7 +24,7 @@ func (r *Reconciler) jobGone(ctx context.Context, s *scope) (next, error) {
 		s.stage = stageOf(s.progress)
 		return s.wait(v1alpha1.ReasonCollecting, message+"; waiting for the last results of its pods", soon)
 	}
-	return r.salvage(s, outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost, message: message})
+	return r.salvage(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost, message: message})
 }
 
 func jobDeleted(s *scope) string {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
 )
 
 func TestARunThatFailsWaitsForResultsThatMayStillCome(t *testing.T) {
@@ -22,8 +23,8 @@ func TestARunThatFailsWaitsForResultsThatMayStillCome(t *testing.T) {
 		"a collector may still publish":      {[]runfile.Progress{final, underWay}, resultGrace - time.Second, true},
 		"a collector had its time and ended": {[]runfile.Progress{final, underWay}, resultGrace, false},
 	} {
-		s := &scope{progress: tc.progress}
-		if _, err := (&Reconciler{}).giveUp(s, outcome{phase: v1alpha1.PhaseFailed}, tc.ended); err != nil {
+		s := &scope{b: gen.Benchmark("demo"), progress: tc.progress}
+		if _, err := reconcilerWith(t).giveUp(t.Context(), s, outcome{phase: v1alpha1.PhaseFailed}, tc.ended); err != nil {
 			t.Fatal(err)
 		}
 		if waits := s.outcome == nil; waits != tc.waits {
