@@ -34,7 +34,7 @@ func newWatchCommand(a *app) *cobra.Command {
 result at the end. A suite has a bar of its own above that of the benchmark
 under way. Where the output is no terminal, a line is written for each change.
 
-Ctrl-C ends the watching, not the run.
+Ctrl-C stops the display, not the run.
 
 Exit codes: 0 the run succeeded, and its verdict is neither Fail nor Regressed;
 1 it did not succeed; 3 the verdict is Fail or Regressed; 130 left with Ctrl-C.`,
