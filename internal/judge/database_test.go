@@ -72,14 +72,20 @@ func TestWitnessesOfDirectNFS(t *testing.T) {
 		"silent fallback": {scanRun, func(r *runfile.Result) {
 			windowOf1(r).Files[0].AccessMethod = methodOS
 		}, no, true, "Kernel", "OS_LIB for 100.0 %"},
-		"another protocol":             {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "Parallel NFS" }, no, true, "DirectNFS pNFS over 4 of 4 paths", "NFSv3 was declared and V$DNFS_SERVERS says Parallel NFS"},
-		"version in other letters":     {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "nfsv3" }, yes, false, "", ""},
-		"version that nobody knows":    {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "NFSv5" }, yes, false, "", `Not seen: the protocol in V$DNFS_SERVERS ("NFSv5")`},
-		"the mount carried the load":   {scanRun, mounted(990), no, true, "", "the kernel's mount moved 99.0 % of the bytes"},
-		"the mount carried a part":     {scanRun, mounted(200), no, false, "", "the kernel's mount moved 20.0 % of the bytes"},
-		"the mount moved trace files":  {scanRun, mounted(49), yes, false, "", "mountstats (flat)"},
-		"a path sent nothing":          {scanRun, func(r *runfile.Result) { c := &windowOf1(r).DirectNFS.Channels[2]; c.Sends, c.Receives = 0, 0 }, no, false, "DirectNFS NFSv3 over 3 of 4 paths", "1 of 4 paths sent nothing in V$DNFS_CHANNELS: 192.168.6.50 -> 192.168.6.100"},
-		"no byte in the statistics":    {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.ReadBytes = new(int64(0)) }, no, false, "", "V$DNFS_STATS counted no byte"},
+		"another protocol":            {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "Parallel NFS" }, no, true, "DirectNFS pNFS over 4 of 4 paths", "NFSv3 was declared and V$DNFS_SERVERS says Parallel NFS"},
+		"version in other letters":    {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "nfsv3" }, yes, false, "", ""},
+		"version that nobody knows":   {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "NFSv5" }, yes, false, "", `Not seen: the protocol in V$DNFS_SERVERS ("NFSv5")`},
+		"the mount carried the load":  {scanRun, mounted(990), no, true, "", "the kernel's mount moved 99.0 % of the bytes"},
+		"the mount carried a part":    {scanRun, mounted(200), no, false, "", "the kernel's mount moved 20.0 % of the bytes"},
+		"the mount moved trace files": {scanRun, mounted(49), yes, false, "", "mountstats (flat)"},
+		"a path sent nothing":         {scanRun, func(r *runfile.Result) { c := &windowOf1(r).DirectNFS.Channels[2]; c.Sends, c.Receives = 0, 0 }, no, false, "DirectNFS NFSv3 over 3 of 4 paths", "1 of 4 paths sent nothing in V$DNFS_CHANNELS: 192.168.6.50 -> 192.168.6.100"},
+		"no byte in the statistics":   {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.ReadBytes = new(int64(0)) }, no, false, "", "V$DNFS_STATS counted no byte"},
+		"calibration, no byte": {func(testing.TB) runfile.Result { return seeds.Calibrations()[0].Result() }, func(r *runfile.Result) {
+			for _, rep := range r.Clients[0].Load.Repetitions {
+				rep.Oracle.Statistics = map[string]int64{statReadBytes: 1 << 30}
+				rep.Oracle.DirectNFS.ReadBytes, rep.Oracle.DirectNFS.WriteBytes = new(int64(0)), new(int64(0))
+			}
+		}, yes, false, "", "V$DNFS_STATS (the processes that read began later)"},
 		"processes ended":              {scanRun, func(r *runfile.Result) { b := windowOf1(r).DirectNFS.ReadBytes; *b = *b / 2 }, yes, false, "", "V$DNFS_STATS (50.0 % of the bytes: processes that ended took theirs along)"},
 		"no channels":                  {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Channels = nil }, yes, false, "DirectNFS NFSv3", "Not seen: V$DNFS_CHANNELS (no row), TCP connections of the pod."},
 		"no connection to a path":      {scanRun, func(r *runfile.Result) { windowOf1(r).Connections = windowOf1(r).Connections[1:] }, yes, false, "", "Not seen: a TCP connection of the pod to 192.168.4.100"},

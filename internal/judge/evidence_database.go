@@ -210,6 +210,9 @@ func statsWitness(r runfile.Result) witness {
 	switch {
 	case !known || all <= 0:
 		return witness{says: silent, text: view}
+	case carried <= 0 && r.Plan.Workload.Calibrate != nil:
+		// CALIBRATE_IO starts processes of its own, and only those that were there before count.
+		return witness{says: silent, text: view + " (the processes that read began later)"}
 	case carried <= 0:
 		return witness{says: doubts, text: view + " counted no byte"}
 	case carried*1000 < all*dnfsBytesShare:
