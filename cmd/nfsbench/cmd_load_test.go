@@ -123,8 +123,10 @@ func checkResult(t *testing.T, pattern string, result runfile.Result) {
 	if len(rep.Channels) != 2 {
 		t.Fatalf("channels %+v", rep.Channels)
 	}
+	// A window of a second on a busy machine may have fewer operations than channels.
+	few := func(o *runfile.Ops) bool { return o == nil || o.Count < 50 }
 	for i, c := range rep.Channels {
-		if c.State != "Up" || (reads && c.BytesRead == 0) || (writes && c.BytesWritten == 0) {
+		if c.State != "Up" || !few(rep.Read) && c.BytesRead == 0 || !few(rep.Write) && c.BytesWritten == 0 {
 			t.Errorf("channel %d carried nothing: %+v", i, c)
 		}
 	}
