@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,8 +102,8 @@ func TestWhatWasWorseIsNoHistory(t *testing.T) {
 		name, _, _ := strings.Cut(key, "/")
 		names = append(names, name)
 	}
-	if got := strings.Join(names, " "); got != "newest accepted accepted good" {
-		t.Errorf("compared: %s", got)
+	if want := []string{"newest", "accepted", "accepted", "good"}; !slices.Equal(names, want) {
+		t.Errorf("compared %q, want %q: the run, the accepted one, and the history", names, want)
 	}
 }
 
