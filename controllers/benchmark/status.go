@@ -2,6 +2,7 @@ package benchmark
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -124,7 +125,7 @@ func setResolved(s *scope) {
 		VolumeName: s.target.VolumeName,
 	}
 	if sv := s.target.Survey; sv != nil {
-		rs.Array, rs.Volume = statussize.ClipTo(sv.Array, 512), resolvedVolume(sv.Volume)
+		rs.Array = arrayWords(*sv)
 	}
 	if s.plan != nil {
 		rs.MountOptions = s.plan.Engine.MountOptions
@@ -133,11 +134,20 @@ func setResolved(s *scope) {
 	s.b.Status.Resolved = rs
 }
 
-func resolvedVolume(v *runfile.SurveyVolume) *v1alpha1.ResolvedVolume {
-	if v == nil {
-		return nil
+// arrayWords is what the array is and where the volume is, such as "ONTAP 9.14.1, SVM
+// svm1, volume oradata on aggr1 of node fas-a".
+func arrayWords(sv runfile.Survey) string {
+	words := sv.Array
+	if v := sv.Volume; v != nil {
+		words += ", volume " + v.Name
+		if v.Aggregate != "" {
+			words += " on " + v.Aggregate
+		}
+		if v.Node != "" {
+			words += " of node " + v.Node
+		}
 	}
-	return &v1alpha1.ResolvedVolume{Name: statussize.ClipTo(v.Name, 253), Aggregate: statussize.ClipTo(v.Aggregate, 253), Node: statussize.ClipTo(v.Node, 253)}
+	return statussize.ClipTo(strings.TrimPrefix(words, ", "), 1024)
 }
 
 // messageOf is the state in one sentence, for people.

@@ -14,72 +14,49 @@ import (
 
 // The longest lists that a status holds. The result object has all.
 const (
-	maxPaths       = 64
-	maxRepetitions = 50
-	maxFindings    = 64
-	maxNodes       = 64
-	maxFinding     = 1000
+	maxPaths    = 64
+	maxFindings = 64
+	maxNodes    = 64
+	maxSteps    = 64
 )
 
 // setNumbers copies the judgement into the status.
 func setNumbers(s *scope) {
 	st := &s.b.Status
 	if s.plan != nil && st.Summary == nil {
-		st.Summary = &v1alpha1.Summary{Workload: statussize.ClipTo(workloadWords(*s.plan), 128), Protocol: protocolWords(*s.plan), Engine: engineOf(*s.plan)}
+		st.Summary = &v1alpha1.Summary{Workload: statussize.ClipTo(workloadWords(*s.plan), 128), Protocol: protocolWords(*s.plan)}
 	}
 	if st.Summary != nil && st.Summary.Paths == "" && st.Resolved != nil {
 		st.Summary.Paths = pathWords(st.Resolved.Paths)
 	}
 	if s.result != nil && len(s.result.Clients) > 0 && s.outcome != nil {
-		st.ResultRef = &v1alpha1.ResultReference{Kind: "ConfigMap", Name: s.names.Result, Keys: resultKeys(s.result)}
+		st.ResultRef = &v1alpha1.ResultReference{Name: s.names.Result}
 	}
 	j := s.judgement
-	setDatabase(s)
 	if j == nil {
 		return
 	}
 	st.Findings = findings(j.Findings)
-	st.Repetitions = repetitions(j.Repetitions)
 	st.Steps = steps(j.Steps)
 	if j.Summary == nil {
 		return
 	}
-	fillSummary(st.Summary, s, j)
+	fillSummary(st.Summary, j.Summary)
 	st.Paths = paths(s.result)
 	st.StorageNodes = storageNodes(j.Summary.StorageNodes)
-	st.StoragePaths = storagePaths(j.Repetitions)
 }
 
-func resultKeys(r *runfile.Result) []string {
-	var keys []string
-	for _, c := range r.Clients {
-		keys = append(keys, runfile.ResultKey(c.Index))
-	}
-	return keys
-}
-
-func fillSummary(sum *v1alpha1.Summary, s *scope, j *judge.Judgement) {
-	m := j.Summary
+func fillSummary(sum *v1alpha1.Summary, m *judge.Summary) {
 	sum.ThroughputBytesPerSecond = known(m.Total.BytesPerSecond)
 	sum.ThroughputMegabytesPerSecond = known(m.Total.BytesPerSecond / 1e6)
 	sum.IOPS = known(m.Total.OperationsPerSecond)
-	if m.Read != nil {
-		sum.ReadBytesPerSecond = &m.Read.BytesPerSecond
-	}
-	if m.Write != nil {
-		sum.WriteBytesPerSecond = &m.Write.BytesPerSecond
-	}
 	fillLatency(sum, m.Total)
 	if m.WirePermille != nil {
 		sum.WirePercent = new((*m.WirePermille + 5) / 10)
 	}
-	fillWire(sum, j.Wire, m)
-	sum.VariationPermille = j.VariationPermille
 	sum.ClientCPUPermille = m.ClientCPU.BusiestNodePermille
-	sum.ClientCPUMicrosecondsPerMebibyte = m.ClientCPU.MicrosecondsPerMiB
-	sum.MeasuredSeconds = new(m.DurationMilliseconds / 1000)
-	fillStorage(sum, m)
-	fillVerification(sum, s.result)
+	sum.StorageCPU = statussize.ClipTo(storageCPUWords(m.StorageNodes), 256)
+	sum.StorageMeanLatencyMicroseconds = m.Storage.MeanLatencyMicroseconds
 }
 
 // known leaves out a rate of zero: a calibration may have found one of its two,
@@ -109,61 +86,6 @@ func fillLatency(sum *v1alpha1.Summary, d judge.Direction) {
 	sum.P99Latency = latencyWords(l.P99Microseconds)
 }
 
-// fillWire gives the limit of the busier direction, which is the one that
-// wirePercent compares with.
-func fillWire(sum *v1alpha1.Summary, w *judge.WireLimit, m *judge.Summary) {
-	if w == nil {
-		return
-	}
-	limit := w.ReadBytesPerSecond
-	if m.Write != nil && (m.Read == nil || m.Write.BytesPerSecond > m.Read.BytesPerSecond) {
-		limit = w.WriteBytesPerSecond
-	}
-	sum.WireLimitBytesPerSecond = &limit
-	sum.WireLimitSource = string(w.Source)
-}
-
-func fillVerification(sum *v1alpha1.Summary, r *runfile.Result) {
-	var checked, wrong int64
-	var seen bool
-	for _, c := range r.Clients {
-		if v := c.Load.Verification; v != nil {
-			seen = true
-			checked += v.BlocksChecked
-			wrong += v.BlocksWrong
-		}
-	}
-	if seen {
-		sum.BlocksVerified, sum.BlocksWrong = &checked, &wrong
-	}
-}
-
-// repetitions are those of the summary: where the load has steps, the rounds of
-// one of them, and the others are in the steps.
-func repetitions(all []judge.Summary) []v1alpha1.RepetitionStatus {
-	if len(all) < 2 {
-		return nil
-	}
-	var out []v1alpha1.RepetitionStatus
-	for _, m := range all[:min(len(all), maxRepetitions)] {
-		index := m.Repetition
-		if m.Step != nil {
-			index = m.Step.Round // what its user calls a repetition
-		}
-		if index < 1 || slices.ContainsFunc(out, func(o v1alpha1.RepetitionStatus) bool { return o.Index == index }) {
-			continue // the index is the key of the list
-		}
-		rs := v1alpha1.RepetitionStatus{
-			Index: index, ThroughputBytesPerSecond: new(m.Total.BytesPerSecond), IOPS: new(m.Total.OperationsPerSecond),
-		}
-		if l := m.Total.Latency; l != nil {
-			rs.MeanLatencyMicroseconds, rs.P99LatencyMicroseconds = &l.MeanMicroseconds, p99Of(l)
-		}
-		out = append(out, rs)
-	}
-	return out
-}
-
 // p99Of is nil where a database reported the mean only.
 func p99Of(l *stats.Latency) *int64 {
 	if l.MeanOnly {
@@ -176,7 +98,6 @@ func p99Of(l *stats.Latency) *int64 {
 // that were away.
 func paths(r *runfile.Result) []v1alpha1.PathStatus {
 	var out []v1alpha1.PathStatus
-	var all int64
 	for _, c := range r.Clients {
 		first := len(out)
 		for _, rep := range c.Load.Repetitions {
@@ -185,21 +106,14 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 				if first+i == len(out) {
 					out = append(out, v1alpha1.PathStatus{
 						Client: c.Index, Local: statussize.ClipTo(ch.Local, 64), Path: statussize.ClipTo(ch.Path, 253),
-						ReadBytes: new(int64), WriteBytes: new(int64), Reconnects: new(int64), DownMilliseconds: new(int64),
+						ReadBytes: new(int64), WriteBytes: new(int64), DownMilliseconds: new(int64),
 					})
 				}
 				p := &out[first+i]
 				*p.ReadBytes += ch.BytesRead
 				*p.WriteBytes += ch.BytesWritten
-				*p.Reconnects += ch.Reconnects
 				*p.DownMilliseconds += min(ch.DownMilliseconds, window)
-				all += ch.BytesRead + ch.BytesWritten
 			}
-		}
-	}
-	for i := range out {
-		if all > 0 {
-			out[i].SharePermille = new(int32((*out[i].ReadBytes + *out[i].WriteBytes) * 1000 / all)) //nolint:gosec // at most 1000
 		}
 	}
 	// What matters most comes first, for the end may be cut off.
@@ -243,4 +157,57 @@ func latencyWords(us int64) string {
 	default:
 		return d.String()
 	}
+}
+
+// oracleOf is the database of a run, which has one client.
+func oracleOf(r *runfile.Result) *runfile.Oracle {
+	if r == nil {
+		return nil
+	}
+	for _, c := range r.Clients {
+		if c.Load.Oracle != nil {
+			return c.Load.Oracle
+		}
+	}
+	return nil
+}
+
+// steps are the levels of load in the order in which they were gone through.
+func steps(all []judge.StepSummary) []v1alpha1.StepStatus {
+	var out []v1alpha1.StepStatus
+	for _, s := range all {
+		t := s.Summary.Total
+		st := v1alpha1.StepStatus{
+			Kind: statussize.ClipTo(s.Kind, 32), Users: s.Users, Knee: s.Knee,
+			ThroughputBytesPerSecond: known(t.BytesPerSecond), IOPS: known(t.OperationsPerSecond),
+		}
+		if l := t.Latency; l != nil {
+			st.MeanLatencyMicroseconds, st.P99LatencyMicroseconds = new(l.MeanMicroseconds), p99Of(l)
+		}
+		out = append(out, st)
+	}
+	for len(out) > maxSteps {
+		out = thinner(out)
+	}
+	return out
+}
+
+// thinner leaves out one level of load: of those between the first and the last
+// that are not the knee, the one whose neighbours are nearest, so that the course
+// of the curve stays.
+func thinner(all []v1alpha1.StepStatus) []v1alpha1.StepStatus {
+	at, nearest := -1, 0.0
+	for i := 1; i < len(all)-1; i++ {
+		if all[i].Knee || all[i-1].Kind != all[i].Kind || all[i+1].Kind != all[i].Kind {
+			continue
+		}
+		distance := float64(all[i+1].Users) / float64(max(all[i-1].Users, 1))
+		if at < 0 || distance < nearest {
+			at, nearest = i, distance
+		}
+	}
+	if at < 0 {
+		return statussize.Shorter(all)
+	}
+	return slices.Delete(slices.Clone(all), at, at+1)
 }

@@ -1,7 +1,6 @@
 package benchmark
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,15 +9,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/statussize"
 )
-
-// fillStorage copies what the storage itself counted into the summary.
-func fillStorage(sum *v1alpha1.Summary, m *judge.Summary) {
-	sum.StorageCPU = statussize.ClipTo(storageCPUWords(m.StorageNodes), 256)
-	sum.StorageOperationsPerSecond = m.Storage.OperationsPerSecond
-	sum.StorageBytesPerSecond = m.Storage.BytesPerSecond
-	sum.StorageMeanLatencyMicroseconds = m.Storage.MeanLatencyMicroseconds
-	sum.CollectorCPUPermille = m.CollectorCPUPermille
-}
 
 // storageCPUWords are the nodes in one line, the owner of the volume first, such
 // as "fas-a 32%, fas-b 35%". A node whose CPU nobody may read stands there with
@@ -83,54 +73,4 @@ func storageNodes(nodes []judge.StorageNode) []v1alpha1.StorageNodeStatus {
 		out = append(out, st)
 	}
 	return out
-}
-
-// storagePaths are the addresses of the storage over all measured windows, those
-// that moved most first. An address is the key of the list: of two sources that
-// count it, the first stands.
-func storagePaths(all []judge.Summary) []v1alpha1.StoragePathStatus {
-	var out []v1alpha1.StoragePathStatus
-	sources := map[string]string{}
-	for _, m := range all {
-		for _, sp := range m.StoragePaths {
-			address := statussize.ClipTo(sp.Address, 253)
-			i := slices.IndexFunc(out, func(o v1alpha1.StoragePathStatus) bool { return o.Path == address })
-			if i < 0 {
-				i, sources[address] = len(out), sp.Source
-				out = append(out, v1alpha1.StoragePathStatus{Path: address})
-			}
-			if sources[address] != sp.Source {
-				continue
-			}
-			o := &out[i]
-			o.LIF, o.Node = statussize.ClipTo(cmp.Or(sp.LIF, o.LIF), 253), statussize.ClipTo(cmp.Or(sp.Node, o.Node), 253)
-			o.ReadBytes, o.WriteBytes = plus(o.ReadBytes, sp.ReadBytes), plus(o.WriteBytes, sp.WriteBytes)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b v1alpha1.StoragePathStatus) int {
-		return cmp.Or(cmp.Compare(moved(b), moved(a)), cmp.Compare(a.Path, b.Path))
-	})
-	return out[:min(len(out), maxPaths)]
-}
-
-// plus adds what is known.
-func plus(a, b *int64) *int64 {
-	switch {
-	case b == nil:
-		return a
-	case a == nil:
-		return new(*b)
-	default:
-		return new(*a + *b)
-	}
-}
-
-func moved(p v1alpha1.StoragePathStatus) float64 {
-	sum := 0.0
-	for _, v := range []*int64{p.ReadBytes, p.WriteBytes} {
-		if v != nil {
-			sum += float64(*v)
-		}
-	}
-	return sum
 }

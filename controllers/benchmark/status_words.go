@@ -50,14 +50,6 @@ func usersWords(n int32) string {
 	return fmt.Sprintf("%d users", n)
 }
 
-// engineOf is who makes the I/O of a plan.
-func engineOf(p runfile.Plan) string {
-	if p.Database != nil {
-		return judge.EngineOracle
-	}
-	return judge.EngineNative
-}
-
 // protocolWords describes the protocol in words.
 func protocolWords(p runfile.Plan) string {
 	words := p.Engine.NFSVersion + " " + p.Engine.Client

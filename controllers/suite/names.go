@@ -16,13 +16,12 @@ const componentRecord = "suite-record"
 // The annotations of a record: what a history needs, so that nobody has to read
 // all records for it.
 const (
-	annotationPhase    = "nfsbench.io/phase"          // absent while the run is under way
-	annotationVerdict  = "nfsbench.io/verdict"        // at its end
-	annotationStarted  = "nfsbench.io/started"        // RFC 3339
-	annotationEnded    = "nfsbench.io/ended"          // RFC 3339
-	annotationWorkflow = "nfsbench.io/workflow"       // whose phase follows
-	annotationArgo     = "nfsbench.io/workflow-phase" // of that workflow
-	annotationWritten  = "nfsbench.io/written"        // RFC 3339
+	annotationPhase    = "nfsbench.io/phase"    // absent while the run is under way
+	annotationVerdict  = "nfsbench.io/verdict"  // at its end
+	annotationStarted  = "nfsbench.io/started"  // RFC 3339
+	annotationEnded    = "nfsbench.io/ended"    // RFC 3339
+	annotationWorkflow = "nfsbench.io/workflow" // whose phase follows
+	annotationWritten  = "nfsbench.io/written"  // RFC 3339
 )
 
 // runName names the run that a suite without a schedule asks for. It hangs on what

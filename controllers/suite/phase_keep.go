@@ -84,7 +84,6 @@ func recordOf(s *scope, one *run, raw []byte) *unstructured.Unstructured {
 		notes[annotationPhase] = one.file.Phase
 		notes[annotationEnded] = one.file.Ended.Format(time.RFC3339)
 		notes[annotationWorkflow] = one.file.Workflow
-		notes[annotationArgo] = one.state.Phase
 		if !s.scheduled() { // otherwise its regressions have a word to say
 			notes[annotationVerdict] = string(worstVerdict(one.file))
 		}

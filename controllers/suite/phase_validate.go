@@ -2,7 +2,9 @@ package suite
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/matrix"
@@ -25,7 +27,9 @@ func (r *Reconciler) validate(_ context.Context, s *scope) (next, error) {
 		return next{}, nil
 	}
 	s.matrix = known.matrix
-	s.valid = &fact{ok: true, reason: v1alpha1.ReasonMatrixValid}
+	takes := time.Duration(matrix.EstimatedSeconds(*s.matrix)) * time.Second
+	s.valid = &fact{ok: true, reason: v1alpha1.ReasonMatrixValid, message: fmt.Sprintf(
+		"a run takes %s or longer; the seed of its order is %d", takes, s.matrix.Seed)}
 	return next{}, nil
 }
 

@@ -20,8 +20,7 @@ func setHistory(s *scope, v seen) {
 		notes := one.record.Annotations
 		e := v1alpha1.SuiteHistoryEntry{
 			Run: statussize.ClipTo(one.name, maxRunLength), Phase: v1alpha1.SuitePhase(notes[annotationPhase]), Verdict: v1alpha1.SuiteVerdict(notes[annotationVerdict]),
-			StartTime: noted(notes[annotationStarted]), CompletionTime: noted(notes[annotationEnded]),
-			Accepted: one.name == s.accepted, Record: one.record.Name,
+			CompletionTime: noted(notes[annotationEnded]), Accepted: one.name == s.accepted,
 		}
 		if e.Verdict == "" && one == v.ended {
 			e.Verdict = v.verdict

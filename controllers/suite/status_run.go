@@ -2,12 +2,12 @@ package suite
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/statussize"
 )
@@ -18,17 +18,6 @@ const (
 	maxRunLength = 63
 )
 
-func matrixStatus(s *scope) *v1alpha1.MatrixStatus {
-	m := s.matrix
-	out := &v1alpha1.MatrixStatus{
-		Cells: int32(len(m.Cells)), Benchmarks: int32(len(m.Sequence)), Comparisons: int32(m.Comparisons), Seed: new(m.Seed), //nolint:gosec // bounded by matrix.MaxBenchmarks
-	}
-	if n := matrix.EstimatedSeconds(*m); n > 0 {
-		out.EstimatedSeconds = &n
-	}
-	return out
-}
-
 // setRun describes the newest run. What is not known of it stays as it was.
 func setRun(s *scope) {
 	cur := s.current()
@@ -38,23 +27,20 @@ func setRun(s *scope) {
 	rs := runStatus(s, cur)
 	s.suite.Status.Run = &rs
 	if cur.record != nil {
-		s.suite.Status.ResultRef = &v1alpha1.ResultReference{Kind: "ConfigMap", Name: cur.record.Name, Keys: []string{runfile.KeySuiteRun}}
+		s.suite.Status.ResultRef = &v1alpha1.ResultReference{Name: cur.record.Name}
 	}
 }
 
 func runStatus(s *scope, cur *run) v1alpha1.SuiteRunStatus {
 	f := cur.file
 	out := v1alpha1.SuiteRunStatus{
-		Name: statussize.ClipTo(cur.name, maxRunLength), Workflow: f.Workflow, WorkflowPhase: statussize.ClipTo(cur.state.Phase, 32), Retried: f.Retried,
+		Name: statussize.ClipTo(cur.name, maxRunLength), Workflow: f.Workflow, Retried: f.Retried,
 	}
 	if w := cur.workflow(); w != "" {
 		out.Workflow = w
 	}
 	if was := s.suite.Status.Run; was != nil && was.Name == out.Name && out.Workflow == "" {
 		out.Workflow = was.Workflow
-	}
-	if cur.isOver() {
-		out.WorkflowPhase = statussize.ClipTo(cur.record.Annotations[annotationArgo], 32)
 	}
 	if !f.Started.IsZero() {
 		out.StartTime = timestamp(metav1.NewTime(f.Started))
@@ -76,7 +62,7 @@ func count(out *v1alpha1.SuiteRunStatus, f runfile.SuiteRun) {
 			out.Failed++
 			if len(out.Failures) < maxFailures {
 				out.Failures = append(out.Failures, v1alpha1.BenchmarkFailure{
-					Benchmark: r.Benchmark, Cell: statussize.ClipTo(r.Cell, 63), Reason: statussize.ClipTo(r.Reason, 64), Message: statussize.ClipTo(r.Message, 256),
+					Benchmark: r.Benchmark, Message: statussize.ClipTo(strings.TrimPrefix(r.Reason+": "+r.Message, ": "), 324),
 				})
 			}
 		case r.Validity == string(v1alpha1.ValiditySuspect), r.Validity == string(v1alpha1.ValidityInvalid):

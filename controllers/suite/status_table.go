@@ -1,7 +1,9 @@
 package suite
 
 import (
+	"cmp"
 	"math"
+	"strconv"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/compare"
@@ -77,15 +79,17 @@ func setRegression(s *scope) {
 		return
 	}
 	out := &v1alpha1.RegressionStatus{
-		BaselineRun: statussize.ClipTo(found.Baseline, maxRunLength), Run: statussize.ClipTo(found.Run, maxRunLength),
-		NoiseFloorBasisPoints: basisPoints(found.NoiseFloor), Message: statussize.ClipTo(found.Message, 512),
+		NoiseFloorPercent: percent(found.NoiseFloor), Message: statussize.ClipTo(found.Message, 512),
 	}
 	if s.unknown != "" {
 		out.Message = statussize.ClipTo("annotation "+v1alpha1.AnnotationAcceptRun+" names "+s.unknown+", of which there is no record, so the oldest run that succeeded counts; "+found.Message, 512)
 	}
 	for _, l := range found.Changes {
 		if len(out.Changes) < maxChanges {
-			out.Changes = append(out.Changes, comparisonStatus(l))
+			out.Changes = append(out.Changes, v1alpha1.RegressionChange{
+				Cell: statussize.ClipTo(l.Cell, 63), Step: statussize.ClipTo(l.Step, 48), Metric: v1alpha1.Metric(l.Metric),
+				ShiftPercent: percent(l.Shift), Outcome: v1alpha1.Outcome(l.Outcome),
+			})
 		}
 	}
 	st.Regression = out
@@ -93,46 +97,43 @@ func setRegression(s *scope) {
 }
 
 func cellStatus(c compare.Cell) v1alpha1.CellStatus {
-	out := v1alpha1.CellStatus{
-		Cell: statussize.ClipTo(c.Cell, 63), Step: statussize.ClipTo(c.Step, 48), Metric: v1alpha1.Metric(c.Metric), Unit: c.Unit, N: int32(len(c.Values)), //nolint:gosec // bounded by repetitions
-		Mean: whole64(c.Mean), Median: whole64(c.Median), Minimum: whole64(c.Minimum), Maximum: whole64(c.Maximum),
-		MedianLow: wholeOf(c.MedianLow), MedianHigh: wholeOf(c.MedianHigh), Saturated: c.Saturated,
+	return v1alpha1.CellStatus{
+		Cell: statussize.ClipTo(c.Cell, 63), Step: statussize.ClipTo(c.Step, 48), Metric: v1alpha1.Metric(c.Metric), Unit: c.Unit,
+		N:      int32(len(c.Values)), //nolint:gosec // bounded by repetitions
+		Median: wholeNumber(c.Median), MedianLow: wholeOf(c.MedianLow), MedianHigh: wholeOf(c.MedianHigh),
 	}
-	if c.Variation != nil {
-		out.VariationPermille = new(int32(math.Round(*c.Variation * 1000)))
-	}
-	return out
 }
 
 func comparisonStatus(l compare.Line) v1alpha1.ComparisonStatus {
+	p := l.AdjustedP
+	if p == nil {
+		p = l.P
+	}
 	return v1alpha1.ComparisonStatus{
-		Cell: statussize.ClipTo(l.Cell, 63), Baseline: statussize.ClipTo(l.Baseline, 63), Step: statussize.ClipTo(l.Step, 48), Metric: v1alpha1.Metric(l.Metric), Unit: l.Unit,
-		Pairs: int32(len(l.Impacts)), Mean: whole64(l.Mean), //nolint:gosec // bounded by repetitions
-		ImpactBasisPoints: toBasisPoints(l.Impact), ImpactStandardDeviationBasisPoints: basisPoints(l.ImpactDeviation),
-		ImpactMinimumBasisPoints: toBasisPoints(l.ImpactMinimum), ImpactMaximumBasisPoints: toBasisPoints(l.ImpactMaximum),
-		ShiftBasisPoints: basisPoints(l.Shift), ShiftLowBasisPoints: basisPoints(l.ShiftLow), ShiftHighBasisPoints: basisPoints(l.ShiftHigh),
-		PMillionths: millionths(l.P), AdjustedPMillionths: millionths(l.AdjustedP),
-		Outcome: v1alpha1.Outcome(l.Outcome), Saturated: l.Saturated,
+		Cell: statussize.ClipTo(l.Cell, 63), Baseline: statussize.ClipTo(l.Baseline, 63), Step: statussize.ClipTo(l.Step, 48),
+		Metric: v1alpha1.Metric(l.Metric), ImpactPercent: cmp.Or(percent(&l.Impact), "0.00"), P: decimal(p, 1, 6), Outcome: v1alpha1.Outcome(l.Outcome),
 	}
 }
 
-func toBasisPoints(share float64) int64 { return whole64(share * 10_000) }
+// percent writes a share in hundredths of a percent; empty where it is not known.
+func percent(share *float64) v1alpha1.Decimal { return decimal(share, 100, 2) }
 
-func basisPoints(share *float64) *int64 { return scaled(share, 10_000) }
+func decimal(v *float64, times float64, digits int) v1alpha1.Decimal {
+	if v == nil || math.IsNaN(*v) || math.Abs(*v) > math.MaxInt64/1e4 {
+		return ""
+	}
+	return v1alpha1.Decimal(strconv.FormatFloat(*v*times, 'f', digits, 64))
+}
 
-func millionths(p *float64) *int64 { return scaled(p, 1e6) }
-
-func wholeOf(v *float64) *int64 { return scaled(v, 1) }
-
-func scaled(v *float64, by float64) *int64 {
+func wholeOf(v *float64) *int64 {
 	if v == nil || math.IsNaN(*v) || math.IsInf(*v, 0) {
 		return nil
 	}
-	return new(whole64(*v * by))
+	return new(wholeNumber(*v))
 }
 
-// whole64 rounds; what is no number, or none that fits, becomes 0.
-func whole64(v float64) int64 {
+// wholeNumber rounds; what is no number, or none that fits, becomes 0.
+func wholeNumber(v float64) int64 {
 	if math.IsNaN(v) || math.Abs(v) > math.MaxInt64/2 {
 		return 0
 	}
