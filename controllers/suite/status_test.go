@@ -61,7 +61,7 @@ func largeFile(cells, steps int) runfile.SuiteRun {
 
 // scopeOf is a pass over a run that has ended with a file.
 func scopeOf(f runfile.SuiteRun) *scope {
-	s := &scope{suite: gen.Suite("demo"), now: noon.Add(time.Hour), valid: &fact{ok: true, reason: v1alpha1.ReasonMatrixValid}, matrix: &matrix.Matrix{}}
+	s := &scope{suite: gen.Suite("demo"), now: noon.Add(time.Hour), valid: &fact{OK: true, Reason: v1alpha1.ReasonMatrixValid}, matrix: &matrix.Matrix{}}
 	one := &run{name: f.Run, file: f, loaded: true, record: &metav1.PartialObjectMetadata{}}
 	one.record.Name = recordName(f.Run)
 	one.record.Annotations = map[string]string{
