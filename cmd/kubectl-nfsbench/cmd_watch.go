@@ -262,7 +262,7 @@ func writeSuite(w io.Writer, s *v1alpha1.NFSBenchmarkSuite) {
 	if r := st.Run; r != nil {
 		fmt.Fprintf(w, "run %s: %d succeeded, %d failed, %d retried\n", r.Name, r.Succeeded, r.Failed, r.Retried)
 		for _, f := range r.Failures {
-			fmt.Fprintf(w, "failed %s (%s): %s %s\n", f.Benchmark, f.Cell, f.Reason, f.Message)
+			fmt.Fprintf(w, "failed %s: %s\n", f.Benchmark, f.Message)
 		}
 	}
 	if st.Message != "" {

@@ -63,12 +63,18 @@ func draw(root string, n int, seed uint64) ([]mutant, error) {
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a sample, no secret
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	var drawn []mutant
-	for _, e := range all[:min(n, len(all))] {
+	named := map[string]bool{}
+	for _, e := range all {
 		m, err := e.mutant(root, fmt.Sprintf("random-%d", seed))
 		if err != nil {
 			return nil, err
 		}
-		drawn = append(drawn, m)
+		if !named[m.name] { // one of a kind in each line
+			drawn, named[m.name] = append(drawn, m), true
+		}
+		if len(drawn) == n {
+			break
+		}
 	}
 	return drawn, nil
 }

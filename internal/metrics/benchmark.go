@@ -11,7 +11,6 @@ const (
 	perMicros = 1e6 // microseconds of a second
 	perMille  = 1e3
 	perCent   = 1e2
-	perBasis  = 1e4
 	megabyte  = 1e6
 )
 

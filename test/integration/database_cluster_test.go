@@ -29,8 +29,9 @@ func TestADatabaseThatExistsIsLoadedWithoutAVolume(t *testing.T) {
 			}
 			b = w.finish("demo")
 			w.wantPhase(b, v1alpha1.PhaseSucceeded)
-			if w.rec.count(v1alpha1.ReasonRetained) != 0 || b.Status.Database == nil || b.Status.Database.Banner == "" {
-				t.Errorf("events %q, database %+v", w.rec.events, b.Status.Database)
+			res, _ := w.judged(b)
+			if o := res.Clients[0].Load.Oracle; w.rec.count(v1alpha1.ReasonRetained) != 0 || o == nil || o.Banner == "" {
+				t.Errorf("events %q, database %+v", w.rec.events, o)
 			}
 		})
 	}
