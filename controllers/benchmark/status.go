@@ -183,19 +183,21 @@ func conditions() (underWay, finished []pass.Condition[*scope]) {
 	reconciling := func(s *scope, err error) pass.State { return kstatus(s, err).reconciling }
 	stalled := func(s *scope, err error) pass.State { return kstatus(s, err).stalled }
 	ready := func(s *scope, err error) pass.State { return kstatus(s, err).ready }
-	return []pass.Condition[*scope]{
-			{Type: v1alpha1.ConditionStorageProvisioned, State: storageProvisioned},
-			{Type: v1alpha1.ConditionPreflightPassed, State: preflightPassed},
-			{Type: v1alpha1.ConditionDatabaseReady, State: databaseReady},
-			{Type: v1alpha1.ConditionProtocolVerified, State: protocolVerified},
-			{Type: v1alpha1.ConditionResultsCollected, State: resultsCollected},
-			{Type: v1alpha1.ConditionSucceeded, State: succeeded},
-			{Type: v1alpha1.ConditionReconciling, State: reconciling},
-			{Type: v1alpha1.ConditionStalled, State: stalled},
-			{Type: v1alpha1.ConditionReady, State: ready},
-		}, []pass.Condition[*scope]{
-			{Type: v1alpha1.ConditionCleanedUp, State: cleanedUp},
-		}
+	underWay = []pass.Condition[*scope]{
+		{Type: v1alpha1.ConditionStorageProvisioned, State: storageProvisioned},
+		{Type: v1alpha1.ConditionPreflightPassed, State: preflightPassed},
+		{Type: v1alpha1.ConditionDatabaseReady, State: databaseReady},
+		{Type: v1alpha1.ConditionProtocolVerified, State: protocolVerified},
+		{Type: v1alpha1.ConditionResultsCollected, State: resultsCollected},
+		{Type: v1alpha1.ConditionSucceeded, State: succeeded},
+		{Type: v1alpha1.ConditionReconciling, State: reconciling},
+		{Type: v1alpha1.ConditionStalled, State: stalled},
+		{Type: v1alpha1.ConditionReady, State: ready},
+	}
+	finished = []pass.Condition[*scope]{
+		{Type: v1alpha1.ConditionCleanedUp, State: cleanedUp},
+	}
+	return underWay, finished
 }
 
 // preflightPassed says whether anything stands against the run. It is for runs whose array
