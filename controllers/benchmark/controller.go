@@ -109,7 +109,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 }
 
 // finish writes the status of a pass and sends its events.
-func (r *Reconciler) finish(ctx context.Context, s *scope, before *v1alpha1.NFSBenchmark, res ctrl.Result, err error) (ctrl.Result, error) {
+func (r *Reconciler) finish(
+	ctx context.Context, s *scope, before *v1alpha1.NFSBenchmark, res ctrl.Result, err error,
+) (ctrl.Result, error) {
 	changed := !equality.Semantic.DeepEqual(before.Status, s.b.Status)
 	return r.writer().Finish(ctx, before, s.b, changed, transitions(before, s.b, s.events), res, err)
 }

@@ -163,7 +163,8 @@ func messageOf(s *scope, err error) string {
 	case err != nil:
 		return statussize.Clip("trying again: " + err.Error())
 	case s.moving != nil && s.waiting == s.surveying:
-		return statussize.Clip(fmt.Sprintf("moving volume %s to aggregate %s: %d %%", s.volumeName(), s.moving.To, s.moving.Percent))
+		m := s.moving
+		return statussize.Clip(fmt.Sprintf("moving volume %s to aggregate %s: %d %%", s.volumeName(), m.To, m.Percent))
 	case s.waiting != nil:
 		return statussize.Clip(s.waiting.Message)
 	case s.stage == v1alpha1.PhasePreparing && len(s.progress) == 0:
@@ -178,19 +179,25 @@ func messageOf(s *scope, err error) string {
 // conditions is the table of all conditions, in the order in which they are computed: those
 // of a run under way or of one that ends in this pass, and those that still move after.
 func conditions() (underWay, finished []pass.Condition[*scope]) {
-	return []pass.Condition[*scope]{
-			{Type: v1alpha1.ConditionStorageProvisioned, State: func(s *scope, _ error) pass.State { return pass.StateOf(s.storage) }},
-			{Type: v1alpha1.ConditionPreflightPassed, State: preflightPassed},
-			{Type: v1alpha1.ConditionDatabaseReady, State: databaseReady},
-			{Type: v1alpha1.ConditionProtocolVerified, State: protocolVerified},
-			{Type: v1alpha1.ConditionResultsCollected, State: resultsCollected},
-			{Type: v1alpha1.ConditionSucceeded, State: succeeded},
-			{Type: v1alpha1.ConditionReconciling, State: func(s *scope, err error) pass.State { return kstatus(s, err).reconciling }},
-			{Type: v1alpha1.ConditionStalled, State: func(s *scope, err error) pass.State { return kstatus(s, err).stalled }},
-			{Type: v1alpha1.ConditionReady, State: func(s *scope, err error) pass.State { return kstatus(s, err).ready }},
-		}, []pass.Condition[*scope]{
-			{Type: v1alpha1.ConditionCleanedUp, State: cleanedUp},
-		}
+	storageProvisioned := func(s *scope, _ error) pass.State { return pass.StateOf(s.storage) }
+	reconciling := func(s *scope, err error) pass.State { return kstatus(s, err).reconciling }
+	stalled := func(s *scope, err error) pass.State { return kstatus(s, err).stalled }
+	ready := func(s *scope, err error) pass.State { return kstatus(s, err).ready }
+	underWay = []pass.Condition[*scope]{
+		{Type: v1alpha1.ConditionStorageProvisioned, State: storageProvisioned},
+		{Type: v1alpha1.ConditionPreflightPassed, State: preflightPassed},
+		{Type: v1alpha1.ConditionDatabaseReady, State: databaseReady},
+		{Type: v1alpha1.ConditionProtocolVerified, State: protocolVerified},
+		{Type: v1alpha1.ConditionResultsCollected, State: resultsCollected},
+		{Type: v1alpha1.ConditionSucceeded, State: succeeded},
+		{Type: v1alpha1.ConditionReconciling, State: reconciling},
+		{Type: v1alpha1.ConditionStalled, State: stalled},
+		{Type: v1alpha1.ConditionReady, State: ready},
+	}
+	finished = []pass.Condition[*scope]{
+		{Type: v1alpha1.ConditionCleanedUp, State: cleanedUp},
+	}
+	return underWay, finished
 }
 
 // preflightPassed says whether anything stands against the run. It is for runs whose array

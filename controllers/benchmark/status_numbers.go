@@ -25,7 +25,9 @@ const (
 func setNumbers(s *scope) {
 	st := &s.b.Status
 	if s.plan != nil && st.Summary == nil {
-		st.Summary = &v1alpha1.Summary{Workload: statussize.ClipTo(workloadWords(*s.plan), 128), Protocol: protocolWords(*s.plan)}
+		st.Summary = &v1alpha1.Summary{
+			Workload: statussize.ClipTo(workloadWords(*s.plan), 128), Protocol: protocolWords(*s.plan),
+		}
 	}
 	if st.Summary != nil && st.Summary.Paths == "" && st.Resolved != nil {
 		st.Summary.Paths = pathWords(st.Resolved.Paths)

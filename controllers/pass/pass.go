@@ -128,7 +128,8 @@ func PhaseChanged(phase, message string, warning bool) Event {
 // it has not.
 func TurnedFalse(before, after []metav1.Condition, kind string) *metav1.Condition {
 	was, is := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
-	if is == nil || is.Status != metav1.ConditionFalse || was != nil && was.Status == is.Status && was.Reason == is.Reason {
+	stays := is != nil && was != nil && was.Status == is.Status && was.Reason == is.Reason
+	if is == nil || is.Status != metav1.ConditionFalse || stays {
 		return nil
 	}
 	return is
@@ -199,7 +200,8 @@ func SetCondition(to *[]metav1.Condition, kind string, st State, generation int6
 		st = Unknown(v1alpha1.ReasonPending, "")
 	}
 	meta.SetStatusCondition(to, metav1.Condition{
-		Type: kind, Status: st.Status, Reason: st.Reason, Message: statussize.Clip(st.Message), ObservedGeneration: generation,
+		Type: kind, Status: st.Status, ObservedGeneration: generation,
+		Reason: st.Reason, Message: statussize.Clip(st.Message),
 	})
 }
 

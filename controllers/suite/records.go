@@ -89,13 +89,8 @@ func (r *Reconciler) conclude(ctx context.Context, s *scope) (next, error) {
 		one.outcome = outcomeOf(s.suite, one)
 		one.file.Phase, one.file.Reason, one.file.Message = string(one.outcome.phase), one.outcome.reason, one.outcome.message
 		one.file.Ended = s.now.UTC()
-		var last time.Time
-		for _, res := range one.file.Results {
-			if res.Ended.After(last) {
-				last = res.Ended
-			}
-		}
-		if t := one.state.Finished; t != nil && last.Before(t.Time) {
+		later := func(res runfile.SuiteResult) bool { return !res.Ended.Before(one.state.Finished.Time) }
+		if t := one.state.Finished; t != nil && !slices.ContainsFunc(one.file.Results, later) {
 			one.file.Ended = t.UTC()
 		}
 	}

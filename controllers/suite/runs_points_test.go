@@ -17,7 +17,7 @@ import (
 
 func TestPointsAreReadFromTheResult(t *testing.T) {
 	t.Parallel()
-	want := []runfile.SuitePoint{{Step: "Users=8", Metrics: map[string]float64{runfile.MetricP95Latency: 5}, WirePermille: new(int64(943)), Knee: true}}
+	want := []runfile.SuitePoint{{Step: "Users=8", Metrics: map[string]float64{runfile.MetricP95Latency: 5}, WirePercent: new(94.3), Knee: true}}
 	var packed, huge bytes.Buffer
 	if err := runfile.WriteSuitePoints(&packed, runfile.SuitePoints{Points: want}); err != nil {
 		t.Fatal(err)

@@ -34,7 +34,8 @@ func (r *Reconciler) validate(_ context.Context, s *scope) (next, error) {
 		known.matrix, known.invalid = &m, err
 	}
 	if err := known.invalid; err != nil {
-		s.valid = &fact{Reason: v1alpha1.ReasonInvalidSpec, Message: strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")}
+		lines := strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
+		s.valid = &fact{Reason: v1alpha1.ReasonInvalidSpec, Message: lines}
 		return next{}, nil
 	}
 	s.matrix = known.matrix

@@ -28,7 +28,8 @@ func setStatus(s *scope, err error) {
 			st.Matrix = nil
 		default:
 			st.Matrix = &v1alpha1.MatrixStatus{
-				Cells: int32(len(s.matrix.Cells)), Benchmarks: int32(len(s.matrix.Sequence)), //nolint:gosec // bounded by matrix.MaxBenchmarks
+				Cells:      int32(len(s.matrix.Cells)),    //nolint:gosec // bounded by matrix.MaxCells
+				Benchmarks: int32(len(s.matrix.Sequence)), //nolint:gosec // bounded by matrix.MaxBenchmarks
 			}
 		}
 		setRun(s)
@@ -155,12 +156,16 @@ const reasonRegressed = string(v1alpha1.SuiteRegressed)
 
 // conditions is the table of all conditions, in the order in which they are computed.
 func conditions() []pass.Condition[*scope] {
+	matrixValid := func(s *scope, _ error) pass.State { return pass.StateOf(s.valid) }
+	workflowsAvailable := func(s *scope, _ error) pass.State { return pass.StateOf(s.argo) }
+	reconciling := func(s *scope, err error) pass.State { return healthOf(s, err).state(inProgress) }
+	stalled := func(s *scope, err error) pass.State { return healthOf(s, err).state(failed) }
 	return []pass.Condition[*scope]{
-		{Type: v1alpha1.ConditionMatrixValid, State: func(s *scope, _ error) pass.State { return pass.StateOf(s.valid) }},
-		{Type: v1alpha1.ConditionWorkflowsAvailable, State: func(s *scope, _ error) pass.State { return pass.StateOf(s.argo) }},
+		{Type: v1alpha1.ConditionMatrixValid, State: matrixValid},
+		{Type: v1alpha1.ConditionWorkflowsAvailable, State: workflowsAvailable},
 		{Type: v1alpha1.ConditionSucceeded, State: succeeded},
-		{Type: v1alpha1.ConditionReconciling, State: func(s *scope, err error) pass.State { return healthOf(s, s.seen, err).state(inProgress) }},
-		{Type: v1alpha1.ConditionStalled, State: func(s *scope, err error) pass.State { return healthOf(s, s.seen, err).state(failed) }},
+		{Type: v1alpha1.ConditionReconciling, State: reconciling},
+		{Type: v1alpha1.ConditionStalled, State: stalled},
 		{Type: v1alpha1.ConditionReady, State: ready},
 	}
 }
@@ -183,8 +188,8 @@ const (
 // progress until its run is over. One with a schedule is what it was declared to be
 // as soon as the schedule stands, and stays so while runs come and go; it has failed
 // when the last run that ended has, or was found worse.
-func healthOf(s *scope, v seen, err error) health {
-	open := len(s.open()) > 0
+func healthOf(s *scope, err error) health {
+	v, open := s.seen, len(s.open()) > 0
 	message := s.suite.Status.Message
 	switch {
 	case err != nil:
@@ -239,7 +244,7 @@ func (h health) state(kind string) pass.State {
 }
 
 func ready(s *scope, err error) pass.State {
-	switch h := healthOf(s, s.seen, err); h.kind {
+	switch h := healthOf(s, err); h.kind {
 	case held:
 		return pass.State{Absent: true}
 	case current:
@@ -251,7 +256,7 @@ func ready(s *scope, err error) pass.State {
 
 // succeeded says whether the newest run succeeded.
 func succeeded(s *scope, err error) pass.State {
-	v, h := s.seen, healthOf(s, s.seen, err)
+	v, h := s.seen, healthOf(s, err)
 	switch {
 	case (v.ended == nil || v.ended != s.current()) && h.kind == failed && !s.scheduled():
 		return pass.False(h.reason, h.message)

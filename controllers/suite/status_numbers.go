@@ -224,7 +224,8 @@ func setRegression(s *scope) {
 
 func cellStatus(c compare.Cell) v1alpha1.CellStatus {
 	return v1alpha1.CellStatus{
-		Cell: statussize.ClipTo(c.Cell, 63), Step: statussize.ClipTo(c.Step, 48), Metric: v1alpha1.Metric(c.Metric), Unit: c.Unit,
+		Cell: statussize.ClipTo(c.Cell, 63), Step: statussize.ClipTo(c.Step, 48),
+		Metric: v1alpha1.Metric(c.Metric), Unit: c.Unit,
 		N:      int32(len(c.Values)), //nolint:gosec // bounded by repetitions
 		Median: wholeNumber(c.Median), MedianLow: wholeOf(c.MedianLow), MedianHigh: wholeOf(c.MedianHigh),
 	}
@@ -237,7 +238,8 @@ func comparisonStatus(l compare.Line) v1alpha1.ComparisonStatus {
 	}
 	return v1alpha1.ComparisonStatus{
 		Cell: statussize.ClipTo(l.Cell, 63), Baseline: statussize.ClipTo(l.Baseline, 63), Step: statussize.ClipTo(l.Step, 48),
-		Metric: v1alpha1.Metric(l.Metric), ImpactPercent: cmp.Or(percent(&l.Impact), "0.00"), P: decimal(p, 1, 6), Outcome: v1alpha1.Outcome(l.Outcome),
+		Metric: v1alpha1.Metric(l.Metric), Outcome: v1alpha1.Outcome(l.Outcome),
+		ImpactPercent: cmp.Or(percent(&l.Impact), "0.00"), P: decimal(p, 1, 6),
 	}
 }
 

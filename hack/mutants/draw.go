@@ -62,21 +62,31 @@ func draw(root string, n int, seed uint64) ([]mutant, error) {
 	}
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a sample, no secret
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	all = named(all)
 	var drawn []mutant
-	named := map[string]bool{}
-	for _, e := range all {
+	for _, e := range all[:min(n, len(all))] {
 		m, err := e.mutant(root, fmt.Sprintf("random-%d", seed))
 		if err != nil {
 			return nil, err
 		}
-		if !named[m.name] { // one of a kind in each line
-			drawn, named[m.name] = append(drawn, m), true
-		}
-		if len(drawn) == n {
-			break
-		}
+		drawn = append(drawn, m)
 	}
 	return drawn, nil
+}
+
+// named leaves out edits that would have the name of another: of the same kind, in its line.
+func named(all []edit) []edit {
+	type name struct {
+		file, kind string
+		line       int
+	}
+	seen := map[name]bool{}
+	return slices.DeleteFunc(all, func(e edit) bool {
+		n := name{e.file, e.kind, e.line}
+		known := seen[n]
+		seen[n] = true
+		return known
+	})
 }
 
 // edits are all changes that can be made to a file.

@@ -16,7 +16,7 @@ func ramp(latency float64, wire map[string]int64, steps ...string) []runfile.Sui
 	for i, step := range steps {
 		p := runfile.SuitePoint{Step: step, Metrics: map[string]float64{runfile.MetricMeanLatency: latency * float64(i+1)}}
 		if w, ok := wire[step]; ok {
-			p.WirePermille = &w
+			p.WirePercent = new(float64(w) / 10)
 		}
 		points = append(points, p)
 	}

@@ -254,7 +254,7 @@ func TestTheHeadlineHasTheNumbersOfTheSummary(t *testing.T) {
 			runfile.MetricP95Latency: float64(s.Total.Latency.P95Microseconds), runfile.MetricP99Latency: float64(s.Total.Latency.P99Microseconds),
 			runfile.MetricClientCPU: float64(*s.ClientCPU.MicrosecondsPerMiB),
 		},
-		WirePermille: new(int64(*s.WirePermille)),
+		WirePercent: new(float64(*s.WirePermille) / 10),
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -61,6 +61,6 @@ func suiteResult(cell string, rep, position int32, rate float64, random *rand.Ra
 		Points: []runfile.SuitePoint{{Metrics: map[string]float64{
 			runfile.MetricThroughput: math.Round(412e6 * rate), runfile.MetricIOPS: math.Round(50_300 * rate),
 			runfile.MetricMeanLatency: math.Round(mean), runfile.MetricP99Latency: math.Round(mean * (2.3 + .12*random.NormFloat64())),
-		}, WirePermille: new(int64(420 * rate))}},
+		}, WirePercent: new(math.Round(420*rate) / 10)}},
 	}
 }

@@ -125,7 +125,8 @@ func TestTridentVolumeIsMadeMovedMeasuredAndRemoved(t *testing.T) {
 	verified(t, moved)
 	surveyed(t, moved, first)
 	uses(t, w.twoNodes, moved, first)
-	if array := moved.Status.Resolved.Array; !strings.Contains(array, "volume trident_pvc_") || !strings.Contains(array, " on "+standin.AggregateOf(first)+" of ") {
+	array := moved.Status.Resolved.Array
+	if !strings.Contains(array, "volume trident_pvc_") || !strings.Contains(array, " on "+standin.AggregateOf(first)+" of ") {
 		t.Errorf("the volume is not named in %q", array)
 	}
 	w.nothingOfTrident(t, moved)

@@ -136,7 +136,8 @@ func TestArgoCDOffersTheActionsThatMakeSense(t *testing.T) {
 	})
 	regressed := suite(v1alpha1.SuiteScheduled, "", v1alpha1.ReasonScheduled, "", weekly, func(s *v1alpha1.NFSBenchmarkSuite) {
 		s.Spec.Schedule.Suspend = true
-		s.Status.Regression, s.Status.History = &v1alpha1.RegressionStatus{}, []v1alpha1.SuiteHistoryEntry{{Run: "weekly-2"}, {Run: "weekly-1"}}
+		s.Status.Regression = &v1alpha1.RegressionStatus{}
+		s.Status.History = []v1alpha1.SuiteHistoryEntry{{Run: "weekly-2"}, {Run: "weekly-1"}}
 	})
 	if got := enabled(t, vm, toUnstructured(t, regressed)); !slices.Equal(got, []string{"accept-run", "resume"}) {
 		t.Errorf("offered after a regression, while it is suspended, are %q", got)
@@ -168,7 +169,8 @@ func TestActionsChangeWhatTheySayAndNoMore(t *testing.T) {
 	})
 	clock := suite(v1alpha1.SuiteScheduled, "", v1alpha1.ReasonScheduled, "", weekly, func(s *v1alpha1.NFSBenchmarkSuite) {
 		s.Spec.Suspend, s.Spec.Schedule.Suspend = true, true
-		s.Status.Regression, s.Status.History = &v1alpha1.RegressionStatus{}, []v1alpha1.SuiteHistoryEntry{{Run: "weekly-2"}, {Run: "weekly-1"}}
+		s.Status.Regression = &v1alpha1.RegressionStatus{}
+		s.Status.History = []v1alpha1.SuiteHistoryEntry{{Run: "weekly-2"}, {Run: "weekly-1"}}
 	})
 	for name, c := range map[string]struct {
 		object *unstructured.Unstructured

@@ -59,7 +59,8 @@ func TestADatabaseIsCreatedLoadedAndStaysOnItsExport(t *testing.T) {
 	st := b.Status
 	res, j := w.judged(b)
 	o := res.Clients[0].Load.Oracle
-	if o.Banner == "" || o.ReadyMilliseconds == nil || *o.ReadyMilliseconds/1000 != 754 || len(j.Database.Channels) != 2 || len(st.Steps) != 2 || len(j.Repetitions) != 2 {
+	if o.Banner == "" || o.ReadyMilliseconds == nil || *o.ReadyMilliseconds/1000 != 754 ||
+		len(j.Database.Channels) != 2 || len(st.Steps) != 2 || len(j.Repetitions) != 2 {
 		t.Errorf("database %+v, judged %+v, status %+v", o, j, st)
 	}
 	if w.find(manifest.NamesOf(b).Clean, &batchv1.Job{}) {

@@ -102,7 +102,8 @@ func TestAScheduleKeepsItsHistoryAndFindsARegression(t *testing.T) {
 	worse, s := w.scheduledRun()
 	w.want(s, v1alpha1.ConditionReady, "False", string(v1alpha1.SuiteRegressed))
 	w.want(s, v1alpha1.ConditionStalled, "True", string(v1alpha1.SuiteRegressed))
-	if g := s.Status.Regression; s.Status.Verdict != v1alpha1.SuiteRegressed || g == nil || len(g.Changes) == 0 || s.Status.History[0].Run != worse || !accepted(s, runs[0]) {
+	if g := s.Status.Regression; s.Status.Verdict != v1alpha1.SuiteRegressed || g == nil || len(g.Changes) == 0 ||
+		s.Status.History[0].Run != worse || !accepted(s, runs[0]) {
 		t.Fatalf("verdict %s, regression %+v", s.Status.Verdict, g)
 	}
 	if w.rec.count(string(v1alpha1.SuiteRegressed)) != 1 {

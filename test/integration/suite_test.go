@@ -151,7 +151,8 @@ func TestABenchmarkThatFailsFailsTheSuiteAtItsEndOrAtOnce(t *testing.T) {
 		}
 		s := w.phase(v1alpha1.SuiteFailed)
 		r := s.Status.Run
-		if r.Finished != finished || r.Failed != 1 || len(r.Failures) != 1 || !strings.HasPrefix(r.Failures[0].Message, v1alpha1.ReasonContainerFailed+": ") || len(w.benchmarks()) != int(finished) {
+		if r.Finished != finished || r.Failed != 1 || len(r.Failures) != 1 ||
+			!strings.HasPrefix(r.Failures[0].Message, v1alpha1.ReasonContainerFailed+": ") || len(w.benchmarks()) != int(finished) {
 			t.Errorf("failFast %v: %+v", fast, r)
 		}
 		w.want(s, v1alpha1.ConditionStalled, "True", v1alpha1.ReasonBenchmarkFailed)
@@ -256,7 +257,8 @@ func TestADeletedWorkflowFailsTheSuiteAndItsResultsStay(t *testing.T) {
 	if n := len(w.benchmarks()); s.Status.Run.Succeeded != 8 || n > 3 {
 		t.Errorf("%d more benchmarks, %+v", n, s.Status.Run)
 	}
-	if c := s.Status.Comparisons; len(c) != 1 || len(compare.Run(w.record(s.Status.Run.Name)).Comparisons[0].Impacts) != 4 || c[0].Outcome != v1alpha1.OutcomeBetter {
+	table := compare.Run(w.record(s.Status.Run.Name))
+	if c := s.Status.Comparisons; len(c) != 1 || len(table.Comparisons[0].Impacts) != 4 || c[0].Outcome != v1alpha1.OutcomeBetter {
 		t.Errorf("comparisons: %+v", c)
 	}
 }
