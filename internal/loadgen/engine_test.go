@@ -110,8 +110,14 @@ func TestRandomOffsetsAreSpreadOverTheWholeFile(t *testing.T) {
 							t.Errorf("%s: block %d was drawn %d times of %d", name, b, hit[b], len(blocks))
 						}
 					}
-					if slices.IsSorted(blocks[100:200]) {
-						t.Errorf("%s: the blocks %v are one behind the other", name, blocks[100:200])
+					follows := 0 // about 1 of 64
+					for i := range len(blocks) - 1 {
+						if blocks[i+1] == (blocks[i]+1)%64 {
+							follows++
+						}
+					}
+					if follows > len(blocks)/8 {
+						t.Errorf("%s: %d of %d blocks follow the one before: %v", name, follows, len(blocks), blocks[100:200])
 					}
 				}
 			})
