@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/pacer"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
@@ -204,16 +205,12 @@ func (e *engine) busy() (n int) {
 	return n
 }
 
-var (
-	// errNotAnswered: I/Os had to be cancelled.
-	errNotAnswered = errors.New("I/Os were not answered")
-	// errStuck: something is in a call that does not return.
-	errStuck = errors.New("a call does not return")
-)
+// errNotAnswered: I/Os had to be cancelled.
+var errNotAnswered = errors.New("I/Os were not answered")
 
 // drain waits until no I/O is outstanding. After patience it cancels them,
 // which is an error, for they would not have been answered; when even that does
-// not end them it leaves their workers behind, and the error is errStuck too.
+// not end them it leaves their workers behind, and the error is course.ErrStuck too.
 func (e *engine) drain(r *round, cancel context.CancelFunc, patience time.Duration) error {
 	done := make(chan struct{})
 	go func() {
@@ -226,7 +223,7 @@ func (e *engine) drain(r *round, cancel context.CancelFunc, patience time.Durati
 	cancel()
 	err := fmt.Errorf("%w within %v after the load was to end; look at the server and the network", errNotAnswered, patience)
 	if !within(done, cancelPatience) {
-		return fmt.Errorf("%w: %w", err, errStuck)
+		return fmt.Errorf("%w: %w", err, course.ErrStuck)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -58,8 +59,9 @@ func (c *container) Restart(ctx context.Context) error {
 		return err
 	}
 	wish := s.Generation + 1
-	if err := c.ask(wish); err != nil {
-		return err
+	err = course.ReplaceFile(filepath.Join(c.dir, runfile.DatabaseWishFile), []byte(strconv.Itoa(int(wish))+"\n"))
+	if err != nil {
+		return fmt.Errorf("ask the database to restart: %w", err)
 	}
 	deadline := time.NewTimer(c.patience)
 	defer deadline.Stop()
@@ -83,18 +85,4 @@ func (c *container) Restart(ctx context.Context) error {
 			return nil
 		}
 	}
-}
-
-// ask writes the wish, as a whole.
-func (c *container) ask(generation int32) error {
-	final := filepath.Join(c.dir, runfile.DatabaseWishFile)
-	part := final + ".part"
-	err := os.WriteFile(part, []byte(strconv.FormatInt(int64(generation), 10)+"\n"), 0o644) //nolint:gosec // the database may run as another user
-	if err == nil {
-		err = os.Rename(part, final)
-	}
-	if err != nil {
-		return fmt.Errorf("ask the database to restart: %w", err)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"regexp"
@@ -12,11 +13,27 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-func keysOf(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+// readBack holds the parameters against what the database now reports about them.
+func (r *runner) readBack(ctx context.Context) error {
+	asked := r.plan.Database.Parameters
+	if len(asked) == 0 {
+		return nil
+	}
+	var values map[string]string
+	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
+		values, err = r.admin.Parameters(ctx, slices.Sorted(maps.Keys(asked)))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the init parameters back: %w", err)
+	}
+	r.load.Oracle.Parameters = withRequested(r.load.Oracle.Parameters, asked, values)
+	return checkParameters(asked, values)
+}
 
 // checkParameters fails with the name of the first that is not what was asked.
 func checkParameters(asked, values map[string]string) error {
-	for _, name := range keysOf(asked) {
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		value, ok := values[name]
 		switch {
 		case !ok:
@@ -33,7 +50,7 @@ func checkParameters(asked, values map[string]string) error {
 // withRequested adds the requested values to the parameters.
 func withRequested(have []runfile.OracleParameter, asked, values map[string]string) []runfile.OracleParameter {
 	out := slices.Clone(have)
-	for _, name := range keysOf(asked) {
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		p := runfile.OracleParameter{Name: name, Requested: asked[name], Value: values[name]}
 		i := slices.IndexFunc(out, func(o runfile.OracleParameter) bool { return o.Name == name })
 		if i < 0 {

@@ -24,7 +24,7 @@ type window struct {
 // particular to a workload; it may be nil.
 func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, load func(context.Context) error, finish func(*runfile.Repetition)) error {
 	w := &window{r: r}
-	err := r.course.During(ctx, nil, func(ctx context.Context) (err error) {
+	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
 		r.watch.Reset()
 		if err := r.watch.Look(ctx); err != nil {
 			r.opt.Log.Warn("Direct NFS could not be looked at", "error", err)
@@ -91,7 +91,7 @@ func (w *window) end(ctx context.Context, failed error) error {
 		ctx = last
 	}
 	var after *oracle.Snapshot
-	err := r.course.During(ctx, nil, func(ctx context.Context) (err error) {
+	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
 		after, err = r.admin.Snapshot(ctx)
 		if looked := r.watch.Look(ctx); looked != nil {
 			r.opt.Log.Warn("Direct NFS could not be looked at", "error", looked)
@@ -104,11 +104,11 @@ func (w *window) end(ctx context.Context, failed error) error {
 	if err != nil {
 		rep.End = r.opt.Now()
 		w.sumSamples(rep)
-		r.course.Close(rep.End)
+		r.course.CloseSpan(rep.End)
 		return fmt.Errorf("read the views of the database after the window: %w", err)
 	}
 	rep.End = after.At
-	r.course.Close(rep.End)
+	r.course.CloseSpan(rep.End)
 	o := oracle.Window(w.before, after)
 	o.DirectNFS = r.watch.Result()
 	o.Connections = r.seeConnections()

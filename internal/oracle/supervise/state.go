@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -19,7 +20,6 @@ type journal struct {
 	mu    sync.Mutex
 	dir   string
 	state runfile.DatabaseState
-	err   error // the first of a state that could not be written
 }
 
 // openJournal begins a state. Generations go on where an earlier container of
@@ -46,27 +46,14 @@ func (j *journal) change(alter func(*runfile.DatabaseState)) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	alter(&j.state)
-	err := j.write()
-	if err != nil && j.err == nil {
-		j.err = err
+	data, err := json.Marshal(j.state)
+	if err == nil {
+		err = course.ReplaceFile(filepath.Join(j.dir, runfile.DatabaseFile), append(data, '\n'))
+	}
+	if err != nil {
+		err = fmt.Errorf("write state of the database: %w", err)
 	}
 	return err
-}
-
-func (j *journal) write() error {
-	data, err := json.Marshal(j.state)
-	if err != nil {
-		return fmt.Errorf("encode state of the database: %w", err)
-	}
-	final := filepath.Join(j.dir, runfile.DatabaseFile)
-	part := final + ".part"
-	if err := os.WriteFile(part, append(data, '\n'), 0o644); err != nil { //nolint:gosec // loader and collector may be other users
-		return fmt.Errorf("write state of the database: %w", err)
-	}
-	if err := os.Rename(part, final); err != nil {
-		return fmt.Errorf("write state of the database: %w", err)
-	}
-	return nil
 }
 
 // generation is that of the last start that became ready.

@@ -31,7 +31,7 @@ type Target struct {
 
 // Open mounts the export and connects all channels. One channel that connects is
 // enough.
-func Open(ctx context.Context, opt Options) (*Target, error) {
+func Open(ctx context.Context, opt Options) (target.Target, error) {
 	if err := Check(opt.Engine); err != nil {
 		return nil, err
 	}

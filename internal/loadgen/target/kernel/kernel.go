@@ -31,9 +31,9 @@ type Target struct {
 
 // Open checks that the path is what it should be, and opens it. It returns when
 // ctx is done, even if the mount does not answer.
-func Open(ctx context.Context, opt Options) (*Target, error) {
+func Open(ctx context.Context, opt Options) (target.Target, error) {
 	type result struct {
-		t   *Target
+		t   target.Target
 		err error
 	}
 	done := make(chan result, 1)
@@ -51,7 +51,7 @@ func Open(ctx context.Context, opt Options) (*Target, error) {
 	}
 }
 
-func open(opt Options) (*Target, error) {
+func open(opt Options) (target.Target, error) {
 	path, err := filepath.EvalSymlinks(opt.MountPath)
 	if err != nil {
 		return nil, failure(fmt.Sprintf("open mount %q", opt.MountPath), err)

@@ -18,17 +18,55 @@ import (
 // yet.
 const eventOfReads = "db file sequential read"
 
-// ramp goes through all numbers of users in each round.
-func (r *runner) ramp(ctx context.Context) error { return r.eachStep(ctx, r.rampStep) }
+// calibrate calls CALIBRATE_IO once, to warm caches or for the record.
+func (r *runner) calibrate(ctx context.Context, index int32, step runfile.Step) error {
+	c := r.plan.Workload.Calibrate
+	var found *runfile.Calibration
+	began := r.opt.Now()
+	r.course.Tell("CALIBRATE_IO takes about 10 minutes, which is an estimate, for it does not tell how far it is")
+	err := r.measure(ctx, index, step, func(ctx context.Context) error {
+		got, err := r.admin.Calibrate(ctx, c.PhysicalDisks, c.MaxLatencyMilliseconds)
+		if err != nil {
+			return fmt.Errorf("call CALIBRATE_IO: %w", err)
+		}
+		found = &got
+		return nil
+	}, func(rep *runfile.Repetition) {
+		if rep.Oracle != nil {
+			rep.Oracle.Calibration = found
+			rep.Read = readsOfFiles(rep)
+		}
+	})
+	if err == nil {
+		r.course.Script.Each = r.opt.Now().Sub(began) // the next takes about as long
+	}
+	return err
+}
 
-// rampStep lets so many users work through warm-up and window.
-func (r *runner) rampStep(ctx context.Context, index int32, step runfile.Step) error {
+// readsOfFiles are the reads that V$IOSTAT_FILE counted, where V$SYSSTAT, which
+// counts what sessions read, missed some: CALIBRATE_IO is made by processes of
+// its own.
+func readsOfFiles(rep *runfile.Repetition) *runfile.Ops {
+	var files runfile.Ops
+	for _, f := range rep.Oracle.Files {
+		files.Count += f.SmallReads + f.LargeReads
+		files.Bytes += (f.SmallReadMegabyte + f.LargeReadMegabyte) << 20
+	}
+	if rep.Read != nil && rep.Read.Count >= files.Count {
+		return rep.Read
+	}
+	return &files
+}
+
+// runUsers lets so many users work through warm-up and window.
+func (r *runner) runUsers(ctx context.Context, index int32, step runfile.Step) error {
 	s := r.plan.Schedule
 	r.course.Enter(runfile.SpanWarmup, index, time.Time{})
 	users, err := r.connectUsers(ctx, index, step.Users)
+	stuck := false
 	if users != nil {
 		defer func() {
-			if !r.stuck {
+			if !stuck {
 				users.Close()
 			}
 		}()
@@ -50,20 +88,20 @@ func (r *runner) rampStep(ctx context.Context, index int32, step runfile.Step) e
 			}
 		})
 	}
-	stopped := r.course.During(ctx, nil, func(context.Context) error { return working.stop() })
-	r.stuck = errors.Is(stopped, course.ErrStuck)
+	stopped := r.course.Do(ctx, func(context.Context) error { return working.stop() })
+	stuck = errors.Is(stopped, course.ErrStuck)
 	if err == nil {
 		err = r.awrSnapshot(ctx)
 	}
-	if err != nil {
-		return err
+	if err == nil || stuck {
+		return errors.Join(err, stopped)
 	}
-	return stopped
+	return err
 }
 
 func (r *runner) connectUsers(ctx context.Context, index, n int32) (*slob.Users, error) {
 	var users *slob.Users
-	err := r.course.During(ctx, nil, func(ctx context.Context) (err error) {
+	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
 		users, err = slob.Connect(ctx, slob.Options{
 			Open: r.open, Connects: r.plan.Database.Connects, Password: r.password,
 			SLOB: *r.plan.Workload.SLOB, Rows: r.schemas.Rows(), Users: n,
@@ -100,7 +138,7 @@ func (r *runner) awrSnapshot(ctx context.Context) error {
 	if !r.plan.Workload.SLOB.AWR {
 		return nil
 	}
-	return r.course.During(ctx, nil, func(ctx context.Context) error {
+	return r.course.Do(ctx, func(ctx context.Context) error {
 		if _, err := r.adminDB.ExecContext(ctx, sqltext.Text("awr_snapshot")); err != nil {
 			return fmt.Errorf("take an AWR snapshot (workload.slob.awr): %w", oracle.Explain(err))
 		}
