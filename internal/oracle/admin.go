@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/oracle/catalog"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -71,7 +70,7 @@ func (a *Admin) Describe(ctx context.Context) (runfile.Oracle, error) {
 		o.Instances = append(o.Instances, i.OracleInstance)
 		o.Version = i.version
 	}
-	release, err := catalog.Of(o.Version)
+	release, err := sqltext.ReleaseOf(o.Version)
 	if err != nil {
 		return runfile.Oracle{}, Fail(runfile.FailureUnsupported, err.Error(), err)
 	}
@@ -85,9 +84,9 @@ func (a *Admin) Describe(ctx context.Context) (runfile.Oracle, error) {
 
 // banner returns the line that names the database; older releases have more
 // lines, of PL/SQL and others.
-func (a *Admin) banner(ctx context.Context, release catalog.Release) (string, error) {
+func (a *Admin) banner(ctx context.Context, release sqltext.Release) (string, error) {
 	name := "version"
-	if release >= catalog.Release19 {
+	if release >= sqltext.Release19 {
 		name = "version_full"
 	}
 	lines, err := query(ctx, a.db, name, func(r *sql.Rows) (string, error) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/oracle/catalog"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -184,7 +183,7 @@ func (a *Admin) calibrationText(ctx context.Context) (string, error) {
 		return "", err
 	}
 	for _, i := range instances {
-		if release, err := catalog.Of(i.version); err == nil && release >= catalog.Release23 {
+		if release, err := sqltext.ReleaseOf(i.version); err == nil && release >= sqltext.Release23 {
 			return "calibrate_result_23", nil
 		}
 	}

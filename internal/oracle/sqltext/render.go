@@ -34,7 +34,7 @@ type (
 // does not match the grammar of its kind is refused, so that no value can be
 // more than one word of SQL. It panics on an unknown name, as Text does.
 func Render(name string, values map[string]any) (string, error) {
-	text := mustRead(name)
+	text := Raw(name)
 	var errs []error
 	used := map[string]bool{}
 	text = regexp.MustCompile(`\{\{\.([A-Za-z]+)\}\}`).ReplaceAllStringFunc(text, func(place string) string {
