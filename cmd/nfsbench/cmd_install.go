@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -59,36 +58,11 @@ func (c *installCommand) run() error {
 		return fmt.Errorf("this image has no Oracle loader %s: it was built with ORALOAD=no; build it again without (hack/image/build.sh) or use a released image", c.oraload)
 	}
 	for _, p := range []struct{ from, name string }{{self, "nfsbench"}, {c.oraload, "oraload"}} {
-		if err := installProgram(p.from, filepath.Join(c.to, p.name)); err != nil {
+		if err := supervise.Install(p.from, filepath.Join(c.to, p.name)); err != nil {
 			return fmt.Errorf("--to %s: %w", c.to, err)
 		}
 	}
 	c.app.log.Info("Installed nfsbench and oraload", "directory", c.to)
-	return nil
-}
-
-// installProgram copies a program, which everybody may then run: other
-// containers have other users. Who runs an older copy keeps it.
-func installProgram(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close() //nolint:errcheck // nothing was written
-	out, err := os.OpenFile(to+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	if err == nil {
-		err = out.Chmod(0o755) // whatever the umask says
-	}
-	if err = errors.Join(err, out.Close()); err == nil {
-		err = os.Rename(to+".new", to)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(to+".new"))
-	}
 	return nil
 }
 

@@ -53,7 +53,7 @@ type session struct {
 }
 
 func (a *Admin) activeSessions(ctx context.Context) ([]session, error) {
-	return query(ctx, a.db, "active_sessions", func(r *sql.Rows) (session, error) {
+	return query(ctx, a, "active_sessions", func(r *sql.Rows) (session, error) {
 		var s session
 		var user, machine, program, event sql.NullString
 		err := r.Scan(&s.id[0], &s.id[1], &user, &machine, &program, &event)

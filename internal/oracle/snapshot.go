@@ -72,61 +72,61 @@ func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
 // counters reads a text whose rows are instance, name, value.
 func (a *Admin) counters(ctx context.Context, name string) (map[counter]int64, error) {
 	all := map[counter]int64{}
-	_, err := query(ctx, a.db, name, func(r *sql.Rows) (struct{}, error) {
+	err := a.each(ctx, name, func(r *sql.Rows) error {
 		var c counter
 		var value sql.NullFloat64 // V$OSSTAT has fractions in rows that we do not ask for
 		err := r.Scan(&c.instance, &c.name, &value)
 		all[c] += int64(value.Float64)
-		return struct{}{}, err
+		return err
 	})
 	return all, err
 }
 
 func (a *Admin) readEvents(ctx context.Context, s *Snapshot) error {
 	s.events = map[counter]wait{}
-	_, err := query(ctx, a.db, "system_event", func(r *sql.Rows) (struct{}, error) {
+	err := a.each(ctx, "system_event", func(r *sql.Rows) error {
 		var c counter
 		var w wait
 		err := r.Scan(&c.instance, &c.name, &w.waits, &w.microseconds)
 		sum := s.events[c]
 		s.events[c] = wait{sum.waits + w.waits, sum.microseconds + w.microseconds}
-		return struct{}{}, err
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	_, err = query(ctx, a.db, "event_histogram", func(r *sql.Rows) (struct{}, error) {
+	err = a.each(ctx, "event_histogram", func(r *sql.Rows) error {
 		var b bucket
 		var count int64
 		err := r.Scan(&b.instance, &b.name, &b.below, &count)
 		s.buckets[b] += count
-		return struct{}{}, err
+		return err
 	})
 	return err
 }
 
 func (a *Admin) readFiles(ctx context.Context, s *Snapshot) error {
 	names := map[file]string{}
-	_, err := query(ctx, a.db, "datafiles", func(r *sql.Rows) (struct{}, error) {
+	err := a.each(ctx, "datafiles", func(r *sql.Rows) error {
 		var f file
 		var name sql.NullString
 		err := r.Scan(&f.kind, &f.number, &name)
 		names[f] = name.String
-		return struct{}{}, err
+		return err
 	})
 	if err != nil {
 		return err
 	}
 	s.files = map[file]runfile.OracleFile{}
-	_, err = query(ctx, a.db, "iostat_file", func(r *sql.Rows) (struct{}, error) {
+	err = a.each(ctx, "iostat_file", func(r *sql.Rows) error {
 		f, err := scanFile(r)
 		f.Name = names[file{kind: f.Type, number: f.Number}]
 		key := file{f.Instance, f.Type, f.Number}
 		if have, ok := s.files[key]; ok { // one row for each container
-			f = addFile(have, f)
+			f, _ = addFile(have, f, 1)
 		}
 		s.files[key] = f
-		return struct{}{}, err
+		return err
 	})
 	return err
 }
@@ -150,31 +150,19 @@ func counts(f *runfile.OracleFile) ([]*int64, []*float64) {
 	return numbers, times
 }
 
-func addFile(a, b runfile.OracleFile) runfile.OracleFile {
+// addFile adds what b counted to a, or takes it away, and says whether nothing is
+// below zero then.
+func addFile(a, b runfile.OracleFile, sign int64) (sum runfile.OracleFile, forward bool) {
 	ai, af := counts(&a)
 	bi, bf := counts(&b)
+	forward = true
 	for i := range ai {
-		*ai[i] += *bi[i]
-	}
-	for i := range af {
-		*af[i] += *bf[i]
-	}
-	return a
-}
-
-// subFile returns what a file counted from before to after, and false if a
-// counter went back.
-func subFile(after, before runfile.OracleFile) (runfile.OracleFile, bool) {
-	ai, af := counts(&after)
-	bi, bf := counts(&before)
-	forward := true
-	for i := range ai {
-		*ai[i] -= *bi[i]
+		*ai[i] += sign * *bi[i]
 		forward = forward && *ai[i] >= 0
 	}
 	for i := range af {
-		*af[i] -= *bf[i]
+		*af[i] += float64(sign) * *bf[i]
 		forward = forward && *af[i] >= 0
 	}
-	return after, forward
+	return a, forward
 }

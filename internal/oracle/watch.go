@@ -79,7 +79,7 @@ func (w *Watch) Look(ctx context.Context) error {
 
 // lookAtPlaces reads which servers and files Direct NFS has open.
 func (w *Watch) lookAtPlaces(ctx context.Context) error {
-	servers, err := query(ctx, w.admin.db, "dnfs_servers", func(r *sql.Rows) (runfile.DNFSServer, error) {
+	servers, err := query(ctx, w.admin, "dnfs_servers", func(r *sql.Rows) (runfile.DNFSServer, error) {
 		var s runfile.DNFSServer
 		var id, wtmax, rtmax sql.NullInt64
 		var server, export, version sql.NullString
@@ -90,7 +90,7 @@ func (w *Watch) lookAtPlaces(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files, err := query(ctx, w.admin.db, "dnfs_files", func(r *sql.Rows) (runfile.DNFSFile, error) {
+	files, err := query(ctx, w.admin, "dnfs_files", func(r *sql.Rows) (runfile.DNFSFile, error) {
 		var name sql.NullString
 		var server sql.NullInt64
 		err := r.Scan(&name, &server)
@@ -112,7 +112,7 @@ type channelRow struct {
 }
 
 func (w *Watch) channelRows(ctx context.Context) ([]channelRow, error) {
-	return query(ctx, w.admin.db, "dnfs_channels", func(r *sql.Rows) (channelRow, error) {
+	return query(ctx, w.admin, "dnfs_channels", func(r *sql.Rows) (channelRow, error) {
 		var c channelRow
 		var server, path, local sql.NullString
 		var id, sends, receives, same, other, port sql.NullInt64
@@ -144,12 +144,12 @@ func (w *Watch) count(r channelRow) {
 
 func (w *Watch) operations(ctx context.Context) (map[process]operations, error) {
 	now := map[process]operations{}
-	_, err := query(ctx, w.admin.db, "dnfs_stats", func(r *sql.Rows) (struct{}, error) {
+	err := w.admin.each(ctx, "dnfs_stats", func(r *sql.Rows) error {
 		var p process
 		var reads, writes, readBytes, writeBytes sql.NullInt64
 		err := r.Scan(&p.instance, &p.number, &reads, &writes, &readBytes, &writeBytes)
 		now[p] = operations{reads.Int64, writes.Int64, readBytes.Int64, writeBytes.Int64}
-		return struct{}{}, err
+		return err
 	})
 	return now, err
 }

@@ -15,8 +15,8 @@ import (
 
 type printed struct {
 	file, average string
-	waits               int64
-	seconds             float64
+	waits         int64
+	seconds       float64
 }
 
 func facts(t *testing.T) []printed {

@@ -68,10 +68,25 @@ func (o *observer) run(ctx context.Context) {
 	}
 }
 
-func (o *observer) read(ctx context.Context, into *totals) bool {
-	found, err := readTotals(ctx, o.r.adminDB)
+// read reads the few counters of every second.
+func (o *observer) read(ctx context.Context, into *totals) (ok bool) {
+	*into = totals{}
+	counters := map[string]*int64{
+		"physical read total IO requests":  &into.readOps,
+		"physical read total bytes":        &into.readBytes,
+		"physical write total IO requests": &into.writeOps,
+		"physical write total bytes":       &into.writeBytes,
+	}
+	err := oracle.Rows(ctx, o.r.adminDB, sqltext.Text("slob_sample"), nil, func(rows *sql.Rows) error {
+		var name string
+		var value int64
+		err := rows.Scan(&name, &value)
+		if p := counters[name]; p != nil {
+			*p = value
+		}
+		return err
+	})
 	o.note(ctx, err)
-	*into = found
 	return err == nil
 }
 
@@ -124,31 +139,4 @@ func (o *observer) end() {
 		o.r.opt.Log.Warn("Not everything could be sampled", "span", o.span, "repetition", o.index, "error", o.trouble)
 		o.r.course.Tell("the database could not be sampled every second: " + course.OneLine(o.trouble))
 	}
-}
-
-// readTotals reads the few counters of every second.
-func readTotals(ctx context.Context, db *sql.DB) (totals, error) {
-	var t totals
-	rows, err := db.QueryContext(ctx, sqltext.Text("slob_sample"))
-	if err != nil {
-		return t, oracle.Explain(err)
-	}
-	defer rows.Close() //nolint:errcheck // Err says it
-	into := map[string]*int64{
-		"physical read total IO requests":  &t.readOps,
-		"physical read total bytes":        &t.readBytes,
-		"physical write total IO requests": &t.writeOps,
-		"physical write total bytes":       &t.writeBytes,
-	}
-	for rows.Next() {
-		var name string
-		var value int64
-		if err := rows.Scan(&name, &value); err != nil {
-			return t, err
-		}
-		if p := into[name]; p != nil {
-			*p = value
-		}
-	}
-	return t, oracle.Explain(rows.Err())
 }

@@ -57,14 +57,9 @@ func lastLine(text string) string {
 
 // explain says what the code means by the script's own documentation.
 func (h health) explain(distribution string) string {
-	meaning := ""
-	switch {
-	case h.code < 0:
+	meaning := meanings(distribution)[h.code]
+	if h.code < 0 {
 		meaning = fmt.Sprintf("it did not end within %s", healthPatience)
-	case distribution == runfile.DistributionGvenzl:
-		meaning = gvenzlHealth(h.code)
-	default:
-		meaning = oracleHealth(h.code)
 	}
 	text := fmt.Sprintf("its health script last ended with %d", h.code)
 	if meaning != "" {
@@ -76,39 +71,18 @@ func (h health) explain(distribution string) string {
 	return text
 }
 
-// oracleHealth explains checkDBStatus.sh.
-func oracleHealth(code int) string {
-	switch code {
-	case 1:
-		return "the database is not started, or has another role"
-	case 2:
-		return "a pluggable database is not open for reading and writing"
-	case 3:
-		return "sqlplus failed"
-	case 4:
-		return "the observer does not run"
-	case 5:
-		return "a pluggable database is mounted, not open"
-	default:
-		return ""
+// meanings are those of the exit codes of healthcheck.sh in gvenzl's images, and
+// of checkDBStatus.sh in Oracle's.
+func meanings(distribution string) map[int]string {
+	if distribution == runfile.DistributionGvenzl {
+		return map[int]string{
+			1: "the database is not ready", 2: "the database is starting", 3: "pluggable databases are being created",
+			4: "setup scripts run", 5: "startup scripts run",
+		}
 	}
-}
-
-// gvenzlHealth explains healthcheck.sh.
-func gvenzlHealth(code int) string {
-	switch code {
-	case 1:
-		return "the database is not ready"
-	case 2:
-		return "the database is starting"
-	case 3:
-		return "pluggable databases are being created"
-	case 4:
-		return "setup scripts run"
-	case 5:
-		return "startup scripts run"
-	default:
-		return ""
+	return map[int]string{
+		1: "the database is not started, or has another role", 2: "a pluggable database is not open for reading and writing",
+		3: "sqlplus failed", 4: "the observer does not run", 5: "a pluggable database is mounted, not open",
 	}
 }
 
