@@ -92,14 +92,14 @@ type Course struct {
 	saveErr  error
 	span     string
 	index    int32
-	rate     Rate
+	rate     rate
 	percent  int32
 	stretch  stretch
 	filling  filling
 }
 
-// Rate is what the last second gave.
-type Rate struct{ Bytes, Ops int64 }
+// rate is what the last second gave.
+type rate struct{ bytes, ops int64 }
 
 // stretch is a timed part of the script: an idle span, or a level.
 type stretch struct {
@@ -234,7 +234,7 @@ func (c *Course) Enter(kind string, index int32, at time.Time) {
 	}
 	c.CloseSpan(at)
 	c.Load.Spans = append(c.Load.Spans, runfile.Span{Kind: kind, Repetition: index, Start: at})
-	c.span, c.index, c.rate = kind, index, Rate{}
+	c.span, c.index, c.rate = kind, index, rate{}
 	c.Tell("")
 }
 
@@ -245,8 +245,17 @@ func (c *Course) CloseSpan(at time.Time) {
 	}
 }
 
-// Rate sets what the next events say of the last second.
-func (c *Course) Rate(r Rate) { c.rate = r }
+// Sample adds to the Load what a second gave, which the next events tell.
+func (c *Course) Sample(s runfile.LoadSample) {
+	c.Load.Samples = append(c.Load.Samples, s)
+	c.rate = rate{}
+	for _, o := range []*runfile.SampleOps{s.Read, s.Write} {
+		if o != nil {
+			c.rate.bytes += o.Bytes
+			c.rate.ops += o.Count
+		}
+	}
+}
 
 // Do does one step of the run in another goroutine, and tells how it goes every
 // second.
@@ -290,7 +299,7 @@ func (c *Course) Fill(ctx context.Context, total int64, step func(_ context.Cont
 	c.filling = filling{began: c.opt.Now(), total: total}
 	look := func() {
 		n := written.Load()
-		c.rate = Rate{Bytes: n - c.filling.done}
+		c.rate = rate{bytes: n - c.filling.done}
 		c.filling.done, c.Load.FilledBytes = n, n
 		if o := c.Load.Oracle; o != nil {
 			o.LoadedBytes = n
@@ -298,7 +307,7 @@ func (c *Course) Fill(ctx context.Context, total int64, step func(_ context.Cont
 	}
 	err := c.During(ctx, look, func(ctx context.Context) error { return step(ctx, func(n int64) { written.Add(n) }) })
 	look()
-	c.rate = Rate{}
+	c.rate = rate{}
 	if err == nil {
 		c.filling = filling{}
 	}
@@ -325,7 +334,7 @@ func (c *Course) Tell(message string) { c.TellAt(c.opt.Now(), message) }
 func (c *Course) TellAt(now time.Time, message string) {
 	e := runfile.Event{
 		Time: now, Span: c.span, Repetition: c.index,
-		BytesPerSecond: c.rate.Bytes, OpsPerSecond: c.rate.Ops, Message: message,
+		BytesPerSecond: c.rate.bytes, OpsPerSecond: c.rate.ops, Message: message,
 	}
 	if c.span == runfile.SpanDone {
 		e.Percent, e.ETASeconds = 100, new(int64)

@@ -128,15 +128,7 @@ func (r *Runner) sample(m *measuring, at time.Time) {
 		s.Channels = append(s.Channels, runfile.PathBytes{ID: channels[i].ID, BytesRead: c.BytesRead, BytesWritten: c.BytesWritten})
 	}
 	m.channels = channels
-	r.load.Samples = append(r.load.Samples, s)
-	var rate course.Rate
-	for _, o := range []*runfile.SampleOps{s.Read, s.Write} {
-		if o != nil {
-			rate.Bytes += o.Bytes
-			rate.Ops += o.Count
-		}
-	}
-	r.course.Rate(rate)
+	r.course.Sample(s)
 	r.course.TellAt(at, "")
 	if r.course.SaveDue(at) {
 		if m.inside {

@@ -123,58 +123,49 @@ func (e explanation) sentence(number string) string {
 	return fmt.Sprintf("%s (%s): %s", e.what, number, e.fix)
 }
 
-// explanations by number. Numbers of one meaning share a line.
+// explanations by number.
 func explanations() map[string]explanation {
+	const (
+		notReady = runfile.FailureDatabaseNotReady
+		ended    = runfile.FailureDatabaseEnded
+		full     = runfile.FailureNoSpace
+		client   = runfile.FailureOracleClient
+	)
 	table := map[string]explanation{}
-	for _, rows := range []map[string]explanation{connecting(), permitted(), running(), storing(), calibrating(), clienting()} {
-		for numbers, e := range rows {
-			for n := range strings.FieldsSeq(numbers) {
-				table[n] = e
-			}
-		}
-	}
-	return table
-}
-
-func connecting() map[string]explanation {
-	const code = runfile.FailureDatabaseNotReady
-	return map[string]explanation{
-		"ORA-12154": {code: code, what: "the connect string is not understood", fix: "write it as host:port/service"},
+	for numbers, e := range map[string]explanation{ // those of one meaning share a line
+		// Connecting
+		"ORA-12154": {code: notReady, what: "the connect string is not understood", fix: "write it as host:port/service"},
 		"ORA-12541 ORA-12543 ORA-12533": {
-			code: code, what: "no listener answers at the address of the connect string",
+			code: notReady, what: "no listener answers at the address of the connect string",
 			fix: "check host and port, and that the listener runs",
 		},
 		"ORA-12514 ORA-12505 ORA-12521": {
-			code: code, what: "the listener knows no such service",
+			code: notReady, what: "the listener knows no such service",
 			fix: "check the service in the connect string with lsnrctl services; a pluggable database must be open",
 		},
 		"ORA-12170 ORA-12606 ORA-12535": {
-			code: code, what: "the database did not answer in time",
+			code: notReady, what: "the database did not answer in time",
 			fix: "check that the pod may reach host and port (network policy, firewall)",
 		},
-		"ORA-12545": {code: code, what: "the host of the connect string has no address", fix: "check its name, as a pod resolves it"},
+		"ORA-12545": {code: notReady, what: "the host of the connect string has no address", fix: "check its name, as a pod resolves it"},
 		"ORA-12516 ORA-12518 ORA-12519 ORA-12520": {
-			code: code, what: "the listener has no server process left for this session",
+			code: notReady, what: "the listener has no server process left for this session",
 			fix: "raise the init parameter processes, or use fewer users",
 		},
 		"ORA-12537 ORA-12547": {
-			code: code, what: "the listener closed the connection",
+			code: notReady, what: "the listener closed the connection",
 			fix: "look at the listener's and the alert log; a filter on client addresses, or a server that cannot start, does this",
 		},
-		"ORA-12637": {code: code, what: "the connection hung while it was made", fix: "set DISABLE_OOB=ON in sqlnet.ora of the client"},
-		"ORA-01033": {code: code, what: "the database is starting or shutting down", fix: "wait until it is open, or look at its alert log"},
-		"ORA-01034": {code: code, what: "the database is not started", fix: "start it, or look at its alert log for why it ended"},
-		"ORA-27101": {code: code, what: "the instance does not run", fix: "start it, or look at its alert log for why it ended", general: true},
-		"ORA-01109": {code: code, what: "the database is not open", fix: "open it (ALTER DATABASE OPEN; ALTER PLUGGABLE DATABASE ... OPEN)"},
+		"ORA-12637": {code: notReady, what: "the connection hung while it was made", fix: "set DISABLE_OOB=ON in sqlnet.ora of the client"},
+		"ORA-01033": {code: notReady, what: "the database is starting or shutting down", fix: "wait until it is open, or look at its alert log"},
+		"ORA-01034": {code: notReady, what: "the database is not started", fix: "start it, or look at its alert log for why it ended"},
+		"ORA-27101": {code: notReady, what: "the instance does not run", fix: "start it, or look at its alert log for why it ended", general: true},
+		"ORA-01109": {code: notReady, what: "the database is not open", fix: "open it (ALTER DATABASE OPEN; ALTER PLUGGABLE DATABASE ... OPEN)"},
 		"ORA-00442": {
-			code: code, what: "Oracle Free runs one instance on a machine, and there is another",
+			code: notReady, what: "Oracle Free runs one instance on a machine, and there is another",
 			fix: "place the pod on a node without one, or use another edition",
 		},
-	}
-}
-
-func permitted() map[string]explanation {
-	return map[string]explanation{
+		// Who may do what
 		"ORA-01017 ORA-01005": {
 			code: runfile.FailurePassword, what: "the database refused the user name or the password",
 			fix: "put those of the database into the Secret that the benchmark names; a database that was created earlier keeps its first password",
@@ -188,12 +179,7 @@ func permitted() map[string]explanation {
 			fix: "name a service of a pluggable database in database.external.services",
 		},
 		"ORA-01950 ORA-01536": {code: runfile.FailurePrivilege, what: "the user has no quota on the tablespace", fix: "give it one with ALTER USER ... QUOTA UNLIMITED ON"},
-	}
-}
-
-func running() map[string]explanation {
-	const ended = runfile.FailureDatabaseEnded
-	return map[string]explanation{
+		// Running
 		"ORA-03113 ORA-03114 ORA-03135 ORA-12571": {
 			code: ended, what: "the connection to the database was lost",
 			fix: "look at the alert log for why the server process or the instance ended",
@@ -223,12 +209,7 @@ func running() map[string]explanation {
 		"ORA-01013": {code: runfile.FailureCancelled, what: "the statement was cancelled", fix: "it ran longer than the run allows, or the run was ended"},
 		"ORA-00604": {code: runfile.FailureSQL, what: "a statement of the database's own failed", fix: "see the other errors", general: true},
 		"ORA-12801": {code: runfile.FailureSQL, what: "a parallel query server failed", fix: "see the other errors", general: true},
-	}
-}
-
-func storing() map[string]explanation {
-	const full = runfile.FailureNoSpace
-	return map[string]explanation{
+		// Files and space
 		"ORA-01653 ORA-01654 ORA-01658 ORA-01659 ORA-01688 ORA-01691": {
 			code: full, what: "the tablespace is full",
 			fix: "add space to it, or make scale, scanTableSize or schemas smaller",
@@ -256,11 +237,7 @@ func storing() map[string]explanation {
 			code: runfile.FailureIO, what: "a file of the database could not be made or opened",
 			fix: "check that the directory exists and belongs to the owner of the database (54321 in Oracle's images)", general: true,
 		},
-	}
-}
-
-func calibrating() map[string]explanation {
-	return map[string]explanation{
+		// CALIBRATE_IO
 		"ORA-56708": {
 			code: runfile.FailureAsyncIO, what: "CALIBRATE_IO found no datafile with asynchronous I/O",
 			fix: "set filesystemio_options to SETALL and restart, or use Direct NFS",
@@ -269,17 +246,17 @@ func calibrating() map[string]explanation {
 			code: runfile.FailureTimedStatistics, what: "CALIBRATE_IO needs timed_statistics, which is FALSE",
 			fix: "set timed_statistics to TRUE, or statistics_level to TYPICAL",
 		},
-	}
-}
-
-func clienting() map[string]explanation {
-	const code = runfile.FailureOracleClient
-	return map[string]explanation{
+		// The client library
 		"DPI-1047": {
-			code: code, what: "Oracle's client library was not found, or not loaded",
+			code: client, what: "Oracle's client library was not found, or not loaded",
 			fix: "use an image with ORACLE_HOME/lib/libclntsh.so or Instant Client in it, and libaio; it must not be one of Alpine",
 		},
-		"DPI-1072 DPI-1050": {code: code, what: "Oracle's client library is of a release that is not supported", fix: "use an image with client 12.1 or later; " +
+		"DPI-1072 DPI-1050": {code: client, what: "Oracle's client library is of a release that is not supported", fix: "use an image with client 12.1 or later; " +
 			"some functions need 19 or later"},
+	} {
+		for n := range strings.FieldsSeq(numbers) {
+			table[n] = e
+		}
 	}
+	return table
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -16,11 +17,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// nfsPort is where NFS servers listen unless somebody moved them.
-const nfsPort = 2049
-
-// established is the state of a connection in /proc/net/tcp.
-const established = "01"
+const (
+	nfsPort     = 2049 // where NFS servers listen unless somebody moved them
+	established = "01" // the state of a connection in /proc/net/tcp
+)
 
 // seeConnections lists the connections of the pod to NFS servers. All containers
 // of a pod share its network, so those of Direct NFS are among them; those of a
@@ -29,16 +29,29 @@ func (r *runner) seeConnections() []runfile.Connection {
 	if r.opt.Root == nil || r.plan.Database.Kind != runfile.DatabaseContainer {
 		return nil
 	}
-	servers := r.servers()
+	servers := map[netip.Addr]bool{}
+	for _, ch := range r.plan.Engine.Channels {
+		if a, err := netip.ParseAddr(ch.Path); err == nil {
+			servers[a.Unmap()] = true
+		}
+	}
 	var out []runfile.Connection
 	for _, file := range []string{"proc/net/tcp", "proc/net/tcp6"} {
-		found, err := readConnections(r.opt.Root, file)
+		raw, err := fs.ReadFile(r.opt.Root, file)
+		if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(file, "6") {
+			continue // no IPv6 here
+		}
+		var found []ends
+		if err == nil {
+			found, err = parseConnections(bytes.NewReader(raw))
+		}
 		if err != nil {
-			r.opt.Log.Warn("The connections of the pod cannot be read", "error", err)
+			r.opt.Log.Warn("The connections of the pod cannot be read", "file", file, "error", err)
 			continue
 		}
 		for _, c := range found {
-			if servers.has(c.remote) {
+			port := int(c.remote.Port())
+			if port == nfsPort || port == r.plan.Engine.Ports.NFS || servers[c.remote.Addr()] {
 				out = append(out, runfile.Connection{Local: c.local.String(), Remote: c.remote.String()})
 			}
 		}
@@ -49,47 +62,8 @@ func (r *runner) seeConnections() []runfile.Connection {
 	return out
 }
 
-// servers are the addresses and the ports that mean NFS.
-type servers struct {
-	addresses map[netip.Addr]bool
-	ports     map[uint16]bool
-}
-
-func (s servers) has(remote netip.AddrPort) bool {
-	return s.ports[remote.Port()] || s.addresses[remote.Addr()]
-}
-
-func (r *runner) servers() servers {
-	s := servers{addresses: map[netip.Addr]bool{}, ports: map[uint16]bool{nfsPort: true}}
-	if p := r.plan.Engine.Ports.NFS; p > 0 && p < 1<<16 {
-		s.ports[uint16(p)] = true
-	}
-	for _, ch := range r.plan.Engine.Channels {
-		if a, err := netip.ParseAddr(ch.Path); err == nil {
-			s.addresses[a.Unmap()] = true
-		}
-	}
-	return s
-}
-
 // ends are those of one connection.
 type ends struct{ local, remote netip.AddrPort }
-
-func readConnections(root fs.FS, file string) ([]ends, error) {
-	f, err := root.Open(file)
-	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(file, "6") {
-		return nil, nil // no IPv6 here
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	found, err := parseConnections(f)
-	if err != nil {
-		return nil, fmt.Errorf("read /%s: %w", file, err)
-	}
-	return found, nil
-}
 
 // parseConnections reads the established ones, see proc_net_tcp(5).
 func parseConnections(in io.Reader) ([]ends, error) {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -152,19 +153,12 @@ func (r *runner) waitReady(ctx context.Context) (runfile.DatabaseState, error) {
 		case r.opt.Now().After(end):
 			return state, oracle.Fail(runfile.FailureDatabaseNotReady, fmt.Sprintf(
 				"the database is still %s after %v; look at the log of the container database, or raise database.container.startupTimeoutSeconds",
-				stateWord(state.State), limit), nil)
+				cmp.Or(state.State, "not started"), limit), nil)
 		}
 		if err := course.Wait(ctx, readyPoll); err != nil {
 			return state, err
 		}
 	}
-}
-
-func stateWord(state string) string {
-	if state == "" {
-		return "not started"
-	}
-	return state
 }
 
 // connectAdmin opens the pool for views and parameters.
@@ -190,7 +184,8 @@ func (r *runner) open(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, er
 			return db, nil
 		}
 		err = oracle.Explain(err)
-		if hopeless(oracle.CodeOf(err)) || r.opt.Now().After(end) {
+		switch code := oracle.CodeOf(err); {
+		case code == runfile.FailurePassword, code == runfile.FailurePrivilege, code == runfile.FailureOracleClient, r.opt.Now().After(end):
 			return nil, err
 		}
 		r.opt.Log.Info("Trying again to connect", "connect", o.Connect, "error", err)
@@ -198,11 +193,6 @@ func (r *runner) open(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, er
 			return nil, errors.Join(waited, err)
 		}
 	}
-}
-
-// hopeless says that trying again to connect cannot help.
-func hopeless(code string) bool {
-	return code == runfile.FailurePassword || code == runfile.FailurePrivilege || code == runfile.FailureOracleClient
 }
 
 // describe writes down what the database reports about itself, and keeps what is known
