@@ -63,12 +63,19 @@ func draw(root string, n int, seed uint64) ([]mutant, error) {
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a sample, no secret
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	var drawn []mutant
-	for _, e := range all[:min(n, len(all))] {
+	names := map[string]bool{} // of file and line, so a line is drawn once
+	for _, e := range all {
+		if len(drawn) == n {
+			break
+		}
 		m, err := e.mutant(root, fmt.Sprintf("random-%d", seed))
 		if err != nil {
 			return nil, err
 		}
-		drawn = append(drawn, m)
+		if !names[m.name] {
+			names[m.name] = true
+			drawn = append(drawn, m)
+		}
 	}
 	return drawn, nil
 }
