@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,10 +32,7 @@ type container struct {
 }
 
 func newContainer(dir string, d runfile.Database) *container {
-	startup := time.Duration(d.StartupTimeoutSeconds) * time.Second
-	if startup <= 0 {
-		startup = defaultStartup
-	}
+	startup := cmp.Or(time.Duration(d.StartupTimeoutSeconds)*time.Second, defaultStartup)
 	return &container{dir: dir, patience: startup + restartMargin}
 }
 

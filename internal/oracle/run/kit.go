@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -37,7 +36,7 @@ func (r *runner) runKit(ctx context.Context, index int32, step runfile.Step) err
 		return oracle.Fail(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: "+err.Error(), err)
 	}
 	var rows []runfile.AWRRow
-	err = r.measure(ctx, index, step, func(ctx context.Context) error {
+	return r.measure(ctx, index, step, func(ctx context.Context) error {
 		args := []string{"-s", fmt.Sprint(w.Schemas), "-t", fmt.Sprint(step.Users / w.Schemas)}
 		if err := runScript(ctx, copied, "runit.sh", args...); err != nil {
 			return err
@@ -50,10 +49,9 @@ func (r *runner) runKit(ctx context.Context, index int32, step runfile.Step) err
 			rep.Oracle.AWR = rows
 		}
 		if w.Access == runfile.AccessRandomRead {
-			putLatency(rep, eventOfReads)
+			putLatency(rep)
 		}
 	})
-	return err
 }
 
 // copyKit copies the kit, and adds to its slob.conf what the plan says. A
@@ -121,7 +119,9 @@ func readReport(dir string) ([]runfile.AWRRow, error) {
 func runScript(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"./" + name}, args...)...) //nolint:gosec // the user's own kit
 	cmd.Dir = dir
-	cmd.Env = scriptEnvironment(os.Environ())
+	if home := os.Getenv("ORACLE_HOME"); home != "" { // let the kit find sqlplus where the image does not
+		cmd.Env = append(os.Environ(), "PATH="+home+"/bin:"+os.Getenv("PATH"))
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = killedAfter
@@ -137,43 +137,19 @@ func runScript(ctx context.Context, dir, name string, args ...string) error {
 	return nil
 }
 
-// scriptEnvironment lets the kit find sqlplus where the image does not.
-func scriptEnvironment(have []string) []string {
-	home, path := "", ""
-	for _, e := range have {
-		if v, ok := strings.CutPrefix(e, "ORACLE_HOME="); ok {
-			home = v
-		}
-		if v, ok := strings.CutPrefix(e, "PATH="); ok {
-			path = v
-		}
-	}
-	if home == "" {
-		return have
-	}
-	return append(have, "PATH="+home+"/bin:"+path)
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu  sync.Mutex
-	end []byte
-}
+// tail keeps the end of what is written to it, by one goroutine.
+type tail []byte
 
 // Write implements io.Writer.
 func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.end = append(t.end, p...)
-	if n := len(t.end) - keptOutput; n > 0 {
-		t.end = append(t.end[:0], t.end[n:]...)
+	*t = append(*t, p...)
+	if n := len(*t) - keptOutput; n > 0 {
+		*t = append((*t)[:0], (*t)[n:]...)
 	}
 	return len(p), nil
 }
 
 func (t *tail) lastLine() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	lines := bytes.Split(bytes.TrimSpace(t.end), []byte("\n"))
+	lines := bytes.Split(bytes.TrimSpace(*t), []byte("\n"))
 	return strings.ToValidUTF8(string(bytes.TrimSpace(lines[len(lines)-1])), "?")
 }

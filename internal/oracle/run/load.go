@@ -13,11 +13,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// eventOfReads is the wait that is the latency of one read. That of scans is
-// not: its reads are asynchronous, and the wait is only for what is not there
-// yet.
-const eventOfReads = "db file sequential read"
-
 // calibrate calls CALIBRATE_IO once, to warm caches or for the record.
 func (r *runner) calibrate(ctx context.Context, index int32, step runfile.Step) error {
 	c := r.plan.Workload.Calibrate
@@ -74,7 +69,12 @@ func (r *runner) runUsers(ctx context.Context, index int32, step runfile.Step) e
 	if err != nil {
 		return err
 	}
-	working := startUsers(ctx, users)
+	loading, cancel := context.WithCancel(ctx)
+	working := &work{ended: make(chan struct{})}
+	go func() {
+		defer close(working.ended)
+		working.err = users.Run(loading)
+	}()
 	err = r.warmUp(ctx, index, working)
 	if err == nil {
 		err = r.awrSnapshot(ctx)
@@ -84,11 +84,15 @@ func (r *runner) runUsers(ctx context.Context, index int32, step runfile.Step) e
 			return working.wait(ctx, time.Duration(s.DurationSeconds)*time.Second)
 		}, func(rep *runfile.Repetition) {
 			if r.plan.Workload.SLOB.Access == runfile.AccessRandomRead {
-				putLatency(rep, eventOfReads)
+				putLatency(rep)
 			}
 		})
 	}
-	stopped := r.course.Do(ctx, func(context.Context) error { return working.stop() })
+	cancel() // which ends their statements
+	stopped := r.course.Do(ctx, func(context.Context) error {
+		<-working.ended
+		return working.err
+	})
 	stuck = errors.Is(stopped, course.ErrStuck)
 	if err == nil {
 		err = r.awrSnapshot(ctx)
@@ -148,19 +152,8 @@ func (r *runner) awrSnapshot(ctx context.Context) error {
 
 // work is users at work in another goroutine.
 type work struct {
-	cancel context.CancelFunc
-	ended  chan struct{}
-	err    error // when ended is closed
-}
-
-func startUsers(ctx context.Context, users *slob.Users) *work {
-	ctx, cancel := context.WithCancel(ctx)
-	w := &work{cancel: cancel, ended: make(chan struct{})}
-	go func() {
-		defer close(w.ended)
-		w.err = users.Run(ctx)
-	}()
-	return w
+	ended chan struct{}
+	err   error // when ended is closed
 }
 
 // wait returns after d, or before that when the users or the run have ended.
@@ -178,11 +171,4 @@ func (w *work) wait(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// stop ends their statements, and returns when they are gone.
-func (w *work) stop() error {
-	w.cancel()
-	<-w.ended
-	return w.err
 }

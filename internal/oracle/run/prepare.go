@@ -136,10 +136,7 @@ func (r *runner) connect(ctx context.Context) error {
 
 // waitReady waits until the container of the database was ready once.
 func (r *runner) waitReady(ctx context.Context) (runfile.DatabaseState, error) {
-	limit := time.Duration(r.plan.Database.StartupTimeoutSeconds) * time.Second
-	if limit <= 0 {
-		limit = defaultStartup
-	}
+	limit := cmp.Or(time.Duration(r.plan.Database.StartupTimeoutSeconds)*time.Second, defaultStartup)
 	end := r.opt.Now().Add(limit)
 	for {
 		state, err := r.opt.Database.State(ctx)

@@ -255,13 +255,15 @@ func (w *window) putOps(rep *runfile.Repetition) {
 	}
 }
 
-// putLatency takes the latencies of one wait event for those of the reads.
-func putLatency(rep *runfile.Repetition, event string) {
+// putLatency takes for the latencies of the reads those of the wait that is one
+// read. What scans wait for is not: their reads are asynchronous, and the wait is
+// only for what is not there yet.
+func putLatency(rep *runfile.Repetition) {
 	if rep.Oracle == nil || rep.Read == nil {
 		return
 	}
 	for _, e := range rep.Oracle.Events {
-		if e.Name == event {
+		if e.Name == "db file sequential read" {
 			rep.Read.Buckets, rep.Read.TotalMicroseconds = e.Buckets, e.Microseconds
 		}
 	}
