@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/course"
+	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/pacer"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
@@ -105,7 +106,10 @@ func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() 
 			w.engine, w.job, w.index, w.buf = e, shared, j, arena.Buffer(i)
 			w.source = *rand.NewPCG(plan.Seed, uint64(client)<<48|uint64(j)<<24|uint64(slot))
 			w.random = *rand.New(&w.source)
-			w.prepare()
+			if f := w.writes(); f != nil {
+				f.Data.Base(w.buf, 0)
+				w.movable = content.Movable(int64(len(w.buf)))
+			}
 		}
 	}
 	return e, nil
@@ -118,18 +122,15 @@ const workerShards = 8
 // open lets the target keep the I/Os of each job outstanding, if it can.
 // Otherwise each worker has a goroutine of its own.
 func (e *engine) open(ctx context.Context, t target.Target) error {
-	if by, ok := t.(target.Streamer); ok {
-		return e.openStreams(ctx, by)
+	by, ok := t.(target.Streamer)
+	if !ok {
+		e.rec = recorder.New(min(len(e.workers), workerShards))
+		for i := range e.workers {
+			e.workers[i].lane.shard = e.rec.Shard(i)
+		}
+		return nil
 	}
-	e.rec = recorder.New(min(len(e.workers), workerShards))
-	for i := range e.workers {
-		e.workers[i].lane.shard = e.rec.Shard(i)
-	}
-	return nil
-}
-
-func (e *engine) openStreams(ctx context.Context, by target.Streamer) error {
-	lanes, slots := 0, e.perStream
+	slots := e.perStream
 	streams := len(e.workers) / slots
 	for i := range streams {
 		s, err := by.NewStream(ctx, target.StreamOptions{Slots: slots, BlockBytes: e.blockBytes, Streams: streams})
@@ -138,8 +139,8 @@ func (e *engine) openStreams(ctx context.Context, by target.Streamer) error {
 		}
 		e.streams = append(e.streams, s)
 		e.drivers = append(e.drivers, driver{workers: e.workers[i*slots : (i+1)*slots], lanes: make([]lane, s.Lanes())})
-		lanes += s.Lanes()
 	}
+	lanes := e.lanes()
 	e.rec = recorder.New(lanes)
 	for _, d := range e.drivers {
 		for i := range d.lanes {

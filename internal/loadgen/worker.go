@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
@@ -266,14 +265,6 @@ func (w *worker) writes() *fileset.File {
 }
 
 func (w *worker) elapsed() time.Duration { return w.engine.now().Sub(w.round.base) }
-
-// prepare fills the buffer of a worker that writes.
-func (w *worker) prepare() {
-	if f := w.writes(); f != nil {
-		f.Data.Base(w.buf, 0)
-		w.movable = content.Movable(int64(len(w.buf)))
-	}
-}
 
 // patternOf says what the operations of a pattern are made of.
 func patternOf(raw *runfile.Raw) (overwrites, copies, draws bool) {
