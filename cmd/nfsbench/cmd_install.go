@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -118,7 +119,7 @@ func (c *permissionsCommand) run() error {
 	}
 	changed, err := c.chownTree(uid, gid)
 	switch {
-	case isRefused(err):
+	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EROFS):
 		c.app.log.Warn("The storage does not let root give files away (root squash, or a read-only export): "+
 			"what matters is that the export belongs to the user of the database, or that it may write there",
 			slog.String("directory", c.directory), slog.String("owner", c.owner), slog.Int("changed", changed), slog.Any("error", err))
@@ -148,7 +149,8 @@ func (c *permissionsCommand) chownTree(uid, gid int) (changed int, err error) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != c.directory && isOfStorage(d.Name()) {
+		// The folders that the storage itself shows in an export.
+		if d.IsDir() && path != c.directory && slices.Contains([]string{".snapshot", ".snapshots", ".zfs", "lost+found"}, d.Name()) {
 			return fs.SkipDir
 		}
 		info, err := d.Info()
@@ -165,14 +167,4 @@ func (c *permissionsCommand) chownTree(uid, gid int) (changed int, err error) {
 		return nil
 	})
 	return changed, err
-}
-
-// isOfStorage names the folders that the storage itself shows in an export.
-func isOfStorage(name string) bool {
-	return name == ".snapshot" || name == ".snapshots" || name == ".zfs" || name == "lost+found"
-}
-
-// isRefused says that the storage said no.
-func isRefused(err error) bool {
-	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EROFS)
 }

@@ -288,8 +288,12 @@ func (f *fanOut) Load(l *runfile.Load) error {
 // write shows the result. Beside a collector there is nobody to show it to.
 func (c *loadCommand) write(out io.Writer, r runfile.Result) error {
 	if c.outputFile != "" {
-		if err := writeResultFile(c.outputFile, r); err != nil {
-			return err
+		f, err := os.Create(c.outputFile)
+		if err != nil {
+			return fmt.Errorf("--output-file: %w", err)
+		}
+		if err := errors.Join(runfile.WriteResult(f, r), f.Close()); err != nil {
+			return fmt.Errorf("--output-file %s: %w", c.outputFile, err)
 		}
 	}
 	switch {
@@ -300,17 +304,6 @@ func (c *loadCommand) write(out io.Writer, r runfile.Result) error {
 	default:
 		return report.Text(out, r, judge.Judge(r), cli.TextOptions(out))
 	}
-}
-
-func writeResultFile(path string, r runfile.Result) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("--output-file: %w", err)
-	}
-	if err := errors.Join(runfile.WriteResult(f, r), f.Close()); err != nil {
-		return fmt.Errorf("--output-file %s: %w", path, err)
-	}
-	return nil
 }
 
 // progress shows how far a run has come.

@@ -1,21 +1,29 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
+
+// calibrateSeconds is how long each level of a calibration lasts without --duration:
+// there may be twenty of them.
+const calibrateSeconds = 10
 
 // loadFlags are the flags of load that describe a plan.
 type loadFlags struct {
@@ -41,11 +49,25 @@ type loadFlags struct {
 	link                      string
 	name                      string
 
-	workloadFlags
+	// Those of the loads that a database would make.
+	cli.Load
+	disks, warmupRuns     int32
+	maxLatency            time.Duration
+	files                 int32
+	users                 []int32
+	schemas               int32
+	scale, scanSize       byteSize
+	workUnit, updates     int32
+	readAhead             int32
+	think                 string
+	databaseBlock, pieces byteSize
+
+	fs *pflag.FlagSet // to see which were given
 }
 
 func (f *loadFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
+	f.fs = fs
 	fs.StringVar(&f.oranfstab, "oranfstab", "", "oranfstab with the paths and the export to use")
 	fs.StringVar(&f.serverLabel, "server-label", "", "server block of the oranfstab to use, if it has several")
 	fs.StringSliceVar(&f.servers, "server", nil, "addresses of one NFS server, one channel for each; ADDRESS:PORT where NFS and MOUNT share a port, as in nfsbench serve")
@@ -59,7 +81,23 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	fs.Int64Var(&f.gid, "gid", -1, "group that the server sees (default: that of this process)")
 	fs.Var(&f.transfer, "transfer-size", "largest single READ or WRITE (default: what the server offers)")
 
-	f.workloadFlags.register(cmd)
+	f.Register(cmd)
+	fs.Int32Var(&f.disks, "disks", runfile.DefaultPhysicalDisks, "calibrate: about how many disks are behind the storage; too few limit the result")
+	fs.DurationVar(&f.maxLatency, "max-latency", runfile.DefaultMaxLatencyMilliseconds*time.Millisecond, "calibrate: tolerable mean latency of a single-block read, at least 10ms")
+	fs.Int32Var(&f.warmupRuns, "warmup-runs", runfile.DefaultWarmupRuns, "calibrate: runs before those that count, for caches may be cold")
+	fs.Int32Var(&f.files, "files", runfile.DefaultFiles, "calibrate: files of --file-size each")
+	fs.Int32SliceVar(&f.users, "users", []int32{1}, "slob: users at work at once; several numbers make a ramp, such as 1,2,4,8,16")
+	fs.Int32Var(&f.schemas, "schemas", 1, "slob: schemas that users are spread over, each with a file of its own")
+	f.scale, f.scanSize = 1<<30, runfile.DefaultScanTableBytes
+	f.databaseBlock, f.pieces = byteSize(runfile.DefaultBlockBytes(runfile.PatternRandomRead)), byteSize(runfile.DefaultBlockBytes(runfile.PatternRead))
+	fs.Var(&f.scale, "scale", "slob-read: size of each schema")
+	fs.Var(&f.scanSize, "scan-size", "slob-scan: size of the table of each schema")
+	fs.Int32Var(&f.workUnit, "work-unit", runfile.DefaultWorkUnit, "slob-read: blocks of one statement, which is what --think counts")
+	fs.Int32Var(&f.updates, "update-percent", 0, "slob-read: share of blocks that are read and overwritten; 0 to 50, or 100")
+	fs.StringVar(&f.think, "think", "", "slob-read: pauses of a user, STATEMENTS:MIN-MAX, such as 10:5ms-20ms (default: none)")
+	fs.Int32Var(&f.readAhead, "read-ahead", runfile.DefaultReadAhead, "slob-scan: large reads that a user keeps outstanding")
+	fs.Var(&f.databaseBlock, "db-block-size", "calibrate and slob: bytes of a single-block read")
+	fs.Var(&f.pieces, "large-read", "calibrate and slob-scan: bytes of a large read")
 	fs.Var(&f.blockSize, "block-size", "bytes of each I/O, a power of two (default 1Mi; 8Ki if random)")
 	f.fileSize = runfile.DefaultFileBytes
 	fs.Var(&f.fileSize, "file-size", "bytes of each job's file")
@@ -106,17 +144,6 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 		p.Link = &link
 	}
 	return p, nil
-}
-
-func (f *loadFlags) raw() *runfile.Raw {
-	r := &runfile.Raw{
-		Pattern: f.Pattern, BlockSizeBytes: int64(f.blockSize), FileSizeBytes: int64(f.fileSize), Jobs: f.jobs, Depth: f.depth,
-		OperationsPerSecond: f.opsPerSecond, Directory: f.dir, OverwriteExisting: f.overwriteExisting, KeepFiles: f.keepFiles,
-	}
-	if r.BlockSizeBytes == 0 {
-		r.BlockSizeBytes = runfile.DefaultBlockBytes(f.Pattern)
-	}
-	return r
 }
 
 // engine finds out which of the three ways to name the storage was taken.
@@ -278,3 +305,196 @@ func parseLink(s string) (runfile.Link, error) {
 	}
 	return l, wrong
 }
+
+// belongs says which workloads a flag has a meaning for; the others are for all.
+func belongs(flag string) []string {
+	slob := []string{cli.WorkloadSLOBRead, cli.WorkloadSLOBScan}
+	switch flag {
+	case "pattern", "block-size", "jobs", "depth", "ops-per-second":
+		return []string{cli.WorkloadRaw}
+	case "file-size":
+		return []string{cli.WorkloadRaw, cli.WorkloadCalibrate}
+	case "disks", "max-latency", "warmup-runs", "files":
+		return []string{cli.WorkloadCalibrate}
+	case "users", "schemas":
+		return slob
+	case "scale", "work-unit", "update-percent", "think":
+		return slob[:1]
+	case "scan-size", "read-ahead":
+		return slob[1:]
+	case "db-block-size":
+		return append(slob, cli.WorkloadCalibrate)
+	case "large-read":
+		return []string{cli.WorkloadCalibrate, cli.WorkloadSLOBScan}
+	default:
+		return nil
+	}
+}
+
+// workload makes the one that --workload names, and refuses a flag that would do
+// nothing.
+func (f *loadFlags) workload() (w runfile.Workload, err error) {
+	err = f.Parse()
+	f.fs.Visit(func(flag *pflag.Flag) {
+		if of := belongs(flag.Name); err == nil && of != nil && !slices.Contains(of, f.Workload) {
+			err = fmt.Errorf("--%s is of --workload %s and does nothing with %s; leave it out", flag.Name, strings.Join(of, " and "), f.Workload)
+		}
+	})
+	if err != nil {
+		return w, err
+	}
+	switch f.Workload {
+	case cli.WorkloadRaw:
+		w.Raw = &runfile.Raw{
+			Pattern: f.Pattern, BlockSizeBytes: cmp.Or(int64(f.blockSize), runfile.DefaultBlockBytes(f.Pattern)), FileSizeBytes: int64(f.fileSize),
+			Jobs: f.jobs, Depth: f.depth, OperationsPerSecond: f.opsPerSecond,
+			Directory: f.dir, OverwriteExisting: f.overwriteExisting, KeepFiles: f.keepFiles,
+		}
+	case cli.WorkloadCalibrate:
+		w.Calibrate, err = f.calibrate()
+	default:
+		w.SLOB, err = f.slob()
+	}
+	return w, err
+}
+
+func (f *loadFlags) calibrate() (*runfile.Calibrate, error) {
+	if f.maxLatency%time.Millisecond != 0 || f.maxLatency/time.Millisecond > math.MaxInt32 {
+		return nil, fmt.Errorf("--max-latency is %v; use whole milliseconds, such as 20ms", f.maxLatency)
+	}
+	return &runfile.Calibrate{
+		PhysicalDisks: f.disks, MaxLatencyMilliseconds: int32(f.maxLatency / time.Millisecond), WarmupRuns: f.warmupRuns,
+		Files: f.databaseFiles(f.files, f.fileSize),
+	}, nil
+}
+
+func (f *loadFlags) slob() (*runfile.SLOB, error) {
+	s := &runfile.SLOB{
+		Access: runfile.AccessRandomRead, Users: f.users, Schemas: f.schemas, ScaleBytes: int64(f.scale), ScanTableBytes: int64(f.scanSize),
+		WorkUnit: f.workUnit, UpdatePercent: f.updates,
+	}
+	if f.Workload == cli.WorkloadSLOBScan {
+		s.Access, s.ReadAhead = runfile.AccessFullTableScan, f.readAhead
+		s.Files = f.databaseFiles(f.schemas, f.scanSize)
+		return s, nil
+	}
+	f.pieces = f.databaseBlock // nothing larger is read
+	s.Files = f.databaseFiles(f.schemas, f.scale)
+	if f.think == "" {
+		return s, nil
+	}
+	think, err := parseThink(f.think)
+	s.Think = &think
+	return s, err
+}
+
+func (f *loadFlags) databaseFiles(count int32, size byteSize) *runfile.Files {
+	return &runfile.Files{
+		Count: count, SizeBytes: int64(size), BlockSizeBytes: int64(f.databaseBlock), LargeReadBytes: int64(f.pieces),
+		Directory: f.dir, OverwriteExisting: f.overwriteExisting, KeepFiles: f.keepFiles,
+	}
+}
+
+// parseThink reads STATEMENTS:MIN-MAX.
+func parseThink(s string) (t runfile.Think, err error) {
+	wrong := fmt.Errorf("--think is %q; use STATEMENTS:MIN-MAX with whole milliseconds, such as 10:5ms-20ms", s)
+	every, times, ok := strings.Cut(s, ":")
+	least, most, pair := strings.Cut(times, "-")
+	if !ok || !pair {
+		return t, wrong
+	}
+	n, err := strconv.ParseInt(every, 10, 32)
+	if err != nil {
+		return t, wrong
+	}
+	t.Frequency = int32(n)
+	for _, part := range []struct {
+		text string
+		to   *int32
+	}{{least, &t.MinimumMilliseconds}, {most, &t.MaximumMilliseconds}} {
+		d, err := time.ParseDuration(part.text)
+		if err != nil || d < 0 || d%time.Millisecond != 0 || d/time.Millisecond > math.MaxInt32 {
+			return t, wrong
+		}
+		*part.to = int32(d / time.Millisecond)
+	}
+	return t, nil
+}
+
+// planFlags gives the flags behind the fields of a plan, whose workload was named
+// by kind.
+func planFlags(kind string) map[string]string {
+	flags := map[string]string{
+		"run.name": "name", "engine.transferSizeBytes": "transfer-size", "engine.mountTimeoutSeconds": "mount-timeout",
+		"engine.callTimeoutSeconds": "call-timeout", "engine.ports.nfs": "nfs-port", "engine.ports.mount": "mount-port",
+		"engine.ports.portmap": "portmap-port", "workload.raw.blockSizeBytes": "block-size",
+		"workload.raw.fileSizeBytes": "file-size", "workload.raw.jobs": "jobs", "workload.raw.depth": "depth",
+		"workload.raw.operationsPerSecond": "ops-per-second", "workload.raw.directory": "dir",
+		"workload.calibrate.physicalDisks": "disks", "workload.calibrate.maxLatencyMilliseconds": "max-latency",
+		"workload.calibrate.warmupRuns": "warmup-runs", "workload.calibrate.files.count": "files",
+		"workload.calibrate.files.sizeBytes": "file-size", "workload.slob.users": "users", "workload.slob.schemas": "schemas",
+		"workload.slob.scaleBytes": "scale", "workload.slob.scanTableBytes": "scan-size", "workload.slob.workUnit": "work-unit",
+		"workload.slob.updatePercent": "update-percent", "workload.slob.readAhead": "read-ahead",
+		"workload.slob.think.frequency": "think", "workload.slob.think.minimumMilliseconds": "think",
+		"workload.slob.think.maximumMilliseconds": "think", "workload.slob.files.count": "schemas",
+		"schedule.baselineSeconds": "baseline", "schedule.warmupSeconds": "warmup", "schedule.durationSeconds": "duration",
+		"schedule.cooldownSeconds": "cooldown", "schedule.repetitions": "repetitions", "schedule.timeoutSeconds": "timeout",
+		"link.bitsPerSecond": "link", "link.mtuBytes": "link", "engine.oranfstab": "oranfstab",
+	}
+	flags["workload.slob.files.sizeBytes"] = "scale"
+	if kind == cli.WorkloadSLOBScan {
+		flags["workload.slob.files.sizeBytes"] = "scan-size"
+	}
+	for _, w := range []string{"calibrate", "slob"} {
+		flags["workload."+w+".files.blockSizeBytes"] = "db-block-size"
+		flags["workload."+w+".files.largeReadBytes"] = "large-read"
+		flags["workload."+w+".files.directory"] = "dir"
+	}
+	return flags
+}
+
+// byteSize is a flag that holds bytes: a number with the suffix that Kubernetes gives to
+// quantities, Ki Mi Gi Ti for powers of 1024 and k M G T for powers of 1000.
+type byteSize int64
+
+// Set parses s; it is not changed when s is wrong.
+func (b *byteSize) Set(s string) error {
+	number, unit := s, int64(1)
+	for suffix, size := range map[string]int64{
+		"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40,
+		"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,
+	} {
+		if n, ok := strings.CutSuffix(s, suffix); ok {
+			number, unit = n, size
+		}
+	}
+	// Only digits and one point: big.Rat would take fractions and exponents too.
+	if number == "" || strings.Trim(number, "0123456789.") != "" || len(number) > 30 {
+		return fmt.Errorf("%q is no size; write 512Mi or 10Gi", s)
+	}
+	r, ok := new(big.Rat).SetString(number)
+	if !ok {
+		return fmt.Errorf("%q is no size; write 512Mi or 10Gi", s)
+	}
+	r.Mul(r, new(big.Rat).SetInt64(unit))
+	if !r.IsInt() || r.Cmp(new(big.Rat).SetInt64(math.MaxInt64)) > 0 {
+		return fmt.Errorf("%q is no whole number of bytes below 8Ei", s)
+	}
+	*b = byteSize(r.Num().Int64())
+	return nil
+}
+
+// String writes the size with the largest power of 1024 that divides it.
+func (b *byteSize) String() string {
+	n, suffix := int64(*b), ""
+	for _, s := range []string{"Ki", "Mi", "Gi", "Ti"} {
+		if n == 0 || n%1024 != 0 {
+			break
+		}
+		n, suffix = n/1024, s
+	}
+	return strconv.FormatInt(n, 10) + suffix
+}
+
+// Type is what the help calls the value.
+func (b *byteSize) Type() string { return "size" }
