@@ -27,40 +27,23 @@ const calibrateSeconds = 10
 
 // loadFlags are the flags of load that describe a plan.
 type loadFlags struct {
-	oranfstab, serverLabel string
-	servers                []string
-	export, mount          string
-	allowNonNFS            bool
-	nfsPort, mountPort     int
-	portmapPort            int
-	uid, gid               int64
+	cli.Load
+	p         runfile.Plan      // what flags give as a plan has it
+	raw       runfile.Raw       // the same; its files are those of the other loads too
+	calibrate runfile.Calibrate // the same
+	slob      runfile.SLOB      // the same
+	files     runfile.Files     // of the loads that a database would make; the same
 
-	blockSize, fileSize, transfer byteSize
-	jobs, depth                   int32
-	opsPerSecond                  int64
-	dir                           string
-	keepFiles, overwriteExisting  bool
-	seed                          uint64
-
+	oranfstab, serverLabel    string
+	servers                   []string
+	export, mount             string
+	allowNonNFS               bool
+	uid, gid                  int64
 	warmup, baseline          time.Duration
 	cooldown, timeout         time.Duration
 	callTimeout, mountTimeout time.Duration
-	repetitions               int32
-	link                      string
-	name                      string
-
-	// Those of the loads that a database would make.
-	cli.Load
-	disks, warmupRuns     int32
-	maxLatency            time.Duration
-	files                 int32
-	users                 []int32
-	schemas               int32
-	scale, scanSize       byteSize
-	workUnit, updates     int32
-	readAhead             int32
-	think                 string
-	databaseBlock, pieces byteSize
+	maxLatency                time.Duration
+	link, think               string
 
 	fs *pflag.FlagSet // to see which were given
 }
@@ -74,58 +57,56 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.export, "export", "", "export of the server, as its export list spells it")
 	fs.StringVar(&f.mount, "mount", "", "directory where the operating system mounted the export: uses its client, past the page cache")
 	fs.BoolVar(&f.allowNonNFS, "allow-non-nfs", false, "with --mount, accept a file system that is not NFS")
-	fs.IntVar(&f.nfsPort, "nfs-port", 0, "port of NFS (default: ask the portmapper)")
-	fs.IntVar(&f.mountPort, "mount-port", 0, "port of MOUNT (default: ask the portmapper)")
-	fs.IntVar(&f.portmapPort, "portmap-port", 0, "port of the portmapper (default 111)")
+	fs.IntVar(&f.p.Engine.Ports.NFS, "nfs-port", 0, "port of NFS (default: ask the portmapper)")
+	fs.IntVar(&f.p.Engine.Ports.Mount, "mount-port", 0, "port of MOUNT (default: ask the portmapper)")
+	fs.IntVar(&f.p.Engine.Ports.Portmap, "portmap-port", 0, "port of the portmapper (default 111)")
 	fs.Int64Var(&f.uid, "uid", -1, "user that the server sees (default: that of this process)")
 	fs.Int64Var(&f.gid, "gid", -1, "group that the server sees (default: that of this process)")
-	fs.Var(&f.transfer, "transfer-size", "largest single READ or WRITE (default: what the server offers)")
+	fs.Var((*byteSize)(&f.p.Engine.TransferSizeBytes), "transfer-size", "largest single READ or WRITE (default: what the server offers)")
 
 	f.Register(cmd)
-	fs.Int32Var(&f.disks, "disks", runfile.DefaultPhysicalDisks, "calibrate: about how many disks are behind the storage; too few limit the result")
+	fs.Int32Var(&f.calibrate.PhysicalDisks, "disks", runfile.DefaultPhysicalDisks, "calibrate: about how many disks are behind the storage; too few limit the result")
 	fs.DurationVar(&f.maxLatency, "max-latency", runfile.DefaultMaxLatencyMilliseconds*time.Millisecond, "calibrate: tolerable mean latency of a single-block read, at least 10ms")
-	fs.Int32Var(&f.warmupRuns, "warmup-runs", runfile.DefaultWarmupRuns, "calibrate: runs before those that count, for caches may be cold")
-	fs.Int32Var(&f.files, "files", runfile.DefaultFiles, "calibrate: files of --file-size each")
-	fs.Int32SliceVar(&f.users, "users", []int32{1}, "slob: users at work at once; several numbers make a ramp, such as 1,2,4,8,16")
-	fs.Int32Var(&f.schemas, "schemas", 1, "slob: schemas that users are spread over, each with a file of its own")
-	f.scale, f.scanSize = 1<<30, runfile.DefaultScanTableBytes
-	f.databaseBlock, f.pieces = byteSize(runfile.DefaultBlockBytes(runfile.PatternRandomRead)), byteSize(runfile.DefaultBlockBytes(runfile.PatternRead))
-	fs.Var(&f.scale, "scale", "slob-read: size of each schema")
-	fs.Var(&f.scanSize, "scan-size", "slob-scan: size of the table of each schema")
-	fs.Int32Var(&f.workUnit, "work-unit", runfile.DefaultWorkUnit, "slob-read: blocks of one statement, which is what --think counts")
-	fs.Int32Var(&f.updates, "update-percent", 0, "slob-read: share of blocks that are read and overwritten; 0 to 50, or 100")
+	fs.Int32Var(&f.calibrate.WarmupRuns, "warmup-runs", runfile.DefaultWarmupRuns, "calibrate: runs before those that count, for caches may be cold")
+	fs.Int32Var(&f.files.Count, "files", runfile.DefaultFiles, "calibrate: files of --file-size each")
+	fs.Int32SliceVar(&f.slob.Users, "users", []int32{1}, "slob: users at work at once; several numbers make a ramp, such as 1,2,4,8,16")
+	fs.Int32Var(&f.slob.Schemas, "schemas", 1, "slob: schemas that users are spread over, each with a file of its own")
+	f.slob.ScaleBytes, f.slob.ScanTableBytes = 1<<30, runfile.DefaultScanTableBytes
+	f.files.BlockSizeBytes, f.files.LargeReadBytes = runfile.DefaultBlockBytes(runfile.PatternRandomRead), runfile.DefaultBlockBytes(runfile.PatternRead)
+	fs.Var((*byteSize)(&f.slob.ScaleBytes), "scale", "slob-read: size of each schema")
+	fs.Var((*byteSize)(&f.slob.ScanTableBytes), "scan-size", "slob-scan: size of the table of each schema")
+	fs.Int32Var(&f.slob.WorkUnit, "work-unit", runfile.DefaultWorkUnit, "slob-read: blocks of one statement, which is what --think counts")
+	fs.Int32Var(&f.slob.UpdatePercent, "update-percent", 0, "slob-read: share of blocks that are read and overwritten; 0 to 50, or 100")
 	fs.StringVar(&f.think, "think", "", "slob-read: pauses of a user, STATEMENTS:MIN-MAX, such as 10:5ms-20ms (default: none)")
-	fs.Int32Var(&f.readAhead, "read-ahead", runfile.DefaultReadAhead, "slob-scan: large reads that a user keeps outstanding")
-	fs.Var(&f.databaseBlock, "db-block-size", "calibrate and slob: bytes of a single-block read")
-	fs.Var(&f.pieces, "large-read", "calibrate and slob-scan: bytes of a large read")
-	fs.Var(&f.blockSize, "block-size", "bytes of each I/O, a power of two (default 1Mi; 8Ki if random)")
-	f.fileSize = runfile.DefaultFileBytes
-	fs.Var(&f.fileSize, "file-size", "bytes of each job's file")
-	fs.Int32Var(&f.jobs, "jobs", runfile.DefaultJobs, "independent streams, each with a file of its own")
-	fs.Int32Var(&f.depth, "depth", runfile.DefaultDepth, "outstanding I/Os of each job")
-	fs.Int64Var(&f.opsPerSecond, "ops-per-second", 0, "rate of I/Os of all jobs together; latency then counts from when an I/O was due (default: as fast as it goes)")
-	fs.StringVar(&f.dir, "dir", runfile.DefaultDirectory, "directory below the export for our files; made when missing")
-	fs.BoolVar(&f.keepFiles, "keep-files", false, "leave the files for the next run, which then need not fill them")
-	fs.BoolVar(&f.overwriteExisting, "overwrite-existing", false, "use a directory that has files which nfsbench did not make")
-	fs.Uint64Var(&f.seed, "seed", 1, "the same seed gives the same data and offsets")
+	fs.Int32Var(&f.slob.ReadAhead, "read-ahead", runfile.DefaultReadAhead, "slob-scan: large reads that a user keeps outstanding")
+	fs.Var((*byteSize)(&f.files.BlockSizeBytes), "db-block-size", "calibrate and slob: bytes of a single-block read")
+	fs.Var((*byteSize)(&f.files.LargeReadBytes), "large-read", "calibrate and slob-scan: bytes of a large read")
+	fs.Var((*byteSize)(&f.raw.BlockSizeBytes), "block-size", "bytes of each I/O, a power of two (default 1Mi; 8Ki if random)")
+	f.raw.FileSizeBytes = runfile.DefaultFileBytes
+	fs.Var((*byteSize)(&f.raw.FileSizeBytes), "file-size", "bytes of each job's file")
+	fs.Int32Var(&f.raw.Jobs, "jobs", runfile.DefaultJobs, "independent streams, each with a file of its own")
+	fs.Int32Var(&f.raw.Depth, "depth", runfile.DefaultDepth, "outstanding I/Os of each job")
+	fs.Int64Var(&f.raw.OperationsPerSecond, "ops-per-second", 0, "rate of I/Os of all jobs together; latency then counts from when an I/O was due (default: as fast as it goes)")
+	fs.StringVar(&f.raw.Directory, "dir", runfile.DefaultDirectory, "directory below the export for our files; made when missing")
+	fs.BoolVar(&f.raw.KeepFiles, "keep-files", false, "leave the files for the next run, which then need not fill them")
+	fs.BoolVar(&f.raw.OverwriteExisting, "overwrite-existing", false, "use a directory that has files which nfsbench did not make")
+	fs.Uint64Var(&f.p.Seed, "seed", 1, "the same seed gives the same data and offsets")
 
 	fs.DurationVar(&f.warmup, "warmup", runfile.DefaultWarmupSeconds*time.Second, "load before the window, not counted")
 	fs.DurationVar(&f.baseline, "baseline", runfile.DefaultBaselineSeconds*time.Second, "idle time before that, to see what others do")
 	fs.DurationVar(&f.cooldown, "cooldown", runfile.DefaultCooldownSeconds*time.Second, "idle time between repetitions")
-	fs.Int32Var(&f.repetitions, "repetitions", 1, "how often to measure")
+	fs.Int32Var(&f.p.Schedule.Repetitions, "repetitions", 1, "how often to measure")
 	fs.DurationVar(&f.timeout, "timeout", 0, "longest time for everything (default: none)")
 	fs.DurationVar(&f.callTimeout, "call-timeout", 0, "longest time for one I/O before it has failed (default 1m)")
 	fs.DurationVar(&f.mountTimeout, "mount-timeout", 0, "longest time for reaching the export (default 30s)")
 	fs.StringVar(&f.link, "link", "", "network link of each path, RATE[:MTU], such as 1Gbit or 25Gbit:9000 (default: as the interface says)")
-	fs.StringVar(&f.name, "name", "load", "name of the run in the result")
+	fs.StringVar(&f.p.Run.Name, "name", "load", "name of the run in the result")
 }
 
 // plan builds the plan. Its errors name the flag and the fix.
 func (f *loadFlags) plan() (runfile.Plan, error) {
-	p := runfile.Plan{
-		Version: runfile.PlanVersion, Clients: 1, Seed: f.seed, Run: runfile.Identity{Name: f.name},
-		Collect: runfile.Collect{IntervalMilliseconds: 1000},
-	}
+	p := f.p
+	p.Version, p.Clients, p.Collect.IntervalMilliseconds = runfile.PlanVersion, 1, 1000
 	var err error
 	if p.Workload, err = f.workload(); err != nil {
 		return p, err
@@ -148,10 +129,7 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 
 // engine finds out which of the three ways to name the storage was taken.
 func (f *loadFlags) engine() (runfile.Engine, error) {
-	e := runfile.Engine{
-		TransferSizeBytes: int64(f.transfer),
-		Ports:             runfile.Ports{NFS: f.nfsPort, Mount: f.mountPort, Portmap: f.portmapPort},
-	}
+	e := f.p.Engine
 	var ways []string
 	for flag, set := range map[string]bool{"--mount": f.mount != "", "--oranfstab": f.oranfstab != "", "--server": len(f.servers) > 0} {
 		if set {
@@ -258,8 +236,7 @@ func takePort(given string, ports *runfile.Ports) (address string, err error) {
 }
 
 func (f *loadFlags) schedule() (s runfile.Schedule, err error) {
-	s.Repetitions = f.repetitions
-	s.DurationSeconds = f.DurationSeconds
+	s.Repetitions, s.DurationSeconds = f.p.Schedule.Repetitions, f.DurationSeconds
 	if f.Workload == cli.WorkloadCalibrate && !f.fs.Changed("duration") {
 		s.DurationSeconds = calibrateSeconds
 	}
@@ -343,69 +320,46 @@ func (f *loadFlags) workload() (w runfile.Workload, err error) {
 	if err != nil {
 		return w, err
 	}
+	raw, c, l, files := f.raw, f.calibrate, f.slob, f.files
+	files.Directory, files.OverwriteExisting, files.KeepFiles = raw.Directory, raw.OverwriteExisting, raw.KeepFiles
 	switch f.Workload {
 	case cli.WorkloadRaw:
-		w.Raw = &runfile.Raw{
-			Pattern: f.Pattern, BlockSizeBytes: cmp.Or(int64(f.blockSize), runfile.DefaultBlockBytes(f.Pattern)), FileSizeBytes: int64(f.fileSize),
-			Jobs: f.jobs, Depth: f.depth, OperationsPerSecond: f.opsPerSecond,
-			Directory: f.dir, OverwriteExisting: f.overwriteExisting, KeepFiles: f.keepFiles,
-		}
+		raw.Pattern, raw.BlockSizeBytes = f.Pattern, cmp.Or(raw.BlockSizeBytes, runfile.DefaultBlockBytes(f.Pattern))
+		w.Raw = &raw
 	case cli.WorkloadCalibrate:
-		w.Calibrate, err = f.calibrate()
+		if f.maxLatency%time.Millisecond != 0 || f.maxLatency/time.Millisecond > math.MaxInt32 {
+			return w, fmt.Errorf("--max-latency is %v; use whole milliseconds, such as 20ms", f.maxLatency)
+		}
+		files.SizeBytes = raw.FileSizeBytes
+		c.MaxLatencyMilliseconds, c.Files = int32(f.maxLatency/time.Millisecond), &files
+		w.Calibrate = &c
+	case cli.WorkloadSLOBScan:
+		files.Count, files.SizeBytes = l.Schemas, l.ScanTableBytes
+		l.Access, l.Files = runfile.AccessFullTableScan, &files
+		w.SLOB = &l
 	default:
-		w.SLOB, err = f.slob()
+		files.Count, files.SizeBytes, files.LargeReadBytes = l.Schemas, l.ScaleBytes, files.BlockSizeBytes // nothing larger is read
+		l.Access, l.Files, l.ReadAhead = runfile.AccessRandomRead, &files, 0
+		w.SLOB = &l
+		if f.think != "" {
+			l.Think, err = parseThink(f.think)
+		}
 	}
 	return w, err
 }
 
-func (f *loadFlags) calibrate() (*runfile.Calibrate, error) {
-	if f.maxLatency%time.Millisecond != 0 || f.maxLatency/time.Millisecond > math.MaxInt32 {
-		return nil, fmt.Errorf("--max-latency is %v; use whole milliseconds, such as 20ms", f.maxLatency)
-	}
-	return &runfile.Calibrate{
-		PhysicalDisks: f.disks, MaxLatencyMilliseconds: int32(f.maxLatency / time.Millisecond), WarmupRuns: f.warmupRuns,
-		Files: f.databaseFiles(f.files, f.fileSize),
-	}, nil
-}
-
-func (f *loadFlags) slob() (*runfile.SLOB, error) {
-	s := &runfile.SLOB{
-		Access: runfile.AccessRandomRead, Users: f.users, Schemas: f.schemas, ScaleBytes: int64(f.scale), ScanTableBytes: int64(f.scanSize),
-		WorkUnit: f.workUnit, UpdatePercent: f.updates,
-	}
-	if f.Workload == cli.WorkloadSLOBScan {
-		s.Access, s.ReadAhead = runfile.AccessFullTableScan, f.readAhead
-		s.Files = f.databaseFiles(f.schemas, f.scanSize)
-		return s, nil
-	}
-	f.pieces = f.databaseBlock // nothing larger is read
-	s.Files = f.databaseFiles(f.schemas, f.scale)
-	if f.think == "" {
-		return s, nil
-	}
-	think, err := parseThink(f.think)
-	s.Think = &think
-	return s, err
-}
-
-func (f *loadFlags) databaseFiles(count int32, size byteSize) *runfile.Files {
-	return &runfile.Files{
-		Count: count, SizeBytes: int64(size), BlockSizeBytes: int64(f.databaseBlock), LargeReadBytes: int64(f.pieces),
-		Directory: f.dir, OverwriteExisting: f.overwriteExisting, KeepFiles: f.keepFiles,
-	}
-}
-
 // parseThink reads STATEMENTS:MIN-MAX.
-func parseThink(s string) (t runfile.Think, err error) {
+func parseThink(s string) (*runfile.Think, error) {
+	var t runfile.Think
 	wrong := fmt.Errorf("--think is %q; use STATEMENTS:MIN-MAX with whole milliseconds, such as 10:5ms-20ms", s)
 	every, times, ok := strings.Cut(s, ":")
 	least, most, pair := strings.Cut(times, "-")
 	if !ok || !pair {
-		return t, wrong
+		return nil, wrong
 	}
 	n, err := strconv.ParseInt(every, 10, 32)
 	if err != nil {
-		return t, wrong
+		return nil, wrong
 	}
 	t.Frequency = int32(n)
 	for _, part := range []struct {
@@ -414,11 +368,11 @@ func parseThink(s string) (t runfile.Think, err error) {
 	}{{least, &t.MinimumMilliseconds}, {most, &t.MaximumMilliseconds}} {
 		d, err := time.ParseDuration(part.text)
 		if err != nil || d < 0 || d%time.Millisecond != 0 || d/time.Millisecond > math.MaxInt32 {
-			return t, wrong
+			return nil, wrong
 		}
 		*part.to = int32(d / time.Millisecond)
 	}
-	return t, nil
+	return &t, nil
 }
 
 // planFlags gives the flags behind the fields of a plan, whose workload was named
