@@ -69,14 +69,9 @@ input. A file with errors is refused; "nfsbench oranfstab lint" explains them.`,
 
 // renderFlags describe one server block.
 type renderFlags struct {
-	server            string
-	paths, locals     []string
-	exports, mounts   []string
-	dontRoute         bool
-	version, security string
-	timeoutSeconds    int32
-	management        string
-	community         string
+	server                         oranfstab.Server
+	paths, locals, exports, mounts []string
+	timeoutSeconds                 int32
 }
 
 func newOranfstabRenderCommand(a *app) *cobra.Command {
@@ -122,37 +117,32 @@ func (r *renderFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	// Arrays, not slices: pflag reads slices as CSV and drops what follows a line
 	// break, so that Render would not see what it has to refuse.
-	f.StringVar(&r.server, "server", "", "label of the server; its full host name with Kerberos")
+	f.StringVar(&r.server.Name, "server", "", "label of the server; its full host name with Kerberos")
 	f.StringArrayVar(&r.paths, "path", nil, "address of the server, up to 4 times")
 	f.StringArrayVar(&r.locals, "local", nil, "address of this host for the path of the same rank")
 	f.StringArrayVar(&r.exports, "export", nil, "exported directory, repeatable")
 	f.StringArrayVar(&r.mounts, "mount", nil, "where the export of the same rank is mounted")
-	f.BoolVar(&r.dontRoute, "dontroute", false, "do not let the operating system route")
-	f.StringVar(&r.version, "nfs-version", "", "nfsv3, nfsv4, nfsv4.1 or pnfs (Oracle's default is nfsv3)")
-	f.StringVar(&r.security, "security-default", "", "sys, krb5, krb5i or krb5p (Oracle's default is sys)")
+	f.BoolVar(&r.server.DontRoute, "dontroute", false, "do not let the operating system route")
+	f.StringVar((*string)(&r.server.Version), "nfs-version", "", "nfsv3, nfsv4, nfsv4.1 or pnfs (Oracle's default is nfsv3)")
+	f.StringVar((*string)(&r.server.SecurityDefault), "security-default", "", "sys, krb5, krb5i or krb5p (Oracle's default is sys)")
 	f.Int32Var(&r.timeoutSeconds, "mnt-timeout", oranfstab.DefaultMountTimeoutSeconds, "seconds to wait for a mount; written only if set")
-	f.StringVar(&r.management, "management", "", "address for SNMP, if it is not that of the server")
-	f.StringVar(&r.community, "community", "", "SNMP community (Oracle's default is public)")
+	f.StringVar(&r.server.Management, "management", "", "address for SNMP, if it is not that of the server")
+	f.StringVar(&r.server.Community, "community", "", "SNMP community (Oracle's default is public)")
 }
 
 // build pairs the lists. What the values may be is Render's business.
 func (r *renderFlags) build(timeoutSet bool) (oranfstab.Server, error) {
+	s := r.server
 	switch {
-	case r.server == "":
-		return oranfstab.Server{}, errors.New("--server is missing; give the server a label")
+	case s.Name == "":
+		return s, errors.New("--server is missing; give the server a label")
 	case len(r.paths) == 0:
-		return oranfstab.Server{}, errors.New("--path is missing; give an address of the server")
+		return s, errors.New("--path is missing; give an address of the server")
 	case len(r.exports) == 0:
-		return oranfstab.Server{}, errors.New("--export is missing; give the exported directory")
+		return s, errors.New("--export is missing; give the exported directory")
 	}
-	s := oranfstab.Server{
-		Name:            r.server,
-		DontRoute:       r.dontRoute,
-		Version:         oranfstab.Version(strings.ToLower(r.version)),
-		SecurityDefault: oranfstab.Security(strings.ToLower(r.security)),
-		Management:      r.management,
-		Community:       r.community,
-	}
+	s.Version = oranfstab.Version(strings.ToLower(string(s.Version)))
+	s.SecurityDefault = oranfstab.Security(strings.ToLower(string(s.SecurityDefault)))
 	if timeoutSet {
 		s.MountTimeoutSeconds = &r.timeoutSeconds
 	}

@@ -41,24 +41,9 @@ type edit struct {
 // draw chooses n mutants of all that can be made of single tokens of the shipped
 // code. The same code and seed give the same mutants.
 func draw(root string, n int, seed uint64) ([]mutant, error) {
-	var all []edit
-	for _, area := range areas() {
-		err := filepath.WalkDir(filepath.Join(root, area), func(path string, d fs.DirEntry, err error) error {
-			name := filepath.ToSlash(path)
-			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || isTestCode(name) {
-				return err
-			}
-			file, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
-			}
-			found, err := edits(path, filepath.ToSlash(file))
-			all = append(all, found...)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+	all, err := allEdits(root)
+	if err != nil {
+		return nil, err
 	}
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a sample, no secret
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -78,6 +63,30 @@ func draw(root string, n int, seed uint64) ([]mutant, error) {
 		}
 	}
 	return drawn, nil
+}
+
+// allEdits finds the edits of all files of the areas.
+func allEdits(root string) ([]edit, error) {
+	var all []edit
+	for _, area := range areas() {
+		err := filepath.WalkDir(filepath.Join(root, area), func(path string, d fs.DirEntry, err error) error {
+			name := filepath.ToSlash(path)
+			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || isTestCode(name) {
+				return err
+			}
+			file, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			found, err := edits(path, filepath.ToSlash(file))
+			all = append(all, found...)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // edits are all changes that can be made to a file.

@@ -181,25 +181,8 @@ func (c *Course) rounds(ctx context.Context, e Engine) error {
 		if err := c.idle(ctx, runfile.SpanBaseline, index+1, schedule.BaselineSeconds); err != nil {
 			return err
 		}
-		for first := true; ; first = false {
-			l, more := s.Next()
-			if !more {
-				break
-			}
-			if !first {
-				if err := c.idle(ctx, runfile.SpanCooldown, index, s.PauseSeconds); err != nil {
-					return err
-				}
-			}
-			index++
-			s.begun++
-			c.stretch = stretch{c.opt.Now(), s.Each}
-			outcome, err := e.Measure(ctx, index, l)
-			if err != nil {
-				return err
-			}
-			c.stretch = stretch{}
-			s.Note(outcome)
+		if err := c.levels(ctx, e, &index); err != nil {
+			return err
 		}
 		if s.last() {
 			return nil
@@ -207,6 +190,27 @@ func (c *Course) rounds(ctx context.Context, e Engine) error {
 		if err := c.idle(ctx, runfile.SpanCooldown, index, schedule.CooldownSeconds); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// levels goes through those of one round.
+func (c *Course) levels(ctx context.Context, e Engine, index *int32) error {
+	s, pause := c.Script, int32(0) // the first has none before it
+	for l, more := s.Next(); more; l, more = s.Next() {
+		if err := c.idle(ctx, runfile.SpanCooldown, *index, pause); err != nil {
+			return err
+		}
+		pause = s.PauseSeconds
+		*index++
+		s.begun++
+		c.stretch = stretch{c.opt.Now(), s.Each}
+		outcome, err := e.Measure(ctx, *index, l)
+		if err != nil {
+			return err
+		}
+		c.stretch = stretch{}
+		s.Note(outcome)
 	}
 	return nil
 }
@@ -294,7 +298,9 @@ func (c *Course) During(ctx context.Context, tick func(), step func(context.Cont
 
 // Fill does the step that writes so many bytes, which it reports to wrote, from
 // any goroutine.
-func (c *Course) Fill(ctx context.Context, total int64, step func(_ context.Context, wrote func(bytes int64)) error) error {
+func (c *Course) Fill(
+	ctx context.Context, total int64, step func(_ context.Context, wrote func(bytes int64)) error,
+) error {
 	var written atomic.Int64
 	c.filling = filling{began: c.opt.Now(), total: total}
 	look := func() {

@@ -39,19 +39,25 @@ func CheckPlan(p *runfile.Plan) error {
 			return fmt.Errorf("clients: is %d, but a calibration is made by one client, which finds the level of load; write 1", p.Clients)
 		}
 	}
-	if s := w.SLOB; s != nil {
+	if w.SLOB != nil {
 		path = "workload.slob.files"
-		if s.Access == runfile.AccessFullTableScan {
-			if need := int64(new(users).slots(w)) * s.Files.LargeReadBytes; need > mostBufferBytes {
-				return fmt.Errorf("workload.slob.readAhead: users x readAhead x largeReadBytes is %d bytes of buffers; keep it at or below %d",
-					need, int64(mostBufferBytes))
-			}
+		if need := scanBufferBytes(w); need > mostBufferBytes {
+			return fmt.Errorf("workload.slob.readAhead: users x readAhead x largeReadBytes is %d bytes of buffers; keep it at or below %d",
+				need, int64(mostBufferBytes))
 		}
 	}
 	if name := Directory(w); name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00\n") || len(name) > 255 {
 		return fmt.Errorf("%s.directory %q is not a plain directory name; use one without a slash, such as %q", path, name, "nfsbench")
 	}
 	return nil
+}
+
+// scanBufferBytes is how much memory the users of full table scans read into.
+func scanBufferBytes(w runfile.Workload) int64 {
+	if w.SLOB.Access != runfile.AccessFullTableScan {
+		return 0
+	}
+	return int64(new(users).slots(w)) * w.SLOB.Files.LargeReadBytes
 }
 
 // OpenTarget reaches the storage that an engine names, with the client that it

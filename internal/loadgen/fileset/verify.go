@@ -22,6 +22,12 @@ const (
 	verifyWorkers = 8
 )
 
+// sample is one sampled block of a file.
+type sample struct {
+	file *File
+	i    int
+}
+
 // Verify reads the sampled blocks back and compares every byte with what must
 // be there, the last overwrite of this run included. The error is of reading;
 // blocks that are wrong are counted, and the first one is described.
@@ -31,10 +37,6 @@ func (s *Set) Verify(ctx context.Context) (v runfile.Verification, wrong string,
 		return v, "", err
 	}
 	defer func() { _ = arena.Release() }()
-	type sample struct {
-		file *File
-		i    int
-	}
 	var samples []sample
 	for _, f := range s.files {
 		for i := range f.Tracker.sampled {
@@ -47,18 +49,15 @@ func (s *Set) Verify(ctx context.Context) (v runfile.Verification, wrong string,
 	for w := range verifyWorkers {
 		group.Go(func() error {
 			for n := next.Add(1) - 1; n < int64(len(samples)); n = next.Add(1) - 1 {
-				f, i := samples[n].file, samples[n].i
-				buf, off := arena.Buffer(w), f.Tracker.number(i)*s.spec.BlockSizeBytes
-				if _, err := f.ReadAt(ctx, buf, off); err != nil {
-					return fmt.Errorf("read %q at %d to verify it: %w", f.Name, off, err)
+				bad, err := s.verifyBlock(ctx, samples[n], arena.Buffer(w))
+				if err != nil {
+					return err
 				}
-				first, last := f.Tracker.expected(i)
-				bad := f.Data.Check(buf, off, first, last)
 				mu.Lock()
 				v.BlocksChecked++
 				if bad != nil {
 					v.BlocksWrong++
-					wrong = cmp.Or(wrong, fmt.Sprintf("file %q: %v", f.Name, bad))
+					wrong = cmp.Or(wrong, fmt.Sprintf("file %q: %v", samples[n].file.Name, bad))
 				}
 				mu.Unlock()
 			}
@@ -67,4 +66,16 @@ func (s *Set) Verify(ctx context.Context) (v runfile.Verification, wrong string,
 	}
 	err = group.Wait()
 	return v, wrong, err
+}
+
+// verifyBlock returns what is wrong with one block, and what went wrong in
+// reading it.
+func (s *Set) verifyBlock(ctx context.Context, it sample, buf []byte) (bad, err error) {
+	f := it.file
+	off := f.Tracker.number(it.i) * s.spec.BlockSizeBytes
+	if _, err := f.ReadAt(ctx, buf, off); err != nil {
+		return nil, fmt.Errorf("read %q at %d to verify it: %w", f.Name, off, err)
+	}
+	first, last := f.Tracker.expected(it.i)
+	return f.Data.Check(buf, off, first, last), nil
 }

@@ -37,16 +37,9 @@ func (r *runner) seeConnections() []runfile.Connection {
 	}
 	var out []runfile.Connection
 	for _, file := range []string{"proc/net/tcp", "proc/net/tcp6"} {
-		raw, err := fs.ReadFile(r.opt.Root, file)
-		if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(file, "6") {
-			continue // no IPv6 here
-		}
-		var found []ends
-		if err == nil {
-			found, err = parseConnections(bytes.NewReader(raw))
-		}
+		found, err := readConnections(r.opt.Root, file)
 		if err != nil {
-			r.opt.Log.Warn("The connections of the pod cannot be read", "file", file, "error", err)
+			r.opt.Log.Warn("The connections of the pod cannot be read", "error", err)
 			continue
 		}
 		for _, c := range found {
@@ -64,6 +57,21 @@ func (r *runner) seeConnections() []runfile.Connection {
 
 // ends are those of one connection.
 type ends struct{ local, remote netip.AddrPort }
+
+func readConnections(root fs.FS, file string) ([]ends, error) {
+	raw, err := fs.ReadFile(root, file)
+	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(file, "6") {
+		return nil, nil // no IPv6 here
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := parseConnections(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("read /%s: %w", file, err)
+	}
+	return found, nil
+}
 
 // parseConnections reads the established ones, see proc_net_tcp(5).
 func parseConnections(in io.Reader) ([]ends, error) {

@@ -56,8 +56,17 @@ func (r *runner) Prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.readBack(ctx); err != nil || r.plan.Workload.Calibrate == nil {
+	if err := r.readBack(ctx); err != nil {
 		return err
+	}
+	return r.checkCalibration(ctx)
+}
+
+// checkCalibration finds out what would make CALIBRATE_IO fail, or its result
+// wrong.
+func (r *runner) checkCalibration(ctx context.Context) error {
+	if r.plan.Workload.Calibrate == nil {
+		return nil
 	}
 	return r.course.Do(ctx, func(ctx context.Context) error {
 		if err := r.admin.CheckCalibration(ctx); err != nil {

@@ -66,18 +66,13 @@ func render(value any) (string, error) {
 	case string:
 		return render(Identifier(v))
 	case Identifier:
-		if !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_$#]{0,127}$`).MatchString(string(v)) {
-			return "", fmt.Errorf("%q is no Oracle identifier: a letter, then at most 127 letters, digits, _, $ or #", v)
-		}
-		return string(v), nil
+		return matching(string(v), `^[A-Za-z][A-Za-z0-9_$#]{0,127}$`, "Oracle identifier: a letter, then at most 127 letters, digits, _, $ or #")
 	case Parameter:
-		if !regexp.MustCompile(`^_{0,2}[a-z][a-z0-9_]{0,79}$`).MatchString(string(v)) {
-			return "", fmt.Errorf("%q is no name of an init parameter: lower-case letters, digits and _", v)
+		word, err := matching(string(v), `^_{0,2}[a-z][a-z0-9_]{0,79}$`, "name of an init parameter: lower-case letters, digits and _")
+		if strings.HasPrefix(word, "_") {
+			word = `"` + word + `"`
 		}
-		if v[0] == '_' {
-			return `"` + string(v) + `"`, nil
-		}
-		return string(v), nil
+		return word, err
 	case Value:
 		if regexp.MustCompile(`^(?i:-?[0-9]{1,19}[kmgt]?|true|false)$`).MatchString(string(v)) {
 			return string(v), nil
@@ -98,6 +93,14 @@ func render(value any) (string, error) {
 	default:
 		return "", fmt.Errorf("%T is no kind of value that SQL text takes", value)
 	}
+}
+
+// matching returns a word of a grammar, which is what it is called.
+func matching(word, grammar, what string) (string, error) {
+	if !regexp.MustCompile(grammar).MatchString(word) {
+		return "", fmt.Errorf("%q is no %s", word, what)
+	}
+	return word, nil
 }
 
 func unprintable(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }
