@@ -145,12 +145,12 @@ func parseOwner(text string) (uid, gid int, err error) {
 // chownTree changes the owner of everything that has another one, the directory
 // first, and reports the progress. What is right already is only looked at.
 func (c *permissionsCommand) chownTree(uid, gid int) (changed int, err error) {
+	ofStorage := []string{".snapshot", ".snapshots", ".zfs", "lost+found"} // which shows them in an export
 	err = filepath.WalkDir(c.directory, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		// The folders that the storage itself shows in an export.
-		if d.IsDir() && path != c.directory && slices.Contains([]string{".snapshot", ".snapshots", ".zfs", "lost+found"}, d.Name()) {
+		if d.IsDir() && path != c.directory && slices.Contains(ofStorage, d.Name()) {
 			return fs.SkipDir
 		}
 		info, err := d.Info()

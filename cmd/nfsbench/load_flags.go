@@ -72,7 +72,8 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	fs.Int32SliceVar(&f.slob.Users, "users", []int32{1}, "slob: users at work at once; several numbers make a ramp, such as 1,2,4,8,16")
 	fs.Int32Var(&f.slob.Schemas, "schemas", 1, "slob: schemas that users are spread over, each with a file of its own")
 	f.slob.ScaleBytes, f.slob.ScanTableBytes = 1<<30, runfile.DefaultScanTableBytes
-	f.files.BlockSizeBytes, f.files.LargeReadBytes = runfile.DefaultBlockBytes(runfile.PatternRandomRead), runfile.DefaultBlockBytes(runfile.PatternRead)
+	f.files.BlockSizeBytes = runfile.DefaultBlockBytes(runfile.PatternRandomRead)
+	f.files.LargeReadBytes = runfile.DefaultBlockBytes(runfile.PatternRead)
 	fs.Var((*byteSize)(&f.slob.ScaleBytes), "scale", "slob-read: size of each schema")
 	fs.Var((*byteSize)(&f.slob.ScanTableBytes), "scan-size", "slob-scan: size of the table of each schema")
 	fs.Int32Var(&f.slob.WorkUnit, "work-unit", runfile.DefaultWorkUnit, "slob-read: blocks of one statement, which is what --think counts")
@@ -338,7 +339,8 @@ func (f *loadFlags) workload() (w runfile.Workload, err error) {
 		l.Access, l.Files = runfile.AccessFullTableScan, &files
 		w.SLOB = &l
 	default:
-		files.Count, files.SizeBytes, files.LargeReadBytes = l.Schemas, l.ScaleBytes, files.BlockSizeBytes // nothing larger is read
+		files.Count, files.SizeBytes = l.Schemas, l.ScaleBytes
+		files.LargeReadBytes = files.BlockSizeBytes // nothing larger is read
 		l.Access, l.Files, l.ReadAhead = runfile.AccessRandomRead, &files, 0
 		w.SLOB = &l
 		if f.think != "" {

@@ -282,8 +282,11 @@ func TestARunGoesThroughItsRoundsAndCleansUpWhateverHappens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sink := &memory{}
-				plan := &runfile.Plan{Clients: 1, Schedule: runfile.Schedule{BaselineSeconds: 3, CooldownSeconds: 5, TimeoutSeconds: tc.timeout}}
-				c := New(Options{Plan: plan, Now: time.Now, Sink: sink, Patience: time.Second, CleanTimeout: time.Second, Leftovers: "files"})
+				plan := &runfile.Plan{Clients: 1}
+				plan.Schedule = runfile.Schedule{BaselineSeconds: 3, CooldownSeconds: 5, TimeoutSeconds: tc.timeout}
+				c := New(Options{
+					Plan: plan, Now: time.Now, Sink: sink, Patience: time.Second, CleanTimeout: time.Second, Leftovers: "files",
+				})
 				e := &engine{c: c, fail: tc.fail, stuck: tc.stuck}
 				start := time.Now()
 				if err := c.Run(t.Context(), e); err != nil {
@@ -300,7 +303,8 @@ func TestARunGoesThroughItsRoundsAndCleansUpWhateverHappens(t *testing.T) {
 					t.Errorf("the run took %v", took)
 				}
 				for _, e := range sink.events {
-					if told := time.Duration(*e.ETASeconds) * time.Second; f == nil && told != (start.Add(55*time.Second).Sub(e.Time)+time.Second-1).Truncate(time.Second) {
+					want := (start.Add(55*time.Second).Sub(e.Time) + time.Second - 1).Truncate(time.Second)
+					if told := time.Duration(*e.ETASeconds) * time.Second; f == nil && told != want {
 						t.Errorf("after %v in %s %d, %v are left", e.Time.Sub(start), e.Span, e.Repetition, told)
 					}
 				}

@@ -58,7 +58,8 @@ func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course
 		// is killed while it cools down or verifies loses none of it.
 		r.course.Save()
 	}
-	if drained := r.engine.drain(m.round, cancel, max(leastDrain, time.Duration(r.opt.Plan.Engine.CallTimeoutSeconds)*time.Second)); drained != nil {
+	patience := max(leastDrain, time.Duration(r.opt.Plan.Engine.CallTimeoutSeconds)*time.Second)
+	if drained := r.engine.drain(m.round, cancel, patience); drained != nil {
 		return course.Outcome{}, errors.Join(err, drained)
 	}
 	if m.inside {

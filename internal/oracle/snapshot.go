@@ -46,7 +46,10 @@ type file struct {
 // Snapshot reads the cumulative views of all instances: seven queries, which the
 // database answers from memory but for the names of files.
 func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
-	s := &Snapshot{At: a.now(), instances: map[int32]instance{}, buckets: map[bucket]int64{}}
+	s := &Snapshot{
+		At: a.now(), instances: map[int32]instance{}, statistics: map[counter]int64{}, events: map[counter]wait{},
+		buckets: map[bucket]int64{}, files: map[file]runfile.OracleFile{}, cpu: map[counter]int64{},
+	}
 	instances, err := a.instances(ctx)
 	if err != nil {
 		return nil, err
@@ -54,81 +57,62 @@ func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
 	for _, i := range instances {
 		s.instances[i.ID] = i
 	}
-	if s.statistics, err = a.counters(ctx, "sysstat"); err != nil {
-		return nil, err
-	}
-	if s.cpu, err = a.counters(ctx, "osstat"); err != nil {
-		return nil, err
-	}
-	if err := a.readEvents(ctx, s); err != nil {
-		return nil, err
-	}
-	if err := a.readFiles(ctx, s); err != nil {
-		return nil, err
+	names := map[file]string{}
+	for _, view := range []struct {
+		text string
+		scan func(*sql.Rows) error
+	}{
+		{"sysstat", scanCounters(s.statistics)},
+		{"osstat", scanCounters(s.cpu)},
+		{"system_event", func(r *sql.Rows) error {
+			var c counter
+			var w wait
+			err := r.Scan(&c.instance, &c.name, &w.waits, &w.microseconds)
+			sum := s.events[c]
+			s.events[c] = wait{sum.waits + w.waits, sum.microseconds + w.microseconds}
+			return err
+		}},
+		{"event_histogram", func(r *sql.Rows) error {
+			var b bucket
+			var count int64
+			err := r.Scan(&b.instance, &b.name, &b.below, &count)
+			s.buckets[b] += count
+			return err
+		}},
+		{"datafiles", func(r *sql.Rows) error {
+			var f file
+			var name sql.NullString
+			err := r.Scan(&f.kind, &f.number, &name)
+			names[f] = name.String
+			return err
+		}},
+		{"iostat_file", func(r *sql.Rows) error {
+			f, err := scanFile(r)
+			f.Name = names[file{kind: f.Type, number: f.Number}]
+			key := file{f.Instance, f.Type, f.Number}
+			if have, ok := s.files[key]; ok { // one row for each container
+				f, _ = addFile(have, f, 1)
+			}
+			s.files[key] = f
+			return err
+		}},
+	} {
+		if err := a.each(ctx, view.text, view.scan); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }
 
-// counters reads a text whose rows are instance, name, value.
-func (a *Admin) counters(ctx context.Context, name string) (map[counter]int64, error) {
-	all := map[counter]int64{}
-	err := a.each(ctx, name, func(r *sql.Rows) error {
+// scanCounters adds up rows of instance, name and value.
+func scanCounters(into map[counter]int64) func(*sql.Rows) error {
+	return func(r *sql.Rows) error {
 		var c counter
 		var value sql.NullFloat64 // V$OSSTAT has fractions in rows that we do not ask for
 		err := r.Scan(&c.instance, &c.name, &value)
-		all[c] += int64(value.Float64)
-		return err
-	})
-	return all, err
-}
-
-func (a *Admin) readEvents(ctx context.Context, s *Snapshot) error {
-	s.events = map[counter]wait{}
-	err := a.each(ctx, "system_event", func(r *sql.Rows) error {
-		var c counter
-		var w wait
-		err := r.Scan(&c.instance, &c.name, &w.waits, &w.microseconds)
-		sum := s.events[c]
-		s.events[c] = wait{sum.waits + w.waits, sum.microseconds + w.microseconds}
-		return err
-	})
-	if err != nil {
+		into[c] += int64(value.Float64)
 		return err
 	}
-	err = a.each(ctx, "event_histogram", func(r *sql.Rows) error {
-		var b bucket
-		var count int64
-		err := r.Scan(&b.instance, &b.name, &b.below, &count)
-		s.buckets[b] += count
-		return err
-	})
-	return err
-}
-
-func (a *Admin) readFiles(ctx context.Context, s *Snapshot) error {
-	names := map[file]string{}
-	err := a.each(ctx, "datafiles", func(r *sql.Rows) error {
-		var f file
-		var name sql.NullString
-		err := r.Scan(&f.kind, &f.number, &name)
-		names[f] = name.String
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	s.files = map[file]runfile.OracleFile{}
-	err = a.each(ctx, "iostat_file", func(r *sql.Rows) error {
-		f, err := scanFile(r)
-		f.Name = names[file{kind: f.Type, number: f.Number}]
-		key := file{f.Instance, f.Type, f.Number}
-		if have, ok := s.files[key]; ok { // one row for each container
-			f, _ = addFile(have, f, 1)
-		}
-		s.files[key] = f
-		return err
-	})
-	return err
 }
 
 func scanFile(r *sql.Rows) (runfile.OracleFile, error) {

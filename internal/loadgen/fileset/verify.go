@@ -37,12 +37,7 @@ func (s *Set) Verify(ctx context.Context) (v runfile.Verification, wrong string,
 		return v, "", err
 	}
 	defer func() { _ = arena.Release() }()
-	var samples []sample
-	for _, f := range s.files {
-		for i := range f.Tracker.sampled {
-			samples = append(samples, sample{f, i})
-		}
-	}
+	samples := s.samples()
 	var next atomic.Int64
 	var mu sync.Mutex // of the results
 	group, ctx := errgroup.WithContext(ctx)
@@ -66,6 +61,15 @@ func (s *Set) Verify(ctx context.Context) (v runfile.Verification, wrong string,
 	}
 	err = group.Wait()
 	return v, wrong, err
+}
+
+func (s *Set) samples() (all []sample) {
+	for _, f := range s.files {
+		for i := range f.Tracker.sampled {
+			all = append(all, sample{f, i})
+		}
+	}
+	return all
 }
 
 // verifyBlock returns what is wrong with one block, and what went wrong in

@@ -190,8 +190,11 @@ func (r *runner) open(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, er
 			return db, nil
 		}
 		err = oracle.Explain(err)
-		switch code := oracle.CodeOf(err); {
-		case code == runfile.FailurePassword, code == runfile.FailurePrivilege, code == runfile.FailureOracleClient, r.opt.Now().After(end):
+		switch oracle.CodeOf(err) {
+		case runfile.FailurePassword, runfile.FailurePrivilege, runfile.FailureOracleClient:
+			return nil, err
+		}
+		if r.opt.Now().After(end) {
 			return nil, err
 		}
 		r.opt.Log.Info("Trying again to connect", "connect", o.Connect, "error", err)

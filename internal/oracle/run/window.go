@@ -166,7 +166,8 @@ func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, lo
 	r.course.Enter(runfile.SpanMeasure, index, start)
 	w.cpu, _ = r.opt.Usage()
 	w.at, w.first = len(r.load.Repetitions), len(r.load.Samples)
-	r.load.Repetitions = append(r.load.Repetitions, runfile.Repetition{Index: index, Start: start, End: start, Step: &step})
+	begun := runfile.Repetition{Index: index, Start: start, End: start, Step: &step}
+	r.load.Repetitions = append(r.load.Repetitions, begun)
 	o := r.observe(ctx, runfile.SpanMeasure, index)
 	err = r.course.During(ctx, func() { w.follow(o) }, load)
 	o.end()

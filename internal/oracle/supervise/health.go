@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -38,21 +39,11 @@ func (s *supervisor) checkHealth(ctx context.Context) health {
 	case err == nil:
 		return health{}
 	case errors.As(err, &exit):
-		return health{code: exit.ExitCode(), output: clip(s.redact.clean(lastLine(out.String())))}
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		return health{code: exit.ExitCode(), output: clip(s.redact.clean(strings.TrimSpace(lines[len(lines)-1])))}
 	default:
 		return health{code: -1, output: err.Error()}
 	}
-}
-
-// lastLine is the last one that says something.
-func lastLine(text string) string {
-	last := ""
-	for line := range bytes.Lines([]byte(text)) {
-		if l := bytes.TrimSpace(line); len(l) > 0 {
-			last = string(l)
-		}
-	}
-	return last
 }
 
 // explain says what the code means by the script's own documentation.

@@ -54,12 +54,7 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.ProductRoot == "" {
-		o.ProductRoot = "/opt/oracle/product"
-	}
-	if o.ProcDir == "" {
-		o.ProcDir = "/proc"
-	}
+	o.ProductRoot, o.ProcDir = cmp.Or(o.ProductRoot, "/opt/oracle/product"), cmp.Or(o.ProcDir, "/proc")
 	if o.HealthInterval <= 0 {
 		o.HealthInterval = healthInterval
 	}

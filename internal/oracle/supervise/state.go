@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,9 +87,5 @@ func failf(code, format string, args ...any) error {
 
 // asFailure is how an error stands in the state.
 func asFailure(err error) *runfile.Failure {
-	code := oracle.CodeOf(err)
-	if code == "" {
-		code = runfile.FailureInternal
-	}
-	return &runfile.Failure{Code: code, Message: err.Error()}
+	return &runfile.Failure{Code: cmp.Or(oracle.CodeOf(err), runfile.FailureInternal), Message: err.Error()}
 }
