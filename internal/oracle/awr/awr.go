@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -108,7 +109,8 @@ func (p *parser) row(line string) error {
 // them, or returns nil where the table is another.
 func tableBelow(head []string, hyphens string) *table {
 	var t table
-	for _, c := range columnsOf(hyphens) {
+	for _, at := range regexp.MustCompile("-+").FindAllStringIndex(hyphens, -1) {
+		c := column{at[0], at[1]}
 		switch title := c.title(head); {
 		case strings.HasSuffix(title, "event"):
 			t.event = c
@@ -122,23 +124,6 @@ func tableBelow(head []string, hyphens string) *table {
 		return nil
 	}
 	return &t
-}
-
-func columnsOf(hyphens string) []column {
-	var out []column
-	for at := 0; at < len(hyphens); {
-		if hyphens[at] == ' ' {
-			at++
-			continue
-		}
-		end := at
-		for end < len(hyphens) && hyphens[end] == '-' {
-			end++
-		}
-		out = append(out, column{at, end})
-		at = end
-	}
-	return out
 }
 
 // title joins what stands in the column, without blanks and in lower case. Words
