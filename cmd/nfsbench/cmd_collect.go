@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -185,7 +186,12 @@ func (f *collectFlags) options(a *app, getenv func(string) string) (collect.RunO
 	if err != nil {
 		return collect.RunOptions{}, err
 	}
-	publisher, err := f.publisher(a, int32(index), getenv)
+	var publisher publish.Publisher
+	if f.outputDir != "" {
+		publisher, err = publish.NewDirectory(f.outputDir, int32(index))
+	} else {
+		publisher, err = configMapPublisher(a, f.configMap, ", or --output-dir", int32(index), getenv)
+	}
 	if err != nil {
 		return collect.RunOptions{}, err
 	}
@@ -204,10 +210,7 @@ func (f *collectFlags) options(a *app, getenv func(string) string) (collect.RunO
 func (f *collectFlags) host(getenv func(string) string) (runfile.Host, error) {
 	host := collect.HostFacts(procfs.Host(), false)
 	host.Version = cli.Version(version)
-	host.Node = f.node
-	if host.Node == "" {
-		host.Node = getenv(envNode)
-	}
+	host.Node = cmp.Or(f.node, getenv(envNode))
 	millis, err := number("--loader-cpu-millis", f.loaderCPU, envLoaderCPU, getenv, 31)
 	if err != nil {
 		return host, err
@@ -223,13 +226,6 @@ func (f *collectFlags) host(getenv func(string) string) (runfile.Host, error) {
 		host.MemoryBytes = limit
 	}
 	return host, nil
-}
-
-func (f *collectFlags) publisher(a *app, index int32, getenv func(string) string) (publish.Publisher, error) {
-	if f.outputDir != "" {
-		return publish.NewDirectory(f.outputDir, index)
-	}
-	return configMapPublisher(a, f.configMap, ", or --output-dir", index, getenv)
 }
 
 // configMapPublisher publishes to the ConfigMap that --configmap names; instead is what

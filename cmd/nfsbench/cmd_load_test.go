@@ -354,9 +354,12 @@ func TestProgressIsReadable(t *testing.T) {
 		t.Errorf("the bar says %q, want %q", got, want)
 	}
 	var buf bytes.Buffer
-	bar := newBarView(&buf)
-	bar.show(runfile.Event{Span: "Fill", Percent: 42})
-	bar.close()
+	bar, err := newProgress(&buf, "bar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bar.event(runfile.Event{Span: "Fill", Percent: 42})
+	bar.end()
 	if !strings.Contains(buf.String(), "Fill") || !strings.Contains(buf.String(), "42%") {
 		t.Errorf("the bar drew %q", buf.String())
 	}

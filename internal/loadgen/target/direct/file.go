@@ -142,10 +142,7 @@ func (f *file) WriteAt(ctx context.Context, p []byte, off int64) error {
 }
 
 func (f *file) Commit(ctx context.Context) error {
-	if err := f.f.Commit(ctx); err != nil {
-		return f.t.explain("commit", err)
-	}
-	return nil
+	return f.t.explain("commit", f.f.Commit(ctx))
 }
 
 func (f *file) Size(ctx context.Context) (int64, error) {

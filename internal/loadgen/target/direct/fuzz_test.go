@@ -146,7 +146,7 @@ func useExport(t *testing.T, port, hostile int) {
 }
 
 //nolint:revive // a test's context comes behind the test
-func useFile(t *testing.T, ctx context.Context, tgt *direct.Target, file target.File) {
+func useFile(t *testing.T, ctx context.Context, tgt target.Target, file target.File) {
 	t.Helper()
 	const block = 4096
 	arena, err := target.NewArena(2, block)

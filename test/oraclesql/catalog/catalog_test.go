@@ -5,27 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 )
-
-func TestAVersionBelongsToTheNewestReleaseNotAfterIt(t *testing.T) {
-	for version, want := range map[string]string{
-		"12.1.0.2.0": "12.1", "12.2.0.1.0": "12.2", "18.0.0.0.0": "12.2", "19.0.0.0.0": "19", "19.24.0.0.0": "19",
-		"20.2.0.0.0": "19", "21.3.0.0.0": "21", "23.0.0.0.0": "23", "23.26.1.0.0": "23", "26.0.0.0.0": "23", "19": "19",
-	} {
-		got, err := Of(version)
-		if err != nil || got.String() != want {
-			t.Errorf("%s belongs to %s (%v), want %s", version, got, err, want)
-		}
-	}
-}
-
-func TestAVersionWhoseViewsAreNotKnownIsRefused(t *testing.T) {
-	for _, version := range []string{"11.2.0.4.0", "12.1.0.1.0", "10.2", "", "nineteen", "19.x", "-1.2"} {
-		if got, err := Of(version); err == nil {
-			t.Errorf("%q is taken for %s", version, got)
-		}
-	}
-}
 
 func TestATextSaysForWhichReleasesItIs(t *testing.T) {
 	for line, want := range map[string]string{
@@ -77,7 +59,7 @@ func TestTheCheckerPassesWhatIsRight(t *testing.T) {
 		"nested exists":  "SELECT name FROM v$datafile WHERE file# IN (SELECT file_no FROM v$iostat_file WHERE asynch_io = 'ASYNC_ON')",
 		"package in sql": "SELECT name || ' x' AS y FROM v$datafile",
 	} {
-		if err := Check(sql, Release12c1); err != nil {
+		if err := Check(sql, sqltext.Release12c1); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -117,7 +99,7 @@ func TestTheCheckerCatchesWhatIsWrong(t *testing.T) {
 		"in a loop":                {"BEGIN FOR r IN (SELECT nom FROM v$datafile) LOOP NULL; END LOOP; END;", "no column NOM"},
 		"in a block":               {"BEGIN SELECT nom INTO x FROM v$datafile; END;", "no column NOM"},
 	} {
-		err := Check(c.sql, Release12c1)
+		err := Check(c.sql, sqltext.Release12c1)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
@@ -133,7 +115,7 @@ func TestAColumnIsTakenFromItsReleaseOn(t *testing.T) {
 		"SELECT reco FROM gv$dnfs_channels":                 "",
 	} {
 		var ok []string
-		for _, r := range Releases() {
+		for _, r := range sqltext.Releases() {
 			if Check(sql, r) == nil {
 				ok = append(ok, r.String())
 			}

@@ -13,22 +13,55 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// eventOfReads is the wait that is the latency of one read. That of scans is
-// not: its reads are asynchronous, and the wait is only for what is not there
-// yet.
-const eventOfReads = "db file sequential read"
+// calibrate calls CALIBRATE_IO once, to warm caches or for the record.
+func (r *runner) calibrate(ctx context.Context, index int32, step runfile.Step) error {
+	c := r.plan.Workload.Calibrate
+	var found *runfile.Calibration
+	began := r.opt.Now()
+	r.course.Tell("CALIBRATE_IO takes about 10 minutes, which is an estimate, for it does not tell how far it is")
+	err := r.measure(ctx, index, step, func(ctx context.Context) error {
+		got, err := r.admin.Calibrate(ctx, c.PhysicalDisks, c.MaxLatencyMilliseconds)
+		if err != nil {
+			return fmt.Errorf("call CALIBRATE_IO: %w", err)
+		}
+		found = &got
+		return nil
+	}, func(rep *runfile.Repetition) {
+		if rep.Oracle != nil {
+			rep.Oracle.Calibration = found
+			rep.Read = readsOfFiles(rep)
+		}
+	})
+	if err == nil {
+		r.course.Script.Each = r.opt.Now().Sub(began) // the next takes about as long
+	}
+	return err
+}
 
-// ramp goes through all numbers of users in each round.
-func (r *runner) ramp(ctx context.Context) error { return r.eachStep(ctx, r.rampStep) }
+// readsOfFiles are the reads that V$IOSTAT_FILE counted, where V$SYSSTAT, which
+// counts what sessions read, missed some: CALIBRATE_IO is made by processes of
+// its own.
+func readsOfFiles(rep *runfile.Repetition) *runfile.Ops {
+	var files runfile.Ops
+	for _, f := range rep.Oracle.Files {
+		files.Count += f.SmallReads + f.LargeReads
+		files.Bytes += (f.SmallReadMegabyte + f.LargeReadMegabyte) << 20
+	}
+	if rep.Read != nil && rep.Read.Count >= files.Count {
+		return rep.Read
+	}
+	return &files
+}
 
-// rampStep lets so many users work through warm-up and window.
-func (r *runner) rampStep(ctx context.Context, index int32, step runfile.Step) error {
+// runUsers lets so many users work through warm-up and window.
+func (r *runner) runUsers(ctx context.Context, index int32, step runfile.Step) error {
 	s := r.plan.Schedule
 	r.course.Enter(runfile.SpanWarmup, index, time.Time{})
 	users, err := r.connectUsers(ctx, index, step.Users)
+	stuck := false
 	if users != nil {
 		defer func() {
-			if !r.stuck {
+			if !stuck {
 				users.Close()
 			}
 		}()
@@ -36,7 +69,12 @@ func (r *runner) rampStep(ctx context.Context, index int32, step runfile.Step) e
 	if err != nil {
 		return err
 	}
-	working := startUsers(ctx, users)
+	loading, cancel := context.WithCancel(ctx)
+	working := &work{ended: make(chan struct{})}
+	go func() {
+		defer close(working.ended)
+		working.err = users.Run(loading)
+	}()
 	err = r.warmUp(ctx, index, working)
 	if err == nil {
 		err = r.awrSnapshot(ctx)
@@ -46,24 +84,28 @@ func (r *runner) rampStep(ctx context.Context, index int32, step runfile.Step) e
 			return working.wait(ctx, time.Duration(s.DurationSeconds)*time.Second)
 		}, func(rep *runfile.Repetition) {
 			if r.plan.Workload.SLOB.Access == runfile.AccessRandomRead {
-				putLatency(rep, eventOfReads)
+				putLatency(rep)
 			}
 		})
 	}
-	stopped := r.course.During(ctx, nil, func(context.Context) error { return working.stop() })
-	r.stuck = errors.Is(stopped, course.ErrStuck)
+	cancel() // which ends their statements
+	stopped := r.course.Do(ctx, func(context.Context) error {
+		<-working.ended
+		return working.err
+	})
+	stuck = errors.Is(stopped, course.ErrStuck)
 	if err == nil {
 		err = r.awrSnapshot(ctx)
 	}
-	if err != nil {
-		return err
+	if err == nil || stuck {
+		return errors.Join(err, stopped)
 	}
-	return stopped
+	return err
 }
 
 func (r *runner) connectUsers(ctx context.Context, index, n int32) (*slob.Users, error) {
 	var users *slob.Users
-	err := r.course.During(ctx, nil, func(ctx context.Context) (err error) {
+	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
 		users, err = slob.Connect(ctx, slob.Options{
 			Open: r.open, Connects: r.plan.Database.Connects, Password: r.password,
 			SLOB: *r.plan.Workload.SLOB, Rows: r.schemas.Rows(), Users: n,
@@ -100,7 +142,7 @@ func (r *runner) awrSnapshot(ctx context.Context) error {
 	if !r.plan.Workload.SLOB.AWR {
 		return nil
 	}
-	return r.course.During(ctx, nil, func(ctx context.Context) error {
+	return r.course.Do(ctx, func(ctx context.Context) error {
 		if _, err := r.adminDB.ExecContext(ctx, sqltext.Text("awr_snapshot")); err != nil {
 			return fmt.Errorf("take an AWR snapshot (workload.slob.awr): %w", oracle.Explain(err))
 		}
@@ -110,19 +152,8 @@ func (r *runner) awrSnapshot(ctx context.Context) error {
 
 // work is users at work in another goroutine.
 type work struct {
-	cancel context.CancelFunc
-	ended  chan struct{}
-	err    error // when ended is closed
-}
-
-func startUsers(ctx context.Context, users *slob.Users) *work {
-	ctx, cancel := context.WithCancel(ctx)
-	w := &work{cancel: cancel, ended: make(chan struct{})}
-	go func() {
-		defer close(w.ended)
-		w.err = users.Run(ctx)
-	}()
-	return w
+	ended chan struct{}
+	err   error // when ended is closed
 }
 
 // wait returns after d, or before that when the users or the run have ended.
@@ -140,11 +171,4 @@ func (w *work) wait(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// stop ends their statements, and returns when they are gone.
-func (w *work) stop() error {
-	w.cancel()
-	<-w.ended
-	return w.err
 }

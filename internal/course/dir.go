@@ -1,12 +1,12 @@
-// Package rundir is the directory that the containers of one run share: a loader
-// tells there how it goes, a collector follows, a database is asked to restart.
-package rundir
+package course
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,8 +35,8 @@ type Dir struct {
 	err    error // the first of an event that was not written
 }
 
-// Open makes the directory ready. Events of an earlier process stay.
-func Open(path string) (*Dir, error) {
+// OpenDir makes the directory ready. Events of an earlier process stay.
+func OpenDir(path string) (*Dir, error) {
 	f, err := os.OpenFile(filepath.Join(path, runfile.EventsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // the collector reads it as another user
 	if err != nil {
 		return nil, fmt.Errorf("use run directory: %w", err)
@@ -46,13 +46,18 @@ func Open(path string) (*Dir, error) {
 
 // Event implements Sink. Each line is one write, so that no reader sees half.
 func (d *Dir) Event(e runfile.Event) {
-	line, err := json.Marshal(e)
-	if err == nil {
-		_, err = d.events.Write(append(line, '\n'))
-	}
-	if err != nil && d.err == nil {
+	if err := WriteEvent(d.events, e); err != nil && d.err == nil {
 		d.err = fmt.Errorf("write event: %w", err)
 	}
+}
+
+// WriteEvent writes an event as one line of JSON, at once.
+func WriteEvent(w io.Writer, e runfile.Event) error {
+	line, err := json.Marshal(e)
+	if err == nil {
+		_, err = w.Write(append(line, '\n'))
+	}
+	return err
 }
 
 // Load implements Sink: the file is replaced as a whole or not at all. An event
@@ -62,19 +67,32 @@ func (d *Dir) Load(l *runfile.Load) error {
 	if err != nil {
 		return fmt.Errorf("encode load: %w", err)
 	}
-	final := filepath.Join(d.path, runfile.LoadFile)
-	part := final + ".part"
-	if err := os.WriteFile(part, append(data, '\n'), 0o644); err != nil { //nolint:gosec // the collector reads it as another user
-		return fmt.Errorf("write load: %w", err)
-	}
-	if err := os.Rename(part, final); err != nil {
+	if err := ReplaceFile(filepath.Join(d.path, runfile.LoadFile), append(data, '\n')); err != nil {
 		return fmt.Errorf("write load: %w", err)
 	}
 	return d.err
 }
 
+// ReplaceFile writes a file of the run directory as a whole or not at all.
+func ReplaceFile(path string, data []byte) error {
+	if err := os.WriteFile(path+".part", data, 0o644); err != nil { //nolint:gosec // other containers, with other users, read it
+		return err
+	}
+	return os.Rename(path+".part", path)
+}
+
+// Refuse leaves in the directory, where the collector looks, why there is no
+// load, and returns the reason. Without a code the plan is not valid.
+func (d *Dir) Refuse(now time.Time, code string, reason error) error {
+	f := &runfile.Failure{Code: cmp.Or(code, runfile.FailureInvalidPlan), Message: reason.Error()}
+	d.Event(runfile.Event{Time: now, Span: runfile.SpanDone, Percent: 100, Message: f.Message})
+	return errors.Join(reason, d.Load(&runfile.Load{
+		Partial: true, Failure: f, Spans: []runfile.Span{{Kind: runfile.SpanDone, Start: now, End: now}},
+	}))
+}
+
 // Release waits for the file that says that all clients may start. It serves as
-// the Release of a loader.
+// Options.Release.
 func (d *Dir) Release(ctx context.Context) error {
 	ticker := time.NewTicker(releasePoll)
 	defer ticker.Stop()

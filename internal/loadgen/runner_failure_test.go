@@ -8,49 +8,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
-
-func TestTheEstimate(t *testing.T) {
-	start := time.Unix(1000, 0)
-	cases := map[string]struct {
-		reason string
-		p      progress
-		left   time.Duration
-		known  bool
-	}{
-		"filling has just begun": {
-			"nobody can know how long it takes", progress{fillStart: start, fillBytes: 100, planned: time.Minute}, 0, false,
-		},
-		"half filled in ten seconds": {
-			"the other half takes as long, then comes the schedule",
-			progress{fillStart: start, fillBytes: 100, filled: 50, planned: 80 * time.Second},
-			90 * time.Second, true,
-		},
-		"nothing to fill": {
-			"the schedule is known", progress{planned: 30 * time.Second}, 30 * time.Second, true,
-		},
-		"verifying": {
-			"nothing is planned any more", progress{fillBytes: 100, filled: 100}, 0, true,
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			left, known := tc.p.left(start.Add(10 * time.Second))
-			if left != tc.left || known != tc.known {
-				t.Errorf("%s: %v left, known: %t; want %v, %t", tc.reason, left, known, tc.left, tc.known)
-			}
-		})
-	}
-}
 
 func TestFailuresHaveTheCodeOfTheirCause(t *testing.T) {
 	live := t.Context()
 	cancelled, cancel := context.WithCancelCause(live)
 	cancel(errors.New("terminated"))
 	late, cancelLate := context.WithCancelCause(live)
-	cancelLate(errTimeout)
+	cancelLate(course.ErrTimeout)
 	noSpace := target.Fail(runfile.FailureNoSpace, "full", nil)
 	cases := map[string]struct {
 		reason string
@@ -62,19 +30,41 @@ func TestFailuresHaveTheCodeOfTheirCause(t *testing.T) {
 		"with a code":        {"its own code counts", live, noSpace, runfile.FailureNoSpace},
 		"stopped":            {"whatever a stopped run breaks is no failure of the storage", cancelled, noSpace, runfile.FailureCancelled},
 		"timeout":            {"the error may be a consequence", late, errors.New("context canceled"), runfile.FailureTimeout},
-		"timeout of a step":  {"an error that wraps it", live, errTimeout, runfile.FailureTimeout},
+		"timeout of a step":  {"an error that wraps it", live, course.ErrTimeout, runfile.FailureTimeout},
 		"unanswered":         {"no answer is no I/O error", live, errNotAnswered, runfile.FailureTimeout},
 		"unanswered, reason": {"but a reason counts more", live, errors.Join(noSpace, errNotAnswered), runfile.FailureNoSpace},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := failureOf(tc.ctx, tc.err, runfile.FailureIO); got == nil || got.Code != tc.want || got.Message == "" {
+			if got := inSpan(runfile.SpanMeasure).Failure(tc.ctx, tc.err); got == nil || got.Code != tc.want || got.Message == "" {
 				t.Errorf("%s: %+v, want %s", tc.reason, got, tc.want)
 			}
 		})
 	}
-	if failureOf(live, nil, runfile.FailureIO) != nil {
+	if inSpan(runfile.SpanMeasure).Failure(live, nil) != nil {
 		t.Error("no error became a failure")
+	}
+	for span, want := range map[string]string{
+		runfile.SpanConnect: runfile.FailureInternal, runfile.SpanFill: runfile.FailureIO, runfile.SpanWait: runfile.FailureTimeout,
+	} {
+		if got := inSpan(span).Failure(live, errors.New("x")); got.Code != want {
+			t.Errorf("a failure in %s is %+v, not %s", span, got, want)
+		}
+	}
+}
+
+// inSpan gives a Runner that has come to a span.
+func inSpan(kind string) *Runner {
+	c := course.New(course.Options{Now: time.Now, Sink: &memory{}})
+	c.Enter(kind, 0, time.Time{})
+	return &Runner{course: c}
+}
+
+func TestAFailureIsOneSentenceWhateverWasJoined(t *testing.T) {
+	err := errors.Join(errors.New("connect to 10.0.1.61: no answer"), errors.New("connect to 10.0.2.61: refused"))
+	f := inSpan(runfile.SpanConnect).Failure(t.Context(), err)
+	if want := "connect to 10.0.1.61: no answer; connect to 10.0.2.61: refused"; f.Message != want {
+		t.Errorf("message is %q, want %q", f.Message, want)
 	}
 }
 

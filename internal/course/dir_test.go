@@ -1,4 +1,4 @@
-package rundir
+package course
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 
 func TestTheRunDirectoryHasEventsAndTheLatestState(t *testing.T) {
 	dir := t.TempDir()
-	d, err := Open(dir)
+	d, err := OpenDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestTheRunDirectoryHasEventsAndTheLatestState(t *testing.T) {
 func TestEventsOfAnEarlierProcessStay(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
-		d, err := Open(dir)
+		d, err := OpenDir(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestEventsOfAnEarlierProcessStay(t *testing.T) {
 
 func TestAFullDiskIsTold(t *testing.T) {
 	dir := t.TempDir()
-	d, err := Open(dir)
+	d, err := OpenDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,14 +72,14 @@ func TestAFullDiskIsTold(t *testing.T) {
 	if err := d.Load(&runfile.Load{}); err == nil {
 		t.Error("nobody hears that an event was lost")
 	}
-	if _, err := Open(filepath.Join(dir, "missing")); err == nil {
+	if _, err := OpenDir(filepath.Join(dir, "missing")); err == nil {
 		t.Error("a missing directory was opened")
 	}
 }
 
 func TestReleaseWaitsForTheFile(t *testing.T) {
 	dir := t.TempDir()
-	d, err := Open(dir)
+	d, err := OpenDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

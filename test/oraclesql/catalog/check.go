@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 )
 
 // Check says what is wrong with a rendered text on a release: views that are
@@ -15,7 +17,7 @@ import (
 // It reads the style of our texts, not all of Oracle's grammar: every query is
 // SELECT ... FROM relations WHERE ...; a column alias stands after AS, an alias
 // of a relation directly behind it.
-func Check(sql string, r Release) error {
+func Check(sql string, r sqltext.Release) error {
 	list, err := tokens(sql)
 	if err != nil {
 		return err
@@ -32,7 +34,7 @@ func Check(sql string, r Release) error {
 }
 
 type checker struct {
-	release  Release
+	release  sqltext.Release
 	problems []string
 }
 
