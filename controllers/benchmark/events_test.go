@@ -33,7 +33,7 @@ func TestALostTargetIsOneEvent(t *testing.T) {
 		{taken, "", false},
 	} {
 		e := targetTaken(reconciling(tc.before), reconciling(tc.after))
-		if (e != nil) != tc.want || e != nil && (e.reason != taken || e.note != "taken by x" || !e.warning) {
+		if (e != nil) != tc.want || e != nil && (e.Reason != taken || e.Note != "taken by x" || !e.Warning) {
 			t.Errorf("from %q to %q: %+v", tc.before, tc.after, e)
 		}
 	}
