@@ -130,12 +130,8 @@ func (p *protoV3) endWrite(ctx context.Context, o *op) (n int, got Stability, v 
 
 // commit implements dataProtocol.
 func (p *protoV3) commit(ctx context.Context, file []byte) (verifier, error) {
-	args := v3.CommitArgs{Handle: file}
 	var res v3.CommitRes
-	_, err := p.invoke(ctx, v3.ProcCommit, args.Append, func(d *xdr.Decoder) v3.Status {
-		res.Decode(d)
-		return res.Status
-	})
+	_, err := p.invoke(ctx, v3.ProcCommit, &v3.CommitArgs{Handle: file}, &res)
 	return res.Verifier, err
 }
 
@@ -162,24 +158,25 @@ func (p *protoV3) again(ctx context.Context, o *op, err error, wait time.Duratio
 	return true
 }
 
-// invoke makes a call without bulk data. It reports how many connections were
-// tried, because a call that changes names may have been executed by a server
-// whose reply was lost.
-func (p *protoV3) invoke(
-	ctx context.Context, procedure uint32,
-	args func([]byte) []byte, results func(*xdr.Decoder) v3.Status,
-) (attempts int, err error) {
+// invoke makes a call without bulk data and decodes its results into res. It reports how
+// many connections were tried, because a call that changes names may have been executed by
+// a server whose reply was lost.
+func (p *protoV3) invoke(ctx context.Context, procedure uint32, args, res xdr.Coded) (attempts int, err error) {
 	o := p.ops.Get().(*op)
-	defer p.ops.Put(o)
+	defer func() {
+		o.call.Results = nil // what was decoded aliases them
+		p.ops.Put(o)
+	}()
 	p.prepare(o, procedure)
-	o.call.Request = args(o.call.Request)
+	o.call.Request = xdr.Append(o.call.Request, args)
 	p.t.begin(ctx, o)
 	for wait := jukeboxFirst; ; wait = min(2*wait, jukeboxMax) {
 		if err := p.t.finish(ctx, o); err != nil {
 			return o.attempts, err
 		}
-		d := xdr.NewDecoder(o.call.Results)
-		status := results(&d)
+		head, d := xdr.NewDecoder(o.call.Results), xdr.NewDecoder(o.call.Results)
+		status := v3.Status(head.Uint32()) // all results begin with it
+		xdr.Decode(&d, res)
 		err := decoded(&d, status)
 		if err == nil || !p.again(ctx, o, err, wait) {
 			return o.attempts, err
@@ -201,4 +198,171 @@ func decoded(d *xdr.Decoder, status v3.Status) error {
 
 func violation(format string, args ...any) error {
 	return &rpc.ProtocolError{Err: fmt.Errorf(format, args...)}
+}
+
+// readDirBytes is how much of a directory is asked for at once.
+const readDirBytes = 64 << 10
+
+func (p *protoV3) info(ctx context.Context, root FileHandle) (FSInfo, error) {
+	var res v3.FsinfoRes
+	_, err := p.invoke(ctx, v3.ProcFsinfo, &v3.HandleArgs{Handle: []byte(root)}, &res)
+	return FSInfo{
+		Version: "nfsv3", ReadMaxBytes: res.ReadMax, WriteMaxBytes: res.WriteMax, MaxFileBytes: res.MaxFileBytes,
+	}, err
+}
+
+func (p *protoV3) statFS(ctx context.Context, root FileHandle) (FSStat, error) {
+	var res v3.FsstatRes
+	_, err := p.invoke(ctx, v3.ProcFsstat, &v3.HandleArgs{Handle: []byte(root)}, &res)
+	return FSStat{
+		TotalBytes: res.TotalBytes, FreeBytes: res.FreeBytes, AvailableBytes: res.AvailBytes,
+		TotalFiles: res.TotalFiles, FreeFiles: res.FreeFiles,
+	}, err
+}
+
+func (p *protoV3) getAttr(ctx context.Context, file FileHandle) (Attr, error) {
+	var res v3.GetattrRes
+	_, err := p.invoke(ctx, v3.ProcGetattr, &v3.HandleArgs{Handle: []byte(file)}, &res)
+	return attrV3(&res.Attr), err
+}
+
+func (p *protoV3) setAttr(ctx context.Context, file FileHandle, set SetAttr) error {
+	args := v3.SetattrArgs{Handle: []byte(file), Attr: newAttrV3(set)}
+	_, err := p.invoke(ctx, v3.ProcSetattr, &args, new(v3.WccRes))
+	return err
+}
+
+func (p *protoV3) access(ctx context.Context, file FileHandle, want Access) (Access, error) {
+	var res v3.AccessRes
+	_, err := p.invoke(ctx, v3.ProcAccess, &v3.AccessArgs{Handle: []byte(file), Access: uint32(want)}, &res)
+	return Access(res.Access), err
+}
+
+func (p *protoV3) lookup(ctx context.Context, dir FileHandle, name string) (FileHandle, error) {
+	var res v3.LookupRes
+	_, err := p.invoke(ctx, v3.ProcLookup, &v3.NameArgs{Dir: []byte(dir), Name: name}, &res)
+	return FileHandle(res.Handle), err
+}
+
+func (p *protoV3) create(ctx context.Context, dir FileHandle, name string, how Create) (FileHandle, error) {
+	where := v3.NameArgs{Dir: []byte(dir), Name: name}
+	attr := newAttrV3(SetAttr{Mode: &how.Mode})
+	create := &v3.CreateArgs{Where: where, How: v3.CreateUnchecked, Attr: attr}
+	if how.Exclusive {
+		create.How = v3.CreateGuarded
+	}
+	procedure, args := uint32(v3.ProcCreate), xdr.Coded(create)
+	if how.Kind == TypeDirectory {
+		procedure, args = v3.ProcMkdir, &v3.MkdirArgs{Where: where, Attr: attr}
+	}
+	var res v3.CreateRes
+	attempts, err := p.invoke(ctx, procedure, args, &res)
+	// The server may have executed an attempt whose reply was lost.
+	if attempts > 1 && v3.IsExist(err) {
+		err = nil
+	}
+	if err == nil && len(res.Handle) == 0 {
+		return p.lookup(ctx, dir, name)
+	}
+	return FileHandle(res.Handle), err
+}
+
+func (p *protoV3) remove(ctx context.Context, dir FileHandle, name string, kind FileType) error {
+	procedure := uint32(v3.ProcRemove)
+	if kind == TypeDirectory {
+		procedure = v3.ProcRmdir
+	}
+	attempts, err := p.invoke(ctx, procedure, &v3.NameArgs{Dir: []byte(dir), Name: name}, new(v3.WccRes))
+	if v3.IsStale(err) {
+		// NFS-Ganesha answers this where another client removes the same name at
+		// the same moment. Where the name is gone, that is what happened.
+		if _, missing := p.lookup(ctx, dir, name); v3.IsNotExist(missing) {
+			err = missing
+		}
+	}
+	if attempts > 1 && v3.IsNotExist(err) {
+		return nil
+	}
+	return err
+}
+
+func (p *protoV3) rename(ctx context.Context, from FileHandle, name string, to FileHandle, newName string) error {
+	args := v3.RenameArgs{
+		From: v3.NameArgs{Dir: []byte(from), Name: name},
+		To:   v3.NameArgs{Dir: []byte(to), Name: newName},
+	}
+	attempts, err := p.invoke(ctx, v3.ProcRename, &args, new(v3.RenameRes))
+	if attempts > 1 && v3.IsNotExist(err) {
+		return nil
+	}
+	return err
+}
+
+func (p *protoV3) readDir(ctx context.Context, dir FileHandle) ([]DirEntry, error) {
+	var all []DirEntry
+	args := v3.ReaddirArgs{Plus: true, Handle: []byte(dir), DirCount: readDirBytes / 4, MaxCount: readDirBytes}
+	for {
+		res := v3.ReaddirRes{Plus: true}
+		_, err := p.invoke(ctx, v3.ProcReaddirplus, &args, &res)
+		all = appendEntries(all, res.Entries)
+		if err != nil || res.EOF {
+			return all, err
+		}
+		before := args.Cookie
+		if n := len(res.Entries); n > 0 {
+			args.Cookie = res.Entries[n-1].Cookie
+		}
+		if args.Cookie == before {
+			return nil, violation("READDIRPLUS makes no progress after %d entries", len(all))
+		}
+		args.CookieVerifier = res.CookieVerifier
+	}
+}
+
+func appendEntries(all []DirEntry, entries []v3.DirEntry) []DirEntry {
+	for i := range entries {
+		e := &entries[i]
+		if e.Name == "." || e.Name == ".." {
+			continue
+		}
+		out := DirEntry{Name: e.Name, FileID: e.FileID, Handle: FileHandle(e.Handle)}
+		if e.Attr.Present {
+			a := attrV3(&e.Attr.Attr)
+			out.Attr = &a
+		}
+		all = append(all, out)
+	}
+	return all
+}
+
+func attrV3(a *v3.Attr) Attr {
+	kind := TypeOther
+	switch a.Type {
+	case v3.TypeRegular:
+		kind = TypeRegular
+	case v3.TypeDirectory:
+		kind = TypeDirectory
+	case v3.TypeBlock, v3.TypeCharacter, v3.TypeSymlink, v3.TypeSocket, v3.TypeFIFO:
+	}
+	return Attr{
+		Type: kind, Mode: a.Mode, UID: a.UID, GID: a.GID, SizeBytes: a.Size, UsedBytes: a.Used, FileID: a.FileID,
+		Modified: time.Unix(int64(a.Mtime.Seconds), int64(a.Mtime.Nanoseconds)).UTC(),
+	}
+}
+
+func newAttrV3(set SetAttr) v3.NewAttr {
+	var a v3.NewAttr
+	a.Mode = opt32(set.Mode)
+	a.UID, a.GID = opt32(set.UID), opt32(set.GID)
+	if set.SizeBytes != nil {
+		a.Size = v3.Opt64{Set: true, Value: *set.SizeBytes}
+	}
+	return a
+}
+
+func opt32(v *uint32) v3.Opt32 {
+	if v == nil {
+		return v3.Opt32{}
+	}
+	return v3.Opt32{Set: true, Value: *v}
 }

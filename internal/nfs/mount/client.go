@@ -12,10 +12,9 @@ import (
 // means that the program is not registered.
 func Getport(ctx context.Context, conn *rpc.Conn, program, version uint32) (int, error) {
 	m := Mapping{Program: program, Version: version, Protocol: ProtocolTCP}
-	port := uint32(0)
-	err := call(ctx, conn, request{PortmapProgram, PortmapVersion, PortmapProcGetport, rpc.Auth{}}, m.Append,
-		func(d *xdr.Decoder) { port = d.Uint32() })
-	if err != nil {
+	var port portRes
+	head := rpc.AppendCall(nil, PortmapProgram, PortmapVersion, PortmapProcGetport, rpc.Auth{})
+	if err := call(ctx, conn, xdr.Append(head, &m), &port); err != nil {
 		return 0, fmt.Errorf("ask the portmapper: %w", err)
 	}
 	if port > 65535 {
@@ -24,11 +23,16 @@ func Getport(ctx context.Context, conn *rpc.Conn, program, version uint32) (int,
 	return int(port), nil
 }
 
+// portRes are the results of GETPORT.
+type portRes uint32
+
+func (p *portRes) Code(c *xdr.Coder) { c.Uint32((*uint32)(p)) }
+
 // Mnt asks the mount daemon behind conn for the root of an export.
 func Mnt(ctx context.Context, conn *rpc.Conn, cred rpc.Auth, path string) (MntRes, error) {
-	args, res := PathArgs{Path: path}, MntRes{}
-	err := call(ctx, conn, request{Program, Version, ProcMnt, cred}, args.Append, res.Decode)
-	if err != nil {
+	var res MntRes
+	head := rpc.AppendCall(nil, Program, Version, ProcMnt, cred)
+	if err := call(ctx, conn, xdr.AppendString(head, path), &res); err != nil {
 		return MntRes{}, err
 	}
 	if res.Status != OK {
@@ -39,37 +43,28 @@ func Mnt(ctx context.Context, conn *rpc.Conn, cred rpc.Auth, path string) (MntRe
 
 // Umnt tells the mount daemon that the export is no longer used.
 func Umnt(ctx context.Context, conn *rpc.Conn, cred rpc.Auth, path string) error {
-	args := PathArgs{Path: path}
-	return call(ctx, conn, request{Program, Version, ProcUmnt, cred}, args.Append, func(*xdr.Decoder) {})
+	head := rpc.AppendCall(nil, Program, Version, ProcUmnt, cred)
+	return call(ctx, conn, xdr.AppendString(head, path), nil)
 }
 
 // Exports returns the export list of the mount daemon.
 func Exports(ctx context.Context, conn *rpc.Conn) ([]Export, error) {
 	var res ExportRes
-	err := call(ctx, conn, request{Program, Version, ProcExport, rpc.Auth{}},
-		func(b []byte) []byte { return b }, res.Decode)
+	err := call(ctx, conn, rpc.AppendCall(nil, Program, Version, ProcExport, rpc.Auth{}), &res)
 	return res.Exports, err
 }
 
-type request struct {
-	program, version, procedure uint32
-	cred                        rpc.Auth
-}
-
-func call(
-	ctx context.Context, conn *rpc.Conn, r request,
-	args func([]byte) []byte, results func(*xdr.Decoder),
-) error {
+// call makes a call and decodes its results, unless they are nil.
+func call(ctx context.Context, conn *rpc.Conn, request []byte, results xdr.Coded) error {
 	var c rpc.Call
 	c.Reset()
-	c.Request = args(rpc.AppendCall(nil, r.program, r.version, r.procedure, r.cred))
-	if err := conn.Do(ctx, &c); err != nil {
+	c.Request = request
+	if err := conn.Do(ctx, &c); err != nil || results == nil {
 		return err
 	}
 	d := xdr.NewDecoder(c.Results)
-	results(&d)
-	if err := d.Err(); err != nil {
-		return &rpc.ProtocolError{Err: err}
+	if xdr.Decode(&d, results); d.Err() != nil {
+		return &rpc.ProtocolError{Err: d.Err()}
 	}
 	return nil
 }

@@ -43,28 +43,14 @@ const (
 // are one uint32, 0 meaning that the program is not registered.
 type Mapping struct{ Program, Version, Protocol, Port uint32 }
 
-// Append appends m to b.
-func (m *Mapping) Append(b []byte) []byte {
-	for _, v := range [...]uint32{m.Program, m.Version, m.Protocol, m.Port} {
-		b = xdr.AppendUint32(b, v)
-	}
-	return b
-}
-
-// Decode reads m from d.
-func (m *Mapping) Decode(d *xdr.Decoder) {
-	m.Program, m.Version = d.Uint32(), d.Uint32()
-	m.Protocol, m.Port = d.Uint32(), d.Uint32()
-}
+// Code implements xdr.Coded.
+func (m *Mapping) Code(c *xdr.Coder) { c.Uint32(&m.Program, &m.Version, &m.Protocol, &m.Port) }
 
 // PathArgs are the arguments of MNT and UMNT.
 type PathArgs struct{ Path string }
 
-// Append appends a to b.
-func (a *PathArgs) Append(b []byte) []byte { return xdr.AppendString(b, a.Path) }
-
-// Decode reads a from d.
-func (a *PathArgs) Decode(d *xdr.Decoder) { a.Path = d.String(MaxPathBytes) }
+// Code implements xdr.Coded.
+func (a *PathArgs) Code(c *xdr.Coder) { c.String(&a.Path, MaxPathBytes) }
 
 // MntRes are the results of MNT.
 type MntRes struct {
@@ -73,34 +59,22 @@ type MntRes struct {
 	Flavors []uint32 // accepted credentials in the server's order; only with OK
 }
 
-// Append appends r to b.
-func (r *MntRes) Append(b []byte) []byte {
-	b = xdr.AppendUint32(b, uint32(r.Status))
-	if r.Status != OK {
-		return b
-	}
-	b = xdr.AppendOpaque(b, r.Handle)
-	b = xdr.AppendUint32(b, uint32(len(r.Flavors)))
-	for _, f := range r.Flavors {
-		b = xdr.AppendUint32(b, f)
-	}
-	return b
-}
-
-// Decode reads r from d.
-func (r *MntRes) Decode(d *xdr.Decoder) {
-	*r = MntRes{Status: Status(d.Uint32())}
-	if r.Status != OK {
+// Code implements xdr.Coded.
+func (r *MntRes) Code(c *xdr.Coder) {
+	if c.Uint32((*uint32)(&r.Status)); r.Status != OK {
 		return
 	}
-	r.Handle = d.Opaque(maxHandleBytes)
-	n := d.Uint32()
-	if n > maxFlavors {
-		d.Fail(xdr.ErrTooLong)
+	c.Opaque(&r.Handle, maxHandleBytes)
+	n := uint32(len(r.Flavors))
+	if c.Uint32(&n); n > maxFlavors {
+		c.Refuse(xdr.ErrTooLong)
 		return
 	}
-	for range n {
-		r.Flavors = append(r.Flavors, d.Uint32())
+	if !c.Encoding() {
+		r.Flavors = make([]uint32, n)
+	}
+	for i := range r.Flavors {
+		c.Uint32(&r.Flavors[i])
 	}
 }
 
@@ -113,33 +87,30 @@ type Export struct {
 // ExportRes is the export list, the results of EXPORT.
 type ExportRes struct{ Exports []Export }
 
-// Append appends r to b.
-func (r *ExportRes) Append(b []byte) []byte {
-	for i := range r.Exports {
-		b = xdr.AppendBool(b, true)
-		b = xdr.AppendString(b, r.Exports[i].Path)
-		for _, g := range r.Exports[i].Groups {
-			b = xdr.AppendBool(b, true)
-			b = xdr.AppendString(b, g)
-		}
-		b = xdr.AppendBool(b, false)
+// Code implements xdr.Coded.
+func (r *ExportRes) Code(c *xdr.Coder) {
+	if !c.Encoding() {
+		r.Exports = nil
 	}
-	return xdr.AppendBool(b, false)
-}
-
-// Decode reads r from d.
-func (r *ExportRes) Decode(d *xdr.Decoder) {
-	r.Exports = nil
-	// Every round consumes input, so hostile bytes cannot keep us here.
-	for d.Bool() {
-		e := Export{Path: d.String(MaxPathBytes)}
-		for d.Bool() {
-			e.Groups = append(e.Groups, d.String(MaxNameBytes))
+	// Every round of decoding consumes input, so hostile bytes cannot keep us here.
+	for i := 0; c.More(i < len(r.Exports)); i++ {
+		if !c.Encoding() {
+			r.Exports = append(r.Exports, Export{})
 		}
-		if d.Err() != nil {
+		if r.Exports[i].code(c); c.Failed() {
+			r.Exports = r.Exports[:i]
 			return
 		}
-		r.Exports = append(r.Exports, e)
+	}
+}
+
+func (e *Export) code(c *xdr.Coder) {
+	c.String(&e.Path, MaxPathBytes)
+	for i := 0; c.More(i < len(e.Groups)); i++ {
+		if !c.Encoding() {
+			e.Groups = append(e.Groups, "")
+		}
+		c.String(&e.Groups[i], MaxNameBytes)
 	}
 }
 

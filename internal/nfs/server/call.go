@@ -105,14 +105,8 @@ func (w *worker) program(number uint32) (run func(uint32) rpc.AcceptStatus, vers
 // credentialOK accepts AUTH_NONE and a well-formed AUTH_SYS. Who it names does not matter,
 // see the package comment, so nothing is kept.
 func credentialOK(a rpc.Auth) bool {
-	switch a.Flavor {
-	case rpc.FlavorNone:
-		return true
-	case rpc.FlavorSys:
-	case rpc.FlavorGSS:
-		return false
-	default:
-		return false
+	if a.Flavor != rpc.FlavorSys {
+		return a.Flavor == rpc.FlavorNone
 	}
 	const maxMachine, maxGroups = 255, 16
 	d := xdr.NewDecoder(a.Body)
@@ -120,11 +114,8 @@ func credentialOK(a rpc.Auth) bool {
 	d.Opaque(maxMachine) // host name
 	d.Skip(8)            // uid, gid
 	groups := d.Uint32()
-	if groups > maxGroups {
-		return false
-	}
-	d.Skip(int(groups) * 4)
-	return d.Err() == nil
+	d.Skip(int(min(groups, maxGroups)) * 4)
+	return groups <= maxGroups && d.Err() == nil
 }
 
 // garbage says whether the arguments could not be decoded.

@@ -1,6 +1,10 @@
 package server
 
 import (
+	"math"
+
+	"golang.org/x/sys/unix"
+
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/server/filetree"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
@@ -12,16 +16,6 @@ import (
 type procedure struct {
 	name string
 	run  func(*worker) v3.Status
-}
-
-// procedureNames lists the procedures by number, for the counters.
-func procedureNames() []string {
-	table := procedures()
-	names := make([]string, 0, len(table))
-	for _, p := range table {
-		names = append(names, p.name)
-	}
-	return names
 }
 
 // procedures is the table of RFC 1813 section 3. Those without a function are not
@@ -40,12 +34,12 @@ func procedures() [v3.ProcCommit + 1]procedure {
 		v3.ProcMkdir:       {"MKDIR", (*worker).mkdir},
 		v3.ProcSymlink:     {"SYMLINK", nil},
 		v3.ProcMknod:       {"MKNOD", nil},
-		v3.ProcRemove:      {"REMOVE", (*worker).remove},
-		v3.ProcRmdir:       {"RMDIR", (*worker).rmdir},
+		v3.ProcRemove:      {"REMOVE", func(w *worker) v3.Status { return w.unlink((*filetree.Tree).Remove) }},
+		v3.ProcRmdir:       {"RMDIR", func(w *worker) v3.Status { return w.unlink((*filetree.Tree).Rmdir) }},
 		v3.ProcRename:      {"RENAME", (*worker).rename},
 		v3.ProcLink:        {"LINK", nil},
-		v3.ProcReaddir:     {"READDIR", (*worker).readdir},
-		v3.ProcReaddirplus: {"READDIRPLUS", (*worker).readdirplus},
+		v3.ProcReaddir:     {"READDIR", func(w *worker) v3.Status { return w.list(false) }},
+		v3.ProcReaddirplus: {"READDIRPLUS", func(w *worker) v3.Status { return w.list(true) }},
 		v3.ProcFsstat:      {"FSSTAT", (*worker).fsstat},
 		v3.ProcFsinfo:      {"FSINFO", (*worker).fsinfo},
 		v3.ProcPathconf:    {"PATHCONF", (*worker).pathconf},
@@ -64,7 +58,13 @@ func (w *worker) nfs(number uint32) rpc.AcceptStatus {
 	if p.run == nil {
 		counts.Operation(number)
 		counts.NFSError()
-		w.unsupported(number)
+		w.out = xdr.AppendUint32(w.out, uint32(v3.ErrNotSupp))
+		// What follows a failure are absent attributes: one for READLINK, wcc_data for
+		// SYMLINK and MKNOD, both for LINK.
+		absent := map[uint32]int{v3.ProcReadlink: 1, v3.ProcSymlink: 2, v3.ProcMknod: 2, v3.ProcLink: 3}[number]
+		for range absent {
+			w.out = xdr.AppendBool(w.out, false)
+		}
 		return rpc.AcceptSuccess
 	}
 	status := p.run(w)
@@ -78,14 +78,13 @@ func (w *worker) nfs(number uint32) rpc.AcceptStatus {
 	return rpc.AcceptSuccess
 }
 
-// unsupported answers NFS3ERR_NOTSUPP with as many absent attributes as the procedure's
-// failure results have: one for READLINK, wcc_data for SYMLINK and MKNOD, both for LINK.
-func (w *worker) unsupported(number uint32) {
-	w.out = xdr.AppendUint32(w.out, uint32(v3.ErrNotSupp))
-	absent := map[uint32]int{v3.ProcReadlink: 1, v3.ProcSymlink: 2, v3.ProcMknod: 2, v3.ProcLink: 3}[number]
-	for range absent {
-		w.out = xdr.AppendBool(w.out, false)
-	}
+// decode reads the arguments of the call; garbage says whether that worked.
+func (w *worker) decode(args xdr.Coded) { xdr.Decode(&w.args, args) }
+
+// result appends results and returns their status.
+func (w *worker) result(status v3.Status, res xdr.Coded) v3.Status {
+	w.out = xdr.Append(w.out, res)
+	return status
 }
 
 // node finds the file of a handle.
@@ -111,3 +110,153 @@ func (w *worker) present(a filetree.Attr) v3.OptAttr {
 }
 
 func (w *worker) after(n *filetree.Node) v3.Wcc { return v3.Wcc{After: w.attrs(n)} }
+
+func (w *worker) getattr() v3.Status {
+	var a v3.HandleArgs
+	if w.decode(&a); w.garbage() {
+		return v3.OK
+	}
+	var res v3.GetattrRes
+	n, status := w.node(a.Handle)
+	if status == v3.OK {
+		got, err := w.conn.srv.tree.Stat(n)
+		status = statusOf(err)
+		res.Attr = wireAttr(got, w.conn.srv.fsid)
+	}
+	res.Status = status
+	return w.result(status, &res)
+}
+
+func (w *worker) setattr() v3.Status {
+	var a v3.SetattrArgs
+	if w.decode(&a); w.garbage() {
+		return v3.OK
+	}
+	res := v3.WccRes{}
+	n, status := w.node(a.Handle)
+	if status == v3.OK && a.GuardSet {
+		now := w.attrs(n)
+		if !now.Present || now.Attr.Ctime != a.GuardCtime {
+			status = v3.ErrNotSync
+		}
+	}
+	if status == v3.OK {
+		status = statusOf(w.conn.srv.tree.SetAttr(n, wanted(a.Attr, w.conn.srv.opt.Now())))
+	}
+	res.Status, res.Wcc = status, w.after(n)
+	return w.result(status, &res)
+}
+
+func (w *worker) lookup() v3.Status {
+	var a v3.NameArgs
+	if w.decode(&a); w.garbage() {
+		return v3.OK
+	}
+	var res v3.LookupRes
+	dir, status := w.node(a.Dir)
+	if status == v3.OK {
+		n, got, err := w.conn.srv.tree.Lookup(dir, a.Name)
+		if status = statusOf(err); err == nil {
+			h := n.Handle()
+			res.Handle, res.Attr = h[:], w.present(got)
+		}
+	}
+	res.Status, res.DirAttr = status, w.attrs(dir)
+	return w.result(status, &res)
+}
+
+func (w *worker) access() v3.Status {
+	var a v3.AccessArgs
+	if w.decode(&a); w.garbage() {
+		return v3.OK
+	}
+	var res v3.AccessRes
+	n, status := w.node(a.Handle)
+	if status == v3.OK {
+		res.Attr = w.attrs(n)
+		if !res.Attr.Present {
+			status = v3.ErrStale
+		}
+		res.Access = a.Access & granted(&res.Attr.Attr)
+	}
+	res.Status = status
+	return w.result(status, &res)
+}
+
+// granted are the ACCESS bits of the one user that everybody is: the owner's bits of what
+// the server made itself. Files of others are rare here; what access promises too much for
+// them is refused by the operation.
+func granted(a *v3.Attr) uint32 {
+	var bits uint32
+	if a.Mode&unix.S_IRUSR != 0 {
+		bits |= v3.AccessRead
+	}
+	if a.Mode&unix.S_IWUSR != 0 {
+		bits |= v3.AccessModify | v3.AccessExtend
+		if a.Type == v3.TypeDirectory {
+			bits |= v3.AccessDelete
+		}
+	}
+	if a.Mode&unix.S_IXUSR != 0 {
+		if a.Type == v3.TypeDirectory {
+			bits |= v3.AccessLookup
+		} else {
+			bits |= v3.AccessExecute
+		}
+	}
+	return bits
+}
+
+func (w *worker) fsstat() v3.Status {
+	n, status, ok := w.handleArg()
+	if !ok {
+		return status
+	}
+	res := v3.FsstatRes{Attr: w.attrs(n)}
+	if status == v3.OK {
+		u, err := w.conn.srv.tree.Usage()
+		status = statusOf(err)
+		res.TotalBytes, res.FreeBytes, res.AvailBytes = u.TotalBytes, u.FreeBytes, u.AvailBytes
+		res.TotalFiles, res.FreeFiles, res.AvailFiles = u.TotalFiles, u.FreeFiles, u.FreeFiles
+	}
+	res.Status = status
+	return w.result(status, &res)
+}
+
+func (w *worker) fsinfo() v3.Status {
+	n, status, ok := w.handleArg()
+	if !ok {
+		return status
+	}
+	size := uint32(w.conn.srv.opt.MaxTransferBytes)
+	res := v3.FsinfoRes{
+		Status: status, Attr: w.attrs(n),
+		ReadMax: size, ReadPref: size, ReadMult: minTransfer,
+		WriteMax: size, WritePref: size, WriteMult: minTransfer,
+		DirPref: maxListing, MaxFileBytes: math.MaxInt64, TimeDelta: v3.Time{Nanoseconds: 1},
+		Properties: v3.PropertyHomogeneous | v3.PropertyCanSetTime,
+	}
+	return w.result(status, &res)
+}
+
+func (w *worker) pathconf() v3.Status {
+	n, status, ok := w.handleArg()
+	if !ok {
+		return status
+	}
+	res := v3.PathconfRes{
+		Status: status, Attr: w.attrs(n), LinkMax: 1, NameMax: filetree.MaxName,
+		NoTrunc: true, ChownRestricted: true, CasePreserving: true,
+	}
+	return w.result(status, &res)
+}
+
+// handleArg decodes arguments that are one handle; ok is false when they are garbage.
+func (w *worker) handleArg() (n *filetree.Node, status v3.Status, ok bool) {
+	var a v3.HandleArgs
+	if w.decode(&a); w.garbage() {
+		return nil, v3.OK, false
+	}
+	n, status = w.node(a.Handle)
+	return n, status, true
+}

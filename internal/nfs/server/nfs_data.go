@@ -16,8 +16,7 @@ const replyHeadBytes = acceptedBytes + 4 + 4 + 84 + 4 + 4 + 4
 
 func (w *worker) read() v3.Status {
 	var a v3.ReadArgs
-	a.Decode(&w.args)
-	if w.garbage() {
+	if a.Decode(&w.args); w.garbage() {
 		return v3.OK
 	}
 	n, status := w.node(a.Handle)
@@ -63,8 +62,7 @@ func (w *worker) readFrom(n *filetree.Node, offset uint64, count int) v3.Status 
 
 func (w *worker) write() v3.Status {
 	var a v3.WriteArgs
-	a.Decode(&w.args)
-	if w.garbage() {
+	if a.Decode(&w.args); w.garbage() {
 		return v3.OK
 	}
 	srv := w.conn.srv
@@ -91,8 +89,7 @@ func (w *worker) write() v3.Status {
 
 func (w *worker) commit() v3.Status {
 	var a v3.CommitArgs
-	a.Decode(&w.args)
-	if w.garbage() {
+	if w.decode(&a); w.garbage() {
 		return v3.OK
 	}
 	srv := w.conn.srv
@@ -106,8 +103,7 @@ func (w *worker) commit() v3.Status {
 		srv.suspect(status)
 	}
 	res.Status = status
-	w.out = res.Append(w.out)
-	return status
+	return w.result(status, &res)
 }
 
 // suspect changes the write verifier when the disk lost something: the kernel reports a

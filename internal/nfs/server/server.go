@@ -76,13 +76,18 @@ func (s *Server) listen() error {
 			addr = l.Addr().String()
 		}
 		names = append(names, addr)
+		port := l.Addr().(*net.TCPAddr).Port
 		s.listeners = append(s.listeners, &listener{
-			Listener: l, portmapOnly: i >= len(s.opt.Listen), port: portOf(l),
+			Listener: l, portmapOnly: i >= len(s.opt.Listen), port: port,
 			room: make(chan struct{}, s.opt.MaxConnections),
 		})
 	}
 	paths := len(s.opt.Listen)
-	s.counters = counters.New(s.opt.Name, s.opt.Now, procedureNames(), names[:paths])
+	operations := make([]string, 0, len(s.procedures))
+	for _, p := range s.procedures {
+		operations = append(operations, p.name)
+	}
+	s.counters = counters.New(s.opt.Name, s.opt.Now, operations, names[:paths])
 	// Portmap calls are no path to data: they are counted where nobody looks.
 	unseen := counters.New("", s.opt.Now, nil, names[paths:])
 	for i, l := range s.listeners {
@@ -93,13 +98,6 @@ func (s *Server) listen() error {
 		}
 	}
 	return nil
-}
-
-func portOf(l net.Listener) int {
-	if a, ok := l.Addr().(*net.TCPAddr); ok {
-		return a.Port
-	}
-	return 0
 }
 
 // Addrs returns the addresses of Options.Listen as they were bound.
@@ -197,13 +195,16 @@ func (s *Server) accept(ctx context.Context, l *listener, serving *sync.WaitGrou
 			}
 			return nil
 		}
-		if err != nil && !isTemporary(err) {
-			return fmt.Errorf("accept on %s: %w", l.Addr(), err)
+		if isTemporary(err) {
+			s.opt.Log.Warn("Accepting failed", "address", l.Addr().String(), "error", err)
+			select {
+			case <-ctx.Done():
+			case <-time.NewTimer(100 * time.Millisecond).C:
+			}
+			continue
 		}
 		if err != nil {
-			s.opt.Log.Warn("Accepting failed", "address", l.Addr().String(), "error", err)
-			pause(ctx)
-			continue
+			return fmt.Errorf("accept on %s: %w", l.Addr(), err)
 		}
 		select {
 		case l.room <- struct{}{}:
@@ -218,17 +219,9 @@ func (s *Server) accept(ctx context.Context, l *listener, serving *sync.WaitGrou
 	}
 }
 
-// isTemporary: out of descriptors, or a client that was gone before it was accepted.
+// isTemporary reports whether accepting may work soon: this process is out of descriptors,
+// or a client was gone before it was accepted.
 func isTemporary(err error) bool {
 	var e interface{ Temporary() bool }
 	return errors.As(err, &e) && e.Temporary()
-}
-
-func pause(ctx context.Context) {
-	t := time.NewTimer(100 * time.Millisecond)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

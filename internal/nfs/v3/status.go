@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
 // Status is nfsstat3. As an error it carries the name from RFC 1813.
@@ -41,6 +43,9 @@ const (
 	ErrBadType     Status = 10007
 	ErrJukebox     Status = 10008
 )
+
+// Code implements xdr.Coded.
+func (s *Status) Code(c *xdr.Coder) { c.Uint32((*uint32)(s)) }
 
 // Err returns nil for OK, otherwise s.
 func (s Status) Err() error {
