@@ -73,6 +73,9 @@ func (t *Tree) Close() error {
 // Root is the directory itself.
 func (t *Tree) Root() *Node { return t.root }
 
+// FSID identifies the tree among others of the same server; it survives a restart.
+func (t *Tree) FSID() uint64 { return t.root.key.ino ^ t.root.key.gen }
+
 func (t *Tree) learn() error {
 	f, err := t.dir.Open(".")
 	if err != nil {
