@@ -206,36 +206,33 @@ const readDirBytes = 64 << 10
 func (p *protoV3) info(ctx context.Context, root FileHandle) (FSInfo, error) {
 	var res v3.FsinfoRes
 	_, err := p.invoke(ctx, v3.ProcFsinfo, &v3.HandleArgs{Handle: []byte(root)}, &res)
-	return FSInfo{
-		Version: "nfsv3", ReadMaxBytes: res.ReadMax, WriteMaxBytes: res.WriteMax, MaxFileBytes: res.MaxFileBytes,
-	}, err
+	return FSInfo{ReadMaxBytes: res.ReadMax, WriteMaxBytes: res.WriteMax}, err
 }
 
 func (p *protoV3) statFS(ctx context.Context, root FileHandle) (FSStat, error) {
 	var res v3.FsstatRes
 	_, err := p.invoke(ctx, v3.ProcFsstat, &v3.HandleArgs{Handle: []byte(root)}, &res)
-	return FSStat{
-		TotalBytes: res.TotalBytes, FreeBytes: res.FreeBytes, AvailableBytes: res.AvailBytes,
-		TotalFiles: res.TotalFiles, FreeFiles: res.FreeFiles,
-	}, err
+	return FSStat{TotalBytes: res.TotalBytes, AvailableBytes: res.AvailBytes}, err
 }
 
 func (p *protoV3) getAttr(ctx context.Context, file FileHandle) (Attr, error) {
 	var res v3.GetattrRes
 	_, err := p.invoke(ctx, v3.ProcGetattr, &v3.HandleArgs{Handle: []byte(file)}, &res)
-	return attrV3(&res.Attr), err
+	attr := Attr{SizeBytes: res.Attr.Size}
+	switch res.Attr.Type {
+	case v3.TypeRegular:
+		attr.Type = TypeRegular
+	case v3.TypeDirectory:
+		attr.Type = TypeDirectory
+	case v3.TypeBlock, v3.TypeCharacter, v3.TypeSymlink, v3.TypeSocket, v3.TypeFIFO:
+	}
+	return attr, err
 }
 
-func (p *protoV3) setAttr(ctx context.Context, file FileHandle, set SetAttr) error {
-	args := v3.SetattrArgs{Handle: []byte(file), Attr: newAttrV3(set)}
+func (p *protoV3) setSize(ctx context.Context, file FileHandle, sizeBytes uint64) error {
+	args := v3.SetattrArgs{Handle: []byte(file), Attr: v3.NewAttr{Size: v3.Opt64{Set: true, Value: sizeBytes}}}
 	_, err := p.invoke(ctx, v3.ProcSetattr, &args, new(v3.WccRes))
 	return err
-}
-
-func (p *protoV3) access(ctx context.Context, file FileHandle, want Access) (Access, error) {
-	var res v3.AccessRes
-	_, err := p.invoke(ctx, v3.ProcAccess, &v3.AccessArgs{Handle: []byte(file), Access: uint32(want)}, &res)
-	return Access(res.Access), err
 }
 
 func (p *protoV3) lookup(ctx context.Context, dir FileHandle, name string) (FileHandle, error) {
@@ -244,9 +241,9 @@ func (p *protoV3) lookup(ctx context.Context, dir FileHandle, name string) (File
 	return FileHandle(res.Handle), err
 }
 
-func (p *protoV3) create(ctx context.Context, dir FileHandle, name string, how Create) (FileHandle, error) {
+func (p *protoV3) create(ctx context.Context, dir FileHandle, name string, how creation) (FileHandle, error) {
 	where := v3.NameArgs{Dir: []byte(dir), Name: name}
-	attr := newAttrV3(SetAttr{Mode: &how.Mode})
+	attr := v3.NewAttr{Mode: v3.Opt32{Set: true, Value: how.Mode}}
 	create := &v3.CreateArgs{Where: where, How: v3.CreateUnchecked, Attr: attr}
 	if how.Exclusive {
 		create.How = v3.CreateGuarded
@@ -286,83 +283,26 @@ func (p *protoV3) remove(ctx context.Context, dir FileHandle, name string, kind 
 	return err
 }
 
-func (p *protoV3) rename(ctx context.Context, from FileHandle, name string, to FileHandle, newName string) error {
-	args := v3.RenameArgs{
-		From: v3.NameArgs{Dir: []byte(from), Name: name},
-		To:   v3.NameArgs{Dir: []byte(to), Name: newName},
-	}
-	attempts, err := p.invoke(ctx, v3.ProcRename, &args, new(v3.RenameRes))
-	if attempts > 1 && v3.IsNotExist(err) {
-		return nil
-	}
-	return err
-}
-
-func (p *protoV3) readDir(ctx context.Context, dir FileHandle) ([]DirEntry, error) {
-	var all []DirEntry
+func (p *protoV3) readDir(ctx context.Context, dir FileHandle) (names []string, err error) {
 	args := v3.ReaddirArgs{Plus: true, Handle: []byte(dir), DirCount: readDirBytes / 4, MaxCount: readDirBytes}
 	for {
 		res := v3.ReaddirRes{Plus: true}
 		_, err := p.invoke(ctx, v3.ProcReaddirplus, &args, &res)
-		all = appendEntries(all, res.Entries)
+		for _, e := range res.Entries {
+			if e.Name != "." && e.Name != ".." {
+				names = append(names, e.Name)
+			}
+		}
 		if err != nil || res.EOF {
-			return all, err
+			return names, err
 		}
 		before := args.Cookie
 		if n := len(res.Entries); n > 0 {
 			args.Cookie = res.Entries[n-1].Cookie
 		}
 		if args.Cookie == before {
-			return nil, violation("READDIRPLUS makes no progress after %d entries", len(all))
+			return nil, violation("READDIRPLUS makes no progress after %d entries", len(names))
 		}
 		args.CookieVerifier = res.CookieVerifier
 	}
-}
-
-func appendEntries(all []DirEntry, entries []v3.DirEntry) []DirEntry {
-	for i := range entries {
-		e := &entries[i]
-		if e.Name == "." || e.Name == ".." {
-			continue
-		}
-		out := DirEntry{Name: e.Name, FileID: e.FileID, Handle: FileHandle(e.Handle)}
-		if e.Attr.Present {
-			a := attrV3(&e.Attr.Attr)
-			out.Attr = &a
-		}
-		all = append(all, out)
-	}
-	return all
-}
-
-func attrV3(a *v3.Attr) Attr {
-	kind := TypeOther
-	switch a.Type {
-	case v3.TypeRegular:
-		kind = TypeRegular
-	case v3.TypeDirectory:
-		kind = TypeDirectory
-	case v3.TypeBlock, v3.TypeCharacter, v3.TypeSymlink, v3.TypeSocket, v3.TypeFIFO:
-	}
-	return Attr{
-		Type: kind, Mode: a.Mode, UID: a.UID, GID: a.GID, SizeBytes: a.Size, UsedBytes: a.Used, FileID: a.FileID,
-		Modified: time.Unix(int64(a.Mtime.Seconds), int64(a.Mtime.Nanoseconds)).UTC(),
-	}
-}
-
-func newAttrV3(set SetAttr) v3.NewAttr {
-	var a v3.NewAttr
-	a.Mode = opt32(set.Mode)
-	a.UID, a.GID = opt32(set.UID), opt32(set.GID)
-	if set.SizeBytes != nil {
-		a.Size = v3.Opt64{Set: true, Value: *set.SizeBytes}
-	}
-	return a
-}
-
-func opt32(v *uint32) v3.Opt32 {
-	if v == nil {
-		return v3.Opt32{}
-	}
-	return v3.Opt32{Set: true, Value: *v}
 }

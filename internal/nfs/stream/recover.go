@@ -149,7 +149,6 @@ func (l *lane) connect(ctx context.Context) error {
 	}
 	l.look()
 	l.heard, l.answered, l.connected = l.now, l.now, l.now
-	l.local.Store(&l.sock.local)
 	l.isDown.Store(false)
 	l.s.live.Add(1)
 	return nil

@@ -68,7 +68,7 @@ type Config struct {
 }
 
 // Stream keeps up to Config.Slots I/Os outstanding over all its lanes. One
-// goroutine at a time may call Run and Close; Stats may be called at any time.
+// goroutine at a time may call Run and Close; Traffic may be called at any time.
 type Stream struct {
 	cfg       Config
 	lanes     []*lane
@@ -145,8 +145,10 @@ func (s *Stream) connectAll(ctx context.Context) error {
 // Lanes returns the number of lanes.
 func (s *Stream) Lanes() int { return len(s.lanes) }
 
-// Stats returns the counts of lane i since New.
-func (s *Stream) Stats(i int) Stats { return s.lanes[i].stats() }
+// Traffic returns what lane i has carried since New, and whether it is connected.
+func (s *Stream) Traffic(i int) (t Traffic, up bool) {
+	return s.lanes[i].traffic(), !s.lanes[i].isDown.Load()
+}
 
 // Run asks d for I/O and carries it until no slot has any more. When ctx is done
 // no more is asked for, and what is outstanding ends within a tick with an error
