@@ -54,7 +54,6 @@ func (s *Server) serve(c *conn) {
 	}()
 	rec := rpc.NewRecordReader(c.nc, 32<<20)
 	var in, out []byte
-	var args xdr.Decoder // here, because one that calls pass on is allocated
 	for rec.Next() == nil {
 		s.gate.RLock()
 		s.gate.RUnlock() //nolint:staticcheck // it only waits while somebody stalls the server
@@ -63,7 +62,7 @@ func (s *Server) serve(c *conn) {
 			return
 		}
 		var h rpc.CallHeader
-		args = xdr.NewDecoder(in)
+		args := xdr.NewDecoder(in)
 		h.Decode(&args)
 		call := Call{Program: h.Program, Procedure: h.Procedure, XID: h.XID, Address: c.address, Conn: c.number}
 		action := Answer

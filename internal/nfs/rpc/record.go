@@ -193,6 +193,10 @@ func (r *RecordReader) skip(n int) error {
 // without marks.
 func (r *RecordReader) Received() int { return r.record }
 
+// FragmentBytes returns how many bytes of the current fragment were not read yet. A server
+// asks it after Next to choose the buffer for the record.
+func (r *RecordReader) FragmentBytes() int { return r.left }
+
 // Done reports whether all bytes of the record were consumed. It does not look
 // beyond the current fragment.
 func (r *RecordReader) Done() bool { return r.left == 0 && r.last }

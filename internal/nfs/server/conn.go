@@ -182,31 +182,21 @@ func newBudget(count, size int) *budget {
 func (b *budget) take(ctx context.Context) ([]byte, error) {
 	select {
 	case <-b.tokens:
-		return b.pop(), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// wait is take for who may be waited for: a worker, because sockets have a deadline.
-func (b *budget) wait() []byte {
-	<-b.tokens
-	return b.pop()
-}
-
-func (b *budget) pop() []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last := len(b.free) - 1
 	if last < 0 {
-		return make([]byte, 0, b.size)
+		return make([]byte, 0, b.size), nil
 	}
 	buf := b.free[last]
 	b.free = b.free[:last]
-	return buf[:0]
+	return buf[:0], nil
 }
 
-// give returns a buffer that take or wait lent.
+// give returns a buffer that take lent.
 func (b *budget) give(buf []byte) {
 	b.mu.Lock()
 	b.free = append(b.free, buf)

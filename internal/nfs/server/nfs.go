@@ -1,7 +1,9 @@
 package server
 
 import (
+	"errors"
 	"math"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,27 +25,27 @@ type procedure struct {
 func procedures() [v3.ProcCommit + 1]procedure {
 	return [...]procedure{
 		v3.ProcNull:        {"NULL", func(*worker) v3.Status { return v3.OK }},
-		v3.ProcGetattr:     {"GETATTR", (*worker).getattr},
-		v3.ProcSetattr:     {"SETATTR", (*worker).setattr},
-		v3.ProcLookup:      {"LOOKUP", (*worker).lookup},
-		v3.ProcAccess:      {"ACCESS", (*worker).access},
+		v3.ProcGetattr:     {"GETATTR", with((*worker).getattr)},
+		v3.ProcSetattr:     {"SETATTR", with((*worker).setattr)},
+		v3.ProcLookup:      {"LOOKUP", with((*worker).lookup)},
+		v3.ProcAccess:      {"ACCESS", with((*worker).access)},
 		v3.ProcReadlink:    {"READLINK", nil},
 		v3.ProcRead:        {"READ", (*worker).read},
 		v3.ProcWrite:       {"WRITE", (*worker).write},
-		v3.ProcCreate:      {"CREATE", (*worker).create},
-		v3.ProcMkdir:       {"MKDIR", (*worker).mkdir},
+		v3.ProcCreate:      {"CREATE", with((*worker).create)},
+		v3.ProcMkdir:       {"MKDIR", with((*worker).mkdir)},
 		v3.ProcSymlink:     {"SYMLINK", nil},
 		v3.ProcMknod:       {"MKNOD", nil},
-		v3.ProcRemove:      {"REMOVE", func(w *worker) v3.Status { return w.unlink((*filetree.Tree).Remove) }},
-		v3.ProcRmdir:       {"RMDIR", func(w *worker) v3.Status { return w.unlink((*filetree.Tree).Rmdir) }},
-		v3.ProcRename:      {"RENAME", (*worker).rename},
+		v3.ProcRemove:      {"REMOVE", with((*worker).remove)},
+		v3.ProcRmdir:       {"RMDIR", with((*worker).rmdir)},
+		v3.ProcRename:      {"RENAME", with((*worker).rename)},
 		v3.ProcLink:        {"LINK", nil},
 		v3.ProcReaddir:     {"READDIR", func(w *worker) v3.Status { return w.list(false) }},
 		v3.ProcReaddirplus: {"READDIRPLUS", func(w *worker) v3.Status { return w.list(true) }},
-		v3.ProcFsstat:      {"FSSTAT", (*worker).fsstat},
-		v3.ProcFsinfo:      {"FSINFO", (*worker).fsinfo},
-		v3.ProcPathconf:    {"PATHCONF", (*worker).pathconf},
-		v3.ProcCommit:      {"COMMIT", (*worker).commit},
+		v3.ProcFsstat:      {"FSSTAT", with((*worker).fsstat)},
+		v3.ProcFsinfo:      {"FSINFO", with((*worker).fsinfo)},
+		v3.ProcPathconf:    {"PATHCONF", with((*worker).pathconf)},
+		v3.ProcCommit:      {"COMMIT", with((*worker).commit)},
 	}
 }
 
@@ -76,6 +78,20 @@ func (w *worker) nfs(number uint32) rpc.AcceptStatus {
 		counts.NFSError()
 	}
 	return rpc.AcceptSuccess
+}
+
+// with makes a procedure of a function that is given the arguments.
+func with[A any, P interface {
+	*A
+	xdr.Coded
+}](run func(*worker, P) v3.Status) func(*worker) v3.Status {
+	return func(w *worker) v3.Status {
+		args := P(new(A))
+		if w.decode(args); w.garbage() {
+			return v3.OK
+		}
+		return run(w, args)
+	}
 }
 
 // decode reads the arguments of the call; garbage says whether that worked.
@@ -111,11 +127,7 @@ func (w *worker) present(a filetree.Attr) v3.OptAttr {
 
 func (w *worker) after(n *filetree.Node) v3.Wcc { return v3.Wcc{After: w.attrs(n)} }
 
-func (w *worker) getattr() v3.Status {
-	var a v3.HandleArgs
-	if w.decode(&a); w.garbage() {
-		return v3.OK
-	}
+func (w *worker) getattr(a *v3.HandleArgs) v3.Status {
 	var res v3.GetattrRes
 	n, status := w.node(a.Handle)
 	if status == v3.OK {
@@ -127,11 +139,7 @@ func (w *worker) getattr() v3.Status {
 	return w.result(status, &res)
 }
 
-func (w *worker) setattr() v3.Status {
-	var a v3.SetattrArgs
-	if w.decode(&a); w.garbage() {
-		return v3.OK
-	}
+func (w *worker) setattr(a *v3.SetattrArgs) v3.Status {
 	res := v3.WccRes{}
 	n, status := w.node(a.Handle)
 	if status == v3.OK && a.GuardSet {
@@ -147,11 +155,7 @@ func (w *worker) setattr() v3.Status {
 	return w.result(status, &res)
 }
 
-func (w *worker) lookup() v3.Status {
-	var a v3.NameArgs
-	if w.decode(&a); w.garbage() {
-		return v3.OK
-	}
+func (w *worker) lookup(a *v3.NameArgs) v3.Status {
 	var res v3.LookupRes
 	dir, status := w.node(a.Dir)
 	if status == v3.OK {
@@ -165,11 +169,7 @@ func (w *worker) lookup() v3.Status {
 	return w.result(status, &res)
 }
 
-func (w *worker) access() v3.Status {
-	var a v3.AccessArgs
-	if w.decode(&a); w.garbage() {
-		return v3.OK
-	}
+func (w *worker) access(a *v3.AccessArgs) v3.Status {
 	var res v3.AccessRes
 	n, status := w.node(a.Handle)
 	if status == v3.OK {
@@ -207,11 +207,8 @@ func granted(a *v3.Attr) uint32 {
 	return bits
 }
 
-func (w *worker) fsstat() v3.Status {
-	n, status, ok := w.handleArg()
-	if !ok {
-		return status
-	}
+func (w *worker) fsstat(a *v3.HandleArgs) v3.Status {
+	n, status := w.node(a.Handle)
 	res := v3.FsstatRes{Attr: w.attrs(n)}
 	if status == v3.OK {
 		u, err := w.conn.srv.tree.Usage()
@@ -223,11 +220,8 @@ func (w *worker) fsstat() v3.Status {
 	return w.result(status, &res)
 }
 
-func (w *worker) fsinfo() v3.Status {
-	n, status, ok := w.handleArg()
-	if !ok {
-		return status
-	}
+func (w *worker) fsinfo(a *v3.HandleArgs) v3.Status {
+	n, status := w.node(a.Handle)
 	size := uint32(w.conn.srv.opt.MaxTransferBytes)
 	res := v3.FsinfoRes{
 		Status: status, Attr: w.attrs(n),
@@ -239,11 +233,8 @@ func (w *worker) fsinfo() v3.Status {
 	return w.result(status, &res)
 }
 
-func (w *worker) pathconf() v3.Status {
-	n, status, ok := w.handleArg()
-	if !ok {
-		return status
-	}
+func (w *worker) pathconf(a *v3.HandleArgs) v3.Status {
+	n, status := w.node(a.Handle)
 	res := v3.PathconfRes{
 		Status: status, Attr: w.attrs(n), LinkMax: 1, NameMax: filetree.MaxName,
 		NoTrunc: true, ChownRestricted: true, CasePreserving: true,
@@ -251,12 +242,95 @@ func (w *worker) pathconf() v3.Status {
 	return w.result(status, &res)
 }
 
-// handleArg decodes arguments that are one handle; ok is false when they are garbage.
-func (w *worker) handleArg() (n *filetree.Node, status v3.Status, ok bool) {
-	var a v3.HandleArgs
-	if w.decode(&a); w.garbage() {
-		return nil, v3.OK, false
+// statusOf translates an error of the file tree. What has no NFS name is an I/O error;
+// what passes by itself asks the client to come again.
+func statusOf(err error) v3.Status {
+	if err == nil {
+		return v3.OK
 	}
-	n, status = w.node(a.Handle)
-	return n, status, true
+	var e unix.Errno
+	if !errors.As(err, &e) {
+		return v3.ErrIO
+	}
+	switch e { //nolint:exhaustive // what has no name in the protocol follows below
+	case unix.EBADF:
+		return v3.ErrBadHandle
+	case unix.ENOTEMPTY:
+		return v3.ErrNotEmpty
+	case unix.ENAMETOOLONG:
+		return v3.ErrNameTooLong
+	case unix.ESTALE:
+		return v3.ErrStale
+	case unix.EDQUOT:
+		return v3.ErrDQuot
+	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN:
+		return v3.ErrJukebox
+	case unix.EPERM, unix.ENOENT, unix.ENXIO, unix.EACCES, unix.EEXIST, unix.EXDEV, unix.ENODEV,
+		unix.ENOTDIR, unix.EISDIR, unix.EINVAL, unix.EFBIG, unix.ENOSPC, unix.EROFS, unix.EMLINK:
+		return v3.Status(e) // the protocol took these numbers from Unix
+	}
+	return v3.ErrIO
+}
+
+func wireAttr(a filetree.Attr, fsid uint64) v3.Attr {
+	return v3.Attr{
+		Type: wireType(a.Kind()), Mode: a.Mode & 0o7777, Nlink: a.Links,
+		UID: a.UID, GID: a.GID, Size: a.Size, Used: a.UsedBytes,
+		RdevMajor: a.RdevMajor, RdevMinor: a.RdevMinor, FSID: fsid, FileID: a.Inode,
+		Atime: wireTime(a.Accessed), Mtime: wireTime(a.Modified), Ctime: wireTime(a.Changed),
+	}
+}
+
+func wireType(kind uint32) v3.FileType {
+	switch kind {
+	case unix.S_IFDIR:
+		return v3.TypeDirectory
+	case unix.S_IFLNK:
+		return v3.TypeSymlink
+	case unix.S_IFBLK:
+		return v3.TypeBlock
+	case unix.S_IFCHR:
+		return v3.TypeCharacter
+	case unix.S_IFSOCK:
+		return v3.TypeSocket
+	case unix.S_IFIFO:
+		return v3.TypeFIFO
+	}
+	return v3.TypeRegular
+}
+
+func wireTime(t time.Time) v3.Time {
+	return v3.Time{Seconds: uint32(t.Unix()), Nanoseconds: uint32(t.Nanosecond())}
+}
+
+// wanted translates the attributes to set; now is the server's time.
+func wanted(a v3.NewAttr, now time.Time) filetree.SetAttr {
+	var s filetree.SetAttr
+	if a.Mode.Set {
+		s.Mode = &a.Mode.Value
+	}
+	if a.UID.Set {
+		s.UID = &a.UID.Value
+	}
+	if a.GID.Set {
+		s.GID = &a.GID.Value
+	}
+	if a.Size.Set {
+		s.Size = &a.Size.Value
+	}
+	s.Accessed = wantedTime(a.Atime, now)
+	s.Modified = wantedTime(a.Mtime, now)
+	return s
+}
+
+func wantedTime(t v3.NewTime, now time.Time) *time.Time {
+	switch t.How {
+	case v3.TimeServer:
+		return &now
+	case v3.TimeClient:
+		at := time.Unix(int64(t.Time.Seconds), int64(t.Time.Nanoseconds))
+		return &at
+	case v3.TimeKeep:
+	}
+	return nil
 }

@@ -87,11 +87,7 @@ func (w *worker) write() v3.Status {
 	return status
 }
 
-func (w *worker) commit() v3.Status {
-	var a v3.CommitArgs
-	if w.decode(&a); w.garbage() {
-		return v3.OK
-	}
+func (w *worker) commit(a *v3.CommitArgs) v3.Status {
 	srv := w.conn.srv
 	res := v3.CommitRes{Verifier: srv.writeVerifier()}
 	n, status := w.node(a.Handle)
@@ -110,6 +106,6 @@ func (w *worker) commit() v3.Status {
 // failed write-back once, and other clients must resend too.
 func (s *Server) suspect(status v3.Status) {
 	if status == v3.ErrIO {
-		s.ChangeWriteVerifier()
+		s.verifier.Add(1)
 	}
 }

@@ -10,16 +10,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-func (w *worker) create() v3.Status {
-	var a v3.CreateArgs
-	if w.decode(&a); w.garbage() {
-		return v3.OK
-	}
+func (w *worker) create(a *v3.CreateArgs) v3.Status {
 	dir, status := w.node(a.Where.Dir)
 	var n *filetree.Node
 	if status == v3.OK {
 		var err error
-		n, err = w.createFile(dir, &a)
+		n, err = w.createFile(dir, a)
 		status = statusOf(err)
 	}
 	return w.made(dir, n, status)
@@ -51,11 +47,7 @@ func modeOr(o v3.Opt32, fallback uint32) uint32 {
 	return fallback
 }
 
-func (w *worker) mkdir() v3.Status {
-	var a v3.MkdirArgs
-	if w.decode(&a); w.garbage() {
-		return v3.OK
-	}
+func (w *worker) mkdir(a *v3.MkdirArgs) v3.Status {
 	dir, status := w.node(a.Where.Dir)
 	var n *filetree.Node
 	if status == v3.OK {
@@ -76,25 +68,20 @@ func (w *worker) made(dir, n *filetree.Node, status v3.Status) v3.Status {
 	return w.result(status, &res)
 }
 
-// unlink executes REMOVE and RMDIR.
-func (w *worker) unlink(do func(*filetree.Tree, *filetree.Node, string) error) v3.Status {
-	var a v3.NameArgs
-	if w.decode(&a); w.garbage() {
-		return v3.OK
-	}
+func (w *worker) remove(a *v3.NameArgs) v3.Status { return w.unlink(a, w.conn.srv.tree.Remove) }
+
+func (w *worker) rmdir(a *v3.NameArgs) v3.Status { return w.unlink(a, w.conn.srv.tree.Rmdir) }
+
+func (w *worker) unlink(a *v3.NameArgs, do func(*filetree.Node, string) error) v3.Status {
 	dir, status := w.node(a.Dir)
 	if status == v3.OK {
-		status = statusOf(do(w.conn.srv.tree, dir, a.Name))
+		status = statusOf(do(dir, a.Name))
 	}
 	res := v3.WccRes{Status: status, Wcc: w.after(dir)}
 	return w.result(status, &res)
 }
 
-func (w *worker) rename() v3.Status {
-	var a v3.RenameArgs
-	if w.decode(&a); w.garbage() {
-		return v3.OK
-	}
+func (w *worker) rename(a *v3.RenameArgs) v3.Status {
 	from, status := w.node(a.From.Dir)
 	to, toStatus := w.node(a.To.Dir)
 	if status == v3.OK {

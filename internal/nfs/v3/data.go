@@ -3,8 +3,7 @@ package v3
 import "github.com/nfsbench/nfsbench/internal/nfs/xdr"
 
 // READ and WRITE are the hot path. The client encodes with Append and AppendHead, decodes
-// with DecodeHead and DecodeBrief, and allocates nothing. (A Decoder that a Coder has held
-// is allocated.)
+// with DecodeHead and DecodeBrief, and allocates nothing.
 
 // Stable is stable_how: when written data must be on stable storage.
 type Stable uint32
@@ -47,6 +46,7 @@ func (a *ReadArgs) Append(b []byte) []byte {
 func (a *ReadArgs) Decode(d *xdr.Decoder) {
 	c := d.Coder()
 	a.Code(&c)
+	*d = c.Decoder()
 }
 
 // ReadRes are the results of READ.
@@ -145,6 +145,7 @@ func (a *WriteArgs) AppendHead(b []byte, dataBytes int) []byte {
 func (a *WriteArgs) Decode(d *xdr.Decoder) {
 	c := d.Coder()
 	a.Code(&c)
+	*d = c.Decoder()
 }
 
 // WriteRes are the results of WRITE.

@@ -12,34 +12,42 @@ func Append(b []byte, v Coded) []byte {
 }
 
 // Decode reads v from d, whose Err says whether that worked.
-func Decode(d *Decoder, v Coded) { v.Code(&Coder{d: d}) }
-
-// Coder takes items one after the other and encodes or decodes them. Its methods are given
-// places: they read them while encoding, and fill them in while decoding.
-type Coder struct {
-	d *Decoder // nil while encoding
-	b []byte
+func Decode(d *Decoder, v Coded) {
+	c := d.Coder()
+	v.Code(&c)
+	*d = c.d
 }
 
-// NewEncoder returns a Coder that appends to b. Where the type of a structure is known, its
-// Code with such a Coder allocates nothing; Append does.
+// Coder takes items one after the other and encodes or decodes them. Its methods are given
+// places: they read them while encoding, and fill them in while decoding. Where the type of
+// a structure is known, calling its Code allocates nothing; Append and Decode do.
+type Coder struct {
+	decoding bool
+	d        Decoder
+	b        []byte
+}
+
+// NewEncoder returns a Coder that appends to b.
 func NewEncoder(b []byte) Coder { return Coder{b: b} }
 
-// Coder returns a Coder that reads from d.
-func (d *Decoder) Coder() Coder { return Coder{d: d} }
+// Coder returns a Coder that goes on where d is; Decoder gives the place back.
+func (d *Decoder) Coder() Coder { return Coder{decoding: true, d: *d} }
+
+// Decoder returns a Decoder that goes on where c is.
+func (c *Coder) Decoder() Decoder { return c.d }
 
 // Bytes returns what NewEncoder was given and behind it what was encoded.
 func (c *Coder) Bytes() []byte { return c.b }
 
 // Encoding reports the direction.
-func (c *Coder) Encoding() bool { return c.d == nil }
+func (c *Coder) Encoding() bool { return !c.decoding }
 
 // Failed reports whether decoding has failed: what follows would be zero.
-func (c *Coder) Failed() bool { return c.d != nil && c.d.err != nil }
+func (c *Coder) Failed() bool { return c.d.err != nil }
 
 // Refuse makes decoding fail with err. Encoding goes on: it is our own structure.
 func (c *Coder) Refuse(err error) {
-	if c.d != nil {
+	if c.decoding {
 		c.d.Fail(err)
 	}
 }
@@ -47,7 +55,7 @@ func (c *Coder) Refuse(err error) {
 // Uint32 codes unsigned integers of 32 bits.
 func (c *Coder) Uint32(all ...*uint32) {
 	for _, v := range all {
-		if c.d != nil {
+		if c.decoding {
 			*v = c.d.Uint32()
 		} else {
 			c.b = AppendUint32(c.b, *v)
@@ -58,7 +66,7 @@ func (c *Coder) Uint32(all ...*uint32) {
 // Uint64 codes unsigned integers of 64 bits.
 func (c *Coder) Uint64(all ...*uint64) {
 	for _, v := range all {
-		if c.d != nil {
+		if c.decoding {
 			*v = c.d.Uint64()
 		} else {
 			c.b = AppendUint64(c.b, *v)
@@ -69,7 +77,7 @@ func (c *Coder) Uint64(all ...*uint64) {
 // Bool codes booleans.
 func (c *Coder) Bool(all ...*bool) {
 	for _, v := range all {
-		if c.d != nil {
+		if c.decoding {
 			*v = c.d.Bool()
 		} else {
 			c.b = AppendBool(c.b, *v)
@@ -85,7 +93,7 @@ func (c *Coder) More(more bool) bool {
 
 // Opaque codes variable-length opaque data, of which at most limit bytes are decoded.
 func (c *Coder) Opaque(p *[]byte, limit int) {
-	if c.d != nil {
+	if c.decoding {
 		*p = c.d.Opaque(limit)
 	} else {
 		c.b = AppendOpaque(c.b, *p)
@@ -94,7 +102,7 @@ func (c *Coder) Opaque(p *[]byte, limit int) {
 
 // String codes a string, of which at most limit bytes are decoded.
 func (c *Coder) String(s *string, limit int) {
-	if c.d != nil {
+	if c.decoding {
 		*s = c.d.String(limit)
 	} else {
 		c.b = AppendString(c.b, *s)
@@ -103,7 +111,7 @@ func (c *Coder) String(s *string, limit int) {
 
 // Fixed codes len(p) bytes and their padding.
 func (c *Coder) Fixed(p []byte) {
-	if c.d != nil {
+	if c.decoding {
 		copy(p, c.d.Fixed(len(p)))
 	} else {
 		c.b = AppendFixed(c.b, p)

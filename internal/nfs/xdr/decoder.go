@@ -125,12 +125,3 @@ func (d *Decoder) String(limit int) string { return string(d.Opaque(limit)) }
 
 // Skip passes over n bytes.
 func (d *Decoder) Skip(n int) { d.take(n) }
-
-// Rest returns what was not read yet and reads it. The result aliases the
-// Decoder's input.
-func (d *Decoder) Rest() []byte {
-	if d.err != nil {
-		return nil
-	}
-	return d.take(len(d.buf) - d.off)
-}
