@@ -183,14 +183,6 @@ func (c *Client) Close() error {
 	return nil
 }
 
-func (c *Client) getOp() *op { return c.ops.Get().(*op) }
-
-func (c *Client) putOp(o *op) {
-	// The buffers are the caller's: do not keep them from being collected.
-	o.call.Data, o.call.Dst, o.conn = nil, nil, nil
-	c.ops.Put(o)
-}
-
 func explain(what, name string, err error) error {
 	if err == nil {
 		return nil

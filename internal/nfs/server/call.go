@@ -36,13 +36,13 @@ func (w *worker) execute(record []byte) error {
 	var h rpc.CallHeader
 	h.Decode(&w.args)
 	if err := w.args.Err(); err != nil {
-		w.conn.on.counts.RPCError()
+		w.conn.on.counts.RPCErrors.Add(1)
 		return err
 	}
 	w.reply(rpc.ReplyHeader{XID: h.XID})
 	if refusal := w.dispatch(&h); refusal != nil {
 		w.drop()
-		w.conn.on.counts.RPCError()
+		w.conn.on.counts.RPCErrors.Add(1)
 		refusal.XID = h.XID
 		w.reply(*refusal)
 	}

@@ -37,8 +37,9 @@ func (s *Server) serveConn(ctx context.Context, l *listener, nc net.Conn) {
 		return
 	}
 	c := &conn{srv: s, on: l, tcp: tcp, jobs: make(chan request)}
-	l.counts.Opened()
-	defer l.counts.Closed()
+	l.counts.Accepted.Add(1)
+	l.counts.Active.Add(1)
+	defer l.counts.Active.Add(-1)
 	s.track(c, true)
 	defer s.track(c, false)
 	// A reader that waits for a record is woken; its requests are still answered.
@@ -77,7 +78,7 @@ func (c *conn) read(ctx context.Context) error {
 		}
 		if err != nil {
 			if errors.Is(err, rpc.ErrRecordTooLarge) {
-				c.on.counts.RPCError()
+				c.on.counts.RPCErrors.Add(1)
 			}
 			return err
 		}

@@ -59,7 +59,7 @@ func (w *worker) nfs(number uint32) rpc.AcceptStatus {
 	counts := w.conn.on.counts
 	if p.run == nil {
 		counts.Operation(number)
-		counts.NFSError()
+		counts.NFSErrors.Add(1)
 		w.out = xdr.AppendUint32(w.out, uint32(v3.ErrNotSupp))
 		// What follows a failure are absent attributes: one for READLINK, wcc_data for
 		// SYMLINK and MKNOD, both for LINK.
@@ -75,7 +75,7 @@ func (w *worker) nfs(number uint32) rpc.AcceptStatus {
 	}
 	counts.Operation(number)
 	if status != v3.OK {
-		counts.NFSError()
+		counts.NFSErrors.Add(1)
 	}
 	return rpc.AcceptSuccess
 }

@@ -56,7 +56,7 @@ func (w *worker) readFrom(n *filetree.Node, offset uint64, count int) v3.Status 
 	res := v3.ReadRes{Status: v3.OK, Attr: w.present(a), Count: uint32(got), EOF: offset+uint64(got) >= a.Size}
 	w.out = res.AppendHead(w.out, got)
 	w.out = xdr.AppendPadding(w.out[:replyHeadBytes+got], got)
-	w.conn.on.counts.ReadBytes(got)
+	w.conn.on.counts.ReadBytes.Add(uint64(got))
 	return v3.OK
 }
 
@@ -76,7 +76,7 @@ func (w *worker) write() v3.Status {
 		done, after, err := srv.tree.Write(n, a.Data, a.Offset, filetree.Stability(a.Stable))
 		if status = statusOf(err); err == nil {
 			res.Count, res.Wcc.After = uint32(done), w.present(after)
-			w.conn.on.counts.WrittenBytes(done)
+			w.conn.on.counts.WrittenBytes.Add(uint64(done))
 		}
 		srv.suspect(status)
 	}

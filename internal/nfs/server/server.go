@@ -235,7 +235,7 @@ func (s *Server) accept(ctx context.Context, l *listener, serving *sync.WaitGrou
 				s.serveConn(ctx, l, nc)
 			})
 		default:
-			l.counts.Refused()
+			l.counts.Refused.Add(1)
 			_ = nc.Close() // refused
 		}
 	}

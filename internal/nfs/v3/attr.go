@@ -19,7 +19,6 @@ const (
 // Time is nfstime3: seconds and nanoseconds since 1970.
 type Time struct{ Seconds, Nanoseconds uint32 }
 
-// Code implements xdr.Coded.
 func (t *Time) Code(c *xdr.Coder) { c.Uint32(&t.Seconds, &t.Nanoseconds) }
 
 // Attr is fattr3, the attributes of a file. Size and Used are bytes.
@@ -36,7 +35,6 @@ type Attr struct {
 // attrBytes is the encoded size of an Attr.
 const attrBytes = 84
 
-// Code implements xdr.Coded.
 func (a *Attr) Code(c *xdr.Coder) {
 	c.Uint32((*uint32)(&a.Type), &a.Mode, &a.Nlink, &a.UID, &a.GID)
 	c.Uint64(&a.Size, &a.Used)
@@ -53,7 +51,6 @@ type OptAttr struct {
 	Attr    Attr
 }
 
-// Code implements xdr.Coded.
 func (a *OptAttr) Code(c *xdr.Coder) {
 	if c.Bool(&a.Present); a.Present {
 		a.Attr.Code(c)
@@ -72,7 +69,6 @@ type Wcc struct {
 // wccAttrBytes is the encoded size of the attributes before the change.
 const wccAttrBytes = 24
 
-// Code implements xdr.Coded.
 func (w *Wcc) Code(c *xdr.Coder) {
 	if c.Bool(&w.BeforePresent); w.BeforePresent {
 		c.Uint64(&w.BeforeSize)
@@ -88,7 +84,6 @@ type WccRes struct {
 	Wcc    Wcc // of the file, or of the directory that held it
 }
 
-// Code implements xdr.Coded.
 func (r *WccRes) Code(c *xdr.Coder) {
 	r.Status.Code(c)
 	r.Wcc.Code(c)
@@ -100,7 +95,6 @@ type GetattrRes struct {
 	Attr   Attr // only with OK
 }
 
-// Code implements xdr.Coded.
 func (r *GetattrRes) Code(c *xdr.Coder) {
 	if r.Status.Code(c); r.Status == OK {
 		r.Attr.Code(c)
@@ -158,7 +152,6 @@ type NewAttr struct {
 	Atime, Mtime   NewTime
 }
 
-// Code implements xdr.Coded.
 func (a *NewAttr) Code(c *xdr.Coder) {
 	a.Mode.code(c)
 	a.UID.code(c)
@@ -180,7 +173,6 @@ type SetattrArgs struct {
 	GuardCtime Time
 }
 
-// Code implements xdr.Coded.
 func (a *SetattrArgs) Code(c *xdr.Coder) {
 	c.Opaque(&a.Handle, MaxHandleBytes)
 	a.Attr.Code(c)
@@ -205,7 +197,6 @@ type AccessArgs struct {
 	Access uint32 // the Access bits asked for
 }
 
-// Code implements xdr.Coded.
 func (a *AccessArgs) Code(c *xdr.Coder) {
 	c.Opaque(&a.Handle, MaxHandleBytes)
 	c.Uint32(&a.Access)
@@ -218,7 +209,6 @@ type AccessRes struct {
 	Access uint32 // the Access bits granted, only with OK
 }
 
-// Code implements xdr.Coded.
 func (r *AccessRes) Code(c *xdr.Coder) {
 	r.Status.Code(c)
 	if r.Attr.Code(c); r.Status == OK {

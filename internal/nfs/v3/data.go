@@ -28,7 +28,6 @@ type ReadArgs struct {
 	Count  uint32
 }
 
-// Code implements xdr.Coded.
 func (a *ReadArgs) Code(c *xdr.Coder) {
 	c.Opaque(&a.Handle, MaxHandleBytes)
 	c.Uint64(&a.Offset)
@@ -58,7 +57,6 @@ type ReadRes struct {
 	Data   []byte
 }
 
-// Code implements xdr.Coded.
 func (r *ReadRes) Code(c *xdr.Coder) {
 	if r.codeHead(c); r.Status == OK {
 		c.Opaque(&r.Data, MaxDataBytes)
@@ -119,7 +117,6 @@ type WriteArgs struct {
 	Data   []byte
 }
 
-// Code implements xdr.Coded.
 func (a *WriteArgs) Code(c *xdr.Coder) {
 	a.codeHead(c)
 	c.Opaque(&a.Data, MaxDataBytes)
@@ -157,7 +154,6 @@ type WriteRes struct {
 	Verifier  [8]byte
 }
 
-// Code implements xdr.Coded.
 func (r *WriteRes) Code(c *xdr.Coder) {
 	r.Status.Code(c)
 	if r.Wcc.Code(c); r.Status == OK {
@@ -210,7 +206,6 @@ type CommitArgs struct {
 	Count  uint32
 }
 
-// Code implements xdr.Coded.
 func (a *CommitArgs) Code(c *xdr.Coder) {
 	c.Opaque(&a.Handle, MaxHandleBytes)
 	c.Uint64(&a.Offset)
@@ -224,7 +219,6 @@ type CommitRes struct {
 	Verifier [8]byte // only with OK
 }
 
-// Code implements xdr.Coded.
 func (r *CommitRes) Code(c *xdr.Coder) {
 	r.Status.Code(c)
 	if r.Wcc.Code(c); r.Status == OK {

@@ -5,7 +5,6 @@ import "github.com/nfsbench/nfsbench/internal/nfs/xdr"
 // HandleArgs are the arguments of GETATTR, READLINK, FSSTAT, FSINFO and PATHCONF.
 type HandleArgs struct{ Handle []byte }
 
-// Code implements xdr.Coded.
 func (a *HandleArgs) Code(c *xdr.Coder) { c.Opaque(&a.Handle, MaxHandleBytes) }
 
 // FsstatRes are the results of FSSTAT: space and files of the file system.
@@ -21,7 +20,6 @@ type FsstatRes struct {
 	UnchangeSeconds uint32 // invarsec: how long the figures are not expected to change
 }
 
-// Code implements xdr.Coded.
 func (r *FsstatRes) Code(c *xdr.Coder) {
 	r.Status.Code(c)
 	if r.Attr.Code(c); r.Status == OK {
@@ -52,7 +50,6 @@ type FsinfoRes struct {
 	Properties   uint32
 }
 
-// Code implements xdr.Coded.
 func (r *FsinfoRes) Code(c *xdr.Coder) {
 	r.Status.Code(c)
 	if r.Attr.Code(c); r.Status != OK {
@@ -76,7 +73,6 @@ type PathconfRes struct {
 	CasePreserving  bool
 }
 
-// Code implements xdr.Coded.
 func (r *PathconfRes) Code(c *xdr.Coder) {
 	r.Status.Code(c)
 	if r.Attr.Code(c); r.Status == OK {

@@ -9,7 +9,6 @@ type NameArgs struct {
 	Name string
 }
 
-// Code implements xdr.Coded.
 func (a *NameArgs) Code(c *xdr.Coder) {
 	c.Opaque(&a.Dir, MaxHandleBytes)
 	c.String(&a.Name, MaxNameBytes)
@@ -23,7 +22,6 @@ type LookupRes struct {
 	DirAttr OptAttr
 }
 
-// Code implements xdr.Coded.
 func (r *LookupRes) Code(c *xdr.Coder) {
 	if r.Status.Code(c); r.Status == OK {
 		c.Opaque(&r.Handle, MaxHandleBytes)
@@ -53,7 +51,6 @@ type CreateArgs struct {
 	Verifier [8]byte // only with CreateExclusive
 }
 
-// Code implements xdr.Coded.
 func (a *CreateArgs) Code(c *xdr.Coder) {
 	a.Where.Code(c)
 	switch c.Uint32((*uint32)(&a.How)); a.How {
@@ -72,7 +69,6 @@ type MkdirArgs struct {
 	Attr  NewAttr
 }
 
-// Code implements xdr.Coded.
 func (a *MkdirArgs) Code(c *xdr.Coder) {
 	a.Where.Code(c)
 	a.Attr.Code(c)
@@ -87,7 +83,6 @@ type CreateRes struct {
 	Dir           Wcc
 }
 
-// Code implements xdr.Coded.
 func (r *CreateRes) Code(c *xdr.Coder) {
 	if r.Status.Code(c); r.Status == OK {
 		if c.Bool(&r.HandlePresent); r.HandlePresent {
@@ -101,7 +96,6 @@ func (r *CreateRes) Code(c *xdr.Coder) {
 // RenameArgs are the arguments of RENAME.
 type RenameArgs struct{ From, To NameArgs }
 
-// Code implements xdr.Coded.
 func (a *RenameArgs) Code(c *xdr.Coder) {
 	a.From.Code(c)
 	a.To.Code(c)
@@ -113,7 +107,6 @@ type RenameRes struct {
 	From, To Wcc // of the two directories
 }
 
-// Code implements xdr.Coded.
 func (r *RenameRes) Code(c *xdr.Coder) {
 	r.Status.Code(c)
 	r.From.Code(c)
@@ -130,7 +123,6 @@ type ReaddirArgs struct {
 	MaxCount       uint32 // bytes of the whole reply
 }
 
-// Code implements xdr.Coded.
 func (a *ReaddirArgs) Code(c *xdr.Coder) {
 	c.Opaque(&a.Handle, MaxHandleBytes)
 	c.Uint64(&a.Cookie)
@@ -182,7 +174,6 @@ type ReaddirRes struct {
 	EOF            bool
 }
 
-// Code implements xdr.Coded.
 func (r *ReaddirRes) Code(c *xdr.Coder) {
 	r.Status.Code(c)
 	r.DirAttr.Code(c)

@@ -44,25 +44,19 @@ func (s *Set) SetReady(ready bool) { s.ready.Store(ready) }
 
 // Listener counts what came in through one address.
 type Listener struct {
-	address   string
-	accepted  atomic.Uint64
-	refused   atomic.Uint64
-	active    atomic.Int64
-	read      atomic.Uint64
-	written   atomic.Uint64
-	rpcErrors atomic.Uint64
-	nfsErrors atomic.Uint64
-	ops       []atomic.Uint64
+	address string
+	// Accepted, Refused and Active are connections: served so far, turned away because there
+	// were too many, and open now.
+	Accepted, Refused atomic.Uint64
+	Active            atomic.Int64
+	// ReadBytes and WrittenBytes are file data sent to clients, and received and stored.
+	ReadBytes, WrittenBytes atomic.Uint64
+	// RPCErrors are calls that were refused or could not be understood, NFSErrors procedures
+	// that answered with an error status.
+	RPCErrors, NFSErrors atomic.Uint64
+
+	ops []atomic.Uint64
 }
-
-// Opened counts a connection that is served, Closed its end.
-func (l *Listener) Opened() { l.accepted.Add(1); l.active.Add(1) }
-
-// Closed counts the end of a connection.
-func (l *Listener) Closed() { l.active.Add(-1) }
-
-// Refused counts a connection turned away because there were too many.
-func (l *Listener) Refused() { l.refused.Add(1) }
 
 // Operation counts one executed NFS procedure by number.
 func (l *Listener) Operation(number uint32) {
@@ -70,18 +64,6 @@ func (l *Listener) Operation(number uint32) {
 		l.ops[number].Add(1)
 	}
 }
-
-// ReadBytes counts file data sent to clients.
-func (l *Listener) ReadBytes(n int) { l.read.Add(uint64(n)) }
-
-// WrittenBytes counts file data received and stored.
-func (l *Listener) WrittenBytes(n int) { l.written.Add(uint64(n)) }
-
-// RPCError counts a call that was refused or could not be understood.
-func (l *Listener) RPCError() { l.rpcErrors.Add(1) }
-
-// NFSError counts a procedure that answered with an error status.
-func (l *Listener) NFSError() { l.nfsErrors.Add(1) }
 
 // Document reads all counters. Operations of one listener that run meanwhile may be in one
 // number and not yet in another.
@@ -97,10 +79,10 @@ func (s *Set) Document() Document {
 	}
 	for _, l := range s.listeners {
 		c := Counts{
-			ConnectionsAccepted: l.accepted.Load(), ConnectionsRefused: l.refused.Load(),
-			ConnectionsActive: uint64(max(0, l.active.Load())),
-			ReadBytes:         l.read.Load(), WrittenBytes: l.written.Load(),
-			RPCErrors: l.rpcErrors.Load(), NFSErrors: l.nfsErrors.Load(),
+			ConnectionsAccepted: l.Accepted.Load(), ConnectionsRefused: l.Refused.Load(),
+			ConnectionsActive: uint64(max(0, l.Active.Load())),
+			ReadBytes:         l.ReadBytes.Load(), WrittenBytes: l.WrittenBytes.Load(),
+			RPCErrors: l.RPCErrors.Load(), NFSErrors: l.NFSErrors.Load(),
 			Operations: make(map[string]uint64, len(s.names)),
 		}
 		for i, name := range s.names {
