@@ -1,6 +1,7 @@
 package nfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,22 +83,15 @@ func (c *Client) readInfo(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask for the limits of the file system: %w", err)
 	}
-	info.TransferReadBytes = transferSize(info.ReadMaxBytes, c.cfg.TransferSize)
-	info.TransferWriteBytes = transferSize(info.WriteMaxBytes, c.cfg.TransferSize)
+	largest := min(v3.MaxDataBytes, cmp.Or(c.cfg.TransferSize, v3.MaxDataBytes))
+	info.TransferReadBytes = min(info.ReadMaxBytes, largest)
+	info.TransferWriteBytes = min(info.WriteMaxBytes, largest)
 	if info.TransferReadBytes == 0 || info.TransferWriteBytes == 0 {
 		return fmt.Errorf("the server offers transfers of %d bytes for reads and %d for writes",
 			info.ReadMaxBytes, info.WriteMaxBytes)
 	}
 	c.info = info
 	return nil
-}
-
-func transferSize(offered, wanted uint32) uint32 {
-	offered = min(offered, v3.MaxDataBytes)
-	if wanted == 0 {
-		return offered
-	}
-	return min(wanted, offered)
 }
 
 // Root returns the handle of the export's root directory.

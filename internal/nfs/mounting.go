@@ -1,6 +1,7 @@
 package nfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,17 +27,16 @@ type mounted struct {
 // it: an address that answers at all does so sooner.
 const mountStagger = 2 * time.Second
 
-type mountResult struct {
-	m   mounted
-	err error
-}
-
 // mountExport mounts over the first channel that answers. An address that is
 // silent does not keep the others waiting; a refusal by the server is final.
 func mountExport(ctx context.Context, cfg Config) (mounted, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	results := make(chan mountResult, len(cfg.Channels))
+	type result struct {
+		m   mounted
+		err error
+	}
+	results := make(chan result, len(cfg.Channels))
 	begun, ended := 0, 0
 	var errs []error
 	timer := time.NewTimer(0)
@@ -49,7 +49,7 @@ func mountExport(ctx context.Context, cfg Config) (mounted, error) {
 				begun++
 				go func() {
 					m, err := mountOver(ctx, cfg, ch)
-					results <- mountResult{m, err}
+					results <- result{m, err}
 				}()
 				timer.Reset(mountStagger)
 			}
@@ -105,9 +105,7 @@ func (m *mounted) findPorts(ctx context.Context, cfg Config) error {
 	if m.nfsPort == 0 || m.mountPort == 0 {
 		err = m.askPortmap(ctx, cfg)
 	}
-	if m.nfsPort == 0 {
-		m.nfsPort = defaultNFSPort
-	}
+	m.nfsPort = cmp.Or(m.nfsPort, defaultNFSPort)
 	if m.mountPort == 0 {
 		m.mountPort = m.nfsPort
 	}
@@ -115,11 +113,7 @@ func (m *mounted) findPorts(ctx context.Context, cfg Config) error {
 }
 
 func (m *mounted) askPortmap(ctx context.Context, cfg Config) error {
-	port := cfg.PortmapPort
-	if port == 0 {
-		port = mount.PortmapPort
-	}
-	conn, err := dialRPC(ctx, m.channel, port, cfg)
+	conn, err := dialRPC(ctx, m.channel, cfg.PortmapPort, cfg)
 	if err != nil {
 		return fmt.Errorf("the portmapper cannot be asked for the mount port: %w", err)
 	}

@@ -39,7 +39,6 @@ func (p *protoV3) prepare(o *op, procedure uint32) {
 	rpc.PutProcedure(o.call.Request, procedure)
 }
 
-// beginRead implements dataProtocol.
 func (p *protoV3) beginRead(ctx context.Context, o *op, file []byte, dst []byte, off uint64) {
 	p.prepare(o, v3.ProcRead)
 	args := v3.ReadArgs{Handle: file, Offset: off, Count: uint32(len(dst))}
@@ -75,7 +74,6 @@ func readLayout(results []byte) (more, data int) {
 	return 0, int(min(n, v3.MaxDataBytes+1))
 }
 
-// endRead implements dataProtocol.
 func (p *protoV3) endRead(ctx context.Context, o *op) (n int, eof bool, err error) {
 	for wait := jukeboxFirst; ; wait = min(2*wait, jukeboxMax) {
 		if err := p.t.finish(ctx, o); err != nil {
@@ -97,7 +95,6 @@ func (p *protoV3) endRead(ctx context.Context, o *op) (n int, eof bool, err erro
 	}
 }
 
-// beginWrite implements dataProtocol.
 func (p *protoV3) beginWrite(ctx context.Context, o *op, file []byte, src []byte, off uint64, s Stability) {
 	p.prepare(o, v3.ProcWrite)
 	args := v3.WriteArgs{Handle: file, Offset: off, Count: uint32(len(src)), Stable: v3.Stable(s)}
@@ -106,7 +103,6 @@ func (p *protoV3) beginWrite(ctx context.Context, o *op, file []byte, src []byte
 	p.t.begin(ctx, o)
 }
 
-// endWrite implements dataProtocol.
 func (p *protoV3) endWrite(ctx context.Context, o *op) (n int, got Stability, v verifier, err error) {
 	for wait := jukeboxFirst; ; wait = min(2*wait, jukeboxMax) {
 		if err := p.t.finish(ctx, o); err != nil {
@@ -128,7 +124,6 @@ func (p *protoV3) endWrite(ctx context.Context, o *op) (n int, got Stability, v 
 	}
 }
 
-// commit implements dataProtocol.
 func (p *protoV3) commit(ctx context.Context, file []byte) (verifier, error) {
 	var res v3.CommitRes
 	_, err := p.invoke(ctx, v3.ProcCommit, &v3.CommitArgs{Handle: file}, &res)

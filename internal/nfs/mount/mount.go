@@ -134,29 +134,24 @@ const (
 
 // Error returns the name from RFC 1813 and what it means.
 func (s Status) Error() string {
-	switch s {
-	case OK:
-		return "MNT3_OK: success"
-	case ErrPerm:
-		return "MNT3ERR_PERM: not the owner"
-	case ErrNoEnt:
-		return "MNT3ERR_NOENT: no such export"
-	case ErrIO:
-		return "MNT3ERR_IO: I/O error on the server"
-	case ErrAcces:
-		return "MNT3ERR_ACCES: the export policy does not admit this client"
-	case ErrNotDir:
-		return "MNT3ERR_NOTDIR: the export path is not a directory"
-	case ErrInval:
-		return "MNT3ERR_INVAL: invalid argument"
-	case ErrNameTooLong:
-		return "MNT3ERR_NAMETOOLONG: the export path is too long"
-	case ErrNotSupp:
-		return "MNT3ERR_NOTSUPP: operation not supported"
-	case ErrServerFault:
-		return "MNT3ERR_SERVERFAULT: fault on the server"
+	if text, ok := statusTexts[s]; ok {
+		return text
 	}
 	return fmt.Sprintf("unknown MOUNT status %d", uint32(s))
+}
+
+//nolint:gochecknoglobals // a constant table
+var statusTexts = map[Status]string{
+	OK:             "MNT3_OK: success",
+	ErrPerm:        "MNT3ERR_PERM: not the owner",
+	ErrNoEnt:       "MNT3ERR_NOENT: no such export",
+	ErrIO:          "MNT3ERR_IO: I/O error on the server",
+	ErrAcces:       "MNT3ERR_ACCES: the export policy does not admit this client",
+	ErrNotDir:      "MNT3ERR_NOTDIR: the export path is not a directory",
+	ErrInval:       "MNT3ERR_INVAL: invalid argument",
+	ErrNameTooLong: "MNT3ERR_NAMETOOLONG: the export path is too long",
+	ErrNotSupp:     "MNT3ERR_NOTSUPP: operation not supported",
+	ErrServerFault: "MNT3ERR_SERVERFAULT: fault on the server",
 }
 
 // Getport asks the portmapper behind conn for the TCP port of a program. Port 0

@@ -273,30 +273,27 @@ func statusOf(err error) v3.Status {
 }
 
 func wireAttr(a filetree.Attr, fsid uint64) v3.Attr {
+	kind := v3.TypeRegular
+	switch a.Kind() {
+	case unix.S_IFDIR:
+		kind = v3.TypeDirectory
+	case unix.S_IFLNK:
+		kind = v3.TypeSymlink
+	case unix.S_IFBLK:
+		kind = v3.TypeBlock
+	case unix.S_IFCHR:
+		kind = v3.TypeCharacter
+	case unix.S_IFSOCK:
+		kind = v3.TypeSocket
+	case unix.S_IFIFO:
+		kind = v3.TypeFIFO
+	}
 	return v3.Attr{
-		Type: wireType(a.Kind()), Mode: a.Mode & 0o7777, Nlink: a.Links,
+		Type: kind, Mode: a.Mode & 0o7777, Nlink: a.Links,
 		UID: a.UID, GID: a.GID, Size: a.Size, Used: a.UsedBytes,
 		RdevMajor: a.RdevMajor, RdevMinor: a.RdevMinor, FSID: fsid, FileID: a.Inode,
 		Atime: wireTime(a.Accessed), Mtime: wireTime(a.Modified), Ctime: wireTime(a.Changed),
 	}
-}
-
-func wireType(kind uint32) v3.FileType {
-	switch kind {
-	case unix.S_IFDIR:
-		return v3.TypeDirectory
-	case unix.S_IFLNK:
-		return v3.TypeSymlink
-	case unix.S_IFBLK:
-		return v3.TypeBlock
-	case unix.S_IFCHR:
-		return v3.TypeCharacter
-	case unix.S_IFSOCK:
-		return v3.TypeSocket
-	case unix.S_IFIFO:
-		return v3.TypeFIFO
-	}
-	return v3.TypeRegular
 }
 
 func wireTime(t time.Time) v3.Time {

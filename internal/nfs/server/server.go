@@ -29,6 +29,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -294,14 +295,14 @@ const (
 )
 
 func (o *Options) complete() error {
-	setDefault(&o.Export, "/export")
-	setDefault(&o.MaxTransferBytes, 1<<20)
-	setDefault(&o.MaxConnections, 256)
-	setDefault(&o.MaxInFlight, 32)
-	setDefault(&o.MaxBuffers, 64)
-	setDefault(&o.StallTimeout, time.Minute)
-	setDefault(&o.DrainTimeout, 5*time.Second)
-	setDefault(&o.Log, slog.New(slog.DiscardHandler))
+	o.Export = cmp.Or(o.Export, "/export")
+	o.MaxTransferBytes = cmp.Or(o.MaxTransferBytes, 1<<20)
+	o.MaxConnections = cmp.Or(o.MaxConnections, 256)
+	o.MaxInFlight = cmp.Or(o.MaxInFlight, 32)
+	o.MaxBuffers = cmp.Or(o.MaxBuffers, 64)
+	o.StallTimeout = cmp.Or(o.StallTimeout, time.Minute)
+	o.DrainTimeout = cmp.Or(o.DrainTimeout, 5*time.Second)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Export = path.Clean(o.Export)
 	switch {
 	case o.Now == nil:
@@ -320,11 +321,4 @@ func (o *Options) complete() error {
 		return errors.New("limits must not be negative")
 	}
 	return nil
-}
-
-func setDefault[T comparable](v *T, fallback T) {
-	var zero T
-	if *v == zero {
-		*v = fallback
-	}
 }

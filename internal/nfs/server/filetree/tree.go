@@ -1,6 +1,7 @@
 package filetree
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,11 +23,6 @@ type Options struct {
 	MaxOpenFiles int
 }
 
-const (
-	defaultMaxEntries   = 65536
-	defaultMaxOpenFiles = 512
-)
-
 // Tree is a directory served by handle. All methods may be called at once.
 type Tree struct {
 	opt  Options
@@ -47,12 +43,8 @@ type Tree struct {
 
 // Open learns every entry below dir. It fails when there are more than MaxEntries.
 func Open(dir string, opt Options) (*Tree, error) {
-	if opt.MaxEntries <= 0 {
-		opt.MaxEntries = defaultMaxEntries
-	}
-	if opt.MaxOpenFiles <= 0 {
-		opt.MaxOpenFiles = defaultMaxOpenFiles
-	}
+	opt.MaxEntries = cmp.Or(max(0, opt.MaxEntries), 65536)
+	opt.MaxOpenFiles = cmp.Or(max(0, opt.MaxOpenFiles), 512)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open directory %q: %w", dir, err)
