@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
@@ -18,7 +17,6 @@ type protoV3 struct {
 	t *transport
 	// head is what every request begins with; the procedure is filled in.
 	head []byte
-	ops  sync.Pool // of *op, for everything but READ and WRITE
 }
 
 const (
@@ -27,9 +25,7 @@ const (
 )
 
 func newProtoV3(t *transport, cred rpc.Auth) *protoV3 {
-	p := &protoV3{t: t, head: rpc.AppendCall(nil, v3.Program, v3.Version, 0, cred)}
-	p.ops.New = func() any { return new(op) }
-	return p
+	return &protoV3{t: t, head: rpc.AppendCall(nil, v3.Program, v3.Version, 0, cred)}
 }
 
 // prepare starts the request of o.
@@ -75,24 +71,19 @@ func readLayout(results []byte) (more, data int) {
 }
 
 func (p *protoV3) endRead(ctx context.Context, o *op) (n int, eof bool, err error) {
-	for wait := jukeboxFirst; ; wait = min(2*wait, jukeboxMax) {
-		if err := p.t.finish(ctx, o); err != nil {
-			return 0, false, err
-		}
-		var res v3.ReadRes
-		d := xdr.NewDecoder(o.call.Results)
-		data := res.DecodeHead(&d)
-		if err := decoded(&d, res.Status); err != nil {
-			if p.again(ctx, o, err, wait) {
-				continue
-			}
-			return 0, false, err
-		}
-		if data != o.call.Received || int(res.Count) != data {
-			return 0, false, violation("READ answers with %d bytes of data but counts %d", o.call.Received, res.Count)
-		}
-		return data, res.EOF, nil
+	if err := p.await(ctx, o); err != nil {
+		return 0, false, err
 	}
+	var res v3.ReadRes
+	d := xdr.NewDecoder(o.call.Results)
+	data := res.DecodeHead(&d)
+	if err := decoded(&d, res.Status); err != nil {
+		return 0, false, err
+	}
+	if data != o.call.Received || int(res.Count) != data {
+		return 0, false, violation("READ answers with %d bytes of data but counts %d", o.call.Received, res.Count)
+	}
+	return data, res.EOF, nil
 }
 
 func (p *protoV3) beginWrite(ctx context.Context, o *op, file []byte, src []byte, off uint64, s Stability) {
@@ -104,24 +95,19 @@ func (p *protoV3) beginWrite(ctx context.Context, o *op, file []byte, src []byte
 }
 
 func (p *protoV3) endWrite(ctx context.Context, o *op) (n int, got Stability, v verifier, err error) {
-	for wait := jukeboxFirst; ; wait = min(2*wait, jukeboxMax) {
-		if err := p.t.finish(ctx, o); err != nil {
-			return 0, 0, v, err
-		}
-		var res v3.WriteRes
-		d := xdr.NewDecoder(o.call.Results)
-		res.DecodeBrief(&d)
-		if err := decoded(&d, res.Status); err != nil {
-			if p.again(ctx, o, err, wait) {
-				continue
-			}
-			return 0, 0, v, err
-		}
-		if res.Count == 0 || int64(res.Count) > int64(len(o.call.Data)) {
-			return 0, 0, v, violation("WRITE of %d bytes is answered with %d written", len(o.call.Data), res.Count)
-		}
-		return int(res.Count), Stability(res.Committed), res.Verifier, nil
+	if err := p.await(ctx, o); err != nil {
+		return 0, 0, v, err
 	}
+	var res v3.WriteRes
+	d := xdr.NewDecoder(o.call.Results)
+	res.DecodeBrief(&d)
+	if err := decoded(&d, res.Status); err != nil {
+		return 0, 0, v, err
+	}
+	if res.Count == 0 || int64(res.Count) > int64(len(o.call.Data)) {
+		return 0, 0, v, violation("WRITE of %d bytes is answered with %d written", len(o.call.Data), res.Count)
+	}
+	return int(res.Count), Stability(res.Committed), res.Verifier, nil
 }
 
 func (p *protoV3) commit(ctx context.Context, file []byte) (verifier, error) {
@@ -130,53 +116,46 @@ func (p *protoV3) commit(ctx context.Context, file []byte) (verifier, error) {
 	return res.Verifier, err
 }
 
-// again makes the call of o once more after the server asked to try later. It
-// returns false when err says something else or when waiting is over.
-func (p *protoV3) again(ctx context.Context, o *op, err error, wait time.Duration) bool {
-	if !v3.IsRetryLater(err) {
-		return false
+// await waits for the results of o. It makes the call again as long as the server asks to
+// try later and there is time.
+func (p *protoV3) await(ctx context.Context, o *op) error {
+	for wait := jukeboxFirst; ; wait = min(2*wait, jukeboxMax) {
+		if err := p.t.finish(ctx, o); err != nil {
+			return err
+		}
+		d := xdr.NewDecoder(o.call.Results)
+		status := v3.Status(d.Uint32()) // all results begin with it
+		if status != v3.ErrJukebox || p.t.clock.Load()-o.started+int64(wait) > int64(p.t.timeout) {
+			return nil
+		}
+		// A tenth of disorder keeps many waiting calls from coming back together.
+		timer := time.NewTimer(wait + rand.N(wait/10))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+		// The server remembers its reply to the old xid, so ask under a new one.
+		o.call.NewXID()
+		p.t.send(ctx, o)
 	}
-	if p.t.clock.Load()-o.started+int64(wait) > int64(p.t.timeout) {
-		return false
-	}
-	// A tenth of disorder keeps many waiting calls from coming back together.
-	timer := time.NewTimer(wait + rand.N(wait/10))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-	}
-	// The server remembers its reply to the old xid, so ask under a new one.
-	o.call.NewXID()
-	p.t.send(ctx, o)
-	return true
 }
 
-// invoke makes a call without bulk data and decodes its results into res. It reports how
-// many connections were tried, because a call that changes names may have been executed by
-// a server whose reply was lost.
+// invoke makes a call without bulk data and decodes its results into res, which aliases
+// them. It reports how many connections were tried, because a call that changes names may
+// have been executed by a server whose reply was lost.
 func (p *protoV3) invoke(ctx context.Context, procedure uint32, args, res xdr.Coded) (attempts int, err error) {
-	o := p.ops.Get().(*op)
-	defer func() {
-		o.call.Results = nil // what was decoded aliases them
-		p.ops.Put(o)
-	}()
+	o := new(op)
 	p.prepare(o, procedure)
 	o.call.Request = xdr.Append(o.call.Request, args)
 	p.t.begin(ctx, o)
-	for wait := jukeboxFirst; ; wait = min(2*wait, jukeboxMax) {
-		if err := p.t.finish(ctx, o); err != nil {
-			return o.attempts, err
-		}
-		head, d := xdr.NewDecoder(o.call.Results), xdr.NewDecoder(o.call.Results)
-		status := v3.Status(head.Uint32()) // all results begin with it
-		xdr.Decode(&d, res)
-		err := decoded(&d, status)
-		if err == nil || !p.again(ctx, o, err, wait) {
-			return o.attempts, err
-		}
+	if err := p.await(ctx, o); err != nil {
+		return o.attempts, err
 	}
+	head, d := xdr.NewDecoder(o.call.Results), xdr.NewDecoder(o.call.Results)
+	xdr.Decode(&d, res)
+	return o.attempts, decoded(&d, v3.Status(head.Uint32()))
 }
 
 // decoded turns what a decoder and a status say into an error. A failure may
