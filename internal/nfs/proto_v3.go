@@ -124,8 +124,8 @@ func (p *protoV3) await(ctx context.Context, o *op) error {
 			return err
 		}
 		d := xdr.NewDecoder(o.call.Results)
-		status := v3.Status(d.Uint32()) // all results begin with it
-		if status != v3.ErrJukebox || p.t.clock.Load()-o.started+int64(wait) > int64(p.t.timeout) {
+		status := d.Uint32() // all results begin with it
+		if status != uint32(v3.ErrJukebox) || p.t.clock.Load()-o.started+int64(wait) > int64(p.t.timeout) {
 			return nil
 		}
 		// A tenth of disorder keeps many waiting calls from coming back together.
