@@ -110,9 +110,8 @@ func (e *exported) create(ctx context.Context, name string) (blockFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	empty := uint64(0)
 	e.ops.setattr.Add(1)
-	if err := e.client.Setattr(ctx, h, nfs.SetAttr{SizeBytes: &empty}); err != nil {
+	if err := e.client.SetSize(ctx, h, 0); err != nil {
 		return nil, err
 	}
 	return &exportedFile{e.client.OpenFile(h), e}, nil

@@ -63,13 +63,9 @@ type directory struct {
 }
 
 func (d *directory) List(ctx context.Context) ([]string, error) {
-	entries, err := d.t.client.ReadDir(ctx, d.fh)
+	names, err := d.t.client.ReadDir(ctx, d.fh)
 	if err != nil {
 		return nil, d.t.explain("list directory", err)
-	}
-	names := make([]string, len(entries))
-	for i := range entries {
-		names[i] = entries[i].Name
 	}
 	return names, nil
 }

@@ -1,9 +1,58 @@
+// Package xdr encodes and decodes the External Data Representation of RFC 4506.
+//
+// Encoding appends to a byte slice, so that the caller owns and reuses the
+// memory. Decoding walks over a byte slice, checks every length against what is
+// really there, and remembers its first error: callers decode a whole structure
+// and look at Decoder.Err once. Neither direction allocates, and no input makes
+// it panic.
 package xdr
 
 import (
 	"encoding/binary"
 	"errors"
 )
+
+// AppendUint32 appends v to b.
+func AppendUint32(b []byte, v uint32) []byte { return binary.BigEndian.AppendUint32(b, v) }
+
+// AppendUint64 appends v to b.
+func AppendUint64(b []byte, v uint64) []byte { return binary.BigEndian.AppendUint64(b, v) }
+
+// AppendBool appends v to b as 0 or 1.
+func AppendBool(b []byte, v bool) []byte {
+	if v {
+		return AppendUint32(b, 1)
+	}
+	return AppendUint32(b, 0)
+}
+
+// AppendOpaque appends p as variable-length opaque data: length, bytes, padding.
+func AppendOpaque(b, p []byte) []byte {
+	b = AppendUint32(b, uint32(len(p)))
+	return AppendFixed(b, p)
+}
+
+// AppendString appends s as a variable-length string: length, bytes, padding.
+func AppendString(b []byte, s string) []byte {
+	b = AppendUint32(b, uint32(len(s)))
+	b = append(b, s...)
+	return AppendPadding(b, len(s))
+}
+
+// AppendFixed appends p as fixed-length opaque data: bytes and padding.
+func AppendFixed(b, p []byte) []byte {
+	b = append(b, p...)
+	return AppendPadding(b, len(p))
+}
+
+// AppendPadding appends the zero bytes that follow opaque data of n bytes.
+func AppendPadding(b []byte, n int) []byte {
+	var zero [3]byte
+	return append(b, zero[:Padding(n)]...)
+}
+
+// Padding returns how many zero bytes follow opaque data of n bytes: 0 to 3.
+func Padding(n int) int { return -n & 3 }
 
 // Reasons why bytes are not the XDR that was expected.
 var (
@@ -125,12 +174,3 @@ func (d *Decoder) String(limit int) string { return string(d.Opaque(limit)) }
 
 // Skip passes over n bytes.
 func (d *Decoder) Skip(n int) { d.take(n) }
-
-// Rest returns what was not read yet and reads it. The result aliases the
-// Decoder's input.
-func (d *Decoder) Rest() []byte {
-	if d.err != nil {
-		return nil
-	}
-	return d.take(len(d.buf) - d.off)
-}

@@ -89,54 +89,54 @@ func (s *Server) add(dir int, name string, isDir bool) int {
 
 func (s *Server) lookup(out []byte, d *xdr.Decoder) []byte {
 	var args v3.NameArgs
-	args.Decode(d)
+	xdr.Decode(d, &args)
 	dir := s.index(args.Dir)
 	if dir < 0 {
-		return (&v3.LookupRes{Status: v3.ErrStale}).Append(out)
+		return xdr.Append(out, &v3.LookupRes{Status: v3.ErrStale})
 	}
 	i := s.find(dir, args.Name)
 	if i < 0 {
-		return (&v3.LookupRes{Status: v3.ErrNoEnt}).Append(out)
+		return xdr.Append(out, &v3.LookupRes{Status: v3.ErrNoEnt})
 	}
-	return (&v3.LookupRes{Handle: handleOf(i)}).Append(out)
+	return xdr.Append(out, &v3.LookupRes{Handle: handleOf(i)})
 }
 
 func (s *Server) create(out []byte, d *xdr.Decoder) []byte {
 	var args v3.CreateArgs
-	args.Decode(d)
+	xdr.Decode(d, &args)
 	dir := s.index(args.Where.Dir)
 	if dir < 0 {
-		return (&v3.CreateRes{Status: v3.ErrStale}).Append(out)
+		return xdr.Append(out, &v3.CreateRes{Status: v3.ErrStale})
 	}
 	i := s.find(dir, args.Where.Name)
 	if i >= 0 && args.How != v3.CreateUnchecked {
-		return (&v3.CreateRes{Status: v3.ErrExist}).Append(out)
+		return xdr.Append(out, &v3.CreateRes{Status: v3.ErrExist})
 	}
 	if i < 0 {
 		i = s.add(dir, args.Where.Name, false)
 	}
-	return (&v3.CreateRes{HandlePresent: true, Handle: handleOf(i)}).Append(out)
+	return xdr.Append(out, &v3.CreateRes{HandlePresent: true, Handle: handleOf(i)})
 }
 
 func (s *Server) mkdir(out []byte, d *xdr.Decoder) []byte {
 	var args v3.MkdirArgs
-	args.Decode(d)
+	xdr.Decode(d, &args)
 	dir := s.index(args.Where.Dir)
 	if dir < 0 {
-		return (&v3.CreateRes{Status: v3.ErrStale}).Append(out)
+		return xdr.Append(out, &v3.CreateRes{Status: v3.ErrStale})
 	}
 	if s.find(dir, args.Where.Name) >= 0 {
-		return (&v3.CreateRes{Status: v3.ErrExist}).Append(out)
+		return xdr.Append(out, &v3.CreateRes{Status: v3.ErrExist})
 	}
-	return (&v3.CreateRes{HandlePresent: true, Handle: handleOf(s.add(dir, args.Where.Name, true))}).Append(out)
+	return xdr.Append(out, &v3.CreateRes{HandlePresent: true, Handle: handleOf(s.add(dir, args.Where.Name, true))})
 }
 
 func (s *Server) remove(out []byte, d *xdr.Decoder, wantDir bool) []byte {
 	var args v3.NameArgs
-	args.Decode(d)
+	xdr.Decode(d, &args)
 	dir := s.index(args.Dir)
 	if dir < 0 {
-		return (&v3.WccRes{Status: v3.ErrStale}).Append(out)
+		return xdr.Append(out, &v3.WccRes{Status: v3.ErrStale})
 	}
 	i := s.find(dir, args.Name)
 	status := v3.OK
@@ -152,7 +152,7 @@ func (s *Server) remove(out []byte, d *xdr.Decoder, wantDir bool) []byte {
 	default:
 		s.files[i] = nil
 	}
-	return (&v3.WccRes{Status: status}).Append(out)
+	return xdr.Append(out, &v3.WccRes{Status: status})
 }
 
 func (s *Server) names(dir int) []v3.DirEntry {
@@ -169,11 +169,11 @@ func (s *Server) names(dir int) []v3.DirEntry {
 const EntriesPerReply = 16
 
 func (s *Server) readdir(out []byte, d *xdr.Decoder) []byte {
-	var args v3.ReaddirArgs
-	args.DecodePlus(d)
+	args := v3.ReaddirArgs{Plus: true}
+	xdr.Decode(d, &args)
 	dir := s.index(args.Handle)
 	if dir < 0 {
-		return (&v3.ReaddirRes{Status: v3.ErrStale}).AppendPlus(out)
+		return xdr.Append(out, &v3.ReaddirRes{Plus: true, Status: v3.ErrStale})
 	}
 	all := s.names(dir)
 	from := slices.IndexFunc(all, func(e v3.DirEntry) bool { return e.Cookie > args.Cookie })
@@ -181,5 +181,5 @@ func (s *Server) readdir(out []byte, d *xdr.Decoder) []byte {
 		from = len(all)
 	}
 	to := min(from+EntriesPerReply, len(all))
-	return (&v3.ReaddirRes{Entries: all[from:to], EOF: to == len(all)}).AppendPlus(out)
+	return xdr.Append(out, &v3.ReaddirRes{Plus: true, Entries: all[from:to], EOF: to == len(all)})
 }

@@ -44,21 +44,21 @@ func appendFailure(out []byte, procedure uint32, status v3.Status) []byte {
 	case v3.ProcWrite:
 		return (&v3.WriteRes{Status: status}).Append(out)
 	case v3.ProcCommit:
-		return (&v3.CommitRes{Status: status}).Append(out)
+		return xdr.Append(out, &v3.CommitRes{Status: status})
 	case v3.ProcGetattr:
-		return (&v3.GetattrRes{Status: status}).Append(out)
+		return xdr.Append(out, &v3.GetattrRes{Status: status})
 	case v3.ProcLookup:
-		return (&v3.LookupRes{Status: status}).Append(out)
+		return xdr.Append(out, &v3.LookupRes{Status: status})
 	case v3.ProcCreate, v3.ProcMkdir:
-		return (&v3.CreateRes{Status: status}).Append(out)
+		return xdr.Append(out, &v3.CreateRes{Status: status})
 	case v3.ProcReaddirplus:
-		return (&v3.ReaddirRes{Status: status}).AppendPlus(out)
+		return xdr.Append(out, &v3.ReaddirRes{Plus: true, Status: status})
 	case v3.ProcFsinfo:
-		return (&v3.FsinfoRes{Status: status}).Append(out)
+		return xdr.Append(out, &v3.FsinfoRes{Status: status})
 	case v3.ProcFsstat:
-		return (&v3.FsstatRes{Status: status}).Append(out)
+		return xdr.Append(out, &v3.FsstatRes{Status: status})
 	}
-	return (&v3.WccRes{Status: status}).Append(out)
+	return xdr.Append(out, &v3.WccRes{Status: status})
 }
 
 func (s *Server) mount(out []byte, procedure uint32, d *xdr.Decoder) []byte {
@@ -66,7 +66,7 @@ func (s *Server) mount(out []byte, procedure uint32, d *xdr.Decoder) []byte {
 		return out
 	}
 	var args mount.PathArgs
-	args.Decode(d)
+	xdr.Decode(d, &args)
 	res := mount.MntRes{Handle: handleOf(0), Flavors: []uint32{1}}
 	if s.Flavors != nil {
 		res.Flavors = s.Flavors
@@ -78,7 +78,7 @@ func (s *Server) mount(out []byte, procedure uint32, d *xdr.Decoder) []byte {
 	default:
 		res.Status = mount.ErrNoEnt
 	}
-	return res.Append(out)
+	return xdr.Append(out, &res)
 }
 
 func (s *Server) nfs(out []byte, procedure uint32, d *xdr.Decoder) []byte {
@@ -86,9 +86,9 @@ func (s *Server) nfs(out []byte, procedure uint32, d *xdr.Decoder) []byte {
 	case v3.ProcCommit:
 		return s.commit(out, d)
 	case v3.ProcFsinfo:
-		return (&v3.FsinfoRes{ReadMax: s.MaxTransfer, WriteMax: s.MaxTransfer}).Append(out)
+		return xdr.Append(out, &v3.FsinfoRes{ReadMax: s.MaxTransfer, WriteMax: s.MaxTransfer})
 	case v3.ProcFsstat:
-		return (&v3.FsstatRes{TotalBytes: 1 << 40, FreeBytes: 1 << 40, AvailBytes: 1 << 40}).Append(out)
+		return xdr.Append(out, &v3.FsstatRes{TotalBytes: 1 << 40, FreeBytes: 1 << 40, AvailBytes: 1 << 40})
 	case v3.ProcGetattr:
 		return s.getattr(out, d)
 	case v3.ProcLookup:
@@ -149,25 +149,25 @@ func (s *Server) write(out []byte, d *xdr.Decoder, limit uint32) []byte {
 
 func (s *Server) commit(out []byte, d *xdr.Decoder) []byte {
 	var args v3.CommitArgs
-	args.Decode(d)
+	xdr.Decode(d, &args)
 	f := s.byHandle(args.Handle)
 	if f == nil {
-		return (&v3.CommitRes{Status: v3.ErrStale}).Append(out)
+		return xdr.Append(out, &v3.CommitRes{Status: v3.ErrStale})
 	}
 	f.risky = false
-	return (&v3.CommitRes{Verifier: s.verifier}).Append(out)
+	return xdr.Append(out, &v3.CommitRes{Verifier: s.verifier})
 }
 
 func (s *Server) getattr(out []byte, d *xdr.Decoder) []byte {
 	var args v3.HandleArgs
-	args.Decode(d)
+	xdr.Decode(d, &args)
 	f := s.byHandle(args.Handle)
 	if f == nil {
-		return (&v3.GetattrRes{Status: v3.ErrStale}).Append(out)
+		return xdr.Append(out, &v3.GetattrRes{Status: v3.ErrStale})
 	}
 	attr := v3.Attr{Type: v3.TypeRegular, Mode: 0o644, Nlink: 1, Size: uint64(len(f.data))}
 	if f.dir {
 		attr.Type, attr.Mode = v3.TypeDirectory, 0o755
 	}
-	return (&v3.GetattrRes{Attr: attr}).Append(out)
+	return xdr.Append(out, &v3.GetattrRes{Attr: attr})
 }
