@@ -13,8 +13,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/oracle/run"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	standin "github.com/nfsbench/nfsbench/test/oracle"
 	"github.com/nfsbench/nfsbench/test/experiments"
+	standin "github.com/nfsbench/nfsbench/test/oracle"
 )
 
 // deafSink hears nothing of a run.
