@@ -20,26 +20,16 @@ type Wait struct {
 // Waits are the lines of the first run over 1 to 10 users.
 func Waits() []Wait {
 	return []Wait{
-		{"DNFS", 1, 32032, 14, "0.44"},
-		{"NFS", 1, 34633, 16, "0.46"},
-		{"DNFS", 2, 88826, 52, "0.59"},
-		{"NFS", 2, 92367, 41, "0.44"},
-		{"DNFS", 3, 141068, 92, "0.65"},
-		{"NFS", 3, 145057, 81, "0.56"},
-		{"DNFS", 4, 192897, 111, "0.58"},
-		{"NFS", 4, 197535, 118, "0.60"},
-		{"DNFS", 5, 246322, 153, "0.62"},
-		{"NFS", 5, 249038, 141, "0.57"},
-		{"DNFS", 6, 297759, 181, "0.61"},
-		{"NFS", 6, 301305, 199, "0.66"},
-		{"DNFS", 7, 349475, 216, "0.62"},
-		{"NFS", 7, 352788, 244, "0.69"},
-		{"DNFS", 8, 402262, 266, "0.66"},
-		{"NFS", 8, 405099, 282, "0.70"},
-		{"DNFS", 9, 453341, 306, "0.67"},
-		{"NFS", 9, 456009, 345, "0.76"},
-		{"DNFS", 10, 507722, 376, "0.74"},
-		{"NFS", 10, 508800, 433, "0.85"},
+		{"DNFS", 1, 32032, 14, "0.44"}, {"NFS", 1, 34633, 16, "0.46"},
+		{"DNFS", 2, 88826, 52, "0.59"}, {"NFS", 2, 92367, 41, "0.44"},
+		{"DNFS", 3, 141068, 92, "0.65"}, {"NFS", 3, 145057, 81, "0.56"},
+		{"DNFS", 4, 192897, 111, "0.58"}, {"NFS", 4, 197535, 118, "0.60"},
+		{"DNFS", 5, 246322, 153, "0.62"}, {"NFS", 5, 249038, 141, "0.57"},
+		{"DNFS", 6, 297759, 181, "0.61"}, {"NFS", 6, 301305, 199, "0.66"},
+		{"DNFS", 7, 349475, 216, "0.62"}, {"NFS", 7, 352788, 244, "0.69"},
+		{"DNFS", 8, 402262, 266, "0.66"}, {"NFS", 8, 405099, 282, "0.70"},
+		{"DNFS", 9, 453341, 306, "0.67"}, {"NFS", 9, 456009, 345, "0.76"},
+		{"DNFS", 10, 507722, 376, "0.74"}, {"NFS", 10, 508800, 433, "0.85"},
 	}
 }
 
@@ -47,6 +37,8 @@ func Waits() []Wait {
 func Averages() []float64 {
 	return []float64{.46, .47, .61, .61, .60, .64, .67, .70, .73, .78, .85, .92, .99, 1.04, 1.12, 1.21}
 }
+
+const banner11 = "Oracle Database 11g Enterprise Edition Release 11.2.0.2.0 - 64bit Production"
 
 const oranfstabNFSVsDNFS = `server: filer
 path: 192.168.1.20
@@ -69,7 +61,7 @@ func rampPlan(steps int) runfile.Plan {
 func Kit(client string) runfile.Result {
 	plan := rampPlan(10)
 	plan.Workload.SLOB.Kit = &runfile.SLOBKit{Directory: "/slob"}
-	load := runfile.Load{Oracle: database("Oracle Database 11g Enterprise Edition Release 11.2.0.2.0 - 64bit Production", "orcl")}
+	load := runfile.Load{Oracle: database(banner11, "orcl")}
 	for _, w := range Waits() {
 		if w.Client != client {
 			continue
@@ -81,11 +73,10 @@ func Kit(client string) runfile.Result {
 	return result(plan, load)
 }
 
-// Ramp is the ramp of 1 to 16 users, in two rounds: each user reads again when
-// the read before has ended. Latencies are in the bucket of 512, 1024 or 2048
-// microseconds.
+// Ramp is the ramp of 1 to 16 users, in two rounds: each user reads again when the read
+// before has ended. Latencies are in the bucket of 512, 1024 or 2048 microseconds.
 func Ramp() runfile.Result {
-	load := runfile.Load{Oracle: database("Oracle Database 11g Enterprise Edition Release 11.2.0.2.0 - 64bit Production", "orcl")}
+	load := runfile.Load{Oracle: database(banner11, "orcl")}
 	averages := Averages()
 	for round := range int32(2) {
 		for i, ms := range averages {
