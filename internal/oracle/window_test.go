@@ -202,7 +202,7 @@ func TestOfManyFilesThoseWithTheMostTrafficAreKept(t *testing.T) {
 	}
 }
 
-// The mean times of single-block reads that seed 000 prints, in microseconds,
+// The mean times of single-block reads that dnfs-vs-pnfs prints, in microseconds,
 // and what one read really took.
 func TestTheUnitOfServiceTimesIsDerived(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -21,7 +21,7 @@ type printed struct {
 
 func facts(t *testing.T) []printed {
 	t.Helper()
-	raw, err := os.ReadFile("testdata/seed-002.txt")
+	raw, err := os.ReadFile("testdata/nfs-vs-dnfs.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// report is what a kit's script leaves; its numbers are those of seed 002.
+// report is what a kit's script leaves; its numbers are those of nfs-vs-dnfs.
 const report = `cat > awr.txt <<'EOF'
 Top 5 Timed Foreground Events
                                                            Avg

@@ -1,8 +1,8 @@
-package seeds
+package experiments
 
 import "github.com/nfsbench/nfsbench/internal/runfile"
 
-const oranfstab001 = `server: flashblade
+const oranfstabDNFSThroughput = `server: flashblade
 local: 192.168.4.50
 path: 192.168.4.100
 local: 192.168.5.50
@@ -21,12 +21,12 @@ const (
 	MegabytesPerSecondRAC = 8300
 )
 
-// Scan is the third test of seed 001: full table scans over four paths. channels
+// Scan is the third test of dnfs-throughput: full table scans over four paths. channels
 // are the paths that V$DNFS_CHANNELS has.
 func Scan(channels ...string) runfile.Result {
-	plan := basePlan("seed-001")
+	plan := basePlan("dnfs-throughput")
 	plan.Workload.SLOB = &runfile.SLOB{Access: runfile.AccessFullTableScan, Users: []int32{32}, Schemas: 8, ScanTableBytes: 64 << 30}
-	plan.Engine = engine(oranfstab001, "nfsv3")
+	plan.Engine = engine(oranfstabDNFSThroughput, "nfsv3")
 	plan.Link = &runfile.Link{BitsPerSecond: 10_000_000_000, MTUBytes: 1500}
 	load := runfile.Load{Oracle: database("Oracle Database 12c Enterprise Edition Release 12.2.0.1.0 - 64bit Production", "fb1")}
 	load.Repetitions = []runfile.Repetition{scanned(MegabytesPerSecond, channels)}

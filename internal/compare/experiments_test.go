@@ -9,19 +9,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/stats"
-	"github.com/nfsbench/nfsbench/test/seeds"
+	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
-func TestRunGivesSeed002sTableToItsTwoDecimals(t *testing.T) {
+func TestRunGivesTheTableOfNFSVsDNFSToItsTwoDecimals(t *testing.T) {
 	t.Parallel()
-	table := Run(seeds.ImpactRun())
+	table := Run(experiments.ImpactRun())
 	if len(table.Findings) != 0 {
 		t.Errorf("findings: %+v", table.Findings)
 	}
 	if len(table.Cells) != 32 || len(table.Comparisons) != 16 {
 		t.Fatalf("%d cells and %d comparisons, want 32 and 16", len(table.Cells), len(table.Comparisons))
 	}
-	for i, row := range seeds.Impacts() {
+	for i, row := range experiments.Impacts() {
 		l := table.Comparisons[i]
 		users := strconv.Itoa(row.Users)
 		if l.Cell != "dnfs-"+users || l.Baseline != "nfs-"+users {
@@ -42,7 +42,7 @@ func TestRunGivesSeed002sTableToItsTwoDecimals(t *testing.T) {
 func TestThePagesOwnArithmeticGivesItsTable(t *testing.T) {
 	t.Parallel()
 	two := func(v float64) float64 { return math.Round(v*100) / 100 }
-	for _, row := range seeds.Impacts() {
+	for _, row := range experiments.Impacts() {
 		var means, impacts []float64
 		for _, p := range row.Pairs {
 			means = append(means, two(float64(p.NFS+p.DNFS)/200))
@@ -61,7 +61,7 @@ func TestThePagesOwnArithmeticGivesItsTable(t *testing.T) {
 // more than the printed one, wherever the other five are. The population's is not.
 func TestThePrintedDeviationIsThePopulations(t *testing.T) {
 	t.Parallel()
-	row := seeds.Impacts()[3]
+	row := experiments.Impacts()[3]
 	first := 100 * float64(60-58) / 58
 	squares := 0.0
 	for _, impact := range []float64{first, row.Minimum, row.Maximum} {
@@ -76,11 +76,11 @@ func TestThePrintedDeviationIsThePopulations(t *testing.T) {
 	}
 }
 
-func TestSeed002sFirstPairsAreThePrintedOnes(t *testing.T) {
+func TestTheFirstPairsOfNFSVsDNFSAreThePrintedOnes(t *testing.T) {
 	t.Parallel()
-	printed := []seeds.ImpactPair{{NFS: 46, DNFS: 44}, {NFS: 44, DNFS: 59}, {NFS: 56, DNFS: 65}, {NFS: 60, DNFS: 58}, {NFS: 57, DNFS: 62}, {NFS: 66, DNFS: 61}, {NFS: 69, DNFS: 62}, {NFS: 70, DNFS: 66}, {NFS: 76, DNFS: 67}, {NFS: 85, DNFS: 74}}
-	got := []seeds.ImpactPair{}
-	for _, row := range seeds.Impacts()[:seeds.FirstPrinted] {
+	printed := []experiments.ImpactPair{{NFS: 46, DNFS: 44}, {NFS: 44, DNFS: 59}, {NFS: 56, DNFS: 65}, {NFS: 60, DNFS: 58}, {NFS: 57, DNFS: 62}, {NFS: 66, DNFS: 61}, {NFS: 69, DNFS: 62}, {NFS: 70, DNFS: 66}, {NFS: 76, DNFS: 67}, {NFS: 85, DNFS: 74}}
+	got := []experiments.ImpactPair{}
+	for _, row := range experiments.Impacts()[:experiments.FirstPrinted] {
 		got = append(got, row.Pairs[0])
 	}
 	if diff := cmp.Diff(printed, got); diff != "" {

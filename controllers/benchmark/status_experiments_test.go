@@ -9,8 +9,8 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/experiments"
 	"github.com/nfsbench/nfsbench/test/gen"
-	"github.com/nfsbench/nfsbench/test/seeds"
 )
 
 // statusOf is the status of a run that gave this result, and what was judged.
@@ -23,11 +23,11 @@ func statusOf(t *testing.T, r runfile.Result) (v1alpha1.NFSBenchmarkStatus, judg
 	return s.b.Status, *s.judgement
 }
 
-// TestTheStatusHasTheTablesOfSeed000 as they were printed: what CALIBRATE_IO gave, and
+// TestTheStatusHasTheTablesOfDNFSVsPNFS as they were printed: what CALIBRATE_IO gave, and
 // the averages of V$IOSTAT_FILE, of which those of pNFS cannot be.
-func TestTheStatusHasTheTablesOfSeed000(t *testing.T) {
+func TestTheStatusHasTheTablesOfDNFSVsPNFS(t *testing.T) {
 	t.Parallel()
-	for _, c := range seeds.Calibrations() {
+	for _, c := range experiments.Calibrations() {
 		st, j := statusOf(t, c.Result())
 		told := j.Calibrations
 		if len(told) == 0 || *told[len(told)-1].MaxIOPS != c.MaxIOPS || *st.Summary.IOPS != c.MaxIOPS || *told[len(told)-1].ActualLatencyMilliseconds != c.Latency {
@@ -40,7 +40,7 @@ func TestTheStatusHasTheTablesOfSeed000(t *testing.T) {
 			t.Errorf("test %d: %d files, printed were %d", c.Test, len(j.Database.Files), len(c.Files))
 		}
 		for _, f := range j.Database.Files {
-			i := slices.IndexFunc(c.Files, func(p seeds.File) bool { return p.Number == f.Number })
+			i := slices.IndexFunc(c.Files, func(p experiments.File) bool { return p.Number == f.Number })
 			if i < 0 || *f.SmallReadNanoseconds != c.Files[i].Nanoseconds || *f.SmallSyncReadNanoseconds != c.Files[i].Syncs {
 				t.Errorf("test %d, file %d: %d and %d ns", c.Test, f.Number, *f.SmallReadNanoseconds, *f.SmallSyncReadNanoseconds)
 			}
@@ -52,13 +52,13 @@ func TestTheStatusHasTheTablesOfSeed000(t *testing.T) {
 	}
 }
 
-// TestTheStatusProvesTheFourPathsOfSeed001 by the channels, and does not when one
+// TestTheStatusProvesTheFourPathsOfDNFSThroughput by the channels, and does not when one
 // path is missing.
-func TestTheStatusProvesTheFourPathsOfSeed001(t *testing.T) {
+func TestTheStatusProvesTheFourPathsOfDNFSThroughput(t *testing.T) {
 	t.Parallel()
 	paths := []string{"192.168.4.100", "192.168.5.100", "192.168.6.100", "192.168.7.100"}
 	for n, proven := range map[int]bool{4: true, 3: false} {
-		st, j := statusOf(t, seeds.Scan(paths[:n]...))
+		st, j := statusOf(t, experiments.Scan(paths[:n]...))
 		if got := meta.IsStatusConditionTrue(st.Conditions, v1alpha1.ConditionProtocolVerified); got != proven {
 			t.Errorf("%d of four channels: verified %v: %s", n, got, meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionProtocolVerified).Message)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/oracle/run"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/experiments"
 	standin "github.com/nfsbench/nfsbench/test/oracle"
-	"github.com/nfsbench/nfsbench/test/seeds"
 )
 
 // deafSink hears nothing of a run.
@@ -45,12 +45,12 @@ func execute(t *testing.T, w *standin.World, plan runfile.Plan) runfile.Result {
 }
 
 // times is how many printed averages of up to seven decimals it takes to be whole
-// microseconds: seeds have 4,000,000 reads of each file.
+// microseconds: the experiments have 4,000,000 reads of each file.
 const times = 5
 
 // fixtureOf makes the views say, before the first call and after each of two,
-// what the author of seed 000 printed.
-func fixtureOf(c seeds.Calibration) *standin.Fixture {
+// what the author of dnfs-vs-pnfs printed.
+func fixtureOf(c experiments.Calibration) *standin.Fixture {
 	f := &standin.Fixture{Advance: []string{"calibrate"}, Answers: map[string][]standin.Answer{
 		"calibrate": {{Rows: []map[string]any{{"max_iops": c.MaxIOPS, "max_mbps": c.MegabytesSecond, "actual_latency_ms": c.Latency}}}},
 		"dnfs_servers": {{Rows: []map[string]any{{
@@ -99,9 +99,9 @@ func channel(pnum int64, server, path string) map[string]any {
 	}
 }
 
-func TestSeed000ComesThroughThePipelineAsPrinted(t *testing.T) {
+func TestDNFSVsPNFSComesThroughThePipelineAsPrinted(t *testing.T) {
 	t.Parallel()
-	for _, c := range seeds.Calibrations() {
+	for _, c := range experiments.Calibrations() {
 		t.Run(fmt.Sprint(c.Test), func(t *testing.T) {
 			t.Parallel()
 			w := standin.NewWorld(t, standin.Options{Config: standin.Config{Fixture: fixtureOf(c)}})
@@ -119,8 +119,8 @@ func TestSeed000ComesThroughThePipelineAsPrinted(t *testing.T) {
 	}
 }
 
-// checkWindow compares a window with the lines of the seed, to the printed digit.
-func checkWindow(t *testing.T, c seeds.Calibration, w *runfile.OracleWindow) {
+// checkWindow compares a window with the lines of the experiment, to the printed digit.
+func checkWindow(t *testing.T, c experiments.Calibration, w *runfile.OracleWindow) {
 	t.Helper()
 	if got := w.Calibration; got.MaxIOPS != c.MaxIOPS || got.MaxMegabytesPerSecond != c.MegabytesSecond || got.ActualLatencyMilliseconds != c.Latency {
 		t.Errorf("calibration %+v", got)
@@ -145,7 +145,7 @@ func checkWindow(t *testing.T, c seeds.Calibration, w *runfile.OracleWindow) {
 }
 
 // checkJudgement looks at what the status is made of.
-func checkJudgement(t *testing.T, c seeds.Calibration, j judge.Judgement) {
+func checkJudgement(t *testing.T, c experiments.Calibration, j judge.Judgement) {
 	t.Helper()
 	if len(j.Calibrations) != 2 || !j.Calibrations[0].Warmup || *j.Calibrations[1].MaxIOPS != c.MaxIOPS ||
 		*j.Calibrations[1].ActualLatencyMilliseconds != c.Latency || *j.Calibrations[1].MaxMegabytesPerSecond != c.MegabytesSecond {
@@ -168,7 +168,7 @@ func checkJudgement(t *testing.T, c seeds.Calibration, j judge.Judgement) {
 	}
 }
 
-func TestTheFourChannelsOfSeed001AreProven(t *testing.T) {
+func TestTheFourChannelsOfDNFSThroughputAreProven(t *testing.T) {
 	t.Parallel()
 	paths := []string{"192.168.4.100", "192.168.5.100", "192.168.6.100", "192.168.7.100"}
 	var all []map[string]any
@@ -200,7 +200,7 @@ func TestTheFourChannelsOfSeed001AreProven(t *testing.T) {
 	judged := func(t *testing.T, f *standin.Fixture) judge.Judgement {
 		t.Helper()
 		w := standin.NewWorld(t, standin.Options{Config: standin.Config{Fixture: f}})
-		plan := seeds.Scan(paths...).Plan
+		plan := experiments.Scan(paths...).Plan
 		plan.Schedule = runfile.Schedule{DurationSeconds: 2, Repetitions: 1}
 		s := plan.Workload.SLOB
 		s.Users, s.Schemas, s.ScanTableBytes, s.ScaleBytes, s.Tablespace = []int32{4}, 2, 1<<20, 1<<20, "NFSBENCH"

@@ -1,8 +1,7 @@
-package seeds
+package experiments
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -17,7 +16,7 @@ type File struct {
 	Nanoseconds, Syncs int64 // the same averages, rounded
 }
 
-// Calibration is one of the six tests of seed 000: CALIBRATE_IO with 100 disks
+// Calibration is one of the six tests of dnfs-vs-pnfs: CALIBRATE_IO with 100 disks
 // and 20 ms, over NFSv3, NFSv4 and pNFS, by the LIF on the node of the data and
 // by the other.
 type Calibration struct {
@@ -82,21 +81,18 @@ func Calibrations() []Calibration {
 	}
 }
 
-const oranfstab000 = `server: vsdb122b-lif1
+const oranfstabDNFSVsPNFS = `server: vsdb122b-lif1
 path: 10.146.146.61
 nfs_version: %s
 export: /vol/db122b_data1/db122b_data1_qt mount: /opt/oracle/oradata
 `
 
-// Start is when all results begin.
-func Start() time.Time { return time.Date(2017, 6, 1, 12, 0, 0, 0, time.UTC) }
-
 // Result is a run of two calibrations, of which the first is a warm-up.
 func (c Calibration) Result() runfile.Result {
-	plan := basePlan("seed-000-" + strconv.Itoa(c.Test))
+	plan := basePlan("dnfs-vs-pnfs-" + strconv.Itoa(c.Test))
 	plan.Workload.Calibrate = &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: 1}
 	keyword := map[string]string{"NFSv3": "nfsv3", "NFSv4.0": "nfsv4", "pNFS": "pnfs"}[c.Version]
-	plan.Engine = engine(oranfstab000, keyword)
+	plan.Engine = engine(oranfstabDNFSVsPNFS, keyword)
 	plan.Schedule.Repetitions = 1
 	load := runfile.Load{Oracle: database("Oracle Database 12c Enterprise Edition Release 12.2.0.1.0 - 64bit Production", "DB122B")}
 	for i, warmup := range []bool{true, false} {

@@ -1,4 +1,8 @@
-package seeds
+// Package experiments builds results that have the figures which people published
+// of their own experiments. Tests judge and show them: the output must be what was
+// printed. It holds figures only; config/samples repeats the experiments, and each
+// file has the name of its sample.
+package experiments
 
 import (
 	"fmt"
@@ -6,6 +10,9 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
+
+// Start is when all results begin.
+func Start() time.Time { return time.Date(2017, 6, 1, 12, 0, 0, 0, time.UTC) }
 
 func basePlan(name string) runfile.Plan {
 	return runfile.Plan{

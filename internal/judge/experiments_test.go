@@ -9,14 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/seeds"
+	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
 // The figures of CALIBRATE_IO and the averages of V$IOSTAT_FILE come out as they
 // were printed, and only those of pNFS are called what their author called them.
-func TestTheCalibrationsOfSeed000ComeOutAsPrinted(t *testing.T) {
+func TestTheCalibrationsOfDNFSVsPNFSComeOutAsPrinted(t *testing.T) {
 	t.Parallel()
-	for _, c := range seeds.Calibrations() {
+	for _, c := range experiments.Calibrations() {
 		t.Run(fmt.Sprint(c.Test), func(t *testing.T) {
 			t.Parallel()
 			j := Judge(c.Result())
@@ -63,9 +63,9 @@ func fourPaths() []string {
 	return []string{"192.168.4.100", "192.168.5.100", "192.168.6.100", "192.168.7.100"}
 }
 
-func TestChannelsProveTheFourPathsOfSeed001(t *testing.T) {
+func TestChannelsProveTheFourPathsOfDNFSThroughput(t *testing.T) {
 	t.Parallel()
-	j := Judge(seeds.Scan(fourPaths()...))
+	j := Judge(experiments.Scan(fourPaths()...))
 	if v := j.Protocol.Verified; v == nil || !*v || !strings.Contains(j.Protocol.Message, "4 of 4 paths") || j.Protocol.Observed != "DirectNFS NFSv3 over 4 of 4 paths" {
 		t.Errorf("protocol %+v", j.Protocol)
 	}
@@ -83,7 +83,7 @@ func TestChannelsProveTheFourPathsOfSeed001(t *testing.T) {
 
 func TestOnePathDeclaredAsFourIsSeen(t *testing.T) {
 	t.Parallel()
-	r := seeds.Scan("192.168.4.100")
+	r := experiments.Scan("192.168.4.100")
 	j := Judge(r)
 	if !hasFinding(j, PathUnused, "3 of 4 declared paths carried nothing") || j.Validity != Suspect {
 		t.Errorf("%s %+v", j.Validity, j.Findings)
@@ -100,30 +100,30 @@ func TestOnePathDeclaredAsFourIsSeen(t *testing.T) {
 
 func TestTwoNodesOfARACHaveTwiceTheLinks(t *testing.T) {
 	t.Parallel()
-	half := int64(seeds.MegabytesPerSecondRAC) * 150_000_000
-	j := Judge(seeds.RAC(half, half))
+	half := int64(experiments.MegabytesPerSecondRAC) * 150_000_000
+	j := Judge(experiments.RAC(half, half))
 	if len(j.Wire.Links) != 8 || j.Wire.ReadBytesPerSecond/100_000_000 != 94 || *j.Summary.WirePermille/10 != 88 {
 		t.Errorf("%d permille of %+v", *j.Summary.WirePermille, j.Wire)
 	}
 	if hasFinding(j, RACImbalance, "") || len(j.Database.Channels) != 8 {
 		t.Errorf("%+v %+v", j.Findings, j.Database.Channels)
 	}
-	if j := Judge(seeds.RAC(half*3/2, half/2)); !hasFinding(j, RACImbalance, "fb1 75.0 %, fb2 25.0 %") {
+	if j := Judge(experiments.RAC(half*3/2, half/2)); !hasFinding(j, RACImbalance, "fb1 75.0 %, fb2 25.0 %") {
 		t.Errorf("%+v", j.Findings)
 	}
-	if j := Judge(seeds.RAC(2*half, 0)); !hasFinding(j, RACImbalance, "fb2 0.0 %") {
+	if j := Judge(experiments.RAC(2*half, 0)); !hasFinding(j, RACImbalance, "fb2 0.0 %") {
 		t.Errorf("an instance that read nothing: %+v", j.Findings)
 	}
 }
 
-func TestTheAveragesOfSeed002AgreeToTheDigit(t *testing.T) {
+func TestTheAveragesOfNFSVsDNFSAgreeToTheDigit(t *testing.T) {
 	t.Parallel()
 	for _, client := range []string{"DNFS", "NFS"} {
-		j := Judge(seeds.Kit(client))
+		j := Judge(experiments.Kit(client))
 		if len(j.Steps) != 10 {
 			t.Fatalf("%s: %d steps", client, len(j.Steps))
 		}
-		for _, w := range seeds.Waits() {
+		for _, w := range experiments.Waits() {
 			if w.Client != client {
 				continue
 			}
@@ -138,15 +138,15 @@ func TestTheAveragesOfSeed002AgreeToTheDigit(t *testing.T) {
 
 // Throughput here is users over latency. The author saw most to gain around 10
 // users, and the line full just above 16: at 16 it is at 93 % of the wire.
-func TestTheRampOfSeed002HasItsKneeAtTenUsers(t *testing.T) {
+func TestTheRampOfNFSVsDNFSHasItsKneeAtTenUsers(t *testing.T) {
 	t.Parallel()
-	j := Judge(seeds.Ramp())
+	j := Judge(experiments.Ramp())
 	var knees []int32
 	for i, s := range j.Steps {
 		if s.Users != int32(i+1) || s.Kind != runfile.StepUsers {
 			t.Errorf("step %d is %s %d", i, s.Kind, s.Users)
 		}
-		if l := s.Summary.Total.Latency; l == nil || !l.Bucketed || math.Abs(float64(l.MeanMicroseconds)-seeds.Averages()[i]*1000) > 1 || l.P50Microseconds != 512 || l.P99Microseconds != 2048 {
+		if l := s.Summary.Total.Latency; l == nil || !l.Bucketed || math.Abs(float64(l.MeanMicroseconds)-experiments.Averages()[i]*1000) > 1 || l.P50Microseconds != 512 || l.P99Microseconds != 2048 {
 			t.Errorf("%d users: %+v", s.Users, l)
 		}
 		if s.Knee {
