@@ -13,6 +13,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,12 +66,13 @@ func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 // none, or one of somebody else.
 func (r *Reconciler) resultObject(ctx context.Context, from client.Reader, s *scope) (*corev1.ConfigMap, error) {
 	cm := &corev1.ConfigMap{}
-	err := from.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Result}, cm)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("read the results: %w", err)
-	}
-	if err != nil || !isOurs(s.b, cm) || s.plan == nil {
+	switch err := from.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Result}, cm); {
+	case apierrors.IsNotFound(err):
 		return nil, nil //nolint:nilnil // there is nothing to read, which is no error
+	case err != nil:
+		return nil, fmt.Errorf("read the results: %w", err)
+	case !isOurs(s.b, cm) || s.plan == nil:
+		return nil, nil //nolint:nilnil // as above
 	}
 	return cm, nil
 }

@@ -223,9 +223,14 @@ func (a *Array) start(ctx context.Context) error {
 		return err
 	}
 	// -C: the process may run in a folder of another module.
-	if _, err := output(ctx, "go", "build", "-C", source, "-o", a.bladePath()); err != nil {
+	if err := run(ctx, "go", "build", "-C", source, "-o", a.bladePath()); err != nil {
 		return err
 	}
+	return a.startNodes(ctx)
+}
+
+// startNodes starts both nodes and waits until they serve all volumes.
+func (a *Array) startNodes(ctx context.Context) error {
 	for _, v := range a.volumes {
 		if err := makeFolder(v); err != nil {
 			return err

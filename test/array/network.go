@@ -16,21 +16,20 @@ func netnsOf(name, letter string) string { return "nfsarray-" + name + "-" + let
 // hostLink names this machine's end of the i-th LIF; 15 characters are allowed.
 func hostLink(name string, i int) string { return fmt.Sprintf("na-%s-%d", name, i) }
 
-func output(ctx context.Context, name string, args ...string) ([]byte, error) {
+func run(ctx context.Context, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
 	}
-	return out, nil
+	return nil
 }
 
 // all runs commands of ip, each written with blanks between its words, until one fails.
 func all(ctx context.Context, commands ...string) error {
 	for _, c := range commands {
-		if _, err := output(ctx, "ip", strings.Fields(c)...); err != nil {
+		if err := run(ctx, "ip", strings.Fields(c)...); err != nil {
 			return err
 		}
 	}
@@ -125,7 +124,7 @@ func (a *Array) MigrateLIF(ctx context.Context, address, target string) error {
 		l.Node = target
 		// The sockets that the former node has would keep quiet for minutes.
 		kill := "ip netns exec " + from.netns + " ss -K src " + l.Address
-		if _, err := output(ctx, "sh", "-c", kill+" || true"); err != nil {
+		if err := run(ctx, "sh", "-c", kill+" || true"); err != nil {
 			return err
 		}
 		_ = all(ctx, "-n "+from.netns+" rule del from "+l.Address+" table "+strconv.Itoa(100+l.index))

@@ -264,14 +264,15 @@ func addWindows(o *runfile.Observed, spans []runfile.Span) {
 				inside = append(inside, s)
 			}
 		}
-		if len(inside) > 1 {
-			at := slices.IndexFunc(o.Windows, func(w runfile.ObservedWindow) bool { return w.Kind == span.Kind && w.Repetition == span.Repetition })
-			if at < 0 {
-				at = len(o.Windows)
-				o.Windows = append(o.Windows, runfile.ObservedWindow{Kind: span.Kind, Repetition: span.Repetition, Start: span.Start, End: span.End})
-			}
-			o.Windows[at].Storage = []runfile.StorageWindow{difference(inside[0], inside[len(inside)-1])}
+		if len(inside) < 2 {
+			continue
 		}
+		at := slices.IndexFunc(o.Windows, func(w runfile.ObservedWindow) bool { return w.Kind == span.Kind && w.Repetition == span.Repetition })
+		if at < 0 {
+			at = len(o.Windows)
+			o.Windows = append(o.Windows, runfile.ObservedWindow{Kind: span.Kind, Repetition: span.Repetition, Start: span.Start, End: span.End})
+		}
+		o.Windows[at].Storage = []runfile.StorageWindow{difference(inside[0], inside[len(inside)-1])}
 	}
 }
 

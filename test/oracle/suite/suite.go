@@ -155,25 +155,30 @@ func (s *suite) texts(t *testing.T) {
 		if err != nil || !asIs || ownTable || !meant(text, release) {
 			continue
 		}
-		rows, err := db.QueryContext(t.Context(), text)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		columns, err := rows.Columns()
-		if err != nil || len(columns) == 0 {
-			t.Errorf("%s: %d columns, %v", name, len(columns), err)
-		}
-		for rows.Next() {
-		}
-		if err := rows.Err(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		_ = rows.Close()
+		queryAll(t, db, name, text)
 		ran++
 	}
 	if ran < 15 {
 		t.Errorf("only %d texts ran", ran)
+	}
+}
+
+func queryAll(t *testing.T, db *sql.DB, name, text string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), text)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil || len(columns) == 0 {
+		t.Errorf("%s: %d columns, %v", name, len(columns), err)
+	}
+	for rows.Next() {
+	}
+	if err := rows.Err(); err != nil {
+		t.Errorf("%s: %v", name, err)
 	}
 }
 
