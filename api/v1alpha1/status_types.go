@@ -3,7 +3,7 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // NFSBenchmarkStatus is what the operator found. Numbers are integers with
-// their unit in their name; what is not known is absent, never zero.
+// their unit in their name; unknown values are omitted, never zero.
 type NFSBenchmarkStatus struct {
 	// observedGeneration is the generation of the spec that this describes.
 	// +optional

@@ -247,7 +247,7 @@ func (c *cluster) compareRuns(cmd *cobra.Command, sides []found, args []string, 
 }
 
 // jsonComparison is a comparison as data. Impacts are percent, positive is
-// better; what is not known is absent.
+// better; unknown values are omitted.
 type jsonComparison struct {
 	Comparisons []jsonLine    `json:"comparisons"`
 	Findings    []jsonFinding `json:"findings,omitempty"`

@@ -57,7 +57,7 @@ func newCollectCommand(a *app) *cobra.Command {
 		Long: `Sample the counters of the client and of the storage beside an "nfsbench load"
 with the same --run-dir. The collector publishes progress, partial results and
 the final result, and stays until it is told to stop (SIGTERM). When that comes
-before the loader's last word, the loader has crashed: the result then
+before the loader's final event, the loader has crashed: the result then
 says so, with all that was done until then.
 
 In a pod it is a native sidecar: an init container with restartPolicy Always,

@@ -226,7 +226,7 @@ func (r *Reconciler) readPlan(ctx context.Context, s *scope) error {
 	return err
 }
 
-// filesTouched believes the spans of a client that has ended, for the last word
+// filesTouched believes the spans of a client that has ended, for the final event
 // of one that never reached the export is Done as well.
 func filesTouched(s *scope) bool {
 	ended := 0

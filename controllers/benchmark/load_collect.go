@@ -109,7 +109,7 @@ func clientResult(cm *corev1.ConfigMap, index int32) *runfile.ClientResult {
 	return &res.Clients[0]
 }
 
-// finals are the clients whose last word has been published.
+// finals are the clients whose final progress has been published.
 func (s *scope) finals() []runfile.Progress {
 	var out []runfile.Progress
 	for _, p := range s.progress {
@@ -211,7 +211,7 @@ func (r *Reconciler) explainSilence(ctx context.Context, s *scope, f *runfile.Fa
 	}
 }
 
-// explainCrash asks the pods why a loader left no last word: only Kubernetes
+// explainCrash asks the pods why a loader ended without a final event: only Kubernetes
 // knows, for example, that it took too much memory. The pods tell once they
 // have ended, which follows from the end of their loader.
 func (r *Reconciler) explainCrash(ctx context.Context, s *scope, f *runfile.Failure) (next, error) {

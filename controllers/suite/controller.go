@@ -140,7 +140,7 @@ type scope struct {
 	rerun      bool
 	regression *compare.Regression
 	accepted   string // run that regressions are measured by
-	unknown    string // run that nfsbench.io/accept-run names and nobody knows
+	unknown    string // run that nfsbench.io/accept-run names and that does not exist
 	events     []event
 	seen       seen // what setStatus draws from all this
 }
@@ -226,7 +226,7 @@ func (r *run) isOver() bool {
 	return w == "" || w == r.record.Annotations[annotationWorkflow]
 }
 
-// started is when the run began; zero = nobody knows.
+// started is when the run began; zero = unknown.
 func (r *run) started() time.Time {
 	if r.record != nil {
 		if t, err := time.Parse(time.RFC3339, r.record.Annotations[annotationStarted]); err == nil {

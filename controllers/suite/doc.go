@@ -13,7 +13,7 @@
 // made from the record: benchmarks may go, by ttlSecondsAfterFinished or by the
 // history limit, and the numbers stay.
 //
-// runs.go finds the runs and what came of their benchmarks (recall, checkArgo, observe),
+// runs.go finds the runs and the results of their benchmarks (recall, checkArgo, observe),
 // start.go begins and steers them (validate, start, control), records.go ends, keeps and
 // removes them (conclude, keep, prune). All conditions are in one table, conditions in status.go.
 //

@@ -102,7 +102,7 @@ func (r Regression) sentence(lines []Line, floors noise) string {
 		fmt.Fprintf(&b, "of %d numbers %d are worse and %d better than in the accepted run %s: %s", len(lines), len(worse), len(better), r.Baseline, names(worst(worse, better)))
 	}
 	if !floors.known && len(lines) > 0 {
-		b.WriteString("; the noise floor is the spread within these runs, because fewer than two earlier runs tell it")
+		b.WriteString("; the noise floor is the spread within these runs, because there are fewer than two earlier runs")
 	}
 	return shorten(b.String())
 }

@@ -83,7 +83,7 @@ type Options struct {
 type Course struct {
 	// Load is the result so far.
 	Load runfile.Load
-	// Script is nil while nobody knows how long the run takes.
+	// Script is nil while the length of the run is unknown.
 	Script *Script
 
 	opt      Options

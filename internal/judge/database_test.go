@@ -89,7 +89,7 @@ func TestWitnessesOfDirectNFS(t *testing.T) {
 		"processes ended":              {scanRun, func(r *runfile.Result) { b := windowOf1(r).DirectNFS.ReadBytes; *b = *b / 2 }, yes, false, "", "V$DNFS_STATS (50.0 % of the bytes: processes that ended took theirs along)"},
 		"no channels":                  {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Channels = nil }, yes, false, "DirectNFS NFSv3", "Not seen: V$DNFS_CHANNELS (no row), TCP connections of the pod."},
 		"no connection to a path":      {scanRun, func(r *runfile.Result) { windowOf1(r).Connections = windowOf1(r).Connections[1:] }, yes, false, "", "Not seen: a TCP connection of the pod to 192.168.4.100"},
-		"only rows of servers":         {scanRun, onlyServers, nil, false, "", "Nothing proves that Direct NFS carried the load. For it speak: V$DNFS_SERVERS (NFSv3.0), the alert log (ODM library)."},
+		"only rows of servers":         {scanRun, onlyServers, nil, false, "", "Nothing proves that Direct NFS carried the load. Evidence for it: V$DNFS_SERVERS (NFSv3.0), the alert log (ODM library)."},
 		"an external without any view": {scanRun, func(r *runfile.Result) { onlyServers(r); windowOf1(r).DirectNFS.Servers = nil }, nil, false, "DirectNFS of unknown version", "V$DNFS_SERVERS (no row)"},
 		"no window of the database":    {scanRun, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].Oracle = nil }, nil, false, "", "counters were not read"},
 		"files of other folders": {scanRun, func(r *runfile.Result) {

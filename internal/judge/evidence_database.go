@@ -56,7 +56,7 @@ func (e Evidence) weigh(all []witness) Evidence {
 	}
 	agree, unseen := "", ""
 	if texts := said(agrees); len(texts) > 0 {
-		agree = " For it speak: " + strings.Join(texts, ", ") + "."
+		agree = " Evidence for it: " + strings.Join(texts, ", ") + "."
 	}
 	if texts := said(silent); len(texts) > 0 {
 		unseen = " Not seen: " + strings.Join(texts, ", ") + "."

@@ -124,7 +124,7 @@ func exportCell(s sink, c v1alpha1.CellStatus, own []string) {
 	sendKnown(s, name, c.MedianHigh, per, with("high"))
 }
 
-// sendPercent exports a percentage as a ratio; what is not known is not exported.
+// sendPercent exports a percentage as a ratio; unknown values are omitted.
 func sendPercent(s sink, name string, percent v1alpha1.Decimal, labels ...string) {
 	if v, err := strconv.ParseFloat(string(percent)+"e-2", 64); err == nil {
 		s.send(name, v, labels...)

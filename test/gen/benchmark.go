@@ -313,7 +313,7 @@ func Suite(name string, mods ...SuiteMod) *v1alpha1.NFSBenchmarkSuite {
 
 func raw(patch string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(patch)} }
 
-// Scheduled runs a suite by the clock, and keeps so many runs.
+// Scheduled gives a suite a schedule, and keeps so many runs.
 func Scheduled(cron string, historyLimit int32) SuiteMod {
 	return func(s *v1alpha1.NFSBenchmarkSuite) {
 		s.Spec.Schedule = &v1alpha1.Schedule{Cron: cron, TimeZone: "Etc/UTC", ConcurrencyPolicy: "Forbid", HistoryLimit: historyLimit}

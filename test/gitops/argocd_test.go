@@ -123,7 +123,7 @@ func TestArgoCDOffersTheActionsThatMakeSense(t *testing.T) {
 	want := map[string]string{
 		"no status": "stop", "held back": "resume", "under way, Running": "stop", "under way, and told to stop": "resume", "passed": "", "stopped": "",
 		"once, Running": "stop suspend", "once, passed": "rerun", "once, failed": "rerun resubmit", "once, stopped": "rerun resubmit",
-		"by the clock, no run yet": "suspend", "by the clock, another run": "stop suspend", "by the clock, passed": "suspend",
+		"scheduled, no run yet": "suspend", "scheduled, another run": "stop suspend", "scheduled, passed": "suspend",
 	}
 	eachCase(t, func(t *testing.T, c testCase, o *unstructured.Unstructured) {
 		words, ok := want[c.name]

@@ -132,7 +132,7 @@ func runScript(ctx context.Context, dir, name string, args ...string) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return oracle.Fail(runfile.FailureSQL, fmt.Sprintf("%s of the SLOB kit failed (%v); its last words: %s", name, err, out.lastLine()), err)
+		return oracle.Fail(runfile.FailureSQL, fmt.Sprintf("%s of the SLOB kit failed (%v); its last line: %s", name, err, out.lastLine()), err)
 	}
 	return nil
 }

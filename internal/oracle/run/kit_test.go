@@ -89,7 +89,7 @@ func TestAKitWithoutAReportOrWithAnErrorIsExplained(t *testing.T) {
 	}{
 		"no report": {"true\n", runfile.FailureSQL, "left neither awr.txt nor statspack.txt"},
 		"bad":       {"echo hello > statspack.txt\n", runfile.FailureSQL, "read statspack.txt of the SLOB kit: there is no table"},
-		"fails":     {"echo starting\necho 'FATAL: no schemas'\nexit 3\n", runfile.FailureSQL, "runit.sh of the SLOB kit failed (exit status 3); its last words: FATAL: no schemas"},
+		"fails":     {"echo starting\necho 'FATAL: no schemas'\nexit 3\n", runfile.FailureSQL, "runit.sh of the SLOB kit failed (exit status 3); its last line: FATAL: no schemas"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := kit(t, c.script)
