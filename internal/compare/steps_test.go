@@ -108,7 +108,7 @@ func TestAFullLineIsMarkedOnEitherSide(t *testing.T) {
 			}
 			want := ""
 			if tc.want {
-				want = "the line was full (95 % of the wire limit or more) in full Users=32: such numbers are of the line, and not of what is compared"
+				want = "the line was full (95 % of the wire limit or more) in full Users=32: such numbers describe the line, not what is compared"
 			}
 			if finding != want {
 				t.Error(finding)
