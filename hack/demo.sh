@@ -69,7 +69,7 @@ result() {
 	"$KUBECTL" -n "$namespace" get nfsb "$name"
 	map=$("$KUBECTL" -n "$namespace" get nfsb "$name" -o jsonpath='{.status.resultRef.name}')
 	[[ -n $map ]] || { "$KUBECTL" -n "$namespace" describe nfsb "$name"; return 1; }
-	key=$("$KUBECTL" -n "$namespace" get nfsb "$name" -o jsonpath='{.status.resultRef.keys[0]}')
+	key=client-0.result.json.gz
 	mkdir -p "$REPO_DIR/bin"
 	"$KUBECTL" -n "$namespace" get configmap "$map" -o jsonpath="{.binaryData.${key//./\\.}}" | base64 -d >"$REPO_DIR/bin/demo-result.json.gz"
 	echo

@@ -19,7 +19,7 @@ type ArrayAccess struct {
 	Exporter *ExporterAccess `json:"exporter,omitempty"`
 	// intervalSeconds is how often the storage is asked while the load runs.
 	// ONTAP moves its counters every 15 s, so asking each second gains nothing
-	// there; status.summary.collectorCPUPermille says what asking cost.
+	// there; kubectl nfsbench report says what asking cost.
 	// +optional
 	// +default=5
 	// +kubebuilder:validation:Minimum=1

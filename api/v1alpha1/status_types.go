@@ -3,7 +3,7 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // NFSBenchmarkStatus is what the operator found. Numbers are integers with
-// their unit in their name; what is not known is absent, never zero.
+// their unit in their name; unknown values are omitted, never zero.
 type NFSBenchmarkStatus struct {
 	// observedGeneration is the generation of the spec that this describes.
 	// +optional
@@ -52,20 +52,11 @@ type NFSBenchmarkStatus struct {
 	// summary holds the headline numbers: those of the median repetition.
 	// +optional
 	Summary *Summary `json:"summary,omitempty"`
-	// repetitions holds the numbers of each repetition, when there are several.
-	// +optional
-	// +listType=map
-	// +listMapKey=index
-	// +kubebuilder:validation:MaxItems=50
-	Repetitions []RepetitionStatus `json:"repetitions,omitempty"`
 	// steps holds the numbers of each level of load, where there are several.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Steps []StepStatus `json:"steps,omitempty"`
-	// database is what was found of the database, and what it counted.
-	// +optional
-	Database *DatabaseStatus `json:"database,omitempty"`
 	// paths holds what went through each path.
 	// +optional
 	// +listType=atomic
@@ -77,12 +68,6 @@ type NFSBenchmarkStatus struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	StorageNodes []StorageNodeStatus `json:"storageNodes,omitempty"`
-	// storagePaths holds what the storage counted at each of its addresses.
-	// +optional
-	// +listType=map
-	// +listMapKey=path
-	// +kubebuilder:validation:MaxItems=64
-	StoragePaths []StoragePathStatus `json:"storagePaths,omitempty"`
 	// findings explain the numbers, most severe first.
 	// +optional
 	// +listType=atomic
@@ -198,14 +183,12 @@ type ResolvedStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Paths []ResolvedPath `json:"paths,omitempty"`
-	// array is what the storage said it is, for example
-	// "ONTAP 9.14.1, cluster naclu1, SVM vsdb122b".
+	// array is what the storage said it is, and where the volume behind the export was
+	// when the run began, for example "ONTAP 9.14.1, cluster naclu1, SVM vsdb122b, volume
+	// oradata on aggr1 of node fas-a".
 	// +optional
-	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:MaxLength=1024
 	Array string `json:"array,omitempty"`
-	// volume is the volume behind the export, as the storage calls it.
-	// +optional
-	Volume *ResolvedVolume `json:"volume,omitempty"`
 	// mountOptions asked of a kernel mount.
 	// +optional
 	// +listType=atomic
@@ -257,36 +240,11 @@ const (
 	LocalityRemote Locality = "Remote"
 )
 
-// ResolvedVolume is a volume of the storage.
-type ResolvedVolume struct {
-	// name on the storage.
-	// +required
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name"`
-	// aggregate that it is on.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	Aggregate string `json:"aggregate,omitempty"`
-	// node that owned it when the run began.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	Node string `json:"node,omitempty"`
-}
-
-// ResultReference points to a result object in the benchmark's namespace.
+// ResultReference names the ConfigMap in the namespace of its owner that holds the
+// whole result.
 type ResultReference struct {
-	// kind of the object: ConfigMap.
-	// +kubebuilder:validation:MaxLength=63
-	// +required
-	Kind string `json:"kind"`
-	// name of the object.
+	// name of the ConfigMap.
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Name string `json:"name"`
-	// keys of the result within it; one for each client, gzip-compressed.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MaxLength=253
-	Keys []string `json:"keys,omitempty"`
 }

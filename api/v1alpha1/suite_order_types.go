@@ -31,7 +31,7 @@ type Shutdown string
 // ShutdownStop ends a run.
 const ShutdownStop Shutdown = "Stop"
 
-// Schedule runs a suite by the clock.
+// Schedule says when a suite runs.
 type Schedule struct {
 	// cron is the time in five fields: minute, hour, day of the month, number
 	// of the month, day of the week. For example "0 2 * * 0".

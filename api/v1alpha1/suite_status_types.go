@@ -110,15 +110,6 @@ type MatrixStatus struct {
 	// benchmarks of a run: cells times repetitions.
 	// +required
 	Benchmarks int32 `json:"benchmarks"`
-	// comparisons that will be made.
-	// +optional
-	Comparisons int32 `json:"comparisons,omitempty"`
-	// seed of the random order.
-	// +optional
-	Seed *int64 `json:"seed,omitempty"`
-	// estimatedSeconds that a run takes at least, by what its benchmarks declare.
-	// +optional
-	EstimatedSeconds *int64 `json:"estimatedSeconds,omitempty"`
 }
 
 // SuiteRunStatus is one run.
@@ -131,10 +122,6 @@ type SuiteRunStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Workflow string `json:"workflow,omitempty"`
-	// workflowPhase as Argo says.
-	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	WorkflowPhase string `json:"workflowPhase,omitempty"`
 	// startTime of the run.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
@@ -183,17 +170,9 @@ type BenchmarkFailure struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Benchmark string `json:"benchmark"`
-	// cell that it was of.
-	// +required
-	// +kubebuilder:validation:MaxLength=63
-	Cell string `json:"cell"`
-	// reason of its condition Succeeded.
+	// message: the reason of its condition Succeeded, and its status.message.
 	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	Reason string `json:"reason,omitempty"`
-	// message of its status.
-	// +optional
-	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:MaxLength=324
 	Message string `json:"message,omitempty"`
 }
 
@@ -217,18 +196,9 @@ type CellStatus struct {
 	// n is the number of repetitions that gave one.
 	// +required
 	N int32 `json:"n"`
-	// mean of them.
-	// +required
-	Mean int64 `json:"mean"`
 	// median of them.
 	// +required
 	Median int64 `json:"median"`
-	// minimum of them.
-	// +required
-	Minimum int64 `json:"minimum"`
-	// maximum of them.
-	// +required
-	Maximum int64 `json:"maximum"`
 	// medianLow and medianHigh hold the median with 95 % confidence or more, by
 	// order statistics; absent with fewer than six repetitions.
 	// +optional
@@ -236,17 +206,10 @@ type CellStatus struct {
 	// medianHigh is the upper bound.
 	// +optional
 	MedianHigh *int64 `json:"medianHigh,omitempty"`
-	// variationPermille is the coefficient of variation, in thousandths.
-	// +optional
-	VariationPermille *int32 `json:"variationPermille,omitempty"`
-	// saturated says that the line was full: what is compared is the line.
-	// +optional
-	Saturated bool `json:"saturated,omitempty"`
 }
 
 // ComparisonStatus is one line of the comparison: a cell beside its baseline.
-// Positive impact is better than the baseline, whatever the metric. A basis
-// point is a hundredth of a percent.
+// Positive impact is better than the baseline, whatever the metric.
 type ComparisonStatus struct {
 	// cell that is compared.
 	// +required
@@ -263,52 +226,23 @@ type ComparisonStatus struct {
 	// metric that is compared.
 	// +required
 	Metric Metric `json:"metric"`
-	// unit of mean.
+	// impactPercent is the mean of the impacts of all pairs, for example "-3.25".
 	// +required
-	// +kubebuilder:validation:MaxLength=8
-	Unit string `json:"unit"`
-	// pairs of repetitions.
-	// +required
-	Pairs int32 `json:"pairs"`
-	// mean of all repetitions of both, as seed tables have it.
-	// +required
-	Mean int64 `json:"mean"`
-	// impactBasisPoints is the mean of the impacts of all pairs.
-	// +required
-	ImpactBasisPoints int64 `json:"impactBasisPoints"`
-	// impactStandardDeviationBasisPoints of them.
+	ImpactPercent Decimal `json:"impactPercent"`
+	// p is the two-sided p of the Mann-Whitney test, after the correction for the size
+	// of the table where there is one.
 	// +optional
-	ImpactStandardDeviationBasisPoints *int64 `json:"impactStandardDeviationBasisPoints,omitempty"`
-	// impactMinimumBasisPoints of them.
-	// +required
-	ImpactMinimumBasisPoints int64 `json:"impactMinimumBasisPoints"`
-	// impactMaximumBasisPoints of them.
-	// +required
-	ImpactMaximumBasisPoints int64 `json:"impactMaximumBasisPoints"`
-	// shiftBasisPoints is the Hodges-Lehmann estimate of the difference, as a
-	// share of the baseline's median.
-	// +optional
-	ShiftBasisPoints *int64 `json:"shiftBasisPoints,omitempty"`
-	// shiftLowBasisPoints is the lower bound of its confidence interval.
-	// +optional
-	ShiftLowBasisPoints *int64 `json:"shiftLowBasisPoints,omitempty"`
-	// shiftHighBasisPoints is the upper bound.
-	// +optional
-	ShiftHighBasisPoints *int64 `json:"shiftHighBasisPoints,omitempty"`
-	// pMillionths is the two-sided p of the Mann-Whitney test.
-	// +optional
-	PMillionths *int64 `json:"pMillionths,omitempty"`
-	// adjustedPMillionths is p after the correction for the size of the table.
-	// +optional
-	AdjustedPMillionths *int64 `json:"adjustedPMillionths,omitempty"`
+	P Decimal `json:"p,omitempty"`
 	// outcome is the answer.
 	// +required
 	Outcome Outcome `json:"outcome"`
-	// saturated says that the line was full in one of the two: the difference is
-	// one of the line, and not of what is compared.
-	// +optional
-	Saturated bool `json:"saturated,omitempty"`
 }
+
+// Decimal is a number with a decimal point, as text, for languages do not agree on floats.
+//
+// +kubebuilder:validation:MaxLength=32
+// +kubebuilder:validation:Pattern=`^-?[0-9]+\.[0-9]+$`
+type Decimal string
 
 // Outcome is the answer of a comparison.
 //
@@ -326,27 +260,41 @@ const (
 
 // RegressionStatus is how a scheduled run compares with the accepted one.
 type RegressionStatus struct {
-	// baselineRun is the accepted run.
-	// +required
-	// +kubebuilder:validation:MaxLength=63
-	BaselineRun string `json:"baselineRun"`
-	// run that was compared.
-	// +required
-	// +kubebuilder:validation:MaxLength=63
-	Run string `json:"run"`
-	// noiseFloorBasisPoints is how far the medians of unchanged runs lie apart,
+	// noiseFloorPercent is how far the medians of unchanged runs lie apart,
 	// at its largest over the cells, by the history.
 	// +optional
-	NoiseFloorBasisPoints *int64 `json:"noiseFloorBasisPoints,omitempty"`
+	NoiseFloorPercent Decimal `json:"noiseFloorPercent,omitempty"`
 	// changes are the lines that are worse or better, worst first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
-	Changes []ComparisonStatus `json:"changes,omitempty"`
+	Changes []RegressionChange `json:"changes,omitempty"`
 	// message in one sentence.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
+}
+
+// RegressionChange is one line that is worse or better than in the accepted run.
+type RegressionChange struct {
+	// cell that changed.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Cell string `json:"cell"`
+	// step of benchmarks with several levels of load.
+	// +optional
+	// +kubebuilder:validation:MaxLength=48
+	Step string `json:"step,omitempty"`
+	// metric that changed.
+	// +required
+	Metric Metric `json:"metric"`
+	// shiftPercent is the Hodges-Lehmann estimate of the difference, as a share of the
+	// accepted run's median. Positive is better, whatever the metric.
+	// +optional
+	ShiftPercent Decimal `json:"shiftPercent,omitempty"`
+	// outcome is the answer.
+	// +required
+	Outcome Outcome `json:"outcome"`
 }
 
 // SuiteHistoryEntry is one run of the history.
@@ -361,19 +309,12 @@ type SuiteHistoryEntry struct {
 	// verdict at its end.
 	// +optional
 	Verdict SuiteVerdict `json:"verdict,omitempty"`
-	// startTime of the run.
-	// +optional
-	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// completionTime of the run.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 	// accepted says that it is the baseline of regressions.
 	// +optional
 	Accepted bool `json:"accepted,omitempty"`
-	// record is the ConfigMap with its numbers.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	Record string `json:"record,omitempty"`
 }
 
 // HandledAnnotations are the values of annotations that were acted on.

@@ -6,10 +6,6 @@ type Summary struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Workload string `json:"workload,omitempty"`
-	// engine that made the load: Native or Oracle.
-	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	Engine string `json:"engine,omitempty"`
 	// protocol in words, for example "NFSv3 DirectNFS 2 paths".
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
@@ -20,12 +16,6 @@ type Summary struct {
 	// throughputMegabytesPerSecond is the same in 10^6 bytes.
 	// +optional
 	ThroughputMegabytesPerSecond *int64 `json:"throughputMegabytesPerSecond,omitempty"`
-	// readBytesPerSecond is the throughput of reads.
-	// +optional
-	ReadBytesPerSecond *int64 `json:"readBytesPerSecond,omitempty"`
-	// writeBytesPerSecond is the throughput of writes.
-	// +optional
-	WriteBytesPerSecond *int64 `json:"writeBytesPerSecond,omitempty"`
 	// iops is the number of I/Os per second of both directions together.
 	// +optional
 	IOPS *int64 `json:"iops,omitempty"`
@@ -46,20 +36,10 @@ type Summary struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	StorageCPU string `json:"storageCPU,omitempty"`
-	// storageOperationsPerSecond, as the storage counted them.
-	// +optional
-	StorageOperationsPerSecond *int64 `json:"storageOperationsPerSecond,omitempty"`
-	// storageBytesPerSecond of both directions, as the storage counted them.
-	// +optional
-	StorageBytesPerSecond *int64 `json:"storageBytesPerSecond,omitempty"`
 	// storageMeanLatencyMicroseconds of one I/O, as the storage measured it:
 	// what is missing to meanLatencyMicroseconds was spent on the way.
 	// +optional
 	StorageMeanLatencyMicroseconds *int64 `json:"storageMeanLatencyMicroseconds,omitempty"`
-	// collectorCPUPermille is what collecting cost on the busiest client, in
-	// thousandths of one core.
-	// +optional
-	CollectorCPUPermille *int32 `json:"collectorCPUPermille,omitempty"`
 	// p50LatencyMicroseconds is the median latency.
 	// +optional
 	P50LatencyMicroseconds *int64 `json:"p50LatencyMicroseconds,omitempty"`
@@ -82,41 +62,21 @@ type Summary struct {
 	// wirePercent is the share of the wire limit that was reached.
 	// +optional
 	WirePercent *int32 `json:"wirePercent,omitempty"`
-	// wireLimitBytesPerSecond is what the links can carry of file data in
-	// the busier direction; docs/wire-limit.md shows the arithmetic.
-	// +optional
-	WireLimitBytesPerSecond *int64 `json:"wireLimitBytesPerSecond,omitempty"`
-	// wireLimitSource is Declared or Discovered.
-	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	WireLimitSource string `json:"wireLimitSource,omitempty"`
-	// variationPermille is the coefficient of variation of throughput
-	// between repetitions, in thousandths.
-	// +optional
-	VariationPermille *int32 `json:"variationPermille,omitempty"`
 	// clientCPUPermille is the busy share of the busiest client node.
 	// +optional
 	ClientCPUPermille *int32 `json:"clientCPUPermille,omitempty"`
-	// clientCPUMicrosecondsPerMebibyte is the loader's CPU time for 2^20 bytes.
-	// +optional
-	ClientCPUMicrosecondsPerMebibyte *int64 `json:"clientCPUMicrosecondsPerMebibyte,omitempty"`
-	// blocksVerified is the number of blocks read back and compared.
-	// +optional
-	BlocksVerified *int64 `json:"blocksVerified,omitempty"`
-	// blocksWrong is the number of them that were not what was written.
-	// +optional
-	BlocksWrong *int64 `json:"blocksWrong,omitempty"`
-	// measuredSeconds of one repetition.
-	// +optional
-	MeasuredSeconds *int64 `json:"measuredSeconds,omitempty"`
 }
 
-// RepetitionStatus holds the numbers of one repetition.
-type RepetitionStatus struct {
-	// index of the repetition, from 1.
-	// +kubebuilder:validation:Minimum=1
+// StepStatus holds the numbers of one level of load: the medians over the
+// repetitions.
+type StepStatus struct {
+	// kind: Users, SmallReads or LargeReads.
 	// +required
-	Index int32 `json:"index"`
+	// +kubebuilder:validation:MaxLength=32
+	Kind string `json:"kind"`
+	// users: sessions, or reads outstanding at once.
+	// +required
+	Users int32 `json:"users"`
 	// throughputBytesPerSecond of both directions together.
 	// +optional
 	ThroughputBytesPerSecond *int64 `json:"throughputBytesPerSecond,omitempty"`
@@ -126,9 +86,13 @@ type RepetitionStatus struct {
 	// meanLatencyMicroseconds of one I/O.
 	// +optional
 	MeanLatencyMicroseconds *int64 `json:"meanLatencyMicroseconds,omitempty"`
-	// p99LatencyMicroseconds is the 99th percentile.
+	// p99LatencyMicroseconds is the 99th percentile; of a database an upper
+	// bound within a factor of two.
 	// +optional
 	P99LatencyMicroseconds *int64 `json:"p99LatencyMicroseconds,omitempty"`
+	// knee says that more users than these gave latency and hardly throughput.
+	// +optional
+	Knee bool `json:"knee,omitempty"`
 }
 
 // PathStatus is what went through one path in the measured windows.
@@ -151,12 +115,6 @@ type PathStatus struct {
 	// writeBytes sent through the path.
 	// +optional
 	WriteBytes *int64 `json:"writeBytes,omitempty"`
-	// sharePermille of all bytes, in thousandths.
-	// +optional
-	SharePermille *int32 `json:"sharePermille,omitempty"`
-	// reconnects in the windows.
-	// +optional
-	Reconnects *int64 `json:"reconnects,omitempty"`
 	// downMilliseconds is how long the path could not be used in the windows.
 	// +optional
 	DownMilliseconds *int64 `json:"downMilliseconds,omitempty"`
@@ -192,29 +150,6 @@ const (
 	StorageNodeOwner StorageNodeRole = "Owner"
 	StorageNodeEntry StorageNodeRole = "Entry"
 )
-
-// StoragePathStatus is what the storage counted at one of its addresses in the
-// measured windows, whoever sent it.
-type StoragePathStatus struct {
-	// path is the address.
-	// +kubebuilder:validation:MaxLength=253
-	// +required
-	Path string `json:"path"`
-	// lif is its name on the storage.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	LIF string `json:"lif,omitempty"`
-	// node that it is on.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	Node string `json:"node,omitempty"`
-	// readBytes sent to clients.
-	// +optional
-	ReadBytes *int64 `json:"readBytes,omitempty"`
-	// writeBytes received from clients.
-	// +optional
-	WriteBytes *int64 `json:"writeBytes,omitempty"`
-}
 
 // Finding explains something about the numbers. docs/findings.md lists all.
 type Finding struct {

@@ -80,21 +80,21 @@ func parseReference(arg string) (reference, error) {
 	switch kind, _, _ := strings.Cut(strings.ToLower(prefix), "."); kind {
 	case "":
 		if ok {
-			return r, cli.BadInputf("%q has nothing before the slash: write nfsb/NAME or suite/NAME", arg)
+			return r, cli.BadInputf("%q lacks a kind before the slash: write nfsb/NAME or suite/NAME", arg)
 		}
 	case "nfsb", "nfsbenchmark", "nfsbenchmarks", "benchmark":
 		r.kind = benchmarkKind
 	case "nfsbs", "nfsbenchmarksuite", "nfsbenchmarksuites", "suite", "suites":
 		r.kind = suiteKind
 	default:
-		return r, cli.BadInputf("%q is of kind %q, and this plugin knows benchmarks and suites only: write nfsb/NAME or suite/NAME", arg, prefix)
+		return r, cli.BadInputf("%q has kind %q: only benchmarks and suites are supported, write nfsb/NAME or suite/NAME", arg, prefix)
 	}
 	r.name, r.run, ok = strings.Cut(name, "@")
 	switch {
 	case r.name == "" || ok && r.run == "":
-		return r, cli.BadInputf("%q is no name: write NAME, nfsb/NAME, suite/NAME or suite/NAME@RUN", arg)
+		return r, cli.BadInputf("%q is not a valid name: write NAME, nfsb/NAME, suite/NAME or suite/NAME@RUN", arg)
 	case ok && r.kind == benchmarkKind:
-		return r, cli.BadInputf("%q: a benchmark has one run only; leave out @%s", arg, r.run)
+		return r, cli.BadInputf("%q: a benchmark has only one run; leave out @%s", arg, r.run)
 	case ok:
 		r.kind = suiteKind
 	}
@@ -156,7 +156,7 @@ func (c *cluster) findSuite(ctx context.Context, arg string) (*v1alpha1.NFSBench
 		return nil, err
 	}
 	if ref.kind == benchmarkKind {
-		return nil, cli.BadInputf("%q is a benchmark, and only suites can do that: name a suite", arg)
+		return nil, cli.BadInputf("%q is a benchmark, and this command needs a suite", arg)
 	}
 	f, err := c.find(ctx, "suite/"+ref.name)
 	return f.suite, err
@@ -173,7 +173,7 @@ func (c *cluster) notFound(ctx context.Context, ref reference) error {
 	}
 	names := nearest(ref.name, c.names(ctx, ref.kind), 5)
 	if len(names) == 0 {
-		return cli.BadInputf("there is no %s %q in namespace %q, and no other: -n chooses another namespace, 'kubectl get nfsb,nfsbs -A' lists all", what, ref.name, c.namespace)
+		return cli.BadInputf("there is no %s %q in namespace %q, and no other one: -n chooses another namespace, 'kubectl get nfsb,nfsbs -A' lists all", what, ref.name, c.namespace)
 	}
 	return cli.BadInputf("there is no %s %q in namespace %q; there is %s", what, ref.name, c.namespace, strings.Join(names, ", "))
 }

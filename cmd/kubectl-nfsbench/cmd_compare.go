@@ -87,7 +87,7 @@ func (a *app) compare(cmd *cobra.Command, args []string, o *compareOptions) erro
 	var x comparison
 	switch {
 	case len(sides) == 1 && sides[0].suite == nil:
-		return cli.BadInputf("%q is a benchmark, and one benchmark is compared with nothing: name another", args[0])
+		return cli.BadInputf("%q is a single benchmark: name another one to compare it with", args[0])
 	case len(sides) == 1:
 		x, err = c.compareWithin(cmd, sides[0], o)
 	case sides[0].suite != nil && sides[1].suite != nil:
@@ -246,7 +246,7 @@ func (c *cluster) compareRuns(cmd *cobra.Command, sides []found, args []string, 
 }
 
 // jsonComparison is a comparison as data. Impacts are percent, positive is
-// better; what is not known is absent.
+// better; unknown values are omitted.
 type jsonComparison struct {
 	Comparisons []jsonLine    `json:"comparisons"`
 	Findings    []jsonFinding `json:"findings,omitempty"`

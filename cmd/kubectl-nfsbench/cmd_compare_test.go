@@ -147,10 +147,10 @@ func TestCompareOfOneSuiteIsAsItDeclaresOrAsAsked(t *testing.T) {
 	if len(l.Comparisons) != 1 || l.Comparisons[0].Candidate != "dnfs" || l.Comparisons[0].ImpactPercent != 50 || l.Comparisons[0].Outcome != "Better" {
 		t.Errorf("half the latency is %+v", l.Comparisons)
 	}
-	for arg, want := range map[string]string{"nfs": "of a suite it is AXIS=VALUE", "path=a": `no axis "path"; it has client=nfs|dnfs`, "client=smb": `axis "client" has nfs, dnfs`} {
+	for arg, want := range map[string]string{"nfs": "for a suite write AXIS=VALUE", "path=a": `no axis "path"; it has client=nfs|dnfs`, "client=smb": `axis "client" has nfs, dnfs`} {
 		s.run("compare", "suite/s", "--baseline", arg).mustEnd(t, cli.ExitBadInput).mustSay(t, want)
 	}
-	s.run("compare", "b").mustEnd(t, cli.ExitBadInput).mustSay(t, "compared with nothing")
+	s.run("compare", "b").mustEnd(t, cli.ExitBadInput).mustSay(t, "name another one to compare it with")
 	s.run("compare", "b", "suite/s").mustEnd(t, cli.ExitBadInput).mustSay(t, "cannot be compared")
 }
 

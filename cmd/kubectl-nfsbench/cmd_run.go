@@ -169,7 +169,7 @@ func (c *cluster) create(ctx context.Context, u *unstructured.Unstructured, o ru
 	case ns == "":
 		u.SetNamespace(c.namespace)
 	case c.explicit && ns != c.namespace:
-		return cli.BadInputf("%q is of namespace %q in the file and -n says %q: leave out one of the two", u.GetName(), ns, c.namespace)
+		return cli.BadInputf("%q has namespace %q in the file and %q in -n: leave out one of the two", u.GetName(), ns, c.namespace)
 	}
 	options := []client.CreateOption{client.FieldValidation("Strict")}
 	if o.dryRun == "server" {

@@ -154,7 +154,7 @@ func TestRunCreatesInTheNamespaceThatIsMeant(t *testing.T) {
 	s.run("run", "demo2", "--claim", "data", "--dry-run=server").mustEnd(t, cli.ExitOK).mustSay(t, "(server dry run)")
 	s.run("report", "demo2").mustEnd(t, cli.ExitBadInput)
 	s.in = "apiVersion: nfsbench.io/v1alpha1\nkind: NFSBenchmark\nmetadata: {name: x, namespace: bench}\nspec: {}\n"
-	s.run("run", "-f", "-", "-n", "other").mustEnd(t, cli.ExitBadInput).mustSay(t, `of namespace "bench" in the file and -n says "other"`)
+	s.run("run", "-f", "-", "-n", "other").mustEnd(t, cli.ExitBadInput).mustSay(t, `has namespace "bench" in the file and "other" in -n`)
 	s.run("run", "-f", "-", "--name", "y", "-o", "name").mustEnd(t, cli.ExitOK).mustSay(t, "nfsbenchmark.nfsbench.io/y\n")
 }
 

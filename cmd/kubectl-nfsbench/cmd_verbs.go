@@ -62,12 +62,12 @@ func newSuspendCommand(a *app) *cobra.Command {
 		Use:   "suspend NAME|suite/NAME",
 		Short: "Hold back a benchmark, or start no more benchmarks of a suite",
 		Long: `A benchmark that has not begun is held back. Of a suite, the benchmark under way
-ends and no other starts; with --schedule the run under way goes on, and no new
-one starts by the clock. 'resume' undoes both.`,
+ends and no other starts; with --schedule the current run continues, and no new
+scheduled run starts. 'resume' undoes both.`,
 		Example: `  kubectl nfsbench suspend suite/protocols
   kubectl nfsbench suspend suite/nightly --schedule`,
 	}
-	cmd.Flags().BoolVar(&schedule, "schedule", false, "only start no new runs by the clock")
+	cmd.Flags().BoolVar(&schedule, "schedule", false, "hold back scheduled runs only")
 	return verb(a, cmd, anyKind, func(ctx context.Context, c *cluster, f found) (string, error) {
 		if b := f.benchmark; b != nil {
 			switch {
@@ -86,7 +86,7 @@ one starts by the clock. 'resume' undoes both.`,
 		if f.suite.Spec.Schedule == nil {
 			return "", cli.BadInputf("%s has no schedule: leave out --schedule", f.ref())
 		}
-		return f.ref() + " starts no new runs by the clock", c.patch(ctx, f.suite, spec(map[string]any{"schedule": map[string]any{"suspend": true}}))
+		return f.ref() + " starts no new scheduled runs", c.patch(ctx, f.suite, spec(map[string]any{"schedule": map[string]any{"suspend": true}}))
 	})
 }
 
@@ -99,15 +99,15 @@ func newResumeCommand(a *app) *cobra.Command {
 	return verb(a, cmd, anyKind, func(ctx context.Context, c *cluster, f found) (string, error) {
 		if b := f.benchmark; b != nil {
 			if b.Status.Phase.IsFinished() {
-				return "", cli.BadInputf("%q is over (%s), and what has run is never run again: %s", b.Name, b.Status.Phase, again(b.Name))
+				return "", cli.BadInputf("%q is over (%s), and a benchmark never runs twice: %s", b.Name, b.Status.Phase, again(b.Name))
 			}
-			return b.Name + " goes on", c.patch(ctx, b, spec(map[string]any{"suspend": false}))
+			return b.Name + " continues", c.patch(ctx, b, spec(map[string]any{"suspend": false}))
 		}
 		members := map[string]any{"suspend": false, "shutdown": nil}
 		if f.suite.Spec.Schedule != nil {
 			members["schedule"] = map[string]any{"suspend": false}
 		}
-		return f.ref() + " goes on", c.patch(ctx, f.suite, spec(members))
+		return f.ref() + " continues", c.patch(ctx, f.suite, spec(members))
 	})
 }
 
@@ -128,12 +128,12 @@ func newStopCommand(a *app) *cobra.Command {
 			if b.Status.Phase.IsFinished() {
 				return "", cli.BadInputf("%q is over already (%s)", b.Name, b.Status.Phase)
 			}
-			return b.Name + " ends", c.patch(ctx, b, spec(map[string]any{"suspend": true}))
+			return b.Name + " stops", c.patch(ctx, b, spec(map[string]any{"suspend": true}))
 		}
 		if s := f.suite.Status; f.suite.Spec.Schedule == nil && s.Phase.IsFinished() {
 			return "", cli.BadInputf("%s is over already (%s)", f.ref(), s.Phase)
 		}
-		said := f.ref() + " ends its run"
+		said := f.ref() + " stops its run"
 		if f.suite.Spec.Schedule != nil {
 			said += ", and runs no other until 'kubectl nfsbench resume " + f.ref() + "'"
 		}
@@ -162,7 +162,7 @@ A benchmark is never run again; see 'kubectl nfsbench run --help'.`,
 	return verb(a, cmd, suiteKind, func(ctx context.Context, c *cluster, f found) (string, error) {
 		switch s := f.suite; {
 		case s.Spec.Schedule != nil:
-			return "", cli.BadInputf("%s has a schedule, and runs by the clock: 'argo cron list' shows when; a suite without spec.schedule can be run again at any time", f.ref())
+			return "", cli.BadInputf("%s has a schedule: 'argo cron list' shows when it runs next; only a suite without spec.schedule can be run again on request", f.ref())
 		case s.Status.Phase == v1alpha1.SuiteRunning:
 			return "", cli.BadInputf("%s is under way: wait for its end, or 'kubectl nfsbench stop %s'", f.ref(), f.ref())
 		}
@@ -180,13 +180,13 @@ func newResubmitCommand(a *app) *cobra.Command {
 	return verb(a, cmd, suiteKind, func(ctx context.Context, c *cluster, f found) (string, error) {
 		switch s := f.suite.Status; {
 		case s.Run == nil:
-			return "", cli.BadInputf("%s has not run yet: there is nothing to go on with", f.ref())
+			return "", cli.BadInputf("%s has not run yet: there is no run to continue", f.ref())
 		case s.Run.CompletionTime == nil:
 			return "", cli.BadInputf("%s is under way: wait for its end, or 'kubectl nfsbench stop %s'", f.ref(), f.ref())
 		case s.Phase == v1alpha1.SuiteSucceeded:
 			return "", cli.BadInputf("all benchmarks of %s have succeeded: 'kubectl nfsbench rerun %s' runs them again", f.ref(), f.ref())
 		}
-		return f.ref() + " goes on where it ended", c.annotate(ctx, f.suite, v1alpha1.AnnotationResubmit, a.now().UTC().Format(time.RFC3339))
+		return f.ref() + " continues where it ended", c.annotate(ctx, f.suite, v1alpha1.AnnotationResubmit, a.now().UTC().Format(time.RFC3339))
 	})
 }
 

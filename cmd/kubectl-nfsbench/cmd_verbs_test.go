@@ -28,21 +28,21 @@ func TestVerbsChangeWhatTheySay(t *testing.T) {
 		is   func(*v1alpha1.NFSBenchmarkSuite) bool
 	}{
 		"suspend": {[]string{"suspend", "suite/s"}, running, "starts nothing more", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Suspend }},
-		"schedule": {[]string{"suspend", "s", "--schedule"}, scheduled, "no new runs", func(x *v1alpha1.NFSBenchmarkSuite) bool {
+		"schedule": {[]string{"suspend", "s", "--schedule"}, scheduled, "no new scheduled runs", func(x *v1alpha1.NFSBenchmarkSuite) bool {
 			return x.Spec.Schedule.Suspend && !x.Spec.Suspend && x.Spec.Schedule.Cron != ""
 		}},
 		"resume": {[]string{"resume", "s"}, func(x *v1alpha1.NFSBenchmarkSuite) {
 			scheduled(x)
 			x.Spec.Suspend, x.Spec.Schedule.Suspend, x.Spec.Shutdown = true, true, v1alpha1.ShutdownStop
-		}, "goes on", func(x *v1alpha1.NFSBenchmarkSuite) bool {
+		}, "continues", func(x *v1alpha1.NFSBenchmarkSuite) bool {
 			return !x.Spec.Suspend && !x.Spec.Schedule.Suspend && x.Spec.Shutdown == ""
 		}},
-		"stop":               {[]string{"stop", "s"}, running, "ends its run\n", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Shutdown == v1alpha1.ShutdownStop }},
+		"stop":               {[]string{"stop", "s"}, running, "stops its run\n", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Shutdown == v1alpha1.ShutdownStop }},
 		"stop of a schedule": {[]string{"stop", "s"}, scheduled, "runs no other until", func(x *v1alpha1.NFSBenchmarkSuite) bool { return x.Spec.Shutdown == v1alpha1.ShutdownStop }},
 		"rerun": {[]string{"rerun", "s"}, stopped, "runs again", func(x *v1alpha1.NFSBenchmarkSuite) bool {
 			return x.Annotations[v1alpha1.AnnotationRerun] == clock && x.Spec.Shutdown == ""
 		}},
-		"resubmit": {[]string{"resubmit", "suite/s"}, stopped, "goes on where it ended", func(x *v1alpha1.NFSBenchmarkSuite) bool {
+		"resubmit": {[]string{"resubmit", "suite/s"}, stopped, "continues where it ended", func(x *v1alpha1.NFSBenchmarkSuite) bool {
 			return x.Annotations[v1alpha1.AnnotationResubmit] == clock && x.Annotations[v1alpha1.AnnotationRerun] == ""
 		}},
 		"accept": {[]string{"accept", "s-7", "suite/s"}, func(x *v1alpha1.NFSBenchmarkSuite) {
@@ -92,7 +92,7 @@ func TestVerbsOfABenchmark(t *testing.T) {
 	s.run("stop", "over").mustEnd(t, cli.ExitBadInput).mustSay(t, "over already (Succeeded)")
 	s.run("suspend", "over").mustEnd(t, cli.ExitBadInput).mustSay(t, "nothing to hold back")
 	s.run("suspend", "waiting", "--schedule").mustEnd(t, cli.ExitBadInput).mustSay(t, "has no schedule")
-	s.run("rerun", "nfsb/over").mustEnd(t, cli.ExitBadInput).mustSay(t, "only suites can do that")
+	s.run("rerun", "nfsb/over").mustEnd(t, cli.ExitBadInput).mustSay(t, "this command needs a suite")
 }
 
 func TestVerbsThatMakeNoSenseSaySo(t *testing.T) {
@@ -109,7 +109,7 @@ func TestVerbsThatMakeNoSenseSaySo(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"rerun", "scheduled"}, "runs by the clock"},
+		{[]string{"rerun", "scheduled"}, "'argo cron list' shows when it runs next"},
 		{[]string{"rerun", "running"}, "is under way"},
 		{[]string{"resubmit", "running"}, "is under way"},
 		{[]string{"resubmit", "fresh"}, "has not run yet"},

@@ -34,7 +34,7 @@ func newWatchCommand(a *app) *cobra.Command {
 result at the end. A suite has a bar of its own above that of the benchmark
 under way. Where the output is no terminal, a line is written for each change.
 
-Ctrl-C ends the watching, not the run.
+Ctrl-C stops the display, not the run.
 
 Exit codes: 0 the run succeeded, and its verdict is neither Fail nor Regressed;
 1 it did not succeed; 3 the verdict is Fail or Regressed; 130 left with Ctrl-C.`,
@@ -262,7 +262,7 @@ func writeSuite(w io.Writer, s *v1alpha1.NFSBenchmarkSuite) {
 	if r := st.Run; r != nil {
 		fmt.Fprintf(w, "run %s: %d succeeded, %d failed, %d retried\n", r.Name, r.Succeeded, r.Failed, r.Retried)
 		for _, f := range r.Failures {
-			fmt.Fprintf(w, "failed %s (%s): %s %s\n", f.Benchmark, f.Cell, f.Reason, f.Message)
+			fmt.Fprintf(w, "failed %s: %s\n", f.Benchmark, f.Message)
 		}
 	}
 	if st.Message != "" {

@@ -53,7 +53,7 @@ func TestWatchOfABenchmarkSaysEachChangeAndEndsWithTheSummary(t *testing.T) {
 			st.Verdict, st.Validity = v1alpha1.VerdictPass, v1alpha1.ValiditySuspect
 			st.Summary = &v1alpha1.Summary{Workload: "Read 1Mi", Protocol: "NFSv3", ThroughputBytesPerSecond: new(int64(512_340_000)), IOPS: new(int64(488)), P99Latency: "2.1ms"}
 			st.Findings = []v1alpha1.Finding{{Code: "ShortWindow", Severity: v1alpha1.SeverityWarning, Message: "too short"}, {Code: "Fine", Severity: v1alpha1.SeverityInfo, Message: "no"}}
-			st.ResultRef = &v1alpha1.ResultReference{Kind: "ConfigMap", Name: "r"}
+			st.ResultRef = &v1alpha1.ResultReference{Name: "r"}
 		}),
 	)
 	o := s.run("watch", "demo").mustEnd(t, cli.ExitOK)

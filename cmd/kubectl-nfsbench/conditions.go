@@ -49,11 +49,11 @@ func conditionWarnings(a, b runfile.Result, vary []string) []string {
 			parts = append(parts, fmt.Sprintf("%s (%s%s)", group, strings.Join(fields, "; "), more))
 		}
 	}
-	hint := "--vary GROUP says what is meant to differ"
+	hint := "--vary GROUP names what is meant to differ"
 	if len(vary) > 0 {
-		hint = "of these nothing was to differ"
+		hint = "--vary does not name these groups"
 	}
-	return []string{"the two were not run under the same conditions, so a difference may come of any of these: " + strings.Join(parts, ", ") + ". " + hint}
+	return []string{"the two did not run under the same conditions, so any of these may cause a difference: " + strings.Join(parts, ", ") + ". " + hint}
 }
 
 // conditionsThatDiffer are the fields of each group that differ, with both values.

@@ -36,7 +36,7 @@ func explain(err error) error {
 		return invalid(status.Status())
 	case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), strictly):
 		_, fields, _ := strings.Cut(err.Error(), strictly)
-		return cli.BadInputf("the cluster does not know what it was given: %s; 'kubectl explain nfsbenchmark.spec' lists the fields", fields)
+		return cli.BadInputf("the cluster does not know these fields: %s; 'kubectl explain nfsbenchmark.spec' lists the fields", fields)
 	case clientcmd.IsContextNotFound(err):
 		return cli.BadInputf("the kubeconfig has no such context (%w): 'kubectl config get-contexts' lists them", err)
 	case clientcmd.IsEmptyConfig(err):
@@ -86,7 +86,7 @@ func alreadyExists(s metav1.Status) error {
 	if s.Details != nil {
 		name = s.Details.Name
 	}
-	return cli.BadInputf("%q exists already, and what has run is never run again: choose another name, or use --generate-name", name)
+	return cli.BadInputf("%q exists already, and a benchmark never runs twice: choose another name, or use --generate-name", name)
 }
 
 // celValue is what the API server writes before the sentence of a CEL rule: a value,

@@ -108,7 +108,7 @@ func finished(t *testing.T, name string, clients int32, mods ...gen.Mod) (*v1alp
 		t.Fatal(err)
 	}
 	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: manifest.NamesOf(b).Result}, BinaryData: map[string][]byte{}}
-	b.Status.ResultRef = &v1alpha1.ResultReference{Kind: "ConfigMap", Name: m.Name}
+	b.Status.ResultRef = &v1alpha1.ResultReference{Name: m.Name}
 	for i := range clients {
 		var buf bytes.Buffer
 		part := runfile.Result{Plan: p, Clients: []runfile.ClientResult{gen.Client(t, p, i, time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC))}}
@@ -116,7 +116,6 @@ func finished(t *testing.T, name string, clients int32, mods ...gen.Mod) (*v1alp
 			t.Fatal(err)
 		}
 		m.BinaryData[runfile.ResultKey(i)] = buf.Bytes()
-		b.Status.ResultRef.Keys = append(b.Status.ResultRef.Keys, runfile.ResultKey(i))
 	}
 	b.Status.Phase, b.Status.Verdict, b.Status.Validity = v1alpha1.PhaseSucceeded, v1alpha1.VerdictPass, v1alpha1.ValidityValid
 	b.Status.Resolved = &v1alpha1.ResolvedStatus{Oranfstab: gen.Oranfstab(t, p)}

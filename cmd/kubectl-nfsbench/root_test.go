@@ -57,7 +57,7 @@ func TestWhatIsNotThereIsAnsweredWithWhatIs(t *testing.T) {
 	o := s.run("report", "demo-3").mustEnd(t, cli.ExitBadInput)
 	o.mustSay(t, "there is demo-1, demo-2, suite/demo, d, a\n")
 	s.run("rerun", "dem").mustEnd(t, cli.ExitBadInput).mustSay(t, `there is no suite "dem" in namespace "bench"; there is suite/demo`)
-	newShell(t).run("watch", "x").mustEnd(t, cli.ExitBadInput).mustSay(t, "and no other: -n chooses another namespace")
+	newShell(t).run("watch", "x").mustEnd(t, cli.ExitBadInput).mustSay(t, "and no other one: -n chooses another namespace")
 }
 
 func TestABareNameIsABenchmarkAndASuiteWhereThereIsNone(t *testing.T) {
@@ -70,7 +70,7 @@ func TestABareNameIsABenchmarkAndASuiteWhereThereIsNone(t *testing.T) {
 		s.run("report", arg).mustEnd(t, cli.ExitFailed).mustSay(t, want)
 	}
 	for arg, want := range map[string]string{
-		"pod/x": `is of kind "pod"`, "/x": "nothing before the slash", "nfsb/x@y": "has one run only", "suite/": "is no name", "suite/x@": "is no name",
+		"pod/x": `has kind "pod"`, "/x": "lacks a kind before the slash", "nfsb/x@y": "has only one run", "suite/": "is not a valid name", "suite/x@": "is not a valid name",
 	} {
 		s.run("report", arg).mustEnd(t, cli.ExitBadInput).mustSay(t, want)
 	}
@@ -119,7 +119,7 @@ func TestErrorsOfTheClusterBecomeSentences(t *testing.T) {
 		"invalid": {"the rules are sentences already", causes, "the cluster refuses \"x\":\n  spec.storage: give exactly one of storage.trident and storage.claim\n  spec.workload.raw.blockSize: workload.raw", cli.ExitBadInput},
 		"misspelt": {
 			"a field that is not known would be another benchmark", apierrors.NewBadRequest(`NFSBenchmark in version "v1alpha1" cannot be handled as a NFSBenchmark: strict decoding error: unknown field "spec.storag"`),
-			`the cluster does not know what it was given: unknown field "spec.storag"; 'kubectl explain`, cli.ExitBadInput,
+			`the cluster does not know these fields: unknown field "spec.storag"; 'kubectl explain`, cli.ExitBadInput,
 		},
 		"exists":       {"what has run is evidence", apierrors.NewAlreadyExists(gr, "x"), `"x" exists already`, cli.ExitBadInput},
 		"unauthorized": {"a token has ended", apierrors.NewUnauthorized("no"), "log in again", cli.ExitFailed},

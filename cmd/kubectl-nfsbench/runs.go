@@ -66,7 +66,7 @@ func baselineOf(pairs []string, cells []runfile.SuiteCell) (map[string]string, e
 		axis, value, ok := strings.Cut(pair, "=")
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("--baseline is %q; of a suite it is AXIS=VALUE, of %s", pair, listed(axesOf(cells)))
+			return nil, fmt.Errorf("--baseline is %q; for a suite write AXIS=VALUE, one of %s", pair, listed(axesOf(cells)))
 		case have[axis] == nil:
 			return nil, fmt.Errorf("--baseline is %q and the suite has no axis %q; it has %s", pair, axis, listed(axesOf(cells)))
 		case !slices.Contains(have[axis], value):

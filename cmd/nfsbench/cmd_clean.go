@@ -63,7 +63,13 @@ func cleanStorage(ctx context.Context, a *app, plan runfile.Plan, timeout time.D
 	}
 	done := make(chan answer, 1)
 	go func() {
-		cleaned, err := cleanTarget(ctx, a, plan)
+		t, err := loadgen.OpenTarget(ctx, plan.Engine, a.now, a.log)
+		if err != nil {
+			done <- answer{err: err}
+			return
+		}
+		cleaned, err := fileset.Clean(ctx, t, loadgen.Directory(plan.Workload))
+		_ = t.Close()
 		done <- answer{cleaned, err}
 	}()
 	select {
@@ -76,15 +82,6 @@ func cleanStorage(ctx context.Context, a *app, plan runfile.Plan, timeout time.D
 	case <-ctx.Done():
 		return fmt.Errorf("clean: %w", context.Cause(ctx))
 	}
-}
-
-func cleanTarget(ctx context.Context, a *app, plan runfile.Plan) (fileset.Cleaned, error) {
-	t, err := loadgen.OpenTarget(ctx, plan.Engine, a.now, a.log)
-	if err != nil {
-		return fileset.Cleaned{}, err
-	}
-	defer func() { _ = t.Close() }()
-	return fileset.Clean(ctx, t, loadgen.Directory(plan.Workload))
 }
 
 // cleanedText says in one or two lines what was done.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func newCollectCommand(a *app) *cobra.Command {
 		Long: `Sample the counters of the client and of the storage beside an "nfsbench load"
 with the same --run-dir. The collector publishes progress, partial results and
 the final result, and stays until it is told to stop (SIGTERM). When that comes
-before the loader's last word, the loader has crashed: the result then
+before the loader's final event, the loader has crashed: the result then
 says so, with all that was done until then.
 
 In a pod it is a native sidecar: an init container with restartPolicy Always,
@@ -185,7 +186,12 @@ func (f *collectFlags) options(a *app, getenv func(string) string) (collect.RunO
 	if err != nil {
 		return collect.RunOptions{}, err
 	}
-	publisher, err := f.publisher(a, int32(index), getenv)
+	var publisher publish.Publisher
+	if f.outputDir != "" {
+		publisher, err = publish.NewDirectory(f.outputDir, int32(index))
+	} else {
+		publisher, err = configMapPublisher(a, f.configMap, ", or --output-dir", int32(index), getenv)
+	}
 	if err != nil {
 		return collect.RunOptions{}, err
 	}
@@ -204,10 +210,7 @@ func (f *collectFlags) options(a *app, getenv func(string) string) (collect.RunO
 func (f *collectFlags) host(getenv func(string) string) (runfile.Host, error) {
 	host := collect.HostFacts(procfs.Host(), false)
 	host.Version = cli.Version(version)
-	host.Node = f.node
-	if host.Node == "" {
-		host.Node = getenv(envNode)
-	}
+	host.Node = cmp.Or(f.node, getenv(envNode))
 	millis, err := number("--loader-cpu-millis", f.loaderCPU, envLoaderCPU, getenv, 31)
 	if err != nil {
 		return host, err
@@ -223,13 +226,6 @@ func (f *collectFlags) host(getenv func(string) string) (runfile.Host, error) {
 		host.MemoryBytes = limit
 	}
 	return host, nil
-}
-
-func (f *collectFlags) publisher(a *app, index int32, getenv func(string) string) (publish.Publisher, error) {
-	if f.outputDir != "" {
-		return publish.NewDirectory(f.outputDir, index)
-	}
-	return configMapPublisher(a, f.configMap, ", or --output-dir", index, getenv)
 }
 
 // configMapPublisher publishes to the ConfigMap that --configmap names; instead is what

@@ -10,7 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/browser"
-	"github.com/nfsbench/nfsbench/test/seeds"
+	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
 // recordedFiles are two results and the records of two runs of a suite, plain or
@@ -29,8 +29,8 @@ func recordedFiles(t *testing.T) (a, b, before, after string) {
 		}
 		return file
 	}
-	a = save("kernel.json.gz", func(w *bytes.Buffer) error { return runfile.WriteResultGzip(w, seeds.Kit("NFS")) })
-	b = save("direct.json", func(w *bytes.Buffer) error { return runfile.WriteResult(w, seeds.Kit("DNFS")) })
+	a = save("kernel.json.gz", func(w *bytes.Buffer) error { return runfile.WriteResultGzip(w, experiments.Kit("NFS")) })
+	b = save("direct.json", func(w *bytes.Buffer) error { return runfile.WriteResult(w, experiments.Kit("DNFS")) })
 	before = save("before.json.gz", func(w *bytes.Buffer) error { return runfile.WriteSuiteRunGzip(w, browser.Suite("before", 1, 0)) })
 	after = save("after.json", func(w *bytes.Buffer) error { return runfile.WriteSuiteRun(w, browser.Suite("after", 2, .1)) })
 	return a, b, before, after

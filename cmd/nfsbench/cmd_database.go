@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -86,24 +85,17 @@ func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []st
 	if o.HealthCommand, err = commandFlag("--health-command", f.healthCheck); err != nil {
 		return cli.BadInput(err)
 	}
-	if err := checkDatabaseOptions(o); err != nil {
-		return cli.BadInput(err)
-	}
-	return supervise.Run(ctx, o)
-}
-
-func checkDatabaseOptions(o supervise.Options) error {
 	switch {
 	case o.RunDir == "":
-		return errors.New("--run-dir is required: the directory shared with the loader")
+		return cli.BadInputf("--run-dir is required: the directory shared with the loader")
 	case o.DataDirectory == "":
-		return errors.New("--data is empty; name the directory that the volume is mounted at")
+		return cli.BadInputf("--data is empty; name the directory that the volume is mounted at")
 	case o.Distribution != runfile.DistributionOracle && o.Distribution != runfile.DistributionGvenzl:
-		return fmt.Errorf("--distribution is %q; use %s or %s", o.Distribution, runfile.DistributionOracle, runfile.DistributionGvenzl)
+		return cli.BadInputf("--distribution is %q; use %s or %s", o.Distribution, runfile.DistributionOracle, runfile.DistributionGvenzl)
 	case o.StartupTimeout <= 0 || o.ShutdownTimeout <= 0 || o.HealthInterval <= 0:
-		return errors.New("--startup-timeout, --shutdown-timeout and --health-interval must be longer than 0")
+		return cli.BadInputf("--startup-timeout, --shutdown-timeout and --health-interval must be longer than 0")
 	}
-	return nil
+	return supervise.Run(ctx, o)
 }
 
 // commandFlag reads a command that is written as a JSON array, so that no shell
@@ -135,12 +127,16 @@ func databaseSecrets(env []string) []string {
 			files = append(files, value)
 		}
 	}
+	return append(out, wordsIn(files...)...)
+}
+
+// wordsIn reads the words in files of Secrets. What cannot be read holds none.
+func wordsIn(files ...string) (words []string) {
 	for _, path := range files {
 		raw, err := os.ReadFile(path)
-		if err != nil {
-			continue
+		if word := strings.TrimSpace(string(raw)); err == nil && word != "" {
+			words = append(words, word)
 		}
-		out = append(out, strings.TrimSpace(string(raw)))
 	}
-	return out
+	return words
 }

@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -59,36 +59,11 @@ func (c *installCommand) run() error {
 		return fmt.Errorf("this image has no Oracle loader %s: it was built with ORALOAD=no; build it again without (hack/image/build.sh) or use a released image", c.oraload)
 	}
 	for _, p := range []struct{ from, name string }{{self, "nfsbench"}, {c.oraload, "oraload"}} {
-		if err := installProgram(p.from, filepath.Join(c.to, p.name)); err != nil {
+		if err := supervise.Install(p.from, filepath.Join(c.to, p.name)); err != nil {
 			return fmt.Errorf("--to %s: %w", c.to, err)
 		}
 	}
 	c.app.log.Info("Installed nfsbench and oraload", "directory", c.to)
-	return nil
-}
-
-// installProgram copies a program, which everybody may then run: other
-// containers have other users. Who runs an older copy keeps it.
-func installProgram(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close() //nolint:errcheck // nothing was written
-	out, err := os.OpenFile(to+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	if err == nil {
-		err = out.Chmod(0o755) // whatever the umask says
-	}
-	if err = errors.Join(err, out.Close()); err == nil {
-		err = os.Rename(to+".new", to)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(to+".new"))
-	}
 	return nil
 }
 
@@ -144,7 +119,7 @@ func (c *permissionsCommand) run() error {
 	}
 	changed, err := c.chownTree(uid, gid)
 	switch {
-	case isRefused(err):
+	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EROFS):
 		c.app.log.Warn("The storage does not let root give files away (root squash, or a read-only export): "+
 			"what matters is that the export belongs to the user of the database, or that it may write there",
 			slog.String("directory", c.directory), slog.String("owner", c.owner), slog.Int("changed", changed), slog.Any("error", err))
@@ -170,11 +145,12 @@ func parseOwner(text string) (uid, gid int, err error) {
 // chownTree changes the owner of everything that has another one, the directory
 // first, and reports the progress. What is right already is only looked at.
 func (c *permissionsCommand) chownTree(uid, gid int) (changed int, err error) {
+	ofStorage := []string{".snapshot", ".snapshots", ".zfs", "lost+found"} // which shows them in an export
 	err = filepath.WalkDir(c.directory, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != c.directory && isOfStorage(d.Name()) {
+		if d.IsDir() && path != c.directory && slices.Contains(ofStorage, d.Name()) {
 			return fs.SkipDir
 		}
 		info, err := d.Info()
@@ -191,14 +167,4 @@ func (c *permissionsCommand) chownTree(uid, gid int) (changed int, err error) {
 		return nil
 	})
 	return changed, err
-}
-
-// isOfStorage names the folders that the storage itself shows in an export.
-func isOfStorage(name string) bool {
-	return name == ".snapshot" || name == ".snapshots" || name == ".zfs" || name == "lost+found"
-}
-
-// isRefused says that the storage said no.
-func isRefused(err error) bool {
-	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EROFS)
 }

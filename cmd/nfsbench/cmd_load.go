@@ -7,18 +7,20 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/report"
-	"github.com/nfsbench/nfsbench/internal/rundir"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -203,29 +205,20 @@ func (c *loadCommand) writeReason(reason error) error {
 	if c.runDir == "" || c.printPlan {
 		return reason
 	}
-	dir, err := rundir.Open(c.runDir)
+	dir, err := course.OpenDir(c.runDir)
 	if err != nil {
 		return errors.Join(reason, err)
 	}
 	defer func() { _ = dir.Close() }()
-	code := target.CodeOf(reason)
-	if code == "" {
-		code = runfile.FailureInvalidPlan
-	}
-	now := c.app.now()
-	dir.Event(runfile.Event{Time: now, Span: runfile.SpanDone, Percent: 100, Message: reason.Error()})
-	return errors.Join(reason, dir.Load(&runfile.Load{
-		Partial: true, Failure: &runfile.Failure{Code: code, Message: reason.Error()},
-		Spans: []runfile.Span{{Kind: runfile.SpanDone, Start: now, End: now}},
-	}))
+	return dir.Refuse(c.app.now(), target.CodeOf(reason), reason)
 }
 
 // measure runs the load. Alone it observes itself; beside a collector it tells
 // what it does in the run directory.
-func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int32, show progressView) (runfile.Result, error) {
-	sinks := fanOut{view: show}
+func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int32, show progress) (runfile.Result, error) {
+	sinks := fanOut{show: show.event}
 	opt := loadgen.Options{
-		Plan: plan, Client: index, Now: c.app.now, Usage: loadgen.ProcessUsage, Sink: &sinks,
+		Plan: plan, Client: index, Now: c.app.now, Usage: course.ProcessUsage, Sink: &sinks,
 		Open: func(ctx context.Context) (target.Target, error) {
 			return loadgen.OpenTarget(ctx, plan.Engine, c.app.now, c.app.log)
 		},
@@ -234,7 +227,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 	client.Host.Version = cli.Version(version)
 	collected := false // by somebody else
 	if c.runDir != "" {
-		dir, err := rundir.Open(c.runDir)
+		dir, err := course.OpenDir(c.runDir)
 		if err != nil {
 			return runfile.Result{}, cli.BadInput(err)
 		}
@@ -252,7 +245,7 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 		return runfile.Result{}, cli.BadInput(c.writeReason(err))
 	}
 	load, err := runner.Run(ctx)
-	show.close()
+	show.end()
 	client.Load = *load
 	if collected && err == nil && !collect.AwaitFinal(ctx, c.runDir, collect.FinalPatience) {
 		c.app.log.Warn("The collector has not published the result")
@@ -263,16 +256,16 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 	return runfile.Result{Version: runfile.ResultVersion, Plan: plan, Simulated: plan.Survey.IsStandIn(), Clients: []runfile.ClientResult{client}}, err
 }
 
-// fanOut hands what the runner says to those who want to know.
+// fanOut hands what the run tells to those who want to know.
 type fanOut struct {
-	view    progressView
-	dir     *rundir.Dir
-	session *collect.Session
+	show    func(runfile.Event)
+	dir     *course.Dir      // nil where nobody else collects
+	session *collect.Session // else nil
 	span    string
 	rep     int32
 }
 
-// Event implements rundir.Sink.
+// Event implements course.Sink.
 func (f *fanOut) Event(e runfile.Event) {
 	if f.dir != nil {
 		f.dir.Event(e)
@@ -281,10 +274,10 @@ func (f *fanOut) Event(e runfile.Event) {
 		f.session.Mark()
 	}
 	f.span, f.rep = e.Span, e.Repetition
-	f.view.show(e)
+	f.show(e)
 }
 
-// Load implements rundir.Sink.
+// Load implements course.Sink.
 func (f *fanOut) Load(l *runfile.Load) error {
 	if f.dir == nil {
 		return nil
@@ -295,8 +288,12 @@ func (f *fanOut) Load(l *runfile.Load) error {
 // write shows the result. Beside a collector there is nobody to show it to.
 func (c *loadCommand) write(out io.Writer, r runfile.Result) error {
 	if c.outputFile != "" {
-		if err := writeResultFile(c.outputFile, r); err != nil {
-			return err
+		f, err := os.Create(c.outputFile)
+		if err != nil {
+			return fmt.Errorf("--output-file: %w", err)
+		}
+		if err := errors.Join(runfile.WriteResult(f, r), f.Close()); err != nil {
+			return fmt.Errorf("--output-file %s: %w", c.outputFile, err)
 		}
 	}
 	switch {
@@ -309,13 +306,57 @@ func (c *loadCommand) write(out io.Writer, r runfile.Result) error {
 	}
 }
 
-func writeResultFile(path string, r runfile.Result) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("--output-file: %w", err)
+// progress shows how far a run has come.
+type progress struct {
+	event func(runfile.Event)
+	end   func()
+}
+
+// newProgress makes the one that --progress asks for. Progress that cannot be
+// written is no reason to end a measurement.
+func newProgress(w io.Writer, mode string) (progress, error) {
+	if mode == "auto" {
+		mode = "json"
+		if cli.TerminalWidth(w) > 0 {
+			mode = "bar"
+		}
 	}
-	if err := errors.Join(runfile.WriteResult(f, r), f.Close()); err != nil {
-		return fmt.Errorf("--output-file %s: %w", path, err)
+	switch mode {
+	case "bar":
+		bar := progressbar.NewOptions(100,
+			progressbar.OptionSetWriter(w), progressbar.OptionSetWidth(24), progressbar.OptionSetPredictTime(false),
+			progressbar.OptionSetElapsedTime(false), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "=", SaucerHead: ">", SaucerPadding: " ", BarStart: "[", BarEnd: "]"}),
+		)
+		show := func(e runfile.Event) {
+			bar.Describe(barText(e))
+			_ = bar.Set(int(e.Percent))
+		}
+		return progress{show, func() { _ = bar.Finish() }}, nil
+	case "json":
+		return progress{func(e runfile.Event) { _ = course.WriteEvent(w, e) }, func() {}}, nil
+	case "none":
+		return progress{func(runfile.Event) {}, func() {}}, nil
+	default:
+		return progress{}, fmt.Errorf("--progress is %q; use auto, bar, json or none", mode)
 	}
-	return nil
+}
+
+// barText is what stands before the bar: the span, how fast it is, and when all
+// will be done.
+func barText(e runfile.Event) string {
+	text := e.Span
+	if e.Repetition > 0 {
+		text += fmt.Sprintf(" %d", e.Repetition)
+	}
+	if e.BytesPerSecond > 0 {
+		text += fmt.Sprintf("  %.1f MB/s", float64(e.BytesPerSecond)/1e6)
+	}
+	if e.OpsPerSecond > 0 {
+		text += fmt.Sprintf("  %d IOPS", e.OpsPerSecond)
+	}
+	if e.ETASeconds != nil && *e.ETASeconds > 0 {
+		text += "  " + (time.Duration(*e.ETASeconds) * time.Second).String() + " left"
+	}
+	return fmt.Sprintf("%-44s", text)
 }

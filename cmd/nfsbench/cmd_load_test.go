@@ -123,8 +123,10 @@ func checkResult(t *testing.T, pattern string, result runfile.Result) {
 	if len(rep.Channels) != 2 {
 		t.Fatalf("channels %+v", rep.Channels)
 	}
+	// A window of a second on a busy machine may have fewer operations than channels.
+	few := func(o *runfile.Ops) bool { return o == nil || o.Count < 50 }
 	for i, c := range rep.Channels {
-		if c.State != "Up" || (reads && c.BytesRead == 0) || (writes && c.BytesWritten == 0) {
+		if c.State != "Up" || !few(rep.Read) && c.BytesRead == 0 || !few(rep.Write) && c.BytesWritten == 0 {
 			t.Errorf("channel %d carried nothing: %+v", i, c)
 		}
 	}
@@ -352,9 +354,12 @@ func TestProgressIsReadable(t *testing.T) {
 		t.Errorf("the bar says %q, want %q", got, want)
 	}
 	var buf bytes.Buffer
-	bar := newBarView(&buf)
-	bar.show(runfile.Event{Span: "Fill", Percent: 42})
-	bar.close()
+	bar, err := newProgress(&buf, "bar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bar.event(runfile.Event{Span: "Fill", Percent: 42})
+	bar.end()
 	if !strings.Contains(buf.String(), "Fill") || !strings.Contains(buf.String(), "42%") {
 		t.Errorf("the bar drew %q", buf.String())
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -12,19 +11,14 @@ import (
 )
 
 // newSLOBCommand groups what can be done with the files of a SLOB kit.
-func newSLOBCommand(a *app) *cobra.Command {
+func newSLOBCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "slob",
 		Short: "Read the configuration of a SLOB kit",
 		Args:  cobra.ArbitraryArgs,
 		RunE:  cli.RequireSubcommand,
 	}
-	cmd.AddCommand(newSLOBImportCommand(a))
-	return cmd
-}
-
-func newSLOBImportCommand(*app) *cobra.Command {
-	return &cobra.Command{
+	cmd.AddCommand(&cobra.Command{
 		Use:   "import SLOB.CONF",
 		Short: "Print a slob.conf as the workload.slob of an NFSBenchmark",
 		Long: `Print a slob.conf of SLOB 2.5 as a fragment of an NFSBenchmark: workload.slob and
@@ -33,12 +27,7 @@ has no counterpart. SLOB.CONF may be - for standard input. The file is read, not
 executed, and passwords are not printed.`,
 		Example: `  nfsbench slob import ./slob.conf
   kubectl exec db -- cat /SLOB/slob.conf | nfsbench slob import -`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("%d files are named; give one SLOB.CONF, or - for standard input", len(args))
-			}
-			return nil
-		},
+		Args: oneFile("SLOB.CONF"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			src, err := cli.ReadInput(cmd.Context(), cmd.InOrStdin(), args[0], "slob.conf", maxSLOBConfBytes)
 			if err != nil {
@@ -55,7 +44,8 @@ executed, and passwords are not printed.`,
 			_, err = io.WriteString(cmd.OutOrStdout(), text)
 			return err
 		},
-	}
+	})
+	return cmd
 }
 
 // maxSLOBConfBytes is far above any real file.

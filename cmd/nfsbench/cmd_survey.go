@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -149,15 +148,6 @@ func secretsIn(dir, credentials string) []string {
 	if credentials == "" {
 		return nil
 	}
-	var out []string
-	for _, key := range []string{"password", "token"} {
-		raw, err := os.ReadFile(filepath.Join(dir, credentials, key))
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if word := strings.TrimSpace(string(raw)); word != "" {
-			out = append(out, word)
-		}
-	}
-	return out
+	dir = filepath.Join(dir, credentials)
+	return wordsIn(filepath.Join(dir, "password"), filepath.Join(dir, "token"))
 }

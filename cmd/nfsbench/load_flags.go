@@ -1,93 +1,113 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
+// calibrateSeconds is how long each level of a calibration lasts without --duration:
+// there may be twenty of them.
+const calibrateSeconds = 10
+
 // loadFlags are the flags of load that describe a plan.
 type loadFlags struct {
-	oranfstab, serverLabel string
-	servers                []string
-	export, mount          string
-	allowNonNFS            bool
-	nfsPort, mountPort     int
-	portmapPort            int
-	uid, gid               int64
+	cli.Load
+	p         runfile.Plan      // what flags give as a plan has it
+	raw       runfile.Raw       // the same; its files are those of the other loads too
+	calibrate runfile.Calibrate // the same
+	slob      runfile.SLOB      // the same
+	files     runfile.Files     // of the loads that a database would make; the same
 
-	blockSize, fileSize, transfer byteSize
-	jobs, depth                   int32
-	opsPerSecond                  int64
-	dir                           string
-	keepFiles, overwriteExisting  bool
-	seed                          uint64
-
+	oranfstab, serverLabel    string
+	servers                   []string
+	export, mount             string
+	allowNonNFS               bool
+	uid, gid                  int64
 	warmup, baseline          time.Duration
 	cooldown, timeout         time.Duration
 	callTimeout, mountTimeout time.Duration
-	repetitions               int32
-	link                      string
-	name                      string
+	maxLatency                time.Duration
+	link, think               string
 
-	workloadFlags
+	fs *pflag.FlagSet // to see which were given
 }
 
 func (f *loadFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
+	f.fs = fs
 	fs.StringVar(&f.oranfstab, "oranfstab", "", "oranfstab with the paths and the export to use")
 	fs.StringVar(&f.serverLabel, "server-label", "", "server block of the oranfstab to use, if it has several")
 	fs.StringSliceVar(&f.servers, "server", nil, "addresses of one NFS server, one channel for each; ADDRESS:PORT where NFS and MOUNT share a port, as in nfsbench serve")
 	fs.StringVar(&f.export, "export", "", "export of the server, as its export list spells it")
 	fs.StringVar(&f.mount, "mount", "", "directory where the operating system mounted the export: uses its client, past the page cache")
 	fs.BoolVar(&f.allowNonNFS, "allow-non-nfs", false, "with --mount, accept a file system that is not NFS")
-	fs.IntVar(&f.nfsPort, "nfs-port", 0, "port of NFS (default: ask the portmapper)")
-	fs.IntVar(&f.mountPort, "mount-port", 0, "port of MOUNT (default: ask the portmapper)")
-	fs.IntVar(&f.portmapPort, "portmap-port", 0, "port of the portmapper (default 111)")
+	fs.IntVar(&f.p.Engine.Ports.NFS, "nfs-port", 0, "port of NFS (default: ask the portmapper)")
+	fs.IntVar(&f.p.Engine.Ports.Mount, "mount-port", 0, "port of MOUNT (default: ask the portmapper)")
+	fs.IntVar(&f.p.Engine.Ports.Portmap, "portmap-port", 0, "port of the portmapper (default 111)")
 	fs.Int64Var(&f.uid, "uid", -1, "user that the server sees (default: that of this process)")
 	fs.Int64Var(&f.gid, "gid", -1, "group that the server sees (default: that of this process)")
-	fs.Var(&f.transfer, "transfer-size", "largest single READ or WRITE (default: what the server offers)")
+	fs.Var((*byteSize)(&f.p.Engine.TransferSizeBytes), "transfer-size", "largest single READ or WRITE (default: what the server offers)")
 
-	f.workloadFlags.register(cmd)
-	fs.Var(&f.blockSize, "block-size", "bytes of each I/O, a power of two (default 1Mi; 8Ki if random)")
-	f.fileSize = runfile.DefaultFileBytes
-	fs.Var(&f.fileSize, "file-size", "bytes of each job's file")
-	fs.Int32Var(&f.jobs, "jobs", runfile.DefaultJobs, "independent streams, each with a file of its own")
-	fs.Int32Var(&f.depth, "depth", runfile.DefaultDepth, "outstanding I/Os of each job")
-	fs.Int64Var(&f.opsPerSecond, "ops-per-second", 0, "rate of I/Os of all jobs together; latency then counts from when an I/O was due (default: as fast as it goes)")
-	fs.StringVar(&f.dir, "dir", runfile.DefaultDirectory, "directory below the export for our files; made when missing")
-	fs.BoolVar(&f.keepFiles, "keep-files", false, "leave the files for the next run, which then need not fill them")
-	fs.BoolVar(&f.overwriteExisting, "overwrite-existing", false, "use a directory that has files which nfsbench did not make")
-	fs.Uint64Var(&f.seed, "seed", 1, "the same seed gives the same data and offsets")
+	f.Register(cmd)
+	fs.Int32Var(&f.calibrate.PhysicalDisks, "disks", runfile.DefaultPhysicalDisks, "calibrate: about how many disks are behind the storage; too few limit the result")
+	fs.DurationVar(&f.maxLatency, "max-latency", runfile.DefaultMaxLatencyMilliseconds*time.Millisecond, "calibrate: tolerable mean latency of a single-block read, at least 10ms")
+	fs.Int32Var(&f.calibrate.WarmupRuns, "warmup-runs", runfile.DefaultWarmupRuns, "calibrate: runs before those that count, for caches may be cold")
+	fs.Int32Var(&f.files.Count, "files", runfile.DefaultFiles, "calibrate: files of --file-size each")
+	fs.Int32SliceVar(&f.slob.Users, "users", []int32{1}, "slob: users at work at once; several numbers make a ramp, such as 1,2,4,8,16")
+	fs.Int32Var(&f.slob.Schemas, "schemas", 1, "slob: schemas that users are spread over, each with a file of its own")
+	f.slob.ScaleBytes, f.slob.ScanTableBytes = 1<<30, runfile.DefaultScanTableBytes
+	f.files.BlockSizeBytes = runfile.DefaultBlockBytes(runfile.PatternRandomRead)
+	f.files.LargeReadBytes = runfile.DefaultBlockBytes(runfile.PatternRead)
+	fs.Var((*byteSize)(&f.slob.ScaleBytes), "scale", "slob-read: size of each schema")
+	fs.Var((*byteSize)(&f.slob.ScanTableBytes), "scan-size", "slob-scan: size of the table of each schema")
+	fs.Int32Var(&f.slob.WorkUnit, "work-unit", runfile.DefaultWorkUnit, "slob-read: blocks of one statement, which is what --think counts")
+	fs.Int32Var(&f.slob.UpdatePercent, "update-percent", 0, "slob-read: share of blocks that are read and overwritten; 0 to 50, or 100")
+	fs.StringVar(&f.think, "think", "", "slob-read: pauses of a user, STATEMENTS:MIN-MAX, such as 10:5ms-20ms (default: none)")
+	fs.Int32Var(&f.slob.ReadAhead, "read-ahead", runfile.DefaultReadAhead, "slob-scan: large reads that a user keeps outstanding")
+	fs.Var((*byteSize)(&f.files.BlockSizeBytes), "db-block-size", "calibrate and slob: bytes of a single-block read")
+	fs.Var((*byteSize)(&f.files.LargeReadBytes), "large-read", "calibrate and slob-scan: bytes of a large read")
+	fs.Var((*byteSize)(&f.raw.BlockSizeBytes), "block-size", "bytes of each I/O, a power of two (default 1Mi; 8Ki if random)")
+	f.raw.FileSizeBytes = runfile.DefaultFileBytes
+	fs.Var((*byteSize)(&f.raw.FileSizeBytes), "file-size", "bytes of each job's file")
+	fs.Int32Var(&f.raw.Jobs, "jobs", runfile.DefaultJobs, "independent streams, each with a file of its own")
+	fs.Int32Var(&f.raw.Depth, "depth", runfile.DefaultDepth, "outstanding I/Os of each job")
+	fs.Int64Var(&f.raw.OperationsPerSecond, "ops-per-second", 0, "rate of I/Os of all jobs together; latency then counts from when an I/O was due (default: as fast as it goes)")
+	fs.StringVar(&f.raw.Directory, "dir", runfile.DefaultDirectory, "directory below the export for our files; made when missing")
+	fs.BoolVar(&f.raw.KeepFiles, "keep-files", false, "leave the files for the next run, which then need not fill them")
+	fs.BoolVar(&f.raw.OverwriteExisting, "overwrite-existing", false, "use a directory that has files which nfsbench did not make")
+	fs.Uint64Var(&f.p.Seed, "seed", 1, "the same seed gives the same data and offsets")
 
 	fs.DurationVar(&f.warmup, "warmup", runfile.DefaultWarmupSeconds*time.Second, "load before the window, not counted")
 	fs.DurationVar(&f.baseline, "baseline", runfile.DefaultBaselineSeconds*time.Second, "idle time before that, to see what others do")
 	fs.DurationVar(&f.cooldown, "cooldown", runfile.DefaultCooldownSeconds*time.Second, "idle time between repetitions")
-	fs.Int32Var(&f.repetitions, "repetitions", 1, "how often to measure")
+	fs.Int32Var(&f.p.Schedule.Repetitions, "repetitions", 1, "how often to measure")
 	fs.DurationVar(&f.timeout, "timeout", 0, "longest time for everything (default: none)")
 	fs.DurationVar(&f.callTimeout, "call-timeout", 0, "longest time for one I/O before it has failed (default 1m)")
 	fs.DurationVar(&f.mountTimeout, "mount-timeout", 0, "longest time for reaching the export (default 30s)")
 	fs.StringVar(&f.link, "link", "", "network link of each path, RATE[:MTU], such as 1Gbit or 25Gbit:9000 (default: as the interface says)")
-	fs.StringVar(&f.name, "name", "load", "name of the run in the result")
+	fs.StringVar(&f.p.Run.Name, "name", "load", "name of the run in the result")
 }
 
 // plan builds the plan. Its errors name the flag and the fix.
 func (f *loadFlags) plan() (runfile.Plan, error) {
-	p := runfile.Plan{
-		Version: runfile.PlanVersion, Clients: 1, Seed: f.seed, Run: runfile.Identity{Name: f.name},
-		Collect: runfile.Collect{IntervalMilliseconds: 1000},
-	}
+	p := f.p
+	p.Version, p.Clients, p.Collect.IntervalMilliseconds = runfile.PlanVersion, 1, 1000
 	var err error
 	if p.Workload, err = f.workload(); err != nil {
 		return p, err
@@ -108,23 +128,9 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 	return p, nil
 }
 
-func (f *loadFlags) raw() *runfile.Raw {
-	r := &runfile.Raw{
-		Pattern: f.Pattern, BlockSizeBytes: int64(f.blockSize), FileSizeBytes: int64(f.fileSize), Jobs: f.jobs, Depth: f.depth,
-		OperationsPerSecond: f.opsPerSecond, Directory: f.dir, OverwriteExisting: f.overwriteExisting, KeepFiles: f.keepFiles,
-	}
-	if r.BlockSizeBytes == 0 {
-		r.BlockSizeBytes = runfile.DefaultBlockBytes(f.Pattern)
-	}
-	return r
-}
-
 // engine finds out which of the three ways to name the storage was taken.
 func (f *loadFlags) engine() (runfile.Engine, error) {
-	e := runfile.Engine{
-		TransferSizeBytes: int64(f.transfer),
-		Ports:             runfile.Ports{NFS: f.nfsPort, Mount: f.mountPort, Portmap: f.portmapPort},
-	}
+	e := f.p.Engine
 	var ways []string
 	for flag, set := range map[string]bool{"--mount": f.mount != "", "--oranfstab": f.oranfstab != "", "--server": len(f.servers) > 0} {
 		if set {
@@ -231,8 +237,7 @@ func takePort(given string, ports *runfile.Ports) (address string, err error) {
 }
 
 func (f *loadFlags) schedule() (s runfile.Schedule, err error) {
-	s.Repetitions = f.repetitions
-	s.DurationSeconds = f.DurationSeconds
+	s.Repetitions, s.DurationSeconds = f.p.Schedule.Repetitions, f.DurationSeconds
 	if f.Workload == cli.WorkloadCalibrate && !f.fs.Changed("duration") {
 		s.DurationSeconds = calibrateSeconds
 	}
@@ -278,3 +283,174 @@ func parseLink(s string) (runfile.Link, error) {
 	}
 	return l, wrong
 }
+
+// belongs says which workloads a flag has a meaning for; the others are for all.
+func belongs(flag string) []string {
+	slob := []string{cli.WorkloadSLOBRead, cli.WorkloadSLOBScan}
+	switch flag {
+	case "pattern", "block-size", "jobs", "depth", "ops-per-second":
+		return []string{cli.WorkloadRaw}
+	case "file-size":
+		return []string{cli.WorkloadRaw, cli.WorkloadCalibrate}
+	case "disks", "max-latency", "warmup-runs", "files":
+		return []string{cli.WorkloadCalibrate}
+	case "users", "schemas":
+		return slob
+	case "scale", "work-unit", "update-percent", "think":
+		return slob[:1]
+	case "scan-size", "read-ahead":
+		return slob[1:]
+	case "db-block-size":
+		return append(slob, cli.WorkloadCalibrate)
+	case "large-read":
+		return []string{cli.WorkloadCalibrate, cli.WorkloadSLOBScan}
+	default:
+		return nil
+	}
+}
+
+// workload makes the one that --workload names, and refuses a flag that would do
+// nothing.
+func (f *loadFlags) workload() (w runfile.Workload, err error) {
+	err = f.Parse()
+	f.fs.Visit(func(flag *pflag.Flag) {
+		if of := belongs(flag.Name); err == nil && of != nil && !slices.Contains(of, f.Workload) {
+			err = fmt.Errorf("--%s is of --workload %s and does nothing with %s; leave it out", flag.Name, strings.Join(of, " and "), f.Workload)
+		}
+	})
+	if err != nil {
+		return w, err
+	}
+	raw, c, l, files := f.raw, f.calibrate, f.slob, f.files
+	files.Directory, files.OverwriteExisting, files.KeepFiles = raw.Directory, raw.OverwriteExisting, raw.KeepFiles
+	switch f.Workload {
+	case cli.WorkloadRaw:
+		raw.Pattern, raw.BlockSizeBytes = f.Pattern, cmp.Or(raw.BlockSizeBytes, runfile.DefaultBlockBytes(f.Pattern))
+		w.Raw = &raw
+	case cli.WorkloadCalibrate:
+		if f.maxLatency%time.Millisecond != 0 || f.maxLatency/time.Millisecond > math.MaxInt32 {
+			return w, fmt.Errorf("--max-latency is %v; use whole milliseconds, such as 20ms", f.maxLatency)
+		}
+		files.SizeBytes = raw.FileSizeBytes
+		c.MaxLatencyMilliseconds, c.Files = int32(f.maxLatency/time.Millisecond), &files
+		w.Calibrate = &c
+	case cli.WorkloadSLOBScan:
+		files.Count, files.SizeBytes = l.Schemas, l.ScanTableBytes
+		l.Access, l.Files = runfile.AccessFullTableScan, &files
+		w.SLOB = &l
+	default:
+		files.Count, files.SizeBytes = l.Schemas, l.ScaleBytes
+		files.LargeReadBytes = files.BlockSizeBytes // nothing larger is read
+		l.Access, l.Files, l.ReadAhead = runfile.AccessRandomRead, &files, 0
+		w.SLOB = &l
+		if f.think != "" {
+			l.Think, err = parseThink(f.think)
+		}
+	}
+	return w, err
+}
+
+// parseThink reads STATEMENTS:MIN-MAX.
+func parseThink(s string) (*runfile.Think, error) {
+	var t runfile.Think
+	wrong := fmt.Errorf("--think is %q; use STATEMENTS:MIN-MAX with whole milliseconds, such as 10:5ms-20ms", s)
+	every, times, ok := strings.Cut(s, ":")
+	least, most, pair := strings.Cut(times, "-")
+	if !ok || !pair {
+		return nil, wrong
+	}
+	n, err := strconv.ParseInt(every, 10, 32)
+	if err != nil {
+		return nil, wrong
+	}
+	t.Frequency = int32(n)
+	for _, part := range []struct {
+		text string
+		to   *int32
+	}{{least, &t.MinimumMilliseconds}, {most, &t.MaximumMilliseconds}} {
+		d, err := time.ParseDuration(part.text)
+		if err != nil || d < 0 || d%time.Millisecond != 0 || d/time.Millisecond > math.MaxInt32 {
+			return nil, wrong
+		}
+		*part.to = int32(d / time.Millisecond)
+	}
+	return &t, nil
+}
+
+// planFlags gives the flags behind the fields of a plan, whose workload was named
+// by kind.
+func planFlags(kind string) map[string]string {
+	flags := map[string]string{
+		"run.name": "name", "engine.transferSizeBytes": "transfer-size", "engine.mountTimeoutSeconds": "mount-timeout",
+		"engine.callTimeoutSeconds": "call-timeout", "engine.ports.nfs": "nfs-port", "engine.ports.mount": "mount-port",
+		"engine.ports.portmap": "portmap-port", "workload.raw.blockSizeBytes": "block-size",
+		"workload.raw.fileSizeBytes": "file-size", "workload.raw.jobs": "jobs", "workload.raw.depth": "depth",
+		"workload.raw.operationsPerSecond": "ops-per-second", "workload.raw.directory": "dir",
+		"workload.calibrate.physicalDisks": "disks", "workload.calibrate.maxLatencyMilliseconds": "max-latency",
+		"workload.calibrate.warmupRuns": "warmup-runs", "workload.calibrate.files.count": "files",
+		"workload.calibrate.files.sizeBytes": "file-size", "workload.slob.users": "users", "workload.slob.schemas": "schemas",
+		"workload.slob.scaleBytes": "scale", "workload.slob.scanTableBytes": "scan-size", "workload.slob.workUnit": "work-unit",
+		"workload.slob.updatePercent": "update-percent", "workload.slob.readAhead": "read-ahead",
+		"workload.slob.think.frequency": "think", "workload.slob.think.minimumMilliseconds": "think",
+		"workload.slob.think.maximumMilliseconds": "think", "workload.slob.files.count": "schemas",
+		"schedule.baselineSeconds": "baseline", "schedule.warmupSeconds": "warmup", "schedule.durationSeconds": "duration",
+		"schedule.cooldownSeconds": "cooldown", "schedule.repetitions": "repetitions", "schedule.timeoutSeconds": "timeout",
+		"link.bitsPerSecond": "link", "link.mtuBytes": "link", "engine.oranfstab": "oranfstab",
+	}
+	flags["workload.slob.files.sizeBytes"] = "scale"
+	if kind == cli.WorkloadSLOBScan {
+		flags["workload.slob.files.sizeBytes"] = "scan-size"
+	}
+	for _, w := range []string{"calibrate", "slob"} {
+		flags["workload."+w+".files.blockSizeBytes"] = "db-block-size"
+		flags["workload."+w+".files.largeReadBytes"] = "large-read"
+		flags["workload."+w+".files.directory"] = "dir"
+	}
+	return flags
+}
+
+// byteSize is a flag that holds bytes: a number with the suffix that Kubernetes gives to
+// quantities, Ki Mi Gi Ti for powers of 1024 and k M G T for powers of 1000.
+type byteSize int64
+
+// Set parses s; it is not changed when s is wrong.
+func (b *byteSize) Set(s string) error {
+	number, unit := s, int64(1)
+	for suffix, size := range map[string]int64{
+		"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40,
+		"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,
+	} {
+		if n, ok := strings.CutSuffix(s, suffix); ok {
+			number, unit = n, size
+		}
+	}
+	// Only digits and one point: big.Rat would take fractions and exponents too.
+	if number == "" || strings.Trim(number, "0123456789.") != "" || len(number) > 30 {
+		return fmt.Errorf("%q is no size; write 512Mi or 10Gi", s)
+	}
+	r, ok := new(big.Rat).SetString(number)
+	if !ok {
+		return fmt.Errorf("%q is no size; write 512Mi or 10Gi", s)
+	}
+	r.Mul(r, new(big.Rat).SetInt64(unit))
+	if !r.IsInt() || r.Cmp(new(big.Rat).SetInt64(math.MaxInt64)) > 0 {
+		return fmt.Errorf("%q is no whole number of bytes below 8Ei", s)
+	}
+	*b = byteSize(r.Num().Int64())
+	return nil
+}
+
+// String writes the size with the largest power of 1024 that divides it.
+func (b *byteSize) String() string {
+	n, suffix := int64(*b), ""
+	for _, s := range []string{"Ki", "Mi", "Gi", "Ti"} {
+		if n == 0 || n%1024 != 0 {
+			break
+		}
+		n, suffix = n/1024, s
+	}
+	return strconv.FormatInt(n, 10) + suffix
+}
+
+// Type is what the help calls the value.
+func (b *byteSize) Type() string { return "size" }

@@ -68,7 +68,7 @@ Exit codes: 0 done, 1 the run failed or what was checked is not good,
 	root.PersistentFlags().StringVar(&format, "log-format", "text", "how to log to stderr: text or json")
 	root.AddCommand(
 		newOranfstabCommand(a), newLoadCommand(a), newCleanCommand(a), newServeCommand(a),
-		newCollectCommand(a), newSurveyCommand(a), newReportCommand(a), newCompareCommand(a), newSLOBCommand(a),
+		newCollectCommand(a), newSurveyCommand(a), newReportCommand(a), newCompareCommand(a), newSLOBCommand(),
 		newDatabaseCommand(a), newInstallCommand(a), newPermissionsCommand(a),
 	)
 	return root

@@ -7,28 +7,28 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/queue"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
 // Finalizer keeps a deleted benchmark until everything it made is gone.
 const Finalizer = "nfsbench.io/cleanup"
-
-// FieldOwner is the field manager of everything that the operator applies.
-const FieldOwner = "nfsbench"
 
 // Options is what a Reconciler needs. All members but those with a default are
 // required.
@@ -95,63 +95,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 	if isFinished(b) {
 		phases = r.finished
 	}
-	res, err := runPhases(ctx, s, phases)
-	res, err = settle(s, res, err)
+	n, err := pass.Run(ctx, s, phases)
+	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
+		// The error has done its work: it is the end of the run.
+		n, err = next{}, nil
+		s.outcome = &outcome{phase: v1alpha1.PhaseFailed, reason: bad.Reason, message: bad.Error()}
+		if s.storage != nil && !s.storage.OK {
+			s.storage = &fact{Reason: bad.Reason, Message: bad.Error()} // the storage is where it ended
+		}
+	}
 	setStatus(s, err)
-
-	perr := r.patchStatus(ctx, before, b)
-	if apierrors.IsConflict(perr) {
-		// Our copy was old, and so was all that this pass concluded from it.
-		return ctrl.Result{RequeueAfter: conflictDelay}, nil
-	}
-	if perr != nil {
-		// A lost status write must be repeated, even after a terminal error.
-		if err != nil {
-			log.FromContext(ctx).Error(err, "Reconciling failed before the status patch failed too")
-		}
-		return ctrl.Result{}, fmt.Errorf("patch status: %w", perr)
-	}
-	r.emit(b, transitions(before, b, s.events))
-	return res, err
+	return r.finish(ctx, s, before, ctrl.Result{RequeueAfter: n.After}, err)
 }
 
-func runPhases(ctx context.Context, s *scope, phases []phase) (ctrl.Result, error) {
-	for _, p := range phases {
-		n, err := p(ctx, s)
-		if err != nil {
-			return ctrl.Result{}, err
-		}
-		if n.stop {
-			return ctrl.Result{RequeueAfter: n.after}, nil
-		}
-	}
-	return ctrl.Result{}, nil
+// finish writes the status of a pass and sends its events.
+func (r *Reconciler) finish(
+	ctx context.Context, s *scope, before *v1alpha1.NFSBenchmark, res ctrl.Result, err error,
+) (ctrl.Result, error) {
+	changed := !equality.Semantic.DeepEqual(before.Status, s.b.Status)
+	return r.writer().Finish(ctx, before, s.b, changed, transitions(before, s.b, s.events), res, err)
 }
 
-// settle makes a terminal error what it is: the end of the run. The error has
-// then done its work; returned, it would only be counted as a crash of ours.
-func settle(s *scope, res ctrl.Result, err error) (ctrl.Result, error) {
-	var bad *specError
-	if !errors.As(err, &bad) {
-		return res, err
-	}
-	s.outcome = &outcome{phase: v1alpha1.PhaseFailed, reason: bad.reason, message: bad.Error()}
-	if s.storage != nil && !s.storage.ok {
-		s.storage = &fact{reason: bad.reason, message: bad.Error()} // the storage is where it ended
-	}
-	return ctrl.Result{}, nil
-}
+func (r *Reconciler) writer() pass.Writer { return pass.Writer{Client: r.Client, Recorder: r.Recorder} }
 
-// specError is a problem that only the user can fix.
-type specError struct {
-	reason string
-	err    error
-}
-
-func (e *specError) Error() string { return e.err.Error() }
-func (e *specError) Unwrap() error { return e.err }
-
-func invalid(reason string, err error) error { return &specError{reason: reason, err: err} }
+func invalid(reason string, err error) error { return &pass.Invalid{Reason: reason, Err: err} }
 
 func (r *Reconciler) addFinalizer(ctx context.Context, b *v1alpha1.NFSBenchmark) error {
 	before := b.DeepCopy()
@@ -163,33 +130,70 @@ func (r *Reconciler) addFinalizer(ctx context.Context, b *v1alpha1.NFSBenchmark)
 	return nil
 }
 
-func (r *Reconciler) patchStatus(ctx context.Context, before, after *v1alpha1.NFSBenchmark) error {
-	if equality.Semantic.DeepEqual(before.Status, after.Status) {
-		return nil
-	}
-	// With the lock a pass over a copy from before the end of the run cannot
-	// undo or date anew what is settled.
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	return client.IgnoreNotFound(r.Client.Status().Patch(ctx, after, patch))
-}
-
 // AsReconciler adapts r to controller-runtime, which then fetches the object.
 func (r *Reconciler) AsReconciler() reconcile.Reconciler {
 	return reconcile.AsReconciler(r.Client, r)
 }
 
-func (r *Reconciler) emit(b *v1alpha1.NFSBenchmark, list []event) {
-	for _, e := range list {
-		kind := corev1.EventTypeNormal
-		if e.warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.Recorder.Eventf(b, nil, kind, e.reason, e.action, "%s", e.note)
-	}
-}
-
-// conflictDelay lets the cache catch up.
-const conflictDelay = time.Second
-
 // soon is for what has no watch or may be missed by one.
 const soon = 5 * time.Second
+
+// scope is what one pass knows. Phases fill it in, setStatus reads it.
+type scope struct {
+	b     *v1alpha1.NFSBenchmark
+	names manifest.Names
+	now   time.Time
+
+	stage      v1alpha1.Phase // how far this pass came
+	waiting    *fact          // what the pass waits for, in words
+	target     *plan.Target
+	place      *queue.Place
+	storage    *fact               // about the storage; nil = not looked at
+	surveying  *fact               // the array is being asked
+	moving     *runfile.VolumeMove // under way
+	preflight  *fact               // about what the array said; nil = not looked at
+	plan       *runfile.Plan
+	load       *batchv1.Job
+	progress   []runfile.Progress
+	database   *diagnose.Database // in the pods; nil = not looked at, or there is none
+	released   bool               // the clients may start their load
+	result     *runfile.Result
+	judgement  *judge.Judgement
+	outcome    *outcome
+	cleanup    *fact // about what the run left; nil = not looked at
+	volumeGone bool  // nothing of a Trident volume is left
+	events     []event
+}
+
+// outcome is how the run ended.
+type outcome struct {
+	phase   v1alpha1.Phase // Succeeded, Failed or Cancelled
+	reason  string
+	message string
+}
+
+type (
+	fact  = pass.Fact
+	event = pass.Event
+	next  = pass.Next
+	phase = func(context.Context, *scope) (next, error)
+)
+
+// waitFor ends the pass. With a zero duration a watch must wake us up.
+func waitFor(after time.Duration) next { return next{Stop: true, After: after} }
+
+// wait records why the pass ends here.
+func (s *scope) wait(reason, message string, after time.Duration) (next, error) {
+	s.waiting = &fact{Reason: reason, Message: message}
+	return waitFor(after), nil
+}
+
+// end records how the run ended.
+func (s *scope) end(phase v1alpha1.Phase, reason, message string) (next, error) {
+	s.outcome = &outcome{phase: phase, reason: reason, message: message}
+	return waitFor(0), nil
+}
+
+func (s *scope) fail(reason, message string) (next, error) {
+	return s.end(v1alpha1.PhaseFailed, reason, message)
+}

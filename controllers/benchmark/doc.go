@@ -10,4 +10,9 @@
 //	under way: hold → resolve → enqueue → provision → survey → mountExport → configure → runLoad → collect
 //	finished:  keep → stopLoad → cleanFiles → reportMove → remove → removeTrident → release
 //	deleted:   stopLoad → cleanFiles → reportMove → remove → removeTrident → removeResult → release
+//
+// The phases are grouped by concern, and files begin with its name: storage_*.go finds,
+// locks, provisions and asks the storage (hold to mountExport), load_*.go writes the plan and
+// follows the load to its results (configure to collect), departure*.go stops, cleans and
+// removes (finished and deleted). All conditions are in one table, conditions in status.go.
 package benchmark

@@ -1,12 +1,17 @@
 package benchmark
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/statussize"
 )
@@ -18,19 +23,22 @@ func setStatus(s *scope, err error) {
 	st.ObservedGeneration = s.b.Generation
 	// Only what a run does not depend on can change in its spec, so what was
 	// found of an older generation is true of this one.
-	defer stampConditions(s.b)
+	underWay, finished := conditions()
 	if isFinished(s.b) {
-		setCleanedUp(s, err)
+		pass.SetConditions(finished, s, err, &st.Conditions, s.b.Generation)
 		return
 	}
 	setTimes(s)
 	if err == nil || st.Phase == "" {
-		setQueue(s)
+		st.Queue = nil
+		if s.place != nil && s.place.Position > 0 {
+			st.Queue = &v1alpha1.QueueStatus{Position: s.place.Position, Behind: s.place.Behind}
+		}
 		setResolved(s)
 		setProgress(s)
 		setNumbers(s)
 	}
-	setConditions(s, err)
+	pass.SetConditions(underWay, s, err, &st.Conditions, s.b.Generation)
 	if err == nil || st.Phase == "" {
 		// A pass that broke off has not seen how far the run is.
 		st.Phase = forward(st.Phase, phaseOf(s.b, s.stage))
@@ -38,7 +46,10 @@ func setStatus(s *scope, err error) {
 	st.Message = messageOf(s, err)
 	if isFinished(s.b) {
 		st.Queue, st.Progress = nil, nil
-		st.Verdict, st.Validity, st.Failure = verdictOf(s), validityOf(s), failureOf(s.outcome)
+		st.Verdict, st.Failure = verdictOf(s), failureOf(s.outcome)
+		if s.judgement != nil && s.judgement.Summary != nil { // else there are no numbers to believe or not
+			st.Validity = v1alpha1.Validity(s.judgement.Validity)
+		}
 		fit(st)
 	}
 }
@@ -107,13 +118,6 @@ func setTimes(s *scope) {
 	}
 }
 
-func setQueue(s *scope) {
-	s.b.Status.Queue = nil
-	if s.place != nil && s.place.Position > 0 {
-		s.b.Status.Queue = &v1alpha1.QueueStatus{Position: s.place.Position, Behind: s.place.Behind}
-	}
-}
-
 func setResolved(s *scope) {
 	if s.target == nil || len(s.target.Paths) == 0 && s.target.VolumeName == "" {
 		return
@@ -124,7 +128,7 @@ func setResolved(s *scope) {
 		VolumeName: s.target.VolumeName,
 	}
 	if sv := s.target.Survey; sv != nil {
-		rs.Array, rs.Volume = statussize.ClipTo(sv.Array, 512), resolvedVolume(sv.Volume)
+		rs.Array = arrayWords(*sv)
 	}
 	if s.plan != nil {
 		rs.MountOptions = s.plan.Engine.MountOptions
@@ -133,11 +137,20 @@ func setResolved(s *scope) {
 	s.b.Status.Resolved = rs
 }
 
-func resolvedVolume(v *runfile.SurveyVolume) *v1alpha1.ResolvedVolume {
-	if v == nil {
-		return nil
+// arrayWords is what the array is and where the volume is, such as "ONTAP 9.14.1, SVM
+// svm1, volume oradata on aggr1 of node fas-a".
+func arrayWords(sv runfile.Survey) string {
+	words := sv.Array
+	if v := sv.Volume; v != nil {
+		words += ", volume " + v.Name
+		if v.Aggregate != "" {
+			words += " on " + v.Aggregate
+		}
+		if v.Node != "" {
+			words += " of node " + v.Node
+		}
 	}
-	return &v1alpha1.ResolvedVolume{Name: statussize.ClipTo(v.Name, 253), Aggregate: statussize.ClipTo(v.Aggregate, 253), Node: statussize.ClipTo(v.Node, 253)}
+	return statussize.ClipTo(strings.TrimPrefix(words, ", "), 1024)
 }
 
 // messageOf is the state in one sentence, for people.
@@ -150,9 +163,10 @@ func messageOf(s *scope, err error) string {
 	case err != nil:
 		return statussize.Clip("trying again: " + err.Error())
 	case s.moving != nil && s.waiting == s.surveying:
-		return statussize.Clip(moveMessage(s))
+		m := s.moving
+		return statussize.Clip(fmt.Sprintf("moving volume %s to aggregate %s: %d %%", s.volumeName(), m.To, m.Percent))
 	case s.waiting != nil:
-		return statussize.Clip(s.waiting.message)
+		return statussize.Clip(s.waiting.Message)
 	case s.stage == v1alpha1.PhasePreparing && len(s.progress) == 0:
 		return s.startMessage()
 	case len(s.progress) > 0:
@@ -160,4 +174,346 @@ func messageOf(s *scope, err error) string {
 	default:
 		return ""
 	}
+}
+
+// conditions is the table of all conditions, in the order in which they are computed: those
+// of a run under way or of one that ends in this pass, and those that still move after.
+func conditions() (underWay, finished []pass.Condition[*scope]) {
+	storageProvisioned := func(s *scope, _ error) pass.State { return pass.StateOf(s.storage) }
+	reconciling := func(s *scope, err error) pass.State { return kstatus(s, err).reconciling }
+	stalled := func(s *scope, err error) pass.State { return kstatus(s, err).stalled }
+	ready := func(s *scope, err error) pass.State { return kstatus(s, err).ready }
+	underWay = []pass.Condition[*scope]{
+		{Type: v1alpha1.ConditionStorageProvisioned, State: storageProvisioned},
+		{Type: v1alpha1.ConditionPreflightPassed, State: preflightPassed},
+		{Type: v1alpha1.ConditionDatabaseReady, State: databaseReady},
+		{Type: v1alpha1.ConditionProtocolVerified, State: protocolVerified},
+		{Type: v1alpha1.ConditionResultsCollected, State: resultsCollected},
+		{Type: v1alpha1.ConditionSucceeded, State: succeeded},
+		{Type: v1alpha1.ConditionReconciling, State: reconciling},
+		{Type: v1alpha1.ConditionStalled, State: stalled},
+		{Type: v1alpha1.ConditionReady, State: ready},
+	}
+	finished = []pass.Condition[*scope]{
+		{Type: v1alpha1.ConditionCleanedUp, State: cleanedUp},
+	}
+	return underWay, finished
+}
+
+// preflightPassed says whether anything stands against the run. It is for runs whose array
+// can be asked.
+func preflightPassed(s *scope, _ error) pass.State {
+	switch {
+	case !hasSurvey(s.b):
+		return pass.State{Absent: true}
+	case s.preflight == nil && s.surveying != nil:
+		return pass.Unknown(s.surveying.Reason, s.surveying.Message)
+	default:
+		return pass.StateOf(s.preflight)
+	}
+}
+
+// databaseReady says whether the database takes connections and is configured as declared.
+// It is for runs that have one. A database that was ready stays so at the end of the run,
+// unless the run ended because of it.
+func databaseReady(s *scope, _ error) pass.State {
+	ready, o := pass.True(v1alpha1.ReasonDatabaseReady, ""), s.outcome
+	wasReady := isTrue(s.b, v1alpha1.ConditionDatabaseReady)
+	switch {
+	case s.b.Spec.Database == nil:
+		return pass.State{Absent: true}
+	case o == nil && wasReady:
+		return pass.State{}
+	case o == nil && (s.database != nil && s.database.Ready || slices.ContainsFunc(s.progress, isConnected)):
+		return ready
+	case o == nil && s.databaseStarts():
+		return pass.Unknown(v1alpha1.ReasonDatabaseStarting,
+			"the health script of the database does not say yet that it is ready; status.message tells for how long")
+	case o == nil:
+		return pass.State{}
+	}
+	wasReady = wasReady || s.result != nil && slices.ContainsFunc(s.result.Clients, func(c runfile.ClientResult) bool {
+		return slices.ContainsFunc(c.Load.Spans, func(sp runfile.Span) bool { return isAfterConnect(sp.Kind) })
+	})
+	switch {
+	case o.phase == v1alpha1.PhaseSucceeded:
+		return ready
+	case isOfDatabase(o.reason) || !wasReady && o.phase == v1alpha1.PhaseFailed:
+		return pass.False(o.reason, o.message)
+	case wasReady:
+		return ready
+	default:
+		return pass.False(o.reason, "the run ended before its database was ready")
+	}
+}
+
+func protocolVerified(s *scope, _ error) pass.State {
+	if s.judgement == nil {
+		return pass.Unknown(v1alpha1.ReasonNotObserved, "the protocol is verified under load")
+	}
+	switch e := s.judgement.Protocol; {
+	case e.Verified == nil:
+		return pass.Unknown(v1alpha1.ReasonNotObserved, e.Message)
+	case *e.Verified:
+		return pass.True(v1alpha1.ReasonVerified, e.Message)
+	default:
+		return pass.False(v1alpha1.ReasonMismatch, e.Message)
+	}
+}
+
+func resultsCollected(s *scope, _ error) pass.State {
+	switch {
+	case s.outcome == nil:
+		return pass.Unknown(v1alpha1.ReasonNotObserved, "")
+	case allFinal(s) && s.outcome.phase == v1alpha1.PhaseSucceeded:
+		return pass.True(v1alpha1.ReasonCollected, "")
+	case s.result != nil && len(s.result.Clients) > 0:
+		return pass.False(v1alpha1.ReasonPartial, "the run did not come to its end; what was measured is partial")
+	default:
+		return pass.False(v1alpha1.ReasonNotObserved, "the run ended before it measured anything")
+	}
+}
+
+func succeeded(s *scope, err error) pass.State {
+	switch {
+	case s.outcome == nil && err != nil:
+		return pass.Unknown(v1alpha1.ReasonRetrying, err.Error())
+	case s.outcome == nil:
+		return pass.Unknown(underWay(s))
+	case s.outcome.phase == v1alpha1.PhaseSucceeded:
+		return pass.True(s.outcome.reason, s.outcome.message)
+	default:
+		return pass.False(s.outcome.reason, s.outcome.message)
+	}
+}
+
+// kstatusStates are the three conditions that generic tools understand.
+type kstatusStates struct{ reconciling, stalled, ready pass.State }
+
+// kstatus makes GitOps engines see InProgress while we work, Failed when it is over for good,
+// and Current when the result is there, or when a run is held back on purpose.
+func kstatus(s *scope, err error) kstatusStates {
+	reason, message := underWay(s)
+	if err != nil {
+		reason, message = v1alpha1.ReasonRetrying, err.Error()
+	}
+	switch o := s.outcome; {
+	case o == nil && s.waiting != nil && s.waiting.Reason == v1alpha1.ReasonSuspended:
+		return kstatusStates{pass.False(reason, message), pass.False(reason, ""), pass.State{Absent: true}}
+	case o == nil:
+		return kstatusStates{pass.True(reason, message), pass.False(reason, ""), pass.False(reason, message)}
+	case o.phase == v1alpha1.PhaseSucceeded:
+		return kstatusStates{pass.False(o.reason, ""), pass.False(o.reason, ""), pass.True(o.reason, headline(s))}
+	default:
+		return kstatusStates{pass.False(o.reason, ""), pass.True(o.reason, o.message), pass.False(o.reason, o.message)}
+	}
+}
+
+func cleanedUp(s *scope, err error) pass.State {
+	c := s.cleanup
+	switch {
+	case err != nil && (c == nil || c.Reason == v1alpha1.ReasonCleaningUp):
+		return pass.False(v1alpha1.ReasonCleaningUp, "trying again: "+err.Error())
+	case c != nil && !c.OK && s.waiting != nil && c.Reason == v1alpha1.ReasonCleaningUp:
+		return pass.False(c.Reason, s.waiting.Message)
+	default:
+		return pass.StateOf(c)
+	}
+}
+
+// underWay is why a run has not ended. Numbers that change with every second
+// stay out of it: a condition is a state, and progress has its own field.
+func underWay(s *scope) (reason, message string) {
+	if s.waiting != nil {
+		return s.waiting.Reason, s.waiting.Message
+	}
+	switch s.stage {
+	case v1alpha1.PhaseProvisioning:
+		return v1alpha1.ReasonProvisioning, ""
+	case v1alpha1.PhasePreparing:
+		if s.databaseStarts() {
+			return v1alpha1.ReasonDatabaseStarting, ""
+		}
+		return v1alpha1.ReasonPreparing, ""
+	case v1alpha1.PhaseRunning:
+		return v1alpha1.ReasonRunning, ""
+	case v1alpha1.PhaseCollecting:
+		return v1alpha1.ReasonCollecting, ""
+	default:
+		return v1alpha1.ReasonPending, ""
+	}
+}
+
+// transitions are the events of a pass: what phases queued, and what changed
+// between two states of the status.
+func transitions(before, after *v1alpha1.NFSBenchmark, queued []event) []event {
+	was, is, out := before.Status, after.Status, queued
+	if was.Phase != is.Phase {
+		out = append(out, pass.PhaseChanged(string(is.Phase), is.Message, is.Phase == v1alpha1.PhaseFailed))
+	}
+	for _, kind := range []string{v1alpha1.ConditionProtocolVerified, v1alpha1.ConditionCleanedUp} {
+		c := pass.TurnedFalse(was.Conditions, is.Conditions, kind)
+		if c != nil && c.Reason != v1alpha1.ReasonRetained && c.Reason != v1alpha1.ReasonCleaningUp {
+			out = append(out, event{Reason: c.Reason, Action: kind, Note: c.Message, Warning: true})
+		}
+	}
+	for _, e := range []*event{targetTaken(before, after), databaseChanged(before, after)} {
+		if e != nil {
+			out = append(out, *e)
+		}
+	}
+	return out
+}
+
+// targetTaken says, once, that a run under way has lost its target to another.
+func targetTaken(before, after *v1alpha1.NFSBenchmark) *event {
+	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReconciling)
+	is := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReconciling)
+	if is == nil || is.Reason != v1alpha1.ReasonTargetTaken || was != nil && was.Reason == is.Reason {
+		return nil
+	}
+	return &event{Reason: is.Reason, Action: "Reconcile", Note: is.Message, Warning: true}
+}
+
+// databaseChanged says that a database begins to start, and that it is ready:
+// there may be half an hour between the two. Why it is not is why the run fails.
+func databaseChanged(before, after *v1alpha1.NFSBenchmark) *event {
+	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionDatabaseReady)
+	is := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionDatabaseReady)
+	if is == nil || was != nil && was.Reason == is.Reason {
+		return nil
+	}
+	e := &event{Reason: is.Reason, Action: v1alpha1.ConditionDatabaseReady}
+	switch is.Reason {
+	case v1alpha1.ReasonDatabaseStarting:
+		e.Note = "the container of the database runs; the load begins when its health script says that it is ready"
+	case v1alpha1.ReasonDatabaseReady:
+		e.Note = "the database takes connections"
+	default:
+		return nil
+	}
+	return e
+}
+
+// leftBehind says what a deletion could not remove.
+func leftBehind(what string) event {
+	return event{Reason: v1alpha1.ReasonLeftBehind, Action: "Delete", Note: what, Warning: true}
+}
+
+// moveGoesOn says what happens to a volume that nobody waits for any more.
+func moveGoesOn(m *runfile.VolumeMove) event {
+	return event{Reason: v1alpha1.ReasonMoving, Action: "Delete", Warning: true, Note: fmt.Sprintf(
+		"the move of the volume to aggregate %s was at %d %% and goes on in the array; nothing waits for it any more: see volume move show", m.To, m.Percent)}
+}
+
+// failureOf says what kind of failure ended a run: a suite tries again what the
+// infrastructure broke, and takes the rest for a result. Empty unless the run has
+// failed: one that was cancelled was so on purpose.
+func failureOf(o *outcome) v1alpha1.FailureKind {
+	if o == nil || o.phase != v1alpha1.PhaseFailed {
+		return ""
+	}
+	switch o.reason {
+	case
+		v1alpha1.ReasonImagePullFailed,  // registries are away for a while
+		v1alpha1.ReasonUnschedulable,    // nodes come, and other pods go
+		v1alpha1.ReasonPodRefused,       // a quota is full for a while
+		v1alpha1.ReasonPodLost,          // a node failed or was drained, or a pod was evicted or deleted
+		v1alpha1.ReasonTargetTaken,      // the lease was lost to another, because nobody renewed it
+		v1alpha1.ReasonArrayUnreachable: // the management address did not answer
+		return v1alpha1.FailureInfrastructure
+	default:
+		// Among them: Timeout, which is as often a storage that is too slow;
+		// MountFailed and ClaimNotBound, for which an export or a volume has to be
+		// set right; Forbidden and SecretNotFound, which no time mends; and the codes
+		// of the load itself, LoaderCrashed too, for it would crash again.
+		return v1alpha1.FailureBenchmark
+	}
+}
+
+// workloadWords is the load in words, such as "Read 1Mi x4 depth 8".
+func workloadWords(p runfile.Plan) string {
+	switch w := p.Workload; {
+	case w.Raw != nil:
+		return fmt.Sprintf("%s %s x%d depth %d", w.Raw.Pattern, resource.NewQuantity(w.Raw.BlockSizeBytes, resource.BinarySI), w.Raw.Jobs*p.Clients, w.Raw.Depth)
+	case w.Calibrate != nil:
+		return fmt.Sprintf("Calibrate %d disks %dms", w.Calibrate.PhysicalDisks, w.Calibrate.MaxLatencyMilliseconds)
+	case w.SLOB != nil:
+		return slobWords(*w.SLOB)
+	default:
+		return ""
+	}
+}
+
+// slobWords is a SLOB load, such as "SLOB RandomRead 1-16 users".
+func slobWords(w runfile.SLOB) string {
+	words := "SLOB " + w.Access
+	if w.Kit != nil {
+		words = "SLOB kit " + w.Access
+	}
+	if w.UpdatePercent > 0 {
+		words += fmt.Sprintf(" %d%% updates", w.UpdatePercent)
+	}
+	switch {
+	case len(w.Users) == 0:
+		return words
+	case len(w.Users) == 1:
+		return words + " " + usersWords(w.Users[0])
+	default:
+		return fmt.Sprintf("%s %d-%d users", words, slices.Min(w.Users), slices.Max(w.Users))
+	}
+}
+
+func usersWords(n int32) string {
+	if n == 1 {
+		return "1 user"
+	}
+	return fmt.Sprintf("%d users", n)
+}
+
+// protocolWords describes the protocol in words.
+func protocolWords(p runfile.Plan) string {
+	words := p.Engine.NFSVersion + " " + p.Engine.Client
+	if n := len(p.Engine.Channels); n > 1 {
+		words += fmt.Sprintf(" %d paths", n)
+	}
+	return words
+}
+
+// headline is the end of a run in one sentence: its numbers, and what a table of
+// numbers does not say by itself.
+func headline(s *scope) string {
+	j := s.judgement
+	if j == nil || j.Summary == nil {
+		return "finished"
+	}
+	msg := fmt.Sprintf("%d MB/s, %d IOPS", j.Summary.Total.BytesPerSecond/1e6, j.Summary.Total.OperationsPerSecond)
+	step, latency := j.Summary.Step, j.Summary.Total.Latency
+	switch {
+	case step != nil && step.Kind == runfile.StepUsers:
+		msg += stepWords(*step, j.Steps)
+	case len(j.Calibrations) > 0 && latency != nil:
+		msg += " at " + latencyWords(latency.MeanMicroseconds)
+	}
+	if j.Summary.WirePermille != nil {
+		msg += fmt.Sprintf(", %d %% of the wire limit", (*j.Summary.WirePermille+5)/10)
+	}
+	if j.Indirect != "" {
+		msg += ". " + j.Indirect
+	}
+	return msg
+}
+
+// stepWords names the level of load behind the numbers, and the level above which
+// more users do not help.
+func stepWords(step runfile.Step, all []judge.StepSummary) string {
+	if len(all) < 2 {
+		return ""
+	}
+	words := " with " + usersWords(step.Users)
+	i := slices.IndexFunc(all, func(s judge.StepSummary) bool { return s.Knee && s.Kind == step.Kind && s.Users != step.Users })
+	if i >= 0 {
+		words += fmt.Sprintf(", hardly more than with %d", all[i].Users)
+	}
+	return words
 }

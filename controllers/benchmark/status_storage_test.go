@@ -1,7 +1,6 @@
 package benchmark
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/statussize"
 	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/statuscheck"
 )
@@ -54,28 +54,24 @@ func TestTheStatusShowsWhatTheArraySaw(t *testing.T) {
 		addresses []string
 		cpu       string
 		paths     string
-		bytes     string // by path
 		message   string // what follows the numbers
 		roles     string
 	}{
-		"local":  {v1alpha1.PathsLocal, []string{"10.0.1.61"}, "a 35%, b 0%", "1 Local", "10.0.1.61 lif_a a 4194304000, 10.0.2.61 lif_b b 0", "", "a [Owner Entry], b []"},
-		"remote": {v1alpha1.PathsRemote, []string{"10.0.2.61"}, "a 32%, b 35%", "1 Remote", "10.0.2.61 lif_b b 4194304000, 10.0.1.61 lif_a a 0", ". Same data, two nodes: node b is busy 35.0 % although node a owns volume oradata: path 10.0.2.61 (lif_b) is indirect", "a [Owner], b [Entry]"},
-		"all":    {v1alpha1.PathsAll, []string{"10.0.1.61", "10.0.2.61"}, "a 35%, b 35%", "2 Local+Remote", "10.0.1.61 lif_a a 2097152000, 10.0.2.61 lif_b b 2097152000", ". Same data, two nodes: node b is busy 35.0 % although node a owns volume oradata: path 10.0.2.61 (lif_b) is indirect", "a [Owner Entry], b [Entry]"},
+		"local":  {v1alpha1.PathsLocal, []string{"10.0.1.61"}, "a 35%, b 0%", "1 Local", "", "a [Owner Entry], b []"},
+		"remote": {v1alpha1.PathsRemote, []string{"10.0.2.61"}, "a 32%, b 35%", "1 Remote", ". Same data, two nodes: node b is busy 35.0 % although node a owns volume oradata: path 10.0.2.61 (lif_b) is indirect", "a [Owner], b [Entry]"},
+		"all":    {v1alpha1.PathsAll, []string{"10.0.1.61", "10.0.2.61"}, "a 35%, b 35%", "2 Local+Remote", ". Same data, two nodes: node b is busy 35.0 % although node a owns volume oradata: path 10.0.2.61 (lif_b) is indirect", "a [Owner Entry], b [Entry]"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := arrayScope(t, tc.selection, tc.addresses...)
 			st := s.b.Status
-			var bytes, roles []string
-			for _, p := range st.StoragePaths {
-				bytes = append(bytes, fmt.Sprintf("%s %s %s %d", p.Path, p.LIF, p.Node, *p.ReadBytes+*p.WriteBytes))
-			}
+			var roles []string
 			for _, n := range st.StorageNodes {
 				roles = append(roles, fmt.Sprintf("%s %v", n.Name, n.Roles))
 			}
-			got := []string{st.Summary.StorageCPU, st.Summary.Paths, strings.Join(bytes, ", "), strings.Join(roles, ", ")}
-			if diff := cmp.Diff([]string{tc.cpu, tc.paths, tc.bytes, tc.roles}, got); diff != "" {
+			got := []string{st.Summary.StorageCPU, st.Summary.Paths, strings.Join(roles, ", ")}
+			if diff := cmp.Diff([]string{tc.cpu, tc.paths, tc.roles}, got); diff != "" {
 				t.Error(diff)
 			}
 			if want := "209 MB/s, 200 IOPS" + tc.message; st.Message != want {
@@ -90,9 +86,10 @@ func TestTheStatusShowsWhatTheArraySaw(t *testing.T) {
 
 func TestTheSummaryHasTheNumbersOfTheStorage(t *testing.T) {
 	t.Parallel()
-	sum := arrayScope(t, v1alpha1.PathsLocal, "10.0.1.61").b.Status.Summary
+	s := arrayScope(t, v1alpha1.PathsLocal, "10.0.1.61")
+	sum, m := s.b.Status.Summary, s.judgement.Summary
 	want := []any{new(int64(200)), new(int64(200 << 20)), new(int64(900)), new(int32(4)), "1.5ms"}
-	got := []any{sum.StorageOperationsPerSecond, sum.StorageBytesPerSecond, sum.StorageMeanLatencyMicroseconds, sum.CollectorCPUPermille, sum.MeanLatency}
+	got := []any{m.Storage.OperationsPerSecond, m.Storage.BytesPerSecond, sum.StorageMeanLatencyMicroseconds, m.CollectorCPUPermille, sum.MeanLatency}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -133,50 +130,32 @@ func TestPathsAreSaidWhereAllAreKnown(t *testing.T) {
 }
 
 // The API server refuses a list with one key twice, and with it all of a status.
-func TestNoNodeAndNoAddressIsThereTwice(t *testing.T) {
+func TestNoNodeIsThereTwice(t *testing.T) {
 	t.Parallel()
 	nodes := storageNodes([]judge.StorageNode{{Source: "x", Name: "a"}, {Source: "x", Name: "a"}, {Source: "y", Name: "a"}})
 	if diff := cmp.Diff([]v1alpha1.StorageNodeStatus{{Name: "x/a"}, {Name: "y/a"}}, nodes); diff != "" {
 		t.Error(diff)
 	}
-	at := func(source string, bytes *int64) judge.StoragePath {
-		return judge.StoragePath{Source: source, Address: "10.0.0.1", ReadBytes: bytes}
-	}
-	paths := storagePaths([]judge.Summary{
-		{StoragePaths: []judge.StoragePath{at("x", new(int64(1))), at("y", new(int64(10)))}},
-		{StoragePaths: []judge.StoragePath{at("x", new(int64(2))), at("x", nil)}},
-	})
-	if diff := cmp.Diff([]v1alpha1.StoragePathStatus{{Path: "10.0.0.1", ReadBytes: new(int64(3))}}, paths); diff != "" {
-		t.Error(diff)
-	}
 	var many []judge.StorageNode
-	var far []judge.StoragePath
 	for i := range 100 {
 		many = append(many, judge.StorageNode{Name: fmt.Sprint(strings.Repeat("n", 300), i)}, judge.StorageNode{Name: fmt.Sprint(i)})
-		far = append(far, judge.StoragePath{Address: fmt.Sprint(i)})
 	}
-	if n, p := storageNodes(many), storagePaths([]judge.Summary{{StoragePaths: far}}); len(n) != 64 || len(p) != 64 {
-		t.Errorf("%d nodes and %d paths", len(n), len(p))
+	if n := storageNodes(many); len(n) != 64 {
+		t.Errorf("%d nodes", len(n))
 	}
 }
 
-func TestTheLargestStorageTablesFit(t *testing.T) {
+func TestTheLargestStorageTableFits(t *testing.T) {
 	t.Parallel()
 	s := finishedScope(t, gen.Repetitions(2))
 	for i := range 64 {
 		name := fmt.Sprint(i, strings.Repeat("x", 250))
-		m := &s.judgement.Repetitions[0]
-		m.StoragePaths = append(m.StoragePaths, judge.StoragePath{Address: name, LIF: name, Node: name, ReadBytes: new(int64(i))})
 		s.judgement.Summary.StorageNodes = append(s.judgement.Summary.StorageNodes, judge.StorageNode{Name: name, Owner: true, Entry: true, CPUPermille: new(int32(i))})
 	}
 	setStatus(s, nil)
-	raw, err := json.Marshal(s.b.Status)
-	if err != nil || len(raw) > 32<<10 {
-		t.Errorf("%d bytes, %v", len(raw), err)
-	}
 	st := s.b.Status
-	if len(st.StoragePaths) == 0 || len(st.StorageNodes) == 0 || !strings.HasPrefix(st.StoragePaths[0].Path, "63x") {
-		t.Errorf("%d nodes and %d paths are left", len(st.StorageNodes), len(st.StoragePaths))
+	if n := statussize.Of(st); n > 32<<10 || len(st.StorageNodes) == 0 {
+		t.Errorf("%d bytes, %d nodes are left", n, len(st.StorageNodes))
 	}
 	if len(st.Summary.StorageCPU) > 256 {
 		t.Errorf("storageCPU has %d bytes", len(st.Summary.StorageCPU))

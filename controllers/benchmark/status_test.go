@@ -30,7 +30,7 @@ func finishedScope(t *testing.T, mods ...gen.Mod) *scope {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scope{b: b, now: noon, plan: &p, target: target, storage: &fact{ok: true, reason: v1alpha1.ReasonProvisioned}}
+	s := &scope{b: b, now: noon, plan: &p, target: target, storage: &fact{OK: true, Reason: v1alpha1.ReasonProvisioned}}
 	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: p}
 	for i := range p.Clients {
 		s.result.Clients = append(s.result.Clients, gen.Client(t, p, i, noon))
@@ -71,8 +71,11 @@ func TestAStatusOfAGoodRunIsClean(t *testing.T) {
 	for _, p := range statuscheck.Problems(nil, s.b) {
 		t.Error(p)
 	}
-	if n := len(s.b.Status.Repetitions); n != 3 {
-		t.Errorf("shows %d repetitions", n)
+	if n := len(s.judgement.Repetitions); n != 3 {
+		t.Errorf("%d repetitions are judged", n)
+	}
+	if n := statussize.Of(s.b.Status); n > 6<<10 {
+		t.Errorf("the status takes %d bytes, more than 6 KiB", n)
 	}
 }
 
@@ -124,7 +127,7 @@ func TestAPathThatWasLostComesFirstAndTellsItsTime(t *testing.T) {
 	setStatus(s, nil)
 	st := s.b.Status
 	window := int64(s.plan.Schedule.DurationSeconds) * 1000
-	if p := st.Paths[0]; len(st.Paths) != 4 || p.Client != 1 || p.Path != "10.9.2.1" || *p.DownMilliseconds != window+1500 || *p.Reconnects != 4 {
+	if p := st.Paths[0]; len(st.Paths) != 4 || p.Client != 1 || p.Path != "10.9.2.1" || *p.DownMilliseconds != window+1500 {
 		t.Errorf("the first of %d paths is %+v", len(st.Paths), p)
 	}
 	for _, p := range st.Paths[1:] {

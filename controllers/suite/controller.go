@@ -3,29 +3,28 @@ package suite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/matrix"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/workflow"
 )
-
-// FieldOwner is the field manager of everything that the operator applies.
-const FieldOwner = "nfsbench"
 
 // How long until the next pass, where no watch wakes us.
 const (
-	conflictDelay = time.Second      // lets the cache catch up
 	soon          = 5 * time.Second  // Argo has not begun yet, or a run is about to end
 	underWayDelay = 10 * time.Second // a run is under way
 	argoDelay     = 30 * time.Second // Argo is not there
@@ -79,44 +78,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, suite *v1alpha1.NFSBenchmark
 	}
 	s := &scope{suite: suite, now: r.Clock.Now()}
 	before := suite.DeepCopy()
-	res, err := r.runPhases(ctx, s)
-	err = settle(s, err)
-	if s.blocked != nil && s.blocked.reason == v1alpha1.ReasonForbidden {
-		res.RequeueAfter = argoDelay // rights and quotas are mended elsewhere, which wakes nobody
+	n, err := pass.Run(ctx, s, r.phases)
+	if !n.Stop && err == nil {
+		n.After = s.delay()
+	}
+	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
+		n, err = next{}, nil
+		s.blocked = &fact{Reason: bad.Reason, Message: bad.Error()}
+		if bad.Reason == v1alpha1.ReasonForbidden {
+			n.After = argoDelay // rights and quotas are mended elsewhere, which wakes nobody
+		}
 	}
 	setStatus(s, err)
-
-	perr := r.patchStatus(ctx, before, suite)
-	if apierrors.IsConflict(perr) {
-		// Our copy was old, and so was all that this pass concluded from it.
-		return ctrl.Result{RequeueAfter: conflictDelay}, nil
-	}
-	if perr != nil {
-		// A lost status write must be repeated, even after a terminal error.
-		if err != nil {
-			log.FromContext(ctx).Error(err, "Reconciling failed before the status patch failed too")
-		}
-		return ctrl.Result{}, fmt.Errorf("patch status: %w", perr)
-	}
-	r.emit(suite, transitions(before, suite, s.events))
+	changed := !equality.Semantic.DeepEqual(before.Status, suite.Status)
+	res, err := pass.Writer{Client: r.Client, Recorder: r.Recorder}.Finish(
+		ctx, before, suite, changed, transitions(before, suite, s.events), ctrl.Result{RequeueAfter: n.After}, err)
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+		return ctrl.Result{RequeueAfter: pass.ConflictDelay}, nil
 	}
 	return res, err
 }
 
-func (r *Reconciler) runPhases(ctx context.Context, s *scope) (ctrl.Result, error) {
-	for _, p := range r.phases {
-		n, err := p(ctx, s)
-		if err != nil {
-			return ctrl.Result{}, err
-		}
-		if n.stop {
-			return ctrl.Result{RequeueAfter: n.after}, nil
-		}
-	}
-	return ctrl.Result{RequeueAfter: s.delay()}, nil
-}
+func blocked(reason string, err error) error { return &pass.Invalid{Reason: reason, Err: err} }
 
 // delay is when to look again: Argo's objects are not watched, because their kinds
 // need not exist.
@@ -129,42 +112,11 @@ func (s *scope) delay() time.Duration {
 		return underWayDelay
 	case s.scheduled():
 		return idleDelay
-	case s.argo != nil && !s.argo.ok:
+	case s.argo != nil && !s.argo.OK:
 		return argoDelay
 	default:
 		return 0
 	}
-}
-
-// settle makes an error that only the user can mend what it is: a state.
-func settle(s *scope, err error) error {
-	var bad *specError
-	if !errors.As(err, &bad) {
-		return err
-	}
-	s.blocked = &fact{reason: bad.reason, message: bad.Error()}
-	return nil
-}
-
-// specError is a problem that only the user can mend.
-type specError struct {
-	reason string
-	err    error
-}
-
-func (e *specError) Error() string { return e.err.Error() }
-func (e *specError) Unwrap() error { return e.err }
-
-func blocked(reason string, err error) error { return &specError{reason: reason, err: err} }
-
-func (r *Reconciler) patchStatus(ctx context.Context, before, after *v1alpha1.NFSBenchmarkSuite) error {
-	if equality.Semantic.DeepEqual(before.Status, after.Status) {
-		return nil
-	}
-	// With the lock a pass over a copy from before a run ended cannot undo what is
-	// settled.
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	return client.IgnoreNotFound(r.Client.Status().Patch(ctx, after, patch))
 }
 
 // AsReconciler adapts r to controller-runtime, which then fetches the object.
@@ -172,12 +124,120 @@ func (r *Reconciler) AsReconciler() reconcile.Reconciler {
 	return reconcile.AsReconciler(r.Client, r)
 }
 
-func (r *Reconciler) emit(suite *v1alpha1.NFSBenchmarkSuite, list []event) {
-	for _, e := range list {
-		kind := corev1.EventTypeNormal
-		if e.warning {
-			kind = corev1.EventTypeWarning
-		}
-		r.Recorder.Eventf(suite, nil, kind, e.reason, e.action, "%s", e.note)
-	}
+// scope is what one pass knows. Phases fill it in, setStatus reads it.
+type scope struct {
+	suite *v1alpha1.NFSBenchmarkSuite
+	now   time.Time
+
+	matrix     *matrix.Matrix // nil = not valid, or not looked at
+	valid      *fact          // of the matrix
+	argo       *fact          // nil = not looked at, or not needed
+	waiting    *fact          // what the suite waits for, in words
+	blocked    *fact          // what only the user can mend
+	runs       []*run         // that anything is known of, oldest first
+	last       *metav1.Time   // when the schedule last started a run
+	resubmit   bool           // the annotation was acted on, or has nothing to act on
+	rerun      bool
+	regression *compare.Regression
+	accepted   string // run that regressions are measured by
+	unknown    string // run that nfsbench.io/accept-run names and that does not exist
+	events     []event
+	seen       seen // what setStatus draws from all this
 }
+
+// run is one run of the suite.
+type run struct {
+	name      string
+	workflows []metav1.PartialObjectMetadata // oldest first; none = not begun, or gone
+	record    *metav1.PartialObjectMetadata  // nil = none yet
+	vanished  bool                           // it had a workflow, and has none
+
+	file    runfile.SuiteRun // what is known: the record, and what came since
+	changed bool             // file says more than the record
+	state   workflow.State
+	live    []underWay
+	object  *unstructured.Unstructured // the newest workflow; nil = it is gone
+	outcome *outcome                   // it has ended in this pass
+	loaded  bool                       // file was filled
+}
+
+// underWay is a benchmark that has not ended.
+type underWay struct {
+	name      string
+	key       workflow.Key
+	attempt   int32
+	started   time.Time // zero = not yet
+	percent   int32     // of itself
+	waits     string    // what it waits for, in words
+	suspended bool      // it was asked to stop
+}
+
+// outcome is how a run ended.
+type outcome struct {
+	phase   v1alpha1.SuitePhase // Succeeded, Failed or Cancelled
+	reason  string
+	message string
+}
+
+type (
+	fact  = pass.Fact
+	event = pass.Event
+	next  = pass.Next
+	phase = func(context.Context, *scope) (next, error)
+)
+
+// scheduled says that the clock starts the runs.
+func (s *scope) scheduled() bool { return s.suite.Spec.Schedule != nil }
+
+// current is the newest run; nil = there is none.
+func (s *scope) current() *run {
+	if len(s.runs) == 0 {
+		return nil
+	}
+	return s.runs[len(s.runs)-1]
+}
+
+// open are the runs that have not ended, oldest first.
+func (s *scope) open() []*run {
+	var out []*run
+	for _, r := range s.runs {
+		if !r.isOver() {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// workflow is the name of the newest workflow; "" = there is none.
+func (r *run) workflow() string {
+	if len(r.workflows) == 0 {
+		return ""
+	}
+	return r.workflows[len(r.workflows)-1].Name
+}
+
+// isOver says that the record tells how the run ended. A workflow that came after
+// that has opened it again.
+func (r *run) isOver() bool {
+	if r.record == nil || r.record.Annotations[annotationPhase] == "" {
+		return false
+	}
+	w := r.workflow()
+	return w == "" || w == r.record.Annotations[annotationWorkflow]
+}
+
+// started is when the run began; zero = unknown.
+func (r *run) started() time.Time {
+	if r.record != nil {
+		if t, err := time.Parse(time.RFC3339, r.record.Annotations[annotationStarted]); err == nil {
+			return t
+		}
+	}
+	if len(r.workflows) > 0 {
+		return r.workflows[0].CreationTimestamp.Time
+	}
+	return time.Time{}
+}
+
+// total is how many benchmarks the run has.
+func (r *run) total() int { return len(r.file.Cells) * int(r.file.Settings.Repetitions) }

@@ -13,6 +13,10 @@
 // made from the record: benchmarks may go, by ttlSecondsAfterFinished or by the
 // history limit, and the numbers stay.
 //
+// runs.go finds the runs and the results of their benchmarks (recall, checkArgo, observe),
+// start.go begins and steers them (validate, start, control), records.go ends, keeps and
+// removes them (conclude, keep, prune). All conditions are in one table, conditions in status.go.
+//
 // The reconciler caches what is expensive to compute, and nothing that it could not
 // compute again.
 package suite

@@ -1,9 +1,15 @@
 package suite
 
 import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/statussize"
 )
@@ -14,8 +20,18 @@ func setStatus(s *scope, err error) {
 	st := &s.suite.Status
 	st.ObservedGeneration = s.suite.Generation
 	v := view(s)
+	s.seen = v
 	if err == nil {
-		setMatrix(s)
+		switch {
+		case s.valid == nil:
+		case s.matrix == nil:
+			st.Matrix = nil
+		default:
+			st.Matrix = &v1alpha1.MatrixStatus{
+				Cells:      int32(len(s.matrix.Cells)),    //nolint:gosec // bounded by matrix.MaxCells
+				Benchmarks: int32(len(s.matrix.Sequence)), //nolint:gosec // bounded by matrix.MaxBenchmarks
+			}
+		}
 		setRun(s)
 		setTable(s, v)
 		setHistory(s, v)
@@ -29,7 +45,7 @@ func setStatus(s *scope, err error) {
 		st.Phase = v1alpha1.SuitePending
 	}
 	st.Message = messageOf(s, v, err)
-	setConditions(s, v, err)
+	pass.SetConditions(conditions(), s, err, &st.Conditions, s.suite.Generation)
 	fit(st)
 }
 
@@ -79,13 +95,14 @@ func reasonOf(p v1alpha1.SuitePhase) string {
 
 // phaseOf computes the phase from the runs there are.
 func phaseOf(s *scope, v seen) v1alpha1.SuitePhase {
-	invalid := s.valid != nil && !s.valid.ok
+	invalid := s.valid != nil && !s.valid.OK
 	open := len(s.open()) > 0
+	busy := slices.ContainsFunc(s.open(), func(r *run) bool { return len(r.live) > 0 })
 	paused := s.suite.Spec.Suspend || s.scheduled() && s.suite.Spec.Schedule.Suspend
 	switch {
-	case s.argo != nil && s.argo.reason == v1alpha1.ReasonArgoMissing && !invalid:
+	case s.argo != nil && s.argo.Reason == v1alpha1.ReasonArgoMissing && !invalid:
 		return v1alpha1.SuitePending
-	case open && s.suite.Spec.Suspend && !s.busy():
+	case open && s.suite.Spec.Suspend && !busy:
 		return v1alpha1.SuiteSuspended
 	case open:
 		return v1alpha1.SuiteRunning
@@ -99,32 +116,12 @@ func phaseOf(s *scope, v seen) v1alpha1.SuitePhase {
 		return v.outcome.phase
 	case invalid, s.blocked != nil:
 		return v1alpha1.SuiteFailed
-	case s.waiting != nil && s.waiting.reason == v1alpha1.ReasonSuspended:
+	case s.waiting != nil && s.waiting.Reason == v1alpha1.ReasonSuspended:
 		return v1alpha1.SuiteSuspended
 	case s.suite.Status.Phase.IsFinished():
 		return s.suite.Status.Phase // its record was removed
 	default:
 		return v1alpha1.SuitePending
-	}
-}
-
-// busy says that some benchmark is under way.
-func (s *scope) busy() bool {
-	for _, one := range s.open() {
-		if len(one.live) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func setMatrix(s *scope) {
-	switch {
-	case s.valid == nil:
-	case s.matrix == nil:
-		s.suite.Status.Matrix = nil
-	default:
-		s.suite.Status.Matrix = matrixStatus(s)
 	}
 }
 
@@ -152,4 +149,290 @@ func timestamp(t metav1.Time) *metav1.Time {
 		return nil
 	}
 	return &t
+}
+
+// reasonRegressed is why a schedule is not well although its last run succeeded.
+const reasonRegressed = string(v1alpha1.SuiteRegressed)
+
+// conditions is the table of all conditions, in the order in which they are computed.
+func conditions() []pass.Condition[*scope] {
+	matrixValid := func(s *scope, _ error) pass.State { return pass.StateOf(s.valid) }
+	workflowsAvailable := func(s *scope, _ error) pass.State { return pass.StateOf(s.argo) }
+	reconciling := func(s *scope, err error) pass.State { return healthOf(s, err).state(inProgress) }
+	stalled := func(s *scope, err error) pass.State { return healthOf(s, err).state(failed) }
+	return []pass.Condition[*scope]{
+		{Type: v1alpha1.ConditionMatrixValid, State: matrixValid},
+		{Type: v1alpha1.ConditionWorkflowsAvailable, State: workflowsAvailable},
+		{Type: v1alpha1.ConditionSucceeded, State: succeeded},
+		{Type: v1alpha1.ConditionReconciling, State: reconciling},
+		{Type: v1alpha1.ConditionStalled, State: stalled},
+		{Type: v1alpha1.ConditionReady, State: ready},
+	}
+}
+
+// health sets the conditions that generic tools read.
+type health struct {
+	kind            string
+	reason, message string
+}
+
+// The kinds of health; those of kstatus.
+const (
+	inProgress = "InProgress"
+	failed     = "Failed"
+	current    = "Current"
+	held       = "Held" // Current, and nothing is ready
+)
+
+// healthOf decides it once for all conditions. A suite without a schedule is in
+// progress until its run is over. One with a schedule is what it was declared to be
+// as soon as the schedule stands, and stays so while runs come and go; it has failed
+// when the last run that ended has, or was found worse.
+func healthOf(s *scope, err error) health {
+	v, open := s.seen, len(s.open()) > 0
+	message := s.suite.Status.Message
+	switch {
+	case err != nil:
+		return health{inProgress, v1alpha1.ReasonRetrying, err.Error()}
+	case s.valid != nil && !s.valid.OK && (s.scheduled() || v.ended == nil && !open):
+		return health{failed, v1alpha1.ReasonInvalidSpec, s.valid.Message}
+	case s.blocked != nil:
+		return health{failed, s.blocked.Reason, s.blocked.Message}
+	case s.argo != nil && !s.argo.OK:
+		return health{inProgress, s.argo.Reason, s.argo.Message}
+	case s.scheduled():
+		return scheduleHealth(s, v)
+	case s.suite.Status.Phase == v1alpha1.SuiteSuspended:
+		return health{held, v1alpha1.ReasonSuspended, message}
+	case open:
+		return health{inProgress, v1alpha1.ReasonRunning, ""}
+	case v.ended == nil && s.suite.Status.Phase.IsFinished(): // its record was removed
+		return health{healthKind(s.suite.Status.Phase), reasonOf(s.suite.Status.Phase), message}
+	case v.ended == nil:
+		return health{inProgress, v1alpha1.ReasonPending, message}
+	default:
+		return health{healthKind(v.outcome.phase), v.outcome.reason, message}
+	}
+}
+
+func healthKind(p v1alpha1.SuitePhase) string {
+	if p == v1alpha1.SuiteSucceeded {
+		return current
+	}
+	return failed
+}
+
+func scheduleHealth(s *scope, v seen) health {
+	switch {
+	case v.ended != nil && v.verdict == v1alpha1.SuiteRegressed:
+		return health{failed, reasonRegressed, "run " + v.ended.name + " is worse than " + s.accepted + ": " + s.regression.Message}
+	case v.ended != nil && v.outcome.phase == v1alpha1.SuiteFailed:
+		return health{failed, v.outcome.reason, "run " + v.ended.name + ": " + v.outcome.message}
+	case s.suite.Status.Phase == v1alpha1.SuiteSuspended:
+		return health{held, v1alpha1.ReasonSuspended, s.suite.Status.Message}
+	default:
+		return health{current, v1alpha1.ReasonScheduled, ""}
+	}
+}
+
+// state is whether the health is of this kind; the message is that of the health.
+func (h health) state(kind string) pass.State {
+	if h.kind == kind {
+		return pass.True(h.reason, h.message)
+	}
+	return pass.False(h.reason, "")
+}
+
+func ready(s *scope, err error) pass.State {
+	switch h := healthOf(s, err); h.kind {
+	case held:
+		return pass.State{Absent: true}
+	case current:
+		return pass.True(h.reason, h.message)
+	default:
+		return pass.False(h.reason, h.message)
+	}
+}
+
+// succeeded says whether the newest run succeeded.
+func succeeded(s *scope, err error) pass.State {
+	v, h := s.seen, healthOf(s, err)
+	switch {
+	case (v.ended == nil || v.ended != s.current()) && h.kind == failed && !s.scheduled():
+		return pass.False(h.reason, h.message)
+	case v.ended == nil || v.ended != s.current():
+		return pass.Unknown(h.reason, "")
+	case v.outcome.phase == v1alpha1.SuiteSucceeded:
+		return pass.True(v.outcome.reason, v.outcome.message)
+	default:
+		return pass.False(v.outcome.reason, v.outcome.message)
+	}
+}
+
+// transitions are the events of a pass: what phases queued, and what changed
+// between two states of the status.
+func transitions(before, after *v1alpha1.NFSBenchmarkSuite, queued []event) []event {
+	was, is, out := before.Status, after.Status, queued
+	if was.Phase != is.Phase {
+		out = append(out, pass.PhaseChanged(string(is.Phase), is.Message, is.Phase == v1alpha1.SuiteFailed))
+	}
+	if e := runEnded(before, after); e != nil {
+		out = append(out, *e)
+	}
+	for _, kind := range []string{v1alpha1.ConditionMatrixValid, v1alpha1.ConditionWorkflowsAvailable} {
+		if c := pass.TurnedFalse(was.Conditions, is.Conditions, kind); c != nil {
+			out = append(out, event{Reason: c.Reason, Action: kind, Note: c.Message, Warning: true})
+		}
+	}
+	return out
+}
+
+// runEnded reports the end of each scheduled run, which the phase of the suite does not show.
+func runEnded(before, after *v1alpha1.NFSBenchmarkSuite) *event {
+	if after.Spec.Schedule == nil || len(after.Status.History) == 0 {
+		return nil
+	}
+	newest := after.Status.History[0]
+	if len(before.Status.History) > 0 && before.Status.History[0].Run == newest.Run {
+		return nil
+	}
+	bad := newest.Verdict == v1alpha1.SuiteRegressed || newest.Phase == v1alpha1.SuiteFailed
+	e := &event{Reason: "RunEnded", Action: "Run", Warning: bad, Note: "run " + newest.Run + " is " + string(newest.Phase) + ", its verdict " + string(newest.Verdict)}
+	if bad && newest.Verdict == v1alpha1.SuiteRegressed {
+		e.Reason = reasonRegressed
+	}
+	if g := after.Status.Regression; g != nil && g.Message != "" {
+		e.Note += ": " + g.Message
+	}
+	return e
+}
+
+// messageOf is the state, or the answer, in one sentence.
+func messageOf(s *scope, v seen, err error) string {
+	open := s.open()
+	switch {
+	case err != nil:
+		return statussize.Clip("trying again: " + err.Error())
+	case s.valid != nil && !s.valid.OK:
+		return statussize.Clip("not valid: " + s.valid.Message)
+	case s.blocked != nil:
+		return statussize.Clip(s.blocked.Message)
+	case s.waiting != nil:
+		return statussize.Clip(s.waiting.Message)
+	case s.argo != nil && !s.argo.OK:
+		return statussize.Clip(s.argo.Message)
+	case len(open) > 0 && open[len(open)-1].loaded:
+		return statussize.Clip(progressMessage(s, open[len(open)-1]))
+	case v.ended != nil:
+		return statussize.Clip(s.prefix() + endMessage(s, v))
+	case s.scheduled():
+		return statussize.Clip(strings.TrimSuffix(s.prefix(), ": "))
+	default:
+		return s.suite.Status.Message
+	}
+}
+
+// prefix says that a schedule waits.
+func (s *scope) prefix() string {
+	if !s.scheduled() {
+		return ""
+	}
+	sched := s.suite.Spec.Schedule
+	words := fmt.Sprintf("waits for its time, %q %s", sched.Cron, sched.TimeZone)
+	if s.suite.Spec.Suspend || sched.Suspend {
+		words = "starts no runs while it is suspended"
+	}
+	return strings.TrimSpace(words) + ": "
+}
+
+// endMessage is the outcome of the newest finished run.
+func endMessage(s *scope, v seen) string {
+	words := v.outcome.message
+	if words == "" {
+		words = "it is " + string(v.outcome.phase)
+	}
+	if s.scheduled() {
+		words = "run " + v.ended.name + ": " + words
+		if s.regression != nil && s.regression.Message != "" {
+			words += "; " + s.regression.Message
+		}
+	}
+	if v.ended != s.current() || v.table == nil || s.suite.Spec.Compare == nil {
+		return words
+	}
+	answer := comparisonWords(v.table.Comparisons)
+	switch {
+	case answer == "":
+		return words
+	case v.outcome.phase == v1alpha1.SuiteSucceeded && !s.scheduled():
+		if r := s.suite.Status.Run; r != nil && r.Suspect > 0 {
+			answer += fmt.Sprintf("; %d of the benchmarks are suspect: see their findings", r.Suspect)
+		}
+		return answer
+	default:
+		return words + "; " + answer
+	}
+}
+
+// comparisonWords is the answer of a table in one sentence.
+func comparisonWords(lines []compare.Line) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	better, worse, unknown := 0, 0, 0
+	var largest *compare.Line
+	for i, l := range lines {
+		switch l.Outcome {
+		case compare.Better:
+			better++
+		case compare.Worse:
+			worse++
+		case compare.Unknown:
+			unknown++
+			continue
+		default:
+			continue
+		}
+		if largest == nil || effect(l) > effect(*largest) {
+			largest = &lines[i]
+		}
+	}
+	if unknown == len(lines) {
+		return fmt.Sprintf("too few numbers for any of the %d comparisons", len(lines))
+	}
+	if largest == nil {
+		return fmt.Sprintf("none of the %d comparisons shows a difference that is significant and large enough", len(lines))
+	}
+	return fmt.Sprintf("of %d comparisons with the baseline %d are better and %d worse; the largest difference: %s", len(lines), better, worse, lineWords(*largest))
+}
+
+// effect is how large a difference is, whichever way.
+func effect(l compare.Line) float64 {
+	if l.Shift == nil {
+		return math.Abs(l.Impact)
+	}
+	return math.Abs(*l.Shift)
+}
+
+func lineWords(l compare.Line) string {
+	cell := l.Cell
+	if l.Step != "" {
+		cell += " " + l.Step
+	}
+	shift := l.Impact
+	if l.Shift != nil {
+		shift = *l.Shift
+	}
+	words := fmt.Sprintf("%s is %.1f %% %s than %s in %s", cell, math.Abs(shift)*100, strings.ToLower(l.Outcome), l.Baseline, l.Metric)
+	p := l.AdjustedP
+	if p == nil {
+		p = l.P
+	}
+	if p != nil {
+		words += fmt.Sprintf(" (p = %.2g)", *p)
+	}
+	if l.Saturated {
+		words += ", with the line full"
+	}
+	return words
 }

@@ -41,6 +41,32 @@ type edit struct {
 // draw chooses n mutants of all that can be made of single tokens of the shipped
 // code. The same code and seed give the same mutants.
 func draw(root string, n int, seed uint64) ([]mutant, error) {
+	all, err := allEdits(root)
+	if err != nil {
+		return nil, err
+	}
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a sample, no secret
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	var drawn []mutant
+	names := map[string]bool{} // of file and line, so a line is drawn once
+	for _, e := range all {
+		if len(drawn) == n {
+			break
+		}
+		m, err := e.mutant(root, fmt.Sprintf("random-%d", seed))
+		if err != nil {
+			return nil, err
+		}
+		if !names[m.name] {
+			names[m.name] = true
+			drawn = append(drawn, m)
+		}
+	}
+	return drawn, nil
+}
+
+// allEdits finds the edits of all files of the areas.
+func allEdits(root string) ([]edit, error) {
 	var all []edit
 	for _, area := range areas() {
 		err := filepath.WalkDir(filepath.Join(root, area), func(path string, d fs.DirEntry, err error) error {
@@ -60,17 +86,7 @@ func draw(root string, n int, seed uint64) ([]mutant, error) {
 			return nil, err
 		}
 	}
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a sample, no secret
-	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	var drawn []mutant
-	for _, e := range all[:min(n, len(all))] {
-		m, err := e.mutant(root, fmt.Sprintf("random-%d", seed))
-		if err != nil {
-			return nil, err
-		}
-		drawn = append(drawn, m)
-	}
-	return drawn, nil
+	return all, nil
 }
 
 // edits are all changes that can be made to a file.

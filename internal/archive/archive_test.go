@@ -41,7 +41,7 @@ func resultOf(t *testing.T, mods ...gen.Mod) runfile.Result {
 	return runfile.Result{Version: runfile.ResultVersion, Plan: p, Clients: []runfile.ClientResult{gen.Client(t, p, 0, time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC))}}
 }
 
-func TestResultTakesPlainAndCompressedKeys(t *testing.T) {
+func TestResultIsThatOfAllClients(t *testing.T) {
 	t.Parallel()
 	want := resultOf(t)
 	var plain, compact bytes.Buffer
@@ -52,13 +52,14 @@ func TestResultTakesPlainAndCompressedKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := gen.Benchmark("demo")
-	b.Status.ResultRef = &v1alpha1.ResultReference{Kind: "ConfigMap", Name: "r", Keys: []string{"k"}}
-	meta := metav1.ObjectMeta{Namespace: "bench", Name: "r"}
-	for name, m := range map[string]*corev1.ConfigMap{
-		"text":   {ObjectMeta: meta, Data: map[string]string{"k": plain.String()}},
-		"binary": {ObjectMeta: meta, BinaryData: map[string][]byte{"k": compact.Bytes()}},
-	} {
-		got, err := Result(t.Context(), reader(t, m), b)
+	b.Status.Phase = v1alpha1.PhaseSucceeded
+	b.Status.ResultRef = &v1alpha1.ResultReference{Name: "r"}
+	read := func(b *v1alpha1.NFSBenchmark, data map[string][]byte) (runfile.Result, error) {
+		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "r"}, BinaryData: data}
+		return Result(t.Context(), reader(t, m), b)
+	}
+	for name, data := range map[string][]byte{"text": plain.Bytes(), "compressed": compact.Bytes()} {
+		got, err := read(b, map[string][]byte{"client-0.result.json.gz": data})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -66,19 +67,22 @@ func TestResultTakesPlainAndCompressedKeys(t *testing.T) {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 	}
-	for want, change := range map[string]func(*v1alpha1.ResultReference){
-		`of kind "Secret"`: func(r *v1alpha1.ResultReference) { r.Kind = "Secret" },
-		"names no key":     func(r *v1alpha1.ResultReference) { r.Keys = nil },
-		"client 0 comes twice": func(r *v1alpha1.ResultReference) {
-			r.Keys = []string{"k", "k"}
-		},
-	} {
-		x := b.DeepCopy()
-		change(x.Status.ResultRef)
-		_, err := Result(t.Context(), reader(t, &corev1.ConfigMap{ObjectMeta: meta, BinaryData: map[string][]byte{"k": compact.Bytes()}}), x)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+	two := b.DeepCopy()
+	two.Spec.Clients = 2
+	one := map[string][]byte{"client-1.result.json.gz": compact.Bytes()}
+	if _, err := read(two, one); err == nil || !strings.Contains(err.Error(), `no key "client-0.result.json.gz": it was changed`) {
+		t.Errorf("a run that succeeded, of two clients with one result: %v", err)
+	}
+	two.Status.Phase = v1alpha1.PhaseFailed
+	if got, err := read(two, one); err != nil || len(got.Clients) != 1 {
+		t.Errorf("a run that failed, of two clients with one result: %v, %v", got.Clients, err)
+	}
+	if _, err := read(two, nil); err == nil || !strings.Contains(err.Error(), `no key "client-0.result.json.gz"`) {
+		t.Errorf("no result at all: %v", err)
+	}
+	one["client-0.result.json.gz"] = compact.Bytes()
+	if _, err := read(two, one); err == nil || !strings.Contains(err.Error(), "client 0 comes twice") {
+		t.Errorf("one client twice: %v", err)
 	}
 }
 

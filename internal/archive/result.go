@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 
@@ -13,34 +14,38 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// kindConfigMap is the one kind of object that results are kept in.
-const kindConfigMap = "ConfigMap"
-
-// Result reads the result that status.resultRef of b names, of all its clients.
-// The errors are sentences that say what to do, or those of the API server.
+// Result reads the result that status.resultRef of b names, of all its clients. Of a run
+// that did not succeed some may have published none. The errors are sentences that say
+// what to do, or those of the API server.
 func Result(ctx context.Context, c client.Reader, b *v1alpha1.NFSBenchmark) (runfile.Result, error) {
 	ref := b.Status.ResultRef
 	if ref == nil {
 		return runfile.Result{}, noResult(b)
 	}
-	m, err := configMap(ctx, c, b.Namespace, *ref)
-	if err != nil {
+	var m corev1.ConfigMap
+	switch err := c.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: ref.Name}, &m); {
+	case apierrors.IsNotFound(err):
+		return runfile.Result{}, fmt.Errorf("ConfigMap %q with the result is gone: somebody deleted it, and only the status is left", ref.Name)
+	case err != nil:
 		return runfile.Result{}, err
 	}
-	if len(ref.Keys) == 0 {
-		return runfile.Result{}, fmt.Errorf("status.resultRef of %q names no key of ConfigMap %q", b.Name, ref.Name)
-	}
-	parts := make([]runfile.Result, 0, len(ref.Keys))
-	for _, key := range ref.Keys {
-		data, err := valueOf(m, key)
-		if err != nil {
-			return runfile.Result{}, err
+	var parts []runfile.Result
+	missing := ""
+	for i := range max(b.Spec.Clients, 1) {
+		key := runfile.ResultKey(i)
+		data, ok := m.BinaryData[key]
+		if !ok {
+			missing = cmp.Or(missing, key)
+			continue
 		}
 		part, err := runfile.ReadResult(bytes.NewReader(data))
 		if err != nil {
 			return runfile.Result{}, fmt.Errorf("key %q of ConfigMap %q: %w", key, m.Name, err)
 		}
 		parts = append(parts, part)
+	}
+	if missing != "" && (len(parts) == 0 || b.Status.Phase == v1alpha1.PhaseSucceeded) {
+		return runfile.Result{}, fmt.Errorf("ConfigMap %q has no key %q: it was changed after the run", m.Name, missing)
 	}
 	return runfile.Join(parts...)
 }
@@ -55,29 +60,4 @@ func noResult(b *v1alpha1.NFSBenchmark) error {
 	default:
 		return fmt.Errorf("%q ended as %s without a result: %s", b.Name, phase, b.Status.Message)
 	}
-}
-
-func configMap(ctx context.Context, c client.Reader, namespace string, ref v1alpha1.ResultReference) (*corev1.ConfigMap, error) {
-	if ref.Kind != kindConfigMap {
-		return nil, fmt.Errorf("status.resultRef is of kind %q, which this program cannot read: use the plugin of the operator's version", ref.Kind)
-	}
-	var m corev1.ConfigMap
-	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, &m)
-	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("ConfigMap %q with the result is gone: somebody deleted it, and only the status is left", ref.Name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &m, nil
-}
-
-func valueOf(m *corev1.ConfigMap, key string) ([]byte, error) {
-	if data, ok := m.BinaryData[key]; ok {
-		return data, nil
-	}
-	if text, ok := m.Data[key]; ok {
-		return []byte(text), nil
-	}
-	return nil, fmt.Errorf("ConfigMap %q has no key %q: it was changed after the run", m.Name, key)
 }

@@ -54,7 +54,7 @@ func BadInputf(format string, args ...any) error {
 // IsCoded tells whether err has an exit code of its own.
 func IsCoded(err error) bool { return errors.As(err, new(codedError)) }
 
-// runError marks an error that came out of a RunE, to tell it from those that
+// runError marks an error that a RunE returned, to distinguish it from those that
 // cobra makes from the command line and that have no type of their own.
 type runError struct{ err error }
 

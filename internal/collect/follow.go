@@ -92,7 +92,7 @@ func (f *follower) done() bool {
 	return n > 0 && f.load.Spans[n-1].Kind == runfile.SpanDone
 }
 
-// ended reports whether the loader has said its last word: it went as planned,
+// ended reports whether the loader has sent its final event: it went as planned,
 // or it says why it did not.
 func (f *follower) ended() bool {
 	return f.load != nil && (!f.load.Partial || f.load.Failure != nil)
@@ -179,17 +179,17 @@ func (t *eventTail) take(chunk []byte) ([]runfile.Event, error) {
 	return events, bad
 }
 
-// crashedLoad is the result of a loader that left no last word: what it told
+// crashedLoad is the result of a loader that sent no final event: what it told
 // until then, and a failure that says how far it came.
 func crashedLoad(load runfile.Load, last *runfile.Event) runfile.Load {
 	const advice = "see the log of its container, and whether it was killed for its memory limit"
-	message := "the loader ended without a last word and before it reported anything: " + advice
+	message := "the loader ended without a final event and before it reported anything: " + advice
 	if last != nil {
 		where := last.Span
 		if last.Repetition > 0 {
 			where = fmt.Sprintf("%s of repetition %d", last.Span, last.Repetition)
 		}
-		message = fmt.Sprintf("the loader ended without a last word, "+
+		message = fmt.Sprintf("the loader ended without a final event, "+
 			"last seen in %s with %d percent of the run done at %s: %s",
 			where, last.Percent, last.Time.UTC().Format(time.RFC3339), advice)
 	}

@@ -129,7 +129,7 @@ func TestSpansAreMadeFromEvents(t *testing.T) {
 		t.Fatalf("ended %v, %v", f.ended(), err)
 	}
 	if got := f.partialLoad().Spans; len(got) != 1 {
-		t.Errorf("%d spans: the last word of the loader counts", len(got))
+		t.Errorf("%d spans: the final event of the loader counts", len(got))
 	}
 }
 

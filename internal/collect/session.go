@@ -15,7 +15,7 @@
 //
 // The collector never fails a load: what can not be sampled is a Problem in
 // the result, and what can not be published is tried again. When it is asked
-// to stop and the loader has left no last word, the loader has crashed, and
+// to stop and the loader has sent no final event, the loader has crashed, and
 // the collector says so in the result with all that was done until then.
 package collect
 

@@ -67,7 +67,7 @@ func (s *sidecar) follow(ctx context.Context) {
 		s.tell(moved)
 		select {
 		case <-ctx.Done():
-			s.look() // the last words, written since
+			s.look() // the last events, written since
 			return
 		case <-poll.C:
 		}

@@ -69,7 +69,7 @@ func TestACrashOfTheLoaderIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	progress, result := r.recorder.last(t)
-	want := "the loader ended without a last word, last seen in Measure of repetition 1 with 48 percent of the run done at " +
+	want := "the loader ended without a final event, last seen in Measure of repetition 1 with 48 percent of the run done at " +
 		at.UTC().Format(time.RFC3339) + ": see the log of its container, and whether it was killed for its memory limit"
 	if !progress.Final || !progress.Failed || progress.Message != want || progress.Percent != 48 {
 		t.Errorf("progress %+v, want message %q", progress, want)

@@ -183,7 +183,7 @@ func (f *finder) saturated(t Table) {
 		}
 	}
 	if len(full) > 0 {
-		f.add(Saturated, severityInfo, "the line was full (%d %% of the wire limit or more) in %s: such numbers are of the line, and not of what is compared", saturatedPermille/10, names(full))
+		f.add(Saturated, severityInfo, "the line was full (%d %% of the wire limit or more) in %s: such numbers describe the line, not what is compared", saturatedPercent, names(full))
 	}
 }
 

@@ -77,8 +77,8 @@ func anyRun(r *rand.Rand, n int, odd, alpha float64) runfile.SuiteRun {
 			if r.IntN(4) > 0 {
 				p.Metrics = map[string]float64{runfile.MetricMeanLatency: []float64{odd, 5, 6, r.Float64(), 0}[r.IntN(5)], runfile.MetricThroughput: 1e9 * r.Float64()}
 			}
-			if wire := r.Int64(); r.IntN(2) == 0 {
-				p.WirePermille = &wire
+			if wire := r.Float64() * 1e30; r.IntN(2) == 0 {
+				p.WirePercent = &wire
 			}
 			one.Points = append(one.Points, p)
 		}

@@ -38,7 +38,7 @@ func Regress(run, accepted runfile.SuiteRun, history []runfile.SuiteRun, s runfi
 	}
 	slices.SortStableFunc(r.Changes, func(a, b Line) int { return cmp.Compare(*a.Shift, *b.Shift) })
 	if !floors.known && len(lines) > 0 {
-		f.add(NoiseFloorUnknown, severityInfo, "%d earlier runs do not tell how far unchanged runs lie apart: the spread within these runs was taken instead", len(history))
+		f.add(NoiseFloorUnknown, severityInfo, "the noise floor needs at least two earlier runs, and there are %d: it is the spread within these runs instead", len(history))
 	}
 	r.Message = r.sentence(lines, floors)
 	r.Findings = f.findings
@@ -102,7 +102,7 @@ func (r Regression) sentence(lines []Line, floors noise) string {
 		fmt.Fprintf(&b, "of %d numbers %d are worse and %d better than in the accepted run %s: %s", len(lines), len(worse), len(better), r.Baseline, names(worst(worse, better)))
 	}
 	if !floors.known && len(lines) > 0 {
-		b.WriteString("; the noise floor is the spread within these runs, because fewer than two earlier runs tell it")
+		b.WriteString("; the noise floor is the spread within these runs, because there are fewer than two earlier runs")
 	}
 	return shorten(b.String())
 }

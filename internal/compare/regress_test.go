@@ -103,11 +103,11 @@ func TestWithoutHistoryTheSpreadIsTheFloor(t *testing.T) {
 	r := Regress(run, accepted, []runfile.SuiteRun{accepted}, regression())
 	const deviation = 2.449490 / 1000 // of 1 to 8
 	floor := 1.959964 * 1.2533 * deviation * math.Sqrt(2.0/8) * 100
-	want := fmt.Sprintf("of 2 numbers 1 are worse and 0 better than in the accepted run old: a MeanLatency by 10.0 %% (noise floor %.1f %%); the noise floor is the spread within these runs, because fewer than two earlier runs tell it", floor)
+	want := fmt.Sprintf("of 2 numbers 1 are worse and 0 better than in the accepted run old: a MeanLatency by 10.0 %% (noise floor %.1f %%); the noise floor is the spread within these runs, because there are fewer than two earlier runs", floor)
 	if r.NoiseFloor != nil || !r.Regressed || r.Message != want {
 		t.Errorf("%+v\nwant %s", r, want)
 	}
-	if diff := cmp.Diff([]Finding{{NoiseFloorUnknown, "Info", "1 earlier runs do not tell how far unchanged runs lie apart: the spread within these runs was taken instead"}}, r.Findings); diff != "" {
+	if diff := cmp.Diff([]Finding{{NoiseFloorUnknown, "Info", "the noise floor needs at least two earlier runs, and there are 1: it is the spread within these runs instead"}}, r.Findings); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
-	"github.com/nfsbench/nfsbench/test/seeds"
+	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
 // suite has a cell for each client and path, whose latencies are the values.
@@ -232,14 +232,14 @@ func TestHolmIsOverTheWholeTable(t *testing.T) {
 func TestTheRecordMayHaveBeenKept(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	if err := runfile.WriteSuiteRunGzip(&b, seeds.ImpactRun()); err != nil {
+	if err := runfile.WriteSuiteRunGzip(&b, experiments.ImpactRun()); err != nil {
 		t.Fatal(err)
 	}
 	kept, err := runfile.ReadSuiteRun(&b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Run(seeds.ImpactRun()), Run(kept)); diff != "" {
+	if diff := cmp.Diff(Run(experiments.ImpactRun()), Run(kept)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
-// saturatedPermille of the wire limit is a full line. TCP on an idle path keeps
+// saturatedPercent of the wire limit is a full line. TCP on an idle path keeps
 // within a few percent of the limit, and steps of a ramp that lie just under it
-// (900) still answer to what is changed.
-const saturatedPermille = 950
+// (90) still answer to what is changed.
+const saturatedPercent = 95
 
 // series is what the repetitions of one cell gave.
 type series struct {
@@ -20,7 +20,7 @@ type series struct {
 	steps   []string // in the order in which they were first seen
 	mixed   bool     // not all repetitions had all of them
 	numbers map[key]column
-	wire    map[string][]int64 // of each step, of those that know it
+	wire    map[string][]float64 // of each step, of those that know it
 }
 
 type key struct{ step, metric string }
@@ -32,7 +32,7 @@ type column struct {
 }
 
 func newSeries(name string) *series {
-	return &series{name: name, numbers: map[key]column{}, wire: map[string][]int64{}}
+	return &series{name: name, numbers: map[key]column{}, wire: map[string][]float64{}}
 }
 
 // add takes the points of one repetition; they must come in the order of time.
@@ -56,8 +56,8 @@ func (s *series) add(repetition int32, points []runfile.SuitePoint) {
 			c.repetitions, c.values = append(c.repetitions, repetition), append(c.values, v)
 			s.numbers[key{p.Step, metric}] = c
 		}
-		if p.WirePermille != nil {
-			s.wire[p.Step] = append(s.wire[p.Step], *p.WirePermille)
+		if p.WirePercent != nil {
+			s.wire[p.Step] = append(s.wire[p.Step], *p.WirePercent)
 		}
 	}
 	s.mixed = s.mixed || len(seen) < len(s.steps)
@@ -72,7 +72,7 @@ func finite(v float64) bool { return math.Abs(v) <= 1e30 }
 // saturated says whether the line was full in the median repetition.
 func (s *series) saturated(step string) bool {
 	wire := slices.Sorted(slices.Values(s.wire[step]))
-	return len(wire) > 0 && wire[len(wire)/2] >= saturatedPermille
+	return len(wire) > 0 && wire[len(wire)/2] >= saturatedPercent
 }
 
 // allSeries are the cells of a run, in their order, of the results that count.

@@ -16,7 +16,7 @@ func ramp(latency float64, wire map[string]int64, steps ...string) []runfile.Sui
 	for i, step := range steps {
 		p := runfile.SuitePoint{Step: step, Metrics: map[string]float64{runfile.MetricMeanLatency: latency * float64(i+1)}}
 		if w, ok := wire[step]; ok {
-			p.WirePermille = &w
+			p.WirePercent = new(float64(w) / 10)
 		}
 		points = append(points, p)
 	}
@@ -108,7 +108,7 @@ func TestAFullLineIsMarkedOnEitherSide(t *testing.T) {
 			}
 			want := ""
 			if tc.want {
-				want = "the line was full (95 % of the wire limit or more) in full Users=32: such numbers are of the line, and not of what is compared"
+				want = "the line was full (95 % of the wire limit or more) in full Users=32: such numbers describe the line, not what is compared"
 			}
 			if finding != want {
 				t.Error(finding)

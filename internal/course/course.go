@@ -1,6 +1,16 @@
-// Package course walks a run through its spans: it notes when each began and
-// ended, tells every second how it goes, and saves what was measured so far. It
-// knows nothing of what is measured.
+// Package course is the course of a run, whatever makes its load: spans in
+// order, rounds and their levels, events every second, partial results, and how
+// a run fails. An Engine supplies what differs: the native load on NFS
+// (internal/loadgen) and the one in a database (internal/oracle/run).
+//
+//	Prepare -> Wait -> (Baseline -> (Measure, pause) x levels -> Cooldown) x rounds -> Verify -> Clean -> Done
+//
+// Prepare enters the spans Connect and Fill, Measure enters Warmup and Measure.
+// A run of one client does not wait for others.
+//
+// A Sink hears what happens every second, and is handed the Load every few
+// seconds, so that what was measured survives whatever happens to the process.
+// There always is a Load: one that ended early says so, and why.
 package course
 
 import (
@@ -8,66 +18,213 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/rundir"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 const (
-	partialEvery = 5 * time.Second
-	// abandonAfter is how long a step may take to return once its context is
-	// done, unless GiveUp says otherwise. A call into a dead database may never.
-	abandonAfter = 30 * time.Second
+	partialEvery   = 5 * time.Second
+	releaseTimeout = 10 * time.Minute // for the other clients
 )
 
-// ErrStuck says that a step did not return after it was cancelled: what it uses
-// must not be closed.
-var ErrStuck = errors.New("a call did not return")
+var (
+	// ErrStuck says that a step did not return after it was cancelled: what it
+	// uses must not be closed.
+	ErrStuck = errors.New("a call did not return")
+	// ErrTimeout is the cause of a context whose run took longer than its plan
+	// allows.
+	ErrTimeout = errors.New("the run took longer than schedule.timeoutSeconds allows")
 
-// ErrTimeout is the cause of a context whose run took longer than its plan
-// allows.
-var ErrTimeout = errors.New("the run took longer than schedule.timeoutSeconds allows")
+	errNoRelease = fmt.Errorf("not all clients were ready within %v; look at the pods that are not running", releaseTimeout)
+)
+
+// Engine makes the load of one run. Its methods are called in this order, from
+// the goroutine that Run is called on. When one fails, Failure, Clean and Close
+// follow.
+type Engine interface {
+	// Prepare reaches the storage or the database and fills it, as far as data is
+	// missing. It sets the Script of the Course.
+	Prepare(ctx context.Context) error
+	// Measure puts one level of load on it. What was measured is in the Load
+	// afterwards, however it ends.
+	Measure(ctx context.Context, repetition int32, l Level) (Outcome, error)
+	// Verify checks what the load has left there.
+	Verify(ctx context.Context) error
+	// Clean removes what the plan does not keep. Nothing to remove is no error.
+	Clean(ctx context.Context) error
+	// Failure says why the run ended early; nil where err is nil. See FailureOf.
+	Failure(ctx context.Context, err error) *runfile.Failure
+	// Close gives back what the run has used. When it is stuck, a call still uses
+	// it.
+	Close(stuck bool)
+}
+
+// Options are what every run has.
+type Options struct {
+	Plan *runfile.Plan
+	Now  func() time.Time
+	Sink Sink
+	// Release returns when all clients may start. It is called only when the
+	// plan has several.
+	Release func(ctx context.Context) error
+	// Patience is how long a step may take to return once its context is done. A
+	// call into a dead mount or database may never.
+	Patience time.Duration
+	// CleanTimeout is for Clean after a failure; Leftovers names what it removes.
+	CleanTimeout time.Duration
+	Leftovers    string
+}
 
 // Course is one run under way. Its methods are called from one goroutine; so
 // are those of the Sink.
 type Course struct {
-	load *runfile.Load
-	sink rundir.Sink
-	now  func() time.Time
-	// left gives the time that the run still needs, where it can be known.
-	left func(now time.Time) (left time.Duration, known bool)
+	// Load is the result so far.
+	Load runfile.Load
+	// Script is nil while the length of the run is unknown.
+	Script *Script
 
-	patience time.Duration
-	stuck    func(cause error) error
-
+	opt      Options
 	started  time.Time
 	lastSave time.Time
 	saveErr  error
 	span     string
 	index    int32
-	rate     Rate
+	rate     rate
 	percent  int32
+	stretch  stretch
+	filling  filling
 }
 
-// Rate is what the last second gave.
-type Rate struct{ Bytes, Ops int64 }
+// rate is what the last second gave.
+type rate struct{ bytes, ops int64 }
 
-// New begins a run. left is asked for the time that is still needed.
-func New(load *runfile.Load, sink rundir.Sink, now func() time.Time, left func(time.Time) (time.Duration, bool)) *Course {
-	at := now()
+// stretch is a timed part of the script: an idle span, or a level.
+type stretch struct {
+	began   time.Time
+	planned time.Duration
+}
+
+// filling is how far a step is that writes what the load needs.
+type filling struct {
+	began       time.Time
+	total, done int64 // bytes
+}
+
+// New begins a run.
+func New(o Options) *Course {
+	at := o.Now()
 	return &Course{
-		load: load, sink: sink, now: now, left: left, started: at, lastSave: at,
-		patience: abandonAfter, stuck: func(cause error) error {
-			return fmt.Errorf("%w within %v after it was cancelled: %w", ErrStuck, abandonAfter, cause)
-		},
+		Load: runfile.Load{Partial: true, LoopMode: "closed", SampleSeconds: 1}, opt: o, started: at, lastSave: at,
 	}
 }
 
-// GiveUp sets how long a step may take to return once its context is done, and
-// what makes the error of one that does not.
-func (c *Course) GiveUp(after time.Duration, stuck func(cause error) error) {
-	c.patience, c.stuck = after, stuck
+// Run makes the run. How it failed stands in the Load; the error is that of the
+// Sink, which could not keep what was measured.
+func (c *Course) Run(ctx context.Context, e Engine) error {
+	if s := c.opt.Plan.Schedule.TimeoutSeconds; s > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, time.Duration(s)*time.Second, ErrTimeout)
+		defer cancel()
+		ctx = limited
+	}
+	err := c.walk(ctx, e)
+	stuck := errors.Is(err, ErrStuck)
+	c.Load.Failure = e.Failure(ctx, err)
+	failed := c.Load.Failure != nil
+	c.Load.Partial = failed
+	c.Save() // the result is safe before anything else is tried
+	if failed && !stuck && c.span != runfile.SpanClean && c.Load.Failure.Code != runfile.FailureDatabaseEnded {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.opt.CleanTimeout)
+		defer cancel()
+		if err := e.Clean(last); err != nil {
+			stuck = errors.Is(err, ErrStuck)
+			c.Load.Failure.Message += "; the " + c.opt.Leftovers + " were not removed: " + OneLine(err)
+		}
+	}
+	e.Close(stuck)
+	return c.done()
+}
+
+// walk goes through the spans. Files and connections stay open over all rounds.
+func (c *Course) walk(ctx context.Context, e Engine) error {
+	if err := e.Prepare(ctx); err != nil {
+		return err
+	}
+	if c.opt.Plan.Clients > 1 {
+		c.Enter(runfile.SpanWait, 0, time.Time{})
+		err := c.Do(ctx, func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeoutCause(ctx, releaseTimeout, errNoRelease)
+			defer cancel()
+			return c.opt.Release(ctx)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := c.rounds(ctx, e); err != nil {
+		return err
+	}
+	if err := e.Verify(ctx); err != nil {
+		return err
+	}
+	return e.Clean(ctx)
+}
+
+// rounds goes through the script. The index of a repetition counts on over all
+// levels of all rounds; the spans around a round carry that of its first or last
+// level.
+func (c *Course) rounds(ctx context.Context, e Engine) error {
+	s, schedule, index := c.Script, c.opt.Plan.Schedule, int32(0)
+	for s.More() {
+		if err := c.idle(ctx, runfile.SpanBaseline, index+1, schedule.BaselineSeconds); err != nil {
+			return err
+		}
+		if err := c.levels(ctx, e, &index); err != nil {
+			return err
+		}
+		if s.last() {
+			return nil
+		}
+		if err := c.idle(ctx, runfile.SpanCooldown, index, schedule.CooldownSeconds); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// levels goes through those of one round.
+func (c *Course) levels(ctx context.Context, e Engine, index *int32) error {
+	s, pause := c.Script, int32(0) // the first has none before it
+	for l, more := s.Next(); more; l, more = s.Next() {
+		if err := c.idle(ctx, runfile.SpanCooldown, *index, pause); err != nil {
+			return err
+		}
+		pause = s.PauseSeconds
+		*index++
+		s.begun++
+		c.stretch = stretch{c.opt.Now(), s.Each}
+		outcome, err := e.Measure(ctx, *index, l)
+		if err != nil {
+			return err
+		}
+		c.stretch = stretch{}
+		s.Note(outcome)
+	}
+	return nil
+}
+
+// idle lets time pass without load.
+func (c *Course) idle(ctx context.Context, span string, index, seconds int32) error {
+	if seconds == 0 {
+		return nil
+	}
+	d := time.Duration(seconds) * time.Second
+	c.stretch = stretch{c.opt.Now(), d}
+	c.Script.idled += d
+	c.Enter(span, index, time.Time{})
+	return c.Do(ctx, func(ctx context.Context) error { return Wait(ctx, d) })
 }
 
 // Span is the kind of the present span.
@@ -77,26 +234,40 @@ func (c *Course) Span() string { return c.span }
 // at, or now where at is zero.
 func (c *Course) Enter(kind string, index int32, at time.Time) {
 	if at.IsZero() {
-		at = c.now()
+		at = c.opt.Now()
 	}
-	c.Close(at)
-	c.load.Spans = append(c.load.Spans, runfile.Span{Kind: kind, Repetition: index, Start: at})
-	c.span, c.index, c.rate = kind, index, Rate{}
+	c.CloseSpan(at)
+	c.Load.Spans = append(c.Load.Spans, runfile.Span{Kind: kind, Repetition: index, Start: at})
+	c.span, c.index, c.rate = kind, index, rate{}
 	c.Tell("")
 }
 
-// Close ends the present span.
-func (c *Course) Close(at time.Time) {
-	if n := len(c.load.Spans); n > 0 && c.load.Spans[n-1].End.IsZero() {
-		c.load.Spans[n-1].End = at
+// CloseSpan ends the present span.
+func (c *Course) CloseSpan(at time.Time) {
+	if n := len(c.Load.Spans); n > 0 && c.Load.Spans[n-1].End.IsZero() {
+		c.Load.Spans[n-1].End = at
 	}
 }
 
-// Rate sets what the next events say of the last second.
-func (c *Course) Rate(r Rate) { c.rate = r }
+// Sample adds to the Load what a second gave, which the next events tell.
+func (c *Course) Sample(s runfile.LoadSample) {
+	c.Load.Samples = append(c.Load.Samples, s)
+	c.rate = rate{}
+	for _, o := range []*runfile.SampleOps{s.Read, s.Write} {
+		if o != nil {
+			c.rate.bytes += o.Bytes
+			c.rate.ops += o.Count
+		}
+	}
+}
 
-// During does one step of the run in another goroutine, and tells how it goes
-// every second, after calling tick where it is not nil.
+// Do does one step of the run in another goroutine, and tells how it goes every
+// second.
+func (c *Course) Do(ctx context.Context, step func(context.Context) error) error {
+	return c.During(ctx, func() {}, step)
+}
+
+// During is Do that calls tick every second, before it tells.
 func (c *Course) During(ctx context.Context, tick func(), step func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() { done <- step(ctx) }()
@@ -110,26 +281,43 @@ func (c *Course) During(ctx context.Context, tick func(), step func(context.Cont
 			return err
 		case <-cancelled:
 			cancelled = nil
-			timer := time.NewTimer(c.patience)
+			timer := time.NewTimer(c.opt.Patience)
 			defer timer.Stop()
 			giveUp = timer.C
 		case <-giveUp:
-			return c.stuck(context.Cause(ctx))
+			return fmt.Errorf("%w within %v after it was cancelled: %w", ErrStuck, c.opt.Patience, context.Cause(ctx))
 		case <-ticker.C:
-			if tick != nil {
-				tick()
-			}
+			tick()
 			c.Tell("")
-			if now := c.now(); c.SaveDue(now) {
+			if now := c.opt.Now(); c.SaveDue(now) {
 				c.SaveAt(now)
 			}
 		}
 	}
 }
 
-// Idle lets so much time pass.
-func (c *Course) Idle(ctx context.Context, d time.Duration) error {
-	return c.During(ctx, nil, func(ctx context.Context) error { return Wait(ctx, d) })
+// Fill does the step that writes so many bytes, which it reports to wrote, from
+// any goroutine.
+func (c *Course) Fill(
+	ctx context.Context, total int64, step func(_ context.Context, wrote func(bytes int64)) error,
+) error {
+	var written atomic.Int64
+	c.filling = filling{began: c.opt.Now(), total: total}
+	look := func() {
+		n := written.Load()
+		c.rate = rate{bytes: n - c.filling.done}
+		c.filling.done, c.Load.FilledBytes = n, n
+		if o := c.Load.Oracle; o != nil {
+			o.LoadedBytes = n
+		}
+	}
+	err := c.During(ctx, look, func(ctx context.Context) error { return step(ctx, func(n int64) { written.Add(n) }) })
+	look()
+	c.rate = rate{}
+	if err == nil {
+		c.filling = filling{}
+	}
+	return err
 }
 
 // Wait returns after d, or with the cause of the context when that ends.
@@ -146,36 +334,47 @@ func Wait(ctx context.Context, d time.Duration) error {
 
 // Tell hands an event of now to the sink. The percentage never goes back, and is
 // 100 only when the run is done.
-func (c *Course) Tell(message string) { c.TellAt(c.now(), message) }
+func (c *Course) Tell(message string) { c.TellAt(c.opt.Now(), message) }
 
 // TellAt is Tell for an event of another moment.
 func (c *Course) TellAt(now time.Time, message string) {
 	e := runfile.Event{
 		Time: now, Span: c.span, Repetition: c.index,
-		BytesPerSecond: c.rate.Bytes, OpsPerSecond: c.rate.Ops, Message: message,
+		BytesPerSecond: c.rate.bytes, OpsPerSecond: c.rate.ops, Message: message,
 	}
 	if c.span == runfile.SpanDone {
 		e.Percent, e.ETASeconds = 100, new(int64)
+	} else if left, known := c.left(now); known {
+		if whole := now.Sub(c.started) + left; whole > 0 {
+			c.percent = max(c.percent, min(99, int32(100*now.Sub(c.started)/whole)))
+		}
+		e.Percent, e.ETASeconds = c.percent, new(int64((left+time.Second-1)/time.Second))
 	} else {
-		e.Percent, e.ETASeconds = c.estimate(now)
+		e.Percent = c.percent
 	}
-	if f := c.load.Failure; f != nil {
+	if f := c.Load.Failure; f != nil {
 		e.Message = f.Message
 	}
-	c.sink.Event(e)
+	c.opt.Sink.Event(e)
 }
 
-func (c *Course) estimate(now time.Time) (percent int32, eta *int64) {
-	left, known := c.left(now)
-	if !known {
-		return c.percent, nil
+// left is the time that the run still needs, where it can be known. What the
+// script says is known, and bounded where levels of load depend on what others
+// gave; how long filling takes is known when some of it is done.
+func (c *Course) left(now time.Time) (left time.Duration, known bool) {
+	if c.Script == nil {
+		return 0, false
 	}
-	left = max(left, 0)
-	if whole := now.Sub(c.started) + left; whole > 0 {
-		c.percent = max(c.percent, min(99, int32(100*now.Sub(c.started)/whole)))
+	left = max(0, c.Script.ahead()) + max(0, c.stretch.planned-now.Sub(c.stretch.began))
+	f := c.filling
+	if f.done >= f.total {
+		return left, true
 	}
-	seconds := int64((left + time.Second - 1) / time.Second)
-	return c.percent, &seconds
+	took := now.Sub(f.began)
+	if f.done <= 0 || took <= 0 {
+		return 0, false
+	}
+	return left + time.Duration(float64(took)/float64(f.done)*float64(f.total-f.done)), true
 }
 
 // SaveDue tells whether it is time to save.
@@ -183,19 +382,19 @@ func (c *Course) SaveDue(now time.Time) bool { return now.Sub(c.lastSave) >= par
 
 // Save hands the state so far to the sink. The last error counts: an earlier one
 // was cured if this succeeds.
-func (c *Course) Save() { c.SaveAt(c.now()) }
+func (c *Course) Save() { c.SaveAt(c.opt.Now()) }
 
 // SaveAt is Save, from which the time to the next is counted.
 func (c *Course) SaveAt(now time.Time) {
 	c.lastSave = now
-	c.saveErr = c.sink.Load(c.load)
+	c.saveErr = c.opt.Sink.Load(&c.Load)
 }
 
-// Done ends the last span, says that the run is done, and saves. The error is
-// that of the sink, which could not keep what was measured.
-func (c *Course) Done() error {
+// done ends the last span, says that the run is done, and saves. The error is
+// that of the sink.
+func (c *Course) done() error {
 	c.Enter(runfile.SpanDone, 0, time.Time{})
-	c.Close(c.now())
+	c.CloseSpan(c.opt.Now())
 	c.Save()
 	return c.saveErr
 }
@@ -207,23 +406,32 @@ func FailureOf(ctx context.Context, err error, codeOf func(error) string) *runfi
 	if err == nil {
 		return nil
 	}
+	f := &runfile.Failure{Code: codeOf(err), Message: OneLine(err)}
 	switch {
-	case errors.Is(err, ErrTimeout), errors.Is(context.Cause(ctx), ErrTimeout):
-		return &runfile.Failure{Code: runfile.FailureTimeout, Message: OneLine(ErrTimeout)}
+	case errors.Is(err, ErrTimeout):
+		f.Code = runfile.FailureTimeout
+	case errors.Is(context.Cause(ctx), ErrTimeout): // the error is a consequence
+		f.Code, f.Message = runfile.FailureTimeout, OneLine(ErrTimeout)
 	case ctx.Err() != nil:
-		return &runfile.Failure{
-			Code: runfile.FailureCancelled, Message: "the run was stopped before its end: " + OneLine(context.Cause(ctx)),
-		}
+		f.Code, f.Message = runfile.FailureCancelled, "the run was stopped before its end: "+OneLine(context.Cause(ctx))
+	case f.Code == "":
+		f.Code = runfile.FailureInternal
 	}
-	code := codeOf(err)
-	if code == "" {
-		code = runfile.FailureInternal
-	}
-	return &runfile.Failure{Code: code, Message: OneLine(err)}
+	return f
 }
 
 // OneLine writes an error as the one sentence that a Failure holds: of joined
 // errors each has a line.
 func OneLine(err error) string {
 	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
+}
+
+// ProcessUsage is what this process has used, from getrusage(2): user and system
+// time, and the largest resident set it ever had.
+func ProcessUsage() (cpu time.Duration, peakBytes int64) {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0, 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), u.Maxrss << 10
 }

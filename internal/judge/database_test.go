@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/seeds"
+	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
 // scanRun is a full table scan over four paths, with everything that can be seen
 // of it.
 func scanRun(testing.TB) runfile.Result {
-	r := seeds.Scan(fourPaths()...)
+	r := experiments.Scan(fourPaths()...)
 	load, o := &r.Clients[0].Load, r.Clients[0].Load.Oracle
 	o.Library = &runfile.DirectNFSLibrary{Wanted: true, Path: "/o/rdbms/lib/odm/libnfsodm19.so", AlertLine: "Oracle instance running with ODM", OradismMode: "-rwsr-x---"}
 	rep := &load.Repetitions[0]
@@ -72,18 +72,24 @@ func TestWitnessesOfDirectNFS(t *testing.T) {
 		"silent fallback": {scanRun, func(r *runfile.Result) {
 			windowOf1(r).Files[0].AccessMethod = methodOS
 		}, no, true, "Kernel", "OS_LIB for 100.0 %"},
-		"another protocol":             {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "Parallel NFS" }, no, true, "DirectNFS pNFS over 4 of 4 paths", "NFSv3 was declared and V$DNFS_SERVERS says Parallel NFS"},
-		"version in other letters":     {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "nfsv3" }, yes, false, "", ""},
-		"version that nobody knows":    {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "NFSv5" }, yes, false, "", `Not seen: the protocol in V$DNFS_SERVERS ("NFSv5")`},
-		"the mount carried the load":   {scanRun, mounted(990), no, true, "", "the kernel's mount moved 99.0 % of the bytes"},
-		"the mount carried a part":     {scanRun, mounted(200), no, false, "", "the kernel's mount moved 20.0 % of the bytes"},
-		"the mount moved trace files":  {scanRun, mounted(49), yes, false, "", "mountstats (flat)"},
-		"a path sent nothing":          {scanRun, func(r *runfile.Result) { c := &windowOf1(r).DirectNFS.Channels[2]; c.Sends, c.Receives = 0, 0 }, no, false, "DirectNFS NFSv3 over 3 of 4 paths", "1 of 4 paths sent nothing in V$DNFS_CHANNELS: 192.168.6.50 -> 192.168.6.100"},
-		"no byte in the statistics":    {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.ReadBytes = new(int64(0)) }, no, false, "", "V$DNFS_STATS counted no byte"},
+		"another protocol":            {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "Parallel NFS" }, no, true, "DirectNFS pNFS over 4 of 4 paths", "NFSv3 was declared and V$DNFS_SERVERS says Parallel NFS"},
+		"version in other letters":    {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "nfsv3" }, yes, false, "", ""},
+		"version that nobody knows":   {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Servers[0].Version = "NFSv5" }, yes, false, "", `Not seen: the protocol in V$DNFS_SERVERS ("NFSv5")`},
+		"the mount carried the load":  {scanRun, mounted(990), no, true, "", "the kernel's mount moved 99.0 % of the bytes"},
+		"the mount carried a part":    {scanRun, mounted(200), no, false, "", "the kernel's mount moved 20.0 % of the bytes"},
+		"the mount moved trace files": {scanRun, mounted(49), yes, false, "", "mountstats (flat)"},
+		"a path sent nothing":         {scanRun, func(r *runfile.Result) { c := &windowOf1(r).DirectNFS.Channels[2]; c.Sends, c.Receives = 0, 0 }, no, false, "DirectNFS NFSv3 over 3 of 4 paths", "1 of 4 paths sent nothing in V$DNFS_CHANNELS: 192.168.6.50 -> 192.168.6.100"},
+		"no byte in the statistics":   {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.ReadBytes = new(int64(0)) }, no, false, "", "V$DNFS_STATS counted no byte"},
+		"calibration, no byte": {func(testing.TB) runfile.Result { return experiments.Calibrations()[0].Result() }, func(r *runfile.Result) {
+			for _, rep := range r.Clients[0].Load.Repetitions {
+				rep.Oracle.Statistics = map[string]int64{statReadBytes: 1 << 30}
+				rep.Oracle.DirectNFS.ReadBytes, rep.Oracle.DirectNFS.WriteBytes = new(int64(0)), new(int64(0))
+			}
+		}, yes, false, "", "V$DNFS_STATS (the processes that read began later)"},
 		"processes ended":              {scanRun, func(r *runfile.Result) { b := windowOf1(r).DirectNFS.ReadBytes; *b = *b / 2 }, yes, false, "", "V$DNFS_STATS (50.0 % of the bytes: processes that ended took theirs along)"},
 		"no channels":                  {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Channels = nil }, yes, false, "DirectNFS NFSv3", "Not seen: V$DNFS_CHANNELS (no row), TCP connections of the pod."},
 		"no connection to a path":      {scanRun, func(r *runfile.Result) { windowOf1(r).Connections = windowOf1(r).Connections[1:] }, yes, false, "", "Not seen: a TCP connection of the pod to 192.168.4.100"},
-		"only rows of servers":         {scanRun, onlyServers, nil, false, "", "Nothing proves that Direct NFS carried the load. For it speak: V$DNFS_SERVERS (NFSv3.0), the alert log (ODM library)."},
+		"only rows of servers":         {scanRun, onlyServers, nil, false, "", "Nothing proves that Direct NFS carried the load. Evidence for it: V$DNFS_SERVERS (NFSv3.0), the alert log (ODM library)."},
 		"an external without any view": {scanRun, func(r *runfile.Result) { onlyServers(r); windowOf1(r).DirectNFS.Servers = nil }, nil, false, "DirectNFS of unknown version", "V$DNFS_SERVERS (no row)"},
 		"no window of the database":    {scanRun, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].Oracle = nil }, nil, false, "", "counters were not read"},
 		"files of other folders": {scanRun, func(r *runfile.Result) {
@@ -138,7 +144,7 @@ func onlyServers(r *runfile.Result) {
 // A fallback in one of many windows must not drown in the others.
 func TestOneWindowThatFellBackIsEnough(t *testing.T) {
 	t.Parallel()
-	r := seeds.Ramp()
+	r := experiments.Ramp()
 	rep := &r.Clients[0].Load.Repetitions[2]
 	rep.Oracle.Files[0].AccessMethod = methodOS
 	if j := Judge(r); !j.Protocol.Mismatch || j.Validity != Invalid || !hasFinding(j, DNFSNotActive, "") {
@@ -152,8 +158,8 @@ func TestOneWindowThatFellBackIsEnough(t *testing.T) {
 
 func TestFindingsOfDatabases(t *testing.T) {
 	t.Parallel()
-	calibrated := func(testing.TB) runfile.Result { return seeds.Calibrations()[0].Result() }
-	random := func(testing.TB) runfile.Result { return seeds.Ramp() }
+	calibrated := func(testing.TB) runfile.Result { return experiments.Calibrations()[0].Result() }
+	random := func(testing.TB) runfile.Result { return experiments.Ramp() }
 	last := func(r *runfile.Result) *runfile.OracleWindow { return r.Clients[0].Load.Repetitions[1].Oracle }
 	cases := map[string]findingCase{
 		"Fallback": {scanRun, func(r *runfile.Result) {
@@ -192,7 +198,7 @@ func TestFindingsOfDatabases(t *testing.T) {
 		"ParameterDiffers": {scanRun, func(r *runfile.Result) {
 			r.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "cpu_count", Requested: "4", Value: "2"}, {Name: "sga_target", Requested: "554M", Value: "583008256"}, {Name: "x", Requested: "'SetAll'", Value: "SETALL"}, {Name: "y", Value: "1"}}
 		}, ParameterDiffers, Warning, Suspect, `declared: cpu_count is 2 \(asked for: 4\)\. Oracle`},
-		"PNFSLatency": {func(testing.TB) runfile.Result { return seeds.Calibrations()[5].Result() }, func(*runfile.Result) {}, SuspectLatency, Warning, Suspect, `23\.\d µs.*24321 IOPS that is only 0\.6 reads`},
+		"PNFSLatency": {func(testing.TB) runfile.Result { return experiments.Calibrations()[5].Result() }, func(*runfile.Result) {}, SuspectLatency, Warning, Suspect, `23\.\d µs.*24321 IOPS that is only 0\.6 reads`},
 		"LatencyBelowAnyNetwork": {calibrated, func(r *runfile.Result) {
 			for i := range last(r).Files {
 				f := &last(r).Files[i]
@@ -284,7 +290,7 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 	half := scanRun(t)
 	windowOf1(&half).Statistics[statReads], windowOf1(&half).Statistics[statReadsDirect] = 1000, 900
 	quiet("nine of ten blocks past the cache", half, BufferedScan)
-	cached := seeds.Ramp()
+	cached := experiments.Ramp()
 	for percent, physical := range map[int32]int64{0: 250, 20: 50} { // an update looks more than once
 		cached.Plan.Workload.SLOB.WorkUnit, cached.Plan.Workload.SLOB.UpdatePercent = 4, percent
 		windowOf1(&cached).Statistics = map[string]int64{statLogicalReads: 1000, statReads: physical}
@@ -292,18 +298,18 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 			t.Errorf("half of the rows, and all of the index, in the buffer cache: %+v", j.Findings)
 		}
 	}
-	uneven := seeds.RAC(600, 400)
+	uneven := experiments.RAC(600, 400)
 	quiet("instances within a fifth", uneven, RACImbalance)
-	cold := seeds.Calibrations()[0].Result()
+	cold := experiments.Calibrations()[0].Result()
 	windowOf1(&cold).Calibration.MaxIOPS = 24_360
 	quiet("a first run that gave nine tenths", cold, ColdCache)
 	simulated := scanRun(t)
 	simulated.Simulated, simulated.Clients[0].Load.Oracle.StandIn = true, true
 	quiet("a stand-in of a database on real storage", simulated, SimulatedStorage)
-	waits := seeds.Calibrations()[0].Result()
+	waits := experiments.Calibrations()[0].Result()
 	waits.Clients[0].Load.Repetitions[1].Oracle.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 100, Microseconds: 71_000}}
 	quiet("half of the wait is as good", waits, SuspectLatency)
-	calibrated := seeds.Calibrations()[0].Result()
+	calibrated := experiments.Calibrations()[0].Result()
 	for i := range calibrated.Clients[0].Load.Repetitions {
 		rep := &calibrated.Clients[0].Load.Repetitions[i]
 		rep.End = rep.Start.Add(9 * time.Second)
@@ -319,19 +325,19 @@ func TestLatenciesOfDatabasesAgainstExpectations(t *testing.T) {
 		want   Verdict
 		text   string
 	}{
-		"p99 above the bucket":      {seeds.Ramp(), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(2048))}, Pass, ""},
-		"p99 below the bucket":      {seeds.Ramp(), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(1023))}, Fail, "and got 2048 µs"},
-		"p99 in the bucket":         {seeds.Ramp(), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(1500))}, Inconclusive, "between 1024 µs and 2048 µs"},
-		"p99 that nobody counted":   {seeds.Kit("DNFS"), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(9_000_000))}, Inconclusive, "not measured"},
-		"mean is exact":             {seeds.Ramp(), runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(1209))}, Fail, "got 1210 µs"},
-		"mean of the kit":           {seeds.Kit("NFS"), runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(851))}, Pass, ""},
-		"IOPS of a calibration":     {seeds.Calibrations()[0].Result(), runfile.Expect{MinIOPS: new(int64(27067))}, Fail, "got 27066"},
-		"IOPS are met":              {seeds.Calibrations()[0].Result(), runfile.Expect{MinIOPS: new(int64(27066)), MinMegabytesPerSecond: new(int64(362))}, Pass, ""},
-		"MB/s were not printed":     {seeds.Calibrations()[2].Result(), runfile.Expect{MinMegabytesPerSecond: new(int64(1))}, Inconclusive, "not measured"},
-		"a mean of V$IOSTAT_FILE":   {seeds.Calibrations()[1].Result(), runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(392))}, Fail, "got 393 µs"},
-		"headline has the most":     {seeds.Ramp(), runfile.Expect{MinIOPS: new(int64(13_223))}, Pass, ""},
-		"variation of one run":      {seeds.Calibrations()[0].Result(), runfile.Expect{MaxVariationPercent: new(int32(5))}, Inconclusive, "two repetitions"},
-		"variation between rounds":  {seeds.Ramp(), runfile.Expect{MaxVariationPercent: new(int32(1))}, Pass, ""},
+		"p99 above the bucket":      {experiments.Ramp(), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(2048))}, Pass, ""},
+		"p99 below the bucket":      {experiments.Ramp(), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(1023))}, Fail, "and got 2048 µs"},
+		"p99 in the bucket":         {experiments.Ramp(), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(1500))}, Inconclusive, "between 1024 µs and 2048 µs"},
+		"p99 that nobody counted":   {experiments.Kit("DNFS"), runfile.Expect{MaxP99LatencyMicroseconds: new(int64(9_000_000))}, Inconclusive, "not measured"},
+		"mean is exact":             {experiments.Ramp(), runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(1209))}, Fail, "got 1210 µs"},
+		"mean of the kit":           {experiments.Kit("NFS"), runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(851))}, Pass, ""},
+		"IOPS of a calibration":     {experiments.Calibrations()[0].Result(), runfile.Expect{MinIOPS: new(int64(27067))}, Fail, "got 27066"},
+		"IOPS are met":              {experiments.Calibrations()[0].Result(), runfile.Expect{MinIOPS: new(int64(27066)), MinMegabytesPerSecond: new(int64(362))}, Pass, ""},
+		"MB/s were not printed":     {experiments.Calibrations()[2].Result(), runfile.Expect{MinMegabytesPerSecond: new(int64(1))}, Inconclusive, "not measured"},
+		"a mean of V$IOSTAT_FILE":   {experiments.Calibrations()[1].Result(), runfile.Expect{MaxMeanLatencyMicroseconds: new(int64(392))}, Fail, "got 393 µs"},
+		"headline has the most":     {experiments.Ramp(), runfile.Expect{MinIOPS: new(int64(13_223))}, Pass, ""},
+		"variation of one run":      {experiments.Calibrations()[0].Result(), runfile.Expect{MaxVariationPercent: new(int32(5))}, Inconclusive, "two repetitions"},
+		"variation between rounds":  {experiments.Ramp(), runfile.Expect{MaxVariationPercent: new(int32(1))}, Pass, ""},
 		"a fallback decides nought": {fellBack(), runfile.Expect{MinIOPS: new(int64(1))}, Inconclusive, ""},
 	}
 	for name, c := range cases {
@@ -347,7 +353,7 @@ func TestLatenciesOfDatabasesAgainstExpectations(t *testing.T) {
 }
 
 func fellBack() runfile.Result {
-	r := seeds.Scan(fourPaths()...)
+	r := experiments.Scan(fourPaths()...)
 	windowOf1(&r).Files[0].AccessMethod = methodOS
 	return r
 }
@@ -382,7 +388,7 @@ func TestSizesOfParametersAreComparedByWorth(t *testing.T) {
 
 func TestMillisecondsOfOldReleasesAreTaken(t *testing.T) {
 	t.Parallel()
-	r := seeds.Calibrations()[0].Result()
+	r := experiments.Calibrations()[0].Result()
 	w := r.Clients[0].Load.Repetitions[1].Oracle
 	w.ServiceTimeUnit = runfile.UnitMilliseconds
 	for i := range w.Files {

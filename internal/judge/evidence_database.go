@@ -56,7 +56,7 @@ func (e Evidence) weigh(all []witness) Evidence {
 	}
 	agree, unseen := "", ""
 	if texts := said(agrees); len(texts) > 0 {
-		agree = " For it speak: " + strings.Join(texts, ", ") + "."
+		agree = " Evidence for it: " + strings.Join(texts, ", ") + "."
 	}
 	if texts := said(silent); len(texts) > 0 {
 		unseen = " Not seen: " + strings.Join(texts, ", ") + "."
@@ -210,6 +210,9 @@ func statsWitness(r runfile.Result) witness {
 	switch {
 	case !known || all <= 0:
 		return witness{says: silent, text: view}
+	case carried <= 0 && r.Plan.Workload.Calibrate != nil:
+		// CALIBRATE_IO starts processes of its own, and only those that were there before count.
+		return witness{says: silent, text: view + " (the processes that read began later)"}
 	case carried <= 0:
 		return witness{says: doubts, text: view + " counted no byte"}
 	case carried*1000 < all*dnfsBytesShare:

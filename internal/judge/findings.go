@@ -101,7 +101,7 @@ const never = 99
 // check looks for findings of one subject.
 type check func(c *facts, found *findings)
 
-// rule says of a code from which severity on it makes a run Suspect or Invalid,
+// rule names the severity from which a code makes a run Suspect or Invalid,
 // and which check makes it. A check that makes several codes stands in the first
 // of their rows only; the others name it in a comment.
 type rule struct {

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/experiments"
 	"github.com/nfsbench/nfsbench/test/memory"
-	"github.com/nfsbench/nfsbench/test/seeds"
 )
 
 // FuzzJudge: a result file comes from anywhere; judging it must not panic.
 func FuzzJudge(f *testing.F) {
-	bases := []runfile.Result{good(f), kernelRun(f), twoNodes("b")(f), pnfsRun(f), scanRun(f), ladder(f), seeds.Ramp(), seeds.Kit("NFS"), seeds.Calibrations()[4].Result()}
+	bases := []runfile.Result{good(f), kernelRun(f), twoNodes("b")(f), pnfsRun(f), scanRun(f), ladder(f), experiments.Ramp(), experiments.Kit("NFS"), experiments.Calibrations()[4].Result()}
 	for _, r := range bases {
 		for i := range r.Clients {
 			// Small seeds: the fuzzer mutates bytes, and most of a file is samples.

@@ -81,7 +81,7 @@ type Judgement struct {
 	// VariationPermille is the coefficient of variation of the throughput
 	// between repetitions, of a calibration also of its IOPS, whichever is
 	// larger; nil with fewer than two.
-	VariationPermille *int32        `json:"variationPermille,omitempty"`
+	VariationPermille *int32        `json:"-"`              // variationPercent
 	Wire              *WireLimit    `json:"wire,omitempty"` // nil: not known
 	Protocol          Evidence      `json:"protocol"`
 	Series            []SeriesPoint `json:"series,omitempty"` // of the median repetition, all clients
@@ -100,8 +100,8 @@ type Summary struct {
 	DurationMilliseconds int64         `json:"durationMilliseconds"`
 	Read                 *Direction    `json:"read,omitempty"`
 	Write                *Direction    `json:"write,omitempty"`
-	Total                Direction     `json:"total"`                  // both directions, histograms merged
-	WirePermille         *int32        `json:"wirePermille,omitempty"` // of the busier direction: links are full duplex
+	Total                Direction     `json:"total"` // both directions, histograms merged
+	WirePermille         *int32        `json:"-"`     // wirePercent; of the busier direction: links are full duplex
 	Paths                []PathShare   `json:"paths,omitempty"`
 	ClientCPU            ClientCPU     `json:"clientCPU"`
 	StorageNodes         []StorageNode `json:"storageNodes,omitempty"` // owner first, then where paths end
@@ -120,7 +120,7 @@ type Direction struct {
 	BytesPerSecond       int64          `json:"bytesPerSecond"`
 	OperationsPerSecond  int64          `json:"operationsPerSecond"`
 	Latency              *stats.Latency `json:"latency,omitempty"`
-	WirePermille         *int32         `json:"wirePermille,omitempty"`
+	WirePermille         *int32         `json:"-"` // wirePercent
 	histograms           []string
 	buckets              []stats.Bucket
 	latencySum           int64 // microseconds, of what the buckets count
@@ -232,7 +232,7 @@ type StepSummary struct {
 	Users   int32   `json:"users,omitempty"` // sessions, or reads outstanding at once
 	Summary Summary `json:"summary"`
 	// WirePermille is the share of the wire limit; nil when that is not known.
-	WirePermille *int32 `json:"wirePermille,omitempty"`
+	WirePermille *int32 `json:"-"` // wirePercent
 	// Knee: more users than these gave latency and hardly throughput.
 	Knee bool `json:"knee,omitempty"`
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/seeds"
+	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
 // Bytes rarely fuzz into a result that is read at all, so this test breaks
@@ -16,7 +16,7 @@ func TestJudgingABrokenResultDoesNotPanic(t *testing.T) {
 	t.Parallel()
 	bases := []func(testing.TB) runfile.Result{
 		good, kernelRun, twoNodes("b"), pnfsRun, arrayTrouble, scanRun, onKernel, ladder,
-		func(testing.TB) runfile.Result { return seeds.Ramp() }, func(testing.TB) runfile.Result { return seeds.Calibrations()[4].Result() },
+		func(testing.TB) runfile.Result { return experiments.Ramp() }, func(testing.TB) runfile.Result { return experiments.Calibrations()[4].Result() },
 	}
 	for seed := range uint64(160) {
 		rnd := rand.New(rand.NewPCG(seed, 3))

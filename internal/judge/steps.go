@@ -311,9 +311,5 @@ func point(s Summary) runfile.SuitePoint {
 	}
 	maybe(runfile.MetricStorageLatency, s.Storage.MeanLatencyMicroseconds)
 	maybe(runfile.MetricClientCPU, s.ClientCPU.MicrosecondsPerMiB)
-	p := runfile.SuitePoint{Metrics: metrics}
-	if s.WirePermille != nil {
-		p.WirePermille = new(int64(*s.WirePermille))
-	}
-	return p
+	return runfile.SuitePoint{Metrics: metrics, WirePercent: percentOf(s.WirePermille)}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/seeds"
+	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
 // ladder is a native calibration over two paths: a warm-up and three rounds, each
@@ -198,7 +198,7 @@ func TestTheLevelsOfARoundShareItsIdleBaseline(t *testing.T) {
 
 func TestTheMeanOfTheOwnKitIsThatOfItsReport(t *testing.T) {
 	t.Parallel()
-	r := seeds.Kit("DNFS")
+	r := experiments.Kit("DNFS")
 	for i := range r.Clients[0].Load.Repetitions {
 		rep := &r.Clients[0].Load.Repetitions[i]
 		rep.Read.Buckets, rep.Read.TotalMicroseconds = []runfile.LatencyBucket{{BelowMicroseconds: 1024, Count: 1000}}, 900_000
@@ -207,7 +207,7 @@ func TestTheMeanOfTheOwnKitIsThatOfItsReport(t *testing.T) {
 	if l.MeanMicroseconds != 437 || !l.Bucketed || l.P99Microseconds != 1024 {
 		t.Errorf("%+v", l)
 	}
-	r = seeds.Ramp()
+	r = experiments.Ramp()
 	for i := range r.Clients[0].Load.Repetitions {
 		r.Clients[0].Load.Repetitions[i].Oracle.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 10, Microseconds: 50}}
 	}
@@ -220,7 +220,7 @@ func TestTheMeanOfTheOwnKitIsThatOfItsReport(t *testing.T) {
 	if l := Judge(r).Steps[0].Summary.Total.Latency; l == nil || l.MeanMicroseconds != 5 || !l.MeanOnly {
 		t.Errorf("without buckets the event is all there is: %+v", l)
 	}
-	scan := seeds.Scan(fourPaths()...)
+	scan := experiments.Scan(fourPaths()...)
 	windowOf1(&scan).Events = append(windowOf1(&scan).Events, runfile.OracleEvent{Name: eventSequentialRead, Waits: 1000, Microseconds: 50_000})
 	if l := Judge(scan).Summary.Total.Latency; l != nil {
 		t.Errorf("of a scan: %+v", l)
@@ -254,7 +254,7 @@ func TestTheHeadlineHasTheNumbersOfTheSummary(t *testing.T) {
 			runfile.MetricP95Latency: float64(s.Total.Latency.P95Microseconds), runfile.MetricP99Latency: float64(s.Total.Latency.P99Microseconds),
 			runfile.MetricClientCPU: float64(*s.ClientCPU.MicrosecondsPerMiB),
 		},
-		WirePermille: new(int64(*s.WirePermille)),
+		WirePercent: new(float64(*s.WirePermille) / 10),
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

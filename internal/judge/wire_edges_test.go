@@ -1,6 +1,9 @@
 package judge
 
 import (
+	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -50,5 +53,50 @@ func TestClientsOfOneMachineShareItsLinks(t *testing.T) {
 		if w := wireLimit(r); w == nil || len(w.Links) != links {
 			t.Errorf("the second client is on %s: %+v, want %d links", node, w, links)
 		}
+	}
+}
+
+// Requests that carry data have other headers than replies that do.
+func TestWritesAreComparedWithTheLimitOfWrites(t *testing.T) {
+	t.Parallel()
+	r := good(t)
+	limit := wireLimit(r)
+	if limit.WriteBytesPerSecond == limit.ReadBytesPerSecond {
+		t.Fatal("both directions have one limit: the test shows nothing")
+	}
+	eachRep(&r, func(rep *runfile.Repetition) {
+		rep.Read, rep.Write = nil, rep.Read
+		rep.Write.Bytes = limit.WriteBytesPerSecond * int64(rep.End.Sub(rep.Start).Seconds())
+	})
+	j := Judge(r)
+	if got := *j.Summary.WirePermille; got != 1000 {
+		t.Errorf("%d permille of the wire limit, want 1000", got)
+	}
+	want := megabytes(limit.WriteBytesPerSecond) + " of " + megabytes(limit.WriteBytesPerSecond)
+	if !slices.ContainsFunc(j.Findings, func(f Finding) bool { return f.Code == LineSaturated && strings.Contains(f.Message, want) }) {
+		t.Errorf("no finding says %q: %+v", want, j.Findings)
+	}
+}
+
+// The spec, the status and the records of suites have these shares in percent.
+func TestSharesWithAThresholdAreInPercentInJSON(t *testing.T) {
+	t.Parallel()
+	raw, err := json.Marshal(Judgement{
+		VariationPermille: new(int32(41)),
+		Summary:           &Summary{WirePermille: new(int32(984)), Total: Direction{WirePermille: new(int32(983))}},
+		Steps:             []StepSummary{{Users: 1, WirePermille: new(int32(7))}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"variationPercent":4.1`, `"wirePercent":98.4`, `"wirePercent":98.3`, `"wirePercent":0.7`, `"users":1`,
+	} {
+		if !strings.Contains(string(raw), want) {
+			t.Errorf("no %s in %s", want, raw)
+		}
+	}
+	if strings.Contains(string(raw), "wirePermille") || strings.Contains(string(raw), "variationPermille") {
+		t.Errorf("two units of one thing in %s", raw)
 	}
 }

@@ -21,11 +21,11 @@ func TestTheWireLimitAgreesWithWhatPeopleMeasured(t *testing.T) {
 		got, want float64
 		within    float64
 	}{
-		"Seed1At1GbE":  {"125 MB/s less 6 % of overhead", payload(1e9, 1500), 117.5, 0.003},
-		"Seed1At40GbE": {"4 x 10GbE less 6 %", 4 * payload(10e9, 1500), 4700, 0.003},
-		"Seed3":        {"117 MB/s is common for large O_DIRECT reads over GbE", payload(1e9, 1500), 117, 0.007},
-		"Jumbo":        {"8948 of 9038 bytes, less 132 bytes for each 1Mi", payload(1e9, 9000), 123.74, 0.0001},
-		"Standard":     {"1448 of 1538 bytes, less 132 bytes for each 1Mi", payload(1e9, 1500), 117.67, 0.0001},
+		"ThroughputAt1GbE":  {"125 MB/s less 6 % of overhead", payload(1e9, 1500), 117.5, 0.003},
+		"ThroughputAt40GbE": {"4 x 10GbE less 6 %", 4 * payload(10e9, 1500), 4700, 0.003},
+		"WireSpeed":         {"117 MB/s is common for large O_DIRECT reads over GbE", payload(1e9, 1500), 117, 0.007},
+		"Jumbo":             {"8948 of 9038 bytes, less 132 bytes for each 1Mi", payload(1e9, 9000), 123.74, 0.0001},
+		"Standard":          {"1448 of 1538 bytes, less 132 bytes for each 1Mi", payload(1e9, 1500), 117.67, 0.0001},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,22 +1,16 @@
 // Package loadgen generates load on NFS storage and measures it: raw, or what a
 // database would do in a calibration or under SLOB.
 //
-// # The course of a run
+// # Rounds and levels
 //
-//	Connect -> Fill -> Wait -> (Baseline -> (Warmup -> Measure) x levels -> Cooldown) x rounds -> Verify -> Clean -> Done
-//
-// A round of a raw load is one repetition of one level. A SLOB load goes through
+// Package course walks through the spans of a run; the Runner is its Engine. A
+// round of a raw load is one repetition of one level. A SLOB load goes through
 // all its numbers of users in each round, with a pause of at most two seconds
 // between them where there is a cool-down; a calibration climbs its two ladders
 // without a pause, with a warm-up of at most a quarter of the window before each
 // level. There is one baseline for a round, for its steps follow each other
 // closely. Every measured window is a repetition, whose index counts on over all
 // levels and rounds; Step says which level it is of.
-//
-// The Runner walks through these spans, tells a Sink what happens every second,
-// and hands it the state so far every few seconds, so that what was measured
-// survives whatever happens to the process. It never returns without a Load:
-// one that ended early says so, and why.
 //
 // # Loops
 //

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
+	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/pacer"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
@@ -104,7 +106,10 @@ func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() 
 			w.engine, w.job, w.index, w.buf = e, shared, j, arena.Buffer(i)
 			w.source = *rand.NewPCG(plan.Seed, uint64(client)<<48|uint64(j)<<24|uint64(slot))
 			w.random = *rand.New(&w.source)
-			w.prepare()
+			if f := w.writes(); f != nil {
+				f.Data.Base(w.buf, 0)
+				w.movable = content.Movable(int64(len(w.buf)))
+			}
 		}
 	}
 	return e, nil
@@ -117,18 +122,15 @@ const workerShards = 8
 // open lets the target keep the I/Os of each job outstanding, if it can.
 // Otherwise each worker has a goroutine of its own.
 func (e *engine) open(ctx context.Context, t target.Target) error {
-	if by, ok := t.(target.Streamer); ok {
-		return e.openStreams(ctx, by)
+	by, ok := t.(target.Streamer)
+	if !ok {
+		e.rec = recorder.New(min(len(e.workers), workerShards))
+		for i := range e.workers {
+			e.workers[i].lane.shard = e.rec.Shard(i)
+		}
+		return nil
 	}
-	e.rec = recorder.New(min(len(e.workers), workerShards))
-	for i := range e.workers {
-		e.workers[i].lane.shard = e.rec.Shard(i)
-	}
-	return nil
-}
-
-func (e *engine) openStreams(ctx context.Context, by target.Streamer) error {
-	lanes, slots := 0, e.perStream
+	slots := e.perStream
 	streams := len(e.workers) / slots
 	for i := range streams {
 		s, err := by.NewStream(ctx, target.StreamOptions{Slots: slots, BlockBytes: e.blockBytes, Streams: streams})
@@ -137,8 +139,8 @@ func (e *engine) openStreams(ctx context.Context, by target.Streamer) error {
 		}
 		e.streams = append(e.streams, s)
 		e.drivers = append(e.drivers, driver{workers: e.workers[i*slots : (i+1)*slots], lanes: make([]lane, s.Lanes())})
-		lanes += s.Lanes()
 	}
+	lanes := e.lanes()
 	e.rec = recorder.New(lanes)
 	for _, d := range e.drivers {
 		for i := range d.lanes {
@@ -204,16 +206,12 @@ func (e *engine) busy() (n int) {
 	return n
 }
 
-var (
-	// errNotAnswered: I/Os had to be cancelled.
-	errNotAnswered = errors.New("I/Os were not answered")
-	// errStuck: something is in a call that does not return.
-	errStuck = errors.New("a call does not return")
-)
+// errNotAnswered: I/Os had to be cancelled.
+var errNotAnswered = errors.New("I/Os were not answered")
 
 // drain waits until no I/O is outstanding. After patience it cancels them,
 // which is an error, for they would not have been answered; when even that does
-// not end them it leaves their workers behind, and the error is errStuck too.
+// not end them it leaves their workers behind, and the error is course.ErrStuck too.
 func (e *engine) drain(r *round, cancel context.CancelFunc, patience time.Duration) error {
 	done := make(chan struct{})
 	go func() {
@@ -226,7 +224,7 @@ func (e *engine) drain(r *round, cancel context.CancelFunc, patience time.Durati
 	cancel()
 	err := fmt.Errorf("%w within %v after the load was to end; look at the server and the network", errNotAnswered, patience)
 	if !within(done, cancelPatience) {
-		return fmt.Errorf("%w: %w", err, errStuck)
+		return fmt.Errorf("%w: %w", err, course.ErrStuck)
 	}
 	return err
 }

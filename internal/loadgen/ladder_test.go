@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/course"
 )
 
 // storage is a closed loop over servers that each take so long for one read:
@@ -17,27 +19,27 @@ type storage struct {
 	random  *rand.Rand
 }
 
-func (s *storage) carry(reads int32) outcome {
+func (s *storage) carry(reads int32) course.Outcome {
 	mean := time.Duration(float64(s.service) * max(1, float64(reads)/float64(s.servers)))
 	if s.noise > 0 {
 		mean = time.Duration(float64(mean) * (1 + s.noise*(2*s.random.Float64()-1)))
 	}
-	return outcome{perSecond: float64(reads) / mean.Seconds(), mean: mean}
+	return course.Outcome{PerSecond: float64(reads) / mean.Seconds(), Mean: mean}
 }
 
 // best is what storage without noise carries within a latency.
 func (s *storage) best(limit time.Duration, ceiling int32) (most float64) {
 	quiet := storage{servers: s.servers, service: s.service}
 	for n := range ceiling {
-		if o := quiet.carry(n + 1); o.mean <= limit {
-			most = max(most, o.perSecond)
+		if o := quiet.carry(n + 1); o.Mean <= limit {
+			most = max(most, o.PerSecond)
 		}
 	}
 	return most
 }
 
 // climbOn follows a ladder to its end, and checks the length that it announces.
-func climbOn(t *testing.T, l *ladder, carry func(int32) outcome) (tried []int32, best float64) {
+func climbOn(t *testing.T, l *ladder, carry func(int32) course.Outcome) (tried []int32, best float64) {
 	t.Helper()
 	before := 1 << 30
 	for {
@@ -58,8 +60,8 @@ func climbOn(t *testing.T, l *ladder, carry func(int32) outcome) (tried []int32,
 		before = l.left()
 		tried = append(tried, n)
 		o := carry(n)
-		if l.limit == 0 || o.mean <= l.limit {
-			best = max(best, o.perSecond)
+		if l.limit == 0 || o.Mean <= l.limit {
+			best = max(best, o.PerSecond)
 		}
 		l.note(o)
 	}
@@ -137,11 +139,11 @@ func TestTheLadderFindsTheLimitDespiteNoise(t *testing.T) {
 func TestOneHiccupIsNoLimit(t *testing.T) {
 	const ms = time.Millisecond
 	s := storage{servers: 8, service: ms}
-	hiccups := func(at ...int32) func(int32) outcome {
-		return func(n int32) outcome {
+	hiccups := func(at ...int32) func(int32) course.Outcome {
+		return func(n int32) course.Outcome {
 			if len(at) > 0 && n == at[0] {
 				at = at[1:]
-				return outcome{perSecond: 100, mean: 90 * ms}
+				return course.Outcome{PerSecond: 100, Mean: 90 * ms}
 			}
 			return s.carry(n)
 		}
@@ -162,10 +164,10 @@ func TestOneHiccupIsNoLimit(t *testing.T) {
 
 func TestOneDoublingThatFallsShortIsNotTheEnd(t *testing.T) {
 	s := storage{servers: 64, service: time.Millisecond}
-	tried, _ := climbOn(t, &ladder{ceiling: 128}, func(n int32) outcome {
+	tried, _ := climbOn(t, &ladder{ceiling: 128}, func(n int32) course.Outcome {
 		o := s.carry(n)
 		if n == 16 {
-			o.perSecond /= 4
+			o.PerSecond /= 4
 		}
 		return o
 	})

@@ -1,8 +1,10 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/course"
@@ -11,11 +13,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
+const (
+	leastDrain    = 10 * time.Second // how long the last I/Os may take at least
+	maxProcessors = 512              // that provideThreads asks for; each costs some memory
+)
+
 // measuring is one repetition while it runs.
 type measuring struct {
 	index int32
 	round *round
-	level
+	course.Level
 	read     [2]recorder.Snapshot // the present and the previous second
 	write    [2]recorder.Snapshot
 	channels []runfile.Channel // at the last sample
@@ -29,115 +36,53 @@ type reading struct {
 	cpu      time.Duration
 }
 
-// repetitions runs all rounds and their levels. The files stay open between
-// them. An index counts on over all levels of all rounds; the spans around a
-// round carry that of its first or last level.
-func (r *Runner) repetitions(ctx context.Context) error {
-	s := r.opt.Plan.Schedule
-	index := int32(0)
-	for r.script.more() {
-		if s.BaselineSeconds > 0 {
-			r.enter(runfile.SpanBaseline, index+1)
-			if err := r.idle(ctx, s.BaselineSeconds); err != nil {
-				return err
-			}
-		}
-		if err := r.levels(ctx, &index); err != nil {
-			return err
-		}
-		if s.CooldownSeconds > 0 && !r.script.last() {
-			r.enter(runfile.SpanCooldown, index)
-			if err := r.idle(ctx, s.CooldownSeconds); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// levels runs those of one round.
-func (r *Runner) levels(ctx context.Context, index *int32) error {
-	for first := true; ; first = false {
-		l, more := r.script.next()
-		if !more {
-			return nil
-		}
-		if pause := int32(r.script.pause); pause > 0 && !first {
-			r.enter(runfile.SpanCooldown, *index)
-			if err := r.idle(ctx, pause); err != nil {
-				return err
-			}
-		}
-		*index++
-		if err := r.repetition(ctx, *index, l); err != nil {
-			return err
-		}
-		r.script.sequence.note(r.outcome(l))
-	}
-}
-
-// outcome is what a level that has just ended gave.
-func (r *Runner) outcome(l level) outcome {
-	var s recorder.Snapshot
-	r.engine.rec.Read(&s, recorder.Read, recorder.Measure)
-	return outcome{perSecond: float64(s.Count) / float64(l.window), mean: s.Mean()}
-}
-
-// repetition runs warm-up and window, and always leaves what was measured in
-// the load, however it ends.
-func (r *Runner) repetition(ctx context.Context, rep int32, l level) error {
-	r.engine.take(l.step)
-	restore := r.provideThreads()
-	defer restore()
-	m := &measuring{index: rep, level: l, channels: r.target.Channels()}
+// Measure implements course.Engine: it runs warm-up and window.
+func (r *Runner) Measure(ctx context.Context, rep int32, l course.Level) (course.Outcome, error) {
+	r.engine.take(l.Step)
+	defer r.provideThreads()()
+	m := &measuring{index: rep, Level: l, channels: r.target.Channels()}
 	// In-flight I/O outlives a cancelled run: it is drained, not torn.
 	ioCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	if m.warmup > 0 {
-		r.enter(runfile.SpanWarmup, rep)
+	if m.Warmup > 0 {
+		r.course.Enter(runfile.SpanWarmup, rep, time.Time{})
 	}
-	m.round = r.engine.start(ioCtx, time.Duration(m.warmup)*time.Second, time.Duration(m.window)*time.Second)
+	m.round = r.engine.start(ioCtx, time.Duration(m.Warmup)*time.Second, time.Duration(m.Window)*time.Second)
 	err := r.watch(ctx, m)
 	m.round.stop()
 	end := min(r.opt.Now().Sub(m.round.base), m.round.to)
 	if m.inside {
 		r.putRepetition(m, end)
-		r.course.Close(m.round.base.Add(end))
+		r.course.CloseSpan(m.round.base.Add(end))
 		// What was measured is safe before anything else is done: a loader that
 		// is killed while it cools down or verifies loses none of it.
 		r.course.Save()
 	}
-	if drained := r.engine.drain(m.round, cancel, r.drainPatience()); drained != nil {
-		return errors.Join(err, drained)
+	patience := max(leastDrain, time.Duration(r.opt.Plan.Engine.CallTimeoutSeconds)*time.Second)
+	if drained := r.engine.drain(m.round, cancel, patience); drained != nil {
+		return course.Outcome{}, errors.Join(err, drained)
 	}
 	if m.inside {
 		r.putStonewall(m)
 	}
-	if err != nil {
-		return err
-	}
 	select {
-	case err := <-m.round.failed: // while draining
-		return err
+	case failed := <-m.round.failed: // while draining
+		err = cmp.Or(err, failed)
 	default:
-		return nil
 	}
-}
-
-// drainPatience is how long the last I/Os may take.
-func (r *Runner) drainPatience() time.Duration {
-	const least = 10 * time.Second
-	return max(least, time.Duration(r.opt.Plan.Engine.CallTimeoutSeconds)*time.Second)
+	var reads recorder.Snapshot
+	r.engine.rec.Read(&reads, recorder.Read, recorder.Measure)
+	return course.Outcome{PerSecond: float64(reads.Count) / float64(l.Window), Mean: reads.Mean()}, err
 }
 
 // watch follows the load, second by second, to the end of the window.
 func (r *Runner) watch(ctx context.Context, m *measuring) error {
-	if m.warmup == 0 {
+	if m.Warmup == 0 {
 		r.beginWindow(m)
 	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	for second := 1; second <= m.warmup+m.window; second++ {
+	for second := 1; second <= m.Warmup+m.Window; second++ {
 		at := m.round.base.Add(time.Duration(second) * time.Second)
 		timer.Reset(at.Sub(r.opt.Now()))
 		select {
@@ -148,7 +93,7 @@ func (r *Runner) watch(ctx context.Context, m *measuring) error {
 			return context.Cause(ctx)
 		}
 		r.sample(m, at)
-		if second == m.warmup {
+		if second == m.Warmup {
 			r.beginWindow(m)
 		}
 	}
@@ -160,7 +105,7 @@ func (r *Runner) beginWindow(m *measuring) {
 	m.atFrom = r.reading()
 	start := m.round.base.Add(m.round.from)
 	r.course.Enter(runfile.SpanMeasure, m.index, start)
-	r.load.Repetitions = append(r.load.Repetitions, runfile.Repetition{Index: m.index, Start: start, Step: m.step})
+	r.load.Repetitions = append(r.load.Repetitions, runfile.Repetition{Index: m.index, Start: start, Step: m.Step})
 }
 
 func (r *Runner) reading() reading {
@@ -184,15 +129,7 @@ func (r *Runner) sample(m *measuring, at time.Time) {
 		s.Channels = append(s.Channels, runfile.PathBytes{ID: channels[i].ID, BytesRead: c.BytesRead, BytesWritten: c.BytesWritten})
 	}
 	m.channels = channels
-	r.load.Samples = append(r.load.Samples, s)
-	var rate course.Rate
-	for _, o := range []*runfile.SampleOps{s.Read, s.Write} {
-		if o != nil {
-			rate.Bytes += o.Bytes
-			rate.Ops += o.Count
-		}
-	}
-	r.course.Rate(rate)
+	r.course.Sample(s)
 	r.course.TellAt(at, "")
 	if r.course.SaveDue(at) {
 		if m.inside {
@@ -276,11 +213,14 @@ func channelsSince(before, now []runfile.Channel) []runfile.Channel {
 // out only after tens of microseconds that one is blocked, and start others
 // late by as much. The threads of streams hold a processor while they block.
 func (r *Runner) provideThreads() (restore func()) {
-	if lanes := r.engine.lanes(); lanes > 0 {
-		return setProcessors(lanes)
+	more := r.engine.lanes()
+	if b, ok := r.target.(target.Blocking); more == 0 && ok && b.BlocksThreads() {
+		more = r.engine.busy()
 	}
-	if b, ok := r.target.(target.Blocking); !ok || !b.BlocksThreads() {
+	if more == 0 {
 		return func() {}
 	}
-	return setProcessors(r.engine.busy())
+	before := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(min(before+more, max(maxProcessors, before)))
+	return func() { runtime.GOMAXPROCS(before) }
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/course"
@@ -15,20 +14,33 @@ import (
 
 const (
 	defaultConnectTimeout = 30 * time.Second
-	releaseTimeout        = 10 * time.Minute // for the other clients
+	patience              = 10 * time.Second // with a cancelled step: a system call on a dead mount never returns
 	cleanTimeout          = 30 * time.Second // for cleaning up after a failure
 )
 
-// Runner makes one run. It is used once.
+var errConnect = target.Fail(runfile.FailureUnreachable, "the storage did not answer in time (mountTimeoutSeconds)", nil)
+
+// Options are what a Runner needs.
+type Options struct {
+	Plan   runfile.Plan
+	Client int32 // index of this client, from 0
+	Now    func() time.Time
+	// Open reaches what the load is put on. Its errors are mapped to failures;
+	// it is given as long as Engine.MountTimeoutSeconds says.
+	Open func(ctx context.Context) (target.Target, error)
+	Sink course.Sink
+	// Release returns when all clients may start. It is called only when the
+	// plan has several, and may then not be nil.
+	Release func(ctx context.Context) error
+	// Usage gives the CPU time used and the peak memory of this process.
+	Usage func() (cpu time.Duration, peakBytes int64)
+}
+
+// Runner makes one run. It is used once. It is the Engine of its Course.
 type Runner struct {
 	opt    Options
-	load   runfile.Load
-	prog   progress
-	script *script
-
 	course *course.Course
-	filled atomic.Int64
-	stuck  bool // something is still in a call that does not return
+	load   *runfile.Load // of the Course
 
 	target target.Target
 	set    *fileset.Set
@@ -46,88 +58,42 @@ func New(opt Options) (*Runner, error) {
 	if opt.Client < 0 || opt.Client >= opt.Plan.Clients {
 		return nil, fmt.Errorf("client index is %d of %d clients; they count from 0", opt.Client, opt.Plan.Clients)
 	}
-	return &Runner{opt: opt, script: newScript(&opt.Plan)}, nil
+	return &Runner{opt: opt}, nil
 }
 
 // Run makes the run. It always returns a Load; how it failed stands there. The
 // error is that of the Sink, which could not keep what was measured.
 func (r *Runner) Run(ctx context.Context) (*runfile.Load, error) {
-	r.begin()
-	r.load = runfile.Load{Partial: true, LoopMode: "closed", SampleSeconds: 1}
+	r.course = course.New(course.Options{
+		Plan: &r.opt.Plan, Now: r.opt.Now, Sink: r.opt.Sink, Release: r.opt.Release,
+		Patience: patience, CleanTimeout: cleanTimeout, Leftovers: "files",
+	})
+	r.course.Script = newScript(&r.opt.Plan)
+	r.load = &r.course.Load
 	if raw := r.opt.Plan.Workload.Raw; raw != nil && raw.OperationsPerSecond > 0 {
 		r.load.LoopMode = "open"
 	}
-	if s := r.opt.Plan.Schedule.TimeoutSeconds; s > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, time.Duration(s)*time.Second, errTimeout)
-		defer cancel()
-		ctx = limited
-	}
-	code, err := r.walk(ctx)
-	r.stuck = errors.Is(err, errStuck)
-	r.load.Failure = failureOf(ctx, err, code)
-	return &r.load, r.finish(ctx)
+	err := r.course.Run(ctx, r)
+	return r.load, err
 }
 
-// walk goes through the spans. With an error comes the code that fits it where
-// it has none of its own.
-func (r *Runner) walk(ctx context.Context) (code string, err error) {
-	if err := r.connect(ctx); err != nil {
-		return runfile.FailureInternal, err
-	}
-	if err := r.fill(ctx); err != nil {
-		return runfile.FailureIO, err
-	}
-	if r.opt.Plan.Clients > 1 {
-		if err := r.wait(ctx); err != nil {
-			return runfile.FailureTimeout, err
-		}
-	}
-	if err := r.repetitions(ctx); err != nil {
-		return runfile.FailureIO, err
-	}
-	if err := r.verify(ctx); err != nil {
-		return runfile.FailureIO, err
-	}
-	if !filesOf(r.opt.Plan.Workload).KeepFiles {
-		if err := r.clean(ctx); err != nil {
-			return runfile.FailureIO, err
-		}
-	}
-	return "", nil
-}
-
-func (r *Runner) connect(ctx context.Context) error {
-	r.enter(runfile.SpanConnect, 0)
+// Prepare implements course.Engine: it connects, and fills and opens the files.
+func (r *Runner) Prepare(ctx context.Context) error {
+	r.course.Enter(runfile.SpanConnect, 0, time.Time{})
 	var opened target.Target
-	err := r.during(ctx, func(ctx context.Context) (err error) {
-		ctx, cancel := context.WithTimeoutCause(ctx, r.connectTimeout(), errConnect)
-		defer cancel()
+	err := r.course.Do(ctx, r.inTime(func(ctx context.Context) (err error) {
 		opened, err = r.opt.Open(ctx)
 		return err
-	})
+	}))
 	if err != nil {
 		return err
 	}
 	r.target = opened
 	facts := opened.Facts()
 	r.load.Mount = &facts
-	return nil
-}
-
-func (r *Runner) connectTimeout() time.Duration {
-	if s := r.opt.Plan.Engine.MountTimeoutSeconds; s > 0 {
-		return time.Duration(s) * time.Second
-	}
-	return defaultConnectTimeout
-}
-
-var errConnect = target.Fail(runfile.FailureUnreachable, "the storage did not answer in time (mountTimeoutSeconds)", nil)
-
-// fill prepares the files, and opens them.
-func (r *Runner) fill(ctx context.Context) error {
-	r.enter(runfile.SpanFill, 0)
+	r.course.Enter(runfile.SpanFill, 0, time.Time{})
 	var set *fileset.Set
-	err := r.during(ctx, func(ctx context.Context) (err error) {
+	err = r.course.Do(ctx, func(ctx context.Context) (err error) {
 		set, err = fileset.Prepare(ctx, r.target, filesetOf(&r.opt.Plan, r.opt.Client))
 		return err
 	})
@@ -135,16 +101,10 @@ func (r *Runner) fill(ctx context.Context) error {
 		return err
 	}
 	r.set = set
-	r.prog.fillStart, r.prog.fillBytes = r.opt.Now(), r.set.MissingBytes()
-	err = r.during(ctx, func(ctx context.Context) error {
-		return r.set.Fill(ctx, func(n int64) { r.filled.Add(n) })
-	})
-	r.load.FilledBytes = r.filled.Load()
-	r.prog.filled = r.load.FilledBytes
-	if err != nil {
+	if err := r.course.Fill(ctx, set.MissingBytes(), set.Fill); err != nil {
 		return err
 	}
-	jobs, err := r.set.Open(ctx)
+	jobs, err := set.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -156,31 +116,30 @@ func (r *Runner) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.during(ctx, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeoutCause(ctx, r.connectTimeout(), errConnect)
-		defer cancel()
-		return r.engine.open(ctx, r.target)
-	})
+	return r.course.Do(ctx, r.inTime(func(ctx context.Context) error { return r.engine.open(ctx, r.target) }))
 }
 
-func (r *Runner) wait(ctx context.Context) error {
-	r.enter(runfile.SpanWait, 0)
-	return r.during(ctx, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeoutCause(ctx, releaseTimeout, errNoRelease)
+// inTime bounds a step by how long the storage may take to answer.
+func (r *Runner) inTime(step func(context.Context) error) func(context.Context) error {
+	limit := defaultConnectTimeout
+	if s := r.opt.Plan.Engine.MountTimeoutSeconds; s > 0 {
+		limit = time.Duration(s) * time.Second
+	}
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeoutCause(ctx, limit, errConnect)
 		defer cancel()
-		return r.opt.Release(ctx)
-	})
+		return step(ctx)
+	}
 }
 
-var errNoRelease = fmt.Errorf("not all clients were ready within %v; look at the pods that are not running", releaseTimeout)
-
-func (r *Runner) verify(ctx context.Context) error {
-	r.enter(runfile.SpanVerify, 0)
+// Verify implements course.Engine.
+func (r *Runner) Verify(ctx context.Context) error {
+	r.course.Enter(runfile.SpanVerify, 0, time.Time{})
 	var (
 		found runfile.Verification
 		wrong string
 	)
-	err := r.during(ctx, func(ctx context.Context) (err error) {
+	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
 		found, wrong, err = r.set.Verify(ctx)
 		return err
 	})
@@ -196,10 +155,14 @@ func (r *Runner) verify(ctx context.Context) error {
 		found.BlocksWrong, found.BlocksChecked, wrong), nil)
 }
 
-func (r *Runner) clean(ctx context.Context) error {
-	r.enter(runfile.SpanClean, 0)
+// Clean implements course.Engine.
+func (r *Runner) Clean(ctx context.Context) error {
+	if r.set == nil || filesOf(r.opt.Plan.Workload).KeepFiles {
+		return nil
+	}
+	r.course.Enter(runfile.SpanClean, 0, time.Time{})
 	r.load.FilesLeft = true
-	err := r.during(ctx, func(ctx context.Context) error {
+	err := r.course.Do(ctx, func(ctx context.Context) error {
 		_, err := r.set.Clean(ctx)
 		return err
 	})
@@ -207,29 +170,32 @@ func (r *Runner) clean(ctx context.Context) error {
 	return err
 }
 
-// finish ends a run in any case: the result is safe before anything else is
-// tried. The error is that of the Sink.
-func (r *Runner) finish(ctx context.Context) error {
-	failed := r.load.Failure != nil
-	r.load.Partial = failed
-	r.course.Save()
-	if failed && r.set != nil && !r.stuck && !filesOf(r.opt.Plan.Workload).KeepFiles && r.course.Span() != runfile.SpanClean {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
-		defer cancel()
-		if err := r.clean(ctx); err != nil {
-			r.load.Failure.Message += "; the files were not removed: " + oneLine(err)
+// Failure implements course.Engine. An error without a code gets the one that
+// fits the span that it came from.
+func (r *Runner) Failure(ctx context.Context, err error) *runfile.Failure {
+	return course.FailureOf(ctx, err, func(err error) string {
+		switch code := target.CodeOf(err); {
+		case code != "":
+			return code
+		case r.course.Span() == runfile.SpanWait, errors.Is(err, errNotAnswered):
+			return runfile.FailureTimeout
+		case r.course.Span() == runfile.SpanConnect:
+			return runfile.FailureInternal
+		default:
+			return runfile.FailureIO
 		}
+	})
+}
+
+// Close implements course.Engine.
+func (r *Runner) Close(stuck bool) {
+	if r.engine != nil && !stuck { // else workers still use buffers and files
+		_ = r.engine.release()
 	}
-	if !r.stuck { // else workers still use them
-		if r.engine != nil {
-			_ = r.engine.release()
-		}
-		if r.set != nil {
-			r.set.Close()
-		}
+	if r.set != nil && !stuck {
+		r.set.Close()
 	}
 	if r.target != nil {
 		_ = r.target.Close()
 	}
-	return r.course.Done()
 }

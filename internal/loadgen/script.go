@@ -3,154 +3,220 @@ package loadgen
 import (
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// level is one measured window to come.
-type level struct {
-	step   *runfile.Step // nil in a run without steps
-	warmup int           // seconds
-	window int           // seconds
-}
-
-// levelSequence gives the levels of load of one round. What a level gave may decide
-// which one follows.
-type levelSequence interface {
-	// next gives the next level, or false when the round has no more. After each
-	// level comes note.
-	next() (level, bool)
-	note(o outcome)
-	// left is how many levels may come after the present one.
-	left() int
-}
-
-// script says what a run goes through between filling and verifying: rounds,
-// each with a baseline and one or more levels.
-//
-// In a raw load each repetition is a round of one level. A SLOB load goes
-// through its numbers of users in each; a calibration climbs its ladders.
-type script struct {
-	schedule runfile.Schedule
-	rounds   int
-	begin    func(round int) levelSequence // from 0
-	pause    int                           // idle seconds between the levels of a round
-	each     int                           // seconds of one level
-	most     int                           // levels that a round may have
-
-	sequence levelSequence // of the present round
-	levels   []int         // begun, in the rounds so far
-}
-
-// newScript makes that of a plan.
-func newScript(p *runfile.Plan) *script {
-	s := &script{schedule: p.Schedule, rounds: int(p.Schedule.Repetitions)}
+// newScript says what rounds and levels a plan has. In a raw load each
+// repetition is a round of one level. A SLOB load goes through its numbers of
+// users in each; a calibration climbs its ladders.
+func newScript(p *runfile.Plan) *course.Script {
 	warmup, window := int(p.Schedule.WarmupSeconds), int(p.Schedule.DurationSeconds)
+	s := &course.Script{Schedule: p.Schedule, Rounds: int(p.Schedule.Repetitions), Most: 1}
 	switch w := p.Workload; {
 	case w.Calibrate != nil:
 		warmup = int(p.Schedule.LevelWarmupSeconds())
 		first := int(w.Calibrate.WarmupRuns)
-		s.rounds += first
-		s.begin = func(round int) levelSequence {
-			return newCalibration(*w.Calibrate, roundStep(round, first), warmup, window)
+		s.Rounds += first
+		s.Begin = func(round int) course.Levels {
+			return newCalibration(*w.Calibrate, course.RoundStep(round, first), warmup, window)
 		}
+		s.Most += s.Begin(0).Left()
 	case w.SLOB != nil:
-		s.pause = int(p.Schedule.PauseSeconds())
-		s.begin = func(round int) levelSequence { return ramp(w.SLOB.Users, roundStep(round, 0), warmup, window) }
+		s.PauseSeconds, s.Most = p.Schedule.PauseSeconds(), len(w.SLOB.Users)
+		s.Begin = func(round int) course.Levels {
+			var ramp []course.Level
+			for _, n := range w.SLOB.Users {
+				step := course.RoundStep(round, 0)
+				step.Kind, step.Users = runfile.StepUsers, n
+				ramp = append(ramp, course.Level{Step: &step, Warmup: warmup, Window: window})
+			}
+			return course.Fixed(ramp...)
+		}
 	default:
-		s.begin = func(int) levelSequence { return &fixed{levels: []level{{warmup: warmup, window: window}}} }
+		s.Begin = func(int) course.Levels { return course.Fixed(course.Level{Warmup: warmup, Window: window}) }
 	}
-	s.each = warmup + window
-	first := s.begin(0)
-	if _, ok := first.next(); ok {
-		s.most = 1 + first.left()
-	}
+	s.Each = time.Duration(warmup+window) * time.Second
 	return s
 }
 
-// roundStep names a round. Those that do not count come first, and each kind is
-// numbered from 1.
-func roundStep(round, warmups int) runfile.Step {
-	if round < warmups {
-		return runfile.Step{Round: int32(round + 1), Warmup: true}
-	}
-	return runfile.Step{Round: int32(round - warmups + 1)}
+// How many reads a calibration keeps outstanding at most. CALIBRATE_IO takes the
+// number of disks for that, too: too low a number limits what it finds, and
+// above some number more change nothing.
+const (
+	readsPerDisk      = 16
+	largeReadsPerDisk = 4
+	mostReads         = 1024
+	mostLargeReads    = 128
+)
+
+// ceilings gives the largest numbers of single-block and of large reads.
+func ceilings(c *runfile.Calibrate) (small, large int32) {
+	disks := int64(c.PhysicalDisks)
+	return int32(min(mostReads, disks*readsPerDisk)), int32(min(mostLargeReads, disks*largeReadsPerDisk))
 }
 
-// more begins the next round, or says that there is none.
-func (s *script) more() bool {
-	if len(s.levels) == s.rounds {
+// calibration is one run of what CALIBRATE_IO does: a ladder of random
+// single-block reads, which ends where their mean latency passes what is
+// tolerable, and one of random large reads, which ends where they bring no more.
+type calibration struct {
+	round          runfile.Step
+	warmup, window int
+	small, large   ladder
+	present        string // kind of the present level
+}
+
+func newCalibration(c runfile.Calibrate, round runfile.Step, warmup, window int) *calibration {
+	small, large := ceilings(&c)
+	return &calibration{
+		round: round, warmup: warmup, window: window, present: runfile.StepSmallReads,
+		small: ladder{limit: time.Duration(c.MaxLatencyMilliseconds) * time.Millisecond, ceiling: small},
+		large: ladder{ceiling: large},
+	}
+}
+
+// Next implements course.Levels.
+func (c *calibration) Next() (course.Level, bool) {
+	step := c.round
+	reads, more := c.small.next()
+	if !more {
+		c.present = runfile.StepLargeReads
+		reads, more = c.large.next()
+	}
+	step.Kind, step.Users = c.present, reads
+	return course.Level{Step: &step, Warmup: c.warmup, Window: c.window}, more
+}
+
+// Note implements course.Levels.
+func (c *calibration) Note(o course.Outcome) {
+	if c.present == runfile.StepLargeReads {
+		c.large.note(o)
+		return
+	}
+	c.small.note(o)
+}
+
+// Left counts the first large reads too, while the single-block ones last.
+func (c *calibration) Left() int {
+	switch {
+	case c.present == runfile.StepLargeReads:
+		return c.large.left()
+	case c.small.over:
+		return 1 + c.large.left()
+	default:
+		return c.small.left() + 1 + c.large.left()
+	}
+}
+
+const (
+	// leastGrowth of what two doublings give together says that more reads
+	// outstanding only wait longer.
+	leastGrowth = 1.02
+	// refinements is how many levels are tried between the last within the limit
+	// and the first beyond it: an eighth of a doubling.
+	refinements = 3
+	// implausible is how much longer than at half the load the mean may take. A
+	// closed loop that is saturated takes twice as long; more is a hiccup.
+	implausible = 3
+)
+
+// ladder finds how much load storage carries within a latency. It doubles the
+// reads outstanding until their mean latency passes the limit, or until they
+// bring no more; then it narrows down where the limit was passed. It is used
+// from next to note and so on; it does no I/O and knows no clock.
+type ladder struct {
+	limit   time.Duration // of the mean; 0 = none
+	ceiling int32         // reads outstanding at most; at least 1
+
+	want    int32            // the present level; 0 before the first
+	over    bool             // there are no more
+	climbed []course.Outcome // of the doublings
+	within  int32            // the highest level within the limit, 0 = none
+	beyond  int32            // the lowest one beyond it, 0 = none
+	refined int
+	doubted bool // the present level was implausible, and is tried again
+}
+
+// next gives the number of reads to keep outstanding, or false.
+func (l *ladder) next() (reads int32, more bool) {
+	if l.want == 0 {
+		l.want = 1
+	}
+	return l.want, !l.over
+}
+
+// left is how many levels may still come after the present one.
+func (l *ladder) left() (n int) {
+	switch {
+	case l.over:
+		return 0
+	case l.beyond > 0:
+		return refinements - l.refined
+	case l.limit > 0:
+		n = refinements
+	}
+	for at := max(l.want, 1); at < l.ceiling; at *= 2 {
+		n++
+	}
+	return n
+}
+
+// note takes the outcome of the present level, and chooses the one after it.
+func (l *ladder) note(o course.Outcome) {
+	slow := l.limit > 0 && o.Mean > l.limit
+	switch {
+	case l.beyond > 0 && slow:
+		l.beyond = l.want
+	case l.beyond > 0:
+		l.within = l.want
+	case slow && l.unlikely(o):
+		l.doubted = true
+		return
+	case slow:
+		l.beyond = l.want
+	default:
+		l.climb(o)
+		return
+	}
+	l.refine()
+}
+
+// unlikely says whether a level is to be measured once more before it is
+// believed.
+func (l *ladder) unlikely(o course.Outcome) bool {
+	return !l.doubted && len(l.climbed) > 0 && o.Mean > implausible*l.climbed[len(l.climbed)-1].Mean
+}
+
+// climb goes on to twice the reads while that helps.
+func (l *ladder) climb(o course.Outcome) {
+	l.within, l.doubted = l.want, false
+	l.climbed = append(l.climbed, o)
+	if l.want >= l.ceiling || l.flat() {
+		l.over = true
+		return
+	}
+	l.want = min(2*l.want, l.ceiling)
+}
+
+// flat says that neither of the last two doublings brought more than leastGrowth
+// over what there was before them: one that fell short alone may be noise.
+func (l *ladder) flat() bool {
+	n := len(l.climbed)
+	if n < 3 {
 		return false
 	}
-	s.sequence = s.begin(len(s.levels))
-	s.levels = append(s.levels, 0)
-	return true
+	enough := leastGrowth * l.climbed[n-3].PerSecond
+	return l.climbed[n-2].PerSecond < enough && l.climbed[n-1].PerSecond < enough
 }
 
-// last says whether the present round is the last one.
-func (s *script) last() bool { return len(s.levels) == s.rounds }
-
-// next gives the next level of the present round.
-func (s *script) next() (level, bool) {
-	l, ok := s.sequence.next()
-	if ok {
-		s.levels[len(s.levels)-1]++
+// refine halves the distance between the last level within the limit and the
+// first beyond it, until that is an eighth of a doubling.
+func (l *ladder) refine() {
+	apart := l.beyond - l.within
+	if l.within == 0 || apart <= 1 || l.refined == refinements {
+		l.over = true
+		return
 	}
-	return l, ok
+	l.refined++
+	l.want = l.within + apart/2
 }
-
-// total is how long all timed spans take together, as far as it can be known:
-// where levels depend on what others gave, at most in the first round, and as
-// many as in the round before from then on.
-func (s *script) total() time.Duration {
-	seconds := (s.rounds - 1) * int(s.schedule.CooldownSeconds)
-	for round := range s.rounds {
-		n := s.expected(round)
-		seconds += int(s.schedule.BaselineSeconds) + n*s.each + max(n-1, 0)*s.pause
-	}
-	return time.Duration(seconds) * time.Second
-}
-
-// expected is how many levels a round had, or will have.
-func (s *script) expected(round int) int {
-	present := len(s.levels) - 1
-	switch {
-	case round < present:
-		return s.levels[round]
-	case present < 0:
-		return s.most
-	case round == 0:
-		return s.levels[0] + s.sequence.left()
-	case round > present:
-		return s.expected(round - 1)
-	}
-	so, left := s.levels[round], s.sequence.left()
-	return so + min(left, max(s.levels[round-1]-so, min(left, 1)))
-}
-
-// fixed is a sequence whose levels are known before.
-type fixed struct {
-	levels []level
-	at     int
-}
-
-// ramp has one level for each number of users.
-func ramp(users []int32, round runfile.Step, warmup, window int) *fixed {
-	f := &fixed{}
-	for _, n := range users {
-		step := round
-		step.Kind, step.Users = runfile.StepUsers, n
-		f.levels = append(f.levels, level{step: &step, warmup: warmup, window: window})
-	}
-	return f
-}
-
-func (f *fixed) next() (level, bool) {
-	if f.at == len(f.levels) {
-		return level{}, false
-	}
-	f.at++
-	return f.levels[f.at-1], true
-}
-
-func (f *fixed) note(outcome) {}
-func (f *fixed) left() int    { return len(f.levels) - f.at }

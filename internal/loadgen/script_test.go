@@ -6,10 +6,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-func calibrateScript() *script {
+func calibrateScript() *course.Script {
 	return newScript(&runfile.Plan{
 		Workload: runfile.Workload{Calibrate: &runfile.Calibrate{PhysicalDisks: 1, MaxLatencyMilliseconds: 20, WarmupRuns: 1}},
 		Schedule: runfile.Schedule{BaselineSeconds: 3, WarmupSeconds: 5, DurationSeconds: 8, CooldownSeconds: 10, Repetitions: 2},
@@ -23,18 +24,18 @@ func TestARampIsAsLongAsItsSteps(t *testing.T) {
 	})
 	// Three rounds of a baseline and two steps with a pause of 2 s between them.
 	want := 3*(3+2*15+2)*time.Second + 2*7*time.Second
-	if got := s.total(); got != want {
+	if got := s.Total(); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 	var seen []runfile.Step
-	for s.more() {
-		for l, ok := s.next(); ok; l, ok = s.next() {
-			seen = append(seen, *l.step)
-			if l.warmup != 5 || l.window != 10 {
-				t.Errorf("a level of %d and %d s", l.warmup, l.window)
+	for s.More() {
+		for l, ok := s.Next(); ok; l, ok = s.Next() {
+			seen = append(seen, *l.Step)
+			if l.Warmup != 5 || l.Window != 10 {
+				t.Errorf("a level of %d and %d s", l.Warmup, l.Window)
 			}
-			s.sequence.note(outcome{})
-			if got := s.total(); got != want {
+			s.Note(course.Outcome{})
+			if got := s.Total(); got != want {
 				t.Errorf("during the run it is %v", got)
 			}
 		}
@@ -48,14 +49,14 @@ func TestARampIsAsLongAsItsSteps(t *testing.T) {
 }
 
 // climbAll goes through a script; storage saturates at so many reads outstanding.
-func climbAll(s *script, saturated func(round int) int32, at func()) (steps []runfile.Step) {
-	for round := 0; s.more(); round++ {
-		for l, ok := s.next(); ok; l, ok = s.next() {
-			steps = append(steps, *l.step)
+func climbAll(s *course.Script, saturated func(round int) int32, at func()) (steps []runfile.Step) {
+	for round := 0; s.More(); round++ {
+		for l, ok := s.Next(); ok; l, ok = s.Next() {
+			steps = append(steps, *l.Step)
 			if at != nil {
 				at()
 			}
-			s.sequence.note(outcome{perSecond: float64(min(l.step.Users, saturated(round))), mean: time.Millisecond})
+			s.Note(course.Outcome{PerSecond: float64(min(l.Step.Users, saturated(round))), Mean: time.Millisecond})
 		}
 	}
 	return steps
@@ -84,29 +85,35 @@ func TestACalibrationIsNeverLongerThanItSays(t *testing.T) {
 	const level = 10 // a warm-up of a quarter, and 8 s
 	round := func(levels int) time.Duration { return time.Duration(3+levels*level) * time.Second }
 	// 1 2 4 8 16, three between the last two, and 1 2 4.
-	if want := 3*round(11) + 20*time.Second; s.total() != want {
-		t.Errorf("before: %v, want %v", s.total(), want)
+	if want := 3*round(11) + 20*time.Second; s.Total() != want {
+		t.Errorf("before: %v, want %v", s.Total(), want)
 	}
-	last := s.total()
+	last := s.Total()
 	climbAll(s, func(int) int32 { return 1 }, func() {
-		if now := s.total(); now > last {
-			t.Errorf("after %v levels it became longer, %v and not %v", s.levels, now, last)
+		if now := s.Total(); now > last {
+			t.Errorf("it became longer, %v and not %v", now, last)
 		}
-		last = s.total()
+		last = s.Total()
 	})
-	if want := 3*round(6) + 20*time.Second; s.total() != want {
-		t.Errorf("after: %v, want %v", s.total(), want)
+	if want := 3*round(6) + 20*time.Second; s.Total() != want {
+		t.Errorf("after: %v, want %v", s.Total(), want)
 	}
 }
 
 func TestARoundThatClimbsHigherThanTheOneBeforeIsCountedInFull(t *testing.T) {
 	s := calibrateScript()
-	climbAll(s, func(round int) int32 { return []int32{1, 16, 1}[round] }, nil)
-	if diff := cmp.Diff([]int{6, 8, 6}, s.levels); diff != "" {
+	levels := map[int32]int{}
+	for _, step := range climbAll(s, func(round int) int32 { return []int32{1, 16, 1}[round] }, nil) {
+		if step.Warmup {
+			step.Round = 0
+		}
+		levels[step.Round]++
+	}
+	if diff := cmp.Diff(map[int32]int{0: 6, 1: 8, 2: 6}, levels); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if want := time.Duration(3*3+20*10+20) * time.Second; s.total() != want {
-		t.Errorf("in all %v, want %v", s.total(), want)
+	if want := time.Duration(3*3+20*10+20) * time.Second; s.Total() != want {
+		t.Errorf("in all %v, want %v", s.Total(), want)
 	}
 }
 
@@ -130,7 +137,7 @@ func TestARunIsAsLongAsItsPlanSays(t *testing.T) {
 	} {
 		plan := runfile.Plan{Workload: w, Schedule: schedule}
 		s, says := newScript(&plan), plan.ScheduledSteps()
-		count, total := int64(s.rounds*s.most), int64(s.total()/time.Second)
+		count, total := int64(s.Rounds*s.Most), int64(s.Total()/time.Second)
 		if says.Exact && (count != says.Count || total != says.Seconds) || count > says.Count || total > says.Seconds {
 			t.Errorf("%s: %d windows in %d s, and the plan says %+v", name, count, total, says)
 		}
@@ -144,13 +151,13 @@ func TestARunIsAsLongAsItsPlanSays(t *testing.T) {
 func TestNoCalibrationHasMoreLevelsThanItsPlanSays(t *testing.T) {
 	c := newCalibration(runfile.Calibrate{PhysicalDisks: 1 << 30, MaxLatencyMilliseconds: 20}, runfile.Step{}, 1, 1)
 	n := 0
-	for l, more := c.next(); more; l, more = c.next() {
+	for l, more := c.Next(); more; l, more = c.Next() {
 		n++
-		o := outcome{perSecond: float64(l.step.Users), mean: time.Millisecond}
-		if c.small.unlikely(outcome{mean: time.Hour}) && l.step.Kind == runfile.StepSmallReads {
-			o.mean = time.Hour
+		o := course.Outcome{PerSecond: float64(l.Step.Users), Mean: time.Millisecond}
+		if c.small.unlikely(course.Outcome{Mean: time.Hour}) && l.Step.Kind == runfile.StepSmallReads {
+			o.Mean = time.Hour
 		}
-		c.note(o)
+		c.Note(o)
 	}
 	if n < 28 || n > runfile.MaxCalibrateSteps {
 		t.Errorf("%d levels, and a plan says at most %d", n, runfile.MaxCalibrateSteps)

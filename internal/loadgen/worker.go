@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
@@ -267,14 +266,6 @@ func (w *worker) writes() *fileset.File {
 
 func (w *worker) elapsed() time.Duration { return w.engine.now().Sub(w.round.base) }
 
-// prepare fills the buffer of a worker that writes.
-func (w *worker) prepare() {
-	if f := w.writes(); f != nil {
-		f.Data.Base(w.buf, 0)
-		w.movable = content.Movable(int64(len(w.buf)))
-	}
-}
-
 // patternOf says what the operations of a pattern are made of.
 func patternOf(raw *runfile.Raw) (overwrites, copies, draws bool) {
 	switch raw.Pattern {
@@ -289,4 +280,34 @@ func patternOf(raw *runfile.Raw) (overwrites, copies, draws bool) {
 	default:
 		return true, false, false
 	}
+}
+
+// driver tells a stream what to do: the workers of one job, by slot.
+type driver struct {
+	workers []worker
+	lanes   []lane
+}
+
+// ready forgets what the lanes noted in an earlier round.
+func (d *driver) ready() *driver {
+	for i := range d.lanes {
+		d.lanes[i].slot = -1
+	}
+	return d
+}
+
+// Next implements target.Driver.
+func (d *driver) Next(io *target.IO) bool { return d.workers[io.Slot].next(io, &d.lanes[io.Lane]) }
+
+// Done implements target.Driver.
+func (d *driver) Done(io *target.IO) { d.workers[io.Slot].done(io, &d.lanes[io.Lane]) }
+
+// busy says whether any of the workers has something to do.
+func (d *driver) busy() bool {
+	for i := range d.workers {
+		if !d.workers[i].idle {
+			return true
+		}
+	}
+	return false
 }

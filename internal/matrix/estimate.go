@@ -7,7 +7,7 @@ import (
 
 // EstimatedSeconds is what one run takes at least, by what its benchmarks declare:
 // baselines, warm-ups, windows and cooldowns. Filling files and waiting for others
-// come on top. Calibrations, whose length nobody knows before, count with the most
+// come on top. Calibrations, whose length is unknown before, count with the most
 // that they may take. It needs the defaults that Check fills in.
 func EstimatedSeconds(m Matrix) int64 {
 	var each []int64

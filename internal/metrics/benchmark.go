@@ -11,7 +11,6 @@ const (
 	perMicros = 1e6 // microseconds of a second
 	perMille  = 1e3
 	perCent   = 1e2
-	perBasis  = 1e4
 	megabyte  = 1e6
 )
 
@@ -92,7 +91,7 @@ func exportSummary(s sink, sum *v1alpha1.Summary, with func(...string) []string)
 	}
 }
 
-// sendKnown tells a value in the base unit; what is not known is not told.
+// sendKnown exports a value in the base unit; unknown values are omitted.
 func sendKnown[T int32 | int64](s sink, name string, value *T, per float64, labels []string) {
 	if value != nil {
 		s.send(name, float64(*value)/per, labels...)

@@ -80,10 +80,10 @@ func exportRegression(s sink, suite *v1alpha1.NFSBenchmarkSuite, own []string) {
 	if r == nil {
 		return
 	}
-	sendKnown(s, "suite_noise_floor_ratio", r.NoiseFloorBasisPoints, perBasis, own)
+	sendPercent(s, "suite_noise_floor_ratio", r.NoiseFloorPercent, own...)
 	for _, c := range r.Changes { // at most 32 by the schema
-		sendKnown(s, "suite_regression_shift_ratio", c.ShiftBasisPoints, perBasis,
-			[]string{suite.Namespace, suite.Name, c.Cell, c.Step, string(c.Metric), string(c.Outcome)})
+		sendPercent(s, "suite_regression_shift_ratio", c.ShiftPercent,
+			suite.Namespace, suite.Name, c.Cell, c.Step, string(c.Metric), string(c.Outcome))
 	}
 }
 
@@ -94,7 +94,7 @@ func exportLines(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int, own []str
 		exportCell(s, c, own)
 	}
 	for _, c := range upTo(st.Comparisons, limit) {
-		s.send("suite_comparison_impact_ratio", float64(c.ImpactBasisPoints)/perBasis,
+		sendPercent(s, "suite_comparison_impact_ratio", c.ImpactPercent,
 			suite.Namespace, suite.Name, c.Cell, c.Step, c.Baseline, string(c.Metric), string(c.Outcome))
 	}
 	omitted := max(0, len(st.Cells)-limit) + max(0, len(st.Comparisons)-limit)
@@ -122,6 +122,13 @@ func exportCell(s sink, c v1alpha1.CellStatus, own []string) {
 	sendKnown(s, name, &c.Median, per, with("median"))
 	sendKnown(s, name, c.MedianLow, per, with("low"))
 	sendKnown(s, name, c.MedianHigh, per, with("high"))
+}
+
+// sendPercent exports a percentage as a ratio; unknown values are omitted.
+func sendPercent(s sink, name string, percent v1alpha1.Decimal, labels ...string) {
+	if v, err := strconv.ParseFloat(string(percent)+"e-2", 64); err == nil {
+		s.send(name, v, labels...)
+	}
 }
 
 func sendTime(s sink, name string, t *metav1.Time, labels []string) {

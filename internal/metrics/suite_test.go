@@ -16,9 +16,8 @@ import (
 
 // suite is one with a schedule whose newest run regressed.
 func suite() *v1alpha1.NFSBenchmarkSuite {
-	worse := v1alpha1.ComparisonStatus{
-		Cell: "dnfs-u8", Baseline: "dnfs-u8", Step: "Users=8", Metric: v1alpha1.MetricMeanLatency, Unit: "us",
-		ShiftBasisPoints: new(int64(-1_150)), Outcome: v1alpha1.OutcomeWorse,
+	worse := v1alpha1.RegressionChange{
+		Cell: "dnfs-u8", Step: "Users=8", Metric: v1alpha1.MetricMeanLatency, ShiftPercent: "-11.50", Outcome: v1alpha1.OutcomeWorse,
 	}
 	return &v1alpha1.NFSBenchmarkSuite{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "nightly", CreationTimestamp: *ago(90 * 24 * time.Hour)},
@@ -38,10 +37,10 @@ func suite() *v1alpha1.NFSBenchmarkSuite {
 			},
 			Comparisons: []v1alpha1.ComparisonStatus{{
 				Cell: "dnfs-u8", Baseline: "nfs-u8", Step: "Users=8", Metric: v1alpha1.MetricMeanLatency,
-				ImpactBasisPoints: 2_345, Outcome: v1alpha1.OutcomeBetter,
+				ImpactPercent: "23.45", Outcome: v1alpha1.OutcomeBetter,
 			}},
 			Left:       new(int32(3)),
-			Regression: &v1alpha1.RegressionStatus{BaselineRun: "nightly-0", Run: "nightly-1", NoiseFloorBasisPoints: new(int64(180)), Changes: []v1alpha1.ComparisonStatus{worse}},
+			Regression: &v1alpha1.RegressionStatus{NoiseFloorPercent: "1.80", Changes: []v1alpha1.RegressionChange{worse}},
 			History: []v1alpha1.SuiteHistoryEntry{
 				{Run: "nightly-1", Phase: v1alpha1.SuiteFailed, CompletionTime: ago(8 * time.Hour)},
 				{Run: "nightly-0", Phase: v1alpha1.SuiteSucceeded, CompletionTime: ago(32 * time.Hour)},
@@ -182,7 +181,7 @@ func TestLinesAreBounded(t *testing.T) {
 	for i := range 10 {
 		cell := fmt.Sprintf("c%d", i)
 		s.Status.Cells = append(s.Status.Cells, v1alpha1.CellStatus{Cell: cell, Metric: v1alpha1.MetricIOPS, Median: 1})
-		s.Status.Comparisons = append(s.Status.Comparisons, v1alpha1.ComparisonStatus{Cell: cell, Baseline: "b", Metric: v1alpha1.MetricIOPS, Outcome: v1alpha1.OutcomeBetter})
+		s.Status.Comparisons = append(s.Status.Comparisons, v1alpha1.ComparisonStatus{Cell: cell, Baseline: "b", Metric: v1alpha1.MetricIOPS, ImpactPercent: "1.00", Outcome: v1alpha1.OutcomeBetter})
 	}
 	limits := metrics.DefaultLimits()
 	limits.Lines = 4

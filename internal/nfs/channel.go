@@ -24,25 +24,13 @@ const (
 )
 
 // ChannelStats is a snapshot of one channel; compare the columns of Oracle's
-// v$dnfs_channels. Counts begin at Dial and never go down.
+// v$dnfs_channels. Counts begin at Dial.
 type ChannelStats struct {
+	stream.Traffic
+
 	Local string // the address and port of this side, or the configured address while down
 	Path  string // the server's address
 	State ChannelState
-	// Sends and Receives are calls and replies.
-	Sends, Receives int64
-	// BytesRead are file data received, BytesWritten file data sent, those sent
-	// again included; the Wire counts have headers too.
-	BytesRead, BytesWritten         int64
-	WireBytesRead, WireBytesWritten int64
-	InFlight                        int64
-	Reconnects                      int64 // connections made after Dial
-	// Retransmits counts calls sent again, here or elsewhere, after they were
-	// lost on this channel.
-	Retransmits int64
-	// Down is how long the channel could not be used, from the last sign of life.
-	Down      time.Duration
-	LastError string // the last failure, of the connection or of connecting; empty if there was none
 }
 
 const (
@@ -52,12 +40,12 @@ const (
 
 // channel is one pair of addresses and its connection.
 type channel struct {
-	addr     Channel
-	port     int
-	opts     socketOptions
-	now      func() time.Time
-	logger   *slog.Logger
-	counters rpc.Counters
+	addr      Channel
+	port      int
+	dontRoute bool
+	now       func() time.Time
+	logger    *slog.Logger
+	counters  rpc.Counters
 
 	conn        atomic.Pointer[rpc.Conn]        // nil while down
 	raw         atomic.Pointer[syscall.RawConn] // of the newest connection
@@ -69,7 +57,7 @@ type channel struct {
 	downFor     atomic.Int64 // ns, of losses that are over
 	downSince   atomic.Int64 // unix ns of the present one, or 0
 
-	ended ChannelStats // of streams that were closed; Client.streamsMu guards it
+	ended stream.Traffic // of streams that were closed; Client.streamsMu guards it
 }
 
 // live returns the connection if it can take calls.
@@ -83,7 +71,7 @@ func (ch *channel) live() *rpc.Conn {
 
 // connect makes the channel's connection once.
 func (ch *channel) connect(ctx context.Context) error {
-	nc, err := dial(ctx, ch.addr, ch.port, ch.opts)
+	nc, err := dial(ctx, ch.addr, ch.port, ch.dontRoute)
 	if err != nil {
 		ch.noteError(err)
 		return err
@@ -172,15 +160,13 @@ func (ch *channel) reconnect(ctx context.Context) bool {
 
 func (ch *channel) stats() ChannelStats {
 	k := &ch.counters
-	s := ChannelStats{
-		Local: ch.addr.Local, Path: ch.addr.Path, State: ChannelUp,
+	s := ChannelStats{Local: ch.addr.Local, Path: ch.addr.Path, State: ChannelUp, Traffic: stream.Traffic{
 		Sends: k.Sends.Load(), Receives: k.Receives.Load(),
 		BytesRead: k.DataReceived.Load(), BytesWritten: k.DataSent.Load(),
 		WireBytesRead: k.BytesReceived.Load(), WireBytesWritten: k.BytesSent.Load(),
-		InFlight:   k.InFlight.Load(),
+		InFlight: k.InFlight.Load(), Down: time.Duration(ch.downFor.Load()),
 		Reconnects: ch.reconnects.Load(), Retransmits: ch.retransmits.Load(),
-	}
-	s.Down = time.Duration(ch.downFor.Load())
+	}}
 	if since := ch.downSince.Load(); since > 0 {
 		s.Down += time.Duration(ch.now().UnixNano() - since)
 	}
@@ -197,16 +183,6 @@ func (ch *channel) stats() ChannelStats {
 		s.State = ChannelReconnecting
 	}
 	return s
-}
-
-// clientAddress returns the address of this side as the server sees it, without
-// the port, for messages about export policies.
-func clientAddress(a net.Addr) string {
-	host, _, err := net.SplitHostPort(a.String())
-	if err != nil {
-		return a.String()
-	}
-	return host
 }
 
 // describe names the channel in errors.

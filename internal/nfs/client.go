@@ -1,6 +1,7 @@
 package nfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func connectChannels(ctx context.Context, cfg Config, port int) ([]*channel, err
 	var wg sync.WaitGroup
 	for i, addr := range cfg.Channels {
 		channels[i] = &channel{
-			addr: addr, port: port, now: cfg.Now, logger: cfg.Logger, opts: socketOptions{dontRoute: cfg.DontRoute},
+			addr: addr, port: port, now: cfg.Now, logger: cfg.Logger, dontRoute: cfg.DontRoute,
 		}
 		wg.Go(func() { errs[i] = channels[i].connect(ctx) })
 	}
@@ -82,22 +83,15 @@ func (c *Client) readInfo(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask for the limits of the file system: %w", err)
 	}
-	info.TransferReadBytes = transferSize(info.ReadMaxBytes, c.cfg.TransferSize)
-	info.TransferWriteBytes = transferSize(info.WriteMaxBytes, c.cfg.TransferSize)
+	largest := min(v3.MaxDataBytes, cmp.Or(c.cfg.TransferSize, v3.MaxDataBytes))
+	info.TransferReadBytes = min(info.ReadMaxBytes, largest)
+	info.TransferWriteBytes = min(info.WriteMaxBytes, largest)
 	if info.TransferReadBytes == 0 || info.TransferWriteBytes == 0 {
 		return fmt.Errorf("the server offers transfers of %d bytes for reads and %d for writes",
 			info.ReadMaxBytes, info.WriteMaxBytes)
 	}
 	c.info = info
 	return nil
-}
-
-func transferSize(offered, wanted uint32) uint32 {
-	offered = min(offered, v3.MaxDataBytes)
-	if wanted == 0 {
-		return offered
-	}
-	return min(wanted, offered)
 }
 
 // Root returns the handle of the export's root directory.
@@ -118,15 +112,9 @@ func (c *Client) Getattr(ctx context.Context, file FileHandle) (Attr, error) {
 	return a, explain("get attributes", "", err)
 }
 
-// Setattr sets attributes of a file; a new size truncates or extends it.
-func (c *Client) Setattr(ctx context.Context, file FileHandle, set SetAttr) error {
-	return explain("set attributes", "", c.proto.setAttr(ctx, file, set))
-}
-
-// Access returns which of the wanted permissions the server grants.
-func (c *Client) Access(ctx context.Context, file FileHandle, want Access) (Access, error) {
-	got, err := c.proto.access(ctx, file, want)
-	return got, explain("check access", "", err)
+// SetSize truncates or extends a file.
+func (c *Client) SetSize(ctx context.Context, file FileHandle, sizeBytes uint64) error {
+	return explain("set the size", "", c.proto.setSize(ctx, file, sizeBytes))
 }
 
 // Lookup returns the handle of a name in a directory.
@@ -138,13 +126,13 @@ func (c *Client) Lookup(ctx context.Context, dir FileHandle, name string) (FileH
 // Create makes a regular file. With exclusive a name that is taken is an error
 // (IsExist); without, the existing file is returned as it is.
 func (c *Client) Create(ctx context.Context, dir FileHandle, name string, mode uint32, exclusive bool) (FileHandle, error) {
-	fh, err := c.proto.create(ctx, dir, name, Create{Kind: TypeRegular, Mode: mode, Exclusive: exclusive})
+	fh, err := c.proto.create(ctx, dir, name, creation{Kind: TypeRegular, Mode: mode, Exclusive: exclusive})
 	return fh, explain("create", name, err)
 }
 
 // Mkdir makes a directory.
 func (c *Client) Mkdir(ctx context.Context, dir FileHandle, name string, mode uint32) (FileHandle, error) {
-	fh, err := c.proto.create(ctx, dir, name, Create{Kind: TypeDirectory, Mode: mode, Exclusive: true})
+	fh, err := c.proto.create(ctx, dir, name, creation{Kind: TypeDirectory, Mode: mode, Exclusive: true})
 	return fh, explain("make directory", name, err)
 }
 
@@ -158,15 +146,10 @@ func (c *Client) Rmdir(ctx context.Context, dir FileHandle, name string) error {
 	return explain("remove directory", name, c.proto.remove(ctx, dir, name, TypeDirectory))
 }
 
-// Rename moves a name to another directory or name, replacing what is there.
-func (c *Client) Rename(ctx context.Context, from FileHandle, name string, to FileHandle, newName string) error {
-	return explain("rename", name, c.proto.rename(ctx, from, name, to, newName))
-}
-
-// ReadDir returns all entries of a directory but "." and "..".
-func (c *Client) ReadDir(ctx context.Context, dir FileHandle) ([]DirEntry, error) {
-	entries, err := c.proto.readDir(ctx, dir)
-	return entries, explain("read directory", "", err)
+// ReadDir returns all names of a directory but "." and "..".
+func (c *Client) ReadDir(ctx context.Context, dir FileHandle) ([]string, error) {
+	names, err := c.proto.readDir(ctx, dir)
+	return names, explain("read directory", "", err)
 }
 
 // Channels returns a snapshot of each channel, in the order of Config.Channels.
@@ -194,14 +177,6 @@ func (c *Client) Close() error {
 	return nil
 }
 
-func (c *Client) getOp() *op { return c.ops.Get().(*op) }
-
-func (c *Client) putOp(o *op) {
-	// The buffers are the caller's: do not keep them from being collected.
-	o.call.Data, o.call.Dst, o.conn = nil, nil, nil
-	c.ops.Put(o)
-}
-
 func explain(what, name string, err error) error {
 	if err == nil {
 		return nil
@@ -225,3 +200,18 @@ func explainPort(err error, channels []*channel) error {
 	}
 	return err
 }
+
+// IsNoSpace reports whether err says that the storage or the quota is full.
+func IsNoSpace(err error) bool { return v3.IsNoSpace(err) }
+
+// IsStale reports whether err says that a file behind a handle is gone.
+func IsStale(err error) bool { return v3.IsStale(err) }
+
+// IsNotExist reports whether err says that a name does not exist.
+func IsNotExist(err error) bool { return v3.IsNotExist(err) }
+
+// IsExist reports whether err says that a name exists already.
+func IsExist(err error) bool { return v3.IsExist(err) }
+
+// IsPermission reports whether err says that the user may not do this.
+func IsPermission(err error) bool { return v3.IsPermission(err) }

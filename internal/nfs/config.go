@@ -1,6 +1,7 @@
 package nfs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/nfs/mount"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 )
 
@@ -81,14 +83,13 @@ func (cfg Config) complete() (Config, error) {
 			return cfg, fmt.Errorf("nfs: %d is not a port", port)
 		}
 	}
-	setDefault(&cfg.MountTimeout, DefaultMountTimeout)
-	setDefault(&cfg.CallTimeout, DefaultCallTimeout)
+	cfg.MountTimeout = cmp.Or(cfg.MountTimeout, DefaultMountTimeout)
+	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, DefaultCallTimeout)
+	cfg.PortmapPort = cmp.Or(cfg.PortmapPort, mount.PortmapPort)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Credential.Machine == "" {
 		// Without a host name the credential is as good: servers only log it.
 		cfg.Credential.Machine, _ = os.Hostname()
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	return cfg, nil
 }
@@ -112,10 +113,4 @@ func (cfg *Config) completeChannels() error {
 		}
 	}
 	return nil
-}
-
-func setDefault(d *time.Duration, value time.Duration) {
-	if *d == 0 {
-		*d = value
-	}
 }

@@ -15,8 +15,8 @@
 //	channel               one address pair: dials, reconnects, counts
 //	rpc.Conn              one connection: xids, records, buffers
 //
-// protocol is the seam for further versions of NFS: only proto_v3.go knows
-// version 3.
+// protocol is the seam for further versions of NFS: the calls of version 3 are in
+// proto_v3.go. Mounting and streams know that version too.
 //
 // A Stream is a second way to the same files for those who keep many I/Os
 // outstanding: connections and threads of its own, see package stream. Names,

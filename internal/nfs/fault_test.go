@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 // onRead makes a Hook that does act for the READ calls for which when is true.

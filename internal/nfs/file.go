@@ -47,15 +47,7 @@ func (f *File) ReadAt(ctx context.Context, p []byte, off int64) (n int, err erro
 	if len(p) == 0 {
 		return 0, nil
 	}
-	size := int(f.c.info.TransferReadBytes)
-	if len(p) <= size {
-		o := f.c.getOp()
-		f.c.proto.beginRead(ctx, o, f.raw, p, uint64(off))
-		n, err = f.endRead(ctx, o, p, off)
-		f.c.putOp(o)
-		return n, f.explain("read", off, err)
-	}
-	n, err = pipeline(f.c, len(p), size,
+	n, err = pipeline(f.c, len(p), int(f.c.info.TransferReadBytes),
 		func(o *op, from, to int) { f.c.proto.beginRead(ctx, o, f.raw, p[from:to], uint64(off)+uint64(from)) },
 		func(o *op, from, to int) (int, error) { return f.endRead(ctx, o, p[from:to], off+int64(from)) })
 	return n, f.explain("read", off, err)
@@ -88,19 +80,11 @@ func (f *File) WriteAt(ctx context.Context, p []byte, off int64, s Stability) (n
 	if len(p) == 0 {
 		return 0, nil
 	}
-	size := int(f.c.info.TransferWriteBytes)
-	if len(p) <= size {
-		o := f.c.getOp()
-		f.c.proto.beginWrite(ctx, o, f.raw, p, uint64(off), s)
-		n, err = f.endWrite(ctx, o, p, off, s)
-		f.c.putOp(o)
-	} else {
-		n, err = pipeline(f.c, len(p), size,
-			func(o *op, from, to int) {
-				f.c.proto.beginWrite(ctx, o, f.raw, p[from:to], uint64(off)+uint64(from), s)
-			},
-			func(o *op, from, to int) (int, error) { return f.endWrite(ctx, o, p[from:to], off+int64(from), s) })
-	}
+	n, err = pipeline(f.c, len(p), int(f.c.info.TransferWriteBytes),
+		func(o *op, from, to int) {
+			f.c.proto.beginWrite(ctx, o, f.raw, p[from:to], uint64(off)+uint64(from), s)
+		},
+		func(o *op, from, to int) (int, error) { return f.endWrite(ctx, o, p[from:to], off+int64(from), s) })
 	if err == nil && s == Unstable {
 		err = f.commitIfMany(ctx)
 	}
@@ -137,7 +121,7 @@ func pipeline(
 	parts := (total + size - 1) / size
 	for begun, ended := 0, 0; ended < begun || (begun < parts && err == nil); {
 		if begun < parts && begun-ended < window && err == nil {
-			o := c.getOp()
+			o := c.ops.Get().(*op)
 			ops[begun%window] = o
 			begin(o, begun*size, min(begun*size+size, total))
 			begun++
@@ -145,7 +129,8 @@ func pipeline(
 		}
 		o := ops[ended%window]
 		k, e := end(o, ended*size, min(ended*size+size, total))
-		c.putOp(o)
+		o.call.Data, o.call.Dst, o.conn = nil, nil, nil // the buffers are the caller's
+		c.ops.Put(o)
 		ended++
 		if err == nil {
 			n, err = n+k, e

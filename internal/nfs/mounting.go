@@ -1,6 +1,7 @@
 package nfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,17 +27,16 @@ type mounted struct {
 // it: an address that answers at all does so sooner.
 const mountStagger = 2 * time.Second
 
-type mountResult struct {
-	m   mounted
-	err error
-}
-
 // mountExport mounts over the first channel that answers. An address that is
 // silent does not keep the others waiting; a refusal by the server is final.
 func mountExport(ctx context.Context, cfg Config) (mounted, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	results := make(chan mountResult, len(cfg.Channels))
+	type result struct {
+		m   mounted
+		err error
+	}
+	results := make(chan result, len(cfg.Channels))
 	begun, ended := 0, 0
 	var errs []error
 	timer := time.NewTimer(0)
@@ -49,7 +49,7 @@ func mountExport(ctx context.Context, cfg Config) (mounted, error) {
 				begun++
 				go func() {
 					m, err := mountOver(ctx, cfg, ch)
-					results <- mountResult{m, err}
+					results <- result{m, err}
 				}()
 				timer.Reset(mountStagger)
 			}
@@ -86,8 +86,9 @@ func mountOver(ctx context.Context, cfg Config, ch Channel) (mounted, error) {
 	if err != nil {
 		return m, explainMount(err, portmapErr, cfg, ch, conn.LocalAddr(), listed(ctx, conn, err, cfg.Export))
 	}
-	if err := checkFlavors(res.Flavors); err != nil {
-		return m, err
+	if len(res.Flavors) > 0 && !slices.Contains(res.Flavors, uint32(rpc.FlavorSys)) &&
+		!slices.Contains(res.Flavors, uint32(rpc.FlavorNone)) {
+		return m, fmt.Errorf("the export demands security flavors %v, this client has only sys (1)", res.Flavors)
 	}
 	if len(res.Handle) == 0 || len(res.Handle) > v3.MaxHandleBytes {
 		return m, fmt.Errorf("the server at %s gives a root handle of %d bytes", ch.Path, len(res.Handle))
@@ -104,9 +105,7 @@ func (m *mounted) findPorts(ctx context.Context, cfg Config) error {
 	if m.nfsPort == 0 || m.mountPort == 0 {
 		err = m.askPortmap(ctx, cfg)
 	}
-	if m.nfsPort == 0 {
-		m.nfsPort = defaultNFSPort
-	}
+	m.nfsPort = cmp.Or(m.nfsPort, defaultNFSPort)
 	if m.mountPort == 0 {
 		m.mountPort = m.nfsPort
 	}
@@ -114,11 +113,7 @@ func (m *mounted) findPorts(ctx context.Context, cfg Config) error {
 }
 
 func (m *mounted) askPortmap(ctx context.Context, cfg Config) error {
-	port := cfg.PortmapPort
-	if port == 0 {
-		port = mount.PortmapPort
-	}
-	conn, err := dialRPC(ctx, m.channel, port, cfg)
+	conn, err := dialRPC(ctx, m.channel, cfg.PortmapPort, cfg)
 	if err != nil {
 		return fmt.Errorf("the portmapper cannot be asked for the mount port: %w", err)
 	}
@@ -141,7 +136,7 @@ func (m *mounted) askPortmap(ctx context.Context, cfg Config) error {
 }
 
 func dialRPC(ctx context.Context, ch Channel, port int, cfg Config) (*rpc.Conn, error) {
-	nc, err := dial(ctx, ch, port, socketOptions{dontRoute: cfg.DontRoute})
+	nc, err := dial(ctx, ch, port, cfg.DontRoute)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +145,10 @@ func dialRPC(ctx context.Context, ch Channel, port int, cfg Config) (*rpc.Conn, 
 
 // explainMount says what a refused mount means for this client.
 func explainMount(err, portmapErr error, cfg Config, ch Channel, local net.Addr, list string) error {
-	client := clientAddress(local)
+	client := local.String()
+	if host, _, splitErr := net.SplitHostPort(client); splitErr == nil {
+		client = host // as export policies have it
+	}
 	switch {
 	case errors.Is(err, mount.ErrAcces), errors.Is(err, mount.ErrPerm):
 		err = fmt.Errorf("the export policy of %s does not admit this client (address %s)%s%s: %w",
@@ -209,15 +207,6 @@ func portHint(local net.Addr) string {
 func isHighPort(a net.Addr) bool {
 	t, ok := a.(*net.TCPAddr)
 	return ok && t.Port >= 1024
-}
-
-// checkFlavors refuses exports that want more than AUTH_SYS.
-func checkFlavors(flavors []uint32) error {
-	if len(flavors) == 0 || slices.Contains(flavors, uint32(rpc.FlavorSys)) ||
-		slices.Contains(flavors, uint32(rpc.FlavorNone)) {
-		return nil
-	}
-	return fmt.Errorf("the export demands security flavors %v, this client has only sys (1)", flavors)
 }
 
 // unmount tells the server good-bye.

@@ -1,9 +1,6 @@
 package nfs
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Stability says when the server must have written data on stable storage.
 type Stability uint8
@@ -31,49 +28,24 @@ const (
 	TypeDirectory
 )
 
-// Attr are the attributes of a file.
+// Attr are the attributes of a file that a benchmark looks at.
 type Attr struct {
 	Type      FileType
-	Mode      uint32
-	UID, GID  uint32
 	SizeBytes uint64
-	UsedBytes uint64
-	FileID    uint64
-	Modified  time.Time
-}
-
-// SetAttr says which attributes to set; nil fields stay as they are.
-type SetAttr struct {
-	Mode      *uint32
-	UID, GID  *uint32
-	SizeBytes *uint64
-}
-
-// DirEntry is one name in a directory.
-type DirEntry struct {
-	Name   string
-	FileID uint64
-	// Handle and Attr are what the server chose to send along: Handle may be
-	// empty and Attr nil.
-	Handle FileHandle
-	Attr   *Attr
 }
 
 // FSInfo are the limits of the server for this export.
 type FSInfo struct {
-	Version       string // as an oranfstab has it: "nfsv3"
 	ReadMaxBytes  uint32 // what the server offers
 	WriteMaxBytes uint32
 	// TransferReadBytes and TransferWriteBytes are what this client uses.
 	TransferReadBytes  uint32
 	TransferWriteBytes uint32
-	MaxFileBytes       uint64
 }
 
 // FSStat is the space of the file system behind the export.
 type FSStat struct {
-	TotalBytes, FreeBytes, AvailableBytes uint64
-	TotalFiles, FreeFiles                 uint64
+	TotalBytes, AvailableBytes uint64
 }
 
 // verifier changes when the server may have lost unstable data.
@@ -103,34 +75,19 @@ type fileProtocol interface {
 	info(ctx context.Context, root FileHandle) (FSInfo, error)
 	statFS(ctx context.Context, root FileHandle) (FSStat, error)
 	getAttr(ctx context.Context, file FileHandle) (Attr, error)
-	setAttr(ctx context.Context, file FileHandle, set SetAttr) error
-	access(ctx context.Context, file FileHandle, want Access) (Access, error)
+	setSize(ctx context.Context, file FileHandle, sizeBytes uint64) error
 }
 
 // nameProtocol works on directories.
 type nameProtocol interface {
 	lookup(ctx context.Context, dir FileHandle, name string) (FileHandle, error)
-	create(ctx context.Context, dir FileHandle, name string, how Create) (FileHandle, error)
+	create(ctx context.Context, dir FileHandle, name string, how creation) (FileHandle, error)
 	remove(ctx context.Context, dir FileHandle, name string, kind FileType) error
-	rename(ctx context.Context, from FileHandle, name string, to FileHandle, newName string) error
-	readDir(ctx context.Context, dir FileHandle) ([]DirEntry, error)
+	readDir(ctx context.Context, dir FileHandle) (names []string, err error)
 }
 
-// Access is a set of permissions.
-type Access uint32
-
-// Permissions, as bits of Access.
-const (
-	AccessRead Access = 1 << iota
-	AccessLookup
-	AccessModify
-	AccessExtend
-	AccessDelete
-	AccessExecute
-)
-
-// Create says what to create.
-type Create struct {
+// creation says what to create.
+type creation struct {
 	Kind FileType // TypeRegular or TypeDirectory
 	Mode uint32
 	// Exclusive fails when the name is taken; directories are always exclusive.

@@ -34,24 +34,19 @@ const (
 	keepAliveCount    = 2
 )
 
-// socketOptions are what dial needs to know besides the addresses.
-type socketOptions struct {
-	dontRoute bool
-}
-
 // dial connects to a port of path from local, from a reserved port if this
 // process may have one.
-func dial(ctx context.Context, ch Channel, port int, opts socketOptions) (net.Conn, error) {
+func dial(ctx context.Context, ch Channel, port int, dontRoute bool) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	nc, err := dialReserved(ctx, ch, port, opts)
+	nc, err := dialReserved(ctx, ch, port, dontRoute)
 	if err == nil || !isPortTrouble(err) {
 		return nc, err
 	}
-	return dialFrom(ctx, ch, port, 0, opts)
+	return dialFrom(ctx, ch, port, 0, dontRoute)
 }
 
-func dialReserved(ctx context.Context, ch Channel, port int, opts socketOptions) (net.Conn, error) {
+func dialReserved(ctx context.Context, ch Channel, port int, dontRoute bool) (net.Conn, error) {
 	if os.Geteuid() != 0 {
 		return nil, syscall.EACCES
 	}
@@ -60,7 +55,7 @@ func dialReserved(ctx context.Context, ch Channel, port int, opts socketOptions)
 	for i := range reservedTries {
 		var nc net.Conn
 		local := reservedFirst + (first+i)%reservedCount
-		nc, err = dialFrom(ctx, ch, port, local, opts)
+		nc, err = dialFrom(ctx, ch, port, local, dontRoute)
 		if err == nil || errors.Is(err, syscall.EACCES) || !isPortTrouble(err) {
 			return nc, err
 		}
@@ -82,9 +77,19 @@ func isBadLocal(err error) bool {
 	return errors.As(err, &sys) && sys.Syscall == "bind"
 }
 
-func dialFrom(ctx context.Context, ch Channel, port, localPort int, opts socketOptions) (net.Conn, error) {
+func dialFrom(ctx context.Context, ch Channel, port, localPort int, dontRoute bool) (net.Conn, error) {
 	d := net.Dialer{
-		Control: func(_, _ string, raw syscall.RawConn) error { return control(raw, opts) },
+		Control: func(_, _ string, raw syscall.RawConn) error {
+			var reuse, route error
+			err := raw.Control(func(fd uintptr) {
+				reuse = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+				if dontRoute {
+					route = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_DONTROUTE, 1)
+				}
+			})
+			return errors.Join(err, os.NewSyscallError("setsockopt SO_REUSEADDR", reuse),
+				os.NewSyscallError("setsockopt SO_DONTROUTE", route))
+		},
 		KeepAliveConfig: net.KeepAliveConfig{
 			Enable: true, Idle: keepAliveIdle, Interval: keepAliveInterval, Count: keepAliveCount,
 		},
@@ -97,27 +102,6 @@ func dialFrom(ctx context.Context, ch Channel, port, localPort int, opts socketO
 		return nil, explainDial(ch, port, err)
 	}
 	return nc, nil
-}
-
-func control(raw syscall.RawConn, opts socketOptions) error {
-	var err error
-	cerr := raw.Control(func(fd uintptr) {
-		err = setOptions(int(fd), opts)
-	})
-	return errors.Join(cerr, err)
-}
-
-func setOptions(fd int, opts socketOptions) error {
-	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
-		return os.NewSyscallError("setsockopt SO_REUSEADDR", err)
-	}
-	if !opts.dontRoute {
-		return nil
-	}
-	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DONTROUTE, 1); err != nil {
-		return os.NewSyscallError("setsockopt SO_DONTROUTE", err)
-	}
-	return nil
 }
 
 // explainDial adds what the bare error of the kernel does not say.

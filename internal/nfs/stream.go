@@ -37,7 +37,7 @@ func (c *Client) NewStream(ctx context.Context, cfg StreamConfig) (*Stream, erro
 	inner, err := stream.New(ctx, stream.Config{
 		Dial: func(ctx context.Context, lane int) (net.Conn, error) {
 			ch := of(lane)
-			return dial(ctx, ch.addr, ch.port, ch.opts)
+			return dial(ctx, ch.addr, ch.port, ch.dontRoute)
 		},
 		Describe: func(lane int) string { return of(lane).describe() },
 		Lanes:    len(channels) * max(cfg.Connections, 1), Slots: cfg.Slots, BlockBytes: cfg.BlockBytes,
@@ -66,7 +66,8 @@ func (s *Stream) Close() error {
 	err := s.Stream.Close()
 	s.c.streams = slices.Delete(s.c.streams, i, i+1)
 	for lane := range s.Lanes() {
-		s.c.transport.channels[lane%len(s.c.transport.channels)].ended.add(s.Stats(lane))
+		t, _ := s.Traffic(lane)
+		s.c.transport.channels[lane%len(s.c.transport.channels)].ended.Add(t)
 	}
 	return err
 }
@@ -81,44 +82,18 @@ func (c *Client) closeStreams() {
 	}
 }
 
-// add sums the counts of connections of one channel. Time that they were down
-// together is lost once.
-func (t *ChannelStats) add(k stream.Stats) {
-	t.Sends += k.Sends
-	t.Receives += k.Receives
-	t.BytesRead += k.BytesRead
-	t.BytesWritten += k.BytesWritten
-	t.WireBytesRead += k.WireBytesRead
-	t.WireBytesWritten += k.WireBytesWritten
-	t.InFlight += k.InFlight
-	t.Reconnects += k.Reconnects
-	t.Retransmits += k.Retransmits
-	t.Down = max(t.Down, k.Down)
-	if k.LastError != "" {
-		t.LastError = k.LastError
-	}
-}
-
 // withStreams adds what streams have carried over channel i.
 func (c *Client) withStreams(i int, s ChannelStats) ChannelStats {
 	c.streamsMu.Lock()
 	defer c.streamsMu.Unlock()
-	total := c.transport.channels[i].ended
+	s.Add(c.transport.channels[i].ended)
 	for _, st := range c.streams {
 		for lane := i; lane < st.Lanes(); lane += len(c.transport.channels) {
-			k := st.Stats(lane)
-			total.add(k)
-			if !k.Up && s.State == ChannelUp {
+			t, up := st.Traffic(lane)
+			if s.Add(t); !up && s.State == ChannelUp {
 				s.State = ChannelReconnecting
 			}
 		}
 	}
-	s.add(stream.Stats{
-		Sends: total.Sends, Receives: total.Receives,
-		BytesRead: total.BytesRead, BytesWritten: total.BytesWritten,
-		WireBytesRead: total.WireBytesRead, WireBytesWritten: total.WireBytesWritten,
-		InFlight: total.InFlight, Reconnects: total.Reconnects, Retransmits: total.Retransmits,
-		Down: total.Down, LastError: total.LastError,
-	})
 	return s
 }

@@ -1,3 +1,10 @@
+// Package oracle talks to an Oracle database: what it is, its parameters, what
+// its views count, and CALIBRATE_IO. It knows database/sql and no driver: godror
+// is linked into cmd/oraload only.
+//
+// Names, units and traps of the views are those of Oracle's reference; where a
+// release differs from its own documentation, the reader derives what is true
+// and says so (see Window).
 package oracle
 
 import (
@@ -9,10 +16,24 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/oracle/catalog"
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
+
+// ConnectOptions say where to connect to, and as whom.
+type ConnectOptions struct {
+	Connect  string // EZConnect: host:port/service
+	User     string
+	Password string
+	Role     string // SYSDBA, or empty
+	Sessions int    // at most so many at once; 0 = one
+}
+
+// Opener connects to a database. The pool that it returns has been asked for a
+// first connection; its errors are explained (see Explain). It is safe for
+// several goroutines.
+type Opener func(ctx context.Context, o ConnectOptions) (*sql.DB, error)
 
 // Admin asks and tells a database what only an administrator may. It is safe for
 // several goroutines, as the pool is. Its errors are explained (see Explain).
@@ -28,29 +49,45 @@ func NewAdmin(db *sql.DB, now func() time.Time) *Admin {
 	return &Admin{db: db, now: now, pause: time.Second}
 }
 
-// query runs the text of that name and scans its rows.
-func query[T any](ctx context.Context, db *sql.DB, name string, scan func(*sql.Rows) (T, error)) ([]T, error) {
-	rows, err := db.QueryContext(ctx, sqltext.Text(name))
+// Rows calls each for every row that a text gives. Its errors are explained.
+func Rows(ctx context.Context, db *sql.DB, text string, args []any, each func(*sql.Rows) error) error {
+	rows, err := db.QueryContext(ctx, text, args...)
 	if err != nil {
-		return nil, explained(name, err)
+		return Explain(err)
 	}
 	defer func() { _ = rows.Close() }()
-	var list []T
 	for rows.Next() {
-		one, err := scan(rows)
-		if err != nil {
-			return nil, explained(name, err)
+		if err := each(rows); err != nil {
+			return err
 		}
-		list = append(list, one)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, explained(name, err)
+	return Explain(rows.Err())
+}
+
+// each calls scan for every row of the text of that name.
+func (a *Admin) each(ctx context.Context, name string, scan func(*sql.Rows) error) error {
+	return explained(name, Rows(ctx, a.db, sqltext.Text(name), nil, scan))
+}
+
+// query runs the text of that name and scans its rows.
+func query[T any](ctx context.Context, a *Admin, name string, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	var list []T
+	err := a.each(ctx, name, func(r *sql.Rows) error {
+		one, err := scan(r)
+		list = append(list, one)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return list, nil
 }
 
-// explained says which text failed, and keeps the code.
+// explained says which text failed, if it did, and keeps the code.
 func explained(name string, err error) error {
+	if err == nil {
+		return nil
+	}
 	err = Explain(err)
 	if code := CodeOf(err); code != "" {
 		return Fail(code, fmt.Sprintf("%s: %s", name, err), err)
@@ -71,7 +108,7 @@ func (a *Admin) Describe(ctx context.Context) (runfile.Oracle, error) {
 		o.Instances = append(o.Instances, i.OracleInstance)
 		o.Version = i.version
 	}
-	release, err := catalog.Of(o.Version)
+	release, err := sqltext.ReleaseOf(o.Version)
 	if err != nil {
 		return runfile.Oracle{}, Fail(runfile.FailureUnsupported, err.Error(), err)
 	}
@@ -85,12 +122,12 @@ func (a *Admin) Describe(ctx context.Context) (runfile.Oracle, error) {
 
 // banner returns the line that names the database; older releases have more
 // lines, of PL/SQL and others.
-func (a *Admin) banner(ctx context.Context, release catalog.Release) (string, error) {
+func (a *Admin) banner(ctx context.Context, release sqltext.Release) (string, error) {
 	name := "version"
-	if release >= catalog.Release19 {
+	if release >= sqltext.Release19 {
 		name = "version_full"
 	}
-	lines, err := query(ctx, a.db, name, func(r *sql.Rows) (string, error) {
+	lines, err := query(ctx, a, name, func(r *sql.Rows) (string, error) {
 		var s sql.NullString
 		err := r.Scan(&s)
 		return oneLine(s.String), err
@@ -111,7 +148,7 @@ type instance struct {
 }
 
 func (a *Admin) instances(ctx context.Context) ([]instance, error) {
-	return query(ctx, a.db, "instances", func(r *sql.Rows) (instance, error) {
+	return query(ctx, a, "instances", func(r *sql.Rows) (instance, error) {
 		var i instance
 		var host, status sql.NullString
 		var started sql.NullTime
@@ -129,7 +166,7 @@ type parameter struct {
 }
 
 func (a *Admin) parameters(ctx context.Context) ([]parameter, error) {
-	return query(ctx, a.db, "parameters", func(r *sql.Rows) (parameter, error) {
+	return query(ctx, a, "parameters", func(r *sql.Rows) (parameter, error) {
 		var p parameter
 		var value, isDefault sql.NullString
 		err := r.Scan(&p.instance, &p.name, &value, &isDefault)
@@ -223,3 +260,54 @@ func (a *Admin) SetParameters(ctx context.Context, parameters map[string]string)
 
 // Watch makes a reader of what Direct NFS counts.
 func (a *Admin) Watch() *Watch { return &Watch{admin: a} }
+
+// idleLooks is how often, a second apart, a database may be found at work before it
+// is called busy. An instance that has just started has jobs of its own to do.
+const idleLooks = 60
+
+// CheckIdle fails with FailureBusy where sessions of others are at work: what is
+// measured would be their load as well. It means only sessions that are found at
+// work for a minute: neither a probe that asks for the health of the database nor
+// what an instance does after it has started.
+func (a *Admin) CheckIdle(ctx context.Context) error {
+	still, err := a.activeSessions(ctx)
+	for look := 1; look < idleLooks && err == nil && len(still) > 0; look++ {
+		if err = course.Wait(ctx, a.pause); err != nil {
+			return err
+		}
+		var now []session
+		now, err = a.activeSessions(ctx)
+		still = slices.DeleteFunc(now, func(s session) bool {
+			return !slices.ContainsFunc(still, func(before session) bool { return before.id == s.id })
+		})
+	}
+	if err != nil || len(still) == 0 {
+		return err
+	}
+	var others []string
+	for _, s := range still[:min(3, len(still))] {
+		others = append(others, s.what)
+	}
+	more := ""
+	if len(still) > len(others) {
+		more = fmt.Sprintf(" and %d more", len(still)-len(others))
+	}
+	return Fail(runfile.FailureBusy, fmt.Sprintf("others use the database: %s%s; run the benchmark when nobody does",
+		strings.Join(others, "; "), more), nil)
+}
+
+// session is one that is at work.
+type session struct {
+	id   [2]int64 // instance and SID
+	what string
+}
+
+func (a *Admin) activeSessions(ctx context.Context) ([]session, error) {
+	return query(ctx, a, "active_sessions", func(r *sql.Rows) (session, error) {
+		var s session
+		var user, machine, program, event sql.NullString
+		err := r.Scan(&s.id[0], &s.id[1], &user, &machine, &program, &event)
+		s.what = fmt.Sprintf("%s, %s on %s (instance %d, SID %d, %s)", user.String, program.String, machine.String, s.id[0], s.id[1], event.String)
+		return s, err
+	})
+}

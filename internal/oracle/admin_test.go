@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nfsbench/nfsbench/internal/oracle/catalog"
+	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -19,7 +19,7 @@ func parameterRow(instance int, name, value, isDefault string) row {
 
 func TestDescribeSaysWhatADatabaseIs(t *testing.T) {
 	started := time.Date(2026, 11, 20, 1, 2, 3, 0, time.UTC)
-	a, f := admin(t, catalog.Release19, map[string][]row{
+	a, f := admin(t, sqltext.Release19, map[string][]row{
 		"version_full": {{"BANNER_FULL": "Oracle Database 19c Enterprise Edition Release 19.0.0.0.0 - Production\nVersion 19.24.0.0.0"}},
 		"instances": {
 			{"INST_ID": 1, "INSTANCE_NAME": "RAC1", "HOST_NAME": "db1", "VERSION": "19.0.0.0.0", "STARTUP_TIME": started, "STATUS": "OPEN"},
@@ -58,7 +58,7 @@ func TestDescribeSaysWhatADatabaseIs(t *testing.T) {
 }
 
 func TestTheBannerOfAnOlderReleaseIsTheLineOfTheDatabase(t *testing.T) {
-	a, _ := admin(t, catalog.Release12c2, map[string][]row{"version": {
+	a, _ := admin(t, sqltext.Release12c2, map[string][]row{"version": {
 		{"BANNER": "PL/SQL Release 12.2.0.1.0"}, {"BANNER": "Oracle Database 12c, nfsbench stand-in"}, {"BANNER": "CORE 12.2.0.1.0"},
 	}})
 	got, err := a.Describe(t.Context())
@@ -68,7 +68,7 @@ func TestTheBannerOfAnOlderReleaseIsTheLineOfTheDatabase(t *testing.T) {
 }
 
 func TestAReleaseWhoseViewsAreNotKnownIsNotDescribed(t *testing.T) {
-	a, f := admin(t, catalog.Release12c1, nil)
+	a, f := admin(t, sqltext.Release12c1, nil)
 	f.rows["instances"][0]["VERSION"] = "11.2.0.4.0"
 	_, err := a.Describe(t.Context())
 	if CodeOf(err) != runfile.FailureUnsupported || !strings.Contains(err.Error(), "12.1.0.2") {
@@ -77,7 +77,7 @@ func TestAReleaseWhoseViewsAreNotKnownIsNotDescribed(t *testing.T) {
 }
 
 func TestParametersAreReadBackByName(t *testing.T) {
-	a, _ := admin(t, catalog.Release23, map[string][]row{"parameters": {
+	a, _ := admin(t, sqltext.Release23, map[string][]row{"parameters": {
 		parameterRow(1, "sga_target", "2G", "FALSE"), parameterRow(1, "cpu_count", "2", "TRUE"), parameterRow(1, "_hidden", "x", "FALSE"),
 	}})
 	got, err := a.Parameters(t.Context(), []string{"SGA_Target", "_hidden", "_never_set"})
@@ -87,7 +87,7 @@ func TestParametersAreReadBackByName(t *testing.T) {
 }
 
 func TestParametersAreSetInTheSpfile(t *testing.T) {
-	a, f := admin(t, catalog.Release19, nil)
+	a, f := admin(t, sqltext.Release19, nil)
 	err := a.SetParameters(t.Context(), map[string]string{
 		"filesystemio_options": "setall", "_db_block_prefetch_limit": "0", "db_cache_size": "128M", "timed_statistics": "true", "log_archive_format": "it's_%t",
 	})
@@ -113,14 +113,14 @@ func TestAParameterThatIsRefusedIsNamed(t *testing.T) {
 		"ORA-01031: insufficient privileges":                                runfile.FailurePrivilege,
 		"ORA-03113: end-of-file on communication channel":                   runfile.FailureDatabaseEnded,
 	} {
-		a, f := admin(t, catalog.Release19, nil)
+		a, f := admin(t, sqltext.Release19, nil)
 		f.errs["set_parameter"] = errors.New(text)
 		err := a.SetParameters(t.Context(), map[string]string{"cpu_count": "many"})
 		if CodeOf(err) != code || !strings.Contains(err.Error(), `cpu_count = "many"`) || !strings.Contains(err.Error(), text[:9]) {
 			t.Errorf("%s: got %v with %s, want %s", text, err, CodeOf(err), code)
 		}
 	}
-	a, f := admin(t, catalog.Release19, nil)
+	a, f := admin(t, sqltext.Release19, nil)
 	err := a.SetParameters(t.Context(), map[string]string{"x = 1 SCOPE = MEMORY; --": "1"})
 	if CodeOf(err) != runfile.FailureParameter || len(f.executed) > 0 {
 		t.Errorf("got %v, executed %v", err, f.executed)
@@ -131,7 +131,7 @@ func TestOthersAtWorkAreNamed(t *testing.T) {
 	session := func(sid int, user string) row {
 		return row{"INST_ID": 2, "SID": sid, "USERNAME": user, "MACHINE": "app", "PROGRAM": "sqlplus", "EVENT": "db file sequential read"}
 	}
-	a, f := admin(t, catalog.Release12c1, map[string][]row{"active_sessions": nil})
+	a, f := admin(t, sqltext.Release12c1, map[string][]row{"active_sessions": nil})
 	if err := a.CheckIdle(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -152,7 +152,7 @@ func TestOthersAtWorkAreNamed(t *testing.T) {
 }
 
 func TestEveryReleaseIsAskedOnlyForWhatItHas(t *testing.T) {
-	for _, release := range catalog.Releases() {
+	for _, release := range sqltext.Releases() {
 		a, f := admin(t, release, nil)
 		f.outs = []int64{1, 2, 3}
 		steps := map[string]func() error{
@@ -174,7 +174,7 @@ func TestEveryReleaseIsAskedOnlyForWhatItHas(t *testing.T) {
 }
 
 func TestAFailingQuerySaysWhichAndWhy(t *testing.T) {
-	a, f := admin(t, catalog.Release19, nil)
+	a, f := admin(t, sqltext.Release19, nil)
 	f.errs["sysstat"] = errors.New("ORA-00942: table or view does not exist")
 	_, err := a.Snapshot(t.Context())
 	if CodeOf(err) != runfile.FailureSQL || !strings.Contains(err.Error(), "sysstat: ") || !strings.Contains(err.Error(), "ORA-00942") {
@@ -186,7 +186,7 @@ func TestASessionThatIsAtWorkForAMomentIsNotMeant(t *testing.T) {
 	session := func(instance, sid int) row {
 		return row{"INST_ID": instance, "SID": sid, "USERNAME": "SYS", "MACHINE": "pod", "PROGRAM": "sqlplus", "EVENT": nil}
 	}
-	a, f := admin(t, catalog.Release19, map[string][]row{"active_sessions": {session(1, 7)}})
+	a, f := admin(t, sqltext.Release19, map[string][]row{"active_sessions": {session(1, 7)}})
 	f.next = map[string][]row{"active_sessions": {session(1, 8), session(2, 7)}}
 	if err := a.CheckIdle(t.Context()); err != nil {
 		t.Error(err)
@@ -202,7 +202,7 @@ func TestASessionThatIsAtWorkForAMomentIsNotMeant(t *testing.T) {
 
 func TestWaitingForAnIdleDatabaseEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	a, f := admin(t, catalog.Release19, nil)
+	a, f := admin(t, sqltext.Release19, nil)
 	f.rows["active_sessions"] = []row{{"INST_ID": 1, "SID": 1, "USERNAME": "X", "MACHINE": "x", "PROGRAM": "x", "EVENT": "x"}}
 	f.then = cancel
 	a.pause = time.Hour

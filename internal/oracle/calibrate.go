@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/oracle/catalog"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -39,7 +38,7 @@ func (a *Admin) CheckCalibration(ctx context.Context) error {
 
 // checkSession asks who and where we are.
 func (a *Admin) checkSession(ctx context.Context) ([]lack, error) {
-	lists, err := query(ctx, a.db, "container_name", func(r *sql.Rows) ([]lack, error) {
+	lists, err := query(ctx, a, "container_name", func(r *sql.Rows) ([]lack, error) {
 		var container, dba, cdb sql.NullString
 		if err := r.Scan(&container, &dba, &cdb); err != nil {
 			return nil, err
@@ -86,7 +85,7 @@ func (a *Admin) checkParameters(ctx context.Context) ([]lack, error) {
 // checkFiles wants asynchronous I/O on every datafile of every instance.
 func (a *Admin) checkFiles(ctx context.Context) ([]lack, error) {
 	type file struct{ name, asynch, access string }
-	files, err := query(ctx, a.db, "async_files", func(r *sql.Rows) (file, error) {
+	files, err := query(ctx, a, "async_files", func(r *sql.Rows) (file, error) {
 		var instance, number int64
 		var name, asynch, access sql.NullString
 		err := r.Scan(&instance, &number, &name, &asynch, &access)
@@ -115,7 +114,7 @@ func (a *Admin) checkFiles(ctx context.Context) ([]lack, error) {
 }
 
 func (a *Admin) checkStatus(ctx context.Context) ([]lack, error) {
-	states, err := query(ctx, a.db, "calibrate_status", func(r *sql.Rows) (string, error) {
+	states, err := query(ctx, a, "calibrate_status", func(r *sql.Rows) (string, error) {
 		var status, ended sql.NullString
 		err := r.Scan(&status, &ended)
 		return status.String, err
@@ -148,45 +147,35 @@ func (a *Admin) Calibrate(ctx context.Context, disks, latencyMs int32) (runfile.
 
 // calibration returns what DBA_RSRC_IO_CALIBRATE adds to the call that gave so
 // many IOPS: what there was to say, from 23ai on, and how long it took.
-func (a *Admin) calibration(ctx context.Context, maxIOPS int64) (string, int64, error) {
-	name, err := a.calibrationText(ctx)
+func (a *Admin) calibration(ctx context.Context, maxIOPS int64) (info string, seconds int64, err error) {
+	instances, err := a.instances(ctx)
 	if err != nil {
 		return "", 0, err
 	}
-	type row struct {
-		info    sql.NullString
-		seconds int64
+	name := "calibrate_result"
+	for _, i := range instances {
+		if release, err := sqltext.ReleaseOf(i.version); err == nil && release >= sqltext.Release23 {
+			name = "calibrate_result_23"
+		}
 	}
-	rows, err := query(ctx, a.db, name, func(r *sql.Rows) (row, error) {
-		var x row
+	var said sql.NullString
+	err = a.each(ctx, name, func(r *sql.Rows) error {
+		var text sql.NullString
 		var start, end sql.NullTime
 		var iops, mbps, pmbps, latency, disks sql.NullInt64
 		columns := []any{&start, &end, &iops, &mbps, &pmbps, &latency, &disks}
 		if name == "calibrate_result_23" {
-			columns = append(columns, &x.info)
+			columns = append(columns, &text)
 		}
 		err := r.Scan(columns...)
 		if iops.Int64 != maxIOPS {
-			return row{}, err // of another call
+			return err // of another call
 		}
-		x.seconds = int64(end.Time.Sub(start.Time).Round(time.Second).Seconds())
-		return x, err
+		said, seconds = text, int64(end.Time.Sub(start.Time).Round(time.Second).Seconds())
+		return err
 	})
-	if err != nil || len(rows) == 0 {
+	if err != nil {
 		return "", 0, err
 	}
-	return rows[0].info.String, rows[0].seconds, nil
-}
-
-func (a *Admin) calibrationText(ctx context.Context) (string, error) {
-	instances, err := a.instances(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, i := range instances {
-		if release, err := catalog.Of(i.version); err == nil && release >= catalog.Release23 {
-			return "calibrate_result_23", nil
-		}
-	}
-	return "calibrate_result", nil
+	return said.String, seconds, nil
 }

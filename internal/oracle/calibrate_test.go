@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nfsbench/nfsbench/internal/oracle/catalog"
+	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -27,7 +27,7 @@ func asyncFile(number int, name, asynch string) row {
 }
 
 func TestADatabaseThatIsReadyMayBeCalibrated(t *testing.T) {
-	a, f := admin(t, catalog.Release19, ready())
+	a, f := admin(t, sqltext.Release19, ready())
 	if err := a.CheckCalibration(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -60,7 +60,7 @@ func TestWhatACalibrationLacksIsSaid(t *testing.T) {
 	} {
 		rows := ready()
 		rows[c.text] = c.rows
-		a, _ := admin(t, catalog.Release19, rows)
+		a, _ := admin(t, sqltext.Release19, rows)
 		err := a.CheckCalibration(t.Context())
 		if CodeOf(err) != c.code || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v with %q, want %q with %q", name, err, CodeOf(err), c.want, c.code)
@@ -73,7 +73,7 @@ func TestAllThatACalibrationLacksIsSaidAtOnce(t *testing.T) {
 	rows["parameters"] = []row{parameterRow(1, "timed_statistics", "FALSE", "FALSE")}
 	rows["async_files"] = []row{asyncFile(1, "a.dbf", "ASYNC_OFF")}
 	rows["calibrate_status"] = []row{{"STATUS": "IN PROGRESS", "CALIBRATION_TIME": nil}}
-	a, _ := admin(t, catalog.Release19, rows)
+	a, _ := admin(t, sqltext.Release19, rows)
 	err := a.CheckCalibration(t.Context())
 	if CodeOf(err) != runfile.FailureTimedStatistics || strings.Count(err.Error(), "; ") != 2 {
 		t.Errorf("got %v with %s", err, CodeOf(err))
@@ -90,18 +90,18 @@ func calibrateRow(iops int, info any) row {
 }
 
 func TestCalibratingGivesWhatTheProcedureGave(t *testing.T) {
-	for release, c := range map[catalog.Release]struct {
+	for release, c := range map[sqltext.Release]struct {
 		rows map[string][]row
 		want runfile.Calibration
 	}{
-		catalog.Release12c2: {map[string][]row{"calibrate_result": {calibrateRow(27066, nil)}}, runfile.Calibration{
+		sqltext.Release12c2: {map[string][]row{"calibrate_result": {calibrateRow(27066, nil)}}, runfile.Calibration{
 			MaxIOPS: 27066, MaxMegabytesPerSecond: 362, ActualLatencyMilliseconds: 1, Seconds: 551,
 		}},
-		catalog.Release23: {map[string][]row{"calibrate_result_23": {calibrateRow(27066, "limited by CPU")}}, runfile.Calibration{
+		sqltext.Release23: {map[string][]row{"calibrate_result_23": {calibrateRow(27066, "limited by CPU")}}, runfile.Calibration{
 			MaxIOPS: 27066, MaxMegabytesPerSecond: 362, ActualLatencyMilliseconds: 1, Seconds: 551, AdditionalInfo: "limited by CPU",
 		}},
 		// The row is of an earlier call: the clock must do.
-		catalog.Release21: {map[string][]row{"calibrate_result": {calibrateRow(1, nil)}}, runfile.Calibration{
+		sqltext.Release21: {map[string][]row{"calibrate_result": {calibrateRow(1, nil)}}, runfile.Calibration{
 			MaxIOPS: 27066, MaxMegabytesPerSecond: 362, ActualLatencyMilliseconds: 1, Seconds: 60,
 		}},
 	} {
@@ -125,7 +125,7 @@ func TestACalibrationThatFailsSaysWhy(t *testing.T) {
 		"ORA-00600: internal error code, arguments: [1], [2]":              runfile.FailureSQL,
 		"dpiStmt_execute: ORA-03113: end-of-file on communication channel": runfile.FailureDatabaseEnded,
 	} {
-		a, f := admin(t, catalog.Release19, nil)
+		a, f := admin(t, sqltext.Release19, nil)
 		f.errs["calibrate"] = errors.New(text)
 		got, err := a.Calibrate(t.Context(), 1, 10)
 		if CodeOf(err) != code || got != (runfile.Calibration{}) || strings.Contains(err.Error(), "\n") {

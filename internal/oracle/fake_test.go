@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/oracle/catalog"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
+	"github.com/nfsbench/nfsbench/test/oraclesql/catalog"
 )
 
 // row is a row of a view by the names of its columns.
@@ -26,7 +26,7 @@ type row map[string]any
 // the text asks for them, so that a reader that mixes them up is found out.
 type fake struct {
 	mu       sync.Mutex
-	release  catalog.Release
+	release  sqltext.Release
 	rows     map[string][]row
 	next     map[string][]row // after the first time
 	errs     map[string]error
@@ -38,7 +38,7 @@ type fake struct {
 }
 
 // admin returns an Admin on a fake of a release with what every database has.
-func admin(t *testing.T, release catalog.Release, rows map[string][]row) (*Admin, *fake) {
+func admin(t *testing.T, release sqltext.Release, rows map[string][]row) (*Admin, *fake) {
 	t.Helper()
 	f := &fake{release: release, rows: map[string][]row{
 		"instances": {{

@@ -46,7 +46,10 @@ type file struct {
 // Snapshot reads the cumulative views of all instances: seven queries, which the
 // database answers from memory but for the names of files.
 func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
-	s := &Snapshot{At: a.now(), instances: map[int32]instance{}, buckets: map[bucket]int64{}}
+	s := &Snapshot{
+		At: a.now(), instances: map[int32]instance{}, statistics: map[counter]int64{}, events: map[counter]wait{},
+		buckets: map[bucket]int64{}, files: map[file]runfile.OracleFile{}, cpu: map[counter]int64{},
+	}
 	instances, err := a.instances(ctx)
 	if err != nil {
 		return nil, err
@@ -54,81 +57,62 @@ func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
 	for _, i := range instances {
 		s.instances[i.ID] = i
 	}
-	if s.statistics, err = a.counters(ctx, "sysstat"); err != nil {
-		return nil, err
-	}
-	if s.cpu, err = a.counters(ctx, "osstat"); err != nil {
-		return nil, err
-	}
-	if err := a.readEvents(ctx, s); err != nil {
-		return nil, err
-	}
-	if err := a.readFiles(ctx, s); err != nil {
-		return nil, err
+	names := map[file]string{}
+	for _, view := range []struct {
+		text string
+		scan func(*sql.Rows) error
+	}{
+		{"sysstat", scanCounters(s.statistics)},
+		{"osstat", scanCounters(s.cpu)},
+		{"system_event", func(r *sql.Rows) error {
+			var c counter
+			var w wait
+			err := r.Scan(&c.instance, &c.name, &w.waits, &w.microseconds)
+			sum := s.events[c]
+			s.events[c] = wait{sum.waits + w.waits, sum.microseconds + w.microseconds}
+			return err
+		}},
+		{"event_histogram", func(r *sql.Rows) error {
+			var b bucket
+			var count int64
+			err := r.Scan(&b.instance, &b.name, &b.below, &count)
+			s.buckets[b] += count
+			return err
+		}},
+		{"datafiles", func(r *sql.Rows) error {
+			var f file
+			var name sql.NullString
+			err := r.Scan(&f.kind, &f.number, &name)
+			names[f] = name.String
+			return err
+		}},
+		{"iostat_file", func(r *sql.Rows) error {
+			f, err := scanFile(r)
+			f.Name = names[file{kind: f.Type, number: f.Number}]
+			key := file{f.Instance, f.Type, f.Number}
+			if have, ok := s.files[key]; ok { // one row for each container
+				f, _ = addFile(have, f, 1)
+			}
+			s.files[key] = f
+			return err
+		}},
+	} {
+		if err := a.each(ctx, view.text, view.scan); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }
 
-// counters reads a text whose rows are instance, name, value.
-func (a *Admin) counters(ctx context.Context, name string) (map[counter]int64, error) {
-	all := map[counter]int64{}
-	_, err := query(ctx, a.db, name, func(r *sql.Rows) (struct{}, error) {
+// scanCounters adds up rows of instance, name and value.
+func scanCounters(into map[counter]int64) func(*sql.Rows) error {
+	return func(r *sql.Rows) error {
 		var c counter
 		var value sql.NullFloat64 // V$OSSTAT has fractions in rows that we do not ask for
 		err := r.Scan(&c.instance, &c.name, &value)
-		all[c] += int64(value.Float64)
-		return struct{}{}, err
-	})
-	return all, err
-}
-
-func (a *Admin) readEvents(ctx context.Context, s *Snapshot) error {
-	s.events = map[counter]wait{}
-	_, err := query(ctx, a.db, "system_event", func(r *sql.Rows) (struct{}, error) {
-		var c counter
-		var w wait
-		err := r.Scan(&c.instance, &c.name, &w.waits, &w.microseconds)
-		sum := s.events[c]
-		s.events[c] = wait{sum.waits + w.waits, sum.microseconds + w.microseconds}
-		return struct{}{}, err
-	})
-	if err != nil {
+		into[c] += int64(value.Float64)
 		return err
 	}
-	_, err = query(ctx, a.db, "event_histogram", func(r *sql.Rows) (struct{}, error) {
-		var b bucket
-		var count int64
-		err := r.Scan(&b.instance, &b.name, &b.below, &count)
-		s.buckets[b] += count
-		return struct{}{}, err
-	})
-	return err
-}
-
-func (a *Admin) readFiles(ctx context.Context, s *Snapshot) error {
-	names := map[file]string{}
-	_, err := query(ctx, a.db, "datafiles", func(r *sql.Rows) (struct{}, error) {
-		var f file
-		var name sql.NullString
-		err := r.Scan(&f.kind, &f.number, &name)
-		names[f] = name.String
-		return struct{}{}, err
-	})
-	if err != nil {
-		return err
-	}
-	s.files = map[file]runfile.OracleFile{}
-	_, err = query(ctx, a.db, "iostat_file", func(r *sql.Rows) (struct{}, error) {
-		f, err := scanFile(r)
-		f.Name = names[file{kind: f.Type, number: f.Number}]
-		key := file{f.Instance, f.Type, f.Number}
-		if have, ok := s.files[key]; ok { // one row for each container
-			f = addFile(have, f)
-		}
-		s.files[key] = f
-		return struct{}{}, err
-	})
-	return err
 }
 
 func scanFile(r *sql.Rows) (runfile.OracleFile, error) {
@@ -150,31 +134,19 @@ func counts(f *runfile.OracleFile) ([]*int64, []*float64) {
 	return numbers, times
 }
 
-func addFile(a, b runfile.OracleFile) runfile.OracleFile {
+// addFile adds what b counted to a, or takes it away, and says whether nothing is
+// below zero then.
+func addFile(a, b runfile.OracleFile, sign int64) (sum runfile.OracleFile, forward bool) {
 	ai, af := counts(&a)
 	bi, bf := counts(&b)
+	forward = true
 	for i := range ai {
-		*ai[i] += *bi[i]
-	}
-	for i := range af {
-		*af[i] += *bf[i]
-	}
-	return a
-}
-
-// subFile returns what a file counted from before to after, and false if a
-// counter went back.
-func subFile(after, before runfile.OracleFile) (runfile.OracleFile, bool) {
-	ai, af := counts(&after)
-	bi, bf := counts(&before)
-	forward := true
-	for i := range ai {
-		*ai[i] -= *bi[i]
+		*ai[i] += sign * *bi[i]
 		forward = forward && *ai[i] >= 0
 	}
 	for i := range af {
-		*af[i] -= *bf[i]
+		*af[i] += float64(sign) * *bf[i]
 		forward = forward && *af[i] >= 0
 	}
-	return after, forward
+	return a, forward
 }

@@ -55,14 +55,47 @@ type operations struct{ reads, writes, readBytes, writeBytes int64 }
 func (w *Watch) Look(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.lookAtPlaces(ctx); err != nil {
-		return err
-	}
-	now, err := w.operations(ctx)
+	servers, err := query(ctx, w.admin, "dnfs_servers", func(r *sql.Rows) (runfile.DNFSServer, error) {
+		var s runfile.DNFSServer
+		var id, wtmax, rtmax sql.NullInt64
+		var server, export, version sql.NullString
+		err := r.Scan(&s.Instance, &id, &server, &export, &version, &wtmax, &rtmax)
+		s.Server, s.Export, s.Version, s.WriteMaxBytes, s.ReadMaxBytes = server.String, export.String, version.String, wtmax.Int64, rtmax.Int64
+		return s, err
+	})
 	if err != nil {
 		return err
 	}
-	rows, err := w.channelRows(ctx)
+	files, err := query(ctx, w.admin, "dnfs_files", func(r *sql.Rows) (runfile.DNFSFile, error) {
+		var name sql.NullString
+		var server sql.NullInt64
+		err := r.Scan(&name, &server)
+		return runfile.DNFSFile{Name: name.String, Server: server.Int64}, err
+	})
+	if err != nil {
+		return err
+	}
+	w.servers, w.files = servers, files
+	now := map[process]operations{}
+	err = w.admin.each(ctx, "dnfs_stats", func(r *sql.Rows) error {
+		var p process
+		var reads, writes, readBytes, writeBytes sql.NullInt64
+		err := r.Scan(&p.instance, &p.number, &reads, &writes, &readBytes, &writeBytes)
+		now[p] = operations{reads.Int64, writes.Int64, readBytes.Int64, writeBytes.Int64}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	rows, err := query(ctx, w.admin, "dnfs_channels", func(r *sql.Rows) (channelRow, error) {
+		var c channelRow
+		var server, path, local sql.NullString
+		var id, sends, receives, same, other, port sql.NullInt64
+		err := r.Scan(&c.instance, &c.process, &server, &path, &local, &id, &sends, &receives, &same, &other, &port)
+		c.server, c.path, c.local = server.String, path.String, local.String
+		c.sends, c.receives, c.reconnects, c.port = sends.Int64, receives.Int64, same.Int64+other.Int64, port.Int64
+		return c, err
+	})
 	if err != nil {
 		return err
 	}
@@ -77,50 +110,12 @@ func (w *Watch) Look(ctx context.Context) error {
 	return nil
 }
 
-// lookAtPlaces reads which servers and files Direct NFS has open.
-func (w *Watch) lookAtPlaces(ctx context.Context) error {
-	servers, err := query(ctx, w.admin.db, "dnfs_servers", func(r *sql.Rows) (runfile.DNFSServer, error) {
-		var s runfile.DNFSServer
-		var id, wtmax, rtmax sql.NullInt64
-		var server, export, version sql.NullString
-		err := r.Scan(&s.Instance, &id, &server, &export, &version, &wtmax, &rtmax)
-		s.Server, s.Export, s.Version, s.WriteMaxBytes, s.ReadMaxBytes = server.String, export.String, version.String, wtmax.Int64, rtmax.Int64
-		return s, err
-	})
-	if err != nil {
-		return err
-	}
-	files, err := query(ctx, w.admin.db, "dnfs_files", func(r *sql.Rows) (runfile.DNFSFile, error) {
-		var name sql.NullString
-		var server sql.NullInt64
-		err := r.Scan(&name, &server)
-		return runfile.DNFSFile{Name: name.String, Server: server.Int64}, err
-	})
-	if err != nil {
-		return err
-	}
-	w.servers, w.files = servers, files
-	return nil
-}
-
 // channelRow is one channel of one process.
 type channelRow struct {
 	channel
 	process                     int64
 	sends, receives, reconnects int64
 	port                        int64
-}
-
-func (w *Watch) channelRows(ctx context.Context) ([]channelRow, error) {
-	return query(ctx, w.admin.db, "dnfs_channels", func(r *sql.Rows) (channelRow, error) {
-		var c channelRow
-		var server, path, local sql.NullString
-		var id, sends, receives, same, other, port sql.NullInt64
-		err := r.Scan(&c.instance, &c.process, &server, &path, &local, &id, &sends, &receives, &same, &other, &port)
-		c.server, c.path, c.local = server.String, path.String, local.String
-		c.sends, c.receives, c.reconnects, c.port = sends.Int64, receives.Int64, same.Int64+other.Int64, port.Int64
-		return c, err
-	})
 }
 
 // count adds one row. Before the window has begun, it only notes that the
@@ -140,18 +135,6 @@ func (w *Watch) count(r channelRow) {
 		sum.receives += r.receives
 		sum.reconnects += r.reconnects
 	}
-}
-
-func (w *Watch) operations(ctx context.Context) (map[process]operations, error) {
-	now := map[process]operations{}
-	_, err := query(ctx, w.admin.db, "dnfs_stats", func(r *sql.Rows) (struct{}, error) {
-		var p process
-		var reads, writes, readBytes, writeBytes sql.NullInt64
-		err := r.Scan(&p.instance, &p.number, &reads, &writes, &readBytes, &writeBytes)
-		now[p] = operations{reads.Int64, writes.Int64, readBytes.Int64, writeBytes.Int64}
-		return struct{}{}, err
-	})
-	return now, err
 }
 
 // follow keeps the processes that are still there and whose counters did not go

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nfsbench/nfsbench/internal/oracle/catalog"
+	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -25,7 +25,7 @@ func statsOf(instance, pnum int, reads, writes, readBytes, writeBytes int) row {
 // looking is a database whose rows a test changes between looks.
 func looking(t *testing.T) (*Watch, *fake) {
 	t.Helper()
-	a, f := admin(t, catalog.Release12c2, map[string][]row{
+	a, f := admin(t, sqltext.Release12c2, map[string][]row{
 		"dnfs_servers": {{"INST_ID": 1, "ID": 1, "SVRNAME": "filer", "DIRNAME": "/vol/data", "NFSVERSION": "NFSv3.0", "WTMAX": 65536, "RTMAX": 131072}},
 		"dnfs_files":   {{"FILENAME": "/opt/oracle/oradata/system01.dbf", "SVR_ID": 1}},
 	})

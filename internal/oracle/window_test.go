@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/nfsbench/nfsbench/internal/oracle/catalog"
+	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -71,7 +71,7 @@ func window(t *testing.T, before, after map[string][]row) runfile.OracleWindow {
 	t.Helper()
 	var shots [2]*Snapshot
 	for i, rows := range []map[string][]row{before, after} {
-		a, _ := admin(t, catalog.Release19, rows)
+		a, _ := admin(t, sqltext.Release19, rows)
 		s, err := a.Snapshot(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestOfManyFilesThoseWithTheMostTrafficAreKept(t *testing.T) {
 	}
 }
 
-// The mean times of single-block reads that seed 000 prints, in microseconds,
+// The mean times of single-block reads that dnfs-vs-pnfs prints, in microseconds,
 // and what one read really took.
 func TestTheUnitOfServiceTimesIsDerived(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -272,7 +272,7 @@ func TestTheUnitRestsOnTheReadsThatTheWaitsAreFor(t *testing.T) {
 }
 
 func TestASnapshotKnowsItsTime(t *testing.T) {
-	a, _ := admin(t, catalog.Release19, views(counted{instance: 1, started: boot(1)}))
+	a, _ := admin(t, sqltext.Release19, views(counted{instance: 1, started: boot(1)}))
 	s, err := a.Snapshot(t.Context())
 	if err != nil || s.At.IsZero() {
 		t.Errorf("taken at %v, %v", s.At, err)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/seeds"
+	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
 func compared(t *testing.T, table compare.Table, o Options) string {
@@ -34,7 +34,7 @@ func tables() map[string]compare.Table {
 	same.Outcome, same.Cell, small.Outcome, small.Cell = compare.NoDifference, "same", compare.Negligible, "small"
 	variation := .0123
 	return map[string]compare.Table{
-		"impact":   compare.Run(seeds.ImpactRun()),
+		"impact":   compare.Run(experiments.ImpactRun()),
 		"outcomes": {Comparisons: []compare.Line{line, same, small, short}, Findings: []compare.Finding{{Code: "TooFewRepetitions", Severity: "Warning", Message: "Make more."}}},
 		"cells":    {Cells: []compare.Cell{{Cell: "nfs", Metric: runfile.MetricIOPS, Unit: "1/s", Values: []float64{1, 2}, Mean: 1.5, Median: 1, Minimum: 1, Maximum: 2, Variation: &variation, Saturated: true}}},
 		"nothing":  {},
@@ -48,10 +48,10 @@ func TestComparisonsAsText(t *testing.T) {
 	}
 }
 
-func TestTheTextOfSeed002HasItsNumbers(t *testing.T) {
+func TestTheTextOfNFSVsDNFSHasItsNumbers(t *testing.T) {
 	t.Parallel()
 	text := compared(t, tables()["impact"], Options{Width: 120})
-	for _, row := range seeds.Impacts() {
+	for _, row := range experiments.Impacts() {
 		for _, share := range []float64{row.Impact, row.Minimum, row.Maximum} {
 			if want := Percent(share / 100); !strings.Contains(text, want) {
 				t.Errorf("%d users: %s is missing", row.Users, want)

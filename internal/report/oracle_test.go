@@ -8,7 +8,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/seeds"
+	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
 // pageOf judges a result and shows it.
@@ -23,7 +23,7 @@ func pageOf(t *testing.T, r runfile.Result, o Options) string {
 
 // simulated is a run of the stand-in: silent fallback, one parameter refused.
 func simulated() runfile.Result {
-	r := seeds.Calibrations()[0].Result()
+	r := experiments.Calibrations()[0].Result()
 	load := &r.Clients[0].Load
 	load.Oracle.StandIn, load.Oracle.Banner = true, "Oracle stand-in of nfsbench"
 	load.Oracle.Parameters = []runfile.OracleParameter{{Name: "filesystemio_options", Requested: "SETALL", Value: "setall"}, {Name: "cpu_count", Requested: "4", Value: "2"}, {Name: "db_block_size", Value: "8192"}}
@@ -47,13 +47,13 @@ func TestThePagesOfDatabases(t *testing.T) {
 		result  runfile.Result
 		options Options
 	}{
-		"calibrate":       {seeds.Calibrations()[0].Result(), Options{}},
-		"calibrate-pnfs":  {seeds.Calibrations()[4].Result(), Options{}},
-		"scan":            {seeds.Scan(paths...), Options{}},
-		"scan-one-path":   {seeds.Scan(paths[0]), Options{Width: 100}},
-		"kit":             {seeds.Kit("DNFS"), Options{}},
-		"ramp":            {seeds.Ramp(), Options{}},
-		"ramp-ascii":      {seeds.Ramp(), Options{ASCII: true, Width: 60}},
+		"calibrate":       {experiments.Calibrations()[0].Result(), Options{}},
+		"calibrate-pnfs":  {experiments.Calibrations()[4].Result(), Options{}},
+		"scan":            {experiments.Scan(paths...), Options{}},
+		"scan-one-path":   {experiments.Scan(paths[0]), Options{Width: 100}},
+		"kit":             {experiments.Kit("DNFS"), Options{}},
+		"ramp":            {experiments.Ramp(), Options{}},
+		"ramp-ascii":      {experiments.Ramp(), Options{ASCII: true, Width: 60}},
 		"simulated":       {simulated(), Options{}},
 		"simulated-color": {simulated(), Options{Color: true, Width: 60}},
 	}
@@ -71,7 +71,7 @@ func TestPagesOfDatabasesFitTheWidth(t *testing.T) {
 	long.Clients[0].Load.Repetitions[1].Oracle.DirectNFS.Servers = []runfile.DNFSServer{{Server: strings.Repeat("server-", 6), Export: "/" + strings.Repeat("folder/", 20), Version: "Parallel NFS", ReadMaxBytes: 1 << 20}}
 	long.Clients[0].Load.Repetitions[1].Oracle.Events = []runfile.OracleEvent{{Name: strings.Repeat("wait ", 30), Waits: 1 << 40, Microseconds: 1 << 50}}
 	for _, width := range []int{60, 80, 120} {
-		for name, r := range map[string]runfile.Result{"long": long, "ramp": seeds.Ramp(), "scan": seeds.Scan("192.168.4.100"), "kit": seeds.Kit("NFS")} {
+		for name, r := range map[string]runfile.Result{"long": long, "ramp": experiments.Ramp(), "scan": experiments.Scan("192.168.4.100"), "kit": experiments.Kit("NFS")} {
 			for l := range strings.Lines(pageOf(t, r, Options{Width: width})) {
 				if n := utf8.RuneCountInString(strings.TrimSuffix(l, "\n")); n > width {
 					t.Errorf("%s: %d columns of %d: %s", name, n, width, l)
@@ -102,10 +102,10 @@ func TestADatabaseCannotDriveTheTerminal(t *testing.T) {
 	}
 }
 
-// The averages that the author of seed 002 computed from awr.txt.
+// The averages that the author of nfs-vs-dnfs computed from awr.txt.
 func TestAveragesOfAnAWRReportAreThoseThatPeopleCompute(t *testing.T) {
 	t.Parallel()
-	for _, w := range seeds.Waits() {
+	for _, w := range experiments.Waits() {
 		if got := average(w.Seconds, w.Waits); got != w.Average {
 			t.Errorf("%s %d users: %s ms, printed was %s", w.Client, w.Users, got, w.Average)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/browser"
-	"github.com/nfsbench/nfsbench/test/seeds"
+	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
 const evil = `"></style></script><img src=x onerror=alert(1)><a href="javascript:alert(2)">`
@@ -131,7 +131,7 @@ func TestThePageOfARunAnswersFirstAndShowsTheRest(t *testing.T) {
 func TestThePageAllowsNothingFromOutside(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	r := seeds.Ramp()
+	r := experiments.Ramp()
 	if err := BenchmarkPage(&b, r, judge.Judge(r), PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -145,12 +145,12 @@ func TestThePageAllowsNothingFromOutside(t *testing.T) {
 
 func TestOnlyNumbersOfOracleRemindOfItsLicence(t *testing.T) {
 	t.Parallel()
-	native, standIn := browser.Hour(t, "n", 1, 0), seeds.Ramp()
+	native, standIn := browser.Hour(t, "n", 1, 0), experiments.Ramp()
 	standIn.Clients[0].Load.Oracle.StandIn = true
 	for name, c := range map[string]struct {
 		result runfile.Result
 		want   bool
-	}{"Oracle": {seeds.Ramp(), true}, "native": {native, false}, "stand-in": {standIn, false}} {
+	}{"Oracle": {experiments.Ramp(), true}, "native": {native, false}, "stand-in": {standIn, false}} {
 		if got := strings.Contains(benchmark(t, c.result, PageOptions{}).text, DisclosureNote); got != c.want {
 			t.Errorf("%s: reminded %v", name, got)
 		}
@@ -160,19 +160,19 @@ func TestOnlyNumbersOfOracleRemindOfItsLicence(t *testing.T) {
 
 func TestARampShowsItsLevelsAndItsKnee(t *testing.T) {
 	t.Parallel()
-	d := benchmark(t, seeds.Ramp(), PageOptions{})
-	benchmark(t, seeds.Kit("DNFS"), PageOptions{}).has(t, "Wait events", "db file sequential read")
+	d := benchmark(t, experiments.Ramp(), PageOptions{})
+	benchmark(t, experiments.Kit("DNFS"), PageOptions{}).has(t, "Wait events", "db file sequential read")
 	d.has(t, "Levels of load", "users", "knee", "Servers of Direct NFS", "192.168.1.20", "percentiles are upper bounds")
 }
 
 func TestACalibrationShowsItsRuns(t *testing.T) {
 	t.Parallel()
-	benchmark(t, seeds.Calibrations()[0].Result(), PageOptions{}).has(t, "Calibration", "warm-up", "27066", "362", "355.507", "Data files (V$IOSTAT_FILE)")
+	benchmark(t, experiments.Calibrations()[0].Result(), PageOptions{}).has(t, "Calibration", "warm-up", "27066", "362", "355.507", "Data files (V$IOSTAT_FILE)")
 }
 
 // hostile has the same wicked text everywhere that a file can have text.
 func hostile(s string) runfile.Result {
-	r := seeds.Ramp()
+	r := experiments.Ramp()
 	r.Plan.Run = runfile.Identity{Namespace: s, Name: s}
 	e := &r.Plan.Engine
 	e.Server, e.Export, e.Channels, e.MountOptions = s, s, runfile.ChannelsTo(s), []string{s}
@@ -193,13 +193,13 @@ func hostile(s string) runfile.Result {
 	}
 	for i := range 100 {
 		c.Load.Samples = append(c.Load.Samples, runfile.LoadSample{
-			Time: seeds.Start().Add(time.Duration(i) * time.Second), Span: runfile.SpanMeasure, Repetition: 1,
+			Time: experiments.Start().Add(time.Duration(i) * time.Second), Span: runfile.SpanMeasure, Repetition: 1,
 			Read: &runfile.SampleOps{Count: 1, Bytes: 1, MeanMicroseconds: 1}, Channels: []runfile.PathBytes{{ID: 1, BytesRead: 5}},
 		})
 	}
 	c.Observed = &runfile.Observed{Storage: []runfile.StorageSample{
-		{Source: s, Time: seeds.Start(), Paths: []runfile.StoragePath{{Address: s, Node: s, ReadBytes: new(int64(1))}}},
-		{Source: s, Time: seeds.Start().Add(time.Second), Paths: []runfile.StoragePath{{Address: s, Node: s, ReadBytes: new(int64(9))}}},
+		{Source: s, Time: experiments.Start(), Paths: []runfile.StoragePath{{Address: s, Node: s, ReadBytes: new(int64(1))}}},
+		{Source: s, Time: experiments.Start().Add(time.Second), Paths: []runfile.StoragePath{{Address: s, Node: s, ReadBytes: new(int64(9))}}},
 	}}
 	return r
 }
@@ -265,7 +265,7 @@ func (w *failing) Write(p []byte) (int, error) {
 
 func TestThatAPageCouldNotBeWrittenIsSaid(t *testing.T) {
 	t.Parallel()
-	r := seeds.Ramp()
+	r := experiments.Ramp()
 	if err := BenchmarkPage(&failing{20_000}, r, judge.Judge(r), PageOptions{}); err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("error %v", err)
 	}
@@ -273,7 +273,7 @@ func TestThatAPageCouldNotBeWrittenIsSaid(t *testing.T) {
 
 func TestTwoRunsOfOnePlanHaveOneHash(t *testing.T) {
 	t.Parallel()
-	a, b := seeds.Ramp().Plan, seeds.Ramp().Plan
+	a, b := experiments.Ramp().Plan, experiments.Ramp().Plan
 	b.Run.Name, b.Run.UID = "another", "another"
 	if diff := cmp.Diff(planHash(a), planHash(b)); diff != "" {
 		t.Error(diff)

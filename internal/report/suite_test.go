@@ -13,7 +13,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/browser"
-	"github.com/nfsbench/nfsbench/test/seeds"
+	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
 func suite(t *testing.T, run runfile.SuiteRun, g *compare.Regression) shownPage {
@@ -25,10 +25,10 @@ func suite(t *testing.T, run runfile.SuiteRun, g *compare.Regression) shownPage 
 	return read(t, b.String())
 }
 
-func TestThePageOfSeed002HasItsTable(t *testing.T) {
+func TestThePageOfNFSVsDNFSHasItsTable(t *testing.T) {
 	t.Parallel()
-	d := suite(t, seeds.ImpactRun(), nil)
-	for _, row := range seeds.Impacts() {
+	d := suite(t, experiments.ImpactRun(), nil)
+	for _, row := range experiments.Impacts() {
 		d.has(t, fmt.Sprintf("%+.2f", row.Impact), fmt.Sprintf("%+.2f", row.Minimum), fmt.Sprintf("%+.2f", row.Maximum))
 	}
 	d.inOrder(t, "Comparison Mixed", "Against the baseline", "Against the load", "All cells", "In the order of the run", "Benchmarks", "Run it again", "kind: NFSBenchmarkSuite", `"alpha": 0.05`)
@@ -161,7 +161,7 @@ func TestTheEdgesOfAWindowAreNoDip(t *testing.T) {
 	for client := range 2 {
 		cl := runfile.ClientResult{Index: int32(client)}
 		for i := range 20 { // the second begins 2.5 s later
-			at := seeds.Start().Add(time.Duration(i)*time.Second + time.Duration(client)*2500*time.Millisecond)
+			at := experiments.Start().Add(time.Duration(i)*time.Second + time.Duration(client)*2500*time.Millisecond)
 			cl.Load.Samples = append(cl.Load.Samples, runfile.LoadSample{Time: at, Span: runfile.SpanMeasure, Repetition: 1, Read: &runfile.SampleOps{Count: 10, Bytes: 1e6, MeanMicroseconds: 100}})
 		}
 		r.Clients = append(r.Clients, cl)
@@ -202,7 +202,7 @@ func TestAPathThatCarriedNothingFallsToZero(t *testing.T) {
 func TestAClockThatJumpsCannotTakeAllMemory(t *testing.T) {
 	t.Parallel()
 	r := runfile.Result{Clients: []runfile.ClientResult{{Load: runfile.Load{Samples: []runfile.LoadSample{
-		{Time: seeds.Start()}, {Time: seeds.Start().AddDate(50, 0, 0)}, {Time: seeds.Start().AddDate(-50, 0, 0)},
+		{Time: experiments.Start()}, {Time: experiments.Start().AddDate(50, 0, 0)}, {Time: experiments.Start().AddDate(-50, 0, 0)},
 	}}}}}
 	if n := len(courseOf(r).slots); n > maxSlots {
 		t.Errorf("%d intervals", n)

@@ -72,7 +72,7 @@ const (
 	FailureProtocol      = "ProtocolError"      // the server's replies make no sense
 	FailureTimeout       = "Timeout"
 	FailureCancelled     = "Cancelled"
-	FailureLoaderCrashed = "LoaderCrashed" // the loader ended without a last word
+	FailureLoaderCrashed = "LoaderCrashed" // the loader ended without a final event
 	FailureUnsupported   = "Unsupported"   // this system cannot do what the plan asks
 	FailureInternal      = "InternalError"
 )

@@ -103,9 +103,9 @@ type SuitePoint struct {
 	Step string `json:"step,omitempty"` // for example Users=8
 	// Metrics by their name in the API, in the unit of SuiteMetricUnit. What is
 	// not known is absent.
-	Metrics      map[string]float64 `json:"metrics"`
-	WirePermille *int64             `json:"wirePermille,omitempty"` // of the wire limit
-	Knee         bool               `json:"knee,omitempty"`
+	Metrics     map[string]float64 `json:"metrics"`
+	WirePercent *float64           `json:"wirePercent,omitempty"` // of the wire limit
+	Knee        bool               `json:"knee,omitempty"`
 }
 
 // The metrics of a SuitePoint; the API's names.

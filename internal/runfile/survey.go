@@ -30,7 +30,7 @@ type Survey struct {
 	Version string    `json:"version" jsonschema:"enum=nfsbench.io/survey/v1"`
 	Source  string    `json:"source"` // name of the source in the plan
 	Array   string    `json:"array"`  // in words, such as "ONTAP 9.14.1, cluster naclu1, SVM vsdb122b"
-	Time    time.Time `json:"time"`   // by the clock of who asked
+	Time    time.Time `json:"time"`   // by the clock of the surveyor
 	// ClockOffsetMilliseconds is the array's clock less ours.
 	ClockOffsetMilliseconds *int64 `json:"clockOffsetMilliseconds,omitempty"`
 	// Clients are the addresses that the array may see the clients as: the

@@ -66,7 +66,7 @@ func (e *SurveyError) Unwrap() error { return e.Err }
 
 // Snapshot is one reading of a source. Everything in it belongs to the caller.
 type Snapshot struct {
-	// Time is when the counters held, by the clock of the storage if it tells, which then
+	// Time is when the counters held, by the storage's clock where it has one, which then
 	// is the right one to divide by; otherwise when the answer was there.
 	Time time.Time
 	// Epoch names the life of the counters: they only grow while it stays the same. After

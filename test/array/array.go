@@ -1,6 +1,42 @@
+// Package array runs an NFS array of two nodes for tests: one that has no
+// hardware, and yet a data path whose wrong way costs what it costs.
+//
+//	client ── LIF 1 ── N-blade a ─── Ganesha a     node a, a network namespace
+//	                       │ cluster link
+//	client ── LIF 2 ── N-blade b ─── Ganesha b     node b, another one
+//
+// It is built as ONTAP is. The N-blade (package nblade) ends the connections of
+// the clients of its LIFs and sends each call to the node that owns the volume.
+// There NFS-Ganesha answers it. A client that asks the LIF of the owner pays for
+// one node; one that asks the other pays for an N-blade there, for the way over
+// the cluster link, and for the N-blade of the owner, which takes it off the link.
+// Nothing of this is scripted: what Node, LIF and Volume tell was counted where it
+// happened.
+//
+// Both nodes run NFS-Ganesha over the same folder with the same exports, so that
+// a file handle means the same on both, and none keeps attributes or names for
+// itself. A volume moves by changing who answers: see Array.Move.
+//
+// # What differs from an array
+//
+//   - The two have no disks of their own: the folder lies in the page cache of
+//     this machine. A move copies nothing.
+//   - The nodes share the processors of this machine with clients and everybody
+//     else. Where it is busy, latencies are those of waiting for a processor.
+//   - Processor time is that of the node's processes as the kernel accounts it,
+//     in steps of 10 ms. What the kernel does for them outside of any process,
+//     above all receiving packets in soft interrupts, is not in it or is on the
+//     account of whoever ran just then.
+//   - The state of NFSv4 does not move with a volume (see package nblade).
+//   - NFS-Ganesha sees the N-blades as its clients: rules of exports for
+//     addresses of clients can not be tested with it.
+//
+// It needs root, NFS-Ganesha, rpcbind and iproute2, all of which
+// hack/lab/ganesha.sh installs.
 package array
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +49,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/test/array/control"
+	"github.com/nfsbench/nfsbench/test/repository"
 )
 
 // Options say what to start. The zero Options start the array "twonode".
@@ -26,11 +63,6 @@ type Options struct {
 	// Volumes exist from the beginning; default: one, "data" on node a, which
 	// clients mount as /export/data.
 	Volumes []Volume
-	// Cores are the processors of each node, to which its processes are bound.
-	// 0 = both nodes use all that this process may use, with everybody else: on a
-	// machine with few of them that is several times as fast, because a node that
-	// is bound to one waits whenever somebody else has it.
-	Cores int
 	// DrainLimit bounds how long a move may hold calls back; default 5 s.
 	DrainLimit time.Duration
 	// Now is the clock; default time.Now.
@@ -82,21 +114,20 @@ type Array struct {
 	exports uint16 // the highest Export_Id so far
 }
 
-// node is one controller.
 type node struct {
 	name, netns string
 	cluster     string // address on the cluster link
-	cpus        []int
 	blade       control.Client
 	rpcbind     *process
 	ganesha     *process
 	nblade      *process
-	seen        highWater
+
+	mu   sync.Mutex
+	busy time.Duration // the most that was counted: it must not fall when a process has ended
 }
 
-// Start starts an array. What a former one of the same name left behind, because
-// it was killed, is removed first; one that still runs is an error. The context
-// bounds the start only.
+// Start starts an array. What a killed one of the same name left behind is removed
+// first; one that still runs is an error. The context bounds the start only.
 func Start(ctx context.Context, o Options) (*Array, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -119,9 +150,7 @@ func Start(ctx context.Context, o Options) (*Array, error) {
 }
 
 func (o Options) complete() (Options, error) {
-	if o.Name == "" {
-		o.Name = "twonode"
-	}
+	o.Name = cmp.Or(o.Name, "twonode")
 	if !regexp.MustCompile(`^[a-z0-9]{1,8}$`).MatchString(o.Name) {
 		return o, fmt.Errorf("name %q: use up to 8 lower-case letters and digits", o.Name)
 	}
@@ -148,10 +177,7 @@ func (o Options) complete() (Options, error) {
 		o.Volumes[i].Folder = filepath.Join(folder(o.Name), "data", v.Name)
 		o.Volumes[i].export = uint16(i + 1)
 	}
-	o.Cores = max(o.Cores, 0)
-	if o.DrainLimit <= 0 {
-		o.DrainLimit = 5 * time.Second
-	}
+	o.DrainLimit = cmp.Or(o.DrainLimit, 5*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -159,13 +185,12 @@ func (o Options) complete() (Options, error) {
 }
 
 func (v Volume) check(nodes []string) error {
-	if !regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`).MatchString(v.Name) {
+	switch {
+	case !regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`).MatchString(v.Name):
 		return fmt.Errorf("volume %q: use letters, digits and _", v.Name)
-	}
-	if !regexp.MustCompile(`^(/[A-Za-z0-9_-]{1,64}){1,4}$`).MatchString(v.Junction) {
+	case !regexp.MustCompile(`^(/[A-Za-z0-9_-]{1,64}){1,4}$`).MatchString(v.Junction):
 		return fmt.Errorf("volume %s: junction %q: use a path like /export/data", v.Name, v.Junction)
-	}
-	if !slices.Contains(nodes, v.Node) {
+	case !slices.Contains(nodes, v.Node):
 		return fmt.Errorf("volume %s: there is no node %q, but %q", v.Name, v.Node, nodes)
 	}
 	return nil
@@ -178,19 +203,34 @@ func (a *Array) start(ctx context.Context) error {
 	for i, letter := range []string{"a", "b"} {
 		a.nodes = append(a.nodes, &node{
 			name: a.options.Name + "-" + letter, netns: netnsOf(a.options.Name, letter),
-			cluster: fmt.Sprintf("169.254.77.%d", i+1), cpus: cpusOf(i, a.options.Cores),
+			cluster: fmt.Sprintf("169.254.77.%d", i+1),
 		})
 	}
 	a.volumes, a.exports = a.options.Volumes, uint16(len(a.options.Volumes))
-	if err := a.keepState(); err != nil {
+	st, err := readStat(os.Getpid())
+	if err != nil {
+		return err
+	}
+	a.state.Owner = identity{PID: os.Getpid(), Began: st.began}
+	if err := a.state.write(a.dir); err != nil {
 		return err
 	}
 	if err := a.makeNetwork(ctx); err != nil {
 		return err
 	}
-	if err := buildBlade(ctx, a.bladePath()); err != nil {
+	source, err := repository.Path("test/array/nblade")
+	if err != nil {
 		return err
 	}
+	// -C: the process may run in a folder of another module.
+	if err := run(ctx, "go", "build", "-C", source, "-o", a.bladePath()); err != nil {
+		return err
+	}
+	return a.startNodes(ctx)
+}
+
+// startNodes starts both nodes and waits until they serve all volumes.
+func (a *Array) startNodes(ctx context.Context) error {
 	for _, v := range a.volumes {
 		if err := makeFolder(v); err != nil {
 			return err
@@ -247,15 +287,9 @@ func (a *Array) LIFs() []LIF {
 	return slices.Clone(a.lifs)
 }
 
-// NetworkNamespaces are the names of the nodes' network namespaces, in the order
-// of Nodes.
-func (a *Array) NetworkNamespaces() []string { return []string{a.nodes[0].netns, a.nodes[1].netns} }
-
 func (a *Array) node(name string) (*node, error) {
-	for _, n := range a.nodes {
-		if n.name == name {
-			return n, nil
-		}
+	if i := slices.Index(a.Nodes(), name); i >= 0 {
+		return a.nodes[i], nil
 	}
 	return nil, fmt.Errorf("array %s has no node %q, but %q", a.options.Name, name, a.Nodes())
 }

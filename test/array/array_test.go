@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -356,7 +357,7 @@ func TestWhatAKilledArrayLeftIsRemoved(t *testing.T) {
 	if out, err := standin("down"); err != nil {
 		t.Errorf("down: %v\n%s", err, out)
 	}
-	if anyAlive(s.Processes) {
+	if slices.ContainsFunc(s.Processes, identity.alive) {
 		t.Errorf("some of %+v are alive", s.Processes)
 	}
 	if err := left("arrown"); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/test/array/control"
-	"github.com/nfsbench/nfsbench/test/repository"
 )
 
 // ganeshaConfig is that of both nodes. With the same exports over the same
@@ -59,20 +59,15 @@ EXPORT_DEFAULTS {
 func (v Volume) Export() uint16 { return v.export }
 
 func (a *Array) writeGaneshaConfig(n *node) error {
-	t := template.Must(template.New("ganesha").Parse(ganeshaConfig))
 	var b bytes.Buffer
-	err := t.Execute(&b, map[string]any{
+	err := template.Must(template.New("ganesha").Parse(ganeshaConfig)).Execute(&b, map[string]any{
 		"Address": n.cluster, "Recovery": filepath.Join(a.dir, "recovery-"+n.name), "Volumes": a.Volumes(),
 	})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(a.ganeshaPath(n), b.Bytes(), 0o644)
+	return errors.Join(err, os.WriteFile(a.ganeshaPath(n), b.Bytes(), 0o644))
 }
 
 func (a *Array) ganeshaPath(n *node) string { return filepath.Join(a.dir, n.name+".conf") }
 func (a *Array) bladePath() string          { return filepath.Join(a.dir, "nblade") }
-func (a *Array) socketPath(n *node) string  { return filepath.Join(a.dir, n.name+".sock") }
 
 func makeFolder(v Volume) error {
 	if err := os.MkdirAll(v.Folder, 0o777); err != nil {
@@ -82,18 +77,6 @@ func makeFolder(v Volume) error {
 	return os.Chmod(v.Folder, 0o777|os.ModeSticky)
 }
 
-// buildBlade compiles the N-blade.
-func buildBlade(ctx context.Context, to string) error {
-	source, err := repository.Path("test/array/nblade")
-	if err != nil {
-		return err
-	}
-	// -C: the process may run in a folder of another module.
-	_, err = output(ctx, "go", "build", "-C", source, "-o", to)
-	return err
-}
-
-// startNode starts rpcbind, NFS-Ganesha and the N-blade, in this order.
 func (a *Array) startNode(ctx context.Context, n *node) error {
 	if err := os.MkdirAll(filepath.Join(a.dir, "recovery-"+n.name), 0o755); err != nil {
 		return err
@@ -137,7 +120,7 @@ func (p *process) has(file string) error {
 }
 
 func (a *Array) startBlade(ctx context.Context, n *node) error {
-	s := control.Settings{Node: n.name, Blades: map[string]string{}, Socket: a.socketPath(n)}
+	s := control.Settings{Node: n.name, Blades: map[string]string{}, Socket: filepath.Join(a.dir, n.name+".sock")}
 	for _, l := range a.LIFs() {
 		s.Listen = append(s.Listen, l.Address)
 	}
@@ -167,7 +150,6 @@ func (v Volume) order() control.Order {
 	return control.Order{Volume: control.Volume{Name: v.Name, Junction: v.Junction, Export: v.export, Owner: v.Node}}
 }
 
-// awaitMounts waits until every LIF serves the volume.
 func (a *Array) awaitMounts(ctx context.Context, v Volume) error {
 	for _, l := range a.LIFs() {
 		if l.Down {

@@ -3,13 +3,12 @@ package array
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
+	"net"
 	"net/netip"
 	"os/exec"
 	"strconv"
 	"strings"
-	"time"
 )
 
 func netnsOf(name, letter string) string { return "nfsarray-" + name + "-" + letter }
@@ -17,27 +16,20 @@ func netnsOf(name, letter string) string { return "nfsarray-" + name + "-" + let
 // hostLink names this machine's end of the i-th LIF; 15 characters are allowed.
 func hostLink(name string, i int) string { return fmt.Sprintf("na-%s-%d", name, i) }
 
-// ip runs one command of iproute2.
-func ip(ctx context.Context, args ...string) error {
-	_, err := output(ctx, "ip", args...)
-	return err
-}
-
-func output(ctx context.Context, name string, args ...string) ([]byte, error) {
+func run(ctx context.Context, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
 	}
-	return out, nil
+	return nil
 }
 
 // all runs commands of ip, each written with blanks between its words, until one fails.
 func all(ctx context.Context, commands ...string) error {
 	for _, c := range commands {
-		if err := ip(ctx, strings.Fields(c)...); err != nil {
+		if err := run(ctx, "ip", strings.Fields(c)...); err != nil {
 			return err
 		}
 	}
@@ -50,24 +42,17 @@ func (a *Array) makeNetwork(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := a.makeClusterLink(ctx); err != nil {
-		return err
-	}
-	for i, s := range a.options.Subnets {
-		if err := a.makeLIF(ctx, i+1, netip.MustParsePrefix(s), a.nodes[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (a *Array) makeClusterLink(ctx context.Context) error {
-	x, y := a.nodes[0], a.nodes[1]
-	if err := all(ctx, "link add clu0 netns "+x.netns+" type veth peer name clu0 netns "+y.netns); err != nil {
+	link := "link add clu0 netns " + a.nodes[0].netns + " type veth peer name clu0 netns " + a.nodes[1].netns
+	if err := all(ctx, link); err != nil {
 		return err
 	}
 	for _, n := range a.nodes {
 		if err := all(ctx, "-n "+n.netns+" addr add "+n.cluster+"/30 dev clu0", "-n "+n.netns+" link set clu0 up"); err != nil {
+			return err
+		}
+	}
+	for i, s := range a.options.Subnets {
+		if err := a.makeLIF(ctx, i+1, netip.MustParsePrefix(s), a.nodes[i]); err != nil {
 			return err
 		}
 	}
@@ -114,11 +99,7 @@ func (a *Array) address(ctx context.Context, lif LIF, n *node) error {
 // LIFDown takes an address away: connections over it hang, new ones fail after
 // about three seconds because nobody answers for the address.
 func (a *Array) LIFDown(ctx context.Context, address string) error {
-	return a.changeLIF(address, func(l *LIF) error {
-		n, err := a.node(l.Node)
-		if err != nil {
-			return err
-		}
+	return a.changeLIF(address, func(l *LIF, n *node) error {
 		l.Down = true
 		return all(ctx, "-n "+n.netns+" addr flush dev "+l.Name)
 	})
@@ -126,11 +107,7 @@ func (a *Array) LIFDown(ctx context.Context, address string) error {
 
 // LIFUp brings it back.
 func (a *Array) LIFUp(ctx context.Context, address string) error {
-	return a.changeLIF(address, func(l *LIF) error {
-		n, err := a.node(l.Node)
-		if err != nil {
-			return err
-		}
+	return a.changeLIF(address, func(l *LIF, n *node) error {
 		l.Down = false
 		return a.address(ctx, *l, n)
 	})
@@ -138,20 +115,16 @@ func (a *Array) LIFUp(ctx context.Context, address string) error {
 
 // MigrateLIF takes an address to a node. Its connections end: clients connect
 // again, to the N-blade of the other node.
-func (a *Array) MigrateLIF(ctx context.Context, address, node string) error {
-	return a.changeLIF(address, func(l *LIF) error {
-		from, err := a.node(l.Node)
-		if err != nil {
-			return err
-		}
-		to, err := a.node(node)
+func (a *Array) MigrateLIF(ctx context.Context, address, target string) error {
+	return a.changeLIF(address, func(l *LIF, from *node) error {
+		to, err := a.node(target)
 		if err != nil || to == from {
 			return err
 		}
-		l.Node = node
+		l.Node = target
 		// The sockets that the former node has would keep quiet for minutes.
 		kill := "ip netns exec " + from.netns + " ss -K src " + l.Address
-		if _, err := output(ctx, "sh", "-c", kill+" || true"); err != nil {
+		if err := run(ctx, "sh", "-c", kill+" || true"); err != nil {
 			return err
 		}
 		_ = all(ctx, "-n "+from.netns+" rule del from "+l.Address+" table "+strconv.Itoa(100+l.index))
@@ -165,15 +138,20 @@ func (a *Array) MigrateLIF(ctx context.Context, address, node string) error {
 	})
 }
 
-// changeLIF lets change work on a copy, which counts if it succeeds.
-func (a *Array) changeLIF(address string, change func(*LIF) error) error {
+// changeLIF lets change work on a copy, which counts if it succeeds; n is the node
+// that the LIF is on.
+func (a *Array) changeLIF(address string, change func(l *LIF, n *node) error) error {
 	a.moving.Lock()
 	defer a.moving.Unlock()
 	for i, l := range a.LIFs() {
 		if l.Address != address {
 			continue
 		}
-		if err := change(&l); err != nil {
+		n, err := a.node(l.Node)
+		if err == nil {
+			err = change(&l, n)
+		}
+		if err != nil {
 			return fmt.Errorf("LIF %s: %w", address, err)
 		}
 		a.mu.Lock()
@@ -184,32 +162,13 @@ func (a *Array) changeLIF(address string, change func(*LIF) error) error {
 	return fmt.Errorf("array %s has no LIF %s", a.options.Name, address)
 }
 
-// linksOf lists this machine's links of an array.
-func linksOf(ctx context.Context, name string) ([]string, error) {
-	out, err := output(ctx, "ip", "-j", "link", "show", "type", "veth")
-	if err != nil {
-		return nil, err
-	}
-	var links []struct {
-		Name string `json:"ifname"`
-	}
-	if text := bytes.TrimSpace(out); len(text) > 0 {
-		if err := json.Unmarshal(text, &links); err != nil {
-			return nil, fmt.Errorf("read the list of links: %w", err)
-		}
-	}
-	var ours []string
+// linksOf lists this machine's links of an array, whose name has no hyphen.
+func linksOf(name string) (ours []string, err error) {
+	links, err := net.Interfaces()
 	for _, l := range links {
-		if i, ok := strings.CutPrefix(l.Name, "na-"+name+"-"); ok {
-			if _, err := strconv.Atoi(i); err == nil {
-				ours = append(ours, l.Name)
-			}
+		if strings.HasPrefix(l.Name, "na-"+name+"-") {
+			ours = append(ours, l.Name)
 		}
 	}
-	return ours, nil
+	return ours, err
 }
-
-const (
-	readyTime = 30 * time.Second
-	readyStep = 50 * time.Millisecond
-)

@@ -1,6 +1,8 @@
 package array
 
 import (
+	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -8,11 +10,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nfsbench/nfsbench/test/array/control"
 	"github.com/nfsbench/nfsbench/test/ontap"
 )
 
@@ -24,12 +30,9 @@ type RESTOptions struct {
 	Grid time.Duration
 	// Replication is how long a volume that moves is on its way before it is cut over.
 	Replication time.Duration
-	// Accounts may sign in. Default: "admin" may everything, "nfsbench" reads
-	// what our documentation lets it read, "vsadmin" is of the SVM; with passwords
-	// made anew at each start.
+	// Accounts may sign in. Default: "admin", "nfsbench" with the rights of our
+	// documentation, and "vsadmin" of the SVM, with new passwords at each start.
 	Accounts []ontap.Account
-	// Change changes the model before it is served, nil = not at all.
-	Change func(*ontap.Model)
 }
 
 // REST is the REST interface of an array while it serves.
@@ -47,21 +50,15 @@ type REST struct {
 	Standin *ontap.Standin `json:"-"`
 }
 
-// StartREST serves the REST interface of ONTAP (package ontap) over TLS until
-// Stop, at an address of this machine that every pod can reach. It tells the
-// LIFs, the volumes and the counters of this array, and moves its volumes.
+// StartREST serves the REST interface of ONTAP (package ontap) for this array over TLS
+// until Stop, at an address of this machine that every pod can reach.
 func (a *Array) StartREST(o RESTOptions) (*REST, error) {
 	a.moving.Lock()
 	defer a.moving.Unlock()
 	if a.rest != nil {
 		return nil, errors.New("the REST interface is served already")
 	}
-	if o.Cluster == "" {
-		o.Cluster = a.options.Name
-	}
-	if o.SVM == "" {
-		o.SVM = "svm1"
-	}
+	o.Cluster, o.SVM = cmp.Or(o.Cluster, a.options.Name), cmp.Or(o.SVM, "svm1")
 	if len(o.Accounts) == 0 {
 		o.Accounts = []ontap.Account{
 			ontap.Admin("admin", rand.Text()), ontap.ReadOnly("nfsbench", rand.Text()),
@@ -72,11 +69,7 @@ func (a *Array) StartREST(o RESTOptions) (*REST, error) {
 		SVM: o.SVM, Accounts: o.Accounts,
 		CAFile: filepath.Join(a.dir, "ca.pem"), AccountsFile: filepath.Join(a.dir, "accounts.json"),
 	}
-	model := a.model(o)
-	if o.Change != nil {
-		o.Change(&model)
-	}
-	r.Standin = ontap.New(ontap.Options{Truth: a, Model: model, Grid: o.Grid, Replication: o.Replication})
+	r.Standin = ontap.New(ontap.Options{Truth: a, Model: a.model(o), Grid: o.Grid, Replication: o.Replication})
 	l, err := net.Listen("tcp", net.JoinHostPort(a.LIFs()[0].Host, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("serve the REST interface: %w", err)
@@ -101,7 +94,6 @@ func (r *REST) keep() error {
 	return errors.Join(os.WriteFile(r.CAFile, r.CA, 0o644), os.WriteFile(r.AccountsFile, append(text, '\n'), 0o600))
 }
 
-// model is the array in the words of ONTAP.
 func (a *Array) model(o RESTOptions) ontap.Model {
 	m := ontap.Model{
 		Cluster: o.Cluster, SVM: o.SVM, Accounts: o.Accounts,
@@ -180,4 +172,80 @@ func (a *Array) stopREST() {
 	if r != nil {
 		r.Standin.Close()
 	}
+}
+
+var _ ontap.Truth = (*Array)(nil)
+
+// Node counts the processor time of all processes of a node, user and system,
+// since they started, in steps of 10 ms. Its base is the time since the start of
+// the array for each of this machine's processors, which the nodes share: both
+// together can be busy for no longer than that. See the package for what is not
+// in it. The counters of an unknown node are zero.
+func (a *Array) Node(name string) ontap.NodeCounters {
+	n, err := a.node(name)
+	if err != nil {
+		return ontap.NodeCounters{}
+	}
+	var busy time.Duration
+	for _, p := range []*process{n.rpcbind, n.ganesha, n.nblade} {
+		if st, err := readStat(p.id.PID); err == nil && st.began == p.id.Began {
+			busy += st.cpu
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.busy = max(n.busy, busy)
+	base := a.options.Now().Sub(a.began) * time.Duration(runtime.NumCPU())
+	return ontap.NodeCounters{BusyMicros: uint64(n.busy.Microseconds()), BaseMicros: uint64(base.Microseconds())}
+}
+
+// LIF counts the bytes of an address with all headers, as its interface does:
+// this end of the link receives what the LIF sends. One packet of the kernel may
+// be 64 KiB, with its headers counted once.
+func (a *Array) LIF(address string) ontap.LIFCounters {
+	for _, l := range a.LIFs() {
+		if l.Address == address {
+			read := func(counter string) uint64 {
+				text, _ := os.ReadFile(filepath.Join("/sys/class/net", hostLink(a.options.Name, l.index), "statistics", counter))
+				n, _ := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+				return n
+			}
+			return ontap.LIFCounters{SentBytes: read("rx_bytes"), ReceivedBytes: read("tx_bytes")}
+		}
+	}
+	return ontap.LIFCounters{}
+}
+
+// Volume counts what the N-blades saw of a volume. Latency is that at the N-blade: with
+// the way over the cluster link, and never the network of the client.
+func (a *Array) Volume(name string) ontap.VolumeCounters {
+	var sum ontap.VolumeCounters
+	for _, c := range a.counts() {
+		v := c.Volumes[name]
+		sum = ontap.VolumeCounters{Read: sum.Read.Plus(v.Read), Write: sum.Write.Plus(v.Write), Other: sum.Other.Plus(v.Other)}
+	}
+	return sum
+}
+
+// Clients are the addresses of clients that have called, with the calls that
+// entered at the owner of the volume and those that went over the cluster link.
+func (a *Array) Clients() []ontap.Client {
+	var clients []ontap.Client
+	for _, c := range a.counts() {
+		clients = append(clients, c.Clients...)
+	}
+	return clients
+}
+
+// counts asks both N-blades. One that does not answer has died, which Wait tells.
+func (a *Array) counts() []control.Counts {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) //nolint:usetesting // not a test
+	defer cancel()
+	var all []control.Counts
+	for _, n := range a.nodes {
+		if c, err := n.blade.Counts(ctx); err == nil {
+			all = append(all, c)
+		}
+	}
+	return all
 }

@@ -1,6 +1,7 @@
 package array
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -23,34 +28,13 @@ type state struct {
 // removeTime bounds the removal of an array.
 const removeTime = 20 * time.Second
 
-// folder is where everything of an array is.
 func folder(name string) string {
-	base := os.Getenv("XDG_STATE_HOME")
-	if base == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			home = os.TempDir()
-		}
-		base = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(base, "nfsbench", "array", name)
-}
-
-func (a *Array) keepState() error {
-	st, err := readStat(os.Getpid())
+	home, err := os.UserHomeDir()
 	if err != nil {
-		return err
+		home = os.TempDir()
 	}
-	a.state.Owner = identity{PID: os.Getpid(), Began: st.began}
-	return a.state.write(a.dir)
-}
-
-// keep notes a process so that it can be ended after a crash of this one.
-func (a *Array) keep(id identity) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.state.Processes = append(a.state.Processes, id)
-	return a.state.write(a.dir)
+	base := cmp.Or(os.Getenv("XDG_STATE_HOME"), filepath.Join(home, ".local", "state"))
+	return filepath.Join(base, "nfsbench", "array", name)
 }
 
 func (s state) write(dir string) error {
@@ -58,11 +42,15 @@ func (s state) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	part := filepath.Join(dir, "state.json.new")
-	if err := os.WriteFile(part, text, 0o644); err != nil {
+	return replace(filepath.Join(dir, "state.json"), text)
+}
+
+// replace writes a file as a whole, for readers in other processes.
+func replace(file string, text []byte) error {
+	if err := os.WriteFile(file+".new", text, 0o644); err != nil {
 		return err
 	}
-	return os.Rename(part, filepath.Join(dir, "state.json"))
+	return os.Rename(file+".new", file)
 }
 
 func readState(name string) (state, error) {
@@ -84,24 +72,14 @@ func owner(name string) int {
 		return 0
 	}
 	// This process may have stopped an array of the same name, or not.
-	if s.Owner.PID == os.Getpid() && !anyAlive(s.Processes) {
+	if s.Owner.PID == os.Getpid() && !slices.ContainsFunc(s.Processes, identity.alive) {
 		return 0
 	}
 	return s.Owner.PID
 }
 
-func anyAlive(ids []identity) bool {
-	for _, id := range ids {
-		if id.alive() {
-			return true
-		}
-	}
-	return false
-}
-
-// Down removes an array by its name, whether it runs in another process, which
-// is asked to end, or was left behind by one that was killed. No array of that
-// name is no error.
+// Down removes an array by its name. A process that runs it is asked to end. No array
+// of that name is no error.
 func Down(ctx context.Context, name string) error {
 	s, err := readState(name)
 	if err != nil {
@@ -117,7 +95,6 @@ func Down(ctx context.Context, name string) error {
 	return remove(ctx, name)
 }
 
-// remove removes processes, network and files.
 func remove(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, removeTime)
 	defer cancel()
@@ -126,17 +103,16 @@ func remove(ctx context.Context, name string) error {
 	for _, id := range s.Processes {
 		errs = append(errs, id.end(ctx, syscall.SIGKILL))
 	}
-	links, err := linksOf(ctx, name)
+	links, err := linksOf(name)
 	errs = append(errs, err)
 	for _, l := range links {
-		// Both ends of a link may be in the list.
-		if err := ip(ctx, "link", "del", l); err != nil && !strings.Contains(err.Error(), "Cannot find") {
+		if err := all(ctx, "link del "+l); err != nil && !strings.Contains(err.Error(), "Cannot find") {
 			errs = append(errs, err)
 		}
 	}
 	for _, letter := range []string{"a", "b"} {
 		if _, err := os.Stat("/run/netns/" + netnsOf(name, letter)); err == nil {
-			errs = append(errs, ip(ctx, "netns", "del", netnsOf(name, letter)))
+			errs = append(errs, all(ctx, "netns del "+netnsOf(name, letter)))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -160,4 +136,203 @@ func Missing() error {
 		return fmt.Errorf("missing: %s; hack/lab/ganesha.sh up installs what it needs", strings.Join(missing, " "))
 	}
 	return nil
+}
+
+type facts struct {
+	Name       string   `json:"name"`
+	PID        int      `json:"pid"`
+	Nodes      []string `json:"nodes"`
+	Namespaces []string `json:"namespaces"` // network namespaces of the nodes
+	LIFs       []LIF    `json:"lifs"`
+	Volumes    []Volume `json:"volumes"`
+	REST       *REST    `json:"rest,omitempty"`
+}
+
+// Describe returns what the array is as JSON, and keeps it for Description, also
+// after changes from now on.
+func (a *Array) Describe() ([]byte, error) {
+	a.moving.Lock()
+	defer a.moving.Unlock()
+	a.described = true
+	return a.describe()
+}
+
+// describe does it for a caller who holds moving.
+func (a *Array) describe() ([]byte, error) {
+	text, err := json.MarshalIndent(facts{
+		Name: a.options.Name, PID: os.Getpid(), Nodes: a.Nodes(), Namespaces: []string{a.nodes[0].netns, a.nodes[1].netns},
+		LIFs: a.LIFs(), Volumes: a.Volumes(), REST: a.rest,
+	}, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	text = append(text, '\n')
+	return text, replace(filepath.Join(a.dir, "facts.json"), text)
+}
+
+// tell lets whoever looks at the array know of LIFs and volumes that changed.
+// The caller holds moving.
+func (a *Array) tell() error {
+	a.tellREST()
+	if !a.described {
+		return nil
+	}
+	_, err := a.describe()
+	return err
+}
+
+// Description is what Describe returned last in the process that runs the array
+// of that name, nil if none does.
+func Description(name string) []byte {
+	if owner(name) == 0 {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join(folder(name), "facts.json"))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+type process struct {
+	name string
+	id   identity
+	gone chan struct{}
+}
+
+// identity is a pid that no stranger can have taken over.
+type identity struct {
+	PID   int    `json:"pid"`
+	Began uint64 `json:"began"` // in clock ticks since the machine started
+}
+
+// launcher starts processes from a thread of its own, because the kernel ends
+// them when the thread that started them ends, not the process.
+type launcher struct {
+	work chan func()
+	once sync.Once
+}
+
+func newLauncher() *launcher {
+	l := &launcher{work: make(chan func())}
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		for f := range l.work {
+			f()
+		}
+	}()
+	return l
+}
+
+func (l *launcher) stop() { l.once.Do(func() { close(l.work) }) }
+
+func (l *launcher) start(cmd *exec.Cmd) error {
+	failed := make(chan error, 1)
+	l.work <- func() { failed <- cmd.Start() }
+	return <-failed
+}
+
+// launch starts a process of a node. It does not outlive this process.
+func (a *Array) launch(n *node, what string, args ...string) (*process, error) {
+	log, err := os.OpenFile(filepath.Join(a.dir, "log", n.name+"-"+what+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if err := a.launcher.start(cmd); err != nil {
+		return nil, fmt.Errorf("start %s: %w", what, err)
+	}
+	p := &process{name: what + " of " + n.name, gone: make(chan struct{})}
+	p.id.PID = cmd.Process.Pid
+	if st, err := readStat(p.id.PID); err == nil {
+		p.id.Began = st.began
+	}
+	go func() {
+		err := cmd.Wait()
+		close(p.gone)
+		select {
+		case a.died <- fmt.Errorf("%s ended: %v", p.name, err): //nolint:errorlint // nil is an end as well
+		default:
+		}
+	}()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.state.Processes = append(a.state.Processes, p.id) // to be ended after a crash of this one
+	return p, a.state.write(a.dir)
+}
+
+type stat struct {
+	state string        // a letter; Z is a zombie
+	began uint64        // clock ticks since the machine started
+	cpu   time.Duration // user and system time of all threads, those that ended included
+}
+
+// ticks per second in /proc, on every architecture that Linux has today.
+const ticks = 100
+
+func readStat(pid int) (stat, error) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return stat{}, err
+	}
+	_, after, ok := strings.Cut(string(text), ") ") // the name may hold anything
+	fields := strings.Fields(after)
+	if !ok || len(fields) < 20 {
+		return stat{}, fmt.Errorf("process %d: what the kernel tells is too short", pid)
+	}
+	var numbers [3]uint64
+	for i, f := range []int{11, 12, 19} { // utime, stime, starttime: fields 14, 15, 22
+		if numbers[i], err = strconv.ParseUint(fields[f], 10, 64); err != nil {
+			return stat{}, fmt.Errorf("process %d: %w", pid, err)
+		}
+	}
+	return stat{state: fields[0], began: numbers[2], cpu: time.Duration(numbers[0]+numbers[1]) * time.Second / ticks}, nil
+}
+
+// alive reports whether the process still runs; a zombie does not.
+func (id identity) alive() bool {
+	st, err := readStat(id.PID)
+	return err == nil && st.began == id.Began && st.state != "Z" && id.PID != 0
+}
+
+// end ends a process and returns when it is gone. Nothing that it knows is
+// worth a word of farewell.
+func (id identity) end(ctx context.Context, signal syscall.Signal) error {
+	for id.alive() {
+		if err := syscall.Kill(id.PID, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("end process %d: %w", id.PID, err)
+		}
+		if err := pass(ctx, 10*time.Millisecond); err != nil {
+			return fmt.Errorf("end process %d: %w", id.PID, err)
+		}
+	}
+	return nil
+}
+
+// pass waits, but not beyond the end of the context.
+func pass(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// until repeats a check until it succeeds; after 30 s it returns its error.
+func until(ctx context.Context, check func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		err := check()
+		if err == nil {
+			return nil
+		}
+		if pass(ctx, 50*time.Millisecond) != nil {
+			return err
+		}
+	}
 }

@@ -7,8 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"syscall"
+	"time"
 
+	"github.com/nfsbench/nfsbench/test/array/control"
 	"github.com/nfsbench/nfsbench/test/ontap"
 )
 
@@ -35,15 +38,24 @@ func (a *Array) CreateVolume(ctx context.Context, v Volume) error {
 	a.volumes = append(a.volumes, v)
 	a.mu.Unlock()
 	for _, n := range a.nodes {
-		if err := n.blade.Add(ctx, v.order()); err != nil {
+		if err := n.blade.Order(ctx, control.Add, v.order()); err != nil {
 			return fmt.Errorf("add volume %s: %w", v.Name, err)
 		}
 	}
 	if err := a.rereadExports(); err != nil {
 		return fmt.Errorf("add volume %s: %w", v.Name, err)
 	}
-	if err := a.awaitBoth(ctx, v); err != nil {
-		return err
+	// The NFS-Ganesha of either node must serve the volume: each is the owner for
+	// once, while nobody uses the volume yet.
+	for _, owner := range []string{a.other(v.Node), v.Node} {
+		o := v.order()
+		o.Volume.Owner = owner
+		if err := a.release(o); err != nil {
+			return err
+		}
+		if err := a.awaitMounts(ctx, v); err != nil {
+			return err
+		}
 	}
 	return a.tell()
 }
@@ -59,7 +71,7 @@ func (a *Array) DeleteVolume(ctx context.Context, name string) error {
 	}
 	v := a.Volumes()[i]
 	for _, n := range a.nodes {
-		if err := n.blade.Remove(ctx, v.order()); err != nil {
+		if err := n.blade.Order(ctx, control.Remove, v.order()); err != nil {
 			return fmt.Errorf("remove volume %s: %w", name, err)
 		}
 	}
@@ -85,22 +97,6 @@ func (a *Array) rereadExports() error {
 		}
 		if err := syscall.Kill(n.ganesha.id.PID, syscall.SIGHUP); err != nil {
 			return fmt.Errorf("let NFS-Ganesha of %s read its exports: %w", n.name, err)
-		}
-	}
-	return nil
-}
-
-// awaitBoth waits until the NFS-Ganesha of either node serves a volume, by
-// making each the owner; nobody uses the volume yet.
-func (a *Array) awaitBoth(ctx context.Context, v Volume) error {
-	for _, owner := range []string{a.other(v.Node), v.Node} {
-		o := v.order()
-		o.Volume.Owner = owner
-		if err := a.release(o); err != nil {
-			return err
-		}
-		if err := a.awaitMounts(ctx, v); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -133,3 +129,72 @@ func (p Provisioner) CreateVolume(ctx context.Context, name string, sizeBytes in
 func (p Provisioner) DeleteVolume(ctx context.Context, name string) error {
 	return p.Array.DeleteVolume(ctx, name)
 }
+
+// Move makes a node the owner of a volume while clients go on: both N-blades hold new
+// calls to it, wait for the replies to those in flight, and then send calls to the new
+// owner. Clients keep their connections; they see a pause and no error. Calls that get
+// no reply within Options.DrainLimit fail the move, and everything is as before. A move
+// to where the volume is does nothing.
+//
+// NFS-Ganesha need not be told to write anything back: it keeps no data of its
+// own, and what it gave to the kernel the other one reads. An unstable WRITE in
+// front of the move is confirmed by a COMMIT behind it with another verifier, so
+// its client writes it again, as after a restart of a server.
+func (a *Array) Move(ctx context.Context, volume, node string) error {
+	if _, err := a.node(node); err != nil {
+		return err
+	}
+	a.moving.Lock()
+	defer a.moving.Unlock()
+	all := a.Volumes()
+	i := slices.IndexFunc(all, func(v Volume) bool { return v.Name == volume })
+	if i < 0 {
+		return fmt.Errorf("array %s has no volume %q", a.options.Name, volume)
+	}
+	v := all[i]
+	if v.Node == node {
+		return nil
+	}
+	if err := a.hold(ctx, v.order()); err != nil {
+		return fmt.Errorf("move volume %s to %s: %w", volume, node, err)
+	}
+	v.Node = node
+	a.mu.Lock()
+	a.volumes[i] = v
+	a.mu.Unlock()
+	if err := a.release(v.order()); err != nil {
+		return fmt.Errorf("move volume %s to %s: %w", volume, node, err)
+	}
+	return a.tell()
+}
+
+// hold lets both N-blades hold calls to a volume back, or none.
+func (a *Array) hold(ctx context.Context, o control.Order) error {
+	o.Milliseconds = a.options.DrainLimit.Milliseconds()
+	var errs [2]error
+	var wg sync.WaitGroup
+	for i, n := range a.nodes {
+		wg.Go(func() { errs[i] = n.blade.Order(ctx, control.Hold, o) })
+	}
+	wg.Wait()
+	err := errors.Join(errs[:]...)
+	for i, n := range a.nodes {
+		if err != nil && errs[i] == nil {
+			err = errors.Join(err, n.release(o))
+		}
+	}
+	return err
+}
+
+func (a *Array) release(o control.Order) error {
+	return errors.Join(a.nodes[0].release(o), a.nodes[1].release(o))
+}
+
+// release must be done even when the caller wants to wait no more.
+func (n *node) release(o control.Order) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) //nolint:usetesting // not a test
+	defer cancel()
+	return n.blade.Order(ctx, control.Release, o)
+}
+
+func (a *Array) other(node string) string { return a.Nodes()[1-slices.Index(a.Nodes(), node)] }

@@ -1,7 +1,6 @@
 package array
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -77,7 +76,7 @@ func needArray(t *testing.T) {
 
 // left says what is left of an array.
 func left(name string) error {
-	links, err := linksOf(context.Background(), name)
+	links, err := linksOf(name)
 	errs := []error{err}
 	if len(links) != 0 {
 		errs = append(errs, fmt.Errorf("links %v are left", links))

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -31,8 +35,9 @@ type arena struct {
 // openArena mounts a file system in memory, so that no disk is measured, and
 // starts the server on it.
 func openArena(ctx context.Context, repo, name, subnet string) (*arena, error) {
-	a := &arena{name: name, script: filepath.Join(repo, "hack", "lab", "ganesha.sh"), filled: map[string]bool{}}
-	a.Port = 5201
+	a := &arena{
+		scene: scene{Port: 5201}, name: name, script: filepath.Join(repo, "hack", "lab", "ganesha.sh"), filled: map[string]bool{},
+	}
 	if err := a.start(ctx, subnet); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -89,8 +94,7 @@ func (a *arena) pour(program string) error {
 		return fmt.Errorf("start the server of iperf3: %w", err)
 	}
 	a.iperf = cmd
-	const patience = 50
-	for range patience {
+	for range 50 {
 		probe := exec.Command("ip", "netns", "exec", a.Netns, "ss", "-Hltn", fmt.Sprintf("sport = :%d", a.Port))
 		if out, err := probe.Output(); err == nil && len(out) > 0 {
 			return nil
@@ -133,4 +137,98 @@ func (a *arena) Close() error {
 		problems = append(problems, os.Remove(a.data))
 	}
 	return errors.Join(problems...)
+}
+
+// errHangs is what a process that did not end in time is said to do.
+var errHangs = errors.New("did not end in time and was killed")
+
+// hang is errHangs with the last words of the process. Asked by SIGQUIT, a Go
+// program tells where each of its goroutines stands.
+type hang struct{ words []byte }
+
+func (h *hang) Error() string { return errHangs.Error() }
+
+// Unwrap makes it errHangs.
+func (h *hang) Unwrap() error { return errHangs }
+
+// badge is an environment variable with a value of its own for each command:
+// whatever carries it was started by that command, sessions and parents aside.
+// fio, for one, gives each of its jobs a session, and orphans them when it dies.
+const badge = "NFSBENCH_BENCH_CHILD"
+
+// usage is what a command and all that it waited for has used.
+type usage struct {
+	Took      time.Duration
+	CPU       time.Duration
+	PeakBytes int64 // of the largest process
+}
+
+// runChild runs a command to its end and returns its standard output. After
+// patience, or when ctx ends, it and all its descendants are killed; after
+// patience the error is a hang.
+func runChild(ctx context.Context, patience time.Duration, command []string) ([]byte, usage, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, patience, errHangs)
+	defer cancel()
+	mark := badge + "=" + rand.Text()
+	cmd := exec.CommandContext(limited, command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), mark)
+	// Interrupts of the terminal are for this program alone, which passes on what it wants to.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
+	cmd.WaitDelay = 2 * time.Second // then it is killed
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if command[len(command)-1] == discard {
+		cmd.Args, cmd.Stdout = cmd.Args[:len(cmd.Args)-1], nil
+	}
+	began := time.Now()
+	err := cmd.Run()
+	used := usage{Took: time.Since(began)}
+	err = errors.Join(err, killAll(mark)) // whom a crash has left behind
+	if state := cmd.ProcessState; state != nil {
+		used.CPU = state.UserTime() + state.SystemTime()
+		if r, ok := state.SysUsage().(*syscall.Rusage); ok {
+			used.PeakBytes = r.Maxrss * 1024
+		}
+	}
+	if cause := context.Cause(limited); errors.Is(cause, errHangs) {
+		return nil, used, &hang{words: stderr.Bytes()}
+	} else if cause != nil {
+		return nil, used, cause
+	}
+	if err != nil {
+		said := strings.TrimSpace(stderr.String() + stdout.String())
+		last := said[strings.LastIndexByte(said, '\n')+1:]
+		return nil, used, fmt.Errorf("%s: %w: %s", filepath.Base(command[0]), err, last)
+	}
+	return stdout.Bytes(), used, nil
+}
+
+// discard as the last argument stands for an output that nobody wants.
+const discard = ">/dev/null"
+
+func killAll(mark string) error {
+	environments, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		return err
+	}
+	for _, file := range environments {
+		environment, err := os.ReadFile(file)
+		if err != nil || !carries(environment, mark) { // it has ended meanwhile, or is none of ours
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err != nil {
+			continue
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("kill %d: %w", pid, err)
+		}
+	}
+	return nil
+}
+
+// carries tells whether an environment as /proc shows it has the variable.
+func carries(environment []byte, variable string) bool {
+	return slices.Contains(strings.Split(string(environment), "\x00"), variable)
 }

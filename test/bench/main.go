@@ -1,3 +1,16 @@
+// Command bench measures nfsbench beside the programs of others on one machine:
+// NFS-Ganesha in a network namespace, links that are shaped or the loopback, and
+// all contenders of a row in turns. hack/bench.sh builds what it needs and calls
+// it.
+//
+//	rows.go      which work, by whom, and what must be reached
+//	             the order of the measurements and the time that they take
+//	tool.go      the command line of each program and what it prints
+//	arena.go     the lab, the files, the wire's iperf3;
+//	             processes: time limit, resource usage, no stray ones
+//	session.go   from the first measurement to the last word
+//
+// Package score turns what was measured into ratios and a table.
 package main
 
 import (
@@ -8,6 +21,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -15,10 +31,8 @@ import (
 	"github.com/nfsbench/nfsbench/test/bench/score"
 )
 
-// version of the document.
 const version = "nfsbench.io/bench/v1"
 
-// settings are the command line.
 type settings struct {
 	repo, name, subnet string
 	rows, only         list
@@ -91,26 +105,29 @@ func run(ctx context.Context, args []string) (err error) {
 		}
 		return nil
 	}
-	s.find()
+	s.programs.Cat, _ = exec.LookPath("nfs-cat") // distributions install them
+	s.programs.Iperf, _ = exec.LookPath("iperf3")
 	return s.measure(ctx, rows)
 }
 
-// find looks for the programs that distributions install.
-func (s *settings) find() {
-	s.programs.Cat, _ = exec.LookPath("nfs-cat")
-	s.programs.Iperf, _ = exec.LookPath("iperf3")
-}
-
 func (s *settings) measure(ctx context.Context, rows []row) (err error) {
+	p := s.programs
+	without := map[string]bool{toolFio: p.Fio == "", toolReader: p.Reader == "", toolCat: p.Cat == "", toolIperf: p.Iperf == ""}
 	for i, r := range rows {
-		rows[i] = r.field(s.programs.missing(), s.only, s.programs.Other != "")
+		rows[i] = r.field(without, s.only, p.Other != "")
 	}
 	scratch, err := os.MkdirTemp("", "nfsbench-bench-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	doc := score.Document{Version: version, Started: now(), Repeats: s.repeats, Seconds: s.seconds, Reminders: reminders()}
+	doc := score.Document{Version: version, Started: now(), Repeats: s.repeats, Seconds: s.seconds, Reminders: []string{
+		"loopback rows: client and server share the cores, so a client that spends less leaves more to the server",
+		"server: NFS-Ganesha on a file system in memory; links: " + linkRates() + " by tc, packets of MTU size",
+		"files: 512 MiB for each job, filled before; libnfs: test/bench/peer, the asynchronous interface of libnfs with one process for each job",
+		"peak memory: of the largest process; the kernel counts what the benchmark had when it started it, about 10 MiB",
+		"nfs-cat: whole runs, one after the other, from start to end",
+	}}
 	doc.Machine = machineFacts(ctx, s.programs, map[string]string{"fio": s.fioNote, "nfsbench": s.oursNote})
 	a, err := openArena(ctx, s.repo, s.name, s.subnet)
 	if err != nil {
@@ -133,7 +150,11 @@ func (s *settings) report(doc score.Document) error {
 		return nil
 	}
 	fmt.Print(score.Screen(doc))
-	if err := save(doc, s.out); err != nil {
+	err := errors.Join(
+		os.MkdirAll(s.out, 0o755), writeJSON(doc, filepath.Join(s.out, "results.json")),
+		os.WriteFile(filepath.Join(s.out, "results.md"), []byte(score.Markdown(doc)), 0o644),
+	)
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "\nwritten: %s/results.json, results.md\n", s.out)
@@ -146,13 +167,53 @@ func (s *settings) report(doc score.Document) error {
 
 func now() string { return time.Now().UTC().Format(time.RFC3339) }
 
-// reminders are what the figures do not say themselves.
-func reminders() []string {
-	return []string{
-		"loopback rows: client and server share the cores, so a client that spends less leaves more to the server",
-		"server: NFS-Ganesha on a file system in memory; links: " + linkRates() + " by tc, packets of MTU size",
-		"files: 512 MiB for each job, filled before; libnfs: test/bench/peer, the asynchronous interface of libnfs with one process for each job",
-		"peak memory: of the largest process; the kernel counts what the benchmark had when it started it, about 10 MiB",
-		"nfs-cat: whole runs, one after the other, from start to end",
+// machineFacts says what the figures depend on. What cannot be found out is left out.
+func machineFacts(ctx context.Context, p programs, notes map[string]string) score.Machine {
+	m := score.Machine{
+		Cores: runtime.NumCPU(), Kernel: fileText("/proc/sys/kernel/osrelease"),
+		CPU: after(fileText("/proc/cpuinfo"), "model name", ":"), System: strings.Trim(after(fileText("/etc/os-release"), "PRETTY_NAME", "="), `"`),
+		Congestion: fileText("/proc/sys/net/ipv4/tcp_congestion_control"), Versions: map[string]string{},
 	}
+	kib, _ := strconv.ParseInt(strings.TrimSuffix(after(fileText("/proc/meminfo"), "MemTotal", ":"), " kB"), 10, 64)
+	m.MemoryBytes = kib * 1024
+	if load, _, ok := strings.Cut(fileText("/proc/loadavg"), " "); ok {
+		m.LoadBefore, _ = strconv.ParseFloat(load, 64)
+	}
+	for name, command := range map[string][]string{
+		"nfsbench":    {p.Ours, "--version"},
+		"other build": {p.Other, "--version"},
+		"fio":         {p.Fio, "--version"},
+		"iperf3":      {p.Iperf, "--version"},
+		"NFS-Ganesha": {"dpkg-query", "-W", "-f=${Version}", "nfs-ganesha"},
+		"libnfs":      {"dpkg-query", "-W", "-f=${Version}", "libnfs-dev"},
+	} {
+		if command[0] == "" {
+			continue
+		}
+		if out, err := exec.CommandContext(ctx, command[0], command[1:]...).Output(); err == nil {
+			first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+			m.Versions[name] = first
+		}
+	}
+	for name, note := range notes {
+		m.Versions[name] = strings.TrimSpace(m.Versions[name] + " " + note)
+	}
+	return m
+}
+
+func fileText(path string) string {
+	text, _ := os.ReadFile(path)
+	return strings.TrimSpace(string(text))
+}
+
+// after finds the first line that begins with a key and returns what stands
+// after the separator.
+func after(text, key, separator string) string {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, key); ok {
+			_, value, _ := strings.Cut(rest, separator)
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
 }

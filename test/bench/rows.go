@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nfsbench/nfsbench/test/bench/score"
 )
@@ -18,7 +19,6 @@ const (
 	toolIperf  = "iperf3"
 )
 
-// work is what one contender does.
 type work struct {
 	Pattern string // as nfsbench load calls it: read, overwrite, randread
 	Block   int64
@@ -29,11 +29,10 @@ type work struct {
 func (w work) random() bool { return strings.HasPrefix(w.Pattern, "rand") }
 
 func (w work) String() string {
-	jobs := "1 job"
-	if w.Jobs != 1 {
-		jobs = fmt.Sprintf("%d jobs", w.Jobs)
+	if w.Jobs == 1 {
+		return fmt.Sprintf("1 job, depth %d", w.Depth)
 	}
-	return fmt.Sprintf("%s, depth %d", jobs, w.Depth)
+	return fmt.Sprintf("%d jobs, depth %d", w.Jobs, w.Depth)
 }
 
 // entry is a contender and how it is run. Links are LIFs by number from 0; with
@@ -92,7 +91,12 @@ func allRows() []row {
 	} {
 		rows = append(rows, loopbackRow(w))
 	}
-	return append(rows, memoryRow())
+	w := work{"randread", oracle, 1, 256}
+	return append(rows, row{
+		Name: "memory-d256", Title: "loopback, randread 8 KiB, " + w.String(), Warmup: 1, Stretch: 1,
+		Entries: []entry{{toolOurs, toolOurs, w, nil}, {toolReader, toolReader, w, nil}},
+		Checks:  []score.Check{{Metric: score.MetricMemory, Of: toolOurs, AtMost: 128}},
+	})
 }
 
 func wireRow(name, pattern string, least float64) row {
@@ -146,16 +150,6 @@ func loopbackRow(w work) row {
 	return r
 }
 
-func memoryRow() row {
-	w := work{"randread", oracle, 1, 256}
-	return row{
-		Name: "memory-d256", Title: "loopback, randread 8 KiB, " + w.String(), Warmup: 1, Stretch: 1,
-		Entries: []entry{{toolOurs, toolOurs, w, nil}, {toolReader, toolReader, w, nil}},
-		Checks:  []score.Check{{Metric: score.MetricMemory, Of: toolOurs, AtMost: 128}},
-	}
-}
-
-// score is the row as a document has it.
 func (r row) score() score.Row {
 	out := score.Row{Name: r.Name, Title: r.Title, Unit: score.UnitBytes, Checks: r.Checks}
 	subject := r.Entries[0].Work
@@ -199,9 +193,8 @@ func chosen(rows []row, names []string) ([]row, error) {
 	return out, nil
 }
 
-// field fits the contenders of a row to those who are there: without is who
-// cannot take part, only keeps some peers, and other adds another build of
-// nfsbench beside ours.
+// field keeps the contenders of a row that are there (not without) and asked for
+// (only), and adds another build of nfsbench if there is an other.
 func (r row) field(without map[string]bool, only []string, other bool) row {
 	subject := r.Entries[0]
 	entries := []entry{subject}
@@ -216,4 +209,64 @@ func (r row) field(without map[string]bool, only []string, other bool) row {
 	}
 	r.Entries = entries
 	return r
+}
+
+type turn struct {
+	Row, Entry int // indexes
+	Repeat     int // from 1
+}
+
+// turnsOf orders the measurements by row, repeat and contender. Every other repeat is
+// backwards, so that nobody always comes after the same other.
+func turnsOf(rows []row, repeats int) []turn {
+	var turns []turn
+	for i, r := range rows {
+		for repeat := 1; repeat <= repeats; repeat++ {
+			for k := range r.Entries {
+				e := k
+				if repeat%2 == 0 {
+					e = len(r.Entries) - 1 - k
+				}
+				turns = append(turns, turn{i, e, repeat})
+			}
+		}
+	}
+	return turns
+}
+
+func (r row) window(seconds int) int { return seconds * max(1, r.Stretch) }
+
+// lasts is about how long a measurement takes, start and end included.
+func (r row) lasts(e entry, seconds int) time.Duration {
+	const around = 500 * time.Millisecond
+	return time.Duration(r.Warmup+r.window(seconds))*time.Second + around + e.verification()
+}
+
+// patience is when a measurement that has not ended never will.
+func (r row) patience(e entry, seconds int) time.Duration {
+	return r.lasts(e, seconds) + 2*e.verification() + 10*time.Second
+}
+
+// verification is how long the links carry the blocks that nfsbench reads back
+// after the window: 64 of each file.
+func (e entry) verification() time.Duration {
+	if len(e.Links) == 0 || (e.Tool != toolOurs && e.Tool != toolOther) {
+		return 0
+	}
+	const blocks, gigabitBytes, slowBytes = 64, 116e6, 23e6
+	rate := gigabitBytes
+	if e.Links[0] >= slowOne {
+		rate = slowBytes * float64(len(e.Links))
+	}
+	return time.Duration(float64(blocks*int64(e.Work.Jobs)*e.Work.Block) / rate * float64(time.Second))
+}
+
+// remaining estimates the time for the turns that are left. Pace is how much
+// longer than expected the turns took that are over.
+func remaining(rows []row, left []turn, seconds int, pace float64) time.Duration {
+	var sum time.Duration
+	for _, t := range left {
+		sum += rows[t.Row].lasts(rows[t.Row].Entries[t.Entry], seconds)
+	}
+	return time.Duration(float64(sum) * pace).Round(time.Second)
 }

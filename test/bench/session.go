@@ -14,7 +14,6 @@ import (
 	"github.com/nfsbench/nfsbench/test/bench/score"
 )
 
-// session measures the rows, one turn after the other.
 type session struct {
 	programs programs
 	arena    *arena
@@ -104,19 +103,19 @@ func (s *session) keepWords(sample score.Sample, err error) string {
 }
 
 func (s *session) measure(ctx context.Context, j job, patience time.Duration, sample *score.Sample) error {
-	if j.Tool == toolCat {
-		return s.again(ctx, j, patience, sample)
-	}
 	command, err := s.programs.command(j)
 	if err != nil {
 		return err
+	}
+	if j.Tool == toolCat {
+		return s.again(ctx, command, j, patience, sample)
 	}
 	_ = os.Remove(j.Output) // of the turn before
 	output, used, err := runChild(ctx, patience, command)
 	if err != nil {
 		return err
 	}
-	if writesFile(j.Tool) {
+	if j.Tool == toolFio { // the others write to their standard output
 		if output, err = os.ReadFile(j.Output); err != nil {
 			return err
 		}
@@ -127,11 +126,7 @@ func (s *session) measure(ctx context.Context, j job, patience time.Duration, sa
 
 // again measures a program that reads one file and ends: as often as fits, from
 // its start to its end.
-func (s *session) again(ctx context.Context, j job, patience time.Duration, sample *score.Sample) error {
-	command, err := s.programs.command(j)
-	if err != nil {
-		return err
-	}
+func (s *session) again(ctx context.Context, command []string, j job, patience time.Duration, sample *score.Sample) error {
 	for sample.Seconds < float64(j.Seconds) {
 		_, used, err := runChild(ctx, patience, append(command, discard))
 		if err != nil {
@@ -159,17 +154,6 @@ func (s *session) tell(t turn, sample score.Sample, done int, turns []turn) {
 	}
 	eta := remaining(s.rows, turns[done:], s.seconds, pace)
 	fmt.Fprintf(s.say, "[%3d/%d] %-16s repeat %d  %-12s %-14s  %v left\n", done, len(turns), sample.Row, sample.Repeat, sample.Contender, what, eta)
-}
-
-// save writes the document and its tables into a folder.
-func save(doc score.Document, folder string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	return errors.Join(
-		writeJSON(doc, filepath.Join(folder, "results.json")),
-		os.WriteFile(filepath.Join(folder, "results.md"), []byte(score.Markdown(doc)), 0o644),
-	)
 }
 
 func writeJSON(doc score.Document, path string) error {

@@ -1,9 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
 	"github.com/nfsbench/nfsbench/test/bench/score"
 )
 
@@ -12,14 +18,6 @@ type programs struct {
 	Ours, Other, Fio, Reader, Cat, Iperf string
 }
 
-// missing lists the tools that cannot take part.
-func (p programs) missing() map[string]bool {
-	return map[string]bool{
-		toolFio: p.Fio == "", toolReader: p.Reader == "", toolCat: p.Cat == "", toolIperf: p.Iperf == "",
-	}
-}
-
-// scene is where a measurement takes place.
 type scene struct {
 	Netns  string   // of the server
 	LIFs   []string // addresses of the server
@@ -36,7 +34,6 @@ type job struct {
 	Output  string // a file of its own, for tools that write one
 }
 
-// addresses of the server that the job talks to.
 func (j job) addresses() []string {
 	if len(j.Links) == 0 {
 		return []string{"127.0.0.1"}
@@ -60,7 +57,6 @@ func (j job) inside(command []string) []string {
 // of nfsbench remembers the files of the last run only.
 func (j job) directory() string { return fmt.Sprintf("bench-j%d", j.Work.Jobs) }
 
-// files of nfsbench, which others read too.
 func (j job) files() []string {
 	var names []string
 	for i := range j.Work.Jobs {
@@ -73,7 +69,6 @@ func (j job) url() string {
 	return "nfs://" + j.addresses()[0] + j.Scene.Export + "/" + j.directory()
 }
 
-// command is how a tool is called for a job.
 func (p programs) command(j job) ([]string, error) {
 	switch j.Tool {
 	case toolOurs:
@@ -93,7 +88,6 @@ func (p programs) command(j job) ([]string, error) {
 	}
 }
 
-// understand fills a sample from what a tool has written.
 func understand(j job, output []byte, s *score.Sample) error {
 	switch j.Tool {
 	case toolOurs, toolOther:
@@ -109,8 +103,190 @@ func understand(j job, output []byte, s *score.Sample) error {
 	}
 }
 
-// writesFile tells whether a tool puts its result into job.Output instead of
-// its standard output.
-func writesFile(tool string) bool { return tool == toolFio }
+// fioCommand reads the files that nfsbench made. A process of fio with a
+// connection of its own works on each.
+func fioCommand(program string, j job) []string {
+	pattern := "read"
+	if j.Work.random() {
+		pattern = "randread"
+	}
+	return []string{
+		program, "--name=bench", "--ioengine=nfs", "--nfs_url=" + j.url(), "--filename_format=c0-j$jobnum.dat",
+		"--size=" + strconv.Itoa(fileBytes), "--rw=" + pattern, "--bs=" + strconv.FormatInt(j.Work.Block, 10),
+		// Without a map of the blocks that were read already, which nfsbench does not keep either.
+		"--norandommap=1", "--numjobs=" + strconv.Itoa(j.Work.Jobs), "--iodepth=" + strconv.Itoa(j.Work.Depth),
+		"--time_based", "--runtime=" + strconv.Itoa(j.Seconds), "--ramp_time=" + strconv.Itoa(j.Warmup),
+		"--group_reporting", "--output-format=json", "--output=" + j.Output,
+	}
+}
 
-func seconds(n int) string { return strconv.Itoa(n) + "s" }
+type fioReport struct {
+	Jobs []struct {
+		Error int `json:"error"`
+		Read  struct {
+			Bytes   int64 `json:"io_bytes"`
+			Ops     int64 `json:"total_ios"`
+			Runtime int64 `json:"runtime"` // ms
+			Latency struct {
+				Percentile map[string]int64 `json:"percentile"`
+			} `json:"clat_ns"`
+		} `json:"read"`
+		Milliseconds int64   `json:"job_runtime"` // summed over the processes
+		User         float64 `json:"usr_cpu"`     // percent of that
+		System       float64 `json:"sys_cpu"`
+	} `json:"jobs"`
+}
+
+func parseFio(output []byte, s *score.Sample) error {
+	if at := bytes.IndexByte(output, '{'); at > 0 { // complaints come first
+		output = output[at:]
+	}
+	var report fioReport
+	if err := json.NewDecoder(bytes.NewReader(output)).Decode(&report); err != nil {
+		return fmt.Errorf("report of fio: %w", err)
+	}
+	if len(report.Jobs) != 1 {
+		return fmt.Errorf("report of fio has %d groups, not 1", len(report.Jobs))
+	}
+	group := report.Jobs[0]
+	switch {
+	case group.Error != 0:
+		return fmt.Errorf("fio ended with error %d", group.Error)
+	case group.Read.Ops == 0 || group.Read.Runtime == 0:
+		return errors.New("fio did nothing")
+	}
+	s.Seconds = float64(group.Read.Runtime) / 1000
+	s.Bytes, s.Ops = group.Read.Bytes, group.Read.Ops
+	s.CPUSeconds = new((group.User + group.System) / 100 * float64(group.Milliseconds) / 1000)
+	percentile := func(name string) *int64 {
+		if ns, ok := group.Read.Latency.Percentile[name]; ok {
+			return new(ns / 1000)
+		}
+		return nil
+	}
+	s.P50Microseconds, s.P99Microseconds = percentile("50.000000"), percentile("99.000000")
+	return nil
+}
+
+func oursCommand(program string, j job) []string {
+	return []string{
+		program, "load", "--server", strings.Join(j.addresses(), ","), "--export", j.Scene.Export, "--dir", j.directory(),
+		"--pattern", j.Work.Pattern, "--block-size", strconv.FormatInt(j.Work.Block, 10),
+		"--file-size", strconv.Itoa(fileBytes), "--jobs", strconv.Itoa(j.Work.Jobs), "--depth", strconv.Itoa(j.Work.Depth),
+		"--warmup", fmt.Sprintf("%ds", j.Warmup), "--duration", fmt.Sprintf("%ds", j.Seconds), "--baseline", "0s", "--cooldown", "0s",
+		"--keep-files", "--progress", "none", "--output", "json",
+	}
+}
+
+// parseOurs reads a result file. Fill, warm-up and verification are outside of
+// the window and in none of its figures.
+func parseOurs(output []byte, s *score.Sample) error {
+	result, err := runfile.ReadResult(bytes.NewReader(output))
+	if err != nil {
+		return fmt.Errorf("result of nfsbench: %w", err)
+	}
+	if len(result.Clients) != 1 {
+		return fmt.Errorf("result of nfsbench has %d clients, not 1", len(result.Clients))
+	}
+	load := result.Clients[0].Load
+	if load.Failure != nil {
+		return fmt.Errorf("nfsbench: %s: %s", load.Failure.Code, load.Failure.Message)
+	}
+	if load.Partial || len(load.Repetitions) != 1 {
+		return fmt.Errorf("result of nfsbench has %d windows, partial: %v", len(load.Repetitions), load.Partial)
+	}
+	rep := load.Repetitions[0]
+	s.Seconds = rep.End.Sub(rep.Start).Seconds()
+	s.CPUSeconds = new(float64(rep.CPUMicroseconds) / 1e6)
+	s.PeakMemoryBytes = max(s.PeakMemoryBytes, rep.PeakMemoryBytes)
+	var histograms []string
+	for _, ops := range []*runfile.Ops{rep.Read, rep.Write} {
+		if ops == nil {
+			continue
+		}
+		if ops.Errors > 0 {
+			return fmt.Errorf("nfsbench counted %d errors", ops.Errors)
+		}
+		s.Ops += ops.Count
+		s.Bytes += ops.Bytes
+		histograms = append(histograms, ops.Histogram)
+	}
+	latencies, err := stats.MergeEncoded(histograms...)
+	if err != nil {
+		return fmt.Errorf("latencies of nfsbench: %w", err)
+	}
+	if latencies.Count() == 0 {
+		return fmt.Errorf("nfsbench did nothing in %.1f s", s.Seconds)
+	}
+	s.P50Microseconds, s.P99Microseconds = new(latencies.Percentile(50)), new(latencies.Percentile(99))
+	return nil
+}
+
+func readerCommand(program string, j job) []string {
+	pattern := "sequential"
+	if j.Work.random() {
+		pattern = "random"
+	}
+	return append([]string{
+		program, pattern, strconv.FormatInt(j.Work.Block, 10), strconv.Itoa(j.Work.Depth),
+		strconv.Itoa(j.Warmup), strconv.Itoa(j.Seconds), j.url(),
+	}, j.files()...)
+}
+
+func parseReader(output []byte, s *score.Sample) error {
+	var report struct {
+		Ops     int64   `json:"ops"`
+		Bytes   int64   `json:"bytes"`
+		Seconds float64 `json:"seconds"`
+		CPU     int64   `json:"cpuMicroseconds"`
+		P50     int64   `json:"p50Microseconds"`
+		P99     int64   `json:"p99Microseconds"`
+	}
+	if err := json.Unmarshal(output, &report); err != nil {
+		return fmt.Errorf("report of the libnfs reader: %w", err)
+	}
+	if report.Ops == 0 {
+		return errors.New("the libnfs reader did nothing")
+	}
+	s.Ops, s.Bytes, s.Seconds, s.CPUSeconds = report.Ops, report.Bytes, report.Seconds, new(float64(report.CPU)/1e6)
+	s.P50Microseconds, s.P99Microseconds = &report.P50, &report.P99
+	return nil
+}
+
+// iperfCommand pours in the direction of the work: reads go from the server to
+// the client, which iperf3 calls reverse.
+func iperfCommand(program string, j job) []string {
+	command := []string{
+		program, "-c", j.addresses()[0], "-p", strconv.Itoa(j.Scene.Port),
+		"-t", strconv.Itoa(j.Seconds), "-O", strconv.Itoa(j.Warmup), "-J",
+	}
+	if j.Work.Pattern != "overwrite" {
+		command = append(command, "-R")
+	}
+	return command
+}
+
+// parseIperf takes what the receiver counted: payload that has arrived.
+func parseIperf(output []byte, s *score.Sample) error {
+	var report struct {
+		Error string `json:"error"`
+		End   struct {
+			Received struct {
+				Bytes   int64   `json:"bytes"`
+				Seconds float64 `json:"seconds"`
+			} `json:"sum_received"`
+		} `json:"end"`
+	}
+	if err := json.Unmarshal(output, &report); err != nil {
+		return fmt.Errorf("report of iperf3: %w", err)
+	}
+	got := report.End.Received
+	switch {
+	case report.Error != "":
+		return fmt.Errorf("iperf3: %s", report.Error)
+	case got.Bytes == 0 || got.Seconds <= 0:
+		return errors.New("iperf3 received nothing")
+	}
+	s.Bytes, s.Seconds = got.Bytes, got.Seconds
+	return nil
+}

@@ -11,7 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/seeds"
+	"github.com/nfsbench/nfsbench/test/experiments"
 )
 
 func options() report.PageOptions {
@@ -26,15 +26,15 @@ func pages(t *testing.T) map[string]string {
 	other := stored(t, Hour(t, "orders-direct", 8, -.1))
 	accepted, run := Suite("protocols-1", 1, 0), Suite("protocols-2", 2, .07)
 	regression := compare.Regress(run, accepted, []runfile.SuiteRun{Suite("protocols-0", 3, 0), accepted}, significance())
-	impact := seeds.ImpactRun()
+	impact := experiments.ImpactRun()
 	table := compare.Results(compare.Sample{Name: "kernel", Points: judge.Points(hour)}, compare.Sample{Name: "direct", Points: judge.Points(other)}, significance())
 	benchmark := func(r runfile.Result) func(io.Writer) error {
 		return func(w io.Writer) error { return report.BenchmarkPage(w, r, judge.Judge(r), options()) }
 	}
 	all := map[string]func(io.Writer) error{
 		"hour":      benchmark(hour),
-		"ramp":      benchmark(seeds.Ramp()),
-		"calibrate": benchmark(seeds.Calibrations()[0].Result()),
+		"ramp":      benchmark(experiments.Ramp()),
+		"calibrate": benchmark(experiments.Calibrations()[0].Result()),
 		"failed":    benchmark(failed()),
 		"suite":     func(w io.Writer) error { return report.SuitePage(w, run, compare.Run(run), &regression, options()) },
 		"impact":    func(w io.Writer) error { return report.SuitePage(w, impact, compare.Run(impact), nil, options()) },

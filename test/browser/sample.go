@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,10 +26,9 @@ const (
 // Start is when the simulated runs begin.
 func Start() time.Time { return time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC) }
 
-// Hour is the simulated result of two clients that read and wrote through four
-// paths for about an hour in three repetitions, with a path that was lost for
-// half a minute, and the storage's two nodes sampled beside it. slower is the
-// share by which everything takes longer.
+// Hour is the simulated result of two clients that read and wrote through four paths
+// for an hour in three repetitions, of which one path was lost for half a minute, with
+// samples of the storage's two nodes. slower is the share by which all takes longer.
 func Hour(t testing.TB, name string, seed uint64, slower float64) runfile.Result {
 	t.Helper()
 	g := &generator{tb: t, random: rand.New(rand.NewPCG(seed, 1)), slower: slower}
@@ -45,7 +45,6 @@ func hourPlan(name string, seed uint64) runfile.Plan {
 	for i := range paths {
 		channels = append(channels, runfile.PlanChannel{Local: fmt.Sprintf("192.168.%d.50", i+4), Path: fmt.Sprintf("192.168.%d.100", i+4)})
 	}
-	minimum := int64(300)
 	p := runfile.Plan{
 		Version: runfile.PlanVersion, Run: runfile.Identity{Namespace: "benchmarks", Name: name, UID: "6e7a"}, Clients: 2, Seed: seed,
 		Engine: runfile.Engine{
@@ -59,29 +58,24 @@ func hourPlan(name string, seed uint64) runfile.Plan {
 		Schedule: runfile.Schedule{BaselineSeconds: pauseSeconds, WarmupSeconds: warmupSeconds, DurationSeconds: 1200, Repetitions: 3},
 		Collect:  runfile.Collect{IntervalMilliseconds: 1000, Sources: []runfile.Source{{Kind: runfile.SourceONTAP, Name: "ontap", Volume: "oradata"}}},
 		Link:     &runfile.Link{BitsPerSecond: 1_000_000_000, MTUBytes: 9000},
-		Expect:   &runfile.Expect{MinMegabytesPerSecond: &minimum},
+		Expect:   &runfile.Expect{MinMegabytesPerSecond: new(int64(300))},
 	}
-	p.Survey = hourSurvey()
-	return p
-}
-
-func hourSurvey() *runfile.Survey {
-	s := &runfile.Survey{
+	p.Survey = &runfile.Survey{
 		Version: runfile.SurveyVersion, Source: "ontap", Array: "ONTAP stand-in 9.14.1, cluster c1, SVM svm1", Time: Start(),
 		Nodes: []runfile.SurveyNode{{Name: "c1-01"}, {Name: "c1-02"}}, Clients: []string{"192.168.4.50"},
 		Volume: &runfile.SurveyVolume{Name: "oradata", Export: "/vol/oradata", Aggregate: "aggr1", Node: "c1-01", State: "online"},
 	}
 	for i := range paths {
-		s.LIFs = append(s.LIFs, runfile.LIF{Name: fmt.Sprintf("lif%d", i+1), Address: address(i), Prefix: 24, Node: nodeOf(i), HomeNode: nodeOf(i)})
+		lif := runfile.LIF{Name: fmt.Sprintf("lif%d", i+1), Address: address(i), Prefix: 24, Node: nodeOf(i), HomeNode: nodeOf(i)}
+		p.Survey.LIFs = append(p.Survey.LIFs, lif)
 	}
-	return s
+	return p
 }
 
 func address(path int) string { return fmt.Sprintf("192.168.%d.100", path+4) }
 
 func nodeOf(path int) string { return fmt.Sprintf("c1-0%d", path/2+1) }
 
-// generator draws the noise of one run.
 type generator struct {
 	tb     testing.TB
 	random *rand.Rand
@@ -90,11 +84,10 @@ type generator struct {
 }
 
 func (g *generator) client(p runfile.Plan, index int32) runfile.ClientResult {
-	cpus := int32(16)
 	c := runfile.ClientResult{
 		Index: index,
 		Host: runfile.Host{
-			Name: fmt.Sprintf("%s-%d", p.Run.Name, index), Node: fmt.Sprintf("worker-%d", index+1), Kernel: "6.1.0-37-amd64", CPUs: cpus, MemoryBytes: 64 << 30, Version: "v0.5.0",
+			Name: fmt.Sprintf("%s-%d", p.Run.Name, index), Node: fmt.Sprintf("worker-%d", index+1), Kernel: "6.1.0-37-amd64", CPUs: 16, MemoryBytes: 64 << 30, Version: "v0.5.0",
 		},
 		Load: runfile.Load{LoopMode: "closed", SampleSeconds: 1, Mount: &runfile.MountFacts{NFSVersion: "NFSv3", ReadSizeBytes: 1 << 20, WriteSizeBytes: 1 << 20, DirectIO: true}},
 	}
@@ -201,5 +194,160 @@ func (g *generator) ops(count, mean float64) *runfile.SampleOps {
 	return &runfile.SampleOps{
 		Count: int64(count), Bytes: int64(count) * blockBytes, MeanMicroseconds: int64(mean), P50Microseconds: int64(mean * .95),
 		P99Microseconds: int64(p99), MaxMicroseconds: int64(p99 * (2 + 4*g.random.ExpFloat64())),
+	}
+}
+
+const storageSeconds = 10
+
+// storage adds what the storage would have counted of the load of all clients:
+// the node that owns the volume works, the other passes on.
+func (g *generator) storage(r *runfile.Result) {
+	type moved struct{ read, write [paths]int64 }
+	seconds := map[int64]moved{}
+	for _, c := range r.Clients {
+		for _, s := range c.Load.Samples {
+			m := seconds[s.Time.Unix()]
+			for i, p := range s.Channels {
+				m.read[i] += p.BytesRead
+				m.write[i] += p.BytesWritten
+			}
+			seconds[s.Time.Unix()] = m
+		}
+	}
+	var read, write [paths]int64
+	busy := [2]int64{1e6, 1e6}
+	observed := r.Clients[0].Observed
+	spans := r.Clients[0].Load.Spans
+	for at := Start(); !at.After(spans[len(spans)-1].End); at = at.Add(time.Second) {
+		m := seconds[at.Unix()]
+		all := int64(0)
+		for i := range paths {
+			read[i], write[i] = read[i]+m.read[i], write[i]+m.write[i]
+			all += m.read[i] + m.write[i]
+		}
+		for n, cost := range []float64{.0135, .0052} { // microseconds for each byte
+			busy[n] += int64(float64(all)*cost*(1+.06*g.random.NormFloat64())) + 300_000 + int64(g.random.Float64()*200_000)
+		}
+		if at.Unix()%storageSeconds == 0 {
+			observed.Storage = append(observed.Storage, storageSample(at, read, write, busy))
+		}
+	}
+	addWindows(observed, spans)
+}
+
+func storageSample(at time.Time, read, write [paths]int64, busy [2]int64) runfile.StorageSample {
+	s := runfile.StorageSample{Source: "ontap", Time: at, VolumeNode: "c1-01"}
+	reads, writes := int64(0), int64(0)
+	for i := range paths {
+		s.Paths = append(s.Paths, runfile.StoragePath{Address: address(i), Name: "lif", Node: nodeOf(i), ReadBytes: new(read[i]), WriteBytes: new(write[i])})
+		reads, writes = reads+read[i], writes+write[i]
+	}
+	for n, name := range []string{"c1-01", "c1-02"} {
+		s.Nodes = append(s.Nodes, runfile.StorageNode{Name: name, BusyMicroseconds: new(busy[n]), Cores: new(int32(8))})
+	}
+	s.ReadBytes, s.WriteBytes = &reads, &writes
+	s.ReadOps, s.WriteOps = new(reads/blockBytes), new(writes/blockBytes)
+	s.ReadMicroseconds, s.WriteMicroseconds = new(reads/blockBytes*470), new(writes/blockBytes*810)
+	return s
+}
+
+// addWindows are the differences of the samples next to the ends of each window,
+// as the collector makes them.
+func addWindows(o *runfile.Observed, spans []runfile.Span) {
+	for _, span := range spans {
+		if span.Kind != runfile.SpanBaseline && span.Kind != runfile.SpanMeasure {
+			continue
+		}
+		var inside []runfile.StorageSample
+		for _, s := range o.Storage {
+			if !s.Time.Before(span.Start) && !s.Time.After(span.End) {
+				inside = append(inside, s)
+			}
+		}
+		if len(inside) < 2 {
+			continue
+		}
+		at := slices.IndexFunc(o.Windows, func(w runfile.ObservedWindow) bool { return w.Kind == span.Kind && w.Repetition == span.Repetition })
+		if at < 0 {
+			at = len(o.Windows)
+			o.Windows = append(o.Windows, runfile.ObservedWindow{Kind: span.Kind, Repetition: span.Repetition, Start: span.Start, End: span.End})
+		}
+		o.Windows[at].Storage = []runfile.StorageWindow{difference(inside[0], inside[len(inside)-1])}
+	}
+}
+
+func difference(a, b runfile.StorageSample) runfile.StorageWindow {
+	seconds := b.Time.Sub(a.Time).Seconds()
+	w := runfile.StorageWindow{
+		Source: a.Source, Seconds: seconds, VolumeNodes: []string{a.VolumeNode},
+		ReadOps: less(b.ReadOps, a.ReadOps), WriteOps: less(b.WriteOps, a.WriteOps), ReadBytes: less(b.ReadBytes, a.ReadBytes), WriteBytes: less(b.WriteBytes, a.WriteBytes),
+		ReadMicroseconds: less(b.ReadMicroseconds, a.ReadMicroseconds), WriteMicroseconds: less(b.WriteMicroseconds, a.WriteMicroseconds),
+	}
+	for i, n := range b.Nodes {
+		used := float64(*n.BusyMicroseconds-*a.Nodes[i].BusyMicroseconds) / (seconds * 1e6 * float64(*n.Cores))
+		w.Nodes = append(w.Nodes, runfile.StorageNodeWindow{Name: n.Name, CPUPermille: new(int32(used * 1000))})
+	}
+	for i, p := range b.Paths {
+		w.Paths = append(w.Paths, runfile.StoragePath{
+			Address: p.Address, Name: p.Name, Node: p.Node, ReadBytes: less(p.ReadBytes, a.Paths[i].ReadBytes), WriteBytes: less(p.WriteBytes, a.Paths[i].WriteBytes),
+		})
+	}
+	return w
+}
+
+func less(b, a *int64) *int64 { return new(*b - *a) }
+
+const repetitions = 8
+
+// Suite is the simulated record of a suite that compared two clients and two
+// protocol versions, interleaved, on storage that got slower by 3 % meanwhile.
+// slower is the share by which everything takes longer.
+func Suite(run string, seed uint64, slower float64) runfile.SuiteRun {
+	random := rand.New(rand.NewPCG(seed, 2))
+	s := runfile.SuiteRun{
+		Version: runfile.SuiteRunVersion, Suite: "protocols", Namespace: "benchmarks", Run: run, Started: Start(), Workflow: run, Phase: "Succeeded", Simulated: true,
+		Settings: runfile.SuiteSettings{
+			Repetitions: repetitions, Order: "Interleaved", Blocks: "Randomized", Seed: int64(seed), //nolint:gosec // a small number
+			Compare: &runfile.SuiteCompare{SuiteSignificance: significance(), Baseline: map[string]string{"client": "kernel"}, ImpactOf: "Baseline"},
+		},
+	}
+	gains := map[string]float64{}
+	for _, client := range []string{"kernel", "direct"} {
+		for _, version := range []string{"nfsv3", "nfsv41"} {
+			name := client + "-" + version
+			s.Cells = append(s.Cells, runfile.SuiteCell{Name: name, Values: []runfile.SuiteAxis{{Axis: "client", Value: client}, {Axis: "version", Value: version}}})
+			gains[name] = map[string]float64{"kernel": 1, "direct": 1.12}[client] * map[string]float64{"nfsv3": 1, "nfsv41": .96}[version]
+		}
+	}
+	gains["direct-nfsv41"] = gains["kernel-nfsv41"] * 1.004
+	position := int32(0)
+	for rep := int32(1); rep <= repetitions; rep++ {
+		for _, i := range random.Perm(len(s.Cells)) {
+			position++
+			drift := 1 - .03*float64(position)/float64(repetitions*len(s.Cells))
+			rate := gains[s.Cells[i].Name] * drift * (1 + .012*random.NormFloat64()) / (1 + slower)
+			s.Results = append(s.Results, suiteResult(s.Cells[i].Name, rep, position, rate, random))
+		}
+	}
+	s.Ended = s.Results[len(s.Results)-1].Ended
+	return s
+}
+
+func significance() runfile.SuiteSignificance {
+	return runfile.SuiteSignificance{
+		Metrics: []string{runfile.MetricThroughput, runfile.MetricMeanLatency, runfile.MetricP99Latency}, Alpha: .05, MinimumEffect: .02, Correction: "Holm",
+	}
+}
+
+func suiteResult(cell string, rep, position int32, rate float64, random *rand.Rand) runfile.SuiteResult {
+	at := Start().Add(time.Duration(position-1) * 6 * time.Minute)
+	mean := 820 / rate * (1 + .01*random.NormFloat64())
+	return runfile.SuiteResult{
+		Cell: cell, Repetition: rep, Position: position, Benchmark: fmt.Sprintf("protocols-%s-r%d-0", cell, rep), Phase: "Succeeded", Verdict: "NotEvaluated", Validity: "Valid",
+		Started: at, Ended: at.Add(5 * time.Minute),
+		Points: []runfile.SuitePoint{{Metrics: map[string]float64{
+			runfile.MetricThroughput: math.Round(412e6 * rate), runfile.MetricIOPS: math.Round(50_300 * rate),
+			runfile.MetricMeanLatency: math.Round(mean), runfile.MetricP99Latency: math.Round(mean * (2.3 + .12*random.NormFloat64())),
+		}, WirePercent: new(math.Round(420*rate) / 10)}},
 	}
 }

@@ -20,10 +20,7 @@ import (
 // NFS carried the load.
 func verified(t *testing.T, b *v1alpha1.NFSBenchmark) {
 	t.Helper()
-	s := b.Status.Summary
-	if s == nil || s.BlocksVerified == nil || *s.BlocksVerified == 0 || *s.BlocksWrong != 0 {
-		t.Errorf("blocks were not verified: %+v", s)
-	}
+	blocksVerified(t, b)
 	if !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionProtocolVerified) {
 		t.Errorf("ProtocolVerified is %+v", meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionProtocolVerified))
 	}
@@ -32,9 +29,9 @@ func verified(t *testing.T, b *v1alpha1.NFSBenchmark) {
 // directions demands that bytes went where the pattern says, on every path.
 func directions(t *testing.T, b *v1alpha1.NFSBenchmark, reads, writes bool) {
 	t.Helper()
-	s := b.Status.Summary
-	if (s.ReadBytesPerSecond != nil) != reads || (s.WriteBytesPerSecond != nil) != writes {
-		t.Errorf("reads: %v, writes: %v; want %v, %v", s.ReadBytesPerSecond, s.WriteBytesPerSecond, reads, writes)
+	_, j := judged(t, b)
+	if s := j.Summary; (s.Read != nil) != reads || (s.Write != nil) != writes {
+		t.Errorf("reads: %v, writes: %v; want %v, %v", s.Read, s.Write, reads, writes)
 	}
 	for _, p := range b.Status.Paths {
 		if (*p.ReadBytes > 0) != reads || (*p.WriteBytes > 0) != writes {

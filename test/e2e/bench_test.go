@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/archive"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -214,8 +216,9 @@ func (c *cluster) results(t *testing.T, b *v1alpha1.NFSBenchmark) []runfile.Resu
 	if err := c.Get(t.Context(), client.ObjectKey{Namespace: b.Namespace, Name: ref.Name}, cm); err != nil {
 		t.Fatalf("read the result: %v", err)
 	}
-	out := make([]runfile.Result, 0, len(ref.Keys))
-	for _, key := range ref.Keys {
+	var out []runfile.Result
+	for i := range max(b.Spec.Clients, 1) {
+		key := runfile.ResultKey(i)
 		r, err := runfile.ReadResult(bytes.NewReader(cm.BinaryData[key]))
 		if err != nil {
 			t.Fatalf("key %s of ConfigMap %s: %v", key, cm.Name, err)
@@ -226,6 +229,32 @@ func (c *cluster) results(t *testing.T, b *v1alpha1.NFSBenchmark) []runfile.Resu
 		out = append(out, r)
 	}
 	return out
+}
+
+// judged is the whole result of a run, read as the plugin reads it, and what is judged
+// of it.
+func judged(t *testing.T, b *v1alpha1.NFSBenchmark) (runfile.Result, judge.Judgement) {
+	t.Helper()
+	res, err := archive.Result(t.Context(), newCluster(t), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := judge.Judge(res)
+	if j.Summary == nil {
+		t.Fatalf("%s has no numbers: %s", b.Name, state(b))
+	}
+	return res, j
+}
+
+// blocksVerified demands that blocks were read back, and were what was written.
+func blocksVerified(t *testing.T, b *v1alpha1.NFSBenchmark) {
+	t.Helper()
+	res, _ := judged(t, b)
+	for _, c := range res.Clients {
+		if v := c.Load.Verification; v == nil || v.BlocksChecked == 0 || v.BlocksWrong != 0 {
+			t.Errorf("blocks of client %d were not verified: %+v", c.Index, v)
+		}
+	}
 }
 
 // loadPods are the pods that generate the load of a run.

@@ -18,7 +18,7 @@ func loaderKilled() map[string]func(*plot) {
 		"the loader is killed before it writes anything": func(p *plot) {
 			b := p.run(p.t)
 			p.running(p.t, b, 1)[0].signal(p.t, "load", syscall.SIGKILL)
-			p.crashed(p.t, b, "killed by signal 9", "the loader ended without a last word")
+			p.crashed(p.t, b, "killed by signal 9", "the loader ended without a final event")
 		},
 		"the loader is killed while it fills":            func(p *plot) { killLoader(p, runfile.SpanFill, fileSize("128Mi")) },
 		"the loader is killed while it waits for others": killWaiting,

@@ -95,8 +95,8 @@ func TestGateOracleOverFourPaths(t *testing.T) {
 	if len(b.Status.Steps) != 2 || b.Status.Steps[0].Users != 1 || b.Status.Steps[1].Users != 4 {
 		t.Errorf("steps %+v; want one user, then four", b.Status.Steps)
 	}
-	if b.Status.Database.ProvisioningSeconds == nil {
-		t.Error("the status does not say how long the database took to be created")
+	if res, _ := judged(t, b); res.Clients[0].Load.Oracle.ReadyMilliseconds == nil {
+		t.Error("the result does not say how long the database took to be created")
 	}
 	s := b.Status.Summary
 	if s.MeanLatencyMicroseconds == nil || *s.MeanLatencyMicroseconds <= 0 || s.P99LatencyMicroseconds == nil {
@@ -149,8 +149,8 @@ func TestGateSuiteFindsTheSlowerLink(t *testing.T) {
 		t.Fatalf("%d comparisons, not one: %+v", len(done.Status.Comparisons), done.Status.Comparisons)
 	}
 	line := done.Status.Comparisons[0]
-	t.Logf("%s: %s, shift %s %%, p %s", line.Cell, line.Outcome, hundredths(line.ShiftBasisPoints), millionths(line.PMillionths))
-	if line.Cell != "half" || line.Pairs != 3 || line.Outcome != v1alpha1.OutcomeWorse {
+	t.Logf("%s: %s, impact %s %%, p %s", line.Cell, line.Outcome, line.ImpactPercent, line.P)
+	if pairs := len(w.table(t, done).Comparisons[0].Impacts); line.Cell != "half" || pairs != 3 || line.Outcome != v1alpha1.OutcomeWorse {
 		t.Errorf("half of the link is not found to be worse: %+v", line)
 	}
 	if done.Status.ResultRef == nil {

@@ -177,9 +177,7 @@ func (c *cluster) undisturbed(t *testing.T, b *v1alpha1.NFSBenchmark) *v1alpha1.
 		}
 		complete(t, cl)
 	}
-	if s := done.Status.Summary; s == nil || s.BlocksVerified == nil || *s.BlocksVerified == 0 || *s.BlocksWrong != 0 {
-		t.Errorf("blocks were not verified: %+v", s)
-	}
+	blocksVerified(t, done)
 	c.startedOnce(t, done)
 	return done
 }

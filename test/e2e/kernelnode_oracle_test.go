@@ -44,7 +44,8 @@ func TestKernelNodeRunsADatabaseOnARealMount(t *testing.T) {
 		b := w.database(tc.name, "unused", gen.Export(a.export+"/"+folder, a.lifs[0]), tc.client, onEmulatedNode)
 		done := w.ran(t, b)
 		witnessed(t, done)
-		if f := done.Status.Database.Files; len(f) == 0 || f[0].AccessMethod != tc.method {
+		_, j := judged(t, done)
+		if f := j.Database.Files; len(f) == 0 || f[0].AccessMethod != tc.method {
 			t.Errorf("%s: V$IOSTAT_FILE says %+v; want %s", tc.name, f, tc.method)
 		}
 		said := meta.FindStatusCondition(done.Status.Conditions, v1alpha1.ConditionProtocolVerified).Message

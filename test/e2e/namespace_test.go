@@ -59,7 +59,8 @@ func (c *cluster) namespaceOf(t *testing.T, standard string) string {
 func (c *cluster) nothingLeft(ctx context.Context, t *testing.T, ns string) {
 	t.Helper()
 	uids := c.deleteBenchmarks(ctx, t, ns)
-	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
+	// Longer than a database may take to shut down.
+	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute)
 	defer cancel()
 	for {
 		left, err := c.leftovers(ctx, ns, uids)

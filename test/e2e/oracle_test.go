@@ -29,7 +29,8 @@ func TestOracleCalibratesAndKeepsItsFirstPassword(t *testing.T) {
 	w.volume(t, "kept", w.lifs[0])
 	calibrated := w.ran(t, w.database("calibrate", "kept", w.over(w.lifs...), calibrates))
 	proven(t, calibrated, w.lifs...)
-	found := calibrated.Status.Database.Calibrations
+	_, j := judged(t, calibrated)
+	found := j.Calibrations
 	if len(found) != 2 || !found[0].Warmup || found[1].Warmup || *found[1].MaxIOPS <= 0 || *found[1].MaxMegabytesPerSecond <= 0 {
 		t.Fatalf("calibrations %+v; want a warm-up and one that counts", found)
 	}
@@ -39,7 +40,7 @@ func TestOracleCalibratesAndKeepsItsFirstPassword(t *testing.T) {
 	if finding(calibrated, string(judge.CalibrationOnly)) == nil {
 		t.Errorf("no finding %s: %+v", judge.CalibrationOnly, calibrated.Status.Findings)
 	}
-	if f := calibrated.Status.Database.Files; len(f) == 0 || f[0].SmallReadNanoseconds == nil || f[0].AccessMethod != "DNFS_LIB" {
+	if f := j.Database.Files; len(f) == 0 || f[0].SmallReadNanoseconds == nil || f[0].AccessMethod != "DNFS_LIB" {
 		t.Errorf("V$IOSTAT_FILE: %+v", f)
 	}
 
@@ -67,10 +68,12 @@ func TestOracleOverTheKernel(t *testing.T) {
 		c := b.Spec.Database.Container
 		c.Image, c.Distribution = standinGvenzlImage, "" // follows from the name of the image
 	}))
-	if len(b.Status.Database.Servers) != 0 || b.Status.Database.DirectNFSLibrary != "" {
-		t.Errorf("Direct NFS is off, and Oracle says %+v", b.Status.Database)
+	res, j := judged(t, b)
+	o := res.Clients[0].Load.Oracle
+	if len(j.Database.Servers) != 0 || o.Library != nil && o.Library.AlertLine != "" {
+		t.Errorf("Direct NFS is off, and Oracle says %+v, %+v", j.Database, o.Library)
 	}
-	for _, f := range b.Status.Database.Files {
+	for _, f := range j.Database.Files {
 		if f.AccessMethod != "OS_LIB" {
 			t.Errorf("file %d is reached by %s", f.Number, f.AccessMethod)
 		}
@@ -78,8 +81,8 @@ func TestOracleOverTheKernel(t *testing.T) {
 	if finding(b, string(judge.NotNFS)) == nil {
 		t.Errorf("this kernel has no NFS, which nothing says: %+v", b.Status.Findings)
 	}
-	if b.Status.Database.Banner == "" {
-		t.Error("the status does not say what the database is")
+	if o.Banner == "" {
+		t.Error("the result does not say what the database is")
 	}
 }
 
@@ -156,8 +159,8 @@ func (w *oracleWorld) ran(t *testing.T, b *v1alpha1.NFSBenchmark) *v1alpha1.NFSB
 	if c := meta.FindStatusCondition(done.Status.Conditions, v1alpha1.ConditionDatabaseReady); c == nil || c.Status != metav1.ConditionTrue {
 		t.Errorf("DatabaseReady is %+v", c)
 	}
-	if done.Status.Summary.Engine != "Oracle" || done.Status.Database == nil {
-		t.Fatalf("engine %q, database %+v", done.Status.Summary.Engine, done.Status.Database)
+	if _, j := judged(t, done); j.Engine != judge.EngineOracle || j.Database == nil {
+		t.Fatalf("engine %q, database %+v", j.Engine, j.Database)
 	}
 	if finding(done, string(judge.SimulatedDatabase)) == nil {
 		t.Errorf("nothing says that this is a stand-in: %+v", done.Status.Findings)
@@ -172,9 +175,10 @@ func (w *oracleWorld) ran(t *testing.T, b *v1alpha1.NFSBenchmark) *v1alpha1.NFSB
 func proven(t *testing.T, b *v1alpha1.NFSBenchmark, lifs ...string) {
 	t.Helper()
 	witnessed(t, b)
+	_, j := judged(t, b)
 	var seen []string
-	for _, c := range b.Status.Database.Channels {
-		if c.Sends != nil && *c.Sends > 0 {
+	for _, c := range j.Database.Channels {
+		if c.Sends > 0 {
 			seen = append(seen, c.Path)
 		}
 	}
@@ -183,7 +187,7 @@ func proven(t *testing.T, b *v1alpha1.NFSBenchmark, lifs ...string) {
 	if !slices.Equal(slices.Compact(seen), want) {
 		t.Errorf("V$DNFS_CHANNELS shows %v, declared are %v", seen, want)
 	}
-	if s := b.Status.Database.Servers; len(s) == 0 || s[0].Server != b.Name || s[0].Version != "NFSv3.0" {
+	if s := j.Database.Servers; len(s) == 0 || s[0].Server != b.Name || s[0].Version != "NFSv3.0" {
 		t.Errorf("V$DNFS_SERVERS: %+v; want the label %q of the oranfstab", s, b.Name)
 	}
 }

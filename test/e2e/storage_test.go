@@ -36,12 +36,18 @@ func TestWrongLIFShowsOnTheSecondNode(t *testing.T) {
 	uses(t, w, remote, other)
 	uses(t, w, all, owner, other)
 
+	// A slow machine gives every node less to do: nodes are held against nodes.
 	idle, busy := cpuOf(t, local, other), cpuOf(t, remote, other)
-	if busy < idle+20 || busy < 3*idle {
+	serves, alone := cpuOf(t, remote, owner), cpuOf(t, local, owner)
+	t.Logf("busy permille: the owner %d, the other node %d; with the traffic through the other node %d and %d", alone, idle, serves, busy)
+	if 3*idle > alone {
+		t.Errorf("node %s is busy %d permille with nothing to do, and the owner %d with everything", other, idle, alone)
+	}
+	if 3*busy < serves || busy <= idle {
 		t.Errorf("node %s is busy %d permille when it passes everything on, and %d when it has nothing to do", other, busy, idle)
 	}
-	if cpuOf(t, remote, owner) < 20 {
-		t.Errorf("the owner is busy %d permille although it serves the data", cpuOf(t, remote, owner))
+	if 3*serves < busy {
+		t.Errorf("the owner is busy %d permille although it serves the data that keeps %s busy %d permille", serves, other, busy)
 	}
 	wantRoles(t, local, owner, v1alpha1.StorageNodeOwner, v1alpha1.StorageNodeEntry)
 	wantRoles(t, remote, owner, v1alpha1.StorageNodeOwner)
@@ -70,26 +76,28 @@ func surveyed(t *testing.T, b *v1alpha1.NFSBenchmark, owner string) {
 		t.Errorf("PreflightPassed of %s is %+v", b.Name, meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionPreflightPassed))
 	}
 	rs, s := b.Status.Resolved, b.Status.Summary
-	if rs == nil || rs.Volume == nil || rs.Volume.Node != owner || !strings.Contains(rs.Array, "stand-in") {
+	if rs == nil || !strings.HasSuffix(rs.Array, " of node "+owner) || !strings.Contains(rs.Array, "stand-in") {
 		t.Fatalf("%s: resolved is %+v, want the owner %s", b.Name, rs, owner)
 	}
 	if finding(b, string(judge.SimulatedStorage)) == nil {
 		t.Errorf("%s: nothing says that a stand-in was measured", b.Name)
 	}
-	if s.StorageOperationsPerSecond == nil || s.StorageMeanLatencyMicroseconds == nil || s.IOPS == nil {
-		t.Fatalf("%s: the array's own view is missing: storage %+v/s, CPU %s, findings %+v", b.Name, s.StorageOperationsPerSecond, s.StorageCPU, b.Status.Findings)
+	_, j := judged(t, b)
+	operations, collector := j.Summary.Storage.OperationsPerSecond, j.Summary.CollectorCPUPermille
+	if operations == nil || s.StorageMeanLatencyMicroseconds == nil || s.IOPS == nil {
+		t.Fatalf("%s: the array's own view is missing: storage %+v/s, CPU %s, findings %+v", b.Name, operations, s.StorageCPU, b.Status.Findings)
 	}
 	// Both count the same reads; the windows differ by an interval at each end.
-	if ratio := float64(*s.StorageOperationsPerSecond) / float64(*s.IOPS); ratio < 0.7 || ratio > 1.3 {
-		t.Errorf("%s: the array counted %d operations/s, the client %d", b.Name, *s.StorageOperationsPerSecond, *s.IOPS)
+	if ratio := float64(*operations) / float64(*s.IOPS); ratio < 0.7 || ratio > 1.3 {
+		t.Errorf("%s: the array counted %d operations/s, the client %d", b.Name, *operations, *s.IOPS)
 	}
 	if *s.StorageMeanLatencyMicroseconds > *s.MeanLatencyMicroseconds {
 		t.Errorf("%s: a read lasts %d us at the array and %d us at the client", b.Name, *s.StorageMeanLatencyMicroseconds, *s.MeanLatencyMicroseconds)
 	}
-	if s.CollectorCPUPermille == nil || *s.CollectorCPUPermille >= 100 {
-		t.Errorf("%s: collecting cost %v thousandths of a core", b.Name, s.CollectorCPUPermille)
+	if collector == nil || *collector >= 100 {
+		t.Errorf("%s: collecting cost %v thousandths of a core", b.Name, collector)
 	} else {
-		t.Logf("%s: %s, storage %s, collector %d/1000 of a core", b.Name, b.Status.Message, s.StorageCPU, *s.CollectorCPUPermille)
+		t.Logf("%s: %s, storage %s, collector %d/1000 of a core", b.Name, b.Status.Message, s.StorageCPU, *collector)
 	}
 }
 

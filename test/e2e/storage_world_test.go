@@ -134,16 +134,22 @@ func storageNode(b *v1alpha1.NFSBenchmark, name string) v1alpha1.StorageNodeStat
 	return v1alpha1.StorageNodeStatus{}
 }
 
-// lifBytes is what the array sent by an address, in the words of the status.
-func lifBytes(t *testing.T, b *v1alpha1.NFSBenchmark, address string) int64 {
+// lifBytes is what the array sent by an address, as the result has it.
+func lifBytes(t *testing.T, b *v1alpha1.NFSBenchmark, address string) (sent int64) {
 	t.Helper()
-	for _, p := range b.Status.StoragePaths {
-		if p.Path == address && p.ReadBytes != nil {
-			return *p.ReadBytes
+	_, j := judged(t, b)
+	known := false
+	for _, r := range j.Repetitions {
+		for _, p := range r.StoragePaths {
+			if p.Address == address && p.ReadBytes != nil {
+				known, sent = true, sent+*p.ReadBytes
+			}
 		}
 	}
-	t.Errorf("status.storagePaths does not tell the bytes of %s: %+v", address, b.Status.StoragePaths)
-	return 0
+	if !known {
+		t.Errorf("the result does not have the bytes of %s: %+v", address, j.Summary.StoragePaths)
+	}
+	return sent
 }
 
 // secretsStay demands that a password is in no object of the namespace but its

@@ -50,7 +50,7 @@ func TestSuiteFindsTheSlowerLinkAndNotTheSameOne(t *testing.T) {
 	outcomes := map[string]v1alpha1.Outcome{}
 	for _, line := range done.Status.Comparisons {
 		outcomes[line.Cell] = line.Outcome
-		t.Logf("%s: %s, shift %s %%, p %s", line.Cell, line.Outcome, hundredths(line.ShiftBasisPoints), millionths(line.PMillionths))
+		t.Logf("%s: %s, impact %s %%, p %s", line.Cell, line.Outcome, line.ImpactPercent, line.P)
 	}
 	if same := outcomes["same"]; same != v1alpha1.OutcomeNoDifference && same != v1alpha1.OutcomeNegligible {
 		t.Errorf("the same link is called %s", same)

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"syscall"
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/compare"
 )
 
 // shortRamp is the experiment of config/samples/nfs-vs-dnfs, shortened: two kinds of
@@ -69,7 +69,7 @@ func TestSuiteRunsInterleaved(t *testing.T) {
 	t.Run("each cell and repetition ran once", func(t *testing.T) { ranOnce(t, all, 4, 3) })
 	t.Run("one at a time, in the order that was made", func(t *testing.T) { oneAtATime(t, all) })
 	t.Run("interleaved", func(t *testing.T) { interleaved(t, all, 4) })
-	t.Run("the status has the table", func(t *testing.T) { seedTable(t, done) })
+	t.Run("the status has the table", func(t *testing.T) { w.seedTable(t, done) })
 	t.Run("kubectl shows it on one line", func(t *testing.T) {
 		out, err := kubectl(t, "", "-n", w.ns, "get", "nfsbs", s.Name)
 		if err != nil {
@@ -138,43 +138,28 @@ func interleaved(t *testing.T, all []v1alpha1.NFSBenchmark, cells int) {
 
 // seedTable demands the comparison in the shape of the seed's table, and what
 // physics says of it: eight users fill one path of 100 Mbit/s and not two.
-func seedTable(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) {
+func (w *suiteWorld) seedTable(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) {
 	t.Helper()
 	if s.Status.Phase != v1alpha1.SuiteSucceeded || !meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionReady) {
 		t.Errorf("the suite is %s", suiteState(s))
 	}
-	if s.Status.Matrix == nil || s.Status.Matrix.Cells != 4 || s.Status.Matrix.Benchmarks != 12 || s.Status.Matrix.Seed == nil {
+	if s.Status.Matrix == nil || s.Status.Matrix.Cells != 4 || s.Status.Matrix.Benchmarks != 12 {
 		t.Errorf("matrix: %+v", s.Status.Matrix)
 	}
 	if len(s.Status.Cells) != 8 || len(s.Status.Comparisons) != 4 {
 		t.Errorf("%d cells and %d comparisons, not 8 and 4", len(s.Status.Cells), len(s.Status.Comparisons))
 	}
-	for _, line := range s.Status.Comparisons {
-		t.Logf("%-12s %-12s avg %7d %-4s impact %6.2f %% stdev %s min %6.2f max %6.2f p %s %s", line.Cell, line.Metric, line.Mean, line.Unit,
-			float64(line.ImpactBasisPoints)/100, hundredths(line.ImpactStandardDeviationBasisPoints), float64(line.ImpactMinimumBasisPoints)/100,
-			float64(line.ImpactMaximumBasisPoints)/100, millionths(line.PMillionths), line.Outcome)
-		if line.Pairs != 3 || line.PMillionths == nil || line.ShiftBasisPoints == nil || line.ImpactMinimumBasisPoints > line.ImpactBasisPoints || line.ImpactMaximumBasisPoints < line.ImpactBasisPoints {
+	for _, line := range w.table(t, s).Comparisons {
+		t.Logf("%-12s %-12s avg %7.0f %-4s impact %6.2f %% min %6.2f max %6.2f %s", line.Cell, line.Metric, line.Mean, line.Unit,
+			line.Impact*100, line.ImpactMinimum*100, line.ImpactMaximum*100, line.Outcome)
+		if len(line.Impacts) != 3 || line.P == nil || line.Shift == nil || line.ImpactMinimum > line.Impact || line.ImpactMaximum < line.Impact {
 			t.Errorf("line is not whole: %+v", line)
 		}
-		if line.Cell == "two-paths-8" && line.Outcome != v1alpha1.OutcomeBetter {
+		if line.Cell == "two-paths-8" && line.Outcome != compare.Better {
 			t.Errorf("eight users over two paths are %s than over one: %+v", line.Outcome, line)
 		}
 	}
 	if s.Status.ResultRef == nil || s.Status.Message == "" {
 		t.Errorf("no record or no message: %+v %q", s.Status.ResultRef, s.Status.Message)
 	}
-}
-
-func hundredths(v *int64) string {
-	if v == nil {
-		return "?"
-	}
-	return fmt.Sprintf("%.2f", float64(*v)/100)
-}
-
-func millionths(v *int64) string {
-	if v == nil {
-		return "?"
-	}
-	return fmt.Sprintf("%.6f", float64(*v)/1e6)
 }

@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/archive"
+	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/workflow"
 	"github.com/nfsbench/nfsbench/test/lab"
 	"github.com/nfsbench/nfsbench/test/statuscheck"
@@ -163,6 +165,16 @@ func (w *suiteWorld) ends(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, limit tim
 	return done
 }
 
+// table is the comparison of the newest run, as the plugin computes it from the record.
+func (w *suiteWorld) table(t *testing.T, s *v1alpha1.NFSBenchmarkSuite) compare.Table {
+	t.Helper()
+	records, err := archive.Records(t.Context(), w, s.Namespace, s.Name)
+	if err != nil || len(records) == 0 {
+		t.Fatalf("%d records of %s: %v", len(records), s.Name, err)
+	}
+	return compare.Run(records[0])
+}
+
 func (w *suiteWorld) patchSuite(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, merge string) {
 	t.Helper()
 	if err := w.Patch(t.Context(), s.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(merge))); err != nil {
@@ -173,7 +185,7 @@ func (w *suiteWorld) patchSuite(t *testing.T, s *v1alpha1.NFSBenchmarkSuite, mer
 func suiteState(s *v1alpha1.NFSBenchmarkSuite) string {
 	text := string(s.Status.Phase) + ": " + s.Status.Message
 	if r := s.Status.Run; r != nil {
-		text += fmt.Sprintf(" (%d finished, %d failed, workflow %s)", r.Finished, r.Failed, r.WorkflowPhase)
+		text += fmt.Sprintf(" (%d finished, %d failed, workflow %s)", r.Finished, r.Failed, r.Workflow)
 	}
 	return text
 }

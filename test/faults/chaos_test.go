@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
-	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 // dice is a seeded source for many goroutines.

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 // twoPaths leads to a server in this process. It may listen on 127.0.0.1 alone,

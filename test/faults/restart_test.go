@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 // crashAt returns a server that crashes when it has seen so many WRITEs, each

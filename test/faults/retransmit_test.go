@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 // sightings remembers on which connections each xid of a WRITE was seen.

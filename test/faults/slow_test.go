@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 // wantUntouched fails if the result reports any path as lost.

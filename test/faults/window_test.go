@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 func TestOneSlowIOAmongOthersCostsNoConnection(t *testing.T) {

@@ -5,6 +5,7 @@
 package flashblade
 
 import (
+	"cmp"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -12,6 +13,9 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -94,81 +98,62 @@ func (s *Standin) Pass(seconds int, what Second) {
 
 // Forget loses the readings of seconds between now-from and now-to.
 func (s *Standin) Forget(from, to time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var kept []point
-	for _, p := range s.history {
-		if age := s.now.Sub(p.at); age > from || age < to {
-			kept = append(kept, p)
-		}
-	}
-	s.history = kept
+	s.change(func() {
+		s.history = slices.DeleteFunc(s.history, func(p point) bool { age := s.now.Sub(p.at); return age <= from && age >= to })
+	})
 }
 
 // SetClock sets the clock of the array.
 func (s *Standin) SetClock(now time.Time) {
+	s.change(func() {
+		s.now = now.Truncate(time.Second)
+		s.history = []point{{at: s.now}}
+	})
+}
+
+func (s *Standin) change(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now = now.Truncate(time.Second)
-	s.history = []point{{at: s.now}}
+	f()
 }
 
 // Expire ends all sessions.
-func (s *Standin) Expire() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.sessions)
-}
+func (s *Standin) Expire() { s.change(func() { clear(s.sessions) }) }
 
 // SetToken makes another API token the right one and ends all sessions.
 func (s *Standin) SetToken(token string) {
-	s.mu.Lock()
-	s.token = token
-	s.mu.Unlock()
-	s.Expire()
+	s.change(func() {
+		s.token = token
+		clear(s.sessions)
+	})
 }
 
 // Set makes f of all requests whose path behind /api/2.N begins with path; the zero Fault
 // ends it. /api/login and /api/api_version are paths of their own.
-func (s *Standin) Set(path string, f Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults[path] = f
-}
+func (s *Standin) Set(path string, f Fault) { s.change(func() { s.faults[path] = f }) }
 
 // SetVersions sets what api_version says.
-func (s *Standin) SetVersions(versions ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.versions = versions
-}
+func (s *Standin) SetVersions(versions ...string) { s.change(func() { s.versions = versions }) }
 
 // Put replaces the objects of a collection, such as /file-systems.
-func (s *Standin) Put(path string, objects ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.objects[path] = objects
-}
+func (s *Standin) Put(path string, objects ...any) { s.change(func() { s.objects[path] = objects }) }
 
 // Logins counts logins that were successful.
-func (s *Standin) Logins() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.logins
+func (s *Standin) Logins() (n int) {
+	s.change(func() { n = s.logins })
+	return n
 }
 
 // Sessions counts those that are open.
-func (s *Standin) Sessions() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.sessions)
+func (s *Standin) Sessions() (n int) {
+	s.change(func() { n = len(s.sessions) })
+	return n
 }
 
 // Asked returns all requests so far, path and query.
-func (s *Standin) Asked() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.asked...)
+func (s *Standin) Asked() (all []string) {
+	s.change(func() { all = slices.Clone(s.asked) })
+	return all
 }
 
 func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
@@ -179,14 +164,17 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	s.asked = append(s.asked, r.URL.RequestURI())
-	f := s.fault(path)
-	s.mu.Unlock()
-	if f.Delay > 0 {
-		select {
-		case <-time.After(f.Delay):
-		case <-r.Context().Done():
-			return
+	var f Fault
+	for prefix, other := range s.faults {
+		if strings.HasPrefix(path, prefix) && other != (Fault{}) {
+			f = other
 		}
+	}
+	s.mu.Unlock()
+	select {
+	case <-time.After(f.Delay):
+	case <-r.Context().Done():
+		return
 	}
 	if f.Drop {
 		panic(http.ErrAbortHandler)
@@ -201,16 +189,6 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, path)
 }
 
-func (s *Standin) fault(path string) Fault {
-	for prefix, f := range s.faults {
-		if strings.HasPrefix(path, prefix) && f != (Fault{}) {
-			return f
-		}
-	}
-	return Fault{}
-}
-
-// refuse writes an error as FlashBlade does.
 func refuse(w http.ResponseWriter, status int, context, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -229,4 +207,129 @@ func (s *Standin) login(w http.ResponseWriter, r *http.Request) {
 	s.sessions[session] = true
 	w.Header().Set("x-auth-token", session)
 	_, _ = w.Write([]byte(`{"items":[{"username":"nfsbench"}]}`))
+}
+
+func (s *Standin) answer(w http.ResponseWriter, r *http.Request, path string) {
+	session := r.Header.Get("x-auth-token")
+	switch path {
+	case "/api/api_version":
+		_ = json.NewEncoder(w).Encode(map[string]any{"versions": s.versions})
+		return
+	case "/api/login":
+		s.login(w, r)
+		return
+	}
+	if !s.sessions[session] {
+		refuse(w, http.StatusUnauthorized, "", "Invalid session "+session)
+		return
+	}
+	q := r.URL.Query()
+	switch path {
+	case "/api/logout":
+		delete(s.sessions, session)
+		return
+	case "/arrays/performance", "/file-systems/performance":
+		s.performance(w, path, q)
+		return
+	}
+	objects, ok := s.objects[path]
+	if !ok {
+		refuse(w, http.StatusNotFound, path, "no such endpoint")
+		return
+	}
+	if name := q.Get("names"); name != "" {
+		objects = slices.DeleteFunc(slices.Clone(objects), func(o any) bool { return field(o, "name") != name })
+		if len(objects) == 0 {
+			refuse(w, http.StatusBadRequest, name, "File system does not exist.")
+			return
+		}
+	}
+	if policy := q.Get("policy_names"); policy != "" {
+		objects = slices.DeleteFunc(slices.Clone(objects), func(o any) bool { return field(o, "policy") != policy })
+	}
+	s.page(w, q, objects)
+}
+
+func field(o any, name string) any { m, _ := o.(map[string]any); return m[name] }
+
+// page writes one page; its continuation token is where the next begins.
+func (s *Standin) page(w http.ResponseWriter, q url.Values, objects []any) {
+	from, err := strconv.Atoi(cmp.Or(q.Get("continuation_token"), "0"))
+	if err != nil || from < 0 || from > len(objects) {
+		refuse(w, http.StatusBadRequest, "continuation_token", "Invalid continuation token.")
+		return
+	}
+	to := min(from+s.pageSize, len(objects))
+	doc := map[string]any{"items": objects[from:to], "total_item_count": len(objects), "continuation_token": nil}
+	if to < len(objects) {
+		doc["continuation_token"] = strconv.Itoa(to)
+	}
+	_ = json.NewEncoder(w).Encode(doc)
+}
+
+// performance gives the newest reading, or with start_time all since then.
+func (s *Standin) performance(w http.ResponseWriter, path string, q url.Values) {
+	name := "array1"
+	if path == "/file-systems/performance" {
+		name = q.Get("names")
+		if !slices.ContainsFunc(s.objects["/file-systems"], func(o any) bool { return field(o, "name") == name }) {
+			refuse(w, http.StatusBadRequest, name, "File system does not exist.")
+			return
+		}
+	}
+	if q.Get("protocol") != "NFS" {
+		refuse(w, http.StatusBadRequest, "protocol", "this stand-in knows NFS only")
+		return
+	}
+	points := s.history[max(0, len(s.history)-1):]
+	if start := q.Get("start_time"); start != "" {
+		ms, err := strconv.ParseInt(start, 10, 64)
+		if err != nil || q.Get("resolution") != "1000" {
+			refuse(w, http.StatusBadRequest, "start_time", "Invalid start_time or resolution.")
+			return
+		}
+		points = slices.DeleteFunc(slices.Clone(s.history), func(p point) bool { return p.at.Before(time.UnixMilli(ms)) })
+	}
+	var items []any
+	for _, p := range points {
+		items = append(items, map[string]any{
+			"name": name, "time": p.at.UnixMilli(), "reads_per_sec": p.Reads, "writes_per_sec": p.Writes, "others_per_sec": p.Others,
+			"read_bytes_per_sec": p.ReadBytes, "write_bytes_per_sec": p.WriteBytes,
+			"usec_per_read_op": p.ReadLatency, "usec_per_write_op": p.WriteLatency,
+		})
+	}
+	s.page(w, q, items)
+}
+
+func example() map[string][]any {
+	vip := func(name, address, service string, enabled bool) any {
+		return map[string]any{"name": name, "address": address, "netmask": "255.255.255.0", "services": []string{service}, "type": "vip", "enabled": enabled}
+	}
+	blade := func(name, status string) any { return map[string]any{"name": name, "status": status} }
+	return map[string][]any{
+		"/arrays": {map[string]any{"name": "fb01", "os": "Purity//FB", "version": "4.5.6"}},
+		"/blades": {blade("CH1.FB2", "healthy"), blade("CH1.FB1", "healthy"), blade("CH1.FB3", "unhealthy"), blade("CH1.FB4", "unused")},
+		"/network-interfaces": {
+			vip("vip2", "10.0.2.10", "data", true), vip("vip1", "10.0.1.10", "data", true), vip("mgmt", "10.0.9.1", "management", true), vip("vip3", "10.0.3.10", "data", false),
+		},
+		"/file-systems": {
+			FileSystem("fs1"),
+			map[string]any{"name": "gone", "destroyed": true},
+		},
+		"/nfs-export-policies/rules": {
+			map[string]any{"policy": "oracle", "client": "10.0.2.0/24", "permission": "ro", "access": "root-squash", "index": 2, "security": []string{"sys", "krb5"}},
+			map[string]any{"policy": "oracle", "client": "10.0.1.0/24", "permission": "rw", "access": "no-squash", "index": 1},
+			map[string]any{"policy": "other", "client": "*", "permission": "rw", "access": "no-squash", "index": 1},
+		},
+	}
+}
+
+// FileSystem is a file system of 1 TB with a hard limit, 250 GB of it used, and an export
+// policy.
+func FileSystem(name string) map[string]any {
+	return map[string]any{
+		"name": name, "id": "4ff1-" + name, "provisioned": int64(1e12), "hard_limit_enabled": true, "destroyed": false, "writable": true,
+		"space": map[string]any{"virtual": int64(25e10), "total_physical": int64(1e10)},
+		"nfs":   map[string]any{"v3_enabled": true, "v4_1_enabled": false, "rules": "", "export_policy": map[string]any{"name": "oracle"}},
+	}
 }

@@ -1,11 +1,17 @@
+// Package gen builds benchmarks and results for tests: a good one, changed by
+// modifiers that say what matters to the test.
 package gen
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // Mod changes a benchmark.
@@ -124,6 +130,192 @@ func Expect(megabytesPerSecond int64) Mod {
 }
 
 // Repetitions sets how often the run repeats itself.
-func Repetitions(n int32) Mod {
-	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Run.Repetitions = n }
+func Repetitions(n int32) Mod { return func(b *v1alpha1.NFSBenchmark) { b.Spec.Run.Repetitions = n } }
+
+// ONTAP lets the array be asked, with the credentials in a Secret.
+func ONTAP(managementLIF, svm, secret string) Mod {
+	return func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Storage.Array = &v1alpha1.ArrayAccess{ONTAP: &v1alpha1.ONTAPAccess{
+			ManagementLIF: managementLIF, SVM: svm, CredentialsSecretRef: v1alpha1.SecretReference{Name: secret},
+			TLS: v1alpha1.TLSTrust{Verification: v1alpha1.Enabled},
+		}}
+	}
+}
+
+// Exporter reads the counters of a Linux server, which needs no credentials.
+func Exporter(name, url string) Mod {
+	return func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Storage.Array = &v1alpha1.ArrayAccess{Exporter: &v1alpha1.ExporterAccess{Nodes: []v1alpha1.ExporterNode{{Name: name, URL: url}}}}
+	}
+}
+
+// Select chooses the paths by where they end on the array.
+func Select(s v1alpha1.PathSelection) Mod {
+	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Paths = &v1alpha1.Paths{Select: s} }
+}
+
+// Survey is what an array of two nodes, a and b, reports about itself: the volume of
+// the export is on node a, and each node has a LIF in a subnet of its own.
+func Survey(export, lifA, lifB string) runfile.Survey {
+	yes := new(true)
+	return runfile.Survey{
+		Version: runfile.SurveyVersion, Source: "ontap", Array: "ONTAP 9.14.1, cluster c1, SVM svm1",
+		Time:    time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC),
+		Clients: []string{"10.244.0.5", "192.168.0.7"},
+		Nodes:   []runfile.SurveyNode{{Name: "a", Up: yes}, {Name: "b", Up: yes}},
+		LIFs: []runfile.LIF{
+			{Name: "lif_a", Address: lifA, Prefix: 24, Node: "a", HomeNode: "a", AtHome: yes, Up: yes},
+			{Name: "lif_b", Address: lifB, Prefix: 24, Node: "b", HomeNode: "b", AtHome: yes, Up: yes},
+		},
+		Volume: &runfile.SurveyVolume{
+			Name: "oradata", UUID: "c5a6", Export: export, Style: "flexvol", State: "online", Aggregate: "aggr_a", Node: "a",
+			SizeBytes: new(int64(1 << 40)), AvailableBytes: new(int64(1 << 39)), ExportPolicy: "default",
+		},
+		NFS: &runfile.NFSService{Enabled: yes, V3: yes, V40: yes, V41: yes, PNFS: new(false), TransferSizeBytes: new(int64(1 << 20))},
+		Rules: []runfile.ExportRule{{
+			Index: 1, Clients: []string{"0.0.0.0/0"}, Protocols: []string{"any"}, ReadOnly: []string{"any"}, ReadWrite: []string{"any"}, SuperUser: []string{"any"},
+		}},
+	}
+}
+
+// Calibrate asks for the figures of CALIBRATE_IO, after so many warm-up runs.
+func Calibrate(warmups int32) Mod {
+	return func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Workload = v1alpha1.Workload{Calibrate: &v1alpha1.CalibrateWorkload{
+			PhysicalDisks: 100, MaxLatencyMilliseconds: 20, WarmupRuns: &warmups, NativeFiles: nativeFiles(),
+		}}
+	}
+}
+
+// SLOB loads schemas of the SLOB model, with so many users at once, one step
+// after the other.
+func SLOB(access v1alpha1.SLOBAccess, users ...int32) Mod {
+	return func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Workload = v1alpha1.Workload{SLOB: &v1alpha1.SLOBWorkload{
+			Access: access, Users: users, Schemas: 1, ThreadsPerSchema: 1, Scale: resource.MustParse("80Mi"), ScanTableSize: resource.MustParse("1Gi"),
+			WorkUnit: 64, RedoStress: v1alpha1.SLOBRedoLite, ReadAhead: 4, LoadParallelDegree: 2, Tablespace: "NFSBENCH",
+			ObfuscateColumns: v1alpha1.Enabled, AWR: v1alpha1.Disabled, NativeFiles: nativeFiles(),
+		}}
+	}
+}
+
+func nativeFiles() v1alpha1.NativeFiles {
+	return v1alpha1.NativeFiles{Count: 4, Size: resource.MustParse("64Mi"), Directory: "nfsbench", ForeignFiles: v1alpha1.ForeignFilesRefuse}
+}
+
+// Oracle runs the load in a database of its own, with the password in Secret
+// oracle.
+func Oracle(b *v1alpha1.NFSBenchmark) {
+	b.Spec.Database = &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{
+		Image: "registry.example/oracle:19.3.0.0", Edition: v1alpha1.EditionEnterprise,
+		PasswordSecretRef: v1alpha1.SecretKeyReference{Name: "oracle", Key: "password"},
+		SetPermissions:    v1alpha1.Enabled, RestartBeforeRun: v1alpha1.Enabled,
+		StartupTimeoutSeconds: 2700, ShutdownTimeoutSeconds: 120,
+	}}
+}
+
+// OracleMod changes the container of a database.
+func OracleMod(change func(*v1alpha1.DatabaseContainer)) Mod {
+	return func(b *v1alpha1.NFSBenchmark) { change(b.Spec.Database.Container) }
+}
+
+// Container runs the load in a database of its own, whose image is of this
+// edition.
+func Container(image string, edition v1alpha1.DatabaseEdition, mods ...func(*v1alpha1.DatabaseContainer)) Mod {
+	return func(b *v1alpha1.NFSBenchmark) {
+		Oracle(b)
+		c := b.Spec.Database.Container
+		c.Image, c.Edition = image, edition
+		for _, m := range mods {
+			m(c)
+		}
+	}
+}
+
+// External runs the load in a database that exists, with the credentials in Secret
+// oracle, and with a service for each of its instances.
+func External(connect string, services ...string) Mod {
+	return func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Database = &v1alpha1.Database{External: &v1alpha1.DatabaseExternal{
+			ConnectString: connect, CredentialsSecretRef: v1alpha1.SecretReference{Name: "oracle"}, Image: "registry.example/instantclient:23",
+			Services: services,
+		}}
+	}
+}
+
+// Schemas spreads the users of a SLOB load over so many.
+func Schemas(n int32) Mod { return func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.SLOB.Schemas = n } }
+
+// Kit runs the user's own SLOB kit, of a claim if one is named.
+func Kit(claim, directory string) Mod {
+	return func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Workload.SLOB.Kit = &v1alpha1.SLOBKit{ClaimName: claim, Directory: directory}
+	}
+}
+
+// TridentBackend puts the data on a volume of a backend that the operator makes
+// in Trident's namespace.
+func TridentBackend(namespace, managementLIF, dataLIF string, pools ...string) Mod {
+	return func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Storage = v1alpha1.Storage{Trident: &v1alpha1.TridentStorage{
+			Namespace: namespace, Size: resource.MustParse("10Gi"), StoragePools: pools,
+			Backend: &v1alpha1.TridentBackend{
+				StorageDriverName: "ontap-nas", ManagementLIF: managementLIF, DataLIF: dataLIF, SVM: "svm1", CredentialsSecretName: "ontap",
+			},
+		}}
+	}
+}
+
+// TridentClass puts the data on a volume of a class of Trident's that exists.
+func TridentClass(namespace, class string) Mod {
+	return func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Storage = v1alpha1.Storage{Trident: &v1alpha1.TridentStorage{
+			Namespace: namespace, Size: resource.MustParse("10Gi"), StorageClassName: class,
+		}}
+	}
+}
+
+// Leftovers says what becomes of a volume that does not go.
+func Leftovers(p v1alpha1.LeftoversPolicy) Mod {
+	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Cleanup.Leftovers = p }
+}
+
+// SuiteMod changes a suite.
+type SuiteMod func(*v1alpha1.NFSBenchmarkSuite)
+
+// Suite compares two depths of what Benchmark makes, four times each, with the defaults
+// that the API server would fill in, changed by mods in their order.
+func Suite(name string, mods ...SuiteMod) *v1alpha1.NFSBenchmarkSuite {
+	two, one := int32(2), int32(1)
+	s := &v1alpha1.NFSBenchmarkSuite{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "NFSBenchmarkSuite"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "bench"},
+		Spec: v1alpha1.NFSBenchmarkSuiteSpec{
+			Template: v1alpha1.BenchmarkTemplate{Spec: Benchmark("template").Spec},
+			Axes: []v1alpha1.Axis{{Name: "depth", Values: []v1alpha1.AxisValue{
+				{Name: "low", Patch: raw(`{"workload":{"raw":{"depth":1}}}`)},
+				{Name: "high", Patch: raw(`{"workload":{"raw":{"depth":8}}}`)},
+			}}},
+			Repetitions: 4, Order: v1alpha1.OrderInterleaved, Blocks: v1alpha1.BlocksABBA, Retries: &one,
+			Compare: &v1alpha1.Compare{
+				Significance: v1alpha1.Significance{
+					Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughput}, Alpha: "0.05", MinimumEffectPercent: &two, Correction: v1alpha1.CorrectionHolm,
+				},
+				Baseline: map[string]v1alpha1.ShortName{"depth": "low"}, ImpactOf: v1alpha1.DenominatorBaseline,
+			},
+		},
+	}
+	for _, m := range mods {
+		m(s)
+	}
+	return s
+}
+
+func raw(patch string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(patch)} }
+
+// Scheduled gives a suite a schedule, and keeps so many runs.
+func Scheduled(cron string, historyLimit int32) SuiteMod {
+	return func(s *v1alpha1.NFSBenchmarkSuite) {
+		s.Spec.Schedule = &v1alpha1.Schedule{Cron: cron, TimeZone: "Etc/UTC", ConcurrencyPolicy: "Forbid", HistoryLimit: historyLimit}
+	}
 }

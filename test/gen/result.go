@@ -2,6 +2,8 @@ package gen
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,13 +18,12 @@ const bytesPerSecond = int64(200) << 20
 // paths of its oranfstab, or over its mount, in equal parts.
 func Client(t testing.TB, p runfile.Plan, index int32, start time.Time) runfile.ClientResult {
 	t.Helper()
-	cpus, version := int32(16), p.Engine.NFSVersion
 	c := runfile.ClientResult{
 		Index: index,
-		Host:  runfile.Host{Name: fmt.Sprintf("client-%d", index), Node: fmt.Sprintf("node-%d", index), CPUs: cpus, MemoryBytes: 64 << 30},
+		Host:  runfile.Host{Name: fmt.Sprintf("client-%d", index), Node: fmt.Sprintf("node-%d", index), CPUs: 16, MemoryBytes: 64 << 30},
 		Load: runfile.Load{
 			LoopMode: "closed", SampleSeconds: 1,
-			Mount:        &runfile.MountFacts{NFSVersion: version, ReadSizeBytes: 1 << 20, WriteSizeBytes: 1 << 20, DirectIO: true},
+			Mount:        &runfile.MountFacts{NFSVersion: p.Engine.NFSVersion, ReadSizeBytes: 1 << 20, WriteSizeBytes: 1 << 20, DirectIO: true},
 			Verification: &runfile.Verification{BlocksChecked: 16},
 		},
 		Observed: &runfile.Observed{IntervalMilliseconds: 1000},
@@ -36,7 +37,15 @@ func Client(t testing.TB, p runfile.Plan, index int32, start time.Time) runfile.
 		begin := start.Add(time.Duration(rep) * time.Hour)
 		end := begin.Add(time.Duration(p.Schedule.DurationSeconds) * time.Second)
 		c.Load.Repetitions = append(c.Load.Repetitions, repetition(t, p, rep, step, begin, end))
-		c.Observed.Windows = append(c.Observed.Windows, window(p, rep, step, begin, end))
+		w := runfile.ObservedWindow{Kind: "Measure", Repetition: rep, Start: begin, End: end, NodeCPUPermille: new(int32(300))}
+		if p.Database != nil && p.Database.DirectNFS {
+			w.Mount = &runfile.MountCounters{} // it is there, and carries nothing
+		}
+		if p.Engine.Client == runfile.ClientKernel {
+			total := bytesOf(p, step)
+			w.Mount = &runfile.MountCounters{ServerReadBytes: total, DirectReadBytes: total}
+		}
+		c.Observed.Windows = append(c.Observed.Windows, w)
 		c.Load.Spans = append(c.Load.Spans, runfile.Span{Kind: runfile.SpanMeasure, Repetition: rep, Start: begin, End: end})
 	}
 	if p.Database != nil {
@@ -45,7 +54,7 @@ func Client(t testing.TB, p runfile.Plan, index int32, start time.Time) runfile.
 			c.Load.Mount = nil // Oracle's own client tells
 		}
 	}
-	if !keepsFiles(p) {
+	if p.Workload.Raw == nil || !p.Workload.Raw.KeepFiles {
 		c.Load.Spans = append(c.Load.Spans, runfile.Span{Kind: runfile.SpanClean, Start: start, End: start.Add(time.Second)})
 	}
 	return c
@@ -88,19 +97,6 @@ func repetition(t testing.TB, p runfile.Plan, index int32, step *runfile.Step, b
 	return r
 }
 
-func window(p runfile.Plan, index int32, step *runfile.Step, begin, end time.Time) runfile.ObservedWindow {
-	busy := int32(300)
-	w := runfile.ObservedWindow{Kind: "Measure", Repetition: index, Start: begin, End: end, NodeCPUPermille: &busy}
-	if p.Database != nil && p.Database.DirectNFS {
-		w.Mount = &runfile.MountCounters{} // it is there, and carries nothing
-	}
-	if p.Engine.Client == runfile.ClientKernel {
-		total := bytesOf(p, step)
-		w.Mount = &runfile.MountCounters{ServerReadBytes: total, DirectReadBytes: total}
-	}
-	return w
-}
-
 func pathsOf(p runfile.Plan) []string {
 	var out []string
 	for _, ch := range p.Engine.Channels {
@@ -117,4 +113,164 @@ func Oranfstab(t testing.TB, p runfile.Plan) string {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// stepsOf are the levels of load of a plan in the order in which a client goes
+// through them; one without a step where there is one level only.
+func stepsOf(p runfile.Plan) []*runfile.Step {
+	var out []*runfile.Step
+	add := func(kind string, warmup bool, round int32, users ...int32) {
+		for _, u := range users {
+			out = append(out, &runfile.Step{Kind: kind, Users: u, Round: round, Warmup: warmup})
+		}
+	}
+	round := func(warmup bool, n int32) {
+		switch w := p.Workload; {
+		case w.SLOB != nil:
+			add(runfile.StepUsers, warmup, n, w.SLOB.Users...)
+		case w.Calibrate != nil && p.Database != nil:
+			add(runfile.StepCalibrate, warmup, n, 0)
+		case w.Calibrate != nil:
+			add(runfile.StepSmallReads, warmup, n, 1, 2, 4, 8)
+			add(runfile.StepLargeReads, warmup, n, 4)
+		default:
+			out = append(out, nil)
+		}
+	}
+	if w := p.Workload.Calibrate; w != nil {
+		for n := range w.WarmupRuns {
+			round(true, n+1)
+		}
+	}
+	for n := range p.Schedule.Repetitions {
+		round(false, n+1)
+	}
+	return out
+}
+
+func blockOf(p runfile.Plan, step *runfile.Step) int64 {
+	switch {
+	case p.Workload.Raw != nil:
+		return p.Workload.Raw.BlockSizeBytes
+	case step != nil && step.Kind == runfile.StepLargeReads:
+		return 1 << 20
+	default:
+		return 8192
+	}
+}
+
+// bytesOf is what is read in one window: more users give more, up to eight.
+func bytesOf(p runfile.Plan, step *runfile.Step) int64 {
+	total := bytesPerSecond * int64(p.Schedule.DurationSeconds)
+	if step != nil && step.Users > 0 {
+		total = total / 8 * int64(min(step.Users, 8))
+	}
+	return total
+}
+
+// meanOf is the latency of reads at a level of load, in microseconds.
+func meanOf(step *runfile.Step) int64 {
+	if step == nil {
+		return 1000
+	}
+	return 400 + 100*int64(max(step.Users-8, 0))
+}
+
+// ofOracle turns a repetition into the report of a database: it counts by
+// itself, in buckets, and knows the protocol.
+func ofOracle(r *runfile.Repetition, p runfile.Plan, step *runfile.Step) {
+	mean := meanOf(step)
+	n := r.Read.Count
+	r.Read.Histogram, r.Channels = "", nil
+	r.Read.Buckets = []runfile.LatencyBucket{{BelowMicroseconds: 512, Count: n / 2}, {BelowMicroseconds: 2048, Count: n - n/2}}
+	r.Read.TotalMicroseconds = n * mean
+	method := "OS_LIB"
+	w := &runfile.OracleWindow{
+		Statistics: map[string]int64{"physical read total bytes": r.Read.Bytes, "physical write total bytes": 0},
+		Events: []runfile.OracleEvent{{
+			Name: "db file sequential read", Waits: n, Microseconds: n * mean, Buckets: r.Read.Buckets,
+		}},
+		ServiceTimeUnit: runfile.UnitMicroseconds,
+	}
+	if p.Database.DirectNFS {
+		method = "DNFS_LIB"
+		w.DirectNFS = directNFS(p, r.Read.Bytes, n)
+	}
+	w.Files = []runfile.OracleFile{{
+		Number: 4, Instance: 1, Type: "Data File", Name: "/opt/oracle/oradata/users01.dbf", AccessMethod: method, AsynchIO: "ASYNC_ON",
+		SmallReads: n, SmallReadTime: float64(n * mean), SmallSyncReads: n, SmallSyncReadTime: float64(n * mean), SmallReadMegabyte: r.Read.Bytes >> 20,
+	}}
+	if step.Kind == runfile.StepCalibrate {
+		w.Calibration = &runfile.Calibration{MaxIOPS: 27_000 + int64(step.Round), MaxMegabytesPerSecond: 1100, ActualLatencyMilliseconds: 1}
+	}
+	r.Oracle = w
+}
+
+// directNFS is what Oracle's client reports about the paths of the plan, all of which
+// it uses alike.
+func directNFS(p runfile.Plan, bytes, ops int64) runfile.DirectNFS {
+	version := map[string]string{"NFSv3": "NFSv3.0", "NFSv4.0": "NFSv4.0", "NFSv4.1": "NFSv4.1", "pNFS": "Parallel NFS"}[p.Engine.NFSVersion]
+	none := int64(0)
+	d := runfile.DirectNFS{
+		Servers: []runfile.DNFSServer{{Instance: 1, Server: p.Engine.Server, Export: p.Engine.Export, Version: version}},
+		ReadOps: &ops, WriteOps: &none, ReadBytes: &bytes, WriteBytes: &none,
+	}
+	paths := pathsOf(p)
+	for _, path := range paths {
+		share := ops / int64(len(paths))
+		d.Channels = append(d.Channels, runfile.DNFSChannel{
+			Instance: 1, Server: p.Engine.Server, Path: path, Local: "10.9.9.9", Processes: 3, Sends: share, Receives: share,
+		})
+	}
+	return d
+}
+
+func oracleOf(p runfile.Plan, start time.Time) *runfile.Oracle {
+	o := &runfile.Oracle{
+		Banner: "Oracle Database 19c Enterprise Edition Release 19.0.0.0.0", Version: "19.0.0.0.0",
+		Instances: []runfile.OracleInstance{{ID: 1, Name: "ORCLCDB", Host: "pod", StartupTime: start}},
+	}
+	if p.Database.Kind != runfile.DatabaseContainer {
+		return o
+	}
+	o.ReadyMilliseconds = new(int64(754_600))
+	o.Library = &runfile.DirectNFSLibrary{Wanted: p.Database.DirectNFS, OradismMode: "-rwsr-x---"}
+	if p.Database.DirectNFS {
+		o.Library.AlertLine = "Oracle instance running with ODM: Oracle Direct NFS ODM Library Version 6.0"
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Database.Parameters)) {
+		o.Parameters = append(o.Parameters, runfile.OracleParameter{Name: name, Requested: p.Database.Parameters[name], Value: p.Database.Parameters[name]})
+	}
+	return o
+}
+
+// OfArray adds to the result of a client what the array counted: its reads at the LIFs
+// of the plan's paths, and a node without data that is busy when it passes them on.
+func OfArray(c *runfile.ClientResult, p runfile.Plan) {
+	for i := range c.Observed.Windows {
+		w := &c.Observed.Windows[i]
+		total := bytesPerSecond * int64(p.Schedule.DurationSeconds)
+		ops, none, cost := total/blockOf(p, nil), int64(0), int64(40_000)
+		micros := ops * 900
+		s := runfile.StorageWindow{
+			Source: p.Survey.Source, Seconds: w.End.Sub(w.Start).Seconds(), ReadOps: &ops, WriteOps: &none, ReadBytes: &total, WriteBytes: &none,
+			ReadMicroseconds: &micros, VolumeNodes: []string{p.Survey.Volume.Node},
+		}
+		used := pathsOf(p)
+		busy := map[string]int32{p.Survey.Volume.Node: 320}
+		for _, l := range p.Survey.LIFs {
+			path := runfile.StoragePath{Address: l.Address, Name: l.Name, Node: l.Node, ReadBytes: &none, WriteBytes: &none}
+			if slices.Contains(used, l.Address) {
+				share := total / int64(len(used))
+				path.ReadBytes = &share
+				busy[l.Node] = max(busy[l.Node], 350)
+			}
+			s.Paths = append(s.Paths, path)
+		}
+		for _, n := range p.Survey.Nodes {
+			cpu := busy[n.Name]
+			s.Nodes = append(s.Nodes, runfile.StorageNodeWindow{Name: n.Name, CPUPermille: &cpu})
+		}
+		w.Storage, w.CollectorCPUMicroseconds = []runfile.StorageWindow{s}, &cost
+	}
 }

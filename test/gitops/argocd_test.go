@@ -123,7 +123,7 @@ func TestArgoCDOffersTheActionsThatMakeSense(t *testing.T) {
 	want := map[string]string{
 		"no status": "stop", "held back": "resume", "under way, Running": "stop", "under way, and told to stop": "resume", "passed": "", "stopped": "",
 		"once, Running": "stop suspend", "once, passed": "rerun", "once, failed": "rerun resubmit", "once, stopped": "rerun resubmit",
-		"by the clock, no run yet": "suspend", "by the clock, another run": "stop suspend", "by the clock, passed": "suspend",
+		"scheduled, no run yet": "suspend", "scheduled, another run": "stop suspend", "scheduled, passed": "suspend",
 	}
 	eachCase(t, func(t *testing.T, c testCase, o *unstructured.Unstructured) {
 		words, ok := want[c.name]
@@ -136,7 +136,8 @@ func TestArgoCDOffersTheActionsThatMakeSense(t *testing.T) {
 	})
 	regressed := suite(v1alpha1.SuiteScheduled, "", v1alpha1.ReasonScheduled, "", weekly, func(s *v1alpha1.NFSBenchmarkSuite) {
 		s.Spec.Schedule.Suspend = true
-		s.Status.Regression = &v1alpha1.RegressionStatus{BaselineRun: "weekly-1", Run: "weekly-2"}
+		s.Status.Regression = &v1alpha1.RegressionStatus{}
+		s.Status.History = []v1alpha1.SuiteHistoryEntry{{Run: "weekly-2"}, {Run: "weekly-1"}}
 	})
 	if got := enabled(t, vm, toUnstructured(t, regressed)); !slices.Equal(got, []string{"accept-run", "resume"}) {
 		t.Errorf("offered after a regression, while it is suspended, are %q", got)
@@ -168,7 +169,8 @@ func TestActionsChangeWhatTheySayAndNoMore(t *testing.T) {
 	})
 	clock := suite(v1alpha1.SuiteScheduled, "", v1alpha1.ReasonScheduled, "", weekly, func(s *v1alpha1.NFSBenchmarkSuite) {
 		s.Spec.Suspend, s.Spec.Schedule.Suspend = true, true
-		s.Status.Regression = &v1alpha1.RegressionStatus{BaselineRun: "weekly-1", Run: "weekly-2"}
+		s.Status.Regression = &v1alpha1.RegressionStatus{}
+		s.Status.History = []v1alpha1.SuiteHistoryEntry{{Run: "weekly-2"}, {Run: "weekly-1"}}
 	})
 	for name, c := range map[string]struct {
 		object *unstructured.Unstructured

@@ -116,28 +116,28 @@ func suitesByTheClock() []testCase {
 		return suite(v1alpha1.SuiteRunning, status.CurrentStatus, v1alpha1.ReasonScheduled, "", append([]suiteChange{weekly}, change...)...)
 	}
 	held := suite(v1alpha1.SuiteSuspended, "", v1alpha1.ReasonSuspended, "spec.schedule.suspend", weekly, verdict(v1alpha1.SuiteFail), ended(v1alpha1.SuiteSucceeded))
-	first := healthy("by the clock, first run", "", "A run is under way", runs())
-	second := healthy("by the clock, another run", "scheduled-running", "A run is under way", runs(verdict(v1alpha1.SuitePass), ended(v1alpha1.SuiteSucceeded)))
-	worse := bad("by the clock, another run after a regression", "", next,
+	first := healthy("scheduled, first run", "", "A run is under way", runs())
+	second := healthy("scheduled, another run", "scheduled-running", "A run is under way", runs(verdict(v1alpha1.SuitePass), ended(v1alpha1.SuiteSucceeded)))
+	worse := bad("scheduled, another run after a regression", "", next,
 		fails(v1alpha1.SuiteRunning, "Regressed", verdict(v1alpha1.SuiteRegressed), ended(v1alpha1.SuiteSucceeded)), status.FailedStatus)
-	edited := bad("by the clock, a run under way and an edit that is not valid", "", next,
+	edited := bad("scheduled, a run under way and an edit that is not valid", "", next,
 		fails(v1alpha1.SuiteRunning, v1alpha1.ReasonInvalidSpec, invalidMatrix), status.FailedStatus)
-	heldWorse := bad("by the clock, suspended after a regression", "", next,
+	heldWorse := bad("scheduled, suspended after a regression", "", next,
 		fails(v1alpha1.SuiteSuspended, "Regressed", verdict(v1alpha1.SuiteRegressed), ended(v1alpha1.SuiteSucceeded)), status.FailedStatus)
-	unsaid := bad("by the clock, regressed, of a version that does not stall", "", "Regressed: "+next,
+	unsaid := bad("scheduled, regressed, of a version that does not stall", "", "Regressed: "+next,
 		waits(verdict(v1alpha1.SuiteRegressed), ended(v1alpha1.SuiteSucceeded)), status.CurrentStatus)
 	return []testCase{
-		healthy("by the clock, no run yet", "scheduled", next, waits()),
-		healthy("by the clock, passed", "", next, waits(verdict(v1alpha1.SuitePass), ended(v1alpha1.SuiteSucceeded))),
-		healthy("by the clock, passed after a failure", "", next, waits(verdict(v1alpha1.SuitePass), ended(v1alpha1.SuiteFailed), ended(v1alpha1.SuiteSucceeded))),
-		bad("by the clock, regressed", "regressed", next, fails(v1alpha1.SuiteScheduled, "Regressed", verdict(v1alpha1.SuiteRegressed), ended(v1alpha1.SuiteSucceeded)), status.FailedStatus),
-		bad("by the clock, thresholds missed", "", "The thresholds were not met: "+next, waits(verdict(v1alpha1.SuiteFail), ended(v1alpha1.SuiteSucceeded)), status.CurrentStatus),
-		bad("by the clock, no verdict", "inconclusive", "No verdict could be reached: "+next, waits(verdict(v1alpha1.SuiteInconclusive), ended(v1alpha1.SuiteSucceeded)), status.CurrentStatus),
-		bad("by the clock, newest run failed", "", "The newest run did not succeed: "+next, waits(ended(v1alpha1.SuiteSucceeded), ended(v1alpha1.SuiteFailed)), status.CurrentStatus),
+		healthy("scheduled, no run yet", "scheduled", next, waits()),
+		healthy("scheduled, passed", "", next, waits(verdict(v1alpha1.SuitePass), ended(v1alpha1.SuiteSucceeded))),
+		healthy("scheduled, passed after a failure", "", next, waits(verdict(v1alpha1.SuitePass), ended(v1alpha1.SuiteFailed), ended(v1alpha1.SuiteSucceeded))),
+		bad("scheduled, regressed", "regressed", next, fails(v1alpha1.SuiteScheduled, "Regressed", verdict(v1alpha1.SuiteRegressed), ended(v1alpha1.SuiteSucceeded)), status.FailedStatus),
+		bad("scheduled, thresholds missed", "", "The thresholds were not met: "+next, waits(verdict(v1alpha1.SuiteFail), ended(v1alpha1.SuiteSucceeded)), status.CurrentStatus),
+		bad("scheduled, no verdict", "inconclusive", "No verdict could be reached: "+next, waits(verdict(v1alpha1.SuiteInconclusive), ended(v1alpha1.SuiteSucceeded)), status.CurrentStatus),
+		bad("scheduled, newest run failed", "", "The newest run did not succeed: "+next, waits(ended(v1alpha1.SuiteSucceeded), ended(v1alpha1.SuiteFailed)), status.CurrentStatus),
 		// Stopped by its user, or replaced by the next: it says nothing of the storage.
-		healthy("by the clock, newest run stopped", "", next, waits(ended(v1alpha1.SuiteCancelled))),
+		healthy("scheduled, newest run stopped", "", next, waits(ended(v1alpha1.SuiteCancelled))),
 		first, second, worse, edited, heldWorse, unsaid,
-		paused("by the clock, suspended", "suspended", "spec.schedule.suspend", held),
+		paused("scheduled, suspended", "suspended", "spec.schedule.suspend", held),
 	}
 }
 

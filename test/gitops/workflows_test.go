@@ -119,7 +119,7 @@ func TestStepsEndWithTheirBenchmarks(t *testing.T) {
 func TestOutputsAreMembersOfABenchmark(t *testing.T) {
 	n, p := int64(7), int32(7)
 	b := benchmark(v1alpha1.PhaseSucceeded, "", "", "words", judged(v1alpha1.VerdictPass, v1alpha1.ValidityValid))
-	b.Status.ResultRef = &v1alpha1.ResultReference{Kind: "ConfigMap", Name: "oltp-result"}
+	b.Status.ResultRef = &v1alpha1.ResultReference{Name: "oltp-result"}
 	b.Status.Summary = &v1alpha1.Summary{
 		ThroughputBytesPerSecond: &n, IOPS: &n, MeanLatencyMicroseconds: &n, P99LatencyMicroseconds: &n, WirePercent: &p,
 	}

@@ -5,6 +5,7 @@
 package golden
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -21,7 +22,10 @@ var update = flag.Bool("update", false, "write golden files instead of comparing
 func Compare(t testing.TB, file string, got []byte) {
 	t.Helper()
 	if *update {
-		write(t, file, got)
+		err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, got, 0o644)) //nolint:gosec // sources are for everybody
+		if err != nil {
+			t.Fatal(err)
+		}
 		return
 	}
 	want, err := os.ReadFile(file) //nolint:gosec // a test names its own files
@@ -31,15 +35,5 @@ func Compare(t testing.TB, file string, got []byte) {
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s differs; if that is meant, run the test with -update (-want +got):\n%s", file, diff)
-	}
-}
-
-func write(t testing.TB, file string, got []byte) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // sources are for everybody
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, got, 0o644); err != nil { //nolint:gosec // sources are for everybody
-		t.Fatal(err)
 	}
 }

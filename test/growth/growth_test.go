@@ -86,7 +86,7 @@ func TestFiveHundredBenchmarksAtOnceCostEachWhatOneCosts(t *testing.T) {
 	crowd := w.wave("many", many, 1, 4)
 	last := w.wave("few among the finished", few, 1)
 	again := w.stretch()
-	thousand := w.thousand(binary)
+	thousand := w.thousand(binary, first)
 	if err := w.h.err(); err != nil {
 		t.Errorf("what must never be was seen:\n%v", err)
 	}

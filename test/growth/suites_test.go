@@ -149,7 +149,7 @@ func (w *world) wantTables(runs []suiteRun) {
 		return true
 	})
 	// Four cells, sixteen levels, two metrics. The status has room for some of them.
-	if st := last.Status; len(st.Comparisons) == 0 || st.Matrix.Comparisons == 0 || !strings.Contains(st.Message, "128 comparisons") {
+	if st := last.Status; len(st.Comparisons) == 0 || !strings.Contains(st.Message, "128 comparisons") {
 		w.Errorf("suite %s has %d comparisons: %s", last.Name, len(st.Comparisons), st.Message)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/archive"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -282,4 +284,14 @@ func (w *world) unprotect(obj client.Object) bool {
 		w.Fatal(err)
 	}
 	return true
+}
+
+// judged is the result of a run, read as the plugin reads it, and what is judged of it.
+func (w *world) judged(b *v1alpha1.NFSBenchmark) (runfile.Result, judge.Judgement) {
+	w.Helper()
+	res, err := archive.Result(w.Context(), w.c, b)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return res, judge.Judge(res)
 }

@@ -21,7 +21,7 @@ func TestADatabaseThatExistsIsLoadedWithoutAVolume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.create("demo", gen.ExternalOracle("scan.example:1521/"+w.ns), gen.SLOB(v1alpha1.SLOBRandomRead, 4), mod)
+			w.create("demo", gen.External("scan.example:1521/"+w.ns), gen.SLOB(v1alpha1.SLOBRandomRead, 4), mod)
 			b := w.until("demo", v1alpha1.PhaseRunning)
 			w.wantCondition(b, v1alpha1.ConditionDatabaseReady, "True", v1alpha1.ReasonDatabaseReady)
 			if w.find(manifest.NamesOf(b).Claim, &corev1.PersistentVolumeClaim{}) {
@@ -29,8 +29,9 @@ func TestADatabaseThatExistsIsLoadedWithoutAVolume(t *testing.T) {
 			}
 			b = w.finish("demo")
 			w.wantPhase(b, v1alpha1.PhaseSucceeded)
-			if w.rec.count(v1alpha1.ReasonRetained) != 0 || b.Status.Database == nil || b.Status.Database.Banner == "" {
-				t.Errorf("events %q, database %+v", w.rec.events, b.Status.Database)
+			res, _ := w.judged(b)
+			if o := res.Clients[0].Load.Oracle; w.rec.count(v1alpha1.ReasonRetained) != 0 || o == nil || o.Banner == "" {
+				t.Errorf("events %q, database %+v", w.rec.events, o)
 			}
 		})
 	}
@@ -60,7 +61,7 @@ func TestSchemasThatALoaderCouldNotDropAreTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			b, _ := w.started(gen.ExternalOracle("scan.example:1521/"+w.ns), gen.SLOB(v1alpha1.SLOBRandomRead, 4))
+			b, _ := w.started(gen.External("scan.example:1521/"+w.ns), gen.SLOB(v1alpha1.SLOBRandomRead, 4))
 			w.progress(b, 0, at(runfile.SpanFill, 10))
 			w.settle("demo")
 			w.final(b, tc.client)
@@ -82,9 +83,9 @@ func TestTwoRunsDoNotLoadOneDatabaseAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	connect := "scan.example:1521/" + strings.ToUpper(w.ns)
-	w.create("first", gen.ExternalOracle(connect), gen.SLOB(v1alpha1.SLOBRandomRead, 4))
+	w.create("first", gen.External(connect), gen.SLOB(v1alpha1.SLOBRandomRead, 4))
 	w.until("first", v1alpha1.PhaseRunning)
-	w.create("demo", gen.ExternalOracle(strings.ToLower(connect)+"?connect_timeout=15"), gen.SLOB(v1alpha1.SLOBRandomRead, 4))
+	w.create("demo", gen.External(strings.ToLower(connect)+"?connect_timeout=15"), gen.SLOB(v1alpha1.SLOBRandomRead, 4))
 	w.wantPhase(w.settle("demo"), v1alpha1.PhaseQueued, w.ns+"/first")
 	w.finish("first")
 	w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
@@ -172,7 +173,7 @@ func TestASecretOfADatabaseThatIsMissing(t *testing.T) {
 	}{
 		"Secret":   {gen.Oracle, `MountVolume.SetUp failed for volume "database-credentials" : secret "oracle" not found`, []string{`no Secret "oracle"`, "spec.database.container.passwordSecretRef"}},
 		"Key":      {gen.Oracle, `MountVolume.SetUp failed for volume "database-credentials" : references non-existent secret key: password`, []string{`Secret "oracle"`, `no key "password"`, "passwordSecretRef"}},
-		"External": {gen.ExternalOracle("db.example:1521/x"), `MountVolume.SetUp failed for volume "database-credentials" : references non-existent secret key: username`, []string{`Secret "oracle"`, `no key "username"`, "spec.database.external.credentialsSecretRef"}},
+		"External": {gen.External("db.example:1521/x"), `MountVolume.SetUp failed for volume "database-credentials" : references non-existent secret key: username`, []string{`Secret "oracle"`, `no key "username"`, "spec.database.external.credentialsSecretRef"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +181,7 @@ func TestASecretOfADatabaseThatIsMissing(t *testing.T) {
 			w := newWorld(t)
 			mods := []gen.Mod{gen.SLOB(v1alpha1.SLOBRandomRead, 4), tc.mod}
 			if name == "External" {
-				mods = append(mods, gen.ExternalOracle("db.example:1521/"+w.ns))
+				mods = append(mods, gen.External("db.example:1521/"+w.ns))
 			}
 			_, pods := w.started(mods...)
 			w.podStatus(&pods[0], func(st *corev1.PodStatus) { st.Phase = corev1.PodPending })

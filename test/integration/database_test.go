@@ -57,8 +57,11 @@ func TestADatabaseIsCreatedLoadedAndStaysOnItsExport(t *testing.T) {
 		t.Errorf("events are %q, want one Retained and one DatabaseReady", w.rec.events)
 	}
 	st := b.Status
-	if st.Database == nil || st.Database.Banner == "" || *st.Database.ProvisioningSeconds != 755 || len(st.Database.Channels) != 2 || len(st.Steps) != 2 || len(st.Repetitions) != 2 {
-		t.Errorf("status %+v", st)
+	res, j := w.judged(b)
+	o := res.Clients[0].Load.Oracle
+	if o.Banner == "" || o.ReadyMilliseconds == nil || *o.ReadyMilliseconds/1000 != 754 ||
+		len(j.Database.Channels) != 2 || len(st.Steps) != 2 || len(j.Repetitions) != 2 {
+		t.Errorf("database %+v, judged %+v, status %+v", o, j, st)
 	}
 	if w.find(manifest.NamesOf(b).Clean, &batchv1.Job{}) {
 		t.Error("a Job removes files from under a database")

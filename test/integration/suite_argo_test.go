@@ -120,7 +120,7 @@ func (w *suiteWorld) publish(b *v1alpha1.NFSBenchmark, points ...runfile.SuitePo
 	if err := runfile.WriteSuitePoints(&packed, runfile.SuitePoints{Points: points}); err != nil {
 		w.Fatal(err)
 	}
-	b.Status.ResultRef = &v1alpha1.ResultReference{Kind: "ConfigMap", Name: b.Name + "-result", Keys: []string{runfile.ResultKey(0)}}
+	b.Status.ResultRef = &v1alpha1.ResultReference{Name: b.Name + "-result"}
 	cm := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.Status.ResultRef.Name},
 		BinaryData: map[string][]byte{runfile.KeySuitePoints: packed.Bytes()},

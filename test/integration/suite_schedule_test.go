@@ -102,7 +102,8 @@ func TestAScheduleKeepsItsHistoryAndFindsARegression(t *testing.T) {
 	worse, s := w.scheduledRun()
 	w.want(s, v1alpha1.ConditionReady, "False", string(v1alpha1.SuiteRegressed))
 	w.want(s, v1alpha1.ConditionStalled, "True", string(v1alpha1.SuiteRegressed))
-	if g := s.Status.Regression; s.Status.Verdict != v1alpha1.SuiteRegressed || g == nil || g.BaselineRun != runs[0] || g.Run != worse || len(g.Changes) == 0 {
+	if g := s.Status.Regression; s.Status.Verdict != v1alpha1.SuiteRegressed || g == nil || len(g.Changes) == 0 ||
+		s.Status.History[0].Run != worse || !accepted(s, runs[0]) {
 		t.Fatalf("verdict %s, regression %+v", s.Status.Verdict, g)
 	}
 	if w.rec.count(string(v1alpha1.SuiteRegressed)) != 1 {
@@ -191,4 +192,16 @@ func TestARunThatIsReplacedIsStoppedAndRecorded(t *testing.T) {
 	if err := w.c.List(t.Context(), cms, client.InNamespace(w.ns), client.MatchingLabels{v1alpha1.LabelSuite: w.name}); err != nil || len(cms.Items) != 2 {
 		t.Errorf("%d records, %v", len(cms.Items), err)
 	}
+}
+
+// accepted says that the history marks this run, and no other.
+func accepted(s *v1alpha1.NFSBenchmarkSuite, run string) bool {
+	is := false
+	for _, h := range s.Status.History {
+		if h.Accepted && h.Run != run {
+			return false
+		}
+		is = is || h.Accepted
+	}
+	return is
 }

@@ -128,7 +128,7 @@ func TestThePathsAreThoseThatTheArrayTells(t *testing.T) {
 			b = w.finish("demo")
 			w.wantPhase(b, v1alpha1.PhaseSucceeded)
 			rs := b.Status.Resolved
-			if rs.Volume == nil || rs.Volume.Node != "a" || rs.Array == "" || len(rs.Paths) != len(tc.want) {
+			if !strings.HasSuffix(rs.Array, " of node a") || strings.HasPrefix(rs.Array, "volume ") || len(rs.Paths) != len(tc.want) {
 				t.Fatalf("resolved: %+v", rs)
 			}
 			locality := []v1alpha1.Locality{v1alpha1.LocalityLocal, v1alpha1.LocalityRemote}

@@ -204,7 +204,7 @@ func TestALoaderThatIsKilledForItsMemory(t *testing.T) {
 			w.progress(b, 0, at(runfile.SpanMeasure, 60))
 			w.wantPhase(w.settle("demo"), v1alpha1.PhaseRunning)
 			if tc.publish {
-				w.final(b, gen.FailedClient(0, runfile.FailureLoaderCrashed, "the loader ended without a last word"))
+				w.final(b, gen.FailedClient(0, runfile.FailureLoaderCrashed, "the loader ended without a final event"))
 				w.wantPhase(w.settle("demo"), v1alpha1.PhaseCollecting, "to end")
 			}
 			w.podStatus(&w.loadPods(b)[0], exited(137, "OOMKilled", "", metav1.NewTime(w.clock.Now())))

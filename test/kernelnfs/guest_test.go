@@ -232,7 +232,7 @@ func countersOf(t *testing.T, mountstats, point string) counters {
 			err = c.writes.scan(rest)
 		case "xprt":
 			var sends int64
-			_, err = fmt.Sscanf(rest, "tcp %d %d %d %d %d %d", new(int), new(int), new(int), new(int), new(int), &sends)
+			_, err = fmt.Sscan(rest, new(string), new(int), new(int), new(int), new(int), new(int), &sends)
 			c.sends += sends
 		}
 		if err != nil {

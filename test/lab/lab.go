@@ -100,7 +100,6 @@ func (a Array) Revive(t *testing.T) {
 	run(t, "revive", "--name", a.Name)
 }
 
-// run calls ganesha.sh for a test.
 func run(t *testing.T, args ...string) {
 	t.Helper()
 	if _, err := script(args...); err != nil {

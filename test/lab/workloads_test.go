@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -46,7 +47,7 @@ func load(t *testing.T, a lab.Array, paths int, w runfile.Workload, s runfile.Sc
 		},
 	}
 	r, err := loadgen.New(loadgen.Options{
-		Plan: plan, Now: time.Now, Usage: loadgen.ProcessUsage, Sink: nothing{},
+		Plan: plan, Now: time.Now, Usage: course.ProcessUsage, Sink: nothing{},
 		Open: func(ctx context.Context) (target.Target, error) {
 			return loadgen.OpenTarget(ctx, plan.Engine, time.Now, slog.New(slog.DiscardHandler))
 		},

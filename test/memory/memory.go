@@ -10,9 +10,8 @@ import (
 // when their span is full, and other goroutines allocate a little meanwhile.
 const Slack = 4 << 20
 
-// Bound fails the test when f, and whatever else runs meanwhile, allocates more
-// than limit bytes and Slack in all, freed or not. Tests that use it must not
-// run in parallel.
+// Bound fails the test when f, and whatever else runs meanwhile, allocates more than
+// limit bytes and Slack in all, freed or not. Its tests must not run in parallel.
 func Bound(t testing.TB, limit int, f func()) {
 	t.Helper()
 	if n := Allocated(f); n > uint64(limit)+Slack {

@@ -18,9 +18,6 @@ import (
 // hack/lab/monitors.sh prints. Without it they are looked for on the PATH.
 const Folder = "NFSBENCH_MONITORS"
 
-// patience is how long a program may take until it answers.
-const patience = 30 * time.Second
-
 // Program is a program that runs until the test ends.
 type Program struct {
 	// URL is where it answers, such as http://127.0.0.1:12345.
@@ -58,19 +55,6 @@ func Prometheus(t *testing.T, config string) *Program {
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--log.level=error")
 }
 
-// find returns the path of a program, or skips the test.
-func find(t *testing.T, name string) string {
-	t.Helper()
-	if dir := os.Getenv(Folder); dir != "" {
-		return filepath.Join(dir, name)
-	}
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("%s is not here: set %s to what hack/lab/monitors.sh prints", name, Folder)
-	}
-	return path
-}
-
 // freeAddress is an address that nobody else uses: at 127.0.0.1 another test, or a
 // connection that begins there, may take the port before the program does.
 func freeAddress(t *testing.T) string {
@@ -86,10 +70,17 @@ func freeAddress(t *testing.T) string {
 
 func run(t *testing.T, name, address, ready string, args ...string) *Program {
 	t.Helper()
-	p := &Program{URL: "http://" + address, path: find(t, name), args: args}
-	t.Cleanup(p.end)
+	path := filepath.Join(os.Getenv(Folder), name)
+	if os.Getenv(Folder) == "" {
+		var err error
+		if path, err = exec.LookPath(name); err != nil {
+			t.Skipf("%s is not here: set %s to what hack/lab/monitors.sh prints", name, Folder)
+		}
+	}
+	p := &Program{URL: "http://" + address, path: path, args: args}
+	t.Cleanup(func() { p.End(t) })
 	p.Start(t)
-	deadline, stop := context.WithTimeout(t.Context(), patience)
+	deadline, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
 	for {
 		req, err := http.NewRequestWithContext(deadline, http.MethodGet, p.URL+ready, nil)
@@ -131,10 +122,6 @@ func (p *Program) Start(t *testing.T) {
 // End ends the program and waits for it.
 func (p *Program) End(t *testing.T) {
 	t.Helper()
-	p.end()
-}
-
-func (p *Program) end() {
 	if p.gone == nil { // it was not even started
 		return
 	}

@@ -3,14 +3,15 @@ package ontap
 import (
 	"fmt"
 	"net/url"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // record is one object of ONTAP: values by dotted path.
 type record map[string]any
 
-// collection is one kind of records.
 type collection struct {
 	path   string   // below /api
 	keys   []string // told of each record, whatever was asked for
@@ -21,32 +22,25 @@ type collection struct {
 	list   func(query) []record
 }
 
-// query is what a request wants, and on whose behalf.
 type query struct {
 	view
 	model   Model
 	account Account
-	parent  string // such as the policy whose rules are asked for
 	params  url.Values
 	s       *Standin
 }
 
 // names tells whether the collection has a field of that name, or some below it.
 func (c *collection) names(field string) bool {
-	for _, f := range slices.Concat(c.keys, c.fields) {
-		if below(f, field) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Concat(c.keys, c.fields), func(f string) bool { return below(f, field) })
 }
 
 // wanted are the fields of a request; a nil slice means what one gets unasked.
 func (c *collection) wanted(list string, single bool) ([]string, *apiError) {
-	if list == "" {
-		if single {
-			return []string{"*"}, nil
-		}
+	switch {
+	case list == "" && single:
+		return []string{"*"}, nil
+	case list == "":
 		return nil, nil
 	}
 	fields := strings.Split(list, ",")
@@ -83,10 +77,8 @@ func (c *collection) tells(field, key string) bool {
 	}
 }
 
-// below tells whether field is of or within.
 func below(field, of string) bool { return field == of || strings.HasPrefix(field, of+".") }
 
-// related tells whether one of two fields is the other or within it.
 func related(a, b string) bool { return below(a, b) || below(b, a) }
 
 func insert(into map[string]any, path []string, value any) {
@@ -106,7 +98,7 @@ func (r record) values(field string) []any {
 	var all []any
 	for key, value := range r {
 		if key == field {
-			all = append(all, flat(value)...)
+			all = append(all, within(value, nil)...)
 		}
 		if rest, ok := strings.CutPrefix(field, key+"."); ok {
 			all = append(all, within(value, strings.Split(rest, "."))...)
@@ -115,24 +107,76 @@ func (r record) values(field string) []any {
 	return all
 }
 
-func flat(value any) []any {
-	if list, ok := value.([]any); ok {
+// within are the values at a path below value, of which each may be a list.
+func within(value any, path []string) []any {
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+	}
+	if len(path) == 0 {
 		return list
 	}
-	return []any{value}
-}
-
-func within(value any, path []string) []any {
-	if len(path) == 0 {
-		return flat(value)
-	}
 	var all []any
-	for _, v := range flat(value) {
-		if m, ok := v.(map[string]any); ok {
-			if inner, ok := m[path[0]]; ok {
-				all = append(all, within(inner, path[1:])...)
-			}
+	for _, v := range list {
+		m, _ := v.(map[string]any)
+		if inner, ok := m[path[0]]; ok {
+			all = append(all, within(inner, path[1:])...)
 		}
 	}
 	return all
+}
+
+// reserved are the parameters that are no filters.
+func reserved(name string) bool {
+	return strings.HasPrefix(name, "start.") ||
+		slices.Contains([]string{"fields", "max_records", "return_timeout", "return_records", "order_by", "validate_only"}, name)
+}
+
+// filter returns the records that the parameters admit, and the fields that they
+// name: ONTAP tells those too.
+func (c *collection) filter(all []record, params url.Values) ([]record, []string, *apiError) {
+	var named []string
+	for name, tests := range params {
+		if reserved(name) {
+			continue
+		}
+		if !c.names(name) {
+			return nil, nil, badRequest(fmt.Sprintf("Unexpected argument %q.", name), name)
+		}
+		named = append(named, name)
+		all = slices.DeleteFunc(all, func(r record) bool {
+			return slices.ContainsFunc(tests, func(test string) bool { return !admits(r.values(name), test) })
+		})
+	}
+	return all, named, nil
+}
+
+// admits tells whether one of the values passes a test such as a|b*, !x, >5, null.
+func admits(values []any, test string) bool {
+	switch test {
+	case "null":
+		return len(values) == 0
+	case "!null":
+		return len(values) > 0
+	}
+	if not, ok := strings.CutPrefix(test, "!"); ok {
+		return !admits(values, not)
+	}
+	return slices.ContainsFunc(values, func(v any) bool {
+		return slices.ContainsFunc(strings.Split(test, "|"), func(t string) bool { return matches(fmt.Sprint(v), t) })
+	})
+}
+
+func matches(value, test string) bool {
+	if strings.HasPrefix(test, "<") || strings.HasPrefix(test, ">") {
+		a, errA := strconv.ParseFloat(value, 64)
+		b, errB := strconv.ParseFloat(test[1:], 64)
+		return errA == nil && errB == nil && (test[0] == '<' && a < b || test[0] == '>' && a > b)
+	}
+	if !strings.Contains(test, "*") {
+		return value == test
+	}
+	// path.Match stops at slashes, which junction paths are full of.
+	ok, err := path.Match(strings.ReplaceAll(test, "/", "\x00"), strings.ReplaceAll(value, "/", "\x00"))
+	return err == nil && ok
 }

@@ -49,7 +49,6 @@ type job struct {
 	start, end                        time.Time
 }
 
-// patchBody is what of a volume may be changed here.
 type patchBody struct {
 	Movement *struct {
 		State       string `json:"state"`
@@ -62,33 +61,29 @@ type patchBody struct {
 }
 
 // patch moves a volume, which is the one change that the stand-in knows.
-func (s *Standin) patch(w http.ResponseWriter, r *http.Request, a Account) {
+func (s *Standin) patch(w http.ResponseWriter, r *http.Request, a Account) *apiError {
 	uuid, ok := strings.CutPrefix(r.URL.Path, "/api/storage/volumes/")
 	if !ok || r.Method != http.MethodPatch {
-		s.fail(w, &apiError{http.StatusMethodNotAllowed, "3", "the stand-in cannot do that", ""})
-		return
+		return &apiError{http.StatusMethodNotAllowed, "3", "the stand-in cannot do that", ""}
 	}
 	// An SVM may change its volumes, but not where they are.
 	if a.access(r.URL.Path) != AccessAll || a.SVM != "" {
-		s.fail(w, forbidden())
-		return
+		return forbidden()
 	}
 	var body patchBody
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&body); err != nil || body.Movement == nil {
-		s.fail(w, badRequest("Unexpected or missing field: the stand-in knows movement only", "movement"))
-		return
+		return badRequest("Unexpected or missing field: the stand-in knows movement only", "movement")
 	}
 	j, e := s.move(uuid, body, r.URL.Query().Get("validate_only") == "true")
 	if e != nil {
-		s.fail(w, e)
-		return
+		return e
 	}
 	s.answer(w, http.StatusAccepted, map[string]any{"job": map[string]any{"uuid": j}})
+	return nil
 }
 
-// move begins a move, or aborts one, and returns the UUID of the job.
 func (s *Standin) move(uuid string, body patchBody, dry bool) (string, *apiError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +125,6 @@ func (s *Standin) move(uuid string, body patchBody, dry bool) (string, *apiError
 	return j.uuid, nil
 }
 
-// destination checks where a move goes.
 func (s *Standin) destination(v Volume, body patchBody, window int) (Aggregate, *apiError) {
 	d := body.Movement.Destination
 	i := slices.IndexFunc(s.model.Aggregates, func(a Aggregate) bool {
@@ -160,12 +154,17 @@ func (s *Standin) newJob(what, state string) *job {
 
 // carry replicates, lets the truth cut over, and tells how it ended.
 func (s *Standin) carry(ctx context.Context, v Volume, to Aggregate, m *movement, j *job) {
-	_ = pause(ctx, s.opt.Queue) // replicate reports the end
+	_ = pause(ctx, s.opt.Queue) // the context is asked below
 	s.step(m, moveReplicating, 0, j, jobRunning)
 	if s.opt.JobEndsEarly {
 		s.endJob(j, nil)
 	}
-	err := s.replicate(ctx, m)
+	err := ctx.Err()
+	for percent := 10; err == nil && s.opt.Replication > 0 && percent <= 90; percent += 10 { // the data is on its way
+		if err = pause(ctx, s.opt.Replication/9); err == nil {
+			s.step(m, moveReplicating, percent, nil, "")
+		}
+	}
 	if err == nil {
 		s.step(m, moveCutover, 99, nil, "")
 		err = s.truth.Move(ctx, v.Name, to.Node)
@@ -188,30 +187,12 @@ func (s *Standin) carry(ctx context.Context, v Volume, to Aggregate, m *movement
 	s.endJob(j, errors.Join(err, ctx.Err()))
 }
 
-// replicate lets the time pass that the data would be on their way.
-func (s *Standin) replicate(ctx context.Context, m *movement) error {
-	for percent := 10; s.opt.Replication > 0 && percent <= 90; percent += 10 {
-		if err := pause(ctx, s.opt.Replication/9); err != nil {
-			return err
-		}
-		s.step(m, moveReplicating, percent, nil, "")
-	}
-	return ctx.Err()
-}
-
-// pause waits, or returns the context's error.
 func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
+	case <-time.After(d):
 	}
+	return ctx.Err()
 }
 
 func (s *Standin) step(m *movement, state string, percent int, j *job, jobState string) {

@@ -1,16 +1,31 @@
 package ontap
 
 import (
+	"cmp"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"fmt"
+	"io"
+	"log"
+	"maps"
+	"math/big"
+	"net"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// apiError is an answer that is no success.
 type apiError struct {
 	status  int
 	code    string
@@ -33,7 +48,6 @@ func forbidden() *apiError {
 // halType is what a client accepts that wants all links.
 const halType = "application/hal+json"
 
-// page is how much of a collection an answer holds.
 type page struct {
 	from, size int
 }
@@ -53,14 +67,17 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, &apiError{http.StatusUnauthorized, "6691623", "User is not authorized.", ""})
 		return
 	}
+	var e *apiError
 	if r.Method == http.MethodGet {
-		s.get(w, r, account, f)
-		return
+		e = s.get(w, r, account, f)
+	} else {
+		e = s.patch(w, r, account)
 	}
-	s.patch(w, r, account)
+	if e != nil {
+		s.fail(w, e)
+	}
 }
 
-// account tells who signs in.
 func (s *Standin) account(user, password string) (Account, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,46 +99,40 @@ func (a Account) access(path string) string {
 	return access
 }
 
-func (s *Standin) get(w http.ResponseWriter, r *http.Request, a Account, f *fault) {
-	c, one, parent := s.find(strings.TrimPrefix(r.URL.Path, "/api"))
-	if c == nil {
-		s.fail(w, &apiError{http.StatusNotFound, "3", "API not found", ""})
-		return
-	}
-	if a.access(r.URL.Path) == AccessNone {
-		s.fail(w, forbidden())
-		return
+func (s *Standin) get(w http.ResponseWriter, r *http.Request, a Account, f *fault) *apiError {
+	c, one := s.find(strings.TrimPrefix(r.URL.Path, "/api"))
+	switch {
+	case c == nil:
+		return &apiError{http.StatusNotFound, "3", "API not found", ""}
+	case a.access(r.URL.Path) == AccessNone:
+		return forbidden()
 	}
 	params := r.URL.Query()
-	q := query{view: s.read(false), model: s.Model(), account: a, parent: parent, params: params, s: s}
+	q := query{view: s.read(false), model: s.Model(), account: a, params: params, s: s}
 	all := slices.DeleteFunc(c.list(q), func(r record) bool {
 		return a.SVM != "" && r["svm.name"] != nil && r["svm.name"] != a.SVM
 	})
 	if one != "" || c.alone {
-		s.single(w, c, all, one, params)
-		return
+		return s.single(w, c, all, one, params)
 	}
 	fields, err := c.wanted(params.Get("fields"), false)
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
 	all, named, err := c.filter(all, params)
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
 	p, err := pageOf(params)
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
 	hal := strings.Contains(r.Header.Get("Accept"), halType)
 	told := make([]map[string]any, 0, len(all))
 	for _, one := range all {
 		t := c.project(one, append(slices.Clone(fields), named...))
 		if hal && c.one != "" {
-			t["_links"] = map[string]any{"self": map[string]any{"href": r.URL.Path + "/" + fmt.Sprint(one[c.one])}}
+			insert(t, []string{"_links", "self", "href"}, r.URL.Path+"/"+fmt.Sprint(one[c.one]))
 		}
 		told = append(told, t)
 	}
@@ -129,24 +140,22 @@ func (s *Standin) get(w http.ResponseWriter, r *http.Request, a Account, f *faul
 		w.Header().Set("Content-Type", halType)
 	}
 	s.answer(w, http.StatusOK, collect(told, f.page(p), r.URL, hal))
+	return nil
 }
 
-// single answers with one record, or with a 404.
-func (s *Standin) single(w http.ResponseWriter, c *collection, all []record, one string, params url.Values) {
+func (s *Standin) single(w http.ResponseWriter, c *collection, all []record, one string, params url.Values) *apiError {
 	fields, err := c.wanted(params.Get("fields"), true)
 	if err != nil {
-		s.fail(w, err)
-		return
+		return err
 	}
 	i := slices.IndexFunc(all, func(r record) bool { return c.alone || fmt.Sprint(r[c.one]) == one })
 	if i < 0 {
-		s.fail(w, notFound(c.one))
-		return
+		return notFound(c.one)
 	}
 	s.answer(w, http.StatusOK, c.project(all[i], fields))
+	return nil
 }
 
-// pageOf reads max_records, and where the page begins.
 func pageOf(params url.Values) (page, *apiError) {
 	p := page{size: 10000}
 	if text := params.Get("max_records"); text != "" {
@@ -156,12 +165,9 @@ func pageOf(params url.Values) (page, *apiError) {
 		}
 		p.size = min(n, p.size)
 	}
-	if text := params.Get("start.index"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
-			return p, badRequest("Invalid value for start", "start.index")
-		}
-		p.from = n
+	var err error
+	if p.from, err = strconv.Atoi(cmp.Or(params.Get("start.index"), "0")); err != nil || p.from < 0 {
+		return p, badRequest("Invalid value for start", "start.index")
 	}
 	return p, nil
 }
@@ -171,17 +177,13 @@ func collect(all []map[string]any, p page, at *url.URL, hal bool) map[string]any
 	from := min(p.from, len(all))
 	to := min(from+p.size, len(all))
 	body := map[string]any{"records": all[from:to], "num_records": to - from}
-	links := map[string]any{}
 	if hal {
-		links["self"] = map[string]any{"href": at.RequestURI()}
+		insert(body, []string{"_links", "self", "href"}, at.RequestURI())
 	}
 	if to < len(all) {
 		q := at.Query()
 		q.Set("start.index", strconv.Itoa(to))
-		links["next"] = map[string]any{"href": at.Path + "?" + q.Encode()}
-	}
-	if len(links) > 0 {
-		body["_links"] = links
+		insert(body, []string{"_links", "next", "href"}, at.Path+"?"+q.Encode())
 	}
 	return body
 }
@@ -216,25 +218,271 @@ func (s *Standin) NumberCodes(number bool) {
 	s.number = number
 }
 
-// find returns the collection of a path below /api, the key of the one record
-// that is asked for, and that of the record it belongs to.
-func (s *Standin) find(path string) (c *collection, one, parent string) {
+// find returns the collection of a path below /api, and the key of the one record
+// that is asked for.
+func (s *Standin) find(path string) (c *collection, one string) {
 	for _, c := range collections() {
 		rest, ok := strings.CutPrefix(path, c.path)
-		if head, tail, nested := strings.Cut(c.path, "/{}/"); nested {
-			rest, ok = strings.CutPrefix(path, head+"/")
-			parent, rest, _ = strings.Cut(rest, "/")
-			rest, ok = cut(rest, tail, ok)
+		one, nested := strings.CutPrefix(rest, "/")
+		if ok && (rest == "" || nested && c.one != "" && !strings.Contains(one, "/")) {
+			return c, one
 		}
-		if !ok || strings.Contains(strings.TrimPrefix(rest, "/"), "/") || rest != "" && (rest[0] != '/' || c.one == "") {
-			continue
-		}
-		return c, strings.TrimPrefix(rest, "/"), parent
 	}
-	return nil, "", ""
+	return nil, ""
 }
 
-func cut(text, prefix string, ok bool) (string, bool) {
-	rest, found := strings.CutPrefix(text, prefix)
-	return rest, ok && found
+const maxSeen = 10_000 // what a stand-in that serves for days remembers
+
+// Fault disturbs requests. What is set in it happens; faults are looked for in
+// the order in which they were injected, and only the first that fits counts.
+type Fault struct {
+	Method string // empty = any
+	// Path is a pattern of path.Match, such as /api/storage/volumes; one that
+	// ends in /... takes everything below too. Empty = any path.
+	Path  string
+	Times int // how often; 0 = until Clear
+
+	// Status answers with an error of that code (a string, a number, or nil for
+	// a body that is none) and message.
+	Status  int
+	Code    any
+	Message string
+	Header  http.Header
+	// Echo repeats the credentials of the request in the error, as a careless
+	// server would.
+	Echo bool
+
+	Delay   time.Duration // before the answer, which is right
+	Hang    bool          // no answer at all until the client goes away
+	Reset   bool          // the connection is reset
+	Cut     bool          // the answer ends in its middle
+	Garbage bool          // 200 and a body that is no JSON
+	// PageSize makes pages of that size.
+	PageSize int
+	// EmptyPage answers with no records and a next, once for each collection:
+	// what ONTAP does when its return_timeout is over.
+	EmptyPage bool
+}
+
+type fault struct {
+	Fault
+	left int
+}
+
+// Inject adds a fault.
+func (s *Standin) Inject(f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, &fault{f, f.Times})
+}
+
+// Clear ends all faults that were injected.
+func (s *Standin) Clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = nil
+}
+
+// note writes a request down and returns the fault that it meets, or nil.
+func (s *Standin) note(r Request) *fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.seen) == maxSeen {
+		s.seen = slices.Delete(s.seen, 0, maxSeen/2)
+	}
+	s.seen = append(s.seen, r)
+	i := slices.IndexFunc(s.faults, func(f *fault) bool { return f.meets(r) })
+	if i < 0 {
+		return nil
+	}
+	f := s.faults[i]
+	if f.left--; f.Times > 0 && f.left == 0 {
+		s.faults = slices.Delete(s.faults, i, i+1)
+	}
+	return &fault{f.Fault, 0}
+}
+
+func (f *fault) meets(r Request) bool {
+	if f.Method != "" && f.Method != r.Method {
+		return false
+	}
+	// The second page of a collection is not empty again.
+	if f.EmptyPage && strings.Contains(r.Query, "start.") {
+		return false
+	}
+	if top, ok := strings.CutSuffix(f.Path, "/..."); ok {
+		return r.Path == top || strings.HasPrefix(r.Path, top+"/")
+	}
+	ok, err := path.Match(f.Path, r.Path)
+	return f.Path == "" || ok && err == nil
+}
+
+// breaks plays the fault and tells whether that was all the answer there is.
+func (f *fault) breaks(w http.ResponseWriter, r *http.Request, end <-chan struct{}) bool {
+	switch {
+	case f == nil:
+		return false
+	case f.Hang:
+		select {
+		case <-r.Context().Done():
+		case <-end:
+		}
+		panic(http.ErrAbortHandler)
+	case f.Reset:
+		reset(w)
+		return true
+	case f.Cut:
+		w.Header().Set("Content-Length", "1000")
+		_, _ = w.Write([]byte(`{"records":[`))
+		panic(http.ErrAbortHandler)
+	case f.Garbage:
+		_, _ = w.Write([]byte("<html>It works!</html>"))
+		return true
+	case f.Status != 0:
+		f.fail(w, r)
+		return true
+	}
+	select {
+	case <-time.After(f.Delay):
+	case <-r.Context().Done():
+	case <-end:
+	}
+	return false
+}
+
+func (f *fault) fail(w http.ResponseWriter, r *http.Request) {
+	maps.Copy(w.Header(), f.Header)
+	w.WriteHeader(f.Status)
+	if f.Code == nil && f.Message == "" && !f.Echo {
+		return
+	}
+	message := f.Message
+	if f.Echo {
+		user, password, _ := r.BasicAuth()
+		message += " you sent " + r.Header.Get("Authorization") + " which is " + user + " and " + password
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "code": f.Code}})
+}
+
+// page is the page that is sent instead of p.
+func (f *fault) page(p page) page {
+	switch {
+	case f != nil && f.EmptyPage:
+		p.size = 0
+	case f != nil && f.PageSize > 0:
+		p.size = min(p.size, f.PageSize)
+	}
+	return p
+}
+
+// Certificate is what a stand-in presents.
+type Certificate int
+
+// The certificates.
+const (
+	// CertificateProper names the address and is signed by a CA of its own.
+	CertificateProper Certificate = iota
+	// CertificateFactory is what ONTAP comes with: self-signed, a common name,
+	// no subject alternative name. Nobody can verify it.
+	CertificateFactory
+	// CertificateExpired was proper until yesterday.
+	CertificateExpired
+	// CertificateForeign is proper, but for another host.
+	CertificateForeign
+)
+
+// StartTLS serves on listener until Close. caPEM is what a client must trust.
+func (s *Standin) StartTLS(listener net.Listener) (url string, caPEM []byte, err error) {
+	host, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		return "", nil, fmt.Errorf("address of the listener: %w", err)
+	}
+	names := append([]string{host, "localhost"}, s.opt.Names...)
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		names = names[1:]
+		host = names[len(names)-1]
+	}
+	pair, caPEM, err := certify(s.opt.Certificate, names)
+	if err != nil {
+		return "", nil, fmt.Errorf("make a certificate: %w", err)
+	}
+	server := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0),
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
+	}
+	s.tasks.Go(func() {
+		if err := server.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
+			s.stop() // the listener is gone, and with it the stand-in
+		}
+	})
+	s.tasks.Go(func() {
+		<-s.ctx.Done()
+		_ = server.Close() // there is nobody to tell
+	})
+	if s.opt.Now == nil {
+		s.tasks.Go(s.readOnGrid)
+	}
+	return "https://" + net.JoinHostPort(host, port), caPEM, nil
+}
+
+func certify(kind Certificate, names []string) (tls.Certificate, []byte, error) {
+	begin, end := time.Now().Add(-48*time.Hour), time.Now().Add(48*time.Hour)
+	if kind == CertificateExpired {
+		end = time.Now().Add(-24 * time.Hour)
+	}
+	ca := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "nfsbench stand-in CA"}, NotBefore: begin,
+		NotAfter: time.Now().Add(48 * time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "naclu1"}, NotBefore: begin, NotAfter: end,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	if kind == CertificateForeign {
+		names = []string{"192.0.2.250", "elsewhere.example.com"}
+	}
+	for _, n := range names {
+		if ip := net.ParseIP(n); ip != nil {
+			leaf.IPAddresses = append(leaf.IPAddresses, ip)
+			continue
+		}
+		leaf.DNSNames = append(leaf.DNSNames, n)
+	}
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, err2 := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err := errors.Join(err, err2); err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	signer, signerKey := ca, caKey
+	if kind == CertificateFactory {
+		leaf.IPAddresses, leaf.DNSNames = nil, nil
+		signer, signerKey = leaf, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, signer, &key.PublicKey, signerKey)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
+	trusted := der
+	if kind != CertificateFactory {
+		if trusted, err = x509.CreateCertificate(rand.Reader, ca, ca, &caKey.PublicKey, caKey); err != nil {
+			return tls.Certificate{}, nil, err
+		}
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: trusted}), nil
+}
+
+// reset ends the connection of an answer with a TCP reset.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil { // HTTP/2: the stream is all there is to reset
+		panic(http.ErrAbortHandler)
+	}
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	if t, ok := conn.(*net.TCPConn); ok {
+		_ = t.SetLinger(0) // then it is a reset and no end
+	}
+	_ = conn.Close()
 }

@@ -1,6 +1,16 @@
+// Package ontap is a stand-in for the REST interface of a NetApp ONTAP cluster.
+//
+// It plays the part of ONTAP in tests and says so in its name and version, so
+// that nobody takes a figure for that of a NetApp. What it tells of counters
+// comes from a Truth: real processes that really serve NFS, or a script. Names,
+// units, defaults and traps are those of ONTAP 9.12 and later as its own
+// documentation, Trident and Harvest have them: expensive fields only when they
+// are named, pages, statistics that stand still for 15 seconds, an account that
+// may not see the cluster, and error bodies whose code is text or a number.
 package ontap
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -17,9 +27,6 @@ const Version = "NetApp Release 9.14.1 (nfsbench stand-in): simulated, no array 
 // cluster, and a result with that survey is known to be simulated.
 const mark = "stand-in"
 
-// defaultGrid is how often the statistics of ONTAP move.
-const defaultGrid = 15 * time.Second
-
 // Options is what a stand-in is made of.
 type Options struct {
 	Truth Truth
@@ -27,9 +34,8 @@ type Options struct {
 	// Grid is how often statistics and their timestamps move; 0 = 15 s, as with
 	// ONTAP. Each reading is taken at a whole multiple of it.
 	Grid time.Duration
-	// Now is the array's clock; nil = that of the machine. With the machine's
-	// clock StartTLS reads the truth on the grid by itself; with another clock
-	// the first request after a step of the grid does.
+	// Now is the array's clock; nil = that of the machine, with which StartTLS reads
+	// the truth on the grid; else the first request after a step of the grid does.
 	Now func() time.Time
 	// Replication is how long the data of a moved volume is on its way before
 	// the truth is asked to cut over.
@@ -51,7 +57,6 @@ type Standin struct {
 	opt   Options
 	truth Truth
 	now   func() time.Time
-	born  time.Time
 
 	mu     sync.Mutex // guards what follows
 	model  Model
@@ -75,16 +80,13 @@ type Request struct {
 
 // New makes a stand-in that does not serve yet.
 func New(opt Options) *Standin {
-	if opt.Grid <= 0 {
-		opt.Grid = defaultGrid
-	}
-	now := opt.Now
-	if now == nil {
-		now = time.Now
-	}
+	opt.Grid = cmp.Or(opt.Grid, 15*time.Second) // as with ONTAP
 	s := &Standin{
-		opt: opt, truth: opt.Truth, now: now, born: now(), model: opt.Model.clone(),
+		opt: opt, truth: opt.Truth, now: opt.Now, model: opt.Model.clone(),
 		jobs: map[string]*job{}, moves: map[string]*movement{},
+	}
+	if s.now == nil {
+		s.now = time.Now
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
@@ -138,11 +140,6 @@ func (s *Standin) SetRules(policy string, rules ...Rule) {
 	s.Change(func(m *Model) {
 		m.Policies = put(m.Policies, ExportPolicy{policy, rules}, func(p ExportPolicy) string { return p.Name })
 	})
-}
-
-// SetQoS replaces the QoS policy of that name, or adds it.
-func (s *Standin) SetQoS(q QoSPolicy) {
-	s.Change(func(m *Model) { m.QoS = put(m.QoS, q, func(q QoSPolicy) string { return q.Name }) })
 }
 
 // SetAccounts replaces all accounts.

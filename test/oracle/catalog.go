@@ -12,8 +12,7 @@ import (
 	"sync"
 )
 
-// blockBytes is db_block_size.
-const blockBytes = 8192
+const blockBytes = 8192 // db_block_size
 
 // catalog is what the control file and the data dictionary know. The control
 // file holds it, and is written whenever it changes.
@@ -30,7 +29,6 @@ type catalog struct {
 	mu sync.Mutex
 }
 
-// datafile is one file of a tablespace.
 type datafile struct {
 	No         int64  `json:"no"`
 	Name       string `json:"name"` // below the data directory
@@ -63,34 +61,28 @@ type piece struct {
 	Generation uint64 `json:"generation"`
 }
 
-// block is where the row of a key is, or -1.
+// block is where the row of a key is, or -1. Rows are shuffled: multiplication by what
+// has no divisor in common with the count hits each place once.
 func (p piece) block(key int64) int64 {
 	n := key - p.Key
 	if n < 0 || n%p.Step != 0 || n/p.Step >= p.Count {
 		return -1
 	}
-	return p.First + p.place(n/p.Step)
-}
-
-// place shuffles rows: multiplication by what has no divisor in common with the
-// count hits each place once.
-func (p piece) place(n int64) int64 {
 	count := uint64(p.Count)
 	by := count*618/1000 | 1
-	for gcd(by, count) != 1 {
+	for !coprime(by, count) {
 		by += 2
 	}
-	return int64((uint64(n)*by + p.Seed%count) % count)
+	return p.First + int64((uint64(n/p.Step)*by+p.Seed%count)%count)
 }
 
-func gcd(a, b uint64) uint64 {
+func coprime(a, b uint64) bool {
 	for b != 0 {
 		a, b = b, a%b
 	}
-	return a
+	return a == 1
 }
 
-// blocks is the size of the table.
 func (t *table) blocks() int64 {
 	var n int64
 	for _, p := range t.Pieces {
@@ -99,7 +91,6 @@ func (t *table) blocks() int64 {
 	return n
 }
 
-// newCatalog lays out a database that is to be created.
 func newCatalog(cfg Config, id uint32) *catalog {
 	c := &catalog{DBID: id, SID: cfg.SID, Users: map[string]string{}}
 	for _, name := range []string{"SYS", "SYSTEM", "PDBADMIN"} {
@@ -123,12 +114,10 @@ func newCatalog(cfg Config, id uint32) *catalog {
 	return c
 }
 
-// control is the name of the control file.
 func control(sid string) string { return path.Join(sid, "control01.ctl") }
 
 const controlBytes = 1 << 20
 
-// save writes the control file.
 func (c *catalog) save(ctx context.Context, f blockFile) error {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -145,7 +134,6 @@ func (c *catalog) save(ctx context.Context, f blockFile) error {
 	return f.writeAt(ctx, buf[:used], 0)
 }
 
-// readCatalog reads the control file.
 func readCatalog(ctx context.Context, f blockFile) (*catalog, error) {
 	buf := aligned(controlBytes)
 	if err := f.readAt(ctx, buf, 0); err != nil {
@@ -159,34 +147,33 @@ func readCatalog(ctx context.Context, f blockFile) (*catalog, error) {
 	return c, json.Unmarshal(buf[8:8+n], c)
 }
 
-// datafileNo finds a file by its number.
 func (c *catalog) datafileNo(no int64) *datafile {
-	for _, f := range c.Files {
-		if f.No == no {
-			return f
-		}
-	}
-	return nil
+	return first(c.Files, func(f *datafile) bool { return f.No == no })
 }
 
-// tablespace finds the files of a tablespace in a container.
 func (c *catalog) tablespace(container int64, name string) *datafile {
-	for _, f := range c.Files {
-		if f.Tablespace == strings.ToUpper(name) && f.Container == container {
-			return f
-		}
+	return first(c.Files, func(f *datafile) bool { return f.Tablespace == strings.ToUpper(name) && f.Container == container })
+}
+
+// table finds a table; nil where there is none.
+func (c *catalog) table(container int64, owner, name string) *table {
+	owner, name = strings.ToUpper(owner), strings.ToUpper(name)
+	return first(c.Tables, func(t *table) bool { return t.Container == container && t.Owner == owner && t.Name == name })
+}
+
+func first[T any](all []*T, is func(*T) bool) *T {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i]
 	}
 	return nil
 }
 
-// table finds a table.
-func (c *catalog) table(container int64, owner, name string) *table {
-	for _, t := range c.Tables {
-		if t.Container == container && t.Owner == strings.ToUpper(owner) && t.Name == strings.ToUpper(name) {
-			return t
-		}
+// mustTable finds a table, or says in Oracle's words that there is none.
+func (c *catalog) mustTable(container int64, owner, name string) (*table, error) {
+	if t := c.table(container, owner, name); t != nil {
+		return t, nil
 	}
-	return nil
+	return nil, ora(942, "table or view \"%s\".\"%s\" does not exist", owner, name)
 }
 
 // userBytes are what Oracle Free limits: all datafiles of users.

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"regexp"
@@ -9,7 +10,6 @@ import (
 	"strings"
 )
 
-// tableName reads SCHEMA.TABLE behind a keyword.
 func tableName(text, keyword string) (owner, name string, err error) {
 	m := regexp.MustCompile(`(?i)` + keyword + ` (\w[\w$#]*)\.(\w[\w$#]*)`).FindStringSubmatch(text)
 	if m == nil {
@@ -18,16 +18,12 @@ func tableName(text, keyword string) (owner, name string, err error) {
 	return strings.ToUpper(m[1]), strings.ToUpper(m[2]), nil
 }
 
-// word reads the identifier behind a keyword, in upper case.
+// word reads the identifier behind a keyword, in upper case; "" where there is none.
 func word(text, keyword string) string {
 	m := regexp.MustCompile(`(?i)` + keyword + ` (\w[\w$#]*)`).FindStringSubmatch(text)
-	if m == nil {
-		return ""
-	}
-	return strings.ToUpper(m[1])
+	return strings.ToUpper(strings.Join(m[min(1, len(m)):], ""))
 }
 
-// change changes the catalog and writes the control file.
 func (i *Instance) change(ctx context.Context, do func(*catalog) error) error {
 	i.cat.mu.Lock()
 	defer i.cat.mu.Unlock()
@@ -37,13 +33,11 @@ func (i *Instance) change(ctx context.Context, do func(*catalog) error) error {
 	return i.saveCatalog(ctx)
 }
 
-// passwordOf reads IDENTIFIED BY "...".
 func passwordOf(text string) (string, error) {
-	m := regexp.MustCompile(`(?i)IDENTIFIED BY "([^"]+)"`).FindStringSubmatch(text)
-	if m == nil {
-		return "", ora(988, "missing or invalid password(s)")
+	if m := regexp.MustCompile(`(?i)IDENTIFIED BY "([^"]+)"`).FindStringSubmatch(text); m != nil {
+		return m[1], nil
 	}
-	return m[1], nil
+	return "", ora(988, "missing or invalid password(s)")
 }
 
 func (i *Instance) userCreate(ctx context.Context, s *session, q statement) ([]row, error) {
@@ -82,7 +76,13 @@ func (i *Instance) userGrant(ctx context.Context, s *session, q statement) ([]ro
 
 func (i *Instance) userDrop(ctx context.Context, s *session, q statement) ([]row, error) {
 	name := word(q.text, "DROP USER")
-	if i.connected(name) {
+	i.mu.Lock()
+	connected := false
+	for other := range i.sessions {
+		connected = connected || other.process != nil && other.user == name
+	}
+	i.mu.Unlock()
+	if connected {
 		return nil, ora(1940, "cannot drop a user that is currently connected")
 	}
 	return nil, i.changeUser(ctx, s, name, func(c *catalog, key string) {
@@ -90,18 +90,6 @@ func (i *Instance) userDrop(ctx context.Context, s *session, q statement) ([]row
 		c.Tables = slices.DeleteFunc(c.Tables, func(t *table) bool { return t.Container == s.container && t.Owner == name })
 		c.shrink()
 	})
-}
-
-// connected says whether a user has a session.
-func (i *Instance) connected(name string) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for s := range i.sessions {
-		if s.process != nil && s.user == name {
-			return true
-		}
-	}
-	return false
 }
 
 func (i *Instance) changeUser(ctx context.Context, s *session, name string, do func(c *catalog, key string)) error {
@@ -156,38 +144,36 @@ func (i *Instance) tableCreate(ctx context.Context, s *session, q statement) ([]
 	})
 }
 
-// withTable changes a table that must be there.
+// withTable changes a table that must be there, the one behind a keyword.
 func (i *Instance) withTable(ctx context.Context, s *session, q statement, keyword string, do func(*catalog, *table)) error {
 	owner, name, err := tableName(q.text, keyword)
 	if err != nil {
 		return err
 	}
 	return i.change(ctx, func(c *catalog) error {
-		t := c.table(s.container, owner, name)
-		if t == nil {
-			return ora(942, "table or view \"%s\".\"%s\" does not exist", owner, name)
+		t, err := c.mustTable(s.container, owner, name)
+		if err == nil {
+			do(c, t)
 		}
-		do(c, t)
-		return nil
+		return err
 	})
 }
 
-func (i *Instance) tableDrop(ctx context.Context, s *session, q statement) ([]row, error) {
-	return nil, i.withTable(ctx, s, q, "DROP TABLE", func(c *catalog, t *table) {
-		c.Tables = slices.DeleteFunc(c.Tables, func(x *table) bool { return x == t })
-		c.shrink()
-	})
+// onTable is a handler that changes the table behind a keyword.
+func (i *Instance) onTable(keyword string, do func(*catalog, *table)) handler {
+	return func(ctx context.Context, s *session, q statement) ([]row, error) {
+		return nil, i.withTable(ctx, s, q, keyword, do)
+	}
 }
 
-func (i *Instance) tableEmpty(ctx context.Context, s *session, q statement) ([]row, error) {
-	return nil, i.withTable(ctx, s, q, "TRUNCATE TABLE", func(c *catalog, t *table) {
-		t.Pieces = nil
-		c.shrink()
-	})
+func (c *catalog) drop(t *table) {
+	c.Tables = slices.DeleteFunc(c.Tables, func(x *table) bool { return x == t })
+	c.shrink()
 }
 
-func (i *Instance) tableMinimize(ctx context.Context, s *session, q statement) ([]row, error) {
-	return nil, i.withTable(ctx, s, q, "ALTER TABLE", func(*catalog, *table) {})
+func (c *catalog) truncate(t *table) {
+	t.Pieces = nil
+	c.shrink()
 }
 
 // indexCreate scans the table, as making an index does.
@@ -248,7 +234,7 @@ func (i *Instance) tablespaceCreate(ctx context.Context, s *session, q statement
 	case taken:
 		return nil, ora(1543, "tablespace '%s' already exists", name)
 	case over:
-		return nil, errFree()
+		return nil, errFree
 	}
 	return nil, i.makeFile(ctx, s, d)
 }
@@ -256,11 +242,9 @@ func (i *Instance) tablespaceCreate(ctx context.Context, s *session, q statement
 // freeBytes is what Oracle Free takes of user data.
 const freeBytes = 12 << 30
 
-func (i *Instance) free() bool { return strings.EqualFold(i.cfg.Edition, EditionFree) }
+var errFree = ora(12954, "The request exceeds the maximum allowed database size of 12 GB.") //nolint:gochecknoglobals // never changed
 
-func errFree() error {
-	return ora(12954, "The request exceeds the maximum allowed database size of 12 GB.")
-}
+func (i *Instance) free() bool { return strings.EqualFold(i.cfg.Edition, EditionFree) }
 
 // makeFile writes a datafile and puts it into the catalog; what could not be
 // written whole is taken away.
@@ -277,10 +261,7 @@ func (i *Instance) makeFile(ctx context.Context, s *session, d *datafile) error 
 	if err := i.fill(ctx, s.process, d, 0, d.Blocks, 1); err != nil {
 		s.process.forget(d.No)
 		_ = vol.remove(context.WithoutCancel(ctx), d.Name)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return i.createFailure(d.Name, err)
+		return cmp.Or(ctx.Err(), i.createFailure(d.Name, err))
 	}
 	return i.change(ctx, func(c *catalog) error {
 		c.Files = append(c.Files, d)
@@ -316,28 +297,20 @@ func (i *Instance) tablespaceDrop(ctx context.Context, s *session, q statement) 
 }
 
 func (i *Instance) tablespaceRow(_ context.Context, s *session, q statement) ([]row, error) {
-	name, err := q.string("1")
-	if err != nil {
-		return nil, err
-	}
 	i.cat.mu.Lock()
 	defer i.cat.mu.Unlock()
-	if f := i.cat.tablespace(s.container, name); f != nil {
+	if f := i.cat.tablespace(s.container, q.string("1")); f != nil {
 		return []row{{"tablespace_name": f.Tablespace, "block_size": int64(blockBytes)}}, nil
 	}
 	return nil, nil
 }
 
 func (i *Instance) tablespaceSegments(_ context.Context, s *session, q statement) ([]row, error) {
-	name, err := q.string("1")
-	if err != nil {
-		return nil, err
-	}
 	i.cat.mu.Lock()
 	defer i.cat.mu.Unlock()
 	n := int64(0)
 	for _, t := range i.cat.Tables {
-		if t.Container == s.container && strings.EqualFold(t.Tablespace, name) {
+		if t.Container == s.container && strings.EqualFold(t.Tablespace, q.string("1")) {
 			n++
 		}
 	}
@@ -351,17 +324,9 @@ func (i *Instance) systemFile(_ context.Context, s *session, _ statement) ([]row
 }
 
 func (i *Instance) segment(_ context.Context, s *session, q statement) ([]row, error) {
-	owner, err := q.string("1")
-	if err != nil {
-		return nil, err
-	}
-	name, err := q.string("2")
-	if err != nil {
-		return nil, err
-	}
 	i.cat.mu.Lock()
 	defer i.cat.mu.Unlock()
-	t := i.cat.table(s.container, owner, name)
+	t := i.cat.table(s.container, q.string("1"), q.string("2"))
 	if t == nil {
 		return nil, nil
 	}
@@ -369,15 +334,11 @@ func (i *Instance) segment(_ context.Context, s *session, q statement) ([]row, e
 }
 
 func (i *Instance) tables(_ context.Context, s *session, q statement) ([]row, error) {
-	owner, err := q.string("1")
-	if err != nil {
-		return nil, err
-	}
 	i.cat.mu.Lock()
 	defer i.cat.mu.Unlock()
 	rows := []row{}
 	for _, t := range i.cat.Tables {
-		if t.Container == s.container && t.Owner == strings.ToUpper(owner) {
+		if t.Container == s.container && t.Owner == strings.ToUpper(q.string("1")) {
 			rows = append(rows, row{"table_name": t.Name})
 		}
 	}

@@ -28,13 +28,11 @@ type directNFS struct {
 	info   nfs.FSInfo // of the first mount
 }
 
-// mount is one line of the mount table.
 type mount struct{ source, point, kind string }
 
-// findDirectNFS decides as Oracle does when it starts: the library must be in
-// place, oradism must be setuid root, and the first oranfstab of the search order
-// must fit the mount table. Whatever is wrong, the kernel's mount carries the I/O
-// and hardly a word is said: nil without an error.
+// findDirectNFS decides as Oracle does when it starts: the library must be in place,
+// oradism setuid root, and the first oranfstab of the search order must fit the mount
+// table. Otherwise the kernel's mount silently carries the I/O: nil without an error.
 func (i *Instance) findDirectNFS(ctx context.Context) (*directNFS, error) {
 	library, _ := filepath.Glob(filepath.Join(i.cfg.Home, "rdbms/lib/odm/libnfsodm*.so"))
 	if i.cfg.Home == "" || len(library) == 0 {
@@ -73,7 +71,6 @@ func (i *Instance) privileged() bool {
 	return err != nil || kept == 0
 }
 
-// configured reads the oranfstab, or does without one.
 func (i *Instance) configured() (*directNFS, error) {
 	mounted, err := i.mountOf()
 	if err != nil || mounted == nil {
@@ -90,7 +87,6 @@ func (i *Instance) configured() (*directNFS, error) {
 	return i.discovered(mounted), nil
 }
 
-// fromFile finds the data directory in an oranfstab.
 func (i *Instance) fromFile(text []byte, m *mount) (*directNFS, error) {
 	parsed, err := oranfstab.Parse(text)
 	if err != nil {
@@ -99,13 +95,18 @@ func (i *Instance) fromFile(text []byte, m *mount) (*directNFS, error) {
 		}
 		return nil, nil
 	}
+	host, exported, _ := cutSource(m.source)
 	for _, server := range parsed.Servers {
 		for _, export := range server.Exports {
-			below, ok := within(export.Mount, i.cfg.Data)
-			if !ok || !i.fits(m, server, export) {
-				continue
+			// Oracle compares export and mount with the mount table, and leaves to the
+			// kernel what differs.
+			same := exported == export.Path && m.point == path.Clean(export.Mount) && (server.Name == host || len(server.Paths) > 0)
+			if !strings.HasPrefix(m.kind, "nfs") {
+				same = i.cfg.Direct.AnyMount
 			}
-			return i.fromServer(server, export, below), nil
+			if below, ok := within(export.Mount, i.cfg.Data); ok && same {
+				return i.fromServer(server, export, below), nil
+			}
 		}
 	}
 	return i.discovered(m), nil // other servers' file: the mount table comes next
@@ -117,31 +118,12 @@ func (i *Instance) fromServer(server oranfstab.Server, export oranfstab.Export, 
 		i.alert.linef("Direct NFS: the stand-in speaks NFSv3 with sys only, not %s: %s is left to the kernel", v, export.Path)
 		return nil
 	}
-	d := &directNFS{label: server.Name, export: export.Path, below: below}
-	d.config = i.nfsConfig(server.Name, export.Path)
+	d := i.directNFS(server.Name, export.Path, below)
 	d.config.DontRoute = server.DontRoute
 	for _, p := range server.Paths {
 		d.config.Channels = append(d.config.Channels, nfs.Channel{Local: p.Local, Path: p.Path})
 	}
 	return d
-}
-
-// fits says whether an export is what the kernel has mounted. Oracle compares
-// export and mount with the mount table, and leaves to the kernel what differs.
-func (i *Instance) fits(m *mount, server oranfstab.Server, export oranfstab.Export) bool {
-	if !strings.HasPrefix(m.kind, "nfs") {
-		return i.cfg.Direct.AnyMount
-	}
-	host, exported, _ := cutSource(m.source)
-	if exported != export.Path || m.point != path.Clean(export.Mount) {
-		return false
-	}
-	for _, p := range server.Paths {
-		if p.Path == host {
-			return true
-		}
-	}
-	return server.Name == host || len(server.Paths) > 0
 }
 
 // discovered is Direct NFS without an oranfstab: NFSv3 over the one path that the
@@ -152,21 +134,21 @@ func (i *Instance) discovered(m *mount) *directNFS {
 		return nil
 	}
 	below, _ := within(m.point, i.cfg.Data)
-	d := &directNFS{label: host, export: export, below: below, config: i.nfsConfig(host, export)}
+	d := i.directNFS(host, export, below)
 	d.config.Channels = []nfs.Channel{{Path: host}}
 	return d
 }
 
-func (i *Instance) nfsConfig(server, export string) nfs.Config {
+func (i *Instance) directNFS(server, export, below string) *directNFS {
 	gids, _ := os.Getgroups()
 	cred := rpc.AuthSys{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())}
 	for _, g := range gids {
 		cred.GIDs = append(cred.GIDs, uint32(g))
 	}
-	return nfs.Config{
+	return &directNFS{label: server, export: export, below: below, config: nfs.Config{
 		Server: server, Export: export, Credential: cred, Now: i.now, MountTimeout: 20 * time.Second,
 		NFSPort: i.cfg.Direct.NFSPort, MountPort: i.cfg.Direct.MountPort, PortmapPort: i.cfg.Direct.PortmapPort,
-	}
+	}}
 }
 
 // try mounts once, and looks whether the export shows the files that the mount
@@ -219,7 +201,6 @@ func (i *Instance) connectVolume(ctx context.Context, p *process) (volume, error
 	return &exported{client: client, below: i.direct.below, ops: &p.ops}, nil
 }
 
-// mountOf finds the mount that holds the data directory.
 func (i *Instance) mountOf() (*mount, error) {
 	text, err := os.ReadFile(i.cfg.Direct.MountTable)
 	if err != nil {

@@ -2,14 +2,19 @@ package oracle
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 
+	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/test/oracle/wire"
 )
 
-// row is one row of an answer, by lower-case column.
+// row is a row of an answer, by lower-case column.
 type row map[string]any
 
 // statement is one call of a text of ours.
@@ -23,27 +28,26 @@ type statement struct {
 // OUT binds are values of the one row, by the names of the binds.
 type handler func(ctx context.Context, s *session, q statement) ([]row, error)
 
-// execute runs a request.
 func (s *session) execute(ctx context.Context, r wire.Request) (*wire.Response, error) {
-	if r.Kind == wire.Commit || r.Kind == wire.Rollback {
-		return &wire.Response{}, nil
-	}
 	name, ok := sqltext.NameOf(r.SQL)
-	if !ok {
-		return nil, ora(900, "invalid SQL statement")
-	}
-	do, needs := s.i.handler(name)
-	if do == nil {
-		return nil, ora(900, "invalid SQL statement")
-	}
+	e := s.i.entry(name)
 	switch {
-	case needs == rightSysdba && !s.dba:
+	case !ok || e.do == nil:
+		return nil, ora(900, "invalid SQL statement")
+	case e.needs == rightSysdba && !s.dba:
 		return nil, ora(1031, "insufficient privileges")
-	case needs == rightViews && !s.dba && s.user != "SYSTEM":
+	case e.needs == rightViews && !s.dba && s.user != "SYSTEM":
 		return nil, ora(942, "table or view does not exist")
 	}
 	q := statement{name: name, text: plain(r.SQL), args: r.Args}
-	rows, err := s.answerRows(ctx, q, do)
+	if err := q.bound(); err != nil {
+		return nil, err
+	}
+	rows, found, err := s.i.fixed(q.name)
+	if !found {
+		rows, err = e.do(ctx, s, q)
+	}
+	s.i.ran(q.name)
 	if err != nil {
 		return nil, err
 	}
@@ -54,17 +58,6 @@ func (s *session) execute(ctx context.Context, r wire.Request) (*wire.Response, 
 	return outBinds(q, rows)
 }
 
-// answerRows asks the fixture first.
-func (s *session) answerRows(ctx context.Context, q statement, do handler) ([]row, error) {
-	rows, found, err := s.i.fixed(q.name)
-	if !found && err == nil {
-		rows, err = do(ctx, s, q)
-	}
-	s.i.ran(q.name)
-	return rows, err
-}
-
-// plain strips comments and blanks of a text.
 func plain(text string) string {
 	text = regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(text, " ")
 	text = regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(text, " ")
@@ -139,7 +132,8 @@ func inList(text string) func(row) bool {
 	return func(r row) bool { return wanted[r[strings.ToLower(m[1])]] }
 }
 
-// outBinds fills the OUT binds from the one row of a call.
+// outBinds fills the OUT binds, which have the names of columns, from the one row of
+// a call.
 func outBinds(q statement, rows []row) (*wire.Response, error) {
 	response := &wire.Response{Out: map[int]any{}}
 	names := bindNames(q.text)
@@ -151,15 +145,10 @@ func outBinds(q statement, rows []row) (*wire.Response, error) {
 		if name == "" && n < len(names) {
 			name = names[n]
 		}
-		var v any
-		ok := false
-		if len(rows) == 1 {
-			v, ok = rows[0][name]
-		}
-		if !ok {
+		if len(rows) != 1 || rows[0][name] == nil {
 			return nil, ora(1036, "unrecognized bind variable (%s) passed to the bind call", name)
 		}
-		response.Out[n] = wire.Value(v)
+		response.Out[n] = wire.Value(rows[0][name])
 	}
 	return response, nil
 }
@@ -176,32 +165,39 @@ func bindNames(text string) []string {
 
 // int is a bind as a number.
 func (q statement) int(name string) (int64, error) {
-	v, ok := q.bind(name)
-	if !ok {
-		return 0, ora(1008, "not all variables bound")
-	}
+	v, _ := q.bind(name)
 	switch v := v.(type) {
 	case int64:
 		return v, nil
 	case float64:
 		return int64(v), nil
-	case bool:
-		if v {
-			return 1, nil
-		}
-		return 0, nil
 	}
 	return 0, ora(1722, "invalid number")
 }
 
-// string is a bind as text.
-func (q statement) string(name string) (string, error) {
-	v, ok := q.bind(name)
-	if !ok {
-		return "", ora(1008, "not all variables bound")
+// ints are two binds as numbers.
+func (q statement) ints(one, other string) (a, b int64, err error) {
+	if a, err = q.int(one); err == nil {
+		b, err = q.int(other)
 	}
+	return a, b, err
+}
+
+// string is a bind as text; "" for what is none.
+func (q statement) string(name string) string {
+	v, _ := q.bind(name)
 	s, _ := v.(string)
-	return s, nil
+	return s
+}
+
+// bound checks that each bind of the text has a value or is an OUT bind.
+func (q statement) bound() error {
+	for _, name := range bindNames(q.text) {
+		if _, ok := q.bind(name); !ok {
+			return ora(1008, "not all variables bound")
+		}
+	}
+	return nil
 }
 
 // bind finds a bind by its name in the text, or by its position.
@@ -220,4 +216,184 @@ func (q statement) bind(name string) (any, bool) {
 		}
 	}
 	return nil, false
+}
+
+type right int
+
+const (
+	rightNone   right = iota
+	rightViews        // the views of the dictionary
+	rightSysdba       // AS SYSDBA
+)
+
+// entry is what answers a statement, and what its user must be.
+type entry struct {
+	do    handler
+	needs right
+}
+
+// simple is for what depends on neither the session nor the statement.
+func simple(rows func() []row) handler {
+	return func(context.Context, *session, statement) ([]row, error) { return rows(), nil }
+}
+
+// entry finds what answers a statement; one without a handler is none of ours.
+func (i *Instance) entry(name string) entry {
+	return map[string]entry{
+		"active_sessions":     {i.activeSessions, rightViews},
+		"async_files":         {simple(i.fileRows), rightViews},
+		"calibrate":           {i.calibrateIO, rightSysdba},
+		"calibrate_result":    {i.calibrateResult, rightViews},
+		"calibrate_result_23": {i.calibrateResult, rightViews},
+		"calibrate_status":    {i.calibrateStatus, rightViews},
+		"container_name":      {i.containerName, rightNone},
+		"datafiles":           {i.datafiles, rightViews},
+		"dnfs_channels":       {simple(i.channelRows), rightViews},
+		"dnfs_files":          {simple(i.dnfsFileRows), rightViews},
+		"dnfs_servers":        {simple(i.serverRows), rightViews},
+		"dnfs_stats":          {simple(i.dnfsStatRows), rightViews},
+		"event_histogram":     {simple(i.stats.histogramRows), rightViews},
+		"instances":           {simple(i.instanceRows), rightViews},
+		"iostat_file":         {simple(i.fileRows), rightViews},
+		"osstat":              {simple(i.osRows), rightViews},
+		"parameters":          {simple(i.params.rows), rightViews},
+		"set_parameter":       {i.setParameter, rightViews},
+		"sysstat":             {simple(i.stats.systemRows), rightViews},
+		"system_event":        {simple(i.stats.eventRows), rightViews},
+		"version":             {simple(i.versionRows), rightNone},
+		"version_full":        {simple(i.versionRows), rightNone},
+		"awr_snapshot":        {i.awrSnapshot, rightViews},
+
+		"slob_direct_read_always":  {i.directRead, rightNone},
+		"slob_direct_read_true":    {i.directRead, rightNone},
+		"slob_full_scan":           {i.fullScan, rightNone},
+		"slob_index_create":        {i.indexCreate, rightViews},
+		"slob_load_obfuscated":     {i.load, rightViews},
+		"slob_load_plain":          {i.load, rightViews},
+		"slob_marker_create":       {i.tableCreate, rightViews},
+		"slob_marker_delete":       {i.markerDelete, rightViews},
+		"slob_marker_read":         {i.markerRead, rightViews},
+		"slob_marker_write":        {i.markerWrite, rightViews},
+		"slob_random_read":         {i.randomRead, rightNone},
+		"slob_sample":              {simple(i.stats.systemRows), rightViews},
+		"slob_schema_create":       {i.userCreate, rightViews},
+		"slob_schema_drop":         {i.userDrop, rightViews},
+		"slob_schema_grant":        {i.userGrant, rightViews},
+		"slob_schema_password":     {i.userPassword, rightViews},
+		"slob_schemas":             {i.schemas, rightViews},
+		"slob_segment":             {i.segment, rightViews},
+		"slob_system_file":         {i.systemFile, rightViews},
+		"slob_table_create":        {i.tableCreate, rightViews},
+		"slob_table_drop":          {i.onTable("DROP TABLE", (*catalog).drop), rightViews},
+		"slob_table_empty":         {i.onTable("TRUNCATE TABLE", (*catalog).truncate), rightViews},
+		"slob_table_minimize":      {i.onTable("ALTER TABLE", func(*catalog, *table) {}), rightViews},
+		"slob_tables":              {i.tables, rightViews},
+		"slob_tablespace":          {i.tablespaceRow, rightViews},
+		"slob_tablespace_create":   {i.tablespaceCreate, rightViews},
+		"slob_tablespace_drop":     {i.tablespaceDrop, rightViews},
+		"slob_tablespace_segments": {i.tablespaceSegments, rightViews},
+		"slob_update_heavy":        {i.update, rightNone},
+		"slob_update_lite":         {i.update, rightNone},
+	}[name]
+}
+
+// setParameter is ALTER SYSTEM SET with SCOPE = SPFILE.
+func (i *Instance) setParameter(_ context.Context, s *session, q statement) ([]row, error) {
+	m := regexp.MustCompile(`(?i)^ALTER SYSTEM SET "?([\w$#]+)"? = (.*?) SCOPE = SPFILE`).FindStringSubmatch(q.text)
+	if m == nil {
+		return nil, ora(922, "missing or invalid option")
+	}
+	if s.container != 1 {
+		return nil, ora(65040, "operation not allowed from within a pluggable database")
+	}
+	return nil, i.params.set(m[1], strings.Trim(m[2], "'"))
+}
+
+// directRead is ALTER SESSION SET "_serial_direct_read".
+func (i *Instance) directRead(_ context.Context, s *session, _ statement) ([]row, error) {
+	s.direct = true
+	return nil, nil
+}
+
+// awrSnapshot counts as done: the stand-in has no repository.
+func (i *Instance) awrSnapshot(context.Context, *session, statement) ([]row, error) {
+	if !strings.Contains(i.params.get("control_management_pack_access"), "diagnostic") {
+		return nil, ora(13516, "AWR Operation failed: the Diagnostics Pack is not licensed")
+	}
+	return []row{{"snap_id": int64(1)}}, nil
+}
+
+// ora makes an Oracle error. Texts are those of Oracle's error messages.
+func ora(code int, format string, args ...any) *wire.Failure {
+	return &wire.Failure{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+func failure(err error) *wire.Failure {
+	if f, ok := errors.AsType[*wire.Failure](err); ok {
+		return f
+	}
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return ora(1013, "user requested cancel of current operation")
+	case isNoSpace(err):
+		return ora(27072, "File I/O error\nLinux-x86_64 Error: 28: No space left on device")
+	}
+	return ora(27072, "File I/O error\n%v", err)
+}
+
+func isNoSpace(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || nfs.IsNoSpace(err)
+}
+
+// Fixture replaces the answers to statements by declared ones: the numbers that
+// somebody printed. Statements that it does not name are answered as ever.
+type Fixture struct {
+	// Advance names the statements that end a phase when they have run: the load,
+	// between whose two snapshots something is counted.
+	Advance []string
+	// EachCall names statements whose answers are for each of their own calls
+	// since the start, not for phases.
+	EachCall []string
+	// Answers are for each statement its answer in each phase; the last one stays.
+	Answers map[string][]Answer
+}
+
+// Answer is what a statement answers: rows by lower-case column, where OUT binds
+// count as columns of one row, or an error.
+type Answer struct {
+	Rows  []map[string]any
+	Error *wire.Failure
+}
+
+// fixed is the declared answer to a statement, if there is one.
+func (i *Instance) fixed(name string) ([]row, bool, error) {
+	if i.cfg.Fixture == nil || len(i.cfg.Fixture.Answers[name]) == 0 {
+		return nil, false, nil
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	answers := i.cfg.Fixture.Answers[name]
+	at := int64(i.phase)
+	if slices.Contains(i.cfg.Fixture.EachCall, name) {
+		at = i.executed[name]
+	}
+	answer := answers[min(at, int64(len(answers)-1))]
+	if answer.Error != nil {
+		return nil, true, answer.Error
+	}
+	var rows []row
+	for _, r := range answer.Rows {
+		rows = append(rows, r)
+	}
+	return rows, true, nil
+}
+
+// ran counts a statement, and ends the phase where the fixture says so.
+func (i *Instance) ran(name string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.executed[name]++
+	if i.cfg.Fixture != nil && slices.Contains(i.cfg.Fixture.Advance, name) {
+		i.phase++
+	}
 }

@@ -1,9 +1,34 @@
+// Package oracle is a stand-in for an Oracle database: for tests of what talks
+// to one, where there is no Oracle and no licence for it. It calls itself a
+// stand-in in its banner, and no result of it can pass for a measurement of
+// Oracle.
+//
+// It has done the I/O that it reports. Datafiles are real files full of data that
+// can be checked; SLOB's tables lie in them; a statement that reads blocks reads
+// them from the volume, through the directory with O_DIRECT or, where Direct NFS
+// is set up as Oracle demands, over the channels of the oranfstab with our own
+// user-space client. The views count that, under Oracle's names, with Oracle's
+// units and traps: counters of channels that start again when they are read,
+// processes whose counters vanish with them, service times in a unit that the
+// documentation gets wrong.
+//
+// SQL is not understood: each statement of ours names itself in its first
+// comment. The columns of an answer are those of the text's select list; one that
+// we do not know is ORA-00904.
+//
+// Less than Oracle: no buffer cache, so a read of a block is always I/O; no
+// index; redo and DBWR are written by the session that makes them; NFSv4 is not
+// spoken, such an oranfstab falls back to the mounted directory as Oracle does
+// where Direct NFS cannot be had.
 package oracle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,7 +40,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 )
 
-// errFull stands for a device that is full.
+// errFull is a device that is full.
 var errFull = ora(27072, "File I/O error\nLinux-x86_64 Error: 28: No space left on device") //nolint:gochecknoglobals // compared, never changed
 
 // ErrHang says that the start would never end.
@@ -55,9 +80,8 @@ type Instance struct {
 // redoBytes is the size of the one redo log, which is written round and round.
 const redoBytes = 16 << 20
 
-// Open starts an instance: it creates the database in an empty data directory,
-// and opens it otherwise. Progress goes to Config.Out. When it returns the
-// listener takes connections.
+// Open starts an instance: it creates the database in an empty data directory, and opens
+// it otherwise. When it returns the listener takes connections.
 func Open(ctx context.Context, cfg Config) (*Instance, error) {
 	cfg = cfg.withDefaults()
 	alert, err := openAlert(cfg.Base, cfg.SID, cfg.Out, cfg.Now)
@@ -95,16 +119,18 @@ func (i *Instance) start(ctx context.Context) error {
 		return err
 	}
 	i.dbwr, i.lgwr = i.newProcess("DBW0", 10), i.newProcess("LGWR", 11)
+	open := i.mount
 	if i.created {
-		err = i.create(ctx)
-	} else {
-		err = i.mount(ctx)
+		open = i.create
 	}
-	if err != nil {
+	if err := open(ctx); err != nil {
 		return err
 	}
-	if err := i.check(ctx); err != nil {
-		return err
+	buf := aligned(blockBytes)
+	for _, d := range i.cat.Files { // opening a database reads the header of each datafile
+		if _, err := i.dbwr.read(ctx, d, buf, 0, eventSingle); err != nil {
+			return err
+		}
 	}
 	listen := net.ListenConfig{}
 	if i.listener, err = listen.Listen(ctx, "tcp", i.cfg.Listen); err != nil {
@@ -116,7 +142,6 @@ func (i *Instance) start(ctx context.Context) error {
 	return nil
 }
 
-// create makes the datafiles of a new database.
 func (i *Instance) create(ctx context.Context) error {
 	i.cat = newCatalog(i.cfg, uint32(i.now().UnixNano()))
 	vol, err := i.dbwr.volume(ctx)
@@ -126,13 +151,11 @@ func (i *Instance) create(ctx context.Context) error {
 	for n, d := range i.cat.Files {
 		i.alert.linef("Creating and starting Oracle instance: %d%% complete", n*100/len(i.cat.Files))
 		f, err := vol.create(ctx, d.Name)
+		if err == nil {
+			_ = f.close()
+			err = i.fill(ctx, i.dbwr, d, 0, d.Blocks, 1)
+		}
 		if err != nil {
-			return i.createFailure(d.Name, err)
-		}
-		if err := f.close(); err != nil {
-			return err
-		}
-		if err := i.fill(ctx, i.dbwr, d, 0, d.Blocks, 1); err != nil {
 			return i.createFailure(d.Name, err)
 		}
 	}
@@ -141,10 +164,10 @@ func (i *Instance) create(ctx context.Context) error {
 		to   *blockFile
 		size int
 	}{{i.redoName(), &i.redo, redoBytes}, {control(i.cfg.SID), &i.control, controlBytes}} {
-		if *step.to, err = vol.create(ctx, step.name); err != nil {
-			return i.createFailure(step.name, err)
+		if *step.to, err = vol.create(ctx, step.name); err == nil {
+			err = (*step.to).writeAt(ctx, aligned(step.size), 0)
 		}
-		if err := (*step.to).writeAt(ctx, aligned(step.size), 0); err != nil {
+		if err != nil {
 			return i.createFailure(step.name, err)
 		}
 	}
@@ -160,7 +183,6 @@ func (i *Instance) createFailure(name string, err error) error {
 	return ora(1119, "error in creating database file '%s'\n%s", i.path(name), text)
 }
 
-// mount opens a database that is there.
 func (i *Instance) mount(ctx context.Context) error {
 	vol, err := i.dbwr.volume(ctx)
 	if err != nil {
@@ -176,18 +198,6 @@ func (i *Instance) mount(ctx context.Context) error {
 	return err
 }
 
-// check reads the header of each datafile, as opening a database does.
-func (i *Instance) check(ctx context.Context) error {
-	buf := aligned(blockBytes)
-	for _, d := range i.cat.Files {
-		if _, err := i.dbwr.read(ctx, d, buf, 0, eventSingle); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fill writes blocks of a datafile, a mebibyte at a time.
 func (i *Instance) fill(ctx context.Context, p *process, d *datafile, first, count int64, generation uint64) error {
 	const most = 128
 	buf := aligned(most * blockBytes)
@@ -216,7 +226,6 @@ func (i *Instance) newProcess(name string, first int64) *process {
 	return p
 }
 
-// endProcess ends a process, and its counters with it.
 func (i *Instance) endProcess(p *process) {
 	p.end()
 	i.mu.Lock()
@@ -224,16 +233,10 @@ func (i *Instance) endProcess(p *process) {
 	delete(i.processes, p.pnum)
 }
 
-// eachProcess returns the processes by number.
 func (i *Instance) eachProcess() []*process {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	var all []*process
-	for _, p := range i.processes {
-		all = append(all, p)
-	}
-	slices.SortFunc(all, func(a, b *process) int { return int(a.pnum - b.pnum) })
-	return all
+	return slices.SortedFunc(maps.Values(i.processes), func(a, b *process) int { return int(a.pnum - b.pnum) })
 }
 
 // Address is where the listener listens: host:port.
@@ -249,12 +252,12 @@ func (i *Instance) UsesDirectNFS() bool { return i.direct != nil }
 // ended and sessions closed.
 func (i *Instance) Shutdown(context.Context) error {
 	i.mu.Lock()
-	if i.closed {
-		i.mu.Unlock()
-		return nil
-	}
+	closed := i.closed
 	i.closed = true
 	i.mu.Unlock()
+	if closed {
+		return nil
+	}
 	i.alert.linef("Shutting down ORACLE instance (immediate) (OS id: %d)", os.Getpid())
 	err := i.listener.Close()
 	i.mu.Lock()
@@ -268,7 +271,6 @@ func (i *Instance) Shutdown(context.Context) error {
 	return err
 }
 
-// release closes files and connections.
 func (i *Instance) release() {
 	for _, f := range []blockFile{i.control, i.redo} {
 		if f != nil {
@@ -284,16 +286,138 @@ func (i *Instance) release() {
 // saveCatalog writes the control file; the caller holds the catalog's lock.
 func (i *Instance) saveCatalog(ctx context.Context) error {
 	if err := i.cat.save(ctx, i.control); err != nil {
-		return fmt.Errorf("%w", ora(221, "error on write to control file\n%v", err))
+		return ora(221, "error on write to control file\n%v", err)
 	}
 	return nil
 }
 
-// banner is V$VERSION: it says that this is no Oracle.
 func (i *Instance) banner() string {
-	kind := "Free"
-	if !strings.EqualFold(i.cfg.Edition, EditionFree) {
-		kind = "Enterprise Edition"
+	kind := "Enterprise Edition"
+	if i.free() {
+		kind = "Free"
 	}
 	return "nfsbench stand-in for Oracle AI Database 26ai " + kind + ": simulated, no database of Oracle"
+}
+
+// alertLog is alert_SID.log, and the standard output of the container, which
+// follows it.
+type alertLog struct {
+	mu   sync.Mutex
+	file *os.File // nil = none
+	out  io.Writer
+	now  func() time.Time
+}
+
+// AlertLog is where an instance keeps its alert log below an ORACLE_BASE.
+func AlertLog(base, sid string) string {
+	return filepath.Join(base, "diag", "rdbms", strings.ToLower(sid), sid, "trace", "alert_"+sid+".log")
+}
+
+func openAlert(base, sid string, out io.Writer, now func() time.Time) (*alertLog, error) {
+	l := &alertLog{out: out, now: now}
+	if base == "" {
+		return l, nil
+	}
+	path := AlertLog(base, sid)
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
+	l.file = f
+	return l, err
+}
+
+func (l *alertLog) linef(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := fmt.Sprintf(format, args...)
+	fmt.Fprintln(l.out, text)
+	if l.file != nil {
+		fmt.Fprintf(l.file, "%s\n%s\n", l.now().Format("2006-01-02T15:04:05.000000-07:00"), text)
+	}
+}
+
+func (l *alertLog) close() {
+	if l.file != nil {
+		_ = l.file.Close()
+	}
+}
+
+// The names that Oracle Free gives.
+const (
+	DefaultSID = "FREE"
+	DefaultPDB = "FREEPDB1"
+)
+
+// Editions that differ in what they allow.
+const (
+	EditionFree       = "free"
+	EditionEnterprise = "enterprise"
+)
+
+// version is that of the release whose rules are played.
+const version = "23.0.0.0.0"
+
+// Config is what an Instance is made of. Zero values mean what is said there.
+type Config struct {
+	Data    string // the data directory; required
+	Home    string // ORACLE_HOME; empty = no Direct NFS library anywhere
+	Base    string // ORACLE_BASE, for the alert log; empty = none is written
+	SID     string // DefaultSID
+	PDB     string // DefaultPDB
+	Edition string // EditionFree
+	Host    string // V$INSTANCE.HOST_NAME
+	// Passwords of SYS, SYSTEM and PDBADMIN at the first start; later starts keep
+	// what the first one set.
+	Password string
+	Listen   string // 127.0.0.1:0
+	// Parameters are init parameters of the first start.
+	Parameters map[string]string
+	// DatafilePercent scales the datafiles that the first start makes; 100 = 152 MiB.
+	DatafilePercent int
+	// Calibrate is how long CALIBRATE_IO loads; 4 s.
+	Calibrate time.Duration
+	Direct    DirectConfig
+	Faults    Faults
+	Fixture   *Fixture
+	Now       func() time.Time // required
+	Out       io.Writer        // lines of the alert log; nil = nowhere
+}
+
+// DirectConfig says where Direct NFS finds what it needs.
+type DirectConfig struct {
+	Etc        string // of /etc/oranfstab; "/etc"
+	MountTable string // "/proc/self/mounts"
+	// AnyMount takes a data directory that is no NFS mount: where a kernel has no
+	// NFS the folder behind the export stands for the mount.
+	AnyMount bool
+	// NFSPort, MountPort and PortmapPort are those of internal/nfs.Config.
+	NFSPort, MountPort, PortmapPort int
+	// Privileged says whether oradism may act as root; nil = look.
+	Privileged func() bool
+	// Hang makes an oranfstab that Oracle would refuse hang the start, which is
+	// the other thing that Oracle is known to do with one.
+	Hang bool
+}
+
+// Faults are what goes wrong on request.
+type Faults struct {
+	Fallback bool // Direct NFS is set up and silently not used
+	AsyncOff bool // ASYNCH_IO is ASYNC_OFF everywhere
+	// FullAfter makes datafiles grow to so many bytes in all; 0 = no such limit.
+	FullAfter int64
+}
+
+func (c Config) withDefaults() Config {
+	c.SID, c.PDB = cmp.Or(c.SID, DefaultSID), cmp.Or(c.PDB, DefaultPDB)
+	c.Edition = cmp.Or(c.Edition, EditionFree)
+	c.Host, c.Listen = cmp.Or(c.Host, "standin"), cmp.Or(c.Listen, "127.0.0.1:0")
+	c.Direct.Etc = cmp.Or(c.Direct.Etc, "/etc")
+	c.Direct.MountTable = cmp.Or(c.Direct.MountTable, "/proc/self/mounts")
+	c.DatafilePercent = cmp.Or(c.DatafilePercent, 100)
+	c.Calibrate = cmp.Or(c.Calibrate, 4*time.Second)
+	if c.Out == nil {
+		c.Out = io.Discard
+	}
+	return c
 }

@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -43,17 +42,12 @@ func defaultParameters() map[string]string {
 // start.
 func loadParameters(file string) (*parameters, error) {
 	p := &parameters{file: file, spfile: map[string]string{}, running: defaultParameters()}
-	f, err := os.Open(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
-	}
-	if err != nil {
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		name, value, ok := strings.Cut(strings.TrimPrefix(s.Text(), "*."), "=")
-		if ok {
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "*."), "="); ok {
 			p.spfile[name] = value
 		}
 	}
@@ -61,7 +55,6 @@ func loadParameters(file string) (*parameters, error) {
 	return p, nil
 }
 
-// set changes the server parameter file.
 func (p *parameters) set(name, value string) error {
 	name = strings.ToLower(name)
 	if err := check(name, value); err != nil {
@@ -105,7 +98,6 @@ func normal(value string) string {
 	return value
 }
 
-// size reads a number with K, M, G or T.
 func size(s string) (int64, error) {
 	shift := 0
 	if s != "" {
@@ -117,7 +109,6 @@ func size(s string) (int64, error) {
 	return n << shift, err
 }
 
-// save replaces the file as a whole.
 func (p *parameters) save() error {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(p.spfile)) {

@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"context"
-	"errors"
 	"net"
 	"strings"
 	"sync"
@@ -10,7 +9,6 @@ import (
 	"github.com/nfsbench/nfsbench/test/oracle/wire"
 )
 
-// session is one connection and its server process.
 type session struct {
 	i         *Instance
 	sid       int64
@@ -28,7 +26,6 @@ type session struct {
 	dying     sync.Once
 }
 
-// accept takes connections until the listener closes.
 func (i *Instance) accept() {
 	for {
 		nc, err := i.listener.Accept()
@@ -41,26 +38,20 @@ func (i *Instance) accept() {
 	}
 }
 
-// kill ends the session's statement and its connection.
 func (s *session) kill() {
 	s.dying.Do(func() { close(s.dead) })
 	_ = s.nc.Close()
 }
 
-// add makes the session known, unless the instance is going down.
-func (s *session) add() bool {
-	s.i.mu.Lock()
-	defer s.i.mu.Unlock()
-	if s.i.closed {
-		return false
-	}
-	s.i.sessions[s] = true
-	return true
-}
-
 func (s *session) serve() {
 	defer func() { _ = s.nc.Close() }()
-	if !s.add() {
+	s.i.mu.Lock()
+	closed := s.i.closed
+	if !closed {
+		s.i.sessions[s] = true
+	}
+	s.i.mu.Unlock()
+	if closed {
 		return
 	}
 	defer func() {
@@ -126,7 +117,13 @@ func (s *session) answer(r wire.Request, requests <-chan wire.Request) bool {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // no test; the life of one statement
 	defer cancel()
 	done := make(chan *wire.Response, 1)
-	go func() { done <- s.run(ctx, r) }()
+	go func() {
+		response, err := s.execute(ctx, r)
+		if err != nil {
+			response = &wire.Response{Failure: failure(err)}
+		}
+		done <- response
+	}()
 	more := requests
 	for {
 		select {
@@ -145,18 +142,6 @@ func (s *session) answer(r wire.Request, requests <-chan wire.Request) bool {
 	}
 }
 
-func (s *session) run(ctx context.Context, r wire.Request) *wire.Response {
-	response, err := s.execute(ctx, r)
-	if err != nil {
-		if errors.Is(err, errFull) {
-			err = errFull
-		}
-		return &wire.Response{Failure: failure(err)}
-	}
-	return response
-}
-
-// login checks service, name, password and role.
 func (s *session) login(r wire.Request) error {
 	service, _, _ := strings.Cut(strings.ToUpper(r.Service), ".")
 	switch service {
@@ -188,10 +173,7 @@ func (s *session) login(r wire.Request) error {
 // userKey is the key of a user in the catalog: those that Oracle makes are the
 // same in all containers.
 func (i *Instance) userKey(container int64, user string) string {
-	if user == "SYS" || user == "SYSTEM" || container == 1 {
-		return user
-	}
-	if user == "PDBADMIN" {
+	if container == 1 || user == "SYS" || user == "SYSTEM" || user == "PDBADMIN" {
 		return user
 	}
 	return i.cfg.PDB + "." + user

@@ -1,10 +1,12 @@
 package oracle
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"iter"
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,8 +20,10 @@ const (
 	tableMarker = "NFSBENCH_MARKER"
 )
 
-// multiblock is how many blocks a scan reads at once: 1 MiB.
-const multiblock = 128
+const (
+	multiblock = 128 // how many blocks a scan reads at once: 1 MiB
+	readAhead  = 2   // how many such reads a scan keeps under way
+)
 
 // load is one INSERT of a piece of a table: so many blocks are really written.
 func (i *Instance) load(ctx context.Context, s *session, q statement) ([]row, error) {
@@ -52,14 +56,14 @@ func (i *Instance) load(ctx context.Context, s *session, q statement) ([]row, er
 func (i *Instance) allocate(s *session, owner, name string, p *piece) (*table, *datafile, error) {
 	i.cat.mu.Lock()
 	defer i.cat.mu.Unlock()
-	t := i.cat.table(s.container, owner, name)
-	if t == nil {
-		return nil, nil, ora(942, "table or view \"%s\".\"%s\" does not exist", owner, name)
+	t, err := i.cat.mustTable(s.container, owner, name)
+	if err != nil {
+		return nil, nil, err
 	}
 	d := i.cat.datafileNo(t.File)
 	grow := max(d.Used+p.Count-d.Blocks, 0)
 	if i.free() && grow > 0 && i.cat.userBytes()+grow*blockBytes > freeBytes {
-		return nil, nil, errFree()
+		return nil, nil, errFree
 	}
 	p.First = d.Used
 	d.Used += p.Count
@@ -75,27 +79,19 @@ func (i *Instance) extendFailure(ctx context.Context, t *table, d *datafile, p p
 		d.Used = p.First
 	}
 	i.cat.mu.Unlock()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if isNoSpace(err) || errors.Is(err, errFull) {
+	if ctx.Err() == nil && (isNoSpace(err) || errors.Is(err, errFull)) {
 		i.alert.linef("ORA-1653: unable to extend table %s.%s by %d in tablespace %s [%s]\n%v", t.Owner, t.Name, multiblock, t.Tablespace, i.cfg.PDB, err)
 		return ora(1653, "unable to extend table %s.%s by %d in tablespace %s", t.Owner, t.Name, multiblock, t.Tablespace)
 	}
-	return err
-}
-
-// own finds a table of the session's own schema.
-func (i *Instance) own(s *session, name string) (*datafile, []piece, error) {
-	return i.pieces(s, s.user, name)
+	return cmp.Or(ctx.Err(), err)
 }
 
 func (i *Instance) pieces(s *session, owner, name string) (*datafile, []piece, error) {
 	i.cat.mu.Lock()
 	defer i.cat.mu.Unlock()
-	t := i.cat.table(s.container, owner, name)
-	if t == nil {
-		return nil, nil, ora(942, "table or view \"%s\".\"%s\" does not exist", owner, name)
+	t, err := i.cat.mustTable(s.container, owner, name)
+	if err != nil {
+		return nil, nil, err
 	}
 	return i.cat.datafileNo(t.File), append([]piece(nil), t.Pieces...), nil
 }
@@ -103,11 +99,7 @@ func (i *Instance) pieces(s *session, owner, name string) (*datafile, []piece, e
 // randomRead counts a range of keys through the index: each row is in a block of
 // its own, somewhere, and each block is read by itself.
 func (i *Instance) randomRead(ctx context.Context, s *session, q statement) ([]row, error) {
-	first, err := q.int("1")
-	if err != nil {
-		return nil, err
-	}
-	last, err := q.int("2")
+	first, last, err := q.ints("1", "2")
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +109,7 @@ func (i *Instance) randomRead(ctx context.Context, s *session, q statement) ([]r
 
 // eachBlock reads the blocks of a range of keys, one after the other.
 func (i *Instance) eachBlock(ctx context.Context, s *session, first, last int64, do func(d *datafile, buf []byte, block int64) error) (int64, error) {
-	d, pieces, err := i.own(s, tableRanges)
+	d, pieces, err := i.pieces(s, s.user, tableRanges)
 	if err != nil {
 		return 0, err
 	}
@@ -145,13 +137,8 @@ func (i *Instance) eachBlock(ctx context.Context, s *session, first, last int64,
 // update reads the blocks of a range, writes them with new data, and commits.
 // The binds are what to write, once or twice, and then the two keys.
 func (i *Instance) update(ctx context.Context, s *session, q statement) ([]row, error) {
-	n := len(bindNames(q.text))
 	binds := bindNames(q.text)
-	first, err := q.int(binds[n-2])
-	if err != nil {
-		return nil, err
-	}
-	last, err := q.int(binds[n-1])
+	first, last, err := q.ints(binds[len(binds)-2], binds[len(binds)-1])
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +155,6 @@ func (i *Instance) update(ctx context.Context, s *session, q statement) ([]row, 
 	return nil, i.commit(ctx, int(rows)*redo)
 }
 
-// commit writes redo and waits for it.
 func (i *Instance) commit(ctx context.Context, size int) error {
 	began := i.now()
 	i.redoLock.Lock()
@@ -188,14 +174,10 @@ func (i *Instance) commit(ctx context.Context, size int) error {
 	return nil
 }
 
-// fullScan reads a whole table.
 func (i *Instance) fullScan(ctx context.Context, s *session, _ statement) ([]row, error) {
 	found, err := i.scan(ctx, s, s.user, tableScan)
 	return []row{{"found": found}}, err
 }
-
-// smallTable is how large a table may be that is scanned through the cache.
-const smallTable = 32 << 20
 
 // scan reads the pieces of a table in multiblock reads.
 func (i *Instance) scan(ctx context.Context, s *session, owner, name string) (int64, error) {
@@ -208,7 +190,7 @@ func (i *Instance) scan(ctx context.Context, s *session, owner, name string) (in
 		rows += p.Count
 	}
 	event := "db file scattered read"
-	if s.direct || rows*blockBytes > smallTable {
+	if s.direct || rows*blockBytes > 32<<20 { // a small table is scanned through the cache
 		event = eventDirect
 	}
 	if err := i.scanPieces(ctx, s, d, pieces, event); err != nil {
@@ -218,44 +200,22 @@ func (i *Instance) scan(ctx context.Context, s *session, owner, name string) (in
 	return rows, nil
 }
 
-// readAhead is how many multiblock reads a scan keeps under way.
-const readAhead = 2
-
-// part is what one multiblock read reads.
-type part struct{ block, count int64 }
-
-// multiblocks are the reads of a scan.
-func multiblocks(pieces []piece) iter.Seq[part] {
-	return func(yield func(part) bool) {
-		for _, p := range pieces {
-			for at := int64(0); at < p.Count; at += multiblock {
-				if !yield(part{p.First + at, min(multiblock, p.Count-at)}) {
-					return
-				}
-			}
+func (i *Instance) scanPieces(ctx context.Context, s *session, d *datafile, pieces []piece, event string) error {
+	type part struct{ block, count int64 }
+	var parts []part
+	for _, p := range pieces {
+		for at := int64(0); at < p.Count; at += multiblock {
+			parts = append(parts, part{p.First + at, min(multiblock, p.Count-at)})
 		}
 	}
-}
-
-func (i *Instance) scanPieces(ctx context.Context, s *session, d *datafile, pieces []piece, event string) error {
-	parts := make(chan part)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		defer close(parts)
-		for p := range multiblocks(pieces) {
-			select {
-			case parts <- p:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		return nil
-	})
 	memory := s.buffer(readAhead * multiblock * blockBytes)
+	var next atomic.Int64
 	for n := range readAhead {
 		buf := memory[n*multiblock*blockBytes:]
 		g.Go(func() error {
-			for p := range parts {
+			for at := next.Add(1) - 1; at < int64(len(parts)); at = next.Add(1) - 1 {
+				p := parts[at]
 				if _, err := s.process.read(ctx, d, buf[:p.count*blockBytes], p.block, event); err != nil {
 					return err
 				}
@@ -281,9 +241,9 @@ func (i *Instance) markerRead(_ context.Context, s *session, q statement) ([]row
 	}
 	i.cat.mu.Lock()
 	defer i.cat.mu.Unlock()
-	t := i.cat.table(s.container, owner, tableMarker)
-	if t == nil {
-		return nil, ora(942, "table or view \"%s\".\"%s\" does not exist", owner, tableMarker)
+	t, err := i.cat.mustTable(s.container, owner, tableMarker)
+	if err != nil {
+		return nil, err
 	}
 	rows := []row{}
 	for _, values := range t.Marker {
@@ -306,10 +266,7 @@ func markerColumns() []string {
 func (i *Instance) markerWrite(ctx context.Context, s *session, q statement) ([]row, error) {
 	var values []any
 	for _, bind := range bindNames(q.text) {
-		v, ok := q.bind(bind)
-		if !ok {
-			return nil, ora(1008, "not all variables bound")
-		}
+		v, _ := q.bind(bind)
 		if _, null := v.(wire.Null); null {
 			return nil, ora(1400, "cannot insert NULL into (\"NFSBENCH_MARKER\")")
 		}
@@ -328,17 +285,7 @@ func (i *Instance) markerWrite(ctx context.Context, s *session, q statement) ([]
 }
 
 func (i *Instance) markerDelete(ctx context.Context, s *session, q statement) ([]row, error) {
-	kind, err := q.string("1")
-	if err != nil {
-		return nil, err
-	}
 	return nil, i.withTable(ctx, s, q, "FROM", func(_ *catalog, t *table) {
-		kept := t.Marker[:0]
-		for _, values := range t.Marker {
-			if values[0] != kind {
-				kept = append(kept, values)
-			}
-		}
-		t.Marker = kept
+		t.Marker = slices.DeleteFunc(t.Marker, func(values []any) bool { return values[0] == q.string("1") })
 	})
 }

@@ -3,19 +3,22 @@ package oracle
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"maps"
+	"math/bits"
+	"net"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 )
 
-// versionRows are V$VERSION.
 func (i *Instance) versionRows() []row {
 	return []row{{"banner": i.banner(), "banner_full": i.banner() + "\nVersion " + version, "con_id": int64(0)}}
 }
 
-// instanceRows are V$INSTANCE.
 func (i *Instance) instanceRows() []row {
 	return []row{{
 		"inst_id": int64(1), "instance_name": i.cfg.SID, "host_name": i.cfg.Host, "version": version,
@@ -25,14 +28,11 @@ func (i *Instance) instanceRows() []row {
 
 // containerName is SYS_CONTEXT, and V$DATABASE.CDB.
 func (i *Instance) containerName(_ context.Context, s *session, _ statement) ([]row, error) {
-	name, dba := "CDB$ROOT", "FALSE"
+	name := "CDB$ROOT"
 	if s.container != 1 {
 		name = i.cfg.PDB
 	}
-	if s.dba {
-		dba = "TRUE"
-	}
-	return []row{{"con_name": name, "is_dba": dba, "cdb": "YES"}}, nil
+	return []row{{"con_name": name, "is_dba": strings.ToUpper(strconv.FormatBool(s.dba)), "cdb": "YES"}}, nil
 }
 
 // activeSessions are others' sessions with a statement under way: all of the
@@ -53,7 +53,7 @@ func (i *Instance) activeSessions(_ context.Context, me *session, _ statement) (
 	return rows, nil
 }
 
-// accessMethod and asynchIO are what V$IOSTAT_FILE reports about every file.
+// accessMethod is what V$IOSTAT_FILE reports about every file.
 func (i *Instance) accessMethod() string {
 	if i.direct != nil {
 		return "DNFS_LIB"
@@ -74,34 +74,28 @@ func (i *Instance) asynchIO() string {
 	return "ASYNC_OFF"
 }
 
-// fileRows are V$IOSTAT_FILE joined to V$DATAFILE: the latter has no other rows,
-// so that both texts can be answered from here.
+// fileRows are V$IOSTAT_FILE joined to V$DATAFILE, which has no other rows. Its times
+// are microseconds as Oracle was seen to count, not the documented milliseconds.
 func (i *Instance) fileRows() []row {
 	i.cat.mu.Lock()
-	files := append([]*datafile(nil), i.cat.Files...)
+	files := slices.Clone(i.cat.Files)
 	i.cat.mu.Unlock()
 	var rows []row
 	for _, d := range files {
-		c := i.stats.fileOf(d.No)
+		i.stats.mu.Lock()
+		c := *i.stats.file(d.No)
+		i.stats.mu.Unlock()
 		rows = append(rows, row{
 			"inst_id": int64(1), "file_no": d.No, "filetype_id": int64(2), "filetype_name": "Data File", "name": i.path(d.Name),
 			"access_method": i.accessMethod(), "asynch_io": i.asynchIO(), "con_id": d.Container,
-			"small_read_reqs": c.smallReads.count, "small_read_servicetime": i.unit(c.smallReads.took),
-			"small_sync_read_reqs": c.syncReads.count, "small_sync_read_latency": i.unit(c.syncReads.took),
-			"large_read_reqs": c.largeReads.count, "large_read_servicetime": i.unit(c.largeReads.took),
+			"small_read_reqs": c.smallReads.count, "small_read_servicetime": c.smallReads.took.Microseconds(),
+			"small_sync_read_reqs": c.syncReads.count, "small_sync_read_latency": c.syncReads.took.Microseconds(),
+			"large_read_reqs": c.largeReads.count, "large_read_servicetime": c.largeReads.took.Microseconds(),
 			"small_read_megabytes": c.smallReads.bytes >> 20, "large_read_megabytes": c.largeReads.bytes >> 20,
 			"small_write_reqs": c.smallWrites.count, "large_write_reqs": c.largeWrites.count,
 		})
 	}
 	return rows
-}
-
-// unit gives a time as V$IOSTAT_FILE does.
-func (i *Instance) unit(d time.Duration) int64 {
-	if i.cfg.Milliseconds {
-		return d.Milliseconds()
-	}
-	return d.Microseconds()
 }
 
 // datafiles are V$DATAFILE: a pluggable database sees its own.
@@ -132,31 +126,35 @@ func (i *Instance) osRows() []row {
 	}
 	idle := ticks[3] + ticks[4]
 	busy := ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6] + ticks[7]
-	rows := []row{}
-	for _, s := range []struct {
-		name  string
-		value int64
-	}{{"BUSY_TIME", busy}, {"IDLE_TIME", idle}, {"NUM_CPUS", int64(runtime.NumCPU())}} {
-		rows = append(rows, row{"inst_id": int64(1), "stat_name": s.name, "value": s.value})
+	return []row{
+		{"inst_id": int64(1), "stat_name": "BUSY_TIME", "value": busy},
+		{"inst_id": int64(1), "stat_name": "IDLE_TIME", "value": idle},
+		{"inst_id": int64(1), "stat_name": "NUM_CPUS", "value": int64(runtime.NumCPU())},
 	}
-	return rows
 }
 
 // serverRows are V$DNFS_SERVERS: none before a file is open there.
 func (i *Instance) serverRows() []row {
-	if i.direct == nil {
+	d := i.direct
+	if d == nil || len(i.opened()) == 0 {
 		return nil
 	}
+	return []row{{
+		"inst_id": int64(1), "id": int64(1), "svrname": d.label, "dirname": d.export, "nfsversion": "NFSv3.0",
+		"wtmax": int64(d.info.WriteMaxBytes), "rtmax": int64(d.info.ReadMaxBytes),
+	}}
+}
+
+func (i *Instance) opened() map[int64]bool {
+	open := map[int64]bool{}
 	for _, p := range i.eachProcess() {
-		if len(p.opened()) > 0 {
-			d := i.direct
-			return []row{{
-				"inst_id": int64(1), "id": int64(1), "svrname": d.label, "dirname": d.export, "nfsversion": "NFSv3.0",
-				"wtmax": int64(d.info.WriteMaxBytes), "rtmax": int64(d.info.ReadMaxBytes),
-			}}
+		p.mu.Lock()
+		for no := range p.files {
+			open[no] = true
 		}
+		p.mu.Unlock()
 	}
-	return nil
+	return open
 }
 
 // dnfsFileRows are V$DNFS_FILES, of all processes; the text asks for distinct
@@ -165,12 +163,7 @@ func (i *Instance) dnfsFileRows() []row {
 	if i.direct == nil {
 		return nil
 	}
-	open := map[int64]bool{}
-	for _, p := range i.eachProcess() {
-		for _, no := range p.opened() {
-			open[no] = true
-		}
-	}
+	open := i.opened()
 	i.cat.mu.Lock()
 	defer i.cat.mu.Unlock()
 	var rows []row
@@ -225,16 +218,200 @@ func (i *Instance) dnfsStatRows() []row {
 	return rows
 }
 
-// splitPort takes an address and its port apart, where it has one.
 func splitPort(address string) (host string, port int64) {
-	var err error
-	for at := len(address) - 1; at > 0; at-- {
-		if address[at] == ':' {
-			if port, err = strconv.ParseInt(address[at+1:], 10, 64); err == nil && !bytes.Contains([]byte(address[:at]), []byte(":")) {
-				return address[:at], port
-			}
-			break
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return address, 0
+	}
+	port, _ = strconv.ParseInt(text, 10, 64)
+	return host, port
+}
+
+// The wait events that the stand-in has.
+const (
+	eventSingle    = "db file sequential read"
+	eventDirect    = "direct path read"
+	eventDBWR      = "db file parallel write"
+	eventLGWR      = "log file parallel write"
+	eventSync      = "log file sync"
+	eventCalibrate = "Disk file I/O Calibration"
+)
+
+// statistics are what an instance has counted since it started. The methods are
+// safe for several goroutines.
+type statistics struct {
+	mu     sync.Mutex
+	system map[string]int64 // V$SYSSTAT
+	events map[string]*event
+	files  map[int64]*fileCount // V$IOSTAT_FILE, by FILE_NO
+}
+
+type event struct {
+	waits   int64
+	took    time.Duration
+	buckets [33]int64 // by the power of two that is its exclusive upper bound, in us
+}
+
+type fileCount struct {
+	smallReads, syncReads, largeReads, smallWrites, largeWrites ioCount
+}
+
+type ioCount struct {
+	count, bytes int64
+	took         time.Duration
+}
+
+func (c *ioCount) add(bytes int, took time.Duration) {
+	c.count++
+	c.bytes += int64(bytes)
+	c.took += took
+}
+
+func newStatistics() *statistics {
+	return &statistics{system: map[string]int64{}, events: map[string]*event{}, files: map[int64]*fileCount{}}
+}
+
+func (s *statistics) add(deltas map[string]int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, n := range deltas {
+		s.system[name] += n
+	}
+}
+
+func (s *statistics) wait(name string, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waitLocked(name, took)
+}
+
+func (s *statistics) waitLocked(name string, took time.Duration) {
+	if s.events[name] == nil {
+		s.events[name] = &event{}
+	}
+	e := s.events[name]
+	e.waits++
+	e.took += took
+	e.buckets[min(bits.Len64(uint64(max(took.Microseconds(), 0))), len(e.buckets)-1)]++
+}
+
+func (s *statistics) file(no int64) *fileCount {
+	if s.files[no] == nil {
+		s.files[no] = &fileCount{}
+	}
+	return s.files[no]
+}
+
+func (s *statistics) readDone(no int64, bytes int, took time.Duration, event string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.file(no)
+	blocks := int64(bytes / blockBytes)
+	// Of the reads of a calibration Oracle counts those of single blocks as synchronous.
+	if event == eventSingle || event == eventCalibrate && blocks <= 1 {
+		f.syncReads.add(bytes, took)
+	}
+	if blocks <= 1 {
+		f.smallReads.add(bytes, took)
+	} else {
+		f.largeReads.add(bytes, took)
+		s.system["physical read total multi block requests"]++
+	}
+	s.system["physical read total bytes"] += int64(bytes)
+	s.system["physical read total IO requests"]++
+	if event != eventCalibrate {
+		s.system["physical read bytes"] += int64(bytes)
+		s.system["physical read IO requests"]++
+		s.system["physical reads"] += blocks
+	}
+	switch event {
+	case eventSingle:
+		s.system["physical reads cache"] += blocks
+	case eventDirect:
+		s.system["physical reads direct"] += blocks
+	}
+	s.waitLocked(event, took)
+}
+
+func (s *statistics) writeDone(no int64, bytes int, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.file(no)
+	if bytes <= blockBytes {
+		f.smallWrites.add(bytes, took)
+	} else {
+		f.largeWrites.add(bytes, took)
+	}
+	s.system["physical write total bytes"] += int64(bytes)
+	s.system["physical write total IO requests"]++
+	s.system["physical write bytes"] += int64(bytes)
+	s.system["physical write IO requests"]++
+	s.system["physical writes"] += int64(bytes / blockBytes)
+	s.waitLocked(eventDBWR, took)
+}
+
+func (s *statistics) redoDone(size, bytes int, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.system["redo size"] += int64(size)
+	s.system["redo writes"]++
+	s.system["physical write total bytes"] += int64(bytes)
+	s.system["physical write total IO requests"]++
+	s.waitLocked(eventLGWR, took)
+}
+
+func (s *statistics) systemRows() []row {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var rows []row
+	for _, name := range systemNames() {
+		rows = append(rows, row{"inst_id": int64(1), "name": name, "value": s.system[name]})
+	}
+	return rows
+}
+
+// eventRows are V$SYSTEM_EVENT: events that never happened have no row.
+func (s *statistics) eventRows() []row {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var rows []row
+	for _, name := range slices.Sorted(maps.Keys(s.events)) {
+		e := s.events[name]
+		rows = append(rows, row{
+			"inst_id": int64(1), "event": name, "total_waits": e.waits, "time_waited_micro": e.took.Microseconds(),
+			"time_waited": e.took.Milliseconds() / 10, "wait_class": "User I/O",
+		})
+	}
+	return rows
+}
+
+// histogramRows are V$EVENT_HISTOGRAM_MICRO: empty buckets above the largest have
+// no row, those below it have.
+func (s *statistics) histogramRows() []row {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var rows []row
+	for _, name := range slices.Sorted(maps.Keys(s.events)) {
+		buckets := s.events[name].buckets
+		last := len(buckets) - 1
+		for last > 0 && buckets[last] == 0 {
+			last--
+		}
+		for i, n := range buckets[:last+1] {
+			rows = append(rows, row{"inst_id": int64(1), "event": name, "wait_time_micro": int64(1) << i, "wait_count": n})
 		}
 	}
-	return fmt.Sprint(address), 0
+	return rows
+}
+
+// systemNames are the statistics that the stand-in keeps: those that exist have
+// a row even at zero.
+func systemNames() []string {
+	return []string{
+		"CPU used by this session", "execute count", "physical read IO requests", "physical read bytes",
+		"physical read total IO requests", "physical read total bytes", "physical read total multi block requests",
+		"physical reads", "physical reads cache", "physical reads direct", "physical write IO requests",
+		"physical write bytes", "physical write total IO requests", "physical write total bytes", "physical writes",
+		"redo size", "redo writes", "session logical reads", "user commits",
+	}
 }

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -52,25 +53,13 @@ const Password = "Stand-In_1"
 func NewWorld(tb testing.TB, o Options) *World {
 	tb.Helper()
 	w := &World{tb: tb, cfg: o.Config, Home: tb.TempDir()}
-	set := func(to *string, value string) {
-		if *to == "" {
-			*to = value
-		}
-	}
-	set(&w.cfg.Data, tb.TempDir())
-	set(&w.cfg.Password, Password)
-	set(&w.cfg.Base, tb.TempDir())
-	if w.cfg.DatafilePercent == 0 {
-		w.cfg.DatafilePercent = 5
-	}
-	if w.cfg.Calibrate == 0 {
-		w.cfg.Calibrate = 600 * time.Millisecond
-	}
+	w.cfg.Data, w.cfg.Base = cmp.Or(w.cfg.Data, tb.TempDir()), cmp.Or(w.cfg.Base, tb.TempDir())
+	w.cfg.Direct.Etc = cmp.Or(w.cfg.Direct.Etc, tb.TempDir())
+	w.cfg.Password = cmp.Or(w.cfg.Password, Password)
+	w.cfg.DatafilePercent = cmp.Or(w.cfg.DatafilePercent, 5)
+	w.cfg.Calibrate = cmp.Or(w.cfg.Calibrate, 600*time.Millisecond)
 	if w.cfg.Now == nil {
 		w.cfg.Now = time.Now
-	}
-	if w.cfg.Direct.Etc == "" {
-		w.cfg.Direct.Etc = tb.TempDir()
 	}
 	if len(o.Paths) > 0 {
 		w.export(o)
@@ -87,7 +76,12 @@ func NewWorld(tb testing.TB, o Options) *World {
 // export serves the data directory over NFS and sets up Direct NFS for it.
 func (w *World) export(o Options) {
 	w.tb.Helper()
-	port := freePort(w.tb, o.Paths[0])
+	free, err := net.Listen("tcp", net.JoinHostPort(o.Paths[0], "0")) //nolint:noctx // ends at once
+	if err != nil {
+		w.tb.Fatal(err)
+	}
+	port := free.Addr().(*net.TCPAddr).Port
+	_ = free.Close() // all paths need the same port
 	var listen []string
 	for _, p := range o.Paths {
 		listen = append(listen, net.JoinHostPort(p, strconv.Itoa(port)))
@@ -139,16 +133,6 @@ func (w *World) file(path, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		w.tb.Fatal(err)
 	}
-}
-
-func freePort(tb testing.TB, address string) int {
-	tb.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(address, "0")) //nolint:noctx // ends at once
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 func (w *World) open(ctx context.Context) error {
@@ -214,8 +198,7 @@ func (w *World) State(context.Context) (runfile.DatabaseState, error) {
 		StartedAt: w.startedAt, ReadyAt: w.readyAt,
 	}
 	library, _ := filepath.Glob(filepath.Join(w.Home, "rdbms/lib/odm/libnfsodm*.so"))
-	state.Library.Wanted = len(library) > 0
-	if len(library) > 0 {
+	if state.Library.Wanted = len(library) > 0; state.Library.Wanted {
 		state.Library.Path = library[0]
 		state.Library.AlertLine = "Oracle instance running with ODM: Oracle Direct NFS ODM Library Version 6.0"
 	}

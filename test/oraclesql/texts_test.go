@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/internal/oracle/catalog"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
+	"github.com/nfsbench/nfsbench/test/oraclesql/catalog"
 )
 
 // rendered returns every text as a database would get it, by a name of its own.

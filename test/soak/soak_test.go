@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -84,7 +85,7 @@ func soak(t *testing.T, s served, ops int64) (*runfile.Load, []size) {
 	sink := &counting{stop: stop}
 	sink.left.Store(ops)
 	runner, err := loadgen.New(loadgen.Options{
-		Plan: plan(s), Now: time.Now, Sink: sink, Usage: loadgen.ProcessUsage,
+		Plan: plan(s), Now: time.Now, Sink: sink, Usage: course.ProcessUsage,
 		Open: func(ctx context.Context) (target.Target, error) {
 			return loadgen.OpenTarget(ctx, plan(s).Engine, time.Now, nil)
 		},

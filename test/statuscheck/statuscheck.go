@@ -1,3 +1,5 @@
+// Package statuscheck is a linter for the status of an NFSBenchmark. Tests call
+// it after every pass, so that a rule broken for one pass only is found too.
 package statuscheck
 
 import (
@@ -75,13 +77,18 @@ func (l *list) conditions(b *v1alpha1.NFSBenchmark) {
 	if !isHeld(b) {
 		want = append(want, v1alpha1.ConditionReady)
 	}
+	l.wellFormed(b.Status.Conditions, b.Generation, string(b.Status.Phase), want)
+}
+
+// wellFormed: the wanted conditions are there, and all are current and can be read.
+func (l *list) wellFormed(all []metav1.Condition, generation int64, phase string, want []string) {
 	for _, kind := range want {
-		l.check(find(b, kind) != nil, "condition %s is missing in phase %s", kind, b.Status.Phase)
+		l.check(meta.FindStatusCondition(all, kind) != nil, "condition %s is missing in phase %s", kind, phase)
 	}
 	camel := regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
-	for _, c := range b.Status.Conditions {
+	for _, c := range all {
 		l.check(camel.MatchString(c.Reason), "the reason of %s is not CamelCase: %q", c.Type, c.Reason)
-		l.check(c.ObservedGeneration == b.Generation, "condition %s is of generation %d, the spec of %d", c.Type, c.ObservedGeneration, b.Generation)
+		l.check(c.ObservedGeneration == generation, "condition %s is of generation %d, the spec of %d", c.Type, c.ObservedGeneration, generation)
 		l.check(!strings.Contains(c.Message, "\n"), "the message of %s has several lines: %q", c.Type, c.Message)
 	}
 }
@@ -150,9 +157,8 @@ func (l *list) numbers(b *v1alpha1.NFSBenchmark) {
 		l.check(false, "the status cannot be read back: %v", err)
 		return
 	}
-	mayBeZero := []string{"blocksWrong", "variationPermille", "clientCPUPermille", "collectorCPUPermille", "storageOperationsPerSecond", "storageBytesPerSecond", "writeBytesPerSecond", "readBytesPerSecond"}
 	for name, v := range tree.Summary {
-		l.check(v != float64(0) || slices.Contains(mayBeZero, name), "summary.%s is 0: what is not known is absent", name)
+		l.check(v != float64(0) || name == "clientCPUPermille", "summary.%s is 0: what is not known is absent", name)
 	}
 }
 
@@ -188,8 +194,54 @@ func find(b *v1alpha1.NFSBenchmark, kind string) *metav1.Condition {
 }
 
 func status(b *v1alpha1.NFSBenchmark, kind string) metav1.ConditionStatus {
-	if c := find(b, kind); c != nil {
+	return statusIn(b.Status.Conditions, kind)
+}
+
+func statusIn(all []metav1.Condition, kind string) metav1.ConditionStatus {
+	if c := meta.FindStatusCondition(all, kind); c != nil {
 		return c.Status
 	}
 	return ""
+}
+
+// database: who has one says where it stands, and who has none says nothing.
+func (l *list) database(b *v1alpha1.NFSBenchmark) {
+	st, has := b.Status, b.Spec.Database != nil
+	ready := find(b, v1alpha1.ConditionDatabaseReady)
+	l.check((ready != nil) == has, "condition DatabaseReady is %+v; a database is declared: %t", ready, has)
+	if ready != nil {
+		loaded := st.Phase == v1alpha1.PhaseRunning || st.Phase == v1alpha1.PhaseSucceeded
+		l.check(!loaded || ready.Status == metav1.ConditionTrue, "DatabaseReady is %s in phase %s", ready.Status, st.Phase)
+		l.check(!st.Phase.IsFinished() || ready.Status != metav1.ConditionUnknown, "DatabaseReady is not settled at the end: %s", ready.Reason)
+		l.check(ready.Status != metav1.ConditionFalse || ready.Message != "", "DatabaseReady is False and does not say why")
+		digits := strings.ContainsAny(ready.Message, "0123456789")
+		l.check(ready.Reason != v1alpha1.ReasonDatabaseStarting || !digits, "a condition is a state and no clock: %q", ready.Message)
+	}
+	if s := st.Summary; s != nil {
+		l.check(s.Workload != "", "summary.workload is empty")
+	}
+}
+
+// steps: each level of load once, and at most one knee of a kind.
+func (l *list) steps(b *v1alpha1.NFSBenchmark) {
+	once(l, "steps", b.Status.Steps, func(s v1alpha1.StepStatus) string { return fmt.Sprint(s.Kind, " ", s.Users) })
+	knees := map[string]int{}
+	for _, s := range b.Status.Steps {
+		l.check(s.Users > 0, "steps: %s with %d users", s.Kind, s.Users)
+		l.check(s.IOPS == nil || *s.IOPS > 0, "steps: the IOPS of %d users are 0: what is not known is absent", s.Users)
+		if s.Knee {
+			knees[s.Kind]++
+		}
+	}
+	for kind, n := range knees {
+		l.check(n == 1, "steps: %d knees of %s", n, kind)
+	}
+}
+
+func once[T any](l *list, what string, all []T, key func(T) string) {
+	var seen []string
+	for _, v := range all {
+		l.check(!slices.Contains(seen, key(v)), "%s: %s is there twice", what, key(v))
+		seen = append(seen, key(v))
+	}
 }

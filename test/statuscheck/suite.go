@@ -2,23 +2,22 @@ package statuscheck
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
 
-// SuiteProblems lists what is wrong with the status of a suite after a pass, given
-// the one before it; before is nil where there was none. A nil list is a good
-// status.
+// SuiteProblems does for the status of a suite what Problems does for a benchmark.
 func SuiteProblems(before, after *v1alpha1.NFSBenchmarkSuite) []string {
 	l := &list{}
 	l.suiteScalars(after)
-	l.suiteConditions(after)
+	l.wellFormed(after.Status.Conditions, after.Generation, string(after.Status.Phase), []string{
+		v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionMatrixValid,
+		v1alpha1.ConditionWorkflowsAvailable, v1alpha1.ConditionSucceeded,
+	})
 	l.suiteKstatus(after)
 	l.suiteRun(after)
 	l.suiteHistory(after)
@@ -28,16 +27,13 @@ func SuiteProblems(before, after *v1alpha1.NFSBenchmarkSuite) []string {
 	return l.problems
 }
 
-func suitePhases() []v1alpha1.SuitePhase {
-	return []v1alpha1.SuitePhase{
+func (l *list) suiteScalars(s *v1alpha1.NFSBenchmarkSuite) {
+	st := s.Status
+	phases := []v1alpha1.SuitePhase{
 		v1alpha1.SuitePending, v1alpha1.SuiteRunning, v1alpha1.SuiteSuspended, v1alpha1.SuiteScheduled,
 		v1alpha1.SuiteSucceeded, v1alpha1.SuiteFailed, v1alpha1.SuiteCancelled,
 	}
-}
-
-func (l *list) suiteScalars(s *v1alpha1.NFSBenchmarkSuite) {
-	st := s.Status
-	l.check(slices.Contains(suitePhases(), st.Phase), "phase %q is none of the phases", st.Phase)
+	l.check(slices.Contains(phases, st.Phase), "phase %q is none of the phases", st.Phase)
 	l.check(st.ObservedGeneration == s.Generation, "observedGeneration is %d, the spec's is %d", st.ObservedGeneration, s.Generation)
 	l.check(!st.Phase.IsFinished() || s.Spec.Schedule == nil, "a suite with a schedule is %s for good", st.Phase)
 	l.check(!st.Phase.IsFinished() || st.Message != "", "a finished suite says nothing")
@@ -47,30 +43,10 @@ func (l *list) suiteScalars(s *v1alpha1.NFSBenchmarkSuite) {
 	l.check(err == nil && len(raw) <= maxStatusBytes, "the status takes %d bytes, more than %d: %v", len(raw), maxStatusBytes, err)
 }
 
-func (l *list) suiteConditions(s *v1alpha1.NFSBenchmarkSuite) {
-	for _, kind := range []string{
-		v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionMatrixValid,
-		v1alpha1.ConditionWorkflowsAvailable, v1alpha1.ConditionSucceeded,
-	} {
-		l.check(meta.FindStatusCondition(s.Status.Conditions, kind) != nil, "condition %s is missing in phase %s", kind, s.Status.Phase)
-	}
-	camel := regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
-	for _, c := range s.Status.Conditions {
-		l.check(camel.MatchString(c.Reason), "the reason of %s is not CamelCase: %q", c.Type, c.Reason)
-		l.check(c.ObservedGeneration == s.Generation, "condition %s is of generation %d, the spec of %d", c.Type, c.ObservedGeneration, s.Generation)
-		l.check(!strings.Contains(c.Message, "\n"), "the message of %s has several lines: %q", c.Type, c.Message)
-	}
-}
-
 // suiteKstatus: what generic tools see is what the phase says. A schedule is
 // Current while its runs come and go, until one goes wrong.
 func (l *list) suiteKstatus(s *v1alpha1.NFSBenchmarkSuite) {
-	is := func(kind string) metav1.ConditionStatus {
-		if c := meta.FindStatusCondition(s.Status.Conditions, kind); c != nil {
-			return c.Status
-		}
-		return ""
-	}
+	is := func(kind string) metav1.ConditionStatus { return statusIn(s.Status.Conditions, kind) }
 	stalled, busy, ready := is(v1alpha1.ConditionStalled), is(v1alpha1.ConditionReconciling), is(v1alpha1.ConditionReady)
 	l.check(stalled != metav1.ConditionTrue || busy != metav1.ConditionTrue, "Stalled and Reconciling are both True")
 	l.check(ready != metav1.ConditionTrue || stalled == metav1.ConditionFalse && busy == metav1.ConditionFalse, "Ready beside Stalled %s and Reconciling %s", stalled, busy)
@@ -103,12 +79,12 @@ func (l *list) suiteRun(s *v1alpha1.NFSBenchmarkSuite) {
 func (l *list) suiteHistory(s *v1alpha1.NFSBenchmarkSuite) {
 	accepted := 0
 	for i, e := range s.Status.History {
-		l.check(e.Phase.IsFinished() && e.Record != "" && e.CompletionTime != nil, "history has %+v, which is not over", e)
+		l.check(e.Phase.IsFinished() && e.CompletionTime != nil, "history has %+v, which is not over", e)
 		if e.Accepted {
 			accepted++
 		}
-		if i > 0 && e.StartTime != nil && s.Status.History[i-1].StartTime != nil {
-			l.check(!s.Status.History[i-1].StartTime.Before(e.StartTime), "the history is not newest first")
+		if i > 0 && e.CompletionTime != nil && s.Status.History[i-1].CompletionTime != nil {
+			l.check(!s.Status.History[i-1].CompletionTime.Before(e.CompletionTime), "the history is not newest first")
 		}
 	}
 	l.check(accepted <= 1, "%d runs are accepted", accepted)

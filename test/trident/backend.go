@@ -1,6 +1,7 @@
 package trident
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -18,22 +19,22 @@ import (
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
-// stepBackends takes the next backend configuration one step further.
 func (c *Controller) stepBackends(ctx context.Context) (string, error) {
 	if c.fault().Silent {
 		return "", nil
 	}
 	configs, err := c.list(ctx, trident.KindBackendConfig)
-	if err != nil {
-		return "", err
+	return firstStep(ctx, configs, err, c.stepBackend)
+}
+
+// firstStep does the first thing that there is to do about one of some objects,
+// unless there was an error before.
+func firstStep[T any](ctx context.Context, all []T, err error, step func(context.Context, *T) (string, error)) (string, error) {
+	did := ""
+	for i := 0; i < len(all) && did == "" && err == nil; i++ {
+		did, err = step(ctx, &all[i])
 	}
-	for i := range configs {
-		did, err := c.stepBackend(ctx, &configs[i])
-		if did != "" || err != nil {
-			return did, err
-		}
-	}
-	return "", nil
+	return did, err
 }
 
 func (c *Controller) stepBackend(ctx context.Context, config *unstructured.Unstructured) (string, error) {
@@ -55,20 +56,15 @@ func (c *Controller) stepBackend(ctx context.Context, config *unstructured.Unstr
 			"backendInfo": map[string]any{"backendName": "", "backendUUID": ""},
 		})
 	}
-	name, id := text(config, "spec", "backendName"), string(uuid.NewUUID())
-	if name == "" {
-		name = config.GetName()
-	}
+	name, id := cmp.Or(text(config, "spec", "backendName"), config.GetName()), string(uuid.NewUUID())
 	backend, err := c.backendOf(ctx, config.GetUID())
-	switch {
-	case err != nil:
-		return "", err
-	case backend != nil:
+	if err == nil && backend == nil {
+		err = c.Client.Create(ctx, c.newBackend(config, name, id))
+	} else if backend != nil {
 		id = text(backend, "backendUUID")
-	default:
-		if err := c.Client.Create(ctx, c.newBackend(config, name, id)); err != nil {
-			return "", err
-		}
+	}
+	if err != nil {
+		return "", err
 	}
 	return "TridentBackendConfig " + config.GetName() + " is bound", c.setStatus(ctx, config, map[string]any{
 		"phase": "Bound", "lastOperationStatus": "Success", "message": fmt.Sprintf("Backend '%s' created", name),
@@ -157,15 +153,11 @@ func (c *Controller) tellBackend(ctx context.Context, config *unstructured.Unstr
 // backendOf is the TridentBackend of a configuration; nil where there is none.
 func (c *Controller) backendOf(ctx context.Context, config types.UID) (*unstructured.Unstructured, error) {
 	list, err := c.list(ctx, trident.KindBackend)
-	if err != nil {
+	i := slices.IndexFunc(list, func(u unstructured.Unstructured) bool { return text(&u, "configRef") == string(config) })
+	if i < 0 {
 		return nil, err
 	}
-	for i := range list {
-		if text(&list[i], "configRef") == string(config) {
-			return &list[i], nil
-		}
-	}
-	return nil, nil
+	return &list[i], err
 }
 
 // deleteBackend lets a configuration go once its last volume has gone.
@@ -199,7 +191,6 @@ func (c *Controller) deleteBackend(ctx context.Context, config *unstructured.Uns
 	return "TridentBackendConfig " + config.GetName() + " is gone", c.Client.Update(ctx, config)
 }
 
-// release deletes an object of Trident's own.
 func (c *Controller) release(ctx context.Context, u *unstructured.Unstructured) error {
 	if len(u.GetFinalizers()) > 0 {
 		u.SetFinalizers(nil)

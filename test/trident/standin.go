@@ -1,7 +1,16 @@
+// Package trident is a stand-in for the controller of NetApp Trident, for tests.
+// It is not Trident: it watches TridentBackendConfigs and the claims of Trident's
+// classes, and writes the objects that Trident would, with Trident's field names,
+// in Trident's order. The volumes themselves come from an Array: one of two nodes
+// that serves NFS in the end-to-end test, a list in the others.
+//
+// It does one thing at a time when it is told to, so that a test can look at
+// every state in between; Run does it in a loop beside a cluster.
 package trident
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -22,9 +31,8 @@ import (
 // Array makes the volumes. Each method may be called again for what it has
 // done already.
 type Array interface {
-	// CreateVolume makes a volume in a pool, which is an aggregate, and tells
-	// where it is: its junction path, and the address that serves it unless the
-	// backend names one.
+	// CreateVolume makes a volume in a pool, which is an aggregate. It returns its
+	// junction path, and the address that serves it unless the backend names one.
 	CreateVolume(ctx context.Context, name string, sizeBytes int64, pool string) (junction, dataLIF string, err error)
 	// DeleteVolume removes it with its data. One that is not there is removed.
 	DeleteVolume(ctx context.Context, name string) error
@@ -98,21 +106,13 @@ func (c *Controller) Run(ctx context.Context, every time.Duration, report func(d
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			c.catchUp(ctx, report)
 		}
-	}
-}
-
-// catchUp steps until there is nothing to do.
-func (c *Controller) catchUp(ctx context.Context, report func(did string, err error)) {
-	for ctx.Err() == nil {
-		did, err := c.Step(ctx)
-		if ctx.Err() != nil || did == "" && err == nil {
-			return
-		}
-		report(did, err)
-		if err != nil {
-			return
+		for more := true; more; { // until there is nothing to do
+			did, err := c.Step(ctx)
+			more = did != "" && err == nil
+			if (did != "" || err != nil) && ctx.Err() == nil {
+				report(did, err)
+			}
 		}
 	}
 }
@@ -120,7 +120,13 @@ func (c *Controller) catchUp(ctx context.Context, report func(did string, err er
 // Step does the next thing that there is to do and says what; "" when there is
 // nothing.
 func (c *Controller) Step(ctx context.Context) (string, error) {
-	if c.slow() {
+	c.mu.Lock()
+	slow := c.faults.Slow > 0
+	if slow {
+		c.faults.Slow--
+	}
+	c.mu.Unlock()
+	if slow {
 		return "Trident takes its time", nil
 	}
 	for _, step := range []func(context.Context) (string, error){c.stepBackends, c.stepClaims, c.stepVolumes} {
@@ -135,17 +141,6 @@ func (c *Controller) Step(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-func (c *Controller) slow() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.faults.Slow == 0 {
-		return false
-	}
-	c.faults.Slow--
-	return true
-}
-
-// list reads all objects of one of Trident's kinds.
 func (c *Controller) list(ctx context.Context, kind string) ([]unstructured.Unstructured, error) {
 	l := &unstructured.UnstructuredList{}
 	l.SetGroupVersionKind(trident.Kind(kind + "List"))
@@ -158,10 +153,7 @@ func (c *Controller) list(ctx context.Context, kind string) ([]unstructured.Unst
 // warn says something against an object, once; a second time it changes nothing,
 // so that a step that can do nothing says so.
 func (c *Controller) warn(ctx context.Context, about client.Object, kind, reason, message string) (bool, error) {
-	ns := about.GetNamespace()
-	if ns == "" {
-		ns = metav1.NamespaceDefault
-	}
+	ns := cmp.Or(about.GetNamespace(), metav1.NamespaceDefault)
 	at := metav1.NewTime(c.Now())
 	e := &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fmt.Sprintf("%s.%s.%x", about.GetName(), "standin", len(reason)*1000+len(message))},

@@ -98,7 +98,7 @@ func (d Data) Check(buf []byte, off int64, first, last uint64) error {
 	for at := 0; at+SectorBytes <= len(buf); at += SectorBytes {
 		got := buf[at : at+SectorBytes]
 		pos := off + int64(at)
-		gen := d.generation(got, pos)
+		gen := binary.LittleEndian.Uint64(got) ^ mix(d.key+uint64(pos)/SectorBytes) // good only if nothing differs below
 		d.Write(want[:], pos, gen)
 		if !bytes.Equal(got, want[:]) {
 			return d.explain(got, want[:], pos)
@@ -110,34 +110,19 @@ func (d Data) Check(buf []byte, off int64, first, last uint64) error {
 	return nil
 }
 
-// Generation reads the generation of the sector at the start of buf, which was
-// read from off. It is good only where Check finds no difference.
-func (d Data) generation(buf []byte, off int64) uint64 {
-	return binary.LittleEndian.Uint64(buf) ^ mix(d.key+uint64(off)/SectorBytes)
-}
-
 func (d Data) explain(got, want []byte, pos int64) error {
 	i := stampBytes
 	for i < len(got) && got[i] == want[i] {
 		i++
 	}
 	switch {
-	case allZero(got):
+	case len(bytes.Trim(got, "\x00")) == 0:
 		return fmt.Errorf("offset %d holds zeros: what was written there is gone", pos)
 	case i == len(got):
 		return fmt.Errorf("offset %d holds the data of another place or file", pos)
 	default:
 		return fmt.Errorf("byte %d is %#02x, expected %#02x", pos+int64(i), got[i], want[i])
 	}
-}
-
-func allZero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // mix spreads the bits of x over the whole word, one to one.

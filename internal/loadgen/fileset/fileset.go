@@ -1,3 +1,20 @@
+// Package fileset looks after the files that load runs on: one for each job of
+// each client, or two where a job copies.
+//
+// # Ownership
+//
+// The first file that a client puts into the directory is its marker, and the
+// last one that it removes. A directory with files but no marker of any client
+// belongs to somebody else: nothing in it is touched. Only names that we would
+// give ourselves are ever opened for writing or removed.
+//
+// # Content
+//
+// Files are filled once, outside the measured window, and used again as long as
+// the marker says that seed and size are the same. After that they are only
+// overwritten in place. What they hold can be computed (package content) but
+// for the order of overwrites, for which a sample of blocks is tracked: the
+// last write of each of them must be found again after the load.
 package fileset
 
 import (
@@ -106,31 +123,33 @@ func checkOwner(ctx context.Context, dir target.Directory, spec Spec, names []st
 		return nil
 	}
 	slices.Sort(foreign)
+	some := strings.Join(foreign[:min(3, len(foreign))], ", ")
+	if len(foreign) > 3 {
+		some += "..."
+	}
 	return target.Fail(runfile.FailureForeignFiles, fmt.Sprintf(
 		"directory %q has files that nfsbench did not make (%d: %s); nothing was touched: choose another directory, "+
 			"remove the files, or allow it (workload.raw.foreignFiles: Overwrite; --overwrite-existing)",
-		spec.Directory, len(foreign), shorten(foreign)), nil)
-}
-
-func shorten(names []string) string {
-	if len(names) > 3 {
-		return strings.Join(names[:3], ", ") + "..."
-	}
-	return strings.Join(names, ", ")
+		spec.Directory, len(foreign), some), nil)
 }
 
 // plan lists the files and finds those that need no filling.
 func (s *Set) plan(ctx context.Context, old marker, names []string) error {
 	pool := content.NewPool(s.spec.Seed)
+	formats := []string{dataFormat}
+	if s.spec.Copy {
+		formats = append(formats, copyFormat)
+	}
 	usable := old.Seed == s.spec.Seed && old.FileSizeBytes == s.spec.FileSizeBytes
-	for _, name := range s.wanted() {
+	for i := range int(s.spec.Jobs) * len(formats) {
+		name := fmt.Sprintf(formats[i%len(formats)], s.spec.Client, i/len(formats))
 		f := &File{Name: name, Data: pool.File(name)}
 		if usable && slices.Contains(old.Complete, name) && slices.Contains(names, name) {
-			ok, err := s.hasSize(ctx, name)
+			size, err := s.sizeOf(ctx, name)
 			if err != nil {
 				return err
 			}
-			f.reused = ok
+			f.reused = size == s.spec.FileSizeBytes
 		}
 		if f.reused {
 			s.marker.Complete = append(s.marker.Complete, name)
@@ -140,28 +159,17 @@ func (s *Set) plan(ctx context.Context, old marker, names []string) error {
 	return nil
 }
 
-func (s *Set) wanted() []string {
-	var names []string
-	for job := range s.spec.Jobs {
-		names = append(names, fmt.Sprintf(dataFormat, s.spec.Client, job))
-		if s.spec.Copy {
-			names = append(names, fmt.Sprintf(copyFormat, s.spec.Client, job))
-		}
-	}
-	return names
-}
-
-func (s *Set) hasSize(ctx context.Context, name string) (bool, error) {
+func (s *Set) sizeOf(ctx context.Context, name string) (int64, error) {
 	f, err := s.dir.Open(ctx, name, target.OpenOptions{})
 	if err != nil {
-		return false, fmt.Errorf("open %q: %w", name, err)
+		return 0, fmt.Errorf("open %q: %w", name, err)
 	}
 	defer func() { _ = f.Close() }()
 	size, err := f.Size(ctx)
 	if err != nil {
-		return false, fmt.Errorf("size of %q: %w", name, err)
+		return 0, fmt.Errorf("size of %q: %w", name, err)
 	}
-	return size == s.spec.FileSizeBytes, nil
+	return size, nil
 }
 
 // checkSpace refuses early what cannot fit. Where old files of ours would make

@@ -66,9 +66,14 @@ func (s *Set) produceChunks(ctx context.Context, chunks chan<- chunk) error {
 		if f.reused {
 			continue
 		}
-		opened, err := s.recreate(ctx, f.Name)
+		// An old one is removed and not truncated: it may have another size, and what
+		// is left of it must not be mistaken for new data.
+		if err := s.dir.Remove(ctx, f.Name); err != nil && !target.IsNotExist(err) {
+			return fmt.Errorf("remove old %q: %w", f.Name, err)
+		}
+		opened, err := s.dir.Open(ctx, f.Name, target.OpenOptions{Create: true})
 		if err != nil {
-			return err
+			return fmt.Errorf("create %q: %w", f.Name, err)
 		}
 		if r, ok := opened.(target.Resender); ok {
 			r.SetSource(content.ReaderAt{Data: f.Data, Generation: s.generation()})
@@ -84,19 +89,6 @@ func (s *Set) produceChunks(ctx context.Context, chunks chan<- chunk) error {
 		}
 	}
 	return nil
-}
-
-// recreate gives an empty file. An old one is removed and not truncated: it may
-// have another size, and what is left of it must not be mistaken for new data.
-func (s *Set) recreate(ctx context.Context, name string) (target.File, error) {
-	if err := s.dir.Remove(ctx, name); err != nil && !target.IsNotExist(err) {
-		return nil, fmt.Errorf("remove old %q: %w", name, err)
-	}
-	f, err := s.dir.Open(ctx, name, target.OpenOptions{Create: true})
-	if err != nil {
-		return nil, fmt.Errorf("create %q: %w", name, err)
-	}
-	return f, nil
 }
 
 // fillChunk writes one chunk. Whoever writes the last one of a file commits it.

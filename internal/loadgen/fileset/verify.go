@@ -1,9 +1,11 @@
 package fileset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -26,26 +28,6 @@ type sample struct {
 	i    int
 }
 
-// findings collects what the workers of a verification see.
-type findings struct {
-	mu    sync.Mutex
-	count runfile.Verification
-	wrong string // of the first block that is
-}
-
-func (f *findings) add(s sample, bad error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.count.BlocksChecked++
-	if bad == nil {
-		return
-	}
-	f.count.BlocksWrong++
-	if f.wrong == "" {
-		f.wrong = fmt.Sprintf("file %q: %v", s.file.Name, bad)
-	}
-}
-
 // Verify reads the sampled blocks back and compares every byte with what must
 // be there, the last overwrite of this run included. The error is of reading;
 // blocks that are wrong are counted, and the first one is described.
@@ -55,38 +37,39 @@ func (s *Set) Verify(ctx context.Context) (v runfile.Verification, wrong string,
 		return v, "", err
 	}
 	defer func() { _ = arena.Release() }()
+	samples := s.samples()
+	var next atomic.Int64
+	var mu sync.Mutex // of the results
 	group, ctx := errgroup.WithContext(ctx)
-	samples := make(chan sample)
-	group.Go(func() error { return s.produceSamples(ctx, samples) })
-	var found findings
 	for w := range verifyWorkers {
 		group.Go(func() error {
-			for it := range samples {
-				bad, err := s.verifyBlock(ctx, it, arena.Buffer(w))
+			for n := next.Add(1) - 1; n < int64(len(samples)); n = next.Add(1) - 1 {
+				bad, err := s.verifyBlock(ctx, samples[n], arena.Buffer(w))
 				if err != nil {
 					return err
 				}
-				found.add(it, bad)
+				mu.Lock()
+				v.BlocksChecked++
+				if bad != nil {
+					v.BlocksWrong++
+					wrong = cmp.Or(wrong, fmt.Sprintf("file %q: %v", samples[n].file.Name, bad))
+				}
+				mu.Unlock()
 			}
 			return nil
 		})
 	}
 	err = group.Wait()
-	return found.count, found.wrong, err
+	return v, wrong, err
 }
 
-func (s *Set) produceSamples(ctx context.Context, samples chan<- sample) error {
-	defer close(samples)
+func (s *Set) samples() (all []sample) {
 	for _, f := range s.files {
 		for i := range f.Tracker.sampled {
-			select {
-			case samples <- sample{f, i}:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
+			all = append(all, sample{f, i})
 		}
 	}
-	return nil
+	return all
 }
 
 // verifyBlock returns what is wrong with one block, and what went wrong in

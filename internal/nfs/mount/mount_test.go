@@ -16,22 +16,22 @@ import (
 func TestResultsSurviveTheWire(t *testing.T) {
 	mnt := MntRes{Handle: []byte{1, 2, 3}, Flavors: []uint32{1, 390003}}
 	var gotMnt MntRes
-	d := xdr.NewDecoder(mnt.Append(nil))
-	gotMnt.Decode(&d)
+	d := xdr.NewDecoder(xdr.Append(nil, &mnt))
+	xdr.Decode(&d, &gotMnt)
 	if diff := cmp.Diff(mnt, gotMnt); diff != "" || d.Err() != nil || d.Len() != 0 {
 		t.Errorf("MntRes: %v, %s", d.Err(), diff)
 	}
 	list := ExportRes{Exports: []Export{{"/a", []string{"h1", "10.0.0.0/8"}}, {"/b", nil}}}
 	var gotList ExportRes
-	d = xdr.NewDecoder(list.Append(nil))
-	gotList.Decode(&d)
+	d = xdr.NewDecoder(xdr.Append(nil, &list))
+	xdr.Decode(&d, &gotList)
 	if diff := cmp.Diff(list, gotList); diff != "" || d.Err() != nil || d.Len() != 0 {
 		t.Errorf("ExportRes: %v, %s", d.Err(), diff)
 	}
 	m := Mapping{Program, Version, ProtocolTCP, 7}
 	var gotMap Mapping
-	d = xdr.NewDecoder(m.Append(nil))
-	gotMap.Decode(&d)
+	d = xdr.NewDecoder(xdr.Append(nil, &m))
+	xdr.Decode(&d, &gotMap)
 	if m != gotMap || d.Err() != nil {
 		t.Errorf("Mapping = %+v, %v", gotMap, d.Err())
 	}
@@ -77,7 +77,7 @@ func TestGetport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := serve(t, func(h rpc.CallHeader, args *xdr.Decoder) []byte {
 				var m Mapping
-				m.Decode(args)
+				xdr.Decode(args, &m)
 				if h.Program != PortmapProgram || m.Program != Program || m.Protocol != ProtocolTCP {
 					t.Errorf("asked %+v with %+v", h, m)
 				}
@@ -96,7 +96,7 @@ func TestGetport(t *testing.T) {
 
 func TestMntReturnsTheStatusAsError(t *testing.T) {
 	for _, want := range []Status{ErrAcces, ErrNoEnt, ErrNotDir, Status(4711)} {
-		c := serve(t, func(rpc.CallHeader, *xdr.Decoder) []byte { return (&MntRes{Status: want}).Append(nil) })
+		c := serve(t, func(rpc.CallHeader, *xdr.Decoder) []byte { return xdr.Append(nil, &MntRes{Status: want}) })
 		_, err := Mnt(t.Context(), c, rpc.Auth{}, "/x")
 		if !errors.Is(err, want) || len(err.Error()) < 10 {
 			t.Errorf("Mnt = %v, want %v", err, want)
@@ -114,7 +114,7 @@ func TestATruncatedAnswerIsAProtocolError(t *testing.T) {
 func TestExportsAndUmnt(t *testing.T) {
 	c := serve(t, func(h rpc.CallHeader, args *xdr.Decoder) []byte {
 		if h.Procedure == ProcExport {
-			return (&ExportRes{Exports: []Export{{Path: "/a"}}}).Append(nil)
+			return xdr.Append(nil, &ExportRes{Exports: []Export{{Path: "/a"}}})
 		}
 		if p := args.String(MaxPathBytes); h.Procedure != ProcUmnt || p != "/a" {
 			t.Errorf("procedure %d of %q", h.Procedure, p)
@@ -131,10 +131,10 @@ func TestExportsAndUmnt(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add((&MntRes{Handle: []byte{1}, Flavors: []uint32{1}}).Append(nil))
-	f.Add((&ExportRes{Exports: []Export{{"/a", []string{"h"}}}}).Append(nil))
-	f.Add((&Mapping{Program: 100003, Version: 3, Protocol: ProtocolTCP, Port: 2049}).Append(nil))
-	f.Add((&PathArgs{Path: "/export"}).Append(nil))
+	f.Add(xdr.Append(nil, &MntRes{Handle: []byte{1}, Flavors: []uint32{1}}))
+	f.Add(xdr.Append(nil, &ExportRes{Exports: []Export{{"/a", []string{"h"}}}}))
+	f.Add(xdr.Append(nil, &Mapping{Program: 100003, Version: 3, Protocol: ProtocolTCP, Port: 2049}))
+	f.Add(xdr.Append(nil, &PathArgs{Path: "/export"}))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		memory.Bound(t, 64*len(in), func() { decodeAll(t, in) })
 	})
@@ -144,13 +144,13 @@ func decodeAll(t *testing.T, in []byte) {
 	t.Helper()
 	var m MntRes
 	d := xdr.NewDecoder(in)
-	m.Decode(&d)
+	xdr.Decode(&d, &m)
 	if len(m.Flavors) > maxFlavors {
 		t.Fatalf("%d flavors", len(m.Flavors))
 	}
 	var l ExportRes
 	d = xdr.NewDecoder(in)
-	l.Decode(&d)
+	xdr.Decode(&d, &l)
 	if len(l.Exports) > len(in)/4 {
 		t.Fatalf("%d exports of %d bytes", len(l.Exports), len(in))
 	}
@@ -163,11 +163,11 @@ func decodeAll(t *testing.T, in []byte) {
 	}
 	var p PathArgs
 	d = xdr.NewDecoder(in)
-	p.Decode(&d)
+	xdr.Decode(&d, &p)
 	if len(p.Path) > MaxPathBytes {
 		t.Fatalf("a path of %d bytes", len(p.Path))
 	}
 	var port Mapping
 	d = xdr.NewDecoder(in)
-	port.Decode(&d)
+	xdr.Decode(&d, &port)
 }

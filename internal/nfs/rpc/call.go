@@ -62,9 +62,6 @@ func (c *Call) Reset() {
 // NewXID makes the next Start take a new xid instead of retransmitting.
 func (c *Call) NewXID() { c.hasXID = false }
 
-// XID returns the xid of the last Start.
-func (c *Call) XID() uint32 { return c.xid }
-
 func (c *Call) finish() { c.done <- struct{}{} }
 
 const (

@@ -28,7 +28,7 @@ func TestCallHeaderSurvivesTheWire(t *testing.T) {
 	}
 	d = xdr.NewDecoder(got.Credential.Body)
 	var gotSys AuthSys
-	gotSys.Decode(&d)
+	xdr.Decode(&d, &gotSys)
 	if diff := cmp.Diff(sys, gotSys); diff != "" || d.Err() != nil {
 		t.Errorf("err = %v, %s", d.Err(), diff)
 	}
@@ -39,7 +39,7 @@ func TestAuthSysKeepsTheLimitsOfTheRFC(t *testing.T) {
 	body := a.Auth().Body
 	d := xdr.NewDecoder(body)
 	var got AuthSys
-	got.Decode(&d)
+	xdr.Decode(&d, &got)
 	if len(got.Machine) != 255 || len(got.GIDs) != 16 || d.Err() != nil || len(body) > maxAuthBytes {
 		t.Errorf("%d bytes of name, %d groups, %d bytes in all, %v", len(got.Machine), len(got.GIDs), len(body), d.Err())
 	}
@@ -189,7 +189,7 @@ func decodeHeaders(t *testing.T, in []byte) {
 	if d.Err() == nil {
 		s := xdr.NewDecoder(c.Credential.Body)
 		var a AuthSys
-		a.Decode(&s)
+		xdr.Decode(&s, &a)
 	}
 	d = xdr.NewDecoder(in)
 	var r ReplyHeader

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -10,9 +11,9 @@ import (
 	"time"
 )
 
-// DefaultMaxRecordBytes is the largest reply that is accepted by default. It
-// leaves room for the largest transfer size that servers offer today.
-const DefaultMaxRecordBytes = 17 << 20
+// maxRecordBytes is the largest reply that is accepted by default. It leaves room
+// for the largest transfer size that servers offer today.
+const maxRecordBytes = 17 << 20
 
 // abandonGrace is how long a caller that gave up waits for a transfer that
 // already touches its buffers, before it closes the connection.
@@ -31,7 +32,7 @@ type Counters struct {
 
 // Options tune a Conn. The zero Options are fine.
 type Options struct {
-	// MaxRecordBytes caps a reply; DefaultMaxRecordBytes if 0.
+	// MaxRecordBytes caps a reply; 17 MiB if 0.
 	MaxRecordBytes int
 	// Counters receives the counts; a private one is used if nil.
 	Counters *Counters
@@ -70,16 +71,10 @@ type Conn struct {
 
 // NewConn takes over nc and serves calls on it until Close or an error.
 func NewConn(nc net.Conn, opts Options) *Conn {
-	if opts.MaxRecordBytes == 0 {
-		opts.MaxRecordBytes = DefaultMaxRecordBytes
-	}
-	if opts.Counters == nil {
-		opts.Counters = &Counters{}
-	}
 	c := &Conn{
 		nc:       nc,
-		rec:      NewRecordReader(nc, opts.MaxRecordBytes),
-		counters: opts.Counters,
+		rec:      NewRecordReader(nc, cmp.Or(opts.MaxRecordBytes, maxRecordBytes)),
+		counters: cmp.Or(opts.Counters, &Counters{}),
 		wake:     make(chan struct{}, 1),
 		done:     make(chan struct{}),
 		table:    newTable(rand.Uint32()),
@@ -107,7 +102,16 @@ func (c *Conn) Start(call *Call) error {
 	call.writing = len(call.Data) > 0
 	c.pending.add(call)
 	alone := c.counters.InFlight.Add(1) == 1
-	state := c.claimFlush()
+	// Nobody new writes if somebody does already; this caller does if it is small, else
+	// the writer goroutine.
+	state := flushIdle
+	if c.flush == flushIdle {
+		state = flushCaller
+		if c.pending.data > 0 {
+			state = flushWriter
+		}
+		c.flush = state
+	}
 	c.mu.Unlock()
 
 	switch state {

@@ -59,7 +59,7 @@ func (p *peer) request() (xid uint32, args []byte) {
 	d := xdr.NewDecoder(in)
 	var h CallHeader
 	h.Decode(&d)
-	return h.XID, d.Rest()
+	return h.XID, in[d.Offset():]
 }
 
 // reply is a record with a successful header and the results.

@@ -70,8 +70,14 @@ type RefusedError struct {
 
 // Error says in words why the call was not executed.
 func (e *RefusedError) Error() string {
-	if e.Denied {
-		return e.denied()
+	switch {
+	case !e.Denied:
+	case e.Reject == RejectVersion:
+		return fmt.Sprintf("rpc: the server speaks only RPC versions %d to %d", e.Low, e.High)
+	case e.AuthWhy == AuthTooWeak:
+		return "rpc: the server refuses the credential as too weak (AUTH_TOOWEAK)"
+	default:
+		return fmt.Sprintf("rpc: the server refuses the credential (auth_stat %d)", e.AuthWhy)
 	}
 	switch e.Accept {
 	case AcceptProgramUnavail:
@@ -87,18 +93,6 @@ func (e *RefusedError) Error() string {
 	case AcceptSuccess:
 	}
 	return fmt.Sprintf("rpc: the server answers with unknown status %d", e.Accept)
-}
-
-func (e *RefusedError) denied() string {
-	if e.Reject == RejectVersion {
-		return fmt.Sprintf("rpc: the server speaks only RPC versions %d to %d", e.Low, e.High)
-	}
-	switch e.AuthWhy {
-	case AuthTooWeak:
-		return "rpc: the server refuses the credential as too weak (AUTH_TOOWEAK)"
-	case AuthBadCred, AuthRejectedCred, AuthBadVerf, AuthRejectedVerf, AuthOK:
-	}
-	return fmt.Sprintf("rpc: the server refuses the credential (auth_stat %d)", e.AuthWhy)
 }
 
 // IsAuthError reports whether the server refused the credential of the call.

@@ -1,8 +1,6 @@
 package rpc
 
-import (
-	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
-)
+import "github.com/nfsbench/nfsbench/internal/nfs/xdr"
 
 // version is the only version of ONC RPC that exists over TCP.
 const version = 2
@@ -23,16 +21,10 @@ type Auth struct {
 	Body []byte
 }
 
-// Append appends a to b.
-func (a *Auth) Append(b []byte) []byte {
-	b = xdr.AppendUint32(b, uint32(a.Flavor))
-	return xdr.AppendOpaque(b, a.Body)
-}
-
-// Decode reads a from d. Body aliases the input of d.
-func (a *Auth) Decode(d *xdr.Decoder) {
-	a.Flavor = Flavor(d.Uint32())
-	a.Body = d.Opaque(maxAuthBytes)
+// Code implements xdr.Coded. A decoded Body aliases the input.
+func (a *Auth) Code(c *xdr.Coder) {
+	c.Uint32((*uint32)(&a.Flavor))
+	c.Opaque(&a.Body, maxAuthBytes)
 }
 
 // CallHeader is everything of a call before its arguments.
@@ -46,33 +38,34 @@ type CallHeader struct {
 	Verifier   Auth
 }
 
-// Append appends h to b.
-func (h *CallHeader) Append(b []byte) []byte {
-	b = xdr.AppendUint32(b, h.XID)
-	b = xdr.AppendUint32(b, typeCall)
-	b = xdr.AppendUint32(b, version)
-	b = xdr.AppendUint32(b, h.Program)
-	b = xdr.AppendUint32(b, h.Version)
-	b = xdr.AppendUint32(b, h.Procedure)
-	b = h.Credential.Append(b)
-	return h.Verifier.Append(b)
-}
-
-// Decode reads h from d. A message that is no call sets the error of d. An RPC
-// version other than 2 is no error here: the server has to answer it with
-// RejectVersion, so it looks at RPCVersion.
-func (h *CallHeader) Decode(d *xdr.Decoder) {
-	h.XID = d.Uint32()
-	if d.Uint32() != typeCall {
-		d.Fail(ErrNotCall)
+// Code implements xdr.Coded. A message that is no call fails. An RPC version other than 2
+// does not: the server has to answer it with RejectVersion, so it looks at RPCVersion.
+func (h *CallHeader) Code(c *xdr.Coder) {
+	kind := uint32(typeCall)
+	if c.Uint32(&h.XID, &kind); kind != typeCall {
+		c.Refuse(ErrNotCall)
 		return
 	}
-	h.RPCVersion = d.Uint32()
-	h.Program = d.Uint32()
-	h.Version = d.Uint32()
-	h.Procedure = d.Uint32()
-	h.Credential.Decode(d)
-	h.Verifier.Decode(d)
+	if c.Encoding() {
+		h.RPCVersion = version
+	}
+	c.Uint32(&h.RPCVersion, &h.Program, &h.Version, &h.Procedure)
+	h.Credential.Code(c)
+	h.Verifier.Code(c)
+}
+
+// Append appends h to b.
+func (h *CallHeader) Append(b []byte) []byte {
+	c := xdr.NewEncoder(b)
+	h.Code(&c)
+	return c.Bytes()
+}
+
+// Decode reads h from d.
+func (h *CallHeader) Decode(d *xdr.Decoder) {
+	c := d.Coder()
+	h.Code(&c)
+	*d = c.Decoder()
 }
 
 // ReplyHeader is everything of a reply before its results.
@@ -90,62 +83,47 @@ type ReplyHeader struct {
 	Low, High uint32
 }
 
+// Code implements xdr.Coded. Something that is no reply fails; a reply that refuses the
+// call does not, see Err.
+func (h *ReplyHeader) Code(c *xdr.Coder) {
+	kind := uint32(typeReply)
+	if c.Uint32(&h.XID, &kind); kind != typeReply {
+		c.Refuse(ErrNotReply)
+		return
+	}
+	versions := false
+	if c.Bool(&h.Denied); h.Denied {
+		c.Uint32((*uint32)(&h.Reject))
+		switch versions = h.Reject == RejectVersion; h.Reject {
+		case RejectVersion:
+		case RejectAuth:
+			c.Uint32((*uint32)(&h.AuthWhy))
+		default:
+			c.Refuse(xdr.ErrBadValue)
+		}
+	} else {
+		h.Verifier.Code(c)
+		c.Uint32((*uint32)(&h.Accept))
+		versions = h.Accept == AcceptProgramMismatch
+	}
+	if versions {
+		c.Uint32(&h.Low, &h.High)
+	}
+}
+
 // Append appends h to b.
 func (h *ReplyHeader) Append(b []byte) []byte {
-	b = xdr.AppendUint32(b, h.XID)
-	b = xdr.AppendUint32(b, typeReply)
-	b = xdr.AppendBool(b, h.Denied)
-	if h.Denied {
-		return h.appendRejected(b)
-	}
-	b = h.Verifier.Append(b)
-	b = xdr.AppendUint32(b, uint32(h.Accept))
-	if h.Accept == AcceptProgramMismatch {
-		b = xdr.AppendUint32(b, h.Low)
-		b = xdr.AppendUint32(b, h.High)
-	}
-	return b
+	c := xdr.NewEncoder(b)
+	h.Code(&c)
+	return c.Bytes()
 }
 
-func (h *ReplyHeader) appendRejected(b []byte) []byte {
-	b = xdr.AppendUint32(b, uint32(h.Reject))
-	if h.Reject == RejectVersion {
-		b = xdr.AppendUint32(b, h.Low)
-		return xdr.AppendUint32(b, h.High)
-	}
-	return xdr.AppendUint32(b, uint32(h.AuthWhy))
-}
-
-// Decode reads h from d. Something that is no reply sets the error of d; a reply
-// that refuses the call does not, see Err.
+// Decode reads h from d.
 func (h *ReplyHeader) Decode(d *xdr.Decoder) {
-	*h = ReplyHeader{XID: d.Uint32()}
-	if d.Uint32() != typeReply {
-		d.Fail(ErrNotReply)
-		return
-	}
-	h.Denied = d.Bool()
-	if h.Denied {
-		h.decodeRejected(d)
-		return
-	}
-	h.Verifier.Decode(d)
-	h.Accept = AcceptStatus(d.Uint32())
-	if h.Accept == AcceptProgramMismatch {
-		h.Low, h.High = d.Uint32(), d.Uint32()
-	}
-}
-
-func (h *ReplyHeader) decodeRejected(d *xdr.Decoder) {
-	h.Reject = RejectStatus(d.Uint32())
-	switch h.Reject {
-	case RejectVersion:
-		h.Low, h.High = d.Uint32(), d.Uint32()
-	case RejectAuth:
-		h.AuthWhy = AuthStatus(d.Uint32())
-	default:
-		d.Fail(xdr.ErrBadValue)
-	}
+	*h = ReplyHeader{}
+	c := d.Coder()
+	h.Code(&c)
+	*d = c.Decoder()
 }
 
 // Err returns nil for a call that was executed, otherwise a *RefusedError.
@@ -157,4 +135,52 @@ func (h *ReplyHeader) Err() error {
 		Denied: h.Denied, Accept: h.Accept, Reject: h.Reject, AuthWhy: h.AuthWhy,
 		Low: h.Low, High: h.High,
 	}
+}
+
+// Flavor is a kind of credential.
+type Flavor uint32
+
+// Flavors of RFC 5531 section 8.2.
+const (
+	FlavorNone Flavor = 0
+	FlavorSys  Flavor = 1
+)
+
+// Limits of RFC 5531 appendix A.
+const (
+	maxMachineBytes = 255
+	maxGIDs         = 16
+)
+
+// AuthSys is the credential that names a user by number.
+type AuthSys struct {
+	Stamp   uint32
+	Machine string // cut to 255 bytes by Auth
+	UID     uint32
+	GID     uint32
+	GIDs    []uint32 // cut to 16 by Auth
+}
+
+// Code implements xdr.Coded for the body of the credential.
+func (a *AuthSys) Code(c *xdr.Coder) {
+	c.Uint32(&a.Stamp)
+	c.String(&a.Machine, maxMachineBytes)
+	c.Uint32(&a.UID, &a.GID)
+	n := uint32(len(a.GIDs))
+	if c.Uint32(&n); n > maxGIDs {
+		c.Refuse(xdr.ErrTooLong)
+		return
+	}
+	if !c.Encoding() {
+		a.GIDs = make([]uint32, n)
+	}
+	for i := range a.GIDs {
+		c.Uint32(&a.GIDs[i])
+	}
+}
+
+// Auth returns a as a credential, within the limits.
+func (a AuthSys) Auth() Auth {
+	a.Machine, a.GIDs = a.Machine[:min(len(a.Machine), maxMachineBytes)], a.GIDs[:min(len(a.GIDs), maxGIDs)]
+	return Auth{Flavor: FlavorSys, Body: xdr.Append(nil, &a)}
 }

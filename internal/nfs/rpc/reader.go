@@ -110,7 +110,14 @@ func (c *Conn) readHeader(call *Call) error {
 	n, err := replyStart, error(nil)
 	accepted := binary.BigEndian.Uint32(c.scratch[8:]) == 0
 	if accepted {
-		if n, err = c.readVerifier(n); err != nil {
+		if n, err = c.extend(n, 8); err != nil {
+			return err
+		}
+		verifier := binary.BigEndian.Uint32(c.scratch[n-4:])
+		if verifier > maxAuthBytes {
+			return xdr.ErrTooLong
+		}
+		if n, err = c.extend(n, int(verifier)+xdr.Padding(int(verifier))); err != nil {
 			return err
 		}
 	}
@@ -130,19 +137,6 @@ func (c *Conn) readHeader(call *Call) error {
 	h.Decode(&d)
 	call.Err = h.Err()
 	return d.Err()
-}
-
-// readVerifier reads the verifier of a reply, of which scratch has n bytes.
-func (c *Conn) readVerifier(n int) (int, error) {
-	n, err := c.extend(n, 8)
-	if err != nil {
-		return n, err
-	}
-	body := binary.BigEndian.Uint32(c.scratch[n-4:])
-	if body > maxAuthBytes {
-		return n, xdr.ErrTooLong
-	}
-	return c.extend(n, int(body)+xdr.Padding(int(body)))
 }
 
 // extend reads k more bytes of the header behind the n that scratch has.

@@ -58,8 +58,16 @@ func NewRecordReader(src io.Reader, maxRecord int) *RecordReader {
 // Next begins the next record; what was left of the last one is skipped. It
 // returns io.EOF when the stream ends between records.
 func (r *RecordReader) Next() error {
-	if err := r.skipRecord(); err != nil {
-		return err
+	for r.record > 0 {
+		if err := r.skip(r.left); err != nil {
+			return err
+		}
+		if r.last {
+			break
+		}
+		if err := r.fragment(); err != nil {
+			return err
+		}
 	}
 	r.record, r.last = 0, false
 	if r.r == r.w {
@@ -68,24 +76,6 @@ func (r *RecordReader) Next() error {
 		}
 	}
 	return r.fragment()
-}
-
-// skipRecord consumes the rest of the current record.
-func (r *RecordReader) skipRecord() error {
-	if r.record == 0 {
-		return nil
-	}
-	for {
-		if err := r.skip(r.left); err != nil {
-			return err
-		}
-		if r.last {
-			return nil
-		}
-		if err := r.fragment(); err != nil {
-			return err
-		}
-	}
 }
 
 // fragment reads the mark of the next fragment.
@@ -192,6 +182,10 @@ func (r *RecordReader) skip(n int) error {
 // Received returns how many bytes of the current record were announced so far,
 // without marks.
 func (r *RecordReader) Received() int { return r.record }
+
+// FragmentBytes returns how many bytes of the current fragment were not read yet. A server
+// asks it after Next to choose the buffer for the record.
+func (r *RecordReader) FragmentBytes() int { return r.left }
 
 // Done reports whether all bytes of the record were consumed. It does not look
 // beyond the current fragment.

@@ -64,20 +64,6 @@ func (b *batch) writeTo(nc net.Conn) (int64, error) {
 	return b.out.WriteTo(nc)
 }
 
-// claimFlush decides who writes what is pending: nobody new if somebody writes
-// already, the caller if it is small, else the writer goroutine. The caller holds
-// c.mu.
-func (c *Conn) claimFlush() flushState {
-	if c.flush != flushIdle {
-		return flushIdle
-	}
-	c.flush = flushCaller
-	if c.pending.data > 0 {
-		c.flush = flushWriter
-	}
-	return c.flush
-}
-
 func (c *Conn) wakeWriter() {
 	select {
 	case c.wake <- struct{}{}:

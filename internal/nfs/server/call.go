@@ -1,6 +1,13 @@
 package server
 
 import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
@@ -29,13 +36,13 @@ func (w *worker) execute(record []byte) error {
 	var h rpc.CallHeader
 	h.Decode(&w.args)
 	if err := w.args.Err(); err != nil {
-		w.conn.on.counts.RPCError()
+		w.conn.on.counts.RPCErrors.Add(1)
 		return err
 	}
 	w.reply(rpc.ReplyHeader{XID: h.XID})
 	if refusal := w.dispatch(&h); refusal != nil {
 		w.drop()
-		w.conn.on.counts.RPCError()
+		w.conn.on.counts.RPCErrors.Add(1)
 		refusal.XID = h.XID
 		w.reply(*refusal)
 	}
@@ -59,9 +66,10 @@ func (w *worker) drop() {
 	}
 }
 
-// enlarge exchanges out for a buffer that holds a whole READ; drop gives it back.
+// enlarge exchanges out for a buffer that holds a whole READ; drop gives it back. It may
+// wait for as long as others need theirs, because sockets have a deadline.
 func (w *worker) enlarge() {
-	big := w.conn.srv.replies.wait()
+	big, _ := w.conn.srv.replies.take(context.Background()) // which does not end
 	w.small, w.out = w.out, append(big, w.out...)
 }
 
@@ -73,46 +81,32 @@ func (w *worker) dispatch(h *rpc.CallHeader) *rpc.ReplyHeader {
 	if !credentialOK(h.Credential) {
 		return &rpc.ReplyHeader{Denied: true, Reject: rpc.RejectAuth, AuthWhy: rpc.AuthBadCred}
 	}
-	run, version, known := w.program(h.Program)
-	switch {
-	case !known:
+	var run func(procedure uint32) rpc.AcceptStatus
+	version := uint32(0)
+	switch all := !w.conn.on.portmapOnly; {
+	case h.Program == mount.PortmapProgram:
+		run, version = w.portmap, mount.PortmapVersion
+	case h.Program == v3.Program && all:
+		run, version = w.nfs, v3.Version
+	case h.Program == mount.Program && all:
+		run, version = w.mount, mount.Version
+	default:
 		return &rpc.ReplyHeader{Accept: rpc.AcceptProgramUnavail}
-	case h.Version != version:
+	}
+	if h.Version != version {
 		return &rpc.ReplyHeader{Accept: rpc.AcceptProgramMismatch, Low: version, High: version}
 	}
-	status := run(h.Procedure)
-	if status == rpc.AcceptSuccess {
-		return nil
+	if status := run(h.Procedure); status != rpc.AcceptSuccess {
+		return &rpc.ReplyHeader{Accept: status}
 	}
-	return &rpc.ReplyHeader{Accept: status}
-}
-
-// program chooses what executes the procedures of a program, and the version it speaks.
-func (w *worker) program(number uint32) (run func(uint32) rpc.AcceptStatus, version uint32, known bool) {
-	switch {
-	case number == mount.PortmapProgram:
-		return w.portmap, mount.PortmapVersion, true
-	case w.conn.on.portmapOnly:
-		return nil, 0, false
-	case number == v3.Program:
-		return w.nfs, v3.Version, true
-	case number == mount.Program:
-		return w.mount, mount.Version, true
-	}
-	return nil, 0, false
+	return nil
 }
 
 // credentialOK accepts AUTH_NONE and a well-formed AUTH_SYS. Who it names does not matter,
 // see the package comment, so nothing is kept.
 func credentialOK(a rpc.Auth) bool {
-	switch a.Flavor {
-	case rpc.FlavorNone:
-		return true
-	case rpc.FlavorSys:
-	case rpc.FlavorGSS:
-		return false
-	default:
-		return false
+	if a.Flavor != rpc.FlavorSys {
+		return a.Flavor == rpc.FlavorNone
 	}
 	const maxMachine, maxGroups = 255, 16
 	d := xdr.NewDecoder(a.Body)
@@ -120,12 +114,112 @@ func credentialOK(a rpc.Auth) bool {
 	d.Opaque(maxMachine) // host name
 	d.Skip(8)            // uid, gid
 	groups := d.Uint32()
-	if groups > maxGroups {
-		return false
-	}
-	d.Skip(int(groups) * 4)
-	return d.Err() == nil
+	d.Skip(int(min(groups, maxGroups)) * 4)
+	return groups <= maxGroups && d.Err() == nil
 }
 
 // garbage says whether the arguments could not be decoded.
 func (w *worker) garbage() bool { return w.args.Err() != nil }
+
+// procUmntAll forgets all mounts of the client.
+const procUmntAll = 4
+
+// mount executes MOUNT. No list of mounts is kept: DUMP is empty and UMNT has nothing to
+// do, as with every server that does not want to lie after a client crashed.
+func (w *worker) mount(procedure uint32) rpc.AcceptStatus {
+	switch procedure {
+	case mount.ProcNull, procUmntAll:
+	case mount.ProcMnt, mount.ProcUmnt:
+		var a mount.PathArgs
+		if w.decode(&a); w.garbage() {
+			return rpc.AcceptGarbageArgs
+		}
+		if procedure == mount.ProcMnt {
+			res := w.mnt(a.Path)
+			w.out = xdr.Append(w.out, &res)
+		}
+	case mount.ProcDump:
+		w.out = xdr.AppendBool(w.out, false)
+	case mount.ProcExport:
+		w.out = xdr.Append(w.out, &mount.ExportRes{Exports: []mount.Export{{Path: w.conn.srv.opt.Export}}})
+	default:
+		return rpc.AcceptProcUnavail
+	}
+	return rpc.AcceptSuccess
+}
+
+// mnt finds the export or a directory below it.
+func (w *worker) mnt(wanted string) mount.MntRes {
+	srv := w.conn.srv
+	wanted = path.Clean("/" + wanted)
+	below, ok := strings.CutPrefix(wanted, strings.TrimSuffix(srv.opt.Export, "/"))
+	if !ok || below != "" && below[0] != '/' {
+		return mount.MntRes{Status: mount.ErrNoEnt}
+	}
+	n, err := srv.tree.Root(), error(nil)
+	for name := range strings.SplitSeq(below, "/") {
+		if name != "" && err == nil {
+			n, _, err = srv.tree.Lookup(n, name)
+		}
+	}
+	if err == nil && !n.IsDir() {
+		err = unix.ENOTDIR
+	}
+	switch {
+	case err == nil:
+		h := n.Handle()
+		return mount.MntRes{Handle: h[:], Flavors: []uint32{uint32(rpc.FlavorSys), uint32(rpc.FlavorNone)}}
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ESTALE):
+		return mount.MntRes{Status: mount.ErrNoEnt}
+	case errors.Is(err, unix.EACCES):
+		return mount.MntRes{Status: mount.ErrAcces}
+	case errors.Is(err, unix.ENOTDIR):
+		return mount.MntRes{Status: mount.ErrNotDir}
+	case errors.Is(err, unix.ENAMETOOLONG):
+		return mount.MntRes{Status: mount.ErrNameTooLong}
+	}
+	return mount.MntRes{Status: mount.ErrIO}
+}
+
+// procPortmapDump lists all mappings.
+const procPortmapDump = 4
+
+// portmap executes the portmapper's procedures for our own three programs.
+func (w *worker) portmap(procedure uint32) rpc.AcceptStatus {
+	srv, here := w.conn.srv, uint32(w.conn.on.port)
+	port := here
+	switch {
+	case srv.opt.AdvertisePort != 0:
+		port = uint32(srv.opt.AdvertisePort)
+	case w.conn.on.portmapOnly:
+		port = uint32(srv.listeners[0].port)
+	}
+	mappings := []mount.Mapping{
+		{Program: mount.PortmapProgram, Version: mount.PortmapVersion, Protocol: mount.ProtocolTCP, Port: here},
+		{Program: mount.Program, Version: mount.Version, Protocol: mount.ProtocolTCP, Port: port},
+		{Program: v3.Program, Version: v3.Version, Protocol: mount.ProtocolTCP, Port: port},
+	}
+	switch procedure {
+	case mount.PortmapProcNull:
+	case mount.PortmapProcGetport:
+		var wanted mount.Mapping
+		if w.decode(&wanted); w.garbage() {
+			return rpc.AcceptGarbageArgs
+		}
+		found := uint32(0) // no such program
+		for _, m := range mappings {
+			if m.Program == wanted.Program && m.Version == wanted.Version && m.Protocol == wanted.Protocol {
+				found = m.Port
+			}
+		}
+		w.out = xdr.AppendUint32(w.out, found)
+	case procPortmapDump:
+		for i := range mappings {
+			w.out = xdr.Append(xdr.AppendBool(w.out, true), &mappings[i])
+		}
+		w.out = xdr.AppendBool(w.out, false)
+	default:
+		return rpc.AcceptProcUnavail
+	}
+	return rpc.AcceptSuccess
+}

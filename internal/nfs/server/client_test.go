@@ -103,15 +103,10 @@ func (c *client) mnt(path string) mount.MntRes {
 	return res
 }
 
-type appender interface{ Append(b []byte) []byte }
-
-type decoder interface{ Decode(d *xdr.Decoder) }
-
-// nothing is the arguments of NULL.
+// nothing is the arguments and the results of NULL.
 type nothing struct{}
 
-func (nothing) Append(b []byte) []byte { return b }
-func (nothing) Decode(*xdr.Decoder)    {}
+func (nothing) Code(*xdr.Coder) {}
 
 func (c *client) header(program, version, procedure uint32) rpc.CallHeader {
 	c.xid++
@@ -120,9 +115,9 @@ func (c *client) header(program, version, procedure uint32) rpc.CallHeader {
 }
 
 // call makes one call and returns the reply's header and a decoder of its results.
-func (c *client) call(h rpc.CallHeader, args appender) (rpc.ReplyHeader, xdr.Decoder) {
+func (c *client) call(h rpc.CallHeader, args xdr.Coded) (rpc.ReplyHeader, xdr.Decoder) {
 	c.tb.Helper()
-	b := args.Append(h.Append(make([]byte, rpc.RecordMarkBytes)))
+	b := xdr.Append(h.Append(make([]byte, rpc.RecordMarkBytes)), args)
 	rpc.PutRecordMark(b, len(b)-rpc.RecordMarkBytes)
 	if _, err := c.conn.Write(b); err != nil {
 		c.tb.Fatalf("send: %v", err)
@@ -149,20 +144,20 @@ func (c *client) reply() (rpc.ReplyHeader, xdr.Decoder) {
 }
 
 // ok makes a call that must be executed and decodes all of its results.
-func (c *client) ok(program, procedure uint32, args appender, res decoder) {
+func (c *client) ok(program, procedure uint32, args, res xdr.Coded) {
 	c.tb.Helper()
 	h := c.header(program, v3.Version, procedure) // MOUNT and NFS share it
 	reply, d := c.call(h, args)
 	if reply.XID != h.XID || reply.Err() != nil {
 		c.tb.Fatalf("program %d procedure %d: xid %d for %d, %v", program, procedure, reply.XID, h.XID, reply.Err())
 	}
-	res.Decode(&d)
+	xdr.Decode(&d, res)
 	if d.Err() != nil || d.Len() != 0 {
 		c.tb.Fatalf("program %d procedure %d: results: %v, %d bytes left over", program, procedure, d.Err(), d.Len())
 	}
 }
 
-func (c *client) nfs(procedure uint32, args appender, res decoder) {
+func (c *client) nfs(procedure uint32, args, res xdr.Coded) {
 	c.tb.Helper()
 	c.ok(v3.Program, procedure, args, res)
 }

@@ -37,8 +37,9 @@ func (s *Server) serveConn(ctx context.Context, l *listener, nc net.Conn) {
 		return
 	}
 	c := &conn{srv: s, on: l, tcp: tcp, jobs: make(chan request)}
-	l.counts.Opened()
-	defer l.counts.Closed()
+	l.counts.Accepted.Add(1)
+	l.counts.Active.Add(1)
+	defer l.counts.Active.Add(-1)
 	s.track(c, true)
 	defer s.track(c, false)
 	// A reader that waits for a record is woken; its requests are still answered.
@@ -77,7 +78,7 @@ func (c *conn) read(ctx context.Context) error {
 		}
 		if err != nil {
 			if errors.Is(err, rpc.ErrRecordTooLarge) {
-				c.on.counts.RPCError()
+				c.on.counts.RPCErrors.Add(1)
 			}
 			return err
 		}
@@ -154,4 +155,52 @@ func (c *conn) send(reply []byte) error {
 	}
 	_, err := c.tcp.Write(reply)
 	return err
+}
+
+// smallBytes is the largest record and the largest reply that are not budgeted: all calls
+// but a big WRITE, all replies but a big READ.
+const smallBytes = 16 << 10
+
+// budget lends a limited number of buffers of one size, the last one returned first: what
+// was used last is still in the processor's cache. Buffers are made when first needed.
+type budget struct {
+	size   int
+	tokens chan struct{} // one for each buffer that may still be lent
+
+	mu   sync.Mutex
+	free [][]byte
+}
+
+func newBudget(count, size int) *budget {
+	b := &budget{size: size, tokens: make(chan struct{}, count)}
+	for range count {
+		b.tokens <- struct{}{}
+	}
+	return b
+}
+
+// take waits for a buffer of length 0 until the context ends.
+func (b *budget) take(ctx context.Context) ([]byte, error) {
+	select {
+	case <-b.tokens:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last := len(b.free) - 1
+	if last < 0 {
+		return make([]byte, 0, b.size), nil
+	}
+	buf := b.free[last]
+	b.free = b.free[:last]
+	return buf[:0], nil
+}
+
+// give returns a buffer that take lent.
+func (b *budget) give(buf []byte) {
+	b.mu.Lock()
+	b.free = append(b.free, buf)
+	b.mu.Unlock()
+	b.tokens <- struct{}{}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 	"github.com/nfsbench/nfsbench/test/memory"
 )
 
@@ -31,9 +32,9 @@ func fuzzed(f *testing.F) (*running, *client, []byte) {
 // requests are one good call of each kind.
 func requests(c *client, file []byte) [][]byte {
 	var all [][]byte
-	add := func(program, version, procedure uint32, args appender) {
+	add := func(program, version, procedure uint32, args xdr.Coded) {
 		h := c.header(program, version, procedure)
-		all = append(all, args.Append(h.Append(nil)))
+		all = append(all, xdr.Append(h.Append(nil), args))
 	}
 	where := v3.NameArgs{Dir: c.root, Name: "x"}
 	add(v3.Program, 3, v3.ProcNull, nothing{})
@@ -49,7 +50,7 @@ func requests(c *client, file []byte) [][]byte {
 	add(v3.Program, 3, v3.ProcRemove, &where)
 	add(v3.Program, 3, v3.ProcRename, &v3.RenameArgs{From: where, To: where})
 	add(v3.Program, 3, v3.ProcSetattr, &v3.SetattrArgs{Handle: file, Attr: v3.NewAttr{Size: v3.Opt64{Set: true, Value: 9}}})
-	add(v3.Program, 3, v3.ProcReaddirplus, raw((&v3.ReaddirArgs{Handle: c.root, MaxCount: 4096}).AppendPlus(nil)))
+	add(v3.Program, 3, v3.ProcReaddirplus, &v3.ReaddirArgs{Plus: true, Handle: c.root, MaxCount: 4096})
 	add(mount.Program, 3, mount.ProcMnt, &mount.PathArgs{Path: "/export/x"})
 	add(mount.Program, 3, mount.ProcExport, nothing{})
 	add(mount.PortmapProgram, 2, mount.PortmapProcGetport, &mount.Mapping{Program: v3.Program})

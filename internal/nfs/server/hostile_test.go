@@ -10,6 +10,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
 // survives checks that a new client is served.
@@ -57,7 +58,7 @@ func TestFragmentsMakeOneRecord(t *testing.T) {
 	data := random(300_001)
 	h := c.header(v3.Program, v3.Version, v3.ProcWrite)
 	a := v3.WriteArgs{Handle: file, Count: uint32(len(data)), Data: data}
-	body := a.Append(h.Append(nil))
+	body := xdr.Append(h.Append(nil), &a)
 	var out []byte
 	for _, n := range []int{1, 3, 100, 0, 50_000, 100_000} {
 		out = binary.BigEndian.AppendUint32(out, uint32(n))
@@ -70,7 +71,7 @@ func TestFragmentsMakeOneRecord(t *testing.T) {
 	}
 	reply, d := c.reply()
 	var res v3.WriteRes
-	res.Decode(&d)
+	xdr.Decode(&d, &res)
 	if reply.Err() != nil || res.Status != v3.OK || int(res.Count) != len(data) {
 		t.Errorf("%v, %+v", reply.Err(), res)
 	}
@@ -104,7 +105,7 @@ func TestAClientThatTakesNoRepliesIsCutOff(t *testing.T) {
 	for range 200 { // far more than sockets hold
 		h := c.header(v3.Program, v3.Version, v3.ProcRead)
 		a := v3.ReadArgs{Handle: file, Count: 1 << 20}
-		body := a.Append(h.Append(nil))
+		body := xdr.Append(h.Append(nil), &a)
 		out = append(rpc.AppendRecordMark(out, len(body)), body...)
 	}
 	if _, err := c.conn.Write(out); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
 func TestListingsAreCutWhereTheClientSays(t *testing.T) {
@@ -38,18 +39,14 @@ func TestListingsAreCutWhereTheClientSays(t *testing.T) {
 
 func (c *client) list(a v3.ReaddirArgs, plus bool) v3.ReaddirRes {
 	c.tb.Helper()
-	procedure, args := uint32(v3.ProcReaddir), a.Append(nil)
-	if plus {
-		procedure, args = v3.ProcReaddirplus, a.AppendPlus(nil)
+	procedure := uint32(v3.ProcReaddir)
+	if a.Plus = plus; plus {
+		procedure = v3.ProcReaddirplus
 	}
-	reply, d := c.call(c.header(v3.Program, v3.Version, procedure), raw(args))
+	reply, d := c.call(c.header(v3.Program, v3.Version, procedure), &a)
 	size := d.Len()
-	var res v3.ReaddirRes
-	if plus {
-		res.DecodePlus(&d)
-	} else {
-		res.Decode(&d)
-	}
+	res := v3.ReaddirRes{Plus: plus}
+	xdr.Decode(&d, &res)
 	if reply.Err() != nil || d.Err() != nil || d.Len() != 0 {
 		c.tb.Fatalf("list: %v, %v, %d bytes left over", reply.Err(), d.Err(), d.Len())
 	}
@@ -80,8 +77,3 @@ func (c *client) listAll(plus bool, limit uint32) []string {
 		}
 	}
 }
-
-// raw are arguments that are encoded already.
-type raw []byte
-
-func (r raw) Append(b []byte) []byte { return append(b, r...) }

@@ -16,8 +16,7 @@ const replyHeadBytes = acceptedBytes + 4 + 4 + 84 + 4 + 4 + 4
 
 func (w *worker) read() v3.Status {
 	var a v3.ReadArgs
-	a.Decode(&w.args)
-	if w.garbage() {
+	if a.Decode(&w.args); w.garbage() {
 		return v3.OK
 	}
 	n, status := w.node(a.Handle)
@@ -57,14 +56,13 @@ func (w *worker) readFrom(n *filetree.Node, offset uint64, count int) v3.Status 
 	res := v3.ReadRes{Status: v3.OK, Attr: w.present(a), Count: uint32(got), EOF: offset+uint64(got) >= a.Size}
 	w.out = res.AppendHead(w.out, got)
 	w.out = xdr.AppendPadding(w.out[:replyHeadBytes+got], got)
-	w.conn.on.counts.ReadBytes(got)
+	w.conn.on.counts.ReadBytes.Add(uint64(got))
 	return v3.OK
 }
 
 func (w *worker) write() v3.Status {
 	var a v3.WriteArgs
-	a.Decode(&w.args)
-	if w.garbage() {
+	if a.Decode(&w.args); w.garbage() {
 		return v3.OK
 	}
 	srv := w.conn.srv
@@ -78,7 +76,7 @@ func (w *worker) write() v3.Status {
 		done, after, err := srv.tree.Write(n, a.Data, a.Offset, filetree.Stability(a.Stable))
 		if status = statusOf(err); err == nil {
 			res.Count, res.Wcc.After = uint32(done), w.present(after)
-			w.conn.on.counts.WrittenBytes(done)
+			w.conn.on.counts.WrittenBytes.Add(uint64(done))
 		}
 		srv.suspect(status)
 	}
@@ -89,12 +87,7 @@ func (w *worker) write() v3.Status {
 	return status
 }
 
-func (w *worker) commit() v3.Status {
-	var a v3.CommitArgs
-	a.Decode(&w.args)
-	if w.garbage() {
-		return v3.OK
-	}
+func (w *worker) commit(a *v3.CommitArgs) v3.Status {
 	srv := w.conn.srv
 	res := v3.CommitRes{Verifier: srv.writeVerifier()}
 	n, status := w.node(a.Handle)
@@ -106,14 +99,13 @@ func (w *worker) commit() v3.Status {
 		srv.suspect(status)
 	}
 	res.Status = status
-	w.out = res.Append(w.out)
-	return status
+	return w.result(status, &res)
 }
 
 // suspect changes the write verifier when the disk lost something: the kernel reports a
 // failed write-back once, and other clients must resend too.
 func (s *Server) suspect(status v3.Status) {
 	if status == v3.ErrIO {
-		s.ChangeWriteVerifier()
+		s.verifier.Add(1)
 	}
 }

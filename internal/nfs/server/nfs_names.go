@@ -1,21 +1,21 @@
 package server
 
 import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+
 	"github.com/nfsbench/nfsbench/internal/nfs/server/filetree"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-func (w *worker) create() v3.Status {
-	var a v3.CreateArgs
-	a.Decode(&w.args)
-	if w.garbage() {
-		return v3.OK
-	}
+func (w *worker) create(a *v3.CreateArgs) v3.Status {
 	dir, status := w.node(a.Where.Dir)
 	var n *filetree.Node
 	if status == v3.OK {
 		var err error
-		n, err = w.createFile(dir, &a)
+		n, err = w.createFile(dir, a)
 		status = statusOf(err)
 	}
 	return w.made(dir, n, status)
@@ -47,12 +47,7 @@ func modeOr(o v3.Opt32, fallback uint32) uint32 {
 	return fallback
 }
 
-func (w *worker) mkdir() v3.Status {
-	var a v3.MkdirArgs
-	a.Decode(&w.args)
-	if w.garbage() {
-		return v3.OK
-	}
+func (w *worker) mkdir(a *v3.MkdirArgs) v3.Status {
 	dir, status := w.node(a.Where.Dir)
 	var n *filetree.Node
 	if status == v3.OK {
@@ -70,35 +65,23 @@ func (w *worker) made(dir, n *filetree.Node, status v3.Status) v3.Status {
 		h := n.Handle()
 		res.HandlePresent, res.Handle, res.Attr = true, h[:], w.attrs(n)
 	}
-	w.out = res.Append(w.out)
-	return status
+	return w.result(status, &res)
 }
 
-func (w *worker) remove() v3.Status { return w.unlink((*filetree.Tree).Remove) }
+func (w *worker) remove(a *v3.NameArgs) v3.Status { return w.unlink(a, w.conn.srv.tree.Remove) }
 
-func (w *worker) rmdir() v3.Status { return w.unlink((*filetree.Tree).Rmdir) }
+func (w *worker) rmdir(a *v3.NameArgs) v3.Status { return w.unlink(a, w.conn.srv.tree.Rmdir) }
 
-func (w *worker) unlink(do func(*filetree.Tree, *filetree.Node, string) error) v3.Status {
-	var a v3.NameArgs
-	a.Decode(&w.args)
-	if w.garbage() {
-		return v3.OK
-	}
+func (w *worker) unlink(a *v3.NameArgs, do func(*filetree.Node, string) error) v3.Status {
 	dir, status := w.node(a.Dir)
 	if status == v3.OK {
-		status = statusOf(do(w.conn.srv.tree, dir, a.Name))
+		status = statusOf(do(dir, a.Name))
 	}
 	res := v3.WccRes{Status: status, Wcc: w.after(dir)}
-	w.out = res.Append(w.out)
-	return status
+	return w.result(status, &res)
 }
 
-func (w *worker) rename() v3.Status {
-	var a v3.RenameArgs
-	a.Decode(&w.args)
-	if w.garbage() {
-		return v3.OK
-	}
+func (w *worker) rename(a *v3.RenameArgs) v3.Status {
 	from, status := w.node(a.From.Dir)
 	to, toStatus := w.node(a.To.Dir)
 	if status == v3.OK {
@@ -108,6 +91,66 @@ func (w *worker) rename() v3.Status {
 		status = statusOf(w.conn.srv.tree.Rename(from, a.From.Name, to, a.To.Name))
 	}
 	res := v3.RenameRes{Status: status, From: w.after(from), To: w.after(to)}
-	w.out = res.Append(w.out)
+	return w.result(status, &res)
+}
+
+// maxListing bounds one READDIR or READDIRPLUS reply, whatever the client allows.
+const maxListing = 32 << 10
+
+// list executes READDIR and, with plus, READDIRPLUS.
+func (w *worker) list(plus bool) v3.Status {
+	a := v3.ReaddirArgs{Plus: plus}
+	if w.decode(&a); w.garbage() {
+		return v3.OK
+	}
+	began := len(w.out)
+	dir, status := w.node(a.Handle)
+	// Cookies are good for ever, so the verifier is always zero.
+	if status == v3.OK && a.CookieVerifier != [8]byte{} {
+		status = v3.ErrBadCookie
+	}
+	if status == v3.OK {
+		status = w.appendListing(dir, &a)
+	}
+	if status != v3.OK {
+		w.out = xdr.Append(w.out[:began], &v3.ReaddirRes{Status: status, DirAttr: w.attrs(dir)})
+	}
 	return status
+}
+
+// appendListing appends results as long as they fit, entry by entry.
+func (w *worker) appendListing(dir *filetree.Node, a *v3.ReaddirArgs) v3.Status {
+	const trailer = 8 // no more entries, end of file
+	began := len(w.out)
+	limit := began + int(min(a.MaxCount, maxListing)) - trailer
+	attrs := w.attrs(dir)
+	w.out = xdr.Append(xdr.AppendUint32(w.out, uint32(v3.OK)), &attrs)
+	w.out = xdr.AppendFixed(w.out, a.CookieVerifier[:])
+	listed := 0
+	atEnd, err := w.conn.srv.tree.ReadDir(dir, a.Cookie, a.Plus, func(e filetree.Entry) bool {
+		before := len(w.out)
+		entry := v3.DirEntry{FileID: e.Inode, Name: e.Name, Cookie: e.Cookie}
+		if e.Node != nil {
+			h := e.Node.Handle()
+			entry.HandlePresent, entry.Handle, entry.Attr = true, h[:], w.present(e.Attr)
+		}
+		w.out = entry.Append(xdr.AppendBool(w.out, true), a.Plus)
+		if len(w.out) > limit {
+			w.out = w.out[:before]
+			return false
+		}
+		listed++
+		return true
+	})
+	switch {
+	case errors.Is(err, unix.EINVAL):
+		return v3.ErrBadCookie
+	case err != nil:
+		return statusOf(err)
+	case listed == 0 && !atEnd, len(w.out) > limit:
+		return v3.ErrTooSmall
+	}
+	w.out = xdr.AppendBool(w.out, false)
+	w.out = xdr.AppendBool(w.out, atEnd)
+	return v3.OK
 }

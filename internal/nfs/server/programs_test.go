@@ -92,7 +92,7 @@ func TestCallsThatAreNotExecutedAreRefusedInWords(t *testing.T) {
 		"other procedure": {func(h *rpc.CallHeader) { h.Procedure = 22 }, rpc.RefusedError{Accept: rpc.AcceptProcUnavail}},
 		"huge procedure":  {func(h *rpc.CallHeader) { h.Procedure = 1 << 31 }, rpc.RefusedError{Accept: rpc.AcceptProcUnavail}},
 		"no arguments":    {func(h *rpc.CallHeader) { h.Procedure = v3.ProcRead }, rpc.RefusedError{Accept: rpc.AcceptGarbageArgs}},
-		"Kerberos":        {func(h *rpc.CallHeader) { h.Credential.Flavor = rpc.FlavorGSS }, rpc.RefusedError{Denied: true, Reject: rpc.RejectAuth, AuthWhy: rpc.AuthBadCred}},
+		"Kerberos":        {func(h *rpc.CallHeader) { h.Credential.Flavor = 6 /* RPCSEC_GSS, RFC 2203 */ }, rpc.RefusedError{Denied: true, Reject: rpc.RejectAuth, AuthWhy: rpc.AuthBadCred}},
 		"torn credential": {func(h *rpc.CallHeader) { h.Credential = sys([]byte{0, 0, 0, 1}) }, rpc.RefusedError{Denied: true, Reject: rpc.RejectAuth, AuthWhy: rpc.AuthBadCred}},
 	}
 	for name, tc := range cases {

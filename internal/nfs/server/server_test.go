@@ -17,6 +17,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/server/counters"
 	"github.com/nfsbench/nfsbench/internal/nfs/server/filetree"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
 // random returns n bytes that are the same in every run.
@@ -255,7 +256,7 @@ func TestRequestsOfOneConnectionRunTogether(t *testing.T) {
 		h := c.header(v3.Program, v3.Version, v3.ProcRead)
 		sent[h.XID] = i
 		a := v3.ReadArgs{Handle: file, Offset: uint64(i * block), Count: block}
-		body := a.Append(h.Append(nil))
+		body := xdr.Append(h.Append(nil), &a)
 		out = append(rpc.AppendRecordMark(out, len(body)), body...)
 	}
 	if _, err := c.conn.Write(out); err != nil {
@@ -269,7 +270,7 @@ func TestRequestsOfOneConnectionRunTogether(t *testing.T) {
 		}
 		delete(sent, h.XID)
 		var res v3.ReadRes
-		res.Decode(&d)
+		xdr.Decode(&d, &res)
 		if !bytes.Equal(res.Data, want[i*block:][:block]) {
 			t.Fatalf("block %d differs", i)
 		}
@@ -379,7 +380,7 @@ func TestReadRepliesAreCompleteForEveryLength(t *testing.T) {
 	for _, count := range []uint32{0, 1, 2, 3, 4, 5, 16383, 16384, 99_999, 100_000} {
 		reply, d := c.call(c.header(v3.Program, v3.Version, v3.ProcRead), &v3.ReadArgs{Handle: file, Count: count})
 		var res v3.ReadRes
-		res.Decode(&d)
+		xdr.Decode(&d, &res)
 		if reply.Err() != nil || d.Err() != nil || d.Len() != 0 || len(res.Data) != int(count) {
 			t.Errorf("count %d: %v, %v, %d bytes left over, %d of data", count, reply.Err(), d.Err(), d.Len(), len(res.Data))
 		}

@@ -83,10 +83,12 @@ func (l *lane) run(ctx context.Context) {
 		case l.s.cancelled.Load():
 			l.cancel()
 			return
-		case l.s.over():
+		case l.s.active.Load() == 0:
 			return
 		}
-		l.takeAll()
+		for len(l.inbox) > 0 {
+			l.take(<-l.inbox)
+		}
 		if l.sock == nil {
 			l.recover(ctx)
 			continue
@@ -136,12 +138,6 @@ func (l *lane) idle(limit time.Duration) {
 func (l *lane) give(sl *slot) {
 	l.load.Add(1)
 	l.inbox <- sl
-}
-
-func (l *lane) takeAll() {
-	for len(l.inbox) > 0 {
-		l.take(<-l.inbox)
-	}
 }
 
 // take makes a slot our own and goes on with it where it is.
@@ -258,18 +254,13 @@ func (l *lane) cancel() {
 	if l.inFlight > 0 || l.send.pending() {
 		l.disconnect() // late replies would be written to buffers that are not ours
 	}
-	l.takeInboxOnly()
+	for len(l.inbox) > 0 {
+		l.own(<-l.inbox)
+	}
 	for _, sl := range l.owned {
 		l.s.abort(sl)
 	}
 	l.owned = l.owned[:0]
-}
-
-// takeInboxOnly makes slots our own without going on with them.
-func (l *lane) takeInboxOnly() {
-	for len(l.inbox) > 0 {
-		l.own(<-l.inbox)
-	}
 }
 
 // abort tells the Driver of an I/O that was cancelled.

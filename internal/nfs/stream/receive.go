@@ -177,8 +177,11 @@ func (l *lane) beginReading(b []byte, size int) (bool, error) {
 		l.pass(rpc.RecordMarkBytes + size)
 		return true, nil
 	}
+	if rep.data == 0 && size > len(l.recv.buf)-rpc.RecordMarkBytes {
+		return false, violation(rpc.ErrRecordTooLarge) // the buffer cannot hold it
+	}
 	if rep.data == 0 {
-		return false, l.needAll(size)
+		return false, nil
 	}
 	if rep.at+rep.data > size {
 		return false, violation(rpc.ErrRecordShort)
@@ -200,14 +203,6 @@ func (l *lane) pass(n int) {
 	k := min(n, r.w-r.r)
 	r.r += k
 	r.skip = n - k
-}
-
-// needAll refuses a reply without data that the buffer cannot hold.
-func (l *lane) needAll(size int) error {
-	if size > len(l.recv.buf)-rpc.RecordMarkBytes {
-		return violation(rpc.ErrRecordTooLarge)
-	}
-	return nil
 }
 
 // assemble collects a record of several fragments.

@@ -149,7 +149,6 @@ func (l *lane) connect(ctx context.Context) error {
 	}
 	l.look()
 	l.heard, l.answered, l.connected = l.now, l.now, l.now
-	l.local.Store(&l.sock.local)
 	l.isDown.Store(false)
 	l.s.live.Add(1)
 	return nil
@@ -223,24 +222,19 @@ func (l *lane) heir() *lane {
 	}
 	slots := len(l.s.slots)
 	if slots < living {
-		return l.following()
+		// The next living lane in turn, so that all are used.
+		for i := 1; i < len(l.s.lanes); i++ {
+			if to := l.s.lanes[(l.index+i)%len(l.s.lanes)]; !to.isDown.Load() {
+				return to
+			}
+		}
+		return nil
 	}
 	if len(l.owned) <= (slots+living-1)/living {
 		return nil
 	}
 	if to := l.s.idlest(); to != l && to != nil && int(to.load.Load()) < slots/living {
 		return to
-	}
-	return nil
-}
-
-// following returns the next living lane in turn.
-func (l *lane) following() *lane {
-	n := len(l.s.lanes)
-	for i := 1; i < n; i++ {
-		if to := l.s.lanes[(l.index+i)%n]; !to.isDown.Load() {
-			return to
-		}
 	}
 	return nil
 }

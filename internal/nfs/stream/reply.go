@@ -58,9 +58,13 @@ func (l *lane) decode(b []byte, rep *reply) error {
 		return nil
 	}
 	if f.slot.io.Write {
-		rep.decodeWrite(&d)
+		var res v3.WriteRes
+		res.DecodeBrief(&d)
+		rep.status, rep.count, rep.committed = res.Status, int(res.Count), res.Committed
 	} else {
-		rep.decodeRead(&d)
+		var res v3.ReadRes
+		rep.data = res.DecodeHead(&d)
+		rep.status, rep.count, rep.eof = res.Status, int(res.Count), res.EOF
 	}
 	if err := d.Err(); err != nil && rep.status == v3.OK {
 		return violation(err)
@@ -70,18 +74,6 @@ func (l *lane) decode(b []byte, rep *reply) error {
 		return violation(rpc.ErrTooMuchData)
 	}
 	return nil
-}
-
-func (rep *reply) decodeRead(d *xdr.Decoder) {
-	var res v3.ReadRes
-	rep.data = res.DecodeHead(d)
-	rep.status, rep.count, rep.eof = res.Status, int(res.Count), res.EOF
-}
-
-func (rep *reply) decodeWrite(d *xdr.Decoder) {
-	var res v3.WriteRes
-	res.DecodeBrief(d)
-	rep.status, rep.count, rep.committed = res.Status, int(res.Count), res.Committed
 }
 
 // reply completes the fragment that a whole reply answers.

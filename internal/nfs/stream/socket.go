@@ -19,7 +19,6 @@ const maxIovecs = 64
 // package would add a poll, a lock and a switch of goroutines to each call.
 type socket struct {
 	fd    int
-	local string
 	least int // bytes that end a wait
 	msg   unix.Msghdr
 	iov   [maxIovecs]unix.Iovec
@@ -32,7 +31,7 @@ var errAgain = errors.New("nothing now")
 
 // newSocket takes over nc. Receives wait for tick at most.
 func newSocket(nc net.Conn, tick time.Duration) (*socket, error) {
-	s := &socket{local: nc.LocalAddr().String(), least: 1}
+	s := &socket{least: 1}
 	var err error
 	s.fd, err = ownDescriptor(nc) // a duplicate, which outlives nc
 	if err = errors.Join(err, nc.Close()); err != nil {

@@ -5,22 +5,39 @@ import (
 	"time"
 )
 
-// Stats are the counts of one lane. They never go down.
-type Stats struct {
-	Local string // the address and port of this side, empty before the first connection
-	Up    bool
+// Traffic is what a lane or a channel has carried. It never goes down.
+type Traffic struct {
 	// Sends and Receives are calls and replies.
 	Sends, Receives int64
-	// BytesRead and BytesWritten are file data that were answered for, each byte
-	// once; the Wire counts are everything sent and received.
+	// BytesRead and BytesWritten are file data. A Stream counts those that were answered
+	// for, each byte once; calls besides count what is sent again as well. The Wire counts
+	// are everything sent and received.
 	BytesRead, BytesWritten         int64
 	WireBytesRead, WireBytesWritten int64
 	InFlight                        int64
-	Reconnects                      int64
+	Reconnects                      int64 // connections made after the first
 	Retransmits                     int64 // calls that were lost here and sent again, here or elsewhere
-	// Down is how long the lane could not be used, from the last sign of life.
+	// Down is how long it could not be used, from the last sign of life.
 	Down      time.Duration
-	LastError string
+	LastError string // the last failure, of the connection or of connecting; empty if there was none
+}
+
+// Add adds what another connection of the same channel has carried. Time that they were
+// down together is lost once.
+func (t *Traffic) Add(o Traffic) {
+	t.Sends += o.Sends
+	t.Receives += o.Receives
+	t.BytesRead += o.BytesRead
+	t.BytesWritten += o.BytesWritten
+	t.WireBytesRead += o.WireBytesRead
+	t.WireBytesWritten += o.WireBytesWritten
+	t.InFlight += o.InFlight
+	t.Reconnects += o.Reconnects
+	t.Retransmits += o.Retransmits
+	t.Down = max(t.Down, o.Down)
+	if o.LastError != "" {
+		t.LastError = o.LastError
+	}
 }
 
 // counts are written by the lane's thread and read by anybody.
@@ -34,12 +51,11 @@ type counts struct {
 	downSince               atomic.Int64 // of the present one, or 0
 	load                    atomic.Int32 // slots that are here or on their way
 	isDown                  atomic.Bool  // there is no connection
-	local, lastError        atomic.Pointer[string]
+	lastError               atomic.Pointer[string]
 }
 
-func (l *lane) stats() Stats {
-	out := Stats{
-		Up:    !l.isDown.Load(),
+func (l *lane) traffic() Traffic {
+	out := Traffic{
 		Sends: l.sends.Load(), Receives: l.receives.Load(),
 		BytesRead: l.bytesRead.Load(), BytesWritten: l.bytesWritten.Load(),
 		WireBytesRead: l.wireReceived.Load(), WireBytesWritten: l.wireSent.Load(),
@@ -48,9 +64,6 @@ func (l *lane) stats() Stats {
 	}
 	if since := l.downSince.Load(); since > 0 {
 		out.Down += max(0, l.s.cfg.Now().Sub(l.s.start)-time.Duration(since))
-	}
-	if text := l.local.Load(); text != nil {
-		out.Local = *text
 	}
 	if text := l.lastError.Load(); text != nil {
 		out.LastError = *text

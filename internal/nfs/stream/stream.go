@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,7 @@ type Config struct {
 }
 
 // Stream keeps up to Config.Slots I/Os outstanding over all its lanes. One
-// goroutine at a time may call Run and Close; Stats may be called at any time.
+// goroutine at a time may call Run and Close; Traffic may be called at any time.
 type Stream struct {
 	cfg       Config
 	lanes     []*lane
@@ -92,17 +93,26 @@ type Stream struct {
 // tried again during Run.
 func New(ctx context.Context, cfg Config) (*Stream, error) {
 	s := prepare(cfg)
-	if err := s.connectAll(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
+	errs := make([]error, len(s.lanes))
+	var wg sync.WaitGroup
+	for i, l := range s.lanes {
+		wg.Go(func() { errs[i] = l.connect(ctx) })
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil {
+			s.lanes[i].downSince.Store(1) // since New
+		}
+	}
+	if s.live.Load() == 0 {
+		return nil, errors.Join(fmt.Errorf("connect for data: %w", errors.Join(errs...)), s.Close())
 	}
 	return s, nil
 }
 
 // prepare makes a Stream without connections.
 func prepare(cfg Config) *Stream {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	s := &Stream{cfg: cfg, slots: make([]slot, cfg.Slots), start: cfg.Now()}
 	smaller := int64(min(cfg.ReadBytes, cfg.WriteBytes))
 	s.perSlot = int(max(1, (cfg.BlockBytes+smaller-1)/smaller))
@@ -124,29 +134,13 @@ func prepare(cfg Config) *Stream {
 	return s
 }
 
-func (s *Stream) connectAll(ctx context.Context) error {
-	errs := make([]error, len(s.lanes))
-	var wg sync.WaitGroup
-	for i, l := range s.lanes {
-		wg.Go(func() { errs[i] = l.connect(ctx) })
-	}
-	wg.Wait()
-	for i, err := range errs {
-		if err != nil {
-			s.lanes[i].downSince.Store(1) // since New
-		}
-	}
-	if s.live.Load() > 0 {
-		return nil
-	}
-	return fmt.Errorf("connect for data: %w", errors.Join(errs...))
-}
-
 // Lanes returns the number of lanes.
 func (s *Stream) Lanes() int { return len(s.lanes) }
 
-// Stats returns the counts of lane i since New.
-func (s *Stream) Stats(i int) Stats { return s.lanes[i].stats() }
+// Traffic returns what lane i has carried since New, and whether it is connected.
+func (s *Stream) Traffic(i int) (t Traffic, up bool) {
+	return s.lanes[i].traffic(), !s.lanes[i].isDown.Load()
+}
 
 // Run asks d for I/O and carries it until no slot has any more. When ctx is done
 // no more is asked for, and what is outstanding ends within a tick with an error
@@ -172,11 +166,7 @@ func (s *Stream) Run(ctx context.Context, d Driver) {
 		stop()
 	}()
 	wg.Wait()
-	s.abortRest()
-}
-
-// abortRest ends slots that were on their way to a lane that had been cancelled.
-func (s *Stream) abortRest() {
+	// What was on its way to a lane that had been cancelled ends here.
 	for _, l := range s.lanes {
 		for len(l.inbox) > 0 {
 			s.abort(<-l.inbox)
@@ -208,8 +198,6 @@ func (s *Stream) end() {
 		close(s.done)
 	}
 }
-
-func (s *Stream) over() bool { return s.active.Load() == 0 }
 
 // laneErrors joins why each lane is down.
 func (s *Stream) laneErrors() error {

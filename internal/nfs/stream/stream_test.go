@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs"
-	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 // script drives a stream through a list of I/Os and keeps what became of them.

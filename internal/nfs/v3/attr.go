@@ -19,14 +19,7 @@ const (
 // Time is nfstime3: seconds and nanoseconds since 1970.
 type Time struct{ Seconds, Nanoseconds uint32 }
 
-// Append appends t to b.
-func (t *Time) Append(b []byte) []byte {
-	b = xdr.AppendUint32(b, t.Seconds)
-	return xdr.AppendUint32(b, t.Nanoseconds)
-}
-
-// Decode reads t from d.
-func (t *Time) Decode(d *xdr.Decoder) { t.Seconds, t.Nanoseconds = d.Uint32(), d.Uint32() }
+func (t *Time) Code(c *xdr.Coder) { c.Uint32(&t.Seconds, &t.Nanoseconds) }
 
 // Attr is fattr3, the attributes of a file. Size and Used are bytes.
 type Attr struct {
@@ -42,33 +35,14 @@ type Attr struct {
 // attrBytes is the encoded size of an Attr.
 const attrBytes = 84
 
-// Append appends a to b.
-func (a *Attr) Append(b []byte) []byte {
-	for _, v := range [...]uint32{uint32(a.Type), a.Mode, a.Nlink, a.UID, a.GID} {
-		b = xdr.AppendUint32(b, v)
-	}
-	b = xdr.AppendUint64(b, a.Size)
-	b = xdr.AppendUint64(b, a.Used)
-	b = xdr.AppendUint32(b, a.RdevMajor)
-	b = xdr.AppendUint32(b, a.RdevMinor)
-	b = xdr.AppendUint64(b, a.FSID)
-	b = xdr.AppendUint64(b, a.FileID)
-	b = a.Atime.Append(b)
-	b = a.Mtime.Append(b)
-	return a.Ctime.Append(b)
-}
-
-// Decode reads a from d.
-func (a *Attr) Decode(d *xdr.Decoder) {
-	a.Type = FileType(d.Uint32())
-	a.Mode, a.Nlink = d.Uint32(), d.Uint32()
-	a.UID, a.GID = d.Uint32(), d.Uint32()
-	a.Size, a.Used = d.Uint64(), d.Uint64()
-	a.RdevMajor, a.RdevMinor = d.Uint32(), d.Uint32()
-	a.FSID, a.FileID = d.Uint64(), d.Uint64()
-	a.Atime.Decode(d)
-	a.Mtime.Decode(d)
-	a.Ctime.Decode(d)
+func (a *Attr) Code(c *xdr.Coder) {
+	c.Uint32((*uint32)(&a.Type), &a.Mode, &a.Nlink, &a.UID, &a.GID)
+	c.Uint64(&a.Size, &a.Used)
+	c.Uint32(&a.RdevMajor, &a.RdevMinor)
+	c.Uint64(&a.FSID, &a.FileID)
+	a.Atime.Code(c)
+	a.Mtime.Code(c)
+	a.Ctime.Code(c)
 }
 
 // OptAttr is post_op_attr: attributes that the server may leave out.
@@ -77,26 +51,9 @@ type OptAttr struct {
 	Attr    Attr
 }
 
-// Append appends a to b.
-func (a *OptAttr) Append(b []byte) []byte {
-	b = xdr.AppendBool(b, a.Present)
-	if a.Present {
-		b = a.Attr.Append(b)
-	}
-	return b
-}
-
-// Decode reads a from d.
-func (a *OptAttr) Decode(d *xdr.Decoder) {
-	if a.Present = d.Bool(); a.Present {
-		a.Attr.Decode(d)
-	}
-}
-
-// skipOptAttr passes over a post_op_attr without storing it.
-func skipOptAttr(d *xdr.Decoder) {
-	if d.Bool() {
-		d.Skip(attrBytes)
+func (a *OptAttr) Code(c *xdr.Coder) {
+	if c.Bool(&a.Present); a.Present {
+		a.Attr.Code(c)
 	}
 }
 
@@ -112,31 +69,149 @@ type Wcc struct {
 // wccAttrBytes is the encoded size of the attributes before the change.
 const wccAttrBytes = 24
 
-// Append appends w to b.
-func (w *Wcc) Append(b []byte) []byte {
-	b = xdr.AppendBool(b, w.BeforePresent)
-	if w.BeforePresent {
-		b = xdr.AppendUint64(b, w.BeforeSize)
-		b = w.BeforeMtime.Append(b)
-		b = w.BeforeCtime.Append(b)
+func (w *Wcc) Code(c *xdr.Coder) {
+	if c.Bool(&w.BeforePresent); w.BeforePresent {
+		c.Uint64(&w.BeforeSize)
+		w.BeforeMtime.Code(c)
+		w.BeforeCtime.Code(c)
 	}
-	return w.After.Append(b)
+	w.After.Code(c)
 }
 
-// Decode reads w from d.
-func (w *Wcc) Decode(d *xdr.Decoder) {
-	if w.BeforePresent = d.Bool(); w.BeforePresent {
-		w.BeforeSize = d.Uint64()
-		w.BeforeMtime.Decode(d)
-		w.BeforeCtime.Decode(d)
-	}
-	w.After.Decode(d)
+// WccRes are the results of SETATTR, REMOVE and RMDIR.
+type WccRes struct {
+	Status Status
+	Wcc    Wcc // of the file, or of the directory that held it
 }
 
-// skipWcc passes over a wcc_data without storing it.
-func skipWcc(d *xdr.Decoder) {
-	if d.Bool() {
-		d.Skip(wccAttrBytes)
+func (r *WccRes) Code(c *xdr.Coder) {
+	r.Status.Code(c)
+	r.Wcc.Code(c)
+}
+
+// GetattrRes are the results of GETATTR.
+type GetattrRes struct {
+	Status Status
+	Attr   Attr // only with OK
+}
+
+func (r *GetattrRes) Code(c *xdr.Coder) {
+	if r.Status.Code(c); r.Status == OK {
+		r.Attr.Code(c)
 	}
-	skipOptAttr(d)
+}
+
+// Opt32 is a number that is set or left alone.
+type Opt32 struct {
+	Set   bool
+	Value uint32
+}
+
+func (o *Opt32) code(c *xdr.Coder) {
+	if c.Bool(&o.Set); o.Set {
+		c.Uint32(&o.Value)
+	}
+}
+
+// Opt64 is a number that is set or left alone.
+type Opt64 struct {
+	Set   bool
+	Value uint64
+}
+
+// TimeHow is time_how: where a new time comes from.
+type TimeHow uint32
+
+// Sources of a new time.
+const (
+	TimeKeep   TimeHow = 0
+	TimeServer TimeHow = 1
+	TimeClient TimeHow = 2
+)
+
+// NewTime is a time that is set from the server, from Time, or left alone.
+type NewTime struct {
+	How  TimeHow
+	Time Time
+}
+
+func (t *NewTime) code(c *xdr.Coder) {
+	switch c.Uint32((*uint32)(&t.How)); t.How {
+	case TimeKeep, TimeServer:
+	case TimeClient:
+		t.Time.Code(c)
+	default:
+		c.Refuse(xdr.ErrBadValue)
+	}
+}
+
+// NewAttr is sattr3: the attributes to set. The zero NewAttr changes nothing.
+type NewAttr struct {
+	Mode, UID, GID Opt32
+	Size           Opt64 // bytes
+	Atime, Mtime   NewTime
+}
+
+func (a *NewAttr) Code(c *xdr.Coder) {
+	a.Mode.code(c)
+	a.UID.code(c)
+	a.GID.code(c)
+	if c.Bool(&a.Size.Set); a.Size.Set {
+		c.Uint64(&a.Size.Value)
+	}
+	a.Atime.code(c)
+	a.Mtime.code(c)
+}
+
+// SetattrArgs are the arguments of SETATTR.
+type SetattrArgs struct {
+	Handle []byte
+	Attr   NewAttr
+	// GuardSet makes the server refuse with ErrNotSync unless the file's ctime
+	// is GuardCtime.
+	GuardSet   bool
+	GuardCtime Time
+}
+
+func (a *SetattrArgs) Code(c *xdr.Coder) {
+	c.Opaque(&a.Handle, MaxHandleBytes)
+	a.Attr.Code(c)
+	if c.Bool(&a.GuardSet); a.GuardSet {
+		a.GuardCtime.Code(c)
+	}
+}
+
+// Bits of ACCESS.
+const (
+	AccessRead    = 0x01
+	AccessLookup  = 0x02
+	AccessModify  = 0x04
+	AccessExtend  = 0x08
+	AccessDelete  = 0x10
+	AccessExecute = 0x20
+)
+
+// AccessArgs are the arguments of ACCESS.
+type AccessArgs struct {
+	Handle []byte
+	Access uint32 // the Access bits asked for
+}
+
+func (a *AccessArgs) Code(c *xdr.Coder) {
+	c.Opaque(&a.Handle, MaxHandleBytes)
+	c.Uint32(&a.Access)
+}
+
+// AccessRes are the results of ACCESS.
+type AccessRes struct {
+	Status Status
+	Attr   OptAttr
+	Access uint32 // the Access bits granted, only with OK
+}
+
+func (r *AccessRes) Code(c *xdr.Coder) {
+	r.Status.Code(c)
+	if r.Attr.Code(c); r.Status == OK {
+		c.Uint32(&r.Access)
+	}
 }

@@ -2,6 +2,9 @@ package v3
 
 import "github.com/nfsbench/nfsbench/internal/nfs/xdr"
 
+// READ and WRITE are the hot path. The client encodes with Append and AppendHead, decodes
+// with DecodeHead and DecodeBrief, and allocates nothing.
+
 // Stable is stable_how: when written data must be on stable storage.
 type Stable uint32
 
@@ -12,6 +15,12 @@ const (
 	FileSync Stable = 2
 )
 
+func (s *Stable) code(c *xdr.Coder) {
+	if c.Uint32((*uint32)(s)); *s > FileSync {
+		c.Refuse(xdr.ErrBadValue)
+	}
+}
+
 // ReadArgs are the arguments of READ. Offset and Count are bytes.
 type ReadArgs struct {
 	Handle []byte
@@ -19,18 +28,24 @@ type ReadArgs struct {
 	Count  uint32
 }
 
+func (a *ReadArgs) Code(c *xdr.Coder) {
+	c.Opaque(&a.Handle, MaxHandleBytes)
+	c.Uint64(&a.Offset)
+	c.Uint32(&a.Count)
+}
+
 // Append appends a to b.
 func (a *ReadArgs) Append(b []byte) []byte {
-	b = xdr.AppendOpaque(b, a.Handle)
-	b = xdr.AppendUint64(b, a.Offset)
-	return xdr.AppendUint32(b, a.Count)
+	c := xdr.NewEncoder(b)
+	a.Code(&c)
+	return c.Bytes()
 }
 
 // Decode reads a from d.
 func (a *ReadArgs) Decode(d *xdr.Decoder) {
-	a.Handle = d.Opaque(MaxHandleBytes)
-	a.Offset = d.Uint64()
-	a.Count = d.Uint32()
+	c := d.Coder()
+	a.Code(&c)
+	*d = c.Decoder()
 }
 
 // ReadRes are the results of READ.
@@ -42,43 +57,41 @@ type ReadRes struct {
 	Data   []byte
 }
 
+func (r *ReadRes) Code(c *xdr.Coder) {
+	if r.codeHead(c); r.Status == OK {
+		c.Opaque(&r.Data, MaxDataBytes)
+	}
+}
+
+// codeHead codes everything in front of the length of the data.
+func (r *ReadRes) codeHead(c *xdr.Coder) {
+	r.Status.Code(c)
+	if r.Attr.Code(c); r.Status == OK {
+		c.Uint32(&r.Count)
+		c.Bool(&r.EOF)
+	}
+}
+
 // Append appends r with its data to b.
 func (r *ReadRes) Append(b []byte) []byte {
-	b = r.AppendHead(b, len(r.Data))
-	if r.Status == OK {
-		b = xdr.AppendFixed(b, r.Data)
-	}
-	return b
+	c := xdr.NewEncoder(b)
+	r.Code(&c)
+	return c.Bytes()
 }
 
 // AppendHead appends everything up to the data, of which dataBytes follow
 // together with their padding (xdr.Padding). It lets a server send the data from
 // where they are. With a Status other than OK no data follow.
 func (r *ReadRes) AppendHead(b []byte, dataBytes int) []byte {
-	b = xdr.AppendUint32(b, uint32(r.Status))
-	b = r.Attr.Append(b)
-	if r.Status != OK {
-		return b
+	c := xdr.NewEncoder(b)
+	if r.codeHead(&c); r.Status != OK {
+		return c.Bytes()
 	}
-	b = xdr.AppendUint32(b, r.Count)
-	b = xdr.AppendBool(b, r.EOF)
-	return xdr.AppendUint32(b, uint32(dataBytes))
-}
-
-// Decode reads r from d. Data aliases the input of d.
-func (r *ReadRes) Decode(d *xdr.Decoder) {
-	r.Status = Status(d.Uint32())
-	r.Attr.Decode(d)
-	if r.Status != OK {
-		return
-	}
-	r.Count = d.Uint32()
-	r.EOF = d.Bool()
-	r.Data = d.Opaque(MaxDataBytes)
+	return xdr.AppendUint32(c.Bytes(), uint32(dataBytes))
 }
 
 // DecodeHead reads everything up to the data and returns their length. Attributes
-// are skipped: this is the hot path.
+// are skipped.
 func (r *ReadRes) DecodeHead(d *xdr.Decoder) (dataBytes int) {
 	r.Status = Status(d.Uint32())
 	skipOptAttr(d)
@@ -104,31 +117,32 @@ type WriteArgs struct {
 	Data   []byte
 }
 
-// Append appends a with its data to b.
-func (a *WriteArgs) Append(b []byte) []byte {
-	b = a.AppendHead(b, len(a.Data))
-	return xdr.AppendFixed(b, a.Data)
+func (a *WriteArgs) Code(c *xdr.Coder) {
+	a.codeHead(c)
+	c.Opaque(&a.Data, MaxDataBytes)
+}
+
+// codeHead codes everything in front of the length of the data.
+func (a *WriteArgs) codeHead(c *xdr.Coder) {
+	c.Opaque(&a.Handle, MaxHandleBytes)
+	c.Uint64(&a.Offset)
+	c.Uint32(&a.Count)
+	a.Stable.code(c)
 }
 
 // AppendHead appends everything up to the data, of which dataBytes follow with
 // their padding.
 func (a *WriteArgs) AppendHead(b []byte, dataBytes int) []byte {
-	b = xdr.AppendOpaque(b, a.Handle)
-	b = xdr.AppendUint64(b, a.Offset)
-	b = xdr.AppendUint32(b, a.Count)
-	b = xdr.AppendUint32(b, uint32(a.Stable))
-	return xdr.AppendUint32(b, uint32(dataBytes))
+	c := xdr.NewEncoder(b)
+	a.codeHead(&c)
+	return xdr.AppendUint32(c.Bytes(), uint32(dataBytes))
 }
 
-// Decode reads a from d. Data aliases the input of d.
+// Decode reads a from d.
 func (a *WriteArgs) Decode(d *xdr.Decoder) {
-	a.Handle = d.Opaque(MaxHandleBytes)
-	a.Offset = d.Uint64()
-	a.Count = d.Uint32()
-	if a.Stable = Stable(d.Uint32()); a.Stable > FileSync {
-		d.Fail(xdr.ErrBadValue)
-	}
-	a.Data = d.Opaque(MaxDataBytes)
+	c := d.Coder()
+	a.Code(&c)
+	*d = c.Decoder()
 }
 
 // WriteRes are the results of WRITE.
@@ -140,33 +154,26 @@ type WriteRes struct {
 	Verifier  [8]byte
 }
 
+func (r *WriteRes) Code(c *xdr.Coder) {
+	r.Status.Code(c)
+	if r.Wcc.Code(c); r.Status == OK {
+		c.Uint32(&r.Count)
+		r.Committed.code(c)
+		c.Fixed(r.Verifier[:])
+	}
+}
+
 // Append appends r to b.
 func (r *WriteRes) Append(b []byte) []byte {
-	b = xdr.AppendUint32(b, uint32(r.Status))
-	b = r.Wcc.Append(b)
-	if r.Status != OK {
-		return b
-	}
-	b = xdr.AppendUint32(b, r.Count)
-	b = xdr.AppendUint32(b, uint32(r.Committed))
-	return append(b, r.Verifier[:]...)
+	c := xdr.NewEncoder(b)
+	r.Code(&c)
+	return c.Bytes()
 }
 
-// Decode reads r from d.
-func (r *WriteRes) Decode(d *xdr.Decoder) {
-	r.Status = Status(d.Uint32())
-	r.Wcc.Decode(d)
-	r.decodeTail(d)
-}
-
-// DecodeBrief reads r from d without Wcc: this is the hot path.
+// DecodeBrief reads r from d without Wcc.
 func (r *WriteRes) DecodeBrief(d *xdr.Decoder) {
 	r.Status = Status(d.Uint32())
 	skipWcc(d)
-	r.decodeTail(d)
-}
-
-func (r *WriteRes) decodeTail(d *xdr.Decoder) {
 	if r.Status != OK {
 		return
 	}
@@ -177,6 +184,21 @@ func (r *WriteRes) decodeTail(d *xdr.Decoder) {
 	copy(r.Verifier[:], d.Fixed(len(r.Verifier)))
 }
 
+// skipOptAttr passes over a post_op_attr.
+func skipOptAttr(d *xdr.Decoder) {
+	if d.Bool() {
+		d.Skip(attrBytes)
+	}
+}
+
+// skipWcc passes over a wcc_data.
+func skipWcc(d *xdr.Decoder) {
+	if d.Bool() {
+		d.Skip(wccAttrBytes)
+	}
+	skipOptAttr(d)
+}
+
 // CommitArgs are the arguments of COMMIT; Count 0 means to the end of the file.
 type CommitArgs struct {
 	Handle []byte
@@ -184,18 +206,10 @@ type CommitArgs struct {
 	Count  uint32
 }
 
-// Append appends a to b.
-func (a *CommitArgs) Append(b []byte) []byte {
-	b = xdr.AppendOpaque(b, a.Handle)
-	b = xdr.AppendUint64(b, a.Offset)
-	return xdr.AppendUint32(b, a.Count)
-}
-
-// Decode reads a from d.
-func (a *CommitArgs) Decode(d *xdr.Decoder) {
-	a.Handle = d.Opaque(MaxHandleBytes)
-	a.Offset = d.Uint64()
-	a.Count = d.Uint32()
+func (a *CommitArgs) Code(c *xdr.Coder) {
+	c.Opaque(&a.Handle, MaxHandleBytes)
+	c.Uint64(&a.Offset)
+	c.Uint32(&a.Count)
 }
 
 // CommitRes are the results of COMMIT.
@@ -205,21 +219,9 @@ type CommitRes struct {
 	Verifier [8]byte // only with OK
 }
 
-// Append appends r to b.
-func (r *CommitRes) Append(b []byte) []byte {
-	b = xdr.AppendUint32(b, uint32(r.Status))
-	b = r.Wcc.Append(b)
-	if r.Status != OK {
-		return b
-	}
-	return append(b, r.Verifier[:]...)
-}
-
-// Decode reads r from d.
-func (r *CommitRes) Decode(d *xdr.Decoder) {
-	r.Status = Status(d.Uint32())
-	r.Wcc.Decode(d)
-	if r.Status == OK {
-		copy(r.Verifier[:], d.Fixed(len(r.Verifier)))
+func (r *CommitRes) Code(c *xdr.Coder) {
+	r.Status.Code(c)
+	if r.Wcc.Code(c); r.Status == OK {
+		c.Fixed(r.Verifier[:])
 	}
 }

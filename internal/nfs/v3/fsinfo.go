@@ -2,6 +2,11 @@ package v3
 
 import "github.com/nfsbench/nfsbench/internal/nfs/xdr"
 
+// HandleArgs are the arguments of GETATTR, READLINK, FSSTAT, FSINFO and PATHCONF.
+type HandleArgs struct{ Handle []byte }
+
+func (a *HandleArgs) Code(c *xdr.Coder) { c.Opaque(&a.Handle, MaxHandleBytes) }
+
 // FsstatRes are the results of FSSTAT: space and files of the file system.
 type FsstatRes struct {
 	Status          Status
@@ -15,37 +20,16 @@ type FsstatRes struct {
 	UnchangeSeconds uint32 // invarsec: how long the figures are not expected to change
 }
 
-// Append appends r to b.
-func (r *FsstatRes) Append(b []byte) []byte {
-	b = xdr.AppendUint32(b, uint32(r.Status))
-	b = r.Attr.Append(b)
-	if r.Status != OK {
-		return b
+func (r *FsstatRes) Code(c *xdr.Coder) {
+	r.Status.Code(c)
+	if r.Attr.Code(c); r.Status == OK {
+		c.Uint64(&r.TotalBytes, &r.FreeBytes, &r.AvailBytes, &r.TotalFiles, &r.FreeFiles, &r.AvailFiles)
+		c.Uint32(&r.UnchangeSeconds)
 	}
-	for _, v := range [...]uint64{
-		r.TotalBytes, r.FreeBytes, r.AvailBytes, r.TotalFiles, r.FreeFiles, r.AvailFiles,
-	} {
-		b = xdr.AppendUint64(b, v)
-	}
-	return xdr.AppendUint32(b, r.UnchangeSeconds)
-}
-
-// Decode reads r from d.
-func (r *FsstatRes) Decode(d *xdr.Decoder) {
-	r.Status = Status(d.Uint32())
-	r.Attr.Decode(d)
-	if r.Status != OK {
-		return
-	}
-	r.TotalBytes, r.FreeBytes, r.AvailBytes = d.Uint64(), d.Uint64(), d.Uint64()
-	r.TotalFiles, r.FreeFiles, r.AvailFiles = d.Uint64(), d.Uint64(), d.Uint64()
-	r.UnchangeSeconds = d.Uint32()
 }
 
 // Properties of a file system in FSINFO.
 const (
-	PropertyLink        = 0x01
-	PropertySymlink     = 0x02
 	PropertyHomogeneous = 0x08
 	PropertyCanSetTime  = 0x10
 )
@@ -66,36 +50,15 @@ type FsinfoRes struct {
 	Properties   uint32
 }
 
-// Append appends r to b.
-func (r *FsinfoRes) Append(b []byte) []byte {
-	b = xdr.AppendUint32(b, uint32(r.Status))
-	b = r.Attr.Append(b)
-	if r.Status != OK {
-		return b
-	}
-	for _, v := range [...]uint32{
-		r.ReadMax, r.ReadPref, r.ReadMult, r.WriteMax, r.WritePref, r.WriteMult, r.DirPref,
-	} {
-		b = xdr.AppendUint32(b, v)
-	}
-	b = xdr.AppendUint64(b, r.MaxFileBytes)
-	b = r.TimeDelta.Append(b)
-	return xdr.AppendUint32(b, r.Properties)
-}
-
-// Decode reads r from d.
-func (r *FsinfoRes) Decode(d *xdr.Decoder) {
-	r.Status = Status(d.Uint32())
-	r.Attr.Decode(d)
-	if r.Status != OK {
+func (r *FsinfoRes) Code(c *xdr.Coder) {
+	r.Status.Code(c)
+	if r.Attr.Code(c); r.Status != OK {
 		return
 	}
-	r.ReadMax, r.ReadPref, r.ReadMult = d.Uint32(), d.Uint32(), d.Uint32()
-	r.WriteMax, r.WritePref, r.WriteMult = d.Uint32(), d.Uint32(), d.Uint32()
-	r.DirPref = d.Uint32()
-	r.MaxFileBytes = d.Uint64()
-	r.TimeDelta.Decode(d)
-	r.Properties = d.Uint32()
+	c.Uint32(&r.ReadMax, &r.ReadPref, &r.ReadMult, &r.WriteMax, &r.WritePref, &r.WriteMult, &r.DirPref)
+	c.Uint64(&r.MaxFileBytes)
+	r.TimeDelta.Code(c)
+	c.Uint32(&r.Properties)
 }
 
 // PathconfRes are the results of PATHCONF.
@@ -110,29 +73,10 @@ type PathconfRes struct {
 	CasePreserving  bool
 }
 
-// Append appends r to b.
-func (r *PathconfRes) Append(b []byte) []byte {
-	b = xdr.AppendUint32(b, uint32(r.Status))
-	b = r.Attr.Append(b)
-	if r.Status != OK {
-		return b
+func (r *PathconfRes) Code(c *xdr.Coder) {
+	r.Status.Code(c)
+	if r.Attr.Code(c); r.Status == OK {
+		c.Uint32(&r.LinkMax, &r.NameMax)
+		c.Bool(&r.NoTrunc, &r.ChownRestricted, &r.CaseInsensitive, &r.CasePreserving)
 	}
-	b = xdr.AppendUint32(b, r.LinkMax)
-	b = xdr.AppendUint32(b, r.NameMax)
-	b = xdr.AppendBool(b, r.NoTrunc)
-	b = xdr.AppendBool(b, r.ChownRestricted)
-	b = xdr.AppendBool(b, r.CaseInsensitive)
-	return xdr.AppendBool(b, r.CasePreserving)
-}
-
-// Decode reads r from d.
-func (r *PathconfRes) Decode(d *xdr.Decoder) {
-	r.Status = Status(d.Uint32())
-	r.Attr.Decode(d)
-	if r.Status != OK {
-		return
-	}
-	r.LinkMax, r.NameMax = d.Uint32(), d.Uint32()
-	r.NoTrunc, r.ChownRestricted = d.Bool(), d.Bool()
-	r.CaseInsensitive, r.CasePreserving = d.Bool(), d.Bool()
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
 // Status is nfsstat3. As an error it carries the name from RFC 1813.
@@ -42,79 +44,47 @@ const (
 	ErrJukebox     Status = 10008
 )
 
-// Err returns nil for OK, otherwise s.
-func (s Status) Err() error {
-	if s == OK {
-		return nil
-	}
-	return s
-}
+func (s *Status) Code(c *xdr.Coder) { c.Uint32((*uint32)(s)) }
 
 // Error returns the name from RFC 1813 and what it means.
 func (s Status) Error() string {
-	name, meaning := s.describe()
-	if name == "" {
-		return fmt.Sprintf("unknown NFS status %d", uint32(s))
+	if text, ok := statusTexts[s]; ok {
+		return text
 	}
-	return name + ": " + meaning
-}
-
-// String returns the name from RFC 1813.
-func (s Status) String() string {
-	name, _ := s.describe()
-	if name == "" {
-		return fmt.Sprintf("NFS3ERR_%d", uint32(s))
-	}
-	return name
-}
-
-func (s Status) describe() (name, meaning string) {
-	if i := int(s); i < len(lowStatus) {
-		return lowStatus[i].name, lowStatus[i].meaning
-	}
-	if i := int(s) - int(ErrBadHandle); i >= 0 && i < len(highStatus) {
-		return highStatus[i].name, highStatus[i].meaning
-	}
-	return "", ""
-}
-
-type statusText struct{ name, meaning string }
-
-//nolint:gochecknoglobals // a constant table
-var lowStatus = [...]statusText{
-	OK:             {"NFS3_OK", "success"},
-	ErrPerm:        {"NFS3ERR_PERM", "not the owner"},
-	ErrNoEnt:       {"NFS3ERR_NOENT", "no such file or directory"},
-	ErrIO:          {"NFS3ERR_IO", "I/O error on the server"},
-	ErrNXIO:        {"NFS3ERR_NXIO", "no such device on the server"},
-	ErrAcces:       {"NFS3ERR_ACCES", "permission denied"},
-	ErrExist:       {"NFS3ERR_EXIST", "file exists"},
-	ErrXDev:        {"NFS3ERR_XDEV", "link across file systems"},
-	ErrNoDev:       {"NFS3ERR_NODEV", "no such device"},
-	ErrNotDir:      {"NFS3ERR_NOTDIR", "not a directory"},
-	ErrIsDir:       {"NFS3ERR_ISDIR", "is a directory"},
-	ErrInval:       {"NFS3ERR_INVAL", "invalid argument"},
-	ErrFBig:        {"NFS3ERR_FBIG", "file too large"},
-	ErrNoSpc:       {"NFS3ERR_NOSPC", "no space left on the storage"},
-	ErrROFS:        {"NFS3ERR_ROFS", "the export is read-only"},
-	ErrMLink:       {"NFS3ERR_MLINK", "too many links"},
-	ErrNameTooLong: {"NFS3ERR_NAMETOOLONG", "file name too long"},
-	ErrNotEmpty:    {"NFS3ERR_NOTEMPTY", "directory not empty"},
-	ErrDQuot:       {"NFS3ERR_DQUOT", "quota exceeded"},
-	ErrStale:       {"NFS3ERR_STALE", "the file behind the handle is gone"},
-	ErrRemote:      {"NFS3ERR_REMOTE", "too many levels of remote in path"},
+	return fmt.Sprintf("unknown NFS status %d", uint32(s))
 }
 
 //nolint:gochecknoglobals // a constant table
-var highStatus = [...]statusText{
-	0:                             {"NFS3ERR_BADHANDLE", "illegal file handle"},
-	ErrNotSync - ErrBadHandle:     {"NFS3ERR_NOT_SYNC", "file changed meanwhile"},
-	ErrBadCookie - ErrBadHandle:   {"NFS3ERR_BAD_COOKIE", "stale directory cookie"},
-	ErrNotSupp - ErrBadHandle:     {"NFS3ERR_NOTSUPP", "operation not supported"},
-	ErrTooSmall - ErrBadHandle:    {"NFS3ERR_TOOSMALL", "buffer too small"},
-	ErrServerFault - ErrBadHandle: {"NFS3ERR_SERVERFAULT", "fault on the server"},
-	ErrBadType - ErrBadHandle:     {"NFS3ERR_BADTYPE", "type not supported by the server"},
-	ErrJukebox - ErrBadHandle:     {"NFS3ERR_JUKEBOX", "the server asks to try again later"},
+var statusTexts = map[Status]string{
+	OK:             "NFS3_OK: success",
+	ErrPerm:        "NFS3ERR_PERM: not the owner",
+	ErrNoEnt:       "NFS3ERR_NOENT: no such file or directory",
+	ErrIO:          "NFS3ERR_IO: I/O error on the server",
+	ErrNXIO:        "NFS3ERR_NXIO: no such device on the server",
+	ErrAcces:       "NFS3ERR_ACCES: permission denied",
+	ErrExist:       "NFS3ERR_EXIST: file exists",
+	ErrXDev:        "NFS3ERR_XDEV: link across file systems",
+	ErrNoDev:       "NFS3ERR_NODEV: no such device",
+	ErrNotDir:      "NFS3ERR_NOTDIR: not a directory",
+	ErrIsDir:       "NFS3ERR_ISDIR: is a directory",
+	ErrInval:       "NFS3ERR_INVAL: invalid argument",
+	ErrFBig:        "NFS3ERR_FBIG: file too large",
+	ErrNoSpc:       "NFS3ERR_NOSPC: no space left on the storage",
+	ErrROFS:        "NFS3ERR_ROFS: the export is read-only",
+	ErrMLink:       "NFS3ERR_MLINK: too many links",
+	ErrNameTooLong: "NFS3ERR_NAMETOOLONG: file name too long",
+	ErrNotEmpty:    "NFS3ERR_NOTEMPTY: directory not empty",
+	ErrDQuot:       "NFS3ERR_DQUOT: quota exceeded",
+	ErrStale:       "NFS3ERR_STALE: the file behind the handle is gone",
+	ErrRemote:      "NFS3ERR_REMOTE: too many levels of remote in path",
+	ErrBadHandle:   "NFS3ERR_BADHANDLE: illegal file handle",
+	ErrNotSync:     "NFS3ERR_NOT_SYNC: file changed meanwhile",
+	ErrBadCookie:   "NFS3ERR_BAD_COOKIE: stale directory cookie",
+	ErrNotSupp:     "NFS3ERR_NOTSUPP: operation not supported",
+	ErrTooSmall:    "NFS3ERR_TOOSMALL: buffer too small",
+	ErrServerFault: "NFS3ERR_SERVERFAULT: fault on the server",
+	ErrBadType:     "NFS3ERR_BADTYPE: type not supported by the server",
+	ErrJukebox:     "NFS3ERR_JUKEBOX: the server asks to try again later",
 }
 
 // IsNoSpace reports whether err says that the storage or the quota is full.

@@ -1,3 +1,9 @@
+// Package awr reads the wait events of AWR and Statspack reports in text form:
+// awr.txt and statspack.txt of a SLOB kit, or single lines that grep found.
+//
+// Releases differ in columns and units, so columns are found by their titles
+// above the line of hyphens. Reports print total times in whole seconds up to
+// 12.1, so averages of few waits are coarse.
 package awr
 
 import (
@@ -5,7 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -17,6 +23,7 @@ import (
 const (
 	maxLineBytes = 1 << 16
 	maxRows      = 4096
+	headLines    = 4 // above the hyphens, that hold titles of columns
 )
 
 // ErrNoEvents says that a text has no table of wait events.
@@ -42,40 +49,98 @@ func Parse(in io.Reader) ([]runfile.AWRRow, error) {
 	return p.rows, nil
 }
 
-// AverageMilliseconds is the average of one wait: total time divided by waits,
-// as everybody computes it from these reports. It is 0 without waits.
-func AverageMilliseconds(r runfile.AWRRow) float64 {
-	if r.Waits == 0 {
-		return 0
-	}
-	return r.Seconds / float64(r.Waits) * 1000
+// parser finds tables of wait events and reads their rows.
+type parser struct {
+	rows       []runfile.AWRRow
+	found      map[string]bool
+	head       []string // the lines since the last blank one
+	table      *table   // the one that is being read
+	background bool     // the last heading was one of background processes
 }
 
-// ParseLine reads one line of the table of top events by itself, as grep finds
-// it, with or without the name of its file: event, waits, seconds, and what else
-// follows. False means that it is none.
-func ParseLine(line string) (runfile.AWRRow, bool) {
-	if file, rest, ok := strings.Cut(line, ".txt:"); ok && !strings.Contains(file, " ") {
-		line = rest
+// table says in which columns, counted in bytes, what stands.
+type table struct{ event, waits, seconds column }
+
+type column struct{ from, to int } // to is exclusive
+
+func (p *parser) line(line string) error {
+	switch {
+	case strings.Contains(line, "Background Wait Events"):
+		p.background = true
+	case strings.Contains(line, "Foreground") || strings.Contains(line, "Timed Events"):
+		p.background = false
 	}
-	words := strings.Fields(line)
-	first := slices.IndexFunc(words, func(w string) bool {
-		_, ok := number(w)
-		return ok
-	})
-	if first < 1 || len(words) < first+4 { // waits, seconds, average, percent
-		return runfile.AWRRow{}, false
+	switch {
+	case line == "":
+		p.head, p.table = nil, nil
+	case strings.Trim(line, "- ") == "":
+		p.table = tableBelow(p.head, line)
+		p.head = nil
+	case p.table != nil:
+		return p.row(line)
+	default:
+		p.head = append(p.head, line)
+		if len(p.head) > headLines {
+			p.head = p.head[1:]
+		}
 	}
-	return row(strings.Join(words[:first], " "), words[first], words[first+1])
+	return nil
 }
 
-func row(event, waits, seconds string) (runfile.AWRRow, bool) {
-	w, okWaits := number(waits)
-	s, okSeconds := number(seconds)
-	if event == "" || !okWaits || !okSeconds {
-		return runfile.AWRRow{}, false
+func (p *parser) row(line string) error {
+	if p.background {
+		return nil
 	}
-	return runfile.AWRRow{Event: event, Waits: int64(w), Seconds: s}, true
+	event := p.table.event.of(line)
+	waits, okWaits := number(p.table.waits.of(line))
+	seconds, okSeconds := number(p.table.seconds.of(line))
+	if event == "" || !okWaits || !okSeconds || p.found[event] { // DB CPU has no waits
+		return nil
+	}
+	if len(p.rows) == maxRows {
+		return errors.New("more wait events than Oracle has")
+	}
+	p.found[event] = true
+	p.rows = append(p.rows, runfile.AWRRow{Event: event, Waits: int64(waits), Seconds: seconds})
+	return nil
+}
+
+// tableBelow finds the columns by the titles above the hyphens that underline
+// them, or returns nil where the table is another.
+func tableBelow(head []string, hyphens string) *table {
+	var t table
+	for _, at := range regexp.MustCompile("-+").FindAllStringIndex(hyphens, -1) {
+		c := column{at[0], at[1]}
+		switch title := c.title(head); {
+		case strings.HasSuffix(title, "event"):
+			t.event = c
+		case strings.HasSuffix(title, "waits") && t.waits == (column{}):
+			t.waits = c
+		case strings.Contains(title, "time") && (strings.Contains(title, "(s)") || strings.Contains(title, "(sec)")):
+			t.seconds = c
+		}
+	}
+	if t.event == (column{}) || t.waits == (column{}) || t.seconds == (column{}) {
+		return nil
+	}
+	return &t
+}
+
+// title joins what stands in the column, without blanks and in lower case. Words
+// of the line above a table may reach into the columns.
+func (c column) title(head []string) string {
+	var b strings.Builder
+	for _, line := range head {
+		b.WriteString(strings.Join(strings.Fields(c.of(line)), ""))
+	}
+	return strings.ToLower(b.String())
+}
+
+func (c column) of(line string) string {
+	if c.from >= len(line) {
+		return ""
+	}
+	return strings.TrimSpace(line[c.from:min(c.to, len(line))])
 }
 
 // number reads 32,032 and 823.4, and the short forms of recent releases, 12.3K.

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -30,10 +32,7 @@ type container struct {
 }
 
 func newContainer(dir string, d runfile.Database) *container {
-	startup := time.Duration(d.StartupTimeoutSeconds) * time.Second
-	if startup <= 0 {
-		startup = defaultStartup
-	}
+	startup := cmp.Or(time.Duration(d.StartupTimeoutSeconds)*time.Second, defaultStartup)
 	return &container{dir: dir, patience: startup + restartMargin}
 }
 
@@ -58,8 +57,9 @@ func (c *container) Restart(ctx context.Context) error {
 		return err
 	}
 	wish := s.Generation + 1
-	if err := c.ask(wish); err != nil {
-		return err
+	err = course.ReplaceFile(filepath.Join(c.dir, runfile.DatabaseWishFile), []byte(strconv.Itoa(int(wish))+"\n"))
+	if err != nil {
+		return fmt.Errorf("ask the database to restart: %w", err)
 	}
 	deadline := time.NewTimer(c.patience)
 	defer deadline.Stop()
@@ -83,18 +83,4 @@ func (c *container) Restart(ctx context.Context) error {
 			return nil
 		}
 	}
-}
-
-// ask writes the wish, as a whole.
-func (c *container) ask(generation int32) error {
-	final := filepath.Join(c.dir, runfile.DatabaseWishFile)
-	part := final + ".part"
-	err := os.WriteFile(part, []byte(strconv.FormatInt(int64(generation), 10)+"\n"), 0o644) //nolint:gosec // the database may run as another user
-	if err == nil {
-		err = os.Rename(part, final)
-	}
-	if err != nil {
-		return fmt.Errorf("ask the database to restart: %w", err)
-	}
-	return nil
 }

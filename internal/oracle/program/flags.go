@@ -36,7 +36,7 @@ or a file is wrong.
 Flags:
 `
 
-// The bounds of what is read from files of a Secret.
+// maxSecretBytes bounds what is read from files of a Secret.
 const maxSecretBytes = 4096
 
 // flags are the flags of the loader.
@@ -76,9 +76,20 @@ func (f *flags) parse(args []string, out io.Writer) error {
 
 // read reads the files that the flags name.
 func (f *flags) read() (input, error) {
-	plan, err := readPlan(f.plan)
+	file, err := os.Open(f.plan)
 	if err != nil {
-		return input{}, err
+		return input{}, fmt.Errorf("--plan: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // nothing was written
+	plan, err := runfile.ReadPlan(file)
+	if err == nil && plan.Database == nil {
+		err = errors.New("it names no database; run it with nfsbench load")
+	}
+	if err == nil {
+		err = plan.Validate()
+	}
+	if err != nil {
+		return input{}, fmt.Errorf("--plan %s: %w", f.plan, err)
 	}
 	in := input{plan: plan, user: plan.Database.User}
 	if f.userFile != "" {
@@ -92,25 +103,6 @@ func (f *flags) read() (input, error) {
 	}
 	in.password, err = readSecret("--password-file", f.passwordFile)
 	return in, err
-}
-
-func readPlan(path string) (runfile.Plan, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return runfile.Plan{}, fmt.Errorf("--plan: %w", err)
-	}
-	defer file.Close() //nolint:errcheck // nothing was written
-	plan, err := runfile.ReadPlan(file)
-	if err != nil {
-		return plan, fmt.Errorf("--plan %s: %w", path, err)
-	}
-	if plan.Database == nil {
-		return plan, fmt.Errorf("--plan %s: it names no database; run it with nfsbench load", path)
-	}
-	if err := plan.Validate(); err != nil {
-		return plan, fmt.Errorf("--plan %s: %w", path, err)
-	}
-	return plan, nil
 }
 
 // readSecret reads one word from a file of a Secret, without the line end that

@@ -1,3 +1,9 @@
+// Package program is the command line of the Oracle loader, for whatever driver
+// it is linked with: cmd/oraload brings godror, the tests bring a stand-in.
+//
+// It is what `nfsbench load` is without a database: it reads the plan, tells in
+// the run directory how it goes, and ends with 0 when the load ended as planned,
+// 1 when it failed, 2 when a flag or a file is wrong and nothing was done.
 package program
 
 import (
@@ -7,15 +13,14 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/nfsbench/nfsbench/internal/collect"
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/run"
-	"github.com/nfsbench/nfsbench/internal/rundir"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -62,18 +67,18 @@ func Main(ctx context.Context, args []string, open oracle.Opener, stdout, stderr
 
 // run makes the load. Its error is for people; the code is what scripts see.
 func (p *program) run(ctx context.Context) (int, error) {
-	dir, err := rundir.Open(p.flags.runDir)
+	dir, err := course.OpenDir(p.flags.runDir)
 	if err != nil {
 		return exitBadInput, fmt.Errorf("--run-dir: %w", err)
 	}
 	defer func() { _ = dir.Close() }()
 	in, err := p.flags.read()
 	if err != nil {
-		return exitBadInput, p.tell(dir, err)
+		return exitBadInput, dir.Refuse(p.now(), oracle.CodeOf(err), err)
 	}
 	o := run.Options{
 		Plan: in.plan, Now: p.now, Open: p.open, User: in.user, Password: in.password,
-		Sink: &sink{dir: dir, out: p.err}, Root: os.DirFS("/"), Usage: usage, Log: p.log,
+		Sink: &sink{Dir: dir, out: p.err}, Root: os.DirFS("/"), Usage: course.ProcessUsage, Log: p.log,
 	}
 	if d := in.plan.Database; d.Kind == runfile.DatabaseContainer {
 		o.Database = newContainer(p.flags.runDir, *d)
@@ -92,27 +97,14 @@ func (p *program) run(ctx context.Context) (int, error) {
 	return exitOK, nil
 }
 
-// tell leaves in the run directory, where the collector looks, why there was no
-// load.
-func (p *program) tell(dir *rundir.Dir, reason error) error {
-	code := oracle.CodeOf(reason)
-	if code == "" {
-		code = runfile.FailureInvalidPlan
-	}
-	now := p.now()
-	dir.Event(runfile.Event{Time: now, Span: runfile.SpanDone, Percent: 100, Message: reason.Error()})
-	return errors.Join(reason, dir.Load(&runfile.Load{
-		Partial: true, Failure: &runfile.Failure{Code: code, Message: reason.Error()},
-		Spans: []runfile.Span{{Kind: runfile.SpanDone, Start: now, End: now}},
-	}))
+// sink tells the run directory, and shows every event as one line of JSON.
+type sink struct {
+	*course.Dir
+	out io.Writer
 }
 
-// usage is what this process has used: user and system time, and the largest
-// resident set it ever had, in bytes.
-func usage() (cpu time.Duration, peakBytes int64) {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0, 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), u.Maxrss << 10
+// Event implements course.Sink. Progress that cannot be shown ends no run.
+func (s *sink) Event(e runfile.Event) {
+	s.Dir.Event(e)
+	_ = course.WriteEvent(s.out, e)
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -16,11 +17,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// nfsPort is where NFS servers listen unless somebody moved them.
-const nfsPort = 2049
-
-// established is the state of a connection in /proc/net/tcp.
-const established = "01"
+const (
+	nfsPort     = 2049 // where NFS servers listen unless somebody moved them
+	established = "01" // the state of a connection in /proc/net/tcp
+)
 
 // seeConnections lists the connections of the pod to NFS servers. All containers
 // of a pod share its network, so those of Direct NFS are among them; those of a
@@ -29,7 +29,12 @@ func (r *runner) seeConnections() []runfile.Connection {
 	if r.opt.Root == nil || r.plan.Database.Kind != runfile.DatabaseContainer {
 		return nil
 	}
-	servers := r.servers()
+	servers := map[netip.Addr]bool{}
+	for _, ch := range r.plan.Engine.Channels {
+		if a, err := netip.ParseAddr(ch.Path); err == nil {
+			servers[a.Unmap()] = true
+		}
+	}
 	var out []runfile.Connection
 	for _, file := range []string{"proc/net/tcp", "proc/net/tcp6"} {
 		found, err := readConnections(r.opt.Root, file)
@@ -38,7 +43,8 @@ func (r *runner) seeConnections() []runfile.Connection {
 			continue
 		}
 		for _, c := range found {
-			if servers.has(c.remote) {
+			port := int(c.remote.Port())
+			if port == nfsPort || port == r.plan.Engine.Ports.NFS || servers[c.remote.Addr()] {
 				out = append(out, runfile.Connection{Local: c.local.String(), Remote: c.remote.String()})
 			}
 		}
@@ -49,42 +55,18 @@ func (r *runner) seeConnections() []runfile.Connection {
 	return out
 }
 
-// servers are the addresses and the ports that mean NFS.
-type servers struct {
-	addresses map[netip.Addr]bool
-	ports     map[uint16]bool
-}
-
-func (s servers) has(remote netip.AddrPort) bool {
-	return s.ports[remote.Port()] || s.addresses[remote.Addr()]
-}
-
-func (r *runner) servers() servers {
-	s := servers{addresses: map[netip.Addr]bool{}, ports: map[uint16]bool{nfsPort: true}}
-	if p := r.plan.Engine.Ports.NFS; p > 0 && p < 1<<16 {
-		s.ports[uint16(p)] = true
-	}
-	for _, ch := range r.plan.Engine.Channels {
-		if a, err := netip.ParseAddr(ch.Path); err == nil {
-			s.addresses[a.Unmap()] = true
-		}
-	}
-	return s
-}
-
 // ends are those of one connection.
 type ends struct{ local, remote netip.AddrPort }
 
 func readConnections(root fs.FS, file string) ([]ends, error) {
-	f, err := root.Open(file)
+	raw, err := fs.ReadFile(root, file)
 	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(file, "6") {
 		return nil, nil // no IPv6 here
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	found, err := parseConnections(f)
+	found, err := parseConnections(bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("read /%s: %w", file, err)
 	}

@@ -1,12 +1,15 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/oracle"
@@ -14,34 +17,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// leastKitSeconds is the shortest RUN_TIME that runit.sh takes.
-const leastKitSeconds = 30
+const (
+	killedAfter = 10 * time.Second // a script may take to end when it is told to
+	keptOutput  = 4096             // of the end of a script's output
+)
 
-// checkKit refuses what runit.sh cannot do.
-func checkKit(p *runfile.Plan) error {
-	w := p.Workload.SLOB
-	refuse := func(format string, args ...any) error {
-		return oracle.Fail(runfile.FailureInvalidPlan, fmt.Sprintf(format, args...), nil)
-	}
-	for _, users := range w.Users {
-		if users%w.Schemas != 0 {
-			return refuse("workload.slob.users has %d, which %d schemas cannot share: with workload.slob.kit each schema has as many threads; write a multiple of %d",
-				users, w.Schemas, w.Schemas)
-		}
-	}
-	if p.Schedule.DurationSeconds < leastKitSeconds {
-		return refuse("run.durationSeconds is %d, but a SLOB kit runs for at least %d; write more", p.Schedule.DurationSeconds, leastKitSeconds)
-	}
-	return nil
-}
-
-// runKit runs the user's own kit once for each step. A kit warms nothing up, so
-// there is no warm-up.
-func (r *runner) runKit(ctx context.Context) error { return r.eachStep(ctx, r.kitStep) }
-
-// kitStep runs a copy of the kit, for it writes beside itself, and reads its
+// runKit runs a copy of the kit, for it writes beside itself, and reads its
 // report.
-func (r *runner) kitStep(ctx context.Context, index int32, step runfile.Step) error {
+func (r *runner) runKit(ctx context.Context, index int32, step runfile.Step) error {
 	w := r.plan.Workload.SLOB
 	dir, err := os.MkdirTemp("", "slob-")
 	if err != nil {
@@ -53,7 +36,7 @@ func (r *runner) kitStep(ctx context.Context, index int32, step runfile.Step) er
 		return oracle.Fail(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: "+err.Error(), err)
 	}
 	var rows []runfile.AWRRow
-	err = r.measure(ctx, index, step, func(ctx context.Context) error {
+	return r.measure(ctx, index, step, func(ctx context.Context) error {
 		args := []string{"-s", fmt.Sprint(w.Schemas), "-t", fmt.Sprint(step.Users / w.Schemas)}
 		if err := runScript(ctx, copied, "runit.sh", args...); err != nil {
 			return err
@@ -66,10 +49,9 @@ func (r *runner) kitStep(ctx context.Context, index int32, step runfile.Step) er
 			rep.Oracle.AWR = rows
 		}
 		if w.Access == runfile.AccessRandomRead {
-			putLatency(rep, eventOfReads)
+			putLatency(rep)
 		}
 	})
-	return err
 }
 
 // copyKit copies the kit, and adds to its slob.conf what the plan says. A
@@ -133,5 +115,41 @@ func readReport(dir string) ([]runfile.AWRRow, error) {
 		"runit.sh ended and left neither awr.txt nor statspack.txt; look at its output, and whether Statspack is installed or workload.slob.awr enabled", nil)
 }
 
-// killedAfter is how long a script may take to end when it is told to.
-const killedAfter = 10 * time.Second
+// runScript runs a script of the kit, and ends all that it started with it.
+func runScript(ctx context.Context, dir, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"./" + name}, args...)...) //nolint:gosec // the user's own kit
+	cmd.Dir = dir
+	if home := os.Getenv("ORACLE_HOME"); home != "" { // let the kit find sqlplus where the image does not
+		cmd.Env = append(os.Environ(), "PATH="+home+"/bin:"+os.Getenv("PATH"))
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = killedAfter
+	out := &tail{}
+	cmd.Stdout, cmd.Stderr = out, out
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return oracle.Fail(runfile.FailureSQL, fmt.Sprintf("%s of the SLOB kit failed (%v); its last line: %s", name, err, out.lastLine()), err)
+	}
+	return nil
+}
+
+// tail keeps the end of what is written to it, by one goroutine.
+type tail []byte
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	*t = append(*t, p...)
+	if n := len(*t) - keptOutput; n > 0 {
+		*t = append((*t)[:0], (*t)[n:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) lastLine() string {
+	lines := bytes.Split(bytes.TrimSpace(*t), []byte("\n"))
+	return strings.ToValidUTF8(string(bytes.TrimSpace(lines[len(lines)-1])), "?")
+}

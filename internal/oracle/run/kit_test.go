@@ -14,7 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// report is what a kit's script leaves; its numbers are those of seed 002.
+// report is what a kit's script leaves; its numbers are those of nfs-vs-dnfs.
 const report = `cat > awr.txt <<'EOF'
 Top 5 Timed Foreground Events
                                                            Avg
@@ -89,7 +89,7 @@ func TestAKitWithoutAReportOrWithAnErrorIsExplained(t *testing.T) {
 	}{
 		"no report": {"true\n", runfile.FailureSQL, "left neither awr.txt nor statspack.txt"},
 		"bad":       {"echo hello > statspack.txt\n", runfile.FailureSQL, "read statspack.txt of the SLOB kit: there is no table"},
-		"fails":     {"echo starting\necho 'FATAL: no schemas'\nexit 3\n", runfile.FailureSQL, "runit.sh of the SLOB kit failed (exit status 3); its last words: FATAL: no schemas"},
+		"fails":     {"echo starting\necho 'FATAL: no schemas'\nexit 3\n", runfile.FailureSQL, "runit.sh of the SLOB kit failed (exit status 3); its last line: FATAL: no schemas"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := kit(t, c.script)

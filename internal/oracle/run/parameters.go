@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"regexp"
@@ -12,37 +13,47 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-func keysOf(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
-
-// checkParameters fails with the name of the first that is not what was asked.
-func checkParameters(asked, values map[string]string) error {
-	for _, name := range keysOf(asked) {
+// readBack holds the parameters against what the database now reports about
+// them, and fails with the first that is not what was asked.
+func (r *runner) readBack(ctx context.Context) error {
+	asked := r.plan.Database.Parameters
+	names := slices.Sorted(maps.Keys(asked))
+	if len(names) == 0 {
+		return nil
+	}
+	var values map[string]string
+	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
+		values, err = r.admin.Parameters(ctx, names)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the init parameters back: %w", err)
+	}
+	all := slices.Clone(r.load.Oracle.Parameters)
+	var wrong string
+	for _, name := range names {
 		value, ok := values[name]
-		switch {
-		case !ok:
-			return oracle.Fail(runfile.FailureParameter, fmt.Sprintf(
-				"database.parameters has %s = %s, but the database does not show such a parameter; correct its name or leave it out", name, asked[name]), nil)
-		case !sameParameter(name, asked[name], value):
-			return oracle.Fail(runfile.FailureParameter, fmt.Sprintf(
-				"database.parameters has %s = %s, but after the restart the database says %s; write a value that this release and edition take", name, asked[name], value), nil)
+		p := runfile.OracleParameter{Name: name, Requested: asked[name], Value: value}
+		if i := slices.IndexFunc(all, func(o runfile.OracleParameter) bool { return o.Name == name }); i < 0 {
+			all = append(all, p)
+		} else {
+			all[i] = p
 		}
+		switch {
+		case wrong != "":
+		case !ok:
+			wrong = fmt.Sprintf("database.parameters has %s = %s, but the database does not show such a parameter; correct its name or leave it out",
+				name, asked[name])
+		case !sameParameter(name, asked[name], value):
+			wrong = fmt.Sprintf("database.parameters has %s = %s, but after the restart the database says %s; write a value that this release and edition take",
+				name, asked[name], value)
+		}
+	}
+	r.load.Oracle.Parameters = all
+	if wrong != "" {
+		return oracle.Fail(runfile.FailureParameter, wrong, nil)
 	}
 	return nil
-}
-
-// withRequested adds the requested values to the parameters.
-func withRequested(have []runfile.OracleParameter, asked, values map[string]string) []runfile.OracleParameter {
-	out := slices.Clone(have)
-	for _, name := range keysOf(asked) {
-		p := runfile.OracleParameter{Name: name, Requested: asked[name], Value: values[name]}
-		i := slices.IndexFunc(out, func(o runfile.OracleParameter) bool { return o.Name == name })
-		if i < 0 {
-			out = append(out, p)
-			continue
-		}
-		out[i] = p
-	}
-	return out
 }
 
 // sameParameter compares what was asked with what is in effect: 128M is
@@ -57,24 +68,18 @@ func sameParameter(name, asked, value string) bool {
 	if !okA || !okV {
 		return false
 	}
-	return a == v || isMemory(name) && v > a && v-a < granule(a)
+	// Oracle rounds parts of the SGA up to whole granules. They are 4 MiB to 512
+	// MiB by the size of the SGA, which is not known here: no more than the value
+	// itself is believed, and 16 MiB always, which is what an SGA of up to 8 GiB has
+	// at most.
+	memory := strings.HasSuffix(name, "_cache_size") || strings.HasSuffix(name, "_pool_size") ||
+		name == "sga_target" || name == "sga_max_size"
+	return a == v || memory && v > a && v-a < min(512<<20, max(16<<20, a))
 }
 
 func plainValue(s string) string {
 	return strings.Join(strings.Fields(strings.Trim(strings.TrimSpace(s), `'"`)), " ")
 }
-
-// isMemory says that a parameter sizes a part of the SGA, which Oracle rounds up
-// to whole granules.
-func isMemory(name string) bool {
-	return strings.HasSuffix(name, "_cache_size") || strings.HasSuffix(name, "_pool_size") ||
-		name == "sga_target" || name == "sga_max_size"
-}
-
-// granule is the most that rounding up may add. Granules are 4 MiB to 512 MiB by
-// the size of the SGA, which is not known here: no more than the value itself is
-// believed, and 16 MiB always, which is what an SGA of up to 8 GiB has at most.
-func granule(asked int64) int64 { return min(512<<20, max(16<<20, asked)) }
 
 // bytesOf reads a whole number with or without K, M, G, T.
 func bytesOf(s string) (int64, bool) {

@@ -1,25 +1,47 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
-	"sync/atomic"
+	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/slob"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// prepare makes the database as the plan wants it: parameters, schemas, and the
-// restart after which the one counts and the views have not seen the other.
-func (r *runner) prepare(ctx context.Context) error {
+const (
+	readyPoll = time.Second
+	// adminSessions: one for the run, one for the observer, and one in reserve.
+	adminSessions = 3
+	// connectPatience is how long a ready database may refuse connections: a
+	// listener learns of services up to a minute late.
+	connectPatience = 2 * time.Minute
+	connectPause    = 2 * time.Second
+	defaultStartup  = 45 * time.Minute
+)
+
+// Prepare implements course.Engine: it connects, and makes the database as the
+// plan wants it: parameters, schemas, and the restart after which the one counts
+// and the views have not seen the other.
+func (r *runner) Prepare(ctx context.Context) error {
+	if err := checkPlan(r.plan); err != nil {
+		return err
+	}
+	if err := r.connect(ctx); err != nil {
+		return err
+	}
 	d := r.plan.Database
 	if len(d.Parameters) > 0 { // of a container, says Validate
-		err := r.course.During(ctx, nil, func(ctx context.Context) error { return r.admin.SetParameters(ctx, d.Parameters) })
+		err := r.course.Do(ctx, func(ctx context.Context) error { return r.admin.SetParameters(ctx, d.Parameters) })
 		if err != nil {
 			return fmt.Errorf("set the init parameters of database.parameters: %w", err)
 		}
@@ -34,42 +56,44 @@ func (r *runner) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.readBack(ctx)
+	if err := r.readBack(ctx); err != nil {
+		return err
+	}
+	return r.checkCalibration(ctx)
+}
+
+// checkCalibration finds out what would make CALIBRATE_IO fail, or its result
+// wrong.
+func (r *runner) checkCalibration(ctx context.Context) error {
+	if r.plan.Workload.Calibrate == nil {
+		return nil
+	}
+	return r.course.Do(ctx, func(ctx context.Context) error {
+		if err := r.admin.CheckCalibration(ctx); err != nil {
+			return err
+		}
+		return r.admin.CheckIdle(ctx)
+	})
 }
 
 // fill loads the schemas, or finds them loaded.
 func (r *runner) fill(ctx context.Context) error {
 	r.course.Enter(runfile.SpanFill, 0, time.Time{})
 	var schemas *slob.Schemas
-	err := r.course.During(ctx, nil, func(ctx context.Context) (err error) {
+	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
 		schemas, err = r.findSchemas(ctx)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	r.schemas, r.password = schemas, newPassword()
+	// A password that nobody else knows, and that Oracle's password functions take.
+	r.schemas, r.password = schemas, "Nb1_"+rand.Text()
 	missing := schemas.MissingBytes()
 	r.load.Oracle.SchemasReused = missing == 0
-	r.left.fillBytes, r.left.fillStart = missing, r.opt.Now()
-	var loaded atomic.Int64
-	err = r.course.During(ctx, func() { r.seeFilled(loaded.Load()) }, func(ctx context.Context) error {
-		return schemas.Load(ctx, r.password, func(bytes int64) { loaded.Add(bytes) })
+	return r.course.Fill(ctx, missing, func(ctx context.Context, wrote func(int64)) error {
+		return schemas.Load(ctx, r.password, wrote)
 	})
-	r.seeFilled(loaded.Load())
-	r.course.Rate(course.Rate{})
-	if err != nil {
-		return err
-	}
-	r.left.fillBytes = 0
-	return nil
-}
-
-// seeFilled is called every second.
-func (r *runner) seeFilled(bytes int64) {
-	r.course.Rate(course.Rate{Bytes: bytes - r.left.filled})
-	r.left.filled = bytes
-	r.load.FilledBytes, r.load.Oracle.LoadedBytes = bytes, bytes
 }
 
 func (r *runner) findSchemas(ctx context.Context) (*slob.Schemas, error) {
@@ -87,24 +111,209 @@ func (r *runner) findSchemas(ctx context.Context) (*slob.Schemas, error) {
 	return slob.Find(ctx, r.schemaDB, slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: block, Seed: r.plan.Seed})
 }
 
-// newPassword makes one for the users of this run that nobody else knows. It
-// fits what password functions of Oracle ask for.
-func newPassword() string { return "Nb1_" + rand.Text() }
-
-// readBack holds the parameters against what the database now reports about them.
-func (r *runner) readBack(ctx context.Context) error {
-	asked := r.plan.Database.Parameters
-	if len(asked) == 0 {
-		return nil
+// connect waits for the database and says what it is.
+func (r *runner) connect(ctx context.Context) error {
+	r.course.Enter(runfile.SpanConnect, 0, time.Time{})
+	facts := *r.load.Oracle
+	err := r.course.Do(ctx, func(ctx context.Context) error {
+		if r.opt.Database != nil {
+			state, err := r.waitReady(ctx)
+			if err != nil {
+				return err
+			}
+			facts.Library = &state.Library
+			if !state.StartedAt.IsZero() && !state.ReadyAt.IsZero() {
+				ms := state.ReadyAt.Sub(state.StartedAt).Milliseconds()
+				facts.ReadyMilliseconds = &ms
+			}
+		}
+		return r.connectAdmin(ctx)
+	})
+	if errors.Is(err, course.ErrStuck) {
+		return err // facts belong to the goroutine that is stuck
 	}
-	var values map[string]string
-	err := r.course.During(ctx, nil, func(ctx context.Context) (err error) {
-		values, err = r.admin.Parameters(ctx, keysOf(asked))
+	*r.load.Oracle = facts
+	if err != nil {
+		return err
+	}
+	if err := r.describe(ctx); err != nil {
+		return err
+	}
+	r.course.Script = newScript(r.plan)
+	return r.seeMount(ctx)
+}
+
+// waitReady waits until the container of the database was ready once.
+func (r *runner) waitReady(ctx context.Context) (runfile.DatabaseState, error) {
+	limit := cmp.Or(time.Duration(r.plan.Database.StartupTimeoutSeconds)*time.Second, defaultStartup)
+	end := r.opt.Now().Add(limit)
+	for {
+		state, err := r.opt.Database.State(ctx)
+		switch {
+		case err != nil:
+			return state, fmt.Errorf("ask the container of the database: %w", err)
+		case state.Failure != nil:
+			return state, oracle.Fail(state.Failure.Code, state.Failure.Message, nil)
+		case state.State == runfile.DatabaseReady && state.Generation >= 1:
+			return state, nil
+		case r.opt.Now().After(end):
+			return state, oracle.Fail(runfile.FailureDatabaseNotReady, fmt.Sprintf(
+				"the database is still %s after %v; look at the log of the container database, or raise database.container.startupTimeoutSeconds",
+				cmp.Or(state.State, "not started"), limit), nil)
+		}
+		if err := course.Wait(ctx, readyPoll); err != nil {
+			return state, err
+		}
+	}
+}
+
+// connectAdmin opens the pool for views and parameters.
+func (r *runner) connectAdmin(ctx context.Context) error {
+	d := r.plan.Database
+	db, err := r.open(ctx, oracle.ConnectOptions{
+		Connect: d.AdminConnect, User: r.opt.User, Password: r.opt.Password, Role: d.Role, Sessions: adminSessions,
+	})
+	if err != nil {
+		return fmt.Errorf("connect to %s: %w", d.AdminConnect, err)
+	}
+	r.adminDB, r.admin = db, oracle.NewAdmin(db, r.opt.Now)
+	r.watch = r.admin.Watch()
+	return nil
+}
+
+// open tries for a while, unless trying again cannot help.
+func (r *runner) open(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, error) {
+	end := r.opt.Now().Add(connectPatience)
+	for {
+		db, err := r.opt.Open(ctx, o)
+		if err == nil {
+			return db, nil
+		}
+		err = oracle.Explain(err)
+		switch oracle.CodeOf(err) {
+		case runfile.FailurePassword, runfile.FailurePrivilege, runfile.FailureOracleClient:
+			return nil, err
+		}
+		if r.opt.Now().After(end) {
+			return nil, err
+		}
+		r.opt.Log.Info("Trying again to connect", "connect", o.Connect, "error", err)
+		if waited := course.Wait(ctx, connectPause); waited != nil {
+			return nil, errors.Join(waited, err)
+		}
+	}
+}
+
+// describe writes down what the database reports about itself, and keeps what is known
+// otherwise.
+func (r *runner) describe(ctx context.Context) error {
+	var found runfile.Oracle
+	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
+		found, err = r.admin.Describe(ctx)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read the init parameters back: %w", err)
+		return fmt.Errorf("ask the database what it is: %w", err)
 	}
-	r.load.Oracle.Parameters = withRequested(r.load.Oracle.Parameters, asked, values)
-	return checkParameters(asked, values)
+	o := r.load.Oracle
+	o.Banner, o.Version, o.StandIn = found.Banner, found.Version, found.StandIn
+	o.Instances, o.Parameters = found.Instances, found.Parameters
+	return nil
+}
+
+// restart restarts the instance and connects again.
+func (r *runner) restart(ctx context.Context) error {
+	r.Close(false)
+	r.course.Tell("restarting the instance, so that its views start at zero")
+	err := r.course.Do(ctx, func(ctx context.Context) error {
+		if err := r.opt.Database.Restart(ctx); err != nil {
+			return fmt.Errorf("restart the instance: %w", err)
+		}
+		if _, err := r.waitReady(ctx); err != nil {
+			return err
+		}
+		return r.connectAdmin(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	r.load.Oracle.Restarted = true
+	return r.describe(ctx)
+}
+
+// connectSchemas opens the pool of the administrator where the schemas are.
+func (r *runner) connectSchemas(ctx context.Context) error {
+	if r.schemaDB != nil {
+		return nil
+	}
+	d := r.plan.Database
+	db, err := r.open(ctx, oracle.ConnectOptions{
+		Connect: d.Connects[0], User: r.opt.User, Password: r.opt.Password, Role: d.Role,
+		Sessions: int(max(1, r.plan.Workload.SLOB.LoadParallelDegree)),
+	})
+	if err != nil {
+		return fmt.Errorf("connect to %s: %w", d.Connects[0], err)
+	}
+	r.schemaDB = db
+	return nil
+}
+
+// seeMount writes down how the pod has mounted the volume of the database.
+func (r *runner) seeMount(ctx context.Context) error {
+	d := r.plan.Database
+	if d.DataDirectory == "" || r.opt.Root == nil {
+		return nil
+	}
+	mounts, err := procfs.Reader{Root: r.opt.Root}.Mounts()
+	if err != nil {
+		r.opt.Log.Warn("The mounts of the pod cannot be read", "error", err)
+		return nil
+	}
+	m, found := procfs.MountOf(mounts, d.DataDirectory)
+	if !found {
+		return nil
+	}
+	if r.plan.Engine.RequireNFS && !m.IsNFS() {
+		return oracle.Fail(runfile.FailureNotNFS, fmt.Sprintf(
+			"%s is on %s (%s), which is not NFS; use a claim or class of NFS, or allow it", d.DataDirectory, m.Source, m.Type), nil)
+	}
+	facts := mountFacts(m)
+	facts.DirectIO = d.DirectNFS || r.directIO(ctx)
+	r.load.Mount = &facts
+	return nil
+}
+
+// directIO says whether the database reads files past the page cache. Direct NFS
+// always does.
+func (r *runner) directIO(ctx context.Context) bool {
+	var option string
+	err := r.course.Do(ctx, func(ctx context.Context) error {
+		values, err := r.admin.Parameters(ctx, []string{"filesystemio_options"})
+		option = strings.ToUpper(values["filesystemio_options"])
+		return err
+	})
+	if err != nil {
+		r.opt.Log.Warn("The parameter filesystemio_options cannot be read", "error", err)
+	}
+	return option == "SETALL" || option == "DIRECTIO"
+}
+
+func mountFacts(m procfs.Mount) runfile.MountFacts {
+	f := runfile.MountFacts{FilesystemType: m.Type, Source: m.Source, Options: m.Options}
+	for _, o := range m.Options {
+		key, value, _ := strings.Cut(o, "=")
+		n, _ := strconv.ParseInt(value, 10, 64) // 0 where it is no number, which is unknown
+		switch key {
+		case "vers":
+			f.NFSVersion = "NFSv" + value
+			if value == "4" {
+				f.NFSVersion = "NFSv4.0"
+			}
+		case "rsize":
+			f.ReadSizeBytes = n
+		case "wsize":
+			f.WriteSizeBytes = n
+		}
+	}
+	return f
 }

@@ -1,9 +1,22 @@
+// Package run makes a run whose load is in an Oracle database: calibrate, SLOB,
+// or the user's own SLOB kit. It is to a database what internal/loadgen is to
+// files, and ends with the same Load.
+//
+// A run goes: wait until the database is ready, connect, set init parameters,
+// load schemas, restart the instance so that its views start at zero, read the
+// parameters back; then each repetition of each step; then clean up.
+//
+// Around every window two snapshots of the cumulative views are taken, and while
+// it lasts a second goroutine, the observer, samples throughput every second and
+// reads the views of Direct NFS, whose counters only mean something under load.
+// All else, Load and Sink included, belongs to the one goroutine that Run is
+// called on.
 package run
 
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"time"
@@ -11,13 +24,18 @@ import (
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/slob"
-	"github.com/nfsbench/nfsbench/internal/rundir"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 const (
+	patience     = 30 * time.Second // with a cancelled step: a call into a dead database may never return
 	cleanTimeout = 2 * time.Minute  // for cleaning up after a failure
 	lastTimeout  = 10 * time.Second // for a last look after a failure
+	// leastKitSeconds is the shortest RUN_TIME that runit.sh takes.
+	leastKitSeconds = 30
+	// calibrateEstimate is how long CALIBRATE_IO takes, about, as far as anybody
+	// has told.
+	calibrateEstimate = 10 * time.Minute
 )
 
 // Options are what a run needs.
@@ -26,7 +44,7 @@ type Options struct {
 	Now            func() time.Time
 	Open           oracle.Opener
 	User, Password string // who administrates; see Database.Role of the plan
-	Sink           rundir.Sink
+	Sink           course.Sink
 	Database       Database // nil where the database is external
 	// Root of the file tree that holds proc, to see connections and mounts; nil
 	// = they are not looked at.
@@ -45,13 +63,12 @@ type Database interface {
 	Restart(ctx context.Context) error
 }
 
-// runner makes one run.
+// runner makes one run. It is the Engine of its Course.
 type runner struct {
 	opt    Options
 	plan   *runfile.Plan // opt.Plan
-	load   runfile.Load
 	course *course.Course
-	left   timeLeft
+	load   *runfile.Load // of the Course
 
 	adminDB *sql.DB
 	admin   *oracle.Admin
@@ -60,7 +77,6 @@ type runner struct {
 	schemaDB *sql.DB // as administrator, where the schemas are
 	schemas  *slob.Schemas
 	password string // of the schemas
-	stuck    bool   // something is still in a call that does not return
 }
 
 // Run makes the run. It always returns a Load; how it failed stands there. The
@@ -74,45 +90,110 @@ func Run(ctx context.Context, o Options) (*runfile.Load, error) {
 	}
 	r := &runner{opt: o}
 	r.plan = &r.opt.Plan
-	r.load = runfile.Load{Partial: true, LoopMode: "closed", SampleSeconds: 1, Oracle: &runfile.Oracle{}}
-	r.left = timeLeft{plan: r.plan}
-	r.course = course.New(&r.load, o.Sink, o.Now, r.left.at)
-	if s := o.Plan.Schedule.TimeoutSeconds; s > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, time.Duration(s)*time.Second, course.ErrTimeout)
-		defer cancel()
-		ctx = limited
-	}
-	err := r.walk(ctx)
-	r.stuck = errors.Is(err, course.ErrStuck)
-	r.load.Failure = r.failureOf(ctx, err)
-	return &r.load, r.finish(ctx)
+	r.course = course.New(course.Options{
+		Plan: r.plan, Now: o.Now, Sink: o.Sink, Patience: patience, CleanTimeout: cleanTimeout, Leftovers: "schemas",
+	})
+	r.load = &r.course.Load
+	r.load.Oracle = &runfile.Oracle{}
+	err := r.course.Run(ctx, r)
+	return r.load, err
 }
 
-// walk goes through the spans.
-func (r *runner) walk(ctx context.Context) error {
-	if err := checkPlan(r.plan); err != nil {
-		return err
+// checkPlan refuses what only this engine can tell, and what Validate does.
+func checkPlan(p *runfile.Plan) error {
+	refuse := func(format string, args ...any) error {
+		return oracle.Fail(runfile.FailureInvalidPlan, fmt.Sprintf(format, args...), nil)
 	}
-	steps := []func(context.Context) error{r.connect, r.prepare}
-	switch w := r.plan.Workload; {
-	case w.Calibrate != nil:
-		steps = append(steps, r.calibrate)
-	case w.SLOB.Kit != nil:
-		steps = append(steps, r.runKit)
-	default:
-		steps = append(steps, r.ramp)
+	if err := p.Validate(); err != nil {
+		return refuse("the plan is not valid: %v", err)
 	}
-	for _, step := range steps {
-		if err := step(ctx); err != nil {
-			return err
+	w := p.Workload
+	switch {
+	case p.Database == nil:
+		return refuse("the plan has no database; run it with nfsbench load")
+	case w.Calibrate == nil && w.SLOB == nil:
+		return refuse("workload.raw is not for a database; use calibrate or slob")
+	case w.SLOB == nil || w.SLOB.Kit == nil:
+		return nil
+	}
+	for _, users := range w.SLOB.Users {
+		if users%w.SLOB.Schemas != 0 {
+			return refuse("workload.slob.users has %d, which %d schemas cannot share: with workload.slob.kit each schema has as many threads; write a multiple of %d",
+				users, w.SLOB.Schemas, w.SLOB.Schemas)
 		}
 	}
-	return r.clean(ctx)
+	if p.Schedule.DurationSeconds < leastKitSeconds {
+		return refuse("run.durationSeconds is %d, but a SLOB kit runs for at least %d; write more", p.Schedule.DurationSeconds, leastKitSeconds)
+	}
+	return nil
 }
 
-// failureOf prefers what the container of the database reports about itself: that it
-// died explains a lost connection, and not the other way round.
-func (r *runner) failureOf(ctx context.Context, err error) *runfile.Failure {
+// newScript makes each repetition of each step a round of one level.
+func newScript(p *runfile.Plan) *course.Script {
+	schedule, w := p.Schedule, p.Workload
+	seconds := schedule.DurationSeconds
+	if w.SLOB != nil && w.SLOB.Kit == nil { // a kit warms nothing up
+		seconds += schedule.WarmupSeconds
+	}
+	each := time.Duration(seconds) * time.Second
+	var steps []runfile.Step
+	if c := w.Calibrate; c != nil {
+		each = calibrateEstimate
+		for i := range int(c.WarmupRuns + schedule.Repetitions) {
+			step := course.RoundStep(i, int(c.WarmupRuns))
+			step.Kind = runfile.StepCalibrate
+			steps = append(steps, step)
+		}
+	} else {
+		for round := range schedule.Repetitions {
+			for _, users := range w.SLOB.Users {
+				steps = append(steps, runfile.Step{Kind: runfile.StepUsers, Users: users, Round: round + 1})
+			}
+		}
+	}
+	return &course.Script{
+		Schedule: schedule, Rounds: len(steps), Most: 1, Each: each,
+		Begin: func(round int) course.Levels { return course.Fixed(course.Level{Step: &steps[round]}) },
+	}
+}
+
+// Measure implements course.Engine.
+func (r *runner) Measure(ctx context.Context, index int32, l course.Level) (course.Outcome, error) {
+	switch w := r.plan.Workload; {
+	case w.Calibrate != nil:
+		return course.Outcome{}, r.calibrate(ctx, index, *l.Step)
+	case w.SLOB.Kit != nil:
+		return course.Outcome{}, r.runKit(ctx, index, *l.Step)
+	default:
+		return course.Outcome{}, r.runUsers(ctx, index, *l.Step)
+	}
+}
+
+// Verify implements course.Engine. The sessions have checked what they read.
+func (r *runner) Verify(context.Context) error { return nil }
+
+// Clean implements course.Engine.
+func (r *runner) Clean(ctx context.Context) error {
+	if r.schemas == nil || r.plan.Workload.SLOB.KeepSchemas {
+		return nil
+	}
+	r.course.Enter(runfile.SpanClean, 0, time.Time{})
+	r.load.FilesLeft = true
+	err := r.course.Do(ctx, func(ctx context.Context) error {
+		if err := r.connectSchemas(ctx); err != nil {
+			return err
+		}
+		r.schemas.Use(r.schemaDB)
+		return r.schemas.Drop(ctx)
+	})
+	r.load.FilesLeft = err != nil
+	return err
+}
+
+// Failure implements course.Engine. It prefers what the container of the database
+// reports about itself: that it died explains a lost connection, and not the
+// other way round.
+func (r *runner) Failure(ctx context.Context, err error) *runfile.Failure {
 	f := course.FailureOf(ctx, err, oracle.CodeOf)
 	if f == nil || ctx.Err() != nil || r.opt.Database == nil {
 		return f
@@ -125,40 +206,15 @@ func (r *runner) failureOf(ctx context.Context, err error) *runfile.Failure {
 	return f
 }
 
-// clean removes what the plan does not keep.
-func (r *runner) clean(ctx context.Context) error {
-	if r.schemas == nil || r.plan.Workload.SLOB.KeepSchemas {
-		return nil
+// Close implements course.Engine.
+func (r *runner) Close(stuck bool) {
+	if stuck {
+		return
 	}
-	r.course.Enter(runfile.SpanClean, 0, time.Time{})
-	r.load.FilesLeft = true
-	err := r.course.During(ctx, nil, func(ctx context.Context) error {
-		if err := r.connectSchemas(ctx); err != nil {
-			return err
-		}
-		r.schemas.Use(r.schemaDB)
-		return r.schemas.Drop(ctx)
-	})
-	r.load.FilesLeft = err != nil
-	return err
-}
-
-// finish ends a run in any case: the result is safe before anything else is
-// tried.
-func (r *runner) finish(ctx context.Context) error {
-	failed := r.load.Failure != nil
-	r.load.Partial = failed
-	r.course.Save()
-	if failed && !r.stuck && r.course.Span() != runfile.SpanClean && r.load.Failure.Code != runfile.FailureDatabaseEnded {
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
-		defer cancel()
-		if err := r.clean(last); err != nil {
-			r.stuck = errors.Is(err, course.ErrStuck)
-			r.load.Failure.Message += "; the schemas were not removed: " + course.OneLine(err)
+	for _, db := range []**sql.DB{&r.adminDB, &r.schemaDB} {
+		if *db != nil {
+			_ = (*db).Close()
+			*db = nil
 		}
 	}
-	if !r.stuck {
-		r.disconnect()
-	}
-	return r.course.Done()
 }

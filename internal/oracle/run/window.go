@@ -2,13 +2,140 @@ package run
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
+
+// totals are cumulative counters of all instances.
+type totals struct{ readOps, readBytes, writeOps, writeBytes int64 }
+
+func (t totals) since(b totals) totals {
+	return totals{t.readOps - b.readOps, t.readBytes - b.readBytes, t.writeOps - b.writeOps, t.writeBytes - b.writeBytes}
+}
+
+// observer looks at the database every second in a goroutine of its own. What it
+// saw waits until the run takes it.
+type observer struct {
+	r      *runner
+	span   string
+	index  int32
+	looks  bool // at Direct NFS as well
+	stop   context.CancelFunc
+	done   chan struct{}
+	before totals
+
+	mu      sync.Mutex
+	seen    []runfile.LoadSample
+	trouble error // the first that it could not look
+}
+
+// observe begins to look. Call end when the span ends.
+func (r *runner) observe(ctx context.Context, span string, index int32) *observer {
+	ctx, cancel := context.WithCancel(ctx)
+	o := &observer{r: r, span: span, index: index, looks: span == runfile.SpanMeasure, stop: cancel, done: make(chan struct{})}
+	go o.run(ctx)
+	return o
+}
+
+func (o *observer) run(ctx context.Context) {
+	defer close(o.done)
+	began := o.read(ctx, &o.before)
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case at := <-ticker.C:
+			var now totals
+			switch ok := o.read(ctx, &now); {
+			case ok && began:
+				o.add(at, now.since(o.before))
+				o.before = now
+			case ok:
+				began, o.before = true, now
+			}
+			if o.looks {
+				o.note(ctx, o.r.watch.Look(ctx))
+			}
+		}
+	}
+}
+
+// read reads the few counters of every second.
+func (o *observer) read(ctx context.Context, into *totals) (ok bool) {
+	*into = totals{}
+	counters := map[string]*int64{
+		"physical read total IO requests":  &into.readOps,
+		"physical read total bytes":        &into.readBytes,
+		"physical write total IO requests": &into.writeOps,
+		"physical write total bytes":       &into.writeBytes,
+	}
+	err := oracle.Rows(ctx, o.r.adminDB, sqltext.Text("slob_sample"), nil, func(rows *sql.Rows) error {
+		var name string
+		var value int64
+		err := rows.Scan(&name, &value)
+		if p := counters[name]; p != nil {
+			*p = value
+		}
+		return err
+	})
+	o.note(ctx, err)
+	return err == nil
+}
+
+func (o *observer) note(ctx context.Context, err error) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.trouble == nil {
+		o.trouble = err
+	}
+}
+
+func (o *observer) add(at time.Time, t totals) {
+	s := runfile.LoadSample{Time: at, Span: o.span, Repetition: o.index}
+	s.Read = &runfile.SampleOps{Count: t.readOps, Bytes: t.readBytes}
+	if t.writeOps > 0 {
+		s.Write = &runfile.SampleOps{Count: t.writeOps, Bytes: t.writeBytes}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.seen = append(o.seen, s)
+}
+
+// collect moves what was seen into the load. It is for the goroutine of the run.
+func (o *observer) collect() {
+	o.mu.Lock()
+	seen := o.seen
+	o.seen = nil
+	o.mu.Unlock()
+	for _, s := range seen {
+		o.r.course.Sample(s)
+	}
+}
+
+// end stops looking, and says whether something could not be seen: the run goes
+// on without, and what is missing is missed by the judgement.
+func (o *observer) end() {
+	o.stop()
+	<-o.done
+	o.collect()
+	if o.trouble != nil {
+		o.r.opt.Log.Warn("Not everything could be sampled", "span", o.span, "repetition", o.index, "error", o.trouble)
+		o.r.course.Tell("the database could not be sampled every second: " + course.OneLine(o.trouble))
+	}
+}
 
 // window is one measured repetition.
 type window struct {
@@ -24,7 +151,7 @@ type window struct {
 // particular to a workload; it may be nil.
 func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, load func(context.Context) error, finish func(*runfile.Repetition)) error {
 	w := &window{r: r}
-	err := r.course.During(ctx, nil, func(ctx context.Context) (err error) {
+	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
 		r.watch.Reset()
 		if err := r.watch.Look(ctx); err != nil {
 			r.opt.Log.Warn("Direct NFS could not be looked at", "error", err)
@@ -35,7 +162,12 @@ func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, lo
 	if err != nil {
 		return fmt.Errorf("read the views of the database before the window: %w", err)
 	}
-	w.begin(index, step)
+	start := w.before.At
+	r.course.Enter(runfile.SpanMeasure, index, start)
+	w.cpu, _ = r.opt.Usage()
+	w.at, w.first = len(r.load.Repetitions), len(r.load.Samples)
+	begun := runfile.Repetition{Index: index, Start: start, End: start, Step: &step}
+	r.load.Repetitions = append(r.load.Repetitions, begun)
 	o := r.observe(ctx, runfile.SpanMeasure, index)
 	err = r.course.During(ctx, func() { w.follow(o) }, load)
 	o.end()
@@ -46,15 +178,6 @@ func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, lo
 	// What was measured is safe before anything else is done.
 	r.course.Save()
 	return errors.Join(err, end)
-}
-
-func (w *window) begin(index int32, step runfile.Step) {
-	r := w.r
-	start := w.before.At
-	r.course.Enter(runfile.SpanMeasure, index, start)
-	w.cpu, _ = r.opt.Usage()
-	w.at, w.first = len(r.load.Repetitions), len(r.load.Samples)
-	r.load.Repetitions = append(r.load.Repetitions, runfile.Repetition{Index: index, Start: start, End: start, Step: &step})
 }
 
 // follow is called every second: a loader that is killed leaves this much.
@@ -91,7 +214,7 @@ func (w *window) end(ctx context.Context, failed error) error {
 		ctx = last
 	}
 	var after *oracle.Snapshot
-	err := r.course.During(ctx, nil, func(ctx context.Context) (err error) {
+	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
 		after, err = r.admin.Snapshot(ctx)
 		if looked := r.watch.Look(ctx); looked != nil {
 			r.opt.Log.Warn("Direct NFS could not be looked at", "error", looked)
@@ -104,11 +227,11 @@ func (w *window) end(ctx context.Context, failed error) error {
 	if err != nil {
 		rep.End = r.opt.Now()
 		w.sumSamples(rep)
-		r.course.Close(rep.End)
+		r.course.CloseSpan(rep.End)
 		return fmt.Errorf("read the views of the database after the window: %w", err)
 	}
 	rep.End = after.At
-	r.course.Close(rep.End)
+	r.course.CloseSpan(rep.End)
 	o := oracle.Window(w.before, after)
 	o.DirectNFS = r.watch.Result()
 	o.Connections = r.seeConnections()
@@ -133,13 +256,15 @@ func (w *window) putOps(rep *runfile.Repetition) {
 	}
 }
 
-// putLatency takes the latencies of one wait event for those of the reads.
-func putLatency(rep *runfile.Repetition, event string) {
+// putLatency takes for the latencies of the reads those of the wait that is one
+// read. What scans wait for is not: their reads are asynchronous, and the wait is
+// only for what is not there yet.
+func putLatency(rep *runfile.Repetition) {
 	if rep.Oracle == nil || rep.Read == nil {
 		return
 	}
 	for _, e := range rep.Oracle.Events {
-		if e.Name == event {
+		if e.Name == "db file sequential read" {
 			rep.Read.Buckets, rep.Read.TotalMicroseconds = e.Buckets, e.Microseconds
 		}
 	}

@@ -3,15 +3,23 @@ package slob
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const (
+	dropTries = 10
+	dropPause = time.Second
 )
 
 // Load makes what is missing: tablespace, users, tables. Every schema gets the
@@ -37,8 +45,11 @@ func (s *Schemas) Load(ctx context.Context, password string, done func(bytes int
 func (s *Schemas) makeTablespace(ctx context.Context) error {
 	var system string
 	found, err := s.one(ctx, "slob_system_file", nil, &system)
-	if err != nil || !found {
-		return fmt.Errorf("find where the database keeps its files: %w", orMissing(err))
+	if err == nil && !found {
+		err = oracle.Fail(runfile.FailureSQL, "DBA_DATA_FILES has no file of the tablespace SYSTEM", nil)
+	}
+	if err != nil {
+		return fmt.Errorf("find where the database keeps its files: %w", err)
 	}
 	data := int64(s.spec.SLOB.Schemas) * s.table.rows * s.spec.BlockBytes
 	err = s.run(ctx, "slob_tablespace_create", map[string]any{
@@ -51,13 +62,6 @@ func (s *Schemas) makeTablespace(ctx context.Context) error {
 	}
 	s.tablespace, s.tablespaceMade = true, true
 	return nil
-}
-
-func orMissing(err error) error {
-	if err != nil {
-		return err
-	}
-	return oracle.Fail(runfile.FailureSQL, "DBA_DATA_FILES has no file of the tablespace SYSTEM", nil)
 }
 
 // tablespaceMebi adds to the data a sixteenth for index and bitmaps, and what
@@ -168,7 +172,7 @@ func (s *Schemas) loadTable(ctx context.Context, schema string, made bool, done 
 // dropTable removes what an earlier load left unfinished, or of another size.
 func (s *Schemas) dropTable(ctx context.Context, schema string) error {
 	there := false
-	err := s.all(ctx, sqltext.Text("slob_tables"), []any{schema}, func(rows *sql.Rows) error {
+	err := oracle.Rows(ctx, s.db, sqltext.Text("slob_tables"), []any{schema}, func(rows *sql.Rows) error {
 		var name string
 		err := rows.Scan(&name)
 		there = there || strings.EqualFold(name, s.table.name)
@@ -214,5 +218,63 @@ func (s *Schemas) checkBlocks(ctx context.Context, schema string) error {
 			"%d rows are in %d blocks, but each must be in a block of its own; this database packs rows in a way that the load does not expect",
 			s.table.rows, blocks), nil)
 	}
+	return nil
+}
+
+// Drop removes the schemas that are ours, and the tablespace if we made it and
+// nothing else is in it. The sessions of the load must have ended.
+func (s *Schemas) Drop(ctx context.Context) error {
+	users, err := s.users(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for i := range s.schemas {
+		one := &s.schemas[i]
+		if !users[one.name] {
+			continue
+		}
+		if err := s.dropSchema(ctx, one.name); err != nil {
+			errs = append(errs, fmt.Errorf("drop the schema %s: %w", one.name, err))
+			continue
+		}
+		one.exists, one.loaded = false, false
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if !s.tablespaceMade {
+		return nil
+	}
+	return s.dropTablespace(ctx)
+}
+
+// dropSchema tries for a while: a session whose connection was closed lives on
+// in the database for a moment.
+func (s *Schemas) dropSchema(ctx context.Context, name string) error {
+	for try := 1; ; try++ {
+		err := s.run(ctx, "slob_schema_drop", map[string]any{"Schema": name})
+		if err == nil || try == dropTries {
+			return err
+		}
+		if waited := course.Wait(ctx, dropPause); waited != nil {
+			return errors.Join(err, waited)
+		}
+	}
+}
+
+func (s *Schemas) dropTablespace(ctx context.Context) error {
+	var segments int64
+	if _, err := s.one(ctx, "slob_tablespace_segments", []any{s.tablespaceName()}, &segments); err != nil {
+		return fmt.Errorf("look what is in the tablespace %s: %w", s.tablespaceName(), err)
+	}
+	if segments > 0 {
+		return oracle.Fail(runfile.FailureForeignFiles, fmt.Sprintf(
+			"the tablespace %s is kept, for %d segments of others are in it", s.tablespaceName(), segments), nil)
+	}
+	if err := s.run(ctx, "slob_tablespace_drop", map[string]any{"Tablespace": s.tablespaceName()}); err != nil {
+		return fmt.Errorf("drop the tablespace %s: %w", s.tablespaceName(), err)
+	}
+	s.tablespace, s.tablespaceMade = false, false
 	return nil
 }

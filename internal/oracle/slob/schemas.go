@@ -1,3 +1,15 @@
+// Package slob makes schemas of the SLOB model and puts load on them. The model
+// is that of Kevin Closson's SLOB; the code is not.
+//
+// Each schema has a table of ranges, NFSBENCH_RANGES, with an index on its key,
+// or a table to scan, NFSBENCH_SCAN, or both: whatever the access needs. A row
+// fills a block, because PCTFREE 99 leaves no room for a second. Neighbouring
+// keys are in blocks far apart: a table is loaded in pieces, piece i of n takes
+// the keys i, i+n, i+2n, ..., and within a piece rows are ordered by a hash of
+// the key. So a statement on WORK_UNIT keys visits as many blocks at random.
+//
+// A schema is ours if it has the table NFSBENCH_MARKER, which also says what was
+// loaded completely, for the next run. All others are left alone.
 package slob
 
 import (
@@ -10,6 +22,59 @@ import (
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
+
+// Model is the version of the tables; schemas of another are loaded again.
+const Model = 1
+
+// pieceRows is how many rows one statement loads: 32 MiB of 8 KiB blocks.
+const pieceRows = 4096
+
+// The kinds of lines in a marker.
+const (
+	kindSchema = "Schema"
+	kindRanges = "Ranges"
+	kindScan   = "Scan"
+)
+
+// Spec says which schemas there must be, with what in them.
+type Spec struct {
+	SLOB       runfile.SLOB
+	BlockBytes int64  // db_block_size; the tablespace's own counts where it has another
+	Seed       uint64 // of the data
+}
+
+// SchemaName is that of the schema with this index, from 0.
+func SchemaName(index int) string { return fmt.Sprintf("NFSBENCH%d", index+1) }
+
+// table is what the access needs in each schema.
+type table struct {
+	kind  string
+	name  string
+	bytes int64 // as asked for
+	rows  int64
+}
+
+func (s Spec) table() table {
+	t := table{kind: kindRanges, name: "nfsbench_ranges", bytes: s.SLOB.ScaleBytes}
+	if s.SLOB.Access == runfile.AccessFullTableScan {
+		t = table{kind: kindScan, name: "nfsbench_scan", bytes: s.SLOB.ScanTableBytes}
+	}
+	t.rows = max(1, t.bytes/s.BlockBytes)
+	return t
+}
+
+// piece is what one statement loads.
+type piece struct{ first, step, rows int64 }
+
+// pieces cuts a table: together they have every key from 1 to rows once.
+func (t table) pieces() []piece {
+	n := (t.rows + pieceRows - 1) / pieceRows
+	out := make([]piece, 0, n)
+	for first := int64(1); first <= n; first++ {
+		out = append(out, piece{first: first, step: n, rows: (t.rows-first)/n + 1})
+	}
+	return out
+}
 
 // Schemas are those of one run, in the container database that db is connected
 // to as SYSDBA. Methods are called one after the other.
@@ -83,15 +148,12 @@ func Find(ctx context.Context, db *sql.DB, spec Spec) (*Schemas, error) {
 // Use goes on with another pool, after a restart of the instance.
 func (s *Schemas) Use(db *sql.DB) { s.db = db }
 
-// Reused reports whether nothing had to be loaded.
-func (s *Schemas) Reused() bool { return s.MissingBytes() == 0 }
-
 func (s *Schemas) tablespaceName() string { return strings.ToUpper(s.spec.SLOB.Tablespace) }
 
 // users lists those whose name begins like ours, and whether they are marked.
 func (s *Schemas) users(ctx context.Context) (map[string]bool, error) {
 	users := map[string]bool{}
-	err := s.all(ctx, sqltext.Text("slob_schemas"), nil, func(rows *sql.Rows) error {
+	err := oracle.Rows(ctx, s.db, sqltext.Text("slob_schemas"), nil, func(rows *sql.Rows) error {
 		var name string
 		var marked int64
 		if err := rows.Scan(&name, &marked); err != nil {
@@ -113,7 +175,7 @@ func (s *Schemas) readMarker(ctx context.Context, one *schema) error {
 		return err
 	}
 	one.stale = true // until its own line says otherwise
-	err = s.all(ctx, text, nil, func(rows *sql.Rows) error {
+	err = oracle.Rows(ctx, s.db, text, nil, func(rows *sql.Rows) error {
 		var m marker
 		var obfuscated, made int64
 		if err := rows.Scan(&m.kind, &m.model, &m.scaleBytes, &m.rows, &m.blockBytes, &obfuscated, &m.tablespace, &made); err != nil {
@@ -144,8 +206,6 @@ func (s *Schemas) markerOf(t table, made bool) marker {
 	}
 }
 
-func (o schema) ready() bool { return o.exists && !o.stale && o.loaded }
-
 // Rows is how many rows the table of each schema has: its keys are 1 to Rows.
 func (s *Schemas) Rows() int64 { return s.table.rows }
 
@@ -153,31 +213,16 @@ func (s *Schemas) Rows() int64 { return s.table.rows }
 func (s *Schemas) MissingBytes() int64 {
 	var sum int64
 	for _, one := range s.schemas {
-		if !one.ready() {
+		if !one.exists || one.stale || !one.loaded {
 			sum += s.table.rows * s.spec.BlockBytes
 		}
 	}
 	return sum
 }
 
-// all calls each for every row. The error is explained.
-func (s *Schemas) all(ctx context.Context, text string, args []any, each func(*sql.Rows) error) error {
-	rows, err := s.db.QueryContext(ctx, text, args...)
-	if err != nil {
-		return oracle.Explain(err)
-	}
-	defer rows.Close() //nolint:errcheck // Err says it
-	for rows.Next() {
-		if err := each(rows); err != nil {
-			return err
-		}
-	}
-	return oracle.Explain(rows.Err())
-}
-
 // one reads the first row, if there is one.
 func (s *Schemas) one(ctx context.Context, name string, args []any, into ...any) (found bool, err error) {
-	err = s.all(ctx, sqltext.Text(name), args, func(rows *sql.Rows) error {
+	err = oracle.Rows(ctx, s.db, sqltext.Text(name), args, func(rows *sql.Rows) error {
 		if found {
 			return nil
 		}

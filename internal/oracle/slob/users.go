@@ -5,16 +5,23 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// logins is how many sessions log in at the same time: a listener refuses a
-// storm of them.
-const logins = 8
+const (
+	// logins is how many sessions log in at the same time: a listener refuses a
+	// storm of them.
+	logins      = 8
+	columnBytes = 128
+)
 
 // Options say who puts load on schemas, and where.
 type Options struct {
@@ -105,5 +112,147 @@ func (u *Users) Close() {
 	}
 	for _, db := range u.pools {
 		_ = db.Close()
+	}
+}
+
+// session is one user at work.
+type session struct {
+	name      string
+	slob      runfile.SLOB
+	rows      int64
+	conn      *sql.Conn
+	read      *sql.Stmt
+	update    *sql.Stmt // nil without updates
+	random    *rand.Rand
+	notDirect error
+}
+
+func newSession(ctx context.Context, o Options, index int, db *sql.DB) (*session, error) {
+	p := o.placeOf(index)
+	s := &session{
+		name: fmt.Sprintf("user %d (%s at %s)", index+1, p.schema, p.connect),
+		slob: o.SLOB, rows: o.Rows,
+		random: rand.New(rand.NewPCG(o.Seed, uint64(index))), //nolint:gosec // offsets, not secrets
+	}
+	if err := s.open(ctx, db); err != nil {
+		s.close()
+		return nil, fmt.Errorf("%s: %w", s.name, oracle.Explain(err))
+	}
+	return s, nil
+}
+
+func (s *session) open(ctx context.Context, db *sql.DB) (err error) {
+	if s.conn, err = db.Conn(ctx); err != nil {
+		return err
+	}
+	if s.slob.Access == runfile.AccessFullTableScan {
+		s.readDirectly(ctx)
+		s.read, err = s.conn.PrepareContext(ctx, sqltext.Text("slob_full_scan"))
+		return err
+	}
+	if s.read, err = s.conn.PrepareContext(ctx, sqltext.Text("slob_random_read")); err != nil {
+		return err
+	}
+	if s.slob.UpdatePercent == 0 {
+		return nil
+	}
+	name := "slob_update_lite"
+	if s.slob.RedoStress == runfile.RedoHeavy {
+		name = "slob_update_heavy"
+	}
+	s.update, err = s.conn.PrepareContext(ctx, sqltext.Text(name))
+	return err
+}
+
+// readDirectly makes scans read past the buffer cache. The value "always" is not
+// documented, "true" is older; without either Oracle decides by the table's size,
+// and what it did is seen in what it counts.
+func (s *session) readDirectly(ctx context.Context) {
+	for _, name := range []string{"slob_direct_read_always", "slob_direct_read_true"} {
+		if _, err := s.conn.ExecContext(ctx, sqltext.Text(name)); err != nil {
+			s.notDirect = fmt.Errorf("%s: %w", s.name, oracle.Explain(err))
+			continue
+		}
+		s.notDirect = nil
+		return
+	}
+}
+
+// work runs statements until ctx is done. Not being let finish the last one is
+// no error.
+func (s *session) work(ctx context.Context) error {
+	for done := int32(1); ctx.Err() == nil; done++ {
+		err := s.statement(ctx)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // ORA-01013 of the statement that was cancelled
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, oracle.Explain(err))
+		}
+		if t := s.slob.Think; t != nil && t.Frequency > 0 && done%t.Frequency == 0 {
+			spread := t.MaximumMilliseconds - t.MinimumMilliseconds
+			think := time.Duration(t.MinimumMilliseconds+s.random.Int32N(max(0, spread)+1)) * time.Millisecond
+			if course.Wait(ctx, think) != nil {
+				return nil //nolint:nilerr // being told to end while it thinks is no error either
+			}
+			done = 0
+		}
+	}
+	return nil
+}
+
+func (s *session) statement(ctx context.Context) error {
+	if s.slob.Access == runfile.AccessFullTableScan {
+		return s.count(ctx, s.rows)
+	}
+	keys := min(int64(s.slob.WorkUnit), s.rows)
+	first := 1 + s.random.Int64N(s.rows-keys+1)
+	last := first + keys - 1
+	if s.update == nil || s.random.Int32N(100) >= s.slob.UpdatePercent {
+		return s.count(ctx, keys, first, last)
+	}
+	args := []any{s.text(), s.text(), first, last}
+	if s.slob.RedoStress == runfile.RedoHeavy {
+		args = args[1:]
+	}
+	_, err := s.update.ExecContext(ctx, args...)
+	return err
+}
+
+// count reads, and checks that it read what it should: a table with fewer rows
+// would give better numbers.
+func (s *session) count(ctx context.Context, want int64, args ...any) error {
+	var found int64
+	if err := s.read.QueryRowContext(ctx, args...).Scan(&found); err != nil {
+		return err
+	}
+	if found != want {
+		return oracle.Fail(runfile.FailureVerify, fmt.Sprintf(
+			"a statement found %d rows where %d were loaded; drop the schemas NFSBENCHn, so that the next run loads them again", found, want), nil)
+	}
+	return nil
+}
+
+// text is what a column is updated to.
+func (s *session) text() string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghijklmnopqrstuvwxyz+/"
+	out := make([]byte, columnBytes)
+	for i := 0; i < len(out); i += 8 {
+		bits := s.random.Uint64()
+		for j := range 8 {
+			out[i+j] = letters[bits>>(6*j)&63]
+		}
+	}
+	return string(out)
+}
+
+func (s *session) close() {
+	for _, stmt := range []*sql.Stmt{s.read, s.update} {
+		if stmt != nil {
+			_ = stmt.Close()
+		}
+	}
+	if s.conn != nil {
+		_ = s.conn.Close()
 	}
 }

@@ -1,6 +1,7 @@
 package slobconf
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,31 +13,32 @@ import (
 // It fails on a value that SLOB itself would refuse.
 func (c Conf) YAML() (string, error) {
 	w := writer{conf: c}
-	w.head()
+	w.line("# From a slob.conf. Put it below spec of an NFSBenchmark.")
+	for _, n := range c.skipped {
+		w.line("# Line %d is no plain assignment and was left out.", n)
+	}
+	w.line("workload:")
+	w.line("  slob:")
 	w.access()
 	w.sizes()
 	w.statements()
 	w.think()
 	w.toggles()
-	w.run()
+	seconds, note := w.number("RUN_TIME", 30, 1<<31-1)
+	w.line("run:")
+	w.line("  durationSeconds: %d # %s", seconds, note)
 	w.without()
 	if len(w.problems) > 0 {
-		return "", problems(w.problems)
+		return "", errors.New(strings.Join(w.problems, "\n"))
 	}
 	return w.out.String(), nil
 }
 
-// problems is everything that SLOB would refuse.
-type problems []string
-
-// Error says one problem in a line.
-func (p problems) Error() string { return strings.Join(p, "\n") }
-
 type writer struct {
 	conf     Conf
 	out      strings.Builder
-	problems []string
-	scan     bool // FullTableScan
+	problems []string // what SLOB would refuse
+	scan     bool     // FullTableScan
 }
 
 func (w *writer) line(format string, args ...any) { fmt.Fprintf(&w.out, format+"\n", args...) }
@@ -66,15 +68,6 @@ func (w *writer) number(name string, lowest, highest int64) (n int64, note strin
 		w.fail("%s is %q; write a number from %d to %d", name, v, lowest, highest)
 	}
 	return n, note
-}
-
-func (w *writer) head() {
-	w.line("# From a slob.conf. Put it below spec of an NFSBenchmark.")
-	for _, n := range w.conf.skipped {
-		w.line("# Line %d is no plain assignment and was left out.", n)
-	}
-	w.line("workload:")
-	w.line("  slob:")
 }
 
 func (w *writer) access() {
@@ -115,15 +108,12 @@ func (w *writer) sizes() {
 		if mebi<<20 != bytes {
 			note += ", rounded up"
 		}
-		w.line("    %s: %s # %s", s.field, quantity(mebi), note)
+		quantity := fmt.Sprintf("%dMi", mebi)
+		if mebi%1024 == 0 {
+			quantity = fmt.Sprintf("%dGi", mebi/1024)
+		}
+		w.line("    %s: %s # %s", s.field, quantity, note)
 	}
-}
-
-func quantity(mebi int64) string {
-	if mebi%1024 == 0 {
-		return fmt.Sprintf("%dGi", mebi/1024)
-	}
-	return fmt.Sprintf("%dMi", mebi)
 }
 
 func (w *writer) statements() {
@@ -195,12 +185,6 @@ func (w *writer) toggles() {
 	default:
 		w.fail("DATABASE_STATISTICS_TYPE is %q; write statspack or awr", statistics)
 	}
-}
-
-func (w *writer) run() {
-	seconds, note := w.number("RUN_TIME", 30, 1<<31-1)
-	w.line("run:")
-	w.line("  durationSeconds: %d # %s", seconds, note)
 }
 
 // without says what has no counterpart, where SLOB would do something.

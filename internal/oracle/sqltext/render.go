@@ -6,7 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -34,7 +33,7 @@ type (
 // does not match the grammar of its kind is refused, so that no value can be
 // more than one word of SQL. It panics on an unknown name, as Text does.
 func Render(name string, values map[string]any) (string, error) {
-	text := mustRead(name)
+	text := Raw(name)
 	var errs []error
 	used := map[string]bool{}
 	text = regexp.MustCompile(`\{\{\.([A-Za-z]+)\}\}`).ReplaceAllStringFunc(text, func(place string) string {
@@ -65,64 +64,43 @@ func Render(name string, values map[string]any) (string, error) {
 func render(value any) (string, error) {
 	switch v := value.(type) {
 	case string:
-		return identifier(v)
+		return render(Identifier(v))
 	case Identifier:
-		return identifier(string(v))
+		return matching(string(v), `^[A-Za-z][A-Za-z0-9_$#]{0,127}$`, "Oracle identifier: a letter, then at most 127 letters, digits, _, $ or #")
 	case Parameter:
-		return parameter(string(v))
+		word, err := matching(string(v), `^_{0,2}[a-z][a-z0-9_]{0,79}$`, "name of an init parameter: lower-case letters, digits and _")
+		if strings.HasPrefix(word, "_") {
+			word = `"` + word + `"`
+		}
+		return word, err
 	case Value:
-		return parameterValue(string(v))
+		if regexp.MustCompile(`^(?i:-?[0-9]{1,19}[kmgt]?|true|false)$`).MatchString(string(v)) {
+			return string(v), nil
+		}
+		return render(Literal(v))
 	case Literal:
-		return literal(string(v))
+		if strings.ContainsFunc(string(v), unprintable) || len(v) > 1000 {
+			return "", errors.New("the value has control characters, or more than 1000 bytes")
+		}
+		return "'" + strings.ReplaceAll(string(v), "'", "''") + "'", nil
 	case Password:
-		return password(string(v))
-	case int:
-		return strconv.Itoa(v), nil
-	case int32:
-		return strconv.FormatInt(int64(v), 10), nil
-	case int64:
-		return strconv.FormatInt(v, 10), nil
+		if v == "" || len(v) > 1024 || strings.ContainsRune(string(v), '"') || strings.ContainsFunc(string(v), unprintable) {
+			return "", errors.New("an Oracle password has 1 to 1024 bytes, no double quote and no control characters")
+		}
+		return `"` + string(v) + `"`, nil
+	case int, int32, int64:
+		return fmt.Sprint(v), nil
 	default:
 		return "", fmt.Errorf("%T is no kind of value that SQL text takes", value)
 	}
 }
 
-func identifier(s string) (string, error) {
-	if !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_$#]{0,127}$`).MatchString(s) {
-		return "", fmt.Errorf("%q is no Oracle identifier: a letter, then at most 127 letters, digits, _, $ or #", s)
+// matching returns a word of a grammar, which is what it is called.
+func matching(word, grammar, what string) (string, error) {
+	if !regexp.MustCompile(grammar).MatchString(word) {
+		return "", fmt.Errorf("%q is no %s", word, what)
 	}
-	return s, nil
-}
-
-func parameter(s string) (string, error) {
-	if !regexp.MustCompile(`^_{0,2}[a-z][a-z0-9_]{0,79}$`).MatchString(s) {
-		return "", fmt.Errorf("%q is no name of an init parameter: lower-case letters, digits and _", s)
-	}
-	if strings.HasPrefix(s, "_") {
-		return `"` + s + `"`, nil
-	}
-	return s, nil
-}
-
-func parameterValue(s string) (string, error) {
-	if regexp.MustCompile(`^(?i:-?[0-9]{1,19}[kmgt]?|true|false)$`).MatchString(s) {
-		return s, nil
-	}
-	return literal(s)
-}
-
-func literal(s string) (string, error) {
-	if strings.ContainsFunc(s, unprintable) || len(s) > 1000 {
-		return "", errors.New("the value has control characters, or more than 1000 bytes")
-	}
-	return "'" + strings.ReplaceAll(s, "'", "''") + "'", nil
-}
-
-func password(s string) (string, error) {
-	if s == "" || len(s) > 1024 || strings.ContainsRune(s, '"') || strings.ContainsFunc(s, unprintable) {
-		return "", errors.New("an Oracle password has 1 to 1024 bytes, no double quote and no control characters")
-	}
-	return `"` + s + `"`, nil
+	return word, nil
 }
 
 func unprintable(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }

@@ -18,6 +18,7 @@ import (
 	"embed"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -27,7 +28,7 @@ var files embed.FS //nolint:gochecknoglobals // go:embed needs a package variabl
 // Text returns the text of that name. It panics where there is none, or where
 // it has places to be filled in by Render: both are mistakes of ours.
 func Text(name string) string {
-	text := mustRead(name)
+	text := Raw(name)
 	if strings.Contains(text, "{{") {
 		panic(fmt.Sprintf("SQL text %q must be rendered", name))
 	}
@@ -36,9 +37,7 @@ func Text(name string) string {
 
 // Raw returns the text as it stands in its file, with places if it has any. It
 // panics on an unknown name.
-func Raw(name string) string { return mustRead(name) }
-
-func mustRead(name string) string {
+func Raw(name string) string {
 	raw, err := files.ReadFile(name + ".sql")
 	if err != nil {
 		panic(fmt.Sprintf("no SQL text %q", name))
@@ -67,4 +66,56 @@ func Names() []string {
 		names = append(names, strings.TrimSuffix(e.Name(), ".sql"))
 	}
 	return names
+}
+
+// Release is a release of Oracle Database whose views are known.
+type Release int
+
+// The releases. A release between two of them has the columns of the older.
+const (
+	Release12c1 Release = 1201 // 12.1.0.2
+	Release12c2 Release = 1202
+	Release19   Release = 1900
+	Release21   Release = 2100
+	Release23   Release = 2300 // 23ai and 26ai
+)
+
+// Releases lists those that are known, in order.
+func Releases() []Release {
+	return []Release{Release12c1, Release12c2, Release19, Release21, Release23}
+}
+
+// String returns the release as people write it.
+func (r Release) String() string {
+	if minor := int(r) % 100; minor != 0 {
+		return fmt.Sprintf("%d.%d", int(r)/100, minor)
+	}
+	return strconv.Itoa(int(r) / 100)
+}
+
+// ReleaseOf returns the release of a version such as V$INSTANCE has it, 19.3.0.0.0. It
+// fails for one that is older than 12.1.0.2.
+func ReleaseOf(version string) (Release, error) {
+	var part [4]int
+	for i, s := range strings.SplitN(version, ".", 5) {
+		if i == len(part) {
+			break
+		}
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 0 || n > 99 {
+			return 0, fmt.Errorf("version %q is not that of an Oracle database", version)
+		}
+		part[i] = n
+	}
+	have := Release(part[0]*100 + part[1])
+	if have < Release12c1 || have == Release12c1 && part[3] < 2 && strings.Count(version, ".") >= 3 {
+		return 0, fmt.Errorf("oracle Database %s is too old: 12.1.0.2 is the oldest whose views are known", version)
+	}
+	found := Release12c1
+	for _, r := range Releases() {
+		if have >= r {
+			found = r
+		}
+	}
+	return found, nil
 }

@@ -1,7 +1,6 @@
 package supervise
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -116,15 +115,10 @@ func (c *child) ended() bool {
 
 // how says how it ended; after done only.
 func (c *child) how() string {
-	var exit *exec.ExitError
-	switch {
-	case c.err == nil:
+	if c.err == nil {
 		return "exit status 0"
-	case errors.As(c.err, &exit):
-		return exit.Error()
-	default:
-		return c.err.Error()
 	}
+	return c.err.Error()
 }
 
 // stop asks the database to shut down, as the kubelet would ask the image, and
@@ -144,19 +138,15 @@ func (s *supervisor) stop(c *child) {
 			s.log.Info("The database has stopped", "after", s.o.Now().Sub(began).Round(time.Millisecond))
 		case <-timer.C:
 			s.log.Warn("The database did not stop in time; killing it", "after", s.o.ShutdownTimeout)
-			s.kill(c)
+			_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
+			select {
+			case <-c.done:
+			case <-time.NewTimer(killPatience).C:
+				s.log.Warn("The database could not be killed; a process of it waits for its storage")
+			}
 		}
 	}
 	if s.o.Reap {
 		s.family.extinguish(orphanPatience)
-	}
-}
-
-func (s *supervisor) kill(c *child) {
-	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
-	select {
-	case <-c.done:
-	case <-time.NewTimer(killPatience).C:
-		s.log.Warn("The database could not be killed; a process of it waits for its storage")
 	}
 }

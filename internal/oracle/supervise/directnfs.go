@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -50,7 +51,9 @@ func (o Options) switchDirectNFS(ctx context.Context, home string) (runfile.Dire
 	}
 	var err error
 	if o.DirectNFS {
-		err = copyLibrary(source, odm)
+		if err = os.MkdirAll(odm, 0o755); err == nil {
+			err = Install(source, filepath.Join(odm, filepath.Base(source)))
+		}
 	} else {
 		err = removeAll(libraries(odm))
 	}
@@ -66,6 +69,17 @@ func first(paths []string) string {
 		return ""
 	}
 	return paths[0]
+}
+
+// libraries lists the files of Direct NFS in a folder: libnfsodm19.so, or
+// libnfsodm.so from 21c on.
+func libraries(dir string) []string {
+	found, err := filepath.Glob(filepath.Join(dir, "libnfsodm*.so"))
+	if err != nil {
+		return nil // of a folder whose name is a bad pattern
+	}
+	slices.Sort(found)
+	return found
 }
 
 // noLibrary says which image has one.
@@ -99,25 +113,29 @@ func (o Options) make(ctx context.Context, home string) bool {
 	return true
 }
 
-func copyLibrary(source, odm string) error {
-	in, err := os.Open(source)
+// Install copies a program or library, which everybody may then run: other
+// containers have other users. Who runs an older copy keeps it.
+func Install(from, to string) error {
+	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // nothing was written
-	if err := os.MkdirAll(odm, 0o755); err != nil {
-		return err
-	}
-	final := filepath.Join(odm, filepath.Base(source))
-	out, err := os.OpenFile(final+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
+	out, err := os.OpenFile(to+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	if err := errors.Join(err, out.Close()); err != nil {
-		return errors.Join(err, os.Remove(final+".new"))
+	if err == nil {
+		err = out.Chmod(0o755) // whatever the umask says
 	}
-	return os.Rename(final+".new", final)
+	if err = errors.Join(err, out.Close()); err == nil {
+		err = os.Rename(to+".new", to)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(to+".new"))
+	}
+	return nil
 }
 
 func removeAll(paths []string) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -38,33 +39,18 @@ func (s *supervisor) checkHealth(ctx context.Context) health {
 	case err == nil:
 		return health{}
 	case errors.As(err, &exit):
-		return health{code: exit.ExitCode(), output: clip(s.redact.clean(lastLine(out.String())))}
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		return health{code: exit.ExitCode(), output: clip(s.redact.clean(strings.TrimSpace(lines[len(lines)-1])))}
 	default:
 		return health{code: -1, output: err.Error()}
 	}
 }
 
-// lastLine is the last one that says something.
-func lastLine(text string) string {
-	last := ""
-	for line := range bytes.Lines([]byte(text)) {
-		if l := bytes.TrimSpace(line); len(l) > 0 {
-			last = string(l)
-		}
-	}
-	return last
-}
-
 // explain says what the code means by the script's own documentation.
 func (h health) explain(distribution string) string {
-	meaning := ""
-	switch {
-	case h.code < 0:
+	meaning := meanings(distribution)[h.code]
+	if h.code < 0 {
 		meaning = fmt.Sprintf("it did not end within %s", healthPatience)
-	case distribution == runfile.DistributionGvenzl:
-		meaning = gvenzlHealth(h.code)
-	default:
-		meaning = oracleHealth(h.code)
 	}
 	text := fmt.Sprintf("its health script last ended with %d", h.code)
 	if meaning != "" {
@@ -76,39 +62,18 @@ func (h health) explain(distribution string) string {
 	return text
 }
 
-// oracleHealth explains checkDBStatus.sh.
-func oracleHealth(code int) string {
-	switch code {
-	case 1:
-		return "the database is not started, or has another role"
-	case 2:
-		return "a pluggable database is not open for reading and writing"
-	case 3:
-		return "sqlplus failed"
-	case 4:
-		return "the observer does not run"
-	case 5:
-		return "a pluggable database is mounted, not open"
-	default:
-		return ""
+// meanings are those of the exit codes of healthcheck.sh in gvenzl's images, and
+// of checkDBStatus.sh in Oracle's.
+func meanings(distribution string) map[int]string {
+	if distribution == runfile.DistributionGvenzl {
+		return map[int]string{
+			1: "the database is not ready", 2: "the database is starting", 3: "pluggable databases are being created",
+			4: "setup scripts run", 5: "startup scripts run",
+		}
 	}
-}
-
-// gvenzlHealth explains healthcheck.sh.
-func gvenzlHealth(code int) string {
-	switch code {
-	case 1:
-		return "the database is not ready"
-	case 2:
-		return "the database is starting"
-	case 3:
-		return "pluggable databases are being created"
-	case 4:
-		return "setup scripts run"
-	case 5:
-		return "startup scripts run"
-	default:
-		return ""
+	return map[int]string{
+		1: "the database is not started, or has another role", 2: "a pluggable database is not open for reading and writing",
+		3: "sqlplus failed", 4: "the observer does not run", 5: "a pluggable database is mounted, not open",
 	}
 }
 

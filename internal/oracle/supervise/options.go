@@ -1,10 +1,13 @@
 package supervise
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -51,12 +54,7 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.ProductRoot == "" {
-		o.ProductRoot = "/opt/oracle/product"
-	}
-	if o.ProcDir == "" {
-		o.ProcDir = "/proc"
-	}
+	o.ProductRoot, o.ProcDir = cmp.Or(o.ProductRoot, "/opt/oracle/product"), cmp.Or(o.ProcDir, "/proc")
 	if o.HealthInterval <= 0 {
 		o.HealthInterval = healthInterval
 	}
@@ -67,49 +65,37 @@ func (o Options) withDefaults() Options {
 func (o Options) lookup(name string) string {
 	value := ""
 	for _, v := range o.Env {
-		if len(v) > len(name) && v[:len(name)] == name && v[len(name)] == '=' {
-			value = v[len(name)+1:]
+		if found, ok := strings.CutPrefix(v, name+"="); ok {
+			value = found
 		}
 	}
 	return value
 }
 
 // base is ORACLE_BASE, which all images have at the same place.
-func (o Options) base() string {
-	if b := o.lookup("ORACLE_BASE"); b != "" {
-		return b
-	}
-	return "/opt/oracle"
-}
+func (o Options) base() string { return cmp.Or(o.lookup("ORACLE_BASE"), "/opt/oracle") }
 
 // startCommand is what the image itself would run.
 func (o Options) startCommand() []string {
-	switch {
-	case len(o.StartCommand) > 0:
-		return o.StartCommand
-	case o.Distribution == runfile.DistributionGvenzl:
-		return []string{o.program("container-entrypoint.sh")}
-	}
-	file := o.lookup("RUN_FILE")
-	if file == "" {
-		file = "runOracle.sh"
-	}
-	return []string{filepath.Join(o.base(), file)}
+	return o.command(o.StartCommand, "container-entrypoint.sh", "RUN_FILE", "runOracle.sh")
 }
 
 // healthCommand is the script by which the image itself tells whether it is ready.
 func (o Options) healthCommand() []string {
+	return o.command(o.HealthCommand, "healthcheck.sh", "CHECK_DB_FILE", "checkDBStatus.sh")
+}
+
+// command is the given one, else that of the distribution: a program in the PATH
+// of gvenzl's images, a file that a variable of Oracle's names.
+func (o Options) command(given []string, gvenzl, variable, file string) []string {
 	switch {
-	case len(o.HealthCommand) > 0:
-		return o.HealthCommand
+	case len(given) > 0:
+		return given
 	case o.Distribution == runfile.DistributionGvenzl:
-		return []string{o.program("healthcheck.sh")}
+		return []string{o.program(gvenzl)}
+	default:
+		return []string{filepath.Join(o.base(), cmp.Or(o.lookup(variable), file))}
 	}
-	file := o.lookup("CHECK_DB_FILE")
-	if file == "" {
-		file = "checkDBStatus.sh"
-	}
-	return []string{filepath.Join(o.base(), file)}
 }
 
 // program looks for a file in the PATH of the container, and in ORACLE_BASE,
@@ -122,4 +108,37 @@ func (o Options) program(name string) string {
 		}
 	}
 	return name
+}
+
+// findHome returns the Oracle home: what was said, else the variable of the
+// image, else the newest below the folder in which images install.
+func (o Options) findHome() string {
+	if home := cmp.Or(o.OracleHome, o.lookup("ORACLE_HOME")); home != "" {
+		return home
+	}
+	homes, err := filepath.Glob(filepath.Join(o.ProductRoot, "*", "*", "bin", "oracle"))
+	if err != nil || len(homes) == 0 {
+		return ""
+	}
+	slices.Sort(homes)
+	return filepath.Dir(filepath.Dir(homes[len(homes)-1]))
+}
+
+// checkCommand says at once that a command of the image is not there, which a
+// shell would only mumble.
+func (o Options) checkCommand(what, field string, command []string) error {
+	path := command[0]
+	if !strings.Contains(path, "/") {
+		path = o.program(path)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return failf(runfile.FailureDatabaseNotReady,
+			"the image has no %s %q (distribution %s): set database.container.distribution to who made the image, or database.container.%s", what, command[0], o.Distribution, field)
+	case info.IsDir() || info.Mode()&0o111 == 0:
+		return failf(runfile.FailureDatabaseNotReady,
+			"the %s %q of the image is no program that can be run: set database.container.%s", what, command[0], field)
+	}
+	return nil
 }

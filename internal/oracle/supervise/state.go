@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/nfsbench/nfsbench/internal/course"
+	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -19,7 +22,6 @@ type journal struct {
 	mu    sync.Mutex
 	dir   string
 	state runfile.DatabaseState
-	err   error // the first of a state that could not be written
 }
 
 // openJournal begins a state. Generations go on where an earlier container of
@@ -46,27 +48,14 @@ func (j *journal) change(alter func(*runfile.DatabaseState)) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	alter(&j.state)
-	err := j.write()
-	if err != nil && j.err == nil {
-		j.err = err
+	data, err := json.Marshal(j.state)
+	if err == nil {
+		err = course.ReplaceFile(filepath.Join(j.dir, runfile.DatabaseFile), append(data, '\n'))
+	}
+	if err != nil {
+		err = fmt.Errorf("write state of the database: %w", err)
 	}
 	return err
-}
-
-func (j *journal) write() error {
-	data, err := json.Marshal(j.state)
-	if err != nil {
-		return fmt.Errorf("encode state of the database: %w", err)
-	}
-	final := filepath.Join(j.dir, runfile.DatabaseFile)
-	part := final + ".part"
-	if err := os.WriteFile(part, append(data, '\n'), 0o644); err != nil { //nolint:gosec // loader and collector may be other users
-		return fmt.Errorf("write state of the database: %w", err)
-	}
-	if err := os.Rename(part, final); err != nil {
-		return fmt.Errorf("write state of the database: %w", err)
-	}
-	return nil
 }
 
 // generation is that of the last start that became ready.
@@ -88,4 +77,15 @@ func (j *journal) wish() int32 {
 		return 0
 	}
 	return int32(n)
+}
+
+// failf makes an error with one of the codes of runfile. Its text is one
+// sentence: what, where, what to do.
+func failf(code, format string, args ...any) error {
+	return oracle.Fail(code, fmt.Sprintf(format, args...), nil)
+}
+
+// asFailure is how an error stands in the state.
+func asFailure(err error) *runfile.Failure {
+	return &runfile.Failure{Code: cmp.Or(oracle.CodeOf(err), runfile.FailureInternal), Message: err.Error()}
 }

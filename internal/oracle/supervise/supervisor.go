@@ -1,3 +1,21 @@
+// Package supervise is what runs first in the container of a database: it
+// switches Direct NFS on or off, checks what Oracle would only hint at in its
+// alert log, starts the image's own start command and watches over it.
+//
+// A container goes through
+//
+//	Preparing ─▶ Starting ─▶ Ready ─▶ Stopped
+//	    │            │         │ ▲
+//	    ▼            ▼         ▼ │ (the loader asks)
+//	  Failed ◀───────┴───── Restarting
+//
+// and says so in one file of the run directory (runfile.DatabaseState), which is
+// replaced as a whole each time. Everything that goes wrong is one sentence
+// there, in the log and in the error that ends the program.
+//
+// The image stays as its maker built it: nothing but the library of Direct NFS
+// in $ORACLE_HOME/rdbms/lib/odm is changed, and that as `make -f ins_rdbms.mk
+// dnfs_on` does.
 package supervise
 
 import (
@@ -66,18 +84,21 @@ func (s *supervisor) run(ctx context.Context) error {
 	logs := openAlertLogs(s.o.base())
 	go s.followAlertLogs(watching, logs)
 
-	for state := runfile.DatabaseStarting; ; state = runfile.DatabaseRestarting {
-		again, err := s.once(ctx, state)
-		if err != nil || !again {
-			return err
-		}
+	again, err := s.once(ctx, runfile.DatabaseStarting)
+	for again && err == nil {
+		again, err = s.once(ctx, runfile.DatabaseRestarting)
 	}
+	return err
 }
 
 // once is one start, from its beginning until everything of it has ended. It
 // says whether another one is asked for.
 func (s *supervisor) once(ctx context.Context, state string) (again bool, err error) {
-	if err := s.begin(state); err != nil {
+	err = s.journal.change(func(d *runfile.DatabaseState) {
+		// What the alert log said of the start before is forgotten.
+		d.State, d.Library.AlertLine, d.Library.Warnings = state, "", nil
+	})
+	if err != nil {
 		return false, err
 	}
 	c, err := s.start()
@@ -93,7 +114,8 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	if ctx.Err() != nil {
 		return false, nil
 	}
-	return true, s.restarting()
+	s.log.Info("The loader asks for a restart", "generation", s.journal.wish())
+	return true, s.journal.change(func(d *runfile.DatabaseState) { d.State = runfile.DatabaseRestarting })
 }
 
 // prepare does everything that comes before the first start.
@@ -130,18 +152,6 @@ func (s *supervisor) prepare(ctx context.Context) error {
 		return err
 	}
 	return s.o.checkCommand("health script", "healthCommand", s.o.healthCommand())
-}
-
-// begin forgets what the alert log said of the start before.
-func (s *supervisor) begin(state string) error {
-	return s.journal.change(func(d *runfile.DatabaseState) {
-		d.State, d.Library.AlertLine, d.Library.Warnings = state, "", nil
-	})
-}
-
-func (s *supervisor) restarting() error {
-	s.log.Info("The loader asks for a restart", "generation", s.journal.wish())
-	return s.journal.change(func(d *runfile.DatabaseState) { d.State = runfile.DatabaseRestarting })
 }
 
 // serve follows one start until ctx ends or a restart is asked for, both nil,

@@ -44,7 +44,7 @@ func TestTheEmbeddedSourceKeepsTheContract(t *testing.T) {
 			Source: newSource(t, srv.URL),
 			Work: func(*testing.T) {
 				set.Load().Listener(1).Operation(1)
-				set.Load().Listener(1).ReadBytes(8192)
+				set.Load().Listener(1).ReadBytes.Add(8192)
 			},
 			Restart: func(*testing.T) { set.Store(newSet()) },
 			Break:   func(*testing.T) { broken.Store(true) },
@@ -57,9 +57,9 @@ func TestASnapshotHoldsWhatTheServerCounted(t *testing.T) {
 	now := time.Date(2026, 8, 1, 10, 0, 0, 0, time.UTC)
 	set := counters.New("pod-1", func() time.Time { return now }, []string{"NULL", "READ", "WRITE"}, []string{":12050", ":12049"})
 	set.Listener(0).Operation(1)
-	set.Listener(0).ReadBytes(100)
+	set.Listener(0).ReadBytes.Add(100)
 	set.Listener(1).Operation(2)
-	set.Listener(1).WrittenBytes(7)
+	set.Listener(1).WrittenBytes.Add(7)
 	set.Listener(1).Operation(0)
 	srv := httptest.NewServer(set.Handler())
 	defer srv.Close()

@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
+
+	"github.com/nfsbench/nfsbench/test/ontap"
 )
 
 // Settings is what an N-blade must know when it starts.
@@ -30,46 +32,36 @@ type Volume struct {
 	Owner    string `json:"owner"`    // node
 }
 
-// Order is the body of the orders hold, release, add and remove.
+// The orders.
+const (
+	// Hold lets no new call to a volume through and waits until those in flight have
+	// their replies; if they do not have them in time it holds no longer and fails.
+	Hold = "hold"
+	// Release lets calls to the volume through, to the owner that the order names.
+	Release = "release"
+	// Add makes a volume known.
+	Add = "add"
+	// Remove forgets a volume; one that is not known is no error. The first stays.
+	Remove = "remove"
+)
+
+// Order is the body of an order.
 type Order struct {
 	Volume Volume `json:"volume"`
 	// Milliseconds is how long hold waits for what is in flight.
 	Milliseconds int64 `json:"milliseconds,omitempty"`
 }
 
-// Counts are the counters of one N-blade; they only grow while it lives.
+// Counts are the counters of one N-blade; they only grow while it lives. Latency is from
+// the last header of a call to that of its reply. Requests are local where the node of
+// the LIF owned the volume; others went over the cluster link.
 type Counts struct {
-	Volumes map[string]VolumeCounts `json:"volumes"`
-	Clients []ClientCounts          `json:"clients"`
+	Volumes map[string]ontap.VolumeCounters `json:"volumes"`
+	Clients []ontap.Client                  `json:"clients"`
 	// Calls and bytes of all connections, marks and headers included.
 	Calls         uint64 `json:"calls"`
 	RequestBytes  uint64 `json:"requestBytes"`
 	ResponseBytes uint64 `json:"responseBytes"`
-}
-
-// VolumeCounts count by kind of operation.
-type VolumeCounts struct {
-	Read  OpCounts `json:"read"`
-	Write OpCounts `json:"write"`
-	Other OpCounts `json:"other"`
-}
-
-// OpCounts count operations, bytes of file data, and the microseconds from the
-// last header of a call to that of its reply, added up.
-type OpCounts struct {
-	Ops    uint64 `json:"ops"`
-	Bytes  uint64 `json:"bytes"`
-	Micros uint64 `json:"micros"`
-}
-
-// ClientCounts count the calls of one address of a client to one LIF and volume.
-type ClientCounts struct {
-	ClientIP string `json:"clientIP"`
-	ServerIP string `json:"serverIP"`
-	Volume   string `json:"volume"`
-	Protocol string `json:"protocol"` // nfs3, nfs4, nfs4.1, nfs4.2
-	Local    uint64 `json:"local"`    // the node of the LIF owned the volume
-	Remote   uint64 `json:"remote"`   // the call went over the cluster link
 }
 
 // Client speaks to one N-blade. It may be used from several goroutines.
@@ -90,26 +82,9 @@ func (c Client) Counts(ctx context.Context) (Counts, error) {
 	return counts, c.do(ctx, http.MethodGet, "counts", nil, &counts)
 }
 
-// Hold lets no new call to a volume through and waits until those in flight
-// have their replies. When they do not have them in time it holds no longer and
-// says so.
-func (c Client) Hold(ctx context.Context, o Order) error {
-	return c.do(ctx, http.MethodPost, "hold", o, nil)
-}
-
-// Release lets calls to the volume through, to the owner that the order names.
-func (c Client) Release(ctx context.Context, o Order) error {
-	return c.do(ctx, http.MethodPost, "release", o, nil)
-}
-
-// Add makes a volume known.
-func (c Client) Add(ctx context.Context, o Order) error {
-	return c.do(ctx, http.MethodPost, "add", o, nil)
-}
-
-// Remove forgets a volume; one that is not known is no error. The first stays.
-func (c Client) Remove(ctx context.Context, o Order) error {
-	return c.do(ctx, http.MethodPost, "remove", o, nil)
+// Order gives an order.
+func (c Client) Order(ctx context.Context, order string, o Order) error {
+	return c.do(ctx, http.MethodPost, order, o, nil)
 }
 
 func (c Client) do(ctx context.Context, method, what string, in, out any) error {

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/test/array/control"
+	"github.com/nfsbench/nfsbench/test/ontap"
 )
 
 // volume is one export: who owns it, what is in flight, what was counted.
 type volume struct {
 	name, junction string
+	export         uint16
 
 	mu       sync.Mutex
 	changed  *sync.Cond
@@ -28,36 +30,21 @@ type volume struct {
 
 type opCounts struct{ ops, bytes, micros atomic.Uint64 }
 
-func newVolume(v control.Volume) *volume {
-	n := &volume{name: v.Name, junction: v.Junction, owner: v.Owner}
-	n.changed = sync.NewCond(&n.mu)
-	return n
-}
-
-// tryEnter counts a call in and returns who owns the volume, unless new calls
-// must wait.
-func (v *volume) tryEnter() (owner string, ok bool) {
+// enter counts a call in and returns who owns the volume. While new calls must wait it
+// waits, for a hold always ends, or is not ok.
+func (v *volume) enter(wait bool) (owner string, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.held {
-		return "", false
+	for v.held {
+		if !wait {
+			return "", false
+		}
+		v.changed.Wait()
 	}
 	v.inFlight++
 	return v.owner, true
 }
 
-// enter waits until calls may pass: a hold always ends.
-func (v *volume) enter() (owner string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for v.held {
-		v.changed.Wait()
-	}
-	v.inFlight++
-	return v.owner
-}
-
-// leave counts n calls out.
 func (v *volume) leave(n int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -107,7 +94,6 @@ func (v *volume) release(owner string) {
 	v.changed.Broadcast()
 }
 
-// count adds one operation that was answered.
 func (v *volume) count(k kind, bytes uint32, took time.Duration) {
 	c := &v.ops[k]
 	c.ops.Add(1)
@@ -115,34 +101,37 @@ func (v *volume) count(k kind, bytes uint32, took time.Duration) {
 	c.micros.Add(uint64(max(took, 0).Microseconds()))
 }
 
-func (v *volume) counts() control.VolumeCounts {
-	of := func(k kind) control.OpCounts {
+func (v *volume) counts() ontap.VolumeCounters {
+	of := func(k kind) ontap.OpCounters {
 		c := &v.ops[k]
-		return control.OpCounts{Ops: c.ops.Load(), Bytes: c.bytes.Load(), Micros: c.micros.Load()}
+		return ontap.OpCounters{Ops: c.ops.Load(), Bytes: c.bytes.Load(), LatencyMicros: c.micros.Load()}
 	}
-	return control.VolumeCounts{Read: of(kindRead), Write: of(kindWrite), Other: of(kindOther)}
+	return ontap.VolumeCounters{Read: of(kindRead), Write: of(kindWrite), Other: of(kindOther)}
 }
 
 // volumes finds volumes by what calls carry.
 type volumes struct {
-	mu     sync.RWMutex
-	all    []*volume // the first is where calls go that name none
-	byID   map[uint16]*volume
-	byName map[string]*volume
+	mu  sync.RWMutex
+	all []*volume // few; the first is where calls go that name none
+}
+
+// find returns a volume, nil if there is none; the caller holds mu.
+func (vs *volumes) find(is func(*volume) bool) *volume {
+	if i := slices.IndexFunc(vs.all, is); i >= 0 {
+		return vs.all[i]
+	}
+	return nil
 }
 
 func (vs *volumes) add(v control.Volume) error {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
-	if vs.byName[v.Name] != nil || vs.byID[v.Export] != nil {
+	if vs.find(func(o *volume) bool { return o.name == v.Name || o.export == v.Export }) != nil {
 		return fmt.Errorf("volume %s (export %d) is known already", v.Name, v.Export)
 	}
-	if vs.byID == nil {
-		vs.byID, vs.byName = map[uint16]*volume{}, map[string]*volume{}
-	}
-	n := newVolume(v)
+	n := &volume{name: v.Name, junction: v.Junction, export: v.Export, owner: v.Owner}
+	n.changed = sync.NewCond(&n.mu)
 	vs.all = append(vs.all, n)
-	vs.byID[v.Export], vs.byName[v.Name] = n, n
 	return nil
 }
 
@@ -150,20 +139,17 @@ func (vs *volumes) add(v control.Volume) error {
 func (vs *volumes) remove(name string) error {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
-	v := vs.byName[name]
-	if v == vs.all[0] {
+	if vs.all[0].name == name {
 		return fmt.Errorf("volume %s is the first and stays", name)
 	}
-	delete(vs.byName, name)
-	maps.DeleteFunc(vs.byID, func(_ uint16, other *volume) bool { return other == v })
-	vs.all = slices.DeleteFunc(vs.all, func(other *volume) bool { return other == v })
+	vs.all = slices.DeleteFunc(vs.all, func(v *volume) bool { return v.name == name })
 	return nil
 }
 
 func (vs *volumes) named(name string) (*volume, error) {
 	vs.mu.RLock()
 	defer vs.mu.RUnlock()
-	if v := vs.byName[name]; v != nil {
+	if v := vs.find(func(v *volume) bool { return v.name == name }); v != nil {
 		return v, nil
 	}
 	return nil, fmt.Errorf("there is no volume %q", name)
@@ -176,7 +162,7 @@ func (vs *volumes) of(h header) (about, towards *volume) {
 	defer vs.mu.RUnlock()
 	first := vs.all[0]
 	if h.hasFH {
-		about = vs.byID[h.export]
+		about = vs.find(func(v *volume) bool { return v.export == h.export })
 	}
 	switch {
 	case h.version == 4 && h.kind != kindNone:
@@ -184,18 +170,14 @@ func (vs *volumes) of(h header) (about, towards *volume) {
 	case about != nil:
 		return about, about
 	}
-	for _, v := range vs.all {
-		if h.path == v.junction || strings.HasPrefix(h.path, v.junction+"/") {
-			return nil, v
-		}
-	}
-	return nil, first
+	at := vs.find(func(v *volume) bool { return h.path == v.junction || strings.HasPrefix(h.path, v.junction+"/") })
+	return nil, cmp.Or(at, first)
 }
 
-func (vs *volumes) counts() map[string]control.VolumeCounts {
+func (vs *volumes) counts() map[string]ontap.VolumeCounters {
 	vs.mu.RLock()
 	defer vs.mu.RUnlock()
-	all := map[string]control.VolumeCounts{}
+	all := map[string]ontap.VolumeCounters{}
 	for _, v := range vs.all {
 		all[v.name] = v.counts()
 	}

@@ -41,7 +41,6 @@ const (
 	kindWrite
 )
 
-// header is what is read of a call.
 type header struct {
 	xid      uint32
 	kind     kind
@@ -77,7 +76,6 @@ func (c *cursor) u32() uint32 {
 	return 0
 }
 
-// opaque returns a variable-length field.
 func (c *cursor) opaque() []byte {
 	n := c.u32()
 	if n > headBytes {
@@ -200,7 +198,6 @@ func readReply(b []byte, call func(xid uint32) (kind, uint32)) (xid uint32, ok b
 	return xid, true, readV4Read(&c)
 }
 
-// readV4Read returns the length of the data of the READ in a reply.
 func readV4Read(c *cursor) uint32 {
 	c.opaque() // tag
 	for results := c.u32(); results > 0 && !c.bad; results-- {

@@ -15,16 +15,28 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"os/signal"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/nfsbench/nfsbench/test/array/control"
+	"github.com/nfsbench/nfsbench/test/ontap"
 )
 
 func main() {
@@ -52,4 +64,243 @@ func run(file string) error {
 		return err
 	}
 	return b.run(ctx, s.Listen, s.Socket)
+}
+
+// silence is how long a client may leave what it was sent unacknowledged, so
+// that connections over a LIF that went down do not stay for a quarter of an hour.
+const silence = 15 * time.Second
+
+type blade struct {
+	node    string
+	dblades map[string]string // address by node
+	volumes volumes
+	log     *slog.Logger
+
+	calls, requestBytes, responseBytes atomic.Uint64
+
+	mu      sync.Mutex
+	clients map[clientKey]*clientCount
+}
+
+type clientKey struct{ client, server, volume, protocol string }
+
+// seenKey is what is left of clientKey within one session.
+type seenKey struct {
+	volume   *volume
+	protocol string
+}
+
+type clientCount struct{ local, remote atomic.Uint64 }
+
+func newBlade(s control.Settings, log *slog.Logger) (*blade, error) {
+	b := &blade{node: s.Node, dblades: s.Blades, log: log, clients: map[clientKey]*clientCount{}}
+	if len(s.Volumes) == 0 {
+		return nil, errors.New("the settings name no volume")
+	}
+	for _, v := range s.Volumes {
+		if err := b.volumes.add(v); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// run serves NFS and MOUNT on the addresses until the context ends. An address
+// need not be here yet: a LIF may come later.
+func (b *blade) run(ctx context.Context, addresses []string, socket string) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	lc := net.ListenConfig{Control: freebind}
+	for _, address := range addresses {
+		for _, port := range []string{"2049", "20048"} {
+			l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(address, port))
+			if err != nil {
+				return fmt.Errorf("listen on %s port %s: %w", address, port, err)
+			}
+			context.AfterFunc(ctx, func() { _ = l.Close() })
+			wg.Go(func() { cancel(b.accept(l, port)) })
+		}
+	}
+	for _, port := range []string{"2049", "20048"} {
+		if err := b.serveCluster(ctx, &wg, port); err != nil {
+			return err
+		}
+	}
+	if err := b.takeOrders(ctx, socket, cancel); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+func freebind(_, _ string, c syscall.RawConn) error {
+	return setOption(c, unix.IPPROTO_IP, unix.IP_FREEBIND, 1)
+}
+
+func setOption(c syscall.RawConn, level, option, value int) error {
+	var failed error
+	err := c.Control(func(fd uintptr) { failed = unix.SetsockoptInt(int(fd), level, option, value) })
+	return errors.Join(err, failed)
+}
+
+func (b *blade) accept(l net.Listener, port string) error {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		if err := impatient(conn); err != nil {
+			b.log.Warn("A connection has no time limit", "client", conn.RemoteAddr(), "error", err)
+		}
+		go newSession(b, conn, port).serve()
+	}
+}
+
+func impatient(conn net.Conn) error {
+	raw, err := conn.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	return setOption(raw, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(silence.Milliseconds()))
+}
+
+func (s *session) seenCall(h header, about *volume, owner string) {
+	if about == nil {
+		return
+	}
+	k := seenKey{about, h.protocol}
+	c := s.seen[k]
+	if c == nil {
+		key := clientKey{host(s.client.RemoteAddr()), host(s.client.LocalAddr()), about.name, h.protocol}
+		s.blade.mu.Lock()
+		if c = s.blade.clients[key]; c == nil {
+			c = &clientCount{}
+			s.blade.clients[key] = c
+		}
+		s.blade.mu.Unlock()
+		s.seen[k] = c
+	}
+	if owner == s.blade.node {
+		c.local.Add(1)
+	} else {
+		c.remote.Add(1)
+	}
+}
+
+func host(a net.Addr) string { return a.(*net.TCPAddr).IP.String() }
+
+func (b *blade) counts() control.Counts {
+	c := control.Counts{
+		Volumes: b.volumes.counts(), Calls: b.calls.Load(),
+		RequestBytes: b.requestBytes.Load(), ResponseBytes: b.responseBytes.Load(),
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for k, n := range b.clients {
+		c.Clients = append(c.Clients, ontap.Client{
+			ClientIP: k.client, ServerIP: k.server, Volume: k.volume, Protocol: k.protocol,
+			LocalRequests: n.local.Load(), RemoteRequests: n.remote.Load(),
+		})
+	}
+	slices.SortFunc(c.Clients, func(x, y ontap.Client) int {
+		return cmp.Or(cmp.Compare(x.ClientIP, y.ClientIP), cmp.Compare(x.ServerIP, y.ServerIP),
+			cmp.Compare(x.Volume, y.Volume), cmp.Compare(x.Protocol, y.Protocol))
+	})
+	return c
+}
+
+// clusterPort is where a node takes what other nodes send for a port of its D-blade.
+func clusterPort(port string) string {
+	return map[string]string{"2049": "12049", "20048": "12048"}[port]
+}
+
+// serveCluster takes connections off the cluster link and joins each with one to
+// the D-blade here, until the context ends. What comes from another node costs
+// this one a second process, as the cluster session manager of ONTAP does.
+func (b *blade) serveCluster(ctx context.Context, wg *sync.WaitGroup, port string) error {
+	address := b.dblades[b.node]
+	l, err := net.Listen("tcp", net.JoinHostPort(address, clusterPort(port)))
+	if err != nil {
+		return fmt.Errorf("listen on the cluster link: %w", err)
+	}
+	context.AfterFunc(ctx, func() { _ = l.Close() })
+	wg.Go(func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return // the context has ended, or accept of the LIFs fails as well
+			}
+			go b.join(ctx, from, net.JoinHostPort(address, port))
+		}
+	})
+	return nil
+}
+
+func (b *blade) join(ctx context.Context, from net.Conn, address string) {
+	defer func() { _ = from.Close() }()
+	to, err := (&net.Dialer{Timeout: lastWords}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		b.log.Warn("The D-blade is out of reach", "error", err)
+		return
+	}
+	defer func() { _ = to.Close() }()
+	done := make(chan struct{}, 2)
+	for _, ends := range [][2]net.Conn{{from, to}, {to, from}} {
+		go func() {
+			_, _ = io.Copy(ends[0], ends[1]) // the ends tell of it themselves
+			done <- struct{}{}
+		}()
+	}
+	<-done
+}
+
+func (b *blade) takeOrders(ctx context.Context, socket string, failed context.CancelCauseFunc) error {
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /counts", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(b.counts())
+	})
+	mux.HandleFunc("POST /{order}", func(w http.ResponseWriter, r *http.Request) {
+		var o control.Order
+		err := json.NewDecoder(r.Body).Decode(&o)
+		if err == nil {
+			err = b.obey(r.Context(), r.PathValue("order"), o)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+		}
+	})
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	context.AfterFunc(ctx, func() { _ = srv.Close() })
+	go func() { failed(srv.Serve(l)) }()
+	return nil
+}
+
+func (b *blade) obey(ctx context.Context, order string, o control.Order) error {
+	switch order {
+	case control.Add:
+		return b.volumes.add(o.Volume)
+	case control.Remove:
+		return b.volumes.remove(o.Volume.Name)
+	}
+	v, err := b.volumes.named(o.Volume.Name)
+	if err != nil {
+		return err
+	}
+	if order == control.Release {
+		v.release(o.Volume.Owner)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(o.Milliseconds)*time.Millisecond)
+	defer cancel()
+	return v.hold(ctx)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +34,6 @@ type session struct {
 	replies sync.Mutex // held from the first byte of a record to its last
 }
 
-// call is one call without a reply.
 type call struct {
 	began   time.Time
 	kind    kind
@@ -43,7 +43,6 @@ type call struct {
 	gate    *volume
 }
 
-// dblade is the connection of a session to one D-blade.
 type dblade struct {
 	session *session
 	node    string
@@ -60,7 +59,6 @@ func newSession(b *blade, client net.Conn, port string) *session {
 	return s
 }
 
-// serve copies until the client or a D-blade ends.
 func (s *session) serve() {
 	err := newPump(s.client, s).run()
 	s.ended.Store(true)
@@ -69,13 +67,22 @@ func (s *session) serve() {
 	}
 	s.awaitReplies()
 	_ = s.client.Close()
-	s.forget()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.dblades {
+		_ = d.conn.Close()
+	}
+	for _, c := range s.calls { // that have no reply
+		if c.gate != nil {
+			c.gate.leave(1)
+		}
+	}
+	clear(s.calls)
 }
 
 // wrote is part of sink.
 func (s *session) wrote(n int, _ bool) { s.blade.requestBytes.Add(uint64(n)) }
 
-// record is part of sink: it lets a call in and finds its way.
 func (s *session) record(head []byte, flush func() error) (io.Writer, error) {
 	h := readCall(head)
 	about, towards := s.blade.volumes.of(h)
@@ -84,30 +91,25 @@ func (s *session) record(head []byte, flush func() error) (io.Writer, error) {
 	if h.kind != kindNone {
 		gate = towards
 		var free bool
-		if owner, free = gate.tryEnter(); !free {
+		if owner, free = gate.enter(false); !free {
 			// Those in front are in flight already: they must not wait with us.
 			if err := flush(); err != nil {
 				return nil, err
 			}
-			owner = gate.enter()
+			owner, _ = gate.enter(true)
 		}
 		s.seenCall(h, about, owner)
 	}
-	s.begin(h, about, gate)
-	return s.dblade(owner)
-}
-
-func (s *session) begin(h header, about, gate *volume) {
 	s.blade.calls.Add(1)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if old, ok := s.calls[h.xid]; ok && old.gate != nil {
 		old.gate.leave(1) // made again with the same xid: one reply is enough
 	}
 	s.calls[h.xid] = call{time.Now(), h.kind, h.version, h.bytes, about, gate}
+	s.mu.Unlock()
+	return s.dblade(owner)
 }
 
-// dblade returns the connection to the node, which it makes if there is none.
 func (s *session) dblade(node string) (io.Writer, error) {
 	s.mu.Lock()
 	d := s.dblades[node]
@@ -115,7 +117,11 @@ func (s *session) dblade(node string) (io.Writer, error) {
 	if d != nil {
 		return d.conn, nil
 	}
-	address := net.JoinHostPort(s.blade.dblades[node], s.blade.portAt(node, s.port))
+	port := s.port
+	if there := clusterPort(port); node != s.blade.node && there != "" {
+		port = there // where the other node takes it off the cluster link
+	}
+	address := net.JoinHostPort(s.blade.dblades[node], port)
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords) //nolint:usetesting // not a test
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
@@ -149,7 +155,6 @@ func (d *dblade) serve() {
 	}
 }
 
-// record is part of sink.
 func (d *dblade) record(head []byte, _ func() error) (io.Writer, error) {
 	s := d.session
 	var c call
@@ -160,10 +165,9 @@ func (d *dblade) record(head []byte, _ func() error) (io.Writer, error) {
 		return c.kind, c.version
 	})
 	s.end(xid, c, ok, read)
-	return replyWriter{d}, nil
+	return d, nil
 }
 
-// end counts a call out that has its reply.
 func (s *session) end(xid uint32, c call, ok bool, read uint32) {
 	s.mu.Lock()
 	_, known := s.calls[xid]
@@ -196,14 +200,12 @@ func (d *dblade) wrote(n int, ended bool) {
 	}
 }
 
-// replyWriter writes to the client, one D-blade at a time.
-type replyWriter struct{ d *dblade }
-
-func (w replyWriter) Write(p []byte) (int, error) {
-	s := w.d.session
-	if !w.d.locked {
+// Write writes replies to the client, one D-blade at a time.
+func (d *dblade) Write(p []byte) (int, error) {
+	s := d.session
+	if !d.locked {
 		s.replies.Lock()
-		w.d.locked = true
+		d.locked = true
 	}
 	if s.ended.Load() {
 		return len(p), nil // nobody listens; the reply itself is what counts
@@ -211,7 +213,6 @@ func (w replyWriter) Write(p []byte) (int, error) {
 	return s.client.Write(p)
 }
 
-// awaitReplies waits until every call of a client that left was answered.
 func (s *session) awaitReplies() {
 	expired := false
 	timer := time.AfterFunc(lastWords, func() {
@@ -228,17 +229,120 @@ func (s *session) awaitReplies() {
 	}
 }
 
-// forget ends the connections to the D-blades and counts out what is left.
-func (s *session) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, d := range s.dblades {
-		_ = d.conn.Close()
-	}
-	for _, c := range s.calls {
-		if c.gate != nil {
-			c.gate.leave(1)
+// pumpBytes is the buffer of a pump: several small records per system call, and
+// not many system calls for a large one.
+const pumpBytes = 256 << 10
+
+// sink takes what a pump has read.
+type sink interface {
+	// record is told the head of each record, without its mark, and says where
+	// the record goes. flush writes what the pump still holds of former
+	// records; record calls it before it waits for anything.
+	record(head []byte, flush func() error) (io.Writer, error)
+	// wrote follows each write of n bytes; ended says that it ended with a record.
+	wrote(n int, ended bool)
+}
+
+// pump copies records from one connection to others. It looks at the head of
+// each record only; as many records as were received go on in one write.
+type pump struct {
+	src  net.Conn
+	sink sink
+	dst  io.Writer
+
+	buf  []byte
+	from int // buf[from:at] goes to dst and was not written
+	at   int // buf[at:to] was received and not looked at
+	to   int
+
+	left     int  // bytes of the fragment beyond at
+	last     bool // the fragment ends its record
+	inRecord bool
+}
+
+func newPump(src net.Conn, s sink) *pump {
+	return &pump{src: src, sink: s, buf: make([]byte, pumpBytes)}
+}
+
+// run copies until the source ends, which is no error between records, or
+// something fails.
+func (p *pump) run() error {
+	for {
+		n, err := p.src.Read(p.buf[p.to:])
+		p.to += n
+		if e := p.look(); e != nil {
+			return e
+		}
+		if errors.Is(err, io.EOF) && p.to == 0 && !p.inRecord {
+			return nil
+		}
+		if err != nil {
+			return err
 		}
 	}
-	clear(s.calls)
+}
+
+// look goes through what was received and sends it on.
+func (p *pump) look() error {
+	for p.at < p.to {
+		if p.left > 0 {
+			n := min(p.left, p.to-p.at)
+			p.at += n
+			p.left -= n
+			p.inRecord = p.left > 0 || !p.last
+			continue
+		}
+		complete, err := p.fragment()
+		if err != nil {
+			return err
+		}
+		if !complete {
+			break
+		}
+	}
+	if err := p.flush(); err != nil {
+		return err
+	}
+	p.to = copy(p.buf, p.buf[p.at:p.to])
+	p.from, p.at = 0, 0
+	return nil
+}
+
+// fragment begins the fragment at p.at, unless more of its head is needed.
+func (p *pump) fragment() (complete bool, err error) {
+	rest := p.buf[p.at:p.to]
+	if len(rest) < 4 {
+		return false, nil
+	}
+	mark := binary.BigEndian.Uint32(rest)
+	size := int(mark &^ lastFragment)
+	if !p.inRecord {
+		head := min(size, headBytes)
+		if len(rest) < 4+head {
+			return false, nil
+		}
+		dst, err := p.sink.record(rest[4:4+head], p.flush)
+		if err == nil && dst != p.dst {
+			err = p.flush()
+			p.dst = dst
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	p.at += 4
+	p.left, p.last = size, mark&lastFragment != 0
+	p.inRecord = p.left > 0 || !p.last
+	return true, nil
+}
+
+// flush writes what was looked at.
+func (p *pump) flush() error {
+	if p.from == p.at {
+		return nil
+	}
+	n, err := p.dst.Write(p.buf[p.from:p.at])
+	p.from = p.at
+	p.sink.wrote(n, !p.inRecord)
+	return err
 }

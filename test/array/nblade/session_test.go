@@ -156,7 +156,7 @@ func TestCallsGoToTheOwnerAndRepliesComeBackInAnyOrder(t *testing.T) {
 		t.Errorf("volume 2: %+v", v)
 	}
 	for _, c := range counts.Clients {
-		if local := c.Volume == "v1"; (c.Local > 0) != local || (c.Remote > 0) == local {
+		if local := c.Volume == "v1"; (c.LocalRequests > 0) != local || (c.RemoteRequests > 0) == local {
 			t.Errorf("client %+v", c)
 		}
 	}

@@ -12,6 +12,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -47,7 +48,6 @@ func run(args []string, out io.Writer) error {
 	f.StringVar(&s.Name, "name", "twonode", "up to 8 letters and digits; several may run at once")
 	f.StringVar(&s.subnets, "subnets", "10.246.1.0/24,10.246.2.0/24", "network of each LIF")
 	f.StringVar(&s.volumes, "volumes", "", "NAME=JUNCTION=a|b[,...]: volumes and who owns them (default data=/export/data=a)")
-	f.IntVar(&s.Cores, "cores", 0, "processors that each node is bound to; 0 = all, shared")
 	f.DurationVar(&s.rest.Grid, "grid", 15*time.Second, "how often the statistics of the REST interface move")
 	f.DurationVar(&s.rest.Replication, "replication", 0, "how long a volume is on its way when it moves")
 	if err := f.Parse(args[1:]); err != nil {
@@ -89,28 +89,23 @@ func (s *settings) readVolumes() error {
 }
 
 // serve runs the array until the context ends or one of its processes does.
-func serve(ctx context.Context, s settings, out io.Writer) error {
+func serve(ctx context.Context, s settings, out io.Writer) (err error) {
 	a, err := array.Start(ctx, s.Options)
 	if err != nil {
 		return err
 	}
-	err = func() error {
-		if _, err := a.StartREST(s.rest); err != nil {
-			return err
-		}
-		text, err := a.Describe()
-		if err != nil {
-			return err
-		}
-		if _, err := out.Write(text); err != nil {
-			return err
-		}
-		return a.Wait(ctx)
-	}()
-	if e := a.Stop(); err == nil {
-		err = e
+	defer func() { err = errors.Join(err, a.Stop()) }()
+	if _, err := a.StartREST(s.rest); err != nil {
+		return err
 	}
-	return err
+	text, err := a.Describe()
+	if err != nil {
+		return err
+	}
+	if _, err := out.Write(text); err != nil {
+		return err
+	}
+	return a.Wait(ctx)
 }
 
 // up starts this program again in the background and waits until it serves.

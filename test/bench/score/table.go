@@ -2,7 +2,9 @@ package score
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -51,7 +53,8 @@ func speed(b *strings.Builder, d Document) {
 				dash(both, "**%.3f**", ratio.Median), dash(both, "%.3f..%.3f", ratio.Min, ratio.Max),
 				percent(ours.CV) + ", " + percent(theirs.CV),
 			}
-			put(b, append(line, asked(d, row, MetricRate, peer.Name)...))
+			line = append(line, asked(d, row, MetricRate, peer.Name)...)
+			b.WriteString("| " + strings.Join(line, " | ") + " |\n")
 		}
 	}
 	b.WriteString("\n")
@@ -75,14 +78,10 @@ func cost(b *strings.Builder, d Document) {
 			if i == 0 {
 				memory = asked(d, row, MetricMemory, "")
 			}
-			put(b, append(line, memory...))
+			b.WriteString("| " + strings.Join(append(line, memory...), " | ") + " |\n")
 		}
 	}
 	b.WriteString("\n")
-}
-
-func put(b *strings.Builder, cells []string) {
-	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 }
 
 func label(c Contender) string {
@@ -119,12 +118,11 @@ func (c Check) bound() string {
 // cell is the median of a metric; where no rate is known, why there is none.
 func cell(d Document, row Row, contender, metric, unit string) string {
 	spread, ok := d.Of(row, contender, metric)
-	if ok {
-		text := value(spread, true, unit)
-		if spread.Failures > 0 {
-			text += fmt.Sprintf(" (%d of %d failed)", spread.Failures, spread.Failures+spread.Repeats)
-		}
-		return text
+	switch {
+	case ok && spread.Failures > 0:
+		return value(spread, true, unit) + fmt.Sprintf(" (%d of %d failed)", spread.Failures, spread.Failures+spread.Repeats)
+	case ok:
+		return value(spread, true, unit)
 	}
 	for _, s := range d.SamplesOf(row.Name, contender) {
 		if metric == MetricRate && s.State != StateDone {
@@ -135,10 +133,7 @@ func cell(d Document, row Row, contender, metric, unit string) string {
 }
 
 func value(s Spread, ok bool, unit string) string {
-	if !ok {
-		return "-"
-	}
-	return threeDigits(s.Median) + " " + unit
+	return dash(ok, "%s %s", threeDigits(s.Median), unit)
 }
 
 // threeDigits writes what can be told apart on a machine and no more.
@@ -166,4 +161,81 @@ func dash(ok bool, format string, values ...any) string {
 		return "-"
 	}
 	return fmt.Sprintf(format, values...)
+}
+
+func circumstances(b *strings.Builder, d Document) {
+	m := d.Machine
+	fmt.Fprintf(b, "%s. %d repeats of %d s, contenders in turns. Median; the ratio is taken within each repeat.\n", d.Started, d.Repeats, d.Seconds)
+	fmt.Fprintf(b, "Machine: %d cores", m.Cores)
+	memory := ""
+	if m.MemoryBytes > 0 {
+		memory = fmt.Sprintf("%.0f GiB", float64(m.MemoryBytes)/(1<<30))
+	}
+	for _, fact := range []string{m.CPU, memory, m.System, "Linux " + m.Kernel, m.Congestion} {
+		if fact != "" {
+			b.WriteString(", " + fact)
+		}
+	}
+	fmt.Fprintf(b, "; load average before: %.2f.\n", m.LoadBefore)
+	for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
+		fmt.Fprintf(b, "- %s: %s\n", name, m.Versions[name])
+	}
+	for _, text := range d.Reminders {
+		fmt.Fprintf(b, "- %s\n", text)
+	}
+}
+
+// Screen is a document for a terminal: each contender of each row, and which
+// checks were met.
+func Screen(d Document) string {
+	var b strings.Builder
+	for _, row := range d.Rows {
+		fmt.Fprintf(&b, "\n%s  (%s)\n", row.Title, row.Name)
+		for i, c := range row.Contenders {
+			b.WriteString(contender(d, row, c))
+			if i > 0 {
+				b.WriteString(beside(d, row, row.Contenders[0].Name, c.Name))
+			}
+		}
+		b.WriteString(verdicts(d, row))
+	}
+	return b.String()
+}
+
+func contender(d Document, row Row, c Contender) string {
+	line := fmt.Sprintf("  %-28s %12s", label(c), cell(d, row, c.Name, MetricRate, row.Unit))
+	if s, ok := d.Of(row, c.Name, MetricRate); ok {
+		line += fmt.Sprintf("  %s..%s", threeDigits(s.Min), threeDigits(s.Max))
+	}
+	return line + fmt.Sprintf("  CPU %s  p99 %s  %s\n",
+		cell(d, row, c.Name, MetricCPU, "s"), cell(d, row, c.Name, MetricP99, "ms"), cell(d, row, c.Name, MetricMemory, "MiB"))
+}
+
+func beside(d Document, row Row, subject, peer string) string {
+	rate, ok := d.Ratio(row, subject, peer, MetricRate)
+	if !ok {
+		return ""
+	}
+	line := fmt.Sprintf("      %s/%s  %.3f (%.3f..%.3f, CV %s)", subject, peer, rate.Median, rate.Min, rate.Max, percent(rate.CV))
+	if cpu, ok := d.Ratio(row, subject, peer, MetricCPU); ok {
+		line += fmt.Sprintf(", CPU %.2f (%.2f..%.2f)", cpu.Median, cpu.Min, cpu.Max)
+	}
+	return line + "\n"
+}
+
+func verdicts(d Document, row Row) string {
+	var b strings.Builder
+	for _, c := range row.Checks {
+		spread, outcome := d.Judge(row, c)
+		what := c.Metric
+		if c.To != "" {
+			what += " to " + c.To
+		}
+		fmt.Fprintf(&b, "  %-7s %s %s %s", outcome, c.Of, what, c.bound())
+		if spread.Repeats > 0 {
+			fmt.Fprintf(&b, ": %.3f", spread.Median)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
 }

@@ -37,9 +37,8 @@ func run(args []string) error {
 	}
 }
 
-// serve discards what each client sends and then acknowledges with one byte,
-// so that a client's clock stops when the last byte has arrived, not when it
-// has left.
+// serve discards what each client sends and then acknowledges with one byte: a client's
+// clock stops when the last byte has arrived, not when it has left.
 func serve(address string) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -9,16 +9,15 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/test/oracle/wire"
 )
-
-// dialTimeout is connect_timeout of an EZConnect string.
-const dialTimeout = 15 * time.Second
 
 // Open connects to a stand-in; it is an oracle.Opener.
 func Open(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, error) {
@@ -59,12 +58,10 @@ type connector struct {
 	login   wire.Request
 }
 
-// Driver implements driver.Connector.
-func (c *connector) Driver() driver.Driver { return noDriver{} }
+func (c *connector) Driver() driver.Driver { return nil } // nobody asks
 
-// Connect implements driver.Connector.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
-	dialer := net.Dialer{Timeout: dialTimeout}
+	dialer := net.Dialer{Timeout: 15 * time.Second} // connect_timeout of an EZConnect string
 	nc, err := dialer.DialContext(ctx, "tcp", c.address)
 	if err != nil {
 		return nil, dialFailure(err)
@@ -90,10 +87,182 @@ func dialFailure(err error) error {
 	return &wire.Failure{Code: 12541, Message: "TNS:no listener"}
 }
 
-type noDriver struct{}
+type conn struct {
+	nc      net.Conn
+	codec   *wire.Codec
+	answers chan answer
+	broken  atomic.Bool
+}
 
-// Open implements driver.Driver. There is no such name to register: the driver
-// is used through Open of this package only.
-func (noDriver) Open(name string) (driver.Conn, error) {
-	return nil, fmt.Errorf("open %q: use driver.Open", name)
+type answer struct {
+	response *wire.Response
+	err      error
+}
+
+func (c *conn) listen() {
+	for {
+		r := new(wire.Response)
+		err := c.codec.Receive(r)
+		c.answers <- answer{r, err}
+		if err != nil {
+			close(c.answers)
+			return
+		}
+	}
+}
+
+// call makes one request. When the context ends first the statement is
+// cancelled, and the answer is then ORA-01013.
+func (c *conn) call(ctx context.Context, r *wire.Request) (*wire.Response, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := c.codec.Send(r); err != nil {
+		return nil, c.lost()
+	}
+	select {
+	case a := <-c.answers:
+		return c.take(a)
+	case <-ctx.Done():
+	}
+	if err := c.codec.Send(&wire.Request{Kind: wire.Cancel}); err != nil {
+		return nil, c.lost()
+	}
+	select {
+	case a := <-c.answers:
+		return c.take(a)
+	case <-time.After(10 * time.Second):
+		_ = c.Close()
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (c *conn) take(a answer) (*wire.Response, error) {
+	switch {
+	case a.err != nil || a.response == nil:
+		return nil, c.lost()
+	case a.response.Failure != nil:
+		return nil, a.response.Failure
+	}
+	return a.response, nil
+}
+
+func (c *conn) lost() error {
+	c.broken.Store(true)
+	return &wire.Failure{Code: 3113, Message: "end-of-file on communication channel"}
+}
+
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	r, err := c.call(ctx, &wire.Request{Kind: wire.Exec, SQL: query, Args: bind(args)})
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range args {
+		if out, ok := a.Value.(sql.Out); ok {
+			to, known := out.Dest.(*int64)
+			if n, isNumber := r.Out[i].(int64); known && isNumber {
+				*to = n
+			} else {
+				return nil, fmt.Errorf("OUT bind of type %T: %T does not fit it", out.Dest, r.Out[i])
+			}
+		}
+	}
+	return driver.RowsAffected(r.Affected), nil
+}
+
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	r, err := c.call(ctx, &wire.Request{Kind: wire.Query, SQL: query, Args: bind(args)})
+	if err != nil {
+		return nil, err
+	}
+	return &rows{columns: r.Columns, rows: r.Rows}, nil
+}
+
+func bind(args []driver.NamedValue) []wire.Arg {
+	out := make([]wire.Arg, len(args))
+	for i, a := range args {
+		out[i] = wire.Arg{Name: a.Name, Value: wire.Value(a.Value)}
+		if _, out[i].Out = a.Value.(sql.Out); out[i].Out {
+			out[i].Value = wire.Null{}
+		}
+	}
+	return out
+}
+
+// CheckNamedValue implements driver.NamedValueChecker: it lets OUT binds pass.
+func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
+	if _, ok := v.Value.(sql.Out); ok {
+		return nil
+	}
+	value, err := driver.DefaultParameterConverter.ConvertValue(v.Value)
+	v.Value = value
+	return err
+}
+
+func (c *conn) Ping(context.Context) error {
+	if c.broken.Load() {
+		return driver.ErrBadConn
+	}
+	return nil
+}
+
+func (c *conn) IsValid() bool { return !c.broken.Load() }
+
+func (c *conn) Prepare(query string) (driver.Stmt, error) { return &stmt{c, query}, nil }
+
+// Begin implements driver.Conn; nfsbench has no transactions, and statements commit.
+func (c *conn) Begin() (driver.Tx, error) { return nil, errors.ErrUnsupported }
+
+func (c *conn) Close() error {
+	c.broken.Store(true)
+	return c.nc.Close()
+}
+
+type stmt struct {
+	c     *conn
+	query string
+}
+
+func (s *stmt) Close() error { return nil }
+
+// NumInput implements driver.Stmt: the server counts.
+func (s *stmt) NumInput() int { return -1 }
+
+func (s *stmt) CheckNamedValue(v *driver.NamedValue) error { return s.c.CheckNamedValue(v) }
+
+// Exec implements driver.Stmt; database/sql calls ExecContext instead.
+func (s *stmt) Exec([]driver.Value) (driver.Result, error) { return nil, driver.ErrSkip }
+
+// Query implements driver.Stmt; database/sql calls QueryContext instead.
+func (s *stmt) Query([]driver.Value) (driver.Rows, error) { return nil, driver.ErrSkip }
+
+func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	return s.c.ExecContext(ctx, s.query, args)
+}
+
+func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return s.c.QueryContext(ctx, s.query, args)
+}
+
+type rows struct {
+	columns []string
+	rows    [][]any
+}
+
+func (r *rows) Columns() []string { return r.columns }
+
+func (r *rows) Close() error { return nil }
+
+func (r *rows) Next(dest []driver.Value) error {
+	if len(r.rows) == 0 {
+		return io.EOF
+	}
+	for i, v := range r.rows[0] {
+		if _, null := v.(wire.Null); null {
+			v = nil
+		}
+		dest[i] = v
+	}
+	r.rows = r.rows[1:]
+	return nil
 }

@@ -13,37 +13,31 @@
 //	                               it is the folder behind the export
 //	STANDIN_DATAFILE_PERCENT=N     size of the first datafiles; 100 = 152 MiB
 //	STANDIN_CALIBRATE_SECONDS=N    how long CALIBRATE_IO loads (4)
-//	STANDIN_MILLISECONDS=true      V$IOSTAT_FILE counts milliseconds
-//	STANDIN_MEMORY_CHECK=true      refuse a memory limit below 2 GiB
-//	STANDIN_FIXTURE=FILE           declared answers
 //	STANDIN_FALLBACK=true          Direct NFS is set up, and silently not used
-//	STANDIN_ORADISM=true           oradism counts as not setuid
-//	STANDIN_HANG=true              an oranfstab that Oracle refuses hangs the start
-//	STANDIN_ASYNC_OFF=true         ASYNCH_IO is ASYNC_OFF
 //	STANDIN_FULL_AFTER=BYTES       no datafile grows beyond
-//	STANDIN_DELAY=DURATION         of each I/O
 //	STANDIN_NEVER_READY=true       the start never ends
 //	STANDIN_READY_AFTER=DURATION   the start lasts so much longer
 //	STANDIN_CRASH_AFTER=DURATION   the instance dies so long after it was ready
-//	STANDIN_NFS_PORT, STANDIN_MOUNT_PORT, STANDIN_PORTMAP_PORT
 //	STANDIN_LISTEN=ADDRESS         of the listener (:1521)
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
 	os.Exit(act(filepath.Base(os.Args[0]), os.Args[1:]))
 }
 
-// act does what the name stands for and returns the exit code.
 func act(name string, args []string) int {
 	e := environment{get: os.Getenv, gvenzl: name == "container-entrypoint.sh" || name == "healthcheck.sh"}
 	switch name {
@@ -60,6 +54,99 @@ func act(name string, args []string) int {
 		}
 		return 0
 	}
-	fmt.Fprintf(os.Stderr, "%s: not a name of the stand-in; see %s\n", name, strings.Join([]string{"runOracle.sh", "container-entrypoint.sh", "checkDBStatus.sh", "healthcheck.sh", "make"}, ", "))
+	fmt.Fprintf(os.Stderr, "%s: not a name of the stand-in; see the comment of its package\n", name)
 	return 2
+}
+
+// dnfs is `make -f ins_rdbms.mk dnfs_on` in $ORACLE_HOME/rdbms/lib: it copies the
+// library of Direct NFS into rdbms/lib/odm, and dnfs_off removes it.
+func dnfs(e environment, args []string, stderr io.Writer) int {
+	if len(args) != 3 || args[0] != "-f" || filepath.Base(args[1]) != "ins_rdbms.mk" {
+		fmt.Fprintln(stderr, "make: *** No targets specified and no makefile found.  Stop.")
+		return 2
+	}
+	home := e.get("ORACLE_HOME")
+	to := filepath.Join(home, "rdbms/lib/odm/libnfsodm.so")
+	var err error
+	switch args[2] {
+	case "dnfs_on":
+		var text []byte
+		if text, err = os.ReadFile(filepath.Join(home, "lib/libnfsodm.so")); err == nil {
+			err = os.WriteFile(to, text, 0o755)
+		}
+	case "dnfs_off":
+		if err = os.Remove(to); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	default:
+		err = fmt.Errorf("no rule to make target '%s'", args[2])
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "make: *** %v.  Stop.\n", err)
+		return 2
+	}
+	return 0
+}
+
+// The phases of a start, as health scripts tell them apart.
+const (
+	phaseStarting = "starting"
+	phaseSetup    = "setup"
+	phaseStartup  = "startup"
+	phaseReady    = "ready"
+)
+
+// stateFile lies where Oracle's images keep theirs.
+func (e environment) stateFile() string {
+	return filepath.Join(e.or("STANDIN_STATE", "/dev/shm"), ".db_started")
+}
+
+// mark leaves the phase that has begun for the health script.
+func (e environment) mark(phase string) error {
+	file := e.stateFile()
+	if err := os.WriteFile(file+".new", fmt.Appendf(nil, "%d %s", os.Getpid(), phase), 0o644); err != nil {
+		return fmt.Errorf("%w: /dev/shm must be writable", err)
+	}
+	return os.Rename(file+".new", file)
+}
+
+// health is the exit code of the health script.
+//
+// Oracle: 0 = ready, 1 = not started. gvenzl: 0 = ready, 1 = not ready,
+// 2 = starting, 4 = setup scripts, 5 = startup scripts.
+func health(e environment) int {
+	text, err := os.ReadFile(e.stateFile())
+	if err != nil {
+		fmt.Fprintln(os.Stdout, "The database is not started")
+		return 1
+	}
+	var pid int
+	var phase string
+	if _, err := fmt.Sscan(string(text), &pid, &phase); err != nil || !alive(pid) {
+		return 1
+	}
+	switch {
+	case phase == phaseReady && !listening(e.or("STANDIN_LISTEN", ":1521")):
+		fmt.Fprintln(os.Stdout, "ORA-12541: TNS:no listener")
+		return 3
+	case phase == phaseReady:
+		return 0
+	case !e.gvenzl:
+		return 1
+	}
+	return map[string]int{phaseStarting: 2, phaseSetup: 4, phaseStartup: 5}[phase]
+}
+
+func alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || err == syscall.EPERM //nolint:errorlint // a bare errno
+}
+
+func listening(address string) bool {
+	c, err := net.DialTimeout("tcp", address, 2*time.Second) // an address without a host is this one
+	if err != nil {
+		return false
+	}
+	_ = c.Close()
+	return true
 }

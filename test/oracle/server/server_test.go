@@ -130,7 +130,6 @@ func TestWhatImagesRefuse(t *testing.T) {
 		"two passwords":           {map[string]string{"ORACLE_PASSWORD": "x", "ORACLE_RANDOM_PASSWORD": "yes"}, true, "no more than one"},
 		"a SID that is too long":  {map[string]string{"ORACLE_EDITION": "enterprise", "ORACLE_SID": "ABCDEFGHIJKLM"}, false, "at most 12"},
 		"a parameter of no sense": {map[string]string{"INIT_SGA_SIZE": "many"}, false, "ORA-02017"},
-		"a fixture of nowhere":    {map[string]string{"STANDIN_FIXTURE": "/nowhere"}, false, "/nowhere"},
 		"a full volume":           {map[string]string{"STANDIN_FULL_AFTER": "65536"}, false, "No space left on device"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,14 +1,16 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -18,16 +20,12 @@ import (
 	"github.com/nfsbench/nfsbench/test/oracle/driver"
 )
 
-// shutdownPatience bounds SHUTDOWN IMMEDIATE.
-const shutdownPatience = 20 * time.Second
-
-// start runs the database until the context ends.
 func start(ctx context.Context, e environment, out io.Writer) error {
-	defer unmark(e)
+	defer func() { _ = os.Remove(e.stateFile()) }() // health must not see a database that has ended
 	if err := e.mark(phaseStarting); err != nil {
 		return err
 	}
-	if err := e.mayStart(out); err != nil {
+	if err := e.mayStart(); err != nil {
 		return err
 	}
 	cfg, err := e.config(out)
@@ -40,15 +38,19 @@ func start(ctx context.Context, e environment, out io.Writer) error {
 			return err
 		}
 	}
-	if err := e.hold(ctx); err != nil {
-		return nil //nolint:nilerr // told to end while it starts
+	ready, err := e.after("STANDIN_READY_AFTER")
+	if err != nil {
+		return err
 	}
-	instance, err := standin.Open(ctx, cfg)
-	if errors.Is(err, standin.ErrHang) {
-		fmt.Fprintln(out, "ORACLE instance started.") // and then nothing more
-		<-ctx.Done()
+	if e.is("STANDIN_NEVER_READY") {
+		ready = nil
+	}
+	select {
+	case <-ready:
+	case <-ctx.Done():
 		return nil
 	}
+	instance, err := standin.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -65,13 +67,12 @@ func start(ctx context.Context, e environment, out io.Writer) error {
 // stay waits for the end that the container is told of, or for the crash that a
 // test asks for.
 func (e environment) stay(ctx context.Context, instance *standin.Instance, out io.Writer) error {
-	crash, err := e.duration("STANDIN_CRASH_AFTER")
+	crashed, err := e.after("STANDIN_CRASH_AFTER")
 	if err != nil {
 		return err
 	}
-	var crashed <-chan time.Time
-	if crash > 0 {
-		crashed = time.After(crash)
+	if e.get("STANDIN_CRASH_AFTER") == "" {
+		crashed = nil
 	}
 	select {
 	case <-crashed:
@@ -79,31 +80,12 @@ func (e environment) stay(ctx context.Context, instance *standin.Instance, out i
 		return errors.New("ORA-00600: internal error code, arguments: [standin], [], []")
 	case <-ctx.Done():
 	}
-	bounded, cancel := context.WithTimeout(context.Background(), shutdownPatience)
+	bounded, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	return instance.Shutdown(bounded)
 }
 
-// hold makes a start last, or never end.
-func (e environment) hold(ctx context.Context) error {
-	wait, err := e.duration("STANDIN_READY_AFTER")
-	if err != nil {
-		return err
-	}
-	var ready <-chan time.Time
-	if !e.is("STANDIN_NEVER_READY") {
-		ready = time.After(wait)
-	}
-	select {
-	case <-ready:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// mayStart makes the checks that the images make first.
-func (e environment) mayStart(out io.Writer) error {
+func (e environment) mayStart() error {
 	host, err := os.Hostname()
 	if err != nil {
 		return err
@@ -111,32 +93,11 @@ func (e environment) mayStart(out io.Writer) error {
 	if strings.Contains(host, "_") {
 		return fmt.Errorf("the host name %q contains _, which Oracle does not take", host)
 	}
-	if limit := memoryLimit(); limit > 0 && limit < 2<<30 {
-		text := fmt.Sprintf("The container doesn't have enough memory allocated: %d bytes, minimum is 2 GiB", limit)
-		if !e.gvenzl && e.is("STANDIN_MEMORY_CHECK") {
-			return errors.New(text)
-		}
-		fmt.Fprintln(out, "WARNING:", text)
-	}
 	probe := filepath.Join(e.data(), ".standin")
 	if err := os.WriteFile(probe, nil, 0o640); err != nil {
 		return fmt.Errorf("cannot create folder : Permission denied: %w; the data directory must be writable for uid %d", err, os.Geteuid())
 	}
 	return os.Remove(probe)
-}
-
-// memoryLimit is that of the container in bytes; 0 = none.
-func memoryLimit() int64 {
-	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		if n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64); err == nil && n < 1<<60 {
-			return n
-		}
-	}
-	return 0
 }
 
 func exists(path string) bool {
@@ -147,7 +108,8 @@ func exists(path string) bool {
 // scripts runs the setup scripts of a database that was created just now, and
 // the startup scripts of every start.
 func (e environment) scripts(ctx context.Context, cfg standin.Config, i *standin.Instance, created bool, out io.Writer) error {
-	setup, startup := e.or("STANDIN_SCRIPTS", "/opt/oracle/scripts")+"/setup", e.or("STANDIN_SCRIPTS", "/opt/oracle/scripts")+"/startup"
+	scripts := e.or("STANDIN_SCRIPTS", "/opt/oracle/scripts")
+	setup, startup := scripts+"/setup", scripts+"/startup"
 	if e.gvenzl {
 		setup, startup = "/container-entrypoint-initdb.d", "/container-entrypoint-startdb.d"
 	}
@@ -167,7 +129,6 @@ func (e environment) runAll(ctx context.Context, dir string, phase string, cfg s
 	if err := e.mark(phase); err != nil {
 		return err
 	}
-	slices.Sort(files)
 	fmt.Fprintf(out, "Executing user defined scripts of %s\n", dir)
 	for _, file := range files {
 		fmt.Fprintf(out, "running %s\n", file)
@@ -192,7 +153,9 @@ func script(ctx context.Context, file string, cfg standin.Config, i *standin.Ins
 	if err != nil {
 		return err
 	}
-	db, err := driver.Open(ctx, oracle.ConnectOptions{Connect: local(i) + "/" + cfg.SID, User: "sys", Password: i.Password("SYS"), Role: "SYSDBA"})
+	_, port, _ := net.SplitHostPort(i.Address())
+	address := net.JoinHostPort("127.0.0.1", port)
+	db, err := driver.Open(ctx, oracle.ConnectOptions{Connect: address + "/" + cfg.SID, User: "sys", Password: i.Password("SYS"), Role: "SYSDBA"})
 	if err != nil {
 		return err
 	}
@@ -201,8 +164,125 @@ func script(ctx context.Context, file string, cfg standin.Config, i *standin.Ins
 	return err
 }
 
-// local is the listener as this host reaches it.
-func local(i *standin.Instance) string {
-	_, port, _ := strings.Cut(i.Address()[strings.LastIndex(i.Address(), ":"):], ":")
-	return "127.0.0.1:" + port
+type environment struct {
+	get    func(string) string
+	gvenzl bool
+}
+
+func (e environment) or(name, otherwise string) string { return cmp.Or(e.get(name), otherwise) }
+
+func (e environment) is(name string) bool { return strings.EqualFold(e.get(name), "true") }
+
+// number reads what tests set; what is not set is 0.
+func (e environment) number(name string) (int64, error) {
+	n, err := strconv.ParseInt(e.or(name, "0"), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s=%q is no number", name, e.get(name))
+	}
+	return n, nil
+}
+
+// after fires as long after now as a variable says; at once where it is not set.
+func (e environment) after(name string) (<-chan time.Time, error) {
+	d, err := time.ParseDuration(e.or(name, "0s"))
+	if err != nil {
+		return nil, fmt.Errorf("%s=%q is no duration", name, e.get(name))
+	}
+	return time.After(d), nil
+}
+
+func (e environment) data() string { return e.or("STANDIN_DATA", "/opt/oracle/oradata") }
+func (e environment) base() string { return e.or("ORACLE_BASE", "/opt/oracle") }
+
+// sid is that of the instance: at most 12 letters and digits, in upper case.
+func (e environment) sid() (string, error) {
+	if e.free() {
+		return standin.DefaultSID, nil // Oracle Free has no other
+	}
+	sid := strings.ToUpper(e.or("ORACLE_SID", "ORCLCDB"))
+	if !regexp.MustCompile(`^[A-Z][A-Z0-9]{0,11}$`).MatchString(sid) {
+		return "", fmt.Errorf("ORACLE_SID %q: the ORACLE_SID must be at most 12 letters and digits", sid)
+	}
+	return sid, nil
+}
+
+func (e environment) pdb() string {
+	first, _, _ := strings.Cut(e.get("ORACLE_DATABASE"), ",")
+	switch {
+	case e.gvenzl && first != "":
+		return strings.ToUpper(first)
+	case e.free():
+		return standin.DefaultPDB
+	}
+	return strings.ToUpper(e.or("ORACLE_PDB", "ORCLPDB1"))
+}
+
+func (e environment) free() bool {
+	return e.gvenzl || strings.EqualFold(e.or("ORACLE_EDITION", standin.EditionFree), standin.EditionFree)
+}
+
+// password is that of the first start. Oracle's images make one up and print it
+// where none is given; gvenzl's want to be told.
+func (e environment) password(out io.Writer) (string, error) {
+	password, file := e.get("ORACLE_PWD"), e.or("STANDIN_SECRET", "/run/secrets/oracle_pwd")
+	if e.gvenzl {
+		given := 0
+		for _, name := range []string{"ORACLE_PASSWORD", "ORACLE_PASSWORD_FILE", "ORACLE_RANDOM_PASSWORD"} {
+			if e.get(name) != "" {
+				given++
+			}
+		}
+		if given != 1 {
+			return "", errors.New("one of ORACLE_PASSWORD, ORACLE_PASSWORD_FILE and ORACLE_RANDOM_PASSWORD must be set, and no more than one")
+		}
+		password, file = e.get("ORACLE_PASSWORD"), e.get("ORACLE_PASSWORD_FILE")
+	}
+	if password != "" {
+		return password, nil
+	}
+	text, err := os.ReadFile(file)
+	if err == nil || e.gvenzl && file != "" {
+		return strings.TrimRight(string(text), "\r\n"), err
+	}
+	made := rand.Text()
+	fmt.Fprintf(out, "ORACLE PASSWORD FOR SYS, SYSTEM AND PDBADMIN: %s\n", made)
+	return made, nil
+}
+
+func (e environment) parameters() map[string]string {
+	p := map[string]string{}
+	for variable, parameter := range map[string][2]string{ // name, unit
+		"INIT_SGA_SIZE": {"sga_target", "M"}, "INIT_PGA_SIZE": {"pga_aggregate_target", "M"},
+		"INIT_CPU_COUNT": {"cpu_count"}, "INIT_PROCESSES": {"processes"},
+	} {
+		if v := e.get(variable); v != "" {
+			p[parameter[0]] = v + parameter[1]
+		}
+	}
+	return p
+}
+
+func (e environment) config(out io.Writer) (standin.Config, error) {
+	sid, err := e.sid()
+	if err != nil {
+		return standin.Config{}, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return standin.Config{}, err
+	}
+	c := standin.Config{
+		Data: e.data(), Home: e.get("ORACLE_HOME"), Base: e.base(), SID: sid, PDB: e.pdb(), Host: host,
+		Edition: standin.EditionEnterprise, Listen: e.or("STANDIN_LISTEN", ":1521"), Parameters: e.parameters(),
+		Now: time.Now, Out: out, Direct: standin.DirectConfig{AnyMount: e.is("STANDIN_ANY_MOUNT")},
+		Faults: standin.Faults{Fallback: e.is("STANDIN_FALLBACK")},
+	}
+	if e.free() {
+		c.Edition = standin.EditionFree
+	}
+	percent, err1 := e.number("STANDIN_DATAFILE_PERCENT")
+	seconds, err2 := e.number("STANDIN_CALIBRATE_SECONDS")
+	full, err3 := e.number("STANDIN_FULL_AFTER")
+	c.DatafilePercent, c.Calibrate, c.Faults.FullAfter = int(percent), time.Duration(seconds)*time.Second, full
+	return c, errors.Join(err1, err2, err3)
 }

@@ -12,12 +12,10 @@ import (
 
 // The kinds of requests.
 const (
-	Login    = "Login" // the first one of a connection
-	Query    = "Query"
-	Exec     = "Exec"
-	Commit   = "Commit"
-	Rollback = "Rollback"
-	Cancel   = "Cancel" // the statement under way; has no answer of its own
+	Login  = "Login" // the first one of a connection
+	Query  = "Query"
+	Exec   = "Exec"
+	Cancel = "Cancel" // the statement under way; has no answer of its own
 )
 
 // Request is what the client sends.
@@ -83,12 +81,6 @@ func Value(v any) any {
 	case nil:
 		return Null{}
 	case int:
-		return int64(v)
-	case int32:
-		return int64(v)
-	case uint32:
-		return int64(v)
-	case uint64:
 		return int64(v)
 	}
 	return v

@@ -1,17 +1,42 @@
+// Package direct puts load on an export through the user-space client of
+// package nfs, one connection for each channel of an oranfstab, as Oracle's own
+// Direct NFS does.
+//
+// # Stability of writes
+//
+// Measured writes are FILE_SYNC: the reply says that the data would survive a
+// crash of the server. A database writer needs that of every single write
+// before it may forget the block, and Direct NFS has no page cache in which it
+// could keep the data until a later COMMIT; data files are opened with O_DSYNC
+// for the same reason where the kernel does the I/O. UNSTABLE writes with one
+// COMMIT at the end would measure the memory of the server. Files are filled
+// that way, since filling is not measured: UNSTABLE and COMMIT, and data that a
+// restart of the server lost in between are sent again.
 package direct
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
+	"syscall"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const (
+	// startingPatience is how long a server may refuse connections before it
+	// counts as not running: one that is starting, or a Service whose
+	// endpoints are just appearing, refuses for a moment.
+	startingPatience = 10 * time.Second
+	startingRetry    = 500 * time.Millisecond
 )
 
 // Options say what to mount.
@@ -31,7 +56,7 @@ type Target struct {
 
 // Open mounts the export and connects all channels. One channel that connects is
 // enough.
-func Open(ctx context.Context, opt Options) (*Target, error) {
+func Open(ctx context.Context, opt Options) (target.Target, error) {
 	if err := Check(opt.Engine); err != nil {
 		return nil, err
 	}
@@ -53,6 +78,25 @@ func Open(ctx context.Context, opt Options) (*Target, error) {
 		t.facts.FreeBytes = clampInt64(space.AvailableBytes)
 	}
 	return t, nil
+}
+
+// dial mounts an export. It tries again while nothing listens; whatever a
+// server itself says is final.
+func dial(ctx context.Context, cfg nfs.Config) (*nfs.Client, error) {
+	patience := startingPatience
+	if cfg.MountTimeout > 0 {
+		patience = min(patience, cfg.MountTimeout)
+	}
+	last := cfg.Now().Add(patience - startingRetry)
+	for {
+		c, err := nfs.Dial(ctx, cfg)
+		if err == nil || !errors.Is(err, syscall.ECONNREFUSED) || cfg.Now().After(last) {
+			return c, err
+		}
+		if course.Wait(ctx, startingRetry) != nil {
+			return nil, err
+		}
+	}
 }
 
 // clampInt64 bounds what file systems without limits report.

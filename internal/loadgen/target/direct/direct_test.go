@@ -14,10 +14,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/targettest"
-	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 // serve runs an NFS server on a loopback address and returns its port and the

@@ -63,13 +63,9 @@ type directory struct {
 }
 
 func (d *directory) List(ctx context.Context) ([]string, error) {
-	entries, err := d.t.client.ReadDir(ctx, d.fh)
+	names, err := d.t.client.ReadDir(ctx, d.fh)
 	if err != nil {
 		return nil, d.t.explain("list directory", err)
-	}
-	names := make([]string, len(entries))
-	for i := range entries {
-		names[i] = entries[i].Name
 	}
 	return names, nil
 }
@@ -142,10 +138,7 @@ func (f *file) WriteAt(ctx context.Context, p []byte, off int64) error {
 }
 
 func (f *file) Commit(ctx context.Context) error {
-	if err := f.f.Commit(ctx); err != nil {
-		return f.t.explain("commit", err)
-	}
-	return nil
+	return f.t.explain("commit", f.f.Commit(ctx))
 }
 
 func (f *file) Size(ctx context.Context) (int64, error) {

@@ -12,11 +12,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
-	"github.com/nfsbench/nfsbench/internal/nfs/nfstest"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
 // forgery puts hostile bytes in place of the replies to one procedure.
@@ -146,7 +146,7 @@ func useExport(t *testing.T, port, hostile int) {
 }
 
 //nolint:revive // a test's context comes behind the test
-func useFile(t *testing.T, ctx context.Context, tgt *direct.Target, file target.File) {
+func useFile(t *testing.T, ctx context.Context, tgt target.Target, file target.File) {
 	t.Helper()
 	const block = 4096
 	arena, err := target.NewArena(2, block)

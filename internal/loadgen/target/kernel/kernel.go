@@ -1,3 +1,14 @@
+// Package kernel puts load on a directory that the operating system mounted,
+// past its page cache.
+//
+// Files are opened with O_DIRECT, and for measured writes with O_DSYNC as well:
+// that is how Oracle opens data files on NFS (filesystemio_options=setall). An
+// I/O blocks a thread, one for each outstanding I/O; io_uring would need fewer,
+// but the seccomp profile that container runtimes use by default forbids it.
+//
+// A system call on a hard mount whose server is gone cannot be interrupted. The
+// calls of an opened Target therefore look at their context only before they
+// start; Open itself returns in time and leaves the call behind.
 package kernel
 
 import (
@@ -31,9 +42,9 @@ type Target struct {
 
 // Open checks that the path is what it should be, and opens it. It returns when
 // ctx is done, even if the mount does not answer.
-func Open(ctx context.Context, opt Options) (*Target, error) {
+func Open(ctx context.Context, opt Options) (target.Target, error) {
 	type result struct {
-		t   *Target
+		t   target.Target
 		err error
 	}
 	done := make(chan result, 1)
@@ -51,7 +62,7 @@ func Open(ctx context.Context, opt Options) (*Target, error) {
 	}
 }
 
-func open(opt Options) (*Target, error) {
+func open(opt Options) (target.Target, error) {
 	path, err := filepath.EvalSymlinks(opt.MountPath)
 	if err != nil {
 		return nil, failure(fmt.Sprintf("open mount %q", opt.MountPath), err)

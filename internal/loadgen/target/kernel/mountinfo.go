@@ -87,7 +87,10 @@ func (e mountEntry) facts(st *unix.Statfs_t) runfile.MountFacts {
 		key, value, _ := strings.Cut(o, "=")
 		switch key {
 		case "vers":
-			f.NFSVersion = versionName(value)
+			f.NFSVersion = "NFSv" + value // as plans spell it
+			if value == "4" {
+				f.NFSVersion = "NFSv4.0"
+			}
 		case "rsize":
 			f.ReadSizeBytes, _ = strconv.ParseInt(value, 10, 64)
 		case "wsize":
@@ -97,14 +100,4 @@ func (e mountEntry) facts(st *unix.Statfs_t) runfile.MountFacts {
 	return f
 }
 
-// versionName spells the version as plans do: NFSv3, NFSv4.0, NFSv4.1.
-func versionName(vers string) string {
-	if vers == "4" {
-		vers = "4.0"
-	}
-	return "NFSv" + vers
-}
-
-func deviceName(dev uint64) string {
-	return fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev))
-}
+func deviceName(dev uint64) string { return fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev)) }

@@ -92,3 +92,70 @@ func generation(dirfd int, name string, sx *unix.Statx_t) uint64 {
 	sum.Write(h.Bytes())
 	return sum.Sum64()
 }
+
+// SetAttr names what to change; nil = leave as it is.
+type SetAttr struct {
+	Mode     *uint32
+	UID, GID *uint32
+	Size     *uint64
+	Accessed *time.Time
+	Modified *time.Time
+}
+
+// SetAttr changes attributes, the size first because it is what may be refused.
+func (t *Tree) SetAttr(n *Node, set SetAttr) error {
+	if set.Size != nil {
+		if err := t.truncate(n, *set.Size); err != nil {
+			return err
+		}
+	}
+	if set.Mode == nil && set.UID == nil && set.GID == nil && set.Accessed == nil && set.Modified == nil {
+		return nil
+	}
+	t.names.RLock()
+	defer t.names.RUnlock()
+	return t.at(n, func(dirfd int, name string) error { return setAt(dirfd, name, set) })
+}
+
+func setAt(dirfd int, name string, set SetAttr) error {
+	a, _, err := statAt(dirfd, name)
+	if err != nil {
+		return err
+	}
+	if a.Kind() == unix.S_IFLNK {
+		return unix.EINVAL // nothing below follows a link, and a link has no mode
+	}
+	if name == "" {
+		name = "." // the root: the path calls know no empty name
+	}
+	if set.UID != nil && *set.UID != a.UID || set.GID != nil && *set.GID != a.GID {
+		if err := unix.Fchownat(dirfd, name, idOr(set.UID), idOr(set.GID), unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return err
+		}
+	}
+	if set.Mode != nil {
+		// The names lock keeps our own clients from putting a link in the place meanwhile.
+		if err := unix.Fchmodat(dirfd, name, *set.Mode&0o777, 0); err != nil {
+			return err
+		}
+	}
+	if set.Accessed == nil && set.Modified == nil {
+		return nil
+	}
+	times := []unix.Timespec{timespec(set.Accessed), timespec(set.Modified)}
+	return unix.UtimesNanoAt(dirfd, name, times, unix.AT_SYMLINK_NOFOLLOW)
+}
+
+func idOr(id *uint32) int {
+	if id == nil {
+		return -1
+	}
+	return int(*id)
+}
+
+func timespec(t *time.Time) unix.Timespec {
+	if t == nil {
+		return unix.Timespec{Nsec: unix.UTIME_OMIT}
+	}
+	return unix.Timespec{Sec: t.Unix(), Nsec: int64(t.Nanosecond())}
+}

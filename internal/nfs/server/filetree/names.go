@@ -1,8 +1,11 @@
 package filetree
 
 import (
+	"encoding/binary"
 	"errors"
+	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,42 +28,31 @@ func checkName(name string) error {
 }
 
 // Lookup finds a name in a directory. "." is the directory, ".." its parent, and the
-// parent of the root is the root.
+// parent of the root is the root. A name that cannot exist is not there.
 func (t *Tree) Lookup(dir *Node, name string) (*Node, Attr, error) {
 	if name == "." || name == ".." {
-		return t.lookupDots(dir, name)
+		if !dir.IsDir() {
+			return nil, Attr{}, unix.ENOTDIR
+		}
+		n, err := dir, error(nil)
+		if name == ".." && dir != t.root {
+			if n, _, err = t.place(dir); err != nil {
+				return nil, Attr{}, err
+			}
+		}
+		a, err := t.Stat(n)
+		return n, a, err
 	}
-	if err := checkLookup(name); err != nil {
+	err := checkName(name)
+	if errors.Is(err, unix.EINVAL) {
+		err = unix.ENOENT
+	}
+	if err != nil {
 		return nil, Attr{}, err
 	}
 	t.names.RLock()
 	defer t.names.RUnlock()
 	return t.find(dir, name)
-}
-
-// checkLookup differs from checkName only in the error: a name that can not exist is not there.
-func checkLookup(name string) error {
-	err := checkName(name)
-	if errors.Is(err, unix.EINVAL) {
-		return unix.ENOENT
-	}
-	return err
-}
-
-func (t *Tree) lookupDots(dir *Node, name string) (*Node, Attr, error) {
-	if !dir.IsDir() {
-		return nil, Attr{}, unix.ENOTDIR
-	}
-	n := dir
-	if name == ".." && dir != t.root {
-		parent, _, err := t.place(dir)
-		if err != nil {
-			return nil, Attr{}, err
-		}
-		n = parent
-	}
-	a, err := t.Stat(n)
-	return n, a, err
 }
 
 // find is Lookup for callers that hold the names lock.
@@ -117,9 +109,77 @@ func (t *Tree) at(n *Node, do func(dirfd int, name string) error) error {
 	})
 }
 
+// Create makes a regular file, or finds the one that is there unless guarded: then it
+// answers EEXIST. The owner keeps access, whatever perm says. The answer tells a new file
+// from an old one.
+func (t *Tree) Create(dir *Node, name string, perm uint32, guarded bool) (n *Node, made bool, err error) {
+	if err := checkNewName(name); err != nil {
+		return nil, false, err
+	}
+	t.names.Lock()
+	defer t.names.Unlock()
+	n, a, err := t.find(dir, name)
+	switch {
+	case err == nil && (guarded || !a.IsRegular()):
+		return nil, false, unix.EEXIST
+	case err == nil:
+		return n, false, nil
+	case !errors.Is(err, unix.ENOENT):
+		return nil, false, err
+	}
+	if err := t.checkRoom(); err != nil {
+		return nil, false, err
+	}
+	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	err = t.inDir(dir, func(fd int) error {
+		got, err := unix.Openat(fd, name, flags, perm&0o777|0o600)
+		if err != nil {
+			return err
+		}
+		f := os.NewFile(uintptr(got), name)
+		a, k, err := statAt(got, "")
+		if err == nil {
+			n, err = t.adopt(dir, name, k, a)
+		}
+		if err != nil {
+			return errors.Join(err, f.Close())
+		}
+		s, err := t.files.put(n, f, true)
+		if err == nil {
+			t.files.give(s)
+		}
+		return err
+	})
+	return n, err == nil, err
+}
+
+// CreateExclusive makes a file that remembers verifier, so that the same request sent
+// twice makes one file and both are answered well. The verifier lives in the two times of
+// the file, where it survives a restart.
+func (t *Tree) CreateExclusive(dir *Node, name string, verifier [8]byte) (*Node, error) {
+	n, made, err := t.Create(dir, name, 0o600, false)
+	if err != nil {
+		return nil, err
+	}
+	// 31 bits each: every file system stores such seconds.
+	accessed := time.Unix(int64(binary.BigEndian.Uint32(verifier[0:])&0x7fffffff), 0)
+	modified := time.Unix(int64(binary.BigEndian.Uint32(verifier[4:])&0x7fffffff), 0)
+	if made {
+		return n, t.SetAttr(n, SetAttr{Accessed: &accessed, Modified: &modified})
+	}
+	a, err := t.Stat(n)
+	if err == nil && (!a.Accessed.Equal(accessed) || !a.Modified.Equal(modified)) {
+		err = unix.EEXIST
+	}
+	return n, err
+}
+
 // Mkdir makes a directory. The owner keeps access, whatever perm says.
 func (t *Tree) Mkdir(dir *Node, name string, perm uint32) (*Node, Attr, error) {
-	if err := t.checkNew(name); err != nil {
+	if err := checkNewName(name); err != nil {
+		return nil, Attr{}, err
+	}
+	if err := t.checkRoom(); err != nil {
 		return nil, Attr{}, err
 	}
 	t.names.Lock()
@@ -131,14 +191,16 @@ func (t *Tree) Mkdir(dir *Node, name string, perm uint32) (*Node, Attr, error) {
 	return t.find(dir, name)
 }
 
-// checkNew checks the name of an entry to be made, and that one more is allowed.
-func (t *Tree) checkNew(name string) error {
-	if err := checkName(name); err != nil {
-		if name == "." || name == ".." {
-			return unix.EEXIST
-		}
-		return err
+// checkNewName checks the name of an entry to be made.
+func checkNewName(name string) error {
+	if name == "." || name == ".." {
+		return unix.EEXIST
 	}
+	return checkName(name)
+}
+
+// checkRoom checks that one more entry is allowed.
+func (t *Tree) checkRoom() error {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if len(t.nodes) >= t.opt.MaxEntries {

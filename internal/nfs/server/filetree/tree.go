@@ -1,6 +1,7 @@
 package filetree
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,11 +23,6 @@ type Options struct {
 	MaxOpenFiles int
 }
 
-const (
-	defaultMaxEntries   = 65536
-	defaultMaxOpenFiles = 512
-)
-
 // Tree is a directory served by handle. All methods may be called at once.
 type Tree struct {
 	opt  Options
@@ -47,12 +43,8 @@ type Tree struct {
 
 // Open learns every entry below dir. It fails when there are more than MaxEntries.
 func Open(dir string, opt Options) (*Tree, error) {
-	if opt.MaxEntries <= 0 {
-		opt.MaxEntries = defaultMaxEntries
-	}
-	if opt.MaxOpenFiles <= 0 {
-		opt.MaxOpenFiles = defaultMaxOpenFiles
-	}
+	opt.MaxEntries = cmp.Or(max(0, opt.MaxEntries), 65536)
+	opt.MaxOpenFiles = cmp.Or(max(0, opt.MaxOpenFiles), 512)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open directory %q: %w", dir, err)
@@ -72,6 +64,9 @@ func (t *Tree) Close() error {
 
 // Root is the directory itself.
 func (t *Tree) Root() *Node { return t.root }
+
+// FSID identifies the tree among others of the same server; it survives a restart.
+func (t *Tree) FSID() uint64 { return t.root.key.ino ^ t.root.key.gen }
 
 func (t *Tree) learn() error {
 	f, err := t.dir.Open(".")

@@ -1,0 +1,473 @@
+package benchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// keep leaves what a finished run created where the user wants to look at it:
+// for ever by policy, or until its time to live is over.
+func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
+	switch c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionCleanedUp); {
+	case c != nil && c.Status == metav1.ConditionTrue:
+		return waitFor(0), nil
+	case c != nil && c.Reason == v1alpha1.ReasonLeftBehind:
+		// Said once and for all; the rest must still go.
+		s.cleanup = &fact{Reason: c.Reason, Message: c.Message}
+		return next{}, nil
+	}
+	policy := s.b.Spec.Cleanup.OnFailure
+	if s.b.Status.Phase == v1alpha1.PhaseSucceeded {
+		policy = s.b.Spec.Cleanup.OnSuccess
+	}
+	if policy == v1alpha1.CleanupRetain {
+		// Others may use the target; only our traces stay.
+		s.cleanup = &fact{Reason: v1alpha1.ReasonRetained, Message: "kept by spec.cleanup: delete the benchmark to remove everything"}
+		return waitFor(0), r.releaseLeases(ctx, s.b)
+	}
+	if ttl, ended := s.b.Spec.TTLSecondsAfterFinished, s.b.Status.CompletionTime; ttl != nil && ended != nil {
+		if left := ended.Add(time.Duration(*ttl) * time.Second).Sub(s.now); left > 0 {
+			s.cleanup = &fact{Reason: v1alpha1.ReasonRetained, Message: "kept by spec.ttlSecondsAfterFinished"}
+			return waitFor(left), r.releaseLeases(ctx, s.b)
+		}
+	}
+	s.cleanup = &fact{Reason: v1alpha1.ReasonCleaningUp, Message: "removing what the run created"}
+	return next{}, nil
+}
+
+// stopLoad removes the load Job and waits for its pods: files cannot be
+// removed under a loader that still writes them.
+func (r *Reconciler) stopLoad(ctx context.Context, s *scope) (next, error) {
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Load}}
+	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(job), job)
+	if client.IgnoreNotFound(err) != nil {
+		return next{}, fmt.Errorf("read job %q: %w", job.Name, err)
+	}
+	if err == nil && isOurs(s.b, job) && job.DeletionTimestamp.IsZero() {
+		if err := r.deleteJob(ctx, job); err != nil {
+			return next{}, err
+		}
+	}
+	gone := apierrors.IsNotFound(err)
+	pods, err := r.loadPods(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	if gone {
+		if err := r.deletePods(ctx, pods); err != nil {
+			return next{}, err
+		}
+	}
+	if len(pods) > 0 {
+		what := fmt.Sprintf("waiting for %d load pods to stop", len(pods))
+		if t := shutdownOf(s.b); t > 0 {
+			what = fmt.Sprintf("waiting for the database to shut down, for %s at most", t)
+		}
+		return s.wait(v1alpha1.ReasonCleaningUp, what, soon)
+	}
+	return next{}, nil
+}
+
+// deletePods deletes those whose Job is gone. Mostly they go with it, but not
+// when it was deleted by hand and they were left (--cascade=orphan).
+func (r *Reconciler) deletePods(ctx context.Context, pods []corev1.Pod) error {
+	for i := range pods {
+		if !pods[i].DeletionTimestamp.IsZero() {
+			continue
+		}
+		if err := r.Client.Delete(ctx, &pods[i]); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete pod %q: %w", pods[i].Name, err)
+		}
+	}
+	return nil
+}
+
+func (r *Reconciler) deleteJob(ctx context.Context, job *batchv1.Job) error {
+	err := r.Client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete job %q: %w", job.Name, err)
+	}
+	return nil
+}
+
+// cleanFiles removes the run's files from an export that outlives it.
+func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
+	if d := s.b.Spec.Database; d != nil && d.External != nil { // the operator did not make it, and cannot clean it up
+		return r.reportKeptSchemas(ctx, s)
+	}
+	left, err := r.filesMayBeLeft(ctx, s)
+	if err != nil || !left {
+		return next{}, err
+	}
+	job := manifest.CleanJob(s.b, claimOf(s.b), r.Images)
+	err = r.ensure(ctx, s.b, job)
+	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
+		return s.leave(s.filesLeft() + ": " + err.Error())
+	}
+	if err != nil {
+		return next{}, err
+	}
+	if ended, _ := jobState(job); !ended && s.now.Sub(job.CreationTimestamp.Time) < cleanPatience {
+		return s.wait(v1alpha1.ReasonCleaningUp, "removing the files of the run from the export", soon)
+	}
+	return next{}, nil
+}
+
+// leave gives up on what cannot be removed from here. There is no record of that
+// but the status, which must say so before anything else goes.
+func (s *scope) leave(what string) (next, error) {
+	s.cleanup = &fact{Reason: v1alpha1.ReasonLeftBehind, Message: what}
+	if s.b.DeletionTimestamp.IsZero() {
+		return waitFor(soon), nil
+	}
+	s.events = append(s.events, leftBehind(what))
+	return next{}, nil
+}
+
+func (s *scope) filesLeft() string {
+	directory := ""
+	switch w := s.b.Spec.Workload; {
+	case w.Raw != nil:
+		directory = w.Raw.Directory
+	case w.Calibrate != nil:
+		directory = w.Calibrate.NativeFiles.Directory
+	case w.SLOB != nil:
+		directory = w.SLOB.NativeFiles.Directory
+	}
+	return fmt.Sprintf("files in directory %q of %s could not be removed: remove them by hand", directory, exportsOf(s.b))
+}
+
+// leftOnExport says which files the clean-up Job could not remove; empty where
+// it did, or was not needed. The Job itself is the record of that, so it goes
+// last.
+func (r *Reconciler) leftOnExport(ctx context.Context, s *scope) (string, error) {
+	job := &batchv1.Job{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Clean}, job)
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read job %q: %w", s.names.Clean, err)
+	}
+	if ended, failed := jobState(job); ended && !failed {
+		return "", nil
+	}
+	return s.filesLeft(), nil
+}
+
+// cleanPatience bounds the wait for a clean-up Job whose own deadline does not
+// come, because its pod cannot even start.
+const cleanPatience = 60 * time.Second
+
+func jobState(j *batchv1.Job) (ended, failed bool) {
+	for _, c := range j.Status.Conditions {
+		if c.Status != corev1.ConditionTrue {
+			continue
+		}
+		if c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed {
+			return true, c.Type == batchv1.JobFailed
+		}
+	}
+	return false, false
+}
+
+// filesMayBeLeft tells whether there can be files of this run on an export
+// that outlives it: some client came as far as filling them, and not all say
+// that they have removed them.
+func (r *Reconciler) filesMayBeLeft(ctx context.Context, s *scope) (bool, error) {
+	own := s.b.Spec.Storage.Embedded != nil || s.b.Spec.Storage.Trident != nil // goes with all that is on it
+	if own || isCleanedUp(s.b) || !manifest.CleansFiles(s.b) {
+		return false, nil
+	}
+	if err := r.readPlan(ctx, s); err != nil || s.plan == nil {
+		return false, err // no plan, no load
+	}
+	if err := errors.Join(r.readProgress(ctx, s), r.readResult(ctx, s)); err != nil {
+		return false, err
+	}
+	return filesTouched(s) && !filesRemoved(s), nil
+}
+
+// readPlan reads the plan that the run went by, where there is one.
+func (r *Reconciler) readPlan(ctx context.Context, s *scope) error {
+	cm := &corev1.ConfigMap{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Plan}, cm)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the plan: %w", err)
+	}
+	if !isOurs(s.b, cm) {
+		return nil
+	}
+	s.plan, err = decodePlan(cm.Data[manifest.PlanKey])
+	return err
+}
+
+// filesTouched believes the spans of a client that has ended, for the final event
+// of one that never reached the export is Done as well.
+func filesTouched(s *scope) bool {
+	ended := 0
+	for _, p := range s.progress {
+		switch p.Span {
+		case "", runfile.SpanConnect:
+		case runfile.SpanDone:
+			ended++
+		default:
+			return true
+		}
+	}
+	if s.result == nil || len(s.result.Clients) < ended {
+		return ended > 0
+	}
+	return slices.ContainsFunc(s.result.Clients, func(c runfile.ClientResult) bool {
+		return slices.ContainsFunc(c.Load.Spans, func(sp runfile.Span) bool {
+			return sp.Kind != runfile.SpanConnect && sp.Kind != runfile.SpanDone
+		})
+	})
+}
+
+func filesRemoved(s *scope) bool {
+	if s.result == nil || len(s.result.Clients) < int(s.plan.Clients) || keepsFiles(s.plan.Workload) {
+		return false
+	}
+	for _, c := range s.result.Clients {
+		cleaned := func(sp runfile.Span) bool { return sp.Kind == runfile.SpanClean && !sp.End.IsZero() }
+		if c.Load.FilesLeft || !slices.ContainsFunc(c.Load.Spans, cleaned) {
+			return false
+		}
+	}
+	return true
+}
+
+// keepsFiles says that the loader leaves its files for the next run.
+func keepsFiles(w runfile.Workload) bool {
+	switch {
+	case w.Raw != nil:
+		return w.Raw.KeepFiles
+	case w.Calibrate != nil && w.Calibrate.Files != nil:
+		return w.Calibrate.Files.KeepFiles
+	case w.SLOB != nil && w.SLOB.Files != nil:
+		return w.SLOB.Files.KeepFiles
+	default: // of a database, its schemas
+		return w.SLOB != nil && w.SLOB.KeepSchemas
+	}
+}
+
+// claimOf is the claim that the pods mount; "" where they mount none.
+func claimOf(b *v1alpha1.NFSBenchmark) string {
+	switch {
+	case !plan.NeedsVolume(b):
+		return ""
+	case b.Spec.Storage.Claim != nil:
+		return b.Spec.Storage.Claim.Name
+	default:
+		return manifest.NamesOf(b).Claim
+	}
+}
+
+func exportsOf(b *v1alpha1.NFSBenchmark) string {
+	switch st := b.Spec.Storage; {
+	case st.Export != nil:
+		return st.Export.Servers[0] + ":" + st.Export.Path
+	case st.Claim != nil:
+		return "claim " + st.Claim.Name
+	default:
+		return "the embedded server"
+	}
+}
+
+// deletePatience is how long a deletion waits for what will not go. Then it
+// says what is left and lets the benchmark go: an object that cannot be
+// deleted is worse than a volume that must be removed by hand.
+const deletePatience = 3 * time.Minute
+
+// remove deletes what the run created, but its result, in an order in which
+// nothing is still in use, and waits until it is gone.
+func (r *Reconciler) remove(ctx context.Context, s *scope) (next, error) {
+	var left []string
+	for _, obj := range s.children() {
+		gone, err := r.deleteOurs(ctx, s.b, obj)
+		if err != nil {
+			return next{}, err
+		}
+		if !gone {
+			left = append(left, kindOf(obj)+" "+obj.GetName())
+		}
+	}
+	if len(left) > 0 {
+		return s.wait(v1alpha1.ReasonCleaningUp, "waiting for "+strings.Join(left, ", ")+" to go", soon)
+	}
+	return next{}, nil
+}
+
+// children are all that a run can have created, in the order of their removal.
+// Not among them: the result, which stays; the load Job, which went before; a
+// volume of Trident, which comes after; the plan and the clean-up Job, which tell
+// of files and go last.
+func (s *scope) children() []client.Object {
+	named := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: s.b.Namespace, Name: name}
+	}
+	var out []client.Object
+	if hasSurvey(s.b) {
+		out = append(out, &batchv1.Job{ObjectMeta: named(s.names.Survey)}, &corev1.ConfigMap{ObjectMeta: named(s.names.Survey)})
+	}
+	if st := s.b.Spec.Storage; plan.NeedsVolume(s.b) && st.Claim == nil && st.Trident == nil {
+		out = append(out,
+			&corev1.PersistentVolumeClaim{ObjectMeta: named(s.names.Claim)},
+			&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: s.names.Volume}})
+	}
+	if e := s.b.Spec.Storage.Embedded; e != nil {
+		out = append(out, &corev1.Pod{ObjectMeta: named(s.names.Server)})
+		for i := range max(int(e.Paths), 1) {
+			out = append(out, &corev1.Service{ObjectMeta: named(s.names.PathService(i))})
+		}
+	}
+	return append(out,
+		&rbacv1.RoleBinding{ObjectMeta: named(s.names.Collector)},
+		&rbacv1.Role{ObjectMeta: named(s.names.Collector)},
+		&corev1.ServiceAccount{ObjectMeta: named(s.names.Collector)},
+	)
+}
+
+// deleteOurs deletes an object if it is there and ours, and reports whether it
+// is gone. What the operator may not even read it has not created.
+func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) (bool, error) {
+	// Past the cache: what it has not yet seen would stay for ever.
+	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s %q: %w", kindOf(obj), obj.GetName(), err)
+	}
+	if !isOurs(b, obj) {
+		return true, nil
+	}
+	if obj.GetDeletionTimestamp().IsZero() {
+		err = r.Client.Delete(ctx, obj, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if client.IgnoreNotFound(err) != nil {
+			return false, fmt.Errorf("delete %s %q: %w", kindOf(obj), obj.GetName(), err)
+		}
+	}
+	// Most kinds go at once, and nobody should wait for what is not there.
+	err = r.Reader.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("read %s %q: %w", kindOf(obj), obj.GetName(), err)
+	}
+	return err != nil, nil
+}
+
+// removeResult deletes the result with the benchmark that it belongs to. Its
+// owner reference would do so too, but later: a benchmark that is made again
+// under the same name would find it and wait.
+func (r *Reconciler) removeResult(ctx context.Context, s *scope) (next, error) {
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Result}}
+	gone, err := r.deleteOurs(ctx, s.b, cm)
+	if err != nil {
+		return next{}, err
+	}
+	if !gone {
+		return s.wait(v1alpha1.ReasonCleaningUp, "waiting for the result to go", soon)
+	}
+	return next{}, nil
+}
+
+// release is the last phase of a clean-up: nothing of ours is left but the
+// result, and the target is free.
+func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
+	left, err := r.leftOnExport(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	stays := s.reportKeptDatabase()
+	deleted := !s.b.DeletionTimestamp.IsZero()
+	if left != "" && !deleted && !isCleanedUp(s.b) {
+		// The status must say so before its record goes.
+		s.cleanup = &fact{Reason: v1alpha1.ReasonLeftBehind, Message: left}
+		return waitFor(soon), nil
+	}
+	last := []client.Object{
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Plan}},
+		&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Clean}},
+	}
+	for _, obj := range last {
+		if _, err := r.deleteOurs(ctx, s.b, obj); err != nil {
+			return next{}, err
+		}
+	}
+	if err := r.releaseLeases(ctx, s.b); err != nil {
+		return next{}, err
+	}
+	if left != "" && deleted {
+		s.events = append(s.events, leftBehind(left))
+	}
+	if s.cleanup == nil || s.cleanup.Reason != v1alpha1.ReasonLeftBehind {
+		s.cleanup = &fact{OK: true, Reason: v1alpha1.ReasonCleanedUp, Message: stays}
+	}
+	return waitFor(0), nil
+}
+
+// reconcileDeleted cleans up after a benchmark that its user deletes, in
+// whatever phase it is. It writes no status, for there is nobody left to read
+// it, unless a volume of Trident may keep the benchmark for long.
+func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(s.b, Finalizer) {
+		return ctrl.Result{}, nil
+	}
+	was := s.b.DeepCopy()
+	n, err := pass.Run(ctx, s, r.deleted)
+	done := err == nil && s.waiting == nil
+	if !done && !mayLetGo(s) {
+		return r.reportDeletion(ctx, s, was, ctrl.Result{RequeueAfter: n.After}, err)
+	}
+	if !done {
+		s.events = append(s.events, leftBehind(r.whatIsLeft(ctx, s, err)))
+		if err := r.releaseLeases(ctx, s.b); err != nil {
+			log.FromContext(ctx).Error(err, "Releasing the leases of a benchmark that cannot be cleaned up")
+		}
+	}
+	before := s.b.DeepCopy()
+	controllerutil.RemoveFinalizer(s.b, Finalizer)
+	if err := r.Client.Patch(ctx, s.b, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("remove finalizer: %w", err)
+	}
+	r.writer().Emit(s.b, s.events)
+	return ctrl.Result{}, nil
+}
+
+func (r *Reconciler) whatIsLeft(ctx context.Context, s *scope, err error) string {
+	var message string
+	if err != nil {
+		message = err.Error()
+	} else {
+		message = s.waiting.Message
+	}
+	if hasVolume(s) {
+		return fmt.Sprintf("abandoned after %s, as spec.cleanup.leftovers says: %s; %s", leftoverPatience+shutdownOf(s.b), r.abandonTrident(ctx, s), message)
+	}
+	return fmt.Sprintf("not everything of the run could be removed within %s: %s", deletePatience+shutdownOf(s.b), message)
+}

@@ -1,0 +1,279 @@
+package benchmark
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/statussize"
+	"github.com/nfsbench/nfsbench/internal/trident"
+)
+
+const (
+	// leftoverPatience is how long a volume may take to go until it is called
+	// left behind, and until spec.cleanup.leftovers Abandon lets go.
+	leftoverPatience = 2 * time.Minute
+	// leftoverCheck is how often what is left behind is looked at again.
+	leftoverCheck = 30 * time.Second
+)
+
+// leftover is what does not go: in words, with the command to look, and since
+// when. It stays for good where nothing but its user's hand can mend it.
+type leftover struct {
+	what  string
+	since time.Time
+	stays bool
+}
+
+// removeTrident removes the volume and what it was made with, in the order in
+// which each is needed for the one before it: Trident can delete a volume only
+// while it has the backend.
+//
+// It takes what is half made as it is, in whatever phase the run was left.
+func (r *Reconciler) removeTrident(ctx context.Context, s *scope) (next, error) {
+	if s.b.Spec.Storage.Trident == nil {
+		return next{}, nil
+	}
+	claim, class, config := manifest.TridentChildren(s.b)
+	steps := []func() (*leftover, error){
+		func() (*leftover, error) { return r.removeTridentClaim(ctx, s, claim) },
+		func() (*leftover, error) { return r.volumeLeft(ctx, s) },
+		func() (*leftover, error) {
+			if s.b.Spec.Storage.Trident.Backend == nil {
+				return nil, nil
+			}
+			return r.removeTridentObject(ctx, s, class)
+		},
+		func() (*leftover, error) {
+			if s.b.Spec.Storage.Trident.Backend == nil {
+				return nil, nil
+			}
+			return r.removeTridentObject(ctx, s, config)
+		},
+	}
+	for _, step := range steps {
+		left, err := step()
+		if err != nil {
+			return next{}, err
+		}
+		if left != nil {
+			return r.tridentLeft(ctx, s, *left)
+		}
+	}
+	s.volumeGone = true
+	if s.cleanup != nil {
+		s.cleanup = &fact{Reason: v1alpha1.ReasonCleaningUp} // whatever was left behind has gone
+	}
+	return next{}, nil
+}
+
+// tridentLeft waits, and says so. What has been left for long keeps nobody from
+// the target: the load is over.
+func (r *Reconciler) tridentLeft(ctx context.Context, s *scope, left leftover) (next, error) {
+	if !left.stays && s.now.Sub(left.since) <= leftoverPatience {
+		if s.cleanup != nil {
+			s.cleanup = &fact{Reason: v1alpha1.ReasonCleaningUp}
+		}
+		return s.wait(v1alpha1.ReasonCleaningUp, "waiting for "+left.what, soon)
+	}
+	if err := r.releaseLeases(ctx, s.b); err != nil {
+		return next{}, err
+	}
+	s.cleanup = &fact{Reason: v1alpha1.ReasonLeftBehind, Message: "still there: " + left.what}
+	return s.wait(v1alpha1.ReasonLeftBehind, s.cleanup.Message, leftoverCheck)
+}
+
+// removeTridentClaim deletes the claim. It is the one that knows its volume, so
+// the status must know it first.
+func (r *Reconciler) removeTridentClaim(ctx context.Context, s *scope, claim *corev1.PersistentVolumeClaim) (*leftover, error) {
+	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(claim), claim)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read claim %q: %w", claim.Name, err)
+	}
+	if v := claim.Spec.VolumeName; v != "" && v != volumeOf(s.b) && isOurs(s.b, claim) {
+		if s.b.Status.Resolved == nil {
+			s.b.Status.Resolved = &v1alpha1.ResolvedStatus{}
+		}
+		s.b.Status.Resolved.VolumeName = v
+		return &leftover{what: "volume " + v + " to be noted", since: s.now}, nil
+	}
+	gone, err := r.deleteOurs(ctx, s.b, claim)
+	if err != nil || gone {
+		return nil, err
+	}
+	return &leftover{
+		what: fmt.Sprintf("PersistentVolumeClaim %s/%s (finalizers %s): a pod may still use it, see kubectl -n %s describe pvc %s",
+			claim.Namespace, claim.Name, strings.Join(claim.Finalizers, ", "), claim.Namespace, claim.Name),
+		since: deletedAt(claim, s.now),
+	}, nil
+}
+
+func volumeOf(b *v1alpha1.NFSBenchmark) string {
+	if b.Status.Resolved == nil {
+		return ""
+	}
+	return b.Status.Resolved.VolumeName
+}
+
+// volumeLeft looks at the volume of a claim that is gone. Kubernetes deletes it,
+// unless its class says otherwise.
+func (r *Reconciler) volumeLeft(ctx context.Context, s *scope) (*leftover, error) {
+	name, pv := volumeOf(s.b), &corev1.PersistentVolume{}
+	if name == "" {
+		return nil, nil
+	}
+	err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, pv)
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return nil, nil // one that the operator may not read it has not asked for
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read volume %q: %w", name, err)
+	}
+	if c := pv.Spec.ClaimRef; c == nil || c.Namespace != s.b.Namespace || c.Name != s.names.Claim {
+		return nil, nil // somebody else has it now
+	}
+	if pv.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRetain && pv.DeletionTimestamp.IsZero() {
+		return &leftover{stays: true, what: fmt.Sprintf(
+			`PersistentVolume %s (%s), because its class has reclaimPolicy Retain: to remove it with its data, kubectl patch pv %s -p '{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}'`,
+			name, pv.Status.Phase, name)}, nil
+	}
+	// Events about what has no namespace are in this one.
+	said, err := r.lastWarning(ctx, metav1.NamespaceDefault, "PersistentVolume", name, pv.UID)
+	if err != nil {
+		return nil, err
+	}
+	why := cmp.Or(said, pv.Status.Message, "finalizers "+strings.Join(pv.Finalizers, ", "))
+	since := deletedAt(pv, pv.CreationTimestamp.Time)
+	if t := pv.Status.LastPhaseTransitionTime; t != nil && pv.DeletionTimestamp.IsZero() {
+		since = t.Time
+	}
+	return &leftover{
+		what:  fmt.Sprintf("PersistentVolume %s (%s, %s): Trident or the array may not answer, see kubectl describe pv %s", name, pv.Status.Phase, why, name),
+		since: since,
+	}, nil
+}
+
+// removeTridentObject deletes the class or the backend configuration, which
+// Trident keeps as long as it has a volume of it.
+func (r *Reconciler) removeTridentObject(ctx context.Context, s *scope, obj client.Object) (*leftover, error) {
+	gone, err := r.deleteOurs(ctx, s.b, obj)
+	if err != nil || gone {
+		return nil, err
+	}
+	where := obj.GetName()
+	look := "kubectl describe storageclass " + where
+	if ns := obj.GetNamespace(); ns != "" {
+		look, where = fmt.Sprintf("kubectl -n %s describe tbc %s", ns, where), ns+"/"+where
+	}
+	return &leftover{
+		what:  fmt.Sprintf("%s %s%s: see %s", kindOf(obj), where, tridentSays(obj), look),
+		since: deletedAt(obj, s.now),
+	}, nil
+}
+
+// tridentSays is what Trident reports about its own objects.
+func tridentSays(obj client.Object) string {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return ""
+	}
+	c, err := trident.ReadBackendConfig(u)
+	if err != nil || c.Phase == "" {
+		return " (" + strings.Join(obj.GetFinalizers(), ", ") + ")"
+	}
+	if c.Message != "" {
+		return fmt.Sprintf(" (%s: %s)", c.Phase, c.Message)
+	}
+	return fmt.Sprintf(" (%s, Trident keeps it while it has volumes)", c.Phase)
+}
+
+func deletedAt(obj client.Object, otherwise time.Time) time.Time {
+	if t := obj.GetDeletionTimestamp(); t != nil {
+		return t.Time
+	}
+	return otherwise
+}
+
+// hasVolume says that something of a Trident volume may still be there.
+func hasVolume(s *scope) bool { return s.b.Spec.Storage.Trident != nil && !s.volumeGone }
+
+// mayLetGo says that a deleted benchmark has been kept for long enough: a
+// volume on an array that nobody remembers is worse than a benchmark that
+// stays, unless its user says otherwise.
+func mayLetGo(s *scope) bool {
+	age := s.now.Sub(s.b.DeletionTimestamp.Time) - shutdownOf(s.b)
+	switch {
+	case !hasVolume(s):
+		return age > deletePatience
+	case s.b.Spec.Cleanup.Leftovers == v1alpha1.LeftoversAbandon:
+		return age > leftoverPatience
+	default:
+		return false
+	}
+}
+
+// reportDeletion says what keeps a deleted benchmark with a volume: in its status,
+// and once in an event when that takes long.
+func (r *Reconciler) reportDeletion(ctx context.Context, s *scope, was *v1alpha1.NFSBenchmark, res ctrl.Result, err error) (ctrl.Result, error) {
+	if !hasVolume(s) {
+		return res, err
+	}
+	reason, message := v1alpha1.ReasonCleaningUp, ""
+	if err != nil {
+		message = "trying again: " + err.Error()
+	} else {
+		reason, message = s.waiting.Reason, s.waiting.Message
+	}
+	if reason == v1alpha1.ReasonLeftBehind {
+		message += "; the benchmark stays until that is gone: to let go of it, set spec.cleanup.leftovers to Abandon"
+	}
+	pass.SetCondition(&s.b.Status.Conditions, v1alpha1.ConditionCleanedUp, pass.False(reason, message), s.b.Generation)
+	s.b.Status.Message = statussize.Clip("deleting: " + message)
+	s.events = nil // they are sent once the benchmark goes
+	return r.finish(ctx, s, was, res, err)
+}
+
+// abandonTrident tells everybody to delete what is left and waits for nobody:
+// Trident goes on when it can. It says what there still is.
+func (r *Reconciler) abandonTrident(ctx context.Context, s *scope) string {
+	claim, class, config := manifest.TridentChildren(s.b)
+	list := []client.Object{claim}
+	if s.b.Spec.Storage.Trident.Backend != nil {
+		list = append(list, class, config)
+	}
+	var left []string
+	for i, obj := range list {
+		gone, err := r.deleteOurs(ctx, s.b, obj)
+		if err != nil {
+			log.FromContext(ctx).Error(err, "Deleting what is abandoned")
+		}
+		if !gone {
+			left = append(left, kindOf(obj)+" "+strings.TrimPrefix(obj.GetNamespace()+"/"+obj.GetName(), "/"))
+		}
+		if name := volumeOf(s.b); i == 0 && name != "" {
+			if err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, &corev1.PersistentVolume{}); err == nil {
+				left = append(left, "PersistentVolume "+name)
+			}
+		}
+	}
+	if len(left) == 0 {
+		return "nothing is left"
+	}
+	return "left are " + strings.Join(left, ", ")
+}

@@ -1,0 +1,281 @@
+package benchmark
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// maxResult bounds an unpacked result: a ConfigMap holds 1 MiB, and JSON packs
+// well, but a hostile one must not fill our memory.
+const maxResult = 64 << 20
+
+// readProgress reads how far the clients have come.
+func (r *Reconciler) readProgress(ctx context.Context, s *scope) error {
+	cm, err := r.resultObject(ctx, r.Client, s)
+	if err != nil || cm == nil {
+		return err
+	}
+	s.progress = nil
+	_, s.released = cm.Data[runfile.KeyRelease]
+	for i := range s.plan.Clients {
+		if p := progressOf(cm, i); p != nil {
+			s.progress = append(s.progress, *p)
+		}
+	}
+	return nil
+}
+
+// readResult reads what the clients have published of what they measured. The cache holds
+// no results: they are read when the run is over, and when its files are removed.
+func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
+	cm, err := r.resultObject(ctx, r.Reader, s)
+	if err != nil || cm == nil {
+		return err
+	}
+	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: *s.plan}
+	for i := range s.plan.Clients {
+		if c := clientResult(cm, i); c != nil {
+			s.result.Clients = append(s.result.Clients, *c)
+		}
+	}
+	s.result.Simulated = isSimulated(s.result)
+	return nil
+}
+
+// resultObject returns the ConfigMap that the collectors publish in; nil where there is
+// none, or one of somebody else.
+func (r *Reconciler) resultObject(ctx context.Context, from client.Reader, s *scope) (*corev1.ConfigMap, error) {
+	cm := &corev1.ConfigMap{}
+	switch err := from.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Result}, cm); {
+	case apierrors.IsNotFound(err):
+		return nil, nil //nolint:nilnil // there is nothing to read, which is no error
+	case err != nil:
+		return nil, fmt.Errorf("read the results: %w", err)
+	case !isOurs(s.b, cm) || s.plan == nil:
+		return nil, nil //nolint:nilnil // as above
+	}
+	return cm, nil
+}
+
+// isSimulated says that a stand-in took part: for the array, or for Oracle.
+func isSimulated(r *runfile.Result) bool {
+	o := oracleOf(r)
+	return r.Plan.Survey.IsStandIn() || o != nil && o.StandIn
+}
+
+// progressOf reads one client's progress; one that cannot be read counts as
+// none, because the next will come.
+func progressOf(cm *corev1.ConfigMap, index int32) *runfile.Progress {
+	p := &runfile.Progress{}
+	if json.Unmarshal([]byte(cm.Data[runfile.ProgressKey(index)]), p) != nil {
+		return nil
+	}
+	return p
+}
+
+func clientResult(cm *corev1.ConfigMap, index int32) *runfile.ClientResult {
+	packed, ok := cm.BinaryData[runfile.ResultKey(index)]
+	if !ok {
+		return nil
+	}
+	zr, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil
+	}
+	res, err := runfile.ReadResult(io.LimitReader(zr, maxResult))
+	if err != nil || len(res.Clients) != 1 {
+		return nil
+	}
+	return &res.Clients[0]
+}
+
+// finals are the clients whose final progress has been published.
+func (s *scope) finals() []runfile.Progress {
+	var out []runfile.Progress
+	for _, p := range s.progress {
+		if p.Final {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func allFinal(s *scope) bool {
+	return s.plan != nil && len(s.finals()) == int(s.plan.Clients) && s.result != nil && len(s.result.Clients) == int(s.plan.Clients)
+}
+
+// judge turns the results into numbers, a verdict and findings.
+func (s *scope) judge() {
+	j := judge.Judge(*s.result)
+	s.judgement = &j
+}
+
+// collect ends a run whose results are all there.
+func (r *Reconciler) collect(ctx context.Context, s *scope) (next, error) {
+	s.stage = v1alpha1.PhaseCollecting
+	s.judge()
+	if f := firstFailure(s.result); f != nil {
+		if f.Code == runfile.FailureLoaderCrashed {
+			return r.explainSilence(ctx, s, f)
+		}
+		if f.Code == runfile.FailureDatabaseEnded && databaseOf(s.b) != nil {
+			return r.explainDatabase(ctx, s, f)
+		}
+		if s.b.Spec.Suspend && f.Code == runfile.FailureCancelled {
+			return s.end(v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled, "stopped by spec.suspend; what was measured until then is partial")
+		}
+		if f.Code == runfile.FailureCancelled {
+			return r.explainStop(ctx, s)
+		}
+		return s.fail(reasonOf(f), f.Message)
+	}
+	if err := r.keepPoints(ctx, s); err != nil {
+		return next{}, err
+	}
+	return s.end(v1alpha1.PhaseSucceeded, v1alpha1.ReasonCompleted, "")
+}
+
+// keepPoints writes the numbers that suites compare beside the result. Suites read these
+// and not the status, which is rounded and cut to a size. Another pass writes the same.
+func (r *Reconciler) keepPoints(ctx context.Context, s *scope) error {
+	var packed bytes.Buffer
+	if err := runfile.WriteSuitePoints(&packed, runfile.SuitePoints{Points: judge.Headline(*s.judgement)}); err != nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]any{"binaryData": map[string][]byte{runfile.KeySuitePoints: packed.Bytes()}})
+	if err != nil {
+		return fmt.Errorf("encode the points: %w", err)
+	}
+	return r.patchResult(ctx, s, body)
+}
+
+// patchResult merges keys into the ConfigMap with the results, whose other keys belong to
+// the collectors.
+func (r *Reconciler) patchResult(ctx context.Context, s *scope, body []byte) error {
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Result}}
+	if err := r.Client.Patch(ctx, cm, client.RawPatch(types.MergePatchType, body), pass.FieldOwner); err != nil {
+		return fmt.Errorf("patch ConfigMap %q: %w", cm.Name, err)
+	}
+	return nil
+}
+
+// reasonOf makes a condition reason of a failure. The code comes out of a pod;
+// one that the API server would refuse as a reason must not hold up the status.
+func reasonOf(f *runfile.Failure) string {
+	if !reasonPattern.MatchString(f.Code) || len(f.Code) > 128 {
+		return runfile.FailureInternal
+	}
+	return f.Code
+}
+
+// reasonPattern is what the API server takes as a reason, without the marks
+// that ours never have.
+var reasonPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`) //nolint:gochecknoglobals // a constant in all but name
+
+// explainSilence tells a loader that crashed from one that was stopped before it
+// could begin, which leaves no word either: a database takes its time to start.
+func (r *Reconciler) explainSilence(ctx context.Context, s *scope, f *runfile.Failure) (next, error) {
+	if slices.ContainsFunc(s.result.Clients, func(c runfile.ClientResult) bool { return len(c.Load.Spans) > 0 }) {
+		return r.explainCrash(ctx, s, f)
+	}
+	end := jobEnd(s.load)
+	switch {
+	case s.b.Spec.Suspend:
+		return s.end(v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled, "stopped by spec.suspend before the load began")
+	case end != nil && end.reason == batchv1.JobReasonDeadlineExceeded:
+		return s.fail(s.deadlineMessage())
+	case s.load == nil || !s.load.DeletionTimestamp.IsZero():
+		return s.fail(v1alpha1.ReasonPodLost, jobDeleted(s))
+	default:
+		return r.explainCrash(ctx, s, f)
+	}
+}
+
+// explainCrash asks the pods why a loader ended without a final event: only Kubernetes
+// knows, for example, that it took too much memory. The pods tell once they
+// have ended, which follows from the end of their loader.
+func (r *Reconciler) explainCrash(ctx context.Context, s *scope, f *runfile.Failure) (next, error) {
+	pods, err := r.loadPods(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	if t := diagnose.Pods(pods, nil, s.now, r.graceFor(s.b)); t != nil && t.Fatal {
+		reason := f.Code
+		if isOfDatabase(t.Reason) {
+			reason = t.Reason // without it no load could begin
+		}
+		return s.fail(reason, t.Message+"; "+f.Message)
+	}
+	if slices.ContainsFunc(pods, isActive) {
+		return s.wait(v1alpha1.ReasonCollecting, "waiting for the pods of a loader that crashed to end", soon)
+	}
+	return s.fail(f.Code, f.Message)
+}
+
+func isActive(p corev1.Pod) bool {
+	return p.DeletionTimestamp.IsZero() && p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded
+}
+
+// firstFailure is the failure that explains the run. A client that was stopped
+// because another failed is not the cause.
+func firstFailure(res *runfile.Result) *runfile.Failure {
+	var stopped *runfile.Failure
+	for _, c := range res.Clients {
+		f := c.Load.Failure
+		switch {
+		case f == nil:
+		case f.Code == runfile.FailureCancelled:
+			stopped = f
+		default:
+			return f
+		}
+	}
+	return stopped
+}
+
+// stageOf says where the slowest client stands.
+func stageOf(progress []runfile.Progress) v1alpha1.Phase {
+	stages := []v1alpha1.Phase{v1alpha1.PhasePreparing, v1alpha1.PhaseRunning, v1alpha1.PhaseCollecting}
+	slowest := 0
+	for i, p := range progress {
+		at := 0
+		switch p.Span {
+		case runfile.SpanBaseline, runfile.SpanWarmup, runfile.SpanMeasure, runfile.SpanCooldown:
+			at = 1
+		case runfile.SpanVerify, runfile.SpanClean, runfile.SpanDone:
+			at = 2
+		}
+		if i == 0 || at < slowest {
+			slowest = at
+		}
+	}
+	return stages[slowest]
+}
+
+func decodePlan(text string) (*runfile.Plan, error) {
+	p, err := runfile.ReadPlan(strings.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("read the plan of the run: %w", err)
+	}
+	return &p, nil
+}

@@ -1,0 +1,163 @@
+package benchmark
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// databaseOf is the container of a benchmark's database; nil where it has none.
+func databaseOf(b *v1alpha1.NFSBenchmark) *v1alpha1.DatabaseContainer {
+	if b.Spec.Database == nil {
+		return nil
+	}
+	return b.Spec.Database.Container
+}
+
+// databaseKeys name a database that exists: two runs must not load it at once.
+func databaseKeys(b *v1alpha1.NFSBenchmark) []string {
+	if b.Spec.Database == nil || b.Spec.Database.External == nil {
+		return nil
+	}
+	where, _, _ := strings.Cut(b.Spec.Database.External.ConnectString, "?")
+	return []string{"database/" + strings.ToLower(where)}
+}
+
+// graceFor is how long the troubles of a run may last. Its database says itself
+// how long it may take.
+func (r *Reconciler) graceFor(b *v1alpha1.NFSBenchmark) diagnose.Grace {
+	g := r.Grace
+	if d := databaseOf(b); d != nil {
+		const byDefault = 2700 // where an older CRD filled in nothing
+		g.Database = time.Duration(cmp.Or(d.StartupTimeoutSeconds, byDefault)) * time.Second
+	}
+	return g
+}
+
+// shutdownOf is how long the pods of a run may take to stop beyond all others:
+// a database is shut down, not killed.
+func shutdownOf(b *v1alpha1.NFSBenchmark) time.Duration {
+	if d := databaseOf(b); d != nil {
+		return time.Duration(d.ShutdownTimeoutSeconds) * time.Second
+	}
+	return 0
+}
+
+// databaseStarts says that the container of the database runs and the database
+// is not ready yet.
+func (s *scope) databaseStarts() bool {
+	return s.database != nil && s.database.Running && !s.database.Ready
+}
+
+// startMessage is what the pods of a run do before their first progress.
+func (s *scope) startMessage() string {
+	switch {
+	case s.databaseStarts():
+		what := "creating or opening the database" // of a run before this one
+		if st := s.b.Spec.Storage; st.Trident != nil || st.Embedded != nil {
+			what = "creating the database"
+		}
+		const step = 10 * time.Second // a message is not a clock
+		return fmt.Sprintf("%s, %s", what, max(s.now.Sub(s.database.Since), 0).Truncate(step))
+	case databaseOf(s.b) != nil && (s.database == nil || !s.database.Ready):
+		return "starting the pod of the database: its image is pulled and its volume mounted"
+	default:
+		return "starting the load pods"
+	}
+}
+
+// deadlineMessage says why the time of a run did not suffice.
+func (s *scope) deadlineMessage() (reason, message string) {
+	seconds := s.plan.Schedule.TimeoutSeconds
+	if d := databaseOf(s.b); d != nil && !isTrue(s.b, v1alpha1.ConditionDatabaseReady) {
+		return v1alpha1.ReasonDatabaseNotReady, fmt.Sprintf(
+			"the database was not ready when the time of the run was over, %d s for the load and %d s to start: raise spec.database.container.startupTimeoutSeconds, or see what it waits for (kubectl describe pod, kubectl logs -c database)", seconds, d.StartupTimeoutSeconds)
+	}
+	return v1alpha1.ReasonTimeout, fmt.Sprintf("the run took longer than %d s: raise spec.run.timeoutSeconds, or make files or durations smaller", seconds)
+}
+
+// explainDatabase asks the pods why a load lost its database: only Kubernetes
+// knows, for example, that it took too much memory.
+func (r *Reconciler) explainDatabase(ctx context.Context, s *scope, f *runfile.Failure) (next, error) {
+	pods, err := r.loadPods(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	if t := diagnose.DatabaseEnd(pods); t != nil {
+		return s.fail(t.Reason, t.Message+"; "+f.Message)
+	}
+	if slices.ContainsFunc(pods, isActive) {
+		return s.wait(v1alpha1.ReasonCollecting, "waiting for the pod of a database that ended to end", soon)
+	}
+	return s.fail(f.Code, f.Message)
+}
+
+// reportKeptDatabase says what of a database outlives its run: on an export and on a claim
+// its files stay, so that the next run need not create it. Empty is that nothing does. It is
+// told once in an event too, for the status goes with the benchmark.
+func (s *scope) reportKeptDatabase() string {
+	gone := s.b.Spec.Storage.Embedded != nil || s.b.Spec.Storage.Trident != nil // with all that was on it
+	if databaseOf(s.b) == nil || s.b.Status.StartTime == nil || gone {
+		return ""
+	}
+	stays := fmt.Sprintf("the database stays in %s, in the folders %s and dbconfig: the next benchmark there opens it instead of creating one; if none will come, delete them by hand",
+		exportsOf(s.b), plan.InstanceOf(databaseOf(s.b)).SID)
+	if !isCleanedUp(s.b) {
+		s.events = append(s.events, event{Reason: v1alpha1.ReasonRetained, Action: "CleanUp", Note: stays})
+	}
+	return stays
+}
+
+// reportKeptSchemas says which schemas of the load may be left in a database that
+// others use, too: where the loader ended before it could drop them.
+func (r *Reconciler) reportKeptSchemas(ctx context.Context, s *scope) (next, error) {
+	w := s.b.Spec.Workload.SLOB
+	if w == nil || w.Kit != nil || isCleanedUp(s.b) {
+		return next{}, nil
+	}
+	if err := r.readPlan(ctx, s); err != nil || s.plan == nil {
+		return next{}, err // no plan, no load
+	}
+	if err := errors.Join(r.readProgress(ctx, s), r.readResult(ctx, s)); err != nil {
+		return next{}, err
+	}
+	if keepsFiles(s.plan.Workload) || !filesTouched(s) || filesRemoved(s) {
+		return next{}, nil
+	}
+	return s.leave(fmt.Sprintf(
+		"schemas of the load may be left in database %s: the next run with them drops them or goes on with them; else drop the users NFSBENCH1 to NFSBENCH%d that have a table NFSBENCH_MARKER, and tablespace %s if nothing else is in it",
+		s.b.Spec.Database.External.ConnectString, max(w.Schemas, 1), w.Tablespace))
+}
+
+// isOfDatabase says that a run ended because its database takes no connections,
+// or is not as it was declared.
+func isOfDatabase(reason string) bool {
+	return slices.Contains([]string{
+		runfile.FailureDatabaseNotReady, runfile.FailureDatabaseEnded, runfile.FailurePassword, runfile.FailurePrivilege,
+		runfile.FailureOracleClient, runfile.FailureOradism, runfile.FailureDirectNFSMissing, runfile.FailureParameter,
+		runfile.FailureAsyncIO, runfile.FailureTimedStatistics,
+	}, reason)
+}
+
+// isConnected says that a loader has come beyond reaching the database. The last
+// step says nothing, for a load that failed comes to it, too.
+func isConnected(p runfile.Progress) bool { return !p.Failed && isAfterConnect(p.Span) }
+
+func isAfterConnect(span string) bool {
+	return span != "" && span != runfile.SpanConnect && span != runfile.SpanDone && span != runfile.SpanClean
+}
+
+func isTrue(b *v1alpha1.NFSBenchmark, kind string) bool {
+	return meta.IsStatusConditionTrue(b.Status.Conditions, kind)
+}

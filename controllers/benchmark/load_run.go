@@ -1,0 +1,396 @@
+package benchmark
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// resultGrace is how long the last results may take after their pods have
+// ended: the collector has 30 s to publish after it receives a signal to stop.
+const resultGrace = 35 * time.Second
+
+// watchDelay is how much later than a pod's end its last result may be seen:
+// pods and results come by different watches.
+const watchDelay = 3 * time.Second
+
+// configure writes the plan and everything that the collectors need. A plan
+// that exists is the plan: a newer manager must not change a run under way.
+func (r *Reconciler) configure(ctx context.Context, s *scope) (next, error) {
+	s.stage = v1alpha1.PhasePreparing
+	p, err := r.planOf(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	s.plan = p
+	return next{}, r.ensurePublishing(ctx, s.b)
+}
+
+// ensurePublishing makes the object that a run's pods publish to, and the right
+// to do so.
+func (r *Reconciler) ensurePublishing(ctx context.Context, b *v1alpha1.NFSBenchmark) error {
+	objects := []client.Object{
+		manifest.ResultConfigMap(b),
+		manifest.CollectorServiceAccount(b),
+		manifest.CollectorRole(b),
+		manifest.CollectorRoleBinding(b),
+	}
+	for _, o := range objects {
+		if err := r.ensure(ctx, b, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reconciler) planOf(ctx context.Context, s *scope) (*runfile.Plan, error) {
+	have := &corev1.ConfigMap{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Plan}, have)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read the plan: %w", err)
+	}
+	if err == nil && isOurs(s.b, have) {
+		return decodePlan(have.Data[manifest.PlanKey])
+	}
+	if err == nil {
+		return nil, checkOurs(s.b, have)
+	}
+	p, err := plan.Build(s.b, *s.target)
+	if err != nil {
+		return nil, invalid(v1alpha1.ReasonInvalidSpec, err)
+	}
+	var text strings.Builder
+	if err := runfile.WritePlan(&text, p); err != nil {
+		return nil, fmt.Errorf("write the plan: %w", err)
+	}
+	oranfstab, err := p.Engine.Oranfstab()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.ensure(ctx, s.b, manifest.PlanConfigMap(s.b, text.String(), oranfstab)); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+// runLoad starts the load Job and follows it until all results are final or
+// none can come any more.
+func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
+	if err := r.readProgress(ctx, s); err != nil {
+		return next{}, err
+	}
+	if n, err := r.ensureLoad(ctx, s); err != nil || n.Stop {
+		return n, err
+	}
+	s.stage = stageOf(s.progress)
+	if len(s.finals()) == int(s.plan.Clients) {
+		if err := r.readResult(ctx, s); err != nil || allFinal(s) {
+			return next{}, err
+		}
+	}
+	pods, err := r.loadPods(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	if databaseOf(s.b) != nil {
+		s.database = diagnose.DatabaseOf(pods)
+	}
+	if s.b.Spec.Suspend {
+		return r.cancelLoad(ctx, s, pods)
+	}
+	if n, err := r.watchPods(ctx, s, pods); err != nil || n.Stop || s.outcome != nil {
+		return n, err
+	}
+	if err := r.releaseClients(ctx, s); err != nil {
+		return next{}, err
+	}
+	return waitFor(soon), nil
+}
+
+// ensureLoad creates the load Job once. A Job that is gone although the run
+// has started was deleted by somebody, and is not started again: a benchmark
+// that runs twice unasked is two benchmarks.
+func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
+	job := manifest.LoadJob(s.b, *s.plan, s.target.ClaimName, r.Images)
+	if s.b.Status.StartTime == nil {
+		if err := r.ensure(ctx, s.b, job); err != nil {
+			return next{}, err
+		}
+		s.load = job
+		return next{}, nil
+	}
+	// Every report of progress brings us here: the cache knows the Job, and what
+	// it does not know is asked for.
+	err := r.read(ctx, job)
+	if apierrors.IsNotFound(err) {
+		if s.b.Spec.Suspend || len(s.finals()) == int(s.plan.Clients) {
+			return next{}, nil
+		}
+		return r.jobGone(ctx, s)
+	}
+	if err != nil {
+		return next{}, fmt.Errorf("read job %q: %w", job.Name, err)
+	}
+	s.load = job
+	return next{}, nil
+}
+
+func (r *Reconciler) loadPods(ctx context.Context, s *scope) ([]corev1.Pod, error) {
+	return r.podsOf(ctx, s.b, manifest.ComponentLoad)
+}
+
+func (r *Reconciler) podsOf(ctx context.Context, b *v1alpha1.NFSBenchmark, component string) ([]corev1.Pod, error) {
+	list := &corev1.PodList{}
+	err := r.Client.List(ctx, list, client.InNamespace(b.Namespace), client.MatchingLabels(manifest.Labels(b, component)))
+	if err != nil {
+		return nil, fmt.Errorf("list %s pods: %w", component, err)
+	}
+	return list.Items, nil
+}
+
+// watchPods ends the run when its pods cannot bring it to an end.
+func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod) (next, error) {
+	events, err := r.podEvents(ctx, s, s.load, pods, s.target.ClaimName != "" || plan.SecretName(s.b) != "" || s.b.Spec.Database != nil)
+	if err != nil {
+		return next{}, err
+	}
+	t := diagnose.Pods(pods, events, s.now, r.graceFor(s.b))
+	if t == nil && len(pods) == 0 && s.load != nil {
+		t = diagnose.NoPods(s.load, events, s.now, r.Grace)
+	}
+	if t != nil && !t.Fatal {
+		s.waiting = &fact{Reason: t.Reason, Message: t.Message}
+	}
+	end := jobEnd(s.load)
+	switch {
+	case t != nil && t.Fatal:
+		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: t.Reason, message: t.Message}, podsEnded(pods, s.now))
+	case end != nil && end.reason == batchv1.JobReasonDeadlineExceeded:
+		reason, message := s.deadlineMessage()
+		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: reason, message: message}, end.since(s.now))
+	case end != nil:
+		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: end.reason, message: end.message}, end.since(s.now))
+	}
+	return next{}, nil
+}
+
+// giveUp ends the run once the collectors had their time to publish what was
+// measured, and our watch its time to bring it. Pods that never ran have
+// nothing to publish.
+func (r *Reconciler) giveUp(ctx context.Context, s *scope, o outcome, ended time.Duration) (next, error) {
+	patience := watchDelay
+	if len(s.progress) > len(s.finals()) {
+		patience = resultGrace
+	}
+	if ended < patience {
+		s.stage = v1alpha1.PhaseCollecting
+		return s.wait(v1alpha1.ReasonCollecting, "waiting for the last results of a run that failed: "+o.message, soon)
+	}
+	return r.salvage(ctx, s, o)
+}
+
+// salvage ends the run with the results that exist.
+func (r *Reconciler) salvage(ctx context.Context, s *scope, o outcome) (next, error) {
+	if err := r.readResult(ctx, s); err != nil {
+		return next{}, err
+	}
+	if s.result != nil && len(s.result.Clients) > 0 {
+		s.judge()
+		// What the loader itself says is closer to the cause.
+		if f := firstFailure(s.result); f != nil && o.phase == v1alpha1.PhaseFailed && o.reason == v1alpha1.ReasonContainerFailed {
+			o.reason, o.message = reasonOf(f), f.Message
+		}
+	}
+	s.outcome = &o
+	return waitFor(0), nil
+}
+
+// cancelLoad stops a run whose user has suspended it.
+func (r *Reconciler) cancelLoad(ctx context.Context, s *scope, pods []corev1.Pod) (next, error) {
+	if s.load != nil && s.load.DeletionTimestamp.IsZero() {
+		if err := r.deleteJob(ctx, s.load); err != nil {
+			return next{}, err
+		}
+	}
+	if len(pods) > 0 {
+		s.stage = v1alpha1.PhaseCollecting
+		return s.wait(v1alpha1.ReasonCancelled, "stopping the load; what was measured is kept", soon)
+	}
+	return r.salvage(ctx, s, outcome{
+		phase: v1alpha1.PhaseCancelled, reason: v1alpha1.ReasonCancelled,
+		message: "stopped by spec.suspend; what was measured until then is partial",
+	})
+}
+
+// releaseClients starts all clients together as soon as every one is ready.
+func (r *Reconciler) releaseClients(ctx context.Context, s *scope) error {
+	if s.released || s.plan.Clients < 2 || len(s.progress) < int(s.plan.Clients) {
+		return nil
+	}
+	for _, p := range s.progress {
+		if !p.Ready {
+			return nil
+		}
+	}
+	body, err := json.Marshal(map[string]any{"data": map[string]string{runfile.KeyRelease: s.now.UTC().Format(time.RFC3339Nano)}})
+	if err != nil {
+		return fmt.Errorf("encode the release: %w", err)
+	}
+	return r.patchResult(ctx, s, body)
+}
+
+// podEvents reads the warnings about pods that wait for a volume, or about the
+// Job when it has none; nothing else is explained by events alone, and they are
+// many. A nil Job is not asked for.
+func (r *Reconciler) podEvents(ctx context.Context, s *scope, job *batchv1.Job, pods []corev1.Pod, mounts bool) ([]corev1.Event, error) {
+	const patience = 5 * time.Second
+	stuck := slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+		return p.Status.Phase == corev1.PodPending && !diagnose.Begun(&p) && s.now.Sub(p.CreationTimestamp.Time) > patience
+	})
+	about := client.MatchingFields{"involvedObject.kind": "Pod", "type": corev1.EventTypeWarning}
+	switch {
+	case len(pods) == 0 && job != nil && s.now.Sub(job.CreationTimestamp.Time) > patience:
+		about = client.MatchingFields{"involvedObject.kind": "Job", "involvedObject.name": job.Name, "type": corev1.EventTypeWarning}
+	case !stuck || !mounts:
+		return nil, nil
+	}
+	list := &corev1.EventList{}
+	err := r.Reader.List(ctx, list, client.InNamespace(s.b.Namespace), about)
+	if err != nil {
+		return nil, fmt.Errorf("list events: %w", err)
+	}
+	slices.SortFunc(list.Items, func(a, b corev1.Event) int { return cmp.Compare(b.LastTimestamp.Unix(), a.LastTimestamp.Unix()) })
+	return list.Items, nil
+}
+
+// jobEnding is why a Job failed, and when.
+type jobEnding struct {
+	reason, message string
+	at              time.Time
+}
+
+func (e jobEnding) since(now time.Time) time.Duration { return now.Sub(e.at) }
+
+func jobEnd(j *batchv1.Job) *jobEnding {
+	if j == nil {
+		return nil
+	}
+	for _, c := range j.Status.Conditions {
+		if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue {
+			return jobFailed(j, c)
+		}
+		if c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue {
+			return &jobEnding{
+				reason: v1alpha1.ReasonContainerFailed, at: c.LastTransitionTime.Time,
+				message: fmt.Sprintf("Job %s completed, but its collectors published no result: see the log of container collector", j.Name),
+			}
+		}
+	}
+	return nil
+}
+
+// jobFailed reads why a Job failed. By the rule of its pod failure policy its
+// pods were disrupted, which the Job knows when they are gone, too.
+func jobFailed(j *batchv1.Job, c batchv1.JobCondition) *jobEnding {
+	e := &jobEnding{reason: cmp.Or(c.Reason, v1alpha1.ReasonPodLost), at: c.LastTransitionTime.Time}
+	e.message = fmt.Sprintf("Job %s failed: %s", j.Name, strings.TrimSpace(c.Message))
+	if c.Reason == batchv1.JobReasonPodFailurePolicy {
+		e.reason = v1alpha1.ReasonPodLost
+		e.message = fmt.Sprintf("a pod of the load was evicted, as kubectl drain and autoscalers do, or lost with its node: run the benchmark again, under another name, when the node is back or on another (%s)", strings.TrimSpace(c.Message))
+	}
+	return e
+}
+
+// podsEnded is how long ago the last container of the run stopped; zero while
+// one is still running. Pods are ended by their Job only when one has failed or
+// was taken: where one cannot start, the others would wait for it as long as
+// the run may take, and have measured nothing.
+func podsEnded(pods []corev1.Pod, now time.Time) time.Duration {
+	ending := func(p corev1.Pod) bool {
+		return p.Status.Phase == corev1.PodFailed || p.DeletionTimestamp != nil || diagnose.Disruption([]corev1.Pod{p}) != nil
+	}
+	if !slices.ContainsFunc(pods, ending) {
+		return resultGrace
+	}
+	var last time.Time
+	running := false
+	for _, p := range pods {
+		if d := p.DeletionTimestamp; d != nil && now.After(d.Add(watchDelay)) {
+			return resultGrace // its time is over: nobody is there to end it
+		}
+		for _, c := range slices.Concat(p.Status.ContainerStatuses, p.Status.InitContainerStatuses) {
+			running = running || c.State.Running != nil
+			if e := c.State.Terminated; e != nil && e.FinishedAt.After(last) {
+				last = e.FinishedAt.Time
+			}
+		}
+	}
+	switch {
+	case running:
+		return 0
+	case last.IsZero():
+		return resultGrace
+	default:
+		return now.Sub(last)
+	}
+}
+
+// jobGone ends a run whose Job somebody has deleted, once its pods are gone:
+// they save what they measured when they are told to stop. Pods that were kept
+// from going with their Job may as well bring the run to its end.
+func (r *Reconciler) jobGone(ctx context.Context, s *scope) (next, error) {
+	pods, err := r.loadPods(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	message := jobDeleted(s)
+	// A deletion timestamp is when the time of a pod is over; until then it may publish.
+	stopping := func(p corev1.Pod) bool {
+		return !p.DeletionTimestamp.IsZero() && s.now.Before(p.DeletionTimestamp.Add(watchDelay))
+	}
+	if slices.ContainsFunc(pods, func(p corev1.Pod) bool { return isActive(p) || stopping(p) }) {
+		s.stage = stageOf(s.progress)
+		return s.wait(v1alpha1.ReasonCollecting, message+"; waiting for the last results of its pods", soon)
+	}
+	return r.salvage(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost, message: message})
+}
+
+func jobDeleted(s *scope) string {
+	return fmt.Sprintf("Job %s was deleted while the benchmark ran: create a new NFSBenchmark to run it again", s.names.Load)
+}
+
+// explainStop tells who stopped a load that was not to be stopped. The pods
+// know, as long as they are there.
+func (r *Reconciler) explainStop(ctx context.Context, s *scope) (next, error) {
+	pods, err := r.loadPods(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	const partial = "; what was measured until then is partial"
+	t, end := diagnose.Disruption(pods), jobEnd(s.load)
+	switch {
+	case t != nil:
+		return s.fail(t.Reason, t.Message+partial)
+	case end != nil && end.reason == v1alpha1.ReasonPodLost:
+		return s.fail(end.reason, end.message+partial)
+	case s.load == nil || !s.load.DeletionTimestamp.IsZero():
+		return s.fail(v1alpha1.ReasonPodLost, jobDeleted(s)+partial)
+	default:
+		return s.fail(v1alpha1.ReasonPodLost, "a pod of the load was told to stop before its end: somebody deleted it, or its node was drained or shut down; create a new NFSBenchmark to run it again"+partial)
+	}
+}

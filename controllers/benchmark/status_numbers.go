@@ -1,0 +1,361 @@
+package benchmark
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/statussize"
+)
+
+// The longest lists that a status holds. The result object has all.
+const (
+	maxPaths    = 64
+	maxFindings = 64
+	maxNodes    = 64
+	maxSteps    = 64
+)
+
+// setNumbers copies the judgement into the status.
+func setNumbers(s *scope) {
+	st := &s.b.Status
+	if s.plan != nil && st.Summary == nil {
+		st.Summary = &v1alpha1.Summary{
+			Workload: statussize.ClipTo(workloadWords(*s.plan), 128), Protocol: protocolWords(*s.plan),
+		}
+	}
+	if st.Summary != nil && st.Summary.Paths == "" && st.Resolved != nil {
+		st.Summary.Paths = pathWords(st.Resolved.Paths)
+	}
+	if s.result != nil && len(s.result.Clients) > 0 && s.outcome != nil {
+		st.ResultRef = &v1alpha1.ResultReference{Name: s.names.Result}
+	}
+	j := s.judgement
+	if j == nil {
+		return
+	}
+	st.Findings = findings(j.Findings)
+	st.Steps = steps(j.Steps)
+	if j.Summary == nil {
+		return
+	}
+	fillSummary(st.Summary, j.Summary)
+	st.Paths = paths(s.result)
+	st.StorageNodes = storageNodes(j.Summary.StorageNodes)
+}
+
+func fillSummary(sum *v1alpha1.Summary, m *judge.Summary) {
+	sum.ThroughputBytesPerSecond = known(m.Total.BytesPerSecond)
+	sum.ThroughputMegabytesPerSecond = known(m.Total.BytesPerSecond / 1e6)
+	sum.IOPS = known(m.Total.OperationsPerSecond)
+	fillLatency(sum, m.Total)
+	if m.WirePermille != nil {
+		sum.WirePercent = new((*m.WirePermille + 5) / 10)
+	}
+	sum.ClientCPUPermille = m.ClientCPU.BusiestNodePermille
+	sum.StorageCPU = statussize.ClipTo(storageCPUWords(m.StorageNodes), 256)
+	sum.StorageMeanLatencyMicroseconds = m.Storage.MeanLatencyMicroseconds
+}
+
+// known leaves out a rate of zero: a calibration may have found one of its two,
+// and a loaded system does not do nothing.
+func known(rate int64) *int64 {
+	if rate == 0 {
+		return nil
+	}
+	return &rate
+}
+
+func fillLatency(sum *v1alpha1.Summary, d judge.Direction) {
+	l := d.Latency
+	if l == nil {
+		return
+	}
+	sum.MeanLatencyMicroseconds = &l.MeanMicroseconds
+	sum.MeanLatency = latencyWords(l.MeanMicroseconds)
+	if l.MeanOnly {
+		return // a database reports no more, and 0 would be a number
+	}
+	sum.P50LatencyMicroseconds = &l.P50Microseconds
+	sum.P95LatencyMicroseconds = &l.P95Microseconds
+	sum.P99LatencyMicroseconds = &l.P99Microseconds
+	sum.P999LatencyMicroseconds = &l.P999Microseconds
+	sum.MaxLatencyMicroseconds = &l.MaxMicroseconds
+	sum.P99Latency = latencyWords(l.P99Microseconds)
+}
+
+// paths are the channels of each client over all measured windows, those first
+// that were away.
+func paths(r *runfile.Result) []v1alpha1.PathStatus {
+	var out []v1alpha1.PathStatus
+	for _, c := range r.Clients {
+		first := len(out)
+		for _, rep := range c.Load.Repetitions {
+			window := rep.End.Sub(rep.Start).Milliseconds() // a loss may begin before it
+			for i, ch := range rep.Channels {
+				if first+i == len(out) {
+					out = append(out, v1alpha1.PathStatus{
+						Client: c.Index, Local: statussize.ClipTo(ch.Local, 64), Path: statussize.ClipTo(ch.Path, 253),
+						ReadBytes: new(int64), WriteBytes: new(int64), DownMilliseconds: new(int64),
+					})
+				}
+				p := &out[first+i]
+				*p.ReadBytes += ch.BytesRead
+				*p.WriteBytes += ch.BytesWritten
+				*p.DownMilliseconds += min(ch.DownMilliseconds, window)
+			}
+		}
+	}
+	// What matters most comes first, for the end may be cut off.
+	slices.SortStableFunc(out, func(a, b v1alpha1.PathStatus) int { return cmp.Compare(*b.DownMilliseconds, *a.DownMilliseconds) })
+	return out[:min(len(out), maxPaths)]
+}
+
+func findings(all []judge.Finding) []v1alpha1.Finding {
+	var out []v1alpha1.Finding
+	for _, f := range all[:min(len(all), maxFindings)] {
+		out = append(out, v1alpha1.Finding{Code: string(f.Code), Severity: v1alpha1.Severity(f.Severity), Message: statussize.Clip(f.Message)})
+	}
+	return out
+}
+
+func verdictOf(s *scope) v1alpha1.Verdict {
+	switch {
+	case s.outcome != nil && s.outcome.phase != v1alpha1.PhaseSucceeded:
+		return v1alpha1.VerdictInconclusive
+	case s.judgement == nil:
+		return v1alpha1.VerdictNotEvaluated
+	default:
+		return v1alpha1.Verdict(s.judgement.Verdict)
+	}
+}
+
+func latencyWords(us int64) string {
+	d := time.Duration(us) * time.Microsecond
+	switch {
+	case d >= time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	case d >= time.Millisecond:
+		return d.Round(10 * time.Microsecond).String()
+	default:
+		return d.String()
+	}
+}
+
+// oracleOf is the database of a run, which has one client.
+func oracleOf(r *runfile.Result) *runfile.Oracle {
+	if r == nil {
+		return nil
+	}
+	for _, c := range r.Clients {
+		if c.Load.Oracle != nil {
+			return c.Load.Oracle
+		}
+	}
+	return nil
+}
+
+// steps are the levels of load in the order in which they were gone through.
+func steps(all []judge.StepSummary) []v1alpha1.StepStatus {
+	var out []v1alpha1.StepStatus
+	for _, s := range all {
+		t := s.Summary.Total
+		st := v1alpha1.StepStatus{
+			Kind: statussize.ClipTo(s.Kind, 32), Users: s.Users, Knee: s.Knee,
+			ThroughputBytesPerSecond: known(t.BytesPerSecond), IOPS: known(t.OperationsPerSecond),
+		}
+		if l := t.Latency; l != nil {
+			st.MeanLatencyMicroseconds = new(l.MeanMicroseconds)
+			if !l.MeanOnly { // a database may report no more
+				st.P99LatencyMicroseconds = &l.P99Microseconds
+			}
+		}
+		out = append(out, st)
+	}
+	for len(out) > maxSteps {
+		out = thinner(out)
+	}
+	return out
+}
+
+// thinner leaves out one level of load: of those between the first and the last
+// that are not the knee, the one whose neighbours are nearest, so that the course
+// of the curve stays.
+func thinner(all []v1alpha1.StepStatus) []v1alpha1.StepStatus {
+	at, nearest := -1, 0.0
+	for i := 1; i < len(all)-1; i++ {
+		if all[i].Knee || all[i-1].Kind != all[i].Kind || all[i+1].Kind != all[i].Kind {
+			continue
+		}
+		distance := float64(all[i+1].Users) / float64(max(all[i-1].Users, 1))
+		if at < 0 || distance < nearest {
+			at, nearest = i, distance
+		}
+	}
+	if at < 0 {
+		return statussize.Shorter(all)
+	}
+	return slices.Delete(slices.Clone(all), at, at+1)
+}
+
+// storageCPUWords are the nodes in one line, the owner of the volume first, such
+// as "fas-a 32%, fas-b 35%". A node whose CPU nobody may read stands there with
+// a question mark, for it worked all the same; when all are such, it is empty.
+func storageCPUWords(nodes []judge.StorageNode) string {
+	var words []string
+	known := false
+	for _, n := range nodes {
+		if n.CPUPermille == nil {
+			words = append(words, n.Name+" ?")
+			continue
+		}
+		known = true
+		words = append(words, fmt.Sprintf("%s %d%%", n.Name, (int64(*n.CPUPermille)+5)/10))
+	}
+	if !known {
+		return ""
+	}
+	return strings.Join(words, ", ")
+}
+
+// pathWords describes the paths in use: how many, and where on the
+// storage they end where all of that is known, such as "2 Local+Remote".
+func pathWords(paths []v1alpha1.ResolvedPath) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	words := fmt.Sprint(len(paths))
+	var where []string
+	for _, p := range paths {
+		if p.Locality == "" {
+			return words
+		}
+		where = append(where, string(p.Locality))
+	}
+	slices.Sort(where) // Local before Remote
+	return words + " " + strings.Join(slices.Compact(where), "+")
+}
+
+// storageNodes are those of the summary. Names are keys of the list, so none may
+// be there twice.
+func storageNodes(nodes []judge.StorageNode) []v1alpha1.StorageNodeStatus {
+	several := slices.ContainsFunc(nodes, func(n judge.StorageNode) bool { return n.Source != nodes[0].Source })
+	var out []v1alpha1.StorageNodeStatus
+	for _, n := range nodes {
+		name := n.Name
+		if several && n.Source != "" && n.Source != n.Name {
+			name = n.Source + "/" + n.Name
+		}
+		name = statussize.ClipTo(name, 253)
+		known := slices.ContainsFunc(out, func(o v1alpha1.StorageNodeStatus) bool { return o.Name == name })
+		if known || len(out) == maxNodes {
+			continue
+		}
+		st := v1alpha1.StorageNodeStatus{Name: name, CPUPermille: n.CPUPermille, BaselineCPUPermille: n.BaselineCPUPermille}
+		if n.Owner {
+			st.Roles = append(st.Roles, v1alpha1.StorageNodeOwner)
+		}
+		if n.Entry {
+			st.Roles = append(st.Roles, v1alpha1.StorageNodeEntry)
+		}
+		out = append(out, st)
+	}
+	return out
+}
+
+// setProgress shows the slowest client: the run is as far as that one is.
+func setProgress(s *scope) {
+	s.b.Status.Progress = nil
+	if s.moving != nil {
+		s.b.Status.Progress = &v1alpha1.ProgressStatus{Step: "Move", Percent: min(max(s.moving.Percent, 0), 100)}
+		return
+	}
+	if len(s.progress) == 0 {
+		return
+	}
+	slow := slowest(s.progress)
+	repetition, _ := levelOf(s.plan, slow.Repetition)
+	p := &v1alpha1.ProgressStatus{Step: statussize.ClipTo(slow.Span, 32), Repetition: repetition, Percent: min(max(slow.Percent, 0), 100), ETASeconds: slow.ETASeconds}
+	if mbs := throughput(s.progress); mbs > 0 {
+		p.ThroughputMegabytesPerSecond = &mbs
+	}
+	s.b.Status.Progress = p
+}
+
+func slowest(all []runfile.Progress) runfile.Progress {
+	slow := all[0]
+	for _, p := range all[1:] {
+		if p.Percent < slow.Percent {
+			slow = p
+		}
+	}
+	return slow
+}
+
+func throughput(all []runfile.Progress) int64 {
+	var sum int64
+	for _, p := range all {
+		sum += p.BytesPerSecond
+	}
+	return sum / 1e6
+}
+
+// levelOf is what a user calls a repetition: that of the spec, and in words the
+// level of load within it. A client counts on over all of them.
+func levelOf(p *runfile.Plan, index int32) (repetition int32, words string) {
+	if p == nil || index < 1 {
+		return max(index, 0), ""
+	}
+	switch w := p.Workload; {
+	case w.SLOB != nil && len(w.SLOB.Users) > 1:
+		n := int32(len(w.SLOB.Users)) //nolint:gosec // 32 at most
+		return (index-1)/n + 1, " with " + usersWords(w.SLOB.Users[(index-1)%n])
+	case w.Calibrate != nil && p.Database == nil: // it finds its own levels
+		return 0, fmt.Sprintf(", level %d", index)
+	case w.Calibrate != nil && index <= w.Calibrate.WarmupRuns:
+		return 0, ", warm-up run"
+	case w.Calibrate != nil:
+		return index - w.Calibrate.WarmupRuns, ""
+	default:
+		return index, ""
+	}
+}
+
+func progressMessage(p *runfile.Plan, all []runfile.Progress) string {
+	slow := slowest(all)
+	msg := slow.Span
+	repetition, words := levelOf(p, slow.Repetition)
+	if repetition > 0 {
+		msg = fmt.Sprintf("%s %d", msg, repetition)
+	}
+	msg += words
+	msg = fmt.Sprintf("%s, %d %%", msg, slow.Percent)
+	if mbs := throughput(all); mbs > 0 {
+		msg += fmt.Sprintf(", %d MB/s", mbs)
+	}
+	if slow.ETASeconds != nil {
+		msg += fmt.Sprintf(", %d s to go", *slow.ETASeconds)
+	}
+	if slow.Message != "" {
+		msg += ": " + slow.Message
+	}
+	return msg
+}
+
+// fit shortens the longest list of a status until all of it fits. The result object
+// has all.
+func fit(st *v1alpha1.NFSBenchmarkStatus) {
+	statussize.Fit(st, func() []statussize.Cut {
+		return []statussize.Cut{
+			{Bytes: statussize.Of(st.Paths), Cut: func() { st.Paths = statussize.Shorter(st.Paths) }},
+			{Bytes: statussize.Of(st.Findings), Cut: func() { st.Findings = statussize.Shorter(st.Findings) }},
+			{Bytes: statussize.Of(st.StorageNodes), Cut: func() { st.StorageNodes = statussize.Shorter(st.StorageNodes) }},
+			{Bytes: statussize.Of(st.Steps), Cut: func() { st.Steps = thinner(st.Steps) }},
+		}
+	})
+}

@@ -1,0 +1,300 @@
+package benchmark
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/queue"
+)
+
+// queueCheck is the longest that a freed target goes unnoticed should the
+// watch on Leases miss it, and that a place in the status may be out of date.
+const queueCheck = 30 * time.Second
+
+// toldAtOnce is how many waiting benchmarks are reconciled at once when a target is free:
+// the one whose turn it is, and a few that show how near they are. If all were
+// reconciled, the writes would grow with the square of the queue.
+const toldAtOnce = 5
+
+// enqueue waits until no other run uses the target. Order is decided by the
+// queue; the Leases make the decision visible, and safe should two managers
+// ever run at once.
+func (r *Reconciler) enqueue(ctx context.Context, s *scope) (next, error) {
+	return r.takeTarget(ctx, s, nil)
+}
+
+// takeTarget is enqueue for a target of which some keys may have been taken
+// before: these are kept when another has to be waited for.
+//
+// Two rules keep runs from waiting for each other for ever. Who holds a part of
+// the target goes by the Leases alone and not by the queue, for an older run may
+// learn only later that it wants the same. And who has to wait takes nothing,
+// and gives back what it took but for what it kept.
+func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (next, error) {
+	s.stage = v1alpha1.PhaseQueued
+	if s.b.Status.StartTime != nil {
+		return next{}, r.keepTarget(ctx, s) // the load runs: it is too late to wait
+	}
+	held, err := r.leasesOf(ctx, r.Client, s.b)
+	if err != nil {
+		return next{}, err
+	}
+	place := queue.Place{}
+	if len(held) == 0 {
+		if place, err = r.placeOf(ctx, s); err != nil {
+			return next{}, err
+		}
+	}
+	if place.Position == 0 {
+		if place, err = r.acquireAll(ctx, s, keep); err != nil {
+			return next{}, err
+		}
+	}
+	s.place = &place
+	if place.Position > 0 {
+		return s.wait(v1alpha1.ReasonQueued,
+			fmt.Sprintf("position %d in the queue for the target: %s uses it", place.Position, place.Behind), queueCheck)
+	}
+	return next{}, nil
+}
+
+// acquireAll takes every key, or none but those to keep.
+func (r *Reconciler) acquireAll(ctx context.Context, s *scope, keep []string) (queue.Place, error) {
+	place, err := r.blocked(ctx, s)
+	if err == nil && place.Position == 0 {
+		place, err = r.acquire(ctx, s)
+	}
+	if err != nil || place.Position == 0 {
+		return place, err
+	}
+	// Past the cache: what was taken a moment ago is not yet in it.
+	held, err := r.leasesOf(ctx, r.Reader, s.b)
+	if err != nil {
+		return queue.Place{}, err
+	}
+	return place, r.giveBack(ctx, slices.DeleteFunc(held, func(l coordinationv1.Lease) bool {
+		return slices.Contains(keep, l.Annotations[manifest.AnnotationTarget])
+	}))
+}
+
+// blocked says who uses a part of the target, before any of it is taken.
+func (r *Reconciler) blocked(ctx context.Context, s *scope) (queue.Place, error) {
+	for _, key := range slices.Sorted(slices.Values(s.target.Keys)) {
+		held := &coordinationv1.Lease{}
+		name := client.ObjectKey{Namespace: r.leaseNamespace(s.b), Name: manifest.LeaseName(key)}
+		err := r.Client.Get(ctx, name, held)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return queue.Place{}, fmt.Errorf("read the lease of %q: %w", key, err)
+		}
+		holder, err := r.otherHolder(ctx, s, held)
+		if err != nil || holder != "" {
+			return queue.Place{Position: 1, Behind: holder}, err
+		}
+	}
+	return queue.Place{}, nil
+}
+
+func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queue.Place, error) {
+	byID := map[string]queue.Entry{} // one with several keys is found by each of them
+	for _, key := range s.target.Keys {
+		list, err := r.wanting(ctx, key)
+		if err != nil {
+			return queue.Place{}, err
+		}
+		for _, e := range list {
+			byID[e.ID] = e
+		}
+	}
+	return queue.PlaceOf(entryOf(s.b, s.target.Keys), slices.Collect(maps.Values(byID))), nil
+}
+
+// wanting are the benchmarks that use a target or wait for it.
+func (r *Reconciler) wanting(ctx context.Context, key string) ([]queue.Entry, error) {
+	list := &v1alpha1.NFSBenchmarkList{}
+	err := r.Client.List(ctx, list, client.MatchingFields{IndexTarget: key}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list the benchmarks that want %q: %w", key, err)
+	}
+	var out []queue.Entry
+	for i := range list.Items {
+		if o := &list.Items[i]; wantsTarget(o) {
+			out = append(out, entryOf(o, knownKeys(o)))
+		}
+	}
+	return out, nil
+}
+
+func entryOf(b *v1alpha1.NFSBenchmark, keys []string) queue.Entry {
+	return queue.Entry{
+		ID: string(b.UID), Name: b.Namespace + "/" + b.Name, Keys: keys,
+		Created: b.CreationTimestamp.Time, Active: b.Status.StartTime != nil && !isFinished(b),
+	}
+}
+
+// wantsTarget tells whether another benchmark counts in the queue: it has not
+// finished, is not held back before its start, and is not being deleted before
+// it has started, or since so long that only its volume is left.
+func wantsTarget(o *v1alpha1.NFSBenchmark) bool {
+	started := o.Status.StartTime != nil
+	if isFinished(o) || isReleased(o) {
+		return false
+	}
+	return started || (!o.Spec.Suspend && o.DeletionTimestamp.IsZero())
+}
+
+// knownKeys are the keys of another benchmark, from its spec and from what was
+// resolved of it, without reading its volumes again.
+func knownKeys(o *v1alpha1.NFSBenchmark) []string {
+	var keys, addresses []string
+	st := o.Spec.Storage
+	if st.Claim != nil {
+		keys = append(keys, "claim/"+o.Namespace+"/"+st.Claim.Name)
+	}
+	if st.Trident != nil {
+		keys = append(keys, tridentKey(st.Trident))
+	}
+	keys = append(keys, declaredKeys(o)...)
+	if st.Export != nil {
+		addresses = append(addresses, st.Export.Servers...)
+	}
+	if rs := o.Status.Resolved; rs != nil && st.Embedded == nil {
+		for _, p := range rs.Paths {
+			addresses = append(addresses, p.Path)
+		}
+	}
+	return append(keys, plan.ServerKeys(addresses)...)
+}
+
+// acquire takes the Lease of each key, in the order of the keys, which is the
+// same for everybody: two runs cannot wait for each other.
+func (r *Reconciler) acquire(ctx context.Context, s *scope) (queue.Place, error) {
+	for _, key := range slices.Sorted(slices.Values(s.target.Keys)) {
+		holder, err := r.acquireOne(ctx, s, key)
+		if err != nil {
+			return queue.Place{}, err
+		}
+		if holder != "" {
+			return queue.Place{Position: 1, Behind: holder}, nil
+		}
+	}
+	return queue.Place{}, nil
+}
+
+// keepTarget restores the Leases of a run under way that somebody deleted or
+// took. A Lease that it cannot restore does not end the run, but the status names it:
+// another run may share the target.
+func (r *Reconciler) keepTarget(ctx context.Context, s *scope) error {
+	place, err := r.acquire(ctx, s)
+	if err != nil || place.Position == 0 {
+		return err
+	}
+	s.waiting = &fact{Reason: v1alpha1.ReasonTargetTaken, Message: fmt.Sprintf(
+		"the run goes on, but its target was taken from it by %s: others may use it now, and the numbers may be shared with theirs", place.Behind)}
+	return nil
+}
+
+// acquireOne takes one Lease, or names who holds it.
+func (r *Reconciler) acquireOne(ctx context.Context, s *scope, key string) (string, error) {
+	lease := manifest.TargetLease(s.b, r.leaseNamespace(s.b), key, metav1.NewMicroTime(s.now))
+	held := &coordinationv1.Lease{}
+	err := r.Client.Get(ctx, client.ObjectKeyFromObject(lease), held)
+	switch {
+	case apierrors.IsNotFound(err):
+		err = r.Client.Create(ctx, lease, pass.FieldOwner)
+		if err == nil {
+			return "", nil
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return "", fmt.Errorf("take the lease of %q: %w", key, err)
+		}
+		// Our cache is behind, or does not hold a Lease of somebody else's.
+		if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(lease), held); err != nil {
+			return "another run", client.IgnoreNotFound(err) // the next pass knows
+		}
+	case err != nil:
+		return "", fmt.Errorf("read the lease of %q: %w", key, err)
+	}
+	if holderOf(held) == string(s.b.UID) {
+		return "", nil
+	}
+	if holder, err := r.otherHolder(ctx, s, held); err != nil || holder != "" {
+		return holder, err
+	}
+	lease.ResourceVersion = held.ResourceVersion
+	if err := r.Client.Update(ctx, lease, pass.FieldOwner); err != nil {
+		return "", fmt.Errorf("take over the lease of %q: %w", key, err)
+	}
+	return "", nil
+}
+
+// otherHolder names who else uses what a Lease stands for; "" where nobody does.
+func (r *Reconciler) otherHolder(ctx context.Context, s *scope, held *coordinationv1.Lease) (string, error) {
+	if holderOf(held) == string(s.b.UID) {
+		return "", nil
+	}
+	if held.Labels[manifest.LabelManagedBy] != manifest.ManagedBy {
+		return "Lease " + held.Namespace + "/" + held.Name + ", which is not ours,", nil
+	}
+	// Its benchmark may be gone, or have given it up.
+	list, err := r.withUID(ctx, holderOf(held))
+	if err != nil || !slices.ContainsFunc(list, func(b v1alpha1.NFSBenchmark) bool { return !isReleased(&b) }) {
+		return "", err
+	}
+	return cmp.Or(held.Annotations[manifest.AnnotationHolder], "another run"), nil
+}
+
+func holderOf(l *coordinationv1.Lease) string {
+	return ptr.Deref(l.Spec.HolderIdentity, "")
+}
+
+func (r *Reconciler) leaseNamespace(b *v1alpha1.NFSBenchmark) string {
+	return cmp.Or(r.LeaseNamespace, b.Namespace)
+}
+
+// releaseLeases gives up every target that the benchmark holds.
+func (r *Reconciler) releaseLeases(ctx context.Context, b *v1alpha1.NFSBenchmark) error {
+	held, err := r.leasesOf(ctx, r.Client, b)
+	if err != nil {
+		return err
+	}
+	return r.giveBack(ctx, held)
+}
+
+// leasesOf are those that the benchmark holds.
+func (r *Reconciler) leasesOf(ctx context.Context, from client.Reader, b *v1alpha1.NFSBenchmark) ([]coordinationv1.Lease, error) {
+	list := &coordinationv1.LeaseList{}
+	err := from.List(ctx, list, client.InNamespace(r.leaseNamespace(b)), client.MatchingLabels{manifest.LabelUID: string(b.UID)})
+	if err != nil {
+		return nil, fmt.Errorf("list leases: %w", err)
+	}
+	return slices.DeleteFunc(list.Items, func(l coordinationv1.Lease) bool {
+		return holderOf(&l) != string(b.UID) // somebody took it by hand, our labels and all
+	}), nil
+}
+
+func (r *Reconciler) giveBack(ctx context.Context, held []coordinationv1.Lease) error {
+	for i := range held {
+		l := &held[i]
+		if err := r.Client.Delete(ctx, l, client.Preconditions{ResourceVersion: &l.ResourceVersion}); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("release the lease of %q: %w", l.Annotations[manifest.AnnotationTarget], err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,301 @@
+package benchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/trident"
+)
+
+// resolve finds out where the storage is.
+func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
+	switch st := s.b.Spec.Storage; {
+	case st.Export != nil:
+		t, err := exportTarget(s.b)
+		s.target = t
+		return next{}, err
+	case s.b.Status.StartTime != nil && (st.Claim != nil || st.Trident != nil):
+		// The load follows its plan. If the volume changes meanwhile, the load
+		// reports errors of its own.
+		s.target = startedTarget(s.b)
+		return next{}, nil
+	case st.Claim != nil:
+		return r.resolveClaim(ctx, s)
+	case st.Trident != nil:
+		// Where it is, is known once it is provisioned. What an earlier pass found
+		// is left out: nobody may hold an address and wait for the array behind it.
+		s.target = &plan.Target{Keys: append(declaredKeys(s.b), tridentKey(st.Trident)), ClaimName: claimOf(s.b)}
+		return next{}, nil
+	default:
+		// The addresses of an embedded server exist once it is provisioned.
+		s.target = &plan.Target{
+			Export: manifest.ServerExport,
+			Keys:   append(declaredKeys(s.b), "embedded/"+s.b.Namespace+"/"+s.b.Name),
+		}
+		return next{}, nil
+	}
+}
+
+func exportTarget(b *v1alpha1.NFSBenchmark) (*plan.Target, error) {
+	e := b.Spec.Storage.Export
+	t := &plan.Target{Export: e.Path, Addresses: e.Servers, Keys: append(declaredKeys(b), plan.ServerKeys(e.Servers)...)}
+	if plan.NeedsVolume(b) {
+		t.ClaimName, t.VolumeName = manifest.NamesOf(b).Claim, manifest.NamesOf(b).Volume
+	}
+	return t, choosePaths(b, t)
+}
+
+// choosePaths takes the paths in use from the addresses of a target. Where an
+// array knows more of them they are chosen once it was asked.
+//
+// A volume that exists, or that Trident makes, says itself which address the
+// kernel mounts.
+func choosePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
+	if b.Spec.Protocol.Client == v1alpha1.ClientKernel && (b.Spec.Storage.Claim != nil || b.Spec.Storage.Trident != nil) {
+		if len(t.Addresses) > 0 {
+			t.Paths = []v1alpha1.ResolvedPath{{Path: t.Addresses[0]}}
+		}
+		return nil
+	}
+	if hasSurvey(b) && t.Survey == nil {
+		return nil
+	}
+	paths, err := plan.SelectPaths(b.Spec.Protocol, t.Addresses, t.Survey)
+	if err != nil {
+		return invalid(v1alpha1.ReasonNoPath, err)
+	}
+	t.Paths = paths
+	return nil
+}
+
+// hasSurvey says that the benchmark declares an array that can say what it is.
+func hasSurvey(b *v1alpha1.NFSBenchmark) bool {
+	a := b.Spec.Storage.Array
+	return a != nil && (a.ONTAP != nil || a.FlashBlade != nil)
+}
+
+// startedTarget is what a run under way still needs of its target; the status
+// keeps the rest.
+func startedTarget(b *v1alpha1.NFSBenchmark) *plan.Target {
+	t := &plan.Target{Keys: knownKeys(b), ClaimName: claimOf(b)}
+	if rs := b.Status.Resolved; rs != nil {
+		t.Paths, t.VolumeName, t.Export = rs.Paths, rs.VolumeName, rs.Export
+	}
+	return t
+}
+
+func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
+	name := s.b.Spec.Storage.Claim.Name
+	t := &plan.Target{Keys: append(declaredKeys(s.b), "claim/"+s.b.Namespace+"/"+name)}
+	pvc := &corev1.PersistentVolumeClaim{}
+	// Claims of users do not carry our labels, so the cache does not hold them.
+	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: name}, pvc)
+	if apierrors.IsNotFound(err) {
+		return s.wait(v1alpha1.ReasonClaimNotFound,
+			fmt.Sprintf("there is no PersistentVolumeClaim %q in namespace %q: create it, or correct spec.storage.claim.name", name, s.b.Namespace), soon)
+	}
+	if err != nil {
+		return next{}, fmt.Errorf("read claim %q: %w", name, err)
+	}
+	t.VolumeName = pvc.Spec.VolumeName
+	t.ClaimName = claimOf(s.b)
+	if t.ClaimName != "" && s.b.Spec.Protocol.Client == v1alpha1.ClientKernel && !hasSurvey(s.b) {
+		// A class with late binding binds only when our pod asks for it.
+		s.target = t
+		return next{}, nil
+	}
+	if pvc.Status.Phase != corev1.ClaimBound {
+		return s.wait(v1alpha1.ReasonClaimNotBound, fmt.Sprintf(
+			"claim %q is %s and not Bound: Direct NFS, and asking the array, need the export of its volume before the first pod, so that a class with volumeBindingMode WaitForFirstConsumer does not serve; see kubectl describe pvc %s",
+			name, pvc.Status.Phase, name), soon)
+	}
+	s.target = t
+	n, err := r.resolveVolume(ctx, s)
+	if err != nil || n.Stop {
+		s.target = nil
+	}
+	return n, err
+}
+
+// resolveVolume reads the export behind a volume.
+func (r *Reconciler) resolveVolume(ctx context.Context, s *scope) (next, error) {
+	t, pv := s.target, &corev1.PersistentVolume{}
+	err := r.Reader.Get(ctx, client.ObjectKey{Name: t.VolumeName}, pv)
+	if apierrors.IsForbidden(err) {
+		return next{}, invalid(v1alpha1.ReasonForbidden, fmt.Errorf(
+			"the operator may not read PersistentVolume %q: install it with cluster scope, or name the export in spec.storage.export: %w", t.VolumeName, err))
+	}
+	if err != nil {
+		return next{}, fmt.Errorf("read volume %q: %w", t.VolumeName, err)
+	}
+	if server, export, ok := exportOf(pv); ok {
+		t.Export, t.Addresses = export, []string{server}
+	} else if isTrident(pv) {
+		if gap, err := r.followTrident(ctx, s, pv, r.TridentNamespace); err != nil {
+			return next{}, err
+		} else if gap != nil {
+			return s.wait(gap.Reason, gap.Message, soon)
+		}
+		t.Keys = append(t.Keys, svmKeys(t.Backend)...)
+	} else {
+		return next{}, invalid(v1alpha1.ReasonNotNFS, fmt.Errorf(
+			"PersistentVolume %q does not say which NFS export it is: name the export in spec.storage.export, or set spec.protocol.client to Kernel without spec.storage.array", pv.Name))
+	}
+	t.Keys = append(t.Keys, plan.ServerKeys(t.Addresses)...)
+	return next{}, choosePaths(s.b, t)
+}
+
+// exportOf reads the export of a volume: of the built-in NFS volumes, and of
+// csi-driver-nfs, which names it in its volume attributes.
+func exportOf(pv *corev1.PersistentVolume) (server, path string, ok bool) {
+	if n := pv.Spec.NFS; n != nil {
+		return n.Server, n.Path, true
+	}
+	if c := pv.Spec.CSI; c != nil {
+		server, share := c.VolumeAttributes["server"], c.VolumeAttributes["share"]
+		if server != "" && share != "" {
+			if sub := c.VolumeAttributes["subdir"]; sub != "" {
+				share += "/" + sub
+			}
+			return server, share, true
+		}
+	}
+	return "", "", false
+}
+
+// isTrident says that Trident made the volume.
+func isTrident(pv *corev1.PersistentVolume) bool {
+	return pv.Spec.CSI != nil && pv.Spec.CSI.Driver == trident.Driver
+}
+
+// followTrident goes from a PersistentVolume by Trident's own objects to the
+// export, and fills the target. What is not there yet, and may come, is reported as
+// a fact; what will not is the error, and the user's.
+//
+// The address is that which the backend has now, because that is what Trident
+// mounts; what the volume recorded when it was made is a hint only.
+func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.PersistentVolume, namespace string) (*fact, error) {
+	if !isTrident(pv) {
+		return nil, invalid(v1alpha1.ReasonNotNFS, fmt.Errorf("PersistentVolume %q is not of driver %s", pv.Name, trident.Driver))
+	}
+	u, err := r.tridentVolume(ctx, pv.Spec.CSI.VolumeHandle, namespace)
+	if err != nil {
+		return nil, err
+	}
+	if u == nil {
+		return &fact{Reason: v1alpha1.ReasonVolumeNotFound, Message: fmt.Sprintf(
+			"Trident has no TridentVolume %q in namespace %s: does it run in another (kubectl get tvol --all-namespaces)?", pv.Spec.CSI.VolumeHandle, namespace)}, nil
+	}
+	v, unread := trident.ReadVolume(u)
+	if refused := v.BlockRefusal(); refused != "" {
+		return nil, invalid(v1alpha1.ReasonDriverRefused, errors.New(refused))
+	}
+	b, gap, err := r.tridentBackendOf(ctx, v)
+	switch {
+	case err != nil:
+		return nil, err
+	case b != nil && trident.Refusal(b.Driver) != "":
+		return nil, invalid(v1alpha1.ReasonDriverRefused, fmt.Errorf("PersistentVolume %q: %s", pv.Name, trident.Refusal(b.Driver)))
+	case unread != nil:
+		return gapOf(v1alpha1.ReasonNotNFS, unread), nil
+	case gap != nil:
+		return gap, nil
+	}
+	return fillTarget(s.target, v, *b), nil
+}
+
+// gapOf is what an object of Trident's does not say: it may come to say it.
+func gapOf(reason string, unread error) *fact { return &fact{Reason: reason, Message: unread.Error()} }
+
+func fillTarget(t *plan.Target, v trident.Volume, b trident.Backend) *fact {
+	if ok, why := v.IsUsable(); !ok {
+		return &fact{Reason: v1alpha1.ReasonBackendFailed, Message: why}
+	}
+	if ok, why := b.IsUsable(); !ok {
+		return &fact{Reason: v1alpha1.ReasonBackendFailed, Message: why}
+	}
+	address := b.DataLIF
+	if address == "" {
+		address = v.NFSServer
+	}
+	if address == "" {
+		return &fact{Reason: v1alpha1.ReasonNotNFS, Message: fmt.Sprintf(
+			"Trident names no address for volume %s: its backend %s has no dataLIF, and TridentVolume %s/%s no config.accessInformation.nfsServerIp: set dataLIF", v.Name, b.Name, v.Namespace, v.Name)}
+	}
+	t.Export, t.Addresses, t.VolumeName = v.NFSPath, []string{address}, v.Name
+	t.Backend = &plan.Backend{
+		Name: b.Name, Driver: b.Driver, ManagementLIF: b.ManagementLIF, SVM: b.SVM, DataLIF: address,
+		Volume: v.InternalName, Pool: v.Pool,
+	}
+	return nil
+}
+
+// tridentVolume finds the TridentVolume of a name: in the namespace where
+// Trident should be, else wherever it is, as far as that may be asked. It is
+// nil where there is none.
+func (r *Reconciler) tridentVolume(ctx context.Context, name, namespace string) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(trident.Kind(trident.KindVolume))
+	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, u)
+	if err == nil {
+		return u, nil
+	}
+	if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return nil, tridentError(err, namespace)
+	}
+	list := tridentList(trident.KindVolume)
+	everywhere := r.Reader.List(ctx, list, client.MatchingFields{"metadata.name": name})
+	switch {
+	case everywhere == nil && len(list.Items) > 0:
+		return &list.Items[0], nil
+	case apierrors.IsForbidden(err):
+		return nil, tridentError(err, namespace) // the namespace it should be in is what matters
+	case everywhere != nil && !apierrors.IsForbidden(everywhere):
+		return nil, tridentError(everywhere, namespace)
+	default:
+		return nil, nil
+	}
+}
+
+// tridentBackendOf finds the backend of a volume, in the volume's namespace.
+func (r *Reconciler) tridentBackendOf(ctx context.Context, v trident.Volume) (*trident.Backend, *fact, error) {
+	list := tridentList(trident.KindBackend)
+	if err := r.Reader.List(ctx, list, client.InNamespace(v.Namespace)); err != nil {
+		return nil, nil, tridentError(err, v.Namespace)
+	}
+	for i := range list.Items {
+		if !trident.HasUUID(&list.Items[i], v.BackendUUID) {
+			continue
+		}
+		b, unread := trident.ReadBackend(&list.Items[i])
+		if unread != nil {
+			return nil, gapOf(v1alpha1.ReasonBackendFailed, unread), nil
+		}
+		return &b, nil, nil
+	}
+	return nil, &fact{Reason: v1alpha1.ReasonBackendFailed, Message: fmt.Sprintf(
+		"Trident has no backend with UUID %q in namespace %s, which TridentVolume %s names", v.BackendUUID, v.Namespace, v.Name)}, nil
+}
+
+func tridentList(kind string) *unstructured.UnstructuredList {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(trident.Kind(kind + "List"))
+	return list
+}
+
+// tridentError makes what only the user can mend an error of the spec.
+func tridentError(err error, namespace string) error {
+	if reason, message := tridentTrouble(err, namespace); reason != "" {
+		return invalid(reason, errors.New(message))
+	}
+	return fmt.Errorf("read Trident's objects in namespace %q: %w", namespace, err)
+}

@@ -1,0 +1,459 @@
+package benchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/preflight"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/trident"
+)
+
+// survey has the array asked, once for the whole run, chooses the paths by what
+// it says, and refuses a run that something stands against.
+//
+// The operator itself talks to no array and reads no Secret: a Job does, and
+// publishes the answer beside the results.
+func (r *Reconciler) survey(ctx context.Context, s *scope) (next, error) {
+	if s.b.Spec.Storage.Array == nil {
+		return next{}, nil
+	}
+	if hasSurvey(s.b) {
+		if n, err := r.askArray(ctx, s); err != nil || n.Stop {
+			return n, err
+		}
+	}
+	source, ok := plan.ArraySource(s.b, *s.target)
+	started := s.b.Status.StartTime != nil
+	if !ok && started {
+		var err error
+		if source, ok, err = r.askedSource(ctx, s); err != nil {
+			return next{}, err
+		}
+	}
+	switch {
+	case ok:
+		s.target.Sources = append(s.target.Sources, source)
+	case !started:
+		return next{}, noAddress()
+	}
+	if !hasSurvey(s.b) || started {
+		return next{}, nil
+	}
+	return s.checkAll()
+}
+
+// askedSource is the array of a run under way whose address only Trident told,
+// before the start: as the survey was asked to ask it.
+func (r *Reconciler) askedSource(ctx context.Context, s *scope) (runfile.Source, bool, error) {
+	cm := &corev1.ConfigMap{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Survey}, cm)
+	if client.IgnoreNotFound(err) != nil {
+		return runfile.Source{}, false, fmt.Errorf("read the request for the survey: %w", err)
+	}
+	text, ok := cm.Data[manifest.RequestKey]
+	if !ok || !isOurs(s.b, cm) {
+		return runfile.Source{}, false, nil
+	}
+	q, err := runfile.ReadSurveyRequest(strings.NewReader(text))
+	if err != nil {
+		return runfile.Source{}, false, fmt.Errorf("read the request for the survey in ConfigMap %q: %w", cm.Name, err)
+	}
+	if sv := s.target.Survey; sv != nil && sv.Volume != nil {
+		q.Source.Volume = sv.Volume.Name
+	}
+	return q.Source, true, nil
+}
+
+func noAddress() error {
+	return invalid(v1alpha1.ReasonInvalidSpec, errors.New(
+		"spec.storage.array.ontap needs managementLIF and svm: the volume is not one of Trident's, which would tell them"))
+}
+
+// mountExport brings the export into a volume of our own once an array has told
+// by which address.
+func (r *Reconciler) mountExport(ctx context.Context, s *scope) (next, error) {
+	if s.b.Spec.Storage.Export == nil || s.target.ClaimName != s.names.Claim || !hasSurvey(s.b) {
+		return next{}, nil
+	}
+	if len(s.target.Paths) == 0 {
+		return next{}, nil // a run under way of which nothing is left but its pods
+	}
+	s.storage = &fact{Reason: v1alpha1.ReasonProvisioning}
+	n, err := r.provisionVolume(ctx, s)
+	if err == nil && !n.Stop {
+		s.storage = &fact{OK: true, Reason: v1alpha1.ReasonProvisioned}
+	}
+	return n, err
+}
+
+// askArray fills the target with what the array says.
+func (r *Reconciler) askArray(ctx context.Context, s *scope) (next, error) {
+	sv, err := r.knownSurvey(ctx, s)
+	rs := s.b.Status.Resolved
+	started := s.b.Status.StartTime != nil && rs != nil
+	switch {
+	case err != nil:
+		return next{}, err
+	case started && (sv == nil || sv.IsMoving() || sv.Problem != nil):
+		// Whatever stands there now: the run began with an answer, and nobody
+		// moves a volume under it.
+		s.target.Paths = rs.Paths
+		return next{}, nil
+	case sv == nil || sv.IsMoving():
+		return r.awaitSurvey(ctx, s, sv)
+	case sv.Problem != nil:
+		return s.surveyFails(reasonOfProblem(sv.Problem), sv.Problem.Message)
+	}
+	s.target.Survey = sv
+	if s.target.Export == "" && sv.Volume != nil {
+		s.target.Export = sv.Volume.Export
+	}
+	if started {
+		s.target.Paths = rs.Paths
+		return next{}, nil
+	}
+	if err := choosePaths(s.b, s.target); err != nil {
+		return s.surveyFails(v1alpha1.ReasonNoPath, err.Error())
+	}
+	if why := wrongMount(s.b, s.target); why != "" {
+		return s.surveyFails(v1alpha1.ReasonNoPath, why)
+	}
+	return next{}, nil
+}
+
+// declaredKeys are those of a target that the spec alone tells.
+func declaredKeys(b *v1alpha1.NFSBenchmark) []string { return append(arrayKeys(b), databaseKeys(b)...) }
+
+// arrayKeys name the array itself, as far as the spec does: which of its addresses
+// a run uses is known when it was asked, and then it is too late to wait.
+func arrayKeys(b *v1alpha1.NFSBenchmark) []string {
+	switch a := b.Spec.Storage.Array; {
+	case a == nil:
+		return nil
+	case a.ONTAP != nil && a.ONTAP.ManagementLIF != "" && a.ONTAP.SVM != "":
+		return []string{svmKey(a.ONTAP.ManagementLIF, a.ONTAP.SVM)}
+	case a.FlashBlade != nil:
+		return []string{"flashblade/" + strings.ToLower(trident.Bare(a.FlashBlade.ManagementVIP))}
+	default:
+		return nil
+	}
+}
+
+// knownSurvey is what the array has said: as the plan has it, which is what the
+// run goes by, else as it was published. Nil is that nothing is known yet.
+func (r *Reconciler) knownSurvey(ctx context.Context, s *scope) (*runfile.Survey, error) {
+	cm := &corev1.ConfigMap{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Plan}, cm)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read the plan: %w", err)
+	}
+	if err == nil && isOurs(s.b, cm) {
+		p, err := decodePlan(cm.Data[manifest.PlanKey])
+		if err != nil || p.Survey != nil {
+			return p.Survey, err
+		}
+	}
+	return r.publishedSurvey(ctx, s)
+}
+
+func (r *Reconciler) publishedSurvey(ctx context.Context, s *scope) (*runfile.Survey, error) {
+	cm := &corev1.ConfigMap{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Result}, cm)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read the survey: %w", err)
+	}
+	text, ok := cm.Data[runfile.KeySurvey] // of an empty one, where there is none
+	if !ok || !isOurs(s.b, cm) {
+		return nil, nil
+	}
+	sv, err := runfile.ReadSurvey(strings.NewReader(text))
+	if err != nil {
+		// What a pod wrote does not get better by reading it again.
+		sv = runfile.Survey{Problem: &runfile.SurveyProblem{Reason: runfile.SurveyFailed, Message: fmt.Sprintf(
+			"what Job %s published cannot be read: do the operator and spec.pods.image have one version? %v", s.names.Survey, err)}}
+	}
+	return &sv, nil
+}
+
+// ensureSurvey makes the Job, and before it all that it needs to publish.
+func (r *Reconciler) ensureSurvey(ctx context.Context, s *scope) (*batchv1.Job, error) {
+	job := manifest.SurveyJob(s.b, r.Images)
+	err := r.read(ctx, job)
+	if err == nil {
+		return job, checkOurs(s.b, job)
+	}
+	if !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("read job %q: %w", job.Name, err)
+	}
+	text, err := surveyRequest(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.ensurePublishing(ctx, s.b); err != nil {
+		return nil, err
+	}
+	if err := r.ensure(ctx, s.b, manifest.SurveyRequest(s.b, text)); err != nil {
+		return nil, err
+	}
+	job = manifest.SurveyJob(s.b, r.Images)
+	return job, r.ensure(ctx, s.b, job)
+}
+
+func surveyRequest(s *scope) (string, error) {
+	source, ok := plan.ArraySource(s.b, *s.target)
+	if !ok {
+		return "", noAddress()
+	}
+	q := runfile.SurveyRequest{
+		Version: runfile.SurveyVersion,
+		Run:     runfile.Identity{Namespace: s.b.Namespace, Name: s.b.Name, UID: string(s.b.UID)},
+		Source:  source, Export: s.target.Export, TimeoutSeconds: runfile.DefaultSurveySeconds,
+	}
+	if t := s.b.Spec.Storage.Trident; t != nil {
+		q.MoveTo = t.MoveTo
+	}
+	if err := q.Validate(); err != nil {
+		return "", invalid(v1alpha1.ReasonInvalidSpec, fmt.Errorf("ask the array: %w", err))
+	}
+	var text strings.Builder
+	if err := runfile.WriteSurveyRequest(&text, q); err != nil {
+		return "", err
+	}
+	return text.String(), nil
+}
+
+// surveyFails ends the run for what was found, or could not be.
+func (s *scope) surveyFails(reason, message string) (next, error) {
+	s.preflight = &fact{Reason: reason, Message: message}
+	return s.fail(reason, message)
+}
+
+// reasonOfProblem keeps to the reasons that we know: the word comes out of a
+// pod, and a condition takes no other.
+func reasonOfProblem(p *runfile.SurveyProblem) string {
+	known := []string{
+		runfile.SurveyUnreachable, runfile.SurveyRefused, runfile.SurveyUntrusted, runfile.SurveyNoVolume, runfile.SurveyMoveFailed,
+	}
+	if slices.Contains(known, p.Reason) {
+		return p.Reason
+	}
+	return runfile.SurveyFailed
+}
+
+// wrongMount says that the kernel mounts another address than is asked for. Of
+// a claim, and of Trident, the volume itself says which it is.
+func wrongMount(b *v1alpha1.NFSBenchmark, t *plan.Target) string {
+	foreign := b.Spec.Storage.Claim != nil || b.Spec.Storage.Trident != nil
+	if b.Spec.Protocol.Client != v1alpha1.ClientKernel || !foreign || b.Spec.Protocol.Paths == nil || len(t.Paths) == 0 {
+		return ""
+	}
+	want := b.Spec.Protocol.Paths.Select
+	local, known := t.Survey.IsLocal(t.Paths[0].Path)
+	if want != v1alpha1.PathsLocal && want != v1alpha1.PathsRemote || known && local == (want == v1alpha1.PathsLocal) {
+		return ""
+	}
+	better, err := plan.SelectPaths(b.Spec.Protocol, nil, t.Survey)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("the kernel mounts %s, as the volume says, and that is not %s: set dataLIF of the Trident backend to %s, or spec.protocol.client to DirectNFS",
+		t.Paths[0].Path, strings.ToLower(string(want)), better[0].Path)
+}
+
+// checkAll looks at the spec and at what the array said.
+func (s *scope) checkAll() (next, error) {
+	for _, c := range preflight.Check(preflight.Input{Benchmark: s.b, Target: *s.target}) {
+		if !c.OK {
+			return s.surveyFails(c.Code, c.Message)
+		}
+	}
+	s.preflight = &fact{OK: true, Reason: v1alpha1.ReasonPassed}
+	if sv := s.target.Survey; sv != nil && len(sv.Missing) > 0 {
+		var unknown []string
+		for _, m := range sv.Missing {
+			unknown = append(unknown, m.What+" ("+m.Why+")")
+		}
+		s.preflight.Message = "not known: " + strings.Join(unknown, "; ")
+	}
+	return next{}, nil
+}
+
+// reportMove says, before the survey Job is deleted, that a move goes on in the
+// array that nobody waits for any more. The event is sent at once: the pass may end
+// before its other events are.
+func (r *Reconciler) reportMove(ctx context.Context, s *scope) (next, error) {
+	if !hasSurvey(s.b) {
+		return next{}, nil
+	}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Survey}}
+	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(job), job)
+	if apierrors.IsNotFound(err) {
+		return next{}, nil
+	}
+	if err != nil {
+		return next{}, fmt.Errorf("read job %q: %w", job.Name, err)
+	}
+	sv, err := r.publishedSurvey(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	if isOurs(s.b, job) && job.DeletionTimestamp.IsZero() && sv != nil && sv.IsMoving() {
+		r.writer().Emit(s.b, []event{moveGoesOn(sv.Move)})
+	}
+	return next{}, nil
+}
+
+// awaitSurvey starts the Job that asks the array, and follows it until it has
+// published, or cannot. Its program ends well only when it has published, so
+// that a pod that failed has not.
+func (r *Reconciler) awaitSurvey(ctx context.Context, s *scope, moving *runfile.Survey) (next, error) {
+	job, err := r.ensureSurvey(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	s.asking(moving)
+	pods, err := r.podsOf(ctx, s.b, manifest.ComponentSurvey)
+	if err != nil {
+		return next{}, err
+	}
+	events, err := r.podEvents(ctx, s, job, pods, plan.SecretName(s.b) != "")
+	if err != nil {
+		return next{}, err
+	}
+	t := diagnose.Pods(pods, events, s.now, r.Grace)
+	if t == nil && len(pods) == 0 && jobEnd(job) == nil {
+		t = diagnose.NoPods(job, events, s.now, r.Grace)
+	}
+	if t != nil && t.Fatal {
+		return s.surveyFails(t.Reason, t.Message+moveLeft(moving))
+	}
+	running := func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning } // it may yet publish
+	if end := surveyEnd(s.b, job); end != nil && end.since(s.now) >= watchDelay && !slices.ContainsFunc(pods, running) {
+		return s.surveyFails(end.reason, end.message+moveLeft(moving))
+	}
+	if t != nil {
+		return s.wait(t.Reason, t.Message, soon)
+	}
+	return waitFor(soon), nil
+}
+
+// asking records what is waited for. How far a move is changes all the time and
+// is not part of it.
+func (s *scope) asking(moving *runfile.Survey) {
+	s.waiting = &fact{Reason: v1alpha1.ReasonSurveying, Message: "asking the array"}
+	if source, ok := plan.ArraySource(s.b, *s.target); ok {
+		s.waiting.Message += " at " + source.URL
+	}
+	if moving != nil {
+		s.moving = moving.Move
+		s.waiting = &fact{Reason: v1alpha1.ReasonMoving, Message: fmt.Sprintf("moving volume %s to aggregate %s", s.volumeName(), moving.Move.To)}
+	}
+	s.surveying = s.waiting
+}
+
+// volumeName is what people call the volume that is to be moved.
+func (s *scope) volumeName() string {
+	if b := s.target.Backend; b != nil && b.Volume != "" {
+		return b.Volume
+	}
+	return s.target.Export
+}
+
+// surveyEnd is why a Job that has ended published nothing; nil while it has not
+// ended.
+func surveyEnd(b *v1alpha1.NFSBenchmark, job *batchv1.Job) *jobEnding {
+	end := jobEnd(job)
+	_, failed := jobState(job)
+	switch {
+	case end == nil:
+		return nil
+	case !failed:
+		end.reason = v1alpha1.ReasonArrayFailed
+		end.message = fmt.Sprintf("Job %s is complete, but its survey is not in ConfigMap %s any more: make the benchmark again", job.Name, manifest.NamesOf(b).Result)
+	case end.reason == batchv1.JobReasonDeadlineExceeded:
+		end.reason = v1alpha1.ReasonTimeout
+		end.message = fmt.Sprintf("the survey of the array took longer than %d s: see kubectl -n %s describe job %s", *job.Spec.ActiveDeadlineSeconds, b.Namespace, job.Name)
+	}
+	return end
+}
+
+// moveLeft says what goes on after a survey that broke off.
+func moveLeft(moving *runfile.Survey) string {
+	if moving == nil {
+		return ""
+	}
+	return fmt.Sprintf("; the move to aggregate %s was at %d %% and may go on in the array: see volume move show", moving.Move.To, moving.Move.Percent)
+}
+
+const heldBack = "held back by spec.suspend: set it to false to start"
+
+// hold keeps a suspended run from starting. One that is under way is stopped
+// by the load phase, which alone can save what it measured: also where the
+// record that it is was lost to the very change that suspends it.
+func (r *Reconciler) hold(ctx context.Context, s *scope) (next, error) {
+	s.stage = v1alpha1.PhasePending
+	if !s.b.Spec.Suspend || s.b.Status.StartTime != nil {
+		return next{}, nil
+	}
+	load := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Load}}
+	err := r.read(ctx, load)
+	if err == nil && isOurs(s.b, load) {
+		return next{}, nil
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return next{}, fmt.Errorf("read job %q: %w", load.Name, err)
+	}
+	if hasSurvey(s.b) {
+		if n, err := r.forgetSurvey(ctx, s); err != nil || n.Stop {
+			return n, err
+		}
+	}
+	if err := r.releaseLeases(ctx, s.b); err != nil {
+		return next{}, err
+	}
+	return s.wait(v1alpha1.ReasonSuspended, heldBack, 0)
+}
+
+// forgetSurvey stops a survey before it moves a volume that somebody else may
+// measure by then, and what the array has said: that need not be so any more
+// when the run is resumed.
+func (r *Reconciler) forgetSurvey(ctx context.Context, s *scope) (next, error) {
+	s.surveying = &fact{Reason: v1alpha1.ReasonSuspended, Message: "the array is asked when the run is resumed"}
+	for _, step := range []phase{r.reportMove, r.remove, r.stopSurvey} {
+		if n, err := step(ctx, s); err != nil || n.Stop {
+			return n, err
+		}
+	}
+	plan := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Plan}}
+	if _, err := r.deleteOurs(ctx, s.b, plan); err != nil {
+		return next{}, err
+	}
+	return r.removeResult(ctx, s)
+}
+
+// stopSurvey waits for the pod of a survey whose Job is gone: it could still
+// begin to move the volume, and publish.
+func (r *Reconciler) stopSurvey(ctx context.Context, s *scope) (next, error) {
+	pods, err := r.podsOf(ctx, s.b, manifest.ComponentSurvey)
+	if err != nil || len(pods) == 0 {
+		return next{}, err
+	}
+	if err := r.deletePods(ctx, pods); err != nil {
+		return next{}, err
+	}
+	return s.wait(v1alpha1.ReasonSuspended, heldBack+"; waiting for the survey to stop", soon)
+}

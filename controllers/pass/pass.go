@@ -1,0 +1,245 @@
+// Package pass is what the reconcilers of both kinds do alike in each pass: they run phases
+// that record facts, write the status once, and then send the events.
+package pass
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/statussize"
+)
+
+// FieldOwner is the field manager of everything that the operator applies.
+const FieldOwner = client.FieldOwner("nfsbench")
+
+// ConflictDelay lets the cache catch up.
+const ConflictDelay = time.Second
+
+// Fact is one observation with its reason, for a condition.
+type Fact struct {
+	OK      bool
+	Reason  string
+	Message string
+}
+
+// Event reports one transition to the user. It is sent after the status is written.
+type Event struct {
+	Reason, Action, Note string
+	Warning              bool
+}
+
+// Next says what follows a phase: the zero value means "go on".
+type Next struct {
+	Stop  bool
+	After time.Duration // zero: a watch must wake us up
+}
+
+// Run runs the phases in order, up to the first that fails or ends the pass.
+func Run[S any, P ~func(context.Context, S) (Next, error)](ctx context.Context, s S, phases []P) (Next, error) {
+	for _, p := range phases {
+		if n, err := p(ctx, s); err != nil || n.Stop {
+			return n, err
+		}
+	}
+	return Next{}, nil
+}
+
+// Invalid is a problem that only the user can fix. It ends in the status: returned to
+// controller-runtime it would only be counted as a crash of ours.
+type Invalid struct {
+	Reason string
+	Err    error
+}
+
+func (e *Invalid) Error() string { return e.Err.Error() }
+func (e *Invalid) Unwrap() error { return e.Err }
+
+// Writer writes what a pass concluded.
+type Writer struct {
+	Client   client.Client
+	Recorder events.EventRecorder
+}
+
+// Finish writes the status of after, if it changed, and then sends the events. res and err
+// are what the phases ended with. A conflict with another writer is no error: our copy was
+// old, and so was all that the pass concluded from it.
+func (w Writer) Finish(
+	ctx context.Context, before, after client.Object, changed bool, list []Event, res ctrl.Result, err error,
+) (ctrl.Result, error) {
+	if changed {
+		// With the lock a pass over a copy from before the end of a run cannot undo or date
+		// anew what is settled.
+		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+		perr := client.IgnoreNotFound(w.Client.Status().Patch(ctx, after, patch))
+		switch {
+		case apierrors.IsConflict(perr):
+			return ctrl.Result{RequeueAfter: ConflictDelay}, nil
+		case perr != nil:
+			// A lost status write must be repeated, even after a terminal error.
+			if err != nil {
+				log.FromContext(ctx).Error(err, "Reconciling failed before the status patch failed too")
+			}
+			return ctrl.Result{}, fmt.Errorf("patch status: %w", perr)
+		}
+	}
+	w.Emit(after, list)
+	return res, err
+}
+
+// Emit sends events, with notes cut to what the API server takes.
+func (w Writer) Emit(about runtime.Object, list []Event) {
+	const longest = 1000
+	for _, e := range list {
+		kind := corev1.EventTypeNormal
+		if e.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		if len(e.Note) > longest {
+			e.Note = strings.ToValidUTF8(e.Note[:longest], "")
+		}
+		w.Recorder.Eventf(about, nil, kind, e.Reason, e.Action, "%s", e.Note)
+	}
+}
+
+// PhaseChanged is the event of a new phase, with the message of the status.
+func PhaseChanged(phase, message string, warning bool) Event {
+	if message == "" {
+		message = "Phase is " + phase
+	}
+	return Event{Reason: phase, Action: "Reconcile", Note: message, Warning: warning}
+}
+
+// TurnedFalse is a condition that has become False, or False for another reason; nil where
+// it has not.
+func TurnedFalse(before, after []metav1.Condition, kind string) *metav1.Condition {
+	was, is := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
+	stays := is != nil && was != nil && was.Status == is.Status && was.Reason == is.Reason
+	if is == nil || is.Status != metav1.ConditionFalse || stays {
+		return nil
+	}
+	return is
+}
+
+// Condition is one row of the table of the conditions of a kind.
+type Condition[S any] struct {
+	Type string
+	// State computes the condition. The zero value leaves it as an earlier pass set it,
+	// or makes it Unknown where none has.
+	State func(s S, err error) State
+}
+
+// State is what a condition says.
+type State struct {
+	Status          metav1.ConditionStatus
+	Reason, Message string
+	Absent          bool // the object has no such condition
+}
+
+// True is the state of what holds.
+func True(reason, message string) State {
+	return State{Status: metav1.ConditionTrue, Reason: reason, Message: message}
+}
+
+// False is the state of what does not hold.
+func False(reason, message string) State {
+	return State{Status: metav1.ConditionFalse, Reason: reason, Message: message}
+}
+
+// Unknown is the state of what has not shown yet.
+func Unknown(reason, message string) State {
+	return State{Status: metav1.ConditionUnknown, Reason: reason, Message: message}
+}
+
+// StateOf is what a fact says; the zero value where nobody has looked.
+func StateOf(f *Fact) State {
+	switch {
+	case f == nil:
+		return State{}
+	case f.OK:
+		return True(f.Reason, f.Message)
+	default:
+		return False(f.Reason, f.Message)
+	}
+}
+
+// SetConditions computes all conditions of a table, in its order, and marks those of the
+// object as of its generation.
+func SetConditions[S any](table []Condition[S], s S, err error, to *[]metav1.Condition, generation int64) {
+	for _, c := range table {
+		SetCondition(to, c.Type, c.State(s, err), generation)
+	}
+	for i := range *to {
+		(*to)[i].ObservedGeneration = generation
+	}
+}
+
+// SetCondition sets one condition.
+func SetCondition(to *[]metav1.Condition, kind string, st State, generation int64) {
+	switch {
+	case st.Absent:
+		meta.RemoveStatusCondition(to, kind)
+		return
+	case st.Status == "" && meta.FindStatusCondition(*to, kind) != nil:
+		return
+	case st.Status == "":
+		st = Unknown(v1alpha1.ReasonPending, "")
+	}
+	meta.SetStatusCondition(to, metav1.Condition{
+		Type: kind, Status: st.Status, ObservedGeneration: generation,
+		Reason: st.Reason, Message: statussize.Clip(st.Message),
+	})
+}
+
+// Unstructured is obj as it is applied: with its kind, and without what typed objects write
+// although it is empty.
+func Unstructured(scheme *runtime.Scheme, obj client.Object) (*unstructured.Unstructured, error) {
+	gvk, err := apiutil.GVKForObject(obj, scheme)
+	if err != nil {
+		return nil, fmt.Errorf("find the kind of %T: %w", obj, err)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, fmt.Errorf("convert %s: %w", gvk.Kind, err)
+	}
+	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(content)}
+	u.SetGroupVersionKind(gvk)
+	for _, path := range [][]string{
+		{"status"},
+		{"metadata", "creationTimestamp"},
+		{"spec", "template", "metadata", "creationTimestamp"},
+	} {
+		unstructured.RemoveNestedField(u.Object, path...)
+	}
+	return u, nil
+}
+
+// Apply is a server-side apply; u becomes what the server made of it. A resourceVersion in u
+// is a lock.
+func Apply(ctx context.Context, c client.Client, u *unstructured.Unstructured) error {
+	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), FieldOwner, client.ForceOwnership)
+}
+
+// IndexBenchmarks adds the fields by which a reconciler looks benchmarks up in its cache.
+func IndexBenchmarks(ctx context.Context, mgr ctrl.Manager, indexes map[string]client.IndexerFunc) error {
+	for field, values := range indexes {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.NFSBenchmark{}, field, values); err != nil {
+			return fmt.Errorf("index benchmarks by %s: %w", field, err)
+		}
+	}
+	return nil
+}

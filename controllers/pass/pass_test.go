@@ -1,0 +1,80 @@
+package pass
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestPhasesRunInOrderUpToTheOneThatEndsThePass(t *testing.T) {
+	t.Parallel()
+	phase := func(name string, n Next, err error) func(context.Context, *[]string) (Next, error) {
+		return func(_ context.Context, ran *[]string) (Next, error) {
+			*ran = append(*ran, name)
+			return n, err
+		}
+	}
+	broken := errors.New("broken")
+	for name, c := range map[string]struct {
+		second Next
+		err    error
+		ran    []string
+	}{
+		"all go on":    {Next{}, nil, []string{"a", "b", "c"}},
+		"one stops":    {Next{Stop: true, After: time.Minute}, nil, []string{"a", "b"}},
+		"one is wrong": {Next{}, broken, []string{"a", "b"}},
+	} {
+		var ran []string
+		n, err := Run(t.Context(), &ran, []func(context.Context, *[]string) (Next, error){
+			phase("a", Next{}, nil), phase("b", c.second, c.err), phase("c", Next{}, nil),
+		})
+		if n != c.second || !errors.Is(err, c.err) || !slices.Equal(ran, c.ran) {
+			t.Errorf("%s: %v ran, then %+v, %v", name, ran, n, err)
+		}
+	}
+}
+
+// A pass that has not looked at something keeps what an earlier one found.
+func TestConditionsOfWhichNothingIsKnownStay(t *testing.T) {
+	t.Parallel()
+	var all []metav1.Condition
+	say := State{}
+	table := []Condition[int]{
+		{"Looked", func(int, error) State { return say }},
+		{"Other", func(_ int, err error) State { return Unknown("Retrying", err.Error()) }},
+	}
+	for _, c := range []struct {
+		say  State
+		want metav1.ConditionStatus
+		why  string
+	}{
+		{State{}, metav1.ConditionUnknown, "Pending"},
+		{StateOf(&Fact{OK: true, Reason: "Seen"}), metav1.ConditionTrue, "Seen"},
+		{StateOf(nil), metav1.ConditionTrue, "Seen"},
+		{StateOf(&Fact{Reason: "Gone"}), metav1.ConditionFalse, "Gone"},
+	} {
+		say = c.say
+		before := slices.Clone(all)
+		SetConditions(table, 0, errors.New("x"), &all, 7)
+		got := meta.FindStatusCondition(all, "Looked")
+		if got.Status != c.want || got.Reason != c.why || got.ObservedGeneration != 7 || len(all) != 2 {
+			t.Errorf("%+v becomes %+v", c.say, all)
+		}
+		if turned := TurnedFalse(before, all, "Looked"); (turned != nil) != (c.want == metav1.ConditionFalse) {
+			t.Errorf("%+v turned %+v", c.say, turned)
+		}
+	}
+	if TurnedFalse(all, all, "Looked") != nil {
+		t.Error("a condition that stays False has not turned")
+	}
+	say = State{Absent: true}
+	SetConditions(table, 0, errors.New("x"), &all, 7)
+	if len(all) != 1 || all[0].Type != "Other" {
+		t.Errorf("a condition that an object has not is there: %+v", all)
+	}
+}

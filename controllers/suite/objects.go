@@ -1,0 +1,139 @@
+package suite
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/workflow"
+)
+
+// annotationCompiled is the hash of what was applied, so that it is applied again
+// only when it has changed.
+const annotationCompiled = "nfsbench.io/compiled"
+
+// unstructuredOf is obj as it is applied: with its kind, of this suite, and without
+// what typed objects write although it is empty.
+func (r *Reconciler) unstructuredOf(s *scope, obj client.Object) (*unstructured.Unstructured, error) {
+	u, err := pass.Unstructured(r.Client.Scheme(), obj)
+	if err != nil {
+		return nil, err
+	}
+	u.SetNamespace(s.suite.Namespace)
+	u.SetOwnerReferences([]metav1.OwnerReference{owner(s.suite)})
+	return u, nil
+}
+
+// owner makes everything go when the suite goes.
+func owner(suite *v1alpha1.NFSBenchmarkSuite) metav1.OwnerReference {
+	return *metav1.NewControllerRef(suite, v1alpha1.GroupVersion.WithKind("NFSBenchmarkSuite"))
+}
+
+// apply is a server-side apply. A resourceVersion in u is a lock.
+func (r *Reconciler) apply(ctx context.Context, u *unstructured.Unstructured) error {
+	kind, name := u.GetKind(), u.GetName()
+	return refusal(kind, name, pass.Apply(ctx, r.Client, u))
+}
+
+// refusal explains an error of a write. What no repetition mends is the user's.
+func refusal(kind, name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err):
+		return blocked(v1alpha1.ReasonForbidden, fmt.Errorf("the cluster refuses %s %q: %w", kind, name, err))
+	default:
+		return fmt.Errorf("write %s %q: %w", kind, name, err)
+	}
+}
+
+// stamp notes the hash of u in it, and returns it.
+func stamp(u *unstructured.Unstructured) (string, error) {
+	raw, err := json.Marshal(u.Object) // keys are sorted
+	if err != nil {
+		return "", fmt.Errorf("hash %s: %w", u.GetKind(), err)
+	}
+	sum := sha256.Sum256(raw)
+	hash := hex.EncodeToString(sum[:8])
+	all := u.GetAnnotations()
+	if all == nil {
+		all = map[string]string{}
+	}
+	all[annotationCompiled] = hash
+	u.SetAnnotations(all)
+	return hash, nil
+}
+
+// checkOurs refuses an object that another made under one of our names.
+func checkOurs(s *scope, kind string, obj metav1.Object) error {
+	if isOurs(s, obj) {
+		return nil
+	}
+	if c := metav1.GetControllerOf(obj); c != nil && c.Kind == "NFSBenchmarkSuite" && c.Name == s.suite.Name {
+		return fmt.Errorf("%s %q still belongs to an earlier suite of this name: waiting for it to go", kind, obj.GetName())
+	}
+	return blocked(v1alpha1.ReasonNameTaken, fmt.Errorf(
+		"there is a %s %q that this suite did not make: delete it, or give the suite another name", kind, obj.GetName()))
+}
+
+func isOurs(s *scope, obj metav1.Object) bool { return metav1.IsControlledBy(obj, s.suite) }
+
+// grant gives the workflow's pods the few rights that they need. It applies only
+// what is not there yet, or has changed.
+func (r *Reconciler) grant(ctx context.Context, s *scope) (next, error) {
+	if s.matrix == nil || !s.wantsArgo() {
+		return next{}, nil
+	}
+	for _, obj := range workflow.Access(s.suite) {
+		if err := r.ensure(ctx, s, obj); err != nil {
+			return next{}, err
+		}
+	}
+	return next{}, nil
+}
+
+func (r *Reconciler) ensure(ctx context.Context, s *scope, obj client.Object) error {
+	u, err := r.unstructuredOf(s, obj)
+	if err != nil {
+		return err
+	}
+	labels := u.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[manifest.LabelManagedBy] = manifest.ManagedBy // what the cache holds
+	u.SetLabels(labels)
+	hash, err := stamp(u)
+	if err != nil {
+		return err
+	}
+	key := client.ObjectKeyFromObject(u)
+	is := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
+	err = r.Client.Get(ctx, key, is)
+	if apierrors.IsNotFound(err) { // the cache may be behind, and holds what is ours only
+		err = r.Reader.Get(ctx, key, is)
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		return r.apply(ctx, u)
+	case err != nil:
+		return fmt.Errorf("read %s %q: %w", u.GetKind(), key.Name, err)
+	}
+	if err := checkOurs(s, u.GetKind(), is); err != nil {
+		return err
+	}
+	if is.GetAnnotations()[annotationCompiled] == hash {
+		return nil
+	}
+	return r.apply(ctx, u)
+}

@@ -1,0 +1,392 @@
+package suite
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/matrix"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/workflow"
+)
+
+// componentRecord labels the ConfigMaps that keep runs.
+const componentRecord = "suite-record"
+
+// The annotations of a record: what a history needs, so that nobody has to read
+// all records for it.
+const (
+	annotationPhase    = "nfsbench.io/phase"    // absent while the run is under way
+	annotationVerdict  = "nfsbench.io/verdict"  // at its end
+	annotationStarted  = "nfsbench.io/started"  // RFC 3339
+	annotationEnded    = "nfsbench.io/ended"    // RFC 3339
+	annotationWorkflow = "nfsbench.io/workflow" // whose phase follows
+	annotationWritten  = "nfsbench.io/written"  // RFC 3339
+)
+
+// runName names the run that a suite without a schedule asks for. It hangs on what
+// cannot change in such a suite, and on the annotation that asks for another; the
+// UID tells it from an earlier suite of the same name, whose objects may still go.
+func runName(suite *v1alpha1.NFSBenchmarkSuite) string {
+	sp := suite.Spec
+	raw, err := json.Marshal([]any{
+		suite.UID, suite.Annotations[v1alpha1.AnnotationRerun],
+		sp.Template, sp.Axes, sp.Include, sp.Exclude, sp.Repetitions, sp.Order, sp.Blocks,
+	})
+	if err != nil {
+		raw = []byte(suite.UID) // a spec that came as JSON always has one
+	}
+	sum := sha256.Sum256(raw)
+	return suite.Name + "-" + hex.EncodeToString(sum[:4])
+}
+
+func recordName(run string) string { return run + "-record" }
+
+// attemptOf reads from the name of a workflow which attempt of its run it is: 0 of
+// the first, 1 of the one that ends in -2.
+func attemptOf(run, workflow string) int32 {
+	n, err := strconv.ParseInt(strings.TrimPrefix(workflow, run+"-"), 10, 32)
+	if err != nil || n < 2 {
+		return 0
+	}
+	return int32(n) - 1
+}
+
+// page is how many benchmarks are read at a time.
+const page = 100
+
+// conclude ends the runs of which nothing is under way any more. What it decides is
+// for good, so it asks past the cache.
+func (r *Reconciler) conclude(ctx context.Context, s *scope) (next, error) {
+	for _, one := range s.open() {
+		if !one.loaded || !one.isDone() || len(one.live) > 0 {
+			continue
+		}
+		if err := r.lookAgain(ctx, s, one); err != nil {
+			return next{}, err
+		}
+		if len(one.live) > 0 {
+			continue // the cache was behind
+		}
+		one.outcome = outcomeOf(s.suite, one)
+		one.file.Phase, one.file.Reason, one.file.Message = string(one.outcome.phase), one.outcome.reason, one.outcome.message
+		one.file.Ended = s.now.UTC()
+		later := func(res runfile.SuiteResult) bool { return !res.Ended.Before(one.state.Finished.Time) }
+		if t := one.state.Finished; t != nil && !slices.ContainsFunc(one.file.Results, later) {
+			one.file.Ended = t.UTC()
+		}
+	}
+	return next{}, nil
+}
+
+// lookAgain gathers the benchmarks of a run as they are, and not as the cache has
+// them. It keeps no more than one page of them.
+func (r *Reconciler) lookAgain(ctx context.Context, s *scope, one *run) error {
+	list := &v1alpha1.NFSBenchmarkList{}
+	results, live := one.file.Results, []underWay(nil)
+	which := client.MatchingLabels{v1alpha1.LabelSuite: s.suite.Name, v1alpha1.LabelSuiteRun: one.name}
+	for {
+		err := r.Reader.List(ctx, list, client.InNamespace(s.suite.Namespace), which, client.Limit(page), client.Continue(list.Continue))
+		if err != nil {
+			return fmt.Errorf("list the benchmarks of run %q: %w", one.name, err)
+		}
+		g, err := gather(results, list.Items, func(b *v1alpha1.NFSBenchmark, to *runfile.SuiteResult) error { return r.addPoints(ctx, b, to) })
+		if err != nil {
+			return err
+		}
+		results, live = g.results, append(live, g.live...)
+		if list.Continue == "" {
+			break
+		}
+	}
+	one.take(gathered{results: results, live: live})
+	return nil
+}
+
+// outcomeOf says how a run ended. All benchmarks of it that are needed having
+// succeeded, it does not matter how Argo fared.
+func outcomeOf(suite *v1alpha1.NFSBenchmarkSuite, one *run) *outcome {
+	total, good, bad := one.total(), 0, []runfile.SuiteResult(nil)
+	for _, r := range one.file.Results {
+		if isSuccess(r) {
+			good++
+		} else {
+			bad = append(bad, r)
+		}
+	}
+	done := fmt.Sprintf("%d of %d benchmarks succeeded", good, total)
+	switch {
+	case good >= total && total > 0:
+		return &outcome{v1alpha1.SuiteSucceeded, v1alpha1.ReasonCompleted, done}
+	case one.vanished:
+		return &outcome{v1alpha1.SuiteFailed, v1alpha1.ReasonWorkflowMissing, fmt.Sprintf(
+			"the Workflow was deleted while it ran, and its benchmarks with it; %s before and are kept in the record: annotate the suite with %s to run the others", done, v1alpha1.AnnotationResubmit)}
+	case suite.Spec.Shutdown == v1alpha1.ShutdownStop:
+		return &outcome{v1alpha1.SuiteCancelled, v1alpha1.ReasonCancelled, "stopped by spec.shutdown: " + done}
+	case len(bad) > 0:
+		return &outcome{v1alpha1.SuiteFailed, v1alpha1.ReasonBenchmarkFailed, fmt.Sprintf(
+			"%s, %d failed, the first of them %s: %s", done, len(bad), bad[0].Benchmark, orUnknown(bad[0].Message))}
+	default:
+		return &outcome{v1alpha1.SuiteFailed, v1alpha1.ReasonWorkflowFailed, fmt.Sprintf(
+			"%s, and Argo gave the run up: %s", done, orUnknown(one.state.Message))}
+	}
+}
+
+func orUnknown(message string) string {
+	if message == "" {
+		return "it does not say why"
+	}
+	return message
+}
+
+const (
+	// maxRecordBytes is what a record may take, compressed, of the 1 MiB of a
+	// ConfigMap.
+	maxRecordBytes = 900 << 10
+	// recordEvery is how often the record of a run under way is written.
+	recordEvery = 30 * time.Second
+)
+
+// keep writes the records: when a run begins, from time to time while it is under
+// way, and when it has ended. So what was measured outlives the benchmarks.
+func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
+	for _, one := range s.open() {
+		if !one.loaded || !one.isDue(s.now) {
+			continue
+		}
+		if err := r.write(ctx, s, one); err != nil {
+			return next{}, err
+		}
+	}
+	return next{}, nil
+}
+
+// isDue says that the record of a run has to be written.
+func (r *run) isDue(now time.Time) bool {
+	if r.record == nil || r.outcome != nil {
+		return true
+	}
+	if r.record.Annotations[annotationPhase] != "" {
+		return true // it was opened again
+	}
+	last, err := time.Parse(time.RFC3339, r.record.Annotations[annotationWritten])
+	return r.changed && (err != nil || now.Sub(last) >= recordEvery)
+}
+
+func (r *Reconciler) write(ctx context.Context, s *scope, one *run) error {
+	if one.outcome == nil { // opened again, or never ended
+		one.file.Phase, one.file.Reason, one.file.Message, one.file.Ended = "", "", "", time.Time{}
+	}
+	raw, err := pack(one.file, maxRecordBytes)
+	if err != nil {
+		return blocked(v1alpha1.ReasonForbidden, err)
+	}
+	u := recordOf(s, one, raw)
+	if one.record != nil {
+		u.SetResourceVersion(one.record.ResourceVersion) // a lock
+	}
+	if err := r.apply(ctx, u); err != nil {
+		return err
+	}
+	m := metadataOf(u)
+	one.record, one.changed = &m, false
+	cached := r.memory.of(s.suite.UID, s.suite.Generation)
+	if one == s.current() {
+		cached.recordVersion, cached.record = string(m.UID)+"/"+m.ResourceVersion, one.file
+	}
+	return nil
+}
+
+// recordOf is the ConfigMap of a run. It has no label of what the cache holds:
+// records are large, and read seldom.
+func recordOf(s *scope, one *run, raw []byte) *unstructured.Unstructured {
+	notes := map[string]any{
+		annotationStarted: one.file.Started.Format(time.RFC3339), annotationWritten: s.now.UTC().Format(time.RFC3339),
+	}
+	if one.outcome != nil {
+		notes[annotationPhase] = one.file.Phase
+		notes[annotationEnded] = one.file.Ended.Format(time.RFC3339)
+		notes[annotationWorkflow] = one.file.Workflow
+		if !s.scheduled() { // otherwise its regressions have a word to say
+			notes[annotationVerdict] = string(worstVerdict(one.file))
+		}
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"metadata":   map[string]any{"annotations": notes},
+		"binaryData": map[string]any{runfile.KeySuiteRun: base64.StdEncoding.EncodeToString(raw)},
+	}}
+	u.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	u.SetNamespace(s.suite.Namespace)
+	u.SetName(recordName(one.name))
+	u.SetLabels(map[string]string{
+		v1alpha1.LabelSuite: s.suite.Name, v1alpha1.LabelSuiteRun: one.name, manifest.LabelComponent: componentRecord,
+	})
+	u.SetOwnerReferences([]metav1.OwnerReference{owner(s.suite)})
+	return u
+}
+
+// pack compresses a record, and leaves out of it what matters least until it takes
+// no more than so many bytes:
+// first words about what went well, then metrics that nothing is compared by.
+func pack(f runfile.SuiteRun, limit int) ([]byte, error) {
+	for _, smaller := range []func(runfile.SuiteRun) runfile.SuiteRun{nil, withoutWords, comparedOnly} {
+		if smaller != nil {
+			f = smaller(f)
+		}
+		var b bytes.Buffer
+		if err := runfile.WriteSuiteRunGzip(&b, f); err != nil {
+			return nil, err
+		}
+		if b.Len() <= limit {
+			return b.Bytes(), nil
+		}
+	}
+	return nil, fmt.Errorf("the record of run %s does not fit into a ConfigMap: use fewer repetitions, cells, metrics or levels of load", f.Run)
+}
+
+func withoutWords(f runfile.SuiteRun) runfile.SuiteRun {
+	return mapResults(f, func(r runfile.SuiteResult) runfile.SuiteResult {
+		if isSuccess(r) {
+			r.Findings, r.Message = nil, ""
+		}
+		return r
+	})
+}
+
+func comparedOnly(f runfile.SuiteRun) runfile.SuiteRun {
+	keep := []string{runfile.MetricThroughput, runfile.MetricMeanLatency}
+	if f.Settings.Compare != nil {
+		keep = append(keep, f.Settings.Compare.Metrics...)
+	}
+	if f.Settings.Regression != nil {
+		keep = append(keep, f.Settings.Regression.Metrics...)
+	}
+	return mapResults(f, func(r runfile.SuiteResult) runfile.SuiteResult {
+		r.Points = slices.Clone(r.Points)
+		for i := range r.Points {
+			p := &r.Points[i]
+			p.Metrics = maps.Clone(p.Metrics)
+			maps.DeleteFunc(p.Metrics, func(name string, _ float64) bool { return !slices.Contains(keep, name) })
+		}
+		return r
+	})
+}
+
+func mapResults(f runfile.SuiteRun, change func(runfile.SuiteResult) runfile.SuiteResult) runfile.SuiteRun {
+	all := f.Results
+	f.Results = make([]runfile.SuiteResult, 0, len(all))
+	for _, r := range all {
+		f.Results = append(f.Results, change(r))
+	}
+	return f
+}
+
+// What holds where a spec says nothing; the defaults of the CRD.
+const (
+	defaultHistory      = 10
+	defaultHistoryLimit = 10
+)
+
+// newFile begins the record of a run with what was asked for.
+func newFile(s *scope, one *run) runfile.SuiteRun {
+	f := runfile.SuiteRun{
+		Version: runfile.SuiteRunVersion, Suite: s.suite.Name, Namespace: s.suite.Namespace, Run: one.name,
+		Started: one.started().UTC(), Settings: settingsOf(s.suite, s.matrix.Seed),
+	}
+	for _, c := range s.matrix.Cells {
+		cell := runfile.SuiteCell{Name: c.Name}
+		for _, v := range c.Values {
+			cell.Values = append(cell.Values, runfile.SuiteAxis{Axis: v.Axis, Value: v.Value})
+		}
+		f.Cells = append(f.Cells, cell)
+	}
+	return f
+}
+
+func settingsOf(suite *v1alpha1.NFSBenchmarkSuite, seed int64) runfile.SuiteSettings {
+	sp := suite.Spec
+	out := runfile.SuiteSettings{Repetitions: sp.Repetitions, Order: string(sp.Order), Seed: seed, Compare: compareOf(sp.Compare)}
+	if sp.Order == v1alpha1.OrderInterleaved {
+		out.Blocks = string(sp.Blocks)
+	}
+	if sp.Schedule != nil {
+		var by v1alpha1.Significance
+		if sp.Regression != nil {
+			by = sp.Regression.Significance
+		}
+		out.Regression = new(matrix.Significance(by))
+	}
+	return out
+}
+
+func compareOf(c *v1alpha1.Compare) *runfile.SuiteCompare {
+	if c == nil {
+		return nil
+	}
+	out := &runfile.SuiteCompare{SuiteSignificance: matrix.Significance(c.Significance), Baseline: map[string]string{}, ImpactOf: string(c.ImpactOf)}
+	for axis, value := range c.Baseline {
+		out.Baseline[axis] = string(value)
+	}
+	if out.ImpactOf == "" {
+		out.ImpactOf = string(v1alpha1.DenominatorBaseline)
+	}
+	return out
+}
+
+// maxHistory is how many runs of a suite without a schedule are kept.
+const maxHistory = 50
+
+// prune removes the finished runs beyond the history limit, each with its workflow
+// and so with its benchmarks. The record of the accepted run stays.
+func (r *Reconciler) prune(ctx context.Context, s *scope) (next, error) {
+	over := s.over()
+	limit := maxHistory
+	if s.scheduled() {
+		limit = cmp.Or(int(s.suite.Spec.Schedule.HistoryLimit), defaultHistoryLimit)
+	}
+	for _, one := range over[:max(len(over)-limit, 0)] {
+		for i := range one.workflows {
+			if err := r.remove(ctx, s, one.workflows[i].Name, workflow.Workflow); err != nil {
+				return next{}, err
+			}
+		}
+		one.workflows = nil
+		if one.name == s.accepted {
+			continue
+		}
+		if err := r.remove(ctx, s, one.record.Name, corev1.SchemeGroupVersion.WithKind("ConfigMap")); err != nil {
+			return next{}, err
+		}
+		s.runs = slices.DeleteFunc(s.runs, func(r *run) bool { return r == one })
+	}
+	return next{}, nil
+}
+
+func (r *Reconciler) remove(ctx context.Context, s *scope, name string, kind schema.GroupVersionKind) error {
+	obj := &metav1.PartialObjectMetadata{}
+	obj.SetGroupVersionKind(kind)
+	obj.Namespace, obj.Name = s.suite.Namespace, name
+	err := r.Client.Delete(ctx, obj, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if err = client.IgnoreNotFound(err); err != nil {
+		return fmt.Errorf("remove %s %q of an old run: %w", kind.Kind, name, err)
+	}
+	return nil
+}

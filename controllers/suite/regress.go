@@ -1,0 +1,204 @@
+package suite
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
+	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/matrix"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// regress compares the newest finished run of a schedule with the accepted one,
+// and notes in each record what was found when it was new.
+func (r *Reconciler) regress(ctx context.Context, s *scope) (next, error) {
+	if !s.scheduled() {
+		return next{}, nil
+	}
+	over := s.over()
+	s.accepted, s.unknown = acceptedOf(s.suite, over)
+	for i := range over {
+		if err := r.judge(ctx, s, over[:i], over[i], i == len(over)-1); err != nil {
+			return next{}, err
+		}
+	}
+	return next{}, nil
+}
+
+// judge compares a run that is the newest, or was never judged.
+func (r *Reconciler) judge(ctx context.Context, s *scope, before []*run, one *run, newest bool) error {
+	noted := one.record.Annotations[annotationVerdict]
+	if noted != "" && !newest {
+		return nil
+	}
+	found, err := r.compareRun(ctx, s, one, before)
+	if err != nil {
+		return err
+	}
+	if newest {
+		s.regression = found
+		if noted == reasonRegressed && (found == nil || !found.Regressed) {
+			// It was worse once and is accepted now: its verdict is that of its benchmarks again.
+			if err := r.load(ctx, s, one); err != nil {
+				return err
+			}
+		}
+	}
+	if noted != "" {
+		return nil
+	}
+	return r.noteVerdict(ctx, s, one, found)
+}
+
+// over are the runs that have ended, oldest first.
+func (s *scope) over() []*run {
+	var out []*run
+	for _, one := range s.runs {
+		if one.isOver() {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// acceptedOf is the run that others are measured by: the one that the annotation
+// names, otherwise the oldest that succeeded. unknown is a name that no run has.
+func acceptedOf(suite *v1alpha1.NFSBenchmarkSuite, over []*run) (accepted, unknown string) {
+	if name := suite.Annotations[v1alpha1.AnnotationAcceptRun]; name != "" {
+		if slices.ContainsFunc(over, func(r *run) bool { return r.name == name }) {
+			return name, ""
+		}
+		unknown = name
+	}
+	for _, one := range over {
+		if one.succeeded() {
+			return one.name, unknown
+		}
+	}
+	return "", unknown
+}
+
+func (r *run) succeeded() bool {
+	return r.record != nil && r.record.Annotations[annotationPhase] == string(v1alpha1.SuiteSucceeded)
+}
+
+// compareRun makes the regression of a run; nil where there is nothing to compare.
+// The history that says how much the numbers move by themselves begins with the
+// accepted run, and leaves out what was found worse.
+func (r *Reconciler) compareRun(ctx context.Context, s *scope, one *run, before []*run) (*compare.Regression, error) {
+	if !one.succeeded() || s.accepted == "" || s.accepted == one.name {
+		return nil, nil //nolint:nilnil // no regression is an answer
+	}
+	i := slices.IndexFunc(before, func(r *run) bool { return r.name == s.accepted })
+	if i < 0 {
+		return nil, nil //nolint:nilnil // the accepted run came later
+	}
+	var history []*run
+	for _, h := range before[i:] {
+		if h.succeeded() && h.record.Annotations[annotationVerdict] != string(v1alpha1.SuiteRegressed) {
+			history = append(history, h)
+		}
+	}
+	limit := defaultHistory
+	if g := s.suite.Spec.Regression; g != nil {
+		limit = cmp.Or(int(g.History), defaultHistory)
+	}
+	history = history[max(len(history)-limit, 0):]
+	what := []string{one.key(), before[i].key()}
+	for _, h := range history {
+		what = append(what, h.key())
+	}
+	cached := r.memory.of(s.suite.UID, s.suite.Generation)
+	if key := strings.Join(what, " "); cached.comparedWhat != key {
+		found, err := r.regression(ctx, s, one, before[i], history)
+		if err != nil {
+			return nil, err
+		}
+		cached.comparedWhat, cached.regression = key, found
+	}
+	return cached.regression, nil
+}
+
+// key changes when the record's numbers do.
+func (r *run) key() string { return r.name + "/" + r.record.Annotations[annotationWritten] }
+
+func (r *Reconciler) regression(ctx context.Context, s *scope, one, accepted *run, history []*run) (*compare.Regression, error) {
+	files := map[string]runfile.SuiteRun{}
+	for _, h := range append([]*run{one, accepted}, history...) {
+		if _, known := files[h.name]; known {
+			continue
+		}
+		f, err := r.read(ctx, s, h.record.Name)
+		if err != nil {
+			return nil, err
+		}
+		files[h.name] = f
+	}
+	var past []runfile.SuiteRun
+	for _, h := range history {
+		past = append(past, files[h.name])
+	}
+	var by v1alpha1.Significance
+	if s.suite.Spec.Regression != nil {
+		by = s.suite.Spec.Regression.Significance
+	}
+	found := compare.Regress(files[one.name], files[accepted.name], past, matrix.Significance(by))
+	return &found, nil
+}
+
+// noteVerdict keeps what was found of a run when it was new. Its acknowledgement
+// later changes the status of the suite, and not the history.
+func (r *Reconciler) noteVerdict(ctx context.Context, s *scope, one *run, found *compare.Regression) error {
+	if err := r.load(ctx, s, one); err != nil {
+		return err
+	}
+	verdict := string(verdictOf(one.file, found))
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	m.Namespace, m.Name = s.suite.Namespace, one.record.Name
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, annotationVerdict, verdict)
+	if err := r.Client.Patch(ctx, m, client.RawPatch(mergePatch, patch), pass.FieldOwner); err != nil {
+		return fmt.Errorf("note the verdict in record %q: %w", m.Name, err)
+	}
+	if one.record.Annotations == nil {
+		one.record.Annotations = map[string]string{}
+	}
+	one.record.Annotations[annotationVerdict] = verdict
+	return nil
+}
+
+// verdictOf is the verdict of a run that has ended.
+func verdictOf(f runfile.SuiteRun, found *compare.Regression) v1alpha1.SuiteVerdict {
+	if found != nil && found.Regressed {
+		return v1alpha1.SuiteRegressed
+	}
+	return worstVerdict(f)
+}
+
+// worstVerdict is the worst of the benchmarks' verdicts. What was not measured
+// cannot be judged.
+func worstVerdict(f runfile.SuiteRun) v1alpha1.SuiteVerdict {
+	order := []v1alpha1.SuiteVerdict{v1alpha1.SuiteFail, v1alpha1.SuiteInconclusive, v1alpha1.SuitePass}
+	at := len(order)
+	for _, r := range f.Results {
+		if i := slices.Index(order, v1alpha1.SuiteVerdict(r.Verdict)); i >= 0 {
+			at = min(at, i)
+		}
+	}
+	if f.Phase != string(v1alpha1.SuiteSucceeded) {
+		at = min(at, 1)
+	}
+	if at == len(order) {
+		return v1alpha1.SuiteNotEvaluated
+	}
+	return order[at]
+}

@@ -1,0 +1,449 @@
+package suite
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/matrix"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/statussize"
+	"github.com/nfsbench/nfsbench/internal/workflow"
+)
+
+// argoHelp says how Argo Workflows is to be had.
+const argoHelp = "Argo Workflows is not installed: install v3.6 or newer, for example with " +
+	"kubectl create namespace argo && kubectl apply -n argo --server-side -f https://github.com/argoproj/argo-workflows/releases/latest/download/install.yaml, " +
+	"or with helm install argo-workflows argo/argo-workflows; the suite starts by itself then"
+
+// recall finds the runs there are: by their workflows and by their records. It reads
+// their metadata only.
+func (r *Reconciler) recall(ctx context.Context, s *scope) (next, error) {
+	byName := map[string]*run{}
+	of := func(name string) *run {
+		if byName[name] == nil {
+			byName[name] = &run{name: name}
+		}
+		return byName[name]
+	}
+	records, err := r.list(ctx, s, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, client.MatchingLabels{manifest.LabelComponent: componentRecord})
+	if err != nil {
+		return next{}, err
+	}
+	for i := range records {
+		if name := records[i].Labels[v1alpha1.LabelSuiteRun]; name != "" && isOurs(s, &records[i]) {
+			of(name).record = &records[i]
+		}
+	}
+	workflows, err := r.list(ctx, s, workflow.Workflow, nil)
+	switch {
+	case meta.IsNoMatchError(err) || apierrors.IsNotFound(err): // it never knew the kind, or its CRD is gone
+		s.argo = &fact{Reason: v1alpha1.ReasonArgoMissing, Message: argoHelp}
+	case err != nil:
+		return next{}, err
+	}
+	for _, w := range workflows {
+		one := of(cmp.Or(w.Labels[v1alpha1.LabelSuiteRun], w.Name))
+		one.workflows = append(one.workflows, w)
+	}
+	s.setRuns(byName)
+	return next{}, nil
+}
+
+// list gives the metadata of a suite's objects, past the cache.
+func (r *Reconciler) list(ctx context.Context, s *scope, of schema.GroupVersionKind, more client.MatchingLabels) ([]metav1.PartialObjectMetadata, error) {
+	which := client.MatchingLabels{v1alpha1.LabelSuite: s.suite.Name}
+	maps.Copy(which, more)
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(of.GroupVersion().WithKind(of.Kind + "List"))
+	if err := r.Reader.List(ctx, list, client.InNamespace(s.suite.Namespace), which); err != nil {
+		return nil, fmt.Errorf("list %ss of the suite: %w", of.Kind, err)
+	}
+	return list.Items, nil
+}
+
+// setRuns puts the runs in the order in which they began. A run that had a workflow
+// and has none was deleted by somebody.
+func (s *scope) setRuns(byName map[string]*run) {
+	argo := s.argo == nil
+	if was := s.suite.Status.Run; was != nil && was.Workflow != "" && was.CompletionTime == nil && byName[was.Name] == nil && argo {
+		byName[was.Name] = &run{name: was.Name}
+	}
+	for _, one := range byName {
+		slices.SortFunc(one.workflows, func(a, b metav1.PartialObjectMetadata) int {
+			return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(attemptOf(one.name, a.Name), attemptOf(one.name, b.Name)))
+		})
+		one.vanished = argo && len(one.workflows) == 0
+		s.runs = append(s.runs, one)
+	}
+	slices.SortFunc(s.runs, func(a, b *run) int {
+		return cmp.Or(a.started().Compare(b.started()), cmp.Compare(a.name, b.name))
+	})
+}
+
+// wantsArgo says that there is something for Argo to do.
+func (s *scope) wantsArgo() bool {
+	if s.scheduled() || len(s.open()) > 0 {
+		return true
+	}
+	return s.due() != ""
+}
+
+// checkArgo ends the pass where nobody could run anything.
+func (r *Reconciler) checkArgo(_ context.Context, s *scope) (next, error) {
+	switch {
+	case !s.wantsArgo():
+		s.argo = nil
+		return next{}, nil
+	case s.argo != nil:
+		s.waiting = s.argo
+		return next{Stop: true, After: argoDelay}, nil
+	default:
+		s.argo = &fact{OK: true, Reason: v1alpha1.ReasonArgoFound}
+		return next{}, nil
+	}
+}
+
+// silence is how long nobody need act on a new workflow before it is remarked.
+const silence = time.Minute
+
+// observe reads how far the runs are that have not ended, and what the newest one
+// came to if it has.
+func (r *Reconciler) observe(ctx context.Context, s *scope) (next, error) {
+	for _, one := range s.runs {
+		over := one.isOver()
+		if over && one != s.current() {
+			continue
+		}
+		if err := r.load(ctx, s, one); err != nil {
+			return next{}, err
+		}
+		if over || !one.loaded {
+			continue
+		}
+		if err := r.look(ctx, s, one); err != nil {
+			return next{}, err
+		}
+	}
+	return next{}, nil
+}
+
+// load fills in what the record of a run says, or begins one.
+func (r *Reconciler) load(ctx context.Context, s *scope, one *run) error {
+	if one.loaded {
+		return nil
+	}
+	if one.record == nil {
+		if s.matrix != nil {
+			one.file, one.loaded, one.changed = newFile(s, one), true, true
+		}
+		return nil
+	}
+	cached := r.memory.of(s.suite.UID, s.suite.Generation)
+	version := string(one.record.UID) + "/" + one.record.ResourceVersion
+	if cached.recordVersion != version {
+		file, err := r.read(ctx, s, one.record.Name)
+		if err != nil {
+			return err
+		}
+		if one == s.current() {
+			cached.recordVersion, cached.record = version, file
+		}
+		one.file, one.loaded = file, true
+		return nil
+	}
+	one.file, one.loaded = cached.record, true
+	return nil
+}
+
+// read reads a record past the cache, which does not hold them.
+func (r *Reconciler) read(ctx context.Context, s *scope, name string) (runfile.SuiteRun, error) {
+	cm := &corev1.ConfigMap{}
+	if err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.suite.Namespace, Name: name}, cm); err != nil {
+		return runfile.SuiteRun{}, fmt.Errorf("read record %q: %w", name, err)
+	}
+	file, err := runfile.ReadSuiteRun(bytes.NewReader(cm.BinaryData[runfile.KeySuiteRun]))
+	if err != nil {
+		return runfile.SuiteRun{}, blocked(v1alpha1.ReasonInvalidSpec, fmt.Errorf("the record in ConfigMap %q is damaged, delete it: %w", name, err))
+	}
+	return file, nil
+}
+
+// look asks the newest workflow of a run, and its benchmarks.
+func (r *Reconciler) look(ctx context.Context, s *scope, one *run) error {
+	if name := one.workflow(); name != "" {
+		wf := &unstructured.Unstructured{}
+		wf.SetGroupVersionKind(workflow.Workflow)
+		err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.suite.Namespace, Name: name}, wf)
+		switch {
+		case apierrors.IsNotFound(err):
+			one.vanished = true
+		case err != nil:
+			return fmt.Errorf("read workflow %q: %w", name, err)
+		default:
+			one.object, one.state = wf, workflow.Observe(wf)
+			one.file.Workflow = name
+			if one.state.Phase == "" && s.now.Sub(wf.GetCreationTimestamp().Time) >= silence {
+				s.argo = &fact{Reason: v1alpha1.ReasonArgoSilent, Message: fmt.Sprintf(
+					"no workflow-controller acts on Workflow %s: is it running (kubectl get pods -A -l app=workflow-controller), and does it watch namespace %s?",
+					name, s.suite.Namespace)}
+			}
+		}
+	}
+	list := &v1alpha1.NFSBenchmarkList{}
+	err := r.Client.List(ctx, list, client.InNamespace(s.suite.Namespace), client.MatchingFields{IndexRun: one.name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return fmt.Errorf("list the benchmarks of run %q: %w", one.name, err)
+	}
+	g, err := gather(one.file.Results, list.Items, func(b *v1alpha1.NFSBenchmark, to *runfile.SuiteResult) error { return r.addPoints(ctx, b, to) })
+	if err != nil {
+		return err
+	}
+	one.take(g)
+	return nil
+}
+
+// take makes what was gathered the run's.
+func (one *run) take(g gathered) {
+	if !reflect.DeepEqual(one.file.Results, g.results) {
+		one.changed = true
+	}
+	one.file.Results, one.live = g.results, g.live
+	one.file.Retried = max(one.file.Retried, g.retried)
+	one.file.Simulated = one.file.Simulated || g.simulated
+}
+
+// gathered is what the benchmarks of a run say.
+type gathered struct {
+	results   []runfile.SuiteResult // finished ones, by position
+	live      []underWay
+	retried   int32
+	simulated bool
+}
+
+// addPoints adds the numbers of a benchmark to its result.
+type addPoints func(*v1alpha1.NFSBenchmark, *runfile.SuiteResult) error
+
+// gather adds what benchmarks say to the results that are known already: the
+// benchmarks of those may be gone. Of several attempts the first that succeeded
+// counts, otherwise the newest; one under way that comes after a failure undoes it.
+// It adds the numbers of a benchmark once; its error is that of add.
+func gather(old []runfile.SuiteResult, all []v1alpha1.NFSBenchmark, add addPoints) (gathered, error) {
+	best := map[workflow.Key]runfile.SuiteResult{}
+	for _, r := range old {
+		best[keyOf(r)] = r
+	}
+	g, seen := gathered{}, map[workflow.Key]int32{}
+	for i := range all {
+		b := &all[i]
+		r, ok := resultOf(b)
+		if !ok {
+			continue
+		}
+		seen[keyOf(r)]++
+		switch is, known := best[keyOf(r)]; {
+		case isUnderWay(b):
+			g.live = append(g.live, liveOf(b, r))
+		case !b.Status.Phase.IsFinished():
+		case !known || isBetter(r, is):
+			if err := add(b, &r); err != nil {
+				return gathered{}, err
+			}
+			best[keyOf(r)] = r
+			g.simulated = g.simulated || slices.ContainsFunc(b.Status.Findings, func(f v1alpha1.Finding) bool {
+				return f.Code == "SimulatedStorage" || f.Code == "SimulatedDatabase"
+			})
+		}
+	}
+	for _, n := range seen {
+		g.retried += n - 1
+	}
+	maps.DeleteFunc(best, func(key workflow.Key, r runfile.SuiteResult) bool {
+		return slices.ContainsFunc(g.live, func(l underWay) bool { return l.key == key && !isSuccess(r) && l.attempt > r.Attempt })
+	})
+	for _, r := range best {
+		g.results = append(g.results, r)
+	}
+	slices.SortFunc(g.results, func(a, b runfile.SuiteResult) int {
+		return cmp.Or(cmp.Compare(a.Position, b.Position), strings.Compare(a.Benchmark, b.Benchmark))
+	})
+	slices.SortFunc(g.live, func(a, b underWay) int { return strings.Compare(a.name, b.name) })
+	return g, nil
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+func keyOf(r runfile.SuiteResult) workflow.Key {
+	return workflow.Key{Cell: r.Cell, Repetition: r.Repetition}
+}
+
+// isBetter says whether a counts rather than b.
+func isBetter(a, b runfile.SuiteResult) bool {
+	if isSuccess(a) != isSuccess(b) {
+		return isSuccess(a)
+	}
+	if isSuccess(a) {
+		return a.Attempt < b.Attempt
+	}
+	return a.Attempt >= b.Attempt
+}
+
+// resultOf reads a benchmark; false when its labels do not say which one it is.
+func resultOf(b *v1alpha1.NFSBenchmark) (runfile.SuiteResult, bool) {
+	repetition, ok := number(b, v1alpha1.LabelRepetition)
+	cell := b.Labels[v1alpha1.LabelCell]
+	if !ok || cell == "" {
+		return runfile.SuiteResult{}, false
+	}
+	position, _ := number(b, v1alpha1.LabelPosition)
+	attempt, _ := number(b, v1alpha1.LabelAttempt)
+	st := b.Status
+	r := runfile.SuiteResult{
+		Cell: cell, Repetition: repetition, Position: position, Attempt: attempt, Benchmark: b.Name,
+		Phase: string(st.Phase), Verdict: string(st.Verdict), Validity: string(st.Validity),
+		Started: timeOf(st.StartTime), Ended: timeOf(st.CompletionTime),
+	}
+	for _, f := range st.Findings {
+		r.Findings = append(r.Findings, f.Code)
+	}
+	if c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionSucceeded); c != nil && !isSuccess(r) {
+		r.Reason, r.Message = c.Reason, statussize.ClipTo(st.Message, 256)
+	}
+	return r, true
+}
+
+func number(b *v1alpha1.NFSBenchmark, label string) (int32, bool) {
+	n, err := strconv.ParseInt(b.Labels[label], 10, 32)
+	return int32(n), err == nil
+}
+
+// isUnderWay says that a benchmark still does something, or will: one that is
+// being deleted or was held back before it began does not.
+func isUnderWay(b *v1alpha1.NFSBenchmark) bool {
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReconciling)
+	held := b.Spec.Suspend && b.Status.StartTime == nil &&
+		c != nil && c.Reason == v1alpha1.ReasonSuspended && c.ObservedGeneration == b.Generation
+	return !b.Status.Phase.IsFinished() && b.DeletionTimestamp.IsZero() && !held
+}
+
+func liveOf(b *v1alpha1.NFSBenchmark, r runfile.SuiteResult) underWay {
+	l := underWay{name: b.Name, key: keyOf(r), attempt: r.Attempt, suspended: b.Spec.Suspend, started: r.Started}
+	if b.Status.Progress != nil {
+		l.percent = b.Status.Progress.Percent
+	}
+	if q := b.Status.Queue; q != nil {
+		l.waits = "it waits for " + q.Behind
+	}
+	return l
+}
+
+// addPoints adds the numbers of a benchmark to its result. The benchmark's controller keeps
+// them beside the result; the cache may be behind the benchmark's status, and then the API
+// server has them. A benchmark that failed has none, for what it measured cannot be
+// compared; nor has one whose result was deleted or damaged, and the message says so.
+func (r *Reconciler) addPoints(ctx context.Context, b *v1alpha1.NFSBenchmark, to *runfile.SuiteResult) error {
+	switch {
+	case !isSuccess(*to):
+		return nil
+	case b.Status.ResultRef == nil:
+		to.Message = "it has no result"
+		return nil
+	}
+	name := b.Status.ResultRef.Name
+	for _, from := range []client.Reader{r.Client, r.Reader} {
+		var cm corev1.ConfigMap
+		if err := from.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: name}, &cm); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("read the numbers of benchmark %q: %w", b.Name, err)
+		}
+		packed, ok := cm.BinaryData[runfile.KeySuitePoints]
+		if !ok {
+			continue
+		}
+		file, err := runfile.ReadSuitePoints(bytes.NewReader(packed))
+		if err != nil {
+			to.Message = fmt.Sprintf("ConfigMap %q with its result is damaged: %v", name, err)
+		}
+		to.Points = file.Points
+		return nil
+	}
+	to.Message = fmt.Sprintf("ConfigMap %q with its result has no key %s", name, runfile.KeySuitePoints)
+	return nil
+}
+
+// remembered is how many suites the reconciler remembers something of. A record
+// takes megabytes, so it is what few runs at a time need.
+const remembered = 16
+
+// memory caches what is expensive to compute and does not change: matrices,
+// records that were read, regressions. A manager that has forgotten it computes it
+// again.
+type memory struct {
+	mu     sync.Mutex
+	suites map[types.UID]*recollection
+	order  []types.UID // least recently used first
+}
+
+// recollection belongs to one suite. Only the pass over that suite uses it.
+type recollection struct {
+	generation int64
+	matrix     *matrix.Matrix
+	invalid    error
+	compiled   string // hash of the CronWorkflow; "" = not compiled
+
+	recordVersion string // resourceVersion of record
+	record        runfile.SuiteRun
+
+	comparedWhat string // the records that regression was made of
+	regression   *compare.Regression
+}
+
+func newMemory() *memory { return &memory{suites: map[types.UID]*recollection{}} }
+
+// of gives what is remembered of a suite in this generation.
+func (m *memory) of(uid types.UID, generation int64) *recollection {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if i := slices.Index(m.order, uid); i >= 0 {
+		m.order = slices.Delete(m.order, i, i+1)
+	}
+	m.order = append(m.order, uid)
+	if len(m.order) > remembered {
+		delete(m.suites, m.order[0])
+		m.order = slices.Delete(m.order, 0, 1)
+	}
+	c := m.suites[uid]
+	if c == nil || c.generation != generation {
+		old := c
+		c = &recollection{generation: generation}
+		if old != nil { // what does not depend on the spec
+			c.recordVersion, c.record = old.recordVersion, old.record
+		}
+		m.suites[uid] = c
+	}
+	return c
+}

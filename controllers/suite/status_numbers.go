@@ -1,0 +1,315 @@
+package suite
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/statussize"
+)
+
+const (
+	maxFailures  = 8
+	etaGrain     = 10 * time.Second // a finer one would cost a write in each pass
+	maxRunLength = 63
+)
+
+// setRun describes the newest run. What is not known of it stays as it was.
+func setRun(s *scope) {
+	cur := s.current()
+	if cur == nil || !cur.loaded {
+		return
+	}
+	rs := runStatus(s, cur)
+	s.suite.Status.Run = &rs
+	if cur.record != nil {
+		s.suite.Status.ResultRef = &v1alpha1.ResultReference{Name: cur.record.Name}
+	}
+}
+
+func runStatus(s *scope, cur *run) v1alpha1.SuiteRunStatus {
+	f := cur.file
+	out := v1alpha1.SuiteRunStatus{
+		Name: statussize.ClipTo(cur.name, maxRunLength), Workflow: f.Workflow, Retried: f.Retried,
+	}
+	if w := cur.workflow(); w != "" {
+		out.Workflow = w
+	}
+	if was := s.suite.Status.Run; was != nil && was.Name == out.Name && out.Workflow == "" {
+		out.Workflow = was.Workflow
+	}
+	if !f.Started.IsZero() {
+		out.StartTime = timestamp(metav1.NewTime(f.Started))
+	}
+	if cur.isOver() {
+		out.CompletionTime = timestamp(metav1.NewTime(f.Ended))
+	}
+	count(&out, f)
+	setPace(s, cur, &out)
+	return out
+}
+
+// count counts the results: each cell and repetition once.
+func count(out *v1alpha1.SuiteRunStatus, f runfile.SuiteRun) {
+	for _, r := range f.Results {
+		out.Finished++
+		switch {
+		case !isSuccess(r):
+			out.Failed++
+			if len(out.Failures) < maxFailures {
+				out.Failures = append(out.Failures, v1alpha1.BenchmarkFailure{
+					Benchmark: r.Benchmark, Message: statussize.ClipTo(strings.TrimPrefix(r.Reason+": "+r.Message, ": "), 324),
+				})
+			}
+		case r.Validity == string(v1alpha1.ValiditySuspect), r.Validity == string(v1alpha1.ValidityInvalid):
+			out.Succeeded++
+			out.Suspect++
+		default:
+			out.Succeeded++
+		}
+	}
+}
+
+// setPace says how far a run is, and when it will be over if the others take as long
+// as those that have ended.
+func setPace(s *scope, cur *run, out *v1alpha1.SuiteRunStatus) {
+	total := cur.total()
+	if cur.isOver() || total == 0 {
+		if cur.isOver() && out.Succeeded == int32(total) && total > 0 { //nolint:gosec // bounded by matrix.MaxBenchmarks
+			out.Percent = 100
+		} else if total > 0 {
+			out.Percent = min(int32(len(cur.file.Results)*100/total), 100) //nolint:gosec // a percentage
+		}
+		return
+	}
+	done := float64(len(cur.file.Results))
+	for _, b := range cur.live {
+		done += float64(b.percent) / 100
+		out.Current = b.name
+	}
+	out.Percent = min(int32(done*100/float64(total)), 99)
+	if each := meanDuration(cur.file.Results); each > 0 && !s.suite.Spec.Suspend {
+		left := time.Duration(max(float64(total)-done, 0) * float64(each))
+		left = (left + etaGrain - 1).Truncate(etaGrain)
+		out.ETASeconds = new(int64(left / time.Second))
+	}
+}
+
+// meanDuration of the benchmarks that ran; 0 = none has.
+func meanDuration(results []runfile.SuiteResult) time.Duration {
+	sum, n := time.Duration(0), 0
+	for _, r := range results {
+		if !r.Started.IsZero() && r.Ended.After(r.Started) {
+			sum += r.Ended.Sub(r.Started)
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / time.Duration(n)
+}
+
+// progressMessage is a run under way in words.
+func progressMessage(s *scope, cur *run) string {
+	done := fmt.Sprintf("%d of %d benchmarks finished", len(cur.file.Results), cur.total())
+	switch {
+	case len(cur.live) == 0 && s.suite.Spec.Suspend:
+		return "suspended after " + done + ": set spec.suspend to false to go on"
+	case cur.isDone() && len(cur.live) > 0:
+		return done + ", waiting for " + cur.live[0].name + " to stop"
+	case len(cur.live) == 0:
+		return done
+	}
+	b := cur.live[0]
+	msg := fmt.Sprintf("%s, repetition %d of %s is under way", done, b.key.Repetition, b.key.Cell)
+	if b.waits != "" {
+		msg += ": " + b.waits
+	}
+	return msg
+}
+
+// What the lists of the status hold at most.
+const (
+	maxLines    = 128
+	maxChanges  = 32
+	maxFindings = 32
+)
+
+// withCompare is the file of a run with the comparison as it is asked for now:
+// that may change, and what was measured does not.
+func withCompare(s *scope, one *run) runfile.SuiteRun {
+	f := one.file
+	f.Settings.Compare = compareOf(s.suite.Spec.Compare)
+	return f
+}
+
+// setTable writes the numbers of the newest run, and how it compares.
+func setTable(s *scope, v seen) {
+	st := &s.suite.Status
+	if v.table == nil {
+		return
+	}
+	st.Cells, st.Comparisons, st.Findings, st.Left = nil, nil, nil, nil
+	left := 0
+	for _, c := range v.table.Cells {
+		if len(st.Cells) < maxLines {
+			st.Cells = append(st.Cells, cellStatus(c))
+		} else {
+			left++
+		}
+	}
+	for _, l := range v.table.Comparisons {
+		if len(st.Comparisons) < maxLines {
+			st.Comparisons = append(st.Comparisons, comparisonStatus(l))
+		} else {
+			left++
+		}
+	}
+	addLeft(st, left)
+	addFindings(st, v.table.Findings)
+	setRegression(s)
+}
+
+func addLeft(st *v1alpha1.NFSBenchmarkSuiteStatus, n int) {
+	if n == 0 {
+		return
+	}
+	if st.Left == nil {
+		st.Left = new(int32(0))
+	}
+	*st.Left += int32(n) //nolint:gosec // lines of a table
+}
+
+func addFindings(st *v1alpha1.NFSBenchmarkSuiteStatus, all []compare.Finding) {
+	for _, f := range all {
+		if len(st.Findings) < maxFindings {
+			st.Findings = append(st.Findings, v1alpha1.Finding{Code: f.Code, Severity: v1alpha1.Severity(f.Severity), Message: statussize.Clip(f.Message)})
+		}
+	}
+}
+
+func setRegression(s *scope) {
+	st := &s.suite.Status
+	st.Regression = nil
+	found := s.regression
+	if found == nil {
+		return
+	}
+	out := &v1alpha1.RegressionStatus{
+		NoiseFloorPercent: percent(found.NoiseFloor), Message: statussize.ClipTo(found.Message, 512),
+	}
+	if s.unknown != "" {
+		out.Message = statussize.ClipTo("annotation "+v1alpha1.AnnotationAcceptRun+" names "+s.unknown+", of which there is no record, so the oldest run that succeeded counts; "+found.Message, 512)
+	}
+	for _, l := range found.Changes {
+		if len(out.Changes) < maxChanges {
+			out.Changes = append(out.Changes, v1alpha1.RegressionChange{
+				Cell: statussize.ClipTo(l.Cell, 63), Step: statussize.ClipTo(l.Step, 48), Metric: v1alpha1.Metric(l.Metric),
+				ShiftPercent: percent(l.Shift), Outcome: v1alpha1.Outcome(l.Outcome),
+			})
+		}
+	}
+	st.Regression = out
+	addFindings(st, found.Findings)
+}
+
+func cellStatus(c compare.Cell) v1alpha1.CellStatus {
+	return v1alpha1.CellStatus{
+		Cell: statussize.ClipTo(c.Cell, 63), Step: statussize.ClipTo(c.Step, 48),
+		Metric: v1alpha1.Metric(c.Metric), Unit: c.Unit,
+		N:      int32(len(c.Values)), //nolint:gosec // bounded by repetitions
+		Median: wholeNumber(c.Median), MedianLow: wholeOf(c.MedianLow), MedianHigh: wholeOf(c.MedianHigh),
+	}
+}
+
+func comparisonStatus(l compare.Line) v1alpha1.ComparisonStatus {
+	p := l.AdjustedP
+	if p == nil {
+		p = l.P
+	}
+	return v1alpha1.ComparisonStatus{
+		Cell: statussize.ClipTo(l.Cell, 63), Baseline: statussize.ClipTo(l.Baseline, 63), Step: statussize.ClipTo(l.Step, 48),
+		Metric: v1alpha1.Metric(l.Metric), Outcome: v1alpha1.Outcome(l.Outcome),
+		ImpactPercent: cmp.Or(percent(&l.Impact), "0.00"), P: decimal(p, 1, 6),
+	}
+}
+
+// percent writes a share in hundredths of a percent; empty where it is not known.
+func percent(share *float64) v1alpha1.Decimal { return decimal(share, 100, 2) }
+
+func decimal(v *float64, times float64, digits int) v1alpha1.Decimal {
+	if v == nil || math.IsNaN(*v) || math.Abs(*v) > math.MaxInt64/1e4 {
+		return ""
+	}
+	return v1alpha1.Decimal(strconv.FormatFloat(*v*times, 'f', digits, 64))
+}
+
+func wholeOf(v *float64) *int64 {
+	if v == nil || math.IsNaN(*v) || math.IsInf(*v, 0) {
+		return nil
+	}
+	return new(wholeNumber(*v))
+}
+
+// wholeNumber rounds; what is no number, or none that fits, becomes 0.
+func wholeNumber(v float64) int64 {
+	if math.IsNaN(v) || math.Abs(v) > math.MaxInt64/2 {
+		return 0
+	}
+	return int64(math.Round(v))
+}
+
+// setHistory lists the runs that have ended, newest first, by what their records
+// are labelled with.
+func setHistory(s *scope, v seen) {
+	st := &s.suite.Status
+	st.History = nil
+	over := s.over()
+	for i := len(over) - 1; i >= 0 && len(st.History) <= maxHistory; i-- {
+		one := over[i]
+		notes := one.record.Annotations
+		e := v1alpha1.SuiteHistoryEntry{
+			Run: statussize.ClipTo(one.name, maxRunLength), Phase: v1alpha1.SuitePhase(notes[annotationPhase]), Verdict: v1alpha1.SuiteVerdict(notes[annotationVerdict]),
+			Accepted: one.name == s.accepted,
+		}
+		if t, err := time.Parse(time.RFC3339, notes[annotationEnded]); err == nil {
+			e.CompletionTime = timestamp(metav1.NewTime(t))
+		}
+		if e.Verdict == "" && one == v.ended {
+			e.Verdict = v.verdict
+		}
+		st.History = append(st.History, e)
+	}
+}
+
+// fit shortens the longest list of a status until all of it fits. The record has all;
+// left counts the lines of the table that went.
+func fit(st *v1alpha1.NFSBenchmarkSuiteStatus) {
+	statussize.Fit(st, func() []statussize.Cut {
+		cuts := []statussize.Cut{
+			{Bytes: statussize.Of(st.Cells), Cut: func() { st.Cells = shorterLines(st, st.Cells) }},
+			{Bytes: statussize.Of(st.Comparisons), Cut: func() { st.Comparisons = shorterLines(st, st.Comparisons) }},
+			{Bytes: statussize.Of(st.Findings), Cut: func() { st.Findings = statussize.Shorter(st.Findings) }},
+			{Bytes: statussize.Of(st.History), Cut: func() { st.History = statussize.Shorter(st.History) }},
+		}
+		if g := st.Regression; g != nil {
+			cuts = append(cuts, statussize.Cut{Bytes: statussize.Of(g.Changes), Cut: func() { g.Changes = statussize.Shorter(g.Changes) }})
+		}
+		return cuts
+	})
+}
+
+func shorterLines[T any](st *v1alpha1.NFSBenchmarkSuiteStatus, list []T) []T {
+	rest := statussize.Shorter(list)
+	addLeft(st, len(list)-len(rest))
+	return rest
+}

@@ -1,0 +1,116 @@
+package course
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// releasePoll is how often the file that releases all clients is looked for.
+const releasePoll = 100 * time.Millisecond
+
+// Sink receives the events of a run. All calls come from one goroutine.
+type Sink interface {
+	// Event is called every second and at every turn of the run.
+	Event(e runfile.Event)
+	// Load is handed the state of the run every few seconds, with Partial set,
+	// and once more at the end in any case. It must not keep the pointer.
+	Load(l *runfile.Load) error
+}
+
+// Dir is the directory that loader and collector of a pod share: a Sink that
+// appends events to one file and replaces another with the state of the run.
+type Dir struct {
+	path   string
+	events *os.File
+	err    error // the first of an event that was not written
+}
+
+// OpenDir makes the directory ready. Events of an earlier process stay.
+func OpenDir(path string) (*Dir, error) {
+	f, err := os.OpenFile(filepath.Join(path, runfile.EventsFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // the collector reads it as another user
+	if err != nil {
+		return nil, fmt.Errorf("use run directory: %w", err)
+	}
+	return &Dir{path: path, events: f}, nil
+}
+
+// Event implements Sink. Each line is one write, so that no reader sees half.
+func (d *Dir) Event(e runfile.Event) {
+	if err := WriteEvent(d.events, e); err != nil && d.err == nil {
+		d.err = fmt.Errorf("write event: %w", err)
+	}
+}
+
+// WriteEvent writes an event as one line of JSON, at once.
+func WriteEvent(w io.Writer, e runfile.Event) error {
+	line, err := json.Marshal(e)
+	if err == nil {
+		_, err = w.Write(append(line, '\n'))
+	}
+	return err
+}
+
+// Load implements Sink: the file is replaced as a whole or not at all. An event
+// that was not written is returned here too, because Event returns no error.
+func (d *Dir) Load(l *runfile.Load) error {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("encode load: %w", err)
+	}
+	if err := ReplaceFile(filepath.Join(d.path, runfile.LoadFile), append(data, '\n')); err != nil {
+		return fmt.Errorf("write load: %w", err)
+	}
+	return d.err
+}
+
+// ReplaceFile writes a file of the run directory as a whole or not at all.
+func ReplaceFile(path string, data []byte) error {
+	if err := os.WriteFile(path+".part", data, 0o644); err != nil { //nolint:gosec // other containers, with other users, read it
+		return err
+	}
+	return os.Rename(path+".part", path)
+}
+
+// Refuse leaves in the directory, where the collector looks, why there is no
+// load, and returns the reason. Without a code the plan is not valid.
+func (d *Dir) Refuse(now time.Time, code string, reason error) error {
+	f := &runfile.Failure{Code: cmp.Or(code, runfile.FailureInvalidPlan), Message: reason.Error()}
+	d.Event(runfile.Event{Time: now, Span: runfile.SpanDone, Percent: 100, Message: f.Message})
+	return errors.Join(reason, d.Load(&runfile.Load{
+		Partial: true, Failure: f, Spans: []runfile.Span{{Kind: runfile.SpanDone, Start: now, End: now}},
+	}))
+}
+
+// Release waits for the file that says that all clients may start. It serves as
+// Options.Release.
+func (d *Dir) Release(ctx context.Context) error {
+	ticker := time.NewTicker(releasePoll)
+	defer ticker.Stop()
+	for {
+		_, err := os.Stat(filepath.Join(d.path, runfile.ReleaseFile))
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("wait for the other clients: %w", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Close closes the events.
+func (d *Dir) Close() error { return d.events.Close() }

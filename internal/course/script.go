@@ -1,0 +1,135 @@
+package course
+
+import (
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// Level is one measured window to come.
+type Level struct {
+	Step           *runfile.Step // nil in a run without steps
+	Warmup, Window int           // seconds
+}
+
+// Outcome is what a level gave, for what it decides about the next.
+type Outcome struct {
+	PerSecond float64       // operations or bytes, whichever is to grow
+	Mean      time.Duration // latency; 0 when nothing was counted
+}
+
+// Levels gives the levels of load of one round. What a level gave may decide
+// which one follows.
+type Levels interface {
+	// Next gives the next level, or false when the round has no more. After each
+	// level comes Note.
+	Next() (Level, bool)
+	Note(o Outcome)
+	// Left is how many levels may come after the present one.
+	Left() int
+}
+
+// Script says what a run goes through between filling and verifying: rounds,
+// each with a baseline and one or more levels.
+type Script struct {
+	Schedule     runfile.Schedule
+	Rounds       int
+	Begin        func(round int) Levels // from 0
+	Most         int                    // levels that a round may have
+	Each         time.Duration          // of one level
+	PauseSeconds int32                  // idle between the levels of a round
+
+	present Levels        // of the present round
+	levels  []int         // given by Next, in the rounds so far
+	begun   int           // levels that run or have run
+	idled   time.Duration // of idle spans that have begun
+}
+
+// More begins the next round, or says that there is none.
+func (s *Script) More() bool {
+	if s.last() {
+		return false
+	}
+	s.present = s.Begin(len(s.levels))
+	s.levels = append(s.levels, 0)
+	return true
+}
+
+// Next gives the next level of the present round, or false when it has no more.
+func (s *Script) Next() (Level, bool) {
+	l, ok := s.present.Next()
+	if ok {
+		s.levels[len(s.levels)-1]++
+	}
+	return l, ok
+}
+
+// Note takes the outcome of the level that Next gave.
+func (s *Script) Note(o Outcome) { s.present.Note(o) }
+
+// last says whether the present round is the last one.
+func (s *Script) last() bool { return len(s.levels) == s.Rounds }
+
+// Total is how long all timed spans take together, as far as it can be known:
+// where levels depend on what others gave, at most in the first round, and as
+// many as in the round before from then on.
+func (s *Script) Total() time.Duration {
+	seconds := (s.Rounds - 1) * int(s.Schedule.CooldownSeconds)
+	levels := 0
+	for round := range s.Rounds {
+		n := s.expected(round)
+		levels += n
+		seconds += int(s.Schedule.BaselineSeconds) + max(n-1, 0)*int(s.PauseSeconds)
+	}
+	return time.Duration(seconds)*time.Second + time.Duration(levels)*s.Each
+}
+
+// ahead is the part of Total that has not begun.
+func (s *Script) ahead() time.Duration {
+	return s.Total() - s.idled - time.Duration(s.begun)*s.Each
+}
+
+// expected is how many levels a round had, or will have.
+func (s *Script) expected(round int) int {
+	present := len(s.levels) - 1
+	switch {
+	case round < present:
+		return s.levels[round]
+	case present < 0:
+		return s.Most
+	case round == 0:
+		return s.levels[0] + s.present.Left()
+	case round > present:
+		return s.expected(round - 1)
+	}
+	so, left := s.levels[round], s.present.Left()
+	return so + min(left, max(s.levels[round-1]-so, min(left, 1)))
+}
+
+// RoundStep names a round. Those that do not count come first, and each kind is
+// numbered from 1.
+func RoundStep(round, warmups int) runfile.Step {
+	if round < warmups {
+		return runfile.Step{Round: int32(round + 1), Warmup: true}
+	}
+	return runfile.Step{Round: int32(round - warmups + 1)}
+}
+
+// Fixed is a round whose levels are known before.
+func Fixed(levels ...Level) Levels { return &fixed{levels: levels} }
+
+type fixed struct {
+	levels []Level
+	at     int
+}
+
+func (f *fixed) Next() (Level, bool) {
+	if f.at == len(f.levels) {
+		return Level{}, false
+	}
+	f.at++
+	return f.levels[f.at-1], true
+}
+
+func (f *fixed) Note(Outcome) {}
+func (f *fixed) Left() int    { return len(f.levels) - f.at }

@@ -1,0 +1,107 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target/kernel"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// mostBufferBytes bounds the buffers of a load: a slipped digit, not a load.
+const mostBufferBytes = 16 << 30
+
+// CheckPlan finds what can be found wrong in a plan without reaching storage:
+// what the plan's own Validate finds, and what of it this program can not do.
+func CheckPlan(p *runfile.Plan) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	if p.Database != nil {
+		return errors.New("database: this program makes load without one; run the plan with oraload, or remove database and say in files what to read instead")
+	}
+	if p.Engine.Client == runfile.ClientDirectNFS {
+		if err := direct.Check(p.Engine); err != nil {
+			return err
+		}
+	}
+	w, path := p.Workload, "workload.raw"
+	if w.Calibrate != nil {
+		path = "workload.calibrate.files"
+		if p.Clients > 1 {
+			return fmt.Errorf("clients: is %d, but a calibration is made by one client, which finds the level of load; write 1", p.Clients)
+		}
+	}
+	if w.SLOB != nil {
+		path = "workload.slob.files"
+		if need := scanBufferBytes(w); need > mostBufferBytes {
+			return fmt.Errorf("workload.slob.readAhead: users x readAhead x largeReadBytes is %d bytes of buffers; keep it at or below %d",
+				need, int64(mostBufferBytes))
+		}
+	}
+	if name := Directory(w); name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00\n") || len(name) > 255 {
+		return fmt.Errorf("%s.directory %q is not a plain directory name; use one without a slash, such as %q", path, name, "nfsbench")
+	}
+	return nil
+}
+
+// scanBufferBytes is how much memory the users of full table scans read into.
+func scanBufferBytes(w runfile.Workload) int64 {
+	if w.SLOB.Access != runfile.AccessFullTableScan {
+		return 0
+	}
+	return int64(new(users).slots(w)) * w.SLOB.Files.LargeReadBytes
+}
+
+// OpenTarget reaches the storage that an engine names, with the client that it
+// names. Logger gets a message for each channel that is lost or connected again.
+func OpenTarget(ctx context.Context, e runfile.Engine, now func() time.Time, logger *slog.Logger) (target.Target, error) {
+	switch e.Client {
+	case runfile.ClientDirectNFS:
+		return direct.Open(ctx, direct.Options{Engine: e, Now: now, Logger: logger})
+	case runfile.ClientKernel:
+		return kernel.Open(ctx, kernel.Options{MountPath: e.MountPath, RequireNFS: e.RequireNFS})
+	default:
+		return nil, target.Fail(runfile.FailureInvalidPlan, "engine.client is "+e.Client+"; use Kernel or DirectNFS", nil)
+	}
+}
+
+// Directory gives the one below the export or the mount that holds the files of
+// a workload; "" where a database has files of its own.
+func Directory(w runfile.Workload) string { return filesOf(w).Directory }
+
+// filesOf gives the files of a workload. Those of a raw load are written in the
+// same form, one for each job, or two where it copies.
+func filesOf(w runfile.Workload) runfile.Files {
+	switch {
+	case w.Calibrate != nil && w.Calibrate.Files != nil:
+		return *w.Calibrate.Files
+	case w.SLOB != nil && w.SLOB.Files != nil:
+		return *w.SLOB.Files
+	case w.Raw != nil:
+		return runfile.Files{
+			Count: w.Raw.Jobs, SizeBytes: w.Raw.FileSizeBytes, BlockSizeBytes: w.Raw.BlockSizeBytes,
+			Directory: w.Raw.Directory, OverwriteExisting: w.Raw.OverwriteExisting, KeepFiles: w.Raw.KeepFiles,
+		}
+	default:
+		return runfile.Files{}
+	}
+}
+
+// filesetOf says which files a client of a plan needs.
+func filesetOf(p *runfile.Plan, client int32) fileset.Spec {
+	f := filesOf(p.Workload)
+	return fileset.Spec{
+		Run: p.Run, Directory: f.Directory, Client: client, Jobs: f.Count,
+		Copy:          p.Workload.Raw != nil && p.Workload.Raw.Pattern == runfile.PatternCopy,
+		FileSizeBytes: f.SizeBytes, BlockSizeBytes: f.BlockSizeBytes,
+		Seed: p.Seed, OverwriteExisting: f.OverwriteExisting,
+	}
+}

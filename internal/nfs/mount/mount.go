@@ -1,0 +1,216 @@
+// Package mount speaks the two small protocols that lead to an NFSv3 export:
+// the portmapper, version 2 (RFC 1833), and MOUNT, version 3 (RFC 1813 appendix
+// I). Codecs work in both directions; the client half runs over an rpc.Conn.
+package mount
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+)
+
+// MOUNT as an RPC program, and its procedures.
+const (
+	Program = 100005
+	Version = 3
+
+	ProcNull   = 0
+	ProcMnt    = 1
+	ProcDump   = 2
+	ProcUmnt   = 3
+	ProcExport = 5
+)
+
+// The portmapper as an RPC program, its port and its procedures.
+const (
+	PortmapProgram = 100000
+	PortmapVersion = 2
+	PortmapPort    = 111
+
+	PortmapProcNull    = 0
+	PortmapProcGetport = 3
+
+	// ProtocolTCP is the value of Mapping.Protocol for TCP.
+	ProtocolTCP = 6
+)
+
+// Limits of RFC 1813 appendix I.
+const (
+	MaxPathBytes   = 1024
+	MaxNameBytes   = 255
+	maxHandleBytes = 64
+	maxFlavors     = 64
+)
+
+// Mapping asks the portmapper for the port of a program. The results of GETPORT
+// are one uint32, 0 meaning that the program is not registered.
+type Mapping struct{ Program, Version, Protocol, Port uint32 }
+
+func (m *Mapping) Code(c *xdr.Coder) { c.Uint32(&m.Program, &m.Version, &m.Protocol, &m.Port) }
+
+// PathArgs are the arguments of MNT and UMNT.
+type PathArgs struct{ Path string }
+
+func (a *PathArgs) Code(c *xdr.Coder) { c.String(&a.Path, MaxPathBytes) }
+
+// MntRes are the results of MNT.
+type MntRes struct {
+	Status  Status
+	Handle  []byte   // of the export's root; only with OK; aliases the input
+	Flavors []uint32 // accepted credentials in the server's order; only with OK
+}
+
+func (r *MntRes) Code(c *xdr.Coder) {
+	if c.Uint32((*uint32)(&r.Status)); r.Status != OK {
+		return
+	}
+	c.Opaque(&r.Handle, maxHandleBytes)
+	n := uint32(len(r.Flavors))
+	if c.Uint32(&n); n > maxFlavors {
+		c.Refuse(xdr.ErrTooLong)
+		return
+	}
+	if !c.Encoding() {
+		r.Flavors = make([]uint32, n)
+	}
+	for i := range r.Flavors {
+		c.Uint32(&r.Flavors[i])
+	}
+}
+
+// Export is one entry of the export list.
+type Export struct {
+	Path   string
+	Groups []string // clients that may mount it; none means everybody
+}
+
+// ExportRes is the export list, the results of EXPORT.
+type ExportRes struct{ Exports []Export }
+
+func (r *ExportRes) Code(c *xdr.Coder) {
+	if !c.Encoding() {
+		r.Exports = nil
+	}
+	// Every round of decoding consumes input, so hostile bytes cannot keep us here.
+	for i := 0; c.More(i < len(r.Exports)); i++ {
+		if !c.Encoding() {
+			r.Exports = append(r.Exports, Export{})
+		}
+		if r.Exports[i].code(c); c.Failed() {
+			r.Exports = r.Exports[:i]
+			return
+		}
+	}
+}
+
+func (e *Export) code(c *xdr.Coder) {
+	c.String(&e.Path, MaxPathBytes)
+	for i := 0; c.More(i < len(e.Groups)); i++ {
+		if !c.Encoding() {
+			e.Groups = append(e.Groups, "")
+		}
+		c.String(&e.Groups[i], MaxNameBytes)
+	}
+}
+
+// Status is mountstat3. As an error it carries the name from RFC 1813.
+type Status uint32
+
+// Status values of RFC 1813 appendix I.
+const (
+	OK             Status = 0
+	ErrPerm        Status = 1
+	ErrNoEnt       Status = 2
+	ErrIO          Status = 5
+	ErrAcces       Status = 13
+	ErrNotDir      Status = 20
+	ErrInval       Status = 22
+	ErrNameTooLong Status = 63
+	ErrNotSupp     Status = 10004
+	ErrServerFault Status = 10006
+)
+
+// Error returns the name from RFC 1813 and what it means.
+func (s Status) Error() string {
+	if text, ok := statusTexts[s]; ok {
+		return text
+	}
+	return fmt.Sprintf("unknown MOUNT status %d", uint32(s))
+}
+
+//nolint:gochecknoglobals // a constant table
+var statusTexts = map[Status]string{
+	OK:             "MNT3_OK: success",
+	ErrPerm:        "MNT3ERR_PERM: not the owner",
+	ErrNoEnt:       "MNT3ERR_NOENT: no such export",
+	ErrIO:          "MNT3ERR_IO: I/O error on the server",
+	ErrAcces:       "MNT3ERR_ACCES: the export policy does not admit this client",
+	ErrNotDir:      "MNT3ERR_NOTDIR: the export path is not a directory",
+	ErrInval:       "MNT3ERR_INVAL: invalid argument",
+	ErrNameTooLong: "MNT3ERR_NAMETOOLONG: the export path is too long",
+	ErrNotSupp:     "MNT3ERR_NOTSUPP: operation not supported",
+	ErrServerFault: "MNT3ERR_SERVERFAULT: fault on the server",
+}
+
+// Getport asks the portmapper behind conn for the TCP port of a program. Port 0
+// means that the program is not registered.
+func Getport(ctx context.Context, conn *rpc.Conn, program, version uint32) (int, error) {
+	m := Mapping{Program: program, Version: version, Protocol: ProtocolTCP}
+	var port portRes
+	head := rpc.AppendCall(nil, PortmapProgram, PortmapVersion, PortmapProcGetport, rpc.Auth{})
+	if err := call(ctx, conn, xdr.Append(head, &m), &port); err != nil {
+		return 0, fmt.Errorf("ask the portmapper: %w", err)
+	}
+	if port > 65535 {
+		return 0, fmt.Errorf("ask the portmapper: it answers with port %d", port)
+	}
+	return int(port), nil
+}
+
+// portRes are the results of GETPORT.
+type portRes uint32
+
+func (p *portRes) Code(c *xdr.Coder) { c.Uint32((*uint32)(p)) }
+
+// Mnt asks the mount daemon behind conn for the root of an export.
+func Mnt(ctx context.Context, conn *rpc.Conn, cred rpc.Auth, path string) (MntRes, error) {
+	var res MntRes
+	head := rpc.AppendCall(nil, Program, Version, ProcMnt, cred)
+	if err := call(ctx, conn, xdr.AppendString(head, path), &res); err != nil {
+		return MntRes{}, err
+	}
+	if res.Status != OK {
+		return MntRes{}, res.Status
+	}
+	return res, nil
+}
+
+// Umnt tells the mount daemon that the export is no longer used.
+func Umnt(ctx context.Context, conn *rpc.Conn, cred rpc.Auth, path string) error {
+	head := rpc.AppendCall(nil, Program, Version, ProcUmnt, cred)
+	return call(ctx, conn, xdr.AppendString(head, path), nil)
+}
+
+// Exports returns the export list of the mount daemon.
+func Exports(ctx context.Context, conn *rpc.Conn) ([]Export, error) {
+	var res ExportRes
+	err := call(ctx, conn, rpc.AppendCall(nil, Program, Version, ProcExport, rpc.Auth{}), &res)
+	return res.Exports, err
+}
+
+// call makes a call and decodes its results, unless they are nil.
+func call(ctx context.Context, conn *rpc.Conn, request []byte, results xdr.Coded) error {
+	var c rpc.Call
+	c.Reset()
+	c.Request = request
+	if err := conn.Do(ctx, &c); err != nil || results == nil {
+		return err
+	}
+	d := xdr.NewDecoder(c.Results)
+	if xdr.Decode(&d, results); d.Err() != nil {
+		return &rpc.ProtocolError{Err: d.Err()}
+	}
+	return nil
+}

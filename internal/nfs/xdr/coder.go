@@ -1,0 +1,119 @@
+package xdr
+
+// Coded is a structure that lists its items to a Coder, in the order of the wire and once
+// for both directions. Decoded byte slices alias the input.
+type Coded interface{ Code(c *Coder) }
+
+// Append appends v to b.
+func Append(b []byte, v Coded) []byte {
+	c := NewEncoder(b)
+	v.Code(&c)
+	return c.b
+}
+
+// Decode reads v from d, whose Err says whether that worked.
+func Decode(d *Decoder, v Coded) {
+	c := d.Coder()
+	v.Code(&c)
+	*d = c.d
+}
+
+// Coder takes items one after the other and encodes or decodes them. Its methods are given
+// places: they read them while encoding, and fill them in while decoding. Where the type of
+// a structure is known, calling its Code allocates nothing; Append and Decode do.
+type Coder struct {
+	decoding bool
+	d        Decoder
+	b        []byte
+}
+
+// NewEncoder returns a Coder that appends to b.
+func NewEncoder(b []byte) Coder { return Coder{b: b} }
+
+// Coder returns a Coder that goes on where d is; Decoder gives the place back.
+func (d *Decoder) Coder() Coder { return Coder{decoding: true, d: *d} }
+
+// Decoder returns a Decoder that goes on where c is.
+func (c *Coder) Decoder() Decoder { return c.d }
+
+// Bytes returns what NewEncoder was given and behind it what was encoded.
+func (c *Coder) Bytes() []byte { return c.b }
+
+// Encoding reports the direction.
+func (c *Coder) Encoding() bool { return !c.decoding }
+
+// Failed reports whether decoding has failed: what follows would be zero.
+func (c *Coder) Failed() bool { return c.d.err != nil }
+
+// Refuse makes decoding fail with err. Encoding goes on: it is our own structure.
+func (c *Coder) Refuse(err error) {
+	if c.decoding {
+		c.d.Fail(err)
+	}
+}
+
+// Uint32 codes unsigned integers of 32 bits.
+func (c *Coder) Uint32(all ...*uint32) {
+	for _, v := range all {
+		if c.decoding {
+			*v = c.d.Uint32()
+		} else {
+			c.b = AppendUint32(c.b, *v)
+		}
+	}
+}
+
+// Uint64 codes unsigned integers of 64 bits.
+func (c *Coder) Uint64(all ...*uint64) {
+	for _, v := range all {
+		if c.decoding {
+			*v = c.d.Uint64()
+		} else {
+			c.b = AppendUint64(c.b, *v)
+		}
+	}
+}
+
+// Bool codes booleans.
+func (c *Coder) Bool(all ...*bool) {
+	for _, v := range all {
+		if c.decoding {
+			*v = c.d.Bool()
+		} else {
+			c.b = AppendBool(c.b, *v)
+		}
+	}
+}
+
+// More codes the boolean in front of an item that may be absent, and returns it.
+func (c *Coder) More(more bool) bool {
+	c.Bool(&more)
+	return more
+}
+
+// Opaque codes variable-length opaque data, of which at most limit bytes are decoded.
+func (c *Coder) Opaque(p *[]byte, limit int) {
+	if c.decoding {
+		*p = c.d.Opaque(limit)
+	} else {
+		c.b = AppendOpaque(c.b, *p)
+	}
+}
+
+// String codes a string, of which at most limit bytes are decoded.
+func (c *Coder) String(s *string, limit int) {
+	if c.decoding {
+		*s = c.d.String(limit)
+	} else {
+		c.b = AppendString(c.b, *s)
+	}
+}
+
+// Fixed codes len(p) bytes and their padding.
+func (c *Coder) Fixed(p []byte) {
+	if c.decoding {
+		copy(p, c.d.Fixed(len(p)))
+	} else {
+		c.b = AppendFixed(c.b, p)
+	}
+}

@@ -1,0 +1,174 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/course"
+	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/internal/oracle/slob"
+	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// calibrate calls CALIBRATE_IO once, to warm caches or for the record.
+func (r *runner) calibrate(ctx context.Context, index int32, step runfile.Step) error {
+	c := r.plan.Workload.Calibrate
+	var found *runfile.Calibration
+	began := r.opt.Now()
+	r.course.Tell("CALIBRATE_IO takes about 10 minutes, which is an estimate, for it does not tell how far it is")
+	err := r.measure(ctx, index, step, func(ctx context.Context) error {
+		got, err := r.admin.Calibrate(ctx, c.PhysicalDisks, c.MaxLatencyMilliseconds)
+		if err != nil {
+			return fmt.Errorf("call CALIBRATE_IO: %w", err)
+		}
+		found = &got
+		return nil
+	}, func(rep *runfile.Repetition) {
+		if rep.Oracle != nil {
+			rep.Oracle.Calibration = found
+			rep.Read = readsOfFiles(rep)
+		}
+	})
+	if err == nil {
+		r.course.Script.Each = r.opt.Now().Sub(began) // the next takes about as long
+	}
+	return err
+}
+
+// readsOfFiles are the reads that V$IOSTAT_FILE counted, where V$SYSSTAT, which
+// counts what sessions read, missed some: CALIBRATE_IO is made by processes of
+// its own.
+func readsOfFiles(rep *runfile.Repetition) *runfile.Ops {
+	var files runfile.Ops
+	for _, f := range rep.Oracle.Files {
+		files.Count += f.SmallReads + f.LargeReads
+		files.Bytes += (f.SmallReadMegabyte + f.LargeReadMegabyte) << 20
+	}
+	if rep.Read != nil && rep.Read.Count >= files.Count {
+		return rep.Read
+	}
+	return &files
+}
+
+// runUsers lets so many users work through warm-up and window.
+func (r *runner) runUsers(ctx context.Context, index int32, step runfile.Step) error {
+	s := r.plan.Schedule
+	r.course.Enter(runfile.SpanWarmup, index, time.Time{})
+	users, err := r.connectUsers(ctx, index, step.Users)
+	stuck := false
+	if users != nil {
+		defer func() {
+			if !stuck {
+				users.Close()
+			}
+		}()
+	}
+	if err != nil {
+		return err
+	}
+	loading, cancel := context.WithCancel(ctx)
+	working := &work{ended: make(chan struct{})}
+	go func() {
+		defer close(working.ended)
+		working.err = users.Run(loading)
+	}()
+	err = r.warmUp(ctx, index, working)
+	if err == nil {
+		err = r.awrSnapshot(ctx)
+	}
+	if err == nil {
+		err = r.measure(ctx, index, step, func(ctx context.Context) error {
+			return working.wait(ctx, time.Duration(s.DurationSeconds)*time.Second)
+		}, func(rep *runfile.Repetition) {
+			if r.plan.Workload.SLOB.Access == runfile.AccessRandomRead {
+				putLatency(rep)
+			}
+		})
+	}
+	cancel() // which ends their statements
+	stopped := r.course.Do(ctx, func(context.Context) error {
+		<-working.ended
+		return working.err
+	})
+	stuck = errors.Is(stopped, course.ErrStuck)
+	if err == nil {
+		err = r.awrSnapshot(ctx)
+	}
+	if err == nil || stuck {
+		return errors.Join(err, stopped)
+	}
+	return err
+}
+
+func (r *runner) connectUsers(ctx context.Context, index, n int32) (*slob.Users, error) {
+	var users *slob.Users
+	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
+		users, err = slob.Connect(ctx, slob.Options{
+			Open: r.open, Connects: r.plan.Database.Connects, Password: r.password,
+			SLOB: *r.plan.Workload.SLOB, Rows: r.schemas.Rows(), Users: n,
+			Seed: r.plan.Seed + uint64(index), //nolint:gosec // positive
+		})
+		return err
+	})
+	if errors.Is(err, course.ErrStuck) {
+		return nil, err // users belongs to the goroutine that is stuck
+	}
+	if err != nil {
+		return users, fmt.Errorf("log %d users in: %w", n, err)
+	}
+	if users.NotDirect != nil {
+		r.opt.Log.Warn("Scans may be answered by the buffer cache", "error", users.NotDirect)
+		r.course.Tell("this database refuses _serial_direct_read, so scans may be answered by the buffer cache: " + course.OneLine(users.NotDirect))
+	}
+	return users, nil
+}
+
+// warmUp lets time pass under load that is not counted.
+func (r *runner) warmUp(ctx context.Context, index int32, working *work) error {
+	d := time.Duration(r.plan.Schedule.WarmupSeconds) * time.Second
+	if d == 0 {
+		return nil
+	}
+	o := r.observe(ctx, runfile.SpanWarmup, index)
+	defer o.end()
+	return r.course.During(ctx, o.collect, func(ctx context.Context) error { return working.wait(ctx, d) })
+}
+
+// awrSnapshot takes one where the plan says that the licence is there.
+func (r *runner) awrSnapshot(ctx context.Context) error {
+	if !r.plan.Workload.SLOB.AWR {
+		return nil
+	}
+	return r.course.Do(ctx, func(ctx context.Context) error {
+		if _, err := r.adminDB.ExecContext(ctx, sqltext.Text("awr_snapshot")); err != nil {
+			return fmt.Errorf("take an AWR snapshot (workload.slob.awr): %w", oracle.Explain(err))
+		}
+		return nil
+	})
+}
+
+// work is users at work in another goroutine.
+type work struct {
+	ended chan struct{}
+	err   error // when ended is closed
+}
+
+// wait returns after d, or before that when the users or the run have ended.
+func (w *work) wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-w.ended:
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return w.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,77 @@
+// Package catalog knows which columns the views that we read have, and since
+// which release of Oracle, and holds SQL texts against that.
+//
+// The columns of V$DNFS_*, of V$IOSTAT_*, of the statistics, waits and
+// histograms, and those of CALIBRATE_IO are those that Oracle's reference gives
+// for 12.1 to 23; Oracle AI Database 26ai is release 23 here. Of the views that
+// only say what a database is (V$INSTANCE, V$SESSION, ...) there are those
+// columns that we have a use for.
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
+)
+
+// Covers returns the releases that a text is for, by the line "-- releases: ..."
+// near its head: all, from R, to R, or R to R. Without that line it is all.
+func Covers(sql string) ([]sqltext.Release, error) {
+	for line := range strings.Lines(sql) {
+		words, ok := strings.CutPrefix(strings.TrimSpace(line), "-- releases: ")
+		if !ok {
+			continue
+		}
+		return covers(strings.Fields(words))
+	}
+	return sqltext.Releases(), nil
+}
+
+func covers(words []string) ([]sqltext.Release, error) {
+	first, last := "12.1", "23"
+	switch {
+	case len(words) == 1 && words[0] == "all":
+	case len(words) == 2 && words[0] == "from":
+		first = words[1]
+	case len(words) == 2 && words[0] == "to":
+		last = words[1]
+	case len(words) == 3 && words[1] == "to":
+		first, last = words[0], words[2]
+	default:
+		return nil, fmt.Errorf("releases %q: want all, from R, to R, or R to R", strings.Join(words, " "))
+	}
+	all := sqltext.Releases()
+	is := func(name string) func(sqltext.Release) bool {
+		return func(r sqltext.Release) bool { return r.String() == name }
+	}
+	from, to := slices.IndexFunc(all, is(first)), slices.IndexFunc(all, is(last))
+	if from < 0 || to < from {
+		return nil, fmt.Errorf("releases %q: unknown, or none", strings.Join(words, " "))
+	}
+	return all[from : to+1], nil
+}
+
+// columnsOf returns the columns that a view has in a release, and false for a
+// view that is not known. Names are in upper case; GV$ views have INST_ID.
+func columnsOf(view string, r sqltext.Release) (map[string]bool, bool) {
+	list, ok := views()[strings.TrimPrefix(view, "G")]
+	if !ok {
+		list, ok = views()[view]
+	}
+	if !ok {
+		return nil, false
+	}
+	columns := map[string]bool{}
+	for word := range strings.FieldsSeq(list) {
+		name, since, dated := strings.Cut(word, "@")
+		if !dated || since <= r.String() {
+			columns[name] = true
+		}
+	}
+	if strings.HasPrefix(view, "GV$") {
+		columns["INST_ID"] = true
+	}
+	return columns, true
+}
