@@ -19,7 +19,8 @@ func stepsSection(r runfile.Result, j judge.Judgement) doc.Section {
 		s.Add(doc.Block{In: doc.TextOnly, Table: stepTable(j.Steps, "load")})
 	}
 	kinds := []struct{ kind, axis string }{
-		{runfile.StepUsers, "users"}, {runfile.StepSmallReads, "small reads at once"},
+		{runfile.StepUsers, "users"},
+		{runfile.StepSmallReads, "small reads at once"},
 		{runfile.StepLargeReads, "large reads at once"},
 	}
 	for _, k := range kinds {

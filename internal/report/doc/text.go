@@ -148,21 +148,15 @@ const barRoom = 4
 
 // table writes a table with an empty line before and after.
 func (p *page) table(t *Table) {
-	room := p.width
+	p.terminalTexts(t)
+	room, marks := p.width, 0
 	for _, r := range t.Rows {
+		if r.Mark != "" {
+			marks = max(marks, 1+columns(r.Mark))
+		}
 		if r.Bar != nil {
 			room = min(room, p.width-max(barRoom, 1+columns(r.Mark)))
 		}
-		for i, c := range r.Cells {
-			r.Cells[i].Text = p.clean(cmp.Or(c.Short, c.Text))
-		}
-	}
-	for i, c := range t.Columns {
-		head := cmp.Or(c.Short, strings.ReplaceAll(strings.ToUpper(c.Head), "B/S", "B/s"))
-		if p.width < defaultWidth {
-			head = cmp.Or(c.Narrow, head)
-		}
-		t.Columns[i].Head = p.clean(head)
 	}
 	widths, total := t.widths()
 	p.line("")
@@ -173,12 +167,6 @@ func (p *page) table(t *Table) {
 	}
 	t.shrink(widths, total-room)
 	p.heads(t, widths)
-	marks := 0
-	for _, r := range t.Rows {
-		if r.Mark != "" {
-			marks = max(marks, 1+columns(r.Mark))
-		}
-	}
 	for _, r := range t.Rows {
 		line, wide := p.row(t, widths, r.Cells)
 		if r.Bar != nil {
@@ -189,6 +177,22 @@ func (p *page) table(t *Table) {
 			line += p.paint(yellow, p.clean(r.Mark))
 		}
 		p.line(line)
+	}
+}
+
+// terminalTexts gives the cells and heads of t their texts for a terminal, cleaned.
+func (p *page) terminalTexts(t *Table) {
+	for _, r := range t.Rows {
+		for i, c := range r.Cells {
+			r.Cells[i].Text = p.clean(cmp.Or(c.Short, c.Text))
+		}
+	}
+	for i, c := range t.Columns {
+		head := cmp.Or(c.Short, strings.ReplaceAll(strings.ToUpper(c.Head), "B/S", "B/s"))
+		if p.width < defaultWidth {
+			head = cmp.Or(c.Narrow, head)
+		}
+		t.Columns[i].Head = p.clean(head)
 	}
 }
 
