@@ -29,12 +29,16 @@ import (
 // well, but a hostile one must not fill our memory.
 const maxResult = 64 << 20
 
-// readProgress reads how far the clients have come.
+// readProgress reads how far the clients have come, as the cache knows it.
 func (r *Reconciler) readProgress(ctx context.Context, s *scope) error {
 	cm, err := r.resultObject(ctx, r.Client, s)
-	if err != nil || cm == nil {
-		return err
+	if err == nil && cm != nil {
+		s.setProgress(cm)
 	}
+	return err
+}
+
+func (s *scope) setProgress(cm *corev1.ConfigMap) {
 	s.progress = nil
 	_, s.released = cm.Data[runfile.KeyRelease]
 	for i := range s.plan.Clients {
@@ -42,16 +46,18 @@ func (r *Reconciler) readProgress(ctx context.Context, s *scope) error {
 			s.progress = append(s.progress, *p)
 		}
 	}
-	return nil
 }
 
-// readResult reads what the clients have published of what they measured. The cache holds
-// no results: they are read when the run is over, and when its files are removed.
+// readResult reads what the clients have published of what they measured, and their
+// progress with it. The cache holds no results, and its progress may be old: an API
+// server that was away can be late with it for a minute. Results are read when the run
+// is over, and when its files are removed.
 func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 	cm, err := r.resultObject(ctx, r.Reader, s)
 	if err != nil || cm == nil {
 		return err
 	}
+	s.setProgress(cm)
 	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: *s.plan}
 	for i := range s.plan.Clients {
 		if c := clientResult(cm, i); c != nil {

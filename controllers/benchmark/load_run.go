@@ -113,7 +113,7 @@ func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
 	if s.b.Spec.Suspend {
 		return r.cancelLoad(ctx, s, pods)
 	}
-	if n, err := r.watchPods(ctx, s, pods); err != nil || n.Stop || s.outcome != nil {
+	if n, err := r.watchPods(ctx, s, pods); err != nil || n.Stop || s.outcome != nil || allFinal(s) {
 		return n, err
 	}
 	if err := r.releaseClients(ctx, s); err != nil {
@@ -204,9 +204,10 @@ func (r *Reconciler) giveUp(ctx context.Context, s *scope, o outcome, ended time
 	return r.salvage(ctx, s, o)
 }
 
-// salvage ends the run with the results that exist.
+// salvage ends the run with the results that exist. A run whose results are all there has
+// not failed, whatever the cache knows: it goes on to its normal end.
 func (r *Reconciler) salvage(ctx context.Context, s *scope, o outcome) (next, error) {
-	if err := r.readResult(ctx, s); err != nil {
+	if err := r.readResult(ctx, s); err != nil || allFinal(s) {
 		return next{}, err
 	}
 	if s.result != nil && len(s.result.Clients) > 0 {

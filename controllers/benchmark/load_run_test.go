@@ -1,11 +1,19 @@
 package benchmark
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/experiments"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -29,6 +37,41 @@ func TestARunThatFailsWaitsForResultsThatMayStillCome(t *testing.T) {
 		}
 		if waits := s.outcome == nil; waits != tc.waits {
 			t.Errorf("%s: waits %v, want %v", reason, waits, tc.waits)
+		}
+	}
+}
+
+// TestARunWhoseResultsAreAllThereHasNotFailed: the cache of a manager that has just
+// started may know an old progress and the end of the Job.
+func TestARunWhoseResultsAreAllThereHasNotFailed(t *testing.T) {
+	t.Parallel()
+	result := experiments.Ramp()
+	var packed bytes.Buffer
+	zw := gzip.NewWriter(&packed)
+	if err := errors.Join(json.NewEncoder(zw).Encode(result), zw.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for name, final := range map[string]bool{"all is there": true, "the collector was still at work": false} {
+		b := &v1alpha1.NFSBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo", UID: "1"}}
+		progress, err := json.Marshal(runfile.Progress{Final: final})
+		if err != nil {
+			t.Fatal(err)
+		}
+		published := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "result", OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "nfsbench.io/v1alpha1", Kind: "NFSBenchmark", Name: "demo", UID: "1"},
+			}},
+			Data:       map[string]string{runfile.ProgressKey(0): string(progress)},
+			BinaryData: map[string][]byte{runfile.ResultKey(0): packed.Bytes()},
+		}
+		s := &scope{b: b, plan: &result.Plan, progress: []runfile.Progress{{}}}
+		s.names.Result = "result"
+		r := reconcilerWith(t, published)
+		if _, err := r.giveUp(t.Context(), s, outcome{phase: v1alpha1.PhaseFailed}, resultGrace); err != nil {
+			t.Fatal(err)
+		}
+		if failed := s.outcome != nil; failed == final {
+			t.Errorf("%s: failed %v; %d final results of %d", name, failed, len(s.finals()), s.plan.Clients)
 		}
 	}
 }
