@@ -36,21 +36,14 @@ func (l *Load) Register(cmd *cobra.Command) {
 	fs.StringVar(&l.Workload, "workload", WorkloadRaw,
 		"raw, calibrate, slob-read or slob-scan; the last three are the I/O of a database, without one")
 	fs.StringVar(&l.Pattern, "pattern", runfile.PatternRead,
-		"Read, Overwrite, Copy, RandomRead or RandomWrite, in any case; also randread and randwrite")
+		strings.Join(runfile.Patterns(), ", ")+", in any case; also randread and randwrite")
 	fs.DurationVar(&l.duration, "duration", runfile.DefaultDurationSeconds*time.Second, "measured window")
 	CompleteValues(cmd, "workload", workloads()...)
-	CompleteValues(cmd, "pattern", patterns()...)
+	CompleteValues(cmd, "pattern", runfile.Patterns()...)
 }
 
 func workloads() []string {
 	return []string{WorkloadRaw, WorkloadCalibrate, WorkloadSLOBRead, WorkloadSLOBScan}
-}
-
-func patterns() []string {
-	return []string{
-		runfile.PatternRead, runfile.PatternOverwrite, runfile.PatternCopy,
-		runfile.PatternRandomRead, runfile.PatternRandomWrite,
-	}
 }
 
 // Parse converts the flags. Its errors name the flag and the fix.
@@ -59,7 +52,7 @@ func (l *Load) Parse() (err error) {
 		return err
 	}
 	also := map[string]string{"randread": runfile.PatternRandomRead, "randwrite": runfile.PatternRandomWrite}
-	if l.Pattern, err = OneOf("pattern", l.Pattern, patterns(), also); err != nil {
+	if l.Pattern, err = OneOf("pattern", l.Pattern, runfile.Patterns(), also); err != nil {
 		return err
 	}
 	l.DurationSeconds, err = Seconds("--duration", l.duration)

@@ -22,6 +22,11 @@ const (
 	PatternRandomWrite = "RandomWrite" // overwrites at random aligned offsets
 )
 
+// Patterns lists the patterns of the raw workload.
+func Patterns() []string {
+	return []string{PatternRead, PatternOverwrite, PatternCopy, PatternRandomRead, PatternRandomWrite}
+}
+
 // Plan says everything that a loader and a collector must know to make one run.
 type Plan struct {
 	Version  string    `json:"version" jsonschema:"enum=nfsbench.io/plan/v2"`
@@ -165,6 +170,10 @@ const (
 	SourcePrometheus = "prometheus" // a Prometheus server that collects from the storage
 	SourceExporter   = "exporter"   // node_exporter or NFS-Ganesha on the servers themselves
 )
+
+func sourceKinds() []string {
+	return []string{SourceEmbedded, SourceONTAP, SourceFlashBlade, SourcePrometheus, SourceExporter}
+}
 
 // Source is one place where the storage side's counters are read. It never holds
 // a secret: Credentials says where to look for them.

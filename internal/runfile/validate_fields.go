@@ -94,7 +94,7 @@ func (c *checker) channels(e Engine) {
 
 func (c *checker) raw(r Raw) {
 	const at = "workload.raw"
-	c.oneOf(at+".pattern", r.Pattern, PatternRead, PatternOverwrite, PatternCopy, PatternRandomRead, PatternRandomWrite)
+	c.oneOf(at+".pattern", r.Pattern, Patterns()...)
 	c.blockSize(at+".blockSizeBytes", r.BlockSizeBytes)
 	c.check(r.FileSizeBytes >= r.BlockSizeBytes, at+".fileSizeBytes",
 		"is %d, less than one block; write at least %d", r.FileSizeBytes, r.BlockSizeBytes)
