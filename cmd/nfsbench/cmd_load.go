@@ -70,26 +70,26 @@ func newLoadCommand(a *app) *cobra.Command {
 		Short: "Generate load on NFS storage and measure it",
 		Long: `Generate load on NFS storage and measure it.
 
-With --server or --oranfstab it uses its own NFSv3 client, which opens one
-connection for each path and balances over them as Oracle Direct NFS does. With
---mount it uses the operating system's client, with O_DIRECT. Every job has a
-file of its own; the files are filled first with data that no storage can
-compress or deduplicate, outside the measured window, and only ever overwritten
-in place. A sample of blocks is read back at the end and compared.
+With --server or --oranfstab, nfsbench uses its own NFSv3 client, which opens one
+connection for each path and balances I/O over them as Oracle Direct NFS does. With
+--mount it uses the client of the operating system, with O_DIRECT. Every job has its
+own file. Before the measured window, nfsbench fills the files with data that no
+storage can compress or deduplicate; later it only overwrites them in place. At the
+end it reads a sample of blocks back and compares them.
 
 Without further flags: 4 jobs read files of 1Gi in blocks of 1Mi, each with 8
-I/Os outstanding; 5 s idle, 10 s of warm-up, 60 s measured, as an NFSBenchmark
-does. Random patterns use blocks of 8Ki. Writes are stable: each is on the storage
-before it counts (FILE_SYNC; O_DSYNC with --mount), as a database writes.
+I/Os outstanding; 5 s idle, 10 s of warm-up, 60 s measured. These are the defaults
+of an NFSBenchmark. Random patterns use blocks of 8Ki. Writes are stable: each is on
+the storage before it counts (FILE_SYNC; O_DSYNC with --mount), as with a database.
 
-The I/O of an Oracle database comes without one by --workload. calibrate does
-what CALIBRATE_IO does: it raises the number of single-block reads outstanding
-until their mean latency passes --max-latency or they bring no more, then that
-of large reads, and does so --warmup-runs times before it counts; each level
-lasts --duration (then 10 s if not given). slob-read and slob-scan do what users
-of SLOB do, each with one single-block read outstanding, or scanning its schema
-with a read-ahead; --users with several numbers makes a ramp, which goes through
-all of them in each repetition, over the same files.`,
+--workload selects the I/O of an Oracle database, without a database. calibrate
+works as CALIBRATE_IO: it increases the number of outstanding single-block reads
+until their mean latency exceeds --max-latency or throughput stops growing, and then
+the number of outstanding large reads. Each level lasts --duration. The first
+--warmup-runs runs do not count. slob-read and slob-scan work as the users of SLOB:
+each user keeps one single-block read outstanding, or scans its schema with a
+read-ahead. Several numbers in --users make a ramp: each repetition measures all of
+them, over the same files.`,
 		Example: loadExamples,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },

@@ -21,10 +21,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// calibrateSeconds is how long each level of a calibration lasts without --duration:
-// there may be twenty of them.
-const calibrateSeconds = 10
-
 // loadFlags are the flags of load that describe a plan.
 type loadFlags struct {
 	cli.Load
@@ -71,7 +67,7 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	fs.Int32Var(&f.files.Count, "files", runfile.DefaultFiles, "calibrate: files of --file-size each")
 	fs.Int32SliceVar(&f.slob.Users, "users", []int32{1}, "slob: users at work at once; several numbers make a ramp, such as 1,2,4,8,16")
 	fs.Int32Var(&f.slob.Schemas, "schemas", 1, "slob: schemas that users are spread over, each with a file of its own")
-	f.slob.ScaleBytes, f.slob.ScanTableBytes = 1<<30, runfile.DefaultScanTableBytes
+	f.slob.ScaleBytes, f.slob.ScanTableBytes = runfile.DefaultScaleBytes, runfile.DefaultScanTableBytes
 	f.files.BlockSizeBytes = runfile.DefaultBlockBytes(runfile.PatternRandomRead)
 	f.files.LargeReadBytes = runfile.DefaultBlockBytes(runfile.PatternRead)
 	fs.Var((*byteSize)(&f.slob.ScaleBytes), "scale", "slob-read: size of each schema")
@@ -238,9 +234,6 @@ func takePort(given string, ports *runfile.Ports) (address string, err error) {
 
 func (f *loadFlags) schedule() (s runfile.Schedule, err error) {
 	s.Repetitions, s.DurationSeconds = f.p.Schedule.Repetitions, f.DurationSeconds
-	if f.Workload == cli.WorkloadCalibrate && !f.fs.Changed("duration") {
-		s.DurationSeconds = calibrateSeconds
-	}
 	for _, span := range []struct {
 		flag string
 		from time.Duration

@@ -36,7 +36,7 @@ func TestFlagsBecomeTheLoadOfADatabase(t *testing.T) {
 					Count: 8, SizeBytes: 2 << 30, BlockSizeBytes: 8192, LargeReadBytes: 1 << 20, Directory: "nfsbench", KeepFiles: true,
 				},
 			}},
-			10,
+			60,
 		},
 		"random reads": {
 			[]string{
@@ -55,7 +55,7 @@ func TestFlagsBecomeTheLoadOfADatabase(t *testing.T) {
 		"scans": {
 			[]string{"--workload=slob-scan", "--users=4", "--schemas=2", "--scan-size=4Gi", "--read-ahead=8", "--large-read=256Ki"},
 			runfile.Workload{SLOB: &runfile.SLOB{
-				Access: runfile.AccessFullTableScan, Users: []int32{4}, Schemas: 2, ScaleBytes: 1 << 30, ScanTableBytes: 4 << 30, WorkUnit: 64, ReadAhead: 8,
+				Access: runfile.AccessFullTableScan, Users: []int32{4}, Schemas: 2, ScaleBytes: 80 << 20, ScanTableBytes: 4 << 30, WorkUnit: 64, ReadAhead: 8,
 				Files: &runfile.Files{Count: 2, SizeBytes: 4 << 30, BlockSizeBytes: 8192, LargeReadBytes: 256 << 10, Directory: "nfsbench"},
 			}},
 			60,

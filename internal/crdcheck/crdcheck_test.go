@@ -115,6 +115,7 @@ func TestDefaultsAreFilledInWhereAnObjectWasAdded(t *testing.T) {
 	raw := workloadOf(t, good, "raw")
 	calibrate := workloadOf(t, strings.Replace(good, "raw: {pattern: Read}", "calibrate: {}", 1), "calibrate")
 	slob := workloadOf(t, strings.Replace(good, "raw: {pattern: Read}", "slob: {access: FullTableScan}", 1), "slob")
+	scale := resource.MustParse(slob["scale"].(string))
 	scanTable := resource.MustParse(slob["scanTableSize"].(string))
 	run := got["run"].(map[string]any)
 	fileSize := resource.MustParse(raw["fileSize"].(string))
@@ -129,6 +130,7 @@ func TestDefaultsAreFilledInWhereAnObjectWasAdded(t *testing.T) {
 		"warmupRuns":      {calibrate["warmupRuns"], float64(runfile.DefaultWarmupRuns)},
 		"files":           {calibrate["nativeFiles"].(map[string]any)["count"], float64(runfile.DefaultFiles)},
 		"scanTableSize":   {scanTable.Value(), int64(runfile.DefaultScanTableBytes)},
+		"scale":           {scale.Value(), int64(runfile.DefaultScaleBytes)},
 		"workUnit":        {slob["workUnit"], float64(runfile.DefaultWorkUnit)},
 		"readAhead":       {slob["readAhead"], float64(runfile.DefaultReadAhead)},
 		"durationSeconds": {run["durationSeconds"], float64(runfile.DefaultDurationSeconds)},

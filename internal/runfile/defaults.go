@@ -14,7 +14,8 @@ const (
 	DefaultMaxLatencyMilliseconds = 20
 	DefaultWarmupRuns             = 1
 	DefaultFiles                  = 4
-	DefaultScanTableBytes         = 1 << 30 // of SLOB
+	DefaultScaleBytes             = 80 << 20 // of SLOB
+	DefaultScanTableBytes         = 1 << 30
 	DefaultWorkUnit               = 64
 	DefaultReadAhead              = 4
 
