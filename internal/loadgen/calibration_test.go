@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/test/targettest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -29,9 +29,9 @@ func calibratePlan(disks int32) runfile.Plan {
 
 // queue is storage in memory with so many servers, each of which takes so long
 // for a read. Filling is free.
-func queue(servers int, service time.Duration) *mem.Target {
+func queue(servers int, service time.Duration) *targettest.Memory {
 	free := make(chan struct{}, servers)
-	return &mem.Target{BeforeIO: func(op, name string, _ int64) error {
+	return &targettest.Memory{BeforeIO: func(op, name string, _ int64) error {
 		if op == "read" && strings.HasSuffix(name, ".dat") {
 			free <- struct{}{}
 			time.Sleep(service) // of the bubble
@@ -127,7 +127,7 @@ func TestACalibrationReadsAllFiles(t *testing.T) {
 func TestCalibrationOverStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan := calibratePlan(1)
-		load, _ := runStreams(t.Context(), t, plan, &mem.Target{Delay: 10 * time.Millisecond})
+		load, _ := runStreams(t.Context(), t, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		if load.Failure != nil {
 			t.Fatalf("failure %+v", load.Failure)
 		}
@@ -146,7 +146,7 @@ func TestACalibrationThatTakesTooLongKeepsItsLevels(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		plan := calibratePlan(1)
 		plan.Schedule.TimeoutSeconds = 20
-		load, sink := t.run(t.Context(), t.T, plan, &mem.Target{Delay: 10 * time.Millisecond})
+		load, sink := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !load.Partial {
 			t.Fatalf("failure %+v", load.Failure)
 		}

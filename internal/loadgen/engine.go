@@ -12,7 +12,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
-	"github.com/nfsbench/nfsbench/internal/loadgen/pacer"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -27,7 +26,7 @@ type engine struct {
 	copies     bool
 	draws      bool // and where
 	now        func() time.Time
-	rate       *pacer.Constant // nil in a closed loop
+	rate       *pacer // nil in a closed loop
 	rec        *recorder.Recorder
 	workers    []worker // of one job after the other
 	arena      *target.Arena
@@ -95,7 +94,7 @@ func newEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, now func() 
 	}
 	e.overwrites, e.copies, e.draws = patternOf(&raw)
 	if raw.OperationsPerSecond > 0 {
-		rate := pacer.NewConstant(raw.OperationsPerSecond)
+		rate := newPacer(raw.OperationsPerSecond)
 		e.rate = &rate
 	}
 	for j := range jobs {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/test/targettest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -25,7 +25,7 @@ func traced(t *testing.T, run runFunc, plan runfile.Plan, delay time.Duration) m
 	if overwrites, _, _ := patternOf(plan.Workload.Raw); overwrites {
 		want = "write"
 	}
-	tgt := &mem.Target{Delay: delay, BeforeIO: func(op, name string, off int64) error {
+	tgt := &targettest.Memory{Delay: delay, BeforeIO: func(op, name string, off int64) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if op == want && strings.HasSuffix(name, ".dat") {
@@ -146,7 +146,7 @@ func TestAnOpenLoopHidesNoOverload(t *testing.T) {
 				plan := testPlan(runfile.PatternRandomRead) // 6 workers
 				plan.Workload.Raw.OperationsPerSecond = tc.rate
 				plan.Schedule = runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 10, Repetitions: 1}
-				load, _ := t.run(t.Context(), t.T, plan, &mem.Target{Delay: tc.delay})
+				load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: tc.delay})
 				if load.Failure != nil || load.LoopMode != "open" {
 					t.Fatalf("loop %s, failure %+v", load.LoopMode, load.Failure)
 				}
@@ -173,7 +173,7 @@ func TestStonewallTellsASlowJobFromAFastOne(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		plan := testPlan(runfile.PatternRead)
 		plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
-		tgt := &mem.Target{Delay: time.Millisecond, BeforeIO: func(op, name string, _ int64) error {
+		tgt := &targettest.Memory{Delay: time.Millisecond, BeforeIO: func(op, name string, _ int64) error {
 			if op == "read" && name == "c0-j1.dat" {
 				time.Sleep(3 * time.Second) // of the bubble
 			}
@@ -192,7 +192,7 @@ func TestCopyCountsBothDirections(t *testing.T) {
 		plan := testPlan(runfile.PatternCopy)
 		plan.Workload.Raw.Depth = 1
 		plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
-		load, _ := t.run(t.Context(), t.T, plan, &mem.Target{Delay: 10 * time.Millisecond})
+		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		rep := load.Repetitions[0]
 		got := fmt.Sprintf("%d reads, %d writes", rep.Read.Count, rep.Write.Count)
 		// One after the other, 20 ms for both, by two jobs.

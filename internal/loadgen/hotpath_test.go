@@ -7,14 +7,14 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/test/targettest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // hotEngine gives an engine in a round that lasts for ever.
 func hotEngine(tb testing.TB, pattern string, rate int64) *engine {
 	tb.Helper()
-	return hotEngineOn(tb, mem.Streaming{Target: &mem.Target{}, Now: time.Now, LaneCount: 2}, pattern, rate)
+	return hotEngineOn(tb, targettest.MemoryStreams{Memory: &targettest.Memory{}, Now: time.Now, LaneCount: 2}, pattern, rate)
 }
 
 func hotEngineOn(tb testing.TB, tgt target.Target, pattern string, rate int64) *engine {
@@ -84,7 +84,7 @@ func allocations(run func(operations int)) (each float64) {
 func TestNoOperationAllocates(t *testing.T) {
 	for _, pattern := range patterns() {
 		t.Run(pattern, func(t *testing.T) {
-			e := hotEngineOn(t, &mem.Target{}, pattern, 0)
+			e := hotEngineOn(t, &targettest.Memory{}, pattern, 0)
 			w := &e.workers[0]
 			var io target.IO
 			if n := testing.AllocsPerRun(1000, func() { w.step(t.Context(), &io) }); n != 0 {
@@ -115,7 +115,7 @@ func TestNoOperationOfAStreamAllocates(t *testing.T) {
 }
 
 func TestNoPacedOperationAllocates(t *testing.T) {
-	e := hotEngineOn(t, &mem.Target{}, runfile.PatternRandomRead, 100_000)
+	e := hotEngineOn(t, &targettest.Memory{}, runfile.PatternRandomRead, 100_000)
 	w := &e.workers[0]
 	w.timer = time.NewTimer(time.Hour)
 	var io target.IO
@@ -128,7 +128,7 @@ func TestNoPacedOperationAllocates(t *testing.T) {
 func BenchmarkOperation(b *testing.B) {
 	for _, pattern := range patterns() {
 		b.Run(pattern, func(b *testing.B) {
-			w := &hotEngineOn(b, &mem.Target{}, pattern, 0).workers[0]
+			w := &hotEngineOn(b, &targettest.Memory{}, pattern, 0).workers[0]
 			var io target.IO
 			b.ReportAllocs()
 			for b.Loop() {
@@ -208,7 +208,7 @@ func TestNoOperationOfAUserAllocates(t *testing.T) {
 	for name, load := range userLoads() {
 		t.Run(name, func(t *testing.T) {
 			plan, step := load()
-			e := hotUsers(t, mem.Streaming{Target: &mem.Target{}, Now: time.Now, LaneCount: 2}, plan, step)
+			e := hotUsers(t, targettest.MemoryStreams{Memory: &targettest.Memory{}, Now: time.Now, LaneCount: 2}, plan, step)
 			n := allocations(func(operations int) {
 				b := &budget{Driver: e.drivers[0].ready()}
 				b.left.Store(int64(operations))
@@ -218,7 +218,7 @@ func TestNoOperationOfAUserAllocates(t *testing.T) {
 				t.Errorf("%v allocations for each operation over a stream", n)
 			}
 			checkNoFailure(t, e)
-			e = hotUsers(t, &mem.Target{}, plan, step)
+			e = hotUsers(t, &targettest.Memory{}, plan, step)
 			var io target.IO
 			if n := testing.AllocsPerRun(1000, func() { e.workers[0].step(t.Context(), &io) }); n != 0 {
 				t.Errorf("%v allocations for each operation of a goroutine", n)
@@ -232,7 +232,7 @@ func BenchmarkUser(b *testing.B) {
 	for name, load := range userLoads() {
 		b.Run(name, func(b *testing.B) {
 			plan, step := load()
-			d := hotUsers(b, mem.Streaming{Target: &mem.Target{}, Now: time.Now, LaneCount: 2}, plan, step).drivers[0].ready()
+			d := hotUsers(b, targettest.MemoryStreams{Memory: &targettest.Memory{}, Now: time.Now, LaneCount: 2}, plan, step).drivers[0].ready()
 			var io target.IO
 			b.ReportAllocs()
 			for b.Loop() {

@@ -181,7 +181,7 @@ func (r *Runner) putStonewall(m *measuring) {
 		out.LastDoneNanoseconds = max(out.LastDoneNanoseconds, int64(at))
 	}
 	if rate := r.engine.rate; rate != nil {
-		due := int64(rate.CountBefore(end) - rate.CountBefore(m.round.from))
+		due := int64(rate.countBefore(end) - rate.countBefore(m.round.from))
 		out.DroppedOps = max(0, due-started)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/test/targettest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -16,7 +16,7 @@ func TestAFailedIOEndsTheRunWithWhatWasMeasured(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		boom := errors.New("NFS3ERR_IO")
 		start := time.Now()
-		tgt := &mem.Target{Delay: 10 * time.Millisecond, BeforeIO: func(op, _ string, off int64) error {
+		tgt := &targettest.Memory{Delay: 10 * time.Millisecond, BeforeIO: func(op, _ string, off int64) error {
 			if op == "read" && off == 4096*7 && time.Since(start) > 10*time.Second {
 				return boom
 			}
@@ -54,7 +54,7 @@ func TestACancelledRunDrainsAndKeepsWhatItHas(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(after, func() { cancel(errors.New("terminated")) })
 				plan := testPlan(runfile.PatternOverwrite)
-				load, sink := t.run(ctx, t.T, plan, &mem.Target{Delay: 40 * time.Millisecond})
+				load, sink := t.run(ctx, t.T, plan, &targettest.Memory{Delay: 40 * time.Millisecond})
 				if load.Failure == nil || load.Failure.Code != runfile.FailureCancelled || !strings.Contains(load.Failure.Message, "terminated") {
 					t.Fatalf("failure %+v", load.Failure)
 				}
@@ -80,7 +80,7 @@ func TestARunThatTakesTooLongEndsWithTimeout(t *testing.T) {
 		plan.Schedule = runfile.Schedule{DurationSeconds: 6, Repetitions: 1, TimeoutSeconds: 7}
 		plan.Workload.Raw.FileSizeBytes *= 16
 		start := time.Now()
-		load, _ := t.run(t.Context(), t.T, plan, &mem.Target{Delay: 3 * time.Second})
+		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 3 * time.Second})
 		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "timeoutSeconds") {
 			t.Errorf("failure %+v", load.Failure)
 		}
@@ -94,7 +94,7 @@ func TestAStorageThatStopsAnsweringDoesNotHangTheRun(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		start := time.Now()
 		hang := make(chan struct{})
-		tgt := &mem.Target{Delay: 20 * time.Millisecond, BeforeIO: func(op, _ string, _ int64) error {
+		tgt := &targettest.Memory{Delay: 20 * time.Millisecond, BeforeIO: func(op, _ string, _ int64) error {
 			if op == "read" && time.Since(start) > 10*time.Second {
 				<-hang
 			}
@@ -114,7 +114,7 @@ func TestAStorageThatStopsAnsweringDoesNotHangTheRun(t *testing.T) {
 func TestIOsThatAreNeverAnsweredAreNotForgottenAtTheEnd(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		start := time.Now()
-		tgt := &mem.Target{Delay: 20 * time.Millisecond, Hang: func(op, _ string, off int64) bool {
+		tgt := &targettest.Memory{Delay: 20 * time.Millisecond, Hang: func(op, _ string, off int64) bool {
 			return op == "read" && off == 0 && time.Since(start) > 10*time.Second
 		}}
 		load, _ := t.run(t.Context(), t.T, testPlan(runfile.PatternRead), tgt)
@@ -133,10 +133,10 @@ func TestACallThatNeverReturnsDoesNotHangACancelledRun(t *testing.T) {
 		time.AfterFunc(5*time.Second, cancel)
 		never := make(chan struct{})
 		start := time.Now()
-		load, _ := t.run(ctx, t.T, testPlan(runfile.PatternRead), &mem.Target{}, func(o *Options) {
+		load, _ := t.run(ctx, t.T, testPlan(runfile.PatternRead), &targettest.Memory{}, func(o *Options) {
 			o.Open = func(context.Context) (target.Target, error) {
 				<-never // a dead hard mount
-				return &mem.Target{}, nil
+				return &targettest.Memory{}, nil
 			}
 		})
 		close(never)
@@ -153,7 +153,7 @@ func TestAClientThatIsNeverReleasedSaysSo(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		plan := testPlan(runfile.PatternRead)
 		plan.Clients = 2
-		load, _ := t.run(t.Context(), t.T, plan, &mem.Target{Delay: time.Millisecond}, func(o *Options) {
+		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: time.Millisecond}, func(o *Options) {
 			o.Release = func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
 		})
 		if load.Failure == nil || load.Failure.Code != runfile.FailureTimeout || !strings.Contains(load.Failure.Message, "not all clients") {

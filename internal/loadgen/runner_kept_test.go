@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/test/targettest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -37,7 +37,7 @@ func TestARepetitionIsSavedBeforeAnythingElseIsDone(t *testing.T) {
 		k := &keeper{after: map[string]int{}}
 		plan := testPlan(runfile.PatternRead)
 		plan.Schedule.DurationSeconds = 4 // so short that no other save falls into it
-		runMem(t.Context(), t, plan, &mem.Target{Delay: 10 * time.Millisecond}, func(o *Options) { o.Sink = k })
+		runMem(t.Context(), t, plan, &targettest.Memory{Delay: 10 * time.Millisecond}, func(o *Options) { o.Sink = k })
 		if k.after[runfile.SpanCooldown] != 1 || k.after[runfile.SpanVerify] != 2 {
 			t.Errorf("%d repetitions were saved when the first cool-down began, %d before the files were verified",
 				k.after[runfile.SpanCooldown], k.after[runfile.SpanVerify])
@@ -46,14 +46,14 @@ func TestARepetitionIsSavedBeforeAnythingElseIsDone(t *testing.T) {
 }
 
 // sticky is a target whose files cannot be removed.
-type sticky struct{ *mem.Target }
+type sticky struct{ *targettest.Memory }
 
 type stickyDirectory struct{ target.Directory }
 
 var errSticky = errors.New("read-only file system")
 
 func (s sticky) Directory(ctx context.Context, name string, create bool) (target.Directory, error) {
-	d, err := s.Target.Directory(ctx, name, create)
+	d, err := s.Memory.Directory(ctx, name, create)
 	return stickyDirectory{d}, err
 }
 
@@ -61,16 +61,16 @@ func (stickyDirectory) Remove(context.Context, string) error { return errSticky 
 
 func TestTheResultSaysWhetherFilesAreLeft(t *testing.T) {
 	for name, tc := range map[string]struct {
-		wrap func(*mem.Target) target.Target
+		wrap func(*targettest.Memory) target.Target
 		want bool
 	}{
-		"removed":           {func(m *mem.Target) target.Target { return m }, false},
-		"cannot be removed": {func(m *mem.Target) target.Target { return sticky{m} }, true},
+		"removed":           {func(m *targettest.Memory) target.Target { return m }, false},
+		"cannot be removed": {func(m *targettest.Memory) target.Target { return sticky{m} }, true},
 	} {
 		for _, fails := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					m := &mem.Target{Delay: 10 * time.Millisecond}
+					m := &targettest.Memory{Delay: 10 * time.Millisecond}
 					start := time.Now()
 					m.BeforeIO = func(op, _ string, _ int64) error {
 						if fails && op == "read" && time.Since(start) > 8*time.Second {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/test/targettest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -48,7 +48,7 @@ func testPlan(pattern string) runfile.Plan {
 
 // runMem runs a plan on a target in memory. Inside a synctest bubble it takes
 // no time.
-func runMem(ctx context.Context, t *testing.T, plan runfile.Plan, tgt *mem.Target, change ...func(*Options)) (*runfile.Load, *memory) {
+func runMem(ctx context.Context, t *testing.T, plan runfile.Plan, tgt *targettest.Memory, change ...func(*Options)) (*runfile.Load, *memory) {
 	t.Helper()
 	sink := &memory{}
 	start := time.Now()
@@ -72,14 +72,14 @@ func runMem(ctx context.Context, t *testing.T, plan runfile.Plan, tgt *mem.Targe
 }
 
 // runFunc is runMem, or the same over streams.
-type runFunc func(context.Context, *testing.T, runfile.Plan, *mem.Target, ...func(*Options)) (*runfile.Load, *memory)
+type runFunc func(context.Context, *testing.T, runfile.Plan, *targettest.Memory, ...func(*Options)) (*runfile.Load, *memory)
 
 // runStreams is runMem with a target that keeps the I/Os outstanding itself.
-func runStreams(ctx context.Context, t *testing.T, plan runfile.Plan, tgt *mem.Target, change ...func(*Options)) (*runfile.Load, *memory) {
+func runStreams(ctx context.Context, t *testing.T, plan runfile.Plan, tgt *targettest.Memory, change ...func(*Options)) (*runfile.Load, *memory) {
 	t.Helper()
 	return runMem(ctx, t, plan, tgt, append([]func(*Options){func(o *Options) {
 		o.Open = func(context.Context) (target.Target, error) {
-			return mem.Streaming{Target: tgt, Now: time.Now, LaneCount: 2}, nil
+			return targettest.MemoryStreams{Memory: tgt, Now: time.Now, LaneCount: 2}, nil
 		}
 	}}, change...)...)
 }
@@ -102,7 +102,7 @@ func eachWay(t *testing.T, test func(bubble)) {
 
 func TestAReadRunGoesThroughItsSpansAndCountsExactlyTheWindow(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		tgt := &mem.Target{Delay: 10 * time.Millisecond}
+		tgt := &targettest.Memory{Delay: 10 * time.Millisecond}
 		load, sink := t.run(t.Context(), t.T, testPlan(runfile.PatternRead), tgt)
 		if load.Failure != nil || load.Partial {
 			t.Fatalf("failure %+v, partial %v", load.Failure, load.Partial)
@@ -178,7 +178,7 @@ func checkSamples(t *testing.T, load *runfile.Load) {
 
 func TestProgressNeverGoesBackAndKnowsTheTimeLeft(t *testing.T) {
 	eachWay(t, func(t bubble) {
-		_, sink := t.run(t.Context(), t.T, testPlan(runfile.PatternRead), &mem.Target{Delay: 300 * time.Millisecond})
+		_, sink := t.run(t.Context(), t.T, testPlan(runfile.PatternRead), &targettest.Memory{Delay: 300 * time.Millisecond})
 		var before int32
 		for _, e := range sink.events {
 			if e.Percent < before {
@@ -202,7 +202,7 @@ func TestOverwritesAndCopiesAreVerifiedInPlace(t *testing.T) {
 				plan := testPlan(pattern)
 				plan.Workload.Raw.KeepFiles = true
 				plan.Schedule = runfile.Schedule{WarmupSeconds: 1, DurationSeconds: 2, Repetitions: 2}
-				tgt := &mem.Target{Delay: 8 * time.Millisecond}
+				tgt := &targettest.Memory{Delay: 8 * time.Millisecond}
 				for again := range 2 {
 					load, _ := t.run(t.Context(), t.T, plan, tgt)
 					if load.Failure != nil {
@@ -225,7 +225,7 @@ func TestOverwritesAndCopiesAreVerifiedInPlace(t *testing.T) {
 	}
 }
 
-func assertSizes(t *testing.T, tgt *mem.Target, plan runfile.Plan) {
+func assertSizes(t *testing.T, tgt *targettest.Memory, plan runfile.Plan) {
 	t.Helper()
 	dir, err := tgt.Directory(t.Context(), "nfsbench", false)
 	if err != nil {
@@ -244,7 +244,7 @@ func assertSizes(t *testing.T, tgt *mem.Target, plan runfile.Plan) {
 func TestALostOverwriteIsFound(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		var writes atomic.Int64
-		tgt := &mem.Target{Delay: 8 * time.Millisecond}
+		tgt := &targettest.Memory{Delay: 8 * time.Millisecond}
 		tgt.LoseWrite = func(name string, off int64) bool {
 			return name == "c0-j1.dat" && off == 8192 && writes.Add(1) > 3
 		}
@@ -276,7 +276,7 @@ func TestTheStateIsSavedEveryFiveSecondsWithTheWindowSoFar(t *testing.T) {
 			}
 		}
 		plan := testPlan(runfile.PatternRead)
-		t.run(t.Context(), t.T, plan, &mem.Target{Delay: 10 * time.Millisecond}, func(o *Options) { o.Sink = sink })
+		t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond}, func(o *Options) { o.Sink = sink })
 		if sink.loads < 6 {
 			t.Errorf("saved %d times in 31 s", sink.loads)
 		}
@@ -296,7 +296,7 @@ func TestSeveralClientsWaitForEachOther(t *testing.T) {
 		plan := testPlan(runfile.PatternRead)
 		plan.Clients = 2
 		start := time.Now()
-		load, sink := t.run(t.Context(), t.T, plan, &mem.Target{Delay: 20 * time.Millisecond}, func(o *Options) {
+		load, sink := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 20 * time.Millisecond}, func(o *Options) {
 			o.Client = 1
 			o.Release = func(ctx context.Context) error {
 				timer := time.NewTimer(20 * time.Second)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/test/targettest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -52,7 +52,7 @@ func checkMean(t *testing.T, name string, ops *runfile.Ops, want time.Duration) 
 func TestEachStepHasItsUsersWithOneReadOutstanding(t *testing.T) {
 	eachWay(t, func(t bubble) {
 		plan := slobPlan(runfile.AccessRandomRead, 1, 4, 2)
-		load, _ := t.run(t.Context(), t.T, plan, &mem.Target{Delay: 10 * time.Millisecond})
+		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		if load.Failure != nil {
 			t.Fatalf("failure %+v", load.Failure)
 		}
@@ -88,7 +88,7 @@ func TestTheSpansOfARampSayWhichStepTheyAreOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan := slobPlan(runfile.AccessRandomRead, 1, 2)
 		plan.Schedule.CooldownSeconds = 5
-		load, sink := runMem(t.Context(), t, plan, &mem.Target{Delay: 10 * time.Millisecond})
+		load, sink := runMem(t.Context(), t, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		type span struct {
 			Kind    string
 			Rep     int32
@@ -166,9 +166,9 @@ func (tr *trace) Event(e runfile.Event) {
 
 func (tr *trace) follow(o *Options) { o.Sink = tr }
 
-func (tr *trace) target(service time.Duration) *mem.Target {
+func (tr *trace) target(service time.Duration) *targettest.Memory {
 	tr.offsets = map[string][]int64{}
-	return &mem.Target{BeforeIO: func(op, name string, off int64) error {
+	return &targettest.Memory{BeforeIO: func(op, name string, off int64) error {
 		if op != "read" || !strings.HasSuffix(name, ".dat") {
 			return nil
 		}
@@ -234,7 +234,7 @@ func TestUpdatesAreReadAndThenOverwritten(t *testing.T) {
 				var mu sync.Mutex
 				read := map[string]map[int64]int{}
 				wrong := 0
-				tgt := &mem.Target{Delay: 10 * time.Millisecond, BeforeIO: func(op, name string, off int64) error {
+				tgt := &targettest.Memory{Delay: 10 * time.Millisecond, BeforeIO: func(op, name string, off int64) error {
 					mu.Lock()
 					defer mu.Unlock()
 					if read[name] == nil {
@@ -274,7 +274,7 @@ func TestALostUpdateIsFound(t *testing.T) {
 		plan.Workload.SLOB.UpdatePercent = 100
 		plan.Workload.SLOB.Files.SizeBytes = 64 * slobBlock
 		filled := map[int64]bool{}
-		tgt := &mem.Target{Delay: 10 * time.Millisecond, LoseWrite: func(name string, off int64) bool {
+		tgt := &targettest.Memory{Delay: 10 * time.Millisecond, LoseWrite: func(name string, off int64) bool {
 			if name != "c0-j0.dat" || off != 5*slobBlock {
 				return false
 			}
@@ -295,7 +295,7 @@ func TestThinkingIsNoLatency(t *testing.T) {
 		// 30 blocks, which take 0.3 s, and then 0.1 to 0.7 s of nothing: 0.7 s on average.
 		plan.Workload.SLOB.Think = &runfile.Think{Frequency: 10, MinimumMilliseconds: 100, MaximumMilliseconds: 700}
 		plan.Schedule = runfile.Schedule{DurationSeconds: 210, Repetitions: 1}
-		load, _ := t.run(t.Context(), t.T, plan, &mem.Target{Delay: 10 * time.Millisecond})
+		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		if load.Failure != nil {
 			t.Fatalf("failure %+v", load.Failure)
 		}
@@ -318,7 +318,7 @@ func TestAUserThatThinksHearsOfTheEnd(t *testing.T) {
 		plan := slobPlan(runfile.AccessRandomRead, 2, 2)
 		plan.Workload.SLOB.Think = &runfile.Think{Frequency: 1, MinimumMilliseconds: 3_600_000, MaximumMilliseconds: 3_600_000}
 		plan.Schedule = runfile.Schedule{DurationSeconds: 10, Repetitions: 1}
-		load, _ := t.run(t.Context(), t.T, plan, &mem.Target{Delay: 10 * time.Millisecond})
+		load, _ := t.run(t.Context(), t.T, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		if load.Failure != nil {
 			t.Fatalf("failure %+v", load.Failure)
 		}

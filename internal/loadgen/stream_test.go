@@ -13,14 +13,14 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/fileset"
 	"github.com/nfsbench/nfsbench/internal/loadgen/recorder"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/test/targettest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
 // watched writes down what is done with the streams of a target.
 type watched struct {
-	mem.Streaming
+	targettest.MemoryStreams
 	mu    sync.Mutex
 	heard []string
 	fail  error
@@ -37,7 +37,7 @@ func (w *watched) NewStream(ctx context.Context, opt target.StreamOptions) (targ
 	if w.fail != nil && len(w.heard) > 1 {
 		return nil, w.fail
 	}
-	s, err := w.Streaming.NewStream(ctx, opt)
+	s, err := w.MemoryStreams.NewStream(ctx, opt)
 	return &watchedStream{s, w}, err
 }
 
@@ -58,8 +58,8 @@ func (s *watchedStream) Close() error {
 
 func runWatched(t *testing.T, fail error) (*runfile.Load, string) {
 	t.Helper()
-	w := &watched{fail: fail, Streaming: mem.Streaming{Target: &mem.Target{Delay: 10 * time.Millisecond}, Now: time.Now}}
-	load, _ := runMem(t.Context(), t, testPlan(runfile.PatternRead), w.Target, func(o *Options) {
+	w := &watched{fail: fail, MemoryStreams: targettest.MemoryStreams{Memory: &targettest.Memory{Delay: 10 * time.Millisecond}, Now: time.Now}}
+	load, _ := runMem(t.Context(), t, testPlan(runfile.PatternRead), w.Memory, func(o *Options) {
 		o.Open = func(context.Context) (target.Target, error) { return w, nil }
 	})
 	return load, strings.Join(w.heard, ";")
@@ -94,7 +94,7 @@ func TestAPacedRunThatIsStoppedDoesNotWaitForWhatIsDue(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		start, fill := time.Now(), time.Duration(0)
 		var stopped time.Time
-		tgt := &mem.Target{Delay: time.Millisecond}
+		tgt := &targettest.Memory{Delay: time.Millisecond}
 		tgt.BeforeIO = func(op, _ string, _ int64) error {
 			if op == "read" && fill == 0 {
 				fill = time.Since(start)
@@ -117,7 +117,7 @@ func TestAPacedStreamStartsEachIOWhenItIsDue(t *testing.T) {
 		plan := testPlan(runfile.PatternRandomRead)
 		plan.Workload.Raw.OperationsPerSecond = 7 // none is due when all look up
 		plan.Schedule = runfile.Schedule{DurationSeconds: 30, Repetitions: 1}
-		load, _ := runStreams(t.Context(), t, plan, &mem.Target{Delay: 10 * time.Millisecond})
+		load, _ := runStreams(t.Context(), t, plan, &targettest.Memory{Delay: 10 * time.Millisecond})
 		rep := load.Repetitions[0]
 		h, err := stats.DecodeHistogram(rep.Read.Histogram)
 		if err != nil {
@@ -264,8 +264,8 @@ func TestOneSetOfStreamsServesAllSteps(t *testing.T) {
 			"scans": {slobPlan(runfile.AccessFullTableScan, 33), "open 33 x 32768;open 33 x 32768;run;run;run;run;close;close"},
 		} {
 			tc.plan.Schedule = runfile.Schedule{BaselineSeconds: 1, WarmupSeconds: 1, DurationSeconds: 1, Repetitions: 2}
-			w := &watched{Streaming: mem.Streaming{Target: &mem.Target{Delay: 10 * time.Millisecond}, Now: time.Now}}
-			load, _ := runMem(t.Context(), t, tc.plan, w.Target, func(o *Options) {
+			w := &watched{MemoryStreams: targettest.MemoryStreams{Memory: &targettest.Memory{Delay: 10 * time.Millisecond}, Now: time.Now}}
+			load, _ := runMem(t.Context(), t, tc.plan, w.Memory, func(o *Options) {
 				o.Open = func(context.Context) (target.Target, error) { return w, nil }
 			})
 			if heard := strings.Join(w.heard, ";"); load.Failure != nil || heard != tc.want {
@@ -289,7 +289,7 @@ func TestTheFirstUsersAreSpreadOverAllChannelsAndThenOverAllStreams(t *testing.T
 		{3, 10, "[0 1 2] [0 1 2] [0 1 2] [0]"},
 	} {
 		step := runfile.Step{Kind: runfile.StepUsers, Users: tc.users}
-		e := hotUsersOver(t, mem.Streaming{Target: &mem.Target{}, Now: time.Now}, tc.channels, slobPlan(runfile.AccessRandomRead, 200), step)
+		e := hotUsersOver(t, targettest.MemoryStreams{Memory: &targettest.Memory{}, Now: time.Now}, tc.channels, slobPlan(runfile.AccessRandomRead, 200), step)
 		var busy []string
 		for _, d := range e.drivers {
 			slots := []int{}

@@ -163,7 +163,7 @@ func (w *worker) next(io *target.IO, l *lane) bool {
 func (w *worker) await(now time.Duration) (more bool, wait time.Duration) {
 	late := false
 	if !w.waiting {
-		w.due = w.engine.rate.Due(w.round.ticket.Add(1) - 1)
+		w.due = w.engine.rate.due(w.round.ticket.Add(1) - 1)
 		if w.due >= w.round.to {
 			return false, 0
 		}

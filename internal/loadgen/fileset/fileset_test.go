@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/test/targettest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -127,7 +127,7 @@ func TestOnlyWhatIsMissingIsFilled(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tgt := &mem.Target{}
+			tgt := &targettest.Memory{}
 			first, n := filled(t, tgt, testSpec())
 			if n != 2*size {
 				t.Fatalf("the first run filled %d bytes, want %d", n, 2*size)
@@ -152,7 +152,7 @@ func TestOnlyWhatIsMissingIsFilled(t *testing.T) {
 
 func TestAFileThatWasNotFilledToItsEndIsFilledAgain(t *testing.T) {
 	boom := errors.New("cable cut")
-	tgt := &mem.Target{BeforeIO: func(op, name string, off int64) error {
+	tgt := &targettest.Memory{BeforeIO: func(op, name string, off int64) error {
 		if op == "write" && name == "c0-j1.dat" && off > 0 {
 			return boom
 		}
@@ -186,7 +186,7 @@ func TestAFileThatWasNotFilledToItsEndIsFilledAgain(t *testing.T) {
 }
 
 func TestFilesOfManyChunksHoldWhatTheyShould(t *testing.T) {
-	tgt := &mem.Target{}
+	tgt := &targettest.Memory{}
 	s, n := filled(t, tgt, testSpec(func(s *Spec) { s.FileSizeBytes = 5<<20 + 512; s.BlockSizeBytes = 512 }))
 	if n != 2*(5<<20+512) {
 		t.Errorf("filled %d bytes", n)
@@ -200,7 +200,7 @@ func TestFilesOfManyChunksHoldWhatTheyShould(t *testing.T) {
 }
 
 func TestALostOverwriteIsNotTakenForOneOfAnEarlierRun(t *testing.T) {
-	tgt := &mem.Target{}
+	tgt := &targettest.Memory{}
 	arena, err := target.NewArena(1, blockSize)
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestForeignFilesAreNeverTouched(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			tgt := &mem.Target{}
+			tgt := &targettest.Memory{}
 			for file, text := range tc.files {
 				put(t, tgt, file, text)
 			}
@@ -279,7 +279,7 @@ func TestForeignFilesAreNeverTouched(t *testing.T) {
 }
 
 func TestCleanRemovesOursAndNothingElse(t *testing.T) {
-	tgt := &mem.Target{}
+	tgt := &targettest.Memory{}
 	ctx := t.Context()
 	if done, err := Clean(ctx, tgt, "d"); err != nil || !done.DirectoryGone {
 		t.Errorf("nothing there: %+v, %v", done, err)
@@ -308,7 +308,7 @@ func TestCleanRemovesOursAndNothingElse(t *testing.T) {
 }
 
 func TestCleanLeavesAnUnmarkedDirectoryAlone(t *testing.T) {
-	tgt := &mem.Target{}
+	tgt := &targettest.Memory{}
 	put(t, tgt, "c0-j0.dat", "mine")
 	done, err := Clean(t.Context(), tgt, "d")
 	if err != nil || len(done.Removed) != 0 || !slices.Equal(list(t, tgt), []string{"c0-j0.dat"}) {
@@ -317,7 +317,7 @@ func TestCleanLeavesAnUnmarkedDirectoryAlone(t *testing.T) {
 }
 
 func TestTheMarkerGoesLast(t *testing.T) {
-	tgt := &mem.Target{}
+	tgt := &targettest.Memory{}
 	s, _ := filled(t, tgt, testSpec())
 	ctx, cancel := context.WithCancel(t.Context())
 	rec := &recording{Target: tgt, onRemove: func(name string) {
@@ -359,7 +359,7 @@ func (d *recordingDir) Remove(ctx context.Context, name string) error {
 }
 
 func TestTwoClientsShareADirectory(t *testing.T) {
-	tgt := &mem.Target{}
+	tgt := &targettest.Memory{}
 	one, _ := filled(t, tgt, testSpec())
 	two, n := filled(t, tgt, testSpec(func(s *Spec) { s.Client = 1 }))
 	if n != 2*size {
@@ -374,14 +374,14 @@ func TestTwoClientsShareADirectory(t *testing.T) {
 }
 
 func TestWhatCannotFitIsRefusedBeforeItIsWritten(t *testing.T) {
-	tgt := small{&mem.Target{}}
+	tgt := small{&targettest.Memory{}}
 	_, err := Prepare(t.Context(), tgt, testSpec())
 	if target.CodeOf(err) != runfile.FailureNoSpace {
 		t.Errorf("got %v", err)
 	}
 }
 
-type small struct{ *mem.Target }
+type small struct{ *targettest.Memory }
 
 func (small) Facts() runfile.MountFacts {
 	return runfile.MountFacts{TotalBytes: 1 << 20, FreeBytes: 2*size - 1, DirectIO: true}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/test/targettest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/memory"
 )
@@ -36,7 +36,7 @@ func prepareOver(t *testing.T, in []byte) {
 	if n := -len(in) & (target.SectorBytes - 1); n > 0 {
 		content = append(bytes.Clone(in), bytes.Repeat([]byte(" "), n)...)
 	}
-	tgt := &mem.Target{}
+	tgt := &targettest.Memory{}
 	dir, err := tgt.Directory(t.Context(), "d", true)
 	if err != nil {
 		t.Fatal(err)

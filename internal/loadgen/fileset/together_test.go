@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
+	"github.com/nfsbench/nfsbench/test/targettest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -22,7 +22,7 @@ func (d *afterList) List(ctx context.Context) ([]string, error) {
 }
 
 func TestTwoClientsThatCleanUpAtOnceLeaveNoDirectory(t *testing.T) {
-	tgt := &mem.Target{}
+	tgt := &targettest.Memory{}
 	one, _ := filled(t, tgt, testSpec())
 	two, _ := filled(t, tgt, testSpec(func(s *Spec) { s.Client = 1 }))
 	one.dir = &afterList{one.dir, func() {
@@ -37,14 +37,14 @@ func TestTwoClientsThatCleanUpAtOnceLeaveNoDirectory(t *testing.T) {
 }
 
 // pinned is storage where the directory belongs to somebody else.
-type pinned struct{ *mem.Target }
+type pinned struct{ *targettest.Memory }
 
 func (pinned) RemoveDirectory(context.Context, string) error {
 	return target.Fail(runfile.FailureAccessDenied, "remove directory: not permitted", nil)
 }
 
 func TestADirectoryThatAnAdministratorMadeStays(t *testing.T) {
-	s, _ := filled(t, pinned{&mem.Target{}}, testSpec())
+	s, _ := filled(t, pinned{&targettest.Memory{}}, testSpec())
 	done, err := s.Clean(t.Context())
 	if err != nil || done.DirectoryGone || len(done.Removed) != 3 {
 		t.Errorf("got %+v, %v", done, err)

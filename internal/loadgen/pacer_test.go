@@ -1,4 +1,4 @@
-package pacer
+package loadgen
 
 import (
 	"math/rand/v2"
@@ -22,7 +22,7 @@ func TestDue(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := NewConstant(tc.rate).Due(tc.k); got != tc.want {
+			if got := newPacer(tc.rate).due(tc.k); got != tc.want {
 				t.Errorf("%s: due at %v, want %v", tc.reason, got, tc.want)
 			}
 		})
@@ -32,16 +32,16 @@ func TestDue(t *testing.T) {
 func TestCountBeforeAndDueAgree(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 200_000 {
-		c := NewConstant(1 + rnd.Int64N(2_000_000))
+		c := newPacer(1 + rnd.Int64N(2_000_000))
 		at := time.Duration(rnd.Int64N(int64(100 * time.Hour)))
-		k := c.CountBefore(at)
-		if c.Due(k) < at {
-			t.Fatalf("%+v: %d I/Os before %v, but the next is due at %v", c, k, at, c.Due(k))
+		k := c.countBefore(at)
+		if c.due(k) < at {
+			t.Fatalf("%+v: %d I/Os before %v, but the next is due at %v", c, k, at, c.due(k))
 		}
-		if k > 0 && c.Due(k-1) >= at {
-			t.Fatalf("%+v: %d I/Os before %v, but the last is due at %v", c, k, at, c.Due(k-1))
+		if k > 0 && c.due(k-1) >= at {
+			t.Fatalf("%+v: %d I/Os before %v, but the last is due at %v", c, k, at, c.due(k-1))
 		}
-		if k > 0 && c.Due(k-1) > c.Due(k) {
+		if k > 0 && c.due(k-1) > c.due(k) {
 			t.Fatalf("%+v: due times go back at %d", c, k)
 		}
 	}

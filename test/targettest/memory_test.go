@@ -1,4 +1,4 @@
-package mem_test
+package targettest_test
 
 import (
 	"errors"
@@ -7,19 +7,18 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/internal/loadgen/target/mem"
-	"github.com/nfsbench/nfsbench/internal/loadgen/target/targettest"
+	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
 func TestConformance(t *testing.T) {
-	targettest.Run(t, func(testing.TB) target.Target { return &mem.Target{} })
+	targettest.Run(t, func(testing.TB) target.Target { return &targettest.Memory{} })
 }
 
 func TestConformanceOfStreams(t *testing.T) {
 	for name, lanes := range map[string]int{"one lane": 1, "three lanes": 3} {
 		t.Run(name, func(t *testing.T) {
 			targettest.Run(t, func(testing.TB) target.Target {
-				return mem.Streaming{Target: &mem.Target{}, Now: time.Now, LaneCount: lanes}
+				return targettest.MemoryStreams{Memory: &targettest.Memory{}, Now: time.Now, LaneCount: lanes}
 			})
 		})
 	}
@@ -49,7 +48,7 @@ func TestAStreamTakesAsLongAsItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		boom := errors.New("boom")
 		fail := false
-		tgt := mem.Streaming{Now: time.Now, LaneCount: 1, Target: &mem.Target{Delay: 10 * time.Millisecond, BeforeIO: func(string, string, int64) error {
+		tgt := targettest.MemoryStreams{Now: time.Now, LaneCount: 1, Memory: &targettest.Memory{Delay: 10 * time.Millisecond, BeforeIO: func(string, string, int64) error {
 			if fail {
 				return boom
 			}

@@ -1,4 +1,4 @@
-package mem
+package targettest
 
 import (
 	"container/heap"
@@ -11,16 +11,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 )
 
-// Streaming is a Target that keeps many I/Os outstanding by itself.
-type Streaming struct {
-	*Target
+// MemoryStreams is a Memory that keeps many I/Os outstanding by itself.
+type MemoryStreams struct {
+	*Memory
 	Now func() time.Time
 	// LaneCount is how many lanes a stream has, at least 1, at most its slots.
 	LaneCount int
 }
 
 // NewStream implements target.Streamer.
-func (t Streaming) NewStream(ctx context.Context, opt target.StreamOptions) (target.Stream, error) {
+func (t MemoryStreams) NewStream(ctx context.Context, opt target.StreamOptions) (target.Stream, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,4 @@
-// Package mem is a target in memory, for tests. It takes as long for an I/O as
-// it is told to, and can be made to fail.
-package mem
+package targettest
 
 import (
 	"context"
@@ -15,8 +13,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// Target keeps directories and files in memory. The zero value is ready.
-type Target struct {
+// Memory is a target that keeps directories and files in memory. It takes as long for an
+// I/O as Delay says, and can be made to fail. The zero value is ready.
+type Memory struct {
 	// Delay is how long each ReadAt and WriteAt takes, at least. Set it before
 	// use.
 	Delay time.Duration
@@ -40,7 +39,7 @@ type content struct {
 }
 
 // Directory implements target.Target.
-func (t *Target) Directory(ctx context.Context, name string, create bool) (target.Directory, error) {
+func (t *Memory) Directory(ctx context.Context, name string, create bool) (target.Directory, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -59,7 +58,7 @@ func (t *Target) Directory(ctx context.Context, name string, create bool) (targe
 }
 
 // RemoveDirectory implements target.Target.
-func (t *Target) RemoveDirectory(ctx context.Context, name string) error {
+func (t *Memory) RemoveDirectory(ctx context.Context, name string) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -77,18 +76,18 @@ func (t *Target) RemoveDirectory(ctx context.Context, name string) error {
 }
 
 // Facts implements target.Target.
-func (t *Target) Facts() runfile.MountFacts {
+func (t *Memory) Facts() runfile.MountFacts {
 	return runfile.MountFacts{FilesystemType: "memory", DirectIO: true}
 }
 
 // Channels implements target.Target: there are none.
-func (t *Target) Channels() []runfile.Channel { return nil }
+func (t *Memory) Channels() []runfile.Channel { return nil }
 
 // Close implements target.Target.
-func (t *Target) Close() error { return nil }
+func (t *Memory) Close() error { return nil }
 
 type directory struct {
-	t    *Target
+	t    *Memory
 	name string
 }
 
@@ -142,7 +141,7 @@ func (d *directory) Remove(ctx context.Context, name string) error {
 }
 
 type file struct {
-	t    *Target
+	t    *Memory
 	name string
 	c    *content
 }

@@ -1,0 +1,50 @@
+package loadgen
+
+import (
+	"math/bits"
+	"time"
+)
+
+// pacer says when I/Os of an open loop are due: number k, from 0, k/perSecond seconds
+// after the start, whatever the storage does. An I/O that cannot start when it is due,
+// because all workers are busy, has its waiting counted as latency; otherwise an
+// overloaded storage would look fast, because the load would slow down with it.
+type pacer struct{ perSecond uint64 }
+
+// newPacer returns the pacer of perSecond I/Os a second, at least 1.
+func newPacer(perSecond int64) pacer { return pacer{uint64(max(perSecond, 1))} }
+
+// due returns when I/O number k is due, from the start.
+func (c pacer) due(k uint64) time.Duration {
+	whole, rest := k/c.perSecond, k%c.perSecond
+	const maxSeconds = uint64(1<<63-1) / uint64(time.Second)
+	if whole >= maxSeconds {
+		return 1<<63 - 1
+	}
+	return time.Duration(whole)*time.Second + time.Duration(muldiv(rest, uint64(time.Second), c.perSecond))
+}
+
+// countBefore returns how many I/Os are due before at: the smallest k whose
+// due is not before it.
+func (c pacer) countBefore(at time.Duration) uint64 {
+	if at <= 0 {
+		return 0
+	}
+	whole, rest := uint64(at/time.Second), uint64(at%time.Second)
+	// Rounded down, so never too many; Due rounds down as well, so perhaps too few.
+	k := whole*c.perSecond + muldiv(rest, c.perSecond, uint64(time.Second))
+	for c.due(k) < at {
+		k++
+	}
+	return k
+}
+
+// muldiv returns a*b/c for a < c, without overflow.
+func muldiv(a, b, c uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	if hi >= c {
+		return 1<<64 - 1
+	}
+	q, _ := bits.Div64(hi, lo, c)
+	return q
+}
