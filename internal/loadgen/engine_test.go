@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nfsbench/nfsbench/test/targettest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
+	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
 // traced runs a plan and returns the blocks of each file in the order in which they were

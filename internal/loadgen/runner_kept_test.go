@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/test/targettest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
 // keeper is a sink that knows how many repetitions were saved to their end when

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
-	"github.com/nfsbench/nfsbench/test/targettest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
 // FuzzReadMarker finds hostile bytes where a marker should be. Only what begins
