@@ -22,7 +22,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
-	"github.com/nfsbench/nfsbench/internal/queue"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
@@ -147,7 +146,7 @@ type scope struct {
 	stage      v1alpha1.Phase // how far this pass came
 	waiting    *fact          // what the pass waits for, in words
 	target     *plan.Target
-	place      *queue.Place
+	place      *queuePlace
 	storage    *fact               // about the storage; nil = not looked at
 	surveying  *fact               // the array is being asked
 	moving     *runfile.VolumeMove // under way

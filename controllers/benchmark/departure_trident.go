@@ -18,7 +18,6 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
-	"github.com/nfsbench/nfsbench/internal/statussize"
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
@@ -244,7 +243,7 @@ func (r *Reconciler) reportDeletion(ctx context.Context, s *scope, was *v1alpha1
 		message += "; the benchmark stays until that is gone: to let go of it, set spec.cleanup.leftovers to Abandon"
 	}
 	pass.SetCondition(&s.b.Status.Conditions, v1alpha1.ConditionCleanedUp, pass.False(reason, message), s.b.Generation)
-	s.b.Status.Message = statussize.Clip("deleting: " + message)
+	s.b.Status.Message = pass.Clip("deleting: " + message)
 	s.events = nil // they are sent once the benchmark goes
 	return r.finish(ctx, s, was, res, err)
 }

@@ -26,7 +26,6 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
-	"github.com/nfsbench/nfsbench/internal/queue"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -74,7 +73,7 @@ func (r *Reconciler) waiting(ctx context.Context, lease client.Object) []reconci
 		return nil // as above
 	}
 	var out []reconcile.Request
-	for _, e := range queue.Next(entries, toldAtOnce) {
+	for _, e := range nextInQueue(entries, toldAtOnce) {
 		space, name, _ := strings.Cut(e.Name, "/")
 		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: space, Name: name}})
 	}

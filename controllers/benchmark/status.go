@@ -13,7 +13,6 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 // setStatus turns what a pass learned into the whole status. It does no I/O.
@@ -150,27 +149,27 @@ func arrayWords(sv runfile.Survey) string {
 			words += " of node " + v.Node
 		}
 	}
-	return statussize.ClipTo(strings.TrimPrefix(words, ", "), 1024)
+	return pass.ClipTo(strings.TrimPrefix(words, ", "), 1024)
 }
 
 // messageOf is the state in one sentence, for people.
 func messageOf(s *scope, err error) string {
 	switch {
 	case s.outcome != nil && s.outcome.message != "":
-		return statussize.Clip(s.outcome.message)
+		return pass.Clip(s.outcome.message)
 	case s.outcome != nil:
-		return statussize.Clip(headline(s))
+		return pass.Clip(headline(s))
 	case err != nil:
-		return statussize.Clip("trying again: " + err.Error())
+		return pass.Clip("trying again: " + err.Error())
 	case s.moving != nil && s.waiting == s.surveying:
 		m := s.moving
-		return statussize.Clip(fmt.Sprintf("moving volume %s to aggregate %s: %d %%", s.volumeName(), m.To, m.Percent))
+		return pass.Clip(fmt.Sprintf("moving volume %s to aggregate %s: %d %%", s.volumeName(), m.To, m.Percent))
 	case s.waiting != nil:
-		return statussize.Clip(s.waiting.Message)
+		return pass.Clip(s.waiting.Message)
 	case s.stage == v1alpha1.PhasePreparing && len(s.progress) == 0:
 		return s.startMessage()
 	case len(s.progress) > 0:
-		return statussize.Clip(progressMessage(s.plan, s.progress))
+		return pass.Clip(progressMessage(s.plan, s.progress))
 	default:
 		return ""
 	}

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 // The longest lists that a status holds. The result object has all.
@@ -26,7 +26,7 @@ func setNumbers(s *scope) {
 	st := &s.b.Status
 	if s.plan != nil && st.Summary == nil {
 		st.Summary = &v1alpha1.Summary{
-			Workload: statussize.ClipTo(workloadWords(*s.plan), 128), Protocol: protocolWords(*s.plan),
+			Workload: pass.ClipTo(workloadWords(*s.plan), 128), Protocol: protocolWords(*s.plan),
 		}
 	}
 	if st.Summary != nil && st.Summary.Paths == "" && st.Resolved != nil {
@@ -58,7 +58,7 @@ func fillSummary(sum *v1alpha1.Summary, m *judge.Summary) {
 		sum.WirePercent = new((*m.WirePermille + 5) / 10)
 	}
 	sum.ClientCPUPermille = m.ClientCPU.BusiestNodePermille
-	sum.StorageCPU = statussize.ClipTo(storageCPUWords(m.StorageNodes), 256)
+	sum.StorageCPU = pass.ClipTo(storageCPUWords(m.StorageNodes), 256)
 	sum.StorageMeanLatencyMicroseconds = m.Storage.MeanLatencyMicroseconds
 }
 
@@ -100,7 +100,7 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 			for i, ch := range rep.Channels {
 				if first+i == len(out) {
 					out = append(out, v1alpha1.PathStatus{
-						Client: c.Index, Local: statussize.ClipTo(ch.Local, 64), Path: statussize.ClipTo(ch.Path, 253),
+						Client: c.Index, Local: pass.ClipTo(ch.Local, 64), Path: pass.ClipTo(ch.Path, 253),
 						ReadBytes: new(int64), WriteBytes: new(int64), DownMilliseconds: new(int64),
 					})
 				}
@@ -119,7 +119,7 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 func findings(all []judge.Finding) []v1alpha1.Finding {
 	var out []v1alpha1.Finding
 	for _, f := range all[:min(len(all), maxFindings)] {
-		out = append(out, v1alpha1.Finding{Code: string(f.Code), Severity: v1alpha1.Severity(f.Severity), Message: statussize.Clip(f.Message)})
+		out = append(out, v1alpha1.Finding{Code: string(f.Code), Severity: v1alpha1.Severity(f.Severity), Message: pass.Clip(f.Message)})
 	}
 	return out
 }
@@ -166,7 +166,7 @@ func steps(all []judge.StepSummary) []v1alpha1.StepStatus {
 	for _, s := range all {
 		t := s.Summary.Total
 		st := v1alpha1.StepStatus{
-			Kind: statussize.ClipTo(s.Kind, 32), Users: s.Users, Knee: s.Knee,
+			Kind: pass.ClipTo(s.Kind, 32), Users: s.Users, Knee: s.Knee,
 			ThroughputBytesPerSecond: known(t.BytesPerSecond), IOPS: known(t.OperationsPerSecond),
 		}
 		if l := t.Latency; l != nil {
@@ -198,7 +198,7 @@ func thinner(all []v1alpha1.StepStatus) []v1alpha1.StepStatus {
 		}
 	}
 	if at < 0 {
-		return statussize.Shorter(all)
+		return pass.Shorter(all)
 	}
 	return slices.Delete(slices.Clone(all), at, at+1)
 }
@@ -251,7 +251,7 @@ func storageNodes(nodes []judge.StorageNode) []v1alpha1.StorageNodeStatus {
 		if several && n.Source != "" && n.Source != n.Name {
 			name = n.Source + "/" + n.Name
 		}
-		name = statussize.ClipTo(name, 253)
+		name = pass.ClipTo(name, 253)
 		known := slices.ContainsFunc(out, func(o v1alpha1.StorageNodeStatus) bool { return o.Name == name })
 		if known || len(out) == maxNodes {
 			continue
@@ -280,7 +280,7 @@ func setProgress(s *scope) {
 	}
 	slow := slowest(s.progress)
 	repetition, _ := levelOf(s.plan, slow.Repetition)
-	p := &v1alpha1.ProgressStatus{Step: statussize.ClipTo(slow.Span, 32), Repetition: repetition, Percent: min(max(slow.Percent, 0), 100), ETASeconds: slow.ETASeconds}
+	p := &v1alpha1.ProgressStatus{Step: pass.ClipTo(slow.Span, 32), Repetition: repetition, Percent: min(max(slow.Percent, 0), 100), ETASeconds: slow.ETASeconds}
 	if mbs := throughput(s.progress); mbs > 0 {
 		p.ThroughputMegabytesPerSecond = &mbs
 	}
@@ -350,12 +350,12 @@ func progressMessage(p *runfile.Plan, all []runfile.Progress) string {
 // fit shortens the longest list of a status until all of it fits. The result object
 // has all.
 func fit(st *v1alpha1.NFSBenchmarkStatus) {
-	statussize.Fit(st, func() []statussize.Cut {
-		return []statussize.Cut{
-			{Bytes: statussize.Of(st.Paths), Cut: func() { st.Paths = statussize.Shorter(st.Paths) }},
-			{Bytes: statussize.Of(st.Findings), Cut: func() { st.Findings = statussize.Shorter(st.Findings) }},
-			{Bytes: statussize.Of(st.StorageNodes), Cut: func() { st.StorageNodes = statussize.Shorter(st.StorageNodes) }},
-			{Bytes: statussize.Of(st.Steps), Cut: func() { st.Steps = thinner(st.Steps) }},
+	pass.Fit(st, func() []pass.Cut {
+		return []pass.Cut{
+			{Bytes: pass.SizeOf(st.Paths), Cut: func() { st.Paths = pass.Shorter(st.Paths) }},
+			{Bytes: pass.SizeOf(st.Findings), Cut: func() { st.Findings = pass.Shorter(st.Findings) }},
+			{Bytes: pass.SizeOf(st.StorageNodes), Cut: func() { st.StorageNodes = pass.Shorter(st.StorageNodes) }},
+			{Bytes: pass.SizeOf(st.Steps), Cut: func() { st.Steps = thinner(st.Steps) }},
 		}
 	})
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/internal/statussize"
 	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/statuscheck"
 )
@@ -125,7 +125,7 @@ func TestTheLargestRampFits(t *testing.T) {
 		t.Error(p)
 	}
 	st := s.b.Status
-	if n := statussize.Of(st); n > statussize.MaxBytes || len(st.Steps) != 64 {
+	if n := pass.SizeOf(st); n > pass.MaxStatusBytes || len(st.Steps) != 64 {
 		t.Errorf("the status takes %d bytes, with %d steps", n, len(st.Steps))
 	}
 	if first, last := st.Steps[0].Users, st.Steps[len(st.Steps)-1].Users; first != 1 || last != 199 {

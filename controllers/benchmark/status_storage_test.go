@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/internal/statussize"
 	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/statuscheck"
 )
@@ -154,7 +154,7 @@ func TestTheLargestStorageTableFits(t *testing.T) {
 	}
 	setStatus(s, nil)
 	st := s.b.Status
-	if n := statussize.Of(st); n > 32<<10 || len(st.StorageNodes) == 0 {
+	if n := pass.SizeOf(st); n > 32<<10 || len(st.StorageNodes) == 0 {
 		t.Errorf("%d bytes, %d nodes are left", n, len(st.StorageNodes))
 	}
 	if len(st.Summary.StorageCPU) > 256 {

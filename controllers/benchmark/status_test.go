@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/internal/statussize"
 	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/statuscheck"
 )
@@ -74,7 +74,7 @@ func TestAStatusOfAGoodRunIsClean(t *testing.T) {
 	if n := len(s.judgement.Repetitions); n != 3 {
 		t.Errorf("%d repetitions are judged", n)
 	}
-	if n := statussize.Of(s.b.Status); n > 6<<10 {
+	if n := pass.SizeOf(s.b.Status); n > 6<<10 {
 		t.Errorf("the status takes %d bytes, more than 6 KiB", n)
 	}
 }
@@ -82,12 +82,12 @@ func TestAStatusOfAGoodRunIsClean(t *testing.T) {
 func TestMessagesAreCutBetweenCharacters(t *testing.T) {
 	t.Parallel()
 	for n := 995; n < 1005; n++ {
-		got := statussize.Clip(strings.Repeat("x", n) + strings.Repeat("ä", 50))
+		got := pass.Clip(strings.Repeat("x", n) + strings.Repeat("ä", 50))
 		if len(got) > 1003 || strings.ContainsRune(got, '\uFFFD') || !strings.HasSuffix(got, "…") {
 			t.Errorf("%d: %d bytes, ends in %q", n, len(got), got[len(got)-6:])
 		}
 	}
-	if got := statussize.Clip("short"); got != "short" {
+	if got := pass.Clip("short"); got != "short" {
 		t.Errorf("got %q", got)
 	}
 }

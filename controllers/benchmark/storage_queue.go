@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -18,7 +19,6 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
-	"github.com/nfsbench/nfsbench/internal/queue"
 )
 
 // queueCheck is the longest that a freed target goes unnoticed should the
@@ -53,7 +53,7 @@ func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (n
 	if err != nil {
 		return next{}, err
 	}
-	place := queue.Place{}
+	place := queuePlace{}
 	if len(held) == 0 {
 		if place, err = r.placeOf(ctx, s); err != nil {
 			return next{}, err
@@ -73,7 +73,7 @@ func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (n
 }
 
 // acquireAll takes every key, or none but those to keep.
-func (r *Reconciler) acquireAll(ctx context.Context, s *scope, keep []string) (queue.Place, error) {
+func (r *Reconciler) acquireAll(ctx context.Context, s *scope, keep []string) (queuePlace, error) {
 	place, err := r.blocked(ctx, s)
 	if err == nil && place.Position == 0 {
 		place, err = r.acquire(ctx, s)
@@ -84,7 +84,7 @@ func (r *Reconciler) acquireAll(ctx context.Context, s *scope, keep []string) (q
 	// Past the cache: what was taken a moment ago is not yet in it.
 	held, err := r.leasesOf(ctx, r.Reader, s.b)
 	if err != nil {
-		return queue.Place{}, err
+		return queuePlace{}, err
 	}
 	return place, r.giveBack(ctx, slices.DeleteFunc(held, func(l coordinationv1.Lease) bool {
 		return slices.Contains(keep, l.Annotations[manifest.AnnotationTarget])
@@ -92,7 +92,7 @@ func (r *Reconciler) acquireAll(ctx context.Context, s *scope, keep []string) (q
 }
 
 // blocked says who uses a part of the target, before any of it is taken.
-func (r *Reconciler) blocked(ctx context.Context, s *scope) (queue.Place, error) {
+func (r *Reconciler) blocked(ctx context.Context, s *scope) (queuePlace, error) {
 	for _, key := range slices.Sorted(slices.Values(s.target.Keys)) {
 		held := &coordinationv1.Lease{}
 		name := client.ObjectKey{Namespace: r.leaseNamespace(s.b), Name: manifest.LeaseName(key)}
@@ -101,38 +101,38 @@ func (r *Reconciler) blocked(ctx context.Context, s *scope) (queue.Place, error)
 			continue
 		}
 		if err != nil {
-			return queue.Place{}, fmt.Errorf("read the lease of %q: %w", key, err)
+			return queuePlace{}, fmt.Errorf("read the lease of %q: %w", key, err)
 		}
 		holder, err := r.otherHolder(ctx, s, held)
 		if err != nil || holder != "" {
-			return queue.Place{Position: 1, Behind: holder}, err
+			return queuePlace{Position: 1, Behind: holder}, err
 		}
 	}
-	return queue.Place{}, nil
+	return queuePlace{}, nil
 }
 
-func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queue.Place, error) {
-	byID := map[string]queue.Entry{} // one with several keys is found by each of them
+func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queuePlace, error) {
+	byID := map[string]queueEntry{} // one with several keys is found by each of them
 	for _, key := range s.target.Keys {
 		list, err := r.wanting(ctx, key)
 		if err != nil {
-			return queue.Place{}, err
+			return queuePlace{}, err
 		}
 		for _, e := range list {
 			byID[e.ID] = e
 		}
 	}
-	return queue.PlaceOf(entryOf(s.b, s.target.Keys), slices.Collect(maps.Values(byID))), nil
+	return placeAmong(entryOf(s.b, s.target.Keys), slices.Collect(maps.Values(byID))), nil
 }
 
 // wanting are the benchmarks that use a target or wait for it.
-func (r *Reconciler) wanting(ctx context.Context, key string) ([]queue.Entry, error) {
+func (r *Reconciler) wanting(ctx context.Context, key string) ([]queueEntry, error) {
 	list := &v1alpha1.NFSBenchmarkList{}
 	err := r.Client.List(ctx, list, client.MatchingFields{IndexTarget: key}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("list the benchmarks that want %q: %w", key, err)
 	}
-	var out []queue.Entry
+	var out []queueEntry
 	for i := range list.Items {
 		if o := &list.Items[i]; wantsTarget(o) {
 			out = append(out, entryOf(o, knownKeys(o)))
@@ -141,8 +141,8 @@ func (r *Reconciler) wanting(ctx context.Context, key string) ([]queue.Entry, er
 	return out, nil
 }
 
-func entryOf(b *v1alpha1.NFSBenchmark, keys []string) queue.Entry {
-	return queue.Entry{
+func entryOf(b *v1alpha1.NFSBenchmark, keys []string) queueEntry {
+	return queueEntry{
 		ID: string(b.UID), Name: b.Namespace + "/" + b.Name, Keys: keys,
 		Created: b.CreationTimestamp.Time, Active: b.Status.StartTime != nil && !isFinished(b),
 	}
@@ -184,17 +184,17 @@ func knownKeys(o *v1alpha1.NFSBenchmark) []string {
 
 // acquire takes the Lease of each key, in the order of the keys, which is the
 // same for everybody: two runs cannot wait for each other.
-func (r *Reconciler) acquire(ctx context.Context, s *scope) (queue.Place, error) {
+func (r *Reconciler) acquire(ctx context.Context, s *scope) (queuePlace, error) {
 	for _, key := range slices.Sorted(slices.Values(s.target.Keys)) {
 		holder, err := r.acquireOne(ctx, s, key)
 		if err != nil {
-			return queue.Place{}, err
+			return queuePlace{}, err
 		}
 		if holder != "" {
-			return queue.Place{Position: 1, Behind: holder}, nil
+			return queuePlace{Position: 1, Behind: holder}, nil
 		}
 	}
-	return queue.Place{}, nil
+	return queuePlace{}, nil
 }
 
 // keepTarget restores the Leases of a run under way that somebody deleted or
@@ -297,4 +297,74 @@ func (r *Reconciler) giveBack(ctx context.Context, held []coordinationv1.Lease) 
 		}
 	}
 	return nil
+}
+
+// queueEntry is one run that wants its targets, or uses them.
+type queueEntry struct {
+	ID      string   // unique, such as a UID
+	Name    string   // for people, namespace/name
+	Keys    []string // of the targets
+	Created time.Time
+	Active  bool // uses its targets now
+}
+
+// queuePlace is where a run stands.
+type queuePlace struct {
+	Position int32  // 0 = it is its turn
+	Behind   string // name of the run at the head of those before it
+}
+
+// placeAmong says where me stands among others; me may be one of them.
+func placeAmong(me queueEntry, others []queueEntry) queuePlace {
+	if me.Active {
+		return queuePlace{}
+	}
+	var ahead []queueEntry
+	for _, o := range others {
+		if o.ID != me.ID && overlap(o.Keys, me.Keys) && hasTurnBefore(o, me) {
+			ahead = append(ahead, o)
+		}
+	}
+	if len(ahead) == 0 {
+		return queuePlace{}
+	}
+	slices.SortFunc(ahead, compareTurns)
+	return queuePlace{Position: int32(len(ahead)), Behind: ahead[0].Name} //nolint:gosec // a count of objects
+}
+
+// nextInQueue are the first n of those that wait, in the order of their turns.
+func nextInQueue(all []queueEntry, n int) []queueEntry {
+	waiting := slices.DeleteFunc(slices.Clone(all), func(e queueEntry) bool { return e.Active })
+	slices.SortFunc(waiting, compareTurns)
+	return waiting[:min(n, len(waiting))]
+}
+
+func compareTurns(a, b queueEntry) int {
+	switch {
+	case hasTurnBefore(a, b):
+		return -1
+	case hasTurnBefore(b, a):
+		return 1
+	default:
+		return 0
+	}
+}
+
+// hasTurnBefore is a total order: the active ones, then by age, then by name, because
+// creation times have whole seconds only.
+func hasTurnBefore(a, b queueEntry) bool {
+	if a.Active != b.Active {
+		return a.Active
+	}
+	if !a.Created.Equal(b.Created) {
+		return a.Created.Before(b.Created)
+	}
+	if a.Name != b.Name {
+		return strings.Compare(a.Name, b.Name) < 0
+	}
+	return a.ID < b.ID
+}
+
+func overlap(a, b []string) bool {
+	return slices.ContainsFunc(a, func(k string) bool { return slices.Contains(b, k) })
 }

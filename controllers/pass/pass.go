@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 // FieldOwner is the field manager of everything that the operator applies.
@@ -201,7 +200,7 @@ func SetCondition(to *[]metav1.Condition, kind string, st State, generation int6
 	}
 	meta.SetStatusCondition(to, metav1.Condition{
 		Type: kind, Status: st.Status, ObservedGeneration: generation,
-		Reason: st.Reason, Message: statussize.Clip(st.Message),
+		Reason: st.Reason, Message: Clip(st.Message),
 	})
 }
 

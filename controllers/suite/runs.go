@@ -23,11 +23,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/internal/statussize"
 	"github.com/nfsbench/nfsbench/internal/workflow"
 )
 
@@ -332,7 +332,7 @@ func resultOf(b *v1alpha1.NFSBenchmark) (runfile.SuiteResult, bool) {
 		r.Findings = append(r.Findings, f.Code)
 	}
 	if c := meta.FindStatusCondition(st.Conditions, v1alpha1.ConditionSucceeded); c != nil && !isSuccess(r) {
-		r.Reason, r.Message = c.Reason, statussize.ClipTo(st.Message, 256)
+		r.Reason, r.Message = c.Reason, pass.ClipTo(st.Message, 256)
 	}
 	return r, true
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/internal/statussize"
 	"github.com/nfsbench/nfsbench/internal/workflow"
 )
 
@@ -66,7 +65,7 @@ func (s *scope) due() string {
 		return "" // somebody has removed its record
 	case !known:
 		return dueRun
-	case asked == "" || s.suite.Status.Handled != nil && s.suite.Status.Handled.Resubmit == statussize.ClipTo(asked, maxHandled):
+	case asked == "" || s.suite.Status.Handled != nil && s.suite.Status.Handled.Resubmit == pass.ClipTo(asked, maxHandled):
 		return ""
 	case cur.record.Annotations[annotationPhase] == string(v1alpha1.SuiteSucceeded):
 		return "" // there is nothing to go on with

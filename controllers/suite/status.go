@@ -11,7 +11,6 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/compare"
-	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 // setStatus turns what a pass learned into the whole status. It does no I/O. A
@@ -134,10 +133,10 @@ func setHandled(s *scope) {
 		h = *was
 	}
 	if s.rerun {
-		h.Rerun = statussize.ClipTo(s.suite.Annotations[v1alpha1.AnnotationRerun], maxHandled)
+		h.Rerun = pass.ClipTo(s.suite.Annotations[v1alpha1.AnnotationRerun], maxHandled)
 	}
 	if s.resubmit {
-		h.Resubmit = statussize.ClipTo(s.suite.Annotations[v1alpha1.AnnotationResubmit], maxHandled)
+		h.Resubmit = pass.ClipTo(s.suite.Annotations[v1alpha1.AnnotationResubmit], maxHandled)
 	}
 	if h != (v1alpha1.HandledAnnotations{}) {
 		s.suite.Status.Handled = &h
@@ -312,21 +311,21 @@ func messageOf(s *scope, v seen, err error) string {
 	open := s.open()
 	switch {
 	case err != nil:
-		return statussize.Clip("trying again: " + err.Error())
+		return pass.Clip("trying again: " + err.Error())
 	case s.valid != nil && !s.valid.OK:
-		return statussize.Clip("not valid: " + s.valid.Message)
+		return pass.Clip("not valid: " + s.valid.Message)
 	case s.blocked != nil:
-		return statussize.Clip(s.blocked.Message)
+		return pass.Clip(s.blocked.Message)
 	case s.waiting != nil:
-		return statussize.Clip(s.waiting.Message)
+		return pass.Clip(s.waiting.Message)
 	case s.argo != nil && !s.argo.OK:
-		return statussize.Clip(s.argo.Message)
+		return pass.Clip(s.argo.Message)
 	case len(open) > 0 && open[len(open)-1].loaded:
-		return statussize.Clip(progressMessage(s, open[len(open)-1]))
+		return pass.Clip(progressMessage(s, open[len(open)-1]))
 	case v.ended != nil:
-		return statussize.Clip(s.prefix() + endMessage(s, v))
+		return pass.Clip(s.prefix() + endMessage(s, v))
 	case s.scheduled():
-		return statussize.Clip(strings.TrimSuffix(s.prefix(), ": "))
+		return pass.Clip(strings.TrimSuffix(s.prefix(), ": "))
 	default:
 		return s.suite.Status.Message
 	}

@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/internal/statussize"
 )
 
 const (
@@ -38,7 +38,7 @@ func setRun(s *scope) {
 func runStatus(s *scope, cur *run) v1alpha1.SuiteRunStatus {
 	f := cur.file
 	out := v1alpha1.SuiteRunStatus{
-		Name: statussize.ClipTo(cur.name, maxRunLength), Workflow: f.Workflow, Retried: f.Retried,
+		Name: pass.ClipTo(cur.name, maxRunLength), Workflow: f.Workflow, Retried: f.Retried,
 	}
 	if w := cur.workflow(); w != "" {
 		out.Workflow = w
@@ -66,7 +66,7 @@ func count(out *v1alpha1.SuiteRunStatus, f runfile.SuiteRun) {
 			out.Failed++
 			if len(out.Failures) < maxFailures {
 				out.Failures = append(out.Failures, v1alpha1.BenchmarkFailure{
-					Benchmark: r.Benchmark, Message: statussize.ClipTo(strings.TrimPrefix(r.Reason+": "+r.Message, ": "), 324),
+					Benchmark: r.Benchmark, Message: pass.ClipTo(strings.TrimPrefix(r.Reason+": "+r.Message, ": "), 324),
 				})
 			}
 		case r.Validity == string(v1alpha1.ValiditySuspect), r.Validity == string(v1alpha1.ValidityInvalid):
@@ -192,7 +192,7 @@ func addLeft(st *v1alpha1.NFSBenchmarkSuiteStatus, n int) {
 func addFindings(st *v1alpha1.NFSBenchmarkSuiteStatus, all []compare.Finding) {
 	for _, f := range all {
 		if len(st.Findings) < maxFindings {
-			st.Findings = append(st.Findings, v1alpha1.Finding{Code: f.Code, Severity: v1alpha1.Severity(f.Severity), Message: statussize.Clip(f.Message)})
+			st.Findings = append(st.Findings, v1alpha1.Finding{Code: f.Code, Severity: v1alpha1.Severity(f.Severity), Message: pass.Clip(f.Message)})
 		}
 	}
 }
@@ -205,15 +205,15 @@ func setRegression(s *scope) {
 		return
 	}
 	out := &v1alpha1.RegressionStatus{
-		NoiseFloorPercent: percent(found.NoiseFloor), Message: statussize.ClipTo(found.Message, 512),
+		NoiseFloorPercent: percent(found.NoiseFloor), Message: pass.ClipTo(found.Message, 512),
 	}
 	if s.unknown != "" {
-		out.Message = statussize.ClipTo("annotation "+v1alpha1.AnnotationAcceptRun+" names "+s.unknown+", of which there is no record, so the oldest run that succeeded counts; "+found.Message, 512)
+		out.Message = pass.ClipTo("annotation "+v1alpha1.AnnotationAcceptRun+" names "+s.unknown+", of which there is no record, so the oldest run that succeeded counts; "+found.Message, 512)
 	}
 	for _, l := range found.Changes {
 		if len(out.Changes) < maxChanges {
 			out.Changes = append(out.Changes, v1alpha1.RegressionChange{
-				Cell: statussize.ClipTo(l.Cell, 63), Step: statussize.ClipTo(l.Step, 48), Metric: v1alpha1.Metric(l.Metric),
+				Cell: pass.ClipTo(l.Cell, 63), Step: pass.ClipTo(l.Step, 48), Metric: v1alpha1.Metric(l.Metric),
 				ShiftPercent: percent(l.Shift), Outcome: v1alpha1.Outcome(l.Outcome),
 			})
 		}
@@ -224,7 +224,7 @@ func setRegression(s *scope) {
 
 func cellStatus(c compare.Cell) v1alpha1.CellStatus {
 	return v1alpha1.CellStatus{
-		Cell: statussize.ClipTo(c.Cell, 63), Step: statussize.ClipTo(c.Step, 48),
+		Cell: pass.ClipTo(c.Cell, 63), Step: pass.ClipTo(c.Step, 48),
 		Metric: v1alpha1.Metric(c.Metric), Unit: c.Unit,
 		N:      int32(len(c.Values)), //nolint:gosec // bounded by repetitions
 		Median: wholeNumber(c.Median), MedianLow: wholeOf(c.MedianLow), MedianHigh: wholeOf(c.MedianHigh),
@@ -237,7 +237,7 @@ func comparisonStatus(l compare.Line) v1alpha1.ComparisonStatus {
 		p = l.P
 	}
 	return v1alpha1.ComparisonStatus{
-		Cell: statussize.ClipTo(l.Cell, 63), Baseline: statussize.ClipTo(l.Baseline, 63), Step: statussize.ClipTo(l.Step, 48),
+		Cell: pass.ClipTo(l.Cell, 63), Baseline: pass.ClipTo(l.Baseline, 63), Step: pass.ClipTo(l.Step, 48),
 		Metric: v1alpha1.Metric(l.Metric), Outcome: v1alpha1.Outcome(l.Outcome),
 		ImpactPercent: cmp.Or(percent(&l.Impact), "0.00"), P: decimal(p, 1, 6),
 	}
@@ -278,7 +278,7 @@ func setHistory(s *scope, v seen) {
 		one := over[i]
 		notes := one.record.Annotations
 		e := v1alpha1.SuiteHistoryEntry{
-			Run: statussize.ClipTo(one.name, maxRunLength), Phase: v1alpha1.SuitePhase(notes[annotationPhase]), Verdict: v1alpha1.SuiteVerdict(notes[annotationVerdict]),
+			Run: pass.ClipTo(one.name, maxRunLength), Phase: v1alpha1.SuitePhase(notes[annotationPhase]), Verdict: v1alpha1.SuiteVerdict(notes[annotationVerdict]),
 			Accepted: one.name == s.accepted,
 		}
 		if t, err := time.Parse(time.RFC3339, notes[annotationEnded]); err == nil {
@@ -294,22 +294,22 @@ func setHistory(s *scope, v seen) {
 // fit shortens the longest list of a status until all of it fits. The record has all;
 // left counts the lines of the table that went.
 func fit(st *v1alpha1.NFSBenchmarkSuiteStatus) {
-	statussize.Fit(st, func() []statussize.Cut {
-		cuts := []statussize.Cut{
-			{Bytes: statussize.Of(st.Cells), Cut: func() { st.Cells = shorterLines(st, st.Cells) }},
-			{Bytes: statussize.Of(st.Comparisons), Cut: func() { st.Comparisons = shorterLines(st, st.Comparisons) }},
-			{Bytes: statussize.Of(st.Findings), Cut: func() { st.Findings = statussize.Shorter(st.Findings) }},
-			{Bytes: statussize.Of(st.History), Cut: func() { st.History = statussize.Shorter(st.History) }},
+	pass.Fit(st, func() []pass.Cut {
+		cuts := []pass.Cut{
+			{Bytes: pass.SizeOf(st.Cells), Cut: func() { st.Cells = shorterLines(st, st.Cells) }},
+			{Bytes: pass.SizeOf(st.Comparisons), Cut: func() { st.Comparisons = shorterLines(st, st.Comparisons) }},
+			{Bytes: pass.SizeOf(st.Findings), Cut: func() { st.Findings = pass.Shorter(st.Findings) }},
+			{Bytes: pass.SizeOf(st.History), Cut: func() { st.History = pass.Shorter(st.History) }},
 		}
 		if g := st.Regression; g != nil {
-			cuts = append(cuts, statussize.Cut{Bytes: statussize.Of(g.Changes), Cut: func() { g.Changes = statussize.Shorter(g.Changes) }})
+			cuts = append(cuts, pass.Cut{Bytes: pass.SizeOf(g.Changes), Cut: func() { g.Changes = pass.Shorter(g.Changes) }})
 		}
 		return cuts
 	})
 }
 
 func shorterLines[T any](st *v1alpha1.NFSBenchmarkSuiteStatus, list []T) []T {
-	rest := statussize.Shorter(list)
+	rest := pass.Shorter(list)
 	addLeft(st, len(list)-len(rest))
 	return rest
 }

@@ -1,15 +1,13 @@
-// Package statussize cuts a status, and the sentences in it, to what an object may
-// take. It is pure.
-package statussize
+package pass
 
 import (
 	"encoding/json"
 	"strings"
 )
 
-// MaxBytes is what a status may take as JSON: everybody who watches the objects
-// carries it.
-const MaxBytes = 30 << 10
+// MaxStatusBytes is what a status may take as JSON: every watcher of the objects
+// receives it.
+const MaxStatusBytes = 30 << 10
 
 // Cut makes one list of a status shorter.
 type Cut struct {
@@ -20,7 +18,7 @@ type Cut struct {
 // Fit shortens the longest list of a status until all of it fits, or nothing is left
 // that may go. It asks for the cuts anew after each.
 func Fit(status any, cuts func() []Cut) {
-	for Of(status) > MaxBytes {
+	for SizeOf(status) > MaxStatusBytes {
 		longest := Cut{}
 		for _, c := range cuts() {
 			if c.Bytes > longest.Bytes {
@@ -44,8 +42,8 @@ func Shorter[T any](list []T) []T {
 	return rest
 }
 
-// Of is what v takes as JSON, in bytes.
-func Of(v any) int {
+// SizeOf is what v takes as JSON, in bytes.
+func SizeOf(v any) int {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return 0 // types of the API always have JSON

@@ -1,4 +1,4 @@
-package statussize
+package pass
 
 import (
 	"strings"
@@ -16,12 +16,12 @@ func TestFitShortensTheLongestListOnly(t *testing.T) {
 	status.Long[0] = "head"
 	Fit(&status, func() []Cut {
 		return []Cut{
-			{Bytes: Of(status.Short), Cut: func() { status.Short = Shorter(status.Short) }},
-			{Bytes: Of(status.Long), Cut: func() { status.Long = Shorter(status.Long) }},
+			{Bytes: SizeOf(status.Short), Cut: func() { status.Short = Shorter(status.Short) }},
+			{Bytes: SizeOf(status.Long), Cut: func() { status.Long = Shorter(status.Long) }},
 		}
 	})
-	if got := Of(status); got > MaxBytes || got < MaxBytes*3/4 {
-		t.Errorf("%d bytes of %d", got, MaxBytes)
+	if got := SizeOf(status); got > MaxStatusBytes || got < MaxStatusBytes*3/4 {
+		t.Errorf("%d bytes of %d", got, MaxStatusBytes)
 	}
 	if len(status.Short) != 2 || status.Long[0] != "head" {
 		t.Errorf("short list %v, head %q", status.Short, status.Long[0])
@@ -33,9 +33,9 @@ func TestFitEndsWhereNothingMayGo(t *testing.T) {
 	status := struct {
 		Fixed string
 		List  []string
-	}{strings.Repeat("x", MaxBytes), []string{"one", "two", "three"}}
+	}{strings.Repeat("x", MaxStatusBytes), []string{"one", "two", "three"}}
 	Fit(&status, func() []Cut {
-		return []Cut{{Bytes: Of(status.List), Cut: func() { status.List = Shorter(status.List) }}}
+		return []Cut{{Bytes: SizeOf(status.List), Cut: func() { status.List = Shorter(status.List) }}}
 	})
 	if status.List != nil {
 		t.Errorf("left: %v", status.List)
