@@ -18,7 +18,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/output"
+	"github.com/nfsbench/nfsbench/test/kit/output"
 )
 
 // serveLoopback runs an NFS server on two loopback addresses with one port and

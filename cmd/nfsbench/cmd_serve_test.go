@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/cli"
-	"github.com/nfsbench/nfsbench/test/output"
+	"github.com/nfsbench/nfsbench/test/kit/output"
 )
 
 func TestServeSaysHowToUseItAndEndsWithItsContext(t *testing.T) {

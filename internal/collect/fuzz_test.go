@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // FuzzEventTail reads a hostile events file that grows in two steps. Wherever it

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/experiments"
-	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // FuzzJudge: a result file comes from anywhere; judging it must not panic.

@@ -24,7 +24,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/metrics"
 	"github.com/nfsbench/nfsbench/test/gen"
-	"github.com/nfsbench/nfsbench/test/golden"
+	"github.com/nfsbench/nfsbench/test/kit/golden"
 )
 
 // now is the moment of all scrapes.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 func FuzzReadPlan(f *testing.F) {

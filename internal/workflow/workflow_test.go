@@ -16,7 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/internal/workflow"
-	"github.com/nfsbench/nfsbench/test/golden"
+	"github.com/nfsbench/nfsbench/test/kit/golden"
 )
 
 func TestSuitesCompileToWhatIsOnFile(t *testing.T) {

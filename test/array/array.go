@@ -49,7 +49,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/test/array/control"
-	"github.com/nfsbench/nfsbench/test/repository"
+	"github.com/nfsbench/nfsbench/test/kit/repository"
 )
 
 // Options say what to start. The zero Options start the array "twonode".

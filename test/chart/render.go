@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/nfsbench/nfsbench/test/repository"
+	"github.com/nfsbench/nfsbench/test/kit/repository"
 )
 
 // Namespace is the namespace of all renderings.

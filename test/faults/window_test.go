@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 

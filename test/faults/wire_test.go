@@ -8,7 +8,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 

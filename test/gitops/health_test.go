@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/nfsbench/nfsbench/test/golden"
+	"github.com/nfsbench/nfsbench/test/kit/golden"
 )
 
 const (

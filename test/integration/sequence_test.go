@@ -10,7 +10,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/test/gen"
-	"github.com/nfsbench/nfsbench/test/golden"
+	"github.com/nfsbench/nfsbench/test/kit/golden"
 )
 
 // TestSequence writes down a run from its creation to its deletion, one line

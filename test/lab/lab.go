@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/test/repository"
+	"github.com/nfsbench/nfsbench/test/kit/repository"
 )
 
 // Array says where a server is and what it can be tested with.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/nfsbench/nfsbench/test/repository"
+	"github.com/nfsbench/nfsbench/test/kit/repository"
 )
 
 // Row is a metric with its labels, sorted, and its help.

@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // FuzzParseProc reads hostile bytes as every file of /proc and /sys. No counter

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // FuzzAPIAnswer reads hostile answers of an API server, or of what stands in its

@@ -6,7 +6,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // chunked gives the bytes in pieces of the sizes in cuts, again and again, as a

@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 func TestWhatWasAppendedIsDecoded(t *testing.T) {

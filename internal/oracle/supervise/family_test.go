@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/waiting"
+	"github.com/nfsbench/nfsbench/test/kit/waiting"
 )
 
 // envSupervise makes this test binary a supervisor of the image in that folder:

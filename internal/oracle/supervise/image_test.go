@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/test/output"
+	"github.com/nfsbench/nfsbench/test/kit/output"
 )
 
 // The scripts that stand for those of an Oracle image. They find their place by

@@ -8,7 +8,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/nfs/server/counters"
 	"github.com/nfsbench/nfsbench/internal/storage"
-	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // FuzzDecodeCounters reads hostile bytes as the counters of a server: what is no

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/storage"
-	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // FuzzDecodeMetrics reads hostile bytes as a page of metrics: what is none is refused for

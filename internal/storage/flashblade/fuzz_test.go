@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/storage/integrate"
-	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // FuzzDecodePerformance reads hostile bytes as readings: whatever they say, counters are

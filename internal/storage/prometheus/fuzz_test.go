@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/storage/integrate"
-	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // FuzzDecodeAnswer reads hostile bytes as an answer: whatever it says, what comes of it are

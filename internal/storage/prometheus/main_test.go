@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/test/waiting"
+	"github.com/nfsbench/nfsbench/test/kit/waiting"
 )
 
 func TestMain(m *testing.M) { os.Exit(waiting.Run(m)) }

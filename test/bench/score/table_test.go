@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/test/golden"
+	"github.com/nfsbench/nfsbench/test/kit/golden"
 )
 
 // sampleDocument has one row of each kind, a peer that hangs, and one that knows

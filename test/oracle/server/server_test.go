@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/test/kit/output"
 	"github.com/nfsbench/nfsbench/test/oracle/driver"
-	"github.com/nfsbench/nfsbench/test/output"
 )
 
 // image is the environment of an image whose paths lie below a folder.

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/test/waiting"
+	"github.com/nfsbench/nfsbench/test/kit/waiting"
 )
 
 // TestMain gives the servers in this process processors of their own beside the threads

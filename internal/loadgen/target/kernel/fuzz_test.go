@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/nfsbench/nfsbench/test/memory"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // FuzzFindMount reads hostile bytes as /proc/self/mountinfo: what is found lies

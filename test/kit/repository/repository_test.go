@@ -7,10 +7,10 @@ import (
 )
 
 func TestAFileIsFoundFromEverywhereInTheRepository(t *testing.T) {
-	for _, folder := range []string{".", "..", "../gitops", "../.."} {
+	for _, folder := range []string{".", "..", "../../gitops", "../.."} {
 		t.Run(folder, func(t *testing.T) {
 			t.Chdir(folder)
-			path, err := Path("test/repository/repository.go")
+			path, err := Path("test/kit/repository/repository.go")
 			if err != nil {
 				t.Fatal(err)
 			}
