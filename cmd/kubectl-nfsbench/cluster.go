@@ -87,7 +87,8 @@ func parseReference(arg string) (reference, error) {
 	case "nfsbs", "nfsbenchmarksuite", "nfsbenchmarksuites", "suite", "suites":
 		r.kind = suiteKind
 	default:
-		return r, cli.BadInputf("%q has kind %q: only benchmarks and suites are supported, write nfsb/NAME or suite/NAME", arg, prefix)
+		return r, cli.BadInputf("%q has kind %q: only benchmarks and suites are supported, write nfsb/NAME or suite/NAME",
+			arg, prefix)
 	}
 	r.name, r.run, ok = strings.Cut(name, "@")
 	switch {
@@ -143,7 +144,8 @@ func (c *cluster) findBenchmark(ctx context.Context, arg, why string) (*v1alpha1
 		return nil, err
 	}
 	if f.benchmark == nil {
-		return nil, cli.BadInput(fmt.Errorf("%q is a suite, %s: name one of its benchmarks; 'kubectl get nfsb -n %s -l %s=%s' lists them",
+		return nil, cli.BadInput(fmt.Errorf("%q is a suite, %s: name one of its benchmarks; 'kubectl get nfsb -n %s -l "+
+			"%s=%s' lists them",
 			f.suite.Name, why, c.namespace, v1alpha1.LabelSuite, f.suite.Name))
 	}
 	return f.benchmark, nil
@@ -173,9 +175,11 @@ func (c *cluster) notFound(ctx context.Context, ref reference) error {
 	}
 	names := nearest(ref.name, c.names(ctx, ref.kind), 5)
 	if len(names) == 0 {
-		return cli.BadInputf("there is no %s %q in namespace %q, and no other one: -n chooses another namespace, 'kubectl get nfsb,nfsbs -A' lists all", what, ref.name, c.namespace)
+		return cli.BadInputf("there is no %s %q in namespace %q, and no other one: -n chooses another namespace, 'kubectl "+
+			"get nfsb,nfsbs -A' lists all", what, ref.name, c.namespace)
 	}
-	return cli.BadInputf("there is no %s %q in namespace %q; there is %s", what, ref.name, c.namespace, strings.Join(names, ", "))
+	return cli.BadInputf("there is no %s %q in namespace %q; there is %s", what, ref.name, c.namespace,
+		strings.Join(names, ", "))
 }
 
 // names are those that an argument of this kind may have. What cannot be listed

@@ -52,7 +52,8 @@ a warning that names what differs; --vary says what is meant to.`,
 	o.Register(cmd)
 	fs.StringSliceVar(&o.baseline, "baseline", nil,
 		"which of A and B the other is compared with (default A); of a suite alone AXIS=VALUE")
-	fs.StringSliceVar(&o.vary, "vary", nil, "what two benchmarks are meant to differ in: "+strings.Join(conditionGroups(), ", "))
+	fs.StringSliceVar(&o.vary, "vary", nil,
+		"what two benchmarks are meant to differ in: "+strings.Join(conditionGroups(), ", "))
 	o.to.Register(cmd)
 	cli.CompleteValues(cmd, "vary", conditionGroups()...)
 	return cmd
@@ -142,10 +143,13 @@ func (o *compareOptions) ordered(sides []found, args []string) ([]found, []strin
 	case len(o.baseline) == 1 && want == args[1]:
 		return []found{sides[1], sides[0]}, []string{args[1], args[0]}, nil
 	}
-	return nil, nil, cli.BadInputf("--baseline is %q; it is one of the two, %q or %q", strings.Join(o.baseline, ","), args[0], args[1])
+	return nil, nil, cli.BadInputf("--baseline is %q; it is one of the two, %q or %q", strings.Join(o.baseline, ","),
+		args[0], args[1])
 }
 
-func (c *cluster) compareBenchmarks(cmd *cobra.Command, sides []found, args []string, o *compareOptions) (comparison, error) {
+func (c *cluster) compareBenchmarks(cmd *cobra.Command, sides []found, args []string,
+	o *compareOptions,
+) (comparison, error) {
 	sides, args, err := o.ordered(sides, args)
 	if err != nil {
 		return comparison{}, err
@@ -183,7 +187,8 @@ func doubts(name string, j judge.Judgement) []string {
 			codes = append(codes, string(f.Code))
 		}
 	}
-	return []string{fmt.Sprintf("the numbers of %s are %s (%s): 'kubectl nfsbench report %s' says why", name, j.Validity, listed(codes), name)}
+	return []string{fmt.Sprintf("the numbers of %s are %s (%s): 'kubectl nfsbench report %s' says why", name, j.Validity,
+		listed(codes), name)}
 }
 
 // compareWithin compares the cells of one run.
@@ -209,7 +214,8 @@ func (c *cluster) compareWithin(cmd *cobra.Command, f found, o *compareOptions) 
 		}
 	}
 	if len(set.Baseline) == 0 {
-		return comparison{}, cli.BadInputf("suite/%s declares no comparison: give --baseline AXIS=VALUE; it has %s", f.suite.Name, listed(axesOf(run.Cells)))
+		return comparison{}, cli.BadInputf("suite/%s declares no comparison: give --baseline AXIS=VALUE; it has %s",
+			f.suite.Name, listed(axesOf(run.Cells)))
 	}
 	run.Settings.Compare = &set
 	return comparison{run: &run, table: compare.Run(run)}, nil

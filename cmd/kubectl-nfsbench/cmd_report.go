@@ -114,7 +114,8 @@ func writeSuiteText(w io.Writer, run runfile.SuiteRun, t compare.Table, g *compa
 	} else {
 		fmt.Fprint(w, "  under way")
 	}
-	fmt.Fprintf(w, "  %d cells, %d of %d benchmarks\n", len(run.Cells), len(run.Results), len(run.Cells)*int(run.Settings.Repetitions))
+	fmt.Fprintf(w, "  %d cells, %d of %d benchmarks\n", len(run.Cells), len(run.Results),
+		len(run.Cells)*int(run.Settings.Repetitions))
 	if run.Message != "" {
 		fmt.Fprintln(w, run.Message)
 	}
@@ -135,11 +136,14 @@ func chooseRun(records []runfile.SuiteRun, f found) (runfile.SuiteRun, error) {
 	}
 	switch {
 	case len(records) == 0 && f.suite.Status.Run == nil:
-		return runfile.SuiteRun{}, fmt.Errorf("suite/%s has not run yet: %s", f.suite.Name, strings.Join(strings.Fields(suiteSight(f.suite).words()), " "))
+		return runfile.SuiteRun{}, fmt.Errorf("suite/%s has not run yet: %s", f.suite.Name,
+			strings.Join(strings.Fields(suiteSight(f.suite).words()), " "))
 	case len(records) == 0:
-		return runfile.SuiteRun{}, fmt.Errorf("suite/%s has no record yet: 'kubectl nfsbench watch suite/%s' waits for its end", f.suite.Name, f.suite.Name)
+		return runfile.SuiteRun{}, fmt.Errorf("suite/%s has no record yet: 'kubectl nfsbench watch suite/%s' waits for "+
+			"its end", f.suite.Name, f.suite.Name)
 	default:
-		return runfile.SuiteRun{}, cli.BadInputf("suite/%s has no record of a run %q; there are those of %s", f.suite.Name, f.run, listed(nearest(f.run, names, 5)))
+		return runfile.SuiteRun{}, cli.BadInputf("suite/%s has no record of a run %q; there are those of %s", f.suite.Name,
+			f.run, listed(nearest(f.run, names, 5)))
 	}
 }
 
@@ -247,7 +251,8 @@ file of a database. Check its local addresses first: they are those of the pod.`
 // oranfstab takes that of the status, which is there early; the result has it too.
 func (c *cluster) oranfstab(ctx context.Context, b *v1alpha1.NFSBenchmark) (string, error) {
 	if b.Spec.Protocol.Client == v1alpha1.ClientKernel {
-		return "", fmt.Errorf("%q uses the kernel's mount, which needs no oranfstab: its mount options are in status.resolved.mountOptions", b.Name)
+		return "", fmt.Errorf("%q uses the kernel's mount, which needs no oranfstab: its mount options are in "+
+			"status.resolved.mountOptions", b.Name)
 	}
 	if r := b.Status.Resolved; r != nil && r.Oranfstab != "" {
 		return r.Oranfstab, nil
@@ -264,7 +269,8 @@ func (c *cluster) oranfstab(ctx context.Context, b *v1alpha1.NFSBenchmark) (stri
 	if b.Status.Phase.IsFinished() {
 		return "", fmt.Errorf("%q ended as %s before it had an oranfstab: %s", b.Name, b.Status.Phase, b.Status.Message)
 	}
-	return "", fmt.Errorf("%q has no oranfstab yet: it is written when the paths are known; now it is %s", b.Name, phaseOf(b))
+	return "", fmt.Errorf("%q has no oranfstab yet: it is written when the paths are known; now it is %s",
+		b.Name, phaseOf(b))
 }
 
 func phaseOf(b *v1alpha1.NFSBenchmark) string {

@@ -68,7 +68,8 @@ the verdict is Fail or Regressed.`,
 	fs := cmd.Flags()
 	fs.StringVarP(&o.file, "filename", "f", "", "file with benchmarks or suites; - is standard input")
 	fs.StringVar(&o.name, "name", "", "with -f, the name instead of the file's")
-	fs.BoolVar(&o.generateName, "generate-name", false, "let the cluster add a suffix to the name, so that the same can run again and again")
+	fs.BoolVar(&o.generateName, "generate-name", false,
+		"let the cluster add a suffix to the name, so that the same can run again and again")
 	fs.StringVar(&o.dryRun, "dry-run", "none", "none, client to print only, or server to let the cluster check only")
 	fs.StringVarP(&o.output, "output", "o", "", "yaml, json or name: print what was made")
 	fs.BoolVarP(&o.watch, "watch", "w", false, "show the progress until the end")
@@ -169,7 +170,8 @@ func (c *cluster) create(ctx context.Context, u *unstructured.Unstructured, o ru
 	case ns == "":
 		u.SetNamespace(c.namespace)
 	case c.explicit && ns != c.namespace:
-		return cli.BadInputf("%q has namespace %q in the file and %q in -n: leave out one of the two", u.GetName(), ns, c.namespace)
+		return cli.BadInputf("%q has namespace %q in the file and %q in -n: leave out one of the two", u.GetName(), ns,
+			c.namespace)
 	}
 	options := []client.CreateOption{client.FieldValidation("Strict")}
 	if o.dryRun == "server" {
@@ -197,7 +199,8 @@ func printObjects(w io.Writer, objects []*unstructured.Unstructured, o runOption
 		case "name":
 			fmt.Fprintln(w, nameOf(u))
 		default:
-			fmt.Fprintf(w, "%s created%s\n", nameOf(u), map[string]string{"client": " (dry run)", "server": " (server dry run)"}[o.dryRun])
+			fmt.Fprintf(w, "%s created%s\n", nameOf(u),
+				map[string]string{"client": " (dry run)", "server": " (server dry run)"}[o.dryRun])
 		}
 		if err != nil {
 			return err

@@ -16,7 +16,9 @@ import (
 )
 
 // verb builds a command that changes one object by a patch.
-func verb(a *app, cmd *cobra.Command, kind string, act func(context.Context, *cluster, found) (string, error)) *cobra.Command {
+func verb(a *app, cmd *cobra.Command, kind string,
+	act func(context.Context, *cluster, found) (string, error),
+) *cobra.Command {
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.ValidArgsFunction = completeNames(a, kind, 1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -76,17 +78,20 @@ scheduled run starts. 'resume' undoes both.`,
 			case b.Status.Phase.IsFinished():
 				return "", cli.BadInputf("%q is over (%s): there is nothing to hold back", b.Name, b.Status.Phase)
 			case b.Status.StartTime != nil:
-				return "", cli.BadInputf("%q is under way and a measurement cannot pause: 'kubectl nfsbench stop %s' ends it and keeps what was measured", b.Name, b.Name)
+				return "", cli.BadInputf("%q is under way and a measurement cannot pause: 'kubectl nfsbench stop %s' ends it "+
+					"and keeps what was measured", b.Name, b.Name)
 			}
 			return b.Name + " is held back", c.patch(ctx, b, spec(map[string]any{"suspend": true}))
 		}
 		if !schedule {
-			return f.ref() + " starts nothing more after the benchmark under way", c.patch(ctx, f.suite, spec(map[string]any{"suspend": true}))
+			return f.ref() + " starts nothing more after the benchmark under way", c.patch(ctx, f.suite,
+				spec(map[string]any{"suspend": true}))
 		}
 		if f.suite.Spec.Schedule == nil {
 			return "", cli.BadInputf("%s has no schedule: leave out --schedule", f.ref())
 		}
-		return f.ref() + " starts no new scheduled runs", c.patch(ctx, f.suite, spec(map[string]any{"schedule": map[string]any{"suspend": true}}))
+		return f.ref() + " starts no new scheduled runs", c.patch(ctx, f.suite,
+			spec(map[string]any{"schedule": map[string]any{"suspend": true}}))
 	})
 }
 
@@ -99,7 +104,8 @@ func newResumeCommand(a *app) *cobra.Command {
 	return verb(a, cmd, anyKind, func(ctx context.Context, c *cluster, f found) (string, error) {
 		if b := f.benchmark; b != nil {
 			if b.Status.Phase.IsFinished() {
-				return "", cli.BadInputf("%q is over (%s), and a benchmark never runs twice: %s", b.Name, b.Status.Phase, again(b.Name))
+				return "", cli.BadInputf("%q is over (%s), and a benchmark never runs twice: %s", b.Name, b.Status.Phase,
+					again(b.Name))
 			}
 			return b.Name + " continues", c.patch(ctx, b, spec(map[string]any{"suspend": false}))
 		}
@@ -113,7 +119,8 @@ func newResumeCommand(a *app) *cobra.Command {
 
 // again is how one runs the same once more.
 func again(name string) string {
-	return fmt.Sprintf("'kubectl get nfsb %s -o yaml | kubectl nfsbench run -f - --generate-name' runs the same under another name", name)
+	return fmt.Sprintf("'kubectl get nfsb %s -o yaml | kubectl nfsbench run -f - --generate-name' runs the same under "+
+		"another name", name)
 }
 
 func newStopCommand(a *app) *cobra.Command {
@@ -162,7 +169,8 @@ A benchmark is never run again; see 'kubectl nfsbench run --help'.`,
 	return verb(a, cmd, suiteKind, func(ctx context.Context, c *cluster, f found) (string, error) {
 		switch s := f.suite; {
 		case s.Spec.Schedule != nil:
-			return "", cli.BadInputf("%s has a schedule: 'argo cron list' shows when it runs next; only a suite without spec.schedule can be run again on request", f.ref())
+			return "", cli.BadInputf("%s has a schedule: 'argo cron list' shows when it runs next; only a suite without "+
+				"spec.schedule can be run again on request", f.ref())
 		case s.Status.Phase == v1alpha1.SuiteRunning:
 			return "", cli.BadInputf("%s is under way: wait for its end, or 'kubectl nfsbench stop %s'", f.ref(), f.ref())
 		}
@@ -184,9 +192,11 @@ func newResubmitCommand(a *app) *cobra.Command {
 		case s.Run.CompletionTime == nil:
 			return "", cli.BadInputf("%s is under way: wait for its end, or 'kubectl nfsbench stop %s'", f.ref(), f.ref())
 		case s.Phase == v1alpha1.SuiteSucceeded:
-			return "", cli.BadInputf("all benchmarks of %s have succeeded: 'kubectl nfsbench rerun %s' runs them again", f.ref(), f.ref())
+			return "", cli.BadInputf("all benchmarks of %s have succeeded: 'kubectl nfsbench rerun %s' runs them again",
+				f.ref(), f.ref())
 		}
-		return f.ref() + " continues where it ended", c.annotate(ctx, f.suite, v1alpha1.AnnotationResubmit, a.now().UTC().Format(time.RFC3339))
+		return f.ref() + " continues where it ended", c.annotate(ctx, f.suite, v1alpha1.AnnotationResubmit,
+			a.now().UTC().Format(time.RFC3339))
 	})
 }
 
@@ -229,7 +239,8 @@ func (c *cluster) accept(cmd *cobra.Command, s *v1alpha1.NFSBenchmarkSuite, run 
 		runs = append(runs, h.Run)
 	}
 	if s.Spec.Schedule == nil {
-		return cli.BadInputf("suite/%s has no schedule, and only scheduled runs are compared with an accepted one: use 'kubectl nfsbench compare'", s.Name)
+		return cli.BadInputf("suite/%s has no schedule, and only scheduled runs are compared with an accepted one: use "+
+			"'kubectl nfsbench compare'", s.Name)
 	}
 	if !slices.Contains(runs, run) {
 		return cli.BadInputf("suite/%s keeps no finished run %q; it keeps %s", s.Name, run, listed(nearest(run, runs, 5)))

@@ -77,10 +77,12 @@ func (a *app) watch(cmd *cobra.Command, c *cluster, name string, o watchOptions)
 	last, err := a.follow(ctx, c, first, view)
 	switch {
 	case cmd.Context().Err() != nil:
-		fmt.Fprintf(cmd.ErrOrStderr(), "Left. The run goes on: 'kubectl nfsbench watch %s' looks at it again, 'kubectl nfsbench stop %s' ends it.\n", last.ref(), last.ref())
+		fmt.Fprintf(cmd.ErrOrStderr(), "Left. The run goes on: 'kubectl nfsbench watch %s' looks at it again, 'kubectl "+
+			"nfsbench stop %s' ends it.\n", last.ref(), last.ref())
 		return cli.Coded(cli.ExitLeft, errors.New("left"))
 	case ctx.Err() != nil:
-		return fmt.Errorf("%s is not done after %s, and goes on: 'kubectl nfsbench watch %s' looks at it again", last.ref(), o.timeout, last.ref())
+		return fmt.Errorf("%s is not done after %s, and goes on: 'kubectl nfsbench watch %s' looks at it again", last.ref(),
+			o.timeout, last.ref())
 	case err != nil:
 		return err
 	}

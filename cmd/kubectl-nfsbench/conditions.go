@@ -53,7 +53,8 @@ func conditionWarnings(a, b runfile.Result, vary []string) []string {
 	if len(vary) > 0 {
 		hint = "--vary does not name these groups"
 	}
-	return []string{"the two did not run under the same conditions, so any of these may cause a difference: " + strings.Join(parts, ", ") + ". " + hint}
+	return []string{"the two did not run under the same conditions, so any of these may cause a difference: " +
+		strings.Join(parts, ", ") + ". " + hint}
 }
 
 // conditionsThatDiffer are the fields of each group that differ, with both values.
@@ -104,8 +105,9 @@ func conditionsOf(r runfile.Result) map[string]map[string]string {
 		program[prefix+"version"] = c.Host.Version
 	}
 	groups := map[string]map[string]string{
-		groupProtocol: fieldsOf(protocol), groupStorage: storageOf(r), groupWorkload: fieldsOf(p.Workload), groupSchedule: fieldsOf(p.Schedule),
-		groupClients: machines, groupDatabase: fieldsOf(p.Database), groupProgram: program,
+		groupProtocol: fieldsOf(protocol), groupStorage: storageOf(r), groupWorkload: fieldsOf(p.Workload),
+		groupSchedule: fieldsOf(p.Schedule),
+		groupClients:  machines, groupDatabase: fieldsOf(p.Database), groupProgram: program,
 	}
 	if paths := pathsOf(p); paths != "" {
 		groups[groupProtocol]["paths"] = paths

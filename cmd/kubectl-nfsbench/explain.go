@@ -25,9 +25,11 @@ func explain(err error) error {
 		return err
 	case meta.IsNoMatchError(err):
 		return errors.New("this cluster does not know nfsbench.io/v1alpha1: install the operator with " +
-			"'helm install nfsbench charts/nfsbench --namespace nfsbench-system --create-namespace', or choose another cluster with --context")
+			"'helm install nfsbench charts/nfsbench --namespace nfsbench-system --create-namespace', or choose another " +
+			"cluster with --context")
 	case apierrors.IsUnauthorized(err):
-		return errors.New("the cluster does not know who you are: log in again, or choose another user with --context or --kubeconfig")
+		return errors.New("the cluster does not know who you are: log in again, or choose another user with --context or " +
+			"--kubeconfig")
 	case apierrors.IsForbidden(err) && errors.As(err, &status):
 		return forbidden(status.Status())
 	case apierrors.IsAlreadyExists(err) && errors.As(err, &status):
@@ -36,7 +38,8 @@ func explain(err error) error {
 		return invalid(status.Status())
 	case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), strictly):
 		_, fields, _ := strings.Cut(err.Error(), strictly)
-		return cli.BadInputf("the cluster does not know these fields: %s; 'kubectl explain nfsbenchmark.spec' lists the fields", fields)
+		return cli.BadInputf("the cluster does not know these fields: %s; 'kubectl explain nfsbenchmark.spec' lists the "+
+			"fields", fields)
 	case clientcmd.IsContextNotFound(err):
 		return cli.BadInputf("the kubeconfig has no such context (%w): 'kubectl config get-contexts' lists them", err)
 	case clientcmd.IsEmptyConfig(err):
@@ -52,7 +55,8 @@ func explain(err error) error {
 const strictly = "strict decoding error: "
 
 func isUnreachable(err error) bool {
-	return errors.As(err, new(*net.OpError)) || errors.As(err, new(*net.DNSError)) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, new(*net.OpError)) || errors.As(err, new(*net.DNSError)) ||
+		errors.Is(err, context.DeadlineExceeded)
 }
 
 // rootOf leaves out the URLs that the layers between have added.
@@ -78,7 +82,8 @@ func forbidden(s metav1.Status) error {
 	if m[4] != "" {
 		where = fmt.Sprintf("in namespace %q", m[4])
 	}
-	return fmt.Errorf("you may not %s %s %s: ask for a role with the verb %s on %s, or choose another namespace with -n", m[1], resource, where, m[1], resource)
+	return fmt.Errorf("you may not %s %s %s: ask for a role with the verb %s on %s, or choose another namespace with -n",
+		m[1], resource, where, m[1], resource)
 }
 
 func alreadyExists(s metav1.Status) error {
@@ -86,7 +91,8 @@ func alreadyExists(s metav1.Status) error {
 	if s.Details != nil {
 		name = s.Details.Name
 	}
-	return cli.BadInputf("%q exists already, and a benchmark never runs twice: choose another name, or use --generate-name", name)
+	return cli.BadInputf("%q exists already, and a benchmark never runs twice: choose another name, or use "+
+		"--generate-name", name)
 }
 
 // celValue is what the API server writes before the sentence of a CEL rule: a value,

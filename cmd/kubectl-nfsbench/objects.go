@@ -76,7 +76,8 @@ func ours(u *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	}
 	kind := u.GetKind()
 	if u.GetAPIVersion() != v1alpha1.GroupVersion.String() || kind != benchmarkKind && kind != suiteKind {
-		return nil, fmt.Errorf("it has a %s of %s, and this creates %s and %s of %s only: use 'kubectl apply -f' for the others",
+		return nil, fmt.Errorf("it has a %s of %s, and this creates %s and %s of %s only: use 'kubectl apply -f' for the "+
+			"others",
 			kind, u.GetAPIVersion(), benchmarkKind, suiteKind, v1alpha1.GroupVersion)
 	}
 	return []*unstructured.Unstructured{asNew(u)}, nil
@@ -90,17 +91,26 @@ func asNew(u *unstructured.Unstructured) *unstructured.Unstructured {
 		unstructured.RemoveNestedField(u.Object, "spec", "suspend")
 		unstructured.RemoveNestedField(u.Object, "spec", "shutdown")
 		annotations := u.GetAnnotations()
-		for _, name := range []string{"kubectl.kubernetes.io/last-applied-configuration", v1alpha1.AnnotationRerun, v1alpha1.AnnotationResubmit, v1alpha1.AnnotationAcceptRun} {
+		for _, name := range []string{
+			"kubectl.kubernetes.io/last-applied-configuration", v1alpha1.AnnotationRerun,
+			v1alpha1.AnnotationResubmit, v1alpha1.AnnotationAcceptRun,
+		} {
 			delete(annotations, name)
 		}
 		u.SetAnnotations(annotations)
 		labels := u.GetLabels()
-		for _, name := range []string{v1alpha1.LabelSuite, v1alpha1.LabelSuiteRun, v1alpha1.LabelCell, v1alpha1.LabelRepetition, v1alpha1.LabelPosition, v1alpha1.LabelAttempt} {
+		for _, name := range []string{
+			v1alpha1.LabelSuite, v1alpha1.LabelSuiteRun, v1alpha1.LabelCell,
+			v1alpha1.LabelRepetition, v1alpha1.LabelPosition, v1alpha1.LabelAttempt,
+		} {
 			delete(labels, name) // or a suite would count the copy as its own
 		}
 		u.SetLabels(labels)
 	}
-	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "managedFields", "ownerReferences", "selfLink"} {
+	for _, field := range []string{
+		"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+		"deletionGracePeriodSeconds", "finalizers", "managedFields", "ownerReferences", "selfLink",
+	} {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
 	}
 	return u

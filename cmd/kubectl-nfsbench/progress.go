@@ -101,7 +101,8 @@ func (v *barView) show(s sight) {
 }
 
 func (v *barView) line(s sight) string {
-	text := fmt.Sprintf("%s %3d%%  %-*s  %s", bar(s.percent), s.percent, min(wordWidth, 8), clip(s.name, wordWidth), s.words())
+	text := fmt.Sprintf("%s %3d%%  %-*s  %s", bar(s.percent), s.percent, min(wordWidth, 8),
+		clip(s.name, wordWidth), s.words())
 	return clip(text, v.width-1)
 }
 

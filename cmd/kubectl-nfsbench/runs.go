@@ -23,12 +23,14 @@ const (
 func joinRuns(baseline, candidate runfile.SuiteRun, s runfile.SuiteSignificance) runfile.SuiteRun {
 	joined := runfile.SuiteRun{
 		Version: runfile.SuiteRunVersion, Suite: candidate.Suite, Namespace: candidate.Namespace,
-		Run: candidate.Run + " against " + baseline.Run, Started: candidate.Started, Ended: candidate.Ended, Phase: candidate.Phase,
+		Run: candidate.Run + " against " +
+			baseline.Run, Started: candidate.Started, Ended: candidate.Ended, Phase: candidate.Phase,
 		Settings: candidate.Settings, Simulated: baseline.Simulated || candidate.Simulated,
 	}
 	joined.Settings.Regression = nil
 	joined.Settings.Compare = &runfile.SuiteCompare{
-		SuiteSignificance: s, Baseline: map[string]string{axisRun: baseline.Run}, ImpactOf: string(v1alpha1.DenominatorBaseline),
+		SuiteSignificance: s, Baseline: map[string]string{axisRun: baseline.Run},
+		ImpactOf: string(v1alpha1.DenominatorBaseline),
 	}
 	for _, run := range []runfile.SuiteRun{baseline, candidate} {
 		for _, cell := range run.Cells {

@@ -73,14 +73,19 @@ func parse() options {
 		"namespace of NetApp Trident, where the volumes of claims are looked up; spec.storage.trident names its own")
 	flag.StringVar(&o.metricsAddr, "metrics-bind-address", ":8443", "address of the metrics; 0 turns them off")
 	flag.BoolVar(&o.metricsInsecure, "metrics-insecure", false, "serve metrics over HTTP without authentication")
-	flag.IntVar(&o.metricsBenchmarks, "metrics-benchmarks", 200, "export metrics of so many of the most recently finished benchmarks, and of as many unfinished ones")
-	flag.DurationVar(&o.metricsMaxAge, "metrics-max-age", 14*24*time.Hour, "how long metrics of a benchmark are exported after its end")
-	flag.IntVar(&o.liveMetricsPort, "live-metrics-port", 0, "port where the pods of a run tell Prometheus what happens now; 0: nowhere")
+	flag.IntVar(&o.metricsBenchmarks, "metrics-benchmarks", 200,
+		"export metrics of so many of the most recently finished benchmarks, and of as many unfinished ones")
+	flag.DurationVar(&o.metricsMaxAge, "metrics-max-age", 14*24*time.Hour,
+		"how long metrics of a benchmark are exported after its end")
+	flag.IntVar(&o.liveMetricsPort, "live-metrics-port", 0,
+		"port where the pods of a run tell Prometheus what happens now; 0: nowhere")
 	flag.StringVar(&o.healthAddr, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	flag.BoolVar(&o.leaderElection, "leader-elect", false, "let one of several managers work at a time")
-	flag.StringVar(&o.leaderElectionSpace, "leader-election-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the leader's Lease")
+	flag.StringVar(&o.leaderElectionSpace, "leader-election-namespace", os.Getenv("POD_NAMESPACE"),
+		"namespace of the leader's Lease")
 	flag.IntVar(&o.workers, "workers", 4, "benchmarks that are reconciled at the same time")
-	flag.BoolVar(&o.suites, "suites", true, "reconcile NFSBenchmarkSuites too, which Argo Workflows runs; it need not be installed")
+	flag.BoolVar(&o.suites, "suites", true,
+		"reconcile NFSBenchmarkSuites too, which Argo Workflows runs; it need not be installed")
 	flag.BoolVar(&o.showVersion, "version", false, "print the version and exit")
 	o.zap.BindFlags(flag.CommandLine)
 	flag.Parse()
@@ -114,11 +119,14 @@ func run(o options) error {
 		return fmt.Errorf("make the manager: %w", err)
 	}
 	r := benchmark.NewReconciler(benchmark.Options{
-		Client:           mgr.GetClient(),
-		Reader:           mgr.GetAPIReader(),
-		Recorder:         mgr.GetEventRecorder("nfsbench"),
-		Clock:            clock.RealClock{},
-		Images:           manifest.Images{NFSBench: o.image, PullPolicy: corev1.PullPolicy(o.pullPolicy), LiveMetricsPort: int32(o.liveMetricsPort)},
+		Client:   mgr.GetClient(),
+		Reader:   mgr.GetAPIReader(),
+		Recorder: mgr.GetEventRecorder("nfsbench"),
+		Clock:    clock.RealClock{},
+		Images: manifest.Images{
+			NFSBench: o.image, PullPolicy: corev1.PullPolicy(o.pullPolicy),
+			LiveMetricsPort: int32(o.liveMetricsPort),
+		},
 		LeaseNamespace:   o.leaseNamespace,
 		TridentNamespace: o.tridentNamespace,
 	})

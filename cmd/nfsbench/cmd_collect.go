@@ -77,11 +77,15 @@ with "nfsbench collect --check" as its startup probe.`,
 	flags.StringVar(&f.outputDir, "output-dir", "", "publish to files in this directory")
 	flags.StringVar(&f.index, "index", "", "index of this client (default $"+envIndex+", or 0)")
 	flags.StringVar(&f.node, "node", "", "name of the node (default $"+envNode+")")
-	flags.StringVar(&f.loaderCPU, "loader-cpu-millis", "", "CPU limit of the loader's container in thousandths of a core (default $"+envLoaderCPU+", or none)")
-	flags.StringVar(&f.loaderMemory, "loader-memory-bytes", "", "memory limit of the loader's container (default $"+envLoaderMemory+", or none)")
-	flags.StringVar(&f.secrets, "secrets-dir", defaultSecretsDir, "folder with the credentials of the plan's storage sources, one folder each")
+	flags.StringVar(&f.loaderCPU, "loader-cpu-millis", "",
+		"CPU limit of the loader's container in thousandths of a core (default $"+envLoaderCPU+", or none)")
+	flags.StringVar(&f.loaderMemory, "loader-memory-bytes", "",
+		"memory limit of the loader's container (default $"+envLoaderMemory+", or none)")
+	flags.StringVar(&f.secrets, "secrets-dir", defaultSecretsDir,
+		"folder with the credentials of the plan's storage sources, one folder each")
 	flags.StringVar(&f.health, "health", "", "address that answers whether samples are taken, over HTTP (default: none)")
-	flags.StringVar(&f.metrics, "metrics-address", "", "address that serves what happens now to Prometheus at /metrics, over HTTP (default: none)")
+	flags.StringVar(&f.metrics, "metrics-address", "",
+		"address that serves what happens now to Prometheus at /metrics, over HTTP (default: none)")
 	flags.DurationVar(&f.grace, "grace", 20*time.Second, "time to publish the final result after SIGTERM")
 	flags.BoolVar(&f.check, "check", false, "only check whether the collector of --run-dir has started")
 	_ = cmd.MarkFlagRequired("run-dir") // fails for an unknown flag only
@@ -230,7 +234,9 @@ func (f *collectFlags) host(getenv func(string) string) (runfile.Host, error) {
 
 // configMapPublisher publishes to the ConfigMap that --configmap names; instead is what
 // else may be given.
-func configMapPublisher(a *app, flag, instead string, index int32, getenv func(string) string) (*publish.ConfigMap, error) {
+func configMapPublisher(a *app, flag, instead string, index int32,
+	getenv func(string) string,
+) (*publish.ConfigMap, error) {
 	namespace, name, ok := strings.Cut(flag, "/")
 	if !ok || namespace == "" || name == "" {
 		return nil, fmt.Errorf("--configmap is %q; give NAMESPACE/NAME%s", flag, instead)

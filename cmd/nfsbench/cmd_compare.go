@@ -72,7 +72,8 @@ func readSides(cmd *cobra.Command, args []string) ([2]recorded, error) {
 		x[i] = in
 	}
 	if (x[0].run == nil) != (x[1].run == nil) {
-		return x, fmt.Errorf("%s and %s are not of one kind: compare two results, or the records of two runs of suites", args[0], args[1])
+		return x, fmt.Errorf("%s and %s are not of one kind: compare two results, or the records of two runs of suites",
+			args[0], args[1])
 	}
 	names := sideNames(args)
 	x[0].name, x[1].name = names[0], names[1]

@@ -60,11 +60,13 @@ The state is in database.json of --run-dir. The exit code is 0 after SIGTERM and
 	fs.SortFlags = false
 	fs.StringVar(&o.RunDir, "run-dir", "", "directory shared with the loader (required)")
 	fs.StringVar(&o.DataDirectory, "data", "/opt/oracle/oradata", "data directory of the database, on the volume")
-	fs.BoolVar(&o.UseExisting, "use-existing", false, "open, and change, a database there that was not created for a benchmark")
+	fs.BoolVar(&o.UseExisting, "use-existing", false,
+		"open, and change, a database there that was not created for a benchmark")
 	fs.BoolVar(&o.DirectNFS, "direct-nfs", false, "switch Oracle's own NFS client on; off without it")
 	fs.StringVar(&o.Distribution, "distribution", runfile.DistributionOracle, "who made the image: Oracle or Gvenzl")
 	fs.StringVar(&o.SID, "sid", "", "SID of the instance")
-	fs.StringVar(&o.OracleHome, "oracle-home", "", "Oracle home (default $ORACLE_HOME, else the newest in /opt/oracle/product)")
+	fs.StringVar(&o.OracleHome, "oracle-home", "",
+		"Oracle home (default $ORACLE_HOME, else the newest in /opt/oracle/product)")
 	fs.DurationVar(&o.StartupTimeout, "startup-timeout", 45*time.Minute, "time until the database must be ready")
 	fs.DurationVar(&o.ShutdownTimeout, "shutdown-timeout", 2*time.Minute, "time for SHUTDOWN IMMEDIATE")
 	fs.DurationVar(&o.HealthInterval, "health-interval", 5*time.Second, "time between two runs of the health script")
@@ -91,7 +93,8 @@ func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []st
 	case o.DataDirectory == "":
 		return cli.BadInputf("--data is empty; name the directory that the volume is mounted at")
 	case o.Distribution != runfile.DistributionOracle && o.Distribution != runfile.DistributionGvenzl:
-		return cli.BadInputf("--distribution is %q; use %s or %s", o.Distribution, runfile.DistributionOracle, runfile.DistributionGvenzl)
+		return cli.BadInputf("--distribution is %q; use %s or %s", o.Distribution, runfile.DistributionOracle,
+			runfile.DistributionGvenzl)
 	case o.StartupTimeout <= 0 || o.ShutdownTimeout <= 0 || o.HealthInterval <= 0:
 		return cli.BadInputf("--startup-timeout, --shutdown-timeout and --health-interval must be longer than 0")
 	}

@@ -56,7 +56,8 @@ func (c *installCommand) run() error {
 	}
 	// The image is looked at first: half an installation helps nobody.
 	if _, err := os.Stat(c.oraload); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("this image has no Oracle loader %s: it was built with ORALOAD=no; build it again without (hack/image/build.sh) or use a released image", c.oraload)
+		return fmt.Errorf("this image has no Oracle loader %s: it was built with ORALOAD=no; build it again without "+
+			"(hack/image/build.sh) or use a released image", c.oraload)
 	}
 	for _, p := range []struct{ from, name string }{{self, "nfsbench"}, {c.oraload, "oraload"}} {
 		if err := supervise.Install(p.from, filepath.Join(c.to, p.name)); err != nil {
@@ -114,7 +115,8 @@ func (c *permissionsCommand) run() error {
 		return cli.BadInput(err)
 	}
 	if name, err := supervise.Foreign(c.directory, c.sid); err == nil && name != "" && !c.existing {
-		c.app.log.Warn("Nothing was changed: there is a database that was not created for a benchmark", "directory", c.directory, "folder", name)
+		c.app.log.Warn("Nothing was changed: there is a database that was not created for a benchmark", "directory",
+			c.directory, "folder", name)
 		return nil
 	}
 	changed, err := c.chownTree(uid, gid)
@@ -122,7 +124,8 @@ func (c *permissionsCommand) run() error {
 	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EROFS):
 		c.app.log.Warn("The storage does not let root give files away (root squash, or a read-only export): "+
 			"what matters is that the export belongs to the user of the database, or that it may write there",
-			slog.String("directory", c.directory), slog.String("owner", c.owner), slog.Int("changed", changed), slog.Any("error", err))
+			slog.String("directory", c.directory), slog.String("owner", c.owner), slog.Int("changed",
+				changed), slog.Any("error", err))
 		return nil
 	case err != nil:
 		return fmt.Errorf("--directory %s: %w", c.directory, err)

@@ -100,10 +100,13 @@ them, over the same files.`,
 	c.flags.register(cmd)
 	fs.StringVar(&c.output, "output", "text", "what to write to stdout: text or json (the result file)")
 	fs.StringVar(&c.outputFile, "output-file", "", "also write the result file here")
-	fs.StringVar(&c.progress, "progress", "auto", "progress on stderr: auto (a bar on a terminal, else json), bar, json or none")
+	fs.StringVar(&c.progress, "progress", "auto",
+		"progress on stderr: auto (a bar on a terminal, else json), bar, json or none")
 	fs.BoolVar(&c.printPlan, "print-plan", false, "print the plan and do nothing")
-	fs.StringVar(&c.runDir, "run-dir", "", "directory shared with nfsbench collect, which then observes instead of this process")
-	fs.StringVar(&c.secrets, "secrets-dir", defaultSecretsDir, "folder with the credentials of the plan's storage sources, one folder each")
+	fs.StringVar(&c.runDir, "run-dir", "",
+		"directory shared with nfsbench collect, which then observes instead of this process")
+	fs.StringVar(&c.secrets, "secrets-dir", defaultSecretsDir,
+		"folder with the credentials of the plan's storage sources, one folder each")
 	fs.StringVar(&c.index, "client-index", "", "index of this client of several (default $"+envIndex+", or 0)")
 	return cmd
 }
@@ -158,7 +161,8 @@ func (c *loadCommand) plan(fs *pflag.FlagSet) (runfile.Plan, error) {
 		}
 	})
 	if len(extra) > 0 {
-		return runfile.Plan{}, fmt.Errorf("%s cannot be given with --plan; change the plan file instead", strings.Join(extra, ", "))
+		return runfile.Plan{}, fmt.Errorf("%s cannot be given with --plan; change the plan file instead",
+			strings.Join(extra, ", "))
 	}
 	p, err := readFlagFile("--plan", c.planFile, runfile.ReadPlan)
 	if err != nil {
@@ -215,7 +219,9 @@ func (c *loadCommand) writeReason(reason error) error {
 
 // measure runs the load. Alone it observes itself; beside a collector it tells
 // what it does in the run directory.
-func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int32, show progress) (runfile.Result, error) {
+func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int32,
+	show progress,
+) (runfile.Result, error) {
 	sinks := fanOut{show: show.event}
 	opt := loadgen.Options{
 		Plan: plan, Client: index, Now: c.app.now, Usage: course.ProcessUsage, Sink: &sinks,
@@ -235,7 +241,8 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 		sinks.dir, opt.Release = dir, dir.Release
 		collected = collect.Check(c.runDir) == nil
 	} else {
-		sinks.session = collect.Start(context.WithoutCancel(ctx), collect.Options{Plan: plan, Now: c.app.now, Log: c.app.log, SameProcess: true, SecretsDir: c.secrets})
+		sinks.session = collect.Start(context.WithoutCancel(ctx),
+			collect.Options{Plan: plan, Now: c.app.now, Log: c.app.log, SameProcess: true, SecretsDir: c.secrets})
 	}
 	runner, err := loadgen.New(opt)
 	if err != nil {
@@ -253,7 +260,10 @@ func (c *loadCommand) measure(ctx context.Context, plan runfile.Plan, index int3
 	if sinks.session != nil {
 		client.Observed = sinks.session.Finish(context.WithoutCancel(ctx), *load)
 	}
-	return runfile.Result{Version: runfile.ResultVersion, Plan: plan, Simulated: plan.Survey.IsStandIn(), Clients: []runfile.ClientResult{client}}, err
+	return runfile.Result{
+		Version: runfile.ResultVersion, Plan: plan, Simulated: plan.Survey.IsStandIn(),
+		Clients: []runfile.ClientResult{client},
+	}, err
 }
 
 // fanOut hands what the run tells to those who want to know.
@@ -326,7 +336,10 @@ func newProgress(w io.Writer, mode string) (progress, error) {
 		bar := progressbar.NewOptions(100,
 			progressbar.OptionSetWriter(w), progressbar.OptionSetWidth(24), progressbar.OptionSetPredictTime(false),
 			progressbar.OptionSetElapsedTime(false), progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetTheme(progressbar.Theme{Saucer: "=", SaucerHead: ">", SaucerPadding: " ", BarStart: "[", BarEnd: "]"}),
+			progressbar.OptionSetTheme(progressbar.Theme{
+				Saucer: "=", SaucerHead: ">", SaucerPadding: " ", BarStart: "[",
+				BarEnd: "]",
+			}),
 		)
 		show := func(e runfile.Event) {
 			bar.Describe(barText(e))

@@ -123,9 +123,12 @@ func (r *renderFlags) register(cmd *cobra.Command) {
 	f.StringArrayVar(&r.exports, "export", nil, "exported directory, repeatable")
 	f.StringArrayVar(&r.mounts, "mount", nil, "where the export of the same rank is mounted")
 	f.BoolVar(&r.server.DontRoute, "dontroute", false, "do not let the operating system route")
-	f.StringVar((*string)(&r.server.Version), "nfs-version", "", "nfsv3, nfsv4, nfsv4.1 or pnfs (Oracle's default is nfsv3)")
-	f.StringVar((*string)(&r.server.SecurityDefault), "security-default", "", "sys, krb5, krb5i or krb5p (Oracle's default is sys)")
-	f.Int32Var(&r.timeoutSeconds, "mnt-timeout", oranfstab.DefaultMountTimeoutSeconds, "seconds to wait for a mount; written only if set")
+	f.StringVar((*string)(&r.server.Version), "nfs-version", "",
+		"nfsv3, nfsv4, nfsv4.1 or pnfs (Oracle's default is nfsv3)")
+	f.StringVar((*string)(&r.server.SecurityDefault), "security-default", "",
+		"sys, krb5, krb5i or krb5p (Oracle's default is sys)")
+	f.Int32Var(&r.timeoutSeconds, "mnt-timeout", oranfstab.DefaultMountTimeoutSeconds,
+		"seconds to wait for a mount; written only if set")
 	f.StringVar(&r.server.Management, "management", "", "address for SNMP, if it is not that of the server")
 	f.StringVar(&r.server.Community, "community", "", "SNMP community (Oracle's default is public)")
 }
@@ -147,7 +150,8 @@ func (r *renderFlags) build(timeoutSet bool) (oranfstab.Server, error) {
 		s.MountTimeoutSeconds = &r.timeoutSeconds
 	}
 	if n := len(r.locals); n != 0 && n != len(r.paths) {
-		return s, fmt.Errorf("--local is given %s and --path %s; give a local for each path, or none", count(n, "time"), count(len(r.paths), "time"))
+		return s, fmt.Errorf("--local is given %s and --path %s; give a local for each path, or none", count(n, "time"),
+			count(len(r.paths), "time"))
 	}
 	for i, p := range r.paths {
 		pair := oranfstab.PathPair{Path: p}
@@ -157,7 +161,8 @@ func (r *renderFlags) build(timeoutSet bool) (oranfstab.Server, error) {
 		s.Paths = append(s.Paths, pair)
 	}
 	if len(r.exports) != len(r.mounts) {
-		return s, fmt.Errorf("--export is given %s and --mount %s; give a mount for each export", count(len(r.exports), "time"), count(len(r.mounts), "time"))
+		return s, fmt.Errorf("--export is given %s and --mount %s; give a mount for each export",
+			count(len(r.exports), "time"), count(len(r.mounts), "time"))
 	}
 	for i, e := range r.exports {
 		s.Exports = append(s.Exports, oranfstab.Export{Path: e, Mount: r.mounts[i]})

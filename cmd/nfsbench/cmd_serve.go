@@ -52,9 +52,11 @@ and /readyz.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.opt.Dir, "dir", "", "directory to serve (required)")
 	flags.StringVar(&f.opt.Export, "export", "/export", "path that clients mount")
-	flags.StringArrayVar(&f.opt.Listen, "listen", []string{":12049"}, "address that serves NFS, MOUNT and portmap; may be repeated")
+	flags.StringArrayVar(&f.opt.Listen, "listen", []string{":12049"},
+		"address that serves NFS, MOUNT and portmap; may be repeated")
 	flags.StringArrayVar(&f.opt.Portmap, "portmap", nil, "further address that serves portmap only; may be repeated")
-	flags.IntVar(&f.opt.AdvertisePort, "advertise-port", 0, "NFS port that portmap answers (default: the port that was asked)")
+	flags.IntVar(&f.opt.AdvertisePort, "advertise-port", 0,
+		"NFS port that portmap answers (default: the port that was asked)")
 	flags.StringVar(&f.http, "http", "", "address that serves the counters over HTTP (default: none)")
 	flags.Var(&f.size, "size", "most that clients may store, as the sum of file sizes; 0 is no limit but the disk")
 	flags.Var(&f.maxTransfer, "max-transfer", "largest READ and WRITE: rtmax and wtmax")
@@ -81,7 +83,8 @@ func (f *serveFlags) serve(ctx context.Context, a *app) error {
 		}
 		counters = "http://" + web.Addr().String() + "/counters"
 	}
-	a.log.Info("Serving NFSv3", "dir", f.opt.Dir, "export", f.opt.Export, "addresses", s.Addrs(), "counters", counters, "size", f.size.String())
+	a.log.Info("Serving NFSv3", "dir", f.opt.Dir, "export", f.opt.Export, "addresses", s.Addrs(), "counters", counters,
+		"size", f.size.String())
 	a.log.Info("Try it with: " + loadExample(s.Addrs(), f.opt.Export))
 	if web == nil {
 		return s.Serve(ctx)

@@ -68,7 +68,8 @@ array that cannot be asked ends the program with 1.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.request, "request", "", "file with the request (required)")
-	flags.StringVar(&f.secrets, "secrets-dir", defaultSecretsDir, "folder with the folder of the credentials that the request names")
+	flags.StringVar(&f.secrets, "secrets-dir", defaultSecretsDir,
+		"folder with the folder of the credentials that the request names")
 	flags.StringVar(&f.configMap, "configmap", "", "publish to this ConfigMap, NAMESPACE/NAME, which must exist")
 	flags.StringVar(&f.outFile, "out", "", "write to this file")
 	_ = cmd.MarkFlagRequired("request") // fails for an unknown flag only

@@ -49,54 +49,72 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	f.fs = fs
 	fs.StringVar(&f.oranfstab, "oranfstab", "", "oranfstab with the paths and the export to use")
 	fs.StringVar(&f.serverLabel, "server-label", "", "server block of the oranfstab to use, if it has several")
-	fs.StringSliceVar(&f.servers, "server", nil, "addresses of one NFS server, one channel for each; ADDRESS:PORT where NFS and MOUNT share a port, as in nfsbench serve")
+	fs.StringSliceVar(&f.servers, "server", nil,
+		"addresses of one NFS server, one channel for each; ADDRESS:PORT where NFS and MOUNT share a port, as in nfsbench "+
+			"serve")
 	fs.StringVar(&f.export, "export", "", "export of the server, as its export list spells it")
-	fs.StringVar(&f.mount, "mount", "", "directory where the operating system mounted the export: uses its client, past the page cache")
+	fs.StringVar(&f.mount, "mount", "",
+		"directory where the operating system mounted the export: uses its client, past the page cache")
 	fs.BoolVar(&f.allowNonNFS, "allow-non-nfs", false, "with --mount, accept a file system that is not NFS")
 	fs.IntVar(&f.p.Engine.Ports.NFS, "nfs-port", 0, "port of NFS (default: ask the portmapper)")
 	fs.IntVar(&f.p.Engine.Ports.Mount, "mount-port", 0, "port of MOUNT (default: ask the portmapper)")
 	fs.IntVar(&f.p.Engine.Ports.Portmap, "portmap-port", 0, "port of the portmapper (default 111)")
 	fs.Int64Var(&f.uid, "uid", -1, "user that the server sees (default: that of this process)")
 	fs.Int64Var(&f.gid, "gid", -1, "group that the server sees (default: that of this process)")
-	fs.Var((*byteSize)(&f.p.Engine.TransferSizeBytes), "transfer-size", "largest single READ or WRITE (default: what the server offers)")
+	fs.Var((*byteSize)(&f.p.Engine.TransferSizeBytes), "transfer-size",
+		"largest single READ or WRITE (default: what the server offers)")
 
 	f.Register(cmd)
-	fs.Int32Var(&f.calibrate.PhysicalDisks, "disks", runfile.DefaultPhysicalDisks, "calibrate: about how many disks are behind the storage; too few limit the result")
-	fs.DurationVar(&f.maxLatency, "max-latency", runfile.DefaultMaxLatencyMilliseconds*time.Millisecond, "calibrate: tolerable mean latency of a single-block read, at least 10ms")
-	fs.Int32Var(&f.calibrate.WarmupRuns, "warmup-runs", runfile.DefaultWarmupRuns, "calibrate: runs before those that count, for caches may be cold")
+	fs.Int32Var(&f.calibrate.PhysicalDisks, "disks", runfile.DefaultPhysicalDisks,
+		"calibrate: about how many disks are behind the storage; too few limit the result")
+	fs.DurationVar(&f.maxLatency, "max-latency", runfile.DefaultMaxLatencyMilliseconds*time.Millisecond,
+		"calibrate: tolerable mean latency of a single-block read, at least 10ms")
+	fs.Int32Var(&f.calibrate.WarmupRuns, "warmup-runs", runfile.DefaultWarmupRuns,
+		"calibrate: runs before those that count, for caches may be cold")
 	fs.Int32Var(&f.files.Count, "files", runfile.DefaultFiles, "calibrate: files of --file-size each")
-	fs.Int32SliceVar(&f.slob.Users, "users", []int32{1}, "slob: users at work at once; several numbers make a ramp, such as 1,2,4,8,16")
+	fs.Int32SliceVar(&f.slob.Users, "users", []int32{1},
+		"slob: users at work at once; several numbers make a ramp, such as 1,2,4,8,16")
 	fs.Int32Var(&f.slob.Schemas, "schemas", 1, "slob: schemas that users are spread over, each with a file of its own")
 	f.slob.ScaleBytes, f.slob.ScanTableBytes = runfile.DefaultScaleBytes, runfile.DefaultScanTableBytes
 	f.files.BlockSizeBytes = runfile.DefaultBlockBytes(runfile.PatternRandomRead)
 	f.files.LargeReadBytes = runfile.DefaultBlockBytes(runfile.PatternRead)
 	fs.Var((*byteSize)(&f.slob.ScaleBytes), "scale", "slob-read: size of each schema")
 	fs.Var((*byteSize)(&f.slob.ScanTableBytes), "scan-size", "slob-scan: size of the table of each schema")
-	fs.Int32Var(&f.slob.WorkUnit, "work-unit", runfile.DefaultWorkUnit, "slob-read: blocks of one statement, which is what --think counts")
-	fs.Int32Var(&f.slob.UpdatePercent, "update-percent", 0, "slob-read: share of blocks that are read and overwritten; 0 to 50, or 100")
-	fs.StringVar(&f.think, "think", "", "slob-read: pauses of a user, STATEMENTS:MIN-MAX, such as 10:5ms-20ms (default: none)")
-	fs.Int32Var(&f.slob.ReadAhead, "read-ahead", runfile.DefaultReadAhead, "slob-scan: large reads that a user keeps outstanding")
+	fs.Int32Var(&f.slob.WorkUnit, "work-unit", runfile.DefaultWorkUnit,
+		"slob-read: blocks of one statement, which is what --think counts")
+	fs.Int32Var(&f.slob.UpdatePercent, "update-percent", 0,
+		"slob-read: share of blocks that are read and overwritten; 0 to 50, or 100")
+	fs.StringVar(&f.think, "think", "",
+		"slob-read: pauses of a user, STATEMENTS:MIN-MAX, such as 10:5ms-20ms (default: none)")
+	fs.Int32Var(&f.slob.ReadAhead, "read-ahead", runfile.DefaultReadAhead,
+		"slob-scan: large reads that a user keeps outstanding")
 	fs.Var((*byteSize)(&f.files.BlockSizeBytes), "db-block-size", "calibrate and slob: bytes of a single-block read")
 	fs.Var((*byteSize)(&f.files.LargeReadBytes), "large-read", "calibrate and slob-scan: bytes of a large read")
-	fs.Var((*byteSize)(&f.raw.BlockSizeBytes), "block-size", "bytes of each I/O, a power of two (default 1Mi; 8Ki if random)")
+	fs.Var((*byteSize)(&f.raw.BlockSizeBytes), "block-size",
+		"bytes of each I/O, a power of two (default 1Mi; 8Ki if random)")
 	f.raw.FileSizeBytes = runfile.DefaultFileBytes
 	fs.Var((*byteSize)(&f.raw.FileSizeBytes), "file-size", "bytes of each job's file")
 	fs.Int32Var(&f.raw.Jobs, "jobs", runfile.DefaultJobs, "independent streams, each with a file of its own")
 	fs.Int32Var(&f.raw.Depth, "depth", runfile.DefaultDepth, "outstanding I/Os of each job")
-	fs.Int64Var(&f.raw.OperationsPerSecond, "ops-per-second", 0, "rate of I/Os of all jobs together; latency then counts from when an I/O was due (default: as fast as it goes)")
-	fs.StringVar(&f.raw.Directory, "dir", runfile.DefaultDirectory, "directory below the export for our files; made when missing")
+	fs.Int64Var(&f.raw.OperationsPerSecond, "ops-per-second", 0,
+		"rate of I/Os of all jobs together; latency then counts from when an I/O was due (default: as fast as it goes)")
+	fs.StringVar(&f.raw.Directory, "dir", runfile.DefaultDirectory,
+		"directory below the export for our files; made when missing")
 	fs.BoolVar(&f.raw.KeepFiles, "keep-files", false, "leave the files for the next run, which then need not fill them")
-	fs.BoolVar(&f.raw.OverwriteExisting, "overwrite-existing", false, "use a directory that has files which nfsbench did not make")
+	fs.BoolVar(&f.raw.OverwriteExisting, "overwrite-existing", false,
+		"use a directory that has files which nfsbench did not make")
 	fs.Uint64Var(&f.p.Seed, "seed", 1, "the same seed gives the same data and offsets")
 
 	fs.DurationVar(&f.warmup, "warmup", runfile.DefaultWarmupSeconds*time.Second, "load before the window, not counted")
-	fs.DurationVar(&f.baseline, "baseline", runfile.DefaultBaselineSeconds*time.Second, "idle time before that, to see what others do")
+	fs.DurationVar(&f.baseline, "baseline", runfile.DefaultBaselineSeconds*time.Second,
+		"idle time before that, to see what others do")
 	fs.DurationVar(&f.cooldown, "cooldown", runfile.DefaultCooldownSeconds*time.Second, "idle time between repetitions")
 	fs.Int32Var(&f.p.Schedule.Repetitions, "repetitions", 1, "how often to measure")
 	fs.DurationVar(&f.timeout, "timeout", 0, "longest time for everything (default: none)")
 	fs.DurationVar(&f.callTimeout, "call-timeout", 0, "longest time for one I/O before it has failed (default 1m)")
 	fs.DurationVar(&f.mountTimeout, "mount-timeout", 0, "longest time for reaching the export (default 30s)")
-	fs.StringVar(&f.link, "link", "", "network link of each path, RATE[:MTU], such as 1Gbit or 25Gbit:9000 (default: as the interface says)")
+	fs.StringVar(&f.link, "link", "",
+		"network link of each path, RATE[:MTU], such as 1Gbit or 25Gbit:9000 (default: as the interface says)")
 	fs.StringVar(&f.p.Run.Name, "name", "load", "name of the run in the result")
 }
 
@@ -128,7 +146,10 @@ func (f *loadFlags) plan() (runfile.Plan, error) {
 func (f *loadFlags) engine() (runfile.Engine, error) {
 	e := f.p.Engine
 	var ways []string
-	for flag, set := range map[string]bool{"--mount": f.mount != "", "--oranfstab": f.oranfstab != "", "--server": len(f.servers) > 0} {
+	for flag, set := range map[string]bool{
+		"--mount": f.mount != "", "--oranfstab": f.oranfstab != "",
+		"--server": len(f.servers) > 0,
+	} {
 		if set {
 			ways = append(ways, flag)
 		}
@@ -223,7 +244,8 @@ func takePort(given string, ports *runfile.Ports) (address string, err error) {
 		return "", fmt.Errorf("--server is %q; the port is a number from 1 to 65535", given)
 	}
 	if ports.NFS != 0 && ports.NFS != int(port) {
-		return "", fmt.Errorf("--server is %q, but another port was given before; all addresses of a server have the same port", given)
+		return "", fmt.Errorf("--server is %q, but another port was given before; all addresses of a server have the same "+
+			"port", given)
 	}
 	ports.NFS = int(port)
 	if ports.Mount == 0 {
@@ -308,7 +330,8 @@ func (f *loadFlags) workload() (w runfile.Workload, err error) {
 	err = f.Parse()
 	f.fs.Visit(func(flag *pflag.Flag) {
 		if of := belongs(flag.Name); err == nil && of != nil && !slices.Contains(of, f.Workload) {
-			err = fmt.Errorf("--%s is of --workload %s and does nothing with %s; leave it out", flag.Name, strings.Join(of, " and "), f.Workload)
+			err = fmt.Errorf("--%s is of --workload %s and does nothing with %s; leave it out", flag.Name,
+				strings.Join(of, " and "), f.Workload)
 		}
 	})
 	if err != nil {
@@ -382,7 +405,8 @@ func planFlags(kind string) map[string]string {
 		"workload.calibrate.physicalDisks": "disks", "workload.calibrate.maxLatencyMilliseconds": "max-latency",
 		"workload.calibrate.warmupRuns": "warmup-runs", "workload.calibrate.files.count": "files",
 		"workload.calibrate.files.sizeBytes": "file-size", "workload.slob.users": "users", "workload.slob.schemas": "schemas",
-		"workload.slob.scaleBytes": "scale", "workload.slob.scanTableBytes": "scan-size", "workload.slob.workUnit": "work-unit",
+		"workload.slob.scaleBytes": "scale", "workload.slob.scanTableBytes": "scan-size",
+		"workload.slob.workUnit":      "work-unit",
 		"workload.slob.updatePercent": "update-percent", "workload.slob.readAhead": "read-ahead",
 		"workload.slob.think.frequency": "think", "workload.slob.think.minimumMilliseconds": "think",
 		"workload.slob.think.maximumMilliseconds": "think", "workload.slob.files.count": "schemas",

@@ -14,5 +14,6 @@ import (
 // compiler, so that building and testing everything needs none.
 func open(context.Context, oracle.ConnectOptions) (*sql.DB, error) {
 	return nil, oracle.Fail(runfile.FailureOracleClient,
-		"this oraload was built without cgo and so without Oracle's driver: take that of the nfsbench image, or build it with hack/oracle/oraload.sh", nil)
+		"this oraload was built without cgo and so without Oracle's driver: take that of the nfsbench image, or build it "+
+			"with hack/oracle/oraload.sh", nil)
 }

@@ -62,7 +62,10 @@ func NewReconciler(o Options) *Reconciler {
 	}
 	o.TridentNamespace = cmp.Or(o.TridentNamespace, trident.DefaultNamespace)
 	r := &Reconciler{Options: o}
-	r.underWay = []phase{r.hold, r.resolve, r.enqueue, r.provision, r.survey, r.mountExport, r.configure, r.runLoad, r.collect}
+	r.underWay = []phase{
+		r.hold, r.resolve, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
+		r.runLoad, r.collect,
+	}
 	r.finished = []phase{r.keep, r.stopLoad, r.cleanFiles, r.reportMove, r.remove, r.removeTrident, r.release}
 	r.deleted = []phase{r.stopLoad, r.cleanFiles, r.reportMove, r.remove, r.removeTrident, r.removeResult, r.release}
 	return r

@@ -43,7 +43,10 @@ func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
 	}
 	if policy == v1alpha1.CleanupRetain {
 		// Others may use the target; only our traces stay.
-		s.cleanup = &fact{Reason: v1alpha1.ReasonRetained, Message: "kept by spec.cleanup: delete the benchmark to remove everything"}
+		s.cleanup = &fact{
+			Reason:  v1alpha1.ReasonRetained,
+			Message: "kept by spec.cleanup: delete the benchmark to remove everything",
+		}
 		return waitFor(0), r.releaseLeases(ctx, s.b)
 	}
 	if ttl, ended := s.b.Spec.TTLSecondsAfterFinished, s.b.Status.CompletionTime; ttl != nil && ended != nil {
@@ -333,7 +336,8 @@ func (s *scope) children() []client.Object {
 	}
 	var out []client.Object
 	if hasSurvey(s.b) {
-		out = append(out, &batchv1.Job{ObjectMeta: named(s.names.Survey)}, &corev1.ConfigMap{ObjectMeta: named(s.names.Survey)})
+		out = append(out, &batchv1.Job{ObjectMeta: named(s.names.Survey)},
+			&corev1.ConfigMap{ObjectMeta: named(s.names.Survey)})
 	}
 	if st := s.b.Spec.Storage; plan.NeedsVolume(s.b) && st.Claim == nil && st.Trident == nil {
 		out = append(out,
@@ -467,7 +471,8 @@ func (r *Reconciler) whatIsLeft(ctx context.Context, s *scope, err error) string
 		message = s.waiting.Message
 	}
 	if hasVolume(s) {
-		return fmt.Sprintf("abandoned after %s, as spec.cleanup.leftovers says: %s; %s", leftoverPatience+shutdownOf(s.b), r.abandonTrident(ctx, s), message)
+		return fmt.Sprintf("abandoned after %s, as spec.cleanup.leftovers says: %s; %s", leftoverPatience+shutdownOf(s.b),
+			r.abandonTrident(ctx, s), message)
 	}
 	return fmt.Sprintf("not everything of the run could be removed within %s: %s", deletePatience+shutdownOf(s.b), message)
 }

@@ -97,7 +97,9 @@ func (r *Reconciler) tridentLeft(ctx context.Context, s *scope, left leftover) (
 
 // removeTridentClaim deletes the claim. It is the one that knows its volume, so
 // the status must know it first.
-func (r *Reconciler) removeTridentClaim(ctx context.Context, s *scope, claim *corev1.PersistentVolumeClaim) (*leftover, error) {
+func (r *Reconciler) removeTridentClaim(ctx context.Context, s *scope,
+	claim *corev1.PersistentVolumeClaim,
+) (*leftover, error) {
 	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(claim), claim)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -117,7 +119,8 @@ func (r *Reconciler) removeTridentClaim(ctx context.Context, s *scope, claim *co
 		return nil, err
 	}
 	return &leftover{
-		what: fmt.Sprintf("PersistentVolumeClaim %s/%s (finalizers %s): a pod may still use it, see kubectl -n %s describe pvc %s",
+		what: fmt.Sprintf("PersistentVolumeClaim %s/%s (finalizers %s): a pod may still use it, see kubectl -n %s "+
+			"describe pvc %s",
 			claim.Namespace, claim.Name, strings.Join(claim.Finalizers, ", "), claim.Namespace, claim.Name),
 		since: deletedAt(claim, s.now),
 	}, nil
@@ -149,7 +152,8 @@ func (r *Reconciler) volumeLeft(ctx context.Context, s *scope) (*leftover, error
 	}
 	if pv.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRetain && pv.DeletionTimestamp.IsZero() {
 		return &leftover{stays: true, what: fmt.Sprintf(
-			`PersistentVolume %s (%s), because its class has reclaimPolicy Retain: to remove it with its data, kubectl patch pv %s -p '{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}'`,
+			`PersistentVolume %s (%s), because its class has reclaimPolicy Retain: to remove it with its data, `+
+				`kubectl patch pv %s -p '{"spec":{"persistentVolumeReclaimPolicy":"Delete"}}'`,
 			name, pv.Status.Phase, name)}, nil
 	}
 	// Events about what has no namespace are in this one.
@@ -163,7 +167,8 @@ func (r *Reconciler) volumeLeft(ctx context.Context, s *scope) (*leftover, error
 		since = t.Time
 	}
 	return &leftover{
-		what:  fmt.Sprintf("PersistentVolume %s (%s, %s): Trident or the array may not answer, see kubectl describe pv %s", name, pv.Status.Phase, why, name),
+		what: fmt.Sprintf("PersistentVolume %s (%s, %s): Trident or the array may not answer, see kubectl describe pv %s",
+			name, pv.Status.Phase, why, name),
 		since: since,
 	}, nil
 }
@@ -229,7 +234,9 @@ func mayLetGo(s *scope) bool {
 
 // reportDeletion says what keeps a deleted benchmark with a volume: in its status,
 // and once in an event when that takes long.
-func (r *Reconciler) reportDeletion(ctx context.Context, s *scope, was *v1alpha1.NFSBenchmark, res ctrl.Result, err error) (ctrl.Result, error) {
+func (r *Reconciler) reportDeletion(ctx context.Context, s *scope, was *v1alpha1.NFSBenchmark, res ctrl.Result,
+	err error,
+) (ctrl.Result, error) {
 	if !hasVolume(s) {
 		return res, err
 	}

@@ -127,7 +127,8 @@ func (s *scope) finals() []runfile.Progress {
 }
 
 func allFinal(s *scope) bool {
-	return s.plan != nil && len(s.finals()) == int(s.plan.Clients) && s.result != nil && len(s.result.Clients) == int(s.plan.Clients)
+	return s.plan != nil && len(s.finals()) == int(s.plan.Clients) &&
+		s.result != nil && len(s.result.Clients) == int(s.plan.Clients)
 }
 
 // judge turns the results into numbers, a verdict and findings.
@@ -148,7 +149,8 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) (next, error) {
 			return r.explainDatabase(ctx, s, f)
 		}
 		if s.b.Spec.Suspend && f.Code == runfile.FailureCancelled {
-			return s.end(v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled, "stopped by spec.suspend; what was measured until then is partial")
+			return s.end(v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled,
+				"stopped by spec.suspend; what was measured until then is partial")
 		}
 		if f.Code == runfile.FailureCancelled {
 			return r.explainStop(ctx, s)

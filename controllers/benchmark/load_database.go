@@ -82,9 +82,12 @@ func (s *scope) deadlineMessage() (reason, message string) {
 	seconds := s.plan.Schedule.TimeoutSeconds
 	if d := databaseOf(s.b); d != nil && !isTrue(s.b, v1alpha1.ConditionDatabaseReady) {
 		return v1alpha1.ReasonDatabaseNotReady, fmt.Sprintf(
-			"the database was not ready when the time of the run was over, %d s for the load and %d s to start: raise spec.database.container.startupTimeoutSeconds, or see what it waits for (kubectl describe pod, kubectl logs -c database)", seconds, d.StartupTimeoutSeconds)
+			"the database was not ready when the time of the run was over, %d s for the load and %d s to start: raise "+
+				"spec.database.container.startupTimeoutSeconds, or see what it waits for (kubectl describe pod, kubectl logs -c "+
+				"database)", seconds, d.StartupTimeoutSeconds)
 	}
-	return v1alpha1.ReasonTimeout, fmt.Sprintf("the run took longer than %d s: raise spec.run.timeoutSeconds, or make files or durations smaller", seconds)
+	return v1alpha1.ReasonTimeout, fmt.Sprintf("the run took longer than %d s: raise spec.run.timeoutSeconds, or make "+
+		"files or durations smaller", seconds)
 }
 
 // explainDatabase asks the pods why a load lost its database: only Kubernetes
@@ -111,7 +114,8 @@ func (s *scope) reportKeptDatabase() string {
 	if databaseOf(s.b) == nil || s.b.Status.StartTime == nil || gone {
 		return ""
 	}
-	stays := fmt.Sprintf("the database stays in %s, in the folders %s and dbconfig: the next benchmark there opens it instead of creating one; if none will come, delete them by hand",
+	stays := fmt.Sprintf("the database stays in %s, in the folders %s and dbconfig: the next benchmark there opens it "+
+		"instead of creating one; if none will come, delete them by hand",
 		exportsOf(s.b), plan.InstanceOf(databaseOf(s.b)).SID)
 	if !isCleanedUp(s.b) {
 		s.events = append(s.events, event{Reason: v1alpha1.ReasonRetained, Action: "CleanUp", Note: stays})
@@ -136,7 +140,9 @@ func (r *Reconciler) reportKeptSchemas(ctx context.Context, s *scope) (next, err
 		return next{}, nil
 	}
 	return s.leave(fmt.Sprintf(
-		"schemas of the load may be left in database %s: the next run with them drops them or goes on with them; else drop the users NFSBENCH1 to NFSBENCH%d that have a table NFSBENCH_MARKER, and tablespace %s if nothing else is in it",
+		"schemas of the load may be left in database %s: the next run with them drops them or goes on with them; else "+
+			"drop the users NFSBENCH1 to NFSBENCH%d that have a table NFSBENCH_MARKER, and tablespace %s if nothing else is "+
+			"in it",
 		s.b.Spec.Database.External.ConnectString, max(w.Schemas, 1), w.Tablespace))
 }
 

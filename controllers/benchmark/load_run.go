@@ -165,7 +165,8 @@ func (r *Reconciler) podsOf(ctx context.Context, b *v1alpha1.NFSBenchmark, compo
 
 // watchPods ends the run when its pods cannot bring it to an end.
 func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod) (next, error) {
-	events, err := r.podEvents(ctx, s, s.load, pods, s.target.ClaimName != "" || plan.SecretName(s.b) != "" || s.b.Spec.Database != nil)
+	events, err := r.podEvents(ctx, s, s.load, pods,
+		s.target.ClaimName != "" || plan.SecretName(s.b) != "" || s.b.Spec.Database != nil)
 	if err != nil {
 		return next{}, err
 	}
@@ -179,12 +180,14 @@ func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod)
 	end := jobEnd(s.load)
 	switch {
 	case t != nil && t.Fatal:
-		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: t.Reason, message: t.Message}, podsEnded(pods, s.now))
+		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: t.Reason, message: t.Message},
+			podsEnded(pods, s.now))
 	case end != nil && end.reason == batchv1.JobReasonDeadlineExceeded:
 		reason, message := s.deadlineMessage()
 		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: reason, message: message}, end.since(s.now))
 	case end != nil:
-		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: end.reason, message: end.message}, end.since(s.now))
+		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: end.reason, message: end.message},
+			end.since(s.now))
 	}
 	return next{}, nil
 }
@@ -213,7 +216,8 @@ func (r *Reconciler) salvage(ctx context.Context, s *scope, o outcome) (next, er
 	if s.result != nil && len(s.result.Clients) > 0 {
 		s.judge()
 		// What the loader itself says is closer to the cause.
-		if f := firstFailure(s.result); f != nil && o.phase == v1alpha1.PhaseFailed && o.reason == v1alpha1.ReasonContainerFailed {
+		if f := firstFailure(s.result); f != nil && o.phase == v1alpha1.PhaseFailed &&
+			o.reason == v1alpha1.ReasonContainerFailed {
 			o.reason, o.message = reasonOf(f), f.Message
 		}
 	}
@@ -248,7 +252,8 @@ func (r *Reconciler) releaseClients(ctx context.Context, s *scope) error {
 			return nil
 		}
 	}
-	body, err := json.Marshal(map[string]any{"data": map[string]string{runfile.KeyRelease: s.now.UTC().Format(time.RFC3339Nano)}})
+	released := map[string]string{runfile.KeyRelease: s.now.UTC().Format(time.RFC3339Nano)}
+	body, err := json.Marshal(map[string]any{"data": released})
 	if err != nil {
 		return fmt.Errorf("encode the release: %w", err)
 	}
@@ -258,7 +263,9 @@ func (r *Reconciler) releaseClients(ctx context.Context, s *scope) error {
 // podEvents reads the warnings about pods that wait for a volume, or about the
 // Job when it has none; nothing else is explained by events alone, and they are
 // many. A nil Job is not asked for.
-func (r *Reconciler) podEvents(ctx context.Context, s *scope, job *batchv1.Job, pods []corev1.Pod, mounts bool) ([]corev1.Event, error) {
+func (r *Reconciler) podEvents(ctx context.Context, s *scope, job *batchv1.Job, pods []corev1.Pod,
+	mounts bool,
+) ([]corev1.Event, error) {
 	const patience = 5 * time.Second
 	stuck := slices.ContainsFunc(pods, func(p corev1.Pod) bool {
 		return p.Status.Phase == corev1.PodPending && !diagnose.Begun(&p) && s.now.Sub(p.CreationTimestamp.Time) > patience
@@ -266,7 +273,10 @@ func (r *Reconciler) podEvents(ctx context.Context, s *scope, job *batchv1.Job, 
 	about := client.MatchingFields{"involvedObject.kind": "Pod", "type": corev1.EventTypeWarning}
 	switch {
 	case len(pods) == 0 && job != nil && s.now.Sub(job.CreationTimestamp.Time) > patience:
-		about = client.MatchingFields{"involvedObject.kind": "Job", "involvedObject.name": job.Name, "type": corev1.EventTypeWarning}
+		about = client.MatchingFields{
+			"involvedObject.kind": "Job", "involvedObject.name": job.Name,
+			"type": corev1.EventTypeWarning,
+		}
 	case !stuck || !mounts:
 		return nil, nil
 	}
@@ -275,7 +285,11 @@ func (r *Reconciler) podEvents(ctx context.Context, s *scope, job *batchv1.Job, 
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}
-	slices.SortFunc(list.Items, func(a, b corev1.Event) int { return cmp.Compare(b.LastTimestamp.Unix(), a.LastTimestamp.Unix()) })
+	slices.SortFunc(list.Items, func(a,
+		b corev1.Event,
+	) int {
+		return cmp.Compare(b.LastTimestamp.Unix(), a.LastTimestamp.Unix())
+	})
 	return list.Items, nil
 }
 
@@ -298,7 +312,8 @@ func jobEnd(j *batchv1.Job) *jobEnding {
 		if c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue {
 			return &jobEnding{
 				reason: v1alpha1.ReasonContainerFailed, at: c.LastTransitionTime.Time,
-				message: fmt.Sprintf("Job %s completed, but its collectors published no result: see the log of container collector", j.Name),
+				message: fmt.Sprintf("Job %s completed, but its collectors published no result: see the log of container "+
+					"collector", j.Name),
 			}
 		}
 	}
@@ -312,7 +327,9 @@ func jobFailed(j *batchv1.Job, c batchv1.JobCondition) *jobEnding {
 	e.message = fmt.Sprintf("Job %s failed: %s", j.Name, strings.TrimSpace(c.Message))
 	if c.Reason == batchv1.JobReasonPodFailurePolicy {
 		e.reason = v1alpha1.ReasonPodLost
-		e.message = fmt.Sprintf("a pod of the load was evicted, as kubectl drain and autoscalers do, or lost with its node: run the benchmark again, under another name, when the node is back or on another (%s)", strings.TrimSpace(c.Message))
+		e.message = fmt.Sprintf("a pod of the load was evicted, as kubectl drain and autoscalers do, or lost with its "+
+			"node: run the benchmark again, under another name, when the node is back or on another (%s)",
+			strings.TrimSpace(c.Message))
 	}
 	return e
 }
@@ -372,7 +389,8 @@ func (r *Reconciler) jobGone(ctx context.Context, s *scope) (next, error) {
 }
 
 func jobDeleted(s *scope) string {
-	return fmt.Sprintf("Job %s was deleted while the benchmark ran: create a new NFSBenchmark to run it again", s.names.Load)
+	return fmt.Sprintf("Job %s was deleted while the benchmark ran: create a new NFSBenchmark to run it again",
+		s.names.Load)
 }
 
 // explainStop tells who stopped a load that was not to be stopped. The pods
@@ -392,6 +410,8 @@ func (r *Reconciler) explainStop(ctx context.Context, s *scope) (next, error) {
 	case s.load == nil || !s.load.DeletionTimestamp.IsZero():
 		return s.fail(v1alpha1.ReasonPodLost, jobDeleted(s)+partial)
 	default:
-		return s.fail(v1alpha1.ReasonPodLost, "a pod of the load was told to stop before its end: somebody deleted it, or its node was drained or shut down; create a new NFSBenchmark to run it again"+partial)
+		return s.fail(v1alpha1.ReasonPodLost,
+			"a pod of the load was told to stop before its end: somebody deleted it, or its node was drained or shut down; "+
+				"create a new NFSBenchmark to run it again"+partial)
 	}
 }

@@ -68,7 +68,8 @@ func checkOurs(b *v1alpha1.NFSBenchmark, obj client.Object) error {
 	case isOurs(b, obj):
 		return nil
 	case obj.GetLabels()[manifest.LabelManagedBy] == manifest.ManagedBy:
-		return fmt.Errorf("%s %q still belongs to an earlier benchmark: waiting for it to go; if it stays, delete it", kind, name)
+		return fmt.Errorf("%s %q still belongs to an earlier benchmark: waiting for it to go; if it stays, delete it",
+			kind, name)
 	default:
 		return invalid(v1alpha1.ReasonNameTaken, fmt.Errorf(
 			"there is a %s %q that this benchmark did not make: delete it, or give the benchmark another name", kind, name))

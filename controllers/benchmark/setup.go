@@ -125,7 +125,10 @@ func (r *Reconciler) withUID(ctx context.Context, uid string) ([]v1alpha1.NFSBen
 //
 // No namespaces means all. The Leases' namespace is watched as well.
 func CacheOptions(namespaces []string, leases string) cache.Options {
-	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{manifest.LabelManagedBy: manifest.ManagedBy}), Transform: cache.TransformStripManagedFields()}
+	ours := cache.ByObject{
+		Label:     labels.SelectorFromSet(labels.Set{manifest.LabelManagedBy: manifest.ManagedBy}),
+		Transform: cache.TransformStripManagedFields(),
+	}
 	lease := ours
 	o := cache.Options{DefaultNamespaces: inNamespaces(namespaces)}
 	if leases != "" {
@@ -168,5 +171,8 @@ func inNamespaces(names []string) map[string]cache.Config {
 
 // ClientOptions belong to CacheOptions.
 func ClientOptions() client.Options {
-	return client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.PersistentVolume{}, &storagev1.StorageClass{}}}}
+	return client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{
+		&corev1.PersistentVolume{},
+		&storagev1.StorageClass{},
+	}}}
 }

@@ -402,7 +402,8 @@ func leftBehind(what string) event {
 // moveGoesOn says what happens to a volume that nobody waits for any more.
 func moveGoesOn(m *runfile.VolumeMove) event {
 	return event{Reason: v1alpha1.ReasonMoving, Action: "Delete", Warning: true, Note: fmt.Sprintf(
-		"the move of the volume to aggregate %s was at %d %% and goes on in the array; nothing waits for it any more: see volume move show", m.To, m.Percent)}
+		"the move of the volume to aggregate %s was at %d %% and goes on in the array; nothing waits for it any more: see "+
+			"volume move show", m.To, m.Percent)}
 }
 
 // failureOf says what kind of failure ended a run: a suite tries again what the
@@ -434,7 +435,8 @@ func failureOf(o *outcome) v1alpha1.FailureKind {
 func workloadWords(p runfile.Plan) string {
 	switch w := p.Workload; {
 	case w.Raw != nil:
-		return fmt.Sprintf("%s %s x%d depth %d", w.Raw.Pattern, resource.NewQuantity(w.Raw.BlockSizeBytes, resource.BinarySI), w.Raw.Jobs*p.Clients, w.Raw.Depth)
+		return fmt.Sprintf("%s %s x%d depth %d", w.Raw.Pattern, resource.NewQuantity(w.Raw.BlockSizeBytes, resource.BinarySI),
+			w.Raw.Jobs*p.Clients, w.Raw.Depth)
 	case w.Calibrate != nil:
 		return fmt.Sprintf("Calibrate %d disks %dms", w.Calibrate.PhysicalDisks, w.Calibrate.MaxLatencyMilliseconds)
 	case w.SLOB != nil:
@@ -510,7 +512,10 @@ func stepWords(step runfile.Step, all []judge.StepSummary) string {
 		return ""
 	}
 	words := " with " + usersWords(step.Users)
-	i := slices.IndexFunc(all, func(s judge.StepSummary) bool { return s.Knee && s.Kind == step.Kind && s.Users != step.Users })
+	i := slices.IndexFunc(all, func(s judge.StepSummary) bool {
+		return s.Knee && s.Kind == step.Kind &&
+			s.Users != step.Users
+	})
 	if i >= 0 {
 		words += fmt.Sprintf(", hardly more than with %d", all[i].Users)
 	}

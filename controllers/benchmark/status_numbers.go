@@ -112,14 +112,21 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 		}
 	}
 	// What matters most comes first, for the end may be cut off.
-	slices.SortStableFunc(out, func(a, b v1alpha1.PathStatus) int { return cmp.Compare(*b.DownMilliseconds, *a.DownMilliseconds) })
+	slices.SortStableFunc(out, func(a,
+		b v1alpha1.PathStatus,
+	) int {
+		return cmp.Compare(*b.DownMilliseconds, *a.DownMilliseconds)
+	})
 	return out[:min(len(out), maxPaths)]
 }
 
 func findings(all []judge.Finding) []v1alpha1.Finding {
 	var out []v1alpha1.Finding
 	for _, f := range all[:min(len(all), maxFindings)] {
-		out = append(out, v1alpha1.Finding{Code: string(f.Code), Severity: v1alpha1.Severity(f.Severity), Message: pass.Clip(f.Message)})
+		out = append(out, v1alpha1.Finding{
+			Code: string(f.Code), Severity: v1alpha1.Severity(f.Severity),
+			Message: pass.Clip(f.Message),
+		})
 	}
 	return out
 }
@@ -280,7 +287,10 @@ func setProgress(s *scope) {
 	}
 	slow := slowest(s.progress)
 	repetition, _ := levelOf(s.plan, slow.Repetition)
-	p := &v1alpha1.ProgressStatus{Step: pass.ClipTo(slow.Span, 32), Repetition: repetition, Percent: min(max(slow.Percent, 0), 100), ETASeconds: slow.ETASeconds}
+	p := &v1alpha1.ProgressStatus{
+		Step: pass.ClipTo(slow.Span, 32), Repetition: repetition,
+		Percent: min(max(slow.Percent, 0), 100), ETASeconds: slow.ETASeconds,
+	}
 	if mbs := throughput(s.progress); mbs > 0 {
 		p.ThroughputMegabytesPerSecond = &mbs
 	}

@@ -109,7 +109,8 @@ func (r *Reconciler) provisionVolume(ctx context.Context, s *scope) (next, error
 	if err := r.ensure(ctx, s.b, pv); err != nil {
 		if apierrors.IsForbidden(err) {
 			return next{}, invalid(v1alpha1.ReasonForbidden, fmt.Errorf(
-				"a kernel mount of an export needs a PersistentVolume, which the operator may not create: install it with cluster scope, %sgive a claim: %w", withoutVolume(s.b), err))
+				"a kernel mount of an export needs a PersistentVolume, which the operator may not create: install it with "+
+					"cluster scope, %sgive a claim: %w", withoutVolume(s.b), err))
 		}
 		return next{}, err
 	}
@@ -118,7 +119,8 @@ func (r *Reconciler) provisionVolume(ctx context.Context, s *scope) (next, error
 		return next{}, err
 	}
 	if pvc.Status.Phase != corev1.ClaimBound && s.b.Status.StartTime == nil {
-		return s.wait(v1alpha1.ReasonProvisioning, fmt.Sprintf("waiting for claim %s to be bound to volume %s", pvc.Name, pv.Name), soon)
+		return s.wait(v1alpha1.ReasonProvisioning,
+			fmt.Sprintf("waiting for claim %s to be bound to volume %s", pvc.Name, pv.Name), soon)
 	}
 	return next{}, nil
 }
@@ -191,18 +193,22 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 		return next{}, nil
 	case c.IsFailed():
 		return s.storageFails(v1alpha1.ReasonBackendFailed, fmt.Sprintf(
-			"Trident refuses TridentBackendConfig %s: %s: correct spec.storage.trident.backend, or the Secret %q in namespace %s",
+			"Trident refuses TridentBackendConfig %s: %s: correct spec.storage.trident.backend, or the Secret %q in "+
+				"namespace %s",
 			where, c.Message, s.b.Spec.Storage.Trident.Backend.CredentialsSecretName, config.GetNamespace()))
 	case config.GetDeletionTimestamp() != nil || c.Phase == trident.PhaseDeleting:
 		return s.storageFails(v1alpha1.ReasonBackendFailed, fmt.Sprintf("somebody deletes TridentBackendConfig %s", where))
 	case c.Phase == "" && age > tridentAnswers:
 		return s.storageFails(v1alpha1.ReasonTridentMissing, fmt.Sprintf(
-			"Trident has not answered to TridentBackendConfig %s for %s: it reads its own namespace only, so see kubectl -n %s get pods -l app=controller.csi.trident.netapp.io, and correct spec.storage.trident.namespace",
+			"Trident has not answered to TridentBackendConfig %s for %s: it reads its own namespace only, so see kubectl -n "+
+				"%s get pods -l app=controller.csi.trident.netapp.io, and correct spec.storage.trident.namespace",
 			where, age.Round(time.Second), config.GetNamespace()))
 	case age > volumePatience:
-		return s.storageFails(v1alpha1.ReasonBackendFailed, fmt.Sprintf("TridentBackendConfig %s is %s after %s: %s", where, c.Phase, age.Round(time.Second), c.Message))
+		return s.storageFails(v1alpha1.ReasonBackendFailed,
+			fmt.Sprintf("TridentBackendConfig %s is %s after %s: %s", where, c.Phase, age.Round(time.Second), c.Message))
 	default:
-		return s.storageWaits(v1alpha1.ReasonProvisioning, fmt.Sprintf("waiting for Trident to bind TridentBackendConfig %s", where))
+		return s.storageWaits(v1alpha1.ReasonProvisioning,
+			fmt.Sprintf("waiting for Trident to bind TridentBackendConfig %s", where))
 	}
 }
 
@@ -211,12 +217,16 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 func tridentTrouble(err error, namespace string) (reason, message string) {
 	switch {
 	case meta.IsNoMatchError(err):
-		return v1alpha1.ReasonTridentMissing, "NetApp Trident is not installed in this cluster, its CustomResourceDefinitions (trident.netapp.io/v1) are missing: install it, or use spec.storage.export or spec.storage.claim"
+		return v1alpha1.ReasonTridentMissing, "NetApp Trident is not installed in this cluster, its " +
+			"CustomResourceDefinitions (trident.netapp.io/v1) are missing: install it, or use spec.storage.export or " +
+			"spec.storage.claim"
 	case apierrors.IsNotFound(err):
-		return v1alpha1.ReasonTridentMissing, fmt.Sprintf("there is no namespace %q: set spec.storage.trident.namespace to the one that Trident runs in", namespace)
+		return v1alpha1.ReasonTridentMissing, fmt.Sprintf("there is no namespace %q: set spec.storage.trident.namespace "+
+			"to the one that Trident runs in", namespace)
 	case apierrors.IsForbidden(err):
 		return v1alpha1.ReasonForbidden, fmt.Sprintf(
-			"the operator may not use Trident's objects in namespace %q: install it with trident.enabled and trident.namespace, or correct spec.storage.trident.namespace: %v", namespace, err)
+			"the operator may not use Trident's objects in namespace %q: install it with trident.enabled and "+
+				"trident.namespace, or correct spec.storage.trident.namespace: %v", namespace, err)
 	default:
 		return "", ""
 	}
@@ -228,7 +238,8 @@ func (r *Reconciler) tridentClass(ctx context.Context, s *scope) (next, error) {
 		err := r.ensure(ctx, s.b, class)
 		if apierrors.IsForbidden(err) {
 			return s.storageFails(v1alpha1.ReasonForbidden, fmt.Sprintf(
-				"a Trident backend needs a StorageClass, which the operator may not create: install it with cluster scope and trident.enabled, or give a claim in spec.storage.claim: %v", err))
+				"a Trident backend needs a StorageClass, which the operator may not create: install it with cluster scope and "+
+					"trident.enabled, or give a claim in spec.storage.claim: %v", err))
 		}
 		return next{}, err
 	}
@@ -238,10 +249,12 @@ func (r *Reconciler) tridentClass(ctx context.Context, s *scope) (next, error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		return s.storageFails(v1alpha1.ReasonClassNotFound, fmt.Sprintf(
-			"there is no StorageClass %q: create it, or correct spec.storage.trident.storageClassName (kubectl get storageclass)", name))
+			"there is no StorageClass %q: create it, or correct spec.storage.trident.storageClassName (kubectl get "+
+				"storageclass)", name))
 	case apierrors.IsForbidden(err):
 		return s.storageFails(v1alpha1.ReasonForbidden, fmt.Sprintf(
-			"the operator may not read StorageClass %q: install it with cluster scope and trident.enabled, or give a claim in spec.storage.claim: %v", name, err))
+			"the operator may not read StorageClass %q: install it with cluster scope and trident.enabled, or give a claim "+
+				"in spec.storage.claim: %v", name, err))
 	case err != nil:
 		return next{}, fmt.Errorf("read class %q: %w", name, err)
 	}
@@ -255,7 +268,8 @@ func (r *Reconciler) tridentClass(ctx context.Context, s *scope) (next, error) {
 func classProblem(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) (reason, message string) {
 	if class.Provisioner != trident.Driver {
 		return v1alpha1.ReasonClassNotTrident, fmt.Sprintf(
-			"StorageClass %q has provisioner %s and not %s: name a class of Trident, or make a claim of this one and use spec.storage.claim", class.Name, class.Provisioner, trident.Driver)
+			"StorageClass %q has provisioner %s and not %s: name a class of Trident, or make a claim of this one and use "+
+				"spec.storage.claim", class.Name, class.Provisioner, trident.Driver)
 	}
 	// There are two ways to write a parameter.
 	backend := cmp.Or(class.Parameters["backendType"], class.Parameters[trident.AnnotationPrefix+"backendType"])
@@ -264,7 +278,8 @@ func classProblem(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) (reas
 	}
 	if m := class.VolumeBindingMode; m != nil && *m == storagev1.VolumeBindingWaitForFirstConsumer {
 		return v1alpha1.ReasonInvalidSpec, fmt.Sprintf(
-			"StorageClass %q binds late (WaitForFirstConsumer), but the export must be known before the first pod: name a class with volumeBindingMode: Immediate, or give spec.storage.trident.backend", class.Name)
+			"StorageClass %q binds late (WaitForFirstConsumer), but the export must be known before the first pod: name a "+
+				"class with volumeBindingMode: Immediate, or give spec.storage.trident.backend", class.Name)
 	}
 	if b.Spec.Protocol.Client != v1alpha1.ClientKernel {
 		return "", "" // a user-space client names its version itself, and the volume's mount carries nothing
@@ -272,11 +287,13 @@ func classProblem(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) (reas
 	want, have := trident.NFSVersion(plan.MountOptions(b.Spec.Protocol)), trident.NFSVersion(class.MountOptions)
 	if have == "" {
 		return v1alpha1.ReasonInvalidSpec, fmt.Sprintf(
-			"StorageClass %q leaves the version of NFS to be negotiated: add nfsvers=%s to its mountOptions (a copy of the class, since they cannot be changed), or give spec.storage.trident.backend", class.Name, want)
+			"StorageClass %q leaves the version of NFS to be negotiated: add nfsvers=%s to its mountOptions (a copy of the "+
+				"class, since they cannot be changed), or give spec.storage.trident.backend", class.Name, want)
 	}
 	if have != want {
 		return v1alpha1.ReasonInvalidSpec, fmt.Sprintf(
-			"StorageClass %q mounts with nfsvers=%s, but spec.protocol.version %s means nfsvers=%s: name another class, or correct the version", class.Name, have, b.Spec.Protocol.Version, want)
+			"StorageClass %q mounts with nfsvers=%s, but spec.protocol.version %s means nfsvers=%s: name another class, or "+
+				"correct the version", class.Name, have, b.Spec.Protocol.Version, want)
 	}
 	return "", ""
 }
@@ -290,16 +307,20 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 	}
 	late := s.now.Sub(pvc.CreationTimestamp.Time) > volumePatience
 	if pvc.Status.Phase != corev1.ClaimBound {
-		reason, message := v1alpha1.ReasonProvisioning, fmt.Sprintf("waiting for Trident to make the volume of claim %s", pvc.Name)
+		reason, message := v1alpha1.ReasonProvisioning,
+			fmt.Sprintf("waiting for Trident to make the volume of claim %s", pvc.Name)
 		said, err := r.lastWarning(ctx, pvc.Namespace, "PersistentVolumeClaim", pvc.Name, pvc.UID)
 		if err != nil {
 			return next{}, err
 		}
 		if said != "" {
-			reason, message = v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("Trident makes no volume for claim %s: %s", pvc.Name, said)
+			reason, message = v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("Trident makes no volume for claim %s: %s",
+				pvc.Name, said)
 		}
 		if late {
-			return s.storageFails(v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("claim %s is not bound after %s: %s: see kubectl -n %s describe pvc %s", pvc.Name, volumePatience, message, pvc.Namespace, pvc.Name))
+			return s.storageFails(v1alpha1.ReasonProvisioningFailed,
+				fmt.Sprintf("claim %s is not bound after %s: %s: see kubectl -n %s describe pvc %s", pvc.Name, volumePatience,
+					message, pvc.Namespace, pvc.Name))
 		}
 		return s.storageWaits(reason, message)
 	}
@@ -307,7 +328,9 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 	pv := &corev1.PersistentVolume{}
 	if err := r.Reader.Get(ctx, client.ObjectKey{Name: pvc.Spec.VolumeName}, pv); err != nil {
 		if apierrors.IsForbidden(err) {
-			return s.storageFails(v1alpha1.ReasonForbidden, fmt.Sprintf("the operator may not read PersistentVolume %q: install it with cluster scope: %v", pvc.Spec.VolumeName, err))
+			return s.storageFails(v1alpha1.ReasonForbidden,
+				fmt.Sprintf("the operator may not read PersistentVolume %q: install it with cluster scope: %v",
+					pvc.Spec.VolumeName, err))
 		}
 		return next{}, fmt.Errorf("read volume %q: %w", pvc.Spec.VolumeName, err)
 	}

@@ -206,7 +206,8 @@ func (r *Reconciler) keepTarget(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.waiting = &fact{Reason: v1alpha1.ReasonTargetTaken, Message: fmt.Sprintf(
-		"the run goes on, but its target was taken from it by %s: others may use it now, and the numbers may be shared with theirs", place.Behind)}
+		"the run goes on, but its target was taken from it by %s: others may use it now, and the numbers may be shared "+
+			"with theirs", place.Behind)}
 	return nil
 }
 
@@ -278,9 +279,12 @@ func (r *Reconciler) releaseLeases(ctx context.Context, b *v1alpha1.NFSBenchmark
 }
 
 // leasesOf are those that the benchmark holds.
-func (r *Reconciler) leasesOf(ctx context.Context, from client.Reader, b *v1alpha1.NFSBenchmark) ([]coordinationv1.Lease, error) {
+func (r *Reconciler) leasesOf(ctx context.Context, from client.Reader,
+	b *v1alpha1.NFSBenchmark,
+) ([]coordinationv1.Lease, error) {
 	list := &coordinationv1.LeaseList{}
-	err := from.List(ctx, list, client.InNamespace(r.leaseNamespace(b)), client.MatchingLabels{manifest.LabelUID: string(b.UID)})
+	err := from.List(ctx, list, client.InNamespace(r.leaseNamespace(b)),
+		client.MatchingLabels{manifest.LabelUID: string(b.UID)})
 	if err != nil {
 		return nil, fmt.Errorf("list leases: %w", err)
 	}
@@ -292,7 +296,8 @@ func (r *Reconciler) leasesOf(ctx context.Context, from client.Reader, b *v1alph
 func (r *Reconciler) giveBack(ctx context.Context, held []coordinationv1.Lease) error {
 	for i := range held {
 		l := &held[i]
-		if err := r.Client.Delete(ctx, l, client.Preconditions{ResourceVersion: &l.ResourceVersion}); client.IgnoreNotFound(err) != nil {
+		if err := r.Client.Delete(ctx, l,
+			client.Preconditions{ResourceVersion: &l.ResourceVersion}); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("release the lease of %q: %w", l.Annotations[manifest.AnnotationTarget], err)
 		}
 	}

@@ -101,7 +101,8 @@ func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: name}, pvc)
 	if apierrors.IsNotFound(err) {
 		return s.wait(v1alpha1.ReasonClaimNotFound,
-			fmt.Sprintf("there is no PersistentVolumeClaim %q in namespace %q: create it, or correct spec.storage.claim.name", name, s.b.Namespace), soon)
+			fmt.Sprintf("there is no PersistentVolumeClaim %q in namespace %q: create it, or correct spec.storage.claim.name",
+				name, s.b.Namespace), soon)
 	}
 	if err != nil {
 		return next{}, fmt.Errorf("read claim %q: %w", name, err)
@@ -115,7 +116,8 @@ func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 	}
 	if pvc.Status.Phase != corev1.ClaimBound {
 		return s.wait(v1alpha1.ReasonClaimNotBound, fmt.Sprintf(
-			"claim %q is %s and not Bound: Direct NFS, and asking the array, need the export of its volume before the first pod, so that a class with volumeBindingMode WaitForFirstConsumer does not serve; see kubectl describe pvc %s",
+			"claim %q is %s and not Bound: Direct NFS, and asking the array, need the export of its volume before the first "+
+				"pod, so that a class with volumeBindingMode WaitForFirstConsumer does not serve; see kubectl describe pvc %s",
 			name, pvc.Status.Phase, name), soon)
 	}
 	s.target = t
@@ -132,7 +134,8 @@ func (r *Reconciler) resolveVolume(ctx context.Context, s *scope) (next, error) 
 	err := r.Reader.Get(ctx, client.ObjectKey{Name: t.VolumeName}, pv)
 	if apierrors.IsForbidden(err) {
 		return next{}, invalid(v1alpha1.ReasonForbidden, fmt.Errorf(
-			"the operator may not read PersistentVolume %q: install it with cluster scope, or name the export in spec.storage.export: %w", t.VolumeName, err))
+			"the operator may not read PersistentVolume %q: install it with cluster scope, or name the export in "+
+				"spec.storage.export: %w", t.VolumeName, err))
 	}
 	if err != nil {
 		return next{}, fmt.Errorf("read volume %q: %w", t.VolumeName, err)
@@ -148,7 +151,8 @@ func (r *Reconciler) resolveVolume(ctx context.Context, s *scope) (next, error) 
 		t.Keys = append(t.Keys, svmKeys(t.Backend)...)
 	} else {
 		return next{}, invalid(v1alpha1.ReasonNotNFS, fmt.Errorf(
-			"PersistentVolume %q does not say which NFS export it is: name the export in spec.storage.export, or set spec.protocol.client to Kernel without spec.storage.array", pv.Name))
+			"PersistentVolume %q does not say which NFS export it is: name the export in spec.storage.export, or set "+
+				"spec.protocol.client to Kernel without spec.storage.array", pv.Name))
 	}
 	t.Keys = append(t.Keys, plan.ServerKeys(t.Addresses)...)
 	return next{}, choosePaths(s.b, t)
@@ -183,9 +187,12 @@ func isTrident(pv *corev1.PersistentVolume) bool {
 //
 // The address is that which the backend has now, because that is what Trident
 // mounts; what the volume recorded when it was made is a hint only.
-func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.PersistentVolume, namespace string) (*fact, error) {
+func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.PersistentVolume,
+	namespace string,
+) (*fact, error) {
 	if !isTrident(pv) {
-		return nil, invalid(v1alpha1.ReasonNotNFS, fmt.Errorf("PersistentVolume %q is not of driver %s", pv.Name, trident.Driver))
+		return nil, invalid(v1alpha1.ReasonNotNFS,
+			fmt.Errorf("PersistentVolume %q is not of driver %s", pv.Name, trident.Driver))
 	}
 	u, err := r.tridentVolume(ctx, pv.Spec.CSI.VolumeHandle, namespace)
 	if err != nil {
@@ -193,7 +200,8 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 	}
 	if u == nil {
 		return &fact{Reason: v1alpha1.ReasonVolumeNotFound, Message: fmt.Sprintf(
-			"Trident has no TridentVolume %q in namespace %s: does it run in another (kubectl get tvol --all-namespaces)?", pv.Spec.CSI.VolumeHandle, namespace)}, nil
+			"Trident has no TridentVolume %q in namespace %s: does it run in another (kubectl get tvol --all-namespaces)?",
+			pv.Spec.CSI.VolumeHandle, namespace)}, nil
 	}
 	v, unread := trident.ReadVolume(u)
 	if refused := v.BlockRefusal(); refused != "" {
@@ -204,7 +212,8 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 	case err != nil:
 		return nil, err
 	case b != nil && trident.Refusal(b.Driver) != "":
-		return nil, invalid(v1alpha1.ReasonDriverRefused, fmt.Errorf("PersistentVolume %q: %s", pv.Name, trident.Refusal(b.Driver)))
+		return nil, invalid(v1alpha1.ReasonDriverRefused,
+			fmt.Errorf("PersistentVolume %q: %s", pv.Name, trident.Refusal(b.Driver)))
 	case unread != nil:
 		return gapOf(v1alpha1.ReasonNotNFS, unread), nil
 	case gap != nil:
@@ -229,7 +238,8 @@ func fillTarget(t *plan.Target, v trident.Volume, b trident.Backend) *fact {
 	}
 	if address == "" {
 		return &fact{Reason: v1alpha1.ReasonNotNFS, Message: fmt.Sprintf(
-			"Trident names no address for volume %s: its backend %s has no dataLIF, and TridentVolume %s/%s no config.accessInformation.nfsServerIp: set dataLIF", v.Name, b.Name, v.Namespace, v.Name)}
+			"Trident names no address for volume %s: its backend %s has no dataLIF, and TridentVolume %s/%s no "+
+				"config.accessInformation.nfsServerIp: set dataLIF", v.Name, b.Name, v.Namespace, v.Name)}
 	}
 	t.Export, t.Addresses, t.VolumeName = v.NFSPath, []string{address}, v.Name
 	t.Backend = &plan.Backend{
@@ -283,7 +293,8 @@ func (r *Reconciler) tridentBackendOf(ctx context.Context, v trident.Volume) (*t
 		return &b, nil, nil
 	}
 	return nil, &fact{Reason: v1alpha1.ReasonBackendFailed, Message: fmt.Sprintf(
-		"Trident has no backend with UUID %q in namespace %s, which TridentVolume %s names", v.BackendUUID, v.Namespace, v.Name)}, nil
+		"Trident has no backend with UUID %q in namespace %s, which TridentVolume %s names", v.BackendUUID, v.Namespace,
+		v.Name)}, nil
 }
 
 func tridentList(kind string) *unstructured.UnstructuredList {

@@ -184,7 +184,8 @@ func (r *Reconciler) publishedSurvey(ctx context.Context, s *scope) (*runfile.Su
 	if err != nil {
 		// What a pod wrote does not get better by reading it again.
 		sv = runfile.Survey{Problem: &runfile.SurveyProblem{Reason: runfile.SurveyFailed, Message: fmt.Sprintf(
-			"what Job %s published cannot be read: do the operator and spec.pods.image have one version? %v", s.names.Survey, err)}}
+			"what Job %s published cannot be read: do the operator and spec.pods.image have one version? %v",
+			s.names.Survey, err)}}
 	}
 	return &sv, nil
 }
@@ -246,7 +247,8 @@ func (s *scope) surveyFails(reason, message string) (next, error) {
 // pod, and a condition takes no other.
 func reasonOfProblem(p *runfile.SurveyProblem) string {
 	known := []string{
-		runfile.SurveyUnreachable, runfile.SurveyRefused, runfile.SurveyUntrusted, runfile.SurveyNoVolume, runfile.SurveyMoveFailed,
+		runfile.SurveyUnreachable, runfile.SurveyRefused, runfile.SurveyUntrusted, runfile.SurveyNoVolume,
+		runfile.SurveyMoveFailed,
 	}
 	if slices.Contains(known, p.Reason) {
 		return p.Reason
@@ -270,7 +272,8 @@ func wrongMount(b *v1alpha1.NFSBenchmark, t *plan.Target) string {
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("the kernel mounts %s, as the volume says, and that is not %s: set dataLIF of the Trident backend to %s, or spec.protocol.client to DirectNFS",
+	return fmt.Sprintf("the kernel mounts %s, as the volume says, and that is not %s: set dataLIF of the Trident "+
+		"backend to %s, or spec.protocol.client to DirectNFS",
 		t.Paths[0].Path, strings.ToLower(string(want)), better[0].Path)
 }
 
@@ -360,7 +363,10 @@ func (s *scope) asking(moving *runfile.Survey) {
 	}
 	if moving != nil {
 		s.moving = moving.Move
-		s.waiting = &fact{Reason: v1alpha1.ReasonMoving, Message: fmt.Sprintf("moving volume %s to aggregate %s", s.volumeName(), moving.Move.To)}
+		s.waiting = &fact{
+			Reason:  v1alpha1.ReasonMoving,
+			Message: fmt.Sprintf("moving volume %s to aggregate %s", s.volumeName(), moving.Move.To),
+		}
 	}
 	s.surveying = s.waiting
 }
@@ -383,10 +389,12 @@ func surveyEnd(b *v1alpha1.NFSBenchmark, job *batchv1.Job) *jobEnding {
 		return nil
 	case !failed:
 		end.reason = v1alpha1.ReasonArrayFailed
-		end.message = fmt.Sprintf("Job %s is complete, but its survey is not in ConfigMap %s any more: make the benchmark again", job.Name, manifest.NamesOf(b).Result)
+		end.message = fmt.Sprintf("Job %s is complete, but its survey is not in ConfigMap %s any more: make the benchmark "+
+			"again", job.Name, manifest.NamesOf(b).Result)
 	case end.reason == batchv1.JobReasonDeadlineExceeded:
 		end.reason = v1alpha1.ReasonTimeout
-		end.message = fmt.Sprintf("the survey of the array took longer than %d s: see kubectl -n %s describe job %s", *job.Spec.ActiveDeadlineSeconds, b.Namespace, job.Name)
+		end.message = fmt.Sprintf("the survey of the array took longer than %d s: see kubectl -n %s describe job %s",
+			*job.Spec.ActiveDeadlineSeconds, b.Namespace, job.Name)
 	}
 	return end
 }
@@ -396,7 +404,8 @@ func moveLeft(moving *runfile.Survey) string {
 	if moving == nil {
 		return ""
 	}
-	return fmt.Sprintf("; the move to aggregate %s was at %d %% and may go on in the array: see volume move show", moving.Move.To, moving.Move.Percent)
+	return fmt.Sprintf("; the move to aggregate %s was at %d %% and may go on in the array: see volume move show",
+		moving.Move.To, moving.Move.Percent)
 }
 
 const heldBack = "held back by spec.suspend: set it to false to start"

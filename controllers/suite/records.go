@@ -104,11 +104,13 @@ func (r *Reconciler) lookAgain(ctx context.Context, s *scope, one *run) error {
 	results, live := one.file.Results, []underWay(nil)
 	which := client.MatchingLabels{v1alpha1.LabelSuite: s.suite.Name, v1alpha1.LabelSuiteRun: one.name}
 	for {
-		err := r.Reader.List(ctx, list, client.InNamespace(s.suite.Namespace), which, client.Limit(page), client.Continue(list.Continue))
+		err := r.Reader.List(ctx, list, client.InNamespace(s.suite.Namespace), which, client.Limit(page),
+			client.Continue(list.Continue))
 		if err != nil {
 			return fmt.Errorf("list the benchmarks of run %q: %w", one.name, err)
 		}
-		g, err := gather(results, list.Items, func(b *v1alpha1.NFSBenchmark, to *runfile.SuiteResult) error { return r.addPoints(ctx, b, to) })
+		g, err := gather(results, list.Items,
+			func(b *v1alpha1.NFSBenchmark, to *runfile.SuiteResult) error { return r.addPoints(ctx, b, to) })
 		if err != nil {
 			return err
 		}
@@ -138,7 +140,8 @@ func outcomeOf(suite *v1alpha1.NFSBenchmarkSuite, one *run) *outcome {
 		return &outcome{v1alpha1.SuiteSucceeded, v1alpha1.ReasonCompleted, done}
 	case one.vanished:
 		return &outcome{v1alpha1.SuiteFailed, v1alpha1.ReasonWorkflowMissing, fmt.Sprintf(
-			"the Workflow was deleted while it ran, and its benchmarks with it; %s before and are kept in the record: annotate the suite with %s to run the others", done, v1alpha1.AnnotationResubmit)}
+			"the Workflow was deleted while it ran, and its benchmarks with it; %s before and are kept in the record: "+
+				"annotate the suite with %s to run the others", done, v1alpha1.AnnotationResubmit)}
 	case suite.Spec.Shutdown == v1alpha1.ShutdownStop:
 		return &outcome{v1alpha1.SuiteCancelled, v1alpha1.ReasonCancelled, "stopped by spec.shutdown: " + done}
 	case len(bad) > 0:
@@ -259,7 +262,8 @@ func pack(f runfile.SuiteRun, limit int) ([]byte, error) {
 			return b.Bytes(), nil
 		}
 	}
-	return nil, fmt.Errorf("the record of run %s does not fit into a ConfigMap: use fewer repetitions, cells, metrics or levels of load", f.Run)
+	return nil, fmt.Errorf("the record of run %s does not fit into a ConfigMap: use fewer repetitions, cells, metrics "+
+		"or levels of load", f.Run)
 }
 
 func withoutWords(f runfile.SuiteRun) runfile.SuiteRun {
@@ -323,7 +327,10 @@ func newFile(s *scope, one *run) runfile.SuiteRun {
 
 func settingsOf(suite *v1alpha1.NFSBenchmarkSuite, seed int64) runfile.SuiteSettings {
 	sp := suite.Spec
-	out := runfile.SuiteSettings{Repetitions: sp.Repetitions, Order: string(sp.Order), Seed: seed, Compare: compareOf(sp.Compare)}
+	out := runfile.SuiteSettings{
+		Repetitions: sp.Repetitions, Order: string(sp.Order), Seed: seed,
+		Compare: compareOf(sp.Compare),
+	}
 	if sp.Order == v1alpha1.OrderInterleaved {
 		out.Blocks = string(sp.Blocks)
 	}
@@ -341,7 +348,10 @@ func compareOf(c *v1alpha1.Compare) *runfile.SuiteCompare {
 	if c == nil {
 		return nil
 	}
-	out := &runfile.SuiteCompare{SuiteSignificance: matrix.Significance(c.Significance), Baseline: map[string]string{}, ImpactOf: string(c.ImpactOf)}
+	out := &runfile.SuiteCompare{
+		SuiteSignificance: matrix.Significance(c.Significance), Baseline: map[string]string{},
+		ImpactOf: string(c.ImpactOf),
+	}
 	for axis, value := range c.Baseline {
 		out.Baseline[axis] = string(value)
 	}

@@ -131,7 +131,9 @@ func (r *Reconciler) compareRun(ctx context.Context, s *scope, one *run, before 
 // key changes when the record's numbers do.
 func (r *run) key() string { return r.name + "/" + r.record.Annotations[annotationWritten] }
 
-func (r *Reconciler) regression(ctx context.Context, s *scope, one, accepted *run, history []*run) (*compare.Regression, error) {
+func (r *Reconciler) regression(ctx context.Context, s *scope, one, accepted *run,
+	history []*run,
+) (*compare.Regression, error) {
 	files := map[string]runfile.SuiteRun{}
 	for _, h := range append([]*run{one, accepted}, history...) {
 		if _, known := files[h.name]; known {

@@ -33,7 +33,8 @@ import (
 
 // argoHelp says how Argo Workflows is to be had.
 const argoHelp = "Argo Workflows is not installed: install v3.6 or newer, for example with " +
-	"kubectl create namespace argo && kubectl apply -n argo --server-side -f https://github.com/argoproj/argo-workflows/releases/latest/download/install.yaml, " +
+	"kubectl create namespace argo && kubectl apply -n argo --server-side -f " +
+	"https://github.com/argoproj/argo-workflows/releases/latest/download/install.yaml, " +
 	"or with helm install argo-workflows argo/argo-workflows; the suite starts by itself then"
 
 // recall finds the runs there are: by their workflows and by their records. It reads
@@ -46,7 +47,8 @@ func (r *Reconciler) recall(ctx context.Context, s *scope) (next, error) {
 		}
 		return byName[name]
 	}
-	records, err := r.list(ctx, s, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, client.MatchingLabels{manifest.LabelComponent: componentRecord})
+	records, err := r.list(ctx, s, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
+		client.MatchingLabels{manifest.LabelComponent: componentRecord})
 	if err != nil {
 		return next{}, err
 	}
@@ -71,7 +73,9 @@ func (r *Reconciler) recall(ctx context.Context, s *scope) (next, error) {
 }
 
 // list gives the metadata of a suite's objects, past the cache.
-func (r *Reconciler) list(ctx context.Context, s *scope, of schema.GroupVersionKind, more client.MatchingLabels) ([]metav1.PartialObjectMetadata, error) {
+func (r *Reconciler) list(ctx context.Context, s *scope, of schema.GroupVersionKind,
+	more client.MatchingLabels,
+) ([]metav1.PartialObjectMetadata, error) {
 	which := client.MatchingLabels{v1alpha1.LabelSuite: s.suite.Name}
 	maps.Copy(which, more)
 	list := &metav1.PartialObjectMetadataList{}
@@ -86,12 +90,14 @@ func (r *Reconciler) list(ctx context.Context, s *scope, of schema.GroupVersionK
 // and has none was deleted by somebody.
 func (s *scope) setRuns(byName map[string]*run) {
 	argo := s.argo == nil
-	if was := s.suite.Status.Run; was != nil && was.Workflow != "" && was.CompletionTime == nil && byName[was.Name] == nil && argo {
+	if was := s.suite.Status.Run; was != nil && was.Workflow != "" && was.CompletionTime == nil &&
+		byName[was.Name] == nil && argo {
 		byName[was.Name] = &run{name: was.Name}
 	}
 	for _, one := range byName {
 		slices.SortFunc(one.workflows, func(a, b metav1.PartialObjectMetadata) int {
-			return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(attemptOf(one.name, a.Name), attemptOf(one.name, b.Name)))
+			return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+				cmp.Compare(attemptOf(one.name, a.Name), attemptOf(one.name, b.Name)))
 		})
 		one.vanished = argo && len(one.workflows) == 0
 		s.runs = append(s.runs, one)
@@ -184,7 +190,8 @@ func (r *Reconciler) read(ctx context.Context, s *scope, name string) (runfile.S
 	}
 	file, err := runfile.ReadSuiteRun(bytes.NewReader(cm.BinaryData[runfile.KeySuiteRun]))
 	if err != nil {
-		return runfile.SuiteRun{}, blocked(v1alpha1.ReasonInvalidSpec, fmt.Errorf("the record in ConfigMap %q is damaged, delete it: %w", name, err))
+		return runfile.SuiteRun{}, blocked(v1alpha1.ReasonInvalidSpec,
+			fmt.Errorf("the record in ConfigMap %q is damaged, delete it: %w", name, err))
 	}
 	return file, nil
 }
@@ -205,17 +212,20 @@ func (r *Reconciler) look(ctx context.Context, s *scope, one *run) error {
 			one.file.Workflow = name
 			if one.state.Phase == "" && s.now.Sub(wf.GetCreationTimestamp().Time) >= silence {
 				s.argo = &fact{Reason: v1alpha1.ReasonArgoSilent, Message: fmt.Sprintf(
-					"no workflow-controller acts on Workflow %s: is it running (kubectl get pods -A -l app=workflow-controller), and does it watch namespace %s?",
+					"no workflow-controller acts on Workflow %s: is it running (kubectl get pods -A -l app=workflow-controller), "+
+						"and does it watch namespace %s?",
 					name, s.suite.Namespace)}
 			}
 		}
 	}
 	list := &v1alpha1.NFSBenchmarkList{}
-	err := r.Client.List(ctx, list, client.InNamespace(s.suite.Namespace), client.MatchingFields{IndexRun: one.name}, client.UnsafeDisableDeepCopy)
+	err := r.Client.List(ctx, list, client.InNamespace(s.suite.Namespace), client.MatchingFields{IndexRun: one.name},
+		client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return fmt.Errorf("list the benchmarks of run %q: %w", one.name, err)
 	}
-	g, err := gather(one.file.Results, list.Items, func(b *v1alpha1.NFSBenchmark, to *runfile.SuiteResult) error { return r.addPoints(ctx, b, to) })
+	g, err := gather(one.file.Results, list.Items,
+		func(b *v1alpha1.NFSBenchmark, to *runfile.SuiteResult) error { return r.addPoints(ctx, b, to) })
 	if err != nil {
 		return err
 	}
@@ -279,7 +289,8 @@ func gather(old []runfile.SuiteResult, all []v1alpha1.NFSBenchmark, add addPoint
 		g.retried += n - 1
 	}
 	maps.DeleteFunc(best, func(key workflow.Key, r runfile.SuiteResult) bool {
-		return slices.ContainsFunc(g.live, func(l underWay) bool { return l.key == key && !isSuccess(r) && l.attempt > r.Attempt })
+		return slices.ContainsFunc(g.live,
+			func(l underWay) bool { return l.key == key && !isSuccess(r) && l.attempt > r.Attempt })
 	})
 	for _, r := range best {
 		g.results = append(g.results, r)
@@ -377,7 +388,8 @@ func (r *Reconciler) addPoints(ctx context.Context, b *v1alpha1.NFSBenchmark, to
 	name := b.Status.ResultRef.Name
 	for _, from := range []client.Reader{r.Client, r.Reader} {
 		var cm corev1.ConfigMap
-		if err := from.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: name}, &cm); client.IgnoreNotFound(err) != nil {
+		if err := from.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: name},
+			&cm); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("read the numbers of benchmark %q: %w", b.Name, err)
 		}
 		packed, ok := cm.BinaryData[runfile.KeySuitePoints]

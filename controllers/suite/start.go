@@ -69,7 +69,8 @@ func (s *scope) due() string {
 		return ""
 	case cur.record.Annotations[annotationPhase] == string(v1alpha1.SuiteSucceeded):
 		return "" // there is nothing to go on with
-	case slices.ContainsFunc(cur.workflows, func(w metav1.PartialObjectMetadata) bool { return w.Annotations[v1alpha1.AnnotationResubmit] == asked }):
+	case slices.ContainsFunc(cur.workflows,
+		func(w metav1.PartialObjectMetadata) bool { return w.Annotations[v1alpha1.AnnotationResubmit] == asked }):
 		return "" // it was, although the status does not say so
 	default:
 		return dueResubmit
@@ -117,7 +118,8 @@ func (s *scope) settleAnnotations() {
 	}
 	s.rerun = slices.ContainsFunc(s.runs, func(r *run) bool { return r.name == runName(s.suite) })
 	asked := s.suite.Annotations[v1alpha1.AnnotationResubmit]
-	begun := slices.ContainsFunc(cur.workflows, func(w metav1.PartialObjectMetadata) bool { return w.Annotations[v1alpha1.AnnotationResubmit] == asked })
+	begun := slices.ContainsFunc(cur.workflows,
+		func(w metav1.PartialObjectMetadata) bool { return w.Annotations[v1alpha1.AnnotationResubmit] == asked })
 	s.resubmit = begun || cur.isOver() && s.due() == ""
 }
 
@@ -292,6 +294,9 @@ func (r *Reconciler) stop(ctx context.Context, s *scope, l underWay) error {
 	if err = client.IgnoreNotFound(err); err != nil {
 		return fmt.Errorf("stop benchmark %q: %w", l.name, err)
 	}
-	s.events = append(s.events, event{Reason: "BenchmarkStopped", Action: "Stop", Note: "benchmark " + l.name + " gets the annotation that stops it, because its run has ended"})
+	s.events = append(s.events, event{
+		Reason: "BenchmarkStopped", Action: "Stop",
+		Note: "benchmark " + l.name + " gets the annotation that stops it, because its run has ended",
+	})
 	return nil
 }

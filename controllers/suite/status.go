@@ -224,7 +224,10 @@ func healthKind(p v1alpha1.SuitePhase) string {
 func scheduleHealth(s *scope, v seen) health {
 	switch {
 	case v.ended != nil && v.verdict == v1alpha1.SuiteRegressed:
-		return health{failed, reasonRegressed, "run " + v.ended.name + " is worse than " + s.accepted + ": " + s.regression.Message}
+		return health{
+			failed, reasonRegressed,
+			"run " + v.ended.name + " is worse than " + s.accepted + ": " + s.regression.Message,
+		}
 	case v.ended != nil && v.outcome.phase == v1alpha1.SuiteFailed:
 		return health{failed, v.outcome.reason, "run " + v.ended.name + ": " + v.outcome.message}
 	case s.suite.Status.Phase == v1alpha1.SuiteSuspended:
@@ -296,7 +299,10 @@ func runEnded(before, after *v1alpha1.NFSBenchmarkSuite) *event {
 		return nil
 	}
 	bad := newest.Verdict == v1alpha1.SuiteRegressed || newest.Phase == v1alpha1.SuiteFailed
-	e := &event{Reason: "RunEnded", Action: "Run", Warning: bad, Note: "run " + newest.Run + " is " + string(newest.Phase) + ", its verdict " + string(newest.Verdict)}
+	e := &event{
+		Reason: "RunEnded", Action: "Run", Warning: bad,
+		Note: "run " + newest.Run + " is " + string(newest.Phase) + ", its verdict " + string(newest.Verdict),
+	}
 	if bad && newest.Verdict == v1alpha1.SuiteRegressed {
 		e.Reason = reasonRegressed
 	}
@@ -402,7 +408,8 @@ func comparisonWords(lines []compare.Line) string {
 	if largest == nil {
 		return fmt.Sprintf("none of the %d comparisons shows a difference that is significant and large enough", len(lines))
 	}
-	return fmt.Sprintf("of %d comparisons with the baseline %d are better and %d worse; the largest difference: %s", len(lines), better, worse, lineWords(*largest))
+	return fmt.Sprintf("of %d comparisons with the baseline %d are better and %d worse; the largest difference: %s",
+		len(lines), better, worse, lineWords(*largest))
 }
 
 // effect is how large a difference is, whichever way.
@@ -422,7 +429,8 @@ func lineWords(l compare.Line) string {
 	if l.Shift != nil {
 		shift = *l.Shift
 	}
-	words := fmt.Sprintf("%s is %.1f %% %s than %s in %s", cell, math.Abs(shift)*100, strings.ToLower(l.Outcome), l.Baseline, l.Metric)
+	words := fmt.Sprintf("%s is %.1f %% %s than %s in %s", cell, math.Abs(shift)*100, strings.ToLower(l.Outcome),
+		l.Baseline, l.Metric)
 	p := l.AdjustedP
 	if p == nil {
 		p = l.P

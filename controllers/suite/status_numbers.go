@@ -192,7 +192,8 @@ func addLeft(st *v1alpha1.NFSBenchmarkSuiteStatus, n int) {
 func addFindings(st *v1alpha1.NFSBenchmarkSuiteStatus, all []compare.Finding) {
 	for _, f := range all {
 		if len(st.Findings) < maxFindings {
-			st.Findings = append(st.Findings, v1alpha1.Finding{Code: f.Code, Severity: v1alpha1.Severity(f.Severity), Message: pass.Clip(f.Message)})
+			st.Findings = append(st.Findings,
+				v1alpha1.Finding{Code: f.Code, Severity: v1alpha1.Severity(f.Severity), Message: pass.Clip(f.Message)})
 		}
 	}
 }
@@ -208,7 +209,8 @@ func setRegression(s *scope) {
 		NoiseFloorPercent: percent(found.NoiseFloor), Message: pass.ClipTo(found.Message, 512),
 	}
 	if s.unknown != "" {
-		out.Message = pass.ClipTo("annotation "+v1alpha1.AnnotationAcceptRun+" names "+s.unknown+", of which there is no record, so the oldest run that succeeded counts; "+found.Message, 512)
+		out.Message = pass.ClipTo("annotation "+v1alpha1.AnnotationAcceptRun+" names "+s.unknown+", of which there is no "+
+			"record, so the oldest run that succeeded counts; "+found.Message, 512)
 	}
 	for _, l := range found.Changes {
 		if len(out.Changes) < maxChanges {
@@ -278,7 +280,8 @@ func setHistory(s *scope, v seen) {
 		one := over[i]
 		notes := one.record.Annotations
 		e := v1alpha1.SuiteHistoryEntry{
-			Run: pass.ClipTo(one.name, maxRunLength), Phase: v1alpha1.SuitePhase(notes[annotationPhase]), Verdict: v1alpha1.SuiteVerdict(notes[annotationVerdict]),
+			Run: pass.ClipTo(one.name, maxRunLength), Phase: v1alpha1.SuitePhase(notes[annotationPhase]),
+			Verdict:  v1alpha1.SuiteVerdict(notes[annotationVerdict]),
 			Accepted: one.name == s.accepted,
 		}
 		if t, err := time.Parse(time.RFC3339, notes[annotationEnded]); err == nil {

@@ -25,7 +25,8 @@ func Result(ctx context.Context, c client.Reader, b *v1alpha1.NFSBenchmark) (run
 	var m corev1.ConfigMap
 	switch err := c.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: ref.Name}, &m); {
 	case apierrors.IsNotFound(err):
-		return runfile.Result{}, fmt.Errorf("ConfigMap %q with the result is gone: somebody deleted it, and only the status is left", ref.Name)
+		return runfile.Result{}, fmt.Errorf("ConfigMap %q with the result is gone: somebody deleted it, and only the "+
+			"status is left", ref.Name)
 	case err != nil:
 		return runfile.Result{}, err
 	}
@@ -54,7 +55,8 @@ func Result(ctx context.Context, c client.Reader, b *v1alpha1.NFSBenchmark) (run
 func noResult(b *v1alpha1.NFSBenchmark) error {
 	switch phase := b.Status.Phase; {
 	case !phase.IsFinished() && phase != "":
-		return fmt.Errorf("%q has no result yet: it is %s; 'kubectl nfsbench watch %s' waits for its end", b.Name, phase, b.Name)
+		return fmt.Errorf("%q has no result yet: it is %s; 'kubectl nfsbench watch %s' waits for its end", b.Name,
+			phase, b.Name)
 	case phase == "":
 		return fmt.Errorf("%q has no status yet: is the operator running in this cluster?", b.Name)
 	default:

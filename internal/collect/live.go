@@ -154,22 +154,31 @@ func newLiveCollector(s *Session) *liveCollector {
 		return prometheus.NewDesc("nfsbench_live_"+name, help, labels, own)
 	}
 	return &liveCollector{
-		session:     s,
-		paths:       s.opt.Plan.Engine.Channels,
-		progress:    desc("progress_ratio", "How far the run is, and the step that this client is at.", "step"),
-		throughput:  desc("throughput_bytes_per_second", "File data of the last second, by direction; both where they are not distinguished.", "direction"),
-		iops:        desc("iops", "I/Os of the last second, by direction; both where they are not distinguished.", "direction"),
-		latency:     desc("latency_seconds", "Latency of the I/Os of the last second, by mean, p50, p99 and max.", "direction", "stat"),
-		path:        desc("path_throughput_bytes_per_second", "File data of the last second through each channel.", "channel", "path", "direction"),
-		clientCPU:   desc("client_cpu_ratio", "Busy share of this client's node."),
-		storageCPU:  desc("storage_cpu_ratio", "Busy share of each storage node between the last two samples.", "source", "node"),
-		storagePath: desc("storage_path_throughput_bytes_per_second", "What the storage counted at each of its addresses, whoever sent it.", "source", "path", "direction"),
+		session:  s,
+		paths:    s.opt.Plan.Engine.Channels,
+		progress: desc("progress_ratio", "How far the run is, and the step that this client is at.", "step"),
+		throughput: desc("throughput_bytes_per_second",
+			"File data of the last second, by direction; both where they are not distinguished.", "direction"),
+		iops: desc("iops", "I/Os of the last second, by direction; both where they are not distinguished.",
+			"direction"),
+		latency: desc("latency_seconds", "Latency of the I/Os of the last second, by mean, p50, p99 and max.",
+			"direction", "stat"),
+		path: desc("path_throughput_bytes_per_second", "File data of the last second through each channel.", "channel",
+			"path", "direction"),
+		clientCPU: desc("client_cpu_ratio", "Busy share of this client's node."),
+		storageCPU: desc("storage_cpu_ratio", "Busy share of each storage node between the last two samples.",
+			"source", "node"),
+		storagePath: desc("storage_path_throughput_bytes_per_second",
+			"What the storage counted at each of its addresses, whoever sent it.", "source", "path", "direction"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *liveCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.progress, c.throughput, c.iops, c.latency, c.path, c.clientCPU, c.storageCPU, c.storagePath} {
+	for _, d := range []*prometheus.Desc{
+		c.progress, c.throughput, c.iops, c.latency, c.path, c.clientCPU, c.storageCPU,
+		c.storagePath,
+	} {
 		ch <- d
 	}
 }

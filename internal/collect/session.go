@@ -227,7 +227,8 @@ func (s *Session) takeStorage(ctx context.Context, n int, source storage.Source,
 	defer cancel()
 	before := s.opt.Now()
 	snapshot, err := source.Sample(ctx)
-	for until := before.Add(firstPatience); errors.Is(err, syscall.ECONNREFUSED) && !s.hasAnswered(n) && s.opt.Now().Before(until) && sleep(ctx, firstPause); {
+	for until := before.Add(firstPatience); errors.Is(err, syscall.ECONNREFUSED) && !s.hasAnswered(n) &&
+		s.opt.Now().Before(until) && sleep(ctx, firstPause); {
 		before = s.opt.Now()
 		snapshot, err = source.Sample(ctx)
 	}

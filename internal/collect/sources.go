@@ -41,7 +41,8 @@ func newHostReader(o Options, problem func(string, error)) *hostReader {
 	h := &hostReader{proc: procfs.Reader{Root: o.Root}, problem: problem, ownCPU: !o.SameProcess}
 	// Beside Oracle's Direct NFS the kernel's mount must stay flat, which shows on
 	// it only.
-	if d := o.Plan.Database; o.Plan.Engine.Client == runfile.ClientKernel || d != nil && d.Kind == runfile.DatabaseContainer {
+	if d := o.Plan.Database; o.Plan.Engine.Client == runfile.ClientKernel || d != nil &&
+		d.Kind == runfile.DatabaseContainer {
 		h.mountPath = o.Plan.Engine.MountPath
 	}
 	if o.SameProcess {
@@ -104,7 +105,8 @@ func (h *hostReader) mount() (*runfile.MountCounters, error) {
 		}
 		m, ok := procfs.MountOf(mounts, h.mountPath)
 		if !ok || !m.IsNFS() {
-			return nil, fmt.Errorf("%q is on %s, not on NFS: there are no mount counters", h.mountPath, cmp.Or(m.Type, "nothing known"))
+			return nil, fmt.Errorf("%q is on %s, not on NFS: there are no mount counters", h.mountPath,
+				cmp.Or(m.Type, "nothing known"))
 		}
 		h.mountedAt = m.Point
 	}

@@ -84,7 +84,8 @@ func (f *finder) cells(all []*series) {
 		}
 	}
 	if len(mixed) > 0 {
-		f.add(MixedSteps, severityWarning, "not every repetition has the same steps in %s: each step counts the repetitions that have it", names(mixed))
+		f.add(MixedSteps, severityWarning,
+			"not every repetition has the same steps in %s: each step counts the repetitions that have it", names(mixed))
 	}
 }
 
@@ -97,7 +98,8 @@ func (f *finder) noBaseline(alone []string, baseline map[string]string) {
 		axes = append(axes, axis+"="+value)
 	}
 	slices.Sort(axes)
-	f.add(NoBaseline, severityWarning, "no cell has %s and is otherwise like %s: not compared", strings.Join(axes, ", "), names(alone))
+	f.add(NoBaseline, severityWarning, "no cell has %s and is otherwise like %s: not compared", strings.Join(axes, ", "),
+		names(alone))
 }
 
 // pairs says where repetitions or steps have no partner.
@@ -112,10 +114,12 @@ func (f *finder) pairs(pairs []pairing) {
 		}
 	}
 	if len(repetitions) > 0 {
-		f.add(UnequalRepetitions, severityWarning, "some repetitions succeeded on one side only, and are not compared: of %s", names(repetitions))
+		f.add(UnequalRepetitions, severityWarning, "some repetitions succeeded on one side only, and are not compared: of %s",
+			names(repetitions))
 	}
 	if len(steps) > 0 {
-		f.add(MixedSteps, severityWarning, "the steps of %s are not those of the baseline: only what both have is compared", names(steps))
+		f.add(MixedSteps, severityWarning, "the steps of %s are not those of the baseline: only what both have is compared",
+			names(steps))
 	}
 }
 
@@ -171,7 +175,8 @@ func (f *finder) tooFew(lines []Line, s runfile.SuiteSignificance) {
 	if err := CheckRepetitions(least, len(lines), s); err != nil {
 		f.add(TooFewRepetitions, severityWarning, "%d of %d comparisons have no answer: %v", unknown, len(lines), err)
 	} else {
-		f.add(TooFewRepetitions, severityWarning, "%d of %d comparisons have no answer: too few repetitions succeeded", unknown, len(lines))
+		f.add(TooFewRepetitions, severityWarning, "%d of %d comparisons have no answer: too few repetitions succeeded",
+			unknown, len(lines))
 	}
 }
 
@@ -183,7 +188,8 @@ func (f *finder) saturated(t Table) {
 		}
 	}
 	if len(full) > 0 {
-		f.add(Saturated, severityInfo, "the line was full (%d %% of the wire limit or more) in %s: such numbers describe the line, not what is compared", saturatedPercent, names(full))
+		f.add(Saturated, severityInfo, "the line was full (%d %% of the wire limit or more) in %s: such numbers describe "+
+			"the line, not what is compared", saturatedPercent, names(full))
 	}
 }
 

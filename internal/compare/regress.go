@@ -38,7 +38,8 @@ func Regress(run, accepted runfile.SuiteRun, history []runfile.SuiteRun, s runfi
 	}
 	slices.SortStableFunc(r.Changes, func(a, b Line) int { return cmp.Compare(*a.Shift, *b.Shift) })
 	if !floors.known && len(lines) > 0 {
-		f.add(NoiseFloorUnknown, severityInfo, "the noise floor needs at least two earlier runs, and there are %d: it is the spread within these runs instead", len(history))
+		f.add(NoiseFloorUnknown, severityInfo, "the noise floor needs at least two earlier runs, and there are %d: it is "+
+			"the spread within these runs instead", len(history))
 	}
 	r.Message = r.sentence(lines, floors)
 	r.Findings = f.findings
@@ -85,7 +86,8 @@ func (r Regression) sentence(lines []Line, floors noise) string {
 	for i := range r.Changes {
 		l := &r.Changes[i]
 		floor, _ := floors.of(l)
-		text := fmt.Sprintf("%s %s by %s (noise floor %s)", label(l.Cell, l.Step), l.Metric, percent(math.Abs(*l.Shift)), percent(floor))
+		text := fmt.Sprintf("%s %s by %s (noise floor %s)", label(l.Cell, l.Step), l.Metric, percent(math.Abs(*l.Shift)),
+			percent(floor))
 		if l.Outcome == Worse {
 			worse = append(worse, text)
 		} else {
@@ -99,7 +101,8 @@ func (r Regression) sentence(lines []Line, floors noise) string {
 	case len(r.Changes) == 0:
 		fmt.Fprintf(&b, "none of %d numbers differs from the accepted run %s", len(lines), r.Baseline)
 	default:
-		fmt.Fprintf(&b, "of %d numbers %d are worse and %d better than in the accepted run %s: %s", len(lines), len(worse), len(better), r.Baseline, names(worst(worse, better)))
+		fmt.Fprintf(&b, "of %d numbers %d are worse and %d better than in the accepted run %s: %s", len(lines), len(worse),
+			len(better), r.Baseline, names(worst(worse, better)))
 	}
 	if !floors.known && len(lines) > 0 {
 		b.WriteString("; the noise floor is the spread within these runs, because there are fewer than two earlier runs")

@@ -19,11 +19,13 @@ func CheckRepetitions(n, comparisons int, s runfile.SuiteSignificance) error {
 	if n > 0 && least(n) < alpha(s) {
 		return nil
 	}
-	arithmetic := fmt.Sprintf("the smallest two-sided p of the Mann-Whitney test is 2/C(%d,%d) = %s", 2*n, n, short(stats.MinimumP(n, n)))
+	arithmetic := fmt.Sprintf("the smallest two-sided p of the Mann-Whitney test is 2/C(%d,%d) = %s", 2*n, n,
+		short(stats.MinimumP(n, n)))
 	if tests > 1 {
 		arithmetic += fmt.Sprintf(", and Holm's correction for %d comparisons makes it %s", tests, short(least(n)))
 	}
-	return fmt.Errorf("%s cannot show a difference at alpha %s: %s; %s", repetitions(n), short(alpha(s)), arithmetic, advice(n, tests, alpha(s), least))
+	return fmt.Errorf("%s cannot show a difference at alpha %s: %s; %s", repetitions(n), short(alpha(s)), arithmetic,
+		advice(n, tests, alpha(s), least))
 }
 
 func advice(n, tests int, alpha float64, least func(int) float64) string {

@@ -38,7 +38,8 @@ var (
 	// allows.
 	ErrTimeout = errors.New("the run took longer than schedule.timeoutSeconds allows")
 
-	errNoRelease = fmt.Errorf("not all clients were ready within %v; look at the pods that are not running", releaseTimeout)
+	errNoRelease = fmt.Errorf("not all clients were ready within %v; look at the pods that are not running",
+		releaseTimeout)
 )
 
 // Engine makes the load of one run. Its methods are called in this order, from

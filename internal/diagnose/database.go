@@ -112,7 +112,8 @@ func database(p *corev1.Pod, now time.Time, grace Grace) *Trouble {
 // is then told to stop.
 func loadEnded(p *corev1.Pod) bool {
 	all := p.Status.ContainerStatuses
-	return len(all) > 0 && !slices.ContainsFunc(all, func(s corev1.ContainerStatus) bool { return s.State.Terminated == nil })
+	return len(all) > 0 && !slices.ContainsFunc(all,
+		func(s corev1.ContainerStatus) bool { return s.State.Terminated == nil })
 }
 
 func databaseEnded(p *corev1.Pod, e *corev1.ContainerStateTerminated, limit time.Duration) *Trouble {
@@ -120,20 +121,24 @@ func databaseEnded(p *corev1.Pod, e *corev1.ContainerStateTerminated, limit time
 	f := failureIn(e.Message)
 	switch {
 	case e.Reason == "OOMKilled":
-		t.Message = fmt.Sprintf("the database in pod %s was killed because it took more memory than it may: raise spec.database.container.resources.limits.memory, from which SGA and PGA are derived, or lower those in spec.database.container.parameters", p.Name)
+		t.Message = fmt.Sprintf("the database in pod %s was killed because it took more memory than it may: raise "+
+			"spec.database.container.resources.limits.memory, from which SGA and PGA are derived, or lower those in "+
+			"spec.database.container.parameters", p.Name)
 	case f != nil:
 		t.Reason, t.Message = f.Code, oneLine(f.Message)
 	case limit > 0 && !started(p) && e.FinishedAt.Sub(e.StartedAt.Time) >= limit:
 		t.Reason, t.Message = v1alpha1.ReasonDatabaseNotReady, notReady(p, limit)+said(e)
 	default:
-		t.Message = fmt.Sprintf("the container of the database in pod %s ended with exit code %d%s: see kubectl -n %s logs %s -c %s --previous",
+		t.Message = fmt.Sprintf("the container of the database in pod %s ended with exit code %d%s: see kubectl -n %s "+
+			"logs %s -c %s --previous",
 			p.Name, e.ExitCode, said(e), p.Namespace, p.Name, databaseContainer)
 	}
 	return t
 }
 
 func notReady(p *corev1.Pod, limit time.Duration) string {
-	return fmt.Sprintf("the database in pod %s was not ready within %s: see its log (kubectl -n %s logs %s -c %s), and raise spec.database.container.startupTimeoutSeconds where it only takes longer",
+	return fmt.Sprintf("the database in pod %s was not ready within %s: see its log (kubectl -n %s logs %s -c %s), and "+
+		"raise spec.database.container.startupTimeoutSeconds where it only takes longer",
 		p.Name, limit, p.Namespace, p.Name, databaseContainer)
 }
 

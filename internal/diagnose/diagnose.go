@@ -31,7 +31,10 @@ type Grace struct {
 
 // DefaultGrace suits clusters whose registry and nodes work.
 func DefaultGrace() Grace {
-	return Grace{ImagePull: 30 * time.Second, Scheduling: 5 * time.Minute, Mount: 30 * time.Second, Secret: 10 * time.Second, Refused: 30 * time.Second, Start: 5 * time.Minute}
+	return Grace{
+		ImagePull: 30 * time.Second, Scheduling: 5 * time.Minute, Mount: 30 * time.Second,
+		Secret: 10 * time.Second, Refused: 30 * time.Second, Start: 5 * time.Minute,
+	}
 }
 
 // Trouble is what is wrong with a pod.
@@ -278,9 +281,10 @@ func started(p *corev1.Pod) bool {
 // Begun tells whether any container of a pod has run, which none does before its
 // volumes are there.
 func Begun(p *corev1.Pod) bool {
-	return slices.ContainsFunc(slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses), func(s corev1.ContainerStatus) bool {
-		return s.State.Running != nil || s.State.Terminated != nil || s.RestartCount > 0
-	})
+	return slices.ContainsFunc(slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses),
+		func(s corev1.ContainerStatus) bool {
+			return s.State.Running != nil || s.State.Terminated != nil || s.RestartCount > 0
+		})
 }
 
 // mounting explains pods that wait for a volume. The kubelet says so in events
@@ -309,7 +313,8 @@ func mounting(p *corev1.Pod, events []corev1.Event, age time.Duration, grace Gra
 // behind says that a kubelet has not seen the ConfigMaps and Secrets of a pod yet,
 // as happens on a busy node: it tries again, and no storage is to blame.
 func behind(message string) bool {
-	return strings.Contains(message, "failed to sync configmap cache") || strings.Contains(message, "failed to sync secret cache")
+	return strings.Contains(message, "failed to sync configmap cache") ||
+		strings.Contains(message, "failed to sync secret cache")
 }
 
 const maxDetail = 400

@@ -26,7 +26,8 @@ func disrupted(p *corev1.Pod) *Trouble {
 		}
 		return &Trouble{
 			Reason: v1alpha1.ReasonPodLost, Fatal: true,
-			Message: fmt.Sprintf("pod %s was taken from node %s while it ran: %s (%s)", p.Name, p.Spec.NodeName, advice(c.Reason), oneLine(c.Reason+": "+c.Message)),
+			Message: fmt.Sprintf("pod %s was taken from node %s while it ran: %s (%s)", p.Name, p.Spec.NodeName,
+				advice(c.Reason), oneLine(c.Reason+": "+c.Message)),
 		}
 	}
 	return nil
@@ -37,11 +38,13 @@ func advice(reason string) string {
 	const again = "run the benchmark again, under another name, "
 	switch reason {
 	case "EvictionByEvictionAPI":
-		return "it was evicted, as kubectl drain and autoscalers do; " + again + "when the node is back or with spec.pods.nodeSelector on one that stays"
+		return "it was evicted, as kubectl drain and autoscalers do; " + again +
+			"when the node is back or with spec.pods.nodeSelector on one that stays"
 	case corev1.PodReasonPreemptionByScheduler:
 		return "a pod of higher priority took its place; " + again + "on a node with room"
 	case "DeletionByTaintManager":
-		return "its node was tainted, because it is down or was put out of service; " + again + "when the node is back or on another"
+		return "its node was tainted, because it is down or was put out of service; " + again +
+			"when the node is back or on another"
 	case "DeletionByPodGC":
 		return "its node is gone; " + again + "on another"
 	case corev1.PodReasonTerminationByKubelet:

@@ -17,15 +17,20 @@ func mountMessage(p *corev1.Pod, told string) string {
 	}
 	told = oneLine(told)
 	if lacksClient(told) {
-		return fmt.Sprintf("the volume of pod %s cannot be mounted: node %s has no NFS client: install nfs-common or nfs-utils on the nodes and load the kernel module nfs, or use protocol.client: DirectNFS (%s)",
+		return fmt.Sprintf("the volume of pod %s cannot be mounted: node %s has no NFS client: install nfs-common or "+
+			"nfs-utils on the nodes and load the kernel module nfs, or use protocol.client: DirectNFS (%s)",
 			p.Name, p.Spec.NodeName, told)
 	}
-	return fmt.Sprintf("the volume of pod %s cannot be mounted: check the server address, the export path, the export policy and the protocol version (%s)", p.Name, told)
+	return fmt.Sprintf("the volume of pod %s cannot be mounted: check the server address, the export path, the export "+
+		"policy and the protocol version (%s)", p.Name, told)
 }
 
 // lacksClient knows how mount says that a node cannot speak NFS: no
 // /sbin/mount.nfs, or no kernel module behind it.
 func lacksClient(output string) bool {
-	return slices.ContainsFunc([]string{"helper program", "unknown filesystem type", "No such device", "program not found"},
+	return slices.ContainsFunc([]string{
+		"helper program", "unknown filesystem type", "No such device",
+		"program not found",
+	},
 		func(s string) bool { return strings.Contains(output, s) })
 }

@@ -18,14 +18,16 @@ var podSecurity = regexp.MustCompile(`violates PodSecurity "(restricted|baseline
 func refusal(job *batchv1.Job, told string) string {
 	said := fmt.Sprintf("the cluster refuses the pods of job %s: %s", job.Name, oneLine(told))
 	m := podSecurity.FindStringSubmatch(told)
-	if m == nil || !slices.ContainsFunc(job.Spec.Template.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == databaseContainer }) {
+	if m == nil || !slices.ContainsFunc(job.Spec.Template.Spec.InitContainers,
+		func(c corev1.Container) bool { return c.Name == databaseContainer }) {
 		return said
 	}
 	level := "baseline"
 	if m[1] == level {
 		level = "privileged" // what more is asked for, the user's own settings do
 	}
-	return fmt.Sprintf("namespace %s enforces the Pod Security Standard %s, which this database cannot keep: %s; label it (kubectl label --overwrite namespace %s pod-security.kubernetes.io/enforce=%s), or use another namespace (%s)",
+	return fmt.Sprintf("namespace %s enforces the Pod Security Standard %s, which this database cannot keep: %s; label "+
+		"it (kubectl label --overwrite namespace %s pod-security.kubernetes.io/enforce=%s), or use another namespace (%s)",
 		job.Namespace, m[1], strings.Join(needs(told), "; "), job.Namespace, level, said)
 }
 
@@ -33,10 +35,12 @@ func refusal(job *batchv1.Job, told string) string {
 func needs(told string) []string {
 	var out []string
 	if strings.Contains(told, `"`+databaseContainer+`"`) {
-		out = append(out, "oradism of Direct NFS is setuid root, and the image of Oracle Free restarts its database by su, which need allowPrivilegeEscalation: without it Direct NFS falls back to the kernel unnoticed")
+		out = append(out, "oradism of Direct NFS is setuid root, and the image of Oracle Free restarts its database by "+
+			"su, which need allowPrivilegeEscalation: without it Direct NFS falls back to the kernel unnoticed")
 	}
 	if strings.Contains(told, `"permissions"`) {
-		out = append(out, "init container permissions gives the volume to user oracle as root, which spec.database.container.setPermissions Disabled leaves out where it is his already")
+		out = append(out, "init container permissions gives the volume to user oracle as root, which "+
+			"spec.database.container.setPermissions Disabled leaves out where it is his already")
 	}
 	if len(out) == 0 {
 		out = append(out, "see what the cluster says")

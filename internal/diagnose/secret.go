@@ -28,10 +28,12 @@ func withoutSecret(p *corev1.Pod, told string, age time.Duration, grace Grace) *
 	}
 	t := &Trouble{Reason: v1alpha1.ReasonSecretNotFound, Fatal: age > grace.Secret}
 	if key != "" {
-		t.Message = fmt.Sprintf("Secret %q in namespace %q has no key %q, for which pod %s waits: add it, or correct %s", name, p.Namespace, key, p.Name, secretField(p, name))
+		t.Message = fmt.Sprintf("Secret %q in namespace %q has no key %q, for which pod %s waits: add it, or correct %s",
+			name, p.Namespace, key, p.Name, secretField(p, name))
 		return t
 	}
-	t.Message = fmt.Sprintf("there is no Secret %q in namespace %q, for which pod %s waits: create it, or correct %s", name, p.Namespace, p.Name, secretField(p, name))
+	t.Message = fmt.Sprintf("there is no Secret %q in namespace %q, for which pod %s waits: create it, or correct %s",
+		name, p.Namespace, p.Name, secretField(p, name))
 	return t
 }
 

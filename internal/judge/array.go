@@ -13,25 +13,31 @@ import (
 func checkStandIn(c *facts, found *findings) {
 	database := slices.ContainsFunc(c.oracleFacts(), func(o runfile.Oracle) bool { return o.StandIn })
 	if database {
-		found.add(SimulatedDatabase, Info, "The database was a stand-in for Oracle. The numbers say that the tool works, and nothing about Oracle. Use an image of Oracle.")
+		found.add(SimulatedDatabase, Info,
+			"The database was a stand-in for Oracle. The numbers say that the tool works, and nothing about Oracle. Use an "+
+				"image of Oracle.")
 	}
 	storage := c.result.Simulated && !database || c.result.Plan.Survey.IsStandIn()
 	for _, s := range c.result.Plan.Collect.Sources {
 		storage = storage || strings.Contains(s.Name, runfile.StandIn)
 	}
 	if storage {
-		found.add(SimulatedStorage, Info, "A stand-in for real storage took part. The numbers say that the tool works, and nothing about an array. Point storage at an export or a claim of yours.")
+		found.add(SimulatedStorage, Info,
+			"A stand-in for real storage took part. The numbers say that the tool works, and nothing about an array. Point "+
+				"storage at an export or a claim of yours.")
 	}
 }
 
 // checkMissing tells what the array did not.
 func checkMissing(c *facts, found *findings) {
 	for _, m := range c.survey().Missing {
-		found.addOnce(ArrayMetricsPartial, Info, "The array did not tell %s: %s.%s", m.What, strings.TrimSuffix(m.Why, "."), sentence(m.Fix))
+		found.addOnce(ArrayMetricsPartial, Info, "The array did not tell %s: %s.%s", m.What, strings.TrimSuffix(m.Why, "."),
+			sentence(m.Fix))
 	}
 	for _, s := range c.result.Plan.Collect.Sources {
 		if silent, why := c.silence(s); silent > 0 {
-			found.add(ArrayMetricsPartial, Warning, "Source %s gave nothing to compare in %d of %d repetitions: %s.", s.Name, silent, len(c.repetitions), why)
+			found.add(ArrayMetricsPartial, Warning, "Source %s gave nothing to compare in %d of %d repetitions: %s.", s.Name,
+				silent, len(c.repetitions), why)
 		}
 	}
 }
@@ -94,7 +100,8 @@ func unusable(parts []clientRep, is func(runfile.StorageWindow) bool) string {
 			case w.Reset:
 				return "its counters went back, as after a takeover or a restart"
 			default:
-				return "its counters did not move between two readings: they are made every few seconds (ONTAP: 15), so use run.durationSeconds of 60 or more"
+				return "its counters did not move between two readings: they are made every few seconds (ONTAP: 15), so use " +
+					"run.durationSeconds of 60 or more"
 			}
 		}
 	}
@@ -104,7 +111,8 @@ func unusable(parts []clientRep, is func(runfile.StorageWindow) bool) string {
 func checkStorageCPU(c *facts, found *findings) {
 	for _, n := range c.overall.StorageNodes {
 		if c.bindsLoad(n) {
-			found.add(StorageCPUBound, Warning, "The CPU of storage node %s was %s busy: it is the limit. Spread the load over more nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
+			found.add(StorageCPUBound, Warning, "The CPU of storage node %s was %s busy: it is the limit. Spread the load "+
+				"over more nodes, or use a larger one.", n.Name, permilleText(n.CPUPermille))
 		}
 	}
 }
@@ -113,7 +121,8 @@ func checkStorageCPU(c *facts, found *findings) {
 // the load is its work. Where the owner is known, a node that neither owns the
 // data nor has a path is busy for somebody else.
 func (c *facts) bindsLoad(n StorageNode) bool {
-	ownerKnown := slices.ContainsFunc(c.overall.StorageNodes, func(o StorageNode) bool { return o.Owner && o.Source == n.Source })
+	ownerKnown := slices.ContainsFunc(c.overall.StorageNodes,
+		func(o StorageNode) bool { return o.Owner && o.Source == n.Source })
 	return atLeastPermille(n.CPUPermille, cpuBusy) && (n.Owner || n.Entry || !ownerKnown)
 }
 
@@ -168,7 +177,8 @@ func (d disagreement) gap() float64 {
 func addDisagreement(found *findings, d disagreement) {
 	meaning := "somebody else uses it. Run again when it is quiet"
 	if !d.more {
-		meaning = "a cache on the way answered the rest, or storage.array watches another volume than the load is on. Use direct I/O and files larger than the caches, and check which volume it is"
+		meaning = "a cache on the way answered the rest, or storage.array watches another volume than the load is on. Use " +
+			"direct I/O and files larger than the caches, and check which volume it is"
 	}
 	found.add(ArrayDisagrees, Warning, "Storage %s counted %s of %s and the clients %s (repetition %s): %s.",
 		d.source, megabytes(int64(d.array)), d.direction, megabytes(int64(d.clients)), listed(d.repetitions), meaning)
@@ -200,7 +210,10 @@ func (c *facts) disagreements(s Summary, w runfile.StorageWindow) []disagreement
 		more := array > clients*(1+tolerance)+foreignBytesPerSecond
 		less := array < clients*(1-tolerance)-foreignBytesPerSecond && (d.of != s.Read || !cacheSuspected(c))
 		if more || less {
-			found = append(found, disagreement{source: w.Source, direction: d.name, more: more, array: array, clients: clients, repetitions: []string{fmt.Sprint(s.Repetition)}})
+			found = append(found, disagreement{
+				source: w.Source, direction: d.name, more: more, array: array, clients: clients,
+				repetitions: []string{fmt.Sprint(s.Repetition)},
+			})
 		}
 	}
 	return found
@@ -251,7 +264,9 @@ func checkQoS(c *facts, found *findings) {
 		at = append(at, fmt.Sprintf("%s of %s", megabytes(int64(bytes)), megabytes(*q.MaxBytesPerSecond)))
 	}
 	if len(at) > 0 {
-		found.add(QoSThrottled, Warning, "The QoS policy %s of %s was reached: %s. The ceiling was measured, and not the array. Raise it (qos policy-group modify -policy-group %s -max-throughput ...), or let it be when it belongs to the question.",
+		found.add(QoSThrottled, Warning,
+			"The QoS policy %s of %s was reached: %s. The ceiling was measured, and not the array. Raise it (qos "+
+				"policy-group modify -policy-group %s -max-throughput ...), or let it be when it belongs to the question.",
 			v.QoS.Policy, volumeName(v), strings.Join(at, ", "), v.QoS.Policy)
 	}
 }
@@ -359,7 +374,9 @@ func follow(c *facts, found *findings, p *place, node, source string, repetition
 	if t, seen := c.arrived(*p, was, source); seen {
 		when = " at " + t.UTC().Format(time.RFC3339)
 	}
-	found.addOnce(VolumeMoved, Warning, "%s moved from node %s to %s%s (seen in repetition %d): what was measured before and after is of two places, and a move is a load of its own. Run again when nothing moves.",
+	found.addOnce(VolumeMoved, Warning,
+		"%s moved from node %s to %s%s (seen in repetition %d): what was measured before and after is of two places, and "+
+			"a move is a load of its own. Run again when nothing moves.",
 		capital(p.what), was, node, when, repetition)
 }
 

@@ -70,7 +70,8 @@ func (c *facts) calibrate() []CalibrationSummary {
 		s := CalibrationSummary{Warmup: r.warmup}
 		if r.oracle != nil {
 			if o := c.oracleCalibration(*r.oracle); o != nil {
-				s.MaxIOPS, s.MaxMegabytesPerSecond, s.ActualLatencyMilliseconds = &o.MaxIOPS, &o.MaxMegabytesPerSecond, &o.ActualLatencyMilliseconds
+				s.MaxIOPS, s.MaxMegabytesPerSecond, s.ActualLatencyMilliseconds = &o.MaxIOPS, &o.MaxMegabytesPerSecond,
+					&o.ActualLatencyMilliseconds
 			}
 		}
 		if r.small != nil {
@@ -208,10 +209,13 @@ func checkCalibration(c *facts, found *findings) {
 	if c.result.Plan.Database == nil {
 		what = "What CALIBRATE_IO does"
 	}
-	found.add(CalibrationOnly, Info, "%s is not the I/O of a database, and two runs of it differ: Oracle's own people and NetApp say that it is no way to compare storage. Use workload.slob for that.", what)
+	found.add(CalibrationOnly, Info,
+		"%s is not the I/O of a database, and two runs of it differ: Oracle's own people and NetApp say that it is no way "+
+			"to compare storage. Use workload.slob for that.", what)
 	for _, s := range c.calibrations {
 		if l := s.ActualLatencyMilliseconds; l != nil && *l <= 1 && !s.Warmup && c.result.Plan.Database != nil {
-			found.addOnce(LatencyResolution, Info, "CALIBRATE_IO tells latency in whole milliseconds, here %d: too coarse for this storage.%s", *l, c.finerLatency())
+			found.addOnce(LatencyResolution, Info,
+				"CALIBRATE_IO tells latency in whole milliseconds, here %d: too coarse for this storage.%s", *l, c.finerLatency())
 		}
 		checkLimit(c, found, s, plan.MaxLatencyMilliseconds)
 	}
@@ -233,9 +237,13 @@ func checkLimit(c *facts, found *findings, s CalibrationSummary, limit int32) {
 	switch {
 	case s.Warmup:
 	case l != nil && *l > int64(limit):
-		found.addOnce(LatencyLimitExceeded, Warning, "CALIBRATE_IO reached its IOPS at %d ms, above the %d ms that were allowed: there is no number within them. Allow more (maxLatencyMilliseconds).", *l, limit)
+		found.addOnce(LatencyLimitExceeded, Warning,
+			"CALIBRATE_IO reached its IOPS at %d ms, above the %d ms that were allowed: there is no number within them. "+
+				"Allow more (maxLatencyMilliseconds).", *l, limit)
 	case s.MaxIOPS == nil && c.overall.isOf(runfile.StepSmallReads):
-		found.addOnce(LatencyLimitExceeded, Warning, "Even %s took %d µs on average, above the %d ms that were allowed: there are no IOPS within them. Allow more (maxLatencyMilliseconds), or look what slows the storage.",
+		found.addOnce(LatencyLimitExceeded, Warning,
+			"Even %s took %d µs on average, above the %d ms that were allowed: there are no IOPS within them. Allow more "+
+				"(maxLatencyMilliseconds), or look what slows the storage.",
 			level(runfile.StepSmallReads, c.overall.Step.Users), c.overall.Total.Latency.MeanMicroseconds, limit)
 	}
 }
@@ -252,12 +260,14 @@ func checkCold(c *facts, found *findings) {
 			return
 		}
 	}
-	numbers := fmt.Sprintf("The first %s gave %s and the next %s: it found cold caches.", name, text(figures[0]), text(figures[1]))
+	numbers := fmt.Sprintf("The first %s gave %s and the next %s: it found cold caches.", name, text(figures[0]),
+		text(figures[1]))
 	if len(c.calibrations) > 0 && c.calibrations[0].Warmup {
 		found.add(ColdCache, Info, "%s It was a warm-up and does not count.", numbers)
 		return
 	}
-	found.add(ColdCache, Warning, "%s It counts all the same. Use a warm-up (workload.calibrate.warmupRuns, or run.warmupSeconds).", numbers)
+	found.add(ColdCache, Warning, "%s It counts all the same. Use a warm-up (workload.calibrate.warmupRuns, or "+
+		"run.warmupSeconds).", numbers)
 }
 
 // runFigures are the numbers of the runs of one step in order, and how to write
@@ -278,5 +288,6 @@ func (c *facts) runFigures() (name string, figures []float64, text func(float64)
 	for _, s := range c.headline {
 		figures = append(figures, s.figure())
 	}
-	return "round with " + level(c.overall.Step.Kind, c.overall.Step.Users), figures, func(v float64) string { return megabytes(int64(v)) }
+	return "round with " + level(c.overall.Step.Kind,
+		c.overall.Step.Users), figures, func(v float64) string { return megabytes(int64(v)) }
 }

@@ -25,7 +25,8 @@ func checkClientCPU(c *facts, found *findings) {
 		// The line was filled all the same: nothing was held back.
 		found.add(ClientCPUBound, Info, "The line is full, but the client has little to spare: %s.", strings.Join(seen, ", "))
 	default:
-		found.add(ClientCPUBound, Warning, "The client and not the storage may be the limit: %s. Give it more CPU, or use more clients.", strings.Join(seen, ", "))
+		found.add(ClientCPUBound, Warning, "The client and not the storage may be the limit: %s. Give it more CPU, or use "+
+			"more clients.", strings.Join(seen, ", "))
 	}
 }
 
@@ -45,7 +46,8 @@ func checkClientCache(c *facts, found *findings) {
 	for _, cl := range c.result.Clients {
 		set := c.workingSet() / int64(max(len(c.result.Clients), 1))
 		if mt := cl.Load.Mount; mt != nil && !mt.DirectIO && read > 0 && set < cl.Host.MemoryBytes {
-			found.add(CacheSuspected, Warning, "Client %d reads %s through its page cache of up to %s. Use direct I/O, or files larger than its memory.", cl.Index, bytesText(set), bytesText(cl.Host.MemoryBytes))
+			found.add(CacheSuspected, Warning, "Client %d reads %s through its page cache of up to %s. Use direct I/O, or "+
+				"files larger than its memory.", cl.Index, bytesText(set), bytesText(cl.Host.MemoryBytes))
 			return
 		}
 	}
@@ -56,9 +58,13 @@ func checkPageCache(c *facts, found *findings, m runfile.MountCounters, coverage
 	buffered := m.NormalReadBytes + m.NormalWriteBytes
 	switch {
 	case float64(m.ServerReadBytes)*1000 < float64(read)*leastMoved(c.overall, coverage):
-		found.add(CacheSuspected, Warning, "The load read %s and the server sent %s: the rest came from the client's page cache. Use direct I/O, or files larger than the client's memory.", bytesText(read), bytesText(m.ServerReadBytes))
+		found.add(CacheSuspected, Warning,
+			"The load read %s and the server sent %s: the rest came from the client's page cache. Use direct I/O, or files "+
+				"larger than the client's memory.", bytesText(read), bytesText(m.ServerReadBytes))
 	case float64(buffered)*1000 > float64(c.overall.Total.Bytes)*(1000-clientCacheShare):
-		found.add(CacheSuspected, Warning, "%s of %s went through the client's page cache instead of direct I/O. Oracle does direct I/O (filesystemio_options=setall); so must the benchmark.", bytesText(buffered), bytesText(c.overall.Total.Bytes))
+		found.add(CacheSuspected, Warning,
+			"%s of %s went through the client's page cache instead of direct I/O. Oracle does direct I/O "+
+				"(filesystemio_options=setall); so must the benchmark.", bytesText(buffered), bytesText(c.overall.Total.Bytes))
 	}
 }
 
@@ -75,9 +81,14 @@ func checkServerCache(c *facts, found *findings) {
 	p50 := s.Read.Latency.P50Microseconds
 	switch {
 	case reread && p50 < implausibleP50Micros:
-		found.add(CacheSuspected, Warning, "Half of the reads took less than %d µs and the files (%s) were read %.1f times over: this is the storage's cache. Use files larger than its cache.", p50+1, bytesText(set), float64(c.everRead())/float64(set))
+		found.add(CacheSuspected, Warning,
+			"Half of the reads took less than %d µs and the files (%s) were read %.1f times over: this is the storage's "+
+				"cache. Use files larger than its cache.", p50+1, bytesText(set), float64(c.everRead())/float64(set))
 	case reread:
-		found.add(CacheSuspected, Info, "The files (%s) are small enough for the storage's cache and were read %.1f times over. That is fine for measuring the network path; for its disks use files larger than its cache.", bytesText(set), float64(c.everRead())/float64(set))
+		found.add(CacheSuspected, Info,
+			"The files (%s) are small enough for the storage's cache and were read %.1f times over. That is fine for "+
+				"measuring the network path; for its disks use files larger than its cache.", bytesText(set),
+			float64(c.everRead())/float64(set))
 	}
 }
 
@@ -102,15 +113,19 @@ func checkTime(c *facts, found *findings) {
 	switch {
 	case c.overall.isOf(runfile.StepCalibrate): // takes as long as Oracle wants
 	case seconds < tooShortWarnSeconds:
-		found.add(TooShort, Warning, "Only %.0f s were measured. Bursts, caches and credits of the storage hide behind less than %d s; use 60 s or more, 300 s for writes.", seconds, tooShortWarnSeconds)
+		found.add(TooShort, Warning, "Only %.0f s were measured. Bursts, caches and credits of the storage hide behind "+
+			"less than %d s; use 60 s or more, 300 s for writes.", seconds, tooShortWarnSeconds)
 	case seconds < tooShortInfoSeconds:
-		found.add(TooShort, Info, "%.0f s were measured. Use 60 s or more for a number to compare, 300 s for writes.", seconds)
+		found.add(TooShort, Info, "%.0f s were measured. Use 60 s or more for a number to compare, 300 s for writes.",
+			seconds)
 	}
 	for _, s := range c.repetitions {
 		// A calibration goes through loads of two kinds: it cannot be steady.
 		if f := s.Steadiness; f.Known && !f.Steady && !s.isOf(runfile.StepCalibrate) {
-			found.add(NotSteady, Warning, "Repetition %s was not steady: throughput strayed %s from its mean and drifted %s; latency strayed %s and drifted %s. Use a longer warm-up, and look for what changed.",
-				s.name(), permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille), permilleText(&f.LatencyDeviationPermille), permilleText(&f.LatencyDriftPermille))
+			found.add(NotSteady, Warning, "Repetition %s was not steady: throughput strayed %s from its mean and drifted %s; "+
+				"latency strayed %s and drifted %s. Use a longer warm-up, and look for what changed.",
+				s.name(), permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille),
+				permilleText(&f.LatencyDeviationPermille), permilleText(&f.LatencyDriftPermille))
 		}
 	}
 }
@@ -126,9 +141,13 @@ func checkPace(c *facts, found *findings) {
 	}
 	switch {
 	case dropped > 0:
-		found.add(LateOperations, Error, "%d operations were due and never started, %d started late, of %d: the storage or the client cannot keep the pace. Lower operationsPerSecond, or raise depth and jobs.", dropped, late, ops+dropped)
+		found.add(LateOperations, Error,
+			"%d operations were due and never started, %d started late, of %d: the storage or the client cannot keep the "+
+				"pace. Lower operationsPerSecond, or raise depth and jobs.", dropped, late, ops+dropped)
 	case late*1000 > ops*lateShare:
-		found.add(LateOperations, Warning, "%d of %d operations started after they were due. Latency counts the waiting; raise depth and jobs if the client is to keep the pace.", late, ops)
+		found.add(LateOperations, Warning,
+			"%d of %d operations started after they were due. Latency counts the waiting; raise depth and jobs if the client "+
+				"is to keep the pace.", late, ops)
 	}
 }
 
@@ -143,7 +162,8 @@ func checkForeignLoad(c *facts, found *findings) {
 			seen = append(seen, c.foreignOnClient(cl, s)...)
 		}
 		if len(seen) > 0 {
-			found.add(ForeignLoad, Warning, "Repetition %s was not alone: %s. Run again when the machines are quiet, or say why this load belongs to it.", s.name(), strings.Join(seen, ", "))
+			found.add(ForeignLoad, Warning, "Repetition %s was not alone: %s. Run again when the machines are quiet, or say "+
+				"why this load belongs to it.", s.name(), strings.Join(seen, ", "))
 		}
 	}
 }
@@ -165,7 +185,8 @@ func (c *facts) foreignOnClient(cl runfile.ClientResult, s Summary) []string {
 		}
 	}
 	if atLeastPermille(w.NodeCPUPermille, foreignCPU) {
-		seen = append(seen, fmt.Sprintf("the machine of client %d was %s busy while idle", cl.Index, permilleText(w.NodeCPUPermille)))
+		seen = append(seen, fmt.Sprintf("the machine of client %d was %s busy while idle", cl.Index,
+			permilleText(w.NodeCPUPermille)))
 	}
 	if cl.Index != c.result.Clients[0].Index {
 		return seen // the storage's counters are the same for all clients
@@ -198,13 +219,15 @@ func checkVariation(c *facts, found *findings) {
 	const todo = "(coefficient of variation). Find what differs between them before comparing with anything."
 	if c.overall.Step == nil {
 		if high(c.variation) {
-			found.add(VariationHigh, Warning, "The throughput of %d repetitions varies by %s "+todo, len(c.headline), permilleText(c.variation))
+			found.add(VariationHigh, Warning, "The throughput of %d repetitions varies by %s "+todo, len(c.headline),
+				permilleText(c.variation))
 		}
 		return
 	}
 	if c.result.Plan.Workload.Calibrate != nil {
 		if high(c.variation) {
-			found.add(VariationHigh, Warning, "The results of %d calibrations vary by %s "+todo, len(c.headline), permilleText(c.variation))
+			found.add(VariationHigh, Warning, "The results of %d calibrations vary by %s "+todo, len(c.headline),
+				permilleText(c.variation))
 		}
 		return
 	}

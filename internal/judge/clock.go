@@ -60,7 +60,9 @@ func checkClocks(c *facts, found *findings) {
 		if where == "" {
 			where = cl.Host.Name
 		}
-		found.add(ClockSkew, Warning, "Client %d: the clock of %s is %.0f s %s that of the API server. The numbers stand, for clients start by a signal; but the times of its samples are not those of the storage's logs. Set its clock (NTP).", cl.Index, where, ahead.Abs().Seconds(), which)
+		found.add(ClockSkew, Warning, "Client %d: the clock of %s is %.0f s %s that of the API server. The numbers stand, "+
+			"for clients start by a signal; but the times of its samples are not those of the storage's logs. Set its clock "+
+			"(NTP).", cl.Index, where, ahead.Abs().Seconds(), which)
 	}
 }
 
@@ -75,7 +77,9 @@ func checkArrayClock(c *facts, found *findings) {
 	if *offset < 0 {
 		which = "behind"
 	}
-	found.add(ClockSkew, Warning, "The clock of the array is %.0f s %s ours. The numbers stand, for it counts by its own seconds; but the times in its logs are not those of the clients. Set its clock (NTP).", math.Abs(float64(*offset))/1000, which)
+	found.add(ClockSkew, Warning, "The clock of the array is %.0f s %s ours. The numbers stand, for it counts by its "+
+		"own seconds; but the times in its logs are not those of the clients. Set its clock (NTP).",
+		math.Abs(float64(*offset))/1000, which)
 }
 
 // checkTogether: rates of clients that did not run at the same time must not
@@ -83,7 +87,9 @@ func checkArrayClock(c *facts, found *findings) {
 func checkTogether(c *facts, found *findings) {
 	for _, s := range c.repetitions {
 		if share := together(c.parts(s.Repetition)); share*1000 < overlapGood {
-			found.add(ClientsNotTogether, Warning, "In repetition %s the clients ran together for only %.0f %% of the time, so their sum is too high. Check the clocks of their machines.", s.name(), share*100)
+			found.add(ClientsNotTogether, Warning,
+				"In repetition %s the clients ran together for only %.0f %% of the time, so their sum is too high. Check the "+
+					"clocks of their machines.", s.name(), share*100)
 		}
 	}
 }

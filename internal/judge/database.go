@@ -26,13 +26,15 @@ func checkDirectNFS(c *facts, found *findings) {
 		}
 	}
 	if share, known := accessShare(c.result, methodDirectNFS); known && share < protocolShare {
-		found.add(DNFSNotActive, Error, "Direct NFS is declared, and %s of what was read of data files went by %s: Oracle fell back without a word. %s",
+		found.add(DNFSNotActive, Error,
+			"Direct NFS is declared, and %s of what was read of data files went by %s: Oracle fell back without a word. %s",
 			percent(1000-share), otherMethods(c.result, methodDirectNFS), c.whyInactive())
 	}
 }
 
 func isDirectNFSFailure(code string) bool {
-	return code == runfile.FailureDirectNFSInactive || code == runfile.FailureDirectNFSMissing || code == runfile.FailureOradism
+	return code == runfile.FailureDirectNFSInactive || code == runfile.FailureDirectNFSMissing ||
+		code == runfile.FailureOradism
 }
 
 // whyInactive is what the container of the database saw of it.
@@ -57,7 +59,8 @@ func (c *facts) whyInactive() string {
 		}
 	}
 	if len(why) == 0 {
-		return "Look for Direct NFS in the alert log, and compare export and mount in the oranfstab with the mount of the kernel."
+		return "Look for Direct NFS in the alert log, and compare export and mount in the oranfstab with the mount of the " +
+			"kernel."
 	}
 	return "Most likely: " + listed(why) + "."
 }
@@ -77,7 +80,10 @@ func checkOranfstab(c *facts, found *findings) {
 			names = append(names, row.Server)
 		}
 	}
-	found.add(OranfstabNotUsed, Warning, "The oranfstab calls the server %s and V$DNFS_SERVERS %s: Oracle did not use it, and found the mount by itself, with one path. Check the file's syntax and place (/etc/oranfstab), and that its export and mount are those of the kernel; then restart the instance.",
+	found.add(OranfstabNotUsed, Warning,
+		"The oranfstab calls the server %s and V$DNFS_SERVERS %s: Oracle did not use it, and found the mount by itself, "+
+			"with one path. Check the file's syntax and place (/etc/oranfstab), and that its export and mount are those of "+
+			"the kernel; then restart the instance.",
 		label, listed(names))
 }
 
@@ -85,8 +91,11 @@ func checkOranfstab(c *facts, found *findings) {
 // with NFSv4.1, for the server does not trunk.
 func checkTrunking(c *facts, found *findings) {
 	version := c.result.Plan.Engine.NFSVersion
-	if n := len(declaredPaths(c.result.Plan)); c.result.Plan.Database.DirectNFS && n > 1 && version != "NFSv3" && version != "" {
-		found.add(MultiplePathsOnNFSv4, Warning, "The oranfstab has %d paths with %s, and Oracle's client spreads over several with NFSv3 only (NetApp: no client ID trunking). Use NFSv3, or one path.", n, version)
+	if n := len(declaredPaths(c.result.Plan)); c.result.Plan.Database.DirectNFS && n > 1 && version != "NFSv3" &&
+		version != "" {
+		found.add(MultiplePathsOnNFSv4, Warning,
+			"The oranfstab has %d paths with %s, and Oracle's client spreads over several with NFSv3 only (NetApp: no client "+
+				"ID trunking). Use NFSv3, or one path.", n, version)
 	}
 }
 
@@ -111,7 +120,8 @@ func checkServiceTime(c *facts, found *findings) {
 		if why := c.implausible(w, mean); why != "" {
 			hint := "Do not use it; take the latency from the array."
 			if c.isPNFS() {
-				hint = "Oracle 12.2 is known to count wrongly with pNFS: believe its number of reads, and take the latency from the array."
+				hint = "Oracle 12.2 is known to count wrongly with pNFS: believe its number of reads, and take the latency from " +
+					"the array."
 			}
 			found.add(SuspectLatency, Warning, "V$IOSTAT_FILE says %.1f µs for a single-block read, but %s. %s", mean, why, hint)
 			return
@@ -127,11 +137,13 @@ func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 	}
 	// The storage's mean is of all reads: it compares only where all are small.
 	s := c.result.Plan.Workload.SLOB
-	if array := c.overall.Storage.MeanLatencyMicroseconds; array != nil && s != nil && s.Access == runfile.AccessRandomRead && below(float64(*array)) {
+	if array := c.overall.Storage.MeanLatencyMicroseconds; array != nil && s != nil &&
+		s.Access == runfile.AccessRandomRead && below(float64(*array)) {
 		return fmt.Sprintf("the storage itself took %d µs", *array)
 	}
 	if o := w.Calibration; o != nil && o.MaxIOPS > 0 && float64(o.MaxIOPS)*mean < 1e6 {
-		return fmt.Sprintf("with %d IOPS that is only %.1f reads at a time, and CALIBRATE_IO always has one", o.MaxIOPS, float64(o.MaxIOPS)*mean/1e6)
+		return fmt.Sprintf("with %d IOPS that is only %.1f reads at a time, and CALIBRATE_IO always has one", o.MaxIOPS,
+			float64(o.MaxIOPS)*mean/1e6)
 	}
 	if mean < roundTripMicros {
 		return "no read over a network takes so little"
@@ -156,7 +168,8 @@ func checkAsync(c *facts, found *findings) {
 	if c.result.Plan.Database.DirectNFS {
 		hint = "Direct NFS is asynchronous by itself: leave disk_asynch_io at TRUE, and look whether Direct NFS is active."
 	}
-	found.add(SyncIO, Warning, "Data files without asynchronous I/O (V$IOSTAT_FILE.ASYNCH_IO is ASYNC_OFF): %s. Each process then has one read at a time. %s", listed(files), hint)
+	found.add(SyncIO, Warning, "Data files without asynchronous I/O (V$IOSTAT_FILE.ASYNCH_IO is ASYNC_OFF): %s. Each "+
+		"process then has one read at a time. %s", listed(files), hint)
 }
 
 // checkScan: a scan by way of the buffer cache reads less, and in smaller pieces.
@@ -173,7 +186,10 @@ func checkScan(c *facts, found *findings) {
 			}
 			scattered, _ := eventOf(w, eventScatteredRead)
 			past, _ := eventOf(w, eventDirectRead)
-			found.add(BufferedScan, Warning, "In repetition %s %.1f %% of the blocks were read past the buffer cache (%s), so this is no full scan of the storage; waits: %s %d, %s %d. Make scanTableSize larger than the buffer cache, or the cache smaller (db_cache_size).",
+			found.add(BufferedScan, Warning,
+				"In repetition %s %.1f %% of the blocks were read past the buffer cache (%s), so this is no full scan of the "+
+					"storage; waits: %s %d, %s %d. Make scanTableSize larger than the buffer cache, or the cache smaller "+
+					"(db_cache_size).",
 				rep.name(), float64(direct)/float64(all)*100, statReadsDirect, eventDirectRead, past, eventScatteredRead, scattered)
 			return
 		}
@@ -201,7 +217,10 @@ func checkBufferCache(c *facts, found *findings) {
 			if !known || !counted || logical <= 0 || float64(physical)*1000 >= float64(logical)*limit {
 				continue
 			}
-			found.add(CacheSuspected, Warning, "In repetition %s only %.1f %% of the blocks that sessions looked at were read from storage (%s %d of %s %d): the rest came from the buffer cache. Make scale larger than the buffer cache, or the cache smaller (db_cache_size, with an sga_target that leaves no room for more).",
+			found.add(CacheSuspected, Warning,
+				"In repetition %s only %.1f %% of the blocks that sessions looked at were read from storage (%s %d of %s %d): "+
+					"the rest came from the buffer cache. Make scale larger than the buffer cache, or the cache smaller "+
+					"(db_cache_size, with an sga_target that leaves no room for more).",
 				rep.name(), float64(physical)/float64(logical)*100, statReads, physical, statLogicalReads, logical)
 			return
 		}
@@ -219,7 +238,9 @@ func checkParameters(c *facts, found *findings) {
 		}
 	}
 	if len(differ) > 0 {
-		found.add(ParameterDiffers, Warning, "Init parameters are not as declared: %s. Oracle rounds some, and limits others by its edition and memory; declare what it can hold.", listed(differ))
+		found.add(ParameterDiffers, Warning,
+			"Init parameters are not as declared: %s. Oracle rounds some, and limits others by its edition and memory; "+
+				"declare what it can hold.", listed(differ))
 	}
 }
 
@@ -277,6 +298,8 @@ func checkInstances(c *facts, found *findings) {
 		lines = append(lines, fmt.Sprintf("%s %.1f %%", name, sums[name]/total*100))
 	}
 	if uneven {
-		found.add(RACImbalance, Warning, "The instances did not read alike: %s. Use one service for each instance (database.external.services), and a number of schemas that is a multiple of theirs.", strings.Join(lines, ", "))
+		found.add(RACImbalance, Warning,
+			"The instances did not read alike: %s. Use one service for each instance (database.external.services), and a "+
+				"number of schemas that is a multiple of theirs.", strings.Join(lines, ", "))
 	}
 }

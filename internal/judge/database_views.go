@@ -117,7 +117,8 @@ func databaseSummary(r runfile.Result, s *Summary) *DatabaseSummary {
 		}
 	}
 	slices.SortStableFunc(d.Channels, func(a, b runfile.DNFSChannel) int {
-		return cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Local, b.Local))
+		return cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Path, b.Path),
+			cmp.Compare(a.Local, b.Local))
 	})
 	return d
 }
@@ -166,7 +167,8 @@ func fileSummaries(windows []runfile.OracleWindow) []DatabaseFile {
 		s := sums[n]
 		out = append(out, DatabaseFile{
 			Number: n, AccessMethod: strings.Join(s.methods, ", "), SmallReads: &s.reads,
-			SmallReadNanoseconds: s.nanoseconds(s.readMicros, s.reads), SmallSyncReadNanoseconds: s.nanoseconds(s.syncMicros, s.syncReads),
+			SmallReadNanoseconds: s.nanoseconds(s.readMicros, s.reads), SmallSyncReadNanoseconds: s.nanoseconds(s.syncMicros,
+				s.syncReads),
 		})
 	}
 	return out

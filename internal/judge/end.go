@@ -11,7 +11,9 @@ import (
 func checkEmbedded(c *facts, found *findings) {
 	for _, s := range c.result.Plan.Collect.Sources {
 		if s.Kind == runfile.SourceEmbedded {
-			found.addOnce(EmbeddedServer, Info, "The storage was the NFS server that nfsbench brings along: the number describes this installation, its network and its CPUs, and not an array. Point spec.storage at an export or a claim.")
+			found.addOnce(EmbeddedServer, Info,
+				"The storage was the NFS server that nfsbench brings along: the number describes this installation, its network "+
+					"and its CPUs, and not an array. Point spec.storage at an export or a claim.")
 		}
 	}
 }
@@ -26,10 +28,14 @@ func checkEnd(c *facts, found *findings) {
 		case l.Failure != nil:
 			found.add(Partial, Error, "Client %d ended with %s: %s", cl.Index, l.Failure.Code, l.Failure.Message)
 		case l.Partial:
-			found.add(Partial, Error, "Client %d did not come to its planned end; the numbers are those until then. Run again, and look at its log.", cl.Index)
+			found.add(Partial, Error, "Client %d did not come to its planned end; the numbers are those until then. Run "+
+				"again, and look at its log.", cl.Index)
 		}
-		if v := l.Verification; v != nil && v.BlocksWrong > 0 && (l.Failure == nil || l.Failure.Code != runfile.FailureVerify) {
-			found.add(VerificationFailed, Error, "Client %d: %d of %d blocks read back are not what was written. Do not use this storage for data before it is understood.", cl.Index, v.BlocksWrong, v.BlocksChecked)
+		if v := l.Verification; v != nil && v.BlocksWrong > 0 &&
+			(l.Failure == nil || l.Failure.Code != runfile.FailureVerify) {
+			found.add(VerificationFailed, Error,
+				"Client %d: %d of %d blocks read back are not what was written. Do not use this storage for data before it is "+
+					"understood.", cl.Index, v.BlocksWrong, v.BlocksChecked)
 		}
 	}
 	plan := c.result.Plan
@@ -39,7 +45,8 @@ func checkEnd(c *facts, found *findings) {
 	checkRounds(c, found)
 	for _, s := range c.repetitions {
 		if s.Clients < int32(len(c.result.Clients)) {
-			found.add(Partial, Error, "Repetition %s was measured by %d of %d clients.", s.name(), s.Clients, len(c.result.Clients))
+			found.add(Partial, Error, "Repetition %s was measured by %d of %d clients.", s.name(), s.Clients,
+				len(c.result.Clients))
 		}
 	}
 }
@@ -57,18 +64,21 @@ func checkFilesystem(c *facts, found *findings) {
 	for _, cl := range c.result.Clients {
 		m := cl.Load.Mount
 		if m != nil && m.FilesystemType != "" && m.FilesystemType != "nfs" && m.FilesystemType != "nfs4" {
-			found.add(NotNFS, Warning, "Client %d: %s is %s and not NFS. This is the speed of that file system; mount the export there, and set requireNFS.", cl.Index, c.result.Plan.Engine.MountPath, m.FilesystemType)
+			found.add(NotNFS, Warning, "Client %d: %s is %s and not NFS. This is the speed of that file system; mount the "+
+				"export there, and set requireNFS.", cl.Index, c.result.Plan.Engine.MountPath, m.FilesystemType)
 		}
 	}
 }
 
 func checkCollection(c *facts, found *findings) {
 	for _, problem := range c.unreadable {
-		found.add(NotCollected, Info, "The latency histogram cannot be read (%s); latency is unknown. Use the nfsbench that wrote the file.", problem)
+		found.add(NotCollected, Info, "The latency histogram cannot be read (%s); latency is unknown. Use the nfsbench "+
+			"that wrote the file.", problem)
 	}
 	for _, cl := range c.result.Clients {
 		if cl.Observed == nil {
-			found.add(NotCollected, Info, "Client %d: no counters of CPU, network and storage were collected. Foreign load and CPU limits cannot be seen.", cl.Index)
+			found.add(NotCollected, Info, "Client %d: no counters of CPU, network and storage were collected. Foreign load "+
+				"and CPU limits cannot be seen.", cl.Index)
 			continue
 		}
 		for _, p := range cl.Observed.Problems {
@@ -87,7 +97,8 @@ func checkErrors(c *facts, found *findings) {
 		ops += s.Total.Ops
 	}
 	if errors > 0 {
-		found.add(IOErrors, Error, "%d of %d operations failed. Look at the logs of client and storage; the throughput counts only what succeeded.", errors, ops+errors)
+		found.add(IOErrors, Error, "%d of %d operations failed. Look at the logs of client and storage; the throughput "+
+			"counts only what succeeded.", errors, ops+errors)
 	}
 }
 

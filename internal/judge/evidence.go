@@ -44,13 +44,16 @@ func directEvidence(r runfile.Result, s *Summary) Evidence {
 		e.Message = "The loader reported no channels, so the protocol cannot be seen."
 		return e
 	case share*1000 < protocolShare-edgePermille(s):
-		return e.no(true, "Only %.1f %% of the load went over Direct NFS channels (%d of %d bytes).", share*100, bytes, s.Total.Bytes)
+		return e.no(true, "Only %.1f %% of the load went over Direct NFS channels (%d of %d bytes).", share*100, bytes,
+			s.Total.Bytes)
 	case differs(r.Plan.Engine.NFSVersion, version):
 		return e.no(true, "%s was declared and %s carried the load.", r.Plan.Engine.NFSVersion, version)
 	case len(missing) > 0:
-		return e.no(false, "%d of %d declared paths are not connected: %s.", len(missing), len(s.Paths), strings.Join(missing, ", "))
+		return e.no(false, "%d of %d declared paths are not connected: %s.", len(missing), len(s.Paths),
+			strings.Join(missing, ", "))
 	}
-	return e.yes("%.1f %% of the load went over %d Direct NFS channels with %s.", share*100, len(s.Paths), orUnknown(version))
+	return e.yes("%.1f %% of the load went over %d Direct NFS channels with %s.", share*100, len(s.Paths),
+		orUnknown(version))
 }
 
 // edgePermille is what channels and mounts may miss of a window because their
@@ -91,7 +94,8 @@ func kernelEvidence(r runfile.Result, s *Summary) Evidence {
 	}
 	moved, wanted := m.ServerReadBytes+m.ServerWriteBytes, float64(s.Total.Bytes)*coverage
 	if float64(moved)*1000 < wanted*leastMoved(s, coverage) {
-		return e.no(false, "The mount moved %d bytes and the load %.0f: the rest came from a cache of the client or from another file system.", moved, wanted)
+		return e.no(false, "The mount moved %d bytes and the load %.0f: the rest came from a cache of the client or from "+
+			"another file system.", moved, wanted)
 	}
 	if version == "" {
 		e.Message = "The mount carried the load, but its NFS version is not known."

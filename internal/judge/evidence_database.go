@@ -35,7 +35,8 @@ func databaseEvidence(r runfile.Result, s *Summary, d *DatabaseSummary) Evidence
 	}
 	e := Evidence{Observed: observedDirect(r, s, d)}
 	all := []witness{
-		accessWitness(r), serverWitness(r, d), channelWitness(s), statsWitness(r), mountWitness(r, s), connectionWitness(r, s), alertWitness(r),
+		accessWitness(r), serverWitness(r, d), channelWitness(s), statsWitness(r), mountWitness(r, s), connectionWitness(r,
+			s), alertWitness(r),
 	}
 	if w, asked := arrayWitness(r); asked {
 		all = append(all, w)
@@ -66,7 +67,8 @@ func (e Evidence) weigh(all []witness) Evidence {
 	case len(said(denies)) > 0:
 		return e.no(true, "Direct NFS was declared, but %s.%s", strings.Join(said(denies), ", and "), agree)
 	case len(said(doubts)) > 0:
-		return e.no(false, "Not all of the load is known to have gone over Direct NFS: %s.%s", strings.Join(said(doubts), ", and "), agree)
+		return e.no(false, "Not all of the load is known to have gone over Direct NFS: %s.%s",
+			strings.Join(said(doubts), ", and "), agree)
 	case len(said(incomplete)) > 0:
 		return e.no(false, "%s.%s", strings.Join(said(incomplete), ", and "), agree)
 	case proven:
@@ -122,7 +124,8 @@ func accessWitness(r runfile.Result) witness {
 	case share >= protocolShare:
 		return witness{says: agrees, text: fmt.Sprintf("%s (%s)", view, methodDirectNFS), proof: true}
 	default:
-		return witness{says: denies, text: fmt.Sprintf("%s is %s for %s of what was read of data files", view, otherMethods(r, methodDirectNFS), percent(1000-share))}
+		return witness{says: denies, text: fmt.Sprintf("%s is %s for %s of what was read of data files", view,
+			otherMethods(r, methodDirectNFS), percent(1000-share))}
 	}
 }
 
@@ -170,7 +173,8 @@ func serverWitness(r runfile.Result, d *DatabaseSummary) witness {
 		case seen == "":
 			return witness{says: silent, text: fmt.Sprintf("the protocol in %s (%q)", view, row.Version)}
 		case differs(r.Plan.Engine.NFSVersion, seen):
-			return witness{says: denies, text: fmt.Sprintf("%s was declared and %s says %s of %s", r.Plan.Engine.NFSVersion, view, row.Version, row.Server)}
+			return witness{says: denies, text: fmt.Sprintf("%s was declared and %s says %s of %s", r.Plan.Engine.NFSVersion,
+				view, row.Version, row.Server)}
 		}
 	}
 	return witness{says: agrees, text: fmt.Sprintf("%s (%s)", view, rows[0].Version)}
@@ -188,9 +192,11 @@ func channelWitness(s *Summary) witness {
 		}
 	}
 	if len(missing) > 0 {
-		return witness{says: incomplete, text: fmt.Sprintf("%d of %d paths sent nothing in %s: %s", len(missing), len(s.Paths), view, strings.Join(missing, ", "))}
+		return witness{says: incomplete, text: fmt.Sprintf("%d of %d paths sent nothing in %s: %s", len(missing),
+			len(s.Paths), view, strings.Join(missing, ", "))}
 	}
-	return witness{says: agrees, text: fmt.Sprintf("%s (%d of %d paths sent and received)", view, len(s.Paths), len(s.Paths)), proof: true}
+	return witness{says: agrees, text: fmt.Sprintf("%s (%d of %d paths sent and received)", view, len(s.Paths),
+		len(s.Paths)), proof: true}
 }
 
 // statsWitness compares the bytes of the client with those of the database. A
@@ -216,7 +222,8 @@ func statsWitness(r runfile.Result) witness {
 	case carried <= 0:
 		return witness{says: doubts, text: view + " counted no byte"}
 	case carried*1000 < all*dnfsBytesShare:
-		return witness{says: silent, text: fmt.Sprintf("%s (%.1f %% of the bytes: processes that ended took theirs along)", view, carried/all*100)}
+		return witness{says: silent, text: fmt.Sprintf("%s (%.1f %% of the bytes: processes that ended took theirs along)",
+			view, carried/all*100)}
 	default:
 		return witness{says: agrees, text: view + " (bytes)", proof: true}
 	}
@@ -302,9 +309,11 @@ func databaseKernelEvidence(r runfile.Result, s *Summary, d *DatabaseSummary) Ev
 	switch {
 	case known && own < protocolShare:
 		e := Evidence{Observed: strings.Replace(others, methodDirectNFS, "DirectNFS", 1)}
-		return e.no(true, "The kernel's client was declared, but V$IOSTAT_FILE.ACCESS_METHOD is %s for %s of what was read of data files.", others, percent(1000-own))
+		return e.no(true, "The kernel's client was declared, but V$IOSTAT_FILE.ACCESS_METHOD is %s for %s of what was "+
+			"read of data files.", others, percent(1000-own))
 	case !known && slices.ContainsFunc(d.Channels, func(ch runfile.DNFSChannel) bool { return ch.Sends > 0 }):
-		return Evidence{Observed: "DirectNFS"}.no(true, "The kernel's client was declared, but V$DNFS_CHANNELS has paths that sent calls.")
+		return Evidence{Observed: "DirectNFS"}.no(true,
+			"The kernel's client was declared, but V$DNFS_CHANNELS has paths that sent calls.")
 	}
 	e := kernelEvidence(r, s)
 	if known {

@@ -161,7 +161,8 @@ func added(d *Direction, ops *runfile.Ops, seconds float64) *Direction {
 func (d Direction) plus(o Direction) Direction {
 	return Direction{
 		Ops: d.Ops + o.Ops, Bytes: d.Bytes + o.Bytes, Errors: d.Errors + o.Errors,
-		histograms: slices.Concat(d.histograms, o.histograms), buckets: slices.Concat(d.buckets, o.buckets), latencySum: d.latencySum + o.latencySum,
+		histograms: slices.Concat(d.histograms, o.histograms), buckets: slices.Concat(d.buckets,
+			o.buckets), latencySum: d.latencySum + o.latencySum,
 		bytesPerSec: d.bytesPerSec + o.bytesPerSec, iopsSec: d.iopsSec + o.iopsSec,
 	}
 }

@@ -117,9 +117,11 @@ func (i indirection) work() string {
 	case n.BaselineCPUPermille == nil:
 		return fmt.Sprintf("node %s is busy %s", n.Name, permilleText(n.CPUPermille))
 	case i.busy:
-		return fmt.Sprintf("node %s is busy %s (%s while idle)", n.Name, permilleText(n.CPUPermille), permilleText(n.BaselineCPUPermille))
+		return fmt.Sprintf("node %s is busy %s (%s while idle)", n.Name, permilleText(n.CPUPermille),
+			permilleText(n.BaselineCPUPermille))
 	default:
-		return fmt.Sprintf("the load enters at node %s (busy %s, %s while idle)", n.Name, permilleText(n.CPUPermille), permilleText(n.BaselineCPUPermille))
+		return fmt.Sprintf("the load enters at node %s (busy %s, %s while idle)", n.Name, permilleText(n.CPUPermille),
+			permilleText(n.BaselineCPUPermille))
 	}
 }
 
@@ -140,7 +142,8 @@ func (c *facts) directly(owner string) string {
 		}
 	}
 	if len(there) == 0 && len(lifs) > 0 {
-		return fmt.Sprintf("No LIF is on node %s: create one there (network interface create -vserver %s -home-node %s ...), or move the volume.", owner, c.svm(), owner)
+		return fmt.Sprintf("No LIF is on node %s: create one there (network interface create -vserver %s -home-node %s "+
+			"...), or move the volume.", owner, c.svm(), owner)
 	}
 	if len(there) == 0 {
 		return "Use protocol.paths.select: Local."
@@ -161,14 +164,17 @@ func (c *facts) svm() string {
 // checkHomes looks at the LIFs in use. With pNFS these are all.
 func checkHomes(c *facts, found *findings) {
 	for _, l := range c.survey().LIFs {
-		if l.AtHome == nil || *l.AtHome || !c.isPNFS() && !slices.ContainsFunc(c.everUsed(), func(a string) bool { return sameHost(a, l.Address) }) {
+		if l.AtHome == nil || *l.AtHome || !c.isPNFS() &&
+			!slices.ContainsFunc(c.everUsed(), func(a string) bool { return sameHost(a, l.Address) }) {
 			continue
 		}
 		where := fmt.Sprintf("is on node %s and belongs on %s", cmp.Or(l.Node, "?"), cmp.Or(l.HomeNode, "another"))
 		if l.Node == l.HomeNode {
 			where = fmt.Sprintf("is on node %s, but not on its home port", cmp.Or(l.Node, "?"))
 		}
-		found.add(LIFNotHome, Warning, "LIF %s (%s) %s: it stayed where a failover or somebody put it. Send it home: network interface revert -vserver %s -lif %s.", l.Name, l.Address, where, c.svm(), l.Name)
+		found.add(LIFNotHome, Warning,
+			"LIF %s (%s) %s: it stayed where a failover or somebody put it. Send it home: network interface revert -vserver "+
+				"%s -lif %s.", l.Name, l.Address, where, c.svm(), l.Name)
 	}
 }
 
@@ -193,14 +199,17 @@ func checkRedirection(c *facts, found *findings) {
 	if !c.isPNFS() {
 		return
 	}
-	const todo = "Check that pNFS is on (vserver nfs modify -vserver %s -v4.1-pnfs enabled), NFSv4.0 and referrals are off, and that clients reach every data LIF of the SVM."
+	const todo = "Check that pNFS is on (vserver nfs modify -vserver %s -v4.1-pnfs enabled), NFSv4.0 and referrals are " +
+		"off, and that clients reach every data LIF of the SVM."
 	m, _, known := mountCounters(c.result, c.overall.Repetition)
 	if c.kernel() && known && m.PNFSReads+m.PNFSWrites == 0 {
-		found.add(PNFSNotRedirected, Warning, "No I/O was redirected: the client did no read and no write by a layout. "+todo, c.svm())
+		found.add(PNFSNotRedirected, Warning,
+			"No I/O was redirected: the client did no read and no write by a layout. "+todo, c.svm())
 		return
 	}
 	if lif, share, ok := c.stuck(); ok {
-		found.add(PNFSNotRedirected, Warning, "pNFS did not redirect the load: %s of the bytes still went by %s, which is not on the node that owns %s. "+todo,
+		found.add(PNFSNotRedirected, Warning,
+			"pNFS did not redirect the load: %s of the bytes still went by %s, which is not on the node that owns %s. "+todo,
 			percent(share), lif, volumeName(c.volume()), c.svm())
 	}
 }

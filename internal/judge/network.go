@@ -29,13 +29,20 @@ func checkTransferSize(c *facts, found *findings) {
 		switch {
 		case !d.used || xfer >= full:
 		case limit > 0 && limit < full && xfer <= limit:
-			found.add(TransferSizeCapped, Warning, "A %s moves %s, %s: the array allows %s. Raise it (vserver nfs modify -vserver %s -tcp-max-xfer-size %d, privilege advanced), then mount again.", d.name, size(xfer), why, size(limit), c.svm(), full)
+			found.add(TransferSizeCapped, Warning,
+				"A %s moves %s, %s: the array allows %s. Raise it (vserver nfs modify -vserver %s -tcp-max-xfer-size %d, "+
+					"privilege advanced), then mount again.", d.name, size(xfer), why, size(limit), c.svm(), full)
 		case limit > 0:
-			found.add(TransferSizeReduced, Warning, "A %s moves %s, %s, and the array allows %s: the limit is that of the mount. Look at its rsize and wsize.", d.name, size(xfer), why, size(limit))
+			found.add(TransferSizeReduced,
+				Warning, "A %s moves %s, %s, and the array allows %s: the limit is that of the mount. Look at its rsize and "+
+					"wsize.", d.name, size(xfer), why, size(limit))
 		case wanted > 0:
-			found.add(TransferSizeReduced, Warning, "A %s moves %s %s: the server's limit is lower. Raise it there (ONTAP: tcp-max-xfer-size), then mount again.", d.name, size(xfer), why)
+			found.add(TransferSizeReduced,
+				Warning, "A %s moves %s %s: the server's limit is lower. Raise it there (ONTAP: tcp-max-xfer-size), then mount "+
+					"again.", d.name, size(xfer), why)
 		default:
-			found.add(TransferSizeReduced, Warning, "A %s moves %s, %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), then mount again.", d.name, size(xfer), why)
+			found.add(TransferSizeReduced, Warning, "A %s moves %s, %s. Raise the server's limit (ONTAP: tcp-max-xfer-size), "+
+				"then mount again.", d.name, size(xfer), why)
 		}
 	}
 }
@@ -51,7 +58,9 @@ func (c *facts) arrayTransferSize() int64 {
 
 func checkRetransmits(c *facts, found *findings) {
 	if rate, known := c.retransmitPermille(); known && rate > retransmitRate {
-		found.add(Retransmits, Warning, "%.1f of 1000 TCP segments were sent again. Look for a bad cable, a duplex or MTU mismatch, and drops in a switch.", rate)
+		found.add(Retransmits, Warning,
+			"%.1f of 1000 TCP segments were sent again. Look for a bad cable, a duplex or MTU mismatch, and drops in a "+
+				"switch.", rate)
 	}
 	again := int64(0)
 	for _, p := range c.overall.Paths {
@@ -61,7 +70,8 @@ func checkRetransmits(c *facts, found *findings) {
 		again += m.Retransmits
 	}
 	if again > 0 {
-		found.add(Retransmits, Warning, "%d NFS calls were sent again because no reply came in time. Look at the server's log and at the network.", again)
+		found.add(Retransmits, Warning,
+			"%d NFS calls were sent again because no reply came in time. Look at the server's log and at the network.", again)
 	}
 }
 
@@ -96,7 +106,9 @@ func checkCopy(c *facts, found *findings) {
 	if c.wire != nil {
 		compare = fmt.Sprintf(" That is %.1f %% of what one direction carries.", both/float64(c.wire.ReadBytesPerSecond)*100)
 	}
-	found.add(HalfDuplexCopy, Info, "The copy is serial, half duplex: with depth 1 each job reads a block, then writes it. Read %s and write %s make %s together.%s Use depth 2 or more to fill both directions.",
+	found.add(HalfDuplexCopy, Info,
+		"The copy is serial, half duplex: with depth 1 each job reads a block, then writes it. Read %s and write %s make "+
+			"%s together.%s Use depth 2 or more to fill both directions.",
 		megabytes(s.Read.BytesPerSecond), megabytes(s.Write.BytesPerSecond), megabytes(int64(both)), compare)
 }
 

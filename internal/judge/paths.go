@@ -68,7 +68,9 @@ func checkPaths(c *facts, found *findings) {
 	idle, reasons := idlePaths(shares)
 	switch {
 	case len(idle) > 0:
-		found.add(PathUnused, Warning, "%d of %d declared paths carried nothing: %s. Check that LIF, route and local address; one subnet for each path on Linux.", len(idle), len(shares), strings.Join(reasons, ", "))
+		found.add(PathUnused, Warning,
+			"%d of %d declared paths carried nothing: %s. Check that LIF, route and local address; one subnet for each path "+
+				"on Linux.", len(idle), len(shares), strings.Join(reasons, ", "))
 	case !slices.ContainsFunc(shares, func(p PathShare) bool { return noticeable(p, *c.overall) }):
 		checkBalance(found, shares) // what lost its time has not its share either
 	}
@@ -110,7 +112,9 @@ func checkBalance(found *findings, shares []PathShare) {
 		lines = append(lines, fmt.Sprintf("%s %s", label(p), percent(int64(p.SharePermille))))
 	}
 	if uneven {
-		found.add(PathImbalance, Warning, "The paths are not used alike: %s. The slowest path may have a slower link, a congested port, or a LIF that is not on its home node.", strings.Join(lines, ", "))
+		found.add(PathImbalance, Warning,
+			"The paths are not used alike: %s. The slowest path may have a slower link, a congested port, or a LIF that is "+
+				"not on its home node.", strings.Join(lines, ", "))
 	}
 }
 
@@ -167,7 +171,8 @@ func (l *loss) add(p PathShare, s Summary) {
 // noticeable reports whether a path was away for so long that the numbers of
 // the repetition show it.
 func noticeable(p PathShare, s Summary) bool {
-	return s.DurationMilliseconds > 0 && float64(p.DownMilliseconds)*1000 >= channelLostShare*float64(s.DurationMilliseconds)
+	return s.DurationMilliseconds > 0 &&
+		float64(p.DownMilliseconds)*1000 >= channelLostShare*float64(s.DurationMilliseconds)
 }
 
 // checkLoss reports one path: either how long it was away, or that it was back
@@ -182,7 +187,9 @@ func checkLoss(c *facts, found *findings, l loss, paths int) {
 		where = "repetitions " + listed(l.repetitions)
 	}
 	if l.downMilliseconds < channelLostMilliseconds {
-		found.add(ChannelReconnected, severity, "Path %s connected anew %d times in %s, and was back at once. Look at the LIF, the switch and the server's log for that time.", l.name, l.reconnects, where)
+		found.add(ChannelReconnected, severity,
+			"Path %s connected anew %d times in %s, and was back at once. Look at the LIF, the switch and the server's log "+
+				"for that time.", l.name, l.reconnects, where)
 		return
 	}
 	measured := int64(0)
@@ -197,8 +204,11 @@ func checkLoss(c *facts, found *findings, l loss, paths int) {
 	if l.stillDown {
 		end = "; it was still down at the end"
 	}
-	found.add(ChannelLost, severity, "Path %s was down for %s of %s that were measured (%s), in %s%s. Connections made anew: %d. %s. Look at the LIF, the switch and the server's log for that time, and measure again.",
-		l.name, seconds(l.downMilliseconds), seconds(measured), percent(l.downMilliseconds*1000/max(measured, 1)), where, end, l.reconnects, meanwhile)
+	found.add(ChannelLost, severity,
+		"Path %s was down for %s of %s that were measured (%s), in %s%s. Connections made anew: %d. %s. Look at the LIF, "+
+			"the switch and the server's log for that time, and measure again.",
+		l.name, seconds(l.downMilliseconds), seconds(measured), percent(l.downMilliseconds*1000/max(measured,
+			1)), where, end, l.reconnects, meanwhile)
 }
 
 // listed joins the first of the names.

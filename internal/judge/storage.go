@@ -175,7 +175,10 @@ func (c *facts) storageNodes(windows, baseline []runfile.StorageWindow, owner st
 	var nodes []StorageNode
 	for _, w := range windows {
 		for _, n := range w.Nodes {
-			nodes = append(nodes, StorageNode{Source: w.Source, Name: n.Name, CPUPermille: n.CPUPermille, BaselineCPUPermille: cpuOf(baseline, w.Source, n.Name)})
+			nodes = append(nodes, StorageNode{
+				Source: w.Source, Name: n.Name, CPUPermille: n.CPUPermille,
+				BaselineCPUPermille: cpuOf(baseline, w.Source, n.Name),
+			})
 		}
 	}
 	for _, name := range append([]string{owner}, entries...) {
@@ -217,7 +220,10 @@ func (c *facts) storagePaths(windows []runfile.StorageWindow, owner string) []St
 	var paths []StoragePath
 	for _, w := range windows {
 		for _, p := range w.Paths {
-			sp := StoragePath{Source: w.Source, Address: p.Address, LIF: p.Name, Node: p.Node, ReadBytes: p.ReadBytes, WriteBytes: p.WriteBytes}
+			sp := StoragePath{
+				Source: w.Source, Address: p.Address, LIF: p.Name, Node: p.Node, ReadBytes: p.ReadBytes,
+				WriteBytes: p.WriteBytes,
+			}
 			if l := c.result.Plan.Survey.LIF(p.Address); l != nil {
 				sp.LIF, sp.Node = cmp.Or(sp.LIF, l.Name), cmp.Or(sp.Node, l.Node)
 			}

@@ -65,7 +65,9 @@ func (o *outcome) expectP99(want *int64, l *stats.Latency) {
 		atMost(o, "p99 latency", want, nil, 1, micros)
 	case l.Bucketed && l.P99Microseconds > *want && l.P99Microseconds/2 <= *want:
 		o.unmeasured = true
-		o.findings.add(ExpectationNotMeasured, Warning, "Expected at most %s p99 latency, and the database counts it between %s and %s, in powers of two: this cannot tell. Use a power of two.",
+		o.findings.add(ExpectationNotMeasured, Warning,
+			"Expected at most %s p99 latency, and the database counts it between %s and %s, in powers of two: this cannot "+
+				"tell. Use a power of two.",
 			micros(*want), micros(l.P99Microseconds/2), micros(l.P99Microseconds))
 	default:
 		atMost(o, "p99 latency", want, &l.P99Microseconds, 1, micros)
@@ -85,13 +87,15 @@ type integer interface{ int32 | int64 }
 // that people write, measurements in the finest one.
 func atLeast[T integer](o *outcome, what string, want, got *T, scale T, format func(int64) string) {
 	if want != nil {
-		o.compare(what, "at least", got == nil, got != nil && *got >= *want*scale, format(int64(*want*scale)), formatted(got, format))
+		o.compare(what, "at least", got == nil, got != nil && *got >= *want*scale, format(int64(*want*scale)),
+			formatted(got, format))
 	}
 }
 
 func atMost[T integer](o *outcome, what string, want, got *T, scale T, format func(int64) string) {
 	if want != nil {
-		o.compare(what, "at most", got == nil, got != nil && *got <= *want*scale, format(int64(*want*scale)), formatted(got, format))
+		o.compare(what, "at most", got == nil, got != nil && *got <= *want*scale, format(int64(*want*scale)),
+			formatted(got, format))
 	}
 }
 
@@ -106,7 +110,9 @@ func (o *outcome) compare(what, bound string, unknown, ok bool, want, got string
 	switch {
 	case unknown:
 		o.unmeasured = true
-		o.findings.add(ExpectationNotMeasured, Warning, "Expected %s %s %s, but it was not measured, so there is no verdict on it. Declare protocol.link for the wire limit; run two repetitions or more for the variation.", bound, want, what)
+		o.findings.add(ExpectationNotMeasured, Warning,
+			"Expected %s %s %s, but it was not measured, so there is no verdict on it. Declare protocol.link for the wire "+
+				"limit; run two repetitions or more for the variation.", bound, want, what)
 	case !ok:
 		o.missed = true
 		o.findings.add(ExpectationMissed, Error, "Expected %s %s %s and got %s.", bound, want, what, got)

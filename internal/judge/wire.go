@@ -198,7 +198,8 @@ func arithmetic(links []WireLink, transfer int64, total float64) string {
 	l := links[0]
 	for _, other := range links[1:] {
 		if other.BitsPerSecond != l.BitsPerSecond || other.MTUBytes != l.MTUBytes || other.IPv6 != l.IPv6 {
-			return fmt.Sprintf("%d links of different kinds, %s -> %.1f MB/s per direction", len(links), labels(links), total/1e6)
+			return fmt.Sprintf("%d links of different kinds, %s -> %.1f MB/s per direction", len(links),
+				labels(links), total/1e6)
 		}
 	}
 	ip := ipv4Bytes
@@ -239,7 +240,9 @@ func isIPv6(addr string) bool {
 
 func checkWire(c *facts, found *findings) {
 	if c.wire == nil {
-		found.add(WireLimitUnknown, Info, "The speed of the links is not known: %s. Declare it (link: bitsPerSecond and mtu of each path) to see what share of the wire was reached.", c.whyUnknown())
+		found.add(WireLimitUnknown, Info,
+			"The speed of the links is not known: %s. Declare it (link: bitsPerSecond and mtu of each path) to see what "+
+				"share of the wire was reached.", c.whyUnknown())
 		return
 	}
 	s := c.overall
@@ -248,15 +251,22 @@ func checkWire(c *facts, found *findings) {
 	numbers := fmt.Sprintf("%s of %s (%s)", megabytes(got), megabytes(limit), percent(int64(share)))
 	switch {
 	case share > wireExceeded && c.wire.Source == Declared:
-		found.add(AboveWireLimit, Error, "%s: more than the declared links can carry. The declaration is wrong, or the load did not cross these links. Correct link.bitsPerSecond and link.mtu.", numbers)
+		found.add(AboveWireLimit, Error,
+			"%s: more than the declared links can carry. The declaration is wrong, or the load did not cross these links. "+
+				"Correct link.bitsPerSecond and link.mtu.", numbers)
 	case share > wireExceeded:
-		found.add(AboveWireLimit, Error, "%s: more than the discovered links can carry. The load did not cross them, or the interface reports a wrong speed. Declare the link.", numbers)
+		found.add(AboveWireLimit, Error,
+			"%s: more than the discovered links can carry. The load did not cross them, or the interface reports a wrong "+
+				"speed. Declare the link.", numbers)
 	case share >= wireSaturated:
-		found.add(LineSaturated, Info, "%s: the line is full%s. The storage may be faster than this; add paths or faster links to find out.", numbers, c.fullSteps(" with "))
+		found.add(LineSaturated, Info, "%s: the line is full%s. The storage may be faster than this; add paths or faster "+
+			"links to find out.", numbers, c.fullSteps(" with "))
 	case c.fullSteps("") != "":
-		found.add(LineSaturated, Info, "The line is full with %s. The storage may be faster than that; add paths or faster links to find out.", c.fullSteps(""))
+		found.add(LineSaturated, Info, "The line is full with %s. The storage may be faster than that; add paths or "+
+			"faster links to find out.", c.fullSteps(""))
 	case share < wireGood && c.shouldFillTheWire():
-		found.add(BelowWireSpeed, Warning, "%s. Oracle gets line speed over NFS unless something is ill-configured. %s", numbers, c.suspects())
+		found.add(BelowWireSpeed, Warning, "%s. Oracle gets line speed over NFS unless something is ill-configured. %s",
+			numbers, c.suspects())
 	}
 }
 
@@ -344,11 +354,14 @@ func (c *facts) suspects() string {
 	idle, _ := idlePaths(s.Paths)
 	suspect(len(idle) > 0, "path %s carries nothing", strings.Join(idle, ", "))
 	for _, p := range s.Paths {
-		suspect(noticeable(p, *s) && !slices.Contains(idle, label(p)), "path %s was down for %s", label(p), seconds(p.DownMilliseconds))
+		suspect(noticeable(p, *s) && !slices.Contains(idle, label(p)), "path %s was down for %s", label(p),
+			seconds(p.DownMilliseconds))
 	}
 	cpu := s.ClientCPU
-	suspect(atLeastPermille(cpu.BusiestNodePermille, cpuBusy), "the client's CPU is at %s", permilleText(cpu.BusiestNodePermille))
-	suspect(atLeastPermille(cpu.BusiestLimitPermille, cpuBusy), "the loader is at %s of its CPU limit", permilleText(cpu.BusiestLimitPermille))
+	suspect(atLeastPermille(cpu.BusiestNodePermille, cpuBusy), "the client's CPU is at %s",
+		permilleText(cpu.BusiestNodePermille))
+	suspect(atLeastPermille(cpu.BusiestLimitPermille, cpuBusy), "the loader is at %s of its CPU limit",
+		permilleText(cpu.BusiestLimitPermille))
 	for _, i := range c.indirect() {
 		suspect(true, "path %s is indirect: node %s owns the volume", listed(i.paths), i.owner)
 	}
@@ -359,14 +372,19 @@ func (c *facts) suspects() string {
 	block := blockBytes(c.result.Plan)
 	suspect(xfer < min(block, defaultXfer), "the server cuts blocks of %s into transfers of %s", size(block), size(xfer))
 	rate, known := c.retransmitPermille()
-	suspect(known && rate > retransmitRate, "%.1f of 1000 TCP segments were sent again: look for a bad cable, a duplex or MTU mismatch, drops in a switch", rate)
-	suspect(block < smallBlockBytes, "blocks of %s are small: Oracle scans with 1Mi (db_file_multiblock_read_count)", size(block))
+	suspect(known && rate > retransmitRate,
+		"%.1f of 1000 TCP segments were sent again: look for a bad cable, a duplex or MTU mismatch, drops in a switch", rate)
+	suspect(block < smallBlockBytes, "blocks of %s are small: Oracle scans with 1Mi (db_file_multiblock_read_count)",
+		size(block))
 	outstanding, raise := c.outstanding()
 	paths := int64(max(len(s.Paths), 1))
-	suspect(outstanding < paths*fewOutstandingPerPath, "%d outstanding I/Os for %d paths are few: raise %s", outstanding, paths, raise)
-	suspect(r.Pattern == runfile.PatternCopy && r.Depth == 1, "a copy of depth 1 is serial and uses one direction at a time")
+	suspect(outstanding < paths*fewOutstandingPerPath, "%d outstanding I/Os for %d paths are few: raise %s", outstanding,
+		paths, raise)
+	suspect(r.Pattern == runfile.PatternCopy && r.Depth == 1,
+		"a copy of depth 1 is serial and uses one direction at a time")
 	if len(list) == 0 {
-		return "Nothing that was measured here explains it: look at the negotiated speed and the MTU along the whole path, at bonding (70 to 100 %), at other users of the links, and at the storage's own limits."
+		return "Nothing that was measured here explains it: look at the negotiated speed and the MTU along the whole " +
+			"path, at bonding (70 to 100 %), at other users of the links, and at the storage's own limits."
 	}
 	return "Most likely first: " + strings.Join(list, "; ") + "."
 }

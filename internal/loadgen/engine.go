@@ -221,7 +221,8 @@ func (e *engine) drain(r *round, cancel context.CancelFunc, patience time.Durati
 		return nil
 	}
 	cancel()
-	err := fmt.Errorf("%w within %v after the load was to end; look at the server and the network", errNotAnswered, patience)
+	err := fmt.Errorf("%w within %v after the load was to end; look at the server and the network",
+		errNotAnswered, patience)
 	if !within(done, cancelPatience) {
 		return fmt.Errorf("%w: %w", err, course.ErrStuck)
 	}

@@ -25,7 +25,8 @@ func CheckPlan(p *runfile.Plan) error {
 		return err
 	}
 	if p.Database != nil {
-		return errors.New("database: this program makes load without one; run the plan with oraload, or remove database and say in files what to read instead")
+		return errors.New("database: this program makes load without one; run the plan with oraload, or remove database " +
+			"and say in files what to read instead")
 	}
 	if p.Engine.Client == runfile.ClientDirectNFS {
 		if err := direct.Check(p.Engine); err != nil {
@@ -36,18 +37,22 @@ func CheckPlan(p *runfile.Plan) error {
 	if w.Calibrate != nil {
 		path = "workload.calibrate.files"
 		if p.Clients > 1 {
-			return fmt.Errorf("clients: is %d, but a calibration is made by one client, which finds the level of load; write 1", p.Clients)
+			return fmt.Errorf("clients: is %d, but a calibration is made by one client, which finds the level of load; write "+
+				"1", p.Clients)
 		}
 	}
 	if w.SLOB != nil {
 		path = "workload.slob.files"
 		if need := scanBufferBytes(w); need > mostBufferBytes {
-			return fmt.Errorf("workload.slob.readAhead: users x readAhead x largeReadBytes is %d bytes of buffers; keep it at or below %d",
+			return fmt.Errorf("workload.slob.readAhead: users x readAhead x largeReadBytes is %d bytes of buffers; keep it "+
+				"at or below %d",
 				need, int64(mostBufferBytes))
 		}
 	}
-	if name := Directory(w); name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00\n") || len(name) > 255 {
-		return fmt.Errorf("%s.directory %q is not a plain directory name; use one without a slash, such as %q", path, name, "nfsbench")
+	if name := Directory(w); name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00\n") ||
+		len(name) > 255 {
+		return fmt.Errorf("%s.directory %q is not a plain directory name; use one without a slash, such as %q", path,
+			name, "nfsbench")
 	}
 	return nil
 }
@@ -62,7 +67,9 @@ func scanBufferBytes(w runfile.Workload) int64 {
 
 // OpenTarget reaches the storage that an engine names, with the client that it
 // names. Logger gets a message for each channel that is lost or connected again.
-func OpenTarget(ctx context.Context, e runfile.Engine, now func() time.Time, logger *slog.Logger) (target.Target, error) {
+func OpenTarget(ctx context.Context, e runfile.Engine, now func() time.Time,
+	logger *slog.Logger,
+) (target.Target, error) {
 	switch e.Client {
 	case runfile.ClientDirectNFS:
 		return direct.Open(ctx, direct.Options{Engine: e, Now: now, Logger: logger})

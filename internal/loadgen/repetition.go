@@ -126,7 +126,8 @@ func (r *Runner) sample(m *measuring, at time.Time) {
 	}
 	channels := r.target.Channels()
 	for i, c := range channelsSince(m.channels, channels) {
-		s.Channels = append(s.Channels, runfile.PathBytes{ID: channels[i].ID, BytesRead: c.BytesRead, BytesWritten: c.BytesWritten})
+		s.Channels = append(s.Channels,
+			runfile.PathBytes{ID: channels[i].ID, BytesRead: c.BytesRead, BytesWritten: c.BytesWritten})
 	}
 	m.channels = channels
 	r.course.Sample(s)

@@ -18,7 +18,8 @@ const (
 	cleanTimeout          = 30 * time.Second // for cleaning up after a failure
 )
 
-var errConnect = target.Fail(runfile.FailureUnreachable, "the storage did not answer in time (mountTimeoutSeconds)", nil)
+var errConnect = target.Fail(runfile.FailureUnreachable,
+	"the storage did not answer in time (mountTimeoutSeconds)", nil)
 
 // Options are what a Runner needs.
 type Options struct {
@@ -53,7 +54,8 @@ func New(opt Options) (*Runner, error) {
 		return nil, err
 	}
 	if opt.Plan.Clients > 1 && opt.Release == nil {
-		return nil, fmt.Errorf("clients is %d, but nothing tells this one when to start; use a run directory", opt.Plan.Clients)
+		return nil, fmt.Errorf("clients is %d, but nothing tells this one when to start; use a run directory",
+			opt.Plan.Clients)
 	}
 	if opt.Client < 0 || opt.Client >= opt.Plan.Clients {
 		return nil, fmt.Errorf("client index is %d of %d clients; they count from 0", opt.Client, opt.Plan.Clients)

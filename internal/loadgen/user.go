@@ -101,7 +101,9 @@ const (
 
 // newUserEngine prepares the workers of a calibration or a SLOB load, as many
 // as its largest step needs, for a target with so many channels.
-func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, channels int, now func() time.Time) (*engine, error) {
+func newUserEngine(plan *runfile.Plan, client int32, jobs []fileset.Job, channels int,
+	now func() time.Time,
+) (*engine, error) {
 	files := filesOf(plan.Workload)
 	u := &users{perUser: 1, small: files.BlockSizeBytes, large: files.LargeReadBytes, fileBytes: files.SizeBytes}
 	for i := range jobs {

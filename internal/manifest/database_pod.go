@@ -96,7 +96,10 @@ func tools(images Images) corev1.Container {
 func permissions(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	root, no := int64(0), false
 	db := b.Spec.Database.Container
-	args := []string{"permissions", "--directory", plan.DataDirectory(b), "--owner", "54321:54321", "--sid", plan.InstanceOf(db).SID}
+	args := []string{
+		"permissions", "--directory", plan.DataDirectory(b), "--owner", "54321:54321", "--sid",
+		plan.InstanceOf(db).SID,
+	}
 	c := container(ContainerPermissions, images, append(args, existing(db)...)...)
 	c.Resources = modest("20m", "32Mi")
 	c.SecurityContext.RunAsUser, c.SecurityContext.RunAsGroup, c.SecurityContext.RunAsNonRoot = &root, &root, &no

@@ -74,8 +74,11 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 			// has, and the Job says why it failed when the pod is gone.
 			PodReplacementPolicy: &failed,
 			PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
-				Action:          batchv1.PodFailurePolicyActionFailJob,
-				OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
+				Action: batchv1.PodFailurePolicyActionFailJob,
+				OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{
+					Type:   corev1.DisruptionTarget,
+					Status: corev1.ConditionTrue,
+				}},
 			}}},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: Labels(b, ComponentLoad), Annotations: podAnnotations(b)},
@@ -138,7 +141,10 @@ func serveLiveMetrics(c *corev1.Container, port int32) {
 		return
 	}
 	c.Args = append(c.Args, "--metrics-address", ":"+strconv.Itoa(int(port)))
-	c.Ports = append(c.Ports, corev1.ContainerPort{Name: PortLiveMetrics, ContainerPort: port, Protocol: corev1.ProtocolTCP})
+	c.Ports = append(c.Ports, corev1.ContainerPort{
+		Name: PortLiveMetrics, ContainerPort: port,
+		Protocol: corev1.ProtocolTCP,
+	})
 }
 
 // loaderLimits tells the collector what the loader may use, which it cannot see
@@ -150,9 +156,12 @@ func loaderLimits(b *v1alpha1.NFSBenchmark) []corev1.EnvVar {
 	var env []corev1.EnvVar
 	add := func(name string, resourceName corev1.ResourceName, divisor string) {
 		if _, ok := b.Spec.Pods.Resources.Limits[resourceName]; ok {
-			env = append(env, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{
-				ContainerName: ContainerLoader, Resource: "limits." + string(resourceName), Divisor: resource.MustParse(divisor),
-			}}})
+			env = append(env, corev1.EnvVar{
+				Name: name,
+				ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{
+					ContainerName: ContainerLoader, Resource: "limits." + string(resourceName), Divisor: resource.MustParse(divisor),
+				}},
+			})
 		}
 	}
 	add("LOADER_CPU_MILLIS", corev1.ResourceCPU, "1m")
@@ -188,7 +197,8 @@ func mountData(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, claim string) {
 	mount := func(c *corev1.Container) {
 		readOnly := c.Name == ContainerCollector || c.Name == ContainerLoader && b.Spec.Database != nil
 		if c.Name != ContainerTools {
-			c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: dataVolume, MountPath: plan.DataDirectory(b), ReadOnly: readOnly})
+			c.VolumeMounts = append(c.VolumeMounts,
+				corev1.VolumeMount{Name: dataVolume, MountPath: plan.DataDirectory(b), ReadOnly: readOnly})
 		}
 	}
 	for i := range spec.InitContainers {
@@ -212,7 +222,8 @@ func spread(b *v1alpha1.NFSBenchmark) []corev1.TopologySpreadConstraint {
 // runs have any.
 func CleanJob(b *v1alpha1.NFSBenchmark, claim string, images Images) *batchv1.Job {
 	never, deadline := int32(0), int64(cleanSeconds)
-	c := container("clean", images.forBenchmark(b), "clean", "--plan", planPath, "--timeout", strconv.Itoa(cleanSeconds-10)+"s")
+	c := container("clean", images.forBenchmark(b), "clean", "--plan", planPath, "--timeout",
+		strconv.Itoa(cleanSeconds-10)+"s")
 	c.Resources = corev1.ResourceRequirements{Requests: corev1.ResourceList{
 		corev1.ResourceMemory: resource.MustParse("64Mi"),
 	}}

@@ -84,7 +84,10 @@ func surveyDeadline(b *v1alpha1.NFSBenchmark) int64 {
 }
 
 func fieldEnv(name, path string) corev1.EnvVar {
-	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
+	return corev1.EnvVar{
+		Name:      name,
+		ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}},
+	}
 }
 
 // mountSecret mounts the credentials of the array, where it needs any, into the

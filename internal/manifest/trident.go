@@ -57,7 +57,8 @@ func TridentClass(b *v1alpha1.NFSBenchmark) *storagev1.StorageClass {
 		return nil
 	}
 	name := TridentName(b)
-	return trident.NewClass(name, Labels(b, ComponentVolume), name, driverOf(t.Backend), t.StoragePools, plan.MountOptionsOf(b))
+	return trident.NewClass(name, Labels(b, ComponentVolume), name, driverOf(t.Backend), t.StoragePools,
+		plan.MountOptionsOf(b))
 }
 
 // TridentClaim is the claim that Trident makes the volume for. ReadWriteMany
@@ -88,7 +89,9 @@ func TridentClaim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
 
 // TridentChildren are the objects of a Trident volume that the operator makes,
 // in the order of their removal, as keys to be read.
-func TridentChildren(b *v1alpha1.NFSBenchmark) (claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, config *unstructured.Unstructured) {
+func TridentChildren(b *v1alpha1.NFSBenchmark) (claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass,
+	config *unstructured.Unstructured,
+) {
 	name := TridentName(b)
 	claim = &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: NamesOf(b).Claim}}
 	class = &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}}

@@ -65,7 +65,8 @@ func pair(s *v1alpha1.NFSBenchmarkSuite, cells []Cell) error {
 		}
 	}
 	if pairs == 0 {
-		return fmt.Errorf("spec.compare.baseline (%s): no cell differs from another in these axes only, so there is nothing to compare: name a value that other cells vary, or leave out spec.compare", selector(baseline))
+		return fmt.Errorf("spec.compare.baseline (%s): no cell differs from another in these axes only, so there is "+
+			"nothing to compare: name a value that other cells vary, or leave out spec.compare", selector(baseline))
 	}
 	return nil
 }

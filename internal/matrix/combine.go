@@ -38,7 +38,8 @@ func combinations(s *v1alpha1.NFSBenchmarkSuite) ([]combo, error) {
 		}
 	}
 	if product > MaxCells*64 {
-		return nil, fmt.Errorf("spec.axes: the combinations are more than %d, and a suite has at most %d cells: take values out, or make several suites", MaxCells*64, MaxCells)
+		return nil, fmt.Errorf("spec.axes: the combinations are more than %d, and a suite has at most %d cells: take "+
+			"values out, or make several suites", MaxCells*64, MaxCells)
 	}
 	var combos []combo
 	used := make([]int, len(s.Spec.Exclude))
@@ -133,7 +134,8 @@ func checkUsed(s *v1alpha1.NFSBenchmarkSuite, used []int) error {
 	var errs []error
 	for i, n := range used {
 		if n == 0 {
-			errs = append(errs, fmt.Errorf("spec.exclude[%d] (%s) selects no cell: correct its values, or remove it", i, selector(s.Spec.Exclude[i].Values)))
+			errs = append(errs, fmt.Errorf("spec.exclude[%d] (%s) selects no cell: correct its values, or remove it", i,
+				selector(s.Spec.Exclude[i].Values)))
 		}
 	}
 	return errors.Join(errs...)
@@ -145,9 +147,11 @@ func checkCount(s *v1alpha1.NFSBenchmarkSuite, cells int) error {
 	case cells == 0:
 		return errors.New("spec.exclude leaves no cell: remove an entry")
 	case cells > MaxCells:
-		return fmt.Errorf("spec.axes and spec.include come to %d cells, and a suite has at most %d: take values out, or make several suites", cells, MaxCells)
+		return fmt.Errorf("spec.axes and spec.include come to %d cells, and a suite has at most %d: take values out, or "+
+			"make several suites", cells, MaxCells)
 	case benchmarks > MaxBenchmarks:
-		return fmt.Errorf("%d cells x %d repetitions are %d benchmarks, and a suite has at most %d: lower spec.repetitions, or make several suites", cells, s.Spec.Repetitions, benchmarks, MaxBenchmarks)
+		return fmt.Errorf("%d cells x %d repetitions are %d benchmarks, and a suite has at most %d: lower "+
+			"spec.repetitions, or make several suites", cells, s.Spec.Repetitions, benchmarks, MaxBenchmarks)
 	}
 	return nil
 }
@@ -157,7 +161,8 @@ func checkNames(combos []combo) error {
 	var errs []error
 	for _, c := range combos {
 		if other, ok := seen[c.name]; ok {
-			errs = append(errs, fmt.Errorf("two cells are both named %s: that of %s and that of %s: rename a value, or the entry of spec.include", c.name, describeValues(other.values), describeValues(c.values)))
+			errs = append(errs, fmt.Errorf("two cells are both named %s: that of %s and that of %s: rename a value, or the "+
+				"entry of spec.include", c.name, describeValues(other.values), describeValues(c.values)))
 			continue
 		}
 		seen[c.name] = c

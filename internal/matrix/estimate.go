@@ -30,7 +30,10 @@ func (c Cell) Durations() (scheduled, timeout int64) {
 	b.Name, b.Namespace, b.UID = "cell", "default", "cell"
 	// Where the storage is does not matter to the time: one address that is kept
 	// for examples (RFC 5737) stands for all.
-	p, err := plan.Build(b, plan.Target{Export: "/export", Paths: []v1alpha1.ResolvedPath{{Path: "192.0.2.1"}}, Addresses: []string{"192.0.2.1"}})
+	p, err := plan.Build(b, plan.Target{
+		Export: "/export", Paths: []v1alpha1.ResolvedPath{{Path: "192.0.2.1"}},
+		Addresses: []string{"192.0.2.1"},
+	})
 	if err != nil {
 		return 0, 0
 	}

@@ -71,7 +71,8 @@ func describe(at string, strict []error) []error {
 			errs = append(errs, fmt.Errorf("%s: %w", at, e))
 			continue
 		}
-		errs = append(errs, fmt.Errorf("%s: there is no field %s in the spec of an NFSBenchmark%s", at, m[1], suggestion(m[1])))
+		errs = append(errs, fmt.Errorf("%s: there is no field %s in the spec of an NFSBenchmark%s", at, m[1],
+			suggestion(m[1])))
 	}
 	return errs
 }
@@ -178,7 +179,8 @@ func typeName(t reflect.Type) string {
 		return "boolean"
 	case reflect.String:
 		return "string"
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint16,
+		reflect.Uint32, reflect.Uint64:
 		return "integer"
 	default:
 		return t.Kind().String()

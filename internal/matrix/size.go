@@ -19,7 +19,9 @@ const (
 	fixedBytes     = 4096    // of a Workflow without steps
 	cellBytes      = 1150    // of a cell's template, around the spec
 	stepBytes      = 190     // of a step, without its name
-	statusBytes    = 215     // of a benchmark in the status: three packed nodes, and an entry in taskResultsCompletionStatus
+	// statusBytes is a benchmark in the status: three packed nodes, and an entry in
+	// taskResultsCompletionStatus.
+	statusBytes = 215
 )
 
 // StoredBytes is how large the Workflow of a run gets, with its status, at most.
@@ -44,12 +46,14 @@ func embedded(data []byte) int {
 		return 2 * len(data)
 	}
 	const indent, escape = 2, 1
-	return len(text) + bytes.Count(text, []byte("\n"))*(indent+escape) + bytes.Count(text, []byte(`"`)) + bytes.Count(text, []byte(`\`))
+	return len(text) + bytes.Count(text, []byte("\n"))*(indent+escape) + bytes.Count(text, []byte(`"`)) +
+		bytes.Count(text, []byte(`\`))
 }
 
 func checkSize(m Matrix, s *v1alpha1.NFSBenchmarkSuite) error {
 	if n := StoredBytes(m, s); n > maxStoredBytes {
-		return fmt.Errorf("%d cells x %d repetitions come to a Workflow of about %d kB with its status, and Argo Workflows keeps less than %d kB: lower spec.repetitions, take values out, or make several suites",
+		return fmt.Errorf("%d cells x %d repetitions come to a Workflow of about %d kB with its status, and Argo "+
+			"Workflows keeps less than %d kB: lower spec.repetitions, take values out, or make several suites",
 			len(m.Cells), max(s.Spec.Repetitions, 1), n/1000, maxStoredBytes/1000)
 	}
 	return nil

@@ -35,7 +35,10 @@ func phaseOf(b *v1alpha1.NFSBenchmark) string {
 }
 
 func exportBenchmark(s sink, b *v1alpha1.NFSBenchmark) {
-	own := []string{b.Namespace, b.Name, workloadOf(b), protocolOf(b), b.Labels[v1alpha1.LabelSuite], b.Labels[v1alpha1.LabelCell]}
+	own := []string{
+		b.Namespace, b.Name, workloadOf(b), protocolOf(b), b.Labels[v1alpha1.LabelSuite],
+		b.Labels[v1alpha1.LabelCell],
+	}
 	with := func(more ...string) []string { return append(slices.Clip(own), more...) }
 	st := b.Status
 	s.send("benchmark_info", 1, with(phaseOf(b), string(st.Verdict), string(st.Validity))...)

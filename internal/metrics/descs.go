@@ -23,9 +23,15 @@ type metric struct {
 // rows lists all metrics.
 func rows() []metric {
 	out := []metric{
-		{"exporter_success", "Whether the objects of a kind could be read, by kind. Absent where no manager leads.", []string{"kind"}},
+		{
+			"exporter_success", "Whether the objects of a kind could be read, by kind. Absent where no manager leads.",
+			[]string{"kind"},
+		},
 		{"benchmarks", "Benchmarks there are, by phase.", []string{"namespace", "phase"}},
-		{"benchmarks_omitted", "Benchmarks without other metrics, because there are too many or they are too old.", []string{"reason"}},
+		{
+			"benchmarks_omitted", "Benchmarks without other metrics, because there are too many or they are too old.",
+			[]string{"reason"},
+		},
 		{"suites_omitted", "Suites without other metrics, because there are too many.", nil},
 	}
 	return append(append(append(out, benchmarkRows()...), suiteRows()...), lineRows()...)
@@ -38,14 +44,18 @@ func benchmarkRows() []metric {
 		{"benchmark_info", "1, with the phase and the outcome of a benchmark.", of("phase", "verdict", "validity")},
 		{"benchmark_throughput_bytes_per_second", "Throughput of both directions, of the median repetition.", of()},
 		{"benchmark_iops", "I/Os per second of both directions, of the median repetition.", of()},
-		{"benchmark_latency_seconds", "Latency of one I/O, of the median repetition, by mean, p50, p95, p99, p999, max, and storage for the mean that the storage measured.", of("stat")},
+		{"benchmark_latency_seconds", "Latency of one I/O, of the median repetition, by mean, p50, p95, p99, p999, max, " +
+			"and storage for the mean that the storage measured.", of("stat")},
 		{"benchmark_wire_ratio", "Share of what the links can carry that was reached.", of()},
 		{"benchmark_client_cpu_ratio", "Busy share of the busiest client node.", of()},
 		{"benchmark_storage_cpu_ratio", "Busy share of a storage node in the measured windows.", of("node")},
 		{"benchmark_completion_timestamp_seconds", "When a benchmark ended, in seconds since 1970.", of()},
 		{"benchmark_progress_ratio", "How far a run under way is.", of("step")},
 		{"benchmark_eta_seconds", "Time to the end of a run under way.", of()},
-		{"benchmark_live_throughput_bytes_per_second", "Throughput of the last second of a run under way, all clients.", of()},
+		{
+			"benchmark_live_throughput_bytes_per_second",
+			"Throughput of the last second of a run under way, all clients.", of(),
+		},
 		{"benchmark_queue_position", "Place in the queue for a target, from 1.", of()},
 	}
 }
@@ -54,7 +64,10 @@ func benchmarkRows() []metric {
 func suiteRows() []metric {
 	of := []string{"namespace", "suite"}
 	return []metric{
-		{"suite_info", "1, with where a suite stands and the verdict of its newest finished run.", append(of[:2:2], "phase", "verdict", "scheduled")},
+		{
+			"suite_info", "1, with where a suite stands and the verdict of its newest finished run.",
+			append(of[:2:2], "phase", "verdict", "scheduled"),
+		},
 		{"suite_planned_benchmarks", "Benchmarks of a run: cells times repetitions.", of},
 		{"suite_finished_benchmarks", "Benchmarks of the newest run that have ended.", of},
 		{"suite_failed_benchmarks", "Benchmarks of the newest run that did not succeed.", of},
@@ -63,7 +76,11 @@ func suiteRows() []metric {
 		{"suite_last_run_start_timestamp_seconds", "When the newest run began, in seconds since 1970.", of},
 		{"suite_last_run_completion_timestamp_seconds", "When the newest finished run ended, in seconds since 1970.", of},
 		{"suite_last_success_timestamp_seconds", "When the newest run that succeeded ended, in seconds since 1970.", of},
-		{"suite_overdue_timestamp_seconds", "When a scheduled suite will have left out two of its times, in seconds since 1970. Absent while it runs or is suspended.", of},
+		{
+			"suite_overdue_timestamp_seconds",
+			"When a scheduled suite will have left out two of its times, in seconds since 1970. Absent while it runs or is " +
+				"suspended.", of,
+		},
 		{"suite_regressed", "1 when the newest scheduled run is worse than the accepted one, 0 when it is not.", of},
 		{"suite_noise_floor_ratio", "How far the medians of unchanged runs lie apart.", of},
 		{"suite_lines_omitted", "Lines of cells and comparisons that are left out, because there are too many.", of},
@@ -75,11 +92,24 @@ func lineRows() []metric {
 	cell := []string{"namespace", "suite", "cell", "step"}
 	line := append(cell[:4:4], "baseline", "metric")
 	return []metric{
-		{"suite_cell_throughput_bytes_per_second", "Throughput of a cell in the newest run, by median, low and high: the interval that holds the median with 95 %.", append(cell[:4:4], "stat")},
-		{"suite_cell_iops", "I/Os per second of a cell in the newest run, by median, low and high.", append(cell[:4:4], "stat")},
-		{"suite_cell_latency_seconds", "Latency of a cell in the newest run, by what was measured, and of that the median, low and high.", append(cell[:4:4], "latency", "stat")},
-		{"suite_comparison_impact_ratio", "Difference of a cell to its baseline as a share of it; positive is better, whatever the metric.", append(line[:6:6], "outcome")},
-		{"suite_regression_shift_ratio", "Difference of the newest run to the accepted one where it counts; positive is better.", append(cell[:4:4], "metric", "outcome")},
+		{"suite_cell_throughput_bytes_per_second", "Throughput of a cell in the newest run, by median, low and high: the " +
+			"interval that holds the median with 95 %.", append(cell[:4:4], "stat")},
+		{
+			"suite_cell_iops", "I/Os per second of a cell in the newest run, by median, low and high.",
+			append(cell[:4:4], "stat"),
+		},
+		{"suite_cell_latency_seconds", "Latency of a cell in the newest run, by what was measured, and of that the " +
+			"median, low and high.", append(cell[:4:4], "latency", "stat")},
+		{
+			"suite_comparison_impact_ratio",
+			"Difference of a cell to its baseline as a share of it; positive is better, whatever the metric.", append(line[:6:6],
+				"outcome"),
+		},
+		{
+			"suite_regression_shift_ratio",
+			"Difference of the newest run to the accepted one where it counts; positive is better.", append(cell[:4:4], "metric",
+				"outcome"),
+		},
 	}
 }
 

@@ -13,7 +13,9 @@ type omission struct{ byLimit, byAge int }
 
 // chooseBenchmarks gives the newest that have ended and the newest that have
 // not, at most as many of each as the limit, and none that ended too long ago.
-func chooseBenchmarks(items []v1alpha1.NFSBenchmark, limits Limits, now time.Time) ([]*v1alpha1.NFSBenchmark, omission) {
+func chooseBenchmarks(items []v1alpha1.NFSBenchmark, limits Limits,
+	now time.Time,
+) ([]*v1alpha1.NFSBenchmark, omission) {
 	var (
 		ended, other []*v1alpha1.NFSBenchmark
 		left         omission

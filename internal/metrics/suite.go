@@ -16,7 +16,8 @@ func exportSuite(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int) {
 	if phase == "" {
 		phase = v1alpha1.SuitePending
 	}
-	s.send("suite_info", 1, suite.Namespace, suite.Name, string(phase), string(st.Verdict), strconv.FormatBool(suite.Spec.Schedule != nil))
+	s.send("suite_info", 1, suite.Namespace, suite.Name, string(phase), string(st.Verdict),
+		strconv.FormatBool(suite.Spec.Schedule != nil))
 	if m := st.Matrix; m != nil {
 		s.send("suite_planned_benchmarks", float64(m.Benchmarks), own...)
 	}
@@ -27,7 +28,8 @@ func exportSuite(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int) {
 		s.send("suite_progress_ratio", float64(r.Percent)/perCent, own...)
 		sendTime(s, "suite_last_run_start_timestamp_seconds", r.StartTime, own)
 	}
-	sendTime(s, "suite_last_run_completion_timestamp_seconds", lastEnd(st, func(v1alpha1.SuiteHistoryEntry) bool { return true }), own)
+	sendTime(s, "suite_last_run_completion_timestamp_seconds",
+		lastEnd(st, func(v1alpha1.SuiteHistoryEntry) bool { return true }), own)
 	sendTime(s, "suite_last_success_timestamp_seconds", lastEnd(st, func(e v1alpha1.SuiteHistoryEntry) bool {
 		return e.Phase == v1alpha1.SuiteSucceeded
 	}), own)

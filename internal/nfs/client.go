@@ -125,7 +125,9 @@ func (c *Client) Lookup(ctx context.Context, dir FileHandle, name string) (FileH
 
 // Create makes a regular file. With exclusive a name that is taken is an error
 // (IsExist); without, the existing file is returned as it is.
-func (c *Client) Create(ctx context.Context, dir FileHandle, name string, mode uint32, exclusive bool) (FileHandle, error) {
+func (c *Client) Create(ctx context.Context, dir FileHandle, name string, mode uint32,
+	exclusive bool,
+) (FileHandle, error) {
 	fh, err := c.proto.create(ctx, dir, name, creation{Kind: TypeRegular, Mode: mode, Exclusive: exclusive})
 	return fh, explain("create", name, err)
 }

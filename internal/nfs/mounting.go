@@ -194,7 +194,8 @@ func listed(ctx context.Context, conn *rpc.Conn, refusal error, export string) s
 	if len(exports) > most {
 		names = append(names, "...")
 	}
-	return fmt.Sprintf(", or has no such export: it lists %s for this client and not %s", strings.Join(names, ", "), export)
+	return fmt.Sprintf(", or has no such export: it lists %s for this client and not %s",
+		strings.Join(names, ", "), export)
 }
 
 func portHint(local net.Addr) string {

@@ -218,7 +218,8 @@ func (a *Admin) notable(ctx context.Context) ([]runfile.OracleParameter, error) 
 	if err != nil {
 		return nil, err
 	}
-	matters := strings.Fields("control_management_pack_access cpu_count db_block_size db_cache_size db_file_multiblock_read_count " +
+	matters := strings.Fields("control_management_pack_access cpu_count db_block_size db_cache_size " +
+		"db_file_multiblock_read_count " +
 		"disk_asynch_io dnfs_batch_size enable_dnfs_dispatcher filesystemio_options memory_target parallel_max_servers " +
 		"pga_aggregate_target processes sga_max_size sga_target shared_pool_size statistics_level timed_statistics")
 	all, keep := byName(list), map[string]bool{}
@@ -307,7 +308,8 @@ func (a *Admin) activeSessions(ctx context.Context) ([]session, error) {
 		var s session
 		var user, machine, program, event sql.NullString
 		err := r.Scan(&s.id[0], &s.id[1], &user, &machine, &program, &event)
-		s.what = fmt.Sprintf("%s, %s on %s (instance %d, SID %d, %s)", user.String, program.String, machine.String, s.id[0], s.id[1], event.String)
+		s.what = fmt.Sprintf("%s, %s on %s (instance %d, SID %d, %s)", user.String, program.String, machine.String, s.id[0],
+			s.id[1], event.String)
 		return s, err
 	})
 }

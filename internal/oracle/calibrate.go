@@ -19,7 +19,10 @@ type lack struct{ code, sentence string }
 // error, whose code is that of the first. It changes nothing.
 func (a *Admin) CheckCalibration(ctx context.Context) error {
 	var all []lack
-	for _, check := range []func(context.Context) ([]lack, error){a.checkSession, a.checkInstances, a.checkParameters, a.checkFiles, a.checkStatus} {
+	for _, check := range []func(context.Context) ([]lack, error){
+		a.checkSession, a.checkInstances, a.checkParameters,
+		a.checkFiles, a.checkStatus,
+	} {
 		found, err := check(ctx)
 		if err != nil {
 			return err
@@ -45,11 +48,15 @@ func (a *Admin) checkSession(ctx context.Context) ([]lack, error) {
 		}
 		var list []lack
 		if dba.String != "TRUE" {
-			list = append(list, lack{runfile.FailurePrivilege, "CALIBRATE_IO must be called AS SYSDBA: use sys, or another user of the password file"})
+			list = append(list, lack{
+				runfile.FailurePrivilege,
+				"CALIBRATE_IO must be called AS SYSDBA: use sys, or another user of the password file",
+			})
 		}
 		if cdb.String == "YES" && container.String != "CDB$ROOT" {
 			list = append(list, lack{runfile.FailureUnsupported, fmt.Sprintf(
-				"CALIBRATE_IO runs in CDB$ROOT, and the connection is to %s: connect to a service of the root container", container.String)})
+				"CALIBRATE_IO runs in CDB$ROOT, and the connection is to %s: connect to a service of the root container",
+				container.String)})
 		}
 		return list, nil
 	})
@@ -64,7 +71,10 @@ func (a *Admin) checkInstances(ctx context.Context) ([]lack, error) {
 	var list []lack
 	for _, i := range instances {
 		if i.status != "OPEN" {
-			list = append(list, lack{runfile.FailureDatabaseNotReady, fmt.Sprintf("instance %s is %s: CALIBRATE_IO needs all of them OPEN", i.Name, i.status)})
+			list = append(list, lack{
+				runfile.FailureDatabaseNotReady,
+				fmt.Sprintf("instance %s is %s: CALIBRATE_IO needs all of them OPEN", i.Name, i.status),
+			})
 		}
 	}
 	return list, err
@@ -74,7 +84,10 @@ func (a *Admin) checkParameters(ctx context.Context) ([]lack, error) {
 	values, err := a.Parameters(ctx, []string{"timed_statistics", "disk_asynch_io"})
 	var list []lack
 	if v := values["timed_statistics"]; strings.Contains(v, "FALSE") {
-		list = append(list, lack{runfile.FailureTimedStatistics, "timed_statistics is " + v + ": set it to TRUE, or statistics_level to TYPICAL"})
+		list = append(list, lack{
+			runfile.FailureTimedStatistics,
+			"timed_statistics is " + v + ": set it to TRUE, or statistics_level to TYPICAL",
+		})
 	}
 	if v := values["disk_asynch_io"]; strings.Contains(v, "FALSE") {
 		list = append(list, lack{runfile.FailureAsyncIO, "disk_asynch_io is " + v + ": set it to TRUE and restart"})
@@ -95,7 +108,10 @@ func (a *Admin) checkFiles(ctx context.Context) ([]lack, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return []lack{{runfile.FailureAsyncIO, "V$IOSTAT_FILE has no datafile: is this the root container, and is the database open?"}}, nil
+		return []lack{{
+			runfile.FailureAsyncIO,
+			"V$IOSTAT_FILE has no datafile: is this the root container, and is the database open?",
+		}}, nil
 	}
 	off, example := 0, file{}
 	for _, f := range files {
@@ -109,7 +125,8 @@ func (a *Admin) checkFiles(ctx context.Context) ([]lack, error) {
 	}
 	values, err := a.Parameters(ctx, []string{"filesystemio_options"})
 	return []lack{{runfile.FailureAsyncIO, fmt.Sprintf(
-		"%d of %d datafiles have no asynchronous I/O (%s: %s through %s) while filesystemio_options is %q: set it to SETALL and restart, or use Direct NFS",
+		"%d of %d datafiles have no asynchronous I/O (%s: %s through %s) while filesystemio_options is %q: set it to "+
+			"SETALL and restart, or use Direct NFS",
 		off, len(files), example.name, example.asynch, example.access, values["filesystemio_options"])}}, err
 }
 
@@ -120,7 +137,10 @@ func (a *Admin) checkStatus(ctx context.Context) ([]lack, error) {
 		return status.String, err
 	})
 	if slices.Contains(states, "IN PROGRESS") {
-		return []lack{{runfile.FailureBusy, "another CALIBRATE_IO is in progress (V$IO_CALIBRATION_STATUS): wait for its end"}}, err
+		return []lack{{
+			runfile.FailureBusy,
+			"another CALIBRATE_IO is in progress (V$IO_CALIBRATION_STATUS): wait for its end",
+		}}, err
 	}
 	return nil, err
 }

@@ -46,7 +46,8 @@ func Explain(err error) error {
 		return err
 	}
 	if full := regexp.MustCompile(`(?i)no space left on device|disk quota exceeded`); full.MatchString(text) {
-		return Fail(runfile.FailureNoSpace, "the storage of the database is full ("+numbers[0]+"): make the volume or the quota larger, or the load smaller", err)
+		return Fail(runfile.FailureNoSpace, "the storage of the database is full ("+numbers[0]+"): make the volume or the "+
+			"quota larger, or the load smaller", err)
 	}
 	all := explanations()
 	var general string
@@ -147,20 +148,39 @@ func explanations() map[string]explanation {
 			code: notReady, what: "the database did not answer in time",
 			fix: "check that the pod may reach host and port (network policy, firewall)",
 		},
-		"ORA-12545": {code: notReady, what: "the host of the connect string has no address", fix: "check its name, as a pod resolves it"},
+		"ORA-12545": {
+			code: notReady, what: "the host of the connect string has no address",
+			fix: "check its name, as a pod resolves it",
+		},
 		"ORA-12516 ORA-12518 ORA-12519 ORA-12520": {
 			code: notReady, what: "the listener has no server process left for this session",
 			fix: "raise the init parameter processes, or use fewer users",
 		},
 		"ORA-12537 ORA-12547": {
 			code: notReady, what: "the listener closed the connection",
-			fix: "look at the listener's and the alert log; a filter on client addresses, or a server that cannot start, does this",
+			fix: "look at the listener's and the alert log; a filter on client addresses, or a server that cannot start, " +
+				"does this",
 		},
-		"ORA-12637": {code: notReady, what: "the connection hung while it was made", fix: "set DISABLE_OOB=ON in sqlnet.ora of the client"},
-		"ORA-01033": {code: notReady, what: "the database is starting or shutting down", fix: "wait until it is open, or look at its alert log"},
-		"ORA-01034": {code: notReady, what: "the database is not started", fix: "start it, or look at its alert log for why it ended"},
-		"ORA-27101": {code: notReady, what: "the instance does not run", fix: "start it, or look at its alert log for why it ended", general: true},
-		"ORA-01109": {code: notReady, what: "the database is not open", fix: "open it (ALTER DATABASE OPEN; ALTER PLUGGABLE DATABASE ... OPEN)"},
+		"ORA-12637": {
+			code: notReady, what: "the connection hung while it was made",
+			fix: "set DISABLE_OOB=ON in sqlnet.ora of the client",
+		},
+		"ORA-01033": {
+			code: notReady, what: "the database is starting or shutting down",
+			fix: "wait until it is open, or look at its alert log",
+		},
+		"ORA-01034": {
+			code: notReady, what: "the database is not started",
+			fix: "start it, or look at its alert log for why it ended",
+		},
+		"ORA-27101": {
+			code: notReady, what: "the instance does not run",
+			fix: "start it, or look at its alert log for why it ended", general: true,
+		},
+		"ORA-01109": {
+			code: notReady, what: "the database is not open",
+			fix: "open it (ALTER DATABASE OPEN; ALTER PLUGGABLE DATABASE ... OPEN)",
+		},
 		"ORA-00442": {
 			code: notReady, what: "Oracle Free runs one instance on a machine, and there is another",
 			fix: "place the pod on a node without one, or use another edition",
@@ -168,17 +188,30 @@ func explanations() map[string]explanation {
 		// Who may do what
 		"ORA-01017 ORA-01005": {
 			code: runfile.FailurePassword, what: "the database refused the user name or the password",
-			fix: "put those of the database into the Secret that the benchmark names; a database that was created earlier keeps its first password",
+			fix: "put those of the database into the Secret that the benchmark names; a database that was created earlier " +
+				"keeps its first password",
 		},
-		"ORA-28000": {code: runfile.FailurePassword, what: "the account is locked", fix: "correct the password in the Secret, then unlock it with ALTER USER ... ACCOUNT UNLOCK"},
-		"ORA-28001": {code: runfile.FailurePassword, what: "the password has expired", fix: "give the user a new one and put it into the Secret"},
-		"ORA-01031": {code: runfile.FailurePrivilege, what: "the user lacks a privilege", fix: "use a user that may connect AS SYSDBA, such as sys, " +
-			"and a password file that knows it"},
+		"ORA-28000": {
+			code: runfile.FailurePassword, what: "the account is locked",
+			fix: "correct the password in the Secret, then unlock it with ALTER USER ... ACCOUNT UNLOCK",
+		},
+		"ORA-28001": {
+			code: runfile.FailurePassword, what: "the password has expired",
+			fix: "give the user a new one and put it into the Secret",
+		},
+		"ORA-01031": {
+			code: runfile.FailurePrivilege, what: "the user lacks a privilege",
+			fix: "use a user that may connect AS SYSDBA, such as sys, " +
+				"and a password file that knows it",
+		},
 		"ORA-65096": {
 			code: runfile.FailureUnsupported, what: "schemas cannot be made in the root container of a database",
 			fix: "name a service of a pluggable database in database.external.services",
 		},
-		"ORA-01950 ORA-01536": {code: runfile.FailurePrivilege, what: "the user has no quota on the tablespace", fix: "give it one with ALTER USER ... QUOTA UNLIMITED ON"},
+		"ORA-01950 ORA-01536": {
+			code: runfile.FailurePrivilege, what: "the user has no quota on the tablespace",
+			fix: "give it one with ALTER USER ... QUOTA UNLIMITED ON",
+		},
 		// Running
 		"ORA-03113 ORA-03114 ORA-03135 ORA-12571": {
 			code: ended, what: "the connection to the database was lost",
@@ -188,8 +221,14 @@ func explanations() map[string]explanation {
 			code: ended, what: "the connection to the database is closed", general: true,
 			fix: "look at the alert log for why the server process or the instance ended",
 		},
-		"ORA-00028 ORA-02396": {code: ended, what: "the session was killed", fix: "ask who did it; a profile with a time limit does it, too"},
-		"ORA-01089 ORA-01092": {code: ended, what: "the instance is being shut down", fix: "look at the alert log for who asked for it"},
+		"ORA-00028 ORA-02396": {
+			code: ended, what: "the session was killed",
+			fix: "ask who did it; a profile with a time limit does it, too",
+		},
+		"ORA-01089 ORA-01092": {
+			code: ended, what: "the instance is being shut down",
+			fix: "look at the alert log for who asked for it",
+		},
 		"ORA-00020 ORA-00018": {
 			code: runfile.FailureParameter, what: "the instance has no process left for another session",
 			fix: "raise the init parameter processes, or use fewer users",
@@ -206,20 +245,35 @@ func explanations() map[string]explanation {
 			code: runfile.FailureParameter, what: "the instance runs without an spfile",
 			fix: "CREATE SPFILE FROM MEMORY and restart, or leave out the parameters",
 		},
-		"ORA-01013": {code: runfile.FailureCancelled, what: "the statement was cancelled", fix: "it ran longer than the run allows, or the run was ended"},
-		"ORA-00604": {code: runfile.FailureSQL, what: "a statement of the database's own failed", fix: "see the other errors", general: true},
-		"ORA-12801": {code: runfile.FailureSQL, what: "a parallel query server failed", fix: "see the other errors", general: true},
+		"ORA-01013": {
+			code: runfile.FailureCancelled, what: "the statement was cancelled",
+			fix: "it ran longer than the run allows, or the run was ended",
+		},
+		"ORA-00604": {
+			code: runfile.FailureSQL, what: "a statement of the database's own failed", fix: "see the other errors",
+			general: true,
+		},
+		"ORA-12801": {
+			code: runfile.FailureSQL, what: "a parallel query server failed", fix: "see the other errors",
+			general: true,
+		},
 		// Files and space
 		"ORA-01653 ORA-01654 ORA-01658 ORA-01659 ORA-01688 ORA-01691": {
 			code: full, what: "the tablespace is full",
 			fix: "add space to it, or make scale, scanTableSize or schemas smaller",
 		},
-		"ORA-01652": {code: full, what: "the temporary tablespace is full, or the one that an index is built in", fix: "add space to it, or make scale smaller"},
+		"ORA-01652": {
+			code: full, what: "the temporary tablespace is full, or the one that an index is built in",
+			fix: "add space to it, or make scale smaller",
+		},
 		"ORA-12953 ORA-12954": {
 			code: full, what: "this edition allows no more user data (12 GB in Oracle Free)",
 			fix: "make schemas x (scale + scanTableSize) smaller, or use another edition",
 		},
-		"ORA-00257": {code: full, what: "the archiver has no space, and the database waits", fix: "free the recovery area, or switch archiving off for the benchmark"},
+		"ORA-00257": {
+			code: full, what: "the archiver has no space, and the database waits",
+			fix: "free the recovery area, or switch archiving off for the benchmark",
+		},
 		"ORA-30036": {code: full, what: "the undo tablespace is full", fix: "add space to it, or lower updatePercent"},
 		"ORA-27054": {
 			code: runfile.FailureUnsupported, what: "Oracle refuses the options that the NFS volume is mounted with",
@@ -235,7 +289,8 @@ func explanations() map[string]explanation {
 		},
 		"ORA-01119 ORA-27040 ORA-27041": {
 			code: runfile.FailureIO, what: "a file of the database could not be made or opened",
-			fix: "check that the directory exists and belongs to the owner of the database (54321 in Oracle's images)", general: true,
+			fix:     "check that the directory exists and belongs to the owner of the database (54321 in Oracle's images)",
+			general: true,
 		},
 		// CALIBRATE_IO
 		"ORA-56708": {
@@ -249,10 +304,14 @@ func explanations() map[string]explanation {
 		// The client library
 		"DPI-1047": {
 			code: client, what: "Oracle's client library was not found, or not loaded",
-			fix: "use an image with ORACLE_HOME/lib/libclntsh.so or Instant Client in it, and libaio; it must not be one of Alpine",
+			fix: "use an image with ORACLE_HOME/lib/libclntsh.so or Instant Client in it, and libaio; it must not be one of " +
+				"Alpine",
 		},
-		"DPI-1072 DPI-1050": {code: client, what: "Oracle's client library is of a release that is not supported", fix: "use an image with client 12.1 or later; " +
-			"some functions need 19 or later"},
+		"DPI-1072 DPI-1050": {
+			code: client, what: "Oracle's client library is of a release that is not supported",
+			fix: "use an image with client 12.1 or later; " +
+				"some functions need 19 or later",
+		},
 	} {
 		for n := range strings.FieldsSeq(numbers) {
 			table[n] = e

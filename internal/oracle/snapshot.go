@@ -129,7 +129,10 @@ func scanFile(r *sql.Rows) (runfile.OracleFile, error) {
 
 // counts lists what a file counts, so that sums and differences leave out none.
 func counts(f *runfile.OracleFile) ([]*int64, []*float64) {
-	numbers := []*int64{&f.SmallReads, &f.SmallSyncReads, &f.LargeReads, &f.SmallReadMegabyte, &f.LargeReadMegabyte, &f.SmallWrites, &f.LargeWrites}
+	numbers := []*int64{
+		&f.SmallReads, &f.SmallSyncReads, &f.LargeReads, &f.SmallReadMegabyte, &f.LargeReadMegabyte,
+		&f.SmallWrites, &f.LargeWrites,
+	}
 	times := []*float64{&f.SmallReadTime, &f.SmallSyncReadTime, &f.LargeReadTime}
 	return numbers, times
 }

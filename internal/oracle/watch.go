@@ -60,7 +60,8 @@ func (w *Watch) Look(ctx context.Context) error {
 		var id, wtmax, rtmax sql.NullInt64
 		var server, export, version sql.NullString
 		err := r.Scan(&s.Instance, &id, &server, &export, &version, &wtmax, &rtmax)
-		s.Server, s.Export, s.Version, s.WriteMaxBytes, s.ReadMaxBytes = server.String, export.String, version.String, wtmax.Int64, rtmax.Int64
+		s.Server, s.Export, s.Version, s.WriteMaxBytes, s.ReadMaxBytes = server.String, export.String, version.String,
+			wtmax.Int64, rtmax.Int64
 		return s, err
 	})
 	if err != nil {
@@ -170,7 +171,8 @@ func (w *Watch) Result() runfile.DirectNFS {
 		})
 	}
 	slices.SortFunc(d.Channels, func(a, b runfile.DNFSChannel) int {
-		return cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Local, b.Local))
+		return cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Path, b.Path),
+			cmp.Compare(a.Local, b.Local))
 	})
 	if len(w.last) == 0 {
 		return d

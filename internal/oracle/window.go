@@ -129,7 +129,10 @@ func (d difference) buckets(event string) []runfile.LatencyBucket {
 			list = append(list, runfile.LatencyBucket{BelowMicroseconds: below, Count: count})
 		}
 	}
-	slices.SortFunc(list, func(a, b runfile.LatencyBucket) int { return cmp.Compare(a.BelowMicroseconds, b.BelowMicroseconds) })
+	slices.SortFunc(list, func(a, b runfile.LatencyBucket) int {
+		return cmp.Compare(a.BelowMicroseconds,
+			b.BelowMicroseconds)
+	})
 	return list
 }
 

@@ -46,7 +46,8 @@ func (p *parser) openBlock(key word) {
 // dropLocal complains about a local that is still waiting for its path.
 func (p *parser) dropLocal() {
 	if p.local.text != "" {
-		p.add(CodeLocalWithoutPath, p.local, `local %s is not followed by a path; write "path: ADDRESS" on the next line`, p.local.text)
+		p.add(CodeLocalWithoutPath, p.local, `local %s is not followed by a path; write "path: ADDRESS" on the next line`,
+			p.local.text)
 	}
 	p.local = word{}
 }
@@ -97,7 +98,8 @@ func (p *parser) dontRoute(name string, key word, colon bool, rest []word) {
 		p.add(CodeDontRouteColon, key, `dontroute is a bare word; remove the colon`)
 	}
 	if len(rest) > 0 {
-		p.add(CodeTrailingText, rest[0], "unexpected %q behind dontroute, which takes no value; to turn it off, remove the line", rest[0].text)
+		p.add(CodeTrailingText, rest[0],
+			"unexpected %q behind dontroute, which takes no value; to turn it off, remove the line", rest[0].text)
 	}
 	p.once(keyDontRoute, key, key)
 }
@@ -105,7 +107,8 @@ func (p *parser) dontRoute(name string, key word, colon bool, rest []word) {
 // single reads a key that takes one value and may appear once in a block.
 func (p *parser) single(name string, key word, rest []word) {
 	if name == keyVersion && p.block.sawExport {
-		p.add(CodeVersionAfterExport, key, "nfs_version stands behind an export line; put it before the first export of the server")
+		p.add(CodeVersionAfterExport, key,
+			"nfs_version stands behind an export line; put it before the first export of the server")
 	}
 	v, ok := p.value(key, rest)
 	if !ok {
@@ -119,7 +122,8 @@ func (p *parser) single(name string, key word, rest []word) {
 		p.checkSecurity(v)
 	case keyTimeout:
 		if _, ok := parseTimeout(v.text); !ok {
-			p.add(CodeBadTimeout, v, "mnt_timeout %q is not a positive number of seconds; write for example %d", v.text, DefaultMountTimeoutSeconds)
+			p.add(CodeBadTimeout, v, "mnt_timeout %q is not a positive number of seconds; write for example %d", v.text,
+				DefaultMountTimeoutSeconds)
 		}
 	case keyManagement:
 		if c := checkAddress(v.text); c != "" {

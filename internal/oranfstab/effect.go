@@ -8,7 +8,8 @@ const (
 		"NetApp documents both for small syntax errors; which of them this one causes is not confirmed."
 	effectDefault  = "May use the default value, ignore the file or hang at startup; which is not confirmed."
 	effectUnseen   = "Not confirmed: no Oracle document and no working file that is known has this form."
-	effectFallback = "Does not find the kernel's mount and silently leaves it to the kernel NFS client (Oracle documentation)."
+	effectFallback = "Does not find the kernel's mount and silently leaves it to the kernel NFS client (Oracle " +
+		"documentation)."
 )
 
 // effect says what Oracle does with a file that breaks the rule, in sentences
@@ -44,11 +45,13 @@ func blockEffect(c Code) string {
 	case CodeMissingPath:
 		return "Has no address to connect to for this server; what it does then is not confirmed."
 	case CodeTooManyPaths:
-		return "Supports four per server (Oracle documentation); whether it ignores the rest or refuses the file is not confirmed."
+		return "Supports four per server (Oracle documentation); whether it ignores the rest or refuses the file is not " +
+			"confirmed."
 	case CodeDuplicatePath:
 		return "Opens a second channel between the same two addresses at best, which adds no bandwidth; not confirmed."
 	case CodeLocalWithoutPath:
-		return "Pairs each local with the path that follows it (Oracle documentation); without one it may leave the route to the operating system, not confirmed."
+		return "Pairs each local with the path that follows it (Oracle documentation); without one it may leave the route " +
+			"to the operating system, not confirmed."
 	case CodeMixedLocal:
 		return "Leaves the route of this path to the operating system (Oracle documentation)."
 	case CodeDuplicateServer:
@@ -69,16 +72,19 @@ func blockEffect(c Code) string {
 func exportEffect(c Code) string {
 	switch c {
 	case CodeMissingExport:
-		return "Uses this server for no file: a mount that no export line names gets one path and NFSv3, or the kernel NFS client."
+		return "Uses this server for no file: a mount that no export line names gets one path and NFSv3, or the kernel " +
+			"NFS client."
 	case CodeRelativePath, CodePathWithBlank:
 		return effectFallback
 	case CodeUncleanPath:
-		return "Compares with the kernel's mount table, which has no such slashes or dots; if the comparison is literal (not confirmed), " +
+		return "Compares with the kernel's mount table, which has no such slashes or dots; if the comparison is literal " +
+			"(not confirmed), " +
 			"it silently leaves the mount to the kernel NFS client."
 	case CodeDuplicateMount:
 		return "Can serve one mount point from one export only; which of the two it uses is not confirmed."
 	case CodeDuplicateExport:
-		return "Serves both mounts; with Direct NFS the kernel mounts of one volume need nosharecache when they are nested (NetApp documentation)."
+		return "Serves both mounts; with Direct NFS the kernel mounts of one volume need nosharecache when they are " +
+			"nested (NetApp documentation)."
 	case CodeTooLong:
 		return "Shows no more than this in V$DNFS_SERVERS; what it does with more is not confirmed."
 	default:
@@ -95,9 +101,11 @@ func valueEffect(c Code) string {
 	case CodeRootIDIgnored:
 		return "Ignores the value 0 (Oracle documentation); the default is 65534."
 	case CodePNFSSecurity:
-		return "Supports Parallel NFS with security sys only (Oracle documentation); how it fails with another is not confirmed."
+		return "Supports Parallel NFS with security sys only (Oracle documentation); how it fails with another is not " +
+			"confirmed."
 	case CodeKerberosServerName:
-		return "Requires the fully qualified host name as the label for Kerberos (Oracle documentation); how it fails without is not confirmed."
+		return "Requires the fully qualified host name as the label for Kerberos (Oracle documentation); how it fails " +
+			"without is not confirmed."
 	default:
 		return ""
 	}
@@ -108,11 +116,14 @@ func networkEffect(c Code) string {
 	case CodeBadAddress:
 		return "Cannot connect to it; whether it uses the other paths or hangs at startup is not confirmed."
 	case CodeNoTrunking:
-		return "Gets no multipath over NFSv4.1 from ONTAP, which has no client ID trunking (NetApp documentation). For pNFS and for other servers: not confirmed."
+		return "Gets no multipath over NFSv4.1 from ONTAP, which has no client ID trunking (NetApp documentation). For " +
+			"pNFS and for other servers: not confirmed."
 	case CodeSameSubnet:
-		return "Does not get several paths in one subnet to work properly on Linux, not even with dontroute (Oracle and NetApp documentation)."
+		return "Does not get several paths in one subnet to work properly on Linux, not even with dontroute (Oracle and " +
+			"NetApp documentation)."
 	case CodeHostName:
-		return "Can crash or corrupt data when the address changes between two lookups, as with round robin DNS (NetApp documentation)."
+		return "Can crash or corrupt data when the address changes between two lookups, as with round robin DNS (NetApp " +
+			"documentation)."
 	case CodeIPv6Address:
 		return "Whether it accepts IPv6 addresses here is not confirmed."
 	default:

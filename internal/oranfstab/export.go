@@ -50,9 +50,11 @@ func (p *parser) operand(key word, rest []word, next string) (value word, after 
 	switch {
 	case len(own) == 1:
 	case i >= 0:
-		p.add(CodePathWithBlank, own[1], "unexpected %q before %s; the line is %s, and no path may have a blank", own[1].text, next, exportForm)
+		p.add(CodePathWithBlank, own[1], "unexpected %q before %s; the line is %s, and no path may have a blank", own[1].text,
+			next, exportForm)
 	case next != keyMount: // else the missing mount is what is wrong
-		p.add(CodeTrailingText, own[1], "unexpected %q; the line is %s, and no path may have a blank", own[1].text, exportForm)
+		p.add(CodeTrailingText, own[1], "unexpected %q; the line is %s, and no path may have a blank",
+			own[1].text, exportForm)
 	}
 	return own[0], after
 }
@@ -61,7 +63,8 @@ func (p *parser) checkExport(e exportLine) {
 	p.checkDirectory(keyExport, e.path, checkPath)
 	p.checkDirectory(keyMount, e.mount, checkMount)
 	if isWindowsPath(e.mount.text) {
-		p.add(CodeWindowsOnly, e.mount, "mount %q is a Windows path; on other systems write the path of the kernel mount", e.mount.text)
+		p.add(CodeWindowsOnly, e.mount, "mount %q is a Windows path; on other systems write the path of the kernel mount",
+			e.mount.text)
 	}
 	if e.security.text != "" {
 		p.checkSecurity(e.security)
@@ -77,6 +80,7 @@ func (p *parser) checkDirectory(name string, v word, check func(string) (complai
 		return
 	}
 	if clean := cleaned(v.text); clean != v.text {
-		p.add(CodeUncleanPath, v, "%s %q has superfluous slashes or dots; write %q as the kernel's mount table does", name, v.text, clean)
+		p.add(CodeUncleanPath, v, "%s %q has superfluous slashes or dots; write %q as the kernel's mount table does", name,
+			v.text, clean)
 	}
 }

@@ -29,7 +29,8 @@ func checkBlocks(l *log, blocks []*block, last int) {
 func checkServerName(l *log, b *block, seen map[string]word) {
 	name := strings.ToLower(b.name.text)
 	if first, again := seen[name]; again {
-		l.add(CodeDuplicateServer, b.name, "server %q is on line %d already; labels have to be unique", b.name.text, first.line)
+		l.add(CodeDuplicateServer, b.name, "server %q is on line %d already; labels have to be unique",
+			b.name.text, first.line)
 		return
 	}
 	seen[name] = b.name
@@ -50,7 +51,8 @@ func checkChannels(l *log, b *block) {
 	paired := slices.ContainsFunc(b.channels, func(c channel) bool { return c.local.text != "" })
 	for _, c := range b.channels {
 		if paired && c.local.text == "" {
-			l.add(CodeMixedLocal, c.path, "path %s has no local, but others of the server have one; add a local line before it", c.path.text)
+			l.add(CodeMixedLocal, c.path, "path %s has no local, but others of the server have one; add a local line before it",
+				c.path.text)
 		}
 		key := pair{c.local.text, c.path.text}
 		if first, again := seen[key]; again {
@@ -80,7 +82,8 @@ func checkSubnet(l *log, name string, w word, seen map[netip.Prefix]word) {
 		return
 	}
 	if first, again := seen[net]; again {
-		l.add(CodeSameSubnet, w, "%s %s seems to be in one subnet with %s on line %d (a /%d is assumed); give each path a subnet of its own",
+		l.add(CodeSameSubnet, w, "%s %s seems to be in one subnet with %s on line %d (a /%d is assumed); give each path a "+
+			"subnet of its own",
 			name, w.text, first.text, first.line, net.Bits())
 		return
 	}
@@ -137,7 +140,8 @@ func checkSecurities(l *log, b *block) {
 		}
 	}
 	if kerberos && b.name.text != "" && !isQualified(b.name.text) {
-		l.add(CodeKerberosServerName, b.name, "Kerberos needs the full host name of the server as its label, such as nas1.example.com; it is %q", b.name.text)
+		l.add(CodeKerberosServerName, b.name,
+			"Kerberos needs the full host name of the server as its label, such as nas1.example.com; it is %q", b.name.text)
 	}
 }
 

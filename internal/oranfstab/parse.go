@@ -99,7 +99,8 @@ func (p *parser) statement(words []word) {
 	case keyMount:
 		p.add(CodeMountNotOnExportLine, key, `mount has to follow the export on its line: "export: PATH mount: PATH"`)
 	case keySecurity:
-		p.add(CodeSecurityNotOnExportLine, key, `security has to follow the mount on the line of the export; for all exports of a server use security_default`)
+		p.add(CodeSecurityNotOnExportLine, key,
+			`security has to follow the mount on the line of the export; for all exports of a server use security_default`)
 	default:
 		p.openBlock(key)
 		p.attribute(name, key, colon, rest)

@@ -38,7 +38,8 @@ func scan(l *log, src string) (lines [][]word, last int) {
 		last++
 		text, terminated := strings.CutSuffix(text, "\n")
 		if !terminated {
-			l.add(CodeNoFinalNewline, word{line: last, column: 1 + utf8.RuneCountInString(text)}, "the last line does not end with a newline; add one")
+			l.add(CodeNoFinalNewline, word{line: last, column: 1 + utf8.RuneCountInString(text)},
+				"the last line does not end with a newline; add one")
 		}
 		if cut, found := strings.CutSuffix(text, "\r"); found {
 			text = cut

@@ -71,7 +71,10 @@ type Instance struct {
 
 // InstanceOf fills in what the user left out, as the images have it.
 func InstanceOf(c *v1alpha1.DatabaseContainer) Instance {
-	i := Instance{Distribution: c.Distribution, SID: strings.ToUpper(c.SID), PDB: strings.ToUpper(c.PDB), MemoryBytes: memory(c)}
+	i := Instance{
+		Distribution: c.Distribution, SID: strings.ToUpper(c.SID), PDB: strings.ToUpper(c.PDB),
+		MemoryBytes: memory(c),
+	}
 	if i.Distribution == "" {
 		i.Distribution = v1alpha1.DistributionOracle
 		if strings.Contains(c.Image, "gvenzl") {
@@ -120,7 +123,8 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 			connects = []string{x.ConnectString}
 		}
 		return &runfile.Database{
-			Kind: runfile.DatabaseExternal, AdminConnect: x.ConnectString, Connects: connects, Role: roleSYSDBA, DirectNFS: direct,
+			Kind: runfile.DatabaseExternal, AdminConnect: x.ConnectString, Connects: connects, Role: roleSYSDBA,
+			DirectNFS: direct,
 		}
 	}
 	c := d.Container
@@ -157,7 +161,8 @@ func parameters(c *v1alpha1.DatabaseContainer, i Instance, direct bool) map[stri
 		out[name] = value
 	}
 	derive("sga_target", fmt.Sprintf("%dM", i.SGAMegabytes), "sga_max_size", "memory_target", "memory_max_target")
-	derive("pga_aggregate_target", fmt.Sprintf("%dM", i.PGAMegabytes), "pga_aggregate_limit", "memory_target", "memory_max_target")
+	derive("pga_aggregate_target", fmt.Sprintf("%dM", i.PGAMegabytes), "pga_aggregate_limit", "memory_target",
+		"memory_max_target")
 	if !direct {
 		derive("filesystemio_options", "SETALL")
 	}

@@ -69,7 +69,8 @@ func selectPaths(p v1alpha1.Protocol, addresses []string, s *runfile.Survey) ([]
 
 func oneLIF(s *runfile.Survey, local bool) ([]v1alpha1.Path, error) {
 	if s == nil || s.Volume == nil || s.Volume.Node == "" {
-		return nil, fmt.Errorf("%w: the array does not tell which one node owns the volume, so Local and Remote mean nothing: use protocol.paths.select: All or Explicit", ErrNoPath)
+		return nil, fmt.Errorf("%w: the array does not tell which one node owns the volume, so Local and Remote mean "+
+			"nothing: use protocol.paths.select: All or Explicit", ErrNoPath)
 	}
 	for _, l := range byName(s.LIFs) {
 		if isUp(l) && l.Node != "" && (l.Node == s.Volume.Node) == local {
@@ -80,7 +81,8 @@ func oneLIF(s *runfile.Survey, local bool) ([]v1alpha1.Path, error) {
 	if local {
 		where = "on node " + s.Volume.Node + ", which owns volume " + s.Volume.Name
 	}
-	return nil, fmt.Errorf("%w: the SVM has no NFS LIF that is up %s: create one (network interface create -vserver ... -service-policy default-data-files -home-node ...), or use another protocol.paths.select", ErrNoPath, where)
+	return nil, fmt.Errorf("%w: the SVM has no NFS LIF that is up %s: create one (network interface create -vserver "+
+		"... -service-policy default-data-files -home-node ...), or use another protocol.paths.select", ErrNoPath, where)
 }
 
 // allLIFs are those of every subnet, at most as many as the client can use.
@@ -106,7 +108,8 @@ func allLIFs(p v1alpha1.Protocol, s *runfile.Survey) ([]v1alpha1.Path, error) {
 		paths = append(paths, v1alpha1.Path{Path: l.Address})
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("%w: none of the %d NFS LIFs is up: see 'network interface show -vserver SVM'", ErrNoPath, len(lifs))
+		return nil, fmt.Errorf("%w: none of the %d NFS LIFs is up: see 'network interface show -vserver SVM'",
+			ErrNoPath, len(lifs))
 	}
 	return paths, nil
 }
@@ -138,7 +141,10 @@ func network(l runfile.LIF) (netip.Prefix, bool) {
 func channels(paths []v1alpha1.ResolvedPath) []runfile.PlanChannel {
 	out := make([]runfile.PlanChannel, 0, len(paths))
 	for _, p := range paths {
-		out = append(out, runfile.PlanChannel{Local: p.Local, Path: p.Path, LIF: p.LIF, Node: p.Node, Locality: string(p.Locality)})
+		out = append(out, runfile.PlanChannel{
+			Local: p.Local, Path: p.Path, LIF: p.LIF, Node: p.Node,
+			Locality: string(p.Locality),
+		})
 	}
 	return out
 }

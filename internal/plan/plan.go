@@ -80,7 +80,8 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 		return e, nil
 	}
 	if len(t.Paths) == 0 {
-		return e, errors.New("no address of the server is known: name one in storage.export.servers or protocol.paths.explicit")
+		return e, errors.New("no address of the server is known: name one in storage.export.servers or " +
+			"protocol.paths.explicit")
 	}
 	e.Server, e.Channels = serverName(b, t), channels(t.Paths)
 	e.DontRoute = pr.DoNotRoute == v1alpha1.Enabled
@@ -107,7 +108,8 @@ func checkTrunking(b *v1alpha1.NFSBenchmark, t Target) error {
 	if isExternal(b) || len(t.Paths) < 2 || v != v1alpha1.NFSv40 && v != v1alpha1.NFSv41 {
 		return nil
 	}
-	return fmt.Errorf("%d paths with %s: Direct NFS uses several paths with NFSv3 only; name one in protocol.paths.explicit, or set protocol.version to NFSv3", len(t.Paths), v)
+	return fmt.Errorf("%d paths with %s: Direct NFS uses several paths with NFSv3 only; name one in "+
+		"protocol.paths.explicit, or set protocol.version to NFSv3", len(t.Paths), v)
 }
 
 // serverName is the label of the server block: that of the benchmark, or with

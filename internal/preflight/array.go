@@ -63,8 +63,10 @@ func driver(in Input) string {
 	case "", "ontap-nas", "ontap-nas-flexgroup":
 		return ""
 	case "ontap-nas-economy":
-		return fmt.Sprintf("Trident backend %s uses the driver ontap-nas-economy: its volumes are qtrees that share one FlexVol and its counters, so none can be measured alone; use a StorageClass with a backend of ontap-nas", b.Name)
+		return fmt.Sprintf("Trident backend %s uses the driver ontap-nas-economy: its volumes are qtrees that share one "+
+			"FlexVol and its counters, so none can be measured alone; use a StorageClass with a backend of ontap-nas", b.Name)
 	default:
-		return fmt.Sprintf("Trident backend %s uses the driver %s, which does not serve NFS from ONTAP: use a StorageClass with a backend of ontap-nas", b.Name, b.Driver)
+		return fmt.Sprintf("Trident backend %s uses the driver %s, which does not serve NFS from ONTAP: use a "+
+			"StorageClass with a backend of ontap-nas", b.Name, b.Driver)
 	}
 }

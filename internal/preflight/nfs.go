@@ -17,7 +17,8 @@ func service(in Input) string {
 		return ""
 	}
 	if in.isONTAP() {
-		return fmt.Sprintf("the NFS service of SVM %s is off: vserver nfs modify -vserver %s -access true", in.svm(), in.svm())
+		return fmt.Sprintf("the NFS service of SVM %s is off: vserver nfs modify -vserver %s -access true",
+			in.svm(), in.svm())
 	}
 	return "the NFS service of the array is off: switch it on there, or point storage at another"
 }
@@ -56,9 +57,11 @@ func protocol(in Input) string {
 	case names == "":
 		return ""
 	case in.isONTAP():
-		return fmt.Sprintf("protocol.version is %s and SVM %s does not offer %s: vserver nfs modify -vserver %s%s, or choose another protocol.version", in.version(), in.svm(), names, in.svm(), options)
+		return fmt.Sprintf("protocol.version is %s and SVM %s does not offer %s: vserver nfs modify -vserver %s%s, or "+
+			"choose another protocol.version", in.version(), in.svm(), names, in.svm(), options)
 	default:
-		return fmt.Sprintf("protocol.version is %s and the array does not offer %s for this file system: enable it there, or choose another protocol.version", in.version(), names)
+		return fmt.Sprintf("protocol.version is %s and the array does not offer %s for this file system: enable it there, "+
+			"or choose another protocol.version", in.version(), names)
 	}
 }
 
@@ -68,8 +71,11 @@ func transferSize(in Input) string {
 		return ""
 	}
 	if !in.isONTAP() {
-		return fmt.Sprintf("protocol.transferSize is %d bytes and the array moves at most %d in one READ or WRITE: lower protocol.transferSize to that", wanted.Value(), *most)
+		return fmt.Sprintf("protocol.transferSize is %d bytes and the array moves at most %d in one READ or WRITE: lower "+
+			"protocol.transferSize to that", wanted.Value(), *most)
 	}
 	raise := max((wanted.Value()+transferStepBytes-1)/transferStepBytes*transferStepBytes, leastTransferBytes)
-	return fmt.Sprintf("protocol.transferSize is %d bytes and SVM %s moves at most %d in one READ or WRITE: vserver nfs modify -vserver %s -tcp-max-xfer-size %d (set -privilege advanced; it holds for new mounts), or lower protocol.transferSize", wanted.Value(), in.svm(), *most, in.svm(), raise)
+	return fmt.Sprintf("protocol.transferSize is %d bytes and SVM %s moves at most %d in one READ or WRITE: vserver "+
+		"nfs modify -vserver %s -tcp-max-xfer-size %d (set -privilege advanced; it holds for new mounts), or lower "+
+		"protocol.transferSize", wanted.Value(), in.svm(), *most, in.svm(), raise)
 }

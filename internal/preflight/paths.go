@@ -25,7 +25,8 @@ func unknownLIF(in Input) string {
 		if _, err := netip.ParseAddr(address); err != nil || s.LIF(address) != nil {
 			return ""
 		}
-		return fmt.Sprintf("%s %s is no address that the array serves NFS at: use one of %s, or correct storage.array", field, address, strings.Join(has, ", "))
+		return fmt.Sprintf("%s %s is no address that the array serves NFS at: use one of %s, or correct storage.array", field,
+			address, strings.Join(has, ", "))
 	}
 	for _, p := range in.Target.Paths {
 		if m := unknown(pathField(in), p.Path); m != "" {
@@ -56,9 +57,12 @@ func lifDown(in Input) string {
 			continue
 		}
 		if in.isONTAP() {
-			return fmt.Sprintf("path %s (LIF %s) is down or disabled: network interface modify -vserver %s -lif %s -status-admin up, and look at its port (network port show -node %s)", l.Address, l.Name, in.svm(), l.Name, orPlaceholder(l.Node))
+			return fmt.Sprintf("path %s (LIF %s) is down or disabled: network interface modify -vserver %s -lif %s "+
+				"-status-admin up, and look at its port (network port show -node %s)", l.Address, l.Name, in.svm(), l.Name,
+				orPlaceholder(l.Node))
 		}
-		return fmt.Sprintf("path %s (%s) is down or disabled on the array: enable it there, or leave it out of protocol.paths", l.Address, l.Name)
+		return fmt.Sprintf("path %s (%s) is down or disabled on the array: enable it there, or leave it out of "+
+			"protocol.paths", l.Address, l.Name)
 	}
 	return ""
 }
@@ -88,7 +92,8 @@ func tooManyPaths(in Input) string {
 	if n < 2 || in.version() == v1alpha1.NFSv3 || !in.isONTAP() {
 		return ""
 	}
-	return fmt.Sprintf("%d paths with %s: with ONTAP, Direct NFS uses one path for each export from NFSv4 on; name one in protocol.paths.explicit, or set protocol.version to NFSv3", n, in.version())
+	return fmt.Sprintf("%d paths with %s: with ONTAP, Direct NFS uses one path for each export from NFSv4 on; name one "+
+		"in protocol.paths.explicit, or set protocol.version to NFSv3", n, in.version())
 }
 
 // sameSubnet goes by the prefixes that the array itself has for its LIFs.
@@ -102,7 +107,9 @@ func sameSubnet(in Input) string {
 		for _, b := range chosen[i+1:] {
 			other, known := subnet(b)
 			if known && network == other && addressOf(a) != addressOf(b) {
-				return fmt.Sprintf("paths %s (%s) and %s (%s) are both in %s: Linux sends all traffic of a subnet through one interface, so the second path gains nothing; leave one out of protocol.paths, or put the LIF into a subnet of its own", a.Address, a.Name, b.Address, b.Name, network)
+				return fmt.Sprintf("paths %s (%s) and %s (%s) are both in %s: Linux sends all traffic of a subnet through one "+
+					"interface, so the second path gains nothing; leave one out of protocol.paths, or put the LIF into a subnet of "+
+					"its own", a.Address, a.Name, b.Address, b.Name, network)
 			}
 		}
 	}

@@ -25,7 +25,8 @@ func exportPolicy(in Input) string {
 	if s == nil || len(s.Rules) == 0 || automatic(in) {
 		return ""
 	}
-	rules := slices.SortedStableFunc(slices.Values(s.Rules), func(a, b runfile.ExportRule) int { return cmp.Compare(a.Index, b.Index) })
+	rules := slices.SortedStableFunc(slices.Values(s.Rules),
+		func(a, b runfile.ExportRule) int { return cmp.Compare(a.Index, b.Index) })
 	var judged []netip.Addr
 	why := ""
 	for _, c := range s.Clients {
@@ -52,7 +53,8 @@ func automatic(in Input) bool {
 		return false
 	}
 	v := in.volume()
-	return v.ExportPolicy == v.Name || strings.HasPrefix(v.ExportPolicy, "trident-") || strings.HasSuffix(v.ExportPolicy, "empty")
+	return v.ExportPolicy == v.Name || strings.HasPrefix(v.ExportPolicy, "trident-") ||
+		strings.HasSuffix(v.ExportPolicy, "empty")
 }
 
 // refused says why the rules refuse a client; empty when they do not, or may not.
@@ -77,11 +79,14 @@ func unwanted(in Input, r runfile.ExportRule) string {
 	flavour := security(in)
 	switch {
 	case !grants(r.ReadOnly, flavour):
-		return fmt.Sprintf("rule %d does not let them read with %s (rorule %s)", r.Index, flavour, strings.Join(r.ReadOnly, ","))
+		return fmt.Sprintf("rule %d does not let them read with %s (rorule %s)", r.Index, flavour,
+			strings.Join(r.ReadOnly, ","))
 	case !grants(r.ReadWrite, flavour):
-		return fmt.Sprintf("rule %d does not let them write with %s (rwrule %s)", r.Index, flavour, strings.Join(r.ReadWrite, ","))
+		return fmt.Sprintf("rule %d does not let them write with %s (rwrule %s)", r.Index, flavour,
+			strings.Join(r.ReadWrite, ","))
 	case isRoot(in) && !roots(r.SuperUser, flavour):
-		return fmt.Sprintf("protocol.userID is 0 and rule %d makes root somebody else (superuser %s)", r.Index, strings.Join(r.SuperUser, ","))
+		return fmt.Sprintf("protocol.userID is 0 and rule %d makes root somebody else (superuser %s)", r.Index,
+			strings.Join(r.SuperUser, ","))
 	default:
 		return ""
 	}
@@ -94,7 +99,8 @@ func denial(in Input, clients []netip.Addr, why string) string {
 	for _, c := range clients {
 		names = append(names, c.String())
 	}
-	message := fmt.Sprintf("export policy %s of volume %s refuses the clients %s: %s", v.ExportPolicy, v.Name, strings.Join(names, ", "), why)
+	message := fmt.Sprintf("export policy %s of volume %s refuses the clients %s: %s", v.ExportPolicy, v.Name,
+		strings.Join(names, ", "), why)
 	if !in.isONTAP() {
 		return message + ": add a rule there with rw, and no_root_squash where protocol.userID is 0"
 	}
@@ -102,8 +108,10 @@ func denial(in Input, clients []netip.Addr, why string) string {
 	if isRoot(in) {
 		superuser = security(in)
 	}
-	return message + fmt.Sprintf(": vserver export-policy rule create -vserver %s -policyname %s -ruleindex 1 -clientmatch %s -protocol %s -rorule %s -rwrule %s -superuser %s",
-		in.svm(), cmp.Or(v.ExportPolicy, "<policy>"), strings.Join(names, ","), ruleProtocol(in.version()), security(in), security(in), superuser)
+	return message + fmt.Sprintf(": vserver export-policy rule create -vserver %s -policyname %s -ruleindex 1 "+
+		"-clientmatch %s -protocol %s -rorule %s -rwrule %s -superuser %s",
+		in.svm(), cmp.Or(v.ExportPolicy, "<policy>"), strings.Join(names,
+			","), ruleProtocol(in.version()), security(in), security(in), superuser)
 }
 
 func security(in Input) string {

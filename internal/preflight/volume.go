@@ -28,7 +28,9 @@ func moving(in Input) string {
 	if !v.Moving {
 		return ""
 	}
-	return fmt.Sprintf("volume %s is being moved, which is a load of its own and may change the node in the middle of the run: wait for its end (volume move show -vserver %s -volume %s), or end it (volume move abort -vserver %s -volume %s)", v.Name, in.svm(), v.Name, in.svm(), v.Name)
+	return fmt.Sprintf("volume %s is being moved, which is a load of its own and may change the node in the middle of "+
+		"the run: wait for its end (volume move show -vserver %s -volume %s), or end it (volume move abort -vserver %s "+
+		"-volume %s)", v.Name, in.svm(), v.Name, in.svm(), v.Name)
 }
 
 // full compares the space that is left with what the files need. Files that are
@@ -56,12 +58,14 @@ func full(in Input) string {
 	}
 	more := "use a larger volume or a smaller workload.raw.fileSize"
 	if in.isONTAP() {
-		more = fmt.Sprintf("volume size -vserver %s -volume %s -new-size ..., or a smaller workload.raw.fileSize", in.svm(), v.Name)
+		more = fmt.Sprintf("volume size -vserver %s -volume %s -new-size ..., or a smaller workload.raw.fileSize",
+			in.svm(), v.Name)
 	}
 	if in.Benchmark.Spec.Storage.Trident != nil {
 		more = "raise storage.trident.size, or lower workload.raw.fileSize"
 	}
-	return fmt.Sprintf("the files need %s (%s) and volume %s %s %s: %s", gibibytes(need), words, v.Name, what, gibibytes(*room), more)
+	return fmt.Sprintf("the files need %s (%s) and volume %s %s %s: %s", gibibytes(need), words, v.Name, what,
+		gibibytes(*room), more)
 }
 
 // product multiplies what is not negative; more than fits is as much as fits.

@@ -79,7 +79,8 @@ func oracleRan(r runfile.Result) bool {
 	if r.Plan.Database == nil {
 		return false
 	}
-	return !slices.ContainsFunc(r.Clients, func(c runfile.ClientResult) bool { return c.Load.Oracle != nil && c.Load.Oracle.StandIn })
+	return !slices.ContainsFunc(r.Clients,
+		func(c runfile.ClientResult) bool { return c.Load.Oracle != nil && c.Load.Oracle.StandIn })
 }
 
 func verdictCard(j judge.Judgement) doc.Card {

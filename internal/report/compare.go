@@ -148,14 +148,16 @@ func forestFigure(id string, groups [][]compare.Line, minimum float64) doc.Block
 		}
 		left += max(len(lines)-each, 0)
 	}
-	caption := "▲ better, ▼ worse, ○ no significant difference, ◇ significant and too small to matter, × too few repetitions to tell."
+	caption := "▲ better, ▼ worse, ○ no significant difference, ◇ significant and too small to matter, × too few " +
+		"repetitions to tell."
 	if minimum > 0 {
 		caption += fmt.Sprintf(" Grey: within %g %%, too small to matter.", minimum*100)
 	}
 	if left > 0 {
 		caption += fmt.Sprintf(" %d more are in the tables.", left)
 	}
-	description := fmt.Sprintf("%s in percent of the baseline, with confidence intervals.", Count(len(f.Rows), "difference"))
+	description := fmt.Sprintf("%s in percent of the baseline, with confidence intervals.",
+		Count(len(f.Rows), "difference"))
 	return doc.Block{Figure: &doc.Figure{
 		ID: id + "-forest", Title: "Differences from the baseline", Description: description, Draw: f.SVG, Caption: caption,
 	}}
@@ -256,7 +258,10 @@ func lineTable(lines []compare.Line) *doc.Table {
 
 // outcomeText is the answer with its symbol.
 func outcomeText(outcome string) string {
-	symbols := map[string]string{compare.Better: "▲ ", compare.Worse: "▼ ", compare.NoDifference: "~ ", compare.Negligible: "◇ "}
+	symbols := map[string]string{
+		compare.Better: "▲ ", compare.Worse: "▼ ", compare.NoDifference: "~ ",
+		compare.Negligible: "◇ ",
+	}
 	return symbols[outcome] + OutcomeWord(outcome)
 }
 

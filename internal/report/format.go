@@ -270,5 +270,6 @@ func ValidityMeaning(v judge.Validity) string {
 const (
 	SimulatedDatabaseNote = "The database was a stand-in for Oracle: no number here is one of Oracle."
 	SimulatedStorageNote  = "The storage was a stand-in: no number here is one of real storage."
-	DisclosureNote        = "This page shows numbers of Oracle software. Oracle's licences have forbidden to publish benchmark results without consent: check your licence, or ask Oracle, before you give this page away."
+	DisclosureNote        = "This page shows numbers of Oracle software. Oracle's licences have forbidden to publish " +
+		"benchmark results without consent: check your licence, or ask Oracle, before you give this page away."
 )

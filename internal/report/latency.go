@@ -170,7 +170,10 @@ func latencyCells(l *stats.Latency) []string {
 	if l.Bucketed {
 		prefix = "≤ "
 	}
-	for _, v := range []int64{l.P50Microseconds, l.P95Microseconds, l.P99Microseconds, l.P999Microseconds, l.MaxMicroseconds} {
+	for _, v := range []int64{
+		l.P50Microseconds, l.P95Microseconds, l.P99Microseconds, l.P999Microseconds,
+		l.MaxMicroseconds,
+	} {
 		if l.MeanOnly {
 			out = append(out, doc.Unknown)
 			continue
@@ -192,7 +195,10 @@ func (s spread) distribution() chart.Distribution {
 	sums := map[int]float64{}
 	for _, r := range s.ranges {
 		if s.bucketed {
-			d.Bars = append(d.Bars, chart.Bar{From: float64(max(r.From, 1)), To: float64(r.To + 1), Share: float64(r.Count) / total})
+			d.Bars = append(d.Bars, chart.Bar{
+				From: float64(max(r.From, 1)), To: float64(r.To + 1),
+				Share: float64(r.Count) / total,
+			})
 			continue
 		}
 		sums[int(math.Floor(math.Log10(float64(max(r.From+r.To, 2))/2)*barsPerDecade))] += float64(r.Count) / total
@@ -212,7 +218,10 @@ func (s spread) marks() []chart.Mark {
 	for _, m := range []struct {
 		label string
 		us    int64
-	}{{"p50", l.P50Microseconds}, {"p95", l.P95Microseconds}, {"p99", l.P99Microseconds}, {"p99.9", l.P999Microseconds}, {"max", l.MaxMicroseconds}} {
+	}{{"p50", l.P50Microseconds}, {"p95", l.P95Microseconds}, {"p99", l.P99Microseconds}, {
+		"p99.9",
+		l.P999Microseconds,
+	}, {"max", l.MaxMicroseconds}} {
 		v := float64(max(m.us, 1))
 		if last := len(out) - 1; last >= 0 && out[last].Value == v {
 			out[last].Label = strings.TrimSuffix(out[last].Label, suffix) + ", " + m.label + suffix
@@ -234,7 +243,10 @@ func barsOf(sums map[int]float64) []chart.Bar {
 	}
 	for i := low; i <= high; i++ {
 		if sums[i] > 0 {
-			out = append(out, chart.Bar{From: math.Pow(10, float64(i)/barsPerDecade), To: math.Pow(10, float64(i+1)/barsPerDecade), Share: sums[i]})
+			out = append(out, chart.Bar{
+				From: math.Pow(10, float64(i)/barsPerDecade),
+				To:   math.Pow(10, float64(i+1)/barsPerDecade), Share: sums[i],
+			})
 		}
 	}
 	return out
@@ -246,7 +258,8 @@ func distributionTable(all []chart.Distribution) *doc.Table {
 		sum := 0.0
 		for _, b := range d.Bars {
 			sum += b.Share
-			t.Row(d.Name, chart.Microseconds(b.From)+" to "+chart.Microseconds(b.To), fmt.Sprintf("%.3f %%", b.Share*100), fmt.Sprintf("%.3f %%", sum*100))
+			t.Row(d.Name, chart.Microseconds(b.From)+" to "+chart.Microseconds(b.To), fmt.Sprintf("%.3f %%", b.Share*100),
+				fmt.Sprintf("%.3f %%", sum*100))
 		}
 	}
 	return t

@@ -24,7 +24,11 @@ func orderMetrics(run runfile.SuiteRun) []string {
 
 // orderSection shows whether the numbers drifted while the suite ran.
 func orderSection(run runfile.SuiteRun) doc.Section {
-	s := doc.Section{ID: "order", Title: "In the order of the run", Lead: "Each value as its distance from the median of its cell. A drift of all of them is one of the storage or of the time of day, and not of what is compared."}
+	s := doc.Section{
+		ID: "order", Title: "In the order of the run",
+		Lead: "Each value as its distance from the median of its cell. A drift of all of them is one of the storage or of " +
+			"the time of day, and not of what is compared.",
+	}
 	for i, metric := range orderMetrics(run) {
 		o := orderOf(run, metric)
 		if len(o.Points) < 3 {
@@ -32,7 +36,8 @@ func orderSection(run runfile.SuiteRun) doc.Section {
 		}
 		title := MetricName(metric) + ": distance from the median of the cell, %"
 		s.Add(doc.Block{Figure: &doc.Figure{
-			ID: fmt.Sprintf("order-%d", i), Title: title, Description: fmt.Sprintf("%d values by their position.", len(o.Points)),
+			ID: fmt.Sprintf("order-%d", i), Title: title, Description: fmt.Sprintf("%d values by their position.",
+				len(o.Points)),
 			Draw: func(f chart.Frame) string { return o.SVG(f, title) },
 		}})
 	}
@@ -64,7 +69,8 @@ func orderOf(run runfile.SuiteRun, metric string) chart.Order {
 		}
 		o.Points = append(o.Points, chart.OrderPoint{
 			Position: float64(r.Position), Group: max(slices.Index(o.Groups, r.Cell), 0), Percent: (v/m - 1) * 100,
-			Text: fmt.Sprintf("%d: %s, repetition %d: %s (%+.1f %%)", r.Position, key, r.Repetition, Figure(v, runfile.SuiteMetricUnit(metric)), (v/m-1)*100),
+			Text: fmt.Sprintf("%d: %s, repetition %d: %s (%+.1f %%)", r.Position, key, r.Repetition,
+				Figure(v, runfile.SuiteMetricUnit(metric)), (v/m-1)*100),
 		})
 	})
 	return o
@@ -116,7 +122,10 @@ func curvePanel(t compare.Table, metric string, levels int, place func(compare.C
 		i := slices.IndexFunc(p.Lines, func(l chart.StepLine) bool { return l.Name == name })
 		if i < 0 {
 			i = len(p.Lines)
-			p.Lines = append(p.Lines, chart.StepLine{Name: name, Values: slices.Repeat([]chart.Spread{{Value: math.NaN()}}, levels)})
+			p.Lines = append(p.Lines, chart.StepLine{
+				Name:   name,
+				Values: slices.Repeat([]chart.Spread{{Value: math.NaN()}}, levels),
+			})
 		}
 		p.Lines[i].Values[at] = chart.Spread{Value: c.Median / by, Low: c.Minimum / by, High: c.Maximum / by}
 	}
@@ -125,7 +134,9 @@ func curvePanel(t compare.Table, metric string, levels int, place func(compare.C
 
 // levelsOf finds what the load is, and where a cell belongs: to which line, and
 // at which level.
-func levelsOf(run runfile.SuiteRun, t compare.Table) (levels []string, axis string, place func(compare.Cell) (string, int)) {
+func levelsOf(run runfile.SuiteRun, t compare.Table) (levels []string, axis string,
+	place func(compare.Cell) (string, int),
+) {
 	for _, c := range t.Cells {
 		if c.Step != "" && !slices.Contains(levels, c.Step) {
 			levels = append(levels, c.Step)
@@ -171,7 +182,8 @@ func numberAxis(run runfile.SuiteRun) (string, []string) {
 		}
 	}
 	for _, a := range order {
-		numbers := !slices.ContainsFunc(values[a], func(v string) bool { _, err := strconv.ParseFloat(v, 64); return err != nil })
+		numbers := !slices.ContainsFunc(values[a],
+			func(v string) bool { _, err := strconv.ParseFloat(v, 64); return err != nil })
 		if numbers && len(values[a]) >= 3 {
 			return a, values[a]
 		}

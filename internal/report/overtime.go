@@ -51,7 +51,10 @@ func throughputTrend(series []judge.SeriesPoint) *doc.Trend {
 
 // loadPanels are the panels of the load itself.
 func loadPanels(c *course, j judge.Judgement) []chart.Panel {
-	throughput := chart.Panel{Title: "Throughput, MB/s", Unit: "MB/s", Height: 170, Lines: c.directions(func(o ops) float64 { return o.bytes / c.interval / 1e6 })}
+	throughput := chart.Panel{
+		Title: "Throughput, MB/s", Unit: "MB/s", Height: 170,
+		Lines: c.directions(func(o ops) float64 { return o.bytes / c.interval / 1e6 }),
+	}
 	if j.Wire != nil {
 		throughput.Limits = wireLimits(*j.Wire, c)
 	}
@@ -103,9 +106,15 @@ func latencyPanel(title string, lines []chart.Line) (chart.Panel, bool) {
 }
 
 func wireLimits(w judge.WireLimit, c *course) []chart.Limit {
-	read := chart.Limit{Label: "wire limit " + Rate(w.ReadBytesPerSecond) + " MB/s", Value: float64(w.ReadBytesPerSecond) / 1e6}
+	read := chart.Limit{
+		Label: "wire limit " + Rate(w.ReadBytesPerSecond) + " MB/s",
+		Value: float64(w.ReadBytesPerSecond) / 1e6,
+	}
 	if c.writes {
-		return []chart.Limit{{Label: "wire limit " + Rate(w.WriteBytesPerSecond) + " MB/s", Value: float64(w.WriteBytesPerSecond) / 1e6}}
+		return []chart.Limit{{
+			Label: "wire limit " + Rate(w.WriteBytesPerSecond) + " MB/s",
+			Value: float64(w.WriteBytesPerSecond) / 1e6,
+		}}
 	}
 	return []chart.Limit{read} // full duplex: that of writes lies beside it
 }
@@ -137,7 +146,8 @@ func bandNames(r runfile.Result) func(string, int32) string {
 
 // windowTable is the figure in numbers: each window in parts.
 func windowTable(c *course, r runfile.Result) *doc.Table {
-	t := &doc.Table{Columns: doc.Columns(2, 0, "Time", "Window", "Mean MB/s", "Lowest", "Highest", "Mean latency", "Highest p99")}
+	t := &doc.Table{Columns: doc.Columns(2, 0, "Time", "Window", "Mean MB/s", "Lowest", "Highest", "Mean latency",
+		"Highest p99")}
 	name := bandNames(r)
 	for _, b := range c.bands(name) {
 		from, to := int(math.Round(b.From/c.interval)), int(math.Round(b.To/c.interval))

@@ -16,7 +16,11 @@ import (
 
 // repeatSection is everything that is needed to run it again.
 func repeatSection(r runfile.Result, o PageOptions) doc.Section {
-	s := doc.Section{ID: "repeat", Title: "Run it again", Lead: "The same plan and seed give the same offsets and the same data. Write the plan into plan.json, and nfsbench load --plan plan.json repeats the load without Kubernetes."}
+	s := doc.Section{
+		ID: "repeat", Title: "Run it again",
+		Lead: "The same plan and seed give the same offsets and the same data. Write the plan into plan.json, and " +
+			"nfsbench load --plan plan.json repeats the load without Kubernetes.",
+	}
 	s.Add(doc.Block{Facts: repeatFacts(r)})
 	if o.Reproduce != "" {
 		s.Add(doc.Block{Code: &doc.Code{Label: "YAML of the benchmark", Text: o.Reproduce}})
@@ -82,7 +86,8 @@ func mountText(c runfile.ClientResult) string {
 	}
 	parts := []string{strings.TrimSpace(m.FilesystemType + " " + m.Source), strings.Join(m.Options, ",")}
 	if m.ReadSizeBytes > 0 || m.WriteSizeBytes > 0 {
-		parts = append(parts, fmt.Sprintf("%s READ %s, WRITE %s", m.NFSVersion, BinarySize(m.ReadSizeBytes), BinarySize(m.WriteSizeBytes)))
+		parts = append(parts, fmt.Sprintf("%s READ %s, WRITE %s", m.NFSVersion, BinarySize(m.ReadSizeBytes),
+			BinarySize(m.WriteSizeBytes)))
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	return strings.TrimSpace(strings.Join(parts, " "))

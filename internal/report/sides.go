@@ -51,7 +51,10 @@ func (s Side) name() string { return cmp.Or(s.Name, nameOf(s.Result), "unnamed")
 // sideCard is verdict and validity of one side.
 func sideCard(label string, s Side) doc.Card {
 	v, ok := verdictCard(s.Judgement), validityCard(s.Judgement)
-	c := doc.Card{Label: label, Word: ok.Word, Text: s.name(), Tone: ok.Tone, List: []doc.Chip{{Text: "verdict: " + v.Word, Tone: v.Tone}}}
+	c := doc.Card{
+		Label: label, Word: ok.Word, Text: s.name(), Tone: ok.Tone,
+		List: []doc.Chip{{Text: "verdict: " + v.Word, Tone: v.Tone}},
+	}
 	if sum := s.Judgement.Summary; sum != nil {
 		c.List = append(c.List, doc.Chip{Text: Rate(sum.Total.BytesPerSecond) + " MB/s", Tone: doc.None})
 	}
@@ -141,14 +144,18 @@ func throughputOf(a, b Side) chart.Timeline {
 		if len(c.slots) < 2 {
 			continue
 		}
-		lines := []chart.Line{c.line("both directions", func(s slot) float64 { return (s.read.bytes + s.write.bytes) / c.interval / 1e6 })}
+		lines := []chart.Line{c.line("both directions",
+			func(s slot) float64 { return (s.read.bytes + s.write.bytes) / c.interval / 1e6 })}
 		for _, p := range lines[0].Points {
 			if p.Y > most {
 				most = p.Y
 			}
 		}
 		t.To = max(t.To, c.end())
-		t.Panels = append(t.Panels, chart.Panel{Title: side.name() + ": throughput, MB/s", Unit: "MB/s", Height: 110, Lines: lines})
+		t.Panels = append(t.Panels, chart.Panel{
+			Title: side.name() + ": throughput, MB/s", Unit: "MB/s", Height: 110,
+			Lines: lines,
+		})
 	}
 	for i := range t.Panels {
 		t.Panels[i].Max = max(most*1.05, 1e-6)

@@ -162,7 +162,10 @@ func strips(all map[string][]chart.Point, what, unit string, top float64) []char
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		known := slices.ContainsFunc(all[name], func(p chart.Point) bool { return !math.IsNaN(p.Y) })
 		if known && len(out) < maxStrips {
-			out = append(out, chart.Panel{Title: name + ": " + what, Unit: unit, Height: stripHeight, Max: top, Lines: []chart.Line{{Name: name, Points: all[name]}}})
+			out = append(out, chart.Panel{
+				Title: name + ": " + what, Unit: unit, Height: stripHeight, Max: top,
+				Lines: []chart.Line{{Name: name, Points: all[name]}},
+			})
 		}
 	}
 	return out
@@ -255,7 +258,8 @@ func storageLoadText(s judge.Summary) string {
 	}
 	text := "The storage itself measured a mean latency of " + Latency(*v)
 	if l := s.Total.Latency; l != nil && l.MeanMicroseconds >= *v {
-		text += fmt.Sprintf(" of the client's %s: %s were spent on the way, in queues and in the client", Latency(l.MeanMicroseconds), Latency(l.MeanMicroseconds-*v))
+		text += fmt.Sprintf(" of the client's %s: %s were spent on the way, in queues and in the client",
+			Latency(l.MeanMicroseconds), Latency(l.MeanMicroseconds-*v))
 	}
 	return text + "."
 }

@@ -52,7 +52,10 @@ func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Regression,
 
 // regressionCard is the answer to the question that a schedule asks.
 func regressionCard(g compare.Regression) doc.Card {
-	c := doc.Card{Label: "Regression", Word: "Not regressed", Text: "Against the accepted run " + g.Baseline + ".", Tone: doc.Good, List: tallyOf(g.Changes).chips()}
+	c := doc.Card{
+		Label: "Regression", Word: "Not regressed", Text: "Against the accepted run " + g.Baseline + ".",
+		Tone: doc.Good, List: tallyOf(g.Changes).chips(),
+	}
 	if g.Regressed {
 		c.Word, c.Tone, c.Link = "Regressed", doc.Bad, "regression"
 	}
@@ -71,8 +74,14 @@ func runCard(run runfile.SuiteRun) doc.Card {
 		}
 	}
 	tones := map[string]doc.Tone{"Succeeded": doc.Good, "Failed": doc.Bad, "Cancelled": doc.Warn}
-	c := doc.Card{Label: "Run", Word: cmp.Or(run.Phase, "Under way"), Tone: cmp.Or(tones[run.Phase], doc.None), Text: run.Message}
-	c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d of %d benchmarks", done, wanted), Tone: map[bool]doc.Tone{true: doc.Good, false: doc.Warn}[done >= wanted]})
+	c := doc.Card{
+		Label: "Run", Word: cmp.Or(run.Phase, "Under way"), Tone: cmp.Or(tones[run.Phase], doc.None),
+		Text: run.Message,
+	}
+	c.List = append(c.List, doc.Chip{
+		Text: fmt.Sprintf("%d of %d benchmarks", done, wanted),
+		Tone: map[bool]doc.Tone{true: doc.Good, false: doc.Warn}[done >= wanted],
+	})
 	if len(failed) > 0 {
 		c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d did not succeed", len(failed)), Tone: doc.Bad})
 	}
@@ -115,10 +124,13 @@ func suiteFacts(run runfile.SuiteRun) []doc.Fact {
 		out = append(out, doc.Fact{Label: a, Text: joined(axes[a])})
 	}
 	s := run.Settings
-	text := fmt.Sprintf("%s, %s of each, seed %d", Count(len(run.Cells), "cell"), Count(int(s.Repetitions), "repetition"), s.Seed)
-	out = append(out, doc.Fact{Label: "Matrix", Text: text}, doc.Fact{Label: "Order", Text: strings.TrimSpace(s.Order + " " + s.Blocks)})
+	text := fmt.Sprintf("%s, %s of each, seed %d", Count(len(run.Cells), "cell"),
+		Count(int(s.Repetitions), "repetition"), s.Seed)
+	out = append(out, doc.Fact{Label: "Matrix", Text: text},
+		doc.Fact{Label: "Order", Text: strings.TrimSpace(s.Order + " " + s.Blocks)})
 	if c := s.Compare; c != nil {
-		out = append(out, doc.Fact{Label: "Compared", Text: fmt.Sprintf("%s; alpha %g, correction %s, at least %g %% matters", joined(metricNames(c.Metrics)), c.Alpha, cmp.Or(c.Correction, "None"), c.MinimumEffect*100)},
+		out = append(out, doc.Fact{Label: "Compared", Text: fmt.Sprintf("%s; alpha %g, correction %s, at least %g %% matters",
+			joined(metricNames(c.Metrics)), c.Alpha, cmp.Or(c.Correction, "None"), c.MinimumEffect*100)},
 			doc.Fact{Label: "Baseline", Text: baselineText(c.Baseline)})
 	}
 	when := moment(run.Started)
@@ -154,9 +166,14 @@ func regressionSection(run runfile.SuiteRun, g compare.Regression) doc.Section {
 	s.Lead = capital(g.Message)
 	floor := "The noise floor is not known: there are too few runs before this one."
 	if g.NoiseFloor != nil {
-		floor = fmt.Sprintf("Runs before it lay apart by up to %.1f %% by themselves; only what is larger counts.", *g.NoiseFloor*100)
+		floor = fmt.Sprintf("Runs before it lay apart by up to %.1f %% by themselves; only what is larger counts.",
+			*g.NoiseFloor*100)
 	}
-	s.Blocks = append([]doc.Block{{Facts: []doc.Fact{{Label: "Accepted run", Text: g.Baseline}, {Label: "This run", Text: g.Run}, {Label: "Noise floor", Text: floor}}}}, s.Blocks...)
+	s.Blocks = append([]doc.Block{{Facts: []doc.Fact{
+		{Label: "Accepted run", Text: g.Baseline},
+		{Label: "This run", Text: g.Run},
+		{Label: "Noise floor", Text: floor},
+	}}}, s.Blocks...)
 	s.Add(findingBlock(comparedFindings(g.Findings)))
 	return s
 }
@@ -175,7 +192,8 @@ func resultSection(run runfile.SuiteRun) doc.Section {
 		if !r.Started.IsZero() {
 			started = r.Started.UTC().Format("01-02 15:04:05")
 		}
-		row := t.Row(fmt.Sprint(r.Position), r.Cell, fmt.Sprint(r.Repetition), phase, cmp.Or(r.Verdict, doc.Unknown), cmp.Or(r.Validity, doc.Unknown), cmp.Or(joined(r.Findings), doc.Unknown), started)
+		row := t.Row(fmt.Sprint(r.Position), r.Cell, fmt.Sprint(r.Repetition), phase, cmp.Or(r.Verdict, doc.Unknown),
+			cmp.Or(r.Validity, doc.Unknown), cmp.Or(joined(r.Findings), doc.Unknown), started)
 		if r.Phase != "Succeeded" {
 			row.Cells[3].Tone = doc.Bad
 		}
@@ -186,8 +204,19 @@ func resultSection(run runfile.SuiteRun) doc.Section {
 
 // suiteRepeat is what is needed to run the suite again.
 func suiteRepeat(run runfile.SuiteRun, o PageOptions) doc.Section {
-	s := doc.Section{ID: "repeat", Title: "Run it again", Lead: "Each benchmark has a report of its own with its plan, oranfstab and mount options; the record of this run holds all numbers on this page."}
-	s.Add(doc.Block{Facts: []doc.Fact{{Label: "Run", Text: run.Run, Code: true}, {Label: "Workflow", Text: cmp.Or(run.Workflow, doc.Unknown), Code: true}, {Label: "Seed of the order", Text: fmt.Sprint(run.Settings.Seed), Code: true}}})
+	s := doc.Section{
+		ID: "repeat", Title: "Run it again",
+		Lead: "Each benchmark has a report of its own with its plan, oranfstab and mount options; the record of this run " +
+			"holds all numbers on this page.",
+	}
+	s.Add(doc.Block{Facts: []doc.Fact{
+		{Label: "Run", Text: run.Run, Code: true},
+		{Label: "Workflow", Text: cmp.Or(run.Workflow, doc.Unknown), Code: true},
+		{
+			Label: "Seed of the order",
+			Text:  fmt.Sprint(run.Settings.Seed), Code: true,
+		},
+	}})
 	if o.Reproduce != "" {
 		s.Add(doc.Block{Code: &doc.Code{Label: "YAML of the suite", Text: o.Reproduce}})
 	}

@@ -97,7 +97,9 @@ func read(r io.Reader, limit int64, what, version string, into any) error {
 
 // readOrUpgrade reads a file of the present version, or of the old one, which upgrade
 // turns into the present one.
-func readOrUpgrade[New, Old any](r io.Reader, limit int64, what, version, oldVersion string, upgrade func(Old) (New, error)) (New, error) {
+func readOrUpgrade[New, Old any](r io.Reader, limit int64, what, version, oldVersion string,
+	upgrade func(Old) (New, error),
+) (New, error) {
 	var none, file New
 	data, err := readBounded(r, limit, what)
 	if err != nil {
@@ -165,7 +167,8 @@ func checkVersion(what, got string, known ...string) error {
 	case got == "":
 		return fmt.Errorf("read %s: it names no version; this program reads %q", what, known)
 	default:
-		return fmt.Errorf("read %s: version %q is not known; this program reads %q: use the nfsbench that wrote the file", what, got, known)
+		return fmt.Errorf("read %s: version %q is not known; this program reads %q: use the nfsbench that wrote the file",
+			what, got, known)
 	}
 }
 

@@ -88,7 +88,8 @@ func (c *checker) container(at string, d Database, e Engine) {
 	c.oneOf(at+".distribution", d.Distribution, DistributionOracle, DistributionGvenzl)
 	c.check(len(d.SID) <= maxSIDBytes && sidName.MatchString(d.SID), at+".sid",
 		"is %q; write at most %d letters and digits, such as ORCLCDB", d.SID, maxSIDBytes)
-	c.check(e.MountPath == d.DataDirectory, at+".dataDirectory", "is %q, but engine.mountPath is %q; write the same of both", d.DataDirectory, e.MountPath)
+	c.check(e.MountPath == d.DataDirectory, at+".dataDirectory",
+		"is %q, but engine.mountPath is %q; write the same of both", d.DataDirectory, e.MountPath)
 	c.between(at+".startupTimeoutSeconds", int64(d.StartupTimeoutSeconds), 1, maxSpanSeconds)
 }
 

@@ -42,7 +42,8 @@ func (c *checker) engine(e Engine, db *Database) {
 	c.engineFiles(e, db)
 	if e.TransferSizeBytes != 0 {
 		c.between("engine.transferSizeBytes", e.TransferSizeBytes, 1024, maxTransferBytes)
-		c.check(e.TransferSizeBytes%1024 == 0, "engine.transferSizeBytes", "is %d; write a multiple of 1024, or 0 for what the server offers", e.TransferSizeBytes)
+		c.check(e.TransferSizeBytes%1024 == 0, "engine.transferSizeBytes",
+			"is %d; write a multiple of 1024, or 0 for what the server offers", e.TransferSizeBytes)
 	}
 	c.between("engine.mountTimeoutSeconds", int64(e.MountTimeoutSeconds), 0, maxSpanSeconds)
 	c.between("engine.callTimeoutSeconds", int64(e.CallTimeoutSeconds), 0, maxSpanSeconds)
@@ -59,18 +60,22 @@ func (c *checker) engineFiles(e Engine, db *Database) {
 	mounted := db != nil && !external || db == nil && e.Client == ClientKernel
 	switch {
 	case mounted:
-		c.check(path.IsAbs(e.MountPath), "engine.mountPath", "is %q; write the absolute path where the volume is mounted", e.MountPath)
+		c.check(path.IsAbs(e.MountPath), "engine.mountPath", "is %q; write the absolute path where the volume is mounted",
+			e.MountPath)
 	case external:
 		c.check(e.MountPath == "", "engine.mountPath", "is set, but a database that exists has its own mounts; remove it")
 	case e.Client == ClientDirectNFS:
-		c.check(e.MountPath == "", "engine.mountPath", "is set, but DirectNFS mounts nothing; remove it, or set engine.client to %s", ClientKernel)
+		c.check(e.MountPath == "", "engine.mountPath",
+			"is set, but DirectNFS mounts nothing; remove it, or set engine.client to %s", ClientKernel)
 	}
 	switch e.Client {
 	case ClientDirectNFS:
-		c.check(external || len(e.Channels) > 0, "engine.channels", "is empty; DirectNFS needs the address of the server in the path of at least one")
+		c.check(external || len(e.Channels) > 0, "engine.channels",
+			"is empty; DirectNFS needs the address of the server in the path of at least one")
 		c.channels(e)
 	case ClientKernel:
-		c.check(len(e.Channels) == 0, "engine.channels", "is set, but the kernel chooses its connections; remove it, or set engine.client to %s", ClientDirectNFS)
+		c.check(len(e.Channels) == 0, "engine.channels",
+			"is set, but the kernel chooses its connections; remove it, or set engine.client to %s", ClientDirectNFS)
 	}
 }
 

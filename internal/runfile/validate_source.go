@@ -19,7 +19,8 @@ func (c *checker) source(at string, s Source) {
 	} else {
 		c.address(at+".url", s.URL)
 	}
-	c.check(!strings.ContainsAny(s.Credentials, `/\`+"\x00") && s.Credentials != "." && s.Credentials != "..", at+".credentials",
+	c.check(!strings.ContainsAny(s.Credentials, `/\`+"\x00") && s.Credentials != "." && s.Credentials != "..",
+		at+".credentials",
 		"is %q; write the name of one folder below that of the secrets", s.Credentials)
 	c.check(s.CABundle == "" || strings.Contains(s.CABundle, "-----BEGIN CERTIFICATE-----"), at+".caBundle",
 		"holds no PEM certificate (-----BEGIN CERTIFICATE-----)")

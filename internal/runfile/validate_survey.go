@@ -17,9 +17,12 @@ func (q SurveyRequest) Validate() error {
 	if q.Source.Kind != "" {
 		c.source("source", q.Source)
 	}
-	c.check(q.Export == "" || strings.HasPrefix(q.Export, "/"), "export", "is %q; write a path that begins with /", q.Export)
-	c.check(q.Export != "" || q.Source.Volume != "", "export", "is empty, and so is source.volume; name one of them, or nothing tells which volume is meant")
-	c.check(q.MoveTo == "" || q.Source.Kind == SourceONTAP, "moveTo", "is %q; only a volume of ONTAP can be moved", q.MoveTo)
+	c.check(q.Export == "" || strings.HasPrefix(q.Export, "/"), "export",
+		"is %q; write a path that begins with /", q.Export)
+	c.check(q.Export != "" || q.Source.Volume != "", "export",
+		"is empty, and so is source.volume; name one of them, or nothing tells which volume is meant")
+	c.check(q.MoveTo == "" || q.Source.Kind == SourceONTAP, "moveTo",
+		"is %q; only a volume of ONTAP can be moved", q.MoveTo)
 	c.check(len(q.MoveTo) <= maxAggregateBytes, "moveTo", "has %d bytes; write the name of an aggregate", len(q.MoveTo))
 	c.between("timeoutSeconds", int64(q.TimeoutSeconds), 0, maxSurveySeconds)
 	if len(c.problems) == 0 {

@@ -51,7 +51,8 @@ func (c *checker) workload(w Workload, db *Database) {
 	}
 	if w.Raw != nil {
 		c.raw(*w.Raw)
-		c.check(db == nil, "database", "is set, but workload.raw is a load without a database; remove it, or give calibrate or slob")
+		c.check(db == nil, "database",
+			"is set, but workload.raw is a load without a database; remove it, or give calibrate or slob")
 	}
 	if w.Calibrate != nil {
 		c.calibrate(*w.Calibrate, db)
@@ -98,7 +99,8 @@ func (c *checker) slob(w SLOB, db *Database) {
 	c.between(at+".schemas", int64(w.Schemas), 1, maxSchemas)
 	c.tables(at, w)
 	c.between(at+".workUnit", int64(w.WorkUnit), minWorkUnit, maxWorkUnit)
-	c.check(w.UpdatePercent >= 0 && w.UpdatePercent <= maxUpdatePercent || w.UpdatePercent == allUpdates, at+".updatePercent",
+	c.check(w.UpdatePercent >= 0 && w.UpdatePercent <= maxUpdatePercent || w.UpdatePercent == allUpdates,
+		at+".updatePercent",
 		"is %d; write 0 to %d, or %d", w.UpdatePercent, maxUpdatePercent, allUpdates)
 	c.check(w.Access != AccessFullTableScan || w.UpdatePercent == 0, at+".updatePercent",
 		"is %d, but %s only reads; write 0, or set access to %s", w.UpdatePercent, AccessFullTableScan, AccessRandomRead)
@@ -124,7 +126,8 @@ func (c *checker) users(at string, users []int32) {
 // tables checks the size of what is read, and leaves the other table alone.
 func (c *checker) tables(at string, w SLOB) {
 	if w.Access == AccessFullTableScan {
-		c.check(w.ScanTableBytes >= minTableBytes, at+".scanTableBytes", "is %d; write at least %d", w.ScanTableBytes, minTableBytes)
+		c.check(w.ScanTableBytes >= minTableBytes, at+".scanTableBytes", "is %d; write at least %d", w.ScanTableBytes,
+			minTableBytes)
 		return
 	}
 	c.check(w.ScaleBytes >= minTableBytes, at+".scaleBytes", "is %d; write at least %d", w.ScaleBytes, minTableBytes)
@@ -148,7 +151,8 @@ func (c *checker) slobDatabase(at string, w SLOB, db *Database) {
 		c.check(w.Kit == nil, at+".kit", "is set, but a kit runs in a database; remove it, or give a database")
 		return
 	}
-	c.check(identifier.MatchString(w.Tablespace), at+".tablespace", "is %q; write a name of letters, digits and _, such as NFSBENCH", w.Tablespace)
+	c.check(identifier.MatchString(w.Tablespace), at+".tablespace",
+		"is %q; write a name of letters, digits and _, such as NFSBENCH", w.Tablespace)
 	c.between(at+".loadParallelDegree", int64(w.LoadParallelDegree), 1, maxLoadDegree)
 	if w.Kit != nil {
 		dir := w.Kit.Directory

@@ -94,7 +94,8 @@ func (o Options) survey(ctx context.Context) (runfile.Survey, error) {
 	}()
 	surveyor, ok := source.(storage.Surveyor)
 	if !ok {
-		return runfile.Survey{}, fmt.Errorf("%s cannot say what it is: only sources of kind ontap and flashBlade can", source.Name())
+		return runfile.Survey{}, fmt.Errorf("%s cannot say what it is: only sources of kind ontap and flashBlade can",
+			source.Name())
 	}
 	var moved *runfile.VolumeMove
 	if o.Request.MoveTo != "" {
@@ -183,7 +184,8 @@ func (r *reporter) tell(ctx context.Context, percent int32) {
 	r.percent, r.at = percent, now
 	within, cancel := context.WithTimeout(ctx, progressPatience)
 	defer cancel()
-	r.o.Log.InfoContext(ctx, "Moving the volume", slog.String("aggregate", r.o.Request.MoveTo), slog.Int("percent", int(percent)))
+	r.o.Log.InfoContext(ctx, "Moving the volume", slog.String("aggregate", r.o.Request.MoveTo),
+		slog.Int("percent", int(percent)))
 	err := r.o.Publish(within, runfile.Survey{
 		Version: runfile.SurveyVersion, Source: r.o.Request.Source.Name, Time: now.Round(0),
 		Move: &runfile.VolumeMove{To: r.o.Request.MoveTo, Percent: percent},
@@ -201,14 +203,20 @@ func fit(s *runfile.Survey) {
 	}
 	if n := len(s.Rules); n > 0 && size(s) > room {
 		s.Rules = nil
-		s.Missing = append(s.Missing, runfile.MissingFact{What: "the export rules", Why: fmt.Sprintf("the policy has %d, more than a survey has room for", n)})
+		s.Missing = append(s.Missing, runfile.MissingFact{
+			What: "the export rules",
+			Why:  fmt.Sprintf("the policy has %d, more than a survey has room for", n),
+		})
 	}
 	all := len(s.LIFs)
 	for len(s.LIFs) > 1 && size(s) > room {
 		s.LIFs = s.LIFs[:len(s.LIFs)/2]
 	}
 	if len(s.LIFs) < all {
-		s.Missing = append(s.Missing, runfile.MissingFact{What: "some LIFs", Why: fmt.Sprintf("there are %d, and a survey has room for the first %d", all, len(s.LIFs))})
+		s.Missing = append(s.Missing, runfile.MissingFact{
+			What: "some LIFs",
+			Why:  fmt.Sprintf("there are %d, and a survey has room for the first %d", all, len(s.LIFs)),
+		})
 	}
 	for len(s.Missing) > 1 && size(s) > room {
 		s.Missing = s.Missing[:len(s.Missing)/2]

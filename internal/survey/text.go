@@ -45,7 +45,8 @@ func Text(w io.Writer, s runfile.Survey) error {
 	}
 	words := func(list []string) string { return known(strings.Join(list, ",")) }
 	for _, r := range s.Rules {
-		p.row(fmt.Sprint(r.Index), words(r.Clients), words(r.Protocols), words(r.ReadOnly), words(r.ReadWrite), words(r.SuperUser))
+		p.row(fmt.Sprint(r.Index), words(r.Clients), words(r.Protocols), words(r.ReadOnly), words(r.ReadWrite),
+			words(r.SuperUser))
 	}
 	if len(s.Missing) > 0 {
 		p.table("NOT KNOWN", "WHY", "TO MEND IT")
@@ -106,7 +107,8 @@ func volume(p *page, v *runfile.SurveyVolume) {
 		where = "owned by node " + v.Node
 	}
 	p.row("volume", fmt.Sprintf("%s on aggregate %s, %s", v.Name, known(v.Aggregate), where))
-	p.row("", fmt.Sprintf("export %s, policy %s, %s, %s, %s, %s free", known(v.Export), known(v.ExportPolicy), known(v.Style), known(v.State), bytes(v.SizeBytes), bytes(v.AvailableBytes)))
+	p.row("", fmt.Sprintf("export %s, policy %s, %s, %s, %s, %s free", known(v.Export), known(v.ExportPolicy),
+		known(v.Style), known(v.State), bytes(v.SizeBytes), bytes(v.AvailableBytes)))
 	if v.Moving {
 		p.row("", "it is being moved by somebody")
 	}
@@ -121,7 +123,8 @@ func service(p *page, n *runfile.NFSService) {
 		return
 	}
 	p.row("NFS", fmt.Sprintf("service %s; v3 %s, v4.0 %s, v4.1 %s, pNFS %s; transfer size %s",
-		toggle(n.Enabled, "enabled", "disabled"), toggle(n.V3, "yes", "no"), toggle(n.V40, "yes", "no"), toggle(n.V41, "yes", "no"), toggle(n.PNFS, "yes", "no"), bytes(n.TransferSizeBytes)))
+		toggle(n.Enabled, "enabled", "disabled"), toggle(n.V3, "yes", "no"), toggle(n.V40, "yes", "no"), toggle(n.V41, "yes",
+			"no"), toggle(n.PNFS, "yes", "no"), bytes(n.TransferSizeBytes)))
 }
 
 func lifs(p *page, s *runfile.Survey) {

@@ -11,7 +11,9 @@ import (
 
 // NewClass is a StorageClass of one backend. Its mount options replace those of
 // the backend, they are not added to them.
-func NewClass(name string, labels map[string]string, backend, driver string, pools, mountOptions []string) *storagev1.StorageClass {
+func NewClass(name string, labels map[string]string, backend, driver string, pools,
+	mountOptions []string,
+) *storagev1.StorageClass {
 	reclaim, binding := corev1.PersistentVolumeReclaimDelete, storagev1.VolumeBindingImmediate
 	return &storagev1.StorageClass{
 		ObjectMeta:  metav1.ObjectMeta{Name: name, Labels: labels},

@@ -32,7 +32,8 @@ func (v Volume) IsUsable() (bool, string) {
 	case "", "online", "subordinate", "unknown":
 		return true, ""
 	default:
-		return false, fmt.Sprintf("TridentVolume %s/%s is in state %q: see kubectl -n %s describe tvol %s", v.Namespace, v.Name, v.State, v.Namespace, v.Name)
+		return false, fmt.Sprintf("TridentVolume %s/%s is in state %q: see kubectl -n %s describe tvol %s", v.Namespace,
+			v.Name, v.State, v.Namespace, v.Name)
 	}
 }
 
@@ -162,7 +163,8 @@ func orOffline(state string) string {
 func Refusal(driver string) string {
 	switch {
 	case driver == "ontap-nas-economy":
-		return "driver ontap-nas-economy keeps its volumes as qtrees of one FlexVol, which share its counters and its limits: use a backend with driver ontap-nas"
+		return "driver ontap-nas-economy keeps its volumes as qtrees of one FlexVol, which share its counters and its " +
+			"limits: use a backend with driver ontap-nas"
 	case strings.Contains(driver, "-san"):
 		return fmt.Sprintf("driver %s serves block devices and not NFS: use a backend with driver ontap-nas", driver)
 	default:

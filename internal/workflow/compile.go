@@ -26,7 +26,8 @@ const (
 // the same the second time, and so does one that never ended. Everything else is
 // an error of the infrastructure: status.failure, an image of Argo's executor that
 // could not be pulled, its pod evicted or lost, an API server that was away.
-const retryable = `!(lastRetry.message matches 'status\\.phase|has been deleted|specified deadline|is invalid|orbidden')`
+const retryable = `!(lastRetry.message matches ` +
+	`'status\\.phase|has been deleted|specified deadline|is invalid|orbidden')`
 
 const (
 	// queueSeconds is what a step waits beyond its benchmark's own timeout, which

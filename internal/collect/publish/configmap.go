@@ -161,7 +161,8 @@ type API struct {
 func InCluster(getenv func(string) string, dir string, now func() time.Time) (*API, error) {
 	host, port := getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
-		return nil, errors.New("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: a ConfigMap can only be reached from a pod")
+		return nil, errors.New("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: a ConfigMap can only be " +
+			"reached from a pod")
 	}
 	pem, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
 	if err != nil {

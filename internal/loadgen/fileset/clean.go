@@ -64,7 +64,9 @@ func Clean(ctx context.Context, t target.Target, directory string) (Cleaned, err
 
 // clean removes what ours picks, markers last: as long as there is anything of
 // ours, there is a marker that says so.
-func clean(ctx context.Context, t target.Target, dir target.Directory, directory string, ours func(string) bool) (Cleaned, error) {
+func clean(ctx context.Context, t target.Target, dir target.Directory, directory string,
+	ours func(string) bool,
+) (Cleaned, error) {
 	var done Cleaned
 	names, err := dir.List(ctx)
 	if err != nil {

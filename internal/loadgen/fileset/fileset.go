@@ -180,7 +180,8 @@ func (s *Set) checkSpace(names []string) error {
 		return nil
 	}
 	return target.Fail(runfile.FailureNoSpace, fmt.Sprintf(
-		"the files need %d bytes, and %d of %d are free: make the files smaller (fileSize), take fewer jobs, or give the volume more space",
+		"the files need %d bytes, and %d of %d are free: make the files smaller (fileSize), take fewer jobs, or give the "+
+			"volume more space",
 		s.MissingBytes(), facts.FreeBytes, facts.TotalBytes), nil)
 }
 
@@ -230,5 +231,6 @@ func (s *Set) generation() uint64 { return s.marker.Epoch << 32 }
 func (s *Set) newTracker(i int) *Tracker {
 	blocks := s.spec.FileSizeBytes / s.spec.BlockSizeBytes
 	count := min(sampleBlocks, sampleBytes/(int64(len(s.files))*s.spec.BlockSizeBytes))
-	return newTracker(blocks, max(count, sampleAtLeast), s.spec.Seed+uint64(i)*0x9e3779b97f4a7c15, s.generation(), s.files[i].reused)
+	return newTracker(blocks, max(count, sampleAtLeast), s.spec.Seed+uint64(i)*0x9e3779b97f4a7c15, s.generation(),
+		s.files[i].reused)
 }

@@ -22,9 +22,10 @@ const (
 )
 
 const (
-	markerTool     = "nfsbench"
-	markerVersion  = 1
-	markerAbout    = "The files beside this one are test data of nfsbench and may be removed, with 'nfsbench clean' or by hand."
+	markerTool    = "nfsbench"
+	markerVersion = 1
+	markerAbout   = "The files beside this one are test data of nfsbench and may be removed, with 'nfsbench clean' or " +
+		"by hand."
 	markerMaxBytes = 4 << 20
 )
 
@@ -90,7 +91,8 @@ func (s *Set) writeMarker(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("size of marker %q: %w", name, err)
 	}
-	padded := (max(int64(len(raw))+1, min(size, markerMaxBytes)) + target.BufferAlignBytes - 1) / target.BufferAlignBytes * target.BufferAlignBytes
+	padded := (max(int64(len(raw))+1, min(size, markerMaxBytes)) +
+		target.BufferAlignBytes - 1) / target.BufferAlignBytes * target.BufferAlignBytes
 	arena, err := target.NewArena(1, padded)
 	if err != nil {
 		return err

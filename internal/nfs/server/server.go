@@ -1,4 +1,5 @@
-// Package server is the embedded NFS version 3 server: MOUNT, portmap and NFSv3 over TCP on every listening address, backed by one directory.
+// Package server is the embedded NFS version 3 server: MOUNT, portmap and NFSv3 over TCP on
+// every listening address, backed by one directory.
 //
 // It exists beside the ready-made Go libraries for four reasons: it shares the codec with
 // the client, so that both are proven by each other and by strangers; it counts per

@@ -40,7 +40,8 @@ func newSocket(nc net.Conn, tick time.Duration) (*socket, error) {
 	timeout := unix.NsecToTimeval(tick.Nanoseconds())
 	err = errors.Join(
 		os.NewSyscallError("fcntl", unix.SetNonblock(s.fd, false)),
-		os.NewSyscallError("setsockopt SO_RCVTIMEO", unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout)),
+		os.NewSyscallError("setsockopt SO_RCVTIMEO",
+			unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout)),
 	)
 	if err != nil {
 		s.close()

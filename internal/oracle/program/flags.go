@@ -66,7 +66,11 @@ func (f *flags) parse(args []string, out io.Writer) error {
 	if set.NArg() > 0 {
 		return fmt.Errorf("%q is no flag; everything is said by flags", set.Arg(0))
 	}
-	for _, need := range []struct{ name, value string }{{"--plan", f.plan}, {"--run-dir", f.runDir}, {"--password-file", f.passwordFile}} {
+	for _, need := range []struct{ name, value string }{
+		{"--plan", f.plan},
+		{"--run-dir", f.runDir},
+		{"--password-file", f.passwordFile},
+	} {
 		if need.value == "" {
 			return fmt.Errorf("%s is required", need.name)
 		}
@@ -110,7 +114,8 @@ func (f *flags) read() (input, error) {
 func readSecret(flag, path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return "", oracle.Fail(runfile.FailurePassword, fmt.Sprintf("%s: %v; is the key in the Secret of the database?", flag, err), err)
+		return "", oracle.Fail(runfile.FailurePassword,
+			fmt.Sprintf("%s: %v; is the key in the Secret of the database?", flag, err), err)
 	}
 	defer file.Close() //nolint:errcheck // nothing was written
 	raw, err := io.ReadAll(io.LimitReader(file, maxSecretBytes+1))

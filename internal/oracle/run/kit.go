@@ -112,7 +112,8 @@ func readReport(dir string) ([]runfile.AWRRow, error) {
 		return rows, nil
 	}
 	return nil, oracle.Fail(runfile.FailureSQL,
-		"runit.sh ended and left neither awr.txt nor statspack.txt; look at its output, and whether Statspack is installed or workload.slob.awr enabled", nil)
+		"runit.sh ended and left neither awr.txt nor statspack.txt; look at its output, and whether Statspack is "+
+			"installed or workload.slob.awr enabled", nil)
 }
 
 // runScript runs a script of the kit, and ends all that it started with it.
@@ -132,7 +133,8 @@ func runScript(ctx context.Context, dir, name string, args ...string) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return oracle.Fail(runfile.FailureSQL, fmt.Sprintf("%s of the SLOB kit failed (%v); its last line: %s", name, err, out.lastLine()), err)
+		return oracle.Fail(runfile.FailureSQL,
+			fmt.Sprintf("%s of the SLOB kit failed (%v); its last line: %s", name, err, out.lastLine()), err)
 	}
 	return nil
 }

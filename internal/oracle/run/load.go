@@ -121,7 +121,8 @@ func (r *runner) connectUsers(ctx context.Context, index, n int32) (*slob.Users,
 	}
 	if users.NotDirect != nil {
 		r.opt.Log.Warn("Scans may be answered by the buffer cache", "error", users.NotDirect)
-		r.course.Tell("this database refuses _serial_direct_read, so scans may be answered by the buffer cache: " + course.OneLine(users.NotDirect))
+		r.course.Tell("this database refuses _serial_direct_read, so scans may be answered by the buffer cache: " +
+			course.OneLine(users.NotDirect))
 	}
 	return users, nil
 }

@@ -42,10 +42,12 @@ func (r *runner) readBack(ctx context.Context) error {
 		switch {
 		case wrong != "":
 		case !ok:
-			wrong = fmt.Sprintf("database.parameters has %s = %s, but the database does not show such a parameter; correct its name or leave it out",
+			wrong = fmt.Sprintf("database.parameters has %s = %s, but the database does not show such a parameter; correct "+
+				"its name or leave it out",
 				name, asked[name])
 		case !sameParameter(name, asked[name], value):
-			wrong = fmt.Sprintf("database.parameters has %s = %s, but after the restart the database says %s; write a value that this release and edition take",
+			wrong = fmt.Sprintf("database.parameters has %s = %s, but after the restart the database says %s; write a value "+
+				"that this release and edition take",
 				name, asked[name], value)
 		}
 	}

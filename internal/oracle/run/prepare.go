@@ -106,7 +106,8 @@ func (r *runner) findSchemas(ctx context.Context) (*slob.Schemas, error) {
 	}
 	block, err := strconv.ParseInt(values["db_block_size"], 10, 64)
 	if err != nil {
-		return nil, oracle.Fail(runfile.FailureSQL, fmt.Sprintf("db_block_size is %q, which is no number", values["db_block_size"]), err)
+		return nil, oracle.Fail(runfile.FailureSQL,
+			fmt.Sprintf("db_block_size is %q, which is no number", values["db_block_size"]), err)
 	}
 	return slob.Find(ctx, r.schemaDB, slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: block, Seed: r.plan.Seed})
 }
@@ -158,7 +159,8 @@ func (r *runner) waitReady(ctx context.Context) (runfile.DatabaseState, error) {
 			return state, nil
 		case r.opt.Now().After(end):
 			return state, oracle.Fail(runfile.FailureDatabaseNotReady, fmt.Sprintf(
-				"the database is still %s after %v; look at the log of the container database, or raise database.container.startupTimeoutSeconds",
+				"the database is still %s after %v; look at the log of the container database, or raise "+
+					"database.container.startupTimeoutSeconds",
 				cmp.Or(state.State, "not started"), limit), nil)
 		}
 		if err := course.Wait(ctx, readyPoll); err != nil {
@@ -275,7 +277,8 @@ func (r *runner) seeMount(ctx context.Context) error {
 	}
 	if r.plan.Engine.RequireNFS && !m.IsNFS() {
 		return oracle.Fail(runfile.FailureNotNFS, fmt.Sprintf(
-			"%s is on %s (%s), which is not NFS; use a claim or class of NFS, or allow it", d.DataDirectory, m.Source, m.Type), nil)
+			"%s is on %s (%s), which is not NFS; use a claim or class of NFS, or allow it", d.DataDirectory, m.Source,
+			m.Type), nil)
 	}
 	facts := mountFacts(m)
 	facts.DirectIO = d.DirectNFS || r.directIO(ctx)

@@ -118,12 +118,14 @@ func checkPlan(p *runfile.Plan) error {
 	}
 	for _, users := range w.SLOB.Users {
 		if users%w.SLOB.Schemas != 0 {
-			return refuse("workload.slob.users has %d, which %d schemas cannot share: with workload.slob.kit each schema has as many threads; write a multiple of %d",
+			return refuse("workload.slob.users has %d, which %d schemas cannot share: with workload.slob.kit each schema has "+
+				"as many threads; write a multiple of %d",
 				users, w.SLOB.Schemas, w.SLOB.Schemas)
 		}
 	}
 	if p.Schedule.DurationSeconds < leastKitSeconds {
-		return refuse("run.durationSeconds is %d, but a SLOB kit runs for at least %d; write more", p.Schedule.DurationSeconds, leastKitSeconds)
+		return refuse("run.durationSeconds is %d, but a SLOB kit runs for at least %d; write more",
+			p.Schedule.DurationSeconds, leastKitSeconds)
 	}
 	return nil
 }

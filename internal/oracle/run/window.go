@@ -40,7 +40,10 @@ type observer struct {
 // observe begins to look. Call end when the span ends.
 func (r *runner) observe(ctx context.Context, span string, index int32) *observer {
 	ctx, cancel := context.WithCancel(ctx)
-	o := &observer{r: r, span: span, index: index, looks: span == runfile.SpanMeasure, stop: cancel, done: make(chan struct{})}
+	o := &observer{
+		r: r, span: span, index: index, looks: span == runfile.SpanMeasure, stop: cancel,
+		done: make(chan struct{}),
+	}
 	go o.run(ctx)
 	return o
 }
@@ -149,7 +152,9 @@ type window struct {
 // measure takes a window around load, which returns when the window is over. It
 // leaves in the Load what was measured, however it ends. finish adds what is
 // particular to a workload; it may be nil.
-func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, load func(context.Context) error, finish func(*runfile.Repetition)) error {
+func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, load func(context.Context) error,
+	finish func(*runfile.Repetition),
+) error {
 	w := &window{r: r}
 	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
 		r.watch.Reset()

@@ -89,7 +89,10 @@ func (s *Schemas) loadSchema(ctx context.Context, one *schema, password string, 
 		if err := s.makeSchema(ctx, one, password, made); err != nil {
 			return fmt.Errorf("create the schema %s: %w", one.name, err)
 		}
-	} else if err := s.run(ctx, "slob_schema_password", map[string]any{"Schema": one.name, "Password": sqltext.Password(password)}); err != nil {
+	} else if err := s.run(ctx, "slob_schema_password", map[string]any{
+		"Schema":   one.name,
+		"Password": sqltext.Password(password),
+	}); err != nil {
 		return fmt.Errorf("set the password of %s: %w", one.name, err)
 	}
 	if one.loaded {
@@ -145,7 +148,8 @@ func (s *Schemas) loadTable(ctx context.Context, schema string, made bool, done 
 	if err := s.dropTable(ctx, schema); err != nil {
 		return err
 	}
-	err := s.run(ctx, "slob_table_create", map[string]any{"Schema": schema, "Table": s.table.name, "Tablespace": s.tablespaceName()})
+	err := s.run(ctx, "slob_table_create",
+		map[string]any{"Schema": schema, "Table": s.table.name, "Tablespace": s.tablespaceName()})
 	if err != nil {
 		return err
 	}
@@ -159,7 +163,8 @@ func (s *Schemas) loadTable(ctx context.Context, schema string, made bool, done 
 		done(p.rows * s.spec.BlockBytes)
 	}
 	if s.table.kind == kindRanges {
-		if err := s.run(ctx, "slob_index_create", map[string]any{"Schema": schema, "Tablespace": s.tablespaceName()}); err != nil {
+		if err := s.run(ctx, "slob_index_create",
+			map[string]any{"Schema": schema, "Tablespace": s.tablespaceName()}); err != nil {
 			return err
 		}
 	}
@@ -215,7 +220,8 @@ func (s *Schemas) checkBlocks(ctx context.Context, schema string) error {
 	}
 	if !found || blocks < s.table.rows {
 		return oracle.Fail(runfile.FailureSQL, fmt.Sprintf(
-			"%d rows are in %d blocks, but each must be in a block of its own; this database packs rows in a way that the load does not expect",
+			"%d rows are in %d blocks, but each must be in a block of its own; this database packs rows in a way that the "+
+				"load does not expect",
 			s.table.rows, blocks), nil)
 	}
 	return nil

@@ -132,7 +132,8 @@ func Find(ctx context.Context, db *sql.DB, spec Spec) (*Schemas, error) {
 		marked, exists := users[one.name]
 		if exists && !marked {
 			return nil, oracle.Fail(runfile.FailureForeignFiles, fmt.Sprintf(
-				"the database has a user %s without the table NFSBENCH_MARKER, so nfsbench did not make it and will not touch it; drop it, or use another pluggable database",
+				"the database has a user %s without the table NFSBENCH_MARKER, so nfsbench did not make it and will not touch "+
+					"it; drop it, or use another pluggable database",
 				one.name), nil)
 		}
 		if one.exists = exists; exists {
@@ -178,7 +179,8 @@ func (s *Schemas) readMarker(ctx context.Context, one *schema) error {
 	err = oracle.Rows(ctx, s.db, text, nil, func(rows *sql.Rows) error {
 		var m marker
 		var obfuscated, made int64
-		if err := rows.Scan(&m.kind, &m.model, &m.scaleBytes, &m.rows, &m.blockBytes, &obfuscated, &m.tablespace, &made); err != nil {
+		if err := rows.Scan(&m.kind, &m.model, &m.scaleBytes, &m.rows, &m.blockBytes, &obfuscated, &m.tablespace,
+			&made); err != nil {
 			return err
 		}
 		m.obfuscated, m.made = obfuscated != 0, made != 0

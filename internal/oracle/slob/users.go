@@ -70,7 +70,10 @@ func Connect(ctx context.Context, o Options) (*Users, error) {
 		if u.pools[p] != nil {
 			continue
 		}
-		db, err := o.Open(ctx, oracle.ConnectOptions{Connect: p.connect, User: p.schema, Password: o.Password, Sessions: counts[p]})
+		db, err := o.Open(ctx, oracle.ConnectOptions{
+			Connect: p.connect, User: p.schema, Password: o.Password,
+			Sessions: counts[p],
+		})
 		if err != nil {
 			return u, fmt.Errorf("connect %s to %s: %w", p.schema, p.connect, oracle.Explain(err))
 		}
@@ -228,7 +231,8 @@ func (s *session) count(ctx context.Context, want int64, args ...any) error {
 	}
 	if found != want {
 		return oracle.Fail(runfile.FailureVerify, fmt.Sprintf(
-			"a statement found %d rows where %d were loaded; drop the schemas NFSBENCHn, so that the next run loads them again", found, want), nil)
+			"a statement found %d rows where %d were loaded; drop the schemas NFSBENCHn, so that the next run loads them "+
+				"again", found, want), nil)
 	}
 	return nil
 }

@@ -87,7 +87,8 @@ func word(raw string) (string, bool) {
 
 // plain says that a value can stand in a comment, and means what it is.
 func plain(value string) bool {
-	return !strings.ContainsAny(value, "$`\\") && strings.IndexFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) < 0
+	return !strings.ContainsAny(value, "$`\\") &&
+		strings.IndexFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }
 
 // size reads a number of blocks, or a size with the suffix K, M, G or T.
@@ -147,10 +148,19 @@ func keys() []key {
 		{name: "HOTSPOT_FREQUENCY"},
 		{name: "HOT_SCHEMA_FREQUENCY", fallback: "0", off: []string{"0"}, none: "there is no hot schema"},
 		{name: "EXTERNAL_SCRIPT", off: []string{""}, none: "no script is called"},
-		{name: "ADMIN_SQLNET_SERVICE", off: []string{""}, none: "it belongs into database.external.connectString, as host:port/service"},
-		{name: "SQLNET_SERVICE_BASE", off: []string{""}, none: "it belongs into database.external.services, as host:port/service of each instance"},
+		{
+			name: "ADMIN_SQLNET_SERVICE", off: []string{""},
+			none: "set database.external.connectString to it, as host:port/service",
+		},
+		{
+			name: "SQLNET_SERVICE_BASE", off: []string{""},
+			none: "set database.external.services to host:port/service of each instance",
+		},
 		{name: "SQLNET_SERVICE_MAX", off: []string{"", "0"}, none: "list so many database.external.services"},
-		{name: "DBA_PRIV_USER", off: []string{""}, none: "it belongs into the Secret of database.external.credentialsSecretRef"},
+		{
+			name: "DBA_PRIV_USER", off: []string{""},
+			none: "it belongs into the Secret of database.external.credentialsSecretRef",
+		},
 		{name: "SYSDBA_PASSWD", off: []string{""}, none: "it belongs into a Secret", secret: true},
 		{name: "UNIQUE_INDEX"},
 		{name: "NO_OS_PERF_DATA"},

@@ -79,7 +79,8 @@ func (w *writer) access() {
 	case pct == 0:
 		w.line("    access: RandomRead # %s", note)
 	default:
-		w.line("    access: RandomRead # SCAN_PCT is %d: a load does not mix accesses; make a second benchmark with FullTableScan", pct)
+		w.line("    access: RandomRead # SCAN_PCT is %d: a load does not mix accesses; make a second benchmark with "+
+			"FullTableScan", pct)
 	}
 	w.line("    schemas: 1 # the first argument of runit.sh; slob.conf does not say")
 	threads, note := w.number("THREADS_PER_SCHEMA", 1, 16384)

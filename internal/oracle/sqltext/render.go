@@ -66,9 +66,11 @@ func render(value any) (string, error) {
 	case string:
 		return render(Identifier(v))
 	case Identifier:
-		return matching(string(v), `^[A-Za-z][A-Za-z0-9_$#]{0,127}$`, "Oracle identifier: a letter, then at most 127 letters, digits, _, $ or #")
+		return matching(string(v), `^[A-Za-z][A-Za-z0-9_$#]{0,127}$`,
+			"Oracle identifier: a letter, then at most 127 letters, digits, _, $ or #")
 	case Parameter:
-		word, err := matching(string(v), `^_{0,2}[a-z][a-z0-9_]{0,79}$`, "name of an init parameter: lower-case letters, digits and _")
+		word, err := matching(string(v), `^_{0,2}[a-z][a-z0-9_]{0,79}$`,
+			"name of an init parameter: lower-case letters, digits and _")
 		if strings.HasPrefix(word, "_") {
 			word = `"` + word + `"`
 		}

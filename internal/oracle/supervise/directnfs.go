@@ -58,7 +58,9 @@ func (o Options) switchDirectNFS(ctx context.Context, home string) (runfile.Dire
 		err = removeAll(libraries(odm))
 	}
 	if err != nil {
-		return l, failf(runfile.FailureDirectNFSMissing, "%v: Direct NFS cannot be switched in %s; the container must run as the owner of the Oracle home (54321) and its file system must be writable", err, home)
+		return l, failf(runfile.FailureDirectNFSMissing,
+			"%v: Direct NFS cannot be switched in %s; the container must run as the owner of the Oracle home (54321) and its "+
+				"file system must be writable", err, home)
 	}
 	l.Method, l.Path = methodCopy, first(libraries(odm))
 	return l, nil
@@ -86,10 +88,12 @@ func libraries(dir string) []string {
 func (o Options) noLibrary(home string) error {
 	if o.Distribution == runfile.DistributionGvenzl {
 		return failf(runfile.FailureDirectNFSMissing,
-			"the image has no libnfsodm*.so in %s/lib, which Direct NFS needs, and gvenzl images have neither make nor a setuid oradism: use an image of container-registry.oracle.com, or derive one: %s", home, derivedImage)
+			"the image has no libnfsodm*.so in %s/lib, which Direct NFS needs, and gvenzl images have neither make nor a "+
+				"setuid oradism: use an image of container-registry.oracle.com, or derive one: %s", home, derivedImage)
 	}
 	return failf(runfile.FailureDirectNFSMissing,
-		"the image has no libnfsodm*.so in %s/lib, which Direct NFS needs: use an image with the whole Oracle home, such as container-registry.oracle.com/database/enterprise, or set protocol.client to Kernel", home)
+		"the image has no libnfsodm*.so in %s/lib, which Direct NFS needs: use an image with the whole Oracle home, such "+
+			"as container-registry.oracle.com/database/enterprise, or set protocol.client to Kernel", home)
 }
 
 // make runs Oracle's own switch, where there is one; its word counts for nothing
@@ -107,7 +111,8 @@ func (o Options) make(ctx context.Context, home string) bool {
 	cmd := exec.CommandContext(ctx, program, "-f", "ins_rdbms.mk", goal) //nolint:gosec // the image's own make
 	cmd.Dir, cmd.Env = dir, append(append([]string{}, o.Env...), "ORACLE_HOME="+home)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		o.Log.Warn("The image's make did not switch Direct NFS; doing what it would have done", "goal", goal, "error", err, "output", newRedactor(o.Secrets).clean(clip(string(out))))
+		o.Log.Warn("The image's make did not switch Direct NFS; doing what it would have done", "goal", goal, "error", err,
+			"output", newRedactor(o.Secrets).clean(clip(string(out))))
 		return false
 	}
 	return true
@@ -153,7 +158,8 @@ func (o Options) checkOradism(home string, l *runfile.DirectNFSLibrary) error {
 	path := filepath.Join(home, "bin", "oradism")
 	info, err := os.Stat(path)
 	if err != nil {
-		return failf(runfile.FailureOradism, "%v: Direct NFS needs $ORACLE_HOME/bin/oradism, owned by root and setuid; derive an image: %s", err, derivedImage)
+		return failf(runfile.FailureOradism,
+			"%v: Direct NFS needs $ORACLE_HOME/bin/oradism, owned by root and setuid; derive an image: %s", err, derivedImage)
 	}
 	l.OradismMode = modeText(info.Mode())
 	sys, ok := info.Sys().(*syscall.Stat_t)
@@ -165,13 +171,18 @@ func (o Options) checkOradism(home string, l *runfile.DirectNFSLibrary) error {
 	switch {
 	case owner != 0 || info.Mode()&fs.ModeSetuid == 0:
 		return failf(runfile.FailureOradism,
-			"%s is %s and owned by user %d: Direct NFS needs it owned by root and setuid, or Oracle silently uses the kernel's NFS client; derive an image with RUN chown root:oinstall %s && chmod 4750 %s", path, l.OradismMode, owner, path, path)
+			"%s is %s and owned by user %d: Direct NFS needs it owned by root and setuid, or Oracle silently uses the "+
+				"kernel's NFS client; derive an image with RUN chown root:oinstall %s && chmod 4750 %s", path, l.OradismMode,
+			owner, path, path)
 	case unix.Access(path, unix.X_OK) != nil:
 		return failf(runfile.FailureOradism,
-			"%s is %s and user %d of this container may not execute it: run the container in the group that owns it (oinstall, 54321)", path, l.OradismMode, os.Getuid())
+			"%s is %s and user %d of this container may not execute it: run the container in the group that owns it "+
+				"(oinstall, 54321)", path, l.OradismMode, os.Getuid())
 	case o.noNewPrivileges():
 		return failf(runfile.FailureOradism,
-			"the container runs with allowPrivilegeEscalation: false, with which no program becomes root: Direct NFS needs the setuid program %s; allow privilege escalation for the database container, or set protocol.client to Kernel", path)
+			"the container runs with allowPrivilegeEscalation: false, with which no program becomes root: Direct NFS needs "+
+				"the setuid program %s; allow privilege escalation for the database container, or set protocol.client to Kernel",
+			path)
 	}
 	return nil
 }

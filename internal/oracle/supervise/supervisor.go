@@ -131,17 +131,22 @@ func (s *supervisor) prepare(ctx context.Context) error {
 		}
 	case s.o.DirectNFS:
 		err = failf(runfile.FailureDirectNFSMissing,
-			"the image sets no ORACLE_HOME and has no Oracle home below %s, so Direct NFS cannot be switched on: use an image of the database, or set protocol.client to Kernel", s.o.ProductRoot)
+			"the image sets no ORACLE_HOME and has no Oracle home below %s, so Direct NFS cannot be switched on: use an "+
+				"image of the database, or set protocol.client to Kernel", s.o.ProductRoot)
 	default:
 		s.log.Warn("No Oracle home was found: whether Direct NFS is off cannot be told", "looked", s.o.ProductRoot)
 	}
-	if werr := s.journal.change(func(d *runfile.DatabaseState) { d.OracleHome, d.Library = s.home, library }); werr != nil {
+	if werr := s.journal.change(func(d *runfile.DatabaseState) {
+		d.OracleHome, d.Library = s.home,
+			library
+	}); werr != nil {
 		return werr
 	}
 	if err != nil {
 		return err
 	}
-	s.log.Info("Direct NFS is switched", "on", s.o.DirectNFS, "method", library.Method, "library", library.Path, "oradism", library.OradismMode)
+	s.log.Info("Direct NFS is switched", "on", s.o.DirectNFS, "method", library.Method, "library", library.Path, "oradism",
+		library.OradismMode)
 	if err := s.o.checkVolume(); err != nil {
 		return err
 	}
@@ -201,7 +206,8 @@ func (s *supervisor) notReady(c *child, last health) error {
 	if err := s.outOfSpace(c); err != nil {
 		return err
 	}
-	return failf(runfile.FailureDatabaseNotReady, "the database was not ready after %s: %s%s; raise database.container.startupTimeoutSeconds if it only needs longer",
+	return failf(runfile.FailureDatabaseNotReady,
+		"the database was not ready after %s: %s%s; raise database.container.startupTimeoutSeconds if it only needs longer",
 		s.o.StartupTimeout, last.explain(s.o.Distribution), s.lastWords(c))
 }
 
@@ -215,7 +221,9 @@ func (s *supervisor) refused(c *child, last health) error {
 	if speaksOfSpace(g.words) {
 		return s.noSpace(g.words)
 	}
-	return failf(runfile.FailureDatabaseNotReady, "the image could not create or start the database: %s%s; look there for the reason, an init parameter for example, or an earlier start on this volume that was interrupted",
+	return failf(runfile.FailureDatabaseNotReady,
+		"the image could not create or start the database: %s%s; look there for the reason, an init parameter for "+
+			"example, or an earlier start on this volume that was interrupted",
 		last.explain(s.o.Distribution), g.words)
 }
 
@@ -239,12 +247,16 @@ func (s *supervisor) outOfSpace(c *child) error {
 
 func speaksOfSpace(text string) bool {
 	text = strings.ToLower(text)
-	return slices.ContainsFunc([]string{"no space left on device", "disk quota exceeded", "error: 28: ", "dbt-06604", "insufficient free space"},
+	return slices.ContainsFunc([]string{
+		"no space left on device", "disk quota exceeded", "error: 28: ", "dbt-06604",
+		"insufficient free space",
+	},
 		func(words string) bool { return strings.Contains(text, words) })
 }
 
 func (s *supervisor) noSpace(words string) error {
-	return failf(runfile.FailureNoSpace, "the database ran out of space, on the volume at %s if nowhere else is named%s; make the volume larger", s.o.DataDirectory, words)
+	return failf(runfile.FailureNoSpace, "the database ran out of space, on the volume at %s if nowhere else is "+
+		"named%s; make the volume larger", s.o.DataDirectory, words)
 }
 
 // lastWords is the end of the log, as it stands in a sentence.

@@ -19,17 +19,22 @@ import (
 func (o Options) checkVolume() error {
 	if err := tryWrite(o.DataDirectory); err != nil {
 		if isFull(err) {
-			return failf(runfile.FailureNoSpace, "the volume at %s is full: make it larger, or remove what is on it", o.DataDirectory)
+			return failf(runfile.FailureNoSpace, "the volume at %s is full: make it larger, or remove what is on it",
+				o.DataDirectory)
 		}
 		return failf(runfile.FailureAccessDenied,
-			"user %d cannot write to %s (%v): set database.container.setPermissions to Enabled; where the export squashes root, that cannot help, and the export itself must belong to 54321:54321 and be exported writable", os.Getuid(), o.DataDirectory, err)
+			"user %d cannot write to %s (%v): set database.container.setPermissions to Enabled; where the export squashes "+
+				"root, that cannot help, and the export itself must belong to 54321:54321 and be exported writable", os.Getuid(),
+			o.DataDirectory, err)
 	}
 	var s unix.Statfs_t
 	if err := unix.Statfs(o.DataDirectory, &s); err != nil {
 		return fmt.Errorf("look at %s: %w", o.DataDirectory, err)
 	}
 	if free := int64(s.Bavail) * s.Bsize; free < o.MinFreeBytes { //nolint:gosec // no volume has 2^63 bytes
-		return failf(runfile.FailureNoSpace, "the volume at %s has %d MiB free, and a database needs %d MiB to begin with: make it larger, or remove what is on it", o.DataDirectory, free>>20, o.MinFreeBytes>>20)
+		return failf(runfile.FailureNoSpace,
+			"the volume at %s has %d MiB free, and a database needs %d MiB to begin with: make it larger, or remove what is "+
+				"on it", o.DataDirectory, free>>20, o.MinFreeBytes>>20)
 	}
 	return nil
 }
@@ -84,7 +89,9 @@ func (o Options) claimVolume() error {
 		return nil // it stays somebody else's
 	case name != "":
 		return failf(runfile.FailureForeignFiles,
-			"the volume holds a database that was not created for a benchmark (folder %s): it would get other init parameters for good and be restarted; use an empty volume, or set database.container.existingDatabase to Use if that may be", name)
+			"the volume holds a database that was not created for a benchmark (folder %s): it would get other init "+
+				"parameters for good and be restarted; use an empty volume, or set database.container.existingDatabase to Use "+
+				"if that may be", name)
 	}
 	const text = "The database on this volume was created for a benchmark of nfsbench, which may change it.\n"
 	if err := os.WriteFile(filepath.Join(o.DataDirectory, MarkerFile), []byte(text), 0o640); err != nil {

@@ -37,7 +37,8 @@ func newCanvas(f Frame) *canvas { return &canvas{frame: f} }
 // done closes the figure at its height.
 func (c *canvas) done(height float64) string {
 	id := identifier(c.frame.ID)
-	head := `<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" viewBox="0 0 ` + num(c.frame.Width) + " " + num(height) +
+	head := `<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" viewBox="0 0 ` + num(c.frame.Width) + " " +
+		num(height) +
 		`" aria-labelledby="` + id + `-t ` + id + `-d"><title id="` + id + `-t">` + html.EscapeString(c.frame.Title) +
 		`</title><desc id="` + id + `-d">` + html.EscapeString(c.frame.Description) + "</desc>"
 	return head + c.String() + "</svg>"
@@ -91,7 +92,8 @@ func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
 }
 
 func (c *canvas) rect(x, y, w, h float64, class, title string) {
-	c.add(`<rect x="`, num(x), `" y="`, num(y), `" width="`, num(max(w, 0)), `" height="`, num(max(h, 0)), `" class="`, class, `"`)
+	c.add(`<rect x="`, num(x), `" y="`, num(y), `" width="`, num(max(w, 0)), `" height="`, num(max(h, 0)),
+		`" class="`, class, `"`)
 	c.closed("rect", title)
 }
 

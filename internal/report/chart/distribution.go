@@ -97,7 +97,8 @@ func (c *canvas) distribution(d Distribution, i int, x scale, ticks []float64, y
 	for _, b := range d.Bars {
 		if b.Share > 0 {
 			x1, x2 := x.at(b.From), x.at(b.To)
-			c.rect(x1, min(ys.at(b.Share*100), bottom-.6), max(x2-x1-.6, .6), max(bottom-ys.at(b.Share*100), .6), fmt.Sprintf("bar b%d", i%4),
+			c.rect(x1, min(ys.at(b.Share*100), bottom-.6), max(x2-x1-.6, .6), max(bottom-ys.at(b.Share*100), .6),
+				fmt.Sprintf("bar b%d", i%4),
 				fmt.Sprintf("%s to %s: %.3g %%", Microseconds(b.From), Microseconds(b.To), b.Share*100))
 		}
 	}
@@ -225,7 +226,15 @@ func linesOf(curves []Curve) []Line {
 
 func percentileTicks(last float64) []Mark {
 	var out []Mark
-	for _, m := range []Mark{{"0%", 0}, {"50%", .5}, {"90%", .9}, {"99%", .99}, {"99.9%", .999}, {"99.99%", .9999}, {"99.999%", .99999}} {
+	for _, m := range []Mark{
+		{"0%", 0},
+		{"50%", .5},
+		{"90%", .9},
+		{"99%", .99},
+		{"99.9%", .999},
+		{"99.99%", .9999},
+		{"99.999%", .99999},
+	} {
 		if nines(m.Value) <= last*1.001 {
 			out = append(out, m)
 		}
@@ -245,7 +254,8 @@ func (c *canvas) curve(k Curve, i int, x, ys scale) {
 	for _, q := range k.Points {
 		switch q.Share {
 		case .5, .9, .99, .999, .9999, .99999:
-			c.mark(x.at(nines(q.Share)), ys.at(q.Value), 3.2, i%4, fmt.Sprintf("pt p%d", i%4), fmt.Sprintf("%s: %g %% within %s", k.Name, q.Share*100, Microseconds(q.Value)))
+			c.mark(x.at(nines(q.Share)), ys.at(q.Value), 3.2, i%4, fmt.Sprintf("pt p%d", i%4),
+				fmt.Sprintf("%s: %g %% within %s", k.Name, q.Share*100, Microseconds(q.Value)))
 		}
 	}
 }

@@ -101,7 +101,8 @@ func (p *forestPlot) sides() float64 {
 
 func (p *forestPlot) grid(ticks []float64, top, bottom float64) {
 	if p.Band > 0 {
-		p.rect(p.x.at(-p.Band), top, p.x.at(p.Band)-p.x.at(-p.Band), bottom-top, "negligible", fmt.Sprintf("within %s %% it does not matter", digits(p.Band)))
+		p.rect(p.x.at(-p.Band), top, p.x.at(p.Band)-p.x.at(-p.Band), bottom-top, "negligible",
+			fmt.Sprintf("within %s %% it does not matter", digits(p.Band)))
 	}
 	text := tickText(ticks)
 	for _, t := range ticks {
@@ -131,7 +132,8 @@ func (p *forestPlot) row(r Interval, y float64) float64 {
 	}
 	if finite(r.Low) && finite(r.High) {
 		x1, x2 := p.x.at(r.Low), p.x.at(r.High)
-		p.path("M"+num(x1)+" "+num(middleY)+"H"+num(x2)+"M"+num(x1)+" "+num(middleY-4)+"v8M"+num(x2)+" "+num(middleY-4)+"v8", "interval "+r.Class, r.Tooltip)
+		p.path("M"+num(x1)+" "+num(middleY)+"H"+num(x2)+"M"+num(x1)+" "+num(middleY-4)+"v8M"+num(x2)+" "+num(middleY-4)+"v8",
+			"interval "+r.Class, r.Tooltip)
 	}
 	if finite(r.Value) {
 		p.mark(p.x.at(r.Value), middleY, 5, r.Mark, "dot "+r.Class, r.Tooltip)

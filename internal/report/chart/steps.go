@@ -105,7 +105,8 @@ func (s Steps) line(p *plot, n StepPanel, l StepLine, i int, ys scale) {
 }
 
 func whisker(x, low, high float64) string {
-	return "M" + num(x) + " " + num(low) + "V" + num(high) + "M" + num(x-4) + " " + num(low) + "h8M" + num(x-4) + " " + num(high) + "h8"
+	return "M" + num(x) + " " + num(low) + "V" + num(high) + "M" + num(x-4) + " " + num(low) + "h8M" + num(x-4) + " " +
+		num(high) + "h8"
 }
 
 // axis writes the levels, as many as have room.

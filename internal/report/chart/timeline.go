@@ -253,7 +253,8 @@ func (p *plot) hits(n Panel, top float64) {
 		}
 		if len(parts) > 0 {
 			from := p.t.From + float64(k)*span
-			p.rect(p.left+float64(k)*w, top, w, n.Height, "hit", Clock(from)+" to "+Clock(from+span)+": "+strings.Join(parts, ", "))
+			p.rect(p.left+float64(k)*w, top, w, n.Height, "hit",
+				Clock(from)+" to "+Clock(from+span)+": "+strings.Join(parts, ", "))
 		}
 	}
 }

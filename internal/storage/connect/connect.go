@@ -60,7 +60,8 @@ func Open(s runfile.Source, o Options) (storage.Source, error) {
 // the array refuses them.
 func credentials(s runfile.Source, o Options) (rest.Credentials, error) {
 	if !filepath.IsLocal(s.Credentials) {
-		return rest.Credentials{}, storage.Permanent(fmt.Errorf("source %s: its credentials %q are no folder of secrets", s.Name, s.Credentials))
+		return rest.Credentials{}, storage.Permanent(fmt.Errorf("source %s: its credentials %q are no folder of secrets",
+			s.Name, s.Credentials))
 	}
 	cred, err := rest.ReadCredentials(filepath.Join(o.SecretsDir, s.Credentials))
 	if err != nil {

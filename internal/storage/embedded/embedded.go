@@ -93,7 +93,8 @@ func decode(body []byte) (*counters.Document, error) {
 		return nil, storage.Permanent(fmt.Errorf("the answer is no counter document: %w", err))
 	}
 	if doc.Version != counters.DocumentVersion {
-		return nil, storage.Permanent(fmt.Errorf("the counter document has version %d, this program reads version %d", doc.Version, counters.DocumentVersion))
+		return nil, storage.Permanent(fmt.Errorf("the counter document has version %d, this program reads version %d",
+			doc.Version, counters.DocumentVersion))
 	}
 	if doc.Time.IsZero() || doc.StartTime.IsZero() {
 		return nil, storage.Permanent(fmt.Errorf("the counter document has no time"))

@@ -34,7 +34,8 @@ func decode(body []byte) (reading, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	parsed, err := parser.TextToMetricFamilies(bytes.NewReader(body))
 	if err != nil {
-		return reading{}, storage.Permanent(fmt.Errorf("the answer is no page of metrics in Prometheus' text format (a metric in it cannot be read)"))
+		return reading{}, storage.Permanent(fmt.Errorf("the answer is no page of metrics in Prometheus' text format (a " +
+			"metric in it cannot be read)"))
 	}
 	all := families(parsed)
 	var r reading
@@ -52,7 +53,8 @@ func decode(body []byte) (reading, error) {
 	case servesNothing(all):
 		r.counters = zero()
 	case r.cpuSeconds == nil:
-		return reading{}, storage.Permanent(errors.New("there are metrics, but neither node_cpu_seconds_total or node_nfsd_requests_total " +
+		return reading{}, storage.Permanent(errors.New("there are metrics, but neither node_cpu_seconds_total or " +
+			"node_nfsd_requests_total " +
 			"of node_exporter nor nfs_requests_total of NFS-Ganesha (which needs Enable_Dynamic_Metrics)"))
 	}
 	return r, nil
@@ -81,7 +83,8 @@ func (r *reading) processors(all families) {
 
 // servesNothing tells whether node_exporter looked for the kernel's NFS server in vain.
 func servesNothing(all families) bool {
-	return slices.ContainsFunc(all["node_scrape_collector_success"].GetMetric(), func(m *dto.Metric) bool { return label(m, "collector") == "nfsd" })
+	return slices.ContainsFunc(all["node_scrape_collector_success"].GetMetric(),
+		func(m *dto.Metric) bool { return label(m, "collector") == "nfsd" })
 }
 
 func zero() storage.Counters {
@@ -136,7 +139,8 @@ func sum(readings []reading) storage.Counters {
 	total.ReadMicroseconds, total.WriteMicroseconds = nil, nil
 	for _, r := range readings {
 		c := r.counters
-		total.ReadOps, total.WriteOps, total.OtherOps = add(total.ReadOps, c.ReadOps), add(total.WriteOps, c.WriteOps), add(total.OtherOps, c.OtherOps)
+		total.ReadOps, total.WriteOps, total.OtherOps = add(total.ReadOps, c.ReadOps), add(total.WriteOps,
+			c.WriteOps), add(total.OtherOps, c.OtherOps)
 		total.ReadBytes, total.WrittenBytes = add(total.ReadBytes, c.ReadBytes), add(total.WrittenBytes, c.WrittenBytes)
 	}
 	return total

@@ -64,7 +64,8 @@ func New(src runfile.Source, _ rest.Credentials, now func() time.Time) (*Source,
 		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 			return nil, storage.Permanent(fmt.Errorf("exporter %s: its url must look like http://host:9100/metrics", n.Name))
 		case u.User != nil:
-			return nil, storage.Permanent(fmt.Errorf("exporter %s: its url holds a user name, and exporters take no credentials", n.Name))
+			return nil, storage.Permanent(fmt.Errorf("exporter %s: its url holds a user name, and exporters take no "+
+				"credentials", n.Name))
 		}
 		s.nodes = append(s.nodes, &node{name: n.Name, host: u.Host, url: n.URL, client: client, whole: u.RawQuery != ""})
 		hosts = append(hosts, u.Host)
@@ -111,7 +112,8 @@ func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 	all.Wait()
 	for i, err := range errs {
 		if err != nil {
-			return storage.Snapshot{}, fmt.Errorf("read the counters of server %s at %s: %w", s.nodes[i].name, s.nodes[i].host, err)
+			return storage.Snapshot{}, fmt.Errorf("read the counters of server %s at %s: %w", s.nodes[i].name,
+				s.nodes[i].host, err)
 		}
 	}
 	took := s.now().Sub(before)

@@ -22,11 +22,13 @@ func kernelServer(all families) storage.Counters {
 		return !slices.Contains([]string{"Read", "Write", "PutFH", "GetFH", "SaveFH", "RestoreFH"}, label(m, "method"))
 	}
 	c := storage.Counters{
-		ReadOps: all.total(requests, method("Read")), WriteOps: all.total(requests, method("Write")), OtherOps: all.total(requests, other),
+		ReadOps: all.total(requests, method("Read")), WriteOps: all.total(requests,
+			method("Write")), OtherOps: all.total(requests, other),
 		ReadBytes:    all.total("node_nfsd_disk_bytes_read_total", everything),
 		WrittenBytes: all.total("node_nfsd_disk_bytes_written_total", everything),
 	}
-	if v4 := all.total(requests, func(m *dto.Metric) bool { return label(m, "proto") == "4" }); v4 != nil && *v4 > 0 && miscountsWrites(all) {
+	if v4 := all.total(requests, func(m *dto.Metric) bool { return label(m, "proto") == "4" }); v4 != nil && *v4 > 0 &&
+		miscountsWrites(all) {
 		c.WriteOps, c.OtherOps = nil, nil
 	}
 	return c
@@ -55,7 +57,10 @@ func ganesha(all families) storage.Counters {
 	}
 	other := func(m *dto.Metric) bool {
 		o := operation(label(m, "operation"))
-		return !slices.Contains([]string{"read", "write", "putfh", "getfh", "savefh", "restorefh", "putrootfh", "sequence"}, o)
+		return !slices.Contains([]string{
+			"read", "write", "putfh", "getfh", "savefh", "restorefh", "putrootfh",
+			"sequence",
+		}, o)
 	}
 	bytes := func(wanted string) *uint64 {
 		sent, received := all.total("nfs_bytes_sent_total", of(wanted)), all.total("nfs_bytes_received_total", of(wanted))
@@ -66,7 +71,8 @@ func ganesha(all families) storage.Counters {
 	}
 	const requests = "nfs_requests_total"
 	return storage.Counters{
-		ReadOps: all.total(requests, of("read")), WriteOps: all.total(requests, of("write")), OtherOps: all.total(requests, other),
+		ReadOps: all.total(requests, of("read")), WriteOps: all.total(requests,
+			of("write")), OtherOps: all.total(requests, other),
 		ReadBytes: bytes("read"), WrittenBytes: bytes("write"),
 	}
 }

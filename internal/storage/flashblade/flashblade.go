@@ -42,7 +42,8 @@ type Source struct {
 // permanent.
 func New(src runfile.Source, cred rest.Credentials, now func() time.Time) (*Source, error) {
 	if cred.Token == "" {
-		return nil, storage.Permanent(errors.New("a FlashBlade needs the key token, an API token, in the Secret of storage.array.flashBlade.credentialsSecretRef"))
+		return nil, storage.Permanent(errors.New("a FlashBlade needs the key token, an API token, in the Secret of " +
+			"storage.array.flashBlade.credentialsSecretRef"))
 	}
 	s := &Source{src: src, session: newSession(cred), rates: integrate.New(now(), bridge), now: now}
 	client, err := rest.New(rest.Config{

@@ -49,7 +49,8 @@ func list[T any](ctx context.Context, s *Source, path string, q url.Values) ([]T
 		}
 		q.Set("continuation_token", *p.ContinuationToken)
 	}
-	return nil, storage.Permanent(fmt.Errorf("GET %s%s: the answer does not end after %d items", s.client.Host(), path, len(all)))
+	return nil, storage.Permanent(fmt.Errorf("GET %s%s: the answer does not end after %d items", s.client.Host(),
+		path, len(all)))
 }
 
 // decode reads the items of a page; null is none.

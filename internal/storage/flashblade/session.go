@@ -169,7 +169,8 @@ func (s *Source) newestVersion(ctx context.Context) (string, error) {
 		}
 	}
 	if newest < 0 {
-		return "", storage.Permanent(fmt.Errorf("%s speaks no REST 2.x: is it a FlashBlade with Purity//FB 3.0 or later?", s.client.Host()))
+		return "", storage.Permanent(fmt.Errorf("%s speaks no REST 2.x: is it a FlashBlade with Purity//FB 3.0 or later?",
+			s.client.Host()))
 	}
 	return "2." + strconv.Itoa(newest), nil
 }

@@ -58,7 +58,8 @@ func (v *survey) try(what, path string, err error) error {
 	case !answered && !storage.IsPermanent(err) || answered && status.Status == http.StatusUnauthorized:
 		return err
 	case answered && status.Status == http.StatusForbidden:
-		v.miss(what, "the token may not read "+path+" (403)", "use an API token of a user with the role readonly: pureadmin create --api-token, or Settings > Users in the GUI")
+		v.miss(what, "the token may not read "+path+" (403)",
+			"use an API token of a user with the role readonly: pureadmin create --api-token, or Settings > Users in the GUI")
 	default:
 		v.miss(what, err.Error(), "")
 	}
@@ -93,10 +94,12 @@ func (v *survey) fileSystem(ctx context.Context, export string) error {
 	}
 	absent := func(why string) error {
 		return &storage.SurveyError{Reason: runfile.SurveyNoVolume, Err: storage.Permanent(fmt.Errorf(
-			"file system %q of export %s %s: set storage.array.flashBlade.fileSystem if it has another name than the export", name, export, why))}
+			"file system %q of export %s %s: set storage.array.flashBlade.fileSystem if it has another name than the export",
+			name, export, why))}
 	}
 	found, err := list[fileSystem](ctx, v.Source, "/file-systems", url.Values{"names": {name}})
-	if status, ok := errors.AsType[*rest.StatusError](err); ok && (status.Status == http.StatusBadRequest || status.Status == http.StatusNotFound) {
+	if status, ok := errors.AsType[*rest.StatusError](err); ok &&
+		(status.Status == http.StatusBadRequest || status.Status == http.StatusNotFound) {
 		return absent("is not there (" + status.Error() + ")") // the answer of an array to an unknown name
 	}
 	if err != nil {
@@ -191,7 +194,8 @@ func (v *survey) vips(ctx context.Context) error {
 		if err != nil || i.Name == "" || !slices.Contains(i.Services, "data") {
 			continue
 		}
-		v.out.LIFs = append(v.out.LIFs, runfile.LIF{Name: i.Name, Address: a.String(), Prefix: prefixLength(a, i.Netmask), Up: i.Enabled})
+		v.out.LIFs = append(v.out.LIFs,
+			runfile.LIF{Name: i.Name, Address: a.String(), Prefix: prefixLength(a, i.Netmask), Up: i.Enabled})
 	}
 	slices.SortFunc(v.out.LIFs, func(a, b runfile.LIF) int { return cmp.Compare(a.Name, b.Name) })
 	v.out.LIFs = slices.CompactFunc(v.out.LIFs, func(a, b runfile.LIF) bool { return a.Name == b.Name })

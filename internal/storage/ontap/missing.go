@@ -10,17 +10,20 @@ import (
 )
 
 // clusterOnly follows a fix that an account of an SVM cannot have.
-const clusterOnly = "; an account of an SVM cannot be given this: use the management LIF of the cluster and an account of the cluster"
+const clusterOnly = "; an account of an SVM cannot be given this: use the management LIF of the cluster and an " +
+	"account of the cluster"
 
 // fix is the command that lets the account read api.
 func fix(api string) string {
-	return fmt.Sprintf("security login rest-role create -role nfsbench -api %s -access readonly (nfsbench = the role of the account)", api)
+	return fmt.Sprintf("security login rest-role create -role nfsbench -api %s -access readonly (nfsbench = the role "+
+		"of the account)", api)
 }
 
 // fixMove is the command that lets the account move volumes. It changes what lets it read
 // them; read_modify needs ONTAP 9.11.1.
 func fixMove() string {
-	return fmt.Sprintf("security login rest-role modify -role nfsbench -api %s -access read_modify (nfsbench = the role of the account)%s", apiVolumes, clusterOnly)
+	return fmt.Sprintf("security login rest-role modify -role nfsbench -api %s -access read_modify (nfsbench = the "+
+		"role of the account)%s", apiVolumes, clusterOnly)
 }
 
 // part is something that a survey can be without.

@@ -33,7 +33,9 @@ type move struct {
 // Move moves the volume behind export to aggregate and returns when it is there. A move to
 // there that is under way already is waited for. When ctx ends the array goes on
 // moving, and the error says so. progress may be nil.
-func (s *Source) Move(ctx context.Context, export, aggregate string, progress func(percent int32)) (runfile.VolumeMove, error) {
+func (s *Source) Move(ctx context.Context, export, aggregate string,
+	progress func(percent int32),
+) (runfile.VolumeMove, error) {
 	began := s.now()
 	vol, _, err := s.find(ctx, export, "uuid", "name", "svm.name", "style", "aggregates.name", "nas.path", "movement")
 	if err != nil {
@@ -76,7 +78,8 @@ func (m *move) run(ctx context.Context) error {
 	case m.vol.Style == "flexgroup" || len(m.vol.Aggregates) > 1:
 		return storage.Permanent(errors.New("it is a FlexGroup: only a FlexVol can be moved as a whole"))
 	case moving && dest != "" && dest != m.to:
-		return storage.Permanent(fmt.Errorf("a move to aggregate %s is under way: wait for it, or stop it with volume move abort", dest))
+		return storage.Permanent(fmt.Errorf("a move to aggregate %s is under way: wait for it, or stop it with volume "+
+			"move abort", dest))
 	case moving:
 		return m.wait(ctx)
 	case m.arrived(m.vol):
@@ -127,7 +130,8 @@ func (m *move) wait(ctx context.Context) error {
 }
 
 func (m *move) left(cause error) error {
-	return fmt.Errorf("%w at %d %%: the array goes on moving the volume: follow it with volume move show, or stop it with volume move abort", cause, m.percent)
+	return fmt.Errorf("%w at %d %%: the array goes on moving the volume: follow it with volume move show, or stop it "+
+		"with volume move abort", cause, m.percent)
 }
 
 // look tells whether the volume is where it should be. Errors that are not permanent may
@@ -138,7 +142,8 @@ func (m *move) look(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	var v volume
-	_, err = m.client.Get(ctx, volumePath(m.vol.UUID), url.Values{"fields": fields("name", "aggregates.name", "movement")}, &v)
+	_, err = m.client.Get(ctx, volumePath(m.vol.UUID),
+		url.Values{"fields": fields("name", "aggregates.name", "movement")}, &v)
 	if err != nil {
 		return false, err
 	}
@@ -160,7 +165,8 @@ func (m *move) look(ctx context.Context) (bool, error) {
 		return false, storage.Permanent(fmt.Errorf("ONTAP calls the move %s (volume move show tells more)", v.Movement.State))
 	}
 	if m.done++; m.done > settlePolls {
-		return false, storage.Permanent(fmt.Errorf("no move is under way any more, and the volume is on aggregate %v", names(v.Aggregates)))
+		return false, storage.Permanent(fmt.Errorf("no move is under way any more, and the volume is on aggregate %v",
+			names(v.Aggregates)))
 	}
 	return false, nil
 }
@@ -181,7 +187,8 @@ func (m *move) lookAtJob(ctx context.Context) (pending bool, failure, err error)
 		return false, nil, nil
 	}
 	var j job
-	if _, err = m.client.Get(ctx, apiJobs+"/"+url.PathEscape(m.job), url.Values{"fields": fields("state", "message", "code", "error")}, &j); err != nil {
+	if _, err = m.client.Get(ctx, apiJobs+"/"+url.PathEscape(m.job),
+		url.Values{"fields": fields("state", "message", "code", "error")}, &j); err != nil {
 		if hasStatus(err, http.StatusForbidden) || hasStatus(err, http.StatusNotFound) {
 			m.job = "" // the volume tells enough
 			return false, nil, nil

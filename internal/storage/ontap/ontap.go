@@ -73,7 +73,8 @@ type known struct {
 // read again when ONTAP refuses them. An error is permanent.
 func New(src runfile.Source, cred rest.Credentials, now func() time.Time) (*Source, error) {
 	if cred.Username == "" || cred.Password == "" {
-		return nil, storage.Permanent(errors.New("ONTAP needs the keys username and password in the Secret of storage.array.ontap.credentialsSecretRef"))
+		return nil, storage.Permanent(errors.New("ONTAP needs the keys username and password in the Secret of " +
+			"storage.array.ontap.credentialsSecretRef"))
 	}
 	s := &Source{src: src, session: newSession(cred, now), now: now, poll: pollEvery}
 	client, err := rest.New(rest.Config{
@@ -133,7 +134,8 @@ func (s *Source) optional(ctx context.Context, what string, f func(context.Conte
 		return nil
 	}
 	err := f(ctx)
-	if status, ok := errors.AsType[*rest.StatusError](err); ok && storage.IsPermanent(err) && status.Status != http.StatusUnauthorized {
+	if status, ok := errors.AsType[*rest.StatusError](err); ok && storage.IsPermanent(err) &&
+		status.Status != http.StatusUnauthorized {
 		s.refuse(what, status.Status)
 		return nil
 	}

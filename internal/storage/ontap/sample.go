@@ -184,11 +184,13 @@ func snapshot(r readings) (storage.Snapshot, error) {
 		return storage.Snapshot{}, fmt.Errorf("volume %s: ONTAP gives no statistics of it", r.volume.Name)
 	}
 	if !st.usable() {
-		return storage.Snapshot{}, fmt.Errorf("volume %s: its statistics are not usable now, status %q", r.volume.Name, st.Status)
+		return storage.Snapshot{}, fmt.Errorf("volume %s: its statistics are not usable now, status %q",
+			r.volume.Name, st.Status)
 	}
 	at, ok := st.time()
 	if !ok {
-		return storage.Snapshot{}, storage.Permanent(fmt.Errorf("volume %s: its statistics have no time that can be read", r.volume.Name))
+		return storage.Snapshot{}, storage.Permanent(fmt.Errorf("volume %s: its statistics have no time that can be read",
+			r.volume.Name))
 	}
 	counters := func() storage.Counters { // twice: the caller owns each
 		return storage.Counters{

@@ -51,7 +51,8 @@ func (v *survey) try(p part, err error) error {
 		return nil
 	}
 	status, answered := errors.AsType[*rest.StatusError](err)
-	if !answered && !storage.IsPermanent(err) || answered && status.Status == http.StatusUnauthorized || rest.Reason(err) == runfile.SurveyUntrusted {
+	if !answered && !storage.IsPermanent(err) || answered && status.Status == http.StatusUnauthorized ||
+		rest.Reason(err) == runfile.SurveyUntrusted {
 		return v.explained(err, p.api)
 	}
 	v.out.Missing = append(v.out.Missing, p.missing(err))
@@ -95,8 +96,9 @@ func (v *survey) volume(ctx context.Context, export string) error {
 		v.out.Volume.Aggregate = found.Aggregates[0].Name
 	}
 	if export != "" && found.NAS.Path != "" && clean(found.NAS.Path) != clean(export) {
-		v.miss("counters of the export alone", fmt.Sprintf("export %s is not the junction %s of volume %s: the counters are those of the whole volume",
-			export, found.NAS.Path, found.Name), "")
+		v.miss("counters of the export alone",
+			fmt.Sprintf("export %s is not the junction %s of volume %s: the counters are those of the whole volume",
+				export, found.NAS.Path, found.Name), "")
 	}
 	return nil
 }
@@ -131,14 +133,16 @@ func (v *survey) owner(ctx context.Context) error {
 		return nil
 	}
 	if err == nil {
-		err = storage.Permanent(fmt.Errorf("the aggregate of volume %s is not among those that the account may see", v.vol.Name))
+		err = storage.Permanent(fmt.Errorf("the aggregate of volume %s is not among those that the account may see",
+			v.vol.Name))
 	}
 	return v.try(p, err)
 }
 
 func (v *survey) nodes(ctx context.Context) error {
 	p := part{what: "CPU of the nodes", api: apiNodes, cluster: true}
-	nodes, _, err := list[node](ctx, v.Source, apiNodes, url.Values{"fields": fields("name", "state", "model", "statistics")})
+	nodes, _, err := list[node](ctx, v.Source, apiNodes,
+		url.Values{"fields": fields("name", "state", "model", "statistics")})
 	if err != nil {
 		return v.try(p, err)
 	}
@@ -182,7 +186,8 @@ func (v *survey) lifs(ctx context.Context) error {
 // record, and offers none.
 func (v *survey) service(ctx context.Context) error {
 	all, _, err := list[nfsService](ctx, v.Source, apiServices, v.ofSVM(url.Values{"fields": fields("enabled", "state",
-		"protocol.v3_enabled", "protocol.v40_enabled", "protocol.v41_enabled", "protocol.v41_features.pnfs_enabled", "transport.tcp_max_transfer_size")}))
+		"protocol.v3_enabled", "protocol.v40_enabled", "protocol.v41_enabled", "protocol.v41_features.pnfs_enabled",
+		"transport.tcp_max_transfer_size")}))
 	if err != nil {
 		return v.try(part{what: "settings of the NFS service", api: apiNFS}, err)
 	}
@@ -207,7 +212,8 @@ func (v *survey) rules(ctx context.Context) error {
 		return nil
 	}
 	p := part{what: "rules of export policy " + name, api: apiNFS}
-	all, _, err := list[exportPolicy](ctx, v.Source, apiExportPolicy, v.ofSVM(url.Values{"name": {name}, "fields": fields("name", "rules")}))
+	all, _, err := list[exportPolicy](ctx, v.Source, apiExportPolicy,
+		v.ofSVM(url.Values{"name": {name}, "fields": fields("name", "rules")}))
 	if err != nil {
 		return v.try(p, err)
 	}
@@ -217,7 +223,10 @@ func (v *survey) rules(ctx context.Context) error {
 		return nil
 	}
 	for _, r := range all[0].Rules {
-		o := runfile.ExportRule{Index: r.Index, Clients: []string{}, Protocols: r.Protocols, ReadOnly: r.ReadOnly, ReadWrite: r.ReadWrite, SuperUser: r.SuperUser}
+		o := runfile.ExportRule{
+			Index: r.Index, Clients: []string{}, Protocols: r.Protocols, ReadOnly: r.ReadOnly,
+			ReadWrite: r.ReadWrite, SuperUser: r.SuperUser,
+		}
 		for _, c := range r.Clients {
 			o.Clients = append(o.Clients, c.Match)
 		}
@@ -240,7 +249,8 @@ func (v *survey) qos(ctx context.Context) error {
 		return nil
 	}
 	p := part{what: "ceiling of QoS policy " + own.Name, api: apiQoS}
-	all, _, err := list[qosGroup](ctx, v.Source, apiQoS, url.Values{"name": {own.Name}, "fields": fields("fixed", "adaptive")})
+	all, _, err := list[qosGroup](ctx, v.Source, apiQoS,
+		url.Values{"name": {own.Name}, "fields": fields("fixed", "adaptive")})
 	if err != nil {
 		return v.try(p, err)
 	}

@@ -66,7 +66,9 @@ func parent(p string) string {
 
 // byField returns the one volume whose field is value, nil if there is none. What ONTAP
 // finds is checked again: a value may hold characters that mean something in its queries.
-func (s *Source) byField(ctx context.Context, field, value string, get func(volume) string, want []string) (*volume, http.Header, error) {
+func (s *Source) byField(ctx context.Context, field, value string, get func(volume) string, want []string) (*volume,
+	http.Header, error,
+) {
 	q := url.Values{field: {value}, "fields": fields(want...)}
 	if s.src.SVM != "" { // not that of a volume that was found before
 		q.Set("svm.name", s.src.SVM)
@@ -97,10 +99,12 @@ func (s *Source) notFound(export string) error {
 		by = append(by, "with a junction that leads to export "+export)
 	}
 	if by == nil {
-		return surveyError(runfile.SurveyNoVolume, storage.Permanent(fmt.Errorf("%s: neither a volume nor an export is named", s.name)))
+		return surveyError(runfile.SurveyNoVolume,
+			storage.Permanent(fmt.Errorf("%s: neither a volume nor an export is named", s.name)))
 	}
 	return surveyError(runfile.SurveyNoVolume, storage.Permanent(fmt.Errorf(
-		"%s has no volume %s that this account can see: check SVM, export path and the volume's junction (volume show -junction)", s.name, strings.Join(by, " or "))))
+		"%s has no volume %s that this account can see: check SVM, export path and the volume's junction (volume show "+
+			"-junction)", s.name, strings.Join(by, " or "))))
 }
 
 // owner returns the node that owns the data of v, empty if it is not known or not one.

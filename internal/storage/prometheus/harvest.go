@@ -244,7 +244,10 @@ func lifRates(m model.Matrix) []integrate.Path {
 	for _, name := range slices.Sorted(maps.Keys(lifs)) {
 		l := lifs[name]
 		if len(l.rows) > 0 {
-			paths = append(paths, integrate.Path{Address: cmp.Or(l.address, name), Name: name, Node: l.node, Rates: l.rows.rates()})
+			paths = append(paths, integrate.Path{
+				Address: cmp.Or(l.address, name), Name: name, Node: l.node,
+				Rates: l.rows.rates(),
+			})
 		}
 	}
 	return paths

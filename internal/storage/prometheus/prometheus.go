@@ -97,7 +97,10 @@ func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 }
 
 func clone(c storage.Counters) storage.Counters {
-	for _, f := range []**uint64{&c.ReadOps, &c.WriteOps, &c.OtherOps, &c.ReadBytes, &c.WrittenBytes, &c.ReadMicroseconds, &c.WriteMicroseconds} {
+	for _, f := range []**uint64{
+		&c.ReadOps, &c.WriteOps, &c.OtherOps, &c.ReadBytes, &c.WrittenBytes, &c.ReadMicroseconds,
+		&c.WriteMicroseconds,
+	} {
 		if *f != nil {
 			*f = new(**f)
 		}

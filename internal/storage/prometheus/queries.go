@@ -39,7 +39,8 @@ func newQueries(s *Source, expressions map[string]string) (*queries, error) {
 	known := totals()
 	for _, key := range slices.Sorted(maps.Keys(expressions)) {
 		if known[key] == nil && key != queryNodeCPU {
-			return nil, fmt.Errorf("queries.%s is not known: there are %s and %s", key, queryNodeCPU, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return nil, fmt.Errorf("queries.%s is not known: there are %s and %s", key, queryNodeCPU,
+				strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 		if strings.TrimSpace(expressions[key]) == "" {
 			return nil, fmt.Errorf("queries.%s is empty", key)
@@ -84,7 +85,8 @@ func (q *queries) gather(ctx context.Context) (answer, error) {
 // totalOf puts the one value of v into to; none is not known.
 func totalOf(v model.Vector, to **float64) error {
 	if len(v) > 1 {
-		return storage.Permanent(fmt.Errorf("it gives %d series, and must give one: sum(...) of them, or choose with labels", len(v)))
+		return storage.Permanent(fmt.Errorf("it gives %d series, and must give one: sum(...) of them, or choose with "+
+			"labels", len(v)))
 	}
 	if len(v) == 1 {
 		*to = number(v[0].Value)
@@ -100,13 +102,18 @@ func nodesOf(v model.Vector) ([]integrate.Node, error) {
 		f := number(sample.Value)
 		switch {
 		case name == "":
-			return nil, storage.Permanent(fmt.Errorf("it gives a series without the labels node and instance: use avg by (node) (...)"))
+			return nil, storage.Permanent(fmt.Errorf("it gives a series without the labels node and instance: use avg by " +
+				"(node) (...)"))
 		case slices.ContainsFunc(nodes, func(n integrate.Node) bool { return n.Name == name }):
 			return nil, storage.Permanent(fmt.Errorf("it gives node %s twice: use avg by (node) (...)", name))
 		case f != nil && (*f < 0 || *f > integrate.MaxPercent):
-			return nil, storage.Permanent(fmt.Errorf("it gives %g for node %s, and must give the busy share of all its cores, 0 to 100", *f, name))
+			return nil, storage.Permanent(fmt.Errorf("it gives %g for node %s, and must give the busy share of all its "+
+				"cores, 0 to 100", *f, name))
 		case f != nil && plausible(sample.Timestamp):
-			nodes = append(nodes, integrate.Node{Name: name, Busy: []integrate.Busy{{Time: sample.Timestamp.Time().UTC(), Percent: *f}}})
+			nodes = append(nodes, integrate.Node{
+				Name: name,
+				Busy: []integrate.Busy{{Time: sample.Timestamp.Time().UTC(), Percent: *f}},
+			})
 		}
 	}
 	return nodes, nil

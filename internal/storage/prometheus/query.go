@@ -66,7 +66,8 @@ func (r result) vector() (model.Vector, error) {
 		err = json.Unmarshal(r.Value, &one)
 		v = model.Vector{{Metric: model.Metric{}, Value: one.Value, Timestamp: one.Timestamp}}
 	default:
-		return nil, storage.Permanent(fmt.Errorf("it gives a %s, and must give one value for each series, such as rate(...) does", r.Type))
+		return nil, storage.Permanent(fmt.Errorf("it gives a %s, and must give one value for each series, such as "+
+			"rate(...) does", r.Type))
 	}
 	if err != nil {
 		return nil, storage.Permanent(fmt.Errorf("the answer is not what was expected there: %w", err))

@@ -76,7 +76,8 @@ func New(cfg Config) (*Client, error) {
 	case err != nil: // the error would repeat the URL, which may hold a password
 		return nil, storage.Permanent(fmt.Errorf("the address of the array is no URL: it must look like https://host"))
 	case u.User != nil:
-		return nil, storage.Permanent(fmt.Errorf("the address of the array holds a user name: credentials belong into a Secret"))
+		return nil, storage.Permanent(fmt.Errorf("the address of the array holds a user name: credentials belong into a " +
+			"Secret"))
 	case u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http":
 		return nil, storage.Permanent(fmt.Errorf("the address of the array %q must look like https://host", u.Redacted()))
 	case u.Scheme == "http" && !cfg.AllowPlain:

@@ -118,7 +118,11 @@ const redacted = "(hidden)"
 // String tells which values are set and nothing of them.
 func (c Credentials) String() string {
 	var set []string
-	for _, k := range []struct{ key, value string }{{"username", c.Username}, {"password", c.Password}, {"token", c.Token}} {
+	for _, k := range []struct{ key, value string }{
+		{"username", c.Username},
+		{"password", c.Password},
+		{"token", c.Token},
+	} {
 		if k.value != "" {
 			set = append(set, k.key)
 		}

@@ -94,7 +94,8 @@ func (c *Client) target(path string, q url.Values) (string, error) {
 // renew tells whether there are new credentials after err.
 func (c *Client) renew(ctx context.Context, err error) bool {
 	var status *StatusError
-	if c.cfg.Renew == nil || !errors.As(err, &status) || status.Status != http.StatusUnauthorized || ctx.Value(renewing{}) != nil {
+	if c.cfg.Renew == nil || !errors.As(err, &status) || status.Status != http.StatusUnauthorized ||
+		ctx.Value(renewing{}) != nil {
 		return false
 	}
 	// Why there are none matters less than what they were wanted for.
@@ -127,9 +128,10 @@ func (c *Client) repeated(ctx context.Context, r request) (answer, error) {
 			last = err
 		}
 		return a, verdict(ctx, r.method, err)
-	}, backoff.WithMaxTries(c.cfg.Attempts), backoff.WithMaxElapsedTime(0), backoff.WithBackOff(&backoff.ExponentialBackOff{
-		InitialInterval: c.cfg.Pause, MaxInterval: maxPause, Multiplier: 2, RandomizationFactor: 0.5,
-	}))
+	}, backoff.WithMaxTries(c.cfg.Attempts), backoff.WithMaxElapsedTime(0),
+		backoff.WithBackOff(&backoff.ExponentialBackOff{
+			InitialInterval: c.cfg.Pause, MaxInterval: maxPause, Multiplier: 2, RandomizationFactor: 0.5,
+		}))
 	if err == nil {
 		return a, nil
 	}

@@ -102,7 +102,10 @@ func onlyProblem(t *testing.T, s runfile.Survey) {
 	if !knownReason(s.Problem.Reason) || s.Problem.Message == "" {
 		t.Errorf("a problem has one of the reasons and a sentence: %+v", *s.Problem)
 	}
-	rest := runfile.Survey{Version: s.Version, Source: s.Source, Array: s.Array, Time: s.Time, Clients: s.Clients, Problem: s.Problem}
+	rest := runfile.Survey{
+		Version: s.Version, Source: s.Source, Array: s.Array, Time: s.Time, Clients: s.Clients,
+		Problem: s.Problem,
+	}
 	if diff := cmp.Diff(rest, s); diff != "" {
 		t.Errorf("with a problem nothing else is set:\n%s", diff)
 	}

@@ -106,13 +106,16 @@ func clampInt64(v uint64) int64 { return int64(min(v, 1<<62)) }
 func Check(e runfile.Engine) error {
 	switch {
 	case len(e.Channels) == 0:
-		return target.Fail(runfile.FailureInvalidPlan, "engine.channels is empty; DirectNFS needs the address of the server in the path of at least one", nil)
+		return target.Fail(runfile.FailureInvalidPlan,
+			"engine.channels is empty; DirectNFS needs the address of the server in the path of at least one", nil)
 	case e.NFSVersion != "" && e.NFSVersion != "NFSv3":
 		return target.Fail(runfile.FailureUnsupported, fmt.Sprintf(
-			"server %q asks for %s, and this client speaks NFSv3 only: use NFSv3, or mount the export and use the Kernel client", e.Server, e.NFSVersion), nil)
+			"server %q asks for %s, and this client speaks NFSv3 only: use NFSv3, or mount the export and use the Kernel "+
+				"client", e.Server, e.NFSVersion), nil)
 	case e.Security != "" && e.Security != "sys":
 		return target.Fail(runfile.FailureUnsupported, fmt.Sprintf(
-			"export %q asks for security %s, and this client has sys only: use sys, or mount the export and use the Kernel client", e.Export, e.Security), nil)
+			"export %q asks for security %s, and this client has sys only: use sys, or mount the export and use the Kernel "+
+				"client", e.Export, e.Security), nil)
 	}
 	return nil
 }

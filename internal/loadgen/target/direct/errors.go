@@ -40,23 +40,28 @@ func (t *Target) explainMount(cfg nfs.Config, err error) error {
 	var status mount.Status
 	isMount := errors.As(err, &status)
 	switch {
-	case isMount && (status == mount.ErrNoEnt || status == mount.ErrNotDir || status == mount.ErrInval || status == mount.ErrNameTooLong):
+	case isMount && (status == mount.ErrNoEnt || status == mount.ErrNotDir || status == mount.ErrInval ||
+		status == mount.ErrNameTooLong):
 		return target.Fail(runfile.FailureNoSuchExport, fmt.Sprintf(
 			"%s has no export %q; compare it with what 'showmount -e' lists, letter by letter", t.where, cfg.Export), err)
 	case isMount && (status == mount.ErrAcces || status == mount.ErrPerm), rpc.IsAuthError(err), nfs.IsPermission(err):
 		return target.Fail(runfile.FailureAccessDenied, fmt.Sprintf(
-			"%s refuses export %q to this client; look at the export policy (client addresses, sys, root access, ports above 1023)", t.where, cfg.Export), err)
+			"%s refuses export %q to this client; look at the export policy (client addresses, sys, root access, ports above "+
+				"1023)", t.where, cfg.Export), err)
 	case isNetwork(err):
 		return target.Fail(runfile.FailureUnreachable, fmt.Sprintf(
-			"%s does not answer; look at the addresses, at firewalls for the portmapper (111), MOUNT and NFS (2049), and whether the NFS server runs", t.where), err)
+			"%s does not answer; look at the addresses, at firewalls for the portmapper (111), MOUNT and NFS (2049), and "+
+				"whether the NFS server runs", t.where), err)
 	default:
-		return target.Fail(runfile.FailureProtocol, fmt.Sprintf("export %q of %s cannot be mounted", cfg.Export, t.where), err)
+		return target.Fail(runfile.FailureProtocol,
+			fmt.Sprintf("export %q of %s cannot be mounted", cfg.Export, t.where), err)
 	}
 }
 
 func isNetwork(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nfs.ErrTimeout) || rpc.IsLost(err)
+	return errors.As(err, &op) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nfs.ErrTimeout) ||
+		rpc.IsLost(err)
 }
 
 // explain gives an error of an operation its code. io.EOF stays bare.
@@ -76,7 +81,8 @@ func (t *Target) explain(what string, err error) error {
 			"%s: the export or the quota on %s is full; make the files smaller or the volume larger", what, t.where), err)
 	case nfs.IsPermission(err), rpc.IsAuthError(err):
 		return target.Fail(runfile.FailureAccessDenied, fmt.Sprintf(
-			"%s: %s does not let uid %d, gid %d do this; look at the owner and mode of the export's directory, at root_squash and at read-only exports",
+			"%s: %s does not let uid %d, gid %d do this; look at the owner and mode of the export's directory, at "+
+				"root_squash and at read-only exports",
 			what, t.where, t.user.UID, t.user.GID), err)
 	case errors.Is(err, nfs.ErrTimeout):
 		return target.Fail(runfile.FailureUnreachable, fmt.Sprintf(

@@ -44,7 +44,8 @@ func (t *Target) expect(ctx context.Context, fh nfs.FileHandle, name string, kin
 		return t.explain(fmt.Sprintf("look at %q", name), err)
 	}
 	if attr.Type != kind {
-		return target.Fail(runfile.FailureForeignFiles, fmt.Sprintf("%q on %s is not %s, so it is not ours; choose another directory", name, t.where, text), nil)
+		return target.Fail(runfile.FailureForeignFiles,
+			fmt.Sprintf("%q on %s is not %s, so it is not ours; choose another directory", name, t.where, text), nil)
 	}
 	return nil
 }

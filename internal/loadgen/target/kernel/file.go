@@ -66,7 +66,8 @@ func (d *directory) isRegular(full string) error {
 		return failure("open file", err)
 	}
 	if !info.Mode().IsRegular() {
-		return target.Fail(runfile.FailureForeignFiles, fmt.Sprintf("%q is not a regular file (%s), so it is not ours", full, info.Mode()), nil)
+		return target.Fail(runfile.FailureForeignFiles,
+			fmt.Sprintf("%q is not a regular file (%s), so it is not ours", full, info.Mode()), nil)
 	}
 	return nil
 }

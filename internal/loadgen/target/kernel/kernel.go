@@ -57,7 +57,8 @@ func Open(ctx context.Context, opt Options) (target.Target, error) {
 		return r.t, r.err
 	case <-ctx.Done():
 		return nil, target.Fail(runfile.FailureUnreachable, fmt.Sprintf(
-			"the mount at %s does not answer; look at the NFS server and the network (a hard mount waits for ever), and at dmesg for \"not responding\"",
+			"the mount at %s does not answer; look at the NFS server and the network (a hard mount waits for ever), and at "+
+				"dmesg for \"not responding\"",
 			opt.MountPath), context.Cause(ctx))
 	}
 }
@@ -73,7 +74,8 @@ func open(opt Options) (target.Target, error) {
 	}
 	if opt.RequireNFS && !isNFS {
 		return nil, target.Fail(runfile.FailureNotNFS, fmt.Sprintf(
-			"%s is %s from %s, not NFS; mount the export there, or allow it (storage.claim.nonNFS: Measure; --allow-non-nfs) if local storage is what you want to measure",
+			"%s is %s from %s, not NFS; mount the export there, or allow it (storage.claim.nonNFS: Measure; --allow-non-nfs) "+
+				"if local storage is what you want to measure",
 			opt.MountPath, facts.FilesystemType, facts.Source), nil)
 	}
 	root, err := os.OpenRoot(path)
@@ -163,10 +165,12 @@ func failure(what string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return target.Fail(runfile.FailureNoSpace, what+": the file system or the quota is full; make the files smaller or the volume larger", err)
+		return target.Fail(runfile.FailureNoSpace,
+			what+": the file system or the quota is full; make the files smaller or the volume larger", err)
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EROFS):
 		return target.Fail(runfile.FailureAccessDenied, fmt.Sprintf(
-			"%s: this user (uid %d, gid %d) may not; look at the owner and mode of the export's directory, at root_squash and at read-only mounts",
+			"%s: this user (uid %d, gid %d) may not; look at the owner and mode of the export's directory, at root_squash "+
+				"and at read-only mounts",
 			what, os.Geteuid(), os.Getegid()), err)
 	default:
 		return fmt.Errorf("%s: %w", what, err)

@@ -1,4 +1,5 @@
-// Package filetree keeps the files behind the embedded NFS server: one directory, reached by handles that outlive a restart.
+// Package filetree keeps the files behind the embedded NFS server: one directory, reached
+// by handles that outlive a restart.
 //
 // # Identity
 //
