@@ -170,7 +170,7 @@ func detectable(lines []Line, s runfile.SuiteSignificance) {
 		l := &lines[i]
 		n := len(l.Base)
 		if _, ok := factors[n]; !ok {
-			factors[n], _ = stats.DetectableBySpread(n, 1, rate)
+			factors[n], _ = stats.Detectable(n, 1, rate)
 		}
 		if spread, ok := l.spread(); ok && factors[n] > 0 {
 			v := factors[n] * spread

@@ -252,7 +252,7 @@ func TestDetectableIsAfterTheCorrection(t *testing.T) {
 	spread, _ := stats.StandardDeviation(base)
 	for correction, rate := range map[string]float64{"Holm": 0.05 / 2, "None": 0.05} {
 		run.Settings.Compare.Correction = correction
-		want, _ := stats.DetectableBySpread(8, spread/100, rate)
+		want, _ := stats.Detectable(8, spread/100, rate)
 		lines := Run(run).Comparisons
 		if got := lines[0].Detectable; got == nil || math.Abs(*got-want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", correction, got, want)

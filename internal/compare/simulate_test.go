@@ -109,20 +109,3 @@ func TestATenthSlowerIsFound(t *testing.T) {
 		t.Errorf("found %d of %d, and %d false ones", found, affected, others)
 	}
 }
-
-func TestTheResolutionIsThatOfTheWorstComparison(t *testing.T) {
-	t.Parallel()
-	s := simulated{random: rand.New(rand.NewPCG(1, 5))}
-	table := Run(s.run("run", time.Time{}))
-	got, ok := table.Resolution()
-	largest := 0.0
-	for _, l := range table.Comparisons {
-		largest = max(largest, math.Abs(*l.ShiftLow), math.Abs(*l.ShiftHigh))
-	}
-	if !ok || math.Abs(got-largest) > 1e-12 || got < 0.03 || got > 0.1 {
-		t.Errorf("%v %v, want %v, which is some deviations of 3 %%", got, ok, largest)
-	}
-	if v, ok := (Table{}).Resolution(); ok {
-		t.Errorf("an empty table has %v", v)
-	}
-}

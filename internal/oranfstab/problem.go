@@ -51,11 +51,6 @@ func (e *ParseError) Error() string {
 	return first
 }
 
-// HasErrors reports whether one of the problems is an [Error].
-func HasErrors(problems []Problem) bool {
-	return slices.ContainsFunc(problems, isError)
-}
-
 func isError(p Problem) bool { return p.Severity == Error }
 
 // log collects problems. Its methods take the word that the problem is about.

@@ -14,33 +14,19 @@ const power = 0.8
 // noise is normal: 3/pi. It is rarely less for other noise.
 const rankEfficiency = 3 / math.Pi
 
-// DetectableBySpread is the smallest shift that the Mann-Whitney test of n values
+// Detectable is the smallest shift that the Mann-Whitney test of n values
 // on each side finds at alpha four times out of five, where they scatter by this
 // standard deviation: what a comparison could have seen. It is that of the t test,
 // widened by the efficiency of ranks, and therefore a little too small
 // below six values, where ranks are coarse. It is not known (false) where n
 // values cannot be significant at all, see MinimumP.
-func DetectableBySpread(n int, deviation, alpha float64) (float64, bool) {
+func Detectable(n int, deviation, alpha float64) (float64, bool) {
 	if n < 2 || alpha <= 0 || alpha >= 1 || MinimumP(n, n) >= alpha {
 		return 0, false
 	}
 	quantile := moremath.InvCDF(moremath.TDist{V: float64(2*n - 2)})
 	factor := (quantile(power) - quantile(alpha/2)) * math.Sqrt(2/(float64(n)*rankEfficiency))
 	return factor * deviation, true
-}
-
-// DetectableByAA is what two samples of the same thing tell (an A/A run): the
-// bound of their shift that is farther away from nothing, as a share of the
-// median of the first. Differences up to it are seen where nothing was changed.
-// It is not known (false) where the samples are too small for the confidence, or
-// the median is not above zero.
-func DetectableByAA(a, b []float64, confidence float64) (float64, bool) {
-	s, ok := HodgesLehmann(a, b, confidence)
-	median := Median(a)
-	if !ok || s.Interval == nil || median <= 0 {
-		return 0, false
-	}
-	return max(math.Abs(s.Interval.Low), math.Abs(s.Interval.High)) / median, true
 }
 
 // NormalQuantile is the value that a standard normal number stays below with

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -10,7 +9,7 @@ func TestTheDetectableEffectIsFoundFourTimesOutOfFive(t *testing.T) {
 	t.Parallel()
 	const rounds = 1500
 	for n, bounds := range map[int][2]float64{4: {0.65, 0.9}, 6: {0.74, 0.86}, 8: {0.75, 0.85}, 16: {0.75, 0.85}} {
-		effect, ok := DetectableBySpread(n, 2, 0.05)
+		effect, ok := Detectable(n, 2, 0.05)
 		if !ok {
 			t.Fatalf("n = %d: not known", n)
 		}
@@ -31,23 +30,7 @@ func TestTheDetectableEffectIsFoundFourTimesOutOfFive(t *testing.T) {
 			t.Errorf("n = %d: found in %.1f %%", n, 100*share)
 		}
 	}
-	if _, ok := DetectableBySpread(3, 1, 0.1); ok {
+	if _, ok := Detectable(3, 1, 0.1); ok {
 		t.Error("three values cannot show anything at 0.1")
-	}
-}
-
-func TestWhatAnAARunShowsIsNotDetectable(t *testing.T) {
-	t.Parallel()
-	a, b := []float64{100, 102, 98, 101, 99, 100}, []float64{101, 103, 99, 102, 100, 101}
-	got, ok := DetectableByAA(a, b, 0.95)
-	s, _ := HodgesLehmann(a, b, 0.95)
-	if want := s.Interval.High / 100; !ok || math.Abs(got-want) > 1e-12 || got < 0.02 {
-		t.Errorf("detectable = %v %v, want %v", got, ok, want)
-	}
-	if _, ok := DetectableByAA(a[:3], b[:3], 0.95); ok {
-		t.Error("three pairs have no interval")
-	}
-	if _, ok := DetectableByAA(make([]float64, 8), make([]float64, 8), 0.95); ok {
-		t.Error("nothing is a share of zero")
 	}
 }

@@ -3,7 +3,6 @@ package chart
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Steps is panels below each other over the same levels of load.
@@ -261,15 +260,4 @@ func (o Order) legend(p *plot, title string) float64 {
 		x += width(g) + 36
 	}
 	return y + rowHeight + 4
-}
-
-// Positions says how many points there are, for a description.
-func (o Order) Positions() int {
-	var seen []float64
-	for _, p := range o.Points {
-		if !slices.Contains(seen, p.Position) {
-			seen = append(seen, p.Position)
-		}
-	}
-	return len(seen)
 }
