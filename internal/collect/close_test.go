@@ -9,7 +9,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
-	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 	"github.com/nfsbench/nfsbench/test/flashblade"
 )
 

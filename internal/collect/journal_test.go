@@ -13,7 +13,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
-	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 // killed samples in dir until it is told to stop and then ends as a process

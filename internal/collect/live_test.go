@@ -19,7 +19,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
-	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 // at is a clock that is moved by hand.

@@ -13,7 +13,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/collect/publish"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
-	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 var errAway = errors.New("away")

@@ -16,7 +16,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
-	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 // stuckSource answers only when it is told to stop.

@@ -14,8 +14,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 	adapter "github.com/nfsbench/nfsbench/internal/storage/ontap"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
-	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
 	"github.com/nfsbench/nfsbench/test/ontap"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 // ending is what becomes of a survey or a sample under a fault.

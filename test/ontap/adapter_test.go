@@ -15,8 +15,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 	adapter "github.com/nfsbench/nfsbench/internal/storage/ontap"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
-	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
 	"github.com/nfsbench/nfsbench/test/ontap"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 // source is the adapter that asks w for vol1.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
 	"github.com/nfsbench/nfsbench/test/ontap"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 // The survey that a pod makes, by the program that it runs: what it writes and

@@ -11,7 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/server/counters"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/embedded"
-	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 func newSource(t *testing.T, url string) *embedded.Source {

@@ -14,8 +14,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/exporter"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
-	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
 	"github.com/nfsbench/nfsbench/test/monitors"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 // kernel is the /proc of an NFS server that never was: two processors and nfsd.

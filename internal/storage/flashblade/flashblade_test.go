@@ -17,8 +17,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/flashblade"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
-	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
 	standin "github.com/nfsbench/nfsbench/test/flashblade"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 var (

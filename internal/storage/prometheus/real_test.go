@@ -19,8 +19,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/prometheus"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
-	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
 	"github.com/nfsbench/nfsbench/test/monitors"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 // odd is a value of a label that would end a string which is not quoted.

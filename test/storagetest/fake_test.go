@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/storage"
-	"github.com/nfsbench/nfsbench/internal/storage/storagetest"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 func TestTheFakeKeepsTheContract(t *testing.T) {
