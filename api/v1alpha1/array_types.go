@@ -37,7 +37,7 @@ type TLSTrust struct {
 	// +kubebuilder:validation:MaxLength=32768
 	// +kubebuilder:validation:XValidation:rule="self.contains('-----BEGIN CERTIFICATE-----')",message="caBundle must hold PEM certificates (-----BEGIN CERTIFICATE-----), not their base64 encoding or a file name"
 	CABundle string `json:"caBundle,omitempty"`
-	// verification Disabled accepts any certificate: whoever is in between can
+	// verification Disabled accepts any certificate: an attacker on the network can
 	// read the password. Factory certificates of ONTAP cannot be verified, not
 	// even when they are pinned: they name no address.
 	// +optional

@@ -38,7 +38,7 @@ func newSurveyCommand(a *app) *cobra.Command {
 		Short: "Ask an array for its LIFs, the volume of an export and who owns it",
 		Long: `Ask an array, over its REST interface, for its LIFs and nodes, the
 volume behind an export and the node that owns it, the NFS service and the
-export policy. The command shows them, with what the account may not read and how to mend
+export policy. The command shows them, with what the account may not read and how to fix
 that, and writes them as JSON (docs/schema/survey.schema.json) to a file or to
 the key ` + runfile.KeySurvey + ` of a ConfigMap.
 

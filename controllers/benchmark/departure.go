@@ -27,7 +27,7 @@ import (
 )
 
 // keep leaves what a finished run created where the user wants to look at it:
-// for ever by policy, or until its time to live is over.
+// forever by policy, or until its time to live is over.
 func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
 	switch c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionCleanedUp); {
 	case c != nil && c.Status == metav1.ConditionTrue:
@@ -360,7 +360,7 @@ func (s *scope) children() []client.Object {
 // deleteOurs deletes an object if it is there and ours, and reports whether it
 // is gone. What the operator may not even read it has not created.
 func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) (bool, error) {
-	// Past the cache: what it has not yet seen would stay for ever.
+	// Past the cache: what it has not yet seen would stay forever.
 	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
 		return true, nil

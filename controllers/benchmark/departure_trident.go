@@ -30,7 +30,7 @@ const (
 )
 
 // leftover is what does not go: in words, with the command to look, and since
-// when. It stays for good where nothing but its user's hand can mend it.
+// when. It stays for good where nothing but its user's hand can fix it.
 type leftover struct {
 	what  string
 	since time.Time

@@ -40,7 +40,7 @@ func (r *Reconciler) ensure(ctx context.Context, b *v1alpha1.NFSBenchmark, obj c
 		return nil
 	case apierrors.IsForbidden(err):
 		// A quota, an admission rule or a missing right: trying again does
-		// not mend it.
+		// not fix it.
 		reason := v1alpha1.ReasonForbidden
 		if _, isPod := want.(*corev1.Pod); isPod {
 			reason = v1alpha1.ReasonPodRefused

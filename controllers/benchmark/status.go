@@ -425,7 +425,7 @@ func failureOf(o *outcome) v1alpha1.FailureKind {
 	default:
 		// Among them: Timeout, which is as often a storage that is too slow;
 		// MountFailed and ClaimNotBound, for which an export or a volume has to be
-		// set right; Forbidden and SecretNotFound, which no time mends; and the codes
+		// set right; Forbidden and SecretNotFound, which no time fixes; and the codes
 		// of the load itself, LoaderCrashed too, for it would crash again.
 		return v1alpha1.FailureBenchmark
 	}

@@ -140,7 +140,7 @@ const (
 	// stays as it was made.
 	tridentAnswers = 2 * time.Minute
 	// volumePatience is how long a volume may take, from its claim on. Trident
-	// tries again after a failure, and some mend themselves.
+	// tries again after a failure, and some fix themselves.
 	volumePatience = 5 * time.Minute
 )
 

@@ -40,7 +40,7 @@ func (r *Reconciler) enqueue(ctx context.Context, s *scope) (next, error) {
 // takeTarget is enqueue for a target of which some keys may have been taken
 // before: these are kept when another has to be waited for.
 //
-// Two rules keep runs from waiting for each other for ever. Who holds a part of
+// Two rules keep runs from waiting for each other forever. Who holds a part of
 // the target goes by the Leases alone and not by the queue, for an older run may
 // learn only later that it wants the same. And who has to wait takes nothing,
 // and gives back what it took but for what it kept.

@@ -303,7 +303,7 @@ func tridentList(kind string) *unstructured.UnstructuredList {
 	return list
 }
 
-// tridentError makes what only the user can mend an error of the spec.
+// tridentError makes what only the user can fix an error of the spec.
 func tridentError(err error, namespace string) error {
 	if reason, message := tridentTrouble(err, namespace); reason != "" {
 		return invalid(reason, errors.New(message))

@@ -28,7 +28,7 @@ func TestFitShortensTheLongestListOnly(t *testing.T) {
 	}
 }
 
-// TestFitEndsWhereNothingMayGo must not turn for ever on a status that cannot fit.
+// TestFitEndsWhereNothingMayGo must not turn forever on a status that cannot fit.
 func TestFitEndsWhereNothingMayGo(t *testing.T) {
 	status := struct {
 		Fixed string

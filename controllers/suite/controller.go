@@ -86,7 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, suite *v1alpha1.NFSBenchmark
 		n, err = next{}, nil
 		s.blocked = &fact{Reason: bad.Reason, Message: bad.Error()}
 		if bad.Reason == v1alpha1.ReasonForbidden {
-			n.After = argoDelay // rights and quotas are mended elsewhere, which wakes nobody
+			n.After = argoDelay // rights and quotas are fixed elsewhere, which wakes nobody
 		}
 	}
 	setStatus(s, err)
@@ -133,7 +133,7 @@ type scope struct {
 	valid      *fact          // of the matrix
 	argo       *fact          // nil = not looked at, or not needed
 	waiting    *fact          // what the suite waits for, in words
-	blocked    *fact          // what only the user can mend
+	blocked    *fact          // what only the user can fix
 	runs       []*run         // that anything is known of, oldest first
 	last       *metav1.Time   // when the schedule last started a run
 	resubmit   bool           // the annotation was acted on, or has nothing to act on

@@ -45,7 +45,7 @@ func (r *Reconciler) apply(ctx context.Context, u *unstructured.Unstructured) er
 	return refusal(kind, name, pass.Apply(ctx, r.Client, u))
 }
 
-// refusal explains an error of a write. What no repetition mends is the user's.
+// refusal explains an error of a write. What no repetition fixes is the user's.
 func refusal(kind, name string, err error) error {
 	switch {
 	case err == nil:

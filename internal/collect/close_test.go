@@ -9,8 +9,8 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
-	"github.com/nfsbench/nfsbench/test/storagetest"
 	"github.com/nfsbench/nfsbench/test/flashblade"
+	"github.com/nfsbench/nfsbench/test/storagetest"
 )
 
 // A FlashBlade has room for few sessions, and each run would leave one behind.

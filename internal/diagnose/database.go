@@ -88,7 +88,7 @@ func ending(st *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 }
 
 // database looks at the database of a pod whose load has not ended. The kubelet
-// starts it again when it ends, but that mends nothing: without the database
+// starts it again when it ends, but that fixes nothing: without the database
 // that it had, a load is over, and one that was not made is not made by trying
 // again.
 func database(p *corev1.Pod, now time.Time, grace Grace) *Trouble {

@@ -72,7 +72,7 @@ func TestADatabaseIsGivenTheTimeThatItHasAndNoMore(t *testing.T) {
 		"Late":        {"Nothing comes from it any more", pod(databaseIs(since(false))), 46*time.Minute + 11*time.Second, v1alpha1.ReasonDatabaseNotReady, true, []string{"not ready within 45m0s", "startupTimeoutSeconds", "logs load-0 -c database"}},
 		"ReadyLong":   {"Ready is ready", pod(databaseIs(since(true)), loaderRuns), 5 * time.Hour, "", false, nil},
 		"Pulling":     {"An image of 9 GB", pod(databaseIs(corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}})), 20 * time.Minute, "", false, nil},
-		"NeverPulled": {"But not for ever", pod(databaseIs(corev1.ContainerStatus{})), 52 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"has not started within 51m0s"}},
+		"NeverPulled": {"But not forever", pod(databaseIs(corev1.ContainerStatus{})), 52 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"has not started within 51m0s"}},
 		"Oradism":     {"Its last words are the reason, at once", pod(databaseIs(ended(1, "Error", oradism, time.Second))), 12 * time.Second, "OradismNotSetuid", true, []string{"oradism is not setuid root: run root.sh"}},
 		"StillDown": {
 			"Before the kubelet starts it again", pod(databaseIs(corev1.ContainerStatus{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{

@@ -1,7 +1,7 @@
 // Package diagnose says what the state of a run's pods means for the run: go
 // on, wait for what, or give up and why.
 //
-// It is pure: pods and events in, one Finding out. Kubernetes retries for ever
+// It is pure: pods and events in, one Finding out. Kubernetes retries forever
 // where a benchmark should fail quickly, so each kind of trouble has a grace
 // period here, after which it counts as permanent.
 package diagnose
@@ -256,7 +256,7 @@ func imageOf(p *corev1.Pod, s corev1.ContainerStatus) string {
 const maxRestarts = 3
 
 // crashing looks at a container that the kubelet starts again later. Before the
-// load it would crash for ever; beside a load that runs it has time to recover.
+// load it would crash forever; beside a load that runs it has time to recover.
 func crashing(p *corev1.Pod, s corev1.ContainerStatus) *Trouble {
 	t := &Trouble{
 		Reason: v1alpha1.ReasonContainerFailed, Fatal: !started(p) || s.RestartCount >= maxRestarts,

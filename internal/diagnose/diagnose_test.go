@@ -94,13 +94,13 @@ func TestPods(t *testing.T) {
 		says   []string
 	}{
 		"None":        {"No pods, no trouble", nil, nil, time.Hour, "", false, nil},
-		"Running":     {"A pod may run for ever", []corev1.Pod{pod(phase(corev1.PodRunning))}, nil, time.Hour, "", false, nil},
+		"Running":     {"A pod may run forever", []corev1.Pod{pod(phase(corev1.PodRunning))}, nil, time.Hour, "", false, nil},
 		"Succeeded":   {"The end is no trouble", []corev1.Pod{pod(phase(corev1.PodSucceeded))}, nil, time.Hour, "", false, nil},
 		"Starting":    {"A pod needs its time", []corev1.Pod{pod()}, nil, time.Minute, "", false, nil},
-		"NeverStarts": {"But not for ever", []corev1.Pod{pod()}, nil, 6 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"kubectl describe pod load-0"}},
+		"NeverStarts": {"But not forever", []corev1.Pod{pod()}, nil, 6 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"kubectl describe pod load-0"}},
 		"PullEarly":   {"A registry may be slow", []corev1.Pod{pod(waiting("ErrImagePull", "x"))}, nil, 30 * time.Second, v1alpha1.ReasonImagePullFailed, false, nil},
 		"PullLate":    {"And then is not", []corev1.Pod{pod(waiting("ImagePullBackOff", "x"))}, nil, 31 * time.Second, v1alpha1.ReasonImagePullFailed, true, []string{"image img", "pull secrets"}},
-		"BadImage":    {"No time mends a bad name", []corev1.Pod{pod(waiting("InvalidImageName", "x"))}, nil, 0, v1alpha1.ReasonImagePullFailed, true, nil},
+		"BadImage":    {"No time fixes a bad name", []corev1.Pod{pod(waiting("InvalidImageName", "x"))}, nil, 0, v1alpha1.ReasonImagePullFailed, true, nil},
 		"NeverPull":   {"Nor a policy", []corev1.Pod{pod(waiting("ErrImageNeverPull", "x"))}, nil, 0, v1alpha1.ReasonImagePullFailed, true, nil},
 		"ConfigEarly": {"A ConfigMap may come", []corev1.Pod{pod(waiting("CreateContainerConfigError", "no cm"))}, nil, time.Second, v1alpha1.ReasonContainerFailed, false, []string{"no cm"}},
 		"ConfigLate":  {"Or not", []corev1.Pod{pod(waiting("CreateContainerConfigError", "no cm"))}, nil, time.Minute, v1alpha1.ReasonContainerFailed, true, nil},
@@ -114,7 +114,7 @@ func TestPods(t *testing.T) {
 			[]string{"container collector", "no plan", "the load goes on"},
 		},
 		"CrashTooOften": {
-			"But not for ever",
+			"But not forever",
 			[]corev1.Pod{pod(crashLoop, loaderRuns, restarts(3))},
 			nil, time.Hour,
 			v1alpha1.ReasonContainerFailed, true,

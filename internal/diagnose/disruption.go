@@ -48,7 +48,7 @@ func advice(reason string) string {
 	case "DeletionByPodGC":
 		return "its node is gone; " + again + "on another"
 	case corev1.PodReasonTerminationByKubelet:
-		return "its node shut down or was short of memory or disk; " + again + "when that is mended"
+		return "its node shut down or was short of memory or disk; " + again + "when that is fixed"
 	default:
 		return again + "when the cause is gone"
 	}

@@ -57,7 +57,7 @@ func mounted(permille int64) func(*runfile.Result) {
 	}
 }
 
-func TestWitnessesOfDirectNFS(t *testing.T) {
+func TestObservationsOfDirectNFS(t *testing.T) {
 	t.Parallel()
 	yes, no := new(true), new(false)
 	cases := map[string]struct {

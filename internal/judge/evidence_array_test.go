@@ -7,9 +7,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// TestTheArrayIsAWitnessOfTheProtocol takes its list of clients, which the mount
+// TestTheArrayObservesTheProtocol takes its list of clients, which the mount
 // beside Direct NFS is on, too: it agrees, or says nothing.
-func TestTheArrayIsAWitnessOfTheProtocol(t *testing.T) {
+func TestTheArrayObservesTheProtocol(t *testing.T) {
 	client := runfile.StorageClient{Address: "10.244.0.5", Server: "10.0.1.61", Protocol: "nfs3"}
 	cases := map[string]struct {
 		declared string
@@ -30,11 +30,11 @@ func TestTheArrayIsAWitnessOfTheProtocol(t *testing.T) {
 				{Kind: windowMeasure, Storage: []runfile.StorageWindow{{Clients: []runfile.StorageClient{tc.client}}}},
 			}}}}}
 			r.Plan.Engine.NFSVersion, r.Plan.Engine.Channels = tc.declared, runfile.ChannelsTo("10.0.1.61")
-			if _, asked := arrayWitness(r); asked {
+			if _, asked := arrayObservation(r); asked {
 				t.Error("there is no array, and it speaks")
 			}
 			r.Plan.Collect.Sources = []runfile.Source{{Kind: runfile.SourceONTAP}}
-			w, asked := arrayWitness(r)
+			w, asked := arrayObservation(r)
 			if !asked || w.says != tc.want || w.proof {
 				t.Errorf("asked %v, it says %d with proof %v: %s", asked, w.says, w.proof, w.text)
 			}

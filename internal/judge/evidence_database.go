@@ -8,7 +8,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// statement is what one witness reports about the protocol.
+// statement is what an observation says about the protocol.
 type statement int
 
 const (
@@ -19,33 +19,33 @@ const (
 	incomplete                  // not all declared paths were used
 )
 
-// witness is one of the places where the protocol can be seen under load.
-type witness struct {
+// observation is what one source shows about the protocol under load.
+type observation struct {
 	says statement
-	text string // what it is, and what it says
-	// proof: alone it proves what carried the load. The others can be so although
+	text string // the source, and what it shows
+	// proof: this source alone proves what carried the load. Others can agree although
 	// the load went elsewhere.
 	proof bool
 }
 
-// databaseEvidence asks all witnesses of a database.
+// databaseEvidence combines all observations of a database.
 func databaseEvidence(r runfile.Result, s *Summary, d *DatabaseSummary) Evidence {
 	if !r.Plan.Database.DirectNFS {
 		return databaseKernelEvidence(r, s, d)
 	}
 	e := Evidence{Observed: observedDirect(r, s, d)}
-	all := []witness{
-		accessWitness(r), serverWitness(r, d), channelWitness(s), statsWitness(r), mountWitness(r, s), connectionWitness(r,
-			s), alertWitness(r),
+	all := []observation{
+		accessObservation(r), serverObservation(r, d), channelObservation(s), statsObservation(r),
+		mountObservation(r, s), connectionObservation(r, s), alertObservation(r),
 	}
-	if w, asked := arrayWitness(r); asked {
+	if w, asked := arrayObservation(r); asked {
 		all = append(all, w)
 	}
 	return e.weigh(all)
 }
 
-// weigh combines what the witnesses say: one that denies outweighs all.
-func (e Evidence) weigh(all []witness) Evidence {
+// weigh combines what the observations say: one that denies outweighs all.
+func (e Evidence) weigh(all []observation) Evidence {
 	said := func(t statement) []string {
 		var texts []string
 		for _, w := range all {
@@ -62,7 +62,7 @@ func (e Evidence) weigh(all []witness) Evidence {
 	if texts := said(silent); len(texts) > 0 {
 		unseen = " Not seen: " + strings.Join(texts, ", ") + "."
 	}
-	proven := slices.ContainsFunc(all, func(w witness) bool { return w.proof && w.says == agrees })
+	proven := slices.ContainsFunc(all, func(w observation) bool { return w.proof && w.says == agrees })
 	switch {
 	case len(said(denies)) > 0:
 		return e.no(true, "Direct NFS was declared, but %s.%s", strings.Join(said(denies), ", and "), agree)
@@ -116,15 +116,15 @@ func otherMethods(r runfile.Result, method string) string {
 	return strings.Join(seen, ", ")
 }
 
-func accessWitness(r runfile.Result) witness {
+func accessObservation(r runfile.Result) observation {
 	const view = "V$IOSTAT_FILE.ACCESS_METHOD"
 	switch share, known := accessShare(r, methodDirectNFS); {
 	case !known:
-		return witness{says: silent, text: view + " (no data file was read)"}
+		return observation{says: silent, text: view + " (no data file was read)"}
 	case share >= protocolShare:
-		return witness{says: agrees, text: fmt.Sprintf("%s (%s)", view, methodDirectNFS), proof: true}
+		return observation{says: agrees, text: fmt.Sprintf("%s (%s)", view, methodDirectNFS), proof: true}
 	default:
-		return witness{says: denies, text: fmt.Sprintf("%s is %s for %s of what was read of data files", view,
+		return observation{says: denies, text: fmt.Sprintf("%s is %s for %s of what was read of data files", view,
 			otherMethods(r, methodDirectNFS), percent(1000-share))}
 	}
 }
@@ -162,28 +162,28 @@ func oracleVersion(text string) string {
 	}
 }
 
-func serverWitness(r runfile.Result, d *DatabaseSummary) witness {
+func serverObservation(r runfile.Result, d *DatabaseSummary) observation {
 	const view = "V$DNFS_SERVERS"
 	rows := ownServers(r.Plan, d.Servers)
 	if len(rows) == 0 {
-		return witness{says: silent, text: view + " (no row)"}
+		return observation{says: silent, text: view + " (no row)"}
 	}
 	for _, row := range rows {
 		switch seen := oracleVersion(row.Version); {
 		case seen == "":
-			return witness{says: silent, text: fmt.Sprintf("the protocol in %s (%q)", view, row.Version)}
+			return observation{says: silent, text: fmt.Sprintf("the protocol in %s (%q)", view, row.Version)}
 		case differs(r.Plan.Engine.NFSVersion, seen):
-			return witness{says: denies, text: fmt.Sprintf("%s was declared and %s says %s of %s", r.Plan.Engine.NFSVersion,
+			return observation{says: denies, text: fmt.Sprintf("%s was declared and %s says %s of %s", r.Plan.Engine.NFSVersion,
 				view, row.Version, row.Server)}
 		}
 	}
-	return witness{says: agrees, text: fmt.Sprintf("%s (%s)", view, rows[0].Version)}
+	return observation{says: agrees, text: fmt.Sprintf("%s (%s)", view, rows[0].Version)}
 }
 
-func channelWitness(s *Summary) witness {
+func channelObservation(s *Summary) observation {
 	const view = "V$DNFS_CHANNELS"
 	if len(s.Paths) == 0 {
-		return witness{says: silent, text: view + " (no row)"}
+		return observation{says: silent, text: view + " (no row)"}
 	}
 	var missing []string
 	for _, p := range s.Paths {
@@ -192,16 +192,16 @@ func channelWitness(s *Summary) witness {
 		}
 	}
 	if len(missing) > 0 {
-		return witness{says: incomplete, text: fmt.Sprintf("%d of %d paths sent nothing in %s: %s", len(missing),
+		return observation{says: incomplete, text: fmt.Sprintf("%d of %d paths sent nothing in %s: %s", len(missing),
 			len(s.Paths), view, strings.Join(missing, ", "))}
 	}
-	return witness{says: agrees, text: fmt.Sprintf("%s (%d of %d paths sent and received)", view, len(s.Paths),
+	return observation{says: agrees, text: fmt.Sprintf("%s (%d of %d paths sent and received)", view, len(s.Paths),
 		len(s.Paths)), proof: true}
 }
 
-// statsWitness compares the bytes of the client with those of the database. A
+// statsObservation compares the bytes of the client with those of the database. A
 // process that ends takes its counters along, so fewer bytes say nothing.
-func statsWitness(r runfile.Result) witness {
+func statsObservation(r runfile.Result) observation {
 	const view = "V$DNFS_STATS"
 	carried, all, known := 0.0, 0.0, false
 	for _, w := range databaseWindows(r, 0) {
@@ -215,41 +215,44 @@ func statsWitness(r runfile.Result) witness {
 	}
 	switch {
 	case !known || all <= 0:
-		return witness{says: silent, text: view}
+		return observation{says: silent, text: view}
 	case carried <= 0 && r.Plan.Workload.Calibrate != nil:
 		// CALIBRATE_IO starts processes of its own, and only those that were there before count.
-		return witness{says: silent, text: view + " (the processes that read began later)"}
+		return observation{says: silent, text: view + " (the processes that read began later)"}
 	case carried <= 0:
-		return witness{says: doubts, text: view + " counted no byte"}
+		return observation{says: doubts, text: view + " counted no byte"}
 	case carried*1000 < all*dnfsBytesShare:
-		return witness{says: silent, text: fmt.Sprintf("%s (%.1f %% of the bytes: processes that ended took theirs along)",
-			view, carried/all*100)}
+		return observation{
+			says: silent,
+			text: fmt.Sprintf("%s (%.1f %% of the bytes: processes that ended took theirs along)",
+				view, carried/all*100),
+		}
 	default:
-		return witness{says: agrees, text: view + " (bytes)", proof: true}
+		return observation{says: agrees, text: view + " (bytes)", proof: true}
 	}
 }
 
-// mountWitness: with Direct NFS the kernel's mount of the same volume is idle.
-func mountWitness(r runfile.Result, s *Summary) witness {
+// mountObservation: with Direct NFS the kernel's mount of the same volume is idle.
+func mountObservation(r runfile.Result, s *Summary) observation {
 	m, coverage, known := mountCounters(r, s.Repetition)
 	wanted := float64(s.Total.Bytes) * coverage
 	if !known || wanted <= 0 {
-		return witness{says: silent, text: "mountstats"}
+		return observation{says: silent, text: "mountstats"}
 	}
 	share := (float64(m.ServerReadBytes) + float64(m.ServerWriteBytes)) / wanted * 1000
 	switch {
 	case share <= mountFlat:
-		return witness{says: agrees, text: "mountstats (flat)"}
+		return observation{says: agrees, text: "mountstats (flat)"}
 	case share <= mountCarried:
-		return witness{says: doubts, text: fmt.Sprintf("the kernel's mount moved %.1f %% of the bytes", share/10)}
+		return observation{says: doubts, text: fmt.Sprintf("the kernel's mount moved %.1f %% of the bytes", share/10)}
 	default:
-		return witness{says: denies, text: fmt.Sprintf("the kernel's mount moved %.1f %% of the bytes", share/10)}
+		return observation{says: denies, text: fmt.Sprintf("the kernel's mount moved %.1f %% of the bytes", share/10)}
 	}
 }
 
-// connectionWitness looks for a connection of the pod to each path: the kernel's
+// connectionObservation looks for a connection of the pod to each path: the kernel's
 // are those of the node.
-func connectionWitness(r runfile.Result, s *Summary) witness {
+func connectionObservation(r runfile.Result, s *Summary) observation {
 	var remotes []string
 	for _, w := range databaseWindows(r, 0) {
 		for _, c := range w.Connections {
@@ -259,24 +262,24 @@ func connectionWitness(r runfile.Result, s *Summary) witness {
 		}
 	}
 	if len(remotes) == 0 || len(s.Paths) == 0 {
-		return witness{says: silent, text: "TCP connections of the pod"}
+		return observation{says: silent, text: "TCP connections of the pod"}
 	}
 	for _, p := range s.Paths {
 		if !slices.ContainsFunc(remotes, func(a string) bool { return sameHost(a, p.Path) }) {
-			return witness{says: silent, text: "a TCP connection of the pod to " + p.Path}
+			return observation{says: silent, text: "a TCP connection of the pod to " + p.Path}
 		}
 	}
-	return witness{says: agrees, text: "TCP connections of the pod"}
+	return observation{says: agrees, text: "TCP connections of the pod"}
 }
 
-// alertWitness: the line says that the library is loaded, not that it is used.
-func alertWitness(r runfile.Result) witness {
+// alertObservation: the line says that the library is loaded, not that it is used.
+func alertObservation(r runfile.Result) observation {
 	for _, cl := range r.Clients {
 		if o := cl.Load.Oracle; o != nil && o.Library != nil && o.Library.AlertLine != "" {
-			return witness{says: agrees, text: "the alert log (ODM library)"}
+			return observation{says: agrees, text: "the alert log (ODM library)"}
 		}
 	}
-	return witness{says: silent, text: "the alert log"}
+	return observation{says: silent, text: "the alert log"}
 }
 
 // observedDirect is the protocol in words.
@@ -325,23 +328,26 @@ func databaseKernelEvidence(r runfile.Result, s *Summary, d *DatabaseSummary) Ev
 	return e
 }
 
-// arrayWitness is the array's list of connected clients: who used the volume over
+// arrayObservation is the array's list of connected clients: who used the volume over
 // which address with which protocol. It proves nothing alone, because the kernel's
 // mount beside Direct NFS is a client, too, and never denies, because an array
 // forgets idle clients late. asked is false where no array can tell.
-func arrayWitness(r runfile.Result) (w witness, asked bool) {
+func arrayObservation(r runfile.Result) (w observation, asked bool) {
 	if !slices.ContainsFunc(r.Plan.Collect.Sources, func(s runfile.Source) bool { return s.Kind == runfile.SourceONTAP }) {
-		return witness{}, false
+		return observation{}, false
 	}
 	const list = "the array's list of clients"
 	paths := declaredPaths(r.Plan)
 	for _, c := range connectedClients(r) {
 		declared := slices.ContainsFunc(paths, func(p pathPair) bool { return p.Path == c.Server })
 		if declared && arrayProtocol(c.Protocol, r.Plan.Engine.NFSVersion) {
-			return witness{says: agrees, text: fmt.Sprintf("%s (%s by %s at %s)", list, c.Address, c.Protocol, c.Server)}, true
+			return observation{
+				says: agrees,
+				text: fmt.Sprintf("%s (%s by %s at %s)", list, c.Address, c.Protocol, c.Server),
+			}, true
 		}
 	}
-	return witness{says: silent, text: list}, true
+	return observation{says: silent, text: list}, true
 }
 
 // connectedClients are those of all measured windows.

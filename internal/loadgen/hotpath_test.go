@@ -11,7 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/test/targettest"
 )
 
-// hotEngine gives an engine in a round that lasts for ever.
+// hotEngine gives an engine in a round that lasts forever.
 func hotEngine(tb testing.TB, pattern string, rate int64) *engine {
 	tb.Helper()
 	return hotEngineOn(tb, targettest.MemoryStreams{Memory: &targettest.Memory{}, Now: time.Now, LaneCount: 2}, pattern, rate)
@@ -153,7 +153,7 @@ func BenchmarkEngine(b *testing.B) {
 	}
 }
 
-// hotUsers gives an engine of users in a step that lasts for ever.
+// hotUsers gives an engine of users in a step that lasts forever.
 func hotUsers(tb testing.TB, tgt target.Target, plan runfile.Plan, step runfile.Step) *engine {
 	tb.Helper()
 	return hotUsersOver(tb, tgt, 0, plan, step)

@@ -25,7 +25,7 @@ const PortLiveMetrics = "live-metrics"
 
 const (
 	// cleanSeconds bounds the clean-up of files: a server that does not
-	// answer must not hold a deletion for ever.
+	// answer must not hold a deletion forever.
 	cleanSeconds = 50
 	// deadlineSlack is what the Job allows beyond the loader's own timeout,
 	// so that the loader's explanation comes before the Job's.

@@ -33,7 +33,7 @@ type combo struct {
 func combinations(s *v1alpha1.NFSBenchmarkSuite) ([]combo, error) {
 	product := 1
 	for _, a := range s.Spec.Axes {
-		if product *= len(a.Values); product > MaxCells*64 { // which exclude could hardly mend
+		if product *= len(a.Values); product > MaxCells*64 { // which exclude could hardly fix
 			break
 		}
 	}

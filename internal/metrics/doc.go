@@ -6,6 +6,6 @@
 // the same as the one before. Labels are bounded: they come from the names and
 // the spec of objects, and the number of exported objects is limited, see Limits.
 //
-// A time series would outlive its object for ever if it were a counter of a
+// A time series would outlive its object forever if it were a counter of a
 // process; here all are gauges. docs/observability.md lists them.
 package metrics

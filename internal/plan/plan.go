@@ -22,7 +22,7 @@ const (
 )
 
 // Build makes the plan of a benchmark on a target. The error is the user's:
-// nothing but another spec can mend it.
+// nothing but another spec can fix it.
 func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 	engine, err := engine(b, t)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // Text writes a survey for people: the volume and who owns it, the addresses
 // and whether they are local to it, what the NFS service offers, who is
-// admitted, what is not known and how to mend that. It returns the first error
+// admitted, what is not known and how to fix that. It returns the first error
 // of w.
 func Text(w io.Writer, s runfile.Survey) error {
 	p := &page{tab: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}

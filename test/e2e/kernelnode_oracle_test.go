@@ -43,7 +43,7 @@ func TestKernelNodeRunsADatabaseOnARealMount(t *testing.T) {
 	} {
 		b := w.database(tc.name, "unused", gen.Export(a.export+"/"+folder, a.lifs[0]), tc.client, onEmulatedNode)
 		done := w.ran(t, b)
-		witnessed(t, done)
+		verifiedByAll(t, done)
 		_, j := judged(t, done)
 		if f := j.Database.Files; len(f) == 0 || f[0].AccessMethod != tc.method {
 			t.Errorf("%s: V$IOSTAT_FILE says %+v; want %s", tc.name, f, tc.method)

@@ -174,7 +174,7 @@ func (w *oracleWorld) ran(t *testing.T, b *v1alpha1.NFSBenchmark) *v1alpha1.NFSB
 // proven demands that Oracle's own views show the declared paths carrying the load.
 func proven(t *testing.T, b *v1alpha1.NFSBenchmark, lifs ...string) {
 	t.Helper()
-	witnessed(t, b)
+	verifiedByAll(t, b)
 	_, j := judged(t, b)
 	var seen []string
 	for _, c := range j.Database.Channels {
@@ -192,9 +192,9 @@ func proven(t *testing.T, b *v1alpha1.NFSBenchmark, lifs ...string) {
 	}
 }
 
-// witnessed demands that the declared protocol was seen to carry the load. A
+// verifiedByAll demands that the declared protocol was seen to carry the load. A
 // database checks its blocks itself.
-func witnessed(t *testing.T, b *v1alpha1.NFSBenchmark) {
+func verifiedByAll(t *testing.T, b *v1alpha1.NFSBenchmark) {
 	t.Helper()
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionProtocolVerified)
 	if c == nil || c.Status != metav1.ConditionTrue {

@@ -214,7 +214,7 @@ func TestADeletionGivesADatabaseTheTimeToShutDown(t *testing.T) {
 	}
 	w.step(4 * time.Minute)
 	if w.settle("demo") != nil {
-		t.Error("the benchmark stays for ever")
+		t.Error("the benchmark stays forever")
 	}
 	if !strings.Contains(strings.Join(w.rec.events, "\n"), "within 23m0s: waiting for the database to shut down, for 20m0s at most") {
 		t.Errorf("events: %q", w.rec.events)

@@ -87,7 +87,7 @@ func TestCountersVanishWithTheProcess(t *testing.T) {
 		t.Errorf("%d reads, %d bytes", ops, bytes)
 	}
 	_ = s.user.Close()
-	// The database notices the end of a session by itself; go test ends what waits for ever.
+	// The database notices the end of a session by itself; go test ends what waits forever.
 	for left, _ := sum(); left >= 400; left, _ = sum() {
 		time.Sleep(time.Millisecond)
 	}

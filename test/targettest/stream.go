@@ -346,7 +346,7 @@ func waitIsKept(t *testing.T, tgt target.Target, by target.Streamer) {
 	d.next = func(o *target.IO, before int) bool {
 		o.Write, o.File, o.Buf, o.Offset = false, f, buf[o.Slot], 0
 		switch o.Slot {
-		case 0: // for ever: only the end of ctx helps
+		case 0: // forever: only the end of ctx helps
 			o.Wait = time.Hour
 			return true
 		case 1: // before each I/O once

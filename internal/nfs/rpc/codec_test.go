@@ -153,7 +153,7 @@ func TestRecordReaderRefuses(t *testing.T) {
 	}{
 		"one large fragment":   {"the cap holds before memory is taken", []byte{0xFF, 0xFF, 0xFF, 0xFF}, ErrRecordTooLarge},
 		"many small fragments": {"the cap counts the whole record", fragments(make([]byte, 2000), 100), ErrRecordTooLarge},
-		"empty fragments":      {"they must not keep us busy for ever", make([]byte, 4*2000), ErrRecordTooLarge},
+		"empty fragments":      {"they must not keep us busy forever", make([]byte, 4*2000), ErrRecordTooLarge},
 		"a cut mark":           {"", []byte{0x80, 0}, io.ErrUnexpectedEOF},
 		"a cut record":         {"", append(AppendRecordMark(nil, 100), 1, 2), io.ErrUnexpectedEOF},
 		"too few bytes":        {"", AppendRecordMark(nil, 0), ErrRecordShort},

@@ -105,7 +105,7 @@ func (w *worker) list(plus bool) v3.Status {
 	}
 	began := len(w.out)
 	dir, status := w.node(a.Handle)
-	// Cookies are good for ever, so the verifier is always zero.
+	// Cookies are good forever, so the verifier is always zero.
 	if status == v3.OK && a.CookieVerifier != [8]byte{} {
 		status = v3.ErrBadCookie
 	}

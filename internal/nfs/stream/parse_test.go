@@ -156,7 +156,7 @@ func TestWhatIsNoReplyEndsTheConnection(t *testing.T) {
 		"longer than a READ": {"no reply is longer than its data and a head", func(uint32) []byte {
 			return xdr.AppendUint32(nil, lastFragment|(64<<10+2*headBytes))
 		}},
-		"fragments without end": {"empty ones could go on for ever", func(uint32) []byte { return make([]byte, 4*(70<<10)) }},
+		"fragments without end": {"empty ones could go on forever", func(uint32) []byte { return make([]byte, 4*(70<<10)) }},
 		"short record": {"it ends within the data", func(x uint32) []byte {
 			b := readReply(x, make([]byte, 8192), false)[:4096]
 			rpc.PutRecordMark(b, len(b)-rpc.RecordMarkBytes)

@@ -87,7 +87,7 @@ func (a *alertLogs) look(each func(string)) {
 		for _, line := range lines[:len(lines)-1] {
 			each(line)
 		}
-		// A line without end that grows for ever is no line of a log.
+		// A line without end that grows forever is no line of a log.
 		if rest := lines[len(lines)-1]; len(rest) <= maxLine {
 			a.partial[path] = rest
 		} else {

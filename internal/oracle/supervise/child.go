@@ -35,7 +35,7 @@ type surrender struct {
 }
 
 // gaveUpLine is what Oracle's images print when they could not create or start
-// the database. They do not end then, but follow the alert log for ever.
+// the database. They do not end then, but follow the alert log forever.
 const gaveUpLine = "DATABASE SETUP WAS NOT SUCCESSFUL"
 
 // start starts the database. What it prints goes to Out and is listened to.

@@ -211,7 +211,7 @@ func (s *supervisor) notReady(c *child, last health) error {
 		s.o.StartupTimeout, last.explain(s.o.Distribution), s.lastWords(c))
 }
 
-// refused says what the image said when it gave up, which waiting does not mend;
+// refused says what the image said when it gave up, which waiting does not fix;
 // nil where it did not, or just now.
 func (s *supervisor) refused(c *child, last health) error {
 	g := c.gaveUp.Load()

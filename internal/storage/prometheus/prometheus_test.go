@@ -49,7 +49,7 @@ func TestAnswersThatAreNoCounters(t *testing.T) {
 		permanent bool
 		says      string
 	}{
-		"wrong PromQL":      {"only the user can mend it", reads, 400, `{"status":"error","errorType":"bad_data","error":"parse error near ` + secret + `"}`, true, "parse error"},
+		"wrong PromQL":      {"only the user can fix it", reads, 400, `{"status":"error","errorType":"bad_data","error":"parse error near ` + secret + `"}`, true, "parse error"},
 		"overloaded":        {"it may pass", reads, 500, "", false, "500"},
 		"another program":   {"it is no Prometheus", reads, 200, "<html>", true, "not what was expected"},
 		"no data":           {"it is no Prometheus", reads, 200, `{}`, true, "it gives a "},

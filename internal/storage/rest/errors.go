@@ -55,7 +55,7 @@ func (e *StatusError) temporary() bool {
 	return false
 }
 
-// permanent tells whether the same request is refused for ever.
+// permanent tells whether the same request is refused forever.
 func (e *StatusError) permanent() bool {
 	switch e.Status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusTooEarly:

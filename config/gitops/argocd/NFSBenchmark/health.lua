@@ -1,7 +1,7 @@
 -- Health of an NFSBenchmark: did it run to its end, and was it good?
 --
 -- A verdict that could not be reached is Degraded, and not Unknown as that of an
--- AnalysisRun: a sync wave waits for ever on Unknown, and fails on Degraded.
+-- AnalysisRun: a sync wave waits forever on Unknown, and fails on Degraded.
 -- Nothing beyond the base library is used: argocd-cm gives a script no other.
 
 local function condition(kind)

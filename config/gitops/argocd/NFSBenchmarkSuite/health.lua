@@ -4,7 +4,7 @@
 -- sync that happens meanwhile.
 --
 -- A verdict that could not be reached is Degraded, and not Unknown as that of an
--- AnalysisRun: a sync wave waits for ever on Unknown, and fails on Degraded.
+-- AnalysisRun: a sync wave waits forever on Unknown, and fails on Degraded.
 -- Nothing beyond the base library is used: argocd-cm gives a script no other.
 
 local function condition(kind)

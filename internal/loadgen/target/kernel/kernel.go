@@ -57,7 +57,7 @@ func Open(ctx context.Context, opt Options) (target.Target, error) {
 		return r.t, r.err
 	case <-ctx.Done():
 		return nil, target.Fail(runfile.FailureUnreachable, fmt.Sprintf(
-			"the mount at %s does not answer; look at the NFS server and the network (a hard mount waits for ever), and at "+
+			"the mount at %s does not answer; look at the NFS server and the network (a hard mount waits forever), and at "+
 				"dmesg for \"not responding\"",
 			opt.MountPath), context.Cause(ctx))
 	}

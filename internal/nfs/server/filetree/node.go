@@ -17,7 +17,7 @@ const handleMagic = 0x6e66736265_6e6801
 // key is the identity of a file: see the package comment.
 type key struct{ ino, gen uint64 }
 
-// Node is one file or directory that a handle can name. It stays valid for ever; once the
+// Node is one file or directory that a handle can name. It stays valid forever; once the
 // file is gone every operation on it answers ESTALE.
 type Node struct {
 	key  key
