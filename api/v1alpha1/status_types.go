@@ -149,7 +149,7 @@ type QueueStatus struct {
 	Behind string `json:"behind,omitempty"`
 }
 
-// ProgressStatus tells how far a run is.
+// ProgressStatus is the progress of a run.
 type ProgressStatus struct {
 	// step that the slowest client is at: Connect, Fill, Wait, Baseline,
 	// Warmup, Measure, Cooldown, Verify or Done.

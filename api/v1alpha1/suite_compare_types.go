@@ -87,7 +87,7 @@ type Compare struct {
 // Regression compares each scheduled run with the accepted one.
 type Regression struct {
 	Significance `json:",inline"`
-	// history is how many runs tell how much the numbers move by themselves.
+	// history is the number of earlier runs that the noise floor is computed from.
 	// +optional
 	// +default=10
 	// +kubebuilder:validation:Minimum=2

@@ -195,7 +195,7 @@ func jobState(j *batchv1.Job) (ended, failed bool) {
 	return false, false
 }
 
-// filesMayBeLeft tells whether there can be files of this run on an export
+// filesMayBeLeft reports whether there can be files of this run on an export
 // that outlives it: some client came as far as filling them, and not all say
 // that they have removed them.
 func (r *Reconciler) filesMayBeLeft(ctx context.Context, s *scope) (bool, error) {

@@ -411,7 +411,7 @@ func (r *Reconciler) explainStop(ctx context.Context, s *scope) (next, error) {
 		return s.fail(v1alpha1.ReasonPodLost, jobDeleted(s)+partial)
 	default:
 		return s.fail(v1alpha1.ReasonPodLost,
-			"a pod of the load was told to stop before its end: somebody deleted it, or its node was drained or shut down; "+
+			"a pod of the load was stopped before its end: somebody deleted it, or its node was drained or shut down; "+
 				"create a new NFSBenchmark to run it again"+partial)
 	}
 }

@@ -148,7 +148,7 @@ func entryOf(b *v1alpha1.NFSBenchmark, keys []string) queueEntry {
 	}
 }
 
-// wantsTarget tells whether another benchmark counts in the queue: it has not
+// wantsTarget reports whether another benchmark counts in the queue: it has not
 // finished, is not held back before its start, and is not being deleted before
 // it has started, or since so long that only its volume is left.
 func wantsTarget(o *v1alpha1.NFSBenchmark) bool {

@@ -51,7 +51,7 @@ func BadInputf(format string, args ...any) error {
 	return codedError{ExitBadInput, fmt.Errorf(format, args...)}
 }
 
-// IsCoded tells whether err has an exit code of its own.
+// IsCoded reports whether err has an exit code of its own.
 func IsCoded(err error) bool { return errors.As(err, new(codedError)) }
 
 // runError marks an error that a RunE returned, to distinguish it from those that

@@ -378,7 +378,7 @@ func (c *Course) left(now time.Time) (left time.Duration, known bool) {
 	return left + time.Duration(float64(took)/float64(f.done)*float64(f.total-f.done)), true
 }
 
-// SaveDue tells whether it is time to save.
+// SaveDue reports whether it is time to save.
 func (c *Course) SaveDue(now time.Time) bool { return now.Sub(c.lastSave) >= partialEvery }
 
 // Save hands the state so far to the sink. The last error counts: an earlier one

@@ -108,7 +108,7 @@ func database(p *corev1.Pod, now time.Time, grace Grace) *Trouble {
 	return nil
 }
 
-// loadEnded tells whether the containers that the database is for have ended: it
+// loadEnded reports whether the containers that the database is for have ended: it
 // is then told to stop.
 func loadEnded(p *corev1.Pod) bool {
 	all := p.Status.ContainerStatuses

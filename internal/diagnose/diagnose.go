@@ -271,14 +271,14 @@ func crashing(p *corev1.Pod, s corev1.ContainerStatus) *Trouble {
 	return t
 }
 
-// started tells whether the containers that the sidecars are for have begun.
+// started reports whether the containers that the sidecars are for have begun.
 func started(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
 		return s.State.Running != nil || s.State.Terminated != nil
 	})
 }
 
-// Begun tells whether any container of a pod has run, which none does before its
+// Begun reports whether any container of a pod has run, which none does before its
 // volumes are there.
 func Begun(p *corev1.Pod) bool {
 	return slices.ContainsFunc(slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses),

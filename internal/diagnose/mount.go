@@ -11,18 +11,18 @@ import (
 // mountMessage says why a volume cannot be mounted, and what to check. What the
 // kubelet tells begins with a long command and ends with the cause, which is
 // what counts.
-func mountMessage(p *corev1.Pod, told string) string {
-	if _, output, ok := strings.Cut(told, "Output:"); ok {
-		told = output
+func mountMessage(p *corev1.Pod, message string) string {
+	if _, output, ok := strings.Cut(message, "Output:"); ok {
+		message = output
 	}
-	told = oneLine(told)
-	if lacksClient(told) {
+	message = oneLine(message)
+	if lacksClient(message) {
 		return fmt.Sprintf("the volume of pod %s cannot be mounted: node %s has no NFS client: install nfs-common or "+
 			"nfs-utils on the nodes and load the kernel module nfs, or use protocol.client: DirectNFS (%s)",
-			p.Name, p.Spec.NodeName, told)
+			p.Name, p.Spec.NodeName, message)
 	}
 	return fmt.Sprintf("the volume of pod %s cannot be mounted: check the server address, the export path, the export "+
-		"policy and the protocol version (%s)", p.Name, told)
+		"policy and the protocol version (%s)", p.Name, message)
 }
 
 // lacksClient knows how mount says that a node cannot speak NFS: no

@@ -15,9 +15,9 @@ var podSecurity = regexp.MustCompile(`violates PodSecurity "(restricted|baseline
 
 // refusal says why the cluster takes no pods of a Job, and what to do where that
 // is known.
-func refusal(job *batchv1.Job, told string) string {
-	said := fmt.Sprintf("the cluster refuses the pods of job %s: %s", job.Name, oneLine(told))
-	m := podSecurity.FindStringSubmatch(told)
+func refusal(job *batchv1.Job, message string) string {
+	said := fmt.Sprintf("the cluster refuses the pods of job %s: %s", job.Name, oneLine(message))
+	m := podSecurity.FindStringSubmatch(message)
 	if m == nil || !slices.ContainsFunc(job.Spec.Template.Spec.InitContainers,
 		func(c corev1.Container) bool { return c.Name == databaseContainer }) {
 		return said
@@ -28,17 +28,17 @@ func refusal(job *batchv1.Job, told string) string {
 	}
 	return fmt.Sprintf("namespace %s enforces the Pod Security Standard %s, which this database cannot keep: %s; label "+
 		"it (kubectl label --overwrite namespace %s pod-security.kubernetes.io/enforce=%s), or use another namespace (%s)",
-		job.Namespace, m[1], strings.Join(needs(told), "; "), job.Namespace, level, said)
+		job.Namespace, m[1], strings.Join(needs(message), "; "), job.Namespace, level, said)
 }
 
 // needs are the privileges that a pod with a database asks for, and why.
-func needs(told string) []string {
+func needs(message string) []string {
 	var out []string
-	if strings.Contains(told, `"`+databaseContainer+`"`) {
+	if strings.Contains(message, `"`+databaseContainer+`"`) {
 		out = append(out, "oradism of Direct NFS is setuid root, and the image of Oracle Free restarts its database by "+
 			"su, which need allowPrivilegeEscalation: without it Direct NFS falls back to the kernel unnoticed")
 	}
-	if strings.Contains(told, `"permissions"`) {
+	if strings.Contains(message, `"permissions"`) {
 		out = append(out, "init container permissions gives the volume to user oracle as root, which "+
 			"spec.database.container.setPermissions Disabled leaves out where it is his already")
 	}

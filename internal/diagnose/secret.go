@@ -19,10 +19,10 @@ var (
 	missingKeyVolume = regexp.MustCompile(`for volume "([^"]+)"\s*:\s*references non-existent secret key: ([^\s,]+)`) //nolint:gochecknoglobals // a constant in all but name
 )
 
-// withoutSecret explains a pod that waits for a Secret; nil where told speaks of
+// withoutSecret explains a pod that waits for a Secret; nil where message speaks of
 // something else. The operator cannot look for it itself: it may read none.
-func withoutSecret(p *corev1.Pod, told string, age time.Duration, grace Grace) *Trouble {
-	name, key := secretIn(p, told)
+func withoutSecret(p *corev1.Pod, message string, age time.Duration, grace Grace) *Trouble {
+	name, key := secretIn(p, message)
 	if name == "" {
 		return nil
 	}
@@ -38,14 +38,14 @@ func withoutSecret(p *corev1.Pod, told string, age time.Duration, grace Grace) *
 }
 
 // secretIn reads the Secret that is missing, or the key that it lacks.
-func secretIn(p *corev1.Pod, told string) (name, key string) {
-	if m := missingSecret.FindStringSubmatch(told); m != nil {
+func secretIn(p *corev1.Pod, message string) (name, key string) {
+	if m := missingSecret.FindStringSubmatch(message); m != nil {
 		return m[1], ""
 	}
-	if m := missingKey.FindStringSubmatch(told); m != nil {
+	if m := missingKey.FindStringSubmatch(message); m != nil {
 		return m[2], m[1]
 	}
-	m := missingKeyVolume.FindStringSubmatch(told)
+	m := missingKeyVolume.FindStringSubmatch(message)
 	if m == nil {
 		return "", ""
 	}

@@ -117,7 +117,7 @@ func checkStorageCPU(c *facts, found *findings) {
 	}
 }
 
-// bindsLoad tells whether the CPU of a node holds the load back: it is busy, and
+// bindsLoad reports whether the CPU of a node holds the load back: it is busy, and
 // the load is its work. Where the owner is known, a node that neither owns the
 // data nor has a path is busy for somebody else.
 func (c *facts) bindsLoad(n StorageNode) bool {

@@ -103,7 +103,7 @@ func checkTrunking(c *facts, found *findings) {
 func checkTimeUnit(c *facts, found *findings) {
 	for _, w := range databaseWindows(c.result, c.overall.Repetition) {
 		if w.ServiceTimeUnit == "" && len(dataFiles(w)) > 0 {
-			found.addOnce(NotCollected, Info, "The unit of the times in V$IOSTAT_FILE could not be told, so they are left out.")
+			found.addOnce(NotCollected, Info, "The unit of the times in V$IOSTAT_FILE is unknown, so they are omitted.")
 		}
 	}
 }

@@ -368,7 +368,7 @@ func connectedClients(r runfile.Result) []runfile.StorageClient {
 	return out
 }
 
-// arrayProtocol tells whether what ONTAP calls nfs3, nfs4, nfs4.1 or nfs4.2 is the
+// arrayProtocol reports whether what ONTAP calls nfs3, nfs4, nfs4.1 or nfs4.2 is the
 // declared version; pNFS is NFSv4.1 or later there.
 func arrayProtocol(seen, declared string) bool {
 	switch declared {

@@ -59,7 +59,7 @@ func (c *facts) node(name string) StorageNode {
 	return StorageNode{Name: name}
 }
 
-// rose tells whether a node worked more than before the load.
+// rose reports whether a node worked more than before the load.
 func rose(n StorageNode) bool {
 	if n.CPUPermille == nil {
 		return false

@@ -69,7 +69,7 @@ func selectPaths(p v1alpha1.Protocol, addresses []string, s *runfile.Survey) ([]
 
 func oneLIF(s *runfile.Survey, local bool) ([]v1alpha1.Path, error) {
 	if s == nil || s.Volume == nil || s.Volume.Node == "" {
-		return nil, fmt.Errorf("%w: the array does not tell which one node owns the volume, so Local and Remote mean "+
+		return nil, fmt.Errorf("%w: the array does not report one owner of the volume, so Local and Remote mean "+
 			"nothing: use protocol.paths.select: All or Explicit", ErrNoPath)
 	}
 	for _, l := range byName(s.LIFs) {

@@ -153,7 +153,7 @@ func (s *Survey) LIF(address string) *LIF {
 	return nil
 }
 
-// IsLocal tells whether address is on the node that owns the volume. known is
+// IsLocal reports whether address is on the node that owns the volume. known is
 // false where the survey cannot tell.
 func (s *Survey) IsLocal(address string) (local, known bool) {
 	l := s.LIF(address)
@@ -166,7 +166,7 @@ func (s *Survey) IsLocal(address string) (local, known bool) {
 // StandIn is the word by which storage says that it is none.
 const StandIn = "stand-in"
 
-// IsStandIn tells whether what was surveyed calls itself a stand-in for an array:
+// IsStandIn reports whether what was surveyed calls itself a stand-in for an array:
 // a result from it is simulated. Those of this project do.
 func (s *Survey) IsStandIn() bool { return s != nil && strings.Contains(s.Array, StandIn) }
 

@@ -228,7 +228,7 @@ func killAll(mark string) error {
 	return nil
 }
 
-// carries tells whether an environment as /proc shows it has the variable.
+// carries reports whether an environment as /proc shows it has the variable.
 func carries(environment []byte, variable string) bool {
 	return slices.Contains(strings.Split(string(environment), "\x00"), variable)
 }

@@ -31,7 +31,7 @@ func TestAChildThatFailsSaysWhy(t *testing.T) {
 	}
 }
 
-// alive tells whether a pid that a child has written to a file still runs.
+// alive reports whether a pid that a child has written to a file still runs.
 func alive(t *testing.T, file string) bool {
 	t.Helper()
 	var pid int

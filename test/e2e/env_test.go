@@ -135,7 +135,7 @@ func kubectl(t *testing.T, stdin string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// isHere tells whether a node is this machine, so that tests see its processes
+// isHere reports whether a node is this machine, so that tests see its processes
 // and files.
 func isHere(n corev1.Node) bool {
 	for _, a := range n.Status.Addresses {

@@ -44,7 +44,7 @@ type run struct {
 	last    *v1alpha1.NFSBenchmark
 }
 
-// ahead tells whether r is to run before o, were both waiting: by age, then by
+// ahead reports whether r is to run before o, were both waiting: by age, then by
 // name, as creation times have whole seconds.
 func (r *run) ahead(o *run) bool {
 	if !r.created.Equal(o.created) {

@@ -60,7 +60,7 @@ func (p *process) stop() {
 	}
 }
 
-// ended tells whether the program has ended by itself.
+// ended reports whether the program has ended by itself.
 func (p *process) ended() bool {
 	select {
 	case <-p.done:

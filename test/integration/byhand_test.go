@@ -185,7 +185,7 @@ func TestALoadThatIsStoppedFromOutsideHasFailedAndSaysWhoStoppedIt(t *testing.T)
 		}, []string{"was evicted", "kubectl drain", "partial"}},
 		"PodDeleted": {
 			func(w *world, _ *v1alpha1.NFSBenchmark, p *corev1.Pod) { w.remove(p) },
-			[]string{"told to stop before its end", "somebody deleted it", "partial"},
+			[]string{"stopped before its end", "somebody deleted it", "partial"},
 		},
 		"JobDeleted": {func(w *world, b *v1alpha1.NFSBenchmark, p *corev1.Pod) {
 			w.deleteJob(b)

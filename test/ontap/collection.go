@@ -30,7 +30,7 @@ type query struct {
 	s       *Standin
 }
 
-// names tells whether the collection has a field of that name, or some below it.
+// names reports whether the collection has a field of that name, or some below it.
 func (c *collection) names(field string) bool {
 	return slices.ContainsFunc(slices.Concat(c.keys, c.fields), func(f string) bool { return below(f, field) })
 }
@@ -151,7 +151,7 @@ func (c *collection) filter(all []record, params url.Values) ([]record, []string
 	return all, named, nil
 }
 
-// admits tells whether one of the values passes a test such as a|b*, !x, >5, null.
+// admits reports whether one of the values passes a test such as a|b*, !x, >5, null.
 func admits(values []any, test string) bool {
 	switch test {
 	case "null":

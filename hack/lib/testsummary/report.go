@@ -52,7 +52,7 @@ func (p *part) problems(w io.Writer) {
 	}
 }
 
-// hasFailedBelow tells whether the test failed because a test within it did, which is
+// hasFailedBelow reports whether the test failed because a test within it did, which is
 // then the one to name.
 func (p *part) hasFailedBelow(t *test) bool {
 	for _, other := range p.tests {

@@ -151,7 +151,7 @@ func (t *table) owners(folder string) []*row {
 	return owners
 }
 
-// runs tells whether the row runs a test of a folder that it owns.
+// runs reports whether the row runs a test of a folder that it owns.
 func (r *row) runs(test string) bool {
 	return (r.run == nil || r.run.MatchString(test)) && (r.skip == nil || !r.skip.MatchString(test))
 }

@@ -18,7 +18,7 @@ func (r *runner) calibrate(ctx context.Context, index int32, step runfile.Step) 
 	c := r.plan.Workload.Calibrate
 	var found *runfile.Calibration
 	began := r.opt.Now()
-	r.course.Tell("CALIBRATE_IO takes about 10 minutes, which is an estimate, for it does not tell how far it is")
+	r.course.Tell("CALIBRATE_IO takes about 10 minutes; this is an estimate, because it does not report its progress")
 	err := r.measure(ctx, index, step, func(ctx context.Context) error {
 		got, err := r.admin.Calibrate(ctx, c.PhysicalDisks, c.MaxLatencyMilliseconds)
 		if err != nil {

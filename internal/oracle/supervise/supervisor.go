@@ -134,7 +134,7 @@ func (s *supervisor) prepare(ctx context.Context) error {
 			"the image sets no ORACLE_HOME and has no Oracle home below %s, so Direct NFS cannot be switched on: use an "+
 				"image of the database, or set protocol.client to Kernel", s.o.ProductRoot)
 	default:
-		s.log.Warn("No Oracle home was found: whether Direct NFS is off cannot be told", "looked", s.o.ProductRoot)
+		s.log.Warn("No Oracle home was found: whether Direct NFS is off is unknown", "looked", s.o.ProductRoot)
 	}
 	if werr := s.journal.change(func(d *runfile.DatabaseState) {
 		d.OracleHome, d.Library = s.home,

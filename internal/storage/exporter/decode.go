@@ -81,7 +81,7 @@ func (r *reading) processors(all families) {
 	r.cpuSeconds, r.cores = &busy, new(int32(len(cores)))
 }
 
-// servesNothing tells whether node_exporter looked for the kernel's NFS server in vain.
+// servesNothing reports whether node_exporter looked for the kernel's NFS server in vain.
 func servesNothing(all families) bool {
 	return slices.ContainsFunc(all["node_scrape_collector_success"].GetMetric(),
 		func(m *dto.Metric) bool { return label(m, "collector") == "nfsd" })

@@ -40,7 +40,7 @@ func waitFor(t *testing.T, base string) {
 	t.Fatalf("%s does not answer", base)
 }
 
-// old tells whether the node_exporter at base is one of those before 1.7.
+// old reports whether the node_exporter at base is one of those before 1.7.
 func old(t *testing.T, base string) bool {
 	t.Helper()
 	resp, err := http.Get(base + "/metrics") //nolint:noctx // a test's own server

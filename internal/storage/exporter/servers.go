@@ -34,7 +34,7 @@ func kernelServer(all families) storage.Counters {
 	return c
 }
 
-// miscountsWrites tells whether this node_exporter takes another operation of NFSv4 for
+// miscountsWrites reports whether this node_exporter takes another operation of NFSv4 for
 // WRITE: those before 1.7 read column 36 of proc4ops, SETCLIENTID_CONFIRM, instead of 38
 // (prometheus/procfs, pull request 543). One that does not say its version may be older.
 func miscountsWrites(all families) bool {

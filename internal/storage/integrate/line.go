@@ -33,7 +33,7 @@ func (l *line) add(at time.Time, rate *float64, bridge time.Duration) {
 	}
 }
 
-// known tells whether the integral holds at now, or nearly.
+// known reports whether the integral holds at now, or nearly.
 func (l *line) known(now time.Time, bridge time.Duration) bool {
 	return !l.lost && !l.last.IsZero() && now.Sub(l.last) <= bridge
 }

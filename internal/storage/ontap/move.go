@@ -134,7 +134,7 @@ func (m *move) left(cause error) error {
 		"with volume move abort", cause, m.percent)
 }
 
-// look tells whether the volume is where it should be. Errors that are not permanent may
+// look reports whether the volume is where it should be. Errors that are not permanent may
 // pass.
 func (m *move) look(ctx context.Context) (bool, error) {
 	pending, failure, err := m.lookAtJob(ctx)
@@ -171,7 +171,7 @@ func (m *move) look(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// hasFailed tells whether ONTAP calls our move failed, and not one before it: where the job
+// hasFailed reports whether ONTAP calls our move failed, and not one before it: where the job
 // is not to be seen, the volume may tell of the old one for a while.
 func (m *move) hasFailed(now movement) bool {
 	if now.State != "failed" && now.State != "aborted" {
@@ -180,7 +180,7 @@ func (m *move) hasFailed(now movement) bool {
 	return m.job != "" || m.seen || m.vol.Movement.State != now.State
 }
 
-// lookAtJob tells whether the job is still to be worked on, or why it failed. An account
+// lookAtJob reports whether the job is still to be worked on, or why it failed. An account
 // that may not see jobs does without.
 func (m *move) lookAtJob(ctx context.Context) (pending bool, failure, err error) {
 	if m.job == "" {

@@ -102,7 +102,7 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// isRefused tells whether path or field need not be asked now.
+// isRefused reports whether path or field need not be asked now.
 func (s *Source) isRefused(what string) bool {
 	generation, now := s.session.generation(), s.now()
 	s.mu.Lock()
@@ -142,7 +142,7 @@ func (s *Source) optional(ctx context.Context, what string, f func(context.Conte
 	return err
 }
 
-// hasStatus tells whether err is an answer with that status.
+// hasStatus reports whether err is an answer with that status.
 func hasStatus(err error, status int) bool {
 	e, ok := errors.AsType[*rest.StatusError](err)
 	return ok && e.Status == status

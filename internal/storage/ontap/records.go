@@ -73,7 +73,7 @@ type state struct {
 	Status    string `json:"status"`
 }
 
-// usable tells whether the counters count. ONTAP has many words for what went wrong.
+// usable reports whether the counters count. ONTAP has many words for what went wrong.
 func (s state) usable() bool {
 	return s.Status == "ok" || s.Status == "backfilled_data" || s.Status == "backfilled"
 }
@@ -127,7 +127,7 @@ type movement struct {
 	Destination named  `json:"destination_aggregate"`
 }
 
-// running tells whether a move is under way.
+// running reports whether a move is under way.
 func (m movement) running() bool {
 	switch m.State {
 	case "queued", "replicating", "cutover", "cutover_wait", "cutover_pending", "paused":
@@ -162,7 +162,7 @@ type node struct {
 	} `json:"statistics"`
 }
 
-// measured tells whether the node says how busy it is.
+// measured reports whether the node says how busy it is.
 func (n node) measured() bool {
 	s := n.Statistics
 	return s != nil && s.usable() && s.Raw.ok && s.Base.ok
@@ -265,5 +265,5 @@ type job struct {
 	} `json:"error"`
 }
 
-// over tells whether the job has ended, whatever the end.
+// over reports whether the job has ended, whatever the end.
 func (j job) over() bool { return j.State == "success" || j.State == "failure" }

@@ -90,5 +90,5 @@ func number(v model.SampleValue) *float64 {
 	return &f
 }
 
-// plausible tells whether a time is one of Prometheus and can be written as one.
+// plausible reports whether a time is one of Prometheus and can be written as one.
 func plausible(t model.Time) bool { return t > 0 && t < 253402300799000 }

@@ -91,7 +91,7 @@ func (c *Client) target(path string, q url.Values) (string, error) {
 	return u.String(), nil
 }
 
-// renew tells whether there are new credentials after err.
+// renew reports whether there are new credentials after err.
 func (c *Client) renew(ctx context.Context, err error) bool {
 	var status *StatusError
 	if c.cfg.Renew == nil || !errors.As(err, &status) || status.Status != http.StatusUnauthorized ||

@@ -46,7 +46,7 @@ func (e *StatusError) Error() string {
 	return s
 }
 
-// temporary tells whether the same request may succeed a little later.
+// temporary reports whether the same request may succeed a little later.
 func (e *StatusError) temporary() bool {
 	switch e.Status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -55,7 +55,7 @@ func (e *StatusError) temporary() bool {
 	return false
 }
 
-// permanent tells whether the same request is refused forever.
+// permanent reports whether the same request is refused forever.
 func (e *StatusError) permanent() bool {
 	switch e.Status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusTooEarly:
