@@ -213,7 +213,7 @@ func TestWhatTheArraySaysMayStandAgainstTheRun(t *testing.T) {
 		"ProtocolOff": {"", func(s *runfile.Survey) { s.NFS.V3 = new(false) }, "ProtocolDisabled", "v3"},
 		"Moving":      {"", func(s *runfile.Survey) { s.Volume.Moving = true }, "VolumeMoving", "moved"},
 		"NoRemoteLIF": {v1alpha1.PathsRemote, func(s *runfile.Survey) { s.LIFs = s.LIFs[:1] }, v1alpha1.ReasonNoPath, "create one"},
-		"NoOwner":     {v1alpha1.PathsLocal, func(s *runfile.Survey) { s.Volume.Node = "" }, v1alpha1.ReasonNoPath, "which one node owns the volume"},
+		"NoOwner":     {v1alpha1.PathsLocal, func(s *runfile.Survey) { s.Volume.Node = "" }, v1alpha1.ReasonNoPath, "does not report one owner of the volume"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
