@@ -113,7 +113,9 @@ func TestMovesThatArrive(t *testing.T) {
 				"aggr_a replicating 50", "aggr_a success 100", "aggr_a success 100", "aggr_a success 100",
 				"aggr_a success 100", "aggr_a success 100", "aggr_b success 100",
 			},
-			[]string{success}, 1, []int32{50, 100},
+			[]string{success},
+			1,
+			[]int32{50, 100},
 		},
 		"success before cutover": {"the job is done, the volume not", "aggr_a  ", []string{"aggr_a cutover_pending 90", "- success 100", "aggr_b success 100"}, []string{success}, 1, []int32{90, 100}},
 	}
