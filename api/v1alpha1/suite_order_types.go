@@ -38,7 +38,7 @@ type Schedule struct {
 	// +required
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=128
-	// +kubebuilder:validation:XValidation:rule="self.matches('^\\\\s*([^\\\\s]+\\\\s+){4}[^\\\\s]+\\\\s*$')",message="schedule.cron needs five fields: minute, hour, day, month and day of the week; for example \"0 2 * * 0\" for Sundays at 02:00"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^ *([^\\\\s=]+ +){4}[^\\\\s=]+ *$')",message="schedule.cron needs five fields with spaces between them: minute, hour, day, month and day of the week (the time zone has its own field); for example \"0 2 * * 0\" for Sundays at 02:00"
 	Cron string `json:"cron"`
 	// timeZone of cron, by its IANA name, for example Europe/Vienna.
 	// +optional

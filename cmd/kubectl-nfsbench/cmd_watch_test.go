@@ -250,3 +250,24 @@ func TestPlainLinesComeEverySoOftenWhileOnlyNumbersChange(t *testing.T) {
 		t.Errorf("%d lines in 100 s, want one each 30 s:\n%s", n, b.String())
 	}
 }
+
+// TestWatchShowsNoControlCharacters: messages of a run come from an image of its user.
+func TestWatchShowsNoControlCharacters(t *testing.T) {
+	t.Parallel()
+	const evil = "x\x1b]0;pwned\x07\r\u009b2J\u202e"
+	s := newShell(t, gen.Benchmark("demo"))
+	s.script(
+		benchmarkStep(v1alpha1.PhaseRunning, func(st *v1alpha1.NFSBenchmarkStatus) {
+			st.Message, st.Progress = evil, &v1alpha1.ProgressStatus{Step: evil}
+		}),
+		benchmarkStep(v1alpha1.PhaseFailed, func(st *v1alpha1.NFSBenchmarkStatus) {
+			st.Message = evil
+			st.Summary = &v1alpha1.Summary{Workload: evil, Protocol: evil, P99Latency: evil}
+			st.Findings = []v1alpha1.Finding{{Code: evil, Severity: v1alpha1.SeverityError, Message: evil}}
+		}),
+	)
+	o := s.run("watch", "demo").mustEnd(t, 1)
+	if text := o.out + o.err; strings.ContainsAny(text, "\x1b\x07\r\u009b\u202e") || !strings.Contains(text, "x?]0;pwned") {
+		t.Errorf("it shows %q", text)
+	}
+}

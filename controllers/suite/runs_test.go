@@ -3,6 +3,7 @@ package suite
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -175,6 +176,21 @@ func TestTheWorstVerdictCounts(t *testing.T) {
 		}
 		if got := worstVerdict(f); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+// TestABenchmarkWithoutItsPlaceIsNoResult: somebody may have taken labels off.
+func TestABenchmarkWithoutItsPlaceIsNoResult(t *testing.T) {
+	t.Parallel()
+	labels := map[string]string{v1alpha1.LabelCell: "one", v1alpha1.LabelRepetition: "3"}
+	for _, missing := range []string{"", v1alpha1.LabelCell, v1alpha1.LabelRepetition} {
+		b := &v1alpha1.NFSBenchmark{}
+		b.Labels = maps.Clone(labels)
+		delete(b.Labels, missing)
+		r, ok := resultOf(b)
+		if ok != (missing == "") || ok && (r.Cell != "one" || r.Repetition != 3) {
+			t.Errorf("without %q: %v, %+v", missing, ok, r)
 		}
 	}
 }

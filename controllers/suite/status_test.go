@@ -271,3 +271,12 @@ func TestTheMemoryIsBounded(t *testing.T) {
 		t.Errorf("it remembers %d suites", len(m.suites))
 	}
 }
+
+func TestARunThatIsOverNamesTheBenchmarkThatStillStops(t *testing.T) {
+	t.Parallel()
+	s := &scope{suite: &v1alpha1.NFSBenchmarkSuite{}}
+	cur := &run{vanished: true, live: []underWay{{name: "demo-one-1"}}}
+	if got := progressMessage(s, cur); !strings.HasSuffix(got, "waiting for demo-one-1 to stop") {
+		t.Errorf("it says %q", got)
+	}
+}

@@ -262,3 +262,16 @@ func TestDetectableIsAfterTheCorrection(t *testing.T) {
 		}
 	}
 }
+
+// TestSamplesThatDifferInShapeOnlyAreNegligible: a significant test and a shift of zero.
+func TestSamplesThatDifferInShapeOnlyAreNegligible(t *testing.T) {
+	t.Parallel()
+	s := significance()
+	s.MinimumEffect = 0
+	for shift, want := range map[float64]string{0: Negligible, 0.01: Better, -0.01: Worse} {
+		l := &Line{Shift: new(shift), AdjustedP: new(0.001)}
+		if got := l.outcome(0.0001, s); got != want {
+			t.Errorf("a shift of %v is %s, want %s", shift, got, want)
+		}
+	}
+}

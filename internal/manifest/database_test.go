@@ -43,7 +43,7 @@ func databaseInputs() map[string][]gen.Mod {
 		c.SharedMemory, c.SetPermissions, c.ShutdownTimeoutSeconds = &shm, v1alpha1.Disabled, 300
 	}
 	own := func(c *v1alpha1.DatabaseContainer) {
-		c.Distribution, c.Command, c.HealthCommand = v1alpha1.DistributionGvenzl, []string{"/start.sh", "a b"}, []string{"/health.sh", "--now"}
+		c.Distribution, c.Command, c.HealthCommand = v1alpha1.DistributionGvenzl, []string{"/start.sh", "a b"}, []string{"/health.sh"}
 	}
 	free := func(ref string, mods ...containerMod) gen.Mod {
 		return gen.Container(ref, v1alpha1.EditionFree, mods...)
@@ -315,10 +315,10 @@ func TestHowADatabaseIsStartedWatchedAndStopped(t *testing.T) {
 		t.Errorf("killed after %d s, with 300 s to shut down", got)
 	}
 	own := find(t, loadPod(t, all["gvenzl-direct"]), "database")
-	if tail := own.Args[len(own.Args)-4:]; !slices.Equal(tail, []string{"--start-command", `["/start.sh","a b"]`, "--health-command", `["/health.sh","--now"]`}) {
+	if tail := own.Args[len(own.Args)-4:]; !slices.Equal(tail, []string{"--start-command", `["/start.sh","a b"]`, "--health-command", `["/health.sh"]`}) {
 		t.Errorf("the user's commands are handed over as %q", tail)
 	}
-	if !slices.Equal(own.StartupProbe.Exec.Command, []string{"/health.sh", "--now"}) {
+	if !slices.Equal(own.StartupProbe.Exec.Command, []string{"/health.sh"}) {
 		t.Errorf("the probe is %q", own.StartupProbe.Exec.Command)
 	}
 	kernel := find(t, loadPod(t, all["gvenzl-kernel"]), "database")

@@ -19,7 +19,7 @@ func checkSchedule(s *v1alpha1.Schedule) error {
 		return nil
 	}
 	var bad, unknown error
-	if _, err := cron.ParseStandard(strings.TrimSpace(s.Cron)); err != nil {
+	if _, err := ParseCron(s.Cron); err != nil {
 		bad = fmt.Errorf("spec.schedule.cron %q: %w: write minute, hour, day, month and day of the week, for example \"0 "+
 			"2 * * 0\"", s.Cron, err)
 	}
@@ -28,4 +28,19 @@ func checkSchedule(s *v1alpha1.Schedule) error {
 			"Etc/UTC", s.TimeZone)
 	}
 	return errors.Join(bad, unknown)
+}
+
+// ParseCron reads the five fields of a schedule as Argo does. A time zone belongs into its
+// own field: with "TZ=" in front and no blank behind, the parser of Argo panics
+// (https://github.com/robfig/cron/issues/554).
+func ParseCron(fields string) (s cron.Schedule, err error) {
+	if strings.ContainsAny(fields, "=\t\r\n") {
+		return nil, errors.New("it has a tab, a line break or an equals sign")
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			s, err = nil, fmt.Errorf("it cannot be read: %v", r)
+		}
+	}()
+	return cron.ParseStandard(strings.TrimSpace(fields))
 }

@@ -7,6 +7,21 @@ import (
 	"github.com/nfsbench/nfsbench/internal/matrix"
 )
 
+// TestNoScheduleMakesTheParserPanic: the manager reads schedules of strangers, in each
+// reconcile and in each scrape.
+func TestNoScheduleMakesTheParserPanic(t *testing.T) {
+	for _, fields := range []string{
+		"TZ=0\t*\t*\t*\t*", "CRON_TZ=0\t*\t*\t*\t*", "TZ=", "TZ=Europe/Vienna 0 2 * * 0", "", " ", "@", "*/0 * * * *", "0-99999999999 * * * *",
+	} {
+		if s, err := matrix.ParseCron(fields); err == nil {
+			t.Errorf("%q is read as %v", fields, s)
+		}
+	}
+	if _, err := matrix.ParseCron(" 0 2 * * 0 "); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAScheduleThatArgoCannotReadIsRefused(t *testing.T) {
 	cases := map[string]struct {
 		schedule string

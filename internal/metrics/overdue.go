@@ -1,13 +1,11 @@
 package metrics
 
 import (
-	"strings"
 	"time"
 	_ "time/tzdata" // the manager's image has no time zones of its own
 
-	"github.com/robfig/cron/v3"
-
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/matrix"
 )
 
 // overdue is the second time at which a suite was to run after it last began:
@@ -24,7 +22,7 @@ func overdue(suite *v1alpha1.NFSBenchmarkSuite) (time.Time, bool) {
 	if err != nil {
 		return time.Time{}, false // its own condition says so
 	}
-	times, err := cron.ParseStandard(strings.TrimSpace(schedule.Cron))
+	times, err := matrix.ParseCron(schedule.Cron)
 	if err != nil {
 		return time.Time{}, false
 	}

@@ -120,3 +120,16 @@ func TestResolvedPathsSayWhereTheyEnd(t *testing.T) {
 		t.Errorf("nobody said where %+v is (%v)", got, err)
 	}
 }
+
+// TestPathsWhoseSubnetIsUnknownAreAllUsed: an array need not report the length of a prefix.
+func TestPathsWhoseSubnetIsUnknownAreAllUsed(t *testing.T) {
+	for prefix, want := range map[int32]int{0: 2, 8: 1, 24: 2} {
+		survey := &runfile.Survey{LIFs: []runfile.LIF{
+			{Name: "a", Address: "10.0.1.1", Prefix: prefix}, {Name: "b", Address: "10.0.2.1", Prefix: prefix},
+		}}
+		paths, err := plan.SelectPaths(v1alpha1.Protocol{Version: v1alpha1.NFSv3, Client: v1alpha1.ClientDirectNFS}, nil, survey)
+		if err != nil || len(paths) != want {
+			t.Errorf("/%d: %+v, %v; want %d paths", prefix, paths, err, want)
+		}
+	}
+}

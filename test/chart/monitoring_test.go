@@ -214,6 +214,13 @@ func TestThePodMonitorFindsTheCollectors(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: namespaces (-want +got):\n%s", scope, diff)
 			}
+			endpoints, _, _ := unstructured.NestedSlice(o.Object, "spec", "podMetricsEndpoints")
+			limit, bounded, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", "sampleLimit")
+			honored, set, _ := unstructured.NestedBool(endpoints[0].(map[string]any), "honorLabels")
+			if !bounded || honored || !set {
+				t.Errorf("%s: pods of strangers choose their namespace (honorLabels %v), or send any number of samples (%v)",
+					scope, honored, limit)
+			}
 			delete(want, "any")
 			delete(want, "matchNames")
 		}

@@ -62,6 +62,11 @@ func suiteRefusals() map[string]refusal {
 			fields{"schedule.cron": "0 0 2 * * 0"},
 			fields{"schedule.cron": "0 2  * * MON-FRI"},
 		},
+		"ZoneInFields": {
+			"schedule.cron needs five fields", suiteSpec,
+			fields{"schedule.cron": "TZ=0\t*\t*\t*\t*"},
+			fields{"schedule.cron": "0 * * * *"},
+		},
 		"NoCron": {"schedule.cron needs five fields", suiteSpec, fields{"schedule.cron": "every day"}, fields{"schedule.cron": "*/5 * * * *"}},
 	}
 }

@@ -107,7 +107,17 @@ func TestMovesThatArrive(t *testing.T) {
 		"jobs are not to be seen":      {"the volume tells enough", "aggr_a  ", []string{"aggr_a replicating 50", "aggr_b success 100"}, nil, 1, []int32{50, 100}},
 		"after one that failed":        {"the volume still tells of the last move", "aggr_a failed 70", []string{"aggr_a failed 0", "aggr_a replicating 10", "aggr_b success 100"}, []string{running, running, success}, 1, []int32{10, 100}},
 		"after one that failed, blind": {"no job tells which move it is", "aggr_a failed 70", []string{"aggr_a failed 70", "aggr_a replicating 10", "aggr_b success 100"}, nil, 1, []int32{70, 100}},
-		"success before cutover":       {"the job is done, the volume not", "aggr_a  ", []string{"aggr_a cutover_pending 90", "- success 100", "aggr_b success 100"}, []string{success}, 1, []int32{90, 100}},
+		"late": {
+			"a volume may show its new aggregate five polls after the move", "aggr_a  ",
+			[]string{
+				"aggr_a replicating 50", "aggr_a success 100", "aggr_a success 100", "aggr_a success 100",
+				"aggr_a success 100", "aggr_a success 100", "aggr_b success 100",
+			},
+			[]string{success},
+			1,
+			[]int32{50, 100},
+		},
+		"success before cutover": {"the job is done, the volume not", "aggr_a  ", []string{"aggr_a cutover_pending 90", "- success 100", "aggr_b success 100"}, []string{success}, 1, []int32{90, 100}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
