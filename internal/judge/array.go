@@ -28,11 +28,15 @@ func checkStandIn(c *facts, found *findings) {
 	}
 }
 
-// checkMissing tells what the array did not.
+// checkMissing reports what the array did not.
 func checkMissing(c *facts, found *findings) {
 	for _, m := range c.survey().Missing {
-		found.addOnce(ArrayMetricsPartial, Info, "The array did not tell %s: %s.%s", m.What, strings.TrimSuffix(m.Why, "."),
-			sentence(m.Fix))
+		fix := ""
+		if m.Fix != "" {
+			fix = " " + strings.TrimSuffix(m.Fix, ".") + "."
+		}
+		found.addOnce(ArrayMetricsPartial, Info, "The array did not tell %s: %s.%s", m.What,
+			strings.TrimSuffix(m.Why, "."), fix)
 	}
 	for _, s := range c.result.Plan.Collect.Sources {
 		if silent, why := c.silence(s); silent > 0 {
@@ -40,13 +44,6 @@ func checkMissing(c *facts, found *findings) {
 				silent, len(c.repetitions), why)
 		}
 	}
-}
-
-func sentence(fix string) string {
-	if fix == "" {
-		return ""
-	}
-	return " " + strings.TrimSuffix(fix, ".") + "."
 }
 
 // isSilent reports a source without any window.
@@ -147,7 +144,13 @@ func checkArray(c *facts, found *findings) {
 		}
 	}
 	for _, d := range all {
-		addDisagreement(found, d)
+		meaning := "somebody else uses it. Run again when it is quiet"
+		if !d.more {
+			meaning = "a cache on the way answered the rest, or storage.array watches another volume than the load is on. Use " +
+				"direct I/O and files larger than the caches, and check which volume it is"
+		}
+		found.add(ArrayDisagrees, Warning, "Storage %s counted %s of %s and the clients %s (repetition %s): %s.",
+			d.source, megabytes(int64(d.array)), d.direction, megabytes(int64(d.clients)), listed(d.repetitions), meaning)
 	}
 }
 
@@ -172,16 +175,6 @@ func (d disagreement) gap() float64 {
 		return d.array - d.clients
 	}
 	return d.clients - d.array
-}
-
-func addDisagreement(found *findings, d disagreement) {
-	meaning := "somebody else uses it. Run again when it is quiet"
-	if !d.more {
-		meaning = "a cache on the way answered the rest, or storage.array watches another volume than the load is on. Use " +
-			"direct I/O and files larger than the caches, and check which volume it is"
-	}
-	found.add(ArrayDisagrees, Warning, "Storage %s counted %s of %s and the clients %s (repetition %s): %s.",
-		d.source, megabytes(int64(d.array)), d.direction, megabytes(int64(d.clients)), listed(d.repetitions), meaning)
 }
 
 // disagreements are those of one repetition and source, by the storage's own
@@ -281,12 +274,15 @@ type place struct {
 // checkMoves follows the volume, and the LIFs in use, from the survey through
 // the measured windows: the numbers before and after a move are of two places.
 func checkMoves(c *facts, found *findings) {
-	for _, source := range c.windowSources() {
-		places := c.places(source)
-		for _, rep := range c.repetitions {
-			for _, w := range storageWindows(c.parts(rep.Repetition)) {
-				if w.Source == source {
-					followAll(c, found, places, w, rep.Repetition)
+	places := map[string][]*place{} // by source
+	for _, rep := range c.repetitions {
+		for _, w := range storageWindows(c.parts(rep.Repetition)) {
+			if places[w.Source] == nil {
+				places[w.Source] = c.places(w.Source)
+			}
+			for _, p := range places[w.Source] {
+				for _, node := range p.seen(w) {
+					follow(c, found, p, node, w.Source, rep.Repetition)
 				}
 			}
 		}
@@ -304,51 +300,23 @@ func (c *facts) places(source string) []*place {
 		volume.node = c.volume().Node
 	}
 	all := []*place{volume}
-	for _, address := range unique(c.everUsed()) {
-		all = append(all, c.lifPlace(source, address))
-	}
-	return all
-}
-
-func unique(names []string) []string {
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-func followAll(c *facts, found *findings, places []*place, w runfile.StorageWindow, repetition int32) {
-	for _, p := range places {
-		for _, node := range p.seen(w) {
-			follow(c, found, p, node, w.Source, repetition)
+	used := c.everUsed()
+	slices.Sort(used)
+	for _, address := range slices.Compact(used) {
+		p := &place{
+			what: "path " + address,
+			here: func(s runfile.StorageSample) string { return nodeOfPath(s.Paths, address) },
+			seen: func(w runfile.StorageWindow) []string { return []string{nodeOfPath(w.Paths, address)} },
 		}
-	}
-}
-
-// windowSources are the sources that have windows.
-func (c *facts) windowSources() []string {
-	var names []string
-	for _, rep := range c.repetitions {
-		for _, w := range storageWindows(c.parts(rep.Repetition)) {
-			if !slices.Contains(names, w.Source) {
-				names = append(names, w.Source)
+		if l := c.result.Plan.Survey.LIF(address); l != nil {
+			p.what = fmt.Sprintf("LIF %s (%s)", cmp.Or(l.Name, "?"), address)
+			if c.survey().Source == source {
+				p.node = l.Node
 			}
 		}
+		all = append(all, p)
 	}
-	return names
-}
-
-func (c *facts) lifPlace(source, address string) *place {
-	p := &place{
-		what: "path " + address,
-		here: func(s runfile.StorageSample) string { return nodeOfPath(s.Paths, address) },
-		seen: func(w runfile.StorageWindow) []string { return []string{nodeOfPath(w.Paths, address)} },
-	}
-	if l := c.result.Plan.Survey.LIF(address); l != nil {
-		p.what = fmt.Sprintf("LIF %s (%s)", cmp.Or(l.Name, "?"), address)
-		if c.survey().Source == source {
-			p.node = l.Node
-		}
-	}
-	return p
+	return all
 }
 
 func nodeOfPath(paths []runfile.StoragePath, address string) string {

@@ -217,17 +217,14 @@ func bytesRate(w runfile.StorageWindow) (float64, bool) {
 func checkVariation(c *facts, found *findings) {
 	high := func(v *int32) bool { return v != nil && *v > variationHigh }
 	const todo = "(coefficient of variation). Find what differs between them before comparing with anything."
-	if c.overall.Step == nil {
-		if high(c.variation) {
-			found.add(VariationHigh, Warning, "The throughput of %d repetitions varies by %s "+todo, len(c.headline),
-				permilleText(c.variation))
+	calibrate := c.result.Plan.Workload.Calibrate != nil
+	if c.overall.Step == nil || calibrate {
+		what := "The throughput of %d repetitions varies by %s "
+		if calibrate {
+			what = "The results of %d calibrations vary by %s "
 		}
-		return
-	}
-	if c.result.Plan.Workload.Calibrate != nil {
 		if high(c.variation) {
-			found.add(VariationHigh, Warning, "The results of %d calibrations vary by %s "+todo, len(c.headline),
-				permilleText(c.variation))
+			found.add(VariationHigh, Warning, what+todo, len(c.headline), permilleText(c.variation))
 		}
 		return
 	}

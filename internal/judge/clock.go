@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"math"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -43,10 +42,21 @@ func clockOffsets(parts []clientRep) []time.Duration {
 	return offsets
 }
 
-// checkClocks names the clients, and the array, whose times are not those of
-// everybody else.
+// checkClocks names the clients, and the array, whose clocks differ from that of the
+// API server. An array divides its counts by its own seconds, so only its times are wrong.
 func checkClocks(c *facts, found *findings) {
-	checkArrayClock(c, found)
+	if ms := c.survey().ClockOffsetMilliseconds; ms != nil {
+		offset := time.Duration(*ms) * time.Millisecond
+		which := "ahead of"
+		if offset < 0 {
+			which = "behind"
+		}
+		if offset.Abs() >= clockSkewed {
+			found.add(ClockSkew, Warning, "The clock of the array is %.0f s %s ours. The numbers stand, for it counts by its "+
+				"own seconds; but the times in its logs are not those of the clients. Set its clock (NTP).",
+				offset.Abs().Seconds(), which)
+		}
+	}
 	for _, cl := range c.result.Clients {
 		ahead, known := clockOffset(cl)
 		if !known || ahead.Abs() < clockSkewed {
@@ -56,30 +66,10 @@ func checkClocks(c *facts, found *findings) {
 		if ahead < 0 {
 			which = "ahead of"
 		}
-		where := cl.Host.Node
-		if where == "" {
-			where = cl.Host.Name
-		}
 		found.add(ClockSkew, Warning, "Client %d: the clock of %s is %.0f s %s that of the API server. The numbers stand, "+
 			"for clients start by a signal; but the times of its samples are not those of the storage's logs. Set its clock "+
-			"(NTP).", cl.Index, where, ahead.Abs().Seconds(), which)
+			"(NTP).", cl.Index, nodeOf(cl), ahead.Abs().Seconds(), which)
 	}
-}
-
-// checkArrayClock: what an array counts is divided by its own seconds, so only
-// its times are wrong.
-func checkArrayClock(c *facts, found *findings) {
-	offset := c.survey().ClockOffsetMilliseconds
-	if offset == nil || *offset > -clockSkewed.Milliseconds() && *offset < clockSkewed.Milliseconds() {
-		return
-	}
-	which := "ahead of"
-	if *offset < 0 {
-		which = "behind"
-	}
-	found.add(ClockSkew, Warning, "The clock of the array is %.0f s %s ours. The numbers stand, for it counts by its "+
-		"own seconds; but the times in its logs are not those of the clients. Set its clock (NTP).",
-		math.Abs(float64(*offset))/1000, which)
 }
 
 // checkTogether: rates of clients that did not run at the same time must not
@@ -103,23 +93,13 @@ func together(parts []clientRep) float64 {
 	start, end := parts[0].rep.Start.Add(offsets[0]), parts[0].rep.End.Add(offsets[0])
 	shortest := end.Sub(start)
 	for i, p := range parts[1:] {
-		ahead := offsets[i+1]
-		start, end = later(start, p.rep.Start.Add(ahead)), earlier(end, p.rep.End.Add(ahead))
+		if s := p.rep.Start.Add(offsets[i+1]); s.After(start) {
+			start = s
+		}
+		if e := p.rep.End.Add(offsets[i+1]); e.Before(end) {
+			end = e
+		}
 		shortest = min(shortest, p.rep.End.Sub(p.rep.Start))
 	}
 	return float64(max(end.Sub(start), 0)) / float64(shortest)
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -19,8 +19,9 @@ func checkDirectNFS(c *facts, found *findings) {
 	if d == nil || !d.DirectNFS {
 		return
 	}
+	codes := []string{runfile.FailureDirectNFSInactive, runfile.FailureDirectNFSMissing, runfile.FailureOradism}
 	for _, cl := range c.result.Clients {
-		if f := cl.Load.Failure; f != nil && isDirectNFSFailure(f.Code) {
+		if f := cl.Load.Failure; f != nil && slices.Contains(codes, f.Code) {
 			found.add(DNFSNotActive, Error, "%s", f.Message)
 			return
 		}
@@ -30,11 +31,6 @@ func checkDirectNFS(c *facts, found *findings) {
 			"Direct NFS is declared, and %s of what was read of data files went by %s: Oracle fell back without a word. %s",
 			percent(1000-share), otherMethods(c.result, methodDirectNFS), c.whyInactive())
 	}
-}
-
-func isDirectNFSFailure(code string) bool {
-	return code == runfile.FailureDirectNFSInactive || code == runfile.FailureDirectNFSMissing ||
-		code == runfile.FailureOradism
 }
 
 // whyInactive is what the container of the database saw of it.

@@ -222,11 +222,8 @@ func statsObservation(r runfile.Result) observation {
 	case carried <= 0:
 		return observation{says: doubts, text: view + " counted no byte"}
 	case carried*1000 < all*dnfsBytesShare:
-		return observation{
-			says: silent,
-			text: fmt.Sprintf("%s (%.1f %% of the bytes: processes that ended took theirs along)",
-				view, carried/all*100),
-		}
+		return observation{says: silent, text: fmt.Sprintf(
+			"%s (%.1f %% of the bytes: processes that ended took theirs along)", view, carried/all*100)}
 	default:
 		return observation{says: agrees, text: view + " (bytes)", proof: true}
 	}
@@ -341,10 +338,8 @@ func arrayObservation(r runfile.Result) (w observation, asked bool) {
 	for _, c := range connectedClients(r) {
 		declared := slices.ContainsFunc(paths, func(p pathPair) bool { return p.Path == c.Server })
 		if declared && arrayProtocol(c.Protocol, r.Plan.Engine.NFSVersion) {
-			return observation{
-				says: agrees,
-				text: fmt.Sprintf("%s (%s by %s at %s)", list, c.Address, c.Protocol, c.Server),
-			}, true
+			text := fmt.Sprintf("%s (%s by %s at %s)", list, c.Address, c.Protocol, c.Server)
+			return observation{says: agrees, text: text}, true
 		}
 	}
 	return observation{says: silent, text: list}, true

@@ -36,16 +36,13 @@ type facts struct {
 
 func newFacts(r runfile.Result) *facts {
 	c := &facts{result: r, wire: wireLimit(r)}
-	c.summarise()
-	c.database = databaseSummary(r, c.overall)
-	c.protocol = evidence(r, c.overall, c.database)
-	return c
-}
-
-// summarise fills in the repetitions that count, the one that stands for all,
-// and how much they vary.
-func (c *facts) summarise() {
-	for _, index := range repetitionIndexes(c.result) {
+	indexes := map[int32]bool{} // of the repetitions that any client has
+	for _, cl := range r.Clients {
+		for _, rep := range cl.Load.Repetitions {
+			indexes[rep.Index] = true
+		}
+	}
+	for _, index := range slices.Sorted(maps.Keys(indexes)) {
 		s, ok := c.summary(index)
 		switch {
 		case !ok:
@@ -58,23 +55,14 @@ func (c *facts) summarise() {
 	c.steps = c.stepSummaries()
 	c.calibrations = c.calibrate()
 	c.headline = c.headlines()
-	if len(c.headline) == 0 {
-		return
+	if len(c.headline) > 0 {
+		c.overall = medianOf(c.headline)
+		c.series = seriesPoints(r, c.overall.Repetition)
+		c.variation = variationOf(c.headline)
 	}
-	c.overall = medianOf(c.headline)
-	c.series = seriesPoints(c.result, c.overall.Repetition)
-	c.variation = variationOf(c.headline)
-}
-
-// repetitionIndexes are those that any client has, ascending.
-func repetitionIndexes(r runfile.Result) []int32 {
-	has := map[int32]bool{}
-	for _, cl := range r.Clients {
-		for _, rep := range cl.Load.Repetitions {
-			has[rep.Index] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(has))
+	c.database = databaseSummary(r, c.overall)
+	c.protocol = evidence(r, c.overall, c.database)
+	return c
 }
 
 // clientRep is one client's part in a repetition.
@@ -126,11 +114,10 @@ func (c *facts) summary(index int32) (Summary, bool) {
 		s.Write = added(s.Write, p.rep.Write, p.seconds)
 	}
 	for _, d := range []*Direction{s.Read, s.Write} {
-		if d == nil {
-			continue
+		if d != nil {
+			s.Total = s.Total.plus(*d)
+			c.finish(d)
 		}
-		s.Total = s.Total.plus(*d)
-		c.finish(d)
 	}
 	c.finish(&s.Total)
 	c.oracleLatency(&s, parts)
@@ -161,8 +148,8 @@ func added(d *Direction, ops *runfile.Ops, seconds float64) *Direction {
 func (d Direction) plus(o Direction) Direction {
 	return Direction{
 		Ops: d.Ops + o.Ops, Bytes: d.Bytes + o.Bytes, Errors: d.Errors + o.Errors,
-		histograms: slices.Concat(d.histograms, o.histograms), buckets: slices.Concat(d.buckets,
-			o.buckets), latencySum: d.latencySum + o.latencySum,
+		histograms: slices.Concat(d.histograms, o.histograms), buckets: slices.Concat(d.buckets, o.buckets),
+		latencySum:  d.latencySum + o.latencySum,
 		bytesPerSec: d.bytesPerSec + o.bytesPerSec, iopsSec: d.iopsSec + o.iopsSec,
 	}
 }
@@ -236,30 +223,25 @@ func samplesOf(r runfile.Result, index int32) [][]stats.Sample {
 	for _, cl := range r.Clients {
 		var samples []stats.Sample
 		for _, s := range cl.Load.Samples {
-			if s.Span == runfile.SpanMeasure && s.Repetition == index {
-				samples = append(samples, sampleOf(s))
+			if s.Span != runfile.SpanMeasure || s.Repetition != index {
+				continue
 			}
+			read, write := runfile.SampleOps{}, runfile.SampleOps{}
+			if s.Read != nil {
+				read = *s.Read
+			}
+			if s.Write != nil {
+				write = *s.Write
+			}
+			samples = append(samples, stats.Sample{
+				Time: s.Time, Ops: read.Count + write.Count, ReadBytes: read.Bytes, WriteBytes: write.Bytes,
+				LatencySumMicroseconds: float64(read.MeanMicroseconds)*float64(read.Count) +
+					float64(write.MeanMicroseconds)*float64(write.Count),
+			})
 		}
 		if len(samples) > 0 {
 			out = append(out, samples)
 		}
-	}
-	return out
-}
-
-func sampleOf(s runfile.LoadSample) stats.Sample {
-	out := stats.Sample{Time: s.Time}
-	for _, d := range []*runfile.SampleOps{s.Read, s.Write} {
-		if d != nil {
-			out.Ops += d.Count
-			out.LatencySumMicroseconds += float64(d.MeanMicroseconds) * float64(d.Count)
-		}
-	}
-	if s.Read != nil {
-		out.ReadBytes = s.Read.Bytes
-	}
-	if s.Write != nil {
-		out.WriteBytes = s.Write.Bytes
 	}
 	return out
 }
@@ -310,15 +292,12 @@ func steadiness(r runfile.Result, index int32) SteadinessFact {
 	}
 }
 
+// larger is the larger of two shares that are known.
 func larger(a, b *int32) *int32 {
-	switch {
-	case a == nil:
-		return b
-	case b == nil || *a >= *b:
-		return a
-	default:
+	if a == nil || b != nil && *b > *a {
 		return b
 	}
+	return a
 }
 
 func (c *facts) raw() runfile.Raw {

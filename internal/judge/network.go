@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -25,7 +26,10 @@ func checkTransferSize(c *facts, found *findings) {
 		if wanted > 0 {
 			full, why = min(wanted, block), fmt.Sprintf("where %s were asked for", size(wanted))
 		}
-		limit := c.arrayTransferSize()
+		limit := int64(0) // the most that the array moves at once; 0: it did not report it
+		if n := c.survey().NFS; n != nil && n.TransferSizeBytes != nil {
+			limit = *n.TransferSizeBytes
+		}
 		switch {
 		case !d.used || xfer >= full:
 		case limit > 0 && limit < full && xfer <= limit:
@@ -45,15 +49,6 @@ func checkTransferSize(c *facts, found *findings) {
 				"then mount again.", d.name, size(xfer), why)
 		}
 	}
-}
-
-// arrayTransferSize is the most that the array moves in one READ or WRITE; 0 =
-// it did not tell.
-func (c *facts) arrayTransferSize() int64 {
-	if n := c.survey().NFS; n != nil && n.TransferSizeBytes != nil {
-		return *n.TransferSizeBytes
-	}
-	return 0
 }
 
 func checkRetransmits(c *facts, found *findings) {
@@ -163,27 +158,13 @@ func interfaceOf(all []runfile.Interface, local string) (runfile.Interface, bool
 	}
 	for _, i := range all {
 		for _, a := range i.Addresses {
-			if addressOf(a) == want {
+			a, _, _ = strings.Cut(a, "/")
+			if got, err := netip.ParseAddr(a); err == nil && got == want {
 				return i, true
 			}
 		}
 	}
 	return runfile.Interface{}, false
-}
-
-func addressOf(s string) netip.Addr {
-	if p, err := netip.ParsePrefix(s); err == nil {
-		return p.Addr()
-	}
-	a, err := netip.ParseAddr(s)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return a
-}
-
-func usesIPv6(plan runfile.Plan, c runfile.ClientResult) bool {
-	return slices.ContainsFunc(pathsOf(plan, c), func(p pathPair) bool { return isIPv6(p.Path) })
 }
 
 // nodeOf is the machine of a client. Without a node name each client counts as

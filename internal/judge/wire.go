@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -129,6 +130,7 @@ func discoveredLinks(r runfile.Result) []WireLink {
 		if len(carriers) == 0 {
 			return nil
 		}
+		ipv6 := slices.ContainsFunc(pathsOf(r.Plan, c), func(p pathPair) bool { return isIPv6(p.Path) })
 		for _, i := range carriers {
 			key := nodeOf(c) + "|" + i.Name
 			if seen[key] {
@@ -140,7 +142,7 @@ func discoveredLinks(r runfile.Result) []WireLink {
 			}
 			links = append(links, WireLink{
 				Label: i.Name, Node: nodeOf(c), BitsPerSecond: *i.SpeedBitsPerSecond,
-				MTUBytes: mtuOr(i.MTUBytes), IPv6: usesIPv6(r.Plan, c),
+				MTUBytes: mtuOr(i.MTUBytes), IPv6: ipv6,
 			})
 		}
 	}
@@ -157,49 +159,41 @@ func mtuOr(mtu int32) int32 {
 // transferBytes is how much data one READ or WRITE moves: the block, unless
 // the mount, or what Direct NFS reports about the server, cuts it into smaller ones.
 func transferBytes(r runfile.Result, write bool) int64 {
-	n := int64(defaultXfer)
-	if block := blockBytes(r.Plan); block > 0 {
-		n = block
-	}
-	for _, limit := range transferLimits(r, write) {
-		if limit > 0 {
-			n = min(n, limit)
+	n := cmp.Or(blockBytes(r.Plan), defaultXfer)
+	limit := func(read, written int64) {
+		if write {
+			read = written
+		}
+		if read > 0 {
+			n = min(n, read)
 		}
 	}
-	return n
-}
-
-func transferLimits(r runfile.Result, write bool) []int64 {
-	var limits []int64
 	if d := r.Plan.Database; d != nil && d.DirectNFS {
 		for _, w := range databaseWindows(r, 0) {
 			for _, row := range ownServers(r.Plan, w.DirectNFS.Servers) {
-				limits = append(limits, pick(write, row.WriteMaxBytes, row.ReadMaxBytes))
+				limit(row.ReadMaxBytes, row.WriteMaxBytes)
 			}
 		}
-		return limits // the mount is the kernel's, which carries nothing
+		return n // the mount is the kernel's, which carries nothing
 	}
 	for _, c := range r.Clients {
 		if m := c.Load.Mount; m != nil {
-			limits = append(limits, pick(write, m.WriteSizeBytes, m.ReadSizeBytes))
+			limit(m.ReadSizeBytes, m.WriteSizeBytes)
 		}
 	}
-	return limits
-}
-
-func pick(write bool, ifWrite, ifRead int64) int64 {
-	if write {
-		return ifWrite
-	}
-	return ifRead
+	return n
 }
 
 func arithmetic(links []WireLink, transfer int64, total float64) string {
 	l := links[0]
 	for _, other := range links[1:] {
 		if other.BitsPerSecond != l.BitsPerSecond || other.MTUBytes != l.MTUBytes || other.IPv6 != l.IPv6 {
+			names := make([]string, 0, len(links))
+			for _, l := range links {
+				names = append(names, l.Label+" "+bitRate(l.BitsPerSecond))
+			}
 			return fmt.Sprintf("%d links of different kinds, %s -> %.1f MB/s per direction", len(links),
-				labels(links), total/1e6)
+				strings.Join(names, ", "), total/1e6)
 		}
 	}
 	ip := ipv4Bytes
@@ -211,22 +205,12 @@ func arithmetic(links []WireLink, transfer int64, total float64) string {
 		transfer, transfer+readCallBytes, total/1e6)
 }
 
-func labels(links []WireLink) string {
-	names := make([]string, 0, len(links))
-	for _, l := range links {
-		names = append(names, l.Label+" "+bitRate(l.BitsPerSecond))
-	}
-	return strings.Join(names, ", ")
-}
-
 // bitRate writes a link speed in its usual unit.
 func bitRate(bits int64) string {
-	switch {
-	case bits >= 1e9 && bits%1e8 == 0:
+	if bits >= 1e9 && bits%1e8 == 0 {
 		return fmt.Sprintf("%g Gbit/s", float64(bits)/1e9)
-	default:
-		return fmt.Sprintf("%g Mbit/s", float64(bits)/1e6)
 	}
+	return fmt.Sprintf("%g Mbit/s", float64(bits)/1e6)
 }
 
 // isIPv6 reads an address, or the source of a mount: [fd00::1]:/export.
