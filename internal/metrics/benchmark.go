@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -14,30 +15,15 @@ const (
 	megabyte  = 1e6
 )
 
-// exportPhases counts all benchmarks, exported and omitted ones.
-func exportPhases(s sink, items []v1alpha1.NFSBenchmark) {
-	type group struct{ namespace, phase string }
-	count := map[group]int{}
-	for i := range items {
-		count[group{items[i].Namespace, phaseOf(&items[i])}]++
-	}
-	for g, n := range count {
-		s.send("benchmarks", float64(n), g.namespace, g.phase)
-	}
-}
-
 // phaseOf is Pending where the operator has not looked yet.
 func phaseOf(b *v1alpha1.NFSBenchmark) string {
-	if b.Status.Phase == "" {
-		return string(v1alpha1.PhasePending)
-	}
-	return string(b.Status.Phase)
+	return string(cmp.Or(b.Status.Phase, v1alpha1.PhasePending))
 }
 
 func exportBenchmark(s sink, b *v1alpha1.NFSBenchmark) {
+	protocol := strings.TrimSpace(string(b.Spec.Protocol.Version) + " " + string(b.Spec.Protocol.Client))
 	own := []string{
-		b.Namespace, b.Name, workloadOf(b), protocolOf(b), b.Labels[v1alpha1.LabelSuite],
-		b.Labels[v1alpha1.LabelCell],
+		b.Namespace, b.Name, workloadOf(b), protocol, b.Labels[v1alpha1.LabelSuite], b.Labels[v1alpha1.LabelCell],
 	}
 	with := func(more ...string) []string { return append(slices.Clip(own), more...) }
 	st := b.Status
@@ -113,9 +99,4 @@ func workloadOf(b *v1alpha1.NFSBenchmark) string {
 	default:
 		return ""
 	}
-}
-
-// protocolOf is what a benchmark asked for, one of eight values.
-func protocolOf(b *v1alpha1.NFSBenchmark) string {
-	return strings.TrimSpace(string(b.Spec.Protocol.Version) + " " + string(b.Spec.Protocol.Client))
 }
