@@ -30,13 +30,8 @@ func (r *Reconciler) unstructuredOf(s *scope, obj client.Object) (*unstructured.
 		return nil, err
 	}
 	u.SetNamespace(s.suite.Namespace)
-	u.SetOwnerReferences([]metav1.OwnerReference{owner(s.suite)})
+	u.SetOwnerReferences([]metav1.OwnerReference{workflow.Owner(s.suite)})
 	return u, nil
-}
-
-// owner makes everything go when the suite goes.
-func owner(suite *v1alpha1.NFSBenchmarkSuite) metav1.OwnerReference {
-	return *metav1.NewControllerRef(suite, v1alpha1.GroupVersion.WithKind("NFSBenchmarkSuite"))
 }
 
 // apply is a server-side apply. A resourceVersion in u is a lock.

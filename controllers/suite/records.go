@@ -242,7 +242,7 @@ func recordOf(s *scope, one *run, raw []byte) *unstructured.Unstructured {
 	u.SetLabels(map[string]string{
 		v1alpha1.LabelSuite: s.suite.Name, v1alpha1.LabelSuiteRun: one.name, manifest.LabelComponent: componentRecord,
 	})
-	u.SetOwnerReferences([]metav1.OwnerReference{owner(s.suite)})
+	u.SetOwnerReferences([]metav1.OwnerReference{workflow.Owner(s.suite)})
 	return u
 }
 

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,7 +43,6 @@ func Patch(s *v1alpha1.NFSBenchmarkSuite, wf *unstructured.Unstructured) []byte 
 type State struct {
 	Phase      string // Pending, Running, Succeeded, Failed, Error; empty = no controller has seen it
 	Message    string
-	Started    *metav1.Time
 	Finished   *metav1.Time
 	IsFinished bool
 }
@@ -52,16 +52,10 @@ func Observe(wf *unstructured.Unstructured) State {
 	if wf == nil {
 		return State{}
 	}
-	out := State{
-		Started:  timeOf(wf, "status", "startedAt"),
-		Finished: timeOf(wf, "status", "finishedAt"),
-	}
+	out := State{Finished: timeOf(wf, "status", "finishedAt")}
 	out.Phase, _, _ = unstructured.NestedString(wf.Object, "status", "phase")
 	out.Message, _, _ = unstructured.NestedString(wf.Object, "status", "message")
-	switch out.Phase {
-	case "Succeeded", "Failed", "Error":
-		out.IsFinished = true
-	}
+	out.IsFinished = slices.Contains([]string{"Succeeded", "Failed", "Error"}, out.Phase)
 	return out
 }
 
