@@ -60,6 +60,30 @@ func (r *Reconciler) read(ctx context.Context, obj client.Object) error {
 	return r.Reader.Get(ctx, key, obj)
 }
 
+// find fills obj, and reports whether there is one. An error names it as what.
+func find(ctx context.Context, from client.Reader, obj client.Object, what string) (bool, error) {
+	err := from.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("read %s: %w", what, err)
+	}
+	return err == nil, nil
+}
+
+// findConfigMap reads a ConfigMap of the run; nil where there is none, or one of somebody
+// else. An error names it as what.
+func findConfigMap(ctx context.Context, from client.Reader, s *scope, name, what string) (*corev1.ConfigMap, error) {
+	cm := &corev1.ConfigMap{ObjectMeta: s.meta(name)}
+	if is, err := find(ctx, from, cm, what); err != nil || !is || !isOurs(s.b, cm) {
+		return nil, err
+	}
+	return cm, nil
+}
+
+// meta names a child of the benchmark.
+func (s *scope) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: s.b.Namespace, Name: name}
+}
+
 // checkOurs refuses an object that another made under one of our names. One of
 // an earlier benchmark of the same name is about to go; any other stays.
 func checkOurs(b *v1alpha1.NFSBenchmark, obj client.Object) error {

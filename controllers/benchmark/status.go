@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,10 +79,7 @@ func phaseOf(b *v1alpha1.NFSBenchmark, stage v1alpha1.Phase) v1alpha1.Phase {
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionSucceeded)
 	switch {
 	case c == nil || c.Status == metav1.ConditionUnknown:
-		if stage == "" {
-			return v1alpha1.PhasePending
-		}
-		return stage
+		return cmp.Or(stage, v1alpha1.PhasePending)
 	case c.Status == metav1.ConditionTrue:
 		return v1alpha1.PhaseSucceeded
 	case c.Reason == v1alpha1.ReasonCancelled:
@@ -218,12 +216,13 @@ func preflightPassed(s *scope, _ error) pass.State {
 func databaseReady(s *scope, _ error) pass.State {
 	ready, o := pass.True(v1alpha1.ReasonDatabaseReady, ""), s.outcome
 	wasReady := isTrue(s.b, v1alpha1.ConditionDatabaseReady)
+	connected := func(p runfile.Progress) bool { return !p.Failed && isAfterConnect(p.Span) }
 	switch {
 	case s.b.Spec.Database == nil:
 		return pass.State{Absent: true}
 	case o == nil && wasReady:
 		return pass.State{}
-	case o == nil && (s.database != nil && s.database.Ready || slices.ContainsFunc(s.progress, isConnected)):
+	case o == nil && (s.database != nil && s.database.Ready || slices.ContainsFunc(s.progress, connected)):
 		return ready
 	case o == nil && s.databaseStarts():
 		return pass.Unknown(v1alpha1.ReasonDatabaseStarting,
@@ -350,60 +349,41 @@ func transitions(before, after *v1alpha1.NFSBenchmark, queued []event) []event {
 	if was.Phase != is.Phase {
 		out = append(out, pass.PhaseChanged(string(is.Phase), is.Message, is.Phase == v1alpha1.PhaseFailed))
 	}
-	for _, kind := range []string{v1alpha1.ConditionProtocolVerified, v1alpha1.ConditionCleanedUp} {
-		c := pass.TurnedFalse(was.Conditions, is.Conditions, kind)
-		if c != nil && c.Reason != v1alpha1.ReasonRetained && c.Reason != v1alpha1.ReasonCleaningUp {
-			out = append(out, event{Reason: c.Reason, Action: kind, Note: c.Message, Warning: true})
-		}
-	}
-	for _, e := range []*event{targetTaken(before, after), databaseChanged(before, after)} {
-		if e != nil {
-			out = append(out, *e)
+	for _, kind := range []string{
+		v1alpha1.ConditionProtocolVerified, v1alpha1.ConditionCleanedUp, v1alpha1.ConditionReconciling,
+		v1alpha1.ConditionDatabaseReady,
+	} {
+		if c := pass.Turned(was.Conditions, is.Conditions, kind); c != nil {
+			out = append(out, turned(*c)...)
 		}
 	}
 	return out
 }
 
-// targetTaken says, once, that a run under way has lost its target to another.
-func targetTaken(before, after *v1alpha1.NFSBenchmark) *event {
-	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReconciling)
-	is := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReconciling)
-	if is == nil || is.Reason != v1alpha1.ReasonTargetTaken || was != nil && was.Reason == is.Reason {
+// turned is the event of a condition with a new status or reason; none for most.
+func turned(c metav1.Condition) []event {
+	e := event{Reason: c.Reason, Action: c.Type, Note: c.Message, Warning: true}
+	switch {
+	case c.Type == v1alpha1.ConditionReconciling && c.Reason == v1alpha1.ReasonTargetTaken:
+		e.Action = "Reconcile"
+	case c.Type == v1alpha1.ConditionReconciling:
 		return nil
-	}
-	return &event{Reason: is.Reason, Action: "Reconcile", Note: is.Message, Warning: true}
-}
-
-// databaseChanged says that a database begins to start, and that it is ready:
-// there may be half an hour between the two. Why it is not is why the run fails.
-func databaseChanged(before, after *v1alpha1.NFSBenchmark) *event {
-	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionDatabaseReady)
-	is := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionDatabaseReady)
-	if is == nil || was != nil && was.Reason == is.Reason {
-		return nil
-	}
-	e := &event{Reason: is.Reason, Action: v1alpha1.ConditionDatabaseReady}
-	switch is.Reason {
-	case v1alpha1.ReasonDatabaseStarting:
+	case c.Reason == v1alpha1.ReasonDatabaseStarting:
+		e.Warning = false
 		e.Note = "the container of the database runs; the load begins when its health script says that it is ready"
-	case v1alpha1.ReasonDatabaseReady:
-		e.Note = "the database takes connections"
-	default:
+	case c.Reason == v1alpha1.ReasonDatabaseReady:
+		e.Warning, e.Note = false, "the database takes connections"
+	case c.Type == v1alpha1.ConditionDatabaseReady: // why it is not is why the run fails
+		return nil
+	case c.Status != metav1.ConditionFalse, c.Reason == v1alpha1.ReasonRetained, c.Reason == v1alpha1.ReasonCleaningUp:
 		return nil
 	}
-	return e
+	return []event{e}
 }
 
 // leftBehind says what a deletion could not remove.
 func leftBehind(what string) event {
 	return event{Reason: v1alpha1.ReasonLeftBehind, Action: "Delete", Note: what, Warning: true}
-}
-
-// moveGoesOn says what happens to a volume that nobody waits for any more.
-func moveGoesOn(m *runfile.VolumeMove) event {
-	return event{Reason: v1alpha1.ReasonMoving, Action: "Delete", Warning: true, Note: fmt.Sprintf(
-		"the move of the volume to aggregate %s was at %d %% and goes on in the array; nothing waits for it any more: see "+
-			"volume move show", m.To, m.Percent)}
 }
 
 // failureOf says what kind of failure ended a run: a suite tries again what the

@@ -123,12 +123,10 @@ func PhaseChanged(phase, message string, warning bool) Event {
 	return Event{Reason: phase, Action: "Reconcile", Note: message, Warning: warning}
 }
 
-// TurnedFalse is a condition that has become False, or False for another reason; nil where
-// it has not.
-func TurnedFalse(before, after []metav1.Condition, kind string) *metav1.Condition {
+// Turned is a condition with another status or reason than before; nil where there is none.
+func Turned(before, after []metav1.Condition, kind string) *metav1.Condition {
 	was, is := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
-	stays := is != nil && was != nil && was.Status == is.Status && was.Reason == is.Reason
-	if is == nil || is.Status != metav1.ConditionFalse || stays {
+	if is != nil && was != nil && was.Status == is.Status && was.Reason == is.Reason {
 		return nil
 	}
 	return is
