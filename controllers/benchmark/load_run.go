@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
@@ -138,7 +139,7 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 	}
 	// Every report of progress brings us here: the cache knows the Job, and what
 	// it does not know is asked for.
-	err := r.read(ctx, job)
+	err := pass.Read(ctx, r.Client, r.Reader, job)
 	if apierrors.IsNotFound(err) {
 		if s.b.Spec.Suspend || s.finals() == int(s.plan.Clients) {
 			return next{}, nil

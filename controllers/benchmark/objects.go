@@ -27,7 +27,7 @@ import (
 func (r *Reconciler) ensure(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) error {
 	kind, name := kindOf(obj), obj.GetName()
 	want := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
-	err := r.read(ctx, obj)
+	err := pass.Read(ctx, r.Client, r.Reader, obj)
 	switch {
 	case err == nil:
 		return checkOurs(b, obj)
@@ -49,15 +49,6 @@ func (r *Reconciler) ensure(ctx context.Context, b *v1alpha1.NFSBenchmark, obj c
 	default:
 		return fmt.Errorf("create %s %q: %w", kind, name, err)
 	}
-}
-
-// read fills obj from the cache, or past it.
-func (r *Reconciler) read(ctx context.Context, obj client.Object) error {
-	key := client.ObjectKeyFromObject(obj)
-	if err := r.Client.Get(ctx, key, obj); !apierrors.IsNotFound(err) {
-		return err
-	}
-	return r.Reader.Get(ctx, key, obj)
 }
 
 // find fills obj, and reports whether there is one. An error names it as what.

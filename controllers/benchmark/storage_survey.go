@@ -174,7 +174,7 @@ func (r *Reconciler) publishedSurvey(ctx context.Context, s *scope) (*runfile.Su
 // ensureSurvey makes the Job, and before it all that it needs to publish.
 func (r *Reconciler) ensureSurvey(ctx context.Context, s *scope) (*batchv1.Job, error) {
 	job := manifest.SurveyJob(s.b, r.Images)
-	err := r.read(ctx, job)
+	err := pass.Read(ctx, r.Client, r.Reader, job)
 	if err == nil {
 		return job, checkOurs(s.b, job)
 	}
@@ -385,7 +385,7 @@ func (r *Reconciler) hold(ctx context.Context, s *scope) (next, error) {
 		return next{}, nil
 	}
 	load := &batchv1.Job{ObjectMeta: s.meta(s.names.Load)}
-	err := r.read(ctx, load)
+	err := pass.Read(ctx, r.Client, r.Reader, load)
 	if err == nil && isOurs(s.b, load) {
 		return next{}, nil
 	}

@@ -231,6 +231,16 @@ func Apply(ctx context.Context, c client.Client, u *unstructured.Unstructured) e
 	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), FieldOwner, client.ForceOwnership)
 }
 
+// Read fills obj from the cache, or past it: the cache holds what the operator made only, and
+// may be behind.
+func Read(ctx context.Context, cached, past client.Reader, obj client.Object) error {
+	key := client.ObjectKeyFromObject(obj)
+	if err := cached.Get(ctx, key, obj); !apierrors.IsNotFound(err) {
+		return err
+	}
+	return past.Get(ctx, key, obj)
+}
+
 // IndexBenchmarks adds the fields by which a reconciler looks benchmarks up in its cache.
 func IndexBenchmarks(ctx context.Context, mgr ctrl.Manager, indexes map[string]client.IndexerFunc) error {
 	for field, values := range indexes {

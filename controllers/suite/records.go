@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -134,6 +135,7 @@ func outcomeOf(suite *v1alpha1.NFSBenchmarkSuite, one *run) *outcome {
 			bad = append(bad, r)
 		}
 	}
+	const unknown = "it does not say why"
 	done := fmt.Sprintf("%d of %d benchmarks succeeded", good, total)
 	switch {
 	case good >= total && total > 0:
@@ -146,18 +148,11 @@ func outcomeOf(suite *v1alpha1.NFSBenchmarkSuite, one *run) *outcome {
 		return &outcome{v1alpha1.SuiteCancelled, v1alpha1.ReasonCancelled, "stopped by spec.shutdown: " + done}
 	case len(bad) > 0:
 		return &outcome{v1alpha1.SuiteFailed, v1alpha1.ReasonBenchmarkFailed, fmt.Sprintf(
-			"%s, %d failed, the first of them %s: %s", done, len(bad), bad[0].Benchmark, orUnknown(bad[0].Message))}
+			"%s, %d failed, the first of them %s: %s", done, len(bad), bad[0].Benchmark, cmp.Or(bad[0].Message, unknown))}
 	default:
 		return &outcome{v1alpha1.SuiteFailed, v1alpha1.ReasonWorkflowFailed, fmt.Sprintf(
-			"%s, and Argo gave the run up: %s", done, orUnknown(one.state.Message))}
+			"%s, and Argo gave the run up: %s", done, cmp.Or(one.state.Message, unknown))}
 	}
-}
-
-func orUnknown(message string) string {
-	if message == "" {
-		return "it does not say why"
-	}
-	return message
 }
 
 const (
@@ -311,9 +306,18 @@ const (
 
 // newFile begins the record of a run with what was asked for.
 func newFile(s *scope, one *run) runfile.SuiteRun {
+	sp := s.suite.Spec
 	f := runfile.SuiteRun{
 		Version: runfile.SuiteRunVersion, Suite: s.suite.Name, Namespace: s.suite.Namespace, Run: one.name,
-		Started: one.started().UTC(), Settings: settingsOf(s.suite, s.matrix.Seed),
+		Started: one.started().UTC(), Settings: runfile.SuiteSettings{
+			Repetitions: sp.Repetitions, Order: string(sp.Order), Seed: s.matrix.Seed, Compare: compareOf(sp.Compare),
+		},
+	}
+	if sp.Order == v1alpha1.OrderInterleaved {
+		f.Settings.Blocks = string(sp.Blocks)
+	}
+	if sp.Schedule != nil {
+		f.Settings.Regression = new(significanceOf(s.suite))
 	}
 	for _, c := range s.matrix.Cells {
 		cell := runfile.SuiteCell{Name: c.Name}
@@ -325,23 +329,9 @@ func newFile(s *scope, one *run) runfile.SuiteRun {
 	return f
 }
 
-func settingsOf(suite *v1alpha1.NFSBenchmarkSuite, seed int64) runfile.SuiteSettings {
-	sp := suite.Spec
-	out := runfile.SuiteSettings{
-		Repetitions: sp.Repetitions, Order: string(sp.Order), Seed: seed,
-		Compare: compareOf(sp.Compare),
-	}
-	if sp.Order == v1alpha1.OrderInterleaved {
-		out.Blocks = string(sp.Blocks)
-	}
-	if sp.Schedule != nil {
-		var by v1alpha1.Significance
-		if sp.Regression != nil {
-			by = sp.Regression.Significance
-		}
-		out.Regression = new(matrix.Significance(by))
-	}
-	return out
+// significanceOf is what counts as a regression.
+func significanceOf(suite *v1alpha1.NFSBenchmarkSuite) runfile.SuiteSignificance {
+	return matrix.Significance(ptr.Deref(suite.Spec.Regression, v1alpha1.Regression{}).Significance)
 }
 
 func compareOf(c *v1alpha1.Compare) *runfile.SuiteCompare {
@@ -350,13 +340,10 @@ func compareOf(c *v1alpha1.Compare) *runfile.SuiteCompare {
 	}
 	out := &runfile.SuiteCompare{
 		SuiteSignificance: matrix.Significance(c.Significance), Baseline: map[string]string{},
-		ImpactOf: string(c.ImpactOf),
+		ImpactOf: string(cmp.Or(c.ImpactOf, v1alpha1.DenominatorBaseline)),
 	}
 	for axis, value := range c.Baseline {
 		out.Baseline[axis] = string(value)
-	}
-	if out.ImpactOf == "" {
-		out.ImpactOf = string(v1alpha1.DenominatorBaseline)
 	}
 	return out
 }

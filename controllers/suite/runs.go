@@ -109,10 +109,7 @@ func (s *scope) setRuns(byName map[string]*run) {
 
 // wantsArgo says that there is something for Argo to do.
 func (s *scope) wantsArgo() bool {
-	if s.scheduled() || len(s.open()) > 0 {
-		return true
-	}
-	return s.due() != ""
+	return s.scheduled() || len(s.open()) > 0 || s.due() != ""
 }
 
 // checkArgo ends the pass where nobody could run anything.
@@ -167,18 +164,18 @@ func (r *Reconciler) load(ctx context.Context, s *scope, one *run) error {
 	}
 	cached := r.memory.of(s.suite.UID, s.suite.Generation)
 	version := string(one.record.UID) + "/" + one.record.ResourceVersion
-	if cached.recordVersion != version {
-		file, err := r.read(ctx, s, one.record.Name)
-		if err != nil {
-			return err
-		}
-		if one == s.current() {
-			cached.recordVersion, cached.record = version, file
-		}
-		one.file, one.loaded = file, true
+	if cached.recordVersion == version {
+		one.file, one.loaded = cached.record, true
 		return nil
 	}
-	one.file, one.loaded = cached.record, true
+	file, err := r.read(ctx, s, one.record.Name)
+	if err != nil {
+		return err
+	}
+	if one == s.current() {
+		cached.recordVersion, cached.record = version, file
+	}
+	one.file, one.loaded = file, true
 	return nil
 }
 
@@ -313,15 +310,12 @@ func keyOf(r runfile.SuiteResult) workflow.Key {
 	return workflow.Key{Cell: r.Cell, Repetition: r.Repetition}
 }
 
-// isBetter says whether a counts rather than b.
+// isBetter says whether a counts rather than b: the first that succeeded, otherwise the newest.
 func isBetter(a, b runfile.SuiteResult) bool {
 	if isSuccess(a) != isSuccess(b) {
 		return isSuccess(a)
 	}
-	if isSuccess(a) {
-		return a.Attempt < b.Attempt
-	}
-	return a.Attempt >= b.Attempt
+	return isSuccess(a) == (a.Attempt < b.Attempt)
 }
 
 // resultOf reads a benchmark; false when its labels do not say which one it is.
@@ -363,7 +357,7 @@ func isUnderWay(b *v1alpha1.NFSBenchmark) bool {
 }
 
 func liveOf(b *v1alpha1.NFSBenchmark, r runfile.SuiteResult) underWay {
-	l := underWay{name: b.Name, key: keyOf(r), attempt: r.Attempt, suspended: b.Spec.Suspend, started: r.Started}
+	l := underWay{name: b.Name, key: keyOf(r), attempt: r.Attempt, suspended: b.Spec.Suspend}
 	if b.Status.Progress != nil {
 		l.percent = b.Status.Progress.Percent
 	}

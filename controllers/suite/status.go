@@ -1,12 +1,14 @@
 package suite
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
@@ -128,10 +130,7 @@ func phaseOf(s *scope, v seen) v1alpha1.SuitePhase {
 const maxHandled = 256
 
 func setHandled(s *scope) {
-	h := v1alpha1.HandledAnnotations{}
-	if was := s.suite.Status.Handled; was != nil {
-		h = *was
-	}
+	h := ptr.Deref(s.suite.Status.Handled, v1alpha1.HandledAnnotations{})
 	if s.rerun {
 		h.Rerun = pass.ClipTo(s.suite.Annotations[v1alpha1.AnnotationRerun], maxHandled)
 	}
@@ -352,10 +351,7 @@ func (s *scope) prefix() string {
 
 // endMessage is the outcome of the newest finished run.
 func endMessage(s *scope, v seen) string {
-	words := v.outcome.message
-	if words == "" {
-		words = "it is " + string(v.outcome.phase)
-	}
+	words := cmp.Or(v.outcome.message, "it is "+string(v.outcome.phase))
 	if s.scheduled() {
 		words = "run " + v.ended.name + ": " + words
 		if s.regression != nil && s.regression.Message != "" {
@@ -414,10 +410,7 @@ func comparisonWords(lines []compare.Line) string {
 
 // effect is how large a difference is, whichever way.
 func effect(l compare.Line) float64 {
-	if l.Shift == nil {
-		return math.Abs(l.Impact)
-	}
-	return math.Abs(*l.Shift)
+	return math.Abs(ptr.Deref(l.Shift, l.Impact))
 }
 
 func lineWords(l compare.Line) string {
@@ -425,17 +418,9 @@ func lineWords(l compare.Line) string {
 	if l.Step != "" {
 		cell += " " + l.Step
 	}
-	shift := l.Impact
-	if l.Shift != nil {
-		shift = *l.Shift
-	}
-	words := fmt.Sprintf("%s is %.1f %% %s than %s in %s", cell, math.Abs(shift)*100, strings.ToLower(l.Outcome),
+	words := fmt.Sprintf("%s is %.1f %% %s than %s in %s", cell, effect(l)*100, strings.ToLower(l.Outcome),
 		l.Baseline, l.Metric)
-	p := l.AdjustedP
-	if p == nil {
-		p = l.P
-	}
-	if p != nil {
+	if p := cmp.Or(l.AdjustedP, l.P); p != nil {
 		words += fmt.Sprintf(" (p = %.2g)", *p)
 	}
 	if l.Saturated {

@@ -12,10 +12,10 @@ import (
 )
 
 // Patch is what brings a Workflow that exists in line with spec.suspend and
-// spec.shutdown; nil when it is, or when it has finished. It is a JSON merge
+// spec.shutdown; nil when it is, when it has finished, or where there is none. It is a JSON merge
 // patch. A run that was stopped cannot go on.
 func Patch(s *v1alpha1.NFSBenchmarkSuite, wf *unstructured.Unstructured) []byte {
-	if Observe(wf).IsFinished {
+	if wf == nil || Observe(wf).IsFinished {
 		return nil
 	}
 	stopped, _, _ := unstructured.NestedString(wf.Object, "spec", "shutdown")
