@@ -90,7 +90,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 		return r.reconcileDeleted(ctx, s)
 	}
 	if !controllerutil.ContainsFinalizer(b, Finalizer) {
-		return ctrl.Result{}, r.addFinalizer(ctx, b)
+		before := b.DeepCopy()
+		controllerutil.AddFinalizer(b, Finalizer)
+		err := r.Client.Patch(ctx, b, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		if err != nil {
+			err = fmt.Errorf("add finalizer: %w", client.IgnoreNotFound(err))
+		}
+		return ctrl.Result{}, err
 	}
 	before := b.DeepCopy()
 	phases := r.underWay
@@ -121,16 +127,6 @@ func (r *Reconciler) finish(
 func (r *Reconciler) writer() pass.Writer { return pass.Writer{Client: r.Client, Recorder: r.Recorder} }
 
 func invalid(reason string, err error) error { return &pass.Invalid{Reason: reason, Err: err} }
-
-func (r *Reconciler) addFinalizer(ctx context.Context, b *v1alpha1.NFSBenchmark) error {
-	before := b.DeepCopy()
-	controllerutil.AddFinalizer(b, Finalizer)
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Patch(ctx, b, patch); err != nil {
-		return fmt.Errorf("add finalizer: %w", client.IgnoreNotFound(err))
-	}
-	return nil
-}
 
 // AsReconciler adapts r to controller-runtime, which then fetches the object.
 func (r *Reconciler) AsReconciler() reconcile.Reconciler {

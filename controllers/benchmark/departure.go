@@ -399,7 +399,15 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Resul
 		return r.reportDeletion(ctx, s, was, ctrl.Result{RequeueAfter: n.After}, err)
 	}
 	if !done {
-		s.events = append(s.events, leftBehind(r.whatIsLeft(ctx, s, err)))
+		if err == nil {
+			err = errors.New(s.waiting.Message)
+		}
+		what := fmt.Sprintf("not everything of the run could be removed within %s: %s", deletePatience+shutdownOf(s.b), err)
+		if hasVolume(s) {
+			what = fmt.Sprintf("abandoned after %s, as spec.cleanup.leftovers says: %s; %s", leftoverPatience+shutdownOf(s.b),
+				r.abandonTrident(ctx, s), err)
+		}
+		s.events = append(s.events, leftBehind(what))
 		if err := r.releaseLeases(ctx, s.b); err != nil {
 			log.FromContext(ctx).Error(err, "Releasing the leases of a benchmark that cannot be cleaned up")
 		}
@@ -411,15 +419,4 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Resul
 	}
 	r.writer().Emit(s.b, s.events)
 	return ctrl.Result{}, nil
-}
-
-func (r *Reconciler) whatIsLeft(ctx context.Context, s *scope, err error) string {
-	if err == nil {
-		err = errors.New(s.waiting.Message)
-	}
-	if hasVolume(s) {
-		return fmt.Sprintf("abandoned after %s, as spec.cleanup.leftovers says: %s; %s", leftoverPatience+shutdownOf(s.b),
-			r.abandonTrident(ctx, s), err)
-	}
-	return fmt.Sprintf("not everything of the run could be removed within %s: %s", deletePatience+shutdownOf(s.b), err)
 }

@@ -71,8 +71,8 @@ func (r *Reconciler) readResultObject(ctx context.Context, from client.Reader, s
 
 // isSimulated says that a stand-in took part: for the array, or for Oracle.
 func isSimulated(r *runfile.Result) bool {
-	o := oracleOf(r)
-	return r.Plan.Survey.IsStandIn() || o != nil && o.StandIn
+	database := func(c runfile.ClientResult) bool { return c.Load.Oracle != nil && c.Load.Oracle.StandIn }
+	return r.Plan.Survey.IsStandIn() || slices.ContainsFunc(r.Clients, database)
 }
 
 // progressOf reads one client's progress; one that cannot be read counts as

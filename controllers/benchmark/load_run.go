@@ -127,7 +127,9 @@ func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
 
 // ensureLoad creates the load Job once. A Job that is gone although the run
 // has started was deleted by somebody, and is not started again: a benchmark
-// that runs twice unasked is two benchmarks.
+// that runs twice unasked is two benchmarks. Such a run ends once its pods are gone:
+// they save what they measured when they are told to stop. Pods that were kept
+// from going with their Job may as well bring the run to its end.
 func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 	job := manifest.LoadJob(s.b, *s.plan, s.target.ClaimName, r.Images)
 	if s.b.Status.StartTime == nil {
@@ -139,18 +141,29 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 	}
 	// Every report of progress brings us here: the cache knows the Job, and what
 	// it does not know is asked for.
-	err := pass.Read(ctx, r.Client, r.Reader, job)
-	if apierrors.IsNotFound(err) {
-		if s.b.Spec.Suspend || s.finals() == int(s.plan.Clients) {
-			return next{}, nil
-		}
-		return r.jobGone(ctx, s)
-	}
-	if err != nil {
+	switch err := pass.Read(ctx, r.Client, r.Reader, job); {
+	case err == nil:
+		s.load = job
+		return next{}, nil
+	case !apierrors.IsNotFound(err):
 		return next{}, fmt.Errorf("read job %q: %w", job.Name, err)
+	case s.b.Spec.Suspend || s.finals() == int(s.plan.Clients):
+		return next{}, nil
 	}
-	s.load = job
-	return next{}, nil
+	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
+	if err != nil {
+		return next{}, err
+	}
+	message := jobDeleted(s)
+	// A deletion timestamp is when the time of a pod is over; until then it may publish.
+	stopping := func(p corev1.Pod) bool {
+		return !p.DeletionTimestamp.IsZero() && s.now.Before(p.DeletionTimestamp.Add(watchDelay))
+	}
+	if slices.ContainsFunc(pods, func(p corev1.Pod) bool { return isActive(p) || stopping(p) }) {
+		s.stage = stageOf(s.progress)
+		return s.wait(v1alpha1.ReasonCollecting, message+"; waiting for the last results of its pods", soon)
+	}
+	return r.salvage(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost, message: message})
 }
 
 func (r *Reconciler) podsOf(ctx context.Context, b *v1alpha1.NFSBenchmark, component string) ([]corev1.Pod, error) {
@@ -164,31 +177,27 @@ func (r *Reconciler) podsOf(ctx context.Context, b *v1alpha1.NFSBenchmark, compo
 
 // watchPods ends the run when its pods cannot bring it to an end.
 func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod) (next, error) {
-	events, err := r.podEvents(ctx, s, s.load, pods,
+	t, err := r.troubleOf(ctx, s, s.load, pods,
 		s.target.ClaimName != "" || plan.SecretName(s.b) != "" || s.b.Spec.Database != nil)
 	if err != nil {
 		return next{}, err
 	}
-	t := diagnose.Pods(pods, events, s.now, r.graceFor(s.b))
-	if t == nil && len(pods) == 0 && s.load != nil {
-		t = diagnose.NoPods(s.load, events, s.now, r.Grace)
-	}
 	if t != nil && !t.Fatal {
 		s.waiting = &fact{Reason: t.Reason, Message: t.Message}
 	}
-	end := jobEnd(s.load)
-	switch {
+	o, ended := outcome{phase: v1alpha1.PhaseFailed}, time.Duration(0)
+	switch end := jobEnd(s.load); {
 	case t != nil && t.Fatal:
-		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: t.Reason, message: t.Message},
-			podsEnded(pods, s.now))
-	case end != nil && end.reason == batchv1.JobReasonDeadlineExceeded:
-		reason, message := s.deadlineMessage()
-		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: reason, message: message}, end.since(s.now))
-	case end != nil:
-		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: end.reason, message: end.message},
-			end.since(s.now))
+		o.reason, o.message, ended = t.Reason, t.Message, podsEnded(pods, s.now)
+	case end == nil:
+		return next{}, nil
+	case end.reason == batchv1.JobReasonDeadlineExceeded:
+		o.reason, o.message = s.deadlineMessage()
+		ended = s.now.Sub(end.at)
+	default:
+		o.reason, o.message, ended = end.reason, end.message, s.now.Sub(end.at)
 	}
-	return next{}, nil
+	return r.giveUp(ctx, s, o, ended)
 }
 
 // giveUp ends the run once the collectors had their time to publish what was
@@ -253,35 +262,39 @@ func (r *Reconciler) releaseClients(ctx context.Context, s *scope) error {
 	return r.patchResult(ctx, s, map[string]any{"data": released})
 }
 
-// podEvents reads the warnings about pods that wait for a volume, or about the
-// Job when it has none; nothing else is explained by events alone, and they are
-// many. A nil Job is not asked for.
-func (r *Reconciler) podEvents(ctx context.Context, s *scope, job *batchv1.Job, pods []corev1.Pod,
-	mounts bool,
-) ([]corev1.Event, error) {
+// troubleOf is what keeps the pods of a Job from their work, or the Job from having any; nil
+// where nothing does. A nil Job is not asked for. It reads the warnings about pods that wait
+// for a volume, or about the Job when it has none; nothing else is explained by events alone,
+// and they are many.
+func (r *Reconciler) troubleOf(
+	ctx context.Context, s *scope, job *batchv1.Job, pods []corev1.Pod, mounts bool,
+) (*diagnose.Trouble, error) {
 	const patience = 5 * time.Second
 	stuck := slices.ContainsFunc(pods, func(p corev1.Pod) bool {
 		return p.Status.Phase == corev1.PodPending && !diagnose.Begun(&p) && s.now.Sub(p.CreationTimestamp.Time) > patience
 	})
-	about := client.MatchingFields{"involvedObject.kind": "Pod", "type": corev1.EventTypeWarning}
+	var about client.MatchingFields
 	switch {
 	case len(pods) == 0 && job != nil && s.now.Sub(job.CreationTimestamp.Time) > patience:
-		about = client.MatchingFields{
-			"involvedObject.kind": "Job", "involvedObject.name": job.Name,
-			"type": corev1.EventTypeWarning,
-		}
-	case !stuck || !mounts:
-		return nil, nil
+		about = client.MatchingFields{"involvedObject.kind": "Job", "involvedObject.name": job.Name}
+	case stuck && mounts:
+		about = client.MatchingFields{"involvedObject.kind": "Pod"}
 	}
 	list := &corev1.EventList{}
-	err := r.Reader.List(ctx, list, client.InNamespace(s.b.Namespace), about)
-	if err != nil {
-		return nil, fmt.Errorf("list events: %w", err)
+	if about != nil {
+		about["type"] = corev1.EventTypeWarning
+		if err := r.Reader.List(ctx, list, client.InNamespace(s.b.Namespace), about); err != nil {
+			return nil, fmt.Errorf("list events: %w", err)
+		}
+		slices.SortFunc(list.Items, func(a, b corev1.Event) int {
+			return cmp.Compare(b.LastTimestamp.Unix(), a.LastTimestamp.Unix())
+		})
 	}
-	slices.SortFunc(list.Items, func(a, b corev1.Event) int {
-		return cmp.Compare(b.LastTimestamp.Unix(), a.LastTimestamp.Unix())
-	})
-	return list.Items, nil
+	t := diagnose.Pods(pods, list.Items, s.now, r.graceFor(s.b))
+	if t == nil && len(pods) == 0 && job != nil {
+		t = diagnose.NoPods(job, list.Items, s.now, r.Grace)
+	}
+	return t, nil
 }
 
 // jobEnding is how a Job ended, why it published nothing more, and when.
@@ -290,8 +303,6 @@ type jobEnding struct {
 	reason, message string
 	at              time.Time
 }
-
-func (e jobEnding) since(now time.Time) time.Duration { return now.Sub(e.at) }
 
 // jobEnd reads how a Job ended; nil of one that has not. By the rule of its pod failure
 // policy its pods were disrupted, which the Job knows when they are gone, too.
@@ -355,26 +366,6 @@ func podsEnded(pods []corev1.Pod, now time.Time) time.Duration {
 	default:
 		return now.Sub(last)
 	}
-}
-
-// jobGone ends a run whose Job somebody has deleted, once its pods are gone:
-// they save what they measured when they are told to stop. Pods that were kept
-// from going with their Job may as well bring the run to its end.
-func (r *Reconciler) jobGone(ctx context.Context, s *scope) (next, error) {
-	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
-	if err != nil {
-		return next{}, err
-	}
-	message := jobDeleted(s)
-	// A deletion timestamp is when the time of a pod is over; until then it may publish.
-	stopping := func(p corev1.Pod) bool {
-		return !p.DeletionTimestamp.IsZero() && s.now.Before(p.DeletionTimestamp.Add(watchDelay))
-	}
-	if slices.ContainsFunc(pods, func(p corev1.Pod) bool { return isActive(p) || stopping(p) }) {
-		s.stage = stageOf(s.progress)
-		return s.wait(v1alpha1.ReasonCollecting, message+"; waiting for the last results of its pods", soon)
-	}
-	return r.salvage(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost, message: message})
 }
 
 func jobDeleted(s *scope) string {

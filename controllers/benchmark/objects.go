@@ -34,8 +34,7 @@ func (r *Reconciler) ensure(ctx context.Context, b *v1alpha1.NFSBenchmark, obj c
 	case !apierrors.IsNotFound(err):
 		return fmt.Errorf("read %s %q: %w", kind, name, err)
 	}
-	err = r.apply(ctx, want, obj)
-	switch {
+	switch err := r.apply(ctx, want, obj); {
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):

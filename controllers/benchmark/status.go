@@ -119,11 +119,7 @@ func setResolved(s *scope) {
 	if s.target == nil || len(s.target.Paths) == 0 && s.target.VolumeName == "" {
 		return
 	}
-	rs := &v1alpha1.ResolvedStatus{
-		Export:     s.target.Export,
-		Paths:      s.target.Paths,
-		VolumeName: s.target.VolumeName,
-	}
+	rs := &v1alpha1.ResolvedStatus{Export: s.target.Export, Paths: s.target.Paths, VolumeName: s.target.VolumeName}
 	if sv := s.target.Survey; sv != nil {
 		rs.Array = arrayWords(*sv)
 	}
@@ -493,8 +489,7 @@ func stepWords(step runfile.Step, all []judge.StepSummary) string {
 	}
 	words := " with " + usersWords(step.Users)
 	i := slices.IndexFunc(all, func(s judge.StepSummary) bool {
-		return s.Knee && s.Kind == step.Kind &&
-			s.Users != step.Users
+		return s.Knee && s.Kind == step.Kind && s.Users != step.Users
 	})
 	if i >= 0 {
 		words += fmt.Sprintf(", hardly more than with %d", all[i].Users)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
-	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/preflight"
@@ -300,19 +299,19 @@ func (r *Reconciler) awaitSurvey(ctx context.Context, s *scope, moving *runfile.
 	if err != nil {
 		return next{}, err
 	}
-	events, err := r.podEvents(ctx, s, job, pods, plan.SecretName(s.b) != "")
+	end, asked := surveyEnd(s.b, job), job
+	if end != nil {
+		asked = nil // it makes no more pods
+	}
+	t, err := r.troubleOf(ctx, s, asked, pods, plan.SecretName(s.b) != "")
 	if err != nil {
 		return next{}, err
-	}
-	t := diagnose.Pods(pods, events, s.now, r.Grace)
-	if t == nil && len(pods) == 0 && jobEnd(job) == nil {
-		t = diagnose.NoPods(job, events, s.now, r.Grace)
 	}
 	if t != nil && t.Fatal {
 		return s.surveyFails(t.Reason, t.Message+moveLeft(moving))
 	}
 	running := func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning } // it may yet publish
-	if end := surveyEnd(s.b, job); end != nil && end.since(s.now) >= watchDelay && !slices.ContainsFunc(pods, running) {
+	if end != nil && s.now.Sub(end.at) >= watchDelay && !slices.ContainsFunc(pods, running) {
 		return s.surveyFails(end.reason, end.message+moveLeft(moving))
 	}
 	if t != nil {
