@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -408,11 +408,7 @@ const remembered = 16
 // memory caches what is expensive to compute and does not change: matrices,
 // records that were read, regressions. A manager that has forgotten it computes it
 // again.
-type memory struct {
-	mu     sync.Mutex
-	suites map[types.UID]*recollection
-	order  []types.UID // least recently used first
-}
+type memory struct{ suites *lru.Cache }
 
 // recollection belongs to one suite. Only the pass over that suite uses it.
 type recollection struct {
@@ -428,28 +424,18 @@ type recollection struct {
 	regression   *compare.Regression
 }
 
-func newMemory() *memory { return &memory{suites: map[types.UID]*recollection{}} }
+func newMemory() *memory { return &memory{suites: lru.New(remembered)} }
 
 // of gives what is remembered of a suite in this generation.
 func (m *memory) of(uid types.UID, generation int64) *recollection {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if i := slices.Index(m.order, uid); i >= 0 {
-		m.order = slices.Delete(m.order, i, i+1)
-	}
-	m.order = append(m.order, uid)
-	if len(m.order) > remembered {
-		delete(m.suites, m.order[0])
-		m.order = slices.Delete(m.order, 0, 1)
-	}
-	c := m.suites[uid]
-	if c == nil || c.generation != generation {
-		old := c
-		c = &recollection{generation: generation}
-		if old != nil { // what does not depend on the spec
-			c.recordVersion, c.record = old.recordVersion, old.record
+	c := &recollection{generation: generation}
+	if found, ok := m.suites.Get(uid); ok {
+		old := found.(*recollection) //nolint:forcetypeassert // there is nothing else in it
+		if old.generation == generation {
+			return old
 		}
-		m.suites[uid] = c
+		c.recordVersion, c.record = old.recordVersion, old.record // what does not depend on the spec
 	}
+	m.suites.Add(uid, c)
 	return c
 }

@@ -113,7 +113,18 @@ func volume(p *page, v *runfile.SurveyVolume) {
 		p.row("", "it is being moved by somebody")
 	}
 	if q := v.QoS; q != nil {
-		p.row("", "QoS policy "+q.Policy+ceiling(q))
+		var limits []string
+		if q.MaxIOPS != nil {
+			limits = append(limits, fmt.Sprintf("at most %d IOPS", *q.MaxIOPS))
+		}
+		if q.MaxBytesPerSecond != nil {
+			limits = append(limits, "at most "+bytes(q.MaxBytesPerSecond)+"/s")
+		}
+		words := "QoS policy " + q.Policy
+		if len(limits) > 0 {
+			words += ": " + strings.Join(limits, ", ")
+		}
+		p.row("", words)
 	}
 }
 
@@ -122,9 +133,9 @@ func service(p *page, n *runfile.NFSService) {
 		p.row("NFS", "not known")
 		return
 	}
+	has := func(version *bool) string { return toggle(version, "yes", "no") }
 	p.row("NFS", fmt.Sprintf("service %s; v3 %s, v4.0 %s, v4.1 %s, pNFS %s; transfer size %s",
-		toggle(n.Enabled, "enabled", "disabled"), toggle(n.V3, "yes", "no"), toggle(n.V40, "yes", "no"), toggle(n.V41, "yes",
-			"no"), toggle(n.PNFS, "yes", "no"), bytes(n.TransferSizeBytes)))
+		toggle(n.Enabled, "enabled", "disabled"), has(n.V3), has(n.V40), has(n.V41), has(n.PNFS), bytes(n.TransferSizeBytes)))
 }
 
 func lifs(p *page, s *runfile.Survey) {
@@ -160,21 +171,6 @@ func toggle(b *bool, yes, no string) string {
 	default:
 		return no
 	}
-}
-
-// ceiling is what a QoS policy allows at most.
-func ceiling(q *runfile.QoS) string {
-	var limits []string
-	if q.MaxIOPS != nil {
-		limits = append(limits, fmt.Sprintf("at most %d IOPS", *q.MaxIOPS))
-	}
-	if q.MaxBytesPerSecond != nil {
-		limits = append(limits, "at most "+bytes(q.MaxBytesPerSecond)+"/s")
-	}
-	if len(limits) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(limits, ", ")
 }
 
 // bytes writes a size in the largest unit that leaves it above one.
