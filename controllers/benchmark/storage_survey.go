@@ -407,19 +407,16 @@ func (r *Reconciler) hold(ctx context.Context, s *scope) (next, error) {
 // when the run is resumed.
 func (r *Reconciler) forgetSurvey(ctx context.Context, s *scope) (next, error) {
 	s.surveying = &fact{Reason: v1alpha1.ReasonSuspended, Message: "the array is asked when the run is resumed"}
-	if n, err := pass.Run(ctx, s, []phase{r.reportMove, r.remove, r.stopSurvey}); err != nil || n.Stop {
-		return n, err
-	}
-	if _, err := r.deleteOurs(ctx, s.b, &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Plan)}); err != nil {
-		return next{}, err
-	}
-	return r.removeResult(ctx, s)
+	return pass.Run(ctx, s, []phase{r.reportMove, r.remove, r.stopSurvey, r.removeResult})
 }
 
 // stopSurvey waits for the pod of a survey whose Job is gone: it could still
-// begin to move the volume, and publish.
+// begin to move the volume, and publish. Then it removes the plan, which has the answer.
 func (r *Reconciler) stopSurvey(ctx context.Context, s *scope) (next, error) {
 	pods, err := r.podsOf(ctx, s.b, manifest.ComponentSurvey)
+	if err == nil && len(pods) == 0 {
+		_, err = r.deleteOurs(ctx, s.b, &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Plan)})
+	}
 	if err != nil || len(pods) == 0 {
 		return next{}, err
 	}

@@ -198,10 +198,16 @@ func healthOf(s *scope, err error) health {
 		return health{failed, s.blocked.Reason, s.blocked.Message}
 	case s.argo != nil && !s.argo.OK:
 		return health{inProgress, s.argo.Reason, s.argo.Message}
-	case s.scheduled():
-		return scheduleHealth(s, v)
+	case s.scheduled() && v.ended != nil && v.verdict == v1alpha1.SuiteRegressed:
+		return health{
+			failed, reasonRegressed, "run " + v.ended.name + " is worse than " + s.accepted + ": " + s.regression.Message,
+		}
+	case s.scheduled() && v.ended != nil && v.outcome.phase == v1alpha1.SuiteFailed:
+		return health{failed, v.outcome.reason, "run " + v.ended.name + ": " + v.outcome.message}
 	case s.suite.Status.Phase == v1alpha1.SuiteSuspended:
 		return health{held, v1alpha1.ReasonSuspended, message}
+	case s.scheduled():
+		return health{current, v1alpha1.ReasonScheduled, ""}
 	case open:
 		return health{inProgress, v1alpha1.ReasonRunning, ""}
 	case v.ended == nil && s.suite.Status.Phase.IsFinished(): // its record was removed
@@ -218,22 +224,6 @@ func healthKind(p v1alpha1.SuitePhase) string {
 		return current
 	}
 	return failed
-}
-
-func scheduleHealth(s *scope, v seen) health {
-	switch {
-	case v.ended != nil && v.verdict == v1alpha1.SuiteRegressed:
-		return health{
-			failed, reasonRegressed,
-			"run " + v.ended.name + " is worse than " + s.accepted + ": " + s.regression.Message,
-		}
-	case v.ended != nil && v.outcome.phase == v1alpha1.SuiteFailed:
-		return health{failed, v.outcome.reason, "run " + v.ended.name + ": " + v.outcome.message}
-	case s.suite.Status.Phase == v1alpha1.SuiteSuspended:
-		return health{held, v1alpha1.ReasonSuspended, s.suite.Status.Message}
-	default:
-		return health{current, v1alpha1.ReasonScheduled, ""}
-	}
 }
 
 // state is whether the health is of this kind; the message is that of the health.

@@ -29,7 +29,14 @@ func Text(w io.Writer, s runfile.Survey) error {
 		p.row("moved", fmt.Sprintf("from %s to %s, %d %%, %.0f s", known(m.From), m.To, m.Percent, m.Seconds))
 	}
 	volume(p, s.Volume)
-	service(p, s.NFS)
+	if n := s.NFS; n == nil {
+		p.row("NFS", "not known")
+	} else {
+		has := func(version *bool) string { return toggle(version, "yes", "no") }
+		p.row("NFS", fmt.Sprintf("service %s; v3 %s, v4.0 %s, v4.1 %s, pNFS %s; transfer size %s",
+			toggle(n.Enabled, "enabled", "disabled"), has(n.V3), has(n.V40), has(n.V41), has(n.PNFS),
+			bytes(n.TransferSizeBytes)))
+	}
 	if len(s.Clients) > 0 {
 		p.row("asked as", strings.Join(s.Clients, ", "))
 	}
@@ -126,16 +133,6 @@ func volume(p *page, v *runfile.SurveyVolume) {
 		}
 		p.row("", words)
 	}
-}
-
-func service(p *page, n *runfile.NFSService) {
-	if n == nil {
-		p.row("NFS", "not known")
-		return
-	}
-	has := func(version *bool) string { return toggle(version, "yes", "no") }
-	p.row("NFS", fmt.Sprintf("service %s; v3 %s, v4.0 %s, v4.1 %s, pNFS %s; transfer size %s",
-		toggle(n.Enabled, "enabled", "disabled"), has(n.V3), has(n.V40), has(n.V41), has(n.PNFS), bytes(n.TransferSizeBytes)))
 }
 
 func lifs(p *page, s *runfile.Survey) {
