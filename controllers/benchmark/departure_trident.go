@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -116,10 +117,7 @@ func (r *Reconciler) removeTridentClaim(
 }
 
 func volumeOf(b *v1alpha1.NFSBenchmark) string {
-	if b.Status.Resolved == nil {
-		return ""
-	}
-	return b.Status.Resolved.VolumeName
+	return ptr.Deref(b.Status.Resolved, v1alpha1.ResolvedStatus{}).VolumeName
 }
 
 // volumeLeft looks at the volume of a claim that is gone. Kubernetes deletes it,

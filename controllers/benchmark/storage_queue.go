@@ -74,9 +74,9 @@ func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (n
 
 // acquireAll takes every key, or none but those to keep.
 func (r *Reconciler) acquireAll(ctx context.Context, s *scope, keep []string) (queuePlace, error) {
-	place, err := s.eachKey(func(key string) (string, error) { return r.leaseHolder(ctx, s, key) })
+	place, err := s.eachKey(ctx, r.leaseHolder)
 	if err == nil && place.Position == 0 {
-		place, err = s.eachKey(func(key string) (string, error) { return r.acquire(ctx, s, key) })
+		place, err = s.eachKey(ctx, r.acquire)
 	}
 	if err != nil || place.Position == 0 {
 		return place, err
@@ -93,9 +93,11 @@ func (r *Reconciler) acquireAll(ctx context.Context, s *scope, keep []string) (q
 
 // eachKey asks who else uses each part of the target, up to the first that somebody does. The
 // order of the keys is the same for everybody: two runs cannot wait for each other.
-func (s *scope) eachKey(holderOf func(key string) (string, error)) (queuePlace, error) {
+func (s *scope) eachKey(
+	ctx context.Context, ask func(ctx context.Context, s *scope, key string) (holder string, err error),
+) (queuePlace, error) {
 	for _, key := range slices.Sorted(slices.Values(s.target.Keys)) {
-		if holder, err := holderOf(key); err != nil || holder != "" {
+		if holder, err := ask(ctx, s, key); err != nil || holder != "" {
 			return queuePlace{Position: 1, Behind: holder}, err
 		}
 	}
@@ -224,7 +226,7 @@ func svmKeys(b *plan.Backend) []string {
 // took. A Lease that it cannot restore does not end the run, but the status names it:
 // another run may share the target.
 func (r *Reconciler) keepTarget(ctx context.Context, s *scope) error {
-	place, err := s.eachKey(func(key string) (string, error) { return r.acquire(ctx, s, key) })
+	place, err := s.eachKey(ctx, r.acquire)
 	if err != nil || place.Position == 0 {
 		return err
 	}
@@ -284,9 +286,7 @@ func (r *Reconciler) otherHolder(ctx context.Context, s *scope, held *coordinati
 	return cmp.Or(held.Annotations[manifest.AnnotationHolder], "another run"), nil
 }
 
-func holderOf(l *coordinationv1.Lease) string {
-	return ptr.Deref(l.Spec.HolderIdentity, "")
-}
+func holderOf(l *coordinationv1.Lease) string { return ptr.Deref(l.Spec.HolderIdentity, "") }
 
 func (r *Reconciler) leaseNamespace(b *v1alpha1.NFSBenchmark) string {
 	return cmp.Or(r.LeaseNamespace, b.Namespace)
