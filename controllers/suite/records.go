@@ -242,8 +242,8 @@ func recordOf(s *scope, one *run, raw []byte) *unstructured.Unstructured {
 }
 
 // pack compresses a record, and leaves out of it what matters least until it takes
-// no more than so many bytes:
-// first words about what went well, then metrics that nothing is compared by.
+// no more than so many bytes: first words about what went well, then metrics that
+// nothing is compared by.
 func pack(f runfile.SuiteRun, limit int) ([]byte, error) {
 	for _, smaller := range []func(runfile.SuiteRun) runfile.SuiteRun{nil, withoutWords, comparedOnly} {
 		if smaller != nil {
@@ -262,12 +262,13 @@ func pack(f runfile.SuiteRun, limit int) ([]byte, error) {
 }
 
 func withoutWords(f runfile.SuiteRun) runfile.SuiteRun {
-	return mapResults(f, func(r runfile.SuiteResult) runfile.SuiteResult {
-		if isSuccess(r) {
+	f.Results = slices.Clone(f.Results)
+	for i := range f.Results {
+		if r := &f.Results[i]; isSuccess(*r) {
 			r.Findings, r.Message = nil, ""
 		}
-		return r
-	})
+	}
+	return f
 }
 
 func comparedOnly(f runfile.SuiteRun) runfile.SuiteRun {
@@ -278,22 +279,15 @@ func comparedOnly(f runfile.SuiteRun) runfile.SuiteRun {
 	if f.Settings.Regression != nil {
 		keep = append(keep, f.Settings.Regression.Metrics...)
 	}
-	return mapResults(f, func(r runfile.SuiteResult) runfile.SuiteResult {
+	f.Results = slices.Clone(f.Results)
+	for i := range f.Results {
+		r := &f.Results[i]
 		r.Points = slices.Clone(r.Points)
-		for i := range r.Points {
-			p := &r.Points[i]
+		for j := range r.Points {
+			p := &r.Points[j]
 			p.Metrics = maps.Clone(p.Metrics)
 			maps.DeleteFunc(p.Metrics, func(name string, _ float64) bool { return !slices.Contains(keep, name) })
 		}
-		return r
-	})
-}
-
-func mapResults(f runfile.SuiteRun, change func(runfile.SuiteResult) runfile.SuiteResult) runfile.SuiteRun {
-	all := f.Results
-	f.Results = make([]runfile.SuiteResult, 0, len(all))
-	for _, r := range all {
-		f.Results = append(f.Results, change(r))
 	}
 	return f
 }

@@ -93,7 +93,6 @@ type Backend struct {
 	ManagementLIF string
 	SVM           string
 	DataLIF       string // the address that Trident mounts now
-	ConfigRef     string // UID of its TridentBackendConfig; empty where tridentctl made it
 }
 
 // ReadBackend reads a TridentBackend. The error is a *FieldError.
@@ -102,7 +101,6 @@ func ReadBackend(u *unstructured.Unstructured) (Backend, error) {
 	b := Backend{
 		Name: r.optional("backendName"), UUID: r.required("backendUUID"),
 		Online: r.flag("online"), State: r.optional("state"), StateReason: r.optional("stateReason"),
-		ConfigRef: r.optional("configRef"),
 	}
 	// The configuration stands under the name of its family of drivers.
 	family := "ontap_config"
@@ -174,7 +172,6 @@ func (v Volume) BlockRefusal() string {
 const (
 	PhaseBound    = "Bound"
 	PhaseDeleting = "Deleting"
-	PhaseLost     = "Lost"
 )
 
 const (
@@ -187,8 +184,6 @@ type BackendConfig struct {
 	Phase         string
 	LastOperation string
 	Message       string
-	BackendName   string
-	BackendUUID   string
 }
 
 // IsReady says that volumes can be made: a failed update keeps the phase Bound.
@@ -206,8 +201,6 @@ func ReadBackendConfig(u *unstructured.Unstructured) (BackendConfig, error) {
 		Phase:         r.optional("status", "phase"),
 		LastOperation: r.optional("status", "lastOperationStatus"),
 		Message:       r.optional("status", "message"),
-		BackendName:   r.optional("status", "backendInfo", "backendName"),
-		BackendUUID:   r.optional("status", "backendInfo", "backendUUID"),
 	}
 	return c, r.err
 }

@@ -3,7 +3,7 @@
 // nothing and what is written here is what Trident gets.
 //
 //	PVC .spec.volumeName ─▶ PV .spec.csi.volumeHandle ─▶ TridentVolume of that name
-//	    .backendUUID ─▶ TridentBackend with that UUID ─▶ .configRef = UID of its TridentBackendConfig
+//	    .backendUUID ─▶ TridentBackend with that UUID
 //
 // A name on the array is read (config.internalName) and never derived: name
 // templates and imports change it. The functions are pure and safe for
