@@ -63,11 +63,11 @@ func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
 // removed under a loader that still writes them.
 func (r *Reconciler) stopLoad(ctx context.Context, s *scope) (next, error) {
 	job := &batchv1.Job{ObjectMeta: s.meta(s.names.Load)}
-	is, err := find(ctx, r.Reader, job, fmt.Sprintf("job %q", job.Name))
+	found, err := find(ctx, r.Reader, job, fmt.Sprintf("job %q", job.Name))
 	if err != nil {
 		return next{}, err
 	}
-	if is && isOurs(s.b, job) && job.DeletionTimestamp.IsZero() {
+	if found && isOurs(s.b, job) && job.DeletionTimestamp.IsZero() {
 		if err := r.deleteJob(ctx, job); err != nil {
 			return next{}, err
 		}
@@ -76,7 +76,7 @@ func (r *Reconciler) stopLoad(ctx context.Context, s *scope) (next, error) {
 	if err != nil {
 		return next{}, err
 	}
-	if !is {
+	if !found {
 		if err := r.deletePods(ctx, pods); err != nil {
 			return next{}, err
 		}
@@ -329,8 +329,8 @@ func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, o
 		}
 	}
 	// Most kinds go at once, and nobody should wait for what is not there.
-	is, err := find(ctx, r.Reader, obj, fmt.Sprintf("%s %q", kindOf(obj), obj.GetName()))
-	return err == nil && !is, err
+	found, err := find(ctx, r.Reader, obj, fmt.Sprintf("%s %q", kindOf(obj), obj.GetName()))
+	return err == nil && !found, err
 }
 
 // removeResult deletes the result with the benchmark that it belongs to. Its
@@ -352,11 +352,11 @@ func (r *Reconciler) removeResult(ctx context.Context, s *scope) (next, error) {
 func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
 	// The clean-up Job is the record of files that it could not remove, so it goes last.
 	clean, left := &batchv1.Job{ObjectMeta: s.meta(s.names.Clean)}, ""
-	is, err := find(ctx, r.Client, clean, fmt.Sprintf("job %q", s.names.Clean))
+	found, err := find(ctx, r.Client, clean, fmt.Sprintf("job %q", s.names.Clean))
 	if err != nil {
 		return next{}, err
 	}
-	if end := jobEnd(clean); is && (end == nil || end.failed) {
+	if end := jobEnd(clean); found && (end == nil || end.failed) {
 		left = s.filesLeft()
 	}
 	stays := s.reportKeptDatabase()

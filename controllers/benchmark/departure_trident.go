@@ -94,7 +94,7 @@ func (r *Reconciler) tridentLeft(ctx context.Context, s *scope, left leftover) (
 func (r *Reconciler) removeTridentClaim(
 	ctx context.Context, s *scope, claim *corev1.PersistentVolumeClaim,
 ) (*leftover, error) {
-	if is, err := find(ctx, r.Reader, claim, fmt.Sprintf("claim %q", claim.Name)); err != nil || !is {
+	if found, err := find(ctx, r.Reader, claim, fmt.Sprintf("claim %q", claim.Name)); err != nil || !found {
 		return nil, err
 	}
 	if v := claim.Spec.VolumeName; v != "" && v != volumeOf(s.b) && isOurs(s.b, claim) {

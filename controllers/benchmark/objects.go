@@ -63,7 +63,7 @@ func find(ctx context.Context, from client.Reader, obj client.Object, what strin
 // else. An error names it as what.
 func findConfigMap(ctx context.Context, from client.Reader, s *scope, name, what string) (*corev1.ConfigMap, error) {
 	cm := &corev1.ConfigMap{ObjectMeta: s.meta(name)}
-	if is, err := find(ctx, from, cm, what); err != nil || !is || !isOurs(s.b, cm) {
+	if found, err := find(ctx, from, cm, what); err != nil || !found || !isOurs(s.b, cm) {
 		return nil, err
 	}
 	return cm, nil

@@ -350,14 +350,14 @@ func transitions(before, after *v1alpha1.NFSBenchmark, queued []event) []event {
 		v1alpha1.ConditionDatabaseReady,
 	} {
 		if c := pass.Turned(was.Conditions, is.Conditions, kind); c != nil {
-			out = append(out, turned(*c)...)
+			out = append(out, conditionEvent(*c)...)
 		}
 	}
 	return out
 }
 
-// turned is the event of a condition with a new status or reason; none for most.
-func turned(c metav1.Condition) []event {
+// conditionEvent is the event of a condition with a new status or reason; none for most.
+func conditionEvent(c metav1.Condition) []event {
 	e := event{Reason: c.Reason, Action: c.Type, Note: c.Message, Warning: true}
 	switch {
 	case c.Type == v1alpha1.ConditionReconciling && c.Reason == v1alpha1.ReasonTargetTaken:

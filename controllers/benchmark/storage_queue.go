@@ -109,8 +109,8 @@ func (r *Reconciler) leaseHolder(ctx context.Context, s *scope, key string) (str
 	held := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.leaseNamespace(s.b), Name: manifest.LeaseName(key)},
 	}
-	is, err := find(ctx, r.Client, held, fmt.Sprintf("the lease of %q", key))
-	if err != nil || !is {
+	found, err := find(ctx, r.Client, held, fmt.Sprintf("the lease of %q", key))
+	if err != nil || !found {
 		return "", err
 	}
 	return r.otherHolder(ctx, s, held)

@@ -91,11 +91,11 @@ func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 	name := s.b.Spec.Storage.Claim.Name
 	// Claims of users do not carry our labels, so the cache does not hold them.
 	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: s.meta(name)}
-	is, err := find(ctx, r.Reader, pvc, fmt.Sprintf("claim %q", name))
+	found, err := find(ctx, r.Reader, pvc, fmt.Sprintf("claim %q", name))
 	if err != nil {
 		return next{}, err
 	}
-	if !is {
+	if !found {
 		return s.wait(v1alpha1.ReasonClaimNotFound,
 			fmt.Sprintf("there is no PersistentVolumeClaim %q in namespace %q: create it, or correct spec.storage.claim.name",
 				name, s.b.Namespace), soon)

@@ -270,8 +270,8 @@ func (r *Reconciler) reportMove(ctx context.Context, s *scope) (next, error) {
 		return next{}, nil
 	}
 	job := &batchv1.Job{ObjectMeta: s.meta(s.names.Survey)}
-	is, err := find(ctx, r.Reader, job, fmt.Sprintf("job %q", job.Name))
-	if err != nil || !is {
+	found, err := find(ctx, r.Reader, job, fmt.Sprintf("job %q", job.Name))
+	if err != nil || !found {
 		return next{}, err
 	}
 	sv, err := r.publishedSurvey(ctx, s)
