@@ -407,7 +407,7 @@ func failureOf(o *outcome) v1alpha1.FailureKind {
 	}
 }
 
-// workloadWords is the load in words, such as "Read 1Mi x4 depth 8".
+// workloadWords is the load in words, such as "Read 1Mi x4 depth 8" or "SLOB RandomRead 1-16 users".
 func workloadWords(p runfile.Plan) string {
 	switch w := p.Workload; {
 	case w.Raw != nil:
@@ -415,15 +415,10 @@ func workloadWords(p runfile.Plan) string {
 			w.Raw.Jobs*p.Clients, w.Raw.Depth)
 	case w.Calibrate != nil:
 		return fmt.Sprintf("Calibrate %d disks %dms", w.Calibrate.PhysicalDisks, w.Calibrate.MaxLatencyMilliseconds)
-	case w.SLOB != nil:
-		return slobWords(*w.SLOB)
-	default:
+	case w.SLOB == nil:
 		return ""
 	}
-}
-
-// slobWords is a SLOB load, such as "SLOB RandomRead 1-16 users".
-func slobWords(w runfile.SLOB) string {
+	w := p.Workload.SLOB
 	words := "SLOB " + w.Access
 	if w.Kit != nil {
 		words = "SLOB kit " + w.Access
@@ -431,10 +426,10 @@ func slobWords(w runfile.SLOB) string {
 	if w.UpdatePercent > 0 {
 		words += fmt.Sprintf(" %d%% updates", w.UpdatePercent)
 	}
-	switch {
-	case len(w.Users) == 0:
+	switch len(w.Users) {
+	case 0:
 		return words
-	case len(w.Users) == 1:
+	case 1:
 		return words + " " + usersWords(w.Users[0])
 	default:
 		return fmt.Sprintf("%s %d-%d users", words, slices.Min(w.Users), slices.Max(w.Users))
@@ -467,8 +462,15 @@ func headline(s *scope) string {
 	msg := fmt.Sprintf("%d MB/s, %d IOPS", j.Summary.Total.BytesPerSecond/1e6, j.Summary.Total.OperationsPerSecond)
 	step, latency := j.Summary.Step, j.Summary.Total.Latency
 	switch {
-	case step != nil && step.Kind == runfile.StepUsers:
-		msg += stepWords(*step, j.Steps)
+	case step != nil && step.Kind == runfile.StepUsers && len(j.Steps) > 1:
+		msg += " with " + usersWords(step.Users)
+		// The level above which more users do not help.
+		i := slices.IndexFunc(j.Steps, func(s judge.StepSummary) bool {
+			return s.Knee && s.Kind == step.Kind && s.Users != step.Users
+		})
+		if i >= 0 {
+			msg += fmt.Sprintf(", hardly more than with %d", j.Steps[i].Users)
+		}
 	case len(j.Calibrations) > 0 && latency != nil:
 		msg += " at " + latencyWords(latency.MeanMicroseconds)
 	}
@@ -479,20 +481,4 @@ func headline(s *scope) string {
 		msg += ". " + j.Indirect
 	}
 	return msg
-}
-
-// stepWords names the level of load behind the numbers, and the level above which
-// more users do not help.
-func stepWords(step runfile.Step, all []judge.StepSummary) string {
-	if len(all) < 2 {
-		return ""
-	}
-	words := " with " + usersWords(step.Users)
-	i := slices.IndexFunc(all, func(s judge.StepSummary) bool {
-		return s.Knee && s.Kind == step.Kind && s.Users != step.Users
-	})
-	if i >= 0 {
-		words += fmt.Sprintf(", hardly more than with %d", all[i].Users)
-	}
-	return words
 }
