@@ -45,16 +45,15 @@ func (r *Reconciler) configure(ctx context.Context, s *scope) (next, error) {
 	return next{}, r.ensurePublishing(ctx, s.b)
 }
 
-// ensurePublishing makes the object that a run's pods publish to, and the right
-// to do so.
-func (r *Reconciler) ensurePublishing(ctx context.Context, b *v1alpha1.NFSBenchmark) error {
-	objects := []client.Object{
+// ensurePublishing makes the object that a run's pods publish to, the right to do so, and
+// then what publishes.
+func (r *Reconciler) ensurePublishing(ctx context.Context, b *v1alpha1.NFSBenchmark, publisher ...client.Object) error {
+	for _, o := range append([]client.Object{
 		manifest.ResultConfigMap(b),
 		manifest.CollectorServiceAccount(b),
 		manifest.CollectorRole(b),
 		manifest.CollectorRoleBinding(b),
-	}
-	for _, o := range objects {
+	}, publisher...) {
 		if err := r.ensure(ctx, b, o); err != nil {
 			return err
 		}

@@ -184,14 +184,7 @@ func (r *Reconciler) ensureSurvey(ctx context.Context, s *scope) (*batchv1.Job, 
 	if err != nil {
 		return nil, err
 	}
-	if err := r.ensurePublishing(ctx, s.b); err != nil {
-		return nil, err
-	}
-	if err := r.ensure(ctx, s.b, manifest.SurveyRequest(s.b, text)); err != nil {
-		return nil, err
-	}
-	job = manifest.SurveyJob(s.b, r.Images)
-	return job, r.ensure(ctx, s.b, job)
+	return job, r.ensurePublishing(ctx, s.b, manifest.SurveyRequest(s.b, text), job)
 }
 
 func surveyRequest(s *scope) (string, error) {
