@@ -9,10 +9,8 @@
 package crdcheck
 
 import (
-	"encoding/json"
 	"fmt"
 
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	crd "github.com/nfsbench/nfsbench/config/crd"
 )
 
@@ -26,18 +24,6 @@ func New() (*Checker, error) {
 		return nil, fmt.Errorf("compile the CRD of NFSBenchmark: %w", err)
 	}
 	return &Checker{s}, nil
-}
-
-// Check returns what the API server would say of a benchmark with this spec; nil
-// when it would take it. A quantity that is zero is checked as "0", for the type
-// cannot tell it from one that was left out: see Complete.
-func (c *Checker) Check(spec v1alpha1.NFSBenchmarkSpec) error {
-	data, err := json.Marshal(spec)
-	if err != nil {
-		return fmt.Errorf("write the spec: %w", err)
-	}
-	_, err = c.Complete(data)
-	return err
 }
 
 // NewSuite compiles the schema of suites: for those that no API server has seen.

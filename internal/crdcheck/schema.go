@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -21,6 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/nearest"
 )
 
 // Schema is the schema of spec in a CRD. It is safe for concurrent use.
@@ -90,13 +93,55 @@ func (s *Schema) Complete(spec []byte) ([]byte, error) {
 	return json.Marshal(object)
 }
 
+// CheckPart checks a part of a spec that is JSON, such as a patch: unknown fields, types,
+// bounds and enums. Fields that are missing are no errors. Paths in errors begin below spec.
+func (s *Schema) CheckPart(part []byte) error {
+	var object map[string]any
+	if err := utiljson.Unmarshal(part, &object); err != nil {
+		return fmt.Errorf("read a part of the spec: %w", err)
+	}
+	errs := s.unknown(object)
+	for _, e := range validation.ValidateCustomResource(nil, object, s.schema) {
+		if e.Type != field.ErrorTypeRequired {
+			errs = append(errs, e)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// unknown removes the fields that the schema does not have, and suggests what was meant.
+func (s *Schema) unknown(object map[string]any, parent ...string) []error {
+	var errs []error
+	options := structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true, ParentPath: parent}
+	for _, path := range pruning.PruneWithOptions(object, s.structural, false, options) {
+		members := strings.Split(path, ".")[len(parent):]
+		above := s.structural
+		for _, name := range members[:len(members)-1] {
+			name, _, isItem := strings.Cut(name, "[")
+			if p, ok := above.Properties[name]; ok {
+				above = &p
+			}
+			if isItem && above.Items != nil {
+				above = above.Items
+			}
+		}
+		name, fields := members[len(members)-1], slices.Sorted(maps.Keys(above.Properties))
+		near := nearest.To(name, fields)
+		if i := slices.IndexFunc(fields, func(f string) bool { return strings.EqualFold(f, name) }); i >= 0 {
+			near = fields[i]
+		}
+		hint := "; there are " + strings.Join(fields, ", ")
+		if near != "" {
+			hint = fmt.Sprintf("; did you mean %s%s?", strings.TrimSuffix(path, name), near)
+		}
+		errs = append(errs, fmt.Errorf("%s: unknown field%s", path, hint))
+	}
+	return errs
+}
+
 func (s *Schema) check(object map[string]any) error {
 	at := field.NewPath("spec")
-	var errs []error
-	unknown := structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true, ParentPath: []string{"spec"}}
-	for _, path := range pruning.PruneWithOptions(object, s.structural, false, unknown) {
-		errs = append(errs, fmt.Errorf("%s: unknown field", path))
-	}
+	errs := s.unknown(object, "spec")
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.structural)
 	list := validation.ValidateCustomResource(at, object, s.schema)
 	list = append(list, listtype.ValidateListSetsAndMaps(at, s.structural, object)...)
