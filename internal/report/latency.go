@@ -76,7 +76,7 @@ func latencySection(r runfile.Result, j judge.Judgement) doc.Section {
 	if len(all) == 0 {
 		return s
 	}
-	distributions, curves := make([]chart.Distribution, 0, len(all)), make([]chart.Curve, 0, len(all))
+	distributions, curves := make([]chart.Distribution, 0, len(all)), make([]chart.Line, 0, len(all))
 	for _, d := range all {
 		distributions = append(distributions, d.distribution())
 		if !d.bucketed {
@@ -97,7 +97,7 @@ func latencySection(r runfile.Result, j judge.Judgement) doc.Section {
 	return s
 }
 
-func percentileFigure(title string, curves []chart.Curve, caption string) doc.Block {
+func percentileFigure(title string, curves []chart.Line, caption string) doc.Block {
 	return doc.Block{Figure: &doc.Figure{
 		ID: "percentiles", Title: title, Description: "The latency that a share of all operations does not exceed.",
 		Draw:    func(f chart.Frame) string { return chart.Percentiles(f, curves) },
@@ -277,8 +277,8 @@ func quantileShares() []float64 {
 }
 
 // curve is the quantiles of the ranges, as far as there are operations for them.
-func (s spread) curve(name string) chart.Curve {
-	c := chart.Curve{Name: name}
+func (s spread) curve(name string) chart.Line {
+	c := chart.Line{Name: name}
 	total, seen, at := int64(0), int64(0), 0
 	for _, r := range s.ranges {
 		total += r.Count
@@ -293,16 +293,16 @@ func (s spread) curve(name string) chart.Curve {
 			at++
 		}
 		if at < len(s.ranges) {
-			c.Points = append(c.Points, chart.Quantile{Share: share, Value: float64(max(s.ranges[at].To, 1))})
+			c.Points = append(c.Points, chart.Point{X: share, Y: float64(max(s.ranges[at].To, 1))})
 		}
 	}
 	return c
 }
 
-func curveTable(curves []chart.Curve) *doc.Table {
+func curveTable(curves []chart.Line) *doc.Table {
 	t := &doc.Table{Columns: doc.Columns(1, 0, "Share of operations")}
 	shown := map[float64]bool{.5: true, .9: true, .95: true, .99: true, .999: true, .9999: true, .99999: true}
-	longest := chart.Curve{}
+	longest := chart.Line{}
 	for _, c := range curves {
 		t.Columns = append(t.Columns, doc.Column{Head: cmp.Or(c.Name, "latency"), Number: true})
 		if len(c.Points) > len(longest.Points) {
@@ -310,14 +310,14 @@ func curveTable(curves []chart.Curve) *doc.Table {
 		}
 	}
 	for i, q := range longest.Points {
-		if !shown[q.Share] {
+		if !shown[q.X] {
 			continue
 		}
-		cells := []string{fmt.Sprintf("%g %%", q.Share*100)}
+		cells := []string{fmt.Sprintf("%.6g %%", q.X*100)}
 		for _, c := range curves {
 			v := doc.Unknown
 			if i < len(c.Points) {
-				v = chart.Microseconds(c.Points[i].Value)
+				v = chart.Microseconds(c.Points[i].Y)
 			}
 			cells = append(cells, v)
 		}

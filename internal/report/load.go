@@ -87,7 +87,7 @@ func stepFigure(r runfile.Result, j judge.Judgement, levels []judge.StepSummary,
 	mean, p99 := chart.StepLine{Name: "mean"}, chart.StepLine{Name: "99th percentile"}
 	if j.Wire != nil {
 		limit := j.Wire.ReadBytesPerSecond
-		rate.Limits = []chart.Limit{{Label: "wire limit " + Rate(limit) + " MB/s", Value: float64(limit) / 1e6}}
+		rate.Limits = []chart.Mark{{Label: "wire limit " + Rate(limit) + " MB/s", Value: float64(limit) / 1e6}}
 	}
 	if l := levels[0].Summary.Total.Latency; l != nil && l.Bucketed {
 		p99.Name += ", at most"

@@ -105,18 +105,18 @@ func latencyPanel(title string, lines []chart.Line) (chart.Panel, bool) {
 	return chart.Panel{Title: title + ", " + unit, Unit: unit, Height: 100, Lines: lines}, true
 }
 
-func wireLimits(w judge.WireLimit, c *course) []chart.Limit {
-	read := chart.Limit{
+func wireLimits(w judge.WireLimit, c *course) []chart.Mark {
+	read := chart.Mark{
 		Label: "wire limit " + Rate(w.ReadBytesPerSecond) + " MB/s",
 		Value: float64(w.ReadBytesPerSecond) / 1e6,
 	}
 	if c.writes {
-		return []chart.Limit{{
+		return []chart.Mark{{
 			Label: "wire limit " + Rate(w.WriteBytesPerSecond) + " MB/s",
 			Value: float64(w.WriteBytesPerSecond) / 1e6,
 		}}
 	}
-	return []chart.Limit{read} // full duplex: that of writes lies beside it
+	return []chart.Mark{read} // full duplex: that of writes lies beside it
 }
 
 // bandNames names each window: by its number, or by its level of load.

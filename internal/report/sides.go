@@ -115,7 +115,7 @@ func sideFacts(s Side) []doc.Fact {
 // throughput over time on one axis.
 func overlaySection(a, b Side) doc.Section {
 	s := doc.Section{ID: "both", Title: "Both in one picture"}
-	curves := make([]chart.Curve, 0, 2)
+	curves := make([]chart.Line, 0, 2)
 	for _, side := range []Side{a, b} {
 		if side.Judgement.Summary == nil {
 			continue

@@ -28,15 +28,15 @@ func figures(name string, values ...float64) map[string]func(Frame) string {
 	return map[string]func(Frame) string{
 		"timeline": Timeline{
 			To: at(0) + float64(len(values)), Bands: []Band{{0, at(1), name, true}},
-			Panels: []Panel{{Title: name, Unit: name, Height: 50, Lines: []Line{{name, points}, {name, points}}, Limits: []Limit{{name, at(1)}}}},
+			Panels: []Panel{{Title: name, Unit: name, Height: 50, Lines: []Line{{name, points}, {name, points}}, Limits: []Mark{{name, at(1)}}}},
 		}.SVG,
 		"distributions": func(f Frame) string {
 			return Distributions(f, []Distribution{{name, []Bar{{at(0), at(1), at(2)}}, []Mark{{name, at(0)}, {name, at(1)}}}})
 		},
 		"percentiles": func(f Frame) string {
-			return Percentiles(f, []Curve{{name, []Quantile{{.5, at(0)}, {.99, at(1)}}}, {name, []Quantile{{at(0), at(1)}}}})
+			return Percentiles(f, []Line{{name, []Point{{.5, at(0)}, {.99, at(1)}}}, {name, []Point{{at(0), at(1)}}}})
 		},
-		"steps": Steps{[]string{name, name}, name, []StepPanel{{name, name, []StepLine{{name, []Spread{{at(0), at(1), at(2)}}}}, []Limit{{name, at(1)}}}}, 1}.SVG,
+		"steps": Steps{[]string{name, name}, name, []StepPanel{{name, name, []StepLine{{name, []Spread{{at(0), at(1), at(2)}}}}, []Mark{{name, at(1)}}}}, 1}.SVG,
 		"repetitions": func(f Frame) string {
 			return Repetitions(f, []Repetition{{name, at(0), name, true}, {name, at(1), name, false}}, name)
 		},
@@ -253,7 +253,7 @@ func TestTimelinesOfOneAxisHaveTheirTimesAtOnePlace(t *testing.T) {
 func TestALimitFarAboveTheLoadDoesNotFlattenIt(t *testing.T) {
 	t.Parallel()
 	panel := func(limit float64) string {
-		return Timeline{To: 10, Panels: []Panel{{Title: "x", Height: 100, Limits: []Limit{{"wire limit", limit}}, Lines: []Line{{"a", []Point{{1, 100}, {2, 90}}}}}}}.SVG(Frame{Width: 860})
+		return Timeline{To: 10, Panels: []Panel{{Title: "x", Height: 100, Limits: []Mark{{"wire limit", limit}}, Lines: []Line{{"a", []Point{{1, 100}, {2, 90}}}}}}}.SVG(Frame{Width: 860})
 	}
 	if !strings.Contains(panel(120), "wire limit") {
 		t.Error("a limit of 120 is not drawn beside a load of 100")

@@ -63,26 +63,21 @@ func runs(points []Point) [][]Point {
 // at the middle of each column.
 func columnRuns(columns []column, from, to float64) [][3][]Point {
 	var out [][3][]Point
-	var open [3][]Point
-	shut := func() {
-		if len(open[0]) > 0 {
-			out = append(out, open)
-		}
-		open = [3][]Point{}
-	}
+	open := false
 	for i, c := range columns {
 		if c.count == 0 {
-			if c.gap {
-				shut()
-			}
+			open = open && !c.gap
 			continue
+		}
+		if !open {
+			out, open = append(out, [3][]Point{}), true
 		}
 		x := from + (float64(i)+.5)/float64(len(columns))*(to-from)
 		for k, y := range []float64{c.mean(), c.low, c.high} {
-			open[k] = append(open[k], Point{x, y})
+			part := &out[len(out)-1][k]
+			*part = append(*part, Point{x, y})
 		}
 	}
-	shut()
 	return out
 }
 
