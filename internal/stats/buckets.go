@@ -1,7 +1,7 @@
 package stats
 
 import (
-	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -23,10 +23,9 @@ func MergeBuckets(buckets []Bucket) []Bucket {
 		}
 	}
 	merged := make([]Bucket, 0, len(counts))
-	for below, count := range counts {
-		merged = append(merged, Bucket{BelowMicroseconds: below, Count: count})
+	for _, below := range slices.Sorted(maps.Keys(counts)) {
+		merged = append(merged, Bucket{BelowMicroseconds: below, Count: counts[below]})
 	}
-	slices.SortFunc(merged, func(a, b Bucket) int { return cmp.Compare(a.BelowMicroseconds, b.BelowMicroseconds) })
 	return merged
 }
 

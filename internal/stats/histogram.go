@@ -56,6 +56,21 @@ func (h *Histogram) Count() int64 { return h.h.TotalCount() }
 // did not exceed. Of an empty histogram it is 0.
 func (h *Histogram) Percentile(p float64) int64 { return h.h.ValueAtPercentile(p) }
 
+// Range is how many latencies lie from From to To, both included, in microseconds.
+type Range struct{ From, To, Count int64 }
+
+// Ranges are the parts of a histogram that counted something, ascending, as fine
+// as it is.
+func (h *Histogram) Ranges() []Range {
+	var out []Range
+	for _, b := range h.h.Distribution() {
+		if b.Count > 0 {
+			out = append(out, Range{From: b.From, To: b.To, Count: b.Count})
+		}
+	}
+	return out
+}
+
 // Encode gives the HdrHistogram V2 compressed form, base64.
 func (h *Histogram) Encode() (string, error) {
 	b, err := h.h.EncodeV2()

@@ -41,19 +41,20 @@ func MergeSeries(clients [][]Sample, interval time.Duration) []Point {
 	}
 	var points []Point
 	for _, samples := range clients {
-		if len(samples) == 0 {
-			continue
-		}
-		phase := samples[0].Time
-		offset := intervals(phase.Sub(origin), interval)
 		last := -1
 		for _, s := range samples {
-			at := offset + intervals(s.Time.Sub(phase), interval)
+			phase := samples[0].Time
+			at := intervals(phase.Sub(origin), interval) + intervals(s.Time.Sub(phase), interval)
 			if at < 0 || at > maxPoints {
 				continue
 			}
-			points = grow(points, at, origin, interval)
-			points[at].add(s, interval, at != last)
+			for len(points) <= at {
+				points = append(points, Point{Time: origin.Add(time.Duration(len(points)) * interval)})
+			}
+			points[at].add(s, interval)
+			if at != last {
+				points[at].Clients++
+			}
 			last = at
 		}
 	}
@@ -64,14 +65,7 @@ func MergeSeries(clients [][]Sample, interval time.Duration) []Point {
 // weeks of seconds.
 const maxPoints = 14 * 24 * 3600
 
-func grow(points []Point, at int, origin time.Time, interval time.Duration) []Point {
-	for len(points) <= at {
-		points = append(points, Point{Time: origin.Add(time.Duration(len(points)) * interval)})
-	}
-	return points
-}
-
-func (p *Point) add(s Sample, interval time.Duration, first bool) {
+func (p *Point) add(s Sample, interval time.Duration) {
 	sec := interval.Seconds()
 	p.ReadBytesPerSecond += float64(s.ReadBytes) / sec
 	p.WriteBytesPerSecond += float64(s.WriteBytes) / sec
@@ -80,9 +74,6 @@ func (p *Point) add(s Sample, interval time.Duration, first bool) {
 	p.opsCount += float64(s.Ops)
 	if p.opsCount > 0 {
 		p.MeanMicroseconds = p.latencySum / p.opsCount
-	}
-	if first {
-		p.Clients++
 	}
 }
 
