@@ -53,33 +53,21 @@ func (f *finder) againstAccepted(run, accepted runfile.SuiteRun, s runfile.Suite
 		before[c.name] = c
 	}
 	var pairs []pairing
-	var lines []Line
 	var alone []string
 	now := allSeries(run)
 	for _, c := range now {
-		base, ok := before[c.name]
-		if !ok {
+		if base, ok := before[c.name]; ok {
+			pairs = append(pairs, pairing{base: base, candidate: c, SuiteSignificance: s})
+		} else {
 			alone = append(alone, c.name)
-			continue
 		}
-		p := pairing{base: base, candidate: c, SuiteSignificance: s}
-		pairs, lines = append(pairs, p), append(lines, p.lines()...)
 	}
-	decide(lines, s)
-	if len(alone) > 0 {
-		f.add(NoBaseline, severityWarning, "the accepted run %s has no cell %s: not compared", accepted.Run, names(alone))
-	}
+	f.about(alone, NoBaseline, severityWarning, "the accepted run %s has no cell %s: not compared", accepted.Run)
 	f.cells(now)
-	f.pairs(pairs)
-	f.metrics(now, orDefault(s.Metrics))
-	f.tooFew(lines, s)
-	return lines
+	return f.compare(pairs, now, s)
 }
 
 func (l *Line) changed() bool { return l.Outcome == Worse || l.Outcome == Better }
-
-// maxMessage bounds the sentence: the status has room for 512 characters.
-const maxMessage = 480
 
 func (r Regression) sentence(lines []Line, floors noise) string {
 	var worse, better []string
@@ -94,6 +82,11 @@ func (r Regression) sentence(lines []Line, floors noise) string {
 			better = append(better, text)
 		}
 	}
+	named := worse
+	if len(worse) == 0 {
+		named = better
+		slices.Reverse(named) // best first
+	}
 	var b strings.Builder
 	switch {
 	case len(lines) == 0:
@@ -102,30 +95,16 @@ func (r Regression) sentence(lines []Line, floors noise) string {
 		fmt.Fprintf(&b, "none of %d numbers differs from the accepted run %s", len(lines), r.Baseline)
 	default:
 		fmt.Fprintf(&b, "of %d numbers %d are worse and %d better than in the accepted run %s: %s", len(lines), len(worse),
-			len(better), r.Baseline, names(worst(worse, better)))
+			len(better), r.Baseline, names(named))
 	}
 	if !floors.known && len(lines) > 0 {
 		b.WriteString("; the noise floor is the spread within these runs, because there are fewer than two earlier runs")
 	}
-	return shorten(b.String())
-}
-
-// worst names the worse ones; where there are none, the better ones, best first.
-func worst(worse, better []string) []string {
-	if len(worse) > 0 {
-		return worse
+	const most = 480 // characters: the status has room for 512
+	if runes := []rune(b.String()); len(runes) > most {
+		return string(runes[:most]) + "..."
 	}
-	slices.Reverse(better)
-	return better
-}
-
-// shorten keeps whole characters.
-func shorten(s string) string {
-	runes := []rune(s)
-	if len(runes) <= maxMessage {
-		return s
-	}
-	return string(runes[:maxMessage]) + "..."
+	return b.String()
 }
 
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + " %" }
