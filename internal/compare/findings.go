@@ -176,7 +176,7 @@ func (f *finder) tooFew(lines []Line, s runfile.SuiteSignificance) {
 func (f *finder) saturated(t Table) {
 	var full []string
 	for _, c := range t.Cells {
-		if name := label(c.Cell, c.Step); c.Saturated && !slices.Contains(full, name) {
+		if name := Label(c.Cell, c.Step); c.Saturated && !slices.Contains(full, name) {
 			full = append(full, name)
 		}
 	}
@@ -184,9 +184,5 @@ func (f *finder) saturated(t Table) {
 		"describe the line, not what is compared", saturatedPercent)
 }
 
-func label(cell, step string) string {
-	if step == "" {
-		return cell
-	}
-	return cell + " " + step
-}
+// Label names what a line is of: its cell, and its step.
+func Label(cell, step string) string { return strings.TrimSpace(cell + " " + step) }

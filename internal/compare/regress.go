@@ -74,7 +74,7 @@ func (r Regression) sentence(lines []Line, floors noise) string {
 	for i := range r.Changes {
 		l := &r.Changes[i]
 		floor, _ := floors.of(l)
-		text := fmt.Sprintf("%s %s by %s (noise floor %s)", label(l.Cell, l.Step), l.Metric, percent(math.Abs(*l.Shift)),
+		text := fmt.Sprintf("%s %s by %s (noise floor %s)", Label(l.Cell, l.Step), l.Metric, percent(math.Abs(*l.Shift)),
 			percent(floor))
 		if l.Outcome == Worse {
 			worse = append(worse, text)

@@ -40,43 +40,50 @@ func tableDocument(t compare.Table) doc.Document {
 	return d
 }
 
-// tally counts the outcomes of lines.
-type tally map[string]int
-
-func tallyOf(lines []compare.Line) tally {
-	t := tally{}
-	for _, l := range lines {
-		t[l.Outcome]++
-	}
-	return t
+// outcome is how an answer of a comparison is shown.
+type outcome struct {
+	word, symbol string
+	mark         string // in a narrow column
+	tone         doc.Tone
+	shape        int    // in the forest plot
+	class        string // in the forest plot
 }
 
-// chips are the outcomes that there are, worst first.
-func (t tally) chips() []doc.Chip {
-	var out []doc.Chip
+func outcomeOf(answer string) outcome {
+	switch answer {
+	case compare.Better:
+		return outcome{"better", "▲ ", "better", doc.Good, chart.MarkUp, "better"}
+	case compare.Worse:
+		return outcome{"worse", "▼ ", "worse", doc.Bad, chart.MarkDown, "worse"}
+	case compare.NoDifference:
+		return outcome{"no difference", "~ ", "~", doc.None, chart.MarkRing, "same"}
+	case compare.Negligible:
+		return outcome{"negligible", "◇ ", "=", doc.None, chart.MarkHollowDiamond, "same"}
+	default:
+		return outcome{"unknown", "", "?", doc.None, chart.MarkCross, "same"}
+	}
+}
+
+// tallyOf counts the outcomes of lines. The chips are those that there are, worst
+// first.
+func tallyOf(lines []compare.Line) (counts map[string]int, chips []doc.Chip) {
+	counts = map[string]int{}
+	for _, l := range lines {
+		counts[l.Outcome]++
+	}
 	for _, o := range []string{compare.Worse, compare.Better, compare.Negligible, compare.NoDifference, compare.Unknown} {
-		if n := t[o]; n > 0 {
-			out = append(out, doc.Chip{Text: fmt.Sprintf("%d %s", n, OutcomeWord(o)), Tone: outcomeTone(o)})
+		if n := counts[o]; n > 0 {
+			shown := outcomeOf(o)
+			chips = append(chips, doc.Chip{Text: fmt.Sprintf("%d %s", n, shown.word), Tone: shown.tone})
 		}
 	}
-	return out
-}
-
-func outcomeTone(outcome string) doc.Tone {
-	switch outcome {
-	case compare.Better:
-		return doc.Good
-	case compare.Worse:
-		return doc.Bad
-	default:
-		return doc.None
-	}
+	return counts, chips
 }
 
 // answerCard is what came out of all comparisons.
 func answerCard(lines []compare.Line) doc.Card {
-	t := tallyOf(lines)
-	c := doc.Card{Label: "Comparison", Tone: doc.None, List: t.chips()}
+	t, chips := tallyOf(lines)
+	c := doc.Card{Label: "Comparison", Tone: doc.None, List: chips}
 	switch {
 	case len(lines) == 0:
 		c.Word, c.Text = "None", "Nothing was compared."
@@ -176,15 +183,6 @@ func commonBaseline(lines []compare.Line) string {
 // interval is a line as a row of the forest plot: the shift, or the mean impact
 // where there is none.
 func interval(l compare.Line) chart.Interval {
-	marks := map[string]int{
-		compare.Better: chart.MarkUp, compare.Worse: chart.MarkDown, compare.NoDifference: chart.MarkRing,
-		compare.Negligible: chart.MarkHollowDiamond,
-	}
-	classes := map[string]string{compare.Better: "better", compare.Worse: "worse"}
-	shape, known := marks[l.Outcome]
-	if !known {
-		shape = chart.MarkCross
-	}
 	v := l.Impact * 100
 	if l.Shift != nil {
 		v = *l.Shift * 100
@@ -194,13 +192,13 @@ func interval(l compare.Line) chart.Interval {
 		text += " (" + Interval(l) + ")"
 	}
 	text += "  p " + Probability(l)
-	name := LineName(l.Cell, l.Step)
+	name, o := compare.Label(l.Cell, l.Step), outcomeOf(l.Outcome)
 	if l.Saturated {
 		name += " *"
 	}
 	return chart.Interval{
-		Label: name, Value: v, Low: percentOr(l.ShiftLow), High: percentOr(l.ShiftHigh), Text: text, Mark: shape,
-		Class: cmp.Or(classes[l.Outcome], "same"), Tooltip: name + ": " + text + ", " + OutcomeWord(l.Outcome),
+		Label: name, Value: v, Low: percentOr(l.ShiftLow), High: percentOr(l.ShiftHigh), Text: text, Mark: o.shape,
+		Class: o.class, Tooltip: name + ": " + text + ", " + o.word,
 	}
 }
 
@@ -234,43 +232,22 @@ func lineTable(lines []compare.Line) *doc.Table {
 	}}
 	saturated := false
 	for _, l := range lines {
-		name := LineName(l.Cell, l.Step)
+		name, o := compare.Label(l.Cell, l.Step), outcomeOf(l.Outcome)
 		if l.Saturated {
 			name, saturated = name+" *", true
 		}
-		deviation := doc.Unknown
-		if l.ImpactDeviation != nil {
-			deviation = strings.TrimPrefix(Percent(*l.ImpactDeviation), "+")
-		}
+		deviation := known(l.ImpactDeviation, func(v float64) string { return strings.TrimPrefix(Percent(v), "+") })
 		row := t.Row(name, l.Baseline, Figure(l.Mean, l.Unit), Percent(l.Impact), deviation, Percent(l.ImpactMinimum),
 			Percent(l.ImpactMaximum), Interval(l), Probability(l), fmt.Sprintf("%d+%d", len(l.Base), len(l.Candidate)),
-			outcomeText(l.Outcome), resultMark(l.Outcome))
+			o.symbol+o.word, o.mark)
 		row.Cells[7].Short = strings.ReplaceAll(Interval(l), " to ", "..")
-		row.Cells[10].Tone = outcomeTone(l.Outcome)
-		row.Cells[10].Strong = l.Outcome == compare.Better || l.Outcome == compare.Worse
+		row.Cells[10].Tone, row.Cells[10].Strong = o.tone, o.tone != doc.None
 	}
 	t.Note = "Average is of both sides; impact is of pairs of repetitions; p is after the correction."
 	if saturated {
 		t.Note += " * was limited by the wire: the line was compared, not what is behind it."
 	}
 	return t
-}
-
-// outcomeText is the answer with its symbol.
-func outcomeText(outcome string) string {
-	symbols := map[string]string{
-		compare.Better: "▲ ", compare.Worse: "▼ ", compare.NoDifference: "~ ",
-		compare.Negligible: "◇ ",
-	}
-	return symbols[outcome] + OutcomeWord(outcome)
-}
-
-// resultMark is the answer in a narrow column.
-func resultMark(outcome string) string {
-	marks := map[string]string{
-		compare.NoDifference: "~", compare.Negligible: "=", compare.Better: "better", compare.Worse: "worse",
-	}
-	return cmp.Or(marks[outcome], "?")
 }
 
 // cellsTable is the numbers of all cells.
@@ -280,16 +257,14 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 	}
 	t.Columns[5].In, t.Columns[8].Short = doc.HTMLOnly, "CV %"
 	for _, c := range cells {
-		name, interval, variation := LineName(c.Cell, c.Step), doc.Unknown, doc.Unknown
+		name, interval := compare.Label(c.Cell, c.Step), doc.Unknown
 		if c.Saturated {
 			name, t.Note = name+" *", "* was limited by the wire."
 		}
 		if c.MedianLow != nil && c.MedianHigh != nil {
 			interval = Figure(*c.MedianLow, c.Unit) + " to " + Figure(*c.MedianHigh, c.Unit)
 		}
-		if c.Variation != nil {
-			variation = fmt.Sprintf("%.2f", *c.Variation*100)
-		}
+		variation := known(c.Variation, func(v float64) string { return fmt.Sprintf("%.2f", v*100) })
 		row := t.Row(name, MetricName(c.Metric), fmt.Sprint(len(c.Values)), Figure(c.Mean, c.Unit),
 			Figure(c.Median, c.Unit), interval, Figure(c.Minimum, c.Unit), Figure(c.Maximum, c.Unit), variation)
 		row.Cells[1].Short = c.Metric
@@ -301,9 +276,7 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 func comparedFindings(all []compare.Finding) []judge.Finding {
 	var out []judge.Finding
 	for _, f := range all {
-		out = append(out, judge.Finding{
-			Code: judge.Code(f.Code), Severity: judge.Severity(f.Severity), Message: f.Message,
-		})
+		out = append(out, judge.Finding{Code: judge.Code(f.Code), Severity: judge.Severity(f.Severity), Message: f.Message})
 	}
 	return out
 }

@@ -52,7 +52,7 @@ func orderOf(run runfile.SuiteRun, metric string) chart.Order {
 		for _, r := range run.Results {
 			for _, p := range r.Points {
 				if v, ok := p.Metrics[metric]; ok && v > 0 {
-					do(r, LineName(r.Cell, p.Step), v)
+					do(r, compare.Label(r.Cell, p.Step), v)
 				}
 			}
 		}
@@ -161,7 +161,7 @@ func levelsOf(run runfile.SuiteRun, t compare.Table) (levels []string, axis stri
 				at = slices.Index(levels, v.Value)
 				continue
 			}
-			name = LineName(name, v.Value)
+			name = compare.Label(name, v.Value)
 		}
 		return name, at
 	}
@@ -169,18 +169,7 @@ func levelsOf(run runfile.SuiteRun, t compare.Table) (levels []string, axis stri
 
 // numberAxis is the axis whose values are all numbers, at least three of them.
 func numberAxis(run runfile.SuiteRun) (string, []string) {
-	values := map[string][]string{}
-	var order []string
-	for _, c := range run.Cells {
-		for _, v := range c.Values {
-			if values[v.Axis] == nil {
-				order = append(order, v.Axis)
-			}
-			if !slices.Contains(values[v.Axis], v.Value) {
-				values[v.Axis] = append(values[v.Axis], v.Value)
-			}
-		}
-	}
+	order, values := axesOf(run)
 	for _, a := range order {
 		numbers := !slices.ContainsFunc(values[a],
 			func(v string) bool { _, err := strconv.ParseFloat(v, 64); return err != nil })

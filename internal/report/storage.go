@@ -217,7 +217,7 @@ func lifTable(paths []judge.StoragePath) *doc.Table {
 			short = map[bool]string{true: "local", false: "remote"}[*p.Local]
 		}
 		row := t.Row(p.Address, cmp.Or(p.LIF, doc.Unknown), cmp.Or(p.Node, doc.Unknown), where,
-			amount(p.ReadBytes), amount(p.WriteBytes))
+			known(p.ReadBytes, Gibibytes), known(p.WriteBytes, Gibibytes))
 		row.Cells[1].Short = strings.TrimSpace(p.Address + " " + p.LIF)
 		row.Cells[2].Short = cmp.Or(p.Node, " ")
 		row.Cells[3].Short = short

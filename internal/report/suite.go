@@ -52,9 +52,10 @@ func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Regression,
 
 // regressionCard is the answer to the question that a schedule asks.
 func regressionCard(g compare.Regression) doc.Card {
+	_, chips := tallyOf(g.Changes)
 	c := doc.Card{
 		Label: "Regression", Word: "Not regressed", Text: "Against the accepted run " + g.Baseline + ".",
-		Tone: doc.Good, List: tallyOf(g.Changes).chips(),
+		Tone: doc.Good, List: chips,
 	}
 	if g.Regressed {
 		c.Word, c.Tone, c.Link = "Regressed", doc.Bad, "regression"
@@ -65,12 +66,13 @@ func regressionCard(g compare.Regression) doc.Card {
 // runCard says how the run itself went.
 func runCard(run runfile.SuiteRun) doc.Card {
 	done, wanted := 0, len(run.Cells)*int(run.Settings.Repetitions)
-	var failed []string
+	failed, validity := 0, map[string]int{}
 	for _, r := range run.Results {
+		validity[r.Validity]++
 		if r.Phase == "Succeeded" {
 			done++
 		} else {
-			failed = append(failed, r.Benchmark)
+			failed++
 		}
 	}
 	tones := map[string]doc.Tone{"Succeeded": doc.Good, "Failed": doc.Bad, "Cancelled": doc.Warn}
@@ -78,48 +80,28 @@ func runCard(run runfile.SuiteRun) doc.Card {
 		Label: "Run", Word: cmp.Or(run.Phase, "Under way"), Tone: cmp.Or(tones[run.Phase], doc.None),
 		Text: run.Message,
 	}
-	c.List = append(c.List, doc.Chip{
-		Text: fmt.Sprintf("%d of %d benchmarks", done, wanted),
-		Tone: map[bool]doc.Tone{true: doc.Good, false: doc.Warn}[done >= wanted],
-	})
-	if len(failed) > 0 {
-		c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d did not succeed", len(failed)), Tone: doc.Bad})
+	all := doc.Chip{Text: fmt.Sprintf("%d of %d benchmarks", done, wanted), Tone: doc.Warn}
+	if done >= wanted {
+		all.Tone = doc.Good
+	}
+	c.List = append(c.List, all)
+	if failed > 0 {
+		c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d did not succeed", failed), Tone: doc.Bad})
 	}
 	if run.Retried > 0 {
 		c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d retried", run.Retried), Tone: doc.None})
 	}
 	for _, v := range []judge.Validity{judge.Suspect, judge.Invalid} {
-		if n := countValidity(run, v); n > 0 {
+		if n := validity[string(v)]; n > 0 {
 			c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d %s", n, strings.ToLower(string(v))), Tone: doc.Warn})
 		}
 	}
 	return c
 }
 
-func countValidity(run runfile.SuiteRun, v judge.Validity) int {
-	n := 0
-	for _, r := range run.Results {
-		if r.Validity == string(v) {
-			n++
-		}
-	}
-	return n
-}
-
 func suiteFacts(run runfile.SuiteRun) []doc.Fact {
 	var out []doc.Fact
-	axes := map[string][]string{}
-	var order []string
-	for _, c := range run.Cells {
-		for _, v := range c.Values {
-			if _, seen := axes[v.Axis]; !seen {
-				order = append(order, v.Axis)
-			}
-			if !slices.Contains(axes[v.Axis], v.Value) {
-				axes[v.Axis] = append(axes[v.Axis], v.Value)
-			}
-		}
-	}
+	order, axes := axesOf(run)
 	for _, a := range order {
 		out = append(out, doc.Fact{Label: a, Text: joined(axes[a])})
 	}
@@ -129,9 +111,16 @@ func suiteFacts(run runfile.SuiteRun) []doc.Fact {
 	out = append(out, doc.Fact{Label: "Matrix", Text: text},
 		doc.Fact{Label: "Order", Text: strings.TrimSpace(s.Order + " " + s.Blocks)})
 	if c := s.Compare; c != nil {
+		var metrics, baseline []string
+		for _, m := range c.Metrics {
+			metrics = append(metrics, MetricName(m))
+		}
+		for _, k := range slices.Sorted(maps.Keys(c.Baseline)) {
+			baseline = append(baseline, k+" = "+c.Baseline[k])
+		}
 		out = append(out, doc.Fact{Label: "Compared", Text: fmt.Sprintf("%s; alpha %g, correction %s, at least %g %% matters",
-			joined(metricNames(c.Metrics)), c.Alpha, cmp.Or(c.Correction, "None"), c.MinimumEffect*100)},
-			doc.Fact{Label: "Baseline", Text: baselineText(c.Baseline)})
+			joined(metrics), c.Alpha, cmp.Or(c.Correction, "None"), c.MinimumEffect*100)},
+			doc.Fact{Label: "Baseline", Text: joined(baseline)})
 	}
 	when := moment(run.Started)
 	if !run.Ended.IsZero() {
@@ -140,20 +129,20 @@ func suiteFacts(run runfile.SuiteRun) []doc.Fact {
 	return append(out, doc.Fact{Label: "When", Text: when})
 }
 
-func metricNames(metrics []string) []string {
-	out := make([]string, 0, len(metrics))
-	for _, m := range metrics {
-		out = append(out, MetricName(m))
+// axesOf are the axes of a suite with their values, both in the order of its cells.
+func axesOf(run runfile.SuiteRun) (order []string, values map[string][]string) {
+	values = map[string][]string{}
+	for _, c := range run.Cells {
+		for _, v := range c.Values {
+			if values[v.Axis] == nil {
+				order = append(order, v.Axis)
+			}
+			if !slices.Contains(values[v.Axis], v.Value) {
+				values[v.Axis] = append(values[v.Axis], v.Value)
+			}
+		}
 	}
-	return out
-}
-
-func baselineText(values map[string]string) string {
-	parts := make([]string, 0, len(values))
-	for _, k := range slices.Sorted(maps.Keys(values)) {
-		parts = append(parts, k+" = "+values[k])
-	}
-	return joined(parts)
+	return order, values
 }
 
 // regressionSection compares with the accepted run.
@@ -165,9 +154,8 @@ func regressionSection(run runfile.SuiteRun, g compare.Regression) doc.Section {
 	s := comparisonSection("regression", "Against the accepted run", g.Changes, minimum)
 	s.Lead = capital(g.Message)
 	floor := "The noise floor is not known: there are too few runs before this one."
-	if g.NoiseFloor != nil {
-		floor = fmt.Sprintf("Runs before it lay apart by up to %.1f %% by themselves; only what is larger counts.",
-			*g.NoiseFloor*100)
+	if v := g.NoiseFloor; v != nil {
+		floor = fmt.Sprintf("Runs before it lay apart by up to %.1f %% by themselves; only what is larger counts.", *v*100)
 	}
 	s.Blocks = append([]doc.Block{{Facts: []doc.Fact{
 		{Label: "Accepted run", Text: g.Baseline},
@@ -212,10 +200,7 @@ func suiteRepeat(run runfile.SuiteRun, o PageOptions) doc.Section {
 	s.Add(doc.Block{Facts: []doc.Fact{
 		{Label: "Run", Text: run.Run, Code: true},
 		{Label: "Workflow", Text: cmp.Or(run.Workflow, doc.Unknown), Code: true},
-		{
-			Label: "Seed of the order",
-			Text:  fmt.Sprint(run.Settings.Seed), Code: true,
-		},
+		{Label: "Seed of the order", Text: fmt.Sprint(run.Settings.Seed), Code: true},
 	}})
 	if o.Reproduce != "" {
 		s.Add(doc.Block{Code: &doc.Code{Label: "YAML of the suite", Text: o.Reproduce}})

@@ -196,11 +196,7 @@ func pathsText(j judge.Judgement) string {
 	for _, p := range j.Summary.Paths {
 		lines = append(lines, pathName(p.Local, p.Path))
 	}
-	const most = 8
-	if more := len(lines) - most; more > 0 {
-		lines = append(lines[:most], fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(lines, "\n")
+	return firstLines(lines)
 }
 
 func clientsText(r runfile.Result) string {
@@ -221,11 +217,7 @@ func clientsText(r runfile.Result) string {
 		}
 		lines = append(lines, strings.Join(parts, ", "))
 	}
-	const most = 8
-	if more := len(lines) - most; more > 0 {
-		lines = append(lines[:most], fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(lines, "\n")
+	return firstLines(lines)
 }
 
 func engineText(r runfile.Result) string {
