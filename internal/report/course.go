@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -84,7 +83,14 @@ func (c *course) add(cl runfile.ClientResult, first time.Time, paths map[string]
 		}
 		c.slots[i].add(s)
 		for _, p := range s.Channels {
-			addPath(paths, names[p.ID], i, float64(p.BytesRead)+float64(p.BytesWritten))
+			name := names[p.ID]
+			if name == "" {
+				continue
+			}
+			for len(paths[name]) <= i {
+				paths[name] = append(paths[name], -1)
+			}
+			paths[name][i] = max(paths[name][i], 0) + float64(p.BytesRead) + float64(p.BytesWritten)
 		}
 	}
 }
@@ -117,35 +123,33 @@ func channelNames(cl runfile.ClientResult) map[int32]string {
 	return names
 }
 
-func addPath(paths map[string][]float64, name string, i int, bytes float64) {
-	if name == "" {
-		return
+// windows are the intervals of each window.
+func (c *course) windows() [][]slot {
+	var out [][]slot
+	for from, to := 0, 0; from < len(c.slots); from = to {
+		first := c.slots[from]
+		for to < len(c.slots) && c.slots[to].span == first.span && c.slots[to].repetition == first.repetition {
+			to++
+		}
+		out = append(out, c.slots[from:to])
 	}
-	series := paths[name]
-	for len(series) <= i {
-		series = append(series, -1)
-	}
-	series[i] = max(series[i], 0) + bytes
-	paths[name] = series
+	return out
 }
 
 // trim takes out the intervals at the ends of a window in which some client had
 // not begun or was done: they would look like a dip. It also tells the directions.
 func (c *course) trim() {
-	for from := 0; from < len(c.slots); {
-		to := from
+	for _, w := range c.windows() {
 		most := 0
-		for to < len(c.slots) && c.slots[to].window() == c.slots[from].window() {
-			most = max(most, c.slots[to].clients)
-			to++
+		for _, s := range w {
+			most = max(most, s.clients)
 		}
-		for i := from; i < to && c.slots[i].clients < most; i++ {
-			c.slots[i] = slot{}
+		for i := 0; i < len(w) && w[i].clients < most; i++ {
+			w[i] = slot{}
 		}
-		for i := to - 1; i > from && c.slots[i].clients < most; i-- {
-			c.slots[i] = slot{}
+		for i := len(w) - 1; i > 0 && w[i].clients < most; i-- {
+			w[i] = slot{}
 		}
-		from = to
 	}
 	reads, writes := false, false
 	for _, s := range c.slots {
@@ -153,8 +157,6 @@ func (c *course) trim() {
 	}
 	c.both, c.writes = reads && writes, writes && !reads
 }
-
-func (s slot) window() string { return fmt.Sprintf("%s/%d", s.span, s.repetition) }
 
 // end of the axis, in seconds.
 func (c *course) end() float64 { return float64(len(c.slots)) * c.interval }
@@ -174,36 +176,28 @@ func (c *course) line(name string, of func(slot) float64) chart.Line {
 
 // directions makes a line of each direction that there is.
 func (c *course) directions(of func(ops) float64) []chart.Line {
-	read := func() chart.Line { return c.line("read", func(s slot) float64 { return of(s.read) }) }
-	write := func() chart.Line { return c.line("write", func(s slot) float64 { return of(s.write) }) }
-	switch {
-	case c.both:
-		return []chart.Line{read(), write()}
-	case c.writes:
-		return []chart.Line{write()}
-	default:
-		return []chart.Line{read()}
+	var out []chart.Line
+	if !c.writes {
+		out = append(out, c.line("read", func(s slot) float64 { return of(s.read) }))
 	}
+	if c.both || c.writes {
+		out = append(out, c.line("write", func(s slot) float64 { return of(s.write) }))
+	}
+	return out
 }
 
 // bands are the windows, with the name that of gives them.
 func (c *course) bands(of func(span string, repetition int32) string) []chart.Band {
 	var out []chart.Band
-	for from := 0; from < len(c.slots); {
-		to := from
-		for to < len(c.slots) && c.slots[to].window() == c.slots[from].window() {
-			to++
-		}
-		if s := c.slots[from]; s.clients > 0 {
+	at := 0.0
+	for _, w := range c.windows() {
+		if w[0].clients > 0 {
 			out = append(out, chart.Band{
-				From: float64(from) * c.interval, To: float64(to) * c.interval,
-				Label: of(s.span, s.repetition), Shaded: s.span == runfile.SpanWarmup,
+				From: at * c.interval, To: (at + float64(len(w))) * c.interval,
+				Label: of(w[0].span, w[0].repetition), Shaded: w[0].span == runfile.SpanWarmup,
 			})
 		}
-		from = to
+		at += float64(len(w))
 	}
 	return out
 }
-
-// since puts a moment on the axis.
-func (c *course) since(t time.Time) float64 { return t.Sub(c.start).Seconds() }

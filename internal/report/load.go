@@ -86,8 +86,7 @@ func stepFigure(r runfile.Result, j judge.Judgement, levels []judge.StepSummary,
 	rate := chart.StepPanel{Title: "Throughput, MB/s", Unit: "MB/s", Lines: []chart.StepLine{{Name: "median"}}}
 	mean, p99 := chart.StepLine{Name: "mean"}, chart.StepLine{Name: "99th percentile"}
 	if j.Wire != nil {
-		limit := j.Wire.ReadBytesPerSecond
-		rate.Limits = []chart.Mark{{Label: "wire limit " + Rate(limit) + " MB/s", Value: float64(limit) / 1e6}}
+		rate.Limits = []chart.Mark{wireMark(j.Wire.ReadBytesPerSecond)}
 	}
 	if l := levels[0].Summary.Total.Latency; l != nil && l.Bucketed {
 		p99.Name += ", at most"
@@ -97,8 +96,15 @@ func stepFigure(r runfile.Result, j judge.Judgement, levels []judge.StepSummary,
 		low, high := stepRange(r, l)
 		v := float64(l.Summary.Total.BytesPerSecond) / 1e6
 		rate.Lines[0].Values = append(rate.Lines[0].Values, chart.Spread{Value: v, Low: min(low, v), High: max(high, v)})
-		m, p := stepLatency(l)
-		mean.Values, p99.Values = append(mean.Values, m), append(p99.Values, p)
+		m, p := math.NaN(), math.NaN()
+		if t := l.Summary.Total.Latency; t != nil {
+			m = float64(t.MeanMicroseconds) / 1000
+			if !t.MeanOnly {
+				p = float64(t.P99Microseconds) / 1000
+			}
+		}
+		mean.Values = append(mean.Values, chart.Spread{Value: m, Low: m, High: m})
+		p99.Values = append(p99.Values, chart.Spread{Value: p, Low: p, High: p})
 		if l.Knee {
 			f.Knee = i
 		}
@@ -113,20 +119,6 @@ func stepFigure(r runfile.Result, j judge.Judgement, levels []judge.StepSummary,
 		Description: fmt.Sprintf("Throughput, mean latency and 99th percentile at %d levels of load.", len(levels)),
 		Caption:     caption, Table: stepTable(levels, axis),
 	}}
-}
-
-func stepLatency(l judge.StepSummary) (mean, p99 chart.Spread) {
-	none := chart.Spread{Value: math.NaN()}
-	mean, p99 = none, none
-	if t := l.Summary.Total.Latency; t != nil {
-		v := float64(t.MeanMicroseconds) / 1000
-		mean = chart.Spread{Value: v, Low: v, High: v}
-		if !t.MeanOnly {
-			v := float64(t.P99Microseconds) / 1000
-			p99 = chart.Spread{Value: v, Low: v, High: v}
-		}
-	}
-	return mean, p99
 }
 
 // stepRange is the lowest and the highest throughput of the rounds of a level, in
@@ -179,10 +171,11 @@ func repetitionSection(j judge.Judgement) doc.Section {
 			Label: fmt.Sprint(sum.Repetition), Value: v, Text: text + " " + unit,
 			Shown: sum.Repetition == j.Summary.Repetition,
 		})
-		cells := []string{
-			fmt.Sprint(sum.Repetition), Rate(sum.Total.BytesPerSecond), fmt.Sprint(sum.Total.OperationsPerSecond),
+		steady := doc.Unknown
+		if sum.Steadiness.Known {
+			steady = map[bool]string{true: "yes", false: "no"}[sum.Steadiness.Steady]
 		}
-		t.Row(append(append(cells, latencyCells(sum.Total.Latency)...), steadyText(sum.Steadiness))...)
+		t.Row(append(directionCells(fmt.Sprint(sum.Repetition), sum.Total), steady)...)
 	}
 	line := strings.Join(rates, "  ") + " " + unit
 	if v := j.VariationPermille; v != nil {
@@ -198,15 +191,4 @@ func repetitionSection(j judge.Judgement) doc.Section {
 			Draw:        func(f chart.Frame) string { return chart.Repetitions(f, bars, unit) },
 		}}, doc.Block{In: doc.HTMLOnly, Table: t})
 	return s
-}
-
-func steadyText(f judge.SteadinessFact) string {
-	switch {
-	case !f.Known:
-		return doc.Unknown
-	case f.Steady:
-		return "yes"
-	default:
-		return "no"
-	}
 }

@@ -56,7 +56,10 @@ func loadPanels(c *course, j judge.Judgement) []chart.Panel {
 		Lines: c.directions(func(o ops) float64 { return o.bytes / c.interval / 1e6 }),
 	}
 	if j.Wire != nil {
-		throughput.Limits = wireLimits(*j.Wire, c)
+		throughput.Limits = []chart.Mark{wireMark(j.Wire.ReadBytesPerSecond)} // full duplex: that of writes lies beside it
+		if c.writes {
+			throughput.Limits = []chart.Mark{wireMark(j.Wire.WriteBytesPerSecond)}
+		}
 	}
 	panels := []chart.Panel{throughput}
 	mean := c.directions(func(o ops) float64 { return positive(o.latencySum / o.count) })
@@ -82,14 +85,7 @@ func positive(v float64) float64 {
 
 // latencyPanel scales microseconds to the unit that fits.
 func latencyPanel(title string, lines []chart.Line) (chart.Panel, bool) {
-	most := 0.0
-	for _, l := range lines {
-		for _, p := range l.Points {
-			if p.Y > most {
-				most = p.Y
-			}
-		}
-	}
+	most := chart.Highest(lines)
 	if most == 0 {
 		return chart.Panel{}, false
 	}
@@ -105,18 +101,8 @@ func latencyPanel(title string, lines []chart.Line) (chart.Panel, bool) {
 	return chart.Panel{Title: title + ", " + unit, Unit: unit, Height: 100, Lines: lines}, true
 }
 
-func wireLimits(w judge.WireLimit, c *course) []chart.Mark {
-	read := chart.Mark{
-		Label: "wire limit " + Rate(w.ReadBytesPerSecond) + " MB/s",
-		Value: float64(w.ReadBytesPerSecond) / 1e6,
-	}
-	if c.writes {
-		return []chart.Mark{{
-			Label: "wire limit " + Rate(w.WriteBytesPerSecond) + " MB/s",
-			Value: float64(w.WriteBytesPerSecond) / 1e6,
-		}}
-	}
-	return []chart.Mark{read} // full duplex: that of writes lies beside it
+func wireMark(bytesPerSecond int64) chart.Mark {
+	return chart.Mark{Label: "wire limit " + Rate(bytesPerSecond) + " MB/s", Value: float64(bytesPerSecond) / 1e6}
 }
 
 // bandNames names each window: by its number, or by its level of load.
@@ -202,14 +188,12 @@ func pathSection(r runfile.Result, j judge.Judgement) doc.Section {
 	c := courseOf(r)
 	if len(c.paths) > 0 && len(c.slots) > 1 {
 		t := chart.Timeline{Bands: c.bands(bandNames(r)), To: c.end()}
-		most := 0.0
 		for _, p := range c.paths[:min(len(c.paths), maxStrips)] {
 			l := chart.Line{Name: p.name}
 			for i, b := range p.bytes {
 				y := math.NaN()
 				if b >= 0 && c.slots[i].clients > 0 {
 					y = b / c.interval / 1e6
-					most = max(most, y)
 				}
 				l.Points = append(l.Points, chart.Point{X: (float64(i) + .5) * c.interval, Y: y})
 			}
@@ -217,9 +201,7 @@ func pathSection(r runfile.Result, j judge.Judgement) doc.Section {
 				Title: p.name + ", MB/s", Unit: "MB/s", Height: stripHeight, Lines: []chart.Line{l},
 			})
 		}
-		for i := range t.Panels {
-			t.Panels[i].Max = max(most*1.05, 1e-6)
-		}
+		oneScale(t.Panels)
 		s.Add(doc.Block{Figure: &doc.Figure{
 			ID: "paths", Title: "Throughput of each path over time", Draw: t.SVG,
 			Description: "One strip for each path, all of one scale, on the time axis of the figure above.",
@@ -228,6 +210,20 @@ func pathSection(r runfile.Result, j judge.Judgement) doc.Section {
 	}
 	s.Add(doc.Block{Table: pathTable(*j.Summary)})
 	return s
+}
+
+// headroom is the end of an axis above the highest value.
+func headroom(highest float64) float64 { return max(highest*1.05, 1e-6) }
+
+// oneScale gives all panels the scale of the highest.
+func oneScale(panels []chart.Panel) {
+	most := 0.0
+	for _, p := range panels {
+		most = max(most, chart.Highest(p.Lines))
+	}
+	for i := range panels {
+		panels[i].Max = headroom(most)
+	}
 }
 
 func pathTable(s judge.Summary) *doc.Table {

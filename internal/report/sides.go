@@ -68,21 +68,23 @@ func besideSection(a, b Side) doc.Section {
 	t := &doc.Table{Columns: doc.Columns(4, 0, "", a.name(), b.name(), "")}
 	same := 0
 	left, right := sideFacts(a), sideFacts(b)
-	for _, f := range left {
-		i := slices.IndexFunc(right, func(o doc.Fact) bool { return o.Label == f.Label })
-		other := doc.Unknown
-		if i >= 0 {
-			other = right[i].Text
+	text := func(all []doc.Fact, label string) string {
+		if i := slices.IndexFunc(all, func(f doc.Fact) bool { return f.Label == label }); i >= 0 {
+			return all[i].Text
 		}
-		if other == f.Text {
-			same++
-			continue
-		}
-		t.Row(f.Label, f.Text, other, "differs")
+		return doc.Unknown
 	}
-	for _, f := range right {
-		if !slices.ContainsFunc(left, func(o doc.Fact) bool { return o.Label == f.Label }) {
-			t.Row(f.Label, doc.Unknown, f.Text, "differs")
+	var labels []string
+	for _, f := range slices.Concat(left, right) {
+		if !slices.Contains(labels, f.Label) {
+			labels = append(labels, f.Label)
+		}
+	}
+	for _, l := range labels {
+		if x, y := text(left, l), text(right, l); x == y {
+			same++
+		} else {
+			t.Row(l, x, y, "differs")
 		}
 	}
 	if len(t.Rows) == 0 {
@@ -120,7 +122,7 @@ func overlaySection(a, b Side) doc.Section {
 		if side.Judgement.Summary == nil {
 			continue
 		}
-		if all := spreads(side.Result, *side.Judgement.Summary); len(all) > 0 && !all[0].bucketed {
+		if all := spreads(side.Result, *side.Judgement.Summary); len(all) > 0 && !all[0].latency.Bucketed {
 			curves = append(curves, all[0].curve(side.name()+", "+all[0].name))
 		}
 	}
@@ -138,27 +140,18 @@ func overlaySection(a, b Side) doc.Section {
 
 func throughputOf(a, b Side) chart.Timeline {
 	var t chart.Timeline
-	most := 0.0
 	for _, side := range []Side{a, b} {
 		c := courseOf(side.Result)
 		if len(c.slots) < 2 {
 			continue
 		}
-		lines := []chart.Line{c.line("both directions",
-			func(s slot) float64 { return (s.read.bytes + s.write.bytes) / c.interval / 1e6 })}
-		for _, p := range lines[0].Points {
-			if p.Y > most {
-				most = p.Y
-			}
-		}
 		t.To = max(t.To, c.end())
 		t.Panels = append(t.Panels, chart.Panel{
 			Title: side.name() + ": throughput, MB/s", Unit: "MB/s", Height: 110,
-			Lines: lines,
+			Lines: []chart.Line{c.line("both directions",
+				func(s slot) float64 { return (s.read.bytes + s.write.bytes) / c.interval / 1e6 })},
 		})
 	}
-	for i := range t.Panels {
-		t.Panels[i].Max = max(most*1.05, 1e-6)
-	}
+	oneScale(t.Panels)
 	return t
 }

@@ -37,25 +37,28 @@ func storageSection(r runfile.Result, j judge.Judgement) doc.Section {
 func storagePanels(r runfile.Result, c *course) []chart.Panel {
 	cpu, traffic := map[string][]chart.Point{}, map[string][]chart.Point{}
 	for _, samples := range storageSamples(r) {
+		ahead := clockOffset(r, samples[0].Source)
 		for i := 1; i < len(samples); i++ {
 			a, b := samples[i-1], samples[i]
 			seconds := b.Time.Sub(a.Time).Seconds()
 			if seconds <= 0 {
 				continue
 			}
-			x := c.since(b.Time) - storageOffset(r, b.Source) - seconds/2
-			addNodeCPU(cpu, a, b, x, seconds)
+			x := b.Time.Sub(c.start).Seconds() - ahead - seconds/2
+			for _, n := range b.Nodes {
+				k := slices.IndexFunc(a.Nodes, func(o runfile.StorageNode) bool { return o.Name == n.Name })
+				if k >= 0 {
+					cpu[n.Name] = append(cpu[n.Name], chart.Point{X: x, Y: busyPercent(a.Nodes[k], n, seconds)})
+				}
+			}
 			addTraffic(traffic, a, b, x, seconds)
 		}
 	}
-	panels := strips(cpu, "CPU, %", "%", 100)
 	most := 0.0
-	for _, points := range traffic {
-		for _, p := range points {
-			most = max(most, p.Y)
-		}
+	for name, points := range traffic {
+		most = max(most, chart.Highest([]chart.Line{{Name: name, Points: points}}))
 	}
-	return append(panels, strips(traffic, "MB/s", "MB/s", max(most*1.05, 1e-6))...)
+	return append(strips(cpu, "CPU, %", "%", 100), strips(traffic, "MB/s", "MB/s", headroom(most))...)
 }
 
 // storageSamples are those of each source, of the client that has most of them:
@@ -83,23 +86,13 @@ func storageSamples(r runfile.Result) [][]runfile.StorageSample {
 	return out
 }
 
-// storageOffset is how far the clock of a source is ahead of ours, in seconds.
-func storageOffset(r runfile.Result, source string) float64 {
+// clockOffset is how far the clock of a source is ahead of ours, in seconds.
+func clockOffset(r runfile.Result, source string) float64 {
 	s := r.Plan.Survey
 	if s == nil || s.Source != source || s.ClockOffsetMilliseconds == nil {
 		return 0
 	}
 	return float64(*s.ClockOffsetMilliseconds) / 1000
-}
-
-func addNodeCPU(into map[string][]chart.Point, a, b runfile.StorageSample, x, seconds float64) {
-	for _, n := range b.Nodes {
-		i := slices.IndexFunc(a.Nodes, func(o runfile.StorageNode) bool { return o.Name == n.Name })
-		if i < 0 {
-			continue
-		}
-		into[n.Name] = append(into[n.Name], chart.Point{X: x, Y: busyPercent(a.Nodes[i], n, seconds)})
-	}
 }
 
 // busyPercent between two readings of one node; not a number where the counters
@@ -128,8 +121,7 @@ func addTraffic(into map[string][]chart.Point, a, b runfile.StorageSample, x, se
 		if i < 0 {
 			continue
 		}
-		d, ok := moved(a.Paths[i].ReadBytes, p.ReadBytes, a.Paths[i].WriteBytes, p.WriteBytes)
-		if ok {
+		if d, ok := moved(a.Paths[i].ReadBytes, p.ReadBytes, a.Paths[i].WriteBytes, p.WriteBytes); ok {
 			sums[cmp.Or(p.Node, p.Address)] += d / seconds / 1e6
 		}
 	}

@@ -234,23 +234,21 @@ func engineText(r runfile.Result) string {
 
 // bounds are the first and last moment of all clients.
 func bounds(r runfile.Result) (from, to time.Time) {
+	extend := func(start, end time.Time) {
+		if !start.IsZero() && (from.IsZero() || start.Before(from)) {
+			from = start
+		}
+		if end.After(to) {
+			to = end
+		}
+	}
 	for _, c := range r.Clients {
 		for _, s := range c.Load.Spans {
-			from, to = extended(from, to, s.Start, s.End)
+			extend(s.Start, s.End)
 		}
 		for _, p := range c.Load.Repetitions {
-			from, to = extended(from, to, p.Start, p.End)
+			extend(p.Start, p.End)
 		}
-	}
-	return from, to
-}
-
-func extended(from, to, start, end time.Time) (first, last time.Time) {
-	if !start.IsZero() && (from.IsZero() || start.Before(from)) {
-		from = start
-	}
-	if end.After(to) {
-		to = end
 	}
 	return from, to
 }

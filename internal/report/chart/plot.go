@@ -70,7 +70,7 @@ func (p *plot) heading(n Panel, y float64) float64 {
 func (n Panel) axis(top, bottom, headroom float64) (scale, []float64) {
 	most := n.Max
 	if most == 0 {
-		most = highest(n.Lines) * headroom
+		most = Highest(n.Lines) * headroom
 		for _, l := range n.shownLimits() {
 			most = max(most, l.Value*1.1)
 		}
@@ -101,7 +101,7 @@ func (p *plot) grid(ys scale, ticks []float64, label func(float64) string) {
 func (n Panel) shownLimits() []Mark {
 	var out []Mark
 	for _, l := range n.Limits {
-		if l.Value > 0 && l.Value <= 3*highest(n.Lines) {
+		if l.Value > 0 && l.Value <= 3*Highest(n.Lines) {
 			out = append(out, l)
 		}
 	}

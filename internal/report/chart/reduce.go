@@ -81,8 +81,8 @@ func columnRuns(columns []column, from, to float64) [][3][]Point {
 	return out
 }
 
-// highest of all values that are numbers; 0 of none.
-func highest(lines []Line) float64 {
+// Highest is the highest of all values that are numbers; 0 of none.
+func Highest(lines []Line) float64 {
 	most := 0.0
 	for _, l := range lines {
 		for _, p := range l.Points {
