@@ -1,9 +1,7 @@
 package report
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/report/chart"
@@ -18,9 +16,9 @@ type course struct {
 	start    time.Time // of the first interval
 	interval float64   // seconds
 	slots    []slot
-	paths    []coursePath // in the order of their names
-	both     bool         // reads and writes
-	writes   bool         // writes alone
+	paths    map[string][]float64 // bytes in each interval by path; -1 is none told
+	both     bool                 // reads and writes
+	writes   bool                 // writes alone
 }
 
 // slot is one interval. Directions are added up over clients.
@@ -34,16 +32,10 @@ type slot struct {
 // ops is one direction of an interval.
 type ops struct{ bytes, count, latencySum, p99 float64 }
 
-// coursePath is the traffic of one path, bytes in each interval; -1 is none told.
-type coursePath struct {
-	name  string
-	bytes []float64
-}
-
 // courseOf puts the samples of all clients on one axis. Each client keeps its own
 // phase, as in stats.MergeSeries.
 func courseOf(r runfile.Result) *course {
-	c := &course{interval: 1}
+	c := &course{interval: 1, paths: map[string][]float64{}}
 	first := time.Time{}
 	for _, cl := range r.Clients {
 		c.interval = max(c.interval, float64(cl.Load.SampleSeconds))
@@ -54,19 +46,14 @@ func courseOf(r runfile.Result) *course {
 		}
 	}
 	c.start = first.Add(-time.Duration(c.interval * float64(time.Second)))
-	paths := map[string][]float64{}
 	for _, cl := range r.Clients {
-		c.add(cl, first, paths)
+		c.add(cl, first)
 	}
-	for name, bytes := range paths {
-		c.paths = append(c.paths, coursePath{name, bytes})
-	}
-	slices.SortFunc(c.paths, func(a, b coursePath) int { return cmp.Compare(a.name, b.name) })
 	c.trim()
 	return c
 }
 
-func (c *course) add(cl runfile.ClientResult, first time.Time, paths map[string][]float64) {
+func (c *course) add(cl runfile.ClientResult, first time.Time) {
 	samples, names := cl.Load.Samples, channelNames(cl)
 	if len(samples) == 0 {
 		return
@@ -87,10 +74,10 @@ func (c *course) add(cl runfile.ClientResult, first time.Time, paths map[string]
 			if name == "" {
 				continue
 			}
-			for len(paths[name]) <= i {
-				paths[name] = append(paths[name], -1)
+			for len(c.paths[name]) <= i {
+				c.paths[name] = append(c.paths[name], -1)
 			}
-			paths[name][i] = max(paths[name][i], 0) + float64(p.BytesRead) + float64(p.BytesWritten)
+			c.paths[name][i] = max(c.paths[name][i], 0) + float64(p.BytesRead) + float64(p.BytesWritten)
 		}
 	}
 }

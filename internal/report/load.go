@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -60,25 +61,15 @@ func stepTable(levels []judge.StepSummary, axis string) *doc.Table {
 		cells := latencyCells(total.Latency)
 		row := t.Row(fmt.Sprint(l.Users), Rate(total.BytesPerSecond), fmt.Sprint(total.OperationsPerSecond),
 			cells[0], cells[3], percentText(l.WirePermille), mark)
-		row.Cells[0].Short = levelName(l)
+		row.Cells[0].Short = cmp.Or(map[string]string{
+			runfile.StepUsers:      Count(int(l.Users), "user"),
+			runfile.StepSmallReads: fmt.Sprintf("%d small", l.Users),
+			runfile.StepLargeReads: fmt.Sprintf("%d large", l.Users),
+		}[l.Kind], l.Kind) // in ten columns
 		row.Cells[5].Short = strings.TrimSuffix(row.Cells[5].Text, " %")
 		row.Bar, row.Mark = new(float64(total.BytesPerSecond)/float64(most)), mark
 	}
 	return t
-}
-
-// levelName is a level in ten columns.
-func levelName(s judge.StepSummary) string {
-	switch s.Kind {
-	case runfile.StepUsers:
-		return Count(int(s.Users), "user")
-	case runfile.StepSmallReads:
-		return fmt.Sprintf("%d small", s.Users)
-	case runfile.StepLargeReads:
-		return fmt.Sprintf("%d large", s.Users)
-	default:
-		return s.Kind
-	}
 }
 
 func stepFigure(r runfile.Result, j judge.Judgement, levels []judge.StepSummary, axis string) doc.Block {

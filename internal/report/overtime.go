@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -174,34 +175,25 @@ func latencyText(us float64) string {
 	return chart.Microseconds(us)
 }
 
-// maxStrips is how many paths or nodes are drawn; tables hold all.
-const maxStrips = 12
-
-const stripHeight = 48.0
-
 // pathSection is what each path carried, over time and in all.
 func pathSection(r runfile.Result, j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "paths", Title: "Paths"}
 	if j.Database != nil {
 		return s // its paths are shown with the database
 	}
-	c := courseOf(r)
-	if len(c.paths) > 0 && len(c.slots) > 1 {
-		t := chart.Timeline{Bands: c.bands(bandNames(r)), To: c.end()}
-		for _, p := range c.paths[:min(len(c.paths), maxStrips)] {
-			l := chart.Line{Name: p.name}
-			for i, b := range p.bytes {
-				y := math.NaN()
-				if b >= 0 && c.slots[i].clients > 0 {
-					y = b / c.interval / 1e6
-				}
-				l.Points = append(l.Points, chart.Point{X: (float64(i) + .5) * c.interval, Y: y})
+	c, rates := courseOf(r), map[string][]chart.Point{}
+	for name, bytes := range c.paths {
+		for i, b := range bytes {
+			y := math.NaN()
+			if b >= 0 && c.slots[i].clients > 0 {
+				y = b / c.interval / 1e6
 			}
-			t.Panels = append(t.Panels, chart.Panel{
-				Title: p.name + ", MB/s", Unit: "MB/s", Height: stripHeight, Lines: []chart.Line{l},
-			})
+			rates[name] = append(rates[name], chart.Point{X: (float64(i) + .5) * c.interval, Y: y})
 		}
-		oneScale(t.Panels)
+	}
+	if panels := strips(rates, ", MB/s", "MB/s"); len(panels) > 0 && len(c.slots) > 1 {
+		oneScale(panels)
+		t := chart.Timeline{Panels: panels, Bands: c.bands(bandNames(r)), To: c.end()}
 		s.Add(doc.Block{Figure: &doc.Figure{
 			ID: "paths", Title: "Throughput of each path over time", Draw: t.SVG,
 			Description: "One strip for each path, all of one scale, on the time axis of the figure above.",
@@ -212,8 +204,20 @@ func pathSection(r runfile.Result, j judge.Judgement) doc.Section {
 	return s
 }
 
-// headroom is the end of an axis above the highest value.
-func headroom(highest float64) float64 { return max(highest*1.05, 1e-6) }
+// strips makes a small panel of each path or node, of not too many; tables hold all.
+func strips(all map[string][]chart.Point, what, unit string) []chart.Panel {
+	const most = 12
+	var out []chart.Panel
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		known := slices.ContainsFunc(all[name], func(p chart.Point) bool { return !math.IsNaN(p.Y) })
+		if known && len(out) < most {
+			out = append(out, chart.Panel{
+				Title: name + what, Unit: unit, Height: 48, Lines: []chart.Line{{Name: name, Points: all[name]}},
+			})
+		}
+	}
+	return out
+}
 
 // oneScale gives all panels the scale of the highest.
 func oneScale(panels []chart.Panel) {
@@ -222,7 +226,7 @@ func oneScale(panels []chart.Panel) {
 		most = max(most, chart.Highest(p.Lines))
 	}
 	for i := range panels {
-		panels[i].Max = headroom(most)
+		panels[i].Max = max(most*1.05, 1e-6)
 	}
 }
 

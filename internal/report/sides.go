@@ -129,29 +129,23 @@ func overlaySection(a, b Side) doc.Section {
 	if len(curves) == 2 {
 		s.Add(percentileFigure("Latency by percentile of both sides", curves, "The lower line is the faster one."))
 	}
-	if t := throughputOf(a, b); len(t.Panels) == 2 {
+	var t chart.Timeline
+	for _, side := range []Side{a, b} {
+		if c := courseOf(side.Result); len(c.slots) > 1 {
+			t.To = max(t.To, c.end())
+			t.Panels = append(t.Panels, chart.Panel{
+				Title: side.name() + ": throughput, MB/s", Unit: "MB/s", Height: 110,
+				Lines: []chart.Line{c.line("both directions",
+					func(s slot) float64 { return (s.read.bytes + s.write.bytes) / c.interval / 1e6 })},
+			})
+		}
+	}
+	if len(t.Panels) == 2 {
+		oneScale(t.Panels)
 		s.Add(doc.Block{Figure: &doc.Figure{
 			ID: "time", Title: "Throughput over time of both sides", Description: "One panel for each side, of one scale.",
 			Draw: t.SVG, Caption: "One panel for each, of one scale. Shaded: warm-up.",
 		}})
 	}
 	return s
-}
-
-func throughputOf(a, b Side) chart.Timeline {
-	var t chart.Timeline
-	for _, side := range []Side{a, b} {
-		c := courseOf(side.Result)
-		if len(c.slots) < 2 {
-			continue
-		}
-		t.To = max(t.To, c.end())
-		t.Panels = append(t.Panels, chart.Panel{
-			Title: side.name() + ": throughput, MB/s", Unit: "MB/s", Height: 110,
-			Lines: []chart.Line{c.line("both directions",
-				func(s slot) float64 { return (s.read.bytes + s.write.bytes) / c.interval / 1e6 })},
-		})
-	}
-	oneScale(t.Panels)
-	return t
 }

@@ -54,11 +54,12 @@ func storagePanels(r runfile.Result, c *course) []chart.Panel {
 			addTraffic(traffic, a, b, x, seconds)
 		}
 	}
-	most := 0.0
-	for name, points := range traffic {
-		most = max(most, chart.Highest([]chart.Line{{Name: name, Points: points}}))
+	busy, moved := strips(cpu, ": CPU, %", "%"), strips(traffic, ": MB/s", "MB/s")
+	for i := range busy {
+		busy[i].Max = 100
 	}
-	return append(strips(cpu, "CPU, %", "%", 100), strips(traffic, "MB/s", "MB/s", headroom(most))...)
+	oneScale(moved)
+	return append(busy, moved...)
 }
 
 // storageSamples are those of each source, of the client that has most of them:
@@ -146,21 +147,6 @@ func moved(readBefore, read, writeBefore, write *int64) (bytes float64, ok bool)
 		bytes, ok = bytes+float64(*d[1]-*d[0]), true
 	}
 	return bytes, ok
-}
-
-// strips makes a panel of each node.
-func strips(all map[string][]chart.Point, what, unit string, top float64) []chart.Panel {
-	var out []chart.Panel
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		known := slices.ContainsFunc(all[name], func(p chart.Point) bool { return !math.IsNaN(p.Y) })
-		if known && len(out) < maxStrips {
-			out = append(out, chart.Panel{
-				Title: name + ": " + what, Unit: unit, Height: stripHeight, Max: top,
-				Lines: []chart.Line{{Name: name, Points: all[name]}},
-			})
-		}
-	}
-	return out
 }
 
 func nodeTable(nodes []judge.StorageNode) *doc.Table {

@@ -19,9 +19,20 @@ func WhatRan(r runfile.Result, j judge.Judgement) string {
 	var parts []string
 	switch {
 	case w.Raw != nil:
-		parts = rawParts(*w.Raw)
+		parts = []string{
+			fmt.Sprintf("%s %s", w.Raw.Pattern, BinarySize(w.Raw.BlockSizeBytes)),
+			fmt.Sprintf("files %s x %d jobs x depth %d", BinarySize(w.Raw.FileSizeBytes), w.Raw.Jobs, w.Raw.Depth),
+		}
+		if w.Raw.OperationsPerSecond > 0 {
+			parts = append(parts, fmt.Sprintf("paced at %d/s", w.Raw.OperationsPerSecond))
+		}
 	case w.Calibrate != nil:
-		parts = calibrateParts(*w.Calibrate, r.Plan.Database)
+		c, name := *w.Calibrate, "calibrate, native engine"
+		if r.Plan.Database != nil {
+			name = "CALIBRATE_IO"
+		}
+		parts = []string{name, Count(int(c.PhysicalDisks), "disk"), fmt.Sprintf("at most %d ms", c.MaxLatencyMilliseconds)}
+		parts = append(parts, filesPart(c.Files)...)
 	case w.SLOB != nil:
 		parts = slobParts(*w.SLOB, r.Plan.Database)
 	}
@@ -34,26 +45,6 @@ func WhatRan(r runfile.Result, j judge.Judgement) string {
 		each = Count(int(r.Plan.Schedule.Repetitions), "run") // Oracle takes as long as it wants
 	}
 	return strings.Join(doc.Whole(append(parts, on, Count(int(r.Plan.Clients), "client"), each)), ", ")
-}
-
-func rawParts(raw runfile.Raw) []string {
-	parts := []string{
-		fmt.Sprintf("%s %s", raw.Pattern, BinarySize(raw.BlockSizeBytes)),
-		fmt.Sprintf("files %s x %d jobs x depth %d", BinarySize(raw.FileSizeBytes), raw.Jobs, raw.Depth),
-	}
-	if raw.OperationsPerSecond > 0 {
-		parts = append(parts, fmt.Sprintf("paced at %d/s", raw.OperationsPerSecond))
-	}
-	return parts
-}
-
-func calibrateParts(c runfile.Calibrate, d *runfile.Database) []string {
-	name := "calibrate, native engine"
-	if d != nil {
-		name = "CALIBRATE_IO"
-	}
-	parts := []string{name, Count(int(c.PhysicalDisks), "disk"), fmt.Sprintf("at most %d ms", c.MaxLatencyMilliseconds)}
-	return append(parts, filesPart(c.Files)...)
 }
 
 func slobParts(s runfile.SLOB, d *runfile.Database) []string {
@@ -159,12 +150,19 @@ func costParts(s judge.Summary, whose, limit, machine string) []string {
 
 func storageText(r runfile.Result) string {
 	var lines []string
-	if s := r.Plan.Survey; s != nil {
-		lines = append(lines, s.Array, volumeText(s.Volume))
-	} else {
+	if s := r.Plan.Survey; s == nil {
 		for _, s := range r.Plan.Collect.Sources {
 			lines = append(lines, strings.TrimSpace(s.Name+" ("+s.Kind+")"))
 		}
+	} else if lines = append(lines, s.Array); s.Volume != nil {
+		volume := "volume " + s.Volume.Name
+		if a := s.Volume.Aggregate; a != "" {
+			volume += ", aggregate " + a
+		}
+		if n := s.Volume.Node; n != "" {
+			volume += ", owned by " + n
+		}
+		lines = append(lines, volume)
 	}
 	lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" })
 	e := r.Plan.Engine
@@ -172,20 +170,6 @@ func storageText(r runfile.Result) string {
 		lines = append(lines, at)
 	}
 	return strings.Join(lines, "\n")
-}
-
-func volumeText(v *runfile.SurveyVolume) string {
-	if v == nil {
-		return ""
-	}
-	parts := []string{"volume " + v.Name}
-	if v.Aggregate != "" {
-		parts = append(parts, "aggregate "+v.Aggregate)
-	}
-	if v.Node != "" {
-		parts = append(parts, "owned by "+v.Node)
-	}
-	return strings.Join(parts, ", ")
 }
 
 func pathsText(j judge.Judgement) string {
