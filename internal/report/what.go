@@ -150,11 +150,15 @@ func costParts(s judge.Summary, whose, limit, machine string) []string {
 
 func storageText(r runfile.Result) string {
 	var lines []string
-	if s := r.Plan.Survey; s == nil {
+	s := r.Plan.Survey
+	if s == nil {
 		for _, s := range r.Plan.Collect.Sources {
 			lines = append(lines, strings.TrimSpace(s.Name+" ("+s.Kind+")"))
 		}
-	} else if lines = append(lines, s.Array); s.Volume != nil {
+	} else {
+		lines = append(lines, s.Array)
+	}
+	if s != nil && s.Volume != nil {
 		volume := "volume " + s.Volume.Name
 		if a := s.Volume.Aggregate; a != "" {
 			volume += ", aggregate " + a

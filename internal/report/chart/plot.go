@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -21,6 +22,11 @@ type Line struct {
 	Name   string
 	Points []Point
 }
+
+// Point is one value of a line. A Y that is not a number is a gap.
+type Point struct{ X, Y float64 }
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // Mark is a value with a name, such as a limit or a percentile.
 type Mark struct {
@@ -148,4 +154,33 @@ func (p *plot) through(points []Point, ys scale) string {
 		b.WriteString(num(p.x.at(pt.X)) + " " + num(ys.at(pt.Y)))
 	}
 	return b.String()
+}
+
+// runs are the parts of points without a gap.
+func runs(points []Point) [][]Point {
+	var out [][]Point
+	begin := 0
+	for i := range len(points) + 1 {
+		if i < len(points) && finite(points[i].Y) {
+			continue
+		}
+		if i > begin {
+			out = append(out, points[begin:i])
+		}
+		begin = i + 1
+	}
+	return out
+}
+
+// Highest is the highest of all values that are numbers; 0 of none.
+func Highest(lines []Line) float64 {
+	most := 0.0
+	for _, l := range lines {
+		for _, p := range l.Points {
+			if finite(p.Y) {
+				most = max(most, p.Y)
+			}
+		}
+	}
+	return most
 }

@@ -97,6 +97,64 @@ func (t Timeline) series(p *plot, l Line, i int, ys scale) {
 	p.path(p.polyline(means, ys), lineClass(i), "")
 }
 
+// column is what all points of one pixel column come to.
+type column struct {
+	count          int
+	low, high, sum float64
+	gap            bool // something is missing here
+}
+
+func (c column) mean() float64 { return c.sum / float64(c.count) }
+
+// reduce puts points into n columns between two ends and keeps the lowest and the
+// highest of each, so that a dip of one second is seen in a picture of an hour.
+func reduce(points []Point, from, to float64, n int) []column {
+	columns := make([]column, n)
+	for _, p := range points {
+		i := int((p.X - from) / (to - from) * float64(n))
+		if i == n && p.X <= to {
+			i = n - 1
+		}
+		if i < 0 || i >= n || math.IsNaN(p.X) {
+			continue
+		}
+		c := &columns[i]
+		switch {
+		case !finite(p.Y):
+			c.gap = true
+		case c.count == 0:
+			*c = column{count: 1, low: p.Y, high: p.Y, sum: p.Y, gap: c.gap}
+		default:
+			c.count++
+			c.sum += p.Y
+			c.low, c.high = min(c.low, p.Y), max(c.high, p.Y)
+		}
+	}
+	return columns
+}
+
+// columnRuns are the parts of columns without a gap, as mean, lowest and highest
+// at the middle of each column.
+func columnRuns(columns []column, from, to float64) [][3][]Point {
+	var out [][3][]Point
+	open := false
+	for i, c := range columns {
+		if c.count == 0 {
+			open = open && !c.gap
+			continue
+		}
+		if !open {
+			out, open = append(out, [3][]Point{}), true
+		}
+		x := from + (float64(i)+.5)/float64(len(columns))*(to-from)
+		for k, y := range []float64{c.mean(), c.low, c.high} {
+			part := &out[len(out)-1][k]
+			*part = append(*part, Point{x, y})
+		}
+	}
+	return out
+}
+
 // tooltips are invisible columns with what each line did in them.
 func (t Timeline) tooltips(p *plot, n Panel, top float64) {
 	const columns = 60
