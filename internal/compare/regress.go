@@ -139,11 +139,7 @@ const medianOfNormal = 1.2533
 // newNoise takes the floor from the history, or with fewer than two runs in it
 // from the spread within the two runs that are compared.
 func newNoise(history []runfile.SuiteRun, lines []Line, s runfile.SuiteSignificance) noise {
-	tests := 1.0
-	if s.Correction != correctionNone {
-		tests = max(1, float64(len(lines)))
-	}
-	z := -stats.NormalQuantile(alpha(s) / tests)
+	z := -stats.NormalQuantile(alpha(s) / float64(tests(len(lines), s)))
 	n := noise{typical: map[lineKey]float64{}, metric: map[string]float64{}}
 	distances := distancesOf(history, orDefault(s.Metrics))
 	if len(distances) == 0 {

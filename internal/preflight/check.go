@@ -8,6 +8,8 @@ package preflight
 import (
 	"cmp"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -96,19 +98,13 @@ func (in Input) svm() string {
 	return cmp.Or(name, "<svm>")
 }
 
+func (in Input) survey() runfile.Survey { return ptr.Deref(in.Target.Survey, runfile.Survey{}) }
+
 func (in Input) volume() runfile.SurveyVolume {
-	if s := in.Target.Survey; s != nil && s.Volume != nil {
-		return *s.Volume
-	}
-	return runfile.SurveyVolume{}
+	return ptr.Deref(in.survey().Volume, runfile.SurveyVolume{})
 }
 
-func (in Input) nfs() runfile.NFSService {
-	if s := in.Target.Survey; s != nil && s.NFS != nil {
-		return *s.NFS
-	}
-	return runfile.NFSService{}
-}
+func (in Input) nfs() runfile.NFSService { return ptr.Deref(in.survey().NFS, runfile.NFSService{}) }
 
 func (in Input) version() v1alpha1.NFSVersion {
 	return cmp.Or(in.Benchmark.Spec.Protocol.Version, v1alpha1.NFSv3)

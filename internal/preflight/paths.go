@@ -14,8 +14,8 @@ import (
 // the servers of an export, for a typing error there measures another array.
 // Names cannot be judged here.
 func unknownLIF(in Input) string {
-	s := in.Target.Survey
-	if s == nil || len(s.LIFs) == 0 {
+	s := in.survey()
+	if len(s.LIFs) == 0 {
 		return ""
 	}
 	type use struct{ field, address string }

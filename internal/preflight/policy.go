@@ -21,8 +21,8 @@ import (
 // names and netgroups cannot be looked up from here, so a rule with one may
 // admit the client, and passes.
 func exportPolicy(in Input) string {
-	s := in.Target.Survey
-	if s == nil || len(s.Rules) == 0 || automatic(in) {
+	s := in.survey()
+	if len(s.Rules) == 0 || automatic(in) {
 		return ""
 	}
 	rules := slices.SortedStableFunc(slices.Values(s.Rules),

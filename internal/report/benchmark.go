@@ -114,6 +114,13 @@ func findingsCard(all []judge.Finding) doc.Card {
 	counts := map[judge.Severity]int{}
 	for _, f := range all {
 		counts[f.Severity]++
+		if !slices.ContainsFunc(c.List, func(c doc.Chip) bool { return c.Text == string(f.Code) }) {
+			c.List = append(c.List, doc.Chip{Text: string(f.Code), Tone: severityTone(f.Severity)})
+		}
+	}
+	const shown = 4
+	if more := len(c.List) - shown; more > 0 {
+		c.List = append(c.List[:shown], doc.Chip{Text: fmt.Sprintf("%d more", more), Tone: doc.None})
 	}
 	var parts []string
 	for _, k := range []struct {
@@ -128,24 +135,7 @@ func findingsCard(all []judge.Finding) doc.Card {
 	if len(parts) > 1 {
 		c.Text = "and " + strings.Join(parts[1:], ", ")
 	}
-	c.List = codeChips(all)
 	return c
-}
-
-// codeChips name the gravest codes, each once.
-func codeChips(all []judge.Finding) []doc.Chip {
-	var chips []doc.Chip
-	for _, f := range all {
-		known := slices.ContainsFunc(chips, func(c doc.Chip) bool { return c.Text == string(f.Code) })
-		if !known {
-			chips = append(chips, doc.Chip{Text: string(f.Code), Tone: severityTone(f.Severity)})
-		}
-	}
-	const shown = 4
-	if more := len(chips) - shown; more > 0 {
-		chips = append(chips[:shown], doc.Chip{Text: fmt.Sprintf("%d more", more), Tone: doc.None})
-	}
-	return chips
 }
 
 func severityTone(s judge.Severity) doc.Tone {

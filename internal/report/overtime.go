@@ -69,9 +69,20 @@ func loadPanels(c *course, j judge.Judgement) []chart.Panel {
 		title string
 		lines []chart.Line
 	}{{"Latency, mean", mean}, {"Latency, 99th percentile", p99}} {
-		if panel, ok := latencyPanel(p.title, p.lines); ok {
-			panels = append(panels, panel)
+		most := chart.Highest(p.lines)
+		if most == 0 {
+			continue
 		}
+		unit := "µs"
+		if most >= 2000 {
+			unit = "ms"
+			for _, l := range p.lines {
+				for i := range l.Points {
+					l.Points[i].Y /= 1000
+				}
+			}
+		}
+		panels = append(panels, chart.Panel{Title: p.title + ", " + unit, Unit: unit, Height: 100, Lines: p.lines})
 	}
 	return panels
 }
@@ -82,24 +93,6 @@ func positive(v float64) float64 {
 		return v
 	}
 	return math.NaN()
-}
-
-// latencyPanel scales microseconds to the unit that fits.
-func latencyPanel(title string, lines []chart.Line) (chart.Panel, bool) {
-	most := chart.Highest(lines)
-	if most == 0 {
-		return chart.Panel{}, false
-	}
-	unit, by := "µs", 1.0
-	if most >= 2000 {
-		unit, by = "ms", 1000
-	}
-	for _, l := range lines {
-		for i := range l.Points {
-			l.Points[i].Y /= by
-		}
-	}
-	return chart.Panel{Title: title + ", " + unit, Unit: unit, Height: 100, Lines: lines}, true
 }
 
 func wireMark(bytesPerSecond int64) chart.Mark {

@@ -237,9 +237,8 @@ func orderSection(run runfile.SuiteRun) doc.Section {
 		}
 		title := MetricName(metric) + ": distance from the median of the cell, %"
 		s.Add(doc.Block{Figure: &doc.Figure{
-			ID: fmt.Sprintf("order-%d", i), Title: title, Description: fmt.Sprintf("%d values by their position.",
-				len(o.Points)),
-			Draw: func(f chart.Frame) string { return o.SVG(f, title) },
+			ID: fmt.Sprintf("order-%d", i), Title: title, Draw: func(f chart.Frame) string { return o.SVG(f, title) },
+			Description: fmt.Sprintf("%d values by their position.", len(o.Points)),
 		}})
 	}
 	return s
@@ -277,9 +276,6 @@ func orderOf(run runfile.SuiteRun, metric string) chart.Order {
 	return o
 }
 
-// maxCurves is how many lines can be told apart.
-const maxCurves = 4
-
 // curveSection draws a metric against the levels of load: the steps of the
 // benchmarks, or an axis of numbers.
 func curveSection(run runfile.SuiteRun, t compare.Table) doc.Section {
@@ -288,9 +284,10 @@ func curveSection(run runfile.SuiteRun, t compare.Table) doc.Section {
 	if len(levels) < 3 {
 		return s
 	}
+	const most = 4 // lines can be told apart
 	f := chart.Steps{Levels: levels, Axis: axis, Knee: -1}
 	for _, metric := range orderMetrics(run) {
-		if p := curvePanel(t, metric, len(levels), place); len(p.Lines) > 0 && len(p.Lines) <= maxCurves {
+		if p := curvePanel(t, metric, len(levels), place); len(p.Lines) > 0 && len(p.Lines) <= most {
 			f.Panels = append(f.Panels, p)
 		}
 	}
@@ -323,10 +320,8 @@ func curvePanel(t compare.Table, metric string, levels int, place func(compare.C
 		i := slices.IndexFunc(p.Lines, func(l chart.StepLine) bool { return l.Name == name })
 		if i < 0 {
 			i = len(p.Lines)
-			p.Lines = append(p.Lines, chart.StepLine{
-				Name:   name,
-				Values: slices.Repeat([]chart.Spread{{Value: math.NaN()}}, levels),
-			})
+			gaps := slices.Repeat([]chart.Spread{{Value: math.NaN()}}, levels)
+			p.Lines = append(p.Lines, chart.StepLine{Name: name, Values: gaps})
 		}
 		p.Lines[i].Values[at] = chart.Spread{Value: c.Median / by, Low: c.Minimum / by, High: c.Maximum / by}
 	}

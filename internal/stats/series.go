@@ -77,17 +77,15 @@ func (p *Point) add(s Sample, interval time.Duration) {
 	}
 }
 
-func earliest(clients [][]Sample) (time.Time, bool) {
-	var t time.Time
-	found := false
+func earliest(clients [][]Sample) (first time.Time, found bool) {
 	for _, samples := range clients {
 		for _, s := range samples {
-			if !found || s.Time.Before(t) {
-				t, found = s.Time, true
+			if !found || s.Time.Before(first) {
+				first, found = s.Time, true
 			}
 		}
 	}
-	return t, found
+	return first, found
 }
 
 func intervals(d, interval time.Duration) int {
