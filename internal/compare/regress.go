@@ -49,13 +49,10 @@ func Regress(run, accepted runfile.SuiteRun, history []runfile.SuiteRun, s runfi
 
 // againstAccepted are the lines of each cell that both runs have.
 func (f *finder) againstAccepted(run, accepted runfile.SuiteRun, s runfile.SuiteSignificance) []Line {
-	before := map[string]*series{}
-	for _, c := range allSeries(accepted) {
-		before[c.name] = c
-	}
 	var pairs []pairing
 	var alone []string
-	now := allSeries(run)
+	_, before := allSeries(accepted)
+	now, _ := allSeries(run)
 	for _, c := range now {
 		if base, ok := before[c.name]; ok {
 			pairs = append(pairs, pairing{base: base, candidate: c, SuiteSignificance: s})
@@ -71,18 +68,14 @@ func (f *finder) againstAccepted(run, accepted runfile.SuiteRun, s runfile.Suite
 func (l *Line) changed() bool { return l.Outcome == Worse || l.Outcome == Better }
 
 func (r Regression) sentence(lines []Line, floors noise) string {
-	var worse, better []string
+	texts := map[string][]string{} // by outcome, worst first
 	for i := range r.Changes {
 		l := &r.Changes[i]
 		floor, _ := floors.of(l)
-		text := fmt.Sprintf("%s %s by %s (noise floor %s)", Label(l.Cell, l.Step), l.Metric, percent(math.Abs(*l.Shift)),
-			percent(floor))
-		if l.Outcome == Worse {
-			worse = append(worse, text)
-		} else {
-			better = append(better, text)
-		}
+		texts[l.Outcome] = append(texts[l.Outcome], fmt.Sprintf("%s %s by %s (noise floor %s)", Label(l.Cell, l.Step),
+			l.Metric, percent(math.Abs(*l.Shift)), percent(floor)))
 	}
+	worse, better := texts[Worse], texts[Better]
 	named := worse
 	if len(worse) == 0 {
 		named = better
@@ -180,7 +173,8 @@ func distancesOf(history []runfile.SuiteRun, metrics []string) map[lineKey][]flo
 	slices.SortStableFunc(ordered, func(a, b runfile.SuiteRun) int { return a.Started.Compare(b.Started) })
 	before, distances := map[lineKey]float64{}, map[lineKey][]float64{}
 	for _, run := range ordered {
-		for _, s := range allSeries(run) {
+		all, _ := allSeries(run)
+		for _, s := range all {
 			for _, c := range s.cells(metrics) {
 				k := lineKey{c.Cell, c.Step, c.Metric}
 				if m, ok := before[k]; ok && finite(1/m) {

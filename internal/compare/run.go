@@ -12,7 +12,7 @@ import (
 func Run(run runfile.SuiteRun) Table {
 	f := &finder{}
 	f.results(run)
-	all := allSeries(run)
+	all, byName := allSeries(run)
 	metrics := suiteMetrics(run.Settings)
 	var t Table
 	for _, s := range all {
@@ -20,7 +20,7 @@ func Run(run runfile.SuiteRun) Table {
 	}
 	f.cells(all)
 	if c := run.Settings.Compare; c != nil {
-		t.Comparisons = f.comparisons(run, all, *c)
+		t.Comparisons = f.comparisons(run, all, byName, *c)
 	}
 	f.saturated(t)
 	t.Findings = f.findings
@@ -39,11 +39,9 @@ func suiteMetrics(s runfile.SuiteSettings) []string {
 	}
 }
 
-func (f *finder) comparisons(run runfile.SuiteRun, all []*series, c runfile.SuiteCompare) []Line {
-	byName := map[string]*series{}
-	for _, s := range all {
-		byName[s.name] = s
-	}
+func (f *finder) comparisons(
+	run runfile.SuiteRun, all []*series, byName map[string]*series, c runfile.SuiteCompare,
+) []Line {
 	var pairs []pairing
 	baselines, alone := baselinesOf(run.Cells, c.Baseline)
 	for _, s := range all {

@@ -76,10 +76,10 @@ func (s *series) saturated(step string) bool {
 	return len(wire) > 0 && wire[len(wire)/2] >= saturatedPercent
 }
 
-// allSeries are the cells of a run, in their order, of the results that count.
-func allSeries(run runfile.SuiteRun) []*series {
-	byName := map[string]*series{}
-	list := make([]*series, 0, len(run.Cells))
+// allSeries are the cells of a run, in their order and by name, of the results that
+// count.
+func allSeries(run runfile.SuiteRun) (list []*series, byName map[string]*series) {
+	byName = map[string]*series{}
 	for _, c := range run.Cells {
 		if byName[c.Name] == nil {
 			byName[c.Name] = newSeries(c.Name)
@@ -91,7 +91,7 @@ func allSeries(run runfile.SuiteRun) []*series {
 			s.add(r.Repetition, r.Points)
 		}
 	}
-	return list
+	return list, byName
 }
 
 // counted are the results that succeeded and are not invalid, by position; of

@@ -116,10 +116,7 @@ func latencyFacts(s judge.Summary) []doc.Fact {
 		if d.WirePermille != nil {
 			parts = append(parts, Tenths(*d.WirePermille)+" % of the wire")
 		}
-		for i := range parts {
-			parts[i] = doc.Together(parts[i])
-		}
-		return doc.Fact{Label: name, Text: strings.Join(append(parts, percentiles(d.Latency)), "  ")}
+		return doc.Fact{Label: name, Text: strings.Join(append(doc.Whole(parts), percentiles(d.Latency)), "  ")}
 	}
 	return []doc.Fact{fact("read", s.Read), fact("write", s.Write)}
 }

@@ -30,8 +30,6 @@ const (
 	glyph = 7.2
 )
 
-func (f Frame) narrow() bool { return f.Width < narrowWidth }
-
 // canvas collects the elements of one SVG.
 type canvas struct {
 	strings.Builder

@@ -27,7 +27,7 @@ type Forest struct {
 func (fo Forest) SVG(f Frame) string {
 	p := &plot{canvas: newCanvas(f)}
 	height := 24.0
-	if f.narrow() {
+	if f.Width < narrowWidth {
 		height = 40
 	}
 	const top, groupHeight = 20.0, 22.0
@@ -47,7 +47,7 @@ func (fo Forest) SVG(f Frame) string {
 	// One wild interval must not make all others a dot.
 	low, high = max(low, -300), min(max(high, low+.1), 300)
 	label, figure = min(label+12, f.Width*.3), min(figure+14, f.Width*.36)
-	if f.narrow() {
+	if f.Width < narrowWidth {
 		label, figure = 0, 0
 	}
 	var ticks []float64
