@@ -202,8 +202,8 @@ func (l *Line) outcome(least float64, s runfile.SuiteSignificance) string {
 // CheckRepetitions says, as an error with the arithmetic, when n repetitions in
 // each cell cannot make one of so many comparisons significant.
 func CheckRepetitions(n, comparisons int, s runfile.SuiteSignificance) error {
-	tests := tests(comparisons, s)
-	least := func(n int) float64 { return float64(tests) * stats.MinimumP(n, n) }
+	corrected := tests(comparisons, s)
+	least := func(n int) float64 { return float64(corrected) * stats.MinimumP(n, n) }
 	if n > 0 && least(n) < alpha(s) {
 		return nil
 	}
@@ -218,8 +218,8 @@ func CheckRepetitions(n, comparisons int, s runfile.SuiteSignificance) error {
 	arithmetic := fmt.Sprintf("the smallest two-sided p of the Mann-Whitney test is 2/C(%d,%d) = %s", 2*n, n,
 		short(stats.MinimumP(n, n)))
 	p, other := short(stats.MinimumP(more, more)), "or raise alpha"
-	if tests > 1 {
-		arithmetic += fmt.Sprintf(", and Holm's correction for %d comparisons makes it %s", tests, short(least(n)))
+	if corrected > 1 {
+		arithmetic += fmt.Sprintf(", and Holm's correction for %d comparisons makes it %s", corrected, short(least(n)))
 		p += ", corrected " + short(least(more))
 		other = "raise alpha, compare fewer metrics, or set correction None"
 	}

@@ -293,11 +293,13 @@ func imageTrouble(p *corev1.Pod, s corev1.ContainerStatus, w *corev1.ContainerSt
 	if s.Name == databaseContainer {
 		advice = "spec.database.container.image, the registry and spec.pods.imagePullSecrets"
 	}
-	// The kubelet may write the name of the image otherwise than the pod.
-	all := slices.Concat(p.Spec.InitContainers, p.Spec.Containers)
-	if slices.ContainsFunc(all, func(c corev1.Container) bool {
-		return c.Name == s.Name && strings.HasPrefix(c.Image, "container-registry.oracle.com/")
-	}) {
+	image := s.Image // as the kubelet writes it, perhaps not as the pod
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		if c.Name == s.Name {
+			image = c.Image
+		}
+	}
+	if strings.HasPrefix(image, "container-registry.oracle.com/") {
 		advice += "; Oracle's registry wants a login, and its terms accepted for this image"
 	}
 	return trouble(v1alpha1.ReasonImagePullFailed, fatal, "image %s cannot be pulled for container %s of pod %s: check "+

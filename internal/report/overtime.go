@@ -202,8 +202,8 @@ func strips(all map[string][]chart.Point, what, unit string) []chart.Panel {
 	const most = 12
 	var out []chart.Panel
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		known := slices.ContainsFunc(all[name], func(p chart.Point) bool { return !math.IsNaN(p.Y) })
-		if known && len(out) < most {
+		told := slices.ContainsFunc(all[name], func(p chart.Point) bool { return !math.IsNaN(p.Y) })
+		if told && len(out) < most {
 			out = append(out, chart.Panel{
 				Title: name + what, Unit: unit, Height: 48, Lines: []chart.Line{{Name: name, Points: all[name]}},
 			})

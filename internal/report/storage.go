@@ -54,12 +54,12 @@ func storagePanels(r runfile.Result, c *course) []chart.Panel {
 			addTraffic(traffic, a, b, x, seconds)
 		}
 	}
-	busy, moved := strips(cpu, ": CPU, %", "%"), strips(traffic, ": MB/s", "MB/s")
+	busy, carried := strips(cpu, ": CPU, %", "%"), strips(traffic, ": MB/s", "MB/s")
 	for i := range busy {
 		busy[i].Max = 100
 	}
-	oneScale(moved)
-	return append(busy, moved...)
+	oneScale(carried)
+	return append(busy, carried...)
 }
 
 // storageSamples are those of each source, of the client that has most of them:
