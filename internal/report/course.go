@@ -68,7 +68,10 @@ func (c *course) add(cl runfile.ClientResult, first time.Time) {
 		for len(c.slots) <= i {
 			c.slots = append(c.slots, slot{})
 		}
-		c.slots[i].add(s)
+		at := &c.slots[i]
+		at.clients, at.span, at.repetition = at.clients+1, s.Span, s.Repetition
+		at.read.add(s.Read)
+		at.write.add(s.Write)
 		for _, p := range s.Channels {
 			name := names[p.ID]
 			if name == "" {
@@ -80,13 +83,6 @@ func (c *course) add(cl runfile.ClientResult, first time.Time) {
 			c.paths[name][i] = max(c.paths[name][i], 0) + float64(p.BytesRead) + float64(p.BytesWritten)
 		}
 	}
-}
-
-func (s *slot) add(from runfile.LoadSample) {
-	s.clients++
-	s.span, s.repetition = from.Span, from.Repetition
-	s.read.add(from.Read)
-	s.write.add(from.Write)
 }
 
 func (o *ops) add(from *runfile.SampleOps) {

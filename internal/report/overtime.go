@@ -128,13 +128,22 @@ func bandNames(r runfile.Result) func(string, int32) string {
 func windowTable(c *course, r runfile.Result) *doc.Table {
 	t := &doc.Table{Columns: doc.Columns(2, 0, "Time", "Window", "Mean MB/s", "Lowest", "Highest", "Mean latency",
 		"Highest p99")}
-	name := bandNames(r)
-	for _, b := range c.bands(name) {
+	rate := func(bytes float64) string { return fmt.Sprintf("%.1f", bytes/c.interval/1e6) }
+	for _, b := range c.bands(bandNames(r)) {
 		from, to := int(math.Round(b.From/c.interval)), int(math.Round(b.To/c.interval))
 		parts := min(max((to-from)/10, 1), 12)
 		for k := range parts {
 			first, last := from+k*(to-from)/parts, from+(k+1)*(to-from)/parts
-			t.Row(c.part(first, last, b.Label)...)
+			low, high, bytes, sum, count, p99 := math.Inf(1), 0.0, 0.0, 0.0, 0.0, 0.0
+			for _, s := range c.slots[first:last] {
+				v := s.read.bytes + s.write.bytes
+				low, high, bytes = min(low, v), max(high, v), bytes+v
+				sum, count = sum+s.read.latencySum+s.write.latencySum, count+s.read.count+s.write.count
+				p99 = max(p99, s.read.p99, s.write.p99)
+			}
+			begin, end := float64(first)*c.interval, float64(last)*c.interval
+			t.Row(chart.Clock(begin)+" to "+chart.Clock(end), b.Label, rate(bytes/float64(last-first)), rate(low), rate(high),
+				latencyText(sum/count), latencyText(p99))
 		}
 		if len(t.Rows) > 150 {
 			t.Note = "The other windows are left out."
@@ -142,23 +151,6 @@ func windowTable(c *course, r runfile.Result) *doc.Table {
 		}
 	}
 	return t
-}
-
-// part is one row of windowTable.
-func (c *course) part(first, last int, name string) []string {
-	low, high, bytes, sum, count, p99 := math.Inf(1), 0.0, 0.0, 0.0, 0.0, 0.0
-	for _, s := range c.slots[first:last] {
-		v := s.read.bytes + s.write.bytes
-		low, high, bytes = min(low, v), max(high, v), bytes+v
-		sum, count = sum+s.read.latencySum+s.write.latencySum, count+s.read.count+s.write.count
-		p99 = max(p99, s.read.p99, s.write.p99)
-	}
-	n := float64(last-first) * c.interval
-	mega := func(v float64) string { return fmt.Sprintf("%.1f", v/c.interval/1e6) }
-	return []string{
-		chart.Clock(float64(first)*c.interval) + " to " + chart.Clock(float64(last)*c.interval), name,
-		fmt.Sprintf("%.1f", bytes/n/1e6), mega(low), mega(high), latencyText(sum / count), latencyText(p99),
-	}
 }
 
 func latencyText(us float64) string {

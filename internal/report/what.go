@@ -113,7 +113,13 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 	}
 	add(doc.HTMLOnly, "Protocol", upperFirst(protocol))
 	add(doc.HTMLOnly, "Storage", storageText(r))
-	add(doc.HTMLOnly, "Paths", pathsText(j))
+	var paths []string
+	if j.Summary != nil {
+		for _, p := range j.Summary.Paths {
+			paths = append(paths, pathName(p.Local, p.Path))
+		}
+	}
+	add(doc.HTMLOnly, "Paths", firstLines(paths))
 	add(doc.HTMLOnly, "Clients", clientsText(r))
 	add(doc.HTMLOnly, "Engine", engineText(r))
 	add(doc.HTMLOnly, "Wire limit", wireSentence)
@@ -178,17 +184,6 @@ func storageText(r runfile.Result) string {
 		lines = append(lines, at)
 	}
 	return strings.Join(lines, "\n")
-}
-
-func pathsText(j judge.Judgement) string {
-	if j.Summary == nil {
-		return ""
-	}
-	var lines []string
-	for _, p := range j.Summary.Paths {
-		lines = append(lines, pathName(p.Local, p.Path))
-	}
-	return firstLines(lines)
 }
 
 func clientsText(r runfile.Result) string {
