@@ -74,8 +74,8 @@ func stepTable(levels []judge.StepSummary, axis string) *doc.Table {
 
 func stepFigure(r runfile.Result, j judge.Judgement, levels []judge.StepSummary, axis string) doc.Block {
 	f := chart.Steps{Axis: axis, Knee: -1}
-	rate := chart.StepPanel{Title: "Throughput, MB/s", Unit: "MB/s", Lines: []chart.StepLine{{Name: "median"}}}
-	mean, p99 := chart.StepLine{Name: "mean"}, chart.StepLine{Name: "99th percentile"}
+	rate := chart.Panel{Title: "Throughput, MB/s", Unit: "MB/s"}
+	median, mean, p99 := chart.Line{Name: "median"}, chart.Line{Name: "mean"}, chart.Line{Name: "99th percentile"}
 	if j.Wire != nil {
 		rate.Limits = []chart.Mark{wireMark(j.Wire.ReadBytesPerSecond)}
 	}
@@ -84,9 +84,10 @@ func stepFigure(r runfile.Result, j judge.Judgement, levels []judge.StepSummary,
 	}
 	for i, l := range levels {
 		f.Levels = append(f.Levels, fmt.Sprint(l.Users))
+		x, v := float64(i), float64(l.Summary.Total.BytesPerSecond)/1e6
 		low, high := stepRange(r, l)
-		v := float64(l.Summary.Total.BytesPerSecond) / 1e6
-		rate.Lines[0].Values = append(rate.Lines[0].Values, chart.Spread{Value: v, Low: min(low, v), High: max(high, v)})
+		median.Points = append(median.Points, chart.Point{X: x, Y: v})
+		median.Ranges = append(median.Ranges, chart.Range{Low: min(low, v), High: max(high, v)})
 		m, p := math.NaN(), math.NaN()
 		if t := l.Summary.Total.Latency; t != nil {
 			m = float64(t.MeanMicroseconds) / 1000
@@ -94,13 +95,13 @@ func stepFigure(r runfile.Result, j judge.Judgement, levels []judge.StepSummary,
 				p = float64(t.P99Microseconds) / 1000
 			}
 		}
-		mean.Values = append(mean.Values, chart.Spread{Value: m, Low: m, High: m})
-		p99.Values = append(p99.Values, chart.Spread{Value: p, Low: p, High: p})
+		mean.Points, p99.Points = append(mean.Points, chart.Point{X: x, Y: m}), append(p99.Points, chart.Point{X: x, Y: p})
 		if l.Knee {
 			f.Knee = i
 		}
 	}
-	f.Panels = []chart.StepPanel{rate, {Title: "Latency, ms", Unit: "ms", Lines: []chart.StepLine{mean, p99}}}
+	rate.Lines = []chart.Line{median}
+	f.Panels = []chart.Panel{rate, {Title: "Latency, ms", Unit: "ms", Lines: []chart.Line{mean, p99}}}
 	caption := "Points are medians of the rounds, lines over them go from the lowest to the highest."
 	if f.Knee >= 0 {
 		caption += " Beyond the knee more load gives latency and hardly throughput."

@@ -301,7 +301,7 @@ func curveSection(run runfile.SuiteRun, t compare.Table) doc.Section {
 }
 
 // curvePanel is one line for each group of cells.
-func curvePanel(t compare.Table, metric string, levels int, place func(compare.Cell) (string, int)) chart.StepPanel {
+func curvePanel(t compare.Table, metric string, levels int, place func(compare.Cell) (string, int)) chart.Panel {
 	unit, by := "MB/s", 1e6
 	switch runfile.SuiteMetricUnit(metric) {
 	case "us":
@@ -311,19 +311,23 @@ func curvePanel(t compare.Table, metric string, levels int, place func(compare.C
 	case "1/s":
 		unit, by = "1/s", 1
 	}
-	p := chart.StepPanel{Title: MetricName(metric) + ", " + unit, Unit: unit}
+	p := chart.Panel{Title: MetricName(metric) + ", " + unit, Unit: unit}
 	for _, c := range t.Cells {
 		name, at := place(c)
 		if c.Metric != metric || at < 0 {
 			continue
 		}
-		i := slices.IndexFunc(p.Lines, func(l chart.StepLine) bool { return l.Name == name })
+		i := slices.IndexFunc(p.Lines, func(l chart.Line) bool { return l.Name == name })
 		if i < 0 {
 			i = len(p.Lines)
-			gaps := slices.Repeat([]chart.Spread{{Value: math.NaN()}}, levels)
-			p.Lines = append(p.Lines, chart.StepLine{Name: name, Values: gaps})
+			line := chart.Line{Name: name, Ranges: make([]chart.Range, levels)}
+			for x := range levels {
+				line.Points = append(line.Points, chart.Point{X: float64(x), Y: math.NaN()})
+			}
+			p.Lines = append(p.Lines, line)
 		}
-		p.Lines[i].Values[at] = chart.Spread{Value: c.Median / by, Low: c.Minimum / by, High: c.Maximum / by}
+		p.Lines[i].Points[at].Y = c.Median / by
+		p.Lines[i].Ranges[at] = chart.Range{Low: c.Minimum / by, High: c.Maximum / by}
 	}
 	return p
 }

@@ -21,7 +21,11 @@ type Panel struct {
 type Line struct {
 	Name   string
 	Points []Point
+	Ranges []Range // how far the repetitions behind each point of Steps lie apart; can be empty
 }
+
+// Range goes from the lowest to the highest.
+type Range struct{ Low, High float64 }
 
 // Point is one value of a line. A Y that is not a number is a gap.
 type Point struct{ X, Y float64 }
@@ -179,6 +183,11 @@ func Highest(lines []Line) float64 {
 		for _, p := range l.Points {
 			if finite(p.Y) {
 				most = max(most, p.Y)
+			}
+		}
+		for _, r := range l.Ranges {
+			if finite(r.High) {
+				most = max(most, r.High)
 			}
 		}
 	}

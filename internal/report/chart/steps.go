@@ -5,30 +5,14 @@ import (
 	"math"
 )
 
-// Steps is panels below each other over the same levels of load.
+// Steps is panels below each other over the same levels of load: X of a point is
+// the index of its level.
 type Steps struct {
 	Levels []string // in order, such as numbers of users
 	Axis   string   // what the levels are
-	Panels []StepPanel
+	Panels []Panel
 	Knee   int // index of the level at the knee; -1 = none
 }
-
-// StepPanel is one figure by level.
-type StepPanel struct {
-	Title, Unit string
-	Lines       []StepLine
-	Limits      []Mark
-}
-
-// StepLine is one line over the levels.
-type StepLine struct {
-	Name   string
-	Values []Spread // one for each level
-}
-
-// Spread is a value with how far the repetitions lie apart. A value that is not
-// a number is a gap; without repetitions Low and High are as Value.
-type Spread struct{ Value, Low, High float64 }
 
 // SVG draws the panels.
 func (s Steps) SVG(f Frame) string {
@@ -55,18 +39,11 @@ func (s Steps) SVG(f Frame) string {
 	return p.done(p.caption(y, s.Axis))
 }
 
-func (s Steps) panel(p *plot, n StepPanel, y float64) float64 {
-	panel := Panel{Title: n.Title, Limits: n.Limits, Height: 150}
-	for _, l := range n.Lines {
-		line := Line{Name: l.Name}
-		for i, v := range l.Values {
-			line.Points = append(line.Points, Point{float64(i), v.Value}, Point{float64(i), v.High})
-		}
-		panel.Lines = append(panel.Lines, line)
-	}
-	y = p.heading(panel, y)
-	bottom := y + panel.Height
-	ys, ticks := panel.axis(y, bottom, 1.05)
+func (s Steps) panel(p *plot, n Panel, y float64) float64 {
+	n.Height = 150
+	y = p.heading(n, y)
+	bottom := y + n.Height
+	ys, ticks := n.axis(y, bottom, 1.05)
 	p.grid(ys, ticks, tickText(ticks))
 	if s.Knee >= 0 && s.Knee < len(s.Levels) {
 		x := p.x.at(float64(s.Knee))
@@ -76,28 +53,25 @@ func (s Steps) panel(p *plot, n StepPanel, y float64) float64 {
 	for i, l := range n.Lines {
 		s.line(p, n.Unit, l, i, ys)
 	}
-	p.limits(panel, ys)
+	p.limits(n, ys)
 	return bottom
 }
 
-func (s Steps) line(p *plot, unit string, l StepLine, i int, ys scale) {
-	points := make([]Point, 0, len(l.Values))
-	for k, v := range l.Values {
-		points = append(points, Point{float64(k), v.Value})
-	}
-	p.path(p.polyline(runs(points), ys), lineClass(i), "")
-	for k, v := range l.Values {
-		if !finite(v.Value) || k >= len(s.Levels) {
+func (s Steps) line(p *plot, unit string, l Line, i int, ys scale) {
+	p.path(p.polyline(runs(l.Points), ys), lineClass(i), "")
+	for k, pt := range l.Points {
+		if !finite(pt.Y) || k >= len(s.Levels) {
 			continue
 		}
-		x := p.x.at(float64(k))
-		title := fmt.Sprintf("%s %s, %s: %s %s", s.Levels[k], s.Axis, l.Name, digits(v.Value), unit)
-		if v.High > v.Low {
-			title += fmt.Sprintf(" (%s to %s)", digits(v.Low), digits(v.High))
-			left, low, high := num(x-4), num(ys.at(v.Low)), num(ys.at(v.High))
+		x := p.x.at(pt.X)
+		title := fmt.Sprintf("%s %s, %s: %s %s", s.Levels[k], s.Axis, l.Name, digits(pt.Y), unit)
+		if k < len(l.Ranges) && l.Ranges[k].High > l.Ranges[k].Low {
+			r := l.Ranges[k]
+			title += fmt.Sprintf(" (%s to %s)", digits(r.Low), digits(r.High))
+			left, low, high := num(x-4), num(ys.at(r.Low)), num(ys.at(r.High))
 			p.path("M"+num(x)+" "+low+"V"+high+"M"+left+" "+low+"h8M"+left+" "+high+"h8", "whisker", "")
 		}
-		p.mark(x, ys.at(v.Value), 3.6, i%4, pointClass(i), title)
+		p.mark(x, ys.at(pt.Y), 3.6, i%4, pointClass(i), title)
 	}
 }
 
