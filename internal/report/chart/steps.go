@@ -22,7 +22,7 @@ func (s Steps) SVG(f Frame) string {
 		y = s.panel(p, panel, y) + 12
 	}
 	y -= 12
-	widest, every := 0.0, 1 // label that has room
+	widest, every := 0.0, 1 // of so many levels one has room for its label
 	for _, l := range s.Levels {
 		widest = max(widest, width(l))
 	}
