@@ -130,7 +130,11 @@ func (f *collectFlags) servers(log *slog.Logger) ([]*sidecarServer, error) {
 		handler func(*collect.Session) http.Handler
 	}{
 		{f.health, (*collect.Session).Health},
-		{f.metrics, serveMetrics},
+		{f.metrics, func(s *collect.Session) http.Handler {
+			mux := http.NewServeMux()
+			mux.Handle("GET /metrics", s.Metrics())
+			return mux
+		}},
 	} {
 		if w.address == "" {
 			continue
@@ -151,13 +155,6 @@ func (f *collectFlags) servers(log *slog.Logger) ([]*sidecarServer, error) {
 		}})
 	}
 	return out, nil
-}
-
-// serveMetrics has the one path that Prometheus asks for.
-func serveMetrics(s *collect.Session) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", s.Metrics())
-	return mux
 }
 
 func (w *sidecarServer) start(s *collect.Session) {
