@@ -182,7 +182,7 @@ func within[T int32 | int64](c *checker, path string, v *T, highest int64) {
 
 // source checks one source, whose path in the file is at.
 func (c *checker) source(at string, s Source) {
-	c.oneOf(at+".kind", s.Kind, SourceEmbedded, SourceONTAP, SourceFlashBlade, SourcePrometheus, SourceExporter)
+	c.oneOf(at+".kind", s.Kind, sourceKinds()...)
 	if s.Kind == SourceExporter {
 		c.check(len(s.Nodes) > 0, at+".nodes", "is empty; name the servers and their metrics addresses")
 		for i, n := range s.Nodes {
