@@ -53,7 +53,7 @@ func (s *session) state() (token, version string) {
 }
 
 // authorize puts the token of the session on a request; the login has that of the account.
-func (s *session) authorize(r *http.Request) {
+func (s *session) authorize(r *http.Request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch path := r.URL.Path; {
@@ -63,6 +63,7 @@ func (s *session) authorize(r *http.Request) {
 	default:
 		r.Header.Set(headerSession, s.token)
 	}
+	return nil
 }
 
 // redact removes what nobody may see from the words of the array.

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
@@ -79,7 +78,9 @@ func (v *survey) volume(ctx context.Context, export string) error {
 	if err != nil {
 		return err
 	}
-	v.out.ClockOffsetMilliseconds = clockOffset(header, asked, v.now())
+	if ahead, known := rest.ClockAhead(header, asked, v.now().Sub(asked)); known {
+		v.out.ClockOffsetMilliseconds = new(ahead.Milliseconds())
+	}
 	if err := v.remember(found); err != nil {
 		return err
 	}
@@ -101,17 +102,6 @@ func (v *survey) volume(ctx context.Context, export string) error {
 				export, found.NAS.Path, found.Name), "")
 	}
 	return nil
-}
-
-// clockOffset is the array's clock less ours, from the Date of an answer, which is cut to
-// seconds: true to about half a second.
-func clockOffset(header http.Header, asked, answered time.Time) *int64 {
-	date, err := http.ParseTime(header.Get("Date"))
-	if err != nil {
-		return nil
-	}
-	middle := asked.Add(answered.Sub(asked) / 2)
-	return new(date.Add(500 * time.Millisecond).Sub(middle).Milliseconds())
 }
 
 func (v *survey) owner(ctx context.Context) error {

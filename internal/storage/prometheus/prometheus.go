@@ -108,7 +108,7 @@ func clone(c storage.Counters) storage.Counters {
 	return c
 }
 
-func (s *Source) authorize(r *http.Request) {
+func (s *Source) authorize(r *http.Request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -117,6 +117,7 @@ func (s *Source) authorize(r *http.Request) {
 	case s.cred.Username != "":
 		r.SetBasicAuth(s.cred.Username, s.cred.Password)
 	}
+	return nil
 }
 
 // renew reads the Secret again: what it holds may be another token by now.
