@@ -14,6 +14,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/collect/publish"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
 // The files of the run directory that only the collector uses.
@@ -131,7 +132,7 @@ func (s *sidecar) finish(ctx context.Context) error {
 			break
 		}
 		s.opt.Log.Warn("The final result is not published yet", slog.Any("error", err))
-		if !sleep(graceful, s.opt.Times.Retry) || (publish.IsPermanent(err) && ctx.Err() != nil) {
+		if !sleep(graceful, s.opt.Times.Retry) || (storage.IsPermanent(err) && ctx.Err() != nil) {
 			return fmt.Errorf("publish final result: %w", err)
 		}
 	}

@@ -348,8 +348,8 @@ func (c *Client) once(ctx context.Context, r request) (answer, error) {
 
 // retryAfter is the time that a Retry-After header asks for, negative if it does not.
 func (c *Client) retryAfter(v string) time.Duration {
-	if s, err := strconv.ParseUint(v, 10, 31); err == nil {
-		return time.Duration(s) * time.Second
+	if s, err := strconv.ParseUint(v, 10, 64); err == nil {
+		return time.Duration(min(s, math.MaxInt32)) * time.Second
 	}
 	if at, err := http.ParseTime(v); err == nil {
 		return max(0, at.Sub(c.cfg.Now()))
