@@ -1,3 +1,25 @@
+// Package ontap reads NetApp ONTAP over REST: who owns a volume, its LIFs and its NFS
+// service before a run, raw counters during it, and it moves volumes between aggregates.
+//
+// # Counters
+//
+// A sample is the volume's own counters (operations, bytes, latencies added up), the bytes
+// of every LIF of the SVM that serves NFS, and the processor counters of every node. All
+// are raw and only grow; ONTAP brings them up to date on a grid of 15 s, so that most
+// samples taken each second repeat the one before. The time of a snapshot is that of the
+// volume's counters, on ONTAP's clock; those of nodes and LIFs are of the same 15 s, but
+// not necessarily of the same second. Counters whose status is neither ok nor backfilled,
+// and negative ones, are not known.
+//
+// The bytes of a LIF are seen from ONTAP: read is what it sent to clients. They hold the
+// headers of the protocol, and what clients of other volumes moved.
+//
+// # Accounts
+//
+// An account of the cluster may be allowed everything. One of an SVM cannot see the nodes
+// and the aggregates: then there is no processor load, and the node of the volume is known
+// only if the volume itself tells it. What is refused once with 403 is not asked for again
+// by samples of the same source with the same credentials.
 package ontap
 
 import (
@@ -5,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -150,3 +173,67 @@ func hasStatus(err error, status int) bool {
 
 // fields makes the value of the parameter of that name: no blanks are allowed in it.
 func fields(names ...string) []string { return []string{strings.Join(names, ",")} }
+
+const (
+	// maxPages bounds a collection that never ends.
+	maxPages = 1000
+	// maxRecords is far above the LIFs and volumes of one SVM.
+	maxRecords = 100_000
+)
+
+// page is one part of a collection.
+type page[T any] struct {
+	Records []T `json:"records"`
+	Links   struct {
+		Next *struct {
+			Href string `json:"href"`
+		} `json:"next"`
+	} `json:"_links"`
+}
+
+// list reads all pages of a collection. ONTAP ends a page after a time of its own choice,
+// perhaps without any record: only a page without next is the last one.
+func list[T any](ctx context.Context, s *Source, path string, q url.Values) ([]T, http.Header, error) {
+	var all []T
+	for range maxPages {
+		var p page[T]
+		header, err := s.client.Get(ctx, path, q, &p)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, p.Records...)
+		if p.Links.Next == nil || p.Links.Next.Href == "" {
+			return all, header, nil
+		}
+		if len(all) > maxRecords {
+			break
+		}
+		next, err := nextPage(p.Links.Next.Href)
+		if err != nil {
+			return nil, nil, err
+		}
+		if next == path {
+			return nil, nil, storage.Permanent(fmt.Errorf("read %s: a page names itself as the next one", apiOf(path)))
+		}
+		path, q = next, nil // the link holds the whole query
+	}
+	return nil, nil, storage.Permanent(fmt.Errorf("read %s: the collection does not end", apiOf(path)))
+}
+
+// nextPage returns path and query of a link, whatever host it names.
+func nextPage(href string) (string, error) {
+	u, err := url.Parse(href)
+	if err != nil || u.Host != "" || u.Opaque != "" {
+		return "", storage.Permanent(fmt.Errorf("the link to the next page is no path on the array"))
+	}
+	return u.RequestURI(), nil
+}
+
+// apiOf is a path without its query.
+func apiOf(path string) string {
+	u, err := url.Parse(path)
+	if err != nil {
+		return "the collection"
+	}
+	return u.Path
+}
