@@ -9,6 +9,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
+	"net/netip"
+	"strconv"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -160,4 +163,17 @@ func Permanent(err error) error {
 func IsPermanent(err error) bool {
 	var e permanentError
 	return errors.As(err, &e)
+}
+
+// PrefixLength reads a netmask as arrays write it, such as 24, 255.255.255.0 or ffff:ffff::, for an address of at most
+// that many bits; 0 = it is none.
+func PrefixLength(bits int, mask string) int32 {
+	ones, err := strconv.Atoi(mask)
+	if a, failed := netip.ParseAddr(mask); err != nil && failed == nil {
+		ones, _ = net.IPMask(a.AsSlice()).Size()
+	}
+	if ones < 0 || ones > bits {
+		return 0
+	}
+	return int32(ones) //nolint:gosec // at most 128
 }

@@ -149,7 +149,7 @@ const (
 
 // page is the envelope of all collections.
 type page struct {
-	Items             json.RawMessage `json:"items"`
+	Items             json.RawMessage `json:"items"` // null is none
 	ContinuationToken *string         `json:"continuation_token"`
 }
 

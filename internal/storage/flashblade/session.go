@@ -123,7 +123,13 @@ func (s *Source) login(ctx context.Context, used string) error {
 	if token != used && token != "" {
 		return nil
 	}
-	if err := s.session.reload(); err != nil {
+	s.session.mu.Lock()
+	cred, changed, err := s.session.cred.Reload()
+	if changed && cred.Token != "" {
+		s.session.cred = cred
+	}
+	s.session.mu.Unlock()
+	if err != nil {
 		return err
 	}
 	header, err := s.client.Do(ctx, http.MethodPost, pathLogin, nil, nil, nil)
@@ -137,19 +143,6 @@ func (s *Source) login(ctx context.Context, used string) error {
 	s.session.mu.Lock()
 	s.session.token = token
 	s.session.mu.Unlock()
-	return nil
-}
-
-func (s *session) reload() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	cred, changed, err := s.cred.Reload()
-	if err != nil {
-		return err
-	}
-	if changed && cred.Token != "" {
-		s.cred = cred
-	}
 	return nil
 }
 

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/bits"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -116,11 +114,11 @@ func (v *survey) fileSystem(ctx context.Context, export string) error {
 		return absent("is destroyed")
 	}
 	v.fs = found[i]
-	v.out.Volume = volume(v.fs)
 	v.out.NFS = &runfile.NFSService{V3: v.fs.NFS.V3, V40: new(false), V41: v.fs.NFS.V41, PNFS: new(false)}
 	if v.fs.NFS.V3 != nil && v.fs.NFS.V41 != nil {
 		v.out.NFS.Enabled = new(*v.fs.NFS.V3 || *v.fs.NFS.V41)
 	}
+	v.out.Volume = volume(v.fs)
 	return nil
 }
 
@@ -198,7 +196,7 @@ func (v *survey) vips(ctx context.Context) error {
 			continue
 		}
 		v.out.LIFs = append(v.out.LIFs,
-			runfile.LIF{Name: i.Name, Address: a.String(), Prefix: prefixLength(a, i.Netmask), Up: i.Enabled})
+			runfile.LIF{Name: i.Name, Address: a.String(), Prefix: storage.PrefixLength(a.BitLen(), i.Netmask), Up: i.Enabled})
 	}
 	slices.SortFunc(v.out.LIFs, func(a, b runfile.LIF) int { return cmp.Compare(a.Name, b.Name) })
 	v.out.LIFs = slices.CompactFunc(v.out.LIFs, func(a, b runfile.LIF) bool { return a.Name == b.Name })
@@ -247,8 +245,11 @@ func exportRule(r policyRule) runfile.ExportRule {
 		flavours = []string{flavourSys}
 	}
 	out := runfile.ExportRule{
-		Index: r.Index, Clients: clients(r.Client), Protocols: []string{"nfs"},
+		Index: r.Index, Clients: []string{r.Client}, Protocols: []string{"nfs"},
 		ReadOnly: flavours, ReadWrite: flavours, SuperUser: []string{flavourNone},
+	}
+	if r.Client == "*" {
+		out.Clients = []string{"0.0.0.0/0", "::/0"}
 	}
 	if r.Permission == "ro" {
 		out.ReadWrite = []string{flavourNever}
@@ -257,14 +258,6 @@ func exportRule(r policyRule) runfile.ExportRule {
 		out.SuperUser = []string{flavourAny}
 	}
 	return out
-}
-
-// clients writes the array's word for everybody as networks.
-func clients(s string) []string {
-	if s == "*" {
-		return []string{"0.0.0.0/0", "::/0"}
-	}
-	return []string{s}
 }
 
 // inlineRules reads "10.0.0.0/8(rw,no_root_squash) *(ro)", rules as exports(5) writes them.
@@ -293,29 +286,4 @@ func inlineRules(text string) ([]runfile.ExportRule, bool) {
 		all = append(all, exportRule(r))
 	}
 	return all, true
-}
-
-// prefixLength reads 255.255.255.0, ffff:ffff:: and 64 alike; 0 = not known.
-func prefixLength(a netip.Addr, mask string) int32 {
-	if n, err := strconv.Atoi(mask); err == nil && n > 0 && n <= a.BitLen() {
-		return int32(n) //nolint:gosec // at most 128
-	}
-	ip := net.ParseIP(mask)
-	if ip == nil {
-		return 0
-	}
-	raw := ip.To16()
-	if a.Is4() {
-		if raw = ip.To4(); raw == nil {
-			return 0
-		}
-	}
-	ones := 0
-	for _, b := range raw {
-		ones += bits.LeadingZeros8(^b)
-		if b != 0xff {
-			break
-		}
-	}
-	return int32(ones) //nolint:gosec // at most 128
 }

@@ -5,12 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -262,20 +259,6 @@ func megabytes(c count) *int64 {
 		return nil
 	}
 	return new(*n * 1_000_000)
-}
-
-// prefixLength understands "24" and "255.255.255.0"; 0 = neither.
-func prefixLength(s string) int32 {
-	if n, err := strconv.ParseUint(s, 10, 8); err == nil && n <= 128 {
-		return int32(n)
-	}
-	if a, err := netip.ParseAddr(s); err == nil && a.Is4() && strings.Contains(s, ".") {
-		ones, bits := net.IPMask(a.AsSlice()).Size()
-		if bits > 0 {
-			return int32(ones) //nolint:gosec // at most 32
-		}
-	}
-	return 0
 }
 
 // clusterOnly follows a fix that an account of an SVM cannot have.
