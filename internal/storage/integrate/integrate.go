@@ -342,8 +342,8 @@ func waited(ops, latency *float64) *float64 {
 
 func (s *lines) counters(now time.Time, bridge time.Duration) storage.Counters {
 	return storage.Counters{
-		ReadOps: s.readOps.count(now, bridge), WriteOps: s.writeOps.count(now,
-			bridge), OtherOps: s.otherOps.count(now, bridge),
+		ReadOps: s.readOps.count(now, bridge), WriteOps: s.writeOps.count(now, bridge),
+		OtherOps:  s.otherOps.count(now, bridge),
 		ReadBytes: s.readBytes.count(now, bridge), WrittenBytes: s.writtenBytes.count(now, bridge),
 		ReadMicroseconds:  s.readMicroseconds.count(now, bridge),
 		WriteMicroseconds: s.writeMicros.count(now, bridge),

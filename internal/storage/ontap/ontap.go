@@ -99,7 +99,7 @@ func New(src runfile.Source, cred rest.Credentials, now func() time.Time) (*Sour
 		return nil, storage.Permanent(errors.New("ONTAP needs the keys username and password in the Secret of " +
 			"storage.array.ontap.credentialsSecretRef"))
 	}
-	s := &Source{src: src, session: newSession(cred, now), now: now, poll: pollEvery}
+	s := &Source{src: src, session: &session{cred: cred, now: now}, now: now, poll: pollEvery}
 	client, err := rest.New(rest.Config{
 		BaseURL: src.URL, CABundle: src.CABundle, InsecureSkipVerify: src.InsecureSkipVerify,
 		Authorize: s.session.authorize, Renew: s.session.renew, Redact: s.session.redact,
@@ -125,21 +125,25 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// isRefused reports whether path or field need not be asked now.
-func (s *Source) isRefused(what string) bool {
+// optional calls f unless it is known that what is refused. An answer that says that it
+// always will be is remembered and is no error. A role does not change by itself, but
+// what else is wrong with a request may be wrong with the array.
+func (s *Source) optional(ctx context.Context, what string, f func(context.Context) error) error {
 	generation, now := s.session.generation(), s.now()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	until, is := s.known.refused[what]
-	return s.known.generation == generation && is && (until.IsZero() || now.Before(until))
-}
-
-// refuse remembers that what was refused with status. A role does not change by itself, but
-// what else is wrong with a request may be wrong with the array.
-func (s *Source) refuse(what string, status int) {
-	generation := s.session.generation()
-	until := time.Time{}
-	if status != http.StatusForbidden {
+	until, refused := s.known.refused[what]
+	refused = refused && s.known.generation == generation && (until.IsZero() || now.Before(until))
+	s.mu.Unlock()
+	if refused {
+		return nil
+	}
+	err := f(ctx)
+	status, answered := errors.AsType[*rest.StatusError](err)
+	if !answered || status.Status == http.StatusUnauthorized || !storage.IsPermanent(err) {
+		return err
+	}
+	generation, until = s.session.generation(), time.Time{}
+	if status.Status != http.StatusForbidden {
 		until = s.now().Add(refusedFor)
 	}
 	s.mu.Lock()
@@ -148,21 +152,7 @@ func (s *Source) refuse(what string, status int) {
 		s.known.refused, s.known.generation = map[string]time.Time{}, generation
 	}
 	s.known.refused[what] = until
-}
-
-// optional calls f unless it is known that what is refused. An answer that says that it
-// always will be is remembered and is no error.
-func (s *Source) optional(ctx context.Context, what string, f func(context.Context) error) error {
-	if s.isRefused(what) {
-		return nil
-	}
-	err := f(ctx)
-	if status, ok := errors.AsType[*rest.StatusError](err); ok && storage.IsPermanent(err) &&
-		status.Status != http.StatusUnauthorized {
-		s.refuse(what, status.Status)
-		return nil
-	}
-	return err
+	return nil
 }
 
 // hasStatus reports whether err is an answer with that status.
@@ -208,25 +198,17 @@ func list[T any](ctx context.Context, s *Source, path string, q url.Values) ([]T
 		if len(all) > maxRecords {
 			break
 		}
-		next, err := nextPage(p.Links.Next.Href)
-		if err != nil {
-			return nil, nil, err
+		link, err := url.Parse(p.Links.Next.Href)
+		if err != nil || link.Host != "" || link.Opaque != "" {
+			return nil, nil, storage.Permanent(fmt.Errorf("the link to the next page is no path on the array"))
 		}
+		next := link.RequestURI()
 		if next == path {
 			return nil, nil, storage.Permanent(fmt.Errorf("read %s: a page names itself as the next one", apiOf(path)))
 		}
 		path, q = next, nil // the link holds the whole query
 	}
 	return nil, nil, storage.Permanent(fmt.Errorf("read %s: the collection does not end", apiOf(path)))
-}
-
-// nextPage returns path and query of a link, whatever host it names.
-func nextPage(href string) (string, error) {
-	u, err := url.Parse(href)
-	if err != nil || u.Host != "" || u.Opaque != "" {
-		return "", storage.Permanent(fmt.Errorf("the link to the next page is no path on the array"))
-	}
-	return u.RequestURI(), nil
 }
 
 // apiOf is a path without its query.

@@ -266,6 +266,3 @@ type job struct {
 		Code    json.RawMessage `json:"code"`
 	} `json:"error"`
 }
-
-// over reports whether the job has ended, whatever the end.
-func (j job) over() bool { return j.State == "success" || j.State == "failure" }

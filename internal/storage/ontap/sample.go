@@ -200,35 +200,24 @@ func snapshot(r readings) (storage.Snapshot, error) {
 			ReadMicroseconds: st.Latency.Read.unsigned(), WriteMicroseconds: st.Latency.Write.unsigned(),
 		}
 	}
-	return storage.Snapshot{
-		Time: at, Nodes: nodeCounters(r.nodes), Total: counters(), Paths: pathCounters(r.lifs),
+	snap := storage.Snapshot{
+		Time: at, Total: counters(), Clients: clientsOf(r.clients, r.volume.Name),
 		Volumes: []storage.VolumeCounters{{Name: r.volume.Name, Node: owner(r.volume, r.owners), Counters: counters()}},
-		Clients: clientsOf(r.clients, r.volume.Name),
-	}, nil
-}
-
-// nodeCounters takes the raw counters of the processors as if they were microseconds.
-// ONTAP does not tell their unit, and it cancels out: only their ratio means something,
-// the average over all cores of a node.
-func nodeCounters(nodes []node) []storage.Node {
-	var out []storage.Node
-	for _, n := range nodes {
+	}
+	for _, n := range r.nodes {
 		if n.Name == "" {
 			continue
 		}
 		o := storage.Node{Name: n.Name}
 		if n.measured() {
+			// The raw counters are taken as if they were microseconds. ONTAP does not tell their unit, and it
+			// cancels out: only their ratio means something, the average over all cores of a node.
 			o.CPUSeconds, o.BaseSeconds = n.Statistics.Raw.seconds(), n.Statistics.Base.seconds()
 		}
-		out = append(out, o)
+		snap.Nodes = append(snap.Nodes, o)
 	}
-	slices.SortFunc(out, func(a, b storage.Node) int { return cmp.Compare(a.Name, b.Name) })
-	return out
-}
-
-func pathCounters(lifs []lif) []storage.PathCounters {
-	var out []storage.PathCounters
-	for _, l := range lifs {
+	slices.SortFunc(snap.Nodes, func(a, b storage.Node) int { return cmp.Compare(a.Name, b.Name) })
+	for _, l := range r.lifs {
 		if l.IP.Address == "" {
 			continue
 		}
@@ -236,10 +225,10 @@ func pathCounters(lifs []lif) []storage.PathCounters {
 		if st := l.Statistics; st != nil && st.usable() {
 			p.ReadBytes, p.WrittenBytes = st.Throughput.Read.unsigned(), st.Throughput.Write.unsigned()
 		}
-		out = append(out, p)
+		snap.Paths = append(snap.Paths, p)
 	}
-	slices.SortFunc(out, func(a, b storage.PathCounters) int { return cmp.Compare(a.Address, b.Address) })
-	return out
+	slices.SortFunc(snap.Paths, func(a, b storage.PathCounters) int { return cmp.Compare(a.Address, b.Address) })
+	return snap, nil
 }
 
 // clientsEvery is how often ONTAP is asked who uses the volume. It keeps that for

@@ -31,10 +31,6 @@ type session struct {
 	refusedAt time.Time
 }
 
-func newSession(cred rest.Credentials, now func() time.Time) *session {
-	return &session{cred: cred, now: now}
-}
-
 func (s *session) authorize(r *http.Request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

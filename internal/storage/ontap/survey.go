@@ -51,7 +51,19 @@ func (v *survey) try(p part, err error) error {
 		rest.Reason(err) == runfile.SurveyUntrusted {
 		return v.explained(err, p.api)
 	}
-	v.out.Missing = append(v.out.Missing, p.missing(err))
+	if !answered || status.Status != http.StatusForbidden {
+		v.miss(p.what, err.Error(), "")
+		return nil
+	}
+	why := fmt.Sprintf("the account may not read %s (403", p.api)
+	if status.Code != "" {
+		why += ", code " + status.Code
+	}
+	how := fix(p.api)
+	if p.cluster {
+		how += clusterOnly
+	}
+	v.miss(p.what, why+")", how)
 	return nil
 }
 
@@ -71,7 +83,9 @@ func (v *survey) cluster(ctx context.Context) error {
 
 func (v *survey) volume(ctx context.Context, export string) error {
 	asked := v.now()
-	found, header, err := v.find(ctx, export, volumeFields()...)
+	found, header, err := v.find(ctx, export,
+		"uuid", "name", "svm.name", "style", "state", "size", "space.available", "aggregates.name",
+		"nas.path", "nas.export_policy.name", "qos.policy", "movement") // nas.path, qos and movement must be named
 	if err != nil {
 		return err
 	}
@@ -271,36 +285,10 @@ func fix(api string) string {
 		"of the account)", api)
 }
 
-// fixMove is the command that lets the account move volumes. It changes what lets it read
-// them; read_modify needs ONTAP 9.11.1.
-func fixMove() string {
-	return fmt.Sprintf("security login rest-role modify -role nfsbench -api %s -access read_modify (nfsbench = the "+
-		"role of the account)%s", apiVolumes, clusterOnly)
-}
-
 // part is something that a survey can be without.
 type part struct {
 	what string
 	api  string // to be allowed in the role
 	// cluster: an account of an SVM never sees it.
 	cluster bool
-}
-
-// missing says why a part is not known after err.
-func (p part) missing(err error) runfile.MissingFact {
-	m := runfile.MissingFact{What: p.what, Why: err.Error()}
-	status, ok := errors.AsType[*rest.StatusError](err)
-	if !ok || status.Status != http.StatusForbidden {
-		return m
-	}
-	m.Why = fmt.Sprintf("the account may not read %s (403", p.api)
-	if status.Code != "" {
-		m.Why += ", code " + status.Code
-	}
-	m.Why += ")"
-	m.Fix = fix(p.api)
-	if p.cluster {
-		m.Fix += clusterOnly
-	}
-	return m
 }

@@ -133,9 +133,6 @@ func (c Credentials) String() string {
 	return "credentials (" + strings.Join(set, ", ") + " hidden)"
 }
 
-// GoString is String.
-func (c Credentials) GoString() string { return c.String() }
-
 // Format writes String for every verb.
 func (c Credentials) Format(f fmt.State, _ rune) {
 	fmt.Fprint(f, c.String())
