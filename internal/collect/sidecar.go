@@ -256,7 +256,7 @@ func (s *sidecar) look() bool {
 		s.session.Mark()
 	}
 	if news {
-		s.session.latest.setEvent(*s.loader.last)
+		s.session.setEvent(*s.loader.last)
 	}
 	s.dirty = s.dirty || news
 	return moved
@@ -283,7 +283,11 @@ func (s *sidecar) tell(moved bool) {
 	}
 	if repetitions != s.told || (measuring && now.Sub(s.lastPartial) >= s.opt.Times.Partial) {
 		s.lastPartial, s.told = now, repetitions
-		s.outbox.put(nil, s.partialResult())
+		load := s.loader.partialLoad()
+		s.outbox.put(nil, func() ([]byte, error) { // where packing does not keep the loader's events waiting
+			return publish.Encode(s.result(load, s.session.Observe(load.Spans)),
+				publish.Limits{Bytes: publish.Budget(s.opt.Plan.Clients), Samples: partialSamples})
+		})
 	}
 }
 
@@ -297,17 +301,7 @@ func (s *sidecar) readLoad(now time.Time, last bool) {
 		s.session.problem(problemLoad, err)
 	}
 	if s.loader.load != nil {
-		s.session.latest.setLoad(s.loader.load)
-	}
-}
-
-// partialResult returns a function that packs what is known now; it is called
-// where packing does not keep the loader's events waiting.
-func (s *sidecar) partialResult() func() ([]byte, error) {
-	load := s.loader.partialLoad()
-	return func() ([]byte, error) {
-		result := s.result(load, s.session.Observe(load.Spans))
-		return publish.Encode(result, publish.Limits{Bytes: publish.Budget(s.opt.Plan.Clients), Samples: partialSamples})
+		s.session.setLoad(s.loader.load)
 	}
 }
 

@@ -76,7 +76,10 @@ func (h *hostReader) sample(at time.Time) runfile.HostSample {
 		s.CgroupCPUMicroseconds, s.CgroupThrottledMicros = cpu.UsageMicroseconds, cpu.ThrottledMicroseconds
 	}
 	if h.ownCPU {
-		s.CollectorCPUMicroseconds = ownCPUMicroseconds()
+		var u unix.Rusage // user and system time of this process so far
+		if unix.Getrusage(unix.RUSAGE_SELF, &u) == nil {
+			s.CollectorCPUMicroseconds = new((u.Utime.Nano() + u.Stime.Nano()) / 1000)
+		}
 	}
 	if h.mountPath != "" {
 		counters, err := h.mount()
@@ -86,15 +89,6 @@ func (h *hostReader) sample(at time.Time) runfile.HostSample {
 		s.Mount = counters
 	}
 	return s
-}
-
-// ownCPUMicroseconds is the user and system time of this process so far.
-func ownCPUMicroseconds() *int64 {
-	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
-		return nil
-	}
-	return new((u.Utime.Nano() + u.Stime.Nano()) / 1000)
 }
 
 func (h *hostReader) mount() (*runfile.MountCounters, error) {
