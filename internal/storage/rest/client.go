@@ -20,6 +20,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -280,8 +281,13 @@ func (c *Client) verdict(ctx context.Context, method string, err error) error {
 	status, answered := errors.AsType[*StatusError](err)
 	again := !storage.IsPermanent(err)
 	if c.cfg.Repeat == nil {
-		again = again && method != http.MethodPost && method != http.MethodPatch &&
-			(!answered || status.temporary() && status.retryAfter <= maxRetryAfter)
+		again = again && method != http.MethodPost && method != http.MethodPatch
+	}
+	if c.cfg.Repeat == nil && answered {
+		busy := []int{
+			http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+		}
+		again = again && slices.Contains(busy, status.Status) && status.retryAfter <= maxRetryAfter
 	}
 	switch {
 	case ctx.Err() != nil, !again:

@@ -46,15 +46,6 @@ func (e *StatusError) Error() string {
 	return s
 }
 
-// temporary reports whether the same request may succeed a little later.
-func (e *StatusError) temporary() bool {
-	switch e.Status {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
-	}
-	return false
-}
-
 // permanent reports whether an answer with that status refuses the same request forever.
 func (c *Client) permanent(status int) bool {
 	if c.cfg.Repeat != nil {
@@ -146,19 +137,15 @@ func Reason(err error) string {
 		}
 		return runfile.SurveyFailed
 	}
+	var gone net.Error
 	switch {
 	case isUntrusted(err):
 		return runfile.SurveyUntrusted
-	case isUnreachable(err):
+	case errors.As(err, &gone), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return runfile.SurveyUnreachable
 	}
 	return runfile.SurveyFailed
-}
-
-func isUnreachable(err error) bool {
-	var ne net.Error
-	return errors.As(err, &ne) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func isUntrusted(err error) bool {
