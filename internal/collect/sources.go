@@ -184,7 +184,7 @@ func storageSample(source string, s storage.Snapshot) runfile.StorageSample {
 
 		ReadMicroseconds:  signed(s.Total.ReadMicroseconds),
 		WriteMicroseconds: signed(s.Total.WriteMicroseconds),
-		VolumeNode:        ownerOf(s.Volumes),
+		VolumeNode:        s.VolumeNode,
 	}
 	for _, n := range s.Nodes {
 		sample.Nodes = append(sample.Nodes, runfile.StorageNode{
@@ -206,18 +206,6 @@ func storageSample(source string, s storage.Snapshot) runfile.StorageSample {
 		sample.Clients = append(sample.Clients, runfile.StorageClient(c))
 	}
 	return sample
-}
-
-// ownerOf is the node that owns the data; empty where several do.
-func ownerOf(volumes []storage.VolumeCounters) string {
-	var owner string
-	for _, v := range volumes {
-		if owner != "" && v.Node != owner {
-			return ""
-		}
-		owner = v.Node
-	}
-	return owner
 }
 
 // micros is nil for what is unknown or does not fit.

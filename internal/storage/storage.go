@@ -87,8 +87,8 @@ type Snapshot struct {
 	// Total counts everything that the source watches, all clients included: the
 	// whole of a server, or the one volume of an array.
 	Total Counters
-	// Volumes counts by volume or file system, sorted by name; it may be empty.
-	Volumes []VolumeCounters
+	// VolumeNode owns the data of the volume now; empty = unknown, none or several.
+	VolumeNode string
 	// Paths counts by the address that clients talk to, sorted; it may be empty.
 	Paths []PathCounters
 	// Clients are those that the storage says use the volume, sorted. A storage that is
@@ -124,14 +124,6 @@ type Counters struct {
 	// ReadMicroseconds and WriteMicroseconds are the latencies of all operations
 	// added up, as the storage measures them.
 	ReadMicroseconds, WriteMicroseconds *uint64
-}
-
-// VolumeCounters are the counters of one volume.
-type VolumeCounters struct {
-	Name string
-	// Node owns the data now; empty = unknown, none or several.
-	Node string
-	Counters
 }
 
 // PathCounters are the counters of one address of the storage.

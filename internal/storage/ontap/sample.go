@@ -193,16 +193,13 @@ func snapshot(r readings) (storage.Snapshot, error) {
 		return storage.Snapshot{}, storage.Permanent(fmt.Errorf("volume %s: its statistics have no time that can be read",
 			r.volume.Name))
 	}
-	counters := func() storage.Counters { // twice: the caller owns each
-		return storage.Counters{
+	snap := storage.Snapshot{
+		Time: at, VolumeNode: owner(r.volume, r.owners), Clients: clientsOf(r.clients, r.volume.Name),
+		Total: storage.Counters{
 			ReadOps: st.IOPS.Read.unsigned(), WriteOps: st.IOPS.Write.unsigned(), OtherOps: st.IOPS.Other.unsigned(),
 			ReadBytes: st.Throughput.Read.unsigned(), WrittenBytes: st.Throughput.Write.unsigned(),
 			ReadMicroseconds: st.Latency.Read.unsigned(), WriteMicroseconds: st.Latency.Write.unsigned(),
-		}
-	}
-	snap := storage.Snapshot{
-		Time: at, Total: counters(), Clients: clientsOf(r.clients, r.volume.Name),
-		Volumes: []storage.VolumeCounters{{Name: r.volume.Name, Node: owner(r.volume, r.owners), Counters: counters()}},
+		},
 	}
 	for _, n := range r.nodes {
 		if n.Name == "" {

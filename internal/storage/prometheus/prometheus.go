@@ -58,7 +58,7 @@ type Source struct {
 // answer is what one sample got.
 type answer struct {
 	integrate.Batch
-	volume, owner string // the volume, and the node that it was on at last; empty = not told
+	owner string // the node that the volume was on at last; empty = not told
 }
 
 // New returns the source of src: with Queries, of what they give; else of the metrics of
@@ -110,26 +110,10 @@ func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 		return storage.Snapshot{}, fmt.Errorf("sample %s: %w", s.name, err)
 	}
 	snapshot := question.Answer(a.Batch)
-	if a.volume != "" {
-		v := storage.VolumeCounters{Name: a.volume, Counters: clone(snapshot.Total)}
-		if slices.ContainsFunc(snapshot.Nodes, func(n storage.Node) bool { return n.Name == a.owner }) {
-			v.Node = a.owner
-		}
-		snapshot.Volumes = append(snapshot.Volumes, v)
+	if slices.ContainsFunc(snapshot.Nodes, func(n storage.Node) bool { return n.Name == a.owner }) {
+		snapshot.VolumeNode = a.owner
 	}
 	return snapshot, nil
-}
-
-func clone(c storage.Counters) storage.Counters {
-	for _, f := range []**uint64{
-		&c.ReadOps, &c.WriteOps, &c.OtherOps, &c.ReadBytes, &c.WrittenBytes, &c.ReadMicroseconds,
-		&c.WriteMicroseconds,
-	} {
-		if *f != nil {
-			*f = new(**f)
-		}
-	}
-	return c
 }
 
 func (s *Source) authorize(r *http.Request) error {
