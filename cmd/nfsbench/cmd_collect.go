@@ -238,11 +238,11 @@ func configMapPublisher(a *app, flag, instead string, index int32,
 	if !ok || namespace == "" || name == "" {
 		return nil, fmt.Errorf("--configmap is %q; give NAMESPACE/NAME%s", flag, instead)
 	}
-	api, err := publish.InCluster(getenv, publish.ServiceAccountDir, a.now)
+	api, err := publish.InCluster(getenv, publish.ServiceAccountDir, a.now, a.log)
 	if err != nil {
 		return nil, err
 	}
-	return publish.NewConfigMap(api, namespace, name, index, a.log), nil
+	return publish.NewConfigMap(api, namespace, name, index), nil
 }
 
 // number reads a flag, or the variable that stands in for it, as a number that

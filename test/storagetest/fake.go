@@ -48,14 +48,10 @@ func (f *Fake) Sample(ctx context.Context) (storage.Snapshot, error) {
 func clone(s storage.Snapshot) storage.Snapshot {
 	c := s
 	c.Total = cloneCounters(s.Total)
-	c.Nodes, c.Volumes, c.Paths = nil, nil, nil
+	c.Nodes, c.Paths = nil, nil
 	for _, n := range s.Nodes {
 		n.CPUSeconds, n.BaseSeconds, n.Cores = copyOf(n.CPUSeconds), copyOf(n.BaseSeconds), copyOf(n.Cores)
 		c.Nodes = append(c.Nodes, n)
-	}
-	for _, v := range s.Volumes {
-		v.Counters = cloneCounters(v.Counters)
-		c.Volumes = append(c.Volumes, v)
 	}
 	for _, p := range s.Paths {
 		p.Counters = cloneCounters(p.Counters)

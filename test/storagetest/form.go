@@ -20,9 +20,6 @@ type named struct {
 
 func everyCounters(s storage.Snapshot) []named {
 	all := []named{{"total", s.Total}}
-	for _, v := range s.Volumes {
-		all = append(all, named{"volume " + v.Name, v.Counters})
-	}
 	for _, p := range s.Paths {
 		all = append(all, named{"path " + p.Address, p.Counters})
 	}
@@ -49,14 +46,11 @@ func wellFormed(t *testing.T, s Subject) {
 		t.Error("a snapshot needs a time")
 	}
 	ordered(t, "nodes", got.Nodes, func(n storage.Node) string { return n.Name })
-	ordered(t, "volumes", got.Volumes, func(v storage.VolumeCounters) string { return v.Name })
 	ordered(t, "paths", got.Paths, func(p storage.PathCounters) string { return p.Address })
 	for _, n := range got.Nodes {
 		plausible(t, n)
 	}
-	for _, v := range got.Volumes {
-		knownNode(t, "volume "+v.Name, v.Node, got.Nodes)
-	}
+	knownNode(t, "the volume", got.VolumeNode, got.Nodes)
 	for _, p := range got.Paths {
 		knownNode(t, "path "+p.Address, p.Node, got.Nodes)
 		if !s.PathsCountMore {
