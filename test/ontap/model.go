@@ -1,6 +1,9 @@
 package ontap
 
-import "slices"
+import (
+	"encoding/json"
+	"errors"
+)
 
 // Model is what the stand-in knows of the array beside its counters.
 type Model struct {
@@ -83,11 +86,10 @@ type Rule struct {
 
 // QoSPolicy is a ceiling; 0 = none.
 type QoSPolicy struct {
-	Name             string
-	MaxIOPS          int64
-	MaxMegabytes     int64  // per second, in the unit of ONTAP
-	SVM              string // empty = that of the model
-	AdaptivePeakIOPS int64  // per TB; more than 0 = an adaptive policy
+	Name         string
+	MaxIOPS      int64
+	MaxMegabytes int64  // per second, in the unit of ONTAP
+	SVM          string // empty = that of the model
 }
 
 // The ways an account may use a path.
@@ -131,12 +133,11 @@ func ReadOnly(user, password string) Account {
 }
 
 // SVMAdmin is an account of one SVM, such as the one that Trident uses: nodes,
-// aggregates and counter tables are not its own, and it may not move volumes.
+// and aggregates are not its own, and it may not move volumes.
 func SVMAdmin(user, password, svm string) Account {
 	return Account{User: user, Password: password, SVM: svm, Privileges: []Privilege{
 		{"/api/cluster", AccessReadonly},
 		{"/api/cluster/nodes", AccessNone},
-		{"/api/cluster/counter", AccessNone},
 		{"/api/storage/aggregates", AccessNone},
 		{"/api/network/ip/interfaces", AccessReadonly},
 		{"/api/protocols/nfs", AccessAll},
@@ -147,24 +148,12 @@ func SVMAdmin(user, password, svm string) Account {
 }
 
 // clone returns a model that shares no memory with m.
-func (m Model) clone() Model {
-	m.Nodes = slices.Clone(m.Nodes)
-	m.Aggregates = slices.Clone(m.Aggregates)
-	m.LIFs = slices.Clone(m.LIFs)
-	for i := range m.LIFs {
-		m.LIFs[i].Services = slices.Clone(m.LIFs[i].Services)
+func (m Model) clone() (c Model) {
+	text, err := json.Marshal(m)
+	if err := errors.Join(err, json.Unmarshal(text, &c)); err != nil {
+		panic(err) // a model is plain data
 	}
-	m.Volumes = slices.Clone(m.Volumes)
-	for i := range m.Volumes {
-		m.Volumes[i].Aggregates = slices.Clone(m.Volumes[i].Aggregates)
-	}
-	m.Policies = slices.Clone(m.Policies)
-	for i := range m.Policies {
-		m.Policies[i].Rules = slices.Clone(m.Policies[i].Rules)
-	}
-	m.QoS = slices.Clone(m.QoS)
-	m.Accounts = slices.Clone(m.Accounts)
-	return m
+	return c
 }
 
 // Example is an array of two nodes with one SVM that serves vol1 from the first node, by

@@ -11,7 +11,7 @@ import (
 func collections() []*collection {
 	return []*collection{
 		clusterCollection(), nodeCollection(), jobCollection(), lifCollection(), aggregateCollection(), volumeCollection(),
-		serviceCollection(), policyCollection(), clientCollection(), qosCollection(), rowCollection(),
+		serviceCollection(), policyCollection(), clientCollection(), qosCollection(),
 	}
 }
 
@@ -36,23 +36,17 @@ func nodeCollection() *collection {
 	return &collection{
 		path: "/cluster/nodes", one: "uuid", keys: []string{"name", "uuid"},
 		fields: []string{
-			"state", "model", "version.full", "ha.partners.name", "ha.partners.uuid", "membership",
-			"statistics.timestamp", "statistics.status", "statistics.processor_utilization_raw", "statistics.processor_utilization_base",
+			"state", "model", "version.full", "statistics.timestamp", "statistics.status",
+			"statistics.processor_utilization_raw", "statistics.processor_utilization_base",
 		},
 		dear: []string{"statistics"},
 		list: func(q query) []record {
 			var all []record
 			for _, n := range sorted(q.model.Nodes, func(n Node) string { return n.Name }) {
-				var partners []any
-				for _, p := range q.model.Nodes {
-					if p.Name != n.Name {
-						partners = append(partners, map[string]any{"name": p.Name, "uuid": uuidOf("node", p.Name)})
-					}
-				}
 				c := q.nodes[n.Name]
 				r := record{
-					"name": n.Name, "uuid": uuidOf("node", n.Name), "model": cmp.Or(n.Model, "stand-in"), "membership": "member",
-					"state": word(n.Down, "down", "up"), "version.full": Version, "ha.partners": partners,
+					"name": n.Name, "uuid": uuidOf("node", n.Name), "model": cmp.Or(n.Model, "stand-in"),
+					"state": word(n.Down, "down", "up"), "version.full": Version,
 				}
 				if !n.Down {
 					q.stamp(r, StatisticsNodes)
@@ -76,8 +70,7 @@ func lifCollection() *collection {
 		fields: []string{
 			"ip.address", "ip.family", "ip.netmask", "enabled", "state", "services", "scope", "svm.name", "svm.uuid",
 			"location.node.name", "location.node.uuid", "location.port.name", "location.home_node.name", "location.home_node.uuid",
-			"location.home_port.name", "location.is_home", "location.auto_revert", "service_policy.name",
-			"statistics.timestamp", "statistics.status",
+			"location.home_port.name", "location.is_home", "statistics.timestamp", "statistics.status",
 			"statistics.throughput_raw.read", "statistics.throughput_raw.write", "statistics.throughput_raw.total",
 		},
 		dear: []string{"statistics"},
@@ -107,7 +100,7 @@ func (q query) lif(l LIF) record {
 		"enabled": !l.Disabled, "state": word(l.Down || l.Disabled, "down", "up"), "services": anys(services),
 		"location.node.name": node, "location.node.uuid": uuidOf("node", node), "location.port.name": port,
 		"location.home_node.name": home, "location.home_node.uuid": uuidOf("node", home), "location.home_port.name": homePort,
-		"location.is_home": node == home && port == homePort, "location.auto_revert": false, "service_policy.name": "default-data-files",
+		"location.is_home": node == home && port == homePort,
 		// Read is what the clients read: the LIF sends it.
 		"statistics.throughput_raw.read": c.SentBytes, "statistics.throughput_raw.write": c.ReceivedBytes,
 		"statistics.throughput_raw.total": c.SentBytes + c.ReceivedBytes,
@@ -190,46 +183,6 @@ func anys[T any](all []T) []any {
 	return list
 }
 
-const nodeTable = "system:node"
-
-// chosen are the counters that counters.name of the request asks for.
-func (q query) chosen(all ...any) []any {
-	test := q.params.Get("counters.name")
-	if test == "" {
-		return all
-	}
-	return slices.DeleteFunc(all, func(c any) bool { return !admits([]any{c.(map[string]any)["name"]}, test) })
-}
-
-// rowCollection is the rows of the node table. They have no timestamp: they are
-// as of now, and not of the grid.
-func rowCollection() *collection {
-	return &collection{
-		path: "/cluster/counter/tables/" + nodeTable + "/rows", one: "id", keys: []string{"id", "counter_table.name"},
-		fields: []string{"properties.name", "properties.value", "counters.name", "counters.value", "aggregation.count", "aggregation.complete"},
-		list: func(q query) []record {
-			var all []record
-			now := q.s.live(q.model)
-			for _, n := range sorted(q.model.Nodes, func(n Node) string { return n.Name }) {
-				if n.Down {
-					continue
-				}
-				c, counter := now.nodes[n.Name], func(name string, v uint64) any { return map[string]any{"name": name, "value": v} }
-				all = append(all, record{
-					"id": n.Name + ":" + uuidOf("node", n.Name), "counter_table.name": nodeTable,
-					"properties":        []any{map[string]any{"name": "node.name", "value": n.Name}},
-					"aggregation.count": 1, "aggregation.complete": true,
-					"counters": q.chosen(
-						counter("cpu_busy", c.BusyMicros), counter("average_processor_busy_percent", c.BusyMicros),
-						counter("cpu_elapsed_time", c.BaseMicros),
-					),
-				})
-			}
-			return all
-		},
-	}
-}
-
 func volumeCollection() *collection {
 	c := &collection{
 		path: "/storage/volumes", one: "uuid", keys: []string{"name", "uuid"},
@@ -237,8 +190,8 @@ func volumeCollection() *collection {
 			"svm.name", "svm.uuid", "style", "type", "state", "size", "space.size", "space.available", "space.used",
 			"aggregates.name", "aggregates.uuid", "nas.export_policy.name", "nas.export_policy.id", "nas.security_style",
 			"qos.policy.name", "qos.policy.uuid", "qos.policy.max_throughput_iops", "qos.policy.max_throughput_mbps",
-			"nas.path", "movement.state", "movement.percent_complete", "movement.start_time", "movement.cutover_window",
-			"movement.destination_aggregate.name", "movement.destination_aggregate.uuid", "statistics.timestamp", "statistics.status",
+			"nas.path", "movement.state", "movement.percent_complete", "movement.destination_aggregate.name",
+			"movement.destination_aggregate.uuid", "statistics.timestamp", "statistics.status",
 		},
 		dear: []string{"nas.path", "movement", "statistics"},
 		list: func(q query) []record {
@@ -307,9 +260,7 @@ func serviceCollection() *collection {
 		path: "/protocols/nfs/services", one: "svm.uuid", keys: []string{"svm.name", "svm.uuid"},
 		fields: []string{
 			"enabled", "state", "protocol.v3_enabled", "protocol.v40_enabled", "protocol.v41_enabled", "protocol.v41_features.pnfs_enabled",
-			"protocol.v41_features.read_delegation_enabled", "protocol.v41_features.write_delegation_enabled", "protocol.v41_features.referrals_enabled",
-			"protocol.v4_id_domain", "protocol.v4_lease_seconds", "protocol.v4_grace_seconds", "protocol.v4_session_slots",
-			"protocol.v3_features.mount_root_only", "transport.tcp_enabled", "transport.udp_enabled", "transport.tcp_max_transfer_size",
+			"transport.tcp_enabled", "transport.udp_enabled", "transport.tcp_max_transfer_size",
 		},
 		list: func(q query) []record {
 			n := q.model.NFS
@@ -319,10 +270,7 @@ func serviceCollection() *collection {
 			r := record{
 				"svm.name": q.model.SVM, "svm.uuid": uuidOf("svm", q.model.SVM), "enabled": n.Enabled, "state": word(n.Enabled, "online", "offline"),
 				"protocol.v3_enabled": n.V3, "protocol.v40_enabled": n.V40, "protocol.v41_enabled": n.V41, "protocol.v41_features.pnfs_enabled": n.PNFS,
-				"protocol.v41_features.read_delegation_enabled": false, "protocol.v41_features.write_delegation_enabled": false,
-				"protocol.v41_features.referrals_enabled": false, "protocol.v4_id_domain": "defaultv4iddomain.com",
-				"protocol.v4_lease_seconds": 30, "protocol.v4_grace_seconds": 45, "protocol.v4_session_slots": 180,
-				"protocol.v3_features.mount_root_only": true, "transport.tcp_enabled": true, "transport.udp_enabled": false,
+				"transport.tcp_enabled": true, "transport.udp_enabled": false,
 			}
 			if n.TransferSizeBytes > 0 {
 				r["transport.tcp_max_transfer_size"] = n.TransferSizeBytes
@@ -384,17 +332,10 @@ func qosCollection() *collection {
 			for _, p := range q.model.QoS {
 				svm := cmp.Or(p.SVM, q.model.SVM)
 				r := record{"name": p.Name, "uuid": uuidOf("qos", p.Name), "svm.name": svm, "svm.uuid": uuidOf("svm", svm), "policy_class": "user_defined"}
-				if p.AdaptivePeakIOPS > 0 {
-					r["adaptive.peak_iops"], r["adaptive.expected_iops"] = p.AdaptivePeakIOPS, p.AdaptivePeakIOPS/2
-				} else {
-					r["fixed.max_throughput_iops"], r["fixed.max_throughput_mbps"], r["fixed.capacity_shared"] = p.MaxIOPS, p.MaxMegabytes, false
-				}
+				r["fixed.max_throughput_iops"], r["fixed.max_throughput_mbps"], r["fixed.capacity_shared"] = p.MaxIOPS, p.MaxMegabytes, false
 				all = append(all, r)
 			}
 			return all
 		},
 	}
 }
-
-// rfc3339 is how ONTAP writes times.
-func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -48,8 +48,6 @@ type Options struct {
 	JobEndsEarly bool
 	// Certificate is what StartTLS presents.
 	Certificate Certificate
-	// Names are further host names and addresses that the certificate is for.
-	Names []string
 }
 
 // Standin plays ONTAP. Its methods may be called at once and while it serves.
@@ -63,7 +61,6 @@ type Standin struct {
 	jobs   map[string]*job
 	moves  map[string]*movement // by UUID of the volume
 	faults []*fault
-	number bool // error codes are numbers
 	seen   []Request
 
 	stats statistics
@@ -134,13 +131,6 @@ func (s *Standin) SetVolume(v Volume) {
 
 // SetService replaces what the SVM offers.
 func (s *Standin) SetService(n NFSService) { s.Change(func(m *Model) { m.NFS = n }) }
-
-// SetRules replaces the rules of an export policy, or adds it.
-func (s *Standin) SetRules(policy string, rules ...Rule) {
-	s.Change(func(m *Model) {
-		m.Policies = put(m.Policies, ExportPolicy{policy, rules}, func(p ExportPolicy) string { return p.Name })
-	})
-}
 
 // SetAccounts replaces all accounts.
 func (s *Standin) SetAccounts(a ...Account) { s.Change(func(m *Model) { m.Accounts = a }) }

@@ -215,14 +215,6 @@ func (s *Standin) count(m Model) counters {
 	return c
 }
 
-// live is what the counters are now, whatever the grid.
-func (s *Standin) live(m Model) counters {
-	c := s.count(m)
-	s.stats.mu.Lock()
-	defer s.stats.mu.Unlock()
-	return c.less(s.stats.zero)
-}
-
 // ResetCounters lets all counters begin at zero again, as after a takeover.
 func (s *Standin) ResetCounters() {
 	now := s.count(s.Model())
