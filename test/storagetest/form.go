@@ -2,32 +2,14 @@ package storagetest
 
 import (
 	"cmp"
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
-
-// spoilt is more than any counter of a test reaches.
-const spoilt = 1 << 62
-
-// named are the counters of one part of a snapshot.
-type named struct {
-	of string
-	storage.Counters
-}
-
-func everyCounters(s storage.Snapshot) []named {
-	all := []named{{"total", s.Total}}
-	for _, v := range s.Volumes {
-		all = append(all, named{"volume " + v.Name, v.Counters})
-	}
-	for _, p := range s.Paths {
-		all = append(all, named{"path " + p.Address, p.Counters})
-	}
-	return all
-}
 
 func fields(c storage.Counters) map[string]*uint64 {
 	return map[string]*uint64{
@@ -158,30 +140,29 @@ func fell(before, after *float64) bool {
 	return *after < *before
 }
 
-// spoil writes over all that a snapshot points to.
-func spoil(s storage.Snapshot) {
-	for _, c := range everyCounters(s) {
-		for _, f := range fields(c.Counters) {
-			if f != nil {
-				*f = spoilt
+// pointers are the addresses of all that a value points to, by the path to it.
+func pointers(v reflect.Value, path string, into map[uintptr]string) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			into[v.Pointer()] = path
+		}
+	case reflect.Slice:
+		if v.Len() > 0 {
+			into[v.Pointer()] = path
+		}
+		for i := range v.Len() {
+			pointers(v.Index(i), fmt.Sprintf("%s[%d]", path, i), into)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() {
+				pointers(v.Field(i), path+"."+f.Name, into)
 			}
 		}
-	}
-	for i, n := range s.Nodes {
-		if n.CPUSeconds != nil {
-			*n.CPUSeconds = spoilt
-		}
-		if n.BaseSeconds != nil {
-			*n.BaseSeconds = spoilt
-		}
-		if n.Cores != nil {
-			*n.Cores = -1
-		}
-		s.Nodes[i].Name = "spoilt"
+	default:
 	}
 }
-
-func over(f *float64) bool { return f != nil && *f >= spoilt }
 
 // noSecret wants none of the secrets in a text.
 func noSecret(t *testing.T, what, text string, secrets []string) {
