@@ -242,9 +242,6 @@ func (i *Instance) eachProcess() []*process {
 // Address is where the listener listens: host:port.
 func (i *Instance) Address() string { return i.listener.Addr().String() }
 
-// Created says that this start created the database.
-func (i *Instance) Created() bool { return i.created }
-
 // UsesDirectNFS says whether I/O goes over Direct NFS.
 func (i *Instance) UsesDirectNFS() bool { return i.direct != nil }
 

@@ -178,11 +178,3 @@ func (i *Instance) userKey(container int64, user string) string {
 	}
 	return i.cfg.PDB + "." + user
 }
-
-// Password is that of a user of the root container: for scripts, which Oracle
-// runs with the rights of its own operating system user.
-func (i *Instance) Password(user string) string {
-	i.cat.mu.Lock()
-	defer i.cat.mu.Unlock()
-	return i.cat.Users[strings.ToUpper(user)]
-}
