@@ -103,9 +103,8 @@ type Array struct {
 	began    time.Time
 	died     chan error
 
-	moving    sync.Mutex // one change of volumes or LIFs at a time; guards what follows too
-	rest      *REST
-	described bool
+	moving sync.Mutex // one change of volumes or LIFs at a time; guards what follows too
+	rest   *REST
 
 	mu      sync.Mutex // guards what follows
 	state   state

@@ -157,7 +157,8 @@ func (a *Array) changeLIF(address string, change func(l *LIF, n *node) error) er
 		a.mu.Lock()
 		a.lifs[i] = l
 		a.mu.Unlock()
-		return a.tell()
+		a.tellREST()
+		return nil
 	}
 	return fmt.Errorf("array %s has no LIF %s", a.options.Name, address)
 }
