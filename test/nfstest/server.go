@@ -20,8 +20,6 @@ type Server struct {
 	Export string
 	// MaxTransfer is rtmax and wtmax in bytes; 1 MiB if 0.
 	MaxTransfer uint32
-	// ShortRead cuts each READ to so many bytes if not 0; the same for WRITE.
-	ShortRead uint32
 	// Flavors are the credentials that MNT says it accepts; AUTH_SYS if nil.
 	Flavors []uint32
 

@@ -37,10 +37,8 @@ type LIF struct {
 	Prefix   int    // length of its network's prefix
 	Node     string // where it is now; empty = at home
 	HomeNode string
-	Port     string // where it is now; empty = HomePort
-	HomePort string // empty = e0d
-	Down     bool   // operationally
-	Disabled bool   // administratively
+	Down     bool // operationally
+	Disabled bool // administratively
 	Services []string
 	SVM      string // empty = that of the model
 }

@@ -90,8 +90,7 @@ func (q query) lif(l LIF) record {
 		services = []string{"data_core", "data_nfs"}
 	}
 	home, node := l.HomeNode, cmp.Or(l.Node, l.HomeNode)
-	homePort := cmp.Or(l.HomePort, "e0d")
-	port := cmp.Or(l.Port, homePort)
+	const port = "e0d"
 	c := q.lifs[l.Address]
 	svm := cmp.Or(l.SVM, q.model.SVM)
 	r := record{
@@ -99,8 +98,8 @@ func (q query) lif(l LIF) record {
 		"ip.address": l.Address, "ip.family": family(l.Address), "ip.netmask": strconv.Itoa(l.Prefix),
 		"enabled": !l.Disabled, "state": word(l.Down || l.Disabled, "down", "up"), "services": anys(services),
 		"location.node.name": node, "location.node.uuid": uuidOf("node", node), "location.port.name": port,
-		"location.home_node.name": home, "location.home_node.uuid": uuidOf("node", home), "location.home_port.name": homePort,
-		"location.is_home": node == home && port == homePort,
+		"location.home_node.name": home, "location.home_node.uuid": uuidOf("node", home), "location.home_port.name": port,
+		"location.is_home": node == home,
 		// Read is what the clients read: the LIF sends it.
 		"statistics.throughput_raw.read": c.SentBytes, "statistics.throughput_raw.write": c.ReceivedBytes,
 		"statistics.throughput_raw.total": c.SentBytes + c.ReceivedBytes,

@@ -58,10 +58,7 @@ type Order struct {
 type Counts struct {
 	Volumes map[string]ontap.VolumeCounters `json:"volumes"`
 	Clients []ontap.Client                  `json:"clients"`
-	// Calls and bytes of all connections, marks and headers included.
-	Calls         uint64 `json:"calls"`
-	RequestBytes  uint64 `json:"requestBytes"`
-	ResponseBytes uint64 `json:"responseBytes"`
+	Calls   uint64                          `json:"calls"` // of all connections
 }
 
 // Client speaks to one N-blade. It may be used from several goroutines.

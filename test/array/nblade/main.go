@@ -76,7 +76,7 @@ type blade struct {
 	volumes volumes
 	log     *slog.Logger
 
-	calls, requestBytes, responseBytes atomic.Uint64
+	calls atomic.Uint64
 
 	mu      sync.Mutex
 	clients map[clientKey]*clientCount
@@ -195,10 +195,7 @@ func (s *session) seenCall(h header, about *volume, owner string) {
 func host(a net.Addr) string { return a.(*net.TCPAddr).IP.String() }
 
 func (b *blade) counts() control.Counts {
-	c := control.Counts{
-		Volumes: b.volumes.counts(), Calls: b.calls.Load(),
-		RequestBytes: b.requestBytes.Load(), ResponseBytes: b.responseBytes.Load(),
-	}
+	c := control.Counts{Volumes: b.volumes.counts(), Calls: b.calls.Load()}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for k, n := range b.clients {

@@ -167,7 +167,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 			}
 		}
 	}
-	return driver.RowsAffected(r.Affected), nil
+	return driver.ResultNoRows, nil
 }
 
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
