@@ -89,7 +89,8 @@ func Open(ctx context.Context, cfg Config) (*Instance, error) {
 		return nil, err
 	}
 	i := &Instance{
-		cfg: cfg, now: cfg.Now, alert: alert, stats: newStatistics(), started: cfg.Now(), pool: content.NewPool(1),
+		cfg: cfg, now: cfg.Now, alert: alert, started: cfg.Now(), pool: content.NewPool(1),
+		stats:     &statistics{system: map[string]int64{}, events: map[string]*event{}, files: map[int64]*fileCount{}},
 		processes: map[int64]*process{}, sessions: map[*session]bool{}, executed: map[string]int64{},
 	}
 	if err := i.start(ctx); err != nil {
@@ -259,7 +260,8 @@ func (i *Instance) Shutdown(context.Context) error {
 	err := i.listener.Close()
 	i.mu.Lock()
 	for s := range i.sessions {
-		s.kill()
+		close(s.dead)
+		_ = s.nc.Close()
 	}
 	i.mu.Unlock()
 	i.serving.Wait()

@@ -63,7 +63,17 @@ func (p *parameters) set(name, value string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.spfile[name] = normal(value)
-	return p.save()
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(p.spfile)) {
+		fmt.Fprintf(&text, "*.%s=%s\n", name, p.spfile[name])
+	}
+	if err := os.MkdirAll(filepath.Dir(p.file), 0o750); err != nil {
+		return err
+	}
+	if err := os.WriteFile(p.file+".new", []byte(text.String()), 0o640); err != nil {
+		return err
+	}
+	return os.Rename(p.file+".new", p.file)
 }
 
 // check refuses what ALTER SYSTEM refuses at once. Much else Oracle finds out
@@ -107,20 +117,6 @@ func size(s string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n << shift, err
-}
-
-func (p *parameters) save() error {
-	var text strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(p.spfile)) {
-		fmt.Fprintf(&text, "*.%s=%s\n", name, p.spfile[name])
-	}
-	if err := os.MkdirAll(filepath.Dir(p.file), 0o750); err != nil {
-		return err
-	}
-	if err := os.WriteFile(p.file+".new", []byte(text.String()), 0o640); err != nil {
-		return err
-	}
-	return os.Rename(p.file+".new", p.file)
 }
 
 // get is the value that the instance runs with, in lower case.

@@ -168,9 +168,7 @@ func (i *Instance) commit(ctx context.Context, size int) error {
 		return err
 	}
 	i.redoAt += int64(len(buf))
-	i.stats.redoDone(size, len(buf), i.now().Sub(at))
-	i.stats.wait(eventSync, i.now().Sub(began))
-	i.stats.add(map[string]int64{"user commits": 1})
+	i.stats.committed(size, len(buf), i.now().Sub(at), i.now().Sub(began))
 	return nil
 }
 
@@ -185,28 +183,18 @@ func (i *Instance) scan(ctx context.Context, s *session, owner, name string) (in
 	if err != nil {
 		return 0, err
 	}
+	type part struct{ block, count int64 }
+	var parts []part
 	rows := int64(0)
 	for _, p := range pieces {
 		rows += p.Count
+		for at := int64(0); at < p.Count; at += multiblock {
+			parts = append(parts, part{p.First + at, min(multiblock, p.Count-at)})
+		}
 	}
 	event := "db file scattered read"
 	if s.direct || rows*blockBytes > 32<<20 { // a small table is scanned through the cache
 		event = eventDirect
-	}
-	if err := i.scanPieces(ctx, s, d, pieces, event); err != nil {
-		return 0, err
-	}
-	i.stats.add(map[string]int64{"session logical reads": rows})
-	return rows, nil
-}
-
-func (i *Instance) scanPieces(ctx context.Context, s *session, d *datafile, pieces []piece, event string) error {
-	type part struct{ block, count int64 }
-	var parts []part
-	for _, p := range pieces {
-		for at := int64(0); at < p.Count; at += multiblock {
-			parts = append(parts, part{p.First + at, min(multiblock, p.Count-at)})
-		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	memory := s.buffer(readAhead * multiblock * blockBytes)
@@ -223,7 +211,11 @@ func (i *Instance) scanPieces(ctx context.Context, s *session, d *datafile, piec
 			return nil
 		})
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return 0, err
+	}
+	i.stats.add(map[string]int64{"session logical reads": rows})
+	return rows, nil
 }
 
 // buffer is the session's own, at least so large.
