@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -234,14 +235,13 @@ func (g *generator) storage(r *runfile.Result) {
 			readings = append(readings, collect.Reading{At: at, Sample: observed.Storage[len(observed.Storage)-1]})
 		}
 	}
-	load := observed.Windows
-	observed.Windows = collect.Align(spans, nil, readings)
-	for i, w := range observed.Windows {
-		for _, measured := range load {
-			if w.Kind == measured.Kind && w.Repetition == measured.Repetition {
-				observed.Windows[i].NodeCPUPermille = measured.NodeCPUPermille
-			}
+	for _, w := range collect.Align(spans, nil, readings) {
+		i := slices.IndexFunc(observed.Windows, func(o runfile.ObservedWindow) bool { return o.Kind == w.Kind && o.Repetition == w.Repetition })
+		if i < 0 {
+			observed.Windows = append(observed.Windows, w)
+			continue
 		}
+		observed.Windows[i].Storage = w.Storage
 	}
 }
 

@@ -121,7 +121,8 @@ func (s *Server) Reset(address string) {
 	defer s.mu.Unlock()
 	for c := range s.conns {
 		if c.address == address {
-			c.reset()
+			_ = c.nc.(*net.TCPConn).SetLinger(0)
+			c.kill()
 		}
 	}
 }

@@ -112,9 +112,8 @@ func (s *Standin) carry(v Volume, to Aggregate, m *movement, j *job) {
 	})
 	err := s.ctx.Err()
 	for percent := 10; err == nil && s.opt.Replication > 0 && percent <= 90; percent += 10 { // the data is on its way
-		if err = pause(s.ctx, s.opt.Replication/9); err == nil {
-			s.step(func() { m.percent = percent })
-		}
+		err = pause(s.ctx, s.opt.Replication/9)
+		s.step(func() { m.percent = percent })
 	}
 	if err == nil {
 		s.step(func() { m.state, m.percent = moveCutover, 99 })

@@ -22,9 +22,9 @@ func (w *world) volume(t *testing.T) map[string]any {
 }
 
 // beginMove wants a move to begin and returns the path of its job.
-func (w *world) beginMove(t *testing.T, body string) string {
+func (w *world) beginMove(t *testing.T) string {
 	t.Helper()
-	status, answer := w.ask(t, http.MethodPatch, "/api/storage/volumes/"+w.volume(t)["uuid"].(string), body)
+	status, answer := w.ask(t, http.MethodPatch, "/api/storage/volumes/"+w.volume(t)["uuid"].(string), toB)
 	job, _ := at(answer, "job.uuid").(string)
 	if status != http.StatusAccepted || job == "" {
 		t.Fatalf("a move is answered %d %v", status, answer)
@@ -59,7 +59,7 @@ func TestAMoveSwapsTheOwnerOnline(t *testing.T) {
 		return nil
 	})
 	uuid := w.volume(t)["uuid"]
-	job := w.beginMove(t, toB)
+	job := w.beginMove(t)
 	seen := w.until(t, func() map[string]any { return w.volume(t) }, "movement.state", "cutover")
 	if !slices.Contains(seen, "replicating") {
 		t.Errorf("states %q", seen)
@@ -91,7 +91,7 @@ func TestHowAMoveCanEnd(t *testing.T) {
 	t.Run("the truth refuses", func(t *testing.T) {
 		w := begin(t)
 		w.truth.OnMove(func(context.Context, string, string) error { return errors.New("no space on node") })
-		job := w.beginMove(t, toB)
+		job := w.beginMove(t)
 		w.until(t, func() map[string]any { return w.volume(t) }, "movement.state", "failed")
 		w.until(t, func() map[string]any { return w.get(t, job) }, "state", "failure")
 		if got := w.get(t, job); at(got, "error.message") != "no space on node" {
@@ -101,7 +101,7 @@ func TestHowAMoveCanEnd(t *testing.T) {
 	t.Run("the job ends when the move has begun", func(t *testing.T) {
 		w := begin(t, func(o *ontap.Options) { o.JobEndsEarly = true })
 		w.truth.OnMove(func(ctx context.Context, _, _ string) error { <-ctx.Done(); return ctx.Err() })
-		job := w.beginMove(t, toB)
+		job := w.beginMove(t)
 		w.until(t, func() map[string]any { return w.get(t, job) }, "state", "success")
 		w.until(t, func() map[string]any { return w.volume(t) }, "movement.state", "cutover")
 	})

@@ -54,31 +54,22 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 	if f.breaks(w, r, s.ctx.Done()) {
 		return
 	}
-	account, ok := s.account(user, password)
-	if !ok {
+	accounts := s.Model().Accounts
+	i := slices.IndexFunc(accounts, func(a Account) bool { return a.User == user && a.Password == password })
+	if i < 0 || user == "" {
 		w.Header().Set("WWW-Authenticate", `Basic realm="NetApp"`)
 		s.fail(w, &apiError{http.StatusUnauthorized, "6691623", "User is not authorized.", ""})
 		return
 	}
 	var e *apiError
 	if r.Method == http.MethodGet {
-		e = s.get(w, r, account, f)
+		e = s.get(w, r, accounts[i], f)
 	} else {
-		e = s.patch(w, r, account)
+		e = s.patch(w, r, accounts[i])
 	}
 	if e != nil {
 		s.fail(w, e)
 	}
-}
-
-func (s *Standin) account(user, password string) (Account, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.model.Accounts, func(a Account) bool { return a.User == user && a.Password == password })
-	if i < 0 || user == "" {
-		return Account{}, false
-	}
-	return s.model.Accounts[i], true
 }
 
 // access is what an account may do with a path: the longest privilege decides.

@@ -112,7 +112,7 @@ func TestAWindowHoldsWhatTheArrayDidInIt(t *testing.T) {
 func TestAMoveInAWindowIsNoticed(t *testing.T) {
 	t.Parallel()
 	w := live(t)
-	got := w.observe(t, func() { w.beginMove(t, toB) })
+	got := w.observe(t, func() { w.beginMove(t) })
 	if diff := cmp.Diff([]string{"naclu1-01", "naclu1-02"}, got.VolumeNodes); diff != "" || got.Reset {
 		t.Errorf("owners of %+v: %s", got, diff)
 	}

@@ -147,7 +147,7 @@ func (i *Instance) directNFS(server, export, below string) *directNFS {
 	}
 	return &directNFS{label: server, export: export, below: below, config: nfs.Config{
 		Server: server, Export: export, Credential: cred, Now: i.now, MountTimeout: 20 * time.Second,
-		NFSPort: i.cfg.Direct.NFSPort, MountPort: i.cfg.Direct.MountPort, PortmapPort: i.cfg.Direct.PortmapPort,
+		NFSPort: i.cfg.Direct.NFSPort, MountPort: i.cfg.Direct.MountPort,
 	}}
 }
 

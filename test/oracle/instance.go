@@ -389,9 +389,8 @@ type DirectConfig struct {
 	MountTable string // "/proc/self/mounts"
 	// AnyMount takes a data directory that is no NFS mount: where a kernel has no
 	// NFS the folder behind the export stands for the mount.
-	AnyMount bool
-	// NFSPort, MountPort and PortmapPort are those of internal/nfs.Config.
-	NFSPort, MountPort, PortmapPort int
+	AnyMount           bool
+	NFSPort, MountPort int // those of internal/nfs.Config
 	// Privileged says whether oradism may act as root; nil = look.
 	Privileged func() bool
 	// Hang makes an oranfstab that Oracle would refuse hang the start, which is

@@ -86,7 +86,9 @@ func (s *session) wrote(bool) {}
 func (s *session) record(head []byte, flush func() error) (io.Writer, error) {
 	h := readCall(head)
 	about, towards := s.blade.volumes.of(h)
-	owner := towards.ownedBy()
+	towards.mu.Lock()
+	owner := towards.owner
+	towards.mu.Unlock()
 	var gate *volume
 	if h.kind != kindNone {
 		gate = towards

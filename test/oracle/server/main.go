@@ -120,10 +120,13 @@ func health(e environment) int {
 		return 1
 	}
 	switch {
-	case phase == phaseReady && !listening(e.or("STANDIN_LISTEN", ":1521")):
-		fmt.Fprintln(os.Stdout, "ORA-12541: TNS:no listener")
-		return 3
 	case phase == phaseReady:
+		c, err := net.DialTimeout("tcp", e.or("STANDIN_LISTEN", ":1521"), 2*time.Second) // an address without a host is this one
+		if err != nil {
+			fmt.Fprintln(os.Stdout, "ORA-12541: TNS:no listener")
+			return 3
+		}
+		_ = c.Close()
 		return 0
 	case e.gvenzl:
 		return 2
@@ -134,13 +137,4 @@ func health(e environment) int {
 func alive(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || err == syscall.EPERM //nolint:errorlint // a bare errno
-}
-
-func listening(address string) bool {
-	c, err := net.DialTimeout("tcp", address, 2*time.Second) // an address without a host is this one
-	if err != nil {
-		return false
-	}
-	_ = c.Close()
-	return true
 }
