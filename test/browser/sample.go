@@ -235,7 +235,12 @@ func (g *generator) storage(r *runfile.Result) {
 			readings = append(readings, collect.Reading{At: at, Sample: observed.Storage[len(observed.Storage)-1]})
 		}
 	}
-	for _, w := range collect.Align(spans, nil, readings) {
+	addWindows(observed, collect.Align(spans, nil, readings))
+}
+
+// addWindows adds what the storage counted to the windows of the load.
+func addWindows(observed *runfile.Observed, storage []runfile.ObservedWindow) {
+	for _, w := range storage {
 		i := slices.IndexFunc(observed.Windows, func(o runfile.ObservedWindow) bool { return o.Kind == w.Kind && o.Repetition == w.Repetition })
 		if i < 0 {
 			observed.Windows = append(observed.Windows, w)
