@@ -3,7 +3,6 @@ package ontap
 import (
 	"context"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 )
@@ -59,92 +58,6 @@ type Client struct {
 	// LocalRequests entered on the node that owns the volume, RemoteRequests on
 	// another one; both since the connection was made.
 	LocalRequests, RemoteRequests uint64
-}
-
-// Scripted is a Truth that says what a test told it. The zero Scripted counts
-// nothing and moves at once; its methods may be called at once.
-type Scripted struct {
-	mu      sync.Mutex
-	nodes   map[string]NodeCounters
-	lifs    map[string]LIFCounters
-	volumes map[string]VolumeCounters
-	clients []Client
-	onMove  func(ctx context.Context, volume, node string) error
-	moves   []string
-}
-
-// set sets one of the maps' values under the lock.
-func set[T any](s *Scripted, m *map[string]T, name string, value T) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if *m == nil {
-		*m = map[string]T{}
-	}
-	(*m)[name] = value
-}
-
-func get[T any](s *Scripted, value func() T) T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return value()
-}
-
-// SetNode sets what a controller has counted.
-func (s *Scripted) SetNode(name string, c NodeCounters) { set(s, &s.nodes, name, c) }
-
-// SetLIF sets what a data address has counted.
-func (s *Scripted) SetLIF(address string, c LIFCounters) { set(s, &s.lifs, address, c) }
-
-// SetVolume sets what a volume has counted.
-func (s *Scripted) SetVolume(name string, c VolumeCounters) { set(s, &s.volumes, name, c) }
-
-// SetClients sets who is connected.
-func (s *Scripted) SetClients(c ...Client) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.clients = slices.Clone(c)
-}
-
-// OnMove makes move the one that moves volumes.
-func (s *Scripted) OnMove(move func(ctx context.Context, volume, node string) error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.onMove = move
-}
-
-// Moves are the moves that were asked for, each as "volume to node".
-func (s *Scripted) Moves() []string { return get(s, func() []string { return slices.Clone(s.moves) }) }
-
-// Node says what SetNode set.
-func (s *Scripted) Node(name string) NodeCounters {
-	return get(s, func() NodeCounters { return s.nodes[name] })
-}
-
-// LIF says what SetLIF set.
-func (s *Scripted) LIF(address string) LIFCounters {
-	return get(s, func() LIFCounters { return s.lifs[address] })
-}
-
-// Volume says what SetVolume set.
-func (s *Scripted) Volume(name string) VolumeCounters {
-	return get(s, func() VolumeCounters { return s.volumes[name] })
-}
-
-// Clients says what SetClients set.
-func (s *Scripted) Clients() []Client {
-	return get(s, func() []Client { return slices.Clone(s.clients) })
-}
-
-// Move notes the move and does what OnMove set.
-func (s *Scripted) Move(ctx context.Context, volume, node string) error {
-	s.mu.Lock()
-	s.moves = append(s.moves, volume+" to "+node)
-	move := s.onMove
-	s.mu.Unlock()
-	if move == nil {
-		return ctx.Err()
-	}
-	return move(ctx, volume, node)
 }
 
 // The parts of the array whose statistics can be disturbed.

@@ -18,7 +18,7 @@ import (
 // steady is a load that never changes: 1000 reads/s of 8 KiB and 300 us each, by
 // the LIF of the second node, which is busy for 10 % while the first is for 30 %.
 type steady struct {
-	ontap.Scripted
+	scripted
 	began time.Time
 }
 

@@ -40,7 +40,7 @@ func (c *clock) step(d time.Duration) {
 // world is a stand-in that serves, what it is based on, and a client of it.
 type world struct {
 	*ontap.Standin
-	truth *ontap.Scripted
+	truth *scripted
 	clock *clock
 	url   string
 	ca    []byte
@@ -52,10 +52,10 @@ type world struct {
 // begin starts a stand-in of two nodes, on which user may do everything.
 func begin(t *testing.T, change ...func(*ontap.Options)) *world {
 	t.Helper()
-	w := &world{truth: &ontap.Scripted{}, clock: &clock{now: time.Unix(1_800_000_003, 0)}, user: user, password: password}
+	w := &world{truth: &scripted{}, clock: &clock{now: time.Unix(1_800_000_003, 0)}, user: user, password: password}
 	o := ontap.Options{
 		Truth: w.truth, Now: w.clock.Now,
-		Model: ontap.Example(ontap.Admin(user, password)),
+		Model: example(ontap.Admin(user, password)),
 	}
 	for _, c := range change {
 		c(&o)
