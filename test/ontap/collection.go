@@ -22,10 +22,8 @@ type collection struct {
 
 type query struct {
 	view
-	model   Model
-	account Account
-	params  url.Values
-	s       *Standin
+	model Model
+	s     *Standin
 }
 
 // names reports whether the collection has a field of that name, or some below it.

@@ -63,6 +63,13 @@ func (w *world) SetService(n ontap.NFSService) { w.Change(func(m *ontap.Model) {
 // SetAccounts replaces all accounts.
 func (w *world) SetAccounts(a ...ontap.Account) { w.Change(func(m *ontap.Model) { m.Accounts = a }) }
 
+// ResetCounters lets all counters begin at zero again, as after a takeover.
+func (w *world) ResetCounters() {
+	w.truth.mu.Lock()
+	defer w.truth.mu.Unlock()
+	w.truth.nodes, w.truth.lifs, w.truth.volumes = nil, nil, nil
+}
+
 func put[T any](all []T, one T, name func(T) string) []T {
 	if i := slices.IndexFunc(all, func(t T) bool { return name(t) == name(one) }); i >= 0 {
 		all[i] = one

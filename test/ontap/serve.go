@@ -92,7 +92,7 @@ func (s *Standin) get(w http.ResponseWriter, r *http.Request, a Account, f *faul
 		return forbidden()
 	}
 	params := r.URL.Query()
-	q := query{view: s.read(false), model: s.Model(), account: a, params: params, s: s}
+	q := query{view: s.read(false), model: s.Model(), s: s}
 	all := slices.DeleteFunc(c.list(q), func(r record) bool {
 		return a.SVM != "" && r["svm.name"] != nil && r["svm.name"] != a.SVM
 	})

@@ -81,7 +81,6 @@ type statistics struct {
 	slot   time.Time // of the grid
 	at     time.Time // when the counters held
 	last   counters
-	zero   counters          // at the last reset
 	frozen bool              // no more readings
 	status map[string]string // by part; none = ok
 }
@@ -111,7 +110,7 @@ func (s *Standin) read(onGrid bool) view {
 		}
 		st.taken, st.slot, st.last = true, slot, s.count(m)
 	}
-	return view{at: st.at, status: maps.Clone(st.status), counters: st.last.less(st.zero)}
+	return view{at: st.at, status: maps.Clone(st.status), counters: st.last}
 }
 
 func (s *Standin) count(m Model) counters {
@@ -126,14 +125,6 @@ func (s *Standin) count(m Model) counters {
 		c.volumes[v.Name] = s.truth.Volume(v.Name)
 	}
 	return c
-}
-
-// ResetCounters lets all counters begin at zero again, as after a takeover.
-func (s *Standin) ResetCounters() {
-	now := s.count(s.Model())
-	s.stats.mu.Lock()
-	defer s.stats.mu.Unlock()
-	s.stats.zero = now
 }
 
 // Freeze lets the statistics stand still, timestamps included, until false.
@@ -166,27 +157,3 @@ func (s *Standin) readOnGrid() {
 		s.read(true)
 	}
 }
-
-func (c counters) less(zero counters) counters {
-	d := counters{map[string]NodeCounters{}, map[string]LIFCounters{}, map[string]VolumeCounters{}}
-	for name, n := range c.nodes {
-		z := zero.nodes[name]
-		d.nodes[name] = NodeCounters{minus(n.BusyMicros, z.BusyMicros), minus(n.BaseMicros, z.BaseMicros)}
-	}
-	for name, l := range c.lifs {
-		z := zero.lifs[name]
-		d.lifs[name] = LIFCounters{minus(l.SentBytes, z.SentBytes), minus(l.ReceivedBytes, z.ReceivedBytes)}
-	}
-	for name, v := range c.volumes {
-		z := zero.volumes[name]
-		d.volumes[name] = VolumeCounters{v.Read.less(z.Read), v.Write.less(z.Write), v.Other.less(z.Other)}
-	}
-	return d
-}
-
-func (c OpCounters) less(z OpCounters) OpCounters {
-	return OpCounters{minus(c.Ops, z.Ops), minus(c.Bytes, z.Bytes), minus(c.LatencyMicros, z.LatencyMicros)}
-}
-
-// minus is a-b, or zero where the last reading is older than the reset.
-func minus(a, b uint64) uint64 { return max(a, b) - b }
