@@ -277,51 +277,6 @@ func TestVolumesAreProvisionedByAggregateAndDeleted(t *testing.T) {
 	}
 }
 
-func TestALIFGoesDownComesBackAndMigrates(t *testing.T) {
-	a := usual(t)
-	lif := a.LIFs()[0]
-	v := a.Volumes()[0]
-	if err := a.LIFDown(t.Context(), lif.Address); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.mount(t.Context(), a.LIFs()[0], v); err == nil {
-		t.Error("a LIF that is down answers")
-	}
-	if err := a.LIFUp(t.Context(), lif.Address); err != nil {
-		t.Fatal(err)
-	}
-	if err := until(t.Context(), func() error { return a.mount(t.Context(), lif, v) }); err != nil {
-		t.Error(err)
-	}
-	remote := func() (n uint64) {
-		for _, c := range a.Clients() {
-			if c.ServerIP == lif.Address {
-				n += c.RemoteRequests
-			}
-		}
-		return n
-	}
-	atHome := remote()
-	if err := a.MigrateLIF(t.Context(), lif.Address, "arrtest-b"); err != nil {
-		t.Fatal(err)
-	}
-	if err := until(t.Context(), func() error { return a.mount(t.Context(), lif, v) }); err != nil {
-		t.Error(err)
-	}
-	if got := a.LIFs()[0]; got.Node != "arrtest-b" || got.Home != "arrtest-a" {
-		t.Errorf("the LIF is %+v", got)
-	}
-	if remote() == atHome {
-		t.Error("no call to the LIF on the other node took the cluster link")
-	}
-	if err := a.MigrateLIF(t.Context(), lif.Address, "arrtest-a"); err != nil {
-		t.Fatal(err)
-	}
-	if err := until(t.Context(), func() error { return a.mount(t.Context(), lif, v) }); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestWhatAKilledArrayLeftIsRemoved kills one as a power cut would.
 func TestWhatAKilledArrayLeftIsRemoved(t *testing.T) {
 	needArray(t)

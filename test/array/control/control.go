@@ -18,7 +18,7 @@ import (
 // Settings is what an N-blade must know when it starts.
 type Settings struct {
 	Node    string            `json:"node"`    // the node it runs on
-	Listen  []string          `json:"listen"`  // addresses of all LIFs, wherever they are now
+	Listen  []string          `json:"listen"`  // addresses of its LIFs
 	Blades  map[string]string `json:"blades"`  // node: address of its D-blade
 	Volumes []Volume          `json:"volumes"` // at least one
 	Socket  string            `json:"socket"`  // where it takes orders
