@@ -166,11 +166,8 @@ func bindNames(text string) []string {
 // int is a bind as a number.
 func (q statement) int(name string) (int64, error) {
 	v, _ := q.bind(name)
-	switch v := v.(type) {
-	case int64:
-		return v, nil
-	case float64:
-		return int64(v), nil
+	if n, ok := v.(int64); ok {
+		return n, nil
 	}
 	return 0, ora(1722, "invalid number")
 }

@@ -43,9 +43,6 @@ import (
 // errFull is a device that is full.
 var errFull = ora(27072, "File I/O error\nLinux-x86_64 Error: 28: No space left on device") //nolint:gochecknoglobals // compared, never changed
 
-// ErrHang says that the start would never end.
-var ErrHang = errors.New("the start hangs on an oranfstab that cannot be read") //nolint:gochecknoglobals // compared, never changed
-
 // Instance is a database that is open. Its methods are safe for several
 // goroutines.
 type Instance struct {
@@ -279,7 +276,7 @@ func (i *Instance) release() {
 	for _, p := range i.eachProcess() {
 		i.endProcess(p)
 	}
-	i.alert.close()
+	_ = i.alert.file.Close()
 }
 
 // saveCatalog writes the control file; the caller holds the catalog's lock.
@@ -302,7 +299,7 @@ func (i *Instance) banner() string {
 // follows it.
 type alertLog struct {
 	mu   sync.Mutex
-	file *os.File // nil = none
+	file *os.File
 	out  io.Writer
 	now  func() time.Time
 }
@@ -314,9 +311,6 @@ func AlertLog(base, sid string) string {
 
 func openAlert(base, sid string, out io.Writer, now func() time.Time) (*alertLog, error) {
 	l := &alertLog{out: out, now: now}
-	if base == "" {
-		return l, nil
-	}
 	path := AlertLog(base, sid)
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return nil, err
@@ -331,15 +325,7 @@ func (l *alertLog) linef(format string, args ...any) {
 	defer l.mu.Unlock()
 	text := fmt.Sprintf(format, args...)
 	fmt.Fprintln(l.out, text)
-	if l.file != nil {
-		fmt.Fprintf(l.file, "%s\n%s\n", l.now().Format("2006-01-02T15:04:05.000000-07:00"), text)
-	}
-}
-
-func (l *alertLog) close() {
-	if l.file != nil {
-		_ = l.file.Close()
-	}
+	fmt.Fprintf(l.file, "%s\n%s\n", l.now().Format("2006-01-02T15:04:05.000000-07:00"), text)
 }
 
 // The names that Oracle Free gives.
@@ -361,7 +347,7 @@ const version = "23.0.0.0.0"
 type Config struct {
 	Data    string // the data directory; required
 	Home    string // ORACLE_HOME; empty = no Direct NFS library anywhere
-	Base    string // ORACLE_BASE, for the alert log; empty = none is written
+	Base    string // ORACLE_BASE, for the alert log; required
 	SID     string // DefaultSID
 	PDB     string // DefaultPDB
 	Edition string // EditionFree
@@ -393,9 +379,6 @@ type DirectConfig struct {
 	NFSPort, MountPort int // those of internal/nfs.Config
 	// Privileged says whether oradism may act as root; nil = look.
 	Privileged func() bool
-	// Hang makes an oranfstab that Oracle would refuse hang the start, which is
-	// the other thing that Oracle is known to do with one.
-	Hang bool
 }
 
 // Faults are what goes wrong on request.

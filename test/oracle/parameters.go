@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,15 +86,6 @@ func check(name, value string) error {
 		if _, err := size(value); err != nil {
 			return ora(2017, "integer value required for parameter %s", name)
 		}
-	}
-	if (was == "TRUE" || was == "FALSE") && !regexp.MustCompile(`(?i)^(true|false)$`).MatchString(value) {
-		return ora(922, "missing or invalid option")
-	}
-	if name == "filesystemio_options" && !regexp.MustCompile(`(?i)^(none|asynch|directio|setall)$`).MatchString(value) {
-		return ora(96, "invalid value %s for parameter filesystemio_options, must be from among SETALL, DIRECTIO, ASYNCH, NONE", value)
-	}
-	if name == "db_block_size" {
-		return ora(32016, "parameter \"db_block_size\" cannot be updated in SPFILE")
 	}
 	return nil
 }
