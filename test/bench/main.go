@@ -149,7 +149,7 @@ func (s *settings) report(doc score.Document) error {
 	if len(doc.Samples) == 0 {
 		return nil
 	}
-	fmt.Print(score.Screen(doc))
+	fmt.Print(score.Markdown(doc))
 	err := errors.Join(
 		os.MkdirAll(s.out, 0o755), writeJSON(doc, filepath.Join(s.out, "results.json")),
 		os.WriteFile(filepath.Join(s.out, "results.md"), []byte(score.Markdown(doc)), 0o644),

@@ -23,13 +23,6 @@ func (c *conn) kill() {
 	_ = c.nc.Close()
 }
 
-func (c *conn) reset() {
-	if tcp, ok := c.nc.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
-	}
-	c.kill()
-}
-
 func (s *Server) accept(l net.Listener, address string) {
 	for {
 		nc, err := l.Accept()

@@ -113,7 +113,7 @@ func TestAnEarlierMoveIsNotTakenForThisOne(t *testing.T) {
 	t.Parallel()
 	w := begin(t, func(o *ontap.Options) { o.Queue = 3 * time.Second })
 	w.truth.OnMove(func(context.Context, string, string) error { return errors.New("no space on the node") })
-	w.beginMove(t, toB)
+	w.beginMove(t)
 	w.until(t, func() map[string]any { return w.volume(t) }, "movement.state", "failed")
 	w.truth.OnMove(nil)
 	if got, err := w.source(t).Move(t.Context(), "/vol1", "aggr_b", nil); err != nil || got.Percent != 100 {

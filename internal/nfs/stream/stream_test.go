@@ -138,7 +138,7 @@ func TestAStreamReadsEveryBlockFromItsPlace(t *testing.T) {
 		"fewer than lanes": {"slots go from lane to lane", 8 << 10, 1, 400, []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := &nfstest.Server{MaxTransfer: tc.maxTransfer, ShortRead: tc.shortRead}
+			server := &nfstest.Server{MaxTransfer: tc.maxTransfer, Short: func(nfstest.Call) uint32 { return tc.shortRead }}
 			c := start(t, server, 20*time.Second, tc.addresses...)
 			content := randomBytes(8 << 20)
 			handle := server.AddFile("data", content)
