@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"math"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -121,8 +120,9 @@ func (w *worker) attrs(n *filetree.Node) v3.OptAttr {
 	return w.present(a)
 }
 
-func (w *worker) present(a filetree.Attr) v3.OptAttr {
-	return v3.OptAttr{Present: true, Attr: wireAttr(a, w.conn.srv.fsid)}
+func (w *worker) present(a v3.Attr) v3.OptAttr {
+	a.FSID = w.conn.srv.fsid
+	return v3.OptAttr{Present: true, Attr: a}
 }
 
 func (w *worker) after(n *filetree.Node) v3.Wcc { return v3.Wcc{After: w.attrs(n)} }
@@ -133,7 +133,7 @@ func (w *worker) getattr(a *v3.HandleArgs) v3.Status {
 	if status == v3.OK {
 		got, err := w.conn.srv.tree.Stat(n)
 		status = statusOf(err)
-		res.Attr = wireAttr(got, w.conn.srv.fsid)
+		res.Attr = w.present(got).Attr
 	}
 	res.Status = status
 	return w.result(status, &res)
@@ -149,7 +149,7 @@ func (w *worker) setattr(a *v3.SetattrArgs) v3.Status {
 		}
 	}
 	if status == v3.OK {
-		status = statusOf(w.conn.srv.tree.SetAttr(n, wanted(a.Attr, w.conn.srv.opt.Now())))
+		status = statusOf(w.conn.srv.tree.SetAttr(n, a.Attr))
 	}
 	res.Status, res.Wcc = status, w.after(n)
 	return w.result(status, &res)
@@ -270,64 +270,4 @@ func statusOf(err error) v3.Status {
 		return v3.Status(e) // the protocol took these numbers from Unix
 	}
 	return v3.ErrIO
-}
-
-func wireAttr(a filetree.Attr, fsid uint64) v3.Attr {
-	kind := v3.TypeRegular
-	switch a.Kind() {
-	case unix.S_IFDIR:
-		kind = v3.TypeDirectory
-	case unix.S_IFLNK:
-		kind = v3.TypeSymlink
-	case unix.S_IFBLK:
-		kind = v3.TypeBlock
-	case unix.S_IFCHR:
-		kind = v3.TypeCharacter
-	case unix.S_IFSOCK:
-		kind = v3.TypeSocket
-	case unix.S_IFIFO:
-		kind = v3.TypeFIFO
-	}
-	return v3.Attr{
-		Type: kind, Mode: a.Mode & 0o7777, Nlink: a.Links,
-		UID: a.UID, GID: a.GID, Size: a.Size, Used: a.UsedBytes,
-		RdevMajor: a.RdevMajor, RdevMinor: a.RdevMinor, FSID: fsid, FileID: a.Inode,
-		Atime: wireTime(a.Accessed), Mtime: wireTime(a.Modified), Ctime: wireTime(a.Changed),
-	}
-}
-
-func wireTime(t time.Time) v3.Time {
-	return v3.Time{Seconds: uint32(t.Unix()), Nanoseconds: uint32(t.Nanosecond())}
-}
-
-// wanted translates the attributes to set; now is the server's time.
-func wanted(a v3.NewAttr, now time.Time) filetree.SetAttr {
-	var s filetree.SetAttr
-	if a.Mode.Set {
-		s.Mode = &a.Mode.Value
-	}
-	if a.UID.Set {
-		s.UID = &a.UID.Value
-	}
-	if a.GID.Set {
-		s.GID = &a.GID.Value
-	}
-	if a.Size.Set {
-		s.Size = &a.Size.Value
-	}
-	s.Accessed = wantedTime(a.Atime, now)
-	s.Modified = wantedTime(a.Mtime, now)
-	return s
-}
-
-func wantedTime(t v3.NewTime, now time.Time) *time.Time {
-	switch t.How {
-	case v3.TimeServer:
-		return &now
-	case v3.TimeClient:
-		at := time.Unix(int64(t.Time.Seconds), int64(t.Time.Nanoseconds))
-		return &at
-	case v3.TimeKeep:
-	}
-	return nil
 }

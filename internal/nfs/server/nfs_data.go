@@ -73,7 +73,7 @@ func (w *worker) write() v3.Status {
 		status = v3.ErrInval
 	}
 	if status == v3.OK {
-		done, after, err := srv.tree.Write(n, a.Data, a.Offset, filetree.Stability(a.Stable))
+		done, after, err := srv.tree.Write(n, a.Data, a.Offset, a.Stable)
 		if status = statusOf(err); err == nil {
 			res.Count, res.Wcc.After = uint32(done), w.present(after)
 			w.conn.on.counts.WrittenBytes.Add(uint64(done))

@@ -26,25 +26,17 @@ func (w *worker) createFile(dir *filetree.Node, a *v3.CreateArgs) (*filetree.Nod
 	if a.How == v3.CreateExclusive {
 		return tree.CreateExclusive(dir, a.Where.Name, a.Verifier)
 	}
-	n, made, err := tree.Create(dir, a.Where.Name, modeOr(a.Attr.Mode, 0o644), a.How == v3.CreateGuarded)
+	n, made, err := tree.Create(dir, a.Where.Name, a.Attr.Mode.Or(0o644), a.How == v3.CreateGuarded)
 	if err != nil {
 		return nil, err
 	}
 	// Owner and mode of a new file are the server's and were given above. Of a file that
 	// was there only the length is changed, as open(2) with O_TRUNC would.
-	set := wanted(a.Attr, w.conn.srv.opt.Now())
-	set.Mode, set.UID, set.GID = nil, nil, nil
-	if !made {
-		set.Accessed, set.Modified = nil, nil
+	set := v3.NewAttr{Size: a.Attr.Size}
+	if made {
+		set.Atime, set.Mtime = a.Attr.Atime, a.Attr.Mtime
 	}
 	return n, tree.SetAttr(n, set)
-}
-
-func modeOr(o v3.Opt32, fallback uint32) uint32 {
-	if o.Set {
-		return o.Value
-	}
-	return fallback
 }
 
 func (w *worker) mkdir(a *v3.MkdirArgs) v3.Status {
@@ -52,7 +44,7 @@ func (w *worker) mkdir(a *v3.MkdirArgs) v3.Status {
 	var n *filetree.Node
 	if status == v3.OK {
 		var err error
-		n, _, err = w.conn.srv.tree.Mkdir(dir, a.Where.Name, modeOr(a.Attr.Mode, 0o755))
+		n, _, err = w.conn.srv.tree.Mkdir(dir, a.Where.Name, a.Attr.Mode.Or(0o755))
 		status = statusOf(err)
 	}
 	return w.made(dir, n, status)
@@ -127,14 +119,10 @@ func (w *worker) appendListing(dir *filetree.Node, a *v3.ReaddirArgs) v3.Status 
 	w.out = xdr.Append(xdr.AppendUint32(w.out, uint32(v3.OK)), &attrs)
 	w.out = xdr.AppendFixed(w.out, a.CookieVerifier[:])
 	listed := 0
-	atEnd, err := w.conn.srv.tree.ReadDir(dir, a.Cookie, a.Plus, func(e filetree.Entry) bool {
+	atEnd, err := w.conn.srv.tree.ReadDir(dir, a.Cookie, a.Plus, func(e *v3.DirEntry) bool {
 		before := len(w.out)
-		entry := v3.DirEntry{FileID: e.Inode, Name: e.Name, Cookie: e.Cookie}
-		if e.Node != nil {
-			h := e.Node.Handle()
-			entry.HandlePresent, entry.Handle, entry.Attr = true, h[:], w.present(e.Attr)
-		}
-		w.out = entry.Append(xdr.AppendBool(w.out, true), a.Plus)
+		e.Attr.Attr.FSID = w.conn.srv.fsid
+		w.out = e.Append(xdr.AppendBool(w.out, true), a.Plus)
 		if len(w.out) > limit {
 			w.out = w.out[:before]
 			return false
