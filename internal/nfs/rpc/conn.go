@@ -66,7 +66,7 @@ type Conn struct {
 	readerDone bool
 	drained    bool
 
-	scratch [maxReplyHeader]byte // of the reader
+	head [headBytes]byte // of the reader: the start of a reply
 }
 
 // NewConn takes over nc and serves calls on it until Close or an error.

@@ -1,18 +1,14 @@
 package rpc
 
 import (
-	"encoding/binary"
 	"errors"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-const (
-	// replyStart is xid, message type and reply status.
-	replyStart = 12
-	// maxReplyHeader is the longest header of a reply.
-	maxReplyHeader = replyStart + 8 + maxAuthBytes + 4 + 8
-)
+// headBytes is more than the longest header of a reply (432) and what results of READ have
+// in front of their data.
+const headBytes = 600
 
 func (c *Conn) readLoop() {
 	var err error
@@ -45,15 +41,20 @@ func classify(err error) error {
 // readReply receives one record and completes its call. An error means that the
 // stream cannot be trusted any more.
 func (c *Conn) readReply() error {
-	head := c.scratch[:replyStart]
-	if err := c.rec.ReadFull(head); err != nil {
+	n, err := c.rec.ReadFull(c.head[:])
+	if err != nil && !errors.Is(err, ErrRecordShort) {
 		return err
 	}
-	if binary.BigEndian.Uint32(head[4:]) != typeReply {
-		return ErrNotReply
+	d := xdr.NewDecoder(c.head[:n])
+	var h ReplyHeader
+	if h.Decode(&d); d.Err() != nil {
+		if errors.Is(d.Err(), xdr.ErrShort) {
+			return ErrRecordShort
+		}
+		return d.Err()
 	}
 	c.mu.Lock()
-	call, ok := c.table.take(binary.BigEndian.Uint32(head))
+	call, ok := c.table.take(h.XID)
 	c.mu.Unlock()
 	if !ok {
 		return ErrUnknownXID
@@ -63,9 +64,11 @@ func (c *Conn) readReply() error {
 		return nil // abandoned; Next skips the record
 	}
 	c.counters.InFlight.Add(-1)
-	err := c.receive(call)
-	if err != nil {
-		call.Err = lost(classify(err))
+	err = nil
+	if call.Err = h.Err(); call.Err == nil {
+		if err = c.receive(call, c.head[d.Offset():n]); err != nil {
+			call.Err = lost(classify(err))
+		}
 	}
 	c.counters.DataReceived.Add(int64(call.Received))
 	c.counters.BytesReceived.Add(int64(c.rec.Received()))
@@ -88,90 +91,33 @@ func (c *Conn) complete(call *Call) {
 	call.finish()
 }
 
-// receive reads the rest of the header and the results of call.
-func (c *Conn) receive(call *Call) error {
-	call.Results = call.Results[:0]
-	if err := c.readHeader(call); err != nil || call.Err != nil {
-		return err
-	}
+// receive reads the results of call, of which start are here: bulk data straight into the
+// buffer of the caller.
+func (c *Conn) receive(call *Call, start []byte) (err error) {
+	at, data := len(start), 0
 	if call.Layout != nil {
-		if err := c.receiveData(call); err != nil {
+		if at, data, err = call.Layout(start); err != nil {
 			return err
 		}
-	}
-	var err error
-	call.Results, err = c.rec.AppendRest(call.Results)
-	return err
-}
-
-// readHeader reads the header of a reply, of which scratch has the start. If the
-// server did not execute the call, the call gets that as its error.
-func (c *Conn) readHeader(call *Call) error {
-	n, err := replyStart, error(nil)
-	accepted := binary.BigEndian.Uint32(c.scratch[8:]) == 0
-	if accepted {
-		if n, err = c.extend(n, 8); err != nil {
-			return err
-		}
-		verifier := binary.BigEndian.Uint32(c.scratch[n-4:])
-		if verifier > maxAuthBytes {
-			return xdr.ErrTooLong
-		}
-		if n, err = c.extend(n, int(verifier)+xdr.Padding(int(verifier))); err != nil {
-			return err
-		}
-	}
-	if n, err = c.extend(n, 4); err != nil {
-		return err
-	}
-	if accepted && binary.BigEndian.Uint32(c.scratch[n-4:]) == uint32(AcceptSuccess) {
-		return nil
-	}
-	// A refusal is short: decode it from all that is left.
-	rest, err := c.rec.AppendRest(c.scratch[:n])
-	if err != nil {
-		return err
-	}
-	d := xdr.NewDecoder(rest)
-	var h ReplyHeader
-	h.Decode(&d)
-	call.Err = h.Err()
-	return d.Err()
-}
-
-// extend reads k more bytes of the header behind the n that scratch has.
-func (c *Conn) extend(n, k int) (int, error) {
-	return n + k, c.rec.ReadFull(c.scratch[n : n+k])
-}
-
-// receiveData reads the results up to and including the bulk data, these straight
-// into the buffer of the caller.
-func (c *Conn) receiveData(call *Call) error {
-	data := 0
-	for {
-		more, n := call.Layout(call.Results)
-		if more <= 0 {
-			data = n
-			break
-		}
-		at := len(call.Results)
-		if at+more > maxLayoutBytes {
-			return xdr.ErrTooLong
-		}
-		call.Results = grow(call.Results, more)
-		if err := c.rec.ReadFull(call.Results[at:]); err != nil {
-			return err
-		}
-	}
-	if data <= 0 {
-		return nil
 	}
 	if data > len(call.Dst) {
 		return ErrTooMuchData
 	}
-	if err := c.rec.ReadFull(call.Dst[:data]); err != nil {
-		return err
+	call.Results = append(call.Results[:0], start[:at]...)
+	start = start[at:]
+	if data > 0 {
+		n := copy(call.Dst[:data], start)
+		if _, err := c.rec.ReadFull(call.Dst[n:data]); err != nil {
+			return err
+		}
+		call.Received = data
+		padding := xdr.Padding(data)
+		k := min(padding, len(start)-n)
+		start = start[n+k:]
+		if _, err := c.rec.ReadFull(c.head[:padding-k]); err != nil { // start is empty then
+			return err
+		}
 	}
-	call.Received = data
-	return c.rec.ReadFull(c.scratch[:xdr.Padding(data)])
+	call.Results, err = c.rec.AppendRest(append(call.Results, start...))
+	return err
 }
