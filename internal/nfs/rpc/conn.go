@@ -19,17 +19,6 @@ const maxRecordBytes = 17 << 20
 // already touches its buffers, before it closes the connection.
 const abandonGrace = time.Second
 
-// Counters count what a connection does. Several connections, one after the
-// other, may share one Counters. All fields may be read at any time.
-type Counters struct {
-	Sends, Receives atomic.Int64 // calls and replies
-	BytesSent       atomic.Int64 // on the wire, with headers and marks
-	BytesReceived   atomic.Int64
-	DataSent        atomic.Int64 // bulk data alone
-	DataReceived    atomic.Int64
-	InFlight        atomic.Int64 // calls without reply
-}
-
 // Options tune a Conn. The zero Options are fine.
 type Options struct {
 	// MaxRecordBytes caps a reply; 17 MiB if 0.

@@ -70,8 +70,8 @@ func (c *Conn) readReply() error {
 			call.Err = lost(classify(err))
 		}
 	}
-	c.counters.DataReceived.Add(int64(call.Received))
-	c.counters.BytesReceived.Add(int64(c.rec.Received()))
+	c.counters.BytesRead.Add(int64(call.Received))
+	c.counters.WireBytesRead.Add(int64(c.rec.Received()))
 	c.complete(call)
 	return err
 }
