@@ -211,7 +211,7 @@ func (p *protoV3) create(ctx context.Context, dir FileHandle, name string, how c
 	var res v3.CreateRes
 	attempts, err := p.invoke(ctx, procedure, args, &res)
 	// The server may have executed an attempt whose reply was lost.
-	if attempts > 1 && v3.IsExist(err) {
+	if attempts > 1 && IsExist(err) {
 		err = nil
 	}
 	if err == nil && len(res.Handle) == 0 {
@@ -226,14 +226,14 @@ func (p *protoV3) remove(ctx context.Context, dir FileHandle, name string, kind 
 		procedure = v3.ProcRmdir
 	}
 	attempts, err := p.invoke(ctx, procedure, &v3.NameArgs{Dir: []byte(dir), Name: name}, new(v3.WccRes))
-	if v3.IsStale(err) {
+	if IsStale(err) {
 		// NFS-Ganesha answers this where another client removes the same name at
 		// the same moment. Where the name is gone, that is what happened.
-		if _, missing := p.lookup(ctx, dir, name); v3.IsNotExist(missing) {
+		if _, missing := p.lookup(ctx, dir, name); IsNotExist(missing) {
 			err = missing
 		}
 	}
-	if attempts > 1 && v3.IsNotExist(err) {
+	if attempts > 1 && IsNotExist(err) {
 		return nil
 	}
 	return err

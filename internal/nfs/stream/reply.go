@@ -93,7 +93,7 @@ func (l *lane) reply(b []byte) error {
 	switch {
 	case rep.refused != nil:
 		l.finished(f, rep.refused)
-	case v3.IsRetryLater(rep.status):
+	case rep.status == v3.ErrJukebox:
 		l.later(f)
 	case rep.status != v3.OK:
 		l.finished(f, rep.status)

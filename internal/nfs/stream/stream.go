@@ -140,7 +140,7 @@ func (s *Stream) Lanes() int { return len(s.lanes) }
 
 // Traffic returns what lane i has carried since New, and whether it is connected.
 func (s *Stream) Traffic(i int) (t rpc.Traffic, up bool) {
-	return s.lanes[i].Counters.Traffic(int64(s.cfg.Now().Sub(s.start))), !s.lanes[i].isDown.Load()
+	return s.lanes[i].Traffic(int64(s.cfg.Now().Sub(s.start))), !s.lanes[i].isDown.Load()
 }
 
 // Run asks d for I/O and carries it until no slot has any more. When ctx is done
