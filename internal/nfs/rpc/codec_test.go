@@ -112,7 +112,7 @@ func TestRecordsAreReadHoweverTheyAreCut(t *testing.T) {
 				t.Fatal(err)
 			}
 			head := make([]byte, 50_001)
-			if err := r.ReadFull(head); err != nil || !bytes.Equal(head, first[:50_001]) {
+			if n, err := r.ReadFull(head); n != len(head) || err != nil || !bytes.Equal(head, first[:50_001]) {
 				t.Fatalf("ReadFull = %v, or other bytes", err)
 			}
 			rest, err := r.AppendRest(nil)
@@ -162,7 +162,7 @@ func TestRecordReaderRefuses(t *testing.T) {
 			r := NewRecordReader(bytes.NewReader(tc.stream), 1000)
 			err := r.Next()
 			if err == nil {
-				err = r.ReadFull(make([]byte, 1500))
+				_, err = r.ReadFull(make([]byte, 1500))
 			}
 			if !errors.Is(err, tc.want) {
 				t.Errorf("err = %v, want %v (%s)", err, tc.want, tc.reason)

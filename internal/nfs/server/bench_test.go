@@ -40,7 +40,7 @@ func benchmarkRead(b *testing.B, block int) {
 		if err := c.in.Next(); err != nil {
 			b.Fatal(err)
 		}
-		if err := c.in.ReadFull(sink[:min(c.in.FragmentBytes(), len(sink))]); err != nil {
+		if _, err := c.in.ReadFull(sink[:min(c.in.FragmentBytes(), len(sink))]); err != nil {
 			b.Fatal(err)
 		}
 		<-slots

@@ -68,7 +68,7 @@ func (l *lane) flush() error {
 			return err
 		}
 		w.blocked = false
-		l.wireSent.Add(int64(n))
+		l.WireBytesWritten.Add(int64(n))
 		w.advance(n)
 	}
 }
@@ -138,8 +138,8 @@ func (l *lane) encode() {
 		}
 		sends++
 	}
-	l.inFlightNow.Store(int64(l.inFlight))
-	l.sends.Add(int64(sends))
+	l.InFlight.Store(int64(l.inFlight))
+	l.Sends.Add(int64(sends))
 }
 
 // bulk returns the data of a WRITE that are sent from where they are.

@@ -230,7 +230,7 @@ func TestAStreamTellsWhatWentWrong(t *testing.T) {
 		"no answer":   {action: nfstest.Drop, want: func(err error) bool { return errors.Is(err, stream.ErrTimeout) }},
 		"garbage":     {action: nfstest.Garbage, want: func(err error) bool { return err != nil && !errors.Is(err, stream.ErrTimeout) }},
 		"oversize":    {action: nfstest.Oversize, want: func(err error) bool { return err != nil && !errors.Is(err, stream.ErrTimeout) }},
-		"ask later":   {action: nfstest.TryLater, want: v3.IsRetryLater},
+		"ask later":   {action: nfstest.TryLater, want: func(err error) bool { return errors.Is(err, v3.ErrJukebox) }},
 		"bad handle":  {want: func(err error) bool { return err != nil }, offset: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
