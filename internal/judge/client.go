@@ -23,7 +23,8 @@ func checkClientCPU(c *facts, found *findings) {
 	case len(seen) == 0:
 	case atLeastPermille(c.overall.WirePermille, wireSaturated):
 		// The line was filled all the same: nothing was held back.
-		found.add(ClientCPUBound, Info, "The line is full, but the client is almost at its limit: %s.", strings.Join(seen, ", "))
+		found.add(ClientCPUBound, Info, "The line is full, but the client is almost at its limit: %s.",
+			strings.Join(seen, ", "))
 	default:
 		found.add(ClientCPUBound, Warning, "The client and not the storage may be the limit: %s. Give it more CPU, or use "+
 			"more clients.", strings.Join(seen, ", "))
@@ -162,7 +163,8 @@ func checkForeignLoad(c *facts, found *findings) {
 			seen = append(seen, c.foreignOnClient(cl, s)...)
 		}
 		if len(seen) > 0 {
-			found.add(ForeignLoad, Warning, "Repetition %s was not alone: %s. Run again when the machines are quiet.", s.name(), strings.Join(seen, ", "))
+			found.add(ForeignLoad, Warning, "Repetition %s was not alone: %s. Run again when the machines are quiet.", s.name(),
+				strings.Join(seen, ", "))
 		}
 	}
 }

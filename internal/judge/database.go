@@ -229,7 +229,7 @@ func checkParameters(c *facts, found *findings) {
 	var differ []string
 	for _, o := range c.oracleFacts() {
 		for _, p := range o.Parameters {
-			if p.Requested != "" && !sameParameter(p.Requested, p.Value) {
+			if p.Requested != "" && !p.AsRequested() {
 				differ = append(differ, fmt.Sprintf("%s is %s (asked for: %s)", p.Name, cmp.Or(p.Value, "empty"), p.Requested))
 			}
 		}
@@ -239,37 +239,6 @@ func checkParameters(c *facts, found *findings) {
 			"Init parameters are not as declared: %s. Oracle rounds some values, and limits others by edition and memory. "+
 				"Declare values that it supports.", listed(differ))
 	}
-}
-
-// sameParameter compares as Oracle does: without case and quotes, and sizes by
-// what they are worth. A size may have been rounded up to a granule.
-func sameParameter(want, got string) bool {
-	want, got = plainValue(want), plainValue(got)
-	if want == got {
-		return true
-	}
-	w, okW := sizeOf(want)
-	g, okG := sizeOf(got)
-	return okW && okG && w >= granuleFrom && g >= w && g-w < granuleBytes
-}
-
-// Sizes of memory are rounded up to granules of up to 512 MiB, of large SGAs.
-const (
-	granuleFrom  = 1 << 20
-	granuleBytes = 512 << 20
-)
-
-func plainValue(v string) string { return strings.ToLower(strings.Trim(strings.TrimSpace(v), `'"`)) }
-
-func sizeOf(v string) (int64, bool) {
-	shift := 0
-	if v != "" {
-		if i := strings.IndexByte("kmgt", v[len(v)-1]); i >= 0 {
-			shift, v = 10*(i+1), v[:len(v)-1]
-		}
-	}
-	n, err := strconv.ParseInt(v, 10, 64)
-	return n << shift, err == nil && n >= 0 && n <= math.MaxInt64>>shift
 }
 
 // checkInstances compares what the instances of a RAC read.

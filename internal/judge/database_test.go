@@ -358,34 +358,6 @@ func fellBack() runfile.Result {
 	return r
 }
 
-func TestSizesOfParametersAreComparedByWorth(t *testing.T) {
-	t.Parallel()
-	cases := []struct {
-		want, got string
-		same      bool
-	}{
-		{"SETALL", "setall", true},
-		{" 'x' ", "X", true},
-		{"554M", "580911104", true},
-		{"554M", "583008256", true},
-		{"554M", "580911103", false},
-		{"1G", "2G", false},
-		{"4", "5", false},
-		{"TRUE", "FALSE", false},
-		{"1T", "1099511627776", true},
-		{"", "1", false},
-		{"9223372036854775807G", "1", false},
-		{"M", "0", false},
-		{"1g", "1610612735", true},
-		{"1g", "1610612736", false},
-	}
-	for _, c := range cases {
-		if got := sameParameter(c.want, c.got); got != c.same {
-			t.Errorf("%q and %q: %v", c.want, c.got, got)
-		}
-	}
-}
-
 func TestMillisecondsOfOldReleasesAreTaken(t *testing.T) {
 	t.Parallel()
 	r := experiments.Calibrations()[0].Result()
