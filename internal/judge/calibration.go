@@ -215,7 +215,8 @@ func checkCalibration(c *facts, found *findings) {
 	for _, s := range c.calibrations {
 		if l := s.ActualLatencyMilliseconds; l != nil && *l <= 1 && !s.Warmup && c.result.Plan.Database != nil {
 			found.addOnce(LatencyResolution, Info,
-				"CALIBRATE_IO reports latency in whole milliseconds, here %d: this is too coarse for this storage.%s", *l, c.finerLatency())
+				"CALIBRATE_IO reports latency in whole milliseconds, here %d: this is too coarse for this storage.%s",
+				*l, c.finerLatency())
 		}
 		checkLimit(c, found, s, plan.MaxLatencyMilliseconds)
 	}

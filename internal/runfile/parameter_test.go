@@ -32,7 +32,7 @@ func TestValuesOfParametersAreCompared(t *testing.T) {
 		{"sga_target", "554M", "583008256", true},
 		{"sga_target", "554M", "580911103", false},
 		{"sga_target", "1G", "2G", false},
-		{"sga_target", "4", "5", false},
+		{"cpu_count", "4", "5", false},
 		{"sga_target", "TRUE", "FALSE", false},
 		{"sga_target", "1T", "1099511627776", true},
 		{"sga_target", "", "1", false},
