@@ -32,8 +32,8 @@ func main() {
 
 type settings struct {
 	array.Options
-	rest             array.RESTOptions
-	subnets, volumes string
+	rest    array.RESTOptions
+	subnets string
 }
 
 func run(args []string, out io.Writer) error {
@@ -44,16 +44,12 @@ func run(args []string, out io.Writer) error {
 	f := flag.NewFlagSet("standin "+args[0], flag.ContinueOnError)
 	f.StringVar(&s.Name, "name", "twonode", "up to 8 letters and digits; several may run at once")
 	f.StringVar(&s.subnets, "subnets", "10.246.1.0/24,10.246.2.0/24", "network of each LIF")
-	f.StringVar(&s.volumes, "volumes", "", "NAME=JUNCTION=a|b[,...]: volumes and who owns them (default data=/export/data=a)")
 	f.DurationVar(&s.rest.Grid, "grid", 15*time.Second, "how often the statistics of the REST interface move")
 	f.DurationVar(&s.rest.Replication, "replication", 0, "how long a volume is on its way when it moves")
 	if err := f.Parse(args[1:]); err != nil {
 		return err
 	}
 	s.Subnets = strings.Split(s.subnets, ",")
-	if err := s.readVolumes(); err != nil {
-		return err
-	}
 	//nolint:usetesting // not a test
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -65,20 +61,6 @@ func run(args []string, out io.Writer) error {
 	default:
 		return fmt.Errorf("unknown order %q: run or down", args[0])
 	}
-}
-
-func (s *settings) readVolumes() error {
-	for v := range strings.SplitSeq(s.volumes, ",") {
-		if v == "" {
-			continue
-		}
-		parts := strings.Split(v, "=")
-		if len(parts) != 3 {
-			return fmt.Errorf("volume %q: use NAME=JUNCTION=a or =b", v)
-		}
-		s.Volumes = append(s.Volumes, array.Volume{Name: parts[0], Junction: parts[1], Node: s.Name + "-" + parts[2]})
-	}
-	return nil
 }
 
 // serve runs the array until the context ends or one of its processes does.
