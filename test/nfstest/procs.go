@@ -120,7 +120,8 @@ func (s *Server) limit(call Call) uint32 {
 
 func (s *Server) read(out []byte, d *xdr.Decoder, limit uint32) []byte {
 	var args v3.ReadArgs
-	args.Decode(d)
+	c := d.Coder()
+	args.Code(&c)
 	f := s.byHandle(args.Handle)
 	if f == nil {
 		return (&v3.ReadRes{Status: v3.ErrStale}).Append(out)
@@ -136,9 +137,10 @@ func (s *Server) read(out []byte, d *xdr.Decoder, limit uint32) []byte {
 
 func (s *Server) write(out []byte, d *xdr.Decoder, limit uint32) []byte {
 	var args v3.WriteArgs
-	args.Decode(d)
+	c := d.Coder()
+	args.Code(&c)
 	f := s.byHandle(args.Handle)
-	if f == nil || d.Err() != nil {
+	if f == nil || c.Failed() {
 		return (&v3.WriteRes{Status: v3.ErrStale}).Append(out)
 	}
 	p := args.Data[:min(len(args.Data), int(limit))]
