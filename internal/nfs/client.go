@@ -169,7 +169,12 @@ func (c *Client) Channels() []ChannelStats {
 // that matters.
 func (c *Client) Close() error {
 	c.closing.Do(func() {
-		c.closeStreams()
+		c.streamsMu.Lock()
+		open := slices.Clone(c.streams)
+		c.streamsMu.Unlock()
+		for _, s := range open {
+			_ = s.Close() // closing a socket says nothing that anybody could use
+		}
 		c.transport.close()
 		ctx, cancel := context.WithTimeout(context.Background(), umountTimeout)
 		defer cancel()

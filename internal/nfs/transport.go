@@ -171,7 +171,18 @@ func (t *transport) pick(ctx context.Context, started int64) (*channel, *rpc.Con
 		if ch, conn := t.leastBusy(); conn != nil {
 			return ch, conn, nil
 		}
-		if err := t.waitForChannel(ctx, changed, started); err != nil {
+		timer := time.NewTimer(time.Duration(started + int64(t.timeout) - t.now().UnixNano()))
+		var err error
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-t.ctx.Done():
+			err = rpc.ErrClosed
+		case <-timer.C:
+			err = fmt.Errorf("%w: no channel is up: %w", ErrTimeout, t.channelErrors())
+		}
+		if timer.Stop(); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -194,22 +205,6 @@ func (t *transport) leastBusy() (best *channel, conn *rpc.Conn) {
 		}
 	}
 	return best, conn
-}
-
-func (t *transport) waitForChannel(ctx context.Context, changed <-chan struct{}, started int64) error {
-	left := started + int64(t.timeout) - t.now().UnixNano()
-	timer := time.NewTimer(time.Duration(left))
-	defer timer.Stop()
-	select {
-	case <-changed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.ctx.Done():
-		return rpc.ErrClosed
-	case <-timer.C:
-		return fmt.Errorf("%w: no channel is up: %w", ErrTimeout, t.channelErrors())
-	}
 }
 
 // channelErrors joins why each channel is down.

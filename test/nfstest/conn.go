@@ -56,7 +56,9 @@ func (s *Server) serve(c *conn) {
 		}
 		var h rpc.CallHeader
 		args := xdr.NewDecoder(in)
-		h.Decode(&args)
+		head := args.Coder()
+		h.Code(&head)
+		args = head.Decoder()
 		call := Call{Program: h.Program, Procedure: h.Procedure, XID: h.XID, Address: c.address, Conn: c.number}
 		action := Answer
 		if s.Hook != nil {

@@ -105,7 +105,8 @@ func (s *Server) mount(out []byte, procedure uint32, d *xdr.Decoder) []byte {
 
 func (s *Server) read(out []byte, d *xdr.Decoder, limit uint32) []byte {
 	var args v3.ReadArgs
-	args.Decode(d)
+	c := d.Coder()
+	args.Code(&c)
 	f := s.byHandle(args.Handle)
 	if f == nil {
 		return (&v3.ReadRes{Status: v3.ErrStale}).Append(out)
@@ -121,9 +122,10 @@ func (s *Server) read(out []byte, d *xdr.Decoder, limit uint32) []byte {
 
 func (s *Server) write(out []byte, d *xdr.Decoder, limit uint32) []byte {
 	var args v3.WriteArgs
-	args.Decode(d)
+	c := d.Coder()
+	args.Code(&c)
 	f := s.byHandle(args.Handle)
-	if f == nil || d.Err() != nil {
+	if f == nil || c.Failed() {
 		return (&v3.WriteRes{Status: v3.ErrStale}).Append(out)
 	}
 	p := args.Data[:min(len(args.Data), int(limit))]

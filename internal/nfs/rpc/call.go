@@ -69,7 +69,7 @@ const (
 // call header, the credential, an empty verifier. The arguments follow.
 func AppendCall(b []byte, program, version, procedure uint32, cred Auth) []byte {
 	h := CallHeader{Program: program, Version: version, Procedure: procedure, Credential: cred}
-	return h.Append(append(b, 0, 0, 0, 0))
+	return xdr.Append(append(b, 0, 0, 0, 0), &h)
 }
 
 // PutProcedure changes the procedure of a request that AppendCall began.

@@ -20,9 +20,9 @@ func TestCallHeaderSurvivesTheWire(t *testing.T) {
 		XID: 1, RPCVersion: 2, Program: 3, Version: 4, Procedure: 5,
 		Credential: sys.Auth(), Verifier: Auth{Body: []byte{}},
 	}
-	d := xdr.NewDecoder(want.Append(nil))
+	d := xdr.NewDecoder(xdr.Append(nil, &want))
 	var got CallHeader
-	got.Decode(&d)
+	xdr.Decode(&d, &got)
 	if diff := cmp.Diff(want, got); diff != "" || d.Err() != nil || d.Len() != 0 {
 		t.Fatalf("err = %v, %s", d.Err(), diff)
 	}
@@ -173,7 +173,7 @@ func TestRecordReaderRefuses(t *testing.T) {
 
 func FuzzHeaders(f *testing.F) {
 	call := CallHeader{Credential: (&AuthSys{Machine: "m", GIDs: []uint32{1}}).Auth()}
-	f.Add(call.Append(nil))
+	f.Add(xdr.Append(nil, &call))
 	f.Add((&ReplyHeader{Accept: AcceptProgramMismatch}).Append(nil))
 	f.Add((&ReplyHeader{Denied: true, Reject: RejectAuth}).Append(nil))
 	f.Fuzz(func(t *testing.T, in []byte) {
@@ -185,7 +185,7 @@ func decodeHeaders(t *testing.T, in []byte) {
 	t.Helper()
 	d := xdr.NewDecoder(in)
 	var c CallHeader
-	c.Decode(&d)
+	xdr.Decode(&d, &c)
 	if d.Err() == nil {
 		s := xdr.NewDecoder(c.Credential.Body)
 		var a AuthSys

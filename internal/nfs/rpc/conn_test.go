@@ -58,7 +58,7 @@ func (p *peer) request() (xid uint32, args []byte) {
 	}
 	d := xdr.NewDecoder(in)
 	var h CallHeader
-	h.Decode(&d)
+	xdr.Decode(&d, &h)
 	return h.XID, in[d.Offset():]
 }
 

@@ -87,15 +87,12 @@ func with[A any, P interface {
 }](run func(*worker, P) v3.Status) func(*worker) v3.Status {
 	return func(w *worker) v3.Status {
 		args := P(new(A))
-		if w.decode(args); w.garbage() {
+		if args.Code(&w.args); w.garbage() {
 			return v3.OK
 		}
 		return run(w, args)
 	}
 }
-
-// decode reads the arguments of the call; garbage says whether that worked.
-func (w *worker) decode(args xdr.Coded) { xdr.Decode(&w.args, args) }
 
 // result appends results and returns their status.
 func (w *worker) result(status v3.Status, res xdr.Coded) v3.Status {
@@ -279,7 +276,7 @@ const replyHeadBytes = acceptedBytes + 4 + 4 + 84 + 4 + 4 + 4
 
 func (w *worker) read() v3.Status {
 	var a v3.ReadArgs
-	if a.Decode(&w.args); w.garbage() {
+	if a.Code(&w.args); w.garbage() {
 		return v3.OK
 	}
 	n, status := w.node(a.Handle)
@@ -325,7 +322,7 @@ func (w *worker) readFrom(n *filetree.Node, offset uint64, count int) v3.Status 
 
 func (w *worker) write() v3.Status {
 	var a v3.WriteArgs
-	if a.Decode(&w.args); w.garbage() {
+	if a.Code(&w.args); w.garbage() {
 		return v3.OK
 	}
 	srv := w.conn.srv
@@ -374,14 +371,7 @@ func (s *Server) suspect(status v3.Status) {
 }
 
 func (w *worker) create(a *v3.CreateArgs) v3.Status {
-	dir, status := w.node(a.Where.Dir)
-	var n *filetree.Node
-	if status == v3.OK {
-		var err error
-		n, err = w.createFile(dir, a)
-		status = statusOf(err)
-	}
-	return w.made(dir, n, status)
+	return w.make(a.Where.Dir, func(dir *filetree.Node) (*filetree.Node, error) { return w.createFile(dir, a) })
 }
 
 func (w *worker) createFile(dir *filetree.Node, a *v3.CreateArgs) (*filetree.Node, error) {
@@ -403,23 +393,24 @@ func (w *worker) createFile(dir *filetree.Node, a *v3.CreateArgs) (*filetree.Nod
 }
 
 func (w *worker) mkdir(a *v3.MkdirArgs) v3.Status {
-	dir, status := w.node(a.Where.Dir)
-	var n *filetree.Node
-	if status == v3.OK {
-		var err error
-		n, _, err = w.conn.srv.tree.Mkdir(dir, a.Where.Name, a.Attr.Mode.Or(0o755))
-		status = statusOf(err)
-	}
-	return w.made(dir, n, status)
+	return w.make(a.Where.Dir, func(dir *filetree.Node) (*filetree.Node, error) {
+		n, _, err := w.conn.srv.tree.Mkdir(dir, a.Where.Name, a.Attr.Mode.Or(0o755))
+		return n, err
+	})
 }
 
-// made appends the results of CREATE and MKDIR.
-func (w *worker) made(dir, n *filetree.Node, status v3.Status) v3.Status {
-	res := v3.CreateRes{Status: status, Dir: w.after(dir)}
+// make does what CREATE and MKDIR have in common.
+func (w *worker) make(handle []byte, entry func(dir *filetree.Node) (*filetree.Node, error)) v3.Status {
+	dir, status := w.node(handle)
+	var res v3.CreateRes
 	if status == v3.OK {
-		h := n.Handle()
-		res.HandlePresent, res.Handle, res.Attr = true, h[:], w.attrs(n)
+		n, err := entry(dir)
+		if status = statusOf(err); err == nil {
+			h := n.Handle()
+			res.HandlePresent, res.Handle, res.Attr = true, h[:], w.attrs(n)
+		}
 	}
+	res.Status, res.Dir = status, w.after(dir)
 	return w.result(status, &res)
 }
 
@@ -455,7 +446,7 @@ const maxListing = 32 << 10
 // list executes READDIR and, with plus, READDIRPLUS.
 func (w *worker) list(plus bool) v3.Status {
 	a := v3.ReaddirArgs{Plus: plus}
-	if w.decode(&a); w.garbage() {
+	if a.Code(&w.args); w.garbage() {
 		return v3.OK
 	}
 	began := len(w.out)
