@@ -90,7 +90,7 @@ func explained(name string, err error) error {
 	}
 	err = Explain(err)
 	if code := CodeOf(err); code != "" {
-		return Fail(code, fmt.Sprintf("%s: %s", name, err), err)
+		return Failf(code, "%s: %w", name, err)
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }
@@ -254,7 +254,7 @@ func (a *Admin) SetParameters(ctx context.Context, parameters map[string]string)
 		if code == "" || code == runfile.FailureSQL {
 			code = runfile.FailureParameter
 		}
-		return Fail(code, fmt.Sprintf("init parameter %s = %q: %v", name, parameters[name], err), err)
+		return Failf(code, "init parameter %s = %q: %w", name, parameters[name], err)
 	}
 	return nil
 }
@@ -293,8 +293,8 @@ func (a *Admin) CheckIdle(ctx context.Context) error {
 	if len(still) > len(others) {
 		more = fmt.Sprintf(" and %d more", len(still)-len(others))
 	}
-	return Fail(runfile.FailureBusy, fmt.Sprintf("others use the database: %s%s; run the benchmark when nobody does",
-		strings.Join(others, "; "), more), nil)
+	return Failf(runfile.FailureBusy, "others use the database: %s%s; run the benchmark when nobody does",
+		strings.Join(others, "; "), more)
 }
 
 // session is one that is at work.

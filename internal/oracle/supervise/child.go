@@ -1,6 +1,9 @@
 package supervise
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 const (
@@ -113,14 +118,6 @@ func (c *child) ended() bool {
 	}
 }
 
-// how says how it ended; after done only.
-func (c *child) how() string {
-	if c.err == nil {
-		return "exit status 0"
-	}
-	return c.err.Error()
-}
-
 // stop asks the database to shut down, as the kubelet would ask the image, and
 // kills it when it does not in time. Whatever it leaves behind is killed too:
 // background processes of an instance would stand in the way of the next start.
@@ -148,5 +145,104 @@ func (s *supervisor) stop(c *child) {
 	}
 	if s.o.Reap {
 		s.family.extinguish(orphanPatience)
+	}
+}
+
+// health is what the image's health script said.
+type health struct {
+	code   int // its exit code; -1 when it did not end by itself
+	output string
+}
+
+// checkHealth runs the health script once, unless ctx ends before.
+func (s *supervisor) checkHealth(ctx context.Context) health {
+	ctx, cancel := context.WithTimeout(ctx, healthPatience)
+	defer cancel()
+	command := s.o.healthCommand()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // the image's own health script
+	cmd.Env = s.env()
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = drainPatience
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := s.family.start(cmd); err != nil {
+		return health{code: -1, output: err.Error()}
+	}
+	err := s.family.wait(cmd)
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return health{}
+	case errors.As(err, &exit):
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		return health{code: exit.ExitCode(), output: clip(s.redact.clean(strings.TrimSpace(lines[len(lines)-1])))}
+	default:
+		return health{code: -1, output: err.Error()}
+	}
+}
+
+// explain says what the code means by the script's own documentation.
+func (h health) explain(distribution string) string {
+	meanings := map[int]string{ // of checkDBStatus.sh in Oracle's images
+		1: "the database is not started, or has another role", 2: "a pluggable database is not open for reading and writing",
+		3: "sqlplus failed", 4: "the observer does not run", 5: "a pluggable database is mounted, not open",
+	}
+	if distribution == runfile.DistributionGvenzl { // of healthcheck.sh in gvenzl's
+		meanings = map[int]string{
+			1: "the database is not ready", 2: "the database is starting", 3: "pluggable databases are being created",
+			4: "setup scripts run", 5: "startup scripts run",
+		}
+	}
+	text := fmt.Sprintf("its health script last ended with %d", h.code)
+	if h.code < 0 {
+		text += fmt.Sprintf(" (it did not end within %s)", healthPatience)
+	} else if meaning := meanings[h.code]; meaning != "" {
+		text += " (" + meaning + ")"
+	}
+	if h.output != "" {
+		text += fmt.Sprintf(" and said %q", h.output)
+	}
+	return text
+}
+
+// awaitReady waits for the health script to say 0. Its error is why it will not;
+// nil with a ctx that has ended says nothing.
+func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // a check must not outlive the database
+		select {
+		case <-c.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	deadline := time.NewTimer(s.o.StartupTimeout)
+	defer deadline.Stop()
+	tick := time.NewTicker(s.o.HealthInterval)
+	defer tick.Stop()
+	last := health{code: -1}
+	for {
+		select {
+		case <-deadline.C:
+			return s.notReady(c, last)
+		case <-ctx.Done():
+			if c.ended() {
+				return s.hasEnded(c)
+			}
+			return nil
+		case <-tick.C:
+		}
+		now := s.checkHealth(ctx)
+		if ctx.Err() != nil {
+			continue
+		}
+		if now.code == 0 {
+			return nil
+		}
+		last = now
+		if err := s.refused(c, last); err != nil {
+			return err
+		}
 	}
 }

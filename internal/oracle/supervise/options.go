@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -134,11 +135,11 @@ func (o Options) checkCommand(what, field string, command []string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return failf(runfile.FailureDatabaseNotReady,
+		return oracle.Failf(runfile.FailureDatabaseNotReady,
 			"the image has no %s %q (distribution %s): set database.container.distribution to who made the image, or "+
 				"database.container.%s", what, command[0], o.Distribution, field)
 	case info.IsDir() || info.Mode()&0o111 == 0:
-		return failf(runfile.FailureDatabaseNotReady,
+		return oracle.Failf(runfile.FailureDatabaseNotReady,
 			"the %s %q of the image is no program that can be run: set database.container.%s", what, command[0], field)
 	}
 	return nil
