@@ -3,6 +3,7 @@ package runfile
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -11,11 +12,22 @@ import (
 	"slices"
 )
 
-// What a file may weigh at most, decompressed. A plan is a page; a result of
-// eight hours and many clients is some tens of MiB.
+// What a file may weigh at most, decompressed.
 const (
-	MaxPlanBytes   = 1 << 20
-	MaxResultBytes = 128 << 20
+	MaxPlanBytes        = 1 << 20   // a plan is a page
+	MaxResultBytes      = 128 << 20 // of eight hours and many clients: some tens of MiB
+	MaxSuitePointsBytes = 1 << 20   // a thousand levels of load are less
+	MaxSuiteRunBytes    = 64 << 20  // 2,048 benchmarks of forty levels of load each are less
+	// MaxSurveyBytes holds for requests, too. The ConfigMap that keeps the survey has to
+	// hold the results of all clients beside it.
+	MaxSurveyBytes = 64 << 10
+)
+
+// The keys of ConfigMaps that keep files.
+const (
+	KeySuitePoints = "points.json.gz"    // SuitePoints, beside the result
+	KeySuiteRun    = "suite-run.json.gz" // a SuiteRun
+	KeySurvey      = "survey.json"       // a Survey, beside the plan; also the name of its file
 )
 
 // ReadPlan reads one plan file. It is strict: another version, an unknown
@@ -31,9 +43,9 @@ func ReadPlan(r io.Reader) (Plan, error) {
 // The version of the plan inside is checked too. Where the oranfstab of a plan of
 // version 1 cannot be read, the result has no channels: such a run has failed.
 func ReadResult(r io.Reader) (Result, error) {
-	plain, err := decompressed(r)
+	plain, err := decompressed(r, "result")
 	if err != nil {
-		return Result{}, fmt.Errorf("read result: %w", err)
+		return Result{}, err
 	}
 	res, err := readOrUpgrade(plain, MaxResultBytes, "result", ResultVersion, resultVersionV1, resultV1.upgraded)
 	if err != nil {
@@ -45,15 +57,30 @@ func ReadResult(r io.Reader) (Result, error) {
 // ReadLoad reads the loader's LoadFile. It has no version of its own: loader
 // and collector of one run come from one image.
 func ReadLoad(r io.Reader) (Load, error) {
-	var l Load
-	data, err := readBounded(r, MaxResultBytes, "load")
-	if err != nil {
-		return Load{}, err
-	}
-	if err := decodeStrict(data, "load", &l); err != nil {
-		return Load{}, err
-	}
-	return l, nil
+	return read[Load](r, MaxResultBytes, "load")
+}
+
+// ReadSuiteRun reads the record of a suite's run, plain or gzip, as strictly as
+// ReadPlan.
+func ReadSuiteRun(r io.Reader) (SuiteRun, error) {
+	return readPacked[SuiteRun](r, MaxSuiteRunBytes, "suite run", SuiteRunVersion)
+}
+
+// ReadSuitePoints reads the numbers of a benchmark, plain or gzip, as strictly as
+// ReadPlan.
+func ReadSuitePoints(r io.Reader) (SuitePoints, error) {
+	return readPacked[SuitePoints](r, MaxSuitePointsBytes, "points", SuitePointsVersion)
+}
+
+// ReadSurvey reads one survey, as strictly as ReadPlan.
+func ReadSurvey(r io.Reader) (Survey, error) {
+	return read[Survey](r, MaxSurveyBytes, "survey", SurveyVersion)
+}
+
+// ReadSurveyRequest reads one request, as strictly as ReadPlan. It does not
+// validate: see SurveyRequest.Validate.
+func ReadSurveyRequest(r io.Reader) (SurveyRequest, error) {
+	return read[SurveyRequest](r, MaxSurveyBytes, "survey request", SurveyVersion)
 }
 
 // WritePlan writes a plan file, indented for people. It sets the version.
@@ -75,6 +102,51 @@ func WriteResultGzip(w io.Writer, r Result) error {
 	return writePacked(w, "result", r)
 }
 
+// WriteSuiteRun writes the record of a run, indented for people. It sets the
+// version.
+func WriteSuiteRun(w io.Writer, run SuiteRun) error {
+	run.Version = SuiteRunVersion
+	return write(w, "suite run", run)
+}
+
+// WriteSuiteRunGzip writes the record of a run as it is kept in a ConfigMap:
+// compact and compressed. ReadSuiteRun reads it back. It sets the version.
+func WriteSuiteRunGzip(w io.Writer, run SuiteRun) error {
+	run.Version = SuiteRunVersion
+	return writePacked(w, "suite run", run)
+}
+
+// WriteSuitePoints writes the numbers of a benchmark, compact and compressed. It sets
+// the version.
+func WriteSuitePoints(w io.Writer, points SuitePoints) error {
+	points.Version = SuitePointsVersion
+	return writePacked(w, "points", points)
+}
+
+// WriteSurvey writes a survey in one line. It sets the version. It is an error
+// when it needs more than MaxSurveyBytes, because ReadSurvey would not take it.
+func WriteSurvey(w io.Writer, s Survey) error {
+	s.Version = SurveyVersion
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("write survey: %w", err)
+	}
+	if len(raw) > MaxSurveyBytes {
+		return fmt.Errorf("write survey: it needs %d bytes and may have %d", len(raw), MaxSurveyBytes)
+	}
+	if _, err := w.Write(raw); err != nil {
+		return fmt.Errorf("write survey: %w", err)
+	}
+	return nil
+}
+
+// WriteSurveyRequest writes a request, indented for people. It sets the
+// version.
+func WriteSurveyRequest(w io.Writer, q SurveyRequest) error {
+	q.Version = SurveyVersion
+	return write(w, "survey request", q)
+}
+
 func write(w io.Writer, what string, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -84,15 +156,38 @@ func write(w io.Writer, what string, v any) error {
 	return nil
 }
 
-func read(r io.Reader, limit int64, what, version string, into any) error {
-	data, err := readBounded(r, limit, what)
+func writePacked(w io.Writer, what string, v any) error {
+	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err == nil {
+		err = json.NewEncoder(z).Encode(v)
+	}
+	if err == nil {
+		err = z.Close()
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", what, err)
 	}
-	if _, err := versionOf(data, what, version); err != nil {
-		return err
+	return nil
+}
+
+// read reads a file of this version, or of none where it has no version.
+func read[File any](r io.Reader, limit int64, what string, version ...string) (File, error) {
+	data, _, err := readBounded(r, limit, what, version...)
+	if err != nil {
+		var none File
+		return none, err
 	}
-	return decodeStrict(data, what, into)
+	return decodeStrict[File](data, what)
+}
+
+// readPacked reads a file that may be compressed.
+func readPacked[File any](r io.Reader, limit int64, what, version string) (File, error) {
+	plain, err := decompressed(r, what)
+	if err != nil {
+		var none File
+		return none, err
+	}
+	return read[File](plain, limit, what, version)
 }
 
 // readOrUpgrade reads a file of the present version, or of the old one, which upgrade
@@ -100,64 +195,59 @@ func read(r io.Reader, limit int64, what, version string, into any) error {
 func readOrUpgrade[New, Old any](r io.Reader, limit int64, what, version, oldVersion string,
 	upgrade func(Old) (New, error),
 ) (New, error) {
-	var none, file New
-	data, err := readBounded(r, limit, what)
-	if err != nil {
-		return none, err
-	}
-	is, err := versionOf(data, what, version, oldVersion)
+	var none New
+	data, is, err := readBounded(r, limit, what, version, oldVersion)
 	if err != nil {
 		return none, err
 	}
 	if is == version {
-		if err := decodeStrict(data, what, &file); err != nil {
-			return none, err
-		}
-		return file, nil
+		return decodeStrict[New](data, what)
 	}
-	var old Old
-	if err := decodeStrict(data, what, &old); err != nil {
+	old, err := decodeStrict[Old](data, what)
+	if err != nil {
 		return none, err
 	}
-	if file, err = upgrade(old); err != nil {
+	file, err := upgrade(old)
+	if err != nil {
 		return none, fmt.Errorf("read %s: %w", what, err)
 	}
 	return file, nil
 }
 
-// versionOf reads the version of a file, first and by itself: a file of another
-// version would otherwise be blamed for a field that is right there.
-func versionOf(data []byte, what string, known ...string) (string, error) {
+// readBounded reads a file and, where it must have one of the known versions, the version
+// that it names: first and by itself, because a file of another version would otherwise be
+// blamed for a field that is right there.
+func readBounded(r io.Reader, limit int64, what string, known ...string) (data []byte, version string, err error) {
+	data, err = io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("larger than %d bytes; this is not a %s file", limit, what)
+	}
 	var head struct {
 		Version string `json:"version"`
 	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return "", fmt.Errorf("read %s: %w", what, err)
+	if err == nil && len(known) > 0 {
+		err = json.Unmarshal(data, &head)
 	}
-	return head.Version, checkVersion(what, head.Version, known...)
-}
-
-func readBounded(r io.Reader, limit int64, what string) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", what, err)
+		return nil, "", fmt.Errorf("read %s: %w", what, err)
 	}
-	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("read %s: larger than %d bytes; this is not a %s file", what, limit, what)
+	if len(known) > 0 {
+		err = checkVersion(what, head.Version, known...)
 	}
-	return data, nil
+	return data, head.Version, err
 }
 
-func decodeStrict(data []byte, what string, into any) error {
+func decodeStrict[File any](data []byte, what string) (File, error) {
+	var file, none File
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return fmt.Errorf("read %s: %w", what, err)
+	if err := dec.Decode(&file); err != nil {
+		return none, fmt.Errorf("read %s: %w", what, err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read %s: there is more after the end of the JSON document", what)
+		return none, fmt.Errorf("read %s: there is more after the end of the JSON document", what)
 	}
-	return nil
+	return file, nil
 }
 
 func checkVersion(what, got string, known ...string) error {
@@ -172,12 +262,82 @@ func checkVersion(what, got string, known ...string) error {
 	}
 }
 
-func decompressed(r io.Reader) (io.Reader, error) {
+func decompressed(r io.Reader, what string) (io.Reader, error) {
 	b := bufio.NewReader(r)
 	// A file too short to peek at is for the JSON decoder to refuse.
-	magic, _ := b.Peek(2)
-	if !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+	if magic, _ := b.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		return b, nil
 	}
-	return gzip.NewReader(b)
+	plain, err := gzip.NewReader(b)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, err)
+	}
+	return plain, nil
+}
+
+// planV1 and resultV1 are the files of version 1.
+type planV1 struct {
+	Plan
+	Engine engineV1 `json:"engine"`
+}
+
+type engineV1 struct {
+	Engine
+	Oranfstab string `json:"oranfstab,omitempty"` // the whole file; DirectNFS
+}
+
+type resultV1 struct {
+	Result
+	Plan planV1 `json:"plan"`
+}
+
+// upgraded is the same plan in the present version.
+func (p planV1) upgraded() (Plan, error) {
+	out := p.Plan
+	out.Version, out.Engine = PlanVersion, p.Engine.Engine
+	if p.Engine.Oranfstab == "" {
+		return out, nil
+	}
+	if err := out.Engine.UseOranfstab(p.Engine.Oranfstab); err != nil {
+		return out, fmt.Errorf("engine.oranfstab: %w", err)
+	}
+	return out, nil
+}
+
+// upgraded is the same result in the present version. Where the oranfstab of its plan
+// cannot be read, it has no channels: such a run has failed.
+func (r resultV1) upgraded() (Result, error) {
+	if err := checkVersion("plan in the result", r.Plan.Version, planVersionV1); err != nil {
+		return Result{}, err
+	}
+	out := r.Result
+	out.Version = ResultVersion
+	out.Plan, _ = r.Plan.upgraded()
+	return out, nil
+}
+
+// Join makes one result of the results of the clients of one run. Nothing is
+// added up: the clients stand side by side, in the order of their index. It
+// refuses parts of different runs and a client that comes twice.
+func Join(parts ...Result) (Result, error) {
+	if len(parts) == 0 {
+		return Result{}, errors.New("join results: there are none")
+	}
+	joined := Result{Version: ResultVersion, Plan: parts[0].Plan}
+	seen := map[int32]bool{}
+	for _, p := range parts {
+		if p.Plan.Run != joined.Plan.Run {
+			return Result{}, fmt.Errorf("join results: they are of different runs, %+v and %+v", joined.Plan.Run, p.Plan.Run)
+		}
+		joined.Simulated = joined.Simulated || p.Simulated
+		for _, c := range p.Clients {
+			if seen[c.Index] {
+				return Result{}, fmt.Errorf("join results: client %d comes twice", c.Index)
+			}
+			seen[c.Index] = true
+			joined.Clients = append(joined.Clients, c)
+		}
+	}
+	slices.SortFunc(joined.Clients, func(a, b ClientResult) int { return cmp.Compare(a.Index, b.Index) })
+	return joined, nil
 }

@@ -11,26 +11,14 @@ import (
 // The bounds of a plan. They are far outside of what makes sense, so that a
 // slipped digit is refused and no real experiment is.
 const (
-	maxClients          = 1024
-	maxJobs             = 1024
-	maxDepth            = 1024
-	minBlockBytes       = 512
-	maxBlockBytes       = 64 << 20
-	maxTransferBytes    = 16 << 20
-	maxInFlightBytes    = 16 << 30 // jobs x depth x block: the loader's buffers
-	maxSpanSeconds      = 7 * 24 * 3600
-	maxRepetitions      = 1000
-	minIntervalMillis   = 100
-	maxIntervalMillis   = 60_000
-	maxChannels         = 64
-	minMTUBytes         = 576 // below, IPv4 itself does not work
-	maxMTUBytes         = 65535
-	defaultMTUBytes     = 1500
-	maxPort             = 65535
-	minLinkBitsPerSec   = 1_000_000
-	maxLinkBitsPerSec   = 10_000_000_000_000
-	maxWirePercent      = 100
-	maxVariationPercent = 1000
+	maxJobs           = 1024
+	maxDepth          = 1024
+	maxBlockBytes     = 64 << 20
+	maxInFlightBytes  = 16 << 30 // jobs x depth x block: the loader's buffers
+	maxSpanSeconds    = 7 * 24 * 3600
+	minIntervalMillis = 100
+	maxIntervalMillis = 60_000
+	maxChannels       = 64
 )
 
 func (c *checker) engine(e Engine, db *Database) {
@@ -41,15 +29,15 @@ func (c *checker) engine(e Engine, db *Database) {
 		"is %q; pNFS needs sys", e.Security)
 	c.engineFiles(e, db)
 	if e.TransferSizeBytes != 0 {
-		c.between("engine.transferSizeBytes", e.TransferSizeBytes, 1024, maxTransferBytes)
+		c.between("engine.transferSizeBytes", e.TransferSizeBytes, 1024, 16<<20)
 		c.check(e.TransferSizeBytes%1024 == 0, "engine.transferSizeBytes",
 			"is %d; write a multiple of 1024, or 0 for what the server offers", e.TransferSizeBytes)
 	}
 	c.between("engine.mountTimeoutSeconds", int64(e.MountTimeoutSeconds), 0, maxSpanSeconds)
 	c.between("engine.callTimeoutSeconds", int64(e.CallTimeoutSeconds), 0, maxSpanSeconds)
-	c.between("engine.ports.nfs", int64(e.Ports.NFS), 0, maxPort)
-	c.between("engine.ports.mount", int64(e.Ports.Mount), 0, maxPort)
-	c.between("engine.ports.portmap", int64(e.Ports.Portmap), 0, maxPort)
+	c.between("engine.ports.nfs", int64(e.Ports.NFS), 0, 65535)
+	c.between("engine.ports.mount", int64(e.Ports.Mount), 0, 65535)
+	c.between("engine.ports.portmap", int64(e.Ports.Portmap), 0, 65535)
 }
 
 // engineFiles checks where the files are reached: by the addresses of an
@@ -107,24 +95,19 @@ func (c *checker) raw(r Raw) {
 		"is %d; write a multiple of blockSizeBytes (%d)", r.FileSizeBytes, r.BlockSizeBytes)
 	c.between(at+".jobs", int64(r.Jobs), 1, maxJobs)
 	c.between(at+".depth", int64(r.Depth), 1, maxDepth)
-	c.inFlight(r)
+	if r.BlockSizeBytes > 0 && r.BlockSizeBytes <= maxBlockBytes && r.Jobs <= maxJobs && r.Depth <= maxDepth {
+		all := int64(r.Jobs) * int64(r.Depth) * r.BlockSizeBytes
+		c.check(all <= maxInFlightBytes, at+".depth",
+			"jobs x depth x blockSizeBytes is %d bytes of buffers; keep it at or below %d", all, int64(maxInFlightBytes))
+	} // else it is said already, and the product could overflow
 	c.between(at+".operationsPerSecond", r.OperationsPerSecond, 0, math.MaxInt32)
 	c.directory(at+".directory", r.Directory)
 }
 
 func (c *checker) blockSize(at string, size int64) {
-	c.between(at, size, minBlockBytes, maxBlockBytes)
+	c.between(at, size, 512, maxBlockBytes)
 	c.check(size <= 0 || bits.OnesCount64(uint64(size)) == 1, at,
 		"is %d; write a power of two of at least 512, or direct I/O cannot be aligned", size)
-}
-
-func (c *checker) inFlight(r Raw) {
-	if r.BlockSizeBytes <= 0 || r.BlockSizeBytes > maxBlockBytes || r.Jobs > maxJobs || r.Depth > maxDepth {
-		return // said already, and the product could overflow
-	}
-	all := int64(r.Jobs) * int64(r.Depth) * r.BlockSizeBytes
-	c.check(all <= maxInFlightBytes, "workload.raw.depth",
-		"jobs x depth x blockSizeBytes is %d bytes of buffers; keep it at or below %d", all, int64(maxInFlightBytes))
 }
 
 func (c *checker) directory(at, dir string) {
@@ -132,23 +115,19 @@ func (c *checker) directory(at, dir string) {
 	c.check(ok, at, "is %q; write the name of one directory below the export", dir)
 }
 
-func (c *checker) schedule(s Schedule) {
+func (c *checker) schedule(p Plan) {
+	s := p.Schedule
 	c.between("schedule.baselineSeconds", int64(s.BaselineSeconds), 0, maxSpanSeconds)
 	c.between("schedule.warmupSeconds", int64(s.WarmupSeconds), 0, maxSpanSeconds)
 	c.between("schedule.durationSeconds", int64(s.DurationSeconds), 1, maxSpanSeconds)
 	c.between("schedule.cooldownSeconds", int64(s.CooldownSeconds), 0, maxSpanSeconds)
-	c.between("schedule.repetitions", int64(s.Repetitions), 1, maxRepetitions)
+	c.between("schedule.repetitions", int64(s.Repetitions), 1, 1000)
 	c.check(s.TimeoutSeconds >= 0, "schedule.timeoutSeconds", "is %d; write 0 for none", s.TimeoutSeconds)
-}
-
-// timeout wants the time of what is scheduled, as far as that is known before.
-func (c *checker) timeout(p Plan) {
-	t, s := p.Schedule.TimeoutSeconds, p.ScheduledSteps()
-	if t <= 0 || !s.Exact {
-		return
+	// It must be enough for what is scheduled, as far as that is known before.
+	if steps := p.ScheduledSteps(); s.TimeoutSeconds > 0 && steps.Exact {
+		c.check(int64(s.TimeoutSeconds) >= steps.Seconds, "schedule.timeoutSeconds",
+			"is %d, but the schedule alone takes %d s; write more, or 0 for none", s.TimeoutSeconds, steps.Seconds)
 	}
-	c.check(int64(t) >= s.Seconds, "schedule.timeoutSeconds",
-		"is %d, but the schedule alone takes %d s; write more, or 0 for none", t, s.Seconds)
 }
 
 func (c *checker) collect(col Collect) {
@@ -165,27 +144,27 @@ func (c *checker) collect(col Collect) {
 }
 
 func (c *checker) link(l Link) {
-	c.between("link.bitsPerSecond", l.BitsPerSecond, minLinkBitsPerSec, maxLinkBitsPerSec)
+	c.between("link.bitsPerSecond", l.BitsPerSecond, 1e6, 1e13)
 	if l.MTUBytes != 0 {
-		c.between("link.mtuBytes", int64(l.MTUBytes), minMTUBytes, maxMTUBytes)
+		c.between("link.mtuBytes", int64(l.MTUBytes), 576, 65535) // below, IPv4 itself does not work
 	}
 }
 
 // MTU is the declared MTU, or the 1500 of Ethernet.
 func (l Link) MTU() int32 {
 	if l.MTUBytes == 0 {
-		return defaultMTUBytes
+		return 1500
 	}
 	return l.MTUBytes
 }
 
 func (c *checker) expect(e Expect) {
-	within(c, "expect.minWirePercent", e.MinWirePercent, maxWirePercent)
+	within(c, "expect.minWirePercent", e.MinWirePercent, 100)
 	within(c, "expect.minMegabytesPerSecond", e.MinMegabytesPerSecond, math.MaxInt32)
 	within(c, "expect.minIOPS", e.MinIOPS, math.MaxInt32)
 	within(c, "expect.maxMeanLatencyMicroseconds", e.MaxMeanLatencyMicroseconds, math.MaxInt32)
 	within(c, "expect.maxP99LatencyMicroseconds", e.MaxP99LatencyMicroseconds, math.MaxInt32)
-	within(c, "expect.maxVariationPercent", e.MaxVariationPercent, maxVariationPercent)
+	within(c, "expect.1000", e.MaxVariationPercent, 1000)
 }
 
 func within[T int32 | int64](c *checker, path string, v *T, highest int64) {
