@@ -33,7 +33,7 @@ func (r *runner) runKit(ctx context.Context, index int32, step runfile.Step) err
 	defer os.RemoveAll(dir) //nolint:errcheck // the pod ends soon
 	copied := filepath.Join(dir, "kit")
 	if err := r.copyKit(copied); err != nil {
-		return oracle.Fail(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: "+err.Error(), err)
+		return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: %w", err)
 	}
 	var rows []runfile.AWRRow
 	return r.measure(ctx, index, step, func(ctx context.Context) error {
@@ -107,13 +107,12 @@ func readReport(dir string) ([]runfile.AWRRow, error) {
 		defer f.Close() //nolint:errcheck // only read
 		rows, err := awr.Parse(f)
 		if err != nil {
-			return nil, oracle.Fail(runfile.FailureSQL, fmt.Sprintf("read %s of the SLOB kit: %v", name, err), err)
+			return nil, oracle.Failf(runfile.FailureSQL, "read %s of the SLOB kit: %w", name, err)
 		}
 		return rows, nil
 	}
-	return nil, oracle.Fail(runfile.FailureSQL,
-		"runit.sh ended and left neither awr.txt nor statspack.txt; look at its output, and whether Statspack is "+
-			"installed or workload.slob.awr enabled", nil)
+	return nil, oracle.Failf(runfile.FailureSQL, "runit.sh ended and left neither awr.txt nor statspack.txt; look at its "+
+		"output, and whether Statspack is installed or workload.slob.awr enabled")
 }
 
 // runScript runs a script of the kit, and ends all that it started with it.
@@ -133,8 +132,8 @@ func runScript(ctx context.Context, dir, name string, args ...string) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return oracle.Fail(runfile.FailureSQL,
-			fmt.Sprintf("%s of the SLOB kit failed (%v); its last line: %s", name, err, out.lastLine()), err)
+		return oracle.Failf(runfile.FailureSQL, "%s of the SLOB kit failed (%w); its last line: %s",
+			name, err, out.lastLine())
 	}
 	return nil
 }

@@ -151,35 +151,30 @@ type window struct {
 
 // measure takes a window around load, which returns when the window is over. It
 // leaves in the Load what was measured, however it ends. finish adds what is
-// particular to a workload; it may be nil.
+// particular to a workload.
 func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, load func(context.Context) error,
 	finish func(*runfile.Repetition),
 ) error {
-	w := &window{r: r}
-	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
+	before, err := do(ctx, r, func(ctx context.Context) (*oracle.Snapshot, error) {
 		r.watch.Reset()
 		if err := r.watch.Look(ctx); err != nil {
 			r.opt.Log.Warn("Direct NFS could not be looked at", "error", err)
 		}
-		w.before, err = r.admin.Snapshot(ctx)
-		return err
+		return r.admin.Snapshot(ctx)
 	})
 	if err != nil {
 		return fmt.Errorf("read the views of the database before the window: %w", err)
 	}
-	start := w.before.At
-	r.course.Enter(runfile.SpanMeasure, index, start)
+	r.course.Enter(runfile.SpanMeasure, index, before.At)
+	w := &window{r: r, at: len(r.load.Repetitions), before: before, first: len(r.load.Samples)}
 	w.cpu, _ = r.opt.Usage()
-	w.at, w.first = len(r.load.Repetitions), len(r.load.Samples)
-	begun := runfile.Repetition{Index: index, Start: start, End: start, Step: &step}
-	r.load.Repetitions = append(r.load.Repetitions, begun)
+	r.load.Repetitions = append(r.load.Repetitions,
+		runfile.Repetition{Index: index, Start: before.At, End: before.At, Step: &step})
 	o := r.observe(ctx, runfile.SpanMeasure, index)
 	err = r.course.During(ctx, func() { w.follow(o) }, load)
 	o.end()
 	end := w.end(ctx, err)
-	if finish != nil {
-		finish(&r.load.Repetitions[w.at])
-	}
+	finish(&r.load.Repetitions[w.at])
 	// What was measured is safe before anything else is done.
 	r.course.Save()
 	return errors.Join(err, end)
@@ -218,13 +213,12 @@ func (w *window) end(ctx context.Context, failed error) error {
 		defer cancel()
 		ctx = last
 	}
-	var after *oracle.Snapshot
-	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
-		after, err = r.admin.Snapshot(ctx)
+	after, err := do(ctx, r, func(ctx context.Context) (*oracle.Snapshot, error) {
+		after, err := r.admin.Snapshot(ctx)
 		if looked := r.watch.Look(ctx); looked != nil {
 			r.opt.Log.Warn("Direct NFS could not be looked at", "error", looked)
 		}
-		return err
+		return after, err
 	})
 	rep := &r.load.Repetitions[w.at]
 	now, peak := r.opt.Usage()
