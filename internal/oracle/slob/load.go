@@ -46,7 +46,7 @@ func (s *Schemas) makeTablespace(ctx context.Context) error {
 	var system string
 	found, err := s.one(ctx, "slob_system_file", nil, &system)
 	if err == nil && !found {
-		err = oracle.Fail(runfile.FailureSQL, "DBA_DATA_FILES has no file of the tablespace SYSTEM", nil)
+		err = oracle.Failf(runfile.FailureSQL, "DBA_DATA_FILES has no file of the tablespace SYSTEM")
 	}
 	if err != nil {
 		return fmt.Errorf("find where the database keeps its files: %w", err)
@@ -89,11 +89,11 @@ func (s *Schemas) loadSchema(ctx context.Context, one *schema, password string, 
 		if err := s.makeSchema(ctx, one, password, made); err != nil {
 			return fmt.Errorf("create the schema %s: %w", one.name, err)
 		}
-	} else if err := s.run(ctx, "slob_schema_password", map[string]any{
-		"Schema":   one.name,
-		"Password": sqltext.Password(password),
-	}); err != nil {
-		return fmt.Errorf("set the password of %s: %w", one.name, err)
+	} else {
+		in := map[string]any{"Schema": one.name, "Password": sqltext.Password(password)}
+		if err := s.run(ctx, "slob_schema_password", in); err != nil {
+			return fmt.Errorf("set the password of %s: %w", one.name, err)
+		}
 	}
 	if one.loaded {
 		return nil
@@ -142,19 +142,21 @@ func number(b bool) int64 {
 // loadTable makes the table anew and marks it when it is complete.
 func (s *Schemas) loadTable(ctx context.Context, schema string, made bool, done func(int64)) error {
 	in := map[string]any{"Schema": schema, "Table": s.table.name}
-	if err := s.run(ctx, "slob_marker_delete", map[string]any{"Schema": schema}, s.table.kind); err != nil {
-		return err
-	}
-	if err := s.dropTable(ctx, schema); err != nil {
-		return err
-	}
-	err := s.run(ctx, "slob_table_create",
-		map[string]any{"Schema": schema, "Table": s.table.name, "Tablespace": s.tablespaceName()})
-	if err != nil {
-		return err
-	}
-	if err := s.onePerBlock(ctx, in); err != nil {
-		return err
+	for _, step := range []func() error{
+		func() error { return s.run(ctx, "slob_marker_delete", map[string]any{"Schema": schema}, s.table.kind) },
+		func() error { return s.dropTable(ctx, schema) },
+		func() error {
+			return s.run(ctx, "slob_table_create",
+				map[string]any{"Schema": schema, "Table": s.table.name, "Tablespace": s.tablespaceName()})
+		},
+		// One row is the most that a block may hold: the fullest block holds one while this is said.
+		func() error { return s.loadPiece(ctx, in, piece{first: 1, step: 1, rows: 1}) },
+		func() error { return s.run(ctx, "slob_table_minimize", in) },
+		func() error { return s.run(ctx, "slob_table_empty", in) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	for _, p := range s.table.pieces() {
 		if err := s.loadPiece(ctx, in, p); err != nil {
@@ -163,8 +165,8 @@ func (s *Schemas) loadTable(ctx context.Context, schema string, made bool, done 
 		done(p.rows * s.spec.BlockBytes)
 	}
 	if s.table.kind == kindRanges {
-		if err := s.run(ctx, "slob_index_create",
-			map[string]any{"Schema": schema, "Tablespace": s.tablespaceName()}); err != nil {
+		on := map[string]any{"Schema": schema, "Tablespace": s.tablespaceName()}
+		if err := s.run(ctx, "slob_index_create", on); err != nil {
 			return err
 		}
 	}
@@ -189,18 +191,6 @@ func (s *Schemas) dropTable(ctx context.Context, schema string) error {
 	return s.run(ctx, "slob_table_drop", map[string]any{"Schema": schema, "Table": s.table.name})
 }
 
-// onePerBlock makes one row the most that a block may hold: the fullest block
-// holds one while this is said.
-func (s *Schemas) onePerBlock(ctx context.Context, in map[string]any) error {
-	if err := s.loadPiece(ctx, in, piece{first: 1, step: 1, rows: 1}); err != nil {
-		return err
-	}
-	if err := s.run(ctx, "slob_table_minimize", in); err != nil {
-		return err
-	}
-	return s.run(ctx, "slob_table_empty", in)
-}
-
 func (s *Schemas) loadPiece(ctx context.Context, in map[string]any, p piece) error {
 	name := "slob_load_plain"
 	if s.spec.SLOB.ObfuscateColumns {
@@ -219,10 +209,8 @@ func (s *Schemas) checkBlocks(ctx context.Context, schema string) error {
 		return err
 	}
 	if !found || blocks < s.table.rows {
-		return oracle.Fail(runfile.FailureSQL, fmt.Sprintf(
-			"%d rows are in %d blocks, but each must be in a block of its own; this database packs rows in a way that the "+
-				"load does not expect",
-			s.table.rows, blocks), nil)
+		return oracle.Failf(runfile.FailureSQL, "%d rows are in %d blocks, but each must be in a block of its own; this "+
+			"database packs rows in a way that the load does not expect", s.table.rows, blocks)
 	}
 	return nil
 }
@@ -275,8 +263,8 @@ func (s *Schemas) dropTablespace(ctx context.Context) error {
 		return fmt.Errorf("look what is in the tablespace %s: %w", s.tablespaceName(), err)
 	}
 	if segments > 0 {
-		return oracle.Fail(runfile.FailureForeignFiles, fmt.Sprintf(
-			"the tablespace %s is kept, for %d segments of others are in it", s.tablespaceName(), segments), nil)
+		return oracle.Failf(runfile.FailureForeignFiles,
+			"the tablespace %s is kept, for %d segments of others are in it", s.tablespaceName(), segments)
 	}
 	if err := s.run(ctx, "slob_tablespace_drop", map[string]any{"Tablespace": s.tablespaceName()}); err != nil {
 		return fmt.Errorf("drop the tablespace %s: %w", s.tablespaceName(), err)

@@ -120,7 +120,7 @@ func Find(ctx context.Context, db *sql.DB, spec Spec) (*Schemas, error) {
 		s.tablespace, s.spec.BlockBytes = true, block
 	}
 	if s.spec.BlockBytes < 1 {
-		return nil, oracle.Fail(runfile.FailureSQL, "the database does not tell its db_block_size", nil)
+		return nil, oracle.Failf(runfile.FailureSQL, "the database does not tell its db_block_size")
 	}
 	s.table = s.spec.table()
 	users, err := s.users(ctx)
@@ -131,10 +131,9 @@ func Find(ctx context.Context, db *sql.DB, spec Spec) (*Schemas, error) {
 		one := schema{name: SchemaName(i)}
 		marked, exists := users[one.name]
 		if exists && !marked {
-			return nil, oracle.Fail(runfile.FailureForeignFiles, fmt.Sprintf(
+			return nil, oracle.Failf(runfile.FailureForeignFiles,
 				"the database has a user %s without the table NFSBENCH_MARKER, so nfsbench did not make it and will not touch "+
-					"it; drop it, or use another pluggable database",
-				one.name), nil)
+					"it; drop it, or use another pluggable database", one.name)
 		}
 		if one.exists = exists; exists {
 			if err := s.readMarker(ctx, &one); err != nil {
@@ -157,11 +156,9 @@ func (s *Schemas) users(ctx context.Context) (map[string]bool, error) {
 	err := oracle.Rows(ctx, s.db, sqltext.Text("slob_schemas"), nil, func(rows *sql.Rows) error {
 		var name string
 		var marked int64
-		if err := rows.Scan(&name, &marked); err != nil {
-			return err
-		}
+		err := rows.Scan(&name, &marked)
 		users[name] = marked > 0
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for schemas: %w", err)
@@ -236,11 +233,8 @@ func (s *Schemas) one(ctx context.Context, name string, args []any, into ...any)
 
 // run executes a text with its places filled in.
 func (s *Schemas) run(ctx context.Context, name string, values map[string]any, args ...any) error {
-	text := ""
-	var err error
-	if values == nil {
-		text = sqltext.Text(name)
-	} else if text, err = sqltext.Render(name, values); err != nil {
+	text, err := sqltext.Render(name, values)
+	if err != nil {
 		return err
 	}
 	_, err = s.db.ExecContext(ctx, text, args...)
