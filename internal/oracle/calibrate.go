@@ -25,7 +25,7 @@ func (a *Admin) CheckCalibration(ctx context.Context) error {
 		first, sentences = cmp.Or(first, code), append(sentences, fmt.Sprintf(format, args...))
 	}
 	for _, check := range []func(context.Context, lack) error{
-		a.checkSession, a.checkInstances, a.checkParameters, a.checkFiles, a.checkStatus,
+		a.checkSession, a.checkInstances, a.checkFiles, a.checkStatus,
 	} {
 		if err := check(ctx, note); err != nil {
 			return err
@@ -56,17 +56,17 @@ func (a *Admin) checkSession(ctx context.Context, note lack) error {
 	})
 }
 
+// checkInstances looks at their states and init parameters.
 func (a *Admin) checkInstances(ctx context.Context, note lack) error {
 	instances, err := a.instances(ctx)
+	if err != nil {
+		return err
+	}
 	for _, i := range instances {
 		if i.status != "OPEN" {
 			note(runfile.FailureDatabaseNotReady, "instance %s is %s: CALIBRATE_IO needs all of them OPEN", i.Name, i.status)
 		}
 	}
-	return err
-}
-
-func (a *Admin) checkParameters(ctx context.Context, note lack) error {
 	values, err := a.Parameters(ctx, []string{"timed_statistics", "disk_asynch_io"})
 	if v := values["timed_statistics"]; strings.Contains(v, "FALSE") {
 		note(runfile.FailureTimedStatistics, "timed_statistics is %s: set it to TRUE, or statistics_level to TYPICAL", v)

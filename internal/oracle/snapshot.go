@@ -87,7 +87,14 @@ func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
 			return err
 		}},
 		{"iostat_file", func(r *sql.Rows) error {
-			f, err := scanFile(r)
+			var f runfile.OracleFile
+			var access, asynch sql.NullString
+			var times [3]sql.NullFloat64
+			err := r.Scan(&f.Instance, &f.Number, &f.Type, &access, &asynch,
+				&f.SmallReads, &times[0], &f.SmallSyncReads, &times[1], &f.LargeReads, &times[2],
+				&f.SmallReadMegabyte, &f.LargeReadMegabyte, &f.SmallWrites, &f.LargeWrites)
+			f.AccessMethod, f.AsynchIO = access.String, asynch.String
+			f.SmallReadTime, f.SmallSyncReadTime, f.LargeReadTime = times[0].Float64, times[1].Float64, times[2].Float64
 			f.Name = names[file{kind: f.Type, number: f.Number}]
 			key := file{f.Instance, f.Type, f.Number}
 			if have, ok := s.files[key]; ok { // one row for each container
@@ -113,18 +120,6 @@ func scanCounters(into map[counter]int64) func(*sql.Rows) error {
 		into[c] += int64(value.Float64)
 		return err
 	}
-}
-
-func scanFile(r *sql.Rows) (runfile.OracleFile, error) {
-	var f runfile.OracleFile
-	var access, asynch sql.NullString
-	var times [3]sql.NullFloat64
-	err := r.Scan(&f.Instance, &f.Number, &f.Type, &access, &asynch,
-		&f.SmallReads, &times[0], &f.SmallSyncReads, &times[1], &f.LargeReads, &times[2],
-		&f.SmallReadMegabyte, &f.LargeReadMegabyte, &f.SmallWrites, &f.LargeWrites)
-	f.AccessMethod, f.AsynchIO = access.String, asynch.String
-	f.SmallReadTime, f.SmallSyncReadTime, f.LargeReadTime = times[0].Float64, times[1].Float64, times[2].Float64
-	return f, err
 }
 
 // counts lists what a file counts, so that sums and differences leave out none.

@@ -24,24 +24,30 @@ const maxFiles = 500
 // Of more than 500 files, those with the most I/O are kept.
 func Window(before, after *Snapshot) runfile.OracleWindow {
 	d := difference{before: before, after: after, lived: map[int32]bool{}}
+	for id := range before.instances {
+		d.lived[id] = false
+	}
+	complete := len(after.instances) > 0
 	for id, i := range after.instances {
 		b, ok := before.instances[id]
 		d.lived[id] = ok && b.StartupTime.Equal(i.StartupTime)
 	}
-	for id := range before.instances {
-		if _, ok := after.instances[id]; !ok {
-			d.lived[id] = false
-		}
+	for _, lived := range d.lived {
+		complete = complete && lived
 	}
 	w := runfile.OracleWindow{Files: d.files(), InstanceBytes: d.instanceBytes()}
-	if d.complete() {
+	if complete {
 		w.Statistics = d.sums(before.statistics, after.statistics)
 		w.Events = d.events()
 		cpu := d.sums(before.cpu, after.cpu)
 		w.BusyCentiseconds, w.IdleCentiseconds = known(cpu, "BUSY_TIME"), known(cpu, "IDLE_TIME")
 		w.ServiceTimeUnit = serviceTimeUnit(w.Files, w.Events)
 	}
-	w.Files = largest(w.Files)
+	if len(w.Files) > maxFiles {
+		slices.SortStableFunc(w.Files, func(a, b runfile.OracleFile) int { return cmp.Compare(traffic(b), traffic(a)) })
+		w.Files = w.Files[:maxFiles]
+		slices.SortFunc(w.Files, byPlace)
+	}
 	return w
 }
 
@@ -49,15 +55,6 @@ func Window(before, after *Snapshot) runfile.OracleWindow {
 type difference struct {
 	before, after *Snapshot
 	lived         map[int32]bool // instances, whether they lived through
-}
-
-func (d difference) complete() bool {
-	for _, lived := range d.lived {
-		if !lived {
-			return false
-		}
-	}
-	return len(d.lived) > 0
 }
 
 // sums returns the differences of counters over all instances, by name, without
@@ -130,8 +127,7 @@ func (d difference) buckets(event string) []runfile.LatencyBucket {
 		}
 	}
 	slices.SortFunc(list, func(a, b runfile.LatencyBucket) int {
-		return cmp.Compare(a.BelowMicroseconds,
-			b.BelowMicroseconds)
+		return cmp.Compare(a.BelowMicroseconds, b.BelowMicroseconds)
 	})
 	return list
 }
@@ -162,17 +158,6 @@ func traffic(f runfile.OracleFile) int64 {
 
 func byPlace(a, b runfile.OracleFile) int {
 	return cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Number, b.Number))
-}
-
-// largest keeps the files with the most I/O, in their order.
-func largest(files []runfile.OracleFile) []runfile.OracleFile {
-	if len(files) <= maxFiles {
-		return files
-	}
-	slices.SortStableFunc(files, func(a, b runfile.OracleFile) int { return cmp.Compare(traffic(b), traffic(a)) })
-	files = files[:maxFiles]
-	slices.SortFunc(files, byPlace)
-	return files
 }
 
 // instanceBytes returns the bytes read by each instance that lived through, by

@@ -1,6 +1,7 @@
 package oranfstab
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -70,7 +71,11 @@ func analyse(src string) ([]*block, []Problem) {
 	}
 	p.dropLocal()
 	checkBlocks(&p.log, p.blocks, last)
-	return p.blocks, p.sorted()
+	// In the order of the file. Those of one place keep the order in which they were found.
+	slices.SortStableFunc(p.problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return p.blocks, p.problems
 }
 
 // parser reads statements into blocks. It goes on after an error as if the line
@@ -176,12 +181,6 @@ func (p *parser) takeKey(words []word) (name string, key word, colon bool, rest 
 		p.add(CodeKeyCase, key, "keys are documented in lower case only; write %q", name)
 	}
 	return name, key, colon, rest
-}
-
-// isKey reports whether takeKey would find the name at the word.
-func isKey(w word, name string) bool {
-	key, _, _ := strings.Cut(w.text, ":")
-	return strings.EqualFold(key, name)
 }
 
 // value returns the one value that a key must have.
@@ -367,7 +366,10 @@ func (p *parser) innerKey(words []word) (word, []word) {
 // What stands between the two is reported.
 func (p *parser) operand(key word, rest []word, next string) (value word, after []word) {
 	own := rest
-	i := slices.IndexFunc(rest, func(w word) bool { return next != "" && isKey(w, next) })
+	i := slices.IndexFunc(rest, func(w word) bool {
+		key, _, _ := strings.Cut(w.text, ":")
+		return next != "" && strings.EqualFold(key, next)
+	})
 	if i >= 0 {
 		own, after = rest[:i], rest[i:]
 	}

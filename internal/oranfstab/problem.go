@@ -1,11 +1,10 @@
 package oranfstab
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Severity says whether a file with the problem can be relied on.
@@ -209,30 +208,14 @@ func effect(c Code) string {
 type log struct{ problems []Problem }
 
 func (l *log) add(c Code, w word, format string, args ...any) {
-	l.problems = append(l.problems, Problem{
-		Line:     w.line,
-		Column:   w.column,
-		Length:   max(1, w.length()),
-		Severity: severity(c),
-		Code:     c,
-		Message:  strings.Map(printable, fmt.Sprintf(format, args...)),
-		Effect:   effect(c),
-	})
-}
-
-// printable keeps what a file contains from acting on a terminal.
-func printable(r rune) rune {
-	if unicode.IsPrint(r) {
-		return r
+	printable := func(r rune) rune { // what a file contains must not act on a terminal
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
 	}
-	return '?'
-}
-
-// sorted returns the problems in the order of the file. Those of one place keep
-// the order in which they were found.
-func (l *log) sorted() []Problem {
-	slices.SortStableFunc(l.problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	l.problems = append(l.problems, Problem{
+		Line: w.line, Column: w.column, Length: max(1, utf8.RuneCountInString(w.text)), Severity: severity(c), Code: c,
+		Message: strings.Map(printable, fmt.Sprintf(format, args...)), Effect: effect(c),
 	})
-	return l.problems
 }

@@ -11,8 +11,6 @@ type word struct {
 	line, column int
 }
 
-func (w word) length() int { return utf8.RuneCountInString(w.text) }
-
 // from returns the rest of the word from byte i on.
 func (w word) from(i int) word {
 	return word{text: w.text[i:], line: w.line, column: w.column + utf8.RuneCountInString(w.text[:i])}

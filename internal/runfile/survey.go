@@ -159,8 +159,11 @@ func (s *Survey) LIF(address string) *LIF {
 	if s == nil {
 		return nil
 	}
+	want, err := netip.ParseAddr(address)
 	for i := range s.LIFs {
-		if sameAddress(s.LIFs[i].Address, address) {
+		// An address has many spellings.
+		is, errLIF := netip.ParseAddr(s.LIFs[i].Address)
+		if s.LIFs[i].Address == address || err == nil && errLIF == nil && is.Unmap() == want.Unmap() {
 			return &s.LIFs[i]
 		}
 	}
@@ -183,13 +186,3 @@ const StandIn = "stand-in"
 // IsStandIn reports whether what was surveyed calls itself a stand-in for an array:
 // a result from it is simulated. Those of this project do.
 func (s *Survey) IsStandIn() bool { return s != nil && strings.Contains(s.Array, StandIn) }
-
-// sameAddress compares addresses, of which one has many spellings.
-func sameAddress(a, b string) bool {
-	x, errX := netip.ParseAddr(a)
-	y, errY := netip.ParseAddr(b)
-	if errX != nil || errY != nil {
-		return a == b
-	}
-	return x.Unmap() == y.Unmap()
-}

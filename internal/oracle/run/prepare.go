@@ -100,7 +100,20 @@ func (r *runner) parameters(ctx context.Context, names ...string) (map[string]st
 // fill loads the schemas, or finds them loaded.
 func (r *runner) fill(ctx context.Context) error {
 	r.course.Enter(runfile.SpanFill, 0, time.Time{})
-	schemas, err := do(ctx, r, r.findSchemas)
+	schemas, err := do(ctx, r, func(ctx context.Context) (*slob.Schemas, error) {
+		if err := r.connectSchemas(ctx); err != nil {
+			return nil, err
+		}
+		values, err := r.admin.Parameters(ctx, []string{"db_block_size"})
+		if err != nil {
+			return nil, fmt.Errorf("ask for db_block_size: %w", err)
+		}
+		block, err := strconv.ParseInt(values["db_block_size"], 10, 64)
+		if err != nil {
+			return nil, oracle.Failf(runfile.FailureSQL, "db_block_size is %q, which is no number", values["db_block_size"])
+		}
+		return slob.Find(ctx, r.schemaDB, slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: block, Seed: r.plan.Seed})
+	})
 	if err != nil {
 		return err
 	}
@@ -111,21 +124,6 @@ func (r *runner) fill(ctx context.Context) error {
 	return r.course.Fill(ctx, missing, func(ctx context.Context, wrote func(int64)) error {
 		return schemas.Load(ctx, r.password, wrote)
 	})
-}
-
-func (r *runner) findSchemas(ctx context.Context) (*slob.Schemas, error) {
-	if err := r.connectSchemas(ctx); err != nil {
-		return nil, err
-	}
-	values, err := r.admin.Parameters(ctx, []string{"db_block_size"})
-	if err != nil {
-		return nil, fmt.Errorf("ask for db_block_size: %w", err)
-	}
-	block, err := strconv.ParseInt(values["db_block_size"], 10, 64)
-	if err != nil {
-		return nil, oracle.Failf(runfile.FailureSQL, "db_block_size is %q, which is no number", values["db_block_size"])
-	}
-	return slob.Find(ctx, r.schemaDB, slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: block, Seed: r.plan.Seed})
 }
 
 // connect waits for the database and says what it is.

@@ -17,10 +17,6 @@ import (
 // totals are cumulative counters of all instances.
 type totals struct{ readOps, readBytes, writeOps, writeBytes int64 }
 
-func (t totals) since(b totals) totals {
-	return totals{t.readOps - b.readOps, t.readBytes - b.readBytes, t.writeOps - b.writeOps, t.writeBytes - b.writeBytes}
-}
-
 // observer looks at the database every second in a goroutine of its own. What it
 // saw waits until the run takes it.
 type observer struct {
@@ -61,7 +57,7 @@ func (o *observer) run(ctx context.Context) {
 			var now totals
 			switch ok := o.read(ctx, &now); {
 			case ok && began:
-				o.add(at, now.since(o.before))
+				o.add(at, now)
 				o.before = now
 			case ok:
 				began, o.before = true, now
@@ -106,11 +102,13 @@ func (o *observer) note(ctx context.Context, err error) {
 	}
 }
 
-func (o *observer) add(at time.Time, t totals) {
+// add keeps what was counted since the look before.
+func (o *observer) add(at time.Time, now totals) {
+	b := o.before
 	s := runfile.LoadSample{Time: at, Span: o.span, Repetition: o.index}
-	s.Read = &runfile.SampleOps{Count: t.readOps, Bytes: t.readBytes}
-	if t.writeOps > 0 {
-		s.Write = &runfile.SampleOps{Count: t.writeOps, Bytes: t.writeBytes}
+	s.Read = &runfile.SampleOps{Count: now.readOps - b.readOps, Bytes: now.readBytes - b.readBytes}
+	if n := now.writeOps - b.writeOps; n > 0 {
+		s.Write = &runfile.SampleOps{Count: n, Bytes: now.writeBytes - b.writeBytes}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -171,21 +169,18 @@ func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, lo
 	r.load.Repetitions = append(r.load.Repetitions,
 		runfile.Repetition{Index: index, Start: before.At, End: before.At, Step: &step})
 	o := r.observe(ctx, runfile.SpanMeasure, index)
-	err = r.course.During(ctx, func() { w.follow(o) }, load)
+	err = r.course.During(ctx, func() { // every second: a loader that is killed leaves this much
+		o.collect()
+		rep := &r.load.Repetitions[w.at]
+		rep.End = r.opt.Now()
+		w.sumSamples(rep)
+	}, load)
 	o.end()
 	end := w.end(ctx, err)
 	finish(&r.load.Repetitions[w.at])
 	// What was measured is safe before anything else is done.
 	r.course.Save()
 	return errors.Join(err, end)
-}
-
-// follow is called every second: a loader that is killed leaves this much.
-func (w *window) follow(o *observer) {
-	o.collect()
-	rep := &w.r.load.Repetitions[w.at]
-	rep.End = w.r.opt.Now()
-	w.sumSamples(rep)
 }
 
 func (w *window) sumSamples(rep *runfile.Repetition) {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -225,7 +226,9 @@ func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 	for {
 		select {
 		case <-deadline.C:
-			return s.notReady(c, last)
+			return s.unlessFull(c.tail.text(), s.lastWords(c), oracle.Failf(runfile.FailureDatabaseNotReady,
+				"the database was not ready after %s: %s%s; raise database.container.startupTimeoutSeconds if it only needs "+
+					"longer", s.o.StartupTimeout, last.explain(s.o.Distribution), s.lastWords(c)))
 		case <-ctx.Done():
 			if c.ended() {
 				return s.hasEnded(c)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -197,13 +198,5 @@ func modeText(m fs.FileMode) string {
 // noNewPrivileges says whether the kernel ignores setuid bits for us.
 func (o Options) noNewPrivileges() bool {
 	raw, err := os.ReadFile(filepath.Join(o.ProcDir, "self", "status"))
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(raw)) {
-		if value, ok := strings.CutPrefix(line, "NoNewPrivs:"); ok {
-			return strings.TrimSpace(value) == "1"
-		}
-	}
-	return false
+	return err == nil && regexp.MustCompile(`(?m)^NoNewPrivs:\s*1\s*$`).Match(raw)
 }

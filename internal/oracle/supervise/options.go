@@ -54,14 +54,6 @@ const (
 	surrenderChecks = 12
 )
 
-func (o Options) withDefaults() Options {
-	o.ProductRoot, o.ProcDir = cmp.Or(o.ProductRoot, "/opt/oracle/product"), cmp.Or(o.ProcDir, "/proc")
-	if o.HealthInterval <= 0 {
-		o.HealthInterval = healthInterval
-	}
-	return o
-}
-
 // lookup returns a variable of the container; of several, the last counts.
 func (o Options) lookup(name string) string {
 	value := ""

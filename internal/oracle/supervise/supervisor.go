@@ -52,8 +52,9 @@ type supervisor struct {
 // ends, which shuts it down and is no error. Everything else that ends it is
 // one: a sentence that begins with one of the codes of runfile.
 func Run(ctx context.Context, o Options) error {
-	s := &supervisor{o: o.withDefaults(), log: o.Log, redact: newRedactor(o.Secrets)}
-	s.family = newFamily(s.o.ProcDir)
+	o.ProductRoot, o.ProcDir = cmp.Or(o.ProductRoot, "/opt/oracle/product"), cmp.Or(o.ProcDir, "/proc")
+	o.HealthInterval = cmp.Or(max(0, o.HealthInterval), healthInterval)
+	s := &supervisor{o: o, log: o.Log, redact: newRedactor(o.Secrets), family: newFamily(o.ProcDir)}
 	j, err := openJournal(o.RunDir, runfile.DatabaseState{
 		State: runfile.DatabasePreparing, SID: o.SID, StartedAt: o.Now(),
 		Library: runfile.DirectNFSLibrary{Wanted: o.DirectNFS},
@@ -199,13 +200,6 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 			}
 		}
 	}
-}
-
-// notReady says why the database is given up.
-func (s *supervisor) notReady(c *child, last health) error {
-	return s.unlessFull(c.tail.text(), s.lastWords(c), oracle.Failf(runfile.FailureDatabaseNotReady,
-		"the database was not ready after %s: %s%s; raise database.container.startupTimeoutSeconds if it only needs longer",
-		s.o.StartupTimeout, last.explain(s.o.Distribution), s.lastWords(c)))
 }
 
 // refused says what the image said when it gave up, which waiting does not fix;
