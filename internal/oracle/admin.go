@@ -195,19 +195,17 @@ func (a *Admin) Parameters(ctx context.Context, names []string) (map[string]stri
 
 // byName returns one value for each parameter, over all instances.
 func byName(list []parameter) map[string]string {
-	values, each := map[string]string{}, map[string][]string{}
-	differ := map[string]bool{}
+	values, each, differ := map[string]string{}, map[string][]string{}, map[string]bool{}
 	for _, p := range list {
 		name := strings.ToLower(p.name)
-		if first, seen := values[name]; seen && first != p.value {
-			differ[name] = true
-		} else {
-			values[name] = p.value
-		}
+		first, seen := values[name]
+		values[name], differ[name] = p.value, differ[name] || seen && first != p.value
 		each[name] = append(each[name], fmt.Sprintf("%s (instance %d)", p.value, p.instance))
 	}
-	for name := range differ {
-		values[name] = strings.Join(each[name], ", ")
+	for name := range values {
+		if differ[name] {
+			values[name] = strings.Join(each[name], ", ")
+		}
 	}
 	return values
 }

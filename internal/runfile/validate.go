@@ -2,6 +2,7 @@ package runfile
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -36,11 +37,19 @@ func (p Plan) Validate() error {
 	c.workload(p.Workload, p.Database)
 	c.schedule(p)
 	c.collect(p.Collect)
-	if p.Link != nil {
-		c.link(*p.Link)
+	if l := p.Link; l != nil {
+		c.between("link.bitsPerSecond", l.BitsPerSecond, 1e6, 1e13)
+		if l.MTUBytes != 0 {
+			c.between("link.mtuBytes", int64(l.MTUBytes), 576, 65535) // below, IPv4 itself does not work
+		}
 	}
-	if p.Expect != nil {
-		c.expect(*p.Expect)
+	if e := p.Expect; e != nil {
+		within(c, "expect.minWirePercent", e.MinWirePercent, 100)
+		within(c, "expect.minMegabytesPerSecond", e.MinMegabytesPerSecond, math.MaxInt32)
+		within(c, "expect.minIOPS", e.MinIOPS, math.MaxInt32)
+		within(c, "expect.maxMeanLatencyMicroseconds", e.MaxMeanLatencyMicroseconds, math.MaxInt32)
+		within(c, "expect.maxP99LatencyMicroseconds", e.MaxP99LatencyMicroseconds, math.MaxInt32)
+		within(c, "expect.maxVariationPercent", e.MaxVariationPercent, 1000)
 	}
 	if p.Database != nil {
 		c.database(*p.Database, p)

@@ -143,28 +143,12 @@ func (c *checker) collect(col Collect) {
 	}
 }
 
-func (c *checker) link(l Link) {
-	c.between("link.bitsPerSecond", l.BitsPerSecond, 1e6, 1e13)
-	if l.MTUBytes != 0 {
-		c.between("link.mtuBytes", int64(l.MTUBytes), 576, 65535) // below, IPv4 itself does not work
-	}
-}
-
 // MTU is the declared MTU, or the 1500 of Ethernet.
 func (l Link) MTU() int32 {
 	if l.MTUBytes == 0 {
 		return 1500
 	}
 	return l.MTUBytes
-}
-
-func (c *checker) expect(e Expect) {
-	within(c, "expect.minWirePercent", e.MinWirePercent, 100)
-	within(c, "expect.minMegabytesPerSecond", e.MinMegabytesPerSecond, math.MaxInt32)
-	within(c, "expect.minIOPS", e.MinIOPS, math.MaxInt32)
-	within(c, "expect.maxMeanLatencyMicroseconds", e.MaxMeanLatencyMicroseconds, math.MaxInt32)
-	within(c, "expect.maxP99LatencyMicroseconds", e.MaxP99LatencyMicroseconds, math.MaxInt32)
-	within(c, "expect.1000", e.MaxVariationPercent, 1000)
 }
 
 func within[T int32 | int64](c *checker, path string, v *T, highest int64) {

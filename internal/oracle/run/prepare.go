@@ -184,16 +184,33 @@ func (r *runner) waitReady(ctx context.Context) (runfile.DatabaseState, error) {
 
 // connectAdmin opens the pool for views and parameters.
 func (r *runner) connectAdmin(ctx context.Context) error {
-	d := r.plan.Database
-	db, err := r.open(ctx, oracle.ConnectOptions{
-		Connect: d.AdminConnect, User: r.opt.User, Password: r.opt.Password, Role: d.Role, Sessions: adminSessions,
-	})
+	db, err := r.openPool(ctx, r.plan.Database.AdminConnect, adminSessions)
 	if err != nil {
-		return fmt.Errorf("connect to %s: %w", d.AdminConnect, err)
+		return err
 	}
 	r.adminDB, r.admin = db, oracle.NewAdmin(db, r.opt.Now)
 	r.watch = r.admin.Watch()
 	return nil
+}
+
+// connectSchemas opens the pool of the administrator where the schemas are.
+func (r *runner) connectSchemas(ctx context.Context) (err error) {
+	if r.schemaDB == nil {
+		sessions := int(max(1, r.plan.Workload.SLOB.LoadParallelDegree))
+		r.schemaDB, err = r.openPool(ctx, r.plan.Database.Connects[0], sessions)
+	}
+	return err
+}
+
+// openPool opens a pool of the administrator.
+func (r *runner) openPool(ctx context.Context, connect string, sessions int) (*sql.DB, error) {
+	db, err := r.open(ctx, oracle.ConnectOptions{
+		Connect: connect, User: r.opt.User, Password: r.opt.Password, Role: r.plan.Database.Role, Sessions: sessions,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", connect, err)
+	}
+	return db, nil
 }
 
 // open tries for a while, unless trying again cannot help.
@@ -250,23 +267,6 @@ func (r *runner) restart(ctx context.Context) error {
 	}
 	r.load.Oracle.Restarted = true
 	return r.describe(ctx)
-}
-
-// connectSchemas opens the pool of the administrator where the schemas are.
-func (r *runner) connectSchemas(ctx context.Context) error {
-	if r.schemaDB != nil {
-		return nil
-	}
-	d := r.plan.Database
-	db, err := r.open(ctx, oracle.ConnectOptions{
-		Connect: d.Connects[0], User: r.opt.User, Password: r.opt.Password, Role: d.Role,
-		Sessions: int(max(1, r.plan.Workload.SLOB.LoadParallelDegree)),
-	})
-	if err != nil {
-		return fmt.Errorf("connect to %s: %w", d.Connects[0], err)
-	}
-	r.schemaDB = db
-	return nil
 }
 
 // seeMount writes down how the pod has mounted the volume of the database.

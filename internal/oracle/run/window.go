@@ -250,11 +250,11 @@ func (w *window) putOps(rep *runfile.Repetition) {
 	}
 }
 
-// putLatency takes for the latencies of the reads those of the wait that is one
+// putLatency takes for the latencies of random reads those of the wait that is one
 // read. What scans wait for is not: their reads are asynchronous, and the wait is
 // only for what is not there yet.
-func putLatency(rep *runfile.Repetition) {
-	if rep.Oracle == nil || rep.Read == nil {
+func (r *runner) putLatency(rep *runfile.Repetition) {
+	if r.plan.Workload.SLOB.Access != runfile.AccessRandomRead || rep.Oracle == nil || rep.Read == nil {
 		return
 	}
 	for _, e := range rep.Oracle.Events {

@@ -18,6 +18,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"regexp"
 	"slices"
@@ -61,13 +62,12 @@ func NameOf(sql string) (string, bool) {
 
 // Names lists all texts in order.
 func Names() []string {
-	entries, err := files.ReadDir(".")
+	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
-		panic(err) // of an embedded folder
+		panic(err) // the pattern is good
 	}
-	names := make([]string, 0, len(entries))
-	for _, e := range entries {
-		names = append(names, strings.TrimSuffix(e.Name(), ".sql"))
+	for i, name := range names {
+		names[i] = strings.TrimSuffix(name, ".sql")
 	}
 	return names
 }

@@ -170,7 +170,8 @@ func openAlertLogs(base string) *alertLogs {
 		pattern: filepath.Join(base, "diag", "rdbms", "*", "*", "trace", "alert_*.log"),
 		read:    map[string]int64{}, partial: map[string]string{},
 	}
-	for _, path := range a.files() {
+	found, _ := filepath.Glob(a.pattern) // none where the name of the base is a bad pattern
+	for _, path := range found {
 		if info, err := os.Stat(path); err == nil {
 			a.read[path] = info.Size()
 		}
@@ -178,17 +179,10 @@ func openAlertLogs(base string) *alertLogs {
 	return a
 }
 
-func (a *alertLogs) files() []string {
-	found, err := filepath.Glob(a.pattern)
-	if err != nil {
-		return nil // a base whose name is a bad pattern
-	}
-	return found
-}
-
 // look calls each for each new whole line.
 func (a *alertLogs) look(each func(string)) {
-	for _, path := range a.files() {
+	found, _ := filepath.Glob(a.pattern)
+	for _, path := range found {
 		text := a.partial[path] + a.more(path)
 		lines := strings.Split(text, "\n")
 		for _, line := range lines[:len(lines)-1] {

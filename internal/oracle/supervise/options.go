@@ -109,8 +109,8 @@ func (o Options) findHome() string {
 	if home := cmp.Or(o.OracleHome, o.lookup("ORACLE_HOME")); home != "" {
 		return home
 	}
-	homes, err := filepath.Glob(filepath.Join(o.ProductRoot, "*", "*", "bin", "oracle"))
-	if err != nil || len(homes) == 0 {
+	homes, _ := filepath.Glob(filepath.Join(o.ProductRoot, "*", "*", "bin", "oracle"))
+	if len(homes) == 0 {
 		return ""
 	}
 	slices.Sort(homes)

@@ -299,13 +299,10 @@ func (j *journal) generation() int32 {
 // wish is the generation that the loader asks for; 0 if it asks for none, or
 // for something that is no number.
 func (j *journal) wish() int32 {
-	raw, err := os.ReadFile(filepath.Join(j.dir, runfile.DatabaseWishFile))
+	raw, _ := os.ReadFile(filepath.Join(j.dir, runfile.DatabaseWishFile))
+	n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 32)
 	if err != nil {
 		return 0
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 32)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return int32(n)
+	return max(0, int32(n))
 }
