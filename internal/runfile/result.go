@@ -238,17 +238,12 @@ type Progress struct {
 	Failed bool `json:"failed,omitempty"` // the load ended with a failure
 }
 
-// The keys of the one ConfigMap that carries a run's progress and results.
-const (
-	// KeyRelease appears when all clients are ready.
-	KeyRelease = "release"
-	// KeyProgressSuffix and KeyResultSuffix follow "client-<index>".
-	KeyProgressSuffix = ".progress.json"
-	KeyResultSuffix   = ".result.json.gz" // in binaryData: a Result with one client, gzip
-)
+// KeyRelease is the key of a run's ConfigMap that appears when all clients are ready. The
+// same ConfigMap carries the progress and the results of the clients.
+const KeyRelease = "release"
 
 // ProgressKey is the ConfigMap key of one client's Progress.
-func ProgressKey(index int32) string { return fmt.Sprintf("client-%d%s", index, KeyProgressSuffix) }
+func ProgressKey(index int32) string { return fmt.Sprintf("client-%d.progress.json", index) }
 
-// ResultKey is the ConfigMap key of one client's result.
-func ResultKey(index int32) string { return fmt.Sprintf("client-%d%s", index, KeyResultSuffix) }
+// ResultKey is the key, in binaryData, of a Result with one client, gzip.
+func ResultKey(index int32) string { return fmt.Sprintf("client-%d.result.json.gz", index) }

@@ -46,12 +46,9 @@ func (c *checker) workload(w Workload, db *Database) {
 
 // files checks those of the native engine, which a database does not have.
 func (c *checker) files(at string, f *Files, db *Database) {
-	if db != nil {
+	if db != nil || f == nil {
 		c.check(f == nil, at, "is set, but a database reads its own files; remove it, or remove database")
-		return
-	}
-	if f == nil {
-		c.check(false, at, "is missing; say which files the native engine makes, or give a database")
+		c.check(db != nil, at, "is missing; say which files the native engine makes, or give a database")
 		return
 	}
 	c.between(at+".count", int64(f.Count), 1, 4096)
@@ -76,7 +73,15 @@ func (c *checker) slob(w SLOB, db *Database) {
 		c.between(fmt.Sprintf("%s.users[%d]", at, i), int64(u), 1, 4096)
 	}
 	c.between(at+".schemas", int64(w.Schemas), 1, 4096)
-	c.tables(at, w)
+	if w.Access == AccessFullTableScan { // the other table does not matter
+		c.check(w.ScanTableBytes >= minTableBytes, at+".scanTableBytes", "is %d; write at least %d", w.ScanTableBytes,
+			minTableBytes)
+	} else {
+		c.check(w.ScaleBytes >= minTableBytes, at+".scaleBytes", "is %d; write at least %d", w.ScaleBytes, minTableBytes)
+		blocks := w.ScaleBytes / (8 << 10) // as large as those of most databases
+		c.check(w.ScaleBytes < minTableBytes || int64(w.WorkUnit) <= blocks, at+".workUnit",
+			"is %d, more than the %d blocks of a schema; lower it, or raise scaleBytes", w.WorkUnit, blocks)
+	}
 	c.between(at+".workUnit", int64(w.WorkUnit), 3, 1024)
 	c.check(w.UpdatePercent >= 0 && w.UpdatePercent <= 50 || w.UpdatePercent == 100, at+".updatePercent",
 		"is %d; write 0 to 50, or 100", w.UpdatePercent)
@@ -96,19 +101,6 @@ func (c *checker) slob(w SLOB, db *Database) {
 		"is 0; say how many large reads a scanning user keeps outstanding")
 	c.files(at+".files", w.Files, db)
 	c.slobDatabase(at, w, db)
-}
-
-// tables checks the size of what is read, and leaves the other table alone.
-func (c *checker) tables(at string, w SLOB) {
-	if w.Access == AccessFullTableScan {
-		c.check(w.ScanTableBytes >= minTableBytes, at+".scanTableBytes", "is %d; write at least %d", w.ScanTableBytes,
-			minTableBytes)
-		return
-	}
-	c.check(w.ScaleBytes >= minTableBytes, at+".scaleBytes", "is %d; write at least %d", w.ScaleBytes, minTableBytes)
-	blocks := w.ScaleBytes / (8 << 10) // as large as those of most databases
-	c.check(w.ScaleBytes < minTableBytes || int64(w.WorkUnit) <= blocks, at+".workUnit",
-		"is %d, more than the %d blocks of a schema; lower it, or raise scaleBytes", w.WorkUnit, blocks)
 }
 
 // slobDatabase checks what only a database can do.
