@@ -321,7 +321,7 @@ func (c *facts) places(source string) []*place {
 
 func nodeOfPath(paths []runfile.StoragePath, address string) string {
 	for _, p := range paths {
-		if sameHost(p.Address, address) {
+		if runfile.SameAddress(p.Address, address) {
 			return p.Node
 		}
 	}

@@ -262,7 +262,7 @@ func connectionObservation(r runfile.Result, s *Summary) observation {
 		return observation{says: silent, text: "TCP connections of the pod"}
 	}
 	for _, p := range s.Paths {
-		if !slices.ContainsFunc(remotes, func(a string) bool { return sameHost(a, p.Path) }) {
+		if !slices.ContainsFunc(remotes, func(a string) bool { return runfile.SameAddress(a, p.Path) }) {
 			return observation{says: silent, text: "a TCP connection of the pod to " + p.Path}
 		}
 	}

@@ -75,7 +75,7 @@ func rose(n StorageNode) bool {
 func (c *facts) pathName(address string, windows []runfile.StorageWindow) string {
 	for _, w := range windows {
 		for _, p := range w.Paths {
-			if p.Name != "" && sameHost(p.Address, address) {
+			if p.Name != "" && runfile.SameAddress(p.Address, address) {
 				return fmt.Sprintf("%s (%s)", address, p.Name)
 			}
 		}
@@ -165,7 +165,7 @@ func (c *facts) svm() string {
 func checkHomes(c *facts, found *findings) {
 	for _, l := range c.survey().LIFs {
 		if l.AtHome == nil || *l.AtHome || !c.isPNFS() &&
-			!slices.ContainsFunc(c.everUsed(), func(a string) bool { return sameHost(a, l.Address) }) {
+			!slices.ContainsFunc(c.everUsed(), func(a string) bool { return runfile.SameAddress(a, l.Address) }) {
 			continue
 		}
 		where := fmt.Sprintf("is on node %s and belongs on %s", cmp.Or(l.Node, "?"), cmp.Or(l.HomeNode, "another"))
@@ -225,7 +225,7 @@ func (c *facts) stuck() (lif string, permille int64, ok bool) {
 		}
 		bytes := float64(*p.ReadBytes) + float64(*p.WriteBytes)
 		all += bytes
-		if slices.ContainsFunc(used, func(a string) bool { return sameHost(a, p.Address) }) {
+		if slices.ContainsFunc(used, func(a string) bool { return runfile.SameAddress(a, p.Address) }) {
 			if p.Local == nil || *p.Local {
 				return "", 0, false
 			}

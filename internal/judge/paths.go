@@ -328,7 +328,8 @@ func declaredAs(declared []pathPair, used pathPair) pathPair {
 		return used
 	}
 	for _, d := range declared {
-		if sameHost(d.Path, used.Path) && (d.Local == "" || used.Local == "" || sameHost(d.Local, used.Local)) {
+		anyLocal := d.Local == "" || used.Local == ""
+		if runfile.SameAddress(d.Path, used.Path) && (anyLocal || runfile.SameAddress(d.Local, used.Local)) {
 			return d
 		}
 	}

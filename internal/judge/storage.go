@@ -3,7 +3,6 @@ package judge
 import (
 	"cmp"
 	"math"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -148,7 +147,7 @@ func mountedAddress(m *runfile.MountFacts) string {
 func (c *facts) nodeOfLIF(address string, windows []runfile.StorageWindow) string {
 	for _, w := range windows {
 		for _, p := range w.Paths {
-			if p.Node != "" && sameHost(p.Address, address) {
+			if p.Node != "" && runfile.SameAddress(p.Address, address) {
 				return p.Node
 			}
 		}
@@ -157,15 +156,6 @@ func (c *facts) nodeOfLIF(address string, windows []runfile.StorageWindow) strin
 		return l.Node
 	}
 	return ""
-}
-
-func sameHost(a, b string) bool {
-	x, errX := netip.ParseAddr(a)
-	y, errY := netip.ParseAddr(b)
-	if errX != nil || errY != nil {
-		return a == b
-	}
-	return x.Unmap() == y.Unmap()
 }
 
 // storageNodes are the nodes that were sampled, and those that have to do with

@@ -113,11 +113,10 @@ func oneLine(text string) string {
 
 // explanation is what an error number means to somebody who runs a benchmark.
 type explanation struct {
-	code string
-	what string // happened
-	fix  string
-	// general says that another number in the same error tells more.
-	general bool
+	numbers   string // that have this meaning
+	code      string // of runfile
+	general   bool   // another number in the same error is more precise
+	what, fix string // what happened, and what to do
 }
 
 func (e explanation) sentence(number string) string {
@@ -133,187 +132,177 @@ func explanations() map[string]explanation {
 		client   = runfile.FailureOracleClient
 	)
 	table := map[string]explanation{}
-	for numbers, e := range map[string]explanation{ // those of one meaning share a line
+	for _, e := range []explanation{
 		// Connecting
-		"ORA-12154": {code: notReady, what: "the connect string is not understood", fix: "write it as host:port/service"},
-		"ORA-12541 ORA-12543 ORA-12533": {
-			code: notReady, what: "no listener answers at the address of the connect string",
-			fix: "check host and port, and that the listener runs",
+		{"ORA-12154", notReady, false, "the connect string is not understood", "write it as host:port/service"},
+		{
+			"ORA-12541 ORA-12543 ORA-12533", notReady, false, "no listener answers at the address of the connect string",
+			"check host and port, and that the listener runs",
 		},
-		"ORA-12514 ORA-12505 ORA-12521": {
-			code: notReady, what: "the listener knows no such service",
-			fix: "check the service in the connect string with lsnrctl services; a pluggable database must be open",
+		{
+			"ORA-12514 ORA-12505 ORA-12521", notReady, false, "the listener knows no such service",
+			"check the service in the connect string with lsnrctl services; a pluggable database must be open",
 		},
-		"ORA-12170 ORA-12606 ORA-12535": {
-			code: notReady, what: "the database did not answer in time",
-			fix: "check that the pod may reach host and port (network policy, firewall)",
+		{
+			"ORA-12170 ORA-12606 ORA-12535", notReady, false, "the database did not answer in time",
+			"check that the pod may reach host and port (network policy, firewall)",
 		},
-		"ORA-12545": {
-			code: notReady, what: "the host of the connect string has no address",
-			fix: "check its name, as a pod resolves it",
+		{
+			"ORA-12545", notReady, false, "the host of the connect string has no address",
+			"check its name, as a pod resolves it",
 		},
-		"ORA-12516 ORA-12518 ORA-12519 ORA-12520": {
-			code: notReady, what: "the listener has no server process left for this session",
-			fix: "raise the init parameter processes, or use fewer users",
+		{
+			"ORA-12516 ORA-12518 ORA-12519 ORA-12520", notReady, false,
+			"the listener has no server process left for this session",
+			"raise the init parameter processes, or use fewer users",
 		},
-		"ORA-12537 ORA-12547": {
-			code: notReady, what: "the listener closed the connection",
-			fix: "look at the listener's and the alert log; a filter on client addresses, or a server that cannot start, " +
+		{
+			"ORA-12537 ORA-12547", notReady, false, "the listener closed the connection",
+			"look at the listener's and the alert log; a filter on client addresses, or a server that cannot start, " +
 				"does this",
 		},
-		"ORA-12637": {
-			code: notReady, what: "the connection hung while it was made",
-			fix: "set DISABLE_OOB=ON in sqlnet.ora of the client",
+		{
+			"ORA-12637", notReady, false, "the connection hung while it was made",
+			"set DISABLE_OOB=ON in sqlnet.ora of the client",
 		},
-		"ORA-01033": {
-			code: notReady, what: "the database is starting or shutting down",
-			fix: "wait until it is open, or look at its alert log",
+		{
+			"ORA-01033", notReady, false, "the database is starting or shutting down",
+			"wait until it is open, or look at its alert log",
 		},
-		"ORA-01034": {
-			code: notReady, what: "the database is not started",
-			fix: "start it, or look at its alert log for why it ended",
+		{
+			"ORA-01034", notReady, false, "the database is not started",
+			"start it, or look at its alert log for why it ended",
 		},
-		"ORA-27101": {
-			code: notReady, what: "the instance does not run",
-			fix: "start it, or look at its alert log for why it ended", general: true,
+		{"ORA-27101", notReady, true, "the instance does not run", "start it, or look at its alert log for why it ended"},
+		{
+			"ORA-01109", notReady, false, "the database is not open",
+			"open it (ALTER DATABASE OPEN; ALTER PLUGGABLE DATABASE ... OPEN)",
 		},
-		"ORA-01109": {
-			code: notReady, what: "the database is not open",
-			fix: "open it (ALTER DATABASE OPEN; ALTER PLUGGABLE DATABASE ... OPEN)",
-		},
-		"ORA-00442": {
-			code: notReady, what: "Oracle Free runs one instance on a machine, and there is another",
-			fix: "place the pod on a node without one, or use another edition",
+		{
+			"ORA-00442", notReady, false, "Oracle Free runs one instance on a machine, and there is another",
+			"place the pod on a node without one, or use another edition",
 		},
 		// Who may do what
-		"ORA-01017 ORA-01005": {
-			code: runfile.FailurePassword, what: "the database refused the user name or the password",
-			fix: "put those of the database into the Secret that the benchmark names; a database that was created earlier " +
+		{
+			"ORA-01017 ORA-01005", runfile.FailurePassword, false, "the database refused the user name or the password",
+			"put those of the database into the Secret that the benchmark names; a database that was created earlier " +
 				"keeps its first password",
 		},
-		"ORA-28000": {
-			code: runfile.FailurePassword, what: "the account is locked",
-			fix: "correct the password in the Secret, then unlock it with ALTER USER ... ACCOUNT UNLOCK",
+		{
+			"ORA-28000", runfile.FailurePassword, false, "the account is locked",
+			"correct the password in the Secret, then unlock it with ALTER USER ... ACCOUNT UNLOCK",
 		},
-		"ORA-28001": {
-			code: runfile.FailurePassword, what: "the password has expired",
-			fix: "give the user a new one and put it into the Secret",
+		{
+			"ORA-28001", runfile.FailurePassword, false, "the password has expired",
+			"give the user a new one and put it into the Secret",
 		},
-		"ORA-01031": {
-			code: runfile.FailurePrivilege, what: "the user lacks a privilege",
-			fix: "use a user that may connect AS SYSDBA, such as sys, " +
-				"and a password file that knows it",
+		{
+			"ORA-01031", runfile.FailurePrivilege, false, "the user lacks a privilege",
+			"use a user that may connect AS SYSDBA, such as sys, and a password file that knows it",
 		},
-		"ORA-65096": {
-			code: runfile.FailureUnsupported, what: "schemas cannot be made in the root container of a database",
-			fix: "name a service of a pluggable database in database.external.services",
+		{
+			"ORA-65096", runfile.FailureUnsupported, false, "schemas cannot be made in the root container of a database",
+			"name a service of a pluggable database in database.external.services",
 		},
-		"ORA-01950 ORA-01536": {
-			code: runfile.FailurePrivilege, what: "the user has no quota on the tablespace",
-			fix: "give it one with ALTER USER ... QUOTA UNLIMITED ON",
+		{
+			"ORA-01950 ORA-01536", runfile.FailurePrivilege, false, "the user has no quota on the tablespace",
+			"give it one with ALTER USER ... QUOTA UNLIMITED ON",
 		},
 		// Running
-		"ORA-03113 ORA-03114 ORA-03135 ORA-12571": {
-			code: ended, what: "the connection to the database was lost",
-			fix: "look at the alert log for why the server process or the instance ended",
+		{
+			"ORA-03113 ORA-03114 ORA-03135 ORA-12571", ended, false, "the connection to the database was lost",
+			"look at the alert log for why the server process or the instance ended",
 		},
-		"DPI-1080 DPI-1010": {
-			code: ended, what: "the connection to the database is closed", general: true,
-			fix: "look at the alert log for why the server process or the instance ended",
+		{
+			"DPI-1080 DPI-1010", ended, true, "the connection to the database is closed",
+			"look at the alert log for why the server process or the instance ended",
 		},
-		"ORA-00028 ORA-02396": {
-			code: ended, what: "the session was killed",
-			fix: "ask who did it; a profile with a time limit does it, too",
+		{
+			"ORA-00028 ORA-02396", ended, false, "the session was killed",
+			"ask who did it; a profile with a time limit does it, too",
 		},
-		"ORA-01089 ORA-01092": {
-			code: ended, what: "the instance is being shut down",
-			fix: "look at the alert log for who asked for it",
+		{
+			"ORA-01089 ORA-01092", ended, false, "the instance is being shut down",
+			"look at the alert log for who asked for it",
 		},
-		"ORA-00020 ORA-00018": {
-			code: runfile.FailureParameter, what: "the instance has no process left for another session",
-			fix: "raise the init parameter processes, or use fewer users",
+		{
+			"ORA-00020 ORA-00018", runfile.FailureParameter, false, "the instance has no process left for another session",
+			"raise the init parameter processes, or use fewer users",
 		},
-		"ORA-04031 ORA-04030": {
-			code: runfile.FailureParameter, what: "the instance has too little memory",
-			fix: "raise shared_pool_size or sga_target, and the memory of the container with it",
+		{
+			"ORA-04031 ORA-04030", runfile.FailureParameter, false, "the instance has too little memory",
+			"raise shared_pool_size or sga_target, and the memory of the container with it",
 		},
-		"ORA-02065 ORA-02095 ORA-02097 ORA-00068 ORA-02248 ORA-00119": {
-			code: runfile.FailureParameter,
-			what: "an init parameter was refused", fix: "check its name and value in parameters of the database",
+		{
+			"ORA-02065 ORA-02095 ORA-02097 ORA-00068 ORA-02248 ORA-00119", runfile.FailureParameter, false,
+			"an init parameter was refused", "check its name and value in parameters of the database",
 		},
-		"ORA-32001 ORA-32000": {
-			code: runfile.FailureParameter, what: "the instance runs without an spfile",
-			fix: "CREATE SPFILE FROM MEMORY and restart, or leave out the parameters",
+		{
+			"ORA-32001 ORA-32000", runfile.FailureParameter, false, "the instance runs without an spfile",
+			"CREATE SPFILE FROM MEMORY and restart, or leave out the parameters",
 		},
-		"ORA-01013": {
-			code: runfile.FailureCancelled, what: "the statement was cancelled",
-			fix: "it ran longer than the run allows, or the run was ended",
+		{
+			"ORA-01013", runfile.FailureCancelled, false, "the statement was cancelled",
+			"it ran longer than the run allows, or the run was ended",
 		},
-		"ORA-00604": {
-			code: runfile.FailureSQL, what: "a statement of the database's own failed", fix: "see the other errors",
-			general: true,
-		},
-		"ORA-12801": {
-			code: runfile.FailureSQL, what: "a parallel query server failed", fix: "see the other errors",
-			general: true,
-		},
+		{"ORA-00604", runfile.FailureSQL, true, "a statement of the database's own failed", "see the other errors"},
+		{"ORA-12801", runfile.FailureSQL, true, "a parallel query server failed", "see the other errors"},
 		// Files and space
-		"ORA-01653 ORA-01654 ORA-01658 ORA-01659 ORA-01688 ORA-01691": {
-			code: full, what: "the tablespace is full",
-			fix: "add space to it, or make scale, scanTableSize or schemas smaller",
+		{
+			"ORA-01653 ORA-01654 ORA-01658 ORA-01659 ORA-01688 ORA-01691", full, false, "the tablespace is full",
+			"add space to it, or make scale, scanTableSize or schemas smaller",
 		},
-		"ORA-01652": {
-			code: full, what: "the temporary tablespace is full, or the one that an index is built in",
-			fix: "add space to it, or make scale smaller",
+		{
+			"ORA-01652", full, false, "the temporary tablespace is full, or the one that an index is built in",
+			"add space to it, or make scale smaller",
 		},
-		"ORA-12953 ORA-12954": {
-			code: full, what: "this edition allows no more user data (12 GB in Oracle Free)",
-			fix: "make schemas x (scale + scanTableSize) smaller, or use another edition",
+		{
+			"ORA-12953 ORA-12954", full, false, "this edition allows no more user data (12 GB in Oracle Free)",
+			"make schemas x (scale + scanTableSize) smaller, or use another edition",
 		},
-		"ORA-00257": {
-			code: full, what: "the archiver has no space, and the database waits",
-			fix: "free the recovery area, or switch archiving off for the benchmark",
+		{
+			"ORA-00257", full, false, "the archiver has no space, and the database waits",
+			"free the recovery area, or switch archiving off for the benchmark",
 		},
-		"ORA-30036": {code: full, what: "the undo tablespace is full", fix: "add space to it, or lower updatePercent"},
-		"ORA-27054": {
-			code: runfile.FailureUnsupported, what: "Oracle refuses the options that the NFS volume is mounted with",
-			fix: "mount it hard, with rsize and wsize of at least 32768, or use Direct NFS",
+		{"ORA-30036", full, false, "the undo tablespace is full", "add space to it, or lower updatePercent"},
+		{
+			"ORA-27054", runfile.FailureUnsupported, false, "Oracle refuses the options that the NFS volume is mounted with",
+			"mount it hard, with rsize and wsize of at least 32768, or use Direct NFS",
 		},
-		"ORA-27072 ORA-27061 ORA-27070 ORA-27069 ORA-17500 ORA-17503": {
-			code: runfile.FailureIO, what: "an I/O on a file of the database failed",
-			fix: "look at the alert log and at the NFS server; with NFSv4 a lease that expired does this",
+		{
+			"ORA-27072 ORA-27061 ORA-27070 ORA-27069 ORA-17500 ORA-17503", runfile.FailureIO, false,
+			"an I/O on a file of the database failed",
+			"look at the alert log and at the NFS server; with NFSv4 a lease that expired does this",
 		},
-		"ORA-01115 ORA-01110 ORA-01114 ORA-15025": {
-			code: runfile.FailureIO, what: "a file of the database could not be read or written",
-			fix: "look at the alert log and at the NFS server", general: true,
+		{
+			"ORA-01115 ORA-01110 ORA-01114 ORA-15025", runfile.FailureIO, true,
+			"a file of the database could not be read or written", "look at the alert log and at the NFS server",
 		},
-		"ORA-01119 ORA-27040 ORA-27041": {
-			code: runfile.FailureIO, what: "a file of the database could not be made or opened",
-			fix:     "check that the directory exists and belongs to the owner of the database (54321 in Oracle's images)",
-			general: true,
+		{
+			"ORA-01119 ORA-27040 ORA-27041", runfile.FailureIO, true, "a file of the database could not be made or opened",
+			"check that the directory exists and belongs to the owner of the database (54321 in Oracle's images)",
 		},
 		// CALIBRATE_IO
-		"ORA-56708": {
-			code: runfile.FailureAsyncIO, what: "CALIBRATE_IO found no datafile with asynchronous I/O",
-			fix: "set filesystemio_options to SETALL and restart, or use Direct NFS",
+		{
+			"ORA-56708", runfile.FailureAsyncIO, false, "CALIBRATE_IO found no datafile with asynchronous I/O",
+			"set filesystemio_options to SETALL and restart, or use Direct NFS",
 		},
-		"ORA-56709": {
-			code: runfile.FailureTimedStatistics, what: "CALIBRATE_IO needs timed_statistics, which is FALSE",
-			fix: "set timed_statistics to TRUE, or statistics_level to TYPICAL",
+		{
+			"ORA-56709", runfile.FailureTimedStatistics, false, "CALIBRATE_IO needs timed_statistics, which is FALSE",
+			"set timed_statistics to TRUE, or statistics_level to TYPICAL",
 		},
 		// The client library
-		"DPI-1047": {
-			code: client, what: "Oracle's client library was not found, or not loaded",
-			fix: "use an image with ORACLE_HOME/lib/libclntsh.so or Instant Client in it, and libaio; it must not be one of " +
-				"Alpine",
+		{
+			"DPI-1047", client, false, "Oracle's client library was not found, or not loaded",
+			"use an image with ORACLE_HOME/lib/libclntsh.so or Instant Client in it, and libaio; it must not be one " +
+				"of Alpine",
 		},
-		"DPI-1072 DPI-1050": {
-			code: client, what: "Oracle's client library is of a release that is not supported",
-			fix: "use an image with client 12.1 or later; " +
-				"some functions need 19 or later",
+		{
+			"DPI-1072 DPI-1050", client, false, "Oracle's client library is of a release that is not supported",
+			"use an image with client 12.1 or later; some functions need 19 or later",
 		},
 	} {
-		for n := range strings.FieldsSeq(numbers) {
+		for n := range strings.FieldsSeq(e.numbers) {
 			table[n] = e
 		}
 	}

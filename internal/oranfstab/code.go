@@ -65,17 +65,3 @@ const (
 	CodeHostName           Code = "HostName"
 	CodeIPv6Address        Code = "IPv6Address"
 )
-
-// severity returns Warning for the rules that a working file may break.
-func severity(c Code) Severity {
-	switch c {
-	case CodeCarriageReturn, CodeTab, CodeNonASCIIComment, CodeNoFinalNewline,
-		CodeInlineComment, CodeBlankBeforeColon, CodeNoBlankAfterColon, CodeKeyCase,
-		CodeMixedLocal, CodeDuplicateExport, CodeDontRouteSpelling, CodeDontRouteColon,
-		CodeVersionAfterExport, CodeUncleanPath, CodeWindowsOnly, CodeRootIDIgnored,
-		CodeNoTrunking, CodeSameSubnet, CodeHostName, CodeIPv6Address:
-		return Warning
-	default:
-		return Error
-	}
-}

@@ -57,23 +57,17 @@ func isError(p Problem) bool { return p.Severity == Error }
 type log struct{ problems []Problem }
 
 func (l *log) add(c Code, w word, format string, args ...any) {
-	l.problems = append(l.problems, Problem{
-		Line:     w.line,
-		Column:   w.column,
-		Length:   max(1, w.length()),
-		Severity: severity(c),
-		Code:     c,
-		Message:  strings.Map(printable, fmt.Sprintf(format, args...)),
-		Effect:   effect(c),
-	})
-}
-
-// printable keeps what a file contains from acting on a terminal.
-func printable(r rune) rune {
-	if unicode.IsPrint(r) {
-		return r
+	printable := func(r rune) rune { // the contents of a file must not act on a terminal
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
 	}
-	return '?'
+	r := ruleOf(c)
+	l.problems = append(l.problems, Problem{
+		Line: w.line, Column: w.column, Length: max(1, w.length()), Severity: r.severity, Code: c,
+		Message: strings.Map(printable, fmt.Sprintf(format, args...)), Effect: r.effect,
+	})
 }
 
 // sorted returns the problems in the order of the file. Those of one place keep

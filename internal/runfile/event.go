@@ -1,6 +1,9 @@
 package runfile
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // The files that loader and collector share in the run directory of a pod.
 const (
@@ -39,3 +42,9 @@ const (
 	KeyProgressSuffix = ".progress.json"
 	KeyResultSuffix   = ".result.json.gz" // in binaryData: a Result with one client, gzip
 )
+
+// ProgressKey is the ConfigMap key of one client's Progress.
+func ProgressKey(index int32) string { return fmt.Sprintf("client-%d%s", index, KeyProgressSuffix) }
+
+// ResultKey is the ConfigMap key of one client's result.
+func ResultKey(index int32) string { return fmt.Sprintf("client-%d%s", index, KeyResultSuffix) }

@@ -139,6 +139,21 @@ const (
 	SurveyFailed      = "ArrayFailed" // anything else
 )
 
+const (
+	// DefaultSurveySeconds bounds a survey that names no timeout.
+	DefaultSurveySeconds = 60
+	// MaxMoveSeconds bounds the wait for a move: a day, in which an array
+	// copies some ten TiB beside its work.
+	MaxMoveSeconds = 86400
+	movedPercent   = 100 // the progress of a move that is done
+)
+
+// IsMoving reports whether a survey is the report of a move under way, and not yet
+// the survey.
+func (s Survey) IsMoving() bool {
+	return s.Problem == nil && s.Move != nil && s.Move.Percent < movedPercent
+}
+
 // LIF returns the data address of the survey that is address, or nil. A nil
 // survey has none.
 func (s *Survey) LIF(address string) *LIF {
@@ -146,7 +161,7 @@ func (s *Survey) LIF(address string) *LIF {
 		return nil
 	}
 	for i := range s.LIFs {
-		if sameAddress(s.LIFs[i].Address, address) {
+		if SameAddress(s.LIFs[i].Address, address) {
 			return &s.LIFs[i]
 		}
 	}
@@ -170,8 +185,9 @@ const StandIn = "stand-in"
 // a result from it is simulated. Those of this project do.
 func (s *Survey) IsStandIn() bool { return s != nil && strings.Contains(s.Array, StandIn) }
 
-// sameAddress compares addresses, of which one has many spellings.
-func sameAddress(a, b string) bool {
+// SameAddress compares addresses, of which one has many spellings. Host names are
+// compared as text.
+func SameAddress(a, b string) bool {
 	x, errX := netip.ParseAddr(a)
 	y, errY := netip.ParseAddr(b)
 	if errX != nil || errY != nil {

@@ -34,11 +34,12 @@ func (p Plan) Validate() error {
 	c.between("clients", int64(p.Clients), 1, maxClients)
 	c.engine(p.Engine, p.Database)
 	c.workload(p.Workload, p.Database)
-	c.schedule(p.Schedule)
-	c.timeout(p)
+	c.schedule(p)
 	c.collect(p.Collect)
-	if p.Link != nil {
-		c.link(*p.Link)
+	if l := p.Link; l != nil {
+		c.between("link.bitsPerSecond", l.BitsPerSecond, minLinkBitsPerSec, maxLinkBitsPerSec)
+		c.check(l.MTUBytes == 0 || l.MTUBytes >= minMTUBytes && l.MTUBytes <= maxMTUBytes, "link.mtuBytes",
+			"is %d; write a number from %d to %d", l.MTUBytes, minMTUBytes, maxMTUBytes)
 	}
 	if p.Expect != nil {
 		c.expect(*p.Expect)
@@ -46,14 +47,19 @@ func (p Plan) Validate() error {
 	if p.Database != nil {
 		c.database(*p.Database, p)
 	}
+	return c.found()
+}
+
+// checker collects problems.
+type checker struct{ problems Problems }
+
+// found is nil, and not an empty list, if there are none.
+func (c *checker) found() error {
 	if len(c.problems) == 0 {
 		return nil
 	}
 	return c.problems
 }
-
-// checker collects problems.
-type checker struct{ problems Problems }
 
 func (c *checker) check(ok bool, path, format string, args ...any) {
 	if !ok {
@@ -66,18 +72,7 @@ func (c *checker) between(path string, v, lowest, highest int64) {
 }
 
 func (c *checker) oneOf(path, v string, allowed ...string) {
-	if slices.Contains(allowed, v) {
-		return
-	}
-	c.check(false, path, "is %q; write one of %s", v, strings.Join(nonEmpty(allowed), ", "))
-}
-
-func nonEmpty(in []string) []string {
-	var out []string
-	for _, s := range in {
-		if s != "" {
-			out = append(out, s)
-		}
-	}
-	return out
+	ok := slices.Contains(allowed, v)
+	named := slices.DeleteFunc(slices.Clone(allowed), func(s string) bool { return s == "" })
+	c.check(ok, path, "is %q; write one of %s", v, strings.Join(named, ", "))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"net/url"
 	"path"
 	"strings"
 )
@@ -31,6 +32,8 @@ const (
 	maxLinkBitsPerSec   = 10_000_000_000_000
 	maxWirePercent      = 100
 	maxVariationPercent = 1000
+	maxSurveySeconds    = 3600
+	maxAggregateBytes   = 255
 )
 
 func (c *checker) engine(e Engine, db *Database) {
@@ -107,7 +110,12 @@ func (c *checker) raw(r Raw) {
 		"is %d; write a multiple of blockSizeBytes (%d)", r.FileSizeBytes, r.BlockSizeBytes)
 	c.between(at+".jobs", int64(r.Jobs), 1, maxJobs)
 	c.between(at+".depth", int64(r.Depth), 1, maxDepth)
-	c.inFlight(r)
+	// A block of a refused size is reported above, and the product could overflow.
+	if r.BlockSizeBytes > 0 && r.BlockSizeBytes <= maxBlockBytes && r.Jobs <= maxJobs && r.Depth <= maxDepth {
+		all := int64(r.Jobs) * int64(r.Depth) * r.BlockSizeBytes
+		c.check(all <= maxInFlightBytes, at+".depth",
+			"jobs x depth x blockSizeBytes is %d bytes of buffers; keep it at or below %d", all, int64(maxInFlightBytes))
+	}
 	c.between(at+".operationsPerSecond", r.OperationsPerSecond, 0, math.MaxInt32)
 	c.directory(at+".directory", r.Directory)
 }
@@ -118,37 +126,22 @@ func (c *checker) blockSize(at string, size int64) {
 		"is %d; write a power of two of at least 512, or direct I/O cannot be aligned", size)
 }
 
-func (c *checker) inFlight(r Raw) {
-	if r.BlockSizeBytes <= 0 || r.BlockSizeBytes > maxBlockBytes || r.Jobs > maxJobs || r.Depth > maxDepth {
-		return // said already, and the product could overflow
-	}
-	all := int64(r.Jobs) * int64(r.Depth) * r.BlockSizeBytes
-	c.check(all <= maxInFlightBytes, "workload.raw.depth",
-		"jobs x depth x blockSizeBytes is %d bytes of buffers; keep it at or below %d", all, int64(maxInFlightBytes))
-}
-
 func (c *checker) directory(at, dir string) {
 	ok := dir != "" && dir != "." && dir != ".." && !strings.ContainsAny(dir, "/\x00")
 	c.check(ok, at, "is %q; write the name of one directory below the export", dir)
 }
 
-func (c *checker) schedule(s Schedule) {
+func (c *checker) schedule(p Plan) {
+	s := p.Schedule
 	c.between("schedule.baselineSeconds", int64(s.BaselineSeconds), 0, maxSpanSeconds)
 	c.between("schedule.warmupSeconds", int64(s.WarmupSeconds), 0, maxSpanSeconds)
 	c.between("schedule.durationSeconds", int64(s.DurationSeconds), 1, maxSpanSeconds)
 	c.between("schedule.cooldownSeconds", int64(s.CooldownSeconds), 0, maxSpanSeconds)
 	c.between("schedule.repetitions", int64(s.Repetitions), 1, maxRepetitions)
-	c.check(s.TimeoutSeconds >= 0, "schedule.timeoutSeconds", "is %d; write 0 for none", s.TimeoutSeconds)
-}
-
-// timeout wants the time of what is scheduled, as far as that is known before.
-func (c *checker) timeout(p Plan) {
-	t, s := p.Schedule.TimeoutSeconds, p.ScheduledSteps()
-	if t <= 0 || !s.Exact {
-		return
-	}
-	c.check(int64(t) >= s.Seconds, "schedule.timeoutSeconds",
-		"is %d, but the schedule alone takes %d s; write more, or 0 for none", t, s.Seconds)
+	t, steps := s.TimeoutSeconds, p.ScheduledSteps()
+	c.check(t >= 0, "schedule.timeoutSeconds", "is %d; write 0 for none", t)
+	c.check(t <= 0 || !steps.Exact || int64(t) >= steps.Seconds, "schedule.timeoutSeconds",
+		"is %d, but the schedule alone takes %d s; write more, or 0 for none", t, steps.Seconds)
 }
 
 func (c *checker) collect(col Collect) {
@@ -161,13 +154,6 @@ func (c *checker) collect(col Collect) {
 		c.check(s.Name != "" && !names[s.Name], at+".name", "is %q; give each source a name of its own", s.Name)
 		names[s.Name] = true
 		c.source(at, s)
-	}
-}
-
-func (c *checker) link(l Link) {
-	c.between("link.bitsPerSecond", l.BitsPerSecond, minLinkBitsPerSec, maxLinkBitsPerSec)
-	if l.MTUBytes != 0 {
-		c.between("link.mtuBytes", int64(l.MTUBytes), minMTUBytes, maxMTUBytes)
 	}
 }
 
@@ -192,4 +178,60 @@ func within[T int32 | int64](c *checker, path string, v *T, highest int64) {
 	if v != nil {
 		c.between(path, int64(*v), 1, highest)
 	}
+}
+
+// source checks one source, whose path in the file is at.
+func (c *checker) source(at string, s Source) {
+	c.oneOf(at+".kind", s.Kind, SourceEmbedded, SourceONTAP, SourceFlashBlade, SourcePrometheus, SourceExporter)
+	if s.Kind == SourceExporter {
+		c.check(len(s.Nodes) > 0, at+".nodes", "is empty; name the servers and their metrics addresses")
+		for i, n := range s.Nodes {
+			node := fmt.Sprintf("%s.nodes[%d]", at, i)
+			c.check(n.Name != "", node+".name", "is empty; give each server a name")
+			c.address(node+".url", n.URL)
+		}
+	} else {
+		c.address(at+".url", s.URL)
+	}
+	c.check(!strings.ContainsAny(s.Credentials, `/\`+"\x00") && s.Credentials != "." && s.Credentials != "..",
+		at+".credentials",
+		"is %q; write the name of one folder below that of the secrets", s.Credentials)
+	c.check(s.CABundle == "" || strings.Contains(s.CABundle, "-----BEGIN CERTIFICATE-----"), at+".caBundle",
+		"holds no PEM certificate (-----BEGIN CERTIFICATE-----)")
+	if s.IntervalMilliseconds != 0 {
+		c.between(at+".intervalMilliseconds", int64(s.IntervalMilliseconds), minIntervalMillis, maxIntervalMillis)
+	}
+}
+
+// address checks an HTTP address. A password in it would be in every copy of the
+// plan, so it is refused, and not repeated.
+func (c *checker) address(at, address string) {
+	u, err := url.Parse(address)
+	if err == nil && u.User != nil {
+		c.check(false, at, "holds a user name or password; put them into the credentials")
+		return
+	}
+	c.check(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", at,
+		"is %q; write an http or https URL with a host", address)
+}
+
+// Validate checks what can be checked without asking the array. It finds all
+// problems at once and returns them as Problems, or nil.
+func (q SurveyRequest) Validate() error {
+	c := &checker{}
+	c.check(q.Version == SurveyVersion, "version", "is %q; write %q", q.Version, SurveyVersion)
+	c.check(q.Source.Name != "", "source.name", "is empty; give the source a name")
+	c.oneOf("source.kind", q.Source.Kind, SourceONTAP, SourceFlashBlade)
+	if q.Source.Kind != "" {
+		c.source("source", q.Source)
+	}
+	c.check(q.Export == "" || strings.HasPrefix(q.Export, "/"), "export",
+		"is %q; write a path that begins with /", q.Export)
+	c.check(q.Export != "" || q.Source.Volume != "", "export",
+		"is empty, and so is source.volume; name one of them, or nothing tells which volume is meant")
+	c.check(q.MoveTo == "" || q.Source.Kind == SourceONTAP, "moveTo",
+		"is %q; only a volume of ONTAP can be moved", q.MoveTo)
+	c.check(len(q.MoveTo) <= maxAggregateBytes, "moveTo", "has %d bytes; write the name of an aggregate", len(q.MoveTo))
+	c.between("timeoutSeconds", int64(q.TimeoutSeconds), 0, maxSurveySeconds)
+	return c.found()
 }

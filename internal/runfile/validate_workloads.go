@@ -42,13 +42,7 @@ func (c *checker) workload(w Workload, db *Database) {
 			given++
 		}
 	}
-	switch given {
-	case 1:
-	case 0:
-		c.check(false, "workload", "holds no load; give exactly one of raw, calibrate and slob")
-	default:
-		c.check(false, "workload", "holds %d loads; give exactly one of raw, calibrate and slob", given)
-	}
+	c.check(given == 1, "workload", "holds %d loads; give exactly one of raw, calibrate and slob", given)
 	if w.Raw != nil {
 		c.raw(*w.Raw)
 		c.check(db == nil, "database",
@@ -105,8 +99,12 @@ func (c *checker) slob(w SLOB, db *Database) {
 	c.check(w.Access != AccessFullTableScan || w.UpdatePercent == 0, at+".updatePercent",
 		"is %d, but %s only reads; write 0, or set access to %s", w.UpdatePercent, AccessFullTableScan, AccessRandomRead)
 	c.oneOf(at+".redoStress", w.RedoStress, "", RedoLite, RedoHeavy)
-	if w.Think != nil {
-		c.think(at+".think", *w.Think)
+	if t := w.Think; t != nil {
+		c.between(at+".think.frequency", int64(t.Frequency), 1, maxThinkFrequency)
+		c.between(at+".think.minimumMilliseconds", int64(t.MinimumMilliseconds), 0, maxThinkMillis)
+		c.between(at+".think.maximumMilliseconds", int64(t.MaximumMilliseconds), 1, maxThinkMillis)
+		c.check(t.MaximumMilliseconds >= t.MinimumMilliseconds, at+".think.maximumMilliseconds",
+			"is %d, less than minimumMilliseconds; swap them", t.MaximumMilliseconds)
 	}
 	c.between(at+".readAhead", int64(w.ReadAhead), 0, maxReadAhead)
 	c.check(db != nil || w.Access != AccessFullTableScan || w.ReadAhead > 0, at+".readAhead",
@@ -134,14 +132,6 @@ func (c *checker) tables(at string, w SLOB) {
 	blocks := w.ScaleBytes / databaseBlockBytes
 	c.check(w.ScaleBytes < minTableBytes || int64(w.WorkUnit) <= blocks, at+".workUnit",
 		"is %d, more than the %d blocks of a schema; lower it, or raise scaleBytes", w.WorkUnit, blocks)
-}
-
-func (c *checker) think(at string, t Think) {
-	c.between(at+".frequency", int64(t.Frequency), 1, maxThinkFrequency)
-	c.between(at+".minimumMilliseconds", int64(t.MinimumMilliseconds), 0, maxThinkMillis)
-	c.between(at+".maximumMilliseconds", int64(t.MaximumMilliseconds), 1, maxThinkMillis)
-	c.check(t.MaximumMilliseconds >= t.MinimumMilliseconds, at+".maximumMilliseconds",
-		"is %d, less than minimumMilliseconds; swap them", t.MaximumMilliseconds)
 }
 
 // slobDatabase checks what only a database can do.
