@@ -75,7 +75,8 @@ need_operator() {
 	find_operator
 	remember OURS_TO_REMOVE
 	# Tests wait for the manager where a user would not: runs end every few seconds.
-	install_operator --set trident.enabled=true,resources.requests.cpu=250m
+	install_operator --set trident.enabled=true,resources.requests.cpu=250m \
+		--set-json 'policy.exports=[{"server": "0.0.0.0/0", "path": "/", "namespaces": ["*"]}]'
 	NFSBENCH_E2E=1
 	remember NFSBENCH_E2E
 }
