@@ -5,15 +5,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -97,7 +111,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 		return r.reconcileDeleted(ctx, s)
 	}
 	if !controllerutil.ContainsFinalizer(b, Finalizer) {
-		return ctrl.Result{}, r.addFinalizer(ctx, b)
+		before := b.DeepCopy()
+		controllerutil.AddFinalizer(b, Finalizer)
+		err := r.Client.Patch(ctx, b, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		if err != nil {
+			err = fmt.Errorf("add finalizer: %w", client.IgnoreNotFound(err))
+		}
+		return ctrl.Result{}, err
 	}
 	before := b.DeepCopy()
 	phases := r.underWay
@@ -128,16 +148,6 @@ func (r *Reconciler) finish(
 func (r *Reconciler) writer() pass.Writer { return pass.Writer{Client: r.Client, Recorder: r.Recorder} }
 
 func invalid(reason string, err error) error { return &pass.Invalid{Reason: reason, Err: err} }
-
-func (r *Reconciler) addFinalizer(ctx context.Context, b *v1alpha1.NFSBenchmark) error {
-	before := b.DeepCopy()
-	controllerutil.AddFinalizer(b, Finalizer)
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Patch(ctx, b, patch); err != nil {
-		return fmt.Errorf("add finalizer: %w", client.IgnoreNotFound(err))
-	}
-	return nil
-}
 
 // AsReconciler adapts r to controller-runtime, which then fetches the object.
 func (r *Reconciler) AsReconciler() reconcile.Reconciler {
@@ -205,4 +215,152 @@ func (s *scope) end(phase v1alpha1.Phase, reason, message string) (next, error) 
 
 func (s *scope) fail(reason, message string) (next, error) {
 	return s.end(v1alpha1.PhaseFailed, reason, message)
+}
+
+// SetupWithManager registers the reconciler and what wakes it.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
+	if err := pass.IndexBenchmarks(context.Background(), mgr, Indexes()); err != nil {
+		return err
+	}
+	deletions := predicate.Funcs{
+		CreateFunc:  func(ctrlevent.CreateEvent) bool { return false },
+		UpdateFunc:  func(ctrlevent.UpdateEvent) bool { return false },
+		GenericFunc: func(ctrlevent.GenericEvent) bool { return false },
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("nfsbenchmark").
+		For(&v1alpha1.NFSBenchmark{}).
+		Owns(&batchv1.Job{}).
+		Owns(&corev1.ConfigMap{}).
+		Owns(&corev1.PersistentVolumeClaim{}).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofLabels)).
+		Watches(&coordinationv1.Lease{}, handler.EnqueueRequestsFromMapFunc(r.waiting), builder.WithPredicates(deletions)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		Complete(r.AsReconciler())
+}
+
+// ofLabels finds the benchmark of a pod: load pods belong to a Job, so their
+// owner does not tell.
+func (r *Reconciler) ofLabels(ctx context.Context, obj client.Object) []reconcile.Request {
+	list, err := r.withUID(ctx, obj.GetLabels()[manifest.LabelUID])
+	if err != nil {
+		return nil // the cache cannot fail once it is synced; passes also wake by time
+	}
+	var out []reconcile.Request
+	for i := range list {
+		out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list[i])})
+	}
+	return out
+}
+
+// waiting finds the benchmarks that a freed target may let go on, and the few
+// behind them that get their new place at once.
+func (r *Reconciler) waiting(ctx context.Context, lease client.Object) []reconcile.Request {
+	entries, err := r.wanting(ctx, lease.GetAnnotations()[manifest.AnnotationTarget])
+	if err != nil {
+		return nil // as above
+	}
+	var out []reconcile.Request
+	for _, e := range nextInQueue(entries, toldAtOnce) {
+		space, name, _ := strings.Cut(e.Name, "/")
+		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: space, Name: name}})
+	}
+	return out
+}
+
+// The fields by which the reconciler looks benchmarks up in its cache. Without
+// them each pass would look through all benchmarks there are, finished ones too.
+const (
+	IndexTarget = "target" // a key of the targets that an unfinished one wants
+	IndexUID    = "uid"
+)
+
+// Indexes gives the values of each field. SetupWithManager adds them to the
+// manager's cache; a client without that cache must offer them itself.
+func Indexes() map[string]client.IndexerFunc {
+	return map[string]client.IndexerFunc{
+		IndexUID: func(obj client.Object) []string { return []string{string(obj.GetUID())} },
+		IndexTarget: func(obj client.Object) []string {
+			b, ok := obj.(*v1alpha1.NFSBenchmark)
+			if !ok || isFinished(b) {
+				return nil
+			}
+			return knownKeys(b)
+		},
+	}
+}
+
+// withUID finds a benchmark by its identity; it is not to be changed.
+func (r *Reconciler) withUID(ctx context.Context, uid string) ([]v1alpha1.NFSBenchmark, error) {
+	list := &v1alpha1.NFSBenchmarkList{}
+	err := r.Client.List(ctx, list, client.MatchingFields{IndexUID: uid}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("find the benchmark with UID %q: %w", uid, err)
+	}
+	return list.Items, nil
+}
+
+// CacheOptions keep in memory what the operator made and nothing else: a
+// cluster's other pods and ConfigMaps are none of its business. Objects of
+// users, such as their claims, are read past the cache.
+//
+// Volumes and classes are read past the cache too, because an operator that may
+// see some namespaces only must not watch them: see ClientOptions. So are
+// Trident's objects, whose kinds need not be there.
+//
+// The managedFields of a benchmark are longer than its status, and only those of a
+// suite are read.
+//
+// No namespaces means all. The Leases' namespace is watched as well.
+func CacheOptions(namespaces []string, leases string) cache.Options {
+	ours := cache.ByObject{
+		Label:     labels.SelectorFromSet(labels.Set{manifest.LabelManagedBy: manifest.ManagedBy}),
+		Transform: cache.TransformStripManagedFields(),
+	}
+	lease := ours
+	o := cache.Options{DefaultNamespaces: inNamespaces(namespaces)}
+	if leases != "" {
+		lease.Namespaces = inNamespaces([]string{leases})
+	}
+	o.ByObject = map[client.Object]cache.ByObject{
+		&v1alpha1.NFSBenchmark{}:        {Transform: ours.Transform},
+		&batchv1.Job{}:                  ours,
+		&corev1.ConfigMap{}:             {Label: ours.Label, Transform: withoutResults},
+		&corev1.PersistentVolumeClaim{}: ours,
+		&corev1.Pod{}:                   ours,
+		&corev1.Service{}:               ours,
+		&corev1.ServiceAccount{}:        ours,
+		&rbacv1.Role{}:                  ours,
+		&rbacv1.RoleBinding{}:           ours,
+		&coordinationv1.Lease{}:         lease,
+	}
+	return o
+}
+
+// withoutResults drops the results from what is kept of a ConfigMap. Each is read once,
+// when its run ends; those of all runs would fill the memory.
+func withoutResults(in any) (any, error) {
+	if cm, ok := in.(*corev1.ConfigMap); ok {
+		maps.DeleteFunc(cm.BinaryData, func(key string, _ []byte) bool { return key != runfile.KeySuitePoints })
+	}
+	return cache.TransformStripManagedFields()(in)
+}
+
+func inNamespaces(names []string) map[string]cache.Config {
+	if len(names) == 0 {
+		return nil
+	}
+	out := map[string]cache.Config{}
+	for _, n := range names {
+		out[n] = cache.Config{}
+	}
+	return out
+}
+
+// ClientOptions belong to CacheOptions.
+func ClientOptions() client.Options {
+	return client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{
+		&corev1.PersistentVolume{},
+		&storagev1.StorageClass{},
+	}}}
 }

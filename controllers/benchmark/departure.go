@@ -62,22 +62,21 @@ func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
 // stopLoad removes the load Job and waits for its pods: files cannot be
 // removed under a loader that still writes them.
 func (r *Reconciler) stopLoad(ctx context.Context, s *scope) (next, error) {
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Load}}
-	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(job), job)
-	if client.IgnoreNotFound(err) != nil {
-		return next{}, fmt.Errorf("read job %q: %w", job.Name, err)
+	job := &batchv1.Job{ObjectMeta: s.meta(s.names.Load)}
+	found, err := find(ctx, r.Reader, job, fmt.Sprintf("job %q", job.Name))
+	if err != nil {
+		return next{}, err
 	}
-	if err == nil && isOurs(s.b, job) && job.DeletionTimestamp.IsZero() {
+	if found && isOurs(s.b, job) && job.DeletionTimestamp.IsZero() {
 		if err := r.deleteJob(ctx, job); err != nil {
 			return next{}, err
 		}
 	}
-	gone := apierrors.IsNotFound(err)
-	pods, err := r.loadPods(ctx, s)
+	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
 	if err != nil {
 		return next{}, err
 	}
-	if gone {
+	if !found {
 		if err := r.deletePods(ctx, pods); err != nil {
 			return next{}, err
 		}
@@ -119,6 +118,10 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	if d := s.b.Spec.Database; d != nil && d.External != nil { // the operator did not make it, and cannot clean it up
 		return r.reportKeptSchemas(ctx, s)
 	}
+	own := s.b.Spec.Storage.Embedded != nil || s.b.Spec.Storage.Trident != nil // goes with all that is on it
+	if own || isCleanedUp(s.b) || !manifest.CleansFiles(s.b) {
+		return next{}, nil
+	}
 	left, err := r.filesMayBeLeft(ctx, s)
 	if err != nil || !left {
 		return next{}, err
@@ -131,7 +134,7 @@ func (r *Reconciler) cleanFiles(ctx context.Context, s *scope) (next, error) {
 	if err != nil {
 		return next{}, err
 	}
-	if ended, _ := jobState(job); !ended && s.now.Sub(job.CreationTimestamp.Time) < cleanPatience {
+	if jobEnd(job) == nil && s.now.Sub(job.CreationTimestamp.Time) < cleanPatience {
 		return s.wait(v1alpha1.ReasonCleaningUp, "removing the files of the run from the export", soon)
 	}
 	return next{}, nil
@@ -161,72 +164,22 @@ func (s *scope) filesLeft() string {
 	return fmt.Sprintf("files in directory %q of %s could not be removed: remove them by hand", directory, exportsOf(s.b))
 }
 
-// leftOnExport says which files the clean-up Job could not remove; empty where
-// it did, or was not needed. The Job itself is the record of that, so it goes
-// last.
-func (r *Reconciler) leftOnExport(ctx context.Context, s *scope) (string, error) {
-	job := &batchv1.Job{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Clean}, job)
-	if apierrors.IsNotFound(err) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read job %q: %w", s.names.Clean, err)
-	}
-	if ended, failed := jobState(job); ended && !failed {
-		return "", nil
-	}
-	return s.filesLeft(), nil
-}
-
 // cleanPatience bounds the wait for a clean-up Job whose own deadline does not
 // come, because its pod cannot even start.
 const cleanPatience = 60 * time.Second
 
-func jobState(j *batchv1.Job) (ended, failed bool) {
-	for _, c := range j.Status.Conditions {
-		if c.Status != corev1.ConditionTrue {
-			continue
-		}
-		if c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed {
-			return true, c.Type == batchv1.JobFailed
-		}
-	}
-	return false, false
-}
-
-// filesMayBeLeft reports whether there can be files of this run on an export
-// that outlives it: some client came as far as filling them, and not all say
-// that they have removed them.
+// filesMayBeLeft reports whether there can be files or schemas of this run: some client came as
+// far as filling them, and not all say that they have removed them.
 func (r *Reconciler) filesMayBeLeft(ctx context.Context, s *scope) (bool, error) {
-	own := s.b.Spec.Storage.Embedded != nil || s.b.Spec.Storage.Trident != nil // goes with all that is on it
-	if own || isCleanedUp(s.b) || !manifest.CleansFiles(s.b) {
-		return false, nil
-	}
-	if err := r.readPlan(ctx, s); err != nil || s.plan == nil {
+	p, err := r.knownPlan(ctx, s)
+	if err != nil || p == nil {
 		return false, err // no plan, no load
 	}
+	s.plan = p
 	if err := errors.Join(r.readProgress(ctx, s), r.readResult(ctx, s)); err != nil {
 		return false, err
 	}
 	return filesTouched(s) && !filesRemoved(s), nil
-}
-
-// readPlan reads the plan that the run went by, where there is one.
-func (r *Reconciler) readPlan(ctx context.Context, s *scope) error {
-	cm := &corev1.ConfigMap{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Plan}, cm)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read the plan: %w", err)
-	}
-	if !isOurs(s.b, cm) {
-		return nil
-	}
-	s.plan, err = decodePlan(cm.Data[manifest.PlanKey])
-	return err
 }
 
 // filesTouched believes the spans of a client that has ended, for the final event
@@ -331,29 +284,27 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (next, error) {
 // volume of Trident, which comes after; the plan and the clean-up Job, which tell
 // of files and go last.
 func (s *scope) children() []client.Object {
-	named := func(name string) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Namespace: s.b.Namespace, Name: name}
-	}
 	var out []client.Object
 	if hasSurvey(s.b) {
-		out = append(out, &batchv1.Job{ObjectMeta: named(s.names.Survey)},
-			&corev1.ConfigMap{ObjectMeta: named(s.names.Survey)})
+		out = append(out,
+			&batchv1.Job{ObjectMeta: s.meta(s.names.Survey)},
+			&corev1.ConfigMap{ObjectMeta: s.meta(s.names.Survey)})
 	}
 	if st := s.b.Spec.Storage; plan.NeedsVolume(s.b) && st.Claim == nil && st.Trident == nil {
 		out = append(out,
-			&corev1.PersistentVolumeClaim{ObjectMeta: named(s.names.Claim)},
+			&corev1.PersistentVolumeClaim{ObjectMeta: s.meta(s.names.Claim)},
 			&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: s.names.Volume}})
 	}
 	if e := s.b.Spec.Storage.Embedded; e != nil {
-		out = append(out, &corev1.Pod{ObjectMeta: named(s.names.Server)})
+		out = append(out, &corev1.Pod{ObjectMeta: s.meta(s.names.Server)})
 		for i := range max(int(e.Paths), 1) {
-			out = append(out, &corev1.Service{ObjectMeta: named(s.names.PathService(i))})
+			out = append(out, &corev1.Service{ObjectMeta: s.meta(s.names.PathService(i))})
 		}
 	}
 	return append(out,
-		&rbacv1.RoleBinding{ObjectMeta: named(s.names.Collector)},
-		&rbacv1.Role{ObjectMeta: named(s.names.Collector)},
-		&corev1.ServiceAccount{ObjectMeta: named(s.names.Collector)},
+		&rbacv1.RoleBinding{ObjectMeta: s.meta(s.names.Collector)},
+		&rbacv1.Role{ObjectMeta: s.meta(s.names.Collector)},
+		&corev1.ServiceAccount{ObjectMeta: s.meta(s.names.Collector)},
 	)
 }
 
@@ -378,19 +329,15 @@ func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, o
 		}
 	}
 	// Most kinds go at once, and nobody should wait for what is not there.
-	err = r.Reader.Get(ctx, client.ObjectKeyFromObject(obj), obj)
-	if client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("read %s %q: %w", kindOf(obj), obj.GetName(), err)
-	}
-	return err != nil, nil
+	found, err := find(ctx, r.Reader, obj, fmt.Sprintf("%s %q", kindOf(obj), obj.GetName()))
+	return err == nil && !found, err
 }
 
 // removeResult deletes the result with the benchmark that it belongs to. Its
 // owner reference would do so too, but later: a benchmark that is made again
 // under the same name would find it and wait.
 func (r *Reconciler) removeResult(ctx context.Context, s *scope) (next, error) {
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Result}}
-	gone, err := r.deleteOurs(ctx, s.b, cm)
+	gone, err := r.deleteOurs(ctx, s.b, &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Result)})
 	if err != nil {
 		return next{}, err
 	}
@@ -403,9 +350,14 @@ func (r *Reconciler) removeResult(ctx context.Context, s *scope) (next, error) {
 // release is the last phase of a clean-up: nothing of ours is left but the
 // result, and the target is free.
 func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
-	left, err := r.leftOnExport(ctx, s)
+	// The clean-up Job is the record of files that it could not remove, so it goes last.
+	clean, left := &batchv1.Job{ObjectMeta: s.meta(s.names.Clean)}, ""
+	found, err := find(ctx, r.Client, clean, fmt.Sprintf("job %q", s.names.Clean))
 	if err != nil {
 		return next{}, err
+	}
+	if end := jobEnd(clean); found && (end == nil || end.failed) {
+		left = s.filesLeft()
 	}
 	stays := s.reportKeptDatabase()
 	deleted := !s.b.DeletionTimestamp.IsZero()
@@ -414,11 +366,9 @@ func (r *Reconciler) release(ctx context.Context, s *scope) (next, error) {
 		s.cleanup = &fact{Reason: v1alpha1.ReasonLeftBehind, Message: left}
 		return waitFor(soon), nil
 	}
-	last := []client.Object{
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Plan}},
-		&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Clean}},
-	}
-	for _, obj := range last {
+	for _, obj := range []client.Object{
+		&corev1.ConfigMap{ObjectMeta: s.meta(s.names.Plan)}, &batchv1.Job{ObjectMeta: s.meta(s.names.Clean)},
+	} {
 		if _, err := r.deleteOurs(ctx, s.b, obj); err != nil {
 			return next{}, err
 		}
@@ -449,7 +399,15 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Resul
 		return r.reportDeletion(ctx, s, was, ctrl.Result{RequeueAfter: n.After}, err)
 	}
 	if !done {
-		s.events = append(s.events, leftBehind(r.whatIsLeft(ctx, s, err)))
+		if err == nil {
+			err = errors.New(s.waiting.Message)
+		}
+		what := fmt.Sprintf("not everything of the run could be removed within %s: %s", deletePatience+shutdownOf(s.b), err)
+		if hasVolume(s) {
+			what = fmt.Sprintf("abandoned after %s, as spec.cleanup.leftovers says: %s; %s", leftoverPatience+shutdownOf(s.b),
+				r.abandonTrident(ctx, s), err)
+		}
+		s.events = append(s.events, leftBehind(what))
 		if err := r.releaseLeases(ctx, s.b); err != nil {
 			log.FromContext(ctx).Error(err, "Releasing the leases of a benchmark that cannot be cleaned up")
 		}
@@ -461,18 +419,4 @@ func (r *Reconciler) reconcileDeleted(ctx context.Context, s *scope) (ctrl.Resul
 	}
 	r.writer().Emit(s.b, s.events)
 	return ctrl.Result{}, nil
-}
-
-func (r *Reconciler) whatIsLeft(ctx context.Context, s *scope, err error) string {
-	var message string
-	if err != nil {
-		message = err.Error()
-	} else {
-		message = s.waiting.Message
-	}
-	if hasVolume(s) {
-		return fmt.Sprintf("abandoned after %s, as spec.cleanup.leftovers says: %s; %s", leftoverPatience+shutdownOf(s.b),
-			r.abandonTrident(ctx, s), message)
-	}
-	return fmt.Sprintf("not everything of the run could be removed within %s: %s", deletePatience+shutdownOf(s.b), message)
 }

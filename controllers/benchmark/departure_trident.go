@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -50,18 +51,11 @@ func (r *Reconciler) removeTrident(ctx context.Context, s *scope) (next, error) 
 	steps := []func() (*leftover, error){
 		func() (*leftover, error) { return r.removeTridentClaim(ctx, s, claim) },
 		func() (*leftover, error) { return r.volumeLeft(ctx, s) },
-		func() (*leftover, error) {
-			if s.b.Spec.Storage.Trident.Backend == nil {
-				return nil, nil
-			}
-			return r.removeTridentObject(ctx, s, class)
-		},
-		func() (*leftover, error) {
-			if s.b.Spec.Storage.Trident.Backend == nil {
-				return nil, nil
-			}
-			return r.removeTridentObject(ctx, s, config)
-		},
+	}
+	if s.b.Spec.Storage.Trident.Backend != nil {
+		steps = append(steps,
+			func() (*leftover, error) { return r.removeTridentObject(ctx, s, class) },
+			func() (*leftover, error) { return r.removeTridentObject(ctx, s, config) })
 	}
 	for _, step := range steps {
 		left, err := step()
@@ -97,15 +91,11 @@ func (r *Reconciler) tridentLeft(ctx context.Context, s *scope, left leftover) (
 
 // removeTridentClaim deletes the claim. It is the one that knows its volume, so
 // the status must know it first.
-func (r *Reconciler) removeTridentClaim(ctx context.Context, s *scope,
-	claim *corev1.PersistentVolumeClaim,
+func (r *Reconciler) removeTridentClaim(
+	ctx context.Context, s *scope, claim *corev1.PersistentVolumeClaim,
 ) (*leftover, error) {
-	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(claim), claim)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read claim %q: %w", claim.Name, err)
+	if found, err := find(ctx, r.Reader, claim, fmt.Sprintf("claim %q", claim.Name)); err != nil || !found {
+		return nil, err
 	}
 	if v := claim.Spec.VolumeName; v != "" && v != volumeOf(s.b) && isOurs(s.b, claim) {
 		if s.b.Status.Resolved == nil {
@@ -127,10 +117,7 @@ func (r *Reconciler) removeTridentClaim(ctx context.Context, s *scope,
 }
 
 func volumeOf(b *v1alpha1.NFSBenchmark) string {
-	if b.Status.Resolved == nil {
-		return ""
-	}
-	return b.Status.Resolved.VolumeName
+	return ptr.Deref(b.Status.Resolved, v1alpha1.ResolvedStatus{}).VolumeName
 }
 
 // volumeLeft looks at the volume of a claim that is gone. Kubernetes deletes it,
@@ -234,8 +221,8 @@ func mayLetGo(s *scope) bool {
 
 // reportDeletion says what keeps a deleted benchmark with a volume: in its status,
 // and once in an event when that takes long.
-func (r *Reconciler) reportDeletion(ctx context.Context, s *scope, was *v1alpha1.NFSBenchmark, res ctrl.Result,
-	err error,
+func (r *Reconciler) reportDeletion(
+	ctx context.Context, s *scope, was *v1alpha1.NFSBenchmark, res ctrl.Result, err error,
 ) (ctrl.Result, error) {
 	if !hasVolume(s) {
 		return res, err

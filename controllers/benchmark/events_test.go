@@ -32,9 +32,9 @@ func TestALostTargetIsOneEvent(t *testing.T) {
 		{taken, v1alpha1.ReasonPending, false},
 		{taken, "", false},
 	} {
-		e := targetTaken(reconciling(tc.before), reconciling(tc.after))
-		if (e != nil) != tc.want || e != nil && (e.Reason != taken || e.Note != "taken by x" || !e.Warning) {
-			t.Errorf("from %q to %q: %+v", tc.before, tc.after, e)
+		got := transitions(reconciling(tc.before), reconciling(tc.after), nil)
+		if (len(got) == 1) != tc.want || len(got) == 1 && (got[0].Reason != taken || got[0].Note != "taken by x" || !got[0].Warning) {
+			t.Errorf("from %q to %q: %+v", tc.before, tc.after, got)
 		}
 	}
 }

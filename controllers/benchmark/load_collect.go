@@ -9,12 +9,9 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,6 +19,7 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -31,21 +29,8 @@ const maxResult = 64 << 20
 
 // readProgress reads how far the clients have come, as the cache knows it.
 func (r *Reconciler) readProgress(ctx context.Context, s *scope) error {
-	cm, err := r.resultObject(ctx, r.Client, s)
-	if err == nil && cm != nil {
-		s.setProgress(cm)
-	}
+	_, err := r.readResultObject(ctx, r.Client, s)
 	return err
-}
-
-func (s *scope) setProgress(cm *corev1.ConfigMap) {
-	s.progress = nil
-	_, s.released = cm.Data[runfile.KeyRelease]
-	for i := range s.plan.Clients {
-		if p := progressOf(cm, i); p != nil {
-			s.progress = append(s.progress, *p)
-		}
-	}
 }
 
 // readResult reads what the clients have published of what they measured, and their
@@ -53,11 +38,10 @@ func (s *scope) setProgress(cm *corev1.ConfigMap) {
 // server that was away can be late with it for a minute. Results are read when the run
 // is over, and when its files are removed.
 func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
-	cm, err := r.resultObject(ctx, r.Reader, s)
+	cm, err := r.readResultObject(ctx, r.Reader, s)
 	if err != nil || cm == nil {
 		return err
 	}
-	s.setProgress(cm)
 	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: *s.plan}
 	for i := range s.plan.Clients {
 		if c := clientResult(cm, i); c != nil {
@@ -68,25 +52,27 @@ func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// resultObject returns the ConfigMap that the collectors publish in; nil where there is
-// none, or one of somebody else.
-func (r *Reconciler) resultObject(ctx context.Context, from client.Reader, s *scope) (*corev1.ConfigMap, error) {
-	cm := &corev1.ConfigMap{}
-	switch err := from.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Result}, cm); {
-	case apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // there is nothing to read, which is no error
-	case err != nil:
-		return nil, fmt.Errorf("read the results: %w", err)
-	case !isOurs(s.b, cm) || s.plan == nil:
-		return nil, nil //nolint:nilnil // as above
+// readResultObject reads the ConfigMap that the collectors publish in, and their progress
+// from it; nil where there is none, or one of somebody else.
+func (r *Reconciler) readResultObject(ctx context.Context, from client.Reader, s *scope) (*corev1.ConfigMap, error) {
+	cm, err := findConfigMap(ctx, from, s, s.names.Result, "the results")
+	if err != nil || cm == nil || s.plan == nil {
+		return nil, err
+	}
+	s.progress = nil
+	_, s.released = cm.Data[runfile.KeyRelease]
+	for i := range s.plan.Clients {
+		if p := progressOf(cm, i); p != nil {
+			s.progress = append(s.progress, *p)
+		}
 	}
 	return cm, nil
 }
 
 // isSimulated says that a stand-in took part: for the array, or for Oracle.
 func isSimulated(r *runfile.Result) bool {
-	o := oracleOf(r)
-	return r.Plan.Survey.IsStandIn() || o != nil && o.StandIn
+	database := func(c runfile.ClientResult) bool { return c.Load.Oracle != nil && c.Load.Oracle.StandIn }
+	return r.Plan.Survey.IsStandIn() || slices.ContainsFunc(r.Clients, database)
 }
 
 // progressOf reads one client's progress; one that cannot be read counts as
@@ -115,48 +101,41 @@ func clientResult(cm *corev1.ConfigMap, index int32) *runfile.ClientResult {
 	return &res.Clients[0]
 }
 
-// finals are the clients whose final progress has been published.
-func (s *scope) finals() []runfile.Progress {
-	var out []runfile.Progress
+// finals is how many clients have published their final progress.
+func (s *scope) finals() int {
+	n := 0
 	for _, p := range s.progress {
 		if p.Final {
-			out = append(out, p)
+			n++
 		}
 	}
-	return out
+	return n
 }
 
 func allFinal(s *scope) bool {
-	return s.plan != nil && len(s.finals()) == int(s.plan.Clients) &&
+	return s.plan != nil && s.finals() == int(s.plan.Clients) &&
 		s.result != nil && len(s.result.Clients) == int(s.plan.Clients)
-}
-
-// judge turns the results into numbers, a verdict and findings.
-func (s *scope) judge() {
-	j := judge.Judge(*s.result)
-	s.judgement = &j
 }
 
 // collect ends a run whose results are all there.
 func (r *Reconciler) collect(ctx context.Context, s *scope) (next, error) {
 	s.stage = v1alpha1.PhaseCollecting
-	s.judge()
-	if f := firstFailure(s.result); f != nil {
-		if f.Code == runfile.FailureLoaderCrashed {
-			return r.explainSilence(ctx, s, f)
-		}
-		if f.Code == runfile.FailureDatabaseEnded && databaseOf(s.b) != nil {
-			return r.explainDatabase(ctx, s, f)
-		}
-		if s.b.Spec.Suspend && f.Code == runfile.FailureCancelled {
-			return s.end(v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled,
-				"stopped by spec.suspend; what was measured until then is partial")
-		}
-		if f.Code == runfile.FailureCancelled {
-			return r.explainStop(ctx, s)
-		}
+	s.judgement = new(judge.Judge(*s.result))
+	switch f := firstFailure(s.result); {
+	case f == nil:
+	case f.Code == runfile.FailureLoaderCrashed:
+		return r.explainCrash(ctx, s, f)
+	case f.Code == runfile.FailureDatabaseEnded && databaseOf(s.b) != nil:
+		return r.explainDatabase(ctx, s, f)
+	case f.Code == runfile.FailureCancelled && s.b.Spec.Suspend:
+		return s.end(v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled,
+			"stopped by spec.suspend; what was measured until then is partial")
+	case f.Code == runfile.FailureCancelled:
+		return r.explainStop(ctx, s)
+	default:
 		return s.fail(reasonOf(f), f.Message)
 	}
+
 	if err := r.keepPoints(ctx, s); err != nil {
 		return next{}, err
 	}
@@ -170,17 +149,17 @@ func (r *Reconciler) keepPoints(ctx context.Context, s *scope) error {
 	if err := runfile.WriteSuitePoints(&packed, runfile.SuitePoints{Points: judge.Headline(*s.judgement)}); err != nil {
 		return err
 	}
-	body, err := json.Marshal(map[string]any{"binaryData": map[string][]byte{runfile.KeySuitePoints: packed.Bytes()}})
-	if err != nil {
-		return fmt.Errorf("encode the points: %w", err)
-	}
-	return r.patchResult(ctx, s, body)
+	return r.patchResult(ctx, s, map[string]any{"binaryData": map[string][]byte{runfile.KeySuitePoints: packed.Bytes()}})
 }
 
 // patchResult merges keys into the ConfigMap with the results, whose other keys belong to
 // the collectors.
-func (r *Reconciler) patchResult(ctx context.Context, s *scope, body []byte) error {
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Result}}
+func (r *Reconciler) patchResult(ctx context.Context, s *scope, keys map[string]any) error {
+	body, err := json.Marshal(keys)
+	if err != nil {
+		return fmt.Errorf("encode the keys of a ConfigMap: %w", err)
+	}
+	cm := &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Result)}
 	if err := r.Client.Patch(ctx, cm, client.RawPatch(types.MergePatchType, body), pass.FieldOwner); err != nil {
 		return fmt.Errorf("patch ConfigMap %q: %w", cm.Name, err)
 	}
@@ -200,30 +179,23 @@ func reasonOf(f *runfile.Failure) string {
 // that ours never have.
 var reasonPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`) //nolint:gochecknoglobals // a constant in all but name
 
-// explainSilence tells a loader that crashed from one that was stopped before it
-// could begin, which leaves no word either: a database takes its time to start.
-func (r *Reconciler) explainSilence(ctx context.Context, s *scope, f *runfile.Failure) (next, error) {
-	if slices.ContainsFunc(s.result.Clients, func(c runfile.ClientResult) bool { return len(c.Load.Spans) > 0 }) {
-		return r.explainCrash(ctx, s, f)
-	}
+// explainCrash tells why a loader ended without a final event. One that was stopped before it
+// could begin leaves no word either: a database takes its time to start. Otherwise it asks the
+// pods: only Kubernetes knows, for example, that the loader took too much memory. The pods tell
+// once they have ended, which follows from the end of their loader.
+func (r *Reconciler) explainCrash(ctx context.Context, s *scope, f *runfile.Failure) (next, error) {
+	begun := func(c runfile.ClientResult) bool { return len(c.Load.Spans) > 0 }
 	end := jobEnd(s.load)
 	switch {
+	case slices.ContainsFunc(s.result.Clients, begun):
 	case s.b.Spec.Suspend:
 		return s.end(v1alpha1.PhaseCancelled, v1alpha1.ReasonCancelled, "stopped by spec.suspend before the load began")
 	case end != nil && end.reason == batchv1.JobReasonDeadlineExceeded:
 		return s.fail(s.deadlineMessage())
 	case s.load == nil || !s.load.DeletionTimestamp.IsZero():
 		return s.fail(v1alpha1.ReasonPodLost, jobDeleted(s))
-	default:
-		return r.explainCrash(ctx, s, f)
 	}
-}
-
-// explainCrash asks the pods why a loader ended without a final event: only Kubernetes
-// knows, for example, that it took too much memory. The pods tell once they
-// have ended, which follows from the end of their loader.
-func (r *Reconciler) explainCrash(ctx context.Context, s *scope, f *runfile.Failure) (next, error) {
-	pods, err := r.loadPods(ctx, s)
+	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
 	if err != nil {
 		return next{}, err
 	}
@@ -278,12 +250,4 @@ func stageOf(progress []runfile.Progress) v1alpha1.Phase {
 		}
 	}
 	return stages[slowest]
-}
-
-func decodePlan(text string) (*runfile.Plan, error) {
-	p, err := runfile.ReadPlan(strings.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("read the plan of the run: %w", err)
-	}
-	return &p, nil
 }

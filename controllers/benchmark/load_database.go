@@ -3,16 +3,15 @@ package benchmark
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -23,15 +22,6 @@ func databaseOf(b *v1alpha1.NFSBenchmark) *v1alpha1.DatabaseContainer {
 		return nil
 	}
 	return b.Spec.Database.Container
-}
-
-// databaseKeys name a database that exists: two runs must not load it at once.
-func databaseKeys(b *v1alpha1.NFSBenchmark) []string {
-	if b.Spec.Database == nil || b.Spec.Database.External == nil {
-		return nil
-	}
-	where, _, _ := strings.Cut(b.Spec.Database.External.ConnectString, "?")
-	return []string{"database/" + strings.ToLower(where)}
 }
 
 // graceFor is how long the troubles of a run may last. Its database says itself
@@ -93,7 +83,7 @@ func (s *scope) deadlineMessage() (reason, message string) {
 // explainDatabase asks the pods why a load lost its database: only Kubernetes
 // knows, for example, that it took too much memory.
 func (r *Reconciler) explainDatabase(ctx context.Context, s *scope, f *runfile.Failure) (next, error) {
-	pods, err := r.loadPods(ctx, s)
+	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
 	if err != nil {
 		return next{}, err
 	}
@@ -130,14 +120,9 @@ func (r *Reconciler) reportKeptSchemas(ctx context.Context, s *scope) (next, err
 	if w == nil || w.Kit != nil || isCleanedUp(s.b) {
 		return next{}, nil
 	}
-	if err := r.readPlan(ctx, s); err != nil || s.plan == nil {
-		return next{}, err // no plan, no load
-	}
-	if err := errors.Join(r.readProgress(ctx, s), r.readResult(ctx, s)); err != nil {
+	left, err := r.filesMayBeLeft(ctx, s)
+	if err != nil || !left || keepsFiles(s.plan.Workload) {
 		return next{}, err
-	}
-	if keepsFiles(s.plan.Workload) || !filesTouched(s) || filesRemoved(s) {
-		return next{}, nil
 	}
 	return s.leave(fmt.Sprintf(
 		"schemas of the load may be left in database %s: the next run with them drops them or goes on with them; else "+
@@ -156,10 +141,8 @@ func isOfDatabase(reason string) bool {
 	}, reason)
 }
 
-// isConnected says that a loader has come beyond reaching the database. The last
-// step says nothing, for a load that failed comes to it, too.
-func isConnected(p runfile.Progress) bool { return !p.Failed && isAfterConnect(p.Span) }
-
+// isAfterConnect says that a loader has come beyond reaching the database. The last steps say
+// nothing, for a load that failed comes to them, too.
 func isAfterConnect(span string) bool {
 	return span != "" && span != runfile.SpanConnect && span != runfile.SpanDone && span != runfile.SpanClean
 }

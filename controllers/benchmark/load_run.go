@@ -3,7 +3,6 @@ package benchmark
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -33,7 +34,10 @@ const watchDelay = 3 * time.Second
 // that exists is the plan: a newer manager must not change a run under way.
 func (r *Reconciler) configure(ctx context.Context, s *scope) (next, error) {
 	s.stage = v1alpha1.PhasePreparing
-	p, err := r.planOf(ctx, s)
+	p, err := r.knownPlan(ctx, s)
+	if err == nil && p == nil {
+		p, err = r.writePlan(ctx, s)
+	}
 	if err != nil {
 		return next{}, err
 	}
@@ -41,16 +45,15 @@ func (r *Reconciler) configure(ctx context.Context, s *scope) (next, error) {
 	return next{}, r.ensurePublishing(ctx, s.b)
 }
 
-// ensurePublishing makes the object that a run's pods publish to, and the right
-// to do so.
-func (r *Reconciler) ensurePublishing(ctx context.Context, b *v1alpha1.NFSBenchmark) error {
-	objects := []client.Object{
+// ensurePublishing makes the object that a run's pods publish to, the right to do so, and
+// then what publishes.
+func (r *Reconciler) ensurePublishing(ctx context.Context, b *v1alpha1.NFSBenchmark, publisher ...client.Object) error {
+	for _, o := range append([]client.Object{
 		manifest.ResultConfigMap(b),
 		manifest.CollectorServiceAccount(b),
 		manifest.CollectorRole(b),
 		manifest.CollectorRoleBinding(b),
-	}
-	for _, o := range objects {
+	}, publisher...) {
 		if err := r.ensure(ctx, b, o); err != nil {
 			return err
 		}
@@ -58,18 +61,20 @@ func (r *Reconciler) ensurePublishing(ctx context.Context, b *v1alpha1.NFSBenchm
 	return nil
 }
 
-func (r *Reconciler) planOf(ctx context.Context, s *scope) (*runfile.Plan, error) {
-	have := &corev1.ConfigMap{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Plan}, have)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("read the plan: %w", err)
+// knownPlan is the plan that the run goes by; nil where there is none yet.
+func (r *Reconciler) knownPlan(ctx context.Context, s *scope) (*runfile.Plan, error) {
+	cm, err := findConfigMap(ctx, r.Client, s, s.names.Plan, "the plan")
+	if err != nil || cm == nil {
+		return nil, err
 	}
-	if err == nil && isOurs(s.b, have) {
-		return decodePlan(have.Data[manifest.PlanKey])
+	p, err := runfile.ReadPlan(strings.NewReader(cm.Data[manifest.PlanKey]))
+	if err != nil {
+		return nil, fmt.Errorf("read the plan of the run: %w", err)
 	}
-	if err == nil {
-		return nil, checkOurs(s.b, have)
-	}
+	return &p, nil
+}
+
+func (r *Reconciler) writePlan(ctx context.Context, s *scope) (*runfile.Plan, error) {
 	p, err := plan.Build(s.b, *s.target)
 	if err != nil {
 		return nil, invalid(v1alpha1.ReasonInvalidSpec, err)
@@ -82,10 +87,7 @@ func (r *Reconciler) planOf(ctx context.Context, s *scope) (*runfile.Plan, error
 	if err != nil {
 		return nil, err
 	}
-	if err := r.ensure(ctx, s.b, manifest.PlanConfigMap(s.b, text.String(), oranfstab)); err != nil {
-		return nil, err
-	}
-	return &p, nil
+	return &p, r.ensure(ctx, s.b, manifest.PlanConfigMap(s.b, text.String(), oranfstab))
 }
 
 // runLoad starts the load Job and follows it until all results are final or
@@ -98,12 +100,12 @@ func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
 		return n, err
 	}
 	s.stage = stageOf(s.progress)
-	if len(s.finals()) == int(s.plan.Clients) {
+	if s.finals() == int(s.plan.Clients) {
 		if err := r.readResult(ctx, s); err != nil || allFinal(s) {
 			return next{}, err
 		}
 	}
-	pods, err := r.loadPods(ctx, s)
+	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
 	if err != nil {
 		return next{}, err
 	}
@@ -124,7 +126,9 @@ func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
 
 // ensureLoad creates the load Job once. A Job that is gone although the run
 // has started was deleted by somebody, and is not started again: a benchmark
-// that runs twice unasked is two benchmarks.
+// that runs twice unasked is two benchmarks. Such a run ends once its pods are gone:
+// they save what they measured when they are told to stop. Pods that were kept
+// from going with their Job may as well bring the run to its end.
 func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 	job := manifest.LoadJob(s.b, *s.plan, s.target.ClaimName, r.Images)
 	if s.b.Status.StartTime == nil {
@@ -136,22 +140,29 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 	}
 	// Every report of progress brings us here: the cache knows the Job, and what
 	// it does not know is asked for.
-	err := r.read(ctx, job)
-	if apierrors.IsNotFound(err) {
-		if s.b.Spec.Suspend || len(s.finals()) == int(s.plan.Clients) {
-			return next{}, nil
-		}
-		return r.jobGone(ctx, s)
-	}
-	if err != nil {
+	switch err := pass.Read(ctx, r.Client, r.Reader, job); {
+	case err == nil:
+		s.load = job
+		return next{}, nil
+	case !apierrors.IsNotFound(err):
 		return next{}, fmt.Errorf("read job %q: %w", job.Name, err)
+	case s.b.Spec.Suspend || s.finals() == int(s.plan.Clients):
+		return next{}, nil
 	}
-	s.load = job
-	return next{}, nil
-}
-
-func (r *Reconciler) loadPods(ctx context.Context, s *scope) ([]corev1.Pod, error) {
-	return r.podsOf(ctx, s.b, manifest.ComponentLoad)
+	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
+	if err != nil {
+		return next{}, err
+	}
+	message := jobDeleted(s)
+	// A deletion timestamp is when the time of a pod is over; until then it may publish.
+	stopping := func(p corev1.Pod) bool {
+		return !p.DeletionTimestamp.IsZero() && s.now.Before(p.DeletionTimestamp.Add(watchDelay))
+	}
+	if slices.ContainsFunc(pods, func(p corev1.Pod) bool { return isActive(p) || stopping(p) }) {
+		s.stage = stageOf(s.progress)
+		return s.wait(v1alpha1.ReasonCollecting, message+"; waiting for the last results of its pods", soon)
+	}
+	return r.salvage(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost, message: message})
 }
 
 func (r *Reconciler) podsOf(ctx context.Context, b *v1alpha1.NFSBenchmark, component string) ([]corev1.Pod, error) {
@@ -165,31 +176,27 @@ func (r *Reconciler) podsOf(ctx context.Context, b *v1alpha1.NFSBenchmark, compo
 
 // watchPods ends the run when its pods cannot bring it to an end.
 func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod) (next, error) {
-	events, err := r.podEvents(ctx, s, s.load, pods,
+	t, err := r.troubleOf(ctx, s, s.load, pods,
 		s.target.ClaimName != "" || plan.SecretName(s.b) != "" || s.b.Spec.Database != nil)
 	if err != nil {
 		return next{}, err
 	}
-	t := diagnose.Pods(pods, events, s.now, r.graceFor(s.b))
-	if t == nil && len(pods) == 0 && s.load != nil {
-		t = diagnose.NoPods(s.load, events, s.now, r.Grace)
-	}
 	if t != nil && !t.Fatal {
 		s.waiting = &fact{Reason: t.Reason, Message: t.Message}
 	}
-	end := jobEnd(s.load)
-	switch {
+	o, ended := outcome{phase: v1alpha1.PhaseFailed}, time.Duration(0)
+	switch end := jobEnd(s.load); {
 	case t != nil && t.Fatal:
-		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: t.Reason, message: t.Message},
-			podsEnded(pods, s.now))
-	case end != nil && end.reason == batchv1.JobReasonDeadlineExceeded:
-		reason, message := s.deadlineMessage()
-		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: reason, message: message}, end.since(s.now))
-	case end != nil:
-		return r.giveUp(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: end.reason, message: end.message},
-			end.since(s.now))
+		o.reason, o.message, ended = t.Reason, t.Message, podsEnded(pods, s.now)
+	case end == nil:
+		return next{}, nil
+	case end.reason == batchv1.JobReasonDeadlineExceeded:
+		o.reason, o.message = s.deadlineMessage()
+		ended = s.now.Sub(end.at)
+	default:
+		o.reason, o.message, ended = end.reason, end.message, s.now.Sub(end.at)
 	}
-	return next{}, nil
+	return r.giveUp(ctx, s, o, ended)
 }
 
 // giveUp ends the run once the collectors had their time to publish what was
@@ -197,7 +204,7 @@ func (r *Reconciler) watchPods(ctx context.Context, s *scope, pods []corev1.Pod)
 // nothing to publish.
 func (r *Reconciler) giveUp(ctx context.Context, s *scope, o outcome, ended time.Duration) (next, error) {
 	patience := watchDelay
-	if len(s.progress) > len(s.finals()) {
+	if len(s.progress) > s.finals() {
 		patience = resultGrace
 	}
 	if ended < patience {
@@ -214,7 +221,7 @@ func (r *Reconciler) salvage(ctx context.Context, s *scope, o outcome) (next, er
 		return next{}, err
 	}
 	if s.result != nil && len(s.result.Clients) > 0 {
-		s.judge()
+		s.judgement = new(judge.Judge(*s.result))
 		// What the loader itself says is closer to the cause.
 		if f := firstFailure(s.result); f != nil && o.phase == v1alpha1.PhaseFailed &&
 			o.reason == v1alpha1.ReasonContainerFailed {
@@ -247,89 +254,81 @@ func (r *Reconciler) releaseClients(ctx context.Context, s *scope) error {
 	if s.released || s.plan.Clients < 2 || len(s.progress) < int(s.plan.Clients) {
 		return nil
 	}
-	for _, p := range s.progress {
-		if !p.Ready {
-			return nil
-		}
+	if slices.ContainsFunc(s.progress, func(p runfile.Progress) bool { return !p.Ready }) {
+		return nil
 	}
 	released := map[string]string{runfile.KeyRelease: s.now.UTC().Format(time.RFC3339Nano)}
-	body, err := json.Marshal(map[string]any{"data": released})
-	if err != nil {
-		return fmt.Errorf("encode the release: %w", err)
-	}
-	return r.patchResult(ctx, s, body)
+	return r.patchResult(ctx, s, map[string]any{"data": released})
 }
 
-// podEvents reads the warnings about pods that wait for a volume, or about the
-// Job when it has none; nothing else is explained by events alone, and they are
-// many. A nil Job is not asked for.
-func (r *Reconciler) podEvents(ctx context.Context, s *scope, job *batchv1.Job, pods []corev1.Pod,
-	mounts bool,
-) ([]corev1.Event, error) {
+// troubleOf is what keeps the pods of a Job from their work, or the Job from having any; nil
+// where nothing does. A nil Job is not asked for. It reads the warnings about pods that wait
+// for a volume, or about the Job when it has none; nothing else is explained by events alone,
+// and they are many.
+func (r *Reconciler) troubleOf(
+	ctx context.Context, s *scope, job *batchv1.Job, pods []corev1.Pod, mounts bool,
+) (*diagnose.Trouble, error) {
 	const patience = 5 * time.Second
 	stuck := slices.ContainsFunc(pods, func(p corev1.Pod) bool {
 		return p.Status.Phase == corev1.PodPending && !diagnose.Begun(&p) && s.now.Sub(p.CreationTimestamp.Time) > patience
 	})
-	about := client.MatchingFields{"involvedObject.kind": "Pod", "type": corev1.EventTypeWarning}
+	var about client.MatchingFields
 	switch {
 	case len(pods) == 0 && job != nil && s.now.Sub(job.CreationTimestamp.Time) > patience:
-		about = client.MatchingFields{
-			"involvedObject.kind": "Job", "involvedObject.name": job.Name,
-			"type": corev1.EventTypeWarning,
-		}
-	case !stuck || !mounts:
-		return nil, nil
+		about = client.MatchingFields{"involvedObject.kind": "Job", "involvedObject.name": job.Name}
+	case stuck && mounts:
+		about = client.MatchingFields{"involvedObject.kind": "Pod"}
 	}
 	list := &corev1.EventList{}
-	err := r.Reader.List(ctx, list, client.InNamespace(s.b.Namespace), about)
-	if err != nil {
-		return nil, fmt.Errorf("list events: %w", err)
+	if about != nil {
+		about["type"] = corev1.EventTypeWarning
+		if err := r.Reader.List(ctx, list, client.InNamespace(s.b.Namespace), about); err != nil {
+			return nil, fmt.Errorf("list events: %w", err)
+		}
+		slices.SortFunc(list.Items, func(a, b corev1.Event) int {
+			return cmp.Compare(b.LastTimestamp.Unix(), a.LastTimestamp.Unix())
+		})
 	}
-	slices.SortFunc(list.Items, func(a,
-		b corev1.Event,
-	) int {
-		return cmp.Compare(b.LastTimestamp.Unix(), a.LastTimestamp.Unix())
-	})
-	return list.Items, nil
+	t := diagnose.Pods(pods, list.Items, s.now, r.graceFor(s.b))
+	if t == nil && len(pods) == 0 && job != nil {
+		t = diagnose.NoPods(job, list.Items, s.now, r.Grace)
+	}
+	return t, nil
 }
 
-// jobEnding is why a Job failed, and when.
+// jobEnding is how a Job ended, why it published nothing more, and when.
 type jobEnding struct {
+	failed          bool
 	reason, message string
 	at              time.Time
 }
 
-func (e jobEnding) since(now time.Time) time.Duration { return now.Sub(e.at) }
-
+// jobEnd reads how a Job ended; nil of one that has not. By the rule of its pod failure
+// policy its pods were disrupted, which the Job knows when they are gone, too.
 func jobEnd(j *batchv1.Job) *jobEnding {
 	if j == nil {
 		return nil
 	}
-	for _, c := range j.Status.Conditions {
-		if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue {
-			return jobFailed(j, c)
-		}
-		if c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue {
-			return &jobEnding{
-				reason: v1alpha1.ReasonContainerFailed, at: c.LastTransitionTime.Time,
-				message: fmt.Sprintf("Job %s completed, but its collectors published no result: see the log of container "+
-					"collector", j.Name),
-			}
-		}
+	i := slices.IndexFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobFailed || c.Type == batchv1.JobComplete)
+	})
+	if i < 0 {
+		return nil
 	}
-	return nil
-}
-
-// jobFailed reads why a Job failed. By the rule of its pod failure policy its
-// pods were disrupted, which the Job knows when they are gone, too.
-func jobFailed(j *batchv1.Job, c batchv1.JobCondition) *jobEnding {
-	e := &jobEnding{reason: cmp.Or(c.Reason, v1alpha1.ReasonPodLost), at: c.LastTransitionTime.Time}
-	e.message = fmt.Sprintf("Job %s failed: %s", j.Name, strings.TrimSpace(c.Message))
-	if c.Reason == batchv1.JobReasonPodFailurePolicy {
+	c := j.Status.Conditions[i]
+	e := &jobEnding{failed: c.Type == batchv1.JobFailed, at: c.LastTransitionTime.Time}
+	switch why := strings.TrimSpace(c.Message); {
+	case !e.failed:
+		e.reason = v1alpha1.ReasonContainerFailed
+		e.message = fmt.Sprintf("Job %s completed, but its collectors published no result: see the log of container "+
+			"collector", j.Name)
+	case c.Reason == batchv1.JobReasonPodFailurePolicy:
 		e.reason = v1alpha1.ReasonPodLost
 		e.message = fmt.Sprintf("a pod of the load was evicted, as kubectl drain and autoscalers do, or lost with its "+
-			"node: run the benchmark again, under another name, when the node is back or on another (%s)",
-			strings.TrimSpace(c.Message))
+			"node: run the benchmark again, under another name, when the node is back or on another (%s)", why)
+	default:
+		e.reason = cmp.Or(c.Reason, v1alpha1.ReasonPodLost)
+		e.message = fmt.Sprintf("Job %s failed: %s", j.Name, why)
 	}
 	return e
 }
@@ -368,26 +367,6 @@ func podsEnded(pods []corev1.Pod, now time.Time) time.Duration {
 	}
 }
 
-// jobGone ends a run whose Job somebody has deleted, once its pods are gone:
-// they save what they measured when they are told to stop. Pods that were kept
-// from going with their Job may as well bring the run to its end.
-func (r *Reconciler) jobGone(ctx context.Context, s *scope) (next, error) {
-	pods, err := r.loadPods(ctx, s)
-	if err != nil {
-		return next{}, err
-	}
-	message := jobDeleted(s)
-	// A deletion timestamp is when the time of a pod is over; until then it may publish.
-	stopping := func(p corev1.Pod) bool {
-		return !p.DeletionTimestamp.IsZero() && s.now.Before(p.DeletionTimestamp.Add(watchDelay))
-	}
-	if slices.ContainsFunc(pods, func(p corev1.Pod) bool { return isActive(p) || stopping(p) }) {
-		s.stage = stageOf(s.progress)
-		return s.wait(v1alpha1.ReasonCollecting, message+"; waiting for the last results of its pods", soon)
-	}
-	return r.salvage(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost, message: message})
-}
-
 func jobDeleted(s *scope) string {
 	return fmt.Sprintf("Job %s was deleted while the benchmark ran: create a new NFSBenchmark to run it again",
 		s.names.Load)
@@ -396,7 +375,7 @@ func jobDeleted(s *scope) string {
 // explainStop tells who stopped a load that was not to be stopped. The pods
 // know, as long as they are there.
 func (r *Reconciler) explainStop(ctx context.Context, s *scope) (next, error) {
-	pods, err := r.loadPods(ctx, s)
+	pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
 	if err != nil {
 		return next{}, err
 	}

@@ -71,7 +71,7 @@ func TestARunWhoseResultsAreAllThereHasNotFailed(t *testing.T) {
 			t.Fatal(err)
 		}
 		if failed := s.outcome != nil; failed == final {
-			t.Errorf("%s: failed %v; %d final results of %d", name, failed, len(s.finals()), s.plan.Clients)
+			t.Errorf("%s: failed %v; %d final results of %d", name, failed, s.finals(), s.plan.Clients)
 		}
 	}
 }

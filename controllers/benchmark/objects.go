@@ -27,15 +27,14 @@ import (
 func (r *Reconciler) ensure(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) error {
 	kind, name := kindOf(obj), obj.GetName()
 	want := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
-	err := r.read(ctx, obj)
+	err := pass.Read(ctx, r.Client, r.Reader, obj)
 	switch {
 	case err == nil:
 		return checkOurs(b, obj)
 	case !apierrors.IsNotFound(err):
 		return fmt.Errorf("read %s %q: %w", kind, name, err)
 	}
-	err = r.apply(ctx, want, obj)
-	switch {
+	switch err := r.apply(ctx, want, obj); {
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
@@ -51,13 +50,28 @@ func (r *Reconciler) ensure(ctx context.Context, b *v1alpha1.NFSBenchmark, obj c
 	}
 }
 
-// read fills obj from the cache, or past it.
-func (r *Reconciler) read(ctx context.Context, obj client.Object) error {
-	key := client.ObjectKeyFromObject(obj)
-	if err := r.Client.Get(ctx, key, obj); !apierrors.IsNotFound(err) {
-		return err
+// find fills obj, and reports whether there is one. An error names it as what.
+func find(ctx context.Context, from client.Reader, obj client.Object, what string) (bool, error) {
+	err := from.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("read %s: %w", what, err)
 	}
-	return r.Reader.Get(ctx, key, obj)
+	return err == nil, nil
+}
+
+// findConfigMap reads a ConfigMap of the run; nil where there is none, or one of somebody
+// else. An error names it as what.
+func findConfigMap(ctx context.Context, from client.Reader, s *scope, name, what string) (*corev1.ConfigMap, error) {
+	cm := &corev1.ConfigMap{ObjectMeta: s.meta(name)}
+	if found, err := find(ctx, from, cm, what); err != nil || !found || !isOurs(s.b, cm) {
+		return nil, err
+	}
+	return cm, nil
+}
+
+// meta names a child of the benchmark.
+func (s *scope) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: s.b.Namespace, Name: name}
 }
 
 // checkOurs refuses an object that another made under one of our names. One of

@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,10 +79,7 @@ func phaseOf(b *v1alpha1.NFSBenchmark, stage v1alpha1.Phase) v1alpha1.Phase {
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionSucceeded)
 	switch {
 	case c == nil || c.Status == metav1.ConditionUnknown:
-		if stage == "" {
-			return v1alpha1.PhasePending
-		}
-		return stage
+		return cmp.Or(stage, v1alpha1.PhasePending)
 	case c.Status == metav1.ConditionTrue:
 		return v1alpha1.PhaseSucceeded
 	case c.Reason == v1alpha1.ReasonCancelled:
@@ -121,11 +119,7 @@ func setResolved(s *scope) {
 	if s.target == nil || len(s.target.Paths) == 0 && s.target.VolumeName == "" {
 		return
 	}
-	rs := &v1alpha1.ResolvedStatus{
-		Export:     s.target.Export,
-		Paths:      s.target.Paths,
-		VolumeName: s.target.VolumeName,
-	}
+	rs := &v1alpha1.ResolvedStatus{Export: s.target.Export, Paths: s.target.Paths, VolumeName: s.target.VolumeName}
 	if sv := s.target.Survey; sv != nil {
 		rs.Array = arrayWords(*sv)
 	}
@@ -218,12 +212,13 @@ func preflightPassed(s *scope, _ error) pass.State {
 func databaseReady(s *scope, _ error) pass.State {
 	ready, o := pass.True(v1alpha1.ReasonDatabaseReady, ""), s.outcome
 	wasReady := isTrue(s.b, v1alpha1.ConditionDatabaseReady)
+	connected := func(p runfile.Progress) bool { return !p.Failed && isAfterConnect(p.Span) }
 	switch {
 	case s.b.Spec.Database == nil:
 		return pass.State{Absent: true}
 	case o == nil && wasReady:
 		return pass.State{}
-	case o == nil && (s.database != nil && s.database.Ready || slices.ContainsFunc(s.progress, isConnected)):
+	case o == nil && (s.database != nil && s.database.Ready || slices.ContainsFunc(s.progress, connected)):
 		return ready
 	case o == nil && s.databaseStarts():
 		return pass.Unknown(v1alpha1.ReasonDatabaseStarting,
@@ -350,60 +345,41 @@ func transitions(before, after *v1alpha1.NFSBenchmark, queued []event) []event {
 	if was.Phase != is.Phase {
 		out = append(out, pass.PhaseChanged(string(is.Phase), is.Message, is.Phase == v1alpha1.PhaseFailed))
 	}
-	for _, kind := range []string{v1alpha1.ConditionProtocolVerified, v1alpha1.ConditionCleanedUp} {
-		c := pass.TurnedFalse(was.Conditions, is.Conditions, kind)
-		if c != nil && c.Reason != v1alpha1.ReasonRetained && c.Reason != v1alpha1.ReasonCleaningUp {
-			out = append(out, event{Reason: c.Reason, Action: kind, Note: c.Message, Warning: true})
-		}
-	}
-	for _, e := range []*event{targetTaken(before, after), databaseChanged(before, after)} {
-		if e != nil {
-			out = append(out, *e)
+	for _, kind := range []string{
+		v1alpha1.ConditionProtocolVerified, v1alpha1.ConditionCleanedUp, v1alpha1.ConditionReconciling,
+		v1alpha1.ConditionDatabaseReady,
+	} {
+		if c := pass.Turned(was.Conditions, is.Conditions, kind); c != nil {
+			out = append(out, conditionEvent(*c)...)
 		}
 	}
 	return out
 }
 
-// targetTaken says, once, that a run under way has lost its target to another.
-func targetTaken(before, after *v1alpha1.NFSBenchmark) *event {
-	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReconciling)
-	is := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReconciling)
-	if is == nil || is.Reason != v1alpha1.ReasonTargetTaken || was != nil && was.Reason == is.Reason {
+// conditionEvent is the event of a condition with a new status or reason; none for most.
+func conditionEvent(c metav1.Condition) []event {
+	e := event{Reason: c.Reason, Action: c.Type, Note: c.Message, Warning: true}
+	switch {
+	case c.Type == v1alpha1.ConditionReconciling && c.Reason == v1alpha1.ReasonTargetTaken:
+		e.Action = "Reconcile"
+	case c.Type == v1alpha1.ConditionReconciling:
 		return nil
-	}
-	return &event{Reason: is.Reason, Action: "Reconcile", Note: is.Message, Warning: true}
-}
-
-// databaseChanged says that a database begins to start, and that it is ready:
-// there may be half an hour between the two. Why it is not is why the run fails.
-func databaseChanged(before, after *v1alpha1.NFSBenchmark) *event {
-	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionDatabaseReady)
-	is := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionDatabaseReady)
-	if is == nil || was != nil && was.Reason == is.Reason {
-		return nil
-	}
-	e := &event{Reason: is.Reason, Action: v1alpha1.ConditionDatabaseReady}
-	switch is.Reason {
-	case v1alpha1.ReasonDatabaseStarting:
+	case c.Reason == v1alpha1.ReasonDatabaseStarting:
+		e.Warning = false
 		e.Note = "the container of the database runs; the load begins when its health script says that it is ready"
-	case v1alpha1.ReasonDatabaseReady:
-		e.Note = "the database takes connections"
-	default:
+	case c.Reason == v1alpha1.ReasonDatabaseReady:
+		e.Warning, e.Note = false, "the database takes connections"
+	case c.Type == v1alpha1.ConditionDatabaseReady: // why it is not is why the run fails
+		return nil
+	case c.Status != metav1.ConditionFalse, c.Reason == v1alpha1.ReasonRetained, c.Reason == v1alpha1.ReasonCleaningUp:
 		return nil
 	}
-	return e
+	return []event{e}
 }
 
 // leftBehind says what a deletion could not remove.
 func leftBehind(what string) event {
 	return event{Reason: v1alpha1.ReasonLeftBehind, Action: "Delete", Note: what, Warning: true}
-}
-
-// moveGoesOn says what happens to a volume that nobody waits for any more.
-func moveGoesOn(m *runfile.VolumeMove) event {
-	return event{Reason: v1alpha1.ReasonMoving, Action: "Delete", Warning: true, Note: fmt.Sprintf(
-		"the move of the volume to aggregate %s was at %d %% and goes on in the array; nothing waits for it any more: see "+
-			"volume move show", m.To, m.Percent)}
 }
 
 // failureOf says what kind of failure ended a run: a suite tries again what the
@@ -431,7 +407,7 @@ func failureOf(o *outcome) v1alpha1.FailureKind {
 	}
 }
 
-// workloadWords is the load in words, such as "Read 1Mi x4 depth 8".
+// workloadWords is the load in words, such as "Read 1Mi x4 depth 8" or "SLOB RandomRead 1-16 users".
 func workloadWords(p runfile.Plan) string {
 	switch w := p.Workload; {
 	case w.Raw != nil:
@@ -439,15 +415,10 @@ func workloadWords(p runfile.Plan) string {
 			w.Raw.Jobs*p.Clients, w.Raw.Depth)
 	case w.Calibrate != nil:
 		return fmt.Sprintf("Calibrate %d disks %dms", w.Calibrate.PhysicalDisks, w.Calibrate.MaxLatencyMilliseconds)
-	case w.SLOB != nil:
-		return slobWords(*w.SLOB)
-	default:
+	case w.SLOB == nil:
 		return ""
 	}
-}
-
-// slobWords is a SLOB load, such as "SLOB RandomRead 1-16 users".
-func slobWords(w runfile.SLOB) string {
+	w := p.Workload.SLOB
 	words := "SLOB " + w.Access
 	if w.Kit != nil {
 		words = "SLOB kit " + w.Access
@@ -455,10 +426,10 @@ func slobWords(w runfile.SLOB) string {
 	if w.UpdatePercent > 0 {
 		words += fmt.Sprintf(" %d%% updates", w.UpdatePercent)
 	}
-	switch {
-	case len(w.Users) == 0:
+	switch len(w.Users) {
+	case 0:
 		return words
-	case len(w.Users) == 1:
+	case 1:
 		return words + " " + usersWords(w.Users[0])
 	default:
 		return fmt.Sprintf("%s %d-%d users", words, slices.Min(w.Users), slices.Max(w.Users))
@@ -491,8 +462,15 @@ func headline(s *scope) string {
 	msg := fmt.Sprintf("%d MB/s, %d IOPS", j.Summary.Total.BytesPerSecond/1e6, j.Summary.Total.OperationsPerSecond)
 	step, latency := j.Summary.Step, j.Summary.Total.Latency
 	switch {
-	case step != nil && step.Kind == runfile.StepUsers:
-		msg += stepWords(*step, j.Steps)
+	case step != nil && step.Kind == runfile.StepUsers && len(j.Steps) > 1:
+		msg += " with " + usersWords(step.Users)
+		// The level above which more users do not help.
+		i := slices.IndexFunc(j.Steps, func(s judge.StepSummary) bool {
+			return s.Knee && s.Kind == step.Kind && s.Users != step.Users
+		})
+		if i >= 0 {
+			msg += fmt.Sprintf(", hardly more than with %d", j.Steps[i].Users)
+		}
 	case len(j.Calibrations) > 0 && latency != nil:
 		msg += " at " + latencyWords(latency.MeanMicroseconds)
 	}
@@ -503,21 +481,4 @@ func headline(s *scope) string {
 		msg += ". " + j.Indirect
 	}
 	return msg
-}
-
-// stepWords names the level of load behind the numbers, and the level above which
-// more users do not help.
-func stepWords(step runfile.Step, all []judge.StepSummary) string {
-	if len(all) < 2 {
-		return ""
-	}
-	words := " with " + usersWords(step.Users)
-	i := slices.IndexFunc(all, func(s judge.StepSummary) bool {
-		return s.Knee && s.Kind == step.Kind &&
-			s.Users != step.Users
-	})
-	if i >= 0 {
-		words += fmt.Sprintf(", hardly more than with %d", all[i].Users)
-	}
-	return words
 }

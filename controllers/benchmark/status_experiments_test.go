@@ -18,7 +18,7 @@ func statusOf(t *testing.T, r runfile.Result) (v1alpha1.NFSBenchmarkStatus, judg
 	t.Helper()
 	s := finishedScope(t, gen.Oracle, gen.Calibrate(1))
 	s.result, s.plan = &r, &r.Plan
-	s.judge()
+	s.judgement = new(judge.Judge(*s.result))
 	setStatus(s, nil)
 	return s.b.Status, *s.judgement
 }

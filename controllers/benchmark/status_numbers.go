@@ -53,26 +53,14 @@ func fillSummary(sum *v1alpha1.Summary, m *judge.Summary) {
 	sum.ThroughputBytesPerSecond = known(m.Total.BytesPerSecond)
 	sum.ThroughputMegabytesPerSecond = known(m.Total.BytesPerSecond / 1e6)
 	sum.IOPS = known(m.Total.OperationsPerSecond)
-	fillLatency(sum, m.Total)
 	if m.WirePermille != nil {
 		sum.WirePercent = new((*m.WirePermille + 5) / 10)
 	}
 	sum.ClientCPUPermille = m.ClientCPU.BusiestNodePermille
 	sum.StorageCPU = pass.ClipTo(storageCPUWords(m.StorageNodes), 256)
 	sum.StorageMeanLatencyMicroseconds = m.Storage.MeanLatencyMicroseconds
-}
 
-// known leaves out a rate of zero: a calibration may have found one of its two,
-// and a loaded system does not do nothing.
-func known(rate int64) *int64 {
-	if rate == 0 {
-		return nil
-	}
-	return &rate
-}
-
-func fillLatency(sum *v1alpha1.Summary, d judge.Direction) {
-	l := d.Latency
+	l := m.Total.Latency
 	if l == nil {
 		return
 	}
@@ -87,6 +75,15 @@ func fillLatency(sum *v1alpha1.Summary, d judge.Direction) {
 	sum.P999LatencyMicroseconds = &l.P999Microseconds
 	sum.MaxLatencyMicroseconds = &l.MaxMicroseconds
 	sum.P99Latency = latencyWords(l.P99Microseconds)
+}
+
+// known leaves out a rate of zero: a calibration may have found one of its two,
+// and a loaded system does not do nothing.
+func known(rate int64) *int64 {
+	if rate == 0 {
+		return nil
+	}
+	return &rate
 }
 
 // paths are the channels of each client over all measured windows, those first
@@ -112,9 +109,7 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 		}
 	}
 	// What matters most comes first, for the end may be cut off.
-	slices.SortStableFunc(out, func(a,
-		b v1alpha1.PathStatus,
-	) int {
+	slices.SortStableFunc(out, func(a, b v1alpha1.PathStatus) int {
 		return cmp.Compare(*b.DownMilliseconds, *a.DownMilliseconds)
 	})
 	return out[:min(len(out), maxPaths)]
@@ -124,8 +119,7 @@ func findings(all []judge.Finding) []v1alpha1.Finding {
 	var out []v1alpha1.Finding
 	for _, f := range all[:min(len(all), maxFindings)] {
 		out = append(out, v1alpha1.Finding{
-			Code: string(f.Code), Severity: v1alpha1.Severity(f.Severity),
-			Message: pass.Clip(f.Message),
+			Code: string(f.Code), Severity: v1alpha1.Severity(f.Severity), Message: pass.Clip(f.Message),
 		})
 	}
 	return out
@@ -152,19 +146,6 @@ func latencyWords(us int64) string {
 	default:
 		return d.String()
 	}
-}
-
-// oracleOf is the database of a run, which has one client.
-func oracleOf(r *runfile.Result) *runfile.Oracle {
-	if r == nil {
-		return nil
-	}
-	for _, c := range r.Clients {
-		if c.Load.Oracle != nil {
-			return c.Load.Oracle
-		}
-	}
-	return nil
 }
 
 // steps are the levels of load in the order in which they were gone through.
@@ -298,13 +279,7 @@ func setProgress(s *scope) {
 }
 
 func slowest(all []runfile.Progress) runfile.Progress {
-	slow := all[0]
-	for _, p := range all[1:] {
-		if p.Percent < slow.Percent {
-			slow = p
-		}
-	}
-	return slow
+	return slices.MinFunc(all, func(a, b runfile.Progress) int { return cmp.Compare(a.Percent, b.Percent) })
 }
 
 func throughput(all []runfile.Progress) int64 {

@@ -141,7 +141,7 @@ func TestASimulatedDatabaseMarksTheFinding(t *testing.T) {
 	s := finishedScope(t, gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4))
 	s.result.Clients[0].Load.Oracle.StandIn = true
 	s.result.Simulated = isSimulated(s.result)
-	s.judge()
+	s.judgement = new(judge.Judge(*s.result))
 	setStatus(s, nil)
 	if !slices.ContainsFunc(s.b.Status.Findings, func(f v1alpha1.Finding) bool { return f.Code == "SimulatedDatabase" }) {
 		t.Errorf("findings %+v", s.b.Status.Findings)

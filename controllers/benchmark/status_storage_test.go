@@ -40,7 +40,7 @@ func arrayScope(t *testing.T, selection v1alpha1.PathSelection, addresses ...str
 	c := gen.Client(t, p, 0, noon)
 	gen.OfArray(&c, p)
 	s.plan, s.result, s.judgement = &p, &runfile.Result{Version: runfile.ResultVersion, Plan: p, Clients: []runfile.ClientResult{c}}, nil
-	s.judge()
+	s.judgement = new(judge.Judge(*s.result))
 	setStatus(s, nil)
 	return s
 }

@@ -36,7 +36,7 @@ func finishedScope(t *testing.T, mods ...gen.Mod) *scope {
 		s.result.Clients = append(s.result.Clients, gen.Client(t, p, i, noon))
 		s.progress = append(s.progress, runfile.Progress{Event: runfile.Event{Span: runfile.SpanDone, Percent: 100}, Final: true})
 	}
-	s.judge()
+	s.judgement = new(judge.Judge(*s.result))
 	_, _ = s.end(v1alpha1.PhaseSucceeded, v1alpha1.ReasonCompleted, "")
 	return s
 }
@@ -123,7 +123,7 @@ func TestAPathThatWasLostComesFirstAndTellsItsTime(t *testing.T) {
 		ch.Reconnects = 2
 	}
 	s.judgement = nil
-	s.judge()
+	s.judgement = new(judge.Judge(*s.result))
 	setStatus(s, nil)
 	st := s.b.Status
 	window := int64(s.plan.Schedule.DurationSeconds) * 1000

@@ -14,11 +14,11 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/diagnose"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
@@ -36,15 +36,16 @@ func (r *Reconciler) provision(ctx context.Context, s *scope) (next, error) {
 			return n, err
 		}
 	}
+	var steps []phase
 	switch {
-	case s.b.Spec.Storage.Trident != nil:
-		if n, err := r.provisionTrident(ctx, s); err != nil || n.Stop {
-			return n, err
-		}
-	case s.target.ClaimName == s.names.Claim && !hasSurvey(s.b): // else the array tells by which address
-		if n, err := r.provisionVolume(ctx, s); err != nil || n.Stop {
-			return n, err
-		}
+	case s.b.Spec.Storage.Trident != nil && s.b.Status.StartTime == nil:
+		// Once the load runs, what becomes of the volume shows in the load's own errors.
+		steps = []phase{r.tridentBackend, r.tridentClass, r.tridentClaim, r.tridentKeys}
+	case s.b.Spec.Storage.Trident == nil && s.target.ClaimName == s.names.Claim && !hasSurvey(s.b):
+		steps = []phase{r.provisionVolume} // else the array tells by which address
+	}
+	if n, err := pass.Run(ctx, s, steps); err != nil || n.Stop {
+		return n, err
 	}
 	s.storage = &fact{OK: true, Reason: v1alpha1.ReasonProvisioned}
 	return next{}, nil
@@ -78,10 +79,6 @@ func (r *Reconciler) provisionServer(ctx context.Context, s *scope) (next, error
 		// errors; what it measured until then must not be lost.
 		return next{}, nil
 	}
-	return r.serverReady(ctx, s)
-}
-
-func (r *Reconciler) serverReady(ctx context.Context, s *scope) (next, error) {
 	pod := manifest.ServerPod(s.b, r.Images)
 	if err := r.ensure(ctx, s.b, pod); err != nil {
 		return next{}, err
@@ -108,9 +105,13 @@ func (r *Reconciler) provisionVolume(ctx context.Context, s *scope) (next, error
 	pv := manifest.Volume(s.b, s.target.Paths[0].Path, s.target.Export)
 	if err := r.ensure(ctx, s.b, pv); err != nil {
 		if apierrors.IsForbidden(err) {
+			without := "set spec.protocol.client to DirectNFS, or "
+			if s.b.Spec.Database != nil { // it keeps its files on a volume, whoever carries its I/O
+				without = "or "
+			}
 			return next{}, invalid(v1alpha1.ReasonForbidden, fmt.Errorf(
 				"a kernel mount of an export needs a PersistentVolume, which the operator may not create: install it with "+
-					"cluster scope, %sgive a claim: %w", withoutVolume(s.b), err))
+					"cluster scope, %sgive a claim: %w", without, err))
 		}
 		return next{}, err
 	}
@@ -125,15 +126,6 @@ func (r *Reconciler) provisionVolume(ctx context.Context, s *scope) (next, error
 	return next{}, nil
 }
 
-// withoutVolume is how a run can do without a volume: not with a database, which
-// keeps its files on one whoever carries its I/O.
-func withoutVolume(b *v1alpha1.NFSBenchmark) string {
-	if b.Spec.Database != nil {
-		return "or "
-	}
-	return "set spec.protocol.client to DirectNFS, or "
-}
-
 const (
 	// tridentAnswers is how long Trident may leave a backend configuration
 	// without a word. It validates one in seconds; where nobody reads it, it
@@ -143,21 +135,6 @@ const (
 	// tries again after a failure, and some fix themselves.
 	volumePatience = 5 * time.Minute
 )
-
-// provisionTrident makes the volume, and learns from Trident where it is. Once
-// the load runs there is nothing to do: what becomes of the volume shows in the
-// load's own errors.
-func (r *Reconciler) provisionTrident(ctx context.Context, s *scope) (next, error) {
-	if s.b.Status.StartTime != nil {
-		return next{}, nil
-	}
-	for _, step := range []phase{r.tridentBackend, r.tridentClass, r.tridentClaim, r.tridentKeys} {
-		if n, err := step(ctx, s); err != nil || n.Stop {
-			return n, err
-		}
-	}
-	return next{}, nil
-}
 
 // storageWaits and storageFails set the condition of the storage and that of the run.
 func (s *scope) storageWaits(reason, message string) (next, error) {
@@ -363,25 +340,6 @@ func (r *Reconciler) tridentKeys(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// tridentKey is what is known of the target before Trident has made anything.
-func tridentKey(t *v1alpha1.TridentStorage) string {
-	if t.Backend != nil {
-		return svmKey(t.Backend.ManagementLIF, t.Backend.SVM)
-	}
-	return "class/" + t.StorageClassName
-}
-
-func svmKey(managementLIF, svm string) string {
-	return "svm/" + strings.ToLower(trident.Bare(managementLIF)) + "/" + svm
-}
-
-func svmKeys(b *plan.Backend) []string {
-	if b == nil || b.ManagementLIF == "" || b.SVM == "" {
-		return nil
-	}
-	return []string{svmKey(b.ManagementLIF, b.SVM)}
-}
-
 // lastWarning is what was last said against an object; "" where nothing was,
 // or where it may not be read.
 func (r *Reconciler) lastWarning(ctx context.Context, namespace, kind, name string, uid types.UID) (string, error) {
@@ -395,33 +353,22 @@ func (r *Reconciler) lastWarning(ctx context.Context, namespace, kind, name stri
 	if err != nil {
 		return "", fmt.Errorf("list the events of %s %q: %w", kind, name, err)
 	}
-	var last *corev1.Event
-	for i := range list.Items {
-		e := &list.Items[i]
-		if e.InvolvedObject.UID != "" && e.InvolvedObject.UID != uid {
-			continue // of an earlier object of that name
-		}
-		if last == nil || saidAt(e).After(saidAt(last)) {
-			last = e
-		}
-	}
-	if last == nil {
+	// Events of an earlier object of that name do not count.
+	said := slices.DeleteFunc(list.Items, func(e corev1.Event) bool {
+		return e.InvolvedObject.UID != "" && e.InvolvedObject.UID != uid
+	})
+	if len(said) == 0 {
 		return "", nil
 	}
+	last := slices.MaxFunc(said, func(a, b corev1.Event) int { return saidAt(a).Compare(saidAt(b)) })
 	return last.Reason + ": " + strings.TrimSpace(last.Message), nil
 }
 
 // saidAt is when an event was last told, of which there are three records.
-func saidAt(e *corev1.Event) time.Time {
-	at := e.LastTimestamp.Time
-	series := metav1.MicroTime{}
+func saidAt(e corev1.Event) time.Time {
+	records := []time.Time{e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time}
 	if e.Series != nil {
-		series = e.Series.LastObservedTime
+		records = append(records, e.Series.LastObservedTime.Time)
 	}
-	for _, t := range []time.Time{e.EventTime.Time, series.Time, e.CreationTimestamp.Time} {
-		if at.IsZero() || t.After(at) && !t.IsZero() {
-			at = t
-		}
-	}
-	return at
+	return slices.MaxFunc(records, time.Time.Compare)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
 // queueCheck is the longest that a freed target goes unnoticed should the
@@ -55,14 +56,13 @@ func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (n
 	}
 	place := queuePlace{}
 	if len(held) == 0 {
-		if place, err = r.placeOf(ctx, s); err != nil {
-			return next{}, err
-		}
+		place, err = r.placeOf(ctx, s)
 	}
-	if place.Position == 0 {
-		if place, err = r.acquireAll(ctx, s, keep); err != nil {
-			return next{}, err
-		}
+	if err == nil && place.Position == 0 {
+		place, err = r.acquireAll(ctx, s, keep)
+	}
+	if err != nil {
+		return next{}, err
 	}
 	s.place = &place
 	if place.Position > 0 {
@@ -74,9 +74,9 @@ func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (n
 
 // acquireAll takes every key, or none but those to keep.
 func (r *Reconciler) acquireAll(ctx context.Context, s *scope, keep []string) (queuePlace, error) {
-	place, err := r.blocked(ctx, s)
+	place, err := s.eachKey(ctx, r.leaseHolder)
 	if err == nil && place.Position == 0 {
-		place, err = r.acquire(ctx, s)
+		place, err = s.eachKey(ctx, r.acquire)
 	}
 	if err != nil || place.Position == 0 {
 		return place, err
@@ -91,24 +91,29 @@ func (r *Reconciler) acquireAll(ctx context.Context, s *scope, keep []string) (q
 	}))
 }
 
-// blocked says who uses a part of the target, before any of it is taken.
-func (r *Reconciler) blocked(ctx context.Context, s *scope) (queuePlace, error) {
+// eachKey asks who else uses each part of the target, up to the first that somebody does. The
+// order of the keys is the same for everybody: two runs cannot wait for each other.
+func (s *scope) eachKey(
+	ctx context.Context, ask func(ctx context.Context, s *scope, key string) (holder string, err error),
+) (queuePlace, error) {
 	for _, key := range slices.Sorted(slices.Values(s.target.Keys)) {
-		held := &coordinationv1.Lease{}
-		name := client.ObjectKey{Namespace: r.leaseNamespace(s.b), Name: manifest.LeaseName(key)}
-		err := r.Client.Get(ctx, name, held)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return queuePlace{}, fmt.Errorf("read the lease of %q: %w", key, err)
-		}
-		holder, err := r.otherHolder(ctx, s, held)
-		if err != nil || holder != "" {
+		if holder, err := ask(ctx, s, key); err != nil || holder != "" {
 			return queuePlace{Position: 1, Behind: holder}, err
 		}
 	}
 	return queuePlace{}, nil
+}
+
+// leaseHolder says who else holds the Lease of a key; "" where nobody does.
+func (r *Reconciler) leaseHolder(ctx context.Context, s *scope, key string) (string, error) {
+	held := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.leaseNamespace(s.b), Name: manifest.LeaseName(key)},
+	}
+	found, err := find(ctx, r.Client, held, fmt.Sprintf("the lease of %q", key))
+	if err != nil || !found {
+		return "", err
+	}
+	return r.otherHolder(ctx, s, held)
 }
 
 func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queuePlace, error) {
@@ -153,10 +158,26 @@ func entryOf(b *v1alpha1.NFSBenchmark, keys []string) queueEntry {
 // it has started, or since so long that only its volume is left.
 func wantsTarget(o *v1alpha1.NFSBenchmark) bool {
 	started := o.Status.StartTime != nil
-	if isFinished(o) || isReleased(o) {
-		return false
+	return !isFinished(o) && !isReleased(o) && (started || (!o.Spec.Suspend && o.DeletionTimestamp.IsZero()))
+}
+
+// declaredKeys are those of a target that the spec alone tells: the array, as far as it is named,
+// for which of its addresses a run uses is known when it was asked, and then it is too late to
+// wait; and a database that exists, which two runs must not load at once.
+func declaredKeys(b *v1alpha1.NFSBenchmark) []string {
+	var keys []string
+	switch a := b.Spec.Storage.Array; {
+	case a == nil:
+	case a.ONTAP != nil && a.ONTAP.ManagementLIF != "" && a.ONTAP.SVM != "":
+		keys = append(keys, svmKey(a.ONTAP.ManagementLIF, a.ONTAP.SVM))
+	case a.FlashBlade != nil:
+		keys = append(keys, "flashblade/"+strings.ToLower(trident.Bare(a.FlashBlade.ManagementVIP)))
 	}
-	return started || (!o.Spec.Suspend && o.DeletionTimestamp.IsZero())
+	if d := b.Spec.Database; d != nil && d.External != nil {
+		where, _, _ := strings.Cut(d.External.ConnectString, "?")
+		keys = append(keys, "database/"+strings.ToLower(where))
+	}
+	return keys
 }
 
 // knownKeys are the keys of another benchmark, from its spec and from what was
@@ -182,26 +203,30 @@ func knownKeys(o *v1alpha1.NFSBenchmark) []string {
 	return append(keys, plan.ServerKeys(addresses)...)
 }
 
-// acquire takes the Lease of each key, in the order of the keys, which is the
-// same for everybody: two runs cannot wait for each other.
-func (r *Reconciler) acquire(ctx context.Context, s *scope) (queuePlace, error) {
-	for _, key := range slices.Sorted(slices.Values(s.target.Keys)) {
-		holder, err := r.acquireOne(ctx, s, key)
-		if err != nil {
-			return queuePlace{}, err
-		}
-		if holder != "" {
-			return queuePlace{Position: 1, Behind: holder}, nil
-		}
+// tridentKey is what is known of the target before Trident has made anything.
+func tridentKey(t *v1alpha1.TridentStorage) string {
+	if t.Backend != nil {
+		return svmKey(t.Backend.ManagementLIF, t.Backend.SVM)
 	}
-	return queuePlace{}, nil
+	return "class/" + t.StorageClassName
+}
+
+func svmKey(managementLIF, svm string) string {
+	return "svm/" + strings.ToLower(trident.Bare(managementLIF)) + "/" + svm
+}
+
+func svmKeys(b *plan.Backend) []string {
+	if b == nil || b.ManagementLIF == "" || b.SVM == "" {
+		return nil
+	}
+	return []string{svmKey(b.ManagementLIF, b.SVM)}
 }
 
 // keepTarget restores the Leases of a run under way that somebody deleted or
 // took. A Lease that it cannot restore does not end the run, but the status names it:
 // another run may share the target.
 func (r *Reconciler) keepTarget(ctx context.Context, s *scope) error {
-	place, err := r.acquire(ctx, s)
+	place, err := s.eachKey(ctx, r.acquire)
 	if err != nil || place.Position == 0 {
 		return err
 	}
@@ -211,8 +236,8 @@ func (r *Reconciler) keepTarget(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// acquireOne takes one Lease, or names who holds it.
-func (r *Reconciler) acquireOne(ctx context.Context, s *scope, key string) (string, error) {
+// acquire takes the Lease of a key, or names who holds it.
+func (r *Reconciler) acquire(ctx context.Context, s *scope, key string) (string, error) {
 	lease := manifest.TargetLease(s.b, r.leaseNamespace(s.b), key, metav1.NewMicroTime(s.now))
 	held := &coordinationv1.Lease{}
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(lease), held)
@@ -261,9 +286,7 @@ func (r *Reconciler) otherHolder(ctx context.Context, s *scope, held *coordinati
 	return cmp.Or(held.Annotations[manifest.AnnotationHolder], "another run"), nil
 }
 
-func holderOf(l *coordinationv1.Lease) string {
-	return ptr.Deref(l.Spec.HolderIdentity, "")
-}
+func holderOf(l *coordinationv1.Lease) string { return ptr.Deref(l.Spec.HolderIdentity, "") }
 
 func (r *Reconciler) leaseNamespace(b *v1alpha1.NFSBenchmark) string {
 	return cmp.Or(r.LeaseNamespace, b.Namespace)
@@ -326,7 +349,8 @@ func placeAmong(me queueEntry, others []queueEntry) queuePlace {
 	}
 	var ahead []queueEntry
 	for _, o := range others {
-		if o.ID != me.ID && overlap(o.Keys, me.Keys) && hasTurnBefore(o, me) {
+		shared := slices.ContainsFunc(o.Keys, func(k string) bool { return slices.Contains(me.Keys, k) })
+		if o.ID != me.ID && shared && compareTurns(o, me) < 0 {
 			ahead = append(ahead, o)
 		}
 	}
@@ -344,32 +368,15 @@ func nextInQueue(all []queueEntry, n int) []queueEntry {
 	return waiting[:min(n, len(waiting))]
 }
 
+// compareTurns is a total order: the active ones, then by age, then by name, because
+// creation times have whole seconds only.
 func compareTurns(a, b queueEntry) int {
 	switch {
-	case hasTurnBefore(a, b):
+	case a.Active && !b.Active:
 		return -1
-	case hasTurnBefore(b, a):
+	case b.Active && !a.Active:
 		return 1
 	default:
-		return 0
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	}
-}
-
-// hasTurnBefore is a total order: the active ones, then by age, then by name, because
-// creation times have whole seconds only.
-func hasTurnBefore(a, b queueEntry) bool {
-	if a.Active != b.Active {
-		return a.Active
-	}
-	if !a.Created.Equal(b.Created) {
-		return a.Created.Before(b.Created)
-	}
-	if a.Name != b.Name {
-		return strings.Compare(a.Name, b.Name) < 0
-	}
-	return a.ID < b.ID
-}
-
-func overlap(a, b []string) bool {
-	return slices.ContainsFunc(a, func(k string) bool { return slices.Contains(b, k) })
 }

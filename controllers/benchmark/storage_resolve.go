@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,10 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 	case s.b.Status.StartTime != nil && (st.Claim != nil || st.Trident != nil):
 		// The load follows its plan. If the volume changes meanwhile, the load
 		// reports errors of its own.
-		s.target = startedTarget(s.b)
+		s.target = &plan.Target{Keys: knownKeys(s.b), ClaimName: claimOf(s.b)}
+		if rs := s.b.Status.Resolved; rs != nil {
+			s.target.Paths, s.target.VolumeName, s.target.Export = rs.Paths, rs.VolumeName, rs.Export
+		}
 		return next{}, nil
 	case st.Claim != nil:
 		return r.resolveClaim(ctx, s)
@@ -83,32 +87,21 @@ func hasSurvey(b *v1alpha1.NFSBenchmark) bool {
 	return a != nil && (a.ONTAP != nil || a.FlashBlade != nil)
 }
 
-// startedTarget is what a run under way still needs of its target; the status
-// keeps the rest.
-func startedTarget(b *v1alpha1.NFSBenchmark) *plan.Target {
-	t := &plan.Target{Keys: knownKeys(b), ClaimName: claimOf(b)}
-	if rs := b.Status.Resolved; rs != nil {
-		t.Paths, t.VolumeName, t.Export = rs.Paths, rs.VolumeName, rs.Export
-	}
-	return t
-}
-
 func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 	name := s.b.Spec.Storage.Claim.Name
-	t := &plan.Target{Keys: append(declaredKeys(s.b), "claim/"+s.b.Namespace+"/"+name)}
-	pvc := &corev1.PersistentVolumeClaim{}
 	// Claims of users do not carry our labels, so the cache does not hold them.
-	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: name}, pvc)
-	if apierrors.IsNotFound(err) {
+	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: s.meta(name)}
+	found, err := find(ctx, r.Reader, pvc, fmt.Sprintf("claim %q", name))
+	if err != nil {
+		return next{}, err
+	}
+	if !found {
 		return s.wait(v1alpha1.ReasonClaimNotFound,
 			fmt.Sprintf("there is no PersistentVolumeClaim %q in namespace %q: create it, or correct spec.storage.claim.name",
 				name, s.b.Namespace), soon)
 	}
-	if err != nil {
-		return next{}, fmt.Errorf("read claim %q: %w", name, err)
-	}
-	t.VolumeName = pvc.Spec.VolumeName
-	t.ClaimName = claimOf(s.b)
+	t := &plan.Target{ClaimName: claimOf(s.b), VolumeName: pvc.Spec.VolumeName}
+	t.Keys = append(declaredKeys(s.b), "claim/"+s.b.Namespace+"/"+name)
 	if t.ClaimName != "" && s.b.Spec.Protocol.Client == v1alpha1.ClientKernel && !hasSurvey(s.b) {
 		// A class with late binding binds only when our pod asks for it.
 		s.target = t
@@ -164,16 +157,15 @@ func exportOf(pv *corev1.PersistentVolume) (server, path string, ok bool) {
 	if n := pv.Spec.NFS; n != nil {
 		return n.Server, n.Path, true
 	}
-	if c := pv.Spec.CSI; c != nil {
-		server, share := c.VolumeAttributes["server"], c.VolumeAttributes["share"]
-		if server != "" && share != "" {
-			if sub := c.VolumeAttributes["subdir"]; sub != "" {
-				share += "/" + sub
-			}
-			return server, share, true
-		}
+	if pv.Spec.CSI == nil {
+		return "", "", false
 	}
-	return "", "", false
+	at := pv.Spec.CSI.VolumeAttributes
+	server, path = at["server"], at["share"]
+	if at["subdir"] != "" {
+		path += "/" + at["subdir"]
+	}
+	return server, path, server != "" && at["share"] != ""
 }
 
 // isTrident says that Trident made the volume.
@@ -219,35 +211,28 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 	case gap != nil:
 		return gap, nil
 	}
-	return fillTarget(s.target, v, *b), nil
-}
-
-// gapOf is what an object of Trident's does not say: it may come to say it.
-func gapOf(reason string, unread error) *fact { return &fact{Reason: reason, Message: unread.Error()} }
-
-func fillTarget(t *plan.Target, v trident.Volume, b trident.Backend) *fact {
-	if ok, why := v.IsUsable(); !ok {
-		return &fact{Reason: v1alpha1.ReasonBackendFailed, Message: why}
+	for _, state := range []interface{ IsUsable() (bool, string) }{v, b} {
+		if ok, why := state.IsUsable(); !ok {
+			return &fact{Reason: v1alpha1.ReasonBackendFailed, Message: why}, nil
+		}
 	}
-	if ok, why := b.IsUsable(); !ok {
-		return &fact{Reason: v1alpha1.ReasonBackendFailed, Message: why}
-	}
-	address := b.DataLIF
-	if address == "" {
-		address = v.NFSServer
-	}
+	address := cmp.Or(b.DataLIF, v.NFSServer)
 	if address == "" {
 		return &fact{Reason: v1alpha1.ReasonNotNFS, Message: fmt.Sprintf(
 			"Trident names no address for volume %s: its backend %s has no dataLIF, and TridentVolume %s/%s no "+
-				"config.accessInformation.nfsServerIp: set dataLIF", v.Name, b.Name, v.Namespace, v.Name)}
+				"config.accessInformation.nfsServerIp: set dataLIF", v.Name, b.Name, v.Namespace, v.Name)}, nil
 	}
+	t := s.target
 	t.Export, t.Addresses, t.VolumeName = v.NFSPath, []string{address}, v.Name
 	t.Backend = &plan.Backend{
 		Name: b.Name, Driver: b.Driver, ManagementLIF: b.ManagementLIF, SVM: b.SVM, DataLIF: address,
 		Volume: v.InternalName, Pool: v.Pool,
 	}
-	return nil
+	return nil, nil
 }
+
+// gapOf is what an object of Trident's does not say: it may come to say it.
+func gapOf(reason string, unread error) *fact { return &fact{Reason: reason, Message: unread.Error()} }
 
 // tridentVolume finds the TridentVolume of a name: in the namespace where
 // Trident should be, else wherever it is, as far as that may be asked. It is

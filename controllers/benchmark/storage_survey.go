@@ -10,16 +10,13 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/preflight"
 	"github.com/nfsbench/nfsbench/internal/runfile"
-	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
 // survey has the array asked, once for the whole run, chooses the paths by what
@@ -59,13 +56,12 @@ func (r *Reconciler) survey(ctx context.Context, s *scope) (next, error) {
 // askedSource is the array of a run under way whose address only Trident told,
 // before the start: as the survey was asked to ask it.
 func (r *Reconciler) askedSource(ctx context.Context, s *scope) (runfile.Source, bool, error) {
-	cm := &corev1.ConfigMap{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Survey}, cm)
-	if client.IgnoreNotFound(err) != nil {
-		return runfile.Source{}, false, fmt.Errorf("read the request for the survey: %w", err)
+	cm, err := findConfigMap(ctx, r.Client, s, s.names.Survey, "the request for the survey")
+	if err != nil || cm == nil {
+		return runfile.Source{}, false, err
 	}
 	text, ok := cm.Data[manifest.RequestKey]
-	if !ok || !isOurs(s.b, cm) {
+	if !ok {
 		return runfile.Source{}, false, nil
 	}
 	q, err := runfile.ReadSurveyRequest(strings.NewReader(text))
@@ -116,7 +112,14 @@ func (r *Reconciler) askArray(ctx context.Context, s *scope) (next, error) {
 	case sv == nil || sv.IsMoving():
 		return r.awaitSurvey(ctx, s, sv)
 	case sv.Problem != nil:
-		return s.surveyFails(reasonOfProblem(sv.Problem), sv.Problem.Message)
+		known := []string{ // the word comes out of a pod, and a condition takes no other
+			runfile.SurveyUnreachable, runfile.SurveyRefused, runfile.SurveyUntrusted, runfile.SurveyNoVolume,
+			runfile.SurveyMoveFailed,
+		}
+		if !slices.Contains(known, sv.Problem.Reason) {
+			return s.surveyFails(runfile.SurveyFailed, sv.Problem.Message)
+		}
+		return s.surveyFails(sv.Problem.Reason, sv.Problem.Message)
 	}
 	s.target.Survey = sv
 	if s.target.Export == "" && sv.Volume != nil {
@@ -135,50 +138,27 @@ func (r *Reconciler) askArray(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// declaredKeys are those of a target that the spec alone tells.
-func declaredKeys(b *v1alpha1.NFSBenchmark) []string { return append(arrayKeys(b), databaseKeys(b)...) }
-
-// arrayKeys name the array itself, as far as the spec does: which of its addresses
-// a run uses is known when it was asked, and then it is too late to wait.
-func arrayKeys(b *v1alpha1.NFSBenchmark) []string {
-	switch a := b.Spec.Storage.Array; {
-	case a == nil:
-		return nil
-	case a.ONTAP != nil && a.ONTAP.ManagementLIF != "" && a.ONTAP.SVM != "":
-		return []string{svmKey(a.ONTAP.ManagementLIF, a.ONTAP.SVM)}
-	case a.FlashBlade != nil:
-		return []string{"flashblade/" + strings.ToLower(trident.Bare(a.FlashBlade.ManagementVIP))}
-	default:
-		return nil
-	}
-}
-
 // knownSurvey is what the array has said: as the plan has it, which is what the
 // run goes by, else as it was published. Nil is that nothing is known yet.
 func (r *Reconciler) knownSurvey(ctx context.Context, s *scope) (*runfile.Survey, error) {
-	cm := &corev1.ConfigMap{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Plan}, cm)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("read the plan: %w", err)
+	p, err := r.knownPlan(ctx, s)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil && isOurs(s.b, cm) {
-		p, err := decodePlan(cm.Data[manifest.PlanKey])
-		if err != nil || p.Survey != nil {
-			return p.Survey, err
-		}
+	if p != nil && p.Survey != nil {
+		return p.Survey, nil
 	}
 	return r.publishedSurvey(ctx, s)
 }
 
 func (r *Reconciler) publishedSurvey(ctx context.Context, s *scope) (*runfile.Survey, error) {
-	cm := &corev1.ConfigMap{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.b.Namespace, Name: s.names.Result}, cm)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("read the survey: %w", err)
+	cm, err := findConfigMap(ctx, r.Client, s, s.names.Result, "the survey")
+	if err != nil || cm == nil {
+		return nil, err
 	}
-	text, ok := cm.Data[runfile.KeySurvey] // of an empty one, where there is none
-	if !ok || !isOurs(s.b, cm) {
-		return nil, nil
+	text, ok := cm.Data[runfile.KeySurvey]
+	if !ok {
+		return nil, nil //nolint:nilnil // nothing is known yet
 	}
 	sv, err := runfile.ReadSurvey(strings.NewReader(text))
 	if err != nil {
@@ -193,7 +173,7 @@ func (r *Reconciler) publishedSurvey(ctx context.Context, s *scope) (*runfile.Su
 // ensureSurvey makes the Job, and before it all that it needs to publish.
 func (r *Reconciler) ensureSurvey(ctx context.Context, s *scope) (*batchv1.Job, error) {
 	job := manifest.SurveyJob(s.b, r.Images)
-	err := r.read(ctx, job)
+	err := pass.Read(ctx, r.Client, r.Reader, job)
 	if err == nil {
 		return job, checkOurs(s.b, job)
 	}
@@ -204,14 +184,7 @@ func (r *Reconciler) ensureSurvey(ctx context.Context, s *scope) (*batchv1.Job, 
 	if err != nil {
 		return nil, err
 	}
-	if err := r.ensurePublishing(ctx, s.b); err != nil {
-		return nil, err
-	}
-	if err := r.ensure(ctx, s.b, manifest.SurveyRequest(s.b, text)); err != nil {
-		return nil, err
-	}
-	job = manifest.SurveyJob(s.b, r.Images)
-	return job, r.ensure(ctx, s.b, job)
+	return job, r.ensurePublishing(ctx, s.b, manifest.SurveyRequest(s.b, text), job)
 }
 
 func surveyRequest(s *scope) (string, error) {
@@ -241,19 +214,6 @@ func surveyRequest(s *scope) (string, error) {
 func (s *scope) surveyFails(reason, message string) (next, error) {
 	s.preflight = &fact{Reason: reason, Message: message}
 	return s.fail(reason, message)
-}
-
-// reasonOfProblem keeps to the reasons that we know: the word comes out of a
-// pod, and a condition takes no other.
-func reasonOfProblem(p *runfile.SurveyProblem) string {
-	known := []string{
-		runfile.SurveyUnreachable, runfile.SurveyRefused, runfile.SurveyUntrusted, runfile.SurveyNoVolume,
-		runfile.SurveyMoveFailed,
-	}
-	if slices.Contains(known, p.Reason) {
-		return p.Reason
-	}
-	return runfile.SurveyFailed
 }
 
 // wrongMount says that the kernel mounts another address than is asked for. Of
@@ -302,20 +262,19 @@ func (r *Reconciler) reportMove(ctx context.Context, s *scope) (next, error) {
 	if !hasSurvey(s.b) {
 		return next{}, nil
 	}
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Survey}}
-	err := r.Reader.Get(ctx, client.ObjectKeyFromObject(job), job)
-	if apierrors.IsNotFound(err) {
-		return next{}, nil
-	}
-	if err != nil {
-		return next{}, fmt.Errorf("read job %q: %w", job.Name, err)
+	job := &batchv1.Job{ObjectMeta: s.meta(s.names.Survey)}
+	found, err := find(ctx, r.Reader, job, fmt.Sprintf("job %q", job.Name))
+	if err != nil || !found {
+		return next{}, err
 	}
 	sv, err := r.publishedSurvey(ctx, s)
 	if err != nil {
 		return next{}, err
 	}
 	if isOurs(s.b, job) && job.DeletionTimestamp.IsZero() && sv != nil && sv.IsMoving() {
-		r.writer().Emit(s.b, []event{moveGoesOn(sv.Move)})
+		r.writer().Emit(s.b, []event{{Reason: v1alpha1.ReasonMoving, Action: "Delete", Warning: true, Note: fmt.Sprintf(
+			"the move of the volume to aggregate %s was at %d %% and goes on in the array; nothing waits for it any more: see "+
+				"volume move show", sv.Move.To, sv.Move.Percent)}})
 	}
 	return next{}, nil
 }
@@ -333,19 +292,19 @@ func (r *Reconciler) awaitSurvey(ctx context.Context, s *scope, moving *runfile.
 	if err != nil {
 		return next{}, err
 	}
-	events, err := r.podEvents(ctx, s, job, pods, plan.SecretName(s.b) != "")
+	end, asked := surveyEnd(s.b, job), job
+	if end != nil {
+		asked = nil // it makes no more pods
+	}
+	t, err := r.troubleOf(ctx, s, asked, pods, plan.SecretName(s.b) != "")
 	if err != nil {
 		return next{}, err
-	}
-	t := diagnose.Pods(pods, events, s.now, r.Grace)
-	if t == nil && len(pods) == 0 && jobEnd(job) == nil {
-		t = diagnose.NoPods(job, events, s.now, r.Grace)
 	}
 	if t != nil && t.Fatal {
 		return s.surveyFails(t.Reason, t.Message+moveLeft(moving))
 	}
 	running := func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning } // it may yet publish
-	if end := surveyEnd(s.b, job); end != nil && end.since(s.now) >= watchDelay && !slices.ContainsFunc(pods, running) {
+	if end != nil && s.now.Sub(end.at) >= watchDelay && !slices.ContainsFunc(pods, running) {
 		return s.surveyFails(end.reason, end.message+moveLeft(moving))
 	}
 	if t != nil {
@@ -383,11 +342,10 @@ func (s *scope) volumeName() string {
 // ended.
 func surveyEnd(b *v1alpha1.NFSBenchmark, job *batchv1.Job) *jobEnding {
 	end := jobEnd(job)
-	_, failed := jobState(job)
 	switch {
 	case end == nil:
 		return nil
-	case !failed:
+	case !end.failed:
 		end.reason = v1alpha1.ReasonArrayFailed
 		end.message = fmt.Sprintf("Job %s is complete, but its survey is not in ConfigMap %s any more: make the benchmark "+
 			"again", job.Name, manifest.NamesOf(b).Result)
@@ -418,8 +376,8 @@ func (r *Reconciler) hold(ctx context.Context, s *scope) (next, error) {
 	if !s.b.Spec.Suspend || s.b.Status.StartTime != nil {
 		return next{}, nil
 	}
-	load := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Load}}
-	err := r.read(ctx, load)
+	load := &batchv1.Job{ObjectMeta: s.meta(s.names.Load)}
+	err := pass.Read(ctx, r.Client, r.Reader, load)
 	if err == nil && isOurs(s.b, load) {
 		return next{}, nil
 	}
@@ -442,22 +400,16 @@ func (r *Reconciler) hold(ctx context.Context, s *scope) (next, error) {
 // when the run is resumed.
 func (r *Reconciler) forgetSurvey(ctx context.Context, s *scope) (next, error) {
 	s.surveying = &fact{Reason: v1alpha1.ReasonSuspended, Message: "the array is asked when the run is resumed"}
-	for _, step := range []phase{r.reportMove, r.remove, r.stopSurvey} {
-		if n, err := step(ctx, s); err != nil || n.Stop {
-			return n, err
-		}
-	}
-	plan := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.b.Namespace, Name: s.names.Plan}}
-	if _, err := r.deleteOurs(ctx, s.b, plan); err != nil {
-		return next{}, err
-	}
-	return r.removeResult(ctx, s)
+	return pass.Run(ctx, s, []phase{r.reportMove, r.remove, r.stopSurvey, r.removeResult})
 }
 
 // stopSurvey waits for the pod of a survey whose Job is gone: it could still
-// begin to move the volume, and publish.
+// begin to move the volume, and publish. Then it removes the plan, which has the answer.
 func (r *Reconciler) stopSurvey(ctx context.Context, s *scope) (next, error) {
 	pods, err := r.podsOf(ctx, s.b, manifest.ComponentSurvey)
+	if err == nil && len(pods) == 0 {
+		_, err = r.deleteOurs(ctx, s.b, &corev1.ConfigMap{ObjectMeta: s.meta(s.names.Plan)})
+	}
 	if err != nil || len(pods) == 0 {
 		return next{}, err
 	}

@@ -123,12 +123,10 @@ func PhaseChanged(phase, message string, warning bool) Event {
 	return Event{Reason: phase, Action: "Reconcile", Note: message, Warning: warning}
 }
 
-// TurnedFalse is a condition that has become False, or False for another reason; nil where
-// it has not.
-func TurnedFalse(before, after []metav1.Condition, kind string) *metav1.Condition {
+// Turned is a condition with another status or reason than before; nil where there is none.
+func Turned(before, after []metav1.Condition, kind string) *metav1.Condition {
 	was, is := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
-	stays := is != nil && was != nil && was.Status == is.Status && was.Reason == is.Reason
-	if is == nil || is.Status != metav1.ConditionFalse || stays {
+	if is != nil && was != nil && was.Status == is.Status && was.Reason == is.Reason {
 		return nil
 	}
 	return is
@@ -231,6 +229,16 @@ func Unstructured(scheme *runtime.Scheme, obj client.Object) (*unstructured.Unst
 // is a lock.
 func Apply(ctx context.Context, c client.Client, u *unstructured.Unstructured) error {
 	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), FieldOwner, client.ForceOwnership)
+}
+
+// Read fills obj from the cache, or past it: the cache holds what the operator made only, and
+// may be behind.
+func Read(ctx context.Context, cached, past client.Reader, obj client.Object) error {
+	key := client.ObjectKeyFromObject(obj)
+	if err := cached.Get(ctx, key, obj); !apierrors.IsNotFound(err) {
+		return err
+	}
+	return past.Get(ctx, key, obj)
 }
 
 // IndexBenchmarks adds the fields by which a reconciler looks benchmarks up in its cache.

@@ -49,14 +49,15 @@ func TestConditionsOfWhichNothingIsKnownStay(t *testing.T) {
 		{"Other", func(_ int, err error) State { return Unknown("Retrying", err.Error()) }},
 	}
 	for _, c := range []struct {
-		say  State
-		want metav1.ConditionStatus
-		why  string
+		say    State
+		want   metav1.ConditionStatus
+		why    string
+		turned bool
 	}{
-		{State{}, metav1.ConditionUnknown, "Pending"},
-		{StateOf(&Fact{OK: true, Reason: "Seen"}), metav1.ConditionTrue, "Seen"},
-		{StateOf(nil), metav1.ConditionTrue, "Seen"},
-		{StateOf(&Fact{Reason: "Gone"}), metav1.ConditionFalse, "Gone"},
+		{State{}, metav1.ConditionUnknown, "Pending", true},
+		{StateOf(&Fact{OK: true, Reason: "Seen"}), metav1.ConditionTrue, "Seen", true},
+		{StateOf(nil), metav1.ConditionTrue, "Seen", false},
+		{StateOf(&Fact{Reason: "Gone"}), metav1.ConditionFalse, "Gone", true},
 	} {
 		say = c.say
 		before := slices.Clone(all)
@@ -65,11 +66,11 @@ func TestConditionsOfWhichNothingIsKnownStay(t *testing.T) {
 		if got.Status != c.want || got.Reason != c.why || got.ObservedGeneration != 7 || len(all) != 2 {
 			t.Errorf("%+v becomes %+v", c.say, all)
 		}
-		if turned := TurnedFalse(before, all, "Looked"); (turned != nil) != (c.want == metav1.ConditionFalse) {
+		if turned := Turned(before, all, "Looked"); (turned != nil) != c.turned || turned != nil && turned.Status != c.want {
 			t.Errorf("%+v turned %+v", c.say, turned)
 		}
 	}
-	if TurnedFalse(all, all, "Looked") != nil {
+	if Turned(all, all, "Looked") != nil {
 		t.Error("a condition that stays False has not turned")
 	}
 	say = State{Absent: true}

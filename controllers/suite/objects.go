@@ -30,13 +30,8 @@ func (r *Reconciler) unstructuredOf(s *scope, obj client.Object) (*unstructured.
 		return nil, err
 	}
 	u.SetNamespace(s.suite.Namespace)
-	u.SetOwnerReferences([]metav1.OwnerReference{owner(s.suite)})
+	u.SetOwnerReferences([]metav1.OwnerReference{workflow.Owner(s.suite)})
 	return u, nil
-}
-
-// owner makes everything go when the suite goes.
-func owner(suite *v1alpha1.NFSBenchmarkSuite) metav1.OwnerReference {
-	return *metav1.NewControllerRef(suite, v1alpha1.GroupVersion.WithKind("NFSBenchmarkSuite"))
 }
 
 // apply is a server-side apply. A resourceVersion in u is a lock.
@@ -65,13 +60,7 @@ func stamp(u *unstructured.Unstructured) (string, error) {
 	}
 	sum := sha256.Sum256(raw)
 	hash := hex.EncodeToString(sum[:8])
-	all := u.GetAnnotations()
-	if all == nil {
-		all = map[string]string{}
-	}
-	all[annotationCompiled] = hash
-	u.SetAnnotations(all)
-	return hash, nil
+	return hash, unstructured.SetNestedField(u.Object, hash, "metadata", "annotations", annotationCompiled)
 }
 
 // checkOurs refuses an object that another made under one of our names.
@@ -107,33 +96,24 @@ func (r *Reconciler) ensure(ctx context.Context, s *scope, obj client.Object) er
 	if err != nil {
 		return err
 	}
-	labels := u.GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
+	// The label of what the cache holds.
+	err = unstructured.SetNestedField(u.Object, manifest.ManagedBy, "metadata", "labels", manifest.LabelManagedBy)
+	if err != nil {
+		return err
 	}
-	labels[manifest.LabelManagedBy] = manifest.ManagedBy // what the cache holds
-	u.SetLabels(labels)
 	hash, err := stamp(u)
 	if err != nil {
 		return err
 	}
-	key := client.ObjectKeyFromObject(u)
 	is := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the type of its original
-	err = r.Client.Get(ctx, key, is)
-	if apierrors.IsNotFound(err) { // the cache may be behind, and holds what is ours only
-		err = r.Reader.Get(ctx, key, is)
-	}
-	switch {
+	switch err := pass.Read(ctx, r.Client, r.Reader, is); {
 	case apierrors.IsNotFound(err):
 		return r.apply(ctx, u)
 	case err != nil:
-		return fmt.Errorf("read %s %q: %w", u.GetKind(), key.Name, err)
+		return fmt.Errorf("read %s %q: %w", u.GetKind(), u.GetName(), err)
 	}
-	if err := checkOurs(s, u.GetKind(), is); err != nil {
+	if err := checkOurs(s, u.GetKind(), is); err != nil || is.GetAnnotations()[annotationCompiled] == hash {
 		return err
-	}
-	if is.GetAnnotations()[annotationCompiled] == hash {
-		return nil
 	}
 	return r.apply(ctx, u)
 }

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -134,6 +135,7 @@ func outcomeOf(suite *v1alpha1.NFSBenchmarkSuite, one *run) *outcome {
 			bad = append(bad, r)
 		}
 	}
+	const unknown = "it does not say why"
 	done := fmt.Sprintf("%d of %d benchmarks succeeded", good, total)
 	switch {
 	case good >= total && total > 0:
@@ -146,18 +148,11 @@ func outcomeOf(suite *v1alpha1.NFSBenchmarkSuite, one *run) *outcome {
 		return &outcome{v1alpha1.SuiteCancelled, v1alpha1.ReasonCancelled, "stopped by spec.shutdown: " + done}
 	case len(bad) > 0:
 		return &outcome{v1alpha1.SuiteFailed, v1alpha1.ReasonBenchmarkFailed, fmt.Sprintf(
-			"%s, %d failed, the first of them %s: %s", done, len(bad), bad[0].Benchmark, orUnknown(bad[0].Message))}
+			"%s, %d failed, the first of them %s: %s", done, len(bad), bad[0].Benchmark, cmp.Or(bad[0].Message, unknown))}
 	default:
 		return &outcome{v1alpha1.SuiteFailed, v1alpha1.ReasonWorkflowFailed, fmt.Sprintf(
-			"%s, and Argo gave the run up: %s", done, orUnknown(one.state.Message))}
+			"%s, and Argo gave the run up: %s", done, cmp.Or(one.state.Message, unknown))}
 	}
-}
-
-func orUnknown(message string) string {
-	if message == "" {
-		return "it does not say why"
-	}
-	return message
 }
 
 const (
@@ -242,13 +237,13 @@ func recordOf(s *scope, one *run, raw []byte) *unstructured.Unstructured {
 	u.SetLabels(map[string]string{
 		v1alpha1.LabelSuite: s.suite.Name, v1alpha1.LabelSuiteRun: one.name, manifest.LabelComponent: componentRecord,
 	})
-	u.SetOwnerReferences([]metav1.OwnerReference{owner(s.suite)})
+	u.SetOwnerReferences([]metav1.OwnerReference{workflow.Owner(s.suite)})
 	return u
 }
 
 // pack compresses a record, and leaves out of it what matters least until it takes
-// no more than so many bytes:
-// first words about what went well, then metrics that nothing is compared by.
+// no more than so many bytes: first words about what went well, then metrics that
+// nothing is compared by.
 func pack(f runfile.SuiteRun, limit int) ([]byte, error) {
 	for _, smaller := range []func(runfile.SuiteRun) runfile.SuiteRun{nil, withoutWords, comparedOnly} {
 		if smaller != nil {
@@ -267,12 +262,13 @@ func pack(f runfile.SuiteRun, limit int) ([]byte, error) {
 }
 
 func withoutWords(f runfile.SuiteRun) runfile.SuiteRun {
-	return mapResults(f, func(r runfile.SuiteResult) runfile.SuiteResult {
-		if isSuccess(r) {
+	f.Results = slices.Clone(f.Results)
+	for i := range f.Results {
+		if r := &f.Results[i]; isSuccess(*r) {
 			r.Findings, r.Message = nil, ""
 		}
-		return r
-	})
+	}
+	return f
 }
 
 func comparedOnly(f runfile.SuiteRun) runfile.SuiteRun {
@@ -283,22 +279,15 @@ func comparedOnly(f runfile.SuiteRun) runfile.SuiteRun {
 	if f.Settings.Regression != nil {
 		keep = append(keep, f.Settings.Regression.Metrics...)
 	}
-	return mapResults(f, func(r runfile.SuiteResult) runfile.SuiteResult {
+	f.Results = slices.Clone(f.Results)
+	for i := range f.Results {
+		r := &f.Results[i]
 		r.Points = slices.Clone(r.Points)
-		for i := range r.Points {
-			p := &r.Points[i]
+		for j := range r.Points {
+			p := &r.Points[j]
 			p.Metrics = maps.Clone(p.Metrics)
 			maps.DeleteFunc(p.Metrics, func(name string, _ float64) bool { return !slices.Contains(keep, name) })
 		}
-		return r
-	})
-}
-
-func mapResults(f runfile.SuiteRun, change func(runfile.SuiteResult) runfile.SuiteResult) runfile.SuiteRun {
-	all := f.Results
-	f.Results = make([]runfile.SuiteResult, 0, len(all))
-	for _, r := range all {
-		f.Results = append(f.Results, change(r))
 	}
 	return f
 }
@@ -311,9 +300,18 @@ const (
 
 // newFile begins the record of a run with what was asked for.
 func newFile(s *scope, one *run) runfile.SuiteRun {
+	sp := s.suite.Spec
 	f := runfile.SuiteRun{
 		Version: runfile.SuiteRunVersion, Suite: s.suite.Name, Namespace: s.suite.Namespace, Run: one.name,
-		Started: one.started().UTC(), Settings: settingsOf(s.suite, s.matrix.Seed),
+		Started: one.started().UTC(), Settings: runfile.SuiteSettings{
+			Repetitions: sp.Repetitions, Order: string(sp.Order), Seed: s.matrix.Seed, Compare: compareOf(sp.Compare),
+		},
+	}
+	if sp.Order == v1alpha1.OrderInterleaved {
+		f.Settings.Blocks = string(sp.Blocks)
+	}
+	if sp.Schedule != nil {
+		f.Settings.Regression = new(significanceOf(s.suite))
 	}
 	for _, c := range s.matrix.Cells {
 		cell := runfile.SuiteCell{Name: c.Name}
@@ -325,23 +323,9 @@ func newFile(s *scope, one *run) runfile.SuiteRun {
 	return f
 }
 
-func settingsOf(suite *v1alpha1.NFSBenchmarkSuite, seed int64) runfile.SuiteSettings {
-	sp := suite.Spec
-	out := runfile.SuiteSettings{
-		Repetitions: sp.Repetitions, Order: string(sp.Order), Seed: seed,
-		Compare: compareOf(sp.Compare),
-	}
-	if sp.Order == v1alpha1.OrderInterleaved {
-		out.Blocks = string(sp.Blocks)
-	}
-	if sp.Schedule != nil {
-		var by v1alpha1.Significance
-		if sp.Regression != nil {
-			by = sp.Regression.Significance
-		}
-		out.Regression = new(matrix.Significance(by))
-	}
-	return out
+// significanceOf is what counts as a regression.
+func significanceOf(suite *v1alpha1.NFSBenchmarkSuite) runfile.SuiteSignificance {
+	return matrix.Significance(ptr.Deref(suite.Spec.Regression, v1alpha1.Regression{}).Significance)
 }
 
 func compareOf(c *v1alpha1.Compare) *runfile.SuiteCompare {
@@ -350,13 +334,10 @@ func compareOf(c *v1alpha1.Compare) *runfile.SuiteCompare {
 	}
 	out := &runfile.SuiteCompare{
 		SuiteSignificance: matrix.Significance(c.Significance), Baseline: map[string]string{},
-		ImpactOf: string(c.ImpactOf),
+		ImpactOf: string(cmp.Or(c.ImpactOf, v1alpha1.DenominatorBaseline)),
 	}
 	for axis, value := range c.Baseline {
 		out.Baseline[axis] = string(value)
-	}
-	if out.ImpactOf == "" {
-		out.ImpactOf = string(v1alpha1.DenominatorBaseline)
 	}
 	return out
 }

@@ -9,12 +9,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/compare"
-	"github.com/nfsbench/nfsbench/internal/matrix"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -108,10 +108,7 @@ func (r *Reconciler) compareRun(ctx context.Context, s *scope, one *run, before 
 			history = append(history, h)
 		}
 	}
-	limit := defaultHistory
-	if g := s.suite.Spec.Regression; g != nil {
-		limit = cmp.Or(int(g.History), defaultHistory)
-	}
+	limit := cmp.Or(int(ptr.Deref(s.suite.Spec.Regression, v1alpha1.Regression{}).History), defaultHistory)
 	history = history[max(len(history)-limit, 0):]
 	what := []string{one.key(), before[i].key()}
 	for _, h := range history {
@@ -131,8 +128,8 @@ func (r *Reconciler) compareRun(ctx context.Context, s *scope, one *run, before 
 // key changes when the record's numbers do.
 func (r *run) key() string { return r.name + "/" + r.record.Annotations[annotationWritten] }
 
-func (r *Reconciler) regression(ctx context.Context, s *scope, one, accepted *run,
-	history []*run,
+func (r *Reconciler) regression(
+	ctx context.Context, s *scope, one, accepted *run, history []*run,
 ) (*compare.Regression, error) {
 	files := map[string]runfile.SuiteRun{}
 	for _, h := range append([]*run{one, accepted}, history...) {
@@ -149,11 +146,7 @@ func (r *Reconciler) regression(ctx context.Context, s *scope, one, accepted *ru
 	for _, h := range history {
 		past = append(past, files[h.name])
 	}
-	var by v1alpha1.Significance
-	if s.suite.Spec.Regression != nil {
-		by = s.suite.Spec.Regression.Significance
-	}
-	found := compare.Regress(files[one.name], files[accepted.name], past, matrix.Significance(by))
+	found := compare.Regress(files[one.name], files[accepted.name], past, significanceOf(s.suite))
 	return &found, nil
 }
 
@@ -171,10 +164,7 @@ func (r *Reconciler) noteVerdict(ctx context.Context, s *scope, one *run, found 
 	if err := r.Client.Patch(ctx, m, client.RawPatch(mergePatch, patch), pass.FieldOwner); err != nil {
 		return fmt.Errorf("note the verdict in record %q: %w", m.Name, err)
 	}
-	if one.record.Annotations == nil {
-		one.record.Annotations = map[string]string{}
-	}
-	one.record.Annotations[annotationVerdict] = verdict
+	metav1.SetMetaDataAnnotation(&one.record.ObjectMeta, annotationVerdict, verdict)
 	return nil
 }
 

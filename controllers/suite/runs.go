@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -109,10 +109,7 @@ func (s *scope) setRuns(byName map[string]*run) {
 
 // wantsArgo says that there is something for Argo to do.
 func (s *scope) wantsArgo() bool {
-	if s.scheduled() || len(s.open()) > 0 {
-		return true
-	}
-	return s.due() != ""
+	return s.scheduled() || len(s.open()) > 0 || s.due() != ""
 }
 
 // checkArgo ends the pass where nobody could run anything.
@@ -167,18 +164,18 @@ func (r *Reconciler) load(ctx context.Context, s *scope, one *run) error {
 	}
 	cached := r.memory.of(s.suite.UID, s.suite.Generation)
 	version := string(one.record.UID) + "/" + one.record.ResourceVersion
-	if cached.recordVersion != version {
-		file, err := r.read(ctx, s, one.record.Name)
-		if err != nil {
-			return err
-		}
-		if one == s.current() {
-			cached.recordVersion, cached.record = version, file
-		}
-		one.file, one.loaded = file, true
+	if cached.recordVersion == version {
+		one.file, one.loaded = cached.record, true
 		return nil
 	}
-	one.file, one.loaded = cached.record, true
+	file, err := r.read(ctx, s, one.record.Name)
+	if err != nil {
+		return err
+	}
+	if one == s.current() {
+		cached.recordVersion, cached.record = version, file
+	}
+	one.file, one.loaded = file, true
 	return nil
 }
 
@@ -313,15 +310,12 @@ func keyOf(r runfile.SuiteResult) workflow.Key {
 	return workflow.Key{Cell: r.Cell, Repetition: r.Repetition}
 }
 
-// isBetter says whether a counts rather than b.
+// isBetter says whether a counts rather than b: the first that succeeded, otherwise the newest.
 func isBetter(a, b runfile.SuiteResult) bool {
 	if isSuccess(a) != isSuccess(b) {
 		return isSuccess(a)
 	}
-	if isSuccess(a) {
-		return a.Attempt < b.Attempt
-	}
-	return a.Attempt >= b.Attempt
+	return isSuccess(a) == (a.Attempt < b.Attempt)
 }
 
 // resultOf reads a benchmark; false when its labels do not say which one it is.
@@ -363,7 +357,7 @@ func isUnderWay(b *v1alpha1.NFSBenchmark) bool {
 }
 
 func liveOf(b *v1alpha1.NFSBenchmark, r runfile.SuiteResult) underWay {
-	l := underWay{name: b.Name, key: keyOf(r), attempt: r.Attempt, suspended: b.Spec.Suspend, started: r.Started}
+	l := underWay{name: b.Name, key: keyOf(r), attempt: r.Attempt, suspended: b.Spec.Suspend}
 	if b.Status.Progress != nil {
 		l.percent = b.Status.Progress.Percent
 	}
@@ -414,11 +408,7 @@ const remembered = 16
 // memory caches what is expensive to compute and does not change: matrices,
 // records that were read, regressions. A manager that has forgotten it computes it
 // again.
-type memory struct {
-	mu     sync.Mutex
-	suites map[types.UID]*recollection
-	order  []types.UID // least recently used first
-}
+type memory struct{ suites *lru.Cache }
 
 // recollection belongs to one suite. Only the pass over that suite uses it.
 type recollection struct {
@@ -434,28 +424,18 @@ type recollection struct {
 	regression   *compare.Regression
 }
 
-func newMemory() *memory { return &memory{suites: map[types.UID]*recollection{}} }
+func newMemory() *memory { return &memory{suites: lru.New(remembered)} }
 
 // of gives what is remembered of a suite in this generation.
 func (m *memory) of(uid types.UID, generation int64) *recollection {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if i := slices.Index(m.order, uid); i >= 0 {
-		m.order = slices.Delete(m.order, i, i+1)
-	}
-	m.order = append(m.order, uid)
-	if len(m.order) > remembered {
-		delete(m.suites, m.order[0])
-		m.order = slices.Delete(m.order, 0, 1)
-	}
-	c := m.suites[uid]
-	if c == nil || c.generation != generation {
-		old := c
-		c = &recollection{generation: generation}
-		if old != nil { // what does not depend on the spec
-			c.recordVersion, c.record = old.recordVersion, old.record
+	c := &recollection{generation: generation}
+	if found, ok := m.suites.Get(uid); ok {
+		old := found.(*recollection) //nolint:forcetypeassert // there is nothing else in it
+		if old.generation == generation {
+			return old
 		}
-		m.suites[uid] = c
+		c.recordVersion, c.record = old.recordVersion, old.record // what does not depend on the spec
 	}
+	m.suites.Add(uid, c)
 	return c
 }

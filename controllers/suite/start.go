@@ -69,8 +69,7 @@ func (s *scope) due() string {
 		return ""
 	case cur.record.Annotations[annotationPhase] == string(v1alpha1.SuiteSucceeded):
 		return "" // there is nothing to go on with
-	case slices.ContainsFunc(cur.workflows,
-		func(w metav1.PartialObjectMetadata) bool { return w.Annotations[v1alpha1.AnnotationResubmit] == asked }):
+	case cur.wasResubmitted(asked):
 		return "" // it was, although the status does not say so
 	default:
 		return dueResubmit
@@ -117,10 +116,13 @@ func (s *scope) settleAnnotations() {
 		return
 	}
 	s.rerun = slices.ContainsFunc(s.runs, func(r *run) bool { return r.name == runName(s.suite) })
-	asked := s.suite.Annotations[v1alpha1.AnnotationResubmit]
-	begun := slices.ContainsFunc(cur.workflows,
+	s.resubmit = cur.wasResubmitted(s.suite.Annotations[v1alpha1.AnnotationResubmit]) || cur.isOver() && s.due() == ""
+}
+
+// wasResubmitted says that a workflow of the run was begun for this value of the annotation.
+func (r *run) wasResubmitted(asked string) bool {
+	return slices.ContainsFunc(r.workflows,
 		func(w metav1.PartialObjectMetadata) bool { return w.Annotations[v1alpha1.AnnotationResubmit] == asked })
-	s.resubmit = begun || cur.isOver() && s.due() == ""
 }
 
 // again goes on with a run where it ended.
@@ -147,18 +149,12 @@ func (r *Reconciler) again(ctx context.Context, s *scope, one *run) error {
 // create makes a workflow, once.
 func (r *Reconciler) create(ctx context.Context, s *scope, one *run, in workflow.Input) error {
 	in.Suite, in.Matrix = s.suite, *s.matrix
-	compiled := workflow.NewWorkflow(in)
-	u, err := r.unstructuredOf(s, compiled)
+	u, err := r.unstructuredOf(s, workflow.NewWorkflow(in))
+	if asked := s.suite.Annotations[v1alpha1.AnnotationResubmit]; err == nil && asked != "" {
+		err = unstructured.SetNestedField(u.Object, asked, "metadata", "annotations", v1alpha1.AnnotationResubmit)
+	}
 	if err != nil {
 		return err
-	}
-	if asked := s.suite.Annotations[v1alpha1.AnnotationResubmit]; asked != "" {
-		notes := u.GetAnnotations()
-		if notes == nil {
-			notes = map[string]string{}
-		}
-		notes[v1alpha1.AnnotationResubmit] = asked
-		u.SetAnnotations(notes)
 	}
 	err = r.Client.Create(ctx, u, pass.FieldOwner)
 	if apierrors.IsAlreadyExists(err) {
@@ -207,7 +203,10 @@ func (r *Reconciler) schedule(ctx context.Context, s *scope) error {
 	has := is.GetAnnotations()[annotationCompiled]
 	switch {
 	case s.matrix == nil && found && has != "":
-		return r.holdSchedule(ctx, is)
+		// No more runs of a spec that is no longer the declared one.
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}},"spec":{"suspend":true}}`, annotationCompiled)
+		err := r.Client.Patch(ctx, is, client.RawPatch(mergePatch, patch), pass.FieldOwner)
+		return refusal("CronWorkflow", is.GetName(), client.IgnoreNotFound(err))
 	case s.matrix == nil, found && known.compiled != "" && has == known.compiled:
 		return nil
 	}
@@ -230,17 +229,10 @@ func (r *Reconciler) compileSchedule(s *scope) (*unstructured.Unstructured, erro
 		return nil, err
 	}
 	if _, set, _ := unstructured.NestedBool(u.Object, "spec", "suspend"); !set {
-		// Said always: what holdSchedule has written would stay otherwise.
+		// Said always: what holds the schedule of an invalid spec would stay otherwise.
 		err = unstructured.SetNestedField(u.Object, false, "spec", "suspend")
 	}
 	return u, err
-}
-
-// holdSchedule starts no more runs of a spec that is no longer the declared one.
-func (r *Reconciler) holdSchedule(ctx context.Context, is *unstructured.Unstructured) error {
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}},"spec":{"suspend":true}}`, annotationCompiled)
-	err := r.Client.Patch(ctx, is, client.RawPatch(mergePatch, patch), pass.FieldOwner)
-	return refusal("CronWorkflow", is.GetName(), client.IgnoreNotFound(err))
 }
 
 const mergePatch = types.MergePatchType
@@ -269,9 +261,6 @@ func (r *Reconciler) control(ctx context.Context, s *scope) (next, error) {
 func (r *run) isDone() bool { return r.vanished || r.state.IsFinished }
 
 func (r *Reconciler) steer(ctx context.Context, s *scope, one *run) error {
-	if one.object == nil {
-		return nil
-	}
 	patch := workflow.Patch(s.suite, one.object)
 	if patch == nil {
 		return nil

@@ -1,12 +1,14 @@
 package suite
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
@@ -128,10 +130,7 @@ func phaseOf(s *scope, v seen) v1alpha1.SuitePhase {
 const maxHandled = 256
 
 func setHandled(s *scope) {
-	h := v1alpha1.HandledAnnotations{}
-	if was := s.suite.Status.Handled; was != nil {
-		h = *was
-	}
+	h := ptr.Deref(s.suite.Status.Handled, v1alpha1.HandledAnnotations{})
 	if s.rerun {
 		h.Rerun = pass.ClipTo(s.suite.Annotations[v1alpha1.AnnotationRerun], maxHandled)
 	}
@@ -199,10 +198,16 @@ func healthOf(s *scope, err error) health {
 		return health{failed, s.blocked.Reason, s.blocked.Message}
 	case s.argo != nil && !s.argo.OK:
 		return health{inProgress, s.argo.Reason, s.argo.Message}
-	case s.scheduled():
-		return scheduleHealth(s, v)
+	case s.scheduled() && v.ended != nil && v.verdict == v1alpha1.SuiteRegressed:
+		return health{
+			failed, reasonRegressed, "run " + v.ended.name + " is worse than " + s.accepted + ": " + s.regression.Message,
+		}
+	case s.scheduled() && v.ended != nil && v.outcome.phase == v1alpha1.SuiteFailed:
+		return health{failed, v.outcome.reason, "run " + v.ended.name + ": " + v.outcome.message}
 	case s.suite.Status.Phase == v1alpha1.SuiteSuspended:
 		return health{held, v1alpha1.ReasonSuspended, message}
+	case s.scheduled():
+		return health{current, v1alpha1.ReasonScheduled, ""}
 	case open:
 		return health{inProgress, v1alpha1.ReasonRunning, ""}
 	case v.ended == nil && s.suite.Status.Phase.IsFinished(): // its record was removed
@@ -219,22 +224,6 @@ func healthKind(p v1alpha1.SuitePhase) string {
 		return current
 	}
 	return failed
-}
-
-func scheduleHealth(s *scope, v seen) health {
-	switch {
-	case v.ended != nil && v.verdict == v1alpha1.SuiteRegressed:
-		return health{
-			failed, reasonRegressed,
-			"run " + v.ended.name + " is worse than " + s.accepted + ": " + s.regression.Message,
-		}
-	case v.ended != nil && v.outcome.phase == v1alpha1.SuiteFailed:
-		return health{failed, v.outcome.reason, "run " + v.ended.name + ": " + v.outcome.message}
-	case s.suite.Status.Phase == v1alpha1.SuiteSuspended:
-		return health{held, v1alpha1.ReasonSuspended, s.suite.Status.Message}
-	default:
-		return health{current, v1alpha1.ReasonScheduled, ""}
-	}
 }
 
 // state is whether the health is of this kind; the message is that of the health.
@@ -282,7 +271,7 @@ func transitions(before, after *v1alpha1.NFSBenchmarkSuite, queued []event) []ev
 		out = append(out, *e)
 	}
 	for _, kind := range []string{v1alpha1.ConditionMatrixValid, v1alpha1.ConditionWorkflowsAvailable} {
-		if c := pass.TurnedFalse(was.Conditions, is.Conditions, kind); c != nil {
+		if c := pass.Turned(was.Conditions, is.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
 			out = append(out, event{Reason: c.Reason, Action: kind, Note: c.Message, Warning: true})
 		}
 	}
@@ -352,10 +341,7 @@ func (s *scope) prefix() string {
 
 // endMessage is the outcome of the newest finished run.
 func endMessage(s *scope, v seen) string {
-	words := v.outcome.message
-	if words == "" {
-		words = "it is " + string(v.outcome.phase)
-	}
+	words := cmp.Or(v.outcome.message, "it is "+string(v.outcome.phase))
 	if s.scheduled() {
 		words = "run " + v.ended.name + ": " + words
 		if s.regression != nil && s.regression.Message != "" {
@@ -414,10 +400,7 @@ func comparisonWords(lines []compare.Line) string {
 
 // effect is how large a difference is, whichever way.
 func effect(l compare.Line) float64 {
-	if l.Shift == nil {
-		return math.Abs(l.Impact)
-	}
-	return math.Abs(*l.Shift)
+	return math.Abs(ptr.Deref(l.Shift, l.Impact))
 }
 
 func lineWords(l compare.Line) string {
@@ -425,17 +408,9 @@ func lineWords(l compare.Line) string {
 	if l.Step != "" {
 		cell += " " + l.Step
 	}
-	shift := l.Impact
-	if l.Shift != nil {
-		shift = *l.Shift
-	}
-	words := fmt.Sprintf("%s is %.1f %% %s than %s in %s", cell, math.Abs(shift)*100, strings.ToLower(l.Outcome),
+	words := fmt.Sprintf("%s is %.1f %% %s than %s in %s", cell, effect(l)*100, strings.ToLower(l.Outcome),
 		l.Baseline, l.Metric)
-	p := l.AdjustedP
-	if p == nil {
-		p = l.P
-	}
-	if p != nil {
+	if p := cmp.Or(l.AdjustedP, l.P); p != nil {
 		words += fmt.Sprintf(" (p = %.2g)", *p)
 	}
 	if l.Saturated {

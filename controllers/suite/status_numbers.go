@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
@@ -38,10 +39,7 @@ func setRun(s *scope) {
 func runStatus(s *scope, cur *run) v1alpha1.SuiteRunStatus {
 	f := cur.file
 	out := v1alpha1.SuiteRunStatus{
-		Name: pass.ClipTo(cur.name, maxRunLength), Workflow: f.Workflow, Retried: f.Retried,
-	}
-	if w := cur.workflow(); w != "" {
-		out.Workflow = w
+		Name: pass.ClipTo(cur.name, maxRunLength), Workflow: cmp.Or(cur.workflow(), f.Workflow), Retried: f.Retried,
 	}
 	if was := s.suite.Status.Run; was != nil && was.Name == out.Name && out.Workflow == "" {
 		out.Workflow = was.Workflow
@@ -52,14 +50,7 @@ func runStatus(s *scope, cur *run) v1alpha1.SuiteRunStatus {
 	if cur.isOver() {
 		out.CompletionTime = timestamp(metav1.NewTime(f.Ended))
 	}
-	count(&out, f)
-	setPace(s, cur, &out)
-	return out
-}
-
-// count counts the results: each cell and repetition once.
-func count(out *v1alpha1.SuiteRunStatus, f runfile.SuiteRun) {
-	for _, r := range f.Results {
+	for _, r := range f.Results { // each cell and repetition once
 		out.Finished++
 		switch {
 		case !isSuccess(r):
@@ -76,6 +67,8 @@ func count(out *v1alpha1.SuiteRunStatus, f runfile.SuiteRun) {
 			out.Succeeded++
 		}
 	}
+	setPace(s, cur, &out)
+	return out
 }
 
 // setPace says how far a run is, and when it will be over if the others take as long
@@ -159,42 +152,28 @@ func setTable(s *scope, v seen) {
 		return
 	}
 	st.Cells, st.Comparisons, st.Findings, st.Left = nil, nil, nil, nil
-	left := 0
-	for _, c := range v.table.Cells {
-		if len(st.Cells) < maxLines {
-			st.Cells = append(st.Cells, cellStatus(c))
-		} else {
-			left++
-		}
+	cells, lines := v.table.Cells, v.table.Comparisons
+	for _, c := range cells[:min(len(cells), maxLines)] {
+		st.Cells = append(st.Cells, cellStatus(c))
 	}
-	for _, l := range v.table.Comparisons {
-		if len(st.Comparisons) < maxLines {
-			st.Comparisons = append(st.Comparisons, comparisonStatus(l))
-		} else {
-			left++
-		}
+	for _, l := range lines[:min(len(lines), maxLines)] {
+		st.Comparisons = append(st.Comparisons, comparisonStatus(l))
 	}
-	addLeft(st, left)
+	addLeft(st, len(cells)-len(st.Cells)+len(lines)-len(st.Comparisons))
 	addFindings(st, v.table.Findings)
 	setRegression(s)
 }
 
 func addLeft(st *v1alpha1.NFSBenchmarkSuiteStatus, n int) {
-	if n == 0 {
-		return
+	if n > 0 {
+		st.Left = new(ptr.Deref(st.Left, 0) + int32(n)) //nolint:gosec // lines of a table
 	}
-	if st.Left == nil {
-		st.Left = new(int32(0))
-	}
-	*st.Left += int32(n) //nolint:gosec // lines of a table
 }
 
 func addFindings(st *v1alpha1.NFSBenchmarkSuiteStatus, all []compare.Finding) {
-	for _, f := range all {
-		if len(st.Findings) < maxFindings {
-			st.Findings = append(st.Findings,
-				v1alpha1.Finding{Code: f.Code, Severity: v1alpha1.Severity(f.Severity), Message: pass.Clip(f.Message)})
-		}
+	for _, f := range all[:min(len(all), maxFindings-len(st.Findings))] {
+		st.Findings = append(st.Findings,
+			v1alpha1.Finding{Code: f.Code, Severity: v1alpha1.Severity(f.Severity), Message: pass.Clip(f.Message)})
 	}
 }
 
@@ -212,13 +191,11 @@ func setRegression(s *scope) {
 		out.Message = pass.ClipTo("annotation "+v1alpha1.AnnotationAcceptRun+" names "+s.unknown+", of which there is no "+
 			"record, so the oldest run that succeeded counts; "+found.Message, 512)
 	}
-	for _, l := range found.Changes {
-		if len(out.Changes) < maxChanges {
-			out.Changes = append(out.Changes, v1alpha1.RegressionChange{
-				Cell: pass.ClipTo(l.Cell, 63), Step: pass.ClipTo(l.Step, 48), Metric: v1alpha1.Metric(l.Metric),
-				ShiftPercent: percent(l.Shift), Outcome: v1alpha1.Outcome(l.Outcome),
-			})
-		}
+	for _, l := range found.Changes[:min(len(found.Changes), maxChanges)] {
+		out.Changes = append(out.Changes, v1alpha1.RegressionChange{
+			Cell: pass.ClipTo(l.Cell, 63), Step: pass.ClipTo(l.Step, 48), Metric: v1alpha1.Metric(l.Metric),
+			ShiftPercent: percent(l.Shift), Outcome: v1alpha1.Outcome(l.Outcome),
+		})
 	}
 	st.Regression = out
 	addFindings(st, found.Findings)
@@ -234,14 +211,10 @@ func cellStatus(c compare.Cell) v1alpha1.CellStatus {
 }
 
 func comparisonStatus(l compare.Line) v1alpha1.ComparisonStatus {
-	p := l.AdjustedP
-	if p == nil {
-		p = l.P
-	}
 	return v1alpha1.ComparisonStatus{
 		Cell: pass.ClipTo(l.Cell, 63), Baseline: pass.ClipTo(l.Baseline, 63), Step: pass.ClipTo(l.Step, 48),
 		Metric: v1alpha1.Metric(l.Metric), Outcome: v1alpha1.Outcome(l.Outcome),
-		ImpactPercent: cmp.Or(percent(&l.Impact), "0.00"), P: decimal(p, 1, 6),
+		ImpactPercent: cmp.Or(percent(&l.Impact), "0.00"), P: decimal(cmp.Or(l.AdjustedP, l.P), 1, 6),
 	}
 }
 

@@ -1,8 +1,10 @@
 package manifest
 
 import (
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
@@ -15,7 +17,6 @@ const (
 
 // PlanConfigMap carries the plan file, and the oranfstab beside it for people.
 func PlanConfigMap(b *v1alpha1.NFSBenchmark, plan, oranfstab string) *corev1.ConfigMap {
-	yes := true
 	data := map[string]string{PlanKey: plan}
 	if oranfstab != "" {
 		data[OranfstabKey] = oranfstab
@@ -23,7 +24,7 @@ func PlanConfigMap(b *v1alpha1.NFSBenchmark, plan, oranfstab string) *corev1.Con
 	return &corev1.ConfigMap{
 		ObjectMeta: meta(b, NamesOf(b).Plan, ComponentConfig),
 		Data:       data,
-		Immutable:  &yes,
+		Immutable:  new(true),
 	}
 }
 
@@ -35,10 +36,9 @@ func ResultConfigMap(b *v1alpha1.NFSBenchmark) *corev1.ConfigMap {
 
 // CollectorServiceAccount is the identity of the collectors.
 func CollectorServiceAccount(b *v1alpha1.NFSBenchmark) *corev1.ServiceAccount {
-	no := false
 	return &corev1.ServiceAccount{
 		ObjectMeta:                   meta(b, NamesOf(b).Collector, ComponentConfig),
-		AutomountServiceAccountToken: &no,
+		AutomountServiceAccountToken: new(false),
 	}
 }
 
@@ -64,4 +64,37 @@ func CollectorRoleBinding(b *v1alpha1.NFSBenchmark) *rbacv1.RoleBinding {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: n.Collector},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: b.Namespace, Name: n.Collector}},
 	}
+}
+
+// The annotations of a target's Lease, for people and for finding the holder.
+const (
+	AnnotationTarget = "nfsbench.io/target"
+	AnnotationHolder = "nfsbench.io/holder" // namespace/name of the benchmark
+)
+
+// TargetLease says that a benchmark uses a target. Its holder is the UID of the
+// benchmark: an object of the same name that came later is not the holder.
+func TargetLease(b *v1alpha1.NFSBenchmark, namespace, key string, now metav1.MicroTime) *coordinationv1.Lease {
+	return &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace,
+			Name:      LeaseName(key),
+			Labels: map[string]string{
+				LabelName:      "nfsbench",
+				LabelManagedBy: ManagedBy,
+				LabelUID:       string(b.UID),
+			},
+			Annotations: map[string]string{
+				AnnotationTarget: key,
+				AnnotationHolder: b.Namespace + "/" + b.Name,
+			},
+		},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: new(string(b.UID)), AcquireTime: &now},
+	}
+}
+
+// LeaseName is the name of a target's Lease. A key has a slash, so its name
+// always carries a hash: claims "a/b-c" and "a-b/c" are two targets.
+func LeaseName(key string) string {
+	return label("nfsbench-target-"+key, 60)
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -12,6 +13,138 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 )
+
+// The init containers of a pod that loads a database.
+const (
+	ContainerTools       = "tools"
+	ContainerPermissions = "permissions"
+)
+
+const (
+	toolsDir      = "/opt/nfsbench"
+	toolsVolume   = "tools"
+	memoryDir     = "/dev/shm"
+	memoryVolume  = "memory"
+	tmpDir        = "/tmp"
+	tmpVolume     = "tmp"
+	kitVolume     = "kit"
+	passwordFile  = "password"
+	usernameFile  = "username"
+	databaseDir   = "/etc/nfsbench-database"
+	databaseCreds = "database-credentials"
+	// oracleUser and dbaGroup are the user oracle, with the group oinstall, and
+	// the group dba of Oracle's packages and images.
+	oracleUser = int64(54321)
+	dbaGroup   = int64(54322)
+	// databaseSecretMode lets the pod's group read the password, which the
+	// kubelet makes the owner of it.
+	databaseSecretMode = int32(0o440)
+	// graceSeconds is what the collector needs to publish, after the database
+	// has been shut down.
+	graceSeconds = int64(60)
+)
+
+// withDatabase changes the pod of a load into one whose loader drives a
+// database: it runs in the user's image, because that has Oracle's client, and
+// for a database of the run's own in the one that the database runs in.
+func withDatabase(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, images Images) {
+	// Everything runs as the user oracle: containers share files, and the password is
+	// for its group. Volumes whose root belongs to it already are not walked through.
+	spec.SecurityContext = &corev1.PodSecurityContext{
+		RunAsNonRoot:        new(true),
+		RunAsUser:           new(oracleUser),
+		RunAsGroup:          new(oracleUser),
+		FSGroup:             new(oracleUser),
+		FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch),
+		SupplementalGroups:  []int64{dbaGroup},
+		SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	spec.Containers = []corev1.Container{oracleLoader(b, images)}
+	before := []corev1.Container{tools(images)}
+	if c := b.Spec.Database.Container; c != nil {
+		if c.SetPermissions != v1alpha1.Disabled {
+			before = append(before, permissions(b, images))
+		}
+		spec.InitContainers = append(spec.InitContainers, database(b, images))
+		spec.TerminationGracePeriodSeconds = new(int64(c.ShutdownTimeoutSeconds) + graceSeconds)
+		memory := c.SharedMemory
+		if memory == nil { // half of all, for the SGA where the user switches automatic memory management on
+			memory = resource.NewQuantity(plan.InstanceOf(c).MemoryBytes/2, resource.BinarySI)
+		}
+		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: memoryVolume, VolumeSource: corev1.VolumeSource{
+			EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: memory},
+		}})
+	}
+	spec.InitContainers = slices.Concat(before, spec.InitContainers)
+	spec.Volumes = append(spec.Volumes, emptyDir(toolsVolume, nil), emptyDir(tmpVolume, nil), credentialsVolume(b))
+	if claim := kitClaim(b); claim != "" {
+		spec.Volumes = append(spec.Volumes, claimVolume(kitVolume, claim, true))
+	}
+}
+
+// tools copies our programs to where containers of the user's image find them.
+func tools(images Images) corev1.Container {
+	c := container(ContainerTools, images, "install", "--to", toolsDir)
+	c.Resources = modest("20m", "32Mi")
+	c.VolumeMounts = []corev1.VolumeMount{{Name: toolsVolume, MountPath: toolsDir}}
+	return c
+}
+
+// permissions gives an empty volume, or one of ours, to the user oracle. It is root with
+// the capabilities for that and no others; if the server squashes root, the program warns.
+func permissions(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
+	c := container(ContainerPermissions, images, "permissions", "--directory", plan.DataDirectory(b),
+		"--owner", "54321:54321")
+	c.Resources = modest("20m", "32Mi")
+	sc := c.SecurityContext
+	sc.RunAsUser, sc.RunAsGroup, sc.RunAsNonRoot = new(int64), new(int64), new(false)
+	sc.Capabilities.Add = []corev1.Capability{"CHOWN", "FOWNER", "DAC_OVERRIDE"}
+	return c
+}
+
+// oracleLoader is the loader of a database, in an image of the user.
+func oracleLoader(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
+	c := loader(b, images)
+	c.Command = []string{toolsDir + "/oraload"}
+	c.Args = []string{"--plan", planPath, "--run-dir", runDir, "--password-file", databaseDir + "/" + passwordFile}
+	if x := b.Spec.Database.External; x != nil {
+		c.Image = x.Image
+		c.Args = append(c.Args, "--user-file", databaseDir+"/"+usernameFile)
+	} else {
+		c.Image = b.Spec.Database.Container.Image
+	}
+	// Oracle's client writes its diagnostics below ORACLE_BASE.
+	c.SecurityContext.ReadOnlyRootFilesystem = nil
+	c.VolumeMounts = append(c.VolumeMounts,
+		corev1.VolumeMount{Name: toolsVolume, MountPath: toolsDir, ReadOnly: true},
+		corev1.VolumeMount{Name: databaseCreds, MountPath: databaseDir, ReadOnly: true},
+		corev1.VolumeMount{Name: tmpVolume, MountPath: tmpDir},
+	)
+	if kitClaim(b) != "" {
+		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: kitVolume, MountPath: plan.KitPath, ReadOnly: true})
+	}
+	return c
+}
+
+// credentialsVolume holds the keys that the loader needs, and no other of the
+// Secret.
+func credentialsVolume(b *v1alpha1.NFSBenchmark) corev1.Volume {
+	if x := b.Spec.Database.External; x != nil {
+		return secretVolume(databaseCreds, x.CredentialsSecretRef.Name, databaseSecretMode,
+			corev1.KeyToPath{Key: usernameFile, Path: usernameFile}, corev1.KeyToPath{Key: passwordFile, Path: passwordFile})
+	}
+	c := b.Spec.Database.Container
+	return secretVolume(databaseCreds, c.PasswordSecretRef.Name, databaseSecretMode,
+		corev1.KeyToPath{Key: passwordKey(c), Path: passwordFile})
+}
+
+// kitClaim is the claim with the user's SLOB kit; empty where there is none.
+func kitClaim(b *v1alpha1.NFSBenchmark) string {
+	if w := b.Spec.Workload.SLOB; w != nil && w.Kit != nil {
+		return w.Kit.ClaimName
+	}
+	return ""
+}
 
 // ContainerDatabase is the sidecar that a database runs in.
 const ContainerDatabase = "database"
@@ -36,10 +169,9 @@ func CleansFiles(b *v1alpha1.NFSBenchmark) bool { return b.Spec.Database == nil 
 func database(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	c := b.Spec.Database.Container
 	i := plan.InstanceOf(c)
-	always := corev1.ContainerRestartPolicyAlways
 	out := container(ContainerDatabase, images, databaseArgs(b, i)...)
 	out.Image, out.Command = c.Image, []string{toolsDir + binary}
-	out.RestartPolicy = &always
+	out.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 	out.Env = databaseEnv(c, i)
 	out.Resources = databaseResources(c)
 	out.SecurityContext = databaseSecurity(b, i)
@@ -156,10 +288,7 @@ func imageEnv(c *v1alpha1.DatabaseContainer, i plan.Instance) map[string]string 
 }
 
 func passwordKey(c *v1alpha1.DatabaseContainer) string {
-	if k := c.PasswordSecretRef.Key; k != "" {
-		return k
-	}
-	return passwordFile
+	return cmp.Or(c.PasswordSecretRef.Key, passwordFile)
 }
 
 // databaseResources asks for memory in any case, for the SGA is derived from it.
@@ -195,13 +324,4 @@ func databaseSecurity(b *v1alpha1.NFSBenchmark, i plan.Instance) *corev1.Securit
 		AllowPrivilegeEscalation: &escalation,
 		Capabilities:             &corev1.Capabilities{Drop: drop},
 	}
-}
-
-// sharedMemory is the size of /dev/shm: half of the memory, for the SGA where
-// the user switches automatic memory management on.
-func sharedMemory(c *v1alpha1.DatabaseContainer) *resource.Quantity {
-	if c.SharedMemory != nil {
-		return c.SharedMemory
-	}
-	return resource.NewQuantity(plan.InstanceOf(c).MemoryBytes/2, resource.BinarySI)
 }

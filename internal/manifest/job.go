@@ -1,6 +1,27 @@
+// Package manifest builds the objects of a run: the embedded server, volumes,
+// configuration, the load Job and the clean-up Job.
+//
+// Its functions are pure: they take values and return objects, never read the
+// cluster, a clock or a global. Names are deterministic, so that applying an
+// object twice is applying it once, and a manager that starts anew finds what
+// its predecessor made. Everything meets the restricted Pod Security Standard but
+// two containers beside a database: the database itself where its image needs to
+// escalate privileges, and the one that gives it its volume. Both meet baseline.
+//
+// What a pod with a database looks like:
+//
+//	init  tools        ours    copies nfsbench and oraload into an emptyDir
+//	init  permissions  ours    root: gives the volume to the user oracle
+//	side  collector    ours    as in every run
+//	side  database     user's  nfsbench database, which starts the image's own command
+//	main  loader       user's  oraload, with the client library of that image
+//
+// With a database that exists: tools, collector, and the loader in an image with
+// Oracle's client.
 package manifest
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -36,11 +57,7 @@ const (
 // load is in a database, the pod has it too, or Oracle's client for one that
 // exists.
 func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Images) *batchv1.Job {
-	clients, never := p.Clients, int32(0)
-	indexed, failed := batchv1.IndexedCompletion, batchv1.Failed
-	deadline := loadDeadline(p)
 	images = images.forBenchmark(b)
-
 	spec := podSpec(b)
 	spec.ServiceAccountName = NamesOf(b).Collector
 	spec.InitContainers = []corev1.Container{collector(b, images)}
@@ -59,43 +76,56 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 		withDatabase(&spec, b, images)
 	}
 	mountData(&spec, b, claim)
-	if clients > 1 {
-		spec.TopologySpreadConstraints = spread(b)
+	if p.Clients > 1 {
+		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+			MaxSkew:           1,
+			TopologyKey:       corev1.LabelHostname,
+			WhenUnsatisfiable: corev1.ScheduleAnyway,
+			LabelSelector:     &metav1.LabelSelector{MatchLabels: Labels(b, ComponentLoad)},
+		}}
 	}
-	return &batchv1.Job{
-		ObjectMeta: meta(b, NamesOf(b).Load, ComponentLoad),
-		Spec: batchv1.JobSpec{
-			Parallelism:           &clients,
-			Completions:           &clients,
-			CompletionMode:        &indexed,
-			BackoffLimit:          &never,
-			ActiveDeadlineSeconds: &deadline,
-			// No second pod may load while one that is evicted saves what it
-			// has, and the Job says why it failed when the pod is gone.
-			PodReplacementPolicy: &failed,
-			PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
-				Action: batchv1.PodFailurePolicyActionFailJob,
-				OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{
-					Type:   corev1.DisruptionTarget,
-					Status: corev1.ConditionTrue,
-				}},
-			}}},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: Labels(b, ComponentLoad), Annotations: podAnnotations(b)},
-				Spec:       spec,
-			},
-		},
-	}
-}
 
-// loadDeadline is when Kubernetes ends the pods. The loader counts from its own
-// start, which is when the database is ready.
-func loadDeadline(p runfile.Plan) int64 {
+	// The loader counts from its own start, which is when the database is ready.
 	deadline := int64(p.Schedule.TimeoutSeconds) + deadlineSlack
 	if p.Database != nil {
 		deadline += int64(p.Database.StartupTimeoutSeconds)
 	}
-	return deadline
+	job := newJob(b, NamesOf(b).Load, ComponentLoad, deadline, spec)
+	job.Spec.Parallelism, job.Spec.Completions = &p.Clients, &p.Clients
+	job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
+	// No second pod may load while one that is evicted saves what it has, and the
+	// Job says why it failed when the pod is gone.
+	job.Spec.PodReplacementPolicy = new(batchv1.Failed)
+	job.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+		Action: batchv1.PodFailurePolicyActionFailJob,
+		OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{
+			Type:   corev1.DisruptionTarget,
+			Status: corev1.ConditionTrue,
+		}},
+	}}}
+	// The shaping of an emulated link and the user's annotations, who wins.
+	if link := linkAnnotations(b); link != nil {
+		maps.Copy(link, job.Spec.Template.Annotations)
+		job.Spec.Template.Annotations = link
+	}
+	return job
+}
+
+// newJob runs the pods of a component once each, for so many seconds at most.
+func newJob(b *v1alpha1.NFSBenchmark, name, component string, deadline int64, spec corev1.PodSpec) *batchv1.Job {
+	job := &batchv1.Job{
+		ObjectMeta: meta(b, name, component),
+		Spec: batchv1.JobSpec{
+			BackoffLimit:          new(int32(0)),
+			ActiveDeadlineSeconds: &deadline,
+			Template:              corev1.PodTemplateSpec{Spec: spec},
+		},
+	}
+	job.Spec.Template.Labels = Labels(b, component)
+	if p := b.Spec.Pods; p != nil {
+		job.Spec.Template.Annotations = maps.Clone(p.Annotations)
+	}
+	return job
 }
 
 func loader(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
@@ -114,10 +144,9 @@ func loader(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 // collector is a native sidecar: it starts before the loader, is told to stop
 // when the loader has ended, and so outlives a loader that crashed.
 func collector(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
-	always := corev1.ContainerRestartPolicyAlways
 	c := container(ContainerCollector, images, "collect", "--plan", planPath, "--run-dir", runDir,
 		"--configmap", b.Namespace+"/"+NamesOf(b).Result)
-	c.RestartPolicy = &always
+	c.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 	c.Resources = modest("50m", "64Mi")
 	c.Env = append([]corev1.EnvVar{fieldEnv("NODE_NAME", "spec.nodeName")}, loaderLimits(b)...)
 	c.StartupProbe = &corev1.Probe{
@@ -131,20 +160,13 @@ func collector(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		{Name: runVolume, MountPath: runDir},
 		{Name: tokenVolume, MountPath: tokenDir, ReadOnly: true},
 	}
-	serveLiveMetrics(&c, images.LiveMetricsPort)
-	return c
-}
-
-// serveLiveMetrics opens a port that a PodMonitor finds by its name.
-func serveLiveMetrics(c *corev1.Container, port int32) {
-	if port == 0 {
-		return
+	if port := images.LiveMetricsPort; port != 0 { // a PodMonitor finds it by its name
+		c.Args = append(c.Args, "--metrics-address", ":"+strconv.Itoa(int(port)))
+		c.Ports = append(c.Ports, corev1.ContainerPort{
+			Name: PortLiveMetrics, ContainerPort: port, Protocol: corev1.ProtocolTCP,
+		})
 	}
-	c.Args = append(c.Args, "--metrics-address", ":"+strconv.Itoa(int(port)))
-	c.Ports = append(c.Ports, corev1.ContainerPort{
-		Name: PortLiveMetrics, ContainerPort: port,
-		Protocol: corev1.ProtocolTCP,
-	})
+	return c
 }
 
 // loaderLimits tells the collector what the loader may use, which it cannot see
@@ -172,10 +194,9 @@ func loaderLimits(b *v1alpha1.NFSBenchmark) []corev1.EnvVar {
 // tokenProjection gives a token to whoever mounts it: the collector, and the
 // survey before it.
 func tokenProjection() corev1.Volume {
-	lifetime := tokenLifetime
 	return corev1.Volume{Name: tokenVolume, VolumeSource: corev1.VolumeSource{
 		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
-			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: &lifetime}},
+			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: new(tokenLifetime)}},
 			{ConfigMap: &corev1.ConfigMapProjection{
 				LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"},
 				Items:                []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
@@ -191,9 +212,7 @@ func mountData(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, claim string) {
 	if claim == "" {
 		return
 	}
-	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: dataVolume, VolumeSource: corev1.VolumeSource{
-		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
-	}})
+	spec.Volumes = append(spec.Volumes, claimVolume(dataVolume, claim, false))
 	mount := func(c *corev1.Container) {
 		readOnly := c.Name == ContainerCollector || c.Name == ContainerLoader && b.Spec.Database != nil
 		if c.Name != ContainerTools {
@@ -209,19 +228,9 @@ func mountData(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, claim string) {
 	}
 }
 
-func spread(b *v1alpha1.NFSBenchmark) []corev1.TopologySpreadConstraint {
-	return []corev1.TopologySpreadConstraint{{
-		MaxSkew:           1,
-		TopologyKey:       corev1.LabelHostname,
-		WhenUnsatisfiable: corev1.ScheduleAnyway,
-		LabelSelector:     &metav1.LabelSelector{MatchLabels: Labels(b, ComponentLoad)},
-	}}
-}
-
 // CleanJob removes the files of a run from the export. See CleansFiles for which
 // runs have any.
 func CleanJob(b *v1alpha1.NFSBenchmark, claim string, images Images) *batchv1.Job {
-	never, deadline := int32(0), int64(cleanSeconds)
 	c := container("clean", images.forBenchmark(b), "clean", "--plan", planPath, "--timeout",
 		strconv.Itoa(cleanSeconds-10)+"s")
 	c.Resources = corev1.ResourceRequirements{Requests: corev1.ResourceList{
@@ -232,19 +241,78 @@ func CleanJob(b *v1alpha1.NFSBenchmark, claim string, images Images) *batchv1.Jo
 	spec.Containers = []corev1.Container{c}
 	spec.Volumes = []corev1.Volume{configMapVolume(planVolume, NamesOf(b).Plan)}
 	mountData(&spec, b, claim)
-	job := &batchv1.Job{
-		ObjectMeta: meta(b, NamesOf(b).Clean, ComponentClean),
-		Spec: batchv1.JobSpec{
-			BackoffLimit:          &never,
-			ActiveDeadlineSeconds: &deadline,
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: Labels(b, ComponentClean)},
-				Spec:       spec,
-			},
-		},
+	return newJob(b, NamesOf(b).Clean, ComponentClean, cleanSeconds, spec)
+}
+
+// ContainerSurvey is the container of the survey pod.
+const ContainerSurvey = "survey"
+
+// RequestKey is the key of the ConfigMap with the request for a survey.
+const RequestKey = "request.json"
+
+const (
+	requestVolume = "request"
+	requestDir    = planDir + "/request"
+	arrayCreds    = "array-credentials"
+	secretsDir    = planDir + "/secrets"
+	// surveySlack is what the Job allows beyond the program's own timeouts: for
+	// images, scheduling, the retries of publishing.
+	surveySlack = int64(420)
+	// secretMode lets any user of the one container that mounts it read the
+	// Secret: the pod's user need not be root, and fsGroup would change the
+	// owner of the files on a claim.
+	secretMode = int32(0o444)
+)
+
+// SurveyRequest is the ConfigMap with what the survey is to find out.
+func SurveyRequest(b *v1alpha1.NFSBenchmark, request string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: meta(b, NamesOf(b).Survey, ComponentSurvey),
+		Data:       map[string]string{RequestKey: request},
+		Immutable:  new(true),
 	}
-	if p := b.Spec.Pods; p != nil {
-		job.Spec.Template.Annotations = p.Annotations
+}
+
+// SurveyJob asks the array before the run, and moves the volume where that is
+// wanted. It publishes as the collectors do, with their rights.
+func SurveyJob(b *v1alpha1.NFSBenchmark, images Images) *batchv1.Job {
+	n := NamesOf(b)
+	c := container(ContainerSurvey, images.forBenchmark(b), "survey", "--request", requestDir+"/"+RequestKey,
+		"--secrets-dir", secretsDir, "--configmap", b.Namespace+"/"+n.Result)
+	c.Resources = modest("20m", "32Mi")
+	c.Env = []corev1.EnvVar{fieldEnv("POD_IP", "status.podIP"), fieldEnv("HOST_IP", "status.hostIP")}
+	c.VolumeMounts = []corev1.VolumeMount{
+		{Name: requestVolume, MountPath: requestDir, ReadOnly: true},
+		{Name: tokenVolume, MountPath: tokenDir, ReadOnly: true},
 	}
-	return job
+	spec := podSpec(b)
+	spec.ServiceAccountName = n.Collector
+	spec.Containers = []corev1.Container{c}
+	spec.Volumes = []corev1.Volume{configMapVolume(requestVolume, n.Survey), tokenProjection()}
+	mountSecret(&spec, b, &spec.Containers[0])
+	deadline := runfile.DefaultSurveySeconds + surveySlack
+	if t := b.Spec.Storage.Trident; t != nil && t.MoveTo != "" {
+		deadline += runfile.MaxMoveSeconds
+	}
+	return newJob(b, n.Survey, ComponentSurvey, deadline, spec)
+}
+
+func fieldEnv(name, path string) corev1.EnvVar {
+	return corev1.EnvVar{
+		Name:      name,
+		ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}},
+	}
+}
+
+// mountSecret mounts the credentials of the array, where it needs any, into the
+// one container that asks it.
+func mountSecret(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, c *corev1.Container) {
+	name := plan.SecretName(b)
+	if name == "" {
+		return
+	}
+	spec.Volumes = append(spec.Volumes, secretVolume(arrayCreds, name, secretMode))
+	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{
+		Name: arrayCreds, MountPath: secretsDir + "/" + plan.ArrayCredentials, ReadOnly: true,
+	})
 }

@@ -1,11 +1,10 @@
 package manifest
 
 import (
-	"maps"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
@@ -43,32 +42,22 @@ func (i Images) forBenchmark(b *v1alpha1.NFSBenchmark) Images {
 }
 
 func meta(b *v1alpha1.NFSBenchmark, name, component string) metav1.ObjectMeta {
-	yes := true
 	return metav1.ObjectMeta{
-		Namespace: b.Namespace,
-		Name:      name,
-		Labels:    Labels(b, component),
-		OwnerReferences: []metav1.OwnerReference{{
-			APIVersion:         v1alpha1.GroupVersion.String(),
-			Kind:               "NFSBenchmark",
-			Name:               b.Name,
-			UID:                b.UID,
-			Controller:         &yes,
-			BlockOwnerDeletion: &yes,
-		}},
+		Namespace:       b.Namespace,
+		Name:            name,
+		Labels:          Labels(b, component),
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(b, v1alpha1.GroupVersion.WithKind("NFSBenchmark"))},
 	}
 }
 
 // podSpec is what all pods of a run have in common: no token, no privileges,
 // no service environment, and the placement that the user asked for.
 func podSpec(b *v1alpha1.NFSBenchmark) corev1.PodSpec {
-	no := false
-	grace := int64(30)
 	spec := corev1.PodSpec{
-		AutomountServiceAccountToken:  &no,
-		EnableServiceLinks:            &no,
+		AutomountServiceAccountToken:  new(false),
+		EnableServiceLinks:            new(false),
 		RestartPolicy:                 corev1.RestartPolicyNever,
-		TerminationGracePeriodSeconds: &grace,
+		TerminationGracePeriodSeconds: new(int64(30)),
 		SecurityContext:               podSecurity(b),
 	}
 	if p := b.Spec.Pods; p != nil {
@@ -82,41 +71,30 @@ func podSpec(b *v1alpha1.NFSBenchmark) corev1.PodSpec {
 // podSecurity runs pods with a kernel mount as the owner of the files, because
 // there the process is the credential. Direct NFS sends its own.
 func podSecurity(b *v1alpha1.NFSBenchmark) *corev1.PodSecurityContext {
-	yes := true
 	user, group := unprivileged, unprivileged
-	if b.Spec.Protocol.Client == v1alpha1.ClientKernel {
-		if id := b.Spec.Protocol.UserID; id != nil {
-			user = *id
-		}
-		if id := b.Spec.Protocol.GroupID; id != nil {
-			group = *id
-		}
+	if p := b.Spec.Protocol; p.Client == v1alpha1.ClientKernel {
+		user, group = ptr.Deref(p.UserID, unprivileged), ptr.Deref(p.GroupID, unprivileged)
 	}
 	return &corev1.PodSecurityContext{
-		RunAsNonRoot:   &yes,
+		RunAsNonRoot:   new(true),
 		RunAsUser:      &user,
 		RunAsGroup:     &group,
 		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}
 }
 
-func restricted() *corev1.SecurityContext {
-	yes, no := true, false
-	return &corev1.SecurityContext{
-		AllowPrivilegeEscalation: &no,
-		ReadOnlyRootFilesystem:   &yes,
-		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-	}
-}
-
 func container(name string, images Images, args ...string) corev1.Container {
 	return corev1.Container{
-		Name:                     name,
-		Image:                    images.NFSBench,
-		ImagePullPolicy:          images.PullPolicy,
-		Command:                  []string{binary},
-		Args:                     args,
-		SecurityContext:          restricted(),
+		Name:            name,
+		Image:           images.NFSBench,
+		ImagePullPolicy: images.PullPolicy,
+		Command:         []string{binary},
+		Args:            args,
+		SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: new(false),
+			ReadOnlyRootFilesystem:   new(true),
+			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 }
@@ -130,19 +108,6 @@ func modest(cpu, memory string) corev1.ResourceRequirements {
 	}}
 }
 
-// podAnnotations are the shaping of an emulated link and the user's, who wins.
-func podAnnotations(b *v1alpha1.NFSBenchmark) map[string]string {
-	out := map[string]string{}
-	maps.Copy(out, linkAnnotations(b))
-	if p := b.Spec.Pods; p != nil {
-		maps.Copy(out, p.Annotations)
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	return out
-}
-
 func emptyDir(name string, limit *resource.Quantity) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
 		EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: limit},
@@ -152,5 +117,18 @@ func emptyDir(name string, limit *resource.Quantity) corev1.Volume {
 func configMapVolume(name, configMap string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
 		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}},
+	}}
+}
+
+func claimVolume(name, claim string, readOnly bool) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim, ReadOnly: readOnly},
+	}}
+}
+
+// secretVolume mounts those keys of a Secret with that mode; no keys means all.
+func secretVolume(name, secret string, mode int32, keys ...corev1.KeyToPath) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+		Secret: &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: &mode, Items: keys},
 	}}
 }

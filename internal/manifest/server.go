@@ -51,7 +51,10 @@ func ServerPod(b *v1alpha1.NFSBenchmark, images Images) *corev1.Pod {
 	}
 
 	spec := podSpec(b)
-	spec.SecurityContext = serverSecurity()
+	// Never that of protocol.userID: the files in the embedded server's directory
+	// are its own, whoever asks for them.
+	spec.SecurityContext = podSecurity(&v1alpha1.NFSBenchmark{})
+	spec.SecurityContext.FSGroup = new(unprivileged)
 	spec.Containers = []corev1.Container{c}
 	// The server keeps to the size itself and answers NFS3ERR_NOSPC; the
 	// kubelet's own limit, which evicts the pod, must not be met before.
@@ -61,16 +64,6 @@ func ServerPod(b *v1alpha1.NFSBenchmark, images Images) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: meta(b, NamesOf(b).Server, ComponentServer), Spec: spec}
 	pod.Annotations = linkAnnotations(b)
 	return pod
-}
-
-// serverSecurity never follows protocol.userID: the files in the embedded
-// server's directory are its own, whoever asks for them.
-func serverSecurity() *corev1.PodSecurityContext {
-	direct := &v1alpha1.NFSBenchmark{}
-	sc := podSecurity(direct)
-	group := unprivileged
-	sc.FSGroup = &group
-	return sc
 }
 
 // PathServices are the addresses of the embedded server: one Service each, so

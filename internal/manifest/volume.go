@@ -1,12 +1,17 @@
 package manifest
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
 // nominalSize is what the PV and PVC of an export say: NFS volumes have no size
@@ -40,16 +45,99 @@ func Volume(b *v1alpha1.NFSBenchmark, server, export string) *corev1.PersistentV
 // Claim is the other half of Volume.
 func Claim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
 	n := NamesOf(b)
-	none := "" // no storage class: nothing may be provisioned in its place
 	return &corev1.PersistentVolumeClaim{
 		ObjectMeta: meta(b, n.Claim, ComponentVolume),
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
-			StorageClassName: &none,
+			StorageClassName: new(""), // nothing may be provisioned in its place
 			VolumeName:       n.Volume,
 			Resources: corev1.VolumeResourceRequirements{
 				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(nominalSize)},
 			},
 		},
 	}
+}
+
+// defaultDriver is Trident's where the benchmark names none.
+const defaultDriver = "ontap-nas"
+
+// TridentName is the name of the TridentBackendConfig and of the StorageClass
+// that the operator makes. Neither is in the benchmark's namespace, so it holds
+// that, and the benchmark's identity.
+func TridentName(b *v1alpha1.NFSBenchmark) string { return NamesOf(b).Volume }
+
+// TridentNamespace is where Trident runs.
+func TridentNamespace(b *v1alpha1.NFSBenchmark) string {
+	if t := b.Spec.Storage.Trident; t != nil && t.Namespace != "" {
+		return t.Namespace
+	}
+	return trident.DefaultNamespace
+}
+
+// TridentBackendConfig is the backend that the benchmark asks for; nil where it
+// names a class that exists. It and its class cannot have the benchmark as
+// their owner, which is in another namespace: its finalizer removes them.
+func TridentBackendConfig(b *v1alpha1.NFSBenchmark) *unstructured.Unstructured {
+	t := b.Spec.Storage.Trident
+	if t == nil || t.Backend == nil {
+		return nil
+	}
+	return trident.NewBackendConfig(TridentNamespace(b), TridentName(b), Labels(b, ComponentVolume), trident.BackendSpec{
+		Driver:            cmp.Or(t.Backend.StorageDriverName, defaultDriver),
+		ManagementLIF:     t.Backend.ManagementLIF,
+		DataLIF:           t.Backend.DataLIF,
+		SVM:               t.Backend.SVM,
+		CredentialsSecret: t.Backend.CredentialsSecretName,
+		ExportPolicy:      t.Backend.ExportPolicy,
+	})
+}
+
+// TridentClass is the class of that backend, with the protocol as its mount
+// options; nil where the benchmark names one that exists.
+func TridentClass(b *v1alpha1.NFSBenchmark) *storagev1.StorageClass {
+	t := b.Spec.Storage.Trident
+	if t == nil || t.Backend == nil {
+		return nil
+	}
+	name, driver := TridentName(b), cmp.Or(t.Backend.StorageDriverName, defaultDriver)
+	return trident.NewClass(name, Labels(b, ComponentVolume), name, driver, t.StoragePools, plan.MountOptionsOf(b))
+}
+
+// TridentClaim is the claim that Trident makes the volume for. ReadWriteMany
+// means NFS and lets several clients mount it. The snapshot directory is hidden
+// unless the user wants it: it is no data, and tools that walk a tree find it.
+func TridentClaim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
+	t := b.Spec.Storage.Trident
+	class := t.StorageClassName
+	if t.Backend != nil {
+		class = TridentName(b)
+	}
+	m := meta(b, NamesOf(b).Claim, ComponentVolume)
+	m.Annotations = map[string]string{trident.AnnotationPrefix + "snapshotDirectory": "false"}
+	for key, value := range t.PVCAnnotations {
+		m.Annotations[key] = string(value)
+	}
+	return &corev1.PersistentVolumeClaim{
+		ObjectMeta: m,
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			StorageClassName: &class,
+			VolumeMode:       new(corev1.PersistentVolumeFilesystem),
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: t.Size}},
+		},
+	}
+}
+
+// TridentChildren are the objects of a Trident volume that the operator makes,
+// in the order of their removal, as keys to be read.
+func TridentChildren(b *v1alpha1.NFSBenchmark) (claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass,
+	config *unstructured.Unstructured,
+) {
+	claim = &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: NamesOf(b).Claim}}
+	class = &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: TridentName(b)}}
+	config = &unstructured.Unstructured{}
+	config.SetGroupVersionKind(trident.Kind(trident.KindBackendConfig))
+	config.SetNamespace(TridentNamespace(b))
+	config.SetName(TridentName(b))
+	return claim, class, config
 }

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -14,43 +15,35 @@ const (
 	megabyte  = 1e6
 )
 
-// exportPhases counts all benchmarks, exported and omitted ones.
-func exportPhases(s sink, items []v1alpha1.NFSBenchmark) {
-	type group struct{ namespace, phase string }
-	count := map[group]int{}
-	for i := range items {
-		count[group{items[i].Namespace, phaseOf(&items[i])}]++
-	}
-	for g, n := range count {
-		s.send("benchmarks", float64(n), g.namespace, g.phase)
-	}
-}
-
 // phaseOf is Pending where the operator has not looked yet.
 func phaseOf(b *v1alpha1.NFSBenchmark) string {
-	if b.Status.Phase == "" {
-		return string(v1alpha1.PhasePending)
-	}
-	return string(b.Status.Phase)
+	return string(cmp.Or(b.Status.Phase, v1alpha1.PhasePending))
 }
 
 func exportBenchmark(s sink, b *v1alpha1.NFSBenchmark) {
+	protocol := strings.TrimSpace(string(b.Spec.Protocol.Version) + " " + string(b.Spec.Protocol.Client))
 	own := []string{
-		b.Namespace, b.Name, workloadOf(b), protocolOf(b), b.Labels[v1alpha1.LabelSuite],
-		b.Labels[v1alpha1.LabelCell],
+		b.Namespace, b.Name, workloadOf(b), protocol, b.Labels[v1alpha1.LabelSuite], b.Labels[v1alpha1.LabelCell],
 	}
 	with := func(more ...string) []string { return append(slices.Clip(own), more...) }
 	st := b.Status
 	s.send("benchmark_info", 1, with(phaseOf(b), string(st.Verdict), string(st.Validity))...)
 	if !st.Phase.IsFinished() {
-		exportProgress(s, st, with)
+		if q := st.Queue; q != nil && st.Phase == v1alpha1.PhaseQueued {
+			s.send("benchmark_queue_position", float64(q.Position), own...)
+		}
+		if p := st.Progress; p != nil {
+			s.send("benchmark_progress_ratio", float64(p.Percent)/perCent, with(p.Step)...)
+			sendKnown(s, "benchmark_eta_seconds", p.ETASeconds, 1, own)
+			sendKnown(s, "benchmark_live_throughput_bytes_per_second", p.ThroughputMegabytesPerSecond, 1/megabyte, own)
+		}
 		return
 	}
 	if t := st.CompletionTime; t != nil {
 		s.send("benchmark_completion_timestamp_seconds", float64(t.Unix()), own...)
 	}
 	if st.Summary != nil {
-		exportSummary(s, st.Summary, with)
+		exportSummary(s, st.Summary, own, with)
 	}
 	for _, n := range st.StorageNodes {
 		if n.CPUPermille != nil {
@@ -59,25 +52,11 @@ func exportBenchmark(s sink, b *v1alpha1.NFSBenchmark) {
 	}
 }
 
-// exportProgress exports a run under way, or one that waits.
-func exportProgress(s sink, st v1alpha1.NFSBenchmarkStatus, with func(...string) []string) {
-	if q := st.Queue; q != nil && st.Phase == v1alpha1.PhaseQueued {
-		s.send("benchmark_queue_position", float64(q.Position), with()...)
-	}
-	p := st.Progress
-	if p == nil {
-		return
-	}
-	s.send("benchmark_progress_ratio", float64(p.Percent)/perCent, with(p.Step)...)
-	sendKnown(s, "benchmark_eta_seconds", p.ETASeconds, 1, with())
-	sendKnown(s, "benchmark_live_throughput_bytes_per_second", p.ThroughputMegabytesPerSecond, 1/megabyte, with())
-}
-
-func exportSummary(s sink, sum *v1alpha1.Summary, with func(...string) []string) {
-	sendKnown(s, "benchmark_throughput_bytes_per_second", sum.ThroughputBytesPerSecond, 1, with())
-	sendKnown(s, "benchmark_iops", sum.IOPS, 1, with())
-	sendKnown(s, "benchmark_wire_ratio", sum.WirePercent, perCent, with())
-	sendKnown(s, "benchmark_client_cpu_ratio", sum.ClientCPUPermille, perMille, with())
+func exportSummary(s sink, sum *v1alpha1.Summary, own []string, with func(...string) []string) {
+	sendKnown(s, "benchmark_throughput_bytes_per_second", sum.ThroughputBytesPerSecond, 1, own)
+	sendKnown(s, "benchmark_iops", sum.IOPS, 1, own)
+	sendKnown(s, "benchmark_wire_ratio", sum.WirePercent, perCent, own)
+	sendKnown(s, "benchmark_client_cpu_ratio", sum.ClientCPUPermille, perMille, own)
 	for _, l := range []struct {
 		stat  string
 		value *int64
@@ -113,9 +92,4 @@ func workloadOf(b *v1alpha1.NFSBenchmark) string {
 	default:
 		return ""
 	}
-}
-
-// protocolOf is what a benchmark asked for, one of eight values.
-func protocolOf(b *v1alpha1.NFSBenchmark) string {
-	return strings.TrimSpace(string(b.Spec.Protocol.Version) + " " + string(b.Spec.Protocol.Client))
 }

@@ -1,7 +1,19 @@
+// Package metrics exports the results of benchmarks and suites to Prometheus, and how
+// far those under way are.
+//
+// Nothing is kept here: each scrape reads the manager's cache, so that what was
+// deleted is gone from the next scrape, and a manager that was restarted tells
+// the same as the one before. Labels are bounded: they come from the names and
+// the spec of objects, and the number of exported objects is limited, see Limits.
+//
+// A time series would outlive its object forever if it were a counter of a
+// process; here all are gauges. docs/observability.md lists them.
 package metrics
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -57,7 +69,7 @@ func NewCollector(reader client.Reader, c clock.PassiveClock, limits Limits, lea
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range c.descs.all {
+	for _, d := range c.descs {
 		ch <- d
 	}
 }
@@ -65,8 +77,12 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector. What cannot be read is said by
 // nfsbench_exporter_success, and the rest of the scrape stays whole.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
-	if !c.isLeader() {
-		return
+	if c.leads != nil {
+		select {
+		case <-c.leads:
+		default:
+			return
+		}
 	}
 	// The interface has no context to derive from.
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
@@ -78,23 +94,9 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// isLeader is for a manager that is alone true from the start.
-func (c *Collector) isLeader() bool {
-	if c.leads == nil {
-		return true
-	}
-	select {
-	case <-c.leads:
-		return true
-	default:
-		return false
-	}
-}
-
 func (c *Collector) read(ctx context.Context, s sink, kind string, one func(context.Context, sink) error) {
 	success := 1.0
-	if err := one(ctx, s); err != nil {
-		// A scrape cannot say more, and the log would repeat it at each.
+	if one(ctx, s) != nil { // a scrape cannot say more, and the log would repeat it at each
 		success = 0
 	}
 	s.send("exporter_success", success, kind)
@@ -106,7 +108,14 @@ func (c *Collector) benchmarks(ctx context.Context, s sink) error {
 	if err := c.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
-	exportPhases(s, list.Items)
+	type group struct{ namespace, phase string }
+	count := map[group]int{} // exported and omitted ones
+	for i := range list.Items {
+		count[group{list.Items[i].Namespace, phaseOf(&list.Items[i])}]++
+	}
+	for g, n := range count {
+		s.send("benchmarks", float64(n), g.namespace, g.phase)
+	}
 	chosen, omitted := chooseBenchmarks(list.Items, c.limits, c.clock.Now())
 	s.send("benchmarks_omitted", float64(omitted.byLimit), "limit")
 	s.send("benchmarks_omitted", float64(omitted.byAge), "age")
@@ -121,10 +130,70 @@ func (c *Collector) suites(ctx context.Context, s sink) error {
 	if err := c.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
-	chosen := chooseSuites(list.Items, c.limits.Suites)
-	s.send("suites_omitted", float64(len(list.Items)-len(chosen)))
-	for _, suite := range chosen {
+	all := make([]*v1alpha1.NFSBenchmarkSuite, 0, len(list.Items))
+	for i := range list.Items {
+		all = append(all, &list.Items[i])
+	}
+	newest(all, func(s *v1alpha1.NFSBenchmarkSuite) time.Time {
+		if r := s.Status.Run; r != nil && r.StartTime != nil {
+			return r.StartTime.Time
+		}
+		return s.CreationTimestamp.Time
+	})
+	s.send("suites_omitted", float64(max(0, len(all)-c.limits.Suites)))
+	for _, suite := range upTo(all, c.limits.Suites) {
 		exportSuite(s, suite, c.limits.Lines)
 	}
 	return nil
 }
+
+// omission counts what is not exported.
+type omission struct{ byLimit, byAge int }
+
+// chooseBenchmarks gives the newest that have ended and the newest that have
+// not, at most as many of each as the limit, and none that ended too long ago.
+func chooseBenchmarks(
+	items []v1alpha1.NFSBenchmark, limits Limits, now time.Time,
+) ([]*v1alpha1.NFSBenchmark, omission) {
+	var (
+		ended, other []*v1alpha1.NFSBenchmark
+		left         omission
+	)
+	for i := range items {
+		b := &items[i]
+		switch {
+		case !b.Status.Phase.IsFinished():
+			other = append(other, b)
+		case now.Sub(endOf(b)) > limits.MaxAge:
+			left.byAge++
+		default:
+			ended = append(ended, b)
+		}
+	}
+	newest(ended, endOf)
+	newest(other, func(b *v1alpha1.NFSBenchmark) time.Time { return b.CreationTimestamp.Time })
+	left.byLimit = max(0, len(ended)-limits.Benchmarks) + max(0, len(other)-limits.Benchmarks)
+	return slices.Concat(upTo(ended, limits.Benchmarks), upTo(other, limits.Benchmarks)), left
+}
+
+// endOf is when a benchmark ended; one that never began ended when it was made.
+func endOf(b *v1alpha1.NFSBenchmark) time.Time {
+	if t := b.Status.CompletionTime; t != nil {
+		return t.Time
+	}
+	return b.CreationTimestamp.Time
+}
+
+// newest puts those first that at says are newest. Names order those of the same time, so that
+// each scrape chooses alike.
+func newest[T client.Object](items []T, at func(T) time.Time) {
+	slices.SortFunc(items, func(a, b T) int {
+		return cmp.Or(
+			at(b).Compare(at(a)),
+			cmp.Compare(a.GetNamespace(), b.GetNamespace()),
+			cmp.Compare(a.GetName(), b.GetName()),
+		)
+	})
+}
+
+func upTo[T any](items []T, limit int) []T { return items[:min(len(items), limit)] }

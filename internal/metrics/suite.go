@@ -1,23 +1,23 @@
 package metrics
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
+	"time"
+	_ "time/tzdata" // the manager's image has no time zones of its own
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/matrix"
 )
 
 // exportSuite exports a suite and its newest run.
 func exportSuite(s sink, suite *v1alpha1.NFSBenchmarkSuite, limit int) {
 	st, own := suite.Status, []string{suite.Namespace, suite.Name}
-	phase := st.Phase
-	if phase == "" {
-		phase = v1alpha1.SuitePending
-	}
-	s.send("suite_info", 1, suite.Namespace, suite.Name, string(phase), string(st.Verdict),
-		strconv.FormatBool(suite.Spec.Schedule != nil))
+	s.send("suite_info", 1, suite.Namespace, suite.Name, string(cmp.Or(st.Phase, v1alpha1.SuitePending)),
+		string(st.Verdict), strconv.FormatBool(suite.Spec.Schedule != nil))
 	if m := st.Matrix; m != nil {
 		s.send("suite_planned_benchmarks", float64(m.Benchmarks), own...)
 	}
@@ -53,18 +53,14 @@ func lastEnd(st v1alpha1.NFSBenchmarkSuiteStatus, is func(v1alpha1.SuiteHistoryE
 		take(e)
 	}
 	if r := st.Run; r != nil {
-		take(v1alpha1.SuiteHistoryEntry{Phase: runPhase(st), CompletionTime: r.CompletionTime})
+		// A suite with a schedule waits for its next time, and its own phase does not say how the run ended.
+		phase := st.Phase
+		if st.Matrix != nil && r.Succeeded == st.Matrix.Benchmarks {
+			phase = v1alpha1.SuiteSucceeded
+		}
+		take(v1alpha1.SuiteHistoryEntry{Phase: phase, CompletionTime: r.CompletionTime})
 	}
 	return last
-}
-
-// runPhase is how the newest run ended. A suite with a schedule waits for its
-// next time then, and its own phase does not say.
-func runPhase(st v1alpha1.NFSBenchmarkSuiteStatus) v1alpha1.SuitePhase {
-	if r := st.Run; st.Matrix != nil && r.Succeeded == st.Matrix.Benchmarks {
-		return v1alpha1.SuiteSucceeded
-	}
-	return st.Phase
 }
 
 // exportRegression exports the verdict of a suite with a schedule, once it has one.
@@ -137,4 +133,42 @@ func sendTime(s sink, name string, t *metav1.Time, labels []string) {
 	if t != nil {
 		s.send(name, float64(t.Unix()), labels...)
 	}
+}
+
+// overdue is the second time at which a suite was to run after it last began:
+// from then on it has left out two of its times. It is unknown while a run is
+// under way, and while none is to begin.
+func overdue(suite *v1alpha1.NFSBenchmarkSuite) (time.Time, bool) {
+	schedule := suite.Spec.Schedule
+	switch {
+	case schedule == nil, schedule.Suspend, suite.Spec.Suspend, suite.Spec.Shutdown != "",
+		suite.Status.Phase == v1alpha1.SuiteRunning:
+		return time.Time{}, false
+	}
+	zone, err := time.LoadLocation(cmp.Or(schedule.TimeZone, "Etc/UTC"))
+	if err != nil {
+		return time.Time{}, false // its own condition says so
+	}
+	times, err := matrix.ParseCron(schedule.Cron)
+	if err != nil {
+		return time.Time{}, false
+	}
+	due := times.Next(times.Next(waitingSince(suite).In(zone)))
+	// Next gives the zero time where there is none within five years.
+	return due, !due.IsZero()
+}
+
+// waitingSince is when a suite last began, or was last changed: one whose
+// schedule is new, or that was suspended until now, has left nothing out.
+func waitingSince(suite *v1alpha1.NFSBenchmarkSuite) time.Time {
+	since := suite.CreationTimestamp.Time
+	if r := suite.Status.Run; r != nil && r.StartTime != nil && r.StartTime.After(since) {
+		since = r.StartTime.Time
+	}
+	for _, f := range suite.ManagedFields {
+		if f.Subresource == "" && f.Time != nil && f.Time.After(since) {
+			since = f.Time.Time
+		}
+	}
+	return since
 }

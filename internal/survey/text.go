@@ -29,7 +29,14 @@ func Text(w io.Writer, s runfile.Survey) error {
 		p.row("moved", fmt.Sprintf("from %s to %s, %d %%, %.0f s", known(m.From), m.To, m.Percent, m.Seconds))
 	}
 	volume(p, s.Volume)
-	service(p, s.NFS)
+	if n := s.NFS; n == nil {
+		p.row("NFS", "not known")
+	} else {
+		has := func(version *bool) string { return toggle(version, "yes", "no") }
+		p.row("NFS", fmt.Sprintf("service %s; v3 %s, v4.0 %s, v4.1 %s, pNFS %s; transfer size %s",
+			toggle(n.Enabled, "enabled", "disabled"), has(n.V3), has(n.V40), has(n.V41), has(n.PNFS),
+			bytes(n.TransferSizeBytes)))
+	}
 	if len(s.Clients) > 0 {
 		p.row("asked as", strings.Join(s.Clients, ", "))
 	}
@@ -113,18 +120,19 @@ func volume(p *page, v *runfile.SurveyVolume) {
 		p.row("", "it is being moved by somebody")
 	}
 	if q := v.QoS; q != nil {
-		p.row("", "QoS policy "+q.Policy+ceiling(q))
+		var limits []string
+		if q.MaxIOPS != nil {
+			limits = append(limits, fmt.Sprintf("at most %d IOPS", *q.MaxIOPS))
+		}
+		if q.MaxBytesPerSecond != nil {
+			limits = append(limits, "at most "+bytes(q.MaxBytesPerSecond)+"/s")
+		}
+		words := "QoS policy " + q.Policy
+		if len(limits) > 0 {
+			words += ": " + strings.Join(limits, ", ")
+		}
+		p.row("", words)
 	}
-}
-
-func service(p *page, n *runfile.NFSService) {
-	if n == nil {
-		p.row("NFS", "not known")
-		return
-	}
-	p.row("NFS", fmt.Sprintf("service %s; v3 %s, v4.0 %s, v4.1 %s, pNFS %s; transfer size %s",
-		toggle(n.Enabled, "enabled", "disabled"), toggle(n.V3, "yes", "no"), toggle(n.V40, "yes", "no"), toggle(n.V41, "yes",
-			"no"), toggle(n.PNFS, "yes", "no"), bytes(n.TransferSizeBytes)))
 }
 
 func lifs(p *page, s *runfile.Survey) {
@@ -160,21 +168,6 @@ func toggle(b *bool, yes, no string) string {
 	default:
 		return no
 	}
-}
-
-// ceiling is what a QoS policy allows at most.
-func ceiling(q *runfile.QoS) string {
-	var limits []string
-	if q.MaxIOPS != nil {
-		limits = append(limits, fmt.Sprintf("at most %d IOPS", *q.MaxIOPS))
-	}
-	if q.MaxBytesPerSecond != nil {
-		limits = append(limits, "at most "+bytes(q.MaxBytesPerSecond)+"/s")
-	}
-	if len(limits) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(limits, ", ")
 }
 
 // bytes writes a size in the largest unit that leaves it above one.

@@ -46,7 +46,7 @@ func TestWhatTridentSaysIsRead(t *testing.T) {
 	yes := true
 	wantB := Backend{
 		Name: "nfsbench-a-b-1", UUID: "b3f0a1d2-0000-4000-8000-000000000007", Online: &yes, State: "online", Driver: "ontap-nas",
-		ManagementLIF: "fd00::1", SVM: "svm1", DataLIF: "10.0.1.62", ConfigRef: "0c6d9d0c-0000-4000-8000-000000000009",
+		ManagementLIF: "fd00::1", SVM: "svm1", DataLIF: "10.0.1.62",
 	}
 	if diff := cmp.Diff(wantB, b); diff != "" {
 		t.Errorf("backend (-want +got):\n%s", diff)
@@ -57,7 +57,6 @@ func TestWhatTridentSaysIsRead(t *testing.T) {
 	}
 	wantC := BackendConfig{
 		Phase: PhaseBound, LastOperation: "Success", Message: "Backend 'nfsbench-a-b-1' created",
-		BackendName: "nfsbench-a-b-1", BackendUUID: "b3f0a1d2-0000-4000-8000-000000000007",
 	}
 	if diff := cmp.Diff(wantC, c); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)

@@ -8,18 +8,11 @@ import (
 // The fields of Argo Workflows v3.6 and later that are used, as its types name
 // them (pkg/apis/workflow/v1alpha1).
 
-type workflow struct {
+type object struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
 	Metadata   metadata `json:"metadata"`
-	Spec       spec     `json:"spec"`
-}
-
-type cronWorkflow struct {
-	APIVersion string   `json:"apiVersion"`
-	Kind       string   `json:"kind"`
-	Metadata   metadata `json:"metadata"`
-	Spec       cronSpec `json:"spec"`
+	Spec       any      `json:"spec"` // of a Workflow spec, of a CronWorkflow cronSpec
 }
 
 type metadata struct {

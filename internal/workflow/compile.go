@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -56,11 +57,16 @@ func (in Input) spec(workflow, run string) spec {
 		//
 		// A pod that succeeded says no more than its benchmark does. Those that
 		// failed stay with their logs, until the Workflow goes.
-		PodGC:           podGC{Strategy: "OnPodSuccess"},
-		SecurityContext: podSecurity(),
-		PodSpecPatch:    podSpecPatch(),
-		PodMetadata:     &metadata{Labels: labels(s)},
-		TTLStrategy:     ttl(s),
+		PodGC:        podGC{Strategy: "OnPodSuccess"},
+		PodSpecPatch: podSpecPatch(),
+		PodMetadata:  &metadata{Labels: labels(s)},
+		SecurityContext: &corev1.PodSecurityContext{
+			RunAsNonRoot:   new(true),
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+	}
+	if seconds := s.Spec.TTLSecondsAfterFinished; seconds != nil {
+		out.TTLStrategy = &ttlStrategy{SecondsAfterCompletion: *seconds}
 	}
 	main := template{Name: entrypoint}
 	used := map[int]bool{}
@@ -78,13 +84,6 @@ func (in Input) spec(workflow, run string) spec {
 		}
 	}
 	return out
-}
-
-func ttl(s *v1alpha1.NFSBenchmarkSuite) *ttlStrategy {
-	if s.Spec.TTLSecondsAfterFinished == nil {
-		return nil
-	}
-	return &ttlStrategy{SecondsAfterCompletion: *s.Spec.TTLSecondsAfterFinished}
 }
 
 // step is the i-th benchmark of the order.
@@ -116,7 +115,7 @@ func (in Input) cell(i int, workflow, run string) template {
 		Inputs:                &parameters{Parameters: []parameter{{Name: repetition}, {Name: position}}},
 		ActiveDeadlineSeconds: timeout + queueSeconds,
 		RetryStrategy: &retryStrategy{
-			Limit:       retries(in.Suite),
+			Limit:       ptr.Deref(in.Suite.Spec.Retries, 1),
 			RetryPolicy: "Always",
 			Expression:  retryable,
 			Backoff:     backoff{Duration: retryAfter, Factor: 2, Cap: retryAfterMax},
@@ -131,13 +130,6 @@ func (in Input) cell(i int, workflow, run string) template {
 	}
 }
 
-func retries(s *v1alpha1.NFSBenchmarkSuite) int32 {
-	if s.Spec.Retries == nil {
-		return 1
-	}
-	return *s.Spec.Retries
-}
-
 // manifest is the benchmark of a cell, with variables for what differs between
 // its repetitions.
 func (in Input) manifest(c matrix.Cell, workflow, run string) string {
@@ -146,10 +138,8 @@ func (in Input) manifest(c matrix.Cell, workflow, run string) string {
 	if in.FirstAttempt > 0 {
 		attempt = fmt.Sprintf("{{=asInt(retries)+%d}}", in.FirstAttempt)
 	}
-	all := maps.Clone(s.Spec.Template.Metadata.Labels)
-	if all == nil {
-		all = map[string]string{}
-	}
+	all := map[string]string{}
+	maps.Copy(all, s.Spec.Template.Metadata.Labels)
 	maps.Copy(all, labels(s))
 	maps.Copy(all, map[string]string{
 		v1alpha1.LabelSuiteRun:   run,
@@ -158,7 +148,11 @@ func (in Input) manifest(c matrix.Cell, workflow, run string) string {
 		v1alpha1.LabelPosition:   "{{inputs.parameters." + position + "}}",
 		v1alpha1.LabelAttempt:    attempt,
 	})
-	// Neither fails: the spec is JSON already, and the rest are strings.
+	// Neither fails: types of the API have JSON, and the rest are strings.
+	written := c.Written
+	if written == nil {
+		written, _ = json.Marshal(c.Spec)
+	}
 	out, _ := yaml.Marshal(map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(),
 		"kind":       "NFSBenchmark",
@@ -168,34 +162,18 @@ func (in Input) manifest(c matrix.Cell, workflow, run string) string {
 			Labels:      all,
 			Annotations: s.Spec.Template.Metadata.Annotations,
 		},
-		"spec": json.RawMessage(written(c)),
+		"spec": json.RawMessage(written),
 	})
 	return string(out)
-}
-
-// written is the spec of a cell as JSON.
-func written(c matrix.Cell) []byte {
-	if c.Written != nil {
-		return c.Written
-	}
-	data, _ := json.Marshal(c.Spec) // types of the API do not fail
-	return data
-}
-
-// podSecurity and podSpecPatch hold the pods of Argo's executor to the restricted
-// Pod Security Standard, whatever its configuration says, and to what creating
-// and polling one object takes. They have two containers: init and main.
-func podSecurity() *corev1.PodSecurityContext {
-	return &corev1.PodSecurityContext{
-		RunAsNonRoot:   new(true),
-		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-	}
 }
 
 // lookEvery is how often Argo's executor looks whether a benchmark is over, 5 s if
 // nobody says: of 256 short ones that would be ten minutes.
 const lookEvery = "2s"
 
+// podSpecPatch holds the pods of Argo's executor, with the security context of their
+// workflow, to the restricted Pod Security Standard, whatever its configuration says, and to
+// what creating and polling one object takes. They have two containers: init and main.
 func podSpecPatch() string {
 	container := func(name string) map[string]any {
 		return map[string]any{

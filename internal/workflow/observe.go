@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,10 +12,10 @@ import (
 )
 
 // Patch is what brings a Workflow that exists in line with spec.suspend and
-// spec.shutdown; nil when it is, or when it has finished. It is a JSON merge
+// spec.shutdown; nil when it is, when it has finished, or where there is none. It is a JSON merge
 // patch. A run that was stopped cannot go on.
 func Patch(s *v1alpha1.NFSBenchmarkSuite, wf *unstructured.Unstructured) []byte {
-	if Observe(wf).IsFinished {
+	if wf == nil || Observe(wf).IsFinished {
 		return nil
 	}
 	stopped, _, _ := unstructured.NestedString(wf.Object, "spec", "shutdown")
@@ -42,7 +43,6 @@ func Patch(s *v1alpha1.NFSBenchmarkSuite, wf *unstructured.Unstructured) []byte 
 type State struct {
 	Phase      string // Pending, Running, Succeeded, Failed, Error; empty = no controller has seen it
 	Message    string
-	Started    *metav1.Time
 	Finished   *metav1.Time
 	IsFinished bool
 }
@@ -52,16 +52,10 @@ func Observe(wf *unstructured.Unstructured) State {
 	if wf == nil {
 		return State{}
 	}
-	out := State{
-		Started:  timeOf(wf, "status", "startedAt"),
-		Finished: timeOf(wf, "status", "finishedAt"),
-	}
+	out := State{Finished: timeOf(wf, "status", "finishedAt")}
 	out.Phase, _, _ = unstructured.NestedString(wf.Object, "status", "phase")
 	out.Message, _, _ = unstructured.NestedString(wf.Object, "status", "message")
-	switch out.Phase {
-	case "Succeeded", "Failed", "Error":
-		out.IsFinished = true
-	}
+	out.IsFinished = slices.Contains([]string{"Succeeded", "Failed", "Error"}, out.Phase)
 	return out
 }
 

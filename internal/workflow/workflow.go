@@ -16,12 +16,16 @@
 package workflow
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/matrix"
@@ -78,7 +82,7 @@ func NewWorkflow(in Input) *unstructured.Unstructured {
 	spec.Shutdown = string(in.Suite.Spec.Shutdown)
 	meta := in.metadata(in.Name())
 	meta.Labels[v1alpha1.LabelSuiteRun] = in.Run
-	return toUnstructured(workflow{
+	return toUnstructured(object{
 		APIVersion: Workflow.GroupVersion().String(), Kind: Workflow.Kind, Metadata: meta, Spec: spec,
 	})
 }
@@ -93,7 +97,7 @@ func NewCronWorkflow(in Input) *unstructured.Unstructured {
 		Annotations: in.annotations(),
 		LabelsFrom:  map[string]expression{v1alpha1.LabelSuiteRun: {Expression: "workflow.name"}},
 	}
-	return toUnstructured(cronWorkflow{
+	return toUnstructured(object{
 		APIVersion: CronWorkflow.GroupVersion().String(), Kind: CronWorkflow.Kind,
 		Metadata: in.metadata(s.Name),
 		Spec: cronSpec{
@@ -117,7 +121,7 @@ func (in Input) metadata(name string) metadata {
 		Namespace:       s.Namespace,
 		Labels:          labels(s),
 		Annotations:     in.annotations(),
-		OwnerReferences: []metav1.OwnerReference{owner(s)},
+		OwnerReferences: []metav1.OwnerReference{Owner(s)},
 	}
 }
 
@@ -141,14 +145,68 @@ func (in Input) annotations() map[string]string {
 	}
 }
 
-func owner(s *v1alpha1.NFSBenchmarkSuite) metav1.OwnerReference {
+// Owner makes everything of a suite go when the suite goes.
+func Owner(s *v1alpha1.NFSBenchmarkSuite) metav1.OwnerReference {
 	return *metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("NFSBenchmarkSuite"))
 }
 
 // toUnstructured cannot fail: what is written here is JSON.
-func toUnstructured(v any) *unstructured.Unstructured {
+func toUnstructured(v object) *unstructured.Unstructured {
 	data, _ := json.Marshal(v)
 	u := &unstructured.Unstructured{}
 	_ = u.UnmarshalJSON(data)
 	return u
+}
+
+// Access is the ServiceAccount, the Role and the RoleBinding of the workflow's
+// pods; nothing when the suite names an account of its own. What they may do is
+// what a step does: create a benchmark and watch it, and tell Argo how it went.
+func Access(s *v1alpha1.NFSBenchmarkSuite) []client.Object {
+	if s.Spec.ServiceAccountName != "" {
+		return nil
+	}
+	meta := metav1.ObjectMeta{
+		Name: serviceAccount(s), Namespace: s.Namespace, Labels: labels(s),
+		OwnerReferences: []metav1.OwnerReference{Owner(s)},
+	}
+	rbac := rbacv1.SchemeGroupVersion.String()
+	return []client.Object{
+		&corev1.ServiceAccount{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
+			ObjectMeta: *meta.DeepCopy(),
+		},
+		&rbacv1.Role{
+			TypeMeta:   metav1.TypeMeta{APIVersion: rbac, Kind: "Role"},
+			ObjectMeta: *meta.DeepCopy(),
+			Rules: []rbacv1.PolicyRule{
+				{
+					APIGroups: []string{v1alpha1.GroupVersion.Group},
+					Resources: []string{"nfsbenchmarks"},
+					Verbs:     []string{"create", "get", "list", "patch", "watch"},
+				},
+				{
+					APIGroups: []string{Workflow.Group},
+					Resources: []string{"workflowtaskresults"},
+					Verbs:     []string{"create", "patch"},
+				},
+				{
+					// An owner reference that blocks the owner's deletion needs it where
+					// the API server enforces that.
+					APIGroups: []string{Workflow.Group},
+					Resources: []string{"workflows/finalizers"},
+					Verbs:     []string{"update"},
+				},
+			},
+		},
+		&rbacv1.RoleBinding{
+			TypeMeta:   metav1.TypeMeta{APIVersion: rbac, Kind: "RoleBinding"},
+			ObjectMeta: *meta.DeepCopy(),
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: meta.Name, Namespace: s.Namespace}},
+		},
+	}
+}
+
+func serviceAccount(s *v1alpha1.NFSBenchmarkSuite) string {
+	return cmp.Or(s.Spec.ServiceAccountName, s.Name+"-workflow")
 }

@@ -2,6 +2,7 @@ package trident
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -92,7 +93,6 @@ type Backend struct {
 	ManagementLIF string
 	SVM           string
 	DataLIF       string // the address that Trident mounts now
-	ConfigRef     string // UID of its TridentBackendConfig; empty where tridentctl made it
 }
 
 // ReadBackend reads a TridentBackend. The error is a *FieldError.
@@ -101,12 +101,11 @@ func ReadBackend(u *unstructured.Unstructured) (Backend, error) {
 	b := Backend{
 		Name: r.optional("backendName"), UUID: r.required("backendUUID"),
 		Online: r.flag("online"), State: r.optional("state"), StateReason: r.optional("stateReason"),
-		ConfigRef: r.optional("configRef"),
 	}
 	// The configuration stands under the name of its family of drivers.
 	family := "ontap_config"
 	if config := r.object("config"); r.object("config", family) == nil && config != nil {
-		for _, key := range sortedKeys(config) {
+		for _, key := range slices.Sorted(maps.Keys(config)) {
 			if strings.HasSuffix(key, "_config") && r.object("config", key) != nil {
 				family = key
 				break
@@ -123,15 +122,6 @@ func ReadBackend(u *unstructured.Unstructured) (Backend, error) {
 	return b, r.err
 }
 
-func sortedKeys(m map[string]any) []string {
-	var out []string
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // HasUUID says, without reading the rest, whether a TridentBackend is the one.
 func HasUUID(u *unstructured.Unstructured, uuid string) bool {
 	r := &reader{obj: u}
@@ -144,18 +134,15 @@ func (b Backend) IsUsable() (bool, string) {
 	if !down {
 		return true, ""
 	}
-	why := fmt.Sprintf("Trident says that its backend %s is %s", b.Name, orOffline(b.State))
+	state := b.State
+	if state == "" || state == "online" {
+		state = "offline"
+	}
+	why := fmt.Sprintf("Trident says that its backend %s is %s", b.Name, state)
 	if b.StateReason != "" {
 		why += ": " + b.StateReason
 	}
 	return false, why
-}
-
-func orOffline(state string) string {
-	if state == "" || state == "online" {
-		return "offline"
-	}
-	return state
 }
 
 // Refusal says why volumes of a driver cannot be benchmarked over NFS; empty
@@ -179,4 +166,110 @@ func (v Volume) BlockRefusal() string {
 		return ""
 	}
 	return fmt.Sprintf("volume %s is a block device and not NFS: use a class with backendType ontap-nas", v.Name)
+}
+
+// The phases of a TridentBackendConfig; one that Trident has not taken has none.
+const (
+	PhaseBound    = "Bound"
+	PhaseDeleting = "Deleting"
+)
+
+const (
+	operationSuccess = "Success"
+	operationFailed  = "Failed"
+)
+
+// BackendConfig is what Trident reports about a TridentBackendConfig.
+type BackendConfig struct {
+	Phase         string
+	LastOperation string
+	Message       string
+}
+
+// IsReady says that volumes can be made: a failed update keeps the phase Bound.
+func (c BackendConfig) IsReady() bool {
+	return c.Phase == PhaseBound && c.LastOperation == operationSuccess
+}
+
+// IsFailed says that Trident refused the configuration.
+func (c BackendConfig) IsFailed() bool { return c.LastOperation == operationFailed }
+
+// ReadBackendConfig reads the status. The error is a *FieldError.
+func ReadBackendConfig(u *unstructured.Unstructured) (BackendConfig, error) {
+	r := &reader{obj: u}
+	c := BackendConfig{
+		Phase:         r.optional("status", "phase"),
+		LastOperation: r.optional("status", "lastOperationStatus"),
+		Message:       r.optional("status", "message"),
+	}
+	return c, r.err
+}
+
+// FieldError says which field of which object is not as it should be.
+type FieldError struct {
+	Kind, Namespace, Name string
+	Field                 string // dotted path
+	Problem               string // "is missing", "is not a string"
+}
+
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("%s %s/%s: %s %s", e.Kind, e.Namespace, e.Name, e.Field, e.Problem)
+}
+
+// reader reads fields of one object and keeps the first problem.
+type reader struct {
+	obj *unstructured.Unstructured
+	err error
+}
+
+func (r *reader) fail(problem string, path ...string) {
+	if r.err == nil {
+		r.err = &FieldError{
+			Kind: r.obj.GetKind(), Namespace: r.obj.GetNamespace(), Name: r.obj.GetName(),
+			Field: strings.Join(path, "."), Problem: problem,
+		}
+	}
+}
+
+// field gives the value of a field; ok is false where there is none, or null, and where it
+// has another type, which is the problem.
+func field[T any](r *reader, problem string, path ...string) (value T, ok bool) {
+	v, found, err := unstructured.NestedFieldNoCopy(r.obj.Object, path...)
+	switch {
+	case err != nil:
+		r.fail("cannot be reached: what holds it is not an object", path...)
+	case found && v != nil:
+		if value, ok = v.(T); !ok {
+			r.fail(problem, path...)
+		}
+	}
+	return value, ok
+}
+
+// optional gives a string; one that is not there, or null, is empty.
+func (r *reader) optional(path ...string) string {
+	s, _ := field[string](r, "is not a string", path...)
+	return s
+}
+
+func (r *reader) required(path ...string) string {
+	s := r.optional(path...)
+	if s == "" {
+		r.fail("is missing", path...)
+	}
+	return s
+}
+
+// flag gives a boolean; nil where there is none.
+func (r *reader) flag(path ...string) *bool {
+	if b, ok := field[bool](r, "is not true or false", path...); ok {
+		return &b
+	}
+	return nil
+}
+
+// object gives the members of an object; nil where there is none.
+func (r *reader) object(path ...string) map[string]any {
+	m, _ := field[map[string]any](r, "is not an object", path...)
+	return m
 }

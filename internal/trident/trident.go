@@ -1,0 +1,161 @@
+// Package trident builds and reads the objects of NetApp Trident, without a
+// dependency on it: their CRDs have open schemas, so the API server checks
+// nothing and what is written here is what Trident gets.
+//
+//	PVC .spec.volumeName ─▶ PV .spec.csi.volumeHandle ─▶ TridentVolume of that name
+//	    .backendUUID ─▶ TridentBackend with that UUID
+//
+// A name on the array is read (config.internalName) and never derived: name
+// templates and imports change it. The functions are pure and safe for
+// concurrent use.
+package trident
+
+import (
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const (
+	// Driver is Trident's CSI driver and provisioner.
+	Driver = "csi.trident.netapp.io"
+	// Finalizer is what Trident holds its objects with.
+	Finalizer = "trident.netapp.io"
+	// DefaultNamespace is where Trident is commonly installed.
+	DefaultNamespace = "trident"
+	// AnnotationPrefix is that of Trident's annotations of a claim.
+	AnnotationPrefix = "trident.netapp.io/"
+)
+
+// The kinds, all of them in Trident's own namespace.
+const (
+	KindBackendConfig = "TridentBackendConfig"
+	KindBackend       = "TridentBackend"
+	KindVolume        = "TridentVolume"
+)
+
+// Kind is one of Trident's kinds with its group and version.
+func Kind(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "trident.netapp.io", Version: "v1", Kind: kind}
+}
+
+// BackendSpec is what makes one ONTAP backend differ from another.
+type BackendSpec struct {
+	Driver            string // ontap-nas, ontap-nas-flexgroup
+	ManagementLIF     string
+	DataLIF           string // empty: Trident picks one of the SVM's
+	SVM               string
+	CredentialsSecret string // in Trident's namespace
+	ExportPolicy      string // empty: Trident admits the nodes of the cluster
+}
+
+// NewBackendConfig is a TridentBackendConfig, whose spec is the backend
+// configuration itself. It works in Trident's namespace only.
+//
+// The storage prefix stays Trident's: internal names are read, so nothing
+// depends on it. Snapshots are off, because a schedule that fires in a run, or
+// a .snapshot directory among the files, would be measured with it.
+func NewBackendConfig(namespace, name string, labels map[string]string, s BackendSpec) *unstructured.Unstructured {
+	defaults := map[string]any{"snapshotDir": "false", "snapshotPolicy": "none", "spaceReserve": "none"}
+	spec := map[string]any{
+		"version":           int64(1),
+		"storageDriverName": s.Driver,
+		"backendName":       name,
+		"managementLIF":     Bracketed(s.ManagementLIF),
+		"svm":               s.SVM,
+		"credentials":       map[string]any{"name": s.CredentialsSecret},
+		"nasType":           "nfs",
+		"deletionPolicy":    "delete",
+		"autoExportPolicy":  true,
+		"defaults":          defaults,
+	}
+	if s.DataLIF != "" {
+		spec["dataLIF"] = Bracketed(s.DataLIF)
+	}
+	if s.ExportPolicy != "" {
+		spec["autoExportPolicy"] = false
+		defaults["exportPolicy"] = s.ExportPolicy
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	u.SetGroupVersionKind(Kind(KindBackendConfig))
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	u.SetLabels(labels)
+	return u
+}
+
+// Bracketed writes an IPv6 address as Trident wants it.
+func Bracketed(address string) string {
+	if strings.Contains(address, ":") && !strings.HasPrefix(address, "[") && strings.Count(address, ":") > 1 {
+		return "[" + address + "]"
+	}
+	return address
+}
+
+// Bare is the way back from Bracketed.
+func Bare(address string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
+}
+
+// NewClass is a StorageClass of one backend. Its mount options replace those of
+// the backend, they are not added to them.
+func NewClass(
+	name string, labels map[string]string, backend, driver string, pools, mountOptions []string,
+) *storagev1.StorageClass {
+	return &storagev1.StorageClass{
+		ObjectMeta:  metav1.ObjectMeta{Name: name, Labels: labels},
+		Provisioner: Driver,
+		Parameters: map[string]string{
+			"backendType":  driver,
+			"storagePools": StoragePools(backend, pools),
+		},
+		ReclaimPolicy:     new(corev1.PersistentVolumeReclaimDelete),
+		VolumeBindingMode: new(storagev1.VolumeBindingImmediate),
+		MountOptions:      mountOptions,
+	}
+}
+
+// StoragePools writes the parameter that ties a class to a backend, and to some
+// of its pools: "backend:^aggr1$,^aggr2$". Trident takes both parts as regular
+// expressions and anchors the first only: a bare aggr1 would be aggr10, too.
+func StoragePools(backend string, pools []string) string {
+	var parts []string
+	for _, p := range pools {
+		parts = append(parts, "^"+regexp.QuoteMeta(p)+"$")
+	}
+	if len(parts) == 0 {
+		parts = []string{".*"}
+	}
+	return regexp.QuoteMeta(backend) + ":" + strings.Join(parts, ",")
+}
+
+// NFSVersion is the version of NFS that mount options name, as in nfsvers=4.1;
+// empty where client and server negotiate it. Of several the last counts.
+func NFSVersion(options []string) string {
+	version, minor := "", ""
+	for _, entry := range options {
+		for o := range strings.SplitSeq(entry, ",") {
+			key, value, _ := strings.Cut(strings.TrimSpace(o), "=")
+			switch {
+			case key == "nfsvers" || key == "vers":
+				version = value
+			case key == "minorversion":
+				minor = value
+			case shortVersion.MatchString(key):
+				version = strings.TrimPrefix(key, "v")
+			}
+		}
+	}
+	if version == "4" && minor != "" {
+		return "4." + minor
+	}
+	return version
+}
+
+// shortVersion is how mount.nfs also lets a version be named: v3, v4.1.
+var shortVersion = regexp.MustCompile(`^v[0-9](\.[0-9])?$`) //nolint:gochecknoglobals // a constant in all but name
