@@ -289,31 +289,26 @@ type jsonFinding struct {
 }
 
 func jsonOf(x comparison) jsonComparison {
+	percent := func(share *float64) *float64 {
+		if share == nil {
+			return nil
+		}
+		return new(100 * *share)
+	}
 	out := jsonComparison{Comparisons: []jsonLine{}, Warnings: x.warnings}
 	for _, l := range x.table.Comparisons {
-		out.Comparisons = append(out.Comparisons, jsonLineOf(l))
+		out.Comparisons = append(out.Comparisons, jsonLine{
+			Candidate: l.Cell, Baseline: l.Baseline, Step: l.Step, Metric: l.Metric, Unit: l.Unit,
+			CandidateValues: l.Candidate, BaselineValues: l.Base,
+			ImpactPercent: 100 * l.Impact, ImpactDeviationPercent: percent(l.ImpactDeviation),
+			ImpactMinimumPercent: 100 * l.ImpactMinimum, ImpactMaximumPercent: 100 * l.ImpactMaximum,
+			ShiftPercent: percent(l.Shift), ShiftLowPercent: percent(l.ShiftLow), ShiftHighPercent: percent(l.ShiftHigh),
+			Confidence: l.Confidence, P: l.P, AdjustedP: l.AdjustedP, DetectablePercent: percent(l.Detectable),
+			Outcome: l.Outcome, Saturated: l.Saturated,
+		})
 	}
 	for _, f := range x.table.Findings {
 		out.Findings = append(out.Findings, jsonFinding(f))
 	}
 	return out
-}
-
-func jsonLineOf(l compare.Line) jsonLine {
-	return jsonLine{
-		Candidate: l.Cell, Baseline: l.Baseline, Step: l.Step, Metric: l.Metric, Unit: l.Unit,
-		CandidateValues: l.Candidate, BaselineValues: l.Base,
-		ImpactPercent: 100 * l.Impact, ImpactDeviationPercent: percentOf(l.ImpactDeviation),
-		ImpactMinimumPercent: 100 * l.ImpactMinimum, ImpactMaximumPercent: 100 * l.ImpactMaximum,
-		ShiftPercent: percentOf(l.Shift), ShiftLowPercent: percentOf(l.ShiftLow), ShiftHighPercent: percentOf(l.ShiftHigh),
-		Confidence: l.Confidence, P: l.P, AdjustedP: l.AdjustedP, DetectablePercent: percentOf(l.Detectable),
-		Outcome: l.Outcome, Saturated: l.Saturated,
-	}
-}
-
-func percentOf(share *float64) *float64 {
-	if share == nil {
-		return nil
-	}
-	return new(100 * *share)
 }

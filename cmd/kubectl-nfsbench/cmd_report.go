@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -270,12 +271,5 @@ func (c *cluster) oranfstab(ctx context.Context, b *v1alpha1.NFSBenchmark) (stri
 		return "", fmt.Errorf("%q ended as %s before it had an oranfstab: %s", b.Name, b.Status.Phase, b.Status.Message)
 	}
 	return "", fmt.Errorf("%q has no oranfstab yet: it is written when the paths are known; now it is %s",
-		b.Name, phaseOf(b))
-}
-
-func phaseOf(b *v1alpha1.NFSBenchmark) string {
-	if b.Status.Phase == "" {
-		return "new"
-	}
-	return string(b.Status.Phase)
+		b.Name, cmp.Or(string(b.Status.Phase), "new"))
 }

@@ -97,7 +97,10 @@ func (a *app) follow(ctx context.Context, c *cluster, f found, view view) (found
 	for misses := 0; ; {
 		s := f.sight()
 		if current := f.current(); current != "" && !s.over {
-			s.current = c.currentSight(ctx, current)
+			var b v1alpha1.NFSBenchmark // which may be gone by now
+			if c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: current}, &b) == nil {
+				s.current = new(found{benchmark: &b}.sight())
+			}
 		}
 		view.show(s)
 		if s.over {
@@ -143,38 +146,23 @@ func (c *cluster) again(ctx context.Context, f found) (found, error) {
 	return found{suite: &s, run: f.run}, nil
 }
 
-// currentSight is the benchmark under way of a suite; nil when it cannot be seen,
-// for it may be gone by now.
-func (c *cluster) currentSight(ctx context.Context, name string) *sight {
-	var b v1alpha1.NFSBenchmark
-	if err := c.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, &b); err != nil {
-		return nil
-	}
-	s := found{benchmark: &b}.sight()
-	return &s
-}
-
 // conclude writes the summary and returns the error that sets the exit code.
 func (a *app) conclude(cmd *cobra.Command, c *cluster, f found) error {
-	if f.benchmark != nil {
-		writeBenchmark(cmd.OutOrStdout(), f.benchmark)
-		return benchmarkEnd(f.benchmark)
+	if b := f.benchmark; b != nil {
+		writeBenchmark(cmd.OutOrStdout(), b)
+		switch {
+		case b.Status.Phase != v1alpha1.PhaseSucceeded:
+			return fmt.Errorf("%s ended as %s: %s", b.Name, b.Status.Phase, b.Status.Message)
+		case b.Status.Verdict == v1alpha1.VerdictFail:
+			return cli.Coded(cli.ExitVerdict, fmt.Errorf("%s missed what was expected of it (verdict Fail)", b.Name))
+		}
+		return nil
 	}
 	writeSuite(cmd.OutOrStdout(), f.suite)
 	if f.suite.Status.Run != nil {
 		a.writeTable(cmd, c, f.suite)
 	}
 	return suiteEnd(f.suite)
-}
-
-func benchmarkEnd(b *v1alpha1.NFSBenchmark) error {
-	switch {
-	case b.Status.Phase != v1alpha1.PhaseSucceeded:
-		return fmt.Errorf("%s ended as %s: %s", b.Name, b.Status.Phase, b.Status.Message)
-	case b.Status.Verdict == v1alpha1.VerdictFail:
-		return cli.Coded(cli.ExitVerdict, fmt.Errorf("%s missed what was expected of it (verdict Fail)", b.Name))
-	}
-	return nil
 }
 
 func suiteEnd(s *v1alpha1.NFSBenchmarkSuite) error {

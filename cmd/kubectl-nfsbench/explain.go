@@ -45,7 +45,10 @@ func explain(err error) error {
 	case clientcmd.IsEmptyConfig(err):
 		return errors.New("no cluster is configured: set KUBECONFIG, or give --kubeconfig")
 	case isUnreachable(err):
-		return fmt.Errorf("the cluster does not answer: %w; check --context and --kubeconfig", rootOf(err))
+		if op, ok := errors.AsType[*net.OpError](err); ok {
+			err = op // without the URLs that the layers between have added
+		}
+		return fmt.Errorf("the cluster does not answer: %w; check --context and --kubeconfig", err)
 	default:
 		return err
 	}
@@ -57,14 +60,6 @@ const strictly = "strict decoding error: "
 func isUnreachable(err error) bool {
 	return errors.As(err, new(*net.OpError)) || errors.As(err, new(*net.DNSError)) ||
 		errors.Is(err, context.DeadlineExceeded)
-}
-
-// rootOf leaves out the URLs that the layers between have added.
-func rootOf(err error) error {
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return op
-	}
-	return err
 }
 
 // forbiddenVerb finds what the authorizer refused: Details have no verb.

@@ -108,11 +108,15 @@ func run(o options) error {
 	if err != nil {
 		return fmt.Errorf("find a cluster: %w", err)
 	}
+	metrics := metricsserver.Options{BindAddress: o.metricsAddr, SecureServing: !o.metricsInsecure}
+	if metrics.SecureServing {
+		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         benchmark.CacheOptions(namespaces(o.namespaces), o.leaseNamespace),
 		Client:                        benchmark.ClientOptions(),
-		Metrics:                       metricsOptions(o),
+		Metrics:                       metrics,
 		HealthProbeBindAddress:        o.healthAddr,
 		LeaderElection:                o.leaderElection,
 		LeaderElectionID:              "manager.nfsbench.io",
@@ -197,14 +201,6 @@ func setUpSuites(mgr ctrl.Manager, o options) error {
 		Checker:  checker,
 	})
 	return r.SetupWithManager(mgr, suiteWorkers)
-}
-
-func metricsOptions(o options) metricsserver.Options {
-	m := metricsserver.Options{BindAddress: o.metricsAddr, SecureServing: !o.metricsInsecure}
-	if m.SecureServing {
-		m.FilterProvider = filters.WithAuthenticationAndAuthorization
-	}
-	return m
 }
 
 func namespaces(list string) []string {

@@ -130,7 +130,11 @@ func (f *collectFlags) servers(log *slog.Logger) ([]*sidecarServer, error) {
 		handler func(*collect.Session) http.Handler
 	}{
 		{f.health, (*collect.Session).Health},
-		{f.metrics, serveMetrics},
+		{f.metrics, func(s *collect.Session) http.Handler {
+			mux := http.NewServeMux()
+			mux.Handle("GET /metrics", s.Metrics())
+			return mux
+		}},
 	} {
 		if w.address == "" {
 			continue
@@ -151,13 +155,6 @@ func (f *collectFlags) servers(log *slog.Logger) ([]*sidecarServer, error) {
 		}})
 	}
 	return out, nil
-}
-
-// serveMetrics has the one path that Prometheus asks for.
-func serveMetrics(s *collect.Session) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", s.Metrics())
-	return mux
 }
 
 func (w *sidecarServer) start(s *collect.Session) {
@@ -241,11 +238,11 @@ func configMapPublisher(a *app, flag, instead string, index int32,
 	if !ok || namespace == "" || name == "" {
 		return nil, fmt.Errorf("--configmap is %q; give NAMESPACE/NAME%s", flag, instead)
 	}
-	api, err := publish.InCluster(getenv, publish.ServiceAccountDir, a.now)
+	api, err := publish.InCluster(getenv, publish.ServiceAccountDir, a.now, a.log)
 	if err != nil {
 		return nil, err
 	}
-	return publish.NewConfigMap(api, namespace, name, index, a.log), nil
+	return publish.NewConfigMap(api, namespace, name, index), nil
 }
 
 // number reads a flag, or the variable that stands in for it, as a number that

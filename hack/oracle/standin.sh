@@ -81,7 +81,6 @@ image oracle-standin "${common[@]}" \
 	-file "=$home/rdbms/lib/odm/,mode=0755,$oracle" \
 	-file "=$home/dbs/,mode=0755,$oracle" \
 	-file "$work/oradism=$home/bin/oradism,mode=4750,gid=54321" \
-	-file "=$base/scripts/setup/,mode=0755,$oracle" -file "=$base/scripts/startup/,mode=0755,$oracle" \
 	-env "PATH=$home/bin:/usr/bin:/bin" -env RUN_FILE=runOracle.sh -env CHECK_DB_FILE=checkDBStatus.sh -env ORACLE_EDITION=free \
 	-entrypoint $base/runOracle.sh
 
@@ -90,7 +89,6 @@ image oracle-standin-gvenzl "${common[@]}" \
 	-link /usr/libexec/standin=$base/healthcheck.sh \
 	-file "$work/oradism=$home/bin/oradism,mode=0750,$oracle" \
 	-file "=$home/rdbms/lib/,mode=0755,$oracle" \
-	-file "=/container-entrypoint-initdb.d/,mode=0755,$oracle" -file "=/container-entrypoint-startdb.d/,mode=0755,$oracle" \
 	-env "PATH=$home/bin:$base:/usr/bin:/bin" \
 	-entrypoint container-entrypoint.sh
 

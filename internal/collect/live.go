@@ -30,42 +30,20 @@ type live struct {
 	storage []runfile.StorageWindow
 }
 
-// latest keeps the last report of the loader, for the readers of live. It is safe
-// for several goroutines.
-type latest struct {
-	mu     sync.Mutex
-	event  *runfile.Event
-	sample *runfile.LoadSample
-}
-
-func (h *latest) setEvent(e runfile.Event) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.event = &e
+// setEvent takes the last report of the loader.
+func (s *Session) setEvent(e runfile.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.event = &e
 }
 
 // setLoad takes the last second of a load. The load may change afterwards.
-func (h *latest) setLoad(l *runfile.Load) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (s *Session) setLoad(l *runfile.Load) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if n := len(l.Samples); n > 0 {
-		last := l.Samples[n-1]
-		h.sample = &last
+		s.second = new(l.Samples[n-1])
 	}
-}
-
-// since gives the words that are not older than a time.
-func (h *latest) since(t time.Time) (*runfile.Event, *runfile.LoadSample) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	event, sample := h.event, h.sample
-	if event != nil && event.Time.Before(t) {
-		event = nil
-	}
-	if sample != nil && sample.Time.Before(t) || event == nil {
-		sample = nil
-	}
-	return event, sample
 }
 
 // live computes what happened between the last two samples of everything. It
@@ -73,8 +51,13 @@ func (h *latest) since(t time.Time) (*runfile.Event, *runfile.LoadSample) {
 func (s *Session) live() live {
 	var out live
 	now := s.wallTime()
-	out.event, out.sample = s.latest.since(now.Add(-stale))
 	s.mu.Lock()
+	if s.event != nil && !s.event.Time.Before(now.Add(-stale)) {
+		out.event = s.event
+		if s.second != nil && !s.second.Time.Before(now.Add(-stale)) {
+			out.sample = s.second
+		}
+	}
 	hosts := s.hosts.latest(2)
 	readings := make([][]Reading, 0, len(s.readings))
 	for i := range s.readings {

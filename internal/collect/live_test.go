@@ -126,8 +126,8 @@ func underWay(t *testing.T) (*Session, *at) {
 	first.NodeTotalMicroseconds = new(*first.NodeTotalMicroseconds + 1_000_000)
 	s.hosts.add(first, false)
 	s.mu.Unlock()
-	s.latest.setEvent(runfile.Event{Time: clock.Now(), Span: runfile.SpanMeasure, Percent: 47, BytesPerSecond: 7, OpsPerSecond: 3})
-	s.latest.setLoad(&runfile.Load{Samples: []runfile.LoadSample{{Time: clock.Now().Add(-time.Minute)}, {
+	s.setEvent(runfile.Event{Time: clock.Now(), Span: runfile.SpanMeasure, Percent: 47, BytesPerSecond: 7, OpsPerSecond: 3})
+	s.setLoad(&runfile.Load{Samples: []runfile.LoadSample{{Time: clock.Now().Add(-time.Minute)}, {
 		Time: clock.Now(), Span: runfile.SpanMeasure,
 		Read:     &runfile.SampleOps{Count: 200, Bytes: 200 << 20, MeanMicroseconds: 4_000, P50Microseconds: 3_900, P99Microseconds: 9_000, MaxMicroseconds: 12_000},
 		Write:    &runfile.SampleOps{},
@@ -174,13 +174,13 @@ func TestWhatIsOldIsNotTold(t *testing.T) {
 func TestALoadThatIsNotCountedByTheSecondHasItsEvents(t *testing.T) {
 	s, clock := liveSession(t, &storagetest.Fake{})
 	event := runfile.Event{Time: clock.Now(), Span: runfile.SpanMeasure, Percent: 10, BytesPerSecond: 7, OpsPerSecond: 3}
-	s.latest.setEvent(event)
+	s.setEvent(event)
 	want := map[string]float64{"progress_ratio Measure": 0.1, "throughput_bytes_per_second both": 7, "iops both": 3}
 	if diff := cmp.Diff(want, told(t, get(t, s.Metrics()))); diff != "" {
 		t.Errorf("under load (-want +got):\n%s", diff)
 	}
 	event.Span = runfile.SpanBaseline
-	s.latest.setEvent(event)
+	s.setEvent(event)
 	if diff := cmp.Diff(map[string]float64{"progress_ratio Baseline": 0.1}, told(t, get(t, s.Metrics()))); diff != "" {
 		t.Errorf("while it is idle (-want +got):\n%s", diff)
 	}
@@ -189,7 +189,7 @@ func TestALoadThatIsNotCountedByTheSecondHasItsEvents(t *testing.T) {
 func TestASampleOfASecondLongPastIsNotTheLoadOfNow(t *testing.T) {
 	s, clock := underWay(t)
 	clock.pass(stale + time.Second)
-	s.latest.setEvent(runfile.Event{Time: clock.Now(), Span: runfile.SpanCooldown, Percent: 60})
+	s.setEvent(runfile.Event{Time: clock.Now(), Span: runfile.SpanCooldown, Percent: 60})
 	for name := range told(t, get(t, s.Metrics())) {
 		if strings.HasPrefix(name, "throughput") || strings.HasPrefix(name, "path_") {
 			t.Errorf("in the cool-down there is %s", name)

@@ -100,7 +100,6 @@ type Session struct {
 	stop       context.CancelFunc
 	running    sync.WaitGroup
 	finish     sync.Once
-	latest     latest    // of the loader, for Metrics
 	resumed    time.Time // of the last sample of a collector that was killed; zero: there was none
 
 	mu       sync.Mutex
@@ -108,6 +107,8 @@ type Session struct {
 	hosts    series[runfile.HostSample]
 	readings []series[Reading] // one for each source
 	journal  *journal
+	event    *runfile.Event      // the last one of the loader, for Metrics; nil: it has sent none
+	second   *runfile.LoadSample // the last one of its load, for Metrics
 }
 
 // Start begins to sample. The samples end when ctx ends or with Finish, which
@@ -225,9 +226,14 @@ func (s *Session) takeStorage(ctx context.Context, n int, source storage.Source,
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
 	defer cancel()
+	answered := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.readings[n].items) > 0
+	}
 	before := s.opt.Now()
 	snapshot, err := source.Sample(ctx)
-	for until := before.Add(firstPatience); errors.Is(err, syscall.ECONNREFUSED) && !s.hasAnswered(n) &&
+	for until := before.Add(firstPatience); errors.Is(err, syscall.ECONNREFUSED) && !answered() &&
 		s.opt.Now().Before(until) && sleep(ctx, firstPause); {
 		before = s.opt.Now()
 		snapshot, err = source.Sample(ctx)
@@ -248,13 +254,6 @@ func (s *Session) takeStorage(ctx context.Context, n int, source storage.Source,
 	reading := Reading{At: at, Epoch: snapshot.Epoch, Sample: storageSample(source.Name(), snapshot)}
 	thinned := s.readings[n].add(reading, mark)
 	s.keep(entry{Reading: &reading, Edge: mark}, thinned)
-}
-
-// hasAnswered says whether a source was ever read.
-func (s *Session) hasAnswered(n int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.readings[n].items) > 0
 }
 
 // wallTime is without Go's monotonic reading: the loader's times have none,

@@ -76,7 +76,10 @@ func (h *hostReader) sample(at time.Time) runfile.HostSample {
 		s.CgroupCPUMicroseconds, s.CgroupThrottledMicros = cpu.UsageMicroseconds, cpu.ThrottledMicroseconds
 	}
 	if h.ownCPU {
-		s.CollectorCPUMicroseconds = ownCPUMicroseconds()
+		var u unix.Rusage // user and system time of this process so far
+		if unix.Getrusage(unix.RUSAGE_SELF, &u) == nil {
+			s.CollectorCPUMicroseconds = new((u.Utime.Nano() + u.Stime.Nano()) / 1000)
+		}
 	}
 	if h.mountPath != "" {
 		counters, err := h.mount()
@@ -86,15 +89,6 @@ func (h *hostReader) sample(at time.Time) runfile.HostSample {
 		s.Mount = counters
 	}
 	return s
-}
-
-// ownCPUMicroseconds is the user and system time of this process so far.
-func ownCPUMicroseconds() *int64 {
-	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
-		return nil
-	}
-	return new((u.Utime.Nano() + u.Stime.Nano()) / 1000)
 }
 
 func (h *hostReader) mount() (*runfile.MountCounters, error) {
@@ -190,7 +184,7 @@ func storageSample(source string, s storage.Snapshot) runfile.StorageSample {
 
 		ReadMicroseconds:  signed(s.Total.ReadMicroseconds),
 		WriteMicroseconds: signed(s.Total.WriteMicroseconds),
-		VolumeNode:        ownerOf(s.Volumes),
+		VolumeNode:        s.VolumeNode,
 	}
 	for _, n := range s.Nodes {
 		sample.Nodes = append(sample.Nodes, runfile.StorageNode{
@@ -212,18 +206,6 @@ func storageSample(source string, s storage.Snapshot) runfile.StorageSample {
 		sample.Clients = append(sample.Clients, runfile.StorageClient(c))
 	}
 	return sample
-}
-
-// ownerOf is the node that owns the data; empty where several do.
-func ownerOf(volumes []storage.VolumeCounters) string {
-	var owner string
-	for _, v := range volumes {
-		if owner != "" && v.Node != owner {
-			return ""
-		}
-		owner = v.Node
-	}
-	return owner
 }
 
 // micros is nil for what is unknown or does not fit.

@@ -43,14 +43,21 @@ func (f *finder) add(code, severity, format string, args ...any) {
 	f.findings = append(f.findings, Finding{Code: code, Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
-// maxNamed bounds how many names a message has.
-const maxNamed = 5
+// about adds a finding about those in list, if there are any. Their names are the
+// last argument of the format.
+func (f *finder) about(list []string, code, severity, format string, args ...any) {
+	if len(list) > 0 {
+		f.add(code, severity, format, append(args, names(list))...)
+	}
+}
 
+// names are the first of list.
 func names(list []string) string {
-	if len(list) <= maxNamed {
+	const most = 5
+	if len(list) <= most {
 		return strings.Join(list, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:maxNamed], ", "), len(list)-maxNamed)
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
 }
 
 // results says which of them do not count, or should not be believed.
@@ -65,12 +72,8 @@ func (f *finder) results(run runfile.SuiteRun) {
 			suspect = append(suspect, r.Benchmark)
 		}
 	}
-	if len(invalid) > 0 {
-		f.add(InvalidLeftOut, severityWarning, "%d of the results are invalid and left out: %s", len(invalid), names(invalid))
-	}
-	if len(suspect) > 0 {
-		f.add(SuspectIncluded, severityWarning, "%d of the results are suspect, and count: %s", len(suspect), names(suspect))
-	}
+	f.about(invalid, InvalidLeftOut, severityWarning, "%d of the results are invalid and left out: %s", len(invalid))
+	f.about(suspect, SuspectIncluded, severityWarning, "%d of the results are suspect, and count: %s", len(suspect))
 	if run.Simulated {
 		f.add(SimulatedResults, severityInfo, "stand-ins took part: the numbers say nothing of real storage or of Oracle")
 	}
@@ -83,48 +86,39 @@ func (f *finder) cells(all []*series) {
 			mixed = append(mixed, s.name)
 		}
 	}
-	if len(mixed) > 0 {
-		f.add(MixedSteps, severityWarning,
-			"not every repetition has the same steps in %s: each step counts the repetitions that have it", names(mixed))
-	}
+	f.about(mixed, MixedSteps, severityWarning,
+		"not every repetition has the same steps in %s: each step counts the repetitions that have it")
 }
 
-func (f *finder) noBaseline(alone []string, baseline map[string]string) {
-	if len(alone) == 0 {
-		return
+// compare makes the lines of pairs, and says what of them cannot be compared.
+func (f *finder) compare(pairs []pairing, all []*series, s runfile.SuiteSignificance) []Line {
+	var lines []Line
+	for _, p := range pairs {
+		lines = append(lines, p.lines()...)
 	}
-	axes := make([]string, 0, len(baseline))
-	for axis, value := range baseline {
-		axes = append(axes, axis+"="+value)
-	}
-	slices.Sort(axes)
-	f.add(NoBaseline, severityWarning, "no cell has %s and is otherwise like %s: not compared", strings.Join(axes, ", "),
-		names(alone))
+	decide(lines, s)
+	f.pairs(pairs)
+	f.metrics(all, orDefault(s.Metrics))
+	f.tooFew(lines, s)
+	return lines
 }
 
 // pairs says where repetitions or steps have no partner.
 func (f *finder) pairs(pairs []pairing) {
 	var repetitions, steps []string
 	for _, p := range pairs {
-		if !sameSteps(p.base.steps, p.candidate.steps) {
+		a, b := slices.Sorted(slices.Values(p.base.steps)), slices.Sorted(slices.Values(p.candidate.steps))
+		if !slices.Equal(a, b) {
 			steps = append(steps, p.candidate.name)
 		}
 		if slices.ContainsFunc(p.candidate.steps, p.unequal) {
 			repetitions = append(repetitions, p.candidate.name)
 		}
 	}
-	if len(repetitions) > 0 {
-		f.add(UnequalRepetitions, severityWarning, "some repetitions succeeded on one side only, and are not compared: of %s",
-			names(repetitions))
-	}
-	if len(steps) > 0 {
-		f.add(MixedSteps, severityWarning, "the steps of %s are not those of the baseline: only what both have is compared",
-			names(steps))
-	}
-}
-
-func sameSteps(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+	f.about(repetitions, UnequalRepetitions, severityWarning,
+		"some repetitions succeeded on one side only, and are not compared: of %s")
+	f.about(steps, MixedSteps, severityWarning,
+		"the steps of %s are not those of the baseline: only what both have is compared")
 }
 
 // unequal says whether values of a step have no partner. What one side does not
@@ -172,30 +166,23 @@ func (f *finder) tooFew(lines []Line, s runfile.SuiteSignificance) {
 	if unknown == 0 {
 		return
 	}
+	why := "too few repetitions succeeded"
 	if err := CheckRepetitions(least, len(lines), s); err != nil {
-		f.add(TooFewRepetitions, severityWarning, "%d of %d comparisons have no answer: %v", unknown, len(lines), err)
-	} else {
-		f.add(TooFewRepetitions, severityWarning, "%d of %d comparisons have no answer: too few repetitions succeeded",
-			unknown, len(lines))
+		why = err.Error()
 	}
+	f.add(TooFewRepetitions, severityWarning, "%d of %d comparisons have no answer: %s", unknown, len(lines), why)
 }
 
 func (f *finder) saturated(t Table) {
 	var full []string
 	for _, c := range t.Cells {
-		if name := label(c.Cell, c.Step); c.Saturated && !slices.Contains(full, name) {
+		if name := Label(c.Cell, c.Step); c.Saturated && !slices.Contains(full, name) {
 			full = append(full, name)
 		}
 	}
-	if len(full) > 0 {
-		f.add(Saturated, severityInfo, "the line was full (%d %% of the wire limit or more) in %s: such numbers describe "+
-			"the line, not what is compared", saturatedPercent, names(full))
-	}
+	f.about(full, Saturated, severityInfo, "the line was full (%d %% of the wire limit or more) in %s: such numbers "+
+		"describe the line, not what is compared", saturatedPercent)
 }
 
-func label(cell, step string) string {
-	if step == "" {
-		return cell
-	}
-	return cell + " " + step
-}
+// Label names what a line is of: its cell, and its step.
+func Label(cell, step string) string { return strings.TrimSpace(cell + " " + step) }

@@ -1,8 +1,10 @@
 package compare
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
@@ -161,10 +163,7 @@ func decide(lines []Line, s runfile.SuiteSignificance) {
 // detectable is what so many pairs of such a spread could have shown. With the
 // correction it is what the line with the smallest p must reach.
 func detectable(lines []Line, s runfile.SuiteSignificance) {
-	rate := alpha(s)
-	if s.Correction != correctionNone {
-		rate /= float64(max(1, len(lines)))
-	}
+	rate := alpha(s) / float64(tests(len(lines), s))
 	factors := map[int]float64{} // of the spread, by the number of pairs; most are alike
 	for i := range lines {
 		l := &lines[i]
@@ -199,3 +198,42 @@ func (l *Line) outcome(least float64, s runfile.SuiteSignificance) string {
 		return Negligible
 	}
 }
+
+// CheckRepetitions says, as an error with the arithmetic, when n repetitions in
+// each cell cannot make one of so many comparisons significant.
+func CheckRepetitions(n, comparisons int, s runfile.SuiteSignificance) error {
+	corrected := tests(comparisons, s)
+	least := func(n int) float64 { return float64(corrected) * stats.MinimumP(n, n) }
+	if n > 0 && least(n) < alpha(s) {
+		return nil
+	}
+	more := max(2, n+1)
+	for least(more) >= alpha(s) {
+		more++
+	}
+	given := fmt.Sprintf("%d repetitions", n)
+	if n == 1 {
+		given = "1 repetition"
+	}
+	arithmetic := fmt.Sprintf("the smallest two-sided p of the Mann-Whitney test is 2/C(%d,%d) = %s", 2*n, n,
+		short(stats.MinimumP(n, n)))
+	p, other := short(stats.MinimumP(more, more)), "or raise alpha"
+	if corrected > 1 {
+		arithmetic += fmt.Sprintf(", and Holm's correction for %d comparisons makes it %s", corrected, short(least(n)))
+		p += ", corrected " + short(least(more))
+		other = "raise alpha, compare fewer metrics, or set correction None"
+	}
+	return fmt.Errorf("%s cannot show a difference at alpha %s: %s; give at least %d (p %s), %s", given, short(alpha(s)),
+		arithmetic, more, p, other)
+}
+
+// tests is how many tests p is corrected for.
+func tests(comparisons int, s runfile.SuiteSignificance) int {
+	if s.Correction == correctionNone {
+		return 1
+	}
+	return max(1, comparisons)
+}
+
+// short writes a probability with two digits that count.
+func short(p float64) string { return strconv.FormatFloat(p, 'g', 2, 64) }

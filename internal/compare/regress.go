@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
 // Regress compares a run with the accepted one, cell by cell. A line is Worse
@@ -48,51 +49,37 @@ func Regress(run, accepted runfile.SuiteRun, history []runfile.SuiteRun, s runfi
 
 // againstAccepted are the lines of each cell that both runs have.
 func (f *finder) againstAccepted(run, accepted runfile.SuiteRun, s runfile.SuiteSignificance) []Line {
-	before := map[string]*series{}
-	for _, c := range allSeries(accepted) {
-		before[c.name] = c
-	}
 	var pairs []pairing
-	var lines []Line
 	var alone []string
-	now := allSeries(run)
+	_, before := allSeries(accepted)
+	now, _ := allSeries(run)
 	for _, c := range now {
-		base, ok := before[c.name]
-		if !ok {
+		if base, ok := before[c.name]; ok {
+			pairs = append(pairs, pairing{base: base, candidate: c, SuiteSignificance: s})
+		} else {
 			alone = append(alone, c.name)
-			continue
 		}
-		p := pairing{base: base, candidate: c, SuiteSignificance: s}
-		pairs, lines = append(pairs, p), append(lines, p.lines()...)
 	}
-	decide(lines, s)
-	if len(alone) > 0 {
-		f.add(NoBaseline, severityWarning, "the accepted run %s has no cell %s: not compared", accepted.Run, names(alone))
-	}
+	f.about(alone, NoBaseline, severityWarning, "the accepted run %s has no cell %s: not compared", accepted.Run)
 	f.cells(now)
-	f.pairs(pairs)
-	f.metrics(now, orDefault(s.Metrics))
-	f.tooFew(lines, s)
-	return lines
+	return f.compare(pairs, now, s)
 }
 
 func (l *Line) changed() bool { return l.Outcome == Worse || l.Outcome == Better }
 
-// maxMessage bounds the sentence: the status has room for 512 characters.
-const maxMessage = 480
-
 func (r Regression) sentence(lines []Line, floors noise) string {
-	var worse, better []string
+	texts := map[string][]string{} // by outcome, worst first
 	for i := range r.Changes {
 		l := &r.Changes[i]
 		floor, _ := floors.of(l)
-		text := fmt.Sprintf("%s %s by %s (noise floor %s)", label(l.Cell, l.Step), l.Metric, percent(math.Abs(*l.Shift)),
-			percent(floor))
-		if l.Outcome == Worse {
-			worse = append(worse, text)
-		} else {
-			better = append(better, text)
-		}
+		texts[l.Outcome] = append(texts[l.Outcome], fmt.Sprintf("%s %s by %s (noise floor %s)", Label(l.Cell, l.Step),
+			l.Metric, percent(math.Abs(*l.Shift)), percent(floor)))
+	}
+	worse, better := texts[Worse], texts[Better]
+	named := worse
+	if len(worse) == 0 {
+		named = better
+		slices.Reverse(named) // best first
 	}
 	var b strings.Builder
 	switch {
@@ -102,30 +89,100 @@ func (r Regression) sentence(lines []Line, floors noise) string {
 		fmt.Fprintf(&b, "none of %d numbers differs from the accepted run %s", len(lines), r.Baseline)
 	default:
 		fmt.Fprintf(&b, "of %d numbers %d are worse and %d better than in the accepted run %s: %s", len(lines), len(worse),
-			len(better), r.Baseline, names(worst(worse, better)))
+			len(better), r.Baseline, names(named))
 	}
 	if !floors.known && len(lines) > 0 {
 		b.WriteString("; the noise floor is the spread within these runs, because there are fewer than two earlier runs")
 	}
-	return shorten(b.String())
-}
-
-// worst names the worse ones; where there are none, the better ones, best first.
-func worst(worse, better []string) []string {
-	if len(worse) > 0 {
-		return worse
+	const most = 480 // characters: the status has room for 512
+	if runes := []rune(b.String()); len(runes) > most {
+		return string(runes[:most]) + "..."
 	}
-	slices.Reverse(better)
-	return better
-}
-
-// shorten keeps whole characters.
-func shorten(s string) string {
-	runes := []rune(s)
-	if len(runes) <= maxMessage {
-		return s
-	}
-	return string(runes[:maxMessage]) + "..."
+	return b.String()
 }
 
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + " %" }
+
+// noise is how far unchanged runs lie apart, as shares of a median.
+//
+// The distance of two consecutive runs is that of their medians. Typical is the
+// median of the distances (of two, the larger), and not the largest: one change in
+// the history, of which there is one whenever a slower run was accepted, must not
+// hide the next. A few distances can be small by luck; therefore a cell has at
+// least what is typical of all cells for this metric. The floor is what, for normal
+// noise, a run is worse by with the probability alpha; with the correction, alpha
+// divided by the number of lines, as all of them must keep below.
+type noise struct {
+	known   bool // from history
+	typical map[lineKey]float64
+	metric  map[string]float64
+	factor  float64 // of a typical distance
+}
+
+type lineKey struct{ cell, step, metric string }
+
+// typicalOfNormal is the median distance of two normal numbers, in units of the
+// standard deviation of their difference.
+const typicalOfNormal = 0.6745
+
+// medianOfNormal is the standard deviation of a median of n normal values, in
+// units of theirs over the root of n: the root of pi/2.
+const medianOfNormal = 1.2533
+
+// newNoise takes the floor from the history, or with fewer than two runs in it
+// from the spread within the two runs that are compared.
+func newNoise(history []runfile.SuiteRun, lines []Line, s runfile.SuiteSignificance) noise {
+	z := -stats.NormalQuantile(alpha(s) / float64(tests(len(lines), s)))
+	n := noise{typical: map[lineKey]float64{}, metric: map[string]float64{}}
+	distances := distancesOf(history, orDefault(s.Metrics))
+	if len(distances) == 0 {
+		n.factor = z
+		for i := range lines {
+			if v, ok := lines[i].spread(); ok {
+				n.typical[lines[i].key()] = v * medianOfNormal * math.Sqrt(2/float64(len(lines[i].Base)))
+			}
+		}
+		return n
+	}
+	n.known, n.factor = true, z/typicalOfNormal
+	byMetric := map[string][]float64{}
+	for k, list := range distances {
+		slices.Sort(list)
+		n.typical[k] = list[len(list)/2]
+		byMetric[k.metric] = append(byMetric[k.metric], n.typical[k])
+	}
+	for metric, list := range byMetric {
+		n.metric[metric] = stats.Median(list)
+	}
+	return n
+}
+
+// of is the floor of a line; false where nothing is known of it.
+func (n noise) of(l *Line) (float64, bool) {
+	v, ok := n.typical[l.key()]
+	m, okay := n.metric[l.Metric]
+	return n.factor * max(v, m), ok || okay
+}
+
+func (l *Line) key() lineKey { return lineKey{l.Cell, l.Step, l.Metric} }
+
+// distancesOf are those of the medians of consecutive runs, as shares of the
+// earlier one, for each number that two of them have.
+func distancesOf(history []runfile.SuiteRun, metrics []string) map[lineKey][]float64 {
+	ordered := slices.Clone(history)
+	slices.SortStableFunc(ordered, func(a, b runfile.SuiteRun) int { return a.Started.Compare(b.Started) })
+	before, distances := map[lineKey]float64{}, map[lineKey][]float64{}
+	for _, run := range ordered {
+		all, _ := allSeries(run)
+		for _, s := range all {
+			for _, c := range s.cells(metrics) {
+				k := lineKey{c.Cell, c.Step, c.Metric}
+				if m, ok := before[k]; ok && finite(1/m) {
+					distances[k] = append(distances[k], math.Abs(c.Median-m)/m)
+				}
+				before[k] = c.Median
+			}
+		}
+	}
+	return distances
+}

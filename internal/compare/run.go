@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -10,7 +12,7 @@ import (
 func Run(run runfile.SuiteRun) Table {
 	f := &finder{}
 	f.results(run)
-	all := allSeries(run)
+	all, byName := allSeries(run)
 	metrics := suiteMetrics(run.Settings)
 	var t Table
 	for _, s := range all {
@@ -18,7 +20,7 @@ func Run(run runfile.SuiteRun) Table {
 	}
 	f.cells(all)
 	if c := run.Settings.Compare; c != nil {
-		t.Comparisons = f.comparisons(run, all, *c)
+		t.Comparisons = f.comparisons(run, all, byName, *c)
 	}
 	f.saturated(t)
 	t.Findings = f.findings
@@ -37,28 +39,23 @@ func suiteMetrics(s runfile.SuiteSettings) []string {
 	}
 }
 
-func (f *finder) comparisons(run runfile.SuiteRun, all []*series, c runfile.SuiteCompare) []Line {
-	byName := map[string]*series{}
-	for _, s := range all {
-		byName[s.name] = s
-	}
+func (f *finder) comparisons(
+	run runfile.SuiteRun, all []*series, byName map[string]*series, c runfile.SuiteCompare,
+) []Line {
 	var pairs []pairing
-	var lines []Line
 	baselines, alone := baselinesOf(run.Cells, c.Baseline)
 	for _, s := range all {
-		base, ok := byName[baselines[s.name]]
-		if !ok {
-			continue
+		if base, ok := byName[baselines[s.name]]; ok {
+			pairs = append(pairs, pairing{base, s, c.ImpactOf, c.SuiteSignificance})
 		}
-		p := pairing{base: base, candidate: s, impactOf: c.ImpactOf, SuiteSignificance: c.SuiteSignificance}
-		pairs, lines = append(pairs, p), append(lines, p.lines()...)
 	}
-	decide(lines, c.SuiteSignificance)
-	f.noBaseline(alone, c.Baseline)
-	f.pairs(pairs)
-	f.metrics(all, orDefault(c.Metrics))
-	f.tooFew(lines, c.SuiteSignificance)
-	return lines
+	axes := make([]string, 0, len(c.Baseline))
+	for _, axis := range slices.Sorted(maps.Keys(c.Baseline)) {
+		axes = append(axes, axis+"="+c.Baseline[axis])
+	}
+	f.about(alone, NoBaseline, severityWarning, "no cell has %s and is otherwise like %s: not compared",
+		strings.Join(axes, ", "))
+	return f.compare(pairs, all, c.SuiteSignificance)
 }
 
 // baselinesOf names the baseline of each cell that has one, and the cells that
@@ -68,46 +65,37 @@ func baselinesOf(cells []runfile.SuiteCell, baseline map[string]string) (names m
 	at := map[string]string{}
 	for _, c := range cells {
 		// The first one: an extra cell with the values of a combination is none.
-		if key := others(c, baseline); isBaseline(c, baseline) && at[key] == "" {
-			at[key] = c.Name
+		if is, others := isBaseline(c, baseline); is && at[others] == "" {
+			at[others] = c.Name
 		}
 	}
 	names = map[string]string{}
 	for _, c := range cells {
-		if isBaseline(c, baseline) {
-			continue
-		}
-		if name, ok := at[others(c, baseline)]; ok {
+		is, others := isBaseline(c, baseline)
+		name, ok := at[others]
+		switch {
+		case is:
+		case ok:
 			names[c.Name] = name
-		} else {
+		default:
 			alone = append(alone, c.Name)
 		}
 	}
 	return names, alone
 }
 
-func isBaseline(c runfile.SuiteCell, baseline map[string]string) bool {
+// isBaseline also returns the values of a cell on the other axes, as one string.
+func isBaseline(c runfile.SuiteCell, baseline map[string]string) (is bool, others string) {
 	found := 0
 	for _, v := range c.Values {
-		if want, ok := baseline[v.Axis]; ok {
-			if v.Value != want {
-				return false
-			}
+		switch want, ok := baseline[v.Axis]; {
+		case !ok:
+			others += v.Axis + "=" + v.Value + "\x00"
+		case v.Value == want:
 			found++
 		}
 	}
-	return found == len(baseline)
-}
-
-// others are the values of a cell on the other axes, as one string.
-func others(c runfile.SuiteCell, baseline map[string]string) string {
-	var b strings.Builder
-	for _, v := range c.Values {
-		if _, ok := baseline[v.Axis]; !ok {
-			b.WriteString(v.Axis + "=" + v.Value + "\x00")
-		}
-	}
-	return b.String()
+	return found == len(baseline), others
 }
 
 // Results compares two results, repetition by repetition, as Run compares two
@@ -120,12 +108,8 @@ func Results(baseline, candidate Sample, s runfile.SuiteSignificance) Table {
 	for _, side := range both {
 		t.Cells = append(t.Cells, side.cells(orDefault(s.Metrics))...)
 	}
-	t.Comparisons = p.lines()
-	decide(t.Comparisons, s)
 	f.cells(both)
-	f.pairs([]pairing{p})
-	f.metrics(both, orDefault(s.Metrics))
-	f.tooFew(t.Comparisons, s)
+	t.Comparisons = f.compare([]pairing{p}, both, s)
 	f.saturated(t)
 	t.Findings = f.findings
 	return t

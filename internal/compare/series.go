@@ -1,9 +1,10 @@
 package compare
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
@@ -75,10 +76,10 @@ func (s *series) saturated(step string) bool {
 	return len(wire) > 0 && wire[len(wire)/2] >= saturatedPercent
 }
 
-// allSeries are the cells of a run, in their order, of the results that count.
-func allSeries(run runfile.SuiteRun) []*series {
-	byName := map[string]*series{}
-	list := make([]*series, 0, len(run.Cells))
+// allSeries are the cells of a run, in their order and by name, of the results that
+// count.
+func allSeries(run runfile.SuiteRun) (list []*series, byName map[string]*series) {
+	byName = map[string]*series{}
 	for _, c := range run.Cells {
 		if byName[c.Name] == nil {
 			byName[c.Name] = newSeries(c.Name)
@@ -90,7 +91,7 @@ func allSeries(run runfile.SuiteRun) []*series {
 			s.add(r.Repetition, r.Points)
 		}
 	}
-	return list
+	return list, byName
 }
 
 // counted are the results that succeeded and are not invalid, by position; of
@@ -110,20 +111,10 @@ func counted(run runfile.SuiteRun) []runfile.SuiteResult {
 			last[at] = r
 		}
 	}
-	list := make([]runfile.SuiteResult, 0, len(last))
-	for _, r := range last {
-		list = append(list, r)
-	}
-	slices.SortFunc(list, func(a, b runfile.SuiteResult) int {
-		switch {
-		case a.Position != b.Position:
-			return int(a.Position) - int(b.Position)
-		case a.Repetition != b.Repetition:
-			return int(a.Repetition) - int(b.Repetition)
-		}
-		return strings.Compare(a.Cell, b.Cell)
+	return slices.SortedFunc(maps.Values(last), func(a, b runfile.SuiteResult) int {
+		return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.Repetition, b.Repetition),
+			cmp.Compare(a.Cell, b.Cell))
 	})
-	return list
 }
 
 // The phases and validities of a result, by their names in the API.
@@ -138,27 +129,25 @@ func (s *series) cells(metrics []string) []Cell {
 	var cells []Cell
 	for _, step := range s.steps {
 		for _, metric := range metrics {
-			if values := s.numbers[key{step, metric}].values; len(values) > 0 {
-				cells = append(cells, s.cell(step, metric, values))
+			values := s.numbers[key{step, metric}].values
+			if len(values) == 0 {
+				continue
 			}
+			c := Cell{
+				Cell: s.name, Step: step, Metric: metric, Unit: runfile.SuiteMetricUnit(metric), Values: values,
+				Mean: stats.Mean(values), Median: stats.Median(values),
+				Minimum: slices.Min(values), Maximum: slices.Max(values), Saturated: s.saturated(step),
+			}
+			if i, ok := stats.MedianInterval(values, medianConfidence); ok {
+				c.MedianLow, c.MedianHigh = &i.Low, &i.High
+			}
+			if v, ok := stats.CoefficientOfVariation(values); ok {
+				c.Variation = &v
+			}
+			cells = append(cells, c)
 		}
 	}
 	return cells
-}
-
-func (s *series) cell(step, metric string, values []float64) Cell {
-	c := Cell{
-		Cell: s.name, Step: step, Metric: metric, Unit: runfile.SuiteMetricUnit(metric), Values: values,
-		Mean: stats.Mean(values), Median: stats.Median(values),
-		Minimum: slices.Min(values), Maximum: slices.Max(values), Saturated: s.saturated(step),
-	}
-	if i, ok := stats.MedianInterval(values, medianConfidence); ok {
-		c.MedianLow, c.MedianHigh = &i.Low, &i.High
-	}
-	if v, ok := stats.CoefficientOfVariation(values); ok {
-		c.Variation = &v
-	}
-	return c
 }
 
 // medianConfidence is that of Cell's interval.

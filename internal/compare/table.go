@@ -1,3 +1,5 @@
+// Package compare holds the runs of a suite, or any two results, against each
+// other: tables of percent impact, tests of significance, regressions. It is pure.
 package compare
 
 // The answers of a line; the API's names.

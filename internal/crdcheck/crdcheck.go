@@ -9,11 +9,30 @@
 package crdcheck
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	crd "github.com/nfsbench/nfsbench/config/crd"
+	"github.com/nfsbench/nfsbench/internal/nearest"
 )
 
 // Checker checks specs. It is safe for concurrent use.
@@ -28,18 +47,6 @@ func New() (*Checker, error) {
 	return &Checker{s}, nil
 }
 
-// Check returns what the API server would say of a benchmark with this spec; nil
-// when it would take it. A quantity that is zero is checked as "0", for the type
-// cannot tell it from one that was left out: see Complete.
-func (c *Checker) Check(spec v1alpha1.NFSBenchmarkSpec) error {
-	data, err := json.Marshal(spec)
-	if err != nil {
-		return fmt.Errorf("write the spec: %w", err)
-	}
-	_, err = c.Complete(data)
-	return err
-}
-
 // NewSuite compiles the schema of suites: for those that no API server has seen.
 func NewSuite() (*Schema, error) {
 	s, err := compile(crd.NFSBenchmarkSuite)
@@ -47,4 +54,145 @@ func NewSuite() (*Schema, error) {
 		return nil, fmt.Errorf("compile the CRD of NFSBenchmarkSuite: %w", err)
 	}
 	return s, nil
+}
+
+// Schema is the schema of spec in a CRD. It is safe for concurrent use.
+type Schema struct {
+	structural *structuralschema.Structural
+	schema     validation.SchemaValidator
+	rules      *cel.Validator
+}
+
+func compile(manifest []byte) (*Schema, error) {
+	props, err := specSchema(manifest)
+	if err != nil {
+		return nil, err
+	}
+	structural, err := structuralschema.NewStructural(props)
+	if err != nil {
+		return nil, err
+	}
+	schema, _, err := validation.NewSchemaValidator(props)
+	if err != nil {
+		return nil, err
+	}
+	return &Schema{
+		structural: structural,
+		schema:     schema,
+		rules:      cel.NewValidator(structural, false, celconfig.PerCallLimit),
+	}, nil
+}
+
+// specSchema is the schema of spec in the version of our types.
+func specSchema(manifest []byte) (*apiextensions.JSONSchemaProps, error) {
+	var def apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal(manifest, &def); err != nil {
+		return nil, err
+	}
+	for _, v := range def.Spec.Versions {
+		if v.Name != v1alpha1.GroupVersion.Version {
+			continue
+		}
+		spec, ok := v.Schema.OpenAPIV3Schema.Properties["spec"]
+		if !ok {
+			break
+		}
+		var out apiextensions.JSONSchemaProps
+		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&spec, &out, nil); err != nil {
+			return nil, err
+		}
+		return &out, nil
+	}
+	return nil, fmt.Errorf("it has no spec in version %s", v1alpha1.GroupVersion.Version)
+}
+
+// Complete checks a spec that is JSON, as a user has written it, and returns what
+// the API server would store: with its defaults.
+func (s *Schema) Complete(spec []byte) ([]byte, error) {
+	var object map[string]any
+	if err := utiljson.Unmarshal(spec, &object); err != nil {
+		return nil, fmt.Errorf("read the spec: %w", err)
+	}
+	if object == nil {
+		object = map[string]any{}
+	}
+	defaulting.Default(object, s.structural)
+	if err := s.check(object); err != nil {
+		return nil, err
+	}
+	return json.Marshal(object)
+}
+
+// CheckPart checks a part of a spec that is JSON, such as a patch: unknown fields, types,
+// bounds and enums. Fields that are missing are no errors. Paths in errors begin below spec.
+func (s *Schema) CheckPart(part []byte) error {
+	var object map[string]any
+	if err := utiljson.Unmarshal(part, &object); err != nil {
+		return fmt.Errorf("read a part of the spec: %w", err)
+	}
+	errs := s.unknown(object)
+	for _, e := range validation.ValidateCustomResource(nil, object, s.schema) {
+		if e.Type != field.ErrorTypeRequired {
+			errs = append(errs, e)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// unknown removes the fields that the schema does not have, and suggests what was meant.
+func (s *Schema) unknown(object map[string]any, parent ...string) []error {
+	var errs []error
+	options := structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true, ParentPath: parent}
+	for _, path := range pruning.PruneWithOptions(object, s.structural, false, options) {
+		members := strings.Split(path, ".")[len(parent):]
+		above := s.structural
+		for _, name := range members[:len(members)-1] {
+			name, _, isItem := strings.Cut(name, "[")
+			if p, ok := above.Properties[name]; ok {
+				above = &p
+			}
+			if isItem && above.Items != nil {
+				above = above.Items
+			}
+		}
+		name, fields := members[len(members)-1], slices.Sorted(maps.Keys(above.Properties))
+		near := nearest.To(name, fields)
+		if i := slices.IndexFunc(fields, func(f string) bool { return strings.EqualFold(f, name) }); i >= 0 {
+			near = fields[i]
+		}
+		hint := "; there are " + strings.Join(fields, ", ")
+		if near != "" {
+			hint = fmt.Sprintf("; did you mean %s%s?", strings.TrimSuffix(path, name), near)
+		}
+		errs = append(errs, fmt.Errorf("%s: unknown field%s", path, hint))
+	}
+	return errs
+}
+
+func (s *Schema) check(object map[string]any) error {
+	at := field.NewPath("spec")
+	errs := s.unknown(object, "spec")
+	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.structural)
+	list := validation.ValidateCustomResource(at, object, s.schema)
+	list = append(list, listtype.ValidateListSetsAndMaps(at, s.structural, object)...)
+	// The API server asks the rules even of an object with other errors, unless
+	// those make the rules pointless: a wrong type, or too long a list.
+	if s.rules != nil && !blocksRules(list) {
+		found, _ := s.rules.Validate(context.Background(), at, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
+		list = append(list, found...)
+	}
+	for _, e := range list {
+		errs = append(errs, e)
+	}
+	return errors.Join(errs...)
+}
+
+// blocksRules reports whether one of the errors keeps the API server from asking
+// the rules (hasBlockingErr of its strategy for custom resources).
+func blocksRules(list field.ErrorList) bool {
+	blocking := []field.ErrorType{
+		field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong,
+		field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid,
+	}
+	return slices.ContainsFunc(list, func(e *field.Error) bool { return slices.Contains(blocking, e.Type) })
 }

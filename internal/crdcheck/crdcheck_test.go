@@ -150,22 +150,23 @@ func TestDefaultsAreFilledInWhereAnObjectWasAdded(t *testing.T) {
 	}
 }
 
-func TestATypedSpecIsCheckedLikeItsJSON(t *testing.T) {
-	var spec v1alpha1.NFSBenchmarkSpec
-	out, err := complete(t, good)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, _ := json.Marshal(out)
-	if err := json.Unmarshal(data, &spec); err != nil {
-		t.Fatal(err)
-	}
-	if err := checker(t).Check(spec); err != nil {
-		t.Errorf("what was completed is refused: %v", err)
-	}
-	spec.Workload.Raw.BlockSize = new(resource.MustParse("3Ki"))
-	if err := checker(t).Check(spec); err == nil || !strings.Contains(err.Error(), "blockSize must be a power of two") {
-		t.Errorf("got %v", err)
+func TestAPartIsCheckedWithoutWhatIsMissing(t *testing.T) {
+	for part, says := range map[string]string{
+		`{"run": {"durationSeconds": 60}}`:                              "",
+		`{"workload": {"raw": {}}}`:                                     "",
+		`{"protocol": {"client": "Kernle"}}`:                            "protocol.client: Unsupported value",
+		`{"clients": "two"}`:                                            "must be of type integer",
+		`{"protocol": "NFSv3"}`:                                         "must be of type object",
+		`{"protocol": {"clinet": "Kernel"}}`:                            "protocol.clinet: unknown field; did you mean protocol.client?",
+		`{"protocol": {"nConnect": 4}}`:                                 "did you mean protocol.nconnect?",
+		`{"protocol": {"paths": {"explicit": [{"pat": "10.0.1.61"}]}}}`: "did you mean protocol.paths.explicit[0].path?",
+		`{"workload": {"fio": {}}}`:                                     "workload.fio: unknown field; there are calibrate, raw, slob",
+		`[]`:                                                            "read a part of the spec",
+	} {
+		err := checker(t).CheckPart([]byte(part))
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", part, err, says)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ package diagnose
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -44,6 +45,10 @@ type Trouble struct {
 	Fatal   bool   // the grace period is over
 }
 
+func trouble(reason string, fatal bool, format string, args ...any) *Trouble {
+	return &Trouble{Reason: reason, Fatal: fatal, Message: fmt.Sprintf(format, args...)}
+}
+
 // Pods gives the most serious trouble of a run's pods, or nil. Events are the
 // warnings about these pods; they are needed only to explain mounts.
 func Pods(pods []corev1.Pod, events []corev1.Event, now time.Time, grace Grace) *Trouble {
@@ -66,18 +71,51 @@ func NoPods(job *batchv1.Job, events []corev1.Event, now time.Time, grace Grace)
 		if e.InvolvedObject.UID != job.UID || e.Reason != "FailedCreate" {
 			continue
 		}
-		return &Trouble{
-			Reason: v1alpha1.ReasonPodRefused, Fatal: age > grace.Refused,
-			Message: refusal(job, e.Message),
-		}
+		return &Trouble{Reason: v1alpha1.ReasonPodRefused, Fatal: age > grace.Refused, Message: refusal(job, e.Message)}
 	}
-	if age > grace.Start {
-		return &Trouble{
-			Reason: v1alpha1.ReasonTimeout, Fatal: true,
-			Message: fmt.Sprintf("job %s has no pods after %s: see kubectl describe job %s", job.Name, grace.Start, job.Name),
-		}
+	if age <= grace.Start {
+		return nil
 	}
-	return nil
+	return trouble(v1alpha1.ReasonTimeout, true, "job %s has no pods after %s: see kubectl describe job %s", job.Name,
+		grace.Start, job.Name)
+}
+
+// podSecurity is how the API server refuses a pod by a Pod Security Standard.
+var podSecurity = regexp.MustCompile(`violates PodSecurity "(restricted|baseline)`) //nolint:gochecknoglobals // a constant in all but name
+
+// refusal says why the cluster takes no pods of a Job, and what to do where that
+// is known.
+func refusal(job *batchv1.Job, message string) string {
+	said := fmt.Sprintf("the cluster refuses the pods of job %s: %s", job.Name, oneLine(message))
+	m := podSecurity.FindStringSubmatch(message)
+	if m == nil || !slices.ContainsFunc(job.Spec.Template.Spec.InitContainers,
+		func(c corev1.Container) bool { return c.Name == databaseContainer }) {
+		return said
+	}
+	level := "baseline"
+	if m[1] == level {
+		level = "privileged" // what more is asked for, the user's own settings do
+	}
+	return fmt.Sprintf("namespace %s enforces the Pod Security Standard %s, which this database cannot keep: %s; label "+
+		"it (kubectl label --overwrite namespace %s pod-security.kubernetes.io/enforce=%s), or use another namespace (%s)",
+		job.Namespace, m[1], strings.Join(needs(message), "; "), job.Namespace, level, said)
+}
+
+// needs are the privileges that a pod with a database asks for, and why.
+func needs(message string) []string {
+	var out []string
+	if strings.Contains(message, `"`+databaseContainer+`"`) {
+		out = append(out, "oradism of Direct NFS is setuid root, and the image of Oracle Free restarts its database by "+
+			"su, which need allowPrivilegeEscalation: without it Direct NFS falls back to the kernel unnoticed")
+	}
+	if strings.Contains(message, `"permissions"`) {
+		out = append(out, "init container permissions gives the volume to user oracle as root, which "+
+			"spec.database.container.setPermissions Disabled leaves out where it is his already")
+	}
+	if len(out) == 0 {
+		out = append(out, "see what the cluster says")
+	}
+	return out
 }
 
 func onePod(p *corev1.Pod, events []corev1.Event, now time.Time, grace Grace) *Trouble {
@@ -103,45 +141,78 @@ func onePod(p *corev1.Pod, events []corev1.Event, now time.Time, grace Grace) *T
 	if t := mounting(p, events, age, grace); t != nil {
 		return t
 	}
-	if limit := startLimit(p, grace); age > limit {
-		return &Trouble{
-			Reason: v1alpha1.ReasonTimeout, Fatal: true,
-			Message: fmt.Sprintf("pod %s has not started within %s: see kubectl describe pod %s", p.Name, limit, p.Name),
+	// A pod is Pending until its database is ready, and images of databases are
+	// large: what becomes of one that runs is for its own limit to say.
+	limit := grace.Start
+	if hasDatabase(p) {
+		limit += grace.Database + databaseMargin
+	}
+	if age <= limit {
+		return nil
+	}
+	return trouble(v1alpha1.ReasonTimeout, true, "pod %s has not started within %s: see kubectl describe pod %s", p.Name,
+		limit, p.Name)
+}
+
+// Disruption says who took a pod from a run that was under way, or nil where
+// nobody did. Kubernetes marks such pods before it ends them.
+func Disruption(pods []corev1.Pod) *Trouble {
+	for i := range pods {
+		if t := disrupted(&pods[i]); t != nil {
+			return t
 		}
 	}
 	return nil
 }
 
-// startLimit is how long a pod may take to start for no reason that is known. A
-// pod is Pending until its database is ready, and images of databases are large:
-// what becomes of one that runs is for its own limit to say.
-func startLimit(p *corev1.Pod, grace Grace) time.Duration {
-	if !hasDatabase(p) {
-		return grace.Start
+func disrupted(p *corev1.Pod) *Trouble {
+	for _, c := range p.Status.Conditions {
+		if c.Type != corev1.DisruptionTarget || c.Status != corev1.ConditionTrue {
+			continue
+		}
+		return trouble(v1alpha1.ReasonPodLost, true, "pod %s was taken from node %s while it ran: %s (%s)", p.Name,
+			p.Spec.NodeName, advice(c.Reason), oneLine(c.Reason+": "+c.Message))
 	}
-	return grace.Start + grace.Database + databaseMargin
+	return nil
+}
+
+// advice says in words what a reason of DisruptionTarget means, and what to do.
+func advice(reason string) string {
+	const again = "run the benchmark again, under another name, "
+	switch reason {
+	case "EvictionByEvictionAPI":
+		return "it was evicted, as kubectl drain and autoscalers do; " + again +
+			"when the node is back or with spec.pods.nodeSelector on one that stays"
+	case corev1.PodReasonPreemptionByScheduler:
+		return "a pod of higher priority took its place; " + again + "on a node with room"
+	case "DeletionByTaintManager":
+		return "its node was tainted, because it is down or was put out of service; " + again +
+			"when the node is back or on another"
+	case "DeletionByPodGC":
+		return "its node is gone; " + again + "on another"
+	case corev1.PodReasonTerminationByKubelet:
+		return "its node shut down or was short of memory or disk; " + again + "when that is fixed"
+	default:
+		return again + "when the cause is gone"
+	}
 }
 
 func failed(p *corev1.Pod) *Trouble {
-	t := &Trouble{Reason: v1alpha1.ReasonContainerFailed, Fatal: true}
 	if p.Status.Reason != "" { // Evicted, NodeLost, DeadlineExceeded, ...
-		t.Reason = v1alpha1.ReasonPodLost
-		t.Message = fmt.Sprintf("pod %s was ended by Kubernetes: %s: %s", p.Name, p.Status.Reason, oneLine(p.Status.Message))
-		return t
+		return trouble(v1alpha1.ReasonPodLost, true, "pod %s was ended by Kubernetes: %s: %s", p.Name, p.Status.Reason,
+			oneLine(p.Status.Message))
 	}
 	for _, s := range slices.Concat(p.Status.ContainerStatuses, p.Status.InitContainerStatuses) {
 		e := s.State.Terminated
 		if e == nil || e.ExitCode == 0 {
 			continue
 		}
-		t.Message = exitMessage(p.Name, s.Name, e)
 		if f := failureIn(e.Message); f != nil && e.Reason != "OOMKilled" {
-			t.Reason, t.Message = f.Code, oneLine(f.Message)
+			return &Trouble{Reason: f.Code, Fatal: true, Message: oneLine(f.Message)}
 		}
-		return t
+		return &Trouble{Reason: v1alpha1.ReasonContainerFailed, Fatal: true, Message: exitMessage(p.Name, s.Name, e)}
 	}
-	t.Message = fmt.Sprintf("pod %s failed: see kubectl describe pod %s", p.Name, p.Name)
-	return t
+	return trouble(v1alpha1.ReasonContainerFailed, true, "pod %s failed: see kubectl describe pod %s", p.Name, p.Name)
 }
 
 // loadContainer is the one that the others of a pod are for.
@@ -180,11 +251,8 @@ func lastWords(log string) string {
 func unschedulable(p *corev1.Pod, age time.Duration, grace Grace) *Trouble {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			return &Trouble{
-				Reason:  v1alpha1.ReasonUnschedulable,
-				Message: fmt.Sprintf("no node takes pod %s: %s", p.Name, oneLine(c.Message)),
-				Fatal:   age > grace.Scheduling,
-			}
+			return trouble(v1alpha1.ReasonUnschedulable, age > grace.Scheduling, "no node takes pod %s: %s", p.Name,
+				oneLine(c.Message))
 		}
 	}
 	return nil
@@ -206,10 +274,8 @@ func waiting(p *corev1.Pod, age time.Duration, grace Grace) *Trouble {
 			if t := withoutSecret(p, w.Message, age, grace); t != nil {
 				return t
 			}
-			return &Trouble{
-				Reason: v1alpha1.ReasonContainerFailed, Fatal: age > grace.ImagePull,
-				Message: fmt.Sprintf("container %s of pod %s cannot start: %s", s.Name, p.Name, oneLine(w.Message)),
-			}
+			return trouble(v1alpha1.ReasonContainerFailed, age > grace.ImagePull, "container %s of pod %s cannot start: %s",
+				s.Name, p.Name, oneLine(w.Message))
 		case "CrashLoopBackOff":
 			if s.Name == databaseContainer {
 				continue // see database
@@ -220,35 +286,24 @@ func waiting(p *corev1.Pod, age time.Duration, grace Grace) *Trouble {
 	return nil
 }
 
-func imageTrouble(p *corev1.Pod, s corev1.ContainerStatus, w *corev1.ContainerStateWaiting, fatal bool) *Trouble {
-	return &Trouble{
-		Reason: v1alpha1.ReasonImagePullFailed, Fatal: fatal,
-		Message: fmt.Sprintf("image %s cannot be pulled for container %s of pod %s: check %s (%s: %s)",
-			s.Image, s.Name, p.Name, imageAdvice(p, s), w.Reason, oneLine(w.Message)),
-	}
-}
-
-// imageAdvice is what to check of an image; Oracle's registry gives none without
+// imageTrouble says what to check of an image; Oracle's registry gives none without
 // a login whose terms were accepted.
-func imageAdvice(p *corev1.Pod, s corev1.ContainerStatus) string {
+func imageTrouble(p *corev1.Pod, s corev1.ContainerStatus, w *corev1.ContainerStateWaiting, fatal bool) *Trouble {
 	advice := "the image name, the registry and the pull secrets"
 	if s.Name == databaseContainer {
 		advice = "spec.database.container.image, the registry and spec.pods.imagePullSecrets"
 	}
-	if strings.HasPrefix(imageOf(p, s), "container-registry.oracle.com/") {
-		advice += "; Oracle's registry wants a login, and its terms accepted for this image"
-	}
-	return advice
-}
-
-// imageOf is the image as the pod names it; the kubelet may write it otherwise.
-func imageOf(p *corev1.Pod, s corev1.ContainerStatus) string {
+	image := s.Image // as the kubelet writes it, perhaps not as the pod
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
 		if c.Name == s.Name {
-			return c.Image
+			image = c.Image
 		}
 	}
-	return s.Image
+	if strings.HasPrefix(image, "container-registry.oracle.com/") {
+		advice += "; Oracle's registry wants a login, and its terms accepted for this image"
+	}
+	return trouble(v1alpha1.ReasonImagePullFailed, fatal, "image %s cannot be pulled for container %s of pod %s: check "+
+		"%s (%s: %s)", s.Image, s.Name, p.Name, advice, w.Reason, oneLine(w.Message))
 }
 
 // maxRestarts is how often a sidecar may end beside a load that goes on: the
@@ -285,36 +340,6 @@ func Begun(p *corev1.Pod) bool {
 		func(s corev1.ContainerStatus) bool {
 			return s.State.Running != nil || s.State.Terminated != nil || s.RestartCount > 0
 		})
-}
-
-// mounting explains pods that wait for a volume. The kubelet says so in events
-// only, which stay when a later attempt succeeds.
-func mounting(p *corev1.Pod, events []corev1.Event, age time.Duration, grace Grace) *Trouble {
-	if Begun(p) {
-		return nil
-	}
-	for _, e := range events {
-		if e.InvolvedObject.UID != p.UID || (e.Reason != "FailedMount" && e.Reason != "FailedAttachVolume") {
-			continue
-		}
-		if t := withoutSecret(p, e.Message, age, grace); t != nil {
-			return t
-		}
-		if behind(e.Message) {
-			continue
-		}
-		return &Trouble{
-			Reason: v1alpha1.ReasonMountFailed, Fatal: age > grace.Mount, Message: mountMessage(p, e.Message),
-		}
-	}
-	return nil
-}
-
-// behind says that a kubelet has not seen the ConfigMaps and Secrets of a pod yet,
-// as happens on a busy node: it tries again, and no storage is to blame.
-func behind(message string) bool {
-	return strings.Contains(message, "failed to sync configmap cache") ||
-		strings.Contains(message, "failed to sync secret cache")
 }
 
 const maxDetail = 400

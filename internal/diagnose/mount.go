@@ -2,11 +2,43 @@ package diagnose
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
+
+// mounting explains pods that wait for a volume. The kubelet says so in events
+// only, which stay when a later attempt succeeds.
+func mounting(p *corev1.Pod, events []corev1.Event, age time.Duration, grace Grace) *Trouble {
+	if Begun(p) {
+		return nil
+	}
+	for _, e := range events {
+		if e.InvolvedObject.UID != p.UID || (e.Reason != "FailedMount" && e.Reason != "FailedAttachVolume") {
+			continue
+		}
+		if t := withoutSecret(p, e.Message, age, grace); t != nil {
+			return t
+		}
+		if behind(e.Message) {
+			continue
+		}
+		return &Trouble{Reason: v1alpha1.ReasonMountFailed, Fatal: age > grace.Mount, Message: mountMessage(p, e.Message)}
+	}
+	return nil
+}
+
+// behind says that a kubelet has not seen the ConfigMaps and Secrets of a pod yet,
+// as happens on a busy node: it tries again, and no storage is to blame.
+func behind(message string) bool {
+	return strings.Contains(message, "failed to sync configmap cache") ||
+		strings.Contains(message, "failed to sync secret cache")
+}
 
 // mountMessage says why a volume cannot be mounted, and what to check. What the
 // kubelet tells begins with a long command and ends with the cause, which is
@@ -16,7 +48,12 @@ func mountMessage(p *corev1.Pod, message string) string {
 		message = output
 	}
 	message = oneLine(message)
-	if lacksClient(message) {
+	// How mount says that a node cannot speak NFS: no /sbin/mount.nfs, or no kernel
+	// module behind it.
+	if slices.ContainsFunc(
+		[]string{"helper program", "unknown filesystem type", "No such device", "program not found"},
+		func(s string) bool { return strings.Contains(message, s) },
+	) {
 		return fmt.Sprintf("the volume of pod %s cannot be mounted: node %s has no NFS client: install nfs-common or "+
 			"nfs-utils on the nodes and load the kernel module nfs, or use protocol.client: DirectNFS (%s)",
 			p.Name, p.Spec.NodeName, message)
@@ -25,12 +62,74 @@ func mountMessage(p *corev1.Pod, message string) string {
 		"policy and the protocol version (%s)", p.Name, message)
 }
 
-// lacksClient knows how mount says that a node cannot speak NFS: no
-// /sbin/mount.nfs, or no kernel module behind it.
-func lacksClient(output string) bool {
-	return slices.ContainsFunc([]string{
-		"helper program", "unknown filesystem type", "No such device",
-		"program not found",
-	},
-		func(s string) bool { return strings.Contains(output, s) })
+// How the kubelet says that a Secret, or a key of one, is not there: of a volume
+// in events, of an environment variable in the state of the container.
+var (
+	missingSecret    = regexp.MustCompile(`secret "([^"]+)" not found`)                                               //nolint:gochecknoglobals // a constant in all but name
+	missingKey       = regexp.MustCompile(`couldn't find key (\S+) in Secret [^/\s]*/?([a-z0-9.-]+)`)                 //nolint:gochecknoglobals // a constant in all but name
+	missingKeyVolume = regexp.MustCompile(`for volume "([^"]+)"\s*:\s*references non-existent secret key: ([^\s,]+)`) //nolint:gochecknoglobals // a constant in all but name
+)
+
+// withoutSecret explains a pod that waits for a Secret; nil where message speaks of
+// something else. The operator cannot look for it itself: it may read none.
+func withoutSecret(p *corev1.Pod, message string, age time.Duration, grace Grace) *Trouble {
+	name, key := secretIn(p, message)
+	if name == "" {
+		return nil
+	}
+	fatal := age > grace.Secret
+	if key != "" {
+		return trouble(v1alpha1.ReasonSecretNotFound, fatal, "Secret %q in namespace %q has no key %q, for which pod %s "+
+			"waits: add it, or correct %s", name, p.Namespace, key, p.Name, secretField(p, name))
+	}
+	return trouble(v1alpha1.ReasonSecretNotFound, fatal, "there is no Secret %q in namespace %q, for which pod %s waits: "+
+		"create it, or correct %s", name, p.Namespace, p.Name, secretField(p, name))
+}
+
+// secretIn reads the Secret that is missing, or the key that it lacks.
+func secretIn(p *corev1.Pod, message string) (name, key string) {
+	if m := missingSecret.FindStringSubmatch(message); m != nil {
+		return m[1], ""
+	}
+	if m := missingKey.FindStringSubmatch(message); m != nil {
+		return m[2], m[1]
+	}
+	m := missingKeyVolume.FindStringSubmatch(message)
+	if m == nil {
+		return "", ""
+	}
+	for _, v := range p.Spec.Volumes {
+		if v.Name == m[1] && v.Secret != nil {
+			return v.Secret.SecretName, m[2]
+		}
+	}
+	return m[1], m[2] // a volume that we do not know: its name is all there is
+}
+
+// secretField is the field of the benchmark that a Secret comes from: who uses
+// it tells.
+func secretField(p *corev1.Pod, name string) string {
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		if c.Name != databaseContainer && c.Name != loadContainer || !uses(p, &c, name) {
+			continue
+		}
+		if hasDatabase(p) {
+			return "spec.database.container.passwordSecretRef"
+		}
+		return "spec.database.external.credentialsSecretRef"
+	}
+	return "credentialsSecretRef in spec.storage.array"
+}
+
+// uses says that a container has a Secret in its environment or mounts it.
+func uses(p *corev1.Pod, c *corev1.Container, secret string) bool {
+	if slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
+		return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == secret
+	}) {
+		return true
+	}
+	return slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.Secret != nil && v.Secret.SecretName == secret &&
+			slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
+	})
 }

@@ -14,8 +14,8 @@ func checkStandIn(c *facts, found *findings) {
 	database := slices.ContainsFunc(c.oracleFacts(), func(o runfile.Oracle) bool { return o.StandIn })
 	if database {
 		found.add(SimulatedDatabase, Info,
-			"The database was a stand-in for Oracle. The numbers say that the tool works, and nothing about Oracle. Use an "+
-				"image of Oracle.")
+			"The database was a stand-in for Oracle. The numbers show that nfsbench works, and nothing about Oracle. Use "+
+				"an image of Oracle.")
 	}
 	storage := c.result.Simulated && !database || c.result.Plan.Survey.IsStandIn()
 	for _, s := range c.result.Plan.Collect.Sources {
@@ -23,8 +23,8 @@ func checkStandIn(c *facts, found *findings) {
 	}
 	if storage {
 		found.add(SimulatedStorage, Info,
-			"A stand-in for real storage took part. The numbers say that the tool works, and nothing about an array. Point "+
-				"storage at an export or a claim of yours.")
+			"A stand-in for real storage took part. The numbers show that nfsbench works, and nothing about an array. Set "+
+				"spec.storage to an export or a claim of yours.")
 	}
 }
 
@@ -35,12 +35,12 @@ func checkMissing(c *facts, found *findings) {
 		if m.Fix != "" {
 			fix = " " + strings.TrimSuffix(m.Fix, ".") + "."
 		}
-		found.addOnce(ArrayMetricsPartial, Info, "The array did not tell %s: %s.%s", m.What,
+		found.addOnce(ArrayMetricsPartial, Info, "The array did not report %s: %s.%s", m.What,
 			strings.TrimSuffix(m.Why, "."), fix)
 	}
 	for _, s := range c.result.Plan.Collect.Sources {
 		if silent, why := c.silence(s); silent > 0 {
-			found.add(ArrayMetricsPartial, Warning, "Source %s gave nothing to compare in %d of %d repetitions: %s.", s.Name,
+			found.add(ArrayMetricsPartial, Warning, "Source %s has no usable counters in %d of %d repetitions: %s.", s.Name,
 				silent, len(c.repetitions), why)
 		}
 	}
@@ -97,8 +97,8 @@ func unusable(parts []clientRep, is func(runfile.StorageWindow) bool) string {
 			case w.Reset:
 				return "its counters went back, as after a takeover or a restart"
 			default:
-				return "its counters did not move between two readings: they are made every few seconds (ONTAP: 15), so use " +
-					"run.durationSeconds of 60 or more"
+				return "its counters did not change between two readings; the storage updates them every few seconds (ONTAP: " +
+					"15), so use run.durationSeconds of 60 or more"
 			}
 		}
 	}
@@ -146,8 +146,8 @@ func checkArray(c *facts, found *findings) {
 	for _, d := range all {
 		meaning := "somebody else uses it. Run again when it is quiet"
 		if !d.more {
-			meaning = "a cache on the way answered the rest, or storage.array watches another volume than the load is on. Use " +
-				"direct I/O and files larger than the caches, and check which volume it is"
+			meaning = "a cache on the way answered the rest, or storage.array names another volume than the load uses. " +
+				"Use direct I/O and files larger than the caches, and check the name of the volume"
 		}
 		found.add(ArrayDisagrees, Warning, "Storage %s counted %s of %s and the clients %s (repetition %s): %s.",
 			d.source, megabytes(int64(d.array)), d.direction, megabytes(int64(d.clients)), listed(d.repetitions), meaning)
@@ -258,8 +258,8 @@ func checkQoS(c *facts, found *findings) {
 	}
 	if len(at) > 0 {
 		found.add(QoSThrottled, Warning,
-			"The QoS policy %s of %s was reached: %s. The ceiling was measured, and not the array. Raise it (qos "+
-				"policy-group modify -policy-group %s -max-throughput ...), or let it be when it belongs to the question.",
+			"The QoS policy %s of %s was reached: %s. The run measured the policy and not the array. Raise the limit (qos "+
+				"policy-group modify -policy-group %s -max-throughput ...), unless you want to measure it.",
 			v.QoS.Policy, volumeName(v), strings.Join(at, ", "), v.QoS.Policy)
 	}
 }
@@ -343,8 +343,8 @@ func follow(c *facts, found *findings, p *place, node, source string, repetition
 		when = " at " + t.UTC().Format(time.RFC3339)
 	}
 	found.addOnce(VolumeMoved, Warning,
-		"%s moved from node %s to %s%s (seen in repetition %d): what was measured before and after is of two places, and "+
-			"a move is a load of its own. Run again when nothing moves.",
+		"%s moved from node %s to %s%s (seen in repetition %d): the numbers mix two places, and the move itself is a "+
+			"load. Run again when nothing moves.",
 		capital(p.what), was, node, when, repetition)
 }
 

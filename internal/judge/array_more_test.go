@@ -26,7 +26,7 @@ func counterCases(t *testing.T) map[string]findingCase {
 	}
 	return map[string]findingCase{
 		"ArrayMore":      {nil, reads(150), ArrayDisagrees, Warning, Suspect, `Storage array counted 3342\.\d MB/s of reads and the clients 2228\.\d MB/s \(repetition 1, 2, 3\): somebody else uses it`},
-		"ArrayLess":      {nil, reads(50), ArrayDisagrees, Warning, Suspect, `counted 1114\.\d MB/s of reads and the clients 2228\.\d MB/s .*a cache on the way .*storage\.array watches another volume`},
+		"ArrayLess":      {nil, reads(50), ArrayDisagrees, Warning, Suspect, `counted 1114\.\d MB/s of reads and the clients 2228\.\d MB/s .*a cache on the way .*storage\.array names another volume`},
 		"ArrayAlike":     {nil, reads(109), ArrayDisagrees, "", Valid, ""},
 		"ArrayAlikeLess": {nil, reads(91), ArrayDisagrees, "", Valid, ""},
 		"ArrayForeignWrites": {
@@ -163,11 +163,11 @@ func partialCases() map[string]findingCase {
 	return map[string]findingCase{
 		"ArrayMissing": {
 			nil, missing(runfile.MissingFact{What: "CPU of the nodes", Why: "the account may not read it (403).", Fix: "Use an account of the cluster"}), ArrayMetricsPartial, Info, Valid,
-			`^The array did not tell CPU of the nodes: the account may not read it \(403\)\. Use an account of the cluster\.$`,
+			`^The array did not report CPU of the nodes: the account may not read it \(403\)\. Use an account of the cluster\.$`,
 		},
 		"ArrayMissingWithoutFix": {nil, missing(runfile.MissingFact{What: "QoS", Why: "unknown field"}), ArrayMetricsPartial, Info, Valid, `unknown field\.$`},
-		"ArraySilent":            {nil, silent, ArrayMetricsPartial, Warning, Valid, `Source array gave nothing to compare in 3 of 3 repetitions: there are no two readings`},
-		"ArraySameReading":       {nil, gone(func(w *runfile.ObservedWindow) { w.Storage = []runfile.StorageWindow{{Source: "array"}} }), ArrayMetricsPartial, Warning, Valid, `did not move between two readings.*durationSeconds of 60`},
+		"ArraySilent":            {nil, silent, ArrayMetricsPartial, Warning, Valid, `Source array has no usable counters in 3 of 3 repetitions: there are no two readings`},
+		"ArraySameReading":       {nil, gone(func(w *runfile.ObservedWindow) { w.Storage = []runfile.StorageWindow{{Source: "array"}} }), ArrayMetricsPartial, Warning, Valid, `did not change between two readings.*durationSeconds of 60`},
 		"ArrayResetOnce":         {nil, one(2, func(w *runfile.StorageWindow) { w.Reset = true }), ArrayMetricsPartial, Warning, Valid, `in 1 of 3 repetitions: its counters went back`},
 		"ArrayUnreadable":        {nil, both(silent, problem), ArrayMetricsPartial, Warning, Valid, `in 3 of 3 repetitions: it could not be read 12 times \(401: refused\)\.$`},
 		"ArrayUnreadableOnce":    {nil, both(silent, problem), NotCollected, "", Valid, ""},

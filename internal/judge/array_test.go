@@ -45,13 +45,13 @@ func localityCases() map[string]findingCase {
 		"LIFNotHomeOfPNFS":  {pnfsRun, func(r *runfile.Result) { r.Plan.Survey.LIFs[0].AtHome = new(false) }, LIFNotHome, Warning, Valid, `lif1`},
 		"LIFNotHomeUnused":  {local, func(r *runfile.Result) { r.Plan.Survey.LIFs[1].AtHome = new(false) }, LIFNotHome, "", Valid, ""},
 		"LIFHomeUnknown":    {local, func(r *runfile.Result) { r.Plan.Survey.LIFs[0].AtHome = nil }, LIFNotHome, "", Valid, ""},
-		"PNFSNotRedirected": {pnfsRun, measured(redirectNone), PNFSNotRedirected, Warning, Valid, `100\.0 % of the bytes still went by 10\.0\.2\.61 lif2, which is not on the node that owns volume ora1\. Check .*-vserver svm1 -v4\.1-pnfs enabled`},
+		"PNFSNotRedirected": {pnfsRun, measured(redirectNone), PNFSNotRedirected, Warning, Valid, `100\.0 % of the bytes still went through 10\.0\.2\.61 lif2, which is not on the node that owns volume ora1\. Check .*-vserver svm1 -v4\.1-pnfs enabled`},
 		"PNFSNearlyNotRedirected": {pnfsRun, measured(func(w *runfile.StorageWindow) {
 			w.Paths[0].ReadBytes, w.Paths[1].ReadBytes = new(goodBytes/25), new(goodBytes/25*24)
 		}), PNFSNotRedirected, Warning, Valid, `96\.0 % of the bytes`},
 		"PNFSWithoutLayout": {pnfsRun, func(r *runfile.Result) {
 			eachWindow(r, windowMeasure, func(w *runfile.ObservedWindow) { w.Mount.PNFSReads = 0 })
-		}, PNFSNotRedirected, Warning, Invalid, `no read and no write by a layout`},
+		}, PNFSNotRedirected, Warning, Invalid, `did not read or write through a layout`},
 	}
 }
 

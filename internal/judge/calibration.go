@@ -210,12 +210,13 @@ func checkCalibration(c *facts, found *findings) {
 		what = "What CALIBRATE_IO does"
 	}
 	found.add(CalibrationOnly, Info,
-		"%s is not the I/O of a database, and two runs of it differ: Oracle's own people and NetApp say that it is no way "+
-			"to compare storage. Use workload.slob for that.", what)
+		"%s is not the I/O of a database, and two runs of it differ: Oracle and NetApp advise against comparing "+
+			"storage with it. Use workload.slob for that.", what)
 	for _, s := range c.calibrations {
 		if l := s.ActualLatencyMilliseconds; l != nil && *l <= 1 && !s.Warmup && c.result.Plan.Database != nil {
 			found.addOnce(LatencyResolution, Info,
-				"CALIBRATE_IO tells latency in whole milliseconds, here %d: too coarse for this storage.%s", *l, c.finerLatency())
+				"CALIBRATE_IO reports latency in whole milliseconds, here %d: this is too coarse for this storage.%s",
+				*l, c.finerLatency())
 		}
 		checkLimit(c, found, s, plan.MaxLatencyMilliseconds)
 	}
@@ -238,12 +239,12 @@ func checkLimit(c *facts, found *findings, s CalibrationSummary, limit int32) {
 	case s.Warmup:
 	case l != nil && *l > int64(limit):
 		found.addOnce(LatencyLimitExceeded, Warning,
-			"CALIBRATE_IO reached its IOPS at %d ms, above the %d ms that were allowed: there is no number within them. "+
-				"Allow more (maxLatencyMilliseconds).", *l, limit)
+			"CALIBRATE_IO reached its IOPS at %d ms, above the limit of %d ms, so no number is within the limit. Raise "+
+				"maxLatencyMilliseconds.", *l, limit)
 	case s.MaxIOPS == nil && c.overall.isOf(runfile.StepSmallReads):
 		found.addOnce(LatencyLimitExceeded, Warning,
-			"Even %s took %d µs on average, above the %d ms that were allowed: there are no IOPS within them. Allow more "+
-				"(maxLatencyMilliseconds), or look what slows the storage.",
+			"Even %s took %d µs on average, above the limit of %d ms, so no IOPS are within the limit. Raise "+
+				"maxLatencyMilliseconds, or find what slows the storage.",
 			level(runfile.StepSmallReads, c.overall.Step.Users), c.overall.Total.Latency.MeanMicroseconds, limit)
 	}
 }
@@ -266,7 +267,7 @@ func checkCold(c *facts, found *findings) {
 		found.add(ColdCache, Info, "%s It was a warm-up and does not count.", numbers)
 		return
 	}
-	found.add(ColdCache, Warning, "%s It counts all the same. Use a warm-up (workload.calibrate.warmupRuns, or "+
+	found.add(ColdCache, Warning, "%s It counts nevertheless. Use a warm-up (workload.calibrate.warmupRuns, or "+
 		"run.warmupSeconds).", numbers)
 }
 

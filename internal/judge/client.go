@@ -23,7 +23,8 @@ func checkClientCPU(c *facts, found *findings) {
 	case len(seen) == 0:
 	case atLeastPermille(c.overall.WirePermille, wireSaturated):
 		// The line was filled all the same: nothing was held back.
-		found.add(ClientCPUBound, Info, "The line is full, but the client has little to spare: %s.", strings.Join(seen, ", "))
+		found.add(ClientCPUBound, Info, "The line is full, but the client is almost at its limit: %s.",
+			strings.Join(seen, ", "))
 	default:
 		found.add(ClientCPUBound, Warning, "The client and not the storage may be the limit: %s. Give it more CPU, or use "+
 			"more clients.", strings.Join(seen, ", "))
@@ -113,17 +114,17 @@ func checkTime(c *facts, found *findings) {
 	switch {
 	case c.overall.isOf(runfile.StepCalibrate): // takes as long as Oracle wants
 	case seconds < tooShortWarnSeconds:
-		found.add(TooShort, Warning, "Only %.0f s were measured. Bursts, caches and credits of the storage hide behind "+
-			"less than %d s; use 60 s or more, 300 s for writes.", seconds, tooShortWarnSeconds)
+		found.add(TooShort, Warning, "Only %.0f s were measured. Bursts, caches and credits of the storage can falsify "+
+			"windows below %d s. Use 60 s or more, 300 s for writes.", seconds, tooShortWarnSeconds)
 	case seconds < tooShortInfoSeconds:
-		found.add(TooShort, Info, "%.0f s were measured. Use 60 s or more for a number to compare, 300 s for writes.",
+		found.add(TooShort, Info, "%.0f s were measured. Use 60 s or more for numbers to compare, 300 s for writes.",
 			seconds)
 	}
 	for _, s := range c.repetitions {
 		// A calibration goes through loads of two kinds: it cannot be steady.
 		if f := s.Steadiness; f.Known && !f.Steady && !s.isOf(runfile.StepCalibrate) {
-			found.add(NotSteady, Warning, "Repetition %s was not steady: throughput strayed %s from its mean and drifted %s; "+
-				"latency strayed %s and drifted %s. Use a longer warm-up, and look for what changed.",
+			found.add(NotSteady, Warning, "Repetition %s was not steady: throughput deviated by %s from its mean and "+
+				"drifted by %s; latency deviated by %s and drifted by %s. Use a longer warm-up, and look for what changed.",
 				s.name(), permilleText(&f.DeviationPermille), permilleText(&f.DriftPermille),
 				permilleText(&f.LatencyDeviationPermille), permilleText(&f.LatencyDriftPermille))
 		}
@@ -146,8 +147,8 @@ func checkPace(c *facts, found *findings) {
 				"pace. Lower operationsPerSecond, or raise depth and jobs.", dropped, late, ops+dropped)
 	case late*1000 > ops*lateShare:
 		found.add(LateOperations, Warning,
-			"%d of %d operations started after they were due. Latency counts the waiting; raise depth and jobs if the client "+
-				"is to keep the pace.", late, ops)
+			"%d of %d operations started after they were due. Latency includes the time that they waited. Raise depth and "+
+				"jobs to keep the pace.", late, ops)
 	}
 }
 
@@ -162,8 +163,8 @@ func checkForeignLoad(c *facts, found *findings) {
 			seen = append(seen, c.foreignOnClient(cl, s)...)
 		}
 		if len(seen) > 0 {
-			found.add(ForeignLoad, Warning, "Repetition %s was not alone: %s. Run again when the machines are quiet, or say "+
-				"why this load belongs to it.", s.name(), strings.Join(seen, ", "))
+			found.add(ForeignLoad, Warning, "Repetition %s was not alone: %s. Run again when the machines are quiet.", s.name(),
+				strings.Join(seen, ", "))
 		}
 	}
 }
@@ -216,7 +217,8 @@ func bytesRate(w runfile.StorageWindow) (float64, bool) {
 // checkVariation compares what was repeated.
 func checkVariation(c *facts, found *findings) {
 	high := func(v *int32) bool { return v != nil && *v > variationHigh }
-	const todo = "(coefficient of variation). Find what differs between them before comparing with anything."
+	const todo = "(coefficient of variation). Find what differs between them before you compare the numbers with " +
+		"others."
 	calibrate := c.result.Plan.Workload.Calibrate != nil
 	if c.overall.Step == nil || calibrate {
 		what := "The throughput of %d repetitions varies by %s "

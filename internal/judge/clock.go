@@ -52,8 +52,9 @@ func checkClocks(c *facts, found *findings) {
 			which = "behind"
 		}
 		if offset.Abs() >= clockSkewed {
-			found.add(ClockSkew, Warning, "The clock of the array is %.0f s %s ours. The numbers stand, for it counts by its "+
-				"own seconds; but the times in its logs are not those of the clients. Set its clock (NTP).",
+			found.add(ClockSkew, Warning, "The clock of the array is %.0f s %s ours. The numbers are valid, because each "+
+				"rate uses one clock only, but the times in the logs of the array do not match those of the clients. Set its "+
+				"clock (NTP).",
 				offset.Abs().Seconds(), which)
 		}
 	}
@@ -66,9 +67,9 @@ func checkClocks(c *facts, found *findings) {
 		if ahead < 0 {
 			which = "ahead of"
 		}
-		found.add(ClockSkew, Warning, "Client %d: the clock of %s is %.0f s %s that of the API server. The numbers stand, "+
-			"for clients start by a signal; but the times of its samples are not those of the storage's logs. Set its clock "+
-			"(NTP).", cl.Index, nodeOf(cl), ahead.Abs().Seconds(), which)
+		found.add(ClockSkew, Warning, "Client %d: the clock of %s is %.0f s %s that of the API server. The numbers are "+
+			"valid, because clients start by a signal, but the times of its samples do not match the logs of the storage. "+
+			"Set its clock (NTP).", cl.Index, nodeOf(cl), ahead.Abs().Seconds(), which)
 	}
 }
 

@@ -28,7 +28,7 @@ func checkDirectNFS(c *facts, found *findings) {
 	}
 	if share, known := accessShare(c.result, methodDirectNFS); known && share < protocolShare {
 		found.add(DNFSNotActive, Error,
-			"Direct NFS is declared, and %s of what was read of data files went by %s: Oracle fell back without a word. %s",
+			"Direct NFS is declared, and %s of the reads of data files used %s: Oracle fell back without a message. %s",
 			percent(1000-share), otherMethods(c.result, methodDirectNFS), c.whyInactive())
 	}
 }
@@ -114,10 +114,10 @@ func checkServiceTime(c *facts, found *findings) {
 		}
 		mean := micros / float64(count)
 		if why := c.implausible(w, mean); why != "" {
-			hint := "Do not use it; take the latency from the array."
+			hint := "Do not use it; use the latency that the array reports."
 			if c.isPNFS() {
-				hint = "Oracle 12.2 is known to count wrongly with pNFS: believe its number of reads, and take the latency from " +
-					"the array."
+				hint = "Oracle 12.2 is known to count wrongly with pNFS: its number of reads is right, but use the latency " +
+					"that the array reports."
 			}
 			found.add(SuspectLatency, Warning, "V$IOSTAT_FILE says %.1f µs for a single-block read, but %s. %s", mean, why, hint)
 			return
@@ -162,7 +162,8 @@ func checkAsync(c *facts, found *findings) {
 	}
 	hint := "Set filesystemio_options=SETALL in database.container.parameters, and leave disk_asynch_io at TRUE."
 	if c.result.Plan.Database.DirectNFS {
-		hint = "Direct NFS is asynchronous by itself: leave disk_asynch_io at TRUE, and look whether Direct NFS is active."
+		hint = "Direct NFS is asynchronous by itself: leave disk_asynch_io at TRUE, and check that Direct NFS is " +
+			"active."
 	}
 	found.add(SyncIO, Warning, "Data files without asynchronous I/O (V$IOSTAT_FILE.ASYNCH_IO is ASYNC_OFF): %s. Each "+
 		"process then has one read at a time. %s", listed(files), hint)
@@ -183,8 +184,8 @@ func checkScan(c *facts, found *findings) {
 			scattered, _ := eventOf(w, eventScatteredRead)
 			past, _ := eventOf(w, eventDirectRead)
 			found.add(BufferedScan, Warning,
-				"In repetition %s %.1f %% of the blocks were read past the buffer cache (%s), so this is no full scan of the "+
-					"storage; waits: %s %d, %s %d. Make scanTableSize larger than the buffer cache, or the cache smaller "+
+				"In repetition %s %.1f %% of the blocks were read past the buffer cache (%s), so this is not a full scan of "+
+					"the storage; waits: %s %d, %s %d. Make scanTableSize larger than the buffer cache, or the cache smaller "+
 					"(db_cache_size).",
 				rep.name(), float64(direct)/float64(all)*100, statReadsDirect, eventDirectRead, past, eventScatteredRead, scattered)
 			return
@@ -214,9 +215,9 @@ func checkBufferCache(c *facts, found *findings) {
 				continue
 			}
 			found.add(CacheSuspected, Warning,
-				"In repetition %s only %.1f %% of the blocks that sessions looked at were read from storage (%s %d of %s %d): "+
-					"the rest came from the buffer cache. Make scale larger than the buffer cache, or the cache smaller "+
-					"(db_cache_size, with an sga_target that leaves no room for more).",
+				"In repetition %s only %.1f %% of the blocks that sessions read came from storage (%s %d of %s %d): the rest "+
+					"came from the buffer cache. Make scale larger than the buffer cache, or the cache smaller (db_cache_size, "+
+					"with an sga_target that leaves no room for more).",
 				rep.name(), float64(physical)/float64(logical)*100, statReads, physical, statLogicalReads, logical)
 			return
 		}
@@ -228,47 +229,16 @@ func checkParameters(c *facts, found *findings) {
 	var differ []string
 	for _, o := range c.oracleFacts() {
 		for _, p := range o.Parameters {
-			if p.Requested != "" && !sameParameter(p.Requested, p.Value) {
+			if p.Requested != "" && !p.AsRequested() {
 				differ = append(differ, fmt.Sprintf("%s is %s (asked for: %s)", p.Name, cmp.Or(p.Value, "empty"), p.Requested))
 			}
 		}
 	}
 	if len(differ) > 0 {
 		found.add(ParameterDiffers, Warning,
-			"Init parameters are not as declared: %s. Oracle rounds some, and limits others by its edition and memory; "+
-				"declare what it can hold.", listed(differ))
+			"Init parameters are not as declared: %s. Oracle rounds some values, and limits others by edition and memory. "+
+				"Declare values that it supports.", listed(differ))
 	}
-}
-
-// sameParameter compares as Oracle does: without case and quotes, and sizes by
-// what they are worth. A size may have been rounded up to a granule.
-func sameParameter(want, got string) bool {
-	want, got = plainValue(want), plainValue(got)
-	if want == got {
-		return true
-	}
-	w, okW := sizeOf(want)
-	g, okG := sizeOf(got)
-	return okW && okG && w >= granuleFrom && g >= w && g-w < granuleBytes
-}
-
-// Sizes of memory are rounded up to granules of up to 512 MiB, of large SGAs.
-const (
-	granuleFrom  = 1 << 20
-	granuleBytes = 512 << 20
-)
-
-func plainValue(v string) string { return strings.ToLower(strings.Trim(strings.TrimSpace(v), `'"`)) }
-
-func sizeOf(v string) (int64, bool) {
-	shift := 0
-	if v != "" {
-		if i := strings.IndexByte("kmgt", v[len(v)-1]); i >= 0 {
-			shift, v = 10*(i+1), v[:len(v)-1]
-		}
-	}
-	n, err := strconv.ParseInt(v, 10, 64)
-	return n << shift, err == nil && n >= 0 && n <= math.MaxInt64>>shift
 }
 
 // checkInstances compares what the instances of a RAC read.

@@ -85,8 +85,8 @@ func TestObservationsOfDirectNFS(t *testing.T) {
 				rep.Oracle.Statistics = map[string]int64{statReadBytes: 1 << 30}
 				rep.Oracle.DirectNFS.ReadBytes, rep.Oracle.DirectNFS.WriteBytes = new(int64(0)), new(int64(0))
 			}
-		}, yes, false, "", "V$DNFS_STATS (the processes that read began later)"},
-		"processes ended":              {scanRun, func(r *runfile.Result) { b := windowOf1(r).DirectNFS.ReadBytes; *b = *b / 2 }, yes, false, "", "V$DNFS_STATS (50.0 % of the bytes: processes that ended took theirs along)"},
+		}, yes, false, "", "V$DNFS_STATS (the processes that read started later)"},
+		"processes ended":              {scanRun, func(r *runfile.Result) { b := windowOf1(r).DirectNFS.ReadBytes; *b = *b / 2 }, yes, false, "", "V$DNFS_STATS (50.0 % of the bytes; the counters of processes that ended are lost)"},
 		"no channels":                  {scanRun, func(r *runfile.Result) { windowOf1(r).DirectNFS.Channels = nil }, yes, false, "DirectNFS NFSv3", "Not seen: V$DNFS_CHANNELS (no row), TCP connections of the pod."},
 		"no connection to a path":      {scanRun, func(r *runfile.Result) { windowOf1(r).Connections = windowOf1(r).Connections[1:] }, yes, false, "", "Not seen: a TCP connection of the pod to 192.168.4.100"},
 		"only rows of servers":         {scanRun, onlyServers, nil, false, "", "Nothing proves that Direct NFS carried the load. Evidence for it: V$DNFS_SERVERS (NFSv3.0), the alert log (ODM library)."},
@@ -166,7 +166,7 @@ func TestFindingsOfDatabases(t *testing.T) {
 			windowOf1(r).Files[0].AccessMethod = methodOS
 			l := r.Clients[0].Load.Oracle.Library
 			l.Path, l.OradismMode, l.OradismOwner, l.Warnings = "", "-rwxr-x---", new(int64(54321)), []string{"Direct NFS: please check that oradism is setuid"}
-		}, DNFSNotActive, Error, Invalid, `100\.0 % of what was read of data files went by OS_LIB.*libnfsodm is not in rdbms/lib/odm, bin/oradism is not setuid \(-rwxr-x---\), bin/oradism belongs to user 54321.*alert log says: Direct NFS: please`},
+		}, DNFSNotActive, Error, Invalid, `100\.0 % of the reads of data files used OS_LIB.*libnfsodm is not in rdbms/lib/odm, bin/oradism is not setuid \(-rwxr-x---\), bin/oradism belongs to user 54321.*alert log says: Direct NFS: please`},
 		"FallbackUnexplained": {scanRun, func(r *runfile.Result) { windowOf1(r).Files[0].AccessMethod = methodOS }, DNFSNotActive, Error, Invalid, `compare export and mount in the oranfstab`},
 		"LoaderSawTheFallback": {scanRun, func(r *runfile.Result) {
 			r.Clients[0].Load.Failure = &runfile.Failure{Code: runfile.FailureDirectNFSInactive, Message: "The kernel carried it."}
@@ -181,7 +181,7 @@ func TestFindingsOfDatabases(t *testing.T) {
 			r.Plan.Engine.NFSVersion = "NFSv4.1"
 			windowOf1(r).DirectNFS.Servers[0].Version = "NFSv4.1"
 		}, MultiplePathsOnNFSv4, Warning, Valid, `4 paths with NFSv4\.1`},
-		"SyncIO":       {scanRun, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = asynchOff }, SyncIO, Warning, Valid, `ASYNC_OFF\): 12\..*look whether Direct NFS is active`},
+		"SyncIO":       {scanRun, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = asynchOff }, SyncIO, Warning, Valid, `ASYNC_OFF\): 12\..*check that Direct NFS is active`},
 		"SyncIOKernel": {onKernel, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = asynchOff }, SyncIO, Warning, Valid, `filesystemio_options=SETALL`},
 		"BufferedScan": {scanRun, func(r *runfile.Result) {
 			w := windowOf1(r)
@@ -223,14 +223,14 @@ func TestFindingsOfDatabases(t *testing.T) {
 			first := &r.Clients[0].Load.Repetitions[0]
 			first.Oracle.Calibration.MaxIOPS, first.Step.Warmup, first.Step.Round = 24_000, false, 1
 			r.Clients[0].Load.Repetitions[1].Step.Round = 2
-		}, ColdCache, Warning, Suspect, `It counts all the same`},
+		}, ColdCache, Warning, Suspect, `It counts nevertheless`},
 		"CalibrationsVary": {calibrated, func(r *runfile.Result) {
 			first := &r.Clients[0].Load.Repetitions[0]
 			first.Oracle.Calibration.MaxMegabytesPerSecond, first.Step.Warmup, first.Step.Round = 500, false, 1
 			r.Clients[0].Load.Repetitions[1].Step.Round = 2
 		}, VariationHigh, Warning, Suspect, `results of 2 calibrations vary by 22\.\d %`},
 		"StepsVary":         {random, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[3].Read.Bytes /= 2 }, VariationHigh, Warning, Suspect, `between rounds: 4 users by 47\.\d %`},
-		"AboveTheLimit":     {calibrated, func(r *runfile.Result) { last(r).Calibration.ActualLatencyMilliseconds = 21 }, LatencyLimitExceeded, Warning, Valid, `at 21 ms, above the 20 ms`},
+		"AboveTheLimit":     {calibrated, func(r *runfile.Result) { last(r).Calibration.ActualLatencyMilliseconds = 21 }, LatencyLimitExceeded, Warning, Valid, `at 21 ms, above the limit of 20 ms`},
 		"LineFullInOneStep": {random, func(*runfile.Result) {}, LineSaturated, Info, Valid, `full with 14 users\.`},
 		"LineFullInMore": {
 			random, func(r *runfile.Result) { r.Plan.Link.BitsPerSecond = 970_000_000 }, LineSaturated, Info, Valid,
@@ -356,34 +356,6 @@ func fellBack() runfile.Result {
 	r := experiments.Scan(fourPaths()...)
 	windowOf1(&r).Files[0].AccessMethod = methodOS
 	return r
-}
-
-func TestSizesOfParametersAreComparedByWorth(t *testing.T) {
-	t.Parallel()
-	cases := []struct {
-		want, got string
-		same      bool
-	}{
-		{"SETALL", "setall", true},
-		{" 'x' ", "X", true},
-		{"554M", "580911104", true},
-		{"554M", "583008256", true},
-		{"554M", "580911103", false},
-		{"1G", "2G", false},
-		{"4", "5", false},
-		{"TRUE", "FALSE", false},
-		{"1T", "1099511627776", true},
-		{"", "1", false},
-		{"9223372036854775807G", "1", false},
-		{"M", "0", false},
-		{"1g", "1610612735", true},
-		{"1g", "1610612736", false},
-	}
-	for _, c := range cases {
-		if got := sameParameter(c.want, c.got); got != c.same {
-			t.Errorf("%q and %q: %v", c.want, c.got, got)
-		}
-	}
 }
 
 func TestMillisecondsOfOldReleasesAreTaken(t *testing.T) {

@@ -12,8 +12,8 @@ func checkEmbedded(c *facts, found *findings) {
 	for _, s := range c.result.Plan.Collect.Sources {
 		if s.Kind == runfile.SourceEmbedded {
 			found.addOnce(EmbeddedServer, Info,
-				"The storage was the NFS server that nfsbench brings along: the number describes this installation, its network "+
-					"and its CPUs, and not an array. Point spec.storage at an export or a claim.")
+				"The storage was the embedded NFS server: the number describes this cluster, its network and its CPUs, and "+
+					"not an array. Set spec.storage to an export or a claim.")
 		}
 	}
 }
@@ -28,14 +28,14 @@ func checkEnd(c *facts, found *findings) {
 		case l.Failure != nil:
 			found.add(Partial, Error, "Client %d ended with %s: %s", cl.Index, l.Failure.Code, l.Failure.Message)
 		case l.Partial:
-			found.add(Partial, Error, "Client %d did not come to its planned end; the numbers are those until then. Run "+
-				"again, and look at its log.", cl.Index)
+			found.add(Partial, Error, "Client %d did not reach its planned end; the numbers cover the run until then. "+
+				"Look at its log, and run again.", cl.Index)
 		}
 		if v := l.Verification; v != nil && v.BlocksWrong > 0 &&
 			(l.Failure == nil || l.Failure.Code != runfile.FailureVerify) {
 			found.add(VerificationFailed, Error,
-				"Client %d: %d of %d blocks read back are not what was written. Do not use this storage for data before it is "+
-					"understood.", cl.Index, v.BlocksWrong, v.BlocksChecked)
+				"Client %d: %d of %d blocks read back differ from what was written. Do not use this storage for data until "+
+					"you know the cause.", cl.Index, v.BlocksWrong, v.BlocksChecked)
 		}
 	}
 	plan := c.result.Plan
@@ -53,7 +53,7 @@ func checkEnd(c *facts, found *findings) {
 
 func checkProtocol(c *facts, found *findings) {
 	if c.protocol.Mismatch {
-		found.add(ProtocolMismatch, Error, "%s The number is not one of the declared protocol.", c.protocol.Message)
+		found.add(ProtocolMismatch, Error, "%s The number does not describe the declared protocol.", c.protocol.Message)
 	}
 }
 
@@ -64,7 +64,7 @@ func checkFilesystem(c *facts, found *findings) {
 	for _, cl := range c.result.Clients {
 		m := cl.Load.Mount
 		if m != nil && m.FilesystemType != "" && m.FilesystemType != "nfs" && m.FilesystemType != "nfs4" {
-			found.add(NotNFS, Warning, "Client %d: %s is %s and not NFS. This is the speed of that file system; mount the "+
+			found.add(NotNFS, Warning, "Client %d: %s is %s and not NFS. The number describes that file system. Mount the "+
 				"export there, and set requireNFS.", cl.Index, c.result.Plan.Engine.MountPath, m.FilesystemType)
 		}
 	}
@@ -97,8 +97,8 @@ func checkErrors(c *facts, found *findings) {
 		ops += s.Total.Ops
 	}
 	if errors > 0 {
-		found.add(IOErrors, Error, "%d of %d operations failed. Look at the logs of client and storage; the throughput "+
-			"counts only what succeeded.", errors, ops+errors)
+		found.add(IOErrors, Error, "%d of %d operations failed. Look at the logs of client and storage. The throughput "+
+			"counts only operations that succeeded.", errors, ops+errors)
 	}
 }
 

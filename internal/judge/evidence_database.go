@@ -72,7 +72,7 @@ func (e Evidence) weigh(all []observation) Evidence {
 	case len(said(incomplete)) > 0:
 		return e.no(false, "%s.%s", strings.Join(said(incomplete), ", and "), agree)
 	case proven:
-		return e.yes("Direct NFS carried the load. These agree: %s.%s", strings.Join(said(agrees), ", "), unseen)
+		return e.yes("Direct NFS carried the load. Evidence: %s.%s", strings.Join(said(agrees), ", "), unseen)
 	}
 	e.Message = fmt.Sprintf("Nothing proves that Direct NFS carried the load.%s%s", agree, unseen)
 	return e
@@ -124,7 +124,7 @@ func accessObservation(r runfile.Result) observation {
 	case share >= protocolShare:
 		return observation{says: agrees, text: fmt.Sprintf("%s (%s)", view, methodDirectNFS), proof: true}
 	default:
-		return observation{says: denies, text: fmt.Sprintf("%s is %s for %s of what was read of data files", view,
+		return observation{says: denies, text: fmt.Sprintf("%s is %s for %s of the reads of data files", view,
 			otherMethods(r, methodDirectNFS), percent(1000-share))}
 	}
 }
@@ -218,12 +218,12 @@ func statsObservation(r runfile.Result) observation {
 		return observation{says: silent, text: view}
 	case carried <= 0 && r.Plan.Workload.Calibrate != nil:
 		// CALIBRATE_IO starts processes of its own, and only those that were there before count.
-		return observation{says: silent, text: view + " (the processes that read began later)"}
+		return observation{says: silent, text: view + " (the processes that read started later)"}
 	case carried <= 0:
 		return observation{says: doubts, text: view + " counted no byte"}
 	case carried*1000 < all*dnfsBytesShare:
 		return observation{says: silent, text: fmt.Sprintf(
-			"%s (%.1f %% of the bytes: processes that ended took theirs along)", view, carried/all*100)}
+			"%s (%.1f %% of the bytes; the counters of processes that ended are lost)", view, carried/all*100)}
 	default:
 		return observation{says: agrees, text: view + " (bytes)", proof: true}
 	}
@@ -309,8 +309,8 @@ func databaseKernelEvidence(r runfile.Result, s *Summary, d *DatabaseSummary) Ev
 	switch {
 	case known && own < protocolShare:
 		e := Evidence{Observed: strings.Replace(others, methodDirectNFS, "DirectNFS", 1)}
-		return e.no(true, "The kernel's client was declared, but V$IOSTAT_FILE.ACCESS_METHOD is %s for %s of what was "+
-			"read of data files.", others, percent(1000-own))
+		return e.no(true, "The kernel's client was declared, but V$IOSTAT_FILE.ACCESS_METHOD is %s for %s of the reads "+
+			"of data files.", others, percent(1000-own))
 	case !known && slices.ContainsFunc(d.Channels, func(ch runfile.DNFSChannel) bool { return ch.Sends > 0 }):
 		return Evidence{Observed: "DirectNFS"}.no(true,
 			"The kernel's client was declared, but V$DNFS_CHANNELS has paths that sent calls.")

@@ -43,7 +43,7 @@ func TestTheCalibrationsOfDNFSVsPNFSComeOutAsPrinted(t *testing.T) {
 				t.Errorf("latency %+v", j.Summary.Total.Latency)
 			}
 			pnfs := c.Version == "pNFS"
-			if hasFinding(j, SuspectLatency, "believe its number of reads") != pnfs || hasFinding(j, SuspectLatency, "") != pnfs {
+			if hasFinding(j, SuspectLatency, "its number of reads is right") != pnfs || hasFinding(j, SuspectLatency, "") != pnfs {
 				t.Errorf("%s: %+v", c.Version, j.Findings)
 			}
 			if v := map[bool]Validity{true: Suspect, false: Valid}[pnfs]; j.Validity != v {

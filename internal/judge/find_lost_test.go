@@ -19,14 +19,14 @@ func lossCases() map[string]findingCase {
 	const first = `Path 10\.0\.1\.5 -> 10\.0\.1\.61 `
 	return map[string]findingCase{
 		"ChannelLost": {nil, away(2, 8200, 3), ChannelLost, Warning, Suspect, first +
-			`was down for 8\.2 s of 180\.0 s that were measured \(4\.5 %\), in repetition 2\. Connections made anew: 3\. The other paths carried its I/O`},
+			`was down for 8\.2 s of 180\.0 s that were measured \(4\.5 %\), in repetition 2\. New connections: 3\. The other paths carried its I/O`},
 		"ChannelLostAsLongAsShows": {nil, away(1, 600, 1), ChannelLost, Warning, Suspect, `down for 0\.6 s`},
 		"ChannelLostForAMoment":    {nil, away(1, 590, 1), ChannelLost, Info, Valid, `down for 0\.6 s`},
 		"ChannelLostForLeast":      {nil, away(1, 100, 1), ChannelLost, Info, Valid, `down for 0\.1 s`},
 		"ChannelLostTwice": {nil, func(r *runfile.Result) {
 			away(1, 60, 1)(r)
 			away(3, 50, 1)(r)
-		}, ChannelLost, Info, Valid, `down for 0\.1 s .* in repetitions 1, 3\. Connections made anew: 2`},
+		}, ChannelLost, Info, Valid, `down for 0\.1 s .* in repetitions 1, 3\. New connections: 2`},
 		"ChannelLostForGood": {nil, func(r *runfile.Result) {
 			away(3, 20_000, 0)(r)
 			r.Clients[0].Load.Repetitions[2].Channels[0].State = "Down"
@@ -51,7 +51,7 @@ func lossCases() map[string]findingCase {
 			away(2, 7000, 1)(r)
 			r.Clients[1].Load.Repetitions[1].Channels[0].DownMilliseconds = 8000
 		}, ChannelLost, Warning, Suspect, `down for 8\.0 s of 180\.0 s`},
-		"ChannelReconnected": {nil, away(2, 99, 2), ChannelReconnected, Info, Valid, first + `connected anew 2 times in repetition 2, and was back at once`},
+		"ChannelReconnected": {nil, away(2, 99, 2), ChannelReconnected, Info, Valid, first + `lost its connection 2 times in repetition 2, and connected again at once`},
 		"BelowWireSpeedForALostPath": {nil, func(r *runfile.Result) {
 			slower(r, 50)
 			for rep := range 3 {

@@ -151,7 +151,7 @@ func clientCases() map[string]findingCase {
 		"ClientBusyAtFullLine": {nil, func(r *runfile.Result) {
 			slower(r, 108)
 			measure(func(w *runfile.ObservedWindow) { w.NodeCPUPermille = new(int32(930)) })(r)
-		}, ClientCPUBound, Info, Valid, `little to spare`},
+		}, ClientCPUBound, Info, Valid, `almost at its limit`},
 		"ClientAtLimit":   {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupCPUMicroseconds = new(int64(230e6)) }), ClientCPUBound, Warning, Suspect, `95\.8 % of its CPU limit`},
 		"ClientThrottled": {nil, measure(func(w *runfile.ObservedWindow) { w.CgroupThrottledMicros = new(int64(6e6)) }), ClientCPUBound, Warning, Suspect, `throttled for 10\.0 %`},
 		"PageCacheRead":   {kernelRun, measure(func(w *runfile.ObservedWindow) { w.Mount.ServerReadBytes = goodBytes / 2 }), CacheSuspected, Warning, Suspect, `read 124\.5 GiB and the server sent 62\.3 GiB`},
@@ -199,7 +199,7 @@ func storageCases(t *testing.T) map[string]findingCase {
 
 func endCases() map[string]findingCase {
 	return map[string]findingCase{
-		"Partial": {nil, func(r *runfile.Result) { r.Clients[0].Load.Partial = true }, Partial, Error, Suspect, `did not come to its planned end`},
+		"Partial": {nil, func(r *runfile.Result) { r.Clients[0].Load.Partial = true }, Partial, Error, Suspect, `did not reach its planned end`},
 		"PartialFailure": {nil, func(r *runfile.Result) {
 			r.Clients[0].Load.Failure = &runfile.Failure{Code: runfile.FailureUnreachable, Message: "no path answered."}
 		}, Partial, Error, Suspect, `ServerUnreachable: no path answered`},
@@ -214,7 +214,7 @@ func endCases() map[string]findingCase {
 		"IOErrors": {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[2].Read.Errors = 4 }, IOErrors, Error, Suspect, `4 of 382504 operations failed`},
 		"Embedded": {nil, func(r *runfile.Result) {
 			r.Plan.Collect.Sources = []runfile.Source{{Kind: runfile.SourceEmbedded, Name: "embedded", URL: "http://10.0.0.1:8080"}}
-		}, EmbeddedServer, Info, Valid, `brings along`},
+		}, EmbeddedServer, Info, Valid, `embedded NFS server`},
 		"Simulated": {nil, func(r *runfile.Result) { r.Simulated = true }, SimulatedStorage, Info, Valid, `stand-in`},
 		"Dropped":   {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].DroppedOps = 5 }, LateOperations, Error, Suspect, `5 operations were due and never started`},
 		"Late":      {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].LateOps = 50_000 }, LateOperations, Warning, Valid, `50000 of 382500 operations started after`},
@@ -238,12 +238,12 @@ func timeCases() map[string]findingCase {
 				s := &r.Clients[0].Load.Samples[i]
 				s.Read.Count += int64(i) * 20
 			}
-		}, NotSteady, Warning, Suspect, `Repetition 1 was not steady: .*drifted 4\d\.\d %`},
+		}, NotSteady, Warning, Suspect, `Repetition 1 was not steady: .*drifted by 4\d\.\d %`},
 		"LatencyNotSteady": {nil, func(r *runfile.Result) {
 			for i := range r.Clients[0].Load.Samples[:60] {
 				r.Clients[0].Load.Samples[i].Read.MeanMicroseconds += int64(i) * 200
 			}
-		}, NotSteady, Warning, Suspect, `latency strayed`},
+		}, NotSteady, Warning, Suspect, `latency deviated`},
 		"VariationHigh": {nil, func(r *runfile.Result) { r.Clients[0].Load.Repetitions[0].Read.Bytes /= 2 }, VariationHigh, Warning, Suspect, `3 repetitions varies by 34\.\d %`},
 		"ClientsNotTogether": {nil, func(r *runfile.Result) {
 			other := r.Clients[0]

@@ -173,7 +173,7 @@ func checkHomes(c *facts, found *findings) {
 			where = fmt.Sprintf("is on node %s, but not on its home port", cmp.Or(l.Node, "?"))
 		}
 		found.add(LIFNotHome, Warning,
-			"LIF %s (%s) %s: it stayed where a failover or somebody put it. Send it home: network interface revert -vserver "+
+			"LIF %s (%s) %s: usually after a failover that was not reverted. Revert it: network interface revert -vserver "+
 				"%s -lif %s.", l.Name, l.Address, where, c.svm(), l.Name)
 	}
 }
@@ -204,12 +204,13 @@ func checkRedirection(c *facts, found *findings) {
 	m, _, known := mountCounters(c.result, c.overall.Repetition)
 	if c.kernel() && known && m.PNFSReads+m.PNFSWrites == 0 {
 		found.add(PNFSNotRedirected, Warning,
-			"No I/O was redirected: the client did no read and no write by a layout. "+todo, c.svm())
+			"No I/O was redirected: the client did not read or write through a layout. "+todo, c.svm())
 		return
 	}
 	if lif, share, ok := c.stuck(); ok {
 		found.add(PNFSNotRedirected, Warning,
-			"pNFS did not redirect the load: %s of the bytes still went by %s, which is not on the node that owns %s. "+todo,
+			"pNFS did not redirect the load: %s of the bytes still went through %s, which is not on the node that owns "+
+				"%s. "+todo,
 			percent(share), lif, volumeName(c.volume()), c.svm())
 	}
 }

@@ -113,8 +113,8 @@ func checkBalance(found *findings, shares []PathShare) {
 	}
 	if uneven {
 		found.add(PathImbalance, Warning,
-			"The paths are not used alike: %s. The slowest path may have a slower link, a congested port, or a LIF that is "+
-				"not on its home node.", strings.Join(lines, ", "))
+			"The paths carried different shares: %s. The slowest path may have a slower link, a congested port, or a LIF "+
+				"that is not on its home node.", strings.Join(lines, ", "))
 	}
 }
 
@@ -188,8 +188,8 @@ func checkLoss(c *facts, found *findings, l loss, paths int) {
 	}
 	if l.downMilliseconds < channelLostMilliseconds {
 		found.add(ChannelReconnected, severity,
-			"Path %s connected anew %d times in %s, and was back at once. Look at the LIF, the switch and the server's log "+
-				"for that time.", l.name, l.reconnects, where)
+			"Path %s lost its connection %d times in %s, and connected again at once. Look at the LIF, the switch and the "+
+				"server's log for that time.", l.name, l.reconnects, where)
 		return
 	}
 	measured := int64(0)
@@ -205,8 +205,8 @@ func checkLoss(c *facts, found *findings, l loss, paths int) {
 		end = "; it was still down at the end"
 	}
 	found.add(ChannelLost, severity,
-		"Path %s was down for %s of %s that were measured (%s), in %s%s. Connections made anew: %d. %s. Look at the LIF, "+
-			"the switch and the server's log for that time, and measure again.",
+		"Path %s was down for %s of %s that were measured (%s), in %s%s. New connections: %d. %s. Look at the LIF, the "+
+			"switch and the server's log for that time, and measure again.",
 		l.name, seconds(l.downMilliseconds), seconds(measured), percent(l.downMilliseconds*1000/max(measured,
 			1)), where, end, l.reconnects, meanwhile)
 }

@@ -66,8 +66,8 @@ func (o *outcome) expectP99(want *int64, l *stats.Latency) {
 	case l.Bucketed && l.P99Microseconds > *want && l.P99Microseconds/2 <= *want:
 		o.unmeasured = true
 		o.findings.add(ExpectationNotMeasured, Warning,
-			"Expected at most %s p99 latency, and the database counts it between %s and %s, in powers of two: this cannot "+
-				"tell. Use a power of two.",
+			"Expected at most %s p99 latency, and the database counts it between %s and %s, in powers of two, so the "+
+				"comparison is undecided. Use a power of two.",
 			micros(*want), micros(l.P99Microseconds/2), micros(l.P99Microseconds))
 	default:
 		atMost(o, "p99 latency", want, &l.P99Microseconds, 1, micros)

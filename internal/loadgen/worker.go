@@ -91,7 +91,12 @@ func (w *worker) step(ctx context.Context, io *target.IO) bool {
 	}
 	switch {
 	case io.Wait > 0:
-		w.sleep(io.Wait)
+		w.timer.Reset(io.Wait)
+		select {
+		case <-w.timer.C:
+		case <-w.round.stopped: // it is being ended
+			w.timer.Stop()
+		}
 		return true
 	case io.Write:
 		io.Err = io.File.WriteAt(ctx, io.Buf, io.Offset)
@@ -100,16 +105,6 @@ func (w *worker) step(ctx context.Context, io *target.IO) bool {
 	}
 	w.done(io, &w.lane)
 	return true
-}
-
-// sleep returns after d, or when the round is being ended.
-func (w *worker) sleep(d time.Duration) {
-	w.timer.Reset(d)
-	select {
-	case <-w.timer.C:
-	case <-w.round.stopped:
-		w.timer.Stop()
-	}
 }
 
 // next fills in the next I/O of the pattern, or for how long to wait for it. It

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -30,13 +31,15 @@ func cells(s *v1alpha1.NFSBenchmarkSuite, combos []combo) ([]Cell, error) {
 			list = append(list, patches[v])
 		}
 		for _, p := range append(list, c.patch) {
-			if cell.Written, err = apply(cell.Written, p); err != nil {
+			raw := rawOf(p)
+			if raw == nil {
+				continue
+			}
+			if cell.Written, err = jsonpatch.MergePatch(cell.Written, raw); err != nil {
 				return nil, fmt.Errorf("cell %s: apply the patches of %s: %w", c.name, describeValues(c.values), err)
 			}
 		}
-		if err := json.Unmarshal(cell.Written, &cell.Spec); err != nil {
-			return nil, fmt.Errorf("cell %s: read what the patches of %s made: %w", c.name, describeValues(c.values), err)
-		}
+		_ = json.Unmarshal(cell.Written, &cell.Spec) // Check names a wrong type, and the patch that has it
 		out = append(out, cell)
 	}
 	return out, nil

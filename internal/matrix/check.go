@@ -15,24 +15,23 @@ import (
 // maxErrors is how many cells are named; the others are counted.
 const maxErrors = 10
 
-// Checker holds a spec against the schema of NFSBenchmark: types, bounds, enums
-// and the CEL rules. internal/crdcheck is one.
+// Checker holds JSON against the schema of the spec of an NFSBenchmark. crdcheck.Checker is
+// one.
 type Checker interface {
-	Check(spec v1alpha1.NFSBenchmarkSpec) error
-}
-
-// Completer is a Checker that knows the defaults too: it returns a spec, both
-// JSON, as it would be stored.
-type Completer interface {
+	// CheckPart checks the fields, types, bounds and enums of a part of a spec.
+	CheckPart(part []byte) error
+	// Complete checks a whole spec, CEL rules included, and returns it with its defaults.
 	Complete(spec []byte) ([]byte, error)
 }
 
-// Check holds every cell against the schema, the repetitions against what the
-// comparison claims, the whole against what Argo Workflows can hold, and the schedule
-// against what it can read. Errors name the cell and its values, or the field. With a
-// Checker that is a Completer, it fills the defaults into Spec and Written of m's
-// cells, in place.
+// Check holds every patch and every cell against the schema, the repetitions against what
+// the comparison claims, the whole against what Argo Workflows can hold, and the schedule
+// against what it can read. Errors name the patch, the cell and its values, or the field. It
+// fills the defaults into Spec and Written of m's cells, in place.
 func Check(m Matrix, s *v1alpha1.NFSBenchmarkSuite, c Checker) error {
+	if err := checkFields(s, c); err != nil {
+		return err // the cells would repeat it
+	}
 	var errs []error
 	bad := 0
 	for i := range m.Cells {
@@ -55,11 +54,7 @@ func Check(m Matrix, s *v1alpha1.NFSBenchmarkSuite, c Checker) error {
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 func checkCell(cell *Cell, c Checker) error {
-	completer, ok := c.(Completer)
-	if !ok || cell.Written == nil {
-		return c.Check(cell.Spec)
-	}
-	data, err := completer.Complete(cell.Written)
+	data, err := c.Complete(cell.Written)
 	if err != nil {
 		return err
 	}

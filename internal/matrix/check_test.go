@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/matrix"
 )
 
@@ -34,7 +33,7 @@ func TestAZeroThatSomebodyWroteIsNotTakenForADefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := check(t, m, s); err == nil || !strings.Contains(err.Error(), "cell x (a=x): spec.run.durationSeconds") {
+	if err := check(t, m, s); err == nil || !strings.Contains(err.Error(), "values[0].patch (a=x): run.durationSeconds") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -68,7 +67,8 @@ func TestAWrongCellIsNamedWithItsValues(t *testing.T) {
 // refuse refuses everything.
 type refuse struct{}
 
-func (refuse) Check(v1alpha1.NFSBenchmarkSpec) error { return errors.New("no") }
+func (refuse) CheckPart([]byte) error          { return nil }
+func (refuse) Complete([]byte) ([]byte, error) { return nil, errors.New("no") }
 
 func TestManyWrongCellsAreCounted(t *testing.T) {
 	s := suite(t, templateOf+"\n  include: ["+strings.Join(includes(24), ", ")+"]")
@@ -235,4 +235,5 @@ func TestASuiteThatArgoCannotHoldIsRefused(t *testing.T) {
 // accept accepts everything.
 type accept struct{}
 
-func (accept) Check(v1alpha1.NFSBenchmarkSpec) error { return nil }
+func (accept) CheckPart([]byte) error               { return nil }
+func (accept) Complete(spec []byte) ([]byte, error) { return spec, nil }

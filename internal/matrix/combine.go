@@ -33,54 +33,52 @@ type combo struct {
 func combinations(s *v1alpha1.NFSBenchmarkSuite) ([]combo, error) {
 	product := 1
 	for _, a := range s.Spec.Axes {
-		if product *= len(a.Values); product > MaxCells*64 { // which exclude could hardly fix
-			break
-		}
+		product *= len(a.Values) // at most 6 axes of 32 values
 	}
-	if product > MaxCells*64 {
+	if product > MaxCells*64 { // which exclude could hardly fix
 		return nil, fmt.Errorf("spec.axes: the combinations are more than %d, and a suite has at most %d cells: take "+
 			"values out, or make several suites", MaxCells*64, MaxCells)
 	}
 	var combos []combo
 	used := make([]int, len(s.Spec.Exclude))
-	for values := range products(s.Spec.Axes) {
+	for _, values := range products(s.Spec.Axes) {
 		if !excluded(s, values, used) {
 			combos = append(combos, combo{name: cellName(values), values: values})
 		}
 	}
 	for _, x := range s.Spec.Include {
-		combos = append(combos, combo{name: x.Name, values: inOrder(s, x.Values), patch: x.Patch})
+		var values []Value // in the order of the axes
+		for _, a := range s.Spec.Axes {
+			if v, ok := x.Values[a.Name]; ok {
+				values = append(values, Value{Axis: a.Name, Value: string(v)})
+			}
+		}
+		combos = append(combos, combo{name: x.Name, values: values, patch: x.Patch})
 	}
-	return combos, errors.Join(checkUsed(s, used), checkCount(s, len(combos)), checkNames(combos))
+	var errs []error
+	for i, n := range used {
+		if n == 0 {
+			errs = append(errs, fmt.Errorf("spec.exclude[%d] (%s) selects no cell: correct its values, or remove it", i,
+				selector(s.Spec.Exclude[i].Values)))
+		}
+	}
+	return combos, errors.Join(append(errs, checkCount(s, len(combos)), checkNames(combos))...)
 }
 
-// products yields all combinations, the last axis fastest. Without axes it is one
+// products are all combinations, the last axis fastest. Without axes it is one
 // without values.
-func products(axes []v1alpha1.Axis) func(yield func([]Value) bool) {
-	return func(yield func([]Value) bool) {
-		at := make([]int, len(axes))
-		for more := true; more; more = advance(at, axes) {
-			values := make([]Value, len(axes))
-			for i, a := range axes {
-				values[i] = Value{Axis: a.Name, Value: a.Values[at[i]].Name}
-			}
-			if !yield(values) {
-				return
+func products(axes []v1alpha1.Axis) [][]Value {
+	all := [][]Value{{}}
+	for _, a := range axes {
+		var longer [][]Value
+		for _, values := range all {
+			for _, v := range a.Values {
+				longer = append(longer, append(slices.Clone(values), Value{Axis: a.Name, Value: v.Name}))
 			}
 		}
+		all = longer
 	}
-}
-
-// advance counts one up, each place by the values of its axis; false after the
-// last combination.
-func advance(at []int, axes []v1alpha1.Axis) bool {
-	for i := len(axes) - 1; i >= 0; i-- {
-		if at[i]++; at[i] < len(axes[i].Values) {
-			return true
-		}
-		at[i] = 0
-	}
-	return false
+	return all
 }
 
 // excluded reports whether an entry of exclude selects the values, and counts
@@ -100,17 +98,6 @@ func excluded(s *v1alpha1.NFSBenchmarkSuite, values []Value, used []int) bool {
 	return is
 }
 
-// inOrder are the values of an include in the order of the axes.
-func inOrder(s *v1alpha1.NFSBenchmarkSuite, values map[string]v1alpha1.ShortName) []Value {
-	var out []Value
-	for _, a := range s.Spec.Axes {
-		if v, ok := values[a.Name]; ok {
-			out = append(out, Value{Axis: a.Name, Value: string(v)})
-		}
-	}
-	return out
-}
-
 // cellName joins the values. One that is too long for a label carries its hash.
 func cellName(values []Value) string {
 	if len(values) == 0 {
@@ -128,17 +115,6 @@ func cellName(values []Value) string {
 	_, _ = h.Write([]byte(name)) // never fails
 	sum := fmt.Sprintf("-%08x", h.Sum32())
 	return strings.TrimRight(name[:maxName-len(sum)], "-") + sum
-}
-
-func checkUsed(s *v1alpha1.NFSBenchmarkSuite, used []int) error {
-	var errs []error
-	for i, n := range used {
-		if n == 0 {
-			errs = append(errs, fmt.Errorf("spec.exclude[%d] (%s) selects no cell: correct its values, or remove it", i,
-				selector(s.Spec.Exclude[i].Values)))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 func checkCount(s *v1alpha1.NFSBenchmarkSuite, cells int) error {

@@ -66,9 +66,6 @@ func TestAPatchReplacesMembersAndListsAndRemovesWithNull(t *testing.T) {
 	if got := spec("{workload: {slob: null, raw: {pattern: Read}}}"); got.Workload.SLOB != nil || got.Workload.Raw == nil {
 		t.Errorf("null removes: %+v", got.Workload)
 	}
-	if got := spec("{workload: {$patch: replace, raw: {pattern: Read}}}"); got.Workload.SLOB != nil || got.Workload.Raw == nil {
-		t.Errorf("$patch: replace replaces the whole: %+v", got.Workload)
-	}
 	if got := spec("{workload: {raw: {pattern: Read}}}"); got.Workload.SLOB == nil || got.Workload.Raw == nil {
 		t.Errorf("a second kind of workload is left for the rules to refuse: %+v", got.Workload)
 	}
@@ -94,15 +91,15 @@ func TestWhatIsWrongInASuiteIsNamedWithWhatToDo(t *testing.T) {
 		spec string
 		says []string
 	}{
-		"Misspelt":       {values("{protocol: {clinet: Kernel}}"), []string{"spec.axes[0].values[0].patch (client=nfs)", "there is no field protocol.clinet", "did you mean protocol.client?"}},
-		"MisspeltAtTop":  {values("{protoclo: {client: Kernel}}"), []string{"there is no field protoclo", "did you mean protocol?"}},
-		"MisspeltInList": {values("{protocol: {paths: {explicit: [{pat: 10.0.1.61}]}}}"), []string{"no field protocol.paths.explicit[0].pat", "did you mean protocol.paths.explicit[0].path?"}},
-		"Case":           {values("{protocol: {nConnect: 4}}"), []string{"no field protocol.nConnect", "did you mean protocol.nconnect?"}},
-		"Unheard":        {values("{workload: {fio: {}}}"), []string{"no field workload.fio", "there are calibrate, raw, slob"}},
-		"Type":           {values("{clients: two}"), []string{"clients must be of type integer, not string"}},
-		"TypeBelow":      {values("{run: {durationSeconds: [60]}}"), []string{"run.durationSeconds must be of type integer, not array"}},
-		"TypeObject":     {values("{protocol: NFSv3}"), []string{"protocol must be of type object, not string"}},
-		"Include":        {axesOf + "\n  include: [{name: x, patch: {runn: {}}}]", []string{"spec.include[0].patch (x)", "no field runn", "protocol, run, storage"}},
+		"Misspelt":       {values("{protocol: {clinet: Kernel}}"), []string{"spec.axes[0].values[0].patch (client=nfs)", "protocol.clinet: unknown field", "did you mean protocol.client?"}},
+		"MisspeltAtTop":  {values("{protoclo: {client: Kernel}}"), []string{"protoclo: unknown field", "did you mean protocol?"}},
+		"MisspeltInList": {values("{protocol: {paths: {explicit: [{pat: 10.0.1.61}]}}}"), []string{"protocol.paths.explicit[0].pat: unknown field", "did you mean protocol.paths.explicit[0].path?"}},
+		"Case":           {values("{protocol: {nConnect: 4}}"), []string{"protocol.nConnect: unknown field", "did you mean protocol.nconnect?"}},
+		"Unheard":        {values("{workload: {fio: {}}}"), []string{"workload.fio: unknown field", "there are calibrate, raw, slob"}},
+		"Type":           {values("{clients: two}"), []string{"clients in body must be of type integer"}},
+		"TypeBelow":      {values("{run: {durationSeconds: [60]}}"), []string{"run.durationSeconds in body must be of type integer"}},
+		"TypeObject":     {values("{protocol: NFSv3}"), []string{"protocol in body must be of type object"}},
+		"Include":        {axesOf + "\n  include: [{name: x, patch: {runn: {}}}]", []string{"spec.include[0].patch (x)", "runn: unknown field", "protocol, run, storage"}},
 		"Braces":         {values(`{storage: {export: {path: "/{{workflow.name}}"}}}`), []string{"spec.axes[0].values[0].patch (client=nfs).storage.export.path", "{{"}},
 		"UnknownAxis":    {axesOf + "\n  exclude: [{values: {cleint: nfs}}]", []string{"spec.exclude[0].values", `no axis "cleint"`, "did you mean client?"}},
 		"UnknownValue":   {axesOf + "\n  exclude: [{values: {client: fc}}]", []string{"spec.exclude[0].values", `axis client has no value "fc"`, "there are nfs, dnfs"}},
@@ -129,7 +126,11 @@ func TestWhatIsWrongInASuiteIsNamedWithWhatToDo(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := matrix.Expand(suite(t, templateOf+tc.spec))
+			s := suite(t, templateOf+tc.spec)
+			m, err := matrix.Expand(s)
+			if err == nil {
+				err = check(t, m, s)
+			}
 			if len(tc.says) == 0 {
 				if err != nil {
 					t.Errorf("refused: %v", err)
@@ -162,14 +163,22 @@ func TestAnExcludeThatSelectsNothingIsNamed(t *testing.T) {
 	}
 }
 
-func TestSeveralMistakesAreToldAtOnce(t *testing.T) {
-	_, err := matrix.Expand(suite(t, templateOf+`
-  axes: [{name: a, values: [{name: x, patch: {clints: 2, runn: {}}}, {name: w, patch: {protocol: {version: 3}}}]}]
-  exclude: [{values: {b: "1"}}]`))
-	for _, says := range []string{"clints", "protocol.version", "runn", `no axis "b"`} {
+func TestSeveralMistakesAreReportedAtOnce(t *testing.T) {
+	s := suite(t, templateOf+`
+  axes: [{name: a, values: [{name: x, patch: {clints: 2, runn: {}}}, {name: w, patch: {protocol: {version: 3}}}]}]`)
+	m, err := matrix.Expand(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = check(t, m, s)
+	for _, says := range []string{"clints", "protocol.version", "runn"} {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q is missing in: %v", says, err)
 		}
+	}
+	s.Spec.Exclude = []v1alpha1.CellSelector{{Values: map[string]v1alpha1.ShortName{"b": "1"}}, {Values: map[string]v1alpha1.ShortName{"c": "1"}}}
+	if _, err := matrix.Expand(s); err == nil || !strings.Contains(err.Error(), `no axis "b"`) || !strings.Contains(err.Error(), `no axis "c"`) {
+		t.Errorf("selectors of axes that are not there: %v", err)
 	}
 }
 

@@ -71,7 +71,7 @@ const templateCell = "template"
 // the benchmarks. It does not hold the cells against the schema: see Check.
 // Errors name the field and what to change; several are joined.
 func Expand(s *v1alpha1.NFSBenchmarkSuite) (Matrix, error) {
-	if err := errors.Join(checkPatches(s), checkMetadata(s), checkSelectors(s)); err != nil {
+	if err := errors.Join(checkShape(s), checkMetadata(s), checkSelectors(s)); err != nil {
 		return Matrix{}, err
 	}
 	combos, err := combinations(s)

@@ -26,7 +26,7 @@ const (
 // ChannelStats is a snapshot of one channel; compare the columns of Oracle's
 // v$dnfs_channels. Counts begin at Dial.
 type ChannelStats struct {
-	stream.Traffic
+	rpc.Traffic
 
 	Local string // the address and port of this side, or the configured address while down
 	Path  string // the server's address
@@ -47,17 +47,12 @@ type channel struct {
 	logger    *slog.Logger
 	counters  rpc.Counters
 
-	conn        atomic.Pointer[rpc.Conn]        // nil while down
-	raw         atomic.Pointer[syscall.RawConn] // of the newest connection
-	local       atomic.Pointer[string]
-	lastError   atomic.Pointer[string]
-	closed      atomic.Bool
-	reconnects  atomic.Int64
-	retransmits atomic.Int64
-	downFor     atomic.Int64 // ns, of losses that are over
-	downSince   atomic.Int64 // unix ns of the present one, or 0
+	conn   atomic.Pointer[rpc.Conn]        // nil while down
+	raw    atomic.Pointer[syscall.RawConn] // of the newest connection
+	local  atomic.Pointer[string]
+	closed atomic.Bool
 
-	ended stream.Traffic // of streams that were closed; Client.streamsMu guards it
+	ended rpc.Traffic // of streams that were closed; Client.streamsMu guards it
 }
 
 // live returns the connection if it can take calls.
@@ -73,7 +68,7 @@ func (ch *channel) live() *rpc.Conn {
 func (ch *channel) connect(ctx context.Context) error {
 	nc, err := dial(ctx, ch.addr, ch.port, ch.dontRoute)
 	if err != nil {
-		ch.noteError(err)
+		ch.counters.NoteError(err)
 		return err
 	}
 	local := nc.LocalAddr().String()
@@ -98,16 +93,11 @@ func (ch *channel) silent() (yes bool) {
 	return yes
 }
 
-func (ch *channel) noteError(err error) {
-	text := err.Error()
-	ch.lastError.Store(&text)
-}
-
 // run keeps the channel connected until ctx ends; up is called after each new
 // connection.
 func (ch *channel) run(ctx context.Context, up func()) {
 	if ch.conn.Load() == nil {
-		ch.downSince.Store(ch.now().UnixNano())
+		ch.counters.NoteLoss(ch.now().UnixNano())
 	}
 	for {
 		if conn := ch.conn.Load(); conn != nil {
@@ -118,8 +108,7 @@ func (ch *channel) run(ctx context.Context, up func()) {
 		if !ch.reconnect(ctx) {
 			return
 		}
-		ch.reconnects.Add(1)
-		ch.downFor.Add(ch.now().UnixNano() - ch.downSince.Swap(0))
+		ch.counters.NoteReturn(ch.now().UnixNano())
 		ch.logger.Info("Channel is connected again", "path", ch.addr.Path, "local", *ch.local.Load())
 		up()
 	}
@@ -134,9 +123,9 @@ func (ch *channel) watch(ctx context.Context, conn *rpc.Conn) bool {
 		ch.conn.Store(nil)
 		return false
 	case <-conn.Done():
-		ch.downSince.Store(ch.now().UnixNano())
+		ch.counters.NoteLoss(ch.now().UnixNano())
 		ch.conn.Store(nil)
-		ch.noteError(conn.Err())
+		ch.counters.NoteError(conn.Err())
 		ch.logger.Warn("Channel is lost", "path", ch.addr.Path, "error", conn.Err())
 		return true
 	}
@@ -159,22 +148,12 @@ func (ch *channel) reconnect(ctx context.Context) bool {
 }
 
 func (ch *channel) stats() ChannelStats {
-	k := &ch.counters
-	s := ChannelStats{Local: ch.addr.Local, Path: ch.addr.Path, State: ChannelUp, Traffic: stream.Traffic{
-		Sends: k.Sends.Load(), Receives: k.Receives.Load(),
-		BytesRead: k.DataReceived.Load(), BytesWritten: k.DataSent.Load(),
-		WireBytesRead: k.BytesReceived.Load(), WireBytesWritten: k.BytesSent.Load(),
-		InFlight: k.InFlight.Load(), Down: time.Duration(ch.downFor.Load()),
-		Reconnects: ch.reconnects.Load(), Retransmits: ch.retransmits.Load(),
-	}}
-	if since := ch.downSince.Load(); since > 0 {
-		s.Down += time.Duration(ch.now().UnixNano() - since)
+	s := ChannelStats{
+		Traffic: ch.counters.Traffic(ch.now().UnixNano()),
+		Local:   ch.addr.Local, Path: ch.addr.Path, State: ChannelUp,
 	}
 	if local := ch.local.Load(); local != nil {
 		s.Local = *local
-	}
-	if text := ch.lastError.Load(); text != nil {
-		s.LastError = *text
 	}
 	switch {
 	case ch.closed.Load():

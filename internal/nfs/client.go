@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -168,7 +169,12 @@ func (c *Client) Channels() []ChannelStats {
 // that matters.
 func (c *Client) Close() error {
 	c.closing.Do(func() {
-		c.closeStreams()
+		c.streamsMu.Lock()
+		open := slices.Clone(c.streams)
+		c.streamsMu.Unlock()
+		for _, s := range open {
+			_ = s.Close() // closing a socket says nothing that anybody could use
+		}
 		c.transport.close()
 		ctx, cancel := context.WithTimeout(context.Background(), umountTimeout)
 		defer cancel()
@@ -191,7 +197,7 @@ func explain(what, name string, err error) error {
 
 // explainPort adds the most common reason why a server that mounted refuses I/O.
 func explainPort(err error, channels []*channel) error {
-	if !rpc.IsAuthError(err) && !v3.IsPermission(err) {
+	if !rpc.IsAuthError(err) && !IsPermission(err) {
 		return err
 	}
 	for _, ch := range channels {
@@ -204,16 +210,21 @@ func explainPort(err error, channels []*channel) error {
 }
 
 // IsNoSpace reports whether err says that the storage or the quota is full.
-func IsNoSpace(err error) bool { return v3.IsNoSpace(err) }
+func IsNoSpace(err error) bool { return isStatus(err, v3.ErrNoSpc, v3.ErrDQuot) }
 
 // IsStale reports whether err says that a file behind a handle is gone.
-func IsStale(err error) bool { return v3.IsStale(err) }
+func IsStale(err error) bool { return isStatus(err, v3.ErrStale, v3.ErrBadHandle) }
 
 // IsNotExist reports whether err says that a name does not exist.
-func IsNotExist(err error) bool { return v3.IsNotExist(err) }
+func IsNotExist(err error) bool { return isStatus(err, v3.ErrNoEnt) }
 
 // IsExist reports whether err says that a name exists already.
-func IsExist(err error) bool { return v3.IsExist(err) }
+func IsExist(err error) bool { return isStatus(err, v3.ErrExist) }
 
 // IsPermission reports whether err says that the user may not do this.
-func IsPermission(err error) bool { return v3.IsPermission(err) }
+func IsPermission(err error) bool { return isStatus(err, v3.ErrPerm, v3.ErrAcces, v3.ErrROFS) }
+
+func isStatus(err error, anyOf ...v3.Status) bool {
+	s, ok := errors.AsType[v3.Status](err)
+	return ok && slices.Contains(anyOf, s)
+}

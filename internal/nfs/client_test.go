@@ -77,7 +77,7 @@ func TestReadAtDeliversTheFile(t *testing.T) {
 		"nothing there":     {"far behind the end", 0, 0, 400_000, 10, 0, io.EOF},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &nfstest.Server{ShortRead: tc.short, MaxTransfer: tc.maxTransfer}
+			s := &nfstest.Server{Short: func(nfstest.Call) uint32 { return tc.short }, MaxTransfer: tc.maxTransfer}
 			c := start(t, s, nil)
 			f := c.OpenFile(FileHandle(s.AddFile("data", content)))
 			p := make([]byte, tc.n)
@@ -105,7 +105,7 @@ func TestWriteAtDeliversTheFile(t *testing.T) {
 		"nothing":       {"no call is made for no bytes", 0, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &nfstest.Server{ShortRead: tc.short, MaxTransfer: tc.maxTransfer}
+			s := &nfstest.Server{Short: func(nfstest.Call) uint32 { return tc.short }, MaxTransfer: tc.maxTransfer}
 			c := start(t, s, nil)
 			f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
 			p := randomBytes(tc.n)

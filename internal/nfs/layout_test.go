@@ -7,9 +7,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// FuzzReadLayout walks over hostile READ results as a connection does. The layout
-// must come to an end, within its limit, at the place where the decoder of the
-// results finds the data as well.
+// FuzzReadLayout gives hostile READ results to the layout as a connection does: the
+// place of the data is within them, and where the decoder of the results ends as well.
 func FuzzReadLayout(f *testing.F) {
 	for _, r := range []v3.ReadRes{
 		{Data: []byte{1, 2, 3}, Count: 3},
@@ -19,19 +18,12 @@ func FuzzReadLayout(f *testing.F) {
 		f.Add(r.Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		at, data := 0, 0
-		for {
-			more, n := readLayout(in[:at])
-			if more <= 0 {
-				data = n
-				break
-			}
-			if at += more; at > len(in) {
-				return // the connection says that the record is too short
-			}
-			if at > 1024 {
-				t.Fatalf("the layout asks for %d bytes", at)
-			}
+		at, data, err := readLayout(in)
+		if err != nil {
+			return // the connection ends
+		}
+		if at > len(in) || data < 0 || data > v3.MaxDataBytes {
+			t.Fatalf("%d bytes of data at %d of %d", data, at, len(in))
 		}
 		var res v3.ReadRes
 		d := xdr.NewDecoder(in[:at])

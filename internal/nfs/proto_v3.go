@@ -2,7 +2,6 @@ package nfs
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -43,31 +42,14 @@ func (p *protoV3) beginRead(ctx context.Context, o *op, file []byte, dst []byte,
 	p.t.begin(ctx, o)
 }
 
-// Sizes of the results of READ up to the data.
-const (
-	readStart   = 8                   // status and whether attributes follow
-	readCounts  = 12                  // count, eof, length of the data
-	readAttrEnd = readStart + 84 + 12 // the same behind attributes
-)
-
 // readLayout is the rpc.Layout of READ results.
-func readLayout(results []byte) (more, data int) {
-	switch len(results) {
-	case 0:
-		return readStart, 0
-	case readStart:
-		if v3.Status(binary.BigEndian.Uint32(results)) != v3.OK {
-			return 0, 0
-		}
-		if binary.BigEndian.Uint32(results[4:]) != 0 {
-			return readAttrEnd - readStart, 0
-		}
-		return readCounts, 0
+func readLayout(start []byte) (at, data int, err error) {
+	var res v3.ReadRes
+	d := xdr.NewDecoder(start)
+	if data = res.DecodeHead(&d); res.Status == v3.OK {
+		err = d.Err() // a failure may end early
 	}
-	// A length beyond the limit is cut to what still fits no buffer, so that the
-	// connection refuses it.
-	n := binary.BigEndian.Uint32(results[len(results)-4:])
-	return 0, int(min(n, v3.MaxDataBytes+1))
+	return d.Offset(), data, err
 }
 
 func (p *protoV3) endRead(ctx context.Context, o *op) (n int, eof bool, err error) {
@@ -229,7 +211,7 @@ func (p *protoV3) create(ctx context.Context, dir FileHandle, name string, how c
 	var res v3.CreateRes
 	attempts, err := p.invoke(ctx, procedure, args, &res)
 	// The server may have executed an attempt whose reply was lost.
-	if attempts > 1 && v3.IsExist(err) {
+	if attempts > 1 && IsExist(err) {
 		err = nil
 	}
 	if err == nil && len(res.Handle) == 0 {
@@ -244,14 +226,14 @@ func (p *protoV3) remove(ctx context.Context, dir FileHandle, name string, kind 
 		procedure = v3.ProcRmdir
 	}
 	attempts, err := p.invoke(ctx, procedure, &v3.NameArgs{Dir: []byte(dir), Name: name}, new(v3.WccRes))
-	if v3.IsStale(err) {
+	if IsStale(err) {
 		// NFS-Ganesha answers this where another client removes the same name at
 		// the same moment. Where the name is gone, that is what happened.
-		if _, missing := p.lookup(ctx, dir, name); v3.IsNotExist(missing) {
+		if _, missing := p.lookup(ctx, dir, name); IsNotExist(missing) {
 			err = missing
 		}
 	}
-	if attempts > 1 && v3.IsNotExist(err) {
+	if attempts > 1 && IsNotExist(err) {
 		return nil
 	}
 	return err

@@ -72,16 +72,6 @@ func (s *Stream) Close() error {
 	return err
 }
 
-func (c *Client) closeStreams() {
-	c.streamsMu.Lock()
-	open := slices.Clone(c.streams)
-	c.streamsMu.Unlock()
-	for _, s := range open {
-		// Closing a socket says nothing that anybody could use.
-		_ = s.Close()
-	}
-}
-
 // withStreams adds what streams have carried over channel i.
 func (c *Client) withStreams(i int, s ChannelStats) ChannelStats {
 	c.streamsMu.Lock()

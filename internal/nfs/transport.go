@@ -15,12 +15,6 @@ import (
 // ErrTimeout says that a call got no answer within Config.CallTimeout.
 var ErrTimeout = stream.ErrTimeout
 
-// errStalled ends a connection that left a call without answer for too long.
-var errStalled = errors.New("no answer to a call for too long")
-
-// errSilent ends a connection over which nothing is acknowledged any more.
-var errSilent = errors.New("the path does not carry anything: nothing is acknowledged")
-
 // protocolTries is how often a call is repeated after the server sent something
 // that is not RPC: once may be bad luck of a dying server, always is a bad server.
 const protocolTries = 3
@@ -101,9 +95,9 @@ func (t *transport) monitor() {
 				continue
 			}
 			if since, ok := conn.Oldest(); ok && now-since > int64(t.timeout/2) {
-				conn.Fail(errStalled)
+				conn.Fail(stream.ErrStalled)
 			} else if ok && ch.silent() {
-				conn.Fail(errSilent)
+				conn.Fail(stream.ErrSilent)
 			}
 		}
 	}
@@ -138,7 +132,7 @@ func (t *transport) finish(ctx context.Context, o *op) error {
 		if err = t.mayRepeat(o, err); err != nil {
 			return err
 		}
-		o.ch.retransmits.Add(1)
+		o.ch.counters.Retransmits.Add(1)
 		t.send(ctx, o)
 	}
 }
@@ -177,7 +171,18 @@ func (t *transport) pick(ctx context.Context, started int64) (*channel, *rpc.Con
 		if ch, conn := t.leastBusy(); conn != nil {
 			return ch, conn, nil
 		}
-		if err := t.waitForChannel(ctx, changed, started); err != nil {
+		timer := time.NewTimer(time.Duration(started + int64(t.timeout) - t.now().UnixNano()))
+		var err error
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-t.ctx.Done():
+			err = rpc.ErrClosed
+		case <-timer.C:
+			err = fmt.Errorf("%w: no channel is up: %w", ErrTimeout, t.channelErrors())
+		}
+		if timer.Stop(); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -202,28 +207,12 @@ func (t *transport) leastBusy() (best *channel, conn *rpc.Conn) {
 	return best, conn
 }
 
-func (t *transport) waitForChannel(ctx context.Context, changed <-chan struct{}, started int64) error {
-	left := started + int64(t.timeout) - t.now().UnixNano()
-	timer := time.NewTimer(time.Duration(left))
-	defer timer.Stop()
-	select {
-	case <-changed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.ctx.Done():
-		return rpc.ErrClosed
-	case <-timer.C:
-		return fmt.Errorf("%w: no channel is up: %w", ErrTimeout, t.channelErrors())
-	}
-}
-
 // channelErrors joins why each channel is down.
 func (t *transport) channelErrors() error {
 	var all []error
 	for _, ch := range t.channels {
-		if text := ch.lastError.Load(); text != nil {
-			all = append(all, fmt.Errorf("%s: %s", ch.describe(), *text))
+		if text := ch.counters.LastError(); text != "" {
+			all = append(all, fmt.Errorf("%s: %s", ch.describe(), text))
 		}
 	}
 	return errors.Join(all...)

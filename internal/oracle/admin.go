@@ -90,7 +90,7 @@ func explained(name string, err error) error {
 	}
 	err = Explain(err)
 	if code := CodeOf(err); code != "" {
-		return Fail(code, fmt.Sprintf("%s: %s", name, err), err)
+		return Failf(code, "%s: %w", name, err)
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }
@@ -195,19 +195,17 @@ func (a *Admin) Parameters(ctx context.Context, names []string) (map[string]stri
 
 // byName returns one value for each parameter, over all instances.
 func byName(list []parameter) map[string]string {
-	values, each := map[string]string{}, map[string][]string{}
-	differ := map[string]bool{}
+	values, each, differ := map[string]string{}, map[string][]string{}, map[string]bool{}
 	for _, p := range list {
 		name := strings.ToLower(p.name)
-		if first, seen := values[name]; seen && first != p.value {
-			differ[name] = true
-		} else {
-			values[name] = p.value
-		}
+		first, seen := values[name]
+		values[name], differ[name] = p.value, differ[name] || seen && first != p.value
 		each[name] = append(each[name], fmt.Sprintf("%s (instance %d)", p.value, p.instance))
 	}
-	for name := range differ {
-		values[name] = strings.Join(each[name], ", ")
+	for name := range values {
+		if differ[name] {
+			values[name] = strings.Join(each[name], ", ")
+		}
 	}
 	return values
 }
@@ -254,7 +252,7 @@ func (a *Admin) SetParameters(ctx context.Context, parameters map[string]string)
 		if code == "" || code == runfile.FailureSQL {
 			code = runfile.FailureParameter
 		}
-		return Fail(code, fmt.Sprintf("init parameter %s = %q: %v", name, parameters[name], err), err)
+		return Failf(code, "init parameter %s = %q: %w", name, parameters[name], err)
 	}
 	return nil
 }
@@ -293,8 +291,8 @@ func (a *Admin) CheckIdle(ctx context.Context) error {
 	if len(still) > len(others) {
 		more = fmt.Sprintf(" and %d more", len(still)-len(others))
 	}
-	return Fail(runfile.FailureBusy, fmt.Sprintf("others use the database: %s%s; run the benchmark when nobody does",
-		strings.Join(others, "; "), more), nil)
+	return Failf(runfile.FailureBusy, "others use the database: %s%s; run the benchmark when nobody does",
+		strings.Join(others, "; "), more)
 }
 
 // session is one that is at work.

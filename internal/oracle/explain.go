@@ -16,6 +16,12 @@ func Fail(code, message string, err error) error {
 	return &failure{code: code, message: message, err: err}
 }
 
+// Failf is Fail with the message of fmt.Errorf, and the error that it wraps, if any.
+func Failf(code, format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	return &failure{code: code, message: err.Error(), err: err}
+}
+
 // failure is an error that a user can do something about.
 type failure struct {
 	code, message string
@@ -113,17 +119,16 @@ func oneLine(text string) string {
 
 // explanation is what an error number means to somebody who runs a benchmark.
 type explanation struct {
-	numbers   string // that have this meaning
-	code      string // of runfile
-	general   bool   // another number in the same error is more precise
-	what, fix string // what happened, and what to do
+	code      string
+	what, fix string // happened, and what to do
+	general   bool   // another number in the same error tells more
 }
 
 func (e explanation) sentence(number string) string {
 	return fmt.Sprintf("%s (%s): %s", e.what, number, e.fix)
 }
 
-// explanations by number.
+// explanations by number. Numbers of one meaning share a line.
 func explanations() map[string]explanation {
 	const (
 		notReady = runfile.FailureDatabaseNotReady
@@ -131,180 +136,101 @@ func explanations() map[string]explanation {
 		full     = runfile.FailureNoSpace
 		client   = runfile.FailureOracleClient
 	)
-	table := map[string]explanation{}
-	for _, e := range []explanation{
-		// Connecting
-		{"ORA-12154", notReady, false, "the connect string is not understood", "write it as host:port/service"},
-		{
-			"ORA-12541 ORA-12543 ORA-12533", notReady, false, "no listener answers at the address of the connect string",
-			"check host and port, and that the listener runs",
-		},
-		{
-			"ORA-12514 ORA-12505 ORA-12521", notReady, false, "the listener knows no such service",
-			"check the service in the connect string with lsnrctl services; a pluggable database must be open",
-		},
-		{
-			"ORA-12170 ORA-12606 ORA-12535", notReady, false, "the database did not answer in time",
-			"check that the pod may reach host and port (network policy, firewall)",
-		},
-		{
-			"ORA-12545", notReady, false, "the host of the connect string has no address",
-			"check its name, as a pod resolves it",
-		},
-		{
-			"ORA-12516 ORA-12518 ORA-12519 ORA-12520", notReady, false,
-			"the listener has no server process left for this session",
-			"raise the init parameter processes, or use fewer users",
-		},
-		{
-			"ORA-12537 ORA-12547", notReady, false, "the listener closed the connection",
-			"look at the listener's and the alert log; a filter on client addresses, or a server that cannot start, " +
-				"does this",
-		},
-		{
-			"ORA-12637", notReady, false, "the connection hung while it was made",
-			"set DISABLE_OOB=ON in sqlnet.ora of the client",
-		},
-		{
-			"ORA-01033", notReady, false, "the database is starting or shutting down",
-			"wait until it is open, or look at its alert log",
-		},
-		{
-			"ORA-01034", notReady, false, "the database is not started",
-			"start it, or look at its alert log for why it ended",
-		},
-		{"ORA-27101", notReady, true, "the instance does not run", "start it, or look at its alert log for why it ended"},
-		{
-			"ORA-01109", notReady, false, "the database is not open",
-			"open it (ALTER DATABASE OPEN; ALTER PLUGGABLE DATABASE ... OPEN)",
-		},
-		{
-			"ORA-00442", notReady, false, "Oracle Free runs one instance on a machine, and there is another",
-			"place the pod on a node without one, or use another edition",
-		},
-		// Who may do what
-		{
-			"ORA-01017 ORA-01005", runfile.FailurePassword, false, "the database refused the user name or the password",
-			"put those of the database into the Secret that the benchmark names; a database that was created earlier " +
-				"keeps its first password",
-		},
-		{
-			"ORA-28000", runfile.FailurePassword, false, "the account is locked",
-			"correct the password in the Secret, then unlock it with ALTER USER ... ACCOUNT UNLOCK",
-		},
-		{
-			"ORA-28001", runfile.FailurePassword, false, "the password has expired",
-			"give the user a new one and put it into the Secret",
-		},
-		{
-			"ORA-01031", runfile.FailurePrivilege, false, "the user lacks a privilege",
-			"use a user that may connect AS SYSDBA, such as sys, and a password file that knows it",
-		},
-		{
-			"ORA-65096", runfile.FailureUnsupported, false, "schemas cannot be made in the root container of a database",
-			"name a service of a pluggable database in database.external.services",
-		},
-		{
-			"ORA-01950 ORA-01536", runfile.FailurePrivilege, false, "the user has no quota on the tablespace",
-			"give it one with ALTER USER ... QUOTA UNLIMITED ON",
-		},
-		// Running
-		{
-			"ORA-03113 ORA-03114 ORA-03135 ORA-12571", ended, false, "the connection to the database was lost",
-			"look at the alert log for why the server process or the instance ended",
-		},
-		{
-			"DPI-1080 DPI-1010", ended, true, "the connection to the database is closed",
-			"look at the alert log for why the server process or the instance ended",
-		},
-		{
-			"ORA-00028 ORA-02396", ended, false, "the session was killed",
-			"ask who did it; a profile with a time limit does it, too",
-		},
-		{
-			"ORA-01089 ORA-01092", ended, false, "the instance is being shut down",
-			"look at the alert log for who asked for it",
-		},
-		{
-			"ORA-00020 ORA-00018", runfile.FailureParameter, false, "the instance has no process left for another session",
-			"raise the init parameter processes, or use fewer users",
-		},
-		{
-			"ORA-04031 ORA-04030", runfile.FailureParameter, false, "the instance has too little memory",
-			"raise shared_pool_size or sga_target, and the memory of the container with it",
-		},
-		{
-			"ORA-02065 ORA-02095 ORA-02097 ORA-00068 ORA-02248 ORA-00119", runfile.FailureParameter, false,
-			"an init parameter was refused", "check its name and value in parameters of the database",
-		},
-		{
-			"ORA-32001 ORA-32000", runfile.FailureParameter, false, "the instance runs without an spfile",
-			"CREATE SPFILE FROM MEMORY and restart, or leave out the parameters",
-		},
-		{
-			"ORA-01013", runfile.FailureCancelled, false, "the statement was cancelled",
-			"it ran longer than the run allows, or the run was ended",
-		},
-		{"ORA-00604", runfile.FailureSQL, true, "a statement of the database's own failed", "see the other errors"},
-		{"ORA-12801", runfile.FailureSQL, true, "a parallel query server failed", "see the other errors"},
-		// Files and space
-		{
-			"ORA-01653 ORA-01654 ORA-01658 ORA-01659 ORA-01688 ORA-01691", full, false, "the tablespace is full",
-			"add space to it, or make scale, scanTableSize or schemas smaller",
-		},
-		{
-			"ORA-01652", full, false, "the temporary tablespace is full, or the one that an index is built in",
-			"add space to it, or make scale smaller",
-		},
-		{
-			"ORA-12953 ORA-12954", full, false, "this edition allows no more user data (12 GB in Oracle Free)",
-			"make schemas x (scale + scanTableSize) smaller, or use another edition",
-		},
-		{
-			"ORA-00257", full, false, "the archiver has no space, and the database waits",
-			"free the recovery area, or switch archiving off for the benchmark",
-		},
-		{"ORA-30036", full, false, "the undo tablespace is full", "add space to it, or lower updatePercent"},
-		{
-			"ORA-27054", runfile.FailureUnsupported, false, "Oracle refuses the options that the NFS volume is mounted with",
-			"mount it hard, with rsize and wsize of at least 32768, or use Direct NFS",
-		},
-		{
-			"ORA-27072 ORA-27061 ORA-27070 ORA-27069 ORA-17500 ORA-17503", runfile.FailureIO, false,
-			"an I/O on a file of the database failed",
-			"look at the alert log and at the NFS server; with NFSv4 a lease that expired does this",
-		},
-		{
-			"ORA-01115 ORA-01110 ORA-01114 ORA-15025", runfile.FailureIO, true,
-			"a file of the database could not be read or written", "look at the alert log and at the NFS server",
-		},
-		{
-			"ORA-01119 ORA-27040 ORA-27041", runfile.FailureIO, true, "a file of the database could not be made or opened",
-			"check that the directory exists and belongs to the owner of the database (54321 in Oracle's images)",
-		},
-		// CALIBRATE_IO
-		{
-			"ORA-56708", runfile.FailureAsyncIO, false, "CALIBRATE_IO found no datafile with asynchronous I/O",
-			"set filesystemio_options to SETALL and restart, or use Direct NFS",
-		},
-		{
-			"ORA-56709", runfile.FailureTimedStatistics, false, "CALIBRATE_IO needs timed_statistics, which is FALSE",
-			"set timed_statistics to TRUE, or statistics_level to TYPICAL",
-		},
-		// The client library
-		{
-			"DPI-1047", client, false, "Oracle's client library was not found, or not loaded",
-			"use an image with ORACLE_HOME/lib/libclntsh.so or Instant Client in it, and libaio; it must not be one " +
-				"of Alpine",
-		},
-		{
-			"DPI-1072 DPI-1050", client, false, "Oracle's client library is of a release that is not supported",
-			"use an image with client 12.1 or later; some functions need 19 or later",
-		},
-	} {
-		for n := range strings.FieldsSeq(e.numbers) {
-			table[n] = e
+	all := map[string]explanation{}
+	add := func(isGeneral bool) func(numbers, code, what, fix string) {
+		return func(numbers, code, what, fix string) {
+			for n := range strings.FieldsSeq(numbers) {
+				all[n] = explanation{code: code, what: what, fix: fix, general: isGeneral}
+			}
 		}
 	}
-	return table
+	exact, general := add(false), add(true)
+	// Connecting
+	exact("ORA-12154", notReady, "the connect string is not understood", "write it as host:port/service")
+	exact("ORA-12541 ORA-12543 ORA-12533", notReady, "no listener answers at the address of the connect string",
+		"check host and port, and that the listener runs")
+	exact("ORA-12514 ORA-12505 ORA-12521", notReady, "the listener knows no such service",
+		"check the service in the connect string with lsnrctl services; a pluggable database must be open")
+	exact("ORA-12170 ORA-12606 ORA-12535", notReady, "the database did not answer in time",
+		"check that the pod may reach host and port (network policy, firewall)")
+	exact("ORA-12545", notReady, "the host of the connect string has no address", "check its name, as a pod resolves it")
+	exact("ORA-12516 ORA-12518 ORA-12519 ORA-12520", notReady,
+		"the listener has no server process left for this session",
+		"raise the init parameter processes, or use fewer users")
+	exact("ORA-12537 ORA-12547", notReady, "the listener closed the connection",
+		"look at the listener's and the alert log; a filter on client addresses, or a server that cannot start, does this")
+	exact("ORA-12637", notReady, "the connection hung while it was made",
+		"set DISABLE_OOB=ON in sqlnet.ora of the client")
+	exact("ORA-01033", notReady, "the database is starting or shutting down",
+		"wait until it is open, or look at its alert log")
+	exact("ORA-01034", notReady, "the database is not started", "start it, or look at its alert log for why it ended")
+	general("ORA-27101", notReady, "the instance does not run", "start it, or look at its alert log for why it ended")
+	exact("ORA-01109", notReady, "the database is not open",
+		"open it (ALTER DATABASE OPEN; ALTER PLUGGABLE DATABASE ... OPEN)")
+	exact("ORA-00442", notReady, "Oracle Free runs one instance on a machine, and there is another",
+		"place the pod on a node without one, or use another edition")
+	// Who may do what
+	exact("ORA-01017 ORA-01005", runfile.FailurePassword, "the database refused the user name or the password",
+		"put those of the database into the Secret that the benchmark names; a database that was created earlier "+
+			"keeps its first password")
+	exact("ORA-28000", runfile.FailurePassword, "the account is locked",
+		"correct the password in the Secret, then unlock it with ALTER USER ... ACCOUNT UNLOCK")
+	exact("ORA-28001", runfile.FailurePassword, "the password has expired",
+		"give the user a new one and put it into the Secret")
+	exact("ORA-01031", runfile.FailurePrivilege, "the user lacks a privilege",
+		"use a user that may connect AS SYSDBA, such as sys, and a password file that knows it")
+	exact("ORA-65096", runfile.FailureUnsupported, "schemas cannot be made in the root container of a database",
+		"name a service of a pluggable database in database.external.services")
+	exact("ORA-01950 ORA-01536", runfile.FailurePrivilege, "the user has no quota on the tablespace",
+		"give it one with ALTER USER ... QUOTA UNLIMITED ON")
+	// Running
+	exact("ORA-03113 ORA-03114 ORA-03135 ORA-12571", ended, "the connection to the database was lost",
+		"look at the alert log for why the server process or the instance ended")
+	general("DPI-1080 DPI-1010", ended, "the connection to the database is closed",
+		"look at the alert log for why the server process or the instance ended")
+	exact("ORA-00028 ORA-02396", ended, "the session was killed",
+		"ask who did it; a profile with a time limit does it, too")
+	exact("ORA-01089 ORA-01092", ended, "the instance is being shut down", "look at the alert log for who asked for it")
+	exact("ORA-00020 ORA-00018", runfile.FailureParameter, "the instance has no process left for another session",
+		"raise the init parameter processes, or use fewer users")
+	exact("ORA-04031 ORA-04030", runfile.FailureParameter, "the instance has too little memory",
+		"raise shared_pool_size or sga_target, and the memory of the container with it")
+	exact("ORA-02065 ORA-02095 ORA-02097 ORA-00068 ORA-02248 ORA-00119", runfile.FailureParameter,
+		"an init parameter was refused", "check its name and value in parameters of the database")
+	exact("ORA-32001 ORA-32000", runfile.FailureParameter, "the instance runs without an spfile",
+		"CREATE SPFILE FROM MEMORY and restart, or leave out the parameters")
+	exact("ORA-01013", runfile.FailureCancelled, "the statement was cancelled",
+		"it ran longer than the run allows, or the run was ended")
+	general("ORA-00604", runfile.FailureSQL, "a statement of the database's own failed", "see the other errors")
+	general("ORA-12801", runfile.FailureSQL, "a parallel query server failed", "see the other errors")
+	// Files and space
+	exact("ORA-01653 ORA-01654 ORA-01658 ORA-01659 ORA-01688 ORA-01691", full, "the tablespace is full",
+		"add space to it, or make scale, scanTableSize or schemas smaller")
+	exact("ORA-01652", full, "the temporary tablespace is full, or the one that an index is built in",
+		"add space to it, or make scale smaller")
+	exact("ORA-12953 ORA-12954", full, "this edition allows no more user data (12 GB in Oracle Free)",
+		"make schemas x (scale + scanTableSize) smaller, or use another edition")
+	exact("ORA-00257", full, "the archiver has no space, and the database waits",
+		"free the recovery area, or switch archiving off for the benchmark")
+	exact("ORA-30036", full, "the undo tablespace is full", "add space to it, or lower updatePercent")
+	exact("ORA-27054", runfile.FailureUnsupported, "Oracle refuses the options that the NFS volume is mounted with",
+		"mount it hard, with rsize and wsize of at least 32768, or use Direct NFS")
+	exact("ORA-27072 ORA-27061 ORA-27070 ORA-27069 ORA-17500 ORA-17503", runfile.FailureIO,
+		"an I/O on a file of the database failed",
+		"look at the alert log and at the NFS server; with NFSv4 a lease that expired does this")
+	general("ORA-01115 ORA-01110 ORA-01114 ORA-15025", runfile.FailureIO,
+		"a file of the database could not be read or written", "look at the alert log and at the NFS server")
+	general("ORA-01119 ORA-27040 ORA-27041", runfile.FailureIO, "a file of the database could not be made or opened",
+		"check that the directory exists and belongs to the owner of the database (54321 in Oracle's images)")
+	// CALIBRATE_IO
+	exact("ORA-56708", runfile.FailureAsyncIO, "CALIBRATE_IO found no datafile with asynchronous I/O",
+		"set filesystemio_options to SETALL and restart, or use Direct NFS")
+	exact("ORA-56709", runfile.FailureTimedStatistics, "CALIBRATE_IO needs timed_statistics, which is FALSE",
+		"set timed_statistics to TRUE, or statistics_level to TYPICAL")
+	// The client library
+	exact("DPI-1047", client, "Oracle's client library was not found, or not loaded",
+		"use an image with ORACLE_HOME/lib/libclntsh.so or Instant Client in it, and libaio; it must not be one of Alpine")
+	exact("DPI-1072 DPI-1050", client, "Oracle's client library is of a release that is not supported",
+		"use an image with client 12.1 or later; some functions need 19 or later")
+	return all
 }

@@ -46,8 +46,9 @@ type process struct {
 	number   int64
 }
 
-// operations are those of one process in V$DNFS_STATS, since it began.
-type operations struct{ reads, writes, readBytes, writeBytes int64 }
+// operations are those of one process in V$DNFS_STATS, since it began: reads, writes, bytes
+// read and bytes written.
+type operations [4]int64
 
 // Look reads the views once: four queries. The first after Reset begins the
 // window: what the channels counted until then is thrown away. After an error
@@ -148,8 +149,10 @@ func (w *Watch) follow(now map[process]operations) {
 	alive := map[process]operations{}
 	for p, before := range w.last {
 		after, ok := now[p]
-		if ok && after.reads >= before.reads && after.writes >= before.writes &&
-			after.readBytes >= before.readBytes && after.writeBytes >= before.writeBytes {
+		for i := range after {
+			ok = ok && after[i] >= before[i]
+		}
+		if ok {
 			alive[p] = after
 		}
 	}
@@ -179,13 +182,11 @@ func (w *Watch) Result() runfile.DirectNFS {
 	}
 	var sum operations
 	for p, last := range w.last {
-		first := w.first[p]
-		sum.reads += last.reads - first.reads
-		sum.writes += last.writes - first.writes
-		sum.readBytes += last.readBytes - first.readBytes
-		sum.writeBytes += last.writeBytes - first.writeBytes
+		for i, first := range w.first[p] {
+			sum[i] += last[i] - first
+		}
 	}
-	d.ReadOps, d.WriteOps, d.ReadBytes, d.WriteBytes = &sum.reads, &sum.writes, &sum.readBytes, &sum.writeBytes
+	d.ReadOps, d.WriteOps, d.ReadBytes, d.WriteBytes = &sum[0], &sum[1], &sum[2], &sum[3]
 	return d
 }
 

@@ -2,10 +2,153 @@ package oracle
 
 import (
 	"cmp"
+	"context"
+	"database/sql"
 	"slices"
+	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
+
+// Snapshot is what the cumulative views of all instances said at one time. It
+// does not change any more once it was taken.
+type Snapshot struct {
+	At         time.Time
+	instances  map[int32]instance
+	statistics map[counter]int64
+	waits      map[counter]int64 // V$SYSTEM_EVENT, by event
+	waited     map[counter]int64 // and how long, in microseconds
+	buckets    map[bucket]int64
+	files      map[file]runfile.OracleFile // cumulative
+	cpu        map[counter]int64           // GV$OSSTAT
+}
+
+// counter is one named counter of one instance.
+type counter struct {
+	instance int32
+	name     string
+}
+
+// bucket is one of the histogram of an event; below is its exclusive upper
+// bound in microseconds.
+type bucket struct {
+	counter
+	below int64
+}
+
+// file is what identifies a row of V$IOSTAT_FILE.
+type file struct {
+	instance int32
+	kind     string
+	number   int64
+}
+
+// Snapshot reads the cumulative views of all instances: seven queries, which the
+// database answers from memory but for the names of files.
+func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
+	s := &Snapshot{
+		At: a.now(), instances: map[int32]instance{}, statistics: map[counter]int64{}, waits: map[counter]int64{},
+		waited: map[counter]int64{}, buckets: map[bucket]int64{}, files: map[file]runfile.OracleFile{},
+		cpu: map[counter]int64{},
+	}
+	instances, err := a.instances(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range instances {
+		s.instances[i.ID] = i
+	}
+	names := map[file]string{}
+	for _, view := range []struct {
+		text string
+		scan func(*sql.Rows) error
+	}{
+		{"sysstat", scanCounters(s.statistics)},
+		{"osstat", scanCounters(s.cpu)},
+		{"system_event", func(r *sql.Rows) error {
+			var c counter
+			var waits, microseconds int64
+			err := r.Scan(&c.instance, &c.name, &waits, &microseconds)
+			s.waits[c] += waits
+			s.waited[c] += microseconds
+			return err
+		}},
+		{"event_histogram", func(r *sql.Rows) error {
+			var b bucket
+			var count int64
+			err := r.Scan(&b.instance, &b.name, &b.below, &count)
+			s.buckets[b] += count
+			return err
+		}},
+		{"datafiles", func(r *sql.Rows) error {
+			var f file
+			var name sql.NullString
+			err := r.Scan(&f.kind, &f.number, &name)
+			names[f] = name.String
+			return err
+		}},
+		{"iostat_file", func(r *sql.Rows) error {
+			var f runfile.OracleFile
+			var access, asynch sql.NullString
+			var times [3]sql.NullFloat64
+			err := r.Scan(&f.Instance, &f.Number, &f.Type, &access, &asynch,
+				&f.SmallReads, &times[0], &f.SmallSyncReads, &times[1], &f.LargeReads, &times[2],
+				&f.SmallReadMegabyte, &f.LargeReadMegabyte, &f.SmallWrites, &f.LargeWrites)
+			f.AccessMethod, f.AsynchIO = access.String, asynch.String
+			f.SmallReadTime, f.SmallSyncReadTime, f.LargeReadTime = times[0].Float64, times[1].Float64, times[2].Float64
+			f.Name = names[file{kind: f.Type, number: f.Number}]
+			key := file{f.Instance, f.Type, f.Number}
+			if have, ok := s.files[key]; ok { // one row for each container
+				f, _ = addFile(have, f, 1)
+			}
+			s.files[key] = f
+			return err
+		}},
+	} {
+		if err := a.each(ctx, view.text, view.scan); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// scanCounters adds up rows of instance, name and value.
+func scanCounters(into map[counter]int64) func(*sql.Rows) error {
+	return func(r *sql.Rows) error {
+		var c counter
+		var value sql.NullFloat64 // V$OSSTAT has fractions in rows that we do not ask for
+		err := r.Scan(&c.instance, &c.name, &value)
+		into[c] += int64(value.Float64)
+		return err
+	}
+}
+
+// counts lists what a file counts, so that sums and differences leave out none.
+func counts(f *runfile.OracleFile) ([]*int64, []*float64) {
+	numbers := []*int64{
+		&f.SmallReads, &f.SmallSyncReads, &f.LargeReads, &f.SmallReadMegabyte, &f.LargeReadMegabyte,
+		&f.SmallWrites, &f.LargeWrites,
+	}
+	times := []*float64{&f.SmallReadTime, &f.SmallSyncReadTime, &f.LargeReadTime}
+	return numbers, times
+}
+
+// addFile adds what b counted to a, or takes it away, and says whether nothing is
+// below zero then.
+func addFile(a, b runfile.OracleFile, sign int64) (sum runfile.OracleFile, forward bool) {
+	ai, af := counts(&a)
+	bi, bf := counts(&b)
+	forward = true
+	for i := range ai {
+		*ai[i] += sign * *bi[i]
+		forward = forward && *ai[i] >= 0
+	}
+	for i := range af {
+		*af[i] += float64(sign) * *bf[i]
+		forward = forward && *af[i] >= 0
+	}
+	return a, forward
+}
 
 // maxFiles bounds the files of a window, so that a result of a large database
 // still fits.
@@ -24,24 +167,30 @@ const maxFiles = 500
 // Of more than 500 files, those with the most I/O are kept.
 func Window(before, after *Snapshot) runfile.OracleWindow {
 	d := difference{before: before, after: after, lived: map[int32]bool{}}
+	for id := range before.instances {
+		d.lived[id] = false
+	}
+	complete := len(after.instances) > 0
 	for id, i := range after.instances {
 		b, ok := before.instances[id]
 		d.lived[id] = ok && b.StartupTime.Equal(i.StartupTime)
 	}
-	for id := range before.instances {
-		if _, ok := after.instances[id]; !ok {
-			d.lived[id] = false
-		}
+	for _, lived := range d.lived {
+		complete = complete && lived
 	}
 	w := runfile.OracleWindow{Files: d.files(), InstanceBytes: d.instanceBytes()}
-	if d.complete() {
+	if complete {
 		w.Statistics = d.sums(before.statistics, after.statistics)
 		w.Events = d.events()
 		cpu := d.sums(before.cpu, after.cpu)
 		w.BusyCentiseconds, w.IdleCentiseconds = known(cpu, "BUSY_TIME"), known(cpu, "IDLE_TIME")
 		w.ServiceTimeUnit = serviceTimeUnit(w.Files, w.Events)
 	}
-	w.Files = largest(w.Files)
+	if len(w.Files) > maxFiles {
+		slices.SortStableFunc(w.Files, func(a, b runfile.OracleFile) int { return cmp.Compare(traffic(b), traffic(a)) })
+		w.Files = w.Files[:maxFiles]
+		slices.SortFunc(w.Files, byPlace)
+	}
 	return w
 }
 
@@ -49,15 +198,6 @@ func Window(before, after *Snapshot) runfile.OracleWindow {
 type difference struct {
 	before, after *Snapshot
 	lived         map[int32]bool // instances, whether they lived through
-}
-
-func (d difference) complete() bool {
-	for _, lived := range d.lived {
-		if !lived {
-			return false
-		}
-	}
-	return len(d.lived) > 0
 }
 
 // sums returns the differences of counters over all instances, by name, without
@@ -83,11 +223,7 @@ func (d difference) sums(before, after map[counter]int64) map[string]int64 {
 }
 
 func (d difference) events() []runfile.OracleEvent {
-	sums := func(count func(wait) int64) map[string]int64 {
-		return d.sums(countsOf(d.before, count), countsOf(d.after, count))
-	}
-	waits := sums(func(w wait) int64 { return w.waits })
-	micros := sums(func(w wait) int64 { return w.microseconds })
+	waits, micros := d.sums(d.before.waits, d.after.waits), d.sums(d.before.waited, d.after.waited)
 	var list []runfile.OracleEvent
 	for name, n := range waits {
 		us, ok := micros[name]
@@ -98,15 +234,6 @@ func (d difference) events() []runfile.OracleEvent {
 	}
 	slices.SortFunc(list, func(a, b runfile.OracleEvent) int { return cmp.Compare(a.Name, b.Name) })
 	return list
-}
-
-// countsOf gives one of the counters that events have.
-func countsOf(s *Snapshot, count func(wait) int64) map[counter]int64 {
-	m := map[counter]int64{}
-	for c, w := range s.events {
-		m[c] = count(w)
-	}
-	return m
 }
 
 // buckets returns the histogram of an event over all instances, or none if a
@@ -130,8 +257,7 @@ func (d difference) buckets(event string) []runfile.LatencyBucket {
 		}
 	}
 	slices.SortFunc(list, func(a, b runfile.LatencyBucket) int {
-		return cmp.Compare(a.BelowMicroseconds,
-			b.BelowMicroseconds)
+		return cmp.Compare(a.BelowMicroseconds, b.BelowMicroseconds)
 	})
 	return list
 }
@@ -162,17 +288,6 @@ func traffic(f runfile.OracleFile) int64 {
 
 func byPlace(a, b runfile.OracleFile) int {
 	return cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Number, b.Number))
-}
-
-// largest keeps the files with the most I/O, in their order.
-func largest(files []runfile.OracleFile) []runfile.OracleFile {
-	if len(files) <= maxFiles {
-		return files
-	}
-	slices.SortStableFunc(files, func(a, b runfile.OracleFile) int { return cmp.Compare(traffic(b), traffic(a)) })
-	files = files[:maxFiles]
-	slices.SortFunc(files, byPlace)
-	return files
 }
 
 // instanceBytes returns the bytes read by each instance that lived through, by

@@ -13,36 +13,31 @@ func checkBlocks(l *log, blocks []*block, last int) {
 	}
 	names, mounts := map[string]word{}, map[string]word{}
 	for _, b := range blocks {
-		if b.name.text != "" {
-			checkServerName(l, b, names)
-			checkComplete(l, b)
+		if name := b.name; name.text != "" {
+			// Without case: nothing says that Oracle tells labels apart by it.
+			if first, again := firstOf(names, strings.ToLower(name.text), name); again {
+				l.add(CodeDuplicateServer, name, "server %q is on line %d already; labels have to be unique", name.text, first.line)
+			}
+			if !b.sawPath {
+				l.add(CodeMissingPath, name, `server %q has no path; write "path: ADDRESS"`, name.text)
+			}
+			if !b.sawExport {
+				l.add(CodeMissingExport, name, `server %q has no export; write "export: PATH mount: PATH"`, name.text)
+			}
 		}
 		checkChannels(l, b)
-		checkSubnets(l, b)
 		checkDuplicates(l, b, mounts)
 		checkSecurities(l, b)
 	}
 }
 
-// checkServerName compares labels without case: nothing says that Oracle tells
-// them apart by it.
-func checkServerName(l *log, b *block, seen map[string]word) {
-	name := strings.ToLower(b.name.text)
-	if first, again := seen[name]; again {
-		l.add(CodeDuplicateServer, b.name, "server %q is on line %d already; labels have to be unique",
-			b.name.text, first.line)
-		return
+// firstOf returns the first word with this key. If w is it, it is kept, and again is false.
+func firstOf[K comparable](seen map[K]word, key K, w word) (first word, again bool) {
+	first, again = seen[key]
+	if !again {
+		seen[key] = w
 	}
-	seen[name] = b.name
-}
-
-func checkComplete(l *log, b *block) {
-	if !b.sawPath {
-		l.add(CodeMissingPath, b.name, `server %q has no path; write "path: ADDRESS"`, b.name.text)
-	}
-	if !b.sawExport {
-		l.add(CodeMissingExport, b.name, `server %q has no export; write "export: PATH mount: PATH"`, b.name.text)
-	}
+	return first, again
 }
 
 func checkChannels(l *log, b *block) {
@@ -54,21 +49,14 @@ func checkChannels(l *log, b *block) {
 			l.add(CodeMixedLocal, c.path, "path %s has no local, but others of the server have one; add a local line before it",
 				c.path.text)
 		}
-		key := pair{c.local.text, c.path.text}
-		if first, again := seen[key]; again {
+		if first, again := firstOf(seen, pair{c.local.text, c.path.text}, c.path); again {
 			l.add(CodeDuplicatePath, c.path, "path %s is on line %d already, with the same local", c.path.text, first.line)
-			continue
 		}
-		seen[key] = c.path
 	}
 	version, _ := parseVersion(b.singles[keyVersion].text)
 	if len(b.channels) > 1 && (version == NFSv41 || version == PNFS) {
 		l.add(CodeNoTrunking, b.channels[1].path, "%s with more than one path; with ONTAP keep one path per server", version)
 	}
-}
-
-// checkSubnets guesses the netmask, which the file does not have.
-func checkSubnets(l *log, b *block) {
 	paths, locals := map[netip.Prefix]word{}, map[netip.Prefix]word{}
 	for _, c := range b.channels {
 		checkSubnet(l, keyPath, c.path, paths)
@@ -76,48 +64,35 @@ func checkSubnets(l *log, b *block) {
 	}
 }
 
+// checkSubnet guesses the netmask, which the file does not have: /24 for IPv4 and /64 for IPv6.
 func checkSubnet(l *log, name string, w word, seen map[netip.Prefix]word) {
-	net, ok := guessSubnet(w.text)
-	if !ok {
-		return
-	}
-	if first, again := seen[net]; again {
-		l.add(CodeSameSubnet, w, "%s %s seems to be in one subnet with %s on line %d (a /%d is assumed); give each path a "+
-			"subnet of its own",
-			name, w.text, first.text, first.line, net.Bits())
-		return
-	}
-	seen[net] = w
-}
-
-// guessSubnet takes /24 for IPv4 and /64 for IPv6.
-func guessSubnet(s string) (netip.Prefix, bool) {
-	a, err := netip.ParseAddr(s)
+	a, err := netip.ParseAddr(w.text)
 	if err != nil {
-		return netip.Prefix{}, false
+		return
 	}
 	bits := 64
 	if a = a.Unmap().WithZone(""); a.Is4() {
 		bits = 24
 	}
 	net, err := a.Prefix(bits)
-	return net, err == nil
+	if err != nil {
+		return
+	}
+	if first, again := firstOf(seen, net, w); again {
+		l.add(CodeSameSubnet, w, "%s %s seems to be in one subnet with %s on line %d (a /%d is assumed); give each path a "+
+			"subnet of its own", name, w.text, first.text, first.line, bits)
+	}
 }
 
 func checkDuplicates(l *log, b *block, mounts map[string]word) {
 	exports := map[string]word{}
 	for _, e := range b.exports {
 		mount, path := cleaned(e.mount.text), cleaned(e.path.text)
-		if first, again := mounts[mount]; again {
+		if first, again := firstOf(mounts, mount, e.mount); again {
 			l.add(CodeDuplicateMount, e.mount, "mount %q is on line %d already; a mount point has one export", mount, first.line)
-			continue
-		}
-		mounts[mount] = e.mount
-		if first, again := exports[path]; again {
+		} else if first, again := firstOf(exports, path, e.path); again {
 			l.add(CodeDuplicateExport, e.path, "export %q is on line %d already, with another mount", path, first.line)
-			continue
 		}
-		exports[path] = e.path
 	}
 }
 

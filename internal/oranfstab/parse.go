@@ -1,6 +1,9 @@
 package oranfstab
 
 import (
+	"cmp"
+	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -68,7 +71,11 @@ func analyse(src string) ([]*block, []Problem) {
 	}
 	p.dropLocal()
 	checkBlocks(&p.log, p.blocks, last)
-	return p.blocks, p.sorted()
+	// In the order of the file. Those of one place keep the order in which they were found.
+	slices.SortStableFunc(p.problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return p.blocks, p.problems
 }
 
 // parser reads statements into blocks. It goes on after an error as if the line
@@ -80,11 +87,30 @@ type parser struct {
 	local  word   // the last local that had no path yet
 }
 
+// block is a server block with the places of everything in it.
+type block struct {
+	name     word // without text if the server line is missing or has no value
+	channels []channel
+	locals   int
+	singles  map[string]word // values of the keys that may appear once
+	exports  []exportLine
+
+	sawPath, sawExport bool // even where the value was unusable
+}
+
+type channel struct{ local, path word }
+
+type exportLine struct{ path, mount, security word }
+
 // statement reads one line.
 func (p *parser) statement(words []word) {
 	name, key, colon, rest := p.takeKey(words)
 	if !slices.Contains(keys(), name) {
-		p.unknown(key)
+		hint := "remove the line, or write # before it"
+		if near := nearest.To(name, keys()); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		p.add(CodeUnknownKey, key, "there is no key %q; %s", key.text, hint)
 		return
 	}
 	if name != keyPath {
@@ -96,18 +122,20 @@ func (p *parser) statement(words []word) {
 	switch name {
 	case keyServer:
 		p.server(key, rest)
+		return
 	case keyMount:
 		p.add(CodeMountNotOnExportLine, key, `mount has to follow the export on its line: "export: PATH mount: PATH"`)
+		return
 	case keySecurity:
 		p.add(CodeSecurityNotOnExportLine, key,
 			`security has to follow the mount on the line of the export; for all exports of a server use security_default`)
-	default:
-		p.openBlock(key)
-		p.attribute(name, key, colon, rest)
+		return
 	}
-}
-
-func (p *parser) attribute(name string, key word, colon bool, rest []word) {
+	if p.block == nil {
+		p.add(CodeAttributeBeforeServer, key, `%s stands before any server line; begin the file with "server: NAME"`,
+			key.text)
+		p.openBlock(word{})
+	}
 	switch name {
 	case keyLocal, keyPath:
 		p.address(name, key, rest)
@@ -118,14 +146,6 @@ func (p *parser) attribute(name string, key word, colon bool, rest []word) {
 	default:
 		p.single(name, key, rest)
 	}
-}
-
-func (p *parser) unknown(key word) {
-	if near := nearest.To(strings.ToLower(key.text), keys()); near != "" {
-		p.add(CodeUnknownKey, key, "there is no key %q; did you mean %q?", key.text, near)
-		return
-	}
-	p.add(CodeUnknownKey, key, "there is no key %q; remove the line, or write # before it", key.text)
 }
 
 func (p *parser) missingColon(key word) {
@@ -163,12 +183,6 @@ func (p *parser) takeKey(words []word) (name string, key word, colon bool, rest 
 	return name, key, colon, rest
 }
 
-// isKey reports whether takeKey would find the name at the word.
-func isKey(w word, name string) bool {
-	key, _, _ := strings.Cut(w.text, ":")
-	return strings.EqualFold(key, name)
-}
-
 // value returns the one value that a key must have.
 func (p *parser) value(key word, rest []word) (word, bool) {
 	if len(rest) == 0 {
@@ -179,4 +193,224 @@ func (p *parser) value(key word, rest []word) (word, bool) {
 		p.add(CodeTrailingText, rest[1], "unexpected %q behind the value of %s, which takes one word", rest[1].text, key.text)
 	}
 	return rest[0], true
+}
+
+func (p *parser) server(key word, rest []word) {
+	name, ok := p.value(key, rest)
+	if c := checkLabel(name.text); ok && c != "" {
+		p.add(CodeBadCharacter, name, "server %q %s", name.text, c)
+	}
+	if len(name.text) > maxNameBytes {
+		p.add(CodeTooLong, name, "the server label is longer than %d characters", maxNameBytes)
+	}
+	p.openBlock(name)
+}
+
+// openBlock begins the block that the following attributes go to.
+func (p *parser) openBlock(name word) {
+	p.block = &block{name: name, singles: map[string]word{}}
+	p.blocks = append(p.blocks, p.block)
+}
+
+// dropLocal complains about a local that is still waiting for its path.
+func (p *parser) dropLocal() {
+	if p.local.text != "" {
+		p.add(CodeLocalWithoutPath, p.local, `local %s is not followed by a path; write "path: ADDRESS" on the next line`,
+			p.local.text)
+	}
+	p.local = word{}
+}
+
+func (p *parser) address(name string, key word, rest []word) {
+	p.block.sawPath = p.block.sawPath || name == keyPath
+	v, ok := p.value(key, rest)
+	if !ok {
+		p.local = word{}
+		return
+	}
+	if c := checkAddress(v.text); c != "" {
+		p.add(CodeBadAddress, v, "%s %q %s", name, v.text, c)
+	} else {
+		switch a, err := netip.ParseAddr(v.text); {
+		case err != nil:
+			p.add(CodeHostName, v, "%s %q is a host name; write the IP address", name, v.text)
+		case a.Is6():
+			p.add(CodeIPv6Address, v, "%s %s is an IPv6 address; use IPv4 unless you have seen this work", name, v.text)
+		}
+	}
+	if name == keyLocal {
+		p.local = v
+		p.block.locals++
+		p.checkCount(p.block.locals, key)
+		return
+	}
+	p.block.channels = append(p.block.channels, channel{local: p.local, path: v})
+	p.local = word{}
+	p.checkCount(len(p.block.channels), key)
+}
+
+func (p *parser) checkCount(n int, key word) {
+	if n == MaxPaths+1 {
+		p.add(CodeTooManyPaths, key, "this is %s number %d of the server; at most %d are allowed", key.text, n, MaxPaths)
+	}
+}
+
+func (p *parser) dontRoute(name string, key word, colon bool, rest []word) {
+	if name == keyDoNotRoute {
+		p.add(CodeDontRouteSpelling, key, `%s is an old spelling; write "dontroute"`, key.text)
+	}
+	if colon {
+		p.add(CodeDontRouteColon, key, `dontroute is a bare word; remove the colon`)
+	}
+	if len(rest) > 0 {
+		p.add(CodeTrailingText, rest[0],
+			"unexpected %q behind dontroute, which takes no value; to turn it off, remove the line", rest[0].text)
+	}
+	p.once(keyDontRoute, key, key)
+}
+
+// single reads a key that takes one value and may appear once in a block.
+func (p *parser) single(name string, key word, rest []word) {
+	if name == keyVersion && p.block.sawExport {
+		p.add(CodeVersionAfterExport, key,
+			"nfs_version stands behind an export line; put it before the first export of the server")
+	}
+	v, ok := p.value(key, rest)
+	if !ok {
+		return
+	}
+	p.once(name, key, v)
+	switch name {
+	case keyVersion:
+		switch _, ok := parseVersion(v.text); {
+		case ok:
+		case strings.EqualFold(v.text, "nfsv4.2"):
+			p.add(CodeUnknownVersion, v, "Oracle has no NFSv4.2; write nfsv4.1")
+		default:
+			p.add(CodeUnknownVersion, v, "there is no nfs_version %q; write nfsv3, nfsv4, nfsv4.1 or pnfs", v.text)
+		}
+	case keySecurityDefault:
+		p.checkSecurity(v)
+	case keyTimeout:
+		if _, ok := parseTimeout(v.text); !ok {
+			p.add(CodeBadTimeout, v, "mnt_timeout %q is not a positive number of seconds; write for example %d", v.text,
+				DefaultMountTimeoutSeconds)
+		}
+	case keyManagement:
+		if c := checkAddress(v.text); c != "" {
+			p.add(CodeBadAddress, v, "management %q %s", v.text, c)
+		}
+	case keyCommunity:
+		if c := checkLabel(v.text); c != "" {
+			p.add(CodeBadCharacter, v, "community %q %s", v.text, c)
+		}
+	case keyUID, keyGID:
+		p.add(CodeWindowsOnly, key, "%s is for Windows; on other systems remove the line", name)
+		switch id, ok := parseID(v.text); {
+		case !ok:
+			p.add(CodeBadID, v, "%s %q is not a number", name, v.text)
+		case id == 0:
+			p.add(CodeRootIDIgnored, v, "%s 0 has no effect; write the number of another user or remove the line", name)
+		}
+	}
+}
+
+func (p *parser) once(name string, key, value word) {
+	if first, again := p.block.singles[name]; again {
+		p.add(CodeDuplicateKey, key, "this server has %s on line %d already; remove one of them", name, first.line)
+		return
+	}
+	p.block.singles[name] = value
+}
+
+func (p *parser) checkSecurity(v word) {
+	if _, ok := parseSecurity(v.text); !ok {
+		p.add(CodeUnknownSecurity, v, "there is no security mode %q; write sys, krb5, krb5i or krb5p", v.text)
+	}
+}
+
+const exportForm = `"export: PATH mount: PATH [security: MODE]"`
+
+// export reads the one line that has several keys.
+func (p *parser) export(key word, rest []word) {
+	p.block.sawExport = true
+	var e exportLine
+	e.path, rest = p.operand(key, rest, keyMount)
+	if len(rest) == 0 {
+		p.add(CodeExportWithoutMount, key, "the export has no mount on its line; write %s", exportForm)
+		p.checkExport(e)
+		return
+	}
+	key, rest = p.innerKey(rest)
+	e.mount, rest = p.operand(key, rest, keySecurity)
+	if len(rest) > 0 {
+		key, rest = p.innerKey(rest)
+		e.security, _ = p.operand(key, rest, "")
+	}
+	p.checkExport(e)
+	if e.path.text != "" && e.mount.text != "" {
+		p.block.exports = append(p.block.exports, e)
+	}
+}
+
+// innerKey takes mount or security off the line.
+func (p *parser) innerKey(words []word) (word, []word) {
+	_, key, colon, rest := p.takeKey(words)
+	if !colon {
+		p.missingColon(key)
+	}
+	return key, rest
+}
+
+// operand returns the value of the key and what follows from the next key on.
+// What stands between the two is reported.
+func (p *parser) operand(key word, rest []word, next string) (value word, after []word) {
+	own := rest
+	i := slices.IndexFunc(rest, func(w word) bool {
+		key, _, _ := strings.Cut(w.text, ":")
+		return next != "" && strings.EqualFold(key, next)
+	})
+	if i >= 0 {
+		own, after = rest[:i], rest[i:]
+	}
+	if len(own) == 0 {
+		p.add(CodeMissingValue, key, "%s has no value; write %s", key.text, exportForm)
+		return word{}, after
+	}
+	switch {
+	case len(own) == 1:
+	case i >= 0:
+		p.add(CodePathWithBlank, own[1], "unexpected %q before %s; the line is %s, and no path may have a blank", own[1].text,
+			next, exportForm)
+	case next != keyMount: // else the missing mount is what is wrong
+		p.add(CodeTrailingText, own[1], "unexpected %q; the line is %s, and no path may have a blank",
+			own[1].text, exportForm)
+	}
+	return own[0], after
+}
+
+func (p *parser) checkExport(e exportLine) {
+	p.checkDirectory(keyExport, e.path, checkPath)
+	p.checkDirectory(keyMount, e.mount, checkMount)
+	if isWindowsPath(e.mount.text) {
+		p.add(CodeWindowsOnly, e.mount, "mount %q is a Windows path; on other systems write the path of the kernel mount",
+			e.mount.text)
+	}
+	if e.security.text != "" {
+		p.checkSecurity(e.security)
+	}
+}
+
+func (p *parser) checkDirectory(name string, v word, check func(string) (complaint, Code)) {
+	if v.text == "" {
+		return
+	}
+	if c, code := check(v.text); c != "" {
+		p.add(code, v, "%s %q %s", name, v.text, c)
+		return
+	}
+	if clean := cleaned(v.text); clean != v.text {
+		p.add(CodeUncleanPath, v, "%s %q has superfluous slashes or dots; write %q as the kernel's mount table does", name,
+			v.text, clean)
+	}
 }

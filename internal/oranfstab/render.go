@@ -1,6 +1,7 @@
 package oranfstab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -35,16 +36,12 @@ func Render(f File) (string, error) {
 		// Places in a file that nobody will see are of no use.
 		return "", fmt.Errorf("render oranfstab: %s", perr.Problems[0].Message)
 	}
-	// The checks above are meant to be complete; this is what makes sure.
-	if !reflect.DeepEqual(read, withoutEmpty(f)) {
+	// The checks above are meant to be complete; this is what makes sure. Parse returns empty
+	// slices of servers only, so the servers are copied.
+	if !reflect.DeepEqual(read, File{Servers: append([]Server{}, f.Servers...)}) {
 		return "", errors.New("render oranfstab: a value would be read back differently")
 	}
 	return text, nil
-}
-
-// withoutEmpty copies the servers only; Parse has no other empty slices.
-func withoutEmpty(f File) File {
-	return File{Servers: append([]Server{}, f.Servers...)}
 }
 
 func writeServer(b *strings.Builder, s Server) {
@@ -63,13 +60,11 @@ func writeServer(b *strings.Builder, s Server) {
 	}
 	writeLine(b, keyManagement, s.Management)
 	writeLine(b, keyCommunity, s.Community)
-	for _, id := range []struct {
-		key string
-		n   *uint32
-	}{{keyUID, s.UID}, {keyGID, s.GID}} {
-		if id.n != nil {
-			writeLine(b, id.key, strconv.FormatUint(uint64(*id.n), 10))
-		}
+	if s.UID != nil {
+		writeLine(b, keyUID, strconv.FormatUint(uint64(*s.UID), 10))
+	}
+	if s.GID != nil {
+		writeLine(b, keyGID, strconv.FormatUint(uint64(*s.GID), 10))
 	}
 	for _, e := range s.Exports {
 		b.WriteString(keyExport + ": " + e.Path + " " + keyMount + ": " + e.Mount)
@@ -87,13 +82,6 @@ func writeLine(b *strings.Builder, key, value string) {
 	}
 }
 
-// field is a value of a server on its way into the file.
-type field struct {
-	name, value string
-	optional    bool
-	check       func(string) complaint
-}
-
 // checkServer returns an error that begins with the name of the field.
 func checkServer(s Server) error {
 	if n := len(s.Paths); n == 0 || n > MaxPaths {
@@ -105,63 +93,46 @@ func checkServer(s Server) error {
 	if n := s.MountTimeoutSeconds; n != nil && *n <= 0 {
 		return fmt.Errorf("mountTimeoutSeconds is %d; it must be positive", *n)
 	}
-	for _, f := range fields(s) {
-		if f.value == "" {
-			if !f.optional {
-				return fmt.Errorf("%s is empty", f.name)
-			}
-			continue
-		}
-		c := checkASCII(f.value)
-		if c == "" {
-			c = f.check(f.value)
-		}
-		if c != "" {
-			return fmt.Errorf("%s %q %s", f.name, f.value, c)
+	var first error
+	check := func(optional bool, value string, wrong complaint, name string, args ...any) {
+		name = fmt.Sprintf(name, args...)
+		switch wrong = cmp.Or(checkASCII(value), wrong); {
+		case first != nil || optional && value == "":
+		case value == "":
+			first = fmt.Errorf("%s is empty", name)
+		case wrong != "":
+			first = fmt.Errorf("%s %q %s", name, value, wrong)
 		}
 	}
-	return nil
-}
-
-func fields(s Server) []field {
-	fs := []field{
-		{"name", s.Name, false, checkLabel},
-		{"version", string(s.Version), true, versionComplaint},
-		{"securityDefault", string(s.SecurityDefault), true, securityComplaint},
-		{"management", s.Management, true, checkAddress},
-		{"community", s.Community, true, checkLabel},
-	}
+	check(false, s.Name, checkLabel(s.Name), "name")
+	check(true, string(s.Version), versionComplaint(s.Version), "version")
+	check(true, string(s.SecurityDefault), securityComplaint(s.SecurityDefault), "securityDefault")
+	check(true, s.Management, checkAddress(s.Management), "management")
+	check(true, s.Community, checkLabel(s.Community), "community")
 	for i, p := range s.Paths {
-		fs = append(fs,
-			field{fmt.Sprintf("paths[%d].local", i), p.Local, true, checkAddress},
-			field{fmt.Sprintf("paths[%d].path", i), p.Path, false, checkAddress})
+		check(true, p.Local, checkAddress(p.Local), "paths[%d].local", i)
+		check(false, p.Path, checkAddress(p.Path), "paths[%d].path", i)
 	}
 	for i, e := range s.Exports {
-		fs = append(fs,
-			field{fmt.Sprintf("exports[%d].path", i), e.Path, false, onlyComplaint(checkPath)},
-			field{fmt.Sprintf("exports[%d].mount", i), e.Mount, false, onlyComplaint(checkMount)},
-			field{fmt.Sprintf("exports[%d].security", i), string(e.Security), true, securityComplaint})
+		wrongPath, _ := checkPath(e.Path)
+		wrongMount, _ := checkMount(e.Mount)
+		check(false, e.Path, wrongPath, "exports[%d].path", i)
+		check(false, e.Mount, wrongMount, "exports[%d].mount", i)
+		check(true, string(e.Security), securityComplaint(e.Security), "exports[%d].security", i)
 	}
-	return fs
-}
-
-func onlyComplaint(check func(string) (complaint, Code)) func(string) complaint {
-	return func(s string) complaint {
-		c, _ := check(s)
-		return c
-	}
+	return first
 }
 
 // versionComplaint knows one spelling, that of the constants; Parse knows more.
-func versionComplaint(s string) complaint {
-	if v, ok := parseVersion(s); !ok || string(v) != s {
+func versionComplaint(v Version) complaint {
+	if known, ok := parseVersion(string(v)); !ok || known != v {
 		return "is none of nfsv3, nfsv4, nfsv4.1, pnfs"
 	}
 	return ""
 }
 
-func securityComplaint(s string) complaint {
-	if v, ok := parseSecurity(s); !ok || string(v) != s {
+func securityComplaint(v Security) complaint {
+	if known, ok := parseSecurity(string(v)); !ok || known != v {
 		return "is none of sys, krb5, krb5i, krb5p"
 	}
 	return ""

@@ -201,20 +201,29 @@ func TestEveryRuleHasACase(t *testing.T) {
 			seen[code] = true
 		}
 	}
-	f, err := goparser.ParseFile(token.NewFileSet(), "code.go", nil, 0)
+	f, err := goparser.ParseFile(token.NewFileSet(), "problem.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	codes := 0
 	ast.Inspect(f, func(n ast.Node) bool {
-		lit, isLit := n.(*ast.BasicLit)
-		if !isLit || lit.Kind != token.STRING {
+		spec, isValue := n.(*ast.ValueSpec)
+		if !isValue {
 			return true
 		}
-		if code, _ := strconv.Unquote(lit.Value); !seen[code] {
+		kind, isNamed := spec.Type.(*ast.Ident)
+		if !isNamed || kind.Name != "Code" {
+			return true
+		}
+		codes++
+		if code, _ := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value); !seen[code] {
 			t.Errorf("no case expects %s", code)
 		}
 		return true
 	})
+	if codes != len(seen) {
+		t.Errorf("there are %d codes, and cases for %d", codes, len(seen))
+	}
 }
 
 func TestUnknownKeysAreAnsweredWithTheNearest(t *testing.T) {

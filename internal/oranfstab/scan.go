@@ -11,8 +11,6 @@ type word struct {
 	line, column int
 }
 
-func (w word) length() int { return utf8.RuneCountInString(w.text) }
-
 // from returns the rest of the word from byte i on.
 func (w word) from(i int) word {
 	return word{text: w.text[i:], line: w.line, column: w.column + utf8.RuneCountInString(w.text[:i])}
@@ -33,7 +31,13 @@ func scan(l *log, src string) (lines [][]word, last int) {
 		l.add(CodeByteOrderMark, word{line: 1, column: 1}, "the file begins with a byte order mark; save it as plain ASCII")
 		src = strings.TrimPrefix(src, byteOrderMark)
 	}
-	var once firsts
+	reported := map[Code]bool{}
+	once := func(c Code, w word, message string) { // problems that tend to be on every line
+		if !reported[c] {
+			l.add(c, w, "%s", message)
+		}
+		reported[c] = true
+	}
 	for text := range strings.Lines(src) {
 		last++
 		text, terminated := strings.CutSuffix(text, "\n")
@@ -43,45 +47,31 @@ func scan(l *log, src string) (lines [][]word, last int) {
 		}
 		if cut, found := strings.CutSuffix(text, "\r"); found {
 			text = cut
-			once.report(l, CodeCarriageReturn, word{line: last, column: 1 + utf8.RuneCountInString(text)},
+			once(CodeCarriageReturn, word{line: last, column: 1 + utf8.RuneCountInString(text)},
 				"the line ends with a carriage return (CRLF); save the file with Unix line ends")
 		}
 		comment := strings.HasPrefix(strings.TrimLeft(text, " \t"), "#")
-		checkCharacters(l, &once, text, last, comment)
+		checkCharacters(l, once, text, last, comment)
 		if comment {
 			continue
 		}
-		if words := cutComment(l, splitWords(text, last)); len(words) > 0 {
+		if words := splitWords(l, text, last); len(words) > 0 {
 			lines = append(lines, words)
 		}
 	}
 	return lines, max(last, 1)
 }
 
-// firsts lets a problem that tends to be on every line be reported once.
-type firsts struct{ tab, carriageReturn bool }
-
-func (f *firsts) report(l *log, c Code, w word, message string) {
-	seen := &f.tab
-	if c == CodeCarriageReturn {
-		seen = &f.carriageReturn
-	}
-	if !*seen {
-		l.add(c, w, "%s", message)
-	}
-	*seen = true
-}
-
 // checkCharacters reports the first character of each kind that a line should
 // not have.
-func checkCharacters(l *log, once *firsts, text string, line int, comment bool) {
+func checkCharacters(l *log, once func(Code, word, string), text string, line int, comment bool) {
 	column, foreign, control := 0, false, false
 	for _, r := range text {
 		column++
 		at := word{line: line, column: column}
 		switch {
 		case r == '\t':
-			once.report(l, CodeTab, at, "a tab separates words; use a space")
+			once(CodeTab, at, "a tab separates words; use a space")
 		case r > '~' && r != 0x7f && !foreign:
 			foreign = true
 			if comment {
@@ -113,33 +103,24 @@ func nickname(r rune) string {
 	}
 }
 
-func splitWords(text string, line int) []word {
-	var words []word
-	column, start, startColumn := 1, -1, 0
-	for i, r := range text {
-		blank := r == ' ' || r == '\t'
-		if !blank && start < 0 {
-			start, startColumn = i, column
+// splitWords returns the words of a line. A comment behind them is reported and left out.
+func splitWords(l *log, text string, line int) (words []word) {
+	rest := word{text: text, line: line, column: 1}
+	for {
+		rest = rest.from(len(rest.text) - len(strings.TrimLeft(rest.text, " \t")))
+		end := strings.IndexAny(rest.text, " \t")
+		if end < 0 {
+			end = len(rest.text)
 		}
-		if blank && start >= 0 {
-			words = append(words, word{text: text[start:i], line: line, column: startColumn})
-			start = -1
+		switch first := rest.until(end); {
+		case end == 0:
+			return words
+		case first.text[0] == '#':
+			l.add(CodeInlineComment, first, "a comment stands behind the value; give it a line of its own")
+			return words
+		default:
+			words = append(words, first)
 		}
-		column++
+		rest = rest.from(end)
 	}
-	if start >= 0 {
-		words = append(words, word{text: text[start:], line: line, column: startColumn})
-	}
-	return words
-}
-
-// cutComment removes a comment behind the words of a line.
-func cutComment(l *log, words []word) []word {
-	for i, w := range words {
-		if strings.HasPrefix(w.text, "#") {
-			l.add(CodeInlineComment, w, "a comment stands behind the value; give it a line of its own")
-			return words[:i]
-		}
-	}
-	return words
 }

@@ -81,16 +81,15 @@ func checkAddress(s string) complaint {
 func isHostName(s string) bool {
 	labels := strings.Split(s, ".")
 	for _, l := range labels {
-		if l == "" || len(l) > 63 || l[0] == '-' || strings.TrimFunc(l, isNameRune) != "" {
+		rest := strings.TrimFunc(l, func(r rune) bool {
+			return r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		})
+		if l == "" || len(l) > 63 || l[0] == '-' || rest != "" {
 			return false
 		}
 	}
 	last := labels[len(labels)-1]
 	return len(s) <= maxNameBytes && strings.Trim(last, "0123456789") != ""
-}
-
-func isNameRune(r rune) bool {
-	return r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
 // isQualified reports whether a server name can be that of a Kerberos principal.

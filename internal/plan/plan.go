@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -28,19 +30,28 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 	if err != nil {
 		return runfile.Plan{}, err
 	}
+	r := b.Spec.Run
 	p := runfile.Plan{
 		Version:  runfile.PlanVersion,
 		Run:      runfile.Identity{Namespace: b.Namespace, Name: b.Name, UID: string(b.UID)},
 		Clients:  max(b.Spec.Clients, 1),
 		Engine:   engine,
 		Workload: workload(b),
-		Schedule: schedule(b.Spec.Run),
+		Schedule: runfile.Schedule{
+			BaselineSeconds: ptr.Deref(r.BaselineSeconds, 0), WarmupSeconds: ptr.Deref(r.WarmupSeconds, 0),
+			DurationSeconds: r.DurationSeconds, CooldownSeconds: ptr.Deref(r.CooldownSeconds, 0),
+			Repetitions: max(r.Repetitions, 1),
+		},
 		Collect:  runfile.Collect{IntervalMilliseconds: collectMilliseconds, Sources: t.Sources},
 		Survey:   t.Survey,
-		Link:     link(b.Spec.Protocol.Link),
-		Expect:   expect(b.Spec.Expect),
 		Database: database(b),
 		Seed:     seed(b),
+	}
+	if l := b.Spec.Protocol.Link; l != nil {
+		p.Link = &runfile.Link{BitsPerSecond: l.BitsPerSecond.Value(), MTUBytes: l.MTU}
+	}
+	if e := b.Spec.Expect; e != nil {
+		p.Expect = new(runfile.Expect(*e))
 	}
 	p.Schedule.TimeoutSeconds = timeout(b, p)
 	if err := p.Validate(); err != nil {
@@ -128,38 +139,6 @@ func serverName(b *v1alpha1.NFSBenchmark, t Target) string {
 		}
 	}
 	return b.Name
-}
-
-func schedule(r v1alpha1.Run) runfile.Schedule {
-	return runfile.Schedule{
-		BaselineSeconds: orZero(r.BaselineSeconds),
-		WarmupSeconds:   orZero(r.WarmupSeconds),
-		DurationSeconds: r.DurationSeconds,
-		CooldownSeconds: orZero(r.CooldownSeconds),
-		Repetitions:     max(r.Repetitions, 1),
-	}
-}
-
-func orZero(p *int32) int32 {
-	if p == nil {
-		return 0
-	}
-	return *p
-}
-
-func link(l *v1alpha1.Link) *runfile.Link {
-	if l == nil {
-		return nil
-	}
-	return &runfile.Link{BitsPerSecond: l.BitsPerSecond.Value(), MTUBytes: l.MTU}
-}
-
-func expect(e *v1alpha1.Expect) *runfile.Expect {
-	if e == nil {
-		return nil
-	}
-	x := runfile.Expect(*e)
-	return &x
 }
 
 // seed is the user's, or one that the object's identity gives, so that a second

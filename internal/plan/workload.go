@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -61,7 +62,7 @@ func calibrate(b *v1alpha1.NFSBenchmark) *runfile.Calibrate {
 	c := &runfile.Calibrate{
 		PhysicalDisks:          w.PhysicalDisks,
 		MaxLatencyMilliseconds: w.MaxLatencyMilliseconds,
-		WarmupRuns:             orZero(w.WarmupRuns),
+		WarmupRuns:             ptr.Deref(w.WarmupRuns, 0),
 	}
 	if b.Spec.Database == nil {
 		c.Files = files(b, w.NativeFiles, w.NativeFiles.Count, w.NativeFiles.Size)

@@ -1,8 +1,18 @@
+// Package preflight looks at a spec, and at what an array said of itself, before
+// a run is made: what cannot work, or would measure something else than was
+// asked for, is refused here with the setting that is wrong and what sets it
+// right. All checks are pure; unknown values pass, because a run must not fail
+// because an account may not read something.
 package preflight
 
 import (
+	"cmp"
+
+	"k8s.io/utils/ptr"
+
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // Input is what a run would be made of.
@@ -36,15 +46,12 @@ type Result struct {
 	Message string // what is wrong and what sets it right; empty when OK
 }
 
-// check returns what is wrong, or nothing.
-type check func(Input) string
-
 // Check runs all checks, in a fixed order: what must be set right first comes
 // first. The first that is not OK is the one to show.
 func Check(in Input) []Result {
 	checks := []struct {
 		code string
-		run  check
+		run  func(Input) string // returns what is wrong, or nothing
 	}{
 		{DriverRefused, driver},
 		{UnknownLIF, unknownLIF},
@@ -66,3 +73,42 @@ func Check(in Input) []Result {
 	}
 	return results
 }
+
+// isONTAP says that the array is one whose commands can be told.
+func (in Input) isONTAP() bool {
+	s := in.Benchmark.Spec.Storage
+	if in.Target.Backend != nil || s.Trident != nil {
+		return true
+	}
+	return s.Array != nil && (s.Array.ONTAP != nil || s.Array.Prometheus != nil && s.Array.Prometheus.Harvest != nil)
+}
+
+// svm is the name to put into a command.
+func (in Input) svm() string {
+	name := ""
+	if b := in.Target.Backend; b != nil {
+		name = b.SVM
+	}
+	if a := in.Benchmark.Spec.Storage.Array; name == "" && a != nil && a.ONTAP != nil {
+		name = a.ONTAP.SVM
+	}
+	for _, s := range in.Target.Sources {
+		name = cmp.Or(name, s.SVM)
+	}
+	return cmp.Or(name, "<svm>")
+}
+
+func (in Input) survey() runfile.Survey { return ptr.Deref(in.Target.Survey, runfile.Survey{}) }
+
+func (in Input) volume() runfile.SurveyVolume {
+	return ptr.Deref(in.survey().Volume, runfile.SurveyVolume{})
+}
+
+func (in Input) nfs() runfile.NFSService { return ptr.Deref(in.survey().NFS, runfile.NFSService{}) }
+
+func (in Input) version() v1alpha1.NFSVersion {
+	return cmp.Or(in.Benchmark.Spec.Protocol.Version, v1alpha1.NFSv3)
+}
+
+// isOff says that something is known to be switched off.
+func isOff(v *bool) bool { return v != nil && !*v }

@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -13,42 +14,36 @@ import (
 // the servers of an export, for a typing error there measures another array.
 // Names cannot be judged here.
 func unknownLIF(in Input) string {
-	s := in.Target.Survey
-	if s == nil || len(s.LIFs) == 0 {
+	s := in.survey()
+	if len(s.LIFs) == 0 {
 		return ""
 	}
-	has := make([]string, 0, len(s.LIFs))
-	for _, l := range s.LIFs {
-		has = append(has, strings.TrimSpace(l.Address+" "+l.Name))
-	}
-	unknown := func(field, address string) string {
-		if _, err := netip.ParseAddr(address); err != nil || s.LIF(address) != nil {
-			return ""
-		}
-		return fmt.Sprintf("%s %s is no address that the array serves NFS at: use one of %s, or correct storage.array", field,
-			address, strings.Join(has, ", "))
+	type use struct{ field, address string }
+	var used []use
+	field := "the path"
+	if p := in.Benchmark.Spec.Protocol.Paths; p != nil && p.Select == v1alpha1.PathsExplicit {
+		field = "protocol.paths.explicit"
 	}
 	for _, p := range in.Target.Paths {
-		if m := unknown(pathField(in), p.Path); m != "" {
-			return m
-		}
+		used = append(used, use{field, p.Path})
 	}
 	if e := in.Benchmark.Spec.Storage.Export; e != nil {
 		for _, server := range e.Servers {
-			if m := unknown("storage.export.servers", server); m != "" {
-				return m
-			}
+			used = append(used, use{"storage.export.servers", server})
 		}
 	}
-	return ""
-}
-
-// pathField is the field that a path comes from.
-func pathField(in Input) string {
-	if p := in.Benchmark.Spec.Protocol.Paths; p != nil && p.Select == v1alpha1.PathsExplicit {
-		return "protocol.paths.explicit"
+	for _, u := range used {
+		if _, err := netip.ParseAddr(u.address); err != nil || s.LIF(u.address) != nil {
+			continue
+		}
+		var has []string
+		for _, l := range s.LIFs {
+			has = append(has, strings.TrimSpace(l.Address+" "+l.Name))
+		}
+		return fmt.Sprintf("%s %s is no address that the array serves NFS at: use one of %s, or correct storage.array",
+			u.field, u.address, strings.Join(has, ", "))
 	}
-	return "the path"
+	return ""
 }
 
 func lifDown(in Input) string {
@@ -59,19 +54,12 @@ func lifDown(in Input) string {
 		if in.isONTAP() {
 			return fmt.Sprintf("path %s (LIF %s) is down or disabled: network interface modify -vserver %s -lif %s "+
 				"-status-admin up, and look at its port (network port show -node %s)", l.Address, l.Name, in.svm(), l.Name,
-				orPlaceholder(l.Node))
+				cmp.Or(l.Node, "<node>"))
 		}
 		return fmt.Sprintf("path %s (%s) is down or disabled on the array: enable it there, or leave it out of "+
 			"protocol.paths", l.Address, l.Name)
 	}
 	return ""
-}
-
-func orPlaceholder(node string) string {
-	if node == "" {
-		return "<node>"
-	}
-	return node
 }
 
 // lifs are those of the chosen paths that the survey knows.
@@ -98,38 +86,29 @@ func tooManyPaths(in Input) string {
 
 // sameSubnet goes by the prefixes that the array itself has for its LIFs.
 func sameSubnet(in Input) string {
-	chosen := lifs(in)
-	for i, a := range chosen {
-		network, known := subnet(a)
-		if !known {
+	type place struct {
+		runfile.LIF
+		address netip.Addr
+		network netip.Prefix
+	}
+	var chosen []place
+	for _, l := range lifs(in) {
+		a, err := netip.ParseAddr(l.Address)
+		if err != nil || l.Prefix <= 0 {
 			continue
 		}
+		if n, err := a.Unmap().Prefix(int(l.Prefix)); err == nil {
+			chosen = append(chosen, place{l, a.Unmap(), n})
+		}
+	}
+	for i, a := range chosen {
 		for _, b := range chosen[i+1:] {
-			other, known := subnet(b)
-			if known && network == other && addressOf(a) != addressOf(b) {
+			if a.network == b.network && a.address != b.address {
 				return fmt.Sprintf("paths %s (%s) and %s (%s) are both in %s: Linux sends all traffic of a subnet through one "+
 					"interface, so the second path gains nothing; leave one out of protocol.paths, or put the LIF into a subnet of "+
-					"its own", a.Address, a.Name, b.Address, b.Name, network)
+					"its own", a.Address, a.Name, b.Address, b.Name, a.network)
 			}
 		}
 	}
 	return ""
-}
-
-func subnet(l runfile.LIF) (netip.Prefix, bool) {
-	a := addressOf(l)
-	if !a.IsValid() || l.Prefix <= 0 {
-		return netip.Prefix{}, false
-	}
-	n, err := a.Prefix(int(l.Prefix))
-	return n, err == nil
-}
-
-// addressOf is the zero address when it cannot be read.
-func addressOf(l runfile.LIF) netip.Addr {
-	a, err := netip.ParseAddr(l.Address)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return a.Unmap()
 }

@@ -21,8 +21,8 @@ import (
 // names and netgroups cannot be looked up from here, so a rule with one may
 // admit the client, and passes.
 func exportPolicy(in Input) string {
-	s := in.Target.Survey
-	if s == nil || len(s.Rules) == 0 || automatic(in) {
+	s := in.survey()
+	if len(s.Rules) == 0 || automatic(in) {
 		return ""
 	}
 	rules := slices.SortedStableFunc(slices.Values(s.Rules),
@@ -60,7 +60,7 @@ func automatic(in Input) bool {
 // refused says why the rules refuse a client; empty when they do not, or may not.
 func refused(in Input, rules []runfile.ExportRule, client netip.Addr) string {
 	for _, r := range rules {
-		if !speaks(r.Protocols, in.version()) {
+		if !admits(r.Protocols, "any", "nfs", ruleProtocol(in.version())) {
 			continue
 		}
 		switch match(r.Clients, client) {
@@ -78,13 +78,13 @@ func refused(in Input, rules []runfile.ExportRule, client netip.Addr) string {
 func unwanted(in Input, r runfile.ExportRule) string {
 	flavour := security(in)
 	switch {
-	case !grants(r.ReadOnly, flavour):
+	case !admits(r.ReadOnly, "any", "none", flavour): // "none" admits as nobody
 		return fmt.Sprintf("rule %d does not let them read with %s (rorule %s)", r.Index, flavour,
 			strings.Join(r.ReadOnly, ","))
-	case !grants(r.ReadWrite, flavour):
+	case !admits(r.ReadWrite, "any", "none", flavour):
 		return fmt.Sprintf("rule %d does not let them write with %s (rwrule %s)", r.Index, flavour,
 			strings.Join(r.ReadWrite, ","))
-	case isRoot(in) && !roots(r.SuperUser, flavour):
+	case isRoot(in) && !admits(r.SuperUser, "any", flavour):
 		return fmt.Sprintf("protocol.userID is 0 and rule %d makes root somebody else (superuser %s)", r.Index,
 			strings.Join(r.SuperUser, ","))
 	default:
@@ -110,8 +110,8 @@ func denial(in Input, clients []netip.Addr, why string) string {
 	}
 	return message + fmt.Sprintf(": vserver export-policy rule create -vserver %s -policyname %s -ruleindex 1 "+
 		"-clientmatch %s -protocol %s -rorule %s -rwrule %s -superuser %s",
-		in.svm(), cmp.Or(v.ExportPolicy, "<policy>"), strings.Join(names,
-			","), ruleProtocol(in.version()), security(in), security(in), superuser)
+		in.svm(), cmp.Or(v.ExportPolicy, "<policy>"), strings.Join(names, ","), ruleProtocol(in.version()), security(in),
+		security(in), superuser)
 }
 
 func security(in Input) string {
@@ -131,24 +131,10 @@ func ruleProtocol(v v1alpha1.NFSVersion) string {
 	return "nfs4"
 }
 
-// speaks says that a rule is for a version; without protocols it is for all.
-func speaks(protocols []string, v v1alpha1.NFSVersion) bool {
-	return len(protocols) == 0 || slices.ContainsFunc(protocols, func(p string) bool {
-		return p == "any" || p == "nfs" || p == ruleProtocol(v)
-	})
-}
-
-// grants says that a list of flavours lets one in. "none" does, as nobody; an
-// absent list is not known.
-func grants(flavours []string, flavour string) bool {
-	return len(flavours) == 0 || slices.ContainsFunc(flavours, func(f string) bool {
-		return f == "any" || f == "none" || f == flavour
-	})
-}
-
-// roots says that root stays root.
-func roots(flavours []string, flavour string) bool {
-	return len(flavours) == 0 || slices.Contains(flavours, "any") || slices.Contains(flavours, flavour)
+// admits says that a list of a rule has one of these words. Without words it admits
+// all, or it is not known.
+func admits(list []string, words ...string) bool {
+	return len(list) == 0 || slices.ContainsFunc(list, func(s string) bool { return slices.Contains(words, s) })
 }
 
 // answer is the result of matching a client against an address.
@@ -164,35 +150,18 @@ const (
 // may be a list.
 func match(matches []string, client netip.Addr) answer {
 	best := no
-	for _, all := range matches {
-		for m := range strings.SplitSeq(all, ",") {
-			best = max(best, matchOne(strings.TrimSpace(m), client))
+	for m := range strings.SplitSeq(strings.Join(matches, ","), ",") {
+		m = strings.TrimSpace(m)
+		address, err := netip.ParseAddr(m)
+		n, isNetwork := network(m)
+		switch {
+		case m == "*" || err == nil && address.Unmap() == client || isNetwork && n.Contains(client):
+			return yes
+		case m != "" && err != nil && !isNetwork:
+			best = maybe // a host name, .domain or @netgroup
 		}
 	}
 	return best
-}
-
-func matchOne(m string, client netip.Addr) answer {
-	if m == "" {
-		return no
-	}
-	if m == "*" {
-		return yes
-	}
-	if a, err := netip.ParseAddr(m); err == nil {
-		return answerOf(a.Unmap() == client)
-	}
-	if n, ok := network(m); ok {
-		return answerOf(n.Contains(client))
-	}
-	return maybe // a host name, .domain or @netgroup
-}
-
-func answerOf(b bool) answer {
-	if b {
-		return yes
-	}
-	return no
 }
 
 // network reads 10.0.0.0/8 and 10.0.0.0/255.0.0.0.

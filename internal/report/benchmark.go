@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -84,20 +85,24 @@ func oracleRan(r runfile.Result) bool {
 }
 
 func verdictCard(j judge.Judgement) doc.Card {
-	tones := map[judge.Verdict]doc.Tone{
-		judge.Pass: doc.Good, judge.Fail: doc.Bad, judge.Inconclusive: doc.Warn, judge.NotEvaluated: doc.None,
-	}
-	word := string(j.Verdict)
-	if j.Verdict == judge.NotEvaluated {
-		word = "Not evaluated"
-	}
-	return doc.Card{Label: "Verdict", Word: word, Text: capital(VerdictMeaning(j.Verdict)), Tone: tones[j.Verdict]}
+	c := map[judge.Verdict]doc.Card{
+		judge.Pass:         {Text: "Everything that was expected was met.", Tone: doc.Good},
+		judge.Fail:         {Text: "Something that was expected was missed.", Tone: doc.Bad},
+		judge.Inconclusive: {Text: "This run cannot tell.", Tone: doc.Warn},
+		judge.NotEvaluated: {Word: "Not evaluated", Text: "Nothing was expected of this run.", Tone: doc.None},
+	}[j.Verdict]
+	c.Label, c.Word = "Verdict", cmp.Or(c.Word, string(j.Verdict))
+	return c
 }
 
 func validityCard(j judge.Judgement) doc.Card {
-	tones := map[judge.Validity]doc.Tone{judge.Valid: doc.Good, judge.Suspect: doc.Warn, judge.Invalid: doc.Bad}
-	meaning := capital(ValidityMeaning(j.Validity))
-	return doc.Card{Label: "Validity", Word: string(j.Validity), Text: meaning, Tone: tones[j.Validity]}
+	c := map[judge.Validity]doc.Card{
+		judge.Valid:   {Text: "Nothing speaks against the number.", Tone: doc.Good},
+		judge.Suspect: {Text: "Read the findings before you build on the number.", Tone: doc.Warn},
+		judge.Invalid: {Text: "Do not use the number.", Tone: doc.Bad},
+	}[j.Validity]
+	c.Label, c.Word = "Validity", string(j.Validity)
+	return c
 }
 
 // findingsCard counts the findings and names the gravest codes.
@@ -109,6 +114,13 @@ func findingsCard(all []judge.Finding) doc.Card {
 	counts := map[judge.Severity]int{}
 	for _, f := range all {
 		counts[f.Severity]++
+		if !slices.ContainsFunc(c.List, func(c doc.Chip) bool { return c.Text == string(f.Code) }) {
+			c.List = append(c.List, doc.Chip{Text: string(f.Code), Tone: severityTone(f.Severity)})
+		}
+	}
+	const shown = 4
+	if more := len(c.List) - shown; more > 0 {
+		c.List = append(c.List[:shown], doc.Chip{Text: fmt.Sprintf("%d more", more), Tone: doc.None})
 	}
 	var parts []string
 	for _, k := range []struct {
@@ -123,24 +135,7 @@ func findingsCard(all []judge.Finding) doc.Card {
 	if len(parts) > 1 {
 		c.Text = "and " + strings.Join(parts[1:], ", ")
 	}
-	c.List = codeChips(all)
 	return c
-}
-
-// codeChips name the gravest codes, each once.
-func codeChips(all []judge.Finding) []doc.Chip {
-	var chips []doc.Chip
-	for _, f := range all {
-		known := slices.ContainsFunc(chips, func(c doc.Chip) bool { return c.Text == string(f.Code) })
-		if !known {
-			chips = append(chips, doc.Chip{Text: string(f.Code), Tone: severityTone(f.Severity)})
-		}
-	}
-	const shown = 4
-	if more := len(chips) - shown; more > 0 {
-		chips = append(chips[:shown], doc.Chip{Text: fmt.Sprintf("%d more", more), Tone: doc.None})
-	}
-	return chips
 }
 
 func severityTone(s judge.Severity) doc.Tone {
@@ -149,8 +144,6 @@ func severityTone(s judge.Severity) doc.Tone {
 		return doc.Bad
 	case judge.Warning:
 		return doc.Warn
-	case judge.Info:
-		return doc.Note
 	default:
 		return doc.Note
 	}
@@ -166,8 +159,8 @@ func tiles(s judge.Summary) []doc.Tile {
 		out = append(out, latencyTile(l))
 	}
 	if s.WirePermille != nil {
-		wire := doc.Tile{Value: Tenths(*s.WirePermille), Unit: "%", Short: "% of the wire", Label: "Of the wire limit"}
-		out = append(out, wire)
+		out = append(out,
+			doc.Tile{Value: Tenths(*s.WirePermille), Unit: "%", Short: "% of the wire", Label: "Of the wire limit"})
 	}
 	return out
 }

@@ -40,43 +40,50 @@ func tableDocument(t compare.Table) doc.Document {
 	return d
 }
 
-// tally counts the outcomes of lines.
-type tally map[string]int
-
-func tallyOf(lines []compare.Line) tally {
-	t := tally{}
-	for _, l := range lines {
-		t[l.Outcome]++
-	}
-	return t
+// outcome is how an answer of a comparison is shown.
+type outcome struct {
+	word, symbol string
+	mark         string // in a narrow column
+	tone         doc.Tone
+	shape        int    // in the forest plot
+	class        string // in the forest plot
 }
 
-// chips are the outcomes that there are, worst first.
-func (t tally) chips() []doc.Chip {
-	var out []doc.Chip
+func outcomeOf(answer string) outcome {
+	switch answer {
+	case compare.Better:
+		return outcome{"better", "▲ ", "better", doc.Good, chart.MarkUp, "better"}
+	case compare.Worse:
+		return outcome{"worse", "▼ ", "worse", doc.Bad, chart.MarkDown, "worse"}
+	case compare.NoDifference:
+		return outcome{"no difference", "~ ", "~", doc.None, chart.MarkRing, "same"}
+	case compare.Negligible:
+		return outcome{"negligible", "◇ ", "=", doc.None, chart.MarkHollowDiamond, "same"}
+	default:
+		return outcome{"unknown", "", "?", doc.None, chart.MarkCross, "same"}
+	}
+}
+
+// tallyOf counts the outcomes of lines. The chips are those that there are, worst
+// first.
+func tallyOf(lines []compare.Line) (counts map[string]int, chips []doc.Chip) {
+	counts = map[string]int{}
+	for _, l := range lines {
+		counts[l.Outcome]++
+	}
 	for _, o := range []string{compare.Worse, compare.Better, compare.Negligible, compare.NoDifference, compare.Unknown} {
-		if n := t[o]; n > 0 {
-			out = append(out, doc.Chip{Text: fmt.Sprintf("%d %s", n, OutcomeWord(o)), Tone: outcomeTone(o)})
+		if n := counts[o]; n > 0 {
+			shown := outcomeOf(o)
+			chips = append(chips, doc.Chip{Text: fmt.Sprintf("%d %s", n, shown.word), Tone: shown.tone})
 		}
 	}
-	return out
-}
-
-func outcomeTone(outcome string) doc.Tone {
-	switch outcome {
-	case compare.Better:
-		return doc.Good
-	case compare.Worse:
-		return doc.Bad
-	default:
-		return doc.None
-	}
+	return counts, chips
 }
 
 // answerCard is what came out of all comparisons.
 func answerCard(lines []compare.Line) doc.Card {
-	t := tallyOf(lines)
-	c := doc.Card{Label: "Comparison", Tone: doc.None, List: t.chips()}
+	t, chips := tallyOf(lines)
+	c := doc.Card{Label: "Comparison", Tone: doc.None, List: chips}
 	switch {
 	case len(lines) == 0:
 		c.Word, c.Text = "None", "Nothing was compared."
@@ -176,15 +183,6 @@ func commonBaseline(lines []compare.Line) string {
 // interval is a line as a row of the forest plot: the shift, or the mean impact
 // where there is none.
 func interval(l compare.Line) chart.Interval {
-	marks := map[string]int{
-		compare.Better: chart.MarkUp, compare.Worse: chart.MarkDown, compare.NoDifference: chart.MarkRing,
-		compare.Negligible: chart.MarkHollowDiamond,
-	}
-	classes := map[string]string{compare.Better: "better", compare.Worse: "worse"}
-	shape, known := marks[l.Outcome]
-	if !known {
-		shape = chart.MarkCross
-	}
 	v := l.Impact * 100
 	if l.Shift != nil {
 		v = *l.Shift * 100
@@ -194,13 +192,13 @@ func interval(l compare.Line) chart.Interval {
 		text += " (" + Interval(l) + ")"
 	}
 	text += "  p " + Probability(l)
-	name := LineName(l.Cell, l.Step)
+	name, o := compare.Label(l.Cell, l.Step), outcomeOf(l.Outcome)
 	if l.Saturated {
 		name += " *"
 	}
 	return chart.Interval{
-		Label: name, Value: v, Low: percentOr(l.ShiftLow), High: percentOr(l.ShiftHigh), Text: text, Mark: shape,
-		Class: cmp.Or(classes[l.Outcome], "same"), Tooltip: name + ": " + text + ", " + OutcomeWord(l.Outcome),
+		Label: name, Value: v, Low: percentOr(l.ShiftLow), High: percentOr(l.ShiftHigh), Text: text, Mark: o.shape,
+		Class: o.class, Tooltip: name + ": " + text + ", " + o.word,
 	}
 }
 
@@ -234,43 +232,22 @@ func lineTable(lines []compare.Line) *doc.Table {
 	}}
 	saturated := false
 	for _, l := range lines {
-		name := LineName(l.Cell, l.Step)
+		name, o := compare.Label(l.Cell, l.Step), outcomeOf(l.Outcome)
 		if l.Saturated {
 			name, saturated = name+" *", true
 		}
-		deviation := doc.Unknown
-		if l.ImpactDeviation != nil {
-			deviation = strings.TrimPrefix(Percent(*l.ImpactDeviation), "+")
-		}
+		deviation := known(l.ImpactDeviation, func(v float64) string { return strings.TrimPrefix(Percent(v), "+") })
 		row := t.Row(name, l.Baseline, Figure(l.Mean, l.Unit), Percent(l.Impact), deviation, Percent(l.ImpactMinimum),
 			Percent(l.ImpactMaximum), Interval(l), Probability(l), fmt.Sprintf("%d+%d", len(l.Base), len(l.Candidate)),
-			outcomeText(l.Outcome), resultMark(l.Outcome))
+			o.symbol+o.word, o.mark)
 		row.Cells[7].Short = strings.ReplaceAll(Interval(l), " to ", "..")
-		row.Cells[10].Tone = outcomeTone(l.Outcome)
-		row.Cells[10].Strong = l.Outcome == compare.Better || l.Outcome == compare.Worse
+		row.Cells[10].Tone, row.Cells[10].Strong = o.tone, o.tone != doc.None
 	}
 	t.Note = "Average is of both sides; impact is of pairs of repetitions; p is after the correction."
 	if saturated {
 		t.Note += " * was limited by the wire: the line was compared, not what is behind it."
 	}
 	return t
-}
-
-// outcomeText is the answer with its symbol.
-func outcomeText(outcome string) string {
-	symbols := map[string]string{
-		compare.Better: "▲ ", compare.Worse: "▼ ", compare.NoDifference: "~ ",
-		compare.Negligible: "◇ ",
-	}
-	return symbols[outcome] + OutcomeWord(outcome)
-}
-
-// resultMark is the answer in a narrow column.
-func resultMark(outcome string) string {
-	marks := map[string]string{
-		compare.NoDifference: "~", compare.Negligible: "=", compare.Better: "better", compare.Worse: "worse",
-	}
-	return cmp.Or(marks[outcome], "?")
 }
 
 // cellsTable is the numbers of all cells.
@@ -280,16 +257,14 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 	}
 	t.Columns[5].In, t.Columns[8].Short = doc.HTMLOnly, "CV %"
 	for _, c := range cells {
-		name, interval, variation := LineName(c.Cell, c.Step), doc.Unknown, doc.Unknown
+		name, interval := compare.Label(c.Cell, c.Step), doc.Unknown
 		if c.Saturated {
 			name, t.Note = name+" *", "* was limited by the wire."
 		}
 		if c.MedianLow != nil && c.MedianHigh != nil {
 			interval = Figure(*c.MedianLow, c.Unit) + " to " + Figure(*c.MedianHigh, c.Unit)
 		}
-		if c.Variation != nil {
-			variation = fmt.Sprintf("%.2f", *c.Variation*100)
-		}
+		variation := known(c.Variation, func(v float64) string { return fmt.Sprintf("%.2f", v*100) })
 		row := t.Row(name, MetricName(c.Metric), fmt.Sprint(len(c.Values)), Figure(c.Mean, c.Unit),
 			Figure(c.Median, c.Unit), interval, Figure(c.Minimum, c.Unit), Figure(c.Maximum, c.Unit), variation)
 		row.Cells[1].Short = c.Metric
@@ -301,9 +276,146 @@ func cellsTable(cells []compare.Cell) *doc.Table {
 func comparedFindings(all []compare.Finding) []judge.Finding {
 	var out []judge.Finding
 	for _, f := range all {
-		out = append(out, judge.Finding{
-			Code: judge.Code(f.Code), Severity: judge.Severity(f.Severity), Message: f.Message,
-		})
+		out = append(out, judge.Finding{Code: judge.Code(f.Code), Severity: judge.Severity(f.Severity), Message: f.Message})
 	}
 	return out
+}
+
+func comparisonDocument(a, b Side, t compare.Table, o PageOptions) doc.Document {
+	d := doc.Document{
+		Kind: "comparison", Title: b.name() + " against " + a.name(),
+		Subtitle: "Baseline: " + a.name() + ". " + WhatRan(a.Result, a.Judgement),
+		Cards:    []doc.Card{answerCard(t.Comparisons), sideCard("Baseline", a), sideCard("Candidate", b)},
+		Notes:    notes(a.Result, b.Result),
+	}
+	findings := doc.Section{ID: "findings", Title: "Findings, and what to do"}
+	findings.Add(findingBlock(comparedFindings(t.Findings)))
+	var repeats []doc.Section
+	for i, s := range []Side{a, b} {
+		for _, stamp := range stamps(s.Result, s.Judgement) {
+			stamp.Text = s.name() + ": " + stamp.Text
+			if !slices.Contains(d.Stamps, stamp) {
+				d.Stamps = append(d.Stamps, stamp)
+			}
+		}
+		if all := s.Judgement.Findings; len(all) > 0 {
+			findings.Add(doc.Block{Text: "Of " + s.name() + ":"}, findingBlock(all))
+		}
+		r := repeatSection(s.Result, PageOptions{})
+		r.ID, r.Title = fmt.Sprintf("repeat-%d", i), "Run "+s.name()+" again"
+		repeats = append(repeats, r)
+	}
+	if o.Reproduce != "" {
+		repeats[1].Add(doc.Block{Code: &doc.Code{Label: "YAML", Text: o.Reproduce}})
+	}
+	cells := doc.Section{ID: "cells", Title: "Repetitions in numbers", Blocks: []doc.Block{{Table: cellsTable(t.Cells)}}}
+	d.Sections = append([]doc.Section{
+		comparisonSection("comparison", "The difference", t.Comparisons, o.MinimumEffect),
+		besideSection(a, b), overlaySection(a, b), cells, findings,
+	}, repeats...)
+	return d
+}
+
+func (s Side) name() string { return cmp.Or(s.Name, nameOf(s.Result), "unnamed") }
+
+// sideCard is verdict and validity of one side.
+func sideCard(label string, s Side) doc.Card {
+	v, ok := verdictCard(s.Judgement), validityCard(s.Judgement)
+	c := doc.Card{
+		Label: label, Word: ok.Word, Text: s.name(), Tone: ok.Tone,
+		List: []doc.Chip{{Text: "verdict: " + v.Word, Tone: v.Tone}},
+	}
+	if sum := s.Judgement.Summary; sum != nil {
+		c.List = append(c.List, doc.Chip{Text: Rate(sum.Total.BytesPerSecond) + " MB/s", Tone: doc.None})
+	}
+	return c
+}
+
+// besideSection holds what ran on what of both sides side by side, and marks what
+// differs: a comparison of two things that differ in several ways proves nothing about one of them.
+func besideSection(a, b Side) doc.Section {
+	s := doc.Section{ID: "sides", Title: "What differs between the two"}
+	t := &doc.Table{Columns: doc.Columns(4, 0, "", a.name(), b.name(), "")}
+	same := 0
+	left, right := sideFacts(a), sideFacts(b)
+	text := func(all []doc.Fact, label string) string {
+		if i := slices.IndexFunc(all, func(f doc.Fact) bool { return f.Label == label }); i >= 0 {
+			return all[i].Text
+		}
+		return doc.Unknown
+	}
+	var labels []string
+	for _, f := range slices.Concat(left, right) {
+		if !slices.Contains(labels, f.Label) {
+			labels = append(labels, f.Label)
+		}
+	}
+	for _, l := range labels {
+		if x, y := text(left, l), text(right, l); x == y {
+			same++
+		} else {
+			t.Row(l, x, y, "differs")
+		}
+	}
+	if len(t.Rows) == 0 {
+		s.Add(doc.Block{Text: "Nothing that was recorded."})
+		return s
+	}
+	t.Note = fmt.Sprintf("%d other facts are the same on both sides.", same)
+	s.Add(doc.Block{Table: t})
+	return s
+}
+
+// sideFacts are those by which two runs can differ, without names and times.
+func sideFacts(s Side) []doc.Fact {
+	out := slices.DeleteFunc(whatFacts(s.Result, s.Judgement), func(f doc.Fact) bool {
+		return f.In == doc.TextOnly || slices.Contains([]string{"When", "Cost", "Clients"}, f.Label)
+	})
+	p := s.Result.Plan
+	out = append(out, doc.Fact{Label: "Load", Text: strings.ReplaceAll(WhatRan(s.Result, s.Judgement), "\u00a0", " ")},
+		doc.Fact{Label: "Number of clients", Text: fmt.Sprint(p.Clients)},
+		doc.Fact{Label: "Plan, SHA-256", Text: planHash(p)[:16]}, doc.Fact{Label: "Seed", Text: fmt.Sprint(p.Seed)})
+	for _, f := range repeatFacts(s.Result) {
+		if f.Label == "Kernel" || f.Label == "nfsbench" || strings.HasPrefix(f.Label, "Mount") {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// overlaySection draws both sides over each other: latencies by percentile, and
+// throughput over time on one axis.
+func overlaySection(a, b Side) doc.Section {
+	s := doc.Section{ID: "both", Title: "Both in one picture"}
+	curves := make([]chart.Line, 0, 2)
+	for _, side := range []Side{a, b} {
+		if side.Judgement.Summary == nil {
+			continue
+		}
+		if all := spreads(side.Result, *side.Judgement.Summary); len(all) > 0 && !all[0].latency.Bucketed {
+			curves = append(curves, all[0].curve(side.name()+", "+all[0].name))
+		}
+	}
+	if len(curves) == 2 {
+		s.Add(percentileFigure("Latency by percentile of both sides", curves, "The lower line is the faster one."))
+	}
+	var t chart.Timeline
+	for _, side := range []Side{a, b} {
+		if c := courseOf(side.Result); len(c.slots) > 1 {
+			t.To = max(t.To, c.end())
+			t.Panels = append(t.Panels, chart.Panel{
+				Title: side.name() + ": throughput, MB/s", Unit: "MB/s", Height: 110,
+				Lines: []chart.Line{c.line("both directions",
+					func(s slot) float64 { return (s.read.bytes + s.write.bytes) / c.interval / 1e6 })},
+			})
+		}
+	}
+	if len(t.Panels) == 2 {
+		oneScale(t.Panels)
+		s.Add(doc.Block{Figure: &doc.Figure{
+			ID: "time", Title: "Throughput over time of both sides", Description: "One panel for each side, of one scale.",
+			Draw: t.SVG, Caption: "One panel for each, of one scale. Shaded: warm-up.",
+		}})
+	}
+	return s
 }

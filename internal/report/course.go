@@ -1,10 +1,7 @@
 package report
 
 import (
-	"cmp"
-	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/report/chart"
@@ -19,9 +16,9 @@ type course struct {
 	start    time.Time // of the first interval
 	interval float64   // seconds
 	slots    []slot
-	paths    []coursePath // in the order of their names
-	both     bool         // reads and writes
-	writes   bool         // writes alone
+	paths    map[string][]float64 // bytes in each interval by path; -1 is none told
+	both     bool                 // reads and writes
+	writes   bool                 // writes alone
 }
 
 // slot is one interval. Directions are added up over clients.
@@ -35,16 +32,10 @@ type slot struct {
 // ops is one direction of an interval.
 type ops struct{ bytes, count, latencySum, p99 float64 }
 
-// coursePath is the traffic of one path, bytes in each interval; -1 is none told.
-type coursePath struct {
-	name  string
-	bytes []float64
-}
-
 // courseOf puts the samples of all clients on one axis. Each client keeps its own
 // phase, as in stats.MergeSeries.
 func courseOf(r runfile.Result) *course {
-	c := &course{interval: 1}
+	c := &course{interval: 1, paths: map[string][]float64{}}
 	first := time.Time{}
 	for _, cl := range r.Clients {
 		c.interval = max(c.interval, float64(cl.Load.SampleSeconds))
@@ -55,19 +46,14 @@ func courseOf(r runfile.Result) *course {
 		}
 	}
 	c.start = first.Add(-time.Duration(c.interval * float64(time.Second)))
-	paths := map[string][]float64{}
 	for _, cl := range r.Clients {
-		c.add(cl, first, paths)
+		c.add(cl, first)
 	}
-	for name, bytes := range paths {
-		c.paths = append(c.paths, coursePath{name, bytes})
-	}
-	slices.SortFunc(c.paths, func(a, b coursePath) int { return cmp.Compare(a.name, b.name) })
 	c.trim()
 	return c
 }
 
-func (c *course) add(cl runfile.ClientResult, first time.Time, paths map[string][]float64) {
+func (c *course) add(cl runfile.ClientResult, first time.Time) {
 	samples, names := cl.Load.Samples, channelNames(cl)
 	if len(samples) == 0 {
 		return
@@ -82,18 +68,21 @@ func (c *course) add(cl runfile.ClientResult, first time.Time, paths map[string]
 		for len(c.slots) <= i {
 			c.slots = append(c.slots, slot{})
 		}
-		c.slots[i].add(s)
+		at := &c.slots[i]
+		at.clients, at.span, at.repetition = at.clients+1, s.Span, s.Repetition
+		at.read.add(s.Read)
+		at.write.add(s.Write)
 		for _, p := range s.Channels {
-			addPath(paths, names[p.ID], i, float64(p.BytesRead)+float64(p.BytesWritten))
+			name := names[p.ID]
+			if name == "" {
+				continue
+			}
+			for len(c.paths[name]) <= i {
+				c.paths[name] = append(c.paths[name], -1)
+			}
+			c.paths[name][i] = max(c.paths[name][i], 0) + float64(p.BytesRead) + float64(p.BytesWritten)
 		}
 	}
-}
-
-func (s *slot) add(from runfile.LoadSample) {
-	s.clients++
-	s.span, s.repetition = from.Span, from.Repetition
-	s.read.add(from.Read)
-	s.write.add(from.Write)
 }
 
 func (o *ops) add(from *runfile.SampleOps) {
@@ -117,35 +106,33 @@ func channelNames(cl runfile.ClientResult) map[int32]string {
 	return names
 }
 
-func addPath(paths map[string][]float64, name string, i int, bytes float64) {
-	if name == "" {
-		return
+// windows are the intervals of each window.
+func (c *course) windows() [][]slot {
+	var out [][]slot
+	for from, to := 0, 0; from < len(c.slots); from = to {
+		first := c.slots[from]
+		for to < len(c.slots) && c.slots[to].span == first.span && c.slots[to].repetition == first.repetition {
+			to++
+		}
+		out = append(out, c.slots[from:to])
 	}
-	series := paths[name]
-	for len(series) <= i {
-		series = append(series, -1)
-	}
-	series[i] = max(series[i], 0) + bytes
-	paths[name] = series
+	return out
 }
 
 // trim takes out the intervals at the ends of a window in which some client had
 // not begun or was done: they would look like a dip. It also tells the directions.
 func (c *course) trim() {
-	for from := 0; from < len(c.slots); {
-		to := from
+	for _, w := range c.windows() {
 		most := 0
-		for to < len(c.slots) && c.slots[to].window() == c.slots[from].window() {
-			most = max(most, c.slots[to].clients)
-			to++
+		for _, s := range w {
+			most = max(most, s.clients)
 		}
-		for i := from; i < to && c.slots[i].clients < most; i++ {
-			c.slots[i] = slot{}
+		for i := 0; i < len(w) && w[i].clients < most; i++ {
+			w[i] = slot{}
 		}
-		for i := to - 1; i > from && c.slots[i].clients < most; i-- {
-			c.slots[i] = slot{}
+		for i := len(w) - 1; i > 0 && w[i].clients < most; i-- {
+			w[i] = slot{}
 		}
-		from = to
 	}
 	reads, writes := false, false
 	for _, s := range c.slots {
@@ -153,8 +140,6 @@ func (c *course) trim() {
 	}
 	c.both, c.writes = reads && writes, writes && !reads
 }
-
-func (s slot) window() string { return fmt.Sprintf("%s/%d", s.span, s.repetition) }
 
 // end of the axis, in seconds.
 func (c *course) end() float64 { return float64(len(c.slots)) * c.interval }
@@ -174,36 +159,28 @@ func (c *course) line(name string, of func(slot) float64) chart.Line {
 
 // directions makes a line of each direction that there is.
 func (c *course) directions(of func(ops) float64) []chart.Line {
-	read := func() chart.Line { return c.line("read", func(s slot) float64 { return of(s.read) }) }
-	write := func() chart.Line { return c.line("write", func(s slot) float64 { return of(s.write) }) }
-	switch {
-	case c.both:
-		return []chart.Line{read(), write()}
-	case c.writes:
-		return []chart.Line{write()}
-	default:
-		return []chart.Line{read()}
+	var out []chart.Line
+	if !c.writes {
+		out = append(out, c.line("read", func(s slot) float64 { return of(s.read) }))
 	}
+	if c.both || c.writes {
+		out = append(out, c.line("write", func(s slot) float64 { return of(s.write) }))
+	}
+	return out
 }
 
 // bands are the windows, with the name that of gives them.
 func (c *course) bands(of func(span string, repetition int32) string) []chart.Band {
 	var out []chart.Band
-	for from := 0; from < len(c.slots); {
-		to := from
-		for to < len(c.slots) && c.slots[to].window() == c.slots[from].window() {
-			to++
-		}
-		if s := c.slots[from]; s.clients > 0 {
+	at := 0.0
+	for _, w := range c.windows() {
+		if w[0].clients > 0 {
 			out = append(out, chart.Band{
-				From: float64(from) * c.interval, To: float64(to) * c.interval,
-				Label: of(s.span, s.repetition), Shaded: s.span == runfile.SpanWarmup,
+				From: at * c.interval, To: (at + float64(len(w))) * c.interval,
+				Label: of(w[0].span, w[0].repetition), Shaded: w[0].span == runfile.SpanWarmup,
 			})
 		}
-		from = to
+		at += float64(len(w))
 	}
 	return out
 }
-
-// since puts a moment on the axis.
-func (c *course) since(t time.Time) float64 { return t.Sub(c.start).Seconds() }

@@ -80,11 +80,8 @@ func calibrationTable(j judge.Judgement) *doc.Table {
 			counted++
 			name = fmt.Sprint(counted)
 		}
-		latency := doc.Unknown
-		if c.ActualLatencyMilliseconds != nil {
-			latency = fmt.Sprintf("%d ms", *c.ActualLatencyMilliseconds)
-		}
-		t.Row(name, number(c.MaxIOPS), number(c.MaxMegabytesPerSecond), latency)
+		t.Row(name, number(c.MaxIOPS), number(c.MaxMegabytesPerSecond),
+			known(c.ActualLatencyMilliseconds, func(v int64) string { return fmt.Sprintf("%d ms", v) }))
 	}
 	return t
 }
@@ -129,15 +126,10 @@ func fileTable(all []judge.DatabaseFile) *doc.Table {
 		{Head: "Mean small read, µs", Short: "AVG_SMALL_READ_US", Narrow: "SMALL_READ_US", Number: true, Width: 10},
 		{Head: "Mean synchronous, µs", Short: "AVG_SMALL_SYNC_READ_US", Narrow: "SYNC_READ_US", Number: true, Width: 10},
 	}}
-	microseconds := func(ns *int64) string {
-		if ns == nil {
-			return doc.Unknown
-		}
-		return fmt.Sprintf("%d.%03d", *ns/1000, *ns%1000)
-	}
+	microseconds := func(ns int64) string { return fmt.Sprintf("%d.%03d", ns/1000, ns%1000) }
 	for _, f := range all {
-		t.Row(fmt.Sprint(f.Number), f.AccessMethod, number(f.SmallReads), microseconds(f.SmallReadNanoseconds),
-			microseconds(f.SmallSyncReadNanoseconds))
+		t.Row(fmt.Sprint(f.Number), f.AccessMethod, number(f.SmallReads), known(f.SmallReadNanoseconds, microseconds),
+			known(f.SmallSyncReadNanoseconds, microseconds))
 	}
 	return t
 }

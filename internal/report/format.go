@@ -1,12 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/compare"
-	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -68,13 +68,16 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// number writes a count that may be unknown.
-func number(v *int64) string {
+// known writes a value that may be unknown.
+func known[T any](v *T, text func(T) string) string {
 	if v == nil {
 		return doc.Unknown
 	}
-	return fmt.Sprint(*v)
+	return text(*v)
 }
+
+// number writes a count that may be unknown.
+func number(v *int64) string { return known(v, func(v int64) string { return fmt.Sprint(v) }) }
 
 // nonZero writes a count whose zero is unknown.
 func nonZero(v int64) string {
@@ -86,18 +89,7 @@ func nonZero(v int64) string {
 
 // percentText writes a share that may be unknown.
 func percentText(permille *int32) string {
-	if permille == nil {
-		return doc.Unknown
-	}
-	return Tenths(*permille) + " %"
-}
-
-// amount writes bytes that may be unknown.
-func amount(bytes *int64) string {
-	if bytes == nil {
-		return doc.Unknown
-	}
-	return Gibibytes(*bytes)
+	return known(permille, func(v int32) string { return Tenths(v) + " %" })
 }
 
 // pathName is a path with the address that it starts from, where that is known.
@@ -127,28 +119,27 @@ func capital(s string) string {
 	return upperFirst(strings.TrimSuffix(s, ".")) + "."
 }
 
+// firstLines are the first of many lines, and how many more there are.
+func firstLines(lines []string) string {
+	const most = 8
+	if more := len(lines) - most; more > 0 {
+		lines = append(lines[:most], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
 // MetricName is a metric in words.
 func MetricName(metric string) string {
-	switch metric {
-	case runfile.MetricThroughput:
-		return "Throughput"
-	case runfile.MetricIOPS:
-		return "IOPS"
-	case runfile.MetricMeanLatency:
-		return "Mean latency"
-	case runfile.MetricP50Latency:
-		return "Latency, median"
-	case runfile.MetricP95Latency:
-		return "Latency, 95th percentile"
-	case runfile.MetricP99Latency:
-		return "Latency, 99th percentile"
-	case runfile.MetricStorageLatency:
-		return "Latency of the storage"
-	case runfile.MetricClientCPU:
-		return "Client CPU for each MiB"
-	default:
-		return metric
-	}
+	return cmp.Or(map[string]string{
+		runfile.MetricThroughput:     "Throughput",
+		runfile.MetricIOPS:           "IOPS",
+		runfile.MetricMeanLatency:    "Mean latency",
+		runfile.MetricP50Latency:     "Latency, median",
+		runfile.MetricP95Latency:     "Latency, 95th percentile",
+		runfile.MetricP99Latency:     "Latency, 99th percentile",
+		runfile.MetricStorageLatency: "Latency of the storage",
+		runfile.MetricClientCPU:      "Client CPU for each MiB",
+	}[metric], metric)
 }
 
 // Figure writes a value of a metric in the unit that fits it. unit is that of
@@ -191,11 +182,7 @@ func Interval(l compare.Line) string {
 
 // Probability writes p: that after the correction where there is one.
 func Probability(l compare.Line) string {
-	p := l.P
-	if l.AdjustedP != nil {
-		p = l.AdjustedP
-	}
-	switch {
+	switch p := cmp.Or(l.AdjustedP, l.P); {
 	case p == nil:
 		return doc.Unknown
 	case *p < 0.0001:
@@ -204,64 +191,6 @@ func Probability(l compare.Line) string {
 		return fmt.Sprintf("%.4f", *p)
 	default:
 		return fmt.Sprintf("%.2f", *p)
-	}
-}
-
-// OutcomeWord is the answer of a line for people.
-func OutcomeWord(outcome string) string {
-	switch outcome {
-	case compare.Better:
-		return "better"
-	case compare.Worse:
-		return "worse"
-	case compare.NoDifference:
-		return "no difference"
-	case compare.Negligible:
-		return "negligible"
-	default:
-		return "unknown"
-	}
-}
-
-// LineName names what a line is of: its cell, and its step.
-func LineName(cell, step string) string {
-	switch {
-	case step == "":
-		return cell
-	case cell == "":
-		return step
-	default:
-		return cell + " " + step
-	}
-}
-
-// VerdictMeaning says in words what a verdict means.
-func VerdictMeaning(v judge.Verdict) string {
-	switch v {
-	case judge.Pass:
-		return "everything that was expected was met"
-	case judge.Fail:
-		return "something that was expected was missed"
-	case judge.Inconclusive:
-		return "this run cannot tell"
-	case judge.NotEvaluated:
-		return "nothing was expected of this run"
-	default:
-		return ""
-	}
-}
-
-// ValidityMeaning says in words what a validity means.
-func ValidityMeaning(v judge.Validity) string {
-	switch v {
-	case judge.Valid:
-		return "nothing speaks against the number"
-	case judge.Suspect:
-		return "read the findings before you build on the number"
-	case judge.Invalid:
-		return "do not use the number"
-	default:
-		return ""
 	}
 }
 

@@ -3,7 +3,9 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -16,10 +18,9 @@ import (
 // spread is the latencies of one direction of the repetition that stands for
 // all, merged over the clients.
 type spread struct {
-	name     string
-	ranges   []stats.Range
-	latency  *stats.Latency
-	bucketed bool
+	name    string
+	ranges  []stats.Range
+	latency *stats.Latency
 }
 
 func spreads(r runfile.Result, s judge.Summary) []spread {
@@ -35,9 +36,8 @@ func spreads(r runfile.Result, s judge.Summary) []spread {
 		if d.sum == nil || d.sum.Latency == nil || d.sum.Latency.MeanOnly {
 			continue
 		}
-		ranges := rangesOf(r, s.Repetition, d.of)
-		if len(ranges) > 0 {
-			out = append(out, spread{d.name, ranges, d.sum.Latency, d.sum.Latency.Bucketed})
+		if ranges := rangesOf(r, s.Repetition, d.of); len(ranges) > 0 {
+			out = append(out, spread{d.name, ranges, d.sum.Latency})
 		}
 	}
 	return out
@@ -76,10 +76,10 @@ func latencySection(r runfile.Result, j judge.Judgement) doc.Section {
 	if len(all) == 0 {
 		return s
 	}
-	distributions, curves := make([]chart.Distribution, 0, len(all)), make([]chart.Curve, 0, len(all))
+	distributions, curves := make([]chart.Distribution, 0, len(all)), make([]chart.Line, 0, len(all))
 	for _, d := range all {
 		distributions = append(distributions, d.distribution())
-		if !d.bucketed {
+		if !d.latency.Bucketed {
 			curves = append(curves, d.curve(d.name))
 		}
 	}
@@ -97,7 +97,7 @@ func latencySection(r runfile.Result, j judge.Judgement) doc.Section {
 	return s
 }
 
-func percentileFigure(title string, curves []chart.Curve, caption string) doc.Block {
+func percentileFigure(title string, curves []chart.Line, caption string) doc.Block {
 	return doc.Block{Figure: &doc.Figure{
 		ID: "percentiles", Title: title, Description: "The latency that a share of all operations does not exceed.",
 		Draw:    func(f chart.Frame) string { return chart.Percentiles(f, curves) },
@@ -116,10 +116,7 @@ func latencyFacts(s judge.Summary) []doc.Fact {
 		if d.WirePermille != nil {
 			parts = append(parts, Tenths(*d.WirePermille)+" % of the wire")
 		}
-		for i := range parts {
-			parts[i] = doc.Together(parts[i])
-		}
-		return doc.Fact{Label: name, Text: strings.Join(append(parts, percentiles(d.Latency)), "  ")}
+		return doc.Fact{Label: name, Text: strings.Join(append(doc.Whole(parts), percentiles(d.Latency)), "  ")}
 	}
 	return []doc.Fact{fact("read", s.Read), fact("write", s.Write)}
 }
@@ -142,11 +139,9 @@ func percentiles(l *stats.Latency) string {
 func latencyTable(s judge.Summary) *doc.Table {
 	t := &doc.Table{Columns: doc.Columns(1, 0, "", "MB/s", "IOPS", "Mean", "p50", "p95", "p99", "p99.9", "Max")}
 	add := func(name string, d *judge.Direction) {
-		if d == nil {
-			return
+		if d != nil {
+			t.Row(directionCells(name, *d)...)
 		}
-		cells := []string{name, Rate(d.BytesPerSecond), fmt.Sprint(d.OperationsPerSecond)}
-		t.Row(append(cells, latencyCells(d.Latency)...)...)
 	}
 	add("read", s.Read)
 	add("write", s.Write)
@@ -159,11 +154,16 @@ func latencyTable(s judge.Summary) *doc.Table {
 	return t
 }
 
+func directionCells(name string, d judge.Direction) []string {
+	cells := []string{name, Rate(d.BytesPerSecond), fmt.Sprint(d.OperationsPerSecond)}
+	return append(cells, latencyCells(d.Latency)...)
+}
+
 // latencyCells are mean, percentiles and maximum. Percentiles of buckets are upper
 // bounds.
 func latencyCells(l *stats.Latency) []string {
 	if l == nil {
-		return []string{doc.Unknown, doc.Unknown, doc.Unknown, doc.Unknown, doc.Unknown, doc.Unknown}
+		return slices.Repeat([]string{doc.Unknown}, 6)
 	}
 	out := []string{Latency(l.MeanMicroseconds)}
 	prefix := ""
@@ -171,83 +171,64 @@ func latencyCells(l *stats.Latency) []string {
 		prefix = "≤ "
 	}
 	for _, v := range []int64{
-		l.P50Microseconds, l.P95Microseconds, l.P99Microseconds, l.P999Microseconds,
-		l.MaxMicroseconds,
+		l.P50Microseconds, l.P95Microseconds, l.P99Microseconds, l.P999Microseconds, l.MaxMicroseconds,
 	} {
-		if l.MeanOnly {
-			out = append(out, doc.Unknown)
-			continue
+		text := doc.Unknown
+		if !l.MeanOnly {
+			text = prefix + Latency(v)
 		}
-		out = append(out, prefix+Latency(v))
+		out = append(out, text)
 	}
 	return out
 }
 
-// barsPerDecade of a histogram that is drawn.
-const barsPerDecade = 20
-
 func (s spread) distribution() chart.Distribution {
-	d := chart.Distribution{Name: capital(s.name)[:len(s.name)] + ": share of operations by latency"}
+	const barsPerDecade = 20
+	d := chart.Distribution{Name: upperFirst(s.name) + ": share of operations by latency", Marks: s.marks()}
 	total := 0.0
 	for _, r := range s.ranges {
 		total += float64(r.Count)
 	}
-	sums := map[int]float64{}
+	sums := map[int]float64{} // by decade
 	for _, r := range s.ranges {
-		if s.bucketed {
-			d.Bars = append(d.Bars, chart.Bar{
-				From: float64(max(r.From, 1)), To: float64(r.To + 1),
-				Share: float64(r.Count) / total,
-			})
+		share := float64(r.Count) / total
+		if s.latency.Bucketed {
+			d.Bars = append(d.Bars, chart.Bar{From: float64(max(r.From, 1)), To: float64(r.To + 1), Share: share})
 			continue
 		}
-		sums[int(math.Floor(math.Log10(float64(max(r.From+r.To, 2))/2)*barsPerDecade))] += float64(r.Count) / total
+		sums[int(math.Floor(math.Log10(float64(max(r.From+r.To, 2))/2)*barsPerDecade))] += share
 	}
-	d.Bars = append(d.Bars, barsOf(sums)...)
-	d.Marks = s.marks()
+	for _, i := range slices.Sorted(maps.Keys(sums)) {
+		d.Bars = append(d.Bars, chart.Bar{
+			From: math.Pow(10, float64(i)/barsPerDecade), To: math.Pow(10, float64(i+1)/barsPerDecade), Share: sums[i],
+		})
+	}
 	return d
 }
 
 // marks are percentiles and the maximum; those of one value are one mark.
 func (s spread) marks() []chart.Mark {
 	l, suffix := s.latency, ""
-	if s.bucketed {
+	if s.latency.Bucketed {
 		suffix = " ≤"
 	}
 	var out []chart.Mark
 	for _, m := range []struct {
 		label string
 		us    int64
-	}{{"p50", l.P50Microseconds}, {"p95", l.P95Microseconds}, {"p99", l.P99Microseconds}, {
-		"p99.9",
-		l.P999Microseconds,
-	}, {"max", l.MaxMicroseconds}} {
+	}{
+		{"p50", l.P50Microseconds},
+		{"p95", l.P95Microseconds},
+		{"p99", l.P99Microseconds},
+		{"p99.9", l.P999Microseconds},
+		{"max", l.MaxMicroseconds},
+	} {
 		v := float64(max(m.us, 1))
 		if last := len(out) - 1; last >= 0 && out[last].Value == v {
 			out[last].Label = strings.TrimSuffix(out[last].Label, suffix) + ", " + m.label + suffix
 			continue
 		}
 		out = append(out, chart.Mark{Label: m.label + suffix, Value: v})
-	}
-	return out
-}
-
-func barsOf(sums map[int]float64) []chart.Bar {
-	var out []chart.Bar
-	if len(sums) == 0 {
-		return nil
-	}
-	low, high := math.MaxInt, math.MinInt
-	for i := range sums {
-		low, high = min(low, i), max(high, i)
-	}
-	for i := low; i <= high; i++ {
-		if sums[i] > 0 {
-			out = append(out, chart.Bar{
-				From: math.Pow(10, float64(i)/barsPerDecade),
-				To:   math.Pow(10, float64(i+1)/barsPerDecade), Share: sums[i],
-			})
-		}
 	}
 	return out
 }
@@ -277,8 +258,8 @@ func quantileShares() []float64 {
 }
 
 // curve is the quantiles of the ranges, as far as there are operations for them.
-func (s spread) curve(name string) chart.Curve {
-	c := chart.Curve{Name: name}
+func (s spread) curve(name string) chart.Line {
+	c := chart.Line{Name: name}
 	total, seen, at := int64(0), int64(0), 0
 	for _, r := range s.ranges {
 		total += r.Count
@@ -293,16 +274,16 @@ func (s spread) curve(name string) chart.Curve {
 			at++
 		}
 		if at < len(s.ranges) {
-			c.Points = append(c.Points, chart.Quantile{Share: share, Value: float64(max(s.ranges[at].To, 1))})
+			c.Points = append(c.Points, chart.Point{X: share, Y: float64(max(s.ranges[at].To, 1))})
 		}
 	}
 	return c
 }
 
-func curveTable(curves []chart.Curve) *doc.Table {
+func curveTable(curves []chart.Line) *doc.Table {
 	t := &doc.Table{Columns: doc.Columns(1, 0, "Share of operations")}
 	shown := map[float64]bool{.5: true, .9: true, .95: true, .99: true, .999: true, .9999: true, .99999: true}
-	longest := chart.Curve{}
+	longest := chart.Line{}
 	for _, c := range curves {
 		t.Columns = append(t.Columns, doc.Column{Head: cmp.Or(c.Name, "latency"), Number: true})
 		if len(c.Points) > len(longest.Points) {
@@ -310,14 +291,14 @@ func curveTable(curves []chart.Curve) *doc.Table {
 		}
 	}
 	for i, q := range longest.Points {
-		if !shown[q.Share] {
+		if !shown[q.X] {
 			continue
 		}
-		cells := []string{fmt.Sprintf("%g %%", q.Share*100)}
+		cells := []string{fmt.Sprintf("%.6g %%", q.X*100)}
 		for _, c := range curves {
 			v := doc.Unknown
 			if i < len(c.Points) {
-				v = chart.Microseconds(c.Points[i].Value)
+				v = chart.Microseconds(c.Points[i].Y)
 			}
 			cells = append(cells, v)
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -60,50 +61,47 @@ func stepTable(levels []judge.StepSummary, axis string) *doc.Table {
 		cells := latencyCells(total.Latency)
 		row := t.Row(fmt.Sprint(l.Users), Rate(total.BytesPerSecond), fmt.Sprint(total.OperationsPerSecond),
 			cells[0], cells[3], percentText(l.WirePermille), mark)
-		row.Cells[0].Short = levelName(l)
+		row.Cells[0].Short = cmp.Or(map[string]string{
+			runfile.StepUsers:      Count(int(l.Users), "user"),
+			runfile.StepSmallReads: fmt.Sprintf("%d small", l.Users),
+			runfile.StepLargeReads: fmt.Sprintf("%d large", l.Users),
+		}[l.Kind], l.Kind) // in ten columns
 		row.Cells[5].Short = strings.TrimSuffix(row.Cells[5].Text, " %")
 		row.Bar, row.Mark = new(float64(total.BytesPerSecond)/float64(most)), mark
 	}
 	return t
 }
 
-// levelName is a level in ten columns.
-func levelName(s judge.StepSummary) string {
-	switch s.Kind {
-	case runfile.StepUsers:
-		return Count(int(s.Users), "user")
-	case runfile.StepSmallReads:
-		return fmt.Sprintf("%d small", s.Users)
-	case runfile.StepLargeReads:
-		return fmt.Sprintf("%d large", s.Users)
-	default:
-		return s.Kind
-	}
-}
-
 func stepFigure(r runfile.Result, j judge.Judgement, levels []judge.StepSummary, axis string) doc.Block {
 	f := chart.Steps{Axis: axis, Knee: -1}
-	rate := chart.StepPanel{Title: "Throughput, MB/s", Unit: "MB/s", Lines: []chart.StepLine{{Name: "median"}}}
-	mean, p99 := chart.StepLine{Name: "mean"}, chart.StepLine{Name: "99th percentile"}
+	rate := chart.Panel{Title: "Throughput, MB/s", Unit: "MB/s"}
+	median, mean, p99 := chart.Line{Name: "median"}, chart.Line{Name: "mean"}, chart.Line{Name: "99th percentile"}
 	if j.Wire != nil {
-		limit := j.Wire.ReadBytesPerSecond
-		rate.Limits = []chart.Limit{{Label: "wire limit " + Rate(limit) + " MB/s", Value: float64(limit) / 1e6}}
+		rate.Limits = []chart.Mark{wireMark(j.Wire.ReadBytesPerSecond)}
 	}
 	if l := levels[0].Summary.Total.Latency; l != nil && l.Bucketed {
 		p99.Name += ", at most"
 	}
 	for i, l := range levels {
 		f.Levels = append(f.Levels, fmt.Sprint(l.Users))
+		x, v := float64(i), float64(l.Summary.Total.BytesPerSecond)/1e6
 		low, high := stepRange(r, l)
-		v := float64(l.Summary.Total.BytesPerSecond) / 1e6
-		rate.Lines[0].Values = append(rate.Lines[0].Values, chart.Spread{Value: v, Low: min(low, v), High: max(high, v)})
-		m, p := stepLatency(l)
-		mean.Values, p99.Values = append(mean.Values, m), append(p99.Values, p)
+		median.Points = append(median.Points, chart.Point{X: x, Y: v})
+		median.Ranges = append(median.Ranges, chart.Range{Low: min(low, v), High: max(high, v)})
+		m, p := math.NaN(), math.NaN()
+		if t := l.Summary.Total.Latency; t != nil {
+			m = float64(t.MeanMicroseconds) / 1000
+			if !t.MeanOnly {
+				p = float64(t.P99Microseconds) / 1000
+			}
+		}
+		mean.Points, p99.Points = append(mean.Points, chart.Point{X: x, Y: m}), append(p99.Points, chart.Point{X: x, Y: p})
 		if l.Knee {
 			f.Knee = i
 		}
 	}
-	f.Panels = []chart.StepPanel{rate, {Title: "Latency, ms", Unit: "ms", Lines: []chart.StepLine{mean, p99}}}
+	rate.Lines = []chart.Line{median}
+	f.Panels = []chart.Panel{rate, {Title: "Latency, ms", Unit: "ms", Lines: []chart.Line{mean, p99}}}
 	caption := "Points are medians of the rounds, lines over them go from the lowest to the highest."
 	if f.Knee >= 0 {
 		caption += " Beyond the knee more load gives latency and hardly throughput."
@@ -113,20 +111,6 @@ func stepFigure(r runfile.Result, j judge.Judgement, levels []judge.StepSummary,
 		Description: fmt.Sprintf("Throughput, mean latency and 99th percentile at %d levels of load.", len(levels)),
 		Caption:     caption, Table: stepTable(levels, axis),
 	}}
-}
-
-func stepLatency(l judge.StepSummary) (mean, p99 chart.Spread) {
-	none := chart.Spread{Value: math.NaN()}
-	mean, p99 = none, none
-	if t := l.Summary.Total.Latency; t != nil {
-		v := float64(t.MeanMicroseconds) / 1000
-		mean = chart.Spread{Value: v, Low: v, High: v}
-		if !t.MeanOnly {
-			v := float64(t.P99Microseconds) / 1000
-			p99 = chart.Spread{Value: v, Low: v, High: v}
-		}
-	}
-	return mean, p99
 }
 
 // stepRange is the lowest and the highest throughput of the rounds of a level, in
@@ -179,10 +163,11 @@ func repetitionSection(j judge.Judgement) doc.Section {
 			Label: fmt.Sprint(sum.Repetition), Value: v, Text: text + " " + unit,
 			Shown: sum.Repetition == j.Summary.Repetition,
 		})
-		cells := []string{
-			fmt.Sprint(sum.Repetition), Rate(sum.Total.BytesPerSecond), fmt.Sprint(sum.Total.OperationsPerSecond),
+		steady := doc.Unknown
+		if sum.Steadiness.Known {
+			steady = map[bool]string{true: "yes", false: "no"}[sum.Steadiness.Steady]
 		}
-		t.Row(append(append(cells, latencyCells(sum.Total.Latency)...), steadyText(sum.Steadiness))...)
+		t.Row(append(directionCells(fmt.Sprint(sum.Repetition), sum.Total), steady)...)
 	}
 	line := strings.Join(rates, "  ") + " " + unit
 	if v := j.VariationPermille; v != nil {
@@ -198,15 +183,4 @@ func repetitionSection(j judge.Judgement) doc.Section {
 			Draw:        func(f chart.Frame) string { return chart.Repetitions(f, bars, unit) },
 		}}, doc.Block{In: doc.HTMLOnly, Table: t})
 	return s
-}
-
-func steadyText(f judge.SteadinessFact) string {
-	switch {
-	case !f.Known:
-		return doc.Unknown
-	case f.Steady:
-		return "yes"
-	default:
-		return "no"
-	}
 }

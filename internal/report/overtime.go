@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -56,7 +57,10 @@ func loadPanels(c *course, j judge.Judgement) []chart.Panel {
 		Lines: c.directions(func(o ops) float64 { return o.bytes / c.interval / 1e6 }),
 	}
 	if j.Wire != nil {
-		throughput.Limits = wireLimits(*j.Wire, c)
+		throughput.Limits = []chart.Mark{wireMark(j.Wire.ReadBytesPerSecond)} // full duplex: that of writes lies beside it
+		if c.writes {
+			throughput.Limits = []chart.Mark{wireMark(j.Wire.WriteBytesPerSecond)}
+		}
 	}
 	panels := []chart.Panel{throughput}
 	mean := c.directions(func(o ops) float64 { return positive(o.latencySum / o.count) })
@@ -65,9 +69,20 @@ func loadPanels(c *course, j judge.Judgement) []chart.Panel {
 		title string
 		lines []chart.Line
 	}{{"Latency, mean", mean}, {"Latency, 99th percentile", p99}} {
-		if panel, ok := latencyPanel(p.title, p.lines); ok {
-			panels = append(panels, panel)
+		most := chart.Highest(p.lines)
+		if most == 0 {
+			continue
 		}
+		unit := "µs"
+		if most >= 2000 {
+			unit = "ms"
+			for _, l := range p.lines {
+				for i := range l.Points {
+					l.Points[i].Y /= 1000
+				}
+			}
+		}
+		panels = append(panels, chart.Panel{Title: p.title + ", " + unit, Unit: unit, Height: 100, Lines: p.lines})
 	}
 	return panels
 }
@@ -80,43 +95,8 @@ func positive(v float64) float64 {
 	return math.NaN()
 }
 
-// latencyPanel scales microseconds to the unit that fits.
-func latencyPanel(title string, lines []chart.Line) (chart.Panel, bool) {
-	most := 0.0
-	for _, l := range lines {
-		for _, p := range l.Points {
-			if p.Y > most {
-				most = p.Y
-			}
-		}
-	}
-	if most == 0 {
-		return chart.Panel{}, false
-	}
-	unit, by := "µs", 1.0
-	if most >= 2000 {
-		unit, by = "ms", 1000
-	}
-	for _, l := range lines {
-		for i := range l.Points {
-			l.Points[i].Y /= by
-		}
-	}
-	return chart.Panel{Title: title + ", " + unit, Unit: unit, Height: 100, Lines: lines}, true
-}
-
-func wireLimits(w judge.WireLimit, c *course) []chart.Limit {
-	read := chart.Limit{
-		Label: "wire limit " + Rate(w.ReadBytesPerSecond) + " MB/s",
-		Value: float64(w.ReadBytesPerSecond) / 1e6,
-	}
-	if c.writes {
-		return []chart.Limit{{
-			Label: "wire limit " + Rate(w.WriteBytesPerSecond) + " MB/s",
-			Value: float64(w.WriteBytesPerSecond) / 1e6,
-		}}
-	}
-	return []chart.Limit{read} // full duplex: that of writes lies beside it
+func wireMark(bytesPerSecond int64) chart.Mark {
+	return chart.Mark{Label: "wire limit " + Rate(bytesPerSecond) + " MB/s", Value: float64(bytesPerSecond) / 1e6}
 }
 
 // bandNames names each window: by its number, or by its level of load.
@@ -148,13 +128,22 @@ func bandNames(r runfile.Result) func(string, int32) string {
 func windowTable(c *course, r runfile.Result) *doc.Table {
 	t := &doc.Table{Columns: doc.Columns(2, 0, "Time", "Window", "Mean MB/s", "Lowest", "Highest", "Mean latency",
 		"Highest p99")}
-	name := bandNames(r)
-	for _, b := range c.bands(name) {
+	rate := func(bytes float64) string { return fmt.Sprintf("%.1f", bytes/c.interval/1e6) }
+	for _, b := range c.bands(bandNames(r)) {
 		from, to := int(math.Round(b.From/c.interval)), int(math.Round(b.To/c.interval))
 		parts := min(max((to-from)/10, 1), 12)
 		for k := range parts {
 			first, last := from+k*(to-from)/parts, from+(k+1)*(to-from)/parts
-			t.Row(c.part(first, last, b.Label)...)
+			low, high, bytes, sum, count, p99 := math.Inf(1), 0.0, 0.0, 0.0, 0.0, 0.0
+			for _, s := range c.slots[first:last] {
+				v := s.read.bytes + s.write.bytes
+				low, high, bytes = min(low, v), max(high, v), bytes+v
+				sum, count = sum+s.read.latencySum+s.write.latencySum, count+s.read.count+s.write.count
+				p99 = max(p99, s.read.p99, s.write.p99)
+			}
+			begin, end := float64(first)*c.interval, float64(last)*c.interval
+			t.Row(chart.Clock(begin)+" to "+chart.Clock(end), b.Label, rate(bytes/float64(last-first)), rate(low), rate(high),
+				latencyText(sum/count), latencyText(p99))
 		}
 		if len(t.Rows) > 150 {
 			t.Note = "The other windows are left out."
@@ -164,23 +153,6 @@ func windowTable(c *course, r runfile.Result) *doc.Table {
 	return t
 }
 
-// part is one row of windowTable.
-func (c *course) part(first, last int, name string) []string {
-	low, high, bytes, sum, count, p99 := math.Inf(1), 0.0, 0.0, 0.0, 0.0, 0.0
-	for _, s := range c.slots[first:last] {
-		v := s.read.bytes + s.write.bytes
-		low, high, bytes = min(low, v), max(high, v), bytes+v
-		sum, count = sum+s.read.latencySum+s.write.latencySum, count+s.read.count+s.write.count
-		p99 = max(p99, s.read.p99, s.write.p99)
-	}
-	n := float64(last-first) * c.interval
-	mega := func(v float64) string { return fmt.Sprintf("%.1f", v/c.interval/1e6) }
-	return []string{
-		chart.Clock(float64(first)*c.interval) + " to " + chart.Clock(float64(last)*c.interval), name,
-		fmt.Sprintf("%.1f", bytes/n/1e6), mega(low), mega(high), latencyText(sum / count), latencyText(p99),
-	}
-}
-
 func latencyText(us float64) string {
 	if !(us > 0) {
 		return doc.Unknown
@@ -188,38 +160,25 @@ func latencyText(us float64) string {
 	return chart.Microseconds(us)
 }
 
-// maxStrips is how many paths or nodes are drawn; tables hold all.
-const maxStrips = 12
-
-const stripHeight = 48.0
-
 // pathSection is what each path carried, over time and in all.
 func pathSection(r runfile.Result, j judge.Judgement) doc.Section {
 	s := doc.Section{ID: "paths", Title: "Paths"}
 	if j.Database != nil {
 		return s // its paths are shown with the database
 	}
-	c := courseOf(r)
-	if len(c.paths) > 0 && len(c.slots) > 1 {
-		t := chart.Timeline{Bands: c.bands(bandNames(r)), To: c.end()}
-		most := 0.0
-		for _, p := range c.paths[:min(len(c.paths), maxStrips)] {
-			l := chart.Line{Name: p.name}
-			for i, b := range p.bytes {
-				y := math.NaN()
-				if b >= 0 && c.slots[i].clients > 0 {
-					y = b / c.interval / 1e6
-					most = max(most, y)
-				}
-				l.Points = append(l.Points, chart.Point{X: (float64(i) + .5) * c.interval, Y: y})
+	c, rates := courseOf(r), map[string][]chart.Point{}
+	for name, bytes := range c.paths {
+		for i, b := range bytes {
+			y := math.NaN()
+			if b >= 0 && c.slots[i].clients > 0 {
+				y = b / c.interval / 1e6
 			}
-			t.Panels = append(t.Panels, chart.Panel{
-				Title: p.name + ", MB/s", Unit: "MB/s", Height: stripHeight, Lines: []chart.Line{l},
-			})
+			rates[name] = append(rates[name], chart.Point{X: (float64(i) + .5) * c.interval, Y: y})
 		}
-		for i := range t.Panels {
-			t.Panels[i].Max = max(most*1.05, 1e-6)
-		}
+	}
+	if panels := strips(rates, ", MB/s", "MB/s"); len(panels) > 0 && len(c.slots) > 1 {
+		oneScale(panels)
+		t := chart.Timeline{Panels: panels, Bands: c.bands(bandNames(r)), To: c.end()}
 		s.Add(doc.Block{Figure: &doc.Figure{
 			ID: "paths", Title: "Throughput of each path over time", Draw: t.SVG,
 			Description: "One strip for each path, all of one scale, on the time axis of the figure above.",
@@ -228,6 +187,32 @@ func pathSection(r runfile.Result, j judge.Judgement) doc.Section {
 	}
 	s.Add(doc.Block{Table: pathTable(*j.Summary)})
 	return s
+}
+
+// strips makes a small panel of each path or node, of not too many; tables hold all.
+func strips(all map[string][]chart.Point, what, unit string) []chart.Panel {
+	const most = 12
+	var out []chart.Panel
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		told := slices.ContainsFunc(all[name], func(p chart.Point) bool { return !math.IsNaN(p.Y) })
+		if told && len(out) < most {
+			out = append(out, chart.Panel{
+				Title: name + what, Unit: unit, Height: 48, Lines: []chart.Line{{Name: name, Points: all[name]}},
+			})
+		}
+	}
+	return out
+}
+
+// oneScale gives all panels the scale of the highest.
+func oneScale(panels []chart.Panel) {
+	most := 0.0
+	for _, p := range panels {
+		most = max(most, chart.Highest(p.Lines))
+	}
+	for i := range panels {
+		panels[i].Max = max(most*1.05, 1e-6)
+	}
 }
 
 func pathTable(s judge.Summary) *doc.Table {

@@ -37,25 +37,29 @@ func storageSection(r runfile.Result, j judge.Judgement) doc.Section {
 func storagePanels(r runfile.Result, c *course) []chart.Panel {
 	cpu, traffic := map[string][]chart.Point{}, map[string][]chart.Point{}
 	for _, samples := range storageSamples(r) {
+		ahead := clockOffset(r, samples[0].Source)
 		for i := 1; i < len(samples); i++ {
 			a, b := samples[i-1], samples[i]
 			seconds := b.Time.Sub(a.Time).Seconds()
 			if seconds <= 0 {
 				continue
 			}
-			x := c.since(b.Time) - storageOffset(r, b.Source) - seconds/2
-			addNodeCPU(cpu, a, b, x, seconds)
+			x := b.Time.Sub(c.start).Seconds() - ahead - seconds/2
+			for _, n := range b.Nodes {
+				k := slices.IndexFunc(a.Nodes, func(o runfile.StorageNode) bool { return o.Name == n.Name })
+				if k >= 0 {
+					cpu[n.Name] = append(cpu[n.Name], chart.Point{X: x, Y: busyPercent(a.Nodes[k], n, seconds)})
+				}
+			}
 			addTraffic(traffic, a, b, x, seconds)
 		}
 	}
-	panels := strips(cpu, "CPU, %", "%", 100)
-	most := 0.0
-	for _, points := range traffic {
-		for _, p := range points {
-			most = max(most, p.Y)
-		}
+	busy, carried := strips(cpu, ": CPU, %", "%"), strips(traffic, ": MB/s", "MB/s")
+	for i := range busy {
+		busy[i].Max = 100
 	}
-	return append(panels, strips(traffic, "MB/s", "MB/s", max(most*1.05, 1e-6))...)
+	oneScale(carried)
+	return append(busy, carried...)
 }
 
 // storageSamples are those of each source, of the client that has most of them:
@@ -83,23 +87,13 @@ func storageSamples(r runfile.Result) [][]runfile.StorageSample {
 	return out
 }
 
-// storageOffset is how far the clock of a source is ahead of ours, in seconds.
-func storageOffset(r runfile.Result, source string) float64 {
+// clockOffset is how far the clock of a source is ahead of ours, in seconds.
+func clockOffset(r runfile.Result, source string) float64 {
 	s := r.Plan.Survey
 	if s == nil || s.Source != source || s.ClockOffsetMilliseconds == nil {
 		return 0
 	}
 	return float64(*s.ClockOffsetMilliseconds) / 1000
-}
-
-func addNodeCPU(into map[string][]chart.Point, a, b runfile.StorageSample, x, seconds float64) {
-	for _, n := range b.Nodes {
-		i := slices.IndexFunc(a.Nodes, func(o runfile.StorageNode) bool { return o.Name == n.Name })
-		if i < 0 {
-			continue
-		}
-		into[n.Name] = append(into[n.Name], chart.Point{X: x, Y: busyPercent(a.Nodes[i], n, seconds)})
-	}
 }
 
 // busyPercent between two readings of one node; not a number where the counters
@@ -128,8 +122,7 @@ func addTraffic(into map[string][]chart.Point, a, b runfile.StorageSample, x, se
 		if i < 0 {
 			continue
 		}
-		d, ok := moved(a.Paths[i].ReadBytes, p.ReadBytes, a.Paths[i].WriteBytes, p.WriteBytes)
-		if ok {
+		if d, ok := moved(a.Paths[i].ReadBytes, p.ReadBytes, a.Paths[i].WriteBytes, p.WriteBytes); ok {
 			sums[cmp.Or(p.Node, p.Address)] += d / seconds / 1e6
 		}
 	}
@@ -154,21 +147,6 @@ func moved(readBefore, read, writeBefore, write *int64) (bytes float64, ok bool)
 		bytes, ok = bytes+float64(*d[1]-*d[0]), true
 	}
 	return bytes, ok
-}
-
-// strips makes a panel of each node.
-func strips(all map[string][]chart.Point, what, unit string, top float64) []chart.Panel {
-	var out []chart.Panel
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		known := slices.ContainsFunc(all[name], func(p chart.Point) bool { return !math.IsNaN(p.Y) })
-		if known && len(out) < maxStrips {
-			out = append(out, chart.Panel{
-				Title: name + ": " + what, Unit: unit, Height: stripHeight, Max: top,
-				Lines: []chart.Line{{Name: name, Points: all[name]}},
-			})
-		}
-	}
-	return out
 }
 
 func nodeTable(nodes []judge.StorageNode) *doc.Table {
@@ -217,7 +195,7 @@ func lifTable(paths []judge.StoragePath) *doc.Table {
 			short = map[bool]string{true: "local", false: "remote"}[*p.Local]
 		}
 		row := t.Row(p.Address, cmp.Or(p.LIF, doc.Unknown), cmp.Or(p.Node, doc.Unknown), where,
-			amount(p.ReadBytes), amount(p.WriteBytes))
+			known(p.ReadBytes, Gibibytes), known(p.WriteBytes, Gibibytes))
 		row.Cells[1].Short = strings.TrimSpace(p.Address + " " + p.LIF)
 		row.Cells[2].Short = cmp.Or(p.Node, " ")
 		row.Cells[3].Short = short

@@ -5,14 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/compare"
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report/chart"
 	"github.com/nfsbench/nfsbench/internal/report/doc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/stats"
 )
 
 func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Regression, o PageOptions) doc.Document {
@@ -52,9 +56,10 @@ func suiteDocument(run runfile.SuiteRun, t compare.Table, g *compare.Regression,
 
 // regressionCard is the answer to the question that a schedule asks.
 func regressionCard(g compare.Regression) doc.Card {
+	_, chips := tallyOf(g.Changes)
 	c := doc.Card{
 		Label: "Regression", Word: "Not regressed", Text: "Against the accepted run " + g.Baseline + ".",
-		Tone: doc.Good, List: tallyOf(g.Changes).chips(),
+		Tone: doc.Good, List: chips,
 	}
 	if g.Regressed {
 		c.Word, c.Tone, c.Link = "Regressed", doc.Bad, "regression"
@@ -65,12 +70,13 @@ func regressionCard(g compare.Regression) doc.Card {
 // runCard says how the run itself went.
 func runCard(run runfile.SuiteRun) doc.Card {
 	done, wanted := 0, len(run.Cells)*int(run.Settings.Repetitions)
-	var failed []string
+	failed, validity := 0, map[string]int{}
 	for _, r := range run.Results {
+		validity[r.Validity]++
 		if r.Phase == "Succeeded" {
 			done++
 		} else {
-			failed = append(failed, r.Benchmark)
+			failed++
 		}
 	}
 	tones := map[string]doc.Tone{"Succeeded": doc.Good, "Failed": doc.Bad, "Cancelled": doc.Warn}
@@ -78,48 +84,28 @@ func runCard(run runfile.SuiteRun) doc.Card {
 		Label: "Run", Word: cmp.Or(run.Phase, "Under way"), Tone: cmp.Or(tones[run.Phase], doc.None),
 		Text: run.Message,
 	}
-	c.List = append(c.List, doc.Chip{
-		Text: fmt.Sprintf("%d of %d benchmarks", done, wanted),
-		Tone: map[bool]doc.Tone{true: doc.Good, false: doc.Warn}[done >= wanted],
-	})
-	if len(failed) > 0 {
-		c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d did not succeed", len(failed)), Tone: doc.Bad})
+	all := doc.Chip{Text: fmt.Sprintf("%d of %d benchmarks", done, wanted), Tone: doc.Warn}
+	if done >= wanted {
+		all.Tone = doc.Good
+	}
+	c.List = append(c.List, all)
+	if failed > 0 {
+		c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d did not succeed", failed), Tone: doc.Bad})
 	}
 	if run.Retried > 0 {
 		c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d retried", run.Retried), Tone: doc.None})
 	}
 	for _, v := range []judge.Validity{judge.Suspect, judge.Invalid} {
-		if n := countValidity(run, v); n > 0 {
+		if n := validity[string(v)]; n > 0 {
 			c.List = append(c.List, doc.Chip{Text: fmt.Sprintf("%d %s", n, strings.ToLower(string(v))), Tone: doc.Warn})
 		}
 	}
 	return c
 }
 
-func countValidity(run runfile.SuiteRun, v judge.Validity) int {
-	n := 0
-	for _, r := range run.Results {
-		if r.Validity == string(v) {
-			n++
-		}
-	}
-	return n
-}
-
 func suiteFacts(run runfile.SuiteRun) []doc.Fact {
 	var out []doc.Fact
-	axes := map[string][]string{}
-	var order []string
-	for _, c := range run.Cells {
-		for _, v := range c.Values {
-			if _, seen := axes[v.Axis]; !seen {
-				order = append(order, v.Axis)
-			}
-			if !slices.Contains(axes[v.Axis], v.Value) {
-				axes[v.Axis] = append(axes[v.Axis], v.Value)
-			}
-		}
-	}
+	order, axes := axesOf(run)
 	for _, a := range order {
 		out = append(out, doc.Fact{Label: a, Text: joined(axes[a])})
 	}
@@ -129,9 +115,16 @@ func suiteFacts(run runfile.SuiteRun) []doc.Fact {
 	out = append(out, doc.Fact{Label: "Matrix", Text: text},
 		doc.Fact{Label: "Order", Text: strings.TrimSpace(s.Order + " " + s.Blocks)})
 	if c := s.Compare; c != nil {
+		var metrics, baseline []string
+		for _, m := range c.Metrics {
+			metrics = append(metrics, MetricName(m))
+		}
+		for _, k := range slices.Sorted(maps.Keys(c.Baseline)) {
+			baseline = append(baseline, k+" = "+c.Baseline[k])
+		}
 		out = append(out, doc.Fact{Label: "Compared", Text: fmt.Sprintf("%s; alpha %g, correction %s, at least %g %% matters",
-			joined(metricNames(c.Metrics)), c.Alpha, cmp.Or(c.Correction, "None"), c.MinimumEffect*100)},
-			doc.Fact{Label: "Baseline", Text: baselineText(c.Baseline)})
+			joined(metrics), c.Alpha, cmp.Or(c.Correction, "None"), c.MinimumEffect*100)},
+			doc.Fact{Label: "Baseline", Text: joined(baseline)})
 	}
 	when := moment(run.Started)
 	if !run.Ended.IsZero() {
@@ -140,20 +133,20 @@ func suiteFacts(run runfile.SuiteRun) []doc.Fact {
 	return append(out, doc.Fact{Label: "When", Text: when})
 }
 
-func metricNames(metrics []string) []string {
-	out := make([]string, 0, len(metrics))
-	for _, m := range metrics {
-		out = append(out, MetricName(m))
+// axesOf are the axes of a suite with their values, both in the order of its cells.
+func axesOf(run runfile.SuiteRun) (order []string, values map[string][]string) {
+	values = map[string][]string{}
+	for _, c := range run.Cells {
+		for _, v := range c.Values {
+			if values[v.Axis] == nil {
+				order = append(order, v.Axis)
+			}
+			if !slices.Contains(values[v.Axis], v.Value) {
+				values[v.Axis] = append(values[v.Axis], v.Value)
+			}
+		}
 	}
-	return out
-}
-
-func baselineText(values map[string]string) string {
-	parts := make([]string, 0, len(values))
-	for _, k := range slices.Sorted(maps.Keys(values)) {
-		parts = append(parts, k+" = "+values[k])
-	}
-	return joined(parts)
+	return order, values
 }
 
 // regressionSection compares with the accepted run.
@@ -165,9 +158,8 @@ func regressionSection(run runfile.SuiteRun, g compare.Regression) doc.Section {
 	s := comparisonSection("regression", "Against the accepted run", g.Changes, minimum)
 	s.Lead = capital(g.Message)
 	floor := "The noise floor is not known: there are too few runs before this one."
-	if g.NoiseFloor != nil {
-		floor = fmt.Sprintf("Runs before it lay apart by up to %.1f %% by themselves; only what is larger counts.",
-			*g.NoiseFloor*100)
+	if v := g.NoiseFloor; v != nil {
+		floor = fmt.Sprintf("Runs before it lay apart by up to %.1f %% by themselves; only what is larger counts.", *v*100)
 	}
 	s.Blocks = append([]doc.Block{{Facts: []doc.Fact{
 		{Label: "Accepted run", Text: g.Baseline},
@@ -212,10 +204,7 @@ func suiteRepeat(run runfile.SuiteRun, o PageOptions) doc.Section {
 	s.Add(doc.Block{Facts: []doc.Fact{
 		{Label: "Run", Text: run.Run, Code: true},
 		{Label: "Workflow", Text: cmp.Or(run.Workflow, doc.Unknown), Code: true},
-		{
-			Label: "Seed of the order",
-			Text:  fmt.Sprint(run.Settings.Seed), Code: true,
-		},
+		{Label: "Seed of the order", Text: fmt.Sprint(run.Settings.Seed), Code: true},
 	}})
 	if o.Reproduce != "" {
 		s.Add(doc.Block{Code: &doc.Code{Label: "YAML of the suite", Text: o.Reproduce}})
@@ -224,4 +213,169 @@ func suiteRepeat(run runfile.SuiteRun, o PageOptions) doc.Section {
 		s.Add(doc.Block{Code: &doc.Code{Label: "Settings", Text: string(data)}})
 	}
 	return s
+}
+
+// orderMetrics are drawn by position where a suite compares nothing.
+func orderMetrics(run runfile.SuiteRun) []string {
+	if c := run.Settings.Compare; c != nil && len(c.Metrics) > 0 {
+		return c.Metrics[:min(len(c.Metrics), 2)]
+	}
+	return []string{runfile.MetricThroughput, runfile.MetricMeanLatency}
+}
+
+// orderSection shows whether the numbers drifted while the suite ran.
+func orderSection(run runfile.SuiteRun) doc.Section {
+	s := doc.Section{
+		ID: "order", Title: "In the order of the run",
+		Lead: "Each value as its distance from the median of its cell. A drift of all of them is one of the storage or of " +
+			"the time of day, and not of what is compared.",
+	}
+	for i, metric := range orderMetrics(run) {
+		o := orderOf(run, metric)
+		if len(o.Points) < 3 {
+			continue
+		}
+		title := MetricName(metric) + ": distance from the median of the cell, %"
+		s.Add(doc.Block{Figure: &doc.Figure{
+			ID: fmt.Sprintf("order-%d", i), Title: title, Draw: func(f chart.Frame) string { return o.SVG(f, title) },
+			Description: fmt.Sprintf("%d values by their position.", len(o.Points)),
+		}})
+	}
+	return s
+}
+
+// orderOf are the values of a metric by position. A cell with one value has no
+// distance from itself and is left out.
+func orderOf(run runfile.SuiteRun, metric string) chart.Order {
+	values := map[string][]float64{}
+	each := func(do func(r runfile.SuiteResult, key string, v float64)) {
+		for _, r := range run.Results {
+			for _, p := range r.Points {
+				if v, ok := p.Metrics[metric]; ok && v > 0 {
+					do(r, compare.Label(r.Cell, p.Step), v)
+				}
+			}
+		}
+	}
+	each(func(_ runfile.SuiteResult, key string, v float64) { values[key] = append(values[key], v) })
+	var o chart.Order
+	for _, c := range run.Cells {
+		o.Groups = append(o.Groups, c.Name)
+	}
+	each(func(r runfile.SuiteResult, key string, v float64) {
+		m := stats.Median(values[key])
+		if len(values[key]) < 2 || m <= 0 {
+			return
+		}
+		o.Points = append(o.Points, chart.OrderPoint{
+			Position: float64(r.Position), Group: max(slices.Index(o.Groups, r.Cell), 0), Percent: (v/m - 1) * 100,
+			Text: fmt.Sprintf("%d: %s, repetition %d: %s (%+.1f %%)", r.Position, key, r.Repetition,
+				Figure(v, runfile.SuiteMetricUnit(metric)), (v/m-1)*100),
+		})
+	})
+	return o
+}
+
+// curveSection draws a metric against the levels of load: the steps of the
+// benchmarks, or an axis of numbers.
+func curveSection(run runfile.SuiteRun, t compare.Table) doc.Section {
+	s := doc.Section{ID: "curves", Title: "Against the load"}
+	levels, axis, place := levelsOf(run, t)
+	if len(levels) < 3 {
+		return s
+	}
+	const most = 4 // lines can be told apart
+	f := chart.Steps{Levels: levels, Axis: axis, Knee: -1}
+	for _, metric := range orderMetrics(run) {
+		if p := curvePanel(t, metric, len(levels), place); len(p.Lines) > 0 && len(p.Lines) <= most {
+			f.Panels = append(f.Panels, p)
+		}
+	}
+	if len(f.Panels) > 0 {
+		s.Add(doc.Block{Figure: &doc.Figure{
+			ID: "curves", Title: "Metrics by " + axis, Description: fmt.Sprintf("%d levels.", len(levels)), Draw: f.SVG,
+			Caption: "Points are medians of the repetitions, lines over them go from the lowest to the highest.",
+		}})
+	}
+	return s
+}
+
+// curvePanel is one line for each group of cells.
+func curvePanel(t compare.Table, metric string, levels int, place func(compare.Cell) (string, int)) chart.Panel {
+	unit, by := "MB/s", 1e6
+	switch runfile.SuiteMetricUnit(metric) {
+	case "us":
+		unit, by = "ms", 1e3
+	case "us/MiB":
+		unit, by = "ms/MiB", 1e3
+	case "1/s":
+		unit, by = "1/s", 1
+	}
+	p := chart.Panel{Title: MetricName(metric) + ", " + unit, Unit: unit}
+	for _, c := range t.Cells {
+		name, at := place(c)
+		if c.Metric != metric || at < 0 {
+			continue
+		}
+		i := slices.IndexFunc(p.Lines, func(l chart.Line) bool { return l.Name == name })
+		if i < 0 {
+			i = len(p.Lines)
+			line := chart.Line{Name: name, Ranges: make([]chart.Range, levels)}
+			for x := range levels {
+				line.Points = append(line.Points, chart.Point{X: float64(x), Y: math.NaN()})
+			}
+			p.Lines = append(p.Lines, line)
+		}
+		p.Lines[i].Points[at].Y = c.Median / by
+		p.Lines[i].Ranges[at] = chart.Range{Low: c.Minimum / by, High: c.Maximum / by}
+	}
+	return p
+}
+
+// levelsOf finds what the load is, and where a cell belongs: to which line, and
+// at which level.
+func levelsOf(run runfile.SuiteRun, t compare.Table) (levels []string, axis string,
+	place func(compare.Cell) (string, int),
+) {
+	for _, c := range t.Cells {
+		if c.Step != "" && !slices.Contains(levels, c.Step) {
+			levels = append(levels, c.Step)
+		}
+	}
+	if len(levels) > 0 {
+		var short []string // without Users=, as the axis has one kind of step
+		for _, l := range levels {
+			short = append(short, l[strings.LastIndexByte(l, '=')+1:])
+		}
+		return short, "step", func(c compare.Cell) (string, int) { return c.Cell, slices.Index(levels, c.Step) }
+	}
+	axis, levels = numberAxis(run)
+	values := map[string][]runfile.SuiteAxis{}
+	for _, c := range run.Cells {
+		values[c.Name] = c.Values
+	}
+	return levels, axis, func(c compare.Cell) (string, int) {
+		name, at := "", -1
+		for _, v := range values[c.Cell] {
+			if v.Axis == axis {
+				at = slices.Index(levels, v.Value)
+				continue
+			}
+			name = compare.Label(name, v.Value)
+		}
+		return name, at
+	}
+}
+
+// numberAxis is the axis whose values are all numbers, at least three of them.
+func numberAxis(run runfile.SuiteRun) (string, []string) {
+	order, values := axesOf(run)
+	for _, a := range order {
+		numbers := !slices.ContainsFunc(values[a],
+			func(v string) bool { _, err := strconv.ParseFloat(v, 64); return err != nil })
+		if numbers && len(values[a]) >= 3 {
+			return a, values[a]
+		}
+	}
+	return "", nil
 }

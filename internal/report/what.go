@@ -1,7 +1,11 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,9 +23,20 @@ func WhatRan(r runfile.Result, j judge.Judgement) string {
 	var parts []string
 	switch {
 	case w.Raw != nil:
-		parts = rawParts(*w.Raw)
+		parts = []string{
+			fmt.Sprintf("%s %s", w.Raw.Pattern, BinarySize(w.Raw.BlockSizeBytes)),
+			fmt.Sprintf("files %s x %d jobs x depth %d", BinarySize(w.Raw.FileSizeBytes), w.Raw.Jobs, w.Raw.Depth),
+		}
+		if w.Raw.OperationsPerSecond > 0 {
+			parts = append(parts, fmt.Sprintf("paced at %d/s", w.Raw.OperationsPerSecond))
+		}
 	case w.Calibrate != nil:
-		parts = calibrateParts(*w.Calibrate, r.Plan.Database)
+		c, name := *w.Calibrate, "calibrate, native engine"
+		if r.Plan.Database != nil {
+			name = "CALIBRATE_IO"
+		}
+		parts = []string{name, Count(int(c.PhysicalDisks), "disk"), fmt.Sprintf("at most %d ms", c.MaxLatencyMilliseconds)}
+		parts = append(parts, filesPart(c.Files)...)
 	case w.SLOB != nil:
 		parts = slobParts(*w.SLOB, r.Plan.Database)
 	}
@@ -34,26 +49,6 @@ func WhatRan(r runfile.Result, j judge.Judgement) string {
 		each = Count(int(r.Plan.Schedule.Repetitions), "run") // Oracle takes as long as it wants
 	}
 	return strings.Join(doc.Whole(append(parts, on, Count(int(r.Plan.Clients), "client"), each)), ", ")
-}
-
-func rawParts(raw runfile.Raw) []string {
-	parts := []string{
-		fmt.Sprintf("%s %s", raw.Pattern, BinarySize(raw.BlockSizeBytes)),
-		fmt.Sprintf("files %s x %d jobs x depth %d", BinarySize(raw.FileSizeBytes), raw.Jobs, raw.Depth),
-	}
-	if raw.OperationsPerSecond > 0 {
-		parts = append(parts, fmt.Sprintf("paced at %d/s", raw.OperationsPerSecond))
-	}
-	return parts
-}
-
-func calibrateParts(c runfile.Calibrate, d *runfile.Database) []string {
-	name := "calibrate, native engine"
-	if d != nil {
-		name = "CALIBRATE_IO"
-	}
-	parts := []string{name, Count(int(c.PhysicalDisks), "disk"), fmt.Sprintf("at most %d ms", c.MaxLatencyMilliseconds)}
-	return append(parts, filesPart(c.Files)...)
 }
 
 func slobParts(s runfile.SLOB, d *runfile.Database) []string {
@@ -118,7 +113,13 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 	}
 	add(doc.HTMLOnly, "Protocol", upperFirst(protocol))
 	add(doc.HTMLOnly, "Storage", storageText(r))
-	add(doc.HTMLOnly, "Paths", pathsText(j))
+	var paths []string
+	if j.Summary != nil {
+		for _, p := range j.Summary.Paths {
+			paths = append(paths, pathName(p.Local, p.Path))
+		}
+	}
+	add(doc.HTMLOnly, "Paths", firstLines(paths))
 	add(doc.HTMLOnly, "Clients", clientsText(r))
 	add(doc.HTMLOnly, "Engine", engineText(r))
 	add(doc.HTMLOnly, "Wire limit", wireSentence)
@@ -159,46 +160,28 @@ func costParts(s judge.Summary, whose, limit, machine string) []string {
 
 func storageText(r runfile.Result) string {
 	var lines []string
-	if s := r.Plan.Survey; s != nil {
-		lines = append(lines, s.Array, volumeText(s.Volume))
-	} else {
+	s := r.Plan.Survey
+	if s == nil {
 		for _, s := range r.Plan.Collect.Sources {
 			lines = append(lines, strings.TrimSpace(s.Name+" ("+s.Kind+")"))
 		}
+	} else {
+		lines = append(lines, s.Array)
+	}
+	if s != nil && s.Volume != nil {
+		volume := "volume " + s.Volume.Name
+		if a := s.Volume.Aggregate; a != "" {
+			volume += ", aggregate " + a
+		}
+		if n := s.Volume.Node; n != "" {
+			volume += ", owned by " + n
+		}
+		lines = append(lines, volume)
 	}
 	lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" })
 	e := r.Plan.Engine
 	if at := strings.TrimSpace(e.Server + " " + cmp.Or(e.Export, e.MountPath)); at != "" {
 		lines = append(lines, at)
-	}
-	return strings.Join(lines, "\n")
-}
-
-func volumeText(v *runfile.SurveyVolume) string {
-	if v == nil {
-		return ""
-	}
-	parts := []string{"volume " + v.Name}
-	if v.Aggregate != "" {
-		parts = append(parts, "aggregate "+v.Aggregate)
-	}
-	if v.Node != "" {
-		parts = append(parts, "owned by "+v.Node)
-	}
-	return strings.Join(parts, ", ")
-}
-
-func pathsText(j judge.Judgement) string {
-	if j.Summary == nil {
-		return ""
-	}
-	var lines []string
-	for _, p := range j.Summary.Paths {
-		lines = append(lines, pathName(p.Local, p.Path))
-	}
-	const most = 8
-	if more := len(lines) - most; more > 0 {
-		lines = append(lines[:most], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -221,11 +204,7 @@ func clientsText(r runfile.Result) string {
 		}
 		lines = append(lines, strings.Join(parts, ", "))
 	}
-	const most = 8
-	if more := len(lines) - most; more > 0 {
-		lines = append(lines[:most], fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(lines, "\n")
+	return firstLines(lines)
 }
 
 func engineText(r runfile.Result) string {
@@ -242,23 +221,115 @@ func engineText(r runfile.Result) string {
 
 // bounds are the first and last moment of all clients.
 func bounds(r runfile.Result) (from, to time.Time) {
+	extend := func(start, end time.Time) {
+		if !start.IsZero() && (from.IsZero() || start.Before(from)) {
+			from = start
+		}
+		if end.After(to) {
+			to = end
+		}
+	}
 	for _, c := range r.Clients {
 		for _, s := range c.Load.Spans {
-			from, to = extended(from, to, s.Start, s.End)
+			extend(s.Start, s.End)
 		}
 		for _, p := range c.Load.Repetitions {
-			from, to = extended(from, to, p.Start, p.End)
+			extend(p.Start, p.End)
 		}
 	}
 	return from, to
 }
 
-func extended(from, to, start, end time.Time) (first, last time.Time) {
-	if !start.IsZero() && (from.IsZero() || start.Before(from)) {
-		from = start
+// repeatSection is everything that is needed to run it again.
+func repeatSection(r runfile.Result, o PageOptions) doc.Section {
+	s := doc.Section{
+		ID: "repeat", Title: "Run it again",
+		Lead: "The same plan and seed give the same offsets and the same data. Write the plan into plan.json, and " +
+			"nfsbench load --plan plan.json repeats the load without Kubernetes.",
 	}
-	if end.After(to) {
-		to = end
+	s.Add(doc.Block{Facts: repeatFacts(r)})
+	if o.Reproduce != "" {
+		s.Add(doc.Block{Code: &doc.Code{Label: "YAML of the benchmark", Text: o.Reproduce}})
 	}
-	return from, to
+	if tab, err := r.Plan.Engine.Oranfstab(); err == nil && tab != "" {
+		s.Add(doc.Block{Code: &doc.Code{Label: "oranfstab", Text: tab}})
+	}
+	s.Add(doc.Block{Table: parameterTable(r)})
+	var plan bytes.Buffer
+	if err := runfile.WritePlan(&plan, r.Plan); err == nil {
+		s.Add(doc.Block{Code: &doc.Code{Label: "Plan", Text: strings.TrimSpace(plan.String())}})
+	}
+	return s
+}
+
+// planHash is that of the compact JSON of the plan without the name of the run:
+// two runs of one plan have the same.
+func planHash(p runfile.Plan) string {
+	p.Version, p.Run = runfile.PlanVersion, runfile.Identity{}
+	data, err := json.Marshal(p)
+	if err != nil {
+		return doc.Unknown
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+func repeatFacts(r runfile.Result) []doc.Fact {
+	out := []doc.Fact{
+		{Label: "Plan, SHA-256", Text: planHash(r.Plan) + "\n(without the name of the run)", Code: true},
+		{Label: "Seed", Text: fmt.Sprint(r.Plan.Seed), Code: true},
+	}
+	add := func(label string, of func(runfile.ClientResult) string) {
+		var seen []string
+		for _, c := range r.Clients {
+			if v := of(c); v != "" && !slices.Contains(seen, v) {
+				seen = append(seen, v)
+			}
+		}
+		if len(seen) > 0 {
+			out = append(out, doc.Fact{Label: label, Text: strings.Join(seen, "\n"), Code: true})
+		}
+	}
+	add("nfsbench", func(c runfile.ClientResult) string { return c.Host.Version })
+	add("Kernel", func(c runfile.ClientResult) string { return c.Host.Kernel })
+	add("Database", func(c runfile.ClientResult) string {
+		if c.Load.Oracle == nil {
+			return ""
+		}
+		return strings.TrimSpace(c.Load.Oracle.Banner)
+	})
+	if o := r.Plan.Engine.MountOptions; len(o) > 0 {
+		out = append(out, doc.Fact{Label: "Mount options asked", Text: strings.Join(o, ","), Code: true})
+	}
+	add("Mount in effect", mountText)
+	return out
+}
+
+func mountText(c runfile.ClientResult) string {
+	m := c.Load.Mount
+	if m == nil {
+		return ""
+	}
+	parts := []string{strings.TrimSpace(m.FilesystemType + " " + m.Source), strings.Join(m.Options, ",")}
+	if m.ReadSizeBytes > 0 || m.WriteSizeBytes > 0 {
+		parts = append(parts, fmt.Sprintf("%s READ %s, WRITE %s", m.NFSVersion, BinarySize(m.ReadSizeBytes),
+			BinarySize(m.WriteSizeBytes)))
+	}
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	return strings.TrimSpace(strings.Join(parts, " "))
+}
+
+// parameterTable is the settings of the database, asked for and read back.
+func parameterTable(r runfile.Result) *doc.Table {
+	t := &doc.Table{Caption: "Settings of the database", Columns: doc.Columns(3, 0, "Parameter", "Asked", "Read back")}
+	for _, c := range r.Clients {
+		if c.Load.Oracle == nil {
+			continue
+		}
+		for _, x := range c.Load.Oracle.Parameters {
+			t.Row(x.Name, cmp.Or(x.Requested, doc.Unknown), cmp.Or(x.Value, "(empty)"))
+		}
+		break // one database for all clients
+	}
+	return t
 }

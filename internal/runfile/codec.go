@@ -12,22 +12,22 @@ import (
 	"slices"
 )
 
-// The keys of the files in the ConfigMaps that keep them.
-const (
-	KeySurvey      = "survey.json" // also the name of the file in a pod
-	KeySuitePoints = "points.json.gz"
-	KeySuiteRun    = "suite-run.json.gz"
-)
-
-// The largest sizes of files, decompressed.
+// What a file may weigh at most, decompressed.
 const (
 	MaxPlanBytes        = 1 << 20   // a plan is a page
-	MaxResultBytes      = 128 << 20 // eight hours and many clients are some tens of MiB
+	MaxResultBytes      = 128 << 20 // of eight hours and many clients: some tens of MiB
 	MaxSuitePointsBytes = 1 << 20   // a thousand levels of load are less
 	MaxSuiteRunBytes    = 64 << 20  // 2,048 benchmarks of forty levels of load each are less
-	// MaxSurveyBytes bounds a survey or a request for one. The ConfigMap that keeps it
-	// has to hold the results of all clients beside it.
+	// MaxSurveyBytes holds for requests, too. The ConfigMap that keeps the survey has to
+	// hold the results of all clients beside it.
 	MaxSurveyBytes = 64 << 10
+)
+
+// The keys of ConfigMaps that keep files.
+const (
+	KeySuitePoints = "points.json.gz"    // SuitePoints, beside the result
+	KeySuiteRun    = "suite-run.json.gz" // a SuiteRun
+	KeySurvey      = "survey.json"       // a Survey, beside the plan; also the name of its file
 )
 
 // ReadPlan reads one plan file. It is strict: another version, an unknown
@@ -43,7 +43,11 @@ func ReadPlan(r io.Reader) (Plan, error) {
 // The version of the plan inside is checked too. Where the oranfstab of a plan of
 // version 1 cannot be read, the result has no channels: such a run has failed.
 func ReadResult(r io.Reader) (Result, error) {
-	res, err := readOrUpgrade(r, MaxResultBytes, "result", ResultVersion, resultVersionV1, resultV1.upgraded)
+	plain, err := decompressed(r, "result")
+	if err != nil {
+		return Result{}, err
+	}
+	res, err := readOrUpgrade(plain, MaxResultBytes, "result", ResultVersion, resultVersionV1, resultV1.upgraded)
 	if err != nil {
 		return Result{}, err
 	}
@@ -53,23 +57,19 @@ func ReadResult(r io.Reader) (Result, error) {
 // ReadLoad reads the loader's LoadFile. It has no version of its own: loader
 // and collector of one run come from one image.
 func ReadLoad(r io.Reader) (Load, error) {
-	data, err := readBounded(r, MaxResultBytes, "load")
-	if err != nil {
-		return Load{}, err
-	}
-	return decodeStrict[Load](data, "load")
+	return read[Load](r, MaxResultBytes, "load")
 }
 
 // ReadSuiteRun reads the record of a suite's run, plain or gzip, as strictly as
 // ReadPlan.
 func ReadSuiteRun(r io.Reader) (SuiteRun, error) {
-	return read[SuiteRun](r, MaxSuiteRunBytes, "suite run", SuiteRunVersion)
+	return readPacked[SuiteRun](r, MaxSuiteRunBytes, "suite run", SuiteRunVersion)
 }
 
 // ReadSuitePoints reads the numbers of a benchmark, plain or gzip, as strictly as
 // ReadPlan.
 func ReadSuitePoints(r io.Reader) (SuitePoints, error) {
-	return read[SuitePoints](r, MaxSuitePointsBytes, "points", SuitePointsVersion)
+	return readPacked[SuitePoints](r, MaxSuitePointsBytes, "points", SuitePointsVersion)
 }
 
 // ReadSurvey reads one survey, as strictly as ReadPlan.
@@ -81,92 +81,6 @@ func ReadSurvey(r io.Reader) (Survey, error) {
 // validate: see SurveyRequest.Validate.
 func ReadSurveyRequest(r io.Reader) (SurveyRequest, error) {
 	return read[SurveyRequest](r, MaxSurveyBytes, "survey request", SurveyVersion)
-}
-
-func read[File any](r io.Reader, limit int64, what, version string) (File, error) {
-	return readOrUpgrade(r, limit, what, version, version, func(f File) (File, error) { return f, nil })
-}
-
-// readOrUpgrade reads a file, plain or gzip, of the present version, or of the old one,
-// which upgrade turns into the present one.
-func readOrUpgrade[New, Old any](r io.Reader, limit int64, what, version, oldVersion string,
-	upgrade func(Old) (New, error),
-) (New, error) {
-	var none New
-	data, err := readBounded(r, limit, what)
-	if err != nil {
-		return none, err
-	}
-	// The version is read first: a file of another version would otherwise be blamed for
-	// a field that is right there.
-	var head struct {
-		Version string `json:"version"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return none, fmt.Errorf("read %s: %w", what, err)
-	}
-	if err := checkVersion(what, head.Version, slices.Compact([]string{version, oldVersion})...); err != nil {
-		return none, err
-	}
-	if head.Version == version {
-		return decodeStrict[New](data, what)
-	}
-	old, err := decodeStrict[Old](data, what)
-	if err != nil {
-		return none, err
-	}
-	file, err := upgrade(old)
-	if err != nil {
-		return none, fmt.Errorf("read %s: %w", what, err)
-	}
-	return file, nil
-}
-
-// readBounded decompresses what is compressed.
-func readBounded(r io.Reader, limit int64, what string) ([]byte, error) {
-	b := bufio.NewReader(r)
-	r = b
-	// A file too short to peek at is for the JSON decoder to refuse.
-	if magic, _ := b.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(b)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", what, err)
-		}
-		r = z
-	}
-	data, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", what, err)
-	}
-	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("read %s: larger than %d bytes; this is not a %s file", what, limit, what)
-	}
-	return data, nil
-}
-
-func decodeStrict[File any](data []byte, what string) (File, error) {
-	var file, none File
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&file); err != nil {
-		return none, fmt.Errorf("read %s: %w", what, err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return none, fmt.Errorf("read %s: there is more after the end of the JSON document", what)
-	}
-	return file, nil
-}
-
-func checkVersion(what, got string, known ...string) error {
-	switch {
-	case slices.Contains(known, got):
-		return nil
-	case got == "":
-		return fmt.Errorf("read %s: it names no version; this program reads %q", what, known)
-	default:
-		return fmt.Errorf("read %s: version %q is not known; this program reads %q: use the nfsbench that wrote the file",
-			what, got, known)
-	}
 }
 
 // WritePlan writes a plan file, indented for people. It sets the version.
@@ -214,13 +128,16 @@ func WriteSuitePoints(w io.Writer, points SuitePoints) error {
 func WriteSurvey(w io.Writer, s Survey) error {
 	s.Version = SurveyVersion
 	raw, err := json.Marshal(s)
-	if err == nil && len(raw) > MaxSurveyBytes {
-		err = fmt.Errorf("it needs %d bytes and may have %d", len(raw), MaxSurveyBytes)
+	if err != nil {
+		return fmt.Errorf("write survey: %w", err)
 	}
-	if err == nil {
-		_, err = w.Write(raw)
+	if len(raw) > MaxSurveyBytes {
+		return fmt.Errorf("write survey: it needs %d bytes and may have %d", len(raw), MaxSurveyBytes)
 	}
-	return writing("survey", err)
+	if _, err := w.Write(raw); err != nil {
+		return fmt.Errorf("write survey: %w", err)
+	}
+	return nil
 }
 
 // WriteSurveyRequest writes a request, indented for people. It sets the
@@ -233,25 +150,170 @@ func WriteSurveyRequest(w io.Writer, q SurveyRequest) error {
 func write(w io.Writer, what string, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
-	return writing(what, enc.Encode(v))
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("write %s: %w", what, err)
+	}
+	return nil
 }
 
-func writePacked(w io.Writer, what string, file any) error {
+func writePacked(w io.Writer, what string, v any) error {
 	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err == nil {
-		err = json.NewEncoder(z).Encode(file)
+		err = json.NewEncoder(z).Encode(v)
 	}
 	if err == nil {
 		err = z.Close()
 	}
-	return writing(what, err)
-}
-
-func writing(what string, err error) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", what, err)
 	}
 	return nil
+}
+
+// read reads a file of this version, or of none where it has no version.
+func read[File any](r io.Reader, limit int64, what string, version ...string) (File, error) {
+	data, _, err := readBounded(r, limit, what, version...)
+	if err != nil {
+		var none File
+		return none, err
+	}
+	return decodeStrict[File](data, what)
+}
+
+// readPacked reads a file that may be compressed.
+func readPacked[File any](r io.Reader, limit int64, what, version string) (File, error) {
+	plain, err := decompressed(r, what)
+	if err != nil {
+		var none File
+		return none, err
+	}
+	return read[File](plain, limit, what, version)
+}
+
+// readOrUpgrade reads a file of the present version, or of the old one, which upgrade
+// turns into the present one.
+func readOrUpgrade[New, Old any](r io.Reader, limit int64, what, version, oldVersion string,
+	upgrade func(Old) (New, error),
+) (New, error) {
+	var none New
+	data, is, err := readBounded(r, limit, what, version, oldVersion)
+	if err != nil {
+		return none, err
+	}
+	if is == version {
+		return decodeStrict[New](data, what)
+	}
+	old, err := decodeStrict[Old](data, what)
+	if err != nil {
+		return none, err
+	}
+	file, err := upgrade(old)
+	if err != nil {
+		return none, fmt.Errorf("read %s: %w", what, err)
+	}
+	return file, nil
+}
+
+// readBounded reads a file and, where it must have one of the known versions, the version
+// that it names: first and by itself, because a file of another version would otherwise be
+// blamed for a field that is right there.
+func readBounded(r io.Reader, limit int64, what string, known ...string) (data []byte, version string, err error) {
+	data, err = io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("larger than %d bytes; this is not a %s file", limit, what)
+	}
+	var head struct {
+		Version string `json:"version"`
+	}
+	if err == nil && len(known) > 0 {
+		err = json.Unmarshal(data, &head)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("read %s: %w", what, err)
+	}
+	if len(known) > 0 {
+		err = checkVersion(what, head.Version, known...)
+	}
+	return data, head.Version, err
+}
+
+func decodeStrict[File any](data []byte, what string) (File, error) {
+	var file, none File
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&file); err != nil {
+		return none, fmt.Errorf("read %s: %w", what, err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return none, fmt.Errorf("read %s: there is more after the end of the JSON document", what)
+	}
+	return file, nil
+}
+
+func checkVersion(what, got string, known ...string) error {
+	switch {
+	case slices.Contains(known, got):
+		return nil
+	case got == "":
+		return fmt.Errorf("read %s: it names no version; this program reads %q", what, known)
+	default:
+		return fmt.Errorf("read %s: version %q is not known; this program reads %q: use the nfsbench that wrote the file",
+			what, got, known)
+	}
+}
+
+func decompressed(r io.Reader, what string) (io.Reader, error) {
+	b := bufio.NewReader(r)
+	// A file too short to peek at is for the JSON decoder to refuse.
+	if magic, _ := b.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		return b, nil
+	}
+	plain, err := gzip.NewReader(b)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, err)
+	}
+	return plain, nil
+}
+
+// planV1 and resultV1 are the files of version 1.
+type planV1 struct {
+	Plan
+	Engine engineV1 `json:"engine"`
+}
+
+type engineV1 struct {
+	Engine
+	Oranfstab string `json:"oranfstab,omitempty"` // the whole file; DirectNFS
+}
+
+type resultV1 struct {
+	Result
+	Plan planV1 `json:"plan"`
+}
+
+// upgraded is the same plan in the present version.
+func (p planV1) upgraded() (Plan, error) {
+	out := p.Plan
+	out.Version, out.Engine = PlanVersion, p.Engine.Engine
+	if p.Engine.Oranfstab == "" {
+		return out, nil
+	}
+	if err := out.Engine.UseOranfstab(p.Engine.Oranfstab); err != nil {
+		return out, fmt.Errorf("engine.oranfstab: %w", err)
+	}
+	return out, nil
+}
+
+// upgraded is the same result in the present version. Where the oranfstab of its plan
+// cannot be read, it has no channels: such a run has failed.
+func (r resultV1) upgraded() (Result, error) {
+	if err := checkVersion("plan in the result", r.Plan.Version, planVersionV1); err != nil {
+		return Result{}, err
+	}
+	out := r.Result
+	out.Version = ResultVersion
+	out.Plan, _ = r.Plan.upgraded()
+	return out, nil
 }
 
 // Join makes one result of the results of the clients of one run. Nothing is

@@ -1,6 +1,10 @@
 package runfile
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Oracle is what the loader found of the database before the load.
 type Oracle struct {
@@ -35,6 +39,41 @@ type OracleParameter struct {
 	Name      string `json:"name"`
 	Requested string `json:"requested,omitempty"`
 	Value     string `json:"value"` // V$PARAMETER, or what V$SYSTEM_PARAMETER reports about a hidden one
+}
+
+// AsRequested reports whether the value in effect is the one asked for: 128M is 134217728,
+// TRUE is true, and 'SetAll' is SETALL.
+func (p OracleParameter) AsRequested() bool {
+	plain := func(s string) string {
+		return strings.ToUpper(strings.Join(strings.Fields(strings.Trim(strings.TrimSpace(s), `'"`)), " "))
+	}
+	asked, value := plain(p.Requested), plain(p.Value)
+	if asked == value {
+		return true
+	}
+	a, okA := parameterBytes(asked)
+	v, okV := parameterBytes(value)
+	if !okA || !okV {
+		return false
+	}
+	// Oracle rounds parts of the SGA up to whole granules. They are 4 MiB to 512
+	// MiB by the size of the SGA, which is not known here: no more than the value
+	// itself is believed, and 16 MiB always, which is what an SGA of up to 8 GiB has
+	// at most.
+	memory := strings.HasSuffix(p.Name, "_cache_size") || strings.HasSuffix(p.Name, "_pool_size") ||
+		p.Name == "sga_target" || p.Name == "sga_max_size"
+	return a == v || memory && v > a && v-a < min(512<<20, max(16<<20, a))
+}
+
+// parameterBytes reads a whole number with or without K, M, G, T.
+func parameterBytes(s string) (int64, bool) {
+	digits := strings.TrimRight(s, "KMGT")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	shift := 0
+	if len(digits)+1 == len(s) {
+		shift = 10 * (1 + strings.IndexByte("KMGT", s[len(digits)]))
+	}
+	return n << shift, err == nil && n >= 0 && n <= (1<<62)>>shift && len(s)-len(digits) <= 1
 }
 
 // DirectNFSLibrary is what the container of the database found and did before

@@ -171,6 +171,10 @@ const (
 	SourceExporter   = "exporter"   // node_exporter or NFS-Ganesha on the servers themselves
 )
 
+func sourceKinds() []string {
+	return []string{SourceEmbedded, SourceONTAP, SourceFlashBlade, SourcePrometheus, SourceExporter}
+}
+
 // Source is one place where the storage side's counters are read. It never holds
 // a secret: Credentials says where to look for them.
 type Source struct {

@@ -1,6 +1,9 @@
 package runfile
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // ResultVersion is the version that every result file names. ReadResult reads
 // version 1 too, which contains a plan of version 1.
@@ -205,3 +208,42 @@ type MountFacts struct {
 	FreeBytes      int64    `json:"freeBytes,omitempty"`
 	DirectIO       bool     `json:"directIO"` // the page cache of this client is not used
 }
+
+// The files that loader and collector share in the run directory of a pod.
+const (
+	EventsFile  = "events.jsonl" // loader: one Event a line, appended
+	LoadFile    = "load.json"    // loader: Load, replaced atomically, last time when it ends
+	ReleaseFile = "release"      // collector: appears when all clients may start
+)
+
+// Event is one line of progress, for people's terminals, for logs and for the
+// collector.
+type Event struct {
+	Time       time.Time `json:"time"`
+	Span       string    `json:"span"`
+	Repetition int32     `json:"repetition,omitempty"`
+	Percent    int32     `json:"percent"`              // of the whole run, fill included
+	ETASeconds *int64    `json:"etaSeconds,omitempty"` // absent while it cannot be known
+	// BytesPerSecond and OpsPerSecond are those of the last second.
+	BytesPerSecond int64  `json:"bytesPerSecond,omitempty"`
+	OpsPerSecond   int64  `json:"opsPerSecond,omitempty"`
+	Message        string `json:"message,omitempty"`
+}
+
+// Progress is what the collector publishes of one client while it runs.
+type Progress struct {
+	Event
+	Ready  bool `json:"ready,omitempty"`  // filled and waiting for the other clients
+	Final  bool `json:"final,omitempty"`  // the result beside it is the last one
+	Failed bool `json:"failed,omitempty"` // the load ended with a failure
+}
+
+// KeyRelease is the key of a run's ConfigMap that appears when all clients are ready. The
+// same ConfigMap carries the progress and the results of the clients.
+const KeyRelease = "release"
+
+// ProgressKey is the ConfigMap key of one client's Progress.
+func ProgressKey(index int32) string { return fmt.Sprintf("client-%d.progress.json", index) }
+
+// ResultKey is the key, in binaryData, of a Result with one client, gzip.
+func ResultKey(index int32) string { return fmt.Sprintf("client-%d.result.json.gz", index) }

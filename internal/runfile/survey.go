@@ -9,6 +9,14 @@ import (
 // SurveyVersion is the version that every survey and every request for one names.
 const SurveyVersion = "nfsbench.io/survey/v1"
 
+const (
+	// DefaultSurveySeconds bounds a survey that names no timeout.
+	DefaultSurveySeconds = 60
+	// MaxMoveSeconds bounds the wait for a move: a day, in which an array
+	// copies some ten TiB beside its work.
+	MaxMoveSeconds = 86400
+)
+
 // SurveyRequest says what is to be found out of an array before a run, and
 // whether a volume is to be moved first.
 type SurveyRequest struct {
@@ -139,19 +147,10 @@ const (
 	SurveyFailed      = "ArrayFailed" // anything else
 )
 
-const (
-	// DefaultSurveySeconds bounds a survey that names no timeout.
-	DefaultSurveySeconds = 60
-	// MaxMoveSeconds bounds the wait for a move: a day, in which an array
-	// copies some ten TiB beside its work.
-	MaxMoveSeconds = 86400
-	movedPercent   = 100 // the progress of a move that is done
-)
-
-// IsMoving reports whether a survey is the report of a move under way, and not yet
+// IsMoving tells that a survey is the report of a move under way, and not yet
 // the survey.
 func (s Survey) IsMoving() bool {
-	return s.Problem == nil && s.Move != nil && s.Move.Percent < movedPercent
+	return s.Problem == nil && s.Move != nil && s.Move.Percent < 100
 }
 
 // LIF returns the data address of the survey that is address, or nil. A nil
@@ -190,8 +189,5 @@ func (s *Survey) IsStandIn() bool { return s != nil && strings.Contains(s.Array,
 func SameAddress(a, b string) bool {
 	x, errX := netip.ParseAddr(a)
 	y, errY := netip.ParseAddr(b)
-	if errX != nil || errY != nil {
-		return a == b
-	}
-	return x.Unmap() == y.Unmap()
+	return a == b || errX == nil && errY == nil && x.Unmap() == y.Unmap()
 }

@@ -2,6 +2,10 @@ package runfile
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
+	"net/url"
+	"path"
 	"slices"
 	"strings"
 )
@@ -31,35 +35,36 @@ func (p Plan) Validate() error {
 	c := &checker{}
 	c.check(p.Version == PlanVersion, "version", "is %q; write %q", p.Version, PlanVersion)
 	c.check(p.Run.Name != "", "run.name", "is empty; give the run a name")
-	c.between("clients", int64(p.Clients), 1, maxClients)
+	c.between("clients", int64(p.Clients), 1, 1024)
 	c.engine(p.Engine, p.Database)
 	c.workload(p.Workload, p.Database)
 	c.schedule(p)
 	c.collect(p.Collect)
 	if l := p.Link; l != nil {
-		c.between("link.bitsPerSecond", l.BitsPerSecond, minLinkBitsPerSec, maxLinkBitsPerSec)
-		c.check(l.MTUBytes == 0 || l.MTUBytes >= minMTUBytes && l.MTUBytes <= maxMTUBytes, "link.mtuBytes",
-			"is %d; write a number from %d to %d", l.MTUBytes, minMTUBytes, maxMTUBytes)
+		c.between("link.bitsPerSecond", l.BitsPerSecond, 1e6, 1e13)
+		if l.MTUBytes != 0 {
+			c.between("link.mtuBytes", int64(l.MTUBytes), 576, 65535) // below, IPv4 itself does not work
+		}
 	}
-	if p.Expect != nil {
-		c.expect(*p.Expect)
+	if e := p.Expect; e != nil {
+		within(c, "expect.minWirePercent", e.MinWirePercent, 100)
+		within(c, "expect.minMegabytesPerSecond", e.MinMegabytesPerSecond, math.MaxInt32)
+		within(c, "expect.minIOPS", e.MinIOPS, math.MaxInt32)
+		within(c, "expect.maxMeanLatencyMicroseconds", e.MaxMeanLatencyMicroseconds, math.MaxInt32)
+		within(c, "expect.maxP99LatencyMicroseconds", e.MaxP99LatencyMicroseconds, math.MaxInt32)
+		within(c, "expect.maxVariationPercent", e.MaxVariationPercent, 1000)
 	}
 	if p.Database != nil {
 		c.database(*p.Database, p)
 	}
-	return c.found()
-}
-
-// checker collects problems.
-type checker struct{ problems Problems }
-
-// found is nil, and not an empty list, if there are none.
-func (c *checker) found() error {
 	if len(c.problems) == 0 {
 		return nil
 	}
 	return c.problems
 }
+
+// checker collects problems.
+type checker struct{ problems Problems }
 
 func (c *checker) check(ok bool, path, format string, args ...any) {
 	if !ok {
@@ -72,7 +77,222 @@ func (c *checker) between(path string, v, lowest, highest int64) {
 }
 
 func (c *checker) oneOf(path, v string, allowed ...string) {
-	ok := slices.Contains(allowed, v)
-	named := slices.DeleteFunc(slices.Clone(allowed), func(s string) bool { return s == "" })
-	c.check(ok, path, "is %q; write one of %s", v, strings.Join(named, ", "))
+	if slices.Contains(allowed, v) {
+		return
+	}
+	allowed = slices.DeleteFunc(slices.Clone(allowed), func(s string) bool { return s == "" })
+	c.check(false, path, "is %q; write one of %s", v, strings.Join(allowed, ", "))
+}
+
+// The bounds of a plan. They are far outside of what makes sense, so that a
+// slipped digit is refused and no real experiment is.
+const (
+	maxJobs           = 1024
+	maxDepth          = 1024
+	maxBlockBytes     = 64 << 20
+	maxInFlightBytes  = 16 << 30 // jobs x depth x block: the loader's buffers
+	maxSpanSeconds    = 7 * 24 * 3600
+	minIntervalMillis = 100
+	maxIntervalMillis = 60_000
+	maxChannels       = 64
+)
+
+func (c *checker) engine(e Engine, db *Database) {
+	c.oneOf("engine.client", e.Client, ClientKernel, ClientDirectNFS)
+	c.oneOf("engine.nfsVersion", e.NFSVersion, "", "NFSv3", "NFSv4.0", "NFSv4.1", "pNFS")
+	c.oneOf("engine.security", e.Security, "", "sys", "krb5", "krb5i", "krb5p")
+	c.check(e.NFSVersion != "pNFS" || e.Security == "" || e.Security == "sys", "engine.security",
+		"is %q; pNFS needs sys", e.Security)
+	c.engineFiles(e, db)
+	if e.TransferSizeBytes != 0 {
+		c.between("engine.transferSizeBytes", e.TransferSizeBytes, 1024, 16<<20)
+		c.check(e.TransferSizeBytes%1024 == 0, "engine.transferSizeBytes",
+			"is %d; write a multiple of 1024, or 0 for what the server offers", e.TransferSizeBytes)
+	}
+	c.between("engine.mountTimeoutSeconds", int64(e.MountTimeoutSeconds), 0, maxSpanSeconds)
+	c.between("engine.callTimeoutSeconds", int64(e.CallTimeoutSeconds), 0, maxSpanSeconds)
+	c.between("engine.ports.nfs", int64(e.Ports.NFS), 0, 65535)
+	c.between("engine.ports.mount", int64(e.Ports.Mount), 0, 65535)
+	c.between("engine.ports.portmap", int64(e.Ports.Portmap), 0, 65535)
+}
+
+// engineFiles checks where the files are reached: by the addresses of an
+// oranfstab, below a mount, or both, for Oracle's Direct NFS wants the kernel's
+// mount beside its own. What an existing database has mounted is not ours to say.
+func (c *checker) engineFiles(e Engine, db *Database) {
+	external := db != nil && db.Kind == DatabaseExternal
+	mounted := db != nil && !external || db == nil && e.Client == ClientKernel
+	switch {
+	case mounted:
+		c.check(path.IsAbs(e.MountPath), "engine.mountPath", "is %q; write the absolute path where the volume is mounted",
+			e.MountPath)
+	case external:
+		c.check(e.MountPath == "", "engine.mountPath", "is set, but a database that exists has its own mounts; remove it")
+	case e.Client == ClientDirectNFS:
+		c.check(e.MountPath == "", "engine.mountPath",
+			"is set, but DirectNFS mounts nothing; remove it, or set engine.client to %s", ClientKernel)
+	}
+	switch e.Client {
+	case ClientDirectNFS:
+		c.check(external || len(e.Channels) > 0, "engine.channels",
+			"is empty; DirectNFS needs the address of the server in the path of at least one")
+		c.channels(e)
+	case ClientKernel:
+		c.check(len(e.Channels) == 0, "engine.channels",
+			"is set, but the kernel chooses its connections; remove it, or set engine.client to %s", ClientDirectNFS)
+	}
+}
+
+// channels checks the server and its addresses. How they are written into an
+// oranfstab is checked by rendering it.
+func (c *checker) channels(e Engine) {
+	if len(e.Channels) == 0 {
+		return
+	}
+	c.check(e.Server != "", "engine.server", "is empty; write a label for the server")
+	c.check(path.IsAbs(e.Export), "engine.export", "is %q; write the absolute path of the export", e.Export)
+	c.check(len(e.Channels) <= maxChannels, "engine.channels", "are %d; use %d at most", len(e.Channels), maxChannels)
+	for i, ch := range e.Channels {
+		c.check(ch.Path != "", fmt.Sprintf("engine.channels[%d].path", i), "is empty; write the address of the server")
+	}
+	if len(c.problems) == 0 {
+		_, err := e.Oranfstab()
+		c.check(err == nil, "engine", "%v", err)
+	}
+}
+
+func (c *checker) raw(r Raw) {
+	const at = "workload.raw"
+	c.oneOf(at+".pattern", r.Pattern, Patterns()...)
+	c.blockSize(at+".blockSizeBytes", r.BlockSizeBytes)
+	c.check(r.FileSizeBytes >= r.BlockSizeBytes, at+".fileSizeBytes",
+		"is %d, less than one block; write at least %d", r.FileSizeBytes, r.BlockSizeBytes)
+	c.check(r.BlockSizeBytes <= 0 || r.FileSizeBytes%r.BlockSizeBytes == 0, at+".fileSizeBytes",
+		"is %d; write a multiple of blockSizeBytes (%d)", r.FileSizeBytes, r.BlockSizeBytes)
+	c.between(at+".jobs", int64(r.Jobs), 1, maxJobs)
+	c.between(at+".depth", int64(r.Depth), 1, maxDepth)
+	if r.BlockSizeBytes > 0 && r.BlockSizeBytes <= maxBlockBytes && r.Jobs <= maxJobs && r.Depth <= maxDepth {
+		all := int64(r.Jobs) * int64(r.Depth) * r.BlockSizeBytes
+		c.check(all <= maxInFlightBytes, at+".depth",
+			"jobs x depth x blockSizeBytes is %d bytes of buffers; keep it at or below %d", all, int64(maxInFlightBytes))
+	} // else it is said already, and the product could overflow
+	c.between(at+".operationsPerSecond", r.OperationsPerSecond, 0, math.MaxInt32)
+	c.directory(at+".directory", r.Directory)
+}
+
+func (c *checker) blockSize(at string, size int64) {
+	c.between(at, size, 512, maxBlockBytes)
+	c.check(size <= 0 || bits.OnesCount64(uint64(size)) == 1, at,
+		"is %d; write a power of two of at least 512, or direct I/O cannot be aligned", size)
+}
+
+func (c *checker) directory(at, dir string) {
+	ok := dir != "" && dir != "." && dir != ".." && !strings.ContainsAny(dir, "/\x00")
+	c.check(ok, at, "is %q; write the name of one directory below the export", dir)
+}
+
+func (c *checker) schedule(p Plan) {
+	s := p.Schedule
+	c.between("schedule.baselineSeconds", int64(s.BaselineSeconds), 0, maxSpanSeconds)
+	c.between("schedule.warmupSeconds", int64(s.WarmupSeconds), 0, maxSpanSeconds)
+	c.between("schedule.durationSeconds", int64(s.DurationSeconds), 1, maxSpanSeconds)
+	c.between("schedule.cooldownSeconds", int64(s.CooldownSeconds), 0, maxSpanSeconds)
+	c.between("schedule.repetitions", int64(s.Repetitions), 1, 1000)
+	c.check(s.TimeoutSeconds >= 0, "schedule.timeoutSeconds", "is %d; write 0 for none", s.TimeoutSeconds)
+	// It must be enough for what is scheduled, as far as that is known before.
+	if steps := p.ScheduledSteps(); s.TimeoutSeconds > 0 && steps.Exact {
+		c.check(int64(s.TimeoutSeconds) >= steps.Seconds, "schedule.timeoutSeconds",
+			"is %d, but the schedule alone takes %d s; write more, or 0 for none", s.TimeoutSeconds, steps.Seconds)
+	}
+}
+
+func (c *checker) collect(col Collect) {
+	if col.IntervalMilliseconds != 0 || len(col.Sources) > 0 {
+		c.between("collect.intervalMilliseconds", int64(col.IntervalMilliseconds), minIntervalMillis, maxIntervalMillis)
+	}
+	names := map[string]bool{}
+	for i, s := range col.Sources {
+		at := fmt.Sprintf("collect.sources[%d]", i)
+		c.check(s.Name != "" && !names[s.Name], at+".name", "is %q; give each source a name of its own", s.Name)
+		names[s.Name] = true
+		c.source(at, s)
+	}
+}
+
+// MTU is the declared MTU, or the 1500 of Ethernet.
+func (l Link) MTU() int32 {
+	if l.MTUBytes == 0 {
+		return 1500
+	}
+	return l.MTUBytes
+}
+
+func within[T int32 | int64](c *checker, path string, v *T, highest int64) {
+	if v != nil {
+		c.between(path, int64(*v), 1, highest)
+	}
+}
+
+// source checks one source, whose path in the file is at.
+func (c *checker) source(at string, s Source) {
+	c.oneOf(at+".kind", s.Kind, sourceKinds()...)
+	if s.Kind == SourceExporter {
+		c.check(len(s.Nodes) > 0, at+".nodes", "is empty; name the servers and their metrics addresses")
+		for i, n := range s.Nodes {
+			node := fmt.Sprintf("%s.nodes[%d]", at, i)
+			c.check(n.Name != "", node+".name", "is empty; give each server a name")
+			c.address(node+".url", n.URL)
+		}
+	} else {
+		c.address(at+".url", s.URL)
+	}
+	c.check(!strings.ContainsAny(s.Credentials, `/\`+"\x00") && s.Credentials != "." && s.Credentials != "..",
+		at+".credentials",
+		"is %q; write the name of one folder below that of the secrets", s.Credentials)
+	c.check(s.CABundle == "" || strings.Contains(s.CABundle, "-----BEGIN CERTIFICATE-----"), at+".caBundle",
+		"holds no PEM certificate (-----BEGIN CERTIFICATE-----)")
+	if s.IntervalMilliseconds != 0 {
+		c.between(at+".intervalMilliseconds", int64(s.IntervalMilliseconds), minIntervalMillis, maxIntervalMillis)
+	}
+}
+
+// address checks an HTTP address. A password in it would be in every copy of the
+// plan, so it is refused, and not repeated.
+func (c *checker) address(at, address string) {
+	u, err := url.Parse(address)
+	if err == nil && u.User != nil {
+		c.check(false, at, "holds a user name or password; put them into the credentials")
+		return
+	}
+	c.check(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", at,
+		"is %q; write an http or https URL with a host", address)
+}
+
+const (
+	maxSurveySeconds  = 3600
+	maxAggregateBytes = 255
+)
+
+// Validate checks what can be checked without asking the array. It finds all
+// problems at once and returns them as Problems, or nil.
+func (q SurveyRequest) Validate() error {
+	c := &checker{}
+	c.check(q.Version == SurveyVersion, "version", "is %q; write %q", q.Version, SurveyVersion)
+	c.check(q.Source.Name != "", "source.name", "is empty; give the source a name")
+	c.oneOf("source.kind", q.Source.Kind, SourceONTAP, SourceFlashBlade)
+	if q.Source.Kind != "" {
+		c.source("source", q.Source)
+	}
+	c.check(q.Export == "" || strings.HasPrefix(q.Export, "/"), "export",
+		"is %q; write a path that begins with /", q.Export)
+	c.check(q.Export != "" || q.Source.Volume != "", "export",
+		"is empty, and so is source.volume; name one of them, or nothing tells which volume is meant")
+	c.check(q.MoveTo == "" || q.Source.Kind == SourceONTAP, "moveTo",
+		"is %q; only a volume of ONTAP can be moved", q.MoveTo)
+	c.check(len(q.MoveTo) <= maxAggregateBytes, "moveTo", "has %d bytes; write the name of an aggregate", len(q.MoveTo))
+	c.between("timeoutSeconds", int64(q.TimeoutSeconds), 0, maxSurveySeconds)
+	if len(c.problems) == 0 {
+		return nil
+	}
+	return c.problems
 }

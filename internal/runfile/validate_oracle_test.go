@@ -34,7 +34,7 @@ func refuses(t *testing.T, good func() Plan, cases map[string]wrong) {
 func TestAPlanHasExactlyOneLoad(t *testing.T) {
 	t.Parallel()
 	refuses(t, func() Plan { return oraclePlan(directPlan().Workload) }, map[string]wrong{
-		"None":            {func(p *Plan) { p.Workload = Workload{} }, "workload", "holds 0 loads; give exactly one"},
+		"None":            {func(p *Plan) { p.Workload = Workload{} }, "workload", "holds no load; give exactly one"},
 		"RawAndCalibrate": {func(p *Plan) { p.Workload.Calibrate = calibrate(); native(p) }, "workload", "holds 2 loads"},
 		"RawAndSLOB":      {func(p *Plan) { p.Workload.SLOB = slob(); native(p) }, "workload", "holds 2 loads"},
 		"All":             {func(p *Plan) { p.Workload.SLOB, p.Workload.Calibrate = slob(), calibrate(); native(p) }, "workload", "holds 3 loads"},

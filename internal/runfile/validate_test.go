@@ -66,9 +66,10 @@ func TestValidateNamesThePathAndTheFix(t *testing.T) {
 		"ExporterURL": {func(p *Plan) {
 			p.Collect.Sources[0] = Source{Kind: SourceExporter, Name: "x", Nodes: []SourceNode{{Name: "a", URL: "nfs1"}}}
 		}, "collect.sources[0].nodes[0].url", "http"},
-		"Link":    {func(p *Plan) { p.Link.BitsPerSecond = 10 }, "link.bitsPerSecond", "from 1000000"},
-		"MTU":     {func(p *Plan) { p.Link.MTUBytes = 100 }, "link.mtuBytes", "from 576"},
-		"Percent": {func(p *Plan) { p.Expect.MinWirePercent = new(int32(101)) }, "expect.minWirePercent", "to 100"},
+		"Link":      {func(p *Plan) { p.Link.BitsPerSecond = 10 }, "link.bitsPerSecond", "from 1000000"},
+		"MTU":       {func(p *Plan) { p.Link.MTUBytes = 100 }, "link.mtuBytes", "from 576"},
+		"Percent":   {func(p *Plan) { p.Expect.MinWirePercent = new(int32(101)) }, "expect.minWirePercent", "to 100"},
+		"Variation": {func(p *Plan) { p.Expect.MaxVariationPercent = new(int32(1001)) }, "expect.maxVariationPercent", "to 1000"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -2,33 +2,16 @@ package runfile
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// The bounds of calibrate and SLOB.
 const (
-	maxPhysicalDisks   = 100_000
-	minMaxLatency      = 10 // CALIBRATE_IO refuses less
-	maxMaxLatency      = 10_000
-	maxWarmupRuns      = 100
-	maxFiles           = 4096
-	minDatabaseBlock   = 2048 // db_block_size
-	maxDatabaseBlock   = 32 << 10
-	maxSteps           = 64
-	maxUsers           = 4096
-	maxSchemas         = 4096
-	minTableBytes      = 1 << 20
-	minWorkUnit        = 3
-	maxWorkUnit        = 1024
-	maxUpdatePercent   = 50
-	allUpdates         = 100
-	maxReadAhead       = 256
-	maxLoadDegree      = 256
-	maxThinkFrequency  = 1_000_000
-	maxThinkMillis     = 3_600_000
-	databaseBlockBytes = 8192
+	maxSteps      = 64
+	minTableBytes = 1 << 20
 )
 
 // identifier is what Oracle takes for a name without quotes, so that no SQL can
@@ -42,43 +25,37 @@ func (c *checker) workload(w Workload, db *Database) {
 			given++
 		}
 	}
-	c.check(given == 1, "workload", "holds %d loads; give exactly one of raw, calibrate and slob", given)
+	c.check(given > 0, "workload", "holds no load; give exactly one of raw, calibrate and slob")
+	c.check(given < 2, "workload", "holds %d loads; give exactly one of raw, calibrate and slob", given)
 	if w.Raw != nil {
 		c.raw(*w.Raw)
 		c.check(db == nil, "database",
 			"is set, but workload.raw is a load without a database; remove it, or give calibrate or slob")
 	}
-	if w.Calibrate != nil {
-		c.calibrate(*w.Calibrate, db)
+	if w := w.Calibrate; w != nil {
+		const at = "workload.calibrate"
+		c.between(at+".physicalDisks", int64(w.PhysicalDisks), 1, 100_000)
+		c.between(at+".maxLatencyMilliseconds", int64(w.MaxLatencyMilliseconds), 10, 10_000) // CALIBRATE_IO refuses less
+		c.between(at+".warmupRuns", int64(w.WarmupRuns), 0, 100)
+		c.files(at+".files", w.Files, db)
 	}
 	if w.SLOB != nil {
 		c.slob(*w.SLOB, db)
 	}
 }
 
-func (c *checker) calibrate(w Calibrate, db *Database) {
-	const at = "workload.calibrate"
-	c.between(at+".physicalDisks", int64(w.PhysicalDisks), 1, maxPhysicalDisks)
-	c.between(at+".maxLatencyMilliseconds", int64(w.MaxLatencyMilliseconds), minMaxLatency, maxMaxLatency)
-	c.between(at+".warmupRuns", int64(w.WarmupRuns), 0, maxWarmupRuns)
-	c.files(at+".files", w.Files, db)
-}
-
 // files checks those of the native engine, which a database does not have.
 func (c *checker) files(at string, f *Files, db *Database) {
-	if db != nil {
+	if db != nil || f == nil {
 		c.check(f == nil, at, "is set, but a database reads its own files; remove it, or remove database")
+		c.check(db != nil, at, "is missing; say which files the native engine makes, or give a database")
 		return
 	}
-	if f == nil {
-		c.check(false, at, "is missing; say which files the native engine makes, or give a database")
-		return
-	}
-	c.between(at+".count", int64(f.Count), 1, maxFiles)
+	c.between(at+".count", int64(f.Count), 1, 4096)
 	c.blockSize(at+".blockSizeBytes", f.BlockSizeBytes)
 	c.blockSize(at+".largeReadBytes", f.LargeReadBytes)
-	c.check(f.BlockSizeBytes >= minDatabaseBlock && f.BlockSizeBytes <= maxDatabaseBlock, at+".blockSizeBytes",
-		"is %d; write a db_block_size, from %d to %d", f.BlockSizeBytes, minDatabaseBlock, maxDatabaseBlock)
+	c.check(f.BlockSizeBytes >= 2048 && f.BlockSizeBytes <= 32768, at+".blockSizeBytes",
+		"is %d; write a db_block_size, from 2048 to 32768", f.BlockSizeBytes)
 	c.check(f.LargeReadBytes >= f.BlockSizeBytes, at+".largeReadBytes",
 		"is %d, less than one block; write at least %d", f.LargeReadBytes, f.BlockSizeBytes)
 	c.check(f.SizeBytes > 0 && (f.LargeReadBytes <= 0 || f.SizeBytes%f.LargeReadBytes == 0), at+".sizeBytes",
@@ -89,49 +66,41 @@ func (c *checker) files(at string, f *Files, db *Database) {
 func (c *checker) slob(w SLOB, db *Database) {
 	const at = "workload.slob"
 	c.oneOf(at+".access", w.Access, AccessFullTableScan, AccessRandomRead)
-	c.users(at+".users", w.Users)
-	c.between(at+".schemas", int64(w.Schemas), 1, maxSchemas)
-	c.tables(at, w)
-	c.between(at+".workUnit", int64(w.WorkUnit), minWorkUnit, maxWorkUnit)
-	c.check(w.UpdatePercent >= 0 && w.UpdatePercent <= maxUpdatePercent || w.UpdatePercent == allUpdates,
-		at+".updatePercent",
-		"is %d; write 0 to %d, or %d", w.UpdatePercent, maxUpdatePercent, allUpdates)
+	c.check(len(w.Users) > 0, at+".users",
+		"is empty; say how many sessions are at work, such as [1] or [1, 2, 4, 8]")
+	c.check(len(w.Users) <= maxSteps, at+".users", "has %d steps; list at most %d", len(w.Users), maxSteps)
+	for i, u := range w.Users {
+		c.between(fmt.Sprintf("%s.users[%d]", at, i), int64(u), 1, 4096)
+	}
+	c.between(at+".schemas", int64(w.Schemas), 1, 4096)
+	if w.Access == AccessFullTableScan { // the other table does not matter
+		c.check(w.ScanTableBytes >= minTableBytes, at+".scanTableBytes", "is %d; write at least %d", w.ScanTableBytes,
+			minTableBytes)
+	} else {
+		c.check(w.ScaleBytes >= minTableBytes, at+".scaleBytes", "is %d; write at least %d", w.ScaleBytes, minTableBytes)
+		blocks := w.ScaleBytes / (8 << 10) // as large as those of most databases
+		c.check(w.ScaleBytes < minTableBytes || int64(w.WorkUnit) <= blocks, at+".workUnit",
+			"is %d, more than the %d blocks of a schema; lower it, or raise scaleBytes", w.WorkUnit, blocks)
+	}
+	c.between(at+".workUnit", int64(w.WorkUnit), 3, 1024)
+	c.check(w.UpdatePercent >= 0 && w.UpdatePercent <= 50 || w.UpdatePercent == 100, at+".updatePercent",
+		"is %d; write 0 to 50, or 100", w.UpdatePercent)
 	c.check(w.Access != AccessFullTableScan || w.UpdatePercent == 0, at+".updatePercent",
 		"is %d, but %s only reads; write 0, or set access to %s", w.UpdatePercent, AccessFullTableScan, AccessRandomRead)
 	c.oneOf(at+".redoStress", w.RedoStress, "", RedoLite, RedoHeavy)
 	if t := w.Think; t != nil {
-		c.between(at+".think.frequency", int64(t.Frequency), 1, maxThinkFrequency)
-		c.between(at+".think.minimumMilliseconds", int64(t.MinimumMilliseconds), 0, maxThinkMillis)
-		c.between(at+".think.maximumMilliseconds", int64(t.MaximumMilliseconds), 1, maxThinkMillis)
-		c.check(t.MaximumMilliseconds >= t.MinimumMilliseconds, at+".think.maximumMilliseconds",
+		const at = at + ".think"
+		c.between(at+".frequency", int64(t.Frequency), 1, 1_000_000)
+		c.between(at+".minimumMilliseconds", int64(t.MinimumMilliseconds), 0, 3_600_000)
+		c.between(at+".maximumMilliseconds", int64(t.MaximumMilliseconds), 1, 3_600_000)
+		c.check(t.MaximumMilliseconds >= t.MinimumMilliseconds, at+".maximumMilliseconds",
 			"is %d, less than minimumMilliseconds; swap them", t.MaximumMilliseconds)
 	}
-	c.between(at+".readAhead", int64(w.ReadAhead), 0, maxReadAhead)
+	c.between(at+".readAhead", int64(w.ReadAhead), 0, 256)
 	c.check(db != nil || w.Access != AccessFullTableScan || w.ReadAhead > 0, at+".readAhead",
 		"is 0; say how many large reads a scanning user keeps outstanding")
 	c.files(at+".files", w.Files, db)
 	c.slobDatabase(at, w, db)
-}
-
-func (c *checker) users(at string, users []int32) {
-	c.check(len(users) > 0, at, "is empty; say how many sessions are at work, such as [1] or [1, 2, 4, 8]")
-	c.check(len(users) <= maxSteps, at, "has %d steps; list at most %d", len(users), maxSteps)
-	for i, u := range users {
-		c.between(fmt.Sprintf("%s[%d]", at, i), int64(u), 1, maxUsers)
-	}
-}
-
-// tables checks the size of what is read, and leaves the other table alone.
-func (c *checker) tables(at string, w SLOB) {
-	if w.Access == AccessFullTableScan {
-		c.check(w.ScanTableBytes >= minTableBytes, at+".scanTableBytes", "is %d; write at least %d", w.ScanTableBytes,
-			minTableBytes)
-		return
-	}
-	c.check(w.ScaleBytes >= minTableBytes, at+".scaleBytes", "is %d; write at least %d", w.ScaleBytes, minTableBytes)
-	blocks := w.ScaleBytes / databaseBlockBytes
-	c.check(w.ScaleBytes < minTableBytes || int64(w.WorkUnit) <= blocks, at+".workUnit",
-		"is %d, more than the %d blocks of a schema; lower it, or raise scaleBytes", w.WorkUnit, blocks)
 }
 
 // slobDatabase checks what only a database can do.
@@ -143,10 +112,89 @@ func (c *checker) slobDatabase(at string, w SLOB, db *Database) {
 	}
 	c.check(identifier.MatchString(w.Tablespace), at+".tablespace",
 		"is %q; write a name of letters, digits and _, such as NFSBENCH", w.Tablespace)
-	c.between(at+".loadParallelDegree", int64(w.LoadParallelDegree), 1, maxLoadDegree)
+	c.between(at+".loadParallelDegree", int64(w.LoadParallelDegree), 1, 256)
 	if w.Kit != nil {
 		dir := w.Kit.Directory
 		c.check(path.IsAbs(dir) && !strings.Contains(dir, "..") && !strings.ContainsAny(dir, "\x00\n"), at+".kit.directory",
 			"is %q; write the absolute path of the folder with runit.sh, as the loader sees it", dir)
+	}
+}
+
+// The distributions of database images.
+const (
+	DistributionOracle = "Oracle"
+	DistributionGvenzl = "Gvenzl"
+)
+
+// What names and values may be made of, so that nothing else can get into a
+// connection or a statement by them.
+var (
+	userName       = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_$#]{0,127}$`)
+	sidName        = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+	parameterName  = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,79}$`)
+	parameterValue = regexp.MustCompile(`^[A-Za-z0-9_./:, +-]+$`)
+	ezConnect      = regexp.MustCompile(`^[A-Za-z0-9.:_\[\]-]+/[A-Za-z0-9._$#-]+(\?[A-Za-z0-9_=&.-]+)?$`)
+	// credentials stand as user/password@ or user/password// before a host.
+	credentials = regexp.MustCompile(`[@"']|^[^/?]*/[^/?]*/`)
+)
+
+func (c *checker) database(d Database, p Plan) {
+	const at = "database"
+	c.oneOf(at+".kind", d.Kind, DatabaseContainer, DatabaseExternal)
+	c.connect(at+".adminConnect", d.AdminConnect)
+	c.check(len(d.Connects) > 0 && len(d.Connects) <= 64, at+".connects",
+		"has %d entries; say where the sessions of the load go: 1 to 64 services", len(d.Connects))
+	for i, s := range d.Connects {
+		c.connect(fmt.Sprintf("%s.connects[%d]", at, i), s)
+	}
+	c.check(d.User == "" || userName.MatchString(d.User), at+".user",
+		"is not a user name of letters, digits, _, $ and #; a password does not belong here")
+	c.oneOf(at+".role", d.Role, "", "SYSDBA")
+	c.check(d.DirectNFS == (p.Engine.Client == ClientDirectNFS), at+".directNFS",
+		"is %t, but engine.client is %q; write the same of both", d.DirectNFS, p.Engine.Client)
+	c.parameters(at+".parameters", d.Parameters)
+	c.check(p.Clients == 1, "clients", "is %d, but a database is loaded by one client; write 1", p.Clients)
+	if d.Kind == DatabaseExternal { // nothing may be asked of a database that is not ours
+		const not = "is set, but a database that exists is left as it is; remove it"
+		c.check(len(d.Parameters) == 0, at+".parameters", not)
+		c.check(!d.RestartBeforeRun, at+".restartBeforeRun", not)
+		c.check(d.DataDirectory == "", at+".dataDirectory", not)
+		c.check(d.Distribution == "", at+".distribution", not)
+		c.check(d.SID == "", at+".sid", not)
+		c.check(d.StartupTimeoutSeconds == 0, at+".startupTimeoutSeconds", not)
+		return
+	}
+	c.check(d.User != "", at+".user", "is empty; name the user, such as sys")
+	c.oneOf(at+".distribution", d.Distribution, DistributionOracle, DistributionGvenzl)
+	c.check(len(d.SID) <= 12 && sidName.MatchString(d.SID), at+".sid",
+		"is %q; write at most 12 letters and digits, such as ORCLCDB", d.SID)
+	c.check(p.Engine.MountPath == d.DataDirectory, at+".dataDirectory",
+		"is %q, but engine.mountPath is %q; write the same of both", d.DataDirectory, p.Engine.MountPath)
+	c.between(at+".startupTimeoutSeconds", int64(d.StartupTimeoutSeconds), 1, maxSpanSeconds)
+}
+
+// connect checks an EZConnect string. It never repeats it: somebody may have
+// written user/password@ in front.
+func (c *checker) connect(at, s string) {
+	switch {
+	case s == "":
+		c.check(false, at, "is empty; write host:port/service")
+	case credentials.MatchString(s):
+		c.check(false, at, "holds a user name or password; write host:port/service alone, and put them into the credentials")
+	default:
+		c.check(ezConnect.MatchString(s), at,
+			"is no EZConnect string; write host:port/service, such as db1.example:1521/ORCLPDB1")
+	}
+}
+
+// parameters checks what goes into ALTER SYSTEM statements.
+func (c *checker) parameters(at string, params map[string]string) {
+	c.check(len(params) <= 128, at, "has %d entries; keep it at or below 128", len(params))
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		c.check(parameterName.MatchString(name), at,
+			"%q is no name of an init parameter; write lower case letters, digits and _", name)
+		v := params[name]
+		c.check(len(v) <= 512 && parameterValue.MatchString(v), at+"."+name,
+			"has a value with other characters than letters, digits, blanks and _ . / : , + -, or none; correct it")
 	}
 }

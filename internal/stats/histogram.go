@@ -1,8 +1,15 @@
+// Package stats holds the arithmetic of a benchmark: latency histograms that
+// are merged and never averaged, medians and variation, steadiness, time series of
+// several clients on one clock, and tests of ranks with their intervals.
+//
+// It is pure: values in, values out, no clock and no I/O.
 package stats
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -55,6 +62,21 @@ func (h *Histogram) Count() int64 { return h.h.TotalCount() }
 // Percentile is the latency in microseconds that p percent of all operations
 // did not exceed. Of an empty histogram it is 0.
 func (h *Histogram) Percentile(p float64) int64 { return h.h.ValueAtPercentile(p) }
+
+// Range is how many latencies lie from From to To, both included, in microseconds.
+type Range struct{ From, To, Count int64 }
+
+// Ranges are the parts of a histogram that counted something, ascending, as fine
+// as it is.
+func (h *Histogram) Ranges() []Range {
+	var out []Range
+	for _, b := range h.h.Distribution() {
+		if b.Count > 0 {
+			out = append(out, Range{From: b.From, To: b.To, Count: b.Count})
+		}
+	}
+	return out
+}
 
 // Encode gives the HdrHistogram V2 compressed form, base64.
 func (h *Histogram) Encode() (string, error) {
@@ -134,4 +156,85 @@ func (h *Histogram) Latency() *Latency {
 		P999Microseconds: h.Percentile(99.9),
 		MaxMicroseconds:  h.h.Max(),
 	}
+}
+
+// Bucket counts latencies below a bound and not below that of the bucket
+// before, as V$EVENT_HISTOGRAM_MICRO does with powers of two.
+type Bucket struct {
+	BelowMicroseconds int64 // exclusive
+	Count             int64
+}
+
+// MergeBuckets adds up buckets of the same bound and sorts by bound. What counts
+// nothing, or less, is left out.
+func MergeBuckets(buckets []Bucket) []Bucket {
+	counts := map[int64]int64{}
+	for _, b := range buckets {
+		if b.Count > 0 {
+			counts[b.BelowMicroseconds] = saturated(counts[b.BelowMicroseconds], b.Count)
+		}
+	}
+	merged := make([]Bucket, 0, len(counts))
+	for _, below := range slices.Sorted(maps.Keys(counts)) {
+		merged = append(merged, Bucket{BelowMicroseconds: below, Count: counts[below]})
+	}
+	return merged
+}
+
+// BucketLatency summarises buckets: percentiles and maximum are the bounds of
+// the buckets that they fall in, so they are upper bounds. The mean is
+// totalMicroseconds, all latencies added up, over their number; without a total
+// (0) it is not known and 0. Of nothing it is nil.
+func BucketLatency(buckets []Bucket, totalMicroseconds int64) *Latency {
+	merged := MergeBuckets(buckets)
+	count := int64(0)
+	for _, b := range merged {
+		count = saturated(count, b.Count)
+	}
+	if count == 0 {
+		return nil
+	}
+	return &Latency{
+		Count:            count,
+		MeanMicroseconds: int64(math.Round(float64(max(totalMicroseconds, 0)) / float64(count))),
+		P50Microseconds:  bucketPercentile(merged, count, 0.50),
+		P95Microseconds:  bucketPercentile(merged, count, 0.95),
+		P99Microseconds:  bucketPercentile(merged, count, 0.99),
+		P999Microseconds: bucketPercentile(merged, count, 0.999),
+		MaxMicroseconds:  merged[len(merged)-1].BelowMicroseconds,
+		Bucketed:         true,
+	}
+}
+
+// MeanLatency is what is known where only a sum of latencies was counted; nil of
+// nothing.
+func MeanLatency(count int64, totalMicroseconds float64) *Latency {
+	mean := totalMicroseconds / float64(count)
+	if count <= 0 || !(mean > 0 && mean < math.MaxInt64) {
+		return nil
+	}
+	return &Latency{Count: count, MeanMicroseconds: int64(math.Round(mean)), MeanOnly: true}
+}
+
+// bucketPercentile is the bound of the first bucket up to which a share of all
+// latencies lies.
+func bucketPercentile(merged []Bucket, count int64, share float64) int64 {
+	rank := max(int64(math.Ceil(share*float64(count)-1e-9)), 1)
+	seen := int64(0)
+	for _, b := range merged {
+		seen = saturated(seen, b.Count)
+		if seen >= rank {
+			return b.BelowMicroseconds
+		}
+	}
+	return merged[len(merged)-1].BelowMicroseconds
+}
+
+// saturated adds two counts that are not negative and stops at the largest one:
+// a broken file must not turn a count negative.
+func saturated(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }

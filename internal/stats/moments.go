@@ -24,7 +24,10 @@ func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}
-	s := slices.Sorted(slices.Values(values))
+	return medianOfSorted(slices.Sorted(slices.Values(values)))
+}
+
+func medianOfSorted(s []float64) float64 {
 	mid := len(s) / 2
 	if len(s)%2 == 1 {
 		return s[mid]
@@ -39,26 +42,41 @@ func MedianIndex(values []float64) int {
 	if len(values) == 0 {
 		return -1
 	}
+	return ascending(values)[(len(values)-1)/2]
+}
+
+// ascending are the indexes of values in ascending order of these.
+func ascending(values []float64) []int {
 	order := make([]int, len(values))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
-	return order[(len(order)-1)/2]
+	return order
+}
+
+// StandardDeviation is that of a sample: the divisor is n-1. It is not known
+// (false) of fewer than two values.
+func StandardDeviation(values []float64) (float64, bool) {
+	if len(values) < 2 {
+		return 0, false
+	}
+	m, ss := Mean(values), 0.0
+	for _, v := range values {
+		ss += (v - m) * (v - m)
+	}
+	return math.Sqrt(ss / float64(len(values)-1)), true
 }
 
 // CoefficientOfVariation is the sample standard deviation over the mean. It is
 // not known (false) of fewer than two values or of a mean of zero.
 func CoefficientOfVariation(values []float64) (float64, bool) {
 	m := Mean(values)
-	if len(values) < 2 || m == 0 {
+	d, ok := StandardDeviation(values)
+	if !ok || m == 0 {
 		return 0, false
 	}
-	ss := 0.0
-	for _, v := range values {
-		ss += (v - m) * (v - m)
-	}
-	return math.Sqrt(ss/float64(len(values)-1)) / math.Abs(m), true
+	return d / math.Abs(m), true
 }
 
 // Slope is that of the least-squares line through the values at 0, 1, 2, ...
@@ -75,4 +93,42 @@ func Slope(values []float64) float64 {
 		den += dx * dx
 	}
 	return num / den
+}
+
+// SteadyLimits are the two limits that a series must keep, as shares of its
+// mean.
+type SteadyLimits struct {
+	MaxDeviation float64 // of the mean of any rolling window from the mean of all
+	MaxDrift     float64 // of the regression line, from its beginning to its end
+}
+
+// Steadiness says how much a series moved.
+type Steadiness struct {
+	Known     bool    // false: too few samples to tell
+	Steady    bool    // both limits are kept
+	Deviation float64 // largest |window mean - mean| / mean
+	Drift     float64 // rise of the regression line over the series / mean; negative when it falls
+	Window    int     // samples of each rolling window
+}
+
+// Steady tests a series of equidistant samples. Two things must hold, because
+// each alone is blind to something: no rolling window may stray from the mean
+// (a dip or a step), and the regression line must be flat (a drift so slow that
+// each window is still near the mean).
+//
+// A window is a sixth of the series and at least five samples: single seconds
+// jitter on every network and say nothing.
+func Steady(values []float64, limits SteadyLimits) Steadiness {
+	const least = 10 // samples to say anything
+	mean := Mean(values)
+	if len(values) < least || mean <= 0 {
+		return Steadiness{}
+	}
+	s := Steadiness{Known: true, Window: max(5, len(values)/6)}
+	for i := 0; i+s.Window <= len(values); i++ {
+		s.Deviation = max(s.Deviation, math.Abs(Mean(values[i:i+s.Window])-mean)/mean)
+	}
+	s.Drift = Slope(values) * float64(len(values)-1) / mean
+	s.Steady = s.Deviation <= limits.MaxDeviation && math.Abs(s.Drift) <= limits.MaxDrift
+	return s
 }

@@ -41,19 +41,20 @@ func MergeSeries(clients [][]Sample, interval time.Duration) []Point {
 	}
 	var points []Point
 	for _, samples := range clients {
-		if len(samples) == 0 {
-			continue
-		}
-		phase := samples[0].Time
-		offset := intervals(phase.Sub(origin), interval)
 		last := -1
 		for _, s := range samples {
-			at := offset + intervals(s.Time.Sub(phase), interval)
+			phase := samples[0].Time
+			at := intervals(phase.Sub(origin), interval) + intervals(s.Time.Sub(phase), interval)
 			if at < 0 || at > maxPoints {
 				continue
 			}
-			points = grow(points, at, origin, interval)
-			points[at].add(s, interval, at != last)
+			for len(points) <= at {
+				points = append(points, Point{Time: origin.Add(time.Duration(len(points)) * interval)})
+			}
+			points[at].add(s, interval)
+			if at != last {
+				points[at].Clients++
+			}
 			last = at
 		}
 	}
@@ -64,14 +65,7 @@ func MergeSeries(clients [][]Sample, interval time.Duration) []Point {
 // weeks of seconds.
 const maxPoints = 14 * 24 * 3600
 
-func grow(points []Point, at int, origin time.Time, interval time.Duration) []Point {
-	for len(points) <= at {
-		points = append(points, Point{Time: origin.Add(time.Duration(len(points)) * interval)})
-	}
-	return points
-}
-
-func (p *Point) add(s Sample, interval time.Duration, first bool) {
+func (p *Point) add(s Sample, interval time.Duration) {
 	sec := interval.Seconds()
 	p.ReadBytesPerSecond += float64(s.ReadBytes) / sec
 	p.WriteBytesPerSecond += float64(s.WriteBytes) / sec
@@ -81,22 +75,17 @@ func (p *Point) add(s Sample, interval time.Duration, first bool) {
 	if p.opsCount > 0 {
 		p.MeanMicroseconds = p.latencySum / p.opsCount
 	}
-	if first {
-		p.Clients++
-	}
 }
 
-func earliest(clients [][]Sample) (time.Time, bool) {
-	var t time.Time
-	found := false
+func earliest(clients [][]Sample) (first time.Time, found bool) {
 	for _, samples := range clients {
 		for _, s := range samples {
-			if !found || s.Time.Before(t) {
-				t, found = s.Time, true
+			if !found || s.Time.Before(first) {
+				first, found = s.Time, true
 			}
 		}
 	}
-	return t, found
+	return first, found
 }
 
 func intervals(d, interval time.Duration) int {

@@ -7,6 +7,14 @@ import (
 	moremath "github.com/aclements/go-moremath/stats"
 )
 
+// Interval is an interval of confidence, in the unit of the values.
+type Interval struct {
+	Low, High float64
+	// Confidence that it really has, which is at least what was asked for: with
+	// ranks only few levels can be had.
+	Confidence float64
+}
+
 // Shift is by how much one sample lies above another.
 type Shift struct {
 	Estimate float64 // Hodges-Lehmann: the median of all differences
@@ -38,14 +46,6 @@ func HodgesLehmann(a, b []float64, confidence float64) (Shift, bool) {
 	return s, true
 }
 
-func medianOfSorted(s []float64) float64 {
-	mid := len(s) / 2
-	if len(s)%2 == 1 {
-		return s[mid]
-	}
-	return s[mid-1] + (s[mid]-s[mid-1])/2
-}
-
 // shiftRank is which of the ordered differences, counted from either end, bounds
 // the interval, and the confidence that it then has; 0 where none does.
 func shiftRank(n1, n2 int, confidence float64) (rank int, level float64) {
@@ -69,4 +69,25 @@ func shiftRank(n1, n2 int, confidence float64) (rank int, level float64) {
 		return 0, 0
 	}
 	return low + 1, 1 - outside(low)
+}
+
+// MedianInterval holds the median of what the values were drawn from. Its bounds
+// are two of the values, equally far from the ends, and its confidence is that
+// of the binomial distribution, whatever the values are distributed like. It is
+// not known (false) where even the smallest and the largest value have not the
+// confidence that is asked for: their own is 1-2^(1-n), so that 95 % takes six
+// values.
+func MedianInterval(values []float64, confidence float64) (Interval, bool) {
+	n := len(values)
+	below := moremath.BinomialDist{N: n, P: 0.5}
+	outside := func(rank int) float64 { return 2 * below.CDF(float64(rank-1)) }
+	rank := 0
+	for rank < n/2 && 1-outside(rank+1) >= confidence {
+		rank++
+	}
+	if rank == 0 {
+		return Interval{}, false
+	}
+	s := slices.Sorted(slices.Values(values))
+	return Interval{Low: s[rank-1], High: s[n-rank], Confidence: 1 - outside(rank)}, true
 }

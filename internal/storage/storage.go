@@ -1,9 +1,17 @@
+// Package storage is what the storage side of a benchmark says about itself: raw counters, read through one interface.
+//
+// A source hands over what the storage counts and derives nothing: rates, percentages and
+// averages are made by who has two snapshots, see package stats. What a storage does not
+// count is nil, never 0: a FlashBlade knows no CPU, and "0 % busy" would be a lie.
 package storage
 
 import (
 	"context"
 	"errors"
 	"io"
+	"net"
+	"net/netip"
+	"strconv"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -79,8 +87,8 @@ type Snapshot struct {
 	// Total counts everything that the source watches, all clients included: the
 	// whole of a server, or the one volume of an array.
 	Total Counters
-	// Volumes counts by volume or file system, sorted by name; it may be empty.
-	Volumes []VolumeCounters
+	// VolumeNode owns the data of the volume now; empty = unknown, none or several.
+	VolumeNode string
 	// Paths counts by the address that clients talk to, sorted; it may be empty.
 	Paths []PathCounters
 	// Clients are those that the storage says use the volume, sorted. A storage that is
@@ -118,14 +126,6 @@ type Counters struct {
 	ReadMicroseconds, WriteMicroseconds *uint64
 }
 
-// VolumeCounters are the counters of one volume.
-type VolumeCounters struct {
-	Name string
-	// Node owns the data now; empty = unknown, none or several.
-	Node string
-	Counters
-}
-
 // PathCounters are the counters of one address of the storage.
 type PathCounters struct {
 	// Address is what the storage calls it: an IP address, or a listening address.
@@ -155,4 +155,17 @@ func Permanent(err error) error {
 func IsPermanent(err error) bool {
 	var e permanentError
 	return errors.As(err, &e)
+}
+
+// PrefixLength reads a netmask as arrays write it, such as 24, 255.255.255.0 or ffff:ffff::, for an address of at most
+// that many bits; 0 = it is none.
+func PrefixLength(bits int, mask string) int32 {
+	ones, err := strconv.Atoi(mask)
+	if a, failed := netip.ParseAddr(mask); err != nil && failed == nil {
+		ones, _ = net.IPMask(a.AsSlice()).Size()
+	}
+	if ones < 0 || ones > bits {
+		return 0
+	}
+	return int32(ones) //nolint:gosec // at most 128
 }

@@ -32,3 +32,25 @@ func TestIsPermanent(t *testing.T) {
 		t.Errorf("the cause must stay visible: %v", err)
 	}
 }
+
+func TestPrefixLengthReadsEveryFormOfANetmask(t *testing.T) {
+	cases := map[string]struct {
+		bits int
+		mask string
+		want int32
+	}{
+		"length":           {32, "24", 24},
+		"IPv4 mask":        {32, "255.255.254.0", 23},
+		"IPv6 mask":        {128, "ffff:ffff::", 32},
+		"longer than that": {32, "64", 0},
+		"holes":            {32, "255.0.255.0", 0},
+		"negative":         {32, "-1", 0},
+		"a word":           {128, "none", 0},
+		"empty":            {128, "", 0},
+	}
+	for name, tc := range cases {
+		if got := storage.PrefixLength(tc.bits, tc.mask); got != tc.want {
+			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+}

@@ -87,9 +87,7 @@ type LIF struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
 	Host    string `json:"host"` // this machine's address on the same network
-	Home    string `json:"home"` // the node it belongs to
 	Node    string `json:"node"` // the node it is on
-	Down    bool   `json:"down"`
 
 	index int // from 1
 }
@@ -103,13 +101,13 @@ type Array struct {
 	began    time.Time
 	died     chan error
 
-	moving    sync.Mutex // one change of volumes or LIFs at a time; guards what follows too
-	rest      *REST
-	described bool
+	lifs []LIF // set by the start
+
+	moving sync.Mutex // one change of volumes at a time; guards what follows too
+	rest   *REST
 
 	mu      sync.Mutex // guards what follows
 	state   state
-	lifs    []LIF
 	volumes []Volume
 	exports uint16 // the highest Export_Id so far
 }
@@ -280,12 +278,8 @@ func (a *Array) Volumes() []Volume {
 	return slices.Clone(a.volumes)
 }
 
-// LIFs are the data addresses and where they are now, one per node at first.
-func (a *Array) LIFs() []LIF {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.lifs)
-}
+// LIFs are the data addresses, one per node.
+func (a *Array) LIFs() []LIF { return slices.Clone(a.lifs) }
 
 func (a *Array) node(name string) (*node, error) {
 	if i := slices.Index(a.Nodes(), name); i >= 0 {

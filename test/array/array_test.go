@@ -1,6 +1,7 @@
 package array
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -276,51 +277,6 @@ func TestVolumesAreProvisionedByAggregateAndDeleted(t *testing.T) {
 	}
 }
 
-func TestALIFGoesDownComesBackAndMigrates(t *testing.T) {
-	a := usual(t)
-	lif := a.LIFs()[0]
-	v := a.Volumes()[0]
-	if err := a.LIFDown(t.Context(), lif.Address); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.mount(t.Context(), a.LIFs()[0], v); err == nil {
-		t.Error("a LIF that is down answers")
-	}
-	if err := a.LIFUp(t.Context(), lif.Address); err != nil {
-		t.Fatal(err)
-	}
-	if err := until(t.Context(), func() error { return a.mount(t.Context(), lif, v) }); err != nil {
-		t.Error(err)
-	}
-	remote := func() (n uint64) {
-		for _, c := range a.Clients() {
-			if c.ServerIP == lif.Address {
-				n += c.RemoteRequests
-			}
-		}
-		return n
-	}
-	atHome := remote()
-	if err := a.MigrateLIF(t.Context(), lif.Address, "arrtest-b"); err != nil {
-		t.Fatal(err)
-	}
-	if err := until(t.Context(), func() error { return a.mount(t.Context(), lif, v) }); err != nil {
-		t.Error(err)
-	}
-	if got := a.LIFs()[0]; got.Node != "arrtest-b" || got.Home != "arrtest-a" {
-		t.Errorf("the LIF is %+v", got)
-	}
-	if remote() == atHome {
-		t.Error("no call to the LIF on the other node took the cluster link")
-	}
-	if err := a.MigrateLIF(t.Context(), lif.Address, "arrtest-a"); err != nil {
-		t.Fatal(err)
-	}
-	if err := until(t.Context(), func() error { return a.mount(t.Context(), lif, v) }); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestWhatAKilledArrayLeftIsRemoved kills one as a power cut would.
 func TestWhatAKilledArrayLeftIsRemoved(t *testing.T) {
 	needArray(t)
@@ -328,18 +284,22 @@ func TestWhatAKilledArrayLeftIsRemoved(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", program, "./standin").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	standin := func(args ...string) (string, error) {
-		args = append(args, "--name", "arrown")
-		if args[0] == "up" {
-			args = append(args, "--subnets", "10.248.3.0/24,10.248.4.0/24")
-		}
-		out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
-		return string(out), err
-	}
 	t.Cleanup(func() { _ = Down(t.Context(), "arrown") })
-	out, err := standin("up")
-	if err != nil || !strings.Contains(out, `"address": "10.248.3.2"`) || !strings.Contains(out, `"url": "https://10.248.3.1:`) {
-		t.Fatalf("up: %v\n%s", err, out)
+	up := exec.Command(program, "run", "--name", "arrown", "--subnets", "10.248.3.0/24,10.248.4.0/24")
+	up.Stderr = os.Stderr
+	printed, err := up.StdoutPipe()
+	if err == nil {
+		err = up.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out struct {
+		LIFs []LIF
+		REST struct{ URL string }
+	}
+	if err := json.NewDecoder(printed).Decode(&out); err != nil || out.LIFs[0].Address != "10.248.3.2" || !strings.HasPrefix(out.REST.URL, "https://10.248.3.1:") {
+		t.Fatalf("run: %v\n%+v", err, out)
 	}
 	s, err := readState("arrown")
 	if err != nil || len(s.Processes) != 6 {
@@ -351,19 +311,18 @@ func TestWhatAKilledArrayLeftIsRemoved(t *testing.T) {
 	if err := s.Owner.end(t.Context(), 9); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := standin("status"); err == nil {
-		t.Errorf("status of what was killed:\n%s", out)
+	_ = up.Wait() // it was killed
+	down := func() {
+		if out, err := exec.CommandContext(t.Context(), program, "down", "--name", "arrown").CombinedOutput(); err != nil {
+			t.Errorf("down: %v\n%s", err, out)
+		}
 	}
-	if out, err := standin("down"); err != nil {
-		t.Errorf("down: %v\n%s", err, out)
-	}
+	down()
 	if slices.ContainsFunc(s.Processes, identity.alive) {
 		t.Errorf("some of %+v are alive", s.Processes)
 	}
 	if err := left("arrown"); err != nil {
 		t.Error(err)
 	}
-	if out, err := standin("down"); err != nil {
-		t.Errorf("down of nothing: %v\n%s", err, out)
-	}
+	down() // of nothing
 }

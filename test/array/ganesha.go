@@ -122,7 +122,9 @@ func (p *process) has(file string) error {
 func (a *Array) startBlade(ctx context.Context, n *node) error {
 	s := control.Settings{Node: n.name, Blades: map[string]string{}, Socket: filepath.Join(a.dir, n.name+".sock")}
 	for _, l := range a.LIFs() {
-		s.Listen = append(s.Listen, l.Address)
+		if l.Node == n.name {
+			s.Listen = append(s.Listen, l.Address)
+		}
 	}
 	for _, other := range a.nodes {
 		s.Blades[other.name] = other.cluster
@@ -152,9 +154,6 @@ func (v Volume) order() control.Order {
 
 func (a *Array) awaitMounts(ctx context.Context, v Volume) error {
 	for _, l := range a.LIFs() {
-		if l.Down {
-			continue
-		}
 		if err := until(ctx, func() error { return a.mount(ctx, l, v) }); err != nil {
 			return fmt.Errorf("mount %s:%s: %w", l.Address, v.Junction, err)
 		}

@@ -59,107 +59,22 @@ func (a *Array) makeNetwork(ctx context.Context) error {
 	return nil
 }
 
-func (a *Array) makeLIF(ctx context.Context, i int, subnet netip.Prefix, home *node) error {
+// makeLIF brings an address up. Whatever comes in by a LIF is answered by the same, as
+// arrays do it.
+func (a *Array) makeLIF(ctx context.Context, i int, subnet netip.Prefix, n *node) error {
 	host := subnet.Addr().Next()
-	lif := LIF{
-		Name: "lif" + strconv.Itoa(i), Address: host.Next().String(), Host: host.String(),
-		Home: home.name, Node: home.name, index: i,
-	}
-	link := hostLink(a.options.Name, i)
-	err := all(ctx,
-		"link add "+link+" type veth peer name "+lif.Name+" netns "+home.netns,
-		"addr add "+lif.Host+"/24 dev "+link,
-		"link set "+link+" up")
-	if err != nil {
-		return err
-	}
-	a.mu.Lock()
+	lif := LIF{Name: "lif" + strconv.Itoa(i), Address: host.Next().String(), Host: host.String(), Node: n.name, index: i}
 	a.lifs = append(a.lifs, lif)
-	a.mu.Unlock()
-	return a.address(ctx, lif, home)
-}
-
-// address brings a LIF up on a node. Whatever comes in by a LIF is answered by
-// the same, as arrays do it.
-func (a *Array) address(ctx context.Context, lif LIF, n *node) error {
-	in, table := "-n "+n.netns+" ", strconv.Itoa(100+lif.index)
-	err := all(ctx,
+	link, in, table := hostLink(a.options.Name, i), "-n "+n.netns+" ", strconv.Itoa(100+i)
+	return all(ctx,
+		"link add "+link+" type veth peer name "+lif.Name+" netns "+n.netns,
+		"addr add "+lif.Host+"/24 dev "+link,
+		"link set "+link+" up",
 		in+"addr replace "+lif.Address+"/24 dev "+lif.Name,
 		in+"link set "+lif.Name+" up",
-		in+"route replace default via "+lif.Host+" dev "+lif.Name+" metric "+strconv.Itoa(lif.index),
-		in+"route replace default via "+lif.Host+" dev "+lif.Name+" table "+table)
-	if err != nil {
-		return err
-	}
-	// A rule may be there already, and there is no replace for rules.
-	_ = all(ctx, in+"rule del from "+lif.Address+" table "+table)
-	return all(ctx, in+"rule add from "+lif.Address+" table "+table)
-}
-
-// LIFDown takes an address away: connections over it hang, new ones fail after
-// about three seconds because nobody answers for the address.
-func (a *Array) LIFDown(ctx context.Context, address string) error {
-	return a.changeLIF(address, func(l *LIF, n *node) error {
-		l.Down = true
-		return all(ctx, "-n "+n.netns+" addr flush dev "+l.Name)
-	})
-}
-
-// LIFUp brings it back.
-func (a *Array) LIFUp(ctx context.Context, address string) error {
-	return a.changeLIF(address, func(l *LIF, n *node) error {
-		l.Down = false
-		return a.address(ctx, *l, n)
-	})
-}
-
-// MigrateLIF takes an address to a node. Its connections end: clients connect
-// again, to the N-blade of the other node.
-func (a *Array) MigrateLIF(ctx context.Context, address, target string) error {
-	return a.changeLIF(address, func(l *LIF, from *node) error {
-		to, err := a.node(target)
-		if err != nil || to == from {
-			return err
-		}
-		l.Node = target
-		// The sockets that the former node has would keep quiet for minutes.
-		kill := "ip netns exec " + from.netns + " ss -K src " + l.Address
-		if err := run(ctx, "sh", "-c", kill+" || true"); err != nil {
-			return err
-		}
-		_ = all(ctx, "-n "+from.netns+" rule del from "+l.Address+" table "+strconv.Itoa(100+l.index))
-		if err := all(ctx, "-n "+from.netns+" link set "+l.Name+" netns "+to.netns); err != nil {
-			return err
-		}
-		if l.Down {
-			return nil
-		}
-		return a.address(ctx, *l, to)
-	})
-}
-
-// changeLIF lets change work on a copy, which counts if it succeeds; n is the node
-// that the LIF is on.
-func (a *Array) changeLIF(address string, change func(l *LIF, n *node) error) error {
-	a.moving.Lock()
-	defer a.moving.Unlock()
-	for i, l := range a.LIFs() {
-		if l.Address != address {
-			continue
-		}
-		n, err := a.node(l.Node)
-		if err == nil {
-			err = change(&l, n)
-		}
-		if err != nil {
-			return fmt.Errorf("LIF %s: %w", address, err)
-		}
-		a.mu.Lock()
-		a.lifs[i] = l
-		a.mu.Unlock()
-		return a.tell()
-	}
-	return fmt.Errorf("array %s has no LIF %s", a.options.Name, address)
+		in+"route replace default via "+lif.Host+" dev "+lif.Name+" metric "+strconv.Itoa(i),
+		in+"route replace default via "+lif.Host+" dev "+lif.Name+" table "+table,
+		in+"rule add from "+lif.Address+" table "+table)
 }
 
 // linksOf lists this machine's links of an array, whose name has no hyphen.

@@ -109,7 +109,7 @@ func (a *Array) model(o RESTOptions) ontap.Model {
 	}
 	for _, l := range a.LIFs() {
 		m.LIFs = append(m.LIFs, ontap.LIF{
-			Name: l.Name, Address: l.Address, Prefix: 24, HomeNode: l.Home, Node: l.Node, Down: l.Down,
+			Name: l.Name, Address: l.Address, Prefix: 24, HomeNode: l.Node,
 			Services: []string{"data_nfs"},
 		})
 	}
@@ -140,18 +140,13 @@ func (v Volume) model() ontap.Volume {
 	return m
 }
 
-// tellREST lets the REST interface know of LIFs and volumes that changed, and
-// leaves alone what a test has changed there besides. The caller holds moving.
+// tellREST lets the REST interface know of volumes that changed, and leaves alone
+// what a test has changed there besides. The caller holds moving.
 func (a *Array) tellREST() {
 	if a.rest == nil {
 		return
 	}
 	a.rest.Standin.Change(func(m *ontap.Model) {
-		for _, l := range a.LIFs() {
-			if i := slices.IndexFunc(m.LIFs, func(x ontap.LIF) bool { return x.Name == l.Name }); i >= 0 {
-				m.LIFs[i].Node, m.LIFs[i].Down = l.Node, l.Down
-			}
-		}
 		for _, v := range a.Volumes() {
 			i := slices.IndexFunc(m.Volumes, func(x ontap.Volume) bool { return x.Name == v.Name })
 			if i < 0 {

@@ -42,11 +42,7 @@ func (s state) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return replace(filepath.Join(dir, "state.json"), text)
-}
-
-// replace writes a file as a whole, for readers in other processes.
-func replace(file string, text []byte) error {
+	file := filepath.Join(dir, "state.json") // as a whole, for readers in other processes
 	if err := os.WriteFile(file+".new", text, 0o644); err != nil {
 		return err
 	}
@@ -138,60 +134,20 @@ func Missing() error {
 	return nil
 }
 
-type facts struct {
-	Name       string   `json:"name"`
-	PID        int      `json:"pid"`
-	Nodes      []string `json:"nodes"`
-	Namespaces []string `json:"namespaces"` // network namespaces of the nodes
-	LIFs       []LIF    `json:"lifs"`
-	Volumes    []Volume `json:"volumes"`
-	REST       *REST    `json:"rest,omitempty"`
-}
-
-// Describe returns what the array is as JSON, and keeps it for Description, also
-// after changes from now on.
+// Describe returns what the array is as JSON.
 func (a *Array) Describe() ([]byte, error) {
 	a.moving.Lock()
 	defer a.moving.Unlock()
-	a.described = true
-	return a.describe()
-}
-
-// describe does it for a caller who holds moving.
-func (a *Array) describe() ([]byte, error) {
-	text, err := json.MarshalIndent(facts{
-		Name: a.options.Name, PID: os.Getpid(), Nodes: a.Nodes(), Namespaces: []string{a.nodes[0].netns, a.nodes[1].netns},
-		LIFs: a.LIFs(), Volumes: a.Volumes(), REST: a.rest,
-	}, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	text = append(text, '\n')
-	return text, replace(filepath.Join(a.dir, "facts.json"), text)
-}
-
-// tell lets whoever looks at the array know of LIFs and volumes that changed.
-// The caller holds moving.
-func (a *Array) tell() error {
-	a.tellREST()
-	if !a.described {
-		return nil
-	}
-	_, err := a.describe()
-	return err
-}
-
-// Description is what Describe returned last in the process that runs the array
-// of that name, nil if none does.
-func Description(name string) []byte {
-	if owner(name) == 0 {
-		return nil
-	}
-	text, err := os.ReadFile(filepath.Join(folder(name), "facts.json"))
-	if err != nil {
-		return nil
-	}
-	return text
+	text, err := json.MarshalIndent(struct {
+		Name       string   `json:"name"`
+		PID        int      `json:"pid"`
+		Nodes      []string `json:"nodes"`
+		Namespaces []string `json:"namespaces"` // network namespaces of the nodes
+		LIFs       []LIF    `json:"lifs"`
+		Volumes    []Volume `json:"volumes"`
+		REST       *REST    `json:"rest,omitempty"`
+	}{a.options.Name, os.Getpid(), a.Nodes(), []string{a.nodes[0].netns, a.nodes[1].netns}, a.LIFs(), a.Volumes(), a.rest}, "", "  ")
+	return append(text, '\n'), err
 }
 
 type process struct {

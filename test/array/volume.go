@@ -57,7 +57,8 @@ func (a *Array) CreateVolume(ctx context.Context, v Volume) error {
 			return err
 		}
 	}
-	return a.tell()
+	a.tellREST()
+	return nil
 }
 
 // DeleteVolume removes a volume with its data. One that is not there is no
@@ -86,7 +87,8 @@ func (a *Array) DeleteVolume(ctx context.Context, name string) error {
 			m.Volumes = slices.DeleteFunc(m.Volumes, func(x ontap.Volume) bool { return x.Name == name })
 		})
 	}
-	return errors.Join(a.tell(), os.RemoveAll(v.Folder))
+	a.tellREST()
+	return os.RemoveAll(v.Folder)
 }
 
 // rereadExports lets both NFS-Ganeshas add what is new and drop what is gone.
@@ -165,7 +167,8 @@ func (a *Array) Move(ctx context.Context, volume, node string) error {
 	if err := a.release(v.order()); err != nil {
 		return fmt.Errorf("move volume %s to %s: %w", volume, node, err)
 	}
-	return a.tell()
+	a.tellREST()
+	return nil
 }
 
 // hold lets both N-blades hold calls to a volume back, or none.

@@ -35,7 +35,7 @@ const version = "nfsbench.io/bench/v1"
 
 type settings struct {
 	repo, name, subnet string
-	rows, only         list
+	rows, only         []string
 	repeats, seconds   int
 	programs           programs
 	oursNote, fioNote  string
@@ -43,23 +43,18 @@ type settings struct {
 	listRows           bool
 }
 
-// list is a flag of several values, by comma or by repetition.
-type list []string
-
-func (l *list) String() string { return strings.Join(*l, ",") }
-
-// Set implements flag.Value.
-func (l *list) Set(s string) error {
-	*l = append(*l, strings.Split(s, ",")...)
-	return nil
-}
-
 func (s *settings) register(fs *flag.FlagSet) {
+	several := func(into *[]string) func(string) error { // by comma or by repetition
+		return func(values string) error {
+			*into = append(*into, strings.Split(values, ",")...)
+			return nil
+		}
+	}
 	fs.StringVar(&s.repo, "repo", ".", "root of the source")
 	fs.StringVar(&s.name, "name", "bench", "name of the lab; several may run at once")
 	fs.StringVar(&s.subnet, "subnet", "10.246", "first two parts of the subnets of its links")
-	fs.Var(&s.rows, "rows", "rows to measure, by name or its beginning (default: all)")
-	fs.Var(&s.only, "peers", "peers beside nfsbench: fio, libnfs, nfs-cat, iperf3 (default: all)")
+	fs.Func("rows", "rows to measure, by name or its beginning (default: all)", several(&s.rows))
+	fs.Func("peers", "peers beside nfsbench: fio, libnfs, nfs-cat, iperf3 (default: all)", several(&s.only))
 	fs.IntVar(&s.repeats, "repeats", 5, "measurements of each contender")
 	fs.IntVar(&s.seconds, "seconds", 5, "length of the measured window")
 	fs.StringVar(&s.programs.Ours, "nfsbench", "", "nfsbench to measure")
@@ -149,7 +144,7 @@ func (s *settings) report(doc score.Document) error {
 	if len(doc.Samples) == 0 {
 		return nil
 	}
-	fmt.Print(score.Screen(doc))
+	fmt.Print(score.Markdown(doc))
 	err := errors.Join(
 		os.MkdirAll(s.out, 0o755), writeJSON(doc, filepath.Join(s.out, "results.json")),
 		os.WriteFile(filepath.Join(s.out, "results.md"), []byte(score.Markdown(doc)), 0o644),

@@ -12,13 +12,13 @@ import (
 func TestOnlyACompleteRunOfAllRowsIsPutOnRecord(t *testing.T) {
 	for name, c := range map[string]struct {
 		complete   bool
-		rows, only list
+		rows, only []string
 		want       bool
 	}{
 		"everything":  {complete: true, want: true},
 		"interrupted": {complete: false},
-		"some rows":   {complete: true, rows: list{"links"}},
-		"some peers":  {complete: true, only: list{toolFio}},
+		"some rows":   {complete: true, rows: []string{"links"}},
+		"some peers":  {complete: true, only: []string{toolFio}},
 	} {
 		dir := t.TempDir()
 		page := filepath.Join(dir, "page.md")

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/collect"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/stats"
 )
@@ -218,6 +219,7 @@ func (g *generator) storage(r *runfile.Result) {
 	busy := [2]int64{1e6, 1e6}
 	observed := r.Clients[0].Observed
 	spans := r.Clients[0].Load.Spans
+	var readings []collect.Reading
 	for at := Start(); !at.After(spans[len(spans)-1].End); at = at.Add(time.Second) {
 		m := seconds[at.Unix()]
 		all := int64(0)
@@ -230,9 +232,22 @@ func (g *generator) storage(r *runfile.Result) {
 		}
 		if at.Unix()%storageSeconds == 0 {
 			observed.Storage = append(observed.Storage, storageSample(at, read, write, busy))
+			readings = append(readings, collect.Reading{At: at, Sample: observed.Storage[len(observed.Storage)-1]})
 		}
 	}
-	addWindows(observed, spans)
+	addWindows(observed, collect.Align(spans, nil, readings))
+}
+
+// addWindows adds what the storage counted to the windows of the load.
+func addWindows(observed *runfile.Observed, storage []runfile.ObservedWindow) {
+	for _, w := range storage {
+		i := slices.IndexFunc(observed.Windows, func(o runfile.ObservedWindow) bool { return o.Kind == w.Kind && o.Repetition == w.Repetition })
+		if i < 0 {
+			observed.Windows = append(observed.Windows, w)
+			continue
+		}
+		observed.Windows[i].Storage = w.Storage
+	}
 }
 
 func storageSample(at time.Time, read, write [paths]int64, busy [2]int64) runfile.StorageSample {
@@ -250,52 +265,6 @@ func storageSample(at time.Time, read, write [paths]int64, busy [2]int64) runfil
 	s.ReadMicroseconds, s.WriteMicroseconds = new(reads/blockBytes*470), new(writes/blockBytes*810)
 	return s
 }
-
-// addWindows are the differences of the samples next to the ends of each window,
-// as the collector makes them.
-func addWindows(o *runfile.Observed, spans []runfile.Span) {
-	for _, span := range spans {
-		if span.Kind != runfile.SpanBaseline && span.Kind != runfile.SpanMeasure {
-			continue
-		}
-		var inside []runfile.StorageSample
-		for _, s := range o.Storage {
-			if !s.Time.Before(span.Start) && !s.Time.After(span.End) {
-				inside = append(inside, s)
-			}
-		}
-		if len(inside) < 2 {
-			continue
-		}
-		at := slices.IndexFunc(o.Windows, func(w runfile.ObservedWindow) bool { return w.Kind == span.Kind && w.Repetition == span.Repetition })
-		if at < 0 {
-			at = len(o.Windows)
-			o.Windows = append(o.Windows, runfile.ObservedWindow{Kind: span.Kind, Repetition: span.Repetition, Start: span.Start, End: span.End})
-		}
-		o.Windows[at].Storage = []runfile.StorageWindow{difference(inside[0], inside[len(inside)-1])}
-	}
-}
-
-func difference(a, b runfile.StorageSample) runfile.StorageWindow {
-	seconds := b.Time.Sub(a.Time).Seconds()
-	w := runfile.StorageWindow{
-		Source: a.Source, Seconds: seconds, VolumeNodes: []string{a.VolumeNode},
-		ReadOps: less(b.ReadOps, a.ReadOps), WriteOps: less(b.WriteOps, a.WriteOps), ReadBytes: less(b.ReadBytes, a.ReadBytes), WriteBytes: less(b.WriteBytes, a.WriteBytes),
-		ReadMicroseconds: less(b.ReadMicroseconds, a.ReadMicroseconds), WriteMicroseconds: less(b.WriteMicroseconds, a.WriteMicroseconds),
-	}
-	for i, n := range b.Nodes {
-		used := float64(*n.BusyMicroseconds-*a.Nodes[i].BusyMicroseconds) / (seconds * 1e6 * float64(*n.Cores))
-		w.Nodes = append(w.Nodes, runfile.StorageNodeWindow{Name: n.Name, CPUPermille: new(int32(used * 1000))})
-	}
-	for i, p := range b.Paths {
-		w.Paths = append(w.Paths, runfile.StoragePath{
-			Address: p.Address, Name: p.Name, Node: p.Node, ReadBytes: less(p.ReadBytes, a.Paths[i].ReadBytes), WriteBytes: less(p.WriteBytes, a.Paths[i].WriteBytes),
-		})
-	}
-	return w
-}
-
-func less(b, a *int64) *int64 { return new(*b - *a) }
 
 const repetitions = 8
 

@@ -91,7 +91,7 @@ func TestRepliesInAnyOrderFindTheirCalls(t *testing.T) {
 
 func TestAServerThatTakesOrGivesLessIsAskedForTheRest(t *testing.T) {
 	t.Parallel()
-	s := &nfstest.Server{ShortRead: 1000}
+	s := &nfstest.Server{Short: func(nfstest.Call) uint32 { return 1000 }}
 	s.Start(t, "127.0.0.2", "127.0.0.3")
 	l := run(t, plan(twoPaths(s), 3, pattern(runfile.PatternCopy)))
 	wantClean(t, l)

@@ -22,8 +22,7 @@ import (
 type Array struct {
 	Name  string   `json:"name"`
 	Netns string   `json:"netns"`
-	LIFs  []string `json:"lifs"`  // addresses of the server, one per link
-	Hosts []string `json:"hosts"` // this machine's address on the same links
+	LIFs  []string `json:"lifs"` // addresses of the server, one per link
 
 	Export string `json:"export"` // anybody may mount, read and write it
 	Denied string `json:"denied"` // its MOUNT is refused

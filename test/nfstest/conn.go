@@ -23,13 +23,6 @@ func (c *conn) kill() {
 	_ = c.nc.Close()
 }
 
-func (c *conn) reset() {
-	if tcp, ok := c.nc.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
-	}
-	c.kill()
-}
-
 func (s *Server) accept(l net.Listener, address string) {
 	for {
 		nc, err := l.Accept()
@@ -63,7 +56,9 @@ func (s *Server) serve(c *conn) {
 		}
 		var h rpc.CallHeader
 		args := xdr.NewDecoder(in)
-		h.Decode(&args)
+		head := args.Coder()
+		h.Code(&head)
+		args = head.Decoder()
 		call := Call{Program: h.Program, Procedure: h.Procedure, XID: h.XID, Address: c.address, Conn: c.number}
 		action := Answer
 		if s.Hook != nil {

@@ -82,11 +82,6 @@ func (s *Server) find(dir int, name string) int {
 	return -1
 }
 
-func (s *Server) add(dir int, name string, isDir bool) int {
-	s.files = append(s.files, &memFile{name: name, parent: dir, dir: isDir})
-	return len(s.files) - 1
-}
-
 func (s *Server) lookup(out []byte, d *xdr.Decoder) []byte {
 	var args v3.NameArgs
 	xdr.Decode(d, &args)
@@ -101,9 +96,16 @@ func (s *Server) lookup(out []byte, d *xdr.Decoder) []byte {
 	return xdr.Append(out, &v3.LookupRes{Handle: handleOf(i)})
 }
 
-func (s *Server) create(out []byte, d *xdr.Decoder) []byte {
+// create makes a file, or a directory, which nobody can have made before.
+func (s *Server) create(out []byte, d *xdr.Decoder, isDir bool) []byte {
 	var args v3.CreateArgs
-	xdr.Decode(d, &args)
+	if isDir {
+		var m v3.MkdirArgs
+		xdr.Decode(d, &m)
+		args.Where, args.How = m.Where, v3.CreateGuarded
+	} else {
+		xdr.Decode(d, &args)
+	}
 	dir := s.index(args.Where.Dir)
 	if dir < 0 {
 		return xdr.Append(out, &v3.CreateRes{Status: v3.ErrStale})
@@ -113,22 +115,10 @@ func (s *Server) create(out []byte, d *xdr.Decoder) []byte {
 		return xdr.Append(out, &v3.CreateRes{Status: v3.ErrExist})
 	}
 	if i < 0 {
-		i = s.add(dir, args.Where.Name, false)
+		i = len(s.files)
+		s.files = append(s.files, &memFile{name: args.Where.Name, parent: dir, dir: isDir})
 	}
 	return xdr.Append(out, &v3.CreateRes{HandlePresent: true, Handle: handleOf(i)})
-}
-
-func (s *Server) mkdir(out []byte, d *xdr.Decoder) []byte {
-	var args v3.MkdirArgs
-	xdr.Decode(d, &args)
-	dir := s.index(args.Where.Dir)
-	if dir < 0 {
-		return xdr.Append(out, &v3.CreateRes{Status: v3.ErrStale})
-	}
-	if s.find(dir, args.Where.Name) >= 0 {
-		return xdr.Append(out, &v3.CreateRes{Status: v3.ErrExist})
-	}
-	return xdr.Append(out, &v3.CreateRes{HandlePresent: true, Handle: handleOf(s.add(dir, args.Where.Name, true))})
 }
 
 func (s *Server) remove(out []byte, d *xdr.Decoder, wantDir bool) []byte {

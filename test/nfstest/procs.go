@@ -1,6 +1,7 @@
 package nfstest
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
@@ -28,12 +29,33 @@ func (s *Server) answer(out []byte, c *conn, call Call, args *xdr.Decoder, actio
 		return s.mount(out, call.Procedure, args)
 	}
 	switch call.Procedure {
-	case v3.ProcRead:
-		return s.read(out, args, s.limit(call))
-	case v3.ProcWrite:
-		return s.write(out, args, s.limit(call))
+	case v3.ProcRead, v3.ProcWrite:
+		limit := uint32(math.MaxUint32)
+		if s.Short != nil {
+			limit = cmp.Or(s.Short(call), limit)
+		}
+		if call.Procedure == v3.ProcRead {
+			return s.read(out, args, limit)
+		}
+		return s.write(out, args, limit)
+	case v3.ProcCommit:
+		return s.commit(out, args)
+	case v3.ProcFsinfo:
+		return xdr.Append(out, &v3.FsinfoRes{ReadMax: s.MaxTransfer, WriteMax: s.MaxTransfer})
+	case v3.ProcFsstat:
+		return xdr.Append(out, &v3.FsstatRes{TotalBytes: 1 << 40, FreeBytes: 1 << 40, AvailBytes: 1 << 40})
+	case v3.ProcGetattr:
+		return s.getattr(out, args)
+	case v3.ProcLookup:
+		return s.lookup(out, args)
+	case v3.ProcCreate, v3.ProcMkdir:
+		return s.create(out, args, call.Procedure == v3.ProcMkdir)
+	case v3.ProcRemove, v3.ProcRmdir:
+		return s.remove(out, args, call.Procedure == v3.ProcRmdir)
+	case v3.ProcReaddirplus:
+		return s.readdir(out, args)
 	}
-	return s.nfs(out, call.Procedure, args)
+	return appendFailure(out, call.Procedure, v3.ErrNotSupp)
 }
 
 // appendFailure appends results that say status and nothing else.
@@ -67,7 +89,7 @@ func (s *Server) mount(out []byte, procedure uint32, d *xdr.Decoder) []byte {
 	}
 	var args mount.PathArgs
 	xdr.Decode(d, &args)
-	res := mount.MntRes{Handle: handleOf(0), Flavors: []uint32{1}}
+	res := mount.MntRes{Handle: handleOf(0), Flavors: []uint32{uint32(rpc.FlavorSys)}}
 	if s.Flavors != nil {
 		res.Flavors = s.Flavors
 	}
@@ -81,46 +103,10 @@ func (s *Server) mount(out []byte, procedure uint32, d *xdr.Decoder) []byte {
 	return xdr.Append(out, &res)
 }
 
-func (s *Server) nfs(out []byte, procedure uint32, d *xdr.Decoder) []byte {
-	switch procedure {
-	case v3.ProcCommit:
-		return s.commit(out, d)
-	case v3.ProcFsinfo:
-		return xdr.Append(out, &v3.FsinfoRes{ReadMax: s.MaxTransfer, WriteMax: s.MaxTransfer})
-	case v3.ProcFsstat:
-		return xdr.Append(out, &v3.FsstatRes{TotalBytes: 1 << 40, FreeBytes: 1 << 40, AvailBytes: 1 << 40})
-	case v3.ProcGetattr:
-		return s.getattr(out, d)
-	case v3.ProcLookup:
-		return s.lookup(out, d)
-	case v3.ProcCreate:
-		return s.create(out, d)
-	case v3.ProcMkdir:
-		return s.mkdir(out, d)
-	case v3.ProcRemove, v3.ProcRmdir:
-		return s.remove(out, d, procedure == v3.ProcRmdir)
-	case v3.ProcReaddirplus:
-		return s.readdir(out, d)
-	}
-	return appendFailure(out, procedure, v3.ErrNotSupp)
-}
-
-// limit returns to how many bytes a READ or WRITE is cut.
-func (s *Server) limit(call Call) uint32 {
-	if s.Short != nil {
-		if n := s.Short(call); n != 0 {
-			return n
-		}
-	}
-	if s.ShortRead != 0 {
-		return s.ShortRead
-	}
-	return math.MaxUint32
-}
-
 func (s *Server) read(out []byte, d *xdr.Decoder, limit uint32) []byte {
 	var args v3.ReadArgs
-	args.Decode(d)
+	c := d.Coder()
+	args.Code(&c)
 	f := s.byHandle(args.Handle)
 	if f == nil {
 		return (&v3.ReadRes{Status: v3.ErrStale}).Append(out)
@@ -136,9 +122,10 @@ func (s *Server) read(out []byte, d *xdr.Decoder, limit uint32) []byte {
 
 func (s *Server) write(out []byte, d *xdr.Decoder, limit uint32) []byte {
 	var args v3.WriteArgs
-	args.Decode(d)
+	c := d.Coder()
+	args.Code(&c)
 	f := s.byHandle(args.Handle)
-	if f == nil || d.Err() != nil {
+	if f == nil || c.Failed() {
 		return (&v3.WriteRes{Status: v3.ErrStale}).Append(out)
 	}
 	p := args.Data[:min(len(args.Data), int(limit))]

@@ -20,8 +20,6 @@ type Server struct {
 	Export string
 	// MaxTransfer is rtmax and wtmax in bytes; 1 MiB if 0.
 	MaxTransfer uint32
-	// ShortRead cuts each READ to so many bytes if not 0; the same for WRITE.
-	ShortRead uint32
 	// Flavors are the credentials that MNT says it accepts; AUTH_SYS if nil.
 	Flavors []uint32
 
@@ -123,7 +121,8 @@ func (s *Server) Reset(address string) {
 	defer s.mu.Unlock()
 	for c := range s.conns {
 		if c.address == address {
-			c.reset()
+			_ = c.nc.(*net.TCPConn).SetLinger(0)
+			c.kill()
 		}
 	}
 }

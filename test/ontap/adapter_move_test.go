@@ -26,8 +26,8 @@ func TestTheAdapterMovesAVolumeAndSeesIt(t *testing.T) {
 			w := begin(t, func(o *ontap.Options) { o.Replication, o.JobEndsEarly = 5*time.Second, early })
 			s := w.source(t)
 			w.load(1)
-			if snap := sampled(t, s); snap.Volumes[0].Node != "naclu1-01" {
-				t.Errorf("before: %+v", snap.Volumes)
+			if snap := sampled(t, s); snap.VolumeNode != "naclu1-01" {
+				t.Errorf("before: %+v", snap.VolumeNode)
 			}
 			var percents []int32
 			got, err := s.Move(t.Context(), "/vol1", "aggr_b", func(p int32) { percents = append(percents, p) })
@@ -50,8 +50,8 @@ func TestTheAdapterMovesAVolumeAndSeesIt(t *testing.T) {
 				t.Errorf("survey %+v: %v", survey.Volume, err)
 			}
 			w.load(1)
-			if snap := sampled(t, s); snap.Volumes[0].Node != "naclu1-02" {
-				t.Errorf("a moved volume is not noticed by samples: %+v", snap.Volumes)
+			if snap := sampled(t, s); snap.VolumeNode != "naclu1-02" {
+				t.Errorf("a moved volume is not noticed by samples: %+v", snap.VolumeNode)
 			}
 			if again, err := s.Move(t.Context(), "/vol1", "aggr_b", nil); err != nil || again.From != "aggr_b" || len(w.truth.Moves()) != 1 {
 				t.Errorf("a volume that is there already: %+v, %v", again, err)
@@ -113,7 +113,7 @@ func TestAnEarlierMoveIsNotTakenForThisOne(t *testing.T) {
 	t.Parallel()
 	w := begin(t, func(o *ontap.Options) { o.Queue = 3 * time.Second })
 	w.truth.OnMove(func(context.Context, string, string) error { return errors.New("no space on the node") })
-	w.beginMove(t, toB)
+	w.beginMove(t)
 	w.until(t, func() map[string]any { return w.volume(t) }, "movement.state", "failed")
 	w.truth.OnMove(nil)
 	if got, err := w.source(t).Move(t.Context(), "/vol1", "aggr_b", nil); err != nil || got.Percent != 100 {

@@ -122,7 +122,7 @@ func TestSamplesHoldWhatTheArrayCounted(t *testing.T) {
 		Nodes: []storage.Node{
 			{Name: "naclu1-01", CPUSeconds: new(6.0), BaseSeconds: new(30.0)}, {Name: "naclu1-02", CPUSeconds: new(2.0), BaseSeconds: new(30.0)},
 		},
-		Volumes: []storage.VolumeCounters{{Name: "vol1", Node: "naclu1-01", Counters: counters()}},
+		VolumeNode: "naclu1-01",
 		Paths: []storage.PathCounters{
 			path("192.0.2.11", "lif_a", "naclu1-01", 0), path("192.0.2.12", "lif_b", "naclu1-02", 150),
 		},

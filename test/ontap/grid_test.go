@@ -15,7 +15,7 @@ import (
 )
 
 // timed counts the time itself: a counter tells when it was read.
-type timed struct{ ontap.Scripted }
+type timed struct{ scripted }
 
 func (*timed) Node(string) ontap.NodeCounters {
 	return ontap.NodeCounters{BusyMicros: 0, BaseMicros: uint64(time.Now().UnixMicro())} //nolint:gosec // it is after 1970
@@ -48,7 +48,7 @@ func TestOnARealClockCountersAreOfTheTimeThatTheyClaim(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const grid, every, asks = 400 * time.Millisecond, 520 * time.Millisecond, 12
-		s := ontap.New(ontap.Options{Truth: &timed{}, Grid: grid, Model: ontap.Example(ontap.Admin(user, password))})
+		s := ontap.New(ontap.Options{Truth: &timed{}, Grid: grid, Model: example(ontap.Admin(user, password))})
 		defer s.Close()
 		if _, _, err := s.StartTLS(&nobody{closed: make(chan struct{})}); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,9 @@
 package ontap
 
-import "slices"
+import (
+	"encoding/json"
+	"errors"
+)
 
 // Model is what the stand-in knows of the array beside its counters.
 type Model struct {
@@ -34,10 +37,8 @@ type LIF struct {
 	Prefix   int    // length of its network's prefix
 	Node     string // where it is now; empty = at home
 	HomeNode string
-	Port     string // where it is now; empty = HomePort
-	HomePort string // empty = e0d
-	Down     bool   // operationally
-	Disabled bool   // administratively
+	Down     bool // operationally
+	Disabled bool // administratively
 	Services []string
 	SVM      string // empty = that of the model
 }
@@ -83,11 +84,10 @@ type Rule struct {
 
 // QoSPolicy is a ceiling; 0 = none.
 type QoSPolicy struct {
-	Name             string
-	MaxIOPS          int64
-	MaxMegabytes     int64  // per second, in the unit of ONTAP
-	SVM              string // empty = that of the model
-	AdaptivePeakIOPS int64  // per TB; more than 0 = an adaptive policy
+	Name         string
+	MaxIOPS      int64
+	MaxMegabytes int64  // per second, in the unit of ONTAP
+	SVM          string // empty = that of the model
 }
 
 // The ways an account may use a path.
@@ -131,12 +131,11 @@ func ReadOnly(user, password string) Account {
 }
 
 // SVMAdmin is an account of one SVM, such as the one that Trident uses: nodes,
-// aggregates and counter tables are not its own, and it may not move volumes.
+// and aggregates are not its own, and it may not move volumes.
 func SVMAdmin(user, password, svm string) Account {
 	return Account{User: user, Password: password, SVM: svm, Privileges: []Privilege{
 		{"/api/cluster", AccessReadonly},
 		{"/api/cluster/nodes", AccessNone},
-		{"/api/cluster/counter", AccessNone},
 		{"/api/storage/aggregates", AccessNone},
 		{"/api/network/ip/interfaces", AccessReadonly},
 		{"/api/protocols/nfs", AccessAll},
@@ -147,54 +146,10 @@ func SVMAdmin(user, password, svm string) Account {
 }
 
 // clone returns a model that shares no memory with m.
-func (m Model) clone() Model {
-	m.Nodes = slices.Clone(m.Nodes)
-	m.Aggregates = slices.Clone(m.Aggregates)
-	m.LIFs = slices.Clone(m.LIFs)
-	for i := range m.LIFs {
-		m.LIFs[i].Services = slices.Clone(m.LIFs[i].Services)
+func (m Model) clone() (c Model) {
+	text, err := json.Marshal(m)
+	if err := errors.Join(err, json.Unmarshal(text, &c)); err != nil {
+		panic(err) // a model is plain data
 	}
-	m.Volumes = slices.Clone(m.Volumes)
-	for i := range m.Volumes {
-		m.Volumes[i].Aggregates = slices.Clone(m.Volumes[i].Aggregates)
-	}
-	m.Policies = slices.Clone(m.Policies)
-	for i := range m.Policies {
-		m.Policies[i].Rules = slices.Clone(m.Policies[i].Rules)
-	}
-	m.QoS = slices.Clone(m.QoS)
-	m.Accounts = slices.Clone(m.Accounts)
-	return m
-}
-
-// Example is an array of two nodes with one SVM that serves vol1 from the first node, by
-// one LIF on each node, and a second SVM, which a question about the first must not show.
-func Example(accounts ...Account) Model {
-	return Model{
-		Cluster: "naclu1", SVM: "vsdb122b",
-		Nodes: []Node{{Name: "naclu1-02", Model: "FAS3170"}, {Name: "naclu1-01", Model: "FAS3170"}},
-		Aggregates: []Aggregate{
-			{Name: "aggr_a", Node: "naclu1-01"}, {Name: "aggr_b", Node: "naclu1-02"},
-		},
-		LIFs: []LIF{
-			{Name: "lif_b", Address: "192.0.2.12", Prefix: 24, HomeNode: "naclu1-02"},
-			{Name: "lif_a", Address: "192.0.2.11", Prefix: 24, HomeNode: "naclu1-01"},
-			{Name: "lif_mgmt", Address: "192.0.2.10", Prefix: 24, HomeNode: "naclu1-01", Services: []string{"management_https"}},
-			{Name: "lif_other", Address: "192.0.2.99", Prefix: 24, HomeNode: "naclu1-01", SVM: "other"},
-		},
-		Volumes: []Volume{
-			{Name: "vol1", Junction: "/vol1", Aggregates: []string{"aggr_a"}, SizeBytes: 100 << 30, UsedBytes: 40 << 30, ExportPolicy: "bench"},
-			{Name: "vol1", Junction: "/vol1", Aggregates: []string{"aggr_b"}, SizeBytes: 1 << 30, ExportPolicy: "default", SVM: "other"},
-			{Name: "vsdb122b_root", Junction: "/", Aggregates: []string{"aggr_a"}, SizeBytes: 1 << 30, ExportPolicy: "default"},
-		},
-		NFS: NFSService{Enabled: true, V3: true, V41: true, TransferSizeBytes: 65536},
-		Policies: []ExportPolicy{
-			{Name: "default"},
-			{Name: "bench", Rules: []Rule{
-				{Index: 2, Clients: []string{"198.51.100.0/24"}, Protocols: []string{"nfs3"}, ReadOnly: []string{"sys"}, ReadWrite: []string{"none"}, SuperUser: []string{"none"}},
-				{Index: 1, Clients: []string{"10.0.0.0/8", "@hosts"}, Protocols: []string{"nfs"}, ReadOnly: []string{"any"}, ReadWrite: []string{"sys"}, SuperUser: []string{"sys"}},
-			}},
-		},
-		Accounts: accounts,
-	}
+	return c
 }

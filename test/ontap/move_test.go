@@ -22,9 +22,9 @@ func (w *world) volume(t *testing.T) map[string]any {
 }
 
 // beginMove wants a move to begin and returns the path of its job.
-func (w *world) beginMove(t *testing.T, body string) string {
+func (w *world) beginMove(t *testing.T) string {
 	t.Helper()
-	status, answer := w.ask(t, http.MethodPatch, "/api/storage/volumes/"+w.volume(t)["uuid"].(string), body)
+	status, answer := w.ask(t, http.MethodPatch, "/api/storage/volumes/"+w.volume(t)["uuid"].(string), toB)
 	job, _ := at(answer, "job.uuid").(string)
 	if status != http.StatusAccepted || job == "" {
 		t.Fatalf("a move is answered %d %v", status, answer)
@@ -59,7 +59,7 @@ func TestAMoveSwapsTheOwnerOnline(t *testing.T) {
 		return nil
 	})
 	uuid := w.volume(t)["uuid"]
-	job := w.beginMove(t, toB)
+	job := w.beginMove(t)
 	seen := w.until(t, func() map[string]any { return w.volume(t) }, "movement.state", "cutover")
 	if !slices.Contains(seen, "replicating") {
 		t.Errorf("states %q", seen)
@@ -91,25 +91,17 @@ func TestHowAMoveCanEnd(t *testing.T) {
 	t.Run("the truth refuses", func(t *testing.T) {
 		w := begin(t)
 		w.truth.OnMove(func(context.Context, string, string) error { return errors.New("no space on node") })
-		job := w.beginMove(t, toB)
+		job := w.beginMove(t)
 		w.until(t, func() map[string]any { return w.volume(t) }, "movement.state", "failed")
 		w.until(t, func() map[string]any { return w.get(t, job) }, "state", "failure")
 		if got := w.get(t, job); at(got, "error.message") != "no space on node" {
 			t.Errorf("job %v", got)
 		}
 	})
-	t.Run("somebody aborts it", func(t *testing.T) {
-		w := begin(t)
-		w.truth.OnMove(func(ctx context.Context, _, _ string) error { <-ctx.Done(); return ctx.Err() })
-		w.beginMove(t, toB)
-		w.until(t, func() map[string]any { return w.volume(t) }, "movement.state", "cutover")
-		w.beginMove(t, `{"movement":{"state":"aborted"}}`)
-		w.until(t, func() map[string]any { return w.volume(t) }, "movement.state", "aborted")
-	})
 	t.Run("the job ends when the move has begun", func(t *testing.T) {
 		w := begin(t, func(o *ontap.Options) { o.JobEndsEarly = true })
 		w.truth.OnMove(func(ctx context.Context, _, _ string) error { <-ctx.Done(); return ctx.Err() })
-		job := w.beginMove(t, toB)
+		job := w.beginMove(t)
 		w.until(t, func() map[string]any { return w.get(t, job) }, "state", "success")
 		w.until(t, func() map[string]any { return w.volume(t) }, "movement.state", "cutover")
 	})
@@ -127,9 +119,7 @@ func TestMovesThatCannotBegin(t *testing.T) {
 	}{
 		"no such aggregate":   {user, password, path, `{"movement":{"destination_aggregate":{"name":"aggr_x"}}}`, 400},
 		"where it is":         {user, password, path, `{"movement":{"destination_aggregate":{"name":"aggr_a"}}}`, 400},
-		"a narrow window":     {user, password, path, `{"movement":{"destination_aggregate":{"name":"aggr_b"},"cutover_window":5}}`, 400},
 		"a field of nobody":   {user, password, path, `{"movement":{"target":"aggr_b"}}`, 400},
-		"nothing to abort":    {user, password, path, `{"movement":{"state":"aborted"}}`, 400},
 		"no such volume":      {user, password, "/api/storage/volumes/x", toB, 404},
 		"an account to read":  {"viewer", "v", path, toB, 403},
 		"an account of a SVM": {"vsadmin", "s", path, toB, 403},
@@ -145,14 +135,5 @@ func TestMovesThatCannotBegin(t *testing.T) {
 	}
 	if moves := w.truth.Moves(); moves != nil {
 		t.Errorf("the truth moved %q", moves)
-	}
-}
-
-func TestADryRunMovesNothing(t *testing.T) {
-	t.Parallel()
-	w := begin(t)
-	status, _ := w.ask(t, http.MethodPatch, "/api/storage/volumes/"+w.volume(t)["uuid"].(string)+"?validate_only=true", toB)
-	if status != http.StatusAccepted || w.truth.Moves() != nil || at(w.volume(t), "movement") != nil {
-		t.Errorf("got %d, moves %q", status, w.truth.Moves())
 	}
 }

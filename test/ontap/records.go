@@ -2,21 +2,15 @@ package ontap
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
 
+// collections are what can be asked for, with the fields that the adapter wants of each.
 func collections() []*collection {
-	return []*collection{
-		clusterCollection(), nodeCollection(), jobCollection(), lifCollection(), aggregateCollection(), volumeCollection(),
-		serviceCollection(), policyCollection(), clientCollection(), qosCollection(), rowCollection(),
-	}
-}
-
-func clusterCollection() *collection {
-	return &collection{
+	return []*collection{{
 		path: "/cluster", alone: true, keys: []string{"name", "uuid"},
 		fields: []string{"version.full", "version.generation", "version.major", "version.minor", "contact", "location"},
 		list: func(q query) []record {
@@ -29,112 +23,84 @@ func clusterCollection() *collection {
 				"version.full": Version, "version.generation": 9, "version.major": 14, "version.minor": 1,
 			}}
 		},
-	}
-}
-
-func nodeCollection() *collection {
-	return &collection{
+	}, {
 		path: "/cluster/nodes", one: "uuid", keys: []string{"name", "uuid"},
 		fields: []string{
-			"state", "model", "version.full", "ha.partners.name", "ha.partners.uuid", "membership",
-			"statistics.timestamp", "statistics.status", "statistics.processor_utilization_raw", "statistics.processor_utilization_base",
+			"state", "model", "version.full", "statistics.timestamp", "statistics.status",
+			"statistics.processor_utilization_raw", "statistics.processor_utilization_base",
 		},
 		dear: []string{"statistics"},
-		list: func(q query) []record {
-			var all []record
-			for _, n := range sorted(q.model.Nodes, func(n Node) string { return n.Name }) {
-				var partners []any
-				for _, p := range q.model.Nodes {
-					if p.Name != n.Name {
-						partners = append(partners, map[string]any{"name": p.Name, "uuid": uuidOf("node", p.Name)})
-					}
-				}
-				c := q.nodes[n.Name]
-				r := record{
-					"name": n.Name, "uuid": uuidOf("node", n.Name), "model": cmp.Or(n.Model, "stand-in"), "membership": "member",
-					"state": word(n.Down, "down", "up"), "version.full": Version, "ha.partners": partners,
-				}
-				if !n.Down {
-					q.stamp(r, StatisticsNodes)
-					r["statistics.processor_utilization_raw"], r["statistics.processor_utilization_base"] = c.BusyMicros, c.BaseMicros
-				}
-				all = append(all, r)
-			}
-			return all
-		},
-	}
-}
-
-// stamp writes when and how well statistics were read.
-func (q query) stamp(r record, part string) {
-	r["statistics.timestamp"], r["statistics.status"] = q.at.UTC().Format(time.RFC3339Nano), cmp.Or(q.status[part], "ok")
-}
-
-func lifCollection() *collection {
-	return &collection{
+		list: func(q query) []record { return each(q.model.Nodes, q.node) },
+	}, jobCollection(), {
 		path: "/network/ip/interfaces", one: "uuid", keys: []string{"name", "uuid"},
 		fields: []string{
 			"ip.address", "ip.family", "ip.netmask", "enabled", "state", "services", "scope", "svm.name", "svm.uuid",
 			"location.node.name", "location.node.uuid", "location.port.name", "location.home_node.name", "location.home_node.uuid",
-			"location.home_port.name", "location.is_home", "location.auto_revert", "service_policy.name",
-			"statistics.timestamp", "statistics.status",
+			"location.home_port.name", "location.is_home", "statistics.timestamp", "statistics.status",
 			"statistics.throughput_raw.read", "statistics.throughput_raw.write", "statistics.throughput_raw.total",
 		},
 		dear: []string{"statistics"},
-		list: func(q query) []record {
-			var all []record
-			for _, l := range sorted(q.model.LIFs, func(l LIF) string { return l.Name }) {
-				all = append(all, q.lif(l))
-			}
-			return all
-		},
-	}
-}
-
-func (q query) lif(l LIF) record {
-	services := l.Services
-	if services == nil {
-		services = []string{"data_core", "data_nfs"}
-	}
-	home, node := l.HomeNode, cmp.Or(l.Node, l.HomeNode)
-	homePort := cmp.Or(l.HomePort, "e0d")
-	port := cmp.Or(l.Port, homePort)
-	c := q.lifs[l.Address]
-	svm := cmp.Or(l.SVM, q.model.SVM)
-	r := record{
-		"name": l.Name, "uuid": uuidOf("lif", l.Name), "svm.name": svm, "svm.uuid": uuidOf("svm", svm), "scope": "svm",
-		"ip.address": l.Address, "ip.family": family(l.Address), "ip.netmask": strconv.Itoa(l.Prefix),
-		"enabled": !l.Disabled, "state": word(l.Down || l.Disabled, "down", "up"), "services": anys(services),
-		"location.node.name": node, "location.node.uuid": uuidOf("node", node), "location.port.name": port,
-		"location.home_node.name": home, "location.home_node.uuid": uuidOf("node", home), "location.home_port.name": homePort,
-		"location.is_home": node == home && port == homePort, "location.auto_revert": false, "service_policy.name": "default-data-files",
-		// Read is what the clients read: the LIF sends it.
-		"statistics.throughput_raw.read": c.SentBytes, "statistics.throughput_raw.write": c.ReceivedBytes,
-		"statistics.throughput_raw.total": c.SentBytes + c.ReceivedBytes,
-	}
-	q.stamp(r, StatisticsLIFs)
-	return r
-}
-
-func aggregateCollection() *collection {
-	return &collection{
+		list: func(q query) []record { return each(q.model.LIFs, q.lif) },
+	}, {
 		path: "/storage/aggregates", one: "uuid", keys: []string{"name", "uuid"},
 		fields: []string{"state", "node.name", "node.uuid", "home_node.name", "home_node.uuid"},
 		list: func(q query) []record {
-			var all []record
-			for _, a := range sorted(q.model.Aggregates, func(a Aggregate) string { return a.Name }) {
-				all = append(all, record{
+			return each(q.model.Aggregates, func(a Aggregate) record {
+				return record{
 					"name": a.Name, "uuid": uuidOf("aggregate", a.Name), "state": "online", "node.name": a.Node,
 					"node.uuid": uuidOf("node", a.Node), "home_node.name": a.Node, "home_node.uuid": uuidOf("node", a.Node),
-				})
+				}
+			})
+		},
+	}, {
+		path: "/storage/volumes", one: "uuid", keys: []string{"name", "uuid"},
+		fields: []string{
+			"svm.name", "svm.uuid", "style", "type", "state", "size", "space.size", "space.available", "space.used",
+			"aggregates.name", "aggregates.uuid", "nas.export_policy.name", "nas.export_policy.id", "nas.security_style",
+			"qos.policy.name", "qos.policy.uuid", "qos.policy.max_throughput_iops", "qos.policy.max_throughput_mbps",
+			"nas.path", "movement.state", "movement.percent_complete", "movement.destination_aggregate.name",
+			"movement.destination_aggregate.uuid", "statistics.timestamp", "statistics.status",
+			"statistics.iops_raw.read", "statistics.iops_raw.write", "statistics.iops_raw.other", "statistics.iops_raw.total",
+			"statistics.latency_raw.read", "statistics.latency_raw.write", "statistics.latency_raw.other", "statistics.latency_raw.total",
+			"statistics.throughput_raw.read", "statistics.throughput_raw.write", "statistics.throughput_raw.other",
+			"statistics.throughput_raw.total",
+		},
+		dear: []string{"nas.path", "movement", "statistics"},
+		list: func(q query) []record { return each(q.model.Volumes, q.volume) },
+	}, {
+		path: "/protocols/nfs/services", one: "svm.uuid", keys: []string{"svm.name", "svm.uuid"},
+		fields: []string{
+			"enabled", "state", "protocol.v3_enabled", "protocol.v40_enabled", "protocol.v41_enabled", "protocol.v41_features.pnfs_enabled",
+			"transport.tcp_enabled", "transport.udp_enabled", "transport.tcp_max_transfer_size",
+		},
+		list: func(q query) []record {
+			n := q.model.NFS
+			if n.Absent {
+				return nil
+			}
+			r := q.ofSVM("", record{
+				"enabled": n.Enabled, "state": word(n.Enabled, "online", "offline"), "transport.tcp_enabled": true, "transport.udp_enabled": false,
+				"protocol.v3_enabled": n.V3, "protocol.v40_enabled": n.V40, "protocol.v41_enabled": n.V41, "protocol.v41_features.pnfs_enabled": n.PNFS,
+			})
+			if n.TransferSizeBytes > 0 {
+				r["transport.tcp_max_transfer_size"] = n.TransferSizeBytes
+			}
+			return []record{r}
+		},
+	}, {
+		path: "/protocols/nfs/export-policies", one: "id", keys: []string{"name", "id"},
+		fields: []string{
+			"svm.name", "svm.uuid", "rules.index", "rules.clients.match", "rules.protocols", "rules.ro_rule", "rules.rw_rule",
+			"rules.superuser", "rules.anonymous_user",
+		},
+		list: func(q query) []record {
+			var all []record
+			for _, p := range q.model.Policies {
+				all = append(all, q.ofSVM("", record{"name": p.Name, "id": policyID(q.model, p.Name), "rules": rules(p)}))
 			}
 			return all
 		},
-	}
-}
-
-func clientCollection() *collection {
-	return &collection{
+	}, {
 		path: "/protocols/nfs/connected-clients", keys: []string{"client_ip", "svm.name", "node.name", "server_ip"},
 		fields: []string{
 			"svm.uuid", "node.uuid", "protocol", "volume.name", "idle_duration", "local_request_count", "remote_request_count", "export_policy.name", "volume.uuid",
@@ -147,15 +113,87 @@ func clientCollection() *collection {
 			}
 			return all
 		},
+	}, {
+		path: "/storage/qos/policies", one: "uuid", keys: []string{"name", "uuid"},
+		fields: []string{
+			"svm.name", "svm.uuid", "policy_class", "object_count", "fixed.max_throughput_iops", "fixed.max_throughput_mbps", "fixed.capacity_shared",
+			"adaptive.expected_iops", "adaptive.peak_iops",
+		},
+		list: func(q query) []record {
+			var all []record
+			for _, p := range q.model.QoS {
+				all = append(all, q.ofSVM(p.SVM, record{
+					"name": p.Name, "uuid": uuidOf("qos", p.Name), "policy_class": "user_defined", "fixed.max_throughput_iops": p.MaxIOPS,
+					"fixed.max_throughput_mbps": p.MaxMegabytes, "fixed.capacity_shared": false,
+				}))
+			}
+			return all
+		},
+	}}
+}
+
+// each makes the records of things, sorted by name.
+func each[T any](all []T, tell func(T) record) []record {
+	var records []record
+	for _, one := range all {
+		records = append(records, tell(one))
 	}
+	slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a["name"].(string), b["name"].(string)) })
+	return records
+}
+
+// ofSVM adds to a record whose it is; empty = that of the model.
+func (q query) ofSVM(svm string, r record) record {
+	svm = cmp.Or(svm, q.model.SVM)
+	r["svm.name"], r["svm.uuid"] = svm, uuidOf("svm", svm)
+	return r
+}
+
+// stamp writes when and how well statistics were read.
+func (q query) stamp(r record, part string) {
+	r["statistics.timestamp"], r["statistics.status"] = q.at.UTC().Format(time.RFC3339Nano), cmp.Or(q.status[part], "ok")
+}
+
+func (q query) node(n Node) record {
+	c := q.nodes[n.Name]
+	r := record{
+		"name": n.Name, "uuid": uuidOf("node", n.Name), "model": cmp.Or(n.Model, "stand-in"),
+		"state": word(n.Down, "down", "up"), "version.full": Version,
+	}
+	if !n.Down {
+		q.stamp(r, StatisticsNodes)
+		r["statistics.processor_utilization_raw"], r["statistics.processor_utilization_base"] = c.BusyMicros, c.BaseMicros
+	}
+	return r
+}
+
+func (q query) lif(l LIF) record {
+	services := l.Services
+	if services == nil {
+		services = []string{"data_core", "data_nfs"}
+	}
+	home, node := l.HomeNode, cmp.Or(l.Node, l.HomeNode)
+	c := q.lifs[l.Address]
+	r := q.ofSVM(l.SVM, record{
+		"name": l.Name, "uuid": uuidOf("lif", l.Name), "scope": "svm", "ip.address": l.Address,
+		"ip.family": word(strings.Contains(l.Address, ":"), "ipv6", "ipv4"), "ip.netmask": fmt.Sprint(l.Prefix),
+		"enabled": !l.Disabled, "state": word(l.Down || l.Disabled, "down", "up"), "services": anys(services),
+		"location.node.name": node, "location.node.uuid": uuidOf("node", node), "location.port.name": "e0d",
+		"location.home_node.name": home, "location.home_node.uuid": uuidOf("node", home), "location.home_port.name": "e0d",
+		"location.is_home": node == home,
+		// Read is what the clients read: the LIF sends it.
+		"statistics.throughput_raw.read": c.SentBytes, "statistics.throughput_raw.write": c.ReceivedBytes,
+		"statistics.throughput_raw.total": c.SentBytes + c.ReceivedBytes,
+	})
+	q.stamp(r, StatisticsLIFs)
+	return r
 }
 
 func (q query) client(c Client) record {
-	r := record{
+	r := q.ofSVM("", record{
 		"client_ip": c.ClientIP, "server_ip": c.ServerIP, "protocol": c.Protocol, "volume.name": c.Volume, "idle_duration": "PT0S",
 		"local_request_count": c.LocalRequests, "remote_request_count": c.RemoteRequests,
-		"svm.name": q.model.SVM, "svm.uuid": uuidOf("svm", q.model.SVM),
-	}
+	})
 	for _, l := range q.model.LIFs {
 		if l.Address == c.ServerIP {
 			r["node.name"] = cmp.Or(l.Node, l.HomeNode)
@@ -169,18 +207,12 @@ func (q query) client(c Client) record {
 	return r
 }
 
-func sorted[T any](all []T, name func(T) string) []T {
-	return slices.SortedFunc(slices.Values(all), func(a, b T) int { return cmp.Compare(name(a), name(b)) })
-}
-
 func word(yes bool, one, other string) string {
 	if yes {
 		return one
 	}
 	return other
 }
-
-func family(address string) string { return word(strings.Contains(address, ":"), "ipv6", "ipv4") }
 
 func anys[T any](all []T) []any {
 	list := []any{}
@@ -190,83 +222,15 @@ func anys[T any](all []T) []any {
 	return list
 }
 
-const nodeTable = "system:node"
-
-// chosen are the counters that counters.name of the request asks for.
-func (q query) chosen(all ...any) []any {
-	test := q.params.Get("counters.name")
-	if test == "" {
-		return all
-	}
-	return slices.DeleteFunc(all, func(c any) bool { return !admits([]any{c.(map[string]any)["name"]}, test) })
-}
-
-// rowCollection is the rows of the node table. They have no timestamp: they are
-// as of now, and not of the grid.
-func rowCollection() *collection {
-	return &collection{
-		path: "/cluster/counter/tables/" + nodeTable + "/rows", one: "id", keys: []string{"id", "counter_table.name"},
-		fields: []string{"properties.name", "properties.value", "counters.name", "counters.value", "aggregation.count", "aggregation.complete"},
-		list: func(q query) []record {
-			var all []record
-			now := q.s.live(q.model)
-			for _, n := range sorted(q.model.Nodes, func(n Node) string { return n.Name }) {
-				if n.Down {
-					continue
-				}
-				c, counter := now.nodes[n.Name], func(name string, v uint64) any { return map[string]any{"name": name, "value": v} }
-				all = append(all, record{
-					"id": n.Name + ":" + uuidOf("node", n.Name), "counter_table.name": nodeTable,
-					"properties":        []any{map[string]any{"name": "node.name", "value": n.Name}},
-					"aggregation.count": 1, "aggregation.complete": true,
-					"counters": q.chosen(
-						counter("cpu_busy", c.BusyMicros), counter("average_processor_busy_percent", c.BusyMicros),
-						counter("cpu_elapsed_time", c.BaseMicros),
-					),
-				})
-			}
-			return all
-		},
-	}
-}
-
-func volumeCollection() *collection {
-	c := &collection{
-		path: "/storage/volumes", one: "uuid", keys: []string{"name", "uuid"},
-		fields: []string{
-			"svm.name", "svm.uuid", "style", "type", "state", "size", "space.size", "space.available", "space.used",
-			"aggregates.name", "aggregates.uuid", "nas.export_policy.name", "nas.export_policy.id", "nas.security_style",
-			"qos.policy.name", "qos.policy.uuid", "qos.policy.max_throughput_iops", "qos.policy.max_throughput_mbps",
-			"nas.path", "movement.state", "movement.percent_complete", "movement.start_time", "movement.cutover_window",
-			"movement.destination_aggregate.name", "movement.destination_aggregate.uuid", "statistics.timestamp", "statistics.status",
-		},
-		dear: []string{"nas.path", "movement", "statistics"},
-		list: func(q query) []record {
-			var all []record
-			for _, v := range sorted(q.model.Volumes, func(v Volume) string { return v.Name }) {
-				all = append(all, q.volume(v))
-			}
-			return all
-		},
-	}
-	for _, counter := range []string{"iops_raw", "latency_raw", "throughput_raw"} {
-		for _, kind := range []string{"read", "write", "other", "total"} {
-			c.fields = append(c.fields, "statistics."+counter+"."+kind)
-		}
-	}
-	return c
-}
-
 func (v Volume) id() string { return cmp.Or(v.UUID, uuidOf("volume", v.SVM+":"+v.Name)) }
 
 func (q query) volume(v Volume) record {
-	svm := cmp.Or(v.SVM, q.model.SVM)
-	r := record{
-		"name": v.Name, "uuid": v.id(), "svm.name": svm, "svm.uuid": uuidOf("svm", svm), "type": "rw",
+	r := q.ofSVM(v.SVM, record{
+		"name": v.Name, "uuid": v.id(), "type": "rw",
 		"style": word(len(v.Aggregates) > 1, "flexgroup", "flexvol"), "state": cmp.Or(v.State, "online"),
 		"size": v.SizeBytes, "space.size": v.SizeBytes, "space.used": v.UsedBytes, "space.available": v.SizeBytes - v.UsedBytes,
 		"nas.security_style": "unix",
-	}
+	})
 	var aggregates []any
 	for _, a := range v.Aggregates {
 		aggregates = append(aggregates, map[string]any{"name": a, "uuid": uuidOf("aggregate", a)})
@@ -283,72 +247,14 @@ func (q query) volume(v Volume) record {
 		r["qos.policy.name"], r["qos.policy.uuid"] = v.QoSPolicy, uuidOf("qos", v.QoSPolicy)
 	}
 	q.s.tellMove(r, v)
-	q.count(r, q.volumes[v.Name])
-	return r
-}
-
-func (q query) count(r record, c VolumeCounters) {
 	q.stamp(r, StatisticsVolumes)
-	var total OpCounters
-	tell := func(kind string, o OpCounters) {
+	c := q.volumes[v.Name]
+	for kind, o := range map[string]OpCounters{"read": c.Read, "write": c.Write, "other": c.Other, "total": c.Read.Plus(c.Write).Plus(c.Other)} {
 		r["statistics.iops_raw."+kind] = o.Ops
 		r["statistics.latency_raw."+kind] = o.LatencyMicros
 		r["statistics.throughput_raw."+kind] = o.Bytes
 	}
-	for kind, o := range map[string]OpCounters{"read": c.Read, "write": c.Write, "other": c.Other} {
-		tell(kind, o)
-		total = total.Plus(o)
-	}
-	tell("total", total)
-}
-
-func serviceCollection() *collection {
-	return &collection{
-		path: "/protocols/nfs/services", one: "svm.uuid", keys: []string{"svm.name", "svm.uuid"},
-		fields: []string{
-			"enabled", "state", "protocol.v3_enabled", "protocol.v40_enabled", "protocol.v41_enabled", "protocol.v41_features.pnfs_enabled",
-			"protocol.v41_features.read_delegation_enabled", "protocol.v41_features.write_delegation_enabled", "protocol.v41_features.referrals_enabled",
-			"protocol.v4_id_domain", "protocol.v4_lease_seconds", "protocol.v4_grace_seconds", "protocol.v4_session_slots",
-			"protocol.v3_features.mount_root_only", "transport.tcp_enabled", "transport.udp_enabled", "transport.tcp_max_transfer_size",
-		},
-		list: func(q query) []record {
-			n := q.model.NFS
-			if n.Absent {
-				return nil
-			}
-			r := record{
-				"svm.name": q.model.SVM, "svm.uuid": uuidOf("svm", q.model.SVM), "enabled": n.Enabled, "state": word(n.Enabled, "online", "offline"),
-				"protocol.v3_enabled": n.V3, "protocol.v40_enabled": n.V40, "protocol.v41_enabled": n.V41, "protocol.v41_features.pnfs_enabled": n.PNFS,
-				"protocol.v41_features.read_delegation_enabled": false, "protocol.v41_features.write_delegation_enabled": false,
-				"protocol.v41_features.referrals_enabled": false, "protocol.v4_id_domain": "defaultv4iddomain.com",
-				"protocol.v4_lease_seconds": 30, "protocol.v4_grace_seconds": 45, "protocol.v4_session_slots": 180,
-				"protocol.v3_features.mount_root_only": true, "transport.tcp_enabled": true, "transport.udp_enabled": false,
-			}
-			if n.TransferSizeBytes > 0 {
-				r["transport.tcp_max_transfer_size"] = n.TransferSizeBytes
-			}
-			return []record{r}
-		},
-	}
-}
-
-func policyCollection() *collection {
-	return &collection{
-		path: "/protocols/nfs/export-policies", one: "id", keys: []string{"name", "id"},
-		fields: []string{
-			"svm.name", "svm.uuid", "rules.index", "rules.clients.match", "rules.protocols", "rules.ro_rule", "rules.rw_rule",
-			"rules.superuser", "rules.anonymous_user",
-		},
-		list: func(q query) []record {
-			var all []record
-			for _, p := range q.model.Policies {
-				all = append(all, record{
-					"name": p.Name, "id": policyID(q.model, p.Name), "svm.name": q.model.SVM, "svm.uuid": uuidOf("svm", q.model.SVM), "rules": rules(p),
-				})
-			}
-			return all
-		},
-	}
+	return r
 }
 
 // policyID is a number that ONTAP gives to a policy.
@@ -371,30 +277,3 @@ func rules(p ExportPolicy) []any {
 	}
 	return all
 }
-
-func qosCollection() *collection {
-	return &collection{
-		path: "/storage/qos/policies", one: "uuid", keys: []string{"name", "uuid"},
-		fields: []string{
-			"svm.name", "svm.uuid", "policy_class", "object_count", "fixed.max_throughput_iops", "fixed.max_throughput_mbps", "fixed.capacity_shared",
-			"adaptive.expected_iops", "adaptive.peak_iops",
-		},
-		list: func(q query) []record {
-			var all []record
-			for _, p := range q.model.QoS {
-				svm := cmp.Or(p.SVM, q.model.SVM)
-				r := record{"name": p.Name, "uuid": uuidOf("qos", p.Name), "svm.name": svm, "svm.uuid": uuidOf("svm", svm), "policy_class": "user_defined"}
-				if p.AdaptivePeakIOPS > 0 {
-					r["adaptive.peak_iops"], r["adaptive.expected_iops"] = p.AdaptivePeakIOPS, p.AdaptivePeakIOPS/2
-				} else {
-					r["fixed.max_throughput_iops"], r["fixed.max_throughput_mbps"], r["fixed.capacity_shared"] = p.MaxIOPS, p.MaxMegabytes, false
-				}
-				all = append(all, r)
-			}
-			return all
-		},
-	}
-}
-
-// rfc3339 is how ONTAP writes times.
-func rfc3339(t time.Time) string { return t.UTC().Format(time.RFC3339) }

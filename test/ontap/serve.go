@@ -45,13 +45,6 @@ func forbidden() *apiError {
 	return &apiError{http.StatusForbidden, "6", "not authorized for that command", ""}
 }
 
-// halType is what a client accepts that wants all links.
-const halType = "application/hal+json"
-
-type page struct {
-	from, size int
-}
-
 func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 	user, password, _ := r.BasicAuth()
 	f := s.note(Request{r.Method, r.URL.Path, r.URL.RawQuery, user})
@@ -61,31 +54,22 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 	if f.breaks(w, r, s.ctx.Done()) {
 		return
 	}
-	account, ok := s.account(user, password)
-	if !ok {
+	accounts := s.Model().Accounts
+	i := slices.IndexFunc(accounts, func(a Account) bool { return a.User == user && a.Password == password })
+	if i < 0 || user == "" {
 		w.Header().Set("WWW-Authenticate", `Basic realm="NetApp"`)
 		s.fail(w, &apiError{http.StatusUnauthorized, "6691623", "User is not authorized.", ""})
 		return
 	}
 	var e *apiError
 	if r.Method == http.MethodGet {
-		e = s.get(w, r, account, f)
+		e = s.get(w, r, accounts[i], f)
 	} else {
-		e = s.patch(w, r, account)
+		e = s.patch(w, r, accounts[i])
 	}
 	if e != nil {
 		s.fail(w, e)
 	}
-}
-
-func (s *Standin) account(user, password string) (Account, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.model.Accounts, func(a Account) bool { return a.User == user && a.Password == password })
-	if i < 0 || user == "" {
-		return Account{}, false
-	}
-	return s.model.Accounts[i], true
 }
 
 // access is what an account may do with a path: the longest privilege decides.
@@ -108,7 +92,7 @@ func (s *Standin) get(w http.ResponseWriter, r *http.Request, a Account, f *faul
 		return forbidden()
 	}
 	params := r.URL.Query()
-	q := query{view: s.read(false), model: s.Model(), account: a, params: params, s: s}
+	q := query{view: s.read(false), model: s.Model(), s: s}
 	all := slices.DeleteFunc(c.list(q), func(r record) bool {
 		return a.SVM != "" && r["svm.name"] != nil && r["svm.name"] != a.SVM
 	})
@@ -123,23 +107,22 @@ func (s *Standin) get(w http.ResponseWriter, r *http.Request, a Account, f *faul
 	if err != nil {
 		return err
 	}
-	p, err := pageOf(params)
-	if err != nil {
-		return err
+	from, e := strconv.Atoi(cmp.Or(params.Get("start.index"), "0"))
+	if e != nil || from < 0 || from > len(all) {
+		return badRequest("Invalid value for start", "start.index")
 	}
-	hal := strings.Contains(r.Header.Get("Accept"), halType)
-	told := make([]map[string]any, 0, len(all))
-	for _, one := range all {
-		t := c.project(one, append(slices.Clone(fields), named...))
-		if hal && c.one != "" {
-			insert(t, []string{"_links", "self", "href"}, r.URL.Path+"/"+fmt.Sprint(one[c.one]))
-		}
-		told = append(told, t)
+	to := min(from+f.pageSize(), len(all))
+	told := make([]map[string]any, 0, to-from)
+	for _, one := range all[from:to] {
+		told = append(told, c.project(one, append(slices.Clone(fields), named...)))
 	}
-	if hal {
-		w.Header().Set("Content-Type", halType)
+	body := map[string]any{"records": told, "num_records": to - from}
+	if to < len(all) { // the one link that plain JSON has
+		next := r.URL.Query()
+		next.Set("start.index", strconv.Itoa(to))
+		insert(body, []string{"_links", "next", "href"}, r.URL.Path+"?"+next.Encode())
 	}
-	s.answer(w, http.StatusOK, collect(told, f.page(p), r.URL, hal))
+	s.answer(w, http.StatusOK, body)
 	return nil
 }
 
@@ -156,66 +139,18 @@ func (s *Standin) single(w http.ResponseWriter, c *collection, all []record, one
 	return nil
 }
 
-func pageOf(params url.Values) (page, *apiError) {
-	p := page{size: 10000}
-	if text := params.Get("max_records"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return p, badRequest("Invalid value for max_records", "max_records")
-		}
-		p.size = min(n, p.size)
-	}
-	var err error
-	if p.from, err = strconv.Atoi(cmp.Or(params.Get("start.index"), "0")); err != nil || p.from < 0 {
-		return p, badRequest("Invalid value for start", "start.index")
-	}
-	return p, nil
-}
-
-// collect makes one page of a collection. next is told whether or not links are.
-func collect(all []map[string]any, p page, at *url.URL, hal bool) map[string]any {
-	from := min(p.from, len(all))
-	to := min(from+p.size, len(all))
-	body := map[string]any{"records": all[from:to], "num_records": to - from}
-	if hal {
-		insert(body, []string{"_links", "self", "href"}, at.RequestURI())
-	}
-	if to < len(all) {
-		q := at.Query()
-		q.Set("start.index", strconv.Itoa(to))
-		insert(body, []string{"_links", "next", "href"}, at.Path+"?"+q.Encode())
-	}
-	return body
-}
-
 func (s *Standin) answer(w http.ResponseWriter, status int, body any) {
-	if w.Header().Get("Content-Type") == "" {
-		w.Header().Set("Content-Type", "application/json")
-	}
+	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body) // a client that went away needs no answer
 }
 
 func (s *Standin) fail(w http.ResponseWriter, e *apiError) {
-	s.mu.Lock()
-	number := s.number
-	s.mu.Unlock()
 	body := map[string]any{"message": e.message, "code": e.code}
-	if n, err := strconv.Atoi(e.code); err == nil && number {
-		body["code"] = n
-	}
 	if e.target != "" {
 		body["target"] = e.target
 	}
 	s.answer(w, e.status, map[string]any{"error": body})
-}
-
-// NumberCodes lets error codes be numbers, as prose documents of ONTAP have
-// them, instead of the strings of its API models.
-func (s *Standin) NumberCodes(number bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.number = number
 }
 
 // find returns the collection of a path below /api, and the key of the one record
@@ -364,15 +299,15 @@ func (f *fault) fail(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "code": f.Code}})
 }
 
-// page is the page that is sent instead of p.
-func (f *fault) page(p page) page {
+// pageSize is how many records an answer has at most.
+func (f *fault) pageSize() int {
 	switch {
 	case f != nil && f.EmptyPage:
-		p.size = 0
+		return 0
 	case f != nil && f.PageSize > 0:
-		p.size = min(p.size, f.PageSize)
+		return f.PageSize
 	}
-	return p
+	return 10_000
 }
 
 // Certificate is what a stand-in presents.
@@ -397,12 +332,7 @@ func (s *Standin) StartTLS(listener net.Listener) (url string, caPEM []byte, err
 	if err != nil {
 		return "", nil, fmt.Errorf("address of the listener: %w", err)
 	}
-	names := append([]string{host, "localhost"}, s.opt.Names...)
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		names = names[1:]
-		host = names[len(names)-1]
-	}
-	pair, caPEM, err := certify(s.opt.Certificate, names)
+	pair, caPEM, err := certify(s.opt.Certificate, []string{host, "localhost"})
 	if err != nil {
 		return "", nil, fmt.Errorf("make a certificate: %w", err)
 	}

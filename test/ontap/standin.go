@@ -2,7 +2,7 @@
 //
 // It plays the part of ONTAP in tests and says so in its name and version, so
 // that nobody takes a figure for that of a NetApp. What it tells of counters
-// comes from a Truth: real processes that really serve NFS, or a script. Names,
+// comes from a Truth: real processes that really serve NFS, or what a test says. Names,
 // units, defaults and traps are those of ONTAP 9.12 and later as its own
 // documentation, Trident and Harvest have them: expensive fields only when they
 // are named, pages, statistics that stand still for 15 seconds, an account that
@@ -48,8 +48,6 @@ type Options struct {
 	JobEndsEarly bool
 	// Certificate is what StartTLS presents.
 	Certificate Certificate
-	// Names are further host names and addresses that the certificate is for.
-	Names []string
 }
 
 // Standin plays ONTAP. Its methods may be called at once and while it serves.
@@ -63,7 +61,6 @@ type Standin struct {
 	jobs   map[string]*job
 	moves  map[string]*movement // by UUID of the volume
 	faults []*fault
-	number bool // error codes are numbers
 	seen   []Request
 
 	stats statistics
@@ -117,47 +114,11 @@ func (s *Standin) Change(f func(*Model)) {
 	s.model = s.model.clone() // f may have kept what it put in
 }
 
-// SetLIF replaces the LIF of that name, or adds it.
-func (s *Standin) SetLIF(l LIF) {
-	s.Change(func(m *Model) { m.LIFs = put(m.LIFs, l, func(l LIF) string { return l.Name }) })
-}
-
-// SetNode replaces the node of that name, or adds it.
-func (s *Standin) SetNode(n Node) {
-	s.Change(func(m *Model) { m.Nodes = put(m.Nodes, n, func(n Node) string { return n.Name }) })
-}
-
-// SetVolume replaces the volume of that name, or adds it.
-func (s *Standin) SetVolume(v Volume) {
-	s.Change(func(m *Model) { m.Volumes = put(m.Volumes, v, func(v Volume) string { return v.SVM + ":" + v.Name }) })
-}
-
-// SetService replaces what the SVM offers.
-func (s *Standin) SetService(n NFSService) { s.Change(func(m *Model) { m.NFS = n }) }
-
-// SetRules replaces the rules of an export policy, or adds it.
-func (s *Standin) SetRules(policy string, rules ...Rule) {
-	s.Change(func(m *Model) {
-		m.Policies = put(m.Policies, ExportPolicy{policy, rules}, func(p ExportPolicy) string { return p.Name })
-	})
-}
-
-// SetAccounts replaces all accounts.
-func (s *Standin) SetAccounts(a ...Account) { s.Change(func(m *Model) { m.Accounts = a }) }
-
 // Requests are those that were answered so far, in order: the last 5000 at least.
 func (s *Standin) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.seen)
-}
-
-func put[T any](all []T, one T, name func(T) string) []T {
-	if i := slices.IndexFunc(all, func(t T) bool { return name(t) == name(one) }); i >= 0 {
-		all[i] = one
-		return all
-	}
-	return append(all, one)
 }
 
 // uuidOf makes a UUID that is always the same for the same thing.

@@ -66,7 +66,8 @@ func TestWhatONTAPDoesNotHaveIsAnError(t *testing.T) {
 		"a field":                {"/api/storage/volumes?fields=name,colour", 400, "2"},
 		"a filter":               {"/api/storage/volumes?colour=red", 400, "2"},
 		"nodes of volumes":       {"/api/storage/volumes?fields=nodes.name", 400, "2"},
-		"a page of nothing":      {"/api/storage/volumes?max_records=0", 400, "2"},
+		"a page of nothing":      {"/api/storage/volumes?start.index=99", 400, "2"},
+		"a test of no value":     {"/api/storage/volumes?name=!vol1", 400, "2"},
 		"a volume":               {"/api/storage/volumes/no-such-uuid", 404, "4"},
 		"a job":                  {"/api/cluster/jobs/no-such-uuid", 404, "4"},
 		"an interface of 9.99":   {"/api/storage/colours", 404, "3"},
@@ -77,11 +78,6 @@ func TestWhatONTAPDoesNotHaveIsAnError(t *testing.T) {
 			status, body := w.ask(t, http.MethodGet, tc.path, "")
 			if status != tc.status || at(body, "error.code") != tc.code || at(body, "error.message") == "" {
 				t.Errorf("got %d %v", status, body)
-			}
-			w.NumberCodes(true)
-			defer w.NumberCodes(false)
-			if _, body = w.ask(t, http.MethodGet, tc.path, ""); at(body, "error.code") != float64(tc.code[0]-'0') {
-				t.Errorf("the code as a number is %v", at(body, "error.code"))
 			}
 		})
 	}
@@ -94,15 +90,8 @@ func TestFilters(t *testing.T) {
 		path string
 		want []string
 	}{
-		"equal":         {"/network/ip/interfaces?svm.name=vsdb122b&services=data_nfs", []string{"lif_a", "lif_b"}},
-		"or":            {"/network/ip/interfaces?name=lif_b|lif_mgmt", []string{"lif_b", "lif_mgmt"}},
-		"wildcard":      {"/network/ip/interfaces?name=lif_m*", []string{"lif_mgmt"}},
-		"not":           {"/network/ip/interfaces?svm.name=!other&services=data_nfs", []string{"lif_a", "lif_b"}},
-		"a slash":       {"/storage/volumes?svm.name=vsdb122b&nas.path=/*", []string{"vol1", "vsdb122b_root"}},
-		"more than":     {"/storage/volumes?size=>2000000000", []string{"vol1"}},
-		"null":          {"/storage/volumes?movement.state=null&svm.name=other", []string{"vol1"}},
-		"not null":      {"/storage/volumes?movement.state=!null", nil},
-		"within a list": {"/storage/volumes?aggregates.name=aggr_b", []string{"vol1"}},
+		"equal":         {"/network/ip/interfaces?svm.name=vsdb122b", []string{"lif_a", "lif_b", "lif_mgmt"}},
+		"one of a list": {"/network/ip/interfaces?svm.name=vsdb122b&services=data_nfs", []string{"lif_a", "lif_b"}},
 		"two at once":   {"/storage/volumes?name=vol1&nas.path=/", nil},
 	}
 	for name, tc := range cases {
@@ -121,17 +110,11 @@ func TestFilters(t *testing.T) {
 func TestPagesLeadToOneAnother(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
-	for name, fault := range map[string]*ontap.Fault{
-		"as asked for": nil, "as the array likes": {PageSize: 1}, "an empty one first": {EmptyPage: true},
-	} {
+	for name, fault := range map[string]ontap.Fault{"as the array likes": {PageSize: 1}, "an empty one first": {EmptyPage: true}} {
 		t.Run(name, func(t *testing.T) {
 			w.Clear()
+			w.Inject(fault)
 			path := "/api/network/ip/interfaces?fields=ip.address"
-			if fault == nil {
-				path += "&max_records=3"
-			} else {
-				w.Inject(*fault)
-			}
 			var names []string
 			pages := 0
 			for path != "" {
@@ -152,29 +135,13 @@ func TestPagesLeadToOneAnother(t *testing.T) {
 	}
 }
 
-func TestLinksAreToldToWhoWantsThem(t *testing.T) {
-	t.Parallel()
-	w := begin(t)
-	const path = "/api/cluster/nodes?max_records=1"
-	body := w.get(t, path)
-	if at(body, "_links.self") != nil || at(body, "_links.next.href") == nil || at(body["records"].([]any)[0].(map[string]any), "_links") != nil {
-		t.Errorf("of plain JSON only next is a link: %v", body)
-	}
-	w.accept = "application/hal+json"
-	body = w.get(t, path)
-	self, _ := at(body["records"].([]any)[0].(map[string]any), "_links.self.href").(string)
-	if at(body, "_links.self.href") != path || at(w.get(t, self), "name") != "naclu1-01" {
-		t.Errorf("HAL has all links: %v", body)
-	}
-}
-
 func TestAccountsSeeWhatTheyMay(t *testing.T) {
 	t.Parallel()
 	readOnly, svm := ontap.ReadOnly("viewer", "v"), ontap.SVMAdmin("vsadmin", "s", "vsdb122b")
 	w := begin(t, func(o *ontap.Options) { o.Model.Accounts = append(o.Model.Accounts, readOnly, svm) })
 	all := []string{
 		"/cluster", "/cluster/nodes", "/network/ip/interfaces", "/storage/aggregates", "/storage/volumes", "/protocols/nfs/services",
-		"/protocols/nfs/export-policies", "/protocols/nfs/connected-clients", "/storage/qos/policies", "/cluster/counter/tables/system:node/rows",
+		"/protocols/nfs/export-policies", "/protocols/nfs/connected-clients", "/storage/qos/policies",
 	}
 	cases := map[string]struct {
 		account   ontap.Account
@@ -182,7 +149,7 @@ func TestAccountsSeeWhatTheyMay(t *testing.T) {
 	}{
 		"of the cluster":        {ontap.Admin(user, password), nil},
 		"that may read":         {readOnly, nil},
-		"of one SVM":            {svm, []string{"/cluster/nodes", "/storage/aggregates", "/cluster/counter/tables/system:node/rows"}},
+		"of one SVM":            {svm, []string{"/cluster/nodes", "/storage/aggregates"}},
 		"with a wrong password": {ontap.Admin(user, "x"), all},
 		"that is nobody":        {ontap.Account{}, all},
 	}
@@ -279,9 +246,9 @@ func TestCountersComeFromTheTruth(t *testing.T) {
 	if at(lif, "statistics.throughput_raw.read") != 7.0 || at(lif, "statistics.throughput_raw.write") != 8.0 {
 		t.Errorf("a LIF sends what clients read: %v", lif)
 	}
-	row := w.records(t, "/api/cluster/counter/tables/system%3Anode/rows?fields=*&counters.name=cpu_busy|cpu_elapsed_time")[1]
-	if diff := cmp.Diff([]any{map[string]any{"name": "cpu_busy", "value": 5.0}, map[string]any{"name": "cpu_elapsed_time", "value": 9.0}}, row["counters"]); diff != "" {
-		t.Error(diff)
+	node := w.records(t, "/api/cluster/nodes?fields=statistics")[1]
+	if at(node, "statistics.processor_utilization_raw") != 5.0 || at(node, "statistics.processor_utilization_base") != 9.0 {
+		t.Errorf("node %v", node)
 	}
 	client := w.records(t, "/api/protocols/nfs/connected-clients?svm.name=vsdb122b&volume.name=vol1&fields=remote_request_count,protocol")[0]
 	if client["remote_request_count"] != 4.0 || at(client, "node.name") != "naclu1-02" {
@@ -300,10 +267,5 @@ func TestSettersShowAtOnce(t *testing.T) {
 	w.SetService(ontap.NFSService{Absent: true})
 	if got := w.records(t, "/api/protocols/nfs/services"); len(got) != 0 {
 		t.Errorf("services %v", got)
-	}
-	w.SetRules("bench", ontap.Rule{Index: 9, Clients: []string{"10.9.9.9"}})
-	policy := w.records(t, "/api/protocols/nfs/export-policies?name=bench&fields=rules")[0]
-	if rules := policy["rules"].([]any); len(rules) != 1 || rules[0].(map[string]any)["index"] != 9.0 {
-		t.Errorf("rules %v", rules)
 	}
 }

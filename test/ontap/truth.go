@@ -3,7 +3,6 @@ package ontap
 import (
 	"context"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 )
@@ -61,92 +60,6 @@ type Client struct {
 	LocalRequests, RemoteRequests uint64
 }
 
-// Scripted is a Truth that says what a test told it. The zero Scripted counts
-// nothing and moves at once; its methods may be called at once.
-type Scripted struct {
-	mu      sync.Mutex
-	nodes   map[string]NodeCounters
-	lifs    map[string]LIFCounters
-	volumes map[string]VolumeCounters
-	clients []Client
-	onMove  func(ctx context.Context, volume, node string) error
-	moves   []string
-}
-
-// set sets one of the maps' values under the lock.
-func set[T any](s *Scripted, m *map[string]T, name string, value T) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if *m == nil {
-		*m = map[string]T{}
-	}
-	(*m)[name] = value
-}
-
-func get[T any](s *Scripted, value func() T) T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return value()
-}
-
-// SetNode sets what a controller has counted.
-func (s *Scripted) SetNode(name string, c NodeCounters) { set(s, &s.nodes, name, c) }
-
-// SetLIF sets what a data address has counted.
-func (s *Scripted) SetLIF(address string, c LIFCounters) { set(s, &s.lifs, address, c) }
-
-// SetVolume sets what a volume has counted.
-func (s *Scripted) SetVolume(name string, c VolumeCounters) { set(s, &s.volumes, name, c) }
-
-// SetClients sets who is connected.
-func (s *Scripted) SetClients(c ...Client) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.clients = slices.Clone(c)
-}
-
-// OnMove makes move the one that moves volumes.
-func (s *Scripted) OnMove(move func(ctx context.Context, volume, node string) error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.onMove = move
-}
-
-// Moves are the moves that were asked for, each as "volume to node".
-func (s *Scripted) Moves() []string { return get(s, func() []string { return slices.Clone(s.moves) }) }
-
-// Node says what SetNode set.
-func (s *Scripted) Node(name string) NodeCounters {
-	return get(s, func() NodeCounters { return s.nodes[name] })
-}
-
-// LIF says what SetLIF set.
-func (s *Scripted) LIF(address string) LIFCounters {
-	return get(s, func() LIFCounters { return s.lifs[address] })
-}
-
-// Volume says what SetVolume set.
-func (s *Scripted) Volume(name string) VolumeCounters {
-	return get(s, func() VolumeCounters { return s.volumes[name] })
-}
-
-// Clients says what SetClients set.
-func (s *Scripted) Clients() []Client {
-	return get(s, func() []Client { return slices.Clone(s.clients) })
-}
-
-// Move notes the move and does what OnMove set.
-func (s *Scripted) Move(ctx context.Context, volume, node string) error {
-	s.mu.Lock()
-	s.moves = append(s.moves, volume+" to "+node)
-	move := s.onMove
-	s.mu.Unlock()
-	if move == nil {
-		return ctx.Err()
-	}
-	return move(ctx, volume, node)
-}
-
 // The parts of the array whose statistics can be disturbed.
 const (
 	StatisticsNodes   = "nodes"
@@ -168,7 +81,6 @@ type statistics struct {
 	slot   time.Time // of the grid
 	at     time.Time // when the counters held
 	last   counters
-	zero   counters          // at the last reset
 	frozen bool              // no more readings
 	status map[string]string // by part; none = ok
 }
@@ -198,7 +110,7 @@ func (s *Standin) read(onGrid bool) view {
 		}
 		st.taken, st.slot, st.last = true, slot, s.count(m)
 	}
-	return view{at: st.at, status: maps.Clone(st.status), counters: st.last.less(st.zero)}
+	return view{at: st.at, status: maps.Clone(st.status), counters: st.last}
 }
 
 func (s *Standin) count(m Model) counters {
@@ -213,22 +125,6 @@ func (s *Standin) count(m Model) counters {
 		c.volumes[v.Name] = s.truth.Volume(v.Name)
 	}
 	return c
-}
-
-// live is what the counters are now, whatever the grid.
-func (s *Standin) live(m Model) counters {
-	c := s.count(m)
-	s.stats.mu.Lock()
-	defer s.stats.mu.Unlock()
-	return c.less(s.stats.zero)
-}
-
-// ResetCounters lets all counters begin at zero again, as after a takeover.
-func (s *Standin) ResetCounters() {
-	now := s.count(s.Model())
-	s.stats.mu.Lock()
-	defer s.stats.mu.Unlock()
-	s.stats.zero = now
 }
 
 // Freeze lets the statistics stand still, timestamps included, until false.
@@ -261,27 +157,3 @@ func (s *Standin) readOnGrid() {
 		s.read(true)
 	}
 }
-
-func (c counters) less(zero counters) counters {
-	d := counters{map[string]NodeCounters{}, map[string]LIFCounters{}, map[string]VolumeCounters{}}
-	for name, n := range c.nodes {
-		z := zero.nodes[name]
-		d.nodes[name] = NodeCounters{minus(n.BusyMicros, z.BusyMicros), minus(n.BaseMicros, z.BaseMicros)}
-	}
-	for name, l := range c.lifs {
-		z := zero.lifs[name]
-		d.lifs[name] = LIFCounters{minus(l.SentBytes, z.SentBytes), minus(l.ReceivedBytes, z.ReceivedBytes)}
-	}
-	for name, v := range c.volumes {
-		z := zero.volumes[name]
-		d.volumes[name] = VolumeCounters{v.Read.less(z.Read), v.Write.less(z.Write), v.Other.less(z.Other)}
-	}
-	return d
-}
-
-func (c OpCounters) less(z OpCounters) OpCounters {
-	return OpCounters{minus(c.Ops, z.Ops), minus(c.Bytes, z.Bytes), minus(c.LatencyMicros, z.LatencyMicros)}
-}
-
-// minus is a-b, or zero where the last reading is older than the reset.
-func minus(a, b uint64) uint64 { return max(a, b) - b }

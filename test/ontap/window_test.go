@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,11 +19,14 @@ import (
 // steady is a load that never changes: 1000 reads/s of 8 KiB and 300 us each, by
 // the LIF of the second node, which is busy for 10 % while the first is for 30 %.
 type steady struct {
-	ontap.Scripted
-	began time.Time
+	scripted
+	began atomic.Pointer[time.Time]
 }
 
-func (s *steady) micros() uint64 { return uint64(time.Since(s.began).Microseconds()) } //nolint:gosec // it is not negative
+// reset lets the counters begin at zero, as after a takeover.
+func (s *steady) reset() { s.began.Store(new(time.Now())) }
+
+func (s *steady) micros() uint64 { return uint64(time.Since(*s.began.Load()).Microseconds()) } //nolint:gosec // it is not negative
 
 func (s *steady) Node(name string) ontap.NodeCounters {
 	percent := map[string]uint64{"naclu1-01": 30, "naclu1-02": 10}[name]
@@ -72,16 +76,18 @@ func (w *world) observe(t *testing.T, during func()) runfile.StorageWindow {
 }
 
 // live begins a stand-in on the machine's clock under a steady load.
-func live(t *testing.T) *world {
+func live(t *testing.T) (*world, *steady) {
 	t.Helper()
-	w := begin(t, func(o *ontap.Options) { o.Now, o.Grid, o.Truth = nil, 500*time.Millisecond, &steady{began: time.Now()} })
+	truth := &steady{}
+	truth.reset()
+	w := begin(t, func(o *ontap.Options) { o.Now, o.Grid, o.Truth = nil, 500*time.Millisecond, truth })
 	w.clock.now = time.Now()
-	return w
+	return w, truth
 }
 
 func TestAWindowHoldsWhatTheArrayDidInIt(t *testing.T) {
 	t.Parallel()
-	w := live(t)
+	w, _ := live(t)
 	got := w.observe(t, func() {})
 	if got.Reset || got.ReadOps == nil || got.ReadBytes == nil || got.ReadMicroseconds == nil {
 		t.Fatalf("window %+v", got)
@@ -111,8 +117,8 @@ func TestAWindowHoldsWhatTheArrayDidInIt(t *testing.T) {
 
 func TestAMoveInAWindowIsNoticed(t *testing.T) {
 	t.Parallel()
-	w := live(t)
-	got := w.observe(t, func() { w.beginMove(t, toB) })
+	w, _ := live(t)
+	got := w.observe(t, func() { w.beginMove(t) })
 	if diff := cmp.Diff([]string{"naclu1-01", "naclu1-02"}, got.VolumeNodes); diff != "" || got.Reset {
 		t.Errorf("owners of %+v: %s", got, diff)
 	}
@@ -120,8 +126,8 @@ func TestAMoveInAWindowIsNoticed(t *testing.T) {
 
 func TestAResetInAWindowLeavesNoFigures(t *testing.T) {
 	t.Parallel()
-	w := live(t)
-	got := w.observe(t, w.ResetCounters)
+	w, truth := live(t)
+	got := w.observe(t, truth.reset)
 	if !got.Reset || got.ReadOps != nil || got.ReadBytes != nil {
 		t.Errorf("window %+v", got)
 	}

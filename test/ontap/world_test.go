@@ -40,23 +40,22 @@ func (c *clock) step(d time.Duration) {
 // world is a stand-in that serves, what it is based on, and a client of it.
 type world struct {
 	*ontap.Standin
-	truth *ontap.Scripted
+	truth *scripted
 	clock *clock
 	url   string
 	ca    []byte
 	http  *http.Client
 	// user and password are what the client signs in with.
 	user, password string
-	accept         string
 }
 
 // begin starts a stand-in of two nodes, on which user may do everything.
 func begin(t *testing.T, change ...func(*ontap.Options)) *world {
 	t.Helper()
-	w := &world{truth: &ontap.Scripted{}, clock: &clock{now: time.Unix(1_800_000_003, 0)}, user: user, password: password, accept: "application/json"}
+	w := &world{truth: &scripted{}, clock: &clock{now: time.Unix(1_800_000_003, 0)}, user: user, password: password}
 	o := ontap.Options{
 		Truth: w.truth, Now: w.clock.Now,
-		Model: ontap.Example(ontap.Admin(user, password)),
+		Model: example(ontap.Admin(user, password)),
 	}
 	for _, c := range change {
 		c(&o)
@@ -85,7 +84,6 @@ func (w *world) ask(t *testing.T, method, path, body string) (int, map[string]an
 		t.Fatal(err)
 	}
 	r.SetBasicAuth(w.user, w.password)
-	r.Header.Set("Accept", w.accept)
 	a, err := w.http.Do(r)
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)

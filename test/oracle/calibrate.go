@@ -175,17 +175,15 @@ func (i *Instance) burst(ctx context.Context, processes []*process, size int) (m
 	return m, nil
 }
 
-func (i *Instance) calibrateResult(context.Context, *session, statement) ([]row, error) {
-	i.cat.mu.Lock()
-	defer i.cat.mu.Unlock()
-	c := i.cat.Calibrate
+func calibrateResult(cat *catalog, _ *session, _ statement) []row {
+	c := cat.Calibrate
 	if c == nil {
-		return nil, nil
+		return nil
 	}
 	return []row{{
 		"start_time": c.Start, "end_time": c.End, "max_iops": c.IOPS, "max_mbps": c.MBPS, "max_pmbps": c.PMBPS,
 		"latency": c.Latency, "num_physical_disks": c.Disks, "additional_info": nil,
-	}}, nil
+	}}
 }
 
 // calibrateStatus is V$IO_CALIBRATION_STATUS.

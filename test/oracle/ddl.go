@@ -103,23 +103,21 @@ func (i *Instance) changeUser(ctx context.Context, s *session, name string, do f
 	})
 }
 
-func (i *Instance) schemas(_ context.Context, s *session, _ statement) ([]row, error) {
-	i.cat.mu.Lock()
-	defer i.cat.mu.Unlock()
+func (i *Instance) schemas(c *catalog, s *session, _ statement) []row {
 	rows := []row{}
-	for key := range i.cat.Users {
+	for key := range c.Users {
 		name := strings.TrimPrefix(key, i.cfg.PDB+".")
 		if !strings.HasPrefix(name, "NFSBENCH") || i.userKey(s.container, name) != key {
 			continue
 		}
 		marked := int64(0)
-		if i.cat.table(s.container, name, "NFSBENCH_MARKER") != nil {
+		if c.table(s.container, name, tableMarker) != nil {
 			marked = 1
 		}
 		rows = append(rows, row{"username": name, "marked": marked})
 	}
 	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a["username"].(string), b["username"].(string)) })
-	return rows, nil
+	return rows
 }
 
 func (i *Instance) tableCreate(ctx context.Context, s *session, q statement) ([]row, error) {
@@ -296,51 +294,41 @@ func (i *Instance) tablespaceDrop(ctx context.Context, s *session, q statement) 
 	return nil, vol.remove(ctx, gone.Name)
 }
 
-func (i *Instance) tablespaceRow(_ context.Context, s *session, q statement) ([]row, error) {
-	i.cat.mu.Lock()
-	defer i.cat.mu.Unlock()
-	if f := i.cat.tablespace(s.container, q.string("1")); f != nil {
-		return []row{{"tablespace_name": f.Tablespace, "block_size": int64(blockBytes)}}, nil
+func tablespaceRow(c *catalog, s *session, q statement) []row {
+	if f := c.tablespace(s.container, q.string("1")); f != nil {
+		return []row{{"tablespace_name": f.Tablespace, "block_size": int64(blockBytes)}}
 	}
-	return nil, nil
+	return nil
 }
 
-func (i *Instance) tablespaceSegments(_ context.Context, s *session, q statement) ([]row, error) {
-	i.cat.mu.Lock()
-	defer i.cat.mu.Unlock()
+func tablespaceSegments(c *catalog, s *session, q statement) []row {
 	n := int64(0)
-	for _, t := range i.cat.Tables {
+	for _, t := range c.Tables {
 		if t.Container == s.container && strings.EqualFold(t.Tablespace, q.string("1")) {
 			n++
 		}
 	}
-	return []row{{"segments": n}}, nil
+	return []row{{"segments": n}}
 }
 
-func (i *Instance) systemFile(_ context.Context, s *session, _ statement) ([]row, error) {
-	i.cat.mu.Lock()
-	defer i.cat.mu.Unlock()
-	return []row{{"file_name": i.path(i.cat.tablespace(s.container, "SYSTEM").Name)}}, nil
+func (i *Instance) systemFile(c *catalog, s *session, _ statement) []row {
+	return []row{{"file_name": i.path(c.tablespace(s.container, "SYSTEM").Name)}}
 }
 
-func (i *Instance) segment(_ context.Context, s *session, q statement) ([]row, error) {
-	i.cat.mu.Lock()
-	defer i.cat.mu.Unlock()
-	t := i.cat.table(s.container, q.string("1"), q.string("2"))
+func segment(c *catalog, s *session, q statement) []row {
+	t := c.table(s.container, q.string("1"), q.string("2"))
 	if t == nil {
-		return nil, nil
+		return nil
 	}
-	return []row{{"bytes": t.blocks() * blockBytes, "blocks": t.blocks()}}, nil
+	return []row{{"bytes": t.blocks() * blockBytes, "blocks": t.blocks()}}
 }
 
-func (i *Instance) tables(_ context.Context, s *session, q statement) ([]row, error) {
-	i.cat.mu.Lock()
-	defer i.cat.mu.Unlock()
+func tables(c *catalog, s *session, q statement) []row {
 	rows := []row{}
-	for _, t := range i.cat.Tables {
+	for _, t := range c.Tables {
 		if t.Container == s.container && t.Owner == strings.ToUpper(q.string("1")) {
 			rows = append(rows, row{"table_name": t.Name})
 		}
 	}
-	return rows, nil
+	return rows
 }

@@ -46,11 +46,22 @@ func (i *Instance) findDirectNFS(ctx context.Context) (*directNFS, error) {
 	if i.cfg.Faults.Fallback {
 		return nil, nil
 	}
-	d, err := i.configured()
-	if err != nil || d == nil {
+	mounted, err := i.mountOf()
+	if err != nil || mounted == nil {
 		return nil, err
 	}
-	return i.try(ctx, d)
+	for _, file := range []string{filepath.Join(i.cfg.Home, "dbs/oranfstab"), filepath.Join(i.cfg.Direct.Etc, "oranfstab")} {
+		text, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		// One that cannot be read is an empty one, which Oracle refuses.
+		if d := i.fromFile(text, mounted); d != nil {
+			return i.try(ctx, d)
+		}
+		break
+	}
+	return nil, nil
 }
 
 // privileged says whether oradism may act as root, which only root can have
@@ -71,29 +82,11 @@ func (i *Instance) privileged() bool {
 	return err != nil || kept == 0
 }
 
-func (i *Instance) configured() (*directNFS, error) {
-	mounted, err := i.mountOf()
-	if err != nil || mounted == nil {
-		return nil, err
-	}
-	for _, file := range []string{filepath.Join(i.cfg.Home, "dbs/oranfstab"), filepath.Join(i.cfg.Direct.Etc, "oranfstab")} {
-		text, err := os.ReadFile(file)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		// One that cannot be read is an empty one, which Oracle refuses.
-		return i.fromFile(text, mounted)
-	}
-	return i.discovered(mounted), nil
-}
-
-func (i *Instance) fromFile(text []byte, m *mount) (*directNFS, error) {
+// fromFile finds the data directory in an oranfstab; nil where it is not, or the file is wrong.
+func (i *Instance) fromFile(text []byte, m *mount) *directNFS {
 	parsed, err := oranfstab.Parse(text)
 	if err != nil {
-		if i.cfg.Direct.Hang {
-			return nil, ErrHang
-		}
-		return nil, nil
+		return nil
 	}
 	host, exported, _ := cutSource(m.source)
 	for _, server := range parsed.Servers {
@@ -105,11 +98,11 @@ func (i *Instance) fromFile(text []byte, m *mount) (*directNFS, error) {
 				same = i.cfg.Direct.AnyMount
 			}
 			if below, ok := within(export.Mount, i.cfg.Data); ok && same {
-				return i.fromServer(server, export, below), nil
+				return i.fromServer(server, export, below)
 			}
 		}
 	}
-	return i.discovered(m), nil // other servers' file: the mount table comes next
+	return nil // other servers' file
 }
 
 // fromServer is what one block of an oranfstab says, as far as our client can.
@@ -126,19 +119,6 @@ func (i *Instance) fromServer(server oranfstab.Server, export oranfstab.Export, 
 	return d
 }
 
-// discovered is Direct NFS without an oranfstab: NFSv3 over the one path that the
-// mount table names.
-func (i *Instance) discovered(m *mount) *directNFS {
-	host, export, ok := cutSource(m.source)
-	if !ok || m.kind != "nfs" {
-		return nil
-	}
-	below, _ := within(m.point, i.cfg.Data)
-	d := i.directNFS(host, export, below)
-	d.config.Channels = []nfs.Channel{{Path: host}}
-	return d
-}
-
 func (i *Instance) directNFS(server, export, below string) *directNFS {
 	gids, _ := os.Getgroups()
 	cred := rpc.AuthSys{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())}
@@ -147,7 +127,7 @@ func (i *Instance) directNFS(server, export, below string) *directNFS {
 	}
 	return &directNFS{label: server, export: export, below: below, config: nfs.Config{
 		Server: server, Export: export, Credential: cred, Now: i.now, MountTimeout: 20 * time.Second,
-		NFSPort: i.cfg.Direct.NFSPort, MountPort: i.cfg.Direct.MountPort, PortmapPort: i.cfg.Direct.PortmapPort,
+		NFSPort: i.cfg.Direct.NFSPort, MountPort: i.cfg.Direct.MountPort,
 	}}
 }
 
@@ -161,10 +141,6 @@ func (i *Instance) try(ctx context.Context, d *directNFS) (*directNFS, error) {
 	}
 	defer func() { _ = client.Close() }()
 	d.info = client.Info()
-	if d.info.WriteMaxBytes < 32768 {
-		i.alert.linef("Direct NFS: wtmax of %d is below 32768", d.info.WriteMaxBytes)
-		return nil, nil
-	}
 	// A name that was never there: servers remember which are not.
 	probe := fmt.Sprintf(".nfsodm%s.%d", i.cfg.SID, i.now().UnixNano())
 	word := fmt.Appendf(nil, "%d %d", os.Getpid(), i.now().UnixNano())

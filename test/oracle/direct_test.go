@@ -3,7 +3,6 @@ package oracle_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,21 +128,6 @@ func TestDirectNFSFallsBackWithoutAWord(t *testing.T) {
 	}
 }
 
-func TestWithoutAnOranfstabTheMountTableGivesOnePath(t *testing.T) {
-	t.Parallel()
-	w := standin.NewWorld(t, standin.Options{Paths: fourPaths(), NoOranfstab: true})
-	db := sysdba(t, w)
-	rows := query(t, db, "dnfs_servers")
-	if len(rows) != 1 || rows[0]["SVRNAME"] != "127.0.0.1" {
-		t.Errorf("servers = %v", rows)
-	}
-	for _, r := range query(t, db, "dnfs_channels") {
-		if r["PATH"] != "127.0.0.1" {
-			t.Errorf("channel %v", r)
-		}
-	}
-}
-
 func TestTheHomesOranfstabComesFirst(t *testing.T) {
 	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()})
@@ -194,15 +178,6 @@ func TestWithoutOradismTheAlertLogSaysIt(t *testing.T) {
 	}
 	if want := os.Geteuid() == 0; w.Instance().UsesDirectNFS() != want {
 		t.Errorf("with an oradism of uid %d that is setuid Direct NFS is used: %t", os.Geteuid(), !want)
-	}
-}
-
-func TestAnOranfstabMayHangTheStart(t *testing.T) {
-	t.Parallel()
-	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()[:1], Oranfstab: "nonsense\n"})
-	w.Config().Direct.Hang = true
-	if err := w.Restart(t.Context()); !errors.Is(err, standin.ErrHang) {
-		t.Errorf("%v", err)
 	}
 }
 
@@ -283,7 +258,7 @@ func TestAnOranfstabOfAnotherExportIsNotUsed(t *testing.T) {
 		Paths: fourPaths()[:1], Config: standin.Config{Data: data},
 		Oranfstab: "server: label\npath: 127.0.0.1\nexport: /other mount: " + data + "\n",
 	})
-	if rows := query(t, sysdba(t, w), "dnfs_servers"); len(rows) != 1 || rows[0]["SVRNAME"] != "127.0.0.1" {
-		t.Errorf("servers = %v", rows)
+	if w.Instance().UsesDirectNFS() {
+		t.Error("Direct NFS is used")
 	}
 }

@@ -166,11 +166,8 @@ func bindNames(text string) []string {
 // int is a bind as a number.
 func (q statement) int(name string) (int64, error) {
 	v, _ := q.bind(name)
-	switch v := v.(type) {
-	case int64:
-		return v, nil
-	case float64:
-		return int64(v), nil
+	if n, ok := v.(int64); ok {
+		return n, nil
 	}
 	return 0, ora(1722, "invalid number")
 }
@@ -237,17 +234,26 @@ func simple(rows func() []row) handler {
 	return func(context.Context, *session, statement) ([]row, error) { return rows(), nil }
 }
 
+// reading is for what only looks into the catalog.
+func (i *Instance) reading(rows func(*catalog, *session, statement) []row) handler {
+	return func(_ context.Context, s *session, q statement) ([]row, error) {
+		i.cat.mu.Lock()
+		defer i.cat.mu.Unlock()
+		return rows(i.cat, s, q), nil
+	}
+}
+
 // entry finds what answers a statement; one without a handler is none of ours.
 func (i *Instance) entry(name string) entry {
 	return map[string]entry{
 		"active_sessions":     {i.activeSessions, rightViews},
 		"async_files":         {simple(i.fileRows), rightViews},
 		"calibrate":           {i.calibrateIO, rightSysdba},
-		"calibrate_result":    {i.calibrateResult, rightViews},
-		"calibrate_result_23": {i.calibrateResult, rightViews},
+		"calibrate_result":    {i.reading(calibrateResult), rightViews},
+		"calibrate_result_23": {i.reading(calibrateResult), rightViews},
 		"calibrate_status":    {i.calibrateStatus, rightViews},
 		"container_name":      {i.containerName, rightNone},
-		"datafiles":           {i.datafiles, rightViews},
+		"datafiles":           {i.reading(i.datafiles), rightViews},
 		"dnfs_channels":       {simple(i.channelRows), rightViews},
 		"dnfs_files":          {simple(i.dnfsFileRows), rightViews},
 		"dnfs_servers":        {simple(i.serverRows), rightViews},
@@ -280,18 +286,18 @@ func (i *Instance) entry(name string) entry {
 		"slob_schema_drop":         {i.userDrop, rightViews},
 		"slob_schema_grant":        {i.userGrant, rightViews},
 		"slob_schema_password":     {i.userPassword, rightViews},
-		"slob_schemas":             {i.schemas, rightViews},
-		"slob_segment":             {i.segment, rightViews},
-		"slob_system_file":         {i.systemFile, rightViews},
+		"slob_schemas":             {i.reading(i.schemas), rightViews},
+		"slob_segment":             {i.reading(segment), rightViews},
+		"slob_system_file":         {i.reading(i.systemFile), rightViews},
 		"slob_table_create":        {i.tableCreate, rightViews},
 		"slob_table_drop":          {i.onTable("DROP TABLE", (*catalog).drop), rightViews},
 		"slob_table_empty":         {i.onTable("TRUNCATE TABLE", (*catalog).truncate), rightViews},
 		"slob_table_minimize":      {i.onTable("ALTER TABLE", func(*catalog, *table) {}), rightViews},
-		"slob_tables":              {i.tables, rightViews},
-		"slob_tablespace":          {i.tablespaceRow, rightViews},
+		"slob_tables":              {i.reading(tables), rightViews},
+		"slob_tablespace":          {i.reading(tablespaceRow), rightViews},
 		"slob_tablespace_create":   {i.tablespaceCreate, rightViews},
 		"slob_tablespace_drop":     {i.tablespaceDrop, rightViews},
-		"slob_tablespace_segments": {i.tablespaceSegments, rightViews},
+		"slob_tablespace_segments": {i.reading(tablespaceSegments), rightViews},
 		"slob_update_heavy":        {i.update, rightNone},
 		"slob_update_lite":         {i.update, rightNone},
 	}[name]

@@ -43,9 +43,6 @@ import (
 // errFull is a device that is full.
 var errFull = ora(27072, "File I/O error\nLinux-x86_64 Error: 28: No space left on device") //nolint:gochecknoglobals // compared, never changed
 
-// ErrHang says that the start would never end.
-var ErrHang = errors.New("the start hangs on an oranfstab that cannot be read") //nolint:gochecknoglobals // compared, never changed
-
 // Instance is a database that is open. Its methods are safe for several
 // goroutines.
 type Instance struct {
@@ -89,7 +86,8 @@ func Open(ctx context.Context, cfg Config) (*Instance, error) {
 		return nil, err
 	}
 	i := &Instance{
-		cfg: cfg, now: cfg.Now, alert: alert, stats: newStatistics(), started: cfg.Now(), pool: content.NewPool(1),
+		cfg: cfg, now: cfg.Now, alert: alert, started: cfg.Now(), pool: content.NewPool(1),
+		stats:     &statistics{system: map[string]int64{}, events: map[string]*event{}, files: map[int64]*fileCount{}},
 		processes: map[int64]*process{}, sessions: map[*session]bool{}, executed: map[string]int64{},
 	}
 	if err := i.start(ctx); err != nil {
@@ -242,9 +240,6 @@ func (i *Instance) eachProcess() []*process {
 // Address is where the listener listens: host:port.
 func (i *Instance) Address() string { return i.listener.Addr().String() }
 
-// Created says that this start created the database.
-func (i *Instance) Created() bool { return i.created }
-
 // UsesDirectNFS says whether I/O goes over Direct NFS.
 func (i *Instance) UsesDirectNFS() bool { return i.direct != nil }
 
@@ -262,7 +257,8 @@ func (i *Instance) Shutdown(context.Context) error {
 	err := i.listener.Close()
 	i.mu.Lock()
 	for s := range i.sessions {
-		s.kill()
+		close(s.dead)
+		_ = s.nc.Close()
 	}
 	i.mu.Unlock()
 	i.serving.Wait()
@@ -280,7 +276,7 @@ func (i *Instance) release() {
 	for _, p := range i.eachProcess() {
 		i.endProcess(p)
 	}
-	i.alert.close()
+	_ = i.alert.file.Close()
 }
 
 // saveCatalog writes the control file; the caller holds the catalog's lock.
@@ -303,7 +299,7 @@ func (i *Instance) banner() string {
 // follows it.
 type alertLog struct {
 	mu   sync.Mutex
-	file *os.File // nil = none
+	file *os.File
 	out  io.Writer
 	now  func() time.Time
 }
@@ -315,9 +311,6 @@ func AlertLog(base, sid string) string {
 
 func openAlert(base, sid string, out io.Writer, now func() time.Time) (*alertLog, error) {
 	l := &alertLog{out: out, now: now}
-	if base == "" {
-		return l, nil
-	}
 	path := AlertLog(base, sid)
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return nil, err
@@ -332,15 +325,7 @@ func (l *alertLog) linef(format string, args ...any) {
 	defer l.mu.Unlock()
 	text := fmt.Sprintf(format, args...)
 	fmt.Fprintln(l.out, text)
-	if l.file != nil {
-		fmt.Fprintf(l.file, "%s\n%s\n", l.now().Format("2006-01-02T15:04:05.000000-07:00"), text)
-	}
-}
-
-func (l *alertLog) close() {
-	if l.file != nil {
-		_ = l.file.Close()
-	}
+	fmt.Fprintf(l.file, "%s\n%s\n", l.now().Format("2006-01-02T15:04:05.000000-07:00"), text)
 }
 
 // The names that Oracle Free gives.
@@ -362,7 +347,7 @@ const version = "23.0.0.0.0"
 type Config struct {
 	Data    string // the data directory; required
 	Home    string // ORACLE_HOME; empty = no Direct NFS library anywhere
-	Base    string // ORACLE_BASE, for the alert log; empty = none is written
+	Base    string // ORACLE_BASE, for the alert log; required
 	SID     string // DefaultSID
 	PDB     string // DefaultPDB
 	Edition string // EditionFree
@@ -390,14 +375,10 @@ type DirectConfig struct {
 	MountTable string // "/proc/self/mounts"
 	// AnyMount takes a data directory that is no NFS mount: where a kernel has no
 	// NFS the folder behind the export stands for the mount.
-	AnyMount bool
-	// NFSPort, MountPort and PortmapPort are those of internal/nfs.Config.
-	NFSPort, MountPort, PortmapPort int
+	AnyMount           bool
+	NFSPort, MountPort int // those of internal/nfs.Config
 	// Privileged says whether oradism may act as root; nil = look.
 	Privileged func() bool
-	// Hang makes an oranfstab that Oracle would refuse hang the start, which is
-	// the other thing that Oracle is known to do with one.
-	Hang bool
 }
 
 // Faults are what goes wrong on request.

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,7 +62,17 @@ func (p *parameters) set(name, value string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.spfile[name] = normal(value)
-	return p.save()
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(p.spfile)) {
+		fmt.Fprintf(&text, "*.%s=%s\n", name, p.spfile[name])
+	}
+	if err := os.MkdirAll(filepath.Dir(p.file), 0o750); err != nil {
+		return err
+	}
+	if err := os.WriteFile(p.file+".new", []byte(text.String()), 0o640); err != nil {
+		return err
+	}
+	return os.Rename(p.file+".new", p.file)
 }
 
 // check refuses what ALTER SYSTEM refuses at once. Much else Oracle finds out
@@ -77,15 +86,6 @@ func check(name, value string) error {
 		if _, err := size(value); err != nil {
 			return ora(2017, "integer value required for parameter %s", name)
 		}
-	}
-	if (was == "TRUE" || was == "FALSE") && !regexp.MustCompile(`(?i)^(true|false)$`).MatchString(value) {
-		return ora(922, "missing or invalid option")
-	}
-	if name == "filesystemio_options" && !regexp.MustCompile(`(?i)^(none|asynch|directio|setall)$`).MatchString(value) {
-		return ora(96, "invalid value %s for parameter filesystemio_options, must be from among SETALL, DIRECTIO, ASYNCH, NONE", value)
-	}
-	if name == "db_block_size" {
-		return ora(32016, "parameter \"db_block_size\" cannot be updated in SPFILE")
 	}
 	return nil
 }
@@ -107,20 +107,6 @@ func size(s string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n << shift, err
-}
-
-func (p *parameters) save() error {
-	var text strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(p.spfile)) {
-		fmt.Fprintf(&text, "*.%s=%s\n", name, p.spfile[name])
-	}
-	if err := os.MkdirAll(filepath.Dir(p.file), 0o750); err != nil {
-		return err
-	}
-	if err := os.WriteFile(p.file+".new", []byte(text.String()), 0o640); err != nil {
-		return err
-	}
-	return os.Rename(p.file+".new", p.file)
 }
 
 // get is the value that the instance runs with, in lower case.

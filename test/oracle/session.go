@@ -20,10 +20,9 @@ type session struct {
 	container int64 // 1 = CDB$ROOT
 	dba       bool  // AS SYSDBA
 	process   *process
-	direct    bool   // _serial_direct_read
-	memory    []byte // for reads
-	dead      chan struct{}
-	dying     sync.Once
+	direct    bool          // _serial_direct_read
+	memory    []byte        // for reads
+	dead      chan struct{} // closed when the instance ends
 }
 
 func (i *Instance) accept() {
@@ -36,11 +35,6 @@ func (i *Instance) accept() {
 		s.machine, _, _ = net.SplitHostPort(nc.RemoteAddr().String())
 		i.serving.Go(s.serve)
 	}
-}
-
-func (s *session) kill() {
-	s.dying.Do(func() { close(s.dead) })
-	_ = s.nc.Close()
 }
 
 func (s *session) serve() {
@@ -177,12 +171,4 @@ func (i *Instance) userKey(container int64, user string) string {
 		return user
 	}
 	return i.cfg.PDB + "." + user
-}
-
-// Password is that of a user of the root container: for scripts, which Oracle
-// runs with the rights of its own operating system user.
-func (i *Instance) Password(user string) string {
-	i.cat.mu.Lock()
-	defer i.cat.mu.Unlock()
-	return i.cat.Users[strings.ToUpper(user)]
 }

@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
-
-	"github.com/nfsbench/nfsbench/test/oracle/wire"
 )
 
 // The tables of a schema of ours.
@@ -168,9 +166,7 @@ func (i *Instance) commit(ctx context.Context, size int) error {
 		return err
 	}
 	i.redoAt += int64(len(buf))
-	i.stats.redoDone(size, len(buf), i.now().Sub(at))
-	i.stats.wait(eventSync, i.now().Sub(began))
-	i.stats.add(map[string]int64{"user commits": 1})
+	i.stats.committed(size, len(buf), i.now().Sub(at), i.now().Sub(began))
 	return nil
 }
 
@@ -185,28 +181,18 @@ func (i *Instance) scan(ctx context.Context, s *session, owner, name string) (in
 	if err != nil {
 		return 0, err
 	}
+	type part struct{ block, count int64 }
+	var parts []part
 	rows := int64(0)
 	for _, p := range pieces {
 		rows += p.Count
+		for at := int64(0); at < p.Count; at += multiblock {
+			parts = append(parts, part{p.First + at, min(multiblock, p.Count-at)})
+		}
 	}
 	event := "db file scattered read"
 	if s.direct || rows*blockBytes > 32<<20 { // a small table is scanned through the cache
 		event = eventDirect
-	}
-	if err := i.scanPieces(ctx, s, d, pieces, event); err != nil {
-		return 0, err
-	}
-	i.stats.add(map[string]int64{"session logical reads": rows})
-	return rows, nil
-}
-
-func (i *Instance) scanPieces(ctx context.Context, s *session, d *datafile, pieces []piece, event string) error {
-	type part struct{ block, count int64 }
-	var parts []part
-	for _, p := range pieces {
-		for at := int64(0); at < p.Count; at += multiblock {
-			parts = append(parts, part{p.First + at, min(multiblock, p.Count-at)})
-		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	memory := s.buffer(readAhead * multiblock * blockBytes)
@@ -223,7 +209,11 @@ func (i *Instance) scanPieces(ctx context.Context, s *session, d *datafile, piec
 			return nil
 		})
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return 0, err
+	}
+	i.stats.add(map[string]int64{"session logical reads": rows})
+	return rows, nil
 }
 
 // buffer is the session's own, at least so large.
@@ -267,19 +257,7 @@ func (i *Instance) markerWrite(ctx context.Context, s *session, q statement) ([]
 	var values []any
 	for _, bind := range bindNames(q.text) {
 		v, _ := q.bind(bind)
-		if _, null := v.(wire.Null); null {
-			return nil, ora(1400, "cannot insert NULL into (\"NFSBENCH_MARKER\")")
-		}
-		if b, ok := v.(bool); ok {
-			v = int64(0)
-			if b {
-				v = int64(1)
-			}
-		}
 		values = append(values, v)
-	}
-	if len(values) != len(markerColumns()) {
-		return nil, ora(947, "not enough values")
 	}
 	return nil, i.withTable(ctx, s, q, "INTO", func(_ *catalog, t *table) { t.Marker = append(t.Marker, values) })
 }

@@ -53,14 +53,6 @@ func (i *Instance) activeSessions(_ context.Context, me *session, _ statement) (
 	return rows, nil
 }
 
-// accessMethod is what V$IOSTAT_FILE reports about every file.
-func (i *Instance) accessMethod() string {
-	if i.direct != nil {
-		return "DNFS_LIB"
-	}
-	return "OS_LIB"
-}
-
 // asynchIO is ASYNC_ON with Direct NFS always, and through the kernel only where
 // filesystemio_options says so.
 func (i *Instance) asynchIO() string {
@@ -80,6 +72,10 @@ func (i *Instance) fileRows() []row {
 	i.cat.mu.Lock()
 	files := slices.Clone(i.cat.Files)
 	i.cat.mu.Unlock()
+	method := "OS_LIB"
+	if i.direct != nil {
+		method = "DNFS_LIB"
+	}
 	var rows []row
 	for _, d := range files {
 		i.stats.mu.Lock()
@@ -87,7 +83,7 @@ func (i *Instance) fileRows() []row {
 		i.stats.mu.Unlock()
 		rows = append(rows, row{
 			"inst_id": int64(1), "file_no": d.No, "filetype_id": int64(2), "filetype_name": "Data File", "name": i.path(d.Name),
-			"access_method": i.accessMethod(), "asynch_io": i.asynchIO(), "con_id": d.Container,
+			"access_method": method, "asynch_io": i.asynchIO(), "con_id": d.Container,
 			"small_read_reqs": c.smallReads.count, "small_read_servicetime": c.smallReads.took.Microseconds(),
 			"small_sync_read_reqs": c.syncReads.count, "small_sync_read_latency": c.syncReads.took.Microseconds(),
 			"large_read_reqs": c.largeReads.count, "large_read_servicetime": c.largeReads.took.Microseconds(),
@@ -99,16 +95,13 @@ func (i *Instance) fileRows() []row {
 }
 
 // datafiles are V$DATAFILE: a pluggable database sees its own.
-func (i *Instance) datafiles(_ context.Context, s *session, _ statement) ([]row, error) {
-	i.cat.mu.Lock()
-	defer i.cat.mu.Unlock()
-	var rows []row
-	for _, d := range i.cat.Files {
+func (i *Instance) datafiles(c *catalog, s *session, _ statement) (rows []row) {
+	for _, d := range c.Files {
 		if s.container == 1 || s.container == d.Container {
 			rows = append(rows, row{"filetype_name": "Data File", "file_no": d.No, "name": i.path(d.Name)})
 		}
 	}
-	return rows, nil
+	return rows
 }
 
 // osRows are V$OSSTAT, of the machine, in centiseconds over all its CPUs.
@@ -267,10 +260,6 @@ func (c *ioCount) add(bytes int, took time.Duration) {
 	c.took += took
 }
 
-func newStatistics() *statistics {
-	return &statistics{system: map[string]int64{}, events: map[string]*event{}, files: map[int64]*fileCount{}}
-}
-
 func (s *statistics) add(deltas map[string]int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,13 +268,8 @@ func (s *statistics) add(deltas map[string]int64) {
 	}
 }
 
+// wait counts an event; the caller holds mu.
 func (s *statistics) wait(name string, took time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waitLocked(name, took)
-}
-
-func (s *statistics) waitLocked(name string, took time.Duration) {
 	if s.events[name] == nil {
 		s.events[name] = &event{}
 	}
@@ -330,7 +314,7 @@ func (s *statistics) readDone(no int64, bytes int, took time.Duration, event str
 	case eventDirect:
 		s.system["physical reads direct"] += blocks
 	}
-	s.waitLocked(event, took)
+	s.wait(event, took)
 }
 
 func (s *statistics) writeDone(no int64, bytes int, took time.Duration) {
@@ -347,24 +331,34 @@ func (s *statistics) writeDone(no int64, bytes int, took time.Duration) {
 	s.system["physical write bytes"] += int64(bytes)
 	s.system["physical write IO requests"]++
 	s.system["physical writes"] += int64(bytes / blockBytes)
-	s.waitLocked(eventDBWR, took)
+	s.wait(eventDBWR, took)
 }
 
-func (s *statistics) redoDone(size, bytes int, took time.Duration) {
+// committed counts a write of redo, and how long the session waited for it.
+func (s *statistics) committed(size, bytes int, wrote, waited time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.system["redo size"] += int64(size)
 	s.system["redo writes"]++
+	s.system["user commits"]++
 	s.system["physical write total bytes"] += int64(bytes)
 	s.system["physical write total IO requests"]++
-	s.waitLocked(eventLGWR, took)
+	s.wait(eventLGWR, wrote)
+	s.wait(eventSync, waited)
 }
 
+// systemRows are V$SYSSTAT: statistics that exist have a row even at zero.
 func (s *statistics) systemRows() []row {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var rows []row
-	for _, name := range systemNames() {
+	for _, name := range []string{
+		"CPU used by this session", "execute count", "physical read IO requests", "physical read bytes",
+		"physical read total IO requests", "physical read total bytes", "physical read total multi block requests",
+		"physical reads", "physical reads cache", "physical reads direct", "physical write IO requests",
+		"physical write bytes", "physical write total IO requests", "physical write total bytes", "physical writes",
+		"redo size", "redo writes", "session logical reads", "user commits",
+	} {
 		rows = append(rows, row{"inst_id": int64(1), "name": name, "value": s.system[name]})
 	}
 	return rows
@@ -402,16 +396,4 @@ func (s *statistics) histogramRows() []row {
 		}
 	}
 	return rows
-}
-
-// systemNames are the statistics that the stand-in keeps: those that exist have
-// a row even at zero.
-func systemNames() []string {
-	return []string{
-		"CPU used by this session", "execute count", "physical read IO requests", "physical read bytes",
-		"physical read total IO requests", "physical read total bytes", "physical read total multi block requests",
-		"physical reads", "physical reads cache", "physical reads direct", "physical write IO requests",
-		"physical write bytes", "physical write total IO requests", "physical write total bytes", "physical writes",
-		"redo size", "redo writes", "session logical reads", "user commits",
-	}
 }

@@ -41,9 +41,8 @@ type Options struct {
 	// the data directory; with one or more Direct NFS is set up.
 	Paths []string
 	// Oranfstab replaces the one that is written for Paths; it may name the port
-	// of nobody, for ports come from Config. NoOranfstab leaves it out.
-	Oranfstab   string
-	NoOranfstab bool
+	// of nobody, for ports come from Config.
+	Oranfstab string
 }
 
 // Password is that of a World's SYS and SYSTEM.
@@ -109,9 +108,7 @@ func (w *World) export(o Options) {
 	if text == "" {
 		text = w.Oranfstab(o.Paths...)
 	}
-	if !o.NoOranfstab {
-		w.file(filepath.Join(w.cfg.Direct.Etc, "oranfstab"), text)
-	}
+	w.file(filepath.Join(w.cfg.Direct.Etc, "oranfstab"), text)
 }
 
 // Oranfstab is one for the data directory over the given paths.

@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 
 	"github.com/nfsbench/nfsbench/internal/storage"
@@ -42,40 +43,11 @@ func (f *Fake) Sample(ctx context.Context) (storage.Snapshot, error) {
 	if f.err != nil {
 		return storage.Snapshot{}, f.err
 	}
-	return clone(f.next), nil
-}
-
-func clone(s storage.Snapshot) storage.Snapshot {
-	c := s
-	c.Total = cloneCounters(s.Total)
-	c.Nodes, c.Volumes, c.Paths = nil, nil, nil
-	for _, n := range s.Nodes {
-		n.CPUSeconds, n.BaseSeconds, n.Cores = copyOf(n.CPUSeconds), copyOf(n.BaseSeconds), copyOf(n.Cores)
-		c.Nodes = append(c.Nodes, n)
+	text, err := json.Marshal(f.next) // which shares no memory
+	if err != nil {
+		return storage.Snapshot{}, err
 	}
-	for _, v := range s.Volumes {
-		v.Counters = cloneCounters(v.Counters)
-		c.Volumes = append(c.Volumes, v)
-	}
-	for _, p := range s.Paths {
-		p.Counters = cloneCounters(p.Counters)
-		c.Paths = append(c.Paths, p)
-	}
-	return c
-}
-
-func cloneCounters(c storage.Counters) storage.Counters {
-	return storage.Counters{
-		ReadOps: copyOf(c.ReadOps), WriteOps: copyOf(c.WriteOps), OtherOps: copyOf(c.OtherOps),
-		ReadBytes: copyOf(c.ReadBytes), WrittenBytes: copyOf(c.WrittenBytes),
-		ReadMicroseconds: copyOf(c.ReadMicroseconds), WriteMicroseconds: copyOf(c.WriteMicroseconds),
-	}
-}
-
-func copyOf[T any](p *T) *T {
-	if p == nil {
-		return nil
-	}
-	v := *p
-	return &v
+	var s storage.Snapshot
+	err = json.Unmarshal(text, &s)
+	return s, err
 }

@@ -23,8 +23,8 @@ func TestTheFakeKeepsTheContract(t *testing.T) {
 					{Name: "a", CPUSeconds: new(float64(ops)), BaseSeconds: new(float64(ops) + 1)},
 					{Name: "b", CPUSeconds: new(0.5), Cores: new(int32(2))},
 				},
-				Volumes: []storage.VolumeCounters{{Name: "vol1", Node: "a", Counters: total}},
-				Paths:   []storage.PathCounters{{Address: "192.0.2.1", Name: "lif1", Node: "a", Counters: total}},
+				VolumeNode: "a",
+				Paths:      []storage.PathCounters{{Address: "192.0.2.1", Name: "lif1", Node: "a", Counters: total}},
 			})
 		}
 		set()

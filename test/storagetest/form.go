@@ -2,32 +2,14 @@ package storagetest
 
 import (
 	"cmp"
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
-
-// spoilt is more than any counter of a test reaches.
-const spoilt = 1 << 62
-
-// named are the counters of one part of a snapshot.
-type named struct {
-	of string
-	storage.Counters
-}
-
-func everyCounters(s storage.Snapshot) []named {
-	all := []named{{"total", s.Total}}
-	for _, v := range s.Volumes {
-		all = append(all, named{"volume " + v.Name, v.Counters})
-	}
-	for _, p := range s.Paths {
-		all = append(all, named{"path " + p.Address, p.Counters})
-	}
-	return all
-}
 
 func fields(c storage.Counters) map[string]*uint64 {
 	return map[string]*uint64{
@@ -49,16 +31,15 @@ func wellFormed(t *testing.T, s Subject) {
 		t.Error("a snapshot needs a time")
 	}
 	ordered(t, "nodes", got.Nodes, func(n storage.Node) string { return n.Name })
-	ordered(t, "volumes", got.Volumes, func(v storage.VolumeCounters) string { return v.Name })
 	ordered(t, "paths", got.Paths, func(p storage.PathCounters) string { return p.Address })
+	var nodes []string
 	for _, n := range got.Nodes {
 		plausible(t, n)
+		nodes = append(nodes, n.Name)
 	}
-	for _, v := range got.Volumes {
-		knownNode(t, "volume "+v.Name, v.Node, got.Nodes)
-	}
+	knownNode(t, "the volume", got.VolumeNode, nodes)
 	for _, p := range got.Paths {
-		knownNode(t, "path "+p.Address, p.Node, got.Nodes)
+		knownNode(t, "path "+p.Address, p.Node, nodes)
 		if !s.PathsCountMore {
 			withinTotal(t, p, got.Total)
 		}
@@ -96,12 +77,9 @@ func plausible(t *testing.T, n storage.Node) {
 }
 
 // knownNode wants a node that is named to be one of those that are listed.
-func knownNode(t *testing.T, of, node string, nodes []storage.Node) {
+func knownNode(t *testing.T, of, node string, nodes []string) {
 	t.Helper()
-	if node == "" || len(nodes) == 0 {
-		return
-	}
-	if !slices.ContainsFunc(nodes, func(n storage.Node) bool { return n.Name == node }) {
+	if node != "" && len(nodes) > 0 && !slices.Contains(nodes, node) {
 		t.Errorf("%s is on node %q, which is not among the nodes", of, node)
 	}
 }
@@ -158,30 +136,29 @@ func fell(before, after *float64) bool {
 	return *after < *before
 }
 
-// spoil writes over all that a snapshot points to.
-func spoil(s storage.Snapshot) {
-	for _, c := range everyCounters(s) {
-		for _, f := range fields(c.Counters) {
-			if f != nil {
-				*f = spoilt
+// pointers are the addresses of all that a value points to, by the path to it.
+func pointers(v reflect.Value, path string, into map[uintptr]string) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			into[v.Pointer()] = path
+		}
+	case reflect.Slice:
+		if v.Len() > 0 {
+			into[v.Pointer()] = path
+		}
+		for i := range v.Len() {
+			pointers(v.Index(i), fmt.Sprintf("%s[%d]", path, i), into)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() {
+				pointers(v.Field(i), path+"."+f.Name, into)
 			}
 		}
-	}
-	for i, n := range s.Nodes {
-		if n.CPUSeconds != nil {
-			*n.CPUSeconds = spoilt
-		}
-		if n.BaseSeconds != nil {
-			*n.BaseSeconds = spoilt
-		}
-		if n.Cores != nil {
-			*n.Cores = -1
-		}
-		s.Nodes[i].Name = "spoilt"
+	default:
 	}
 }
-
-func over(f *float64) bool { return f != nil && *f >= spoilt }
 
 // noSecret wants none of the secrets in a text.
 func noSecret(t *testing.T, what, text string, secrets []string) {

@@ -3,6 +3,8 @@ package storagetest
 import (
 	"context"
 	"errors"
+	"reflect"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -96,21 +98,16 @@ func cancelled(t *testing.T, s Subject) {
 func owned(t *testing.T, s Subject) {
 	t.Helper()
 	s.Work(t)
-	first := sample(t, s.Source)
-	spoil(first)
-	second := sample(t, s.Source)
-	for _, c := range everyCounters(second) {
-		for name, f := range fields(c.Counters) {
-			if f != nil && *f >= spoilt {
-				t.Errorf("%s: %s shares memory with an earlier snapshot", c.of, name)
-			}
+	first, second := sample(t, s.Source), sample(t, s.Source)
+	before, after := map[uintptr]string{}, map[uintptr]string{}
+	pointers(reflect.ValueOf(first), "first", before)
+	pointers(reflect.ValueOf(second), "second", after)
+	for at, path := range after {
+		if before[at] != "" {
+			t.Errorf("%s shares memory with %s", path, before[at])
 		}
 	}
-	for _, n := range second.Nodes {
-		if over(n.CPUSeconds) || over(n.BaseSeconds) || n.Cores != nil && *n.Cores < 0 || n.Name == "spoilt" {
-			t.Errorf("node %s shares memory with an earlier snapshot", n.Name)
-		}
-	}
+	runtime.KeepAlive(first)
 }
 
 func restarts(t *testing.T, s Subject) {

@@ -1,10 +1,10 @@
 package targettest
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,36 +51,24 @@ type slot struct {
 	io    target.IO
 	most  int64
 	at    time.Time // when it is done, or to be asked for
-	turn  uint64    // tells apart what has the same time
 	never bool      // it is done only when the context is
 }
 
 // lane serves its own slots, one after the other in the order of their times.
 type lane struct {
 	own   []*slot
-	order []*slot // a heap
-	turn  uint64
+	order []*slot // those that are under way, the earliest first
 }
 
-func (l *lane) Len() int { return len(l.order) }
-func (l *lane) Less(i, j int) bool {
-	a, b := l.order[i], l.order[j]
-	switch {
-	case a.never != b.never:
-		return b.never
-	case !a.at.Equal(b.at):
-		return a.at.Before(b.at)
-	default:
-		return a.turn < b.turn
-	}
-}
-func (l *lane) Swap(i, j int) { l.order[i], l.order[j] = l.order[j], l.order[i] }
-func (l *lane) Push(x any)    { l.order = append(l.order, x.(*slot)) }
-func (l *lane) Pop() any {
-	last := len(l.order) - 1
-	s := l.order[last]
-	l.order = l.order[:last]
-	return s
+// push puts a slot behind those that are done no later.
+func (l *lane) push(o *slot) {
+	at, _ := slices.BinarySearchFunc(l.order, o, func(before, o *slot) int {
+		if before.never && !o.never || before.never == o.never && before.at.After(o.at) {
+			return 1
+		}
+		return -1
+	})
+	l.order = slices.Insert(l.order, at, o)
 }
 
 func (s *stream) Lanes() int { return len(s.lanes) }
@@ -101,7 +89,8 @@ func (s *stream) serve(ctx context.Context, l *lane, d target.Driver) {
 		s.ask(ctx, l, d, o)
 	}
 	for len(l.order) > 0 && s.await(ctx, timer, l.order[0]) {
-		o := heap.Pop(l).(*slot)
+		o := l.order[0]
+		l.order = slices.Delete(l.order, 0, 1)
 		if o.io.Wait == 0 {
 			if o.io.Err == nil {
 				o.io.Err = perform(&o.io)
@@ -127,11 +116,10 @@ func (s *stream) ask(ctx context.Context, l *lane, d target.Driver, o *slot) {
 	if ctx.Err() != nil || !d.Next(&o.io) {
 		return
 	}
-	l.turn++
-	o.at, o.turn, o.never, o.io.Err = s.now(), l.turn, false, nil
+	defer l.push(o)
+	o.at, o.never, o.io.Err = s.now(), false, nil
 	if o.io.Wait > 0 {
 		o.at = o.at.Add(o.io.Wait)
-		heap.Push(l, o)
 		return
 	}
 	f, ok := o.io.File.(*file)
@@ -153,7 +141,6 @@ func (s *stream) ask(ctx context.Context, l *lane, d target.Driver, o *slot) {
 			o.at = o.at.Add(f.t.Delay)
 		}
 	}
-	heap.Push(l, o)
 }
 
 // await returns true when the time of o has come, and false when ctx is done.

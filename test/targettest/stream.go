@@ -134,6 +134,16 @@ func drive(ctx context.Context, t *testing.T, s target.Stream, slots int, d *scr
 	}
 }
 
+// allEnded checks how many I/Os each slot did.
+func (s *script) allEnded(t *testing.T, want int) {
+	t.Helper()
+	for i := range s.slots {
+		if got := s.slots[i].ended; got != want {
+			t.Errorf("slot %d of %d did %d I/Os, want %d", i, len(s.slots), got, want)
+		}
+	}
+}
+
 // numbered gives data every sector of which tells where it is and whose.
 func numbered(t *testing.T, size int64, file byte) []byte {
 	t.Helper()
@@ -179,11 +189,7 @@ func everySlotIsUsed(t *testing.T, tgt target.Target, by target.Streamer) {
 		for range 2 { // a stream may run again
 			d := blocks(f, buffers(t, slots, block), 20, false)
 			drive(t.Context(), t, s, slots, d)
-			for i := range d.slots {
-				if got := d.slots[i].ended; got != 20 {
-					t.Errorf("slot %d of %d did %d I/Os, want 20", i, slots, got)
-				}
-			}
+			d.allEnded(t, 20)
 		}
 	}
 }
@@ -195,9 +201,10 @@ func manySlots(t *testing.T, tgt target.Target, by target.Streamer) {
 	buf, want := buffers(t, slots, block), numbered(t, slots*block, 1)
 	d := blocks(f, buf, 3, false)
 	drive(t.Context(), t, newStream(t, by, slots, block), slots, d)
-	for i := range d.slots {
-		if d.slots[i].ended != 3 || !bytes.Equal(buf[i], want[i*block:(i+1)*block]) {
-			t.Fatalf("slot %d did %d I/Os, or read what is elsewhere", i, d.slots[i].ended)
+	d.allEnded(t, 3)
+	for i := range buf {
+		if !bytes.Equal(buf[i], want[i*block:(i+1)*block]) {
+			t.Fatalf("slot %d read what is elsewhere", i)
 		}
 	}
 }
@@ -390,12 +397,7 @@ func twoAtOnce(t *testing.T, tgt target.Target, by target.Streamer) {
 		}()
 	}
 	for range 2 {
-		d := <-ended
-		for i := range d.slots {
-			if d.slots[i].ended != 100 {
-				t.Errorf("slot %d did %d I/Os, want 100", i, d.slots[i].ended)
-			}
-		}
+		(<-ended).allEnded(t, 100)
 	}
 }
 
@@ -422,11 +424,7 @@ func cancelEndsAll(t *testing.T, tgt target.Target, by target.Streamer) {
 	}
 	d := blocks(f, buf, 2, false)
 	drive(t.Context(), t, s, slots, d)
-	for i := range d.slots {
-		if d.slots[i].ended != 2 {
-			t.Errorf("afterwards slot %d does not work", i)
-		}
-	}
+	d.allEnded(t, 2)
 }
 
 func nothingWhenDone(t *testing.T, tgt target.Target, by target.Streamer) {

@@ -211,12 +211,7 @@ func readStopsAtTheEnd(t *testing.T, tgt target.Target) {
 func overwriteKeepsSize(t *testing.T, tgt target.Target) {
 	t.Helper()
 	dir, data, buf := makeDir(t, tgt, "t-over"), buffers(t, 1, 4*block), buffers(t, 2, block)
-	makeFile(t, dir, "f", data[0])
-	f, err := dir.Open(t.Context(), "f", target.OpenOptions{Stable: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
+	f := stableFile(t, dir, "f", data[0])
 	if err := f.WriteAt(t.Context(), buf[1], block); err != nil {
 		t.Fatal(err)
 	}
@@ -234,12 +229,7 @@ func sharedByMany(t *testing.T, tgt target.Target) {
 	t.Helper()
 	const workers, rounds = 16, 8
 	dir, buf := makeDir(t, tgt, "t-many"), buffers(t, workers, block)
-	makeFile(t, dir, "f", buffers(t, 1, workers*block)[0])
-	f, err := dir.Open(t.Context(), "f", target.OpenOptions{Stable: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
+	f := stableFile(t, dir, "f", buffers(t, 1, workers*block)[0])
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
@@ -352,12 +342,7 @@ func filesHaveNames(t *testing.T, tgt target.Target) {
 func allocatesNothing(t *testing.T, tgt target.Target) {
 	t.Helper()
 	dir, buf := makeDir(t, tgt, "t-alloc"), buffers(t, 1, block)
-	makeFile(t, dir, "f", buf[0])
-	f, err := dir.Open(t.Context(), "f", target.OpenOptions{Stable: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
+	f := stableFile(t, dir, "f", buf[0])
 	ctx := t.Context()
 	n := testing.AllocsPerRun(200, func() {
 		if _, err := f.ReadAt(ctx, buf[0], 0); err != nil {

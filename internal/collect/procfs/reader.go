@@ -5,11 +5,13 @@
 // so tests feed both with fixtures. What the system does not say is an error
 // or nil, never zero. Counters that do not fit an int64 are refused.
 //
-// github.com/prometheus/procfs v0.21.1 reads the same files and is not used: it
+// github.com/prometheus/procfs v0.21.1 reads the same files and is not used. It
 // panics on a short line of net/dev and on an RDMA transport with more columns
-// than it knows, reads columns and lines that are missing as zero, gives up on
-// all mounts when a kernel has one column more or less, loses the order of mount
-// options and leaves mount points escaped.
+// than it knows. It reads columns and lines that are missing as zero, takes NaN
+// for CPU time, cuts /proc/stat at 1 MiB without an error, and reads mountinfo
+// without a bound. It gives up on all mounts when one has a local transport, a
+// line of 64 KiB, or one column more or less than it knows. It loses the order of
+// mount options and leaves mount points escaped.
 package procfs
 
 import (

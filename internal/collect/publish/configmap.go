@@ -1,28 +1,24 @@
 package publish
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
+	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
 // ServiceAccountDir is where Kubernetes mounts token and CA of a pod's
@@ -30,18 +26,13 @@ import (
 const ServiceAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 const (
-	// maxReplyBytes is more than the JSON of the largest ConfigMap.
-	maxReplyBytes = 4 << 20
-	fieldManager  = "nfsbench-collector"
+	fieldManager = "nfsbench-collector"
 	// metadataOnly asks the API server not to send the results back.
 	metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json"
-
+	// maxReplyBytes is more than the JSON of the largest ConfigMap.
+	maxReplyBytes  = 4 << 20
 	attemptTimeout = 10 * time.Second
-	firstWait      = 200 * time.Millisecond
-	longestWait    = 5 * time.Second
-	// longestRetryAfter bounds what a server may ask for.
-	longestRetryAfter = 30 * time.Second
-	maxErrorBytes     = 64 << 10
+	firstPause     = 200 * time.Millisecond
 )
 
 // ConfigMap publishes into one ConfigMap that exists already, through the API
@@ -50,14 +41,13 @@ type ConfigMap struct {
 	api             *API
 	namespace, name string
 	index           int32
-	log             *slog.Logger
 }
 
 var _ Publisher = (*ConfigMap)(nil)
 
 // NewConfigMap returns a Publisher for one client's keys of a ConfigMap.
-func NewConfigMap(api *API, namespace, name string, index int32, log *slog.Logger) *ConfigMap {
-	return &ConfigMap{api: api, namespace: namespace, name: name, index: index, log: log}
+func NewConfigMap(api *API, namespace, name string, index int32) *ConfigMap {
+	return &ConfigMap{api: api, namespace: namespace, name: name, index: index}
 }
 
 // mergePatch is an RFC 7386 patch: keys of other clients stay as they are.
@@ -71,9 +61,9 @@ type mergePatch struct {
 func (c *ConfigMap) Publish(ctx context.Context, update Update) error {
 	patch := mergePatch{}
 	if update.Progress != nil {
-		raw, err := encodeProgress(update.Progress)
+		raw, err := json.Marshal(update.Progress)
 		if err != nil {
-			return err
+			return storage.Permanent(fmt.Errorf("encode progress: %w", err))
 		}
 		patch.Data = map[string]string{runfile.ProgressKey(c.index): string(raw)}
 	}
@@ -90,14 +80,9 @@ func (c *ConfigMap) Put(ctx context.Context, key, text string) error {
 }
 
 func (c *ConfigMap) patch(ctx context.Context, patch mergePatch) error {
-	body, err := json.Marshal(patch)
-	if err != nil {
-		return permanentError{fmt.Errorf("encode patch: %w", err)}
-	}
-	header := http.Header{"Content-Type": {"application/merge-patch+json"}, "Accept": {metadataOnly}}
-	_, err = c.do(ctx, http.MethodPatch, c.path()+"?fieldManager="+fieldManager, header, body)
-	if err != nil {
-		return fmt.Errorf("publish to ConfigMap %s/%s: %w", c.namespace, c.name, err)
+	q := url.Values{"fieldManager": {fieldManager}}
+	if _, err := c.api.client.Do(ctx, http.MethodPatch, c.path(), q, patch, nil); err != nil {
+		return fmt.Errorf("publish to ConfigMap %s/%s: %w", c.namespace, c.name, explained(err))
 	}
 	return nil
 }
@@ -107,12 +92,8 @@ func (c *ConfigMap) Released(ctx context.Context) (bool, error) {
 	var object struct {
 		Data map[string]string `json:"data"`
 	}
-	reply, err := c.do(ctx, http.MethodGet, c.path(), http.Header{"Accept": {"application/json"}}, nil)
-	if err == nil {
-		err = json.Unmarshal(reply, &object)
-	}
-	if err != nil {
-		return false, fmt.Errorf("read ConfigMap %s/%s: %w", c.namespace, c.name, err)
+	if _, err := c.api.client.Get(ctx, c.path(), nil, &object); err != nil {
+		return false, fmt.Errorf("read ConfigMap %s/%s: %w", c.namespace, c.name, explained(err))
 	}
 	_, released := object.Data[runfile.KeyRelease]
 	return released, nil
@@ -122,43 +103,30 @@ func (c *ConfigMap) path() string {
 	return "/api/v1/namespaces/" + url.PathEscape(c.namespace) + "/configmaps/" + url.PathEscape(c.name)
 }
 
-// do repeats a request until it succeeds, can not succeed, or ctx ends. The
-// error then is that of the last attempt, which says more than "deadline".
-func (c *ConfigMap) do(ctx context.Context, method, path string, header http.Header, body []byte) ([]byte, error) {
-	var last error
-	for attempt := 0; ; attempt++ {
-		reply, err := c.api.once(ctx, method, path, header, body)
-		if err == nil {
-			return reply, nil
-		}
-		if IsPermanent(err) {
-			return nil, err
-		}
-		if last == nil || ctx.Err() == nil {
-			last = err
-		}
-		wait := c.api.backoff(attempt, err)
-		c.log.DebugContext(ctx, "API server does not take a request, trying again",
-			slog.Any("error", err), slog.Duration("wait", wait))
-		if course.Wait(ctx, wait) != nil {
-			return nil, last
-		}
-	}
+// ClockOffset is how far the clock of the API server is ahead of this client's,
+// to about a second, and false while that is not known.
+func (c *ConfigMap) ClockOffset() (time.Duration, bool) {
+	clock := &c.api.clock
+	clock.mu.Lock()
+	defer clock.mu.Unlock()
+	return clock.ahead, clock.known
 }
 
-// API is a connection to the API server with the rights of a ServiceAccount.
+// API is a connection to the API server with the rights of a ServiceAccount. It
+// repeats a request until it succeeds, can not succeed, or the context ends.
 type API struct {
-	base      string // https://host:port
-	tokenFile string // read for every request: the kubelet replaces the token
-	client    *http.Client
-	now       func() time.Time
-	firstWait time.Duration
-	clock     serverClock
+	client *rest.Client
+	clock  serverClock
 }
 
 // InCluster returns the API server that the environment names, with the
 // credentials in dir (ServiceAccountDir in a pod).
-func InCluster(getenv func(string) string, dir string, now func() time.Time) (*API, error) {
+func InCluster(getenv func(string) string, dir string, now func() time.Time, log *slog.Logger) (*API, error) {
+	return inCluster(getenv, dir, now, log, firstPause)
+}
+
+func inCluster(getenv func(string) string, dir string, now func() time.Time, log *slog.Logger, pause time.Duration,
+) (*API, error) {
 	host, port := getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
 		return nil, errors.New("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: a ConfigMap can only be " +
@@ -168,71 +136,57 @@ func InCluster(getenv func(string) string, dir string, now func() time.Time) (*A
 	if err != nil {
 		return nil, fmt.Errorf("read the CA of the API server: %w", err)
 	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
+	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
 		return nil, fmt.Errorf("the CA of the API server in %q holds no certificate", filepath.Join(dir, "ca.crt"))
 	}
-	protocols := &http.Protocols{}
-	protocols.SetHTTP1(true)
-	transport := &http.Transport{
-		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout: attemptTimeout,
-		MaxIdleConns:        2,
-		IdleConnTimeout:     time.Minute,
-		// HTTP/1.1: a dead HTTP/2 connection is only noticed by pings.
-		Protocols: protocols,
+	api := &API{}
+	api.client, err = rest.New(rest.Config{
+		BaseURL: "https://" + net.JoinHostPort(host, port), CABundle: string(pem),
+		Authorize: func(r *http.Request) error {
+			token, err := os.ReadFile(filepath.Join(dir, "token")) // for every request: the kubelet replaces it
+			if err != nil {
+				return fmt.Errorf("read the ServiceAccount's token: %w", err)
+			}
+			r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+			r.Header.Set("User-Agent", fieldManager)
+			if r.Method == http.MethodPatch {
+				r.Header.Set("Content-Type", "application/merge-patch+json")
+				r.Header.Set("Accept", metadataOnly)
+			}
+			return nil
+		},
+		Repeat: mayPass,
+		Notify: func(err error, wait time.Duration) {
+			log.Debug("API server does not take a request, trying again",
+				slog.Any("error", err), slog.Duration("wait", wait))
+		},
+		Answered: api.clock.learn,
+		Timeout:  attemptTimeout, Pause: pause, MaxBodyBytes: maxReplyBytes, Now: now,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reach the API server: %w", err)
 	}
-	return &API{
-		base:      "https://" + net.JoinHostPort(host, port),
-		tokenFile: filepath.Join(dir, "token"),
-		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse // the token goes nowhere else
-		}},
-		now:       now,
-		firstWait: firstWait,
-	}, nil
+	return api, nil
 }
 
-// once makes one attempt. An answer that breaks off is returned as far as it came: a
-// patch was taken then, and who wants the object sees that it is not whole.
-func (a *API) once(ctx context.Context, method, path string, header http.Header, body []byte) ([]byte, error) {
-	token, err := os.ReadFile(a.tokenFile)
-	if err != nil {
-		return nil, fmt.Errorf("read the ServiceAccount's token: %w", err)
+// mayPass reports whether a request may succeed after an answer with that status.
+// What a client did wrong stays wrong, but 401 may be a token that was just replaced.
+func mayPass(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, permanentError{err}
-	}
-	request.Header = header.Clone()
-	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
-	request.Header.Set("User-Agent", fieldManager)
-	asked := a.now()
-	response, err := a.client.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("the API server does not answer: %w", err)
-	}
-	a.clock.learn(response.Header, asked, a.now().Sub(asked))
-	defer response.Body.Close() //nolint:errcheck // what matters was read
-	if response.StatusCode < http.StatusOK || response.StatusCode >= http.StatusMultipleChoices {
-		return nil, a.readStatus(response)
-	}
-	reply, _ := io.ReadAll(io.LimitReader(response.Body, maxReplyBytes)) // see above
-	return reply, nil
+	return status >= http.StatusInternalServerError
 }
 
-// statusError is an answer of the API server that is not a success.
-type statusError struct {
-	code       int
-	message    string // the server's own
-	retryAfter time.Duration
-}
-
-func (e statusError) Error() string {
-	text := fmt.Sprintf("the API server answers %d %s", e.code, http.StatusText(e.code))
-	switch e.code {
+// explained says of an answer that is no success what to do about it.
+func explained(err error) error {
+	status, answered := errors.AsType[*rest.StatusError](err)
+	if !answered {
+		return err
+	}
+	text := fmt.Sprintf("the API server answers %d %s", status.Status, http.StatusText(status.Status))
+	switch status.Status {
 	case http.StatusUnauthorized:
 		text += ": the ServiceAccount's token is not valid, or not valid any more"
 	case http.StatusForbidden:
@@ -242,60 +196,14 @@ func (e statusError) Error() string {
 	case http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		text += ": the results do not fit the ConfigMap, use fewer repetitions or clients"
 	}
-	if e.message != "" {
-		text += " (" + e.message + ")"
+	if status.Message != "" {
+		text += " (" + status.Message + ")"
 	}
-	return text
+	if mayPass(status.Status) {
+		return errors.New(text)
+	}
+	return storage.Permanent(errors.New(text))
 }
-
-// readStatus reads the answer. What a client did wrong stays wrong, but 401
-// may be a token that was just replaced.
-func (a *API) readStatus(response *http.Response) error {
-	var status struct {
-		Message string `json:"message"`
-	}
-	raw, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes))
-	if err != nil || json.Unmarshal(raw, &status) != nil {
-		status.Message = "" // a proxy's page tells nothing
-	}
-	e := statusError{code: response.StatusCode, message: status.Message, retryAfter: a.retryAfter(response.Header)}
-	switch code := response.StatusCode; {
-	case code == http.StatusUnauthorized, code == http.StatusRequestTimeout,
-		code == http.StatusConflict, code == http.StatusTooManyRequests, code >= http.StatusInternalServerError:
-		return e
-	default:
-		return permanentError{e}
-	}
-}
-
-// retryAfter reads the header in both its forms, seconds and a date.
-func (a *API) retryAfter(header http.Header) time.Duration {
-	word := header.Get("Retry-After")
-	var wait time.Duration
-	if seconds, err := strconv.Atoi(word); err == nil {
-		wait = time.Duration(min(max(seconds, 0), 3600)) * time.Second
-	} else if at, err := http.ParseTime(word); err == nil {
-		wait = at.Sub(a.now())
-	}
-	return min(max(wait, 0), longestRetryAfter)
-}
-
-// backoff doubles with each attempt and scatters by half, so that many clients
-// do not come back at the same moment. A longer Retry-After wins.
-func (a *API) backoff(attempt int, err error) time.Duration {
-	wait := longestWait
-	if attempt < 16 {
-		wait = min(a.firstWait<<attempt, longestWait)
-	}
-	wait = wait/2 + rand.N(wait/2+1) //nolint:gosec // scatter needs no secrecy
-	if status, ok := errors.AsType[statusError](err); ok {
-		wait = max(wait, status.retryAfter)
-	}
-	return wait
-}
-
-// dateStep is what the Date of an answer leaves out: it has whole seconds.
-const dateStep = time.Second
 
 // serverClock learns from the answers of the API server how far its clock is
 // ahead of ours. It is safe for several goroutines.
@@ -309,25 +217,10 @@ type serverClock struct {
 // learn takes in one answer to a question that was asked at that time and took
 // so long.
 func (c *serverClock) learn(answer http.Header, asked time.Time, took time.Duration) {
-	date, err := http.ParseTime(answer.Get("Date"))
-	if err != nil {
-		return // a proxy that leaves it out
-	}
+	ahead, known := rest.ClockAhead(answer, asked, took)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known && took > c.took {
-		return
+	if known && (!c.known || took <= c.took) {
+		c.known, c.took, c.ahead = true, took, ahead
 	}
-	// Between clocks only wall times can be compared.
-	c.known, c.took = true, took
-	c.ahead = date.Add(dateStep / 2).Sub(asked.Add(took / 2).Round(0))
-}
-
-// ClockOffset is how far the clock of the API server is ahead of this client's,
-// to about a second, and false while that is not known.
-func (c *ConfigMap) ClockOffset() (time.Duration, bool) {
-	clock := &c.api.clock
-	clock.mu.Lock()
-	defer clock.mu.Unlock()
-	return clock.ahead, clock.known
 }

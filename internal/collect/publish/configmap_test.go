@@ -2,11 +2,15 @@ package publish
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -20,6 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
 // apiStub answers with the answers in turn, and then as an API server that
@@ -76,13 +81,19 @@ func newStub(t *testing.T, answers ...http.HandlerFunc) (*apiStub, *ConfigMap, s
 	if err != nil {
 		t.Fatal(err)
 	}
+	return stub, connect(t, at, dir), dir
+}
+
+// connect returns the publisher of client 1 to the API server at that address, with the CA and the token in dir.
+func connect(t *testing.T, at *url.URL, dir string) *ConfigMap {
+	t.Helper()
 	env := map[string]string{"KUBERNETES_SERVICE_HOST": at.Hostname(), "KUBERNETES_SERVICE_PORT": at.Port()}
-	api, err := InCluster(func(k string) string { return env[k] }, dir, time.Now)
+	log := slog.New(slog.DiscardHandler)
+	api, err := inCluster(func(k string) string { return env[k] }, dir, time.Now, log, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
-	api.firstWait = time.Millisecond
-	return stub, NewConfigMap(api, "ns", "demo-result", 1, slog.New(slog.DiscardHandler)), dir
+	return NewConfigMap(api, "ns", "demo-result", 1)
 }
 
 func write(t *testing.T, path, text string) {
@@ -148,8 +159,8 @@ func TestPublishSaysWhatToDoAboutWhatDoesNotPass(t *testing.T) {
 			if err == nil || err.Error() != tc.want {
 				t.Errorf("error %v, want %s", err, tc.want)
 			}
-			if !IsPermanent(err) || len(stub.requests) != 1 {
-				t.Errorf("permanent %v after %d requests, want one", IsPermanent(err), len(stub.requests))
+			if !storage.IsPermanent(err) || len(stub.requests) != 1 {
+				t.Errorf("permanent %v after %d requests, want one", storage.IsPermanent(err), len(stub.requests))
 			}
 		})
 	}
@@ -163,38 +174,8 @@ func TestPublishEndsWithItsContextAndSaysWhatWasWrong(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	err := c.Publish(ctx, Update{Result: []byte("x")})
-	if err == nil || !strings.Contains(err.Error(), "502 Bad Gateway") || IsPermanent(err) {
+	if err == nil || !strings.Contains(err.Error(), "502 Bad Gateway") || storage.IsPermanent(err) {
 		t.Errorf("error %v", err)
-	}
-}
-
-func TestRetryAfterIsObeyedWithinReason(t *testing.T) {
-	api := &API{now: func() time.Time { return start }, firstWait: time.Millisecond}
-	cases := map[string]struct {
-		header string
-		want   time.Duration
-	}{
-		"seconds": {"7", 7 * time.Second},
-		"date":    {start.Add(9 * time.Second).Format(http.TimeFormat), 9 * time.Second},
-		"past":    {start.Add(-time.Hour).Format(http.TimeFormat), 0},
-		"long":    {"86400", longestRetryAfter},
-		"huge":    {"9000000000000000000", longestRetryAfter},
-		"garbage": {"soon", 0},
-		"none":    {"", 0},
-	}
-	for name, tc := range cases {
-		if got := api.retryAfter(http.Header{"Retry-After": {tc.header}}); got != tc.want {
-			t.Errorf("%s: %v, want %v", name, got, tc.want)
-		}
-	}
-	wait := api.backoff(0, fmt.Errorf("wrapped: %w", statusError{code: 429, retryAfter: 7 * time.Second}))
-	if wait != 7*time.Second {
-		t.Errorf("backoff %v ignores Retry-After", wait)
-	}
-	for attempt := range 100 {
-		if wait := api.backoff(attempt, io.EOF); wait < 0 || wait > longestWait {
-			t.Errorf("attempt %d waits %v", attempt, wait)
-		}
 	}
 }
 
@@ -214,8 +195,22 @@ func TestReleasedLooksForTheKey(t *testing.T) {
 }
 
 func TestAServerThatIsNotTheAPIServerGetsNoToken(t *testing.T) {
-	stub, c, _ := newStub(t)
-	c.api.client.Transport.(*http.Transport).TLSClientConfig.RootCAs = x509.NewCertPool()
+	stub, c, dir := newStub(t)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	another, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "ca.crt"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: another})))
+	at, err := url.Parse("https://" + c.api.client.Host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = connect(t, at, dir)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if err := c.Publish(ctx, Update{Result: []byte("x")}); err == nil || !strings.Contains(err.Error(), "certificate") {
@@ -228,16 +223,16 @@ func TestAServerThatIsNotTheAPIServerGetsNoToken(t *testing.T) {
 
 func TestInClusterSaysWhatIsMissing(t *testing.T) {
 	none := func(string) string { return "" }
-	if _, err := InCluster(none, t.TempDir(), time.Now); err == nil || !strings.Contains(err.Error(), "can only be reached from a pod") {
+	if _, err := InCluster(none, t.TempDir(), time.Now, slog.Default()); err == nil || !strings.Contains(err.Error(), "can only be reached from a pod") {
 		t.Errorf("error %v", err)
 	}
 	dir := t.TempDir()
 	set := func(string) string { return "1" }
-	if _, err := InCluster(set, dir, time.Now); err == nil || !strings.Contains(err.Error(), "read the CA") {
+	if _, err := InCluster(set, dir, time.Now, slog.Default()); err == nil || !strings.Contains(err.Error(), "read the CA") {
 		t.Errorf("error %v", err)
 	}
 	write(t, filepath.Join(dir, "ca.crt"), "nonsense")
-	if _, err := InCluster(set, dir, time.Now); err == nil || !strings.Contains(err.Error(), "holds no certificate") {
+	if _, err := InCluster(set, dir, time.Now, slog.Default()); err == nil || !strings.Contains(err.Error(), "holds no certificate") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
 // Publisher keeps the last progress and the last result of one client.
@@ -19,7 +20,7 @@ import (
 // Publish replaces what the update carries and keeps the rest; it may be
 // repeated with the same update. Released reports whether all clients may
 // start. Both return when ctx ends at the latest. An error for which
-// IsPermanent is true will come again until somebody changes something outside;
+// storage.IsPermanent is true will come again until somebody changes something outside;
 // after any other error the caller may try again soon. A Publisher is safe for
 // several goroutines.
 type Publisher interface {
@@ -31,25 +32,6 @@ type Publisher interface {
 type Update struct {
 	Progress *runfile.Progress
 	Result   []byte // gzip of a runfile.Result with one client, see Encode
-}
-
-// IsPermanent reports whether trying again can not help by itself.
-func IsPermanent(err error) bool {
-	var p permanentError
-	return errors.As(err, &p)
-}
-
-type permanentError struct{ err error }
-
-func (e permanentError) Error() string { return e.err.Error() }
-func (e permanentError) Unwrap() error { return e.err }
-
-func encodeProgress(p *runfile.Progress) ([]byte, error) {
-	raw, err := json.Marshal(p)
-	if err != nil {
-		return nil, permanentError{fmt.Errorf("encode progress: %w", err)}
-	}
-	return raw, nil
 }
 
 // Directory publishes into files named like the keys of the ConfigMap.
@@ -78,9 +60,9 @@ func (d *Directory) Publish(_ context.Context, update Update) error {
 	if update.Progress == nil {
 		return nil
 	}
-	raw, err := encodeProgress(update.Progress)
+	raw, err := json.Marshal(update.Progress)
 	if err != nil {
-		return err
+		return storage.Permanent(fmt.Errorf("encode progress: %w", err))
 	}
 	return WriteFile(filepath.Join(d.path, runfile.ProgressKey(d.index)), raw)
 }

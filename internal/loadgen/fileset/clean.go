@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -24,7 +25,8 @@ type Cleaned struct {
 func (s *Set) Clean(ctx context.Context) (Cleaned, error) {
 	s.Close()
 	return clean(ctx, s.target, s.dir, s.spec.Directory, func(name string) bool {
-		return isDataNameOf(s.spec.Client, name) || name == fmt.Sprintf(markerFormat, s.spec.Client)
+		return isDataName(name) && strings.HasPrefix(name, fmt.Sprintf("c%d-", s.spec.Client)) ||
+			name == fmt.Sprintf(markerFormat, s.spec.Client)
 	})
 }
 
@@ -91,16 +93,12 @@ func clean(ctx context.Context, t target.Target, dir target.Directory, directory
 	switch {
 	case err == nil, target.IsNotExist(err):
 		done.Left, done.DirectoryGone = nil, true
-	case target.IsNotEmpty(err), isPermission(err):
+	case target.IsNotEmpty(err), target.CodeOf(err) == runfile.FailureAccessDenied, errors.Is(err, fs.ErrPermission):
 		// It may not be ours to remove: whoever owns the export made it for us.
 	default:
 		return done, fmt.Errorf("remove directory %q: %w", directory, err)
 	}
 	return done, nil
-}
-
-func isPermission(err error) bool {
-	return target.CodeOf(err) == runfile.FailureAccessDenied || errors.Is(err, fs.ErrPermission)
 }
 
 func rank(name string) int {

@@ -155,11 +155,6 @@ func match(pattern, name string) bool {
 	return err == nil && ok
 }
 
-// isDataNameOf reports whether name is that of a data file of client.
-func isDataNameOf(client int32, name string) bool {
-	return isDataName(name) && strings.HasPrefix(name, fmt.Sprintf("c%d-", client))
-}
-
 // isForeign reports whether an entry is somebody's: not ours, and not one of
 // those that a server or file system puts everywhere.
 func isForeign(name string) bool {

@@ -67,17 +67,7 @@ func (r *MntRes) Code(c *xdr.Coder) {
 		return
 	}
 	c.Opaque(&r.Handle, maxHandleBytes)
-	n := uint32(len(r.Flavors))
-	if c.Uint32(&n); n > maxFlavors {
-		c.Refuse(xdr.ErrTooLong)
-		return
-	}
-	if !c.Encoding() {
-		r.Flavors = make([]uint32, n)
-	}
-	for i := range r.Flavors {
-		c.Uint32(&r.Flavors[i])
-	}
+	c.Uint32s(&r.Flavors, maxFlavors)
 }
 
 // Export is one entry of the export list.
@@ -90,29 +80,10 @@ type Export struct {
 type ExportRes struct{ Exports []Export }
 
 func (r *ExportRes) Code(c *xdr.Coder) {
-	if !c.Encoding() {
-		r.Exports = nil
-	}
-	// Every round of decoding consumes input, so hostile bytes cannot keep us here.
-	for i := 0; c.More(i < len(r.Exports)); i++ {
-		if !c.Encoding() {
-			r.Exports = append(r.Exports, Export{})
-		}
-		if r.Exports[i].code(c); c.Failed() {
-			r.Exports = r.Exports[:i]
-			return
-		}
-	}
-}
-
-func (e *Export) code(c *xdr.Coder) {
-	c.String(&e.Path, MaxPathBytes)
-	for i := 0; c.More(i < len(e.Groups)); i++ {
-		if !c.Encoding() {
-			e.Groups = append(e.Groups, "")
-		}
-		c.String(&e.Groups[i], MaxNameBytes)
-	}
+	xdr.List(c, &r.Exports, func(e *Export) {
+		c.String(&e.Path, MaxPathBytes)
+		xdr.List(c, &e.Groups, func(group *string) { c.String(group, MaxNameBytes) })
+	})
 }
 
 // Status is mountstat3. As an error it carries the name from RFC 1813.

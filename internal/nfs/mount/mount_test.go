@@ -50,7 +50,7 @@ func serve(t *testing.T, results func(h rpc.CallHeader, args *xdr.Decoder) []byt
 			}
 			d := xdr.NewDecoder(in)
 			var h rpc.CallHeader
-			h.Decode(&d)
+			xdr.Decode(&d, &h)
 			reply := rpc.ReplyHeader{XID: h.XID}
 			out := append(reply.Append(make([]byte, 4)), results(h, &d)...)
 			rpc.PutRecordMark(out, len(out)-4)

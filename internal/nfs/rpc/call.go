@@ -6,15 +6,10 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// Layout finds the bulk data in the results of a reply. It is called with the
-// bytes of the results received so far and returns either how many more it needs
-// to decide (more > 0), or how many bytes of bulk data follow (data >= 0). A
-// Layout must ask for no more than 1 KiB in total; the bytes are hostile until
-// proven otherwise.
-type Layout func(results []byte) (more, data int)
-
-// maxLayoutBytes bounds what a Layout may ask for.
-const maxLayoutBytes = 1 << 10
+// Layout finds the bulk data in the results of a reply: where they begin and how many
+// bytes they are. It is given the start of the results, at least what is in front of the
+// data; these bytes are hostile until proven otherwise, and an error ends the connection.
+type Layout func(start []byte) (at, data int, err error)
 
 // Call is one remote procedure call. The fields of the request are set before
 // Conn.Start and belong to the connection until the call is done. A Call may be
@@ -74,7 +69,7 @@ const (
 // call header, the credential, an empty verifier. The arguments follow.
 func AppendCall(b []byte, program, version, procedure uint32, cred Auth) []byte {
 	h := CallHeader{Program: program, Version: version, Procedure: procedure, Credential: cred}
-	return h.Append(append(b, 0, 0, 0, 0))
+	return xdr.Append(append(b, 0, 0, 0, 0), &h)
 }
 
 // PutProcedure changes the procedure of a request that AppendCall began.

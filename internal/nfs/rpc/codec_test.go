@@ -20,9 +20,9 @@ func TestCallHeaderSurvivesTheWire(t *testing.T) {
 		XID: 1, RPCVersion: 2, Program: 3, Version: 4, Procedure: 5,
 		Credential: sys.Auth(), Verifier: Auth{Body: []byte{}},
 	}
-	d := xdr.NewDecoder(want.Append(nil))
+	d := xdr.NewDecoder(xdr.Append(nil, &want))
 	var got CallHeader
-	got.Decode(&d)
+	xdr.Decode(&d, &got)
 	if diff := cmp.Diff(want, got); diff != "" || d.Err() != nil || d.Len() != 0 {
 		t.Fatalf("err = %v, %s", d.Err(), diff)
 	}
@@ -112,7 +112,7 @@ func TestRecordsAreReadHoweverTheyAreCut(t *testing.T) {
 				t.Fatal(err)
 			}
 			head := make([]byte, 50_001)
-			if err := r.ReadFull(head); err != nil || !bytes.Equal(head, first[:50_001]) {
+			if n, err := r.ReadFull(head); n != len(head) || err != nil || !bytes.Equal(head, first[:50_001]) {
 				t.Fatalf("ReadFull = %v, or other bytes", err)
 			}
 			rest, err := r.AppendRest(nil)
@@ -162,7 +162,7 @@ func TestRecordReaderRefuses(t *testing.T) {
 			r := NewRecordReader(bytes.NewReader(tc.stream), 1000)
 			err := r.Next()
 			if err == nil {
-				err = r.ReadFull(make([]byte, 1500))
+				_, err = r.ReadFull(make([]byte, 1500))
 			}
 			if !errors.Is(err, tc.want) {
 				t.Errorf("err = %v, want %v (%s)", err, tc.want, tc.reason)
@@ -173,7 +173,7 @@ func TestRecordReaderRefuses(t *testing.T) {
 
 func FuzzHeaders(f *testing.F) {
 	call := CallHeader{Credential: (&AuthSys{Machine: "m", GIDs: []uint32{1}}).Auth()}
-	f.Add(call.Append(nil))
+	f.Add(xdr.Append(nil, &call))
 	f.Add((&ReplyHeader{Accept: AcceptProgramMismatch}).Append(nil))
 	f.Add((&ReplyHeader{Denied: true, Reject: RejectAuth}).Append(nil))
 	f.Fuzz(func(t *testing.T, in []byte) {
@@ -185,7 +185,7 @@ func decodeHeaders(t *testing.T, in []byte) {
 	t.Helper()
 	d := xdr.NewDecoder(in)
 	var c CallHeader
-	c.Decode(&d)
+	xdr.Decode(&d, &c)
 	if d.Err() == nil {
 		s := xdr.NewDecoder(c.Credential.Body)
 		var a AuthSys

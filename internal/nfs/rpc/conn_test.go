@@ -58,7 +58,7 @@ func (p *peer) request() (xid uint32, args []byte) {
 	}
 	d := xdr.NewDecoder(in)
 	var h CallHeader
-	h.Decode(&d)
+	xdr.Decode(&d, &h)
 	return h.XID, in[d.Offset():]
 }
 
@@ -84,11 +84,10 @@ func newCall(arg uint32) *Call {
 }
 
 // lengthLayout is a Layout for results that are a length and so many bytes.
-func lengthLayout(results []byte) (more, data int) {
-	if len(results) < 4 {
-		return 4 - len(results), 0
-	}
-	return 0, int(binary.BigEndian.Uint32(results))
+func lengthLayout(start []byte) (at, data int, err error) {
+	d := xdr.NewDecoder(start)
+	data = int(d.Uint32())
+	return d.Offset(), data, d.Err()
 }
 
 func TestRepliesFindTheirCallsInAnyOrder(t *testing.T) {
@@ -273,11 +272,11 @@ func TestACancelledTransferThatHangsEndsTheConnection(t *testing.T) {
 	go func() {
 		xid, _ := p.request()
 		// The start of the data is on its way into the buffer; the rest never comes.
-		p.send(reply(xid, append([]byte{0, 0, 0, 100}, make([]byte, 100)...))[:40])
+		p.send(reply(xid, append([]byte{0, 0, 8, 0}, make([]byte, 2048)...))[:headBytes+40])
 		cancel()
 	}()
 	call := newCall(0)
-	call.Dst, call.Layout = make([]byte, 100), lengthLayout
+	call.Dst, call.Layout = make([]byte, 2048), lengthLayout
 	if err := c.Do(ctx, call); !errors.Is(err, context.Canceled) {
 		t.Errorf("err = %v", err)
 	}

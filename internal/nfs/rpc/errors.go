@@ -51,12 +51,8 @@ type AuthStatus uint32
 
 // Reasons of a refused credential.
 const (
-	AuthOK           AuthStatus = 0
-	AuthBadCred      AuthStatus = 1
-	AuthRejectedCred AuthStatus = 2
-	AuthBadVerf      AuthStatus = 3
-	AuthRejectedVerf AuthStatus = 4
-	AuthTooWeak      AuthStatus = 5
+	AuthBadCred AuthStatus = 1
+	AuthTooWeak AuthStatus = 5
 )
 
 // RefusedError says that the server answered, but did not execute the call.

@@ -30,7 +30,7 @@ func (a *Auth) Code(c *xdr.Coder) {
 // CallHeader is everything of a call before its arguments.
 type CallHeader struct {
 	XID        uint32
-	RPCVersion uint32 // filled in by Decode; Append always writes 2
+	RPCVersion uint32 // filled in by decoding; 2 is always encoded
 	Program    uint32
 	Version    uint32
 	Procedure  uint32
@@ -52,20 +52,6 @@ func (h *CallHeader) Code(c *xdr.Coder) {
 	c.Uint32(&h.RPCVersion, &h.Program, &h.Version, &h.Procedure)
 	h.Credential.Code(c)
 	h.Verifier.Code(c)
-}
-
-// Append appends h to b.
-func (h *CallHeader) Append(b []byte) []byte {
-	c := xdr.NewEncoder(b)
-	h.Code(&c)
-	return c.Bytes()
-}
-
-// Decode reads h from d.
-func (h *CallHeader) Decode(d *xdr.Decoder) {
-	c := d.Coder()
-	h.Code(&c)
-	*d = c.Decoder()
 }
 
 // ReplyHeader is everything of a reply before its results.
@@ -166,17 +152,7 @@ func (a *AuthSys) Code(c *xdr.Coder) {
 	c.Uint32(&a.Stamp)
 	c.String(&a.Machine, maxMachineBytes)
 	c.Uint32(&a.UID, &a.GID)
-	n := uint32(len(a.GIDs))
-	if c.Uint32(&n); n > maxGIDs {
-		c.Refuse(xdr.ErrTooLong)
-		return
-	}
-	if !c.Encoding() {
-		a.GIDs = make([]uint32, n)
-	}
-	for i := range a.GIDs {
-		c.Uint32(&a.GIDs[i])
-	}
+	c.Uint32s(&a.GIDs, maxGIDs)
 }
 
 // Auth returns a as a credential, within the limits.

@@ -40,9 +40,9 @@ type RecordReader struct {
 
 const (
 	recordBufBytes = 64 << 10
-	// Bulk data that come with a header in one fill are copied once. Filling
-	// only this much when bulk data are expected keeps that copy small.
-	shortFillBytes = 512
+	// Bulk data that come with a header in one fill are copied. Filling only this
+	// much when bulk data are expected, a head at least, keeps that copy small.
+	shortFillBytes = 1 << 10
 	// directBytes is the least that is worth a read of its own.
 	directBytes = 32 << 10
 	// growBytes bounds how much is allocated on the word of a length field.
@@ -121,26 +121,26 @@ func (r *RecordReader) fill() error {
 }
 
 // ReadFull reads len(p) bytes of the record, over the borders of fragments. It
-// returns ErrRecordShort when the record has fewer.
-func (r *RecordReader) ReadFull(p []byte) error {
-	for len(p) > 0 {
+// returns ErrRecordShort when the record has only n.
+func (r *RecordReader) ReadFull(p []byte) (n int, err error) {
+	for n < len(p) {
 		if r.left == 0 {
 			if r.last {
-				return ErrRecordShort
+				return n, ErrRecordShort
 			}
 			if err := r.fragment(); err != nil {
-				return err
+				return n, err
 			}
 			continue
 		}
-		n, err := r.read(p[:min(len(p), r.left)])
-		p = p[n:]
-		r.left -= n
+		k, err := r.read(p[n:min(len(p), n+r.left)])
+		n += k
+		r.left -= k
 		if err != nil {
-			return unexpected(err)
+			return n, unexpected(err)
 		}
 	}
-	return nil
+	return n, nil
 }
 
 // read returns at least one byte or an error; p is within the fragment.
@@ -199,7 +199,7 @@ func (r *RecordReader) AppendRest(b []byte) ([]byte, error) {
 			n := min(r.left, growBytes)
 			at := len(b)
 			b = grow(b, n)
-			if err := r.ReadFull(b[at:]); err != nil {
+			if _, err := r.ReadFull(b[at:]); err != nil {
 				return b[:at], err
 			}
 		}

@@ -126,9 +126,9 @@ func (c *Conn) writeLocked() (more bool) {
 	c.pending, c.writing = c.writing, c.pending
 	c.mu.Unlock()
 	n, err := c.writing.writeTo(c.nc)
-	c.counters.BytesSent.Add(n)
+	c.counters.WireBytesWritten.Add(n)
 	c.counters.Sends.Add(int64(c.writing.calls))
-	c.counters.DataSent.Add(int64(c.writing.data))
+	c.counters.BytesWritten.Add(int64(c.writing.data))
 	c.mu.Lock()
 	for _, k := range c.writing.cuts {
 		k.call.writing = false

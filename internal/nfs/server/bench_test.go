@@ -6,6 +6,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
 // BenchmarkRead reads a cached file over loopback, eight requests in flight, and throws
@@ -40,7 +41,7 @@ func benchmarkRead(b *testing.B, block int) {
 		if err := c.in.Next(); err != nil {
 			b.Fatal(err)
 		}
-		if err := c.in.ReadFull(sink[:min(c.in.FragmentBytes(), len(sink))]); err != nil {
+		if _, err := c.in.ReadFull(sink[:min(c.in.FragmentBytes(), len(sink))]); err != nil {
 			b.Fatal(err)
 		}
 		<-slots
@@ -56,7 +57,7 @@ func sendReads(c *client, file []byte, block, n int, slots chan struct{}) error 
 		slots <- struct{}{}
 		a := v3.ReadArgs{Handle: file, Offset: uint64(i*block) % benchFileBytes, Count: uint32(block)}
 		h := c.header(v3.Program, v3.Version, v3.ProcRead)
-		out = a.Append(h.Append(append(out[:0], 0, 0, 0, 0)))
+		out = a.Append(xdr.Append(append(out[:0], 0, 0, 0, 0), &h))
 		rpc.PutRecordMark(out, len(out)-rpc.RecordMarkBytes)
 		if _, err := c.conn.Write(out); err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 // worker executes one request after the other and keeps the memory for its replies.
 type worker struct {
 	conn *conn
-	args xdr.Decoder
+	args xdr.Coder // decodes the call
 	// out is the reply: record mark, header, results.
 	out []byte
 	// small is out's own memory while a budgeted buffer takes its place.
@@ -32,12 +32,13 @@ func (w *worker) execute(record []byte) error {
 	if w.out == nil {
 		w.out = make([]byte, 0, smallBytes)
 	}
-	w.args = xdr.NewDecoder(record)
+	d := xdr.NewDecoder(record)
+	w.args = d.Coder()
 	var h rpc.CallHeader
-	h.Decode(&w.args)
-	if err := w.args.Err(); err != nil {
+	h.Code(&w.args)
+	if d = w.args.Decoder(); d.Err() != nil {
 		w.conn.on.counts.RPCErrors.Add(1)
-		return err
+		return d.Err()
 	}
 	w.reply(rpc.ReplyHeader{XID: h.XID})
 	if refusal := w.dispatch(&h); refusal != nil {
@@ -119,7 +120,7 @@ func credentialOK(a rpc.Auth) bool {
 }
 
 // garbage says whether the arguments could not be decoded.
-func (w *worker) garbage() bool { return w.args.Err() != nil }
+func (w *worker) garbage() bool { return w.args.Failed() }
 
 // procUmntAll forgets all mounts of the client.
 const procUmntAll = 4
@@ -131,7 +132,7 @@ func (w *worker) mount(procedure uint32) rpc.AcceptStatus {
 	case mount.ProcNull, procUmntAll:
 	case mount.ProcMnt, mount.ProcUmnt:
 		var a mount.PathArgs
-		if w.decode(&a); w.garbage() {
+		if a.Code(&w.args); w.garbage() {
 			return rpc.AcceptGarbageArgs
 		}
 		if procedure == mount.ProcMnt {
@@ -203,7 +204,7 @@ func (w *worker) portmap(procedure uint32) rpc.AcceptStatus {
 	case mount.PortmapProcNull:
 	case mount.PortmapProcGetport:
 		var wanted mount.Mapping
-		if w.decode(&wanted); w.garbage() {
+		if wanted.Code(&w.args); w.garbage() {
 			return rpc.AcceptGarbageArgs
 		}
 		found := uint32(0) // no such program

@@ -117,7 +117,7 @@ func (c *client) header(program, version, procedure uint32) rpc.CallHeader {
 // call makes one call and returns the reply's header and a decoder of its results.
 func (c *client) call(h rpc.CallHeader, args xdr.Coded) (rpc.ReplyHeader, xdr.Decoder) {
 	c.tb.Helper()
-	b := xdr.Append(h.Append(make([]byte, rpc.RecordMarkBytes)), args)
+	b := xdr.Append(xdr.Append(make([]byte, rpc.RecordMarkBytes), &h), args)
 	rpc.PutRecordMark(b, len(b)-rpc.RecordMarkBytes)
 	if _, err := c.conn.Write(b); err != nil {
 		c.tb.Fatalf("send: %v", err)

@@ -103,7 +103,7 @@ func (c *conn) receive(ctx context.Context, records *rpc.RecordReader) (request,
 		return request{}, err
 	}
 	buf = buf[:n]
-	if err = records.ReadFull(buf); err == nil && !records.Done() {
+	if _, err = records.ReadFull(buf); err == nil && !records.Done() {
 		buf, err = records.AppendRest(buf)
 	}
 	if err == nil {

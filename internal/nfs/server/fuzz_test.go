@@ -34,7 +34,7 @@ func requests(c *client, file []byte) [][]byte {
 	var all [][]byte
 	add := func(program, version, procedure uint32, args xdr.Coded) {
 		h := c.header(program, version, procedure)
-		all = append(all, xdr.Append(h.Append(nil), args))
+		all = append(all, xdr.Append(xdr.Append(nil, &h), args))
 	}
 	where := v3.NameArgs{Dir: c.root, Name: "x"}
 	add(v3.Program, 3, v3.ProcNull, nothing{})

@@ -58,7 +58,7 @@ func TestFragmentsMakeOneRecord(t *testing.T) {
 	data := random(300_001)
 	h := c.header(v3.Program, v3.Version, v3.ProcWrite)
 	a := v3.WriteArgs{Handle: file, Count: uint32(len(data)), Data: data}
-	body := xdr.Append(h.Append(nil), &a)
+	body := xdr.Append(xdr.Append(nil, &h), &a)
 	var out []byte
 	for _, n := range []int{1, 3, 100, 0, 50_000, 100_000} {
 		out = binary.BigEndian.AppendUint32(out, uint32(n))
@@ -105,7 +105,7 @@ func TestAClientThatTakesNoRepliesIsCutOff(t *testing.T) {
 	for range 200 { // far more than sockets hold
 		h := c.header(v3.Program, v3.Version, v3.ProcRead)
 		a := v3.ReadArgs{Handle: file, Count: 1 << 20}
-		body := xdr.Append(h.Append(nil), &a)
+		body := xdr.Append(xdr.Append(nil, &h), &a)
 		out = append(rpc.AppendRecordMark(out, len(body)), body...)
 	}
 	if _, err := c.conn.Write(out); err != nil {

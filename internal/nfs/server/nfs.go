@@ -2,8 +2,8 @@ package server
 
 import (
 	"errors"
+	"io"
 	"math"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -87,15 +87,12 @@ func with[A any, P interface {
 }](run func(*worker, P) v3.Status) func(*worker) v3.Status {
 	return func(w *worker) v3.Status {
 		args := P(new(A))
-		if w.decode(args); w.garbage() {
+		if args.Code(&w.args); w.garbage() {
 			return v3.OK
 		}
 		return run(w, args)
 	}
 }
-
-// decode reads the arguments of the call; garbage says whether that worked.
-func (w *worker) decode(args xdr.Coded) { xdr.Decode(&w.args, args) }
 
 // result appends results and returns their status.
 func (w *worker) result(status v3.Status, res xdr.Coded) v3.Status {
@@ -121,8 +118,9 @@ func (w *worker) attrs(n *filetree.Node) v3.OptAttr {
 	return w.present(a)
 }
 
-func (w *worker) present(a filetree.Attr) v3.OptAttr {
-	return v3.OptAttr{Present: true, Attr: wireAttr(a, w.conn.srv.fsid)}
+func (w *worker) present(a v3.Attr) v3.OptAttr {
+	a.FSID = w.conn.srv.fsid
+	return v3.OptAttr{Present: true, Attr: a}
 }
 
 func (w *worker) after(n *filetree.Node) v3.Wcc { return v3.Wcc{After: w.attrs(n)} }
@@ -133,7 +131,7 @@ func (w *worker) getattr(a *v3.HandleArgs) v3.Status {
 	if status == v3.OK {
 		got, err := w.conn.srv.tree.Stat(n)
 		status = statusOf(err)
-		res.Attr = wireAttr(got, w.conn.srv.fsid)
+		res.Attr = w.present(got).Attr
 	}
 	res.Status = status
 	return w.result(status, &res)
@@ -149,7 +147,7 @@ func (w *worker) setattr(a *v3.SetattrArgs) v3.Status {
 		}
 	}
 	if status == v3.OK {
-		status = statusOf(w.conn.srv.tree.SetAttr(n, wanted(a.Attr, w.conn.srv.opt.Now())))
+		status = statusOf(w.conn.srv.tree.SetAttr(n, a.Attr))
 	}
 	res.Status, res.Wcc = status, w.after(n)
 	return w.result(status, &res)
@@ -272,62 +270,229 @@ func statusOf(err error) v3.Status {
 	return v3.ErrIO
 }
 
-func wireAttr(a filetree.Attr, fsid uint64) v3.Attr {
-	kind := v3.TypeRegular
-	switch a.Kind() {
-	case unix.S_IFDIR:
-		kind = v3.TypeDirectory
-	case unix.S_IFLNK:
-		kind = v3.TypeSymlink
-	case unix.S_IFBLK:
-		kind = v3.TypeBlock
-	case unix.S_IFCHR:
-		kind = v3.TypeCharacter
-	case unix.S_IFSOCK:
-		kind = v3.TypeSocket
-	case unix.S_IFIFO:
-		kind = v3.TypeFIFO
+// replyHeadBytes is everything of a READ reply in front of its data: record mark and
+// header, status, attributes with their flag, count, end of file, length.
+const replyHeadBytes = acceptedBytes + 4 + 4 + 84 + 4 + 4 + 4
+
+func (w *worker) read() v3.Status {
+	var a v3.ReadArgs
+	if a.Code(&w.args); w.garbage() {
+		return v3.OK
 	}
-	return v3.Attr{
-		Type: kind, Mode: a.Mode & 0o7777, Nlink: a.Links,
-		UID: a.UID, GID: a.GID, Size: a.Size, Used: a.UsedBytes,
-		RdevMajor: a.RdevMajor, RdevMinor: a.RdevMinor, FSID: fsid, FileID: a.Inode,
-		Atime: wireTime(a.Accessed), Mtime: wireTime(a.Modified), Ctime: wireTime(a.Changed),
+	n, status := w.node(a.Handle)
+	if status == v3.OK {
+		status = w.readFrom(n, a.Offset, int(min(a.Count, uint32(w.conn.srv.opt.MaxTransferBytes))))
+	}
+	if status != v3.OK {
+		res := v3.ReadRes{Status: status, Attr: w.attrs(n)}
+		w.out = res.Append(w.out)
+	}
+	return status
+}
+
+// readFrom appends the whole successful reply, or nothing. The data are read behind the
+// place of the head, so that the head can say what really came and both leave in one write.
+func (w *worker) readFrom(n *filetree.Node, offset uint64, count int) v3.Status {
+	if offset > math.MaxInt64-uint64(count) {
+		return v3.ErrInval
+	}
+	f, err := w.conn.srv.tree.OpenFile(n)
+	if err != nil {
+		return statusOf(err)
+	}
+	defer f.Release()
+	if replyHeadBytes+count+3 > cap(w.out) {
+		w.enlarge()
+	}
+	data := w.out[replyHeadBytes : replyHeadBytes+count]
+	got, err := f.ReadAt(data, int64(offset))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return statusOf(err)
+	}
+	a, err := f.Attr()
+	if err != nil {
+		return statusOf(err)
+	}
+	res := v3.ReadRes{Status: v3.OK, Attr: w.present(a), Count: uint32(got), EOF: offset+uint64(got) >= a.Size}
+	w.out = res.AppendHead(w.out, got)
+	w.out = xdr.AppendPadding(w.out[:replyHeadBytes+got], got)
+	w.conn.on.counts.ReadBytes.Add(uint64(got))
+	return v3.OK
+}
+
+func (w *worker) write() v3.Status {
+	var a v3.WriteArgs
+	if a.Code(&w.args); w.garbage() {
+		return v3.OK
+	}
+	srv := w.conn.srv
+	// The verifier is read first: data written before it changes must not seem newer.
+	res := v3.WriteRes{Committed: a.Stable, Verifier: srv.writeVerifier()}
+	n, status := w.node(a.Handle)
+	if status == v3.OK && int(a.Count) != len(a.Data) {
+		status = v3.ErrInval
+	}
+	if status == v3.OK {
+		done, after, err := srv.tree.Write(n, a.Data, a.Offset, a.Stable)
+		if status = statusOf(err); err == nil {
+			res.Count, res.Wcc.After = uint32(done), w.present(after)
+			w.conn.on.counts.WrittenBytes.Add(uint64(done))
+		}
+		srv.suspect(status)
+	}
+	if res.Status = status; status != v3.OK {
+		res.Wcc = w.after(n)
+	}
+	w.out = res.Append(w.out)
+	return status
+}
+
+func (w *worker) commit(a *v3.CommitArgs) v3.Status {
+	srv := w.conn.srv
+	res := v3.CommitRes{Verifier: srv.writeVerifier()}
+	n, status := w.node(a.Handle)
+	if status == v3.OK {
+		after, err := srv.tree.Sync(n)
+		if status = statusOf(err); err == nil {
+			res.Wcc.After = w.present(after)
+		}
+		srv.suspect(status)
+	}
+	res.Status = status
+	return w.result(status, &res)
+}
+
+// suspect changes the write verifier when the disk lost something: the kernel reports a
+// failed write-back once, and other clients must resend too.
+func (s *Server) suspect(status v3.Status) {
+	if status == v3.ErrIO {
+		s.verifier.Add(1)
 	}
 }
 
-func wireTime(t time.Time) v3.Time {
-	return v3.Time{Seconds: uint32(t.Unix()), Nanoseconds: uint32(t.Nanosecond())}
+func (w *worker) create(a *v3.CreateArgs) v3.Status {
+	return w.make(a.Where.Dir, func(dir *filetree.Node) (*filetree.Node, error) { return w.createFile(dir, a) })
 }
 
-// wanted translates the attributes to set; now is the server's time.
-func wanted(a v3.NewAttr, now time.Time) filetree.SetAttr {
-	var s filetree.SetAttr
-	if a.Mode.Set {
-		s.Mode = &a.Mode.Value
+func (w *worker) createFile(dir *filetree.Node, a *v3.CreateArgs) (*filetree.Node, error) {
+	tree := w.conn.srv.tree
+	if a.How == v3.CreateExclusive {
+		return tree.CreateExclusive(dir, a.Where.Name, a.Verifier)
 	}
-	if a.UID.Set {
-		s.UID = &a.UID.Value
+	n, made, err := tree.Create(dir, a.Where.Name, a.Attr.Mode.Or(0o644), a.How == v3.CreateGuarded)
+	if err != nil {
+		return nil, err
 	}
-	if a.GID.Set {
-		s.GID = &a.GID.Value
+	// Owner and mode of a new file are the server's and were given above. Of a file that
+	// was there only the length is changed, as open(2) with O_TRUNC would.
+	set := v3.NewAttr{Size: a.Attr.Size}
+	if made {
+		set.Atime, set.Mtime = a.Attr.Atime, a.Attr.Mtime
 	}
-	if a.Size.Set {
-		s.Size = &a.Size.Value
-	}
-	s.Accessed = wantedTime(a.Atime, now)
-	s.Modified = wantedTime(a.Mtime, now)
-	return s
+	return n, tree.SetAttr(n, set)
 }
 
-func wantedTime(t v3.NewTime, now time.Time) *time.Time {
-	switch t.How {
-	case v3.TimeServer:
-		return &now
-	case v3.TimeClient:
-		at := time.Unix(int64(t.Time.Seconds), int64(t.Time.Nanoseconds))
-		return &at
-	case v3.TimeKeep:
+func (w *worker) mkdir(a *v3.MkdirArgs) v3.Status {
+	return w.make(a.Where.Dir, func(dir *filetree.Node) (*filetree.Node, error) {
+		n, _, err := w.conn.srv.tree.Mkdir(dir, a.Where.Name, a.Attr.Mode.Or(0o755))
+		return n, err
+	})
+}
+
+// make does what CREATE and MKDIR have in common.
+func (w *worker) make(handle []byte, entry func(dir *filetree.Node) (*filetree.Node, error)) v3.Status {
+	dir, status := w.node(handle)
+	var res v3.CreateRes
+	if status == v3.OK {
+		n, err := entry(dir)
+		if status = statusOf(err); err == nil {
+			h := n.Handle()
+			res.HandlePresent, res.Handle, res.Attr = true, h[:], w.attrs(n)
+		}
 	}
-	return nil
+	res.Status, res.Dir = status, w.after(dir)
+	return w.result(status, &res)
+}
+
+func (w *worker) remove(a *v3.NameArgs) v3.Status { return w.unlink(a, w.conn.srv.tree.Remove) }
+
+func (w *worker) rmdir(a *v3.NameArgs) v3.Status { return w.unlink(a, w.conn.srv.tree.Rmdir) }
+
+func (w *worker) unlink(a *v3.NameArgs, do func(*filetree.Node, string) error) v3.Status {
+	dir, status := w.node(a.Dir)
+	if status == v3.OK {
+		status = statusOf(do(dir, a.Name))
+	}
+	res := v3.WccRes{Status: status, Wcc: w.after(dir)}
+	return w.result(status, &res)
+}
+
+func (w *worker) rename(a *v3.RenameArgs) v3.Status {
+	from, status := w.node(a.From.Dir)
+	to, toStatus := w.node(a.To.Dir)
+	if status == v3.OK {
+		status = toStatus
+	}
+	if status == v3.OK {
+		status = statusOf(w.conn.srv.tree.Rename(from, a.From.Name, to, a.To.Name))
+	}
+	res := v3.RenameRes{Status: status, From: w.after(from), To: w.after(to)}
+	return w.result(status, &res)
+}
+
+// maxListing bounds one READDIR or READDIRPLUS reply, whatever the client allows.
+const maxListing = 32 << 10
+
+// list executes READDIR and, with plus, READDIRPLUS.
+func (w *worker) list(plus bool) v3.Status {
+	a := v3.ReaddirArgs{Plus: plus}
+	if a.Code(&w.args); w.garbage() {
+		return v3.OK
+	}
+	began := len(w.out)
+	dir, status := w.node(a.Handle)
+	// Cookies are good forever, so the verifier is always zero.
+	if status == v3.OK && a.CookieVerifier != [8]byte{} {
+		status = v3.ErrBadCookie
+	}
+	if status == v3.OK {
+		status = w.appendListing(dir, &a)
+	}
+	if status != v3.OK {
+		w.out = xdr.Append(w.out[:began], &v3.ReaddirRes{Status: status, DirAttr: w.attrs(dir)})
+	}
+	return status
+}
+
+// appendListing appends results as long as they fit, entry by entry.
+func (w *worker) appendListing(dir *filetree.Node, a *v3.ReaddirArgs) v3.Status {
+	const trailer = 8 // no more entries, end of file
+	began := len(w.out)
+	limit := began + int(min(a.MaxCount, maxListing)) - trailer
+	attrs := w.attrs(dir)
+	w.out = xdr.Append(xdr.AppendUint32(w.out, uint32(v3.OK)), &attrs)
+	w.out = xdr.AppendFixed(w.out, a.CookieVerifier[:])
+	listed := 0
+	atEnd, err := w.conn.srv.tree.ReadDir(dir, a.Cookie, a.Plus, func(e *v3.DirEntry) bool {
+		before := len(w.out)
+		e.Attr.Attr.FSID = w.conn.srv.fsid
+		w.out = e.Append(xdr.AppendBool(w.out, true), a.Plus)
+		if len(w.out) > limit {
+			w.out = w.out[:before]
+			return false
+		}
+		listed++
+		return true
+	})
+	switch {
+	case errors.Is(err, unix.EINVAL):
+		return v3.ErrBadCookie
+	case err != nil:
+		return statusOf(err)
+	case listed == 0 && !atEnd, len(w.out) > limit:
+		return v3.ErrTooSmall
+	}
+	w.out = xdr.AppendBool(w.out, false)
+	w.out = xdr.AppendBool(w.out, atEnd)
+	return v3.OK
 }

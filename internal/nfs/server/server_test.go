@@ -256,7 +256,7 @@ func TestRequestsOfOneConnectionRunTogether(t *testing.T) {
 		h := c.header(v3.Program, v3.Version, v3.ProcRead)
 		sent[h.XID] = i
 		a := v3.ReadArgs{Handle: file, Offset: uint64(i * block), Count: block}
-		body := xdr.Append(h.Append(nil), &a)
+		body := xdr.Append(xdr.Append(nil, &h), &a)
 		out = append(rpc.AppendRecordMark(out, len(body)), body...)
 	}
 	if _, err := c.conn.Write(out); err != nil {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync/atomic"
 	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 )
 
 const (
@@ -15,12 +18,14 @@ const (
 )
 
 // lane is one connection and the thread that works it. All fields but inbox and
-// counts belong to that thread during Run.
+// the counters belong to that thread during Run.
 type lane struct {
 	s     *Stream
 	index int
 	inbox chan *slot // slots that other lanes gave
-	counts
+	rpc.Counters
+	load   atomic.Int32 // slots that are here or on their way
+	isDown atomic.Bool  // there is no connection
 
 	sock     *socket
 	owned    []*slot

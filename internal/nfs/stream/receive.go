@@ -101,13 +101,13 @@ func (l *lane) receive() error {
 
 // received works on n more bytes, which are where room said.
 func (l *lane) received(n int) error {
-	l.wireReceived.Add(int64(n))
+	l.WireBytesRead.Add(int64(n))
 	r := &l.recv
 	direct := min(n, len(r.dst))
 	r.dst = r.dst[direct:]
 	r.w += n - direct
 	err := l.parse()
-	l.inFlightNow.Store(int64(l.inFlight))
+	l.InFlight.Store(int64(l.inFlight))
 	return err
 }
 

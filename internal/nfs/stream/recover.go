@@ -22,9 +22,10 @@ const (
 	garbageTries = 3
 )
 
+// Reasons why a connection is given up that TCP still has.
 var (
-	errSilent  = errors.New("the path does not carry anything: nothing is acknowledged")
-	errStalled = errors.New("no answer to a call for too long")
+	ErrSilent  = errors.New("the path does not carry anything: nothing is acknowledged")
+	ErrStalled = errors.New("no answer to a call for too long")
 )
 
 // forgive takes time in which this process itself stood still, as a virtual
@@ -44,7 +45,7 @@ func (l *lane) forgive(gap int64) {
 func (l *lane) check() error {
 	l.nextLook = l.now + int64(tick)
 	if l.now-l.heard > int64(quiet) && PathSilent(l.sock.fd) {
-		return errSilent
+		return ErrSilent
 	}
 	// One I/O may be slow while others are answered; all of them may not.
 	limit := l.now - int64(l.s.cfg.Timeout)
@@ -54,7 +55,7 @@ func (l *lane) check() error {
 	for _, sl := range l.owned {
 		for i := range sl.fragments[:sl.used] {
 			if f := &sl.fragments[i]; f.state == fragmentSent && f.sentAt < limit {
-				return errStalled
+				return ErrStalled
 			}
 		}
 	}
@@ -63,7 +64,7 @@ func (l *lane) check() error {
 
 // lose gives up the connection, and everything outstanding to other lanes.
 func (l *lane) lose(err error) {
-	l.noteLoss(err)
+	l.lost(err)
 	l.disconnect()
 	if rpc.IsProtocolError(err) {
 		l.garbage++
@@ -85,12 +86,23 @@ func (l *lane) lose(err error) {
 		}
 	}
 	l.rebuild()
-	l.retransmits.Add(int64(resent))
+	l.Retransmits.Add(int64(resent))
 	// The first try is made at once, but not if the connection did not last.
 	if l.now-l.connected > int64(backoffMax) {
 		l.backoff = 0
 	}
 	l.tryLater()
+}
+
+// lost notes the loss of the connection.
+func (l *lane) lost(err error) {
+	l.NoteError(err)
+	since := l.now
+	if l.inFlight > 0 {
+		since = l.heard
+	}
+	l.NoteLoss(since)
+	l.s.cfg.Logger.Warn("Channel is lost", "channel", l.s.cfg.Describe(l.index), "error", err)
 }
 
 // disconnect closes the connection and forgets what is in flight on it.
@@ -105,7 +117,7 @@ func (l *lane) disconnect() {
 	clear(l.mine)
 	clear(l.past)
 	l.inFlight = 0
-	l.inFlightNow.Store(0)
+	l.InFlight.Store(0)
 	l.send.restart()
 	l.recv.restart()
 }
@@ -125,7 +137,9 @@ func (l *lane) recover(ctx context.Context) {
 	err := l.connect(ctx)
 	l.look()
 	if err == nil {
-		l.noteReturn()
+		if l.NoteReturn(l.now) { // else it was never lost, or between two runs
+			l.s.cfg.Logger.Info("Channel is connected again", "channel", l.s.cfg.Describe(l.index))
+		}
 		return
 	}
 	l.tryLater()
@@ -144,7 +158,7 @@ func (l *lane) connect(ctx context.Context) error {
 		l.sock, err = newSocket(nc, tick)
 	}
 	if err != nil {
-		l.noteError(err)
+		l.NoteError(err)
 		return err
 	}
 	l.look()

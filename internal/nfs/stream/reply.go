@@ -93,7 +93,7 @@ func (l *lane) reply(b []byte) error {
 	switch {
 	case rep.refused != nil:
 		l.finished(f, rep.refused)
-	case v3.IsRetryLater(rep.status):
+	case rep.status == v3.ErrJukebox:
 		l.later(f)
 	case rep.status != v3.OK:
 		l.finished(f, rep.status)
@@ -111,14 +111,14 @@ func (l *lane) replied(f *fragment) {
 	l.mine[f.index], l.past[f.index] = 0, l.mine[f.index]
 	l.inFlight--
 	l.garbage, l.answered = 0, l.now
-	l.receives.Add(1)
+	l.Receives.Add(1)
 }
 
 func (l *lane) readDone(f *fragment, rep *reply) error {
 	if rep.count != rep.data {
 		return l.refuse(f, fmt.Errorf("READ answers with %d bytes of data but counts %d", rep.data, rep.count))
 	}
-	l.bytesRead.Add(int64(rep.count))
+	l.BytesRead.Add(int64(rep.count))
 	f.from += rep.count
 	switch {
 	case f.from == f.to:
@@ -140,7 +140,7 @@ func (l *lane) writeDone(f *fragment, rep *reply) error {
 	if rep.committed < f.slot.io.Stable {
 		return l.refuse(f, fmt.Errorf("WRITE asked for stability %d and got %d", f.slot.io.Stable, rep.committed))
 	}
-	l.bytesWritten.Add(int64(rep.count))
+	l.BytesWritten.Add(int64(rep.count))
 	if f.from += rep.count; f.from == f.to {
 		l.finished(f, nil)
 		return nil

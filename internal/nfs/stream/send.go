@@ -68,7 +68,7 @@ func (l *lane) flush() error {
 			return err
 		}
 		w.blocked = false
-		l.wireSent.Add(int64(n))
+		l.WireBytesWritten.Add(int64(n))
 		w.advance(n)
 	}
 }
@@ -129,7 +129,12 @@ func (l *lane) encode() {
 		if data := f.bulk(); len(data) > 0 {
 			w.pieces = append(w.pieces, piece{data: data})
 			w.queued += uint64(len(data))
-			l.pad(len(data))
+			if k := xdr.Padding(len(data)); k > 0 {
+				from = len(w.batch)
+				w.batch = xdr.AppendPadding(w.batch, len(data))
+				w.pieces = append(w.pieces, piece{from: from, to: len(w.batch)})
+				w.queued += uint64(k)
+			}
 		}
 		f.state, f.sentAt, f.end = fragmentSent, l.now, w.queued
 		l.mine[f.index] = f.xid
@@ -138,8 +143,8 @@ func (l *lane) encode() {
 		}
 		sends++
 	}
-	l.inFlightNow.Store(int64(l.inFlight))
-	l.sends.Add(int64(sends))
+	l.InFlight.Store(int64(l.inFlight))
+	l.Sends.Add(int64(sends))
 }
 
 // bulk returns the data of a WRITE that are sent from where they are.
@@ -149,19 +154,6 @@ func (f *fragment) bulk() []byte {
 		return nil
 	}
 	return io.Buf[f.from:f.to]
-}
-
-// pad appends what follows n bytes of bulk data.
-func (l *lane) pad(n int) {
-	k := xdr.Padding(n)
-	if k == 0 {
-		return
-	}
-	w := &l.send
-	from := len(w.batch)
-	w.batch = xdr.AppendPadding(w.batch, n)
-	w.pieces = append(w.pieces, piece{from: from, to: len(w.batch)})
-	w.queued += uint64(k)
 }
 
 // request appends the call of f up to its bulk data.

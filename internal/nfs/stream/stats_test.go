@@ -16,8 +16,8 @@ func TestALossBeginsWithTheLastAnswer(t *testing.T) {
 			Logger: slog.New(slog.DiscardHandler), Describe: func(lane int) string { return fmt.Sprint(lane) },
 		}}
 		l := &lane{s: s, inFlight: inFlight, heard: 4, now: 9}
-		l.noteLoss(errors.New("reset"))
-		if got := l.downSince.Load(); got != want {
+		l.lost(errors.New("reset"))
+		if got := 9 - int64(l.Traffic(9).Down); got != want {
 			t.Errorf("with %d calls under way it is down since %d, want %d", inFlight, got, want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 )
 
@@ -101,7 +102,7 @@ func New(ctx context.Context, cfg Config) (*Stream, error) {
 	wg.Wait()
 	for i, err := range errs {
 		if err != nil {
-			s.lanes[i].downSince.Store(1) // since New
+			s.lanes[i].NoteLoss(0) // since New
 		}
 	}
 	if s.live.Load() == 0 {
@@ -138,8 +139,8 @@ func prepare(cfg Config) *Stream {
 func (s *Stream) Lanes() int { return len(s.lanes) }
 
 // Traffic returns what lane i has carried since New, and whether it is connected.
-func (s *Stream) Traffic(i int) (t Traffic, up bool) {
-	return s.lanes[i].traffic(), !s.lanes[i].isDown.Load()
+func (s *Stream) Traffic(i int) (t rpc.Traffic, up bool) {
+	return s.lanes[i].Traffic(int64(s.cfg.Now().Sub(s.start))), !s.lanes[i].isDown.Load()
 }
 
 // Run asks d for I/O and carries it until no slot has any more. When ctx is done
@@ -203,8 +204,8 @@ func (s *Stream) end() {
 func (s *Stream) laneErrors() error {
 	var all []error
 	for _, l := range s.lanes {
-		if text := l.lastError.Load(); text != nil && l.isDown.Load() {
-			all = append(all, fmt.Errorf("%s: %s", s.cfg.Describe(l.index), *text))
+		if text := l.LastError(); text != "" && l.isDown.Load() {
+			all = append(all, fmt.Errorf("%s: %s", s.cfg.Describe(l.index), text))
 		}
 	}
 	return errors.Join(all...)

@@ -138,7 +138,7 @@ func TestAStreamReadsEveryBlockFromItsPlace(t *testing.T) {
 		"fewer than lanes": {"slots go from lane to lane", 8 << 10, 1, 400, []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := &nfstest.Server{MaxTransfer: tc.maxTransfer, ShortRead: tc.shortRead}
+			server := &nfstest.Server{MaxTransfer: tc.maxTransfer, Short: func(nfstest.Call) uint32 { return tc.shortRead }}
 			c := start(t, server, 20*time.Second, tc.addresses...)
 			content := randomBytes(8 << 20)
 			handle := server.AddFile("data", content)
@@ -230,7 +230,7 @@ func TestAStreamTellsWhatWentWrong(t *testing.T) {
 		"no answer":   {action: nfstest.Drop, want: func(err error) bool { return errors.Is(err, stream.ErrTimeout) }},
 		"garbage":     {action: nfstest.Garbage, want: func(err error) bool { return err != nil && !errors.Is(err, stream.ErrTimeout) }},
 		"oversize":    {action: nfstest.Oversize, want: func(err error) bool { return err != nil && !errors.Is(err, stream.ErrTimeout) }},
-		"ask later":   {action: nfstest.TryLater, want: v3.IsRetryLater},
+		"ask later":   {action: nfstest.TryLater, want: func(err error) bool { return errors.Is(err, v3.ErrJukebox) }},
 		"bad handle":  {want: func(err error) bool { return err != nil }, offset: -1},
 	} {
 		t.Run(name, func(t *testing.T) {

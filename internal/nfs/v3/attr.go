@@ -113,6 +113,14 @@ func (o *Opt32) code(c *xdr.Coder) {
 	}
 }
 
+// Or returns the number, or fallback where it is not set.
+func (o Opt32) Or(fallback uint32) uint32 {
+	if o.Set {
+		return o.Value
+	}
+	return fallback
+}
+
 // Opt64 is a number that is set or left alone.
 type Opt64 struct {
 	Set   bool

@@ -41,13 +41,6 @@ func (a *ReadArgs) Append(b []byte) []byte {
 	return c.Bytes()
 }
 
-// Decode reads a from d.
-func (a *ReadArgs) Decode(d *xdr.Decoder) {
-	c := d.Coder()
-	a.Code(&c)
-	*d = c.Decoder()
-}
-
 // ReadRes are the results of READ.
 type ReadRes struct {
 	Status Status
@@ -136,13 +129,6 @@ func (a *WriteArgs) AppendHead(b []byte, dataBytes int) []byte {
 	c := xdr.NewEncoder(b)
 	a.codeHead(&c)
 	return xdr.AppendUint32(c.Bytes(), uint32(dataBytes))
-}
-
-// Decode reads a from d.
-func (a *WriteArgs) Decode(d *xdr.Decoder) {
-	c := d.Coder()
-	a.Code(&c)
-	*d = c.Decoder()
 }
 
 // WriteRes are the results of WRITE.

@@ -177,22 +177,11 @@ type ReaddirRes struct {
 func (r *ReaddirRes) Code(c *xdr.Coder) {
 	r.Status.Code(c)
 	r.DirAttr.Code(c)
-	if !c.Encoding() {
-		r.Entries = nil
-	}
 	if r.Status != OK {
+		r.Entries = nil
 		return
 	}
 	c.Fixed(r.CookieVerifier[:])
-	// Each entry takes at least 28 bytes of input, which bounds a list that is decoded.
-	for i := 0; c.More(i < len(r.Entries)); i++ {
-		if !c.Encoding() {
-			r.Entries = append(r.Entries, DirEntry{})
-		}
-		if r.Entries[i].code(c, r.Plus); c.Failed() {
-			r.Entries = r.Entries[:i]
-			return
-		}
-	}
+	xdr.List(c, &r.Entries, func(e *DirEntry) { e.code(c, r.Plus) })
 	c.Bool(&r.EOF)
 }

@@ -1,9 +1,7 @@
 package v3
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
@@ -85,27 +83,4 @@ var statusTexts = map[Status]string{
 	ErrServerFault: "NFS3ERR_SERVERFAULT: fault on the server",
 	ErrBadType:     "NFS3ERR_BADTYPE: type not supported by the server",
 	ErrJukebox:     "NFS3ERR_JUKEBOX: the server asks to try again later",
-}
-
-// IsNoSpace reports whether err says that the storage or the quota is full.
-func IsNoSpace(err error) bool { return isStatus(err, ErrNoSpc, ErrDQuot) }
-
-// IsStale reports whether err says that a file handle is no longer valid.
-func IsStale(err error) bool { return isStatus(err, ErrStale, ErrBadHandle) }
-
-// IsNotExist reports whether err says that a name does not exist.
-func IsNotExist(err error) bool { return isStatus(err, ErrNoEnt) }
-
-// IsExist reports whether err says that a name exists already.
-func IsExist(err error) bool { return isStatus(err, ErrExist) }
-
-// IsPermission reports whether err says that the user may not do this.
-func IsPermission(err error) bool { return isStatus(err, ErrPerm, ErrAcces, ErrROFS) }
-
-// IsRetryLater reports whether the server asked to repeat the call later.
-func IsRetryLater(err error) bool { return isStatus(err, ErrJukebox) }
-
-func isStatus(err error, anyOf ...Status) bool {
-	s, ok := errors.AsType[Status](err)
-	return ok && slices.Contains(anyOf, s)
 }

@@ -2,9 +2,7 @@ package v3
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -160,28 +158,6 @@ func TestReadAttributesBytesMatchTheWire(t *testing.T) {
 	plain, with := len(xdr.Append(nil, &Wcc{})), len(xdr.Append(nil, &Wcc{BeforePresent: true}))
 	if with-plain != wccAttrBytes {
 		t.Errorf("a wcc_attr takes %d bytes, wccAttrBytes is %d", with-plain, wccAttrBytes)
-	}
-}
-
-func TestStatusHasItsNameAndItsClass(t *testing.T) {
-	for s, want := range map[Status]struct {
-		name string
-		is   func(error) bool
-	}{
-		ErrNoSpc:   {"NFS3ERR_NOSPC", IsNoSpace},
-		ErrDQuot:   {"NFS3ERR_DQUOT", IsNoSpace},
-		ErrStale:   {"NFS3ERR_STALE", IsStale},
-		ErrNoEnt:   {"NFS3ERR_NOENT", IsNotExist},
-		ErrExist:   {"NFS3ERR_EXIST", IsExist},
-		ErrAcces:   {"NFS3ERR_ACCES", IsPermission},
-		ErrROFS:    {"NFS3ERR_ROFS", IsPermission},
-		ErrJukebox: {"NFS3ERR_JUKEBOX", IsRetryLater},
-		Status(99): {"unknown NFS status 99", func(err error) bool { return !IsStale(err) }},
-	} {
-		wrapped := fmt.Errorf("write: %w", s)
-		if name, _, _ := strings.Cut(s.Error(), ":"); name != want.name || !want.is(wrapped) || !errors.Is(wrapped, s) {
-			t.Errorf("%d: Error = %q, class %v", uint32(s), s.Error(), want.is(wrapped))
-		}
 	}
 }
 

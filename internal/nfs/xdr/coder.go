@@ -85,10 +85,40 @@ func (c *Coder) Bool(all ...*bool) {
 	}
 }
 
-// More codes the boolean in front of an item that may be absent, and returns it.
-func (c *Coder) More(more bool) bool {
-	c.Bool(&more)
-	return more
+// List codes a list whose items each have a boolean in front of them. Decoding ends at the
+// first item that fails, without it; each item takes input, which bounds the list.
+func List[T any](c *Coder, list *[]T, code func(*T)) {
+	if c.decoding {
+		*list = nil
+	}
+	for i := 0; ; i++ {
+		more := i < len(*list)
+		if c.Bool(&more); !more {
+			return
+		}
+		if c.decoding {
+			*list = append(*list, *new(T))
+		}
+		if code(&(*list)[i]); c.Failed() {
+			*list = (*list)[:i]
+			return
+		}
+	}
+}
+
+// Uint32s codes a list behind its length, of which at most limit are decoded.
+func (c *Coder) Uint32s(list *[]uint32, limit uint32) {
+	n := uint32(len(*list))
+	if c.Uint32(&n); n > limit {
+		c.Refuse(ErrTooLong)
+		return
+	}
+	if c.decoding {
+		*list = make([]uint32, n)
+	}
+	for i := range *list {
+		c.Uint32(&(*list)[i])
+	}
 }
 
 // Opaque codes variable-length opaque data, of which at most limit bytes are decoded.

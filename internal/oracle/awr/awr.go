@@ -146,18 +146,9 @@ func (c column) of(line string) string {
 // number reads 32,032 and 823.4, and the short forms of recent releases, 12.3K.
 func number(word string) (float64, bool) {
 	factor := 1.0
-	if n := len(word); n > 1 {
-		switch word[n-1] {
-		case 'K':
-			factor = 1e3
-		case 'M':
-			factor = 1e6
-		case 'G':
-			factor = 1e9
-		}
-		if factor > 1 {
-			word = word[:n-1]
-		}
+	if n := len(word) - 1; n > 0 && strings.Contains("KMG", word[n:]) {
+		factor = map[byte]float64{'K': 1e3, 'M': 1e6, 'G': 1e9}[word[n]]
+		word = word[:n]
 	}
 	if strings.Trim(word, "0123456789,.") != "" {
 		return 0, false

@@ -44,8 +44,8 @@ func (c *container) State(context.Context) (runfile.DatabaseState, error) {
 		err = json.Unmarshal(raw, &s)
 	}
 	if err != nil {
-		return s, oracle.Fail(runfile.FailureDatabaseNotReady,
-			fmt.Sprintf("the container of the database has not said how it is: %v", err), err)
+		return s, oracle.Failf(runfile.FailureDatabaseNotReady,
+			"the container of the database has not said how it is: %w", err)
 	}
 	return s, nil
 }
@@ -70,9 +70,8 @@ func (c *container) Restart(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-deadline.C:
-			return oracle.Fail(runfile.FailureDatabaseNotReady,
-				fmt.Sprintf("the database was asked to restart and was not ready after %s; its container said %s last", c.patience,
-					s.State), nil)
+			return oracle.Failf(runfile.FailureDatabaseNotReady,
+				"the database was asked to restart and was not ready after %s; its container said %s last", c.patience, s.State)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -102,17 +102,14 @@ func parseConnections(in io.Reader) ([]ends, error) {
 // in words of 32 bits of the machine, which are little-endian wherever Oracle
 // runs on Linux.
 func parseEnd(s string) (netip.AddrPort, error) {
-	address, port, ok := strings.Cut(s, ":")
+	address, port, _ := strings.Cut(s, ":")
 	raw, err := hex.DecodeString(address)
 	p, errPort := strconv.ParseUint(port, 16, 16)
-	if !ok || err != nil || errPort != nil || len(raw)%4 != 0 {
-		return netip.AddrPort{}, fmt.Errorf("%q is no address", s)
-	}
-	for i := 0; i < len(raw); i += 4 {
+	for i := 0; i+4 <= len(raw); i += 4 {
 		binary.BigEndian.PutUint32(raw[i:], binary.LittleEndian.Uint32(raw[i:]))
 	}
 	a, ok := netip.AddrFromSlice(raw)
-	if !ok {
+	if !ok || err != nil || errPort != nil {
 		return netip.AddrPort{}, fmt.Errorf("%q is no address", s)
 	}
 	return netip.AddrPortFrom(a.Unmap(), uint16(p)), nil

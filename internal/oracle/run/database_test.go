@@ -77,32 +77,6 @@ func (r restarted) Restart(ctx context.Context) error {
 	return err
 }
 
-func TestValuesOfParametersAreCompared(t *testing.T) {
-	for _, c := range []struct {
-		name, asked, value string
-		same               bool
-	}{
-		{"sga_target", "2G", "2147483648", true},
-		{"log_buffer", "128m", "134217728", true},
-		{"log_buffer", "128M", "134217729", false},
-		{"timed_statistics", "true", "TRUE", true},
-		{"filesystemio_options", "'SETALL'", "setall", true},
-		{"db_cache_size", "40M", "50331648", true}, // rounded up to granules of 16 MiB
-		{"db_cache_size", "40M", "33554432", false},
-		{"db_cache_size", "40M", "104857600", false},
-		{"db_cache_size", "1M", "4194304", true},
-		{"processes", "500", "512", false},
-		{"processes", "500", "500", true},
-		{"x", "99999999999999T", "1", false},
-		{"x", "a  b", " A B ", true},
-		{"sga_target", "2G", "2147483648 (instance 1), 0 (instance 2)", false},
-	} {
-		if got := sameParameter(c.name, c.asked, c.value); got != c.same {
-			t.Errorf("%s: %q and %q are the same: %v", c.name, c.asked, c.value, got)
-		}
-	}
-}
-
 func TestTheRunWaitsForTheDatabase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDatabase()

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -221,10 +222,12 @@ func (d *database) administrate(name, text string, args []any) error {
 
 // inBytes is how Oracle shows 128M.
 func inBytes(v string) string {
-	if n, ok := bytesOf(v); ok {
-		return fmt.Sprint(n)
+	digits := strings.TrimRight(v, "KMG")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return v
 	}
-	return v
+	return fmt.Sprint(n << map[string]int{"K": 10, "M": 20, "G": 30}[v[len(digits):]])
 }
 
 // answerView answers what Admin asks.

@@ -7,6 +7,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,13 +78,40 @@ func (r *runner) checkCalibration(ctx context.Context) error {
 	})
 }
 
+// do is Do of the course for a step that has a result.
+func do[T any](ctx context.Context, r *runner, step func(context.Context) (T, error)) (T, error) {
+	var found T
+	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
+		found, err = step(ctx)
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, err // found may belong to a goroutine that is stuck
+	}
+	return found, nil
+}
+
+func (r *runner) parameters(ctx context.Context, names ...string) (map[string]string, error) {
+	return do(ctx, r, func(ctx context.Context) (map[string]string, error) { return r.admin.Parameters(ctx, names) })
+}
+
 // fill loads the schemas, or finds them loaded.
 func (r *runner) fill(ctx context.Context) error {
 	r.course.Enter(runfile.SpanFill, 0, time.Time{})
-	var schemas *slob.Schemas
-	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
-		schemas, err = r.findSchemas(ctx)
-		return err
+	schemas, err := do(ctx, r, func(ctx context.Context) (*slob.Schemas, error) {
+		if err := r.connectSchemas(ctx); err != nil {
+			return nil, err
+		}
+		values, err := r.admin.Parameters(ctx, []string{"db_block_size"})
+		if err != nil {
+			return nil, fmt.Errorf("ask for db_block_size: %w", err)
+		}
+		block, err := strconv.ParseInt(values["db_block_size"], 10, 64)
+		if err != nil {
+			return nil, oracle.Failf(runfile.FailureSQL, "db_block_size is %q, which is no number", values["db_block_size"])
+		}
+		return slob.Find(ctx, r.schemaDB, slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: block, Seed: r.plan.Seed})
 	})
 	if err != nil {
 		return err
@@ -94,22 +123,6 @@ func (r *runner) fill(ctx context.Context) error {
 	return r.course.Fill(ctx, missing, func(ctx context.Context, wrote func(int64)) error {
 		return schemas.Load(ctx, r.password, wrote)
 	})
-}
-
-func (r *runner) findSchemas(ctx context.Context) (*slob.Schemas, error) {
-	if err := r.connectSchemas(ctx); err != nil {
-		return nil, err
-	}
-	values, err := r.admin.Parameters(ctx, []string{"db_block_size"})
-	if err != nil {
-		return nil, fmt.Errorf("ask for db_block_size: %w", err)
-	}
-	block, err := strconv.ParseInt(values["db_block_size"], 10, 64)
-	if err != nil {
-		return nil, oracle.Fail(runfile.FailureSQL,
-			fmt.Sprintf("db_block_size is %q, which is no number", values["db_block_size"]), err)
-	}
-	return slob.Find(ctx, r.schemaDB, slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: block, Seed: r.plan.Seed})
 }
 
 // connect waits for the database and says what it is.
@@ -158,10 +171,9 @@ func (r *runner) waitReady(ctx context.Context) (runfile.DatabaseState, error) {
 		case state.State == runfile.DatabaseReady && state.Generation >= 1:
 			return state, nil
 		case r.opt.Now().After(end):
-			return state, oracle.Fail(runfile.FailureDatabaseNotReady, fmt.Sprintf(
+			return state, oracle.Failf(runfile.FailureDatabaseNotReady,
 				"the database is still %s after %v; look at the log of the container database, or raise "+
-					"database.container.startupTimeoutSeconds",
-				cmp.Or(state.State, "not started"), limit), nil)
+					"database.container.startupTimeoutSeconds", cmp.Or(state.State, "not started"), limit)
 		}
 		if err := course.Wait(ctx, readyPoll); err != nil {
 			return state, err
@@ -171,16 +183,33 @@ func (r *runner) waitReady(ctx context.Context) (runfile.DatabaseState, error) {
 
 // connectAdmin opens the pool for views and parameters.
 func (r *runner) connectAdmin(ctx context.Context) error {
-	d := r.plan.Database
-	db, err := r.open(ctx, oracle.ConnectOptions{
-		Connect: d.AdminConnect, User: r.opt.User, Password: r.opt.Password, Role: d.Role, Sessions: adminSessions,
-	})
+	db, err := r.openPool(ctx, r.plan.Database.AdminConnect, adminSessions)
 	if err != nil {
-		return fmt.Errorf("connect to %s: %w", d.AdminConnect, err)
+		return err
 	}
 	r.adminDB, r.admin = db, oracle.NewAdmin(db, r.opt.Now)
 	r.watch = r.admin.Watch()
 	return nil
+}
+
+// connectSchemas opens the pool of the administrator where the schemas are.
+func (r *runner) connectSchemas(ctx context.Context) (err error) {
+	if r.schemaDB == nil {
+		sessions := int(max(1, r.plan.Workload.SLOB.LoadParallelDegree))
+		r.schemaDB, err = r.openPool(ctx, r.plan.Database.Connects[0], sessions)
+	}
+	return err
+}
+
+// openPool opens a pool of the administrator.
+func (r *runner) openPool(ctx context.Context, connect string, sessions int) (*sql.DB, error) {
+	db, err := r.open(ctx, oracle.ConnectOptions{
+		Connect: connect, User: r.opt.User, Password: r.opt.Password, Role: r.plan.Database.Role, Sessions: sessions,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", connect, err)
+	}
+	return db, nil
 }
 
 // open tries for a while, unless trying again cannot help.
@@ -209,11 +238,7 @@ func (r *runner) open(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, er
 // describe writes down what the database reports about itself, and keeps what is known
 // otherwise.
 func (r *runner) describe(ctx context.Context) error {
-	var found runfile.Oracle
-	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
-		found, err = r.admin.Describe(ctx)
-		return err
-	})
+	found, err := do(ctx, r, r.admin.Describe)
 	if err != nil {
 		return fmt.Errorf("ask the database what it is: %w", err)
 	}
@@ -243,23 +268,6 @@ func (r *runner) restart(ctx context.Context) error {
 	return r.describe(ctx)
 }
 
-// connectSchemas opens the pool of the administrator where the schemas are.
-func (r *runner) connectSchemas(ctx context.Context) error {
-	if r.schemaDB != nil {
-		return nil
-	}
-	d := r.plan.Database
-	db, err := r.open(ctx, oracle.ConnectOptions{
-		Connect: d.Connects[0], User: r.opt.User, Password: r.opt.Password, Role: d.Role,
-		Sessions: int(max(1, r.plan.Workload.SLOB.LoadParallelDegree)),
-	})
-	if err != nil {
-		return fmt.Errorf("connect to %s: %w", d.Connects[0], err)
-	}
-	r.schemaDB = db
-	return nil
-}
-
 // seeMount writes down how the pod has mounted the volume of the database.
 func (r *runner) seeMount(ctx context.Context) error {
 	d := r.plan.Database
@@ -276,33 +284,10 @@ func (r *runner) seeMount(ctx context.Context) error {
 		return nil
 	}
 	if r.plan.Engine.RequireNFS && !m.IsNFS() {
-		return oracle.Fail(runfile.FailureNotNFS, fmt.Sprintf(
-			"%s is on %s (%s), which is not NFS; use a claim or class of NFS, or allow it", d.DataDirectory, m.Source,
-			m.Type), nil)
+		return oracle.Failf(runfile.FailureNotNFS,
+			"%s is on %s (%s), which is not NFS; use a claim or class of NFS, or allow it", d.DataDirectory, m.Source, m.Type)
 	}
-	facts := mountFacts(m)
-	facts.DirectIO = d.DirectNFS || r.directIO(ctx)
-	r.load.Mount = &facts
-	return nil
-}
-
-// directIO says whether the database reads files past the page cache. Direct NFS
-// always does.
-func (r *runner) directIO(ctx context.Context) bool {
-	var option string
-	err := r.course.Do(ctx, func(ctx context.Context) error {
-		values, err := r.admin.Parameters(ctx, []string{"filesystemio_options"})
-		option = strings.ToUpper(values["filesystemio_options"])
-		return err
-	})
-	if err != nil {
-		r.opt.Log.Warn("The parameter filesystemio_options cannot be read", "error", err)
-	}
-	return option == "SETALL" || option == "DIRECTIO"
-}
-
-func mountFacts(m procfs.Mount) runfile.MountFacts {
-	f := runfile.MountFacts{FilesystemType: m.Type, Source: m.Source, Options: m.Options}
+	f := &runfile.MountFacts{FilesystemType: m.Type, Source: m.Source, Options: m.Options}
 	for _, o := range m.Options {
 		key, value, _ := strings.Cut(o, "=")
 		n, _ := strconv.ParseInt(value, 10, 64) // 0 where it is no number, which is unknown
@@ -318,5 +303,54 @@ func mountFacts(m procfs.Mount) runfile.MountFacts {
 			f.WriteSizeBytes = n
 		}
 	}
-	return f
+	f.DirectIO = d.DirectNFS || r.directIO(ctx)
+	r.load.Mount = f
+	return nil
+}
+
+// directIO says whether the database reads files past the page cache. Direct NFS
+// always does.
+func (r *runner) directIO(ctx context.Context) bool {
+	values, err := r.parameters(ctx, "filesystemio_options")
+	if err != nil {
+		r.opt.Log.Warn("The parameter filesystemio_options cannot be read", "error", err)
+	}
+	option := strings.ToUpper(values["filesystemio_options"])
+	return option == "SETALL" || option == "DIRECTIO"
+}
+
+// readBack holds the parameters against what the database now reports about
+// them, and fails with the first that is not what was asked.
+func (r *runner) readBack(ctx context.Context) error {
+	asked := r.plan.Database.Parameters
+	names := slices.Sorted(maps.Keys(asked))
+	if len(names) == 0 {
+		return nil
+	}
+	values, err := r.parameters(ctx, names...)
+	if err != nil {
+		return fmt.Errorf("read the init parameters back: %w", err)
+	}
+	all := slices.Clone(r.load.Oracle.Parameters)
+	var wrong error // the first
+	for _, name := range names {
+		value, ok := values[name]
+		p := runfile.OracleParameter{Name: name, Requested: asked[name], Value: value}
+		if i := slices.IndexFunc(all, func(o runfile.OracleParameter) bool { return o.Name == name }); i < 0 {
+			all = append(all, p)
+		} else {
+			all[i] = p
+		}
+		switch {
+		case wrong != nil:
+		case !ok:
+			wrong = oracle.Failf(runfile.FailureParameter, "database.parameters has %s = %s, but the database does not show "+
+				"such a parameter; correct its name or leave it out", name, asked[name])
+		case !p.AsRequested():
+			wrong = oracle.Failf(runfile.FailureParameter, "database.parameters has %s = %s, but after the restart the "+
+				"database says %s; write a value that this release and edition take", name, asked[name], value)
+		}
+	}
+	r.load.Oracle.Parameters = all
+	return wrong
 }

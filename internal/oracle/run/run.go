@@ -16,7 +16,6 @@ package run
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"time"
@@ -102,7 +101,7 @@ func Run(ctx context.Context, o Options) (*runfile.Load, error) {
 // checkPlan refuses what only this engine can tell, and what Validate does.
 func checkPlan(p *runfile.Plan) error {
 	refuse := func(format string, args ...any) error {
-		return oracle.Fail(runfile.FailureInvalidPlan, fmt.Sprintf(format, args...), nil)
+		return oracle.Failf(runfile.FailureInvalidPlan, format, args...)
 	}
 	if err := p.Validate(); err != nil {
 		return refuse("the plan is not valid: %v", err)
@@ -119,8 +118,7 @@ func checkPlan(p *runfile.Plan) error {
 	for _, users := range w.SLOB.Users {
 		if users%w.SLOB.Schemas != 0 {
 			return refuse("workload.slob.users has %d, which %d schemas cannot share: with workload.slob.kit each schema has "+
-				"as many threads; write a multiple of %d",
-				users, w.SLOB.Schemas, w.SLOB.Schemas)
+				"as many threads; write a multiple of %[2]d", users, w.SLOB.Schemas)
 		}
 	}
 	if p.Schedule.DurationSeconds < leastKitSeconds {

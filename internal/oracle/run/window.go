@@ -17,10 +17,6 @@ import (
 // totals are cumulative counters of all instances.
 type totals struct{ readOps, readBytes, writeOps, writeBytes int64 }
 
-func (t totals) since(b totals) totals {
-	return totals{t.readOps - b.readOps, t.readBytes - b.readBytes, t.writeOps - b.writeOps, t.writeBytes - b.writeBytes}
-}
-
 // observer looks at the database every second in a goroutine of its own. What it
 // saw waits until the run takes it.
 type observer struct {
@@ -61,7 +57,7 @@ func (o *observer) run(ctx context.Context) {
 			var now totals
 			switch ok := o.read(ctx, &now); {
 			case ok && began:
-				o.add(at, now.since(o.before))
+				o.add(at, now)
 				o.before = now
 			case ok:
 				began, o.before = true, now
@@ -106,11 +102,13 @@ func (o *observer) note(ctx context.Context, err error) {
 	}
 }
 
-func (o *observer) add(at time.Time, t totals) {
+// add keeps what was counted since the look before.
+func (o *observer) add(at time.Time, now totals) {
+	b := o.before
 	s := runfile.LoadSample{Time: at, Span: o.span, Repetition: o.index}
-	s.Read = &runfile.SampleOps{Count: t.readOps, Bytes: t.readBytes}
-	if t.writeOps > 0 {
-		s.Write = &runfile.SampleOps{Count: t.writeOps, Bytes: t.writeBytes}
+	s.Read = &runfile.SampleOps{Count: now.readOps - b.readOps, Bytes: now.readBytes - b.readBytes}
+	if n := now.writeOps - b.writeOps; n > 0 {
+		s.Write = &runfile.SampleOps{Count: n, Bytes: now.writeBytes - b.writeBytes}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -151,46 +149,38 @@ type window struct {
 
 // measure takes a window around load, which returns when the window is over. It
 // leaves in the Load what was measured, however it ends. finish adds what is
-// particular to a workload; it may be nil.
+// particular to a workload.
 func (r *runner) measure(ctx context.Context, index int32, step runfile.Step, load func(context.Context) error,
 	finish func(*runfile.Repetition),
 ) error {
-	w := &window{r: r}
-	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
+	before, err := do(ctx, r, func(ctx context.Context) (*oracle.Snapshot, error) {
 		r.watch.Reset()
 		if err := r.watch.Look(ctx); err != nil {
 			r.opt.Log.Warn("Direct NFS could not be looked at", "error", err)
 		}
-		w.before, err = r.admin.Snapshot(ctx)
-		return err
+		return r.admin.Snapshot(ctx)
 	})
 	if err != nil {
 		return fmt.Errorf("read the views of the database before the window: %w", err)
 	}
-	start := w.before.At
-	r.course.Enter(runfile.SpanMeasure, index, start)
+	r.course.Enter(runfile.SpanMeasure, index, before.At)
+	w := &window{r: r, at: len(r.load.Repetitions), before: before, first: len(r.load.Samples)}
 	w.cpu, _ = r.opt.Usage()
-	w.at, w.first = len(r.load.Repetitions), len(r.load.Samples)
-	begun := runfile.Repetition{Index: index, Start: start, End: start, Step: &step}
-	r.load.Repetitions = append(r.load.Repetitions, begun)
+	r.load.Repetitions = append(r.load.Repetitions,
+		runfile.Repetition{Index: index, Start: before.At, End: before.At, Step: &step})
 	o := r.observe(ctx, runfile.SpanMeasure, index)
-	err = r.course.During(ctx, func() { w.follow(o) }, load)
+	err = r.course.During(ctx, func() { // every second: a loader that is killed leaves this much
+		o.collect()
+		rep := &r.load.Repetitions[w.at]
+		rep.End = r.opt.Now()
+		w.sumSamples(rep)
+	}, load)
 	o.end()
 	end := w.end(ctx, err)
-	if finish != nil {
-		finish(&r.load.Repetitions[w.at])
-	}
+	finish(&r.load.Repetitions[w.at])
 	// What was measured is safe before anything else is done.
 	r.course.Save()
 	return errors.Join(err, end)
-}
-
-// follow is called every second: a loader that is killed leaves this much.
-func (w *window) follow(o *observer) {
-	o.collect()
-	rep := &w.r.load.Repetitions[w.at]
-	rep.End = w.r.opt.Now()
-	w.sumSamples(rep)
 }
 
 func (w *window) sumSamples(rep *runfile.Repetition) {
@@ -218,13 +208,12 @@ func (w *window) end(ctx context.Context, failed error) error {
 		defer cancel()
 		ctx = last
 	}
-	var after *oracle.Snapshot
-	err := r.course.Do(ctx, func(ctx context.Context) (err error) {
-		after, err = r.admin.Snapshot(ctx)
+	after, err := do(ctx, r, func(ctx context.Context) (*oracle.Snapshot, error) {
+		after, err := r.admin.Snapshot(ctx)
 		if looked := r.watch.Look(ctx); looked != nil {
 			r.opt.Log.Warn("Direct NFS could not be looked at", "error", looked)
 		}
-		return err
+		return after, err
 	})
 	rep := &r.load.Repetitions[w.at]
 	now, peak := r.opt.Usage()
@@ -261,11 +250,11 @@ func (w *window) putOps(rep *runfile.Repetition) {
 	}
 }
 
-// putLatency takes for the latencies of the reads those of the wait that is one
+// putLatency takes for the latencies of random reads those of the wait that is one
 // read. What scans wait for is not: their reads are asynchronous, and the wait is
 // only for what is not there yet.
-func putLatency(rep *runfile.Repetition) {
-	if rep.Oracle == nil || rep.Read == nil {
+func (r *runner) putLatency(rep *runfile.Repetition) {
+	if r.plan.Workload.SLOB.Access != runfile.AccessRandomRead || rep.Oracle == nil || rep.Read == nil {
 		return
 	}
 	for _, e := range rep.Oracle.Events {

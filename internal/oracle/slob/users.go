@@ -70,10 +70,8 @@ func Connect(ctx context.Context, o Options) (*Users, error) {
 		if u.pools[p] != nil {
 			continue
 		}
-		db, err := o.Open(ctx, oracle.ConnectOptions{
-			Connect: p.connect, User: p.schema, Password: o.Password,
-			Sessions: counts[p],
-		})
+		at := oracle.ConnectOptions{Connect: p.connect, User: p.schema, Password: o.Password, Sessions: counts[p]}
+		db, err := o.Open(ctx, at)
 		if err != nil {
 			return u, fmt.Errorf("connect %s to %s: %w", p.schema, p.connect, oracle.Explain(err))
 		}
@@ -133,8 +131,7 @@ type session struct {
 func newSession(ctx context.Context, o Options, index int, db *sql.DB) (*session, error) {
 	p := o.placeOf(index)
 	s := &session{
-		name: fmt.Sprintf("user %d (%s at %s)", index+1, p.schema, p.connect),
-		slob: o.SLOB, rows: o.Rows,
+		name: fmt.Sprintf("user %d (%s at %s)", index+1, p.schema, p.connect), slob: o.SLOB, rows: o.Rows,
 		random: rand.New(rand.NewPCG(o.Seed, uint64(index))), //nolint:gosec // offsets, not secrets
 	}
 	if err := s.open(ctx, db); err != nil {
@@ -230,9 +227,8 @@ func (s *session) count(ctx context.Context, want int64, args ...any) error {
 		return err
 	}
 	if found != want {
-		return oracle.Fail(runfile.FailureVerify, fmt.Sprintf(
-			"a statement found %d rows where %d were loaded; drop the schemas NFSBENCHn, so that the next run loads them "+
-				"again", found, want), nil)
+		return oracle.Failf(runfile.FailureVerify, "a statement found %d rows where %d were loaded; drop the schemas "+
+			"NFSBENCHn, so that the next run loads them again", found, want)
 	}
 	return nil
 }

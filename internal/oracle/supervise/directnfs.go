@@ -9,12 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -39,11 +41,17 @@ func (o Options) switchDirectNFS(ctx context.Context, home string) (runfile.Dire
 		l.Path = first(here)
 		return l, nil
 	}
-	var source string
-	if o.DirectNFS {
-		if source = first(libraries(filepath.Join(home, "lib"))); source == "" {
-			return l, o.noLibrary(home)
-		}
+	source := first(libraries(filepath.Join(home, "lib")))
+	switch {
+	case !o.DirectNFS || source != "":
+	case o.Distribution == runfile.DistributionGvenzl:
+		return l, oracle.Failf(runfile.FailureDirectNFSMissing,
+			"the image has no libnfsodm*.so in %s/lib, which Direct NFS needs, and gvenzl images have neither make nor a "+
+				"setuid oradism: use an image of container-registry.oracle.com, or derive one: %s", home, derivedImage)
+	default:
+		return l, oracle.Failf(runfile.FailureDirectNFSMissing,
+			"the image has no libnfsodm*.so in %s/lib, which Direct NFS needs: use an image with the whole Oracle home, such "+
+				"as container-registry.oracle.com/database/enterprise, or set protocol.client to Kernel", home)
 	}
 	if o.make(ctx, home) && (len(libraries(odm)) > 0) == o.DirectNFS {
 		l.Method, l.Path = methodMake, first(libraries(odm))
@@ -58,7 +66,7 @@ func (o Options) switchDirectNFS(ctx context.Context, home string) (runfile.Dire
 		err = removeAll(libraries(odm))
 	}
 	if err != nil {
-		return l, failf(runfile.FailureDirectNFSMissing,
+		return l, oracle.Failf(runfile.FailureDirectNFSMissing,
 			"%v: Direct NFS cannot be switched in %s; the container must run as the owner of the Oracle home (54321) and its "+
 				"file system must be writable", err, home)
 	}
@@ -76,24 +84,9 @@ func first(paths []string) string {
 // libraries lists the files of Direct NFS in a folder: libnfsodm19.so, or
 // libnfsodm.so from 21c on.
 func libraries(dir string) []string {
-	found, err := filepath.Glob(filepath.Join(dir, "libnfsodm*.so"))
-	if err != nil {
-		return nil // of a folder whose name is a bad pattern
-	}
+	found, _ := filepath.Glob(filepath.Join(dir, "libnfsodm*.so")) // none where the name of the folder is a bad pattern
 	slices.Sort(found)
 	return found
-}
-
-// noLibrary says which image has one.
-func (o Options) noLibrary(home string) error {
-	if o.Distribution == runfile.DistributionGvenzl {
-		return failf(runfile.FailureDirectNFSMissing,
-			"the image has no libnfsodm*.so in %s/lib, which Direct NFS needs, and gvenzl images have neither make nor a "+
-				"setuid oradism: use an image of container-registry.oracle.com, or derive one: %s", home, derivedImage)
-	}
-	return failf(runfile.FailureDirectNFSMissing,
-		"the image has no libnfsodm*.so in %s/lib, which Direct NFS needs: use an image with the whole Oracle home, such "+
-			"as container-registry.oracle.com/database/enterprise, or set protocol.client to Kernel", home)
 }
 
 // make runs Oracle's own switch, where there is one; its word counts for nothing
@@ -158,7 +151,7 @@ func (o Options) checkOradism(home string, l *runfile.DirectNFSLibrary) error {
 	path := filepath.Join(home, "bin", "oradism")
 	info, err := os.Stat(path)
 	if err != nil {
-		return failf(runfile.FailureOradism,
+		return oracle.Failf(runfile.FailureOradism,
 			"%v: Direct NFS needs $ORACLE_HOME/bin/oradism, owned by root and setuid; derive an image: %s", err, derivedImage)
 	}
 	l.OradismMode = modeText(info.Mode())
@@ -170,16 +163,16 @@ func (o Options) checkOradism(home string, l *runfile.DirectNFSLibrary) error {
 	l.OradismOwner = &owner
 	switch {
 	case owner != 0 || info.Mode()&fs.ModeSetuid == 0:
-		return failf(runfile.FailureOradism,
+		return oracle.Failf(runfile.FailureOradism,
 			"%s is %s and owned by user %d: Direct NFS needs it owned by root and setuid, or Oracle silently uses the "+
 				"kernel's NFS client; derive an image with RUN chown root:oinstall %s && chmod 4750 %s", path, l.OradismMode,
 			owner, path, path)
 	case unix.Access(path, unix.X_OK) != nil:
-		return failf(runfile.FailureOradism,
+		return oracle.Failf(runfile.FailureOradism,
 			"%s is %s and user %d of this container may not execute it: run the container in the group that owns it "+
 				"(oinstall, 54321)", path, l.OradismMode, os.Getuid())
 	case o.noNewPrivileges():
-		return failf(runfile.FailureOradism,
+		return oracle.Failf(runfile.FailureOradism,
 			"the container runs with allowPrivilegeEscalation: false, with which no program becomes root: Direct NFS needs "+
 				"the setuid program %s; allow privilege escalation for the database container, or set protocol.client to Kernel",
 			path)
@@ -202,13 +195,5 @@ func modeText(m fs.FileMode) string {
 // noNewPrivileges says whether the kernel ignores setuid bits for us.
 func (o Options) noNewPrivileges() bool {
 	raw, err := os.ReadFile(filepath.Join(o.ProcDir, "self", "status"))
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(raw)) {
-		if value, ok := strings.CutPrefix(line, "NoNewPrivs:"); ok {
-			return strings.TrimSpace(value) == "1"
-		}
-	}
-	return false
+	return err == nil && regexp.MustCompile(`(?m)^NoNewPrivs:\s*1\s*$`).Match(raw)
 }

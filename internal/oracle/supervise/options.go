@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -52,14 +53,6 @@ const (
 	// its image gave up: a pluggable database may open late.
 	surrenderChecks = 12
 )
-
-func (o Options) withDefaults() Options {
-	o.ProductRoot, o.ProcDir = cmp.Or(o.ProductRoot, "/opt/oracle/product"), cmp.Or(o.ProcDir, "/proc")
-	if o.HealthInterval <= 0 {
-		o.HealthInterval = healthInterval
-	}
-	return o
-}
 
 // lookup returns a variable of the container; of several, the last counts.
 func (o Options) lookup(name string) string {
@@ -116,8 +109,8 @@ func (o Options) findHome() string {
 	if home := cmp.Or(o.OracleHome, o.lookup("ORACLE_HOME")); home != "" {
 		return home
 	}
-	homes, err := filepath.Glob(filepath.Join(o.ProductRoot, "*", "*", "bin", "oracle"))
-	if err != nil || len(homes) == 0 {
+	homes, _ := filepath.Glob(filepath.Join(o.ProductRoot, "*", "*", "bin", "oracle"))
+	if len(homes) == 0 {
 		return ""
 	}
 	slices.Sort(homes)
@@ -134,11 +127,11 @@ func (o Options) checkCommand(what, field string, command []string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return failf(runfile.FailureDatabaseNotReady,
+		return oracle.Failf(runfile.FailureDatabaseNotReady,
 			"the image has no %s %q (distribution %s): set database.container.distribution to who made the image, or "+
 				"database.container.%s", what, command[0], o.Distribution, field)
 	case info.IsDir() || info.Mode()&0o111 == 0:
-		return failf(runfile.FailureDatabaseNotReady,
+		return oracle.Failf(runfile.FailureDatabaseNotReady,
 			"the %s %q of the image is no program that can be run: set database.container.%s", what, command[0], field)
 	}
 	return nil

@@ -19,13 +19,22 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
-	"slices"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
+	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -43,8 +52,9 @@ type supervisor struct {
 // ends, which shuts it down and is no error. Everything else that ends it is
 // one: a sentence that begins with one of the codes of runfile.
 func Run(ctx context.Context, o Options) error {
-	s := &supervisor{o: o.withDefaults(), log: o.Log, redact: newRedactor(o.Secrets)}
-	s.family = newFamily(s.o.ProcDir)
+	o.ProductRoot, o.ProcDir = cmp.Or(o.ProductRoot, "/opt/oracle/product"), cmp.Or(o.ProcDir, "/proc")
+	o.HealthInterval = cmp.Or(max(0, o.HealthInterval), healthInterval)
+	s := &supervisor{o: o, log: o.Log, redact: newRedactor(o.Secrets), family: newFamily(o.ProcDir)}
 	j, err := openJournal(o.RunDir, runfile.DatabaseState{
 		State: runfile.DatabasePreparing, SID: o.SID, StartedAt: o.Now(),
 		Library: runfile.DirectNFSLibrary{Wanted: o.DirectNFS},
@@ -54,8 +64,8 @@ func Run(ctx context.Context, o Options) error {
 	}
 	s.journal = j
 	if err := s.run(ctx); err != nil {
-		f := asFailure(err)
-		if werr := s.failed(err); werr != nil {
+		f, werr := s.failed(err)
+		if werr != nil {
 			s.log.Warn("The state of the database was not written", "error", werr)
 		}
 		return fmt.Errorf("%s: %s", f.Code, f.Message)
@@ -63,8 +73,10 @@ func Run(ctx context.Context, o Options) error {
 	return s.journal.change(func(d *runfile.DatabaseState) { d.State = runfile.DatabaseStopped })
 }
 
-func (s *supervisor) failed(err error) error {
-	return s.journal.change(func(d *runfile.DatabaseState) { d.State, d.Failure = runfile.DatabaseFailed, asFailure(err) })
+// failed writes the failure into the state.
+func (s *supervisor) failed(err error) (*runfile.Failure, error) {
+	f := &runfile.Failure{Code: cmp.Or(oracle.CodeOf(err), runfile.FailureInternal), Message: err.Error()}
+	return f, s.journal.change(func(d *runfile.DatabaseState) { d.State, d.Failure = runfile.DatabaseFailed, f })
 }
 
 func (s *supervisor) run(ctx context.Context) error {
@@ -81,8 +93,7 @@ func (s *supervisor) run(ctx context.Context) error {
 			s.log.Warn("Orphans of the database will not be buried", "error", err)
 		}
 	}
-	logs := openAlertLogs(s.o.base())
-	go s.followAlertLogs(watching, logs)
+	go s.followAlertLogs(watching, openAlertLogs(s.o.base()))
 
 	again, err := s.once(ctx, runfile.DatabaseStarting)
 	for again && err == nil {
@@ -108,7 +119,7 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	defer s.stop(c)
 	if err := s.serve(ctx, c); err != nil {
 		// At once: stopping may take long, and Run tells what could not be written.
-		_ = s.failed(err)
+		_, _ = s.failed(err)
 		return false, err
 	}
 	if ctx.Err() != nil {
@@ -130,19 +141,14 @@ func (s *supervisor) prepare(ctx context.Context) error {
 			err = s.o.checkOradism(s.home, &library)
 		}
 	case s.o.DirectNFS:
-		err = failf(runfile.FailureDirectNFSMissing,
+		err = oracle.Failf(runfile.FailureDirectNFSMissing,
 			"the image sets no ORACLE_HOME and has no Oracle home below %s, so Direct NFS cannot be switched on: use an "+
 				"image of the database, or set protocol.client to Kernel", s.o.ProductRoot)
 	default:
 		s.log.Warn("No Oracle home was found: whether Direct NFS is off is unknown", "looked", s.o.ProductRoot)
 	}
-	if werr := s.journal.change(func(d *runfile.DatabaseState) {
-		d.OracleHome, d.Library = s.home,
-			library
-	}); werr != nil {
-		return werr
-	}
-	if err != nil {
+	werr := s.journal.change(func(d *runfile.DatabaseState) { d.OracleHome, d.Library = s.home, library })
+	if err = cmp.Or(werr, err); err != nil {
 		return err
 	}
 	s.log.Info("Direct NFS is switched", "on", s.o.DirectNFS, "method", library.Method, "library", library.Path, "oradism",
@@ -165,7 +171,16 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 	if err := s.awaitReady(ctx, c); err != nil || ctx.Err() != nil {
 		return err
 	}
-	if err := s.ready(c); err != nil {
+	now, wish := s.o.Now(), s.journal.wish()
+	s.log.Info("The database is ready", "after", now.Sub(c.began).Round(time.Millisecond))
+	err := s.journal.change(func(d *runfile.DatabaseState) {
+		d.State, d.Failure = runfile.DatabaseReady, nil
+		d.Generation = max(d.Generation+1, wish) // which fulfils whatever was wished for until now
+		if d.ReadyAt.IsZero() {
+			d.ReadyAt = now
+		}
+	})
+	if err != nil {
 		return err
 	}
 	tick := time.NewTicker(pollInterval)
@@ -187,30 +202,6 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 	}
 }
 
-// ready counts the start. It fulfils whatever was wished for until now.
-func (s *supervisor) ready(c *child) error {
-	now := s.o.Now()
-	s.log.Info("The database is ready", "after", now.Sub(c.began).Round(time.Millisecond))
-	wish := s.journal.wish()
-	return s.journal.change(func(d *runfile.DatabaseState) {
-		d.State, d.Failure = runfile.DatabaseReady, nil
-		d.Generation = max(d.Generation+1, wish)
-		if d.ReadyAt.IsZero() {
-			d.ReadyAt = now
-		}
-	})
-}
-
-// notReady says why the database is given up.
-func (s *supervisor) notReady(c *child, last health) error {
-	if err := s.outOfSpace(c); err != nil {
-		return err
-	}
-	return failf(runfile.FailureDatabaseNotReady,
-		"the database was not ready after %s: %s%s; raise database.container.startupTimeoutSeconds if it only needs longer",
-		s.o.StartupTimeout, last.explain(s.o.Distribution), s.lastWords(c))
-}
-
 // refused says what the image said when it gave up, which waiting does not fix;
 // nil where it did not, or just now.
 func (s *supervisor) refused(c *child, last health) error {
@@ -218,45 +209,35 @@ func (s *supervisor) refused(c *child, last health) error {
 	if g == nil || s.o.Now().Sub(g.at) <= surrenderChecks*s.o.HealthInterval {
 		return nil
 	}
-	if speaksOfSpace(g.words) {
-		return s.noSpace(g.words)
-	}
-	return failf(runfile.FailureDatabaseNotReady,
+	return s.unlessFull(g.words, g.words, oracle.Failf(runfile.FailureDatabaseNotReady,
 		"the image could not create or start the database: %s%s; look there for the reason, an init parameter for "+
-			"example, or an earlier start on this volume that was interrupted",
-		last.explain(s.o.Distribution), g.words)
+			"example, or an earlier start on this volume that was interrupted", last.explain(s.o.Distribution), g.words))
 }
 
 // hasEnded says how the start command ended, which it should not have.
 func (s *supervisor) hasEnded(c *child) error {
-	if err := s.outOfSpace(c); err != nil {
-		return err
+	how := "exit status 0"
+	if c.err != nil {
+		how = c.err.Error()
 	}
-	return failf(runfile.FailureDatabaseEnded, "the database's start command ended with %s after %s%s",
-		c.how(), s.o.Now().Sub(c.began).Round(time.Millisecond), s.lastWords(c))
+	return s.unlessFull(c.tail.text(), s.lastWords(c), oracle.Failf(runfile.FailureDatabaseEnded,
+		"the database's start command ended with %s after %s%s",
+		how, s.o.Now().Sub(c.began).Round(time.Millisecond), s.lastWords(c)))
 }
 
-// outOfSpace finds in the last lines what Oracle and its tools say of a full
-// volume.
-func (s *supervisor) outOfSpace(c *child) error {
-	if !speaksOfSpace(c.tail.text()) {
-		return nil
-	}
-	return s.noSpace(s.lastWords(c))
-}
-
-func speaksOfSpace(text string) bool {
+// unlessFull returns err, or what to do about a full volume where Oracle or its tools
+// speak of one in the text.
+func (s *supervisor) unlessFull(text, lastWords string, err error) error {
 	text = strings.ToLower(text)
-	return slices.ContainsFunc([]string{
-		"no space left on device", "disk quota exceeded", "error: 28: ", "dbt-06604",
-		"insufficient free space",
-	},
-		func(words string) bool { return strings.Contains(text, words) })
-}
-
-func (s *supervisor) noSpace(words string) error {
-	return failf(runfile.FailureNoSpace, "the database ran out of space, on the volume at %s if nowhere else is "+
-		"named%s; make the volume larger", s.o.DataDirectory, words)
+	for _, words := range []string{
+		"no space left on device", "disk quota exceeded", "error: 28: ", "dbt-06604", "insufficient free space",
+	} {
+		if strings.Contains(text, words) {
+			return oracle.Failf(runfile.FailureNoSpace, "the database ran out of space, on the volume at %s if nowhere else "+
+				"is named%s; make the volume larger", s.o.DataDirectory, lastWords)
+		}
+	}
+	return err
 }
 
 // lastWords is the end of the log, as it stands in a sentence.
@@ -265,4 +246,63 @@ func (s *supervisor) lastWords(c *child) string {
 		return "; the last lines of its log: " + text
 	}
 	return "; it printed nothing"
+}
+
+// journal keeps the state and its file. It is safe for several goroutines.
+type journal struct {
+	mu    sync.Mutex
+	dir   string
+	state runfile.DatabaseState
+}
+
+// openJournal begins a state. Generations go on where an earlier container of
+// the same pod has left off, so that who waits for one is not told of an old one.
+func openJournal(dir string, first runfile.DatabaseState) (*journal, error) {
+	j := &journal{dir: dir, state: first}
+	raw, err := os.ReadFile(filepath.Join(dir, runfile.DatabaseFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("use run directory: %w", err)
+	default:
+		var old runfile.DatabaseState
+		// What is no state was written by nobody who waits for us.
+		if json.Unmarshal(raw, &old) == nil {
+			j.state.Generation = old.Generation
+		}
+	}
+	return j, j.change(func(*runfile.DatabaseState) {})
+}
+
+// change alters the state and writes it, as a whole or not at all.
+func (j *journal) change(alter func(*runfile.DatabaseState)) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	alter(&j.state)
+	data, err := json.Marshal(j.state)
+	if err == nil {
+		err = course.ReplaceFile(filepath.Join(j.dir, runfile.DatabaseFile), append(data, '\n'))
+	}
+	if err != nil {
+		err = fmt.Errorf("write state of the database: %w", err)
+	}
+	return err
+}
+
+// generation is that of the last start that became ready.
+func (j *journal) generation() int32 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.state.Generation
+}
+
+// wish is the generation that the loader asks for; 0 if it asks for none, or
+// for something that is no number.
+func (j *journal) wish() int32 {
+	raw, _ := os.ReadFile(filepath.Join(j.dir, runfile.DatabaseWishFile))
+	n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 32)
+	if err != nil {
+		return 0
+	}
+	return max(0, int32(n))
 }

@@ -1,3 +1,9 @@
+// Package chart draws figures as SVG without a script: time series on shared
+// axes, curves over a logarithmic axis, and intervals.
+//
+// What a figure says does not depend on colour: lines differ by their dashes and
+// points by their shape, and both are named where they are drawn. It is pure:
+// values go in, text goes out.
 package chart
 
 import (
@@ -23,8 +29,6 @@ const (
 	// that what is laid out by it does not touch.
 	glyph = 7.2
 )
-
-func (f Frame) narrow() bool { return f.Width < narrowWidth }
 
 // canvas collects the elements of one SVG.
 type canvas struct {
@@ -125,27 +129,23 @@ const (
 
 // mark draws a point of a radius with its tooltip.
 func (c *canvas) mark(x, y, r float64, shape int, class, title string) {
-	dx, dy := num(x), num(y)
 	at := func(px, py float64) string { return num(x+px*r) + " " + num(y+py*r) }
-	hollow := class + " hollow"
+	if shape == MarkCross || shape == MarkRing || shape == MarkHollowDiamond {
+		class += " hollow"
+	}
 	switch shape {
 	case MarkSquare:
 		c.path("M"+at(-.9, -.9)+"L"+at(.9, -.9)+"L"+at(.9, .9)+"L"+at(-.9, .9)+"Z", class, title)
-	case MarkDiamond:
+	case MarkDiamond, MarkHollowDiamond:
 		c.path("M"+at(0, -1.2)+"L"+at(1.2, 0)+"L"+at(0, 1.2)+"L"+at(-1.2, 0)+"Z", class, title)
-	case MarkHollowDiamond:
-		c.path("M"+at(0, -1.2)+"L"+at(1.2, 0)+"L"+at(0, 1.2)+"L"+at(-1.2, 0)+"Z", hollow, title)
 	case MarkUp:
 		c.path("M"+at(0, -1.2)+"L"+at(1.1, .9)+"L"+at(-1.1, .9)+"Z", class, title)
 	case MarkDown:
 		c.path("M"+at(0, 1.2)+"L"+at(1.1, -.9)+"L"+at(-1.1, -.9)+"Z", class, title)
 	case MarkCross:
-		c.path("M"+at(-1, -1)+"L"+at(1, 1)+"M"+at(1, -1)+"L"+at(-1, 1), hollow, title)
+		c.path("M"+at(-1, -1)+"L"+at(1, 1)+"M"+at(1, -1)+"L"+at(-1, 1), class, title)
 	default:
-		if shape == MarkRing {
-			class = hollow
-		}
-		c.add(`<circle cx="`, dx, `" cy="`, dy, `" r="`, num(r), `" class="`, class, `"`)
+		c.add(`<circle cx="`, num(x), `" cy="`, num(y), `" r="`, num(r), `" class="`, class, `"`)
 		c.closed("circle", title)
 	}
 }

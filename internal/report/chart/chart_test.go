@@ -28,15 +28,15 @@ func figures(name string, values ...float64) map[string]func(Frame) string {
 	return map[string]func(Frame) string{
 		"timeline": Timeline{
 			To: at(0) + float64(len(values)), Bands: []Band{{0, at(1), name, true}},
-			Panels: []Panel{{Title: name, Unit: name, Height: 50, Lines: []Line{{name, points}, {name, points}}, Limits: []Limit{{name, at(1)}}}},
+			Panels: []Panel{{Title: name, Unit: name, Height: 50, Lines: []Line{{name, points, nil}, {name, points, nil}}, Limits: []Mark{{name, at(1)}}}},
 		}.SVG,
 		"distributions": func(f Frame) string {
 			return Distributions(f, []Distribution{{name, []Bar{{at(0), at(1), at(2)}}, []Mark{{name, at(0)}, {name, at(1)}}}})
 		},
 		"percentiles": func(f Frame) string {
-			return Percentiles(f, []Curve{{name, []Quantile{{.5, at(0)}, {.99, at(1)}}}, {name, []Quantile{{at(0), at(1)}}}})
+			return Percentiles(f, []Line{{name, []Point{{.5, at(0)}, {.99, at(1)}}, nil}, {name, []Point{{at(0), at(1)}}, nil}})
 		},
-		"steps": Steps{[]string{name, name}, name, []StepPanel{{name, name, []StepLine{{name, []Spread{{at(0), at(1), at(2)}}}}, []Limit{{name, at(1)}}}}, 1}.SVG,
+		"steps": Steps{[]string{name, name}, name, []Panel{{Title: name, Unit: name, Lines: []Line{{name, []Point{{0, at(0)}}, []Range{{at(1), at(2)}}}}, Limits: []Mark{{name, at(1)}}}}, 1}.SVG,
 		"repetitions": func(f Frame) string {
 			return Repetitions(f, []Repetition{{name, at(0), name, true}, {name, at(1), name, false}}, name)
 		},
@@ -120,7 +120,7 @@ func TestADipOfOneSecondIsSeenInAnHour(t *testing.T) {
 	if low != 3 || high != 190 || n != 3600 {
 		t.Errorf("of 3600 points %d are left, from %g to %g; want all, from 3 to 190", n, low, high)
 	}
-	svg := Timeline{To: 3600, Panels: []Panel{{Title: "x", Unit: "MB/s", Height: 100, Lines: []Line{{"read", points}}}}}.SVG(Frame{ID: "x", Width: 860})
+	svg := Timeline{To: 3600, Panels: []Panel{{Title: "x", Unit: "MB/s", Height: 100, Lines: []Line{{"read", points, nil}}}}}.SVG(Frame{ID: "x", Width: 860})
 	if !strings.Contains(svg, "read 98.4 MB/s (3 to 100)") {
 		t.Error("the tooltip does not tell of the dip")
 	}
@@ -237,7 +237,7 @@ func TestTimelinesOfOneAxisHaveTheirTimesAtOnePlace(t *testing.T) {
 	ticks := func(title string, n int) []string {
 		timeline := Timeline{To: 3870}
 		for range n {
-			timeline.Panels = append(timeline.Panels, Panel{Title: title, Height: 40, Lines: []Line{{"a", []Point{{1, 1e6}}}}})
+			timeline.Panels = append(timeline.Panels, Panel{Title: title, Height: 40, Lines: []Line{{"a", []Point{{1, 1e6}}, nil}}})
 		}
 		return regexp.MustCompile(`x="[0-9.]+"[^>]*>[0-9]+:[0-9:]+<`).FindAllString(regexp.MustCompile(` y="[0-9.]+"`).ReplaceAllString(timeline.SVG(Frame{Width: 860}), ""), -1)
 	}
@@ -253,7 +253,7 @@ func TestTimelinesOfOneAxisHaveTheirTimesAtOnePlace(t *testing.T) {
 func TestALimitFarAboveTheLoadDoesNotFlattenIt(t *testing.T) {
 	t.Parallel()
 	panel := func(limit float64) string {
-		return Timeline{To: 10, Panels: []Panel{{Title: "x", Height: 100, Limits: []Limit{{"wire limit", limit}}, Lines: []Line{{"a", []Point{{1, 100}, {2, 90}}}}}}}.SVG(Frame{Width: 860})
+		return Timeline{To: 10, Panels: []Panel{{Title: "x", Height: 100, Limits: []Mark{{"wire limit", limit}}, Lines: []Line{{"a", []Point{{1, 100}, {2, 90}}, nil}}}}}.SVG(Frame{Width: 860})
 	}
 	if !strings.Contains(panel(120), "wire limit") {
 		t.Error("a limit of 120 is not drawn beside a load of 100")

@@ -74,6 +74,17 @@ func tickText(ticks []float64) func(float64) string {
 	return func(v float64) string { return strconv.FormatFloat(v+0, 'f', decimals, 64) }
 }
 
+// percentText is tickText with a sign and the unit.
+func percentText(ticks []float64) func(float64) string {
+	text := tickText(ticks)
+	return func(v float64) string {
+		if v > 0 {
+			return "+" + text(v) + "%"
+		}
+		return text(v) + "%"
+	}
+}
+
 // bounded keeps what a broken file can hold within what can be drawn.
 func bounded(v, low, high float64) float64 {
 	if math.IsNaN(v) {

@@ -57,7 +57,18 @@ func Whole(parts []string) []string {
 func Text(w io.Writer, d Document, o TextOptions) error {
 	p := newPage(w, o)
 	if d.Kind != "" {
-		p.head(d)
+		head := "nfsbench  " + p.clean(d.Title)
+		if len(d.Stamps) > 0 {
+			head += "  " + p.paint(yellow, "SIMULATED")
+		}
+		p.line(p.paint(bold, head))
+		for _, s := range d.Stamps {
+			if s.In != HTMLOnly {
+				p.wrapped(s.Text)
+			}
+		}
+		p.wrapped(d.Subtitle)
+		p.rule()
 	}
 	if len(d.Tiles) > 0 {
 		p.line("")
@@ -72,38 +83,23 @@ func Text(w io.Writer, d Document, o TextOptions) error {
 	return p.err
 }
 
-func (p *page) head(d Document) {
-	head := "nfsbench  " + p.clean(d.Title)
-	if len(d.Stamps) > 0 {
-		head += "  " + p.paint(yellow, "SIMULATED")
-	}
-	p.line(p.paint(bold, head))
-	for _, s := range d.Stamps {
-		if s.In != HTMLOnly {
-			p.wrapped("", s.Text)
-		}
-	}
-	p.wrapped("", d.Subtitle)
-	p.rule()
-}
-
 func (p *page) block(b Block) {
 	if b.Apart {
 		p.line("")
 	}
 	if b.Text != "" {
-		p.wrapped("", b.Text)
+		p.wrapped(b.Text)
 	}
 	if b.Strong != "" {
 		p.line("")
 		p.line(p.paint(bold, p.clean(b.Strong)))
 	}
 	for _, f := range b.Facts {
-		p.fact(strings.ToLower(f.Label), f.Text)
+		p.hanging(p.label(strings.ToLower(f.Label)), labelWidth, f.Text)
 	}
 	if t := b.Trend; t != nil {
 		line := p.spark(t.Values, p.width-labelWidth-columns(t.Scale)-1) + " " + p.clean(t.Scale)
-		p.line(p.paint(dim, padded(p.clean(t.Label), labelWidth)) + line)
+		p.line(p.label(t.Label) + line)
 	}
 	if b.Table != nil {
 		p.table(b.Table)
@@ -120,7 +116,7 @@ func (p *page) block(b Block) {
 	for _, f := range b.Findings {
 		severity := padded(p.clean(strings.ToUpper(f.Severity)), labelWidth)
 		p.line(p.paint(colour(f.Tone), severity) + p.paint(bold, p.clean(f.Code)))
-		p.wrapped(strings.Repeat(" ", labelWidth), f.Message)
+		p.hanging(strings.Repeat(" ", labelWidth), labelWidth, f.Message)
 	}
 }
 
@@ -128,15 +124,11 @@ func (p *page) block(b Block) {
 func (p *page) card(c Card) {
 	const wordWidth = 14
 	word := padded(strings.ToUpper(strings.ReplaceAll(p.clean(c.Word), " ", "")), wordWidth)
-	head := p.paint(dim, padded(p.clean(strings.ToLower(c.Label)), labelWidth)) + p.paint(colour(c.Tone), word)
 	text := strings.TrimSuffix(c.Text, ".")
 	if text != "" {
 		text = strings.ToLower(text[:1]) + text[1:]
 	}
-	for _, l := range wrap(p.clean(text), p.width-labelWidth-wordWidth) {
-		p.line(head + l)
-		head = strings.Repeat(" ", labelWidth+wordWidth)
-	}
+	p.hanging(p.label(strings.ToLower(c.Label))+p.paint(colour(c.Tone), word), labelWidth+wordWidth, text)
 }
 
 func colour(t Tone) string {
@@ -264,13 +256,6 @@ func (p *page) stacked(t *Table) {
 	for names < len(t.Columns) && !t.Columns[names].Number {
 		names++
 	}
-	join := func(cells []Cell) string {
-		var texts []string
-		for _, c := range cells[:names] {
-			texts = append(texts, c.Text)
-		}
-		return strings.Join(texts, ", ")
-	}
 	var heads []string
 	for _, c := range t.Columns[:names] {
 		heads = append(heads, c.Head)
@@ -283,7 +268,11 @@ func (p *page) stacked(t *Table) {
 	p.line(p.paint(dim, strings.Join(heads, ", ")))
 	p.heads(flat, widths)
 	for i, r := range t.Rows {
-		p.wrapped("", join(r.Cells))
+		var texts []string
+		for _, c := range r.Cells[:names] {
+			texts = append(texts, c.Text)
+		}
+		p.wrapped(strings.Join(texts, ", "))
 		line, _ := p.row(flat, widths, flat.Rows[i].Cells)
 		p.line(line)
 	}
@@ -300,11 +289,8 @@ type page struct {
 }
 
 func newPage(w io.Writer, o TextOptions) *page {
-	width := o.Width
-	if width == 0 {
-		width = defaultWidth
-	}
-	return &page{w: w, width: min(max(width, minWidth), maxWidth), color: o.Color, ascii: o.ASCII}
+	width := min(max(cmp.Or(o.Width, defaultWidth), minWidth), maxWidth)
+	return &page{w: w, width: width, color: o.Color, ascii: o.ASCII}
 }
 
 // line writes one line. Of empty lines that follow each other it writes one:
@@ -351,23 +337,18 @@ func (p *page) clean(s string) string {
 	}, s)
 }
 
-// fact is a label and text that wraps beside it.
-func (p *page) fact(label, text string) {
-	indent := strings.Repeat(" ", labelWidth)
-	for i, l := range wrap(p.clean(text), p.width-labelWidth) {
-		if i == 0 {
-			p.line(p.paint(dim, padded(p.clean(label), labelWidth)) + l)
-			continue
-		}
-		p.line(indent + l)
+// hanging writes text that wraps beside a head of some columns.
+func (p *page) hanging(head string, indent int, text string) {
+	for _, l := range wrap(p.clean(text), p.width-indent) {
+		p.line(head + l)
+		head = strings.Repeat(" ", indent)
 	}
 }
 
-func (p *page) wrapped(indent, text string) {
-	for _, l := range wrap(p.clean(text), p.width-columns(indent)) {
-		p.line(indent + l)
-	}
-}
+func (p *page) wrapped(text string) { p.hanging("", 0, text) }
+
+// label is what stands before the text of a line.
+func (p *page) label(s string) string { return p.paint(dim, padded(p.clean(s), labelWidth)) }
 
 // wrap breaks at spaces. A word longer than a line stays whole: half an address
 // is worse than a long line. Two spaces between figures are kept.
@@ -398,17 +379,22 @@ func padded(s string, n int) string {
 	return s + strings.Repeat(" ", n-columns(s))
 }
 
-// figureGap is the room between figures, beside that between their digits.
-const figureGap = 3
-
 // big writes the figures three lines high, with room between the digits where
 // there is enough, or plainly: without UTF-8, or when they do not fit.
 func (p *page) big(figures []Tile) {
 	for _, spacing := range []string{" ", ""} {
-		if widths, total := figureWidths(figures, spacing); !p.ascii && total <= p.width {
-			p.drawn(figures, widths, spacing)
-			return
+		lines := drawn(figures, spacing)
+		if p.ascii || columns(lines[0]) > p.width {
+			continue
 		}
+		for k, l := range lines {
+			style := bold + cyan
+			if k == 3 {
+				style = dim
+			}
+			p.line(p.paint(style, strings.TrimRight(l, " ")))
+		}
+		return
 	}
 	parts := make([]string, 0, len(figures))
 	for _, f := range figures {
@@ -419,31 +405,20 @@ func (p *page) big(figures []Tile) {
 	}
 }
 
-func figureWidths(figures []Tile, spacing string) (widths []int, total int) {
-	gap := figureGap + 2*len(spacing)
-	total = -gap
-	for _, f := range figures {
-		w := max(columns(glyphs(f.Value, spacing)[0]), columns(f.Short))
-		widths = append(widths, w)
-		total += w + gap
-	}
-	return widths, total
-}
-
-func (p *page) drawn(figures []Tile, widths []int, spacing string) {
-	gap := strings.Repeat(" ", figureGap) + strings.Repeat(spacing, 2)
-	for row := range 3 {
-		cells := make([]string, 0, len(figures))
-		for i, f := range figures {
-			cells = append(cells, padded(glyphs(f.Value, spacing)[row], widths[i]))
-		}
-		p.line(p.paint(bold+cyan, strings.TrimRight(strings.Join(cells, gap), " ")))
-	}
-	units := make([]string, 0, len(figures))
+// drawn are figures beside each other, with what they are below them.
+func drawn(figures []Tile, spacing string) (lines [4]string) {
+	gap := strings.Repeat(" ", 3+2*len(spacing))
 	for i, f := range figures {
-		units = append(units, padded(f.Short, widths[i]))
+		number := glyphs(f.Value, spacing)
+		width := max(columns(number[0]), columns(f.Short))
+		for k, s := range append(number[:], f.Short) {
+			if i > 0 {
+				lines[k] += gap
+			}
+			lines[k] += padded(s, width)
+		}
 	}
-	p.line(p.paint(dim, strings.TrimRight(strings.Join(units, gap), " ")))
+	return lines
 }
 
 // glyphs draws a number three lines high. What has no glyph is left out.

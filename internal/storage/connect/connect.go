@@ -1,3 +1,4 @@
+// Package connect makes the storage source that a plan or a survey names.
 package connect
 
 import (

@@ -1,16 +1,28 @@
+// Package exporter reads plain NFS servers by the metrics that they offer themselves, in
+// Prometheus' text format: node_exporter on a Linux server, or the monitoring of NFS-Ganesha.
+//
+// node_exporter gives processors (node_cpu_seconds_total) and what the kernel's NFS server
+// counts (node_nfsd_*, out of /proc/net/rpc/nfsd), which knows no latency. NFS-Ganesha gives
+// requests and bytes where it was built with monitoring and with dynamic metrics on, and no
+// processors; it does tell latencies, but cut to whole milliseconds, so that fast operations
+// would take no time at all: they are left out.
+//
+// What a server does not tell is nil, and with it the sum over all servers. A server that
+// runs node_exporter's collector nfsd and has nothing to say by it serves no NFS, and counts
+// as zero: the passive half of a pair.
 package exporter
 
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -19,13 +31,12 @@ import (
 )
 
 const (
-	// timeout bounds one request: an exporter answers within its own sample.
-	timeout = 4 * time.Second
-	// maxBodyBytes is far above what node_exporter says with all collectors on.
-	maxBodyBytes = 8 << 20
 	// bootSlack is by how much the boot time of a server that did not boot may move when
 	// its clock is corrected: the kernel computes it backwards.
 	bootSlack = 60.0
+	// wanted are the collectors of node_exporter that tell what is read here; the others would
+	// only cost time, the server's and ours.
+	wanted = "?collect[]=cpu&collect[]=nfsd&collect[]=stat"
 )
 
 // Source reads one or more NFS servers as one storage.
@@ -37,13 +48,13 @@ type Source struct {
 
 // node is one server.
 type node struct {
-	name, host string
-	url        string
-	client     *http.Client
+	name   string
+	path   string // with the query that its URL has
+	client *rest.Client
+	whole  atomic.Bool // it does not let us choose collectors
 
-	mu    sync.Mutex
-	whole bool    // it does not let us choose collectors
-	boot  float64 // of the epoch, Unix seconds; 0 = it never told
+	mu   sync.Mutex
+	boot float64 // of the epoch, Unix seconds; 0 = it never told
 }
 
 // New makes the source of all servers in src.Nodes. Nothing is asked yet; an error is
@@ -51,10 +62,6 @@ type node struct {
 func New(src runfile.Source, _ rest.Credentials, now func() time.Time) (*Source, error) {
 	if len(src.Nodes) == 0 {
 		return nil, storage.Permanent(fmt.Errorf("exporter: no servers are named"))
-	}
-	client, err := newClient(src)
-	if err != nil {
-		return nil, err
 	}
 	s := &Source{now: now}
 	var hosts []string
@@ -67,7 +74,26 @@ func New(src runfile.Source, _ rest.Credentials, now func() time.Time) (*Source,
 			return nil, storage.Permanent(fmt.Errorf("exporter %s: its url holds a user name, and exporters take no "+
 				"credentials", n.Name))
 		}
-		s.nodes = append(s.nodes, &node{name: n.Name, host: u.Host, url: n.URL, client: client, whole: u.RawQuery != ""})
+		client, err := rest.New(rest.Config{
+			BaseURL: u.Scheme + "://" + u.Host, AllowPlain: true,
+			CABundle: src.CABundle, InsecureSkipVerify: src.InsecureSkipVerify,
+			// The query may hold a token, and a server may repeat it.
+			Redact: func(string) string { return "" },
+			Authorize: func(r *http.Request) error {
+				r.Header.Set("Accept", "text/plain;version=0.0.4")
+				return nil
+			},
+			Timeout:      4 * time.Second, // an exporter answers within its own sample
+			MaxBodyBytes: 8 << 20,         // far above what node_exporter says with all collectors on
+			// The next sample is the next attempt, however short the interval is.
+			Attempts: 1, PerSecond: 1000, Now: now,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("exporter %s: %w", n.Name, err)
+		}
+		server := &node{name: n.Name, path: u.RequestURI(), client: client}
+		server.whole.Store(u.RawQuery != "")
+		s.nodes = append(s.nodes, server)
 		hosts = append(hosts, u.Host)
 	}
 	slices.SortFunc(s.nodes, func(a, b *node) int { return cmp.Compare(a.name, b.name) })
@@ -80,24 +106,16 @@ func New(src runfile.Source, _ rest.Credentials, now func() time.Time) (*Source,
 	return s, nil
 }
 
-func newClient(src runfile.Source) (*http.Client, error) {
-	trust := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: src.InsecureSkipVerify} //nolint:gosec // only if the user says so
-	if src.CABundle != "" {
-		trust.RootCAs = x509.NewCertPool()
-		if !trust.RootCAs.AppendCertsFromPEM([]byte(src.CABundle)) {
-			return nil, storage.Permanent(fmt.Errorf("exporter: caBundle holds no PEM certificate"))
-		}
-	}
-	return &http.Client{
-		Timeout: timeout,
-		// A proxy or a redirect would be somebody else's counters.
-		Transport:     &http.Transport{TLSClientConfig: trust, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, nil
-}
-
 // Name says which servers these are.
 func (s *Source) Name() string { return s.name }
+
+// Close ends idle connections.
+func (s *Source) Close() error {
+	for _, n := range s.nodes {
+		n.client.Close()
+	}
+	return nil
+}
 
 // Sample asks all servers at once. One that does not answer fails the sample: a sum without
 // it would be wrong. The time is ours, in the middle of asking, because servers have clocks
@@ -113,15 +131,10 @@ func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 	for i, err := range errs {
 		if err != nil {
 			return storage.Snapshot{}, fmt.Errorf("read the counters of server %s at %s: %w", s.nodes[i].name,
-				s.nodes[i].host, err)
+				s.nodes[i].client.Host(), err)
 		}
 	}
-	took := s.now().Sub(before)
-	return s.snapshot(before.Add(took/2), readings), nil
-}
-
-func (s *Source) snapshot(at time.Time, readings []reading) storage.Snapshot {
-	snapshot := storage.Snapshot{Time: at, Total: sum(readings)}
+	snapshot := storage.Snapshot{Time: before.Add(s.now().Sub(before) / 2), Total: sum(readings)}
 	var boots []string
 	for i, r := range readings {
 		n := s.nodes[i]
@@ -131,7 +144,27 @@ func (s *Source) snapshot(at time.Time, readings []reading) storage.Snapshot {
 		}
 	}
 	snapshot.Epoch = strings.Join(boots, ", ")
-	return snapshot
+	return snapshot, nil
+}
+
+// read asks the server. node_exporter answers 400 when a collector that is asked for is
+// switched off; then everything is read, from then on.
+func (n *node) read(ctx context.Context) (reading, error) {
+	path := n.path
+	if !n.whole.Load() {
+		path += wanted
+	}
+	var body []byte
+	_, err := n.client.Get(ctx, path, nil, &body)
+	status, answered := errors.AsType[*rest.StatusError](err)
+	if answered && status.Status == http.StatusBadRequest && path != n.path {
+		n.whole.Store(true)
+		_, err = n.client.Get(ctx, n.path, nil, &body)
+	}
+	if err != nil {
+		return reading{}, err
+	}
+	return decode(body)
 }
 
 // booted returns the boot time that names the epoch, which moves only by a real boot.

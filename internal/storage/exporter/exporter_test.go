@@ -214,8 +214,9 @@ func TestAnswersThatAreNoCounters(t *testing.T) {
 
 func TestOneServerThatIsSilentFailsTheSample(t *testing.T) {
 	there := serve(t, page(ganesha))
-	gone := serve(t, page(ganesha))
-	gone.Name = "b"
+	closed := httptest.NewServer(page(ganesha))
+	closed.Close()
+	gone := runfile.SourceNode{Name: "b", URL: closed.URL + "/metrics?token=s3cret"}
 	hanging := make(chan struct{})
 	mute := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -224,7 +225,6 @@ func TestOneServerThatIsSilentFailsTheSample(t *testing.T) {
 		}
 	})
 	t.Cleanup(func() { close(hanging) })
-	gone.URL = strings.Replace(gone.URL, "http://", "https://", 1) + "?token=s3cret"
 	_, err := source(t, there, gone).Sample(t.Context())
 	if err == nil || storage.IsPermanent(err) || !strings.Contains(err.Error(), "server b") || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v", err)

@@ -1,7 +1,19 @@
+// Package flashblade reads a Pure FlashBlade over REST 2.x with an API token of the role
+// readonly.
+//
+// The array gives means of every second instead of counts (facts: REST 2.x performance
+// endpoints, resolution 1000 ms). Each sample asks for all of them since the one before, so
+// that none is missed, and integrates them; see package integrate for how exact that is. The
+// array publishes a second only after it is over: counters are a second or two old, and
+// their time is that of the array.
+//
+// There is no CPU anywhere in this API, and traffic is counted by connector and not by address:
+// nodes and paths are unknown. Every VIP serves every file system, so no VIP is the wrong one.
 package flashblade
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -127,4 +139,60 @@ func batchOf(points []performance) integrate.Batch {
 		})
 	}
 	return b
+}
+
+const (
+	maxPages = 200
+	// maxItems bounds what is kept of an answer.
+	maxItems = 20000
+)
+
+// page is the envelope of all collections.
+type page struct {
+	Items             json.RawMessage `json:"items"` // null is none
+	ContinuationToken *string         `json:"continuation_token"`
+}
+
+// list reads all pages of a collection.
+func list[T any](ctx context.Context, s *Source, path string, q url.Values) ([]T, error) {
+	ctx, base, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if q == nil {
+		q = url.Values{}
+	}
+	var all []T
+	for range maxPages {
+		var p page
+		if _, err := s.client.Get(ctx, base+path, q, &p); err != nil {
+			return nil, err
+		}
+		items, err := decode[T](p.Items)
+		if err != nil {
+			return nil, storage.Permanent(fmt.Errorf("GET %s%s: %w", s.client.Host(), path, err))
+		}
+		all = append(all, items...)
+		if len(all) > maxItems {
+			break
+		}
+		if p.ContinuationToken == nil || *p.ContinuationToken == "" {
+			return all, nil
+		}
+		q.Set("continuation_token", *p.ContinuationToken)
+	}
+	return nil, storage.Permanent(fmt.Errorf("GET %s%s: the answer does not end after %d items", s.client.Host(),
+		path, len(all)))
+}
+
+// decode reads the items of a page; null is none.
+func decode[T any](raw json.RawMessage) ([]T, error) {
+	var items []T
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, fmt.Errorf("the items are not what was expected there: %w", err)
+	}
+	return items, nil
 }

@@ -53,7 +53,7 @@ func (s *session) state() (token, version string) {
 }
 
 // authorize puts the token of the session on a request; the login has that of the account.
-func (s *session) authorize(r *http.Request) {
+func (s *session) authorize(r *http.Request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch path := r.URL.Path; {
@@ -63,6 +63,7 @@ func (s *session) authorize(r *http.Request) {
 	default:
 		r.Header.Set(headerSession, s.token)
 	}
+	return nil
 }
 
 // redact removes what nobody may see from the words of the array.
@@ -122,7 +123,13 @@ func (s *Source) login(ctx context.Context, used string) error {
 	if token != used && token != "" {
 		return nil
 	}
-	if err := s.session.reload(); err != nil {
+	s.session.mu.Lock()
+	cred, changed, err := s.session.cred.Reload()
+	if changed && cred.Token != "" {
+		s.session.cred = cred
+	}
+	s.session.mu.Unlock()
+	if err != nil {
 		return err
 	}
 	header, err := s.client.Do(ctx, http.MethodPost, pathLogin, nil, nil, nil)
@@ -136,19 +143,6 @@ func (s *Source) login(ctx context.Context, used string) error {
 	s.session.mu.Lock()
 	s.session.token = token
 	s.session.mu.Unlock()
-	return nil
-}
-
-func (s *session) reload() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	cred, changed, err := s.cred.Reload()
-	if err != nil {
-		return err
-	}
-	if changed && cred.Token != "" {
-		s.cred = cred
-	}
 	return nil
 }
 

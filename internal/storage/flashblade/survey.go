@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -113,11 +114,11 @@ func (v *survey) fileSystem(ctx context.Context, export string) error {
 		return absent("is destroyed")
 	}
 	v.fs = found[i]
-	v.out.Volume = volume(v.fs)
 	v.out.NFS = &runfile.NFSService{V3: v.fs.NFS.V3, V40: new(false), V41: v.fs.NFS.V41, PNFS: new(false)}
 	if v.fs.NFS.V3 != nil && v.fs.NFS.V41 != nil {
 		v.out.NFS.Enabled = new(*v.fs.NFS.V3 || *v.fs.NFS.V41)
 	}
+	v.out.Volume = volume(v.fs)
 	return nil
 }
 
@@ -195,9 +196,94 @@ func (v *survey) vips(ctx context.Context) error {
 			continue
 		}
 		v.out.LIFs = append(v.out.LIFs,
-			runfile.LIF{Name: i.Name, Address: a.String(), Prefix: prefixLength(a, i.Netmask), Up: i.Enabled})
+			runfile.LIF{Name: i.Name, Address: a.String(), Prefix: storage.PrefixLength(a.BitLen(), i.Netmask), Up: i.Enabled})
 	}
 	slices.SortFunc(v.out.LIFs, func(a, b runfile.LIF) int { return cmp.Compare(a.Name, b.Name) })
 	v.out.LIFs = slices.CompactFunc(v.out.LIFs, func(a, b runfile.LIF) bool { return a.Name == b.Name })
 	return v.try("VIPs", "/network-interfaces", err)
+}
+
+// The words of export rules, which are those of runfile.ExportRule too.
+const (
+	flavourSys   = "sys"
+	flavourAny   = "any"
+	flavourNone  = "none"
+	flavourNever = "never"
+)
+
+// policyRule is one rule of an export policy.
+type policyRule struct {
+	Client     string   `json:"client"`
+	Access     string   `json:"access"`     // root-squash, all-squash, no-squash
+	Permission string   `json:"permission"` // rw, ro
+	Index      int32    `json:"index"`
+	Security   []string `json:"security"`
+}
+
+// rules reads the export policy, or the rules that the file system carries itself.
+func (v *survey) rules(ctx context.Context) error {
+	const path = "/nfs-export-policies/rules"
+	policy := v.fs.NFS.ExportPolicy.Name
+	if policy == "" {
+		var ok bool
+		if v.out.Rules, ok = inlineRules(v.fs.NFS.Rules); !ok {
+			v.miss("export rules", "the rules of the file system are not understood: "+strconv.Quote(v.fs.NFS.Rules), "")
+		}
+		return nil
+	}
+	rules, err := list[policyRule](ctx, v.Source, path, url.Values{"policy_names": {policy}})
+	for _, r := range rules {
+		v.out.Rules = append(v.out.Rules, exportRule(r))
+	}
+	slices.SortStableFunc(v.out.Rules, func(a, b runfile.ExportRule) int { return cmp.Compare(a.Index, b.Index) })
+	return v.try("export rules", path, err)
+}
+
+func exportRule(r policyRule) runfile.ExportRule {
+	flavours := r.Security
+	if len(flavours) == 0 {
+		flavours = []string{flavourSys}
+	}
+	out := runfile.ExportRule{
+		Index: r.Index, Clients: []string{r.Client}, Protocols: []string{"nfs"},
+		ReadOnly: flavours, ReadWrite: flavours, SuperUser: []string{flavourNone},
+	}
+	if r.Client == "*" {
+		out.Clients = []string{"0.0.0.0/0", "::/0"}
+	}
+	if r.Permission == "ro" {
+		out.ReadWrite = []string{flavourNever}
+	}
+	if r.Access == "no-squash" {
+		out.SuperUser = []string{flavourAny}
+	}
+	return out
+}
+
+// inlineRules reads "10.0.0.0/8(rw,no_root_squash) *(ro)", rules as exports(5) writes them.
+// Without options clients may only read.
+func inlineRules(text string) ([]runfile.ExportRule, bool) {
+	var all []runfile.ExportRule
+	for i, word := range strings.Fields(text) {
+		client, options, has := strings.Cut(word, "(")
+		options, closed := strings.CutSuffix(options, ")")
+		if client == "" || has != closed || strings.ContainsAny(options, "()") {
+			return nil, false
+		}
+		r := policyRule{Client: client, Index: int32(i + 1), Permission: "ro", Access: "root-squash"} //nolint:gosec // a body is bounded
+		for o := range strings.SplitSeq(options, ",") {
+			switch {
+			case o == "rw" || o == "ro":
+				r.Permission = o
+			case o == "no_root_squash":
+				r.Access = "no-squash"
+			case o == "root_squash" || o == "all_squash":
+				r.Access = "root-squash"
+			case strings.HasPrefix(o, "sec="):
+				r.Security = strings.Split(strings.TrimPrefix(o, "sec="), ":")
+			}
+		}
+		all = append(all, exportRule(r))
+	}
+	return all, true
 }

@@ -1,8 +1,30 @@
+// Package integrate makes counters out of rates, for storages that tell nothing else.
+//
+// A reading at time t is taken for the mean of the time since the reading before it, which
+// is what a FlashBlade and Harvest give: the integral grows by rate times that time. Nothing
+// is assumed of the time before the first reading, where all integrals are 0, and readings
+// that overlap with what is integrated already add nothing, so the same answer may be given
+// any number of times, by several goroutines, in any order of arrival.
+//
+// How wrong it is. Where readings are means over exactly the time since the one before, the
+// difference of two counters is exact for the time between their Snapshot.Times, which are
+// times of readings. Asked for another time, such as that of a load, it is off by what
+// happened between its ends and the readings next to them: at each end less than one
+// interval of readings times the difference of the rates. Where the storage left out a
+// reading, or gives momentary values, the next reading stands for the whole time since the
+// last one. That is done for at most the time that New is told; what is longer is not made
+// up: a single value is unknown from then on, and if nothing at all was reported for so long,
+// another epoch begins, across which no difference is to be taken.
+//
+// Unknown stays unknown: what no reading tells has no counter. Latencies become time: the
+// operations of an interval times their mean latency; no operations take no time, whatever
+// their latency is said to be.
 package integrate
 
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -182,4 +204,148 @@ func (i *Integrator) snapshot() storage.Snapshot {
 		})
 	}
 	return s
+}
+
+// Batch is one answer of a storage: readings in any order, which may overlap with those of
+// earlier batches.
+type Batch struct {
+	Total []Rates
+	Nodes []Node // of different names
+	Paths []Path // of different addresses
+}
+
+// Rates are one reading: means of the time that ends at Time. Nil, and what is negative or
+// no number, is not known.
+type Rates struct {
+	Time                        time.Time
+	ReadOps, WriteOps, OtherOps *float64 // per second
+	ReadBytes, WrittenBytes     *float64 // per second
+	ReadLatency, WriteLatency   *float64 // microseconds, mean of one operation
+}
+
+// Node is a part of the storage with processors of its own.
+type Node struct {
+	Name string
+	Busy []Busy
+}
+
+// Busy is how much of the processors was in use in the time that ends at Time, 0 to 100.
+// Up to MaxPercent counts as 100, since means are rounded; more is not known.
+type Busy struct {
+	Time    time.Time
+	Percent float64
+}
+
+// MaxPercent is what a share that is meant to be 100 % may be, rounding included.
+const MaxPercent = 105
+
+// Path is an address of the storage. Name and Node of the newest reading hold.
+type Path struct {
+	Address, Name, Node string
+	Rates               []Rates
+}
+
+// times returns all times of a batch, in no order.
+func (b Batch) times() []time.Time {
+	var all []time.Time
+	rates := func(readings []Rates) {
+		for _, r := range readings {
+			all = append(all, r.Time)
+		}
+	}
+	rates(b.Total)
+	for _, p := range b.Paths {
+		rates(p.Rates)
+	}
+	for _, n := range b.Nodes {
+		for _, r := range n.Busy {
+			all = append(all, r.Time)
+		}
+	}
+	return all
+}
+
+// maxRate is beyond every storage: 10^15 bytes or operations a second.
+const maxRate = 1e15
+
+// line is the integral of one rate.
+type line struct {
+	sum  float64
+	last time.Time // up to where; zero = nothing is known yet
+	lost bool      // a gap was longer than can be bridged
+}
+
+func (l *line) add(at time.Time, rate *float64, bridge time.Duration) {
+	if l.lost || rate == nil || !(*rate >= 0 && *rate <= maxRate) {
+		return
+	}
+	switch gap := at.Sub(l.last); {
+	case l.last.IsZero():
+		l.last = at
+	case gap <= 0: // integrated before
+	case gap > bridge:
+		l.lost = true
+	default:
+		l.sum += *rate * gap.Seconds()
+		l.last = at
+	}
+}
+
+// known reports whether the integral holds at now, or nearly.
+func (l *line) known(now time.Time, bridge time.Duration) bool {
+	return !l.lost && !l.last.IsZero() && now.Sub(l.last) <= bridge
+}
+
+func (l *line) seconds(now time.Time, bridge time.Duration) *float64 {
+	if !l.known(now, bridge) {
+		return nil
+	}
+	return new(l.sum)
+}
+
+func (l *line) count(now time.Time, bridge time.Duration) *uint64 {
+	if !l.known(now, bridge) || l.sum >= math.MaxInt64 {
+		return nil
+	}
+	return new(uint64(l.sum))
+}
+
+// lines are the integrals of everything that Rates tell.
+type lines struct {
+	readOps, writeOps, otherOps   line
+	readBytes, writtenBytes       line
+	readMicroseconds, writeMicros line
+}
+
+func (s *lines) add(r Rates, bridge time.Duration) {
+	s.readOps.add(r.Time, r.ReadOps, bridge)
+	s.writeOps.add(r.Time, r.WriteOps, bridge)
+	s.otherOps.add(r.Time, r.OtherOps, bridge)
+	s.readBytes.add(r.Time, r.ReadBytes, bridge)
+	s.writtenBytes.add(r.Time, r.WrittenBytes, bridge)
+	s.readMicroseconds.add(r.Time, waited(r.ReadOps, r.ReadLatency), bridge)
+	s.writeMicros.add(r.Time, waited(r.WriteOps, r.WriteLatency), bridge)
+}
+
+// waited is the latency that operations add up to in a second, in microseconds.
+func waited(ops, latency *float64) *float64 {
+	switch {
+	case ops == nil:
+		return nil
+	case *ops == 0:
+		return new(0.0)
+	case latency == nil || *ops < 0 || *latency < 0:
+		return nil
+	}
+	return new(*ops * *latency)
+}
+
+func (s *lines) counters(now time.Time, bridge time.Duration) storage.Counters {
+	return storage.Counters{
+		ReadOps: s.readOps.count(now, bridge), WriteOps: s.writeOps.count(now, bridge),
+		OtherOps:  s.otherOps.count(now, bridge),
+		ReadBytes: s.readBytes.count(now, bridge), WrittenBytes: s.writtenBytes.count(now, bridge),
+		ReadMicroseconds:  s.readMicroseconds.count(now, bridge),
+		WriteMicroseconds: s.writeMicros.count(now, bridge),
+	}
 }

@@ -67,7 +67,9 @@ func (m *move) failed(err error) error {
 		reason = r
 	}
 	if hasStatus(err, http.StatusForbidden) {
-		err = fmt.Errorf("%w: allow it with: %s", err, fixMove())
+		// This changes what lets the account read volumes; read_modify needs ONTAP 9.11.1.
+		err = fmt.Errorf("%w: allow it with: security login rest-role modify -role nfsbench -api %s -access read_modify "+
+			"(nfsbench = the role of the account)%s", err, apiVolumes, clusterOnly)
 	}
 	return surveyError(reason, fmt.Errorf("move volume %s of %s to aggregate %s: %w", m.vol.Name, m.name, m.to, err))
 }
@@ -85,24 +87,19 @@ func (m *move) run(ctx context.Context) error {
 	case m.arrived(m.vol):
 		return nil
 	}
-	if err := m.begin(ctx); err != nil {
+	var answer struct {
+		Job named `json:"job"`
+	}
+	body := map[string]any{"movement": map[string]any{"destination_aggregate": map[string]any{"name": m.to}}}
+	if _, err := m.client.Do(ctx, http.MethodPatch, volumePath(m.vol.UUID), nil, body, &answer); err != nil {
 		return err
 	}
+	m.job = answer.Job.UUID
 	return m.wait(ctx)
 }
 
 func (m *move) arrived(v volume) bool {
 	return len(v.Aggregates) == 1 && v.Aggregates[0].Name == m.to
-}
-
-func (m *move) begin(ctx context.Context) error {
-	var answer struct {
-		Job named `json:"job"`
-	}
-	body := map[string]any{"movement": map[string]any{"destination_aggregate": map[string]any{"name": m.to}}}
-	_, err := m.client.Do(ctx, http.MethodPatch, volumePath(m.vol.UUID), nil, body, &answer)
-	m.job = answer.Job.UUID
-	return err
 }
 
 // wait looks at job and volume until the volume is there. What is broken for a while
@@ -196,7 +193,7 @@ func (m *move) lookAtJob(ctx context.Context) (pending bool, failure, err error)
 		return false, nil, err
 	}
 	if j.State != "failure" {
-		return !j.over(), nil, nil
+		return j.State != "success", nil, nil
 	}
 	code, message := rest.Code(j.Code), j.Message
 	if j.Error != nil {

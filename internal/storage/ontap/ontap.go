@@ -1,3 +1,25 @@
+// Package ontap reads NetApp ONTAP over REST: who owns a volume, its LIFs and its NFS
+// service before a run, raw counters during it, and it moves volumes between aggregates.
+//
+// # Counters
+//
+// A sample is the volume's own counters (operations, bytes, latencies added up), the bytes
+// of every LIF of the SVM that serves NFS, and the processor counters of every node. All
+// are raw and only grow; ONTAP brings them up to date on a grid of 15 s, so that most
+// samples taken each second repeat the one before. The time of a snapshot is that of the
+// volume's counters, on ONTAP's clock; those of nodes and LIFs are of the same 15 s, but
+// not necessarily of the same second. Counters whose status is neither ok nor backfilled,
+// and negative ones, are not known.
+//
+// The bytes of a LIF are seen from ONTAP: read is what it sent to clients. They hold the
+// headers of the protocol, and what clients of other volumes moved.
+//
+// # Accounts
+//
+// An account of the cluster may be allowed everything. One of an SVM cannot see the nodes
+// and the aggregates: then there is no processor load, and the node of the volume is known
+// only if the volume itself tells it. What is refused once with 403 is not asked for again
+// by samples of the same source with the same credentials.
 package ontap
 
 import (
@@ -5,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -76,7 +99,7 @@ func New(src runfile.Source, cred rest.Credentials, now func() time.Time) (*Sour
 		return nil, storage.Permanent(errors.New("ONTAP needs the keys username and password in the Secret of " +
 			"storage.array.ontap.credentialsSecretRef"))
 	}
-	s := &Source{src: src, session: newSession(cred, now), now: now, poll: pollEvery}
+	s := &Source{src: src, session: &session{cred: cred, now: now}, now: now, poll: pollEvery}
 	client, err := rest.New(rest.Config{
 		BaseURL: src.URL, CABundle: src.CABundle, InsecureSkipVerify: src.InsecureSkipVerify,
 		Authorize: s.session.authorize, Renew: s.session.renew, Redact: s.session.redact,
@@ -102,21 +125,25 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// isRefused reports whether path or field need not be asked now.
-func (s *Source) isRefused(what string) bool {
+// optional calls f unless it is known that what is refused. An answer that says that it
+// always will be is remembered and is no error. A role does not change by itself, but
+// what else is wrong with a request may be wrong with the array.
+func (s *Source) optional(ctx context.Context, what string, f func(context.Context) error) error {
 	generation, now := s.session.generation(), s.now()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	until, is := s.known.refused[what]
-	return s.known.generation == generation && is && (until.IsZero() || now.Before(until))
-}
-
-// refuse remembers that what was refused with status. A role does not change by itself, but
-// what else is wrong with a request may be wrong with the array.
-func (s *Source) refuse(what string, status int) {
-	generation := s.session.generation()
-	until := time.Time{}
-	if status != http.StatusForbidden {
+	until, refused := s.known.refused[what]
+	refused = refused && s.known.generation == generation && (until.IsZero() || now.Before(until))
+	s.mu.Unlock()
+	if refused {
+		return nil
+	}
+	err := f(ctx)
+	status, answered := errors.AsType[*rest.StatusError](err)
+	if !answered || status.Status == http.StatusUnauthorized || !storage.IsPermanent(err) {
+		return err
+	}
+	generation, until = s.session.generation(), time.Time{}
+	if status.Status != http.StatusForbidden {
 		until = s.now().Add(refusedFor)
 	}
 	s.mu.Lock()
@@ -125,21 +152,7 @@ func (s *Source) refuse(what string, status int) {
 		s.known.refused, s.known.generation = map[string]time.Time{}, generation
 	}
 	s.known.refused[what] = until
-}
-
-// optional calls f unless it is known that what is refused. An answer that says that it
-// always will be is remembered and is no error.
-func (s *Source) optional(ctx context.Context, what string, f func(context.Context) error) error {
-	if s.isRefused(what) {
-		return nil
-	}
-	err := f(ctx)
-	if status, ok := errors.AsType[*rest.StatusError](err); ok && storage.IsPermanent(err) &&
-		status.Status != http.StatusUnauthorized {
-		s.refuse(what, status.Status)
-		return nil
-	}
-	return err
+	return nil
 }
 
 // hasStatus reports whether err is an answer with that status.
@@ -150,3 +163,59 @@ func hasStatus(err error, status int) bool {
 
 // fields makes the value of the parameter of that name: no blanks are allowed in it.
 func fields(names ...string) []string { return []string{strings.Join(names, ",")} }
+
+const (
+	// maxPages bounds a collection that never ends.
+	maxPages = 1000
+	// maxRecords is far above the LIFs and volumes of one SVM.
+	maxRecords = 100_000
+)
+
+// page is one part of a collection.
+type page[T any] struct {
+	Records []T `json:"records"`
+	Links   struct {
+		Next *struct {
+			Href string `json:"href"`
+		} `json:"next"`
+	} `json:"_links"`
+}
+
+// list reads all pages of a collection. ONTAP ends a page after a time of its own choice,
+// perhaps without any record: only a page without next is the last one.
+func list[T any](ctx context.Context, s *Source, path string, q url.Values) ([]T, http.Header, error) {
+	var all []T
+	for range maxPages {
+		var p page[T]
+		header, err := s.client.Get(ctx, path, q, &p)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, p.Records...)
+		if p.Links.Next == nil || p.Links.Next.Href == "" {
+			return all, header, nil
+		}
+		if len(all) > maxRecords {
+			break
+		}
+		link, err := url.Parse(p.Links.Next.Href)
+		if err != nil || link.Host != "" || link.Opaque != "" {
+			return nil, nil, storage.Permanent(fmt.Errorf("the link to the next page is no path on the array"))
+		}
+		next := link.RequestURI()
+		if next == path {
+			return nil, nil, storage.Permanent(fmt.Errorf("read %s: a page names itself as the next one", apiOf(path)))
+		}
+		path, q = next, nil // the link holds the whole query
+	}
+	return nil, nil, storage.Permanent(fmt.Errorf("read %s: the collection does not end", apiOf(path)))
+}
+
+// apiOf is a path without its query.
+func apiOf(path string) string {
+	u, err := url.Parse(path)
+	if err != nil {
+		return "the collection"
+	}
+	return u.Path
+}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
 // count is a counter, or a size. It is absent when it is negative or no number.
@@ -192,7 +194,7 @@ type netmask int32
 
 // UnmarshalJSON also takes a number and an IPv4 mask.
 func (m *netmask) UnmarshalJSON(b []byte) error {
-	*m = netmask(prefixLength(strings.Trim(string(b), `"`)))
+	*m = netmask(storage.PrefixLength(128, strings.Trim(string(b), `"`)))
 	return nil
 }
 
@@ -264,6 +266,3 @@ type job struct {
 		Code    json.RawMessage `json:"code"`
 	} `json:"error"`
 }
-
-// over reports whether the job has ended, whatever the end.
-func (j job) over() bool { return j.State == "success" || j.State == "failure" }

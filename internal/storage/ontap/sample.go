@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -192,42 +193,28 @@ func snapshot(r readings) (storage.Snapshot, error) {
 		return storage.Snapshot{}, storage.Permanent(fmt.Errorf("volume %s: its statistics have no time that can be read",
 			r.volume.Name))
 	}
-	counters := func() storage.Counters { // twice: the caller owns each
-		return storage.Counters{
+	snap := storage.Snapshot{
+		Time: at, VolumeNode: owner(r.volume, r.owners), Clients: clientsOf(r.clients, r.volume.Name),
+		Total: storage.Counters{
 			ReadOps: st.IOPS.Read.unsigned(), WriteOps: st.IOPS.Write.unsigned(), OtherOps: st.IOPS.Other.unsigned(),
 			ReadBytes: st.Throughput.Read.unsigned(), WrittenBytes: st.Throughput.Write.unsigned(),
 			ReadMicroseconds: st.Latency.Read.unsigned(), WriteMicroseconds: st.Latency.Write.unsigned(),
-		}
+		},
 	}
-	return storage.Snapshot{
-		Time: at, Nodes: nodeCounters(r.nodes), Total: counters(), Paths: pathCounters(r.lifs),
-		Volumes: []storage.VolumeCounters{{Name: r.volume.Name, Node: owner(r.volume, r.owners), Counters: counters()}},
-		Clients: clientsOf(r.clients, r.volume.Name),
-	}, nil
-}
-
-// nodeCounters takes the raw counters of the processors as if they were microseconds.
-// ONTAP does not tell their unit, and it cancels out: only their ratio means something,
-// the average over all cores of a node.
-func nodeCounters(nodes []node) []storage.Node {
-	var out []storage.Node
-	for _, n := range nodes {
+	for _, n := range r.nodes {
 		if n.Name == "" {
 			continue
 		}
 		o := storage.Node{Name: n.Name}
 		if n.measured() {
+			// The raw counters are taken as if they were microseconds. ONTAP does not tell their unit, and it
+			// cancels out: only their ratio means something, the average over all cores of a node.
 			o.CPUSeconds, o.BaseSeconds = n.Statistics.Raw.seconds(), n.Statistics.Base.seconds()
 		}
-		out = append(out, o)
+		snap.Nodes = append(snap.Nodes, o)
 	}
-	slices.SortFunc(out, func(a, b storage.Node) int { return cmp.Compare(a.Name, b.Name) })
-	return out
-}
-
-func pathCounters(lifs []lif) []storage.PathCounters {
-	var out []storage.PathCounters
-	for _, l := range lifs {
+	slices.SortFunc(snap.Nodes, func(a, b storage.Node) int { return cmp.Compare(a.Name, b.Name) })
+	for _, l := range r.lifs {
 		if l.IP.Address == "" {
 			continue
 		}
@@ -235,8 +222,52 @@ func pathCounters(lifs []lif) []storage.PathCounters {
 		if st := l.Statistics; st != nil && st.usable() {
 			p.ReadBytes, p.WrittenBytes = st.Throughput.Read.unsigned(), st.Throughput.Write.unsigned()
 		}
-		out = append(out, p)
+		snap.Paths = append(snap.Paths, p)
 	}
-	slices.SortFunc(out, func(a, b storage.PathCounters) int { return cmp.Compare(a.Address, b.Address) })
-	return out
+	slices.SortFunc(snap.Paths, func(a, b storage.PathCounters) int { return cmp.Compare(a.Address, b.Address) })
+	return snap, nil
+}
+
+// clientsEvery is how often ONTAP is asked who uses the volume. It keeps that for
+// minutes, and the answer is evidence, not a counter.
+const clientsEvery = 5 * time.Second
+
+// connectedClient is a row of /protocols/nfs/connected-clients (9.7 and later).
+type connectedClient struct {
+	ClientIP string `json:"client_ip"`
+	ServerIP string `json:"server_ip"`
+	Protocol string `json:"protocol"`
+	Volume   named  `json:"volume"`
+}
+
+// clients asks for those of the SVM if it is time, else it returns nil.
+func (s *Source) clients(ctx context.Context) ([]connectedClient, error) {
+	now := s.now()
+	s.mu.Lock()
+	due := now.Sub(s.known.clientsAt) >= clientsEvery
+	if due {
+		s.known.clientsAt = now
+	}
+	s.mu.Unlock()
+	if !due {
+		return nil, nil
+	}
+	out, _, err := list[connectedClient](ctx, s, apiClients, s.ofSVM(map[string][]string{
+		"fields": fields("client_ip", "server_ip", "protocol", "volume.name"),
+	}))
+	return out, err
+}
+
+// clientsOf are those of one volume, each pair of addresses once for a protocol.
+func clientsOf(all []connectedClient, volume string) []storage.ConnectedClient {
+	var out []storage.ConnectedClient
+	for _, c := range all {
+		if c.Volume.Name == volume && c.ClientIP != "" {
+			out = append(out, storage.ConnectedClient{Address: c.ClientIP, Server: c.ServerIP, Protocol: c.Protocol})
+		}
+	}
+	slices.SortFunc(out, func(a, b storage.ConnectedClient) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Protocol, b.Protocol))
+	})
+	return slices.Compact(out)
 }

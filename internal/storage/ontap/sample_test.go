@@ -33,7 +33,7 @@ func TestASampleHoldsVolumeNodesAndLIFs(t *testing.T) {
 			{Name: "a", CPUSeconds: new(100e-6), BaseSeconds: new(1000e-6)},
 			{Name: "b", CPUSeconds: new(200e-6), BaseSeconds: new(2000e-6)},
 		},
-		Volumes: []storage.VolumeCounters{{Name: "vol1", Node: "a", Counters: counters}},
+		VolumeNode: "a",
 		Paths: []storage.PathCounters{
 			{Address: "10.0.1.61", Name: "lif_a", Node: "a", Counters: lif},
 			{Address: "10.0.2.61", Name: "lif_b", Node: "b", Counters: lif},
@@ -123,7 +123,7 @@ func TestWhatIsNotUsableIsNotKnown(t *testing.T) {
 		},
 		"unknown aggregate": {
 			"nobody knows who owns it", "/api/storage/volumes/" + uuid,
-			volumeJSON("aggr_x", "2026-01-01T00:00:15Z", "ok", 5), "", func(s storage.Snapshot) bool { return s.Volumes[0].Node == "" },
+			volumeJSON("aggr_x", "2026-01-01T00:00:15Z", "ok", 5), "", func(s storage.Snapshot) bool { return s.VolumeNode == "" },
 		},
 	}
 	for name, tc := range cases {
@@ -167,20 +167,20 @@ func TestAMovedVolumeHasANewOwnerAtOnce(t *testing.T) {
 	a.say("/api/storage/aggregates", 200, records(`{"name":"aggr_a","node":{"name":"a"}}`))
 	now := time.Unix(1000, 0)
 	s := a.sourceWith(rest.Credentials{Username: user, Password: pass}, func() time.Time { return now })
-	if got, err := s.Sample(t.Context()); err != nil || got.Volumes[0].Node != "a" {
-		t.Fatalf("got %+v, %v", got.Volumes, err)
+	if got, err := s.Sample(t.Context()); err != nil || got.VolumeNode != "a" {
+		t.Fatalf("got %+v, %v", got.VolumeNode, err)
 	}
 	a.say("/api/storage/aggregates", 200, records(`{"name":"aggr_a","node":{"name":"a"}}`, `{"name":"aggr_b","node":{"name":"b"}}`))
 	a.say("/api/storage/volumes/"+uuid, 200, volumeJSON("aggr_b", "2026-01-01T00:00:30Z", "ok", 1))
 	now = now.Add(3 * time.Second)
-	if got, err := s.Sample(t.Context()); err != nil || got.Volumes[0].Node != "b" {
-		t.Errorf("got %+v, %v", got.Volumes, err)
+	if got, err := s.Sample(t.Context()); err != nil || got.VolumeNode != "b" {
+		t.Errorf("got %+v, %v", got.VolumeNode, err)
 	}
 	// A takeover changes the owner of the aggregate, not the aggregate of the volume.
 	a.say("/api/storage/aggregates", 200, records(`{"name":"aggr_b","node":{"name":"a"}}`))
 	now = now.Add(time.Minute)
-	if got, err := s.Sample(t.Context()); err != nil || got.Volumes[0].Node != "a" {
-		t.Errorf("after a takeover: got %+v, %v", got.Volumes, err)
+	if got, err := s.Sample(t.Context()); err != nil || got.VolumeNode != "a" {
+		t.Errorf("after a takeover: got %+v, %v", got.VolumeNode, err)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestWhatIsForbiddenIsNotAskedAgain(t *testing.T) {
 	for range 3 {
 		now = now.Add(time.Hour)
 		got, err := s.Sample(t.Context())
-		if err != nil || len(got.Nodes) != 0 || len(got.Paths) != 0 || got.Volumes[0].Node != "" || got.Total.ReadOps == nil {
+		if err != nil || len(got.Nodes) != 0 || len(got.Paths) != 0 || got.VolumeNode != "" || got.Total.ReadOps == nil {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 	}
@@ -263,8 +263,8 @@ func TestAnAccountOfAnSVMLearnsTheOwnerFromTheVolume(t *testing.T) {
 		}
 		_, _ = fmt.Fprint(w, body)
 	})
-	if got, err := a.source().Sample(t.Context()); err != nil || got.Volumes[0].Node != "b" {
-		t.Errorf("got %+v, %v", got.Volumes, err)
+	if got, err := a.source().Sample(t.Context()); err != nil || got.VolumeNode != "b" {
+		t.Errorf("got %+v, %v", got.VolumeNode, err)
 	}
 }
 

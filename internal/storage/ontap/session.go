@@ -31,14 +31,11 @@ type session struct {
 	refusedAt time.Time
 }
 
-func newSession(cred rest.Credentials, now func() time.Time) *session {
-	return &session{cred: cred, now: now}
-}
-
-func (s *session) authorize(r *http.Request) {
+func (s *session) authorize(r *http.Request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.SetBasicAuth(s.cred.Username, s.cred.Password)
+	return nil
 }
 
 func (s *session) redact(text string) string {

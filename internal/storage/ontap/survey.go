@@ -5,14 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
@@ -55,7 +51,19 @@ func (v *survey) try(p part, err error) error {
 		rest.Reason(err) == runfile.SurveyUntrusted {
 		return v.explained(err, p.api)
 	}
-	v.out.Missing = append(v.out.Missing, p.missing(err))
+	if !answered || status.Status != http.StatusForbidden {
+		v.miss(p.what, err.Error(), "")
+		return nil
+	}
+	why := fmt.Sprintf("the account may not read %s (403", p.api)
+	if status.Code != "" {
+		why += ", code " + status.Code
+	}
+	how := fix(p.api)
+	if p.cluster {
+		how += clusterOnly
+	}
+	v.miss(p.what, why+")", how)
 	return nil
 }
 
@@ -75,11 +83,15 @@ func (v *survey) cluster(ctx context.Context) error {
 
 func (v *survey) volume(ctx context.Context, export string) error {
 	asked := v.now()
-	found, header, err := v.find(ctx, export, volumeFields()...)
+	found, header, err := v.find(ctx, export,
+		"uuid", "name", "svm.name", "style", "state", "size", "space.available", "aggregates.name",
+		"nas.path", "nas.export_policy.name", "qos.policy", "movement") // nas.path, qos and movement must be named
 	if err != nil {
 		return err
 	}
-	v.out.ClockOffsetMilliseconds = clockOffset(header, asked, v.now())
+	if ahead, known := rest.ClockAhead(header, asked, v.now().Sub(asked)); known {
+		v.out.ClockOffsetMilliseconds = new(ahead.Milliseconds())
+	}
 	if err := v.remember(found); err != nil {
 		return err
 	}
@@ -101,17 +113,6 @@ func (v *survey) volume(ctx context.Context, export string) error {
 				export, found.NAS.Path, found.Name), "")
 	}
 	return nil
-}
-
-// clockOffset is the array's clock less ours, from the Date of an answer, which is cut to
-// seconds: true to about half a second.
-func clockOffset(header http.Header, asked, answered time.Time) *int64 {
-	date, err := http.ParseTime(header.Get("Date"))
-	if err != nil {
-		return nil
-	}
-	middle := asked.Add(answered.Sub(asked) / 2)
-	return new(date.Add(500 * time.Millisecond).Sub(middle).Milliseconds())
 }
 
 func (v *survey) owner(ctx context.Context) error {
@@ -274,16 +275,20 @@ func megabytes(c count) *int64 {
 	return new(*n * 1_000_000)
 }
 
-// prefixLength understands "24" and "255.255.255.0"; 0 = neither.
-func prefixLength(s string) int32 {
-	if n, err := strconv.ParseUint(s, 10, 8); err == nil && n <= 128 {
-		return int32(n)
-	}
-	if a, err := netip.ParseAddr(s); err == nil && a.Is4() && strings.Contains(s, ".") {
-		ones, bits := net.IPMask(a.AsSlice()).Size()
-		if bits > 0 {
-			return int32(ones) //nolint:gosec // at most 32
-		}
-	}
-	return 0
+// clusterOnly follows a fix that an account of an SVM cannot have.
+const clusterOnly = "; an account of an SVM cannot be given this: use the management LIF of the cluster and an " +
+	"account of the cluster"
+
+// fix is the command that lets the account read api.
+func fix(api string) string {
+	return fmt.Sprintf("security login rest-role create -role nfsbench -api %s -access readonly (nfsbench = the role "+
+		"of the account)", api)
+}
+
+// part is something that a survey can be without.
+type part struct {
+	what string
+	api  string // to be allowed in the role
+	// cluster: an account of an SVM never sees it.
+	cluster bool
 }

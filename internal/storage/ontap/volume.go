@@ -14,14 +14,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
 )
 
-// volumeFields are what a survey wants; nas.path, qos and movement are returned only when they are named.
-func volumeFields() []string {
-	return []string{
-		"uuid", "name", "svm.name", "style", "state", "size", "space.available", "aggregates.name",
-		"nas.path", "nas.export_policy.name", "qos.policy", "movement",
-	}
-}
-
 // find looks for the volume by its name, or else by the export path: the volume with the
 // longest junction that leads to it, because an export may lie deeper than its volume (a
 // qtree of Trident's economy driver). The root volume of the SVM leads to everything and
@@ -39,7 +31,19 @@ func (s *Source) find(ctx context.Context, export string, want ...string) (volum
 			return deref(v), header, err
 		}
 	}
-	return volume{}, nil, s.notFound(export)
+	var by []string
+	if s.src.Volume != "" {
+		by = append(by, "named "+s.src.Volume)
+	}
+	if export != "" {
+		by = append(by, "with a junction that leads to export "+export)
+	}
+	err := fmt.Errorf("%s: neither a volume nor an export is named", s.name)
+	if by != nil {
+		err = fmt.Errorf("%s has no volume %s that this account can see: check SVM, export path and the volume's "+
+			"junction (volume show -junction)", s.name, strings.Join(by, " or "))
+	}
+	return volume{}, nil, surveyError(runfile.SurveyNoVolume, storage.Permanent(err))
 }
 
 func deref(v *volume) volume {
@@ -90,23 +94,6 @@ func (s *Source) byField(ctx context.Context, field, value string, get func(volu
 		fmt.Errorf("%d volumes have %s %s on %s: name the SVM in storage.array.ontap.svm", len(found), field, value, s.name)))
 }
 
-func (s *Source) notFound(export string) error {
-	var by []string
-	if s.src.Volume != "" {
-		by = append(by, "named "+s.src.Volume)
-	}
-	if export != "" {
-		by = append(by, "with a junction that leads to export "+export)
-	}
-	if by == nil {
-		return surveyError(runfile.SurveyNoVolume,
-			storage.Permanent(fmt.Errorf("%s: neither a volume nor an export is named", s.name)))
-	}
-	return surveyError(runfile.SurveyNoVolume, storage.Permanent(fmt.Errorf(
-		"%s has no volume %s that this account can see: check SVM, export path and the volume's junction (volume show "+
-			"-junction)", s.name, strings.Join(by, " or "))))
-}
-
 // owner returns the node that owns the data of v, empty if it is not known or not one.
 func owner(v volume, owners map[string]string) string {
 	nodes := names(v.Nodes)
@@ -119,13 +106,8 @@ func owner(v volume, owners map[string]string) string {
 			nodes = of
 		}
 	}
-	if len(nodes) == 0 {
+	if nodes = slices.Compact(nodes); len(nodes) != 1 {
 		return ""
-	}
-	for _, n := range nodes[1:] {
-		if n != nodes[0] {
-			return ""
-		}
 	}
 	return nodes[0]
 }

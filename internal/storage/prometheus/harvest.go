@@ -36,7 +36,6 @@ const (
 // harvest asks for the metrics of NetApp Harvest.
 type harvest struct {
 	source               *Source
-	volume               string
 	volumes, nodes, lifs string // selectors; empty = not asked for
 }
 
@@ -58,7 +57,7 @@ func newHarvest(s *Source, labels map[string]string) (*harvest, error) {
 	h := &harvest{source: s, nodes: selector(without(labelSVM, labelVolume), cpuMean, cpuBusy)}
 	if labels[labelSVM] != "" {
 		h.lifs = selector(without(labelVolume), "lif_recv_data", "lif_sent_data", "lif_labels")
-		if h.volume = labels[labelVolume]; h.volume != "" {
+		if labels[labelVolume] != "" {
 			h.volumes = selector(labels, slices.Collect(maps.Keys(volumeMetrics()))...)
 		}
 	}
@@ -91,7 +90,7 @@ func volumeMetrics() map[string]func(*integrate.Rates) **float64 {
 }
 
 func (h *harvest) gather(ctx context.Context) (answer, error) {
-	a := answer{volume: h.volume}
+	var a answer
 	read := map[string]model.Matrix{}
 	for _, s := range []string{h.volumes, h.nodes, h.lifs} {
 		if s == "" {

@@ -1,13 +1,37 @@
+// Package prometheus reads a storage by what a Prometheus server has collected of it: the
+// metrics of NetApp Harvest, chosen by labels, or any PromQL.
+//
+// Harvest exports means of its last poll of the array. Each sample asks for all of them of
+// the last five minutes with the times at which Prometheus scraped them (an instant query
+// would give them the time of the query instead), and integrates those that are new; see
+// package integrate. What did not move is not counted twice, and the time of a snapshot is
+// that of the newest scrape. Expressions of a user have no such times: they are evaluated
+// together at one moment, and stand for the time since the sample before.
+//
+// What a short run loses: Harvest polls every 60 s, and is scraped some time after it. A run
+// sees what happened in the polls that ended while it lasted, up to a minute and a scrape
+// too late at each end, and a run that is shorter than a poll sees nothing: no counter moves,
+// and no difference is made. Ask ONTAP itself for such runs.
+//
+// The CPU of nodes is node_avg_processor_busy, the mean of all cores, as ONTAP's REST gives
+// it. Where Harvest has none, it is node_cpu_busy, which is another number: that of the
+// busiest domain. They are never mixed in one source.
 package prometheus
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/prometheus/common/model"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
@@ -34,7 +58,7 @@ type Source struct {
 // answer is what one sample got.
 type answer struct {
 	integrate.Batch
-	volume, owner string // the volume, and the node that it was on at last; empty = not told
+	owner string // the node that the volume was on at last; empty = not told
 }
 
 // New returns the source of src: with Queries, of what they give; else of the metrics of
@@ -86,29 +110,13 @@ func (s *Source) Sample(ctx context.Context) (storage.Snapshot, error) {
 		return storage.Snapshot{}, fmt.Errorf("sample %s: %w", s.name, err)
 	}
 	snapshot := question.Answer(a.Batch)
-	if a.volume != "" {
-		v := storage.VolumeCounters{Name: a.volume, Counters: clone(snapshot.Total)}
-		if slices.ContainsFunc(snapshot.Nodes, func(n storage.Node) bool { return n.Name == a.owner }) {
-			v.Node = a.owner
-		}
-		snapshot.Volumes = append(snapshot.Volumes, v)
+	if slices.ContainsFunc(snapshot.Nodes, func(n storage.Node) bool { return n.Name == a.owner }) {
+		snapshot.VolumeNode = a.owner
 	}
 	return snapshot, nil
 }
 
-func clone(c storage.Counters) storage.Counters {
-	for _, f := range []**uint64{
-		&c.ReadOps, &c.WriteOps, &c.OtherOps, &c.ReadBytes, &c.WrittenBytes, &c.ReadMicroseconds,
-		&c.WriteMicroseconds,
-	} {
-		if *f != nil {
-			*f = new(**f)
-		}
-	}
-	return c
-}
-
-func (s *Source) authorize(r *http.Request) {
+func (s *Source) authorize(r *http.Request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -117,6 +125,7 @@ func (s *Source) authorize(r *http.Request) {
 	case s.cred.Username != "":
 		r.SetBasicAuth(s.cred.Username, s.cred.Password)
 	}
+	return nil
 }
 
 // renew reads the Secret again: what it holds may be another token by now.
@@ -135,3 +144,82 @@ func (s *Source) redact(text string) string {
 	defer s.mu.Unlock()
 	return s.cred.Redact(text)
 }
+
+// maxSeries bounds what one answer may hold: a cluster has 24 nodes and some hundred LIFs.
+const maxSeries = 10000
+
+// result is the data of an answer.
+type result struct {
+	Type  string          `json:"resultType"`
+	Value json.RawMessage `json:"result"`
+}
+
+// query evaluates an expression, at a moment if that is not 0, and gives its data.
+func (s *Source) query(ctx context.Context, expression string, at model.Time) (result, error) {
+	q := url.Values{"query": {expression}}
+	if at != 0 {
+		q.Set("time", at.String())
+	}
+	var doc struct {
+		Data result `json:"data"`
+	}
+	_, err := s.client.Get(ctx, "/api/v1/query", q, &doc)
+	return doc.Data, err
+}
+
+// matrix reads series with all their samples.
+func (r result) matrix() (model.Matrix, error) {
+	if r.Type != "matrix" {
+		return nil, storage.Permanent(fmt.Errorf("the answer is a %q and no range of samples", r.Type))
+	}
+	var m model.Matrix
+	if err := json.Unmarshal(r.Value, &m); err != nil {
+		return nil, storage.Permanent(fmt.Errorf("the answer is not what was expected there: %w", err))
+	}
+	if slices.Contains(m, nil) {
+		return nil, storage.Permanent(errors.New("the answer holds a series that is null"))
+	}
+	if len(m) > maxSeries {
+		return nil, storage.Permanent(fmt.Errorf("the answer holds %d series, more than %d", len(m), maxSeries))
+	}
+	return m, nil
+}
+
+// vector reads one sample of each series. A scalar is a series without labels.
+func (r result) vector() (model.Vector, error) {
+	var v model.Vector
+	var err error
+	switch r.Type {
+	case "vector":
+		err = json.Unmarshal(r.Value, &v)
+	case "scalar":
+		var one model.Scalar
+		err = json.Unmarshal(r.Value, &one)
+		v = model.Vector{{Metric: model.Metric{}, Value: one.Value, Timestamp: one.Timestamp}}
+	default:
+		return nil, storage.Permanent(fmt.Errorf("it gives a %s, and must give one value for each series, such as "+
+			"rate(...) does", r.Type))
+	}
+	if err != nil {
+		return nil, storage.Permanent(fmt.Errorf("the answer is not what was expected there: %w", err))
+	}
+	if slices.Contains(v, nil) {
+		return nil, storage.Permanent(errors.New("the answer holds a series that is null"))
+	}
+	if len(v) > maxSeries {
+		return nil, storage.Permanent(fmt.Errorf("it gives %d series, more than %d", len(v), maxSeries))
+	}
+	return v, nil
+}
+
+// number is nil for what is none: rate() of too few samples, 0/0.
+func number(v model.SampleValue) *float64 {
+	f := float64(v)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil
+	}
+	return &f
+}
+
+// plausible reports whether a time is one of Prometheus and can be written as one.
+func plausible(t model.Time) bool { return t > 0 && t < 253402300799000 }

@@ -1,16 +1,31 @@
+// Package rest is HTTP as all of nfsbench speaks it, to storage, to Prometheus and to the API server: credentials,
+// verified certificates, retries, a rate limit, and bounds on time and size.
+//
+// A Client belongs to one host. It follows no redirect, uses no proxy and bounds what it
+// reads, so that what comes back is what that host said. A request that changes nothing is
+// repeated with growing, jittered pauses when the host was not there or was busy; the
+// context bounds it all. No error of this package holds a credential, a header or a query.
 package rest
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/time/rate"
 
 	"github.com/nfsbench/nfsbench/internal/storage"
@@ -21,12 +36,12 @@ const (
 	defaultTimeout   = 20 * time.Second // above the 15 s after which ONTAP ends a collection by itself
 	defaultPause     = 250 * time.Millisecond
 	defaultAttempts  = 4
-	maxPause         = 10 * time.Second
+	defaultBodyBytes = 16 << 20
+	maxPause         = 5 * time.Second
 	// maxRetryAfter is how long a server may ask us to wait before we give up instead.
 	maxRetryAfter = 30 * time.Second
 	// maxConnections are enough for the requests of one sample at once.
 	maxConnections = 4
-	maxBodyBytes   = 16 << 20
 )
 
 // Config describes one host.
@@ -39,24 +54,35 @@ type Config struct {
 	CABundle string
 	// InsecureSkipVerify takes any certificate.
 	InsecureSkipVerify bool
-	// Authorize adds credentials to a request; nil = there are none. It is called for each
-	// attempt, perhaps at once from several goroutines.
-	Authorize func(*http.Request)
+	// Authorize adds credentials, and what else the host wants, to the header of a request; nil = nothing. It is
+	// called for each attempt, perhaps at once from several goroutines.
+	Authorize func(*http.Request) error
 	// Renew is asked for new credentials after a 401 and tells whether there are any: the
 	// request is then sent once more. nil = there never are. Requests made with the context
 	// that Renew gets are not renewed themselves. It may be called from several goroutines.
 	Renew func(context.Context) (bool, error)
 	// Redact removes secrets from what the server reports about an error; nil = nothing to remove.
 	Redact func(string) string
+	// Repeat tells after which statuses a request is sent again. It is for hosts that take any request twice
+	// without harm: with it every method is repeated, until the context ends if nobody answers, and a longer
+	// Retry-After is cut to 30 s. nil = after 429, 502, 503 and 504, and not POST and PATCH.
+	Repeat func(status int) bool
+	// Notify is told why an attempt is repeated, and after which pause; nil = nobody wants to know.
+	Notify func(err error, pause time.Duration)
+	// Answered is told the header of each answer, when it was asked for by Now and how long it took; nil = nobody wants
+	// to know. It may be called from several goroutines.
+	Answered func(header http.Header, asked time.Time, took time.Duration)
 	// PerSecond limits the requests, in bursts of at most as many; 0 = 20.
 	PerSecond float64
 	// Timeout of one attempt; 0 = 20 s.
 	Timeout time.Duration
-	// Attempts is how often a request is sent at most; 0 = 4.
+	// Attempts is how often a request is sent at most; 0 = 4, or without end if there is Repeat.
 	Attempts uint
-	// Pause before the second attempt; it doubles for each further one, with jitter. 0 = 250 ms.
+	// Pause before the second attempt; it doubles for each further one up to 5 s, with jitter. 0 = 250 ms.
 	Pause time.Duration
-	// Now is the clock by which a Retry-After date is understood.
+	// MaxBodyBytes bounds an answer; 0 = 16 MiB.
+	MaxBodyBytes int64
+	// Now is the clock of Answered and of a Retry-After date; nil = both are of no use, and such a date is not waited for.
 	Now func() time.Time
 }
 
@@ -90,11 +116,30 @@ func New(cfg Config) (*Client, error) {
 			return nil, storage.Permanent(fmt.Errorf("tls.caBundle of storage.array holds no PEM certificate"))
 		}
 	}
-	setDefaults(&cfg)
+	cfg.PerSecond = cmp.Or(max(cfg.PerSecond, 0), defaultPerSecond)
+	cfg.Timeout = cmp.Or(max(cfg.Timeout, 0), defaultTimeout)
+	cfg.Pause = cmp.Or(max(cfg.Pause, 0), defaultPause)
+	cfg.MaxBodyBytes = cmp.Or(cfg.MaxBodyBytes, defaultBodyBytes)
+	if cfg.Repeat == nil {
+		cfg.Attempts = cmp.Or(cfg.Attempts, defaultAttempts)
+	}
+	if cfg.Redact == nil {
+		cfg.Redact = func(s string) string { return s }
+	}
+	if cfg.Authorize == nil {
+		cfg.Authorize = func(*http.Request) error { return nil }
+	}
+	if cfg.Answered == nil {
+		cfg.Answered = func(http.Header, time.Time, time.Duration) {}
+	}
+	if cfg.Now == nil {
+		cfg.Now = func() time.Time { return time.Time{} }
+	}
 	return &Client{
 		cfg: cfg, base: strings.TrimSuffix(cfg.BaseURL, "/"), host: u.Host,
 		http: &http.Client{
-			// No Proxy: what a proxy sees are credentials. No redirects: they would go elsewhere.
+			// No Proxy: what a proxy sees are credentials. No redirects: they would go elsewhere. HTTP/1.1, as always
+			// with a TLS configuration of one's own: a dead HTTP/2 connection is only noticed by pings.
 			Transport: &http.Transport{
 				TLSClientConfig: trust, TLSHandshakeTimeout: cfg.Timeout,
 				MaxIdleConns: maxConnections, MaxIdleConnsPerHost: maxConnections, MaxConnsPerHost: maxConnections,
@@ -106,29 +151,226 @@ func New(cfg Config) (*Client, error) {
 	}, nil
 }
 
-func setDefaults(cfg *Config) {
-	if cfg.PerSecond <= 0 {
-		cfg.PerSecond = defaultPerSecond
-	}
-	if cfg.Timeout <= 0 {
-		cfg.Timeout = defaultTimeout
-	}
-	if cfg.Attempts == 0 {
-		cfg.Attempts = defaultAttempts
-	}
-	if cfg.Pause <= 0 {
-		cfg.Pause = defaultPause
-	}
-	if cfg.Redact == nil {
-		cfg.Redact = func(s string) string { return s }
-	}
-	if cfg.Authorize == nil {
-		cfg.Authorize = func(*http.Request) {}
-	}
-}
-
 // Host is the host and port of the base URL.
 func (c *Client) Host() string { return c.host }
 
 // Close ends idle connections. The client stays usable.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// renewing marks the context of requests that themselves are part of a login.
+type renewing struct{}
+
+// Get reads path, which begins with a slash below the base URL, to into (nil = the answer is
+// not looked at) and returns the header of the answer.
+func (c *Client) Get(ctx context.Context, path string, q url.Values, into any) (http.Header, error) {
+	return c.Do(ctx, http.MethodGet, path, q, nil, into)
+}
+
+// Do sends body as JSON (nil = none) and reads the answer, of any 2xx status, into into: as it is into a *[]byte, into
+// everything else as JSON. An error names method, host and path, and is or wraps a *StatusError if there was an answer;
+// storage.IsPermanent tells whether asking again is useless. Only requests that may be
+// repeated without harm are repeated: not POST and PATCH, but see Config.Repeat. q is added to a query that path
+// has already.
+func (c *Client) Do(ctx context.Context, method, path string, q url.Values, body, into any) (http.Header, error) {
+	what := method + " " + c.host + strings.SplitN(path, "?", 2)[0]
+	target, err := c.target(path, q)
+	if err != nil {
+		return nil, storage.Permanent(fmt.Errorf("%s %s: %w", method, c.host, err))
+	}
+	r := request{method: method, url: target}
+	if body != nil {
+		if r.body, err = json.Marshal(body); err != nil {
+			return nil, storage.Permanent(fmt.Errorf("%s: the request is not JSON: %w", what, err))
+		}
+	}
+	a, err := c.repeated(ctx, r)
+	if c.renew(ctx, err) {
+		a, err = c.repeated(ctx, r)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if raw, ok := into.(*[]byte); ok {
+		*raw = a.body
+		return a.header, nil
+	}
+	if into == nil || len(a.body) == 0 && a.status == http.StatusNoContent {
+		return a.header, nil
+	}
+	if err := json.Unmarshal(a.body, into); err != nil {
+		return nil, storage.Permanent(fmt.Errorf("%s: the answer is not what was expected there: %w", what, err))
+	}
+	return a.header, nil
+}
+
+type request struct {
+	method, url string
+	body        []byte
+}
+
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (c *Client) target(path string, q url.Values) (string, error) {
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
+		return "", fmt.Errorf("the path of a request must begin with one slash")
+	}
+	u, err := url.Parse(c.base + path)
+	if err != nil { // a path cannot name another host: the slash ends the host
+		return "", fmt.Errorf("the path of a request is not valid")
+	}
+	if len(q) > 0 {
+		all := u.Query()
+		for k, v := range q {
+			all[k] = append(all[k], v...)
+		}
+		// ONTAP wants commas in lists of fields as they are.
+		u.RawQuery = strings.ReplaceAll(all.Encode(), "%2C", ",")
+	}
+	return u.String(), nil
+}
+
+// renew reports whether there are new credentials after err.
+func (c *Client) renew(ctx context.Context, err error) bool {
+	status, answered := errors.AsType[*StatusError](err)
+	if !answered || status.Status != http.StatusUnauthorized || c.cfg.Renew == nil || ctx.Value(renewing{}) != nil {
+		return false
+	}
+	// Why there are none matters less than what they were wanted for.
+	renewed, err := c.cfg.Renew(context.WithValue(ctx, renewing{}, true))
+	return renewed && err == nil
+}
+
+// repeated sends r until there is an answer, in the measure in which that is allowed.
+func (c *Client) repeated(ctx context.Context, r request) (answer, error) {
+	var last, cause error
+	a, err := backoff.Retry(ctx, func() (answer, error) {
+		a, err := c.once(ctx, r)
+		if err == nil {
+			return a, nil
+		}
+		// What was answered says more than that time was up during or before the next try.
+		if errors.Is(err, errTooLate) {
+			cause = errTooLate
+		}
+		if last == nil || cause == nil && ctx.Err() == nil {
+			last = err
+		}
+		return a, c.verdict(ctx, r.method, err)
+	}, backoff.WithMaxTries(c.cfg.Attempts), backoff.WithMaxElapsedTime(0), backoff.WithNotify(c.cfg.Notify),
+		backoff.WithBackOff(&backoff.ExponentialBackOff{
+			InitialInterval: c.cfg.Pause, MaxInterval: maxPause, Multiplier: 2, RandomizationFactor: 0.5,
+		}))
+	if err == nil {
+		return a, nil
+	}
+	if cause == nil {
+		cause = ctx.Err()
+	}
+	if cause != nil && !errors.Is(last, cause) {
+		return a, fmt.Errorf("%w: %w", cause, last)
+	}
+	return a, last
+}
+
+// verdict wraps err so that the library of the loop understands whether and when to go on.
+func (c *Client) verdict(ctx context.Context, method string, err error) error {
+	status, answered := errors.AsType[*StatusError](err)
+	again := !storage.IsPermanent(err)
+	if c.cfg.Repeat == nil {
+		again = again && method != http.MethodPost && method != http.MethodPatch
+	}
+	if c.cfg.Repeat == nil && answered {
+		busy := []int{
+			http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+		}
+		again = again && slices.Contains(busy, status.Status) && status.retryAfter <= maxRetryAfter
+	}
+	switch {
+	case ctx.Err() != nil, !again:
+		return backoff.Permanent(err)
+	case answered && status.retryAfter > 0:
+		return &backoff.RetryAfterError{Duration: min(status.retryAfter, maxRetryAfter)}
+	}
+	return err
+}
+
+// errTooLate says that the turn of a request comes after its deadline.
+var errTooLate = fmt.Errorf("its turn comes too late: %w", context.DeadlineExceeded)
+
+// once sends r one time.
+func (c *Client) once(ctx context.Context, r request) (answer, error) {
+	if err := c.limiter.Wait(ctx); err != nil {
+		if ctx.Err() == nil { // it would be too late when our turn comes
+			err = errTooLate
+		}
+		return answer{}, fmt.Errorf("wait for the limit of %g requests/s: %w", c.cfg.PerSecond, err)
+	}
+	attempt, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(attempt, r.method, r.url, bytes.NewReader(r.body))
+	if err != nil {
+		return answer{}, storage.Permanent(errors.New("the request cannot be made"))
+	}
+	req.Header.Set("Accept", "application/json")
+	if r.body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if err := c.cfg.Authorize(req); err != nil {
+		return answer{}, err
+	}
+	asked := c.cfg.Now()
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return answer{}, c.transportError(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // everything wanted was read
+	c.cfg.Answered(resp.Header, asked, c.cfg.Now().Sub(asked))
+	if err := attempt.Err(); err != nil {
+		// A server that sees the connection close ends its work and answers with
+		// nothing, which may still arrive here.
+		return answer{}, c.transportError(err)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, c.cfg.MaxBodyBytes+1))
+	if err != nil {
+		return answer{}, fmt.Errorf("read the answer: %w", c.transportError(err))
+	}
+	if int64(len(body)) > c.cfg.MaxBodyBytes {
+		return answer{}, storage.Permanent(fmt.Errorf("the answer is longer than %d MiB", c.cfg.MaxBodyBytes>>20))
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		e := statusError(resp.StatusCode, body, c.cfg.Redact)
+		e.retryAfter = c.retryAfter(resp.Header.Get("Retry-After"))
+		if c.permanent(e.Status) {
+			return answer{}, storage.Permanent(e)
+		}
+		return answer{}, e
+	}
+	return answer{status: resp.StatusCode, header: resp.Header, body: body}, nil
+}
+
+// retryAfter is the time that a Retry-After header asks for, negative if it does not.
+func (c *Client) retryAfter(v string) time.Duration {
+	if s, err := strconv.ParseUint(v, 10, 64); err == nil {
+		return time.Duration(min(s, math.MaxInt32)) * time.Second
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(0, at.Sub(c.cfg.Now()))
+	}
+	return -1
+}
+
+// ClockAhead is how far the clock of a server is ahead of ours, from the Date in the header of its answer to a
+// question that was asked at that time and took so long. The Date is cut to seconds: it is true to about half a
+// second, and half of the time that the answer took. False: a proxy left the Date out.
+func ClockAhead(header http.Header, asked time.Time, took time.Duration) (time.Duration, bool) {
+	date, err := http.ParseTime(header.Get("Date"))
+	if err != nil {
+		return 0, false
+	}
+	// Between clocks only wall times can be compared.
+	return date.Add(500 * time.Millisecond).Sub(asked.Add(took / 2).Round(0)), true
+}

@@ -77,7 +77,10 @@ func TestNewCredentialsAreTriedOnceAfterA401(t *testing.T) {
 					w.WriteHeader(http.StatusUnauthorized)
 				}
 			}, func(cfg *rest.Config) {
-				cfg.Authorize = func(r *http.Request) { r.Header.Set("X-Auth-Token", token.Load().(string)) }
+				cfg.Authorize = func(r *http.Request) error {
+					r.Header.Set("X-Auth-Token", token.Load().(string))
+					return nil
+				}
 				cfg.Renew = func(ctx context.Context) (bool, error) {
 					renewals.Add(1)
 					// A login that is refused must not lead to the next login.

@@ -39,25 +39,20 @@ func ReadCredentials(dir string) (Credentials, error) {
 			found++
 		}
 	}
-	if found == 0 {
-		return Credentials{dir: dir}, fmt.Errorf("the Secret in %s has none of the keys username and password, or token", dir)
-	}
-	if err := c.check(); err != nil {
-		return Credentials{dir: dir}, fmt.Errorf("the Secret in %s: %w", dir, err)
-	}
-	return c, nil
-}
-
-func (c Credentials) check() error {
+	var wrong string
 	switch {
+	case found == 0:
+		wrong = " has none of the keys username and password, or token"
 	case c.Username != "" && c.Password == "":
-		return fmt.Errorf("key username is set, key password is missing or empty")
+		wrong = ": key username is set, key password is missing or empty"
 	case c.Username == "" && c.Password != "":
-		return fmt.Errorf("key password is set, key username is missing or empty")
+		wrong = ": key password is set, key username is missing or empty"
 	case c.Username == "" && c.Token == "":
-		return fmt.Errorf("all keys are empty")
+		wrong = ": all keys are empty"
+	default:
+		return c, nil
 	}
-	return nil
+	return Credentials{dir: dir}, fmt.Errorf("the Secret in %s%s", dir, wrong)
 }
 
 // readKey puts the file at path into to and tells whether there is one.
@@ -132,9 +127,6 @@ func (c Credentials) String() string {
 	}
 	return "credentials (" + strings.Join(set, ", ") + " hidden)"
 }
-
-// GoString is String.
-func (c Credentials) GoString() string { return c.String() }
 
 // Format writes String for every verb.
 func (c Credentials) Format(f fmt.State, _ rune) {

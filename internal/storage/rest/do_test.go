@@ -32,7 +32,10 @@ func serve(t *testing.T, h http.HandlerFunc, change ...func(*rest.Config)) *rest
 	cred := rest.Credentials{Username: user, Password: pass}
 	cfg := rest.Config{
 		BaseURL: srv.URL, CABundle: bundle(srv), Pause: time.Millisecond, PerSecond: 1000, Now: time.Now, Redact: cred.Redact,
-		Authorize: func(r *http.Request) { r.SetBasicAuth(user, pass) },
+		Authorize: func(r *http.Request) error {
+			r.SetBasicAuth(user, pass)
+			return nil
+		},
 	}
 	for _, f := range change {
 		f(&cfg)

@@ -46,27 +46,21 @@ func (e *StatusError) Error() string {
 	return s
 }
 
-// temporary reports whether the same request may succeed a little later.
-func (e *StatusError) temporary() bool {
-	switch e.Status {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
+// permanent reports whether an answer with that status refuses the same request forever.
+func (c *Client) permanent(status int) bool {
+	if c.cfg.Repeat != nil {
+		return !c.cfg.Repeat(status)
 	}
-	return false
-}
-
-// permanent reports whether the same request is refused forever.
-func (e *StatusError) permanent() bool {
-	switch e.Status {
+	switch status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusTooEarly:
 		return false
 	}
-	return e.Status < http.StatusInternalServerError || e.Status == http.StatusNotImplemented
+	return status < http.StatusInternalServerError || status == http.StatusNotImplemented
 }
 
 // statusError makes the error of an answer out of whatever its body holds: ONTAP's
 // {"error":{"message","code"}}, FlashBlade's {"errors":[{"context","message"}]},
-// Prometheus' {"errorType","error"}, or text. redact removes secrets from it.
+// Prometheus' {"errorType","error"}, Kubernetes' {"message"}, or text. redact removes secrets from it.
 func statusError(status int, body []byte, redact func(string) string) *StatusError {
 	// Before anything is cut off, or half a secret would be left.
 	say := func(s string) string { return plain(redact(s)) }
@@ -74,6 +68,7 @@ func statusError(status int, body []byte, redact func(string) string) *StatusErr
 	var doc struct {
 		Error     json.RawMessage `json:"error"`
 		ErrorType string          `json:"errorType"`
+		Message   string          `json:"message"`
 		Errors    []struct {
 			Message string `json:"message"`
 			Context string `json:"context"`
@@ -97,6 +92,8 @@ func statusError(status int, body []byte, redact func(string) string) *StatusErr
 		e.Code, e.Message = say(doc.ErrorType), say(text)
 	case len(doc.Errors) > 0:
 		e.Message = say(strings.TrimPrefix(doc.Errors[0].Context+": "+doc.Errors[0].Message, ": "))
+	default:
+		e.Message = say(doc.Message)
 	}
 	return e
 }
@@ -140,19 +137,15 @@ func Reason(err error) string {
 		}
 		return runfile.SurveyFailed
 	}
+	var gone net.Error
 	switch {
 	case isUntrusted(err):
 		return runfile.SurveyUntrusted
-	case isUnreachable(err):
+	case errors.As(err, &gone), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return runfile.SurveyUnreachable
 	}
 	return runfile.SurveyFailed
-}
-
-func isUnreachable(err error) bool {
-	var ne net.Error
-	return errors.As(err, &ne) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func isUntrusted(err error) bool {
@@ -167,13 +160,15 @@ func isUntrusted(err error) bool {
 }
 
 // transportError is the error of a request that got no answer: without the URL, whose
-// query is nobody's business, and with what to do about a certificate.
-func transportError(err error) error {
+// query is nobody's business, and with what to do about a certificate. A host with Repeat
+// may have another certificate at the next attempt.
+func (c *Client) transportError(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
 	var verify *tls.CertificateVerificationError
 	switch {
+	case c.cfg.Repeat != nil:
 	case errors.As(err, &verify):
 		return storage.Permanent(fmt.Errorf("the certificate cannot be verified: %w: put the certificate of its issuer into "+
 			"tls.caBundle of storage.array, or accept any with tls.verification: Disabled; "+

@@ -18,7 +18,7 @@ import (
 // Settings is what an N-blade must know when it starts.
 type Settings struct {
 	Node    string            `json:"node"`    // the node it runs on
-	Listen  []string          `json:"listen"`  // addresses of all LIFs, wherever they are now
+	Listen  []string          `json:"listen"`  // addresses of its LIFs
 	Blades  map[string]string `json:"blades"`  // node: address of its D-blade
 	Volumes []Volume          `json:"volumes"` // at least one
 	Socket  string            `json:"socket"`  // where it takes orders
@@ -58,10 +58,7 @@ type Order struct {
 type Counts struct {
 	Volumes map[string]ontap.VolumeCounters `json:"volumes"`
 	Clients []ontap.Client                  `json:"clients"`
-	// Calls and bytes of all connections, marks and headers included.
-	Calls         uint64 `json:"calls"`
-	RequestBytes  uint64 `json:"requestBytes"`
-	ResponseBytes uint64 `json:"responseBytes"`
+	Calls   uint64                          `json:"calls"` // of all connections
 }
 
 // Client speaks to one N-blade. It may be used from several goroutines.

@@ -54,12 +54,6 @@ func (v *volume) leave(n int) {
 	}
 }
 
-func (v *volume) ownedBy() string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.owner
-}
-
 // hold lets no call in and returns when none is in flight. When the context ends
 // first the volume is as before.
 func (v *volume) hold(ctx context.Context) error {

@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/binary"
 	"strconv"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
 // Numbers of RFC 5531 (RPC), 1813 (NFSv3, MOUNT), 7530 and 8881 (NFSv4).
@@ -52,107 +54,70 @@ type header struct {
 	bytes    uint32 // that a WRITE brings
 }
 
-// cursor reads XDR. After the first byte that is missing everything is zero.
-type cursor struct {
-	b   []byte
-	bad bool
-}
-
-func (c *cursor) skip(n int) []byte {
-	n = (n + 3) &^ 3
-	if n < 0 || n > len(c.b) {
-		c.bad, c.b = true, nil
-		return nil
-	}
-	head := c.b[:n]
-	c.b = c.b[n:]
-	return head
-}
-
-func (c *cursor) u32() uint32 {
-	if b := c.skip(4); b != nil {
-		return binary.BigEndian.Uint32(b)
-	}
-	return 0
-}
-
-func (c *cursor) opaque() []byte {
-	n := c.u32()
-	if n > headBytes {
-		c.bad, c.b = true, nil
-		return nil
-	}
-	b := c.skip(int(n))
-	if c.bad {
-		return nil
-	}
-	return b[:n]
-}
-
 // readCall understands the head of a call, without its mark. What it can not
-// read it leaves out; only the xid is certain.
+// read it leaves out, for a decoder gives zeros after its first error; only the xid is certain.
 func readCall(b []byte) header {
-	c := cursor{b: b}
-	h := header{xid: c.u32()}
-	if c.u32() != msgCall {
+	d := xdr.NewDecoder(b)
+	h := header{xid: d.Uint32()}
+	if d.Uint32() != msgCall {
 		return h
 	}
-	c.u32() // version of RPC
-	prog, version, proc := c.u32(), c.u32(), c.u32()
-	c.u32()
-	c.opaque() // credential
-	c.u32()
-	c.opaque() // verifier
-	if c.bad {
+	d.Uint32() // version of RPC
+	prog, version, proc := d.Uint32(), d.Uint32(), d.Uint32()
+	d.Uint32()
+	d.Opaque(headBytes) // credential
+	d.Uint32()
+	d.Opaque(headBytes) // verifier
+	if d.Err() != nil {
 		return h
 	}
 	h.version = version
 	switch {
 	case prog == progMount && (proc == mountMNT || proc == mountUMNT):
-		h.path = string(c.opaque())
+		h.path = string(d.Opaque(headBytes))
 	case prog == progNFS && version == 3 && proc != 0:
-		h.readV3(&c, proc)
+		h.readV3(&d, proc)
 	case prog == progNFS && version == 4 && proc != 0:
-		h.readV4(&c)
+		h.readV4(&d)
 	}
 	return h
 }
 
 // readV3: the arguments of every procedure of NFSv3 begin with a file handle.
-func (h *header) readV3(c *cursor, proc uint32) {
+func (h *header) readV3(d *xdr.Decoder, proc uint32) {
 	h.kind, h.protocol = kindOther, "nfs3"
-	h.handle(c.opaque())
+	h.handle(d.Opaque(headBytes))
 	switch proc {
 	case nfs3Read:
 		h.kind = kindRead
 	case nfs3Write:
 		h.kind = kindWrite
-		c.skip(8)
-		h.bytes = c.u32()
+		d.Skip(8)
+		h.bytes = d.Uint32()
 	}
 }
 
 // readV4 finds a READ or WRITE that follows nothing but SEQUENCE and PUTFH, as
 // the clients of Linux and Oracle send them; every other COMPOUND is other work.
-func (h *header) readV4(c *cursor) {
+func (h *header) readV4(d *xdr.Decoder) {
 	h.kind, h.protocol = kindOther, "nfs4"
-	c.opaque() // tag
-	if minor := c.u32(); minor > 0 {
+	d.Opaque(headBytes) // tag
+	if minor := d.Uint32(); minor > 0 {
 		h.protocol += "." + strconv.Itoa(int(minor))
 	}
-	for ops := c.u32(); ops > 0 && !c.bad; ops-- {
-		switch c.u32() {
+	for ops := d.Uint32(); ops > 0 && d.Err() == nil; ops-- {
+		switch d.Uint32() {
 		case opSequence:
-			c.skip(16 + 4*4)
+			d.Skip(16 + 4*4)
 		case opPutRootFH:
 		case opPutFH:
-			h.handle(c.opaque())
+			h.handle(d.Opaque(headBytes))
 		case opRead:
 			h.kind = kindRead
 			return
 		case opWrite:
-			c.skip(16 + 8 + 4)
-			h.kind, h.bytes = kindWrite, c.u32()
+			d.Skip(16 + 8 + 4)
+			h.kind, h.bytes = kindWrite, d.Uint32()
 			return
 		default:
 			return
@@ -171,45 +136,45 @@ func (h *header) handle(fh []byte) {
 // readReply returns the xid of a reply, whether the operation succeeded, and how
 // many bytes a READ brought; call is what it answers.
 func readReply(b []byte, call func(xid uint32) (kind, uint32)) (xid uint32, ok bool, read uint32) {
-	c := cursor{b: b}
-	xid = c.u32()
+	d := xdr.NewDecoder(b)
+	xid = d.Uint32()
 	k, version := call(xid)
-	if c.u32() != msgReply || c.u32() != 0 {
+	if d.Uint32() != msgReply || d.Uint32() != 0 {
 		return xid, false, 0
 	}
-	c.u32()
-	c.opaque() // verifier
-	if c.u32() != 0 || k == kindNone {
+	d.Uint32()
+	d.Opaque(headBytes) // verifier
+	if d.Uint32() != 0 || k == kindNone {
 		return xid, false, 0
 	}
-	status := c.u32()
-	if c.bad || status != 0 {
+	status := d.Uint32()
+	if d.Err() != nil || status != 0 {
 		return xid, false, 0
 	}
 	if k != kindRead {
 		return xid, true, 0
 	}
 	if version == 3 {
-		if c.u32() != 0 {
-			c.skip(84) // attributes
+		if d.Uint32() != 0 {
+			d.Skip(84) // attributes
 		}
-		return xid, true, c.u32()
+		return xid, true, d.Uint32()
 	}
-	return xid, true, readV4Read(&c)
+	return xid, true, readV4Read(&d)
 }
 
-func readV4Read(c *cursor) uint32 {
-	c.opaque() // tag
-	for results := c.u32(); results > 0 && !c.bad; results-- {
-		op, status := c.u32(), c.u32()
+func readV4Read(d *xdr.Decoder) uint32 {
+	d.Opaque(headBytes) // tag
+	for results := d.Uint32(); results > 0 && d.Err() == nil; results-- {
+		op, status := d.Uint32(), d.Uint32()
 		switch {
 		case status != 0:
 			return 0
 		case op == opSequence:
-			c.skip(16 + 4*5)
+			d.Skip(16 + 4*5)
 		case op == opRead:
-			c.u32() // eof
-			return c.u32()
+			d.Uint32() // eof
+			return d.Uint32()
 		}
 	}
 	return 0

@@ -33,8 +33,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/nfsbench/nfsbench/test/array/control"
 	"github.com/nfsbench/nfsbench/test/ontap"
 )
@@ -66,17 +64,13 @@ func run(file string) error {
 	return b.run(ctx, s.Listen, s.Socket)
 }
 
-// silence is how long a client may leave what it was sent unacknowledged, so
-// that connections over a LIF that went down do not stay for a quarter of an hour.
-const silence = 15 * time.Second
-
 type blade struct {
 	node    string
 	dblades map[string]string // address by node
 	volumes volumes
 	log     *slog.Logger
 
-	calls, requestBytes, responseBytes atomic.Uint64
+	calls atomic.Uint64
 
 	mu      sync.Mutex
 	clients map[clientKey]*clientCount
@@ -105,17 +99,15 @@ func newBlade(s control.Settings, log *slog.Logger) (*blade, error) {
 	return b, nil
 }
 
-// run serves NFS and MOUNT on the addresses until the context ends. An address
-// need not be here yet: a LIF may come later.
+// run serves NFS and MOUNT on the addresses until the context ends.
 func (b *blade) run(ctx context.Context, addresses []string, socket string) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	lc := net.ListenConfig{Control: freebind}
 	for _, address := range addresses {
 		for _, port := range []string{"2049", "20048"} {
-			l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(address, port))
+			l, err := net.Listen("tcp", net.JoinHostPort(address, port))
 			if err != nil {
 				return fmt.Errorf("listen on %s port %s: %w", address, port, err)
 			}
@@ -138,35 +130,14 @@ func (b *blade) run(ctx context.Context, addresses []string, socket string) erro
 	return nil
 }
 
-func freebind(_, _ string, c syscall.RawConn) error {
-	return setOption(c, unix.IPPROTO_IP, unix.IP_FREEBIND, 1)
-}
-
-func setOption(c syscall.RawConn, level, option, value int) error {
-	var failed error
-	err := c.Control(func(fd uintptr) { failed = unix.SetsockoptInt(int(fd), level, option, value) })
-	return errors.Join(err, failed)
-}
-
 func (b *blade) accept(l net.Listener, port string) error {
 	for {
 		conn, err := l.Accept()
 		if err != nil {
 			return err
 		}
-		if err := impatient(conn); err != nil {
-			b.log.Warn("A connection has no time limit", "client", conn.RemoteAddr(), "error", err)
-		}
 		go newSession(b, conn, port).serve()
 	}
-}
-
-func impatient(conn net.Conn) error {
-	raw, err := conn.(*net.TCPConn).SyscallConn()
-	if err != nil {
-		return err
-	}
-	return setOption(raw, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(silence.Milliseconds()))
 }
 
 func (s *session) seenCall(h header, about *volume, owner string) {
@@ -195,10 +166,7 @@ func (s *session) seenCall(h header, about *volume, owner string) {
 func host(a net.Addr) string { return a.(*net.TCPAddr).IP.String() }
 
 func (b *blade) counts() control.Counts {
-	c := control.Counts{
-		Volumes: b.volumes.counts(), Calls: b.calls.Load(),
-		RequestBytes: b.requestBytes.Load(), ResponseBytes: b.responseBytes.Load(),
-	}
+	c := control.Counts{Volumes: b.volumes.counts(), Calls: b.calls.Load()}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for k, n := range b.clients {

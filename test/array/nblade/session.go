@@ -81,12 +81,14 @@ func (s *session) serve() {
 }
 
 // wrote is part of sink.
-func (s *session) wrote(n int, _ bool) { s.blade.requestBytes.Add(uint64(n)) }
+func (s *session) wrote(bool) {}
 
 func (s *session) record(head []byte, flush func() error) (io.Writer, error) {
 	h := readCall(head)
 	about, towards := s.blade.volumes.of(h)
-	owner := towards.ownedBy()
+	towards.mu.Lock()
+	owner := towards.owner
+	towards.mu.Unlock()
 	var gate *volume
 	if h.kind != kindNone {
 		gate = towards
@@ -192,8 +194,7 @@ func (s *session) end(xid uint32, c call, ok bool, read uint32) {
 }
 
 // wrote is part of sink: between records another D-blade may answer.
-func (d *dblade) wrote(n int, ended bool) {
-	d.session.blade.responseBytes.Add(uint64(n))
+func (d *dblade) wrote(ended bool) {
 	if ended && d.locked {
 		d.locked = false
 		d.session.replies.Unlock()
@@ -239,8 +240,8 @@ type sink interface {
 	// the record goes. flush writes what the pump still holds of former
 	// records; record calls it before it waits for anything.
 	record(head []byte, flush func() error) (io.Writer, error)
-	// wrote follows each write of n bytes; ended says that it ended with a record.
-	wrote(n int, ended bool)
+	// wrote follows each write; ended says that it ended with a record.
+	wrote(ended bool)
 }
 
 // pump copies records from one connection to others. It looks at the head of
@@ -341,8 +342,8 @@ func (p *pump) flush() error {
 	if p.from == p.at {
 		return nil
 	}
-	n, err := p.dst.Write(p.buf[p.from:p.at])
+	_, err := p.dst.Write(p.buf[p.from:p.at])
 	p.from = p.at
-	p.sink.wrote(n, !p.inRecord)
+	p.sink.wrote(!p.inRecord)
 	return err
 }

@@ -52,10 +52,6 @@ func TestTheTablesSayWhatWasMeasuredAndWhatWasNot(t *testing.T) {
 	golden.Compare(t, "testdata/tables.golden.md", []byte(Markdown(sampleDocument())))
 }
 
-func TestTheScreenSaysWhichChecksWereMissed(t *testing.T) {
-	golden.Compare(t, "testdata/screen.golden.txt", []byte(Screen(sampleDocument())))
-}
-
 func TestAnInterruptedDocumentSaysSo(t *testing.T) {
 	d := sampleDocument()
 	d.Complete = false
@@ -63,7 +59,7 @@ func TestAnInterruptedDocumentSaysSo(t *testing.T) {
 		t.Errorf("it begins with %q", text[:40])
 	}
 	d.Samples = nil
-	if text := Markdown(d) + Screen(d); strings.Contains(text, "NaN") || strings.Contains(text, "0.000 |") {
+	if text := Markdown(d); strings.Contains(text, "NaN") || strings.Contains(text, "0.000 |") {
 		t.Errorf("of nothing:\n%s", text)
 	}
 }

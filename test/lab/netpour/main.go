@@ -70,28 +70,22 @@ func send(address string, size int64) error {
 	}
 
 	began := time.Now() //nolint:forbidigo // a program of its own, like those below cmd
-	if err := pour(tcp, size); err != nil {
-		return err
-	}
-	took := time.Since(began) //nolint:forbidigo // as above
-	_, err = fmt.Fprintf(os.Stdout, "%.1f Mbit/s\n", float64(size)*8/1e6/took.Seconds())
-	return err
-}
-
-// pour sends size bytes and waits until the other side has read them.
-func pour(conn *net.TCPConn, size int64) error {
 	block := make([]byte, 1<<20)
 	for left := size; left > 0; left -= int64(len(block)) {
 		if left < int64(len(block)) {
 			block = block[:left]
 		}
-		if _, err := conn.Write(block); err != nil {
+		if _, err := tcp.Write(block); err != nil {
 			return err
 		}
 	}
-	if err := conn.CloseWrite(); err != nil {
+	if err := tcp.CloseWrite(); err != nil {
 		return err
 	}
-	_, err := io.ReadFull(conn, block[:1])
+	if _, err := io.ReadFull(tcp, block[:1]); err != nil { // the other side has read all
+		return err
+	}
+	took := time.Since(began) //nolint:forbidigo // as above
+	_, err = fmt.Fprintf(os.Stdout, "%.1f Mbit/s\n", float64(size)*8/1e6/took.Seconds())
 	return err
 }

@@ -67,7 +67,14 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, dialFailure(err)
 	}
 	conn := &conn{nc: nc, codec: wire.NewCodec(nc), answers: make(chan answer, 1)}
-	go conn.listen()
+	go func() {
+		defer close(conn.answers)
+		for err := error(nil); err == nil; {
+			r := new(wire.Response)
+			err = conn.codec.Receive(r)
+			conn.answers <- answer{r, err}
+		}
+	}()
 	if _, err := conn.call(ctx, &c.login); err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -97,18 +104,6 @@ type conn struct {
 type answer struct {
 	response *wire.Response
 	err      error
-}
-
-func (c *conn) listen() {
-	for {
-		r := new(wire.Response)
-		err := c.codec.Receive(r)
-		c.answers <- answer{r, err}
-		if err != nil {
-			close(c.answers)
-			return
-		}
-	}
 }
 
 // call makes one request. When the context ends first the statement is
@@ -167,7 +162,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 			}
 		}
 	}
-	return driver.RowsAffected(r.Affected), nil
+	return driver.ResultNoRows, nil
 }
 
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {

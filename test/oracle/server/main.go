@@ -14,10 +14,7 @@
 //	STANDIN_DATAFILE_PERCENT=N     size of the first datafiles; 100 = 152 MiB
 //	STANDIN_CALIBRATE_SECONDS=N    how long CALIBRATE_IO loads (4)
 //	STANDIN_FALLBACK=true          Direct NFS is set up, and silently not used
-//	STANDIN_FULL_AFTER=BYTES       no datafile grows beyond
 //	STANDIN_NEVER_READY=true       the start never ends
-//	STANDIN_READY_AFTER=DURATION   the start lasts so much longer
-//	STANDIN_CRASH_AFTER=DURATION   the instance dies so long after it was ready
 //	STANDIN_LISTEN=ADDRESS         of the listener (:1521)
 package main
 
@@ -91,8 +88,6 @@ func dnfs(e environment, args []string, stderr io.Writer) int {
 // The phases of a start, as health scripts tell them apart.
 const (
 	phaseStarting = "starting"
-	phaseSetup    = "setup"
-	phaseStartup  = "startup"
 	phaseReady    = "ready"
 )
 
@@ -112,8 +107,7 @@ func (e environment) mark(phase string) error {
 
 // health is the exit code of the health script.
 //
-// Oracle: 0 = ready, 1 = not started. gvenzl: 0 = ready, 1 = not ready,
-// 2 = starting, 4 = setup scripts, 5 = startup scripts.
+// Oracle: 0 = ready, 1 = not started. gvenzl: 0 = ready, 1 = not ready, 2 = starting.
 func health(e environment) int {
 	text, err := os.ReadFile(e.stateFile())
 	if err != nil {
@@ -126,27 +120,21 @@ func health(e environment) int {
 		return 1
 	}
 	switch {
-	case phase == phaseReady && !listening(e.or("STANDIN_LISTEN", ":1521")):
-		fmt.Fprintln(os.Stdout, "ORA-12541: TNS:no listener")
-		return 3
 	case phase == phaseReady:
+		c, err := net.DialTimeout("tcp", e.or("STANDIN_LISTEN", ":1521"), 2*time.Second) // an address without a host is this one
+		if err != nil {
+			fmt.Fprintln(os.Stdout, "ORA-12541: TNS:no listener")
+			return 3
+		}
+		_ = c.Close()
 		return 0
-	case !e.gvenzl:
-		return 1
+	case e.gvenzl:
+		return 2
 	}
-	return map[string]int{phaseStarting: 2, phaseSetup: 4, phaseStartup: 5}[phase]
+	return 1
 }
 
 func alive(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || err == syscall.EPERM //nolint:errorlint // a bare errno
-}
-
-func listening(address string) bool {
-	c, err := net.DialTimeout("tcp", address, 2*time.Second) // an address without a host is this one
-	if err != nil {
-		return false
-	}
-	_ = c.Close()
-	return true
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/oracle/run"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/oraclesql/catalog"
 )
 
 // Options say where the database is, and what is true of it.
@@ -146,13 +148,23 @@ func (s *suite) texts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release, _, _ := strings.Cut(d.Version, ".")
+	release, err := sqltext.ReleaseOf(d.Version)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ran := 0
 	for _, name := range sqltext.Names() {
 		text, err := sqltext.Render(name, nil)
 		asIs := strings.Contains(text, "\nSELECT") && !strings.Contains(text, ":1") && !strings.Contains(text, "\nBEGIN")
 		ownTable := name == "slob_full_scan" || name == "slob_random_read" // of the session's schema
-		if err != nil || !asIs || ownTable || !meant(text, release) {
+		if err != nil || !asIs || ownTable {
+			continue
+		}
+		releases, err := catalog.Covers(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(releases, release) {
 			continue
 		}
 		queryAll(t, db, name, text)
@@ -179,26 +191,6 @@ func queryAll(t *testing.T, db *sql.DB, name, text string) {
 	}
 	if err := rows.Err(); err != nil {
 		t.Errorf("%s: %v", name, err)
-	}
-}
-
-// meant reads the releases of a text: all, "from 23" or "to 21".
-func meant(text, release string) bool {
-	_, after, ok := strings.Cut(text, "-- releases: ")
-	if !ok {
-		return true
-	}
-	line, _, _ := strings.Cut(after, "\n")
-	way, bound, _ := strings.Cut(line, " ")
-	have, errHave := strconv.Atoi(release)
-	want, errWant := strconv.Atoi(strings.Split(bound, ".")[0])
-	switch {
-	case way == "all" || errHave != nil || errWant != nil:
-		return true
-	case way == "from":
-		return have >= want
-	default:
-		return have <= want
 	}
 }
 

@@ -36,11 +36,10 @@ type Arg struct {
 
 // Response answers each request but Cancel.
 type Response struct {
-	Columns  []string
-	Rows     [][]any
-	Out      map[int]any // by position in Args, from 0
-	Affected int64
-	Failure  *Failure
+	Columns []string
+	Rows    [][]any
+	Out     map[int]any // by position in Args, from 0
+	Failure *Failure
 }
 
 // Failure is an Oracle error.

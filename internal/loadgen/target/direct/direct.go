@@ -18,6 +18,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -172,3 +174,133 @@ func withoutPort(addr string) string {
 
 // Close implements target.Target.
 func (t *Target) Close() error { return t.client.Close() }
+
+const (
+	directoryMode = 0o755
+	fileMode      = 0o644
+)
+
+// Directory implements target.Target.
+func (t *Target) Directory(ctx context.Context, name string, create bool) (target.Directory, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	fh, err := t.client.Lookup(ctx, t.client.Root(), name)
+	if nfs.IsNotExist(err) && create {
+		fh, err = t.client.Mkdir(ctx, t.client.Root(), name, directoryMode)
+		if nfs.IsExist(err) { // another client was faster
+			fh, err = t.client.Lookup(ctx, t.client.Root(), name)
+		}
+	}
+	if err != nil {
+		return nil, t.explain("open directory", err)
+	}
+	if err := t.expect(ctx, fh, name, nfs.TypeDirectory, "a directory"); err != nil {
+		return nil, err
+	}
+	return &directory{t: t, fh: fh}, nil
+}
+
+// expect refuses what a name of ours might have been made to lead to.
+func (t *Target) expect(ctx context.Context, fh nfs.FileHandle, name string, kind nfs.FileType, text string) error {
+	attr, err := t.client.Getattr(ctx, fh)
+	if err != nil {
+		return t.explain(fmt.Sprintf("look at %q", name), err)
+	}
+	if attr.Type != kind {
+		return target.Fail(runfile.FailureForeignFiles,
+			fmt.Sprintf("%q on %s is not %s, so it is not ours; choose another directory", name, t.where, text), nil)
+	}
+	return nil
+}
+
+// RemoveDirectory implements target.Target.
+func (t *Target) RemoveDirectory(ctx context.Context, name string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return t.explain("clean up", t.client.Rmdir(ctx, t.client.Root(), name))
+}
+
+type directory struct {
+	t  *Target
+	fh nfs.FileHandle
+}
+
+func (d *directory) List(ctx context.Context) ([]string, error) {
+	names, err := d.t.client.ReadDir(ctx, d.fh)
+	return names, d.t.explain("list directory", err)
+}
+
+func (d *directory) Open(ctx context.Context, name string, opt target.OpenOptions) (target.File, error) {
+	fh, err := d.handle(ctx, name, opt.Create)
+	if err != nil {
+		return nil, err
+	}
+	f := &file{t: d.t, f: d.t.client.OpenFile(fh), raw: []byte(fh), stability: nfs.Unstable}
+	if opt.Stable {
+		f.stability = nfs.FileSync
+	}
+	return f, nil
+}
+
+func (d *directory) handle(ctx context.Context, name string, create bool) (nfs.FileHandle, error) {
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	fh, err := d.t.client.Lookup(ctx, d.fh, name)
+	switch {
+	case create && err == nil:
+		// Not left to an exclusive CREATE alone: servers may take a repeated
+		// one for a retransmission and let it pass.
+		return "", fmt.Errorf("create %q: %w", name, fs.ErrExist)
+	case create && nfs.IsNotExist(err):
+		fh, err = d.t.client.Create(ctx, d.fh, name, fileMode, true)
+		return fh, d.t.explain("open file", err)
+	case err != nil:
+		return "", d.t.explain("open file", err)
+	}
+	return fh, d.t.expect(ctx, fh, name, nfs.TypeRegular, "a regular file")
+}
+
+func (d *directory) Remove(ctx context.Context, name string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return d.t.explain("remove file", d.t.client.Remove(ctx, d.fh, name))
+}
+
+type file struct {
+	t         *Target
+	f         *nfs.File
+	raw       []byte // its handle, for streams
+	stability nfs.Stability
+}
+
+func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	n, err := f.f.ReadAt(ctx, p, off)
+	return n, f.t.explain("read", err)
+}
+
+func (f *file) WriteAt(ctx context.Context, p []byte, off int64) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	_, err := f.f.WriteAt(ctx, p, off, f.stability)
+	return f.t.explain("write", err)
+}
+
+func (f *file) Commit(ctx context.Context) error { return f.t.explain("commit", f.f.Commit(ctx)) }
+
+func (f *file) Size(ctx context.Context) (int64, error) {
+	attr, err := f.t.client.Getattr(ctx, f.f.Handle())
+	return clampInt64(attr.SizeBytes), f.t.explain("ask for the size", err)
+}
+
+// SetSource implements target.Resender.
+func (f *file) SetSource(src io.ReaderAt) { f.f.SetSource(src) }
+
+func (f *file) Close() error { return nil } // NFSv3 knows no open files

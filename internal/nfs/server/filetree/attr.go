@@ -3,73 +3,54 @@ package filetree
 import (
 	"encoding/binary"
 	"hash/fnv"
-	"time"
+	"math"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 )
-
-// Attr is what the file system says about one file. Sizes are bytes.
-type Attr struct {
-	// Mode holds the file type and the permission bits, as in st_mode.
-	Mode      uint32
-	Links     uint32
-	UID, GID  uint32
-	Size      uint64
-	UsedBytes uint64
-	RdevMajor uint32
-	RdevMinor uint32
-	Inode     uint64
-	Accessed  time.Time
-	Modified  time.Time
-	Changed   time.Time
-}
-
-// Kind is the file type part of the mode, a unix.S_IF* value.
-func (a Attr) Kind() uint32 { return a.Mode & unix.S_IFMT }
-
-// IsRegular reports whether a holds data that can be read and written.
-func (a Attr) IsRegular() bool { return a.Kind() == unix.S_IFREG }
-
-// IsDir reports whether a is a directory.
-func (a Attr) IsDir() bool { return a.Kind() == unix.S_IFDIR }
 
 const statMask = unix.STATX_BASIC_STATS | unix.STATX_BTIME
 
 // statAt reads the attributes of name in the directory dirfd, without following a link.
 // An empty name means dirfd itself.
-func statAt(dirfd int, name string) (Attr, key, error) {
+func statAt(dirfd int, name string) (v3.Attr, key, error) {
 	flags := unix.AT_SYMLINK_NOFOLLOW
 	if name == "" {
 		flags |= unix.AT_EMPTY_PATH
 	}
 	var sx unix.Statx_t
 	if err := unix.Statx(dirfd, name, flags, statMask, &sx); err != nil {
-		return Attr{}, key{}, err
+		return v3.Attr{}, key{}, err
 	}
 	return attrOf(&sx), key{ino: sx.Ino, gen: generation(dirfd, name, &sx)}, nil
 }
 
 // statOpen reads the attributes of an open file and not its identity: the cheap call of
 // the read and write paths.
-func statOpen(fd int) (Attr, error) {
+func statOpen(fd int) (v3.Attr, error) {
 	var sx unix.Statx_t
 	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_BASIC_STATS, &sx)
 	if err != nil {
-		return Attr{}, err
+		return v3.Attr{}, err
 	}
 	return attrOf(&sx), nil
 }
 
-func attrOf(sx *unix.Statx_t) Attr {
-	return Attr{
-		Mode: uint32(sx.Mode), Links: sx.Nlink, UID: sx.Uid, GID: sx.Gid,
-		Size: sx.Size, UsedBytes: sx.Blocks * 512,
-		RdevMajor: sx.Rdev_major, RdevMinor: sx.Rdev_minor, Inode: sx.Ino,
-		Accessed: timeOf(sx.Atime), Modified: timeOf(sx.Mtime), Changed: timeOf(sx.Ctime),
+// attrOf gives all attributes but the FSID, which belongs to the server.
+func attrOf(sx *unix.Statx_t) v3.Attr {
+	types := [...]v3.FileType{ // by the type bits of the mode
+		unix.S_IFREG >> 12: v3.TypeRegular, unix.S_IFDIR >> 12: v3.TypeDirectory, unix.S_IFLNK >> 12: v3.TypeSymlink,
+		unix.S_IFBLK >> 12: v3.TypeBlock, unix.S_IFCHR >> 12: v3.TypeCharacter,
+		unix.S_IFSOCK >> 12: v3.TypeSocket, unix.S_IFIFO >> 12: v3.TypeFIFO, 0xf: 0,
+	}
+	at := func(t unix.StatxTimestamp) v3.Time { return v3.Time{Seconds: uint32(t.Sec), Nanoseconds: t.Nsec} }
+	return v3.Attr{
+		Type: types[sx.Mode>>12], Mode: uint32(sx.Mode & 0o7777), Nlink: sx.Nlink, UID: sx.Uid, GID: sx.Gid,
+		Size: sx.Size, Used: sx.Blocks * 512, RdevMajor: sx.Rdev_major, RdevMinor: sx.Rdev_minor, FileID: sx.Ino,
+		Atime: at(sx.Atime), Mtime: at(sx.Mtime), Ctime: at(sx.Ctime),
 	}
 }
-
-func timeOf(t unix.StatxTimestamp) time.Time { return time.Unix(t.Sec, int64(t.Nsec)) }
 
 // generation tells two files apart that had the same inode number one after the other.
 // It must be the same after a restart, so only what the file system keeps is used.
@@ -93,23 +74,15 @@ func generation(dirfd int, name string, sx *unix.Statx_t) uint64 {
 	return sum.Sum64()
 }
 
-// SetAttr names what to change; nil = leave as it is.
-type SetAttr struct {
-	Mode     *uint32
-	UID, GID *uint32
-	Size     *uint64
-	Accessed *time.Time
-	Modified *time.Time
-}
-
 // SetAttr changes attributes, the size first because it is what may be refused.
-func (t *Tree) SetAttr(n *Node, set SetAttr) error {
-	if set.Size != nil {
-		if err := t.truncate(n, *set.Size); err != nil {
+func (t *Tree) SetAttr(n *Node, set v3.NewAttr) error {
+	if set.Size.Set {
+		if err := t.truncate(n, set.Size.Value); err != nil {
 			return err
 		}
+		set.Size = v3.Opt64{}
 	}
-	if set.Mode == nil && set.UID == nil && set.GID == nil && set.Accessed == nil && set.Modified == nil {
+	if set == (v3.NewAttr{}) {
 		return nil
 	}
 	t.names.RLock()
@@ -117,45 +90,44 @@ func (t *Tree) SetAttr(n *Node, set SetAttr) error {
 	return t.at(n, func(dirfd int, name string) error { return setAt(dirfd, name, set) })
 }
 
-func setAt(dirfd int, name string, set SetAttr) error {
+func setAt(dirfd int, name string, set v3.NewAttr) error {
 	a, _, err := statAt(dirfd, name)
 	if err != nil {
 		return err
 	}
-	if a.Kind() == unix.S_IFLNK {
+	if a.Type == v3.TypeSymlink {
 		return unix.EINVAL // nothing below follows a link, and a link has no mode
 	}
 	if name == "" {
 		name = "." // the root: the path calls know no empty name
 	}
-	if set.UID != nil && *set.UID != a.UID || set.GID != nil && *set.GID != a.GID {
-		if err := unix.Fchownat(dirfd, name, idOr(set.UID), idOr(set.GID), unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	if set.UID.Or(a.UID) != a.UID || set.GID.Or(a.GID) != a.GID {
+		const keep = math.MaxUint32
+		uid, gid := int(set.UID.Or(keep)), int(set.GID.Or(keep))
+		if err := unix.Fchownat(dirfd, name, uid, gid, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 			return err
 		}
 	}
-	if set.Mode != nil {
+	if set.Mode.Set {
 		// The names lock keeps our own clients from putting a link in the place meanwhile.
-		if err := unix.Fchmodat(dirfd, name, *set.Mode&0o777, 0); err != nil {
+		if err := unix.Fchmodat(dirfd, name, set.Mode.Value&0o777, 0); err != nil {
 			return err
 		}
 	}
-	if set.Accessed == nil && set.Modified == nil {
+	if set.Atime.How == v3.TimeKeep && set.Mtime.How == v3.TimeKeep {
 		return nil
 	}
-	times := []unix.Timespec{timespec(set.Accessed), timespec(set.Modified)}
+	times := []unix.Timespec{timespec(set.Atime), timespec(set.Mtime)}
 	return unix.UtimesNanoAt(dirfd, name, times, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-func idOr(id *uint32) int {
-	if id == nil {
-		return -1
-	}
-	return int(*id)
-}
-
-func timespec(t *time.Time) unix.Timespec {
-	if t == nil {
+func timespec(t v3.NewTime) unix.Timespec {
+	switch t.How {
+	case v3.TimeServer:
+		return unix.Timespec{Nsec: unix.UTIME_NOW}
+	case v3.TimeClient:
+		return unix.NsecToTimespec(int64(t.Time.Seconds)*1e9 + int64(t.Time.Nanoseconds))
+	default:
 		return unix.Timespec{Nsec: unix.UTIME_OMIT}
 	}
-	return unix.Timespec{Sec: t.Unix(), Nsec: int64(t.Nanosecond())}
 }

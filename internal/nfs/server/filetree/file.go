@@ -9,16 +9,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
-)
 
-// Stability is how safe a write must be before it is answered.
-type Stability int
-
-// The three levels of NFSv3, in rising order.
-const (
-	Unstable Stability = iota
-	DataSync
-	FileSync
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 )
 
 // File is an open regular file on loan from the tree; Release gives it back.
@@ -37,7 +29,7 @@ func (t *Tree) OpenFile(n *Node) (File, error) {
 	if n.IsDir() {
 		return File{}, unix.EISDIR
 	}
-	if !n.IsRegular() {
+	if n.kind != v3.TypeRegular {
 		return File{}, unix.EINVAL
 	}
 	t.names.RLock()
@@ -70,7 +62,7 @@ func (t *Tree) open(n *Node) (*os.File, bool, error) {
 		return nil, false, t.goneOr(n, err)
 	}
 	a, k, err := statAt(int(f.Fd()), "")
-	if err != nil || k != n.key || !a.IsRegular() {
+	if err != nil || k != n.key || a.Type != v3.TypeRegular {
 		t.forget(n)
 		return nil, false, errors.Join(unix.ESTALE, f.Close())
 	}
@@ -81,31 +73,31 @@ func (t *Tree) open(n *Node) (*os.File, bool, error) {
 func (f File) Release() { f.tree.files.give(f.slot) }
 
 // Attr reads the attributes of the open file.
-func (f File) Attr() (Attr, error) { return statOpen(int(f.slot.file.Fd())) }
+func (f File) Attr() (v3.Attr, error) { return statOpen(int(f.slot.file.Fd())) }
 
 // ReadAt reads as os.File.ReadAt does.
 func (f File) ReadAt(p []byte, offset int64) (int, error) { return f.slot.file.ReadAt(p, offset) }
 
 // Write writes p at offset and makes it as safe as asked. A short count comes with an error.
-func (t *Tree) Write(n *Node, p []byte, offset uint64, stable Stability) (int, Attr, error) {
+func (t *Tree) Write(n *Node, p []byte, offset uint64, stable v3.Stable) (int, v3.Attr, error) {
 	if offset > math.MaxInt64-uint64(len(p)) {
-		return 0, Attr{}, unix.EFBIG
+		return 0, v3.Attr{}, unix.EFBIG
 	}
 	f, err := t.OpenFile(n)
 	if err != nil {
-		return 0, Attr{}, err
+		return 0, v3.Attr{}, err
 	}
 	defer f.Release()
 	if !f.slot.writable {
-		return 0, Attr{}, unix.EACCES
+		return 0, v3.Attr{}, unix.EACCES
 	}
 	done, err := f.write(p, int64(offset))
 	if err != nil {
 		t.resize(f)
-		return done, Attr{}, err
+		return done, v3.Attr{}, err
 	}
 	if err := f.sync(stable); err != nil {
-		return 0, Attr{}, err
+		return 0, v3.Attr{}, err
 	}
 	a, err := f.Attr()
 	return done, a, err
@@ -162,26 +154,26 @@ func (t *Tree) resize(f File) {
 	}
 }
 
-func (f File) sync(stable Stability) error {
+func (f File) sync(stable v3.Stable) error {
 	switch stable {
-	case FileSync:
+	case v3.FileSync:
 		return f.slot.file.Sync()
-	case DataSync:
+	case v3.DataSync:
 		return unix.Fdatasync(int(f.slot.file.Fd()))
-	case Unstable:
+	case v3.Unstable:
 	}
 	return nil
 }
 
 // Sync makes everything written to the file so far safe.
-func (t *Tree) Sync(n *Node) (Attr, error) {
+func (t *Tree) Sync(n *Node) (v3.Attr, error) {
 	f, err := t.OpenFile(n)
 	if err != nil {
-		return Attr{}, err
+		return v3.Attr{}, err
 	}
 	defer f.Release()
-	if err := f.sync(FileSync); err != nil {
-		return Attr{}, err
+	if err := f.sync(v3.FileSync); err != nil {
+		return v3.Attr{}, err
 	}
 	return f.Attr()
 }

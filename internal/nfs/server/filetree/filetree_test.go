@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/server/filetree"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 )
 
 func open(t *testing.T, dir string, opt filetree.Options) *filetree.Tree {
@@ -46,7 +47,7 @@ func mustMkdir(t *testing.T, tree *filetree.Tree, dir *filetree.Node, name strin
 
 func mustWrite(t *testing.T, tree *filetree.Tree, n *filetree.Node, data string) {
 	t.Helper()
-	if _, _, err := tree.Write(n, []byte(data), 0, filetree.Unstable); err != nil {
+	if _, _, err := tree.Write(n, []byte(data), 0, v3.Unstable); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -219,7 +220,7 @@ func TestNothingLeadsOutOfTheTree(t *testing.T) {
 		t.Errorf("the parent of the root must be the root: %v", err)
 	}
 	up, a, err := tree.Lookup(root, "up")
-	if err != nil || a.IsDir() || up.IsDir() {
+	if err != nil || a.Type == v3.TypeDirectory || up.IsDir() {
 		t.Fatalf("a link to a directory must be seen as a link: %+v, %v", a, err)
 	}
 	if _, _, err := tree.Lookup(up, "secret"); !errors.Is(err, syscall.ENOTDIR) {
@@ -232,8 +233,8 @@ func TestNothingLeadsOutOfTheTree(t *testing.T) {
 	if _, err := tree.OpenFile(link); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("open a link: %v", err)
 	}
-	mode := uint32(0o666)
-	if err := tree.SetAttr(link, filetree.SetAttr{Mode: &mode}); !errors.Is(err, syscall.EINVAL) {
+	mode := v3.Opt32{Set: true, Value: 0o666}
+	if err := tree.SetAttr(link, v3.NewAttr{Mode: mode}); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("chmod through a link: %v", err)
 	}
 	if _, _, err := tree.Create(root, "link", 0o644, false); !errors.Is(err, syscall.EEXIST) {
@@ -284,16 +285,16 @@ func TestReadDirGoesOnAfterACookie(t *testing.T) {
 	var cookie uint64
 	for rounds := 0; ; rounds++ {
 		left := 13
-		atEnd, err := tree.ReadDir(tree.Root(), cookie, true, func(e filetree.Entry) bool {
+		atEnd, err := tree.ReadDir(tree.Root(), cookie, true, func(e *v3.DirEntry) bool {
 			if left == 0 {
 				return false
 			}
 			left--
 			got, cookie = append(got, e.Name), e.Cookie
-			if e.Name != ".." && (e.Node == nil || e.Inode != e.Attr.Inode) {
-				t.Errorf("%s: %+v", e.Name, e)
+			if e.Name != ".." && (!e.HandlePresent || e.FileID != e.Attr.Attr.FileID) {
+				t.Errorf("%s: %+v", e.Name, *e)
 			}
-			if e.Name == ".." && e.Inode != tree.Root().Inode() {
+			if e.Name == ".." && e.FileID != tree.Root().Inode() {
 				t.Error("the inode of the directory outside is shown")
 			}
 			return true
@@ -309,7 +310,7 @@ func TestReadDirGoesOnAfterACookie(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("listed %d names, want %d", len(got), len(want))
 	}
-	if _, err := tree.ReadDir(tree.Root(), 1<<63, false, func(filetree.Entry) bool { return true }); !errors.Is(err, syscall.EINVAL) {
+	if _, err := tree.ReadDir(tree.Root(), 1<<63, false, func(*v3.DirEntry) bool { return true }); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("a cookie that is none: %v", err)
 	}
 }

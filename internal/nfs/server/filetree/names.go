@@ -5,9 +5,10 @@ import (
 	"errors"
 	"os"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 )
 
 // MaxName is the longest name in bytes.
@@ -29,15 +30,15 @@ func checkName(name string) error {
 
 // Lookup finds a name in a directory. "." is the directory, ".." its parent, and the
 // parent of the root is the root. A name that cannot exist is not there.
-func (t *Tree) Lookup(dir *Node, name string) (*Node, Attr, error) {
+func (t *Tree) Lookup(dir *Node, name string) (*Node, v3.Attr, error) {
 	if name == "." || name == ".." {
 		if !dir.IsDir() {
-			return nil, Attr{}, unix.ENOTDIR
+			return nil, v3.Attr{}, unix.ENOTDIR
 		}
 		n, err := dir, error(nil)
 		if name == ".." && dir != t.root {
 			if n, _, err = t.place(dir); err != nil {
-				return nil, Attr{}, err
+				return nil, v3.Attr{}, err
 			}
 		}
 		a, err := t.Stat(n)
@@ -48,7 +49,7 @@ func (t *Tree) Lookup(dir *Node, name string) (*Node, Attr, error) {
 		err = unix.ENOENT
 	}
 	if err != nil {
-		return nil, Attr{}, err
+		return nil, v3.Attr{}, err
 	}
 	t.names.RLock()
 	defer t.names.RUnlock()
@@ -56,29 +57,29 @@ func (t *Tree) Lookup(dir *Node, name string) (*Node, Attr, error) {
 }
 
 // find is Lookup for callers that hold the names lock.
-func (t *Tree) find(dir *Node, name string) (*Node, Attr, error) {
-	var a Attr
+func (t *Tree) find(dir *Node, name string) (*Node, v3.Attr, error) {
+	var a v3.Attr
 	var k key
 	err := t.inDir(dir, func(fd int) (err error) {
 		a, k, err = statAt(fd, name)
 		return err
 	})
 	if err != nil {
-		return nil, Attr{}, err
+		return nil, v3.Attr{}, err
 	}
 	n, err := t.adopt(dir, name, k, a)
 	return n, a, err
 }
 
 // Stat reads the attributes of a node.
-func (t *Tree) Stat(n *Node) (Attr, error) {
+func (t *Tree) Stat(n *Node) (v3.Attr, error) {
 	if s := t.files.take(n); s != nil {
 		defer t.files.give(s)
 		return statOpen(int(s.file.Fd()))
 	}
 	t.names.RLock()
 	defer t.names.RUnlock()
-	var a Attr
+	var a v3.Attr
 	err := t.at(n, func(dirfd int, name string) (err error) {
 		a, _, err = statAt(dirfd, name)
 		return err
@@ -120,7 +121,7 @@ func (t *Tree) Create(dir *Node, name string, perm uint32, guarded bool) (n *Nod
 	defer t.names.Unlock()
 	n, a, err := t.find(dir, name)
 	switch {
-	case err == nil && (guarded || !a.IsRegular()):
+	case err == nil && (guarded || a.Type != v3.TypeRegular):
 		return nil, false, unix.EEXIST
 	case err == nil:
 		return n, false, nil
@@ -161,32 +162,33 @@ func (t *Tree) CreateExclusive(dir *Node, name string, verifier [8]byte) (*Node,
 	if err != nil {
 		return nil, err
 	}
-	// 31 bits each: every file system stores such seconds.
-	accessed := time.Unix(int64(binary.BigEndian.Uint32(verifier[0:])&0x7fffffff), 0)
-	modified := time.Unix(int64(binary.BigEndian.Uint32(verifier[4:])&0x7fffffff), 0)
+	seconds := func(b []byte) v3.NewTime { // 31 bits: every file system stores such
+		return v3.NewTime{How: v3.TimeClient, Time: v3.Time{Seconds: binary.BigEndian.Uint32(b) & 0x7fffffff}}
+	}
+	want := v3.NewAttr{Atime: seconds(verifier[0:]), Mtime: seconds(verifier[4:])}
 	if made {
-		return n, t.SetAttr(n, SetAttr{Accessed: &accessed, Modified: &modified})
+		return n, t.SetAttr(n, want)
 	}
 	a, err := t.Stat(n)
-	if err == nil && (!a.Accessed.Equal(accessed) || !a.Modified.Equal(modified)) {
+	if err == nil && (a.Atime != want.Atime.Time || a.Mtime != want.Mtime.Time) {
 		err = unix.EEXIST
 	}
 	return n, err
 }
 
 // Mkdir makes a directory. The owner keeps access, whatever perm says.
-func (t *Tree) Mkdir(dir *Node, name string, perm uint32) (*Node, Attr, error) {
+func (t *Tree) Mkdir(dir *Node, name string, perm uint32) (*Node, v3.Attr, error) {
 	if err := checkNewName(name); err != nil {
-		return nil, Attr{}, err
+		return nil, v3.Attr{}, err
 	}
 	if err := t.checkRoom(); err != nil {
-		return nil, Attr{}, err
+		return nil, v3.Attr{}, err
 	}
 	t.names.Lock()
 	defer t.names.Unlock()
 	err := t.inDir(dir, func(fd int) error { return unix.Mkdirat(fd, name, perm&0o777|0o700) })
 	if err != nil {
-		return nil, Attr{}, err
+		return nil, v3.Attr{}, err
 	}
 	return t.find(dir, name)
 }
@@ -226,7 +228,7 @@ func (t *Tree) unlink(dir *Node, name string, flags int) error {
 		if err != nil {
 			return err
 		}
-		if flags == 0 && a.IsDir() {
+		if flags == 0 && a.Type == v3.TypeDirectory {
 			return unix.EISDIR
 		}
 		if err := unix.Unlinkat(fd, name, flags); err != nil {
@@ -238,11 +240,11 @@ func (t *Tree) unlink(dir *Node, name string, flags int) error {
 }
 
 // unlinked forgets the file of a name that is gone, unless it has other names.
-func (t *Tree) unlinked(k key, a Attr) {
+func (t *Tree) unlinked(k key, a v3.Attr) {
 	t.mu.RLock()
 	n := t.nodes[k]
 	t.mu.RUnlock()
-	if n != nil && (a.IsDir() || a.Links <= 1) {
+	if n != nil && (a.Type == v3.TypeDirectory || a.Nlink <= 1) {
 		t.forget(n)
 	}
 }

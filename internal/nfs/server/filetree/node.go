@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 )
 
 // HandleBytes is the length of every handle of this package.
@@ -21,7 +23,7 @@ type key struct{ ino, gen uint64 }
 // file is gone every operation on it answers ESTALE.
 type Node struct {
 	key  key
-	kind uint32
+	kind v3.FileType
 
 	// parent, name and gone belong to Tree.mu.
 	parent *Node
@@ -47,10 +49,7 @@ func (n *Node) Handle() [HandleBytes]byte {
 }
 
 // IsDir reports whether the node is a directory. It never changes.
-func (n *Node) IsDir() bool { return n.kind == unix.S_IFDIR }
-
-// IsRegular reports whether the node is a regular file. It never changes.
-func (n *Node) IsRegular() bool { return n.kind == unix.S_IFREG }
+func (n *Node) IsDir() bool { return n.kind == v3.TypeDirectory }
 
 // ByHandle finds the node of a handle: EBADF when the bytes are none of ours, ESTALE when
 // the file is gone.
@@ -70,7 +69,7 @@ func (t *Tree) ByHandle(h []byte) (*Node, error) {
 
 // adopt returns the node of k and makes it known where it is new. A known node found in
 // another place has been moved behind our back; the new place wins.
-func (t *Tree) adopt(parent *Node, name string, k key, a Attr) (*Node, error) {
+func (t *Tree) adopt(parent *Node, name string, k key, a v3.Attr) (*Node, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if n := t.nodes[k]; n != nil {
@@ -82,8 +81,8 @@ func (t *Tree) adopt(parent *Node, name string, k key, a Attr) (*Node, error) {
 	if len(t.nodes) >= t.opt.MaxEntries {
 		return nil, unix.ENOSPC
 	}
-	n := &Node{key: k, kind: a.Kind(), parent: parent, name: name}
-	if a.IsRegular() {
+	n := &Node{key: k, kind: a.Type, parent: parent, name: name}
+	if a.Type == v3.TypeRegular {
 		n.size = int64(a.Size)
 		t.usedBytes.Add(n.size)
 	}

@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/server/filetree"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 )
 
 func TestTheQuotaCountsSizes(t *testing.T) {
 	tree := open(t, t.TempDir(), filetree.Options{QuotaBytes: 1000})
 	n := mustCreate(t, tree, tree.Root(), "file")
 	write := func(size int, offset uint64) error {
-		_, _, err := tree.Write(n, make([]byte, size), offset, filetree.Unstable)
+		_, _, err := tree.Write(n, make([]byte, size), offset, v3.Unstable)
 		return err
 	}
 	used := func() uint64 {
@@ -29,7 +30,7 @@ func TestTheQuotaCountsSizes(t *testing.T) {
 		}
 		return u.UsedBytes
 	}
-	resize := func(size uint64) error { return tree.SetAttr(n, filetree.SetAttr{Size: &size}) }
+	resize := func(size uint64) error { return tree.SetAttr(n, v3.NewAttr{Size: v3.Opt64{Set: true, Value: size}}) }
 
 	if err := write(600, 0); err != nil || used() != 600 {
 		t.Errorf("a file within the quota: %v, %d used", err, used())
@@ -66,12 +67,12 @@ func TestTheQuotaHoldsUnderConcurrency(t *testing.T) {
 		n := mustCreate(t, tree, tree.Root(), fmt.Sprint("file", i))
 		all.Go(func() {
 			for j := range uint64(40) {
-				_, _, err := tree.Write(n, make([]byte, block), j*block, filetree.Unstable)
+				_, _, err := tree.Write(n, make([]byte, block), j*block, v3.Unstable)
 				if err != nil && !errors.Is(err, syscall.ENOSPC) {
 					t.Errorf("write: %v", err)
 				}
 				if size := uint64(0); j == 20 && i%2 == 0 {
-					if err := tree.SetAttr(n, filetree.SetAttr{Size: &size}); err != nil {
+					if err := tree.SetAttr(n, v3.NewAttr{Size: v3.Opt64{Set: true, Value: size}}); err != nil {
 						t.Errorf("truncate: %v", err)
 					}
 				}
@@ -115,7 +116,7 @@ func TestTheNumberOfEntriesIsLimited(t *testing.T) {
 func TestAWriteThatFailsCostsNothing(t *testing.T) {
 	tree := open(t, t.TempDir(), filetree.Options{})
 	n := mustCreate(t, tree, tree.Root(), "file")
-	_, _, err := tree.Write(n, []byte("x"), 1<<60, filetree.Unstable)
+	_, _, err := tree.Write(n, []byte("x"), 1<<60, v3.Unstable)
 	if err == nil {
 		t.Skip("this file system has files of 2^60 bytes")
 	}

@@ -7,25 +7,20 @@ import (
 	"math"
 
 	"golang.org/x/sys/unix"
-)
 
-// Entry is one name of a directory. Cookie continues after it. Node and Attr are set when
-// they were asked for and the entry could be read.
-type Entry struct {
-	Inode  uint64
-	Name   string
-	Cookie uint64
-	Node   *Node
-	Attr   Attr
-}
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+)
 
 // direntBytes is what one getdents call may return.
 const direntBytes = 16 << 10
 
 // ReadDir calls yield for the entries after cookie (0 = from the start) until it returns
 // false. The cookie is the directory offset of the file system, so it survives changes of
-// the directory. EINVAL: an invalid cookie. atEnd reports that all entries were taken.
-func (t *Tree) ReadDir(dir *Node, cookie uint64, withAttr bool, yield func(Entry) bool) (atEnd bool, err error) {
+// the directory. EINVAL: an invalid cookie. Handle and attributes are there if they were
+// asked for and the entry could be read. atEnd reports that all entries were taken.
+func (t *Tree) ReadDir(
+	dir *Node, cookie uint64, withAttr bool, yield func(*v3.DirEntry) bool,
+) (atEnd bool, err error) {
 	if cookie > math.MaxInt64 {
 		return false, unix.EINVAL
 	}
@@ -50,7 +45,7 @@ func (t *Tree) ReadDir(dir *Node, cookie uint64, withAttr bool, yield func(Entry
 	return atEnd, err
 }
 
-func (t *Tree) yieldAll(dir *Node, fd int, raw []byte, withAttr bool, yield func(Entry) bool) bool {
+func (t *Tree) yieldAll(dir *Node, fd int, raw []byte, withAttr bool, yield func(*v3.DirEntry) bool) bool {
 	for len(raw) > 0 {
 		e, rest, ok := parseDirent(raw)
 		if !ok {
@@ -58,12 +53,12 @@ func (t *Tree) yieldAll(dir *Node, fd int, raw []byte, withAttr bool, yield func
 		}
 		raw = rest
 		if dir == t.root && e.Name == ".." {
-			e.Inode = t.root.key.ino // nobody outside may be seen, not even by number
+			e.FileID = t.root.key.ino // nobody outside may be seen, not even by number
 		}
 		if withAttr && !t.describe(dir, fd, &e) {
 			continue
 		}
-		if !yield(e) {
+		if !yield(&e) {
 			return false
 		}
 	}
@@ -71,13 +66,13 @@ func (t *Tree) yieldAll(dir *Node, fd int, raw []byte, withAttr bool, yield func
 }
 
 // describe adds node and attributes; false = the entry vanished meanwhile.
-func (t *Tree) describe(dir *Node, fd int, e *Entry) bool {
+func (t *Tree) describe(dir *Node, fd int, e *v3.DirEntry) bool {
 	if e.Name == ".." {
 		return true // allowed to be bare, and it would need another directory
 	}
 	if e.Name == "." {
 		a, _, err := statAt(fd, "")
-		e.Node, e.Attr = dir, a
+		fillIn(e, dir, a)
 		return err == nil
 	}
 	a, k, err := statAt(fd, e.Name)
@@ -86,27 +81,32 @@ func (t *Tree) describe(dir *Node, fd int, e *Entry) bool {
 	}
 	// Without a node, because the table is full, the name is still listed.
 	if n, err := t.adopt(dir, e.Name, k, a); err == nil {
-		e.Node, e.Attr = n, a
+		fillIn(e, n, a)
 	}
 	return true
 }
 
+func fillIn(e *v3.DirEntry, n *Node, a v3.Attr) {
+	h := n.Handle()
+	e.HandlePresent, e.Handle, e.Attr = true, h[:], v3.OptAttr{Present: true, Attr: a}
+}
+
 // parseDirent reads one struct linux_dirent64: inode, offset, record length, type, name.
-func parseDirent(raw []byte) (e Entry, rest []byte, ok bool) {
+func parseDirent(raw []byte) (e v3.DirEntry, rest []byte, ok bool) {
 	const fixed = 19
 	if len(raw) < fixed {
-		return Entry{}, nil, false
+		return v3.DirEntry{}, nil, false
 	}
 	length := int(binary.NativeEndian.Uint16(raw[16:]))
 	if length < fixed || length > len(raw) {
-		return Entry{}, nil, false
+		return v3.DirEntry{}, nil, false
 	}
 	name := raw[fixed:length]
 	if end := bytes.IndexByte(name, 0); end >= 0 {
 		name = name[:end]
 	}
-	return Entry{
-		Inode:  binary.NativeEndian.Uint64(raw),
+	return v3.DirEntry{
+		FileID: binary.NativeEndian.Uint64(raw),
 		Cookie: binary.NativeEndian.Uint64(raw[8:]),
 		Name:   string(name),
 	}, raw[length:], true

@@ -77,7 +77,7 @@ func (t *Tree) learn() error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	t.root = &Node{key: k, kind: a.Kind()}
+	t.root = &Node{key: k, kind: a.Type}
 	t.nodes[k] = t.root
 	dirs := map[string]*Node{".": t.root}
 	return fs.WalkDir(t.dir.FS(), ".", func(p string, d fs.DirEntry, err error) error {

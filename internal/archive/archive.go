@@ -1,3 +1,6 @@
+// Package archive reads back what runs have left in a cluster: the result of a
+// benchmark, the records of a suite's runs, and the numbers in them that can be
+// compared. It only reads.
 package archive
 
 import (
@@ -5,12 +8,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -63,3 +68,34 @@ func noResult(b *v1alpha1.NFSBenchmark) error {
 		return fmt.Errorf("%q ended as %s without a result: %s", b.Name, phase, b.Status.Message)
 	}
 }
+
+// Records reads the records of all runs of a suite that are kept, newest first.
+// A ConfigMap with the suite's label and without a record is no error; one whose
+// record cannot be read is.
+func Records(ctx context.Context, c client.Reader, namespace, suite string) ([]runfile.SuiteRun, error) {
+	var list corev1.ConfigMapList
+	err := c.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{v1alpha1.LabelSuite: suite})
+	if err != nil {
+		return nil, err
+	}
+	var runs []runfile.SuiteRun
+	for i := range list.Items {
+		m := &list.Items[i]
+		data, ok := m.BinaryData[runfile.KeySuiteRun]
+		if !ok {
+			continue
+		}
+		run, err := runfile.ReadSuiteRun(bytes.NewReader(data))
+		if err != nil {
+			return nil, fmt.Errorf("ConfigMap %q: %w", m.Name, err)
+		}
+		runs = append(runs, run)
+	}
+	slices.SortStableFunc(runs, func(a, b runfile.SuiteRun) int {
+		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.Run, a.Run))
+	})
+	return runs, nil
+}
+
+// Points are the numbers of a result that can be compared: see judge.Points.
+func Points(r runfile.Result) [][]runfile.SuitePoint { return judge.Points(r) }

@@ -1,0 +1,352 @@
+// Package slobconf reads the slob.conf of a SLOB 2.5 kit and writes it as the
+// workload.slob of an NFSBenchmark, with a comment where the two differ. The
+// file is a piece of shell; only plain assignments in it are read, and nothing
+// is executed. Passwords are never written.
+package slobconf
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxLines is far above any real slob.conf.
+const maxLines = 10000
+
+// Conf is what a slob.conf says.
+type Conf struct {
+	values  map[string]string
+	skipped []int // lines that are no plain assignment
+}
+
+// Parse reads the plain assignments of a slob.conf; as in a shell, the last of a
+// name counts. It fails where there is none that SLOB knows.
+func Parse(in io.Reader) (Conf, error) {
+	c := Conf{values: map[string]string{}}
+	assignment := regexp.MustCompile(`^(?:export\s+)?([A-Z][A-Z0-9_]*)=(.*)$`)
+	scan := bufio.NewScanner(in)
+	line := 0
+	for scan.Scan() {
+		if line++; line > maxLines {
+			return Conf{}, fmt.Errorf("more than %d lines: this is no slob.conf", maxLines)
+		}
+		text := strings.TrimSpace(scan.Text())
+		if text == "" || text[0] == '#' || strings.HasPrefix(text, "export ") && !strings.Contains(text, "=") {
+			continue
+		}
+		if m := assignment.FindStringSubmatch(text); m != nil {
+			if value, ok := word(m[2]); ok {
+				c.values[m[1]] = value
+				continue
+			}
+		}
+		c.skipped = append(c.skipped, line)
+	}
+	if err := scan.Err(); err != nil {
+		return Conf{}, err
+	}
+	if slices.ContainsFunc(keys(), func(k key) bool { _, set := c.values[k.name]; return set }) {
+		return c, nil
+	}
+	return Conf{}, errors.New("no parameter of SLOB is set in it, such as SCALE=80M: this is no slob.conf")
+}
+
+// word reads the value of an assignment: quoted or not, with a comment behind
+// it or not. What the shell would have to compute is not understood.
+func word(raw string) (string, bool) {
+	if raw == "" {
+		return "", true
+	}
+	var value, rest string
+	if quote := raw[0]; quote == '"' || quote == '\'' {
+		end := strings.IndexByte(raw[1:], quote)
+		if end < 0 {
+			return "", false
+		}
+		value, rest = raw[1:1+end], raw[2+end:]
+	} else {
+		end := strings.IndexAny(raw, " \t;")
+		if end < 0 {
+			end = len(raw)
+		}
+		value, rest = raw[:end], raw[end:]
+	}
+	rest = strings.TrimLeft(rest, " \t;")
+	// A plain value can stand in a comment, and means what it is.
+	plain := !strings.ContainsAny(value, "$`\\") &&
+		!strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' })
+	return value, plain && (rest == "" || rest[0] == '#')
+}
+
+// size reads a number of blocks, or a size with the suffix K, M, G or T.
+func size(word string, blockBytes int64) (bytes int64, err error) {
+	m := regexp.MustCompile(`^([0-9]{1,12})([KMGTkmgt]?)$`).FindStringSubmatch(word)
+	if m == nil {
+		return 0, fmt.Errorf("%q is no size: a number of blocks, or one with K, M, G or T, such as 80M", word)
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	unit := blockBytes
+	if m[2] != "" {
+		unit = int64(1024) << (10 * strings.Index("KMGT", strings.ToUpper(m[2])))
+	}
+	if n > (1<<62)/unit {
+		return 0, fmt.Errorf("%q is too large", word)
+	}
+	return n * unit, nil
+}
+
+// key is one parameter of SLOB.
+type key struct {
+	name     string
+	fallback string // what SLOB takes where slob.conf does not say
+	// none says why it has no counterpart, for those that have none.
+	none string
+	// off are the values with which SLOB does not do what has no counterpart.
+	off []string
+	// secret values are not shown.
+	secret bool
+}
+
+// keys are those of SLOB 2.5.4, in the order in which they are written.
+func keys() []key {
+	empty := []string{""}
+	return []key{
+		{name: "SCAN_PCT", fallback: "0"},
+		{name: "THREADS_PER_SCHEMA", fallback: "1"},
+		{name: "SCALE", fallback: "10000"},
+		{name: "SCAN_TABLE_SZ", fallback: "1M"},
+		{name: "WORK_UNIT", fallback: "256"},
+		{name: "UPDATE_PCT", fallback: "25"},
+		{name: "REDO_STRESS", fallback: "LITE"},
+		{name: "LOAD_PARALLEL_DEGREE", fallback: "1"},
+		{name: "OBFUSCATE_COLUMNS", fallback: "FALSE"},
+		{name: "DATABASE_STATISTICS_TYPE", fallback: "statspack"},
+		{name: "THINK_TM_FREQUENCY", fallback: "0"},
+		{name: "THINK_TM_MIN", fallback: ".1"},
+		{name: "THINK_TM_MAX", fallback: ".5"},
+		{name: "RUN_TIME", fallback: "300"},
+		{name: "BLOCK_SZ", fallback: "8192"},
+		{name: "WORK_LOOP", fallback: "0", off: []string{"0"}, none: "runs end by time: set run.durationSeconds"},
+		{name: "DO_HOTSPOT", fallback: "FALSE", off: []string{"FALSE"}, none: "there are no hot spots"},
+		{name: "HOTSPOT_MB"},
+		{name: "HOTSPOT_OFFSET_MB"},
+		{name: "HOTSPOT_FREQUENCY"},
+		{name: "HOT_SCHEMA_FREQUENCY", fallback: "0", off: []string{"0"}, none: "there is no hot schema"},
+		{name: "EXTERNAL_SCRIPT", off: empty, none: "no script is called"},
+		{name: "ADMIN_SQLNET_SERVICE", off: empty, none: "set database.external.connectString to it, as host:port/service"},
+		{
+			name: "SQLNET_SERVICE_BASE", off: empty,
+			none: "set database.external.services to host:port/service of each instance",
+		},
+		{name: "SQLNET_SERVICE_MAX", off: []string{"", "0"}, none: "list so many database.external.services"},
+		{name: "DBA_PRIV_USER", off: empty, none: "it belongs into the Secret of database.external.credentialsSecretRef"},
+		{name: "SYSDBA_PASSWD", off: empty, none: "it belongs into a Secret", secret: true},
+		{name: "UNIQUE_INDEX"},
+		{name: "NO_OS_PERF_DATA"},
+		{name: "SLOB_TEMPDIR"},
+		{name: "SLOB_DEBUG"},
+	}
+}
+
+// YAML writes the configuration as a fragment of the spec of an NFSBenchmark.
+// It fails on a value that SLOB itself would refuse.
+func (c Conf) YAML() (string, error) {
+	w := writer{conf: c}
+	w.line("# From a slob.conf. Put it below spec of an NFSBenchmark.")
+	for _, n := range c.skipped {
+		w.line("# Line %d is no plain assignment and was left out.", n)
+	}
+	w.line("workload:")
+	w.line("  slob:")
+	w.access()
+	w.sizes()
+	w.statements()
+	w.think()
+	w.choice("OBFUSCATE_COLUMNS", "TRUE or FALSE", map[string]string{
+		"TRUE": "obfuscateColumns: Enabled # %s", "FALSE": "obfuscateColumns: Disabled # %s",
+	})
+	w.choice("DATABASE_STATISTICS_TYPE", "statspack or awr", map[string]string{
+		"AWR":       "awr: Enabled # %s; it needs the Diagnostics Pack",
+		"STATSPACK": "awr: Disabled # %s; the V$ views are always read",
+	})
+	seconds, note := w.number("RUN_TIME", 30, 1<<31-1)
+	w.line("run:")
+	w.line("  durationSeconds: %d # %s", seconds, note)
+	w.without()
+	if len(w.problems) > 0 {
+		return "", errors.New(strings.Join(w.problems, "\n"))
+	}
+	return w.out.String(), nil
+}
+
+type writer struct {
+	conf     Conf
+	out      strings.Builder
+	problems []string // what SLOB would refuse
+	scan     bool     // FullTableScan
+}
+
+func (w *writer) line(format string, args ...any) { fmt.Fprintf(&w.out, format+"\n", args...) }
+
+func (w *writer) fail(format string, args ...any) {
+	w.problems = append(w.problems, fmt.Sprintf(format, args...))
+}
+
+// value returns what holds for SLOB, and what to note about it.
+func (w *writer) value(name string) (value, note string) {
+	if v, ok := w.conf.values[name]; ok && v != "" {
+		return v, name
+	}
+	for _, k := range keys() {
+		if k.name == name {
+			return k.fallback, name + " is not set: SLOB takes " + k.fallback
+		}
+	}
+	return "", ""
+}
+
+// number reads a parameter that is a whole number within bounds.
+func (w *writer) number(name string, lowest, highest int64) (n int64, note string) {
+	v, note := w.value(name)
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < lowest || n > highest {
+		w.fail("%s is %q; write a number from %d to %d", name, v, lowest, highest)
+	}
+	return n, note
+}
+
+// choice writes the line that a word of the parameter stands for.
+func (w *writer) choice(name, permitted string, lines map[string]string) {
+	word, note := w.value(name)
+	line, ok := lines[strings.ToUpper(word)]
+	if !ok {
+		w.fail("%s is %q; write %s", name, word, permitted)
+		return
+	}
+	w.line("    "+line, note)
+}
+
+func (w *writer) access() {
+	pct, note := w.number("SCAN_PCT", 0, 100)
+	w.scan = pct == 100
+	switch {
+	case w.scan:
+		w.line("    access: FullTableScan # %s", note)
+	case pct == 0:
+		w.line("    access: RandomRead # %s", note)
+	default:
+		w.line("    access: RandomRead # SCAN_PCT is %d: a load does not mix accesses; make a second benchmark with "+
+			"FullTableScan", pct)
+	}
+	w.line("    schemas: 1 # the first argument of runit.sh; slob.conf does not say")
+	threads, note := w.number("THREADS_PER_SCHEMA", 1, 16384)
+	if threads > maxThreads {
+		note = fmt.Sprintf("THREADS_PER_SCHEMA is %d: take more schemas", threads)
+	}
+	w.line("    threadsPerSchema: %d # %s; or users, a list, for a ramp", min(threads, maxThreads), note)
+}
+
+// maxThreads is what workload.slob.threadsPerSchema takes.
+const maxThreads = 128
+
+func (w *writer) sizes() {
+	block, _ := w.number("BLOCK_SZ", 2048, 32768)
+	for _, s := range []struct{ name, field string }{{"SCALE", "scale"}, {"SCAN_TABLE_SZ", "scanTableSize"}} {
+		v, note := w.value(s.name)
+		bytes, err := size(v, block)
+		if err != nil {
+			w.fail("%s: %v", s.name, err)
+			continue
+		}
+		if v == strings.Trim(v, "KMGTkmgt") {
+			note += fmt.Sprintf(", %s blocks of %d bytes", v, block)
+		}
+		mebi := max(1, (bytes+1<<20-1)>>20)
+		if mebi<<20 != bytes {
+			note += ", rounded up"
+		}
+		quantity := fmt.Sprintf("%dMi", mebi)
+		if mebi%1024 == 0 {
+			quantity = fmt.Sprintf("%dGi", mebi/1024)
+		}
+		w.line("    %s: %s # %s", s.field, quantity, note)
+	}
+}
+
+func (w *writer) statements() {
+	unit, note := w.number("WORK_UNIT", 3, 1024)
+	w.line("    workUnit: %d # %s", unit, note)
+	update, note := w.number("UPDATE_PCT", 0, 100)
+	switch {
+	case update > 50 && update < 100:
+		w.fail("UPDATE_PCT is %d; write 0 to 50, or 100", update)
+	case w.scan && update > 0:
+		w.line("    # UPDATE_PCT is %d: FullTableScan only reads", update)
+	default:
+		w.line("    updatePercent: %d # %s", update, note)
+	}
+	w.choice("REDO_STRESS", "LITE or HEAVY", map[string]string{
+		"LITE": "redoStress: Lite # %s", "HEAVY": "redoStress: Heavy # %s",
+	})
+	degree, note := w.number("LOAD_PARALLEL_DEGREE", 1, 4096)
+	if degree > 64 {
+		note = fmt.Sprintf("LOAD_PARALLEL_DEGREE is %d: at most 64", degree)
+	}
+	w.line("    loadParallelDegree: %d # %s", min(degree, 64), note)
+}
+
+func (w *writer) think() {
+	frequency, _ := w.number("THINK_TM_FREQUENCY", 0, 1_000_000)
+	least, most := w.milliseconds("THINK_TM_MIN"), w.milliseconds("THINK_TM_MAX")
+	if frequency == 0 {
+		return
+	}
+	if most < least {
+		w.fail("THINK_TM_MAX is less than THINK_TM_MIN; swap them")
+	}
+	w.line("    think: # THINK_TM_*")
+	w.line("      frequency: %d", frequency)
+	w.line("      minimumMilliseconds: %d", least)
+	w.line("      maximumMilliseconds: %d", max(most, 1))
+}
+
+func (w *writer) milliseconds(name string) int64 {
+	v, _ := w.value(name)
+	s, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(s >= 0 && s <= 60) {
+		w.fail("%s is %q; write seconds from 0 to 60", name, v)
+		return 0
+	}
+	return int64(s*1000 + 0.5)
+}
+
+// without says what has no counterpart, where SLOB would do something.
+func (w *writer) without() {
+	known := map[string]bool{}
+	for _, k := range keys() {
+		known[k.name] = true
+		v, set := w.conf.values[k.name]
+		if !set || k.none == "" || slices.Contains(k.off, strings.ToUpper(v)) {
+			continue
+		}
+		if k.secret {
+			w.line("# %s was left out: %s.", k.name, k.none)
+		} else {
+			w.line("# %s=%s was left out: %s.", k.name, v, k.none)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.conf.values)) {
+		if !known[name] {
+			w.line("# %s was left out: it is no parameter of SLOB 2.5.", name)
+		}
+	}
+}

@@ -1,0 +1,403 @@
+package supervise
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const (
+	drainPatience  = time.Second     // with the last lines of a program that has ended
+	orphanPatience = 3 * time.Second // with what it leaves behind
+	killPatience   = 10 * time.Second
+)
+
+// child is one start of the image's start command.
+type child struct {
+	cmd   *exec.Cmd
+	began time.Time
+	tail  *tail
+	done  chan struct{} // closed when it has ended and err is known
+	err   error
+	// gaveUp is when the image said that there will be no database; nil = never.
+	gaveUp atomic.Pointer[surrender]
+}
+
+// surrender is when an image gave up, and the last lines before that.
+type surrender struct {
+	at    time.Time
+	words string
+}
+
+// gaveUpLine is what Oracle's images print when they could not create or start
+// the database. They do not end then, but follow the alert log forever.
+const gaveUpLine = "DATABASE SETUP WAS NOT SUCCESSFUL"
+
+// start starts the database. What it prints goes to Out and is listened to.
+func (s *supervisor) start() (*child, error) {
+	command := s.o.startCommand()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start the database: %w", err)
+	}
+	c := &child{cmd: exec.Command(command[0], command[1:]...), began: s.o.Now(), tail: &tail{}, done: make(chan struct{})} //nolint:gosec // the image's own start command
+	c.cmd.Env = s.env()
+	c.cmd.Stdout, c.cmd.Stderr = w, w
+	s.log.Info("Starting the database", "command", command)
+	err = s.family.start(c.cmd)
+	_ = w.Close() // the child has its own
+	if err != nil {
+		_ = r.Close()
+		return nil, fmt.Errorf("start %s: %w", command[0], err)
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_ = eachLine(r, func(line string) { s.printed(c, line) })
+		_ = r.Close()
+	}()
+	go func() {
+		defer close(c.done)
+		c.err = s.family.wait(c.cmd)
+		// Its children may hold the pipe open for as long as they live.
+		select {
+		case <-read:
+		case <-time.NewTimer(drainPatience).C:
+		}
+	}()
+	return c, nil
+}
+
+// env is the environment of the image, in which a missing ORACLE_HOME is the
+// one that was found, and a password is without the line end that editors add to
+// the file that a Secret is made of: the loader leaves that out too, and the
+// images put what they are given into scripts of theirs.
+func (s *supervisor) env() []string {
+	env := append([]string{}, s.o.Env...)
+	for i, v := range env {
+		if strings.HasPrefix(v, "ORACLE_PWD=") || strings.HasPrefix(v, "ORACLE_PASSWORD=") {
+			env[i] = strings.TrimRight(v, "\r\n")
+		}
+	}
+	if s.home != "" && s.o.lookup("ORACLE_HOME") == "" {
+		env = append(env, "ORACLE_HOME="+s.home)
+	}
+	return env
+}
+
+// printed takes one line of the database.
+func (s *supervisor) printed(c *child, line string) {
+	line = s.redact.clean(line)
+	c.tail.add(line)
+	if strings.Contains(line, gaveUpLine) {
+		c.gaveUp.CompareAndSwap(nil, &surrender{at: s.o.Now(), words: s.lastWords(c)})
+	}
+	if _, err := io.WriteString(s.o.Out, line+"\n"); err != nil {
+		s.log.Debug("A line of the database was not passed on", "error", err)
+	}
+	s.alert(line)
+}
+
+// ended says whether it has.
+func (c *child) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// stop asks the database to shut down, as the kubelet would ask the image, and
+// kills it when it does not in time. Whatever it leaves behind is killed too:
+// background processes of an instance would stand in the way of the next start.
+func (s *supervisor) stop(c *child) {
+	if !c.ended() {
+		began := s.o.Now()
+		s.log.Info("Stopping the database", "within", s.o.ShutdownTimeout)
+		// The start script alone: its trap runs SHUTDOWN IMMEDIATE by programs
+		// that must not be told to end meanwhile.
+		_ = c.cmd.Process.Signal(syscall.SIGTERM)
+		timer := time.NewTimer(s.o.ShutdownTimeout)
+		defer timer.Stop()
+		select {
+		case <-c.done:
+			s.log.Info("The database has stopped", "after", s.o.Now().Sub(began).Round(time.Millisecond))
+		case <-timer.C:
+			s.log.Warn("The database did not stop in time; killing it", "after", s.o.ShutdownTimeout)
+			_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
+			select {
+			case <-c.done:
+			case <-time.NewTimer(killPatience).C:
+				s.log.Warn("The database could not be killed; a process of it waits for its storage")
+			}
+		}
+	}
+	if s.o.Reap {
+		s.family.extinguish(orphanPatience)
+	}
+}
+
+// health is what the image's health script said.
+type health struct {
+	code   int // its exit code; -1 when it did not end by itself
+	output string
+}
+
+// checkHealth runs the health script once, unless ctx ends before.
+func (s *supervisor) checkHealth(ctx context.Context) health {
+	ctx, cancel := context.WithTimeout(ctx, healthPatience)
+	defer cancel()
+	command := s.o.healthCommand()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // the image's own health script
+	cmd.Env = s.env()
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = drainPatience
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := s.family.start(cmd); err != nil {
+		return health{code: -1, output: err.Error()}
+	}
+	err := s.family.wait(cmd)
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return health{}
+	case errors.As(err, &exit):
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		return health{code: exit.ExitCode(), output: clip(s.redact.clean(strings.TrimSpace(lines[len(lines)-1])))}
+	default:
+		return health{code: -1, output: err.Error()}
+	}
+}
+
+// explain says what the code means by the script's own documentation.
+func (h health) explain(distribution string) string {
+	meanings := map[int]string{ // of checkDBStatus.sh in Oracle's images
+		1: "the database is not started, or has another role", 2: "a pluggable database is not open for reading and writing",
+		3: "sqlplus failed", 4: "the observer does not run", 5: "a pluggable database is mounted, not open",
+	}
+	if distribution == runfile.DistributionGvenzl { // of healthcheck.sh in gvenzl's
+		meanings = map[int]string{
+			1: "the database is not ready", 2: "the database is starting", 3: "pluggable databases are being created",
+			4: "setup scripts run", 5: "startup scripts run",
+		}
+	}
+	text := fmt.Sprintf("its health script last ended with %d", h.code)
+	if h.code < 0 {
+		text += fmt.Sprintf(" (it did not end within %s)", healthPatience)
+	} else if meaning := meanings[h.code]; meaning != "" {
+		text += " (" + meaning + ")"
+	}
+	if h.output != "" {
+		text += fmt.Sprintf(" and said %q", h.output)
+	}
+	return text
+}
+
+// awaitReady waits for the health script to say 0. Its error is why it will not;
+// nil with a ctx that has ended says nothing.
+func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // a check must not outlive the database
+		select {
+		case <-c.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	deadline := time.NewTimer(s.o.StartupTimeout)
+	defer deadline.Stop()
+	tick := time.NewTicker(s.o.HealthInterval)
+	defer tick.Stop()
+	last := health{code: -1}
+	for {
+		select {
+		case <-deadline.C:
+			return s.unlessFull(c.tail.text(), s.lastWords(c), oracle.Failf(runfile.FailureDatabaseNotReady,
+				"the database was not ready after %s: %s%s; raise database.container.startupTimeoutSeconds if it only needs "+
+					"longer", s.o.StartupTimeout, last.explain(s.o.Distribution), s.lastWords(c)))
+		case <-ctx.Done():
+			if c.ended() {
+				return s.hasEnded(c)
+			}
+			return nil
+		case <-tick.C:
+		}
+		now := s.checkHealth(ctx)
+		if ctx.Err() != nil {
+			continue
+		}
+		if now.code == 0 {
+			return nil
+		}
+		last = now
+		if err := s.refused(c, last); err != nil {
+			return err
+		}
+	}
+}
+
+// family is every process below this one. The first process of a container
+// inherits the orphans of all others; who does not bury them fills the table of
+// processes. It must not bury those that a goroutine waits for, so every process
+// is started and awaited here. It is safe for several goroutines.
+type family struct {
+	proc string // usually /proc
+	mu   sync.Mutex
+	own  map[int]bool // somebody waits for them
+}
+
+func newFamily(proc string) *family { return &family{proc: proc, own: map[int]bool{}} }
+
+// start starts a command in a process group of its own.
+func (f *family) start(cmd *exec.Cmd) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	f.own[cmd.Process.Pid] = true
+	return nil
+}
+
+// wait waits for a command that start has started.
+func (f *family) wait(cmd *exec.Cmd) error {
+	err := cmd.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.own, cmd.Process.Pid)
+	return err
+}
+
+// adopt makes this process inherit orphans and buries them until ctx ends.
+func (f *family) adopt(ctx context.Context) error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	died := make(chan os.Signal, 1)
+	signal.Notify(died, syscall.SIGCHLD)
+	go func() {
+		defer signal.Stop(died)
+		// A signal may be lost where many die at once.
+		tick := time.NewTicker(healthInterval)
+		defer tick.Stop()
+		for {
+			f.bury()
+			select {
+			case <-died:
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return nil
+}
+
+// bury collects the dead children that nobody waits for.
+func (f *family) bury() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.processes() {
+		if p.parent == os.Getpid() && p.state == 'Z' && !f.own[p.pid] {
+			_, _ = syscall.Wait4(p.pid, nil, syscall.WNOHANG, nil)
+		}
+	}
+}
+
+// process is what the kernel reports about one.
+type process struct {
+	pid, parent int
+	state       byte
+}
+
+// processes lists all that can be seen.
+func (f *family) processes() []process {
+	entries, err := os.ReadDir(f.proc)
+	if err != nil {
+		return nil
+	}
+	var out []process
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		raw, err := os.ReadFile(filepath.Join(f.proc, e.Name(), "stat"))
+		if err != nil {
+			continue // it is gone
+		}
+		// The name of the program is in brackets and may contain any of them.
+		fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
+		if len(fields) < 2 {
+			continue
+		}
+		parent, err := strconv.Atoi(string(fields[1]))
+		if err == nil {
+			out = append(out, process{pid: pid, parent: parent, state: fields[0][0]})
+		}
+	}
+	return out
+}
+
+// descendants lists the living processes below this one, orphans included that
+// it inherited.
+func (f *family) descendants() []int {
+	all := f.processes()
+	below := []int{os.Getpid()}
+	for i := 0; i < len(below); i++ {
+		for _, p := range all {
+			if p.parent == below[i] && p.state != 'Z' && !slices.Contains(below, p.pid) {
+				below = append(below, p.pid)
+			}
+		}
+	}
+	return below[1:]
+}
+
+// extinguish kills all that is left below this process, once it has had the time
+// to end by itself.
+func (f *family) extinguish(patience time.Duration) {
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(pollInterval / 10)
+	defer tick.Stop()
+	for expired := false; ; {
+		left := f.descendants()
+		if len(left) == 0 {
+			return
+		}
+		if expired {
+			for _, pid := range left {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			expired = true
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Panel is one plot with an axis from zero upwards.
+type Panel struct {
+	Title  string // what, and in which unit
+	Unit   string // for tooltips
+	Lines  []Line
+	Limits []Mark
+	Height float64 // of the plot
+	Max    float64 // end of the axis; 0 = a round number above the lines
+}
+
+// Line is one line. Its number in the panel gives its dashes and its colour.
+type Line struct {
+	Name   string
+	Points []Point
+	Ranges []Range // how far the repetitions behind each point of Steps lie apart; can be empty
+}
+
+// Range goes from the lowest to the highest.
+type Range struct{ Low, High float64 }
+
+// Point is one value of a line. A Y that is not a number is a gap.
+type Point struct{ X, Y float64 }
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// Mark is a value with a name, such as a limit or a percentile.
+type Mark struct {
+	Label string
+	Value float64
+}
+
+// plot is a canvas with a horizontal axis, which all its panels share.
+type plot struct {
+	*canvas
+	x scale
+}
+
+// newPlot leaves room for the labels of the vertical axes.
+func newPlot(f Frame, low, high float64) *plot {
+	return &plot{newCanvas(f), scale{low: low, high: high, from: 52, to: f.Width - 10}}
+}
+
+// tickRoom is above the plot for the label of its highest tick.
+const tickRoom = 7.0
+
+// heading is the title of a panel, and the names of its lines where there are
+// several, in a row of their own where one is too short.
+func (p *plot) heading(n Panel, y float64) float64 {
+	title := short(n.Title, p.x.to)
+	p.text(0, y+12, start, "head", title)
+	if len(n.Lines) < 2 {
+		return y + rowHeight + tickRoom
+	}
+	x, need := width(title)*1.08+16, 0.0
+	for _, l := range n.Lines {
+		need += width(l.Name) + 44
+	}
+	if x+need > p.x.to {
+		x, y = 0, y+rowHeight
+	}
+	for i, l := range n.Lines {
+		p.line(x, y+8, x+24, y+8, lineClass(i))
+		p.text(x+29, y+12, start, "note", l.Name)
+		x += width(l.Name) + 44
+	}
+	return y + rowHeight + tickRoom
+}
+
+// axis is the vertical axis of a panel with its ticks. headroom is how far it goes
+// beyond the highest line.
+func (n Panel) axis(top, bottom, headroom float64) (scale, []float64) {
+	most := n.Max
+	if most == 0 {
+		most = Highest(n.Lines) * headroom
+		for _, l := range n.shownLimits() {
+			most = max(most, l.Value*1.1)
+		}
+	}
+	ys, ticks := linear(0, most, int(max(n.Height/34, 2)), bottom, top)
+	if n.Max > 0 {
+		ys.high = n.Max
+		ticks = slices.DeleteFunc(ticks, func(t float64) bool { return t > n.Max })
+	}
+	return ys, ticks
+}
+
+// grid draws a line across the plot at each tick of its vertical axis, with its
+// label.
+func (p *plot) grid(ys scale, ticks []float64, label func(float64) string) {
+	for _, t := range ticks {
+		class := "grid"
+		if t == 0 {
+			class = "axis"
+		}
+		p.line(p.x.from, ys.at(t), p.x.to, ys.at(t), class)
+		p.text(p.x.from-6, ys.at(t)+4, end, "tick", label(t))
+	}
+}
+
+// shownLimits are those that are not far above the lines: a limit at ten times
+// the load would make the load flat.
+func (n Panel) shownLimits() []Mark {
+	var out []Mark
+	for _, l := range n.Limits {
+		if l.Value > 0 && l.Value <= 3*Highest(n.Lines) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func (p *plot) limits(n Panel, ys scale) {
+	for _, l := range n.shownLimits() {
+		p.line(p.x.from, ys.at(l.Value), p.x.to, ys.at(l.Value), "limit")
+		p.text(p.x.to, ys.at(l.Value)-4, end, "note", short(l.Label, p.x.to-p.x.from))
+	}
+}
+
+// caption ends a figure whose axis is at y with what the axis is. It returns the
+// height of the figure.
+func (p *plot) caption(y float64, text string) float64 {
+	p.text(p.x.from, y+33, start, "mute", text)
+	return y + 38
+}
+
+// lineClass is the style of the i-th line: s0 solid, s1 dashed, ...
+func lineClass(i int) string { return fmt.Sprintf("ln s%d", i%4) }
+
+// pointClass is the style of the points of the i-th line or group.
+func pointClass(i int) string { return fmt.Sprintf("pt p%d", i%4) }
+
+func (p *plot) polyline(parts [][]Point, ys scale) string {
+	var b strings.Builder
+	for _, part := range parts {
+		b.WriteString("M" + p.through(part, ys))
+		if len(part) == 1 { // a line of no length has a round end: a dot
+			b.WriteString("h.1")
+		}
+	}
+	return b.String()
+}
+
+func (p *plot) through(points []Point, ys scale) string {
+	var b strings.Builder
+	for i, pt := range points {
+		if i > 0 {
+			b.WriteString(" ")
+		}
+		b.WriteString(num(p.x.at(pt.X)) + " " + num(ys.at(pt.Y)))
+	}
+	return b.String()
+}
+
+// runs are the parts of points without a gap.
+func runs(points []Point) [][]Point {
+	var out [][]Point
+	begin := 0
+	for i := range len(points) + 1 {
+		if i < len(points) && finite(points[i].Y) {
+			continue
+		}
+		if i > begin {
+			out = append(out, points[begin:i])
+		}
+		begin = i + 1
+	}
+	return out
+}
+
+// Highest is the highest of all values that are numbers; 0 of none.
+func Highest(lines []Line) float64 {
+	most := 0.0
+	for _, l := range lines {
+		for _, p := range l.Points {
+			if finite(p.Y) {
+				most = max(most, p.Y)
+			}
+		}
+		for _, r := range l.Ranges {
+			if finite(r.High) {
+				most = max(most, r.High)
+			}
+		}
+	}
+	return most
+}
