@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -68,6 +69,7 @@ type Options struct {
 type Reconciler struct {
 	Options
 	checker  *policy.Checker
+	decoding sync.Mutex // of results, which can take much memory
 	underWay []phase
 	finished []phase
 	deleted  []phase
