@@ -74,6 +74,8 @@ const (
 	ReasonTimeout         = "Timeout"
 	ReasonForbidden       = "Forbidden"
 	ReasonNameTaken       = "NameTaken"
+	ReasonPolicyDenied    = "PolicyDenied"  // the policy of the cluster does not allow it
+	ReasonPolicyInvalid   = "PolicyInvalid" // the policy cannot be read
 	// Trident, in the order in which its volume is made.
 	ReasonTridentMissing     = "TridentMissing"     // its CRDs, or it does not run in that namespace
 	ReasonBackendFailed      = "BackendFailed"      // TridentBackendConfig: lastOperationStatus Failed

@@ -82,15 +82,16 @@ type DatabaseContainer struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('63Mi'))",message="database.container.sharedMemory must be at least 64Mi"
 	SharedMemory *resource.Quantity `json:"sharedMemory,omitempty"`
-	// existingDatabase says what to do with a volume that holds a database which
-	// was not created for a benchmark: Refuse, or Use. Used, it gets the init
-	// parameters of the run for good, its files are given to 54321 unless
-	// setPermissions is Disabled, and it is restarted.
+	// existingDatabase selects what to do with a volume that holds files which
+	// were not created for a benchmark: Refuse, or Use. Use opens the database
+	// there, changes its init parameters for good and restarts it. The owner of
+	// its files never changes; they must belong to 54321 or be writable for it.
 	// +optional
 	// +default="Refuse"
 	ExistingDatabase ExistingDatabasePolicy `json:"existingDatabase,omitempty"`
-	// setPermissions gives the volume to the user oracle (54321) in a root init
-	// container, as far as the storage permits it.
+	// setPermissions gives an empty volume, or one with a database that was created
+	// for a benchmark, to the user oracle (54321) in a root init container, as far as
+	// the storage permits it.
 	// +optional
 	// +default="Enabled"
 	SetPermissions Toggle `json:"setPermissions,omitempty"`

@@ -208,7 +208,8 @@ type Pods struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
-	// image replaces the loader image that the operator was installed with.
+	// image replaces the image of the loader. All other containers, which have
+	// credentials or more rights, run the image that the operator was installed with.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512

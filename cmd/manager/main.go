@@ -23,6 +23,7 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/suite"
 	"github.com/nfsbench/nfsbench/internal/crdcheck"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
 
@@ -45,6 +46,7 @@ type options struct {
 	leaderElectionSpace string
 	workers             int
 	suites              bool
+	policy              string
 	zap                 zap.Options
 	showVersion         bool
 }
@@ -86,6 +88,8 @@ func parse() options {
 	flag.IntVar(&o.workers, "workers", 4, "benchmarks that are reconciled at the same time")
 	flag.BoolVar(&o.suites, "suites", true,
 		"reconcile NFSBenchmarkSuites too, which Argo Workflows runs; it need not be installed")
+	flag.StringVar(&o.policy, "policy", "",
+		"file with the policy: what benchmarks may use; empty: the strictest one, in which no node mounts an export")
 	flag.BoolVar(&o.showVersion, "version", false, "print the version and exit")
 	o.zap.BindFlags(flag.CommandLine)
 	flag.Parse()
@@ -122,7 +126,12 @@ func run(o options) error {
 	if err != nil {
 		return fmt.Errorf("make the manager: %w", err)
 	}
+	allowed, err := openPolicy(o.policy)
+	if err != nil {
+		return err
+	}
 	r := benchmark.NewReconciler(benchmark.Options{
+		Policy:   allowed,
 		Client:   mgr.GetClient(),
 		Reader:   mgr.GetAPIReader(),
 		Recorder: mgr.GetEventRecorder("nfsbench"),
@@ -158,6 +167,19 @@ func run(o options) error {
 		})
 	}
 	return mgr.Start(ctx)
+}
+
+// openPolicy reads the policy now, so that a mistake in it ends an upgrade and not a
+// benchmark. It returns nil without a file.
+func openPolicy(path string) (func() (policy.Policy, error), error) {
+	if path == "" {
+		return nil, nil //nolint:nilnil // the reconciler has a default
+	}
+	file, err := policy.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return file.Policy, nil
 }
 
 // suiteWorkers are few: a suite is one run at a time, and mostly waits.

@@ -36,7 +36,7 @@ func newDatabaseCommand(a *app) *cobra.Command {
   1. switches Direct NFS on or off, by Oracle's make or by placing the library,
      and checks that $ORACLE_HOME/bin/oradism is owned by root and setuid;
   2. checks that the data directory can be written to, has space, and holds no
-     database that was not created for a benchmark (--use-existing);
+     files that were not created for a benchmark (--use-existing);
   3. starts the image's own start command and passes its output on;
   4. runs the image's own health script until it says ready;
   5. keeps what the alert log reports about Direct NFS;

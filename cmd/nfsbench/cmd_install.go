@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -68,13 +67,11 @@ func (c *installCommand) run() error {
 	return nil
 }
 
-// permissionsCommand gives a directory to a user.
+// permissionsCommand changes the owner of a directory.
 type permissionsCommand struct {
 	app       *app
 	directory string
 	owner     string
-	sid       string
-	existing  bool
 	chown     func(path string, uid, gid int) error
 }
 
@@ -83,43 +80,46 @@ func newPermissionsCommand(a *app) *cobra.Command {
 	c := &permissionsCommand{app: a, chown: os.Lchown}
 	cmd := &cobra.Command{
 		Use:   "permissions --directory DIR --owner UID:GID",
-		Short: "Change the owner of a directory and what is in it, as far as the storage permits",
-		Long: `Change the owner of a directory, and of everything in it that belongs to
-another user. Snapshot directories and what links point to are left alone.
+		Short: "Change the owner of a directory and its contents, as far as the storage permits",
+		Long: `Change the owner of an empty directory, or of a directory that nfsbench created a
+database in, with all files that belong to another user. Snapshot directories and
+the targets of links do not change.
 
-Where there is a database that was not created for a benchmark nothing is
-changed, unless --use-existing says so.
+If the directory holds files that were not created for a benchmark, nothing
+changes, and a warning names one of them.
 
-Storage that squashes root refuses this, and is right to: then a warning says
-so, and the exit code is 0, for the directory may well be usable as it is. The
-container that uses it finds out.`,
+Storage that squashes root refuses the change. The command then warns, and its exit
+code is 0, because the directory may be usable without it. The container that uses
+the directory checks that.`,
 		Example: `  nfsbench permissions --directory /opt/oracle/oradata --owner 54321:54321`,
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return c.run() },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&c.directory, "directory", "", "directory to give away (required)")
+	flags.StringVar(&c.directory, "directory", "", "directory whose owner to change (required)")
 	flags.StringVar(&c.owner, "owner", "54321:54321", "user and group, as numbers")
-	flags.StringVar(&c.sid, "sid", "", "SID of the database whose volume it is")
-	flags.BoolVar(&c.existing, "use-existing", false, "also where a database is that was not created for a benchmark")
 	return cmd
 }
 
 func (c *permissionsCommand) run() error {
 	if c.directory == "" {
-		return cli.BadInputf("--directory is required: the directory to give away")
+		return cli.BadInputf("--directory is required: the directory whose owner to change")
 	}
 	uid, gid, err := parseOwner(c.owner)
 	if err != nil {
 		return cli.BadInput(err)
 	}
-	if name, err := supervise.Foreign(c.directory, c.sid); err == nil && name != "" && !c.existing {
-		c.app.log.Warn("Nothing was changed: there is a database that was not created for a benchmark", "directory",
-			c.directory, "folder", name)
-		return nil
+	changed := 0
+	foreign, err := supervise.Foreign(c.directory)
+	if err == nil {
+		if foreign != "" {
+			c.app.log.Warn("The owner of the files does not change, because they were not created for a benchmark",
+				"directory", c.directory, "entry", foreign)
+			return nil
+		}
+		changed, err = c.chownTree(uid, gid)
 	}
-	changed, err := c.chownTree(uid, gid)
 	switch {
 	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EROFS):
 		c.app.log.Warn("The storage does not let root give files away (root squash, or a read-only export): "+
@@ -148,12 +148,11 @@ func parseOwner(text string) (uid, gid int, err error) {
 // chownTree changes the owner of everything that has another one, the directory
 // first, and reports the progress. What is right already is only looked at.
 func (c *permissionsCommand) chownTree(uid, gid int) (changed int, err error) {
-	ofStorage := []string{".snapshot", ".snapshots", ".zfs", "lost+found"} // which shows them in an export
 	err = filepath.WalkDir(c.directory, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != c.directory && slices.Contains(ofStorage, d.Name()) {
+		if d.IsDir() && path != c.directory && supervise.IsOfStorage(d.Name()) {
 			return fs.SkipDir
 		}
 		info, err := d.Info()

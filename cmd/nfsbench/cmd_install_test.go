@@ -69,7 +69,7 @@ func TestInstallSaysWhenTheImageHasNoLoader(t *testing.T) {
 func owners(t *testing.T, refuse error) (c *permissionsCommand, log *strings.Builder, changed *[]string) {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"ORCLCDB/system01.dbf", ".snapshot/hourly/system01.dbf", "lost+found/x"} {
+	for _, name := range []string{".nfsbench-database", "ORCLCDB/system01.dbf", ".snapshot/hourly/system01.dbf", "lost+found/x"} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -94,28 +94,48 @@ func owners(t *testing.T, refuse error) (c *permissionsCommand, log *strings.Bui
 	return c, log, changed
 }
 
-func TestPermissionsGivesTheVolumeAwayButNotTheStoragesOwnFolders(t *testing.T) {
+func TestPermissionsChangesTheVolumeButNotTheFoldersOfTheStorage(t *testing.T) {
 	c, log, changed := owners(t, nil)
 	if err := c.run(); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Join(*changed, " "), ". ORCLCDB ORCLCDB/system01.dbf link"; got != want {
+	if got, want := strings.Join(*changed, " "), ". .nfsbench-database ORCLCDB ORCLCDB/system01.dbf link"; got != want {
 		t.Errorf("changed %q, want %q", got, want)
 	}
-	if !strings.Contains(log.String(), "changed=4") {
+	if !strings.Contains(log.String(), "changed=5") {
 		t.Errorf("log %s", log)
 	}
 }
 
-func TestPermissionsLeavesTheDatabaseOfSomebodyElseAlone(t *testing.T) {
-	c, log, changed := owners(t, nil)
-	c.sid = "ORCLCDB"
-	if err := c.run(); err != nil || len(*changed) > 0 || !strings.Contains(log.String(), "folder=ORCLCDB") {
-		t.Errorf("changed %v, %v; log %s", *changed, err, log)
+// TestPermissionsChangesNoFilesOfOthers: people's files on a claim must not become the
+// files of user 54321, whatever they are.
+func TestPermissionsChangesNoFilesOfOthers(t *testing.T) {
+	for _, name := range []string{"PG_VERSION", "ORCLCDB/system01.dbf", ".bashrc", "home/anna/thesis.tex"} {
+		c, log, changed := owners(t, nil)
+		c.directory = t.TempDir()
+		path := filepath.Join(c.directory, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		entry, _, _ := strings.Cut(name, "/")
+		if err := c.run(); err != nil || len(*changed) > 0 || !strings.Contains(log.String(), "entry="+entry) {
+			t.Errorf("%s: changed %v, %v; log %s", name, *changed, err, log)
+		}
 	}
-	c.existing = true
-	if err := c.run(); err != nil || len(*changed) == 0 {
-		t.Errorf("asked to, it changed %v, %v", *changed, err)
+}
+
+func TestPermissionsChangesAnEmptyVolume(t *testing.T) {
+	c, log, changed := owners(t, nil)
+	for _, name := range []string{".nfsbench-database", "ORCLCDB", "link"} {
+		if err := os.RemoveAll(filepath.Join(c.directory, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.run(); err != nil || strings.Join(*changed, " ") != "." {
+		t.Errorf("changed %v, %v; log %s", *changed, err, log)
 	}
 }
 

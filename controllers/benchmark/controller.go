@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -36,6 +37,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
@@ -57,13 +59,17 @@ type Options struct {
 	// TridentNamespace is where the volumes of claims are looked up first;
 	// empty = "trident". storage.trident names its own.
 	TridentNamespace string
-	Grace            diagnose.Grace
+	// Policy returns what benchmarks may use now; nil = policy.Default.
+	Policy func() (policy.Policy, error)
+	Grace  diagnose.Grace
 }
 
 // Reconciler reconciles NFSBenchmarks. It keeps no state between passes and is
 // safe for concurrent use.
 type Reconciler struct {
 	Options
+	checker  *policy.Checker
+	decoding sync.Mutex // of results, which can take much memory
 	underWay []phase
 	finished []phase
 	deleted  []phase
@@ -75,9 +81,12 @@ func NewReconciler(o Options) *Reconciler {
 		o.Grace = diagnose.DefaultGrace()
 	}
 	o.TridentNamespace = cmp.Or(o.TridentNamespace, trident.DefaultNamespace)
-	r := &Reconciler{Options: o}
+	if o.Policy == nil {
+		o.Policy = func() (policy.Policy, error) { return policy.Default(), nil }
+	}
+	r := &Reconciler{Options: o, checker: policy.MustChecker()}
 	r.underWay = []phase{
-		r.hold, r.resolve, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
+		r.hold, r.admit, r.resolve, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
 		r.runLoad, r.collect,
 	}
 	r.finished = []phase{r.keep, r.stopLoad, r.cleanFiles, r.reportMove, r.remove, r.removeTrident, r.release}

@@ -7,7 +7,7 @@
 // status, which is written once. A manager that is killed between any two
 // calls therefore loses nothing: its successor finds the same facts.
 //
-//	under way: hold → resolve → enqueue → provision → survey → mountExport → configure → runLoad → collect
+//	under way: hold → admit → resolve → enqueue → provision → survey → mountExport → configure → runLoad → collect
 //	finished:  keep → stopLoad → cleanFiles → reportMove → remove → removeTrident → release
 //	deleted:   stopLoad → cleanFiles → reportMove → remove → removeTrident → removeResult → release
 //

@@ -26,9 +26,11 @@ func FuzzPublished(f *testing.F) {
 			Data:       map[string]string{runfile.ProgressKey(0): progress},
 			BinaryData: map[string][]byte{runfile.ResultKey(0): result},
 		}
-		memory.Bound(t, 8*maxResult+512*(len(progress)+len(result)), func() {
+		// 200,000 elements of the largest struct, twice for a slice that grows, and the text.
+		left := runfile.BenchmarkBudget()
+		memory.Bound(t, 320<<20+512*(len(progress)+len(result)), func() {
 			progressOf(cm, 0)
-			clientResult(cm, 0)
+			clientResult(cm, 0, &left)
 		})
 	})
 }

@@ -2,11 +2,9 @@ package benchmark
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 
@@ -22,10 +20,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
-
-// maxResult bounds an unpacked result: a ConfigMap holds 1 MiB, and JSON packs
-// well, but a hostile one must not fill our memory.
-const maxResult = 64 << 20
 
 // readProgress reads how far the clients have come, as the cache knows it.
 func (r *Reconciler) readProgress(ctx context.Context, s *scope) error {
@@ -43,8 +37,13 @@ func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.result = &runfile.Result{Version: runfile.ResultVersion, Plan: *s.plan}
+	// A pod wrote it, perhaps with an image of a stranger: one benchmark at a time, within
+	// one budget for all of its clients.
+	r.decoding.Lock()
+	defer r.decoding.Unlock()
+	left := runfile.BenchmarkBudget()
 	for i := range s.plan.Clients {
-		if c := clientResult(cm, i); c != nil {
+		if c := clientResult(cm, i, &left); c != nil {
 			s.result.Clients = append(s.result.Clients, *c)
 		}
 	}
@@ -85,16 +84,12 @@ func progressOf(cm *corev1.ConfigMap, index int32) *runfile.Progress {
 	return p
 }
 
-func clientResult(cm *corev1.ConfigMap, index int32) *runfile.ClientResult {
+func clientResult(cm *corev1.ConfigMap, index int32, left *runfile.Budget) *runfile.ClientResult {
 	packed, ok := cm.BinaryData[runfile.ResultKey(index)]
 	if !ok {
 		return nil
 	}
-	zr, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil
-	}
-	res, err := runfile.ReadResult(io.LimitReader(zr, maxResult))
+	res, err := runfile.ReadResultWithin(bytes.NewReader(packed), left)
 	if err != nil || len(res.Clients) != 1 {
 		return nil
 	}

@@ -75,7 +75,8 @@ need_operator() {
 	find_operator
 	remember OURS_TO_REMOVE
 	# Tests wait for the manager where a user would not: runs end every few seconds.
-	install_operator --set trident.enabled=true,resources.requests.cpu=250m
+	install_operator --set trident.enabled=true,resources.requests.cpu=250m \
+		--set-json 'policy.exports=[{"server": "0.0.0.0/0", "path": "/", "namespaces": ["*"]}]'
 	NFSBENCH_E2E=1
 	remember NFSBENCH_E2E
 }
@@ -97,6 +98,9 @@ need_oracle() {
 	STANDINS=$(hack/oracle/standin.sh)
 	# shellcheck disable=SC2086 # one archive a line
 	hack/cluster/load.sh $STANDINS >/dev/null
+	# Its tools have the loader for the stand-in beside nfsbench.
+	hack/tool.sh helm upgrade nfsbench charts/nfsbench --namespace "$SYSTEM_NAMESPACE" --reuse-values --wait \
+		--set image.nfsbench.repository=nfsbench/oracle-standin-tools >/dev/null
 	NFSBENCH_ORACLE_STANDIN=1
 	remember STANDINS NFSBENCH_ORACLE_STANDIN
 }

@@ -285,8 +285,9 @@ func (s *sidecar) tell(moved bool) {
 		s.lastPartial, s.told = now, repetitions
 		load := s.loader.partialLoad()
 		s.outbox.put(nil, func() ([]byte, error) { // where packing does not keep the loader's events waiting
-			return publish.Encode(s.result(load, s.session.Observe(load.Spans)),
-				publish.Limits{Bytes: publish.Budget(s.opt.Plan.Clients), Samples: partialSamples})
+			limits := publish.Share(s.opt.Plan.Clients)
+			limits.Samples = partialSamples
+			return publish.Encode(s.result(load, s.session.Observe(load.Spans)), limits)
 		})
 	}
 }
@@ -337,8 +338,7 @@ func (s *sidecar) finalUpdate(ctx context.Context) publish.Update {
 	last, cancel := context.WithTimeout(ctx, s.opt.Times.Grace/2)
 	defer cancel()
 	s.session.Finish(last, load)
-	packed, err := publish.Encode(s.result(load, s.session.Observe(spans)),
-		publish.Limits{Bytes: publish.Budget(s.opt.Plan.Clients)})
+	packed, err := publish.Encode(s.result(load, s.session.Observe(spans)), publish.Share(s.opt.Plan.Clients))
 	if err != nil {
 		s.opt.Log.Error("The final result is not as it should be", slog.Any("error", err))
 	}

@@ -90,16 +90,11 @@ func tools(images Images) corev1.Container {
 	return c
 }
 
-// permissions gives the volume to the user oracle. It is root with what that
-// takes and nothing else; a server that squashes root makes it fail, and the
-// program then says what to do.
+// permissions gives an empty volume, or one of ours, to the user oracle. It is root with
+// the capabilities for that and no others; if the server squashes root, the program warns.
 func permissions(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
-	db := b.Spec.Database.Container
-	args := []string{
-		"permissions", "--directory", plan.DataDirectory(b), "--owner", "54321:54321", "--sid",
-		plan.InstanceOf(db).SID,
-	}
-	c := container(ContainerPermissions, images, append(args, existing(db)...)...)
+	c := container(ContainerPermissions, images, "permissions", "--directory", plan.DataDirectory(b),
+		"--owner", "54321:54321")
 	c.Resources = modest("20m", "32Mi")
 	sc := c.SecurityContext
 	sc.RunAsUser, sc.RunAsGroup, sc.RunAsNonRoot = new(int64), new(int64), new(false)

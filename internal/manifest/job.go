@@ -21,6 +21,7 @@
 package manifest
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -57,7 +58,6 @@ const (
 // load is in a database, the pod has it too, or Oracle's client for one that
 // exists.
 func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Images) *batchv1.Job {
-	images = images.forBenchmark(b)
 	spec := podSpec(b)
 	spec.ServiceAccountName = NamesOf(b).Collector
 	spec.InitContainers = []corev1.Container{collector(b, images)}
@@ -131,8 +131,12 @@ func newJob(b *v1alpha1.NFSBenchmark, name, component string, deadline int64, sp
 func loader(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	c := container(ContainerLoader, images, "load", "--plan", planPath, "--run-dir", runDir)
 	c.Resources = modest("100m", "128Mi")
-	if p := b.Spec.Pods; p != nil && p.Resources != nil {
-		c.Resources = *p.Resources
+	if p := b.Spec.Pods; p != nil {
+		// The loader only: the other containers have root, a token or credentials.
+		c.Image = cmp.Or(p.Image, c.Image)
+		if p.Resources != nil {
+			c.Resources = *p.Resources
+		}
 	}
 	c.VolumeMounts = []corev1.VolumeMount{
 		{Name: planVolume, MountPath: planDir, ReadOnly: true},
@@ -231,7 +235,7 @@ func mountData(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, claim string) {
 // CleanJob removes the files of a run from the export. See CleansFiles for which
 // runs have any.
 func CleanJob(b *v1alpha1.NFSBenchmark, claim string, images Images) *batchv1.Job {
-	c := container("clean", images.forBenchmark(b), "clean", "--plan", planPath, "--timeout",
+	c := container("clean", images, "clean", "--plan", planPath, "--timeout",
 		strconv.Itoa(cleanSeconds-10)+"s")
 	c.Resources = corev1.ResourceRequirements{Requests: corev1.ResourceList{
 		corev1.ResourceMemory: resource.MustParse("64Mi"),
@@ -277,7 +281,7 @@ func SurveyRequest(b *v1alpha1.NFSBenchmark, request string) *corev1.ConfigMap {
 // wanted. It publishes as the collectors do, with their rights.
 func SurveyJob(b *v1alpha1.NFSBenchmark, images Images) *batchv1.Job {
 	n := NamesOf(b)
-	c := container(ContainerSurvey, images.forBenchmark(b), "survey", "--request", requestDir+"/"+RequestKey,
+	c := container(ContainerSurvey, images, "survey", "--request", requestDir+"/"+RequestKey,
 		"--secrets-dir", secretsDir, "--configmap", b.Namespace+"/"+n.Result)
 	c.Resources = modest("20m", "32Mi")
 	c.Env = []corev1.EnvVar{fieldEnv("POD_IP", "status.podIP"), fieldEnv("HOST_IP", "status.hostIP")}

@@ -33,14 +33,6 @@ type Images struct {
 	LiveMetricsPort int32
 }
 
-// forBenchmark applies the benchmark's own choice of image.
-func (i Images) forBenchmark(b *v1alpha1.NFSBenchmark) Images {
-	if p := b.Spec.Pods; p != nil && p.Image != "" {
-		i.NFSBench = p.Image
-	}
-	return i
-}
-
 func meta(b *v1alpha1.NFSBenchmark, name, component string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace:       b.Namespace,

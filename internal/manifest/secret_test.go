@@ -84,3 +84,38 @@ func TestAMoveHasTheTimeThatItTakes(t *testing.T) {
 		t.Errorf("a survey is made again by itself: %+v", job.Spec)
 	}
 }
+
+// TestOnlyLoaderAndDatabaseRunAnImageOfTheUser: the other containers have root, the token of
+// the collector or the credentials of the array.
+func TestOnlyLoaderAndDatabaseRunAnImageOfTheUser(t *testing.T) {
+	foreign := 0
+	for name, b := range inputs(t) {
+		if b.Spec.Pods == nil {
+			b.Spec.Pods = &v1alpha1.Pods{}
+		}
+		b.Spec.Pods.Image = "evil.example/tools:v1"
+		for _, p := range pods(objects(t, b)) {
+			for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
+				users := c.Name == manifest.ContainerLoader || c.Name == manifest.ContainerDatabase
+				if !users && c.Image != images().NFSBench {
+					t.Errorf("%s: container %s of pod %s runs %s", name, c.Name, p.name, c.Image)
+				}
+				if c.Image == b.Spec.Pods.Image {
+					foreign++
+				}
+			}
+		}
+	}
+	if foreign == 0 {
+		t.Error("no loader runs spec.pods.image")
+	}
+}
+
+func TestTheEmbeddedServerRequestsTheDiskThatItMayUse(t *testing.T) {
+	pod := manifest.ServerPod(gen.Benchmark("demo", gen.Embedded("2Gi", 1)), images())
+	r := pod.Spec.Containers[0].Resources
+	request, limit := r.Requests.StorageEphemeral(), r.Limits.StorageEphemeral()
+	if size := pod.Spec.Volumes[0].EmptyDir.SizeLimit; request.Cmp(*limit) != 0 || limit.Cmp(*size) <= 0 {
+		t.Errorf("request %s, limit %s, size of the volume %s", request, limit, size)
+	}
+}

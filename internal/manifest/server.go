@@ -40,8 +40,13 @@ func ServerPod(b *v1alpha1.NFSBenchmark, images Images) *corev1.Pod {
 	for i := range pathCount(storage) {
 		args = append(args, "--listen", fmt.Sprintf(":%d", serverPort+i))
 	}
-	c := container("server", images.forBenchmark(b), args...)
+	c := container("server", images, args...)
 	c.Resources = modest("100m", "128Mi")
+	// The disk of the node: a pod that does not request it can evict others.
+	disk := storage.Size.DeepCopy()
+	disk.Add(resource.MustParse("256Mi")) // logs, and what the limit of the volume has beside the size
+	c.Resources.Requests[corev1.ResourceEphemeralStorage] = disk
+	c.Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: disk}
 	c.VolumeMounts = []corev1.VolumeMount{{Name: dataVolume, MountPath: dataDir}}
 	c.ReadinessProbe = &corev1.Probe{
 		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{

@@ -190,6 +190,67 @@ func readPacked[File any](r io.Reader, limit int64, what, version string) (File,
 	return read[File](plain, limit, what, version)
 }
 
+// Budget is what the results of one benchmark may cost who reads them. A reader subtracts
+// what it has used.
+type Budget struct {
+	Bytes int // decompressed
+	// Elements of lists, at all depths: two bytes of JSON can make a whole struct.
+	Elements int
+}
+
+// BenchmarkBudget is enough for the results of all clients of a benchmark: collectors thin
+// their samples to it (see package publish).
+func BenchmarkBudget() Budget { return Budget{Bytes: 8 << 20, Elements: 200_000} }
+
+// ReadResultWithin is ReadResult within a budget. It fails, without decoding, when the file
+// exceeds it.
+func ReadResultWithin(r io.Reader, left *Budget) (Result, error) {
+	plain, err := decompressed(r, "result")
+	if err != nil {
+		return Result{}, err
+	}
+	data, err := io.ReadAll(io.LimitReader(plain, int64(left.Bytes)+1))
+	if err != nil {
+		return Result{}, fmt.Errorf("read result: %w", err)
+	}
+	elements := elementsOf(data)
+	if len(data) > left.Bytes || elements > left.Elements {
+		return Result{}, fmt.Errorf("read result: larger than the %d bytes and %d list elements that are left for this "+
+			"benchmark", left.Bytes, left.Elements)
+	}
+	left.Bytes -= len(data)
+	left.Elements -= elements
+	return ReadResult(bytes.NewReader(data))
+}
+
+// elementsOf counts the elements of all lists in a JSON text, without decoding it.
+func elementsOf(text []byte) int {
+	var isList []bool // of the open lists and objects
+	n := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case '[', '{':
+			isList = append(isList, text[i] == '[')
+			if text[i] == '[' {
+				n++
+			}
+		case ']', '}':
+			isList = isList[:max(len(isList)-1, 0)]
+		case ',':
+			if len(isList) > 0 && isList[len(isList)-1] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // readOrUpgrade reads a file of the present version, or of the old one, which upgrade
 // turns into the present one.
 func readOrUpgrade[New, Old any](r io.Reader, limit int64, what, version, oldVersion string,

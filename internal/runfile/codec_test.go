@@ -2,11 +2,14 @@ package runfile
 
 import (
 	"bytes"
+	"compress/gzip"
 	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
@@ -102,5 +105,47 @@ func TestJoin(t *testing.T) {
 		if _, err := Join(parts...); err == nil {
 			t.Errorf("join %s: no error", name)
 		}
+	}
+}
+
+// TestAResultBeyondItsBudgetIsNotDecoded: 65 KB of gzip inflated to 64 MiB of JSON, and these
+// to 1.6 GB of structs.
+func TestAResultBeyondItsBudgetIsNotDecoded(t *testing.T) {
+	pack := func(text string) []byte {
+		var out bytes.Buffer
+		z := gzip.NewWriter(&out)
+		if _, err := z.Write([]byte(text)); err != nil || z.Close() != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	head := `{"version":"` + ResultVersion + `","clients":[`
+	for name, text := range map[string]string{
+		"bytes":   head + strings.Repeat(" ", 64<<20) + "]}",
+		"objects": head + strings.Repeat("{},", 300_000) + "{}]}",
+		"numbers": head + strings.Repeat("0,", 300_000) + "0]}",
+		"lists":   strings.Repeat("[", 300_000),
+		"below":   head + `{"load":{"samples":[` + strings.Repeat("{},", 300_000) + `{}]}}]}`,
+	} {
+		budget := BenchmarkBudget()
+		packed := pack(text)
+		memory.Bound(t, 40<<20, func() {
+			if _, err := ReadResultWithin(bytes.NewReader(packed), &budget); err == nil || !strings.Contains(err.Error(), "left for this benchmark") {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+	var out bytes.Buffer
+	if err := WriteResultGzip(&out, fullResult()); err != nil {
+		t.Fatal(err)
+	}
+	budget := BenchmarkBudget()
+	for n := range 2 {
+		if _, err := ReadResultWithin(bytes.NewReader(out.Bytes()), &budget); err != nil {
+			t.Fatalf("client %d: %v", n, err)
+		}
+	}
+	if used := BenchmarkBudget().Bytes - budget.Bytes; used < 2*out.Len() || budget.Elements >= BenchmarkBudget().Elements {
+		t.Errorf("two clients used %d bytes, and left %d elements", used, budget.Elements)
 	}
 }

@@ -28,7 +28,6 @@ import (
 const (
 	standinImage       = "nfsbench/oracle-standin:dev"
 	standinGvenzlImage = "nfsbench/oracle-standin-gvenzl:dev"
-	standinTools       = "nfsbench/oracle-standin-tools:dev"
 )
 
 // databaseSecret is the Secret with the password of SYS.
@@ -236,7 +235,6 @@ func (w *oracleWorld) database(name, claim string, mods ...gen.Mod) *v1alpha1.NF
 	base := []gen.Mod{gen.In(w.ns), gen.Claim(claim), seconds(4), func(b *v1alpha1.NFSBenchmark) {
 		b.Spec.Storage.Claim.NonNFS = v1alpha1.NonNFSMeasure
 		b.Spec.Workload = v1alpha1.Workload{SLOB: &v1alpha1.SLOBWorkload{Access: v1alpha1.SLOBRandomRead, Users: []int32{2}, Schemas: 2, Scale: resource.MustParse("8Mi")}}
-		b.Spec.Pods = &v1alpha1.Pods{Image: standinTools}
 		b.Spec.Database = &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{
 			Image: standinImage, Distribution: v1alpha1.DistributionOracle, Edition: v1alpha1.EditionFree,
 			PasswordSecretRef: v1alpha1.SecretKeyReference{Name: databaseSecret, Key: "password"}, StartupTimeoutSeconds: 90,

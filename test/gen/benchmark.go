@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -318,4 +319,11 @@ func Scheduled(cron string, historyLimit int32) SuiteMod {
 	return func(s *v1alpha1.NFSBenchmarkSuite) {
 		s.Spec.Schedule = &v1alpha1.Schedule{Cron: cron, TimeZone: "Etc/UTC", ConcurrencyPolicy: "Forbid", HistoryLimit: historyLimit}
 	}
+}
+
+// AnyExport is a policy under which the nodes mount every export.
+func AnyExport() (policy.Policy, error) {
+	p := policy.Default()
+	p.Exports = []policy.Export{{Server: "0.0.0.0/0", Path: "/", Namespaces: []string{"*"}}}
+	return p, nil
 }

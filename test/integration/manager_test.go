@@ -33,7 +33,7 @@ func TestAManagerRunsABenchmark(t *testing.T) {
 	}
 	r := benchmark.NewReconciler(benchmark.Options{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("nfsbench"), Clock: clock.RealClock{},
-		Images: manifest.Images{NFSBench: "nfsbench:test", PullPolicy: corev1.PullIfNotPresent}, LeaseNamespace: w.ns,
+		Images: manifest.Images{NFSBench: "nfsbench:test", PullPolicy: corev1.PullIfNotPresent}, LeaseNamespace: w.ns, Policy: gen.AnyExport,
 	})
 	if err := r.SetupWithManager(mgr, 2); err != nil {
 		t.Fatal(err)

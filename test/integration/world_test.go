@@ -62,6 +62,7 @@ func (w *world) restart() {
 	w.r = benchmark.NewReconciler(benchmark.Options{
 		Client: w.faults.cached(w.c), Reader: w.faults.direct(w.c), Recorder: w.rec, Clock: w.clock,
 		Images: manifest.Images{NFSBench: "nfsbench:test", PullPolicy: corev1.PullIfNotPresent},
+		Policy: gen.AnyExport,
 	})
 }
 

@@ -78,3 +78,24 @@ and without suites nothing of them or of Argo is granted.
 {{- end -}}
 {{- toYaml $rules -}}
 {{- end -}}
+
+{{/* A value as a CEL literal. Lists and maps of CEL have members of one type, hence dyn. */}}
+{{- define "nfsbench.cel" -}}
+{{- if kindIs "map" . -}}
+{{- $members := list -}}
+{{- range $name, $value := . -}}
+{{- $members = append $members (printf "%s: dyn(%s)" (toJson $name) (include "nfsbench.cel" $value)) -}}
+{{- end -}}
+{ {{- join ", " $members -}} }
+{{- else if kindIs "slice" . -}}
+{{- $members := list -}}
+{{- range . -}}
+{{- $members = append $members (printf "dyn(%s)" (include "nfsbench.cel" .)) -}}
+{{- end -}}
+[ {{- join ", " $members -}} ]
+{{- else if kindIs "float64" . -}}
+{{ . | int64 }}
+{{- else -}}
+{{ toJson . }}
+{{- end -}}
+{{- end -}}

@@ -2,6 +2,7 @@ package publish
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -15,11 +16,15 @@ const totalBudgetBytes = 900 << 10
 // Limits is how much a result may take. Zero is no limit.
 type Limits struct {
 	Bytes   int // packed
+	Plain   int // before it is packed
 	Samples int // of each series
 }
 
-// Budget returns the packed bytes that each of the clients may take.
-func Budget(clients int32) int { return totalBudgetBytes / int(max(clients, 1)) }
+// Share is what the result of one of so many clients may take. The manager reads no more.
+func Share(clients int32) Limits {
+	n := int(max(clients, 1))
+	return Limits{Bytes: totalBudgetBytes / n, Plain: runfile.BenchmarkBudget().Bytes / n}
+}
 
 // Encode packs a result, thinned 2:1 until it is within the limits. It never
 // leaves out repetitions or windows. When these alone exceed the limit, Encode
@@ -30,12 +35,12 @@ func Encode(result runfile.Result, limits Limits) ([]byte, error) {
 		result, less = thin(result)
 	}
 	for less := true; less; result, less = thin(result) {
-		packed, err := pack(result)
-		if err != nil || limits.Bytes == 0 || len(packed) <= limits.Bytes {
+		packed, plain, err := pack(result)
+		if err != nil || (limits.Bytes == 0 || len(packed) <= limits.Bytes) && (limits.Plain == 0 || plain <= limits.Plain) {
 			return packed, err
 		}
 	}
-	packed, err := pack(bare(result))
+	packed, _, err := pack(bare(result))
 	if err == nil && len(packed) > limits.Bytes {
 		err = fmt.Errorf("the result needs %d bytes without any samples and may take %d: use fewer repetitions or clients",
 			len(packed), limits.Bytes)
@@ -43,12 +48,13 @@ func Encode(result runfile.Result, limits Limits) ([]byte, error) {
 	return packed, err
 }
 
-func pack(result runfile.Result) ([]byte, error) {
+func pack(result runfile.Result) (packed []byte, plain int, err error) {
 	var out bytes.Buffer
 	if err := runfile.WriteResultGzip(&out, result); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return out.Bytes(), nil
+	packed = out.Bytes()
+	return packed, int(binary.LittleEndian.Uint32(packed[len(packed)-4:])), nil // the last field of gzip (RFC 1952)
 }
 
 // thin returns a copy of the result with every second raw sample left out. It

@@ -143,7 +143,7 @@ func TestARepetitionIsNeverDroppedForSpace(t *testing.T) {
 
 func TestBudgetDividesTheConfigMapAmongTheClients(t *testing.T) {
 	for clients, want := range map[int32]int{0: 921600, 1: 921600, 7: 131657, 100: 9216} {
-		if got := Budget(clients); got != want {
+		if got := Share(clients).Bytes; got != want {
 			t.Errorf("%d clients: %d bytes, want %d", clients, got, want)
 		}
 	}

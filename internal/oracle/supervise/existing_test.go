@@ -3,6 +3,7 @@ package supervise
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,14 +14,14 @@ import (
 // then it stays somebody else's.
 func TestTheDatabaseOfSomebodyElseIsNotOpened(t *testing.T) {
 	t.Parallel()
-	for _, folder := range []string{"FREE", "dbconfig"} {
+	for _, folder := range []string{"FREE", "dbconfig", "base"} {
 		i := newImage(t)
 		i.o.SID = "free"
 		if err := os.Mkdir(filepath.Join(i.data, folder), 0o750); err != nil {
 			t.Fatal(err)
 		}
 		f := i.fails(runfile.FailureForeignFiles)
-		for _, want := range []string{"folder " + folder, "existingDatabase to Use"} {
+		for _, want := range []string{strconv.Quote(folder), "existingDatabase to Use"} {
 			if !strings.Contains(f.Message, want) {
 				t.Errorf("%q is not in %q", want, f.Message)
 			}
@@ -31,7 +32,7 @@ func TestTheDatabaseOfSomebodyElseIsNotOpened(t *testing.T) {
 		if err := r.end(); err != nil {
 			t.Error(err)
 		}
-		if name, err := Foreign(i.data, "free"); err != nil || name != folder {
+		if name, err := Foreign(i.data); err != nil || name != folder {
 			t.Errorf("it was taken for ours: %q, %v", name, err)
 		}
 	}
@@ -51,7 +52,7 @@ func TestWhatWasCreatedForABenchmarkIsKnownAgain(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(i.data, "FREE"), 0o750); err != nil {
 			t.Fatal(err)
 		}
-		if name, err := Foreign(i.data, "FREE"); err != nil || name != "" {
+		if name, err := Foreign(i.data); err != nil || name != "" {
 			t.Errorf("start %d: %q, %v", generation, name, err)
 		}
 	}

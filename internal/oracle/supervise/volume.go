@@ -3,9 +3,11 @@ package supervise
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -18,7 +20,7 @@ import (
 // checkVolume finds out, before the image spends minutes on it, whether a
 // database can be in the data directory.
 func (o Options) checkVolume() error {
-	f, err := os.CreateTemp(o.DataDirectory, ".nfsbench-write-*")
+	f, err := os.CreateTemp(o.DataDirectory, tryWritePrefix+"*")
 	if err == nil {
 		if _, err = f.Write(make([]byte, 8192)); err == nil {
 			err = f.Sync() // an NFS client may say only now what the server said
@@ -54,10 +56,19 @@ func isFull(err error) bool {
 // MarkerFile on a volume says that the database there was created for a benchmark.
 const MarkerFile = ".nfsbench-database"
 
-// Foreign names the folder of a database on a volume that was not created for a
-// benchmark; empty where there is none. Oracle's images keep a database in a folder
-// that is called as its SID, and its configuration in dbconfig.
-func Foreign(dataDirectory, sid string) (string, error) {
+// tryWritePrefix begins the names of the files that test whether a volume is writable.
+const tryWritePrefix = ".nfsbench-write-"
+
+// IsOfStorage reports whether an entry of a volume's root belongs to the file system or
+// to the storage, which shows snapshots in an export.
+func IsOfStorage(name string) bool {
+	return slices.Contains([]string{".snapshot", ".snapshots", ".zfs", "lost+found"}, name)
+}
+
+// Foreign names an entry of a data directory that was not created for a benchmark; it is
+// empty if the directory is empty or has our marker. Directories of any size are safe:
+// Foreign reads at most 16 names at a time, and stops at the first foreign one.
+func Foreign(dataDirectory string) (string, error) {
 	_, err := os.Lstat(filepath.Join(dataDirectory, MarkerFile))
 	if err == nil {
 		return "", nil
@@ -65,18 +76,31 @@ func Foreign(dataDirectory, sid string) (string, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("look for %s: %w", MarkerFile, err)
 	}
-	for _, name := range []string{sid, strings.ToUpper(sid), "dbconfig"} {
-		if info, err := os.Stat(filepath.Join(dataDirectory, name)); name != "" && err == nil && info.IsDir() {
-			return name, nil
+	dir, err := os.Open(dataDirectory)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = dir.Close() }()
+	for {
+		names, err := dir.Readdirnames(16)
+		for _, name := range names {
+			if !IsOfStorage(name) && !strings.HasPrefix(name, tryWritePrefix) {
+				return name, nil
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
 		}
 	}
-	return "", nil
 }
 
-// claimVolume refuses the database of somebody else: it would be opened, changed for
-// good and restarted. What is created from here on is marked as ours.
+// claimVolume refuses the files of somebody else: a database would be opened, changed for
+// good and restarted. A volume without foreign files is marked as ours.
 func (o Options) claimVolume() error {
-	name, err := Foreign(o.DataDirectory, o.SID)
+	name, err := Foreign(o.DataDirectory)
 	switch {
 	case err != nil:
 		return err
@@ -84,9 +108,9 @@ func (o Options) claimVolume() error {
 		return nil // it stays somebody else's
 	case name != "":
 		return oracle.Failf(runfile.FailureForeignFiles,
-			"the volume holds a database that was not created for a benchmark (folder %s): it would get other init "+
-				"parameters for good and be restarted; use an empty volume, or set database.container.existingDatabase to Use "+
-				"if that may be", name)
+			"the volume holds files that were not created for a benchmark (%q): use an empty volume; or, if these are the "+
+				"files of a database that a run may restart and whose init parameters it may change for good, set "+
+				"database.container.existingDatabase to Use", name)
 	}
 	const text = "The database on this volume was created for a benchmark of nfsbench, which may change it.\n"
 	if err := os.WriteFile(filepath.Join(o.DataDirectory, MarkerFile), []byte(text), 0o640); err != nil {

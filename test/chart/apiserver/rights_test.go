@@ -24,6 +24,7 @@ import (
 	"github.com/nfsbench/nfsbench/controllers/benchmark"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/test/chart"
+	"github.com/nfsbench/nfsbench/test/gen"
 )
 
 // A patience that only a hanging operator exceeds.
@@ -150,6 +151,7 @@ func runOperator(t *testing.T, restConfig *rest.Config, namespaces []string, lea
 	r := benchmark.NewReconciler(benchmark.Options{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder("nfsbench"),
 		Clock: clock.RealClock{}, Images: manifest.Images{NFSBench: "nfsbench/nfsbench:test"}, LeaseNamespace: leases,
+		Policy: gen.AnyExport,
 	})
 	if err := r.SetupWithManager(mgr, 1); err != nil {
 		t.Fatal(err)

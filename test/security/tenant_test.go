@@ -1,0 +1,152 @@
+// Package security acts as a tenant who may create benchmarks in one namespace and has no
+// other rights, on a real API server with what the chart installs.
+package security
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/nfsbench/nfsbench/test/chart"
+)
+
+// patience is what only an API server that hangs exceeds.
+const patience = time.Minute
+
+// tenant is a client with the rights of edit in the namespace team-a.
+func tenant(t *testing.T, values ...string) client.Client {
+	t.Helper()
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		t.Skip("KUBEBUILDER_ASSETS is not set; try: export KUBEBUILDER_ASSETS=$(hack/cluster/envtest.sh)")
+	}
+	server := &envtest.Environment{CRDDirectoryPaths: []string{chart.Path(t, "config/crd/bases")}, ErrorIfCRDPathMissing: true}
+	config, err := server.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	admin, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{chart.Namespace, "team-a", "team-b"} {
+		if err := admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const user = "tenant"
+	for _, o := range chart.Objects(t, chart.Helm(t, values...)) {
+		if o.GetKind() == "CustomResourceDefinition" || o.GetKind() == "Deployment" {
+			continue
+		}
+		if err := admin.Create(t.Context(), o); err != nil {
+			t.Fatalf("%s %s: %v", o.GetKind(), o.GetName(), err)
+		}
+		if o.GetKind() == "ClusterRole" && strings.HasSuffix(o.GetName(), "-edit") {
+			bind := &rbacv1.RoleBinding{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: o.GetName()},
+				RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: o.GetName()},
+				Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
+			}
+			if err := admin.Create(t.Context(), bind); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	as := rest.CopyConfig(config)
+	as.Impersonate = rest.ImpersonationConfig{UserName: user}
+	c, err := client.New(as, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The admission policy is active when it refuses what no policy allows.
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		err := create(t, c, "team-a", "probe", `storage: {embedded: {size: 1000Ti}}`, "DirectNFS")
+		if err != nil && strings.Contains(err.Error(), "policy.embedded.maxSize") {
+			return c
+		}
+		if time.Since(began) > patience {
+			t.Fatalf("the admission policy does not refuse anything: %v", err)
+		}
+	}
+}
+
+// create makes a benchmark without storing it.
+func create(t *testing.T, c client.Client, namespace, name, storage, nfs string) error {
+	t.Helper()
+	o := chart.Objects(t, fmt.Appendf(nil, `
+apiVersion: nfsbench.io/v1alpha1
+kind: NFSBenchmark
+metadata: {name: %s, namespace: %s}
+spec:
+  %s
+  protocol: {client: %s}
+  workload: {raw: {pattern: Read}}
+`, name, namespace, storage, nfs))[0]
+	return c.Create(t.Context(), o, client.DryRunAll)
+}
+
+// TestATenantMountsNoExportThatAnAdministratorDidNotList: a PersistentVolume for any server
+// and path would be mounted with the address of the node.
+func TestATenantMountsNoExportThatAnAdministratorDidNotList(t *testing.T) {
+	c := tenant(t, "--set", "policy.exports[0].server=192.0.2.0/24,policy.exports[0].path=/vol/bench,policy.exports[0].namespaces[0]=team-a",
+		"--set", "policy.embedded.maxSize=20Gi,policy.limits.clients=4")
+	export := func(server, path string) string {
+		return fmt.Sprintf("storage: {export: {servers: [%q], path: %q}}", server, path)
+	}
+	for name, tc := range map[string]struct{ namespace, storage, client, says string }{
+		"listed":             {"team-a", export("192.0.2.11", "/vol/bench/x"), "Kernel", ""},
+		"another-path":       {"team-a", export("192.0.2.11", "/vol/hr"), "Kernel", "policy.exports"},
+		"out-of-the-path":    {"team-a", export("192.0.2.11", "/vol/bench/../hr"), "Kernel", "policy.exports"},
+		"another-server":     {"team-a", export("198.51.100.1", "/vol/bench"), "Kernel", "policy.exports"},
+		"direct":             {"team-a", export("198.51.100.1", "/vol/hr"), "DirectNFS", ""},
+		"embedded":           {"team-a", "storage: {embedded: {size: 20Gi}}", "DirectNFS", ""},
+		"large-embedded":     {"team-a", "storage: {embedded: {size: 20.5Gi}}", "DirectNFS", "at most 20Gi"},
+		"many-clients":       {"team-a", "clients: 5\n  " + export("198.51.100.1", "/vol/hr"), "DirectNFS", "at most 4 load pods"},
+		"somebody-elses":     {"team-b", export("192.0.2.11", "/vol/bench"), "Kernel", "forbidden"},
+		"not-even-with-room": {"team-a", export("192.0.2.11", "/vol/bench-2"), "Kernel", "policy.exports"},
+	} {
+		err := create(t, c, tc.namespace, name, tc.storage, tc.client)
+		switch {
+		case tc.says == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tc.says != "" && (err == nil || !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.says)):
+			t.Errorf("%s: %v, want a refusal that has %q", name, err, tc.says)
+		}
+	}
+}
+
+// TestTheTenantIsOne shows that the rights of the tests are those of a tenant.
+func TestTheTenantIsOne(t *testing.T) {
+	c := tenant(t)
+	for _, o := range []client.Object{
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "x"}},
+		&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "x"}},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: chart.Namespace, Name: "nfsbench-policy"}},
+	} {
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), o); !apierrors.IsForbidden(err) {
+			t.Errorf("%T: %v, want Forbidden", o, err)
+		}
+	}
+	list := &unstructured.UnstructuredList{}
+	list.SetAPIVersion("nfsbench.io/v1alpha1")
+	list.SetKind("NFSBenchmarkList")
+	if err := c.List(t.Context(), list); !apierrors.IsForbidden(err) {
+		t.Errorf("benchmarks of all namespaces: %v, want Forbidden", err)
+	}
+}
