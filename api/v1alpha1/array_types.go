@@ -45,7 +45,16 @@ type TLSTrust struct {
 	Verification Toggle `json:"verification,omitempty"`
 }
 
-// SecretReference names a Secret in the namespace of the benchmark.
+// LabelAllowUse is the label by which somebody who may change a Secret lets benchmarks use
+// it, with the value UseAllowed. Benchmarks use no other Secrets: an author of benchmarks
+// could otherwise read every Secret of the namespace.
+const (
+	LabelAllowUse = "nfsbench.io/allow-use"
+	UseAllowed    = "true"
+)
+
+// SecretReference names a Secret in the namespace of the benchmark. The Secret needs the
+// label nfsbench.io/allow-use=true.
 type SecretReference struct {
 	// name of the Secret.
 	// +required

@@ -76,6 +76,8 @@ const (
 	ReasonNameTaken       = "NameTaken"
 	ReasonPolicyDenied    = "PolicyDenied"  // the policy of the cluster does not allow it
 	ReasonPolicyInvalid   = "PolicyInvalid" // the policy cannot be read
+	ReasonSecretNotFound  = "SecretNotFound"
+	ReasonSecretDenied    = "SecretDenied" // its owner does not allow benchmarks to use it
 	// Trident, in the order in which its volume is made.
 	ReasonTridentMissing     = "TridentMissing"     // its CRDs, or it does not run in that namespace
 	ReasonBackendFailed      = "BackendFailed"      // TridentBackendConfig: lastOperationStatus Failed
@@ -87,7 +89,6 @@ const (
 	ReasonNoPath           = "NoPath" // nothing answers to protocol.paths.select
 	ReasonSurveying        = "Surveying"
 	ReasonMoving           = "Moving"
-	ReasonSecretNotFound   = "SecretNotFound"
 	ReasonArrayUnreachable = "ArrayUnreachable"
 	ReasonArrayRefused     = "ArrayRefused"
 	ReasonArrayUntrusted   = "ArrayUntrusted"

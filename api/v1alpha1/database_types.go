@@ -168,7 +168,8 @@ type DatabaseExternal struct {
 	Image string `json:"image"`
 }
 
-// SecretKeyReference names one key of a Secret in the same namespace.
+// SecretKeyReference names one key of a Secret in the same namespace. The Secret needs the
+// label nfsbench.io/allow-use=true.
 type SecretKeyReference struct {
 	// name of the Secret.
 	// +required

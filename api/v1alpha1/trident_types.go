@@ -4,8 +4,8 @@ import "k8s.io/apimachinery/pkg/api/resource"
 
 // TridentStorage is a volume that NetApp Trident provisions for the run.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.storageClassName) != has(self.backend)",message="give exactly one of storage.trident.storageClassName (a class that exists) and storage.trident.backend (the operator creates backend and class)"
-// +kubebuilder:validation:XValidation:rule="!has(self.storagePools) || has(self.backend)",message="storage.trident.storagePools places volumes of a backend that the operator creates: leave it out, or put parameters.storagePools into the StorageClass that storageClassName names"
+// +kubebuilder:validation:XValidation:rule="has(self.storageClassName) != has(self.backendName)",message="give exactly one of storage.trident.storageClassName (a class that exists) and storage.trident.backendName (a backend of the cluster's policy, for which the operator creates backend and class)"
+// +kubebuilder:validation:XValidation:rule="!has(self.storagePools) || has(self.backendName)",message="storage.trident.storagePools places volumes of a backend that the operator creates: leave it out, or put parameters.storagePools into the StorageClass that storageClassName names"
 type TridentStorage struct {
 	// storageClassName is a StorageClass that exists, with the provisioner
 	// csi.trident.netapp.io and volumeBindingMode Immediate. For the kernel client
@@ -15,17 +15,14 @@ type TridentStorage struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	StorageClassName string `json:"storageClassName,omitempty"`
-	// backend is a TridentBackendConfig that the operator creates in Trident's
-	// namespace, with a StorageClass for it; both go with the benchmark.
+	// backendName is a backend that an administrator lists in the policy of the cluster
+	// (policy.backends of the chart). The operator creates a TridentBackendConfig and a
+	// StorageClass for it; both go with the benchmark.
 	// +optional
-	Backend *TridentBackend `json:"backend,omitempty"`
-	// namespace is where Trident runs.
-	// +optional
-	// +default="trident"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	Namespace string `json:"namespace,omitempty"`
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	BackendName string `json:"backendName,omitempty"`
 	// size of the volume.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="storage.trident.size must be greater than zero, for example 100Gi"
@@ -60,48 +57,3 @@ type TridentStorage struct {
 //
 // +kubebuilder:validation:MaxLength=1024
 type AnnotationValue string
-
-// TridentBackend is what the operator writes into a TridentBackendConfig.
-type TridentBackend struct {
-	// storageDriverName is Trident's driver. ontap-nas-economy keeps many
-	// volumes as qtrees of one FlexVol, whose statistics cannot be told apart.
-	// +optional
-	// +default="ontap-nas"
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self != 'ontap-nas-economy'",message="storage.trident.backend.storageDriverName ontap-nas-economy cannot be benchmarked: its volumes are qtrees that share one FlexVol and its counters; use ontap-nas"
-	// +kubebuilder:validation:XValidation:rule="self in ['ontap-nas', 'ontap-nas-flexgroup', 'ontap-nas-economy']",message="storage.trident.backend.storageDriverName must be ontap-nas or ontap-nas-flexgroup: only these serve NFS"
-	StorageDriverName string `json:"storageDriverName,omitempty"`
-	// managementLIF is the address of the cluster's or the SVM's management.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9\[][A-Za-z0-9.:_\[\]-]*$`
-	ManagementLIF string `json:"managementLIF"`
-	// dataLIF is the one address that a kernel mount uses. Without it, Trident
-	// picks one of the SVM's.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9\[][A-Za-z0-9.:_\[\]-]*$`
-	DataLIF string `json:"dataLIF,omitempty"`
-	// svm is the storage virtual machine.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`
-	SVM string `json:"svm"`
-	// credentialsSecretName is a Secret in Trident's namespace with username and
-	// password. Trident reads it; the operator does not.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
-	CredentialsSecretName string `json:"credentialsSecretName"`
-	// exportPolicy of the volumes. Without it, Trident admits the nodes of the
-	// cluster (autoExportPolicy), which suffices where pods leave through their
-	// node's address.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=256
-	ExportPolicy string `json:"exportPolicy,omitempty"`
-}

@@ -203,7 +203,8 @@ type Pods struct {
 	// bottleneck; the finding ClientCPUBound says so.
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
-	// imagePullSecrets for the images of the pods.
+	// imagePullSecrets for the images of the pods. Each needs the label
+	// nfsbench.io/allow-use=true.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8

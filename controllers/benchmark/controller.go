@@ -38,6 +38,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/policy"
+	"github.com/nfsbench/nfsbench/internal/policy/rules"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/trident"
 )
@@ -56,8 +57,8 @@ type Options struct {
 	// LeaseNamespace holds the target Leases; empty = the benchmark's own,
 	// which is right when the operator may see one namespace only.
 	LeaseNamespace string
-	// TridentNamespace is where the volumes of claims are looked up first;
-	// empty = "trident". storage.trident names its own.
+	// TridentNamespace is where Trident runs, with the backends that the operator makes;
+	// empty = "trident". The volumes of claims are looked up there first.
 	TridentNamespace string
 	// Policy returns what benchmarks may use now; nil = policy.Default.
 	Policy func() (policy.Policy, error)
@@ -68,7 +69,7 @@ type Options struct {
 // safe for concurrent use.
 type Reconciler struct {
 	Options
-	checker  *policy.Checker
+	checker  *rules.Checker
 	decoding sync.Mutex // of results, which can take much memory
 	underWay []phase
 	finished []phase
@@ -84,7 +85,7 @@ func NewReconciler(o Options) *Reconciler {
 	if o.Policy == nil {
 		o.Policy = func() (policy.Policy, error) { return policy.Default(), nil }
 	}
-	r := &Reconciler{Options: o, checker: policy.MustChecker()}
+	r := &Reconciler{Options: o, checker: rules.MustChecker()}
 	r.underWay = []phase{
 		r.hold, r.admit, r.resolve, r.enqueue, r.provision, r.survey, r.mountExport, r.configure,
 		r.runLoad, r.collect,
@@ -99,6 +100,7 @@ func NewReconciler(o Options) *Reconciler {
 // +kubebuilder:rbac:groups=nfsbench.io,resources=nfsbenchmarks/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=configmaps;services;serviceaccounts;pods,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
@@ -165,6 +167,7 @@ type scope struct {
 	names manifest.Names
 	now   time.Time
 
+	policy     policy.Policy  // until the load starts
 	stage      v1alpha1.Phase // how far this pass came
 	waiting    *fact          // what the pass waits for, in words
 	target     *plan.Target

@@ -47,12 +47,12 @@ func (r *Reconciler) removeTrident(ctx context.Context, s *scope) (next, error) 
 	if s.b.Spec.Storage.Trident == nil {
 		return next{}, nil
 	}
-	claim, class, config := manifest.TridentChildren(s.b)
+	claim, class, config := manifest.TridentChildren(s.b, r.TridentNamespace)
 	steps := []func() (*leftover, error){
 		func() (*leftover, error) { return r.removeTridentClaim(ctx, s, claim) },
 		func() (*leftover, error) { return r.volumeLeft(ctx, s) },
 	}
-	if s.b.Spec.Storage.Trident.Backend != nil {
+	if s.b.Spec.Storage.Trident.BackendName != "" {
 		steps = append(steps,
 			func() (*leftover, error) { return r.removeTridentObject(ctx, s, class) },
 			func() (*leftover, error) { return r.removeTridentObject(ctx, s, config) })
@@ -245,9 +245,9 @@ func (r *Reconciler) reportDeletion(
 // abandonTrident tells everybody to delete what is left and waits for nobody:
 // Trident goes on when it can. It says what there still is.
 func (r *Reconciler) abandonTrident(ctx context.Context, s *scope) string {
-	claim, class, config := manifest.TridentChildren(s.b)
+	claim, class, config := manifest.TridentChildren(s.b, r.TridentNamespace)
 	list := []client.Object{claim}
-	if s.b.Spec.Storage.Trident.Backend != nil {
+	if s.b.Spec.Storage.Trident.BackendName != "" {
 		list = append(list, class, config)
 	}
 	var left []string

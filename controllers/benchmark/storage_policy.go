@@ -3,14 +3,21 @@ package benchmark
 import (
 	"context"
 	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
-	"github.com/nfsbench/nfsbench/internal/policy"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/policy/rules"
 )
 
 // admit refuses a benchmark that the policy of the cluster does not allow, before
 // anything is created for it. A run that has begun is not stopped by a new policy.
-func (r *Reconciler) admit(_ context.Context, s *scope) (next, error) {
+func (r *Reconciler) admit(ctx context.Context, s *scope) (next, error) {
 	if s.b.Status.StartTime != nil {
 		return next{}, nil
 	}
@@ -19,9 +26,40 @@ func (r *Reconciler) admit(_ context.Context, s *scope) (next, error) {
 		return s.wait(v1alpha1.ReasonPolicyInvalid, err.Error()+": ask an administrator to correct policy in the values of "+
 			"the chart", soon)
 	}
+	s.policy = p
 	err = r.checker.Check(p, s.b)
-	if denied := (*policy.Denied)(nil); errors.As(err, &denied) {
+	if denied := (*rules.Denied)(nil); errors.As(err, &denied) {
 		return next{}, invalid(v1alpha1.ReasonPolicyDenied, denied)
 	}
-	return next{}, err
+	if err != nil {
+		return next{}, err
+	}
+	return r.admitSecrets(ctx, s)
+}
+
+// admitSecrets waits until each Secret that the benchmark names is there and may be used by
+// benchmarks. Otherwise everyone who may create benchmarks could read every Secret of the
+// namespace with an image or a server of their own. It reads the metadata only.
+func (r *Reconciler) admitSecrets(ctx context.Context, s *scope) (next, error) {
+	for _, use := range plan.SecretUses(s.b) {
+		secret := &metav1.PartialObjectMetadata{ObjectMeta: s.meta(use.Name)}
+		secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+		err := r.Reader.Get(ctx, client.ObjectKeyFromObject(secret), secret)
+		switch {
+		case apierrors.IsNotFound(err):
+			return s.wait(v1alpha1.ReasonSecretNotFound, fmt.Sprintf("there is no Secret %q in namespace %q, which %s names: "+
+				"create it with the label %s=%s", use.Name, s.b.Namespace, use.Field, v1alpha1.LabelAllowUse, v1alpha1.UseAllowed), soon)
+		case apierrors.IsForbidden(err):
+			return next{}, invalid(v1alpha1.ReasonForbidden, fmt.Errorf(
+				"the operator may not read the labels of Secret %q: let its service account get Secrets in namespace %q: %w",
+				use.Name, s.b.Namespace, err))
+		case err != nil:
+			return next{}, fmt.Errorf("read the labels of Secret %q: %w", use.Name, err)
+		case secret.Labels[v1alpha1.LabelAllowUse] != v1alpha1.UseAllowed:
+			return s.wait(v1alpha1.ReasonSecretDenied, fmt.Sprintf("benchmarks may not use Secret %q, which %s names. If they "+
+				"may, somebody who may change it labels it: kubectl -n %s label secret %s %s=%s", use.Name, use.Field,
+				s.b.Namespace, use.Name, v1alpha1.LabelAllowUse, v1alpha1.UseAllowed), soon)
+		}
+	}
+	return next{}, nil
 }

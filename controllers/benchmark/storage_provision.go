@@ -150,10 +150,12 @@ func (s *scope) storageFails(reason, message string) (next, error) {
 // tridentBackend makes the backend that the benchmark asks for, and waits until
 // Trident has taken it.
 func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error) {
-	config := manifest.TridentBackendConfig(s.b)
-	if config == nil {
+	name := s.b.Spec.Storage.Trident.BackendName
+	if name == "" {
 		return next{}, nil
 	}
+	backend, _ := s.policy.Backend(name) // it has one: admit has looked
+	config := manifest.TridentBackendConfig(s.b, r.TridentNamespace, backend.BackendSpec)
 	where := config.GetNamespace() + "/" + config.GetName()
 	if err := r.ensure(ctx, s.b, config); err != nil {
 		if reason, message := tridentTrouble(err, config.GetNamespace()); reason != "" {
@@ -170,15 +172,14 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 		return next{}, nil
 	case c.IsFailed():
 		return s.storageFails(v1alpha1.ReasonBackendFailed, fmt.Sprintf(
-			"Trident refuses TridentBackendConfig %s: %s: correct spec.storage.trident.backend, or the Secret %q in "+
-				"namespace %s",
-			where, c.Message, s.b.Spec.Storage.Trident.Backend.CredentialsSecretName, config.GetNamespace()))
+			"Trident refuses TridentBackendConfig %s: %s: ask an administrator to correct backend %s in policy.backends of the "+
+				"chart, or its Secret in namespace %s", where, c.Message, name, config.GetNamespace()))
 	case config.GetDeletionTimestamp() != nil || c.Phase == trident.PhaseDeleting:
 		return s.storageFails(v1alpha1.ReasonBackendFailed, fmt.Sprintf("somebody deletes TridentBackendConfig %s", where))
 	case c.Phase == "" && age > tridentAnswers:
 		return s.storageFails(v1alpha1.ReasonTridentMissing, fmt.Sprintf(
 			"Trident has not answered to TridentBackendConfig %s for %s: it reads its own namespace only, so see kubectl -n "+
-				"%s get pods -l app=controller.csi.trident.netapp.io, and correct spec.storage.trident.namespace",
+				"%s get pods -l app=controller.csi.trident.netapp.io, and correct trident.namespace of the chart",
 			where, age.Round(time.Second), config.GetNamespace()))
 	case age > volumePatience:
 		return s.storageFails(v1alpha1.ReasonBackendFailed,
@@ -198,12 +199,12 @@ func tridentTrouble(err error, namespace string) (reason, message string) {
 			"CustomResourceDefinitions (trident.netapp.io/v1) are missing: install it, or use spec.storage.export or " +
 			"spec.storage.claim"
 	case apierrors.IsNotFound(err):
-		return v1alpha1.ReasonTridentMissing, fmt.Sprintf("there is no namespace %q: set spec.storage.trident.namespace "+
-			"to the one that Trident runs in", namespace)
+		return v1alpha1.ReasonTridentMissing, fmt.Sprintf("there is no namespace %q: set trident.namespace of the "+
+			"chart to the one that Trident runs in", namespace)
 	case apierrors.IsForbidden(err):
 		return v1alpha1.ReasonForbidden, fmt.Sprintf(
 			"the operator may not use Trident's objects in namespace %q: install it with trident.enabled and "+
-				"trident.namespace, or correct spec.storage.trident.namespace: %v", namespace, err)
+				"trident.namespace: %v", namespace, err)
 	default:
 		return "", ""
 	}
@@ -211,8 +212,9 @@ func tridentTrouble(err error, namespace string) (reason, message string) {
 
 // tridentClass makes the class of our own backend, or looks at the user's.
 func (r *Reconciler) tridentClass(ctx context.Context, s *scope) (next, error) {
-	if class := manifest.TridentClass(s.b); class != nil {
-		err := r.ensure(ctx, s.b, class)
+	if name := s.b.Spec.Storage.Trident.BackendName; name != "" {
+		backend, _ := s.policy.Backend(name)
+		err := r.ensure(ctx, s.b, manifest.TridentClass(s.b, backend.BackendSpec))
 		if apierrors.IsForbidden(err) {
 			return s.storageFails(v1alpha1.ReasonForbidden, fmt.Sprintf(
 				"a Trident backend needs a StorageClass, which the operator may not create: install it with cluster scope and "+
@@ -256,7 +258,7 @@ func classProblem(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) (reas
 	if m := class.VolumeBindingMode; m != nil && *m == storagev1.VolumeBindingWaitForFirstConsumer {
 		return v1alpha1.ReasonInvalidSpec, fmt.Sprintf(
 			"StorageClass %q binds late (WaitForFirstConsumer), but the export must be known before the first pod: name a "+
-				"class with volumeBindingMode: Immediate, or give spec.storage.trident.backend", class.Name)
+				"class with volumeBindingMode: Immediate, or give spec.storage.trident.backendName", class.Name)
 	}
 	if b.Spec.Protocol.Client != v1alpha1.ClientKernel {
 		return "", "" // a user-space client names its version itself, and the volume's mount carries nothing
@@ -265,7 +267,7 @@ func classProblem(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) (reas
 	if have == "" {
 		return v1alpha1.ReasonInvalidSpec, fmt.Sprintf(
 			"StorageClass %q leaves the version of NFS to be negotiated: add nfsvers=%s to its mountOptions (a copy of the "+
-				"class, since they cannot be changed), or give spec.storage.trident.backend", class.Name, want)
+				"class, since they cannot be changed), or give spec.storage.trident.backendName", class.Name, want)
 	}
 	if have != want {
 		return v1alpha1.ReasonInvalidSpec, fmt.Sprintf(
@@ -311,7 +313,7 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 		}
 		return next{}, fmt.Errorf("read volume %q: %w", pvc.Spec.VolumeName, err)
 	}
-	gap, err := r.followTrident(ctx, s, pv, manifest.TridentNamespace(s.b))
+	gap, err := r.followTrident(ctx, s, pv, r.TridentNamespace)
 	switch {
 	case err != nil:
 		return next{}, err

@@ -205,8 +205,8 @@ func knownKeys(o *v1alpha1.NFSBenchmark) []string {
 
 // tridentKey is what is known of the target before Trident has made anything.
 func tridentKey(t *v1alpha1.TridentStorage) string {
-	if t.Backend != nil {
-		return svmKey(t.Backend.ManagementLIF, t.Backend.SVM)
+	if t.BackendName != "" {
+		return "backend/" + t.BackendName
 	}
 	return "class/" + t.StorageClassName
 }

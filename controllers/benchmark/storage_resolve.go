@@ -38,6 +38,9 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) (next, error) {
 		// Where it is, is known once it is provisioned. What an earlier pass found
 		// is left out: nobody may hold an address and wait for the array behind it.
 		s.target = &plan.Target{Keys: append(declaredKeys(s.b), tridentKey(st.Trident)), ClaimName: claimOf(s.b)}
+		if b, is := s.policy.Backend(st.Trident.BackendName); is {
+			s.target.Keys = append(s.target.Keys, svmKey(b.ManagementLIF, b.SVM))
+		}
 		return next{}, nil
 	default:
 		// The addresses of an embedded server exist once it is provisioned.

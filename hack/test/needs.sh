@@ -76,7 +76,9 @@ need_operator() {
 	remember OURS_TO_REMOVE
 	# Tests wait for the manager where a user would not: runs end every few seconds.
 	install_operator --set trident.enabled=true,resources.requests.cpu=250m \
-		--set-json 'policy.exports=[{"server": "0.0.0.0/0", "path": "/", "namespaces": ["*"]}]'
+		--set-json 'policy.exports=[{"server": "*", "path": "/", "namespaces": ["*"]}]' \
+		--set-json 'policy.backends=[{"name": "array", "managementLIF": "array.example", "svm": "svm1",
+			"credentialsSecretName": "svm-account", "insecureSkipVerify": true, "namespaces": ["*"]}]'
 	NFSBENCH_E2E=1
 	remember NFSBENCH_E2E
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
 	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/trident"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
@@ -74,8 +75,8 @@ func TestARunInADatabaseHasTheTimeToStartIt(t *testing.T) {
 
 func TestTheClassOfADatabasesVolumeHasItsTransferSizes(t *testing.T) {
 	b := gen.Benchmark("demo", gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise))
-	b.Spec.Storage = v1alpha1.Storage{Trident: &v1alpha1.TridentStorage{Backend: &v1alpha1.TridentBackend{SVM: "svm1"}}}
-	if got := manifest.TridentClass(b).MountOptions; !slices.Contains(got, "rsize=262144") || !slices.Contains(got, "wsize=262144") {
+	b.Spec.Storage = v1alpha1.Storage{Trident: &v1alpha1.TridentStorage{BackendName: "filer1"}}
+	if got := manifest.TridentClass(b, trident.BackendSpec{}).MountOptions; !slices.Contains(got, "rsize=262144") || !slices.Contains(got, "wsize=262144") {
 		t.Errorf("mount options %q", got)
 	}
 }

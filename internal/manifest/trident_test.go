@@ -11,28 +11,29 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/trident"
 	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/kit/golden"
 )
 
 func TestObjectsOfATridentVolume(t *testing.T) {
 	const uid = "9d1f8b1e-0000-4000-8000-000000000001"
-	policy := func(b *v1alpha1.NFSBenchmark) {
-		b.Spec.Storage.Trident.Backend.ExportPolicy = "pods"
+	annotated := func(b *v1alpha1.NFSBenchmark) {
 		b.Spec.Storage.Trident.PVCAnnotations = map[string]v1alpha1.AnnotationValue{"trident.netapp.io/snapshotDirectory": "true"}
 	}
+	backend := trident.BackendSpec{
+		ManagementLIF: "10.0.9.1", DataLIF: "10.0.1.61", SVM: "svm1", CredentialsSecretName: "ontap", ExportPolicy: "pods",
+	}
 	cases := map[string][]gen.Mod{
-		"trident-backend": {gen.TridentBackend("trident", "10.0.9.1", "10.0.1.61", "aggr1", "n2.ssd"), gen.Version(v1alpha1.NFSv41), gen.Kernel, policy},
-		"trident-class":   {gen.TridentClass("netapp", "gold")},
+		"trident-backend": {gen.TridentBackend("filer1", "aggr1", "n2.ssd"), gen.Version(v1alpha1.NFSv41), gen.Kernel, annotated},
+		"trident-class":   {gen.TridentClass("gold")},
 	}
 	for name, mods := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := gen.Benchmark("demo", append(mods, gen.UID(uid))...)
 			list := []runtime.Object{manifest.TridentClaim(b)}
-			if b.Spec.Storage.Trident.Backend != nil {
-				list = append(list, manifest.TridentClass(b), manifest.TridentBackendConfig(b))
-			} else if manifest.TridentClass(b) != nil || manifest.TridentBackendConfig(b) != nil {
-				t.Error("a class that exists gets another, or a backend")
+			if b.Spec.Storage.Trident.BackendName != "" {
+				list = append(list, manifest.TridentClass(b, backend), manifest.TridentBackendConfig(b, "trident", backend))
 			}
 			var out bytes.Buffer
 			for _, o := range list {

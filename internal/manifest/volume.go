@@ -1,8 +1,6 @@
 package manifest
 
 import (
-	"cmp"
-
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -58,49 +56,25 @@ func Claim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
 	}
 }
 
-// defaultDriver is Trident's where the benchmark names none.
-const defaultDriver = "ontap-nas"
-
 // TridentName is the name of the TridentBackendConfig and of the StorageClass
 // that the operator makes. Neither is in the benchmark's namespace, so it holds
 // that, and the benchmark's identity.
 func TridentName(b *v1alpha1.NFSBenchmark) string { return NamesOf(b).Volume }
 
-// TridentNamespace is where Trident runs.
-func TridentNamespace(b *v1alpha1.NFSBenchmark) string {
-	if t := b.Spec.Storage.Trident; t != nil && t.Namespace != "" {
-		return t.Namespace
-	}
-	return trident.DefaultNamespace
+// TridentBackendConfig and TridentClass are the backend that the benchmark names, and its
+// class with the protocol as mount options. The benchmark cannot be their owner, because
+// they are not in its namespace: its finalizer removes them.
+func TridentBackendConfig(
+	b *v1alpha1.NFSBenchmark, namespace string, backend trident.BackendSpec,
+) *unstructured.Unstructured {
+	return trident.NewBackendConfig(namespace, TridentName(b), Labels(b, ComponentVolume), backend)
 }
 
-// TridentBackendConfig is the backend that the benchmark asks for; nil where it
-// names a class that exists. It and its class cannot have the benchmark as
-// their owner, which is in another namespace: its finalizer removes them.
-func TridentBackendConfig(b *v1alpha1.NFSBenchmark) *unstructured.Unstructured {
-	t := b.Spec.Storage.Trident
-	if t == nil || t.Backend == nil {
-		return nil
-	}
-	return trident.NewBackendConfig(TridentNamespace(b), TridentName(b), Labels(b, ComponentVolume), trident.BackendSpec{
-		Driver:            cmp.Or(t.Backend.StorageDriverName, defaultDriver),
-		ManagementLIF:     t.Backend.ManagementLIF,
-		DataLIF:           t.Backend.DataLIF,
-		SVM:               t.Backend.SVM,
-		CredentialsSecret: t.Backend.CredentialsSecretName,
-		ExportPolicy:      t.Backend.ExportPolicy,
-	})
-}
-
-// TridentClass is the class of that backend, with the protocol as its mount
-// options; nil where the benchmark names one that exists.
-func TridentClass(b *v1alpha1.NFSBenchmark) *storagev1.StorageClass {
-	t := b.Spec.Storage.Trident
-	if t == nil || t.Backend == nil {
-		return nil
-	}
-	name, driver := TridentName(b), cmp.Or(t.Backend.StorageDriverName, defaultDriver)
-	return trident.NewClass(name, Labels(b, ComponentVolume), name, driver, t.StoragePools, plan.MountOptionsOf(b))
+// TridentClass is described at TridentBackendConfig.
+func TridentClass(b *v1alpha1.NFSBenchmark, backend trident.BackendSpec) *storagev1.StorageClass {
+	name := TridentName(b)
+	return trident.NewClass(name, Labels(b, ComponentVolume), name, backend.DriverName(), b.Spec.Storage.Trident.StoragePools,
+		plan.MountOptionsOf(b))
 }
 
 // TridentClaim is the claim that Trident makes the volume for. ReadWriteMany
@@ -109,7 +83,7 @@ func TridentClass(b *v1alpha1.NFSBenchmark) *storagev1.StorageClass {
 func TridentClaim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
 	t := b.Spec.Storage.Trident
 	class := t.StorageClassName
-	if t.Backend != nil {
+	if t.BackendName != "" {
 		class = TridentName(b)
 	}
 	m := meta(b, NamesOf(b).Claim, ComponentVolume)
@@ -130,14 +104,14 @@ func TridentClaim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
 
 // TridentChildren are the objects of a Trident volume that the operator makes,
 // in the order of their removal, as keys to be read.
-func TridentChildren(b *v1alpha1.NFSBenchmark) (claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass,
+func TridentChildren(b *v1alpha1.NFSBenchmark, namespace string) (claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass,
 	config *unstructured.Unstructured,
 ) {
 	claim = &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: NamesOf(b).Claim}}
 	class = &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: TridentName(b)}}
 	config = &unstructured.Unstructured{}
 	config.SetGroupVersionKind(trident.Kind(trident.KindBackendConfig))
-	config.SetNamespace(TridentNamespace(b))
+	config.SetNamespace(namespace)
 	config.SetName(TridentName(b))
 	return claim, class, config
 }

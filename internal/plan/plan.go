@@ -82,7 +82,7 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 	if NeedsVolume(b) {
 		e.MountPath = DataDirectory(b)
 		// The volume of a claim, or of a class that exists, has its own.
-		if tr := b.Spec.Storage.Trident; b.Spec.Storage.Claim == nil && (tr == nil || tr.Backend != nil) {
+		if tr := b.Spec.Storage.Trident; b.Spec.Storage.Claim == nil && (tr == nil || tr.BackendName != "") {
 			e.MountOptions = MountOptionsOf(b)
 		}
 		e.RequireNFS = b.Spec.Storage.Claim == nil || b.Spec.Storage.Claim.NonNFS != v1alpha1.NonNFSMeasure

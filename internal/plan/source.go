@@ -73,6 +73,31 @@ func SecretName(b *v1alpha1.NFSBenchmark) string {
 	}
 }
 
+// SecretUse is a Secret that a benchmark names, with the field that does.
+type SecretUse struct{ Field, Name string }
+
+// SecretUses are all Secrets that a benchmark names, each of them in its namespace.
+func SecretUses(b *v1alpha1.NFSBenchmark) []SecretUse {
+	var uses []SecretUse
+	if name := SecretName(b); name != "" {
+		uses = append(uses, SecretUse{"spec.storage.array", name})
+	}
+	if d := b.Spec.Database; d != nil && d.Container != nil {
+		uses = append(uses, SecretUse{"spec.database.container.passwordSecretRef", d.Container.PasswordSecretRef.Name})
+	}
+	if d := b.Spec.Database; d != nil && d.External != nil {
+		uses = append(uses, SecretUse{"spec.database.external.credentialsSecretRef", d.External.CredentialsSecretRef.Name})
+	}
+	if p := b.Spec.Pods; p != nil {
+		for _, s := range p.ImagePullSecrets {
+			if s.Name != "" {
+				uses = append(uses, SecretUse{"spec.pods.imagePullSecrets", s.Name})
+			}
+		}
+	}
+	return uses
+}
+
 // source is what all arrays have in common.
 func source(kind, name string, tls v1alpha1.TLSTrust) runfile.Source {
 	return runfile.Source{

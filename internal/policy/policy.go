@@ -1,27 +1,26 @@
-// Package policy decides what the benchmarks of a namespace may use.
+// Package policy reads what an administrator lets the benchmarks of a namespace use.
 //
-// An administrator writes the policy in the values of the chart. The rules are CEL
-// (rules.yaml), so the API server and the manager evaluate the same text: the API server
-// refuses a benchmark when it is created, and the manager before a run begins.
+// The administrator writes the policy in the values of the chart. Package rules decides.
 package policy
 
 import (
-	_ "embed"
-	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net/netip"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 
-	"github.com/google/cel-go/cel"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/cel/environment"
 	"sigs.k8s.io/yaml"
 
-	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/trident"
 )
+
+// Key is the key of the policy in its ConfigMap.
+const Key = "policy.yaml"
 
 // MaxBytes bounds the file of a policy.
 const MaxBytes = 256 << 10
@@ -31,16 +30,28 @@ type Policy struct {
 	// Exports are those that the nodes of the cluster may mount for a benchmark. The pods
 	// of a benchmark reach every server that they can connect to, so Direct NFS without a
 	// database container needs no entry.
-	Exports  []Export `json:"exports"`
-	Embedded Embedded `json:"embedded"`
-	Limits   Limits   `json:"limits"`
+	Exports []Export `json:"exports"`
+	// Backends are those that the operator makes for Trident. Its Secrets are in Trident's
+	// namespace, which tenants cannot read.
+	Backends []Backend `json:"backends"`
+	Embedded Embedded  `json:"embedded"`
+	Limits   Limits    `json:"limits"`
 }
 
 // Export is a directory of a server, with everything below it.
 type Export struct {
-	Server     string   `json:"server"`     // address, host name, or network such as 192.0.2.0/24
+	Server     string   `json:"server"`     // address, host name, network such as 192.0.2.0/24, or "*"
 	Path       string   `json:"path"`       // such as /vol/bench
 	Namespaces []string `json:"namespaces"` // that may use it; "*" is every namespace
+}
+
+// Backend is an ONTAP system or an SVM that Trident provisions volumes on.
+type Backend struct {
+	Name                string   `json:"name"`       // by which benchmarks name it
+	Namespaces          []string `json:"namespaces"` // that may use it; "*" is every namespace
+	trident.BackendSpec `json:",inline"`
+	// InsecureSkipVerify lets Trident send the credentials to a server that it cannot verify.
+	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
 }
 
 // Embedded bounds the NFS servers that the operator runs.
@@ -81,13 +92,21 @@ func (p Policy) validate() error {
 		_, noPrefix := netip.ParsePrefix(e.Server)
 		switch {
 		case e.Server == "":
-			return fmt.Errorf("%s.server is empty: write an address, a host name, or a network such as 192.0.2.0/24", at)
+			return fmt.Errorf("%s.server is empty: write an address, a host name, a network such as 192.0.2.0/24, or \"*\"", at)
 		case strings.Contains(e.Server, "/") && noPrefix != nil:
 			return fmt.Errorf("%s.server is %q, which is not a network: write it as 192.0.2.0/24", at, e.Server)
 		case !strings.HasPrefix(e.Path, "/") || path.Clean(e.Path) != e.Path:
 			return fmt.Errorf("%s.path is %q: write an absolute path without //, .. and a slash at its end", at, e.Path)
 		case len(e.Namespaces) == 0:
 			return fmt.Errorf(`%s.namespaces is empty: list the namespaces that may mount the export, or "*"`, at)
+		}
+	}
+	for i, b := range p.Backends {
+		if err := b.validate(fmt.Sprintf("policy.backends[%d]", i)); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(p.Backends[:i], func(o Backend) bool { return o.Name == b.Name }) {
+			return fmt.Errorf("policy.backends[%d].name is %q, as of another backend: give each its own name", i, b.Name)
 		}
 	}
 	if q, err := resource.ParseQuantity(p.Embedded.MaxSize); err != nil || q.Sign() < 0 {
@@ -99,116 +118,37 @@ func (p Policy) validate() error {
 	return nil
 }
 
-//go:embed rules.yaml
-var rulesFile []byte
-
-// Rule is one condition that every benchmark must meet, in the form of a validation of a
-// ValidatingAdmissionPolicy.
-type Rule struct {
-	Name              string `json:"name"`
-	Expression        string `json:"expression"`        // CEL over object and variables.policy
-	MessageExpression string `json:"messageExpression"` // names the field, the limit and whom to ask
-}
-
-// Checker evaluates the rules. It is safe for concurrent use.
-type Checker struct{ rules []compiled }
-
-type compiled struct {
-	name             string
-	allowed, message cel.Program
-}
-
-// celCost bounds one evaluation of a rule, in the units of CEL.
-const celCost = 1_000_000
-
-// NewChecker compiles the rules, with the functions that the API server has.
-func NewChecker() (*Checker, error) {
-	var rules []Rule
-	if err := yaml.UnmarshalStrict(rulesFile, &rules); err != nil {
-		return nil, fmt.Errorf("read the rules of the policy: %w", err)
-	}
-	env, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).NewExpressionsEnv().Extend(
-		cel.Variable("object", cel.DynType), cel.Variable("variables", cel.DynType))
-	if err != nil {
-		return nil, fmt.Errorf("prepare the rules of the policy: %w", err)
-	}
-	compile := func(expression string) (cel.Program, error) {
-		ast, issues := env.Compile(expression)
-		if err := issues.Err(); err != nil {
-			return nil, err
-		}
-		return env.Program(ast, cel.CostLimit(celCost))
-	}
-	c := &Checker{}
-	for _, r := range rules {
-		one := compiled{name: r.Name}
-		if one.allowed, err = compile(r.Expression); err == nil {
-			one.message, err = compile(r.MessageExpression)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("compile rule %s of the policy: %w", r.Name, err)
-		}
-		c.rules = append(c.rules, one)
-	}
-	return c, nil
-}
-
-// MustChecker is NewChecker for the rules of this program, which its tests compile.
-func MustChecker() *Checker {
-	c, err := NewChecker()
-	if err != nil {
-		panic(err)
-	}
-	return c
-}
-
-// Denied is the error for a benchmark that a rule refuses. Its text names the field, what
-// the policy allows and whom to ask.
-type Denied struct{ Rule, Message string }
-
-// Error returns the message.
-func (d *Denied) Error() string { return d.Message }
-
-// Check returns a *Denied for the first rule that refuses the benchmark, which must have
-// its defaults; nil if all allow it. A rule that cannot be evaluated refuses.
-func (c *Checker) Check(p Policy, b *v1alpha1.NFSBenchmark) error {
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(b)
-	if err != nil {
-		return fmt.Errorf("check the policy: %w", err)
-	}
-	values, err := asMap(p)
-	if err != nil {
-		return fmt.Errorf("check the policy: %w", err)
-	}
-	in := map[string]any{"object": object, "variables": map[string]any{"policy": values}}
-	for _, r := range c.rules {
-		allowed, _, err := r.allowed.Eval(in)
-		if err != nil {
-			return &Denied{r.name, fmt.Sprintf("rule %s of the policy of this cluster cannot be evaluated: %v; ask an "+
-				"administrator", r.name, err)}
-		}
-		if allowed.Value() == true {
-			continue
-		}
-		message, _, err := r.message.Eval(in)
-		if err != nil {
-			return &Denied{r.name, fmt.Sprintf("rule %s of the policy of this cluster refuses the benchmark: ask an "+
-				"administrator", r.name)}
-		}
-		return &Denied{r.name, fmt.Sprint(message.Value())}
+func (b Backend) validate(at string) error {
+	block, _ := pem.Decode([]byte(b.CABundle))
+	switch {
+	case !backendName.MatchString(b.Name) || len(b.Name) > maxBackendName:
+		return fmt.Errorf("%s.name is %q: write lower-case letters, digits, - and ., %d at most", at, b.Name, maxBackendName)
+	case b.ManagementLIF == "" || b.SVM == "" || b.CredentialsSecretName == "":
+		return fmt.Errorf("%s has no managementLIF, svm or credentialsSecretName: write all three", at)
+	case b.DriverName() != trident.DriverNAS && b.DriverName() != trident.DriverFlexGroup:
+		return fmt.Errorf("%s.storageDriverName is %q: write %s or %s", at, b.StorageDriverName, trident.DriverNAS,
+			trident.DriverFlexGroup)
+	case b.CABundle != "" && block == nil:
+		return fmt.Errorf("%s.caBundle has no certificate: write PEM", at)
+	case b.CABundle == "" && !b.InsecureSkipVerify:
+		return fmt.Errorf("%s has no caBundle: without it Trident sends the credentials to whatever server answers. Write "+
+			"the certificate of the SVM's management, or insecureSkipVerify: true", at)
+	case len(b.Namespaces) == 0:
+		return fmt.Errorf(`%s.namespaces is empty: list the namespaces that may use the backend, or "*"`, at)
 	}
 	return nil
 }
 
-// asMap is the policy as CEL sees it, with an empty list in place of an absent one.
-func asMap(p Policy) (map[string]any, error) {
-	if p.Exports == nil {
-		p.Exports = []Export{}
+// maxBackendName is the longest name of a backend, as in the API.
+const maxBackendName = 63
+
+var backendName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+
+// Backend returns the backend of a name, and whether there is one.
+func (p Policy) Backend(name string) (Backend, bool) {
+	i := slices.IndexFunc(p.Backends, func(b Backend) bool { return b.Name == name })
+	if i < 0 {
+		return Backend{}, false
 	}
-	data, err := json.Marshal(p)
-	if err != nil {
-		return nil, err
-	}
-	var values map[string]any
-	return values, json.Unmarshal(data, &values)
+	return p.Backends[i], true
 }

@@ -10,12 +10,12 @@ import (
 
 func TestABackendConfigurationIsWhatTridentWants(t *testing.T) {
 	u := NewBackendConfig("trident", "nfsbench-a-b-1", map[string]string{"a": "b"}, BackendSpec{
-		Driver: "ontap-nas", ManagementLIF: "fd00::1", DataLIF: "10.0.1.61", SVM: "svm1", CredentialsSecret: "ontap",
+		ManagementLIF: "fd00::1", DataLIF: "10.0.1.61", SVM: "svm1", CredentialsSecretName: "ontap", CABundle: "PEM",
 	})
 	want := map[string]any{
 		"version": int64(1), "storageDriverName": "ontap-nas", "backendName": "nfsbench-a-b-1", "managementLIF": "[fd00::1]",
 		"dataLIF": "10.0.1.61", "svm": "svm1", "credentials": map[string]any{"name": "ontap"}, "nasType": "nfs",
-		"deletionPolicy": "delete", "autoExportPolicy": true,
+		"deletionPolicy": "delete", "autoExportPolicy": true, "trustedCACertificate": "UEVN",
 		"defaults": map[string]any{"snapshotDir": "false", "snapshotPolicy": "none", "spaceReserve": "none"},
 	}
 	if diff := cmp.Diff(want, u.Object["spec"]); diff != "" {

@@ -11,6 +11,8 @@
 package trident
 
 import (
+	"cmp"
+	"encoding/base64"
 	"regexp"
 	"strings"
 
@@ -24,6 +26,9 @@ import (
 const (
 	// Driver is Trident's CSI driver and provisioner.
 	Driver = "csi.trident.netapp.io"
+	// DriverNAS and DriverFlexGroup are the drivers that serve NFS with a volume for each claim.
+	DriverNAS       = "ontap-nas"
+	DriverFlexGroup = "ontap-nas-flexgroup"
 	// Finalizer is what Trident holds its objects with.
 	Finalizer = "trident.netapp.io"
 	// DefaultNamespace is where Trident is commonly installed.
@@ -46,13 +51,20 @@ func Kind(kind string) schema.GroupVersionKind {
 
 // BackendSpec is what makes one ONTAP backend differ from another.
 type BackendSpec struct {
-	Driver            string // ontap-nas, ontap-nas-flexgroup
-	ManagementLIF     string
-	DataLIF           string // empty: Trident picks one of the SVM's
-	SVM               string
-	CredentialsSecret string // in Trident's namespace
-	ExportPolicy      string // empty: Trident admits the nodes of the cluster
+	StorageDriverName string `json:"storageDriverName,omitempty"` // ontap-nas (the default) or ontap-nas-flexgroup
+	ManagementLIF     string `json:"managementLIF"`
+	DataLIF           string `json:"dataLIF,omitempty"` // empty: Trident picks one of the SVM's
+	SVM               string `json:"svm"`
+	// CredentialsSecretName is a Secret in Trident's namespace, with username and password.
+	CredentialsSecretName string `json:"credentialsSecretName"`
+	// CABundle has the certificates, as PEM, by which Trident verifies the array. Without
+	// it Trident verifies nothing.
+	CABundle     string `json:"caBundle,omitempty"`
+	ExportPolicy string `json:"exportPolicy,omitempty"` // empty: Trident admits the nodes of the cluster
 }
+
+// DriverName is the driver of the backend, with the default in place of an empty one.
+func (s BackendSpec) DriverName() string { return cmp.Or(s.StorageDriverName, DriverNAS) }
 
 // NewBackendConfig is a TridentBackendConfig, whose spec is the backend
 // configuration itself. It works in Trident's namespace only.
@@ -64,11 +76,11 @@ func NewBackendConfig(namespace, name string, labels map[string]string, s Backen
 	defaults := map[string]any{"snapshotDir": "false", "snapshotPolicy": "none", "spaceReserve": "none"}
 	spec := map[string]any{
 		"version":           int64(1),
-		"storageDriverName": s.Driver,
+		"storageDriverName": s.DriverName(),
 		"backendName":       name,
 		"managementLIF":     Bracketed(s.ManagementLIF),
 		"svm":               s.SVM,
-		"credentials":       map[string]any{"name": s.CredentialsSecret},
+		"credentials":       map[string]any{"name": s.CredentialsSecretName},
 		"nasType":           "nfs",
 		"deletionPolicy":    "delete",
 		"autoExportPolicy":  true,
@@ -76,6 +88,9 @@ func NewBackendConfig(namespace, name string, labels map[string]string, s Backen
 	}
 	if s.DataLIF != "" {
 		spec["dataLIF"] = Bracketed(s.DataLIF)
+	}
+	if s.CABundle != "" {
+		spec["trustedCACertificate"] = base64.StdEncoding.EncodeToString([]byte(s.CABundle))
 	}
 	if s.ExportPolicy != "" {
 		spec["autoExportPolicy"] = false

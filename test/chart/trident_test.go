@@ -44,7 +44,9 @@ func TestTridentIsUsedWithTheLeastRights(t *testing.T) {
 		}
 		for role, rights := range c.got {
 			for right := range rights {
-				if strings.Contains(right, "/secrets ") || strings.Contains(right, "*") {
+				// The manager reads the labels of Secrets that benchmarks name.
+				secrets := strings.Contains(right, "/secrets ") && (right != "/secrets get" || strings.Contains(role, "trident"))
+				if secrets || strings.Contains(right, "*") {
 					t.Errorf("%s: %s may %s", name, role, right)
 				}
 			}

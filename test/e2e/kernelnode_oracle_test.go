@@ -28,7 +28,10 @@ func TestKernelNodeRunsADatabaseOnARealMount(t *testing.T) {
 	if err := os.Chown(path, databaseUser, databaseUser); err != nil {
 		t.Fatal(err)
 	}
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: databaseSecret}, StringData: map[string]string{"password": "first-Pa55word"}}
+	s := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: databaseSecret, Labels: map[string]string{v1alpha1.LabelAllowUse: v1alpha1.UseAllowed}},
+		StringData: map[string]string{"password": "first-Pa55word"},
+	}
 	if err := c.Create(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}

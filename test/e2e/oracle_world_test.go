@@ -71,7 +71,7 @@ func (c *cluster) oracleWorld(t *testing.T, a array) *oracleWorld {
 	w.serve(t)
 	w.ns = c.namespaceOf(t, "baseline") // goes first, while its volumes can be unmounted
 	s := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: databaseSecret},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: databaseSecret, Labels: map[string]string{v1alpha1.LabelAllowUse: v1alpha1.UseAllowed}},
 		StringData: map[string]string{"password": "first-Pa55word"},
 	}
 	if err := c.Create(t.Context(), s); err != nil {

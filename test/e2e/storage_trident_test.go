@@ -73,9 +73,7 @@ func newTridentWorld(t *testing.T, c *cluster) *tridentWorld {
 // backend asks for a volume on one aggregate of a backend that the operator makes.
 func (w *tridentWorld) backend(aggregate string) gen.Mod {
 	return func(b *v1alpha1.NFSBenchmark) {
-		gen.TridentBackend(tridentNamespace, w.management(), w.LIFs()[0].Address, aggregate)(b)
-		b.Spec.Storage.Trident.Backend.SVM = w.rest.SVM
-		b.Spec.Storage.Trident.Backend.CredentialsSecretName = "svm-account"
+		gen.TridentBackend("array", aggregate)(b)
 		b.Spec.Storage.Trident.Size.Set(1 << 30)
 		w.asked(arraySecret)(b)
 	}

@@ -70,7 +70,7 @@ func (w *twoNodes) password(t *testing.T, user string) string {
 func (c *cluster) secret(t *testing.T, ns, name, user, password string) {
 	t.Helper()
 	s := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{v1alpha1.LabelAllowUse: v1alpha1.UseAllowed}},
 		StringData: map[string]string{"username": user, "password": password},
 	}
 	if err := c.Create(t.Context(), s); err != nil {

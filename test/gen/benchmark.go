@@ -256,22 +256,19 @@ func Kit(claim, directory string) Mod {
 
 // TridentBackend puts the data on a volume of a backend that the operator makes
 // in Trident's namespace.
-func TridentBackend(namespace, managementLIF, dataLIF string, pools ...string) Mod {
+func TridentBackend(name string, pools ...string) Mod {
 	return func(b *v1alpha1.NFSBenchmark) {
 		b.Spec.Storage = v1alpha1.Storage{Trident: &v1alpha1.TridentStorage{
-			Namespace: namespace, Size: resource.MustParse("10Gi"), StoragePools: pools,
-			Backend: &v1alpha1.TridentBackend{
-				StorageDriverName: "ontap-nas", ManagementLIF: managementLIF, DataLIF: dataLIF, SVM: "svm1", CredentialsSecretName: "ontap",
-			},
+			BackendName: name, Size: resource.MustParse("10Gi"), StoragePools: pools,
 		}}
 	}
 }
 
 // TridentClass puts the data on a volume of a class of Trident's that exists.
-func TridentClass(namespace, class string) Mod {
+func TridentClass(class string) Mod {
 	return func(b *v1alpha1.NFSBenchmark) {
 		b.Spec.Storage = v1alpha1.Storage{Trident: &v1alpha1.TridentStorage{
-			Namespace: namespace, Size: resource.MustParse("10Gi"), StorageClassName: class,
+			Size: resource.MustParse("10Gi"), StorageClassName: class,
 		}}
 	}
 }
@@ -324,6 +321,6 @@ func Scheduled(cron string, historyLimit int32) SuiteMod {
 // AnyExport is a policy under which the nodes mount every export.
 func AnyExport() (policy.Policy, error) {
 	p := policy.Default()
-	p.Exports = []policy.Export{{Server: "0.0.0.0/0", Path: "/", Namespaces: []string{"*"}}}
+	p.Exports = []policy.Export{{Server: "*", Path: "/", Namespaces: []string{"*"}}}
 	return p, nil
 }

@@ -1,12 +1,5 @@
 package integration
 
-import (
-	"testing"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-)
-
 // anArray is one that can be asked.
 func anArray() map[string]any {
 	return map[string]any{"credentialsSecretRef": map[string]any{"name": "ontap-readonly"}, "managementLIF": "10.0.9.1", "svm": "svm1"}
@@ -34,11 +27,11 @@ func storageRefusals() map[string]refusal {
 		"TridentTwice": {
 			"give exactly one of storage.trident.storageClassName", tridentSpec,
 			fields{trident("storageClassName"): "gold"},
-			fields{trident("backend"): nil, trident("storageClassName"): "gold"},
+			fields{trident("backendName"): nil, trident("storageClassName"): "gold"},
 		},
 		"TridentPoolsOfAClass": {
 			"storage.trident.storagePools places volumes of a backend", tridentSpec,
-			fields{trident("backend"): nil, trident("storageClassName"): "gold", trident("storagePools"): []any{"aggr1"}},
+			fields{trident("backendName"): nil, trident("storageClassName"): "gold", trident("storagePools"): []any{"aggr1"}},
 			fields{trident("storagePools"): []any{"aggr1"}},
 		},
 		"TridentZero": {"storage.trident.size must be greater than zero", tridentSpec, fields{trident("size"): "0"}, fields{trident("size"): "1Gi"}},
@@ -62,16 +55,6 @@ func storageRefusals() map[string]refusal {
 			fields{trident("pvcAnnotations"): map[string]any{"trident.netapp.io/shareFromPVC": "ns/production"}},
 			fields{},
 		},
-		"TridentEconomy": {
-			"storage.trident.backend.storageDriverName ontap-nas-economy cannot be benchmarked", tridentSpec,
-			fields{trident("backend.storageDriverName"): "ontap-nas-economy"},
-			fields{trident("backend.storageDriverName"): "ontap-nas-flexgroup"},
-		},
-		"TridentSAN": {
-			"storage.trident.backend.storageDriverName must be ontap-nas or ontap-nas-flexgroup", tridentSpec,
-			fields{trident("backend.storageDriverName"): "ontap-san"},
-			fields{trident("backend.storageDriverName"): "ontap-nas"},
-		},
 		"MoveWithoutArray": {
 			"storage.trident.moveTo is a job of the array", tridentSpec,
 			fields{trident("moveTo"): "aggr2"},
@@ -84,7 +67,7 @@ func storageRefusals() map[string]refusal {
 		},
 		"TridentClassOptions": {
 			"a volume of an existing StorageClass is mounted with the options of that class", tridentSpec,
-			fields{trident("backend"): nil, trident("storageClassName"): "gold", "protocol.client": "Kernel", "protocol.nconnect": int64(4)},
+			fields{trident("backendName"): nil, trident("storageClassName"): "gold", "protocol.client": "Kernel", "protocol.nconnect": int64(4)},
 			fields{"protocol.client": "Kernel", "protocol.nconnect": int64(4)},
 		},
 		"LocalWithoutArray": {
@@ -127,20 +110,5 @@ func storageRefusals() map[string]refusal {
 			fields{"storage.array.prometheus": prometheus},
 			fields{"storage.array.prometheus": with(prometheus, "harvest", map[string]any{"cluster": "c", "svm": "s"})},
 		},
-	}
-}
-
-func TestDefaultsOfTrident(t *testing.T) {
-	t.Parallel()
-	c := apiClient(t)
-	u := benchmarkOf(t, tridentSpec, nil)
-	u.SetNamespace(newNamespace(t, c))
-	if err := c.Create(t.Context(), u, client.DryRunAll); err != nil {
-		t.Fatal(err)
-	}
-	got, _, _ := unstructured.NestedString(u.Object, "spec", "storage", "trident", "namespace")
-	driver, _, _ := unstructured.NestedString(u.Object, "spec", "storage", "trident", "backend", "storageDriverName")
-	if got != "trident" || driver != "ontap-nas" {
-		t.Errorf("namespace is %q, driver %q", got, driver)
 	}
 }

@@ -22,7 +22,7 @@ const (
 	embeddedSpec = `{storage: {embedded: {size: 1Gi}}, protocol: {}, workload: {raw: {pattern: Read, fileSize: 64Mi}}}`
 	exportSpec   = `{storage: {export: {servers: [10.0.1.61, 10.0.2.61], path: /vol}}, protocol: {}, workload: {raw: {pattern: Read}}}`
 	kernelSpec   = `{storage: {export: {servers: [10.0.1.61], path: /vol}}, protocol: {client: Kernel}, workload: {raw: {pattern: Read}}}`
-	tridentSpec  = `{storage: {trident: {size: 10Gi, backend: {managementLIF: 10.0.9.1, svm: svm1, credentialsSecretName: ontap}}}, protocol: {}, workload: {raw: {pattern: Read}}}`
+	tridentSpec  = `{storage: {trident: {size: 10Gi, backendName: filer1}}, protocol: {}, workload: {raw: {pattern: Read}}}`
 	claimSpec    = `{storage: {claim: {name: data}}, protocol: {client: Kernel}, workload: {raw: {pattern: Read}}}`
 )
 

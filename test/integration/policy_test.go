@@ -2,8 +2,15 @@ package integration
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/benchmark"
@@ -40,5 +47,56 @@ func TestABenchmarkThatThePolicyRefusesCreatesNothing(t *testing.T) {
 	broken = nil
 	if s := w.settle("waits").Status; s.Phase == v1alpha1.PhasePending || strings.Contains(s.Message, "unknown field") {
 		t.Errorf("with the policy corrected: phase %s: %s", s.Phase, s.Message)
+	}
+}
+
+// TestABenchmarkUsesNoSecretWithoutItsLabel: an author of benchmarks could otherwise send
+// every Secret of the namespace to a server, or read it in an image.
+func TestABenchmarkUsesNoSecretWithoutItsLabel(t *testing.T) {
+	t.Parallel()
+	pull := func(b *v1alpha1.NFSBenchmark) {
+		b.Spec.Pods = &v1alpha1.Pods{ImagePullSecrets: []corev1.LocalObjectReference{{Name: "reader"}}}
+	}
+	for name, tc := range map[string]struct {
+		secret string
+		mods   []gen.Mod
+	}{
+		"Array":    {"reader", []gen.Mod{gen.ONTAP("192.0.2.1", "svm1", "reader")}},
+		"Database": {"oracle", []gen.Mod{gen.Oracle, gen.Calibrate(1)}},
+		"External": {"oracle", []gen.Mod{gen.External("db.example:1521/x"), gen.SLOB(v1alpha1.SLOBRandomRead, 4)}},
+		"Pull":     {"reader", []gen.Mod{pull}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			b := gen.Benchmark("demo", append([]gen.Mod{gen.In(w.ns), gen.Export("/vol/oradata", newAddress())}, tc.mods...)...)
+			if err := w.c.Create(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+			refused := func(reason string) {
+				t.Helper()
+				w.step(time.Minute)
+				s := w.settle("demo").Status
+				if s.Phase != v1alpha1.PhasePending || !strings.Contains(s.Message, fmt.Sprintf("%q", tc.secret)) ||
+					!strings.Contains(s.Message, "nfsbench.io/allow-use=true") {
+					t.Errorf("phase %s: %s, want %s", s.Phase, s.Message, reason)
+				}
+				w.wantCondition(w.get("demo"), v1alpha1.ConditionReconciling, "True", reason)
+				if left := w.ours(); len(left) > 0 {
+					t.Errorf("it made %v", left)
+				}
+			}
+			refused(v1alpha1.ReasonSecretNotFound)
+			w.secret(tc.secret, map[string]string{v1alpha1.LabelAllowUse: "false"})
+			refused(v1alpha1.ReasonSecretDenied)
+			patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"nfsbench.io/allow-use": "true"}}}`))
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: tc.secret}}
+			if err := w.c.Patch(t.Context(), secret, patch); err != nil {
+				t.Fatal(err)
+			}
+			if s := w.settle("demo").Status; s.Phase == v1alpha1.PhasePending {
+				t.Errorf("with the label: phase %s: %s", s.Phase, s.Message)
+			}
+		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 func TestARunThatHoldsItsTargetDoesNotWaitForAnOlderOne(t *testing.T) {
 	t.Parallel()
 	w := withTrident(t)
-	w.create("a-old", gen.TridentClass(w.array.ns, w.class(nil)))
+	w.create("a-old", gen.TridentClass(w.class(nil)))
 	w.wantPhase(w.settle("a-old"), v1alpha1.PhaseProvisioning)
 	w.create("b-young", gen.Export("/vol/other", w.array.volumes.lif), ontap(""))
 	w.wantPhase(w.settle("b-young"), v1alpha1.PhaseProvisioning, "asking the array")

@@ -122,7 +122,9 @@ func TestThePasswordOfAnArrayIsNowhere(t *testing.T) {
 	const password, user = "Tr0ub4dor-f1ndme", "find-this-user"
 	w := newWorld(t)
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "ontap-reader"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.ns, Name: "ontap-reader", Labels: map[string]string{v1alpha1.LabelAllowUse: v1alpha1.UseAllowed},
+		},
 		StringData: map[string]string{"username": user, "password": password},
 	}
 	if err := w.c.Create(t.Context(), secret); err != nil {

@@ -15,7 +15,7 @@ import (
 func TestAPlanThatIsLostIsMadeAgainWithTheArrayThatTridentNamed(t *testing.T) {
 	t.Parallel()
 	w := withTrident(t)
-	w.create("demo", gen.TridentClass(w.array.ns, w.class(nil)), gen.ONTAP("", "", "reader"))
+	w.create("demo", gen.TridentClass(w.class(nil)), gen.ONTAP("", "", "reader"))
 	b := w.settle("demo")
 	for range 10 {
 		w.array.step(w)

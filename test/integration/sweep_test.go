@@ -185,7 +185,7 @@ func TestDeletionInEveryPhaseLeavesNothing(t *testing.T) {
 		"ExportKernel": plain(gen.Kernel),
 		"Database":     plain(gen.Oracle, gen.SLOB(v1alpha1.SLOBRandomRead, 4)),
 		"OwnBackend":   {withTrident, func(w *world) []gen.Mod { return []gen.Mod{w.backend(), gen.Clients(2)} }},
-		"ClassKernel":  {withTrident, func(w *world) []gen.Mod { return []gen.Mod{gen.TridentClass(w.array.ns, w.class(nil)), gen.Kernel} }},
+		"ClassKernel":  {withTrident, func(w *world) []gen.Mod { return []gen.Mod{gen.TridentClass(w.class(nil)), gen.Kernel} }},
 	}
 	for name, s := range shapes {
 		t.Run(name, func(t *testing.T) {

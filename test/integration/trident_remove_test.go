@@ -158,7 +158,7 @@ func TestAVolumeThatItsClassRetainsIsNamedWithWhatRemovesIt(t *testing.T) {
 	w := withTrident(t)
 	retain := corev1.PersistentVolumeReclaimRetain
 	class := w.class(func(c *storagev1.StorageClass) { c.ReclaimPolicy = &retain })
-	w.create("demo", gen.TridentClass(w.array.ns, class))
+	w.create("demo", gen.TridentClass(class))
 	b := w.finish("demo")
 	w.wantPhase(b, v1alpha1.PhaseSucceeded)
 	w.wantCondition(b, v1alpha1.ConditionCleanedUp, "False", v1alpha1.ReasonLeftBehind)

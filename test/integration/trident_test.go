@@ -22,7 +22,7 @@ import (
 func TestAVolumeOfTridentIsProvisionedUsedAndRemoved(t *testing.T) {
 	t.Parallel()
 	own := func(w *world) gen.Mod { return w.backend("aggr1") }
-	existing := func(w *world) gen.Mod { return gen.TridentClass(w.array.ns, w.class(nil)) }
+	existing := func(w *world) gen.Mod { return gen.TridentClass(w.class(nil)) }
 	cases := map[string]struct {
 		storage func(*world) gen.Mod
 		mods    []gen.Mod
@@ -200,7 +200,7 @@ func TestARunWaitsForTheAddressThatItsVolumeCameTo(t *testing.T) {
 	w := withTrident(t)
 	w.create("first", gen.Export("/vol/other", w.array.volumes.lif))
 	w.until("first", v1alpha1.PhaseRunning)
-	w.create("demo", gen.TridentClass(w.array.ns, w.class(nil)))
+	w.create("demo", gen.TridentClass(w.class(nil)))
 	for range 10 {
 		w.settle("demo")
 		w.array.step(w)

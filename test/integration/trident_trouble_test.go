@@ -28,7 +28,7 @@ func tridentTroubles() map[string]struct {
 } {
 	backend := func(w *world) gen.Mod { return w.backend() }
 	class := func(change func(*storagev1.StorageClass)) func(*world) gen.Mod {
-		return func(w *world) gen.Mod { return gen.TridentClass(w.array.ns, w.class(change)) }
+		return func(w *world) gen.Mod { return gen.TridentClass(w.class(change)) }
 	}
 	kernel := []gen.Mod{gen.Kernel}
 	return map[string]struct {
@@ -50,11 +50,14 @@ func tridentTroubles() map[string]struct {
 			[]string{"not installed", "install it"},
 		},
 		"NoNamespace": {
-			func(w *world) gen.Mod { return gen.TridentBackend("no-such-namespace", w.array.management, "") },
+			func(w *world) gen.Mod {
+				w.r.TridentNamespace = "no-such-namespace"
+				return w.backend()
+			},
 			nil,
 			standin.Faults{},
 			0, v1alpha1.ReasonTridentMissing,
-			[]string{`no namespace "no-such-namespace"`, "spec.storage.trident.namespace"},
+			[]string{`no namespace "no-such-namespace"`, "trident.namespace of the chart"},
 		},
 		"NobodyAnswers": {
 			backend, nil,
@@ -78,19 +81,17 @@ func tridentTroubles() map[string]struct {
 			standin.Faults{Backend: "could not reach SVM svm1 at 10.0.0.9"},
 			0,
 			v1alpha1.ReasonBackendFailed,
-			[]string{"could not reach SVM svm1", "spec.storage.trident.backend"},
+			[]string{"could not reach SVM svm1", "policy.backends"},
 		},
 		"NoSecret": {
 			func(w *world) gen.Mod {
-				return func(b *v1alpha1.NFSBenchmark) {
-					w.backend()(b)
-					b.Spec.Storage.Trident.Backend.CredentialsSecretName = "missing"
-				}
+				w.array.backend.CredentialsSecretName = "missing"
+				return w.backend()
 			},
 			nil,
 			standin.Faults{},
 			0, v1alpha1.ReasonBackendFailed,
-			[]string{"secret missing not found", `Secret "missing" in namespace`},
+			[]string{"secret missing not found", "ask an administrator to correct backend "},
 		},
 		"BackendOffline": {
 			class(nil), nil,
@@ -100,7 +101,7 @@ func tridentTroubles() map[string]struct {
 			[]string{"no available backends"},
 		},
 		"NoClass": {
-			func(w *world) gen.Mod { return gen.TridentClass(w.array.ns, "no-such-class") },
+			func(w *world) gen.Mod { return gen.TridentClass("no-such-class") },
 			nil,
 			standin.Faults{},
 			0, v1alpha1.ReasonClassNotFound,

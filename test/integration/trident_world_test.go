@@ -26,6 +26,7 @@ type tridentWorld struct {
 
 	ns         string
 	management string
+	backend    trident.BackendSpec // that the policy lists, by the name of the namespace
 	volumes    *fakeArray
 }
 
@@ -75,6 +76,10 @@ func withTrident(t *testing.T) *world {
 		Client: w.c, Namespace: ns, Claims: w.ns, Array: a, DataLIF: a.lif, Bind: true, Now: w.clock.Now,
 		Pools: []string{"aggr10", "aggr1", "aggr2"},
 	})}
+	w.array.backend = trident.BackendSpec{
+		ManagementLIF: w.array.management, SVM: "svm1", CredentialsSecretName: secret.Name,
+	}
+	w.r.TridentNamespace = ns
 	return w
 }
 
@@ -88,18 +93,14 @@ func (a *tridentWorld) step(w *world) string {
 }
 
 // backend asks for a backend of this world's array.
-func (w *world) backend(pools ...string) gen.Mod {
-	return gen.TridentBackend(w.array.ns, w.array.management, "", pools...)
-}
+func (w *world) backend(pools ...string) gen.Mod { return gen.TridentBackend(w.ns, pools...) }
 
 // class makes a StorageClass that exists before the benchmark, with a backend
 // that its administrator made, and gives its name.
 func (w *world) class(change func(*storagev1.StorageClass)) string {
 	w.Helper()
 	name := w.ns + "-class"
-	config := trident.NewBackendConfig(w.array.ns, name, nil, trident.BackendSpec{
-		Driver: "ontap-nas", ManagementLIF: w.array.management, SVM: "svm1", CredentialsSecret: "ontap",
-	})
+	config := trident.NewBackendConfig(w.array.ns, name, nil, w.array.backend)
 	class := trident.NewClass(name, nil, name, "ontap-nas", nil, []string{"hard", "nfsvers=3"})
 	if change != nil {
 		change(class)

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -22,6 +23,8 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/benchmark"
 	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/test/gen"
 	"github.com/nfsbench/nfsbench/test/statuscheck"
 )
@@ -62,8 +65,20 @@ func (w *world) restart() {
 	w.r = benchmark.NewReconciler(benchmark.Options{
 		Client: w.faults.cached(w.c), Reader: w.faults.direct(w.c), Recorder: w.rec, Clock: w.clock,
 		Images: manifest.Images{NFSBench: "nfsbench:test", PullPolicy: corev1.PullIfNotPresent},
-		Policy: gen.AnyExport,
+		Policy: w.policy,
 	})
+	if w.array != nil {
+		w.r.TridentNamespace = w.array.ns
+	}
+}
+
+// policy allows every export, and the backend of the world's array.
+func (w *world) policy() (policy.Policy, error) {
+	p, err := gen.AnyExport()
+	if w.array != nil {
+		p.Backends = []policy.Backend{{Name: w.ns, Namespaces: []string{w.ns}, BackendSpec: w.array.backend}}
+	}
+	return p, err
 }
 
 // clear takes the benchmarks away, so that no other test waits for them.
@@ -84,10 +99,22 @@ func (w *world) create(name string, mods ...gen.Mod) *v1alpha1.NFSBenchmark {
 	w.Helper()
 	all := append([]gen.Mod{gen.In(w.ns), gen.Export("/vol/oradata", newAddress(), newAddress())}, mods...)
 	b := gen.Benchmark(name, all...)
+	for _, use := range plan.SecretUses(b) {
+		w.secret(use.Name, map[string]string{v1alpha1.LabelAllowUse: v1alpha1.UseAllowed})
+	}
 	if err := w.c.Create(w.Context(), b); err != nil {
 		w.Fatal(err)
 	}
 	return b
+}
+
+// secret makes a Secret, if it is not there.
+func (w *world) secret(name string, labels map[string]string) {
+	w.Helper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name, Labels: labels}}
+	if err := w.c.Create(w.Context(), s); err != nil && !apierrors.IsAlreadyExists(err) {
+		w.Fatal(err)
+	}
 }
 
 // get reads a benchmark; nil when it is gone.

@@ -98,7 +98,7 @@ spec:
   protocol: {client: %s}
   workload: {raw: {pattern: Read}}
 `, name, namespace, storage, nfs))[0]
-	return c.Create(t.Context(), o, client.DryRunAll)
+	return client.WithFieldValidation(c, metav1.FieldValidationStrict).Create(t.Context(), o, client.DryRunAll)
 }
 
 // TestATenantMountsNoExportThatAnAdministratorDidNotList: a PersistentVolume for any server
@@ -127,6 +127,32 @@ func TestATenantMountsNoExportThatAnAdministratorDidNotList(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		case tc.says != "" && (err == nil || !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.says)):
 			t.Errorf("%s: %v, want a refusal that has %q", name, err, tc.says)
+		}
+	}
+}
+
+// TestATenantUsesNoBackendThatAnAdministratorDidNotList: Trident would send the credentials
+// of an array to the server that the tenant names.
+func TestATenantUsesNoBackendThatAnAdministratorDidNotList(t *testing.T) {
+	backend := "policy.backends[0]"
+	c := tenant(t, "--set", fmt.Sprintf("%[1]s.name=filer1,%[1]s.managementLIF=192.0.2.5,%[1]s.svm=svm1,"+
+		"%[1]s.credentialsSecretName=ontap-account,%[1]s.insecureSkipVerify=true,%[1]s.namespaces[0]=team-a", backend))
+	for name, tc := range map[string]struct{ storage, says string }{
+		"listed":     {"{backendName: filer1, size: 10Gi}", ""},
+		"not-listed": {"{backendName: filer2, size: 10Gi}", "policy.backends"},
+		"inline": {
+			"{backend: {managementLIF: 198.51.100.1, svm: svm1, credentialsSecretName: ontap-account}, size: 10Gi}",
+			`unknown field "spec.storage.trident.backend"`,
+		},
+	} {
+		err := create(t, c, "team-a", name, "storage: {trident: "+tc.storage+"}", "DirectNFS")
+		switch {
+		case tc.says == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)):
+			t.Errorf("%s: %v, want a refusal that has %q", name, err, tc.says)
+		case err != nil && strings.Contains(err.Error(), "ontap-account"):
+			t.Errorf("%s: the refusal names the Secret: %v", name, err)
 		}
 	}
 }

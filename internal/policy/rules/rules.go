@@ -1,0 +1,136 @@
+// Package rules decides whether the policy of the cluster allows a benchmark.
+//
+// The rules are CEL (rules.yaml), so the API server and the manager evaluate the same text:
+// the API server refuses a benchmark when it is created, and the manager before a run begins.
+package rules
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/cel-go/cel"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/policy"
+)
+
+//go:embed rules.yaml
+var rulesFile []byte
+
+// Rule is one condition that every benchmark must meet, in the form of a validation of a
+// ValidatingAdmissionPolicy.
+type Rule struct {
+	Name              string `json:"name"`
+	Expression        string `json:"expression"`        // CEL over object and variables.policy
+	MessageExpression string `json:"messageExpression"` // names the field, the limit and whom to ask
+}
+
+// Checker evaluates the rules. It is safe for concurrent use.
+type Checker struct{ rules []compiled }
+
+type compiled struct {
+	name             string
+	allowed, message cel.Program
+}
+
+// celCost bounds one evaluation of a rule, in the units of CEL.
+const celCost = 1_000_000
+
+// NewChecker compiles the rules, with the functions that the API server has.
+func NewChecker() (*Checker, error) {
+	var rules []Rule
+	if err := yaml.UnmarshalStrict(rulesFile, &rules); err != nil {
+		return nil, fmt.Errorf("read the rules of the policy: %w", err)
+	}
+	env, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).NewExpressionsEnv().Extend(
+		cel.Variable("object", cel.DynType), cel.Variable("variables", cel.DynType))
+	if err != nil {
+		return nil, fmt.Errorf("prepare the rules of the policy: %w", err)
+	}
+	compile := func(expression string) (cel.Program, error) {
+		ast, issues := env.Compile(expression)
+		if err := issues.Err(); err != nil {
+			return nil, err
+		}
+		return env.Program(ast, cel.CostLimit(celCost))
+	}
+	c := &Checker{}
+	for _, r := range rules {
+		one := compiled{name: r.Name}
+		if one.allowed, err = compile(r.Expression); err == nil {
+			one.message, err = compile(r.MessageExpression)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("compile rule %s of the policy: %w", r.Name, err)
+		}
+		c.rules = append(c.rules, one)
+	}
+	return c, nil
+}
+
+// MustChecker is NewChecker for the rules of this program, which its tests compile.
+func MustChecker() *Checker {
+	c, err := NewChecker()
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// Denied is the error for a benchmark that a rule refuses. Its text names the field, what
+// the policy allows and whom to ask.
+type Denied struct{ Rule, Message string }
+
+// Error returns the message.
+func (d *Denied) Error() string { return d.Message }
+
+// Check returns a *Denied for the first rule that refuses the benchmark, which must have
+// its defaults; nil if all allow it. A rule that cannot be evaluated refuses.
+func (c *Checker) Check(p policy.Policy, b *v1alpha1.NFSBenchmark) error {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(b)
+	if err != nil {
+		return fmt.Errorf("check the policy: %w", err)
+	}
+	values, err := asMap(p)
+	if err != nil {
+		return fmt.Errorf("check the policy: %w", err)
+	}
+	in := map[string]any{"object": object, "variables": map[string]any{"policy": values}}
+	for _, r := range c.rules {
+		allowed, _, err := r.allowed.Eval(in)
+		if err != nil {
+			return &Denied{r.name, fmt.Sprintf("rule %s of the policy of this cluster cannot be evaluated: %v; ask an "+
+				"administrator", r.name, err)}
+		}
+		if allowed.Value() == true {
+			continue
+		}
+		message, _, err := r.message.Eval(in)
+		if err != nil {
+			return &Denied{r.name, fmt.Sprintf("rule %s of the policy of this cluster refuses the benchmark: ask an "+
+				"administrator", r.name)}
+		}
+		return &Denied{r.name, fmt.Sprint(message.Value())}
+	}
+	return nil
+}
+
+// asMap is the policy as CEL sees it, with an empty list in place of an absent one.
+func asMap(p policy.Policy) (map[string]any, error) {
+	if p.Exports == nil {
+		p.Exports = []policy.Export{}
+	}
+	if p.Backends == nil {
+		p.Backends = []policy.Backend{}
+	}
+	data, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	var values map[string]any
+	return values, json.Unmarshal(data, &values)
+}
