@@ -37,8 +37,8 @@ they list in rbac.policyReaders of the chart.`,
 			err = c.Get(cmd.Context(), key, cm)
 			switch {
 			case apierrors.IsNotFound(err):
-				return cli.BadInputf("there is no ConfigMap %s: name the namespace of the operator with --operator-namespace, and the "+
-					"ConfigMap with --configmap", key)
+				return cli.BadInputf("there is no ConfigMap %s: name the namespace of the operator with --operator-namespace, "+
+					"and the ConfigMap with --configmap", key)
 			case apierrors.IsForbidden(err):
 				return fmt.Errorf("you may not read the policy: ask an administrator to add you to rbac.policyReaders of the "+
 					"chart: %v", err)

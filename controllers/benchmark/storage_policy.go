@@ -48,7 +48,8 @@ func (r *Reconciler) admitSecrets(ctx context.Context, s *scope) (next, error) {
 		switch {
 		case apierrors.IsNotFound(err):
 			return s.wait(v1alpha1.ReasonSecretNotFound, fmt.Sprintf("there is no Secret %q in namespace %q, which %s names: "+
-				"create it with the label %s=%s", use.Name, s.b.Namespace, use.Field, v1alpha1.LabelAllowUse, v1alpha1.UseAllowed), soon)
+				"create it with the label %s=%s",
+				use.Name, s.b.Namespace, use.Field, v1alpha1.LabelAllowUse, v1alpha1.UseAllowed), soon)
 		case apierrors.IsForbidden(err):
 			return next{}, invalid(v1alpha1.ReasonForbidden, fmt.Errorf(
 				"the operator may not read the labels of Secret %q: let its service account get Secrets in namespace %q: %w",

@@ -73,8 +73,8 @@ func TridentBackendConfig(
 // TridentClass is described at TridentBackendConfig.
 func TridentClass(b *v1alpha1.NFSBenchmark, backend trident.BackendSpec) *storagev1.StorageClass {
 	name := TridentName(b)
-	return trident.NewClass(name, Labels(b, ComponentVolume), name, backend.DriverName(), b.Spec.Storage.Trident.StoragePools,
-		plan.MountOptionsOf(b))
+	return trident.NewClass(name, Labels(b, ComponentVolume), name, backend.DriverName(),
+		b.Spec.Storage.Trident.StoragePools, plan.MountOptionsOf(b))
 }
 
 // TridentClaim is the claim that Trident makes the volume for. ReadWriteMany
@@ -104,8 +104,8 @@ func TridentClaim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
 
 // TridentChildren are the objects of a Trident volume that the operator makes,
 // in the order of their removal, as keys to be read.
-func TridentChildren(b *v1alpha1.NFSBenchmark, namespace string) (claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass,
-	config *unstructured.Unstructured,
+func TridentChildren(b *v1alpha1.NFSBenchmark, namespace string) (
+	claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, config *unstructured.Unstructured,
 ) {
 	claim = &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: NamesOf(b).Claim}}
 	class = &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: TridentName(b)}}

@@ -230,11 +230,7 @@ func elementsOf(text []byte) int {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '"':
-			for i++; i < len(text) && text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
+			i = endOfString(text, i)
 		case '[', '{':
 			isList = append(isList, text[i] == '[')
 			if text[i] == '[' {
@@ -249,6 +245,16 @@ func elementsOf(text []byte) int {
 		}
 	}
 	return n
+}
+
+// endOfString is the position of the quote that ends the JSON string that starts at i.
+func endOfString(text []byte, i int) int {
+	for i++; i < len(text) && text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
+		}
+	}
+	return i
 }
 
 // readOrUpgrade reads a file of the present version, or of the old one, which upgrade

@@ -26,8 +26,9 @@ import (
 const (
 	// Driver is Trident's CSI driver and provisioner.
 	Driver = "csi.trident.netapp.io"
-	// DriverNAS and DriverFlexGroup are the drivers that serve NFS with a volume for each claim.
-	DriverNAS       = "ontap-nas"
+	// DriverNAS serves NFS with a volume for each claim.
+	DriverNAS = "ontap-nas"
+	// DriverFlexGroup spreads each volume over all nodes.
 	DriverFlexGroup = "ontap-nas-flexgroup"
 	// Finalizer is what Trident holds its objects with.
 	Finalizer = "trident.netapp.io"

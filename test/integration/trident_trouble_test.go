@@ -101,7 +101,7 @@ func tridentTroubles() map[string]struct {
 			[]string{"no available backends"},
 		},
 		"NoClass": {
-			func(w *world) gen.Mod { return gen.TridentClass("no-such-class") },
+			func(*world) gen.Mod { return gen.TridentClass("no-such-class") },
 			nil,
 			standin.Faults{},
 			0, v1alpha1.ReasonClassNotFound,
