@@ -74,6 +74,7 @@ const (
 	ReasonTimeout         = "Timeout"
 	ReasonForbidden       = "Forbidden"
 	ReasonNameTaken       = "NameTaken"
+	ReasonOtherRelease    = "OtherRelease"  // a newer operator wrote a file that this one does not read
 	ReasonPolicyDenied    = "PolicyDenied"  // the policy of the cluster does not allow it
 	ReasonPolicyInvalid   = "PolicyInvalid" // the policy cannot be read
 	ReasonSecretNotFound  = "SecretNotFound"

@@ -137,8 +137,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 			s.storage = &fact{Reason: bad.Reason, Message: bad.Error()} // the storage is where it ended
 		}
 	}
+	if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
+		n, err = next{}, nil
+		s.waitForRelease(other)
+	}
 	setStatus(s, err)
 	return r.finish(ctx, s, before, ctrl.Result{RequeueAfter: n.After}, err)
+}
+
+// waitForRelease waits for an operator that reads a file which another release wrote, as after
+// a rollback. It deletes nothing and does not try again: a new operator looks at every
+// benchmark, and a change of the file wakes this one.
+func (s *scope) waitForRelease(err *runfile.VersionError) {
+	s.waiting = &fact{Reason: v1alpha1.ReasonOtherRelease, Message: err.Error() + " as the operator, and the benchmark " +
+		"goes on"}
+	if isFinished(s.b) {
+		s.cleanup = s.waiting
+	}
 }
 
 // finish writes the status of a pass and sends its events.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -43,7 +44,11 @@ func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 	defer r.decoding.Unlock()
 	left := runfile.BenchmarkBudget()
 	for i := range s.plan.Clients {
-		if c := clientResult(cm, i, &left); c != nil {
+		c, err := clientResult(cm, i, &left)
+		if err != nil {
+			return err
+		}
+		if c != nil {
 			s.result.Clients = append(s.result.Clients, *c)
 		}
 	}
@@ -84,16 +89,21 @@ func progressOf(cm *corev1.ConfigMap, index int32) *runfile.Progress {
 	return p
 }
 
-func clientResult(cm *corev1.ConfigMap, index int32, left *runfile.Budget) *runfile.ClientResult {
+// clientResult reads one client's result. One that is damaged counts as none; one of another
+// release is a *runfile.VersionError.
+func clientResult(cm *corev1.ConfigMap, index int32, left *runfile.Budget) (*runfile.ClientResult, error) {
 	packed, ok := cm.BinaryData[runfile.ResultKey(index)]
 	if !ok {
-		return nil
+		return nil, nil //nolint:nilnil // nothing is known yet
 	}
 	res, err := runfile.ReadResultWithin(bytes.NewReader(packed), left)
-	if err != nil || len(res.Clients) != 1 {
-		return nil
+	if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
+		return nil, other
 	}
-	return &res.Clients[0]
+	if err != nil || len(res.Clients) != 1 {
+		return nil, nil //nolint:nilnil // as above
+	}
+	return &res.Clients[0], nil
 }
 
 // finals is how many clients have published their final progress.

@@ -67,7 +67,7 @@ func (r *Reconciler) knownPlan(ctx context.Context, s *scope) (*runfile.Plan, er
 	if err != nil || cm == nil {
 		return nil, err
 	}
-	p, err := runfile.ReadPlan(strings.NewReader(cm.Data[manifest.PlanKey]))
+	p, err := runfile.ReadKeptPlan(strings.NewReader(cm.Data[manifest.PlanKey]))
 	if err != nil {
 		return nil, fmt.Errorf("read the plan of the run: %w", err)
 	}

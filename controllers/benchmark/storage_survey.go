@@ -161,10 +161,13 @@ func (r *Reconciler) publishedSurvey(ctx context.Context, s *scope) (*runfile.Su
 		return nil, nil //nolint:nilnil // nothing is known yet
 	}
 	sv, err := runfile.ReadSurvey(strings.NewReader(text))
+	if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
+		return nil, other
+	}
 	if err != nil {
 		// What a pod wrote does not get better by reading it again.
 		sv = runfile.Survey{Problem: &runfile.SurveyProblem{Reason: runfile.SurveyFailed, Message: fmt.Sprintf(
-			"what Job %s published cannot be read: do the operator and spec.pods.image have one version? %v",
+			"what Job %s published cannot be read: %v",
 			s.names.Survey, err)}}
 	}
 	return &sv, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -186,6 +187,9 @@ func (r *Reconciler) read(ctx context.Context, s *scope, name string) (runfile.S
 		return runfile.SuiteRun{}, fmt.Errorf("read record %q: %w", name, err)
 	}
 	file, err := runfile.ReadSuiteRun(bytes.NewReader(cm.BinaryData[runfile.KeySuiteRun]))
+	if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
+		return runfile.SuiteRun{}, blocked(v1alpha1.ReasonOtherRelease, fmt.Errorf("ConfigMap %q: %w as the operator", name, other))
+	}
 	if err != nil {
 		return runfile.SuiteRun{}, blocked(v1alpha1.ReasonInvalidSpec,
 			fmt.Errorf("the record in ConfigMap %q is damaged, delete it: %w", name, err))
@@ -391,6 +395,9 @@ func (r *Reconciler) addPoints(ctx context.Context, b *v1alpha1.NFSBenchmark, to
 			continue
 		}
 		file, err := runfile.ReadSuitePoints(bytes.NewReader(packed))
+		if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
+			return blocked(v1alpha1.ReasonOtherRelease, fmt.Errorf("ConfigMap %q: %w as the operator", name, other))
+		}
 		if err != nil {
 			to.Message = fmt.Sprintf("ConfigMap %q with its result is damaged: %v", name, err)
 		}

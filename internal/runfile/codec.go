@@ -30,24 +30,31 @@ const (
 	KeySurvey      = "survey.json"       // a Survey, beside the plan; also the name of its file
 )
 
-// ReadPlan reads one plan file. It is strict: another version, an unknown
-// field, bytes after the end or more than MaxPlanBytes are errors, because a
-// misspelt field would otherwise silently run another benchmark. It does not
-// validate: see Plan.Validate. A plan of version 1 is returned as one of the
-// present version.
+// ReadPlan reads one plan file to run it. An unknown field is an error, because a misspelt
+// field would otherwise silently run another benchmark. So are another version (a
+// *VersionError), bytes after the end and more than MaxPlanBytes. It does not validate: see
+// Plan.Validate. A plan of version 1 is returned as one of the present version.
 func ReadPlan(r io.Reader) (Plan, error) {
-	return readOrUpgrade(r, MaxPlanBytes, "plan", PlanVersion, planVersionV1, planV1.upgraded)
+	return readOrUpgrade(r, MaxPlanBytes, "plan", PlanVersion, planVersionV1, planV1.upgraded, refuseUnknown)
 }
 
-// ReadResult reads one result file, plain or gzip, as strictly as ReadPlan.
-// The version of the plan inside is checked too. Where the oranfstab of a plan of
-// version 1 cannot be read, the result has no channels: such a run has failed.
+// ReadKeptPlan is ReadPlan for a plan that an operator wrote and that runs already. Like
+// all readers of this package but ReadPlan, it ignores unknown fields: a newer program that
+// writes the same version may have more of them.
+func ReadKeptPlan(r io.Reader) (Plan, error) {
+	return readOrUpgrade(r, MaxPlanBytes, "plan", PlanVersion, planVersionV1, planV1.upgraded, ignoreUnknown)
+}
+
+// ReadResult reads one result file, plain or gzip. The version of the plan inside is checked
+// too. Where the oranfstab of a plan of version 1 cannot be read, the result has no channels:
+// such a run has failed.
 func ReadResult(r io.Reader) (Result, error) {
 	plain, err := decompressed(r, "result")
 	if err != nil {
 		return Result{}, err
 	}
-	res, err := readOrUpgrade(plain, MaxResultBytes, "result", ResultVersion, resultVersionV1, resultV1.upgraded)
+	res, err := readOrUpgrade(plain, MaxResultBytes, "result", ResultVersion, resultVersionV1, resultV1.upgraded,
+		ignoreUnknown)
 	if err != nil {
 		return Result{}, err
 	}
@@ -60,25 +67,22 @@ func ReadLoad(r io.Reader) (Load, error) {
 	return read[Load](r, MaxResultBytes, "load")
 }
 
-// ReadSuiteRun reads the record of a suite's run, plain or gzip, as strictly as
-// ReadPlan.
+// ReadSuiteRun reads the record of a suite's run, plain or gzip.
 func ReadSuiteRun(r io.Reader) (SuiteRun, error) {
 	return readPacked[SuiteRun](r, MaxSuiteRunBytes, "suite run", SuiteRunVersion)
 }
 
-// ReadSuitePoints reads the numbers of a benchmark, plain or gzip, as strictly as
-// ReadPlan.
+// ReadSuitePoints reads the numbers of a benchmark, plain or gzip.
 func ReadSuitePoints(r io.Reader) (SuitePoints, error) {
 	return readPacked[SuitePoints](r, MaxSuitePointsBytes, "points", SuitePointsVersion)
 }
 
-// ReadSurvey reads one survey, as strictly as ReadPlan.
+// ReadSurvey reads one survey.
 func ReadSurvey(r io.Reader) (Survey, error) {
 	return read[Survey](r, MaxSurveyBytes, "survey", SurveyVersion)
 }
 
-// ReadSurveyRequest reads one request, as strictly as ReadPlan. It does not
-// validate: see SurveyRequest.Validate.
+// ReadSurveyRequest reads one request. It does not validate: see SurveyRequest.Validate.
 func ReadSurveyRequest(r io.Reader) (SurveyRequest, error) {
 	return read[SurveyRequest](r, MaxSurveyBytes, "survey request", SurveyVersion)
 }
@@ -177,7 +181,7 @@ func read[File any](r io.Reader, limit int64, what string, version ...string) (F
 		var none File
 		return none, err
 	}
-	return decodeStrict[File](data, what)
+	return decode[File](data, what, ignoreUnknown)
 }
 
 // readPacked reads a file that may be compressed.
@@ -260,7 +264,7 @@ func endOfString(text []byte, i int) int {
 // readOrUpgrade reads a file of the present version, or of the old one, which upgrade
 // turns into the present one.
 func readOrUpgrade[New, Old any](r io.Reader, limit int64, what, version, oldVersion string,
-	upgrade func(Old) (New, error),
+	upgrade func(Old) (New, error), unknown unknownFields,
 ) (New, error) {
 	var none New
 	data, is, err := readBounded(r, limit, what, version, oldVersion)
@@ -268,9 +272,9 @@ func readOrUpgrade[New, Old any](r io.Reader, limit int64, what, version, oldVer
 		return none, err
 	}
 	if is == version {
-		return decodeStrict[New](data, what)
+		return decode[New](data, what, unknown)
 	}
-	old, err := decodeStrict[Old](data, what)
+	old, err := decode[Old](data, what, unknown)
 	if err != nil {
 		return none, err
 	}
@@ -304,10 +308,20 @@ func readBounded(r io.Reader, limit int64, what string, known ...string) (data [
 	return data, head.Version, err
 }
 
-func decodeStrict[File any](data []byte, what string) (File, error) {
+// unknownFields is what a reader does with them.
+type unknownFields int
+
+const (
+	ignoreUnknown unknownFields = iota
+	refuseUnknown
+)
+
+func decode[File any](data []byte, what string, unknown unknownFields) (File, error) {
 	var file, none File
 	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
+	if unknown == refuseUnknown {
+		dec.DisallowUnknownFields()
+	}
 	if err := dec.Decode(&file); err != nil {
 		return none, fmt.Errorf("read %s: %w", what, err)
 	}
@@ -318,15 +332,27 @@ func decodeStrict[File any](data []byte, what string) (File, error) {
 }
 
 func checkVersion(what, got string, known ...string) error {
-	switch {
-	case slices.Contains(known, got):
+	if slices.Contains(known, got) {
 		return nil
-	case got == "":
-		return fmt.Errorf("read %s: it names no version; this program reads %q", what, known)
-	default:
-		return fmt.Errorf("read %s: version %q is not known; this program reads %q: use the nfsbench that wrote the file",
-			what, got, known)
 	}
+	return &VersionError{What: what, Version: got, Known: known}
+}
+
+// VersionError refuses a file of a version that this program does not read. Another release
+// of nfsbench reads it, so the file is kept and is not read again and again.
+type VersionError struct {
+	What    string   // plan, result, ...
+	Version string   // empty: the file names none
+	Known   []string // that this program reads
+}
+
+// Error names the versions and what to do.
+func (e *VersionError) Error() string {
+	if e.Version == "" {
+		return fmt.Sprintf("read %s: it names no version; this program reads %q", e.What, e.Known)
+	}
+	return fmt.Sprintf("read %s: version %q is not known; this program reads %q: use the release of nfsbench that wrote "+
+		"the file, or a later one", e.What, e.Version, e.Known)
 }
 
 func decompressed(r io.Reader, what string) (io.Reader, error) {

@@ -3,6 +3,8 @@ package runfile
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -73,14 +75,38 @@ func TestReadResultChecksThePlanInside(t *testing.T) {
 	}
 }
 
-func TestReadLoadIsStrict(t *testing.T) {
+// TestFieldsOfANewerProgramAreIgnored: but for those of a plan that somebody asks to run.
+func TestFieldsOfANewerProgramAreIgnored(t *testing.T) {
+	t.Parallel()
+	read := map[string]func(io.Reader) error{
+		PlanVersion:        func(r io.Reader) error { _, err := ReadKeptPlan(r); return err },
+		ResultVersion:      func(r io.Reader) error { _, err := ReadResult(r); return err },
+		SuiteRunVersion:    func(r io.Reader) error { _, err := ReadSuiteRun(r); return err },
+		SuitePointsVersion: func(r io.Reader) error { _, err := ReadSuitePoints(r); return err },
+		SurveyVersion:      func(r io.Reader) error { _, err := ReadSurvey(r); return err },
+		"load":             func(r io.Reader) error { _, err := ReadLoad(r); return err },
+	}
+	for version, read := range read {
+		const doc = `{"version": %q, "tomorrow": {"a": [1]}, "plan": {"version": "` + PlanVersion + `"}}`
+		if err := read(strings.NewReader(fmt.Sprintf(doc, version))); err != nil {
+			t.Errorf("%s: %v", version, err)
+		}
+		var other *VersionError
+		next := version[:len(version)-1] + "99"
+		if err := read(strings.NewReader(fmt.Sprintf(doc, next))); version != "load" && (!errors.As(err, &other) || other.Version != next) {
+			t.Errorf("%s: %v, want a refusal of the version", next, err)
+		}
+	}
+	if _, err := ReadPlan(strings.NewReader(`{"version": "` + PlanVersion + `", "tomorrow": 1}`)); err == nil {
+		t.Error("a plan to run has an unknown field")
+	}
+}
+
+func TestReadLoad(t *testing.T) {
 	t.Parallel()
 	l, err := ReadLoad(strings.NewReader(`{"partial":true}`))
 	if err != nil || !l.Partial {
 		t.Errorf("%+v %v", l, err)
-	}
-	if _, err := ReadLoad(strings.NewReader(`{"partail":true}`)); err == nil {
-		t.Error("an unknown field is read")
 	}
 	if _, err := ReadLoad(strings.NewReader(`{"partial":true}{}`)); err == nil {
 		t.Error("a second document is read over")

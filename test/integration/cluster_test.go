@@ -164,7 +164,7 @@ func (w *world) plan(b *v1alpha1.NFSBenchmark) runfile.Plan {
 	if !w.find(manifest.NamesOf(b).Plan, cm) {
 		w.Fatal("there is no plan")
 	}
-	p, err := runfile.ReadPlan(strings.NewReader(cm.Data[manifest.PlanKey]))
+	p, err := runfile.ReadKeptPlan(strings.NewReader(cm.Data[manifest.PlanKey]))
 	if err != nil {
 		w.Fatal(err)
 	}
