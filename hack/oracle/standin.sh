@@ -37,8 +37,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 GOARCH='' CGO_ENABLED=0 go build -trimpath -o "$work/pack" ./hack/image/pack
 
-build() { # NAME PACKAGE
-	CGO_ENABLED=0 go build -p "${BUILD_JOBS:-2}" -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o "$work/$1" "$2"
+build() { # NAME PACKAGE [FLAG...]
+	CGO_ENABLED=0 go build -p "${BUILD_JOBS:-2}" -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o "$work/$1" "${@:3}" "$2"
 }
 
 # image NAME FLAGS... packs one image and prints its archive.
@@ -93,6 +93,6 @@ image oracle-standin-gvenzl "${common[@]}" \
 	-entrypoint container-entrypoint.sh
 
 say "building nfsbench and the loader of test builds ..."
-build nfsbench ./cmd/nfsbench
+build nfsbench ./cmd/nfsbench -tags=clockskew
 build oraload ./test/oracle/oraload
 image oracle-standin-tools -binary "$work/nfsbench" -file "$work/oraload=/oraload,mode=0755"

@@ -1,10 +1,6 @@
 package e2e
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,13 +9,12 @@ import (
 	"github.com/nfsbench/nfsbench/test/gen"
 )
 
-// TestClientWhoseClockIsAMinuteOffMeasuresRightAndIsNamed runs two clients of
-// an image whose second client has such a clock.
+// TestClientWhoseClockIsAMinuteOffMeasuresRightAndIsNamed runs two clients with the tools of
+// the stand-in for Oracle: in a benchmark of this name the second one has such a clock.
 func TestClientWhoseClockIsAMinuteOffMeasuresRightAndIsNamed(t *testing.T) {
 	p := newPlot(t, 1)
-	needNodeHere(t, p.cluster)
 	// In a short window, the half second by which busy clients begin apart is a finding.
-	b := p.run(t, gen.Clients(2), lasting(15), image(buildSkewed(t)))
+	b := p.create(t, p.benchmark("skewed", gen.Clients(2), lasting(15)))
 	done := p.undisturbed(t, b)
 
 	found := finding(done, string(judge.ClockSkew))
@@ -37,21 +32,4 @@ func TestClientWhoseClockIsAMinuteOffMeasuresRightAndIsNamed(t *testing.T) {
 	if done.Status.Phase != v1alpha1.PhaseSucceeded {
 		t.Error(state(done))
 	}
-}
-
-// buildSkewed makes the image and loads it into the cluster.
-func buildSkewed(t *testing.T) string {
-	t.Helper()
-	hack := filepath.Join("..", "..", "hack")
-	folder := t.TempDir()
-	build := exec.CommandContext(t.Context(), filepath.Join(hack, "image", "build.sh"), "-o", folder, "nfsbench=./cmd/nfsbench")
-	build.Env = append(os.Environ(), "GOFLAGS=-tags=clockskew", "TAG=skewed", "IMAGE_PREFIX=nfsbench")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the image: %v\n%s", err, out)
-	}
-	load := exec.CommandContext(t.Context(), filepath.Join(hack, "cluster", "load.sh"), filepath.Join(folder, "nfsbench.tar"))
-	if out, err := load.CombinedOutput(); err != nil {
-		t.Fatalf("load the image: %v\n%s", err, strings.TrimSpace(string(out)))
-	}
-	return "docker.io/nfsbench/nfsbench:skewed"
 }
