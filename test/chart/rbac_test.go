@@ -107,6 +107,28 @@ func TestUsersMayUseSuitesAsTheyUseBenchmarks(t *testing.T) {
 	}
 }
 
+// TestNobodyMayCreateBenchmarksUntilAnAdministratorSaysSo: the default roles of Kubernetes
+// aggregate what has the label.
+func TestNobodyMayCreateBenchmarksUntilAnAdministratorSaysSo(t *testing.T) {
+	for value, want := range map[string]int{"false": 0, "true": 2} {
+		args, got := []string{"--set", "rbac.aggregateToDefaultRoles=" + value}, 0
+		if value == "false" {
+			args = nil // the default
+		}
+		for _, o := range Objects(t, Helm(t, args...)) {
+			for label := range o.GetLabels() {
+				if strings.HasPrefix(label, "rbac.authorization.k8s.io/aggregate-to-") {
+					got++
+					break
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("aggregateToDefaultRoles %s: %d roles are aggregated, want %d", value, got, want)
+		}
+	}
+}
+
 func TestTheChartAndKustomizeGrantTheSame(t *testing.T) {
 	chart := rolesOf(t, Objects(t, Helm(t)))
 	kustomize := rolesOf(t, Objects(t, Kustomize(t, "config/default")))
