@@ -127,7 +127,18 @@ func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queuePlace, error) 
 			byID[e.ID] = e
 		}
 	}
-	return placeAmong(entryOf(s.b, s.target.Keys), slices.Collect(maps.Values(byID))), nil
+	place := placeAmong(entryOf(s.b, s.target.Keys), slices.Collect(maps.Values(byID)))
+	place.Behind = s.shown(place.Behind)
+	return place, nil
+}
+
+// shown is the name of who uses a target, as the author of the benchmark may see it: names of
+// other namespaces are the business of their tenants.
+func (s *scope) shown(holder string) string {
+	if namespace, _, named := strings.Cut(holder, "/"); named && namespace != s.b.Namespace {
+		return "a benchmark of another namespace"
+	}
+	return holder
 }
 
 // wanting are the benchmarks that use a target or wait for it.
@@ -283,7 +294,7 @@ func (r *Reconciler) otherHolder(ctx context.Context, s *scope, held *coordinati
 	if err != nil || !slices.ContainsFunc(list, func(b v1alpha1.NFSBenchmark) bool { return !isReleased(&b) }) {
 		return "", err
 	}
-	return cmp.Or(held.Annotations[manifest.AnnotationHolder], "another run"), nil
+	return s.shown(cmp.Or(held.Annotations[manifest.AnnotationHolder], "another run")), nil
 }
 
 func holderOf(l *coordinationv1.Lease) string { return ptr.Deref(l.Spec.HolderIdentity, "") }

@@ -12,8 +12,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/internal/trident"
@@ -62,11 +64,13 @@ type Embedded struct {
 // Limits bound one benchmark.
 type Limits struct {
 	Clients int32 `json:"clients"` // load pods
+	// MaxHold is the longest that a run may take, and so keep others from its target.
+	MaxHold metav1.Duration `json:"maxHold"`
 }
 
 // Default is the policy of a manager that has no file.
 func Default() Policy {
-	return Policy{Embedded: Embedded{MaxSize: "50Gi"}, Limits: Limits{Clients: 64}}
+	return Policy{Embedded: Embedded{MaxSize: "50Gi"}, Limits: Limits{Clients: 64, MaxHold: metav1.Duration{Duration: 24 * time.Hour}}}
 }
 
 // Read reads and validates a policy, as YAML or JSON. Members that are absent keep their
@@ -114,6 +118,9 @@ func (p Policy) validate() error {
 	}
 	if p.Limits.Clients < 1 {
 		return fmt.Errorf("policy.limits.clients is %d: write a number from 1", p.Limits.Clients)
+	}
+	if p.Limits.MaxHold.Duration < time.Minute {
+		return fmt.Errorf("policy.limits.maxHold is %s: write a duration from 1m, such as 24h", p.Limits.MaxHold.Duration)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -98,5 +99,39 @@ func TestABenchmarkUsesNoSecretWithoutItsLabel(t *testing.T) {
 				t.Errorf("with the label: phase %s: %s", s.Phase, s.Message)
 			}
 		})
+	}
+}
+
+// TestARunLongerThanThePolicyAllowsIsRefused, also where only the plan knows how long it takes.
+func TestARunLongerThanThePolicyAllowsIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.maxHold = 200 * time.Second // the parts take 75 s, and filling the files may take 180 s
+	w.create("demo")
+	w.wantFailed(v1alpha1.ReasonPolicyDenied, "policy.limits.maxHold", "3m20s")
+}
+
+// TestNamesOfOtherNamespacesAreNotShown: they are the business of their tenants.
+func TestNamesOfOtherNamespacesAreNotShown(t *testing.T) {
+	t.Parallel()
+	w, other := newWorld(t), newWorld(t)
+	address := newAddress()
+	leases := func(o *world) {
+		o.leaseNamespace = w.ns
+		o.restart()
+	}
+	leases(w)
+	leases(other)
+	w.create("private-name", gen.Export("/x", address))
+	w.until("private-name", v1alpha1.PhaseRunning)
+	other.create("waits", gen.Export("/y", address))
+	b := other.settle("waits")
+	other.wantPhase(b, v1alpha1.PhaseQueued, "a benchmark of another namespace uses it")
+	raw, err := json.Marshal(b.Status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := string(raw) + strings.Join(other.rec.events, ""); strings.Contains(said, "private-name") || strings.Contains(said, w.ns) {
+		t.Errorf("another namespace is named: %s", said)
 	}
 }

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,14 +35,16 @@ import (
 type world struct {
 	*testing.T
 
-	c      client.WithWatch // past all faults
-	ns     string
-	clock  *clocktesting.FakePassiveClock
-	faults *faults
-	rec    *recorder
-	r      *benchmark.Reconciler
-	silent bool          // do not lint the status
-	array  *tridentWorld // Trident and its array; nil = there is none
+	c              client.WithWatch // past all faults
+	ns             string
+	clock          *clocktesting.FakePassiveClock
+	faults         *faults
+	rec            *recorder
+	r              *benchmark.Reconciler
+	silent         bool          // do not lint the status
+	maxHold        time.Duration // of the policy; 0 = its default
+	leaseNamespace string        // empty = that of the world
+	array          *tridentWorld // Trident and its array; nil = there is none
 
 	moments []string // of all writes so far, see moment
 }
@@ -65,7 +68,7 @@ func (w *world) restart() {
 	w.r = benchmark.NewReconciler(benchmark.Options{
 		Client: w.faults.cached(w.c), Reader: w.faults.direct(w.c), Recorder: w.rec, Clock: w.clock,
 		Images: manifest.Images{NFSBench: "nfsbench:test", PullPolicy: corev1.PullIfNotPresent},
-		Policy: w.policy,
+		Policy: w.policy, LeaseNamespace: w.leaseNamespace,
 	})
 	if w.array != nil {
 		w.r.TridentNamespace = w.array.ns
@@ -75,6 +78,7 @@ func (w *world) restart() {
 // policy allows every export, and the backend of the world's array.
 func (w *world) policy() (policy.Policy, error) {
 	p, err := gen.AnyExport()
+	p.Limits.MaxHold.Duration = cmp.Or(w.maxHold, p.Limits.MaxHold.Duration)
 	if w.array != nil {
 		p.Backends = []policy.Backend{{Name: w.ns, Namespaces: []string{w.ns}, BackendSpec: w.array.backend}}
 	}

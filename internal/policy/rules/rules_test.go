@@ -21,7 +21,7 @@ exports:
 backends:
 - {name: filer1, managementLIF: 192.0.2.5, svm: svm1, credentialsSecretName: svm, insecureSkipVerify: true, namespaces: [team-a]}
 embedded: {maxSize: 20Gi}
-limits: {clients: 4}
+limits: {clients: 4, maxHold: 1h}
 `
 
 func read(t *testing.T, text string) policy.Policy {
@@ -55,6 +55,11 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 			b.Spec.Storage = v1alpha1.Storage{Embedded: &v1alpha1.EmbeddedStorage{Size: resource.MustParse(size)}}
 		}
 	}
+	lasting := func(repetitions, seconds int32, timeout *int32) gen.Mod {
+		return func(b *v1alpha1.NFSBenchmark) {
+			b.Spec.Run.Repetitions, b.Spec.Run.DurationSeconds, b.Spec.Run.TimeoutSeconds = repetitions, seconds, timeout
+		}
+	}
 	clients := func(n int32) gen.Mod { return func(b *v1alpha1.NFSBenchmark) { b.Spec.Clients = n } }
 	database := func(b *v1alpha1.NFSBenchmark) {
 		b.Spec.Database = &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{Image: "x"}}
@@ -85,6 +90,11 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 		"a large embedded server":          {"team-b", []gen.Mod{direct, embedded("21Gi")}, "embeddedSize"},
 		"as many clients as allowed":       {"team-a", []gen.Mod{direct, clients(4)}, ""},
 		"more clients":                     {"team-a", []gen.Mod{direct, clients(5)}, "clients"},
+		"an hour":                          {"team-a", []gen.Mod{direct, lasting(1, 3580, nil)}, ""},
+		"more than an hour":                {"team-a", []gen.Mod{direct, lasting(1, 3600, nil)}, "maxHold"},
+		"two of half an hour":              {"team-a", []gen.Mod{direct, lasting(2, 1800, nil)}, "maxHold"},
+		"a timeout of an hour":             {"team-a", []gen.Mod{direct, lasting(1, 60, new(int32(3600)))}, ""},
+		"a longer timeout":                 {"team-a", []gen.Mod{direct, lasting(1, 60, new(int32(3601)))}, "maxHold"},
 	} {
 		b := gen.Benchmark("b", tc.mods...)
 		b.Namespace = tc.namespace
