@@ -47,6 +47,7 @@ type options struct {
 	workers             int
 	suites              bool
 	policy              string
+	networkPolicies     bool
 	zap                 zap.Options
 	showVersion         bool
 }
@@ -88,6 +89,8 @@ func parse() options {
 	flag.IntVar(&o.workers, "workers", 4, "benchmarks that are reconciled at the same time")
 	flag.BoolVar(&o.suites, "suites", true,
 		"reconcile NFSBenchmarkSuites too, which Argo Workflows runs; it need not be installed")
+	flag.BoolVar(&o.networkPolicies, "network-policies", true,
+		"create a NetworkPolicy for the pods of each benchmark: nobody but pods of the same run connects to them")
 	flag.StringVar(&o.policy, "policy", "",
 		"file with the policy: what benchmarks may use; empty: the strictest one, in which no node mounts an export")
 	flag.BoolVar(&o.showVersion, "version", false, "print the version and exit")
@@ -140,8 +143,9 @@ func run(o options) error {
 			NFSBench: o.image, PullPolicy: corev1.PullPolicy(o.pullPolicy),
 			LiveMetricsPort: int32(o.liveMetricsPort),
 		},
-		LeaseNamespace:   o.leaseNamespace,
-		TridentNamespace: o.tridentNamespace,
+		NoNetworkPolicies: !o.networkPolicies,
+		LeaseNamespace:    o.leaseNamespace,
+		TridentNamespace:  o.tridentNamespace,
 	})
 	if err := r.SetupWithManager(mgr, o.workers); err != nil {
 		return fmt.Errorf("set up the controller: %w", err)

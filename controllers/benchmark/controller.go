@@ -13,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -60,6 +61,8 @@ type Options struct {
 	// TridentNamespace is where Trident runs, with the backends that the operator makes;
 	// empty = "trident". The volumes of claims are looked up there first.
 	TridentNamespace string
+	// NoNetworkPolicies leaves the pods of benchmarks open to connections.
+	NoNetworkPolicies bool
 	// Policy returns what benchmarks may use now; nil = policy.Default.
 	Policy func() (policy.Policy, error)
 	Grace  diagnose.Grace
@@ -105,6 +108,7 @@ func NewReconciler(o Options) *Reconciler {
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups="",resources=persistentvolumes,verbs=get;create;patch;delete
 
@@ -352,6 +356,7 @@ func CacheOptions(namespaces []string, leases string) cache.Options {
 		&corev1.ServiceAccount{}:        ours,
 		&rbacv1.Role{}:                  ours,
 		&rbacv1.RoleBinding{}:           ours,
+		&networkingv1.NetworkPolicy{}:   ours,
 		&coordinationv1.Lease{}:         lease,
 	}
 	return o

@@ -10,6 +10,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -296,12 +297,14 @@ func (s *scope) children() []client.Object {
 			&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: s.names.Volume}})
 	}
 	if e := s.b.Spec.Storage.Embedded; e != nil {
-		out = append(out, &corev1.Pod{ObjectMeta: s.meta(s.names.Server)})
+		out = append(out, &corev1.Pod{ObjectMeta: s.meta(s.names.Server)},
+			&networkingv1.NetworkPolicy{ObjectMeta: s.meta(s.names.Server)})
 		for i := range max(int(e.Paths), 1) {
 			out = append(out, &corev1.Service{ObjectMeta: s.meta(s.names.PathService(i))})
 		}
 	}
 	return append(out,
+		&networkingv1.NetworkPolicy{ObjectMeta: s.meta(s.names.Clients)},
 		&rbacv1.RoleBinding{ObjectMeta: s.meta(s.names.Collector)},
 		&rbacv1.Role{ObjectMeta: s.meta(s.names.Collector)},
 		&corev1.ServiceAccount{ObjectMeta: s.meta(s.names.Collector)},

@@ -31,6 +31,13 @@ import (
 func (r *Reconciler) provision(ctx context.Context, s *scope) (next, error) {
 	s.stage = v1alpha1.PhaseProvisioning
 	s.storage = &fact{Reason: v1alpha1.ReasonProvisioning}
+	if !r.NoNetworkPolicies {
+		for _, p := range manifest.NetworkPolicies(s.b, r.Images) { // before the first pod
+			if err := r.ensure(ctx, s.b, p); err != nil {
+				return next{}, err
+			}
+		}
+	}
 	if s.b.Spec.Storage.Embedded != nil {
 		if n, err := r.provisionServer(ctx, s); err != nil || n.Stop {
 			return n, err

@@ -44,7 +44,8 @@ type Names struct {
 	Survey    string // Job that asks the array, and the ConfigMap with its request
 	Load      string // Job
 	Clean     string // Job
-	Server    string // Pod of the embedded server
+	Server    string // Pod of the embedded server, and its NetworkPolicy
+	Clients   string // NetworkPolicy of all other pods
 	Claim     string // PVC that the operator makes for a kernel mount
 	Volume    string // PV behind it; cluster-scoped
 }
@@ -61,6 +62,7 @@ func NamesOf(b *v1alpha1.NFSBenchmark) Names {
 		Load:      base + "-load",
 		Clean:     base + "-clean",
 		Server:    base + "-server",
+		Clients:   base + "-clients",
 		Claim:     base + "-data",
 		Volume:    label("nfsbench-"+b.Namespace+"-"+b.Name, 54) + "-" + hash(string(b.UID)),
 	}
