@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/yamlbound"
 )
 
 // MaxBytes bounds the file of a policy.
@@ -65,11 +66,8 @@ func Read(r io.Reader) (Policy, error) {
 	if err != nil {
 		return Policy{}, fmt.Errorf("read the policy: %w", err)
 	}
-	if len(data) > MaxBytes {
-		return Policy{}, fmt.Errorf("read the policy: it has more than %d bytes", MaxBytes)
-	}
 	p := Default()
-	if err := yaml.UnmarshalStrict(data, &p); err != nil {
+	if err := yamlbound.UnmarshalStrict(data, MaxBytes, &p); err != nil {
 		return Policy{}, fmt.Errorf("read the policy: %w", err)
 	}
 	return p, p.validate()

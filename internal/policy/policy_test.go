@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/policy"
 	"github.com/nfsbench/nfsbench/test/gen"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 const example = `
@@ -127,4 +129,19 @@ func TestAPolicyWithAMistakeIsRefused(t *testing.T) {
 			t.Errorf("%.60q: %v, want %q", text, err, want)
 		}
 	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(example))
+	f.Add([]byte(`{"exports":[{"server":"::/0","path":"/","namespaces":["*"]}],"limits":{"clients":-1}}`))
+	f.Add([]byte("embedded: {maxSize: 9e999Ei}\n"))
+	f.Add([]byte("exports: [&a {server: a, path: /a, namespaces: &n [x]}, *a, {<<: *a, namespaces: *n}]\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		memory.Bound(t, 1<<20+4096*len(text), func() {
+			p, err := policy.Read(bytes.NewReader(text))
+			if err == nil && (p.Limits.Clients < 1 || p.Embedded.MaxSize == "") {
+				t.Errorf("%+v", p)
+			}
+		})
+	})
 }

@@ -248,11 +248,7 @@ func elementsOf(text []byte) int {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '"':
-			for i++; i < len(text) && text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
+			i = endOfString(text, i)
 		case '[', '{':
 			isList = append(isList, text[i] == '[')
 			if text[i] == '[' {
@@ -267,6 +263,16 @@ func elementsOf(text []byte) int {
 		}
 	}
 	return n
+}
+
+// endOfString finds the quote that ends the JSON string that begins at i.
+func endOfString(text []byte, i int) int {
+	for i++; i < len(text) && text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
+		}
+	}
+	return i
 }
 
 // readOrUpgrade reads a file of the present version, or of the old one, which upgrade
@@ -293,9 +299,9 @@ func readOrUpgrade[New, Old any](r io.Reader, limit Budget, what, version, oldVe
 	return file, nil
 }
 
-// readBounded reads a file, without decoding one that exceeds the limit, and, where it must have one of the known versions, the version
-// that it names: first and by itself, because a file of another version would otherwise be
-// blamed for a field that is right there.
+// readBounded reads a file, unless it exceeds the limit, and, where it must have one of the
+// known versions, the version that it names: first and by itself, because a file of another
+// version would otherwise be blamed for a field that is right there.
 func readBounded(r io.Reader, limit Budget, what string, known ...string) (data []byte, version string, err error) {
 	data, err = io.ReadAll(io.LimitReader(r, int64(limit.Bytes)+1))
 	switch {
