@@ -231,7 +231,7 @@ func ReadResultWithin(r io.Reader, left *Budget) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("read result: %w", err)
 	}
-	elements := elementsOf(data)
+	elements := ElementsOf(data)
 	if len(data) > left.Bytes || elements > left.Elements {
 		return Result{}, fmt.Errorf("read result: larger than the %d bytes and %d list elements that are left for this "+
 			"benchmark", left.Bytes, left.Elements)
@@ -241,8 +241,8 @@ func ReadResultWithin(r io.Reader, left *Budget) (Result, error) {
 	return ReadResult(bytes.NewReader(data))
 }
 
-// elementsOf counts the elements of all lists in a JSON text, without decoding it.
-func elementsOf(text []byte) int {
+// ElementsOf counts the elements of all lists in a JSON text, without decoding it.
+func ElementsOf(text []byte) int {
 	var isList []bool // of the open lists and objects
 	n := 0
 	for i := 0; i < len(text); i++ {
@@ -308,7 +308,7 @@ func readBounded(r io.Reader, limit Budget, what string, known ...string) (data 
 	case err != nil:
 	case len(data) > limit.Bytes:
 		err = fmt.Errorf("larger than %d bytes; this is not a %s file", limit.Bytes, what)
-	case elementsOf(data) > limit.Elements:
+	case ElementsOf(data) > limit.Elements:
 		err = fmt.Errorf("more than %d list elements; this is not a %s file", limit.Elements, what)
 	}
 	var head struct {

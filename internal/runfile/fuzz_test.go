@@ -149,5 +149,5 @@ func mostOf(t *testing.T, data []byte, limit int) int {
 		return 128 << 10 // the windows of gzip
 	}
 	text, _ := io.ReadAll(io.LimitReader(r, int64(limit)+1)) //nolint:errcheck // what is there counts
-	return 128<<10 + 32*len(text) + 2048*(elementsOf(text)+bytes.Count(text, []byte("null")))
+	return 128<<10 + 32*len(text) + 2048*(ElementsOf(text)+bytes.Count(text, []byte("null")))
 }
