@@ -21,7 +21,7 @@ func FuzzParseObjects(f *testing.F) {
 	f.Add([]byte("# nothing\n---\nkind: List\napiVersion: v1\nitems:\n- {apiVersion: nfsbench.io/v1alpha1, kind: NFSBenchmarkSuite, metadata: {annotations: null}}\n"))
 	f.Add([]byte(`{"kind":"PodList","items":[null,{"kind":1}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		memory.Bound(t, 1<<20+4096*len(data), func() {
+		memory.Bound(t, 256<<10+2048*len(data), func() {
 			objects, err := parseObjects(data)
 			if (err == nil) != (len(objects) > 0) {
 				t.Errorf("%d objects, %v", len(objects), err)

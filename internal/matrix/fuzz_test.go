@@ -42,7 +42,7 @@ func FuzzPatches(f *testing.F) {
 		s := s.DeepCopy()
 		s.Spec.Axes[0].Values[0].Patch = &runtime.RawExtension{Raw: one}
 		s.Spec.Axes[1].Values[1].Patch = &runtime.RawExtension{Raw: two}
-		memory.Bound(t, 8<<20+4096*(len(one)+len(two)), func() {
+		memory.Bound(t, 8<<20+1024*(len(one)+len(two)), func() {
 			m, err := matrix.Expand(s)
 			if err != nil {
 				return

@@ -137,7 +137,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("embedded: {maxSize: 9e999Ei}\n"))
 	f.Add([]byte("exports: [&a {server: a, path: /a, namespaces: &n [x]}, *a, {<<: *a, namespaces: *n}]\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		memory.Bound(t, 1<<20+4096*len(text), func() {
+		memory.Bound(t, 256<<10+2048*len(text), func() {
 			p, err := policy.Read(bytes.NewReader(text))
 			if err == nil && (p.Limits.Clients < 1 || p.Embedded.MaxSize == "") {
 				t.Errorf("%+v", p)

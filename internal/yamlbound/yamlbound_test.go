@@ -40,6 +40,6 @@ func FuzzUnmarshalStrict(f *testing.F) {
 	f.Add([]byte("--- |\n text\n---\n{\"a\": [1.5, null, true, \"\\u00e4\"]}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var v any
-		memory.Bound(t, 1<<20+4096*len(data), func() { _ = UnmarshalStrict(data, 2*len(data), &v) })
+		memory.Bound(t, 256<<10+2048*len(data), func() { _ = UnmarshalStrict(data, 2*len(data), &v) })
 	})
 }
