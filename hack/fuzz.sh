@@ -10,6 +10,10 @@
 #   TOTAL           for all of them together, spread evenly, for example 60m; overrides FUZZTIME
 #   FUZZ_PARALLEL   processes that fuzz at once (default 2)
 #
+# Each fuzz test of a decoder fails, too, when one input makes it allocate more than a
+# multiple of the input and a constant (test/kit/memory; the bounds: docs/security.md,
+# "Bytes from strangers").
+#
 # A crasher ends its fuzz test only: the others go on, and the input stays in the
 # package's testdata/fuzz, where `go test` runs it from then on. What led to new
 # code is kept in Go's build cache for the next time. The last line of the
