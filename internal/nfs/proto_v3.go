@@ -244,17 +244,23 @@ func (p *protoV3) remove(ctx context.Context, dir FileHandle, name string, kind 
 	return err
 }
 
+// appendNames subtracts what the names take from left.
+func appendNames(to []string, entries []v3.DirEntry, left *int) []string {
+	for _, e := range entries {
+		if e.Name != "." && e.Name != ".." {
+			to = append(to, e.Name)
+		}
+		*left -= len(e.Name) + 16 // and the string
+	}
+	return to
+}
+
 func (p *protoV3) readDir(ctx context.Context, dir FileHandle) (names []string, err error) {
 	args := v3.ReaddirArgs{Plus: true, Handle: []byte(dir), DirCount: readDirBytes / 4, MaxCount: readDirBytes}
 	for left := maxDirBytes; ; {
 		res := v3.ReaddirRes{Plus: true}
 		_, err := p.invoke(ctx, v3.ProcReaddirplus, &args, &res)
-		for _, e := range res.Entries {
-			if e.Name != "." && e.Name != ".." {
-				names = append(names, e.Name)
-			}
-			left -= len(e.Name) + 16 // and the string
-		}
+		names = appendNames(names, res.Entries, &left)
 		if err != nil || res.EOF {
 			return names, err
 		}

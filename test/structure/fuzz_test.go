@@ -29,7 +29,7 @@ func TestEveryDecoderOfForeignBytesHasAMemoryBound(t *testing.T) {
 	list := regexp.MustCompile("`([a-z0-9/-]+)`\\s+(Fuzz\\w+(?:, Fuzz\\w+)*)")
 	for text, bounded := range map[string]bool{string(table): true, string(others): false} {
 		for _, m := range list.FindAllStringSubmatch(text, -1) {
-			for _, name := range strings.Split(m[2], ", ") {
+			for name := range strings.SplitSeq(m[2], ", ") {
 				named[m[1]+" "+name] = bounded
 			}
 		}
