@@ -277,7 +277,7 @@ func TestADirectoryThatDoesNotEndIsGivenUp(t *testing.T) {
 		rpc.PutRecordMark(reply, len(reply)-rpc.RecordMarkBytes)
 		return reply, true
 	}}, nil)
-	memory.Bound(t, 16*maxDirBytes, func() {
+	memory.Bound(t, 32*maxDirBytes, func() {
 		if names, err := c.ReadDir(t.Context(), c.Root()); err == nil || !strings.Contains(err.Error(), "does not end") {
 			t.Errorf("%d names, %v", len(names), err)
 		}
