@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/yamlbound"
 )
 
 // maxManifestBytes is what a file may weigh; the API server takes no more either.
@@ -45,7 +45,7 @@ func parseObjects(data []byte) ([]*unstructured.Unstructured, error) {
 			return nil, err
 		}
 		object := map[string]any{}
-		if err := yaml.UnmarshalStrict(buffer[:n], &object); err != nil {
+		if err := yamlbound.UnmarshalStrict(buffer[:n], maxManifestBytes, &object); err != nil {
 			return nil, err
 		}
 		if len(object) == 0 {

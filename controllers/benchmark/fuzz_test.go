@@ -27,8 +27,8 @@ func FuzzPublished(f *testing.F) {
 			BinaryData: map[string][]byte{runfile.ResultKey(0): result},
 		}
 		// 200,000 elements of the largest struct, twice for a slice that grows, and the text.
-		left := runfile.BenchmarkBudget()
 		memory.Bound(t, 320<<20+512*(len(progress)+len(result)), func() {
+			left := runfile.BenchmarkBudget()
 			progressOf(cm, 0)
 			clientResult(cm, 0, &left)
 		})

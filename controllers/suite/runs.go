@@ -186,7 +186,7 @@ func (r *Reconciler) read(ctx context.Context, s *scope, name string) (runfile.S
 	if err := r.Reader.Get(ctx, client.ObjectKey{Namespace: s.suite.Namespace, Name: name}, cm); err != nil {
 		return runfile.SuiteRun{}, fmt.Errorf("read record %q: %w", name, err)
 	}
-	file, err := runfile.ReadSuiteRun(bytes.NewReader(cm.BinaryData[runfile.KeySuiteRun]))
+	file, err := runfile.ReadStoredSuiteRun(bytes.NewReader(cm.BinaryData[runfile.KeySuiteRun]))
 	if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
 		return runfile.SuiteRun{}, blocked(v1alpha1.ReasonOtherRelease, fmt.Errorf("ConfigMap %q: %w as the operator", name, other))
 	}

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 const (
 	maxTailBytes = 1 << 20  // read at once
 	maxLineBytes = 64 << 10 // longer lines are no events
+	maxSpans     = 1 << 16  // a loader that reports more is not ours
 )
 
 // follower knows what the loader has reported so far. One goroutine uses it.
@@ -41,18 +43,20 @@ func newFollower(dir string) *follower {
 // readEvents takes in what is new. It reports whether there was anything, and
 // whether the loader has gone on to another span.
 func (f *follower) readEvents() (news, moved bool, err error) {
-	events, err := f.tail.next()
-	for _, e := range events {
+	err = f.tail.each(func(e runfile.Event) {
+		news = true
 		if f.last == nil || f.last.Span != e.Span || f.last.Repetition != e.Repetition {
 			moved = true
 			if n := len(f.spans); n > 0 {
 				f.spans[n-1].End = e.Time
 			}
-			f.spans = append(f.spans, runfile.Span{Kind: e.Span, Repetition: e.Repetition, Start: e.Time})
+			if len(f.spans) < maxSpans {
+				f.spans = append(f.spans, runfile.Span{Kind: e.Span, Repetition: e.Repetition, Start: e.Time})
+			}
 		}
 		f.last = &e
-	}
-	return len(events) > 0, moved, err
+	})
+	return news, moved, err
 }
 
 // readLoad reads the load file if it is another than the last time. A load
@@ -125,41 +129,32 @@ type eventTail struct {
 	rest   []byte // a line whose end is not there yet
 }
 
-// next returns the events that came since the last call, and an error for
-// those that could not be read. A file that is not there yet has none.
-func (t *eventTail) next() ([]runfile.Event, error) {
+// each calls fn for the events that came since the last call, and returns the first error
+// of those that could not be read. A file that is not there yet has none.
+func (t *eventTail) each(fn func(runfile.Event)) error {
 	f, err := os.Open(t.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
-	var (
-		events []runfile.Event
-		bad    error
-	)
+	var bad error
 	for {
 		chunk, err := io.ReadAll(io.NewSectionReader(f, t.offset, maxTailBytes))
 		if err != nil {
-			return events, err
+			return err
 		}
 		if len(chunk) == 0 {
-			return events, bad
+			return bad
 		}
 		t.offset += int64(len(chunk))
-		found, err := t.take(chunk)
-		events = append(events, found...)
-		bad = errors.Join(bad, err)
+		bad = cmp.Or(bad, t.take(chunk, fn))
 	}
 }
 
-func (t *eventTail) take(chunk []byte) ([]runfile.Event, error) {
-	var (
-		events []runfile.Event
-		bad    error
-	)
+func (t *eventTail) take(chunk []byte, fn func(runfile.Event)) (bad error) {
 	lines := bytes.Split(append(t.rest, chunk...), []byte("\n"))
 	for _, line := range lines[:len(lines)-1] {
 		if len(bytes.TrimSpace(line)) == 0 {
@@ -170,13 +165,13 @@ func (t *eventTail) take(chunk []byte) ([]runfile.Event, error) {
 			bad = fmt.Errorf("a line of %q is no event: %w", t.path, err)
 			continue
 		}
-		events = append(events, e)
+		fn(e)
 	}
 	t.rest = bytes.Clone(lines[len(lines)-1])
 	if len(t.rest) > maxLineBytes {
 		t.rest, bad = nil, fmt.Errorf("a line of %q is longer than %d bytes", t.path, maxLineBytes)
 	}
-	return events, bad
+	return bad
 }
 
 // crashedLoad is the result of a loader that sent no final event: what it told

@@ -75,20 +75,31 @@ func TestEventsAreTakenInAsTheFileGrows(t *testing.T) {
 		if step.text != "" {
 			l.text(step.text)
 		}
-		events, err := tail.next()
+		var got []int32
+		err := tail.each(func(e runfile.Event) { got = append(got, e.Percent) })
 		if (err == nil) != (step.wantErr == "") || (err != nil && !strings.Contains(err.Error(), step.wantErr)) {
 			t.Errorf("%s: error %v, want %q", step.reason, err, step.wantErr)
 		}
-		if len(events) == 100_000 {
+		if len(got) == 100_000 {
 			continue
-		}
-		var got []int32
-		for _, e := range events {
-			got = append(got, e.Percent)
 		}
 		if diff := cmp.Diff(step.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.reason, diff)
 		}
+	}
+}
+
+// TestSpansOfALoaderAreBounded: an image of a tenant writes the events, and our collector
+// keeps the spans.
+func TestSpansOfALoaderAreBounded(t *testing.T) {
+	l := loaderStub{t, t.TempDir()}
+	l.text(strings.Repeat(`{"span":"Fill"}`+"\n"+`{"span":"Measure"}`+"\n", maxSpans))
+	f := newFollower(l.dir)
+	if _, _, err := f.readEvents(); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.spans) != maxSpans || f.last.Span != "Measure" {
+		t.Errorf("%d spans, the last event %v", len(f.spans), f.last)
 	}
 }
 

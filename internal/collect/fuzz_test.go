@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -53,4 +54,34 @@ func grow(t *testing.T, f *follower, content []byte) {
 	if filepath.Base(f.tail.path) != runfile.EventsFile {
 		t.Fatal("another file was followed")
 	}
+}
+
+func FuzzReadJournal(f *testing.F) {
+	for _, e := range []entry{
+		{Host: &runfile.HostSample{}, Edge: true}, {Reading: &Reading{}}, {Problem: &runfile.CollectionError{Source: "a"}},
+	} {
+		line, err := json.Marshal(e)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(append(line, '\n'))
+	}
+	f.Add([]byte("{}\n{}\nnull\n[]\n{\"host\":{}}\n{\"host\""))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		path := filepath.Join(t.TempDir(), JournalFile)
+		if err := os.WriteFile(path, in, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		memory.Bound(t, 256*len(in), func() {
+			entries, err := readJournal(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				if e == (entry{}) {
+					t.Error("an entry of nothing")
+				}
+			}
+		})
+	})
 }

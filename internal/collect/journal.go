@@ -23,6 +23,10 @@ const (
 	problemJournal = "collector journal"
 )
 
+// maxJournalBytes is how much of a journal is read: other containers of the pod can write
+// to its directory.
+const maxJournalBytes = 64 << 20
+
 // journal keeps what a session has sampled in a file, so that the successor of
 // a collector that was killed goes on from there. It holds what the series
 // hold, one entry a line, and is written anew when they are thinned: it never
@@ -63,7 +67,7 @@ func readJournal(path string) ([]entry, error) {
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
 	var entries []entry
-	for lines := bufio.NewReader(f); ; {
+	for lines := bufio.NewReader(io.LimitReader(f, maxJournalBytes)); ; {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
 			return entries, nil
@@ -72,7 +76,7 @@ func readJournal(path string) ([]entry, error) {
 			return entries, err
 		}
 		var e entry
-		if json.Unmarshal(line, &e) == nil {
+		if json.Unmarshal(line, &e) == nil && e != (entry{}) {
 			entries = append(entries, e)
 		}
 	}

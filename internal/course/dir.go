@@ -81,6 +81,24 @@ func ReplaceFile(path string, data []byte) error {
 	return os.Rename(path+".part", path)
 }
 
+// maxFileBytes is far above what the database and the loader write for each other.
+const maxFileBytes = 1 << 20
+
+// ReadFile reads a small file of the run directory, which containers of other images write
+// to.
+func ReadFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err == nil && len(data) > maxFileBytes {
+		err = fmt.Errorf("%s is larger than %d bytes", path, maxFileBytes)
+	}
+	return data, err
+}
+
 // Refuse leaves in the directory, where the collector looks, why there is no
 // load, and returns the reason. Without a code the plan is not valid.
 func (d *Dir) Refuse(now time.Time, code string, reason error) error {

@@ -32,6 +32,6 @@ func FuzzJudge(f *testing.F) {
 		if err != nil {
 			return
 		}
-		memory.Bound(t, 1<<30+4096*len(data), func() { Judge(r) })
+		memory.Bound(t, 64<<20+4096*len(data), func() { Judge(r) })
 	})
 }

@@ -48,7 +48,9 @@ func TestOnlyPodsOfARunConnectToItsPods(t *testing.T) {
 	b := gen.Benchmark("demo", gen.Embedded("1Gi", 2), gen.UID("1"))
 	kernel := gen.Benchmark("demo", gen.Embedded("1Gi", 1), gen.UID("1"), gen.Kernel)
 	other := gen.Benchmark("demo", gen.Embedded("1Gi", 2), gen.UID("2"))
-	pod := func(b *v1alpha1.NFSBenchmark, component string) map[string]string { return manifest.Labels(b, component) }
+	pod := func(b *v1alpha1.NFSBenchmark, component string) map[string]string {
+		return manifest.Labels(b, component)
+	}
 	server, load := pod(b, manifest.ComponentServer), pod(b, manifest.ComponentLoad)
 	for name, tc := range map[string]struct {
 		of        *v1alpha1.NFSBenchmark

@@ -15,6 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
@@ -255,6 +259,29 @@ func TestADirectoryOfManyPagesIsReadWhole(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("how often each name was read (-want +got):\n%s", diff)
 	}
+}
+
+// TestADirectoryThatDoesNotEndIsGivenUp: a hostile server lists names forever.
+func TestADirectoryThatDoesNotEndIsGivenUp(t *testing.T) {
+	var cookie uint64
+	c := start(t, &nfstest.Server{Rewrite: func(call nfstest.Call, reply []byte) ([]byte, bool) {
+		if call.Program != v3.Program || call.Procedure != v3.ProcReaddirplus {
+			return reply, true
+		}
+		res := v3.ReaddirRes{Plus: true}
+		for range 64 {
+			cookie++
+			res.Entries = append(res.Entries, v3.DirEntry{Name: strings.Repeat("x", 900), Cookie: cookie})
+		}
+		reply = xdr.Append(reply[:rpc.RecordMarkBytes+24], &res)
+		rpc.PutRecordMark(reply, len(reply)-rpc.RecordMarkBytes)
+		return reply, true
+	}}, nil)
+	memory.Bound(t, 32*maxDirBytes, func() {
+		if names, err := c.ReadDir(t.Context(), c.Root()); err == nil || !strings.Contains(err.Error(), "does not end") {
+			t.Errorf("%d names, %v", len(names), err)
+		}
+	})
 }
 
 func TestTransferSizeIsCappedByTheServer(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // FuzzReadLayout gives hostile READ results to the layout as a connection does: the
@@ -18,7 +19,9 @@ func FuzzReadLayout(f *testing.F) {
 		f.Add(r.Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		at, data, err := readLayout(in)
+		var at, data int
+		var err error
+		memory.Bound(t, 16*len(in), func() { at, data, err = readLayout(in) })
 		if err != nil {
 			return // the connection ends
 		}

@@ -156,8 +156,13 @@ func violation(format string, args ...any) error {
 	return &rpc.ProtocolError{Err: fmt.Errorf(format, args...)}
 }
 
-// readDirBytes is how much of a directory is asked for at once.
-const readDirBytes = 64 << 10
+const (
+	// readDirBytes is how much of a directory is asked for at once.
+	readDirBytes = 64 << 10
+	// maxDirBytes bounds the names of a directory, which a server need not end: some hundred
+	// thousand, which no benchmark makes.
+	maxDirBytes = 16 << 20
+)
 
 func (p *protoV3) info(ctx context.Context, root FileHandle) (FSInfo, error) {
 	var res v3.FsinfoRes
@@ -239,18 +244,28 @@ func (p *protoV3) remove(ctx context.Context, dir FileHandle, name string, kind 
 	return err
 }
 
+// appendNames subtracts what the names take from left.
+func appendNames(to []string, entries []v3.DirEntry, left *int) []string {
+	for _, e := range entries {
+		if e.Name != "." && e.Name != ".." {
+			to = append(to, e.Name)
+		}
+		*left -= len(e.Name) + 16 // and the string
+	}
+	return to
+}
+
 func (p *protoV3) readDir(ctx context.Context, dir FileHandle) (names []string, err error) {
 	args := v3.ReaddirArgs{Plus: true, Handle: []byte(dir), DirCount: readDirBytes / 4, MaxCount: readDirBytes}
-	for {
+	for left := maxDirBytes; ; {
 		res := v3.ReaddirRes{Plus: true}
 		_, err := p.invoke(ctx, v3.ProcReaddirplus, &args, &res)
-		for _, e := range res.Entries {
-			if e.Name != "." && e.Name != ".." {
-				names = append(names, e.Name)
-			}
-		}
+		names = appendNames(names, res.Entries, &left)
 		if err != nil || res.EOF {
 			return names, err
+		}
+		if left < 0 {
+			return nil, fmt.Errorf("the directory does not end after %d names; name another path", len(names))
 		}
 		before := args.Cookie
 		if n := len(res.Entries); n > 0 {

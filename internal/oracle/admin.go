@@ -49,6 +49,10 @@ func NewAdmin(db *sql.DB, now func() time.Time) *Admin {
 	return &Admin{db: db, now: now, pause: time.Second}
 }
 
+// maxRows is how many rows of one answer are read. A view of a large cluster has some
+// hundred thousand.
+const maxRows = 1_000_000
+
 // Rows calls each for every row that a text gives. Its errors are explained.
 func Rows(ctx context.Context, db *sql.DB, text string, args []any, each func(*sql.Rows) error) error {
 	rows, err := db.QueryContext(ctx, text, args...)
@@ -56,7 +60,10 @@ func Rows(ctx context.Context, db *sql.DB, text string, args []any, each func(*s
 		return Explain(err)
 	}
 	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	for n := 1; rows.Next(); n++ {
+		if n > maxRows {
+			return fmt.Errorf("the answer has more than %d rows", maxRows)
+		}
 		if err := each(rows); err != nil {
 			return err
 		}

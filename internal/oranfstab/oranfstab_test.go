@@ -280,7 +280,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(tc.src))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		memory.Bound(t, 4096*len(src), func() { parseHostile(t, src) })
+		memory.Bound(t, 64<<10+1024*len(src), func() { parseHostile(t, src) })
 	})
 }
 

@@ -16,9 +16,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/internal/trident"
+	"github.com/nfsbench/nfsbench/internal/yamlbound"
 )
 
 // Key is the key of the policy in its ConfigMap.
@@ -80,11 +80,8 @@ func Read(r io.Reader) (Policy, error) {
 	if err != nil {
 		return Policy{}, fmt.Errorf("read the policy: %w", err)
 	}
-	if len(data) > MaxBytes {
-		return Policy{}, fmt.Errorf("read the policy: it has more than %d bytes", MaxBytes)
-	}
 	p := Default()
-	if err := yaml.UnmarshalStrict(data, &p); err != nil {
+	if err := yamlbound.UnmarshalStrict(data, MaxBytes, &p); err != nil {
 		return Policy{}, fmt.Errorf("read the policy: %w", err)
 	}
 	return p, p.validate()

@@ -1,10 +1,12 @@
 package policy_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/policy"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // backends is a policy with some, each of which lacks nothing but what it says.
@@ -51,4 +53,19 @@ func TestAPolicyWithAMistakeIsRefused(t *testing.T) {
 			t.Errorf("%.60q: %v, want %q", text, err, want)
 		}
 	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(backends("name: a")))
+	f.Add([]byte(`{"exports":[{"server":"::/0","path":"/","namespaces":["*"]}],"limits":{"clients":-1}}`))
+	f.Add([]byte("embedded: {maxSize: 9e999Ei}\n"))
+	f.Add([]byte("exports: [&a {server: a, path: /a, namespaces: &n [x]}, *a, {<<: *a, namespaces: *n}]\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		memory.Bound(t, 256<<10+2048*len(text), func() {
+			p, err := policy.Read(bytes.NewReader(text))
+			if err == nil && (p.Limits.Clients < 1 || p.Embedded.MaxSize == "") {
+				t.Errorf("%+v", p)
+			}
+		})
+	})
 }

@@ -18,9 +18,20 @@ const (
 	MaxResultBytes      = 128 << 20 // of eight hours and many clients: some tens of MiB
 	MaxSuitePointsBytes = 1 << 20   // a thousand levels of load are less
 	MaxSuiteRunBytes    = 64 << 20  // 2,048 benchmarks of forty levels of load each are less
+	MaxStoredRunBytes   = 16 << 20  // a record that a ConfigMap can hold compressed is less
 	// MaxSurveyBytes holds for requests, too. The ConfigMap that keeps the survey has to
 	// hold the results of all clients beside it.
 	MaxSurveyBytes = 64 << 10
+)
+
+// How many elements the lists of a file may have at most, at all depths. Two bytes of JSON
+// can make a struct of 248 bytes, and two more its place in a list that grows.
+const (
+	maxPlanElements        = 16_384
+	maxResultElements      = 2_000_000 // a sample a second for eight hours of 32 clients is half of it
+	maxSuitePointsElements = 8192
+	maxSuiteRunElements    = 150_000 // 2,048 benchmarks of forty levels of load each are less
+	maxSurveyElements      = 16_384
 )
 
 // The keys of ConfigMaps that keep files.
@@ -35,14 +46,19 @@ const (
 // *VersionError), bytes after the end and more than MaxPlanBytes. It does not validate: see
 // Plan.Validate. A plan of version 1 is returned as one of the present version.
 func ReadPlan(r io.Reader) (Plan, error) {
-	return readOrUpgrade(r, MaxPlanBytes, "plan", PlanVersion, planVersionV1, planV1.upgraded, refuseUnknown)
+	return readPlan(r, refuseUnknown)
 }
 
 // ReadKeptPlan is ReadPlan for a plan that an operator wrote and that runs already. Like
 // all readers of this package but ReadPlan, it ignores unknown fields: a newer program that
 // writes the same version may have more of them.
 func ReadKeptPlan(r io.Reader) (Plan, error) {
-	return readOrUpgrade(r, MaxPlanBytes, "plan", PlanVersion, planVersionV1, planV1.upgraded, ignoreUnknown)
+	return readPlan(r, ignoreUnknown)
+}
+
+func readPlan(r io.Reader, unknown unknownFields) (Plan, error) {
+	return readOrUpgrade(r, Budget{MaxPlanBytes, maxPlanElements}, "plan", PlanVersion, planVersionV1, planV1.upgraded,
+		unknown)
 }
 
 // ReadResult reads one result file, plain or gzip. The version of the plan inside is checked
@@ -53,8 +69,8 @@ func ReadResult(r io.Reader) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	res, err := readOrUpgrade(plain, MaxResultBytes, "result", ResultVersion, resultVersionV1, resultV1.upgraded,
-		ignoreUnknown)
+	res, err := readOrUpgrade(plain, Budget{MaxResultBytes, maxResultElements}, "result", ResultVersion, resultVersionV1,
+		resultV1.upgraded, ignoreUnknown)
 	if err != nil {
 		return Result{}, err
 	}
@@ -64,27 +80,33 @@ func ReadResult(r io.Reader) (Result, error) {
 // ReadLoad reads the loader's LoadFile. It has no version of its own: loader
 // and collector of one run come from one image.
 func ReadLoad(r io.Reader) (Load, error) {
-	return read[Load](r, MaxResultBytes, "load")
+	return read[Load](r, Budget{MaxResultBytes, maxResultElements}, "load")
 }
 
 // ReadSuiteRun reads the record of a suite's run, plain or gzip.
 func ReadSuiteRun(r io.Reader) (SuiteRun, error) {
-	return readPacked[SuiteRun](r, MaxSuiteRunBytes, "suite run", SuiteRunVersion)
+	return readPacked[SuiteRun](r, Budget{MaxSuiteRunBytes, maxSuiteRunElements}, "suite run", SuiteRunVersion)
+}
+
+// ReadStoredSuiteRun reads the record of a suite's run as ReadSuiteRun does, from a
+// ConfigMap: everybody who may write one may have written it.
+func ReadStoredSuiteRun(r io.Reader) (SuiteRun, error) {
+	return readPacked[SuiteRun](r, Budget{MaxStoredRunBytes, maxSuiteRunElements}, "suite run", SuiteRunVersion)
 }
 
 // ReadSuitePoints reads the numbers of a benchmark, plain or gzip.
 func ReadSuitePoints(r io.Reader) (SuitePoints, error) {
-	return readPacked[SuitePoints](r, MaxSuitePointsBytes, "points", SuitePointsVersion)
+	return readPacked[SuitePoints](r, Budget{MaxSuitePointsBytes, maxSuitePointsElements}, "points", SuitePointsVersion)
 }
 
 // ReadSurvey reads one survey.
 func ReadSurvey(r io.Reader) (Survey, error) {
-	return read[Survey](r, MaxSurveyBytes, "survey", SurveyVersion)
+	return read[Survey](r, Budget{MaxSurveyBytes, maxSurveyElements}, "survey", SurveyVersion)
 }
 
 // ReadSurveyRequest reads one request. It does not validate: see SurveyRequest.Validate.
 func ReadSurveyRequest(r io.Reader) (SurveyRequest, error) {
-	return read[SurveyRequest](r, MaxSurveyBytes, "survey request", SurveyVersion)
+	return read[SurveyRequest](r, Budget{MaxSurveyBytes, maxSurveyElements}, "survey request", SurveyVersion)
 }
 
 // WritePlan writes a plan file, indented for people. It sets the version.
@@ -175,7 +197,7 @@ func writePacked(w io.Writer, what string, v any) error {
 }
 
 // read reads a file of this version, or of none where it has no version.
-func read[File any](r io.Reader, limit int64, what string, version ...string) (File, error) {
+func read[File any](r io.Reader, limit Budget, what string, version ...string) (File, error) {
 	data, _, err := readBounded(r, limit, what, version...)
 	if err != nil {
 		var none File
@@ -185,7 +207,7 @@ func read[File any](r io.Reader, limit int64, what string, version ...string) (F
 }
 
 // readPacked reads a file that may be compressed.
-func readPacked[File any](r io.Reader, limit int64, what, version string) (File, error) {
+func readPacked[File any](r io.Reader, limit Budget, what, version string) (File, error) {
 	plain, err := decompressed(r, what)
 	if err != nil {
 		var none File
@@ -194,8 +216,8 @@ func readPacked[File any](r io.Reader, limit int64, what, version string) (File,
 	return read[File](plain, limit, what, version)
 }
 
-// Budget is what the results of one benchmark may cost who reads them. A reader subtracts
-// what it has used.
+// Budget is what files may cost who reads them. A reader of the results of one benchmark
+// subtracts what it has used.
 type Budget struct {
 	Bytes int // decompressed
 	// Elements of lists, at all depths: two bytes of JSON can make a whole struct.
@@ -217,7 +239,7 @@ func ReadResultWithin(r io.Reader, left *Budget) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("read result: %w", err)
 	}
-	elements := elementsOf(data)
+	elements := ElementsOf(data)
 	if len(data) > left.Bytes || elements > left.Elements {
 		return Result{}, fmt.Errorf("read result: larger than the %d bytes and %d list elements that are left for this "+
 			"benchmark", left.Bytes, left.Elements)
@@ -227,8 +249,8 @@ func ReadResultWithin(r io.Reader, left *Budget) (Result, error) {
 	return ReadResult(bytes.NewReader(data))
 }
 
-// elementsOf counts the elements of all lists in a JSON text, without decoding it.
-func elementsOf(text []byte) int {
+// ElementsOf counts the elements of all lists in a JSON text, without decoding it.
+func ElementsOf(text []byte) int {
 	var isList []bool // of the open lists and objects
 	n := 0
 	for i := 0; i < len(text); i++ {
@@ -251,7 +273,7 @@ func elementsOf(text []byte) int {
 	return n
 }
 
-// endOfString is the position of the quote that ends the JSON string that starts at i.
+// endOfString finds the quote that ends the JSON string that begins at i.
 func endOfString(text []byte, i int) int {
 	for i++; i < len(text) && text[i] != '"'; i++ {
 		if text[i] == '\\' {
@@ -263,7 +285,7 @@ func endOfString(text []byte, i int) int {
 
 // readOrUpgrade reads a file of the present version, or of the old one, which upgrade
 // turns into the present one.
-func readOrUpgrade[New, Old any](r io.Reader, limit int64, what, version, oldVersion string,
+func readOrUpgrade[New, Old any](r io.Reader, limit Budget, what, version, oldVersion string,
 	upgrade func(Old) (New, error), unknown unknownFields,
 ) (New, error) {
 	var none New
@@ -285,13 +307,17 @@ func readOrUpgrade[New, Old any](r io.Reader, limit int64, what, version, oldVer
 	return file, nil
 }
 
-// readBounded reads a file and, where it must have one of the known versions, the version
-// that it names: first and by itself, because a file of another version would otherwise be
-// blamed for a field that is right there.
-func readBounded(r io.Reader, limit int64, what string, known ...string) (data []byte, version string, err error) {
-	data, err = io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("larger than %d bytes; this is not a %s file", limit, what)
+// readBounded reads a file, unless it exceeds the limit, and, where it must have one of the
+// known versions, the version that it names: first and by itself, because a file of another
+// version would otherwise be blamed for a field that is right there.
+func readBounded(r io.Reader, limit Budget, what string, known ...string) (data []byte, version string, err error) {
+	data, err = io.ReadAll(io.LimitReader(r, int64(limit.Bytes)+1))
+	switch {
+	case err != nil:
+	case len(data) > limit.Bytes:
+		err = fmt.Errorf("larger than %d bytes; this is not a %s file", limit.Bytes, what)
+	case ElementsOf(data) > limit.Elements:
+		err = fmt.Errorf("more than %d list elements; this is not a %s file", limit.Elements, what)
 	}
 	var head struct {
 		Version string `json:"version"`

@@ -137,14 +137,6 @@ func TestJoin(t *testing.T) {
 // TestAResultBeyondItsBudgetIsNotDecoded: 65 KB of gzip inflated to 64 MiB of JSON, and these
 // to 1.6 GB of structs.
 func TestAResultBeyondItsBudgetIsNotDecoded(t *testing.T) {
-	pack := func(text string) []byte {
-		var out bytes.Buffer
-		z := gzip.NewWriter(&out)
-		if _, err := z.Write([]byte(text)); err != nil || z.Close() != nil {
-			t.Fatal(err)
-		}
-		return out.Bytes()
-	}
 	head := `{"version":"` + ResultVersion + `","clients":[`
 	for name, text := range map[string]string{
 		"bytes":   head + strings.Repeat(" ", 64<<20) + "]}",
@@ -154,7 +146,7 @@ func TestAResultBeyondItsBudgetIsNotDecoded(t *testing.T) {
 		"below":   head + `{"load":{"samples":[` + strings.Repeat("{},", 300_000) + `{}]}}]}`,
 	} {
 		budget := BenchmarkBudget()
-		packed := pack(text)
+		packed := gzipped(t, text)
 		memory.Bound(t, 40<<20, func() {
 			if _, err := ReadResultWithin(bytes.NewReader(packed), &budget); err == nil || !strings.Contains(err.Error(), "left for this benchmark") {
 				t.Errorf("%s: %v", name, err)
@@ -173,5 +165,65 @@ func TestAResultBeyondItsBudgetIsNotDecoded(t *testing.T) {
 	}
 	if used := BenchmarkBudget().Bytes - budget.Bytes; used < 2*out.Len() || budget.Elements >= BenchmarkBudget().Elements {
 		t.Errorf("two clients used %d bytes, and left %d elements", used, budget.Elements)
+	}
+}
+
+func gzipped(t *testing.T, text string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := z.Write([]byte(text)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestAFileOfTooManyElementsIsNotDecoded: 15 KB of gzip in a ConfigMap, as the record of a
+// suite's run, made the manager allocate 6.2 GB.
+func TestAFileOfTooManyElementsIsNotDecoded(t *testing.T) {
+	for name, file := range map[string]struct {
+		read           func(io.Reader) error
+		version, start string
+		elements       int
+	}{
+		"plan":           {failure(ReadPlan), PlanVersion, `"engine":{"channels":[`, 300_000},
+		"result":         {failure(ReadResult), ResultVersion, `"clients":[`, 4_000_000},
+		"load":           {failure(ReadLoad), "", `"samples":[`, 4_000_000},
+		"suite run":      {failure(ReadSuiteRun), SuiteRunVersion, `"results":[`, 5_000_000},
+		"stored record":  {failure(ReadStoredSuiteRun), SuiteRunVersion, `"results":[`, 5_000_000},
+		"points":         {failure(ReadSuitePoints), SuitePointsVersion, `"points":[`, 300_000},
+		"survey":         {failure(ReadSurvey), SurveyVersion, `"clients":[`, 20_000},
+		"survey request": {failure(ReadSurveyRequest), SurveyVersion, `"source":{"nodes":[`, 20_000},
+	} {
+		head := `{"version":"` + file.version + `",`
+		if file.version == "" {
+			head = "{"
+		}
+		text := head + file.start + strings.Repeat("{},", file.elements) + "{}]" +
+			strings.Repeat("}", strings.Count(file.start, "{")+1)
+		t.Run(name, func(t *testing.T) {
+			memory.Bound(t, 8*len(text), func() {
+				if err := file.read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "list elements") {
+					t.Error(err)
+				}
+			})
+		})
+	}
+	var packed bytes.Buffer
+	if err := WriteSuiteRunGzip(&packed, SuiteRun{Message: strings.Repeat(" ", MaxStoredRunBytes)}); err != nil {
+		t.Fatal(err)
+	}
+	memory.Bound(t, 8*MaxStoredRunBytes, func() {
+		if _, err := ReadStoredSuiteRun(&packed); err == nil || !strings.Contains(err.Error(), "larger than") {
+			t.Errorf("a stored record that unpacks to more than %d bytes: %v", MaxStoredRunBytes, err)
+		}
+	})
+}
+
+// failure is a reader of which only the error matters.
+func failure[File any](read func(io.Reader) (File, error)) func(io.Reader) error {
+	return func(r io.Reader) error {
+		_, err := read(r)
+		return err
 	}
 }

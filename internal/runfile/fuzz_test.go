@@ -3,6 +3,7 @@ package runfile
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"testing"
@@ -18,7 +19,7 @@ func FuzzReadPlan(f *testing.F) {
 	f.Add(example)
 	f.Add([]byte(`{"version":"nfsbench.io/plan/v2","workload":{"raw":{}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		memory.Bound(t, 4096*len(data), func() { readPlanTwice(t, data) })
+		memory.Bound(t, mostOf(t, data, MaxPlanBytes), func() { readPlanTwice(t, data) })
 	})
 }
 
@@ -57,8 +58,7 @@ func FuzzReadResult(f *testing.F) {
 	f.Add(plain.Bytes())
 	f.Add(packed.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		// A packed file may grow to MaxResultBytes, read into a buffer that doubles.
-		memory.Bound(t, 5*MaxResultBytes+512*len(data), func() {
+		memory.Bound(t, mostOf(t, data, MaxResultBytes), func() {
 			r, err := ReadResult(bytes.NewReader(data))
 			if err != nil {
 				return
@@ -81,7 +81,7 @@ func FuzzReadLoad(f *testing.F) {
 	f.Add(whole[:len(whole)/2])
 	f.Add([]byte("null"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		memory.Bound(t, 512*len(data), func() {
+		memory.Bound(t, mostOf(t, data, MaxResultBytes), func() {
 			l, err := ReadLoad(bytes.NewReader(data))
 			if err != nil {
 				return
@@ -95,4 +95,59 @@ func FuzzReadLoad(f *testing.F) {
 			}
 		})
 	})
+}
+
+func FuzzReadSuiteRun(f *testing.F) {
+	var plain, packed, points bytes.Buffer
+	if err := errors.Join(WriteSuiteRun(&plain, fullSuiteRun()), WriteSuiteRunGzip(&packed, fullSuiteRun()),
+		WriteSuitePoints(&points, SuitePoints{Points: fullSuiteRun().Results[0].Points})); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(plain.Bytes())
+	f.Add(packed.Bytes())
+	f.Add(points.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		memory.Bound(t, mostOf(t, data, MaxSuiteRunBytes), func() {
+			if run, err := ReadSuiteRun(bytes.NewReader(data)); err == nil {
+				if err := WriteSuiteRun(io.Discard, run); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		memory.Bound(t, mostOf(t, data, MaxStoredRunBytes), func() { _, _ = ReadStoredSuiteRun(bytes.NewReader(data)) })
+		memory.Bound(t, mostOf(t, data, MaxSuitePointsBytes), func() { _, _ = ReadSuitePoints(bytes.NewReader(data)) })
+	})
+}
+
+func FuzzReadSurvey(f *testing.F) {
+	for _, file := range []any{fullSurvey(), fullRequest()} {
+		seed, err := json.Marshal(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		memory.Bound(t, mostOf(t, data, MaxSurveyBytes), func() {
+			if s, err := ReadSurvey(bytes.NewReader(data)); err == nil {
+				_ = WriteSurvey(io.Discard, s)
+			}
+			if q, err := ReadSurveyRequest(bytes.NewReader(data)); err == nil {
+				_ = q.Validate()
+			}
+		})
+	})
+}
+
+// mostOf is what one file may make a reader allocate: 8 bytes for each byte of its text, which
+// is copied into buffers that grow, and 2 KiB for each element of a list and each null, which
+// makes room for another struct where one was. A gzip has at most limit bytes of text.
+func mostOf(t *testing.T, data []byte, limit int) int {
+	t.Helper()
+	r, err := decompressed(bytes.NewReader(data), "file")
+	if err != nil {
+		return 128 << 10 // the windows of gzip
+	}
+	text, _ := io.ReadAll(io.LimitReader(r, int64(limit)+1)) //nolint:errcheck // what is there counts
+	return 128<<10 + 32*len(text) + 2048*(ElementsOf(text)+bytes.Count(text, []byte("null")))
 }

@@ -6,10 +6,15 @@
 package stats
 
 import (
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -90,23 +95,40 @@ func (h *Histogram) Encode() (string, error) {
 // DecodeHistogram reads what Encode gave. It refuses histograms of another
 // geometry, because a merge with them would lose precision without a word.
 func DecodeHistogram(encoded string) (*Histogram, error) {
-	// The packed form allocates by content and not by the geometry that the
-	// input claims: a hostile header must not cost memory.
-	p, err := hdr.DecodePacked([]byte(encoded))
-	if err != nil {
+	if err := checkGeometry(encoded); err != nil {
 		return nil, fmt.Errorf("decode histogram: %w", err)
-	}
-	if p.HighestTrackableValue() != highestMicroseconds || p.SignificantFigures() != significantDigits ||
-		p.LowestTrackableValue() != lowestMicroseconds {
-		return nil, fmt.Errorf("decode histogram: range %d..%d with %d digits; want %d..%d microseconds with %d",
-			p.LowestTrackableValue(), p.HighestTrackableValue(), p.SignificantFigures(),
-			lowestMicroseconds, highestMicroseconds, significantDigits)
 	}
 	h, err := hdr.Decode([]byte(encoded))
 	if err != nil {
 		return nil, fmt.Errorf("decode histogram: %w", err)
 	}
 	return &Histogram{h: h}, nil
+}
+
+// checkGeometry reads the head only: the library allocates what a geometry needs, and the
+// widest one has six million buckets.
+func checkGeometry(encoded string) error {
+	const outer = 8 // cookie and length, before what is compressed
+	in := base64.NewDecoder(base64.StdEncoding, strings.NewReader(encoded))
+	if _, err := io.CopyN(io.Discard, in, outer); err != nil {
+		return err
+	}
+	plain, err := zlib.NewReader(in)
+	if err != nil {
+		return err
+	}
+	var head struct {
+		Cookie, Length, Offset, Digits int32
+		Lowest, Highest                int64
+	}
+	if err := binary.Read(plain, binary.BigEndian, &head); err != nil {
+		return err
+	}
+	if head.Highest != highestMicroseconds || head.Digits != significantDigits || head.Lowest != lowestMicroseconds {
+		return fmt.Errorf("range %d..%d with %d digits; want %d..%d microseconds with %d",
+			head.Lowest, head.Highest, head.Digits, lowestMicroseconds, highestMicroseconds, significantDigits)
+	}
+	return nil
 }
 
 // MergeEncoded decodes and merges. Empty strings are skipped.

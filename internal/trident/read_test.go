@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 func object(t testing.TB, kind string) *unstructured.Unstructured {
@@ -183,15 +185,21 @@ func FuzzRead(f *testing.F) {
 		if json.Unmarshal(raw, &u.Object) != nil || u.Object == nil {
 			return
 		}
-		if v, err := ReadVolume(u); err == nil && strings.ContainsAny(v.NFSPath+v.NFSServer, "\n\r \t#") {
-			t.Errorf("read %+v", v)
-		}
-		if b, err := ReadBackend(u); err == nil && (strings.ContainsAny(b.DataLIF, "\n\r \t#") || b.UUID == "") {
-			t.Errorf("read %+v", b)
-		}
-		if c, err := ReadBackendConfig(u); err == nil && c.IsReady() && c.IsFailed() {
-			t.Errorf("ready and failed: %+v", c)
-		}
-		HasUUID(u, "x")
+		memory.Bound(t, 64*len(raw), func() { readAll(t, u) })
 	})
+}
+
+// readAll reads an object as each of the kinds.
+func readAll(t *testing.T, u *unstructured.Unstructured) {
+	t.Helper()
+	if v, err := ReadVolume(u); err == nil && strings.ContainsAny(v.NFSPath+v.NFSServer, "\n\r \t#") {
+		t.Errorf("read %+v", v)
+	}
+	if b, err := ReadBackend(u); err == nil && (strings.ContainsAny(b.DataLIF, "\n\r \t#") || b.UUID == "") {
+		t.Errorf("read %+v", b)
+	}
+	if c, err := ReadBackendConfig(u); err == nil && c.IsReady() && c.IsFailed() {
+		t.Errorf("ready and failed: %+v", c)
+	}
+	HasUUID(u, "x")
 }

@@ -65,7 +65,7 @@ func section(t *testing.T, doc []byte, head string) []byte {
 	t.Helper()
 	_, after, ok := bytes.Cut(doc, []byte(head+"\n"))
 	if !ok {
-		t.Fatalf("ARCHITECTURE.md has no %q", head)
+		t.Fatalf("the document has no %q", head)
 	}
 	body, _, _ := bytes.Cut(after, []byte("\n## "))
 	return body

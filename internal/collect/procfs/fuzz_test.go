@@ -29,7 +29,7 @@ func FuzzParseProc(f *testing.F) {
 	f.Add([]byte("0::/kubepods/pod1\n1:cpu,cpuacct:/a\n"))
 	f.Add([]byte("36 35 98:0 / /mnt\\040x rw,noatime - nfs4 s:/e rw,vers=4.1\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		memory.Bound(t, 256*len(in)+(8<<20), func() { parseAll(t, in) })
+		memory.Bound(t, 256*len(in)+(1<<20), func() { parseAll(t, in) })
 	})
 }
 

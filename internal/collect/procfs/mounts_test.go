@@ -123,7 +123,7 @@ func FuzzParseMountStats(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var mounts []NFSMount
 		var err error
-		memory.Bound(t, 64*len(in)+(1<<20), func() { mounts, err = ParseMountStats(bytes.NewReader(in)) })
+		memory.Bound(t, 64*len(in)+(128<<10), func() { mounts, err = ParseMountStats(bytes.NewReader(in)) })
 		if err != nil {
 			return
 		}

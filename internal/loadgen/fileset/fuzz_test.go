@@ -26,7 +26,7 @@ func FuzzReadMarker(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add([]byte(`{"tool":"nfsbench","version":1,"epoch":18446744073709551615,"fileSizeBytes":-1,"complete":["../x"]}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		memory.Bound(t, 128*len(in)+(4<<20), func() { prepareOver(t, in) })
+		memory.Bound(t, 128*len(in)+(2<<20), func() { prepareOver(t, in) })
 	})
 }
 

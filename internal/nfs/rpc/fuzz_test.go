@@ -42,7 +42,7 @@ func FuzzRecordReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in, cuts []byte) {
 		const limit = 8 << 20
 		var whole, cut [][]byte
-		memory.Bound(t, 8*len(in)+4*recordBufBytes, func() {
+		memory.Bound(t, 8*len(in)+8*recordBufBytes, func() {
 			whole = records(t, bytes.NewReader(in), limit)
 			cut = records(t, &chunked{in: in, cuts: cuts}, limit)
 		})
@@ -83,7 +83,7 @@ func FuzzReplies(f *testing.F) {
 	f.Add(denied(1, uint32(RejectAuth)))
 	f.Add(endlessVerifier(2))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		memory.Bound(t, 8*len(in)+4*recordBufBytes, func() { feedConn(t, in) })
+		memory.Bound(t, 8*len(in)+8*recordBufBytes, func() { feedConn(t, in) })
 	})
 }
 

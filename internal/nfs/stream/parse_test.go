@@ -11,6 +11,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // endless asks for reads and writes without end and counts what is done.
@@ -230,7 +231,7 @@ func FuzzReplies(f *testing.F) {
 	f.Add(writeReply(first|3, 100), 3)
 	f.Fuzz(func(t *testing.T, b []byte, chunk int) {
 		l, _, _ := laneWithoutSocket(4, 8192, true)
-		_ = l.feed(b, 1+max(chunk, 0)%(1<<20))
+		memory.Bound(t, 4*(len(b)+l.s.maxReply), func() { _ = l.feed(b, 1+max(chunk, 0)%(1<<20)) })
 		if n := cap(l.recv.whole); n > 4*(len(b)+l.s.maxReply) {
 			t.Errorf("%d bytes made the lane keep %d", len(b), n)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 type printed struct {
@@ -150,7 +151,9 @@ func TestWhatIsNoReportIsRefused(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("Event   Waits  Time (s)\n------- ------ --------\nx       1      2\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		rows, err := Parse(strings.NewReader(text))
+		var rows []runfile.AWRRow
+		var err error
+		memory.Bound(t, 256*len(text), func() { rows, err = Parse(strings.NewReader(text)) })
 		if (err == nil) != (len(rows) > 0) {
 			t.Errorf("%d rows, %v", len(rows), err)
 		}

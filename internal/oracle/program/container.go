@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -39,7 +38,7 @@ func newContainer(dir string, d runfile.Database) *container {
 // State returns what the container reports about itself.
 func (c *container) State(context.Context) (runfile.DatabaseState, error) {
 	var s runfile.DatabaseState
-	raw, err := os.ReadFile(filepath.Join(c.dir, runfile.DatabaseFile))
+	raw, err := course.ReadFile(filepath.Join(c.dir, runfile.DatabaseFile))
 	if err == nil {
 		err = json.Unmarshal(raw, &s)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/supervise"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // database runs a container's supervisor on a start script that counts.
@@ -121,5 +122,30 @@ func TestNobodyWaitsForEverForARestart(t *testing.T) {
 	c.patience = time.Hour
 	if err := c.Restart(ctx); !errors.Is(err, why) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// FuzzState reads the state that the container of the database reports: an image of a
+// tenant.
+func FuzzState(f *testing.F) {
+	f.Add([]byte(`{"state":"Failed","generation":3,"failure":{"code":"a","message":"b"},"library":{"warnings":["a","b"]}}`))
+	f.Add([]byte(`{"library":{"oradismOwner":1e99}}`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		c := newContainer(t.TempDir(), runfile.Database{})
+		if err := os.WriteFile(filepath.Join(c.dir, runfile.DatabaseFile), in, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		memory.Bound(t, 64*len(in), func() { _, _ = c.State(t.Context()) })
+	})
+}
+
+func TestAStateThatIsTooLargeIsNotRead(t *testing.T) {
+	t.Parallel()
+	c := newContainer(t.TempDir(), runfile.Database{})
+	if err := os.WriteFile(filepath.Join(c.dir, runfile.DatabaseFile), append(make([]byte, 2<<20), "{}"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.State(t.Context()); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Error(err)
 	}
 }

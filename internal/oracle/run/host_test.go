@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	allocations "github.com/nfsbench/nfsbench/test/kit/memory" // there is a type memory here
 )
 
 const tcp = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -127,7 +128,9 @@ func FuzzParseConnections(f *testing.F) {
 	f.Add(tcp)
 	f.Add(tcp6)
 	f.Fuzz(func(t *testing.T, text string) {
-		found, err := parseConnections(strings.NewReader(text))
+		var found []ends
+		var err error
+		allocations.Bound(t, 64*len(text), func() { found, err = parseConnections(strings.NewReader(text)) })
 		if err != nil {
 			return
 		}

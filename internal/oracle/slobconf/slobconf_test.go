@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 func fragment(t *testing.T, conf string) string {
@@ -185,11 +186,14 @@ func TestOtherFilesAreRefused(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(full)
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := Parse(strings.NewReader(text))
-		if err != nil {
-			return
-		}
-		out, err := c.YAML()
+		var out string
+		var err error
+		memory.Bound(t, 128<<10+256*len(text), func() {
+			var c Conf
+			if c, err = Parse(strings.NewReader(text)); err == nil {
+				out, err = c.YAML()
+			}
+		})
 		if err != nil {
 			return
 		}

@@ -26,7 +26,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -259,7 +258,7 @@ type journal struct {
 // the same pod has left off, so that who waits for one is not told of an old one.
 func openJournal(dir string, first runfile.DatabaseState) (*journal, error) {
 	j := &journal{dir: dir, state: first}
-	raw, err := os.ReadFile(filepath.Join(dir, runfile.DatabaseFile))
+	raw, err := course.ReadFile(filepath.Join(dir, runfile.DatabaseFile))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -299,7 +298,7 @@ func (j *journal) generation() int32 {
 // wish is the generation that the loader asks for; 0 if it asks for none, or
 // for something that is no number.
 func (j *journal) wish() int32 {
-	raw, _ := os.ReadFile(filepath.Join(j.dir, runfile.DatabaseWishFile))
+	raw, _ := course.ReadFile(filepath.Join(j.dir, runfile.DatabaseWishFile))
 	n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 32)
 	if err != nil {
 		return 0

@@ -15,7 +15,7 @@ func FuzzDecodeMetrics(f *testing.F) {
 	f.Add([]byte("# TYPE nfs_requests_total counter\nnfs_requests_total{operation=\"read\"} 1e300\nnfs_bytes_sent_total -1\n"))
 	f.Add([]byte("# TYPE nfs_requests_total histogram\nnfs_requests_total_bucket{le=\"1\"} 1\n"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		memory.Bound(t, 1024*len(body), func() {
+		memory.Bound(t, 512*len(body), func() {
 			r, err := decode(body)
 			if err != nil {
 				if !storage.IsPermanent(err) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/integrate"
 	"github.com/nfsbench/nfsbench/test/kit/memory"
@@ -39,7 +40,8 @@ func FuzzExportRules(f *testing.F) {
 	f.Add("((")
 	f.Add("255.255.255.0")
 	f.Fuzz(func(t *testing.T, text string) {
-		rules, _ := inlineRules(text)
+		var rules []runfile.ExportRule
+		memory.Bound(t, 256*len(text), func() { rules, _ = inlineRules(text) })
 		for i, r := range rules {
 			if r.Index != int32(i+1) || len(r.Clients) == 0 || r.Clients[0] == "" {
 				t.Fatalf("rule %+v", r)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/ontap"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // FuzzDecode holds whatever an array may answer against what a snapshot promises.
@@ -16,7 +17,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"statistics":{"status":"ok","timestamp":"2026-01-01T00:00:15Z","iops_raw":{"read":"12","write":1e3,"other":[]}}}`), []byte(`{}`), []byte(`{"records":[{"ip":{"address":"::1","netmask":64}}]}`))
 	f.Add([]byte(`{"statistics":{"status":"ok","iops_raw":{"read":99999999999999999999}}}`), []byte(`[]`), []byte(`null`))
 	f.Fuzz(func(t *testing.T, volume, nodes, lifs []byte) {
-		s, err := ontap.Decode(volume, nodes, lifs)
+		var s storage.Snapshot
+		var err error
+		memory.Bound(t, 256*(len(volume)+len(nodes)+len(lifs)), func() { s, err = ontap.Decode(volume, nodes, lifs) })
 		if err != nil {
 			return
 		}

@@ -17,7 +17,7 @@ func FuzzDecodeAnswer(f *testing.F) {
 	f.Add([]byte(`{"resultType":"vector","result":[{"metric":{"node":"a"},"value":[1790000000.1,"5"]},null]}`))
 	f.Add([]byte(`{"resultType":"scalar","result":[1790000000.1,"5"]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		memory.Bound(t, 1024*len(body), func() {
+		memory.Bound(t, 512*len(body), func() {
 			var r result
 			if json.Unmarshal(body, &r) != nil {
 				return

@@ -28,6 +28,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/time/rate"
 
+	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/internal/storage"
 )
 
@@ -197,11 +198,18 @@ func (c *Client) Do(ctx context.Context, method, path string, q url.Values, body
 	if into == nil || len(a.body) == 0 && a.status == http.StatusNoContent {
 		return a.header, nil
 	}
+	if n := runfile.ElementsOf(a.body); n > maxElements {
+		return nil, storage.Permanent(fmt.Errorf("%s: the answer holds %d list elements, more than %d", what, n, maxElements))
+	}
 	if err := json.Unmarshal(a.body, into); err != nil {
 		return nil, storage.Permanent(fmt.Errorf("%s: the answer is not what was expected there: %w", what, err))
 	}
 	return a.header, nil
 }
+
+// maxElements bounds the lists of an answer, at all depths: two bytes of it can make a struct
+// of 344 bytes. A sample of Prometheus has three.
+const maxElements = 500_000
 
 type request struct {
 	method, url string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/internal/storage"
 	"github.com/nfsbench/nfsbench/internal/storage/rest"
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 func TestAddressesThatAreRefused(t *testing.T) {
@@ -105,6 +106,21 @@ func TestAnswersAreBounded(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "longer than 16 MiB") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestAnswersOfTooManyElementsAreNotDecoded: 16 MiB of an array's answer made 5 million
+// volumes.
+func TestAnswersOfTooManyElementsAreNotDecoded(t *testing.T) {
+	body := []byte(`{"records":[` + strings.Repeat("{},", 1_000_000) + "{}]}")
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) })
+	memory.Bound(t, 1<<20+8*len(body), func() {
+		var into struct {
+			Records []struct{ Counters [43]uint64 }
+		}
+		if _, err := c.Get(t.Context(), "/x", nil, &into); err == nil || !storage.IsPermanent(err) || !strings.Contains(err.Error(), "list elements") {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 func TestAnAnswerThatIsNoJSONIsNoSuchStorage(t *testing.T) {

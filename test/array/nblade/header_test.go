@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/test/kit/memory"
 )
 
 // message builds XDR.
@@ -121,7 +123,8 @@ func FuzzHeader(f *testing.F) {
 	f.Add([]byte(callOf(7, progNFS, 4, 1).opaque(nil).u32(0, 2, opPutFH).opaque(handleOf(3)).u32(opWrite).zeros(28).u32(100)))
 	f.Add([]byte(replyTo(7).u32(0, 0, 512, 1, 512)))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		h := readCall(b)
+		var h header
+		memory.Bound(t, 64*len(b), func() { h = readCall(b) })
 		if h.hasFH && h.protocol == "" {
 			t.Errorf("a handle without NFS: %+v", h)
 		}
