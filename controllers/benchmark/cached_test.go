@@ -10,10 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kuberuntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/test/gen"
@@ -137,6 +139,30 @@ func TestTheCacheHoldsOfAConfigMapItsBenchmarkOnly(t *testing.T) {
 		out, err := ownerOnly(m)
 		if diff := cmp.Diff(client.Object(want), out); err != nil || diff != "" {
 			t.Error(name, err, diff)
+		}
+	}
+}
+
+func TestProgressWakesNoPassWhileABenchmarkMeasures(t *testing.T) {
+	t.Parallel()
+	done := settled()
+	runs := gen.Benchmark("runs", gen.In("bench"))
+	runs.Status.Phase = v1alpha1.PhaseRunning
+	prepares := gen.Benchmark("prepares", gen.In("bench"))
+	prepares.Status.Phase = v1alpha1.PhasePreparing
+	scheme := kuberuntime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	r := reconcilerWith(t)
+	r.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(done, runs, prepares).Build()
+	for name, wakes := range map[string]bool{"runs": false, "prepares": true, done.Name: false, "not-seen-yet": true} {
+		m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "bench", Name: name + "-result",
+			OwnerReferences: []metav1.OwnerReference{{Kind: "NFSBenchmark", Name: name, Controller: new(true)}},
+		}}
+		if got := r.unlessMeasuring().Update(ctrlevent.UpdateEvent{ObjectOld: m, ObjectNew: m}); got != wakes {
+			t.Errorf("a change of the result of %s wakes a pass: %v, want %v", name, got, wakes)
 		}
 	}
 }
