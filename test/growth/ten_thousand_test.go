@@ -20,18 +20,20 @@ import (
 )
 
 const (
-	tenThousand   = 10_000
-	hundred       = 100 // running benchmarks
-	manyOver      = 40  // suites that have ended
-	manyUnderWay  = 10
-	smallResult   = 20 << 10
-	largeResult   = 200 << 10
-	strangers     = 1000 // ConfigMaps of somebody else with the label of the operator
-	writers       = 12
-	mostOfSize    = 1.1  // the memory with large results, as a multiple of that with small ones
-	mostOfCore    = 0.10 // while a hundred benchmarks run
+	tenThousand  = 10_000
+	hundred      = 100 // running benchmarks
+	manyOver     = 40  // suites that have ended
+	manyUnderWay = 10
+	smallResult  = 20 << 10
+	largeResult  = 200 << 10
+	strangers    = 1000 // ConfigMaps of somebody else with the label of the operator
+	writers      = 12
+	mostOfSize   = 1.1  // the memory with large results, as a multiple of that with small ones
+	mostOfCore   = 0.20 // while a hundred benchmarks run; on a quiet machine it is less
+	// mostCallsMore has room for the requests of the suites and the hundred that run meanwhile.
+	mostCallsMore = 1.8
 	firstPassTime = 30 * time.Second
-	mostOfMany    = 256 << 10 // KiB that the manager may take among ten thousand
+	mostOfMany    = 220 << 10 // KiB that the manager may take among ten thousand
 )
 
 // point is what a manager takes that starts among so many benchmarks.
@@ -87,8 +89,8 @@ func TestAManagerHoldsLittleOfTenThousandFinishedBenchmarks(t *testing.T) {
 	w.quietWindow(&now)
 	now.further = w.someMore("among ten thousand", held)
 	w.wantLittle(points, now)
-	w.wantRatio("API calls of a benchmark among ten thousand", calledEach(now.further), calledEach(first), mostCalls)
-	w.wantRatio("CPU time of a benchmark among ten thousand", cpuEach(now.further), cpuEach(first), mostCPU)
+	w.wantRatio("API calls of a benchmark among ten thousand", calledEach(now.further), calledEach(first), mostCallsMore)
+	w.wantRatio("CPU time of a benchmark among ten thousand", cpuEach(now.further), cpuEach(first), 1.5*mostCPU)
 	w.reportPoints(points, first, now)
 }
 
