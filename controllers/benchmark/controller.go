@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -126,6 +125,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, b *v1alpha1.NFSBenchmark) (c
 			err = fmt.Errorf("add finalizer: %w", client.IgnoreNotFound(err))
 		}
 		return ctrl.Result{}, err
+	}
+	if isSettled(b) {
+		return ctrl.Result{}, nil // and the cache has only a part of it, which must not be written
 	}
 	before := b.DeepCopy()
 	phases := r.underWay
@@ -255,7 +257,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Named("nfsbenchmark").
 		For(&v1alpha1.NFSBenchmark{}).
 		Owns(&batchv1.Job{}).
-		Owns(&corev1.ConfigMap{}).
+		Owns(&corev1.ConfigMap{}, builder.OnlyMetadata, builder.WithPredicates(r.unlessMeasuring())).
 		Owns(&corev1.PersistentVolumeClaim{}).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofLabels)).
 		Watches(&coordinationv1.Lease{}, handler.EnqueueRequestsFromMapFunc(r.waiting), builder.WithPredicates(deletions)).
@@ -296,14 +298,19 @@ func (r *Reconciler) waiting(ctx context.Context, lease client.Object) []reconci
 // them each pass would look through all benchmarks there are, finished ones too.
 const (
 	IndexTarget = "target" // a key of the targets that an unfinished one wants
-	IndexUID    = "uid"
+	IndexUID    = "uid"    // of one that is not settled
 )
 
 // Indexes gives the values of each field. SetupWithManager adds them to the
 // manager's cache; a client without that cache must offer them itself.
 func Indexes() map[string]client.IndexerFunc {
 	return map[string]client.IndexerFunc{
-		IndexUID: func(obj client.Object) []string { return []string{string(obj.GetUID())} },
+		IndexUID: func(obj client.Object) []string {
+			if b, ok := obj.(*v1alpha1.NFSBenchmark); ok && isSettled(b) {
+				return nil // it has no pods and no Leases
+			}
+			return []string{string(obj.GetUID())}
+		},
 		IndexTarget: func(obj client.Object) []string {
 			b, ok := obj.(*v1alpha1.NFSBenchmark)
 			if !ok || isFinished(b) {
@@ -332,8 +339,10 @@ func (r *Reconciler) withUID(ctx context.Context, uid string) ([]v1alpha1.NFSBen
 // see some namespaces only must not watch them: see ClientOptions. So are
 // Trident's objects, whose kinds need not be there.
 //
-// The managedFields of a benchmark are longer than its status, and only those of a
-// suite are read.
+// Of ConfigMaps the cache has the metadata of those that wake benchmarks, and no contents:
+// anybody can create some with the label of the operator. Of settled benchmarks it has what
+// suites and metrics read. Of the rest it has no managedFields, but for suites, where they
+// are read.
 //
 // No namespaces means all. The Leases' namespace is watched as well.
 func CacheOptions(namespaces []string, leases string) cache.Options {
@@ -347,9 +356,9 @@ func CacheOptions(namespaces []string, leases string) cache.Options {
 		lease.Namespaces = inNamespaces([]string{leases})
 	}
 	o.ByObject = map[client.Object]cache.ByObject{
-		&v1alpha1.NFSBenchmark{}:        {Transform: ours.Transform},
+		&v1alpha1.NFSBenchmark{}:        {Transform: reduceSettled},
 		&batchv1.Job{}:                  ours,
-		&corev1.ConfigMap{}:             {Label: ours.Label, Transform: withoutResults},
+		&corev1.ConfigMap{}:             {Label: ours.Label, Transform: ownerOnly},
 		&corev1.PersistentVolumeClaim{}: ours,
 		&corev1.Pod{}:                   ours,
 		&corev1.Service{}:               ours,
@@ -360,15 +369,6 @@ func CacheOptions(namespaces []string, leases string) cache.Options {
 		&coordinationv1.Lease{}:         lease,
 	}
 	return o
-}
-
-// withoutResults drops the results from what is kept of a ConfigMap. Each is read once,
-// when its run ends; those of all runs would fill the memory.
-func withoutResults(in any) (any, error) {
-	if cm, ok := in.(*corev1.ConfigMap); ok {
-		maps.DeleteFunc(cm.BinaryData, func(key string, _ []byte) bool { return key != runfile.KeySuitePoints })
-	}
-	return cache.TransformStripManagedFields()(in)
 }
 
 func inNamespaces(names []string) map[string]cache.Config {
@@ -385,6 +385,7 @@ func inNamespaces(names []string) map[string]cache.Config {
 // ClientOptions belong to CacheOptions.
 func ClientOptions() client.Options {
 	return client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{
+		&corev1.ConfigMap{},
 		&corev1.PersistentVolume{},
 		&storagev1.StorageClass{},
 	}}}

@@ -22,18 +22,16 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// readProgress reads how far the clients have come, as the cache knows it.
+// readProgress reads how far the clients have come.
 func (r *Reconciler) readProgress(ctx context.Context, s *scope) error {
-	_, err := r.readResultObject(ctx, r.Client, s)
+	_, err := r.readResultObject(ctx, s)
 	return err
 }
 
 // readResult reads what the clients have published of what they measured, and their
-// progress with it. The cache holds no results, and its progress may be old: an API
-// server that was away can be late with it for a minute. Results are read when the run
-// is over, and when its files are removed.
+// progress with it. Results are read when the run is over, and when its files are removed.
 func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
-	cm, err := r.readResultObject(ctx, r.Reader, s)
+	cm, err := r.readResultObject(ctx, s)
 	if err != nil || cm == nil {
 		return err
 	}
@@ -58,8 +56,8 @@ func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 
 // readResultObject reads the ConfigMap that the collectors publish in, and their progress
 // from it; nil where there is none, or one of somebody else.
-func (r *Reconciler) readResultObject(ctx context.Context, from client.Reader, s *scope) (*corev1.ConfigMap, error) {
-	cm, err := findConfigMap(ctx, from, s, s.names.Result, "the results")
+func (r *Reconciler) readResultObject(ctx context.Context, s *scope) (*corev1.ConfigMap, error) {
+	cm, err := r.findConfigMap(ctx, s, s.names.Result, "the results")
 	if err != nil || cm == nil || s.plan == nil {
 		return nil, err
 	}
@@ -97,13 +95,15 @@ func clientResult(cm *corev1.ConfigMap, index int32, left *runfile.Budget) (*run
 		return nil, nil //nolint:nilnil // nothing is known yet
 	}
 	res, err := runfile.ReadResultWithin(bytes.NewReader(packed), left)
-	if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
+	other := (*runfile.VersionError)(nil)
+	switch {
+	case errors.As(err, &other):
 		return nil, other
-	}
-	if err != nil || len(res.Clients) != 1 {
+	case err == nil && len(res.Clients) == 1:
+		return &res.Clients[0], nil
+	default:
 		return nil, nil //nolint:nilnil // as above
 	}
-	return &res.Clients[0], nil
 }
 
 // finals is how many clients have published their final progress.

@@ -63,7 +63,7 @@ func (r *Reconciler) ensurePublishing(ctx context.Context, b *v1alpha1.NFSBenchm
 
 // knownPlan is the plan that the run goes by; nil where there is none yet.
 func (r *Reconciler) knownPlan(ctx context.Context, s *scope) (*runfile.Plan, error) {
-	cm, err := findConfigMap(ctx, r.Client, s, s.names.Plan, "the plan")
+	cm, err := r.findConfigMap(ctx, s, s.names.Plan, "the plan")
 	if err != nil || cm == nil {
 		return nil, err
 	}

@@ -59,11 +59,11 @@ func find(ctx context.Context, from client.Reader, obj client.Object, what strin
 	return err == nil, nil
 }
 
-// findConfigMap reads a ConfigMap of the run; nil where there is none, or one of somebody
-// else. An error names it as what.
-func findConfigMap(ctx context.Context, from client.Reader, s *scope, name, what string) (*corev1.ConfigMap, error) {
+// findConfigMap reads a ConfigMap of the run, past the cache, which holds no contents; nil
+// where there is none, or one of somebody else. An error names it as what.
+func (r *Reconciler) findConfigMap(ctx context.Context, s *scope, name, what string) (*corev1.ConfigMap, error) {
 	cm := &corev1.ConfigMap{ObjectMeta: s.meta(name)}
-	if found, err := find(ctx, from, cm, what); err != nil || !found || !isOurs(s.b, cm) {
+	if found, err := find(ctx, r.Reader, cm, what); err != nil || !found || !isOurs(s.b, cm) {
 		return nil, err
 	}
 	return cm, nil

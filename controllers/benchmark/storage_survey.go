@@ -56,7 +56,7 @@ func (r *Reconciler) survey(ctx context.Context, s *scope) (next, error) {
 // askedSource is the array of a run under way whose address only Trident told,
 // before the start: as the survey was asked to ask it.
 func (r *Reconciler) askedSource(ctx context.Context, s *scope) (runfile.Source, bool, error) {
-	cm, err := findConfigMap(ctx, r.Client, s, s.names.Survey, "the request for the survey")
+	cm, err := r.findConfigMap(ctx, s, s.names.Survey, "the request for the survey")
 	if err != nil || cm == nil {
 		return runfile.Source{}, false, err
 	}
@@ -152,7 +152,7 @@ func (r *Reconciler) knownSurvey(ctx context.Context, s *scope) (*runfile.Survey
 }
 
 func (r *Reconciler) publishedSurvey(ctx context.Context, s *scope) (*runfile.Survey, error) {
-	cm, err := findConfigMap(ctx, r.Client, s, s.names.Result, "the survey")
+	cm, err := r.findConfigMap(ctx, s, s.names.Result, "the survey")
 	if err != nil || cm == nil {
 		return nil, err
 	}

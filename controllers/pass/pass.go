@@ -232,9 +232,12 @@ func Apply(ctx context.Context, c client.Client, u *unstructured.Unstructured) e
 }
 
 // Read fills obj from the cache, or past it: the cache holds what the operator made only, and
-// may be behind.
+// may be behind. It holds no contents of ConfigMaps.
 func Read(ctx context.Context, cached, past client.Reader, obj client.Object) error {
 	key := client.ObjectKeyFromObject(obj)
+	if _, ok := obj.(*corev1.ConfigMap); ok {
+		return past.Get(ctx, key, obj)
+	}
 	if err := cached.Get(ctx, key, obj); !apierrors.IsNotFound(err) {
 		return err
 	}

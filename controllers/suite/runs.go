@@ -188,13 +188,18 @@ func (r *Reconciler) read(ctx context.Context, s *scope, name string) (runfile.S
 	}
 	file, err := runfile.ReadStoredSuiteRun(bytes.NewReader(cm.BinaryData[runfile.KeySuiteRun]))
 	if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
-		return runfile.SuiteRun{}, blocked(v1alpha1.ReasonOtherRelease, fmt.Errorf("ConfigMap %q: %w as the operator", name, other))
+		return runfile.SuiteRun{}, otherRelease(name, other)
 	}
 	if err != nil {
 		return runfile.SuiteRun{}, blocked(v1alpha1.ReasonInvalidSpec,
 			fmt.Errorf("the record in ConfigMap %q is damaged, delete it: %w", name, err))
 	}
 	return file, nil
+}
+
+// otherRelease stops a suite until an operator runs that reads the file in a ConfigMap.
+func otherRelease(name string, err *runfile.VersionError) error {
+	return blocked(v1alpha1.ReasonOtherRelease, fmt.Errorf("ConfigMap %q: %w as the operator", name, err))
 }
 
 // look asks the newest workflow of a run, and its benchmarks.
@@ -372,9 +377,9 @@ func liveOf(b *v1alpha1.NFSBenchmark, r runfile.SuiteResult) underWay {
 }
 
 // addPoints adds the numbers of a benchmark to its result. The benchmark's controller keeps
-// them beside the result; the cache may be behind the benchmark's status, and then the API
-// server has them. A benchmark that failed has none, for what it measured cannot be
-// compared; nor has one whose result was deleted or damaged, and the message says so.
+// them beside the result, in a ConfigMap, which the cache does not hold. A benchmark that
+// failed has none, for what it measured cannot be compared; nor has one whose result was
+// deleted or damaged, and the message says so.
 func (r *Reconciler) addPoints(ctx context.Context, b *v1alpha1.NFSBenchmark, to *runfile.SuiteResult) error {
 	switch {
 	case !isSuccess(*to):
@@ -383,28 +388,24 @@ func (r *Reconciler) addPoints(ctx context.Context, b *v1alpha1.NFSBenchmark, to
 		to.Message = "it has no result"
 		return nil
 	}
-	name := b.Status.ResultRef.Name
-	for _, from := range []client.Reader{r.Client, r.Reader} {
-		var cm corev1.ConfigMap
-		if err := from.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: name},
-			&cm); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("read the numbers of benchmark %q: %w", b.Name, err)
-		}
-		packed, ok := cm.BinaryData[runfile.KeySuitePoints]
-		if !ok {
-			continue
-		}
-		file, err := runfile.ReadSuitePoints(bytes.NewReader(packed))
-		if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
-			return blocked(v1alpha1.ReasonOtherRelease, fmt.Errorf("ConfigMap %q: %w as the operator", name, other))
-		}
-		if err != nil {
-			to.Message = fmt.Sprintf("ConfigMap %q with its result is damaged: %v", name, err)
-		}
-		to.Points = file.Points
+	name, cm := b.Status.ResultRef.Name, corev1.ConfigMap{}
+	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: name}, &cm)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read the numbers of benchmark %q: %w", b.Name, err)
+	}
+	packed, ok := cm.BinaryData[runfile.KeySuitePoints]
+	if !ok {
+		to.Message = fmt.Sprintf("ConfigMap %q with its result has no key %s", name, runfile.KeySuitePoints)
 		return nil
 	}
-	to.Message = fmt.Sprintf("ConfigMap %q with its result has no key %s", name, runfile.KeySuitePoints)
+	file, err := runfile.ReadSuitePoints(bytes.NewReader(packed))
+	if other := (*runfile.VersionError)(nil); errors.As(err, &other) {
+		return otherRelease(name, other)
+	}
+	if err != nil {
+		to.Message = fmt.Sprintf("ConfigMap %q with its result is damaged: %v", name, err)
+	}
+	to.Points = file.Points
 	return nil
 }
 

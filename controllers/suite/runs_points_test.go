@@ -38,13 +38,12 @@ func TestPointsAreReadFromTheResult(t *testing.T) {
 		points       []runfile.SuitePoint
 		lost         string
 	}{
-		"cached":          {ref, here, nil, want, ""},
-		"not cached yet":  {ref, nil, here, want, ""},
-		"cached without":  {ref, with("client-0.result", nil), here, want, ""},
-		"deleted":         {ref, nil, nil, nil, `ConfigMap "result" with its result has no key points.json.gz`},
+		"there":           {ref, nil, here, want, ""},
+		"without":         {ref, here, with("client-0.result", nil), nil, `has no key points.json.gz`},
+		"deleted":         {ref, here, nil, nil, `ConfigMap "result" with its result has no key points.json.gz`},
 		"no result":       {nil, here, here, nil, "it has no result"},
-		"damaged":         {ref, with(runfile.KeySuitePoints, []byte("{")), here, nil, `ConfigMap "result" with its result is damaged: read points`},
-		"more than it is": {ref, with(runfile.KeySuitePoints, huge.Bytes()), here, nil, "is damaged: read points"},
+		"damaged":         {ref, here, with(runfile.KeySuitePoints, []byte("{")), nil, `ConfigMap "result" with its result is damaged: read points`},
+		"more than it is": {ref, here, with(runfile.KeySuitePoints, huge.Bytes()), nil, "is damaged: read points"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

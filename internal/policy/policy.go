@@ -70,7 +70,10 @@ type Limits struct {
 
 // Default is the policy of a manager that has no file.
 func Default() Policy {
-	return Policy{Embedded: Embedded{MaxSize: "50Gi"}, Limits: Limits{Clients: 64, MaxHold: metav1.Duration{Duration: 24 * time.Hour}}}
+	return Policy{
+		Embedded: Embedded{MaxSize: "50Gi"},
+		Limits:   Limits{Clients: 64, MaxHold: metav1.Duration{Duration: 24 * time.Hour}},
+	}
 }
 
 // Read reads and validates a policy, as YAML or JSON. Members that are absent keep their

@@ -30,6 +30,7 @@ const (
 	metricUnfinished = "workqueue_unfinished_work_seconds"
 	metricGoroutines = "go_goroutines"
 	metricNextGC     = "go_memstats_next_gc_bytes"
+	metricGOGC       = "go_gc_gogc_percent"
 )
 
 func (m *manager) scrape() (metrics, error) {

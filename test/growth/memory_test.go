@@ -31,10 +31,10 @@ func (w *world) memory() memory {
 	}
 }
 
-// alive is how many KiB the last garbage collection found alive: the next one begins
-// when there is twice as much (GOGC=100). What is allocated at some moment says more
-// about the time since the last one.
-func alive(m metrics) float64 { return m[metricNextGC] / 2 / 1024 }
+// alive is how many KiB the last garbage collection found alive: the next one begins when
+// there is more by so many percent. What is allocated at some moment says more about the time
+// since the last one.
+func alive(m metrics) float64 { return m[metricNextGC] / (1 + m[metricGOGC]/100) / 1024 }
 
 // stretch has all finished benchmarks reconciled again and again, as resyncs of
 // days would do, and looks at the manager after each round.

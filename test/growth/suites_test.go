@@ -76,17 +76,17 @@ func (s suiteRun) labels(slot int) map[string]string {
 	}
 }
 
-// startSuites applies suites and waits for their Workflows.
-func (w *world) startSuites() []suiteRun {
+// startSuites applies n suites and waits for their Workflows.
+func (w *world) startSuites(n int) []suiteRun {
 	w.Helper()
-	for i := range suitesOver + suitesUnderWay {
+	for i := range n {
 		if err := w.k.c.Create(w.Context(), suiteOf(fmt.Sprintf("g%02d", i))); err != nil {
 			w.Fatalf("create suite: %v", err)
 		}
 	}
 	var runs []suiteRun
 	w.Cleanup(func() {
-		if w.Failed() && len(runs) < suitesOver+suitesUnderWay {
+		if w.Failed() && len(runs) < n {
 			w.Logf("the first suite: %+v", w.suite("g00").Status)
 		}
 	})
@@ -100,7 +100,7 @@ func (w *world) startSuites() []suiteRun {
 		for _, wf := range list.Items {
 			runs = append(runs, suiteRun{suite: wf.GetLabels()[v1alpha1.LabelSuite], name: wf.GetName()})
 		}
-		return len(runs) == suitesOver+suitesUnderWay
+		return len(runs) == n
 	})
 	return runs
 }

@@ -20,7 +20,7 @@ const (
 	thousand = 1000 // finished benchmarks, at least
 	running  = 20
 	quiet    = time.Minute
-	further  = targets - (running - suitesUnderWay) // benchmarks, on targets that are free
+	further  = 10 // benchmarks, on targets of their own
 
 	// resultBytes is what a result of minutes takes, compressed; those of the test
 	// have no series.
@@ -53,9 +53,9 @@ func (w *world) thousand(binary string, first figures) steady {
 	w.Helper()
 	out := steady{}
 	model := w.modelRun()
-	runs := w.startSuites()
+	runs := w.startSuites(suitesOver + suitesUnderWay)
 	w.m.stop()
-	out.statusBytes, out.resultBytes = w.writeFinished(model, runs)
+	out.statusBytes, out.resultBytes = w.writeFinished(model, runs, suitesOver)
 	for i, r := range runs {
 		phase := "Succeeded"
 		if i >= suitesOver {
@@ -69,13 +69,13 @@ func (w *world) thousand(binary string, first figures) steady {
 	w.m.idle(w.T)
 	out.start = time.Since(began)
 
-	held := w.startRunning(runs[suitesOver:])
+	held := w.startRunning(runs[suitesOver:], running)
 	out.finished = w.finished()
 	if out.finished < thousand {
 		w.Errorf("only %d benchmarks have ended", out.finished)
 	}
 	w.quietWindow(&out)
-	out.further = w.someMore(held)
+	out.further = w.someMore("few among a thousand", held)
 	if out.resident > mostResident {
 		w.Errorf("the manager holds %d MiB, more than %d", out.resident>>10, mostResident>>10)
 	}
@@ -115,25 +115,18 @@ func (w *world) untilClean(names []string) {
 
 // writeFinished copies the model, with its result, into the suites. No manager is
 // there, which would begin to run them.
-func (w *world) writeFinished(model *v1alpha1.NFSBenchmark, runs []suiteRun) (status, result int) {
+func (w *world) writeFinished(model *v1alpha1.NFSBenchmark, runs []suiteRun, over int) (status, result int) {
 	w.Helper()
-	packed := &corev1.ConfigMap{}
-	noise := make([]byte, resultBytes)
-	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise) // never fails
-	key := client.ObjectKey{Namespace: namespace, Name: manifest.NamesOf(model).Result}
-	if err := w.k.c.Get(w.Context(), key, packed); err != nil {
-		w.Fatal(err)
-	}
-	packed.BinaryData["growth.noise"] = noise
+	packed := w.packedResult(model, resultBytes)
 	var group sync.WaitGroup
 	for i, r := range runs {
 		n := suiteCells * suiteRounds
-		if i >= suitesOver {
+		if i >= over {
 			n = suiteDone
 		}
 		group.Go(func() {
 			for slot := range n {
-				if err := w.writeOne(model, packed, r, slot); err != nil {
+				if err := w.writeOne(model, packed, r.benchmark(slot), r.labels(slot)); err != nil {
 					w.Errorf("write a finished benchmark of %s: %v", r.name, err)
 					return
 				}
@@ -147,9 +140,25 @@ func (w *world) writeFinished(model *v1alpha1.NFSBenchmark, runs []suiteRun) (st
 	return sizeOf(w.T, model.Status), result
 }
 
-func (w *world) writeOne(model *v1alpha1.NFSBenchmark, packed *corev1.ConfigMap, r suiteRun, slot int) error {
+// packedResult is the result of the model, with so many bytes that cannot be compressed.
+func (w *world) packedResult(model *v1alpha1.NFSBenchmark, bytes int) *corev1.ConfigMap {
+	w.Helper()
+	packed := &corev1.ConfigMap{}
+	noise := make([]byte, bytes)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise) // never fails
+	key := client.ObjectKey{Namespace: namespace, Name: manifest.NamesOf(model).Result}
+	if err := w.k.c.Get(w.Context(), key, packed); err != nil {
+		w.Fatal(err)
+	}
+	packed.BinaryData["growth.noise"] = noise
+	return packed
+}
+
+func (w *world) writeOne(
+	model *v1alpha1.NFSBenchmark, packed *corev1.ConfigMap, name string, labels map[string]string,
+) error {
 	b := model.DeepCopy()
-	b.ObjectMeta = metav1.ObjectMeta{Name: r.benchmark(slot), Namespace: namespace, Labels: r.labels(slot), Finalizers: model.Finalizers}
+	b.ObjectMeta = metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: labels, Finalizers: model.Finalizers}
 	b.Labels[labelWritten] = "true"
 	st := b.Status
 	if err := w.k.c.Create(w.Context(), b); err != nil {
@@ -177,9 +186,9 @@ func (w *world) writeOne(model *v1alpha1.NFSBenchmark, packed *corev1.ConfigMap,
 	return w.k.c.Create(w.Context(), cm)
 }
 
-// startRunning has twenty benchmarks run, and goes on publishing their progress: one
+// startRunning has n benchmarks run, and goes on publishing their progress: one
 // of each suite that is under way, and others beside them.
-func (w *world) startRunning(suites []suiteRun) []string {
+func (w *world) startRunning(suites []suiteRun, n int) []string {
 	w.Helper()
 	var all []*v1alpha1.NFSBenchmark
 	for _, r := range suites {
@@ -187,7 +196,7 @@ func (w *world) startRunning(suites []suiteRun) []string {
 		b.Labels = r.labels(suiteDone)
 		all = append(all, b)
 	}
-	for i := range running - len(suites) {
+	for i := range n - len(suites) {
 		all = append(all, ramp(fmt.Sprintf("t%02d-run-000", i)))
 	}
 	var names []string
@@ -201,10 +210,10 @@ func (w *world) startRunning(suites []suiteRun) []string {
 			w.Fatal(err)
 		}
 	}
-	eventually(w.T, patience, "twenty benchmarks run", func() bool {
+	eventually(w.T, patience, fmt.Sprintf("%d benchmarks run", n), func() bool {
 		return w.h.count(func(r *run) bool {
 			return slices.Contains(names, r.name) && r.started && r.last.Status.Phase == v1alpha1.PhaseRunning
-		}) == running
+		}) == n
 	})
 	return names
 }
@@ -241,15 +250,16 @@ func (w *world) quietWindow(out *steady) {
 
 // someMore runs a few benchmarks beside those that are held, which are silent
 // meanwhile, and lets those end after that.
-func (w *world) someMore(held []string) figures {
+func (w *world) someMore(label string, held []string) figures {
 	w.Helper()
 	w.collectors.hush()
 	time.Sleep(3 * time.Second)
 	w.audit.read(w.T)
 	before, cpu, began := w.m.metrics(w.T), w.m.cpu(w.T), time.Now()
+	w.serial++
 	var names []string
 	for i := range further {
-		name := fmt.Sprintf("t%02d-more-000", targets-1-i)
+		name := fmt.Sprintf("m%02d-more-%03d", i, w.serial)
 		names = append(names, name)
 		array := targetOf(name) + ".growth.example"
 		if err := w.k.c.Create(w.Context(), gen.Benchmark(name, gen.In(namespace), gen.Export("/vol/oradata", "a."+array, "b."+array))); err != nil {
@@ -259,7 +269,7 @@ func (w *world) someMore(held []string) figures {
 	w.untilClean(names)
 	after := w.m.metrics(w.T)
 	f := figures{
-		name: "few among a thousand", benchmarks: further, seconds: time.Since(began).Seconds(), calls: w.audit.read(w.T), cpu: w.m.cpu(w.T) - cpu,
+		name: label, benchmarks: further, seconds: time.Since(began).Seconds(), calls: w.audit.read(w.T), cpu: w.m.cpu(w.T) - cpu,
 		reconciles: after[metricReconciles] - before[metricReconciles], errors: after[metricErrors] - before[metricErrors],
 	}
 	w.collectors.release()
