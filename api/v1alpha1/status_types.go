@@ -247,4 +247,7 @@ type ResultReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Name string `json:"name"`
+	// bytes of its contents.
+	// +optional
+	Bytes int64 `json:"bytes,omitempty"`
 }

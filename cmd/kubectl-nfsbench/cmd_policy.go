@@ -76,6 +76,7 @@ func writePolicy(w io.Writer, p policy.Policy, namespace string) error {
 	fmt.Fprintf(t, "\nEmbedded server:\tat most %s\n", p.Embedded.MaxSize)
 	fmt.Fprintf(t, "Load pods:\tat most %d for each benchmark\n", p.Limits.Clients)
 	fmt.Fprintf(t, "Time of a run:\tat most %s\n", p.Limits.MaxHold.Duration)
+	fmt.Fprintf(t, "Results:\tat most %s in the namespace\n", &p.Limits.ResultBytes)
 	return t.Flush()
 }
 

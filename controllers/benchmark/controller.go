@@ -203,6 +203,7 @@ type scope struct {
 	database   *diagnose.Database // in the pods; nil = not looked at, or there is none
 	released   bool               // the clients may start their load
 	result     *runfile.Result
+	kept       int64 // bytes of the ConfigMap with the result; 0 = not looked at
 	judgement  *judge.Judgement
 	outcome    *outcome
 	cleanup    *fact // about what the run left; nil = not looked at

@@ -51,7 +51,20 @@ func (r *Reconciler) readResult(ctx context.Context, s *scope) error {
 		}
 	}
 	s.result.Simulated = isSimulated(s.result)
+	s.kept = bytesOf(cm)
 	return nil
+}
+
+// bytesOf is what the contents of a ConfigMap take.
+func bytesOf(cm *corev1.ConfigMap) int64 {
+	n := 0
+	for key, value := range cm.Data {
+		n += len(key) + len(value)
+	}
+	for key, value := range cm.BinaryData {
+		n += len(key) + len(value)
+	}
+	return int64(n)
 }
 
 // readResultObject reads the ConfigMap that the collectors publish in, and their progress

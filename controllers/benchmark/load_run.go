@@ -79,12 +79,10 @@ func (r *Reconciler) writePlan(ctx context.Context, s *scope) (*runfile.Plan, er
 	if err != nil {
 		return nil, invalid(v1alpha1.ReasonInvalidSpec, err)
 	}
-	// Admission sees what the spec declares; the plan knows all parts of the run.
-	took, most := time.Duration(p.Schedule.TimeoutSeconds)*time.Second, s.policy.Limits.MaxHold.Duration
-	if s.b.Status.StartTime == nil && took > most {
-		return nil, invalid(v1alpha1.ReasonPolicyDenied, fmt.Errorf(
-			"spec.run: the run may take %s and the policy of this cluster allows at most %s. Shorten it or set "+
-				"run.timeoutSeconds, or ask an administrator to raise policy.limits.maxHold of the chart", took, most))
+	if s.b.Status.StartTime == nil {
+		if err := r.admitPlan(ctx, s, p); err != nil {
+			return nil, err
+		}
 	}
 	var text strings.Builder
 	if err := runfile.WritePlan(&text, p); err != nil {

@@ -33,7 +33,7 @@ func setNumbers(s *scope) {
 		st.Summary.Paths = pathWords(st.Resolved.Paths)
 	}
 	if s.result != nil && len(s.result.Clients) > 0 && s.outcome != nil {
-		st.ResultRef = &v1alpha1.ResultReference{Name: s.names.Result}
+		st.ResultRef = &v1alpha1.ResultReference{Name: s.names.Result, Bytes: s.kept}
 	}
 	j := s.judgement
 	if j == nil {

@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/policy/rules"
+	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
 // admit refuses a benchmark that the policy of the cluster does not allow, before
@@ -35,6 +38,36 @@ func (r *Reconciler) admit(ctx context.Context, s *scope) (next, error) {
 		return next{}, err
 	}
 	return r.admitSecrets(ctx, s)
+}
+
+// admitPlan holds a run against the limits that the spec alone does not tell: its time with all
+// parts, and the room for its result. It looks once, because the results of a namespace are
+// those of all its benchmarks.
+func (r *Reconciler) admitPlan(ctx context.Context, s *scope, p runfile.Plan) error {
+	limits := s.policy.Limits
+	if took := time.Duration(p.Schedule.TimeoutSeconds) * time.Second; took > limits.MaxHold.Duration {
+		return invalid(v1alpha1.ReasonPolicyDenied, fmt.Errorf(
+			"spec.run: the run may take %s and the policy of this cluster allows at most %s. Shorten it or set "+
+				"run.timeoutSeconds, or ask an administrator to raise policy.limits.maxHold of the chart",
+			took, limits.MaxHold.Duration))
+	}
+	list := &v1alpha1.NFSBenchmarkList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(s.b.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list the benchmarks of namespace %q: %w", s.b.Namespace, err)
+	}
+	var taken int64
+	for i := range list.Items {
+		if ref := list.Items[i].Status.ResultRef; ref != nil {
+			taken += ref.Bytes
+		}
+	}
+	if taken < limits.ResultBytes.Value() {
+		return nil
+	}
+	return invalid(v1alpha1.ReasonPolicyDenied, fmt.Errorf(
+		"the results of the benchmarks in namespace %q take %s and the policy of this cluster allows %s. Delete finished "+
+			"benchmarks, or ask an administrator to raise policy.limits.resultBytes of the chart",
+		s.b.Namespace, resource.NewQuantity(taken, resource.BinarySI), &limits.ResultBytes))
 }
 
 // admitSecrets waits until each Secret that the benchmark names is there and may be used by

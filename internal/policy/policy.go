@@ -66,13 +66,17 @@ type Limits struct {
 	Clients int32 `json:"clients"` // load pods
 	// MaxHold is the longest that a run may take, and so keep others from its target.
 	MaxHold metav1.Duration `json:"maxHold"`
+	// ResultBytes is what the results of the benchmarks of one namespace may take.
+	ResultBytes resource.Quantity `json:"resultBytes"`
 }
 
 // Default is the policy of a manager that has no file.
 func Default() Policy {
 	return Policy{
 		Embedded: Embedded{MaxSize: "50Gi"},
-		Limits:   Limits{Clients: 64, MaxHold: metav1.Duration{Duration: 24 * time.Hour}},
+		Limits: Limits{
+			Clients: 64, MaxHold: metav1.Duration{Duration: 24 * time.Hour}, ResultBytes: resource.MustParse("1Gi"),
+		},
 	}
 }
 
@@ -118,6 +122,9 @@ func (p Policy) validate() error {
 	}
 	if p.Limits.Clients < 1 {
 		return fmt.Errorf("policy.limits.clients is %d: write a number from 1", p.Limits.Clients)
+	}
+	if p.Limits.ResultBytes.Sign() <= 0 {
+		return fmt.Errorf("policy.limits.resultBytes is %s: write a quantity above 0, such as 1Gi", &p.Limits.ResultBytes)
 	}
 	if p.Limits.MaxHold.Duration < time.Minute {
 		return fmt.Errorf("policy.limits.maxHold is %s: write a duration from 1m, such as 24h", p.Limits.MaxHold.Duration)

@@ -45,6 +45,7 @@ func TestAPolicyWithAMistakeIsRefused(t *testing.T) {
 		backends("name: a, insecureSkipVerify: false"):                  "backends[0] has no caBundle",
 		backends("name: a, namespaces: []"):                             "backends[0].namespaces is empty",
 		backends("name: a", "name: a"):                                  "backends[1].name",
+		"limits: {resultBytes: 0}":                                      "limits.resultBytes",
 		"limits: {maxHold: 30s}":                                        "limits.maxHold",
 		"limits: {clients: 0}":                                          "limits.clients",
 		"limits: {clients: 1}\n" + strings.Repeat("#", policy.MaxBytes): "more than",

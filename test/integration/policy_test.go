@@ -135,3 +135,24 @@ func TestNamesOfOtherNamespacesAreNotShown(t *testing.T) {
 		t.Errorf("another namespace is named: %s", said)
 	}
 }
+
+// TestResultsOfANamespaceTakeNoMoreThanThePolicyAllows: a benchmark that ended counts, one of
+// another namespace does not.
+func TestResultsOfANamespaceTakeNoMoreThanThePolicyAllows(t *testing.T) {
+	t.Parallel()
+	w, other := newWorld(t), newWorld(t)
+	w.create("first")
+	first := w.finish("first")
+	w.wantPhase(first, v1alpha1.PhaseSucceeded)
+	size := first.Status.ResultRef.Bytes
+	if size < 500 {
+		t.Fatalf("the result takes %d bytes", size)
+	}
+	w.resultBytes, other.resultBytes = size+1, size
+	w.create("second")
+	w.wantPhase(w.finish("second"), v1alpha1.PhaseSucceeded)
+	w.create("third")
+	w.wantPhase(w.settle("third"), v1alpha1.PhaseFailed, "policy.limits.resultBytes", "Delete finished benchmarks")
+	other.create("demo")
+	other.wantPhase(other.finish("demo"), v1alpha1.PhaseSucceeded)
+}

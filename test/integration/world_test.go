@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
@@ -43,6 +44,7 @@ type world struct {
 	r              *benchmark.Reconciler
 	silent         bool          // do not lint the status
 	maxHold        time.Duration // of the policy; 0 = its default
+	resultBytes    int64         // of the policy; 0 = its default
 	leaseNamespace string        // empty = that of the world
 	array          *tridentWorld // Trident and its array; nil = there is none
 
@@ -78,6 +80,9 @@ func (w *world) restart() {
 // policy allows every export, and the backend of the world's array.
 func (w *world) policy() (policy.Policy, error) {
 	p, err := gen.AnyExport()
+	if w.resultBytes != 0 {
+		p.Limits.ResultBytes = *resource.NewQuantity(w.resultBytes, resource.BinarySI)
+	}
 	p.Limits.MaxHold.Duration = cmp.Or(w.maxHold, p.Limits.MaxHold.Duration)
 	if w.array != nil {
 		p.Backends = []policy.Backend{{Name: w.ns, Namespaces: []string{w.ns}, BackendSpec: w.array.backend}}
