@@ -63,6 +63,7 @@ const (
 	ReasonInvalidSpec     = "InvalidSpec"
 	ReasonClaimNotFound   = "ClaimNotFound"
 	ReasonClaimNotBound   = "ClaimNotBound"
+	ReasonClaimInUse      = "ClaimInUse" // by another pod, and a database needs it alone
 	ReasonNotNFS          = "NotNFS"
 	ReasonImagePullFailed = "ImagePullFailed"
 	ReasonUnschedulable   = "Unschedulable"

@@ -208,6 +208,7 @@ type scope struct {
 	outcome    *outcome
 	cleanup    *fact // about what the run left; nil = not looked at
 	volumeGone bool  // nothing of a Trident volume is left
+	loadGone   bool  // no pod of the load is left
 	events     []event
 }
 

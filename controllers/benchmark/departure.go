@@ -48,16 +48,31 @@ func (r *Reconciler) keep(ctx context.Context, s *scope) (next, error) {
 			Reason:  v1alpha1.ReasonRetained,
 			Message: "kept by spec.cleanup: delete the benchmark to remove everything",
 		}
-		return waitFor(0), r.releaseLeases(ctx, s.b)
+		return r.letOthers(ctx, s, 0)
 	}
 	if ttl, ended := s.b.Spec.TTLSecondsAfterFinished, s.b.Status.CompletionTime; ttl != nil && ended != nil {
 		if left := ended.Add(time.Duration(*ttl) * time.Second).Sub(s.now); left > 0 {
 			s.cleanup = &fact{Reason: v1alpha1.ReasonRetained, Message: "kept by spec.ttlSecondsAfterFinished"}
-			return waitFor(left), r.releaseLeases(ctx, s.b)
+			return r.letOthers(ctx, s, left)
 		}
 	}
 	s.cleanup = &fact{Reason: v1alpha1.ReasonCleaningUp, Message: "removing what the run created"}
 	return next{}, nil
+}
+
+// letOthers gives up the target of a run whose traces stay, and looks again after a time. A
+// database keeps its target until its pods have ended: two of them would ruin its files.
+func (r *Reconciler) letOthers(ctx context.Context, s *scope, after time.Duration) (next, error) {
+	if databaseOf(s.b) != nil {
+		pods, err := r.podsOf(ctx, s.b, manifest.ComponentLoad)
+		if err != nil {
+			return next{}, err
+		}
+		if slices.ContainsFunc(pods, mayRun) {
+			return waitFor(soon), nil
+		}
+	}
+	return waitFor(after), r.releaseLeases(ctx, s.b)
 }
 
 // stopLoad removes the load Job and waits for its pods: files cannot be
@@ -83,13 +98,28 @@ func (r *Reconciler) stopLoad(ctx context.Context, s *scope) (next, error) {
 		}
 	}
 	if len(pods) > 0 {
-		what := fmt.Sprintf("waiting for %d load pods to stop", len(pods))
-		if t := shutdownOf(s.b); t > 0 {
-			what = fmt.Sprintf("waiting for the database to shut down, for %s at most", t)
-		}
-		return s.wait(v1alpha1.ReasonCleaningUp, what, soon)
+		return s.wait(v1alpha1.ReasonCleaningUp, s.stopping(pods), soon)
 	}
+	s.loadGone = true
 	return next{}, nil
+}
+
+// stopping says which pods a run waits for. The kubelet of a node that does not answer never
+// says that a pod is gone, and a database on it may still write.
+func (s *scope) stopping(pods []corev1.Pod) string {
+	t := shutdownOf(s.b)
+	if t == 0 {
+		return fmt.Sprintf("waiting for %d load pods to stop", len(pods))
+	}
+	late := func(p corev1.Pod) bool {
+		return !p.DeletionTimestamp.IsZero() && s.now.Sub(p.DeletionTimestamp.Time) > deletePatience
+	}
+	if i := slices.IndexFunc(pods, late); i >= 0 {
+		return fmt.Sprintf("pod %s on node %s should have stopped %s ago and may still run the database, so nobody else gets "+
+			"its target. If the node is off: kubectl -n %s delete pod %s --force", pods[i].Name, pods[i].Spec.NodeName,
+			s.now.Sub(pods[i].DeletionTimestamp.Time).Round(time.Second), s.b.Namespace, pods[i].Name)
+	}
+	return fmt.Sprintf("waiting for the database to shut down, for %s at most", t)
 }
 
 // deletePods deletes those whose Job is gone. Mostly they go with it, but not

@@ -210,6 +210,8 @@ func hasVolume(s *scope) bool { return s.b.Spec.Storage.Trident != nil && !s.vol
 func mayLetGo(s *scope) bool {
 	age := s.now.Sub(s.b.DeletionTimestamp.Time) - shutdownOf(s.b)
 	switch {
+	case databaseOf(s.b) != nil && !s.loadGone:
+		return false // it may still write
 	case !hasVolume(s):
 		return age > deletePatience
 	case s.b.Spec.Cleanup.Leftovers == v1alpha1.LeftoversAbandon:
@@ -224,7 +226,7 @@ func mayLetGo(s *scope) bool {
 func (r *Reconciler) reportDeletion(
 	ctx context.Context, s *scope, was *v1alpha1.NFSBenchmark, res ctrl.Result, err error,
 ) (ctrl.Result, error) {
-	if !hasVolume(s) {
+	if !hasVolume(s) && (databaseOf(s.b) == nil || s.loadGone) {
 		return res, err
 	}
 	reason, message := v1alpha1.ReasonCleaningUp, ""

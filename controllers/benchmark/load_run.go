@@ -137,6 +137,9 @@ func (r *Reconciler) runLoad(ctx context.Context, s *scope) (next, error) {
 func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 	job := manifest.LoadJob(s.b, *s.plan, s.target.ClaimName, r.Images)
 	if s.b.Status.StartTime == nil {
+		if n, err := r.claimIsFree(ctx, s); err != nil || n.Stop {
+			return n, err
+		}
 		if err := r.ensure(ctx, s.b, job); err != nil {
 			return next{}, err
 		}
@@ -168,6 +171,31 @@ func (r *Reconciler) ensureLoad(ctx context.Context, s *scope) (next, error) {
 		return s.wait(v1alpha1.ReasonCollecting, message+"; waiting for the last results of its pods", soon)
 	}
 	return r.salvage(ctx, s, outcome{phase: v1alpha1.PhaseFailed, reason: v1alpha1.ReasonPodLost, message: message})
+}
+
+// claimIsFree waits until no other pod mounts the claim that a database starts on: it may be
+// another database, which the operator does not know.
+func (r *Reconciler) claimIsFree(ctx context.Context, s *scope) (next, error) {
+	claim := s.b.Spec.Storage.Claim
+	if databaseOf(s.b) == nil || claim == nil {
+		return next{}, nil
+	}
+	pods := &corev1.PodList{}
+	if err := r.Reader.List(ctx, pods, client.InNamespace(s.b.Namespace)); err != nil { // the cache holds only ours
+		return next{}, fmt.Errorf("list the pods of namespace %q: %w", s.b.Namespace, err)
+	}
+	mounts := func(v corev1.Volume) bool {
+		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name
+	}
+	other := slices.IndexFunc(pods.Items, func(p corev1.Pod) bool {
+		return mayRun(p) && p.Labels[manifest.LabelUID] != string(s.b.UID) && slices.ContainsFunc(p.Spec.Volumes, mounts)
+	})
+	if other < 0 {
+		return next{}, nil
+	}
+	return s.wait(v1alpha1.ReasonClaimInUse, fmt.Sprintf(
+		"pod %s uses claim %q, and a second database would ruin its files: stop the pod, or name another claim in "+
+			"spec.storage.claim", pods.Items[other].Name, claim.Name), soon)
 }
 
 func (r *Reconciler) podsOf(ctx context.Context, b *v1alpha1.NFSBenchmark, component string) ([]corev1.Pod, error) {

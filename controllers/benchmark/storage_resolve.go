@@ -107,6 +107,13 @@ func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 	t.Keys = append(declaredKeys(s.b), "claim/"+s.b.Namespace+"/"+name)
 	if t.ClaimName != "" && s.b.Spec.Protocol.Client == v1alpha1.ClientKernel && !hasSurvey(s.b) {
 		// A class with late binding binds only when our pod asks for it.
+		if pvc.Status.Phase == corev1.ClaimBound {
+			keys, err := r.volumeKeys(ctx, t.VolumeName)
+			if err != nil {
+				return next{}, err
+			}
+			t.Keys = append(t.Keys, keys...)
+		}
 		s.target = t
 		return next{}, nil
 	}
@@ -122,6 +129,26 @@ func (r *Reconciler) resolveClaim(ctx context.Context, s *scope) (next, error) {
 		s.target = nil
 	}
 	return n, err
+}
+
+// volumeKeys are those of a volume that the kernel mounts: two claims, or a claim and an export,
+// may be the same files. They are nil where the operator may not read volumes.
+func (r *Reconciler) volumeKeys(ctx context.Context, name string) ([]string, error) {
+	pv := &corev1.PersistentVolume{}
+	err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, pv)
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read volume %q: %w", name, err)
+	}
+	if server, _, ok := exportOf(pv); ok {
+		return plan.ServerKeys([]string{server}), nil
+	}
+	if pv.Spec.CSI != nil {
+		return []string{"volume/" + pv.Spec.CSI.Driver + "/" + pv.Spec.CSI.VolumeHandle}, nil
+	}
+	return nil, nil
 }
 
 // resolveVolume reads the export behind a volume.
