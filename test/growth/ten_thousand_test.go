@@ -33,7 +33,7 @@ const (
 	// mostCallsMore has room for the requests of the suites and the hundred that run meanwhile.
 	mostCallsMore = 1.8
 	firstPassTime = 30 * time.Second
-	mostOfMany    = 150 << 10 // KiB that the manager may take among ten thousand
+	mostOfMany    = 170 << 10 // KiB that the manager may take among ten thousand
 )
 
 // point is what a manager takes that starts among so many benchmarks.
