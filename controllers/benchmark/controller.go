@@ -67,12 +67,13 @@ type Options struct {
 	Grace  diagnose.Grace
 }
 
-// Reconciler reconciles NFSBenchmarks. It keeps no state between passes and is
-// safe for concurrent use.
+// Reconciler reconciles NFSBenchmarks. Between passes it remembers only whose turn it is. It
+// is safe for concurrent use.
 type Reconciler struct {
 	Options
 	checker  *rules.Checker
 	decoding sync.Mutex // of results, which can take much memory
+	uses     uses
 	underWay []phase
 	finished []phase
 	deleted  []phase
@@ -284,7 +285,7 @@ func (r *Reconciler) ofLabels(ctx context.Context, obj client.Object) []reconcil
 // waiting finds the benchmarks that a freed target may let go on, and the few
 // behind them that get their new place at once.
 func (r *Reconciler) waiting(ctx context.Context, lease client.Object) []reconcile.Request {
-	entries, err := r.wanting(ctx, lease.GetAnnotations()[manifest.AnnotationTarget])
+	entries, err := r.contenders(ctx, []string{lease.GetAnnotations()[manifest.AnnotationTarget]})
 	if err != nil {
 		return nil // as above
 	}

@@ -236,7 +236,9 @@ func isActive(p corev1.Pod) bool {
 
 // mayRun says that a pod has not ended, as far as its node has told: one that is being deleted
 // runs until its node confirms that it does not.
-func mayRun(p corev1.Pod) bool { return p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded }
+func mayRun(p corev1.Pod) bool {
+	return p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded
+}
 
 // firstFailure is the failure that explains the run. A client that was stopped
 // because another failed is not the cause.

@@ -1,6 +1,8 @@
 package benchmark
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,5 +59,38 @@ func TestNextAreThoseThatWaitInTheOrderOfTheirTurns(t *testing.T) {
 	}
 	if all[0].Name != "ns/young" {
 		t.Error("the list of the caller was sorted")
+	}
+}
+
+// TestNamespacesTakeTurns plays a target that one run at a time has: a namespace with many
+// benchmarks, which came first, does not keep another from it.
+func TestNamespacesTakeTurns(t *testing.T) {
+	var waiting []queueEntry
+	for i, name := range []string{"many/1", "many/2", "many/3", "many/4", "few/1", "few/2", "one/1"} {
+		waiting = append(waiting, queueEntry{ID: name, Name: name, Keys: []string{"x"}, Created: time.Unix(int64(i), 0)})
+	}
+	waiting = append(waiting, queueEntry{ID: "many/0", Name: "many/0", Keys: []string{"y"}}) // another target does not count
+	last, order := map[string]time.Time{}, []string{}
+	for now := int64(100); len(order) < 7; now++ {
+		for i := range waiting {
+			waiting[i].Turn, waiting[i].LastUse = turnOf(waiting[i], waiting), last[strings.Split(waiting[i].Name, "/")[0]]
+		}
+		heads := 0
+		for _, e := range waiting {
+			if e.Keys[0] == "x" && placeAmong(e, waiting).Position == 0 {
+				heads++
+			}
+		}
+		next := nextInQueue(slices.DeleteFunc(slices.Clone(waiting), func(e queueEntry) bool { return e.Keys[0] == "y" }), 1)[0]
+		if heads != 1 || placeAmong(next, waiting).Position != 0 {
+			t.Fatalf("after %q it is the turn of %d", order, heads)
+		}
+		order = append(order, next.Name)
+		last[strings.Split(next.Name, "/")[0]] = time.Unix(now, 0)
+		waiting = slices.DeleteFunc(waiting, func(e queueEntry) bool { return e.ID == next.ID })
+	}
+	want := []string{"many/1", "few/1", "one/1", "many/2", "few/2", "many/3", "many/4"}
+	if diff := cmp.Diff(want, order); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -59,7 +60,9 @@ func (r *Reconciler) takeTarget(ctx context.Context, s *scope, keep []string) (n
 		place, err = r.placeOf(ctx, s)
 	}
 	if err == nil && place.Position == 0 {
-		place, err = r.acquireAll(ctx, s, keep)
+		if place, err = r.acquireAll(ctx, s, keep); err == nil && place.Position == 0 && len(held) == 0 {
+			r.uses.note(s.b.Namespace, s.now)
+		}
 	}
 	if err != nil {
 		return next{}, err
@@ -117,19 +120,56 @@ func (r *Reconciler) leaseHolder(ctx context.Context, s *scope, key string) (str
 }
 
 func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queuePlace, error) {
-	byID := map[string]queueEntry{} // one with several keys is found by each of them
-	for _, key := range s.target.Keys {
-		list, err := r.wanting(ctx, key)
-		if err != nil {
-			return queuePlace{}, err
-		}
-		for _, e := range list {
-			byID[e.ID] = e
-		}
+	list, err := r.contenders(ctx, s.target.Keys)
+	if err != nil {
+		return queuePlace{}, err
 	}
-	place := placeAmong(entryOf(s.b, s.target.Keys), slices.Collect(maps.Values(byID)))
+	me := r.entryOf(s.b, s.target.Keys)
+	if i := slices.IndexFunc(list, func(e queueEntry) bool { return e.ID == me.ID }); i >= 0 {
+		me.Turn = list[i].Turn // as all others see it
+	} else {
+		me.Turn = turnOf(me, list)
+	}
+	place := placeAmong(me, list)
 	place.Behind = s.shown(place.Behind)
 	return place, nil
+}
+
+// contenders are the benchmarks that use one of these keys or wait for it, with their turns. A
+// turn depends on all keys of a benchmark, so that everybody finds the same one: of two that
+// find each other ahead, none would ever run.
+func (r *Reconciler) contenders(ctx context.Context, keys []string) ([]queueEntry, error) {
+	byID, listed := map[string]queueEntry{}, map[string]bool{}
+	add := func(keys []string) error {
+		for _, key := range keys {
+			if listed[key] {
+				continue
+			}
+			listed[key] = true
+			list, err := r.wanting(ctx, key)
+			if err != nil {
+				return err
+			}
+			for _, e := range list {
+				byID[e.ID] = e
+			}
+		}
+		return nil
+	}
+	if err := add(keys); err != nil {
+		return nil, err
+	}
+	direct := slices.Collect(maps.Values(byID))
+	for _, e := range direct {
+		if err := add(e.Keys); err != nil {
+			return nil, err
+		}
+	}
+	all := slices.Collect(maps.Values(byID))
+	for i := range direct {
+		direct[i].Turn = turnOf(direct[i], all)
+	}
+	return direct, nil
 }
 
 // shown is the name of who uses a target, as the author of the benchmark may see it: names of
@@ -151,17 +191,40 @@ func (r *Reconciler) wanting(ctx context.Context, key string) ([]queueEntry, err
 	var out []queueEntry
 	for i := range list.Items {
 		if o := &list.Items[i]; wantsTarget(o) {
-			out = append(out, entryOf(o, knownKeys(o)))
+			out = append(out, r.entryOf(o, knownKeys(o)))
 		}
 	}
 	return out, nil
 }
 
-func entryOf(b *v1alpha1.NFSBenchmark, keys []string) queueEntry {
+func (r *Reconciler) entryOf(b *v1alpha1.NFSBenchmark, keys []string) queueEntry {
 	return queueEntry{
 		ID: string(b.UID), Name: b.Namespace + "/" + b.Name, Keys: keys,
 		Created: b.CreationTimestamp.Time, Active: b.Status.StartTime != nil && !isFinished(b),
+		LastUse: r.uses.last(b.Namespace),
 	}
+}
+
+// uses remembers when each namespace last got a target. A new manager has forgotten it, and
+// begins with the oldest benchmark. It is safe for concurrent use.
+type uses struct {
+	mu          sync.Mutex
+	ofNamespace map[string]time.Time
+}
+
+func (u *uses) last(namespace string) time.Time {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.ofNamespace[namespace]
+}
+
+func (u *uses) note(namespace string, now time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.ofNamespace == nil {
+		u.ofNamespace = map[string]time.Time{}
+	}
+	u.ofNamespace[namespace] = now
 }
 
 // wantsTarget reports whether another benchmark counts in the queue: it has not
@@ -345,6 +408,27 @@ type queueEntry struct {
 	Keys    []string // of the targets
 	Created time.Time
 	Active  bool // uses its targets now
+	Turn    int  // how many of its namespace wait before it for the same targets
+	// LastUse is when its namespace last got a target.
+	LastUse time.Time
+}
+
+// turnOf counts the older benchmarks of the namespace of e that wait for one of its targets.
+// The first of each namespace comes before the second of any, so that a namespace with a hundred
+// benchmarks does not keep others from the target for a hundred runs.
+func turnOf(e queueEntry, all []queueEntry) int {
+	namespace, _, _ := strings.Cut(e.Name, "/")
+	n := 0
+	for _, o := range all {
+		if !o.Active && o.ID != e.ID && strings.HasPrefix(o.Name, namespace+"/") && compareAges(o, e) < 0 && shareTarget(o, e) {
+			n++
+		}
+	}
+	return n
+}
+
+func shareTarget(a, b queueEntry) bool {
+	return slices.ContainsFunc(a.Keys, func(k string) bool { return slices.Contains(b.Keys, k) })
 }
 
 // queuePlace is where a run stands.
@@ -360,8 +444,7 @@ func placeAmong(me queueEntry, others []queueEntry) queuePlace {
 	}
 	var ahead []queueEntry
 	for _, o := range others {
-		shared := slices.ContainsFunc(o.Keys, func(k string) bool { return slices.Contains(me.Keys, k) })
-		if o.ID != me.ID && shared && compareTurns(o, me) < 0 {
+		if o.ID != me.ID && shareTarget(o, me) && compareTurns(o, me) < 0 {
 			ahead = append(ahead, o)
 		}
 	}
@@ -379,8 +462,8 @@ func nextInQueue(all []queueEntry, n int) []queueEntry {
 	return waiting[:min(n, len(waiting))]
 }
 
-// compareTurns is a total order: the active ones, then by age, then by name, because
-// creation times have whole seconds only.
+// compareTurns is a total order: the active ones; then the first of each namespace, of these
+// the namespace that got a target least recently; then the second of each.
 func compareTurns(a, b queueEntry) int {
 	switch {
 	case a.Active && !b.Active:
@@ -388,6 +471,11 @@ func compareTurns(a, b queueEntry) int {
 	case b.Active && !a.Active:
 		return 1
 	default:
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.Turn, b.Turn), a.LastUse.Compare(b.LastUse), compareAges(a, b))
 	}
+}
+
+// compareAges orders by age, then by name, because creation times have whole seconds only.
+func compareAges(a, b queueEntry) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 }
