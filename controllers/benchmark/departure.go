@@ -115,8 +115,8 @@ func (s *scope) stopping(pods []corev1.Pod) string {
 		return !p.DeletionTimestamp.IsZero() && s.now.Sub(p.DeletionTimestamp.Time) > deletePatience
 	}
 	if i := slices.IndexFunc(pods, late); i >= 0 {
-		return fmt.Sprintf("pod %s on node %s should have stopped %s ago and may still run the database, so nobody else gets "+
-			"its target. If the node is off: kubectl -n %s delete pod %s --force", pods[i].Name, pods[i].Spec.NodeName,
+		return fmt.Sprintf("pod %s on node %s should have stopped %s ago and may still run the database, so nobody else "+
+			"gets its target. If the node is off: kubectl -n %s delete pod %s --force", pods[i].Name, pods[i].Spec.NodeName,
 			s.now.Sub(pods[i].DeletionTimestamp.Time).Round(time.Second), s.b.Namespace, pods[i].Name)
 	}
 	return fmt.Sprintf("waiting for the database to shut down, for %s at most", t)

@@ -120,7 +120,7 @@ func (r *Reconciler) leaseHolder(ctx context.Context, s *scope, key string) (str
 }
 
 func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queuePlace, error) {
-	list, err := r.contenders(ctx, s.target.Keys)
+	list, err := r.contenders(ctx, slices.Clone(s.target.Keys))
 	if err != nil {
 		return queuePlace{}, err
 	}
@@ -139,37 +139,38 @@ func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queuePlace, error) 
 // turn depends on all keys of a benchmark, so that everybody finds the same one: of two that
 // find each other ahead, none would ever run.
 func (r *Reconciler) contenders(ctx context.Context, keys []string) ([]queueEntry, error) {
-	byID, listed := map[string]queueEntry{}, map[string]bool{}
-	add := func(keys []string) error {
-		for _, key := range keys {
-			if listed[key] {
-				continue
-			}
-			listed[key] = true
-			list, err := r.wanting(ctx, key)
-			if err != nil {
-				return err
-			}
-			for _, e := range list {
-				byID[e.ID] = e
-			}
-		}
-		return nil
-	}
-	if err := add(keys); err != nil {
+	direct, err := r.wantingAny(ctx, keys)
+	if err != nil {
 		return nil, err
 	}
-	direct := slices.Collect(maps.Values(byID))
+	var theirs []string
 	for _, e := range direct {
-		if err := add(e.Keys); err != nil {
-			return nil, err
-		}
+		theirs = append(theirs, e.Keys...)
 	}
-	all := slices.Collect(maps.Values(byID))
+	all, err := r.wantingAny(ctx, theirs)
+	if err != nil {
+		return nil, err
+	}
 	for i := range direct {
 		direct[i].Turn = turnOf(direct[i], all)
 	}
 	return direct, nil
+}
+
+// wantingAny are the benchmarks that use one of the targets or wait for it.
+func (r *Reconciler) wantingAny(ctx context.Context, keys []string) ([]queueEntry, error) {
+	byID := map[string]queueEntry{} // one with several keys is found by each of them
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		list, err := r.wanting(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range list {
+			byID[e.ID] = e
+		}
+	}
+	return slices.Collect(maps.Values(byID)), nil
 }
 
 // shown is the name of who uses a target, as the author of the benchmark may see it: names of
@@ -420,7 +421,8 @@ func turnOf(e queueEntry, all []queueEntry) int {
 	namespace, _, _ := strings.Cut(e.Name, "/")
 	n := 0
 	for _, o := range all {
-		if !o.Active && o.ID != e.ID && strings.HasPrefix(o.Name, namespace+"/") && compareAges(o, e) < 0 && shareTarget(o, e) {
+		waits := !o.Active && strings.HasPrefix(o.Name, namespace+"/")
+		if waits && compareAges(o, e) < 0 && shareTarget(o, e) {
 			n++
 		}
 	}
