@@ -51,8 +51,8 @@ type Protocol struct {
 	MountTimeoutSeconds int32 `json:"mountTimeoutSeconds,omitempty"`
 	// userID is the user that owns the files on the server: the AUTH_SYS
 	// credential of Direct NFS, or the user that the pods of a kernel mount
-	// run as. 54321 is the user oracle of Oracle's own packages, which a database
-	// runs as in any case.
+	// run as, unless the platform assigns their users. 54321 is the user oracle
+	// of Oracle's own packages, which a database runs as in any case.
 	// +optional
 	// +default=54321
 	// +kubebuilder:validation:Minimum=0

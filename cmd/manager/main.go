@@ -49,6 +49,7 @@ type options struct {
 	suites              bool
 	policy              string
 	networkPolicies     bool
+	assignedUser        bool
 	zap                 zap.Options
 	showVersion         bool
 }
@@ -92,6 +93,8 @@ func parse() options {
 		"reconcile NFSBenchmarkSuites too, which Argo Workflows runs; it need not be installed")
 	flag.BoolVar(&o.networkPolicies, "network-policies", true,
 		"create a NetworkPolicy for the pods of each benchmark: nobody but pods of the same run connects to them")
+	flag.BoolVar(&o.assignedUser, "assigned-user", false,
+		"leave the user of the pods of benchmarks to the platform, as OpenShift's SCC restricted-v2 requires")
 	flag.StringVar(&o.policy, "policy", "",
 		"file with the policy: what benchmarks may use; empty: the strictest one, in which no node mounts an export")
 	flag.BoolVar(&o.showVersion, "version", false, "print the version and exit")
@@ -142,7 +145,7 @@ func run(o options) error {
 		Clock:    clock.RealClock{},
 		Images: manifest.Images{
 			NFSBench: o.image, PullPolicy: corev1.PullPolicy(o.pullPolicy),
-			LiveMetricsPort: int32(o.liveMetricsPort),
+			LiveMetricsPort: int32(o.liveMetricsPort), AssignedUser: o.assignedUser,
 		},
 		NoNetworkPolicies: !o.networkPolicies,
 		LeaseNamespace:    o.leaseNamespace,

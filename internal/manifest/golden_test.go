@@ -30,6 +30,11 @@ func images() manifest.Images {
 // objects are all that a run may create, in the order of their creation.
 func objects(t *testing.T, b *v1alpha1.NFSBenchmark) []runtime.Object {
 	t.Helper()
+	return objectsOf(t, b, images())
+}
+
+func objectsOf(t *testing.T, b *v1alpha1.NFSBenchmark, images manifest.Images) []runtime.Object {
+	t.Helper()
 	var out []runtime.Object
 	n := manifest.NamesOf(b)
 	target := plan.Target{Keys: []string{"claim/" + b.Namespace + "/data"}}
@@ -40,10 +45,10 @@ func objects(t *testing.T, b *v1alpha1.NFSBenchmark) []runtime.Object {
 		for _, s := range manifest.PathServices(b) {
 			out = append(out, s)
 		}
-		out = append(out, manifest.ServerPod(b, images()))
+		out = append(out, manifest.ServerPod(b, images))
 	case st.Export != nil:
 		target = plan.Target{Export: st.Export.Path, Keys: plan.ServerKeys(st.Export.Servers)}
-		out = append(out, surveyed(t, b, &target)...)
+		out = append(out, surveyed(t, b, &target, images)...)
 		paths, err := plan.SelectPaths(b.Spec.Protocol, st.Export.Servers, target.Survey)
 		if err != nil {
 			t.Fatal(err)
@@ -78,15 +83,15 @@ func objects(t *testing.T, b *v1alpha1.NFSBenchmark) []runtime.Object {
 	out = append(out,
 		manifest.PlanConfigMap(b, text.String(), oranfstab), manifest.ResultConfigMap(b),
 		manifest.CollectorServiceAccount(b), manifest.CollectorRole(b), manifest.CollectorRoleBinding(b),
-		manifest.LoadJob(b, p, target.ClaimName, images()))
+		manifest.LoadJob(b, p, target.ClaimName, images))
 	if manifest.CleansFiles(b) {
-		out = append(out, manifest.CleanJob(b, target.ClaimName, images()))
+		out = append(out, manifest.CleanJob(b, target.ClaimName, images))
 	}
 	return out
 }
 
 // surveyed are the objects of a survey, which fills the target.
-func surveyed(t *testing.T, b *v1alpha1.NFSBenchmark, target *plan.Target) []runtime.Object {
+func surveyed(t *testing.T, b *v1alpha1.NFSBenchmark, target *plan.Target, images manifest.Images) []runtime.Object {
 	t.Helper()
 	source, ok := plan.ArraySource(b, *target)
 	if !ok {
@@ -105,7 +110,7 @@ func surveyed(t *testing.T, b *v1alpha1.NFSBenchmark, target *plan.Target) []run
 	target.Survey = &survey
 	source, _ = plan.ArraySource(b, *target)
 	target.Sources = append(target.Sources, source)
-	return []runtime.Object{manifest.SurveyRequest(b, text.String()), manifest.SurveyJob(b, images())}
+	return []runtime.Object{manifest.SurveyRequest(b, text.String()), manifest.SurveyJob(b, images)}
 }
 
 // inputs are the benchmarks of testdata, by name: one for each kind of storage

@@ -58,7 +58,7 @@ const (
 // load is in a database, the pod has it too, or Oracle's client for one that
 // exists.
 func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Images) *batchv1.Job {
-	spec := podSpec(b)
+	spec := podSpec(b, images)
 	spec.ServiceAccountName = NamesOf(b).Collector
 	spec.InitContainers = []corev1.Container{collector(b, images)}
 	spec.Containers = []corev1.Container{loader(b, images)}
@@ -241,7 +241,7 @@ func CleanJob(b *v1alpha1.NFSBenchmark, claim string, images Images) *batchv1.Jo
 		corev1.ResourceMemory: resource.MustParse("64Mi"),
 	}}
 	c.VolumeMounts = []corev1.VolumeMount{{Name: planVolume, MountPath: planDir, ReadOnly: true}}
-	spec := podSpec(b)
+	spec := podSpec(b, images)
 	spec.Containers = []corev1.Container{c}
 	spec.Volumes = []corev1.Volume{configMapVolume(planVolume, NamesOf(b).Plan)}
 	mountData(&spec, b, claim)
@@ -289,7 +289,7 @@ func SurveyJob(b *v1alpha1.NFSBenchmark, images Images) *batchv1.Job {
 		{Name: requestVolume, MountPath: requestDir, ReadOnly: true},
 		{Name: tokenVolume, MountPath: tokenDir, ReadOnly: true},
 	}
-	spec := podSpec(b)
+	spec := podSpec(b, images)
 	spec.ServiceAccountName = n.Collector
 	spec.Containers = []corev1.Container{c}
 	spec.Volumes = []corev1.Volume{configMapVolume(requestVolume, n.Survey), tokenProjection()}

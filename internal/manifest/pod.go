@@ -31,6 +31,9 @@ type Images struct {
 	// LiveMetricsPort is where the collectors tell Prometheus of the run under
 	// way. Zero: nowhere.
 	LiveMetricsPort int32
+	// AssignedUser leaves user and group of the pods to the platform, or to their images. A
+	// pod with a database keeps its own, because images of Oracle need the user oracle.
+	AssignedUser bool
 }
 
 func meta(b *v1alpha1.NFSBenchmark, name, component string) metav1.ObjectMeta {
@@ -44,13 +47,13 @@ func meta(b *v1alpha1.NFSBenchmark, name, component string) metav1.ObjectMeta {
 
 // podSpec is what all pods of a run have in common: no token, no privileges,
 // no service environment, and the placement that the user asked for.
-func podSpec(b *v1alpha1.NFSBenchmark) corev1.PodSpec {
+func podSpec(b *v1alpha1.NFSBenchmark, images Images) corev1.PodSpec {
 	spec := corev1.PodSpec{
 		AutomountServiceAccountToken:  new(false),
 		EnableServiceLinks:            new(false),
 		RestartPolicy:                 corev1.RestartPolicyNever,
 		TerminationGracePeriodSeconds: new(int64(30)),
-		SecurityContext:               podSecurity(b),
+		SecurityContext:               podSecurity(b, images),
 	}
 	if p := b.Spec.Pods; p != nil {
 		spec.NodeSelector = p.NodeSelector
@@ -62,17 +65,20 @@ func podSpec(b *v1alpha1.NFSBenchmark) corev1.PodSpec {
 
 // podSecurity runs pods with a kernel mount as the owner of the files, because
 // there the process is the credential. Direct NFS sends its own.
-func podSecurity(b *v1alpha1.NFSBenchmark) *corev1.PodSecurityContext {
+func podSecurity(b *v1alpha1.NFSBenchmark, images Images) *corev1.PodSecurityContext {
+	security := &corev1.PodSecurityContext{
+		RunAsNonRoot:   new(true),
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	if images.AssignedUser {
+		return security
+	}
 	user, group := unprivileged, unprivileged
 	if p := b.Spec.Protocol; p.Client == v1alpha1.ClientKernel {
 		user, group = ptr.Deref(p.UserID, unprivileged), ptr.Deref(p.GroupID, unprivileged)
 	}
-	return &corev1.PodSecurityContext{
-		RunAsNonRoot:   new(true),
-		RunAsUser:      &user,
-		RunAsGroup:     &group,
-		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-	}
+	security.RunAsUser, security.RunAsGroup = &user, &group
+	return security
 }
 
 func container(name string, images Images, args ...string) corev1.Container {

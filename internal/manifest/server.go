@@ -55,11 +55,11 @@ func ServerPod(b *v1alpha1.NFSBenchmark, images Images) *corev1.Pod {
 		PeriodSeconds: 1,
 	}
 
-	spec := podSpec(b)
+	spec := podSpec(b, images)
 	// Never that of protocol.userID: the files in the embedded server's directory
 	// are its own, whoever asks for them.
-	spec.SecurityContext = podSecurity(&v1alpha1.NFSBenchmark{})
-	spec.SecurityContext.FSGroup = new(unprivileged)
+	spec.SecurityContext = podSecurity(&v1alpha1.NFSBenchmark{}, images)
+	spec.SecurityContext.FSGroup = spec.SecurityContext.RunAsGroup
 	spec.Containers = []corev1.Container{c}
 	// The server keeps to the size itself and answers NFS3ERR_NOSPC; the
 	// kubelet's own limit, which evicts the pod, must not be met before.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/pod-security-admission/api"
@@ -55,6 +56,30 @@ func TestTheOperatorMeetsTheRestrictedPodSecurityStandard(t *testing.T) {
 		c := pod.Spec.Containers[0]
 		if ro := c.SecurityContext.ReadOnlyRootFilesystem; ro == nil || !*ro {
 			t.Errorf("%s: the root file system is writable", name)
+		}
+	}
+}
+
+// TestThePlatformMayAssignTheUserOfTheOperator also holds the contexts of all ways to each
+// other: the table in docs/security.md is made from that of kustomize.
+func TestThePlatformMayAssignTheUserOfTheOperator(t *testing.T) {
+	all := ways(t)
+	want := deployment(t, all["kustomize"]).Spec.Template.Spec
+	for name, manifests := range all {
+		got := deployment(t, manifests).Spec.Template.Spec
+		assigned := slices.Contains(got.Containers[0].Args, "--assigned-user")
+		if assigned != (name == "everything") {
+			t.Errorf("%s: the platform assigns the users of pods: %t", name, assigned)
+		}
+		pod := want.SecurityContext.DeepCopy()
+		if assigned {
+			pod.RunAsUser, pod.RunAsGroup = nil, nil
+		}
+		if diff := cmp.Diff(pod, got.SecurityContext); diff != "" {
+			t.Errorf("%s: context of the pod (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(want.Containers[0].SecurityContext, got.Containers[0].SecurityContext); diff != "" {
+			t.Errorf("%s: context of the container (-want +got):\n%s", name, diff)
 		}
 	}
 }

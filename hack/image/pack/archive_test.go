@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -112,5 +115,26 @@ func unmarshal(t *testing.T, data []byte, into any) {
 	t.Helper()
 	if err := json.Unmarshal(data, into); err != nil {
 		t.Fatalf("%s: %v", data, err)
+	}
+}
+
+// TestImagesHaveANumericUserThatIsNotRoot: without a user in the pod, the kubelet holds the
+// one of the image to runAsNonRoot, and cannot do that with a name.
+func TestImagesHaveANumericUserThatIsNotRoot(t *testing.T) {
+	o, err := parse([]string{"-binary", "x", "-name", "x", "-o", "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if uid, _, _ := strings.Cut(o.user, ":"); !regexp.MustCompile(`^[1-9][0-9]*$`).MatchString(uid) {
+		t.Errorf("-user is %q by default", o.user)
+	}
+	for _, file := range []string{"../Containerfile.manager", "../Containerfile.nfsbench"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "\nUSER "+o.user+"\n") {
+			t.Errorf("%s has not USER %s", file, o.user)
+		}
 	}
 }
