@@ -60,6 +60,8 @@ The state is in database.json of --run-dir. The exit code is 0 after SIGTERM and
 	fs.SortFlags = false
 	fs.StringVar(&o.RunDir, "run-dir", "", "directory shared with the loader (required)")
 	fs.StringVar(&o.DataDirectory, "data", "/opt/oracle/oradata", "data directory of the database, on the volume")
+	fs.StringVar(&o.Owner, "owner", "",
+		"name by which other databases know this one on the volume (default the host name)")
 	fs.BoolVar(&o.UseExisting, "use-existing", false,
 		"open, and change, a database there that was not created for a benchmark")
 	fs.BoolVar(&o.DirectNFS, "direct-nfs", false, "switch Oracle's own NFS client on; off without it")
@@ -86,6 +88,11 @@ func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []st
 	}
 	if o.HealthCommand, err = commandFlag("--health-command", f.healthCheck); err != nil {
 		return cli.BadInput(err)
+	}
+	if o.Owner == "" {
+		if o.Owner, err = os.Hostname(); err != nil {
+			return fmt.Errorf("read the name of this host, or set --owner: %w", err)
+		}
 	}
 	switch {
 	case o.RunDir == "":

@@ -3,6 +3,7 @@ package manifest
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -216,6 +217,7 @@ func databaseArgs(b *v1alpha1.NFSBenchmark, i plan.Instance) []string {
 		"--distribution", string(i.Distribution),
 		"--sid", i.SID,
 		"--data", plan.DataDirectory(b),
+		"--owner", fmt.Sprintf("%s/%s (UID %s)", b.Namespace, b.Name, b.UID),
 		"--startup-timeout", seconds(c.StartupTimeoutSeconds),
 		"--shutdown-timeout", seconds(c.ShutdownTimeoutSeconds),
 	}

@@ -299,7 +299,7 @@ func TestHowADatabaseIsStartedWatchedAndStopped(t *testing.T) {
 	c := find(t, p, "database")
 	wantArgs := []string{
 		"database", "--run-dir", "/run/nfsbench", "--direct-nfs=true", "--distribution", "Oracle", "--sid", "ORCLCDB", "--data", "/opt/oracle/oradata",
-		"--startup-timeout", "2700s", "--shutdown-timeout", "120s",
+		"--owner", "bench/demo (UID 9d1f8b1e-0000-4000-8000-000000000001)", "--startup-timeout", "2700s", "--shutdown-timeout", "120s",
 	}
 	if !slices.Equal(c.Args, wantArgs) || !slices.Equal(c.Command, []string{"/opt/nfsbench/nfsbench"}) || c.Image != enterprise19 {
 		t.Errorf("%s: %q %q", c.Image, c.Command, c.Args)

@@ -69,6 +69,7 @@ const (
 	FailureNoSuchExport  = "NoSuchExport"       // the server has no such export
 	FailureNotNFS        = "NotNFS"             // the mounted volume is not NFS
 	FailureForeignFiles  = "ForeignFiles"       // files without our marker are in the way
+	FailureVolumeInUse   = "VolumeInUse"        // another database runs on the volume
 	FailureNoSpace       = "NoSpace"            // the export is full
 	FailureIO            = "IOError"            // an I/O failed while the load ran
 	FailureVerify        = "VerificationFailed" // what was read is not what was written

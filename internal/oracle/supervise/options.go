@@ -22,6 +22,7 @@ type Options struct {
 	SID           string   // told to those who read the state
 	DataDirectory string   // the volume
 	UseExisting   bool     // open a database there that was not created for a benchmark
+	Owner         string   // who this is, for other databases on the volume
 	OracleHome    string   // empty = $ORACLE_HOME, else the one below ProductRoot
 	ProductRoot   string   // where images install; empty = /opt/oracle/product
 	StartCommand  []string // empty = that of the distribution
@@ -30,7 +31,9 @@ type Options struct {
 	StartupTimeout  time.Duration // until ready, counted from each start
 	ShutdownTimeout time.Duration // of SHUTDOWN IMMEDIATE, before the processes are killed
 	HealthInterval  time.Duration // between two health checks; 0 = 5 s
-	MinFreeBytes    int64         // of the volume before anything is started
+	// HeartbeatInterval is between two signs of life on the volume; 0 = 10 s.
+	HeartbeatInterval time.Duration
+	MinFreeBytes      int64 // of the volume before anything is started
 
 	Env     []string // of the container; the database gets it as it is
 	Secrets []string // words that must not come out

@@ -82,6 +82,11 @@ func (s *supervisor) run(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
+	ctx, release, err := s.o.holdVolume(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	if s.o.Reap {
@@ -97,6 +102,9 @@ func (s *supervisor) run(ctx context.Context) error {
 	again, err := s.once(ctx, runfile.DatabaseStarting)
 	for again && err == nil {
 		again, err = s.once(ctx, runfile.DatabaseRestarting)
+	}
+	if lost := context.Cause(ctx); err == nil && oracle.CodeOf(lost) == runfile.FailureVolumeInUse {
+		return lost
 	}
 	return err
 }

@@ -1,0 +1,150 @@
+package supervise
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// HeartbeatFile on a volume says which benchmark runs a database there, which changes the file as
+// long as it lives. Others see by the change, and not by a clock, that the volume is in use.
+const HeartbeatFile = ".nfsbench-heartbeat"
+
+const (
+	heartbeatInterval = 10 * time.Second
+	// heartbeatsMissed is how many intervals a file stays as it is until its database counts as
+	// dead.
+	heartbeatsMissed = 3
+	maxHeartbeat     = 1024 // bytes of the file that are read
+)
+
+// holdVolume waits until no other database uses the volume, and writes the heartbeat until
+// release is called. The context that it returns also ends when another database takes the
+// volume, with an error of runfile.FailureVolumeInUse as its cause.
+func (o Options) holdVolume(ctx context.Context) (held context.Context, release func(), err error) {
+	if err := o.awaitVolume(ctx); err != nil {
+		return ctx, nil, err
+	}
+	if err := o.writeHeartbeat(0); err != nil {
+		return ctx, nil, fmt.Errorf("write the heartbeat: %w", err)
+	}
+	held, cancel := context.WithCancelCause(ctx)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := o.beat(stop); err != nil {
+			cancel(err)
+		}
+	}()
+	return held, func() {
+		close(stop)
+		<-done
+		cancel(nil)
+		if owner, _ := o.readHeartbeat(); owner == o.Owner {
+			_ = os.Remove(filepath.Join(o.DataDirectory, HeartbeatFile)) // a file that stays is found to be dead
+		}
+	}, nil
+}
+
+// beat writes the heartbeat until stop is closed, or returns the error that another database
+// has taken the volume.
+func (o Options) beat(stop <-chan struct{}) error {
+	tick := time.NewTicker(o.heartbeat())
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-stop:
+			return nil
+		case <-tick.C:
+		}
+		if owner, _ := o.readHeartbeat(); owner != "" && owner != o.Owner {
+			return o.inUse(owner)
+		}
+		if err := o.writeHeartbeat(n); err != nil {
+			o.Log.Warn("The heartbeat on the volume was not written", "error", err)
+		}
+	}
+}
+
+func (o Options) heartbeat() time.Duration { return cmp.Or(o.HeartbeatInterval, heartbeatInterval) }
+
+func (o Options) inUse(owner string) error {
+	return oracle.Failf(runfile.FailureVolumeInUse,
+		"benchmark %q runs a database on the volume at %s, and two databases would ruin its files: stop that one, which may "+
+			"be in another cluster, or use another volume", owner, o.DataDirectory)
+}
+
+// awaitVolume returns when no other database writes a heartbeat, and an error when one does.
+func (o Options) awaitVolume(ctx context.Context) error {
+	owner, first := o.readHeartbeat()
+	if owner == "" || owner == o.Owner {
+		return nil // of an earlier container of this benchmark
+	}
+	o.Log.Info("Looking whether another database uses the volume", "owner", owner)
+	tick := time.NewTicker(o.heartbeat())
+	defer tick.Stop()
+	for range heartbeatsMissed {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if now, text := o.readHeartbeat(); now != "" && text != first {
+			return o.inUse(now)
+		}
+	}
+	return nil
+}
+
+// writeHeartbeat changes the file in place, at the same length, so that a reader sees an old
+// text or a new one.
+func (o Options) writeHeartbeat(n int) error {
+	f, err := os.OpenFile(filepath.Join(o.DataDirectory, HeartbeatFile),
+		os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o640)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%s\n%020d\n", o.Owner, n)
+	_, err = f.WriteAt([]byte(text), 0)
+	return errors.Join(err, f.Truncate(int64(len(text))), f.Sync(), f.Close())
+}
+
+// readHeartbeat reads who says to be alive, and all that it says; empty where nobody does.
+// The file is that of a stranger: it is read only if it is a plain file, to a bounded size, and
+// what is not printable is shown as a question mark.
+func (o Options) readHeartbeat() (owner, text string) {
+	path := filepath.Join(o.DataDirectory, HeartbeatFile)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			o.Log.Warn("The heartbeat on the volume was not read", "error", err)
+		}
+		return "", ""
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", ""
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, maxHeartbeat))
+	if err != nil {
+		return "", ""
+	}
+	owner, _, _ = strings.Cut(string(raw), "\n")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, owner), string(raw)
+}

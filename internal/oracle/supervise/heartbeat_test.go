@@ -1,0 +1,94 @@
+package supervise
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// TestASecondDatabaseOnAVolumeDoesNotStart while the first one lives, starts when it has ended,
+// and when its pod is dead and left its heartbeat.
+func TestASecondDatabaseOnAVolumeDoesNotStart(t *testing.T) {
+	t.Parallel()
+	first, second := newImage(t), newImage(t)
+	first.o.Owner, first.o.HeartbeatInterval = "ns/a", 20*time.Millisecond
+	second.o.Owner, second.o.HeartbeatInterval = "ns/b", 500*time.Millisecond
+	second.o.DataDirectory = first.data
+	r := first.start()
+	r.ready(1)
+	f := second.fails(runfile.FailureVolumeInUse)
+	if !strings.Contains(f.Message, `benchmark "ns/a"`) || !strings.Contains(f.Message, "another volume") {
+		t.Errorf("the message names neither the benchmark nor what to do: %s", f.Message)
+	}
+	if err := r.end(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Join(first.data, HeartbeatFile)); !os.IsNotExist(err) {
+		t.Errorf("an orderly end leaves the heartbeat: %v", err)
+	}
+	dead := filepath.Join(first.data, HeartbeatFile)
+	if err := os.WriteFile(dead, []byte("ns/a\n00000000000000000007\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second.o.HeartbeatInterval = 20 * time.Millisecond
+	again := second.start()
+	again.ready(1)
+	if err := again.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestADatabaseEndsWhenAnotherTakesItsVolume, as a pod that was cut off and comes back finds.
+func TestADatabaseEndsWhenAnotherTakesItsVolume(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.o.Owner, i.o.HeartbeatInterval = "ns/a", 20*time.Millisecond
+	r := i.start()
+	r.ready(1)
+	other := i.o
+	other.Owner = "ns/b"
+	if err := other.writeHeartbeat(1); err != nil {
+		t.Fatal(err)
+	}
+	err := <-r.done
+	r.done <- err // for the clean-up
+	if err == nil || !strings.HasPrefix(err.Error(), runfile.FailureVolumeInUse) {
+		t.Errorf("ended with %v", err)
+	}
+	if owner, _ := other.readHeartbeat(); owner != "ns/b" {
+		t.Errorf("the heartbeat of the other is now that of %q", owner)
+	}
+}
+
+// TestAHeartbeatIsReadAsAStrangersFile: links and devices are not followed, and little is read.
+func TestAHeartbeatIsReadAsAStrangersFile(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	path := filepath.Join(i.data, HeartbeatFile)
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("hidden\n1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, path); err != nil {
+		t.Fatal(err)
+	}
+	if owner, text := i.o.readHeartbeat(); owner != "" || text != "" {
+		t.Errorf("a link is read: %q", text)
+	}
+	if err := i.o.writeHeartbeat(1); err == nil {
+		t.Error("a link is written through")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("\x1b[2Jpod\n"+strings.Repeat("x", 1<<20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if owner, text := i.o.readHeartbeat(); owner != "?[2Jpod" || len(text) > maxHeartbeat {
+		t.Errorf("owner %q, %d bytes read", owner, len(text))
+	}
+}
