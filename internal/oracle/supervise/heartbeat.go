@@ -24,8 +24,8 @@ const HeartbeatFile = ".nfsbench-heartbeat"
 const (
 	heartbeatInterval = 10 * time.Second
 	// heartbeatsMissed is how many intervals a file stays as it is until its database counts as
-	// dead.
-	heartbeatsMissed = 3
+	// dead. A write may wait for longer than a minute when a server was away.
+	heartbeatsMissed = 9
 	maxHeartbeat     = 1024 // bytes of the file that are read
 )
 
@@ -33,11 +33,8 @@ const (
 // release is called. The context that it returns also ends when another database takes the
 // volume, with an error of runfile.FailureVolumeInUse as its cause.
 func (o Options) holdVolume(ctx context.Context) (held context.Context, release func(), err error) {
-	if err := o.awaitVolume(ctx); err != nil {
+	if err := o.takeVolume(ctx); err != nil {
 		return ctx, nil, err
-	}
-	if err := o.writeHeartbeat(0); err != nil {
-		return ctx, nil, fmt.Errorf("write the heartbeat: %w", err)
 	}
 	held, cancel := context.WithCancelCause(ctx)
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -49,7 +46,12 @@ func (o Options) holdVolume(ctx context.Context) (held context.Context, release 
 	}()
 	return held, func() {
 		close(stop)
-		<-done
+		bounded, end := context.WithTimeout(context.WithoutCancel(ctx), heartbeatInterval)
+		defer end()
+		select { // a write waits for as long as the server is away
+		case <-done:
+		case <-bounded.Done():
+		}
 		cancel(nil)
 		if owner, _ := o.readHeartbeat(); owner == o.Owner {
 			_ = os.Remove(filepath.Join(o.DataDirectory, HeartbeatFile)) // a file that stays is found to be dead
@@ -71,7 +73,7 @@ func (o Options) beat(stop <-chan struct{}) error {
 		if owner, _ := o.readHeartbeat(); owner != "" && owner != o.Owner {
 			return o.inUse(owner)
 		}
-		if err := o.writeHeartbeat(n); err != nil {
+		if err := o.writeHeartbeat(n, 0); err != nil {
 			o.Log.Warn("The heartbeat on the volume was not written", "error", err)
 		}
 	}
@@ -85,19 +87,41 @@ func (o Options) inUse(owner string) error {
 			"be in another cluster, or use another volume", owner, o.DataDirectory)
 }
 
-// awaitVolume returns when no other database writes a heartbeat, and an error when one does.
-func (o Options) awaitVolume(ctx context.Context) error {
+// takeVolume writes the first heartbeat when no other database writes one, and returns an error
+// when one does, or when ctx ends while it looks.
+func (o Options) takeVolume(ctx context.Context) error {
 	owner, first := o.readHeartbeat()
-	if owner == "" || owner == o.Owner {
-		return nil // of an earlier container of this benchmark
+	flags := os.O_EXCL // of two that find no file, one makes it
+	if owner != "" && owner != o.Owner {
+		o.Log.Info("Looking whether another database uses the volume", "owner", owner)
+		if err := o.awaitDeath(ctx, first); err != nil {
+			return err
+		}
 	}
-	o.Log.Info("Looking whether another database uses the volume", "owner", owner)
+	if first != "" {
+		flags = 0 // of an earlier container of this benchmark, or of a dead one
+	}
+	err := o.writeHeartbeat(0, flags)
+	if errors.Is(err, fs.ErrExist) {
+		if owner, _ = o.readHeartbeat(); owner != "" {
+			return o.inUse(owner)
+		}
+	}
+	if err != nil {
+		return oracle.Failf(runfile.FailureAccessDenied, "the heartbeat %s cannot be written to the volume at %s (%v): if "+
+			"it is no plain file, remove it", HeartbeatFile, o.DataDirectory, err)
+	}
+	return nil
+}
+
+// awaitDeath returns nil when the heartbeat stays as it is.
+func (o Options) awaitDeath(ctx context.Context, first string) error {
 	tick := time.NewTicker(o.heartbeat())
 	defer tick.Stop()
 	for range heartbeatsMissed {
 		select {
 		case <-ctx.Done():
-			return nil
+			return context.Cause(ctx)
 		case <-tick.C:
 		}
 		if now, text := o.readHeartbeat(); now != "" && text != first {
@@ -109,9 +133,9 @@ func (o Options) awaitVolume(ctx context.Context) error {
 
 // writeHeartbeat changes the file in place, at the same length, so that a reader sees an old
 // text or a new one.
-func (o Options) writeHeartbeat(n int) error {
+func (o Options) writeHeartbeat(n, flags int) error {
 	f, err := os.OpenFile(filepath.Join(o.DataDirectory, HeartbeatFile),
-		os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o640)
+		flags|os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o640)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func TestADatabaseEndsWhenAnotherTakesItsVolume(t *testing.T) {
 	r.ready(1)
 	other := i.o
 	other.Owner = "ns/b"
-	if err := other.writeHeartbeat(1); err != nil {
+	if err := other.writeHeartbeat(1, 0); err != nil {
 		t.Fatal(err)
 	}
 	err := <-r.done
@@ -79,8 +79,8 @@ func TestAHeartbeatIsReadAsAStrangersFile(t *testing.T) {
 	if owner, text := i.o.readHeartbeat(); owner != "" || text != "" {
 		t.Errorf("a link is read: %q", text)
 	}
-	if err := i.o.writeHeartbeat(1); err == nil {
-		t.Error("a link is written through")
+	if err := i.o.takeVolume(t.Context()); err == nil || !strings.Contains(err.Error(), "remove it") {
+		t.Errorf("a link is written through, or not explained: %v", err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -90,5 +90,51 @@ func TestAHeartbeatIsReadAsAStrangersFile(t *testing.T) {
 	}
 	if owner, text := i.o.readHeartbeat(); owner != "?[2Jpod" || len(text) > maxHeartbeat {
 		t.Errorf("owner %q, %d bytes read", owner, len(text))
+	}
+}
+
+// TestADatabaseThatEndsWhileItLooksTakesNothing from the one that runs.
+func TestADatabaseThatEndsWhileItLooksTakesNothing(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	other := i.o
+	other.Owner = "ns/a"
+	if err := other.writeHeartbeat(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	i.o.Owner, i.o.HeartbeatInterval = "ns/b", time.Minute
+	r := i.start()
+	for !strings.Contains(i.log.String(), "Looking whether another database") {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := r.end(); err != nil {
+		t.Errorf("it was told to end, and did with %v", err)
+	}
+	if owner, _ := other.readHeartbeat(); owner != "ns/a" {
+		t.Errorf("the heartbeat is that of %q now", owner)
+	}
+	if strings.Contains(i.log.String(), "Starting the database") {
+		t.Error("it started the database")
+	}
+}
+
+// TestOfTwoDatabasesThatStartAtOnceOneTakesTheVolume: both find no heartbeat.
+func TestOfTwoDatabasesThatStartAtOnceOneTakesTheVolume(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	taken := make(chan error)
+	for _, owner := range []string{"ns/a", "ns/b", "ns/c", "ns/d"} {
+		o := i.o
+		o.Owner, o.HeartbeatInterval = owner, time.Millisecond
+		go func() { taken <- o.writeHeartbeat(0, os.O_EXCL) }()
+	}
+	won := 0
+	for range 4 {
+		if <-taken == nil {
+			won++
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d took the volume", won)
 	}
 }

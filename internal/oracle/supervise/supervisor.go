@@ -83,6 +83,9 @@ func (s *supervisor) run(ctx context.Context) error {
 		return err
 	}
 	ctx, release, err := s.o.holdVolume(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil // it is told to end before it has begun
+	}
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func Foreign(dataDirectory string) (string, error) {
 	for {
 		names, err := dir.Readdirnames(16)
 		for _, name := range names {
-			if !IsOfStorage(name) && !strings.HasPrefix(name, tryWritePrefix) {
+			if !IsOfStorage(name) && !strings.HasPrefix(name, tryWritePrefix) && name != HeartbeatFile {
 				return name, nil
 			}
 		}
