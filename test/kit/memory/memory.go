@@ -11,12 +11,12 @@ import (
 const Slack = 64 << 10
 
 // Bound fails the test when f, and whatever else runs meanwhile, allocates more than
-// limit bytes and Slack in all, freed or not. Where it does, f runs again, and the second
+// limit bytes (times Factor) and Slack in all, freed or not. Where it does, f runs again, and the second
 // run decides: the first one also fills what is made once for a program, such as tables
 // of types. Its tests must not run in parallel.
 func Bound(t testing.TB, limit int, f func()) {
 	t.Helper()
-	most := uint64(limit) + Slack
+	most := Factor*uint64(limit) + Slack
 	n := Allocated(f)
 	if n > most {
 		n = Allocated(f)
