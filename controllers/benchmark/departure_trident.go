@@ -204,14 +204,17 @@ func deletedAt(obj client.Object, otherwise time.Time) time.Time {
 // hasVolume says that something of a Trident volume may still be there.
 func hasVolume(s *scope) bool { return s.b.Spec.Storage.Trident != nil && !s.volumeGone }
 
+// databaseMayRun says that a database may still write to its volume.
+func databaseMayRun(s *scope) bool { return databaseOf(s.b) != nil && !s.loadGone }
+
 // mayLetGo says that a deleted benchmark has been kept for long enough: a
 // volume on an array that nobody remembers is worse than a benchmark that
 // stays, unless its user says otherwise.
 func mayLetGo(s *scope) bool {
 	age := s.now.Sub(s.b.DeletionTimestamp.Time) - shutdownOf(s.b)
 	switch {
-	case databaseOf(s.b) != nil && !s.loadGone:
-		return false // it may still write
+	case databaseMayRun(s):
+		return false
 	case !hasVolume(s):
 		return age > deletePatience
 	case s.b.Spec.Cleanup.Leftovers == v1alpha1.LeftoversAbandon:
@@ -226,7 +229,7 @@ func mayLetGo(s *scope) bool {
 func (r *Reconciler) reportDeletion(
 	ctx context.Context, s *scope, was *v1alpha1.NFSBenchmark, res ctrl.Result, err error,
 ) (ctrl.Result, error) {
-	if !hasVolume(s) && (databaseOf(s.b) == nil || s.loadGone) {
+	if !hasVolume(s) && !databaseMayRun(s) {
 		return res, err
 	}
 	reason, message := v1alpha1.ReasonCleaningUp, ""

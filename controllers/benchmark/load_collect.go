@@ -230,9 +230,7 @@ func (r *Reconciler) explainCrash(ctx context.Context, s *scope, f *runfile.Fail
 	return s.fail(f.Code, f.Message)
 }
 
-func isActive(p corev1.Pod) bool {
-	return p.DeletionTimestamp.IsZero() && p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded
-}
+func isActive(p corev1.Pod) bool { return p.DeletionTimestamp.IsZero() && mayRun(p) }
 
 // mayRun says that a pod has not ended, as far as its node has told: one that is being deleted
 // runs until its node confirms that it does not.

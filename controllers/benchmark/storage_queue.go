@@ -120,7 +120,7 @@ func (r *Reconciler) leaseHolder(ctx context.Context, s *scope, key string) (str
 }
 
 func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queuePlace, error) {
-	list, err := r.contenders(ctx, slices.Clone(s.target.Keys))
+	list, err := r.contenders(ctx, s.target.Keys)
 	if err != nil {
 		return queuePlace{}, err
 	}
@@ -139,38 +139,40 @@ func (r *Reconciler) placeOf(ctx context.Context, s *scope) (queuePlace, error) 
 // turn depends on all keys of a benchmark, so that everybody finds the same one: of two that
 // find each other ahead, none would ever run.
 func (r *Reconciler) contenders(ctx context.Context, keys []string) ([]queueEntry, error) {
-	direct, err := r.wantingAny(ctx, keys)
-	if err != nil {
+	byID := map[string]queueEntry{} // one with several keys is found by each of them
+	if err := r.addWanting(ctx, byID, keys); err != nil {
 		return nil, err
 	}
-	var theirs []string
+	direct, theirs := slices.Collect(maps.Values(byID)), map[string]bool{}
 	for _, e := range direct {
-		theirs = append(theirs, e.Keys...)
+		for _, key := range e.Keys {
+			if !slices.Contains(keys, key) {
+				theirs[key] = true
+			}
+		}
 	}
-	all, err := r.wantingAny(ctx, theirs)
-	if err != nil {
+	if err := r.addWanting(ctx, byID, slices.Collect(maps.Keys(theirs))); err != nil {
 		return nil, err
 	}
+	all := slices.Collect(maps.Values(byID))
 	for i := range direct {
 		direct[i].Turn = turnOf(direct[i], all)
 	}
 	return direct, nil
 }
 
-// wantingAny are the benchmarks that use one of the targets or wait for it.
-func (r *Reconciler) wantingAny(ctx context.Context, keys []string) ([]queueEntry, error) {
-	byID := map[string]queueEntry{} // one with several keys is found by each of them
-	slices.Sort(keys)
-	for _, key := range slices.Compact(keys) {
+// addWanting adds the benchmarks that use one of the targets or wait for it.
+func (r *Reconciler) addWanting(ctx context.Context, byID map[string]queueEntry, keys []string) error {
+	for _, key := range keys {
 		list, err := r.wanting(ctx, key)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, e := range list {
 			byID[e.ID] = e
 		}
 	}
-	return slices.Collect(maps.Values(byID)), nil
+	return nil
 }
 
 // shown is the name of who uses a target, as the author of the benchmark may see it: names of

@@ -71,13 +71,20 @@ type figures struct {
 
 func (f figures) perBenchmark(n float64) float64 { return n / float64(f.benchmarks) }
 
-func TestFiveHundredBenchmarksAtOnceCostEachWhatOneCosts(t *testing.T) {
-	skipWithout(t)
-	binary := buildManager(t)
+// startWorld starts a cluster with the manager, and returns its binary for another start.
+func startWorld(t *testing.T) (w *world, binary string) {
+	t.Helper()
+	binary = buildManager(t)
 	k := newCluster(t)
-	w := &world{T: t, k: k, collectors: newCollectors(t, k), audit: &auditLog{file: k.audit}}
+	w = &world{T: t, k: k, collectors: newCollectors(t, k), audit: &auditLog{file: k.audit}}
 	w.h = follow(t, k, w.collectors.see)
 	w.m = k.startManager(t, binary)
+	return w, binary
+}
+
+func TestFiveHundredBenchmarksAtOnceCostEachWhatOneCosts(t *testing.T) {
+	skipWithout(t)
+	w, binary := startWorld(t)
 	w.m.idle(t)
 
 	w.wave("warm-up", one)

@@ -50,11 +50,7 @@ type point struct {
 // manager runs, and starts one among 100, 1,000 and 10,000 of them.
 func TestAManagerHoldsLittleOfTenThousandFinishedBenchmarks(t *testing.T) {
 	skipWithout(t)
-	binary := buildManager(t)
-	k := newCluster(t)
-	w := &world{T: t, k: k, collectors: newCollectors(t, k), audit: &auditLog{file: k.audit}}
-	w.h = follow(t, k, w.collectors.see)
-	w.m = k.startManager(t, binary)
+	w, binary := startWorld(t)
 	model := w.modelRun()
 	first := w.someMore("first", nil)
 	runs := w.startSuites(manyOver + manyUnderWay)
