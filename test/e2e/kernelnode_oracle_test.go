@@ -69,8 +69,7 @@ func TestKernelNodeRunsADatabaseOnARealMount(t *testing.T) {
 // onEmulatedNode places a run on the node of hack/vm/node.sh, which is slow.
 func onEmulatedNode(b *v1alpha1.NFSBenchmark) {
 	b.Spec.Storage.Claim = nil
-	b.Spec.Pods.NodeSelector = map[string]string{kernelLabel: "yes"}
-	b.Spec.Pods.Tolerations = []corev1.Toleration{{Key: kernelLabel, Operator: corev1.TolerationOpExists}}
+	onKernelLabel(b)
 	b.Spec.Database.Container.StartupTimeoutSeconds = 300
 	b.Spec.Workload.SLOB.Scale = resource.MustParse("8Mi")
 	seconds(15)(b)

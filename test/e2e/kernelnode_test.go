@@ -45,13 +45,18 @@ func newKernelNode(t *testing.T, c *cluster) string {
 func onKernelNode(b *v1alpha1.NFSBenchmark) {
 	gen.Kernel(b)
 	seconds(10)(b)
+	onKernelLabel(b)
+	w := b.Spec.Workload.Raw
+	w.Pattern, w.BlockSize, w.FileSize = v1alpha1.PatternRandomRead, new(resource.MustParse("64Ki")), resource.MustParse("16Mi")
+	w.Jobs, w.Depth, w.Directory = 2, 2, "e2e-"+b.Name
+}
+
+// onKernelLabel places the pods on that node, which no other pod may use.
+func onKernelLabel(b *v1alpha1.NFSBenchmark) {
 	b.Spec.Pods = &v1alpha1.Pods{
 		NodeSelector: map[string]string{kernelLabel: "yes"},
 		Tolerations:  []corev1.Toleration{{Key: kernelLabel, Operator: corev1.TolerationOpExists}},
 	}
-	w := b.Spec.Workload.Raw
-	w.Pattern, w.BlockSize, w.FileSize = v1alpha1.PatternRandomRead, new(resource.MustParse("64Ki")), resource.MustParse("16Mi")
-	w.Jobs, w.Depth, w.Directory = 2, 2, "e2e-"+b.Name
 }
 
 // TestKernelNodeMountsAnExportAsDeclared brings the operator's volumes to a
