@@ -189,6 +189,8 @@ type scope struct {
 	names manifest.Names
 	now   time.Time
 
+	configMaps map[string]*corev1.ConfigMap // of the run, as this pass has read them
+
 	policy     policy.Policy  // until the load starts
 	stage      v1alpha1.Phase // how far this pass came
 	waiting    *fact          // what the pass waits for, in words

@@ -42,19 +42,24 @@ func (r *Reconciler) configure(ctx context.Context, s *scope) (next, error) {
 		return next{}, err
 	}
 	s.plan = p
-	return next{}, r.ensurePublishing(ctx, s.b)
+	return next{}, r.ensurePublishing(ctx, s)
 }
 
 // ensurePublishing makes the object that a run's pods publish to, the right to do so, and
 // then what publishes.
-func (r *Reconciler) ensurePublishing(ctx context.Context, b *v1alpha1.NFSBenchmark, publisher ...client.Object) error {
-	for _, o := range append([]client.Object{
-		manifest.ResultConfigMap(b),
-		manifest.CollectorServiceAccount(b),
-		manifest.CollectorRole(b),
-		manifest.CollectorRoleBinding(b),
-	}, publisher...) {
-		if err := r.ensure(ctx, b, o); err != nil {
+func (r *Reconciler) ensurePublishing(ctx context.Context, s *scope, publisher ...client.Object) error {
+	results, err := r.findConfigMap(ctx, s, s.names.Result, "the results")
+	if err != nil {
+		return err
+	}
+	var objects []client.Object
+	if results == nil {
+		objects = append(objects, manifest.ResultConfigMap(s.b))
+	}
+	objects = append(objects,
+		manifest.CollectorServiceAccount(s.b), manifest.CollectorRole(s.b), manifest.CollectorRoleBinding(s.b))
+	for _, o := range append(objects, publisher...) {
+		if err := r.ensure(ctx, s.b, o); err != nil {
 			return err
 		}
 	}

@@ -59,13 +59,20 @@ func find(ctx context.Context, from client.Reader, obj client.Object, what strin
 	return err == nil, nil
 }
 
-// findConfigMap reads a ConfigMap of the run, past the cache, which holds no contents; nil
-// where there is none, or one of somebody else. An error names it as what.
+// findConfigMap reads a ConfigMap of the run, past the cache, which holds no contents, and
+// once in a pass; nil where there is none, or one of somebody else. An error names it as what.
 func (r *Reconciler) findConfigMap(ctx context.Context, s *scope, name, what string) (*corev1.ConfigMap, error) {
+	if cm := s.configMaps[name]; cm != nil {
+		return cm, nil
+	}
 	cm := &corev1.ConfigMap{ObjectMeta: s.meta(name)}
 	if found, err := find(ctx, r.Reader, cm, what); err != nil || !found || !isOurs(s.b, cm) {
 		return nil, err
 	}
+	if s.configMaps == nil {
+		s.configMaps = map[string]*corev1.ConfigMap{}
+	}
+	s.configMaps[name] = cm
 	return cm, nil
 }
 

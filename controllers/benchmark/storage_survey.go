@@ -187,7 +187,7 @@ func (r *Reconciler) ensureSurvey(ctx context.Context, s *scope) (*batchv1.Job, 
 	if err != nil {
 		return nil, err
 	}
-	return job, r.ensurePublishing(ctx, s.b, manifest.SurveyRequest(s.b, text), job)
+	return job, r.ensurePublishing(ctx, s, manifest.SurveyRequest(s.b, text), job)
 }
 
 func surveyRequest(s *scope) (string, error) {
