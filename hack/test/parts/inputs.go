@@ -18,7 +18,7 @@ func (t *table) stale(commit string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	changed := strings.Fields(out)
+	changed := slices.DeleteFunc(strings.Fields(out), func(file string) bool { return file == record })
 	type finding struct {
 		part           string
 		minutes, files int
@@ -56,6 +56,10 @@ func (t *table) stale(commit string) ([]string, error) {
 	}
 	return lines, nil
 }
+
+// record names the commit of the last complete pass. Committing it changes nothing that a test
+// depends on.
+const record = "hack/test/complete-pass"
 
 // inputs are the folders that decide what a part shows.
 type inputs struct {

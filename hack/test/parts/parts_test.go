@@ -196,6 +196,7 @@ func tree(t *testing.T) (commit func(files map[string]string) string) {
 		"a/a.go": "package a\n", "a/a_test.go": "package a\n", "a/testdata/in": "1",
 		"b/b.go": "package b\n\nimport _ \"example.com/m/a\"\n", "b/b_test.go": "package b\n",
 		"c/c.go": "package c\n", "c/c_test.go": "package c\n\nimport _ \"example.com/m/a\"\n", "data/x": "1", "README.md": "1",
+		"hack/test/needs.sh": "1", "hack/test/complete-pass": "1",
 	})
 	return commit
 }
@@ -214,6 +215,8 @@ func TestAPartIsStaleWhenOneOfItsInputsHasChanged(t *testing.T) {
 		{"a folder that it names", "data/x", []string{"big 7 1"}},
 		{"versions of libraries", "go.mod", []string{"small 2 1", "big 7 1"}},
 		{"another package", "c/c.go", nil},
+		{"the scripts of the tests", "hack/test/needs.sh", []string{"small 2 1", "big 7 1"}},
+		{"the record of a complete pass", "hack/test/complete-pass", nil},
 	} {
 		text, err := os.ReadFile(tc.file)
 		if err != nil {
