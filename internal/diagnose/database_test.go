@@ -133,7 +133,12 @@ func TestAMountThatFailedOnceDoesNotMatterToADatabaseThatIsCreated(t *testing.T)
 // TestABusyKubeletIsNotTakenForAStorageThatRefuses: it tells in the same kind of
 // event that it has not seen a ConfigMap yet.
 func TestABusyKubeletIsNotTakenForAStorageThatRefuses(t *testing.T) {
-	events := []corev1.Event{event("u", "FailedMount", `MountVolume.SetUp failed for volume "plan" : failed to sync configmap cache: timed out waiting for the condition`)}
+	events := []corev1.Event{
+		event("u", "FailedMount", `MountVolume.SetUp failed for volume "plan" : failed to sync configmap cache: timed out waiting for the condition`),
+		event("u", "FailedMount", `Unable to attach or mount volumes: unmounted volumes=[data plan token]: error processing PVC bench/data: `+
+			`failed to fetch PVC from API server: persistentvolumeclaims "data" is forbidden: User "system:node:n1" cannot get resource `+
+			`"persistentvolumeclaims" in API group "" in the namespace "bench": no relationship found between node 'n1' and this object`),
+	}
 	if got := diagnose.Pods([]corev1.Pod{pod()}, events, born.Add(2*time.Minute), diagnose.DefaultGrace()); got != nil {
 		t.Errorf("it is taken for %+v", got)
 	}

@@ -33,11 +33,13 @@ func mounting(p *corev1.Pod, events []corev1.Event, age time.Duration, grace Gra
 	return nil
 }
 
-// behind says that a kubelet has not seen the ConfigMaps and Secrets of a pod yet,
-// as happens on a busy node: it tries again, and no storage is to blame.
+// behind says that a kubelet has not seen the ConfigMaps and Secrets of a pod yet, or that the
+// API server does not know yet that the pod is on its node, as happens on a busy machine: it
+// tries again, and no storage is to blame.
 func behind(message string) bool {
 	return strings.Contains(message, "failed to sync configmap cache") ||
-		strings.Contains(message, "failed to sync secret cache")
+		strings.Contains(message, "failed to sync secret cache") ||
+		strings.Contains(message, "no relationship found between node")
 }
 
 // mountMessage says why a volume cannot be mounted, and what to check. What the
