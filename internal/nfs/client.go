@@ -10,18 +10,20 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 )
 
-// umountTimeout bounds the good-bye of Close: a server that is gone must not
+// farewellTimeout bounds the good-bye of Close: a server that is gone must not
 // hold it up.
-const umountTimeout = time.Second
+const farewellTimeout = time.Second
 
 // Client is one mounted export. Its methods may be called from many goroutines.
 type Client struct {
 	cfg       Config
 	transport *transport
 	proto     protocol
+	data      stream.Protocol // of proto
 	mounted   mounted
 	info      FSInfo
 	ops       sync.Pool
@@ -50,7 +52,8 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	}
 	c := &Client{cfg: cfg, mounted: m, transport: newTransport(channels, cfg.CallTimeout, cfg.Now)}
 	c.ops.New = func() any { return new(op) }
-	c.proto = newProtoV3(c.transport, cfg.Credential.Auth())
+	c.proto = newProtoV3(c.transport, cfg.Credential.Auth(), func(ctx context.Context) error { return c.mounted.unmount(ctx, cfg) })
+	c.data = c.proto.data()
 	if err := c.readInfo(ctx); err != nil {
 		c.transport.close()
 		return nil, fmt.Errorf("mount %s: %w", cfg.Export, explainPort(err, channels))
@@ -124,18 +127,9 @@ func (c *Client) Lookup(ctx context.Context, dir FileHandle, name string) (FileH
 	return fh, explain("look up", name, err)
 }
 
-// Create makes a regular file. With exclusive a name that is taken is an error
-// (IsExist); without, the existing file is returned as it is.
-func (c *Client) Create(ctx context.Context, dir FileHandle, name string, mode uint32,
-	exclusive bool,
-) (FileHandle, error) {
-	fh, err := c.proto.create(ctx, dir, name, creation{Kind: TypeRegular, Mode: mode, Exclusive: exclusive})
-	return fh, explain("create", name, err)
-}
-
 // Mkdir makes a directory.
 func (c *Client) Mkdir(ctx context.Context, dir FileHandle, name string, mode uint32) (FileHandle, error) {
-	fh, err := c.proto.create(ctx, dir, name, creation{Kind: TypeDirectory, Mode: mode, Exclusive: true})
+	fh, err := c.proto.mkdir(ctx, dir, name, mode)
 	return fh, explain("make directory", name, err)
 }
 
@@ -175,11 +169,10 @@ func (c *Client) Close() error {
 		for _, s := range open {
 			_ = s.Close() // closing a socket says nothing that anybody could use
 		}
-		c.transport.close()
-		ctx, cancel := context.WithTimeout(context.Background(), umountTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), farewellTimeout)
 		defer cancel()
-		if err := c.mounted.unmount(ctx, c.cfg); err != nil {
-			c.cfg.Logger.Debug("The unmount request failed", "error", err)
+		if err := c.proto.close(ctx); err != nil {
+			c.cfg.Logger.Debug("The server did not take the good-bye", "error", err)
 		}
 	})
 	return nil

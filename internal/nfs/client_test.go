@@ -127,15 +127,15 @@ func TestWriteAtDeliversTheFile(t *testing.T) {
 func TestNamesComeAndGo(t *testing.T) {
 	ctx := t.Context()
 	c := start(t, &nfstest.Server{}, nil)
-	fh, err := c.Create(ctx, c.Root(), "a", 0o600, true)
+	f, err := c.Create(ctx, c.Root(), "a", 0o600, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Create(ctx, c.Root(), "a", 0o600, true); !IsExist(err) {
 		t.Errorf("a second exclusive create: %v, want that the name exists", err)
 	}
-	if got, err := c.Lookup(ctx, c.Root(), "a"); err != nil || got != fh {
-		t.Errorf("Lookup = %q, %v; want %q", got, err, fh)
+	if got, err := c.Lookup(ctx, c.Root(), "a"); err != nil || got != f.Handle() {
+		t.Errorf("Lookup = %q, %v; want %q", got, err, f.Handle())
 	}
 	entries, err := c.ReadDir(ctx, c.Root())
 	if err != nil || len(entries) != 1 || entries[0] != "a" {
@@ -147,7 +147,7 @@ func TestNamesComeAndGo(t *testing.T) {
 	if _, err := c.Lookup(ctx, c.Root(), "a"); !IsNotExist(err) || !strings.Contains(err.Error(), "NFS3ERR_NOENT") {
 		t.Errorf("lookup of a removed name: %v, want NFS3ERR_NOENT", err)
 	}
-	if _, err := c.Getattr(ctx, fh); !IsStale(err) {
+	if _, err := c.Getattr(ctx, f.Handle()); !IsStale(err) {
 		t.Errorf("attributes of a removed file: %v, want a stale handle", err)
 	}
 }

@@ -101,7 +101,7 @@ func (f *File) commitDirty(ctx context.Context) error {
 	if len(taken) == 0 {
 		return nil
 	}
-	v, err := f.c.proto.commit(ctx, f.raw)
+	v, err := f.c.proto.commit(ctx, f)
 	if err != nil {
 		f.putBack(taken)
 		return fmt.Errorf("commit: %w", err)

@@ -2,12 +2,13 @@ package nfs
 
 import (
 	"bytes"
-	"context"
 	"sync/atomic"
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
@@ -40,13 +41,14 @@ func TestACommitThatFailsForgetsNothing(t *testing.T) {
 
 // careless answers each WRITE with a stability that is lower or higher than requested.
 type careless struct {
-	protocol
+	stream.Protocol
 	says Stability
 }
 
-func (p careless) endWrite(ctx context.Context, o *op) (int, Stability, verifier, error) {
-	n, _, v, err := p.protocol.endWrite(ctx, o)
-	return n, p.says, v, err
+func (p careless) Decode(d *xdr.Decoder, part *stream.Part) stream.Results {
+	r := p.Protocol.Decode(d, part)
+	r.Committed = p.says
+	return r
 }
 
 func TestAWriteThatIsLessSafeThanAskedForIsAViolation(t *testing.T) {
@@ -64,7 +66,7 @@ func TestAWriteThatIsLessSafeThanAskedForIsAViolation(t *testing.T) {
 	} {
 		s := &nfstest.Server{}
 		c := start(t, s, nil)
-		c.proto = careless{c.proto, tc.says}
+		c.data = careless{c.data, tc.says}
 		f := c.OpenFile(FileHandle(s.AddFile("data", nil)))
 		_, err := f.WriteAt(t.Context(), randomBytes(8192), 0, tc.asked)
 		if rpc.IsProtocolError(err) != tc.violation || !tc.violation && err != nil {

@@ -46,13 +46,12 @@ func TestRealServerReturnsWhatWasWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fh, err := c.Create(ctx, dir, "data", 0o600, true)
+	f, err := c.Create(ctx, dir, "data", 0o600, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const size = 16<<20 + 123
 	content := randomBytes(size)
-	f := c.OpenFile(fh)
 	if n, err := f.WriteAt(ctx, content, 0, Unstable); n != size || err != nil {
 		t.Fatalf("WriteAt = %d, %v", n, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
-	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
@@ -103,7 +102,7 @@ func TestAStreamAllocatesNothingForAnOperation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := &circle{io: stream.IO{Handle: handle, Write: tc.write, Stable: v3.FileSync}}
+			d := &circle{io: stream.IO{Handle: handle, Write: tc.write, Stable: stream.FileSync}}
 			for range 16 {
 				d.bufs = append(d.bufs, make([]byte, tc.size))
 			}

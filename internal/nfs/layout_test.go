@@ -18,10 +18,12 @@ func FuzzReadLayout(f *testing.F) {
 	} {
 		f.Add(r.Append(nil))
 	}
+	o := new(op)
+	o.part.IO = &o.io
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var at, data int
 		var err error
-		memory.Bound(t, 16*len(in), func() { at, data, err = readLayout(in) })
+		memory.Bound(t, 16*len(in), func() { at, data, err = o.layout(&dataV3{}, in) })
 		if err != nil {
 			return // the connection ends
 		}

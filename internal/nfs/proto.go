@@ -1,18 +1,19 @@
 package nfs
 
-import "context"
+import (
+	"context"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
+)
 
 // Stability says when the server must have written data on stable storage.
-type Stability uint8
+type Stability = stream.Stability
 
 // Degrees of stability.
 const (
-	// Unstable data may be lost by a restart of the server until Commit.
-	Unstable Stability = iota
-	// DataSync data are stable with what is needed to read them again.
-	DataSync
-	// FileSync data and all attributes are stable.
-	FileSync
+	Unstable = stream.Unstable // may be lost by a restart of the server until Commit
+	DataSync = stream.DataSync
+	FileSync = stream.FileSync
 )
 
 // FileHandle names a file to the server; opaque and comparable.
@@ -51,45 +52,42 @@ type FSStat struct {
 // verifier changes when the server may have lost unstable data.
 type verifier [8]byte
 
-// protocol is one version of NFS over a transport. Implementations are safe for
-// many goroutines; an op belongs to one goroutine from begin to end.
+// protocol is one version of NFS over a transport: everything but READ and WRITE, which its
+// stream.Protocol encodes. Implementations are safe for many goroutines.
 type protocol interface {
-	dataProtocol
 	fileProtocol
 	nameProtocol
+	// data encodes READ and WRITE over the transport.
+	data() stream.Protocol
+	// close gives back what the server keeps for this client, within ctx.
+	close(ctx context.Context) error
 }
 
-// dataProtocol moves the contents of files. What begin starts, end must finish:
-// until then the buffer belongs to the protocol. end makes lost calls again.
-// Lengths of buffers are at most the transfer sizes of info.
-type dataProtocol interface {
-	beginRead(ctx context.Context, o *op, file []byte, p []byte, off uint64)
-	endRead(ctx context.Context, o *op) (n int, eof bool, err error)
-	beginWrite(ctx context.Context, o *op, file []byte, p []byte, off uint64, s Stability)
-	endWrite(ctx context.Context, o *op) (n int, got Stability, v verifier, err error)
-	commit(ctx context.Context, file []byte) (verifier, error)
-}
-
-// fileProtocol works on attributes of files and of the file system.
+// fileProtocol works on files and on the file system.
 type fileProtocol interface {
 	info(ctx context.Context, root FileHandle) (FSInfo, error)
 	statFS(ctx context.Context, root FileHandle) (FSStat, error)
 	getAttr(ctx context.Context, file FileHandle) (Attr, error)
 	setSize(ctx context.Context, file FileHandle, sizeBytes uint64) error
+	commit(ctx context.Context, f *File) (verifier, error)
+	// open makes a File usable for I/O, and creates it if how is not nil. It fills in the
+	// handle and the state of f.
+	open(ctx context.Context, f *File, dir FileHandle, name string, how *creation) error
+	// release ends what open began.
+	release(ctx context.Context, f *File) error
 }
 
 // nameProtocol works on directories.
 type nameProtocol interface {
 	lookup(ctx context.Context, dir FileHandle, name string) (FileHandle, error)
-	create(ctx context.Context, dir FileHandle, name string, how creation) (FileHandle, error)
+	mkdir(ctx context.Context, dir FileHandle, name string, mode uint32) (FileHandle, error)
 	remove(ctx context.Context, dir FileHandle, name string, kind FileType) error
 	readDir(ctx context.Context, dir FileHandle) (names []string, err error)
 }
 
-// creation says what to create.
+// creation says how to create a regular file.
 type creation struct {
-	Kind FileType // TypeRegular or TypeDirectory
 	Mode uint32
-	// Exclusive fails when the name is taken; directories are always exclusive.
+	// Exclusive fails when the name is taken.
 	Exclusive bool
 }

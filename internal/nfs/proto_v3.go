@@ -3,10 +3,9 @@ package nfs
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
@@ -16,128 +15,48 @@ type protoV3 struct {
 	t *transport
 	// head is what every request begins with; the procedure is filled in.
 	head []byte
+	// farewell unmounts.
+	farewell func(ctx context.Context) error
 }
 
-const (
-	jukeboxFirst = 100 * time.Millisecond
-	jukeboxMax   = 5 * time.Second
-)
-
-func newProtoV3(t *transport, cred rpc.Auth) *protoV3 {
-	return &protoV3{t: t, head: rpc.AppendCall(nil, v3.Program, v3.Version, 0, cred)}
+func newProtoV3(t *transport, cred rpc.Auth, farewell func(context.Context) error) *protoV3 {
+	return &protoV3{t: t, head: rpc.AppendCall(nil, v3.Program, v3.Version, 0, cred), farewell: farewell}
 }
 
-// prepare starts the request of o.
-func (p *protoV3) prepare(o *op, procedure uint32) {
-	o.call.Reset()
-	o.call.Request = append(o.call.Request, p.head...)
-	rpc.PutProcedure(o.call.Request, procedure)
+func (p *protoV3) data() stream.Protocol { return &dataV3{head: p.head} }
+
+func (p *protoV3) close(ctx context.Context) error {
+	p.t.close()
+	return p.farewell(ctx)
 }
 
-func (p *protoV3) beginRead(ctx context.Context, o *op, file []byte, dst []byte, off uint64) {
-	p.prepare(o, v3.ProcRead)
-	args := v3.ReadArgs{Handle: file, Offset: off, Count: uint32(len(dst))}
-	o.call.Request = args.Append(o.call.Request)
-	o.call.Dst, o.call.Layout = dst, readLayout
-	p.t.begin(ctx, o)
-}
-
-// readLayout is the rpc.Layout of READ results.
-func readLayout(start []byte) (at, data int, err error) {
-	var res v3.ReadRes
-	d := xdr.NewDecoder(start)
-	if data = res.DecodeHead(&d); res.Status == v3.OK {
-		err = d.Err() // a failure may end early
-	}
-	return d.Offset(), data, err
-}
-
-func (p *protoV3) endRead(ctx context.Context, o *op) (n int, eof bool, err error) {
-	if err := p.await(ctx, o); err != nil {
-		return 0, false, err
-	}
-	var res v3.ReadRes
-	d := xdr.NewDecoder(o.call.Results)
-	data := res.DecodeHead(&d)
-	if err := decoded(&d, res.Status); err != nil {
-		return 0, false, err
-	}
-	if data != o.call.Received || int(res.Count) != data {
-		return 0, false, violation("READ answers with %d bytes of data but counts %d", o.call.Received, res.Count)
-	}
-	return data, res.EOF, nil
-}
-
-func (p *protoV3) beginWrite(ctx context.Context, o *op, file []byte, src []byte, off uint64, s Stability) {
-	p.prepare(o, v3.ProcWrite)
-	args := v3.WriteArgs{Handle: file, Offset: off, Count: uint32(len(src)), Stable: v3.Stable(s)}
-	o.call.Request = args.AppendHead(o.call.Request, len(src))
-	o.call.Data = src
-	p.t.begin(ctx, o)
-}
-
-func (p *protoV3) endWrite(ctx context.Context, o *op) (n int, got Stability, v verifier, err error) {
-	if err := p.await(ctx, o); err != nil {
-		return 0, 0, v, err
-	}
-	var res v3.WriteRes
-	d := xdr.NewDecoder(o.call.Results)
-	res.DecodeBrief(&d)
-	if err := decoded(&d, res.Status); err != nil {
-		return 0, 0, v, err
-	}
-	if res.Count == 0 || int64(res.Count) > int64(len(o.call.Data)) {
-		return 0, 0, v, violation("WRITE of %d bytes is answered with %d written", len(o.call.Data), res.Count)
-	}
-	return int(res.Count), Stability(res.Committed), res.Verifier, nil
-}
-
-func (p *protoV3) commit(ctx context.Context, file []byte) (verifier, error) {
+func (p *protoV3) commit(ctx context.Context, f *File) (verifier, error) {
 	var res v3.CommitRes
-	_, err := p.invoke(ctx, v3.ProcCommit, &v3.CommitArgs{Handle: file}, &res)
+	_, err := p.invoke(ctx, v3.ProcCommit, &v3.CommitArgs{Handle: f.raw}, &res)
 	return res.Verifier, err
-}
-
-// await waits for the results of o. It makes the call again as long as the server asks to
-// try later and there is time.
-func (p *protoV3) await(ctx context.Context, o *op) error {
-	for wait := jukeboxFirst; ; wait = min(2*wait, jukeboxMax) {
-		if err := p.t.finish(ctx, o); err != nil {
-			return err
-		}
-		d := xdr.NewDecoder(o.call.Results)
-		status := d.Uint32() // all results begin with it
-		if status != uint32(v3.ErrJukebox) || p.t.clock.Load()-o.started+int64(wait) > int64(p.t.timeout) {
-			return nil
-		}
-		// A tenth of disorder keeps many waiting calls from coming back together.
-		timer := time.NewTimer(wait + rand.N(wait/10))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		case <-timer.C:
-		}
-		// The server remembers its reply to the old xid, so ask under a new one.
-		o.call.NewXID()
-		p.t.send(ctx, o)
-	}
 }
 
 // invoke makes a call without bulk data and decodes its results into res, which aliases
 // them. It reports how many connections were tried, because a call that changes names may
 // have been executed by a server whose reply was lost.
 func (p *protoV3) invoke(ctx context.Context, procedure uint32, args, res xdr.Coded) (attempts int, err error) {
-	o := new(op)
-	p.prepare(o, procedure)
-	o.call.Request = xdr.Append(o.call.Request, args)
+	o := &op{encode: func(o *op) error {
+		o.call.Request = append(o.call.Request, p.head...)
+		rpc.PutProcedure(o.call.Request, procedure)
+		o.call.Request = xdr.Append(o.call.Request, args)
+		return nil
+	}, decode: func(o *op) stream.Results {
+		head, d := xdr.NewDecoder(o.call.Results), xdr.NewDecoder(o.call.Results)
+		xdr.Decode(&d, res)
+		status := v3.Status(head.Uint32()) // all results begin with it
+		if status == v3.ErrJukebox {
+			return stream.Results{Next: stream.Delay, Err: status}
+		}
+		return stream.Results{Err: decoded(&d, status)}
+	}}
 	p.t.begin(ctx, o)
-	if err := p.await(ctx, o); err != nil {
-		return o.attempts, err
-	}
-	head, d := xdr.NewDecoder(o.call.Results), xdr.NewDecoder(o.call.Results)
-	xdr.Decode(&d, res)
-	return o.attempts, decoded(&d, v3.Status(head.Uint32()))
+	err = p.t.await(ctx, o)
+	return o.attempts, err
 }
 
 // decoded turns what a decoder and a status say into an error. A failure may
@@ -202,17 +121,34 @@ func (p *protoV3) lookup(ctx context.Context, dir FileHandle, name string) (File
 	return FileHandle(res.Handle), err
 }
 
-func (p *protoV3) create(ctx context.Context, dir FileHandle, name string, how creation) (FileHandle, error) {
-	where := v3.NameArgs{Dir: []byte(dir), Name: name}
-	attr := v3.NewAttr{Mode: v3.Opt32{Set: true, Value: how.Mode}}
-	create := &v3.CreateArgs{Where: where, How: v3.CreateUnchecked, Attr: attr}
-	if how.Exclusive {
-		create.How = v3.CreateGuarded
+func (p *protoV3) mkdir(ctx context.Context, dir FileHandle, name string, mode uint32) (FileHandle, error) {
+	attr := v3.NewAttr{Mode: v3.Opt32{Set: true, Value: mode}}
+	return p.create(ctx, v3.ProcMkdir, &v3.MkdirArgs{Where: v3.NameArgs{Dir: []byte(dir), Name: name}, Attr: attr}, dir, name)
+}
+
+// open looks the name up or creates it: NFSv3 knows no open files.
+func (p *protoV3) open(ctx context.Context, f *File, dir FileHandle, name string, how *creation) (err error) {
+	if how == nil {
+		f.handle, err = p.lookup(ctx, dir, name)
+	} else {
+		args := &v3.CreateArgs{
+			Where: v3.NameArgs{Dir: []byte(dir), Name: name}, How: v3.CreateUnchecked,
+			Attr: v3.NewAttr{Mode: v3.Opt32{Set: true, Value: how.Mode}},
+		}
+		if how.Exclusive {
+			args.How = v3.CreateGuarded
+		}
+		f.handle, err = p.create(ctx, v3.ProcCreate, args, dir, name)
 	}
-	procedure, args := uint32(v3.ProcCreate), xdr.Coded(create)
-	if how.Kind == TypeDirectory {
-		procedure, args = v3.ProcMkdir, &v3.MkdirArgs{Where: where, Attr: attr}
-	}
+	return err
+}
+
+func (p *protoV3) release(context.Context, *File) error { return nil }
+
+// create makes a call that creates a name, and returns its handle.
+func (p *protoV3) create(
+	ctx context.Context, procedure uint32, args xdr.Coded, dir FileHandle, name string,
+) (FileHandle, error) {
 	var res v3.CreateRes
 	attempts, err := p.invoke(ctx, procedure, args, &res)
 	// The server may have executed an attempt whose reply was lost.

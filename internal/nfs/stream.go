@@ -6,9 +6,7 @@ import (
 	"net"
 	"slices"
 
-	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
-	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 )
 
 // Stream carries the I/O of one job over connections of its own, one for each
@@ -42,8 +40,8 @@ func (c *Client) NewStream(ctx context.Context, cfg StreamConfig) (*Stream, erro
 		Describe: func(lane int) string { return of(lane).describe() },
 		Lanes:    len(channels) * max(cfg.Connections, 1), Slots: cfg.Slots, BlockBytes: cfg.BlockBytes,
 		ReadBytes: c.info.TransferReadBytes, WriteBytes: c.info.TransferWriteBytes,
-		Head:    rpc.AppendCall(nil, v3.Program, v3.Version, 0, c.cfg.Credential.Auth()),
-		Timeout: c.cfg.CallTimeout, Now: c.cfg.Now, Logger: c.cfg.Logger,
+		Protocol: c.data,
+		Timeout:  c.cfg.CallTimeout, Now: c.cfg.Now, Logger: c.cfg.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open a stream of %s: %w", c.cfg.Export, err)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
 // ErrTimeout says that a call got no answer within Config.CallTimeout.
@@ -26,9 +28,13 @@ const maxTick = 250 * time.Millisecond
 type transport struct {
 	channels []*channel
 	timeout  time.Duration
+	// patience is the same while the server answers that state is lost or being reclaimed.
+	patience time.Duration
 	now      func() time.Time
-	turn     atomic.Uint32 // where the search for a channel begins
-	clock    atomic.Int64  // coarse time in ns, cheap to read for each call
+	// tickets are the parts that may be outstanding; nil does not limit them.
+	tickets chan int
+	turn    atomic.Uint32 // where the search for a channel begins
+	clock   atomic.Int64  // coarse time in ns, cheap to read for each call
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when a channel comes up
@@ -40,17 +46,43 @@ type transport struct {
 
 // op is one call on its way, with what is needed to make it again.
 type op struct {
-	call     rpc.Call
+	call rpc.Call
+	// part is what a READ or WRITE moves, and in any case which request this is: its ID is
+	// that of a ticket of the transport, its Serial changes with each new request.
+	part stream.Part
+	io   stream.IO
+	// encode fills in the request; decode reads the results and says what follows.
+	encode func(o *op) error
+	decode func(o *op) stream.Results
+
+	results  stream.Results
 	conn     *rpc.Conn
 	ch       *channel
 	startErr error
 	started  int64 // coarse clock when the call was made first
 	attempts int   // connections tried
 	garbage  int   // of these, ended by a violation of the protocol
+	holding  bool  // part.ID is a ticket
+	readPart rpc.Layout
+	decoder  xdr.Decoder // here because a call through an interface would take it to the heap
 }
 
+// errNoTicket says that as many calls are outstanding as the server allows.
+var errNoTicket = errors.New("too many calls are outstanding")
+
+// How long a server that asks to be asked later is left alone, and how often it is looked
+// whether its state is there again.
+const (
+	delayFirst   = 100 * time.Millisecond
+	delayMax     = 5 * time.Second
+	recoverFirst = 10 * time.Millisecond
+	recoverMax   = 500 * time.Millisecond
+)
+
 func newTransport(channels []*channel, timeout time.Duration, now func() time.Time) *transport {
-	t := &transport{channels: channels, timeout: timeout, now: now, changed: make(chan struct{})}
+	t := &transport{
+		channels: channels, timeout: timeout, patience: timeout, now: now, changed: make(chan struct{}),
+	}
 	t.ctx, t.stop = context.WithCancel(context.Background())
 	t.clock.Store(now().UnixNano())
 	for _, ch := range channels {
@@ -103,10 +135,146 @@ func (t *transport) monitor() {
 	}
 }
 
-// begin sends the call of o, whose request is complete. Errors come from finish.
+// begin makes the call of o. It does not wait; errors come from await.
 func (t *transport) begin(ctx context.Context, o *op) {
 	o.attempts, o.garbage, o.started = 0, 0, t.clock.Load()
-	t.send(ctx, o)
+	if t.tickets != nil && !o.holding {
+		select {
+		case o.part.ID = <-t.tickets:
+			o.holding = true
+		default:
+			o.startErr = errNoTicket
+			return
+		}
+	}
+	t.start(ctx, o)
+}
+
+// start encodes o as a new request and sends it.
+func (t *transport) start(ctx context.Context, o *op) {
+	o.call.Reset()
+	o.part.Serial++
+	if o.startErr = o.encode(o); o.startErr == nil {
+		t.send(ctx, o)
+	}
+}
+
+// await waits until o is done and returns its error. It makes the call again as long as the
+// server asks for it and there is time.
+func (t *transport) await(ctx context.Context, o *op) error {
+	err := t.awaitResults(ctx, o)
+	if o.holding {
+		o.holding = false
+		t.tickets <- o.part.ID
+	}
+	return err
+}
+
+func (t *transport) awaitResults(ctx context.Context, o *op) error {
+	if errors.Is(o.startErr, errNoTicket) {
+		select {
+		case o.part.ID = <-t.tickets:
+			o.holding = true
+			t.start(ctx, o)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for wait := time.Duration(0); ; {
+		err := t.finish(ctx, o)
+		next := stream.Recover
+		switch {
+		case err == nil:
+			o.results = o.decode(o)
+			next, err = o.results.Next, o.results.Err
+		case !errors.Is(err, stream.ErrNotReady):
+			return err
+		}
+		limit := t.timeout
+		switch next {
+		case stream.Finish, stream.Elsewhere:
+			return err
+		case stream.Repeat:
+			wait = 0
+		case stream.Delay:
+			wait = min(max(2*wait, delayFirst), delayMax)
+		case stream.Recover:
+			wait, limit = min(max(2*wait, recoverFirst), recoverMax), t.patience
+		case stream.Disconnect:
+			o.conn.Fail(err)
+			t.send(ctx, o) // the same request on another connection
+			continue
+		}
+		if t.clock.Load()-o.started+int64(wait) > int64(limit) || !sleep(ctx, wait) {
+			return err
+		}
+		t.start(ctx, o) // the server remembers its reply to the old request
+	}
+}
+
+// sleep returns false when ctx ends first. A tenth of disorder keeps many waiting calls from
+// coming back together.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d > 0 {
+		d += rand.N(d/10 + 1)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// moveData makes o the READ or WRITE of all of o.io.Buf, encoded by p.
+func (o *op) moveData(p stream.Protocol) {
+	if o.readPart == nil { // once for each op, which is used again
+		o.encode = func(o *op) error { return o.encodeData(p) }
+		o.decode = func(o *op) stream.Results { return o.decodeData(p) }
+		o.readPart = func(start []byte) (at, data int, err error) { return o.layout(p, start) }
+	}
+	o.part.IO, o.part.From, o.part.To = &o.io, 0, len(o.io.Buf)
+}
+
+func (o *op) encodeData(p stream.Protocol) (err error) {
+	if o.call.Request, err = p.Append(o.call.Request, &o.part); err != nil {
+		return err
+	}
+	if o.io.Write {
+		o.call.Data = o.io.Buf
+	} else {
+		o.call.Dst, o.call.Layout = o.io.Buf, o.readPart
+	}
+	return nil
+}
+
+// layout is the rpc.Layout of READ results.
+func (o *op) layout(p stream.Protocol, start []byte) (at, data int, err error) {
+	o.decoder = xdr.NewDecoder(start)
+	r := p.Decode(&o.decoder, &o.part)
+	if r.Err == nil {
+		err = o.decoder.Err() // a failure may end early
+	}
+	return o.decoder.Offset(), r.Data, err
+}
+
+func (o *op) decodeData(p stream.Protocol) stream.Results {
+	o.decoder = xdr.NewDecoder(o.call.Results)
+	r := p.Decode(&o.decoder, &o.part)
+	switch {
+	case r.Err != nil || r.Next != stream.Finish:
+	case o.decoder.Err() != nil:
+		r.Err = &rpc.ProtocolError{Err: o.decoder.Err()}
+	case o.io.Write && (r.Count == 0 || r.Count > len(o.io.Buf)):
+		r.Err = violation("WRITE of %d bytes is answered with %d written", len(o.io.Buf), r.Count)
+	case o.io.Write && r.Committed < o.io.Stable:
+		r.Err = violation("WRITE asked for stability %d and got %d", o.io.Stable, r.Committed)
+	case !o.io.Write && (r.Data != o.call.Received || r.Count != r.Data):
+		r.Err = violation("READ answers with %d bytes of data but counts %d", o.call.Received, r.Count)
+	}
+	return r
 }
 
 // send makes one attempt, with its own time on the connection's watch.

@@ -109,11 +109,11 @@ func mounted(t *testing.T, a *Array, address, export string) *nfs.Client {
 
 func create(t *testing.T, c *nfs.Client, name string) *nfs.File {
 	t.Helper()
-	h, err := c.Create(t.Context(), c.Root(), name, 0o644, false)
+	f, err := c.Create(t.Context(), c.Root(), name, 0o644, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.OpenFile(h)
+	return f
 }
 
 // block fills p with what belongs at off in its generation, and a checksum.

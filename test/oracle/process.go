@@ -245,15 +245,15 @@ func (e *exported) create(ctx context.Context, name string) (blockFile, error) {
 		return nil, err
 	}
 	e.ops.create.Add(1)
-	h, err := e.client.Create(ctx, dir, base, 0o640, false)
+	f, err := e.client.Create(ctx, dir, base, 0o640, false)
 	if err != nil {
 		return nil, err
 	}
 	e.ops.setattr.Add(1)
-	if err := e.client.SetSize(ctx, h, 0); err != nil {
+	if err := e.client.SetSize(ctx, f.Handle(), 0); err != nil {
 		return nil, err
 	}
-	return &exportedFile{e.client.OpenFile(h), e}, nil
+	return &exportedFile{f, e}, nil
 }
 
 func (e *exported) open(ctx context.Context, name string) (blockFile, error) {

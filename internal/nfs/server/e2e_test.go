@@ -54,11 +54,10 @@ func dialTwoPaths(tb testing.TB, port int) *nfs.Client {
 func TestTheClientOfThisProjectUsesBothPaths(t *testing.T) {
 	s, port := startTwoPaths(t)
 	c := dialTwoPaths(t, port)
-	handle, err := c.Create(t.Context(), c.Root(), "data", 0o600, true)
+	f, err := c.Create(t.Context(), c.Root(), "data", 0o600, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := c.OpenFile(handle)
 	want := random(16 << 20)
 	f.SetSource(bytes.NewReader(want))
 	if _, err := f.WriteAt(t.Context(), want[:8<<20], 0, nfs.Unstable); err != nil {
@@ -105,11 +104,10 @@ func TestTheClientOfThisProjectUsesBothPaths(t *testing.T) {
 func BenchmarkClient(b *testing.B) {
 	_, port := startTwoPaths(b)
 	c := dialTwoPaths(b, port)
-	handle, err := c.Create(b.Context(), c.Root(), filepath.Base(b.Name()), 0o600, false)
+	f, err := c.Create(b.Context(), c.Root(), filepath.Base(b.Name()), 0o600, false)
 	if err != nil {
 		b.Fatal(err)
 	}
-	f := c.OpenFile(handle)
 	chunk := make([]byte, 1<<20)
 	for off := int64(0); off < benchFileBytes; off += int64(len(chunk)) {
 		if _, err := f.WriteAt(b.Context(), chunk, off, nfs.Unstable); err != nil {

@@ -7,7 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
 const (
@@ -22,10 +25,17 @@ const (
 type lane struct {
 	s     *Stream
 	index int
+	group int
 	inbox chan *slot // slots that other lanes gave
 	rpc.Counters
 	load   atomic.Int32 // slots that are here or on their way
 	isDown atomic.Bool  // there is no connection
+
+	// With several groups a slot may come at any moment: a bell ends the wait for replies.
+	bell      int // an eventfd, or -1
+	listening atomic.Bool
+	pieces    []routed
+	completed int // slots whose last fragment ended here
 
 	sock     *socket
 	owned    []*slot
@@ -37,8 +47,9 @@ type lane struct {
 	past     []uint32    // and the one that was answered last on this connection
 	inFlight int
 
-	send sender
-	recv receiver
+	send    sender
+	recv    receiver
+	decoder xdr.Decoder // here because a call through an interface would take it to the heap
 
 	now       int64 // since Stream.start, as of the last look at the clock
 	heard     int64 // when something was received last
@@ -53,8 +64,17 @@ type lane struct {
 
 func newLane(s *Stream, index int) *lane {
 	l := &lane{
-		s: s, index: index, inbox: make(chan *slot, len(s.slots)),
+		s: s, index: index, inbox: make(chan *slot, len(s.slots)), bell: -1,
 		mine: make([]uint32, len(s.fragments)), past: make([]uint32, len(s.fragments)), timer: time.NewTimer(time.Hour),
+	}
+	if s.cfg.Groups != nil {
+		l.group = s.cfg.Groups[index]
+	}
+	if s.router != nil {
+		// Without a bell a slot waits until the next reply, or for a tick.
+		if fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err == nil {
+			l.bell = fd
+		}
 	}
 	l.recv.buf = make([]byte, receiveBytes)
 	l.isDown.Store(true)
@@ -143,16 +163,23 @@ func (l *lane) idle(limit time.Duration) {
 func (l *lane) give(sl *slot) {
 	l.load.Add(1)
 	l.inbox <- sl
+	if l.listening.Load() && l.bell >= 0 {
+		one := [8]byte{1} // of any byte order: that it is not 0 matters
+		_, _ = unix.Write(l.bell, one[:])
+	}
 }
 
 // take makes a slot our own and goes on with it where it is.
 func (l *lane) take(sl *slot) {
 	l.own(sl)
-	if sl.state == slotActive {
-		l.resume(sl)
+	if sl.state != slotActive {
+		l.ask(sl)
 		return
 	}
-	l.ask(sl)
+	l.resume(sl)
+	if l.group != 0 {
+		l.leave(sl)
+	}
 }
 
 // own enters a slot among our own. The Driver is called by this lane from now
@@ -170,6 +197,11 @@ func (l *lane) resume(sl *slot) {
 			l.unsent.push(f)
 		case fragmentDelayed:
 			l.delay(f)
+		case fragmentParked:
+			if l.group == 0 {
+				f.state = fragmentQueued
+				l.unsent.push(f)
+			}
 		case fragmentNone, fragmentSent:
 		}
 	}
@@ -200,6 +232,10 @@ func (l *lane) ask(sl *slot) {
 		return
 	}
 	sl.state, sl.started = slotActive, l.now
+	if l.s.router != nil {
+		l.route(sl)
+		return
+	}
 	l.s.cut(sl)
 	for i := range sl.fragments[:sl.used] {
 		l.unsent.push(&sl.fragments[i])
@@ -244,6 +280,12 @@ func (l *lane) finished(f *fragment, err error) {
 	if sl.left--; sl.left > 0 {
 		return
 	}
+	l.completed++
+	if sl.whole != nil {
+		if sl = l.joined(sl); sl == nil {
+			return
+		}
+	}
 	sl.state, sl.io.Err = slotIdle, sl.err
 	l.s.driver.Done(&sl.io)
 	if to := l.heir(); to != nil {
@@ -270,6 +312,13 @@ func (l *lane) cancel() {
 
 // abort tells the Driver of an I/O that was cancelled.
 func (s *Stream) abort(sl *slot) {
+	if whole := sl.whole; whole != nil {
+		if sl.state = slotIdle; whole.open.Add(-1) > 0 {
+			return
+		}
+		sl = whole
+		sl.failed.Store(nil)
+	}
 	if sl.state == slotActive {
 		sl.io.Err = fmt.Errorf("cancelled: %w", s.cause())
 		sl.state = slotIdle

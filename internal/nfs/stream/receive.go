@@ -83,8 +83,8 @@ func (l *lane) receive() error {
 		return err
 	}
 	flags := 0
-	if l.send.blocked || l.nextDue < l.now+int64(tick) {
-		l.sock.await(l.send.blocked, min(tick, time.Duration(l.nextDue-l.now)))
+	if l.bell >= 0 || l.send.blocked || l.nextDue < l.now+int64(tick) {
+		l.await()
 		flags = unix.MSG_DONTWAIT
 	}
 	n, err := l.sock.receive(a, b, flags)
@@ -97,6 +97,17 @@ func (l *lane) receive() error {
 	}
 	l.heard = l.now
 	return l.received(n)
+}
+
+// await waits until there is something to receive or to do.
+func (l *lane) await() {
+	limit := min(tick, time.Duration(l.nextDue-l.now))
+	l.listening.Store(true)
+	if len(l.inbox) > 0 { // it came before somebody could know that a bell has to be rung
+		limit = 0
+	}
+	l.sock.await(l.send.blocked, l.bell, limit)
+	l.listening.Store(false)
 }
 
 // received works on n more bytes, which are where room said.
@@ -124,9 +135,7 @@ func (l *lane) parse() error {
 		if f := r.reading; f != nil {
 			r.reading = nil
 			l.replied(f)
-			if err := l.readDone(f, &r.result); err != nil {
-				return err
-			}
+			l.settle(f, &r.result)
 			continue
 		}
 		more, err := l.record()
@@ -177,22 +186,22 @@ func (l *lane) beginReading(b []byte, size int) (bool, error) {
 		l.pass(rpc.RecordMarkBytes + size)
 		return true, nil
 	}
-	if rep.data == 0 && size > len(l.recv.buf)-rpc.RecordMarkBytes {
+	if rep.Data == 0 && size > len(l.recv.buf)-rpc.RecordMarkBytes {
 		return false, violation(rpc.ErrRecordTooLarge) // the buffer cannot hold it
 	}
-	if rep.data == 0 {
+	if rep.Data == 0 {
 		return false, nil
 	}
-	if rep.at+rep.data > size {
+	if rep.at+rep.Data > size {
 		return false, violation(rpc.ErrRecordShort)
 	}
 	f := rep.fragment
-	dst := f.slot.io.Buf[f.from:][:rep.data]
+	dst := f.IO.Buf[f.From:][:rep.Data]
 	n := copy(dst, b[rep.at:])
 	r := &l.recv
 	r.reading, r.result, r.dst = f, rep, dst[n:]
-	r.bulk = rep.data >= bulkBytes
-	r.skip = size - rep.at - rep.data
+	r.bulk = rep.Data >= bulkBytes
+	r.skip = size - rep.at - rep.Data
 	r.r += rpc.RecordMarkBytes + rep.at + n
 	return true, nil
 }

@@ -113,7 +113,7 @@ func (l *lane) disconnect() {
 	l.sock.close()
 	l.sock = nil
 	l.isDown.Store(true)
-	l.s.live.Add(-1)
+	l.s.live[l.group].Add(-1)
 	clear(l.mine)
 	clear(l.past)
 	l.inFlight = 0
@@ -125,7 +125,7 @@ func (l *lane) disconnect() {
 // recover makes one try to get the connection back, when it is time for one.
 func (l *lane) recover(ctx context.Context) {
 	l.expire()
-	if l.s.live.Load() > 0 {
+	if l.s.live[l.group].Load() > 0 || l.group != 0 {
 		l.handOver()
 	}
 	if wait := time.Duration(l.nextTry - l.now); wait > 0 {
@@ -164,7 +164,7 @@ func (l *lane) connect(ctx context.Context) error {
 	l.look()
 	l.heard, l.answered, l.connected = l.now, l.now, l.now
 	l.isDown.Store(false)
-	l.s.live.Add(1)
+	l.s.live[l.group].Add(1)
 	return nil
 }
 
@@ -203,10 +203,14 @@ func (l *lane) rebuild() {
 	}
 }
 
-// handOver gives all slots to the lanes that live, the idlest first.
+// handOver gives all slots to lanes of the group that live, the idlest first, or else to
+// group 0.
 func (l *lane) handOver() {
 	for len(l.owned) > 0 {
-		to := l.s.idlest()
+		to := l.s.idlest(l.group)
+		if to == nil && l.group != 0 {
+			to = l.s.last()
+		}
 		if to == nil {
 			break
 		}
@@ -217,21 +221,30 @@ func (l *lane) handOver() {
 	l.rebuild()
 }
 
-// idlest returns the living lane with the fewest slots.
-func (s *Stream) idlest() *lane {
+// idlest returns the living lane of a group with the fewest slots, or nil.
+func (s *Stream) idlest(group int) *lane {
 	var best *lane
 	for _, l := range s.lanes {
-		if !l.isDown.Load() && (best == nil || l.load.Load() < best.load.Load()) {
+		if l.group == group && !l.isDown.Load() && (best == nil || l.load.Load() < best.load.Load()) {
 			best = l
 		}
 	}
 	return best
 }
 
-// heir returns the lane that a slot is handed to after its I/O, or nil.
+// last returns the lane of group 0 that takes what no other group carries. It need not live.
+func (s *Stream) last() *lane {
+	if l := s.idlest(0); l != nil {
+		return l
+	}
+	return s.lanes[0]
+}
+
+// heir returns the lane that a slot is handed to after its I/O, or nil. With several groups
+// that is decided with the next I/O.
 func (l *lane) heir() *lane {
-	living := int(l.s.live.Load())
-	if living <= 1 {
+	living := int(l.s.live[0].Load())
+	if living <= 1 || l.s.router != nil {
 		return nil
 	}
 	slots := len(l.s.slots)
@@ -247,7 +260,7 @@ func (l *lane) heir() *lane {
 	if len(l.owned) <= (slots+living-1)/living {
 		return nil
 	}
-	if to := l.s.idlest(); to != l && to != nil && int(to.load.Load()) < slots/living {
+	if to := l.s.idlest(0); to != l && to != nil && int(to.load.Load()) < slots/living {
 		return to
 	}
 	return nil

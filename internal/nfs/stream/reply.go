@@ -7,26 +7,24 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
-	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// How long a server that asks to be asked later is left alone.
+// How long a server that asks to be asked later is left alone, and how often it is looked
+// whether state is there again.
 const (
-	delayFirst = 100 * time.Millisecond
-	delayMax   = 5 * time.Second
+	delayFirst   = 100 * time.Millisecond
+	delayMax     = 5 * time.Second
+	recoverFirst = 10 * time.Millisecond
+	recoverMax   = 500 * time.Millisecond
 )
 
 // reply is what a reply says, without its data.
 type reply struct {
-	fragment  *fragment
-	refused   error // the call was not executed
-	status    v3.Status
-	count     int
-	eof       bool
-	committed v3.Stable
-	data      int // bytes of data in the reply
-	at        int // where they begin
+	Results
+	fragment *fragment
+	refused  error // the call was not executed
+	at       int   // where the data begin
 }
 
 func violation(err error) error { return &rpc.ProtocolError{Err: err} }
@@ -34,9 +32,10 @@ func violation(err error) error { return &rpc.ProtocolError{Err: err} }
 // decode reads the head of a reply and finds the fragment that it answers; none
 // if nobody waits for it.
 func (l *lane) decode(b []byte, rep *reply) error {
-	d := xdr.NewDecoder(b)
+	l.decoder = xdr.NewDecoder(b)
+	d := &l.decoder
 	var h rpc.ReplyHeader
-	h.Decode(&d)
+	h.Decode(d)
 	if err := d.Err(); err != nil {
 		return violation(err)
 	}
@@ -57,20 +56,12 @@ func (l *lane) decode(b []byte, rep *reply) error {
 		rep.refused = h.Err()
 		return nil
 	}
-	if f.slot.io.Write {
-		var res v3.WriteRes
-		res.DecodeBrief(&d)
-		rep.status, rep.count, rep.committed = res.Status, int(res.Count), res.Committed
-	} else {
-		var res v3.ReadRes
-		rep.data = res.DecodeHead(&d)
-		rep.status, rep.count, rep.eof = res.Status, int(res.Count), res.EOF
-	}
-	if err := d.Err(); err != nil && rep.status == v3.OK {
+	rep.Results = l.s.cfg.Protocol.Decode(d, &f.Part)
+	if err := d.Err(); err != nil && rep.Err == nil { // a failure may end early
 		return violation(err)
 	}
 	rep.at = d.Offset()
-	if rep.data > f.to-f.from {
+	if rep.Data > f.Bytes() {
 		return violation(rpc.ErrTooMuchData)
 	}
 	return nil
@@ -86,74 +77,96 @@ func (l *lane) reply(b []byte) error {
 	if f == nil {
 		return nil
 	}
-	if rep.data > len(b)-rep.at {
+	if rep.Data > len(b)-rep.at {
 		return violation(rpc.ErrRecordShort)
 	}
-	l.replied(f)
-	switch {
-	case rep.refused != nil:
-		l.finished(f, rep.refused)
-	case rep.status == v3.ErrJukebox:
-		l.later(f)
-	case rep.status != v3.OK:
-		l.finished(f, rep.status)
-	case f.slot.io.Write:
-		return l.writeDone(f, &rep)
-	default:
-		copy(f.slot.io.Buf[f.from:], b[rep.at:rep.at+rep.data])
-		return l.readDone(f, &rep)
+	if rep.Next == Disconnect && rep.refused == nil {
+		return rep.Err
 	}
+	l.replied(f)
+	if rep.Data > 0 {
+		copy(f.IO.Buf[f.From:f.To], b[rep.at:rep.at+rep.Data])
+	}
+	l.settle(f, &rep)
 	return nil
 }
 
 // replied notes that f is no longer in flight.
 func (l *lane) replied(f *fragment) {
-	l.mine[f.index], l.past[f.index] = 0, l.mine[f.index]
+	l.mine[f.ID], l.past[f.ID] = 0, l.mine[f.ID]
 	l.inFlight--
 	l.garbage, l.answered = 0, l.now
 	l.Receives.Add(1)
 }
 
-func (l *lane) readDone(f *fragment, rep *reply) error {
-	if rep.count != rep.data {
-		return l.refuse(f, fmt.Errorf("READ answers with %d bytes of data but counts %d", rep.data, rep.count))
-	}
-	l.BytesRead.Add(int64(rep.count))
-	f.from += rep.count
+// settle does what a reply asks for.
+func (l *lane) settle(f *fragment, rep *reply) {
+	sl, completed := f.slot, l.completed
 	switch {
-	case f.from == f.to:
+	case rep.refused != nil:
+		l.finished(f, rep.refused)
+	case rep.Next == Repeat:
+		l.again(f)
+	case rep.Next == Delay:
+		// The server remembers its reply to the old xid, so the new request has another.
+		l.s.renew(f)
+		l.later(f, delayFirst, delayMax, l.s.cfg.Timeout, rep.Err)
+	case rep.Next == Recover:
+		l.s.renew(f)
+		l.later(f, recoverFirst, recoverMax, l.s.cfg.Patience, rep.Err)
+	case rep.Next == Elsewhere && l.group != 0:
+		l.s.renew(f)
+		f.state = fragmentParked
+	case rep.Err != nil:
+		l.finished(f, rep.Err)
+	case f.IO.Write:
+		l.writeDone(f, rep)
+	default:
+		l.readDone(f, rep)
+	}
+	if l.group != 0 && l.completed == completed { // else the slot may be another lane's
+		l.leave(sl)
+	}
+}
+
+func (l *lane) readDone(f *fragment, rep *reply) {
+	if rep.Count != rep.Data {
+		l.refuse(f, fmt.Errorf("READ answers with %d bytes of data but counts %d", rep.Data, rep.Count))
+		return
+	}
+	l.BytesRead.Add(int64(rep.Count))
+	f.From += rep.Count
+	switch {
+	case f.From == f.To:
 		l.finished(f, nil)
-	case rep.eof:
+	case rep.EOF:
 		l.finished(f, io.EOF)
-	case rep.count == 0:
+	case rep.Count == 0:
 		l.finished(f, io.ErrNoProgress)
 	default:
 		l.again(f)
 	}
-	return nil
 }
 
-func (l *lane) writeDone(f *fragment, rep *reply) error {
-	if rep.count == 0 || rep.count > f.to-f.from {
-		return l.refuse(f, fmt.Errorf("WRITE of %d bytes is answered with %d written", f.to-f.from, rep.count))
+func (l *lane) writeDone(f *fragment, rep *reply) {
+	if rep.Count == 0 || rep.Count > f.Bytes() {
+		l.refuse(f, fmt.Errorf("WRITE of %d bytes is answered with %d written", f.Bytes(), rep.Count))
+		return
 	}
-	if rep.committed < f.slot.io.Stable {
-		return l.refuse(f, fmt.Errorf("WRITE asked for stability %d and got %d", f.slot.io.Stable, rep.committed))
+	if rep.Committed < f.IO.Stable {
+		l.refuse(f, fmt.Errorf("WRITE asked for stability %d and got %d", f.IO.Stable, rep.Committed))
+		return
 	}
-	l.BytesWritten.Add(int64(rep.count))
-	if f.from += rep.count; f.from == f.to {
+	l.BytesWritten.Add(int64(rep.Count))
+	if f.From += rep.Count; f.From == f.To {
 		l.finished(f, nil)
-		return nil
+		return
 	}
 	l.again(f)
-	return nil
 }
 
 // refuse fails an I/O whose reply makes no sense: asking again gives the same.
-func (l *lane) refuse(f *fragment, err error) error {
-	l.finished(f, violation(err))
-	return nil
-}
+func (l *lane) refuse(f *fragment, err error) { l.finished(f, violation(err)) }
 
 // again asks for what is missing of f.
 func (l *lane) again(f *fragment) {
@@ -162,15 +175,14 @@ func (l *lane) again(f *fragment) {
 	l.unsent.push(f)
 }
 
-// later asks again when the server has had time, unless there is none left. The
-// server remembers its reply to the old xid, so the new request has another.
-func (l *lane) later(f *fragment) {
-	f.delay = min(max(2*f.delay, int64(delayFirst)), int64(delayMax))
-	if l.now-f.slot.started+f.delay > int64(l.s.cfg.Timeout) {
-		l.finished(f, v3.ErrJukebox)
+// later asks again after a while that grows from first to most, unless f takes longer than
+// limit then: it fails with err.
+func (l *lane) later(f *fragment, first, most, limit time.Duration, err error) {
+	f.delay = min(max(2*f.delay, int64(first)), int64(most))
+	if l.now-f.slot.started+f.delay > int64(limit) {
+		l.finished(f, err)
 		return
 	}
-	l.s.renew(f)
 	// A tenth of disorder keeps many from coming back together.
 	f.due = l.now + f.delay + rand.Int64N(f.delay/10)
 	l.delay(f)

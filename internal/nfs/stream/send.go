@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
-	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
@@ -118,7 +117,10 @@ func (l *lane) encode() {
 			break
 		}
 		from := len(w.batch)
-		l.request(f)
+		if err := l.request(f); err != nil {
+			l.unable(f, err)
+			continue
+		}
 		// A piece of the batch goes on where the last one ended.
 		if n := len(w.pieces); n > 0 && w.pieces[n-1].data == nil {
 			w.pieces[n-1].to = len(w.batch)
@@ -137,7 +139,7 @@ func (l *lane) encode() {
 			}
 		}
 		f.state, f.sentAt, f.end = fragmentSent, l.now, w.queued
-		l.mine[f.index] = f.xid
+		l.mine[f.ID] = f.xid
 		if l.inFlight++; l.inFlight == 1 {
 			l.answered = l.now
 		}
@@ -147,37 +149,46 @@ func (l *lane) encode() {
 	l.Sends.Add(int64(sends))
 }
 
+// unable goes on with a fragment that cannot be encoded now.
+func (l *lane) unable(f *fragment, err error) {
+	switch {
+	case errors.Is(err, ErrNotReady):
+		l.later(f, recoverFirst, recoverMax, l.s.cfg.Patience, err)
+	case errors.Is(err, ErrElsewhere) && l.group != 0:
+		f.state = fragmentParked
+		l.leave(f.slot)
+	default:
+		l.finished(f, err)
+	}
+}
+
 // bulk returns the data of a WRITE that are sent from where they are.
 func (f *fragment) bulk() []byte {
-	io := &f.slot.io
-	if !io.Write || f.to-f.from <= copyBytes {
+	if !f.IO.Write || f.Bytes() <= copyBytes {
 		return nil
 	}
-	return io.Buf[f.from:f.to]
+	return f.IO.Buf[f.From:f.To]
 }
 
 // request appends the call of f up to its bulk data.
-func (l *lane) request(f *fragment) {
-	w, io := &l.send, &f.slot.io
-	from, size := len(w.batch), f.to-f.from
-	b := append(w.batch, l.s.cfg.Head...)
-	offset := uint64(io.Offset) + uint64(f.from)
+func (l *lane) request(f *fragment) error {
+	w := &l.send
+	from, size := len(w.batch), f.Bytes()
+	f.Lane = l.index
+	b, err := l.s.cfg.Protocol.Append(w.batch, &f.Part)
+	if err != nil {
+		return err
+	}
 	bulk := 0
-	if io.Write {
-		rpc.PutProcedure(b[from:], v3.ProcWrite)
-		args := v3.WriteArgs{Handle: io.Handle, Offset: offset, Count: uint32(size), Stable: io.Stable}
-		b = args.AppendHead(b, size)
-		if size <= copyBytes {
-			b = xdr.AppendFixed(b, io.Buf[f.from:f.to])
-		} else {
-			bulk = size + xdr.Padding(size)
-		}
-	} else {
-		rpc.PutProcedure(b[from:], v3.ProcRead)
-		args := v3.ReadArgs{Handle: io.Handle, Offset: offset, Count: uint32(size)}
-		b = args.Append(b)
+	switch {
+	case !f.IO.Write:
+	case size <= copyBytes:
+		b = xdr.AppendFixed(b, f.IO.Buf[f.From:f.To])
+	default:
+		bulk = size + xdr.Padding(size)
 	}
 	rpc.PutRecordMark(b[from:], len(b)-from-rpc.RecordMarkBytes+bulk)
 	binary.BigEndian.PutUint32(b[from+rpc.RecordMarkBytes:], f.xid)
 	w.batch = b
+	return nil
 }

@@ -1,5 +1,7 @@
 package stream
 
+import "sync/atomic"
+
 // slotState says what a slot does.
 type slotState uint8
 
@@ -20,6 +22,13 @@ type slot struct {
 	started   int64      // when the I/O began
 	due       int64      // slotWaiting
 	position  int        // in lane.owned
+
+	// An I/O whose parts go to several groups is carried by shares, a slot for each group,
+	// which different lanes own at the same time.
+	whole  *slot  // whose share this is
+	shares []slot // by group; nil without groups
+	open   atomic.Int32
+	failed atomic.Pointer[error] // the first of a share
 }
 
 // fragmentState says where a part of an I/O is.
@@ -30,16 +39,15 @@ const (
 	fragmentQueued                // to be sent
 	fragmentSent                  // encoded; the reply is awaited
 	fragmentDelayed               // the server asked to try again when it is due
+	fragmentParked                // another group is to carry it, with the rest of the slot
 )
 
 // fragment is one READ or WRITE.
 type fragment struct {
+	Part
 	slot       *slot
-	index      uint32 // in Stream.fragments
-	generation uint32
 	xid        uint32
 	state      fragmentState
-	from, to   int    // what of io.Buf is still to be moved
 	sentAt     int64  // when it was encoded
 	end        uint64 // where it ends in what the lane has to send
 	due, delay int64  // fragmentDelayed
@@ -47,24 +55,32 @@ type fragment struct {
 
 // renew gives f an xid that was not used for it before.
 func (s *Stream) renew(f *fragment) {
-	f.generation++
-	f.xid = (s.base+f.generation)*(s.indexMask+1) | f.index
+	f.Serial++
+	f.xid = (s.base+f.Serial)*(s.indexMask+1) | uint32(f.ID)
+}
+
+// set makes f the part of an I/O from one place of its buffer to another.
+func (s *Stream) set(f *fragment, sl *slot, from, to int) {
+	f.slot, f.IO, f.From, f.To = sl, &sl.io, from, to
+	f.state, f.delay = fragmentQueued, 0
+	s.renew(f)
+}
+
+// size returns the largest transfer of an I/O.
+func (s *Stream) size(io *IO) int {
+	if io.Write {
+		return int(s.cfg.WriteBytes)
+	}
+	return int(s.cfg.ReadBytes)
 }
 
 // cut divides the I/O of a slot into fragments.
 func (s *Stream) cut(sl *slot) {
-	size := int(s.cfg.ReadBytes)
-	if sl.io.Write {
-		size = int(s.cfg.WriteBytes)
-	}
-	total := len(sl.io.Buf)
+	size, total := s.size(&sl.io), len(sl.io.Buf)
 	sl.used = max(1, (total+size-1)/size)
 	sl.left, sl.err = sl.used, nil
 	for i := range sl.fragments[:sl.used] {
-		f := &sl.fragments[i]
-		f.from, f.to = i*size, min(i*size+size, total)
-		f.state, f.delay = fragmentQueued, 0
-		s.renew(f)
+		s.set(&sl.fragments[i], sl, i*size, min(i*size+size, total))
 	}
 }
 

@@ -22,7 +22,7 @@ type socket struct {
 	least int // bytes that end a wait
 	msg   unix.Msghdr
 	iov   [maxIovecs]unix.Iovec
-	poll  unix.PollFd
+	polls [2]unix.PollFd
 	limit unix.Timespec
 }
 
@@ -126,17 +126,22 @@ func (s *socket) call(number uintptr, count, flags int) (int, error) {
 	return 0, os.NewSyscallError(name, errno)
 }
 
-// await waits until the socket can be read, or written if write is set, or
-// until limit has passed.
-func (s *socket) await(write bool, limit time.Duration) {
-	s.poll = unix.PollFd{Fd: int32(s.fd), Events: unix.POLLIN}
+// await waits until the socket can be read, or written if write is set, until bell rings,
+// which is -1 where there is none, or until limit has passed.
+func (s *socket) await(write bool, bell int, limit time.Duration) {
+	s.polls[0] = unix.PollFd{Fd: int32(s.fd), Events: unix.POLLIN}
 	if write {
-		s.poll.Events |= unix.POLLOUT
+		s.polls[0].Events |= unix.POLLOUT
 	}
+	s.polls[1] = unix.PollFd{Fd: int32(bell), Events: unix.POLLIN} // a negative one is ignored
 	s.limit = unix.NsecToTimespec(max(limit, 0).Nanoseconds())
 	// Whatever it says, the next call on the socket says it better.
-	_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&s.poll)), 1,
+	_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&s.polls)), uintptr(len(s.polls)),
 		uintptr(unsafe.Pointer(&s.limit)), 0, 0, 0)
+	if s.polls[1].Revents != 0 {
+		var count [8]byte
+		_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(bell), uintptr(unsafe.Pointer(&count)), uintptr(len(count)))
+	}
 }
 
 const (

@@ -13,8 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
-	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 )
 
 // ErrTimeout says that an I/O got no answer within Config.Timeout.
@@ -27,14 +28,15 @@ type IO struct {
 
 	Write  bool
 	Handle []byte    // of the file
-	Stable v3.Stable // of a write
+	State  any       // what the Protocol needs besides: opens and layouts of NFSv4
+	Stable Stability // of a write
 	Buf    []byte    // belongs to the stream from Next to Done
 	Offset int64
 	// Wait above zero asks to call Next again that much later.
 	Wait time.Duration
 
 	// Err is nil when all of Buf was read or written; io.EOF when the file ended
-	// before; ErrTimeout; a v3.Status; *rpc.RefusedError; *rpc.ProtocolError.
+	// before; ErrTimeout; a status of the Protocol; *rpc.RefusedError; *rpc.ProtocolError.
 	Err error
 }
 
@@ -48,8 +50,12 @@ type Driver interface {
 	Done(io *IO)
 }
 
-// Config says what a Stream works with. All fields are required but Logger.
+// Config says what a Stream works with. All fields are required but Logger, Groups
+// and PieceBytes.
 type Config struct {
+	// Protocol encodes and decodes the calls.
+	Protocol Protocol
+
 	// Dial connects lane i within the life of ctx. It may be called at any time
 	// during Run, by several lanes at once.
 	Dial func(ctx context.Context, lane int) (net.Conn, error)
@@ -57,16 +63,22 @@ type Config struct {
 	Describe func(lane int) string
 	Lanes    int
 	Slots    int
+	// Groups has for each lane the group that it belongs to; nil puts all into group 0.
+	// Lanes of group 0 can carry every I/O. With more groups the Protocol is a Router.
+	Groups []int
+	// PieceBytes is the least that the Router sends to one group; 0 without a Router.
+	PieceBytes int64
 	// BlockBytes is the longest Buf.
 	BlockBytes int64
 	// ReadBytes and WriteBytes are the largest READ and WRITE.
 	ReadBytes, WriteBytes uint32
-	// Head is what every request begins with, as rpc.AppendCall makes it.
-	Head []byte
 	// Timeout is how long an I/O may take, all repetitions included.
 	Timeout time.Duration
-	Now     func() time.Time
-	Logger  *slog.Logger
+	// Patience is the same while the server answers that state is lost or being reclaimed;
+	// Timeout if less.
+	Patience time.Duration
+	Now      func() time.Time
+	Logger   *slog.Logger
 }
 
 // Stream keeps up to Config.Slots I/Os outstanding over all its lanes. One
@@ -82,9 +94,10 @@ type Stream struct {
 	maxReply  int
 	start     time.Time
 
+	router    Router // nil with one group
 	driver    Driver
-	live      atomic.Int32 // lanes that carry I/O
-	active    atomic.Int32 // slots that have not ended
+	live      []atomic.Int32 // by group: lanes that carry I/O
+	active    atomic.Int32   // slots that have not ended
 	done      chan struct{}
 	cancelled atomic.Bool
 	cause     func() error
@@ -105,7 +118,7 @@ func New(ctx context.Context, cfg Config) (*Stream, error) {
 			s.lanes[i].NoteLoss(0) // since New
 		}
 	}
-	if s.live.Load() == 0 {
+	if s.live[0].Load() == 0 {
 		return nil, errors.Join(fmt.Errorf("connect for data: %w", errors.Join(errs...)), s.Close())
 	}
 	return s, nil
@@ -114,9 +127,17 @@ func New(ctx context.Context, cfg Config) (*Stream, error) {
 // prepare makes a Stream without connections.
 func prepare(cfg Config) *Stream {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	cfg.Patience = max(cfg.Patience, cfg.Timeout)
 	s := &Stream{cfg: cfg, slots: make([]slot, cfg.Slots), start: cfg.Now()}
-	smaller := int64(min(cfg.ReadBytes, cfg.WriteBytes))
-	s.perSlot = int(max(1, (cfg.BlockBytes+smaller-1)/smaller))
+	groups := 1
+	for _, g := range cfg.Groups {
+		groups = max(groups, g+1)
+	}
+	s.live = make([]atomic.Int32, groups)
+	s.perSlot = cfg.perSlot()
+	if groups > 1 {
+		s.router = cfg.Protocol.(Router) //nolint:errcheck,forcetypeassert // the contract of Config.Groups
+	}
 	s.fragments = make([]fragment, cfg.Slots*s.perSlot)
 	s.indexMask = 1<<bits.Len(uint(len(s.fragments)-1)) - 1
 	s.base = rand.Uint32()
@@ -126,7 +147,10 @@ func prepare(cfg Config) *Stream {
 		sl.io.Slot = i
 		sl.fragments = s.fragments[i*s.perSlot : (i+1)*s.perSlot]
 		for k := range sl.fragments {
-			sl.fragments[k] = fragment{slot: sl, index: uint32(i*s.perSlot + k)}
+			sl.fragments[k] = fragment{slot: sl, Part: Part{ID: i*s.perSlot + k}}
+		}
+		if groups > 1 {
+			sl.shares = make([]slot, groups)
 		}
 	}
 	for i := range cfg.Lanes {
@@ -134,6 +158,20 @@ func prepare(cfg Config) *Stream {
 	}
 	return s
 }
+
+// perSlot returns how many parts the longest I/O may have.
+func (cfg *Config) perSlot() int {
+	smaller := int64(min(cfg.ReadBytes, cfg.WriteBytes))
+	parts := max(1, (cfg.BlockBytes+smaller-1)/smaller)
+	if cfg.PieceBytes > 0 {
+		// An I/O need not begin where a piece does, and each piece may be cut once more.
+		parts += (cfg.BlockBytes+cfg.PieceBytes-1)/cfg.PieceBytes + 1
+	}
+	return int(parts)
+}
+
+// Parts returns how many parts may be outstanding at once: Part.ID is below it.
+func (cfg *Config) Parts() int { return cfg.Slots * cfg.perSlot() }
 
 // Lanes returns the number of lanes.
 func (s *Stream) Lanes() int { return len(s.lanes) }
@@ -175,18 +213,27 @@ func (s *Stream) Run(ctx context.Context, d Driver) {
 	}
 }
 
-// spread gives the slots to the lanes that live, in turn.
+// spread gives the slots to the lanes of group 0 that live, in turn.
 func (s *Stream) spread() {
-	var living []*lane
+	var living, first []*lane
+	for g := range s.live {
+		s.live[g].Store(0)
+	}
 	for _, l := range s.lanes {
 		l.begin()
-		if l.sock != nil {
+		if l.group == 0 {
+			first = append(first, l)
+		}
+		if l.sock == nil {
+			continue
+		}
+		s.live[l.group].Add(1)
+		if l.group == 0 {
 			living = append(living, l)
 		}
 	}
-	s.live.Store(int32(len(living)))
 	if len(living) == 0 {
-		living = s.lanes
+		living = first
 	}
 	for i := range s.slots {
 		living[i%len(living)].give(&s.slots[i])
@@ -215,6 +262,10 @@ func (s *Stream) laneErrors() error {
 func (s *Stream) Close() error {
 	for _, l := range s.lanes {
 		l.disconnect()
+		if l.bell >= 0 {
+			_ = unix.Close(l.bell)
+			l.bell = -1
+		}
 	}
 	return nil
 }

@@ -187,7 +187,7 @@ func TestAStreamWritesEveryBlockToItsPlace(t *testing.T) {
 			s := openStream(t, c, tc.slots, tc.size)
 			todo := reads(handle, content, tc.size, 40)
 			for i := range todo {
-				todo[i].Write, todo[i].Stable = true, v3.FileSync
+				todo[i].Write, todo[i].Stable = true, stream.FileSync
 			}
 			d := newScript(s, tc.slots, tc.size, todo)
 			s.Run(t.Context(), d)
@@ -236,7 +236,7 @@ func TestAStreamTellsWhatWentWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			hook.Store(int32(tc.action))
 			s := openStream(t, c, 2, 8<<10)
-			todo := []stream.IO{{Handle: handle, Offset: tc.offset, Buf: content[:8<<10], Write: tc.write, Stable: v3.FileSync}}
+			todo := []stream.IO{{Handle: handle, Offset: tc.offset, Buf: content[:8<<10], Write: tc.write, Stable: stream.FileSync}}
 			if tc.offset < 0 {
 				todo[0].Handle, todo[0].Offset = []byte("no such handle at all"), 0
 			}

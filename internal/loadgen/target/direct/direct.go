@@ -175,6 +175,9 @@ func withoutPort(addr string) string {
 // Close implements target.Target.
 func (t *Target) Close() error { return t.client.Close() }
 
+// closeTimeout bounds the closing of a file at a server that does not answer.
+const closeTimeout = 5 * time.Second
+
 const (
 	directoryMode = 0o755
 	fileMode      = 0o644
@@ -233,34 +236,38 @@ func (d *directory) List(ctx context.Context) ([]string, error) {
 }
 
 func (d *directory) Open(ctx context.Context, name string, opt target.OpenOptions) (target.File, error) {
-	fh, err := d.handle(ctx, name, opt.Create)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	opened, err := d.open(ctx, name, opt.Create)
 	if err != nil {
 		return nil, err
 	}
-	f := &file{t: d.t, f: d.t.client.OpenFile(fh), raw: []byte(fh), stability: nfs.Unstable}
+	f := &file{t: d.t, f: opened, stability: nfs.Unstable}
 	if opt.Stable {
 		f.stability = nfs.FileSync
 	}
 	return f, nil
 }
 
-func (d *directory) handle(ctx context.Context, name string, create bool) (nfs.FileHandle, error) {
-	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
-	}
+func (d *directory) open(ctx context.Context, name string, create bool) (*nfs.File, error) {
 	fh, err := d.t.client.Lookup(ctx, d.fh, name)
 	switch {
 	case create && err == nil:
 		// Not left to an exclusive CREATE alone: servers may take a repeated
 		// one for a retransmission and let it pass.
-		return "", fmt.Errorf("create %q: %w", name, fs.ErrExist)
+		return nil, fmt.Errorf("create %q: %w", name, fs.ErrExist)
 	case create && nfs.IsNotExist(err):
-		fh, err = d.t.client.Create(ctx, d.fh, name, fileMode, true)
-		return fh, d.t.explain("open file", err)
+		f, err := d.t.client.Create(ctx, d.fh, name, fileMode, true)
+		return f, d.t.explain("open file", err)
 	case err != nil:
-		return "", d.t.explain("open file", err)
+		return nil, d.t.explain("open file", err)
 	}
-	return fh, d.t.expect(ctx, fh, name, nfs.TypeRegular, "a regular file")
+	if err := d.t.expect(ctx, fh, name, nfs.TypeRegular, "a regular file"); err != nil {
+		return nil, err
+	}
+	f, err := d.t.client.Open(ctx, d.fh, name)
+	return f, d.t.explain("open file", err)
 }
 
 func (d *directory) Remove(ctx context.Context, name string) error {
@@ -273,7 +280,6 @@ func (d *directory) Remove(ctx context.Context, name string) error {
 type file struct {
 	t         *Target
 	f         *nfs.File
-	raw       []byte // its handle, for streams
 	stability nfs.Stability
 }
 
@@ -303,4 +309,8 @@ func (f *file) Size(ctx context.Context) (int64, error) {
 // SetSource implements target.Resender.
 func (f *file) SetSource(src io.ReaderAt) { f.f.SetSource(src) }
 
-func (f *file) Close() error { return nil } // NFSv3 knows no open files
+func (f *file) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return f.t.explain("close", f.f.Close(ctx))
+}

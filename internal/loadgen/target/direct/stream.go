@@ -6,7 +6,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	nfsstream "github.com/nfsbench/nfsbench/internal/nfs/stream"
-	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 )
 
 // stream is a target.Stream over one connection for each channel.
@@ -65,8 +64,8 @@ func (s *stream) Next(io *nfsstream.IO) bool {
 		return true
 	}
 	f := own.File.(*file) //nolint:errcheck,forcetypeassert // files of another target are a bug of the caller
-	io.Write, io.Handle, io.Buf, io.Offset = own.Write, f.raw, own.Buf, own.Offset
-	io.Stable = v3.Stable(f.stability)
+	io.Write, io.Buf, io.Offset, io.Stable = own.Write, own.Buf, own.Offset, f.stability
+	f.f.Prepare(io)
 	return true
 }
 
