@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/course"
@@ -33,6 +34,7 @@ type measuring struct {
 // reading is what is read once at each end of the window.
 type reading struct {
 	channels []runfile.Channel
+	servers  []runfile.NFSServer
 	cpu      time.Duration
 }
 
@@ -110,7 +112,7 @@ func (r *Runner) beginWindow(m *measuring) {
 
 func (r *Runner) reading() reading {
 	cpu, _ := r.opt.Usage()
-	return reading{channels: r.target.Channels(), cpu: cpu}
+	return reading{channels: r.target.Channels(), servers: r.target.Servers(), cpu: cpu}
 }
 
 // sample adds one second to the load. Its span is the one that is ending.
@@ -147,6 +149,7 @@ func (r *Runner) putRepetition(m *measuring, end time.Duration) {
 	now := r.reading()
 	out.End = m.round.base.Add(end)
 	out.Channels = channelsSince(m.atFrom.channels, now.channels)
+	out.Servers = serversSince(m.atFrom.servers, now.servers)
 	out.CPUMicroseconds = (now.cpu - m.atFrom.cpu).Microseconds()
 	_, out.PeakMemoryBytes = r.opt.Usage()
 }
@@ -187,15 +190,17 @@ func (r *Runner) putStonewall(m *measuring) {
 	}
 }
 
-// channelsSince subtracts the counters of two moments.
+// channelsSince subtracts the counters of two moments. A channel that layouts opened in
+// between has begun to count in between, too.
 func channelsSince(before, now []runfile.Channel) []runfile.Channel {
 	if len(now) == 0 {
 		return nil
 	}
 	out := make([]runfile.Channel, len(now))
 	for i, c := range now {
-		if i < len(before) && before[i].ID == c.ID {
-			b := before[i]
+		same := func(b runfile.Channel) bool { return b.ID == c.ID }
+		if at := slices.IndexFunc(before, same); at >= 0 {
+			b := before[at]
 			c.Sends -= b.Sends
 			c.Receives -= b.Receives
 			c.BytesRead -= b.BytesRead
@@ -205,6 +210,22 @@ func channelsSince(before, now []runfile.Channel) []runfile.Channel {
 			c.DownMilliseconds -= b.DownMilliseconds
 		}
 		out[i] = c
+	}
+	return out
+}
+
+// serversSince subtracts the counters of two moments. A layout may name any number of data
+// servers, so only the first are kept.
+func serversSince(before, now []runfile.NFSServer) []runfile.NFSServer {
+	if len(now) == 0 {
+		return nil
+	}
+	out := slices.Clone(now[:min(len(now), runfile.MaxServers)])
+	for i, s := range out {
+		same := func(b runfile.NFSServer) bool { return b.ID == s.ID }
+		if at := slices.IndexFunc(before, same); at >= 0 {
+			out[i] = s.Since(before[at])
+		}
 	}
 	return out
 }

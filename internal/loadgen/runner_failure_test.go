@@ -68,6 +68,39 @@ func TestAFailureIsOneSentenceWhateverWasJoined(t *testing.T) {
 	}
 }
 
+func TestServersOfAWindowAreDifferences(t *testing.T) {
+	before := []runfile.NFSServer{{
+		ID: 1, Recoveries: 1, RecoveryMilliseconds: 2, Callbacks: 3, LayoutsGranted: 4, LayoutsRecalled: 5,
+		LayoutFallbacks: 6, LayoutFallbackBytes: 7,
+	}}
+	now := []runfile.NFSServer{
+		{ID: 2, Role: runfile.RoleDataServer, Callbacks: 1},
+		{
+			ID: 1, Role: runfile.RoleMetadata, Slots: 64, Recoveries: 11, RecoveryMilliseconds: 22, Callbacks: 33, LayoutsGranted: 44,
+			LayoutsRecalled: 55, LayoutFallbacks: 66, LayoutFallbackBytes: 77,
+		},
+	}
+	want := []runfile.NFSServer{
+		{ID: 2, Role: runfile.RoleDataServer, Callbacks: 1},
+		{
+			ID: 1, Role: runfile.RoleMetadata, Slots: 64, Recoveries: 10, RecoveryMilliseconds: 20, Callbacks: 30, LayoutsGranted: 40,
+			LayoutsRecalled: 50, LayoutFallbacks: 60, LayoutFallbackBytes: 70,
+		},
+	}
+	if diff := cmp.Diff(want, serversSince(before, now)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if now[1].Callbacks != 33 {
+		t.Error("the servers of the target were changed")
+	}
+	if got := serversSince(nil, nil); got != nil {
+		t.Errorf("no servers became %v", got)
+	}
+	if got := serversSince(nil, make([]runfile.NFSServer, 100)); len(got) != runfile.MaxServers {
+		t.Errorf("%d servers are kept", len(got))
+	}
+}
+
 func TestChannelsOfAWindowAreDifferences(t *testing.T) {
 	before := []runfile.Channel{
 		{ID: 0, Path: "a", State: "Up", Sends: 1, Receives: 2, BytesRead: 3, BytesWritten: 4, Reconnects: 5, Retransmits: 6, DownMilliseconds: 7},
@@ -82,6 +115,9 @@ func TestChannelsOfAWindowAreDifferences(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, channelsSince(before, now)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := channelsSince(before, []runfile.Channel{now[1], now[0]}); got[0].Sends != 9 || got[1].Sends != 10 {
+		t.Errorf("a data server's channel that came first was subtracted from another: %+v", got)
 	}
 	if got := channelsSince(nil, nil); got != nil {
 		t.Errorf("no channels became %v", got)

@@ -97,7 +97,9 @@ func fullResult() Result {
 					Channels: []Channel{{
 						ID: 1, Local: "10.0.1.5", Path: "10.0.1.61", State: "Up", Sends: 70_000, Receives: 70_000,
 						BytesRead: 70_000 << 20, BytesWritten: 1, Reconnects: 1, Retransmits: 1, DownMilliseconds: 100,
+						Server: 1, Role: RoleDataServer,
 					}},
+					Servers:              []NFSServer{fullServer()},
 					FirstDoneNanoseconds: 59e9, LastDoneNanoseconds: 60e9, LateOps: 1, DroppedOps: 1, CPUMicroseconds: 30e6, PeakMemoryBytes: 64 << 20,
 					Step: &Step{Kind: StepUsers, Users: 4, Round: 1, Warmup: true}, Oracle: fullWindow(),
 				}},
@@ -106,11 +108,20 @@ func fullResult() Result {
 				Mount: &MountFacts{
 					FilesystemType: "nfs", Source: "10.0.1.61:/vol/data", Options: []string{"vers=3"}, NFSVersion: "NFSv3",
 					ReadSizeBytes: 1 << 20, WriteSizeBytes: 1 << 20, TotalBytes: 1 << 40, FreeBytes: 1 << 39, DirectIO: true,
+					Servers: []NFSServer{fullServer()},
 				},
 				FilledBytes: 16 << 30, SampleSeconds: 1, FilesLeft: true, Oracle: fullOracle(t0),
 			},
 			Observed: fullObserved(t0),
 		}},
+	}
+}
+
+func fullServer() NFSServer {
+	return NFSServer{
+		ID: 1, Role: RoleMetadata, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.1.61", "10.0.2.61"}, Owner: "array1", OwnerMinor: "1",
+		Scope: "array1.example.com", Trunking: TrunkingSession, Slots: 64, Sessions: 1, LeaseSeconds: 90, LayoutType: LayoutTypeFiles,
+		Recoveries: 1, RecoveryMilliseconds: 100, Callbacks: 1, LayoutsGranted: 4, LayoutsRecalled: 1, LayoutFallbacks: 8, LayoutFallbackBytes: 8 << 20,
 	}
 }
 

@@ -1,7 +1,9 @@
 package runfile
 
 import (
+	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -117,6 +119,9 @@ type Repetition struct {
 	Read     *Ops      `json:"read,omitempty"`
 	Write    *Ops      `json:"write,omitempty"`
 	Channels []Channel `json:"channels,omitempty"` // counted over this window only; DirectNFS
+	// Servers are the NFS servers that the channels lead to, with counters over this window
+	// only; DirectNFS over NFSv4.
+	Servers []NFSServer `json:"servers,omitempty"`
 	// FirstDoneNanoseconds and LastDoneNanoseconds are when the first and the
 	// last job ended its window, from Start (stonewalling).
 	FirstDoneNanoseconds int64 `json:"firstDoneNanoseconds,omitempty"`
@@ -160,6 +165,91 @@ type Channel struct {
 	Retransmits  int64  `json:"retransmits"`
 	// DownMilliseconds is how long the channel was not usable in the window.
 	DownMilliseconds int64 `json:"downMilliseconds,omitempty"`
+	// Server is the ID of the NFSServer that the channel leads to; NFSv4.
+	Server int32 `json:"server,omitempty"`
+	// Role is DataServer where a pNFS layout opened the channel, and not the plan.
+	Role string `json:"role,omitempty" jsonschema:"enum=DataServer"`
+}
+
+// The roles of an NFSServer, and of a Channel that a layout opened.
+const (
+	RoleMetadata   = "Metadata"
+	RoleDataServer = "DataServer"
+)
+
+// How the paths of a client are joined to one server, RFC 8881 2.10.5.
+const (
+	TrunkingSession  = "Session"  // all connections belong to one session
+	TrunkingClientID = "ClientID" // one client ID, a session for each path
+	TrunkingSeparate = "Separate" // the paths lead to servers that share no state
+)
+
+// LayoutTypeFiles is the LayoutType that this client speaks, RFC 8881 13.
+const LayoutTypeFiles = "Files"
+
+// The bounds of what a server says of itself. RFC 8881 allows owners and scopes of 1,024
+// bytes, and a device may name any number of data servers.
+const (
+	MaxServers         = 64
+	MaxServerNameBytes = 128
+)
+
+// NFSServer is one NFS server as the client saw it; compare Oracle's V$DNFS_SERVERS. Only
+// NFSv4 has them. The counters begin when the target is opened; in a Repetition, they are
+// those of its window.
+type NFSServer struct {
+	ID   int32  `json:"id"` // from 1
+	Role string `json:"role" jsonschema:"enum=Metadata,enum=DataServer"`
+	// NFSVersion is what the replies of the server show: NFSv4.0 or NFSv4.1.
+	NFSVersion string   `json:"nfsVersion"`
+	Addresses  []string `json:"addresses,omitempty"` // of its channels
+	// Owner, OwnerMinor and Scope are so_major_id, so_minor_id and eir_server_scope of
+	// RFC 8881; see ServerName. NFSv4.1.
+	Owner      string `json:"owner,omitempty"`
+	OwnerMinor string `json:"ownerMinor,omitempty"` // decimal
+	Scope      string `json:"scope,omitempty"`
+	// Trunking says how several paths are joined; empty with one path.
+	Trunking     string `json:"trunking,omitempty" jsonschema:"enum=Session,enum=ClientID,enum=Separate"`
+	Slots        int32  `json:"slots,omitempty"` // of each session, as the server granted; NFSv4.1
+	Sessions     int32  `json:"sessions,omitempty"`
+	LeaseSeconds int32  `json:"leaseSeconds,omitempty"`
+	// LayoutType is Files, the name of a type that this client does not speak, or empty
+	// where the server offers none.
+	LayoutType string `json:"layoutType,omitempty"`
+
+	// Recoveries counts how many times state (session, client ID, opens) was made again,
+	// and RecoveryMilliseconds is how long I/O waited for that.
+	Recoveries           int64 `json:"recoveries,omitempty"`
+	RecoveryMilliseconds int64 `json:"recoveryMilliseconds,omitempty"`
+	Callbacks            int64 `json:"callbacks,omitempty"` // calls of the server on the back channel
+	// The counters of layouts are those of the metadata server. Fallbacks are the I/Os that
+	// went through the metadata server although pNFS was declared.
+	LayoutsGranted      int64 `json:"layoutsGranted,omitempty"`
+	LayoutsRecalled     int64 `json:"layoutsRecalled,omitempty"`
+	LayoutFallbacks     int64 `json:"layoutFallbacks,omitempty"`
+	LayoutFallbackBytes int64 `json:"layoutFallbackBytes,omitempty"`
+}
+
+// Since returns s with the counters of s less those of before.
+func (s NFSServer) Since(before NFSServer) NFSServer {
+	s.Recoveries -= before.Recoveries
+	s.RecoveryMilliseconds -= before.RecoveryMilliseconds
+	s.Callbacks -= before.Callbacks
+	s.LayoutsGranted -= before.LayoutsGranted
+	s.LayoutsRecalled -= before.LayoutsRecalled
+	s.LayoutFallbacks -= before.LayoutFallbacks
+	s.LayoutFallbackBytes -= before.LayoutFallbackBytes
+	return s
+}
+
+// ServerName makes text of an owner or a scope, which is any bytes: as it is where it is
+// printable ASCII, and in hexadecimal otherwise. It has at most MaxServerNameBytes.
+func ServerName(opaque []byte) string {
+	printable := !slices.ContainsFunc(opaque, func(b byte) bool { return b < ' ' || b > '~' })
+	if printable {
+		return string(opaque[:min(len(opaque), MaxServerNameBytes)])
+	}
+	return hex.EncodeToString(opaque[:min(len(opaque), MaxServerNameBytes/2)])
 }
 
 // LoadSample is one second of load.
@@ -208,6 +298,8 @@ type MountFacts struct {
 	TotalBytes     int64    `json:"totalBytes,omitempty"`     // of the file system
 	FreeBytes      int64    `json:"freeBytes,omitempty"`
 	DirectIO       bool     `json:"directIO"` // the page cache of this client is not used
+	// Servers are the NFS servers when the files were reached; DirectNFS over NFSv4.
+	Servers []NFSServer `json:"servers,omitempty"`
 }
 
 // The files that loader and collector share in the run directory of a pod.

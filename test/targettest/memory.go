@@ -83,6 +83,9 @@ func (t *Memory) Facts() runfile.MountFacts {
 // Channels implements target.Target: there are none.
 func (t *Memory) Channels() []runfile.Channel { return nil }
 
+// Servers implements target.Target: there are none.
+func (t *Memory) Servers() []runfile.NFSServer { return nil }
+
 // Close implements target.Target.
 func (t *Memory) Close() error { return nil }
 

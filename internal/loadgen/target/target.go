@@ -53,6 +53,10 @@ type Target interface {
 	// opened, in a stable order, or nil where there are no channels. It does
 	// no I/O and may be called while load runs.
 	Channels() []runfile.Channel
+	// Servers returns the NFS servers that the channels lead to, with their counters since
+	// the target was opened, in a stable order, or nil where the client keeps no state at a
+	// server. It does no I/O and may be called while load runs.
+	Servers() []runfile.NFSServer
 	// Close releases everything. Files that are still open become useless.
 	// A second Close does nothing.
 	Close() error

@@ -165,6 +165,9 @@ func (t *Target) Channels() []runfile.Channel {
 	return out
 }
 
+// Servers implements target.Target.
+func (t *Target) Servers() []runfile.NFSServer { return nil }
+
 func withoutPort(addr string) string {
 	if host, _, err := net.SplitHostPort(addr); err == nil {
 		return host

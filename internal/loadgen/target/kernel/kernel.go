@@ -150,6 +150,9 @@ func (t *Target) Facts() runfile.MountFacts { return t.facts }
 // and not ours to count.
 func (t *Target) Channels() []runfile.Channel { return nil }
 
+// Servers implements target.Target: the state is the kernel's.
+func (t *Target) Servers() []runfile.NFSServer { return nil }
+
 // BlocksThreads implements target.Blocking.
 func (t *Target) BlocksThreads() bool { return true }
 
