@@ -2,6 +2,7 @@ package nfs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -47,6 +48,11 @@ type channel struct {
 	logger    *slog.Logger
 	counters  rpc.Counters
 
+	// serve answers calls of the server over this channel; ready is called with each new
+	// connection before it is used. Both may be nil.
+	serve func(call []byte) []byte
+	ready func(ctx context.Context, conn *rpc.Conn) error
+
 	conn   atomic.Pointer[rpc.Conn]        // nil while down
 	raw    atomic.Pointer[syscall.RawConn] // of the newest connection
 	local  atomic.Pointer[string]
@@ -78,7 +84,16 @@ func (ch *channel) connect(ctx context.Context) error {
 			ch.raw.Store(&raw)
 		}
 	}
-	ch.conn.Store(rpc.NewConn(nc, rpc.Options{Counters: &ch.counters}))
+	conn := rpc.NewConn(nc, rpc.Options{Counters: &ch.counters, Serve: ch.serve})
+	if ch.ready != nil {
+		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+		defer cancel()
+		if err := ch.ready(ctx, conn); err != nil {
+			ch.counters.NoteError(err)
+			return errors.Join(err, conn.Close())
+		}
+	}
+	ch.conn.Store(conn)
 	return nil
 }
 

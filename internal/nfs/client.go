@@ -12,6 +12,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v3"
+	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 )
 
 // farewellTimeout bounds the good-bye of Close: a server that is gone must not
@@ -24,7 +25,8 @@ type Client struct {
 	transport *transport
 	proto     protocol
 	data      stream.Protocol // of proto
-	mounted   mounted
+	channels  []*channel      // in the order of Config.Channels
+	root      FileHandle
 	info      FSInfo
 	ops       sync.Pool
 	closing   sync.Once
@@ -42,23 +44,37 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, cfg.MountTimeout)
 	defer cancel()
-	m, err := mountExport(ctx, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("mount %s: %w", cfg.Export, err)
-	}
-	channels, err := connectChannels(ctx, cfg, m.nfsPort)
-	if err != nil {
-		return nil, fmt.Errorf("mount %s: %w", cfg.Export, err)
-	}
-	c := &Client{cfg: cfg, mounted: m, transport: newTransport(channels, cfg.CallTimeout, cfg.Now)}
+	c := &Client{cfg: cfg}
 	c.ops.New = func() any { return new(op) }
-	c.proto = newProtoV3(c.transport, cfg.Credential.Auth(), func(ctx context.Context) error { return c.mounted.unmount(ctx, cfg) })
+	if cfg.Version == NFSv3 {
+		err = c.mountV3(ctx)
+	} else {
+		err = c.mountV4(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("mount %s: %w", cfg.Export, err)
+	}
 	c.data = c.proto.data()
 	if err := c.readInfo(ctx); err != nil {
-		c.transport.close()
-		return nil, fmt.Errorf("mount %s: %w", cfg.Export, explainPort(err, channels))
+		err = explainPort(err, c.channels)
+		return nil, errors.Join(fmt.Errorf("mount %s: %w", cfg.Export, err), c.Close())
 	}
 	return c, nil
+}
+
+func (c *Client) mountV3(ctx context.Context) error {
+	m, err := mountExport(ctx, c.cfg)
+	if err != nil {
+		return err
+	}
+	c.root = m.root
+	if c.channels, err = connectChannels(ctx, c.cfg, m.nfsPort); err != nil {
+		return err
+	}
+	c.transport = newTransport(c.channels, c.cfg.CallTimeout, c.cfg.Now)
+	unmount := func(ctx context.Context) error { return m.unmount(ctx, c.cfg) }
+	c.proto = newProtoV3(c.transport, c.cfg.Credential.Auth(), unmount)
+	return nil
 }
 
 // connectChannels connects all channels at the same time.
@@ -83,7 +99,7 @@ func connectChannels(ctx context.Context, cfg Config, port int) ([]*channel, err
 
 // readInfo asks for the limits of the server and settles the transfer sizes.
 func (c *Client) readInfo(ctx context.Context) error {
-	info, err := c.proto.info(ctx, c.mounted.root)
+	info, err := c.proto.info(ctx, c.root)
 	if err != nil {
 		return fmt.Errorf("ask for the limits of the file system: %w", err)
 	}
@@ -99,14 +115,14 @@ func (c *Client) readInfo(ctx context.Context) error {
 }
 
 // Root returns the handle of the export's root directory.
-func (c *Client) Root() FileHandle { return c.mounted.root }
+func (c *Client) Root() FileHandle { return c.root }
 
 // Info returns the server's limits and the transfer sizes in use.
 func (c *Client) Info() FSInfo { return c.info }
 
 // FSStat asks the server for the space of the file system.
 func (c *Client) FSStat(ctx context.Context) (FSStat, error) {
-	s, err := c.proto.statFS(ctx, c.mounted.root)
+	s, err := c.proto.statFS(ctx, c.root)
 	return s, explain("ask for the space of the file system", "", err)
 }
 
@@ -151,8 +167,8 @@ func (c *Client) ReadDir(ctx context.Context, dir FileHandle) ([]string, error) 
 
 // Channels returns a snapshot of each channel, in the order of Config.Channels.
 func (c *Client) Channels() []ChannelStats {
-	all := make([]ChannelStats, len(c.transport.channels))
-	for i, ch := range c.transport.channels {
+	all := make([]ChannelStats, len(c.channels))
+	for i, ch := range c.channels {
 		all[i] = c.withStreams(i, ch.stats())
 	}
 	return all
@@ -206,7 +222,9 @@ func explainPort(err error, channels []*channel) error {
 func IsNoSpace(err error) bool { return isStatus(err, v3.ErrNoSpc, v3.ErrDQuot) }
 
 // IsStale reports whether err says that a file behind a handle is gone.
-func IsStale(err error) bool { return isStatus(err, v3.ErrStale, v3.ErrBadHandle) }
+func IsStale(err error) bool {
+	return isStatus(err, v3.ErrStale, v3.ErrBadHandle) || errors.Is(err, v4.ErrFHExpired)
+}
 
 // IsNotExist reports whether err says that a name does not exist.
 func IsNotExist(err error) bool { return isStatus(err, v3.ErrNoEnt) }
@@ -214,10 +232,18 @@ func IsNotExist(err error) bool { return isStatus(err, v3.ErrNoEnt) }
 // IsExist reports whether err says that a name exists already.
 func IsExist(err error) bool { return isStatus(err, v3.ErrExist) }
 
+// IsNotEmpty reports whether err says that a directory has entries.
+func IsNotEmpty(err error) bool { return isStatus(err, v3.ErrNotEmpty) }
+
 // IsPermission reports whether err says that the user may not do this.
 func IsPermission(err error) bool { return isStatus(err, v3.ErrPerm, v3.ErrAcces, v3.ErrROFS) }
 
+// isStatus looks for a status of NFSv3 or of NFSv4, which has the same numbers for what both
+// have (RFC 1813 section 2.6, RFC 7530 section 13.1).
 func isStatus(err error, anyOf ...v3.Status) bool {
+	if s, ok := errors.AsType[v4.Status](err); ok {
+		return slices.Contains(anyOf, v3.Status(s))
+	}
 	s, ok := errors.AsType[v3.Status](err)
 	return ok && slices.Contains(anyOf, s)
 }

@@ -30,6 +30,8 @@ type Config struct {
 	Server   string
 	Channels []Channel
 	Export   string
+	// Version is NFSv3 if empty.
+	Version Version
 	// DontRoute sets SO_DONTROUTE: only directly connected networks are used.
 	DontRoute bool
 
@@ -43,7 +45,8 @@ type Config struct {
 	// offers, and more than that is cut to it.
 	TransferSize uint32
 
-	// NFSPort is the server's port; 0 asks the portmapper and falls back to 2049.
+	// NFSPort is the server's port; 0 asks the portmapper and falls back to 2049. With NFSv4
+	// it is 2049, and nobody is asked.
 	NFSPort int
 	// MountPort is the port of the mount daemon; 0 asks the portmapper.
 	MountPort int
@@ -58,6 +61,18 @@ type Config struct {
 	// Logger gets a message for each channel that is lost or connected again; nil is silent.
 	Logger *slog.Logger
 }
+
+// Version is a version of the protocol.
+type Version string
+
+// Versions of NFS.
+const (
+	NFSv3  Version = "NFSv3"
+	NFSv40 Version = "NFSv4.0"
+	NFSv41 Version = "NFSv4.1"
+	// PNFS is NFSv4.1 with layouts where the server gives some.
+	PNFS Version = "pNFS"
+)
 
 // Defaults of Config.
 const (
@@ -82,6 +97,14 @@ func (cfg Config) complete() (Config, error) {
 		if port < 0 || port > math.MaxUint16 {
 			return cfg, fmt.Errorf("nfs: %d is not a port", port)
 		}
+	}
+	cfg.Version = cmp.Or(cfg.Version, NFSv3)
+	switch cfg.Version {
+	case NFSv3:
+	case NFSv40, NFSv41, PNFS:
+		cfg.NFSPort = cmp.Or(cfg.NFSPort, defaultNFSPort)
+	default:
+		return cfg, fmt.Errorf("nfs: version %q is none of NFSv3, NFSv4.0, NFSv4.1, pNFS", cfg.Version)
 	}
 	cfg.MountTimeout = cmp.Or(cfg.MountTimeout, DefaultMountTimeout)
 	cfg.CallTimeout = cmp.Or(cfg.CallTimeout, DefaultCallTimeout)

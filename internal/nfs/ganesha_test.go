@@ -17,7 +17,7 @@ import (
 // below: "addr[,addr]:/export".
 const testServer = "NFSBENCH_TEST_NFS"
 
-func dialReal(tb testing.TB) *Client {
+func dialReal(tb testing.TB, versions ...Version) *Client {
 	tb.Helper()
 	spec := os.Getenv(testServer)
 	if spec == "" {
@@ -28,6 +28,9 @@ func dialReal(tb testing.TB) *Client {
 		tb.Fatalf("%s=%q is not addr[,addr]:/export", testServer, spec)
 	}
 	cfg := Config{Export: "/" + export, Now: time.Now, Logger: slog.New(slog.NewTextHandler(tb.Output(), nil))}
+	for _, v := range versions {
+		cfg.Version = v
+	}
 	for a := range strings.SplitSeq(addresses, ",") {
 		cfg.Channels = append(cfg.Channels, Channel{Path: a})
 	}
@@ -40,7 +43,13 @@ func dialReal(tb testing.TB) *Client {
 }
 
 func TestRealServerReturnsWhatWasWritten(t *testing.T) {
-	ctx, c := t.Context(), dialReal(t)
+	for _, version := range []Version{NFSv3, NFSv40, NFSv41, PNFS} {
+		t.Run(string(version), func(t *testing.T) { returnsWhatWasWritten(t, version) })
+	}
+}
+
+func returnsWhatWasWritten(t *testing.T, version Version) {
+	ctx, c := t.Context(), dialReal(t, version)
 	name := fmt.Sprintf("nfsbench-test-%d", os.Getpid())
 	dir, err := c.Mkdir(ctx, c.Root(), name, 0o700)
 	if err != nil {

@@ -59,6 +59,9 @@ type protocol interface {
 	nameProtocol
 	// data encodes READ and WRITE over the transport.
 	data() stream.Protocol
+	// prepare completes the configuration of a stream, whose lanes lead to the channels of
+	// the client in turn. release gives back what it took.
+	prepare(ctx context.Context, cfg *stream.Config) (release func(), err error)
 	// close gives back what the server keeps for this client, within ctx.
 	close(ctx context.Context) error
 }

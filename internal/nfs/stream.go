@@ -14,7 +14,8 @@ import (
 // are part of Client.Channels.
 type Stream struct {
 	*stream.Stream
-	c *Client
+	c       *Client
+	release func() // what the protocol keeps for it
 }
 
 // StreamConfig says what a Stream is for.
@@ -30,9 +31,9 @@ type StreamConfig struct {
 func (c *Client) NewStream(ctx context.Context, cfg StreamConfig) (*Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.MountTimeout)
 	defer cancel()
-	channels := c.transport.channels
+	channels := c.channels
 	of := func(lane int) *channel { return channels[lane%len(channels)] }
-	inner, err := stream.New(ctx, stream.Config{
+	config := stream.Config{
 		Dial: func(ctx context.Context, lane int) (net.Conn, error) {
 			ch := of(lane)
 			return dial(ctx, ch.addr, ch.port, ch.dontRoute)
@@ -42,11 +43,17 @@ func (c *Client) NewStream(ctx context.Context, cfg StreamConfig) (*Stream, erro
 		ReadBytes: c.info.TransferReadBytes, WriteBytes: c.info.TransferWriteBytes,
 		Protocol: c.data,
 		Timeout:  c.cfg.CallTimeout, Now: c.cfg.Now, Logger: c.cfg.Logger,
-	})
+	}
+	release, err := c.proto.prepare(ctx, &config)
 	if err != nil {
 		return nil, fmt.Errorf("open a stream of %s: %w", c.cfg.Export, err)
 	}
-	s := &Stream{Stream: inner, c: c}
+	inner, err := stream.New(ctx, config)
+	if err != nil {
+		release()
+		return nil, fmt.Errorf("open a stream of %s: %w", c.cfg.Export, err)
+	}
+	s := &Stream{Stream: inner, c: c, release: release}
 	c.streamsMu.Lock()
 	c.streams = append(c.streams, s)
 	c.streamsMu.Unlock()
@@ -62,10 +69,11 @@ func (s *Stream) Close() error {
 		return nil
 	}
 	err := s.Stream.Close()
+	s.release()
 	s.c.streams = slices.Delete(s.c.streams, i, i+1)
 	for lane := range s.Lanes() {
 		t, _ := s.Traffic(lane)
-		s.c.transport.channels[lane%len(s.c.transport.channels)].ended.Add(t)
+		s.c.channels[lane%len(s.c.channels)].ended.Add(t)
 	}
 	return err
 }
@@ -74,9 +82,9 @@ func (s *Stream) Close() error {
 func (c *Client) withStreams(i int, s ChannelStats) ChannelStats {
 	c.streamsMu.Lock()
 	defer c.streamsMu.Unlock()
-	s.Add(c.transport.channels[i].ended)
+	s.Add(c.channels[i].ended)
 	for _, st := range c.streams {
-		for lane := i; lane < st.Lanes(); lane += len(c.transport.channels) {
+		for lane := i; lane < st.Lanes(); lane += len(c.channels) {
 			t, up := st.Traffic(lane)
 			if s.Add(t); !up && s.State == ChannelUp {
 				s.State = ChannelReconnecting

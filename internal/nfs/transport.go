@@ -34,6 +34,7 @@ type transport struct {
 	// tickets are the parts that may be outstanding; nil does not limit them.
 	tickets chan int
 	turn    atomic.Uint32 // where the search for a channel begins
+	serial  atomic.Uint32 // of requests
 	clock   atomic.Int64  // coarse time in ns, cheap to read for each call
 
 	mu      sync.Mutex
@@ -63,6 +64,7 @@ type op struct {
 	attempts int   // connections tried
 	garbage  int   // of these, ended by a violation of the protocol
 	holding  bool  // part.ID is a ticket
+	free     bool  // it needs none
 	readPart rpc.Layout
 	decoder  xdr.Decoder // here because a call through an interface would take it to the heap
 }
@@ -138,7 +140,7 @@ func (t *transport) monitor() {
 // begin makes the call of o. It does not wait; errors come from await.
 func (t *transport) begin(ctx context.Context, o *op) {
 	o.attempts, o.garbage, o.started = 0, 0, t.clock.Load()
-	if t.tickets != nil && !o.holding {
+	if t.tickets != nil && !o.holding && !o.free {
 		select {
 		case o.part.ID = <-t.tickets:
 			o.holding = true
@@ -153,7 +155,7 @@ func (t *transport) begin(ctx context.Context, o *op) {
 // start encodes o as a new request and sends it.
 func (t *transport) start(ctx context.Context, o *op) {
 	o.call.Reset()
-	o.part.Serial++
+	o.part.Serial = t.serial.Add(1)
 	if o.startErr = o.encode(o); o.startErr == nil {
 		t.send(ctx, o)
 	}
@@ -253,16 +255,18 @@ func (o *op) encodeData(p stream.Protocol) (err error) {
 // layout is the rpc.Layout of READ results.
 func (o *op) layout(p stream.Protocol, start []byte) (at, data int, err error) {
 	o.decoder = xdr.NewDecoder(start)
-	r := p.Decode(&o.decoder, &o.part)
-	if r.Err == nil {
+	if o.results = p.Decode(&o.decoder, &o.part); o.results.Err == nil {
 		err = o.decoder.Err() // a failure may end early
 	}
-	return o.decoder.Offset(), r.Data, err
+	return o.decoder.Offset(), o.results.Data, err
 }
 
 func (o *op) decodeData(p stream.Protocol) stream.Results {
-	o.decoder = xdr.NewDecoder(o.call.Results)
-	r := p.Decode(&o.decoder, &o.part)
+	r := o.results
+	if o.io.Write { // else layout has decoded it, which is done once for each reply
+		o.decoder = xdr.NewDecoder(o.call.Results)
+		r = p.Decode(&o.decoder, &o.part)
+	}
 	switch {
 	case r.Err != nil || r.Next != stream.Finish:
 	case o.decoder.Err() != nil:

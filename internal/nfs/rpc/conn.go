@@ -27,7 +27,15 @@ type Options struct {
 	MaxRecordBytes int
 	// Counters receives the counts; a private one is used if nil.
 	Counters *Counters
+	// Serve answers a call that the other side makes over this connection, as NFSv4.1 does
+	// over the back channel: it gets the call without record mark, and returns the reply
+	// behind room for one, or nil for no reply. It runs in the goroutine that receives and
+	// must not wait. Without Serve a call is a violation of the protocol.
+	Serve func(call []byte) []byte
 }
+
+// maxServedBytes is the longest call that Serve gets.
+const maxServedBytes = 64 << 10
 
 // flushState says who may write to the socket.
 type flushState int
@@ -44,6 +52,7 @@ type Conn struct {
 	nc       net.Conn
 	rec      *RecordReader
 	counters *Counters
+	serve    func(call []byte) []byte
 	failed   atomic.Bool
 	wake     chan struct{} // tells the writer goroutine to look
 	done     chan struct{}
@@ -66,6 +75,7 @@ func NewConn(nc net.Conn, opts Options) *Conn {
 		nc:       nc,
 		rec:      NewRecordReader(nc, cmp.Or(opts.MaxRecordBytes, maxRecordBytes)),
 		counters: cmp.Or(opts.Counters, &Counters{}),
+		serve:    opts.Serve,
 		wake:     make(chan struct{}, 1),
 		done:     make(chan struct{}),
 		table:    newTable(rand.Uint32()),
@@ -282,6 +292,9 @@ func (c *Conn) readReply() error {
 	if err != nil && !errors.Is(err, ErrRecordShort) {
 		return err
 	}
+	if c.serve != nil && isCall(c.head[:n]) {
+		return c.answer(c.head[:n])
+	}
 	d := xdr.NewDecoder(c.head[:n])
 	var h ReplyHeader
 	if h.Decode(&d); d.Err() != nil {
@@ -311,6 +324,37 @@ func (c *Conn) readReply() error {
 	c.counters.WireBytesRead.Add(int64(c.rec.Received()))
 	c.complete(call)
 	return err
+}
+
+// isCall reports whether a message of which start is here is a call.
+func isCall(start []byte) bool {
+	d := xdr.NewDecoder(start)
+	_, kind := d.Uint32(), d.Uint32()
+	return d.Err() == nil && kind == typeCall
+}
+
+// answer serves the call of which start is here.
+func (c *Conn) answer(start []byte) error {
+	if c.rec.Received() > maxServedBytes {
+		return ErrRecordTooLarge
+	}
+	call, err := c.rec.AppendRest(append([]byte(nil), start...))
+	if err != nil {
+		return err
+	}
+	reply := c.serve(call)
+	if reply == nil {
+		return nil
+	}
+	PutRecordMark(reply, len(reply)-RecordMarkBytes)
+	c.mu.Lock()
+	c.pending.bytes = append(c.pending.bytes, reply...)
+	if c.flush == flushIdle {
+		c.flush = flushWriter
+	}
+	c.mu.Unlock()
+	c.wakeWriter()
+	return nil
 }
 
 // complete tells the caller, unless the writer still has the call's data.

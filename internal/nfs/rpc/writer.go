@@ -120,7 +120,7 @@ func (c *Conn) writeLoop() {
 // writeLocked writes the pending batch, with c.mu released meanwhile, and reports
 // whether more is pending. The caller owns c.flush.
 func (c *Conn) writeLocked() (more bool) {
-	if c.err != nil || c.pending.calls == 0 {
+	if c.err != nil || len(c.pending.bytes) == 0 {
 		return false
 	}
 	c.pending, c.writing = c.writing, c.pending
@@ -142,5 +142,5 @@ func (c *Conn) writeLocked() (more bool) {
 		c.failLocked(err)
 		return false
 	}
-	return c.pending.calls > 0 && c.err == nil
+	return len(c.pending.bytes) > 0 && c.err == nil
 }

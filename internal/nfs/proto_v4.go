@@ -1,0 +1,265 @@
+package nfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
+	"github.com/nfsbench/nfsbench/internal/nfs/v4"
+)
+
+// protoV4 is NFSv4.0 or NFSv4.1 over the connections of a server.
+type protoV4 struct {
+	cfg       *Config
+	channels  []*channel
+	at        []*placeV4 // the first is where names are looked up
+	byChannel map[*channel]int
+	paths     sync.Map // FileHandle of a directory to its path, where opens need it
+}
+
+func (p *protoV4) server() *serverV4 { return p.at[0].server }
+
+// rootAttrs are asked for when mounting.
+func rootAttrs(minor uint32) v4.Bitmap {
+	mask := v4.Bits(v4.AttrType, v4.AttrLeaseTime, v4.AttrMaxRead, v4.AttrMaxWrite)
+	if minor > 0 {
+		mask.Set(v4.AttrFSLayoutTypes)
+	}
+	return mask
+}
+
+// mount walks to the export through the pseudo file system of each server: NFSv4 has no
+// MOUNT.
+func (p *protoV4) mount(ctx context.Context) error {
+	var names []string
+	for name := range strings.SplitSeq(p.cfg.Export, "/") {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	for _, at := range p.at {
+		if err := at.mount(ctx, names); err != nil {
+			return fmt.Errorf("path %s: %w", at.server.describe(), err)
+		}
+	}
+	p.paths.Store(p.at[0].root, []string(nil))
+	return nil
+}
+
+func (p *placeV4) mount(ctx context.Context, names []string) error {
+	ops := []v4.Operation{&v4.PutRootFH{}}
+	for _, name := range names {
+		ops = append(ops, &v4.Lookup{Name: name})
+	}
+	var fh v4.GetFH
+	attrs := v4.GetAttr{Request: rootAttrs(p.server.minor)}
+	if err := p.server.do(ctx, append(ops, &fh, &attrs)...); err != nil {
+		return err
+	}
+	if attrs.Attrs.Type != v4.TypeDirectory {
+		return v4.ErrNotDir
+	}
+	p.root, p.attrs = FileHandle(fh.Handle), attrs.Attrs
+	p.server.setLease(time.Duration(attrs.Attrs.LeaseSeconds) * time.Second)
+	return nil
+}
+
+func (p *protoV4) data() stream.Protocol {
+	return &dataV4{lanes: []laneV4{{server: p.server(), table: p.server().control}}}
+}
+
+func (p *protoV4) close(ctx context.Context) error {
+	var errs []error
+	for _, at := range slices.Backward(p.at) { // the client ID goes with the first
+		errs = append(errs, at.server.close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+func (p *protoV4) info(context.Context, FileHandle) (FSInfo, error) {
+	s := p.server()
+	read, write := min(p.at[0].attrs.MaxRead, v4.MaxDataBytes), min(p.at[0].attrs.MaxWrite, v4.MaxDataBytes)
+	if s.minor > 0 {
+		read = min(read, uint64(s.maxResponse-min(s.maxResponse, headerBytes)))
+		write = min(write, uint64(s.maxRequest-min(s.maxRequest, headerBytes)))
+	}
+	return FSInfo{ReadMaxBytes: uint32(read), WriteMaxBytes: uint32(write)}, nil
+}
+
+func (p *protoV4) statFS(ctx context.Context, root FileHandle) (FSStat, error) {
+	a, err := p.attributes(ctx, root, v4.AttrSpaceTotal, v4.AttrSpaceAvail)
+	return FSStat{TotalBytes: a.SpaceTotal, AvailableBytes: a.SpaceAvail}, err
+}
+
+func (p *protoV4) getAttr(ctx context.Context, file FileHandle) (Attr, error) {
+	a, err := p.attributes(ctx, file, v4.AttrType, v4.AttrSize)
+	return attrV4(&a), err
+}
+
+func attrV4(a *v4.Attrs) Attr {
+	out := Attr{SizeBytes: a.Size}
+	switch a.Type {
+	case v4.TypeRegular:
+		out.Type = TypeRegular
+	case v4.TypeDirectory:
+		out.Type = TypeDirectory
+	default:
+	}
+	return out
+}
+
+func (p *protoV4) attributes(ctx context.Context, file FileHandle, bits ...uint32) (v4.Attrs, error) {
+	get := v4.GetAttr{Request: v4.Bits(bits...)}
+	err := p.server().do(ctx, &v4.PutFH{Handle: []byte(file)}, &get)
+	return get.Attrs, err
+}
+
+// setSize uses the anonymous state ID, as a client does that has not opened the file.
+func (p *protoV4) setSize(ctx context.Context, file FileHandle, sizeBytes uint64) error {
+	attrs := v4.Attrs{Mask: v4.Bits(v4.AttrSize), Size: sizeBytes}
+	return p.server().do(ctx, &v4.PutFH{Handle: []byte(file)}, &v4.SetAttr{Attrs: attrs})
+}
+
+func (p *protoV4) commit(ctx context.Context, f *File) (verifier, error) {
+	var commit v4.Commit
+	err := p.server().do(ctx, &v4.PutFH{Handle: f.raw}, &commit)
+	return verifier(commit.Verifier), err
+}
+
+func (p *protoV4) open(ctx context.Context, f *File, dir FileHandle, name string, how *creation) error {
+	o, err := p.server().openFile(ctx, dir, name, how)
+	if err != nil {
+		return err
+	}
+	state := &fileV4{opens: []*openV4{o}}
+	f.handle, f.state = FileHandle(o.handle), state
+	for _, at := range p.at[1:] {
+		if at.opens == 0 {
+			continue
+		}
+		o, err := p.openAt(ctx, at, dir, name)
+		if err != nil {
+			return errors.Join(fmt.Errorf("path %s: %w", at.server.describe(), err), p.release(ctx, f))
+		}
+		state.opens = append(state.opens, o)
+	}
+	return nil
+}
+
+// openAt opens the file at a server that does not share the opens of the first, where it
+// may have another handle.
+func (p *protoV4) openAt(ctx context.Context, at *placeV4, dir FileHandle, name string) (*openV4, error) {
+	path, ok := p.paths.Load(dir)
+	if !ok {
+		return nil, fmt.Errorf("the directory of %q was not looked up by this client", name)
+	}
+	fh := at.root
+	for _, part := range path.([]string) { //nolint:errcheck,forcetypeassert // paths holds nothing else
+		var err error
+		if fh, err = at.server.lookup(ctx, fh, part); err != nil {
+			return nil, err
+		}
+	}
+	return at.server.openFile(ctx, fh, name, nil)
+}
+
+// keep notes where a directory is.
+func (p *protoV4) keep(dir, child FileHandle, name string) {
+	if path, ok := p.paths.Load(dir); ok && len(p.at) > 1 {
+		all := path.([]string) //nolint:errcheck,forcetypeassert // paths holds nothing else
+		p.paths.Store(child, append(slices.Clone(all), name))
+	}
+}
+
+func (p *protoV4) release(ctx context.Context, f *File) error {
+	var errs []error
+	for _, o := range f.state.(*fileV4).opens { //nolint:errcheck,forcetypeassert // open has put it there
+		errs = append(errs, o.close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+func (p *protoV4) lookup(ctx context.Context, dir FileHandle, name string) (FileHandle, error) {
+	fh, err := p.server().lookup(ctx, dir, name)
+	if err == nil {
+		p.keep(dir, fh, name)
+	}
+	return fh, err
+}
+
+func (s *serverV4) lookup(ctx context.Context, dir FileHandle, name string) (FileHandle, error) {
+	var fh v4.GetFH
+	err := s.do(ctx, &v4.PutFH{Handle: []byte(dir)}, &v4.Lookup{Name: name}, &fh)
+	return FileHandle(fh.Handle), err
+}
+
+func (p *protoV4) mkdir(ctx context.Context, dir FileHandle, name string, mode uint32) (FileHandle, error) {
+	var fh v4.GetFH
+	create := v4.Create{Name: name, Attrs: v4.Attrs{Mask: v4.Bits(v4.AttrMode), Mode: mode}}
+	attempts, err := p.server().call(ctx, &callV4{ops: []v4.Operation{&v4.PutFH{Handle: []byte(dir)}, &create, &fh}})
+	if attempts > 1 && errors.Is(err, v4.ErrExist) {
+		// The server may have executed an attempt whose reply was lost.
+		return p.lookup(ctx, dir, name)
+	}
+	if err == nil {
+		p.keep(dir, FileHandle(fh.Handle), name)
+	}
+	return FileHandle(fh.Handle), err
+}
+
+// remove removes a name. NFSv4 has one operation for files and directories, so the kind is
+// looked at first: a name of ours may have become something else.
+func (p *protoV4) remove(ctx context.Context, dir FileHandle, name string, kind FileType) error {
+	fh, err := p.lookup(ctx, dir, name)
+	if err != nil {
+		return err
+	}
+	attr, err := p.getAttr(ctx, fh)
+	if err != nil && !IsStale(err) {
+		return err
+	}
+	switch {
+	case kind == TypeDirectory && attr.Type != TypeDirectory:
+		return v4.ErrNotDir
+	case kind != TypeDirectory && attr.Type == TypeDirectory:
+		return v4.ErrIsDir
+	}
+	attempts, err := p.server().call(ctx, &callV4{
+		ops: []v4.Operation{&v4.PutFH{Handle: []byte(dir)}, &v4.Remove{Name: name}},
+	})
+	if attempts > 1 && IsNotExist(err) {
+		return nil
+	}
+	return err
+}
+
+func (p *protoV4) readDir(ctx context.Context, dir FileHandle) (names []string, err error) {
+	read := v4.ReadDir{DirCount: readDirBytes / 4, MaxCount: readDirBytes, Request: v4.Bits(v4.AttrReadDirError)}
+	for left := maxDirBytes; ; {
+		if err := p.server().do(ctx, &v4.PutFH{Handle: []byte(dir)}, &read); err != nil {
+			return nil, err
+		}
+		for _, e := range read.Entries {
+			names = append(names, e.Name)
+			left -= len(e.Name) + 16 // and the string
+		}
+		if read.EOF {
+			return slices.DeleteFunc(names, func(n string) bool { return n == "." || n == ".." }), nil
+		}
+		if left < 0 {
+			return nil, fmt.Errorf("the directory does not end after %d names; name another path", len(names))
+		}
+		if len(read.Entries) == 0 {
+			return nil, violation("READDIR makes no progress after %d entries", len(names))
+		}
+		read = v4.ReadDir{
+			Cookie: read.Entries[len(read.Entries)-1].Cookie, CookieVerifier: read.Verifier,
+			DirCount: read.DirCount, MaxCount: read.MaxCount, Request: read.Request,
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package nfs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/session"
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
+	"github.com/nfsbench/nfsbench/internal/nfs/v4"
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+)
+
+// callV4 is one compound that is made until it has an answer that ends it.
+type callV4 struct {
+	server *serverV4
+	ops    []v4.Operation
+	// before is called before each encoding: it fills in what recovery may change. It may
+	// return stream.ErrNotReady.
+	before func() error
+	// bare is without SEQUENCE.
+	bare bool
+	// own is a call of recovery itself: an answer that asks for recovery ends it.
+	own bool
+
+	mark     uint64
+	sequence v4.Sequence
+}
+
+// do makes a compound, in NFSv4.1 with SEQUENCE in front. It reports whether it may have
+// been executed more than once: the server does not remember the reply of a call whose
+// session was lost.
+func (s *serverV4) do(ctx context.Context, ops ...v4.Operation) error {
+	_, err := s.call(ctx, &callV4{ops: ops})
+	return err
+}
+
+// own makes a compound that is part of recovery. mu is held.
+func (s *serverV4) own(ctx context.Context, ops ...v4.Operation) error {
+	_, err := s.call(ctx, &callV4{ops: ops, own: true, bare: s.minor == 0})
+	return err
+}
+
+// bare makes a compound without SEQUENCE, as part of recovery.
+func (s *serverV4) bare(ctx context.Context, ops ...v4.Operation) error {
+	_, err := s.call(ctx, &callV4{ops: ops, own: true, bare: true})
+	return err
+}
+
+func (s *serverV4) call(ctx context.Context, c *callV4) (attempts int, err error) {
+	c.server = s
+	o := &op{encode: c.encode, decode: c.decode}
+	if c.own {
+		o.free, o.part.ID = true, controlRequests
+	}
+	s.transport.begin(ctx, o)
+	err = s.transport.await(ctx, o)
+	return o.attempts, err
+}
+
+func (c *callV4) encode(o *op) (err error) {
+	if c.before != nil {
+		if err := c.before(); err != nil {
+			return err
+		}
+	}
+	s := c.server
+	b := append(o.call.Request, s.head...)
+	n := uint32(len(c.ops))
+	if sequenced := s.minor > 0 && !c.bare; sequenced {
+		b = v4.AppendCompoundHead(b, s.minor, n+1)
+		if b, c.mark, err = s.control.Append(b, o.part.ID, o.part.Serial, true); err != nil {
+			return err
+		}
+	} else {
+		b = v4.AppendCompoundHead(b, s.minor, n)
+	}
+	e := xdr.NewEncoder(b)
+	for _, operation := range c.ops {
+		number := operation.Op().Number()
+		e.Uint32(&number)
+		operation.Args(&e)
+	}
+	o.call.Request = e.Bytes()
+	return nil
+}
+
+func (c *callV4) decode(o *op) stream.Results {
+	s := c.server
+	p := v4.Compound{Minor: s.minor, Ops: c.ops}
+	sequenced := s.minor > 0 && !c.bare
+	if sequenced {
+		p.Ops = append([]v4.Operation{&c.sequence}, c.ops...)
+	}
+	err := decodeCompound(&p, o.call.Results)
+	op, status := v4.OpCompound, v4.OK
+	failed, isStatus := errors.AsType[*v4.OpError](err)
+	if isStatus {
+		op, status = failed.Op, failed.Status
+	} else if err != nil {
+		return stream.Results{Err: err}
+	}
+	r := stream.Results{Err: err}
+	if sequenced {
+		if op != v4.OpSequence {
+			s.look(c.sequence.Reply.Flags)
+			s.touched.Store(s.transport.clock.Load())
+		}
+		r.Next = s.session(s.control, o.part.ID, c.mark, op, status)
+	}
+	if r.Next == stream.Finish {
+		r.Next = s.next(status)
+	}
+	if c.own && r.Next == stream.Recover && status != v4.ErrGrace {
+		r.Next = stream.Finish
+	}
+	return r
+}
+
+// next says what follows a status of an operation, and begins recovery where it is needed.
+func (s *serverV4) next(status v4.Status) stream.Next {
+	switch status {
+	case v4.ErrDelay, v4.ErrLayoutTryLater, v4.ErrRecallConflict:
+		return stream.Delay
+	case v4.ErrGrace:
+		return stream.Recover
+	case v4.ErrStaleClientID, v4.ErrExpired, v4.ErrStaleStateID:
+		s.loseClient()
+		return stream.Recover
+	default:
+		return stream.Finish
+	}
+}
+
+// session says what follows a reply because of the session that it came over.
+func (s *serverV4) session(t *session.Table, id int, mark uint64, op v4.Op, status v4.Status) stream.Next {
+	next := t.Replied(id, mark, op, status)
+	if next == stream.Recover {
+		if status == v4.ErrStaleClientID {
+			s.loseClient()
+		}
+		t.Lose(mark)
+		s.wake()
+	}
+	return next
+}
+
+// decodeCompound decodes the results of p. Byte slices in them are copies.
+func decodeCompound(p *v4.Compound, results []byte) error {
+	d := xdr.NewDecoder(results)
+	_, err := p.DecodeReply(&d)
+	if nonsense, ok := errors.AsType[*v4.ProtocolError](err); ok {
+		return &rpc.ProtocolError{Err: nonsense}
+	}
+	return err
+}

@@ -1,0 +1,202 @@
+package nfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/session"
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
+	"github.com/nfsbench/nfsbench/internal/nfs/v4"
+)
+
+// Trunking says what several paths to an NFSv4.1 server are to each other (RFC 8881 section
+// 2.10.5).
+type Trunking string
+
+// Kinds of trunking.
+const (
+	// TrunkingSession: one session over all paths.
+	TrunkingSession Trunking = "Session"
+	// TrunkingClientID: one client ID, and sessions for each path.
+	TrunkingClientID Trunking = "ClientID"
+	// TrunkingSeparate: the paths lead to servers that know nothing of each other.
+	TrunkingSeparate Trunking = "Separate"
+)
+
+// mountV4 connects the channels, finds out which of them lead to the same server, and walks
+// to the export.
+func (c *Client) mountV4(ctx context.Context) (err error) {
+	if c.channels, err = connectChannels(ctx, c.cfg, c.cfg.NFSPort); err != nil {
+		return err
+	}
+	p := &protoV4{cfg: &c.cfg, channels: c.channels}
+	if err := p.connect(ctx); err != nil {
+		for _, ch := range c.channels {
+			if conn := ch.live(); conn != nil {
+				_ = conn.Close()
+			}
+		}
+		return err
+	}
+	if err := p.mount(ctx); err != nil {
+		return errors.Join(err, p.close(ctx))
+	}
+	c.proto, c.transport, c.root = p, p.at[0].server.transport, p.at[0].root
+	return nil
+}
+
+// place is one server, or one address of it, that some channels lead to.
+type placeV4 struct {
+	server *serverV4
+	root   FileHandle
+	attrs  v4.Attrs // of the root: limits and layout types
+	// opens is which of the opens of a file is good there: addresses of one client ID share
+	// them.
+	opens int
+}
+
+// connect makes the servers behind the channels.
+func (p *protoV4) connect(ctx context.Context) error {
+	minor, use := uint32(0), uint32(0)
+	switch p.cfg.Version {
+	case NFSv41:
+		minor, use = 1, v4.ExchangeUseNonPNFS
+	case PNFS:
+		minor, use = 1, v4.ExchangeUseNonPNFS|v4.ExchangeUsePNFSMDS
+	}
+	first := newServerV4(p.cfg, minor, use, nil)
+	groups, ids, err := p.group(ctx, first)
+	if err != nil {
+		return err
+	}
+	separate := 0
+	for g, channels := range groups {
+		s := newServerV4(p.cfg, minor, use, channels)
+		place := &placeV4{server: s}
+		s.owner, s.verifier = first.owner, first.verifier
+		if g > 0 && trunking(ids[0], ids[g]) == TrunkingClientID {
+			s.shares = true
+		} else if g > 0 {
+			separate++
+			place.opens = separate
+		}
+		if err := s.start(ctx); err != nil {
+			return fmt.Errorf("path %s: %w", s.describe(), errors.Join(err, p.close(ctx)))
+		}
+		p.at = append(p.at, place)
+		for _, ch := range channels {
+			p.byChannel[ch] = g
+		}
+	}
+	return nil
+}
+
+// group sorts the channels by the server that they lead to. A channel that is down is taken
+// for one of the first group.
+func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, ids []identity, err error) {
+	p.byChannel = map[*channel]int{}
+	var down []*channel
+	for _, ch := range p.channels {
+		conn := ch.live()
+		if conn == nil {
+			down = append(down, ch)
+			continue
+		}
+		var id identity
+		if s.minor > 0 {
+			x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: s.use}
+			if err := s.over(ctx, conn, &x); err != nil {
+				return nil, nil, fmt.Errorf("path %s: %w", ch.addr.Path, err)
+			}
+			id = identityOf(&x)
+		}
+		g := 0
+		for g < len(ids) && trunking(ids[g], id) != TrunkingSession {
+			g++
+		}
+		if g == len(ids) {
+			groups, ids = append(groups, nil), append(ids, id)
+		}
+		groups[g] = append(groups[g], ch)
+	}
+	if len(groups) == 0 {
+		return nil, nil, errors.New("no path is connected")
+	}
+	groups[0] = append(groups[0], down...)
+	return groups, ids, nil
+}
+
+// trunking says what two servers are to each other. Client IDs are not compared: servers
+// that trunk give different ones for different connections.
+func trunking(a, b identity) Trunking {
+	switch {
+	case a.major != b.major || a.scope != b.scope:
+		return TrunkingSeparate
+	case a.minor != b.minor:
+		return TrunkingClientID
+	default:
+		return TrunkingSession
+	}
+}
+
+// prepare implements protocol: each stream has sessions of its own at each server.
+func (p *protoV4) prepare(ctx context.Context, cfg *stream.Config) (release func(), err error) {
+	tables := make([]*session.Table, len(p.at))
+	release = func() {
+		for i, t := range tables {
+			p.at[i].server.dropTable(t)
+		}
+	}
+	for i, at := range p.at {
+		if tables[i], err = at.server.newTable(ctx, cfg.Parts()); err != nil {
+			release()
+			return nil, fmt.Errorf("path %s: %w", at.server.describe(), err)
+		}
+	}
+	data := &dataV4{}
+	for lane := range cfg.Lanes {
+		g := p.byChannel[p.channels[lane%len(p.channels)]]
+		data.lanes = append(data.lanes, laneV4{server: p.at[g].server, table: tables[g], opens: p.at[g].opens})
+	}
+	dial := cfg.Dial
+	cfg.Dial = func(ctx context.Context, lane int) (net.Conn, error) {
+		nc, err := dial(ctx, lane)
+		if err != nil {
+			return nil, err
+		}
+		to := &data.lanes[lane]
+		if err := to.server.bind(ctx, nc, to.table); err != nil {
+			return nil, errors.Join(err, nc.Close())
+		}
+		return nc, nil
+	}
+	cfg.Protocol, cfg.Patience = data, p.at[0].server.patience()
+	return release, nil
+}
+
+// bind binds a connection to the sessions of a table, in the fore direction: callbacks come
+// over the connections that carry no measured I/O.
+func (s *serverV4) bind(ctx context.Context, nc net.Conn, t *session.Table) error {
+	if t == nil {
+		return nil
+	}
+	ids, _ := t.IDs()
+	for _, id := range ids {
+		c := v4.Compound{Minor: s.minor, Ops: []v4.Operation{&v4.BindConnToSession{Session: id, Dir: v4.DirFore}}}
+		results, err := rpc.Exchange(ctx, nc, c.Append(append([]byte(nil), s.head...)))
+		if err != nil {
+			return fmt.Errorf("bind the connection to the session: %w", err)
+		}
+		err = decodeCompound(&c, results)
+		if errors.Is(err, v4.ErrBadSession) || errors.Is(err, v4.ErrDeadSession) {
+			return nil // the first I/O finds out and has it made again
+		}
+		if err != nil {
+			return fmt.Errorf("bind the connection to the session: %w", err)
+		}
+	}
+	return nil
+}
