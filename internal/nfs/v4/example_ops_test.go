@@ -53,6 +53,19 @@ func examples() map[string]example {
 		f(&o)
 		return &o
 	}
+	entries := []DirEntry{{1, "n", Bits(1), []byte{0, 0, 0, 2}}, {2, "m", Bits(4), make([]byte, 8)}}
+	security := []CallbackSecurity{{}, {FlavourSys, 1, "m", 2, 3, []uint32{4, 5}}}
+	segments := []Segment{{1, ToEnd, IOModeRead, LayoutFiles, fh}, {2, 3, IOModeReadWrite, LayoutFiles, fh}}
+	recall := CBLayoutRecall{
+		Type: LayoutFiles, IOMode: IOModeAny, Changed: true, Extent: LayoutOfFile, Handle: fh, Offset: 1, Length: ToEnd,
+		StateID: id(1),
+	}
+	referring := []ReferringCalls{{session, []ReferringCall{{1, 2}, {3, 4}}}}
+	devices := []DeviceChange{{false, LayoutFiles, device, true}, {true, LayoutFiles, device, false}}
+	layout := LayoutGet{
+		true, LayoutFiles, IOModeReadWrite, 1, ToEnd, 2, id(1), 3, true, id(2), segments, false,
+	}
+	create := CreateSession{1, 2, 3, channel, channel, 4, security, session, 5, 6, channel, channel}
 	return map[string]example{
 		"ACCESS":       {0, OK, &Access{0x3F, 0x1F, 0x0F}},
 		"CLOSE":        {0, OK, &Close{1, id(2), id(3)}},
@@ -88,7 +101,7 @@ func examples() map[string]example {
 		"PUTFH":                      {0, OK, &PutFH{fh}},
 		"PUTROOTFH":                  {0, OK, &PutRootFH{}},
 		"READ":                       {0, OK, &Read{id(1), 1 << 40, 8192, true, []byte{1, 2, 3}}},
-		"READDIR":                    {0, OK, &ReadDir{1, v, 2, 3, Bits(1, 33), v, []DirEntry{{1, "n", Bits(1), []byte{0, 0, 0, 2}}, {2, "m", Bits(4), make([]byte, 8)}}, true}},
+		"READDIR":                    {0, OK, &ReadDir{1, v, 2, 3, Bits(1, 33), v, entries, true}},
 		"REMOVE":                     {0, OK, &Remove{"name", change}},
 		"RENEW":                      {0, OK, &Renew{1}},
 		"SETATTR":                    {0, OK, &SetAttr{id(1), set, Bits(AttrSize)}},
@@ -100,14 +113,14 @@ func examples() map[string]example {
 		"WRITE fails":                {1, ErrExpired, &Write{StateID: id(1), Data: []byte("hello")}},
 		"BIND_CONN_TO_SESSION":       {1, OK, &BindConnToSession{session, DirForeOrBoth, true, session, DirBoth, true}},
 		"EXCHANGE_ID":                {1, OK, &ExchangeID{v, fh, 1, impl, 2, 3, 4, 5, []byte("major"), []byte("scope"), impl}},
-		"CREATE_SESSION":             {1, OK, &CreateSession{1, 2, 3, channel, channel, 4, []CallbackSecurity{{}, {FlavourSys, 1, "m", 2, 3, []uint32{4, 5}}}, session, 5, 6, channel, channel}},
+		"CREATE_SESSION":             {1, OK, &create},
 		"DESTROY_SESSION":            {1, OK, &DestroySession{session}},
 		"DESTROY_CLIENTID":           {1, OK, &DestroyClientID{1}},
 		"FREE_STATEID":               {1, OK, &FreeStateID{id(1)}},
 		"TEST_STATEID":               {1, OK, &TestStateID{[]StateID{id(1), id(2)}, []Status{OK, ErrExpired}}},
 		"GETDEVICEINFO":              {1, OK, &GetDeviceInfo{device, LayoutFiles, 1, Bits(1, 2), LayoutFiles, fh, Bits(1), 0}},
 		"GETDEVICEINFO too small":    {1, ErrTooSmall, &GetDeviceInfo{Device: device, MinCount: 4096}},
-		"LAYOUTGET":                  {1, OK, &LayoutGet{true, LayoutFiles, IOModeReadWrite, 1, ToEnd, 2, id(1), 3, true, id(2), []Segment{{1, ToEnd, IOModeRead, LayoutFiles, fh}, {2, 3, IOModeReadWrite, LayoutFiles, fh}}, false}},
+		"LAYOUTGET":                  {1, OK, &layout},
 		"LAYOUTGET try later":        {1, ErrLayoutTryLater, &LayoutGet{StateID: id(1), WillSignal: true}},
 		"LAYOUTCOMMIT":               {1, OK, &LayoutCommit{1, 2, true, id(1), true, 3, true, Time{4, 5}, LayoutFiles, fh, true, 6}},
 		"LAYOUTRETURN":               {1, OK, &LayoutReturn{true, LayoutFiles, IOModeAny, LayoutOfFile, 1, ToEnd, id(1), fh, true, id(2)}},
@@ -116,13 +129,13 @@ func examples() map[string]example {
 		"SEQUENCE":                   {1, OK, &Sequence{session, 1, 2, 3, true, SequenceHead{session, 1, 2, 3, 4, SeqLeaseMoved}}},
 		"CB_GETATTR":                 {0, OK, &CBGetAttr{fh, Bits(AttrSize), set}},
 		"CB_RECALL":                  {0, OK, &CBRecall{id(1), true, fh}},
-		"CB_LAYOUTRECALL":            {1, OK, &CBLayoutRecall{Type: LayoutFiles, IOMode: IOModeAny, Changed: true, Extent: LayoutOfFile, Handle: fh, Offset: 1, Length: ToEnd, StateID: id(1)}},
+		"CB_LAYOUTRECALL":            {1, OK, &recall},
 		"CB_LAYOUTRECALL of an FSID": {1, OK, &CBLayoutRecall{Extent: LayoutOfFSID, FSID: FSID{1, 2}}},
 		"CB_LAYOUTRECALL of all":     {1, ErrNoMatchingLayout, &CBLayoutRecall{Extent: LayoutOfAll}},
 		"CB_RECALL_ANY":              {1, OK, &CBRecallAny{1, Bits(RecallFileLayouts)}},
 		"CB_RECALL_SLOT":             {1, OK, &CBRecallSlot{1}},
-		"CB_SEQUENCE":                {1, OK, &CBSequence{session, 1, 2, 3, true, []ReferringCalls{{session, []ReferringCall{{1, 2}, {3, 4}}}}, CBSequenceHead{session, 1, 2, 3, 4}}},
-		"CB_NOTIFY_DEVICEID":         {1, OK, &CBNotifyDeviceID{[]DeviceChange{{false, LayoutFiles, device, true}, {true, LayoutFiles, device, false}}}},
+		"CB_SEQUENCE":                {1, OK, &CBSequence{session, 1, 2, 3, true, referring, CBSequenceHead{session, 1, 2, 3, 4}}},
+		"CB_NOTIFY_DEVICEID":         {1, OK, &CBNotifyDeviceID{devices}},
 	}
 }
 

@@ -244,7 +244,7 @@ func words(all ...uint32) []byte {
 	return b
 }
 
-func TestARepliesThatCannotBelongToTheCallIsRefused(t *testing.T) {
+func TestAReplyThatCannotBelongToTheCallIsRefused(t *testing.T) {
 	const putRootFH, putFH, delay = 24, 22, uint32(ErrDelay)
 	for name, tc := range map[string]struct {
 		reply []byte
@@ -278,8 +278,7 @@ func TestARepliesThatCannotBelongToTheCallIsRefused(t *testing.T) {
 			if done != tc.done || !errors.Is(err, tc.want) {
 				t.Errorf("%d operations done, err = %v; want %d, %v", done, err, tc.done, tc.want)
 			}
-			var status Status
-			if errors.As(tc.want, &status) {
+			if _, ok := errors.AsType[Status](tc.want); ok {
 				var failed *OpError
 				if !errors.As(err, &failed) || failed.Op != tc.op {
 					t.Errorf("err = %#v, want a failure of %s", err, tc.op)
