@@ -162,3 +162,14 @@ func compareHead(t *testing.T, hot, whole error, op Op, s Status, same bool) {
 		}
 	}
 }
+
+func TestAListTakesNoMemoryForItemsThatAreNotThere(t *testing.T) {
+	memory.Bound(t, 0, func() {
+		d := xdr.NewDecoder(words(1<<20, 1))
+		c := d.Coder()
+		var all []uint64
+		if list(&c, &all, 1<<20, 8, func(v *uint64) { c.Uint64(v) }); !c.Failed() || all != nil {
+			t.Errorf("%d items were made", len(all))
+		}
+	})
+}
