@@ -193,10 +193,15 @@ func (s *serverV4) establish(ctx context.Context) error {
 
 func (s *serverV4) setClientID(ctx context.Context) error {
 	set := v4.SetClientID{Verifier: s.verifier, Owner: s.owner, Callback: v4.Address{NetID: "tcp", Universal: "0.0.0.0.0.0"}}
-	if err := s.own(ctx, &set); err != nil {
+	// Both over one connection: servers compare the addresses that they come from.
+	_, conn, err := s.transport.pick(ctx, s.transport.clock.Load())
+	if err != nil {
 		return err
 	}
-	if err := s.own(ctx, &v4.SetClientIDConfirm{ClientID: set.ClientID, Confirm: set.Confirm}); err != nil {
+	if err := s.over(ctx, conn, &set); err != nil {
+		return err
+	}
+	if err := s.over(ctx, conn, &v4.SetClientIDConfirm{ClientID: set.ClientID, Confirm: set.Confirm}); err != nil {
 		return err
 	}
 	s.clientID.Store(set.ClientID)
