@@ -39,15 +39,11 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 	f.load.Register(cmd)
 	fs.Int32Var(&f.clients, "clients", 0, "pods that load together (default 1)")
 	cli.CompleteValues(cmd, "client", clients()...)
-	cli.CompleteValues(cmd, "version-nfs", versions()...)
+	cli.CompleteValues(cmd, "version-nfs", runfile.NFSVersions()...)
 }
 
 func clients() []string {
 	return []string{string(v1alpha1.ClientDirectNFS), string(v1alpha1.ClientKernel)}
-}
-
-func versions() []string {
-	return []string{string(v1alpha1.NFSv3), string(v1alpha1.NFSv40), string(v1alpha1.NFSv41), string(v1alpha1.PNFS)}
 }
 
 // checkUnused refuses these flags beside a file.
@@ -131,9 +127,7 @@ func (f *loadFlags) protocol(storage map[string]any) (map[string]any, error) {
 		})
 	}
 	if f.nfsVersion != "" {
-		protocol["version"], errs[1] = cli.OneOf("version-nfs", f.nfsVersion, versions(), map[string]string{
-			"3": string(v1alpha1.NFSv3), "4.0": string(v1alpha1.NFSv40), "4.1": string(v1alpha1.NFSv41),
-		})
+		protocol["version"], errs[1] = cli.NFSVersion("version-nfs", f.nfsVersion)
 	}
 	if err := errors.Join(errs[:]...); err != nil || f.paths == "" {
 		return protocol, err

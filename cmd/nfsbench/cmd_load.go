@@ -59,6 +59,10 @@ const loadExamples = `  # How fast is one path? Compare with what 1GbE can carry
   # Full table scans by 4 users through the mounted volume
   nfsbench load --mount /u02/oradata --workload slob-scan --users 4 --schemas 4 --scan-size 4Gi
 
+  # The same load over NFSv4.1 and pNFS; the paths of pNFS are those of the metadata
+  nfsbench load --server 10.0.1.100,10.0.2.100 --export /vol/oradata --nfs-version 4.1
+  nfsbench load --server 10.0.1.100 --export /vol/oradata --nfs-version pNFS
+
   # Latency at a fixed rate, and the plan that would run it elsewhere
   nfsbench load --mount /u02/oradata --pattern randread --ops-per-second 2000 --print-plan`
 
@@ -70,9 +74,10 @@ func newLoadCommand(a *app) *cobra.Command {
 		Short: "Generate load on NFS storage and measure it",
 		Long: `Generate load on NFS storage and measure it.
 
-With --server or --oranfstab, nfsbench uses its own NFSv3 client, which opens one
-connection for each path and balances I/O over them as Oracle Direct NFS does. With
---mount it uses the client of the operating system, with O_DIRECT. Every job has its
+With --server or --oranfstab, nfsbench uses its own client, which opens one
+connection for each path and balances I/O over them as Oracle Direct NFS does. It
+speaks NFSv3, NFSv4.0, NFSv4.1 with session trunking, and pNFS with files layouts
+(--nfs-version, or nfs_version in the oranfstab). With --mount it uses the client of the operating system, with O_DIRECT. Every job has its
 own file. Before the measured window, nfsbench fills the files with data that no
 storage can compress or deduplicate; later it only overwrites them in place. At the
 end it reads a sample of blocks back and compares them.

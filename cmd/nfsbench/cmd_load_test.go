@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"github.com/nfsbench/nfsbench/internal/cli"
 	"github.com/nfsbench/nfsbench/internal/nfs/server"
@@ -284,6 +285,10 @@ func TestLoadRefusesBadInputByTheFlag(t *testing.T) {
 		"missing plan":        {[]string{"load", "--plan", "/no/such"}, []string{"--plan", "/no/such"}},
 		"plan and a flag":     {[]string{"load", "--plan", plan, "--depth", "3"}, []string{"--depth", "--plan"}},
 		"missing oranfstab":   {[]string{"load", "--oranfstab", "/no/such"}, []string{"--oranfstab", "/no/such"}},
+		"version":             {with("--nfs-version", "4.2"), []string{`--nfs-version is "4.2"`, "NFSv4.1, pNFS"}},
+		"two versions":        {[]string{"load", "--oranfstab", plan, "--nfs-version", "4.1"}, []string{"--nfs-version", "nfs_version"}},
+		"portmapper of v4":    {with("--nfs-version", "4.1", "--portmap-port", "1111"), []string{"--portmap-port does nothing with NFSv4.1", "--nfs-port"}},
+		"MOUNT of v4":         {with("--nfs-version", "nfsv4", "--mount-port", "1111"), []string{"--mount-port does nothing with NFSv4.0"}},
 		"label of a server":   {with("--server-label", "x"), []string{"--server-label"}},
 		"clean without plan":  {[]string{"clean"}, []string{"--plan is missing"}},
 		"clean without time":  {[]string{"clean", "--plan", plan, "--timeout", "0s"}, []string{"--timeout is 0s"}},
@@ -316,6 +321,56 @@ func TestABadPlanIsToldInTheRunDirectory(t *testing.T) {
 	defer func() { _ = f.Close() }()
 	if l, err := runfile.ReadLoad(f); err != nil || l.Failure == nil || l.Failure.Code != runfile.FailureInvalidPlan {
 		t.Errorf("load %+v, %v", l, err)
+	}
+}
+
+func TestEveryVersionOfNFSIsSpelledInSeveralWays(t *testing.T) {
+	t.Parallel()
+	spelled := map[string][]string{
+		"NFSv3": {"3", "nfsv3", "NFSv3"}, "NFSv4.0": {"4", "4.0", "nfsv4", "NFSv4", "NFSv4.0"}, "NFSv4.1": {"4.1", "nfsv4.1", "NFSv4.1"},
+		"pNFS": {"pnfs", "pNFS", "PNFS"},
+	}
+	at := func(t *testing.T, args ...string) runfile.Engine {
+		t.Helper()
+		var f loadFlags
+		cmd := &cobra.Command{}
+		f.register(cmd)
+		if err := cmd.ParseFlags(args); err != nil {
+			t.Fatal(err)
+		}
+		p, err := f.plan()
+		if err == nil {
+			err = p.Validate()
+		}
+		if err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		return p.Engine
+	}
+	for want, names := range spelled {
+		for _, name := range names {
+			e := at(t, "--server", "10.0.1.1:2050,10.0.2.1:2050", "--export", "/vol/ora", "--nfs-version", name)
+			mountPort := 0
+			if want == "NFSv3" {
+				mountPort = 2050
+			}
+			if e.NFSVersion != want || len(e.Channels) != 2 || e.Ports.NFS != 2050 || e.Ports.Mount != mountPort {
+				t.Errorf("--nfs-version %s: %+v", name, e)
+			}
+			if e := at(t, "--mount", "/mnt/oradata", "--nfs-version", name); e.NFSVersion != want {
+				t.Errorf("--mount --nfs-version %s: %+v", name, e)
+			}
+		}
+	}
+	for nfsVersion, want := range map[string]string{"nfsv3": "NFSv3", "nfsv4": "NFSv4.0", "nfsv4.1": "NFSv4.1", "pNFS": "pNFS"} {
+		tab := filepath.Join(t.TempDir(), "oranfstab")
+		text := "server: a\npath: 10.0.1.1\nnfs_version: " + nfsVersion + "\nexport: /vol/ora mount: /mnt/ora\n"
+		if err := os.WriteFile(tab, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if e := at(t, "--oranfstab", tab); e.NFSVersion != want {
+			t.Errorf("nfs_version %s: %+v", nfsVersion, e)
+		}
 	}
 }
 

@@ -33,6 +33,7 @@ type loadFlags struct {
 	oranfstab, serverLabel    string
 	servers                   []string
 	export, mount             string
+	nfsVersion                string
 	allowNonNFS               bool
 	uid, gid                  int64
 	warmup, baseline          time.Duration
@@ -53,17 +54,21 @@ func (f *loadFlags) register(cmd *cobra.Command) {
 		"addresses of one NFS server, one channel for each; ADDRESS:PORT where NFS and MOUNT share a port, as in nfsbench "+
 			"serve")
 	fs.StringVar(&f.export, "export", "", "export of the server, as its export list spells it")
+	fs.StringVar(&f.nfsVersion, "nfs-version", "",
+		"3, 4.0, 4.1 or pNFS: what to speak with --server (default 3), or what --mount must be; an oranfstab has its own "+
+			"nfs_version")
 	fs.StringVar(&f.mount, "mount", "",
 		"directory where the operating system mounted the export: uses its client, past the page cache")
 	fs.BoolVar(&f.allowNonNFS, "allow-non-nfs", false, "with --mount, accept a file system that is not NFS")
-	fs.IntVar(&f.p.Engine.Ports.NFS, "nfs-port", 0, "port of NFS (default: ask the portmapper)")
-	fs.IntVar(&f.p.Engine.Ports.Mount, "mount-port", 0, "port of MOUNT (default: ask the portmapper)")
-	fs.IntVar(&f.p.Engine.Ports.Portmap, "portmap-port", 0, "port of the portmapper (default 111)")
+	fs.IntVar(&f.p.Engine.Ports.NFS, "nfs-port", 0, "port of NFS (default: ask the portmapper; 2049 from NFSv4 on)")
+	fs.IntVar(&f.p.Engine.Ports.Mount, "mount-port", 0, "port of MOUNT (default: ask the portmapper); NFSv3")
+	fs.IntVar(&f.p.Engine.Ports.Portmap, "portmap-port", 0, "port of the portmapper (default 111); NFSv3")
 	fs.Int64Var(&f.uid, "uid", -1, "user that the server sees (default: that of this process)")
 	fs.Int64Var(&f.gid, "gid", -1, "group that the server sees (default: that of this process)")
 	fs.Var((*byteSize)(&f.p.Engine.TransferSizeBytes), "transfer-size",
 		"largest single READ or WRITE (default: what the server offers)")
 
+	cli.CompleteValues(cmd, "nfs-version", "3", "4.0", "4.1", runfile.PNFS)
 	f.Register(cmd)
 	fs.Int32Var(&f.calibrate.PhysicalDisks, "disks", runfile.DefaultPhysicalDisks,
 		"calibrate: about how many disks are behind the storage; too few limit the result")
@@ -170,14 +175,33 @@ func (f *loadFlags) engine() (runfile.Engine, error) {
 	if e.MountTimeoutSeconds, err = cli.Seconds("--mount-timeout", f.mountTimeout); err != nil {
 		return e, err
 	}
+	if f.nfsVersion != "" {
+		if e.NFSVersion, err = cli.NFSVersion("nfs-version", f.nfsVersion); err != nil {
+			return e, err
+		}
+	}
 	if f.mount == "" {
-		return f.direct(e)
+		if e, err = f.direct(e); err != nil {
+			return e, err
+		}
+		return e, f.checkPorts(e.NFSVersion)
 	}
 	if e.MountPath, err = filepath.Abs(f.mount); err != nil {
 		return e, fmt.Errorf("--mount: %w", err)
 	}
 	e.Client, e.RequireNFS = runfile.ClientKernel, !f.allowNonNFS
 	return e, nil
+}
+
+// checkPorts refuses the ports of programs that a version does not have.
+func (f *loadFlags) checkPorts(version string) error {
+	for _, flag := range []string{"mount-port", "portmap-port"} {
+		if version != runfile.NFSv3 && f.fs.Changed(flag) {
+			return fmt.Errorf("--%s does nothing with %s, which has neither portmapper nor MOUNT; leave it out, and give "+
+				"the port of the server with --nfs-port", flag, version)
+		}
+	}
+	return nil
 }
 
 func (f *loadFlags) identity(e *runfile.Engine) error {
@@ -199,6 +223,9 @@ func (f *loadFlags) identity(e *runfile.Engine) error {
 func (f *loadFlags) direct(e runfile.Engine) (runfile.Engine, error) {
 	e.Client, e.RequireNFS, e.Export, e.Server = runfile.ClientDirectNFS, true, f.export, f.serverLabel
 	if f.oranfstab != "" {
+		if f.nfsVersion != "" {
+			return e, errors.New("--nfs-version does not go with --oranfstab; change the nfs_version of the server there")
+		}
 		text, err := os.ReadFile(f.oranfstab)
 		if err != nil {
 			return e, fmt.Errorf("--oranfstab: %w", err)
@@ -214,9 +241,9 @@ func (f *loadFlags) direct(e runfile.Engine) (runfile.Engine, error) {
 	if f.serverLabel != "" {
 		return e, errors.New("--server-label chooses a block of an oranfstab; give it with --oranfstab only")
 	}
-	e.Server, e.NFSVersion = "server", "NFSv3"
+	e.Server, e.NFSVersion = "server", cmp.Or(e.NFSVersion, runfile.NFSv3)
 	for _, given := range f.servers {
-		address, err := takePort(given, &e.Ports)
+		address, err := takePort(given, e.NFSVersion, &e.Ports)
 		if err != nil {
 			return e, err
 		}
@@ -228,10 +255,10 @@ func (f *loadFlags) direct(e runfile.Engine) (runfile.Engine, error) {
 	return e, nil
 }
 
-// takePort splits ADDRESS[:PORT]. A port is that of a server that answers NFS and
-// MOUNT on one, as nfsbench serve does; an oranfstab has no ports, so it is the
+// takePort splits ADDRESS[:PORT]. With NFSv3, a port is that of a server that answers NFS
+// and MOUNT on one, as nfsbench serve does; an oranfstab has no ports, so it is the
 // same for all addresses.
-func takePort(given string, ports *runfile.Ports) (address string, err error) {
+func takePort(given, version string, ports *runfile.Ports) (address string, err error) {
 	host, text, err := net.SplitHostPort(given)
 	if err != nil { // no port
 		if strings.ContainsAny(given, "/[]") {
@@ -248,7 +275,7 @@ func takePort(given string, ports *runfile.Ports) (address string, err error) {
 			"port", given)
 	}
 	ports.NFS = int(port)
-	if ports.Mount == 0 {
+	if ports.Mount == 0 && version == runfile.NFSv3 {
 		ports.Mount = int(port)
 	}
 	return host, nil

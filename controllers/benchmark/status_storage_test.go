@@ -30,7 +30,7 @@ func arrayScope(t *testing.T, selection v1alpha1.PathSelection, addresses ...str
 		explicit.Paths.Explicit = append(explicit.Paths.Explicit, v1alpha1.Path{Path: a})
 	}
 	var err error
-	if s.target.Paths, err = plan.SelectPaths(explicit, nil, &survey); err != nil {
+	if s.target.Paths, err = plan.SelectPaths(v1alpha1.NFSBenchmarkSpec{Protocol: explicit}, nil, &survey); err != nil {
 		t.Fatal(err)
 	}
 	p, err := plan.Build(s.b, *s.target)

@@ -76,7 +76,7 @@ func choosePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
 	if hasSurvey(b) && t.Survey == nil {
 		return nil
 	}
-	paths, err := plan.SelectPaths(b.Spec.Protocol, t.Addresses, t.Survey)
+	paths, err := plan.SelectPaths(b.Spec, t.Addresses, t.Survey)
 	if err != nil {
 		return invalid(v1alpha1.ReasonNoPath, err)
 	}

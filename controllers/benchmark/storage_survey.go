@@ -231,7 +231,7 @@ func wrongMount(b *v1alpha1.NFSBenchmark, t *plan.Target) string {
 	if want != v1alpha1.PathsLocal && want != v1alpha1.PathsRemote || known && local == (want == v1alpha1.PathsLocal) {
 		return ""
 	}
-	better, err := plan.SelectPaths(b.Spec.Protocol, nil, t.Survey)
+	better, err := plan.SelectPaths(b.Spec, nil, t.Survey)
 	if err != nil {
 		return err.Error()
 	}

@@ -150,6 +150,14 @@ func OneOf(flag, value string, values []string, also map[string]string) (string,
 	return values[i], nil
 }
 
+// NFSVersion finds the version of NFS that a flag names: as plans spell it, by its number, or
+// as the nfs_version of an oranfstab.
+func NFSVersion(flag, value string) (string, error) {
+	return OneOf(flag, value, runfile.NFSVersions(), map[string]string{
+		"3": runfile.NFSv3, "4": runfile.NFSv40, "4.0": runfile.NFSv40, "4.1": runfile.NFSv41, "nfsv4": runfile.NFSv40,
+	})
+}
+
 // CompleteValues completes a flag with fixed values.
 func CompleteValues(cmd *cobra.Command, flag string, values ...string) {
 	// It fails for an unknown flag only.

@@ -49,7 +49,7 @@ func objectsOf(t *testing.T, b *v1alpha1.NFSBenchmark, images manifest.Images) [
 	case st.Export != nil:
 		target = plan.Target{Export: st.Export.Path, Keys: plan.ServerKeys(st.Export.Servers)}
 		out = append(out, surveyed(t, b, &target, images)...)
-		paths, err := plan.SelectPaths(b.Spec.Protocol, st.Export.Servers, target.Survey)
+		paths, err := plan.SelectPaths(b.Spec, st.Export.Servers, target.Survey)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func TestAWrongCellIsNamedWithItsValues(t *testing.T) {
 	s := suite(t, templateOf+`
   axes:
   - {name: client, values: [{name: nfs}, {name: dnfs, patch: {protocol: {client: DirectNFS}}}]}
-  - {name: v, values: [{name: three}, {name: four, patch: {protocol: {version: NFSv4.1}}}, {name: both, patch: {workload: {raw: {pattern: Read}}}}]}`)
+  - {name: v, values: [{name: three}, {name: four, patch: {protocol: {security: krb5}}}, {name: both, patch: {workload: {raw: {pattern: Read}}}}]}`)
 	m, err := matrix.Expand(s)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestAWrongCellIsNamedWithItsValues(t *testing.T) {
 	err = check(t, m, s)
 	for _, says := range []string{
 		"cell dnfs-four (client=dnfs, v=four): spec: Invalid value",
-		"the native Direct NFS engine speaks NFSv3 only",
+		"the native Direct NFS engine knows security sys only",
 		"cell nfs-both (client=nfs, v=both): spec.workload: Invalid value",
 		"give exactly one of workload.raw",
 		"cell dnfs-both",

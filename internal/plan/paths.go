@@ -26,8 +26,10 @@ var ErrNoPath = errors.New("no path")
 // of a subnet through one interface. Local and Remote are one LIF on the node
 // that owns the volume, and one on another: the first by name, so that a second
 // run takes the same. The error wraps ErrNoPath and says what there is.
-func SelectPaths(p v1alpha1.Protocol, addresses []string, s *runfile.Survey) ([]v1alpha1.ResolvedPath, error) {
-	paths, err := selectPaths(p, addresses, s)
+func SelectPaths(spec v1alpha1.NFSBenchmarkSpec, addresses []string,
+	s *runfile.Survey,
+) ([]v1alpha1.ResolvedPath, error) {
+	paths, err := selectPaths(spec, addresses, s)
 	var out []v1alpha1.ResolvedPath
 	for _, p := range paths {
 		r := v1alpha1.ResolvedPath{Local: p.Local, Path: p.Path}
@@ -45,8 +47,8 @@ func SelectPaths(p v1alpha1.Protocol, addresses []string, s *runfile.Survey) ([]
 	return out, err
 }
 
-func selectPaths(p v1alpha1.Protocol, addresses []string, s *runfile.Survey) ([]v1alpha1.Path, error) {
-	selection := v1alpha1.PathsAll
+func selectPaths(spec v1alpha1.NFSBenchmarkSpec, addresses []string, s *runfile.Survey) ([]v1alpha1.Path, error) {
+	p, selection := spec.Protocol, v1alpha1.PathsAll
 	if p.Paths != nil && p.Paths.Select != "" {
 		selection = p.Paths.Select
 	}
@@ -57,7 +59,7 @@ func selectPaths(p v1alpha1.Protocol, addresses []string, s *runfile.Survey) ([]
 		return oneLIF(s, selection == v1alpha1.PathsLocal)
 	default:
 		if s != nil && len(s.LIFs) > 0 {
-			return allLIFs(p, s)
+			return allLIFs(spec, s)
 		}
 		paths := make([]v1alpha1.Path, 0, len(addresses))
 		for _, a := range addresses {
@@ -86,17 +88,14 @@ func oneLIF(s *runfile.Survey, local bool) ([]v1alpha1.Path, error) {
 }
 
 // allLIFs are those of every subnet, at most as many as the client can use.
-func allLIFs(p v1alpha1.Protocol, s *runfile.Survey) ([]v1alpha1.Path, error) {
+func allLIFs(spec v1alpha1.NFSBenchmarkSpec, s *runfile.Survey) ([]v1alpha1.Path, error) {
 	lifs := byName(s.LIFs)
 	slices.SortStableFunc(lifs, func(a, b runfile.LIF) int {
 		localA, _ := s.IsLocal(a.Address)
 		localB, _ := s.IsLocal(b.Address)
 		return cmp.Compare(boolean(localB), boolean(localA))
 	})
-	limit := maxPaths
-	if p.Client == v1alpha1.ClientKernel || p.Version != v1alpha1.NFSv3 {
-		limit = 1
-	}
+	limit := usefulPaths(spec)
 	var paths []v1alpha1.Path
 	var networks []netip.Prefix
 	for _, l := range lifs {
@@ -112,6 +111,21 @@ func allLIFs(p v1alpha1.Protocol, s *runfile.Survey) ([]v1alpha1.Path, error) {
 			ErrNoPath, len(lifs))
 	}
 	return paths, nil
+}
+
+// usefulPaths is how many paths the client can use at most. Oracle's client uses several
+// with NFSv3 only, and the native engine with all versions. With pNFS a path carries
+// metadata, and the layouts name the addresses of the data.
+func usefulPaths(spec v1alpha1.NFSBenchmarkSpec) int {
+	p := spec.Protocol
+	switch {
+	case p.Client == v1alpha1.ClientKernel, p.Version == v1alpha1.PNFS:
+		return 1
+	case spec.Database != nil && p.Version != v1alpha1.NFSv3:
+		return 1
+	default:
+		return maxPaths
+	}
 }
 
 func byName(lifs []runfile.LIF) []runfile.LIF {

@@ -40,20 +40,27 @@ func TestPathsAreChosenByWhatTheArraySays(t *testing.T) {
 		ver    v1alpha1.NFSVersion
 		survey *runfile.Survey
 		want   []string
+
+		database *v1alpha1.Database
 	}{
-		"Local":         {"the first by name on the owner", "Local", "DirectNFS", "NFSv3", both, []string{"10.0.1.61"}},
-		"Remote":        {"one on another node", "Remote", "DirectNFS", "NFSv3", both, []string{"10.0.2.61"}},
-		"All":           {"those of the owner come first", "All", "DirectNFS", "NFSv3", both, []string{"10.0.1.61", "10.0.3.61", "10.0.2.61"}},
-		"Default":       {"All is the default", "", "DirectNFS", "NFSv3", both, []string{"10.0.1.61", "10.0.3.61", "10.0.2.61"}},
-		"V41":           {"ONTAP takes one path for each export with v4.x", "All", "Kernel", "NFSv4.1", both, []string{"10.0.1.61"}},
-		"Kernel":        {"the kernel mounts one address", "All", "Kernel", "NFSv3", both, []string{"10.0.1.61"}},
-		"LocalDown":     {"a LIF that is down is no path", "Local", "DirectNFS", "NFSv3", twoNodes("lif1 10.0.1.61 a down", "lif2 10.0.2.61 a"), []string{"10.0.2.61"}},
-		"SameSubnet":    {"one for each subnet", "All", "DirectNFS", "NFSv3", twoNodes("lif1 10.0.1.61 a", "lif2 10.0.1.62 b", "lif3 10.0.2.61 b"), []string{"10.0.1.61", "10.0.2.61"}},
-		"FourAtMost":    {"an oranfstab takes four", "All", "DirectNFS", "NFSv3", twoNodes("l1 10.0.1.1 a", "l2 10.0.2.1 a", "l3 10.0.3.1 a", "l4 10.0.4.1 a", "l5 10.0.5.1 a"), []string{"10.0.1.1", "10.0.2.1", "10.0.3.1", "10.0.4.1"}},
-		"NothingKnown":  {"without LIFs the declared addresses are all there are", "All", "DirectNFS", "NFSv3", &runfile.Survey{}, []string{"10.9.9.9"}},
-		"ExplicitKept":  {"what is listed is used, whatever the array says", "Explicit", "DirectNFS", "NFSv3", both, []string{"10.0.2.61"}},
-		"MovedVolume":   {"the owner decides, not the name", "Local", "DirectNFS", "NFSv3", moved(both), []string{"10.0.2.61"}},
-		"RemoteIsOther": {"Remote follows the volume too", "Remote", "DirectNFS", "NFSv3", moved(both), []string{"10.0.1.61"}},
+		"Local":         {"the first by name on the owner", "Local", "DirectNFS", "NFSv3", both, []string{"10.0.1.61"}, nil},
+		"Remote":        {"one on another node", "Remote", "DirectNFS", "NFSv3", both, []string{"10.0.2.61"}, nil},
+		"All":           {"those of the owner come first", "All", "DirectNFS", "NFSv3", both, []string{"10.0.1.61", "10.0.3.61", "10.0.2.61"}, nil},
+		"Default":       {"All is the default", "", "DirectNFS", "NFSv3", both, []string{"10.0.1.61", "10.0.3.61", "10.0.2.61"}, nil},
+		"V41":           {"the native engine trunks", "All", "DirectNFS", "NFSv4.1", both, []string{"10.0.1.61", "10.0.3.61", "10.0.2.61"}, nil},
+		"V40":           {"several connections may use one client ID", "All", "DirectNFS", "NFSv4.0", both, []string{"10.0.1.61", "10.0.3.61", "10.0.2.61"}, nil},
+		"PNFS":          {"a path carries metadata only", "All", "DirectNFS", "pNFS", both, []string{"10.0.1.61"}, nil},
+		"OracleV41":     {"Oracle's client takes one path for each export with v4.x", "All", "DirectNFS", "NFSv4.1", both, []string{"10.0.1.61"}, &v1alpha1.Database{}},
+		"OracleV3":      {"Oracle's client spreads over all with v3", "All", "DirectNFS", "NFSv3", both, []string{"10.0.1.61", "10.0.3.61", "10.0.2.61"}, &v1alpha1.Database{}},
+		"KernelV41":     {"the kernel mounts one address", "All", "Kernel", "NFSv4.1", both, []string{"10.0.1.61"}, nil},
+		"Kernel":        {"the kernel mounts one address", "All", "Kernel", "NFSv3", both, []string{"10.0.1.61"}, nil},
+		"LocalDown":     {"a LIF that is down is no path", "Local", "DirectNFS", "NFSv3", twoNodes("lif1 10.0.1.61 a down", "lif2 10.0.2.61 a"), []string{"10.0.2.61"}, nil},
+		"SameSubnet":    {"one for each subnet", "All", "DirectNFS", "NFSv3", twoNodes("lif1 10.0.1.61 a", "lif2 10.0.1.62 b", "lif3 10.0.2.61 b"), []string{"10.0.1.61", "10.0.2.61"}, nil},
+		"FourAtMost":    {"an oranfstab takes four", "All", "DirectNFS", "NFSv3", twoNodes("l1 10.0.1.1 a", "l2 10.0.2.1 a", "l3 10.0.3.1 a", "l4 10.0.4.1 a", "l5 10.0.5.1 a"), []string{"10.0.1.1", "10.0.2.1", "10.0.3.1", "10.0.4.1"}, nil},
+		"NothingKnown":  {"without LIFs the declared addresses are all there are", "All", "DirectNFS", "NFSv3", &runfile.Survey{}, []string{"10.9.9.9"}, nil},
+		"ExplicitKept":  {"what is listed is used, whatever the array says", "Explicit", "DirectNFS", "NFSv3", both, []string{"10.0.2.61"}, nil},
+		"MovedVolume":   {"the owner decides, not the name", "Local", "DirectNFS", "NFSv3", moved(both), []string{"10.0.2.61"}, nil},
+		"RemoteIsOther": {"Remote follows the volume too", "Remote", "DirectNFS", "NFSv3", moved(both), []string{"10.0.1.61"}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +68,7 @@ func TestPathsAreChosenByWhatTheArraySays(t *testing.T) {
 			if tc.selec == v1alpha1.PathsExplicit {
 				p.Paths.Explicit = []v1alpha1.Path{{Path: "10.0.2.61"}}
 			}
-			got, err := plan.SelectPaths(p, []string{"10.9.9.9"}, tc.survey)
+			got, err := plan.SelectPaths(v1alpha1.NFSBenchmarkSpec{Protocol: p, Database: tc.database}, []string{"10.9.9.9"}, tc.survey)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,6 +77,10 @@ func TestPathsAreChosenByWhatTheArraySays(t *testing.T) {
 			}
 		})
 	}
+}
+
+func selects(p v1alpha1.Protocol) v1alpha1.NFSBenchmarkSpec {
+	return v1alpha1.NFSBenchmarkSpec{Protocol: p}
 }
 
 func moved(s *runfile.Survey) *runfile.Survey {
@@ -92,7 +103,7 @@ func TestNoPathIsSaidWithWhatToDo(t *testing.T) {
 		"AllDown":      {"All", twoNodes("lif1 10.0.1.61 a down"), "none of the 1 NFS LIFs is up"},
 	}
 	for name, tc := range cases {
-		_, err := plan.SelectPaths(v1alpha1.Protocol{Paths: &v1alpha1.Paths{Select: tc.selec}}, []string{"10.9.9.9"}, tc.survey)
+		_, err := plan.SelectPaths(selects(v1alpha1.Protocol{Paths: &v1alpha1.Paths{Select: tc.selec}}), []string{"10.9.9.9"}, tc.survey)
 		if !errors.Is(err, plan.ErrNoPath) || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: got %v, want it to say %q", name, err, tc.says)
 		}
@@ -109,14 +120,14 @@ func TestResolvedPathsSayWhereTheyEnd(t *testing.T) {
 		{Path: "fd00:0::2", LIF: "lif2", Node: "b", Locality: v1alpha1.LocalityRemote},
 		{Path: "filer"},
 	}
-	got, err := plan.SelectPaths(explicit, nil, s)
+	got, err := plan.SelectPaths(selects(explicit), nil, s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got, err := plan.SelectPaths(explicit, nil, nil); err != nil || got[0].Locality != "" || got[0].Node != "" {
+	if got, err := plan.SelectPaths(selects(explicit), nil, nil); err != nil || got[0].Locality != "" || got[0].Node != "" {
 		t.Errorf("nobody said where %+v is (%v)", got, err)
 	}
 }
@@ -127,7 +138,7 @@ func TestPathsWhoseSubnetIsUnknownAreAllUsed(t *testing.T) {
 		survey := &runfile.Survey{LIFs: []runfile.LIF{
 			{Name: "a", Address: "10.0.1.1", Prefix: prefix}, {Name: "b", Address: "10.0.2.1", Prefix: prefix},
 		}}
-		paths, err := plan.SelectPaths(v1alpha1.Protocol{Version: v1alpha1.NFSv3, Client: v1alpha1.ClientDirectNFS}, nil, survey)
+		paths, err := plan.SelectPaths(selects(v1alpha1.Protocol{Version: v1alpha1.NFSv3, Client: v1alpha1.ClientDirectNFS}), nil, survey)
 		if err != nil || len(paths) != want {
 			t.Errorf("/%d: %+v, %v; want %d paths", prefix, paths, err, want)
 		}

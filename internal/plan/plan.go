@@ -111,15 +111,16 @@ func credential(id *int64) *uint32 {
 	return &v
 }
 
-// checkTrunking refuses several paths with a version that cannot use them: no
-// server is known to trunk the sessions that Direct NFS opens with NFSv4.x.
-// pNFS finds its own paths behind the first.
+// checkTrunking refuses several paths of Oracle's client with a version that cannot use
+// them: no server is known to trunk the sessions that it opens with NFSv4.x. The native
+// engine says in its result how the server joined its paths. pNFS finds its own paths
+// behind the first.
 func checkTrunking(b *v1alpha1.NFSBenchmark, t Target) error {
 	v := b.Spec.Protocol.Version
-	if isExternal(b) || len(t.Paths) < 2 || v != v1alpha1.NFSv40 && v != v1alpha1.NFSv41 {
+	if b.Spec.Database == nil || isExternal(b) || len(t.Paths) < 2 || v != v1alpha1.NFSv40 && v != v1alpha1.NFSv41 {
 		return nil
 	}
-	return fmt.Errorf("%d paths with %s: Direct NFS uses several paths with NFSv3 only; name one in "+
+	return fmt.Errorf("%d paths with %s: Oracle's Direct NFS uses several paths with NFSv3 only; name one in "+
 		"protocol.paths.explicit, or set protocol.version to NFSv3", len(t.Paths), v)
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 func target(addresses ...string) plan.Target {
-	paths, err := plan.SelectPaths(v1alpha1.Protocol{}, addresses, nil)
+	paths, err := plan.SelectPaths(v1alpha1.NFSBenchmarkSpec{}, addresses, nil)
 	if err != nil {
 		panic(err) // without a survey nothing can be wrong
 	}
@@ -168,14 +168,14 @@ func TestServerKeys(t *testing.T) {
 
 func TestSelectPaths(t *testing.T) {
 	b := gen.Benchmark("demo", gen.Paths([2]string{"192.168.1.5", "10.0.2.61"}))
-	got, err := plan.SelectPaths(b.Spec.Protocol, []string{"10.0.1.61", "10.0.2.61"}, nil)
+	got, err := plan.SelectPaths(b.Spec, []string{"10.0.1.61", "10.0.2.61"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]v1alpha1.ResolvedPath{{Local: "192.168.1.5", Path: "10.0.2.61"}}, got); diff != "" {
 		t.Errorf("explicit paths (-want +got):\n%s", diff)
 	}
-	if got, err = plan.SelectPaths(v1alpha1.Protocol{}, []string{"b", "a"}, nil); err != nil {
+	if got, err = plan.SelectPaths(v1alpha1.NFSBenchmarkSpec{}, []string{"b", "a"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]v1alpha1.ResolvedPath{{Path: "b"}, {Path: "a"}}, got); diff != "" {
@@ -189,5 +189,23 @@ func TestKeepingFiles(t *testing.T) {
 	}
 	if build(t, target("a.b"), gen.Cleanup(v1alpha1.CleanupDelete, v1alpha1.CleanupRetain)).Workload.Raw.KeepFiles {
 		t.Error("the loader keeps files that are to go")
+	}
+}
+
+func TestTheNativeEngineTrunksWithEveryVersion(t *testing.T) {
+	t.Parallel()
+	for _, v := range []v1alpha1.NFSVersion{v1alpha1.NFSv3, v1alpha1.NFSv40, v1alpha1.NFSv41, v1alpha1.PNFS} {
+		p := build(t, target("10.0.1.61", "10.0.2.61"), gen.Version(v))
+		if p.Engine.NFSVersion != string(v) || len(p.Engine.Channels) != 2 {
+			t.Errorf("%s: engine %+v", v, p.Engine)
+		}
+		text, err := p.Engine.Oranfstab()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back runfile.Engine
+		if err := back.UseOranfstab(text); err != nil || back.NFSVersion != string(v) {
+			t.Errorf("%s became %s in the oranfstab: %v\n%s", v, back.NFSVersion, err, text)
+		}
 	}
 }

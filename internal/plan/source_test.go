@@ -139,7 +139,7 @@ func TestThePlanOfAnArrayIsValid(t *testing.T) {
 	survey := gen.Survey("/vol/oradata", "10.0.1.61", "10.0.2.61")
 	b := gen.Benchmark("demo", gen.ONTAP("10.0.1.5", "svm1", "s"), gen.Select(v1alpha1.PathsLocal))
 	target := plan.Target{Export: "/vol/oradata", Survey: &survey}
-	paths, err := plan.SelectPaths(b.Spec.Protocol, nil, &survey)
+	paths, err := plan.SelectPaths(b.Spec, nil, &survey)
 	if err != nil {
 		t.Fatal(err)
 	}

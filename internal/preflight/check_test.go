@@ -216,7 +216,10 @@ func pathCases() map[string]checkCase {
 			in.Target.Survey.LIFs[0].Prefix = prefix
 		})
 	}
-	v4 := func(in *Input) { in.Benchmark.Spec.Protocol.Version = v1alpha1.NFSv41 }
+	native := func(in *Input) { in.Benchmark.Spec.Protocol.Version = v1alpha1.NFSv41 }
+	v4 := both(native, func(in *Input) {
+		in.Benchmark.Spec.Database = &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{}}
+	})
 	return map[string]checkCase{
 		"unknown path":       {UnknownLIF, path("10.0.2.99"), `the path 10\.0\.2\.99 is no address that the array serves NFS at: use one of 10\.0\.1\.61 lif1, 10\.0\.2\.61 lif2`},
 		"unknown explicit":   {UnknownLIF, both(path("10.0.2.99"), func(in *Input) { in.Benchmark.Spec.Protocol.Paths = &v1alpha1.Paths{Select: v1alpha1.PathsExplicit} }), `^protocol\.paths\.explicit 10\.0\.2\.99`},
@@ -231,6 +234,7 @@ func pathCases() map[string]checkCase {
 		"two paths with 4.1": {TooManyPaths, v4, `2 paths with NFSv4\.1: .*one path`},
 		"one path with 4.1":  {TooManyPaths, version(v1alpha1.NFSv41), ""},
 		"two paths with v3":  {TooManyPaths, func(*Input) {}, ""},
+		"native with 4.1":    {TooManyPaths, native, ""},
 		"not ONTAP":          {TooManyPaths, both(flash, v4), ""},
 		"Harvest": {TooManyPaths, both(v4, func(in *Input) {
 			in.Benchmark.Spec.Storage.Array = &v1alpha1.ArrayAccess{Prometheus: &v1alpha1.PrometheusAccess{Harvest: &v1alpha1.HarvestSelector{}}}

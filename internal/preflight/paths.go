@@ -73,14 +73,14 @@ func lifs(in Input) []runfile.LIF {
 	return found
 }
 
-// tooManyPaths: Direct NFS to ONTAP has exactly one path for each export with
-// NFSv4.x (NetApp's documentation).
+// tooManyPaths: Oracle's Direct NFS to ONTAP has exactly one path for each export with
+// NFSv4.x (NetApp's documentation). The native engine uses all of them.
 func tooManyPaths(in Input) string {
 	n := len(in.Target.Paths)
-	if n < 2 || in.version() == v1alpha1.NFSv3 || !in.isONTAP() {
+	if n < 2 || in.Benchmark.Spec.Database == nil || in.version() == v1alpha1.NFSv3 || !in.isONTAP() {
 		return ""
 	}
-	return fmt.Sprintf("%d paths with %s: with ONTAP, Direct NFS uses one path for each export from NFSv4 on; name one "+
+	return fmt.Sprintf("%d paths with %s: with ONTAP, Oracle's Direct NFS uses one path for each export from NFSv4 on; name one "+
 		"in protocol.paths.explicit, or set protocol.version to NFSv3", n, in.version())
 }
 

@@ -66,6 +66,6 @@ func (e *Engine) UseOranfstab(text string) error {
 // oranfstabVersions are the versions by their names in a plan.
 func oranfstabVersions() map[string]oranfstab.Version {
 	return map[string]oranfstab.Version{
-		"NFSv3": oranfstab.NFSv3, "NFSv4.0": oranfstab.NFSv4, "NFSv4.1": oranfstab.NFSv41, "pNFS": oranfstab.PNFS,
+		NFSv3: oranfstab.NFSv3, NFSv40: oranfstab.NFSv4, NFSv41: oranfstab.NFSv41, PNFS: oranfstab.PNFS,
 	}
 }

@@ -27,6 +27,17 @@ func Patterns() []string {
 	return []string{PatternRead, PatternOverwrite, PatternCopy, PatternRandomRead, PatternRandomWrite}
 }
 
+// The versions of NFS, as plans and results spell them.
+const (
+	NFSv3  = "NFSv3"
+	NFSv40 = "NFSv4.0"
+	NFSv41 = "NFSv4.1"
+	PNFS   = "pNFS" // NFSv4.1 with layouts
+)
+
+// NFSVersions lists the versions of NFS.
+func NFSVersions() []string { return []string{NFSv3, NFSv40, NFSv41, PNFS} }
+
 // Plan says everything that a loader and a collector must know to make one run.
 type Plan struct {
 	Version  string    `json:"version" jsonschema:"enum=nfsbench.io/plan/v2"`

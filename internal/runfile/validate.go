@@ -99,9 +99,9 @@ const (
 
 func (c *checker) engine(e Engine, db *Database) {
 	c.oneOf("engine.client", e.Client, ClientKernel, ClientDirectNFS)
-	c.oneOf("engine.nfsVersion", e.NFSVersion, "", "NFSv3", "NFSv4.0", "NFSv4.1", "pNFS")
+	c.oneOf("engine.nfsVersion", e.NFSVersion, append(NFSVersions(), "")...)
 	c.oneOf("engine.security", e.Security, "", "sys", "krb5", "krb5i", "krb5p")
-	c.check(e.NFSVersion != "pNFS" || e.Security == "" || e.Security == "sys", "engine.security",
+	c.check(e.NFSVersion != PNFS || e.Security == "" || e.Security == "sys", "engine.security",
 		"is %q; pNFS needs sys", e.Security)
 	c.engineFiles(e, db)
 	if e.TransferSizeBytes != 0 {

@@ -52,17 +52,17 @@ func databaseRefusals() map[string]refusal {
 		"OtherUser":        {"a database runs as the user oracle", containerSpec, fields{"protocol.userID": int64(1000)}, fields{"protocol.userID": int64(54321)}},
 		"OtherGroup":       {"a database runs as the user oracle", containerSpec, fields{"protocol.groupID": int64(54322)}, fields{"database": nil, "protocol.groupID": int64(54322)}},
 		"TwoServersV41": {
-			"Direct NFS uses several paths with NFSv3 only", containerSpec,
+			"Oracle's Direct NFS uses several paths with NFSv3 only", containerSpec,
 			fields{"protocol.version": "NFSv4.1"},
 			fields{"protocol.version": "NFSv4.1", "storage.export.servers": []any{"10.0.1.61"}},
 		},
 		"TwoPathsV40": {
-			"Direct NFS uses several paths with NFSv3 only", containerSpec,
+			"Oracle's Direct NFS uses several paths with NFSv3 only", containerSpec,
 			fields{"protocol.version": "NFSv4.0", "protocol.paths": explicit("10.0.1.61", "10.0.2.61")},
 			fields{"protocol.version": "NFSv4.0", "protocol.paths": explicit("10.0.2.61")},
 		},
 		"TwoPathsPNFS": {
-			"Direct NFS uses several paths with NFSv3 only", containerSpec,
+			"Oracle's Direct NFS uses several paths with NFSv3 only", containerSpec,
 			fields{"protocol.version": "NFSv4.1"},
 			fields{"protocol.version": "pNFS"},
 		},

@@ -111,10 +111,9 @@ func refusals() map[string]refusal {
 			fields{"storage.embedded.size": "0"},
 			fields{"storage.embedded.size": "1Gi"},
 		},
-		"DirectV4":      {"the native Direct NFS engine speaks NFSv3 only", exportSpec, fields{"protocol.version": "NFSv4.1"}, fields{"protocol.version": "NFSv3"}},
 		"PNFSKerberos":  {"pNFS works with security sys only", kernelSpec, fields{"protocol.version": "pNFS", "protocol.security": "krb5p"}, fields{"protocol.version": "pNFS"}},
-		"DirectKrb":     {"the native Direct NFS engine knows security sys only", exportSpec, fields{"protocol.security": "krb5"}, fields{"protocol.security": "sys"}},
-		"DirectConnect": {"protocol.nconnect is an option of the kernel client", exportSpec, fields{"protocol.nconnect": int64(4)}, fields{}},
+		"DirectKrb":     {"the native Direct NFS engine knows security sys only", exportSpec, fields{"protocol.security": "krb5"}, fields{"protocol.security": "sys", "protocol.version": "NFSv4.1"}},
+		"DirectConnect": {"protocol.nconnect is an option of the kernel client", exportSpec, fields{"protocol.nconnect": int64(4)}, fields{"protocol.version": "pNFS"}},
 		"NConnectV40": {
 			"protocol.nconnect is not good for NFSv4.0", kernelSpec,
 			fields{"protocol.nconnect": int64(4), "protocol.version": "NFSv4.0"},

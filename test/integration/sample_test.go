@@ -56,7 +56,7 @@ func sampleTarget(t *testing.T, b *v1alpha1.NFSBenchmark) plan.Target {
 		s := gen.Survey(to.Export, "10.0.1.61", "10.0.2.61")
 		to.Survey = &s
 	}
-	paths, err := plan.SelectPaths(b.Spec.Protocol, to.Addresses, to.Survey)
+	paths, err := plan.SelectPaths(b.Spec, to.Addresses, to.Survey)
 	if err != nil {
 		t.Fatalf("%s: %v", b.Name, err)
 	}
