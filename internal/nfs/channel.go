@@ -44,6 +44,7 @@ type channel struct {
 	addr      Channel
 	port      int
 	dontRoute bool
+	data      bool // it leads to a data server, by a layout
 	now       func() time.Time
 	logger    *slog.Logger
 	counters  rpc.Counters

@@ -59,9 +59,10 @@ type protocol interface {
 	nameProtocol
 	// data encodes READ and WRITE over the transport.
 	data() stream.Protocol
-	// prepare completes the configuration of a stream, whose lanes lead to the channels of
-	// the client in turn. release gives back what it took.
-	prepare(ctx context.Context, cfg *stream.Config) (release func(), err error)
+	// prepare completes the configuration of a stream. lanes has the channel of each lane, and
+	// connections is how many each channel gets. It returns all lanes, with those to data
+	// servers, and what gives back what the stream took.
+	prepare(ctx context.Context, cfg *stream.Config, lanes []*channel, connections int) ([]*channel, func(), error)
 	// close gives back what the server keeps for this client, within ctx.
 	close(ctx context.Context) error
 }

@@ -25,9 +25,11 @@ func newProtoV3(t *transport, cred rpc.Auth, farewell func(context.Context) erro
 
 func (p *protoV3) data() stream.Protocol { return &dataV3{head: p.head} }
 
-func (p *protoV3) prepare(_ context.Context, cfg *stream.Config) (func(), error) {
+func (p *protoV3) prepare(
+	_ context.Context, cfg *stream.Config, lanes []*channel, _ int,
+) ([]*channel, func(), error) {
 	cfg.Protocol = p.data()
-	return func() {}, nil
+	return lanes, func() {}, nil
 }
 
 func (p *protoV3) close(ctx context.Context) error {

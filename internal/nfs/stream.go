@@ -14,8 +14,9 @@ import (
 // are part of Client.Channels.
 type Stream struct {
 	*stream.Stream
-	c       *Client
-	release func() // what the protocol keeps for it
+	c        *Client
+	channels []*channel // of the lanes
+	release  func() // what the protocol keeps for it
 }
 
 // StreamConfig says what a Stream is for.
@@ -31,29 +32,32 @@ type StreamConfig struct {
 func (c *Client) NewStream(ctx context.Context, cfg StreamConfig) (*Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.MountTimeout)
 	defer cancel()
-	channels := c.channels
-	of := func(lane int) *channel { return channels[lane%len(channels)] }
+	connections := max(cfg.Connections, 1)
+	var lanes []*channel
+	for range connections {
+		lanes = append(lanes, c.channels...)
+	}
 	config := stream.Config{
 		Dial: func(ctx context.Context, lane int) (net.Conn, error) {
-			ch := of(lane)
+			ch := lanes[lane]
 			return dial(ctx, ch.addr, ch.port, ch.dontRoute)
 		},
-		Describe: func(lane int) string { return of(lane).describe() },
-		Lanes:    len(channels) * max(cfg.Connections, 1), Slots: cfg.Slots, BlockBytes: cfg.BlockBytes,
+		Describe: func(lane int) string { return lanes[lane].describe() },
+		Slots:    cfg.Slots, BlockBytes: cfg.BlockBytes,
 		ReadBytes: c.info.TransferReadBytes, WriteBytes: c.info.TransferWriteBytes,
-		Protocol: c.data,
-		Timeout:  c.cfg.CallTimeout, Now: c.cfg.Now, Logger: c.cfg.Logger,
+		Timeout: c.cfg.CallTimeout, Now: c.cfg.Now, Logger: c.cfg.Logger,
 	}
-	release, err := c.proto.prepare(ctx, &config)
+	lanes, release, err := c.proto.prepare(ctx, &config, lanes, connections)
 	if err != nil {
 		return nil, fmt.Errorf("open a stream of %s: %w", c.cfg.Export, err)
 	}
+	config.Lanes = len(lanes)
 	inner, err := stream.New(ctx, config)
 	if err != nil {
 		release()
 		return nil, fmt.Errorf("open a stream of %s: %w", c.cfg.Export, err)
 	}
-	s := &Stream{Stream: inner, c: c, release: release}
+	s := &Stream{Stream: inner, c: c, channels: lanes, release: release}
 	c.streamsMu.Lock()
 	c.streams = append(c.streams, s)
 	c.streamsMu.Unlock()

@@ -65,10 +65,18 @@ func (s *serverV4) callback(o v4.Operation) v4.Status {
 	case *v4.CBRecall:
 		go s.returnDelegation(append([]byte(nil), o.Handle...), o.StateID)
 		return v4.OK
-	case *v4.CBRecallAny, *v4.CBNotifyDeviceID, *v4.CBRecallSlot:
+	case *v4.CBRecallAny, *v4.CBRecallSlot:
+		return v4.OK // neither must be followed at once
+	case *v4.CBNotifyDeviceID:
+		if s.changeDevices != nil {
+			s.changeDevices(o.Changes)
+		}
 		return v4.OK
 	case *v4.CBLayoutRecall:
-		return v4.ErrNoMatchingLayout
+		if s.recallLayouts == nil {
+			return v4.ErrNoMatchingLayout
+		}
+		return s.recallLayouts(o)
 	default:
 		return v4.ErrNotSupp
 	}

@@ -127,6 +127,9 @@ func (s *serverV4) recoverOnce(ctx context.Context) error {
 		for o := range s.opens {
 			o.lose()
 		}
+		if s.loseLayouts != nil {
+			s.loseLayouts()
+		}
 		if err := s.establish(ctx); err != nil {
 			s.lostClient.Store(true)
 			return err

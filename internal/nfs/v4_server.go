@@ -47,7 +47,11 @@ type serverV4 struct {
 	verifier  v4.Verifier
 	shares    bool // the client ID belongs to another serverV4, which has other addresses
 	logger    *slog.Logger
-	callbacks func(s *serverV4, call *v4.CBCompound) // nil refuses everything
+
+	// What a metadata server's callbacks and losses mean for layouts; nil without pNFS.
+	recallLayouts func(*v4.CBLayoutRecall) v4.Status
+	changeDevices func([]v4.DeviceChange)
+	loseLayouts   func()
 
 	// NFSv4.1
 	control     *session.Table
@@ -61,9 +65,11 @@ type serverV4 struct {
 	lease    atomic.Int64 // ns
 	touched  atomic.Int64 // when the lease was renewed last, by the clock of the transport
 
-	mu     sync.Mutex // held while state is made; guards tables and opens
+	mu    sync.Mutex // held while state is made, which takes as long as the server does
+	opens map[*openV4]bool
+
+	facts  sync.Mutex // never held for long; guards identity, and tables beside mu
 	tables map[*session.Table]bool
-	opens  map[*openV4]bool
 
 	kick       chan struct{}
 	lostClient atomic.Bool
@@ -128,6 +134,7 @@ func (s *serverV4) start(ctx context.Context) error {
 		err = s.reclaimComplete(ctx)
 	}
 	if err != nil {
+		stop()
 		close(s.done)
 		s.transport.close()
 		return err
@@ -219,7 +226,9 @@ func (s *serverV4) exchangeID(ctx context.Context) error {
 
 // note keeps the results of EXCHANGE_ID.
 func (s *serverV4) note(x *v4.ExchangeID) {
+	s.facts.Lock()
 	s.identity = identityOf(x)
+	s.facts.Unlock()
 	s.granted = x.Granted
 	s.createSeq = x.Seq
 	s.clientID.Store(x.ClientID)
@@ -320,7 +329,9 @@ func (s *serverV4) newTable(ctx context.Context, requests int) (*session.Table, 
 	if err := s.makeSession(ctx, t); err != nil {
 		return nil, fmt.Errorf("make sessions: %w", err)
 	}
+	s.facts.Lock()
 	s.tables[t] = true
+	s.facts.Unlock()
 	return t, nil
 }
 
@@ -336,13 +347,18 @@ func (s *serverV4) dropTable(t *session.Table) {
 	if !s.tables[t] {
 		return
 	}
+	s.facts.Lock()
 	delete(s.tables, t)
+	s.facts.Unlock()
 	if err := s.destroySessions(ctx, t); err != nil {
 		s.logger.Debug("The server did not take a session back", "error", err)
 	}
 }
 
 func (s *serverV4) reclaimComplete(ctx context.Context) error {
+	if s.use&v4.ExchangeUsePNFSDS != 0 {
+		return nil // a data server keeps nothing that could be reclaimed (RFC 8881 section 13.10)
+	}
 	err := s.own(ctx, &v4.ReclaimComplete{})
 	if errors.Is(err, v4.ErrCompleteAlready) {
 		return nil

@@ -1,0 +1,123 @@
+package nfs
+
+import (
+	"encoding/hex"
+	"slices"
+	"time"
+	"unicode"
+)
+
+// ServerStats is what a client knows of one NFSv4 server; compare Oracle's v$dnfs_servers.
+// Counts begin at Dial.
+type ServerStats struct {
+	// DataServer says that a layout leads to it, and not a path of Config.Channels.
+	DataServer bool
+	Version    Version // NFSv40 or NFSv41
+	Addresses  []string
+	Owner      string // so_major_id of RFC 8881 section 2.10.4: as it is if it can be printed, else as hex
+	OwnerMinor uint64
+	Scope      string
+	Trunking   Trunking // empty with one address
+	Slots      int      // of each session
+	Sessions   int
+	Lease      time.Duration
+
+	Recoveries   int64         // times that lost state was made again
+	RecoveryTime time.Duration // how long I/O may have waited for it
+	Callbacks    int64
+	Layouts      LayoutStats
+}
+
+// LayoutStats counts what became of layouts.
+type LayoutStats struct {
+	// Type is the layout type that the file system offers: "files", or the name of one that
+	// this client does not speak. Empty without pNFS.
+	Type string
+	// Granted and Recalled count layouts.
+	Granted, Recalled int64
+	// Fallbacks and FallbackBytes count the READs and WRITEs that went to the metadata server
+	// although pNFS was asked for.
+	Fallbacks, FallbackBytes int64
+}
+
+// Servers returns what is known of each server; nil with NFSv3.
+func (c *Client) Servers() []ServerStats {
+	p, ok := c.proto.(*protoV4)
+	if !ok {
+		return nil
+	}
+	var all []ServerStats
+	for i, at := range p.at {
+		s := at.server.stats()
+		switch {
+		case i > 0:
+			s.Trunking = trunking(p.at[0].server.identity, at.server.identity)
+		case at.server.minor > 0 && len(at.server.channels) > 1:
+			s.Trunking = TrunkingSession
+		case len(p.at) > 1:
+			s.Trunking = trunking(at.server.identity, p.at[1].server.identity)
+		}
+		if i == 0 && p.layouts != nil {
+			s.Layouts = p.layouts.stats()
+		}
+		all = append(all, s)
+	}
+	if p.layouts != nil {
+		all = append(all, p.layouts.serverStats()...)
+	}
+	return all
+}
+
+func (l *layoutsV4) serverStats() (all []ServerStats) {
+	l.mu.Lock()
+	servers := slices.Clone(l.servers)
+	l.mu.Unlock()
+	for _, ds := range servers {
+		s := ds.server.stats()
+		s.DataServer = true
+		if len(ds.server.channels) > 1 {
+			s.Trunking = TrunkingSession
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func (s *serverV4) stats() ServerStats {
+	out := ServerStats{
+		Version: NFSv40, Lease: time.Duration(s.lease.Load()),
+		Recoveries: s.recoveries.Load(), RecoveryTime: time.Duration(s.recoveryTime.Load()),
+		Callbacks: s.calledBack.Load(),
+	}
+	if began := s.recovering.Load(); began != 0 {
+		out.RecoveryTime += time.Duration(s.cfg.Now().UnixNano() - began)
+	}
+	for _, ch := range s.channels {
+		out.Addresses = append(out.Addresses, ch.addr.Path)
+	}
+	if s.minor == 0 {
+		return out
+	}
+	out.Version = NFSv41
+	s.facts.Lock()
+	defer s.facts.Unlock()
+	out.Owner, out.OwnerMinor, out.Scope = printable(s.identity.major), s.identity.minor, printable(s.identity.scope)
+	for t := range s.tables {
+		ids, granted := t.IDs()
+		out.Sessions += len(ids)
+		if t != s.control || out.Slots == 0 {
+			out.Slots = granted
+		}
+	}
+	return out
+}
+
+// printable returns s if people can read it, else its bytes as hex.
+func printable(s string) string {
+	for _, r := range s {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+			return hex.EncodeToString([]byte(s))
+		}
+	}
+	return s
+}
