@@ -1,0 +1,100 @@
+package layout
+
+import (
+	"bytes"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
+)
+
+// Limits of what is decoded. RFC 8881 sets none but MaxHandleBytes.
+const (
+	MaxStripeIndices = 4096
+	MaxServers       = 256 // data servers of one device
+	MaxAddresses     = 16  // addresses of one data server
+	MaxHandles       = 4096
+	MaxHandleBytes   = 128 // NFS4_FHSIZE
+)
+
+// DeviceID names a device of a metadata server (RFC 8881 3.3.14).
+type DeviceID [16]byte
+
+// Bits of nfl_util4 (RFC 8881 13.3). Bits 0x3C are reserved and ignored.
+const (
+	utilDense            = 0x1
+	utilCommitThroughMDS = 0x2
+	utilStripeUnit       = 0xFFFFFFC0
+)
+
+// Body is the body of a segment with the files layout type: nfsv4_1_file_layout4 of RFC
+// 8881 13.3. What is decoded does not alias the input.
+type Body struct {
+	Device           DeviceID
+	StripeUnit       uint32 // bytes, a multiple of 64
+	Dense            bool   // NFL4_UFLG_DENSE; otherwise sparse
+	CommitThroughMDS bool   // NFL4_UFLG_COMMIT_THRU_MDS: COMMIT goes to the metadata server
+	FirstStripeIndex uint32
+	PatternOffset    uint64 // offset in the file at which the striping pattern starts
+	Handles          [][]byte
+}
+
+func (b *Body) Code(c *xdr.Coder) {
+	c.Fixed(b.Device[:])
+	util := b.StripeUnit & utilStripeUnit
+	if b.Dense {
+		util |= utilDense
+	}
+	if b.CommitThroughMDS {
+		util |= utilCommitThroughMDS
+	}
+	c.Uint32(&util, &b.FirstStripeIndex)
+	c.Uint64(&b.PatternOffset)
+	if !c.Encoding() {
+		b.StripeUnit = util & utilStripeUnit
+		b.Dense = util&utilDense != 0
+		b.CommitThroughMDS = util&utilCommitThroughMDS != 0
+	}
+	list(c, &b.Handles, MaxHandles, func(h *[]byte) {
+		c.Opaque(h, MaxHandleBytes)
+		if !c.Encoding() {
+			*h = bytes.Clone(*h)
+		}
+	})
+}
+
+// Device is the address of a device with the files layout type:
+// nfsv4_1_file_layout_ds_addr4 of RFC 8881 13.2.1.
+type Device struct {
+	StripeIndices []uint32    // the pattern: indices of Servers
+	Servers       [][]NetAddr // the addresses of each data server
+}
+
+func (v *Device) Code(c *xdr.Coder) {
+	list(c, &v.StripeIndices, MaxStripeIndices, func(i *uint32) { c.Uint32(i) })
+	list(c, &v.Servers, MaxServers, func(s *[]NetAddr) {
+		list(c, s, MaxAddresses, func(a *NetAddr) { a.Code(c) })
+	})
+}
+
+// list codes a list behind its length. Each item takes at least four bytes of input, so
+// that the memory follows the input and not the announced length.
+func list[T any](c *xdr.Coder, items *[]T, limit uint32, code func(*T)) {
+	n := uint32(len(*items))
+	c.Uint32(&n)
+	if !c.Encoding() {
+		d := c.Decoder()
+		switch {
+		case n > limit:
+			c.Refuse(xdr.ErrTooLong)
+		case int(n) > d.Len()/4:
+			c.Refuse(xdr.ErrShort)
+		}
+		*items = nil
+		if c.Failed() {
+			return
+		}
+		*items = make([]T, n)
+	}
+	for i := range *items {
+		code(&(*items)[i])
+	}
+}
