@@ -16,6 +16,7 @@ type domain struct {
 	clients     map[uint64]*client
 	sessions    map[v4.SessionID]*session
 	states      map[[12]byte]*state
+	taken       map[[12]byte]bool // states that the server took away
 }
 
 // reclaim names an open that a client had before a restart.
@@ -26,7 +27,7 @@ type reclaim struct {
 
 func (d *domain) forget() {
 	d.clients, d.sessions = map[uint64]*client{}, map[v4.SessionID]*session{}
-	d.states = map[[12]byte]*state{}
+	d.states, d.taken = map[[12]byte]*state{}, map[[12]byte]bool{}
 }
 
 func (d *domain) restart() {
@@ -48,7 +49,7 @@ func (d *domain) expire(c *client) {
 	c.expired = true
 	for _, st := range c.states {
 		if c.minor > 0 || st.kind != openState {
-			d.drop(st)
+			d.take(st)
 		}
 	}
 	if c.minor > 0 {
@@ -58,7 +59,7 @@ func (d *domain) expire(c *client) {
 
 func (d *domain) dropClient(c *client) {
 	for _, st := range c.states {
-		d.drop(st)
+		d.take(st)
 	}
 	for id := range c.sessions {
 		delete(d.sessions, id)
@@ -79,6 +80,7 @@ type client struct {
 	id        uint64
 	minor     uint32
 	owner     string
+	address   string // with Server.ClientIDPerAddress
 	verifier  v4.Verifier
 	confirm   v4.Verifier // NFSv4.0
 	confirmed bool
@@ -152,17 +154,25 @@ func (x *compound) clientOf(id uint64) (*client, v4.Status) {
 // known returns the confirmed client of an owner, or nil.
 func (x *compound) known(owner string) *client {
 	for _, c := range x.d.clients {
-		if c.confirmed && c.owner == owner && c.minor == x.Minor {
+		if c.confirmed && c.owner == owner && c.minor == x.Minor && c.address == x.clientAddress() {
 			return c
 		}
 	}
 	return nil
 }
 
+func (x *compound) clientAddress() string {
+	if x.s.ClientIDPerAddress {
+		return x.c.address
+	}
+	return ""
+}
+
 func (x *compound) setClientID(o *v4.SetClientID) v4.Status {
 	c := x.known(string(o.Owner))
 	if c == nil || c.verifier != o.Verifier || c.expired {
 		c = x.s.newClient(x.d, 0, o.Owner, o.Verifier) // another start of the client
+		c.address = x.clientAddress()
 	}
 	o.ClientID, o.Confirm = c.id, c.confirm
 	return v4.OK
@@ -188,6 +198,7 @@ func (x *compound) exchangeID(o *v4.ExchangeID) v4.Status {
 	c := x.known(string(o.Owner))
 	if c == nil || c.verifier != o.Verifier {
 		c = x.s.newClient(x.d, 1, o.Owner, o.Verifier)
+		c.address = x.clientAddress()
 	}
 	o.ClientID, o.Seq = c.id, c.nextSeq
 	switch {

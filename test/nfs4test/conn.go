@@ -1,6 +1,7 @@
 package nfs4test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"net"
@@ -55,6 +56,7 @@ type conn struct {
 	number  int
 	dead    bool // nothing of it is executed any more; guarded by Server.mu
 
+	fast    fast
 	sending sync.Mutex // makes a message leave in one piece
 
 	waiting map[uint32]chan []byte // replies to callbacks, by xid; guarded by Server.mu
@@ -92,11 +94,19 @@ func (s *Server) serve(c *conn) {
 		s.mu.Unlock()
 	}()
 	rec := rpc.NewRecordReader(c.nc, 32<<20)
+	var in []byte
 	for rec.Next() == nil {
-		in, err := rec.AppendRest(nil)
-		if err != nil || len(in) < 8 {
+		var err error
+		if in, err = rec.AppendRest(in[:0]); err != nil || len(in) < 8 {
 			return
 		}
+		if s.takeFast(c, in) {
+			if !c.write(c.fast.out) {
+				return
+			}
+			continue
+		}
+		in := bytes.Clone(in) // the rest may keep it
 		if binary.BigEndian.Uint32(in[4:]) == 1 {
 			s.callbackReply(c, in)
 			continue

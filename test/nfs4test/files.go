@@ -120,7 +120,7 @@ func (s *Server) Content(path string) []byte {
 	if f == nil || f.dir {
 		return nil
 	}
-	return s.readFile(f, 0, f.size)
+	return append([]byte{}, s.readFile(f, 0, f.size)...)
 }
 
 // walk returns what a path of the pseudo file system names, or nil.
@@ -173,8 +173,12 @@ func (s *Server) span(f *file, off, n uint64, do func(c *content, at, from, to u
 	}
 }
 
+// readFile returns bytes of a file, which must not be changed.
 func (s *Server) readFile(f *file, off, n uint64) []byte {
 	off = min(off, f.size)
+	if f.layout == nil {
+		return f.data[off:min(off+n, f.size)]
+	}
 	out := make([]byte, min(n, f.size-off))
 	s.span(f, off, uint64(len(out)), func(c *content, at, from, to uint64) {
 		copy(out[from:to], c.data[min(at, uint64(len(c.data))):])
@@ -249,11 +253,12 @@ func (x *compound) putFH(handle []byte) v4.Status {
 		}
 		return v4.OK
 	}
-	i := slices.IndexFunc(x.s.files, func(f *file) bool { return bytes.Equal(f.handle(), handle) })
-	switch {
-	case i < 0:
+	id, ok := bytes.CutPrefix(handle, []byte("file"))
+	if !ok || len(id) != 8 {
 		return v4.ErrBadHandle
-	case x.s.files[i].removed:
+	}
+	i := binary.BigEndian.Uint64(id) - 1
+	if i >= uint64(len(x.s.files)) || x.s.files[i].removed {
 		return v4.ErrStale
 	}
 	x.file = x.s.files[i]

@@ -1,6 +1,7 @@
 package nfs4test
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
@@ -101,6 +102,9 @@ func (x *compound) dataServerIO(id v4.StateID, off, n uint64, write bool) v4.Sta
 		access = v4.ShareWrite
 	}
 	switch {
+	case open == nil && !x.s.took(id):
+		x.s.violate("I/O at a data server with a state ID that was closed or never given")
+		return v4.ErrBadStateID
 	case open == nil || open.revoked:
 		return v4.ErrStaleStateID
 	case id.Seq != 0 && id.Seq != open.id.Seq:
@@ -119,6 +123,18 @@ func (x *compound) dataServerIO(id v4.StateID, off, n uint64, write bool) v4.Sta
 		return v4.ErrPNFSIOHole
 	}
 	return v4.OK
+}
+
+// took reports whether a server has taken the state away, or has restarted since. A server
+// that restarted began with the boot number that its states have.
+func (s *Server) took(id v4.StateID) bool {
+	boot := binary.BigEndian.Uint32(id.Other[:])
+	for _, d := range s.domains {
+		if d.taken[id.Other] || boot > 0 && boot < d.boot {
+			return true
+		}
+	}
+	return false
 }
 
 // inHole reports whether a sparsely packed layout has bytes of the range elsewhere.

@@ -50,9 +50,14 @@ type Server struct {
 	// EnforceLease, by the clock.
 	LeaseSeconds uint32
 	EnforceLease bool
+	// Now is the clock of leases; time.Now if nil.
+	Now func() time.Time
 	// RequireBind refuses SEQUENCE on connections that were not bound to the session by
 	// CREATE_SESSION or BIND_CONN_TO_SESSION.
 	RequireBind bool
+	// ClientIDPerAddress gives a client another client ID at each address of one server, as
+	// NFS-Ganesha does, which accepts the session of either all the same.
+	ClientIDPerAddress bool
 	// Delegate grants a delegation with each OPEN, wanted or not.
 	Delegate bool
 	// LeaveState accepts state that is left at the end.
@@ -205,19 +210,23 @@ func (s *Server) stop() {
 func (s *Server) checkLeft() {
 	for _, d := range s.domains {
 		for _, c := range d.clients {
-			if c.expired {
-				continue
-			}
-			for _, st := range c.states {
-				s.violate("%s of %q was left behind", st.kind, st.file.name)
-			}
-			for range c.sessions {
-				s.violate("a session of client %q was left behind", c.owner)
-			}
-			if c.minor > 0 && c.confirmed {
-				s.violate("the client ID of %q was left behind", c.owner)
-			}
+			s.checkLeftBy(c)
 		}
+	}
+}
+
+func (s *Server) checkLeftBy(c *client) {
+	if c.expired {
+		return
+	}
+	for _, st := range c.states {
+		s.violate("%s of %q was left behind", st.kind, st.file.name)
+	}
+	for range c.sessions {
+		s.violate("a session of client %q was left behind", c.owner)
+	}
+	if c.minor > 0 && c.confirmed {
+		s.violate("the client ID of %q was left behind", c.owner)
 	}
 }
 
@@ -353,7 +362,7 @@ func (s *Server) revoke(kind stateKind) {
 				switch {
 				case st.kind != kind:
 				case kind == layoutState:
-					d.drop(st)
+					d.take(st)
 				default:
 					st.revoked = true
 				}
@@ -382,4 +391,9 @@ func (s *Server) domain(address string) *domain {
 	return d
 }
 
-func (s *Server) now() time.Time { return time.Now() }
+func (s *Server) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
+}

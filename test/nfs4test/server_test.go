@@ -6,7 +6,9 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
@@ -88,9 +90,9 @@ func (w *wire) wants(want v4.Status, err error) {
 }
 
 // login makes a client ID and a session.
-func (w *wire) login(owner string, flags uint32) *v4.ExchangeID {
+func (w *wire) login(flags uint32) *v4.ExchangeID {
 	w.t.Helper()
-	id := &v4.ExchangeID{Verifier: v4.Verifier{1}, Owner: []byte(owner), Flags: flags}
+	id := &v4.ExchangeID{Verifier: v4.Verifier{1}, Owner: []byte("c"), Flags: flags}
 	w.wants(v4.OK, w.call(id))
 	w.client = id.ClientID
 	w.create(id.Seq)
@@ -117,9 +119,9 @@ func export(then ...v4.Operation) []v4.Operation {
 }
 
 // opened opens a file below the export with NFSv4.1.
-func (w *wire) opened(name string, claim v4.Claim) (handle []byte, id v4.StateID) {
+func (w *wire) opened(name string) (handle []byte, id v4.StateID) {
 	w.t.Helper()
-	o := &v4.Open{Access: v4.ShareBoth | v4.WantNoDeleg, Owner: []byte("o"), How: v4.CreateUnchecked, Claim: claim, Name: name}
+	o := &v4.Open{Access: v4.ShareBoth | v4.WantNoDeleg, Owner: []byte("o"), How: v4.CreateUnchecked, Name: name}
 	h := &v4.GetFH{}
 	w.do(v4.OK, export(o, h)...)
 	return h.Handle, o.StateID
@@ -143,9 +145,9 @@ func violated(t *testing.T, s *nfs4test.Server, text string) {
 func TestASessionOpensWritesReadsAndLeavesNothing(t *testing.T) {
 	s := start(t, &nfs4test.Server{Exports: []string{"/export", "/vol/x"}}, here)
 	w := dial(t, s, here, 1)
-	w.login("c", 0)
+	w.login(0)
 	w.do(v4.OK, &v4.ReclaimComplete{})
-	h, id := w.opened("f", v4.ClaimNull)
+	h, id := w.opened("f")
 	w.do(v4.OK, &v4.PutFH{Handle: h}, &v4.Write{StateID: id, Offset: 2, Data: []byte("data")})
 	r := &v4.Read{StateID: id, Count: 100}
 	w.do(v4.OK, &v4.PutFH{Handle: h}, r)
@@ -173,7 +175,7 @@ func TestASessionOpensWritesReadsAndLeavesNothing(t *testing.T) {
 func TestSlotsRememberReplies(t *testing.T) {
 	s := start(t, &nfs4test.Server{Slots: 2}, here)
 	w := dial(t, s, here, 1)
-	w.login("c", 0)
+	w.login(0)
 	defer w.logout()
 
 	cached, root := w.sequence(0, true), &v4.PutRootFH{}
@@ -205,9 +207,9 @@ func TestALostReplyIsGivenAgainOnAnotherConnection(t *testing.T) {
 	}
 	start(t, s, here)
 	w := dial(t, s, here, 1)
-	w.login("c", 0)
+	w.login(0)
 	w.do(v4.OK, &v4.ReclaimComplete{})
-	h, id := w.opened("f", v4.ClaimNull)
+	h, id := w.opened("f")
 	put, write := &v4.PutFH{Handle: h}, &v4.Write{StateID: id, Data: []byte("once")}
 	q := w.sequence(0, true)
 	if err := w.call(q, put, write); err == nil {
@@ -225,14 +227,14 @@ func TestALostReplyIsGivenAgainOnAnotherConnection(t *testing.T) {
 func TestWhatClientsDoAgainstTheProtocolIsNoticed(t *testing.T) {
 	s := start(t, &nfs4test.Server{}, here)
 	w := dial(t, s, here, 1)
-	w.login("c", 0)
+	w.login(0)
 	w.do(v4.ErrGrace, export(&v4.Open{Access: v4.ShareBoth, Name: "f", How: v4.CreateUnchecked})...)
 	violated(t, s, "before RECLAIM_COMPLETE")
 	w.do(v4.OK, &v4.ReclaimComplete{})
-	h, id := w.opened("f", v4.ClaimNull)
+	h, id := w.opened("f")
 	w.do(v4.ErrBadStateID, &v4.PutFH{Handle: h}, &v4.Read{Count: 1})
 	violated(t, s, "special state ID")
-	g, other := w.opened("g", v4.ClaimNull)
+	g, other := w.opened("g")
 	w.do(v4.ErrBadStateID, &v4.PutFH{Handle: g}, &v4.Read{StateID: id, Count: 1})
 	violated(t, s, "another file")
 	w.wants(v4.OK, w.call(&v4.DestroySession{Session: w.session}))
@@ -262,7 +264,7 @@ func TestTrunkingIsWhatTheIdentitiesSay(t *testing.T) {
 			}
 			start(t, s, here, there)
 			one, two := dial(t, s, here, 1), dial(t, s, there, 1)
-			one.login("c", 0)
+			one.login(0)
 			if tc.session == v4.OK {
 				two.wants(v4.ErrConnNotBoundToSession, two.call(one.sequence(1, false)))
 			}
@@ -277,16 +279,16 @@ func TestTrunkingIsWhatTheIdentitiesSay(t *testing.T) {
 func TestARestartForgetsAndLetsReclaim(t *testing.T) {
 	s := start(t, &nfs4test.Server{}, here)
 	w := dial(t, s, here, 1)
-	w.login("c", 0)
+	w.login(0)
 	w.do(v4.OK, &v4.ReclaimComplete{})
-	h, id := w.opened("f", v4.ClaimNull)
+	h, id := w.opened("f")
 	before := &v4.Write{StateID: id, Data: []byte("gone")}
 	w.do(v4.OK, &v4.PutFH{Handle: h}, before)
 	s.Restart()
 	w.redial()
 	w.wants(v4.ErrBadSession, w.call(w.sequence(0, false)))
 	w.wants(v4.ErrStaleClientID, w.call(&v4.CreateSession{ClientID: w.client}))
-	w.login("c", 0)
+	w.login(0)
 	again := &v4.Open{Access: v4.ShareBoth, Owner: []byte("o"), Claim: v4.ClaimPrevious}
 	w.do(v4.OK, &v4.PutFH{Handle: h}, again)
 	w.do(v4.OK, &v4.ReclaimComplete{})
@@ -309,9 +311,9 @@ func TestARestartForgetsAndLetsReclaim(t *testing.T) {
 func TestStateThatIsTakenAway(t *testing.T) {
 	s := start(t, &nfs4test.Server{}, here)
 	w := dial(t, s, here, 1)
-	id := w.login("c", 0)
+	id := w.login(0)
 	w.do(v4.OK, &v4.ReclaimComplete{})
-	h, open := w.opened("f", v4.ClaimNull)
+	h, open := w.opened("f")
 	s.RevokeState()
 	q := w.sequence(0, true)
 	w.wants(v4.ErrAdminRevoked, w.call(q, &v4.PutFH{Handle: h}, &v4.Read{StateID: open, Count: 1}))
@@ -327,8 +329,32 @@ func TestStateThatIsTakenAway(t *testing.T) {
 	w.wants(v4.ErrBadSession, w.call(w.sequence(0, true)))
 }
 
+func TestALeaseExpiresByTheClock(t *testing.T) {
+	var passed atomic.Int64
+	begin := time.Now()
+	s := &nfs4test.Server{LeaseSeconds: 10, EnforceLease: true}
+	s.Now = func() time.Time { return begin.Add(time.Duration(passed.Load()) * time.Second) }
+	start(t, s, here)
+	w := dial(t, s, here, 1)
+	w.login(0)
+	for range 3 {
+		passed.Add(9)
+		w.do(v4.OK)
+	}
+	passed.Add(11)
+	w.wants(v4.ErrBadSession, w.call(w.sequence(0, false)))
+	zero := dial(t, s, here, 0)
+	_, id := zero.opened0("f")
+	passed.Add(11)
+	zero.do(v4.ErrExpired, export(&v4.Lookup{Name: "f"}, &v4.Read{StateID: id, Count: 1})...)
+}
+
 func TestCallbacksGoOverTheBackChannel(t *testing.T) {
 	s := start(t, &nfs4test.Server{LeaveState: true, Delegate: true}, here)
+	dev := &layout.Device{StripeIndices: []uint32{0}, Servers: [][]layout.NetAddr{{s.NetAddr(here)}}}
+	s.LayoutOf = func(string) []layout.Segment {
+		return []layout.Segment{{IOMode: layout.ModeReadWrite, Length: layout.ToEnd, Device: dev, Body: layout.Body{StripeUnit: 4096}}}
+	}
 	nc, err := net.Dial("tcp", net.JoinHostPort(here, strconv.Itoa(s.Port())))
 	if err != nil {
 		t.Fatal(err)
@@ -340,13 +366,25 @@ func TestCallbacksGoOverTheBackChannel(t *testing.T) {
 	_ = w.conn.Close()
 	relay := answering(t, nc)
 	w.conn = rpc.NewConn(relay, rpc.Options{})
-	w.login("c", 0)
+	w.login(0)
 	w.do(v4.OK, &v4.ReclaimComplete{})
-	w.opened("f", v4.ClaimNull)
+	h, id := w.opened("f")
+	get := &v4.LayoutGet{Type: v4.LayoutFiles, IOMode: v4.IOModeRead, Length: v4.ToEnd, StateID: id, MaxCount: 65536}
+	w.do(v4.OK, &v4.PutFH{Handle: h}, get)
+	if n, err := s.RecallLayouts("f"); n != 1 || err != nil {
+		t.Errorf("%d layouts recalled, %v", n, err)
+	}
+	back := &v4.LayoutReturn{Type: v4.LayoutFiles, IOMode: v4.IOModeAny, Extent: v4.LayoutOfFile, Length: v4.ToEnd, StateID: get.Granted}
+	w.do(v4.ErrOldStateID, &v4.PutFH{Handle: h}, back) // the recall moved it on
+	back.StateID.Seq++
+	w.do(v4.OK, &v4.PutFH{Handle: h}, back)
+	if _, _, opens, layouts := s.Clients(); opens != 1 || layouts != 0 {
+		t.Errorf("%d opens, %d layouts", opens, layouts)
+	}
 	if n, err := s.RecallDelegations(); n != 1 || err != nil {
 		t.Errorf("%d delegations recalled, %v", n, err)
 	}
-	if all := s.Callbacks(); len(all) != 1 || all[0].Op != v4.OpCBRecall || all[0].Err != nil {
+	if all := s.Callbacks(); len(all) != 2 || all[0].Op != v4.OpCBLayoutRecall || all[1].Op != v4.OpCBRecall || all[1].Err != nil {
 		t.Errorf("callbacks %+v", all)
 	}
 	s.KillConnections(here)
@@ -405,6 +443,86 @@ func answering(t *testing.T, nc net.Conn) net.Conn {
 	return outer
 }
 
+func TestOneServerMayGiveAClientIDForEachAddress(t *testing.T) {
+	s := start(t, &nfs4test.Server{ClientIDPerAddress: true}, here, there)
+	one, two := dial(t, s, here, 1), dial(t, s, there, 1)
+	first := one.login(0)
+	second := &v4.ExchangeID{Verifier: v4.Verifier{1}, Owner: []byte("c")}
+	two.wants(v4.OK, two.call(second))
+	if first.ClientID == second.ClientID || !bytes.Equal(first.ServerMajor, second.ServerMajor) {
+		t.Errorf("client IDs %d and %d of servers %s and %s", first.ClientID, second.ClientID, first.ServerMajor, second.ServerMajor)
+	}
+	two.wants(v4.OK, two.call(one.sequence(0, false)))
+	one.logout()
+}
+
+func TestAReadOrWriteAllocatesNothing(t *testing.T) {
+	for _, minor := range []uint32{0, 1} {
+		t.Run(strconv.Itoa(int(minor)), func(t *testing.T) {
+			s := start(t, &nfs4test.Server{LeaveState: true}, here)
+			w := dial(t, s, here, minor)
+			var call rpc.Call
+			call.Reset()
+			var h []byte
+			var id v4.StateID
+			if minor == 1 {
+				w.login(0)
+				w.do(v4.OK, &v4.ReclaimComplete{})
+				h, id = w.opened("f")
+			} else {
+				h, id = w.opened0("f")
+			}
+			data := make([]byte, 4096)
+			w.do(v4.OK, &v4.PutFH{Handle: h}, &v4.Write{StateID: id, Data: data, Stable: v4.FileSync})
+			write := false
+			round := func() {
+				call.Reset()
+				call.Request = rpc.AppendCall(call.Request, v4.Program, v4.Version, v4.ProcCompound, rpc.Auth{})
+				call.Request = v4.AppendCompoundHead(call.Request, minor, 2+minor)
+				if minor == 1 {
+					w.seqs[0]++
+					call.Request = v4.AppendSequence(call.Request, &w.session, w.seqs[0], 0, 0, false)
+				}
+				call.Request = v4.AppendPutFH(call.Request, h)
+				if write = !write; write {
+					call.Request = v4.AppendWriteHead(call.Request, &id, 0, v4.FileSync, len(data))
+					call.Request = append(call.Request, data...)
+				} else {
+					call.Request = v4.AppendRead(call.Request, &id, 0, 4096)
+				}
+				if err := w.conn.Do(t.Context(), &call); err != nil {
+					t.Fatal(err)
+				}
+				if call.Results[3] != 0 {
+					t.Fatalf("results %x", call.Results[:min(64, len(call.Results))])
+				}
+			}
+			round()
+			round()
+			if n := testing.AllocsPerRun(200, round); n != 0 {
+				t.Errorf("%v allocations for an operation, client and server together", n)
+			}
+			if c := s.Counters(here); c.Reads < 100 || c.Writes < 100 {
+				t.Errorf("counters %+v", c)
+			}
+		})
+	}
+}
+
+// opened0 opens a file below the export with NFSv4.0.
+func (w *wire) opened0(name string) (handle []byte, id v4.StateID) {
+	w.t.Helper()
+	set := &v4.SetClientID{Verifier: v4.Verifier{1}, Owner: []byte("c")}
+	w.do(v4.OK, set)
+	w.do(v4.OK, &v4.SetClientIDConfirm{ClientID: set.ClientID, Confirm: set.Confirm})
+	o := &v4.Open{Seq: 1, Access: v4.ShareBoth, ClientID: set.ClientID, Owner: []byte("o"), How: v4.CreateUnchecked, Name: name}
+	h := &v4.GetFH{}
+	w.do(v4.OK, export(o, h)...)
+	confirm := &v4.OpenConfirm{StateID: o.StateID, Seq: 2}
+	w.do(v4.OK, &v4.PutFH{Handle: h.Handle}, confirm)
+	return h.Handle, confirm.Confirmed
+}
+
 func TestMinorVersionZero(t *testing.T) {
 	s := start(t, &nfs4test.Server{Minors: []uint32{0}}, here)
 	one := dial(t, s, here, 1)
@@ -437,6 +555,8 @@ func TestMinorVersionZero(t *testing.T) {
 	closing := &v4.Close{Seq: 43, StateID: id}
 	w.do(v4.OK, put, closing)
 	w.do(v4.OK, put, closing) // a retry
+	w.do(v4.ErrBadStateID, put, &v4.Read{StateID: id, Count: 1})
+	violated(t, s, "was closed")
 	if got := s.Content("f"); string(got) != "zero" {
 		t.Errorf("content %q", got)
 	}
@@ -456,7 +576,7 @@ func TestFaultsOnDemand(t *testing.T) {
 	s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action { return actions[c.Ops[len(c.Ops)-1].Op()] }}
 	start(t, s, here)
 	w := dial(t, s, here, 1)
-	w.login("c", 0)
+	w.login(0)
 	w.do(v4.ErrDelay, &v4.PutRootFH{}, &v4.GetAttr{})
 	w.do(v4.ErrDelay, &v4.PutRootFH{}, &v4.Commit{})
 	w.seqs[0]-- // SEQUENCE failed, so that the slot did not move on
@@ -502,12 +622,12 @@ func TestDataServersHoldTheBytesOfAFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, unit := pnfs(t, dense)
 			w := dial(t, s, here, 1)
-			w.login("c", v4.ExchangeUsePNFSMDS)
+			w.login(v4.ExchangeUsePNFSMDS)
 			w.do(v4.OK, &v4.ReclaimComplete{})
-			h, id := w.opened("f", v4.ClaimNull)
+			h, id := w.opened("f")
 			put := &v4.PutFH{Handle: h}
 			ds := dial(t, s, there, 1)
-			if got := ds.login("c", v4.ExchangeUsePNFSDS); got.Granted != v4.ExchangeUsePNFSDS {
+			if got := ds.login(v4.ExchangeUsePNFSDS); got.Granted != v4.ExchangeUsePNFSDS {
 				t.Errorf("a data server grants %#x", got.Granted)
 			}
 			// Bytes 8192 to 12287 are in stripe unit 2: the second of the first data server.
@@ -551,7 +671,7 @@ func TestDataServersHoldTheBytesOfAFile(t *testing.T) {
 			if got := s.Content("f"); !bytes.Equal(got, want) {
 				t.Error("what was committed is gone after a restart of the data server")
 			}
-			plain, pid := w.opened("plain", v4.ClaimNull)
+			plain, pid := w.opened("plain")
 			get.StateID, get.Segments = pid, nil
 			w.do(v4.ErrLayoutUnavailable, &v4.PutFH{Handle: plain}, get)
 			w.do(v4.OK, &v4.PutFH{Handle: plain}, &v4.Close{StateID: pid})

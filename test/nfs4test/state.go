@@ -2,6 +2,7 @@ package nfs4test
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
@@ -54,6 +55,12 @@ func (d *domain) drop(st *state) {
 	delete(d.states, st.id.Other)
 }
 
+// take forgets a state ID that its client does not know to be gone.
+func (d *domain) take(st *state) {
+	d.drop(st)
+	d.taken[st.id.Other] = true
+}
+
 // stateOf returns what a state ID stands for. Its file must be the current one.
 func (x *compound) stateOf(id v4.StateID, op v4.Op, kinds ...stateKind) (*state, v4.Status) {
 	if x.Minor > 0 && id == v4.Current() {
@@ -65,9 +72,12 @@ func (x *compound) stateOf(id v4.StateID, op v4.Op, kinds ...stateKind) (*state,
 	}
 	st, status := lookupState(x.d, id)
 	switch {
+	case status == v4.ErrBadStateID && !x.d.taken[id.Other]:
+		x.s.violate("%s with a state ID that was closed, returned or never given", op)
+		return nil, status
 	case status != v4.OK:
 		return nil, status
-	case !hasKind(kinds, st.kind):
+	case !slices.Contains(kinds, st.kind):
 		x.s.violate("%s with the state ID of a %s", op, st.kind)
 		return nil, v4.ErrBadStateID
 	case x.client != nil && st.client != x.client:
@@ -86,15 +96,6 @@ func (x *compound) stateOf(id v4.StateID, op v4.Op, kinds ...stateKind) (*state,
 	}
 	st.client.renewed = x.s.now()
 	return st, v4.OK
-}
-
-func hasKind(kinds []stateKind, k stateKind) bool {
-	for _, w := range kinds {
-		if w == k {
-			return true
-		}
-	}
-	return false
 }
 
 func lookupState(d *domain, id v4.StateID) (*state, v4.Status) {
@@ -179,28 +180,24 @@ func (x *compound) openFile(o *v4.Open, c *client, w *openOwner) v4.Status {
 	if status != v4.OK {
 		return status
 	}
-	if f.dir {
-		return v4.ErrIsDir
-	}
 	x.file = f
 	st := x.openOf(c, string(o.Owner), f)
-	if st == nil {
-		st = x.newState(openState, c, string(o.Owner), f)
-		if w != nil && !w.confirmed && o.Claim != v4.ClaimPrevious {
-			st.ready = false
-		}
-	} else {
+	if st != nil {
 		st.id.Seq++
+	} else {
+		st = x.newState(openState, c, string(o.Owner), f)
 	}
-	if w != nil && o.Claim == v4.ClaimPrevious {
-		w.confirmed = true
+	st.access |= o.Access & v4.ShareBoth
+	o.StateID, x.current = st.id, st.id
+	o.Flags = v4.OpenLockTypePOSIX
+	if w != nil {
+		// What is reclaimed needs no OPEN_CONFIRM (RFC 7530 9.1.11).
+		w.confirmed = w.confirmed || o.Claim == v4.ClaimPrevious
+		st.ready = w.confirmed
 	}
 	if !st.ready {
 		o.Flags |= v4.OpenConfirmNeeded
 	}
-	st.access |= o.Access & v4.ShareBoth
-	o.StateID, x.current = st.id, st.id
-	o.Flags |= v4.OpenLockTypePOSIX
 	if x.s.Delegate && st.ready {
 		g := x.newState(delegation, c, "", f)
 		o.Granted = v4.Delegation{Type: v4.DelegationRead, StateID: g.id}
@@ -232,6 +229,9 @@ func (x *compound) mayOpen(o *v4.Open, c *client) v4.Status {
 // openName finds or creates the file of an OPEN.
 func (x *compound) openName(o *v4.Open) (*file, v4.Status) {
 	if o.Claim != v4.ClaimNull {
+		if x.file.dir {
+			return nil, v4.ErrIsDir
+		}
 		return x.file, v4.OK
 	}
 	dir := x.file
@@ -242,6 +242,8 @@ func (x *compound) openName(o *v4.Open) (*file, v4.Status) {
 	f := x.s.find(dir, o.Name)
 	exclusive := o.How == v4.CreateExclusive || o.How == v4.CreateExclusive41
 	switch {
+	case f != nil && f.dir:
+		return nil, v4.ErrIsDir
 	case f == nil && o.How == v4.NoCreate:
 		return nil, v4.ErrNoEnt
 	case f == nil && (dir.fs == 0 || strings.ContainsRune(o.Name, '/')):
@@ -371,15 +373,14 @@ func (x *compound) write(o *v4.Write) v4.Status {
 	return v4.OK
 }
 
-func (x *compound) commit(o *v4.Commit) v4.Status {
+func (x *compound) commit(o *v4.Commit) {
 	x.s.counters[x.c.address].Commits++
 	if o.Verifier = x.d.verifier; x.store != nil {
 		x.store.risky = false
-		return v4.OK
+		return
 	}
 	x.file.risky = false
 	x.s.commitThrough(x.file)
-	return v4.OK
 }
 
 func (x *compound) setAttr(o *v4.SetAttr) v4.Status {
