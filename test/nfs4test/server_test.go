@@ -3,7 +3,9 @@ package nfs4test_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -181,6 +183,9 @@ func TestSlotsRememberReplies(t *testing.T) {
 	cached, root := w.sequence(0, true), &v4.PutRootFH{}
 	w.wants(v4.OK, w.call(cached, root))
 	w.wants(v4.OK, w.call(cached, root))
+	read := []v4.Operation{w.sequence(1, true), &v4.PutFH{Handle: []byte("none")}, &v4.Read{}}
+	w.wants(v4.ErrBadHandle, w.call(read...))
+	w.wants(v4.ErrBadHandle, w.call(read...))
 	uncached := w.sequence(1, false)
 	w.wants(v4.OK, w.call(uncached, root))
 	w.wants(v4.ErrRetryUncachedRep, w.call(uncached, root))
@@ -216,8 +221,21 @@ func TestALostReplyIsGivenAgainOnAnotherConnection(t *testing.T) {
 		t.Fatal("the reply was not lost")
 	}
 	w.redial()
+	w.wants(v4.OK, w.call(w.sequence(0, true), put))
+	violated(t, s, "before 3 was answered")
+	w.seqs[0]--
+	w.wants(v4.ErrSeqMisordered, w.call(q, put, write))
+	violated(t, s, "sequence ID 3 after 4")
+	w.seqs[0]++
+
+	lose = true
+	q, write.Count = w.sequence(0, true), 0
+	if err := w.call(q, put, write); err == nil {
+		t.Fatal("the reply was not lost")
+	}
+	w.redial()
 	w.wants(v4.OK, w.call(q, put, write))
-	if n := s.Counters(here).Writes; n != 1 || write.Count != 4 {
+	if n := s.Counters(here).Writes; n != 2 || write.Count != 4 {
 		t.Errorf("%d writes executed, %d bytes", n, write.Count)
 	}
 	w.do(v4.OK, &v4.PutFH{Handle: h}, &v4.Close{StateID: id})
@@ -234,14 +252,54 @@ func TestWhatClientsDoAgainstTheProtocolIsNoticed(t *testing.T) {
 	h, id := w.opened("f")
 	w.do(v4.ErrBadStateID, &v4.PutFH{Handle: h}, &v4.Read{Count: 1})
 	violated(t, s, "special state ID")
-	g, other := w.opened("g")
+	g, _ := w.opened("g")
 	w.do(v4.ErrBadStateID, &v4.PutFH{Handle: g}, &v4.Read{StateID: id, Count: 1})
 	violated(t, s, "another file")
+	w.do(v4.ErrCompleteAlready, &v4.ReclaimComplete{})
+	violated(t, s, "twice")
+	reading := &v4.Open{Access: v4.ShareRead, Owner: []byte("reader"), Name: "g"}
+	w.do(v4.OK, export(reading)...)
+	w.do(v4.ErrOpenMode, &v4.PutFH{Handle: g}, &v4.Write{StateID: reading.StateID, Data: []byte("x")})
+	violated(t, s, "open for access 1")
 	w.wants(v4.OK, w.call(&v4.DestroySession{Session: w.session}))
 	w.wants(v4.ErrClientIDBusy, w.call(&v4.DestroyClientID{ClientID: w.client}))
 	violated(t, s, "DESTROY_CLIENTID with")
-	_ = other
 	s.ExpireLease() // or what is left fails this test
+}
+
+// recorder is a test that only remembers.
+type recorder struct {
+	testing.TB
+	cleanup func()
+	errors  []string
+}
+
+func (r *recorder) Helper()          {}
+func (r *recorder) Cleanup(f func()) { r.cleanup = f }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
+}
+
+func TestStateThatIsLeftBehindFailsTheTest(t *testing.T) {
+	s, r := &nfs4test.Server{}, &recorder{TB: t}
+	s.Start(r, here)
+	w := dial(t, s, here, 1)
+	w.login(0)
+	w.do(v4.OK, &v4.ReclaimComplete{})
+	w.opened("f")
+	zero := dial(t, s, here, 0)
+	zero.opened0("g")
+	r.cleanup()
+	slices.Sort(r.errors)
+	want := []string{
+		`NFSv4 server: a session of client "c" was left behind`,
+		`NFSv4 server: open of "f" was left behind`,
+		`NFSv4 server: open of "g" was left behind`,
+		`NFSv4 server: the client ID of "c" was left behind`,
+	}
+	if !slices.Equal(r.errors, want) {
+		t.Errorf("errors %q", r.errors)
+	}
 }
 
 func TestTrunkingIsWhatTheIdentitiesSay(t *testing.T) {
@@ -344,7 +402,13 @@ func TestALeaseExpiresByTheClock(t *testing.T) {
 	passed.Add(11)
 	w.wants(v4.ErrBadSession, w.call(w.sequence(0, false)))
 	zero := dial(t, s, here, 0)
-	_, id := zero.opened0("f")
+	h, id := zero.opened0("f")
+	for range 3 {
+		passed.Add(9)
+		zero.do(v4.OK, &v4.PutFH{Handle: h}, &v4.Read{StateID: id, Count: 1})
+		passed.Add(9)
+		zero.do(v4.OK, &v4.Renew{ClientID: zero.client})
+	}
 	passed.Add(11)
 	zero.do(v4.ErrExpired, export(&v4.Lookup{Name: "f"}, &v4.Read{StateID: id, Count: 1})...)
 }
@@ -515,6 +579,7 @@ func (w *wire) opened0(name string) (handle []byte, id v4.StateID) {
 	set := &v4.SetClientID{Verifier: v4.Verifier{1}, Owner: []byte("c")}
 	w.do(v4.OK, set)
 	w.do(v4.OK, &v4.SetClientIDConfirm{ClientID: set.ClientID, Confirm: set.Confirm})
+	w.client = set.ClientID
 	o := &v4.Open{Seq: 1, Access: v4.ShareBoth, ClientID: set.ClientID, Owner: []byte("o"), How: v4.CreateUnchecked, Name: name}
 	h := &v4.GetFH{}
 	w.do(v4.OK, export(o, h)...)
