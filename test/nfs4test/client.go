@@ -204,7 +204,7 @@ func (x *compound) exchangeID(o *v4.ExchangeID) v4.Status {
 	switch {
 	case x.id.Data:
 		o.Granted = v4.ExchangeUsePNFSDS
-	case x.s.LayoutOf != nil || x.s.LayoutTypes != nil:
+	case x.s.layoutOf != nil || x.s.LayoutTypes != nil:
 		o.Granted = v4.ExchangeUsePNFSMDS
 	default:
 		o.Granted = v4.ExchangeUseNonPNFS

@@ -61,10 +61,15 @@ func (x *compound) run(action Action) (reply []byte, ok bool) {
 	if q.CacheThis || len(x.Ops) == 1 {
 		x.slot.reply = reply
 	}
-	if n, limit := uint32(len(reply)+replyHeaderBytes), x.session.fore.MaxResponse; n > limit {
-		s.violate("a request whose reply has %d bytes, more than ca_maxresponsesize %d", n, limit)
-	}
+	x.checkReply(len(reply))
 	return reply, true
+}
+
+// checkReply holds the size of the results against the limit of the session.
+func (x *compound) checkReply(results int) {
+	if n, limit := uint32(results+replyHeaderBytes), x.session.fore.MaxResponse; n > limit {
+		x.s.violate("a request whose reply has %d bytes, more than ca_maxresponsesize %d", n, limit)
+	}
 }
 
 // hash tells requests apart.

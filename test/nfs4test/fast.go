@@ -116,10 +116,11 @@ func (f *fast) run(last v4.Op) {
 		begin(&c, last, status)
 		f.write.Results(&c, status)
 	}
+	f.out = c.Bytes()
 	if x.slot != nil {
 		x.slot.reply, x.slot.unanswered = nil, false
+		x.checkReply(len(f.out) - at)
 	}
-	f.out = c.Bytes()
 	binary.BigEndian.PutUint32(f.out[at:], uint32(status))
 	binary.BigEndian.PutUint32(f.out[at+8:], results)
 }

@@ -88,8 +88,8 @@ func (s *Server) add(parent *file, name string, dir bool, fs uint64) *file {
 	if parent != nil {
 		parent.change++
 	}
-	if s.LayoutOf != nil && !dir {
-		s.lay(f, s.LayoutOf(name))
+	if s.layoutOf != nil && !dir {
+		s.lay(f, s.layoutOf(name))
 	}
 	return f
 }
@@ -199,7 +199,7 @@ func (x *compound) attrs(f *file, request v4.Bitmap) v4.Attrs {
 		Handle: f.handle(), FileID: f.id, MaxFileSize: 1 << 60, MaxName: 255,
 		MaxRead: uint64(s.MaxTransfer), MaxWrite: uint64(s.MaxTransfer), Mode: f.mode, NumLinks: 1,
 		Owner: "1000", OwnerGroup: "1000", SpaceAvail: 1 << 40, SpaceFree: 1 << 40, SpaceTotal: 1 << 40,
-		SpaceUsed: f.size, MountedOnFileID: f.id, FSLayoutTypes: s.layoutTypes(),
+		SpaceUsed: f.size, MountedOnFileID: f.id, FSLayoutTypes: s.layoutTypes(), FSLocations: s.FSLocations,
 		Supported: v4.KnownAttrs(),
 	}
 	if f.dir {

@@ -70,7 +70,7 @@ func (f *file) committedThrough() bool {
 }
 
 func (s *Server) layoutTypes() []uint32 {
-	if s.LayoutTypes == nil && s.LayoutOf != nil {
+	if s.LayoutTypes == nil && s.layoutOf != nil {
 		return []uint32{v4.LayoutFiles}
 	}
 	return s.LayoutTypes

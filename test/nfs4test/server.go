@@ -34,7 +34,7 @@ type Identity struct {
 	Data  bool // a data server of pNFS, which has no files of its own
 }
 
-// Server is the server. Fields are set before Start, but where it says otherwise.
+// Server is the server. Fields are set before Start.
 type Server struct {
 	// Exports are the paths of the exports; /export if nil.
 	Exports []string
@@ -62,11 +62,10 @@ type Server struct {
 	Delegate bool
 	// LeaveState accepts state that is left at the end.
 	LeaveState bool
-	// LayoutTypes is fs_layout_types; Files if nil and LayoutOf is set, otherwise none.
+	// LayoutTypes is fs_layout_types; Files if nil and there are layouts, otherwise none.
 	LayoutTypes []uint32
-	// LayoutOf returns the layout of a new file; nil: no file has one. It may be set
-	// after Start, which NetAddr needs, and before there are files.
-	LayoutOf func(name string) []layout.Segment
+	// FSLocations is fs_locations of all files, for a Hook that fails with ErrMoved.
+	FSLocations v4.FSLocations
 	// ReturnOnClose tells clients that CLOSE gives layouts back.
 	ReturnOnClose bool
 	// Hook decides what happens to a call. It is called from many goroutines.
@@ -86,6 +85,7 @@ type Server struct {
 	domains    map[[2]string]*domain
 	files      []*file
 	stores     map[storeKey]*content
+	layoutOf   func(name string) []layout.Segment
 	next       uint64 // of clients, sessions and states
 	target     uint32 // the highest slot that clients should use
 	violations []string
@@ -139,6 +139,14 @@ func (s *Server) Port() int { return s.port }
 // NetAddr returns an address as devices of pNFS name it.
 func (s *Server) NetAddr(address string) layout.NetAddr {
 	return layout.NetAddrOf(netip.AddrPortFrom(netip.MustParseAddr(address), uint16(s.port)))
+}
+
+// SetLayouts gives files that are made from now on the layouts that of returns; nil: none.
+// The first address of each data server in a device must be one of this Server.
+func (s *Server) SetLayouts(of func(name string) []layout.Segment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.layoutOf = of
 }
 
 // Listen adds an address, or one that Kill took away.

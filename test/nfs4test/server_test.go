@@ -416,9 +416,9 @@ func TestALeaseExpiresByTheClock(t *testing.T) {
 func TestCallbacksGoOverTheBackChannel(t *testing.T) {
 	s := start(t, &nfs4test.Server{LeaveState: true, Delegate: true}, here)
 	dev := &layout.Device{StripeIndices: []uint32{0}, Servers: [][]layout.NetAddr{{s.NetAddr(here)}}}
-	s.LayoutOf = func(string) []layout.Segment {
+	s.SetLayouts(func(string) []layout.Segment {
 		return []layout.Segment{{IOMode: layout.ModeReadWrite, Length: layout.ToEnd, Device: dev, Body: layout.Body{StripeUnit: 4096}}}
-	}
+	})
 	nc, err := net.Dial("tcp", net.JoinHostPort(here, strconv.Itoa(s.Port())))
 	if err != nil {
 		t.Fatal(err)
@@ -671,14 +671,14 @@ func pnfs(t *testing.T, dense bool) (*nfs4test.Server, uint32) {
 		StripeIndices: []uint32{0, 1},
 		Servers:       [][]layout.NetAddr{{s.NetAddr(there)}, {s.NetAddr("127.0.0.3")}},
 	}
-	s.LayoutOf = func(name string) []layout.Segment {
+	s.SetLayouts(func(name string) []layout.Segment {
 		if strings.HasPrefix(name, "plain") {
 			return nil
 		}
 		return []layout.Segment{{IOMode: layout.ModeReadWrite, Length: layout.ToEnd, Device: dev, Body: layout.Body{
 			Device: layout.DeviceID{1}, StripeUnit: 4096, Dense: dense, Handles: [][]byte{[]byte(name + "0"), []byte(name + "1")},
 		}}}
-	}
+	})
 	return s, 4096
 }
 
