@@ -201,6 +201,27 @@ func TestSlotsRememberReplies(t *testing.T) {
 	violated(t, s, "without SEQUENCE")
 }
 
+func TestTheLimitsOfASession(t *testing.T) {
+	s := start(t, &nfs4test.Server{}, here)
+	w := dial(t, s, here, 1)
+	id := w.login(0)
+	small := v4.ChannelAttrs{MaxRequest: 512, MaxResponse: 256, MaxResponseCached: 256, MaxOperations: 4, MaxRequests: 1}
+	create := &v4.CreateSession{ClientID: w.client, Seq: id.Seq + 1, Fore: small, Back: small}
+	first := w.session
+	w.wants(v4.OK, w.call(create))
+	w.session, w.seqs = create.Session, map[uint32]uint32{}
+	root := &v4.PutRootFH{}
+	w.do(v4.OK, root, &v4.GetAttr{Request: v4.KnownAttrs()})
+	violated(t, s, "ca_maxresponsesize 256")
+	w.do(v4.ErrReqTooBig, root, &v4.Lookup{Name: strings.Repeat("x", 512)})
+	violated(t, s, "ca_maxrequestsize 512")
+	w.seqs[0]--
+	w.do(v4.ErrTooManyOps, root, root, root, root)
+	violated(t, s, "ca_maxoperations 4")
+	w.wants(v4.OK, w.call(&v4.DestroySession{Session: first}))
+	w.logout()
+}
+
 func TestALostReplyIsGivenAgainOnAnotherConnection(t *testing.T) {
 	s := &nfs4test.Server{}
 	lose := true
