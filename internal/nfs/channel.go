@@ -32,6 +32,9 @@ type ChannelStats struct {
 	Local string // the address and port of this side, or the configured address while down
 	Path  string // the server's address
 	State ChannelState
+
+	Server     int  // its place in Client.Servers; NFSv4
+	DataServer bool // a layout of pNFS opened it
 }
 
 const (

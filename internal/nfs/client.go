@@ -79,22 +79,27 @@ func (c *Client) mountV3(ctx context.Context) error {
 
 // connectChannels connects all channels at the same time.
 func connectChannels(ctx context.Context, cfg Config, port int) ([]*channel, error) {
-	channels := make([]*channel, len(cfg.Channels))
-	errs := make([]error, len(cfg.Channels))
-	var wg sync.WaitGroup
-	for i, addr := range cfg.Channels {
-		channels[i] = &channel{
+	var channels []*channel
+	for _, addr := range cfg.Channels {
+		channels = append(channels, &channel{
 			addr: addr, port: port, now: cfg.Now, logger: cfg.Logger, dontRoute: cfg.DontRoute,
-		}
-		wg.Go(func() { errs[i] = channels[i].connect(ctx) })
+		})
+	}
+	return channels, connectAll(ctx, channels)
+}
+
+// connectAll connects channels at the same time. One that connects is enough.
+func connectAll(ctx context.Context, channels []*channel) error {
+	errs := make([]error, len(channels))
+	var wg sync.WaitGroup
+	for i, ch := range channels {
+		wg.Go(func() { errs[i] = ch.connect(ctx) })
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err == nil {
-			return channels, nil
-		}
+	if slices.Contains(errs, nil) {
+		return nil
 	}
-	return nil, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // readInfo asks for the limits of the server and settles the transfer sizes.
@@ -165,11 +170,27 @@ func (c *Client) ReadDir(ctx context.Context, dir FileHandle) ([]string, error) 
 	return names, explain("read directory", "", err)
 }
 
-// Channels returns a snapshot of each channel, in the order of Config.Channels.
+// Channels returns a snapshot of each channel, in the order of Config.Channels, and behind
+// them of those to data servers of pNFS, which never become fewer.
 func (c *Client) Channels() []ChannelStats {
-	all := make([]ChannelStats, len(c.channels))
-	for i, ch := range c.channels {
-		all[i] = c.withStreams(i, ch.stats())
+	var all []ChannelStats
+	add := func(server int, channels []*channel) {
+		for _, ch := range channels {
+			s := c.withStreams(ch, ch.stats())
+			s.Server, s.DataServer = server, ch.data
+			all = append(all, s)
+		}
+	}
+	p, ok := c.proto.(*protoV4)
+	if !ok {
+		add(0, c.channels)
+		return all
+	}
+	for _, ch := range c.channels {
+		add(p.byChannel[ch], []*channel{ch})
+	}
+	for i, ds := range p.dataServers() {
+		add(len(p.at)+i, ds.server.channels)
 	}
 	return all
 }

@@ -19,7 +19,8 @@ type protoV4 struct {
 	channels  []*channel
 	at        []*placeV4 // the first is where names are looked up
 	byChannel map[*channel]int
-	paths     sync.Map // FileHandle of a directory to its path, where opens need it
+	layouts   *layoutsV4 // nil but with pNFS
+	paths     sync.Map   // FileHandle of a directory to its path, where opens need it
 }
 
 func (p *protoV4) server() *serverV4 { return p.at[0].server }
@@ -48,7 +49,17 @@ func (p *protoV4) mount(ctx context.Context) error {
 		}
 	}
 	p.paths.Store(p.at[0].root, []string(nil))
+	if p.cfg.Version == PNFS {
+		p.layouts = newLayouts(p.cfg, p.server(), p.at[0].attrs.FSLayoutTypes)
+	}
 	return nil
+}
+
+func (p *protoV4) dataServers() []*dataServer {
+	if p.layouts == nil {
+		return nil
+	}
+	return p.layouts.list()
 }
 
 func (p *placeV4) mount(ctx context.Context, names []string) error {
@@ -75,6 +86,9 @@ func (p *protoV4) data() stream.Protocol {
 
 func (p *protoV4) close(ctx context.Context) error {
 	var errs []error
+	if p.layouts != nil {
+		errs = append(errs, p.layouts.close(ctx))
+	}
 	for _, at := range slices.Backward(p.at) { // the client ID goes with the first
 		errs = append(errs, at.server.close(ctx))
 	}
@@ -148,6 +162,9 @@ func (p *protoV4) open(ctx context.Context, f *File, dir FileHandle, name string
 		}
 		state.opens = append(state.opens, o)
 	}
+	if p.layouts != nil {
+		state.layout = p.layouts.attach(ctx, o)
+	}
 	return nil
 }
 
@@ -178,7 +195,11 @@ func (p *protoV4) keep(dir, child FileHandle, name string) {
 
 func (p *protoV4) release(ctx context.Context, f *File) error {
 	var errs []error
-	for _, o := range f.state.(*fileV4).opens { //nolint:errcheck,forcetypeassert // open has put it there
+	state := f.state.(*fileV4) //nolint:errcheck,forcetypeassert // open has put it there
+	if state.layout != nil {
+		errs = append(errs, p.layouts.detach(ctx, state.layout))
+	}
+	for _, o := range state.opens {
 		errs = append(errs, o.close(ctx))
 	}
 	return errors.Join(errs...)

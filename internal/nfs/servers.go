@@ -2,7 +2,6 @@ package nfs
 
 import (
 	"encoding/hex"
-	"slices"
 	"time"
 	"unicode"
 )
@@ -69,10 +68,7 @@ func (c *Client) Servers() []ServerStats {
 }
 
 func (l *layoutsV4) serverStats() (all []ServerStats) {
-	l.mu.Lock()
-	servers := slices.Clone(l.servers)
-	l.mu.Unlock()
-	for _, ds := range servers {
+	for _, ds := range l.list() {
 		s := ds.server.stats()
 		s.DataServer = true
 		if len(ds.server.channels) > 1 {

@@ -16,7 +16,7 @@ type Stream struct {
 	*stream.Stream
 	c        *Client
 	channels []*channel // of the lanes
-	release  func() // what the protocol keeps for it
+	release  func()     // what the protocol keeps for it
 }
 
 // StreamConfig says what a Stream is for.
@@ -77,18 +77,21 @@ func (s *Stream) Close() error {
 	s.c.streams = slices.Delete(s.c.streams, i, i+1)
 	for lane := range s.Lanes() {
 		t, _ := s.Traffic(lane)
-		s.c.channels[lane%len(s.c.channels)].ended.Add(t)
+		s.channels[lane].ended.Add(t)
 	}
 	return err
 }
 
-// withStreams adds what streams have carried over channel i.
-func (c *Client) withStreams(i int, s ChannelStats) ChannelStats {
+// withStreams adds what streams have carried over a channel.
+func (c *Client) withStreams(ch *channel, s ChannelStats) ChannelStats {
 	c.streamsMu.Lock()
 	defer c.streamsMu.Unlock()
-	s.Add(c.channels[i].ended)
+	s.Add(ch.ended)
 	for _, st := range c.streams {
-		for lane := i; lane < st.Lanes(); lane += len(c.channels) {
+		for lane, its := range st.channels {
+			if its != ch {
+				continue
+			}
 			t, up := st.Traffic(lane)
 			if s.Add(t); !up && s.State == ChannelUp {
 				s.State = ChannelReconnecting

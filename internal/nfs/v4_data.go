@@ -1,6 +1,7 @@
 package nfs
 
 import (
+	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/session"
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
@@ -9,20 +10,27 @@ import (
 
 // dataV4 is the stream.Protocol of NFSv4.0 and NFSv4.1: [SEQUENCE,] PUTFH, READ or WRITE.
 type dataV4 struct {
-	lanes []laneV4
+	lanes   []laneV4
+	layouts *layoutsV4 // of measured I/O with pNFS, else nil
 }
 
 // laneV4 is where a lane leads to.
 type laneV4 struct {
 	server *serverV4
 	table  *session.Table // nil with NFSv4.0
-	opens  int            // which of the opens of a file is good there
+	group  int            // above 0 at a data server
+	ds     *dataServer
+	opens  int // which of the opens of a file is good there
 }
 
 // fileV4 is the state of an open File: an open at each server that has its own.
 type fileV4 struct {
-	opens []*openV4
+	opens  []*openV4
+	layout *layoutV4 // nil but with pNFS
 }
+
+// inFlight is the bit of Part.Mark of a request that a data server has not answered.
+const inFlight = 1 << 63
 
 // Append implements stream.Protocol.
 func (v *dataV4) Append(b []byte, p *stream.Part) ([]byte, error) {
@@ -37,6 +45,17 @@ func (v *dataV4) Append(b []byte, p *stream.Part) ([]byte, error) {
 		return b, stream.ErrNotReady
 	}
 	generation := o.generation.Load()
+	handle, offset := o.handle, p.Offset()
+	if to.group > 0 {
+		place, err := f.at(to.group, p)
+		if err != nil {
+			return b, err
+		}
+		offset = place.Offset
+		if place.Handle != nil {
+			handle = place.Handle
+		}
+	}
 	out := append(b, to.server.head...)
 	var mark uint64
 	if to.table != nil {
@@ -48,12 +67,53 @@ func (v *dataV4) Append(b []byte, p *stream.Part) ([]byte, error) {
 	} else {
 		out = v4.AppendCompoundHead(out, 0, 2)
 	}
-	p.Mark = mark<<32 | uint64(generation)
-	out = v4.AppendPutFH(out, o.handle)
+	f.fly(p, to.group > 0)
+	p.Mark = p.Mark&inFlight | mark<<32&^inFlight | uint64(generation)
+	out = v4.AppendPutFH(out, handle)
 	if p.IO.Write {
-		return v4.AppendWriteHead(out, id, p.Offset(), v4.Stable(p.IO.Stable), p.Bytes()), nil
+		return v4.AppendWriteHead(out, id, offset, v4.Stable(p.IO.Stable), p.Bytes()), nil
 	}
-	return v4.AppendRead(out, id, p.Offset(), uint32(p.Bytes())), nil
+	return v4.AppendRead(out, id, offset, uint32(p.Bytes())), nil
+}
+
+// at returns where a part is at a data server, if it is there.
+func (f *fileV4) at(group int, p *stream.Part) (layout.Place, error) {
+	use := f.layout.use.Load()
+	if use == nil {
+		return layout.Place{}, stream.ErrElsewhere
+	}
+	place, ok := use.Find(p.Offset(), p.IO.Write)
+	if !ok || use.groups[place.Segment][place.Server] != group || place.Bytes < uint64(p.Bytes()) {
+		return layout.Place{}, stream.ErrElsewhere
+	}
+	return place, nil
+}
+
+// fly counts the requests at data servers that have no answer.
+func (f *fileV4) fly(p *stream.Part, begins bool) {
+	if flies := p.Mark&inFlight != 0; flies != begins {
+		p.Mark ^= inFlight
+		if begins {
+			f.layout.flight.Add(1)
+		} else {
+			f.layout.flight.Add(-1)
+		}
+	}
+}
+
+// Route implements stream.Router.
+func (v *dataV4) Route(io *stream.IO, at int) (group, bytes int) {
+	f := io.State.(*fileV4) //nolint:errcheck,forcetypeassert // Prepare has put it there
+	left := len(io.Buf) - at
+	use := f.layout.use.Load()
+	if use == nil {
+		return 0, left
+	}
+	place, ok := use.Find(uint64(io.Offset)+uint64(at), io.Write)
+	if !ok {
+		return 0, left
+	}
+	return use.groups[place.Segment][place.Server], int(min(place.Bytes, uint64(left))) //nolint:gosec // at most left
 }
 
 // Decode implements stream.Protocol.
@@ -77,23 +137,62 @@ func (v *dataV4) Decode(d *xdr.Decoder, p *stream.Part) (r stream.Results) {
 		return r
 	}
 	s := to.server
+	f := p.IO.State.(*fileV4) //nolint:errcheck,forcetypeassert // Prepare has put it there
+	if to.group > 0 {
+		f.fly(p, false)
+	}
 	if to.table != nil {
 		if sequence.Flags != 0 {
 			s.look(sequence.Flags)
 		}
-		if next := s.session(to.table, p.ID, p.Mark>>32, op, status); next != stream.Finish {
+		if next := s.session(to.table, p.ID, p.Mark&^inFlight>>32, op, status); next != stream.Finish {
 			return stream.Results{Next: next, Err: status}
 		}
 	}
+	if to.group > 0 {
+		return f.fromDataServer(r, p, status)
+	}
 	if status == v4.OK {
+		if v.layouts != nil {
+			v.layouts.fallbacks.Add(1)
+			v.layouts.fallbackBytes.Add(int64(r.Count))
+		}
 		return r
 	}
 	r = stream.Results{Err: status}
-	f := p.IO.State.(*fileV4)                                                  //nolint:errcheck,forcetypeassert // Prepare has put it there
 	if next, ours := f.opens[to.opens].refused(uint32(p.Mark), status); ours { //nolint:gosec // the lower half
 		r.Next = next
 		return r
 	}
 	r.Next = s.next(status)
 	return r
+}
+
+// fromDataServer says what follows the answer of a data server. Nothing that it refuses is an
+// error of the I/O: the metadata server is asked instead, and for another layout.
+func (f *fileV4) fromDataServer(r stream.Results, p *stream.Part, status v4.Status) stream.Results {
+	switch {
+	case status == v4.ErrDelay || status == v4.ErrGrace:
+		return stream.Results{Next: stream.Delay, Err: status}
+	case status != v4.OK:
+		f.layout.drop()
+		return stream.Results{Next: stream.Elsewhere, Err: status}
+	case p.IO.Write:
+		f.layout.wrote(int64(p.Offset()) + int64(r.Count)) //nolint:gosec // offsets of files are below 2^63
+	case r.Count < p.Bytes():
+		// The end of what the data server holds, or a hole there: the metadata server knows
+		// where the file ends (RFC 8881 section 13.10).
+		r.Next = stream.Elsewhere
+	}
+	return r
+}
+
+// wrote notes how far the file was written through the layout.
+func (f *layoutV4) wrote(end int64) {
+	for {
+		old := f.written.Load()
+		if end <= old || f.written.CompareAndSwap(old, end) {
+			return
+		}
+	}
 }

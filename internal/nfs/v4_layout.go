@@ -99,7 +99,7 @@ func newLayouts(cfg *Config, mds *serverV4, offered []uint32) *layoutsV4 {
 	l.kind = strings.Join(names, ", ")
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
-	mds.recallLayouts, mds.changeDevices = l.recall, l.forget
+	mds.recallLayouts, mds.changeDevices, mds.loseLayouts = l.recall, l.forget, l.loseAll
 	go l.keep(ctx)
 	return l
 }
@@ -361,7 +361,7 @@ func (l *layoutsV4) dataServer(ctx context.Context, addresses []layout.NetAddr) 
 	}
 	ds := l.servers[i]
 	l.mu.Unlock()
-	if err := ds.start(ctx); err != nil {
+	if err := l.start(ctx, ds); err != nil {
 		l.cfg.Logger.Warn("A data server does not answer: its data go through the metadata server",
 			"address", ds.server.describe(), "error", err)
 	}
@@ -378,11 +378,14 @@ func (l *layoutsV4) newDataServer(key string, reach []netip.AddrPort) *dataServe
 	}
 	s := newServerV4(l.cfg, 1, v4.ExchangeUsePNFSDS, channels)
 	s.lease.Store(l.mds.lease.Load())
+	// The same client in the eyes of both, because the stateids are those of the metadata
+	// server (RFC 8881 section 13.1).
+	s.owner, s.verifier = l.mds.owner, l.mds.verifier
 	return &dataServer{server: s, key: key}
 }
 
 // start connects and makes client ID and sessions, unless that has been done.
-func (ds *dataServer) start(ctx context.Context) error {
+func (l *layoutsV4) start(ctx context.Context, ds *dataServer) error {
 	if ds.started.Load() {
 		return nil
 	}
@@ -399,6 +402,8 @@ func (ds *dataServer) start(ctx context.Context) error {
 	if err := ds.server.start(ctx); err != nil {
 		return err
 	}
+	// One program may be both servers.
+	ds.server.shares = ds.server.clientID.Load() == l.mds.clientID.Load() && ds.server.identity == l.mds.identity
 	ds.started.Store(true)
 	return nil
 }
@@ -503,6 +508,13 @@ func (l *layoutsV4) smallestStripe() int64 {
 		}
 	}
 	return smallest
+}
+
+// list returns the data servers, of which group g is at place g-1.
+func (l *layoutsV4) list() []*dataServer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.servers)
 }
 
 func (l *layoutsV4) stats() LayoutStats {

@@ -143,25 +143,57 @@ func trunking(a, b identity) Trunking {
 }
 
 // prepare implements protocol: each stream has sessions of its own at each server.
-func (p *protoV4) prepare(ctx context.Context, cfg *stream.Config) (release func(), err error) {
+func (p *protoV4) prepare(
+	ctx context.Context, cfg *stream.Config, lanes []*channel, connections int,
+) (_ []*channel, release func(), err error) {
+	servers := p.dataServers()
+	if len(servers) > 0 {
+		cfg.PieceBytes = p.layouts.smallestStripe()
+		cfg.Groups = make([]int, len(lanes))
+	}
 	tables := make([]*session.Table, len(p.at))
+	var of []*serverV4
+	for _, at := range p.at {
+		of = append(of, at.server)
+	}
 	release = func() {
 		for i, t := range tables {
-			p.at[i].server.dropTable(t)
+			of[i].dropTable(t)
 		}
 	}
 	for i, at := range p.at {
 		if tables[i], err = at.server.newTable(ctx, cfg.Parts()); err != nil {
 			release()
-			return nil, fmt.Errorf("path %s: %w", at.server.describe(), err)
+			return nil, nil, fmt.Errorf("path %s: %w", at.server.describe(), err)
 		}
 	}
-	data := &dataV4{}
-	for lane := range cfg.Lanes {
-		g := p.byChannel[p.channels[lane%len(p.channels)]]
+	data := &dataV4{layouts: p.layouts}
+	for _, ch := range lanes {
+		g := p.byChannel[ch]
 		data.lanes = append(data.lanes, laneV4{server: p.at[g].server, table: tables[g], opens: p.at[g].opens})
 	}
-	dial := cfg.Dial
+	for i, ds := range servers {
+		t := ds.server.addTable(cfg.Parts())
+		tables = append(tables, t)
+		of = append(of, ds.server)
+		for range connections {
+			for _, ch := range ds.server.channels {
+				lanes = append(lanes, ch)
+				cfg.Groups = append(cfg.Groups, i+1)
+				data.lanes = append(data.lanes, laneV4{server: ds.server, table: t, group: i + 1, ds: ds})
+			}
+		}
+	}
+	dial := func(ctx context.Context, lane int) (net.Conn, error) {
+		ch := lanes[lane]
+		if ds := data.lanes[lane].ds; ds != nil {
+			if err := p.layouts.start(ctx, ds); err != nil {
+				return nil, err
+			}
+		}
+		return dial(ctx, ch.addr, ch.port, ch.dontRoute)
+	}
+	cfg.Describe = func(lane int) string { return lanes[lane].describe() }
 	cfg.Dial = func(ctx context.Context, lane int) (net.Conn, error) {
 		nc, err := dial(ctx, lane)
 		if err != nil {
@@ -174,7 +206,7 @@ func (p *protoV4) prepare(ctx context.Context, cfg *stream.Config) (release func
 		return nc, nil
 	}
 	cfg.Protocol, cfg.Patience = data, p.at[0].server.patience()
-	return release, nil
+	return lanes, release, nil
 }
 
 // bind binds a connection to the sessions of a table, in the fore direction: callbacks come

@@ -335,6 +335,19 @@ func (s *serverV4) newTable(ctx context.Context, requests int) (*session.Table, 
 	return t, nil
 }
 
+// addTable is newTable for a server that may not have been started. The sessions are made when
+// it is, or soon.
+func (s *serverV4) addTable(requests int) *session.Table {
+	t := session.NewTable(requests)
+	s.mu.Lock()
+	s.facts.Lock()
+	s.tables[t] = true
+	s.facts.Unlock()
+	s.mu.Unlock()
+	s.wake()
+	return t
+}
+
 // dropTable gives the sessions of a stream back.
 func (s *serverV4) dropTable(t *session.Table) {
 	if t == nil {
