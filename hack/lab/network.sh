@@ -27,6 +27,8 @@ make_network() {
 make_lif() {
 	local i=$1 subnet=$2 link host server
 	link=$(host_link "$i") host=$(address "$subnet" 1) server=$(address "$subnet" 2)
+	# With two links to one subnet, packets would take the one that was first.
+	if [[ -n $(ip -o addr show to "$subnet") ]]; then die "subnet $subnet is in use on this machine"; fi
 	ip link add "$link" type veth peer name "lif$i" netns "$NETNS"
 	ip addr add "$host/24" dev "$link"
 	ip link set "$link" up

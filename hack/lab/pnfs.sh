@@ -23,7 +23,7 @@
 #
 #   --name NAME      up to 8 letters and digits (default pnfs); several may run at once
 #   --subnet LIST    two subnets with a /24 mask, one for each LIF
-#                    (default 10.247.1.0/24,10.247.2.0/24 for pnfs; required for other names)
+#                    (default 10.240.1.0/24,10.240.2.0/24 for pnfs; required for other names)
 #   --rate LIST      shape the LIFs, for example 984mbit or 200mbit,100mbit
 #   --no-offload     let no packet be larger than the MTU, as on a real wire
 #   --no-pnfs        grant no layouts
@@ -62,7 +62,7 @@ parse() {
 	done
 	[[ $NAME =~ ^[a-z0-9]{1,8}$ ]] || die "--name $NAME: use up to 8 lower-case letters and digits"
 	[[ $GRACE =~ ^([1-9][0-9]{0,2})?$ ]] || die "--grace $GRACE: use a number of seconds"
-	if [[ -z $SUBNETS && $NAME == pnfs ]]; then SUBNETS=10.247.1.0/24,10.247.2.0/24; fi
+	if [[ -z $SUBNETS && $NAME == pnfs ]]; then SUBNETS=10.240.1.0/24,10.240.2.0/24; fi
 	STATE_DIR=${XDG_STATE_HOME:-$HOME/.local/state}/nfsbench/pnfs/$NAME
 }
 
