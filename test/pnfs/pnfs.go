@@ -84,8 +84,7 @@ func Need(tb testing.TB) {
 	}
 }
 
-// Start runs an array until the end of the test. What a killed one of the same name left
-// behind is removed first.
+// Start runs an array until the end of the test, as Up does.
 func Start(tb testing.TB, o Options) *Array {
 	tb.Helper()
 	Need(tb)
@@ -101,9 +100,12 @@ func Start(tb testing.TB, o Options) *Array {
 	return a
 }
 
-// Up runs an array until Down, for example for all tests of a package. One that runs
-// already under this name is returned as it is, whatever its options.
+// Up runs an array until Down, for example for all tests of a package. What runs under the
+// same name, or was left behind by one that was killed, is removed first.
 func Up(o Options) (*Array, error) {
+	if err := Down(o.Name); err != nil {
+		return nil, err
+	}
 	out, err := script(o.args()...)
 	if err != nil {
 		return nil, err
