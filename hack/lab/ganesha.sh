@@ -16,6 +16,8 @@
 #   --rate LIST      shape the links, for example 984mbit or 200mbit,100mbit
 #   --no-offload     let no packet be larger than the MTU, as on a real wire
 #   --data FOLDER    serve this folder as /export/data (default: one that down removes)
+#   --grace SECONDS  lease and grace period of NFSv4; default: a lease of 60 s and no grace
+#                    period, in which case no state can be reclaimed after a restart
 #   --json           print JSON instead of shell variables
 #
 # In each subnet: .1 the host, .2 the server, .250 nobody (an error by ARP in
@@ -32,13 +34,14 @@ for part in "$here/../lib/common.sh" "$here/../lib/process.sh" "$here/network.sh
 done
 
 parse() {
-	NAME=lab SUBNETS='' RATES='' OFFLOAD=on DATA='' FORMAT=shell LIF=''
+	NAME=lab SUBNETS='' RATES='' OFFLOAD=on DATA='' GRACE='' FORMAT=shell LIF=''
 	while (($#)); do
 		case $1 in
 		--name) NAME=${2:?--name needs a value} && shift ;;
 		--subnet) SUBNETS=${2:?--subnet needs a value} && shift ;;
 		--rate) RATES=${2:?--rate needs a value} && shift ;;
 		--data) DATA=$(realpath "${2:?--data needs a value}") && shift ;;
+		--grace) GRACE=${2:?--grace needs a value} && shift ;;
 		--no-offload) OFFLOAD=off ;;
 		--json) FORMAT=json ;;
 		[1-9]) LIF=$1 ;;
@@ -47,6 +50,7 @@ parse() {
 		shift
 	done
 	[[ $NAME =~ ^[a-z0-9]{1,8}$ ]] || die "--name $NAME: use up to 8 lower-case letters and digits"
+	[[ $GRACE =~ ^([1-9][0-9]{0,2})?$ ]] || die "--grace $GRACE: use a number of seconds"
 	if [[ -z $SUBNETS && $NAME == lab ]]; then SUBNETS=10.241.1.0/24,10.241.2.0/24; fi
 	STATE_DIR=${XDG_STATE_HOME:-$HOME/.local/state}/nfsbench/lab/$NAME
 	NETNS=nfsbench-$NAME
@@ -58,12 +62,13 @@ up() {
 	else
 		[[ -n $SUBNETS ]] || die "--name $NAME needs --subnet"
 		down
-		need_packages
+		need_packages ganesha.nfsd:nfs-ganesha '/usr/lib/*/ganesha/libfsalvfs.so:nfs-ganesha-vfs' rpcbind:rpcbind \
+			ip:iproute2 tc:iproute2 ethtool:ethtool
 		mkdir -p "$STATE_DIR"
 		save_settings
 		make_network
 		start_server
-		wait_for 30 "NFS server $NAME" answers
+		wait_for 30 "NFS server $NAME" answers "$(address "${SUBNETS%%,*}" 2)"
 	fi
 	describe
 }
@@ -83,19 +88,13 @@ status() {
 	for part in ganesha rpcbind; do
 		printf '%-10s %s\n' "$part" "$(pid_of "$part" || echo "not running")"
 	done
-	if answers; then echo "answers    yes"; else echo "answers    no" && healthy=1; fi
+	if answers "$(address "${SUBNETS%%,*}" 2)"; then echo "answers    yes"; else echo "answers    no" && healthy=1; fi
 	describe
 	return "$healthy"
 }
 
 # save_settings keeps what later commands must know. down needs none of it.
-save_settings() { declare -p SUBNETS RATES OFFLOAD DATA >"$STATE_DIR/settings"; }
-
-# load_settings reads them back; declare would make them local without -g.
-load_settings() {
-	# shellcheck source=/dev/null
-	source <(sed 's/^declare --/declare -g --/' "$STATE_DIR/settings")
-}
+save_settings() { declare -p SUBNETS RATES OFFLOAD DATA GRACE >"$STATE_DIR/settings"; }
 
 # describe prints where the server is.
 describe() {

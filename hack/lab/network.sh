@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# The lab's network: a namespace and one veth pair per LIF. Sourced by ganesha.sh.
+# The lab's network: a namespace and one veth pair per LIF. Sourced by ganesha.sh
+# and pnfs.sh.
 
 # address SUBNET N prints the N-th address of a /24.
 address() {
@@ -26,6 +27,8 @@ make_network() {
 make_lif() {
 	local i=$1 subnet=$2 link host server
 	link=$(host_link "$i") host=$(address "$subnet" 1) server=$(address "$subnet" 2)
+	# With two links to one subnet, packets would take the one that was first.
+	if [[ -n $(ip -o addr show to "$subnet") ]]; then die "subnet $subnet is in use on this machine"; fi
 	ip link add "$link" type veth peer name "lif$i" netns "$NETNS"
 	ip addr add "$host/24" dev "$link"
 	ip link set "$link" up
@@ -46,8 +49,13 @@ shape_lif() {
 		ip netns exec "$NETNS" ethtool -K "lif$i" tso off gso off gro off >/dev/null
 	fi
 	[[ -n $rate ]] || return 0
-	tc qdisc add dev "$link" root tbf rate "$rate" burst 64kb latency 20ms
-	tc -n "$NETNS" qdisc add dev "lif$i" root tbf rate "$rate" burst 64kb latency 20ms
+	if [[ $rate == off ]]; then
+		tc qdisc del dev "$link" root 2>/dev/null || true
+		tc -n "$NETNS" qdisc del dev "lif$i" root 2>/dev/null || true
+		return
+	fi
+	tc qdisc replace dev "$link" root tbf rate "$rate" burst 64kb latency 20ms
+	tc -n "$NETNS" qdisc replace dev "lif$i" root tbf rate "$rate" burst 64kb latency 20ms
 }
 
 # mute SUBNET N LINK lets packets to an address vanish: they go to a station
@@ -75,9 +83,13 @@ nth_subnet() {
 }
 
 remove_network() {
+	remove_links
+	if [[ -e /run/netns/$NETNS ]]; then ip netns del "$NETNS"; fi
+}
+
+remove_links() {
 	local link
-	for link in $(ip -o link show type veth | sed -n "s/^[0-9]*: \(nb-$NAME-[0-9]*\)@.*/\1/p"); do
+	for link in $(ip -o link show type veth | sed -n "s/^[0-9]*: \($(host_link '[0-9]*')\)@.*/\1/p"); do
 		ip link del "$link"
 	done
-	if [[ -e /run/netns/$NETNS ]]; then ip netns del "$NETNS"; fi
 }

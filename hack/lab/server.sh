@@ -1,17 +1,28 @@
 # shellcheck shell=bash
-# The lab's NFS server and its private rpcbind. Sourced by ganesha.sh.
+# The lab's NFS server and its private rpcbind. Sourced by ganesha.sh; pnfs.sh uses what
+# both need.
 
+# need_packages COMMAND:PACKAGE... installs the packages whose commands, or whose files,
+# are missing.
 need_packages() {
 	local pair missing=()
-	for pair in ganesha.nfsd:nfs-ganesha rpcbind:rpcbind ip:iproute2 tc:iproute2 ethtool:ethtool; do
-		command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
+	for pair in "$@"; do
+		have "${pair%%:*}" || missing+=("${pair##*:}")
 	done
-	[[ " ${missing[*]} " != *" nfs-ganesha "* ]] || missing+=(nfs-ganesha-vfs)
 	((${#missing[@]})) || return 0
 	command -v apt-get >/dev/null || die "missing: ${missing[*]}; install them first"
 	say "installing ${missing[*]} ..."
 	apt-get update -qq >&2
 	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" >&2
+}
+
+# have PATTERN succeeds when there is such a command or such a file.
+have() { if [[ $1 == /* ]]; then compgen -G "$1" >/dev/null; else command -v "$1" >/dev/null; fi; }
+
+# load_settings reads the options that up has saved; declare would make them local without -g.
+load_settings() {
+	# shellcheck source=/dev/null
+	source <(sed 's/^declare --/declare -g --/' "$STATE_DIR/settings")
 }
 
 start_server() {
@@ -46,19 +57,28 @@ revive_server() {
 	pid_of rpcbind >/dev/null || die "$NAME does not run"
 	if pid_of ganesha >/dev/null; then die "$NAME has not crashed"; fi
 	start_ganesha
-	wait_for 30 "NFS server $NAME" answers
+	wait_for 30 "NFS server $NAME" answers "$(address "${SUBNETS%%,*}" 2)"
 }
 
 # inside COMMAND... runs a command where the server lives.
 inside() { nsenter -t "$(pid_of rpcbind)" -m -n "$@"; }
 
-# answers succeeds when NFS, MOUNT and rpcbind accept connections on the first LIF.
+# answers LIF succeeds when NFS, MOUNT and rpcbind accept connections there.
 answers() {
-	local lif port
-	lif=$(address "${SUBNETS%%,*}" 2)
+	local lif=$1 port
 	for port in 111 2049 20048; do
 		timeout 2 bash -c "exec 3<>/dev/tcp/$lif/$port" 2>/dev/null || return 1
 	done
+}
+
+# state_config prints how long the server keeps the state of NFSv4 clients, and whether
+# they may reclaim it after a restart. During a grace period nobody else may open a file.
+state_config() {
+	if [[ -z $GRACE ]]; then
+		echo "Graceless = true;"
+	else
+		echo "Lease_Lifetime = $GRACE; Grace_Period = $GRACE;"
+	fi
 }
 
 write_config() {
@@ -72,9 +92,10 @@ write_config() {
 			mount_path_pseudo = true;
 		}
 		NFSv4 {
-			Graceless = true;
+			Minor_Versions = 0, 1, 2;
 			RecoveryBackend = fs;
 			RecoveryRoot = "$STATE_DIR/recovery";
+			$(state_config)
 		}
 		EXPORT_DEFAULTS {
 			Protocols = 3, 4;

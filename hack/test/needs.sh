@@ -63,6 +63,14 @@ need_lab() {
 	remember ${!LAB_@} NFSBENCH_LAB NFSBENCH_TEST_NFS
 }
 
+# need_pnfs is what the pNFS array consists of; its tests start arrays themselves.
+need_pnfs() {
+	[[ $EUID == 0 && -z ${NFSBENCH_PNFS:-} ]] || return 0
+	hack/lab/pnfs.sh packages
+	NFSBENCH_PNFS=1
+	remember NFSBENCH_PNFS
+}
+
 # need_operator is the cluster, an array beside it and the chart.
 need_operator() {
 	[[ -z ${NFSBENCH_E2E:-} ]] || return 0

@@ -6,11 +6,9 @@
 package lab
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -106,19 +104,5 @@ func run(t *testing.T, args ...string) {
 	}
 }
 
-// script calls ganesha.sh and returns its standard output. It has no context,
-// because the context of a test ends before its clean-up does.
-func script(args ...string) ([]byte, error) {
-	path, err := repository.Path("hack/lab/ganesha.sh")
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(path, args...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w: %s", path, strings.Join(args, " "), err, stderr.String())
-	}
-	return out, nil
-}
+// script calls ganesha.sh and returns its standard output.
+func script(args ...string) ([]byte, error) { return repository.Script("hack/lab/ganesha.sh", args...) }
