@@ -302,7 +302,7 @@ func TestWhatAKilledArrayLeftIsRemoved(t *testing.T) {
 		t.Fatalf("run: %v\n%+v", err, out)
 	}
 	s, err := readState("arrown")
-	if err != nil || len(s.Processes) != 6 {
+	if err != nil || len(s.Processes) != 7 {
 		t.Fatalf("state %+v, %v", s, err)
 	}
 	if _, err := Start(t.Context(), Options{Name: "arrown"}); err == nil || !strings.Contains(err.Error(), fmt.Sprint(s.Owner.PID)) {
