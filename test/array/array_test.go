@@ -44,13 +44,23 @@ func countersOf(a *Array) counters {
 // readAll reads the blocks of a file over and over from 8 goroutines.
 func readAll(t *testing.T, f *nfs.File, times int) {
 	t.Helper()
+	readBlocks(t, times, func(_ int, p []byte, off int64) error {
+		_, err := f.ReadAt(t.Context(), p, off)
+		return err
+	})
+}
+
+// readBlocks reads the blocks of a file over and over from 8 goroutines, each of which
+// tells its number.
+func readBlocks(t *testing.T, times int, read func(g int, p []byte, off int64) error) {
+	t.Helper()
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
 			p := make([]byte, blockBytes)
 			for i := range times {
 				off := int64((i*8+g)%fileBlocks) * blockBytes
-				if _, err := f.ReadAt(t.Context(), p, off); err != nil {
+				if err := read(g, p, off); err != nil {
 					t.Errorf("read at %d: %v", off, err)
 					return
 				}
@@ -83,13 +93,22 @@ func TestTheWrongPathCostsBothNodes(t *testing.T) {
 	local := create(t, client(t, a, 0), "file")
 	writeAll(t, local)
 	remote := client(t, a, 1).OpenFile(local.Handle())
+	theWrongPathCostsBothNodes(t, a, func(path, times int) {
+		readAll(t, []*nfs.File{local, remote}[path], times)
+	})
+}
+
+// theWrongPathCostsBothNodes compares what a read over either LIF costs; it reads as many
+// blocks as times from 8 goroutines.
+func theWrongPathCostsBothNodes(t *testing.T, a *Array, read func(path, times int)) {
+	t.Helper()
 	const times = 1000
 	const ops, bytes = 8 * times, 8 * times * blockBytes
 
 	var busy [2][2]time.Duration // by path and node
-	for path, f := range []*nfs.File{local, remote} {
+	for path := range 2 {
 		before := countersOf(a)
-		readAll(t, f, times)
+		read(path, times)
 		after := countersOf(a)
 		if got := after.volume.Read.Ops - before.volume.Read.Ops; got != ops {
 			t.Errorf("path %d: the volume counted %d reads, not %d", path, got, ops)

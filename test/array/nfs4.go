@@ -2,13 +2,13 @@ package array
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 	"github.com/nfsbench/nfsbench/test/array/control"
 )
@@ -92,15 +92,6 @@ func (s *nfs4Server) divide(spent time.Duration, calls map[string]uint64, first 
 	}
 }
 
-// Numbers of RFC 7530.
-const (
-	nfs4Program   = 100003
-	nfs4Version   = 4
-	nfs4Compound  = 1
-	nfs4Lookup    = 15
-	nfs4PutRootFH = 24
-)
-
 // lookUpV4 walks to a volume from the root of NFSv4.0, which needs no state.
 func lookUpV4(ctx context.Context, l LIF, v Volume) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
@@ -111,23 +102,28 @@ func lookUpV4(ctx context.Context, l LIF, v Volume) error {
 	}
 	conn := rpc.NewConn(nc, rpc.Options{})
 	defer func() { _ = conn.Close() }()
-	names := strings.Split(strings.TrimPrefix(v.Junction, "/"), "/")
+	return compound(ctx, conn, 0, walk(v)...)
+}
+
+// walk leads from the root of NFSv4 to a volume.
+func walk(v Volume) []v4.Operation {
+	ops := []v4.Operation{&v4.PutRootFH{}}
+	for name := range strings.SplitSeq(strings.TrimPrefix(v.Junction, "/"), "/") {
+		ops = append(ops, &v4.Lookup{Name: name})
+	}
+	return ops
+}
+
+// compound makes one COMPOUND as root and decodes its results into ops.
+func compound(ctx context.Context, conn *rpc.Conn, minor uint32, ops ...v4.Operation) error {
 	var call rpc.Call
 	call.Reset()
-	call.Request = rpc.AppendCall(nil, nfs4Program, nfs4Version, nfs4Compound, rpc.AuthSys{}.Auth())
-	call.Request = xdr.AppendString(call.Request, "")
-	for _, n := range []uint32{0, uint32(1 + len(names)), nfs4PutRootFH} {
-		call.Request = xdr.AppendUint32(call.Request, n)
-	}
-	for _, name := range names {
-		call.Request = xdr.AppendString(xdr.AppendUint32(call.Request, nfs4Lookup), name)
-	}
+	p := v4.Compound{Minor: minor, Ops: ops}
+	call.Request = p.Append(rpc.AppendCall(nil, v4.Program, v4.Version, v4.ProcCompound, rpc.AuthSys{}.Auth()))
 	if err := conn.Do(ctx, &call); err != nil {
 		return err
 	}
 	d := xdr.NewDecoder(call.Results)
-	if status := d.Uint32(); status != 0 || d.Err() != nil {
-		return fmt.Errorf("LOOKUP fails with %d (%v)", status, d.Err()) //nolint:errorlint // it may be nil
-	}
-	return nil
+	_, err := p.DecodeReply(&d)
+	return err
 }
