@@ -29,15 +29,28 @@ type counters struct {
 	nodes  [2]ontap.NodeCounters
 	lifs   [2]ontap.LIFCounters
 	volume ontap.VolumeCounters
+	link   uint64 // bytes that node a sent over the cluster link
 }
 
-func countersOf(a *Array) counters {
+func countersOf(t *testing.T, a *Array) counters {
+	t.Helper()
 	var c counters
 	for i, n := range a.Nodes() {
 		c.nodes[i] = a.Node(n)
 		c.lifs[i] = a.LIF(a.LIFs()[i].Address)
 	}
 	c.volume = a.Volume("data")
+	out, err := exec.CommandContext(t.Context(), "ip", "-n", a.nodes[0].netns, "-j", "-s", "link", "show", "clu0").Output()
+	var links []struct {
+		Stats64 struct{ TX struct{ Bytes uint64 } }
+	}
+	if err == nil {
+		err = json.Unmarshal(out, &links)
+	}
+	if err != nil || len(links) != 1 {
+		t.Fatalf("read the counters of the cluster link: %v in %s", err, out)
+	}
+	c.link = links[0].Stats64.TX.Bytes
 	return c
 }
 
@@ -107,9 +120,9 @@ func theWrongPathCostsBothNodes(t *testing.T, a *Array, read func(path, times in
 
 	var busy [2][2]time.Duration // by path and node
 	for path := range 2 {
-		before := countersOf(a)
+		before := countersOf(t, a)
 		read(path, times)
-		after := countersOf(a)
+		after := countersOf(t, a)
 		if got := after.volume.Read.Ops - before.volume.Read.Ops; got != ops {
 			t.Errorf("path %d: the volume counted %d reads, not %d", path, got, ops)
 		}
@@ -118,6 +131,9 @@ func theWrongPathCostsBothNodes(t *testing.T, a *Array, read func(path, times in
 		}
 		if after.volume.Read.LatencyMicros == before.volume.Read.LatencyMicros {
 			t.Errorf("path %d: the reads took no time", path)
+		}
+		if over := after.link - before.link; path == 0 && over > bytes/100 || path == 1 && (over < bytes || over > bytes+bytes/10) {
+			t.Errorf("path %d: %d bytes of %d read went over the cluster link", path, over, bytes)
 		}
 		for lif := range 2 {
 			sent := after.lifs[lif].SentBytes - before.lifs[lif].SentBytes

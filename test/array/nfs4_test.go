@@ -307,9 +307,9 @@ func TestAVolumeOfTheOtherNodeHasItsRightPathThere(t *testing.T) {
 	})
 	c := newClient4(t, a, 1, v, "file")
 	c.writeAll(1)
-	before, counted := countersOf(a), a.Volume(v.Name)
+	before, counted := countersOf(t, a), a.Volume(v.Name)
 	c.readAll(1, 1000)
-	after := countersOf(a)
+	after := countersOf(t, a)
 	if n := a.Volume(v.Name).Read.Ops - counted.Read.Ops; n != 8000 {
 		t.Errorf("the volume counted %d reads, not 8000", n)
 	}
