@@ -21,7 +21,8 @@ import (
 // ganeshaConfig is that of all three servers: of NFSv3 on each node, and of NFSv4. With
 // the same exports over the same folders all give the same file handles. What one
 // remembers of attributes and names would be wrong after another was asked, so none
-// remembers any. Pseudo is the path of NFSv4, and with mount_path_pseudo that of MOUNT.
+// remembers any. Pseudo is the path of NFSv4, and with mount_path_pseudo that of MOUNT. Without
+// an owner of its own a server has the name of the machine, and is one with all others there.
 const ganeshaConfig = `NFS_CORE_PARAM {
 	Bind_addr = {{.Address}};
 	NFS_Port = {{.Port}};
@@ -38,6 +39,8 @@ NFSv4 {
 	Minor_Versions = 0, 1;
 	PNFS_MDS = false;
 	PNFS_DS = false;
+	Server_Owner = "{{.Name}}";
+	Server_Scope = "{{.Name}}";
 }
 MDCACHE { Dir_Chunk = 0; }
 EXPORT_DEFAULTS {

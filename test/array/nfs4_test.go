@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,7 +167,7 @@ func (c *client4) writeAll(lif int) v4.Verifier {
 	return w.Verifier
 }
 
-// readAll reads all blocks over and over over the LIF of a node, from 8 goroutines.
+// readAll reads all blocks as many times as it is told over the LIF of a node, from 8 goroutines.
 func (c *client4) readAll(lif, times int) {
 	c.t.Helper()
 	readBlocks(c.t, times, func(g int, p []byte, off int64) error {
@@ -181,21 +182,18 @@ func (c *client4) readAll(lif, times int) {
 	})
 }
 
-// bothMinors runs a test with NFSv4.0 and with NFSv4.1.
-func bothMinors(t *testing.T, test func(t *testing.T, minor uint32, protocol string)) {
-	t.Helper()
-	for minor, protocol := range []string{"nfs4", "nfs4.1"} {
-		t.Run(protocol, func(t *testing.T) { test(t, uint32(minor), protocol) })
-	}
-}
+// protocols4 are the names of NFSv4.0 and NFSv4.1 in the counters, by minor version.
+var protocols4 = []string{"nfs4", "nfs4.1"}
 
 func TestTheWrongPathCostsBothNodesWithNFSv4(t *testing.T) {
-	bothMinors(t, func(t *testing.T, minor uint32, protocol string) {
-		a := usual(t)
-		c := newClient4(t, a, minor, a.Volumes()[0], "file-"+protocol)
-		c.writeAll(0)
-		theWrongPathCostsBothNodes(t, a, c.readAll)
-	})
+	for minor, protocol := range protocols4 {
+		t.Run(protocol, func(t *testing.T) {
+			a := usual(t)
+			c := newClient4(t, a, uint32(minor), a.Volumes()[0], "file-"+protocol)
+			c.writeAll(0)
+			theWrongPathCostsBothNodes(t, a, c.readAll)
+		})
+	}
 }
 
 // requestsOf returns the calls to the volume "data" over the LIF of a node.
@@ -210,31 +208,33 @@ func requestsOf(a *Array, lif int, protocol string) (local, remote uint64) {
 }
 
 func TestWritesOfNFSv4AreCountedByClient(t *testing.T) {
-	bothMinors(t, func(t *testing.T, minor uint32, protocol string) {
-		a := usual(t)
-		c := newClient4(t, a, minor, a.Volumes()[0], "written-"+protocol)
-		for lif := range 2 {
-			before := a.Volume("data")
-			local, remote := requestsOf(a, lif, protocol)
-			c.writeAll(lif)
-			v := a.Volume("data")
-			wrote := ontap.OpCounters{Ops: v.Write.Ops - before.Write.Ops, Bytes: v.Write.Bytes - before.Write.Bytes}
-			if wrote.Ops != fileBlocks || wrote.Bytes != fileBlocks*blockBytes || v.Write.LatencyMicros == before.Write.LatencyMicros {
-				t.Errorf("LIF %d: writes: %+v, then %+v", lif, before.Write, v.Write)
+	for minor, protocol := range protocols4 {
+		t.Run(protocol, func(t *testing.T) {
+			a := usual(t)
+			c := newClient4(t, a, uint32(minor), a.Volumes()[0], "written-"+protocol)
+			for lif := range 2 {
+				before := a.Volume("data")
+				local, remote := requestsOf(a, lif, protocol)
+				c.writeAll(lif)
+				v := a.Volume("data")
+				wrote := ontap.OpCounters{Ops: v.Write.Ops - before.Write.Ops, Bytes: v.Write.Bytes - before.Write.Bytes}
+				if wrote.Ops != fileBlocks || wrote.Bytes != fileBlocks*blockBytes || v.Write.LatencyMicros == before.Write.LatencyMicros {
+					t.Errorf("LIF %d: writes: %+v, then %+v", lif, before.Write, v.Write)
+				}
+				if v.Read != before.Read || v.Other != before.Other {
+					t.Errorf("LIF %d: reads %+v, others %+v; then %+v, %+v", lif, before.Read, before.Other, v.Read, v.Other)
+				}
+				nowLocal, nowRemote := requestsOf(a, lif, protocol)
+				want := [2]uint64{fileBlocks, 0}
+				if lif == 1 {
+					want = [2]uint64{0, fileBlocks}
+				}
+				if got := [2]uint64{nowLocal - local, nowRemote - remote}; got != want {
+					t.Errorf("LIF %d: calls on the direct way and on the other: %d, not %d", lif, got, want)
+				}
 			}
-			if v.Read != before.Read || v.Other != before.Other {
-				t.Errorf("LIF %d: reads %+v, others %+v; then %+v, %+v", lif, before.Read, before.Other, v.Read, v.Other)
-			}
-			nowLocal, nowRemote := requestsOf(a, lif, protocol)
-			want := [2]uint64{fileBlocks, 0}
-			if lif == 1 {
-				want = [2]uint64{0, fileBlocks}
-			}
-			if got := [2]uint64{nowLocal - local, nowRemote - remote}; got != want {
-				t.Errorf("LIF %d: calls on the direct way and on the other: %d, not %d", lif, got, want)
-			}
-		}
-	})
+		})
+	}
 }
 
 // TestBothLIFsLeadToOneServerOfNFSv4: the same owner and scope allow session trunking
@@ -253,10 +253,14 @@ func TestBothLIFsLeadToOneServerOfNFSv4(t *testing.T) {
 		Minor        uint64
 	}
 	of := func(e v4.ExchangeID) identity {
-		return identity{string(e.ServerMajor), string(e.ServerScope), e.ServerMinor}
+		// NFS-Ganesha sends the zero at the end of its scope as well.
+		return identity{string(e.ServerMajor), strings.TrimRight(string(e.ServerScope), "\x00"), e.ServerMinor}
 	}
 	if diff := cmp.Diff(of(told[0]), of(told[1])); diff != "" {
 		t.Errorf("(-first LIF +second)\n%s", diff)
+	}
+	if name := a.nfs4.name; of(told[0]).Major != name || of(told[0]).Scope != name {
+		t.Errorf("the server of %s says that it is %+v, as others on this machine may", name, of(told[0]))
 	}
 	nfs := a.model(RESTOptions{}).NFS
 	if pnfs := told[0].Granted&v4.ExchangeUsePNFSMDS != 0; pnfs != nfs.PNFS {
@@ -274,21 +278,23 @@ func TestBothLIFsLeadToOneServerOfNFSv4(t *testing.T) {
 // TestAMoveKeepsTheStateOfNFSv4 reads on after it, with the same session and open file; the
 // verifier of unstable data stays as well.
 func TestAMoveKeepsTheStateOfNFSv4(t *testing.T) {
-	bothMinors(t, func(t *testing.T, minor uint32, protocol string) {
-		a := usual(t)
-		c := newClient4(t, a, minor, a.Volumes()[0], "moved-"+protocol)
-		verifier := c.writeAll(0)
-		move(t, a, a.Nodes()[1])
-		_, before := requestsOf(a, 0, protocol)
-		c.readAll(0, 32)
-		if _, after := requestsOf(a, 0, protocol); after != before+8*32 {
-			t.Errorf("%d calls went over the cluster link, not %d", after-before, 8*32)
-		}
-		commit := &v4.Commit{}
-		if c.must(0, &v4.PutFH{Handle: c.handle}, commit); commit.Verifier != verifier {
-			t.Error("the verifier has changed: the client would write again")
-		}
-	})
+	for minor, protocol := range protocols4 {
+		t.Run(protocol, func(t *testing.T) {
+			a := usual(t)
+			c := newClient4(t, a, uint32(minor), a.Volumes()[0], "moved-"+protocol)
+			verifier := c.writeAll(0)
+			move(t, a, a.Nodes()[1])
+			_, before := requestsOf(a, 0, protocol)
+			c.readAll(0, 32)
+			if _, after := requestsOf(a, 0, protocol); after != before+8*32 {
+				t.Errorf("%d calls went over the cluster link, not %d", after-before, 8*32)
+			}
+			commit := &v4.Commit{}
+			if c.must(0, &v4.PutFH{Handle: c.handle}, commit); commit.Verifier != verifier {
+				t.Error("the verifier has changed: the client would write again")
+			}
+		})
+	}
 }
 
 // TestAVolumeOfTheOtherNodeHasItsRightPathThere: the way to the server of NFSv4 is that of the
