@@ -159,7 +159,7 @@ func theWrongPathCostsBothNodes(t *testing.T, a *Array, read func(path, times in
 
 func TestWritesAndOtherOperationsAreCountedByClient(t *testing.T) {
 	a := usual(t)
-	before, clients := a.Volume("data"), clientsOf(a)
+	before, clients := a.Volume("data"), clientsOf(a, "nfs3")
 	writeAll(t, create(t, client(t, a, 0), "one"))
 	writeAll(t, create(t, client(t, a, 1), "two"))
 	v := a.Volume("data")
@@ -173,7 +173,7 @@ func TestWritesAndOtherOperationsAreCountedByClient(t *testing.T) {
 		t.Errorf("reads %+v, others %+v; then %+v, %+v", before.Read, before.Other, v.Read, v.Other)
 	}
 	for i, l := range a.LIFs() {
-		was, is := clients[l.Address], clientsOf(a)[l.Address]
+		was, is := clients[l.Address], clientsOf(a, "nfs3")[l.Address]
 		if is.ClientIP != l.Host || is.Protocol != "nfs3" {
 			t.Errorf("the client of LIF %s is %+v", l.Address, is)
 		}
@@ -187,12 +187,13 @@ func TestWritesAndOtherOperationsAreCountedByClient(t *testing.T) {
 	}
 }
 
-// clientsOf returns the client of each LIF that uses the volume data. Other tests leave
-// clients of other volumes, and move LIFs: both nodes then have counted one.
-func clientsOf(a *Array) map[string]ontap.Client {
+// clientsOf returns the client of each LIF that uses the volume data with a protocol. Other
+// tests leave clients of other volumes and protocols, and move LIFs: both nodes then have
+// counted one.
+func clientsOf(a *Array, protocol string) map[string]ontap.Client {
 	clients := map[string]ontap.Client{}
 	for _, c := range a.Clients() {
-		if c.Volume != "data" {
+		if c.Volume != "data" || c.Protocol != protocol {
 			continue
 		}
 		before := clients[c.ServerIP]

@@ -196,15 +196,10 @@ func TestTheWrongPathCostsBothNodesWithNFSv4(t *testing.T) {
 	}
 }
 
-// requestsOf returns the calls to the volume "data" over the LIF of a node.
+// requestsOf returns the calls to the volume data over the LIF of a node.
 func requestsOf(a *Array, lif int, protocol string) (local, remote uint64) {
-	for _, c := range a.Clients() {
-		if c.ServerIP == a.LIFs()[lif].Address && c.Protocol == protocol && c.Volume == "data" {
-			local += c.LocalRequests
-			remote += c.RemoteRequests
-		}
-	}
-	return local, remote
+	c := clientsOf(a, protocol)[a.LIFs()[lif].Address]
+	return c.LocalRequests, c.RemoteRequests
 }
 
 func TestWritesOfNFSv4AreCountedByClient(t *testing.T) {
