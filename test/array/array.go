@@ -1,9 +1,11 @@
 // Package array runs an NFS array of two nodes for tests: one that has no
 // hardware, and yet a data path whose wrong way costs what it costs.
 //
-//	client ── LIF 1 ── N-blade a ─── Ganesha a     node a, a network namespace
-//	                       │ cluster link
-//	client ── LIF 2 ── N-blade b ─── Ganesha b     node b, another one
+//	client ── LIF 1 ── N-blade a ─┬─ Ganesha a     node a, a network namespace
+//	                       │      └─────────────┐
+//	                       │ cluster link       ├─ Ganesha of NFSv4, a third one
+//	                       │      ┌─────────────┘
+//	client ── LIF 2 ── N-blade b ─┴─ Ganesha b     node b, another one
 //
 // It is built as ONTAP is. The N-blade (package nblade) ends the connections of
 // the clients of its LIFs and sends each call to the node that owns the volume.
@@ -17,6 +19,14 @@
 // a file handle means the same on both, and none keeps attributes or names for
 // itself. A volume moves by changing who answers: see Array.Move.
 //
+// NFSv4 has state: clients, sessions, open files. Two servers that know nothing of each
+// other's cannot be one for a client, so one NFS-Ganesha answers all of NFSv4 for both
+// nodes, over NFSv4.0 and 4.1, without pNFS. Both LIFs lead to it, and to one server
+// owner: sessions can be trunked over them. It belongs to no node, and is reached through the
+// owner of the volume only: the wrong LIF costs with NFSv4 what it costs with NFSv3. Its
+// processor time is on the account of the nodes, see Array.Node. The state outlives a move
+// of a volume, as with ONTAP.
+//
 // # What differs from an array
 //
 //   - The two have no disks of their own: the folder lies in the page cache of
@@ -27,7 +37,9 @@
 //     in steps of 10 ms. What the kernel does for them outside of any process,
 //     above all receiving packets in soft interrupts, is not in it or is on the
 //     account of whoever ran just then.
-//   - The state of NFSv4 does not move with a volume (see package nblade).
+//   - The server of NFSv4 is one process for both nodes. Its processor time is divided by
+//     the calls for the volumes of each: exactly, as long as all of them go to the volumes
+//     of one node, and otherwise as if all calls cost the same.
 //   - NFS-Ganesha sees the N-blades as its clients: rules of exports for
 //     addresses of clients can not be tested with it.
 //
@@ -110,11 +122,14 @@ type Array struct {
 	state   state
 	volumes []Volume
 	exports uint16 // the highest Export_Id so far
+
+	nfs4 nfs4Server
 }
 
 type node struct {
 	name, netns string
 	cluster     string // address on the cluster link
+	nfs4        string // address of the server of NFSv4 on the link of this node to it
 	blade       control.Client
 	rpcbind     *process
 	ganesha     *process
@@ -201,7 +216,7 @@ func (a *Array) start(ctx context.Context) error {
 	for i, letter := range []string{"a", "b"} {
 		a.nodes = append(a.nodes, &node{
 			name: a.options.Name + "-" + letter, netns: netnsOf(a.options.Name, letter),
-			cluster: fmt.Sprintf("169.254.77.%d", i+1),
+			cluster: fmt.Sprintf("169.254.77.%d", i+1), nfs4: fmt.Sprintf("169.254.77.%d", 6+4*i),
 		})
 	}
 	a.volumes, a.exports = a.options.Volumes, uint16(len(a.options.Volumes))
@@ -234,6 +249,9 @@ func (a *Array) startNodes(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := a.startNFS4(); err != nil {
+		return fmt.Errorf("start the server of NFSv4: %w", err)
+	}
 	for _, n := range a.nodes {
 		if err := a.startNode(ctx, n); err != nil {
 			return fmt.Errorf("start %s: %w; its logs are in %s", n.name, err, filepath.Join(a.dir, "log"))
@@ -242,7 +260,7 @@ func (a *Array) startNodes(ctx context.Context) error {
 	a.began = a.options.Now()
 	for _, v := range a.volumes {
 		if err := a.awaitMounts(ctx, v); err != nil {
-			return err
+			return fmt.Errorf("%w; the logs are in %s", err, filepath.Join(a.dir, "log"))
 		}
 	}
 	return nil

@@ -29,20 +29,43 @@ type counters struct {
 	nodes  [2]ontap.NodeCounters
 	lifs   [2]ontap.LIFCounters
 	volume ontap.VolumeCounters
+	link   uint64 // bytes that node a sent over the cluster link
 }
 
-func countersOf(a *Array) counters {
+func countersOf(t *testing.T, a *Array) counters {
+	t.Helper()
 	var c counters
 	for i, n := range a.Nodes() {
 		c.nodes[i] = a.Node(n)
 		c.lifs[i] = a.LIF(a.LIFs()[i].Address)
 	}
 	c.volume = a.Volume("data")
+	out, err := exec.CommandContext(t.Context(), "ip", "-n", a.nodes[0].netns, "-j", "-s", "link", "show", "clu0").Output()
+	var links []struct {
+		Stats64 struct{ TX struct{ Bytes uint64 } }
+	}
+	if err == nil {
+		err = json.Unmarshal(out, &links)
+	}
+	if err != nil || len(links) != 1 {
+		t.Fatalf("read the counters of the cluster link: %v in %s", err, out)
+	}
+	c.link = links[0].Stats64.TX.Bytes
 	return c
 }
 
 // readAll reads the blocks of a file over and over from 8 goroutines.
 func readAll(t *testing.T, f *nfs.File, times int) {
+	t.Helper()
+	readBlocks(t, times, func(_ int, p []byte, off int64) error {
+		_, err := f.ReadAt(t.Context(), p, off)
+		return err
+	})
+}
+
+// readBlocks reads the blocks of a file over and over from 8 goroutines, each of which
+// tells its number.
+func readBlocks(t *testing.T, times int, read func(g int, p []byte, off int64) error) {
 	t.Helper()
 	var wg sync.WaitGroup
 	for g := range 8 {
@@ -50,7 +73,7 @@ func readAll(t *testing.T, f *nfs.File, times int) {
 			p := make([]byte, blockBytes)
 			for i := range times {
 				off := int64((i*8+g)%fileBlocks) * blockBytes
-				if _, err := f.ReadAt(t.Context(), p, off); err != nil {
+				if err := read(g, p, off); err != nil {
 					t.Errorf("read at %d: %v", off, err)
 					return
 				}
@@ -83,14 +106,23 @@ func TestTheWrongPathCostsBothNodes(t *testing.T) {
 	local := create(t, client(t, a, 0), "file")
 	writeAll(t, local)
 	remote := client(t, a, 1).OpenFile(local.Handle())
+	theWrongPathCostsBothNodes(t, a, func(path, times int) {
+		readAll(t, []*nfs.File{local, remote}[path], times)
+	})
+}
+
+// theWrongPathCostsBothNodes compares what a read over either LIF costs; it reads as many
+// blocks as times from 8 goroutines.
+func theWrongPathCostsBothNodes(t *testing.T, a *Array, read func(path, times int)) {
+	t.Helper()
 	const times = 1000
 	const ops, bytes = 8 * times, 8 * times * blockBytes
 
 	var busy [2][2]time.Duration // by path and node
-	for path, f := range []*nfs.File{local, remote} {
-		before := countersOf(a)
-		readAll(t, f, times)
-		after := countersOf(a)
+	for path := range 2 {
+		before := countersOf(t, a)
+		read(path, times)
+		after := countersOf(t, a)
 		if got := after.volume.Read.Ops - before.volume.Read.Ops; got != ops {
 			t.Errorf("path %d: the volume counted %d reads, not %d", path, got, ops)
 		}
@@ -99,6 +131,9 @@ func TestTheWrongPathCostsBothNodes(t *testing.T) {
 		}
 		if after.volume.Read.LatencyMicros == before.volume.Read.LatencyMicros {
 			t.Errorf("path %d: the reads took no time", path)
+		}
+		if over := after.link - before.link; path == 0 && over > bytes/100 || path == 1 && (over < bytes || over > bytes+bytes/10) {
+			t.Errorf("path %d: %d bytes of %d read went over the cluster link", path, over, bytes)
 		}
 		for lif := range 2 {
 			sent := after.lifs[lif].SentBytes - before.lifs[lif].SentBytes
@@ -124,7 +159,7 @@ func TestTheWrongPathCostsBothNodes(t *testing.T) {
 
 func TestWritesAndOtherOperationsAreCountedByClient(t *testing.T) {
 	a := usual(t)
-	before, clients := a.Volume("data"), clientsOf(a)
+	before, clients := a.Volume("data"), clientsOf(a, "nfs3")
 	writeAll(t, create(t, client(t, a, 0), "one"))
 	writeAll(t, create(t, client(t, a, 1), "two"))
 	v := a.Volume("data")
@@ -138,7 +173,7 @@ func TestWritesAndOtherOperationsAreCountedByClient(t *testing.T) {
 		t.Errorf("reads %+v, others %+v; then %+v, %+v", before.Read, before.Other, v.Read, v.Other)
 	}
 	for i, l := range a.LIFs() {
-		was, is := clients[l.Address], clientsOf(a)[l.Address]
+		was, is := clients[l.Address], clientsOf(a, "nfs3")[l.Address]
 		if is.ClientIP != l.Host || is.Protocol != "nfs3" {
 			t.Errorf("the client of LIF %s is %+v", l.Address, is)
 		}
@@ -152,12 +187,13 @@ func TestWritesAndOtherOperationsAreCountedByClient(t *testing.T) {
 	}
 }
 
-// clientsOf returns the client of each LIF that uses the volume data. Other tests leave
-// clients of other volumes, and move LIFs: both nodes then have counted one.
-func clientsOf(a *Array) map[string]ontap.Client {
+// clientsOf returns the client of each LIF that uses the volume data with a protocol. Other
+// tests leave clients of other volumes and protocols, and move LIFs: both nodes then have
+// counted one.
+func clientsOf(a *Array, protocol string) map[string]ontap.Client {
 	clients := map[string]ontap.Client{}
 	for _, c := range a.Clients() {
-		if c.Volume != "data" {
+		if c.Volume != "data" || c.Protocol != protocol {
 			continue
 		}
 		before := clients[c.ServerIP]
@@ -302,7 +338,7 @@ func TestWhatAKilledArrayLeftIsRemoved(t *testing.T) {
 		t.Fatalf("run: %v\n%+v", err, out)
 	}
 	s, err := readState("arrown")
-	if err != nil || len(s.Processes) != 6 {
+	if err != nil || len(s.Processes) != 7 {
 		t.Fatalf("state %+v, %v", s, err)
 	}
 	if _, err := Start(t.Context(), Options{Name: "arrown"}); err == nil || !strings.Contains(err.Error(), fmt.Sprint(s.Owner.PID)) {

@@ -51,8 +51,32 @@ func (a *Array) makeNetwork(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := a.makeNFS4Links(ctx); err != nil {
+		return err
+	}
 	for i, s := range a.options.Subnets {
 		if err := a.makeLIF(ctx, i+1, netip.MustParsePrefix(s), a.nodes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeNFS4Links makes the namespace of the server of NFSv4 and a link from each node to it.
+func (a *Array) makeNFS4Links(ctx context.Context) error {
+	server := netnsOf(a.options.Name, nfs4Letter)
+	if err := all(ctx, "netns add "+server, "-n "+server+" link set lo up"); err != nil {
+		return err
+	}
+	for i, n := range a.nodes {
+		there := "nfs" + strconv.Itoa(i+1)
+		err := all(ctx,
+			"link add nfs0 netns "+n.netns+" type veth peer name "+there+" netns "+server,
+			fmt.Sprintf("-n %s addr add 169.254.77.%d/30 dev nfs0", n.netns, 5+4*i),
+			"-n "+n.netns+" link set nfs0 up",
+			"-n "+server+" addr add "+n.nfs4+"/30 dev "+there,
+			"-n "+server+" link set "+there+" up")
+		if err != nil {
 			return err
 		}
 	}

@@ -172,7 +172,8 @@ func (a *Array) stopREST() {
 var _ ontap.Truth = (*Array)(nil)
 
 // Node counts the processor time of all processes of a node, user and system,
-// since they started, in steps of 10 ms. Its base is the time since the start of
+// since they started, in steps of 10 ms, and the part of the server of NFSv4 that was done
+// for it. Its base is the time since the start of
 // the array for each of this machine's processors, which the nodes share: both
 // together can be busy for no longer than that. See the package for what is not
 // in it. The counters of an unknown node are zero.
@@ -187,6 +188,7 @@ func (a *Array) Node(name string) ontap.NodeCounters {
 			busy += st.cpu
 		}
 	}
+	busy += a.nfs4.busy(name, a.counts(), a.Volumes()[0].Node)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.busy = max(n.busy, busy)

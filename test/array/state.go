@@ -106,7 +106,7 @@ func remove(ctx context.Context, name string) error {
 			errs = append(errs, err)
 		}
 	}
-	for _, letter := range []string{"a", "b"} {
+	for _, letter := range []string{"a", "b", nfs4Letter} {
 		if _, err := os.Stat("/run/netns/" + netnsOf(name, letter)); err == nil {
 			errs = append(errs, all(ctx, "netns del "+netnsOf(name, letter)))
 		}
@@ -188,9 +188,10 @@ func (l *launcher) start(cmd *exec.Cmd) error {
 	return <-failed
 }
 
-// launch starts a process of a node. It does not outlive this process.
-func (a *Array) launch(n *node, what string, args ...string) (*process, error) {
-	log, err := os.OpenFile(filepath.Join(a.dir, "log", n.name+"-"+what+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+// launch starts a process of a node, or of what else has a name. It does not outlive this
+// process.
+func (a *Array) launch(of, what string, args ...string) (*process, error) {
+	log, err := os.OpenFile(filepath.Join(a.dir, "log", of+"-"+what+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +202,7 @@ func (a *Array) launch(n *node, what string, args ...string) (*process, error) {
 	if err := a.launcher.start(cmd); err != nil {
 		return nil, fmt.Errorf("start %s: %w", what, err)
 	}
-	p := &process{name: what + " of " + n.name, gone: make(chan struct{})}
+	p := &process{name: what + " of " + of, gone: make(chan struct{})}
 	p.id.PID = cmd.Process.Pid
 	if st, err := readStat(p.id.PID); err == nil {
 		p.id.Began = st.began

@@ -91,14 +91,18 @@ func (a *Array) DeleteVolume(ctx context.Context, name string) error {
 	return os.RemoveAll(v.Folder)
 }
 
-// rereadExports lets both NFS-Ganeshas add what is new and drop what is gone.
+// rereadExports lets all NFS-Ganeshas add what is new and drop what is gone.
 func (a *Array) rereadExports() error {
+	all := map[ganesha]*process{a.nfs4.server(): a.nfs4.process}
 	for _, n := range a.nodes {
-		if err := a.writeGaneshaConfig(n); err != nil {
+		all[n.server()] = n.ganesha
+	}
+	for g, p := range all {
+		if err := a.writeGaneshaConfig(g); err != nil {
 			return err
 		}
-		if err := syscall.Kill(n.ganesha.id.PID, syscall.SIGHUP); err != nil {
-			return fmt.Errorf("let NFS-Ganesha of %s read its exports: %w", n.name, err)
+		if err := syscall.Kill(p.id.PID, syscall.SIGHUP); err != nil {
+			return fmt.Errorf("let %s read its exports: %w", p.name, err)
 		}
 	}
 	return nil
@@ -141,7 +145,8 @@ func (p Provisioner) DeleteVolume(ctx context.Context, name string) error {
 // NFS-Ganesha need not be told to write anything back: it keeps no data of its
 // own, and what it gave to the kernel the other one reads. An unstable WRITE in
 // front of the move is confirmed by a COMMIT behind it with another verifier, so
-// its client writes it again, as after a restart of a server.
+// its client writes it again, as after a restart of a server. With NFSv4 it is the same
+// server before and after, so sessions, open files and verifiers stay as they are.
 func (a *Array) Move(ctx context.Context, volume, node string) error {
 	if _, err := a.node(node); err != nil {
 		return err

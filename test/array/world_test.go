@@ -81,7 +81,11 @@ func left(name string) error {
 	if len(links) != 0 {
 		errs = append(errs, fmt.Errorf("links %v are left", links))
 	}
-	for _, f := range []string{"/run/netns/" + netnsOf(name, "a"), "/run/netns/" + netnsOf(name, "b"), folder(name)} {
+	files := []string{folder(name)}
+	for _, letter := range []string{"a", "b", nfs4Letter} {
+		files = append(files, "/run/netns/"+netnsOf(name, letter))
+	}
+	for _, f := range files {
 		if _, err := os.Stat(f); err == nil {
 			errs = append(errs, fmt.Errorf("%s is left", f))
 		}

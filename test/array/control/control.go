@@ -15,11 +15,15 @@ import (
 	"github.com/nfsbench/nfsbench/test/ontap"
 )
 
+// NFS4Port is the port of the server of NFSv4 behind the nodes. Clients use 2049.
+const NFS4Port = "4049"
+
 // Settings is what an N-blade must know when it starts.
 type Settings struct {
 	Node    string            `json:"node"`    // the node it runs on
 	Listen  []string          `json:"listen"`  // addresses of its LIFs
 	Blades  map[string]string `json:"blades"`  // node: address of its D-blade
+	NFS4    string            `json:"nfs4"`    // address and NFS4Port of the server of NFSv4
 	Volumes []Volume          `json:"volumes"` // at least one
 	Socket  string            `json:"socket"`  // where it takes orders
 }
@@ -59,6 +63,8 @@ type Counts struct {
 	Volumes map[string]ontap.VolumeCounters `json:"volumes"`
 	Clients []ontap.Client                  `json:"clients"`
 	Calls   uint64                          `json:"calls"` // of all connections
+	// NFS4Calls are calls to the server of NFSv4, by the node that owned the volume then.
+	NFS4Calls map[string]uint64 `json:"nfs4Calls"`
 }
 
 // Client speaks to one N-blade. It may be used from several goroutines.

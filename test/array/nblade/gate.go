@@ -150,22 +150,19 @@ func (vs *volumes) named(name string) (*volume, error) {
 }
 
 // of says which volume a call is about, nil if none, and whose owner must answer
-// it. The state of an NFSv4 client is in one server, whatever the volume.
+// it. A file handle names it. A MOUNT is about none, and neither is the walk from the
+// root of NFSv4, but they go to the owner of what they lead to.
 func (vs *volumes) of(h header) (about, towards *volume) {
 	vs.mu.RLock()
 	defer vs.mu.RUnlock()
-	first := vs.all[0]
 	if h.hasFH {
 		about = vs.find(func(v *volume) bool { return v.export == h.export })
 	}
-	switch {
-	case h.version == 4 && h.kind != kindNone:
-		return about, first
-	case about != nil:
-		return about, about
+	at := about
+	if at == nil {
+		at = vs.find(func(v *volume) bool { return h.path == v.junction || strings.HasPrefix(h.path, v.junction+"/") })
 	}
-	at := vs.find(func(v *volume) bool { return h.path == v.junction || strings.HasPrefix(h.path, v.junction+"/") })
-	return nil, cmp.Or(at, first)
+	return about, cmp.Or(at, vs.all[0])
 }
 
 func (vs *volumes) counts() map[string]ontap.VolumeCounters {

@@ -22,7 +22,9 @@ const (
 	nfs3Read  = 6
 	nfs3Write = 7
 
+	opLookup    = 15
 	opPutFH     = 22
+	opPutPubFH  = 23
 	opPutRootFH = 24
 	opRead      = 25
 	opWrite     = 38
@@ -45,12 +47,14 @@ const (
 
 type header struct {
 	xid      uint32
+	reply    bool // it is no call but a reply: the back channel of NFSv4.1
+	v4       bool // it is for the server of NFSv4, whatever else can be read
 	kind     kind
 	protocol string // empty = not NFS
 	version  uint32
 	export   uint16 // of the file handle
 	hasFH    bool
-	path     string // of a MOUNT
+	path     string // of a MOUNT, or of the LOOKUPs from the root of NFSv4
 	bytes    uint32 // that a WRITE brings
 }
 
@@ -59,11 +63,13 @@ type header struct {
 func readCall(b []byte) header {
 	d := xdr.NewDecoder(b)
 	h := header{xid: d.Uint32()}
-	if d.Uint32() != msgCall {
+	if kind := d.Uint32(); kind != msgCall {
+		h.reply = kind == msgReply
 		return h
 	}
 	d.Uint32() // version of RPC
 	prog, version, proc := d.Uint32(), d.Uint32(), d.Uint32()
+	h.v4 = prog == progNFS && version == 4
 	d.Uint32()
 	d.Opaque(headBytes) // credential
 	d.Uint32()
@@ -97,31 +103,44 @@ func (h *header) readV3(d *xdr.Decoder, proc uint32) {
 	}
 }
 
-// readV4 finds a READ or WRITE that follows nothing but SEQUENCE and PUTFH, as
-// the clients of Linux and Oracle send them; every other COMPOUND is other work.
+// readV4 finds a READ or WRITE that follows nothing but SEQUENCE and PUTFH, as our
+// client and that of Linux send them; every other COMPOUND is other work. Where a
+// COMPOUND begins at the root it notes the path that its LOOKUPs take.
 func (h *header) readV4(d *xdr.Decoder) {
 	h.kind, h.protocol = kindOther, "nfs4"
 	d.Opaque(headBytes) // tag
 	if minor := d.Uint32(); minor > 0 {
 		h.protocol += "." + strconv.Itoa(int(minor))
 	}
+	var room [headBytes]byte // longer than any path in the head
+	path := room[:0]
+	defer func() { h.path = string(path) }()
 	for ops := d.Uint32(); ops > 0 && d.Err() == nil; ops-- {
-		switch d.Uint32() {
-		case opSequence:
+		switch op := d.Uint32(); {
+		case op == opSequence:
 			d.Skip(16 + 4*4)
-		case opPutRootFH:
-		case opPutFH:
+		case op == opPutRootFH || op == opPutPubFH:
+			path = path[:0]
+		case op == opLookup && !h.hasFH:
+			if name := d.Opaque(headBytes); d.Err() == nil {
+				path = append(append(path, '/'), name...)
+			}
+		case op == opPutFH:
 			h.handle(d.Opaque(headBytes))
-		case opRead:
-			h.kind = kindRead
-			return
-		case opWrite:
-			d.Skip(16 + 8 + 4)
-			h.kind, h.bytes = kindWrite, d.Uint32()
-			return
 		default:
+			h.readV4Data(d, op)
 			return
 		}
+	}
+}
+
+func (h *header) readV4Data(d *xdr.Decoder, op uint32) {
+	switch op {
+	case opRead:
+		h.kind = kindRead
+	case opWrite:
+		d.Skip(16 + 8 + 4)
+		h.kind, h.bytes = kindWrite, d.Uint32()
 	}
 }
 
@@ -133,9 +152,19 @@ func (h *header) handle(fh []byte) {
 	}
 }
 
-// readReply returns the xid of a reply, whether the operation succeeded, and how
-// many bytes a READ brought; call is what it answers.
-func readReply(b []byte, call func(xid uint32) (kind, uint32)) (xid uint32, ok bool, read uint32) {
+// callback reports whether a record from a server is a call of its own, on the back
+// channel of NFSv4.1, and not a reply; and its xid, which is the server's and may be that of
+// a call of the client as well.
+func callback(b []byte) (xid uint32, is bool) {
+	d := xdr.NewDecoder(b)
+	xid = d.Uint32()
+	is = d.Uint32() == msgCall && d.Err() == nil
+	return xid, is
+}
+
+// readReply returns the xid of a reply, whether the operation succeeded, and how many
+// bytes a READ brought, or a WRITE of NFSv4 took; call is what it answers.
+func readReply(b []byte, call func(xid uint32) (kind, uint32)) (xid uint32, ok bool, bytes uint32) {
 	d := xdr.NewDecoder(b)
 	xid = d.Uint32()
 	k, version := call(xid)
@@ -147,6 +176,10 @@ func readReply(b []byte, call func(xid uint32) (kind, uint32)) (xid uint32, ok b
 	if d.Uint32() != 0 || k == kindNone {
 		return xid, false, 0
 	}
+	if version == 4 && k != kindOther {
+		bytes, ok = readV4Data(&d, k)
+		return xid, ok, bytes
+	}
 	status := d.Uint32()
 	if d.Err() != nil || status != 0 {
 		return xid, false, 0
@@ -154,28 +187,35 @@ func readReply(b []byte, call func(xid uint32) (kind, uint32)) (xid uint32, ok b
 	if k != kindRead {
 		return xid, true, 0
 	}
-	if version == 3 {
-		if d.Uint32() != 0 {
-			d.Skip(84) // attributes
-		}
-		return xid, true, d.Uint32()
+	if d.Uint32() != 0 {
+		d.Skip(84) // attributes
 	}
-	return xid, true, readV4Read(&d)
+	return xid, true, d.Uint32()
 }
 
-func readV4Read(d *xdr.Decoder) uint32 {
+// readV4Data finds the result of the READ or WRITE in those of a COMPOUND. What fails
+// behind it, such as a GETATTR, changes nothing: the data went over.
+func readV4Data(d *xdr.Decoder, k kind) (bytes uint32, ok bool) {
+	d.Uint32()          // status of the last result
 	d.Opaque(headBytes) // tag
 	for results := d.Uint32(); results > 0 && d.Err() == nil; results-- {
 		op, status := d.Uint32(), d.Uint32()
 		switch {
 		case status != 0:
-			return 0
+			return 0, false
 		case op == opSequence:
 			d.Skip(16 + 4*5)
-		case op == opRead:
+		case op == opLookup || op == opPutFH || op == opPutPubFH || op == opPutRootFH: // no results
+		case op == opRead && k == kindRead:
 			d.Uint32() // eof
-			return d.Uint32()
+			bytes = d.Uint32()
+			return bytes, d.Err() == nil
+		case op == opWrite && k == kindWrite:
+			bytes = d.Uint32()
+			return bytes, d.Err() == nil
+		default:
+			return 0, false
 		}
 	}
-	return 0
+	return 0, false
 }

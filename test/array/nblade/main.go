@@ -6,10 +6,17 @@
 // It reads the head of each call and reply: enough to count reads, writes and
 // other operations of NFSv3, their bytes, and the time between the call and its
 // reply. Of NFSv4 it counts a READ or WRITE that follows only SEQUENCE and PUTFH
-// in its COMPOUND; every other COMPOUND is one other operation. MOUNT and NULL
-// are not counted. The state of an NFSv4 client lives in one NFS-Ganesha, so all
-// of NFSv4 goes to the owner of the first volume, and a move of that volume is a
-// restart of the server in the eyes of such a client.
+// in its COMPOUND; every other COMPOUND is one other operation, of the volume of its first
+// file handle. MOUNT and NULL are not counted, and neither is a COMPOUND without a file
+// handle of a volume: it goes through the owner of the volume that its path leads to, or of
+// the first volume.
+//
+// The state of an NFSv4 client, its sessions and its open files, lives in one server. So
+// all nodes share one NFS-Ganesha for NFSv4, behind a link of their own to it. The way of a
+// call is that of NFSv3 all the same: an N-blade whose node does not own the volume sends
+// it over the cluster link to the owner, whose N-blade hands it to the server. Calls of the
+// server to the client, on the back channel of NFSv4.1, go back along the connection that
+// the server chose, and so do their replies.
 //
 // Orders and counters: see package control.
 package main
@@ -23,6 +30,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -67,6 +75,7 @@ func run(file string) error {
 type blade struct {
 	node    string
 	dblades map[string]string // address by node
+	nfs4    string            // address and port of the server of NFSv4
 	volumes volumes
 	log     *slog.Logger
 
@@ -74,6 +83,7 @@ type blade struct {
 
 	mu      sync.Mutex
 	clients map[clientKey]*clientCount
+	v4Calls map[string]uint64 // by owner
 }
 
 type clientKey struct{ client, server, volume, protocol string }
@@ -87,7 +97,10 @@ type seenKey struct {
 type clientCount struct{ local, remote atomic.Uint64 }
 
 func newBlade(s control.Settings, log *slog.Logger) (*blade, error) {
-	b := &blade{node: s.Node, dblades: s.Blades, log: log, clients: map[clientKey]*clientCount{}}
+	b := &blade{
+		node: s.Node, dblades: s.Blades, nfs4: s.NFS4, log: log,
+		clients: map[clientKey]*clientCount{}, v4Calls: map[string]uint64{},
+	}
 	if len(s.Volumes) == 0 {
 		return nil, errors.New("the settings name no volume")
 	}
@@ -115,8 +128,9 @@ func (b *blade) run(ctx context.Context, addresses []string, socket string) erro
 			wg.Go(func() { cancel(b.accept(l, port)) })
 		}
 	}
-	for _, port := range []string{"2049", "20048"} {
-		if err := b.serveCluster(ctx, &wg, port); err != nil {
+	dblade := b.dblades[b.node]
+	for _, address := range []string{net.JoinHostPort(dblade, "2049"), net.JoinHostPort(dblade, "20048"), b.nfs4} {
+		if err := b.serveCluster(ctx, &wg, address); err != nil {
 			return err
 		}
 	}
@@ -163,12 +177,19 @@ func (s *session) seenCall(h header, about *volume, owner string) {
 	}
 }
 
+func (b *blade) countV4(owner string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.v4Calls[owner]++
+}
+
 func host(a net.Addr) string { return a.(*net.TCPAddr).IP.String() }
 
 func (b *blade) counts() control.Counts {
 	c := control.Counts{Volumes: b.volumes.counts(), Calls: b.calls.Load()}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	c.NFS4Calls = maps.Clone(b.v4Calls)
 	for k, n := range b.clients {
 		c.Clients = append(c.Clients, ontap.Client{
 			ClientIP: k.client, ServerIP: k.server, Volume: k.volume, Protocol: k.protocol,
@@ -182,17 +203,36 @@ func (b *blade) counts() control.Counts {
 	return c
 }
 
-// clusterPort is where a node takes what other nodes send for a port of its D-blade.
+// clusterPort is where a node takes what other nodes send for a port of its servers.
 func clusterPort(port string) string {
-	return map[string]string{"2049": "12049", "20048": "12048"}[port]
+	return map[string]string{"2049": "12049", "20048": "12048", control.NFS4Port: "14049"}[port]
+}
+
+// address is where a way leads next, for a client of a port: to the server, or to where the
+// other node takes it off the cluster link.
+func (b *blade) address(w way, port string) string {
+	address := b.dblades[w.node]
+	if w.v4 {
+		server, p, _ := net.SplitHostPort(b.nfs4)
+		if port = p; w.node == b.node {
+			address = server
+		}
+	}
+	if there := clusterPort(port); w.node != b.node && there != "" {
+		port = there
+	}
+	return net.JoinHostPort(address, port)
 }
 
 // serveCluster takes connections off the cluster link and joins each with one to
-// the D-blade here, until the context ends. What comes from another node costs
+// a server of this node, until the context ends. What comes from another node costs
 // this one a second process, as the cluster session manager of ONTAP does.
-func (b *blade) serveCluster(ctx context.Context, wg *sync.WaitGroup, port string) error {
-	address := b.dblades[b.node]
-	l, err := net.Listen("tcp", net.JoinHostPort(address, clusterPort(port)))
+func (b *blade) serveCluster(ctx context.Context, wg *sync.WaitGroup, server string) error {
+	_, port, err := net.SplitHostPort(server)
+	if err != nil {
+		return fmt.Errorf("the address of a server: %w", err)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(b.dblades[b.node], clusterPort(port)))
 	if err != nil {
 		return fmt.Errorf("listen on the cluster link: %w", err)
 	}
@@ -203,7 +243,7 @@ func (b *blade) serveCluster(ctx context.Context, wg *sync.WaitGroup, port strin
 			if err != nil {
 				return // the context has ended, or accept of the LIFs fails as well
 			}
-			go b.join(ctx, from, net.JoinHostPort(address, port))
+			go b.join(ctx, from, server)
 		}
 	})
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -26,10 +27,11 @@ type session struct {
 
 	ended atomic.Bool // the client is gone
 
-	mu      sync.Mutex
-	idle    *sync.Cond // calls or dblades became fewer
-	calls   map[uint32]call
-	dblades map[string]*dblade
+	mu        sync.Mutex
+	idle      *sync.Cond // calls or dblades became fewer
+	calls     map[uint32]call
+	callbacks map[uint32]*dblade // who waits for the reply of the client
+	dblades   map[way]*dblade
 
 	replies sync.Mutex // held from the first byte of a record to its last
 }
@@ -43,9 +45,15 @@ type call struct {
 	gate    *volume
 }
 
+// way is how calls reach who answers them: through which node, and which server.
+type way struct {
+	node string
+	v4   bool
+}
+
 type dblade struct {
 	session *session
-	node    string
+	way     way
 	conn    net.Conn
 	locked  bool // it holds session.replies
 }
@@ -53,7 +61,7 @@ type dblade struct {
 func newSession(b *blade, client net.Conn, port string) *session {
 	s := &session{
 		blade: b, client: client, port: port,
-		seen: map[seenKey]*clientCount{}, calls: map[uint32]call{}, dblades: map[string]*dblade{},
+		seen: map[seenKey]*clientCount{}, calls: map[uint32]call{}, callbacks: map[uint32]*dblade{}, dblades: map[way]*dblade{},
 	}
 	s.idle = sync.NewCond(&s.mu)
 	return s
@@ -85,6 +93,9 @@ func (s *session) wrote(bool) {}
 
 func (s *session) record(head []byte, flush func() error) (io.Writer, error) {
 	h := readCall(head)
+	if h.reply {
+		return s.callbackReply(h.xid), nil
+	}
 	about, towards := s.blade.volumes.of(h)
 	towards.mu.Lock()
 	owner := towards.owner
@@ -102,6 +113,9 @@ func (s *session) record(head []byte, flush func() error) (io.Writer, error) {
 		}
 		s.seenCall(h, about, owner)
 	}
+	if h.v4 {
+		s.blade.countV4(owner)
+	}
 	s.blade.calls.Add(1)
 	s.mu.Lock()
 	if old, ok := s.calls[h.xid]; ok && old.gate != nil {
@@ -109,30 +123,39 @@ func (s *session) record(head []byte, flush func() error) (io.Writer, error) {
 	}
 	s.calls[h.xid] = call{time.Now(), h.kind, h.version, h.bytes, about, gate}
 	s.mu.Unlock()
-	return s.dblade(owner)
+	return s.dblade(way{owner, h.v4})
 }
 
-func (s *session) dblade(node string) (io.Writer, error) {
+// callbackReply is where the reply to a call of a server goes. One that nobody waits
+// for goes nowhere.
+func (s *session) callbackReply(xid uint32) io.Writer {
 	s.mu.Lock()
-	d := s.dblades[node]
+	defer s.mu.Unlock()
+	d := s.callbacks[xid]
+	delete(s.callbacks, xid)
+	if d == nil {
+		return io.Discard
+	}
+	return d.conn
+}
+
+func (s *session) dblade(w way) (io.Writer, error) {
+	s.mu.Lock()
+	d := s.dblades[w]
 	s.mu.Unlock()
 	if d != nil {
 		return d.conn, nil
 	}
-	port := s.port
-	if there := clusterPort(port); node != s.blade.node && there != "" {
-		port = there // where the other node takes it off the cluster link
-	}
-	address := net.JoinHostPort(s.blade.dblades[node], port)
+	address := s.blade.address(w, s.port)
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords) //nolint:usetesting // not a test
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("reach the D-blade of %s: %w", node, err)
+		return nil, fmt.Errorf("reach the D-blade of %s: %w", w.node, err)
 	}
-	d = &dblade{session: s, node: node, conn: conn}
+	d = &dblade{session: s, way: w, conn: conn}
 	s.mu.Lock()
-	s.dblades[node] = d
+	s.dblades[w] = d
 	s.mu.Unlock()
 	go d.serve()
 	return conn, nil
@@ -147,7 +170,8 @@ func (d *dblade) serve() {
 	}
 	s := d.session
 	s.mu.Lock()
-	delete(s.dblades, d.node)
+	delete(s.dblades, d.way)
+	maps.DeleteFunc(s.callbacks, func(_ uint32, of *dblade) bool { return of == d })
 	waiting := len(s.calls) > 0
 	s.idle.Broadcast()
 	s.mu.Unlock()
@@ -159,18 +183,27 @@ func (d *dblade) serve() {
 
 func (d *dblade) record(head []byte, _ func() error) (io.Writer, error) {
 	s := d.session
+	if xid, is := callback(head); is {
+		s.mu.Lock()
+		s.callbacks[xid] = d
+		s.mu.Unlock()
+		return d, nil
+	}
 	var c call
-	xid, ok, read := readReply(head, func(xid uint32) (kind, uint32) {
+	xid, ok, bytes := readReply(head, func(xid uint32) (kind, uint32) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		c = s.calls[xid]
 		return c.kind, c.version
 	})
-	s.end(xid, c, ok, read)
+	if c.kind == kindWrite && c.version == 3 && ok {
+		bytes = c.bytes
+	}
+	s.end(xid, c, bytes)
 	return d, nil
 }
 
-func (s *session) end(xid uint32, c call, ok bool, read uint32) {
+func (s *session) end(xid uint32, c call, bytes uint32) {
 	s.mu.Lock()
 	_, known := s.calls[xid]
 	delete(s.calls, xid)
@@ -182,10 +215,6 @@ func (s *session) end(xid uint32, c call, ok bool, read uint32) {
 		return
 	}
 	if c.about != nil {
-		bytes := read
-		if c.kind == kindWrite && ok {
-			bytes = c.bytes
-		}
 		c.about.count(c.kind, bytes, time.Since(c.began))
 	}
 	if c.gate != nil {

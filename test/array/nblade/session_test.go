@@ -14,8 +14,9 @@ import (
 	"github.com/nfsbench/nfsbench/test/array/control"
 )
 
-// rig is an N-blade between a client and two D-blades that a test plays itself.
-// Both D-blades are this machine: they differ in the last byte of the address.
+// rig is an N-blade between a client and two D-blades and the server of NFSv4, which a test
+// plays itself. All are this machine: they differ in the last byte of the address. Node b
+// takes NFSv4 off the cluster link where its D-blade is, on a connection of its own.
 type rig struct {
 	t      *testing.T
 	blade  *blade
@@ -29,8 +30,8 @@ func newRig(t *testing.T) *rig {
 	r := &rig{t: t, mine: map[string]net.Listener{}, conns: map[string]net.Conn{}}
 	port := "0"
 	addresses := map[string]string{"a": "127.0.0.1", "b": "127.0.0.2"}
-	for _, node := range []string{"a", "b"} {
-		l, err := net.Listen("tcp", net.JoinHostPort(addresses[node], port))
+	for node, address := range map[string]string{"a": addresses["a"], "b": addresses["b"], "v4": "127.0.0.3"} {
+		l, err := net.Listen("tcp", net.JoinHostPort(address, port))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,9 +41,11 @@ func newRig(t *testing.T) *rig {
 		r.mine[node] = l
 	}
 	var err error
-	r.blade, err = newBlade(control.Settings{Node: "a", Blades: addresses, Volumes: []control.Volume{
+	volumes := []control.Volume{
 		{Name: "v1", Junction: "/v1", Export: 1, Owner: "a"}, {Name: "v2", Junction: "/v2", Export: 2, Owner: "b"},
-	}}, slog.New(slog.DiscardHandler))
+	}
+	server := net.JoinHostPort("127.0.0.3", port)
+	r.blade, err = newBlade(control.Settings{Node: "a", Blades: addresses, NFS4: server, Volumes: volumes}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,5 +287,121 @@ func TestAnOwnerThatDiesEndsTheConnectionOfTheClient(t *testing.T) {
 	}
 	if err := r.hold(10 * time.Second); err != nil {
 		t.Error(err)
+	}
+}
+
+// compound makes a record of a COMPOUND of NFSv4.1.
+func compound(xid uint32, ops ...message) []byte {
+	return record(compoundOf(xid, 1, uint32(len(ops))).then(ops...), 1<<20)
+}
+
+// results makes a record of the reply to one that succeeds.
+func results(xid uint32, ops ...message) []byte {
+	return record(resultsOf(xid, 0, uint32(len(ops))).then(ops...), 1<<20)
+}
+
+func TestNFSv4GoesToItsOwnServerThroughTheOwner(t *testing.T) {
+	r := newRig(t)
+	null := record(callOf(1, progNFS, 4, 0), 1<<20)
+	walk := compound(2, message{}.u32(opPutRootFH), lookup("v1"))
+	read := compound(3, sequence(), putFH(1), read4())
+	r.send(r.client, bytes.Join([][]byte{null, walk, read}, nil))
+	server := r.at("v4")
+	r.expect(server, bytes.Join([][]byte{null, walk, read}, nil))
+
+	remoteWalk := compound(4, message{}.u32(opPutRootFH), lookup("v2"))
+	write := compound(5, sequence(), putFH(2), write4(64).zeros(64))
+	r.send(r.client, append(remoteWalk, write...))
+	b := r.at("b")
+	r.expect(b, append(remoteWalk, write...))
+
+	// NFSv3 of the same client goes to the D-blade of the owner.
+	r.send(r.client, readOf(6, 1))
+	r.expect(r.at("a"), readOf(6, 1))
+	r.send(r.at("a"), dataOf(6, 512))
+	r.expect(r.client, dataOf(6, 512))
+
+	readDone := results(3, sequenced(), done(opPutFH), done(opRead).u32(1).opaque(make([]byte, 700)))
+	writeDone := results(5, sequenced(), done(opPutFH), done(opWrite).u32(64, 2).zeros(8))
+	r.send(server, readDone)
+	r.expect(r.client, readDone)
+	r.send(b, writeDone)
+	r.expect(r.client, writeDone)
+
+	c := r.blade.counts()
+	if v := c.Volumes["v1"]; v.Read.Ops != 2 || v.Read.Bytes != 700+512 || v.Write.Ops+v.Other.Ops != 0 {
+		t.Errorf("volume 1: %+v", v)
+	}
+	if v := c.Volumes["v2"]; v.Write.Ops != 1 || v.Write.Bytes != 64 || v.Read.Ops+v.Other.Ops != 0 {
+		t.Errorf("volume 2: %+v", v)
+	}
+	if c.NFS4Calls["a"] != 3 || c.NFS4Calls["b"] != 2 {
+		t.Errorf("calls of NFSv4 by owner: %v", c.NFS4Calls)
+	}
+	for _, c := range c.Clients {
+		if c.Protocol == "nfs4.1" && (c.LocalRequests == 1) == (c.RemoteRequests == 1) {
+			t.Errorf("client %+v", c)
+		}
+	}
+}
+
+// TestCallsOfTheServerAreRelayed: the back channel of NFSv4.1 (RFC 8881 section 2.10.3.1). The
+// xid of such a call is that of a call of the client as well.
+func TestCallsOfTheServerAreRelayed(t *testing.T) {
+	r := newRig(t)
+	local, remote := compound(7, sequence(), putFH(1), read4()), compound(8, sequence(), putFH(2), read4())
+	r.send(r.client, append(local, remote...))
+	server, b := r.at("v4"), r.at("b")
+	r.expect(server, local)
+	r.expect(b, remote)
+
+	recall := record(callOf(7, 0x40000000, 1, 1).zeros(40), 1<<20)
+	r.send(b, recall)
+	r.expect(r.client, recall)
+	if n := r.blade.counts().Volumes["v1"].Read.Ops; n != 0 {
+		t.Error("a call of the server ended one of the client")
+	}
+	answer := record(replyTo(7).u32(0).zeros(8), 1<<20)
+	r.send(r.client, answer)
+	r.expect(b, answer)
+	r.silent(server)
+
+	// A reply that nobody waits for ends nothing.
+	r.send(r.client, append(record(replyTo(9), 1<<20), answer...))
+	next := compound(10, sequence(), putFH(2), read4())
+	r.send(r.client, next)
+	_ = b.SetReadDeadline(time.Time{})
+	r.expect(b, next)
+
+	for from, reply := range map[net.Conn][]byte{
+		server: results(7, sequenced(), done(opPutFH), done(opRead).u32(1).opaque(make([]byte, 100))),
+		b:      results(8, sequenced(), done(opPutFH), done(opRead).u32(1).opaque(make([]byte, 200))),
+	} {
+		r.send(from, reply)
+		r.expect(r.client, reply)
+	}
+	if c := r.blade.counts().Volumes; c["v1"].Read.Bytes != 100 || c["v2"].Read.Bytes != 200 {
+		t.Errorf("volumes %+v", c)
+	}
+}
+
+// TestWhatCannotBeReadIsRelayed: the server says what is wrong with it.
+func TestWhatCannotBeReadIsRelayed(t *testing.T) {
+	r := newRig(t)
+	for name, call := range map[string]message{
+		"a tag that is too long":       callOf(1, progNFS, 4, 1).u32(1 << 30),
+		"a minor version of tomorrow":  compoundOf(2, 77, 1).u32(99),
+		"an operation of tomorrow":     compoundOf(3, 1, 2).then(sequence(), message{}.u32(4000).zeros(2000)),
+		"fewer operations than stated": compoundOf(4, 1, 9).then(sequence()),
+		"the handle of no volume":      compoundOf(5, 1, 3).then(sequence(), putFH(77), read4()),
+	} {
+		r.send(r.client, record(call, 1<<20))
+		r.expect(r.at("v4"), record(call, 1<<20))
+		garbage := record(message{}.u32(binary.BigEndian.Uint32(call), msgReply, 0, 0, 0, 4), 1<<20)
+		r.send(r.at("v4"), garbage)
+		r.expect(r.client, garbage)
+		if v := r.blade.counts().Volumes; v["v1"].Read.Ops+v["v1"].Write.Ops+v["v2"].Read.Ops+v["v2"].Write.Ops != 0 {
+			t.Errorf("%s: data were counted: %+v", name, v)
+		}
 	}
 }
