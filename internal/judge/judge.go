@@ -147,6 +147,7 @@ type PathShare struct {
 	// was without it for longest.
 	DownMilliseconds int64 `json:"downMilliseconds,omitempty"`
 	Retransmits      int64 `json:"retransmits,omitempty"`
+	Replies          int64 `json:"replies,omitempty"` // of all kinds of calls
 	// Role is DataServer where a pNFS layout opened the path. LIF and Node are where it ends,
 	// as a survey of the array says.
 	Role string `json:"role,omitempty"`

@@ -420,6 +420,7 @@ func (s *PathShare) add(ch runfile.Channel, seconds float64) {
 	// A loss is noticed later than it begins, perhaps only in the window.
 	s.DownMilliseconds = max(s.DownMilliseconds, min(ch.DownMilliseconds, int64(seconds*1000)))
 	s.Retransmits += ch.Retransmits
+	s.Replies += ch.Receives
 	if s.State != stateDown { // one client's broken path is a broken path
 		s.State = ch.State
 	}
