@@ -91,17 +91,20 @@ func known(rate int64) *int64 {
 func paths(r *runfile.Result) []v1alpha1.PathStatus {
 	var out []v1alpha1.PathStatus
 	for _, c := range r.Clients {
-		first := len(out)
+		at := map[int32]int{} // of a channel; layouts open more of them as a run goes on
 		for _, rep := range c.Load.Repetitions {
 			window := rep.End.Sub(rep.Start).Milliseconds() // a loss may begin before it
-			for i, ch := range rep.Channels {
-				if first+i == len(out) {
+			for _, ch := range rep.Channels {
+				i, known := at[ch.ID]
+				if !known {
+					i = len(out)
+					at[ch.ID] = i
 					out = append(out, v1alpha1.PathStatus{
 						Client: c.Index, Local: pass.ClipTo(ch.Local, 64), Path: pass.ClipTo(ch.Path, 253),
 						ReadBytes: new(int64), WriteBytes: new(int64), DownMilliseconds: new(int64),
 					})
 				}
-				p := &out[first+i]
+				p := &out[i]
 				*p.ReadBytes += ch.BytesRead
 				*p.WriteBytes += ch.BytesWritten
 				*p.DownMilliseconds += min(ch.DownMilliseconds, window)

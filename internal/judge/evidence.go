@@ -1,7 +1,9 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,17 +29,22 @@ func evidence(r runfile.Result, s *Summary, d *DatabaseSummary) Evidence {
 }
 
 func directEvidence(r runfile.Result, s *Summary) Evidence {
-	bytes, up, missing := int64(0), 0, []string(nil)
+	bytes, layouts, paths, up, missing := int64(0), int64(0), 0, 0, []string(nil)
 	for _, p := range s.Paths {
 		bytes += p.Bytes()
+		if p.Role == runfile.RoleDataServer {
+			layouts += p.Bytes() // one that is down is a ChannelLost
+			continue
+		}
+		paths++
 		if p.State == "Up" {
 			up++
 			continue
 		}
 		missing = append(missing, pathPair{Local: p.Local, Path: p.Path}.String()+" ("+p.State+")")
 	}
-	version := seenVersion(r)
-	e := Evidence{Observed: fmt.Sprintf("DirectNFS %s over %d of %d paths", orUnknown(version), up, len(s.Paths))}
+	declared, version := r.Plan.Engine.NFSVersion, cmp.Or(serverVersion(s.Servers), seenVersion(r))
+	e := Evidence{Observed: observedPaths(s, version, up, paths)}
 	share := float64(bytes) / float64(s.Total.Bytes)
 	switch {
 	case len(s.Paths) == 0:
@@ -46,14 +53,67 @@ func directEvidence(r runfile.Result, s *Summary) Evidence {
 	case share*1000 < protocolShare-edgePermille(s):
 		return e.no(true, "Only %.1f %% of the load went over Direct NFS channels (%d of %d bytes).", share*100, bytes,
 			s.Total.Bytes)
-	case differs(r.Plan.Engine.NFSVersion, version):
-		return e.no(true, "%s was declared and %s carried the load.", r.Plan.Engine.NFSVersion, version)
+	case differs(declared, version) && !(declared == runfile.PNFS && version == runfile.NFSv41):
+		return e.no(true, "%s was declared and %s carried the load.", declared, version)
+	case declared == runfile.PNFS && layouts == 0:
+		return e.no(true, "pNFS was declared and the client used no layout: all I/O went through the metadata server.")
 	case len(missing) > 0:
-		return e.no(false, "%d of %d declared paths are not connected: %s.", len(missing), len(s.Paths),
+		return e.no(false, "%d of %d declared paths are not connected: %s.", len(missing), paths,
 			strings.Join(missing, ", "))
+	case layouts > 0:
+		return e.yes("%.1f %% of the load went over Direct NFS channels with %s, and %.1f %% of that by layouts to %s.%s",
+			share*100, orUnknown(version), float64(layouts)/float64(bytes)*100, quantity(dataServers(s), "data server"),
+			redirection(s.Paths))
 	}
-	return e.yes("%.1f %% of the load went over %d Direct NFS channels with %s.", share*100, len(s.Paths),
+	return e.yes("%.1f %% of the load went over %d Direct NFS channels with %s.", share*100, paths,
 		orUnknown(version))
+}
+
+// redirection says on which nodes of the array metadata and data went, where that is known.
+func redirection(shares []PathShare) string {
+	nodes := func(of []PathShare) string {
+		var names []string
+		for _, p := range of {
+			if p.Node != "" && !slices.Contains(names, p.Node) {
+				names = append(names, p.Node)
+			}
+		}
+		return listed(names)
+	}
+	metadata, data := nodes(byRole(shares, "")), nodes(byLayout(shares))
+	if metadata == "" || data == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Metadata went to node %s, and data to node %s.", metadata, data)
+}
+
+// observedPaths says in words what carried the load.
+func observedPaths(s *Summary, version string, up, paths int) string {
+	servers := dataServers(s)
+	if servers > 0 {
+		version = runfile.PNFS
+	}
+	if len(s.Servers) == 0 && servers == 0 {
+		return fmt.Sprintf("DirectNFS %s over %d of %d paths", orUnknown(version), up, paths)
+	}
+	over := quantity(paths, "path")
+	if up < paths {
+		over = fmt.Sprintf("%d of %s", up, over)
+	}
+	if words := trunkingWords(s.Servers); words != "" {
+		over += " (" + words + ")"
+	}
+	if servers > 0 {
+		over += " and " + quantity(servers, "data server")
+	}
+	return fmt.Sprintf("DirectNFS %s over %s", orUnknown(version), over)
+}
+
+func quantity(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // edgePermille is what channels and mounts may miss of a window because their

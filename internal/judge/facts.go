@@ -122,7 +122,7 @@ func (c *facts) summary(index int32) (Summary, bool) {
 	c.finish(&s.Total)
 	c.oracleLatency(&s, parts)
 	c.wireShare(&s)
-	s.Paths = c.pathShares(parts)
+	s.Paths, s.Servers = c.pathShares(parts), serversOf(parts)
 	s.ClientCPU = clientCPU(parts, s.Total.Bytes)
 	c.storageSide(&s, parts)
 	s.CollectorCPUPermille = collectorCPU(parts)
@@ -306,5 +306,8 @@ func (c *facts) raw() runfile.Raw {
 	}
 	return runfile.Raw{}
 }
+
+// native says that our own user-space client carried the load.
+func (c *facts) native() bool { return !c.kernel() && c.result.Plan.Database == nil }
 
 func (c *facts) kernel() bool { return c.result.Plan.Engine.Client == runfile.ClientKernel }

@@ -63,6 +63,11 @@ const (
 	LatencyResolution      Code = "LatencyResolution"
 	CalibrationOnly        Code = "CalibrationOnly"
 	SimulatedDatabase      Code = "SimulatedDatabase"
+	LayoutFallback         Code = "LayoutFallback"
+	LayoutTypeUnsupported  Code = "LayoutTypeUnsupported"
+	StateRecovered         Code = "StateRecovered"
+	PathsNotTrunked        Code = "PathsNotTrunked"
+	SlotsLimited           Code = "SlotsLimited"
 )
 
 // Severity says how much a finding matters.
@@ -142,16 +147,21 @@ func rules() []rule {
 		{ClientsNotTogether, warning, never, ifMeasured(checkTogether)},
 		{ChannelLost, warning, never, nil},        // checkPaths
 		{ChannelReconnected, warning, never, nil}, // checkPaths
+		{StateRecovered, warning, never, ifMeasured(checkRecovery)},
+		{LayoutFallback, warning, never, ifMeasured(checkLayouts)},
 		{LateOperations, failure, never, ifMeasured(checkPace)},
 		{BelowWireSpeed, never, never, nil}, // checkWire
 		{LineSaturated, never, never, nil},  // checkWire
 		{IndirectPath, never, never, ifMeasured(checkLocality)},
 		{PNFSNotRedirected, never, never, ifMeasured(checkRedirection)},
+		{LayoutTypeUnsupported, never, never, nil}, // checkLayouts
 		{LIFNotHome, never, never, checkHomes},
 		{QoSThrottled, never, never, ifMeasured(checkQoS)},
 		{PathImbalance, never, never, nil}, // checkPaths
 		{RACImbalance, never, never, ifDatabase(checkInstances)},
 		{MultiplePathsOnNFSv4, never, never, ifDatabase(checkTrunking)},
+		{PathsNotTrunked, never, never, ifMeasured(checkServerPaths)},
+		{SlotsLimited, never, never, ifMeasured(checkSlots)},
 		{SyncIO, never, never, ifDatabase(checkAsync)},
 		{LatencyLimitExceeded, never, never, nil}, // checkCalibration
 		{TransferSizeCapped, never, never, ifMeasured(checkTransferSize)},

@@ -12,7 +12,7 @@ import (
 
 // FuzzJudge: a result file comes from anywhere; judging it must not panic.
 func FuzzJudge(f *testing.F) {
-	bases := []runfile.Result{good(f), kernelRun(f), twoNodes("b")(f), pnfsRun(f), scanRun(f), ladder(f), experiments.Ramp(), experiments.Kit("NFS"), experiments.Calibrations()[4].Result()}
+	bases := []runfile.Result{good(f), kernelRun(f), twoNodes("b")(f), pnfsRun(f), nativePNFS("10.0.1.61")(f), scanRun(f), ladder(f), experiments.Ramp(), experiments.Kit("NFS"), experiments.Calibrations()[4].Result()}
 	for _, r := range bases {
 		for i := range r.Clients {
 			// Small seeds: the fuzzer mutates bytes, and most of a file is samples.

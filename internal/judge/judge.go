@@ -103,10 +103,13 @@ type Summary struct {
 	Total                Direction     `json:"total"` // both directions, histograms merged
 	WirePermille         *int32        `json:"-"`     // wirePercent; of the busier direction: links are full duplex
 	Paths                []PathShare   `json:"paths,omitempty"`
-	ClientCPU            ClientCPU     `json:"clientCPU"`
-	StorageNodes         []StorageNode `json:"storageNodes,omitempty"` // owner first, then where paths end
-	StoragePaths         []StoragePath `json:"storagePaths,omitempty"`
-	Storage              StorageLoad   `json:"storage"`
+	// Servers are the NFS servers as the clients saw them, with counters of this repetition;
+	// the native engine over NFSv4.
+	Servers      []runfile.NFSServer `json:"servers,omitempty"`
+	ClientCPU    ClientCPU           `json:"clientCPU"`
+	StorageNodes []StorageNode       `json:"storageNodes,omitempty"` // owner first, then where paths end
+	StoragePaths []StoragePath       `json:"storagePaths,omitempty"`
+	Storage      StorageLoad         `json:"storage"`
 	// CollectorCPUPermille is what the busiest collector used of one core.
 	CollectorCPUPermille *int32         `json:"collectorCPUPermille,omitempty"`
 	Steadiness           SteadinessFact `json:"steadiness"`
@@ -144,6 +147,12 @@ type PathShare struct {
 	// was without it for longest.
 	DownMilliseconds int64 `json:"downMilliseconds,omitempty"`
 	Retransmits      int64 `json:"retransmits,omitempty"`
+	Replies          int64 `json:"replies,omitempty"` // of all kinds of calls
+	// Role is DataServer where a pNFS layout opened the path. LIF and Node are where it ends,
+	// as a survey of the array says.
+	Role string `json:"role,omitempty"`
+	LIF  string `json:"lif,omitempty"`
+	Node string `json:"node,omitempty"`
 }
 
 // Bytes is both directions together.
@@ -214,7 +223,7 @@ type SeriesPoint struct {
 // Evidence says which protocol was seen under load.
 type Evidence struct {
 	Verified *bool  `json:"verified,omitempty"` // nil: there is nothing to see it by
-	Observed string `json:"observed,omitempty"` // such as "DirectNFS NFSv3 over 2 paths"
+	Observed string `json:"observed,omitempty"` // such as "DirectNFS NFSv3 over 2 of 2 paths"
 	Message  string `json:"message"`
 	// Mismatch: what was declared was not what carried the load.
 	Mismatch bool `json:"mismatch,omitempty"`

@@ -19,19 +19,27 @@ type indirection struct {
 }
 
 // indirect finds where the load of the repetition that stands for all entered by
-// another node. With pNFS the mounted address is where layouts come from, and
-// not where data must go.
+// another node. With pNFS the declared address is where layouts come from, and not where
+// data must go: the kernel does not tell where it went, and the channels of the native
+// engine do.
 func (c *facts) indirect() []indirection {
 	if c.overall == nil {
 		return nil
 	}
 	windows := storageWindows(c.parts(c.overall.Repetition))
 	owner := c.owner(windows)
-	if owner == "" || c.isPNFS() {
+	used := c.usedAddresses(*c.overall)
+	if c.isPNFS() {
+		used = nil
+		for _, p := range byLayout(c.overall.Paths) {
+			used = append(used, p.Path)
+		}
+	}
+	if owner == "" {
 		return nil
 	}
 	var found []indirection
-	for _, address := range c.usedAddresses(*c.overall) {
+	for _, address := range used {
 		node := c.nodeOfLIF(address, windows)
 		if node == "" || node == owner {
 			continue
@@ -207,6 +215,15 @@ func checkRedirection(c *facts, found *findings) {
 			"No I/O was redirected: the client did not read or write through a layout. "+todo, c.svm())
 		return
 	}
+	if c.native() && len(byLayout(c.overall.Paths)) == 0 {
+		granted := int64(0)
+		for _, s := range c.overall.Servers {
+			granted += s.LayoutsGranted
+		}
+		found.add(PNFSNotRedirected, Warning,
+			"No I/O was redirected: no data server moved a byte, and the server granted %d layouts. "+todo, granted, c.svm())
+		return
+	}
 	if lif, share, ok := c.stuck(); ok {
 		found.add(PNFSNotRedirected, Warning,
 			"pNFS did not redirect the load: %s of the bytes still went through %s, which is not on the node that owns "+
@@ -220,6 +237,9 @@ func (c *facts) stuck() (lif string, permille int64, ok bool) {
 	mounted, all := 0.0, 0.0
 	var names []string
 	used := c.usedAddresses(*c.overall)
+	for _, p := range byLayout(c.overall.Paths) {
+		used = slices.DeleteFunc(used, func(a string) bool { return runfile.SameAddress(a, p.Path) })
+	}
 	for _, p := range c.overall.StoragePaths {
 		if p.ReadBytes == nil || p.WriteBytes == nil {
 			return "", 0, false

@@ -17,8 +17,8 @@ func (p pathPair) String() string {
 	return runfile.PlanChannel{Local: p.Local, Path: p.Path}.String()
 }
 
-// pathsOf are the paths of one client: those that the plan declares, or
-// else those that were connected. A mount of the kernel is one path.
+// pathsOf are the paths of one client that carry data: the addresses of data servers, or those
+// that the plan declares, or else those that were connected. A mount of the kernel is one path.
 func pathsOf(plan runfile.Plan, c runfile.ClientResult) []pathPair {
 	if plan.Engine.Client != runfile.ClientDirectNFS {
 		source := plan.Engine.MountPath
@@ -27,10 +27,33 @@ func pathsOf(plan runfile.Plan, c runfile.ClientResult) []pathPair {
 		}
 		return []pathPair{{Path: source}}
 	}
+	var addresses []pathPair
+	for _, p := range layoutPaths(c) {
+		if address := (pathPair{Path: p.Path}); !slices.Contains(addresses, address) {
+			addresses = append(addresses, address)
+		}
+	}
+	if len(addresses) > 0 {
+		return addresses
+	}
 	if declared := declaredPaths(plan); len(declared) > 0 {
 		return declared
 	}
 	return connectedPaths(c)
+}
+
+// layoutPaths are the channels to data servers that moved data.
+func layoutPaths(c runfile.ClientResult) []pathPair {
+	var pairs []pathPair
+	for _, rep := range c.Load.Repetitions {
+		for _, ch := range rep.Channels {
+			p := pathPair{Local: ch.Local, Path: ch.Path}
+			if ch.Role == runfile.RoleDataServer && ch.BytesRead+ch.BytesWritten > 0 && !slices.Contains(pairs, p) {
+				pairs = append(pairs, p)
+			}
+		}
+	}
+	return pairs
 }
 
 // declaredPaths are the channels of the plan.
@@ -42,7 +65,11 @@ func declaredPaths(plan runfile.Plan) []pathPair {
 	return pairs
 }
 
+// connectedPaths are the channels of one client that carry data.
 func connectedPaths(c runfile.ClientResult) []pathPair {
+	if pairs := layoutPaths(c); len(pairs) > 0 {
+		return pairs
+	}
 	var pairs []pathPair
 	add := func(p pathPair) {
 		if !slices.Contains(pairs, p) {
@@ -64,7 +91,7 @@ func connectedPaths(c runfile.ClientResult) []pathPair {
 }
 
 func checkPaths(c *facts, found *findings) {
-	shares := c.overall.Paths
+	shares := dataPaths(c.overall.Paths)
 	idle, reasons := idlePaths(shares)
 	switch {
 	case len(idle) > 0:
@@ -78,7 +105,7 @@ func checkPaths(c *facts, found *findings) {
 		if l.bytes == 0 && slices.Contains(idle, l.name) {
 			continue // said already, and better
 		}
-		checkLoss(c, found, l, len(shares))
+		checkLoss(c, found, l, len(c.overall.Paths)-len(byRole(c.overall.Paths, runfile.RoleDataServer)))
 	}
 }
 
@@ -111,14 +138,35 @@ func checkBalance(found *findings, shares []PathShare) {
 		uneven = uneven || math.Abs(float64(p.SharePermille)-equal)/equal*1000 > pathUneven
 		lines = append(lines, fmt.Sprintf("%s %s", label(p), percent(int64(p.SharePermille))))
 	}
-	if uneven {
+	switch {
+	case uneven && shares[0].Role == runfile.RoleDataServer:
+		found.add(PathImbalance, Warning,
+			"The data servers carried different shares: %s. Layouts say which server has which file or stripe: more files "+
+				"(workload.raw.jobs) spread better. Otherwise one of them has a slower link or is busy.", strings.Join(lines, ", "))
+	case uneven:
 		found.add(PathImbalance, Warning,
 			"The paths carried different shares: %s. The slowest path may have a slower link, a congested port, or a LIF "+
 				"that is not on its home node.", strings.Join(lines, ", "))
 	}
 }
 
-func label(p PathShare) string { return pathPair{Local: p.Local, Path: p.Path}.String() }
+func label(p PathShare) string {
+	pair := pathPair{Local: p.Local, Path: p.Path}.String()
+	if p.Role == runfile.RoleDataServer {
+		return "data server " + pair
+	}
+	return pair
+}
+
+func byRole(shares []PathShare, role string) []PathShare {
+	var found []PathShare
+	for _, p := range shares {
+		if p.Role == role {
+			found = append(found, p)
+		}
+	}
+	return found
+}
 
 // loss is what a path lost of its time, over all repetitions.
 type loss struct {
@@ -129,6 +177,7 @@ type loss struct {
 	repetitions      []string // in which something was lost
 	noticeable       bool     // in one of them
 	stillDown        bool     // at the end of the last
+	byLayout         bool     // it leads to a data server
 }
 
 // losses are those of the paths that were away, or had to connect anew, in the
@@ -143,7 +192,7 @@ func (c *facts) losses() []loss {
 			if !ok {
 				i = len(all)
 				at[name] = i
-				all = append(all, loss{name: name})
+				all = append(all, loss{name: name, byLayout: p.Role == runfile.RoleDataServer})
 			}
 			all[i].add(p, s)
 		}
@@ -197,7 +246,10 @@ func checkLoss(c *facts, found *findings, l loss, paths int) {
 		measured += s.DurationMilliseconds
 	}
 	meanwhile := "The other paths carried its I/O meanwhile, so this is less than all paths give together"
-	if paths < 2 {
+	switch {
+	case l.byLayout:
+		meanwhile = "Its I/O went through the metadata server meanwhile, or to another address of the data server"
+	case paths < 2:
 		meanwhile = "There was no other path, so all I/O waited meanwhile"
 	}
 	end := ""
@@ -239,8 +291,16 @@ func (c *facts) pathShares(parts []clientRep) []PathShare {
 	t := newPathTable(declaredPaths(c.result.Plan))
 	for _, p := range parts {
 		for _, ch := range p.rep.Channels {
-			t.find(pathPair{Local: ch.Local, Path: ch.Path}).add(ch, p.seconds)
+			pair := pathPair{Local: ch.Local, Path: ch.Path}
+			if ch.Role == runfile.RoleDataServer {
+				t.put(PathShare{Local: ch.Local, Path: ch.Path, Role: ch.Role}).add(ch, p.seconds)
+			} else {
+				t.find(pair).add(ch, p.seconds)
+			}
 		}
+	}
+	if len(byLayout(t.shares)) > 0 {
+		t.locate(c.result.Plan.Survey)
 	}
 	return t.shared(PathShare.Bytes)
 }
@@ -298,12 +358,28 @@ func newPathTable(declared []pathPair) *pathTable {
 
 func (t *pathTable) find(used pathPair) *PathShare {
 	p := declaredAs(t.declared, used)
-	for i := range t.shares {
-		if t.shares[i].Local == p.Local && t.shares[i].Path == p.Path {
+	return t.put(PathShare{Local: p.Local, Path: p.Path})
+}
+
+// locate says where each path ends, as far as the survey knows.
+func (t *pathTable) locate(survey *runfile.Survey) {
+	for i, p := range t.shares {
+		if l := survey.LIF(p.Path); l != nil {
+			t.shares[i].LIF, t.shares[i].Node = l.Name, l.Node
+		}
+	}
+}
+
+// put returns the row of a path, which it makes when it is missing. The address of a data
+// server may be that of a declared path, too: that is another connection.
+func (t *pathTable) put(p PathShare) *PathShare {
+	for i, s := range t.shares {
+		if s.Local == p.Local && s.Path == p.Path && s.Role == p.Role {
 			return &t.shares[i]
 		}
 	}
-	t.shares = append(t.shares, PathShare{Local: p.Local, Path: p.Path, State: stateMissing})
+	p.State = stateMissing
+	t.shares = append(t.shares, p)
 	return &t.shares[len(t.shares)-1]
 }
 
@@ -344,6 +420,7 @@ func (s *PathShare) add(ch runfile.Channel, seconds float64) {
 	// A loss is noticed later than it begins, perhaps only in the window.
 	s.DownMilliseconds = max(s.DownMilliseconds, min(ch.DownMilliseconds, int64(seconds*1000)))
 	s.Retransmits += ch.Retransmits
+	s.Replies += ch.Receives
 	if s.State != stateDown { // one client's broken path is a broken path
 		s.State = ch.State
 	}

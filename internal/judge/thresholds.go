@@ -16,6 +16,7 @@ const (
 	// A path that was away for less is one that only connected anew.
 	channelLostMilliseconds = 100
 	channelLostShare        = 10  // of the window: what is lost is as much as two runs differ by
+	layoutFallbackShare     = 10  // of the bytes of a repetition, through the metadata server
 	cpuBusy                 = 900 // of a machine, of a limit, of a storage node
 	throttled               = 50  // of the window
 	retransmitRate          = 1   // segments per 1000 segments of payload

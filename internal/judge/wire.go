@@ -94,7 +94,8 @@ func wireLimit(r runfile.Result) *WireLimit {
 
 // declaredLinks counts the declared link once for each path of each machine:
 // clients on one machine share its links, and each instance of an external
-// database has those of its host.
+// database has those of its host. With pNFS the native engine's paths are the addresses of
+// data servers that moved data: the data does not cross the link of a metadata path.
 func declaredLinks(r runfile.Result) []WireLink {
 	var links []WireLink
 	seen := map[string]bool{}
@@ -335,7 +336,7 @@ func (c *facts) suspects() string {
 		}
 	}
 	s, r := c.overall, c.raw()
-	idle, _ := idlePaths(s.Paths)
+	idle, _ := idlePaths(dataPaths(s.Paths))
 	suspect(len(idle) > 0, "path %s carries nothing", strings.Join(idle, ", "))
 	for _, p := range s.Paths {
 		suspect(noticeable(p, *s) && !slices.Contains(idle, label(p)), "path %s was down for %s", label(p),
@@ -361,7 +362,7 @@ func (c *facts) suspects() string {
 	suspect(block < smallBlockBytes, "blocks of %s are small: Oracle scans with 1Mi (db_file_multiblock_read_count)",
 		size(block))
 	outstanding, raise := c.outstanding()
-	paths := int64(max(len(s.Paths), 1))
+	paths := int64(max(len(dataPaths(s.Paths)), 1))
 	suspect(outstanding < paths*fewOutstandingPerPath, "%d outstanding I/Os for %d paths are few: raise %s", outstanding,
 		paths, raise)
 	suspect(r.Pattern == runfile.PatternCopy && r.Depth == 1,

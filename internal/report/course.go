@@ -100,7 +100,7 @@ func channelNames(cl runfile.ClientResult) map[int32]string {
 	names := map[int32]string{}
 	for _, rep := range cl.Load.Repetitions {
 		for _, ch := range rep.Channels {
-			names[ch.ID] = pathName(ch.Local, ch.Path)
+			names[ch.ID] = channelName(ch.Local, ch.Path, ch.Role)
 		}
 	}
 	return names

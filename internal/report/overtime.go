@@ -185,7 +185,7 @@ func pathSection(r runfile.Result, j judge.Judgement) doc.Section {
 			Caption:     "All strips have one scale and the time axis of the load.",
 		}})
 	}
-	s.Add(doc.Block{Table: pathTable(*j.Summary)})
+	s.Add(doc.Block{Table: pathTable(*j.Summary)}, doc.Block{Table: nfsServerTable(*j.Summary)})
 	return s
 }
 
@@ -232,13 +232,17 @@ func pathTable(s judge.Summary) *doc.Table {
 		{Head: "Reconnects", Number: true, In: doc.HTMLOnly},
 		{Head: "Retransmits", Number: true, In: doc.HTMLOnly},
 		{Head: "State", In: doc.TextOnly}, // beside the bar
+		{Head: "Replies", Number: true, In: doc.HTMLOnly},
 	}}
 	for _, p := range s.Paths {
 		seconds := fmt.Sprintf("%.1f s", float64(p.DownMilliseconds)/1000)
-		row := t.Row(pathName(p.Local, p.Path), p.State, Rate(p.BytesPerSecond), Gibibytes(p.BytesRead),
+		row := t.Row(shareName(p), p.State, Rate(p.BytesPerSecond), Gibibytes(p.BytesRead),
 			Gibibytes(p.BytesWritten), Gibibytes(p.Bytes()), Tenths(p.SharePermille)+" %", seconds,
-			fmt.Sprint(p.Reconnects), fmt.Sprint(p.Retransmits), p.State)
+			fmt.Sprint(p.Reconnects), fmt.Sprint(p.Retransmits), p.State, nonZero(p.Replies))
 		row.Bar = new(float64(p.SharePermille) / 1000)
+		if p.Node != "" {
+			row.Cells[0].Short = channelName(p.Local, p.Path, p.Role) + ", " + p.Node
+		}
 		tone := doc.Good
 		switch {
 		case p.State != "Up":

@@ -189,7 +189,10 @@ func hostile(s string) runfile.Result {
 		w.DirectNFS.Channels = []runfile.DNFSChannel{{Server: s, Path: s, Local: s}}
 		w.Files[0].AccessMethod = s
 		w.AWR = []runfile.AWRRow{{Event: s, Waits: 1}}
-		c.Load.Repetitions[i].Channels = []runfile.Channel{{ID: 1, Local: s, Path: s, State: s}}
+		c.Load.Repetitions[i].Channels = []runfile.Channel{{ID: 1, Local: s, Path: s, State: s, Role: s}}
+		c.Load.Repetitions[i].Servers = []runfile.NFSServer{{
+			ID: 1, Role: s, NFSVersion: s, Addresses: []string{s, s}, Owner: s, OwnerMinor: s, Scope: s, Trunking: s, LayoutType: s,
+		}}
 	}
 	for i := range 100 {
 		c.Load.Samples = append(c.Load.Samples, runfile.LoadSample{

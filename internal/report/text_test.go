@@ -111,6 +111,29 @@ func indirect() (runfile.Result, judge.Judgement) {
 	return r, j
 }
 
+// redirected is pNFS by the wrong LIF: metadata at one node, data at the other.
+func redirected() (runfile.Result, judge.Judgement) {
+	r, j := result(), judged()
+	r.Plan.Engine.NFSVersion = runfile.PNFS
+	s := j.Summary
+	s.Paths = []judge.PathShare{
+		{Path: "10.0.2.61", State: "Up", Replies: 40, LIF: "lif2", Node: "fas-b"},
+		{Path: "10.0.1.61", State: "Up", Role: runfile.RoleDataServer, BytesRead: 127_500 << 20, BytesPerSecond: 2_228_224_000, SharePermille: 1000, Replies: 127_500, LIF: "lif1", Node: "fas-a"},
+	}
+	s.Servers = []runfile.NFSServer{
+		{
+			ID: 1, Role: runfile.RoleMetadata, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.2.61"}, Owner: "svm1", OwnerMinor: "1", Scope: "c1",
+			Slots: 180, Sessions: 1, LeaseSeconds: 30, LayoutType: runfile.LayoutTypeFiles, LayoutsGranted: 4, LayoutFallbacks: 12,
+		},
+		{
+			ID: 2, Role: runfile.RoleDataServer, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.1.61", "10.0.3.61"}, Trunking: runfile.TrunkingSession,
+			Slots: 180, Sessions: 1, Recoveries: 2, RecoveryMilliseconds: 1500,
+		},
+	}
+	j.Protocol = judge.Evidence{Verified: new(true), Observed: "DirectNFS pNFS over 1 path and 1 data server", Message: "100.0 % of the load went over Direct NFS channels with NFSv4.1, and 100.0 % of that by layouts to 1 data server. Metadata went to node fas-b, and data to node fas-a."}
+	return r, j
+}
+
 func nothing() (runfile.Result, judge.Judgement) {
 	return result(), judge.Judgement{
 		Verdict: judge.Inconclusive, Validity: judge.Suspect,
@@ -137,6 +160,7 @@ func TestText(t *testing.T) {
 		"indirect":       {indirect, Options{}},
 		"indirect-color": {indirect, Options{Color: true, Width: 60}},
 		"lost":           {lost, Options{}},
+		"redirected":     {redirected, Options{}},
 		"narrow":         {withFindings, Options{Width: 20}},
 	}
 	for name, c := range cases {

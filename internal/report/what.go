@@ -116,7 +116,7 @@ func whatFacts(r runfile.Result, j judge.Judgement) []doc.Fact {
 	var paths []string
 	if j.Summary != nil {
 		for _, p := range j.Summary.Paths {
-			paths = append(paths, pathName(p.Local, p.Path))
+			paths = append(paths, shareName(p))
 		}
 	}
 	add(doc.HTMLOnly, "Paths", firstLines(paths))

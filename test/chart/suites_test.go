@@ -39,10 +39,15 @@ func suiteSamples(t *testing.T) map[string]*v1alpha1.NFSBenchmarkSuite {
 	return out
 }
 
+// sixTests are the cells of dnfs-vs-pnfs.
+func sixTests() []string {
+	return []string{"nfsv3-local", "nfsv3-remote", "nfsv4-local", "nfsv4-remote", "pnfs-local", "pnfs-remote"}
+}
+
 // TestSuiteSamplesComeToWhatTheySay goes as far as the operator goes before it
 // starts anything.
 func TestSuiteSamplesComeToWhatTheySay(t *testing.T) {
-	six := []string{"nfsv3-local", "nfsv3-remote", "nfsv4-local", "nfsv4-remote", "pnfs-local", "pnfs-remote"}
+	six := sixTests()
 	want := map[string]shape{
 		"dnfs-vs-pnfs-native":    {six, 36, 10, "nfsv3-local"},
 		"dnfs-vs-pnfs-oracle":    {six, 36, 10, "nfsv3-local"},
@@ -88,7 +93,7 @@ func TestSuiteSamplesComeToWhatTheySay(t *testing.T) {
 // TestCellsOfTheSamplesDifferInWhatTheirSuiteIsAbout looks at what the patches
 // made of the template.
 func TestCellsOfTheSamplesDifferInWhatTheirSuiteIsAbout(t *testing.T) {
-	all := suiteSamples(t)
+	all, six := suiteSamples(t), sixTests()
 	cell := func(suite, name string) v1alpha1.NFSBenchmarkSpec {
 		t.Helper()
 		m, err := matrix.Expand(all[suite])
@@ -111,6 +116,11 @@ func TestCellsOfTheSamplesDifferInWhatTheirSuiteIsAbout(t *testing.T) {
 		remote := cell("dnfs-vs-pnfs-"+engine, "pnfs-remote").Protocol
 		if remote.Version != v1alpha1.PNFS || remote.Paths.Select != v1alpha1.PathsRemote {
 			t.Errorf("%s: pnfs-remote is %+v", engine, remote)
+		}
+		for _, name := range six {
+			if c := cell("dnfs-vs-pnfs-"+engine, name).Protocol.Client; c != v1alpha1.ClientDirectNFS {
+				t.Errorf("%s: %s compares the client %s with another", engine, name, c)
+			}
 		}
 		off, on := cell("dnfs-throughput-"+engine, "off").Protocol, cell("dnfs-throughput-"+engine, "on").Protocol
 		if off.Client != v1alpha1.ClientKernel || on.Client != v1alpha1.ClientDirectNFS || !cmp.Equal(off.Paths, on.Paths) {

@@ -1,0 +1,252 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// serversOf adds up the NFS servers of all clients in a repetition. Clients that see the same
+// server, by its owner and its addresses, are one row, whose sessions are those of all.
+func serversOf(parts []clientRep) []runfile.NFSServer {
+	var all []runfile.NFSServer
+	for _, p := range parts {
+		for _, s := range p.rep.Servers[:min(len(p.rep.Servers), runfile.MaxServers)] {
+			i := slices.IndexFunc(all, func(o runfile.NFSServer) bool { return sameServer(o, s) })
+			switch {
+			case i >= 0:
+				all[i] = mergedServers(all[i], s)
+			case len(all) < runfile.MaxServers:
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+func sameServer(a, b runfile.NFSServer) bool {
+	return a.Role == b.Role && a.NFSVersion == b.NFSVersion && a.Owner == b.Owner && a.OwnerMinor == b.OwnerMinor &&
+		a.Scope == b.Scope && a.Trunking == b.Trunking && a.LayoutType == b.LayoutType &&
+		slices.Equal(a.Addresses, b.Addresses)
+}
+
+// mergedServers is one server as two clients saw it. Clients wait at the same time, so the
+// longest wait counts.
+func mergedServers(a, b runfile.NFSServer) runfile.NFSServer {
+	a.Slots, a.Sessions = min(a.Slots, b.Slots), a.Sessions+b.Sessions
+	a.LeaseSeconds = min(a.LeaseSeconds, b.LeaseSeconds)
+	a.Recoveries += b.Recoveries
+	a.RecoveryMilliseconds = max(a.RecoveryMilliseconds, b.RecoveryMilliseconds)
+	a.Callbacks += b.Callbacks
+	a.LayoutsGranted += b.LayoutsGranted
+	a.LayoutsRecalled += b.LayoutsRecalled
+	a.LayoutFallbacks += b.LayoutFallbacks
+	a.LayoutFallbackBytes += b.LayoutFallbackBytes
+	return a
+}
+
+// metadataServers are those that the paths of the plan lead to.
+func metadataServers(all []runfile.NFSServer) []runfile.NFSServer {
+	var found []runfile.NFSServer
+	for _, s := range all {
+		if s.Role != runfile.RoleDataServer {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// serverVersion is the version that the replies of the servers show; it joins different ones,
+// and is empty without servers.
+func serverVersion(servers []runfile.NFSServer) string {
+	var seen []string
+	for _, s := range metadataServers(servers) {
+		if s.NFSVersion != "" && !slices.Contains(seen, s.NFSVersion) {
+			seen = append(seen, s.NFSVersion)
+		}
+	}
+	return strings.Join(seen, " and ")
+}
+
+// trunkingWords say how the paths are joined; empty with one path, and with NFSv3.
+func trunkingWords(servers []runfile.NFSServer) string {
+	var words []string
+	for _, s := range metadataServers(servers) {
+		word := map[string]string{
+			runfile.TrunkingSession: "session trunking", runfile.TrunkingClientID: "client ID trunking",
+			runfile.TrunkingSeparate: "separate servers",
+		}[s.Trunking]
+		if word != "" && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// byLayout are the paths to data servers that moved data.
+func byLayout(shares []PathShare) []PathShare {
+	var found []PathShare
+	for _, p := range shares {
+		if p.Role == runfile.RoleDataServer && p.carried() {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// dataPaths are the paths that should carry the data: with layouts those to data servers, for
+// the declared ones carry metadata.
+func dataPaths(shares []PathShare) []PathShare {
+	if found := byLayout(shares); len(found) > 0 {
+		return found
+	}
+	return shares
+}
+
+// dataServers is how many servers, and not addresses, the data went to. What no server is
+// known of counts by its address.
+func dataServers(s *Summary) int {
+	seen := map[string]bool{}
+	for _, p := range byLayout(s.Paths) {
+		name := p.Path
+		for i, server := range s.Servers {
+			if server.Role == runfile.RoleDataServer && slices.ContainsFunc(server.Addresses,
+				func(a string) bool { return runfile.SameAddress(a, p.Path) }) {
+				name = fmt.Sprint("server ", i)
+				break
+			}
+		}
+		seen[name] = true
+	}
+	return len(seen)
+}
+
+// checkLayouts reports I/O that went through the metadata server although pNFS was declared,
+// and layouts that the client cannot read.
+func checkLayouts(c *facts, found *findings) {
+	if !c.isPNFS() || c.kernel() {
+		return
+	}
+	ios, bytes, all, worst, where := int64(0), int64(0), int64(0), int64(0), []string(nil)
+	for _, s := range c.repetitions {
+		here := int64(0)
+		for _, server := range s.Servers {
+			ios += server.LayoutFallbacks
+			here += server.LayoutFallbackBytes
+			if server.LayoutFallbacks > 0 {
+				where = append(where, fmt.Sprint(s.Repetition))
+			}
+		}
+		bytes, all = bytes+here, all+s.Total.Bytes
+		worst = max(worst, shareOf(here, s.Total.Bytes))
+	}
+	if ios > 0 {
+		severity := Info
+		if worst >= layoutFallbackShare {
+			severity = Warning
+		}
+		found.add(LayoutFallback, severity,
+			"%d I/Os with %s (%s) went through the metadata server although pNFS was declared, in repetition %s. A data "+
+				"server did not answer, or its layout was recalled. Check that a firewall lets the client connect to port 2049 of "+
+				"each data server, and that the data servers and their LIFs are up.",
+			ios, gibibytes(bytes), percent(shareOf(bytes, all)), listed(slices.Compact(where)))
+	}
+	var types []string
+	for _, s := range c.overall.Servers {
+		if t := s.LayoutType; t != "" && t != runfile.LayoutTypeFiles && !slices.Contains(types, t) {
+			types = append(types, t)
+		}
+	}
+	if len(types) > 0 {
+		found.add(LayoutTypeUnsupported, Warning,
+			"The server offers layouts of the type %s, and this client speaks files layouts only (RFC 8881, chapter 13). "+
+				"Choose a server or a file system with files layouts, or use protocol.client: Kernel.", listed(types))
+	}
+}
+
+func shareOf(part, all int64) int64 {
+	if part <= 0 || all <= 0 {
+		return 0
+	}
+	return int64(*permille(float64(part) / float64(all)))
+}
+
+func gibibytes(bytes int64) string { return fmt.Sprintf("%.2f GiB", float64(bytes)/(1<<30)) }
+
+// checkRecovery reports state that the client had to make again under load: I/O waited for it.
+func checkRecovery(c *facts, found *findings) {
+	times, waited, worst, where := int64(0), int64(0), int64(0), []string(nil)
+	for _, s := range c.repetitions {
+		for _, server := range s.Servers {
+			if server.Recoveries <= 0 {
+				continue
+			}
+			times += server.Recoveries
+			waited += server.RecoveryMilliseconds
+			worst = max(worst, shareOf(server.RecoveryMilliseconds, s.DurationMilliseconds))
+			where = append(where, fmt.Sprint(s.Repetition))
+		}
+	}
+	if times == 0 {
+		return
+	}
+	severity := Info
+	if worst >= channelLostShare {
+		severity = Warning
+	}
+	found.add(StateRecovered, severity,
+		"The client had to make its state at the server (client ID, session, opens) again %d times under load, in repetition "+
+			"%s: the server was restarted, a lease expired, or a session was lost. I/O waited %d ms for that, which is a gap in "+
+			"the numbers. Look at the server's log for that time, and measure again.",
+		times, listed(slices.Compact(where)), waited)
+}
+
+// checkServerPaths reports several paths that the server did not join to one session.
+func checkServerPaths(c *facts, found *findings) {
+	var separate, byClientID []string
+	for _, s := range metadataServers(c.overall.Servers) {
+		switch {
+		case s.NFSVersion == runfile.NFSv40:
+			// NFSv4.0 has no sessions: one client ID over several connections is all there is.
+		case s.Trunking == runfile.TrunkingSeparate:
+			separate = append(separate, s.Addresses...)
+		case s.Trunking == runfile.TrunkingClientID:
+			byClientID = append(byClientID, s.Addresses...)
+		}
+	}
+	if len(separate) > 0 {
+		found.add(PathsNotTrunked, Warning,
+			"The paths %s lead to servers that share no state: each has a client ID, a session and opens of its own, and I/O of "+
+				"a lost path waits until the file is opened on another. Use addresses of one server, and switch session trunking "+
+				"on (ONTAP 9.14.1 or newer: vserver nfs modify -vserver %s -v4.1-trunking enabled).", listed(separate), c.svm())
+	}
+	if len(byClientID) > 0 {
+		found.add(PathsNotTrunked, Info,
+			"The paths %s have one client ID and a session each (client ID trunking): the server does not let one session use "+
+				"all of them. The slots of each session limit its path, and a call whose reply is lost is not repeated on another "+
+				"path.", listed(byClientID))
+	}
+}
+
+// checkSlots compares the slots of the sessions with the I/Os that the load keeps outstanding.
+func checkSlots(c *facts, found *findings) {
+	role, what := runfile.RoleMetadata, "The server"
+	if len(byLayout(c.overall.Paths)) > 0 {
+		role, what = runfile.RoleDataServer, "The data servers"
+	}
+	slots := int64(0)
+	for _, s := range c.overall.Servers {
+		if s.Role == role {
+			slots += int64(s.Slots) * int64(max(s.Sessions, 1))
+		}
+	}
+	if outstanding, _ := c.outstanding(); slots > 0 && slots < outstanding {
+		found.add(SlotsLimited, Warning,
+			"%s granted %d slots for %d outstanding I/Os, so the others wait in the client, and their latency counts that wait. "+
+				"Raise the slots of a session at the server (ONTAP: vserver nfs modify -v4.x-session-num-slots, privilege advanced; "+
+				"a Linux server shares them out by its memory), or use fewer outstanding I/Os.",
+			what, slots, outstanding)
+	}
+}

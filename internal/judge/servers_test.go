@@ -1,0 +1,252 @@
+package judge
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// over is good over a version of NFSv4 with the native engine, whose paths the server joined
+// as trunking says.
+func over(version, trunking string) func(testing.TB) runfile.Result {
+	return func(t testing.TB) runfile.Result {
+		t.Helper()
+		r := good(t)
+		r.Plan.Engine.NFSVersion, r.Clients[0].Load.Mount.NFSVersion = version, version
+		eachRep(&r, func(rep *runfile.Repetition) {
+			rep.Servers = []runfile.NFSServer{{
+				ID: 1, Role: runfile.RoleMetadata, NFSVersion: version, Addresses: []string{"10.0.1.61", "10.0.2.61"}, Owner: "array1", OwnerMinor: "0",
+				Scope: "array1", Trunking: trunking, Slots: 64, Sessions: 1, LeaseSeconds: 90,
+			}}
+			for i := range rep.Channels {
+				rep.Channels[i].Server = 1
+			}
+		})
+		return r
+	}
+}
+
+// nativePNFS reads from data servers at the addresses, by the metadata path of the wrong LIF:
+// node b, while the volume is on node a.
+func nativePNFS(addresses ...string) func(testing.TB) runfile.Result {
+	return func(t testing.TB) runfile.Result {
+		t.Helper()
+		r := twoNodes("a")(t)
+		r.Plan.Engine.NFSVersion, r.Plan.Engine.Channels = runfile.PNFS, runfile.ChannelsTo("10.0.2.61")
+		r.Plan.Link.BitsPerSecond = 20e9 / int64(max(len(addresses), 1))
+		r.Clients[0].Load.Mount.NFSVersion = "NFSv4.1"
+		eachRep(&r, func(rep *runfile.Repetition) {
+			rep.Channels = []runfile.Channel{{Local: "10.0.9.9", Path: "10.0.2.61", State: "Up", Server: 1, Sends: 40}}
+			rep.Servers = []runfile.NFSServer{{
+				ID: 1, Role: runfile.RoleMetadata, NFSVersion: "NFSv4.1", Addresses: []string{"10.0.2.61"}, Slots: 64, Sessions: 1,
+				LayoutType: runfile.LayoutTypeFiles, LayoutsGranted: 4,
+			}}
+			for i, a := range addresses {
+				id := int32(i + 2)
+				rep.Channels = append(rep.Channels, runfile.Channel{
+					ID: id, Local: "10.0.9.9", Path: a, State: "Up", Server: id, Role: runfile.RoleDataServer,
+					BytesRead: goodBytes / int64(len(addresses)),
+				})
+				rep.Servers = append(rep.Servers, runfile.NFSServer{
+					ID: id, Role: runfile.RoleDataServer, NFSVersion: "NFSv4.1", Addresses: []string{a}, Slots: 64, Sessions: 1,
+				})
+			}
+			if len(addresses) == 0 {
+				rep.Channels[0].BytesRead = goodBytes
+			}
+		})
+		return r
+	}
+}
+
+func server(f func(*runfile.NFSServer)) func(*runfile.Result) {
+	return func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { f(&rep.Servers[0]) }) }
+}
+
+func TestTheNativeEngineProvesItsVersionByWhatServersAnswer(t *testing.T) {
+	t.Parallel()
+	yes, no := new(true), new(false)
+	nothing := func(*runfile.Result) {}
+	cases := map[string]struct {
+		base     func(testing.TB) runfile.Result
+		mutate   func(*runfile.Result)
+		verified *bool
+		mismatch bool
+		observed string
+		message  string
+	}{
+		"v3":                 {good, nothing, yes, false, "DirectNFS NFSv3 over 2 of 2 paths", `NFSv3`},
+		"v4.0":               {over("NFSv4.0", runfile.TrunkingClientID), nothing, yes, false, "DirectNFS NFSv4.0 over 2 paths (client ID trunking)", `NFSv4\.0`},
+		"session trunking":   {over("NFSv4.1", runfile.TrunkingSession), nothing, yes, false, "DirectNFS NFSv4.1 over 2 paths (session trunking)", `NFSv4\.1`},
+		"separate servers":   {over("NFSv4.1", runfile.TrunkingSeparate), nothing, yes, false, "DirectNFS NFSv4.1 over 2 paths (separate servers)", `NFSv4\.1`},
+		"another version":    {over("NFSv4.1", ""), server(func(s *runfile.NFSServer) { s.NFSVersion = "NFSv4.0" }), no, true, "DirectNFS NFSv4.0 over 2 paths", `NFSv4\.1 was declared and NFSv4\.0 carried`},
+		"a path is down":     {over("NFSv4.1", runfile.TrunkingSession), func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Channels[1].State = "Down" }) }, no, false, "DirectNFS NFSv4.1 over 1 of 2 paths (session trunking)", `1 of 2 declared paths`},
+		"pNFS":               {nativePNFS("10.0.1.61"), nothing, yes, false, "DirectNFS pNFS over 1 path and 1 data server", `100\.0 % of that by layouts to 1 data server\. Metadata went to node b, and data to node a\.$`},
+		"two data servers":   {nativePNFS("10.0.1.61", "10.0.3.61"), nothing, yes, false, "DirectNFS pNFS over 1 path and 2 data servers", `to 2 data servers`},
+		"multipath":          {nativePNFS("10.0.1.61", "10.0.3.61"), oneDataServer, yes, false, "DirectNFS pNFS over 1 path and 1 data server", `to 1 data server`},
+		"the same address":   {nativePNFS("10.0.2.61"), nothing, yes, false, "DirectNFS pNFS over 1 path and 1 data server", `layouts to 1`},
+		"no layout":          {nativePNFS(), nothing, no, true, "DirectNFS NFSv4.1 over 1 path", `pNFS was declared and the client used no layout`},
+		"pNFS over v4.0":     {nativePNFS("10.0.1.61"), server(func(s *runfile.NFSServer) { s.NFSVersion = "NFSv4.0" }), no, true, "", `pNFS was declared and NFSv4\.0 carried`},
+		"data server is off": {nativePNFS("10.0.1.61", "10.0.3.61"), func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Channels[2].State = "Down" }) }, yes, false, "DirectNFS pNFS over 1 path and 2 data servers", ``},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := tc.base(t)
+			tc.mutate(&r)
+			j := Judge(r)
+			e := j.Protocol
+			if e.Verified == nil || *e.Verified != *tc.verified || e.Mismatch != tc.mismatch {
+				t.Errorf("verified %v, mismatch %v: %s", e.Verified, e.Mismatch, e.Message)
+			}
+			if tc.observed != "" && e.Observed != tc.observed {
+				t.Errorf("observed %q, want %q", e.Observed, tc.observed)
+			}
+			if !regexp.MustCompile(tc.message).MatchString(e.Message) {
+				t.Errorf("message %q does not match %q", e.Message, tc.message)
+			}
+			if tc.mismatch != (j.Validity == Invalid) {
+				t.Errorf("validity %s", j.Validity)
+			}
+		})
+	}
+}
+
+// oneDataServer makes all addresses of data servers those of one.
+func oneDataServer(r *runfile.Result) {
+	eachRep(r, func(rep *runfile.Repetition) {
+		ds := rep.Servers[1]
+		for _, s := range rep.Servers[2:] {
+			ds.Addresses = append(ds.Addresses, s.Addresses...)
+		}
+		rep.Servers = []runfile.NFSServer{rep.Servers[0], ds}
+	})
+}
+
+func TestFindingsOfServers(t *testing.T) {
+	t.Parallel()
+	local := nativePNFS("10.0.1.61")
+	v41 := over("NFSv4.1", runfile.TrunkingSession)
+	nothing := func(*runfile.Result) {}
+	fallback := func(ios, bytes int64) func(*runfile.Result) {
+		return func(r *runfile.Result) {
+			s := &r.Clients[0].Load.Repetitions[1].Servers[0]
+			s.LayoutFallbacks, s.LayoutFallbackBytes = ios, bytes
+		}
+	}
+	recovered := func(times, ms int64) func(*runfile.Result) {
+		return func(r *runfile.Result) {
+			s := &r.Clients[0].Load.Repetitions[2].Servers[0]
+			s.Recoveries, s.RecoveryMilliseconds = times, ms
+		}
+	}
+	cases := map[string]findingCase{
+		"fallback":            {local, fallback(2000, goodBytes/10), LayoutFallback, Warning, Suspect, `^2000 I/Os with 12\.45 GiB \(3\.3 %\) .* in repetition 2\. .*port 2049`},
+		"small fallback":      {local, fallback(1, 1<<20), LayoutFallback, Info, Valid, `^1 I/Os`},
+		"no fallback":         {local, nothing, LayoutFallback, "", Valid, ""},
+		"fallback of v4.1":    {v41, fallback(1, 1<<20), LayoutFallback, "", Valid, ""},
+		"blocks":              {nativePNFS(), server(func(s *runfile.NFSServer) { s.LayoutType = "blocks" }), LayoutTypeUnsupported, Warning, Invalid, `type blocks, and this client speaks files`},
+		"files":               {local, nothing, LayoutTypeUnsupported, "", Valid, ""},
+		"recovered":           {v41, recovered(2, 1500), StateRecovered, Warning, Suspect, `again 2 times under load, in repetition 3: .* waited 1500 ms`},
+		"recovered at once":   {v41, recovered(1, 50), StateRecovered, Info, Valid, `again 1 times`},
+		"never recovered":     {v41, nothing, StateRecovered, "", Valid, ""},
+		"separate":            {over("NFSv4.1", runfile.TrunkingSeparate), nothing, PathsNotTrunked, Warning, Valid, `10\.0\.1\.61, 10\.0\.2\.61 lead to servers that share no state.*-v4\.1-trunking enabled`},
+		"client ID":           {over("NFSv4.1", runfile.TrunkingClientID), nothing, PathsNotTrunked, Info, Valid, `one client ID and a session each`},
+		"client ID of v4.0":   {over("NFSv4.0", runfile.TrunkingClientID), nothing, PathsNotTrunked, "", Valid, ""},
+		"trunked":             {v41, nothing, PathsNotTrunked, "", Valid, ""},
+		"few slots":           {v41, server(func(s *runfile.NFSServer) { s.Slots = 16 }), SlotsLimited, Warning, Valid, `granted 16 slots for 32 outstanding`},
+		"a session for each":  {v41, server(func(s *runfile.NFSServer) { s.Slots, s.Sessions = 16, 2 }), SlotsLimited, "", Valid, ""},
+		"no slots":            {over("NFSv4.0", ""), server(func(s *runfile.NFSServer) { s.Slots = 0 }), SlotsLimited, "", Valid, ""},
+		"slots of data":       {local, func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Servers[1].Slots = 8 }) }, SlotsLimited, Warning, Valid, `^The data servers granted 8 slots`},
+		"slots of metadata":   {local, server(func(s *runfile.NFSServer) { s.Slots = 8 }), SlotsLimited, "", Valid, ""},
+		"not redirected":      {nativePNFS(), nothing, PNFSNotRedirected, Warning, Invalid, `no data server moved a byte, and the server granted 4 layouts`},
+		"redirected":          {local, nothing, PNFSNotRedirected, "", Valid, ""},
+		"data on the owner":   {local, nothing, IndirectPath, "", Valid, ""},
+		"data elsewhere":      {nativePNFS("10.0.2.61"), nothing, IndirectPath, Warning, Valid, `path 10\.0\.2\.61 \(lif2\) is indirect`},
+		"metadata is no path": {local, nothing, PathUnused, "", Valid, ""},
+		"uneven data servers": {nativePNFS("10.0.1.61", "10.0.3.61"), uneven, PathImbalance, Warning, Valid, `^The data servers carried different shares: data server 10\.0\.9\.9 -> 10\.0\.1\.61 75\.0 %`},
+		"even data servers":   {nativePNFS("10.0.1.61", "10.0.3.61"), nothing, PathImbalance, "", Valid, ""},
+		"data server lost":    {nativePNFS("10.0.1.61", "10.0.3.61"), func(r *runfile.Result) { r.Clients[0].Load.Repetitions[1].Channels[2].DownMilliseconds = 3000 }, ChannelLost, Warning, Suspect, `data server 10\.0\.9\.9 -> 10\.0\.3\.61 was down for 3\.0 s .*through the metadata server meanwhile`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := c.base(t)
+			c.mutate(&r)
+			j := Judge(r)
+			var found []Finding
+			for _, f := range j.Findings {
+				if f.Code == c.code {
+					found = append(found, f)
+				}
+			}
+			switch {
+			case c.severity == "" && len(found) > 0:
+				t.Errorf("found %+v", found)
+			case c.severity != "" && len(found) != 1:
+				t.Errorf("%d times %s in %+v", len(found), c.code, j.Findings)
+			case c.severity != "":
+				checkFinding(t, c, found[0], j)
+			}
+		})
+	}
+}
+
+func uneven(r *runfile.Result) {
+	eachRep(r, func(rep *runfile.Repetition) {
+		rep.Channels[1].BytesRead, rep.Channels[2].BytesRead = goodBytes-goodBytes/4, goodBytes/4
+	})
+}
+
+func TestAGoodRunOverEachVersionHasNoFinding(t *testing.T) {
+	t.Parallel()
+	for name, base := range map[string]func(testing.TB) runfile.Result{
+		"v4.0": over("NFSv4.0", runfile.TrunkingClientID), "v4.1": over("NFSv4.1", runfile.TrunkingSession),
+		"pNFS": nativePNFS("10.0.1.61"), "pNFS of two": nativePNFS("10.0.1.61", "10.0.3.61"),
+	} {
+		if j := Judge(base(t)); len(j.Findings) > 0 || j.Validity != Valid {
+			t.Errorf("%s: %s %+v", name, j.Validity, j.Findings)
+		}
+	}
+}
+
+func TestTheWireOfPNFSIsThatOfTheDataServers(t *testing.T) {
+	t.Parallel()
+	for n, addresses := range [][]string{{}, {"10.0.1.61"}, {"10.0.1.61", "10.0.3.61"}} {
+		r := nativePNFS(addresses...)(t)
+		r.Plan.Link.BitsPerSecond = 10e9
+		w := Judge(r).Wire
+		if w == nil || len(w.Links) != max(n, 1) {
+			t.Errorf("%d data servers: %+v", n, w)
+		}
+	}
+	r := nativePNFS("10.0.1.61")(t)
+	discover(&r, 10e9)
+	r.Clients[0].Observed.Interfaces = []runfile.Interface{
+		{Name: "eth0", Addresses: []string{"10.0.9.9"}, SpeedBitsPerSecond: new(int64(25e9))},
+		{Name: "eth1", Addresses: []string{"10.0.8.8"}, SpeedBitsPerSecond: new(int64(1e9))},
+	}
+	eachRep(&r, func(rep *runfile.Repetition) { rep.Channels[0].Local = "10.0.8.8" })
+	if w := Judge(r).Wire; w == nil || len(w.Links) != 1 || w.Links[0].Label != "eth0" {
+		t.Errorf("the interface of the metadata counts: %+v", w)
+	}
+}
+
+func TestClientsThatSeeOneServerAreOneRow(t *testing.T) {
+	t.Parallel()
+	r := over("NFSv4.1", runfile.TrunkingSession)(t)
+	other := over("NFSv4.1", runfile.TrunkingSession)(t).Clients[0]
+	other.Index, other.Host.Node = 1, "node1"
+	other.Load.Repetitions[0].Servers[0].ID = 9
+	other.Load.Repetitions[0].Servers[0].Slots = 32
+	other.Load.Repetitions[0].Servers[0].RecoveryMilliseconds = 70
+	other.Load.Repetitions[0].Servers[0].Recoveries = 1
+	r.Clients[0].Load.Repetitions[0].Servers[0].RecoveryMilliseconds = 30
+	r.Clients[0].Load.Repetitions[0].Servers[0].Recoveries = 1
+	r.Clients = append(r.Clients, other)
+	got := newFacts(r).repetitions[0].Servers
+	if len(got) != 1 || got[0].Sessions != 2 || got[0].Slots != 32 || got[0].Recoveries != 2 || got[0].RecoveryMilliseconds != 70 {
+		t.Errorf("%+v", got)
+	}
+}

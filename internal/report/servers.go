@@ -1,0 +1,85 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/report/doc"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// shareName is the name of a path in tables: what it leads to, where pNFS makes a difference,
+// and the node of the array, where a survey knows it.
+func shareName(p judge.PathShare) string {
+	name, where := channelName(p.Local, p.Path, p.Role), ""
+	if p.Node != "" {
+		where = cmp.Or(p.LIF, "LIF") + " on " + p.Node
+	}
+	if where == "" {
+		return name
+	}
+	return name + ", " + where
+}
+
+// channelName keeps a connection to a data server apart from one to a metadata server at the
+// same address.
+func channelName(local, path, role string) string {
+	if role == runfile.RoleDataServer {
+		return pathName(local, path) + " (data server)"
+	}
+	return pathName(local, path)
+}
+
+// nfsServerTable is what the clients saw of each NFS server.
+func nfsServerTable(s judge.Summary) *doc.Table {
+	if len(s.Servers) == 0 {
+		return nil
+	}
+	t := &doc.Table{
+		Caption: "NFS servers (as V$DNFS_SERVERS of Oracle)",
+		Note: fmt.Sprintf("As the replies of the servers show; counters of repetition %d, the median, over all clients. "+
+			"Fallbacks are I/Os that went through the metadata server although pNFS was declared.", s.Repetition),
+		Columns: []doc.Column{
+			{Head: "Server"},
+			{Head: "Role"},
+			{Head: "Version"},
+			{Head: "Trunking"},
+			{Head: "Owner", In: doc.HTMLOnly},
+			{Head: "Scope", In: doc.HTMLOnly},
+			{Head: "Sessions", Number: true, In: doc.HTMLOnly},
+			{Head: "Slots", Number: true, Width: 8},
+			{Head: "Lease, s", Number: true, In: doc.HTMLOnly},
+			{Head: "Callbacks", Number: true, In: doc.HTMLOnly},
+			{Head: "Layouts", Number: true, In: doc.HTMLOnly},
+			{Head: "Recalled", Number: true, In: doc.HTMLOnly},
+			{Head: "Fallbacks", Number: true, Width: 10},
+			{Head: "Recovery", Number: true, Width: 10},
+		},
+	}
+	for _, n := range s.Servers {
+		recovery := doc.Unknown
+		if n.Recoveries > 0 {
+			recovery = fmt.Sprintf("%d, %d ms", n.Recoveries, n.RecoveryMilliseconds)
+		}
+		owner := n.Owner
+		if owner != "" && n.OwnerMinor != "" {
+			owner += " / " + n.OwnerMinor
+		}
+		row := t.Row(cmp.Or(firstLines(n.Addresses), doc.Unknown), cmp.Or(n.Role, doc.Unknown),
+			cmp.Or(n.NFSVersion, doc.Unknown), cmp.Or(n.Trunking, doc.Unknown), cmp.Or(owner, doc.Unknown),
+			cmp.Or(n.Scope, doc.Unknown), nonZero(int64(n.Sessions)), nonZero(int64(n.Slots)),
+			nonZero(int64(n.LeaseSeconds)), fmt.Sprint(n.Callbacks), nonZero(n.LayoutsGranted), fmt.Sprint(n.LayoutsRecalled),
+			fmt.Sprint(n.LayoutFallbacks), recovery)
+		if len(n.Addresses) > 1 {
+			row.Cells[0].Short = fmt.Sprintf("%s +%d", n.Addresses[0], len(n.Addresses)-1)
+		}
+		if n.Recoveries > 0 {
+			row.Cells[13].Tone = doc.Warn
+		}
+		if n.LayoutFallbacks > 0 {
+			row.Cells[12].Tone = doc.Warn
+		}
+	}
+	return t
+}
