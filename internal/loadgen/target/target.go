@@ -118,6 +118,8 @@ type Resender interface {
 // is what the same calls of their Files would do.
 type Streamer interface {
 	// NewStream connects one more stream. It is closed with the Target, or before.
+	// An error that satisfies errors.ErrUnsupported says that this machine has no
+	// means for it; the calls of the Files still work.
 	NewStream(ctx context.Context, opt StreamOptions) (Stream, error)
 }
 
