@@ -49,10 +49,11 @@ type queue struct {
 
 // openQueue makes a queue for so many I/Os at a time.
 func openQueue(size int) (*queue, error) {
-	q := &queue{blocks: make([]*controlBlock, size), done: make([]completion, size)}
+	q := &queue{}
 	if _, _, errno := unix.Syscall(unix.SYS_IO_SETUP, uintptr(size), uintptr(unsafe.Pointer(&q.id)), 0); errno != 0 {
 		return nil, fmt.Errorf("io_setup for %d I/Os: %w", size, errno)
 	}
+	q.blocks, q.done = make([]*controlBlock, size), make([]completion, size)
 	return q, nil
 }
 

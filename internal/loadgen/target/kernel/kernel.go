@@ -11,7 +11,8 @@
 // An I/O on a hard mount whose server is gone cannot be interrupted. The calls of
 // an opened Target therefore look at their context only before they start, and a
 // Stream waits for what is outstanding; Open itself returns in time and leaves
-// the call behind.
+// the call behind. A process that ends with such I/Os in a queue stays until they
+// are answered, or the mount is removed by force.
 package kernel
 
 import (

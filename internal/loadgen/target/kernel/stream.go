@@ -31,6 +31,8 @@ type stream struct {
 	start  time.Time
 	closed bool
 
+	running atomic.Bool
+
 	// The rest belongs to Run.
 	ctx     context.Context
 	ended   atomic.Bool // ctx is
@@ -57,15 +59,16 @@ func (t *Target) NewStream(ctx context.Context, opt target.StreamOptions) (targe
 	if opt.Slots < 1 {
 		return nil, fmt.Errorf("a stream of %d slots: use at least 1", opt.Slots)
 	}
-	s := &stream{t: t, slots: make([]slot, opt.Slots), start: t.now(), waiting: make([]*slot, 0, opt.Slots)}
-	for i := range s.slots {
-		s.slots[i].io.Slot, s.slots[i].block.data = i, uint64(i)
-	}
+	s := &stream{t: t, start: t.now()}
 	if opt.Slots > 1 {
 		var err error
 		if s.queue, err = openQueue(opt.Slots); err != nil {
 			return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 		}
+	}
+	s.slots, s.waiting = make([]slot, opt.Slots), make([]*slot, 0, opt.Slots)
+	for i := range s.slots {
+		s.slots[i].io.Slot, s.slots[i].block.data = i, uint64(i)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,14 +76,17 @@ func (t *Target) NewStream(ctx context.Context, opt target.StreamOptions) (targe
 	return s, nil
 }
 
-// closeStreams closes those that are still open.
+// closeStreams closes those that are still open. One that is in Run has I/Os that
+// nobody answers: closing it would wait for them as well.
 func (t *Target) closeStreams() error {
 	t.mu.Lock()
 	streams := slices.Clone(t.streams)
 	t.mu.Unlock()
 	var all error
 	for _, s := range streams {
-		all = errors.Join(all, s.Close())
+		if !s.running.Load() {
+			all = errors.Join(all, s.Close())
+		}
 	}
 	return all
 }
@@ -100,6 +106,8 @@ func (s *stream) Close() error {
 // Run implements target.Stream. When ctx is done it still waits for what is
 // outstanding: the kernel writes into these buffers until the end.
 func (s *stream) Run(ctx context.Context, d target.Driver) {
+	s.running.Store(true)
+	defer s.running.Store(false)
 	s.ctx, s.driver, s.nextDue, s.waiting = ctx, d, never, s.waiting[:0]
 	s.ended.Store(ctx.Err() != nil)
 	defer context.AfterFunc(ctx, func() { s.ended.Store(true) })()
