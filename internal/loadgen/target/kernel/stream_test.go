@@ -1,7 +1,11 @@
 package kernel
 
 import (
+	"context"
 	"errors"
+	"io"
+	"slices"
+	"syscall"
 	"testing"
 	"time"
 	"unsafe"
@@ -114,5 +118,49 @@ func TestATargetDoesNotCloseAStreamThatRuns(t *testing.T) {
 	}})
 	if err := tgt.Close(); err != nil || !s.closed {
 		t.Errorf("after Run the target did not close it: %v, %v", s.closed, err)
+	}
+}
+
+// noted is a file that notes where it was called.
+type noted struct {
+	target.File
+	reads, writes []int64 // offset and length of each
+}
+
+func (n *noted) ReadAt(_ context.Context, p []byte, off int64) (int, error) {
+	n.reads = append(n.reads, off, int64(len(p)))
+	return len(p), nil
+}
+
+func (n *noted) WriteAt(_ context.Context, p []byte, off int64) error {
+	n.writes = append(n.writes, off, int64(len(p)))
+	return nil
+}
+
+func TestTheRestOfAShortIOIsDoneByAPlainCall(t *testing.T) {
+	for name, c := range map[string]struct {
+		write         bool
+		result        int64
+		reads, writes []int64
+		err           error
+	}{
+		"a whole read":     {result: 4096},
+		"a whole write":    {write: true, result: 4096},
+		"a short read":     {result: 512, reads: []int64{8192 + 512, 4096 - 512}},
+		"a short write":    {write: true, result: 1024, writes: []int64{8192 + 1024, 4096 - 1024}},
+		"a read of none":   {err: io.EOF},
+		"a write of none":  {write: true, writes: []int64{8192, 4096}},
+		"a failed read":    {result: -int64(syscall.EIO), err: syscall.EIO},
+		"a write, no room": {write: true, result: -int64(syscall.ENOSPC), err: syscall.ENOSPC},
+	} {
+		f := &noted{}
+		sl := &slot{io: target.IO{File: f, Buf: make([]byte, 4096), Offset: 8192, Write: c.write, Err: errors.New("of the I/O before")}}
+		sl.finish(t.Context(), c.result)
+		if !errors.Is(sl.io.Err, c.err) || (c.err == nil) != (sl.io.Err == nil) {
+			t.Errorf("%s: error %v, want %v", name, sl.io.Err, c.err)
+		}
+		if !slices.Equal(f.reads, c.reads) || !slices.Equal(f.writes, c.writes) {
+			t.Errorf("%s: reads %v and writes %v, want %v and %v", name, f.reads, f.writes, c.reads, c.writes)
+		}
 	}
 }
