@@ -97,7 +97,7 @@ bench: ## Measure nfsbench beside iperf3, fio and libnfs; write docs/performance
 
 .PHONY: bench-quick
 bench-quick: ## The same in a few minutes, to see that it works; nothing is recorded
-	hack/bench.sh --repeats 2 --seconds 1 --no-record
+	hack/bench.sh --repeats 2 --seconds 1 --no-record --rows quick
 
 ##@ Cluster
 .PHONY: cluster-up

@@ -1,23 +1,26 @@
 #!/usr/bin/env bash
-# Measure nfsbench beside the programs of others, on links of known speed and
-# over the loopback, against NFS-Ganesha in a network namespace of its own.
+# Measure nfsbench beside the programs of others: on links of known speed and over
+# the loopback, against NFS-Ganesha in a network namespace of its own and against
+# the pNFS array of the lab, and on a folder of this machine.
 #
 # usage: hack/bench.sh [OPTION...]
 #
 #   --list           show the rows and end
-#   --rows LIST      measure these only, by name or its beginning (read, 1gbe, random-j1-d16)
-#   --peers LIST     beside these only: fio, libnfs, nfs-cat, iperf3
+#   --rows LIST      measure these only, by name or its beginning (read, 1gbe, random-j1-d16);
+#                    quick: few, which use every program and place
+#   --peers LIST     beside these only: fio, libnfs, nfs-cat, iperf3, "bare socket"
 #   --repeats N      measurements of each contender (default 5), in turns
 #   --seconds N      length of each measured window (default 5)
 #   --nfsbench FILE  measure this build instead of that of the working tree
 #   --other FILE     measure this other build beside it, for before and after
 #   --out FOLDER     where results.json and results.md go (default bin/bench)
+#   --directory DIR  folder with O_DIRECT for the Kernel engine and fio (default /var/tmp)
 #   --name NAME      of the lab, --subnet A.B of its links: several may run at once
 #   --no-record      leave docs/performance.md as it is
 #
 #   FIO=FILE         a fio that has the nfs engine
 #
-# All rows take about half an hour. When all were measured without --rows and
+# All rows take about an hour. When all were measured without --rows and
 # --peers, the table goes into docs/performance.md and all repeats into
 # docs/performance.json. Interrupting keeps what was measured. Needs root, and
 # installs the Debian packages that are missing.
@@ -35,7 +38,7 @@ while (($#)); do
 	--list) list=yes ;;
 	--no-record) record=no ;;
 	--nfsbench) ours=$(realpath "${2:?--nfsbench needs a value}") && shift ;;
-	--rows | --peers | --repeats | --seconds | --other | --out | --name | --subnet)
+	--rows | --peers | --repeats | --seconds | --other | --out | --name | --subnet | --directory)
 		options+=("$1" "${2:?$1 needs a value}") && shift
 		;;
 	*) die "unexpected argument $1 (see --help)" ;;
@@ -56,7 +59,7 @@ if [[ -z $ours ]]; then
 	ours=$REPO_DIR/bin/bench/nfsbench
 	note=$(git describe --always --dirty 2>/dev/null || true)
 fi
-reader_build bin/bench/libnfs-reader
+peers_build bin/bench
 fio_with_nfs >/dev/null || fio_build || say "no fio with an nfs engine: its columns stay empty"
 if fio=$(fio_with_nfs); then
 	options+=(--fio "$fio" --fio-note "with its nfs engine on Debian's libnfs")
@@ -65,4 +68,5 @@ else
 fi
 if [[ $record == yes ]]; then options+=(--publish docs/performance.md); fi
 # From here on one process answers to signals and cleans up.
-exec bin/bench/bench --repo "$REPO_DIR" --nfsbench "$ours" --nfsbench-note "$note" --reader bin/bench/libnfs-reader "${options[@]}"
+exec bin/bench/bench --repo "$REPO_DIR" --nfsbench "$ours" --nfsbench-note "$note" --reader bin/bench/libnfs-reader \
+	--socket bin/bench/bare-socket "${options[@]}"

@@ -11,12 +11,17 @@ FIO_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/nfsbench/fio-nfs
 fio_with_nfs() {
 	local candidate
 	for candidate in "${FIO:-}" "$(command -v fio || true)" "$FIO_CACHE/fio"; do
-		if [[ -x $candidate ]] && "$candidate" --enghelp=nfs 2>/dev/null | grep -q nfs_url; then
+		if [[ -x $candidate ]] && fio_has_engines "$candidate"; then
 			echo "$candidate"
 			return
 		fi
 	done
 	return 1
+}
+
+# fio_has_engines FIO succeeds where all engines are there that the rows use.
+fio_has_engines() {
+	"$1" --enghelp=nfs 2>/dev/null | grep -q nfs_url && "$1" --enghelp=libaio >/dev/null 2>&1
 }
 
 # fio_build makes one of Debian's source package. It fails, and says why, where
@@ -39,7 +44,7 @@ fio_compile() {
 		cd source &&
 		./configure --disable-native --disable-rados --disable-rbd --disable-http --disable-gfapi --disable-pmem &&
 		nice make -j "$(nproc)" fio &&
-		./fio --enghelp=nfs | grep nfs_url &&
+		fio_has_engines ./fio &&
 		mkdir -p "$FIO_CACHE" &&
 		cp fio "$FIO_CACHE/fio.$$" &&
 		mv "$FIO_CACHE/fio.$$" "$FIO_CACHE/fio"

@@ -10,6 +10,7 @@ bench_packages() {
 	done
 	[[ -e /usr/include/nfsc/libnfs.h ]] || missing+=(libnfs-dev)
 	[[ -e /usr/include/zlib.h ]] || missing+=(zlib1g-dev)
+	[[ -e /usr/include/libaio.h ]] || missing+=(libaio-dev)
 	[[ -e /usr/include/stdio.h ]] || missing+=(libc6-dev)
 	((${#missing[@]})) || return 0
 	command -v apt-get >/dev/null || die "missing: ${missing[*]}; install them first"
@@ -18,9 +19,10 @@ bench_packages() {
 	DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -qq -y --no-install-recommends "${missing[@]}" >&2
 }
 
-# reader_build compiles the reader of test/bench/peer.
-reader_build() {
-	local flags
+# peers_build FOLDER compiles what is in test/bench/peer.
+peers_build() {
+	local flags options=(-std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra)
 	read -ra flags <<<"$(pkg-config --cflags --libs libnfs)"
-	gcc -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -o "$1" "$REPO_DIR/test/bench/peer/reader.c" "${flags[@]}"
+	gcc "${options[@]}" -o "$1/libnfs-reader" "$REPO_DIR/test/bench/peer/reader.c" "${flags[@]}"
+	gcc "${options[@]}" -pthread -o "$1/bare-socket" "$REPO_DIR/test/bench/peer/socket.c" "${flags[@]}"
 }

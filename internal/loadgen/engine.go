@@ -123,16 +123,19 @@ const workerShards = 8
 func (e *engine) open(ctx context.Context, t target.Target) error {
 	by, ok := t.(target.Streamer)
 	if !ok {
-		e.rec = recorder.New(min(len(e.workers), workerShards))
-		for i := range e.workers {
-			e.workers[i].lane.shard = e.rec.Shard(i)
-		}
+		e.standAlone()
 		return nil
 	}
 	slots := e.perStream
 	streams := len(e.workers) / slots
 	for i := range streams {
 		s, err := by.NewStream(ctx, target.StreamOptions{Slots: slots, BlockBytes: e.blockBytes, Streams: streams})
+		if errors.Is(err, errors.ErrUnsupported) {
+			closed := e.closeStreams()
+			e.streams, e.drivers = nil, nil
+			e.standAlone()
+			return closed
+		}
 		if err != nil {
 			return fmt.Errorf("open stream %d of %d: %w", i+1, streams, errors.Join(err, e.closeStreams()))
 		}
@@ -148,6 +151,14 @@ func (e *engine) open(ctx context.Context, t target.Target) error {
 		}
 	}
 	return nil
+}
+
+// standAlone makes the workers ready for a goroutine each.
+func (e *engine) standAlone() {
+	e.rec = recorder.New(min(len(e.workers), workerShards))
+	for i := range e.workers {
+		e.workers[i].lane.shard = e.rec.Shard(i)
+	}
 }
 
 // lanes is how many threads all streams have.

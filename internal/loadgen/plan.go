@@ -74,7 +74,7 @@ func OpenTarget(ctx context.Context, e runfile.Engine, now func() time.Time,
 	case runfile.ClientDirectNFS:
 		return direct.Open(ctx, direct.Options{Engine: e, Now: now, Logger: logger})
 	case runfile.ClientKernel:
-		return kernel.Open(ctx, kernel.Options{MountPath: e.MountPath, RequireNFS: e.RequireNFS})
+		return kernel.Open(ctx, kernel.Options{MountPath: e.MountPath, RequireNFS: e.RequireNFS, Now: now})
 	default:
 		return nil, target.Fail(runfile.FailureInvalidPlan, "engine.client is "+e.Client+"; use Kernel or DirectNFS", nil)
 	}

@@ -325,3 +325,52 @@ func TestEveryUserOfTheLargestStepHasAWorker(t *testing.T) {
 		}
 	}
 }
+
+// refusing gives a few streams and then no more.
+type refusing struct {
+	targettest.MemoryStreams
+	left   *int
+	closed *int
+}
+
+func (r refusing) NewStream(ctx context.Context, opt target.StreamOptions) (target.Stream, error) {
+	if *r.left == 0 {
+		return nil, fmt.Errorf("no queue: %w", errors.ErrUnsupported)
+	}
+	*r.left--
+	s, err := r.MemoryStreams.NewStream(ctx, opt)
+	return countedClose{s, r.closed}, err
+}
+
+type countedClose struct {
+	target.Stream
+	closed *int
+}
+
+func (c countedClose) Close() error {
+	*c.closed++
+	return c.Stream.Close()
+}
+
+func TestWhereNoStreamIsToBeHadWorkersWorkAlone(t *testing.T) {
+	for _, before := range []int{0, 1} { // of the two streams
+		left, closed := before, 0
+		tgt := refusing{targettest.MemoryStreams{Memory: &targettest.Memory{}, Now: time.Now, LaneCount: 1}, &left, &closed}
+		e := hotEngineOn(t, tgt, runfile.PatternRandomRead, 0)
+		if len(e.streams) != 0 || e.lanes() != 0 || closed != before {
+			t.Errorf("after %d streams: %d are left with %d lanes, %d were closed", before, len(e.streams), e.lanes(), closed)
+		}
+		var io target.IO
+		for i := range e.workers {
+			if !e.workers[i].step(t.Context(), &io) {
+				t.Errorf("after %d streams worker %d does nothing", before, i)
+			}
+		}
+		checkNoFailure(t, e)
+		var done recorder.Snapshot
+		e.rec.Read(&done, recorder.Read, recorder.Measure)
+		if done.Count != int64(len(e.workers)) {
+			t.Errorf("after %d streams %d reads are counted, want %d", before, done.Count, len(e.workers))
+		}
+	}
+}

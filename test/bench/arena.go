@@ -28,20 +28,76 @@ type arena struct {
 	name, script string
 	data         string // folder behind the export, a file system in memory
 	mounted      bool
-	iperf        *exec.Cmd
-	filled       map[string]bool // directories whose files are there
+	servers      map[string]*exec.Cmd // beside the NFS server, by tool
+	pnfsScript   string               // set while the pNFS array may run
+	filled       map[string]bool      // directories whose files are there
+}
+
+// wants says what beside the server of all rows is needed.
+type wants struct {
+	directory string // a folder is made in this one, unless empty
+	pnfs      bool
 }
 
 // openArena mounts a file system in memory, so that no disk is measured, and
 // starts the server on it.
-func openArena(ctx context.Context, repo, name, subnet string) (*arena, error) {
+func openArena(ctx context.Context, repo, name, subnet string, w wants) (*arena, error) {
 	a := &arena{
-		scene: scene{Port: 5201}, name: name, script: filepath.Join(repo, "hack", "lab", "ganesha.sh"), filled: map[string]bool{},
+		scene: scene{Port: 5201, Bare: 5202}, name: name, script: filepath.Join(repo, "hack", "lab", "ganesha.sh"),
+		servers: map[string]*exec.Cmd{}, filled: map[string]bool{},
 	}
-	if err := a.start(ctx, subnet); err != nil {
+	err := a.start(ctx, subnet)
+	if err == nil && w.directory != "" {
+		a.Folder, err = os.MkdirTemp(w.directory, "nfsbench-bench-")
+	}
+	if err == nil && w.pnfs {
+		a.pnfsScript = pnfsScript(repo)
+		err = a.startPNFS(ctx, subnet)
+	}
+	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
+}
+
+func pnfsScript(repo string) string { return filepath.Join(repo, "hack", "lab", "pnfs.sh") }
+
+// startPNFS starts the pNFS array, its nodes behind slow links.
+func (a *arena) startPNFS(ctx context.Context, subnet string) error {
+	const first = 11 // subnet, behind those of the other server
+	out, err := a.lab(
+		ctx, a.pnfsScript, "up", "--json", "--no-offload", "--rate", slow+","+slow,
+		"--subnet", fmt.Sprintf("%s.%d.0/24,%s.%d.0/24", subnet, first, subnet, first+1),
+	)
+	if err != nil {
+		return err
+	}
+	var array struct {
+		Export string `json:"export"`
+		Nodes  []struct {
+			Address string `json:"address"`
+		} `json:"nodes"`
+	}
+	if err := json.Unmarshal(out, &array); err != nil {
+		return fmt.Errorf("what pnfs.sh up printed: %w", err)
+	}
+	a.PNFS.Export = array.Export
+	for _, n := range array.Nodes {
+		a.PNFS.Nodes = append(a.PNFS.Nodes, n.Address)
+	}
+	return nil
+}
+
+// lab calls a script of the lab.
+func (a *arena) lab(ctx context.Context, script, command string, options ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, script, append([]string{command, "--name", a.name}, options...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", filepath.Base(script), command, err)
+	}
+	return out, nil
 }
 
 func (a *arena) start(ctx context.Context, subnet string) error {
@@ -65,12 +121,9 @@ func (a *arena) start(ctx context.Context, subnet string) error {
 
 // ganesha calls the lab's script. Of up it keeps where the server is.
 func (a *arena) ganesha(ctx context.Context, command string, options ...string) error {
-	cmd := exec.CommandContext(ctx, a.script, append([]string{command, "--name", a.name}, options...)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+	out, err := a.lab(ctx, a.script, command, options...)
 	if err != nil {
-		return fmt.Errorf("ganesha.sh %s: %w", command, err)
+		return err
 	}
 	if command != "up" {
 		return nil
@@ -83,51 +136,76 @@ func (a *arena) ganesha(ctx context.Context, command string, options ...string) 
 	return nil
 }
 
-// pour starts the other end of iperf3 where the NFS server is.
-func (a *arena) pour(program string) error {
-	if a.iperf != nil {
+// serve starts the other end of a tool where the NFS server is, unless it runs
+// already, and waits until it listens.
+func (a *arena) serve(tool string, port int, command ...string) error {
+	if a.servers[tool] != nil {
 		return nil
 	}
-	cmd := exec.Command("ip", "netns", "exec", a.Netns, program, "-s", "-p", fmt.Sprint(a.Port))
+	cmd := exec.Command("ip", append([]string{"netns", "exec", a.Netns}, command...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start the server of iperf3: %w", err)
+		return fmt.Errorf("start the server of %s: %w", tool, err)
 	}
-	a.iperf = cmd
+	a.servers[tool] = cmd
 	for range 50 {
-		probe := exec.Command("ip", "netns", "exec", a.Netns, "ss", "-Hltn", fmt.Sprintf("sport = :%d", a.Port))
+		probe := exec.Command("ip", "netns", "exec", a.Netns, "ss", "-Hltn", fmt.Sprintf("sport = :%d", port))
 		if out, err := probe.Output(); err == nil && len(out) > 0 {
 			return nil
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return fmt.Errorf("the server of iperf3 does not listen on port %d", a.Port)
+	return fmt.Errorf("the server of %s does not listen on port %d", tool, port)
+}
+
+// prepare sees to what a job finds at the other end.
+func (a *arena) prepare(ctx context.Context, p programs, j job) error {
+	switch j.Tool {
+	case toolIperf:
+		return a.serve(j.Tool, a.Port, p.Iperf, "-s", "-p", strconv.Itoa(a.Port))
+	case toolSocket:
+		if err := a.serve(j.Tool, a.Bare, p.Socket, "serve", strconv.Itoa(a.Bare)); err != nil {
+			return err
+		}
+	}
+	return a.fill(ctx, p, j)
 }
 
 // fill lets nfsbench make the files of a job, unless they are there already. It
 // goes over the loopback, for the links are slow.
 func (a *arena) fill(ctx context.Context, p programs, j job) error {
-	if a.filled[j.directory()] {
+	where := j.Place + "/" + j.directory()
+	if a.filled[where] {
 		return nil
 	}
-	j.Tool, j.Links, j.Work.Pattern, j.Warmup, j.Seconds = toolOurs, nil, "read", 0, 1
+	j.Tool, j.Work.Pattern, j.Warmup, j.Seconds = toolOurs, "read", 0, 1
+	if j.Place == placeServer {
+		j.Links, j.NFS = nil, ""
+	}
 	command, err := p.command(j)
 	if err != nil {
 		return err
 	}
 	if _, _, err := runChild(ctx, 2*time.Minute, command); err != nil {
-		return fmt.Errorf("fill the files of %s: %w", j.directory(), err)
+		return fmt.Errorf("fill the files of %s: %w", where, err)
 	}
-	a.filled[j.directory()] = true
+	a.filled[where] = true
 	return nil
 }
 
 // Close stops and removes everything. It may be called after a failed start.
 func (a *arena) Close() error {
 	var problems []error
-	if a.iperf != nil {
-		problems = append(problems, a.iperf.Process.Kill())
-		_ = a.iperf.Wait() // it was killed, and says so
+	for _, server := range a.servers {
+		problems = append(problems, server.Process.Kill())
+		_ = server.Wait() // it was killed, and says so
+	}
+	if a.pnfsScript != "" {
+		_, err := a.lab(context.Background(), a.pnfsScript, "down")
+		problems = append(problems, err)
+	}
+	if a.Folder != "" {
+		problems = append(problems, os.RemoveAll(a.Folder))
 	}
 	problems = append(problems, a.ganesha(context.Background(), "down"))
 	if a.mounted {

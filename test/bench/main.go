@@ -35,6 +35,7 @@ const version = "nfsbench.io/bench/v1"
 
 type settings struct {
 	repo, name, subnet string
+	directory          string
 	rows, only         []string
 	repeats, seconds   int
 	programs           programs
@@ -53,8 +54,8 @@ func (s *settings) register(fs *flag.FlagSet) {
 	fs.StringVar(&s.repo, "repo", ".", "root of the source")
 	fs.StringVar(&s.name, "name", "bench", "name of the lab; several may run at once")
 	fs.StringVar(&s.subnet, "subnet", "10.246", "first two parts of the subnets of its links")
-	fs.Func("rows", "rows to measure, by name or its beginning (default: all)", several(&s.rows))
-	fs.Func("peers", "peers beside nfsbench: fio, libnfs, nfs-cat, iperf3 (default: all)", several(&s.only))
+	fs.Func("rows", "rows to measure, by name or its beginning, or quick (default: all)", several(&s.rows))
+	fs.Func("peers", "peers beside nfsbench: fio, libnfs, nfs-cat, iperf3, \"bare socket\" (default: all)", several(&s.only))
 	fs.IntVar(&s.repeats, "repeats", 5, "measurements of each contender")
 	fs.IntVar(&s.seconds, "seconds", 5, "length of the measured window")
 	fs.StringVar(&s.programs.Ours, "nfsbench", "", "nfsbench to measure")
@@ -63,6 +64,8 @@ func (s *settings) register(fs *flag.FlagSet) {
 	fs.StringVar(&s.programs.Fio, "fio", "", "fio with its nfs engine")
 	fs.StringVar(&s.fioNote, "fio-note", "", "where that fio comes from, or why there is none")
 	fs.StringVar(&s.programs.Reader, "reader", "", "the reader of test/bench/peer")
+	fs.StringVar(&s.programs.Socket, "socket", "", "the bare socket of test/bench/peer")
+	fs.StringVar(&s.directory, "directory", "/var/tmp", "folder on a file system with O_DIRECT for the rows of the Kernel engine")
 	fs.StringVar(&s.out, "out", "bin/bench", "folder for results.json and results.md")
 	fs.StringVar(&s.page, "publish", "", "page to put the tables into when all rows were measured")
 	fs.BoolVar(&s.listRows, "list", false, "show the rows and end")
@@ -107,7 +110,11 @@ func run(ctx context.Context, args []string) (err error) {
 
 func (s *settings) measure(ctx context.Context, rows []row) (err error) {
 	p := s.programs
-	without := map[string]bool{toolFio: p.Fio == "", toolReader: p.Reader == "", toolCat: p.Cat == "", toolIperf: p.Iperf == ""}
+	without := map[string]bool{toolFio: p.Fio == "", toolReader: p.Reader == "", toolCat: p.Cat == "", toolIperf: p.Iperf == "", toolSocket: p.Socket == ""}
+	rows, left := possible(rows, speaksVersions(ctx, p.Ours) && (p.Other == "" || speaksVersions(ctx, p.Other)), exists(pnfsScript(s.repo)))
+	for _, text := range left {
+		fmt.Fprintln(os.Stderr, "left out:", text)
+	}
 	for i, r := range rows {
 		rows[i] = r.field(without, s.only, p.Other != "")
 	}
@@ -123,8 +130,22 @@ func (s *settings) measure(ctx context.Context, rows []row) (err error) {
 		"peak memory: of the largest process; the kernel counts what the benchmark had when it started it, about 10 MiB",
 		"nfs-cat: whole runs, one after the other, from start to end",
 	}}
+	if len(rows) == 0 {
+		return fmt.Errorf("no row can be measured: %s", strings.Join(left, "; "))
+	}
+	need := wants{pnfs: needs(rows, isPNFS)}
+	if needs(rows, isLocal) {
+		need.directory = s.directory
+		doc.Reminders = append(doc.Reminders, "directory rows: the Kernel engine and fio on "+fileSystem(s.directory)+" of this machine, by O_DIRECT; no NFS is in them")
+	}
+	if needs(rows, func(e entry) bool { return e.Tool == toolSocket }) {
+		doc.Reminders = append(doc.Reminders, "floor rows: test/bench/peer sends READ calls of NFSv3 that were made before and looks at the length of the replies only")
+	}
+	for _, text := range left {
+		doc.Reminders = append(doc.Reminders, "left out: "+text)
+	}
 	doc.Machine = machineFacts(ctx, s.programs, map[string]string{"fio": s.fioNote, "nfsbench": s.oursNote})
-	a, err := openArena(ctx, s.repo, s.name, s.subnet)
+	a, err := openArena(ctx, s.repo, s.name, s.subnet, need)
 	if err != nil {
 		return err
 	}
@@ -136,6 +157,26 @@ func (s *settings) measure(ctx context.Context, rows []row) (err error) {
 	err = one.run(ctx)
 	one.doc.Ended = now()
 	return errors.Join(err, s.report(one.doc))
+}
+
+// speaksVersions reports whether a build of nfsbench can be told the version of NFS.
+func speaksVersions(ctx context.Context, program string) bool {
+	help, err := exec.CommandContext(ctx, program, "load", "--help").CombinedOutput()
+	return err == nil && strings.Contains(string(help), "--nfs-version")
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// fileSystem names the type of the one that a folder lies on.
+func fileSystem(folder string) string {
+	out, err := exec.Command("stat", "--file-system", "--format", "%T", folder).Output()
+	if err != nil {
+		return folder
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // report shows what was measured and writes it where it belongs: into the

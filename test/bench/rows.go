@@ -17,6 +17,21 @@ const (
 	toolReader = "libnfs" // test/bench/peer
 	toolCat    = "nfs-cat"
 	toolIperf  = "iperf3"
+	toolSocket = "bare socket" // test/bench/peer
+)
+
+// The places where files are.
+const (
+	placeServer    = ""          // the export of NFS-Ganesha, over its links or the loopback
+	placeDirectory = "directory" // a folder of this machine, by O_DIRECT
+	placePNFS      = "pnfs"      // the export of the pNFS array, Links[0] being the number of the node that is asked
+)
+
+// The versions of NFS. An empty one is v3.
+const (
+	v40  = "4.0"
+	v41  = "4.1"
+	pnfs = "pNFS"
 )
 
 type work struct {
@@ -42,6 +57,9 @@ type entry struct {
 	Tool  string
 	Work  work
 	Links []int
+	Place string
+	NFS   string // version
+	How   string // engine of fio; null for a bare socket to a server without files
 }
 
 // row is a score.Row and how to measure it.
@@ -67,17 +85,14 @@ const (
 	mebi      = 1 << 20
 	oracle    = 8 << 10 // a database block
 	fileBytes = 512 * mebi
+	// pnfsFileBytes are less, because the slow links fill these files.
+	pnfsFileBytes = 64 * mebi
 )
 
-// allRows is the benchmark. The depths and jobs of the loopback rows are those
-// at which fio's nfs engine was measured before.
-func allRows() []row {
-	rows := []row{
-		wireRow("1gbe-read", "read", 0.99),
-		wireRow("1gbe-overwrite", "overwrite", 0.97),
-		linksRow(2, 1.95), linksRow(4, 3.9),
-	}
-	for _, w := range []work{
+// loopbackWorks are the depths and jobs at which fio's nfs engine was measured
+// before.
+func loopbackWorks() []work {
+	return []work{
 		{"read", mebi, 1, 1},
 		{"read", mebi, 1, 2},
 		{"read", mebi, 1, 8},
@@ -88,13 +103,38 @@ func allRows() []row {
 		{"randread", oracle, 1, 16},
 		{"randread", oracle, 1, 64},
 		{"randread", oracle, 4, 16},
-	} {
-		rows = append(rows, loopbackRow(w))
+	}
+}
+
+// allRows is the benchmark.
+func allRows() []row {
+	rows := []row{
+		wireRow("1gbe-read", "read", 0.99),
+		wireRow("1gbe-overwrite", "overwrite", 0.97),
+		linksRow("", 2, 1.95), linksRow("", 4, 3.9), linksRow(v41, 4, 3.9),
+	}
+	for _, version := range []string{"", v40} {
+		for _, w := range loopbackWorks() {
+			rows = append(rows, loopbackRow(version, w))
+		}
+	}
+	rows = append(
+		rows,
+		versionRow(v41, work{"read", mebi, 1, 1}, 0.95), versionRow(v41, work{"read", mebi, 1, 8}, 0.95),
+		versionRow(v41, work{"randread", oracle, 1, 1}, 0), versionRow(v41, work{"randread", oracle, 1, 16}, 0.85),
+		pnfsRow(1.9),
+	)
+	for _, version := range []string{"", v40, v41} {
+		rows = append(rows, floorRow(version, work{"randread", oracle, 1, 1}), floorRow(version, work{"randread", oracle, 1, 16}))
+	}
+	rows = append(rows, floorRow("", work{"read", mebi, 1, 1}), floorRow("", work{"read", mebi, 1, 8}))
+	for _, depth := range []int{1, 16, 64} {
+		rows = append(rows, kernelRow(work{"randread", oracle, 1, depth}), kernelRow(work{"read", mebi, 1, depth}))
 	}
 	w := work{"randread", oracle, 1, 256}
 	return append(rows, row{
 		Name: "memory-d256", Title: "loopback, randread 8 KiB, " + w.String(), Warmup: 1, Stretch: 1,
-		Entries: []entry{{toolOurs, toolOurs, w, nil}, {toolReader, toolReader, w, nil}},
+		Entries: []entry{{Name: toolOurs, Tool: toolOurs, Work: w}, {Name: toolReader, Tool: toolReader, Work: w}},
 		Checks:  []score.Check{{Metric: score.MetricMemory, Of: toolOurs, AtMost: 128}},
 	})
 }
@@ -103,26 +143,62 @@ func wireRow(name, pattern string, least float64) row {
 	w := work{pattern, mebi, 2, 8}
 	r := row{
 		Name: name, Title: fmt.Sprintf("1GbE, %s 1 MiB, %s", pattern, w), Warmup: 1, Stretch: 1,
-		Entries: []entry{{toolOurs, toolOurs, w, []int{0}}, {toolIperf, toolIperf, w, []int{0}}},
-		Checks:  []score.Check{{Metric: score.MetricRate, Of: toolOurs, To: toolIperf, AtLeast: least}},
+		Entries: []entry{
+			{Name: toolOurs, Tool: toolOurs, Work: w, Links: []int{0}}, {Name: toolIperf, Tool: toolIperf, Work: w, Links: []int{0}},
+		},
+		Checks: []score.Check{{Metric: score.MetricRate, Of: toolOurs, To: toolIperf, AtLeast: least}},
 	}
 	if pattern == "read" { // others overwrite unstably, which is other work
 		one := work{pattern, mebi, 1, 1}
-		r.Entries = append(r.Entries, entry{toolFio, toolFio, one, []int{0}}, entry{toolReader, toolReader, one, []int{0}})
+		r.Entries = append(
+			r.Entries,
+			entry{Name: toolFio, Tool: toolFio, Work: one, Links: []int{0}},
+			entry{Name: toolReader, Tool: toolReader, Work: one, Links: []int{0}},
+		)
 		r.Checks = append(r.Checks, score.Check{Metric: score.MetricRate, Of: toolOurs, To: toolFio, AtLeast: 1})
 	}
 	return r
 }
 
+// prefix begins the name of a row for a version of NFS.
+func prefix(version string) string {
+	switch version {
+	case "":
+		return ""
+	case pnfs:
+		return "pnfs-"
+	default:
+		return "v" + version + "-"
+	}
+}
+
+// label names a version as people do.
+func label(version string) string {
+	switch version {
+	case "":
+		return "NFSv3"
+	case pnfs:
+		return pnfs
+	default:
+		return "NFSv" + version
+	}
+}
+
 // linksRow compares n slow links with one, under the same load.
-func linksRow(n int, least float64) row {
+func linksRow(version string, n int, least float64) row {
 	w := work{"read", mebi, 2, 8}
 	several := fmt.Sprintf("%d links", n)
+	title := fmt.Sprintf("%d links of 200 Mbit/s, read 1 MiB, %s", n, w)
+	if version != "" {
+		title = label(version) + ", " + title
+	}
 	r := row{
-		Name: fmt.Sprintf("links-%d", n), Title: fmt.Sprintf("%d links of 200 Mbit/s, read 1 MiB, %s", n, w),
-		Warmup: 2, Stretch: 2,
-		Entries: []entry{{several, toolOurs, w, nil}, {"1 link", toolOurs, w, []int{slowOne}}},
-		Checks:  []score.Check{{Metric: score.MetricRate, Of: several, To: "1 link", AtLeast: least}},
+		Name: fmt.Sprintf("%slinks-%d", prefix(version), n), Title: title, Warmup: 2, Stretch: 2,
+		Entries: []entry{
+			{Name: several, Tool: toolOurs, Work: w, NFS: version},
+			{Name: "1 link", Tool: toolOurs, Work: w, Links: []int{slowOne}, NFS: version},
+		},
+		Checks: []score.Check{{Metric: score.MetricRate, Of: several, To: "1 link", AtLeast: least}},
 	}
 	for i := range n {
 		r.Entries[0].Links = append(r.Entries[0].Links, slowOne+i)
@@ -130,22 +206,102 @@ func linksRow(n int, least float64) row {
 	return r
 }
 
-func loopbackRow(w work) row {
-	kind, size := "read", "1 MiB"
+// pnfsRow compares two data servers with one server that gets from the other what
+// it has not, over its own link.
+func pnfsRow(least float64) row {
+	w := work{"read", mebi, 6, 4} // the name of a file chooses its server: of six, both have some
+	two, one := "2 data servers", "1 server, NFSv4.1"
+	return row{
+		Name: "pnfs-2", Title: "pNFS, 2 data servers behind links of 200 Mbit/s, read 1 MiB, " + w.String(), Warmup: 2, Stretch: 2,
+		Entries: []entry{
+			{Name: two, Tool: toolOurs, Work: w, Links: []int{0}, Place: placePNFS, NFS: pnfs},
+			{Name: one, Tool: toolOurs, Work: w, Links: []int{0}, Place: placePNFS, NFS: v41},
+		},
+		Checks: []score.Check{{Metric: score.MetricRate, Of: two, To: one, AtLeast: least}},
+	}
+}
+
+// kind begins the name of a row for its pattern; size is that of its blocks.
+func (w work) kind() (kind, size string) {
 	if w.random() {
-		kind, size = "random", "8 KiB"
+		return "random", "8 KiB"
 	}
-	r := row{
-		Name:  fmt.Sprintf("%s-j%d-d%d", kind, w.Jobs, w.Depth),
-		Title: fmt.Sprintf("loopback, %s %s, %s", w.Pattern, size, w), Warmup: 1, Stretch: 1,
-		Entries: []entry{{toolOurs, toolOurs, w, nil}, {toolFio, toolFio, w, nil}, {toolReader, toolReader, w, nil}},
-		Checks:  []score.Check{{Metric: score.MetricRate, Of: toolOurs, To: toolFio, AtLeast: 1}},
+	return "read", "1 MiB"
+}
+
+// plainRow has the names of a row by version, place and work, with us alone in it.
+func plainRow(before, where, version string, w work) row {
+	kind, size := w.kind()
+	if version != "" {
+		where = label(version) + ", " + where
 	}
+	return row{
+		Name:    fmt.Sprintf("%s%s-j%d-d%d", before+prefix(version), kind, w.Jobs, w.Depth),
+		Title:   fmt.Sprintf("%s, %s %s, %s", where, w.Pattern, size, w),
+		Entries: []entry{{Name: toolOurs, Tool: toolOurs, Work: w, NFS: version}}, Warmup: 1, Stretch: 1,
+	}
+}
+
+func loopbackRow(version string, w work) row {
+	r := plainRow("", "loopback", version, w)
+	for _, peer := range []string{toolFio, toolReader} {
+		r.Entries = append(r.Entries, entry{Name: peer, Tool: peer, Work: w, NFS: version})
+	}
+	r.Checks = []score.Check{{Metric: score.MetricRate, Of: toolOurs, To: toolFio, AtLeast: 1}}
 	if !w.random() {
 		r.Checks = append(r.Checks, score.Check{Metric: score.MetricCPU, Of: toolOurs, To: toolFio, AtMost: 1})
 	}
-	if !w.random() && w.Jobs == 1 && w.Depth == 1 {
-		r.Entries = append(r.Entries, entry{toolCat, toolCat, w, nil})
+	if version == "" && !w.random() && w.Jobs == 1 && w.Depth == 1 {
+		r.Entries = append(r.Entries, entry{Name: toolCat, Tool: toolCat, Work: w})
+	}
+	return r
+}
+
+// versionRow compares a version with our own v3. With a least of 0 only the CPU
+// time has a bound.
+func versionRow(version string, w work, least float64) row {
+	r := plainRow("", "loopback", version, w)
+	v3 := entry{Name: "nfsbench, NFSv3", Tool: toolOurs, Work: w}
+	r.Entries = append(r.Entries, v3)
+	if least > 0 {
+		r.Checks = append(r.Checks, score.Check{Metric: score.MetricRate, Of: toolOurs, To: v3.Name, AtLeast: least})
+	}
+	r.Checks = append(r.Checks, score.Check{Metric: score.MetricCPU, Of: toolOurs, To: v3.Name, AtMost: 1.25})
+	return r
+}
+
+// floorRow compares us with the same bytes over a bare socket, always those of v3:
+// from the same server, and with one outstanding also from a server without files,
+// which would answer many at once.
+func floorRow(version string, w work) row {
+	r := plainRow("floor-", "floor", version, w)
+	r.Entries = append(r.Entries, entry{Name: toolSocket, Tool: toolSocket, Work: w})
+	if w.Depth == 1 {
+		r.Entries = append(r.Entries, entry{Name: "bare socket, no files", Tool: toolSocket, Work: w, How: noFiles})
+	}
+	for _, e := range r.Entries[1:] {
+		r.Checks = append(r.Checks, score.Check{Metric: score.MetricCPU, Of: toolOurs, To: e.Name, AtMost: 1.3})
+	}
+	return r
+}
+
+// noFiles lets a bare socket lead to a server that answers without files.
+const noFiles = "no files"
+
+// kernelRow compares the Kernel engine with fio on the same folder.
+func kernelRow(w work) row {
+	r := plainRow("kernel-", "directory", "", w)
+	for _, engine := range []string{"libaio", "io_uring"} {
+		e := entry{Name: "fio, " + engine, Tool: toolFio, Work: w, How: engine}
+		r.Entries = append(r.Entries, e)
+		r.Checks = append(
+			r.Checks,
+			score.Check{Metric: score.MetricRate, Of: toolOurs, To: e.Name, AtLeast: 0.97},
+			score.Check{Metric: score.MetricCPU, Of: toolOurs, To: e.Name, AtMost: 1.2},
+		)
+	}
+	for i := range r.Entries {
+		r.Entries[i].Place = placeDirectory
 	}
 	return r
 }
@@ -166,13 +322,26 @@ func (r row) score() score.Row {
 	return out
 }
 
+// quick stands for the rows that together use every program and place.
+const quick = "quick"
+
+func quickRows() []string {
+	return []string{
+		"1gbe-read", "links-2", "read-j1-d1", "random-j1-d16", "v4.0-random-j1-d16", "v4.1-random-j1-d16",
+		"floor-random-j1-d1", "kernel-random-j1-d16", "kernel-read-j1-d1",
+	}
+}
+
 // chosen picks rows by name; a name may be the beginning of several ones, such
-// as "read" or "1gbe". No names mean all rows.
+// as "read" or "1gbe", or quick. No names mean all rows.
 func chosen(rows []row, names []string) ([]row, error) {
 	if len(names) == 0 {
 		return rows, nil
 	}
 	wanted := make([]bool, len(rows))
+	if i := slices.Index(names, quick); i >= 0 {
+		names = slices.Concat(names[:i], quickRows(), names[i+1:])
+	}
 	for _, name := range names {
 		found := false
 		for i, r := range rows {
@@ -199,7 +368,9 @@ func (r row) field(without map[string]bool, only []string, other bool) row {
 	subject := r.Entries[0]
 	entries := []entry{subject}
 	if other {
-		entries = append(entries, entry{"other build", toolOther, subject.Work, subject.Links})
+		another := subject
+		another.Name, another.Tool = "other build", toolOther
+		entries = append(entries, another)
 	}
 	for _, e := range r.Entries[1:] {
 		isPeer := e.Tool != toolOurs
@@ -209,6 +380,28 @@ func (r row) field(without map[string]bool, only []string, other bool) row {
 	}
 	r.Entries = entries
 	return r
+}
+
+func hasVersion(e entry) bool { return e.NFS != "" }
+
+func isPNFS(e entry) bool { return e.Place == placePNFS }
+
+func isLocal(e entry) bool { return e.Place == placeDirectory }
+
+// possible keeps the rows whose version of NFS and whose place are there, and says
+// of the others why they are left out.
+func possible(rows []row, versions, array bool) (keep []row, left []string) {
+	for _, r := range rows {
+		switch {
+		case slices.ContainsFunc(r.Entries, hasVersion) && !versions:
+			left = append(left, r.Name+": this nfsbench speaks NFSv3 only")
+		case slices.ContainsFunc(r.Entries, isPNFS) && !array:
+			left = append(left, r.Name+": there is no pNFS array")
+		default:
+			keep = append(keep, r)
+		}
+	}
+	return keep, left
 }
 
 type turn struct {
@@ -234,6 +427,18 @@ func turnsOf(rows []row, repeats int) []turn {
 	return turns
 }
 
+// needs reports whether any of the rows has a contender of this kind.
+func needs(rows []row, is func(entry) bool) bool {
+	return slices.ContainsFunc(rows, func(r row) bool { return slices.ContainsFunc(r.Entries, is) })
+}
+
+func (e entry) fileBytes() int {
+	if e.Place == placePNFS {
+		return pnfsFileBytes
+	}
+	return fileBytes
+}
+
 func (r row) window(seconds int) int { return seconds * max(1, r.Stretch) }
 
 // lasts is about how long a measurement takes, start and end included.
@@ -255,7 +460,7 @@ func (e entry) verification() time.Duration {
 	}
 	const blocks, gigabitBytes, slowBytes = 64, 116e6, 23e6
 	rate := gigabitBytes
-	if e.Links[0] >= slowOne {
+	if e.Links[0] >= slowOne || e.Place == placePNFS {
 		rate = slowBytes * float64(len(e.Links))
 	}
 	return time.Duration(float64(blocks*int64(e.Work.Jobs)*e.Work.Block) / rate * float64(time.Second))

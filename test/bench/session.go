@@ -65,11 +65,7 @@ func (s *session) take(ctx context.Context, t turn) (score.Sample, error) {
 		return sample, ctx.Err()
 	}
 	j := job{entry: e, Scene: s.arena.scene, Warmup: r.Warmup, Seconds: r.window(s.seconds), Output: filepath.Join(s.scratch, "output.json")}
-	if e.Tool == toolIperf {
-		if err := s.arena.pour(s.programs.Iperf); err != nil {
-			return sample, err
-		}
-	} else if err := s.arena.fill(ctx, s.programs, j); err != nil {
+	if err := s.arena.prepare(ctx, s.programs, j); err != nil {
 		return sample, err
 	}
 	began := time.Now()

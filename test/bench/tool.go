@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -15,14 +16,23 @@ import (
 
 // programs says where the programs are. An empty one cannot take part.
 type programs struct {
-	Ours, Other, Fio, Reader, Cat, Iperf string
+	Ours, Other, Fio, Reader, Socket, Cat, Iperf string
 }
 
 type scene struct {
 	Netns  string   // of the server
 	LIFs   []string // addresses of the server
 	Export string
-	Port   int // of iperf3's server
+	Port   int    // of iperf3's server
+	Bare   int    // port of the server of the bare socket
+	Folder string // of this machine, for placeDirectory
+	PNFS   pnfsScene
+}
+
+// pnfsScene is the pNFS array.
+type pnfsScene struct {
+	Nodes  []string // addresses of its nodes
+	Export string
 }
 
 // job is everything that a command line is made of.
@@ -38,16 +48,27 @@ func (j job) addresses() []string {
 	if len(j.Links) == 0 {
 		return []string{"127.0.0.1"}
 	}
+	all := j.Scene.LIFs
+	if j.Place == placePNFS {
+		all = j.Scene.PNFS.Nodes
+	}
 	var out []string
 	for _, i := range j.Links {
-		out = append(out, j.Scene.LIFs[i])
+		out = append(out, all[i])
 	}
 	return out
 }
 
+func (j job) export() string {
+	if j.Place == placePNFS {
+		return j.Scene.PNFS.Export
+	}
+	return j.Scene.Export
+}
+
 // inside puts the command where the server's loopback is.
 func (j job) inside(command []string) []string {
-	if len(j.Links) == 0 {
+	if len(j.Links) == 0 && j.Place == placeServer {
 		return append([]string{"ip", "netns", "exec", j.Scene.Netns}, command...)
 	}
 	return command
@@ -65,8 +86,13 @@ func (j job) files() []string {
 	return names
 }
 
+// url is that of the directory. libnfs reads the version of NFS from it.
 func (j job) url() string {
-	return "nfs://" + j.addresses()[0] + j.Scene.Export + "/" + j.directory()
+	url := "nfs://" + j.addresses()[0] + j.export() + "/" + j.directory()
+	if j.NFS == v40 {
+		url += "?version=4"
+	}
+	return url
 }
 
 func (p programs) command(j job) ([]string, error) {
@@ -79,6 +105,8 @@ func (p programs) command(j job) ([]string, error) {
 		return j.inside(fioCommand(p.Fio, j)), nil
 	case toolReader:
 		return j.inside(readerCommand(p.Reader, j)), nil
+	case toolSocket:
+		return j.inside(socketCommand(p.Socket, j)), nil
 	case toolCat:
 		return j.inside([]string{p.Cat, j.url() + "/" + j.files()[0]}), nil
 	case toolIperf:
@@ -94,7 +122,7 @@ func understand(j job, output []byte, s *score.Sample) error {
 		return parseOurs(output, s)
 	case toolFio:
 		return parseFio(output, s)
-	case toolReader:
+	case toolReader, toolSocket:
 		return parseReader(output, s)
 	case toolIperf:
 		return parseIperf(output, s)
@@ -110,14 +138,18 @@ func fioCommand(program string, j job) []string {
 	if j.Work.random() {
 		pattern = "randread"
 	}
-	return []string{
-		program, "--name=bench", "--ioengine=nfs", "--nfs_url=" + j.url(), "--filename_format=c0-j$jobnum.dat",
-		"--size=" + strconv.Itoa(fileBytes), "--rw=" + pattern, "--bs=" + strconv.FormatInt(j.Work.Block, 10),
-		// Without a map of the blocks that were read already, which nfsbench does not keep either.
-		"--norandommap=1", "--numjobs=" + strconv.Itoa(j.Work.Jobs), "--iodepth=" + strconv.Itoa(j.Work.Depth),
-		"--time_based", "--runtime=" + strconv.Itoa(j.Seconds), "--ramp_time=" + strconv.Itoa(j.Warmup),
-		"--group_reporting", "--output-format=json", "--output=" + j.Output,
+	where := []string{program, "--name=bench", "--ioengine=nfs", "--nfs_url=" + j.url()}
+	if j.Place == placeDirectory {
+		where = []string{program, "--name=bench", "--ioengine=" + j.How, "--direct=1", "--directory=" + filepath.Join(j.Scene.Folder, j.directory())}
 	}
+	return append(
+		where, "--filename_format=c0-j$jobnum.dat",
+		"--size="+strconv.Itoa(j.fileBytes()), "--rw="+pattern, "--bs="+strconv.FormatInt(j.Work.Block, 10),
+		// Without a map of the blocks that were read already, which nfsbench does not keep either.
+		"--norandommap=1", "--numjobs="+strconv.Itoa(j.Work.Jobs), "--iodepth="+strconv.Itoa(j.Work.Depth),
+		"--time_based", "--runtime="+strconv.Itoa(j.Seconds), "--ramp_time="+strconv.Itoa(j.Warmup),
+		"--group_reporting", "--output-format=json", "--output="+j.Output,
+	)
 }
 
 type fioReport struct {
@@ -169,13 +201,19 @@ func parseFio(output []byte, s *score.Sample) error {
 }
 
 func oursCommand(program string, j job) []string {
-	return []string{
-		program, "load", "--server", strings.Join(j.addresses(), ","), "--export", j.Scene.Export, "--dir", j.directory(),
-		"--pattern", j.Work.Pattern, "--block-size", strconv.FormatInt(j.Work.Block, 10),
-		"--file-size", strconv.Itoa(fileBytes), "--jobs", strconv.Itoa(j.Work.Jobs), "--depth", strconv.Itoa(j.Work.Depth),
+	command := []string{program, "load", "--server", strings.Join(j.addresses(), ","), "--export", j.export()}
+	if j.Place == placeDirectory {
+		command = []string{program, "load", "--mount", j.Scene.Folder, "--allow-non-nfs"}
+	}
+	if j.NFS != "" {
+		command = append(command, "--nfs-version", j.NFS)
+	}
+	return append(
+		command, "--dir", j.directory(), "--pattern", j.Work.Pattern, "--block-size", strconv.FormatInt(j.Work.Block, 10),
+		"--file-size", strconv.Itoa(j.fileBytes()), "--jobs", strconv.Itoa(j.Work.Jobs), "--depth", strconv.Itoa(j.Work.Depth),
 		"--warmup", fmt.Sprintf("%ds", j.Warmup), "--duration", fmt.Sprintf("%ds", j.Seconds), "--baseline", "0s", "--cooldown", "0s",
 		"--keep-files", "--progress", "none", "--output", "json",
-	}
+	)
 }
 
 // parseOurs reads a result file. Fill, warm-up and verification are outside of
@@ -222,13 +260,29 @@ func parseOurs(output []byte, s *score.Sample) error {
 	return nil
 }
 
-func readerCommand(program string, j job) []string {
-	pattern := "sequential"
-	if j.Work.random() {
-		pattern = "random"
+// order is what the peers call the pattern.
+func (w work) order() string {
+	if w.random() {
+		return "random"
 	}
+	return "sequential"
+}
+
+// socketCommand reads the file of the first job.
+func socketCommand(program string, j job) []string {
+	command := []string{
+		program, "read", j.Work.order(), strconv.FormatInt(j.Work.Block, 10), strconv.Itoa(j.Work.Depth),
+		strconv.Itoa(j.Warmup), strconv.Itoa(j.Seconds), j.url(), j.files()[0],
+	}
+	if j.How == noFiles {
+		command = append(command, strconv.Itoa(j.Scene.Bare))
+	}
+	return command
+}
+
+func readerCommand(program string, j job) []string {
 	return append([]string{
-		program, pattern, strconv.FormatInt(j.Work.Block, 10), strconv.Itoa(j.Work.Depth),
+		program, j.Work.order(), strconv.FormatInt(j.Work.Block, 10), strconv.Itoa(j.Work.Depth),
 		strconv.Itoa(j.Warmup), strconv.Itoa(j.Seconds), j.url(),
 	}, j.files()...)
 }
@@ -243,10 +297,10 @@ func parseReader(output []byte, s *score.Sample) error {
 		P99     int64   `json:"p99Microseconds"`
 	}
 	if err := json.Unmarshal(output, &report); err != nil {
-		return fmt.Errorf("report of the libnfs reader: %w", err)
+		return fmt.Errorf("report of the peer: %w", err)
 	}
 	if report.Ops == 0 {
-		return errors.New("the libnfs reader did nothing")
+		return errors.New("the peer did nothing")
 	}
 	s.Ops, s.Bytes, s.Seconds, s.CPUSeconds = report.Ops, report.Bytes, report.Seconds, new(float64(report.CPU)/1e6)
 	s.P50Microseconds, s.P99Microseconds = &report.P50, &report.P99

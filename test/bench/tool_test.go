@@ -17,46 +17,80 @@ import (
 )
 
 func testScene() scene {
-	return scene{Netns: "ns", LIFs: []string{"10.0.1.2", "10.0.2.2", "10.0.3.2"}, Export: "/export/data", Port: 5201}
+	return scene{
+		Netns: "ns", LIFs: []string{"10.0.1.2", "10.0.2.2", "10.0.3.2"}, Export: "/export/data", Port: 5201, Bare: 5202,
+		Folder: "/var/tmp/b", PNFS: pnfsScene{Nodes: []string{"10.0.11.2", "10.0.12.2"}, Export: "/pv"},
+	}
 }
 
 func TestCommandLines(t *testing.T) {
-	p := programs{Ours: "/b/nfsbench", Other: "/b/old", Fio: "/b/fio", Reader: "/b/reader", Cat: "/b/nfs-cat", Iperf: "/b/iperf3"}
+	p := programs{Ours: "/b/nfsbench", Other: "/b/old", Fio: "/b/fio", Reader: "/b/reader", Socket: "/b/socket", Cat: "/b/nfs-cat", Iperf: "/b/iperf3"}
 	random, sequential := work{"randread", 8192, 2, 16}, work{"read", mebi, 1, 4}
 	for name, c := range map[string]struct {
-		tool  string
-		work  work
-		links []int
+		entry entry
 		want  string
 	}{
 		"ours over two links": {
-			toolOurs, sequential,
-			[]int{1, 2},
+			entry{Tool: toolOurs, Work: sequential, Links: []int{1, 2}},
 			"/b/nfsbench load --server 10.0.2.2,10.0.3.2 --export /export/data --dir bench-j1 --pattern read --block-size 1048576 " +
 				"--file-size 536870912 --jobs 1 --depth 4 --warmup 1s --duration 5s --baseline 0s --cooldown 0s --keep-files --progress none --output json",
 		},
 		"another build over the loopback": {
-			toolOther, random, nil,
+			entry{Tool: toolOther, Work: random},
 			"ip netns exec ns /b/old load --server 127.0.0.1 --export /export/data --dir bench-j2 --pattern randread --block-size 8192 " +
 				"--file-size 536870912 --jobs 2 --depth 16 --warmup 1s --duration 5s --baseline 0s --cooldown 0s --keep-files --progress none --output json",
 		},
 		"fio reads the files of nfsbench": {
-			toolFio, random, nil,
+			entry{Tool: toolFio, Work: random},
 			"ip netns exec ns /b/fio --name=bench --ioengine=nfs --nfs_url=nfs://127.0.0.1/export/data/bench-j2 --filename_format=c0-j$jobnum.dat " +
 				"--size=536870912 --rw=randread --bs=8192 --norandommap=1 --numjobs=2 --iodepth=16 --time_based --runtime=5 --ramp_time=1 " +
 				"--group_reporting --output-format=json --output=/tmp/o",
 		},
 		"the reader has a file for each job": {
-			toolReader, random,
-			[]int{0},
+			entry{Tool: toolReader, Work: random, Links: []int{0}},
 			"/b/reader random 8192 16 1 5 nfs://10.0.1.2/export/data/bench-j2 c0-j0.dat c0-j1.dat",
 		},
-		"the reader reads in order":   {toolReader, sequential, []int{0}, "/b/reader sequential 1048576 4 1 5 nfs://10.0.1.2/export/data/bench-j1 c0-j0.dat"},
-		"nfs-cat":                     {toolCat, sequential, nil, "ip netns exec ns /b/nfs-cat nfs://127.0.0.1/export/data/bench-j1/c0-j0.dat"},
-		"reads come from the server":  {toolIperf, sequential, []int{0}, "/b/iperf3 -c 10.0.1.2 -p 5201 -t 5 -O 1 -J -R"},
-		"overwrites go to the server": {toolIperf, work{"overwrite", mebi, 1, 4}, []int{0}, "/b/iperf3 -c 10.0.1.2 -p 5201 -t 5 -O 1 -J"},
+		"the reader reads in order":   {entry{Tool: toolReader, Work: sequential, Links: []int{0}}, "/b/reader sequential 1048576 4 1 5 nfs://10.0.1.2/export/data/bench-j1 c0-j0.dat"},
+		"nfs-cat":                     {entry{Tool: toolCat, Work: sequential}, "ip netns exec ns /b/nfs-cat nfs://127.0.0.1/export/data/bench-j1/c0-j0.dat"},
+		"reads come from the server":  {entry{Tool: toolIperf, Work: sequential, Links: []int{0}}, "/b/iperf3 -c 10.0.1.2 -p 5201 -t 5 -O 1 -J -R"},
+		"overwrites go to the server": {entry{Tool: toolIperf, Work: work{"overwrite", mebi, 1, 4}, Links: []int{0}}, "/b/iperf3 -c 10.0.1.2 -p 5201 -t 5 -O 1 -J"},
+		"another version": {
+			entry{Tool: toolOurs, Work: sequential, NFS: v41},
+			"ip netns exec ns /b/nfsbench load --server 127.0.0.1 --export /export/data --nfs-version 4.1 --dir bench-j1 --pattern read " +
+				"--block-size 1048576 --file-size 536870912 --jobs 1 --depth 4 --warmup 1s --duration 5s --baseline 0s --cooldown 0s " +
+				"--keep-files --progress none --output json",
+		},
+		"the second node of the pNFS array": {
+			entry{Tool: toolOurs, Work: sequential, Links: []int{1}, NFS: pnfs, Place: placePNFS},
+			"/b/nfsbench load --server 10.0.12.2 --export /pv --nfs-version pNFS --dir bench-j1 --pattern read " +
+				"--block-size 1048576 --file-size 67108864 --jobs 1 --depth 4 --warmup 1s --duration 5s --baseline 0s --cooldown 0s " +
+				"--keep-files --progress none --output json",
+		},
+		"ours on a folder": {
+			entry{Tool: toolOurs, Work: sequential, Place: placeDirectory},
+			"/b/nfsbench load --mount /var/tmp/b --allow-non-nfs --dir bench-j1 --pattern read --block-size 1048576 " +
+				"--file-size 536870912 --jobs 1 --depth 4 --warmup 1s --duration 5s --baseline 0s --cooldown 0s --keep-files --progress none --output json",
+		},
+		"fio on a folder": {
+			entry{Tool: toolFio, Work: sequential, Place: placeDirectory, How: "io_uring"},
+			"/b/fio --name=bench --ioengine=io_uring --direct=1 --directory=/var/tmp/b/bench-j1 --filename_format=c0-j$jobnum.dat " +
+				"--size=536870912 --rw=read --bs=1048576 --norandommap=1 --numjobs=1 --iodepth=4 --time_based --runtime=5 --ramp_time=1 " +
+				"--group_reporting --output-format=json --output=/tmp/o",
+		},
+		"libnfs takes the version from the URL": {
+			entry{Tool: toolReader, Work: sequential, Links: []int{0}, NFS: v40},
+			"/b/reader sequential 1048576 4 1 5 nfs://10.0.1.2/export/data/bench-j1?version=4 c0-j0.dat",
+		},
+		"a bare socket to the server": {
+			entry{Tool: toolSocket, Work: sequential},
+			"ip netns exec ns /b/socket read sequential 1048576 4 1 5 nfs://127.0.0.1/export/data/bench-j1 c0-j0.dat",
+		},
+		"a bare socket to one without files": {
+			entry{Tool: toolSocket, Work: sequential, How: noFiles},
+			"ip netns exec ns /b/socket read sequential 1048576 4 1 5 nfs://127.0.0.1/export/data/bench-j1 c0-j0.dat 5202",
+		},
 	} {
-		j := job{entry: entry{Tool: c.tool, Work: c.work, Links: c.links}, Scene: testScene(), Warmup: 1, Seconds: 5, Output: "/tmp/o"}
+		j := job{entry: c.entry, Scene: testScene(), Warmup: 1, Seconds: 5, Output: "/tmp/o"}
 		got, err := p.command(j)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

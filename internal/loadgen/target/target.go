@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -122,6 +123,8 @@ type Resender interface {
 // is what the same calls of their Files would do.
 type Streamer interface {
 	// NewStream connects one more stream. It is closed with the Target, or before.
+	// An error that satisfies errors.ErrUnsupported says that this machine has no
+	// means for it; the calls of the Files still work.
 	NewStream(ctx context.Context, opt StreamOptions) (Stream, error)
 }
 
@@ -225,7 +228,8 @@ func IsNotEmpty(err error) bool { return errors.Is(err, syscall.ENOTEMPTY) }
 // Arena is page-aligned memory outside the Go heap, cut into equal buffers:
 // O_DIRECT needs the alignment, and the garbage collector need not know it.
 type Arena struct {
-	mem      []byte
+	mapped   []byte
+	mem      []byte // of mapped, from a boundary of large pages
 	stride   int
 	size     int
 	released bool
@@ -242,12 +246,29 @@ func NewArena(count int, size int64) (*Arena, error) {
 	if total/int64(count) != stride || int64(int(total)) != total {
 		return nil, fmt.Errorf("map %d buffers of %d bytes: more than this machine can address", count, size)
 	}
-	mem, err := syscall.Mmap(-1, 0, int(total), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	whole, skip := total, int64(0)
+	if total >= hugeFromBytes {
+		whole = (total+hugePageBytes-1)/hugePageBytes*hugePageBytes + hugePageBytes
+	}
+	mem, err := syscall.Mmap(-1, 0, int(whole), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
 	if err != nil {
 		return nil, fmt.Errorf("map %d buffers of %d bytes: %w", count, size, err)
 	}
-	return &Arena{mem: mem, stride: int(stride), size: int(size)}, nil
+	if total >= hugeFromBytes {
+		skip = (hugePageBytes - int64(uintptr(unsafe.Pointer(&mem[0]))%hugePageBytes)) % hugePageBytes
+		// An I/O on one large page costs less than on 256 small ones: the kernel pins
+		// and maps it at once. It is what Oracle's buffer cache lies on. Where there is
+		// no large page, small ones do.
+		_ = syscall.Madvise(mem[skip:whole-hugePageBytes+skip], madvHugePage)
+	}
+	return &Arena{mapped: mem, mem: mem[skip:], stride: int(stride), size: int(size)}, nil
 }
+
+const (
+	hugePageBytes = 2 << 20
+	hugeFromBytes = 1 << 20 // smaller arenas are not worth a large page
+	madvHugePage  = 14      // MADV_HUGEPAGE of Linux
+)
 
 // Buffer returns buffer i, from 0. Its capacity ends where its length does.
 func (a *Arena) Buffer(i int) []byte {
@@ -262,7 +283,7 @@ func (a *Arena) Release() error {
 		return nil
 	}
 	a.released = true
-	err := syscall.Munmap(a.mem)
+	err := syscall.Munmap(a.mapped)
 	runtime.KeepAlive(a)
 	if err != nil {
 		return fmt.Errorf("unmap buffers: %w", err)

@@ -7,38 +7,21 @@
  *
  * usage: libnfs-reader sequential|random BLOCK DEPTH WARMUP SECONDS URL FILE...
  *
- * URL is that of the folder, such as nfs://127.0.0.1/export/data. Prints one
+ * URL is that of the folder, such as nfs://127.0.0.1/export/data, with ?version=4
+ * behind it for NFSv4.0. Prints one
  * JSON object: what was done within SECONDS after WARMUP seconds, the CPU time
  * that it took, and percentiles of the latency over all processes.
  */
-#include <errno.h>
+#define PROGRAM "libnfs-reader"
+#include "window.h"
+
 #include <fcntl.h>
 #include <poll.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <nfsc/libnfs.h>
-
-/* Latencies are counted in buckets that are at most 1/32 wide. */
-#define FINE 32
-#define BUCKETS (FINE * 40)
-
-/* What one process did; the parent reads it from shared memory. */
-struct outcome {
-	uint64_t ops, bytes, cpu_us;
-	double seconds;
-	uint64_t latency[BUCKETS];
-};
 
 struct job {
 	struct nfs_context *nfs;
@@ -55,54 +38,6 @@ struct slot {
 	char *buffer;
 	double started;
 };
-
-static void fail(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fprintf(stderr, "libnfs-reader: ");
-	vfprintf(stderr, format, args);
-	fprintf(stderr, "\n");
-	va_end(args);
-	exit(1);
-}
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static uint64_t cpu_us(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000u +
-	       (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
-static int bucket_of(uint64_t us)
-{
-	int shift = 0;
-
-	while (us >> shift >= 2 * FINE)
-		shift++;
-	int i = shift * FINE + (int)(us >> shift);
-	return i < BUCKETS ? i : BUCKETS - 1;
-}
-
-/* upper_end is the largest latency that a bucket counts. */
-static uint64_t upper_end(int i)
-{
-	if (i < 2 * FINE)
-		return (uint64_t)i;
-	int shift = i / FINE - 1;
-	return ((uint64_t)(i - shift * FINE + 1) << shift) - 1;
-}
 
 static void done(int res, struct nfs_context *nfs, void *data, void *private_data);
 
@@ -135,11 +70,8 @@ static void done(int res, struct nfs_context *nfs, void *data, void *private_dat
 		fail("read gave %d instead of %llu: %s", res, (unsigned long long)j->block, nfs_get_error(nfs));
 	memcpy(s->buffer, data, (size_t)res);
 	double t = now();
-	if (t >= j->from && t < j->to) {
-		j->out->ops++;
-		j->out->bytes += (uint64_t)res;
-		j->out->latency[bucket_of((uint64_t)((t - s->started) * 1e6))]++;
-	}
+	if (t >= j->from && t < j->to)
+		note(j->out, s->started, t, (uint64_t)res);
 	if (!j->stopping)
 		issue(s);
 }
@@ -157,7 +89,7 @@ static void turn(struct job *j)
 
 static void open_file(struct job *j, const char *url, const char *name)
 {
-	struct stat st;
+	struct nfs_stat_64 st;
 
 	j->nfs = nfs_init_context();
 	if (!j->nfs)
@@ -170,9 +102,9 @@ static void open_file(struct job *j, const char *url, const char *name)
 	nfs_destroy_url(u);
 	if (nfs_open(j->nfs, name, O_RDONLY, &j->file))
 		fail("open %s: %s", name, nfs_get_error(j->nfs));
-	if (nfs_fstat(j->nfs, j->file, &st))
+	if (nfs_fstat64(j->nfs, j->file, &st))
 		fail("stat %s: %s", name, nfs_get_error(j->nfs));
-	j->blocks = (uint64_t)st.st_size / j->block;
+	j->blocks = st.nfs_size / j->block;
 	if (!j->blocks)
 		fail("%s is smaller than a block", name);
 }
@@ -208,37 +140,6 @@ static void run(struct job *j, int depth, double warmup, double seconds)
 		turn(j);
 	if (j->outstanding)
 		fail("%d reads were never answered", j->outstanding);
-}
-
-static uint64_t percentile(const uint64_t *latency, uint64_t count, double share)
-{
-	uint64_t seen = 0;
-
-	for (int i = 0; i < BUCKETS; i++) {
-		seen += latency[i];
-		if (seen && (double)seen >= share * (double)count)
-			return upper_end(i);
-	}
-	return 0;
-}
-
-static void print_sum(const struct outcome *all, int jobs)
-{
-	static struct outcome sum;
-
-	for (int i = 0; i < jobs; i++) {
-		sum.ops += all[i].ops;
-		sum.bytes += all[i].bytes;
-		sum.cpu_us += all[i].cpu_us;
-		sum.seconds = all[i].seconds;
-		for (int b = 0; b < BUCKETS; b++)
-			sum.latency[b] += all[i].latency[b];
-	}
-	printf("{\"ops\":%llu,\"bytes\":%llu,\"seconds\":%.6f,\"cpuMicroseconds\":%llu,"
-	       "\"p50Microseconds\":%llu,\"p99Microseconds\":%llu}\n",
-	       (unsigned long long)sum.ops, (unsigned long long)sum.bytes, sum.seconds, (unsigned long long)sum.cpu_us,
-	       (unsigned long long)percentile(sum.latency, sum.ops, 0.50),
-	       (unsigned long long)percentile(sum.latency, sum.ops, 0.99));
 }
 
 int main(int argc, char **argv)

@@ -2,13 +2,17 @@
 // past its page cache.
 //
 // Files are opened with O_DIRECT, and for measured writes with O_DSYNC as well:
-// that is how Oracle opens data files on NFS (filesystemio_options=setall). An
-// I/O blocks a thread, one for each outstanding I/O; io_uring would need fewer,
-// but the seccomp profile that container runtimes use by default forbids it.
+// that is how Oracle opens data files on NFS (filesystemio_options=setall), and as
+// Oracle does, one thread for each job keeps the I/Os of the job outstanding by
+// the kernel's asynchronous I/O (io_submit). Container runtimes allow these calls
+// by default, but not those of io_uring. Where the kernel gives no queue, each
+// outstanding I/O blocks a thread.
 //
-// A system call on a hard mount whose server is gone cannot be interrupted. The
-// calls of an opened Target therefore look at their context only before they
-// start; Open itself returns in time and leaves the call behind.
+// An I/O on a hard mount whose server is gone cannot be interrupted. The calls of
+// an opened Target therefore look at their context only before they start, and a
+// Stream waits for what is outstanding; Open itself returns in time and leaves
+// the call behind. A process that ends with such I/Os in a queue stays until they
+// are answered, or the mount is removed by force.
 package kernel
 
 import (
@@ -20,7 +24,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -33,6 +39,7 @@ type Options struct {
 	MountPath string
 	// RequireNFS refuses everything but NFS.
 	RequireNFS bool
+	Now        func() time.Time
 }
 
 // Target is a mounted directory.
@@ -40,6 +47,10 @@ type Target struct {
 	path  string
 	root  *os.Root
 	facts runfile.MountFacts
+	now   func() time.Time
+
+	mu      sync.Mutex
+	streams []*stream
 }
 
 // Open checks that the path is what it should be, and opens it. It returns when
@@ -84,7 +95,7 @@ func open(opt Options) (target.Target, error) {
 	if err != nil {
 		return nil, failure(fmt.Sprintf("open mount %q", opt.MountPath), err)
 	}
-	return &Target{path: path, root: root, facts: facts}, nil
+	return &Target{path: path, root: root, facts: facts, now: opt.Now}, nil
 }
 
 // inspect asks the file system what it is, and the mount table how it was
@@ -158,10 +169,11 @@ func (t *Target) BlocksThreads() bool { return true }
 
 // Close implements target.Target.
 func (t *Target) Close() error {
-	if err := t.root.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
-		return failure("close mount", err)
+	err := t.closeStreams()
+	if closed := t.root.Close(); closed != nil && !errors.Is(closed, fs.ErrClosed) {
+		err = errors.Join(err, failure("close mount", closed))
 	}
-	return nil
+	return err
 }
 
 // failure gives err the code that it deserves, if any. io.EOF stays bare.
@@ -223,7 +235,7 @@ func (d *directory) Open(ctx context.Context, name string, opt target.OpenOption
 	if err != nil {
 		return nil, failure("open file", err)
 	}
-	return &file{f: f}, nil
+	return &file{f: f, fd: int(f.Fd())}, nil
 }
 
 // isRegular refuses what a name of ours might have been made to lead to.
@@ -246,7 +258,10 @@ func (d *directory) Remove(ctx context.Context, name string) error {
 	return failure("remove file", d.t.root.Remove(path.Join(d.name, name)))
 }
 
-type file struct{ f *os.File }
+type file struct {
+	f  *os.File
+	fd int // of f
+}
 
 func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if ctx.Err() != nil {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -38,7 +39,7 @@ func TestConformance(t *testing.T) {
 	dir := directIODir(t)
 	targettest.Run(t, func(tb testing.TB) target.Target {
 		tb.Helper()
-		tgt, err := Open(t.Context(), Options{MountPath: dir})
+		tgt, err := Open(t.Context(), Options{MountPath: dir, Now: time.Now})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -83,7 +84,7 @@ func TestWhatIsMissingOrInTheWayIsNamed(t *testing.T) {
 		t.Errorf("a missing mount gave %v", err)
 	}
 	dir := directIODir(t)
-	tgt, err := Open(t.Context(), Options{MountPath: dir})
+	tgt, err := Open(t.Context(), Options{MountPath: dir, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestWhatIsMissingOrInTheWayIsNamed(t *testing.T) {
 }
 
 func TestFilesAreReallyOpenedPastThePageCache(t *testing.T) {
-	tgt, err := Open(t.Context(), Options{MountPath: directIODir(t)})
+	tgt, err := Open(t.Context(), Options{MountPath: directIODir(t), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,279 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+)
+
+const (
+	// tick is the longest wait without a look at the context.
+	tick = 100 * time.Millisecond
+	// never is a due time that does not come.
+	never = time.Duration(math.MaxInt64)
+)
+
+// stream keeps the I/Os of a job outstanding from one thread, by the kernel's
+// asynchronous I/O: what one wait brought is replaced by one submission.
+type stream struct {
+	t      *Target
+	queue  *queue // nil with one slot, whose I/Os are plain calls
+	slots  []slot
+	start  time.Time
+	closed bool
+
+	running atomic.Bool
+
+	// The rest belongs to Run.
+	ctx     context.Context
+	ended   atomic.Bool // ctx is
+	driver  target.Driver
+	flying  int
+	waiting []*slot
+	nextDue time.Duration // of these, since start
+}
+
+// slot is one I/O of the job at a time.
+type slot struct {
+	io    target.IO
+	block controlBlock
+	due   time.Duration // when the Driver is asked again, since stream.start
+}
+
+// NewStream implements target.Streamer. Where the kernel gives no queue its error
+// satisfies errors.ErrUnsupported: a seccomp profile may forbid it, and all
+// processes of a machine share fs.aio-max-nr.
+func (t *Target) NewStream(ctx context.Context, opt target.StreamOptions) (target.Stream, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if opt.Slots < 1 {
+		return nil, fmt.Errorf("a stream of %d slots: use at least 1", opt.Slots)
+	}
+	s := &stream{t: t, start: t.now()}
+	if opt.Slots > 1 {
+		var err error
+		if s.queue, err = openQueue(opt.Slots); err != nil {
+			return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+		}
+	}
+	s.slots, s.waiting = make([]slot, opt.Slots), make([]*slot, 0, opt.Slots)
+	for i := range s.slots {
+		s.slots[i].io.Slot, s.slots[i].block.data = i, uint64(i)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.streams = append(t.streams, s)
+	return s, nil
+}
+
+// closeStreams closes those that are still open. One that is in Run has I/Os that
+// nobody answers: closing it would wait for them as well.
+func (t *Target) closeStreams() error {
+	t.mu.Lock()
+	streams := slices.Clone(t.streams)
+	t.mu.Unlock()
+	var all error
+	for _, s := range streams {
+		if !s.running.Load() {
+			all = errors.Join(all, s.Close())
+		}
+	}
+	return all
+}
+
+// Lanes implements target.Stream.
+func (s *stream) Lanes() int { return 1 }
+
+// Close implements target.Stream.
+func (s *stream) Close() error {
+	if s.closed || s.queue == nil {
+		return nil
+	}
+	s.closed = true
+	return s.queue.close()
+}
+
+// Run implements target.Stream. When ctx is done it still waits for what is
+// outstanding: the kernel writes into these buffers until the end.
+func (s *stream) Run(ctx context.Context, d target.Driver) {
+	s.running.Store(true)
+	defer s.running.Store(false)
+	s.ctx, s.driver, s.nextDue, s.waiting = ctx, d, never, s.waiting[:0]
+	s.ended.Store(ctx.Err() != nil)
+	defer context.AfterFunc(ctx, func() { s.ended.Store(true) })()
+	for i := range s.slots {
+		s.ask(&s.slots[i])
+	}
+	for {
+		s.submit()
+		if s.nextDue != never {
+			s.wake()
+			if s.queue != nil && s.queue.count > 0 {
+				continue
+			}
+		}
+		switch {
+		case s.flying > 0:
+			s.collect()
+		case len(s.waiting) > 0 && !s.ended.Load():
+			s.idle()
+		default:
+			return
+		}
+	}
+}
+
+// ask gets the next I/O of a slot from the Driver, and starts it with the next
+// submission.
+func (s *stream) ask(sl *slot) {
+	for !s.ended.Load() {
+		sl.io.Wait, sl.io.Err = 0, nil
+		if !s.driver.Next(&sl.io) {
+			return
+		}
+		if sl.io.Wait > 0 {
+			sl.due = s.now() + sl.io.Wait
+			s.nextDue = min(s.nextDue, sl.due)
+			s.waiting = append(s.waiting, sl)
+			return
+		}
+		if s.queue != nil && len(sl.io.Buf) > 0 {
+			s.queue.add(sl.prepare())
+			return
+		}
+		sl.plain(s.ctx, 0)
+		s.driver.Done(&sl.io)
+	}
+}
+
+// prepare fills in what the kernel needs. The buffer is kept alive by the I/O.
+func (sl *slot) prepare() *controlBlock {
+	b := &sl.block
+	b.opcode = opRead
+	if sl.io.Write {
+		b.opcode = opWrite
+	}
+	f := sl.io.File.(*file) //nolint:errcheck,forcetypeassert // files of another target are a bug of the caller
+	b.fd = uint32(f.fd)
+	b.buf, b.bytes, b.offset = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(sl.io.Buf)))), uint64(len(sl.io.Buf)), sl.io.Offset
+	return b
+}
+
+// plain does an I/O from its byte done on by the calls of the file, for which
+// this thread waits.
+func (sl *slot) plain(ctx context.Context, done int) {
+	rest, off := sl.io.Buf[done:], sl.io.Offset+int64(done)
+	if sl.io.Write {
+		sl.io.Err = sl.io.File.WriteAt(ctx, rest, off)
+		return
+	}
+	_, sl.io.Err = sl.io.File.ReadAt(ctx, rest, off)
+}
+
+// submit starts all I/Os that were asked for. One that the kernel does not take
+// is done by a plain call, whose error tells why.
+func (s *stream) submit() {
+	if s.queue == nil {
+		return
+	}
+	for s.queue.count > 0 {
+		n, err := s.queue.submit()
+		if err == nil {
+			s.flying += n
+			continue
+		}
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		sl := &s.slots[s.queue.blocks[0].data]
+		s.queue.skip(1)
+		sl.plain(s.ctx, 0)
+		s.done(sl)
+	}
+}
+
+// collect waits for I/Os that are done, and asks for others in their place.
+func (s *stream) collect() {
+	limit := tick
+	if s.nextDue != never {
+		limit = min(limit, max(0, s.nextDue-s.now()))
+	}
+	events, err := s.queue.wait(int64(limit))
+	if err != nil { // none that a correct call can have; nothing would ever be done again
+		panic(err)
+	}
+	s.flying -= len(events)
+	for i := range events {
+		sl := &s.slots[events[i].data]
+		sl.finish(s.ctx, events[i].result)
+		s.done(sl)
+	}
+}
+
+// finish says what became of an I/O for which the kernel gave result. A read or
+// write may be short at the end of the file and for other reasons; a plain call
+// for the rest tells.
+func (sl *slot) finish(ctx context.Context, result int64) {
+	switch {
+	case result == int64(len(sl.io.Buf)):
+		sl.io.Err = nil
+	case result > 0:
+		sl.plain(ctx, int(result))
+	case result < 0:
+		verb := "read"
+		if sl.io.Write {
+			verb = "write"
+		}
+		sl.io.Err = failure(verb, syscall.Errno(-result))
+	case sl.io.Write:
+		sl.plain(ctx, 0)
+	default:
+		sl.io.Err = io.EOF
+	}
+}
+
+func (s *stream) done(sl *slot) {
+	s.driver.Done(&sl.io)
+	s.ask(sl)
+}
+
+// wake asks again for the slots that are due.
+func (s *stream) wake() {
+	now := s.now()
+	if now < s.nextDue {
+		return
+	}
+	slots := s.waiting
+	s.waiting, s.nextDue = s.waiting[:0], never
+	for _, sl := range slots {
+		if sl.due <= now {
+			s.ask(sl) // appends behind what was looked at, at most
+			continue
+		}
+		s.waiting = append(s.waiting, sl)
+		s.nextDue = min(s.nextDue, sl.due)
+	}
+}
+
+// idle waits until a slot is due, or for the end.
+func (s *stream) idle() {
+	timer := time.NewTimer(max(0, s.nextDue-s.now()))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.ctx.Done():
+		s.ended.Store(true)
+	}
+}
+
+func (s *stream) now() time.Duration { return s.t.now().Sub(s.start) }
