@@ -1,9 +1,7 @@
 package nfs
 
 import (
-	"encoding/hex"
 	"time"
-	"unicode"
 )
 
 // ServerStats is what a client knows of one NFSv4 server; compare Oracle's v$dnfs_servers.
@@ -13,7 +11,7 @@ type ServerStats struct {
 	DataServer bool
 	Version    Version // NFSv40 or NFSv41
 	Addresses  []string
-	Owner      string // so_major_id of RFC 8881 section 2.10.4: as it is if it can be printed, else as hex
+	Owner      string // so_major_id of RFC 8881 section 2.10.4: any bytes, like Scope
 	OwnerMinor uint64
 	Scope      string
 	Trunking   Trunking // empty with one address
@@ -97,7 +95,7 @@ func (s *serverV4) stats() ServerStats {
 	out.Version = NFSv41
 	s.facts.Lock()
 	defer s.facts.Unlock()
-	out.Owner, out.OwnerMinor, out.Scope = printable(s.identity.major), s.identity.minor, printable(s.identity.scope)
+	out.Owner, out.OwnerMinor, out.Scope = s.identity.major, s.identity.minor, s.identity.scope
 	for t := range s.tables {
 		ids, granted := t.IDs()
 		out.Sessions += len(ids)
@@ -106,14 +104,4 @@ func (s *serverV4) stats() ServerStats {
 		}
 	}
 	return out
-}
-
-// printable returns s if people can read it, else its bytes as hex.
-func printable(s string) string {
-	for _, r := range s {
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
-			return hex.EncodeToString([]byte(s))
-		}
-	}
-	return s
 }

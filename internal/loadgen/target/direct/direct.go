@@ -15,6 +15,7 @@
 package direct
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,12 +24,14 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/nfs"
+	"github.com/nfsbench/nfsbench/internal/nfs/layout"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -71,7 +74,8 @@ func Open(ctx context.Context, opt Options) (target.Target, error) {
 	}
 	info := t.client.Info()
 	t.facts = runfile.MountFacts{
-		Source: opt.Engine.Channels[0].Path + ":" + opt.Engine.Export, NFSVersion: "NFSv3", DirectIO: true,
+		Source: opt.Engine.Channels[0].Path + ":" + opt.Engine.Export, DirectIO: true,
+		NFSVersion:    string(cmp.Or(cfg.Version, nfs.NFSv3)),
 		ReadSizeBytes: int64(info.TransferReadBytes), WriteSizeBytes: int64(info.TransferWriteBytes),
 	}
 	// Servers may refuse to tell; then the space is not known.
@@ -110,10 +114,6 @@ func Check(e runfile.Engine) error {
 	case len(e.Channels) == 0:
 		return target.Fail(runfile.FailureInvalidPlan,
 			"engine.channels is empty; DirectNFS needs the address of the server in the path of at least one", nil)
-	case e.NFSVersion != "" && e.NFSVersion != "NFSv3":
-		return target.Fail(runfile.FailureUnsupported, fmt.Sprintf(
-			"server %q asks for %s, and this client speaks NFSv3 only: use NFSv3, or mount the export and use the Kernel "+
-				"client", e.Server, e.NFSVersion), nil)
 	case e.Security != "" && e.Security != "sys":
 		return target.Fail(runfile.FailureUnsupported, fmt.Sprintf(
 			"export %q asks for security %s, and this client has sys only: use sys, or mount the export and use the Kernel "+
@@ -125,7 +125,7 @@ func Check(e runfile.Engine) error {
 func config(opt Options) nfs.Config {
 	e := opt.Engine
 	cfg := nfs.Config{
-		Server: e.Server, Export: e.Export, DontRoute: e.DontRoute,
+		Server: e.Server, Export: e.Export, Version: nfs.Version(e.NFSVersion), DontRoute: e.DontRoute,
 		MountTimeout: time.Duration(e.MountTimeoutSeconds) * time.Second,
 		CallTimeout:  time.Duration(e.CallTimeoutSeconds) * time.Second,
 		TransferSize: uint32(e.TransferSizeBytes),
@@ -150,7 +150,7 @@ func (t *Target) Facts() runfile.MountFacts { return t.facts }
 
 // Channels implements target.Target.
 func (t *Target) Channels() []runfile.Channel {
-	all := t.client.Channels()
+	all, servers := t.client.Channels(), t.client.Servers() != nil
 	out := make([]runfile.Channel, len(all))
 	for i, c := range all {
 		out[i] = runfile.Channel{
@@ -161,12 +161,41 @@ func (t *Target) Channels() []runfile.Channel {
 		if c.State == nfs.ChannelUp {
 			out[i].State = "Up"
 		}
+		if servers {
+			out[i].Server = int32(c.Server) + 1
+		}
+		if c.DataServer {
+			out[i].Role = runfile.RoleDataServer
+		}
 	}
 	return out
 }
 
 // Servers implements target.Target.
-func (t *Target) Servers() []runfile.NFSServer { return nil }
+func (t *Target) Servers() []runfile.NFSServer {
+	var out []runfile.NFSServer
+	for i, s := range t.client.Servers() {
+		r := runfile.NFSServer{
+			ID: int32(i) + 1, Role: runfile.RoleMetadata, NFSVersion: string(s.Version), Addresses: s.Addresses,
+			Owner: runfile.ServerName([]byte(s.Owner)), Scope: runfile.ServerName([]byte(s.Scope)), Trunking: string(s.Trunking),
+			Slots: int32(s.Slots), Sessions: int32(s.Sessions), LeaseSeconds: int32(s.Lease.Seconds()),
+			LayoutType: s.Layouts.Type, Recoveries: s.Recoveries, RecoveryMilliseconds: s.RecoveryTime.Milliseconds(),
+			Callbacks: s.Callbacks, LayoutsGranted: s.Layouts.Granted, LayoutsRecalled: s.Layouts.Recalled,
+			LayoutFallbacks: s.Layouts.Fallbacks, LayoutFallbackBytes: s.Layouts.FallbackBytes,
+		}
+		if s.Owner != "" {
+			r.OwnerMinor = strconv.FormatUint(s.OwnerMinor, 10)
+		}
+		if s.Layouts.Type == layout.Files.String() {
+			r.LayoutType = runfile.LayoutTypeFiles
+		}
+		if s.DataServer {
+			r.Role = runfile.RoleDataServer
+		}
+		out = append(out, r)
+	}
+	return out
+}
 
 func withoutPort(addr string) string {
 	if host, _, err := net.SplitHostPort(addr); err == nil {
