@@ -173,7 +173,7 @@ func (p *protoV4) prepare(
 		data.lanes = append(data.lanes, laneV4{server: p.at[g].server, table: tables[g], opens: p.at[g].opens})
 	}
 	for i, ds := range servers {
-		t := ds.server.addTable(cfg.Parts())
+		t := ds.server.addTable(ctx, cfg.Parts(), ds.started.Load())
 		tables = append(tables, t)
 		of = append(of, ds.server)
 		for range connections {

@@ -335,16 +335,22 @@ func (s *serverV4) newTable(ctx context.Context, requests int) (*session.Table, 
 	return t, nil
 }
 
-// addTable is newTable for a server that may not have been started. The sessions are made when
-// it is, or soon.
-func (s *serverV4) addTable(requests int) *session.Table {
+// addTable is newTable for a server that may not have been started: then the sessions are
+// made when it is.
+func (s *serverV4) addTable(ctx context.Context, requests int, started bool) *session.Table {
 	t := session.NewTable(requests)
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.facts.Lock()
 	s.tables[t] = true
 	s.facts.Unlock()
-	s.mu.Unlock()
-	s.wake()
+	if !started {
+		return t
+	}
+	if err := s.makeSession(ctx, t); err != nil {
+		s.logger.Warn("A data server gives no session", "server", s.describe(), "error", err)
+		s.wake()
+	}
 	return t
 }
 
