@@ -199,6 +199,9 @@ func TestAMoveThatCanNotDrainFailsAndChangesNothing(t *testing.T) {
 	writeAll(t, f)
 	frozen := a.nodes[0].ganesha.id.PID
 	signal(t, frozen, syscall.SIGSTOP)
+	if err := until(t.Context(), func() error { return stopped(frozen) }); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { _ = syscall.Kill(frozen, syscall.SIGCONT) })
 	calls := func() uint64 { return a.counts()[1].Calls }
 	before, read := calls(), make(chan error, 1)
@@ -224,6 +227,21 @@ func TestAMoveThatCanNotDrainFailsAndChangesNothing(t *testing.T) {
 		t.Errorf("the next move: %v", err)
 	}
 	readAll(t, f, 10)
+}
+
+// stopped says which thread of a process still runs: a signal stops them one by one.
+func stopped(pid int) error {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil || len(threads) == 0 {
+		return fmt.Errorf("process %d has no threads (%v)", pid, err) //nolint:errorlint // it may be nil
+	}
+	for _, thread := range threads {
+		text, err := os.ReadFile(thread)
+		if err != nil || !strings.Contains(string(text), ") T ") {
+			return fmt.Errorf("%s: %s (%v)", thread, text, err) //nolint:errorlint // it may be nil
+		}
+	}
+	return nil
 }
 
 func differs(got, former uint64) error {
