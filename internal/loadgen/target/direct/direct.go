@@ -25,6 +25,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -177,7 +178,7 @@ func (t *Target) Servers() []runfile.NFSServer {
 	for i, s := range t.client.Servers() {
 		r := runfile.NFSServer{
 			ID: int32(i) + 1, Role: runfile.RoleMetadata, NFSVersion: string(s.Version), Addresses: s.Addresses,
-			Owner: runfile.ServerName([]byte(s.Owner)), Scope: runfile.ServerName([]byte(s.Scope)), Trunking: string(s.Trunking),
+			Owner: serverName(s.Owner), Scope: serverName(s.Scope), Trunking: string(s.Trunking),
 			Slots: int32(s.Slots), Sessions: int32(s.Sessions), LeaseSeconds: int32(s.Lease.Seconds()),
 			LayoutType: s.Layouts.Type, Recoveries: s.Recoveries, RecoveryMilliseconds: s.RecoveryTime.Milliseconds(),
 			Callbacks: s.Callbacks, LayoutsGranted: s.Layouts.Granted, LayoutsRecalled: s.Layouts.Recalled,
@@ -195,6 +196,12 @@ func (t *Target) Servers() []runfile.NFSServer {
 		out = append(out, r)
 	}
 	return out
+}
+
+// serverName makes text of an owner or a scope. Servers end them with the zero byte of a C
+// string.
+func serverName(opaque string) string {
+	return runfile.ServerName([]byte(strings.TrimRight(opaque, "\x00")))
 }
 
 func withoutPort(addr string) string {
