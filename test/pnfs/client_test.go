@@ -19,7 +19,7 @@ type session struct {
 	id    v4.SessionID
 	owner v4.ExchangeID // what the server says it is
 	seq   uint32
-	open  uint32 // open owners so far
+	opens uint32 // open owners so far
 }
 
 func dial(tb testing.TB, address string) *rpc.Conn {
@@ -67,9 +67,19 @@ func exchange(tb testing.TB, conn *rpc.Conn, role uint32) v4.ExchangeID {
 	return x
 }
 
+// connect opens a session and says that there is nothing to reclaim.
 func connect(tb testing.TB, address string, role uint32) *session {
 	tb.Helper()
-	s := &session{conn: dial(tb, address)}
+	s := open(tb, dial(tb, address), role)
+	if role != v4.ExchangeUsePNFSDS {
+		s.do(tb, &v4.ReclaimComplete{})
+	}
+	return s
+}
+
+func open(tb testing.TB, conn *rpc.Conn, role uint32) *session {
+	tb.Helper()
+	s := &session{conn: conn}
 	s.owner = exchange(tb, s.conn, role)
 	channel := v4.ChannelAttrs{MaxRequest: 1<<20 + 4096, MaxResponse: 1<<20 + 4096, MaxResponseCached: 4096, MaxOperations: 16, MaxRequests: 1}
 	create := v4.CreateSession{
@@ -80,9 +90,6 @@ func connect(tb testing.TB, address string, role uint32) *session {
 		tb.Fatal(err)
 	}
 	s.id = create.Session
-	if role != v4.ExchangeUsePNFSDS {
-		s.do(tb, &v4.ReclaimComplete{})
-	}
 	return s
 }
 
@@ -110,9 +117,9 @@ type file struct {
 
 func (s *session) create(tb testing.TB, name string) file {
 	tb.Helper()
-	s.open++
+	s.opens++
 	open := v4.Open{
-		Access: v4.ShareBoth | v4.WantNoDeleg, ClientID: s.owner.ClientID, Owner: []byte(fmt.Sprint(s.open)),
+		Access: v4.ShareBoth | v4.WantNoDeleg, ClientID: s.owner.ClientID, Owner: []byte(fmt.Sprint(s.opens)),
 		How: v4.CreateUnchecked, Attrs: v4.Attrs{Mask: v4.Bits(v4.AttrMode), Mode: 0o644}, Claim: v4.ClaimNull, Name: name,
 	}
 	var fh v4.GetFH

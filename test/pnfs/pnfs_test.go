@@ -95,7 +95,9 @@ func TestAnArrayStartsAgainAfterACrashAndLeavesNothing(t *testing.T) {
 	if err := os.RemoveAll(first.Folder); err != nil {
 		t.Fatal(err)
 	}
-	second, err := Up(one())
+	o = one()
+	o.GraceSeconds = 7
+	second, err := Up(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,9 +107,36 @@ func TestAnArrayStartsAgainAfterACrashAndLeavesNothing(t *testing.T) {
 			t.Errorf("node %d offers the layout types %v", i, types)
 		}
 	}
+	stateSurvivesARestart(t, second.Nodes[1], o.GraceSeconds)
 	if err := errors.Join(Down(one().Name), left(second), Down(one().Name)); err != nil {
 		t.Error(err)
 	}
+}
+
+// stateSurvivesARestart opens a file, and opens it again when the server has been killed
+// and is in its grace period.
+func stateSurvivesARestart(t *testing.T, n *Node, grace int) {
+	t.Helper()
+	s := connect(t, n.Address, v4.ExchangeUsePNFSMDS)
+	lease := v4.GetAttr{Request: v4.Bits(v4.AttrLeaseTime)}
+	if s.do(t, root(&lease)...); int(lease.Attrs.LeaseSeconds) != grace {
+		t.Errorf("the lease is %d s, want %d", lease.Attrs.LeaseSeconds, grace)
+	}
+	f := s.create(t, "reclaimed")
+	n.Crash(t)
+	n.Revive(t)
+	conn := dial(t, n.Address)
+	if err := compound(t, conn, 1, &v4.Sequence{Session: s.id, Seq: s.seq + 1}); !errors.Is(err, v4.ErrBadSession) {
+		t.Errorf("a session from before the restart: %v", err)
+	}
+	again := open(t, conn, v4.ExchangeUsePNFSMDS)
+	reclaim := v4.Open{
+		Access: v4.ShareBoth | v4.WantNoDeleg, ClientID: again.owner.ClientID, Owner: []byte("1"), Claim: v4.ClaimPrevious,
+	}
+	again.do(t, &v4.PutFH{Handle: f.handle}, &reclaim)
+	again.do(t, &v4.ReclaimComplete{})
+	w := v4.Write{StateID: reclaim.StateID, Stable: v4.FileSync, Data: []byte("kept")}
+	again.do(t, &v4.PutFH{Handle: f.handle}, &w)
 }
 
 func TestASubnetThatIsInUseIsRefused(t *testing.T) {

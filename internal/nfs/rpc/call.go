@@ -49,9 +49,6 @@ func (c *Call) Reset() {
 	c.Request, c.Results = c.Request[:0], c.Results[:0]
 	c.Data, c.Dst, c.Layout, c.Err = nil, nil, nil, nil
 	c.Received, c.Since, c.hasXID = 0, 0, false
-	if c.done == nil {
-		c.done = make(chan struct{}, 1)
-	}
 }
 
 // NewXID makes the next Start take a new xid instead of retransmitting.

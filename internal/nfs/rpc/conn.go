@@ -99,6 +99,9 @@ func (c *Conn) Start(call *Call) error {
 		return err
 	}
 	call.seal()
+	if call.done == nil {
+		call.done = make(chan struct{}, 1)
+	}
 	call.Err, call.Received, call.replied = nil, 0, false
 	call.writing = len(call.Data) > 0
 	c.pending.add(call)
