@@ -77,10 +77,11 @@ func newLoadCommand(a *app) *cobra.Command {
 With --server or --oranfstab, nfsbench uses its own client, which opens one
 connection for each path and balances I/O over them as Oracle Direct NFS does. It
 speaks NFSv3, NFSv4.0, NFSv4.1 with session trunking, and pNFS with files layouts
-(--nfs-version, or nfs_version in the oranfstab). With --mount it uses the client of the operating system, with O_DIRECT. Every job has its
-own file. Before the measured window, nfsbench fills the files with data that no
-storage can compress or deduplicate; later it only overwrites them in place. At the
-end it reads a sample of blocks back and compares them.
+(--nfs-version, or nfs_version in the oranfstab). With --mount it uses the client of
+the operating system, with O_DIRECT. Every job has its own file. Before the measured
+window, nfsbench fills the files with data that no storage can compress or deduplicate;
+later it only overwrites them in place. At the end it reads a sample of blocks back and
+compares them.
 
 Without further flags: 4 jobs read files of 1Gi in blocks of 1Mi, each with 8
 I/Os outstanding; 5 s idle, 10 s of warm-up, 60 s measured. These are the defaults

@@ -53,7 +53,7 @@ func directEvidence(r runfile.Result, s *Summary) Evidence {
 	case share*1000 < protocolShare-edgePermille(s):
 		return e.no(true, "Only %.1f %% of the load went over Direct NFS channels (%d of %d bytes).", share*100, bytes,
 			s.Total.Bytes)
-	case differs(declared, version) && !(declared == runfile.PNFS && version == runfile.NFSv41):
+	case differs(declared, version) && (declared != runfile.PNFS || version != runfile.NFSv41):
 		return e.no(true, "%s was declared and %s carried the load.", declared, version)
 	case declared == runfile.PNFS && layouts == 0:
 		return e.no(true, "pNFS was declared and the client used no layout: all I/O went through the metadata server.")

@@ -148,13 +148,13 @@ func rules() []rule {
 		{ChannelLost, warning, never, nil},        // checkPaths
 		{ChannelReconnected, warning, never, nil}, // checkPaths
 		{StateRecovered, warning, never, ifMeasured(checkRecovery)},
-		{LayoutFallback, warning, never, ifMeasured(checkLayouts)},
+		{LayoutFallback, warning, never, ifMeasured(checkFallback)},
 		{LateOperations, failure, never, ifMeasured(checkPace)},
 		{BelowWireSpeed, never, never, nil}, // checkWire
 		{LineSaturated, never, never, nil},  // checkWire
 		{IndirectPath, never, never, ifMeasured(checkLocality)},
 		{PNFSNotRedirected, never, never, ifMeasured(checkRedirection)},
-		{LayoutTypeUnsupported, never, never, nil}, // checkLayouts
+		{LayoutTypeUnsupported, never, never, ifMeasured(checkLayoutType)},
 		{LIFNotHome, never, never, checkHomes},
 		{QoSThrottled, never, never, ifMeasured(checkQoS)},
 		{PathImbalance, never, never, nil}, // checkPaths

@@ -123,12 +123,8 @@ func dataServers(s *Summary) int {
 	return len(seen)
 }
 
-// checkLayouts reports I/O that went through the metadata server although pNFS was declared,
-// and layouts that the client cannot read.
-func checkLayouts(c *facts, found *findings) {
-	if !c.isPNFS() || c.kernel() {
-		return
-	}
+// checkFallback reports I/O that went through the metadata server although pNFS was declared.
+func checkFallback(c *facts, found *findings) {
 	ios, bytes, all, worst, where := int64(0), int64(0), int64(0), int64(0), []string(nil)
 	for _, s := range c.repetitions {
 		here := int64(0)
@@ -142,16 +138,24 @@ func checkLayouts(c *facts, found *findings) {
 		bytes, all = bytes+here, all+s.Total.Bytes
 		worst = max(worst, shareOf(here, s.Total.Bytes))
 	}
-	if ios > 0 {
-		severity := Info
-		if worst >= layoutFallbackShare {
-			severity = Warning
-		}
-		found.add(LayoutFallback, severity,
-			"%d I/Os with %s (%s) went through the metadata server although pNFS was declared, in repetition %s. A data "+
-				"server did not answer, or its layout was recalled. Check that a firewall lets the client connect to port 2049 of "+
-				"each data server, and that the data servers and their LIFs are up.",
-			ios, gibibytes(bytes), percent(shareOf(bytes, all)), listed(slices.Compact(where)))
+	if ios <= 0 || !c.isPNFS() || !c.native() {
+		return
+	}
+	severity := Info
+	if worst >= layoutFallbackShare {
+		severity = Warning
+	}
+	found.add(LayoutFallback, severity,
+		"%d I/Os with %s (%s) went through the metadata server although pNFS was declared, in repetition %s. A data "+
+			"server did not answer, or its layout was recalled. Check that a firewall lets the client connect to port 2049 of "+
+			"each data server, and that the data servers and their LIFs are up.",
+		ios, gibibytes(bytes), percent(shareOf(bytes, all)), listed(slices.Compact(where)))
+}
+
+// checkLayoutType reports layouts that the client cannot read.
+func checkLayoutType(c *facts, found *findings) {
+	if !c.isPNFS() || !c.native() {
+		return
 	}
 	var types []string
 	for _, s := range c.overall.Servers {
@@ -197,9 +201,9 @@ func checkRecovery(c *facts, found *findings) {
 		severity = Warning
 	}
 	found.add(StateRecovered, severity,
-		"The client had to make its state at the server (client ID, session, opens) again %d times under load, in repetition "+
-			"%s: the server was restarted, a lease expired, or a session was lost. I/O waited %d ms for that, which is a gap in "+
-			"the numbers. Look at the server's log for that time, and measure again.",
+		"The client had to make its state at the server (client ID, session, opens) again %d times under load, in "+
+			"repetition %s: the server was restarted, a lease expired, or a session was lost. I/O waited %d ms for that, "+
+			"which is a gap in the numbers. Look at the server's log for that time, and measure again.",
 		times, listed(slices.Compact(where)), waited)
 }
 
@@ -218,9 +222,9 @@ func checkServerPaths(c *facts, found *findings) {
 	}
 	if len(separate) > 0 {
 		found.add(PathsNotTrunked, Warning,
-			"The paths %s lead to servers that share no state: each has a client ID, a session and opens of its own, and I/O of "+
-				"a lost path waits until the file is opened on another. Use addresses of one server, and switch session trunking "+
-				"on (ONTAP 9.14.1 or newer: vserver nfs modify -vserver %s -v4.1-trunking enabled).", listed(separate), c.svm())
+			"The paths %s lead to servers that share no state: each has a client ID, a session and opens of its own, and I/O "+
+				"of a lost path waits until the file is opened on another. Use addresses of one server, and switch session "+
+				"trunking on (ONTAP 9.14.1 or newer: vserver nfs modify -vserver %s -v4.1-trunking enabled).", listed(separate), c.svm())
 	}
 	if len(byClientID) > 0 {
 		found.add(PathsNotTrunked, Info,
@@ -244,9 +248,9 @@ func checkSlots(c *facts, found *findings) {
 	}
 	if outstanding, _ := c.outstanding(); slots > 0 && slots < outstanding {
 		found.add(SlotsLimited, Warning,
-			"%s granted %d slots for %d outstanding I/Os, so the others wait in the client, and their latency counts that wait. "+
-				"Raise the slots of a session at the server (ONTAP: vserver nfs modify -v4.x-session-num-slots, privilege advanced; "+
-				"a Linux server shares them out by its memory), or use fewer outstanding I/Os.",
+			"%s granted %d slots for %d outstanding I/Os, so the others wait in the client, and their latency counts that "+
+				"wait. Raise the slots of a session at the server (ONTAP: vserver nfs modify -v4.x-session-num-slots, privilege "+
+				"advanced; a Linux server shares them out by its memory), or use fewer outstanding I/Os.",
 			what, slots, outstanding)
 	}
 }

@@ -80,8 +80,8 @@ func tooManyPaths(in Input) string {
 	if n < 2 || in.Benchmark.Spec.Database == nil || in.version() == v1alpha1.NFSv3 || !in.isONTAP() {
 		return ""
 	}
-	return fmt.Sprintf("%d paths with %s: with ONTAP, Oracle's Direct NFS uses one path for each export from NFSv4 on; name one "+
-		"in protocol.paths.explicit, or set protocol.version to NFSv3", n, in.version())
+	return fmt.Sprintf("%d paths with %s: with ONTAP, Oracle's Direct NFS uses one path for each export from NFSv4 on; "+
+		"name one in protocol.paths.explicit, or set protocol.version to NFSv3", n, in.version())
 }
 
 // sameSubnet goes by the prefixes that the array itself has for its LIFs.
