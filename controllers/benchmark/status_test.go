@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/controllers/pass"
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -110,6 +113,30 @@ func TestTheStageIsThatOfTheSlowestClient(t *testing.T) {
 		}
 		if got := stageOf(all); got != tc.want {
 			t.Errorf("%s: got %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+func TestTheStatusSaysHowServersJoinThePaths(t *testing.T) {
+	t.Parallel()
+	cases := map[v1alpha1.NFSVersion]struct {
+		message string
+		paths   int
+	}{
+		v1alpha1.NFSv3:  {"over 2 Direct NFS channels with NFSv3.", 2},
+		v1alpha1.NFSv40: {"over 2 Direct NFS channels with NFSv4.0.", 2},
+		v1alpha1.NFSv41: {"over 2 Direct NFS channels with NFSv4.1 (session trunking).", 2},
+		v1alpha1.PNFS:   {"with NFSv4.1, and 100.0 % of that by layouts to 2 data servers.", 4},
+	}
+	for version, want := range cases {
+		s := finishedScope(t, gen.Export("/vol/oradata", "10.9.1.1", "10.9.2.1"), gen.Repetitions(2), gen.Version(version))
+		setStatus(s, nil)
+		c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionProtocolVerified)
+		if c == nil || c.Status != metav1.ConditionTrue || !strings.HasSuffix(c.Message, want.message) {
+			t.Errorf("%s: condition %+v", version, c)
+		}
+		if len(s.b.Status.Paths) != want.paths {
+			t.Errorf("%s: paths %+v", version, s.b.Status.Paths)
 		}
 	}
 }

@@ -65,8 +65,12 @@ func directEvidence(r runfile.Result, s *Summary) Evidence {
 			share*100, orUnknown(version), float64(layouts)/float64(bytes)*100, quantity(dataServers(s), "data server"),
 			redirection(s.Paths))
 	}
-	return e.yes("%.1f %% of the load went over %d Direct NFS channels with %s.", share*100, paths,
-		orUnknown(version))
+	joined := ""
+	if words := trunkingWords(s.Servers); words != "" {
+		joined = " (" + words + ")"
+	}
+	return e.yes("%.1f %% of the load went over %d Direct NFS channels with %s%s.", share*100, paths, orUnknown(version),
+		joined)
 }
 
 // redirection says on which nodes of the array metadata and data went, where that is known.

@@ -224,7 +224,8 @@ func checkServerPaths(c *facts, found *findings) {
 		found.add(PathsNotTrunked, Warning,
 			"The paths %s lead to servers that share no state: each has a client ID, a session and opens of its own, and I/O "+
 				"of a lost path waits until the file is opened on another. Use addresses of one server, and switch session "+
-				"trunking on (ONTAP 9.14.1 or newer: vserver nfs modify -vserver %s -v4.1-trunking enabled).", listed(separate), c.svm())
+				"trunking on (ONTAP 9.14.1 or newer: vserver nfs modify -vserver %s -v4.1-trunking enabled).",
+			listed(separate), c.svm())
 	}
 	if len(byClientID) > 0 {
 		found.add(PathsNotTrunked, Info,

@@ -76,9 +76,9 @@ func TestTheNativeEngineProvesItsVersionByWhatServersAnswer(t *testing.T) {
 		observed string
 		message  string
 	}{
-		"v3":                 {good, nothing, yes, false, "DirectNFS NFSv3 over 2 of 2 paths", `NFSv3`},
+		"v3":                 {good, nothing, yes, false, "DirectNFS NFSv3 over 2 of 2 paths", `channels with NFSv3\.$`},
 		"v4.0":               {over("NFSv4.0", runfile.TrunkingClientID), nothing, yes, false, "DirectNFS NFSv4.0 over 2 paths (client ID trunking)", `NFSv4\.0`},
-		"session trunking":   {over("NFSv4.1", runfile.TrunkingSession), nothing, yes, false, "DirectNFS NFSv4.1 over 2 paths (session trunking)", `NFSv4\.1`},
+		"session trunking":   {over("NFSv4.1", runfile.TrunkingSession), nothing, yes, false, "DirectNFS NFSv4.1 over 2 paths (session trunking)", `channels with NFSv4\.1 \(session trunking\)\.$`},
 		"separate servers":   {over("NFSv4.1", runfile.TrunkingSeparate), nothing, yes, false, "DirectNFS NFSv4.1 over 2 paths (separate servers)", `NFSv4\.1`},
 		"another version":    {over("NFSv4.1", ""), server(func(s *runfile.NFSServer) { s.NFSVersion = "NFSv4.0" }), no, true, "DirectNFS NFSv4.0 over 2 paths", `NFSv4\.1 was declared and NFSv4\.0 carried`},
 		"a path is down":     {over("NFSv4.1", runfile.TrunkingSession), func(r *runfile.Result) { eachRep(r, func(rep *runfile.Repetition) { rep.Channels[1].State = "Down" }) }, no, false, "DirectNFS NFSv4.1 over 1 of 2 paths (session trunking)", `1 of 2 declared paths`},

@@ -92,6 +92,7 @@ func (r *Runner) Prepare(ctx context.Context) error {
 	}
 	r.target = opened
 	facts := opened.Facts()
+	facts.Servers = serversSince(nil, opened.Servers())
 	r.load.Mount = &facts
 	r.course.Enter(runfile.SpanFill, 0, time.Time{})
 	var set *fileset.Set

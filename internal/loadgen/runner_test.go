@@ -35,6 +35,34 @@ func (m *memory) Load(l *runfile.Load) error {
 	return nil
 }
 
+// stateful is a target whose server counts one recovery each time that it is asked.
+type stateful struct {
+	*targettest.Memory
+	asked atomic.Int64
+}
+
+func (s *stateful) Servers() []runfile.NFSServer {
+	n := s.asked.Add(1)
+	return []runfile.NFSServer{{ID: 1, Role: runfile.RoleMetadata, NFSVersion: runfile.NFSv41, Recoveries: n}}
+}
+
+func TestServersOfTheMountAndOfEachWindowAreInTheLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tgt := &stateful{Memory: &targettest.Memory{Delay: time.Millisecond}}
+		load, _ := runMem(t.Context(), t, testPlan(runfile.PatternRead), tgt.Memory, func(o *Options) {
+			o.Open = func(context.Context) (target.Target, error) { return tgt, nil }
+		})
+		if load.Failure != nil || len(load.Mount.Servers) != 1 || load.Mount.Servers[0].Recoveries != 1 {
+			t.Fatalf("failure %+v, servers of the mount %+v", load.Failure, load.Mount.Servers)
+		}
+		for _, rep := range load.Repetitions {
+			if len(rep.Servers) != 1 || rep.Servers[0].Recoveries < 1 || rep.Servers[0].Recoveries >= tgt.asked.Load() {
+				t.Errorf("repetition %d: %+v is no difference", rep.Index, rep.Servers)
+			}
+		}
+	})
+}
+
 func testPlan(pattern string) runfile.Plan {
 	return runfile.Plan{
 		Version: runfile.PlanVersion, Clients: 1, Seed: 42, Run: runfile.Identity{Name: "test"},

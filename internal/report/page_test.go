@@ -214,6 +214,7 @@ func TestNamesInFilesAreText(t *testing.T) {
 	for _, r := range []runfile.Result{hostile(evil), native} {
 		benchmark(t, r, PageOptions{Version: evil, Reproduce: evil}).has(t, evil)
 	}
+	benchmark(t, native, PageOptions{}).has(t, "NFS servers (as V$DNFS_SERVERS of Oracle)", "Trunking", "Owner", "Scope")
 	side := Side{Result: hostile(evil), Judgement: judge.Judge(hostile(evil)), Name: evil}
 	var b bytes.Buffer
 	line := compare.Line{Cell: evil, Baseline: evil, Step: evil, Metric: evil, Unit: evil, Outcome: evil}

@@ -93,8 +93,43 @@ func repetition(t testing.TB, p runfile.Plan, index int32, step *runfile.Step, b
 	}
 	if p.Database != nil {
 		ofOracle(&r, p, step)
+	} else {
+		ofServers(&r, p)
 	}
 	return r
+}
+
+// ofServers adds what the native engine sees of an NFSv4 server: one, with session trunking
+// from NFSv4.1 on, and with pNFS a data server at the address of each path.
+func ofServers(r *runfile.Repetition, p runfile.Plan) {
+	version := p.Engine.NFSVersion
+	if len(r.Channels) == 0 || version == "" || version == runfile.NFSv3 {
+		return
+	}
+	s := runfile.NFSServer{ID: 1, Role: runfile.RoleMetadata, NFSVersion: version, Addresses: pathsOf(p), LeaseSeconds: 90}
+	if version != runfile.NFSv40 {
+		s.NFSVersion, s.Owner, s.Scope, s.Slots, s.Sessions = runfile.NFSv41, "array1", "array1", 1024, 1
+		if len(r.Channels) > 1 {
+			s.Trunking = runfile.TrunkingSession
+		}
+	}
+	r.Servers = []runfile.NFSServer{s}
+	declared := len(r.Channels)
+	for i, ch := range r.Channels {
+		r.Channels[i].Server = 1
+		if version != runfile.PNFS {
+			continue
+		}
+		r.Channels[i].BytesRead = 0
+		ch.Role, ch.ID, ch.Server = runfile.RoleDataServer, int32(declared+i), int32(i+2) //nolint:gosec // a handful
+		r.Channels = append(r.Channels, ch)
+		r.Servers = append(r.Servers, runfile.NFSServer{
+			ID: ch.Server, Role: runfile.RoleDataServer, NFSVersion: runfile.NFSv41, Addresses: []string{ch.Path}, Slots: 1024, Sessions: 1,
+		})
+	}
+	if version == runfile.PNFS {
+		r.Servers[0].LayoutType, r.Servers[0].LayoutsGranted = runfile.LayoutTypeFiles, 4
+	}
 }
 
 func pathsOf(p runfile.Plan) []string {
