@@ -182,16 +182,21 @@ func (o *openV4) close(ctx context.Context) error {
 	}
 	delete(s.opens, o)
 	s.mu.Unlock()
-	return o.closeAtServer(ctx)
+	return o.closeAtServer(ctx, false)
 }
 
-// closeAtServer closes without waiting for recovery: what is lost needs no closing.
-func (o *openV4) closeAtServer(ctx context.Context) error {
+// closeAtServer closes the file, unless the open is lost already. own says that mu is held.
+func (o *openV4) closeAtServer(ctx context.Context, own bool) error {
 	id := o.state.Swap(nil)
 	if id == nil {
 		return nil
 	}
-	c := &callV4{ops: []v4.Operation{&v4.PutFH{Handle: o.handle}, &v4.Close{Seq: o.seq, StateID: *id}}, own: true}
+	c := &callV4{ops: []v4.Operation{&v4.PutFH{Handle: o.handle}, &v4.Close{Seq: o.seq, StateID: *id}}, own: own}
 	_, err := o.server.call(ctx, c)
-	return err
+	switch statusOf(err) {
+	case v4.ErrBadStateID, v4.ErrOldStateID, v4.ErrStaleStateID, v4.ErrExpired, v4.ErrAdminRevoked:
+		return nil // the server has lost it meanwhile
+	default:
+		return err
+	}
 }

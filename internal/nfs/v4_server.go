@@ -166,7 +166,7 @@ func (s *serverV4) close(ctx context.Context) error {
 	defer s.mu.Unlock()
 	var errs []error
 	for o := range s.opens {
-		errs = append(errs, o.closeAtServer(ctx))
+		errs = append(errs, o.closeAtServer(ctx, true))
 	}
 	s.opens = map[*openV4]bool{}
 	for t := range s.tables {
