@@ -159,7 +159,8 @@ func (sl *slot) prepare() *controlBlock {
 	}
 	f := sl.io.File.(*file) //nolint:errcheck,forcetypeassert // files of another target are a bug of the caller
 	b.fd = uint32(f.fd)
-	b.buf, b.bytes, b.offset = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(sl.io.Buf)))), uint64(len(sl.io.Buf)), sl.io.Offset
+	b.buf = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(sl.io.Buf))))
+	b.bytes, b.offset = uint64(len(sl.io.Buf)), sl.io.Offset
 	return b
 }
 
