@@ -8,7 +8,7 @@ import (
 )
 
 // The calls of asynchronous I/O in Linux (io_setup(2)) and what they take, as
-// linux/aio_abi.h defines it for little-endian machines.
+// linux/aio_abi.h defines it.
 const (
 	opRead  = 0 // IOCB_CMD_PREAD
 	opWrite = 1 // IOCB_CMD_PWRITE
@@ -16,18 +16,16 @@ const (
 
 // controlBlock is struct iocb.
 type controlBlock struct {
-	data     uint64
-	key      uint32
-	flags    uint32
-	opcode   uint16
-	priority int16
-	fd       uint32
-	buf      uint64
-	bytes    uint64
-	offset   int64
-	_        uint64
-	_        uint32
-	_        uint32
+	data   uint64
+	_      uint64 // key and flags
+	opcode uint16
+	_      uint16 // priority
+	fd     uint32
+	buf    uint64
+	bytes  uint64
+	offset int64
+	_      uint64
+	_      uint64 // flags and descriptor of an eventfd
 }
 
 // completion is struct io_event.

@@ -18,15 +18,18 @@ import (
 const (
 	// tick is the longest wait without a look at the context.
 	tick = 100 * time.Millisecond
+	// together is how many I/Os one submission starts at most, but for the first.
+	// With more of them, each would wait until the others are ready.
+	together = 2
 	// never is a due time that does not come.
 	never = time.Duration(math.MaxInt64)
 )
 
 // stream keeps the I/Os of a job outstanding from one thread, by the kernel's
-// asynchronous I/O: what one wait brought is replaced by one submission.
+// asynchronous I/O: one wait brings all I/Os that are done, which others replace.
 type stream struct {
 	t      *Target
-	queue  *queue // nil with one slot, whose I/Os are plain calls
+	queue  *queue
 	slots  []slot
 	start  time.Time
 	closed bool
@@ -59,14 +62,11 @@ func (t *Target) NewStream(ctx context.Context, opt target.StreamOptions) (targe
 	if opt.Slots < 1 {
 		return nil, fmt.Errorf("a stream of %d slots: use at least 1", opt.Slots)
 	}
-	s := &stream{t: t, start: t.now()}
-	if opt.Slots > 1 {
-		var err error
-		if s.queue, err = openQueue(opt.Slots); err != nil {
-			return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
-		}
+	q, err := openQueue(opt.Slots)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
-	s.slots, s.waiting = make([]slot, opt.Slots), make([]*slot, 0, opt.Slots)
+	s := &stream{t: t, queue: q, start: t.now(), slots: make([]slot, opt.Slots), waiting: make([]*slot, 0, opt.Slots)}
 	for i := range s.slots {
 		s.slots[i].io.Slot, s.slots[i].block.data = i, uint64(i)
 	}
@@ -96,7 +96,7 @@ func (s *stream) Lanes() int { return 1 }
 
 // Close implements target.Stream.
 func (s *stream) Close() error {
-	if s.closed || s.queue == nil {
+	if s.closed {
 		return nil
 	}
 	s.closed = true
@@ -118,9 +118,7 @@ func (s *stream) Run(ctx context.Context, d target.Driver) {
 		s.submit()
 		if s.nextDue != never {
 			s.wake()
-			if s.queue != nil && s.queue.count > 0 {
-				continue
-			}
+			s.submit()
 		}
 		switch {
 		case s.flying > 0:
@@ -136,24 +134,20 @@ func (s *stream) Run(ctx context.Context, d target.Driver) {
 // ask gets the next I/O of a slot from the Driver, and starts it with the next
 // submission.
 func (s *stream) ask(sl *slot) {
-	for !s.ended.Load() {
-		sl.io.Wait, sl.io.Err = 0, nil
-		if !s.driver.Next(&sl.io) {
-			return
-		}
-		if sl.io.Wait > 0 {
-			sl.due = s.now() + sl.io.Wait
-			s.nextDue = min(s.nextDue, sl.due)
-			s.waiting = append(s.waiting, sl)
-			return
-		}
-		if s.queue != nil && len(sl.io.Buf) > 0 {
-			s.queue.add(sl.prepare())
-			return
-		}
-		sl.plain(s.ctx, 0)
-		s.driver.Done(&sl.io)
+	if s.ended.Load() {
+		return
 	}
+	sl.io.Wait, sl.io.Err = 0, nil
+	if !s.driver.Next(&sl.io) {
+		return
+	}
+	if sl.io.Wait > 0 {
+		sl.due = s.now() + sl.io.Wait
+		s.nextDue = min(s.nextDue, sl.due)
+		s.waiting = append(s.waiting, sl)
+		return
+	}
+	s.queue.add(sl.prepare())
 }
 
 // prepare fills in what the kernel needs. The buffer is kept alive by the I/O.
@@ -165,7 +159,8 @@ func (sl *slot) prepare() *controlBlock {
 	}
 	f := sl.io.File.(*file) //nolint:errcheck,forcetypeassert // files of another target are a bug of the caller
 	b.fd = uint32(f.fd)
-	b.buf, b.bytes, b.offset = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(sl.io.Buf)))), uint64(len(sl.io.Buf)), sl.io.Offset
+	b.buf = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(sl.io.Buf))))
+	b.bytes, b.offset = uint64(len(sl.io.Buf)), sl.io.Offset
 	return b
 }
 
@@ -183,9 +178,6 @@ func (sl *slot) plain(ctx context.Context, done int) {
 // submit starts all I/Os that were asked for. One that the kernel does not take
 // is done by a plain call, whose error tells why.
 func (s *stream) submit() {
-	if s.queue == nil {
-		return
-	}
 	for s.queue.count > 0 {
 		n, err := s.queue.submit()
 		if err == nil {
@@ -217,6 +209,9 @@ func (s *stream) collect() {
 		sl := &s.slots[events[i].data]
 		sl.finish(s.ctx, events[i].result)
 		s.done(sl)
+		if s.queue.count >= together {
+			s.submit()
+		}
 	}
 }
 

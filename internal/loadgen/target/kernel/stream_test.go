@@ -96,7 +96,7 @@ type asking struct {
 	call func()
 }
 
-func (d *asking) Next(o *target.IO) bool {
+func (d *asking) Next(*target.IO) bool {
 	if d.call != nil {
 		d.call()
 		d.call = nil
