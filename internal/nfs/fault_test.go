@@ -205,6 +205,21 @@ func TestAServerThatAsksToTryLaterIsAskedAgain(t *testing.T) {
 	}
 }
 
+func TestAServerThatAsksToTryLaterIsAskedAgainForNames(t *testing.T) {
+	var asked atomic.Int32
+	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
+		if c.Procedure == v3.ProcLookup && asked.Add(1) == 1 {
+			return nfstest.TryLater
+		}
+		return nfstest.Answer
+	}}
+	c := start(t, s, nil)
+	want := s.AddFile("data", nil)
+	if got, err := c.Lookup(t.Context(), c.Root(), "data"); err != nil || string(got) != string(want) || asked.Load() != 2 {
+		t.Errorf("Lookup = %q, %v after %d attempts; want %q after 2", got, err, asked.Load(), want)
+	}
+}
+
 func TestAFullDiskIsSaidAtOnce(t *testing.T) {
 	s := &nfstest.Server{Hook: func(c nfstest.Call) nfstest.Action {
 		if c.Procedure == v3.ProcWrite {
