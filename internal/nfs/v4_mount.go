@@ -105,13 +105,9 @@ func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, 
 			down = append(down, ch)
 			continue
 		}
-		var id identity
-		if s.minor > 0 {
-			x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: s.use}
-			if err := s.over(ctx, conn, &x); err != nil {
-				return nil, nil, fmt.Errorf("path %s: %w", ch.addr.Path, err)
-			}
-			id = identityOf(&x)
+		id, err := s.identify(ctx, conn, len(ids))
+		if err != nil {
+			return nil, nil, fmt.Errorf("path %s: %w", ch.addr.Path, err)
 		}
 		g := 0
 		for g < len(ids) && trunking(ids[g], id) != TrunkingSession {
@@ -127,6 +123,24 @@ func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, 
 	}
 	groups[0] = append(groups[0], down...)
 	return groups, ids, nil
+}
+
+// identify asks a server who it is. NFSv4.0 has no such question: a server that knows the
+// client ID which the first path gave is taken for the same.
+func (s *serverV4) identify(ctx context.Context, conn *rpc.Conn, known int) (identity, error) {
+	if s.minor > 0 {
+		x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: s.use}
+		err := s.over(ctx, conn, &x)
+		return identityOf(&x), err
+	}
+	if known == 0 {
+		return identity{}, s.setClientIDOver(ctx, conn)
+	}
+	err := s.over(ctx, conn, &v4.Renew{ClientID: s.clientID.Load()})
+	if errors.Is(err, v4.ErrStaleClientID) || errors.Is(err, v4.ErrExpired) {
+		return identity{major: fmt.Sprintf("server %d", known)}, nil
+	}
+	return identity{}, err
 }
 
 // trunking says what two servers are to each other. Client IDs are not compared: servers

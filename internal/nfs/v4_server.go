@@ -199,12 +199,17 @@ func (s *serverV4) establish(ctx context.Context) error {
 }
 
 func (s *serverV4) setClientID(ctx context.Context) error {
-	set := v4.SetClientID{Verifier: s.verifier, Owner: s.owner, Callback: v4.Address{NetID: "tcp", Universal: "0.0.0.0.0.0"}}
-	// Both over one connection: servers compare the addresses that they come from.
 	_, conn, err := s.transport.pick(ctx, s.transport.clock.Load())
 	if err != nil {
 		return err
 	}
+	return s.setClientIDOver(ctx, conn)
+}
+
+// setClientIDOver makes both calls over one connection: servers compare the addresses that
+// they come from.
+func (s *serverV4) setClientIDOver(ctx context.Context, conn *rpc.Conn) error {
+	set := v4.SetClientID{Verifier: s.verifier, Owner: s.owner, Callback: v4.Address{NetID: "tcp", Universal: "0.0.0.0.0.0"}}
 	if err := s.over(ctx, conn, &set); err != nil {
 		return err
 	}
