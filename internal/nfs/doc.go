@@ -3,7 +3,7 @@
 //
 // A Client has one channel for each pair of local address and path of an
 // oranfstab. A channel is one TCP connection; all channels lead to the same
-// export. Each call goes to the live channel with the fewest calls in flight. A
+// export, of NFSv3, NFSv4.0, NFSv4.1, or NFSv4.1 with layouts (pNFS). Each call goes to the live channel with the fewest calls in flight. A
 // call whose channel dies is made again, with the same xid, on a channel that
 // lives; the dead one reconnects in the background.
 //
@@ -15,8 +15,20 @@
 //	channel               one address pair: dials, reconnects, counts
 //	rpc.Conn              one connection: xids, records, buffers
 //
-// protocol is the seam for further versions of NFS: the calls of version 3 are in
-// proto_v3.go. Mounting and streams know that version too.
+// protocol is one version of NFS: proto_v3.go and proto_v4.go. READ and WRITE are not part of
+// it: data_v3.go and v4_data.go encode them for transports and streams alike.
+//
+// # NFSv4
+//
+//	protoV4               the servers behind the channels, names
+//	serverV4              one server: client ID, sessions, lease, opens, recovery, callbacks
+//	openV4                one open file at one server
+//	layoutsV4, dataServer pNFS: layouts of files, and the servers that they lead to
+//
+// Addresses that belong to one server share its sessions. State that a server lost is made
+// again while I/O waits, see v4_recover.go.
+//
+// # Streams
 //
 // A Stream is a second way to the same files for those who keep many I/Os
 // outstanding: connections and threads of its own, see package stream. Names,
