@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,8 @@ type protoV4 struct {
 	byChannel map[*channel]int
 	layouts   *layoutsV4 // nil but with pNFS
 	paths     sync.Map   // FileHandle of a directory to its path, where opens need it
+	began     time.Time  // mounting
+	local     net.Addr   // of a connection, for messages
 }
 
 func (p *protoV4) server() *serverV4 { return p.at[0].server }
@@ -37,22 +40,22 @@ func rootAttrs(minor uint32) v4.Bitmap {
 // mount walks to the export through the pseudo file system of each server: NFSv4 has no
 // MOUNT.
 func (p *protoV4) mount(ctx context.Context) error {
-	var names []string
-	for name := range strings.SplitSeq(p.cfg.Export, "/") {
-		if name != "" {
-			names = append(names, name)
-		}
-	}
 	for _, at := range p.at {
-		if err := at.mount(ctx, names); err != nil {
-			return fmt.Errorf("path %s: %w", at.server.describe(), err)
+		if err := at.mount(ctx, p.names()); err != nil {
+			return p.explained(ctx, at.server, fmt.Errorf("path %s: %w", at.server.describe(), err))
 		}
 	}
 	p.paths.Store(p.at[0].root, []string(nil))
 	if p.cfg.Version == PNFS {
 		p.layouts = newLayouts(p.cfg, p.server(), p.at[0].attrs.FSLayoutTypes)
+		p.warnLayouts(p.at[0].attrs.FSLayoutTypes)
 	}
 	return nil
+}
+
+// names returns the components of the export's path.
+func (p *protoV4) names() []string {
+	return slices.DeleteFunc(strings.Split(p.cfg.Export, "/"), func(name string) bool { return name == "" })
 }
 
 func (p *protoV4) dataServers() []*dataServer {
@@ -63,17 +66,13 @@ func (p *protoV4) dataServers() []*dataServer {
 }
 
 func (p *placeV4) mount(ctx context.Context, names []string) error {
-	ops := []v4.Operation{&v4.PutRootFH{}}
-	for _, name := range names {
-		ops = append(ops, &v4.Lookup{Name: name})
-	}
 	var fh v4.GetFH
 	attrs := v4.GetAttr{Request: rootAttrs(p.server.minor)}
-	if err := p.server.do(ctx, append(ops, &fh, &attrs)...); err != nil {
+	if err := p.server.do(ctx, append(lookupAll(names), &fh, &attrs)...); err != nil {
 		return err
 	}
 	if attrs.Attrs.Type != v4.TypeDirectory {
-		return v4.ErrNotDir
+		return errNoDirectory
 	}
 	p.root, p.attrs = FileHandle(fh.Handle), attrs.Attrs
 	p.server.setLease(time.Duration(attrs.Attrs.LeaseSeconds) * time.Second)
@@ -146,9 +145,10 @@ func (p *protoV4) commit(ctx context.Context, f *File) (verifier, error) {
 }
 
 func (p *protoV4) open(ctx context.Context, f *File, dir FileHandle, name string, how *creation) error {
+	began := p.cfg.Now()
 	o, err := p.server().openFile(ctx, dir, name, how)
 	if err != nil {
-		return err
+		return p.failed(ctx, dir, began, err)
 	}
 	state := &fileV4{opens: []*openV4{o}}
 	f.handle, f.state = FileHandle(o.handle), state
@@ -222,15 +222,17 @@ func (s *serverV4) lookup(ctx context.Context, dir FileHandle, name string) (Fil
 func (p *protoV4) mkdir(ctx context.Context, dir FileHandle, name string, mode uint32) (FileHandle, error) {
 	var fh v4.GetFH
 	create := v4.Create{Name: name, Attrs: v4.Attrs{Mask: v4.Bits(v4.AttrMode), Mode: mode}}
+	began := p.cfg.Now()
 	attempts, err := p.server().call(ctx, &callV4{ops: []v4.Operation{&v4.PutFH{Handle: []byte(dir)}, &create, &fh}})
 	if attempts > 1 && errors.Is(err, v4.ErrExist) {
 		// The server may have executed an attempt whose reply was lost.
 		return p.lookup(ctx, dir, name)
 	}
-	if err == nil {
-		p.keep(dir, FileHandle(fh.Handle), name)
+	if err != nil {
+		return "", p.failed(ctx, dir, began, err)
 	}
-	return FileHandle(fh.Handle), err
+	p.keep(dir, FileHandle(fh.Handle), name)
+	return FileHandle(fh.Handle), nil
 }
 
 // remove removes a name. NFSv4 has one operation for files and directories, so the kind is

@@ -29,26 +29,50 @@ const (
 // mountV4 connects the channels, finds out which of them lead to the same server, and walks
 // to the export.
 func (c *Client) mountV4(ctx context.Context) (err error) {
+	p := &protoV4{cfg: &c.cfg, began: c.cfg.Now()}
 	if c.channels, err = connectChannels(ctx, c.cfg, c.cfg.NFSPort); err != nil {
-		return err
+		return p.explained(ctx, nil, err)
 	}
-	p := &protoV4{cfg: &c.cfg, channels: c.channels}
+	p.channels = c.channels
+	for _, ch := range c.channels {
+		if conn := ch.live(); conn != nil {
+			p.local = conn.LocalAddr()
+		}
+	}
 	if err := p.connect(ctx); err != nil {
 		for _, ch := range c.channels {
 			if conn := ch.live(); conn != nil {
 				_ = conn.Close()
 			}
 		}
-		return err
+		return p.explained(ctx, nil, err)
 	}
 	if err := p.mount(ctx); err != nil {
-		return errors.Join(err, p.close(ctx))
+		p.abandon(ctx)
+		return err
 	}
 	c.proto, c.transport, c.root = p, p.at[0].server.transport, p.at[0].root
 	return nil
 }
 
-// place is one server, or one address of it, that some channels lead to.
+// explained says why mounting failed. server is nil before a client ID was made.
+func (p *protoV4) explained(ctx context.Context, server *serverV4, err error) error {
+	q := inquiry{
+		cfg: p.cfg, server: server, names: p.names(), local: p.local, waited: p.cfg.Now().Sub(p.began), err: err,
+	}
+	return q.explained(ctx)
+}
+
+// abandon is close after a mount that failed, whose time may be over.
+func (p *protoV4) abandon(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTimeout)
+	defer cancel()
+	if err := p.close(ctx); err != nil {
+		p.cfg.Logger.Debug("The server did not take the good-bye", "error", err)
+	}
+}
+
+// placeV4 is one server, or one address of it, that some channels lead to.
 type placeV4 struct {
 	server *serverV4
 	root   FileHandle
@@ -84,12 +108,16 @@ func (p *protoV4) connect(ctx context.Context) error {
 			place.opens = separate
 		}
 		if err := s.start(ctx); err != nil {
-			return fmt.Errorf("path %s: %w", s.describe(), errors.Join(err, p.close(ctx)))
+			p.abandon(ctx)
+			return fmt.Errorf("path %s: %w", s.describe(), err)
 		}
 		p.at = append(p.at, place)
 		for _, ch := range channels {
 			p.byChannel[ch] = g
 		}
+	}
+	if separate > 0 {
+		p.warnServers(groups)
 	}
 	return nil
 }
@@ -178,7 +206,7 @@ func (p *protoV4) prepare(
 	for i, at := range p.at {
 		if tables[i], err = at.server.newTable(ctx, cfg.Parts()); err != nil {
 			release()
-			return nil, nil, fmt.Errorf("path %s: %w", at.server.describe(), err)
+			return nil, nil, p.tooFewSlots(fmt.Errorf("path %s: %w", at.server.describe(), err))
 		}
 	}
 	data := &dataV4{layouts: p.layouts}
@@ -187,6 +215,7 @@ func (p *protoV4) prepare(
 		data.lanes = append(data.lanes, laneV4{server: p.at[g].server, table: tables[g], opens: p.at[g].opens})
 	}
 	for i, ds := range servers {
+		p.warnDataServer(ds)
 		t := ds.server.addTable(ctx, cfg.Parts(), ds.started.Load())
 		tables = append(tables, t)
 		of = append(of, ds.server)

@@ -29,17 +29,44 @@ func describe(cfg nfs.Config, label string) string {
 		paths = append(paths, text)
 	}
 	ports := "ports from its portmapper"
-	if cfg.NFSPort != 0 {
+	switch {
+	case cfg.NFSPort != 0:
 		ports = fmt.Sprintf("NFS port %d", cfg.NFSPort)
+	case !isV3(cfg):
+		ports = "NFS port 2049"
 	}
 	return fmt.Sprintf("server %q (%s; %s)", label, strings.Join(paths, ", "), ports)
+}
+
+func isV3(cfg nfs.Config) bool { return cfg.Version == "" || cfg.Version == nfs.NFSv3 }
+
+// codeOf is what the result file calls a cause of NFSv4.
+func codeOf(cause nfs.Cause) string {
+	switch cause {
+	case nfs.CauseVersion, nfs.CauseResources:
+		return runfile.FailureUnsupported
+	case nfs.CauseExport:
+		return runfile.FailureNoSuchExport
+	case nfs.CauseAccess:
+		return runfile.FailureAccessDenied
+	case nfs.CauseBusy:
+		return runfile.FailureTimeout
+	case nfs.CauseUnreachable:
+		return runfile.FailureUnreachable
+	default:
+		return runfile.FailureProtocol
+	}
 }
 
 // explainMount says why mounting failed, in the words of the result file.
 func (t *Target) explainMount(cfg nfs.Config, err error) error {
 	var status mount.Status
 	isMount := errors.As(err, &status)
+	explained, isExplained := errors.AsType[*nfs.ExplainedError](err)
 	switch {
+	case isExplained:
+		return target.Fail(codeOf(explained.Cause), fmt.Sprintf(
+			"export %q of %s cannot be mounted with %s: %s", cfg.Export, t.where, cfg.Version, explained.Says), explained.Err)
 	case isMount && (status == mount.ErrNoEnt || status == mount.ErrNotDir || status == mount.ErrInval ||
 		status == mount.ErrNameTooLong):
 		return target.Fail(runfile.FailureNoSuchExport, fmt.Sprintf(
@@ -48,6 +75,10 @@ func (t *Target) explainMount(cfg nfs.Config, err error) error {
 		return target.Fail(runfile.FailureAccessDenied, fmt.Sprintf(
 			"%s refuses export %q to this client; look at the export policy (client addresses, sys, root access, ports above "+
 				"1023)", t.where, cfg.Export), err)
+	case isNetwork(err) && !isV3(cfg):
+		return target.Fail(runfile.FailureUnreachable, fmt.Sprintf(
+			"%s does not answer; look at the addresses, at firewalls for NFS (TCP port 2049 is all that %s uses), and whether the "+
+				"NFS server runs", t.where, cfg.Version), err)
 	case isNetwork(err):
 		return target.Fail(runfile.FailureUnreachable, fmt.Sprintf(
 			"%s does not answer; look at the addresses, at firewalls for the portmapper (111), MOUNT and NFS (2049), and "+
@@ -67,9 +98,12 @@ func isNetwork(err error) bool {
 // explain gives an error of an operation its code. io.EOF stays bare.
 func (t *Target) explain(what string, err error) error {
 	var status v3.Status
+	explained, isExplained := errors.AsType[*nfs.ExplainedError](err)
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
 		return err
+	case isExplained:
+		return target.Fail(codeOf(explained.Cause), fmt.Sprintf("%s: %s: %s", what, t.where, explained.Says), explained.Err)
 	case nfs.IsNotExist(err):
 		return fmt.Errorf("%s: %w: %w", what, fs.ErrNotExist, err)
 	case nfs.IsExist(err):

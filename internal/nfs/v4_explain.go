@@ -1,0 +1,349 @@
+package nfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/layout"
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/v4"
+)
+
+// Cause is the kind of an ExplainedError.
+type Cause string
+
+// Causes.
+const (
+	CauseVersion     Cause = "Version"     // the server does not speak this version of NFS
+	CauseExport      Cause = "Export"      // the path is not there, or is elsewhere
+	CauseAccess      Cause = "Access"      // the server does not admit this client
+	CauseBusy        Cause = "Busy"        // the server asked to wait, for longer than there was time
+	CauseResources   Cause = "Resources"   // the server gives fewer slots, sessions or clients than needed
+	CauseUnreachable Cause = "Unreachable" // nothing answers as NFSv4
+)
+
+// ExplainedError says why an NFSv4 server cannot be used, and what to do about it.
+type ExplainedError struct {
+	Cause Cause
+	// Says is a clause for people, with the fix. Names that came from the server are quoted
+	// and cut in it.
+	Says string
+	Err  error // as the server put it
+}
+
+func (e *ExplainedError) Error() string { return e.Says + ": " + e.Err.Error() }
+
+// Unwrap returns what the server said.
+func (e *ExplainedError) Unwrap() error { return e.Err }
+
+// inquiry is a mount that failed. It asks the server for what an explanation needs.
+type inquiry struct {
+	cfg    *Config
+	server *serverV4 // nil: no client ID was made
+	names  []string  // the path of the export
+	local  net.Addr  // of a connection; nil: there was none
+	waited time.Duration
+	lease  time.Duration // 0: not known
+	err    error
+}
+
+// explanation is one row of the table of errors. Either says or ask is set.
+type explanation struct {
+	statuses []v4.Status
+	cause    Cause
+	says     string
+	ask      func(*inquiry, context.Context) string
+}
+
+// explanations has a row for each status that people meet when they mount. The first that
+// fits counts.
+func explanations() []explanation {
+	return []explanation{
+		{statuses: []v4.Status{v4.ErrMinorVersMismatch}, cause: CauseVersion, ask: (*inquiry).minorVersion},
+		{statuses: []v4.Status{v4.ErrWrongSec}, cause: CauseAccess, ask: (*inquiry).security},
+		{statuses: []v4.Status{v4.ErrAccess, v4.ErrPerm}, cause: CauseAccess, ask: (*inquiry).access},
+		{statuses: []v4.Status{v4.ErrMoved}, cause: CauseExport, ask: (*inquiry).referral},
+		{
+			statuses: []v4.Status{v4.ErrNoEnt, v4.ErrNotDir, v4.ErrSymlink, v4.ErrInval, v4.ErrNameTooLong, v4.ErrBadName, v4.ErrBadChar},
+			cause:    CauseExport, ask: (*inquiry).path,
+		},
+		{statuses: []v4.Status{v4.ErrGrace}, cause: CauseBusy, ask: (*inquiry).grace},
+		{statuses: []v4.Status{v4.ErrDelay}, cause: CauseBusy, ask: (*inquiry).delay},
+		{
+			statuses: []v4.Status{v4.ErrClIDInUse, v4.ErrClientIDBusy}, cause: CauseResources,
+			says: "the server takes this client for another one that it serves already; run again, which gives the client a " +
+				"new name, and look for an address translation (NAT) between client and server if it stays so",
+		},
+		{
+			statuses: []v4.Status{v4.ErrResource, v4.ErrNoSpc, v4.ErrTooSmall, v4.ErrServerFault}, cause: CauseResources,
+			says: "the server has no room for another client or session; use fewer jobs and paths, close other NFSv4 clients, " +
+				"or give it more (ONTAP: -v4.x-session-num-slots of 'vserver nfs modify'; FlashBlade: look at its alerts; " +
+				"Linux: memory of the server, and its log)",
+		},
+		{statuses: []v4.Status{v4.ErrBadOwner}, cause: CauseAccess, says: "the server cannot map an owner. " + numericOwners},
+	}
+}
+
+// numericOwners says how servers are made to take owners as numbers (RFC 7530 section 5.9).
+const numericOwners = "Make it take owners as numbers (ONTAP: vserver nfs modify -vserver SVM -v4-numeric-ids enabled; " +
+	"Linux: nfs4_disable_idmapping=1 of the module nfsd; FlashBlade: set the owner of the file system's root over NFSv3)"
+
+// explained returns err with its explanation; as it is if nobody has one.
+func (q *inquiry) explained(ctx context.Context) error {
+	if _, already := errors.AsType[*ExplainedError](q.err); already {
+		return q.err
+	}
+	if refused, ok := errors.AsType[*rpc.RefusedError](q.err); ok {
+		return q.refused(refused)
+	}
+	if errors.Is(q.err, syscall.ECONNREFUSED) {
+		return q.as(CauseUnreachable, "nothing listens for "+q.version()+" there; look whether the NFS server runs and speaks it ("+
+			enable(q.cfg.Version)+")")
+	}
+	if rpc.IsLost(q.err) && errors.Is(q.err, io.EOF) {
+		return q.as(CauseUnreachable, "the server ends the connection as soon as this client speaks "+q.version()+"; look whether "+
+			"it is enabled ("+enable(q.cfg.Version)+")"+portAdvice(q.local))
+	}
+	status := statusOf(q.err)
+	if status == v4.OK {
+		return q.err
+	}
+	for _, row := range explanations() {
+		if !slices.Contains(row.statuses, status) {
+			continue
+		}
+		says := row.says
+		if row.ask != nil {
+			says = row.ask(q, ctx)
+		}
+		return q.as(row.cause, says)
+	}
+	return q.err
+}
+
+func (q *inquiry) as(cause Cause, says string) error {
+	return &ExplainedError{Cause: cause, Says: says, Err: q.err}
+}
+
+// version names what was asked of the server.
+func (q *inquiry) version() string {
+	if q.cfg.Version == PNFS {
+		return string(NFSv41) // pNFS is a part of it
+	}
+	return string(q.cfg.Version)
+}
+
+// refused explains a refusal by RPC, which comes before NFS looks at the call.
+func (q *inquiry) refused(e *rpc.RefusedError) error {
+	switch {
+	case rpc.IsAuthError(e):
+		return q.as(CauseAccess, "the server refuses the credential of this client"+q.address()+"; allow security sys in the export "+
+			"policy"+portAdvice(q.local))
+	case e.Denied, e.Accept != rpc.AcceptProgramMismatch && e.Accept != rpc.AcceptProgramUnavail:
+		return q.err
+	}
+	speaks := ""
+	if e.Accept == rpc.AcceptProgramMismatch && e.Low <= e.High {
+		speaks = fmt.Sprintf(", only NFSv%d", e.Low)
+		if e.High > e.Low {
+			speaks += fmt.Sprintf(" to NFSv%d", e.High)
+		}
+	}
+	return q.as(CauseVersion, fmt.Sprintf("the server does not speak NFSv4%s; enable %s (%s), or use NFSv3", speaks, q.version(),
+		enable(q.cfg.Version)))
+}
+
+// enable says how a version is enabled.
+func enable(v Version) string {
+	if v == NFSv40 {
+		return "ONTAP: vserver nfs modify -vserver SVM -v4.0 enabled; FlashBlade: it has no NFSv4.0, use NFSv4.1; " +
+			"Linux: vers4.0=y under [nfsd] in /etc/nfs.conf, then restart nfs-server"
+	}
+	return "ONTAP: vserver nfs modify -vserver SVM -v4.1 enabled; FlashBlade: the NFSv4.1 rule of the file system; " +
+		"Linux: vers4.1=y under [nfsd] in /etc/nfs.conf, then restart nfs-server"
+}
+
+// minorVersion asks whether the server speaks the other minor version.
+func (q *inquiry) minorVersion(ctx context.Context) string {
+	other, minor := NFSv41, uint32(1)
+	if q.cfg.Version != NFSv40 {
+		other, minor = NFSv40, 0
+	}
+	says := "the server speaks NFSv4, but not " + q.version()
+	if q.speaks(ctx, minor) {
+		return fmt.Sprintf("%s: it speaks %s; use that, or enable %s (%s)", says, other, q.version(), enable(q.cfg.Version))
+	}
+	return fmt.Sprintf("%s, and not %s either; enable it (%s), or use NFSv3", says, other, enable(q.cfg.Version))
+}
+
+// speaks tries a minor version over a connection of its own.
+func (q *inquiry) speaks(ctx context.Context, minor uint32) bool {
+	for _, ch := range q.cfg.Channels {
+		conn, err := dialRPC(ctx, ch, q.cfg.NFSPort, *q.cfg)
+		if err != nil {
+			continue
+		}
+		defer func() { _ = conn.Close() }()
+		s := newServerV4(q.cfg, minor, 0, nil)
+		if minor == 0 {
+			err = s.over(ctx, conn, &v4.PutRootFH{})
+			return err == nil || statusOf(err) != v4.OK && statusOf(err) != v4.ErrMinorVersMismatch
+		}
+		x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: v4.ExchangeUseNonPNFS}
+		if err = s.over(ctx, conn, &x); err != nil {
+			return false
+		}
+		_ = s.over(ctx, conn, &v4.DestroyClientID{ClientID: x.ClientID}) // it would expire
+		return true
+	}
+	return false
+}
+
+func (q *inquiry) security(context.Context) string {
+	return "the export wants a security flavor other than sys, which usually is Kerberos; allow sys (ONTAP: vserver " +
+		"export-policy rule modify -rorule sys -rwrule sys -superuser sys; FlashBlade: sec=sys in the NFS rule; Linux: sec=sys " +
+		"in /etc/exports), or mount the export and use the client of the operating system" + portAdvice(q.local)
+}
+
+func (q *inquiry) access(context.Context) string {
+	return "the export policy does not admit this client" + q.address() + "; look at its rules, at those of the volumes above it, " +
+		"and at the mode of its directories (ONTAP: vserver export-policy check-access; FlashBlade: the NFS rules of the file " +
+		"system; Linux: exportfs -v)" + portAdvice(q.local)
+}
+
+// address names the client as export policies have it.
+func (q *inquiry) address() string {
+	if q.local == nil {
+		return ""
+	}
+	host, _, err := net.SplitHostPort(q.local.String())
+	if err != nil {
+		return ""
+	}
+	return " (address " + host + ")"
+}
+
+// portAdvice is for servers that may want a port that only root can have.
+func portAdvice(local net.Addr) string {
+	if local == nil || !isHighPort(local) {
+		return ""
+	}
+	return fmt.Sprintf("; or the server wants a port below 1024, and this client comes from %s: run it as root or with "+
+		"CAP_NET_BIND_SERVICE, or allow such ports (ONTAP: vserver nfs modify -nfs-rootonly disabled -mount-rootonly disabled; "+
+		"FlashBlade: insecure in the NFS rule; Linux: insecure in /etc/exports)", local)
+}
+
+func (q *inquiry) grace(context.Context) string {
+	return "the server is in its grace period after a restart, in which only clients that it knew may go on; it still was " +
+		"after " + q.patience() + ". Run again later, or make the timeout longer or the grace period shorter (ONTAP: vserver nfs modify " +
+		"-v4-grace-seconds; FlashBlade: wait; Linux: grace-time under [nfsd] in /etc/nfs.conf)"
+}
+
+func (q *inquiry) delay(context.Context) string {
+	return "the server asks to try again later, and still did after " + q.patience() + "; it is busy, is moving the volume, or " +
+		"has no room for another session. Look at its load and its log, and run again later"
+}
+
+func (q *inquiry) patience() string {
+	text := q.waited.Round(100 * time.Millisecond).String()
+	if q.lease > 0 {
+		text += " of waiting, with a lease time of " + q.lease.String()
+	}
+	return text
+}
+
+// failed explains why a file was not opened or a directory not made.
+func (p *protoV4) failed(ctx context.Context, dir FileHandle, began time.Time, err error) error {
+	switch statusOf(err) {
+	case v4.ErrAccess, v4.ErrPerm:
+		return p.denied(ctx, dir, err)
+	case v4.ErrGrace, v4.ErrDelay, v4.ErrBadOwner, v4.ErrResource, v4.ErrWrongSec:
+		s := p.server()
+		q := inquiry{
+			cfg: p.cfg, server: s, local: p.local, waited: p.cfg.Now().Sub(began), lease: time.Duration(s.lease.Load()), err: err,
+		}
+		return q.explained(ctx)
+	default:
+		return err
+	}
+}
+
+// denied says whose directory it is in which the user may not do something.
+func (p *protoV4) denied(ctx context.Context, dir FileHandle, err error) error {
+	a, asked := p.attributes(ctx, dir, v4.AttrMode, v4.AttrOwner, v4.AttrOwnerGroup)
+	if asked != nil {
+		return err
+	}
+	err = fmt.Errorf("%w (the directory belongs to %s:%s, mode %04o)", err, quoted(a.Owner), quoted(a.OwnerGroup), a.Mode&0o7777)
+	if !isNobody(a.Owner) && !isNobody(a.OwnerGroup) {
+		return err
+	}
+	return fmt.Errorf("%w: nobody is whom the server squashed, or whom it has no name for. %s, or squash nobody", err, numericOwners)
+}
+
+// isNobody reports whether a server shows this owner in place of one that it cannot name.
+func isNobody(owner string) bool {
+	name, _, _ := strings.Cut(strings.ToLower(owner), "@")
+	return slices.Contains([]string{"nobody", "nogroup", "nfsnobody", "65534", "4294967294"}, name)
+}
+
+// tooFewSlots explains why a stream has no sessions.
+func (p *protoV4) tooFewSlots(err error) error {
+	if rpc.IsLost(err) || errors.Is(err, ErrTimeout) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, rpc.ErrClosed) {
+		return err
+	}
+	return &ExplainedError{Cause: CauseResources, Err: err, Says: "the server gives not enough sessions or slots for the I/Os that " +
+		"the load keeps outstanding; lower depth or jobs, or raise its limits (ONTAP: vserver nfs modify " +
+		"-v4.x-session-num-slots; FlashBlade: has no setting; Linux: memory of the server)"}
+}
+
+// warnLayouts says at once why pNFS will move no byte, although the mount succeeds.
+func (p *protoV4) warnLayouts(offered []uint32) {
+	if p.layouts.wanted {
+		return
+	}
+	why := "the file system offers no layouts"
+	if len(offered) > 0 {
+		var names []string
+		for _, kind := range offered {
+			names = append(names, layout.Type(kind).String())
+		}
+		why = "the file system offers layouts of type " + strings.Join(names, ", ") + ", and this client speaks files only"
+	}
+	p.cfg.Logger.Warn("pNFS is asked for and will not be used: all data goes through the metadata server", "why", why,
+		"fix", "ONTAP: vserver nfs modify -vserver SVM -v4.1-pnfs enabled, better with -v4.0 disabled and -v4.1-referrals disabled; "+
+			"FlashBlade has no pNFS, and the NFS server of Linux has no files layouts: use NFSv4.1")
+}
+
+// warnServers says that the paths lead to servers that share nothing.
+func (p *protoV4) warnServers(groups [][]*channel) {
+	var all []string
+	for _, channels := range groups {
+		all = append(all, (&serverV4{channels: channels}).describe())
+	}
+	p.cfg.Logger.Info("The paths lead to NFS servers that know nothing of each other; each has a client ID of its own, and all "+
+		"must serve the same files", "servers", strings.Join(all, " | "))
+}
+
+// warnDataServer says that the data of a layout cannot go where it leads.
+func (p *protoV4) warnDataServer(ds *dataServer) {
+	if ds.started.Load() {
+		return
+	}
+	var at []string
+	for _, ch := range ds.server.channels {
+		at = append(at, fmt.Sprintf("%s port %d", ch.addr.Path, ch.port))
+	}
+	p.cfg.Logger.Warn("A data server of pNFS cannot be reached: its data goes through the metadata server and is counted as "+
+		"layout fallbacks", "address", strings.Join(at, ", "), "fix", "let this host reach the address over TCP: open the firewall, "+
+		"add a route, or give the data LIF an address that clients reach")
+}
+

@@ -1,0 +1,261 @@
+package nfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/v4"
+)
+
+// Bounds of the search for an export. A server that makes up directories without end costs
+// this much and no more.
+const (
+	findTimeout     = 10 * time.Second
+	findDirectories = 200 // that are read
+	findLevels      = 5   // below the pseudo root
+	findPages       = 8   // READDIRs of one directory
+	findNames       = 4   // that are told
+	quotedBytes     = 160 // of a name or path in a message
+	maxComponents   = 64  // of a path that are looked up one by one
+)
+
+// errNoDirectory says that the export is a file.
+var errNoDirectory = fmt.Errorf("the path does not lead to a directory: %w", v4.ErrNotDir)
+
+// quoted makes a name of a server fit for a message.
+func quoted(name string) string {
+	if len(name) > quotedBytes {
+		name = name[:quotedBytes] + "..."
+	}
+	return fmt.Sprintf("%q", name)
+}
+
+func quotedPath(names []string) string { return quoted("/" + strings.Join(names, "/")) }
+
+func quotedPaths(paths [][]string) string {
+	var all []string
+	for _, p := range paths {
+		all = append(all, quotedPath(p))
+	}
+	return strings.Join(all, ", ")
+}
+
+// lookupAll returns the operations that make the directory at a path the current one.
+func lookupAll(names []string) []v4.Operation {
+	ops := []v4.Operation{&v4.PutRootFH{}}
+	for _, name := range names {
+		ops = append(ops, &v4.Lookup{Name: name})
+	}
+	return ops
+}
+
+// path explains an export that the pseudo file system does not have.
+func (q *inquiry) path(ctx context.Context) string {
+	const spelling = ". NFSv4 counts paths from the root of its pseudo file system (ONTAP: the junction path of the volume; " +
+		"FlashBlade: / and the name of the file system; Linux: below the export with fsid=0, which itself is /; NFS-Ganesha: " +
+		"Pseudo), and servers hide exports that do not admit the client"
+	if errors.Is(q.err, errNoDirectory) {
+		return quotedPath(q.names) + " is a file on the server; name the directory that is exported"
+	}
+	says := "the pseudo file system of the server has no directory " + quotedPath(q.names)
+	if q.server == nil || ctx.Err() != nil {
+		return says + spelling
+	}
+	ctx, cancel := context.WithTimeout(ctx, findTimeout)
+	defer cancel()
+	says += q.missing(ctx)
+	f := &finder{server: q.server, want: q.names}
+	f.search(ctx)
+	switch {
+	case len(f.found) == 1:
+		says += "; it has " + quotedPath(f.found[0]) + ": use that path as the export"
+	case len(f.found) > 1:
+		says += "; it has " + quotedPaths(f.found) + ": use the one that is meant as the export"
+	case len(f.exports) > 0:
+		says += "; what it exports to this client is " + quotedPaths(f.exports)
+		if f.more {
+			says += " and more"
+		}
+	default:
+		says += "; it shows this client no export"
+	}
+	return says + spelling
+}
+
+// missing says where the path ends.
+func (q *inquiry) missing(ctx context.Context) string {
+	for i := range q.names[:min(len(q.names), maxComponents)] {
+		err := q.server.do(ctx, lookupAll(q.names[:i+1])...)
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, v4.ErrNoEnt):
+			return fmt.Sprintf(" (no %s in %s)", quoted(q.names[i]), quotedPath(q.names[:i]))
+		case errors.Is(err, v4.ErrSymlink), errors.Is(err, v4.ErrNotDir):
+			return fmt.Sprintf(" (%s is no directory: name the path that it leads to)", quotedPath(q.names[:i]))
+		default:
+			return ""
+		}
+	}
+	return ""
+}
+
+// finder looks for an export in the pseudo file system.
+type finder struct {
+	server *serverV4
+	want   []string
+
+	found   [][]string // directories that may be the export, at most findNames
+	exports [][]string // where other file systems begin, at most findNames
+	more    bool       // there are more of these
+	score   int        // how many components at the end found has in common with want
+}
+
+// search first takes components off the front of the path, which finds exports below a
+// root that is exported itself. Then it reads the directories from the root on, the upper
+// levels first.
+func (f *finder) search(ctx context.Context) {
+	for i := 1; i < min(len(f.want), maxComponents); i++ {
+		get := v4.GetAttr{Request: v4.Bits(v4.AttrType)}
+		err := f.server.do(ctx, append(lookupAll(f.want[i:]), &get)...)
+		if err == nil && get.Attrs.Type == v4.TypeDirectory {
+			f.found = [][]string{f.want[i:]}
+			return
+		}
+	}
+	level := []findDir{{}}
+	read := 0
+	for depth := 0; depth < findLevels && len(level) > 0; depth++ {
+		var next []findDir
+		for _, d := range level {
+			if read++; read > findDirectories || ctx.Err() != nil {
+				return
+			}
+			next = append(next, f.read(ctx, d)...)
+			next = next[:min(len(next), findDirectories)]
+		}
+		level = next
+	}
+}
+
+// findDir is a directory, with the file system that it is in.
+type findDir struct {
+	path []string
+	fs   v4.FSID
+}
+
+// read returns the directories in a directory, and keeps what may be meant.
+func (f *finder) read(ctx context.Context, dir findDir) (dirs []findDir) {
+	get := v4.GetAttr{Request: v4.Bits(v4.AttrFSID)}
+	read := v4.ReadDir{
+		DirCount: readDirBytes / 4, MaxCount: readDirBytes, Request: v4.Bits(v4.AttrType, v4.AttrFSID, v4.AttrReadDirError),
+	}
+	for range findPages {
+		if err := f.server.do(ctx, append(lookupAll(dir.path), &get, &read)...); err != nil {
+			return dirs
+		}
+		dir.fs = get.Attrs.FSID
+		for i := range read.Entries {
+			if d, ok := directoryOf(&read.Entries[i], dir.path); ok && len(dirs) < findDirectories {
+				dirs = append(dirs, d)
+				f.consider(d, dir)
+			}
+		}
+		if read.EOF || len(read.Entries) == 0 {
+			return dirs
+		}
+		read = v4.ReadDir{
+			Cookie: read.Entries[len(read.Entries)-1].Cookie, CookieVerifier: read.Verifier,
+			DirCount: read.DirCount, MaxCount: read.MaxCount, Request: read.Request,
+		}
+	}
+	return dirs
+}
+
+// directoryOf returns the directory that an entry names; false: it is none that a path could
+// lead to.
+func directoryOf(e *v4.DirEntry, above []string) (findDir, bool) {
+	if e.Name == "" || e.Name == "." || e.Name == ".." || strings.ContainsAny(e.Name, "/\x00") {
+		return findDir{}, false
+	}
+	var a v4.Attrs
+	if err := a.DecodeValues(e.AttrMask, e.AttrValues); err != nil || a.Type != v4.TypeDirectory {
+		return findDir{}, false
+	}
+	return findDir{path: append(slices.Clone(above), e.Name), fs: a.FSID}, true
+}
+
+// consider keeps a directory if it may be the export, or if a file system begins there.
+func (f *finder) consider(d, above findDir) {
+	same := 0
+	for same < min(len(d.path), len(f.want)) &&
+		strings.EqualFold(d.path[len(d.path)-1-same], f.want[len(f.want)-1-same]) {
+		same++
+	}
+	switch {
+	case same > f.score:
+		f.score, f.found = same, [][]string{d.path}
+	case same > 0 && same == f.score && len(f.found) < findNames:
+		f.found = append(f.found, d.path)
+	}
+	if d.fs == above.fs {
+		return
+	}
+	if f.more = len(f.exports) == findNames; !f.more {
+		f.exports = append(f.exports, d.path)
+	}
+}
+
+// referral asks where a file system is that the server does not have (RFC 8881 section 11.16).
+func (q *inquiry) referral(ctx context.Context) string {
+	const says = "the server refers to another one for this path, and this client follows no referrals"
+	const fix = " (ONTAP: -v4.0-referrals and -v4.1-referrals of 'vserver nfs modify' switch referrals off; FlashBlade has none; " +
+		"Linux: refer= in /etc/exports)"
+	where := ""
+	if q.server != nil {
+		where = q.locations(ctx)
+	}
+	if where == "" {
+		return says + "; it does not say where the file system is: ask who runs it" + fix
+	}
+	return says + "; use " + where + " instead" + fix
+}
+
+// locations asks for fs_locations at the end of the path, and else further up: the
+// directory that is elsewhere is the only one that answers.
+func (q *inquiry) locations(ctx context.Context) string {
+	names := q.names[:min(len(q.names), maxComponents)]
+	for i := len(names); i >= 0; i-- {
+		get := v4.GetAttr{Request: v4.Bits(v4.AttrFSLocations)}
+		if err := q.server.do(ctx, append(lookupAll(names[:i]), &get)...); err != nil {
+			continue
+		}
+		l := get.Attrs.FSLocations
+		rest := q.names[i:]
+		if n := len(l.Root); n <= len(q.names) && slices.Equal(l.Root, q.names[:n]) {
+			rest = q.names[n:]
+		}
+		return placesOf(l.Locations, rest)
+	}
+	return ""
+}
+
+// placesOf names servers and paths.
+func placesOf(locations []v4.FSLocation, rest []string) string {
+	var all []string
+	for _, at := range locations {
+		var servers []string
+		for _, s := range at.Servers[:min(len(at.Servers), findNames)] {
+			servers = append(servers, quoted(s))
+		}
+		if len(servers) == 0 || len(all) == findNames {
+			continue
+		}
+		all = append(all, fmt.Sprintf("export %s of server %s", quotedPath(slices.Concat(at.Root, rest)), strings.Join(servers, ", ")))
+	}
+	return strings.Join(all, ", or ")
+}
