@@ -87,6 +87,7 @@ func explanations() []explanation {
 				"or give it more (ONTAP: -v4.x-session-num-slots of 'vserver nfs modify'; FlashBlade: look at its alerts; " +
 				"Linux: memory of the server, and its log)",
 		},
+		{statuses: []v4.Status{v4.ErrROFS}, cause: CauseAccess, ask: (*inquiry).readOnly},
 		{statuses: []v4.Status{v4.ErrBadOwner}, cause: CauseAccess, says: "the server cannot map an owner. " + numericOwners},
 	}
 }
@@ -235,7 +236,7 @@ func portAdvice(local net.Addr) string {
 	if local == nil || !isHighPort(local) {
 		return ""
 	}
-	return fmt.Sprintf("; or the server wants a port below 1024, and this client comes from %s: run it as root or with "+
+	return fmt.Sprintf("; or the server wants a port below 1024, and this client comes from %s: run it as root, with "+
 		"CAP_NET_BIND_SERVICE, or allow such ports (ONTAP: vserver nfs modify -nfs-rootonly disabled -mount-rootonly disabled; "+
 		"FlashBlade: insecure in the NFS rule; Linux: insecure in /etc/exports)", local)
 }
@@ -264,10 +265,10 @@ func (p *protoV4) failed(ctx context.Context, dir FileHandle, began time.Time, e
 	switch statusOf(err) {
 	case v4.ErrAccess, v4.ErrPerm:
 		return p.denied(ctx, dir, err)
-	case v4.ErrGrace, v4.ErrDelay, v4.ErrBadOwner, v4.ErrResource, v4.ErrWrongSec:
+	case v4.ErrGrace, v4.ErrDelay, v4.ErrBadOwner, v4.ErrResource, v4.ErrWrongSec, v4.ErrROFS:
 		s := p.server()
 		q := inquiry{
-			cfg: p.cfg, server: s, local: p.local, waited: p.cfg.Now().Sub(began), lease: time.Duration(s.lease.Load()), err: err,
+			cfg: p.cfg, server: s, names: p.names(), local: p.local, waited: p.cfg.Now().Sub(began), lease: time.Duration(s.lease.Load()), err: err,
 		}
 		return q.explained(ctx)
 	default:

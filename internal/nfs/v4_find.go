@@ -55,35 +55,57 @@ func lookupAll(names []string) []v4.Operation {
 
 // path explains an export that the pseudo file system does not have.
 func (q *inquiry) path(ctx context.Context) string {
-	const spelling = ". NFSv4 counts paths from the root of its pseudo file system (ONTAP: the junction path of the volume; " +
+	spelling := ". NFSv4 counts paths from the root of its pseudo file system (ONTAP: the junction path of the volume; " +
 		"FlashBlade: / and the name of the file system; Linux: below the export with fsid=0, which itself is /; NFS-Ganesha: " +
-		"Pseudo), and servers hide exports that do not admit the client"
+		"Pseudo), and servers hide exports that are closed to NFSv4 or to the client" + q.address()
 	if errors.Is(q.err, errNoDirectory) {
-		return quotedPath(q.names) + " is a file on the server; name the directory that is exported"
+		return quotedPath(q.names) + " is a file or a symbolic link on the server; name the directory that is exported"
 	}
 	says := "the pseudo file system of the server has no directory " + quotedPath(q.names)
 	if q.server == nil || ctx.Err() != nil {
-		return says + spelling
+		return says + spelling + portAdvice(q.local)
 	}
 	ctx, cancel := context.WithTimeout(ctx, findTimeout)
 	defer cancel()
 	says += q.missing(ctx)
 	f := &finder{server: q.server, want: q.names}
 	f.search(ctx)
+	says += f.result() + spelling
+	if len(f.found) == 0 {
+		says += portAdvice(q.local) // NFS-Ganesha hides exports from such ports
+	}
+	return says
+}
+
+// result says what was found.
+func (f *finder) result() string {
 	switch {
 	case len(f.found) == 1:
-		says += "; it has " + quotedPath(f.found[0]) + ": use that path as the export"
+		return "; it has " + quotedPath(f.found[0]) + ": use that path as the export"
 	case len(f.found) > 1:
-		says += "; it has " + quotedPaths(f.found) + ": use the one that is meant as the export"
-	case len(f.exports) > 0:
-		says += "; what it exports to this client is " + quotedPaths(f.exports)
-		if f.more {
-			says += " and more"
-		}
-	default:
-		says += "; it shows this client no export"
+		return "; it has " + quotedPaths(f.found) + ": use the one that is meant as the export"
+	case len(f.exports) == 0:
+		return "; it shows this client no export"
 	}
-	return says + spelling
+	says := "; what it exports to this client is " + quotedPaths(f.exports)
+	if f.more {
+		says += " and more"
+	}
+	return says
+}
+
+// readOnly explains that nothing can be made in the directory that was mounted.
+func (q *inquiry) readOnly(ctx context.Context) string {
+	says := quotedPath(q.names) + " is read-only: its export policy allows no writing (ONTAP: -rwrule; FlashBlade: rw in the NFS rule; " +
+		"Linux: rw in /etc/exports), or it belongs to the pseudo file system, above the exports"
+	if q.server == nil || ctx.Err() != nil {
+		return says
+	}
+	ctx, cancel := context.WithTimeout(ctx, findTimeout)
+	defer cancel()
+	f := &finder{server: q.server}
+	f.search(ctx)
+	return says + f.result()
 }
 
 // missing says where the path ends.
