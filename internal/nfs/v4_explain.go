@@ -295,10 +295,12 @@ func isNobody(owner string) bool {
 	return slices.Contains([]string{"nobody", "nogroup", "nfsnobody", "65534", "4294967294"}, name)
 }
 
-// tooFewSlots explains why a stream has no sessions.
-func (p *protoV4) tooFewSlots(err error) error {
-	if rpc.IsLost(err) || errors.Is(err, ErrTimeout) || errors.Is(err, context.Canceled) ||
-		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, rpc.ErrClosed) {
+// tooFewSlots explains why there are no sessions, unless the connection or RPC failed.
+func tooFewSlots(err error) error {
+	_, refused := errors.AsType[*rpc.RefusedError](err)
+	_, network := errors.AsType[*net.OpError](err)
+	if refused || network || rpc.IsLost(err) || rpc.IsProtocolError(err) || errors.Is(err, ErrTimeout) ||
+		errors.Is(err, rpc.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return &ExplainedError{Cause: CauseResources, Err: err, Says: "the server gives not enough sessions or slots for the I/Os that " +

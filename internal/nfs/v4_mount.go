@@ -109,6 +109,9 @@ func (p *protoV4) connect(ctx context.Context) error {
 		}
 		if err := s.start(ctx); err != nil {
 			p.abandon(ctx)
+			if statusOf(err) == v4.OK {
+				err = tooFewSlots(err)
+			}
 			return fmt.Errorf("path %s: %w", s.describe(), err)
 		}
 		p.at = append(p.at, place)
@@ -206,7 +209,7 @@ func (p *protoV4) prepare(
 	for i, at := range p.at {
 		if tables[i], err = at.server.newTable(ctx, cfg.Parts()); err != nil {
 			release()
-			return nil, nil, p.tooFewSlots(fmt.Errorf("path %s: %w", at.server.describe(), err))
+			return nil, nil, tooFewSlots(fmt.Errorf("path %s: %w", at.server.describe(), err))
 		}
 	}
 	data := &dataV4{layouts: p.layouts}

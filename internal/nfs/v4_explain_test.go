@@ -1,0 +1,477 @@
+package nfs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/layout"
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/v4"
+	"github.com/nfsbench/nfsbench/test/nfs4test"
+)
+
+// mountOf dials a server of the test, and gives what it logs.
+func mountOf(tb testing.TB, s *nfs4test.Server, version Version, export string, change ...func(*Config)) (*Client, string, error) {
+	tb.Helper()
+	if s.Port() == 0 {
+		s.Start(tb, "127.0.0.1")
+	}
+	var log bytes.Buffer
+	cfg := Config{
+		Server: "127.0.0.1", Export: export, Version: version, NFSPort: s.Port(), Now: time.Now,
+		CallTimeout: 20 * time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	c, err := Dial(tb.Context(), cfg)
+	if err == nil {
+		tb.Cleanup(func() {
+			if err := c.Close(); err != nil {
+				tb.Error(err)
+			}
+		})
+	}
+	return c, log.String(), err
+}
+
+// says holds an explanation against its cause and parts of its text.
+func says(tb testing.TB, err error, cause Cause, parts ...string) {
+	tb.Helper()
+	e, ok := errors.AsType[*ExplainedError](err)
+	if !ok {
+		tb.Fatalf("%v is not explained", err)
+	}
+	if e.Cause != cause {
+		tb.Errorf("the cause is %s and not %s: %v", e.Cause, cause, err)
+	}
+	for _, part := range parts {
+		if !strings.Contains(e.Says, part) {
+			tb.Errorf("the explanation lacks %q: %s", part, e.Says)
+		}
+	}
+}
+
+// failing answers an operation with a status.
+func failing(op v4.Op, status v4.Status) func(nfs4test.Call) nfs4test.Action {
+	return func(nfs4test.Call) nfs4test.Action { return nfs4test.Fail(op, status) }
+}
+
+func TestARefusedMountIsExplainedWithTheFixOfEachVendor(t *testing.T) {
+	t.Parallel()
+	vendors := []string{"ONTAP", "FlashBlade", "Linux"}
+	for name, tc := range map[string]struct {
+		server  *nfs4test.Server
+		version Version
+		cause   Cause
+		parts   []string
+	}{
+		"only 4.0": {
+			&nfs4test.Server{Minors: []uint32{0}}, NFSv41, CauseVersion,
+			[]string{"not NFSv4.1", "it speaks NFSv4.0", "-v4.1 enabled", "vers4.1=y"},
+		},
+		"only 4.0 and pNFS": {
+			&nfs4test.Server{Minors: []uint32{0}}, PNFS, CauseVersion, []string{"not NFSv4.1", "it speaks NFSv4.0"},
+		},
+		"only 4.1": {
+			&nfs4test.Server{Minors: []uint32{1}}, NFSv40, CauseVersion,
+			[]string{"not NFSv4.0", "it speaks NFSv4.1", "-v4.0 enabled", "vers4.0=y"},
+		},
+		"neither": {
+			&nfs4test.Server{Minors: []uint32{2}}, NFSv41, CauseVersion, []string{"and not NFSv4.0 either", "use NFSv3"},
+		},
+		"Kerberos": {
+			&nfs4test.Server{Hook: failing(v4.OpLookup, v4.ErrWrongSec)}, NFSv41, CauseAccess, []string{"Kerberos", "sec=sys"},
+		},
+		"export policy": {
+			&nfs4test.Server{Hook: failing(v4.OpLookup, v4.ErrAccess)}, NFSv40, CauseAccess,
+			[]string{"export policy", "(address 127.0.0.1)", "exportfs -v"},
+		},
+		"not permitted": {
+			&nfs4test.Server{Hook: failing(v4.OpPutRootFH, v4.ErrPerm)}, NFSv41, CauseAccess, []string{"export policy"},
+		},
+		"client ID in use": {
+			&nfs4test.Server{Hook: failing(v4.OpSetClientID, v4.ErrClIDInUse)}, NFSv40, CauseResources, []string{"another one", "run again"},
+		},
+		"no room for a session": {
+			&nfs4test.Server{Hook: failing(v4.OpCreateSession, v4.ErrNoSpc)}, NFSv41, CauseResources,
+			[]string{"no room", "-v4.x-session-num-slots"},
+		},
+		"no room for a client": {
+			&nfs4test.Server{Hook: failing(v4.OpExchangeID, v4.ErrServerFault)}, NFSv41, CauseResources, []string{"no room"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := mountOf(t, tc.server, tc.version, "/export")
+			says(t, err, tc.cause, tc.parts...)
+			if name != "client ID in use" {
+				says(t, err, tc.cause, vendors...)
+			}
+			if statusOf(err) == v4.OK {
+				t.Errorf("the status of the server is lost: %v", err)
+			}
+		})
+	}
+}
+
+func TestAnExportThatIsElsewhereInThePseudoFileSystemIsFound(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		exports []string
+		asked   string
+		parts   []string
+	}{
+		"below a root that is exported itself": {
+			[]string{"/data"}, "/srv/nfs/data", []string{`no "srv" in "/"`, `it has "/data": use that path`},
+		},
+		"below a junction":    {[]string{"/vol/oradata"}, "/oradata", []string{`no "oradata" in "/"`, `it has "/vol/oradata"`}},
+		"in another case":     {[]string{"/Vol/OraData"}, "/vol/oradata", []string{`it has "/Vol/OraData"`}},
+		"the longest match":   {[]string{"/a/data", "/b/db/data"}, "/x/db/data", []string{`it has "/b/db/data"`}},
+		"several":             {[]string{"/a/data", "/b/data"}, "/c/data", []string{`it has "/a/data", "/b/data": use the one`}},
+		"spelled wrong":       {[]string{"/vol/oradata"}, "/exprt", []string{`no "exprt" in "/"`, `exports to this client is "/vol/oradata"`}},
+		"one of many":         {[]string{"/a", "/b", "/c", "/d", "/e"}, "/x", []string{`"/a", "/b", "/c", "/d" and more`}},
+		"a part of it exists": {[]string{"/vol/oradata"}, "/vol/redo", []string{`no "redo" in "/vol"`}},
+		"a name that is meant to harm a terminal": {
+			[]string{"/\x1b[2Jevil\n" + strings.Repeat("long", 60)}, "/x", []string{`"/\x1b[2Jevil\nlonglong`, `..."`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, version := range []Version{NFSv40, NFSv41} {
+				_, _, err := mountOf(t, &nfs4test.Server{Exports: tc.exports}, version, tc.asked)
+				says(t, err, CauseExport, tc.parts...)
+				says(t, err, CauseExport, "junction path", "FlashBlade", "fsid=0", "Pseudo")
+				if strings.ContainsAny(err.Error(), "\x1b\n") || len(err.Error()) > 2000 {
+					t.Errorf("a name of the server got through: %q", err)
+				}
+			}
+		})
+	}
+}
+
+func TestTheSearchForAnExportIsBounded(t *testing.T) {
+	t.Parallel()
+	var deep, wide []string
+	for i := range 300 {
+		deep = append(deep, fmt.Sprintf("/d%03d/1/2/3/4/5/6/wanted", i))
+		wide = append(wide, fmt.Sprintf("/w%03d", i))
+	}
+	for name, tc := range map[string]struct {
+		exports []string
+		most    int64
+	}{
+		"many directories": {deep, findDirectories + 3*findPages},
+		"one that is long": {wide, findPages + findDirectories},
+		"one that is deep": {[]string{"/1/2/3/4/5/6/7/8/9/wanted"}, findLevels},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var reads atomic.Int64
+			s := &nfs4test.Server{Exports: tc.exports, Hook: func(c nfs4test.Call) nfs4test.Action {
+				if c.Has(v4.OpReadDir) {
+					reads.Add(1)
+				}
+				return nfs4test.Action{}
+			}}
+			_, _, err := mountOf(t, s, NFSv41, "/x/wanted")
+			says(t, err, CauseExport, "no directory")
+			if n := reads.Load(); n == 0 || n > tc.most {
+				t.Errorf("%d directories were read, at most %d are meant to be", n, tc.most)
+			}
+		})
+	}
+}
+
+func TestEntriesThatNoPathLeadsToAreNotSearched(t *testing.T) {
+	t.Parallel()
+	dir := v4.Attrs{Mask: v4.Bits(v4.AttrType), Type: v4.TypeDirectory}
+	for _, name := range []string{"", ".", "..", "a/b", "a\x00"} {
+		e := v4.DirEntry{Name: name}
+		e.AttrMask, e.AttrValues = dir.Values()
+		if _, ok := directoryOf(&e, nil); ok {
+			t.Errorf("%q is taken for a directory", name)
+		}
+	}
+	e := v4.DirEntry{Name: "good"}
+	e.AttrMask, e.AttrValues = dir.Values()
+	if _, ok := directoryOf(&e, nil); !ok {
+		t.Error("a directory is left out")
+	}
+	e.AttrValues = e.AttrValues[:2]
+	if _, ok := directoryOf(&e, nil); ok {
+		t.Error("attributes that end early are believed")
+	}
+}
+
+func TestAnExportThatIsAFileIsNamed(t *testing.T) {
+	t.Parallel()
+	s := &nfs4test.Server{}
+	s.Start(t, "127.0.0.1")
+	s.AddFile("file", []byte("data"))
+	_, _, err := mountOf(t, s, NFSv41, "/export/file")
+	says(t, err, CauseExport, `"/export/file" is a file`, "name the directory")
+	_, _, err = mountOf(t, s, NFSv41, "/export/file/x")
+	says(t, err, CauseExport, `"/export/file" is no directory`)
+}
+
+func TestAReferralNamesTheServersAndThePath(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		locations v4.FSLocations
+		part      string
+	}{
+		"two servers": {
+			v4.FSLocations{
+				Root: []string{"vol"}, Locations: []v4.FSLocation{{Servers: []string{"10.0.0.9", "nas\n2"}, Root: []string{"far"}}},
+			},
+			`use export "/far/oradata" of server "10.0.0.9", "nas\n2" instead`,
+		},
+		"two places": {
+			v4.FSLocations{Root: []string{"vol", "oradata"}, Locations: []v4.FSLocation{
+				{Servers: []string{"a"}, Root: []string{"x"}}, {Servers: []string{"b"}, Root: []string{"y"}},
+			}},
+			`use export "/x" of server "a", or export "/y" of server "b" instead`,
+		},
+		"nothing": {v4.FSLocations{}, "does not say where"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &nfs4test.Server{
+				Exports: []string{"/vol/oradata"}, FSLocations: tc.locations, Hook: failing(v4.OpGetFH, v4.ErrMoved),
+			}
+			_, _, err := mountOf(t, s, NFSv41, "/vol/oradata")
+			says(t, err, CauseExport, tc.part, "follows no referrals", "ONTAP", "FlashBlade", "Linux")
+		})
+	}
+}
+
+func TestAServerThatAsksToWaitIsWaitedForAndThenNamed(t *testing.T) {
+	t.Parallel()
+	short := func(c *Config) { c.MountTimeout = 300 * time.Millisecond }
+	for op, status := range map[v4.Op]v4.Status{v4.OpLookup: v4.ErrGrace, v4.OpCreateSession: v4.ErrDelay} {
+		_, _, err := mountOf(t, &nfs4test.Server{Hook: failing(op, status), LeaveState: true}, NFSv41, "/export", short)
+		says(t, err, CauseBusy, "still", "300ms")
+	}
+	s := &nfs4test.Server{LeaseSeconds: 1, Hook: failing(v4.OpOpen, v4.ErrGrace)}
+	c, _, err := mountOf(t, s, NFSv41, "/export", func(c *Config) { c.CallTimeout = 200 * time.Millisecond })
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Create(t.Context(), c.Root(), "file", 0o644, true)
+	says(t, err, CauseBusy, "grace period", "of waiting", "lease time of 1s", "ONTAP", "FlashBlade", "Linux")
+}
+
+func TestADeniedDirectoryIsToldWithItsOwner(t *testing.T) {
+	t.Parallel()
+	s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
+		if c.Has(v4.OpCreate) {
+			return nfs4test.Fail(v4.OpCreate, v4.ErrAccess)
+		}
+		return nfs4test.Fail(v4.OpOpen, v4.ErrROFS)
+	}}
+	c, _, err := mountOf(t, s, NFSv41, "/export")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Mkdir(t.Context(), c.Root(), "d", 0o755)
+	if !IsPermission(err) || !strings.Contains(err.Error(), `belongs to "1000":"1000", mode 0755`) {
+		t.Errorf("got %v", err)
+	}
+	_, err = c.Create(t.Context(), c.Root(), "f", 0o644, true)
+	says(t, err, CauseAccess, `"/export" is read-only`, "pseudo file system", "-rwrule", "FlashBlade", "/etc/exports")
+	for owner, nobody := range map[string]bool{"nobody": true, "Nobody@x.org": true, "4294967294": true, "oracle@x": false, "1000": false} {
+		if isNobody(owner) != nobody {
+			t.Errorf("%q is nobody: %v", owner, !nobody)
+		}
+	}
+}
+
+func TestAPortAbove1023IsToldAsAReason(t *testing.T) {
+	t.Parallel()
+	cfg := &Config{Version: NFSv41, Export: "/export"}
+	high := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 5), Port: 40000}
+	auth := &rpc.RefusedError{Denied: true, Reject: rpc.RejectAuth, AuthWhy: rpc.AuthTooWeak}
+	for _, err := range []error{
+		v4.ErrPerm, v4.ErrAccess, v4.ErrWrongSec, v4.ErrNoEnt, auth, &rpc.LostError{Err: io.EOF},
+	} {
+		for local, want := range map[*net.TCPAddr]bool{high: true, {IP: high.IP, Port: 700}: false} {
+			q := inquiry{cfg: cfg, names: []string{"export"}, local: local, err: err}
+			got := q.explained(t.Context()).Error()
+			told := strings.Contains(got, "10.0.0.5:40000") && strings.Contains(got, "-nfs-rootonly") &&
+				strings.Contains(got, "insecure in /etc/exports") && strings.Contains(got, "CAP_NET_BIND_SERVICE")
+			if told != want {
+				t.Errorf("%v from port %d: %s", err, local.Port, got)
+			}
+		}
+	}
+}
+
+func TestAServerWithoutNFSv4IsNamed(t *testing.T) {
+	t.Parallel()
+	cfg := &Config{Version: NFSv41, Export: "/export"}
+	for part, err := range map[string]error{
+		"only NFSv3;":                   &rpc.RefusedError{Accept: rpc.AcceptProgramMismatch, Low: 3, High: 3},
+		"only NFSv2 to NFSv3;":          &rpc.RefusedError{Accept: rpc.AcceptProgramMismatch, Low: 2, High: 3},
+		"does not speak NFSv4; enable":  &rpc.RefusedError{Accept: rpc.AcceptProgramUnavail},
+		"nothing listens for NFSv4.1":   syscall.ECONNREFUSED,
+		"ends the connection as soon a": &rpc.LostError{Err: io.EOF},
+	} {
+		q := inquiry{cfg: cfg, err: err}
+		got := q.explained(t.Context()).Error()
+		for _, p := range []string{part, "-v4.1 enabled", "FlashBlade", "vers4.1=y"} {
+			if !strings.Contains(got, p) {
+				t.Errorf("the explanation of %v lacks %q: %s", err, p, got)
+			}
+		}
+	}
+	for _, err := range []error{errors.New("what nobody knows"), v4.ErrIO, context.DeadlineExceeded} {
+		if got := (&inquiry{cfg: cfg, err: err}).explained(t.Context()); got != err { //nolint:errorlint // it must stay as it is
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+}
+
+func TestNFSv4ThatIsNotSpokenIsExplainedOverTheWire(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { // ends what it accepts after the first call
+		defer close(done)
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.ReadAtLeast(nc, make([]byte, 1<<10), 100)
+			_ = nc.Close()
+		}
+	}()
+	t.Cleanup(func() { <-done })
+	port := l.Addr().(*net.TCPAddr).Port
+	cfg := Config{Server: "127.0.0.1", Export: "/export", Version: NFSv41, NFSPort: port, Now: time.Now}
+	_, err = Dial(t.Context(), cfg)
+	says(t, err, CauseUnreachable, "ends the connection")
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Dial(t.Context(), cfg)
+	says(t, err, CauseUnreachable, "nothing listens")
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("callers cannot see that it was refused: %v", err)
+	}
+}
+
+func TestPNFSThatWillNotBeUsedIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		types   []uint32
+		version Version
+		part    string
+	}{
+		"off":        {nil, PNFS, "offers no layouts"},
+		"blocks":     {[]uint32{3, 4}, PNFS, "layouts of type blocks, flexible files"},
+		"files":      {[]uint32{3, 1}, PNFS, ""},
+		"not wanted": {nil, NFSv41, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, log, err := mountOf(t, &nfs4test.Server{LayoutTypes: tc.types}, tc.version, "/export")
+			if err != nil {
+				t.Fatal(err)
+			}
+			warned := strings.Contains(log, "pNFS is asked for and will not be used")
+			if warned != (tc.part != "") || !strings.Contains(log, tc.part) {
+				t.Errorf("it logs %s", log)
+			}
+			if warned && !(strings.Contains(log, "-v4.1-pnfs enabled") && strings.Contains(log, "FlashBlade") &&
+				strings.Contains(log, "Linux")) {
+				t.Errorf("the fix is missing: %s", log)
+			}
+		})
+	}
+}
+
+func TestPathsThatLeadToDifferentServersAreTold(t *testing.T) {
+	t.Parallel()
+	s := &nfs4test.Server{Identity: func(a string) nfs4test.Identity { return nfs4test.Identity{Major: a} }}
+	s.Start(t, "127.0.0.1", "127.0.0.2")
+	both := func(c *Config) { c.Channels = []Channel{{Path: "127.0.0.1"}, {Path: "127.0.0.2"}} }
+	_, log, err := mountOf(t, s, NFSv41, "/export", both)
+	if err != nil || !strings.Contains(log, "127.0.0.1 | 127.0.0.2") {
+		t.Errorf("it logs %q, %v", log, err)
+	}
+}
+
+func TestADataServerBehindAFirewallIsNamed(t *testing.T) {
+	t.Parallel()
+	s := &nfs4test.Server{Identity: func(a string) nfs4test.Identity {
+		return nfs4test.Identity{Major: a, Data: a != "127.0.0.1"}
+	}}
+	s.Start(t, "127.0.0.1", "127.0.0.2")
+	d := &layout.Device{Servers: [][]layout.NetAddr{{s.NetAddr("127.0.0.2")}}, StripeIndices: []uint32{0}}
+	s.SetLayouts(func(string) []layout.Segment {
+		return []layout.Segment{{
+			IOMode: layout.ModeReadWrite, Length: layout.ToEnd, Device: d,
+			Body: layout.Body{Dense: true, StripeUnit: 64 << 10, Handles: [][]byte{[]byte("ds")}},
+		}}
+	})
+	s.Kill("127.0.0.2")
+	var log bytes.Buffer
+	c, _, err := mountOf(t, s, PNFS, "/export", func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := c.Create(t.Context(), c.Root(), "file", 0o644, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := f.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	st, err := c.NewStream(t.Context(), StreamConfig{Slots: 1, BlockBytes: 4096, Connections: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = st.Close()
+	_ = c.Close()
+	want := []string{"cannot be reached", fmt.Sprintf("127.0.0.2 port %d", s.Port()), "open the firewall"}
+	if text := log.String(); slices.ContainsFunc(want, func(part string) bool { return !strings.Contains(text, part) }) {
+		t.Errorf("it logs %s", text)
+	}
+}
+
+func TestTooFewSlotsAreToldWithTheFix(t *testing.T) {
+	t.Parallel()
+	fix := []string{"not enough sessions or slots", "lower depth", "-v4.x-session-num-slots", "FlashBlade", "Linux"}
+	_, _, err := mountOf(t, &nfs4test.Server{Slots: 1, LeaveState: true}, NFSv41, "/export")
+	says(t, err, CauseResources, fix...)
+	var sessions atomic.Int64
+	c, _, err := mountOf(t, &nfs4test.Server{Hook: func(call nfs4test.Call) nfs4test.Action {
+		if call.Has(v4.OpCreateSession) && sessions.Add(1) > 2 { // of 64 slots each, for 65 requests
+			return nfs4test.Fail(v4.OpCreateSession, v4.ErrNoSpc)
+		}
+		return nfs4test.Action{}
+	}}, NFSv41, "/export")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.NewStream(t.Context(), StreamConfig{Slots: 1, BlockBytes: 4096, Connections: 1})
+	says(t, err, CauseResources, fix...)
+}
