@@ -23,7 +23,7 @@ type protoV4 struct {
 	layouts   *layoutsV4 // nil but with pNFS
 	paths     sync.Map   // FileHandle of a directory to its path, where opens need it
 	began     time.Time  // mounting
-	local     net.Addr   // of a connection, for messages
+	local     []net.Addr // of the connections when mounting, for messages
 }
 
 func (p *protoV4) server() *serverV4 { return p.at[0].server }

@@ -46,9 +46,9 @@ func (e *ExplainedError) Unwrap() error { return e.Err }
 // inquiry is a mount that failed. It asks the server for what an explanation needs.
 type inquiry struct {
 	cfg    *Config
-	server *serverV4 // nil: no client ID was made
-	names  []string  // the path of the export
-	local  net.Addr  // of a connection; nil: there was none
+	server *serverV4  // nil: no client ID was made
+	names  []string   // the path of the export
+	local  []net.Addr // of the connections
 	waited time.Duration
 	lease  time.Duration // 0: not known
 	err    error
@@ -221,24 +221,27 @@ func (q *inquiry) access(context.Context) string {
 
 // address names the client as export policies have it.
 func (q *inquiry) address() string {
-	if q.local == nil {
+	var hosts []string
+	for _, local := range q.local {
+		if host, _, err := net.SplitHostPort(local.String()); err == nil && !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	if len(hosts) == 0 {
 		return ""
 	}
-	host, _, err := net.SplitHostPort(q.local.String())
-	if err != nil {
-		return ""
-	}
-	return " (address " + host + ")"
+	return " (address " + strings.Join(hosts, ", ") + ")"
 }
 
 // portAdvice is for servers that may want a port that only root can have.
-func portAdvice(local net.Addr) string {
-	if local == nil || !isHighPort(local) {
+func portAdvice(local []net.Addr) string {
+	i := slices.IndexFunc(local, isHighPort)
+	if i < 0 {
 		return ""
 	}
 	return fmt.Sprintf("; or the server wants a port below 1024, and this client comes from %s: run it as root, with "+
 		"CAP_NET_BIND_SERVICE, or allow such ports (ONTAP: vserver nfs modify -nfs-rootonly disabled -mount-rootonly disabled; "+
-		"FlashBlade: insecure in the NFS rule; Linux: insecure in /etc/exports)", local)
+		"FlashBlade: insecure in the NFS rule; Linux: insecure in /etc/exports)", local[i])
 }
 
 func (q *inquiry) grace(context.Context) string {
@@ -349,4 +352,3 @@ func (p *protoV4) warnDataServer(ds *dataServer) {
 		"layout fallbacks", "address", strings.Join(at, ", "), "fix", "let this host reach the address over TCP: open the firewall, "+
 		"add a route, or give the data LIF an address that clients reach")
 }
-

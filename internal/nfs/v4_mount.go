@@ -36,7 +36,7 @@ func (c *Client) mountV4(ctx context.Context) (err error) {
 	p.channels = c.channels
 	for _, ch := range c.channels {
 		if conn := ch.live(); conn != nil {
-			p.local = conn.LocalAddr()
+			p.local = append(p.local, conn.LocalAddr())
 		}
 	}
 	if err := p.connect(ctx); err != nil {
