@@ -71,8 +71,11 @@ func explanations() []explanation {
 		{statuses: []v4.Status{v4.ErrAccess, v4.ErrPerm}, cause: CauseAccess, ask: (*inquiry).access},
 		{statuses: []v4.Status{v4.ErrMoved}, cause: CauseExport, ask: (*inquiry).referral},
 		{
-			statuses: []v4.Status{v4.ErrNoEnt, v4.ErrNotDir, v4.ErrSymlink, v4.ErrInval, v4.ErrNameTooLong, v4.ErrBadName, v4.ErrBadChar},
-			cause:    CauseExport, ask: (*inquiry).path,
+			statuses: []v4.Status{
+				v4.ErrNoEnt, v4.ErrNotDir, v4.ErrSymlink, v4.ErrInval, v4.ErrNameTooLong, v4.ErrBadName,
+				v4.ErrBadChar,
+			},
+			cause: CauseExport, ask: (*inquiry).path,
 		},
 		{statuses: []v4.Status{v4.ErrGrace}, cause: CauseBusy, ask: (*inquiry).grace},
 		{statuses: []v4.Status{v4.ErrDelay}, cause: CauseBusy, ask: (*inquiry).delay},
@@ -93,8 +96,9 @@ func explanations() []explanation {
 }
 
 // numericOwners says how servers are made to take owners as numbers (RFC 7530 section 5.9).
-const numericOwners = "Make it take owners as numbers (ONTAP: vserver nfs modify -vserver SVM -v4-numeric-ids enabled; " +
-	"Linux: nfs4_disable_idmapping=1 of the module nfsd; FlashBlade: set the owner of the file system's root over NFSv3)"
+const numericOwners = "Make it take owners as numbers (ONTAP: vserver nfs modify -vserver SVM -v4-numeric-ids " +
+	"enabled; Linux: nfs4_disable_idmapping=1 of the module nfsd; FlashBlade: set the owner of the file system's root " +
+	"over NFSv3)"
 
 // explained returns err with its explanation; as it is if nobody has one.
 func (q *inquiry) explained(ctx context.Context) error {
@@ -105,12 +109,12 @@ func (q *inquiry) explained(ctx context.Context) error {
 		return q.refused(refused)
 	}
 	if errors.Is(q.err, syscall.ECONNREFUSED) {
-		return q.as(CauseUnreachable, "nothing listens for "+q.version()+" there; look whether the NFS server runs and speaks it ("+
-			enable(q.cfg.Version)+")")
+		return q.as(CauseUnreachable, "nothing listens for "+q.version()+" there; look whether the NFS server runs and "+
+			"speaks it ("+enable(q.cfg.Version)+")")
 	}
-	if rpc.IsLost(q.err) && errors.Is(q.err, io.EOF) {
-		return q.as(CauseUnreachable, "the server ends the connection as soon as this client speaks "+q.version()+"; look whether "+
-			"it is enabled ("+enable(q.cfg.Version)+")"+portAdvice(q.local))
+	if rpc.IsLost(q.err) && (errors.Is(q.err, io.EOF) || errors.Is(q.err, syscall.ECONNRESET)) {
+		return q.as(CauseUnreachable, "the server ends the connection as soon as this client speaks "+
+			q.version()+"; look whether it is enabled ("+enable(q.cfg.Version)+")"+portAdvice(q.local))
 	}
 	status := statusOf(q.err)
 	if status == v4.OK {
@@ -145,8 +149,8 @@ func (q *inquiry) version() string {
 func (q *inquiry) refused(e *rpc.RefusedError) error {
 	switch {
 	case rpc.IsAuthError(e):
-		return q.as(CauseAccess, "the server refuses the credential of this client"+q.address()+"; allow security sys in the export "+
-			"policy"+portAdvice(q.local))
+		return q.as(CauseAccess, "the server refuses the credential of this client"+q.address()+"; allow security sys in "+
+			"the export policy"+portAdvice(q.local))
 	case e.Denied, e.Accept != rpc.AcceptProgramMismatch && e.Accept != rpc.AcceptProgramUnavail:
 		return q.err
 	}
@@ -157,15 +161,16 @@ func (q *inquiry) refused(e *rpc.RefusedError) error {
 			speaks += fmt.Sprintf(" to NFSv%d", e.High)
 		}
 	}
-	return q.as(CauseVersion, fmt.Sprintf("the server does not speak NFSv4%s; enable %s (%s), or use NFSv3", speaks, q.version(),
+	return q.as(CauseVersion, fmt.Sprintf("the server does not speak NFSv4%s; enable %s (%s), or use "+
+		"NFSv3", speaks, q.version(),
 		enable(q.cfg.Version)))
 }
 
 // enable says how a version is enabled.
 func enable(v Version) string {
 	if v == NFSv40 {
-		return "ONTAP: vserver nfs modify -vserver SVM -v4.0 enabled; FlashBlade: it has no NFSv4.0, use NFSv4.1; " +
-			"Linux: vers4.0=y under [nfsd] in /etc/nfs.conf, then restart nfs-server"
+		return "ONTAP: vserver nfs modify -vserver SVM -v4.0 enabled; FlashBlade: it has no NFSv4.0, use NFSv4.1; Linux: " +
+			"vers4.0=y under [nfsd] in /etc/nfs.conf, then restart nfs-server"
 	}
 	return "ONTAP: vserver nfs modify -vserver SVM -v4.1 enabled; FlashBlade: the NFSv4.1 rule of the file system; " +
 		"Linux: vers4.1=y under [nfsd] in /etc/nfs.conf, then restart nfs-server"
@@ -209,14 +214,14 @@ func (q *inquiry) speaks(ctx context.Context, minor uint32) bool {
 
 func (q *inquiry) security(context.Context) string {
 	return "the export wants a security flavor other than sys, which usually is Kerberos; allow sys (ONTAP: vserver " +
-		"export-policy rule modify -rorule sys -rwrule sys -superuser sys; FlashBlade: sec=sys in the NFS rule; Linux: sec=sys " +
-		"in /etc/exports), or mount the export and use the client of the operating system" + portAdvice(q.local)
+		"export-policy rule modify -rorule sys -rwrule sys -superuser sys; FlashBlade: sec=sys in the NFS rule; Linux: " +
+		"sec=sys in /etc/exports), or mount the export and use the client of the operating system" + portAdvice(q.local)
 }
 
 func (q *inquiry) access(context.Context) string {
-	return "the export policy does not admit this client" + q.address() + "; look at its rules, at those of the volumes above it, " +
-		"and at the mode of its directories (ONTAP: vserver export-policy check-access; FlashBlade: the NFS rules of the file " +
-		"system; Linux: exportfs -v)" + portAdvice(q.local)
+	return "the export policy does not admit this client" + q.address() + "; look at its rules, at those of the " +
+		"volumes above it, and at the mode of its directories (ONTAP: vserver export-policy check-access; FlashBlade: " +
+		"the NFS rules of the file system; Linux: /etc/exports)" + portAdvice(q.local)
 }
 
 // address names the client as export policies have it.
@@ -240,19 +245,19 @@ func portAdvice(local []net.Addr) string {
 		return ""
 	}
 	return fmt.Sprintf("; or the server wants a port below 1024, and this client comes from %s: run it as root, with "+
-		"CAP_NET_BIND_SERVICE, or allow such ports (ONTAP: vserver nfs modify -nfs-rootonly disabled -mount-rootonly disabled; "+
-		"FlashBlade: insecure in the NFS rule; Linux: insecure in /etc/exports)", local[i])
+		"CAP_NET_BIND_SERVICE, or allow such ports (ONTAP: vserver nfs modify -nfs-rootonly disabled -mount-rootonly "+
+		"disabled; FlashBlade: insecure in the NFS rule; Linux: insecure in /etc/exports)", local[i])
 }
 
 func (q *inquiry) grace(context.Context) string {
-	return "the server is in its grace period after a restart, in which only clients that it knew may go on; it still was " +
-		"after " + q.patience() + ". Run again later, or make the timeout longer or the grace period shorter (ONTAP: vserver nfs modify " +
-		"-v4-grace-seconds; FlashBlade: wait; Linux: grace-time under [nfsd] in /etc/nfs.conf)"
+	return "the server is in its grace period after a restart, in which only clients that it knew may go on; it still " +
+		"was after " + q.patience() + ". Run again later, or make the timeout longer or the grace period shorter (ONTAP: " +
+		"vserver nfs modify -v4-grace-seconds; FlashBlade: wait; Linux: grace-time under [nfsd] in /etc/nfs.conf)"
 }
 
 func (q *inquiry) delay(context.Context) string {
-	return "the server asks to try again later, and still did after " + q.patience() + "; it is busy, is moving the volume, or " +
-		"has no room for another session. Look at its load and its log, and run again later"
+	return "the server asks to try again later, and still did after " + q.patience() + "; it is busy, is moving the " +
+		"volume, or has no room for another session. Look at its load and its log, and run again later"
 }
 
 func (q *inquiry) patience() string {
@@ -271,7 +276,8 @@ func (p *protoV4) failed(ctx context.Context, dir FileHandle, began time.Time, e
 	case v4.ErrGrace, v4.ErrDelay, v4.ErrBadOwner, v4.ErrResource, v4.ErrWrongSec, v4.ErrROFS:
 		s := p.server()
 		q := inquiry{
-			cfg: p.cfg, server: s, names: p.names(), local: p.local, waited: p.cfg.Now().Sub(began), lease: time.Duration(s.lease.Load()), err: err,
+			cfg: p.cfg, server: s, names: p.names(), local: p.local,
+			waited: p.cfg.Now().Sub(began), lease: time.Duration(s.lease.Load()), err: err,
 		}
 		return q.explained(ctx)
 	default:
@@ -285,11 +291,13 @@ func (p *protoV4) denied(ctx context.Context, dir FileHandle, err error) error {
 	if asked != nil {
 		return err
 	}
-	err = fmt.Errorf("%w (the directory belongs to %s:%s, mode %04o)", err, quoted(a.Owner), quoted(a.OwnerGroup), a.Mode&0o7777)
+	err = fmt.Errorf("%w (the directory belongs to %s:%s, mode "+
+		"%04o)", err, quoted(a.Owner), quoted(a.OwnerGroup), a.Mode&0o7777)
 	if !isNobody(a.Owner) && !isNobody(a.OwnerGroup) {
 		return err
 	}
-	return fmt.Errorf("%w: nobody is whom the server squashed, or whom it has no name for. %s, or squash nobody", err, numericOwners)
+	return fmt.Errorf("%w: nobody is whom the server squashed, or whom it has no name for. %s, or squash "+
+		"nobody", err, numericOwners)
 }
 
 // isNobody reports whether a server shows this owner in place of one that it cannot name.
@@ -306,8 +314,8 @@ func tooFewSlots(err error) error {
 		errors.Is(err, rpc.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return &ExplainedError{Cause: CauseResources, Err: err, Says: "the server gives not enough sessions or slots for the I/Os that " +
-		"the load keeps outstanding; lower depth or jobs, or raise its limits (ONTAP: vserver nfs modify " +
+	return &ExplainedError{Cause: CauseResources, Err: err, Says: "the server gives not enough sessions or slots for " +
+		"the I/Os that the load keeps outstanding; lower depth or jobs, or raise its limits (ONTAP: vserver nfs modify " +
 		"-v4.x-session-num-slots; FlashBlade: has no setting; Linux: memory of the server)"}
 }
 
@@ -325,8 +333,8 @@ func (p *protoV4) warnLayouts(offered []uint32) {
 		why = "the file system offers layouts of type " + strings.Join(names, ", ") + ", and this client speaks files only"
 	}
 	p.cfg.Logger.Warn("pNFS is asked for and will not be used: all data goes through the metadata server", "why", why,
-		"fix", "ONTAP: vserver nfs modify -vserver SVM -v4.1-pnfs enabled, better with -v4.0 disabled and -v4.1-referrals disabled; "+
-			"FlashBlade has no pNFS, and the NFS server of Linux has no files layouts: use NFSv4.1")
+		"fix", "ONTAP: vserver nfs modify -vserver SVM -v4.1-pnfs enabled, better with -v4.0 disabled and -v4.1-referrals "+
+			"disabled; FlashBlade has no pNFS, and the NFS server of Linux has no files layouts: use NFSv4.1")
 }
 
 // warnServers says that the paths lead to servers that share nothing.
@@ -335,8 +343,8 @@ func (p *protoV4) warnServers(groups [][]*channel) {
 	for _, channels := range groups {
 		all = append(all, (&serverV4{channels: channels}).describe())
 	}
-	p.cfg.Logger.Info("The paths lead to NFS servers that know nothing of each other; each has a client ID of its own, and all "+
-		"must serve the same files", "servers", strings.Join(all, " | "))
+	p.cfg.Logger.Info("The paths lead to NFS servers that know nothing of each other; each has a client ID of its own, "+
+		"and all must serve the same files", "servers", strings.Join(all, " | "))
 }
 
 // warnDataServer says that the data of a layout cannot go where it leads.
@@ -348,7 +356,7 @@ func (p *protoV4) warnDataServer(ds *dataServer) {
 	for _, ch := range ds.server.channels {
 		at = append(at, fmt.Sprintf("%s port %d", ch.addr.Path, ch.port))
 	}
-	p.cfg.Logger.Warn("A data server of pNFS cannot be reached: its data goes through the metadata server and is counted as "+
-		"layout fallbacks", "address", strings.Join(at, ", "), "fix", "let this host reach the address over TCP: open the firewall, "+
-		"add a route, or give the data LIF an address that clients reach")
+	p.cfg.Logger.Warn("A data server of pNFS cannot be reached: its data goes through the metadata server and is "+
+		"counted as layout fallbacks", "address", strings.Join(at, ", "), "fix", "let this host reach the address over "+
+		"TCP: open the firewall, add a route, or give the data LIF an address that clients reach")
 }

@@ -56,8 +56,8 @@ func lookupAll(names []string) []v4.Operation {
 // path explains an export that the pseudo file system does not have.
 func (q *inquiry) path(ctx context.Context) string {
 	spelling := ". NFSv4 counts paths from the root of its pseudo file system (ONTAP: the junction path of the volume; " +
-		"FlashBlade: / and the name of the file system; Linux: below the export with fsid=0, which itself is /; NFS-Ganesha: " +
-		"Pseudo), and servers hide exports that are closed to NFSv4 or to the client" + q.address()
+		"FlashBlade: / and the name of the file system; Linux: below the export with fsid=0, which itself is /; " +
+		"NFS-Ganesha: Pseudo), and servers hide exports that are closed to NFSv4 or to the client" + q.address()
 	if errors.Is(q.err, errNoDirectory) {
 		return quotedPath(q.names) + " is a file or a symbolic link on the server; name the directory that is exported"
 	}
@@ -96,8 +96,8 @@ func (f *finder) result() string {
 
 // readOnly explains that nothing can be made in the directory that was mounted.
 func (q *inquiry) readOnly(ctx context.Context) string {
-	says := quotedPath(q.names) + " is read-only: its export policy allows no writing (ONTAP: -rwrule; FlashBlade: rw in the NFS rule; " +
-		"Linux: rw in /etc/exports), or it belongs to the pseudo file system, above the exports"
+	says := quotedPath(q.names) + " is read-only: its export policy allows no writing (ONTAP: -rwrule; FlashBlade: rw " +
+		"in the NFS rule; Linux: rw in /etc/exports), or it belongs to the pseudo file system, above the exports"
 	if q.server == nil || ctx.Err() != nil {
 		return says
 	}
@@ -235,8 +235,8 @@ func (f *finder) consider(d, above findDir) {
 // referral asks where a file system is that the server does not have (RFC 8881 section 11.16).
 func (q *inquiry) referral(ctx context.Context) string {
 	const says = "the server refers to another one for this path, and this client follows no referrals"
-	const fix = " (ONTAP: -v4.0-referrals and -v4.1-referrals of 'vserver nfs modify' switch referrals off; FlashBlade has none; " +
-		"Linux: refer= in /etc/exports)"
+	const fix = " (ONTAP: -v4.0-referrals and -v4.1-referrals of 'vserver nfs modify' switch referrals off; FlashBlade " +
+		"has none; Linux: refer= in /etc/exports)"
 	where := ""
 	if q.server != nil {
 		where = q.locations(ctx)
@@ -277,7 +277,8 @@ func placesOf(locations []v4.FSLocation, rest []string) string {
 		if len(servers) == 0 || len(all) == findNames {
 			continue
 		}
-		all = append(all, fmt.Sprintf("export %s of server %s", quotedPath(slices.Concat(at.Root, rest)), strings.Join(servers, ", ")))
+		all = append(all, fmt.Sprintf("export %s of server "+
+			"%s", quotedPath(slices.Concat(at.Root, rest)), strings.Join(servers, ", ")))
 	}
 	return strings.Join(all, ", or ")
 }

@@ -90,6 +90,7 @@ func (p *protoV4) connect(ctx context.Context) error {
 		minor, use = 1, v4.ExchangeUseNonPNFS
 	case PNFS:
 		minor, use = 1, v4.ExchangeUseNonPNFS|v4.ExchangeUsePNFSMDS
+	default: // NFSv4.0
 	}
 	first := newServerV4(p.cfg, minor, use, nil)
 	groups, ids, err := p.group(ctx, first)

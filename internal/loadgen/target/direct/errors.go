@@ -77,8 +77,8 @@ func (t *Target) explainMount(cfg nfs.Config, err error) error {
 				"1023)", t.where, cfg.Export), err)
 	case isNetwork(err) && !isV3(cfg):
 		return target.Fail(runfile.FailureUnreachable, fmt.Sprintf(
-			"%s does not answer; look at the addresses, at firewalls for NFS (TCP port 2049 is all that %s uses), and whether the "+
-				"NFS server runs", t.where, cfg.Version), err)
+			"%s does not answer; look at the addresses, at firewalls for NFS (%s uses TCP port 2049 and no other), and whether "+
+				"the NFS server runs", t.where, cfg.Version), err)
 	case isNetwork(err):
 		return target.Fail(runfile.FailureUnreachable, fmt.Sprintf(
 			"%s does not answer; look at the addresses, at firewalls for the portmapper (111), MOUNT and NFS (2049), and "+
