@@ -22,6 +22,7 @@ type protoV4 struct {
 	byChannel map[*channel]int
 	layouts   *layoutsV4 // nil but with pNFS
 	paths     sync.Map   // FileHandle of a directory to its path, where opens need it
+	warned    sync.Map   // *dataServer that a warning was about
 	began     time.Time  // mounting
 	local     []net.Addr // of the connections when mounting, for messages
 }

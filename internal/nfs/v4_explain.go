@@ -347,9 +347,12 @@ func (p *protoV4) warnServers(groups [][]*channel) {
 		"and all must serve the same files", "servers", strings.Join(all, " | "))
 }
 
-// warnDataServer says that the data of a layout cannot go where it leads.
+// warnDataServer says once that the data of a layout cannot go where it leads.
 func (p *protoV4) warnDataServer(ds *dataServer) {
 	if ds.started.Load() {
+		return
+	}
+	if _, told := p.warned.LoadOrStore(ds, true); told {
 		return
 	}
 	var at []string
