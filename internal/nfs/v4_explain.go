@@ -183,14 +183,18 @@ func (q *inquiry) minorVersion(ctx context.Context) string {
 		other, minor = NFSv40, 0
 	}
 	says := "the server speaks NFSv4, but not " + q.version()
-	if q.speaks(ctx, minor) {
+	switch yes, asked := q.speaks(ctx, minor); {
+	case yes:
 		return fmt.Sprintf("%s: it speaks %s; use that, or enable %s (%s)", says, other, q.version(), enable(q.cfg.Version))
+	case asked:
+		says += fmt.Sprintf(", and not %s either", other)
 	}
-	return fmt.Sprintf("%s, and not %s either; enable it (%s), or use NFSv3", says, other, enable(q.cfg.Version))
+	return fmt.Sprintf("%s; enable it (%s), or use NFSv3", says, enable(q.cfg.Version))
 }
 
-// speaks tries a minor version over a connection of its own.
-func (q *inquiry) speaks(ctx context.Context, minor uint32) bool {
+// speaks tries a minor version over a connection of its own. asked says whether the server
+// answered.
+func (q *inquiry) speaks(ctx context.Context, minor uint32) (yes, asked bool) {
 	for _, ch := range q.cfg.Channels {
 		conn, err := dialRPC(ctx, ch, q.cfg.NFSPort, *q.cfg)
 		if err != nil {
@@ -198,18 +202,16 @@ func (q *inquiry) speaks(ctx context.Context, minor uint32) bool {
 		}
 		defer func() { _ = conn.Close() }()
 		s := newServerV4(q.cfg, minor, 0, nil)
+		x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: v4.ExchangeUseNonPNFS}
 		if minor == 0 {
 			err = s.over(ctx, conn, &v4.PutRootFH{})
-			return err == nil || statusOf(err) != v4.OK && statusOf(err) != v4.ErrMinorVersMismatch
+		} else if err = s.over(ctx, conn, &x); err == nil {
+			_ = s.over(ctx, conn, &v4.DestroyClientID{ClientID: x.ClientID}) // it would expire
 		}
-		x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: v4.ExchangeUseNonPNFS}
-		if err = s.over(ctx, conn, &x); err != nil {
-			return false
-		}
-		_ = s.over(ctx, conn, &v4.DestroyClientID{ClientID: x.ClientID}) // it would expire
-		return true
+		asked = err == nil || statusOf(err) != v4.OK
+		return asked && !errors.Is(err, v4.ErrMinorVersMismatch), asked
 	}
-	return false
+	return false, false
 }
 
 func (q *inquiry) security(context.Context) string {
