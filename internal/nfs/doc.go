@@ -3,9 +3,10 @@
 //
 // A Client has one channel for each pair of local address and path of an
 // oranfstab. A channel is one TCP connection; all channels lead to the same
-// export, of NFSv3, NFSv4.0, NFSv4.1, or NFSv4.1 with layouts (pNFS). Each call goes to the live channel with the fewest calls in flight. A
-// call whose channel dies is made again, with the same xid, on a channel that
-// lives; the dead one reconnects in the background.
+// export, of NFSv3, NFSv4.0, NFSv4.1, or NFSv4.1 with layouts (pNFS). Each call
+// goes to the live channel with the fewest calls in flight. A call whose channel
+// dies is made again, with the same xid, on a channel that lives; the dead one
+// reconnects in the background.
 //
 // # Layers
 //
