@@ -98,9 +98,12 @@ func (t *Table) Append(b []byte, id int, serial uint32, cache bool) (_ []byte, m
 // that has happened meanwhile.
 func (t *Table) Replied(id int, mark uint64, op v4.Op, status v4.Status) stream.Next {
 	set := t.set.Load()
+	// The operation behind SEQUENCE says that the reply was not cached (RFC 8881 section
+	// 2.10.6.1.3); servers may also let SEQUENCE itself say so.
+	uncached := status == v4.ErrRetryUncachedRep
 	if set == nil || set.serial != mark {
 		// The reply is of sessions that are gone. Where they refused it, ask again.
-		if op == v4.OpSequence && status != v4.OK {
+		if op == v4.OpSequence && status != v4.OK || uncached {
 			return stream.Repeat
 		}
 		return stream.Finish
@@ -108,6 +111,9 @@ func (t *Table) Replied(id int, mark uint64, op v4.Op, status v4.Status) stream.
 	s := &set.slots[id]
 	if op != v4.OpSequence || status == v4.OK {
 		s.sent, s.doubtful = false, false
+		if uncached {
+			return stream.Repeat
+		}
 		return stream.Finish
 	}
 	// A SEQUENCE that fails leaves the slot as it was (RFC 8881 section 18.46.3).
