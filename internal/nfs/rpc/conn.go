@@ -226,6 +226,11 @@ func (c *Conn) failLocked(err error) {
 	}
 	c.err = err
 	c.failed.Store(true)
+	// What the other side has not acknowledged is taken back: the kernel would go on sending
+	// it, and a WRITE would be executed long after it was made again over another connection.
+	if tcp, ok := c.nc.(*net.TCPConn); ok && c.counters.InFlight.Load() > 0 {
+		_ = tcp.SetLinger(0)
+	}
 	// The error of closing says nothing that err does not say better.
 	_ = c.nc.Close()
 }

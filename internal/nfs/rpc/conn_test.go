@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -337,5 +338,29 @@ func TestTableFindsEveryCallAfterGrowth(t *testing.T) {
 	}
 	if _, ok := tab.oldest(); ok || tab.used != 0 {
 		t.Errorf("%d slots used in an empty table", tab.used)
+	}
+}
+
+// The WRITE of a connection that failed is made again over another one: the kernel must not
+// send it once more when the path is healed.
+func TestAConnectionThatFailsTakesBackWhatTheOtherSideHasNotReceived(t *testing.T) {
+	c, p := connect(t)
+	call := &Call{}
+	call.Reset()
+	call.Data = make([]byte, 64<<20) // more than all buffers hold
+	call.Request = AppendCall(nil, 100003, 3, 7, Auth{})
+	if err := c.Start(call); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.nc.SetDeadline(time.Now().Add(time.Minute))
+	if _, err := io.ReadFull(p.nc, make([]byte, 1<<20)); err != nil { // it is under way
+		t.Fatal(err)
+	}
+	c.Fail(io.ErrUnexpectedEOF)
+	if err := c.Wait(t.Context(), call); err == nil {
+		t.Error("the call did not fail")
+	}
+	if n, err := io.Copy(io.Discard, p.nc); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("%d bytes more arrived, and reading ended with %v", n, err)
 	}
 }

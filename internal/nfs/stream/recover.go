@@ -110,7 +110,11 @@ func (l *lane) disconnect() {
 	if l.sock == nil {
 		return
 	}
-	l.sock.close()
+	if l.inFlight > 0 {
+		l.sock.reset()
+	} else {
+		l.sock.close()
+	}
 	l.sock = nil
 	l.isDown.Store(true)
 	l.s.live[l.group].Add(-1)

@@ -70,6 +70,14 @@ func ownDescriptor(nc net.Conn) (int, error) {
 
 func (s *socket) close() { _ = unix.Close(s.fd) }
 
+// reset closes s and takes back what was not acknowledged. Closed in the usual way, the kernel
+// goes on sending it: a WRITE would reach the server when the path is healed, long after it was
+// made again over another one, and undo those that came later.
+func (s *socket) reset() {
+	_ = unix.SetsockoptLinger(s.fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+	s.close()
+}
+
 // receive waits for bytes and puts them into a and then b, of which b may be
 // empty. It returns errAgain after a tick without any, and io.EOF at the end.
 func (s *socket) receive(a, b []byte, flags int) (int, error) {
