@@ -67,6 +67,7 @@ type serverV4 struct {
 
 	mu    sync.Mutex // held while state is made, which takes as long as the server does
 	opens map[*openV4]bool
+	home  *channel // over which this client named itself first; see homeConn
 
 	facts  sync.Mutex // never held for long; guards identity, and tables beside mu
 	tables map[*session.Table]bool
@@ -178,7 +179,7 @@ func (s *serverV4) close(ctx context.Context) error {
 		errs = append(errs, s.destroySessions(ctx, s.control))
 	}
 	if s.minor > 0 && !s.shares {
-		errs = append(errs, s.bare(ctx, &v4.DestroyClientID{ClientID: s.clientID.Load()}))
+		errs = append(errs, s.destroyClientID(ctx))
 	}
 	s.transport.close()
 	return errors.Join(errs...)
@@ -199,9 +200,12 @@ func (s *serverV4) establish(ctx context.Context) error {
 }
 
 func (s *serverV4) setClientID(ctx context.Context) error {
-	_, conn, err := s.transport.pick(ctx, s.transport.clock.Load())
-	if err != nil {
-		return err
+	conn := s.homeConn(ctx)
+	if conn == nil {
+		var err error
+		if _, conn, err = s.transport.pick(ctx, s.transport.clock.Load()); err != nil {
+			return err
+		}
 	}
 	return s.setClientIDOver(ctx, conn)
 }
@@ -222,7 +226,7 @@ func (s *serverV4) setClientIDOver(ctx context.Context, conn *rpc.Conn) error {
 
 func (s *serverV4) exchangeID(ctx context.Context) error {
 	x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: s.use}
-	if err := s.bare(ctx, &x); err != nil {
+	if err := s.atHome(ctx, &x); err != nil {
 		return err
 	}
 	s.note(&x)
@@ -327,6 +331,9 @@ func (s *serverV4) destroySessions(ctx context.Context, t *session.Table) error 
 func (s *serverV4) newTable(ctx context.Context, requests int) (*session.Table, error) {
 	if s.minor == 0 {
 		return nil, nil //nolint:nilnil // NFSv4.0 has no sessions
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	t := session.NewTable(requests)
 	s.mu.Lock()
