@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/judge"
+	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -29,7 +30,15 @@ func checkDirect(t *testing.T, g guest) {
 		})
 	}
 	t.Run("our client's files hold what was written", func(t *testing.T) { checkFiles(t, g, "direct-check", fileBytes) })
-	t.Run("our client's tests pass", func(t *testing.T) { checkConformance(t, g, "direct-conformance") })
+	for _, version := range []nfs.Version{nfs.NFSv40, nfs.NFSv41, nfs.PNFS} {
+		t.Run("our client, "+string(version), func(t *testing.T) { checkSpoken(t, g, version) })
+	}
+	t.Run("our client, pNFS where blocks are offered", func(t *testing.T) { checkBlocks(t, g) })
+	t.Run("our client's tests pass", func(t *testing.T) { checkConformance(t, g, "direct-conformance-nfs") })
+	t.Run("our client passes the suite", func(t *testing.T) {
+		checkConformance(t, g, "direct-conformance-direct")
+		checkForgotten(t, g, "direct-conformance-after")
+	})
 }
 
 func checkChannels(t *testing.T, rep runfile.Repetition) {

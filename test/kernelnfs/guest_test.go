@@ -80,6 +80,7 @@ func build(t *testing.T, dir string) {
 		{"build", "-trimpath", "-ldflags=-s -w", "-o", "guesttool", "./test/kernelnfs/guesttool"},
 		{"test", "-c", "-ldflags=-s -w", "-o", "nfs.test", "./internal/nfs"},
 		{"test", "-c", "-ldflags=-s -w", "-o", "kernel.test", "./internal/loadgen/target/kernel"},
+		{"test", "-c", "-ldflags=-s -w", "-o", "direct.test", "./internal/loadgen/target/direct"},
 	} {
 		for i, arg := range args {
 			if arg == "-o" {

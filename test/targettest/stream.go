@@ -45,6 +45,8 @@ func runStreams(t *testing.T, open func(testing.TB) target.Target) {
 		t.Run(name, func(t *testing.T) {
 			tgt := open(t)
 			t.Cleanup(func() { _ = tgt.Close() })
+			// A check that closes its target leaves this directory to another one.
+			makeDir(t, probe, closedDir)
 			check(t, tgt, tgt.(target.Streamer)) //nolint:errcheck,forcetypeassert // probed above
 		})
 	}
@@ -448,9 +450,12 @@ func nothingWhenDone(t *testing.T, tgt target.Target, by target.Streamer) {
 	drive(ctx, t, s, 4, d)
 }
 
+// closedDir is the directory of closeStreamTwice.
+const closedDir = "t-twice"
+
 func closeStreamTwice(t *testing.T, tgt target.Target, by target.Streamer) {
 	t.Helper()
-	f := stableFile(t, makeDir(t, tgt, "t-twice"), "f", numbered(t, 4*block, 1))
+	f := stableFile(t, makeDir(t, tgt, closedDir), "f", numbered(t, 4*block, 1))
 	used, unused, open := newStream(t, by, 4, block), newStream(t, by, 4, block), newStream(t, by, 4, block)
 	drive(t.Context(), t, used, 4, blocks(f, buffers(t, 4, block), 5, false))
 	drive(t.Context(), t, open, 4, blocks(f, buffers(t, 4, block), 5, false))
