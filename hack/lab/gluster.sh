@@ -84,6 +84,9 @@ make_volume() {
 	gluster_do volume create pv "${bricks[@]}" force
 	# NFS-Ganesha must learn of what the other node changes.
 	gluster_do volume set pv features.cache-invalidation on
+	# Otherwise a WRITE at a data server is answered as stable while it still is in the memory
+	# of NFS-Ganesha, and is lost when that is killed.
+	gluster_do volume set pv performance.write-behind off
 	gluster_do volume start pv
 	wait_for 30 "the volume of $NAME" bricks_online 1
 }
