@@ -14,7 +14,6 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs"
 	"github.com/nfsbench/nfsbench/internal/nfs/mount"
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
-	"github.com/nfsbench/nfsbench/internal/nfs/v3"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -97,7 +96,6 @@ func isNetwork(err error) bool {
 
 // explain gives an error of an operation its code. io.EOF stays bare.
 func (t *Target) explain(what string, err error) error {
-	var status v3.Status
 	explained, isExplained := errors.AsType[*nfs.ExplainedError](err)
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
@@ -108,7 +106,7 @@ func (t *Target) explain(what string, err error) error {
 		return fmt.Errorf("%s: %w: %w", what, fs.ErrNotExist, err)
 	case nfs.IsExist(err):
 		return fmt.Errorf("%s: %w: %w", what, fs.ErrExist, err)
-	case errors.As(err, &status) && status == v3.ErrNotEmpty:
+	case nfs.IsNotEmpty(err):
 		return fmt.Errorf("%s: %w: %w", what, syscall.ENOTEMPTY, err)
 	case nfs.IsNoSpace(err):
 		return target.Fail(runfile.FailureNoSpace, fmt.Sprintf(
