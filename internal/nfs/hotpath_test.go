@@ -62,10 +62,14 @@ type circle struct {
 	io   stream.IO
 	err  atomic.Pointer[error]
 	bufs [][]byte
+	f    *File // instead of a handle
 }
 
 func (d *circle) Next(x *stream.IO) bool {
 	x.Write, x.Handle, x.Stable, x.Buf = d.io.Write, d.io.Handle, d.io.Stable, d.bufs[x.Slot]
+	if d.f != nil {
+		d.f.Prepare(x)
+	}
 	return d.left.Add(-1) >= 0
 }
 

@@ -198,7 +198,7 @@ func (p *protoV4) release(ctx context.Context, f *File) error {
 	var errs []error
 	state := f.state.(*fileV4) //nolint:errcheck,forcetypeassert // open has put it there
 	if state.layout != nil {
-		errs = append(errs, p.layouts.detach(ctx, state.layout))
+		errs = append(errs, p.layouts.detach(ctx, state.layout, state.opens[0]))
 	}
 	for _, o := range state.opens {
 		errs = append(errs, o.close(ctx))

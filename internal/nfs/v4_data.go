@@ -36,6 +36,17 @@ const inFlight = 1 << 63
 func (v *dataV4) Append(b []byte, p *stream.Part) ([]byte, error) {
 	to := &v.lanes[p.Lane]
 	f := p.IO.State.(*fileV4) //nolint:errcheck,forcetypeassert // Prepare has put it there
+	out, err := f.append(b, p, to)
+	if err != nil && to.group > 0 {
+		// Whatever is missing, the metadata server knows better whether to wait for it.
+		f.fly(p, false)
+		return b, stream.ErrElsewhere
+	}
+	return out, err
+}
+
+// append appends the call of p to where a lane leads.
+func (f *fileV4) append(b []byte, p *stream.Part, to *laneV4) ([]byte, error) {
 	o := f.opens[to.opens]
 	id := o.state.Load()
 	if id == nil {
@@ -47,6 +58,8 @@ func (v *dataV4) Append(b []byte, p *stream.Part) ([]byte, error) {
 	generation := o.generation.Load()
 	handle, offset := o.handle, p.Offset()
 	if to.group > 0 {
+		// A recall takes the layout away and then waits for what is in flight.
+		f.fly(p, true)
 		place, err := f.at(to.group, p)
 		if err != nil {
 			return b, err
@@ -67,7 +80,6 @@ func (v *dataV4) Append(b []byte, p *stream.Part) ([]byte, error) {
 	} else {
 		out = v4.AppendCompoundHead(out, 0, 2)
 	}
-	f.fly(p, to.group > 0)
 	p.Mark = p.Mark&inFlight | mark<<32&^inFlight | uint64(generation)
 	out = v4.AppendPutFH(out, handle)
 	if p.IO.Write {
@@ -101,6 +113,18 @@ func (f *fileV4) fly(p *stream.Part, begins bool) {
 	}
 }
 
+// Lost implements stream.Router.
+func (v *dataV4) Lost(p *stream.Part, err error) {
+	if v.lanes[p.Lane].group == 0 {
+		return
+	}
+	f := p.IO.State.(*fileV4) //nolint:errcheck,forcetypeassert // Prepare has put it there
+	f.fly(p, false)
+	if err != nil {
+		f.layout.drop()
+	}
+}
+
 // Route implements stream.Router.
 func (v *dataV4) Route(io *stream.IO, at int) (group, bytes int) {
 	f := io.State.(*fileV4) //nolint:errcheck,forcetypeassert // Prepare has put it there
@@ -109,9 +133,10 @@ func (v *dataV4) Route(io *stream.IO, at int) (group, bytes int) {
 	if use == nil {
 		return 0, left
 	}
-	place, ok := use.Find(uint64(io.Offset)+uint64(at), io.Write)
+	offset := uint64(io.Offset) + uint64(at)
+	place, ok := use.Find(offset, io.Write)
 	if !ok {
-		return 0, left
+		return 0, int(min(use.Gap(offset, io.Write), uint64(left))) //nolint:gosec // at most left
 	}
 	return use.groups[place.Segment][place.Server], int(min(place.Bytes, uint64(left))) //nolint:gosec // at most left
 }
@@ -146,17 +171,14 @@ func (v *dataV4) Decode(d *xdr.Decoder, p *stream.Part) (r stream.Results) {
 			s.look(sequence.Flags)
 		}
 		if next := s.session(to.table, p.ID, p.Mark&^inFlight>>32, op, status); next != stream.Finish {
-			return stream.Results{Next: next, Err: status}
+			return stream.Results{Next: to.instead(next), Err: status}
 		}
 	}
-	if to.group > 0 {
+	switch {
+	case to.group > 0:
 		return f.fromDataServer(r, p, status)
-	}
-	if status == v4.OK {
-		if v.layouts != nil {
-			v.layouts.fallbacks.Add(1)
-			v.layouts.fallbackBytes.Add(int64(r.Count))
-		}
+	case status == v4.OK:
+		v.layouts.count(r.Count)
 		return r
 	}
 	r = stream.Results{Err: status}
@@ -168,13 +190,32 @@ func (v *dataV4) Decode(d *xdr.Decoder, p *stream.Part) (r stream.Results) {
 	return r
 }
 
+// instead returns what follows in place of next: nobody has to wait for the session of a data
+// server.
+func (to *laneV4) instead(next stream.Next) stream.Next {
+	if next == stream.Recover && to.group > 0 {
+		return stream.Elsewhere
+	}
+	return next
+}
+
+// count counts an I/O that went through the metadata server. l may be nil.
+func (l *layoutsV4) count(bytes int) {
+	if l != nil {
+		l.fallbacks.Add(1)
+		l.fallbackBytes.Add(int64(bytes))
+	}
+}
+
 // fromDataServer says what follows the answer of a data server. Nothing that it refuses is an
 // error of the I/O: the metadata server is asked instead, and for another layout.
 func (f *fileV4) fromDataServer(r stream.Results, p *stream.Part, status v4.Status) stream.Results {
 	switch {
-	case status == v4.ErrDelay || status == v4.ErrGrace:
+	case status == v4.ErrDelay:
 		return stream.Results{Next: stream.Delay, Err: status}
-	case status != v4.OK:
+	case status == v4.ErrGrace:
+		return stream.Results{Next: stream.Elsewhere, Err: status}
+	case status != v4.OK, p.IO.Write && (r.Count == 0 || r.Count > p.Bytes() || r.Committed < p.IO.Stable):
 		f.layout.drop()
 		return stream.Results{Next: stream.Elsewhere, Err: status}
 	case p.IO.Write:

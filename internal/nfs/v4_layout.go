@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/layout"
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
@@ -21,10 +23,17 @@ const (
 	layoutBytes = 64 << 10
 	// layoutRetry is how long after a loss a layout is asked for again.
 	layoutRetry = time.Second
+	// layoutPause is how many of these pass at most between two tries.
+	layoutPause = 31
 	// layoutTimeout bounds the wait for one layout: I/O goes on through the metadata server.
 	layoutTimeout = 5 * time.Second
 	// maxDataServers bounds how many data servers a client connects to.
 	maxDataServers = 64
+	// maxDataPaths bounds how many addresses of a data server are used: each is a connection of
+	// each stream.
+	maxDataPaths = 8
+	// maxParts bounds how many parts a stream may have outstanding because of stripes.
+	maxParts = 4096
 )
 
 // layoutsV4 are the files layouts of a client and the data servers that they lead to (RFC
@@ -36,12 +45,17 @@ type layoutsV4 struct {
 	kind   string // the layout type that it offers, in words
 
 	mu      sync.Mutex
+	closed  bool
 	byFile  map[string]*layoutV4 // by file handle
 	servers []*dataServer
 	devices map[v4.DeviceID]*deviceV4
+	changes int // of devices, that the server told of
 
+	life context.Context // until close
 	stop context.CancelFunc
-	done chan struct{}
+	wg   sync.WaitGroup
+
+	smallest atomic.Int64 // the smallest stripe unit so far, 0 before the first layout
 
 	granted, recalled, fallbacks, fallbackBytes atomic.Int64
 }
@@ -51,14 +65,24 @@ type layoutsV4 struct {
 type layoutV4 struct {
 	all    *layoutsV4
 	handle []byte
-	users  int // open Files; mu of all guards it, like what follows
-	open   *openV4
-	id     v4.StateID // of the layout; zero before the first
-	onExit bool       // the server takes it back when the file is closed
+
+	// turn is held while the layout is asked for, committed or returned, which takes as long as
+	// the server does.
+	turn sync.Mutex
+
+	// Guarded by mu of all.
+	opens   []*openV4  // of the open Files
+	id      v4.StateID // of the layout; zero while the server has given none
+	onExit  bool       // the server takes it back when the file is closed
+	asking  bool       // LAYOUTGET is under way
+	recalls int
+	pause   int // how many turns of keep come between two tries
+	skip    int // of these, those still to come
 
 	use     atomic.Pointer[striped] // nil: go through the metadata server
 	flight  atomic.Int64            // requests at data servers without answer
-	written atomic.Int64            // the end of what was written through it
+	written atomic.Int64            // the end of what was written through it since the last LAYOUTCOMMIT
+	told    atomic.Int64            // the same until then
 }
 
 // striped is a layout with the data servers that it leads to. It does not change.
@@ -85,9 +109,10 @@ type dataServer struct {
 
 // newLayouts reads what the file system offers and starts to keep layouts.
 func newLayouts(cfg *Config, mds *serverV4, offered []uint32) *layoutsV4 {
+	life, stop := context.WithCancel(context.Background())
 	l := &layoutsV4{
 		cfg: cfg, mds: mds, wanted: slices.Contains(offered, v4.LayoutFiles),
-		byFile: map[string]*layoutV4{}, devices: map[v4.DeviceID]*deviceV4{}, done: make(chan struct{}),
+		byFile: map[string]*layoutV4{}, devices: map[v4.DeviceID]*deviceV4{}, life: life, stop: stop,
 	}
 	if l.wanted {
 		offered = []uint32{v4.LayoutFiles}
@@ -97,58 +122,97 @@ func newLayouts(cfg *Config, mds *serverV4, offered []uint32) *layoutsV4 {
 		names = append(names, layout.Type(kind).String())
 	}
 	l.kind = strings.Join(names, ", ")
-	ctx, stop := context.WithCancel(context.Background())
-	l.stop = stop
 	mds.recallLayouts, mds.changeDevices, mds.loseLayouts = l.recall, l.forget, l.loseAll
-	go l.keep(ctx)
+	if l.wanted {
+		l.wg.Go(l.keep)
+	}
 	return l
 }
 
-// keep asks again for the layouts that were lost, recalled or refused.
-func (l *layoutsV4) keep(ctx context.Context) {
-	defer close(l.done)
+// keep asks again for the layouts that were lost, recalled or refused, and tells the metadata
+// server of files that have grown.
+func (l *layoutsV4) keep() {
 	tick := time.NewTicker(layoutRetry)
 	defer tick.Stop()
 	for {
 		select {
-		case <-ctx.Done():
+		case <-l.life.Done():
 			return
 		case <-tick.C:
 		}
-		var missing []*layoutV4
 		l.mu.Lock()
-		for _, f := range l.byFile {
-			if f.use.Load() == nil && l.wanted {
-				missing = append(missing, f)
-			}
-		}
+		files := slices.Collect(maps.Values(l.byFile))
 		l.mu.Unlock()
-		for _, f := range missing {
-			if err := l.get(ctx, f); err != nil {
-				l.cfg.Logger.Debug("No layout yet", "error", err)
+		for _, f := range files {
+			ctx, cancel := l.within(layoutTimeout)
+			var err error
+			if f.use.Load() != nil {
+				err = l.tell(ctx, f)
+			} else if f.due() {
+				err = l.get(ctx, f)
+			}
+			cancel()
+			if err != nil {
+				l.cfg.Logger.Debug("No layout, or it cannot be committed yet", "error", err)
 			}
 		}
 	}
+}
+
+// within bounds calls that nobody waits for. What is under way at close may end: the server
+// would keep a layout that this client does not know.
+func (l *layoutsV4) within(d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	context.AfterFunc(l.life, func() { time.AfterFunc(farewellTimeout/2, cancel) })
+	return ctx, cancel
+}
+
+// due reports whether a file without a layout is to ask for one in this turn of keep. One
+// that is refused waits longer each time.
+func (f *layoutV4) due() bool {
+	f.all.mu.Lock()
+	defer f.all.mu.Unlock()
+	if f.skip > 0 {
+		f.skip--
+		return false
+	}
+	f.pause = min(2*f.pause+1, layoutPause)
+	f.skip = f.pause
+	return true
 }
 
 // close returns all layouts and ends the connections to data servers. The metadata server is
 // still there.
 func (l *layoutsV4) close(ctx context.Context) error {
-	l.stop()
-	<-l.done
 	l.mu.Lock()
 	files, servers := l.byFile, l.servers
-	l.byFile = map[string]*layoutV4{}
+	l.byFile, l.closed = map[string]*layoutV4{}, true
 	l.mu.Unlock()
+	l.stop()
+	l.wg.Wait()
 	var errs []error
 	for _, f := range files {
 		errs = append(errs, l.giveBack(ctx, f))
 	}
-	for _, ds := range servers {
-		if ds.started.Load() {
-			errs = append(errs, ds.server.close(ctx))
+	// What is left of the time is the metadata server's.
+	ctx, cancel := context.WithTimeout(ctx, farewellTimeout/2)
+	defer cancel()
+	// A client ID that several have goes with the last of them.
+	for _, shares := range []bool{true, false} {
+		errs = append(errs, closeAll(ctx, servers, shares))
+	}
+	return errors.Join(errs...)
+}
+
+func closeAll(ctx context.Context, servers []*dataServer, shares bool) error {
+	errs := make([]error, len(servers))
+	var wg sync.WaitGroup
+	for i, ds := range servers {
+		if ds.started.Load() && ds.server.shares == shares {
+			wg.Go(func() { errs[i] = ds.server.close(ctx) })
 		}
 	}
+	wg.Wait()
 	return errors.Join(errs...)
 }
 
@@ -158,12 +222,12 @@ func (l *layoutsV4) attach(ctx context.Context, o *openV4) *layoutV4 {
 	l.mu.Lock()
 	f := l.byFile[string(o.handle)]
 	if f == nil {
-		f = &layoutV4{all: l, handle: o.handle, open: o}
+		f = &layoutV4{all: l, handle: o.handle}
 		l.byFile[string(o.handle)] = f
 	}
-	f.users++
+	f.opens = append(f.opens, o)
 	l.mu.Unlock()
-	if !l.wanted || f.use.Load() != nil {
+	if !l.wanted {
 		return f
 	}
 	ctx, cancel := context.WithTimeout(ctx, layoutTimeout)
@@ -175,11 +239,11 @@ func (l *layoutsV4) attach(ctx context.Context, o *openV4) *layoutV4 {
 }
 
 // detach is the counterpart of attach. The file is closed after it.
-func (l *layoutsV4) detach(ctx context.Context, f *layoutV4) error {
+func (l *layoutsV4) detach(ctx context.Context, f *layoutV4, o *openV4) error {
 	l.mu.Lock()
-	f.users--
-	last := f.users == 0
-	if last {
+	f.opens = slices.DeleteFunc(f.opens, func(other *openV4) bool { return other == o })
+	last := len(f.opens) == 0
+	if last && l.byFile[string(f.handle)] == f {
 		delete(l.byFile, string(f.handle))
 	}
 	l.mu.Unlock()
@@ -191,16 +255,18 @@ func (l *layoutsV4) detach(ctx context.Context, f *layoutV4) error {
 
 // giveBack commits what was written through a layout and returns it.
 func (l *layoutsV4) giveBack(ctx context.Context, f *layoutV4) error {
-	use := f.use.Swap(nil)
-	if use == nil {
-		return nil
-	}
+	f.turn.Lock()
+	defer f.turn.Unlock()
+	f.drop()
 	l.mu.Lock()
-	id, onExit := f.id, f.onExit
+	id, closes := f.id, f.onExit && len(f.opens) == 0
 	f.id = v4.StateID{}
 	l.mu.Unlock()
+	if id == (v4.StateID{}) {
+		return nil
+	}
 	err := l.commit(ctx, f, id)
-	if onExit {
+	if closes {
 		return err
 	}
 	return errors.Join(err, l.mds.do(ctx, &v4.PutFH{Handle: f.handle}, &v4.LayoutReturn{
@@ -208,56 +274,134 @@ func (l *layoutsV4) giveBack(ctx context.Context, f *layoutV4) error {
 	}))
 }
 
+// tell commits if the file has grown: others see its size by that only.
+func (l *layoutsV4) tell(ctx context.Context, f *layoutV4) error {
+	if f.written.Load() <= f.told.Load() {
+		return nil
+	}
+	f.turn.Lock()
+	defer f.turn.Unlock()
+	l.mu.Lock()
+	id := f.id
+	l.mu.Unlock()
+	if id == (v4.StateID{}) {
+		return nil
+	}
+	return l.commit(ctx, f, id)
+}
+
 // commit tells the metadata server how far the file was written at data servers (RFC 8881
-// section 18.42).
+// section 18.42). The turn of f is held.
 func (l *layoutsV4) commit(ctx context.Context, f *layoutV4, id v4.StateID) error {
 	end := f.written.Swap(0)
 	if end == 0 {
 		return nil
 	}
-	return l.mds.do(ctx, &v4.PutFH{Handle: f.handle}, &v4.LayoutCommit{
+	err := l.mds.do(ctx, &v4.PutFH{Handle: f.handle}, &v4.LayoutCommit{
 		Length: uint64(end), StateID: id, HasLastWrite: true, LastWrite: uint64(end - 1), Type: v4.LayoutFiles,
 	})
+	if err != nil {
+		f.wrote(end) // with the next layout
+		return fmt.Errorf("commit a layout: %w", err)
+	}
+	f.told.Store(max(end, f.told.Load()))
+	return nil
 }
 
-// get asks for the layout of a file: of all of it, for reading and writing.
+// get asks for the layout of a file, unless it has one: of all of it, for reading and writing.
 func (l *layoutsV4) get(ctx context.Context, f *layoutV4) error {
-	l.mu.Lock()
-	ask := v4.LayoutGet{
-		Type: v4.LayoutFiles, IOMode: v4.IOModeReadWrite, Length: v4.ToEnd, MinLength: 1,
-		StateID: f.id, MaxCount: layoutBytes,
-	}
-	open := f.open
-	l.mu.Unlock()
-	c := &callV4{ops: []v4.Operation{&v4.PutFH{Handle: f.handle}, &ask}, before: func() error {
-		if ask.StateID == (v4.StateID{}) || ask.StateID.Seq == 0 {
-			id := open.state.Load()
-			if id == nil {
-				return errNotOpen
-			}
-			ask.StateID = *id
-		}
+	f.turn.Lock()
+	defer f.turn.Unlock()
+	if f.use.Load() != nil {
 		return nil
-	}}
-	if _, err := l.mds.call(ctx, c); err != nil {
-		l.mu.Lock()
-		f.id = v4.StateID{} // it may have been that: begin with the open next time
-		l.mu.Unlock()
+	}
+	ask, recalls, err := l.ask(ctx, f)
+	if err != nil {
 		return fmt.Errorf("ask for a layout: %w", err)
 	}
+	changes := l.changesSoFar()
 	use, err := l.stripe(ctx, ask.Segments)
-	l.mu.Lock()
-	f.id, f.onExit = ask.Granted, ask.ReturnOnClose
-	l.mu.Unlock()
 	if err != nil {
 		return err
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f.recalls != recalls || f.id == (v4.StateID{}) || l.changes != changes {
+		return errors.New("the layout was taken back at once")
+	}
+	f.pause, f.skip = 0, 0
 	l.granted.Add(1)
 	f.use.Store(use)
 	return nil
 }
 
-var errNotOpen = errors.New("the file is not open at the metadata server now")
+func (l *layoutsV4) changesSoFar() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changes
+}
+
+// ask makes LAYOUTGET. recalls is how many recalls had come when it was answered.
+func (l *layoutsV4) ask(ctx context.Context, f *layoutV4) (ask *v4.LayoutGet, recalls int, err error) {
+	ask = &v4.LayoutGet{
+		Type: v4.LayoutFiles, IOMode: v4.IOModeReadWrite, Length: v4.ToEnd, MinLength: 1, MaxCount: layoutBytes,
+	}
+	c := &callV4{ops: []v4.Operation{&v4.PutFH{Handle: f.handle}, ask}, before: func() (err error) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if ask.StateID, err = f.stateID(); err == nil {
+			f.asking = true
+		}
+		return err
+	}}
+	for range 2 {
+		_, err = l.mds.call(ctx, c)
+		l.mu.Lock()
+		recalls, f.asking = f.recalls, false
+		if err == nil {
+			f.id, f.onExit = ask.Granted, ask.ReturnOnClose
+		}
+		again := err != nil && ask.StateID == f.id && isLostState(err)
+		if again {
+			f.id = v4.StateID{} // the layout is gone: begin with the open
+		}
+		l.mu.Unlock()
+		if !again {
+			break
+		}
+	}
+	return ask, recalls, err
+}
+
+// stateID returns what LAYOUTGET is asked with: the layout, or at first an open (RFC 8881
+// section 12.5.2). mu of all is held.
+func (f *layoutV4) stateID() (v4.StateID, error) {
+	if f.id != (v4.StateID{}) {
+		return f.id, nil
+	}
+	err := errNotOpen
+	for _, o := range f.opens {
+		if id := o.state.Load(); id != nil {
+			return *id, nil
+		}
+		if o.broken.Load() == nil {
+			err = stream.ErrNotReady
+		}
+	}
+	return v4.StateID{}, err
+}
+
+var errNotOpen = errors.New("the file is not open at the metadata server any more")
+
+// isLostState reports whether err says that a state ID is not good any more.
+func isLostState(err error) bool {
+	switch statusOf(err) {
+	case v4.ErrBadStateID, v4.ErrOldStateID, v4.ErrStaleStateID, v4.ErrAdminRevoked, v4.ErrDelegRevoked, v4.ErrExpired:
+		return true
+	default:
+		return false
+	}
+}
 
 // stripe makes a layout of what LAYOUTGET gave.
 func (l *layoutsV4) stripe(ctx context.Context, segments []v4.Segment) (*striped, error) {
@@ -286,13 +430,19 @@ func (l *layoutsV4) stripe(ctx context.Context, segments []v4.Segment) (*striped
 	if out.Layout, err = layout.New(all); err != nil {
 		return nil, violation("%w", err)
 	}
+	for i := range all {
+		unit := int64(all[i].Body.StripeUnit)
+		for old := l.smallest.Load(); (old == 0 || unit < old) && !l.smallest.CompareAndSwap(old, unit); {
+			old = l.smallest.Load()
+		}
+	}
 	return out, nil
 }
 
 // device asks for the addresses of a device, once.
 func (l *layoutsV4) device(ctx context.Context, id v4.DeviceID) (*deviceV4, error) {
 	l.mu.Lock()
-	known := l.devices[id]
+	known, changes := l.devices[id], l.changes
 	l.mu.Unlock()
 	if known != nil {
 		return known, nil
@@ -320,7 +470,9 @@ func (l *layoutsV4) device(ctx context.Context, id v4.DeviceID) (*deviceV4, erro
 		device.groups = append(device.groups, g)
 	}
 	l.mu.Lock()
-	l.devices[id] = device
+	if l.changes == changes {
+		l.devices[id] = device
+	}
 	l.mu.Unlock()
 	return device, nil
 }
@@ -339,15 +491,19 @@ func (l *layoutsV4) dataServer(ctx context.Context, addresses []layout.NetAddr) 
 	var errs []error
 	for _, a := range addresses {
 		ap, err := a.AddrPort()
+		if err == nil {
+			err = l.mayReach(ap.Addr())
+		}
 		if err != nil {
 			errs = append(errs, err)
-			continue
+		} else if !slices.Contains(reach, ap) && len(reach) < maxDataPaths {
+			reach = append(reach, ap)
 		}
-		reach = append(reach, ap)
 	}
 	if len(reach) == 0 {
 		return 0, fmt.Errorf("a data server has no address that this client can use: %w", errors.Join(errs...))
 	}
+	slices.SortFunc(reach, netip.AddrPort.Compare) // servers need not keep an order
 	key := fmt.Sprint(reach)
 	l.mu.Lock()
 	i := slices.IndexFunc(l.servers, func(ds *dataServer) bool { return ds.key == key })
@@ -368,6 +524,34 @@ func (l *layoutsV4) dataServer(ctx context.Context, addresses []layout.NetAddr) 
 	return i + 1, nil
 }
 
+// mayReach refuses addresses that mean something else on each host, unless the metadata server
+// is reached by one of the same kind.
+func (l *layoutsV4) mayReach(ip netip.Addr) error {
+	for _, kind := range []struct {
+		is   func(netip.Addr) bool
+		name string
+	}{{netip.Addr.IsLoopback, "loopback"}, {netip.Addr.IsLinkLocalUnicast, "link-local"}} {
+		if kind.is(ip) && !slices.ContainsFunc(l.mds.channels, func(ch *channel) bool { return ch.from(kind.is) }) {
+			return fmt.Errorf("%s is a %s address, and the metadata server has another kind", ip, kind.name)
+		}
+	}
+	if ip == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
+		return fmt.Errorf("%s is the broadcast address", ip)
+	}
+	return nil
+}
+
+// from reports whether this side of the channel has an address of a kind, and thus the other
+// side, too.
+func (ch *channel) from(is func(netip.Addr) bool) bool {
+	local := ch.local.Load()
+	if local == nil {
+		return false
+	}
+	ap, err := netip.ParseAddrPort(*local)
+	return err == nil && is(ap.Addr())
+}
+
 func (l *layoutsV4) newDataServer(key string, reach []netip.AddrPort) *dataServer {
 	var channels []*channel
 	for _, ap := range reach {
@@ -376,7 +560,10 @@ func (l *layoutsV4) newDataServer(key string, reach []netip.AddrPort) *dataServe
 			dontRoute: l.cfg.DontRoute, data: true,
 		})
 	}
-	s := newServerV4(l.cfg, 1, v4.ExchangeUsePNFSDS, channels)
+	cfg := *l.cfg
+	// What is beside I/O, such as making sessions, may not keep streams waiting.
+	cfg.CallTimeout = min(cfg.CallTimeout, layoutTimeout)
+	s := newServerV4(&cfg, 1, v4.ExchangeUsePNFSDS, channels)
 	s.lease.Store(l.mds.lease.Load())
 	// The same client in the eyes of both, because the stateids are those of the metadata
 	// server (RFC 8881 section 13.1).
@@ -402,8 +589,13 @@ func (l *layoutsV4) start(ctx context.Context, ds *dataServer) error {
 	if err := ds.server.start(ctx); err != nil {
 		return err
 	}
-	// One program may be both servers.
-	ds.server.shares = ds.server.clientID.Load() == l.mds.clientID.Load() && ds.server.identity == l.mds.identity
+	// One program may be several servers, and a client ID may be good at several addresses.
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ds.server.shares = ds.server.sameClient(l.mds)
+	for _, other := range l.servers {
+		ds.server.shares = ds.server.shares || other.started.Load() && ds.server.sameClient(other.server)
+	}
 	ds.started.Store(true)
 	return nil
 }
@@ -412,46 +604,60 @@ func (l *layoutsV4) start(ctx context.Context, ds *dataServer) error {
 // another.
 func (f *layoutV4) drop() { f.use.Store(nil) }
 
+// sameClient reports whether two have one client ID at one server.
+func (s *serverV4) sameClient(other *serverV4) bool {
+	a, b := s.who(), other.who()
+	return s.clientID.Load() == other.clientID.Load() && a.major == b.major && a.scope == b.scope
+}
+
+func (s *serverV4) who() identity {
+	s.facts.Lock()
+	defer s.facts.Unlock()
+	return s.identity
+}
+
 // recall takes layouts back because the metadata server asks for them. What is in flight ends
 // first, because a data server may refuse it afterwards.
 func (l *layoutsV4) recall(call *v4.CBLayoutRecall) v4.Status {
 	var gone []*layoutV4
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, f := range l.byFile {
-		if f.use.Load() != nil && (call.Extent != v4.LayoutOfFile || string(call.Handle) == string(f.handle)) {
+		switch {
+		case call.Type != v4.LayoutFiles || call.Extent == v4.LayoutOfFile && string(call.Handle) != string(f.handle):
+		case f.asking:
+			// It may be what is on its way here (RFC 8881 section 12.5.5.2).
+			return v4.ErrDelay
+		case f.id != v4.StateID{}:
 			gone = append(gone, f)
-			if call.Extent == v4.LayoutOfFile {
-				f.id = call.StateID
-			}
 		}
 	}
-	l.mu.Unlock()
-	if len(gone) == 0 {
+	if len(gone) == 0 || l.closed {
 		return v4.ErrNoMatchingLayout
 	}
 	l.recalled.Add(int64(len(gone)))
 	for _, f := range gone {
 		f.drop()
+		if f.recalls++; call.Extent == v4.LayoutOfFile {
+			f.id = call.StateID
+		}
+		f.pause, f.skip = 0, 0
 	}
-	go l.returnRecalled(gone, call)
+	l.wg.Go(func() { l.returnRecalled(gone, call) })
 	return v4.OK
 }
 
 func (l *layoutsV4) returnRecalled(gone []*layoutV4, call *v4.CBLayoutRecall) {
 	lease := time.Duration(l.mds.lease.Load())
-	ctx, cancel := context.WithTimeout(context.Background(), lease)
+	life, end := context.WithTimeout(l.life, lease)
+	defer end()
+	ctx, cancel := l.within(lease)
 	defer cancel()
 	for _, f := range gone {
-		for f.flight.Load() > 0 && sleep(ctx, time.Millisecond) {
+		for waits := true; waits && f.flight.Load() > 0; {
+			waits = sleep(life, time.Millisecond)
 		}
-		l.mu.Lock()
-		id := f.id
-		f.id = v4.StateID{}
-		l.mu.Unlock()
-		err := errors.Join(l.commit(ctx, f, id), l.mds.do(ctx, &v4.PutFH{Handle: f.handle}, &v4.LayoutReturn{
-			Type: v4.LayoutFiles, IOMode: v4.IOModeAny, Extent: v4.LayoutOfFile, Length: v4.ToEnd, StateID: id,
-		}))
-		if err != nil {
+		if err := l.giveBack(ctx, f); err != nil {
 			l.cfg.Logger.Debug("The server did not take a layout back", "error", err)
 		}
 	}
@@ -469,15 +675,24 @@ func (l *layoutsV4) returnRecalled(gone []*layoutV4, call *v4.CBLayoutRecall) {
 	}
 }
 
-// forget drops devices that have changed or are gone, and the layouts with them.
+// forget drops devices that have changed or are gone, and the layouts that lead to them.
 func (l *layoutsV4) forget(changes []v4.DeviceChange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.changes++
+	gone := map[v4.DeviceID]bool{}
 	for _, c := range changes {
 		delete(l.devices, c.Device)
+		gone[c.Device] = true
 	}
 	for _, f := range l.byFile {
-		f.drop()
+		use := f.use.Load()
+		if use != nil && slices.ContainsFunc(use.Segments(), func(g layout.Segment) bool {
+			return gone[v4.DeviceID(g.Body.Device)]
+		}) {
+			f.drop()
+			f.pause, f.skip = 0, 0
+		}
 	}
 }
 
@@ -488,26 +703,10 @@ func (l *layoutsV4) loseAll() {
 	for _, f := range l.byFile {
 		f.drop()
 		f.id = v4.StateID{}
+		f.recalls++
+		f.pause, f.skip = 0, 0
 	}
-}
-
-// smallestStripe returns the smallest stripe unit of the layouts in use, or 0.
-func (l *layoutsV4) smallestStripe() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	smallest := int64(0)
-	for _, f := range l.byFile {
-		use := f.use.Load()
-		if use == nil {
-			continue
-		}
-		for _, g := range use.Segments() {
-			if unit := int64(g.Body.StripeUnit); smallest == 0 || unit < smallest {
-				smallest = unit
-			}
-		}
-	}
-	return smallest
+	l.devices, l.changes = map[v4.DeviceID]*deviceV4{}, l.changes+1
 }
 
 // list returns the data servers, of which group g is at place g-1.

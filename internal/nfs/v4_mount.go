@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"sync"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/session"
@@ -194,7 +196,7 @@ func (p *protoV4) prepare(
 ) (_ []*channel, release func(), err error) {
 	servers := p.dataServers()
 	if len(servers) > 0 {
-		cfg.PieceBytes = p.layouts.smallestStripe()
+		p.layouts.cut(cfg)
 		cfg.Groups = make([]int, len(lanes))
 	}
 	tables := make([]*session.Table, len(p.at))
@@ -202,11 +204,7 @@ func (p *protoV4) prepare(
 	for _, at := range p.at {
 		of = append(of, at.server)
 	}
-	release = func() {
-		for i, t := range tables {
-			of[i].dropTable(t)
-		}
-	}
+	release = func() { dropTables(of, tables) }
 	for i, at := range p.at {
 		if tables[i], err = at.server.newTable(ctx, cfg.Parts()); err != nil {
 			release()
@@ -218,42 +216,70 @@ func (p *protoV4) prepare(
 		g := p.byChannel[ch]
 		data.lanes = append(data.lanes, laneV4{server: p.at[g].server, table: tables[g], opens: p.at[g].opens})
 	}
-	for i, ds := range servers {
+	for i, t := range addTables(ctx, servers, cfg.Parts()) {
+		ds := servers[i]
 		p.warnDataServer(ds)
-		t := ds.server.addTable(ctx, cfg.Parts(), ds.started.Load())
-		tables = append(tables, t)
-		of = append(of, ds.server)
+		tables, of = slices.Concat(tables, []*session.Table{t}), append(of, ds.server)
 		for range connections {
 			for _, ch := range ds.server.channels {
-				lanes = append(lanes, ch)
-				cfg.Groups = append(cfg.Groups, i+1)
+				lanes, cfg.Groups = append(lanes, ch), append(cfg.Groups, i+1)
 				data.lanes = append(data.lanes, laneV4{server: ds.server, table: t, group: i + 1, ds: ds})
 			}
 		}
 	}
-	dial := func(ctx context.Context, lane int) (net.Conn, error) {
-		ch := lanes[lane]
-		if ds := data.lanes[lane].ds; ds != nil {
-			if err := p.layouts.start(ctx, ds); err != nil {
-				return nil, err
-			}
-		}
-		return dial(ctx, ch.addr, ch.port, ch.dontRoute)
-	}
 	cfg.Describe = func(lane int) string { return lanes[lane].describe() }
 	cfg.Dial = func(ctx context.Context, lane int) (net.Conn, error) {
-		nc, err := dial(ctx, lane)
-		if err != nil {
-			return nil, err
-		}
-		to := &data.lanes[lane]
-		if err := to.server.bind(ctx, nc, to.table); err != nil {
-			return nil, errors.Join(err, nc.Close())
-		}
-		return nc, nil
+		return p.dialLane(ctx, lanes[lane], &data.lanes[lane])
 	}
 	cfg.Protocol, cfg.Patience = data, p.at[0].server.patience()
 	return lanes, release, nil
+}
+
+// dialLane connects a lane of a stream, over a channel.
+func (p *protoV4) dialLane(ctx context.Context, ch *channel, to *laneV4) (net.Conn, error) {
+	if to.ds != nil {
+		if err := p.layouts.start(ctx, to.ds); err != nil {
+			return nil, err
+		}
+	}
+	nc, err := dial(ctx, ch.addr, ch.port, ch.dontRoute)
+	if err != nil {
+		return nil, err
+	}
+	if err := to.server.bind(ctx, nc, to.table); err != nil {
+		return nil, errors.Join(err, nc.Close())
+	}
+	return nc, nil
+}
+
+// cut lets an I/O be cut at each stripe, but not so finely that the slots of all sessions are too
+// few.
+func (l *layoutsV4) cut(cfg *stream.Config) {
+	cfg.PieceBytes = l.smallest.Load()
+	for cfg.Parts() > maxParts && cfg.PieceBytes < cfg.BlockBytes {
+		cfg.PieceBytes *= 2
+	}
+}
+
+// addTables gives a stream sessions at data servers, at all at the same time: one that is gone
+// keeps no other waiting.
+func addTables(ctx context.Context, servers []*dataServer, requests int) []*session.Table {
+	tables := make([]*session.Table, len(servers))
+	var wg sync.WaitGroup
+	for i, ds := range servers {
+		wg.Go(func() { tables[i] = ds.server.addTable(ctx, requests) })
+	}
+	wg.Wait()
+	return tables
+}
+
+// dropTables is the counterpart of newTable and of addTables.
+func dropTables(of []*serverV4, tables []*session.Table) {
+	var wg sync.WaitGroup
+	for i, t := range tables {
+		wg.Go(func() { of[i].dropTable(t) })
+	}
+	wg.Wait()
 }
 
 // bind binds a connection to the sessions of a table, in the fore direction: callbacks come

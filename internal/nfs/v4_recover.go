@@ -38,6 +38,9 @@ func (s *serverV4) loseClient() {
 // look reads the flags of a SEQUENCE (RFC 8881 section 18.46.3). It costs nothing when none
 // is set.
 func (s *serverV4) look(flags uint32) {
+	if s.use&v4.ExchangeUsePNFSDS != 0 {
+		return // they are about state, which a data server does not keep
+	}
 	const taken = v4.SeqExpiredAllStateRevoked | v4.SeqExpiredSomeStateRevoked | v4.SeqAdminStateRevoked |
 		v4.SeqRecallableStateRevoked
 	if flags&taken != 0 && !s.revoked.Swap(true) {

@@ -102,7 +102,7 @@ func newServerV4(cfg *Config, minor, use uint32, channels []*channel) *serverV4 
 		cfg: cfg, minor: minor, use: use, channels: channels, logger: cfg.Logger,
 		head:   rpc.AppendCall(nil, v4.Program, v4.Version, v4.ProcCompound, cfg.Credential.Auth()),
 		tables: map[*session.Table]bool{}, opens: map[*openV4]bool{},
-		kick: make(chan struct{}, 1), done: make(chan struct{}),
+		kick:       make(chan struct{}, 1),
 		maxRequest: v4.MaxDataBytes + headerBytes, maxResponse: v4.MaxDataBytes + headerBytes,
 	}
 	s.owner, s.verifier = newOwner(cfg.Credential.Machine)
@@ -111,14 +111,21 @@ func newServerV4(cfg *Config, minor, use uint32, channels []*channel) *serverV4 
 		s.control = session.NewTable(controlRequests + 1) // one is for recovery
 		s.tables[s.control] = true
 	}
+	serve := s.serve
 	for _, ch := range channels {
-		ch.serve, ch.ready = s.serve, s.bindControl
+		ch.twoWay, ch.ready = true, s.bindControl
+		ch.serve.Store(&serve)
 	}
 	return s
 }
 
 // start makes the client ID and the control session, and keeps the lease from then on.
+// After an error it may be called again.
 func (s *serverV4) start(ctx context.Context) error {
+	s.done = make(chan struct{})
+	for _, ch := range s.channels {
+		ch.closed.Store(false)
+	}
 	s.transport = newTransport(s.channels, s.cfg.CallTimeout, s.cfg.Now)
 	if s.minor > 0 {
 		s.transport.tickets = make(chan int, controlRequests)
@@ -349,14 +356,14 @@ func (s *serverV4) newTable(ctx context.Context, requests int) (*session.Table, 
 
 // addTable is newTable for a server that may not have been started: then the sessions are
 // made when it is.
-func (s *serverV4) addTable(ctx context.Context, requests int, started bool) *session.Table {
+func (s *serverV4) addTable(ctx context.Context, requests int) *session.Table {
 	t := session.NewTable(requests)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.facts.Lock()
 	s.tables[t] = true
 	s.facts.Unlock()
-	if !started {
+	if ids, _ := s.control.IDs(); ids == nil {
 		return t
 	}
 	if err := s.makeSession(ctx, t); err != nil {
@@ -461,4 +468,4 @@ func statusOf(err error) v4.Status {
 	return v4.OK
 }
 
-var _ stream.Protocol = (*dataV4)(nil)
+var _ stream.Router = (*dataV4)(nil)

@@ -140,6 +140,22 @@ func (l *Layout) Find(offset uint64, write bool) (Place, bool) {
 	return Place{}, false
 }
 
+// Gap returns how many bytes from offset on no segment covers.
+func (l *Layout) Gap(offset uint64, write bool) uint64 {
+	gap := math.MaxUint64 - offset
+	for i := range l.segments {
+		s := &l.segments[i]
+		switch {
+		case write && s.IOMode != ModeReadWrite:
+		case s.Offset > offset:
+			gap = min(gap, s.Offset-offset)
+		case s.left(offset) > 0:
+			return 0
+		}
+	}
+	return gap
+}
+
 // left returns how many bytes of the segment begin at offset, which is not before it.
 func (s *Segment) left(offset uint64) uint64 {
 	if s.Length == ToEnd {

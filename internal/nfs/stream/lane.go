@@ -64,12 +64,17 @@ type lane struct {
 
 func newLane(s *Stream, index int) *lane {
 	l := &lane{
-		s: s, index: index, inbox: make(chan *slot, len(s.slots)), bell: -1,
+		s: s, index: index, bell: -1,
 		mine: make([]uint32, len(s.fragments)), past: make([]uint32, len(s.fragments)), timer: time.NewTimer(time.Hour),
 	}
 	if s.cfg.Groups != nil {
 		l.group = s.cfg.Groups[index]
 	}
+	room := len(s.slots)
+	if l.group == 0 {
+		room *= len(s.live) // the shares of all slots may end up here; giving must not wait
+	}
+	l.inbox = make(chan *slot, room)
 	if s.router != nil {
 		// Without a bell a slot waits until the next reply, or for a tick.
 		if fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err == nil {
@@ -313,6 +318,9 @@ func (l *lane) cancel() {
 // abort tells the Driver of an I/O that was cancelled.
 func (s *Stream) abort(sl *slot) {
 	if whole := sl.whole; whole != nil {
+		// Another share may be the last, and end as if nothing was missing.
+		err := fmt.Errorf("cancelled: %w", s.cause())
+		whole.failed.CompareAndSwap(nil, &err)
 		if sl.state = slotIdle; whole.open.Add(-1) > 0 {
 			return
 		}

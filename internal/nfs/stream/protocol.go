@@ -30,7 +30,7 @@ type Part struct {
 	Serial uint32
 	// Lane carries the part.
 	Lane int
-	// Mark belongs to the Protocol, from Append to Decode.
+	// Mark belongs to the Protocol, from Append to Decode. It is 0 when an I/O begins.
 	Mark uint64
 }
 
@@ -59,6 +59,9 @@ type Router interface {
 	// Route returns the group that the data of io from place at of its buffer go to, and
 	// how many bytes go there in one piece.
 	Route(io *IO, at int) (group, bytes int)
+	// Lost says that p, which Append has encoded, gets no answer that Decode could read: its
+	// connection is gone, err is nil then, or the server refused the call with err.
+	Lost(p *Part, err error)
 }
 
 // Errors of Protocol.Append that do not end the I/O.

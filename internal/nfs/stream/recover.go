@@ -52,6 +52,9 @@ func (l *lane) check() error {
 	if half := int64(l.s.cfg.Timeout / 2); l.now-l.answered > half {
 		limit += half
 	}
+	if l.group != 0 {
+		limit = l.now - int64(l.s.cfg.Timeout/2) // the rest of the time is for group 0
+	}
 	for _, sl := range l.owned {
 		for i := range sl.fragments[:sl.used] {
 			if f := &sl.fragments[i]; f.state == fragmentSent && f.sentAt < limit {
@@ -72,17 +75,25 @@ func (l *lane) lose(err error) {
 	hopeless := l.garbage >= garbageTries
 	resent := 0
 	for _, sl := range append([]*slot(nil), l.owned...) {
+		completed := l.completed
 		for i := range sl.fragments[:sl.used] {
 			f := &sl.fragments[i]
 			if sl.state != slotActive || f.state != fragmentSent {
 				continue
 			}
-			if hopeless {
+			switch {
+			case !hopeless:
+				f.state = fragmentQueued
+				resent++
+			case l.group != 0:
+				f.state = fragmentParked // handOver gives it to group 0
+				resent++
+			default:
 				l.finished(f, fmt.Errorf("%s: %w", l.s.cfg.Describe(l.index), err))
-				continue
 			}
-			f.state = fragmentQueued
-			resent++
+			if l.completed != completed {
+				break // the slot has another I/O, or is another lane's
+			}
 		}
 	}
 	l.rebuild()
@@ -118,6 +129,13 @@ func (l *lane) disconnect() {
 	l.sock = nil
 	l.isDown.Store(true)
 	l.s.live[l.group].Add(-1)
+	if l.s.router != nil {
+		for i, xid := range l.mine {
+			if xid != 0 {
+				l.s.router.Lost(&l.s.fragments[i].Part, nil)
+			}
+		}
+	}
 	clear(l.mine)
 	clear(l.past)
 	l.inFlight = 0
@@ -181,9 +199,13 @@ func (l *lane) expire() {
 			continue
 		}
 		err := fmt.Errorf("%w: none within %v: %w", ErrTimeout, l.s.cfg.Timeout, l.s.laneErrors())
+		completed := l.completed
 		for i := range sl.fragments[:sl.used] {
 			if f := &sl.fragments[i]; f.state != fragmentNone {
 				l.finished(f, err)
+			}
+			if l.completed != completed {
+				break // the slot has another I/O, or is another lane's
 			}
 		}
 	}

@@ -103,6 +103,9 @@ func (l *lane) replied(f *fragment) {
 func (l *lane) settle(f *fragment, rep *reply) {
 	sl, completed := f.slot, l.completed
 	switch {
+	case rep.refused != nil && l.group != 0:
+		l.s.router.Lost(&f.Part, rep.refused)
+		l.park(f)
 	case rep.refused != nil:
 		l.finished(f, rep.refused)
 	case rep.Next == Repeat:
@@ -115,8 +118,7 @@ func (l *lane) settle(f *fragment, rep *reply) {
 		l.s.renew(f)
 		l.later(f, recoverFirst, recoverMax, l.s.cfg.Patience, rep.Err)
 	case rep.Next == Elsewhere && l.group != 0:
-		l.s.renew(f)
-		f.state = fragmentParked
+		l.park(f)
 	case rep.Err != nil:
 		l.finished(f, rep.Err)
 	case f.IO.Write:
@@ -166,7 +168,19 @@ func (l *lane) writeDone(f *fragment, rep *reply) {
 }
 
 // refuse fails an I/O whose reply makes no sense: asking again gives the same.
-func (l *lane) refuse(f *fragment, err error) { l.finished(f, violation(err)) }
+func (l *lane) refuse(f *fragment, err error) {
+	if l.group != 0 {
+		l.park(f)
+		return
+	}
+	l.finished(f, violation(err))
+}
+
+// park leaves f to group 0, as a new request. leave takes it there.
+func (l *lane) park(f *fragment) {
+	l.s.renew(f)
+	f.state = fragmentParked
+}
 
 // again asks for what is missing of f.
 func (l *lane) again(f *fragment) {
@@ -179,7 +193,14 @@ func (l *lane) again(f *fragment) {
 // limit then: it fails with err.
 func (l *lane) later(f *fragment, first, most, limit time.Duration, err error) {
 	f.delay = min(max(2*f.delay, int64(first)), int64(most))
-	if l.now-f.slot.started+f.delay > int64(limit) {
+	if l.group != 0 {
+		limit = l.s.cfg.Timeout / 2 // the rest of the time is for group 0
+	}
+	if over := l.now-f.slot.started+f.delay > int64(limit); over && l.group != 0 {
+		f.delay = 0
+		l.park(f)
+		return
+	} else if over {
 		l.finished(f, err)
 		return
 	}

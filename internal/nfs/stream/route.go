@@ -92,7 +92,8 @@ func (l *lane) joined(sh *slot) *slot {
 	l.drop(sh)
 	sh.state = slotIdle
 	sl := sh.whole
-	if err := sh.err; err != nil {
+	if sh.err != nil {
+		err := sh.err // here, or it would be allocated in any case
 		sl.failed.CompareAndSwap(nil, &err)
 	}
 	if sl.open.Add(-1) > 0 {

@@ -128,16 +128,7 @@ func (l *lane) encode() {
 			w.pieces = append(w.pieces, piece{from: from, to: len(w.batch)})
 		}
 		w.queued += uint64(len(w.batch) - from)
-		if data := f.bulk(); len(data) > 0 {
-			w.pieces = append(w.pieces, piece{data: data})
-			w.queued += uint64(len(data))
-			if k := xdr.Padding(len(data)); k > 0 {
-				from = len(w.batch)
-				w.batch = xdr.AppendPadding(w.batch, len(data))
-				w.pieces = append(w.pieces, piece{from: from, to: len(w.batch)})
-				w.queued += uint64(k)
-			}
-		}
+		w.appendBulk(f.bulk())
 		f.state, f.sentAt, f.end = fragmentSent, l.now, w.queued
 		l.mine[f.ID] = f.xid
 		if l.inFlight++; l.inFlight == 1 {
@@ -149,11 +140,28 @@ func (l *lane) encode() {
 	l.Sends.Add(int64(sends))
 }
 
+// appendBulk appends data that are sent from where they are, and what XDR pads them with.
+func (w *sender) appendBulk(data []byte) {
+	if len(data) == 0 {
+		return
+	}
+	w.pieces = append(w.pieces, piece{data: data})
+	w.queued += uint64(len(data))
+	if k := xdr.Padding(len(data)); k > 0 {
+		from := len(w.batch)
+		w.batch = xdr.AppendPadding(w.batch, len(data))
+		w.pieces = append(w.pieces, piece{from: from, to: len(w.batch)})
+		w.queued += uint64(k)
+	}
+}
+
 // unable goes on with a fragment that cannot be encoded now.
 func (l *lane) unable(f *fragment, err error) {
 	switch {
 	case errors.Is(err, ErrNotReady):
-		l.later(f, recoverFirst, recoverMax, l.s.cfg.Patience, err)
+		if l.later(f, recoverFirst, recoverMax, l.s.cfg.Patience, err); l.group != 0 {
+			l.leave(f.slot)
+		}
 	case errors.Is(err, ErrElsewhere) && l.group != 0:
 		f.state = fragmentParked
 		l.leave(f.slot)

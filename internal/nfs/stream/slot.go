@@ -62,7 +62,7 @@ func (s *Stream) renew(f *fragment) {
 // set makes f the part of an I/O from one place of its buffer to another.
 func (s *Stream) set(f *fragment, sl *slot, from, to int) {
 	f.slot, f.IO, f.From, f.To = sl, &sl.io, from, to
-	f.state, f.delay = fragmentQueued, 0
+	f.state, f.delay, f.Mark = fragmentQueued, 0, 0
 	s.renew(f)
 }
 

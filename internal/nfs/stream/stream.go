@@ -164,8 +164,9 @@ func (cfg *Config) perSlot() int {
 	smaller := int64(min(cfg.ReadBytes, cfg.WriteBytes))
 	parts := max(1, (cfg.BlockBytes+smaller-1)/smaller)
 	if cfg.PieceBytes > 0 {
-		// An I/O need not begin where a piece does, and each piece may be cut once more.
-		parts += (cfg.BlockBytes+cfg.PieceBytes-1)/cfg.PieceBytes + 1
+		// An I/O need not begin where a piece does, each piece may be cut once more, and pieces
+		// of two kinds may meet.
+		parts += (cfg.BlockBytes+cfg.PieceBytes-1)/cfg.PieceBytes + 3
 	}
 	return int(parts)
 }
