@@ -271,3 +271,24 @@ func TestFindAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations for each of the lookups, of %d bytes", n, bytes)
 	}
 }
+
+func TestAGapEndsWhereASegmentBegins(t *testing.T) {
+	at := func(offset, length uint64, mode layout.IOMode) layout.Segment {
+		return layout.Segment{
+			IOMode: mode, Offset: offset, Length: length, Body: layout.Body{StripeUnit: 4 * kib}, Device: device(1, 0),
+		}
+	}
+	l := mustNew(t, at(1000, 500, layout.ModeReadWrite), at(3000, 1000, layout.ModeRead), at(8000, layout.ToEnd, layout.ModeReadWrite))
+	for _, tc := range []struct {
+		offset uint64
+		write  bool
+		want   uint64
+	}{{0, false, 1000}, {1000, false, 0}, {1500, false, 1500}, {1500, true, 6500}, {3500, true, 4500}, {9000, true, 0}} {
+		if got := l.Gap(tc.offset, tc.write); got != tc.want {
+			t.Errorf("gap at %d, write %v: %d, want %d", tc.offset, tc.write, got, tc.want)
+		}
+	}
+	if got := mustNew(t, at(0, 10, layout.ModeRead)).Gap(5, true); got != math.MaxUint64-5 {
+		t.Errorf("behind all segments: %d", got)
+	}
+}
