@@ -42,7 +42,7 @@ func (c *Client) mountV4(ctx context.Context) (err error) {
 		return err
 	}
 	if err := p.mount(ctx); err != nil {
-		return errors.Join(err, p.close(ctx))
+		return errors.Join(err, p.farewell(ctx))
 	}
 	c.proto, c.transport, c.root = p, p.at[0].server.transport, p.at[0].root
 	return nil
@@ -76,7 +76,7 @@ func (p *protoV4) connect(ctx context.Context) error {
 	for g, channels := range groups {
 		s := newServerV4(p.cfg, minor, use, channels)
 		place := &placeV4{server: s}
-		s.owner, s.verifier = first.owner, first.verifier
+		s.owner, s.verifier, s.ids = first.owner, first.verifier, first.ids
 		if g > 0 && trunking(ids[0], ids[g]) == TrunkingClientID {
 			s.shares = true
 		} else if g > 0 {
@@ -84,7 +84,7 @@ func (p *protoV4) connect(ctx context.Context) error {
 			place.opens = separate
 		}
 		if err := s.start(ctx); err != nil {
-			return fmt.Errorf("path %s: %w", s.describe(), errors.Join(err, p.close(ctx)))
+			return fmt.Errorf("path %s: %w", s.describe(), errors.Join(err, p.farewell(ctx)))
 		}
 		p.at = append(p.at, place)
 		for _, ch := range channels {
@@ -107,11 +107,14 @@ func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, 
 		}
 		var id identity
 		if s.minor > 0 {
-			x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: s.use}
-			if err := s.over(ctx, conn, &x); err != nil {
+			id, err = s.ask(ctx, conn)
+			if rpc.IsLost(err) {
+				down = append(down, ch)
+				continue
+			}
+			if err != nil {
 				return nil, nil, fmt.Errorf("path %s: %w", ch.addr.Path, err)
 			}
-			id = identityOf(&x)
 		}
 		g := 0
 		for g < len(ids) && trunking(ids[g], id) != TrunkingSession {
@@ -127,6 +130,24 @@ func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, 
 	}
 	groups[0] = append(groups[0], down...)
 	return groups, ids, nil
+}
+
+// ask asks who is at the other end of a connection.
+func (s *serverV4) ask(ctx context.Context, conn *rpc.Conn) (identity, error) {
+	for wait := delayFirst; ; wait = min(2*wait, delayMax) {
+		x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: s.use}
+		err := s.over(ctx, conn, &x)
+		if !errors.Is(err, v4.ErrDelay) || !sleep(ctx, wait) {
+			return identityOf(&x), err
+		}
+	}
+}
+
+// farewell is close although ctx may have ended.
+func (p *protoV4) farewell(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTimeout)
+	defer cancel()
+	return p.close(ctx)
 }
 
 // trunking says what two servers are to each other. Client IDs are not compared: servers
