@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/session"
@@ -236,16 +237,19 @@ func (s *serverV4) bind(ctx context.Context, nc net.Conn, t *session.Table) erro
 	if t == nil {
 		return nil
 	}
+	over := func(o v4.Operation) error {
+		c := v4.Compound{Minor: s.minor, Ops: []v4.Operation{o}}
+		results, err := rpc.Exchange(ctx, nc, c.Append(slices.Clone(s.head)))
+		if err != nil {
+			return err
+		}
+		return decodeCompound(&c, results)
+	}
 	ids, _ := t.IDs()
 	for _, id := range ids {
-		c := v4.Compound{Minor: s.minor, Ops: []v4.Operation{&v4.BindConnToSession{Session: id, Dir: v4.DirFore}}}
-		results, err := rpc.Exchange(ctx, nc, c.Append(append([]byte(nil), s.head...)))
-		if err != nil {
-			return fmt.Errorf("bind the connection to the session: %w", err)
-		}
-		err = decodeCompound(&c, results)
+		err := over(&v4.BindConnToSession{Session: id, Dir: v4.DirFore})
 		if errors.Is(err, v4.ErrBadSession) || errors.Is(err, v4.ErrDeadSession) {
-			return nil // the first I/O finds out and has it made again
+			return s.isOurs(nil, over) // the first I/O has the session made again
 		}
 		if err != nil {
 			return fmt.Errorf("bind the connection to the session: %w", err)

@@ -225,8 +225,10 @@ func (o *openV4) reclaim(ctx context.Context) error {
 // reopen opens the file as if for the first time. Errors that will not pass break the open;
 // others are returned. mu is held.
 func (o *openV4) reopen(ctx context.Context) error {
-	if err := o.free(ctx); err != nil {
-		return err
+	if o.revoked.Load() {
+		if err := o.free(ctx); err != nil {
+			return err
+		}
 	}
 	open := v4.Open{Claim: v4.ClaimFH}
 	current := o.handle
@@ -304,8 +306,8 @@ func (o *openV4) closeAtServer(ctx context.Context, own bool) error {
 		o.state.CompareAndSwap(nil, id)
 	}
 	switch statusOf(err) {
-	case v4.ErrBadStateID, v4.ErrOldStateID, v4.ErrStaleStateID, v4.ErrExpired, v4.ErrAdminRevoked:
-		return nil // the server has lost it meanwhile
+	case v4.ErrBadStateID, v4.ErrOldStateID, v4.ErrStaleStateID, v4.ErrExpired, v4.ErrAdminRevoked, v4.ErrStale:
+		return nil // the server has lost it meanwhile, or the file
 	default:
 		return err
 	}

@@ -287,13 +287,14 @@ func (s *serverV4) freeRevoked(ctx context.Context) error {
 
 // free frees a state ID that the server revoked. It may be gone already. mu is held.
 func (o *openV4) free(ctx context.Context) error {
-	if o.server.minor == 0 || !o.revoked.Swap(false) && o.state.Load() != nil {
+	if o.server.minor == 0 {
 		return nil
 	}
 	err := o.server.own(ctx, &v4.FreeStateID{StateID: o.last})
 	if err != nil && (statusOf(err) == v4.OK || isSessionTrouble(err)) {
 		return err
 	}
+	o.revoked.Store(false)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -350,7 +351,7 @@ func TestTroubleInTheMiddleOfRecovery(t *testing.T) {
 				} else if err != nil {
 					t.Error(err)
 				}
-				if _, err := f.ReadAt(t.Context(), make([]byte, 1), 0); err != nil && err.Error() != "EOF" {
+				if _, err := f.ReadAt(t.Context(), make([]byte, 1), 0); err != nil && !errors.Is(err, io.EOF) {
 					t.Error(err)
 				}
 				if !failed.Load() || !reclaimed.Load() {
@@ -390,9 +391,12 @@ func TestAnotherFileUnderTheNameIsNotTaken(t *testing.T) {
 	if err := c.Remove(t.Context(), c.Root(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	create4(t, c, "a")
+	other := create4(t, c, "a")
 	s.Restart()
 	s.EndGrace()
+	if _, err := other.ReadAt(t.Context(), make([]byte, 1), 0); !errors.Is(err, io.EOF) {
+		t.Errorf("read of the other file: %v", err)
+	}
 	if _, err := f.WriteAt(t.Context(), []byte("abc"), 0, FileSync); !IsStale(err) {
 		t.Errorf("write to a file that is gone: %v", err)
 	}

@@ -646,7 +646,7 @@ func (s *serverV4) bindControl(ctx context.Context, conn *rpc.Conn) error {
 	for _, id := range ids {
 		err := s.over(ctx, conn, &v4.BindConnToSession{Session: id, Dir: v4.DirForeOrBoth})
 		if errors.Is(err, v4.ErrBadSession) || errors.Is(err, v4.ErrDeadSession) {
-			if err := s.isOurs(ctx, conn); err != nil {
+			if err := s.isOurs(conn, func(o v4.Operation) error { return s.over(ctx, conn, o) }); err != nil {
 				return err
 			}
 			s.control.Lose(mark)
@@ -662,15 +662,15 @@ func (s *serverV4) bindControl(ctx context.Context, conn *rpc.Conn) error {
 
 // isOurs finds out whether a connection that does not know our session leads to another
 // server than the connections that carry calls now: a path that was down when the client was
-// made can do that.
-func (s *serverV4) isOurs(ctx context.Context, conn *rpc.Conn) error {
+// made can do that. over makes a call on the connection.
+func (s *serverV4) isOurs(conn *rpc.Conn, over func(v4.Operation) error) error {
 	alone := !slices.ContainsFunc(s.channels, func(ch *channel) bool { c := ch.live(); return c != nil && c != conn })
 	if alone {
 		return nil
 	}
 	// Under another name, so that the client ID stays what it is.
 	x := v4.ExchangeID{Verifier: s.verifier, Owner: append([]byte("who "), s.owner...), Flags: s.use}
-	if err := s.over(ctx, conn, &x); err != nil {
+	if err := over(&x); err != nil {
 		return err
 	}
 	if trunking(s.who(), identityOf(&x)) != TrunkingSession {

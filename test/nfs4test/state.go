@@ -420,7 +420,7 @@ func (x *compound) freeStateID(o *v4.FreeStateID) v4.Status {
 		x.s.violate("FREE_STATEID of an %s that is in use", st.kind)
 		return v4.ErrLocksHeld
 	}
-	x.d.drop(st)
+	x.d.take(st) // I/O that was on its way with it is no violation
 	return v4.OK
 }
 

@@ -138,6 +138,13 @@ func (t *Table) Replied(id int, mark uint64, op v4.Op, status v4.Status) stream.
 		return stream.Finish
 	}
 	s := &set.slots[id]
+	if status == v4.ErrRetryUncachedRep {
+		// The server executed the request, and keeps no reply: none is cached of READ and WRITE,
+		// which may be executed twice. It says so in place of the operation behind SEQUENCE (RFC
+		// 8881 section 2.10.6.1.3).
+		s.sent, s.doubtful = false, false
+		return stream.Repeat
+	}
 	if op != v4.OpSequence || status == v4.OK {
 		s.sent, s.doubtful = false, false
 		return stream.Finish
@@ -147,9 +154,8 @@ func (t *Table) Replied(id int, mark uint64, op v4.Op, status v4.Status) stream.
 	case v4.ErrDelay:
 		s.retract(1)
 		return stream.Delay
-	case v4.ErrRetryUncachedRep, v4.ErrSeqFalseRetry:
-		// The server executed the request, and keeps no reply: none is cached of READ and WRITE,
-		// which may be executed twice.
+	case v4.ErrSeqFalseRetry:
+		// The server executed a request with this sequence ID, but another one.
 		s.sent, s.doubtful = false, false
 		return stream.Repeat
 	case v4.ErrSeqMisordered:
