@@ -67,21 +67,21 @@ func (s *serverV4) look(flags uint32) {
 	}
 }
 
-// manage keeps the lease and recovers until ctx ends.
-func (s *serverV4) manage(ctx context.Context) {
+// manage keeps the lease and recovers until ctx ends. Its calls end with life.
+func (s *serverV4) manage(ctx, life context.Context) {
 	defer close(s.done)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for {
+	for ctx.Err() == nil {
 		lease := time.Duration(s.lease.Load())
 		timer.Reset(max(lease/leaseShare, time.Millisecond))
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.kick:
-			s.recover(ctx)
+			s.recover(ctx, life)
 		case <-timer.C:
-			s.renew(ctx)
+			s.renew(life)
 		}
 	}
 }
@@ -112,15 +112,15 @@ func (s *serverV4) renew(ctx context.Context) {
 	}
 }
 
-// recover makes lost state again. It tries until it succeeds or ctx ends: how long an I/O
+// recover makes lost state again. It tries until it succeeds or ctx or life end: how long an I/O
 // waits for it is the I/O's own business.
-func (s *serverV4) recover(ctx context.Context) {
+func (s *serverV4) recover(ctx, life context.Context) {
 	began, made, level := s.cfg.Now().UnixNano(), false, slog.LevelWarn
 	for wait := recoverFirst; ; wait = min(2*wait, recoverMax) {
-		if s.mu.take(ctx) != nil {
+		if ctx.Err() != nil || s.mu.take(ctx) != nil {
 			return
 		}
-		found, err := s.recoverOnce(ctx)
+		found, err := s.recoverOnce(life)
 		s.mu.give()
 		made = made || found
 		if err == nil {

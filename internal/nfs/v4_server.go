@@ -86,7 +86,8 @@ type serverV4 struct {
 	revoked   atomic.Bool   // the server took some state away
 	pathDown  atomic.Bool   // the server has no connection for callbacks
 	returns   atomic.Int32  // delegations that are being returned
-	stop      context.CancelFunc
+	stop      context.CancelFunc // ends what keeps the state when it is between two calls
+	kill      context.CancelFunc // ends it at once
 	done      chan struct{}
 	work      sync.WaitGroup // of returns
 
@@ -188,13 +189,14 @@ func (s *serverV4) start(ctx context.Context) error {
 			s.transport.tickets <- i
 		}
 	}
-	life, stop := context.WithCancel(context.Background())
-	s.stop, s.done, s.closed = stop, make(chan struct{}), false // it may have been started in vain before
+	life, kill := context.WithCancel(context.Background())
+	keep, stop := context.WithCancel(life)
+	s.stop, s.kill, s.done, s.closed = stop, kill, make(chan struct{}), false // it may have been started in vain before
 	if err := s.begin(ctx); err != nil {
 		close(s.done)
 		return errors.Join(err, s.farewell(ctx))
 	}
-	go s.manage(life)
+	go s.manage(keep, life)
 	return nil
 }
 
@@ -244,6 +246,14 @@ func (s *serverV4) patience() time.Duration {
 // close gives the server back what it keeps. It ends when ctx does, at the latest.
 func (s *serverV4) close(ctx context.Context) error {
 	s.stop()
+	// A call that is given up leaves its slot in doubt, so there is time for its answer.
+	patience, cancel := context.WithTimeout(ctx, farewellTimeout/2)
+	select {
+	case <-s.done:
+	case <-patience.Done():
+	}
+	cancel()
+	s.kill()
 	<-s.done
 	defer func() {
 		s.facts.Lock()
