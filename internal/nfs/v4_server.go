@@ -79,13 +79,13 @@ type serverV4 struct {
 	closed    bool
 
 	kick      chan struct{}
-	era       atomic.Uint64 // counts client IDs; facts guards changes
-	lost      atomic.Bool   // the client ID of the era is lost; facts guards changes
-	completed atomic.Bool   // RECLAIM_COMPLETE was sent in this era
-	restarted atomic.Bool   // the server wants state to be reclaimed
-	revoked   atomic.Bool   // the server took some state away
-	pathDown  atomic.Bool   // the server has no connection for callbacks
-	returns   atomic.Int32  // delegations that are being returned
+	era       atomic.Uint64      // counts client IDs; facts guards changes
+	lost      atomic.Bool        // the client ID of the era is lost; facts guards changes
+	completed atomic.Bool        // RECLAIM_COMPLETE was sent in this era
+	restarted atomic.Bool        // the server wants state to be reclaimed
+	revoked   atomic.Bool        // the server took some state away
+	pathDown  atomic.Bool        // the server has no connection for callbacks
+	returns   atomic.Int32       // delegations that are being returned
 	stop      context.CancelFunc // ends what keeps the state when it is between two calls
 	kill      context.CancelFunc // ends it at once
 	done      chan struct{}
