@@ -61,7 +61,12 @@ func (s *serverV4) destroyClientID(ctx context.Context) error {
 	}
 	// A CREATE_SESSION whose caller gave up may have been executed. The same once more returns
 	// the session that it made (RFC 8881 section 18.36.4).
-	c, err := s.createSession(ctx, s.control)
+	id := s.ids.at(s.who())
+	if err := id.turn.take(ctx); err != nil {
+		return err
+	}
+	defer id.turn.give()
+	c, err := s.createSession(ctx, s.control, id)
 	if err != nil {
 		return err
 	}

@@ -567,7 +567,7 @@ func (l *layoutsV4) newDataServer(key string, reach []netip.AddrPort) *dataServe
 	s.lease.Store(l.mds.lease.Load())
 	// The same client in the eyes of both, because the stateids are those of the metadata
 	// server (RFC 8881 section 13.1).
-	s.owner, s.verifier = l.mds.owner, l.mds.verifier
+	s.owner, s.verifier, s.ids = l.mds.owner, l.mds.verifier, l.mds.ids
 	return &dataServer{server: s, key: key}
 }
 
@@ -608,12 +608,6 @@ func (f *layoutV4) drop() { f.use.Store(nil) }
 func (s *serverV4) sameClient(other *serverV4) bool {
 	a, b := s.who(), other.who()
 	return s.clientID.Load() == other.clientID.Load() && a.major == b.major && a.scope == b.scope
-}
-
-func (s *serverV4) who() identity {
-	s.facts.Lock()
-	defer s.facts.Unlock()
-	return s.identity
 }
 
 // recall takes layouts back because the metadata server asks for them. What is in flight ends

@@ -103,7 +103,7 @@ func (p *protoV4) connect(ctx context.Context) error {
 	for g, channels := range groups {
 		s := newServerV4(p.cfg, minor, use, channels)
 		place := &placeV4{server: s}
-		s.owner, s.verifier = first.owner, first.verifier
+		s.owner, s.verifier, s.ids = first.owner, first.verifier, first.ids
 		if g > 0 && trunking(ids[0], ids[g]) == TrunkingClientID {
 			s.shares = true
 		} else if g > 0 {
@@ -140,6 +140,10 @@ func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, 
 			continue
 		}
 		id, err := s.identify(ctx, conn, len(ids))
+		if rpc.IsLost(err) {
+			down = append(down, ch)
+			continue
+		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("path %s: %w", ch.addr.Path, err)
 		}
@@ -163,9 +167,7 @@ func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, 
 // client ID which the first path gave is taken for the same.
 func (s *serverV4) identify(ctx context.Context, conn *rpc.Conn, known int) (identity, error) {
 	if s.minor > 0 {
-		x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: s.use}
-		err := s.over(ctx, conn, &x)
-		return identityOf(&x), err
+		return s.ask(ctx, conn)
 	}
 	if known == 0 {
 		return identity{}, s.setClientIDOver(ctx, conn)
@@ -175,6 +177,17 @@ func (s *serverV4) identify(ctx context.Context, conn *rpc.Conn, known int) (ide
 		return identity{major: fmt.Sprintf("server %d", known)}, nil
 	}
 	return identity{}, err
+}
+
+// ask asks who is at the other end of a connection.
+func (s *serverV4) ask(ctx context.Context, conn *rpc.Conn) (identity, error) {
+	for wait := delayFirst; ; wait = min(2*wait, delayMax) {
+		x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: s.use}
+		err := s.over(ctx, conn, &x)
+		if !errors.Is(err, v4.ErrDelay) || !sleep(ctx, wait) {
+			return identityOf(&x), err
+		}
+	}
 }
 
 // trunking says what two servers are to each other. Client IDs are not compared: servers
@@ -288,16 +301,19 @@ func (s *serverV4) bind(ctx context.Context, nc net.Conn, t *session.Table) erro
 	if t == nil {
 		return nil
 	}
+	over := func(o v4.Operation) error {
+		c := v4.Compound{Minor: s.minor, Ops: []v4.Operation{o}}
+		results, err := rpc.Exchange(ctx, nc, c.Append(slices.Clone(s.head)))
+		if err != nil {
+			return err
+		}
+		return decodeCompound(&c, results)
+	}
 	ids, _ := t.IDs()
 	for _, id := range ids {
-		c := v4.Compound{Minor: s.minor, Ops: []v4.Operation{&v4.BindConnToSession{Session: id, Dir: v4.DirFore}}}
-		results, err := rpc.Exchange(ctx, nc, c.Append(append([]byte(nil), s.head...)))
-		if err != nil {
-			return fmt.Errorf("bind the connection to the session: %w", err)
-		}
-		err = decodeCompound(&c, results)
+		err := over(&v4.BindConnToSession{Session: id, Dir: v4.DirFore})
 		if errors.Is(err, v4.ErrBadSession) || errors.Is(err, v4.ErrDeadSession) {
-			return nil // the first I/O finds out and has it made again
+			return s.isOurs(nil, over) // the first I/O has the session made again
 		}
 		if err != nil {
 			return fmt.Errorf("bind the connection to the session: %w", err)
