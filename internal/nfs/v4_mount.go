@@ -88,6 +88,7 @@ type placeV4 struct {
 func (p *protoV4) connect(ctx context.Context) error {
 	minor, use := uint32(0), uint32(0)
 	switch p.cfg.Version {
+	case NFSv3, NFSv40:
 	case NFSv41:
 		minor, use = 1, v4.ExchangeUseNonPNFS
 	case PNFS:
@@ -147,12 +148,9 @@ func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, 
 		if err != nil {
 			return nil, nil, fmt.Errorf("path %s: %w", ch.addr.Path, err)
 		}
-		g := 0
-		for g < len(ids) && trunking(ids[g], id) != TrunkingSession {
-			g++
-		}
-		if g == len(ids) {
-			groups, ids = append(groups, nil), append(ids, id)
+		g := slices.IndexFunc(ids, func(other identity) bool { return trunking(other, id) == TrunkingSession })
+		if g < 0 {
+			g, groups, ids = len(ids), append(groups, nil), append(ids, id)
 		}
 		groups[g] = append(groups[g], ch)
 	}

@@ -30,8 +30,6 @@ type openV4 struct {
 	seq   uint32 // of the owner; NFSv4.0
 }
 
-var owners atomic.Uint64
-
 // lose takes the state ID away until the file is opened again.
 func (o *openV4) lose() { o.state.Store(nil) }
 
@@ -48,7 +46,7 @@ func (o *openV4) set(id v4.StateID) {
 // newOwner gives the open an owner that the server does not know yet: each open has one of
 // its own, so that opens wait for no other.
 func (o *openV4) newOwner() {
-	o.owner = fmt.Appendf(nil, "open %d", owners.Add(1))
+	o.owner = fmt.Appendf(nil, "open %d", o.server.ids.owners.Add(1))
 	o.seq = 0
 }
 
@@ -105,7 +103,8 @@ func (o *openV4) tryOpen(ctx context.Context, current []byte, open *v4.Open, fh 
 	}
 	c := &callV4{ops: []v4.Operation{&v4.PutFH{Handle: current}, open, fh}, own: own}
 	c.before = func() error {
-		if s.lost.Load() && !own {
+		// Before all is reclaimed no server opens anything else.
+		if !own && (s.lost.Load() || s.reclaiming.Load()) {
 			return stream.ErrNotReady
 		}
 		// What is reclaimed is of the owner that it was of. NFSv4.1 keeps the owner always: an

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
@@ -158,21 +159,12 @@ func (s *serverV4) recoverOnce(ctx context.Context) (made bool, err error) {
 			return made, err
 		}
 	}
-	if s.minor > 0 {
-		missing := s.lacksSession()
-		made = made || missing
-		if err := s.makeSessions(ctx); err != nil {
-			if isLostClient(err) {
-				s.loseClient(s.era.Load())
-			}
-			return made, err
-		}
-		if s.pathDown.Load() && !missing {
-			s.bindAll(ctx)
-		}
+	replaced, err := s.recoverSessions(ctx)
+	if made = made || replaced; err != nil {
+		return made, err
 	}
 	if s.restarted.Swap(false) {
-		s.reclaiming = true
+		s.reclaiming.Store(true)
 		s.loseOpens()
 	}
 	if s.revoked.Load() {
@@ -182,6 +174,23 @@ func (s *serverV4) recoverOnce(ctx context.Context) (made bool, err error) {
 	}
 	reopened, err := s.recoverOpens(ctx)
 	return made || reopened, err
+}
+
+// recoverSessions makes the sessions that are missing, and binds all connections where the
+// server has none for callbacks.
+func (s *serverV4) recoverSessions(ctx context.Context) (made bool, err error) {
+	if s.minor == 0 {
+		return false, nil
+	}
+	made = s.lacksSession()
+	err = s.makeSessions(ctx)
+	if isLostClient(err) {
+		s.loseClient(s.era.Load())
+	}
+	if err == nil && !made && s.pathDown.Load() {
+		s.bindAll(ctx)
+	}
+	return made, err
 }
 
 // loseOpens takes away what depends on the client ID.
@@ -206,39 +215,44 @@ func (s *serverV4) lacksSession() bool {
 // recoverOpens opens again what is lost. All reclaims come before RECLAIM_COMPLETE, all other
 // opens after it. mu is held.
 func (s *serverV4) recoverOpens(ctx context.Context) (made bool, err error) {
-	var again []*openV4
-	for _, o := range s.openList() {
-		if o.state.Load() != nil || o.broken.Load() != nil {
-			continue
-		}
-		made = true
-		if s.reclaiming {
-			err := o.reclaim(ctx)
-			if err == nil {
-				continue
-			}
-			if !isFinal(err) {
-				return made, err
-			}
-		}
-		again = append(again, o)
-	}
-	if s.reclaiming && s.minor > 0 {
-		if err := s.reclaimComplete(ctx); err != nil {
-			return made, err
+	lost := slices.DeleteFunc(s.openList(), func(o *openV4) bool {
+		return o.state.Load() != nil || o.broken.Load() != nil
+	})
+	again := lost
+	if s.reclaiming.Load() {
+		if again, err = s.reclaimOpens(ctx, lost); err != nil {
+			return len(lost) > 0, err
 		}
 	}
-	s.reclaiming = false
 	var errs []error
 	for _, o := range again {
-		if err := o.reopen(ctx); err != nil {
-			errs = append(errs, err)
-			if !isFinal(err) {
-				break // the next one would fare no better
-			}
+		err := o.reopen(ctx)
+		errs = append(errs, err)
+		if err != nil && !isFinal(err) {
+			break // the next one would fare no better
 		}
 	}
-	return made, errors.Join(errs...)
+	return len(lost) > 0, errors.Join(errs...)
+}
+
+// reclaimOpens reclaims opens and ends the reclaiming. It returns those that the server
+// refuses. mu is held.
+func (s *serverV4) reclaimOpens(ctx context.Context, lost []*openV4) (refused []*openV4, err error) {
+	for _, o := range lost {
+		err := o.reclaim(ctx)
+		switch {
+		case err == nil:
+		case isFinal(err):
+			refused = append(refused, o)
+		default:
+			return nil, err
+		}
+	}
+	if s.minor > 0 {
+		return refused, s.reclaimComplete(ctx)
+	}
+	s.reclaiming.Store(false)
+	return refused, nil
 }
 
 func isLostClient(err error) bool {

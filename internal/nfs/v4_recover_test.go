@@ -199,7 +199,7 @@ func (b *blocks) run(t *testing.T, count int) {
 }
 
 func TestLoadSurvivesFaults(t *testing.T) {
-	type fault func(t *testing.T, s *nfs4test.Server)
+	type fault func(s *nfs4test.Server)
 	for name, tc := range map[string]struct {
 		fault  fault
 		only   Version
@@ -207,7 +207,7 @@ func TestLoadSurvivesFaults(t *testing.T) {
 		// state says that state is lost, so that recoveries are counted.
 		state bool
 	}{
-		"restart": {state: true, fault: func(_ *testing.T, s *nfs4test.Server) {
+		"restart": {state: true, fault: func(s *nfs4test.Server) {
 			s.Restart()
 			// What can be reclaimed is, in the grace period. It ends when others may go on.
 			for _, _, opens, _ := s.Clients(); opens < 1; _, _, opens, _ = s.Clients() {
@@ -215,50 +215,48 @@ func TestLoadSurvivesFaults(t *testing.T) {
 			}
 			s.EndGrace()
 		}},
-		"restart without grace": {state: true, fault: func(_ *testing.T, s *nfs4test.Server) {
+		"restart without grace": {state: true, fault: func(s *nfs4test.Server) {
 			s.Restart()
 			s.EndGrace()
 		}},
-		"two restarts": {state: true, fault: func(_ *testing.T, s *nfs4test.Server) {
+		"two restarts": {state: true, fault: func(s *nfs4test.Server) {
 			s.Restart()
 			s.Restart()
 			s.EndGrace()
 		}},
-		"lease expired": {state: true, fault: func(_ *testing.T, s *nfs4test.Server) { s.ExpireLease() }},
-		"session destroyed": {only: NFSv41, state: true, fault: func(_ *testing.T, s *nfs4test.Server) {
+		"lease expired": {state: true, fault: func(s *nfs4test.Server) { s.ExpireLease() }},
+		"session destroyed": {only: NFSv41, state: true, fault: func(s *nfs4test.Server) {
 			s.DestroySessions()
 		}},
-		"session destroyed, connections have to be bound": {only: NFSv41, state: true,
-			server: func(s *nfs4test.Server) { s.RequireBind = true }, fault: func(_ *testing.T, s *nfs4test.Server) { s.DestroySessions() }},
-		"connections killed": {fault: func(_ *testing.T, s *nfs4test.Server) {
+		"session destroyed, connections have to be bound": {
+			only: NFSv41, state: true,
+			server: func(s *nfs4test.Server) { s.RequireBind = true }, fault: func(s *nfs4test.Server) { s.DestroySessions() },
+		},
+		"connections killed": {fault: func(s *nfs4test.Server) {
 			s.KillConnections(here)
 			s.KillConnections(there)
 		}},
-		"one path dead": {fault: func(_ *testing.T, s *nfs4test.Server) { s.Kill(there) }},
-		"one path dead and back": {fault: func(t *testing.T, s *nfs4test.Server) {
+		"one path dead": {fault: func(s *nfs4test.Server) { s.Kill(there) }},
+		"one path dead and back": {fault: func(s *nfs4test.Server) {
 			s.Kill(there)
-			if err := s.Listen(there); err != nil {
-				t.Error(err)
-			}
+			_ = s.Listen(there) // else it stays dead
 		}},
-		"state revoked": {only: NFSv41, state: true, fault: func(_ *testing.T, s *nfs4test.Server) { s.RevokeState() }},
-		"state revoked, connections killed": {only: NFSv41, state: true, fault: func(_ *testing.T, s *nfs4test.Server) {
+		"state revoked": {only: NFSv41, state: true, fault: func(s *nfs4test.Server) { s.RevokeState() }},
+		"state revoked, connections killed": {only: NFSv41, state: true, fault: func(s *nfs4test.Server) {
 			s.RevokeState()
 			s.KillConnections(here)
 			s.KillConnections(there)
 		}},
-		"state revoked, NFSv4.0": {only: NFSv40, state: true, server: func(s *nfs4test.Server) { s.LeaveState = true },
-			fault: func(_ *testing.T, s *nfs4test.Server) { s.RevokeState() }},
-		"delegations": {server: func(s *nfs4test.Server) { s.Delegate = true }, fault: func(*testing.T, *nfs4test.Server) {}},
-		"recall of what nobody wants": {only: NFSv41, fault: func(t *testing.T, s *nfs4test.Server) {
-			if err := s.Callback(&v4.CBRecallAny{Keep: 0, Types: v4.Bits(0, 1)}); err != nil {
-				t.Errorf("CB_RECALL_ANY: %v", err)
-			}
+		"state revoked, NFSv4.0": {
+			only: NFSv40, state: true, server: func(s *nfs4test.Server) { s.LeaveState = true },
+			fault: func(s *nfs4test.Server) { s.RevokeState() },
+		},
+		"delegations": {server: func(s *nfs4test.Server) { s.Delegate = true }, fault: func(*nfs4test.Server) {}},
+		"recall of what nobody wants": {only: NFSv41, fault: func(s *nfs4test.Server) {
+			_ = s.Callback(&v4.CBRecallAny{Types: v4.Bits(0, 1)}) // Callbacks has the error
 		}},
-		"fewer slots": {only: NFSv41, fault: func(t *testing.T, s *nfs4test.Server) {
-			if err := s.RecallSlots(3); err != nil {
-				t.Errorf("CB_RECALL_SLOT: %v", err)
-			}
+		"fewer slots": {only: NFSv41, fault: func(s *nfs4test.Server) {
+			_ = s.RecallSlots(3) // Callbacks has the error
 		}},
 	} {
 		for _, v := range []Version{NFSv40, NFSv41} {
@@ -270,9 +268,9 @@ func TestLoadSurvivesFaults(t *testing.T) {
 				if tc.server != nil {
 					tc.server(s)
 				}
-				c := mount4(t, s, v, nil, here, there)
+				c := mount4(t, s, v, here, there)
 				b := newBlocks(t, c, 16)
-				b.at[500] = func() { tc.fault(t, s) }
+				b.at[500] = func() { tc.fault(s) }
 				b.run(t, 2000)
 				b.run(t, 100) // whatever came late
 				got := c.Servers()[0]
@@ -294,27 +292,29 @@ func TestLoadSurvivesFaults(t *testing.T) {
 
 // TestARestartIsOneRecovery: one loss, which all meet, is counted once.
 func TestARestartIsOneRecovery(t *testing.T) {
-	versions(t, func(t *testing.T, v Version) {
-		var reclaims, opens atomic.Int64
-		s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
-			for _, o := range c.Ops {
-				if o, ok := o.(*v4.Open); ok && o.Claim == v4.ClaimPrevious {
-					reclaims.Add(1)
-				} else if ok {
-					opens.Add(1)
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			var reclaims, opens atomic.Int64
+			s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
+				for _, o := range c.Ops {
+					if o, ok := o.(*v4.Open); ok && o.Claim == v4.ClaimPrevious {
+						reclaims.Add(1)
+					} else if ok {
+						opens.Add(1)
+					}
 				}
+				return nfs4test.Action{}
+			}}
+			c := mount4(t, s, v, here, there)
+			b := newBlocks(t, c, 16)
+			b.at[100] = func() { s.Restart() } // the grace period does not end: only reclaims are let in
+			b.run(t, 1000)
+			s.EndGrace()
+			if r := c.Servers()[0].Recoveries; r != 1 || reclaims.Load() != 1 || opens.Load() != 1 {
+				t.Errorf("%d recoveries with %d reclaims and %d opens, want one of each", r, reclaims.Load(), opens.Load())
 			}
-			return nfs4test.Action{}
-		}}
-		c := mount4(t, s, v, nil, here, there)
-		b := newBlocks(t, c, 16)
-		b.at[100] = func() { s.Restart() } // the grace period does not end: only reclaims are let in
-		b.run(t, 1000)
-		s.EndGrace()
-		if r := c.Servers()[0].Recoveries; r != 1 || reclaims.Load() != 1 || opens.Load() != 1 {
-			t.Errorf("%d recoveries with %d reclaims and %d opens, want one of each", r, reclaims.Load(), opens.Load())
-		}
-	})
+		})
+	}
 }
 
 // TestTroubleInTheMiddleOfRecovery: each step of recovery fails once, and the state is
@@ -339,7 +339,7 @@ func TestTroubleInTheMiddleOfRecovery(t *testing.T) {
 					}
 					return nfs4test.Fail(op, status)
 				}}
-				c := mount4(t, s, NFSv41, nil, here)
+				c := mount4(t, s, NFSv41, here)
 				f := create4(t, c, "data")
 				s.Restart()
 				armed.Store(true)
@@ -363,30 +363,85 @@ func TestTroubleInTheMiddleOfRecovery(t *testing.T) {
 	}
 }
 
-// TestAFileThatCannotBeOpenedAgainFailsAlone.
+// TestAReclaimWhoseSessionIsLostIsMadeAgain, before anything ends the reclaiming.
+func TestAReclaimWhoseSessionIsLostIsMadeAgain(t *testing.T) {
+	var reclaims, opens atomic.Int64
+	s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
+		for _, o := range c.Ops {
+			if o, ok := o.(*v4.Open); ok && o.Claim != v4.ClaimPrevious {
+				opens.Add(1)
+			} else if ok && reclaims.Add(1) == 1 {
+				return nfs4test.Fail(v4.OpSequence, v4.ErrBadSession)
+			}
+		}
+		return nfs4test.Action{}
+	}}
+	c := mount4(t, s, NFSv41, here)
+	f := create4(t, c, "data")
+	s.Restart()
+	if _, err := f.WriteAt(t.Context(), []byte("abc"), 0, FileSync); err != nil {
+		t.Error(err)
+	}
+	if s.EndGrace(); reclaims.Load() != 2 || opens.Load() != 1 {
+		t.Errorf("%d reclaims and %d other opens, want two and the first one", reclaims.Load(), opens.Load())
+	}
+}
+
+// TestRevokedStateOfAnIdleFileIsMadeAgain: only the flags of SEQUENCE tell of it.
+func TestRevokedStateOfAnIdleFileIsMadeAgain(t *testing.T) {
+	var frees atomic.Int64
+	s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
+		if c.Has(v4.OpFreeStateID) {
+			frees.Add(1)
+		}
+		return nfs4test.Action{}
+	}}
+	c := mount4(t, s, NFSv41, here)
+	f := create4(t, c, "data")
+	s.RevokeState()
+	if _, err := c.Getattr(t.Context(), c.Root()); err != nil {
+		t.Fatal(err)
+	}
+	for range 500 {
+		if c.Servers()[0].Recoveries > 0 {
+			break
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	if n := frees.Load(); n != 1 {
+		t.Errorf("FREE_STATEID %d times, want once", n)
+	}
+	if _, err := f.WriteAt(t.Context(), []byte("abc"), 0, FileSync); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAFileThatCannotBeOpenedAgainFailsAlone: others go on.
 func TestAFileThatCannotBeOpenedAgainFailsAlone(t *testing.T) {
-	versions(t, func(t *testing.T, v Version) {
-		s := &nfs4test.Server{}
-		c := mount4(t, s, v, nil, here)
-		gone, kept := create4(t, c, "gone"), create4(t, c, "kept")
-		if err := c.Remove(t.Context(), c.Root(), "gone"); err != nil {
-			t.Fatal(err)
-		}
-		s.Restart()
-		s.EndGrace()
-		if _, err := kept.WriteAt(t.Context(), []byte("abc"), 0, FileSync); err != nil {
-			t.Error(err)
-		}
-		if _, err := gone.WriteAt(t.Context(), []byte("abc"), 0, FileSync); !IsStale(err) && !IsNotExist(err) {
-			t.Errorf("write to a file that is gone: %v", err)
-		}
-	})
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			s := &nfs4test.Server{}
+			c := mount4(t, s, v, here)
+			gone, kept := create4(t, c, "gone"), create4(t, c, "kept")
+			if err := c.Remove(t.Context(), c.Root(), "gone"); err != nil {
+				t.Fatal(err)
+			}
+			s.Restart()
+			s.EndGrace()
+			if _, err := kept.WriteAt(t.Context(), []byte("abc"), 0, FileSync); err != nil {
+				t.Error(err)
+			}
+			if _, err := gone.WriteAt(t.Context(), []byte("abc"), 0, FileSync); !IsStale(err) && !IsNotExist(err) {
+				t.Errorf("write to a file that is gone: %v", err)
+			}
+		})
+	}
 }
 
 // TestAnotherFileUnderTheNameIsNotTaken: NFSv4.0 can only open by name.
 func TestAnotherFileUnderTheNameIsNotTaken(t *testing.T) {
 	s := &nfs4test.Server{}
-	c := mount4(t, s, NFSv40, nil, here)
+	c := mount4(t, s, NFSv40, here)
 	f := create4(t, c, "a")
 	if err := c.Remove(t.Context(), c.Root(), "a"); err != nil {
 		t.Fatal(err)
@@ -408,36 +463,38 @@ func TestAnotherFileUnderTheNameIsNotTaken(t *testing.T) {
 // TestAnIdleClientKeepsItsLease: the server's clock goes on by most of a lease with each
 // renewal, so one that came late, or not at all, would lose the state.
 func TestAnIdleClientKeepsItsLease(t *testing.T) {
-	versions(t, func(t *testing.T, v Version) {
-		var clock, renewals atomic.Int64
-		enough := make(chan struct{})
-		s := &nfs4test.Server{
-			LeaseSeconds: 1, EnforceLease: true,
-			Now: func() time.Time { return time.Unix(0, clock.Load()) },
-			Hook: func(c nfs4test.Call) nfs4test.Action {
-				if c.Has(v4.OpRenew) || v == NFSv41 && len(c.Ops) == 1 && c.Has(v4.OpSequence) {
-					clock.Add(int64(900 * time.Millisecond))
-					if renewals.Add(1) == 5 {
-						close(enough)
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			var clock, renewals atomic.Int64
+			enough := make(chan struct{})
+			s := &nfs4test.Server{
+				LeaseSeconds: 1, EnforceLease: true,
+				Now: func() time.Time { return time.Unix(0, clock.Load()) },
+				Hook: func(c nfs4test.Call) nfs4test.Action {
+					if c.Has(v4.OpRenew) || v == NFSv41 && len(c.Ops) == 1 && c.Has(v4.OpSequence) {
+						clock.Add(int64(900 * time.Millisecond))
+						if renewals.Add(1) == 5 {
+							close(enough)
+						}
 					}
-				}
-				return nfs4test.Action{}
-			},
-		}
-		c := mount4(t, s, v, nil, here)
-		f := create4(t, c, "data")
-		select {
-		case <-enough: // long before the first renewal that the lease of before would ask for
-		case <-time.After(20 * time.Second):
-			t.Fatalf("%d renewals", renewals.Load())
-		}
-		if _, err := f.WriteAt(t.Context(), []byte("abc"), 0, FileSync); err != nil {
-			t.Error(err)
-		}
-		if r := c.Servers()[0].Recoveries; r != 0 {
-			t.Errorf("%d recoveries, want that the lease was kept", r)
-		}
-	})
+					return nfs4test.Action{}
+				},
+			}
+			c := mount4(t, s, v, here)
+			f := create4(t, c, "data")
+			select {
+			case <-enough: // long before the first renewal that the lease of before would ask for
+			case <-time.After(20 * time.Second):
+				t.Fatalf("%d renewals", renewals.Load())
+			}
+			if _, err := f.WriteAt(t.Context(), []byte("abc"), 0, FileSync); err != nil {
+				t.Error(err)
+			}
+			if r := c.Servers()[0].Recoveries; r != 0 {
+				t.Errorf("%d recoveries, want that the lease was kept", r)
+			}
+		})
+	}
 }
 
 // TestSlotsThatTheServerTakesAwayLeadToNewSessions: it lowers the highest slot, and refuses
@@ -459,7 +516,7 @@ func TestSlotsThatTheServerTakesAwayLeadToNewSessions(t *testing.T) {
 				}
 				return nfs4test.Action{}
 			}}
-			c := mount4(t, s, NFSv41, nil, here, there)
+			c := mount4(t, s, NFSv41, here, there)
 			b := newBlocks(t, c, 16)
 			b.at[300] = func() {
 				s.SetTargetSlot(3)
@@ -476,7 +533,7 @@ func TestSlotsThatTheServerTakesAwayLeadToNewSessions(t *testing.T) {
 // TestFlagsThatStayDoNotKeepTheClientBusy: a server may say for long that state was revoked,
 // for one of a delegation that nobody here knows.
 func TestFlagsThatStayDoNotKeepTheClientBusy(t *testing.T) {
-	c := mount4(t, &nfs4test.Server{}, NFSv41, nil, here)
+	c := mount4(t, &nfs4test.Server{}, NFSv41, here)
 	f := create4(t, c, "data")
 	s := c.proto.(*protoV4).server()
 	for range 100 {
@@ -491,27 +548,29 @@ func TestFlagsThatStayDoNotKeepTheClientBusy(t *testing.T) {
 }
 
 func TestAnsweredLateRepliesOfALostClientIDLoseNothing(t *testing.T) {
-	versions(t, func(t *testing.T, v Version) {
-		s := &nfs4test.Server{}
-		c := mount4(t, s, v, nil, here)
-		f := create4(t, c, "data")
-		server := c.proto.(*protoV4).server()
-		old := server.era.Load()
-		s.Restart()
-		s.EndGrace()
-		if _, err := f.WriteAt(t.Context(), []byte("abc"), 0, FileSync); err != nil {
-			t.Fatal(err)
-		}
-		if server.loseClient(old) || server.lost.Load() {
-			t.Error("an answer to a call from before the restart took the new client ID away")
-		}
-	})
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			s := &nfs4test.Server{}
+			c := mount4(t, s, v, here)
+			f := create4(t, c, "data")
+			server := c.proto.(*protoV4).server()
+			old := server.era.Load()
+			s.Restart()
+			s.EndGrace()
+			if _, err := f.WriteAt(t.Context(), []byte("abc"), 0, FileSync); err != nil {
+				t.Fatal(err)
+			}
+			if server.loseClient(old) || server.lost.Load() {
+				t.Error("an answer to a call from before the restart took the new client ID away")
+			}
+		})
+	}
 }
 
 // TestASpuriousLossCostsNothing: the server knows client ID, sessions and opens still.
 func TestASpuriousLossCostsNothing(t *testing.T) {
 	s := &nfs4test.Server{Hook: first(v4.OpWrite, nfs4test.Fail(v4.OpWrite, v4.ErrExpired))}
-	c := mount4(t, s, NFSv41, nil, here, there)
+	c := mount4(t, s, NFSv41, here, there)
 	load(t, c, 8, 300)
 	if clients, _, _, _ := s.Clients(); clients != 1 {
 		t.Errorf("%d clients", clients)
@@ -532,7 +591,7 @@ func TestDelegationsGoBack(t *testing.T) {
 		}
 		return nfs4test.Action{}
 	}}
-	c := mount4(t, s, NFSv41, nil, here)
+	c := mount4(t, s, NFSv41, here)
 	gate := make(chan struct{})
 	hold.Store(&gate)
 	create4(t, c, "a")
@@ -554,7 +613,7 @@ func TestDelegationsGoBack(t *testing.T) {
 
 func TestCallbacksAreAnswered(t *testing.T) {
 	s := &nfs4test.Server{}
-	c := mount4(t, s, NFSv41, nil, here, there)
+	c := mount4(t, s, NFSv41, here, there)
 	for _, tc := range []struct {
 		op   v4.Operation
 		want v4.Status
@@ -584,7 +643,7 @@ func TestCallbacksAreAnswered(t *testing.T) {
 
 // TestServeNeverPanics: what the other side calls is hostile.
 func TestServeAnswersNonsense(t *testing.T) {
-	c := mount4(t, &nfs4test.Server{}, NFSv41, nil, here)
+	c := mount4(t, &nfs4test.Server{}, NFSv41, here)
 	s := c.proto.(*protoV4).server()
 	call := func(program, procedure uint32, p *v4.CBCompound) []byte {
 		b := rpc.AppendCall(nil, program, v4.CallbackVersion, procedure, rpc.AuthSys{}.Auth())
@@ -615,47 +674,49 @@ func TestServeAnswersNonsense(t *testing.T) {
 
 // TestCloseDuringRecoveryIsShort: the server takes connections and answers nothing.
 func TestCloseDuringRecoveryIsShort(t *testing.T) {
-	versions(t, func(t *testing.T, v Version) {
-		var silent atomic.Bool
-		never := make(chan struct{})
-		s := &nfs4test.Server{LeaveState: true, Hook: func(nfs4test.Call) nfs4test.Action {
-			if silent.Load() {
-				return nfs4test.Action{Hold: never}
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			var silent atomic.Bool
+			never := make(chan struct{})
+			s := &nfs4test.Server{LeaveState: true, Hook: func(nfs4test.Call) nfs4test.Action {
+				if silent.Load() {
+					return nfs4test.Action{Hold: never}
+				}
+				return nfs4test.Action{}
+			}}
+			s.Start(t, here)
+			c, err := Dial(t.Context(), config4(s, v, nil, here))
+			if err != nil {
+				t.Fatal(err)
 			}
-			return nfs4test.Action{}
-		}}
-		s.Start(t, here)
-		c, err := Dial(t.Context(), config4(s, v, nil, here))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := c.Create(t.Context(), c.Root(), "a", 0o600, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.NewStream(t.Context(), StreamConfig{Slots: 4, BlockBytes: 4096}); err != nil {
-			t.Fatal(err)
-		}
-		silent.Store(true)
-		s.Restart()
-		server := c.proto.(*protoV4).server()
-		server.loseClient(server.era.Load())
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			if _, err := f.ReadAt(t.Context(), make([]byte, 1), 0); err == nil {
-				t.Error("a read succeeded")
+			f, err := c.Create(t.Context(), c.Root(), "a", 0o600, true)
+			if err != nil {
+				t.Fatal(err)
 			}
+			if _, err := c.NewStream(t.Context(), StreamConfig{Slots: 4, BlockBytes: 4096}); err != nil {
+				t.Fatal(err)
+			}
+			silent.Store(true)
+			s.Restart()
+			server := c.proto.(*protoV4).server()
+			server.loseClient(server.era.Load())
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if _, err := f.ReadAt(t.Context(), make([]byte, 1), 0); err == nil {
+					t.Error("a read succeeded")
+				}
+			})
+			began := time.Now()
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			if d := time.Since(began); d > 8*farewellTimeout {
+				t.Errorf("Close took %v", d)
+			}
+			wg.Wait()
+			noGoroutine(t, "internal/nfs.(*serverV4)")
 		})
-		began := time.Now()
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-		if d := time.Since(began); d > 8*farewellTimeout {
-			t.Errorf("Close took %v", d)
-		}
-		wg.Wait()
-		noGoroutine(t, "internal/nfs.(*serverV4)")
-	})
+	}
 }
 
 // TestAPathToAnotherServerIsNotUsed: it was down when the client was made.

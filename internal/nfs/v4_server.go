@@ -69,7 +69,7 @@ type serverV4 struct {
 
 	mu turn // held while state is made, which takes as long as the server does
 	// reclaiming says that opens may be reclaimed, and that RECLAIM_COMPLETE was not sent.
-	reclaiming bool
+	reclaiming atomic.Bool
 	home       *channel // over which this client named itself first; see homeConn
 
 	facts     sync.Mutex // never held for long; guards what follows, tables and opens beside mu
@@ -128,8 +128,9 @@ func (t turn) give() { <-t }
 // the same one: the addresses of client ID trunking, and a program that is metadata server
 // and data server at once.
 type clientIDs struct {
-	mu  sync.Mutex
-	all map[identity]*clientID
+	owners atomic.Uint64 // of opens, so far
+	mu     sync.Mutex
+	all    map[identity]*clientID
 }
 
 // clientID serialises what creates a client ID and its sessions at one server.
@@ -216,7 +217,7 @@ func (s *serverV4) begin(ctx context.Context) error {
 		return err
 	}
 	if s.minor == 0 {
-		s.reclaiming = false
+		s.reclaiming.Store(false)
 		return nil
 	}
 	if err := s.makeSessions(ctx); err != nil {
@@ -272,7 +273,10 @@ func (s *serverV4) close(ctx context.Context) error {
 		return err
 	}
 	defer s.mu.give()
-	for s.returns.Load() > 0 && sleep(ctx, time.Millisecond) {
+	for s.returns.Load() > 0 {
+		if !sleep(ctx, time.Millisecond) {
+			break
+		}
 	}
 	var errs []error
 	for _, o := range s.openList() {
@@ -314,7 +318,7 @@ func (s *serverV4) establish(ctx context.Context) error {
 		if err := s.setClientID(ctx); err != nil {
 			return err
 		}
-		s.reclaiming = true
+		s.reclaiming.Store(true)
 		s.beginEra()
 		return nil
 	}
@@ -379,7 +383,8 @@ func (s *serverV4) trySetClientID(ctx context.Context) error {
 // setClientIDOver makes both calls over one connection: servers compare the addresses that
 // they come from.
 func (s *serverV4) setClientIDOver(ctx context.Context, conn *rpc.Conn) error {
-	set := v4.SetClientID{Verifier: s.verifier, Owner: s.owner, Callback: v4.Address{NetID: "tcp", Universal: "0.0.0.0.0.0"}}
+	none := v4.Address{NetID: "tcp", Universal: "0.0.0.0.0.0"} // no callbacks are wanted
+	set := v4.SetClientID{Verifier: s.verifier, Owner: s.owner, Callback: none}
 	if err := s.over(ctx, conn, &set); err != nil {
 		return err
 	}
@@ -413,7 +418,7 @@ func (s *serverV4) note(x *v4.ExchangeID, id *clientID) {
 	}
 	s.clientID.Store(x.ClientID)
 	s.completed.Store(false)
-	s.reclaiming = true
+	s.reclaiming.Store(true)
 	for t := range s.tables {
 		t.Clear()
 		t.TakeLost()
@@ -646,7 +651,7 @@ func (s *serverV4) reclaimComplete(ctx context.Context) error {
 		}
 		s.completed.Store(true)
 	}
-	s.reclaiming = false
+	s.reclaiming.Store(false)
 	return nil
 }
 

@@ -159,7 +159,7 @@ func TestLostSessionsAreKeptUntilTheyAreTaken(t *testing.T) {
 	}
 }
 
-func TestManyMayUseATableAtOnce(t *testing.T) {
+func TestManyMayUseATableAtOnce(*testing.T) {
 	table := table(8, 4)
 	var wg sync.WaitGroup
 	for id := range 8 {
