@@ -37,6 +37,13 @@ type Options struct {
 // maxServedBytes is the longest call that Serve gets.
 const maxServedBytes = 64 << 10
 
+// maxUnsentReplies is how many bytes may wait to be sent when one more call is served. Who
+// calls and does not take the replies gets no more.
+const maxUnsentReplies = 1 << 20
+
+// ErrUnsentReplies says that the other side calls and does not take the replies.
+var ErrUnsentReplies = errors.New("rpc: too many replies wait to be sent")
+
 // flushState says who may write to the socket.
 type flushState int
 
@@ -62,6 +69,7 @@ type Conn struct {
 	pending    batch // waits to be written
 	writing    batch // belongs to the flusher
 	flush      flushState
+	served     int // bytes of replies in pending
 	err        error
 	readerDone bool
 	drained    bool
@@ -278,7 +286,7 @@ func (c *Conn) readLoop() {
 // classify marks errors that are the server's fault.
 func classify(err error) error {
 	for _, violation := range []error{
-		ErrNotReply, ErrRecordTooLarge, ErrRecordShort, ErrUnknownXID, ErrTooMuchData,
+		ErrNotReply, ErrRecordTooLarge, ErrRecordShort, ErrUnknownXID, ErrTooMuchData, ErrUnsentReplies,
 		xdr.ErrShort, xdr.ErrTooLong, xdr.ErrBadBool, xdr.ErrBadValue,
 	} {
 		if errors.Is(err, violation) {
@@ -351,6 +359,10 @@ func (c *Conn) answer(start []byte) error {
 	}
 	PutRecordMark(reply, len(reply)-RecordMarkBytes)
 	c.mu.Lock()
+	if c.served += len(reply); c.served > maxUnsentReplies {
+		c.mu.Unlock()
+		return ErrUnsentReplies
+	}
 	c.pending.bytes = append(c.pending.bytes, reply...)
 	if c.flush == flushIdle {
 		c.flush = flushWriter

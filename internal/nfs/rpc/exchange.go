@@ -33,11 +33,11 @@ func Exchange(ctx context.Context, nc net.Conn, request []byte) (results []byte,
 	// A small buffer would do for the reply, but none may read beyond it.
 	rec := NewRecordReader(exact{nc}, maxExchangeBytes)
 	if err := rec.Next(); err != nil {
-		return nil, err
+		return nil, classify(err)
 	}
 	reply, err := rec.AppendRest(nil)
 	if err != nil {
-		return nil, &ProtocolError{Err: err}
+		return nil, classify(err)
 	}
 	d := xdr.NewDecoder(reply)
 	var h ReplyHeader

@@ -123,7 +123,7 @@ func (c *Conn) writeLocked() (more bool) {
 	if c.err != nil || len(c.pending.bytes) == 0 {
 		return false
 	}
-	c.pending, c.writing = c.writing, c.pending
+	c.pending, c.writing, c.served = c.writing, c.pending, 0
 	c.mu.Unlock()
 	n, err := c.writing.writeTo(c.nc)
 	c.counters.WireBytesWritten.Add(n)
