@@ -9,6 +9,7 @@
 package session
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
@@ -21,6 +22,9 @@ type Table struct {
 	requests int
 	set      atomic.Pointer[sessions]
 	serial   atomic.Uint64 // of the last set
+
+	mu   sync.Mutex
+	lost []v4.SessionID // that the server may still have
 }
 
 // sessions are what the server granted at one time.
@@ -41,6 +45,9 @@ type slot struct {
 	doubtful bool
 }
 
+// maxLost bounds how many lost sessions a Table remembers.
+const maxLost = 1024
+
 // NewTable returns a Table for that many outstanding requests. It has no sessions yet.
 func NewTable(requests int) *Table { return &Table{requests: requests} }
 
@@ -58,17 +65,42 @@ func (t *Table) Set(ids []v4.SessionID, granted int) {
 // Clear takes the sessions away: until Set, Append returns stream.ErrNotReady.
 func (t *Table) Clear() { t.set.Store(nil) }
 
-// Lose is Clear unless the sessions are others than those that Append gave mark.
+// Lose is Clear unless the sessions are others than those of mark, which Append and Sessions
+// give. TakeLost returns them then.
 func (t *Table) Lose(mark uint64) {
-	if set := t.set.Load(); set != nil && set.serial == mark {
-		t.set.CompareAndSwap(set, nil)
+	set := t.set.Load()
+	if set == nil || set.serial != mark || !t.set.CompareAndSwap(set, nil) {
+		return
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.lost) < maxLost {
+		t.lost = append(t.lost, set.ids...)
+	}
+}
+
+// TakeLost returns the sessions that were given up by Lose, once. The server may still have
+// some of them.
+func (t *Table) TakeLost() []v4.SessionID {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lost := t.lost
+	t.lost = nil
+	return lost
 }
 
 // IDs returns the sessions in use and the slots of each; none while there are no sessions.
 func (t *Table) IDs() (ids []v4.SessionID, granted int) {
 	if set := t.set.Load(); set != nil {
 		return set.ids, set.granted
+	}
+	return nil, 0
+}
+
+// Sessions returns the sessions in use, and their mark for Lose.
+func (t *Table) Sessions() (ids []v4.SessionID, mark uint64) {
+	if set := t.set.Load(); set != nil {
+		return set.ids, set.serial
 	}
 	return nil, 0
 }
@@ -106,6 +138,13 @@ func (t *Table) Replied(id int, mark uint64, op v4.Op, status v4.Status) stream.
 		return stream.Finish
 	}
 	s := &set.slots[id]
+	if status == v4.ErrRetryUncachedRep {
+		// The server executed the request, and keeps no reply: none is cached of READ and WRITE,
+		// which may be executed twice. It says so in place of the operation behind SEQUENCE (RFC
+		// 8881 section 2.10.6.1.3).
+		s.sent, s.doubtful = false, false
+		return stream.Repeat
+	}
 	if op != v4.OpSequence || status == v4.OK {
 		s.sent, s.doubtful = false, false
 		return stream.Finish
@@ -115,9 +154,8 @@ func (t *Table) Replied(id int, mark uint64, op v4.Op, status v4.Status) stream.
 	case v4.ErrDelay:
 		s.retract(1)
 		return stream.Delay
-	case v4.ErrRetryUncachedRep, v4.ErrSeqFalseRetry:
-		// The server executed the request, and keeps no reply: none is cached of READ and WRITE,
-		// which may be executed twice.
+	case v4.ErrSeqFalseRetry:
+		// The server executed a request with this sequence ID, but another one.
 		s.sent, s.doubtful = false, false
 		return stream.Repeat
 	case v4.ErrSeqMisordered:
@@ -128,8 +166,12 @@ func (t *Table) Replied(id int, mark uint64, op v4.Op, status v4.Status) stream.
 		return stream.Recover
 	case v4.ErrConnNotBoundToSession:
 		return stream.Disconnect
-	default:
+	case v4.ErrBadSession, v4.ErrDeadSession, v4.ErrBadSlot, v4.ErrBadHighSlot, v4.ErrStaleClientID:
 		return stream.Recover
+	default:
+		// The request itself is refused, and would be in any session.
+		s.retract(1)
+		return stream.Finish
 	}
 }
 
