@@ -274,6 +274,14 @@ func (x *compound) openOf(c *client, owner string, f *file) *state {
 func (x *compound) ownerOf(st *state) *openOwner { return st.client.owners[st.owner] }
 
 func (x *compound) openConfirm(o *v4.OpenConfirm) v4.Status {
+	// A retry: the state ID was replaced.
+	for _, c := range x.d.clients {
+		for _, w := range c.owners {
+			if last, ok := w.last.(*v4.OpenConfirm); ok && last.StateID == o.StateID && last.Seq == o.Seq {
+				return x.sequenceOwner(w, o.Seq, o, nil)
+			}
+		}
+	}
 	st, status := x.stateOf(o.StateID, o.Op(), openState)
 	if status != v4.OK {
 		return status
@@ -412,7 +420,7 @@ func (x *compound) freeStateID(o *v4.FreeStateID) v4.Status {
 		x.s.violate("FREE_STATEID of an %s that is in use", st.kind)
 		return v4.ErrLocksHeld
 	}
-	x.d.drop(st)
+	x.d.take(st) // I/O that was on its way with it is no violation
 	return v4.OK
 }
 
