@@ -52,10 +52,12 @@ type channel struct {
 	logger    *slog.Logger
 	counters  rpc.Counters
 
-	// serve answers calls of the server over this channel; ready is called with each new
-	// connection before it is used. Both may be nil.
-	serve func(call []byte) []byte
-	ready func(ctx context.Context, conn *rpc.Conn) error
+	// twoWay says that the server may call over this channel, which serve answers. The
+	// connection may be older than serve. ready is called with each new connection before it
+	// is used; it may be nil.
+	twoWay bool
+	serve  atomic.Pointer[func(call []byte) []byte]
+	ready  func(ctx context.Context, conn *rpc.Conn) error
 
 	conn   atomic.Pointer[rpc.Conn]        // nil while down
 	raw    atomic.Pointer[syscall.RawConn] // of the newest connection
@@ -88,7 +90,11 @@ func (ch *channel) connect(ctx context.Context) error {
 			ch.raw.Store(&raw)
 		}
 	}
-	conn := rpc.NewConn(nc, rpc.Options{Counters: &ch.counters, Serve: ch.serve})
+	opts := rpc.Options{Counters: &ch.counters}
+	if ch.twoWay {
+		opts.Serve = ch.answer
+	}
+	conn := rpc.NewConn(nc, opts)
 	if ch.ready != nil {
 		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 		defer cancel()
@@ -99,6 +105,14 @@ func (ch *channel) connect(ctx context.Context) error {
 	}
 	ch.conn.Store(conn)
 	return nil
+}
+
+// answer answers a call of the server.
+func (ch *channel) answer(call []byte) []byte {
+	if serve := ch.serve.Load(); serve != nil {
+		return (*serve)(call)
+	}
+	return nil // nothing was asked of the server yet
 }
 
 // silent reports whether the other side's TCP has fallen silent.

@@ -83,6 +83,7 @@ func connectChannels(ctx context.Context, cfg Config, port int) ([]*channel, err
 	for _, addr := range cfg.Channels {
 		channels = append(channels, &channel{
 			addr: addr, port: port, now: cfg.Now, logger: cfg.Logger, dontRoute: cfg.DontRoute,
+			twoWay: cfg.Version != NFSv3,
 		})
 	}
 	return channels, connectAll(ctx, channels)

@@ -48,11 +48,11 @@ func (c *Client) Servers() []ServerStats {
 		s := at.server.stats()
 		switch {
 		case i > 0:
-			s.Trunking = trunking(p.at[0].server.identity, at.server.identity)
+			s.Trunking = trunking(p.at[0].server.who(), at.server.who())
 		case at.server.minor > 0 && len(at.server.channels) > 1:
 			s.Trunking = TrunkingSession
 		case len(p.at) > 1:
-			s.Trunking = trunking(at.server.identity, p.at[1].server.identity)
+			s.Trunking = trunking(at.server.who(), p.at[1].server.who())
 		}
 		if i == 0 && p.layouts != nil {
 			s.Layouts = p.layouts.stats()

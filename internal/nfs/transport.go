@@ -29,7 +29,7 @@ type transport struct {
 	channels []*channel
 	timeout  time.Duration
 	// patience is the same while the server answers that state is lost or being reclaimed.
-	patience time.Duration
+	patience atomic.Int64 // ns
 	now      func() time.Time
 	// tickets are the parts that may be outstanding; nil does not limit them.
 	tickets chan int
@@ -83,8 +83,9 @@ const (
 
 func newTransport(channels []*channel, timeout time.Duration, now func() time.Time) *transport {
 	t := &transport{
-		channels: channels, timeout: timeout, patience: timeout, now: now, changed: make(chan struct{}),
+		channels: channels, timeout: timeout, now: now, changed: make(chan struct{}),
 	}
+	t.patience.Store(int64(timeout))
 	t.ctx, t.stop = context.WithCancel(context.Background())
 	t.clock.Store(now().UnixNano())
 	for _, ch := range channels {
@@ -189,10 +190,10 @@ func (t *transport) awaitResults(ctx context.Context, o *op) error {
 		case err == nil:
 			o.results = o.decode(o)
 			next, err = o.results.Next, o.results.Err
-		case !errors.Is(err, stream.ErrNotReady):
-			return err
+		case !errors.Is(err, stream.ErrNotReady) || o.free:
+			return err // who recovers does not wait for recovery
 		}
-		limit := t.timeout
+		limit := int64(t.timeout)
 		switch next {
 		case stream.Finish, stream.Elsewhere:
 			return err
@@ -201,13 +202,16 @@ func (t *transport) awaitResults(ctx context.Context, o *op) error {
 		case stream.Delay:
 			wait = min(max(2*wait, delayFirst), delayMax)
 		case stream.Recover:
-			wait, limit = min(max(2*wait, recoverFirst), recoverMax), t.patience
+			wait, limit = min(max(2*wait, recoverFirst), recoverMax), t.patience.Load()
 		case stream.Disconnect:
 			o.conn.Fail(err)
+			if t.clock.Load()-o.started > limit {
+				return err
+			}
 			t.send(ctx, o) // the same request on another connection
 			continue
 		}
-		if t.clock.Load()-o.started+int64(wait) > int64(limit) || !sleep(ctx, wait) {
+		if t.clock.Load()-o.started+int64(wait) > limit || !sleep(ctx, wait) {
 			return err
 		}
 		t.start(ctx, o) // the server remembers its reply to the old request

@@ -22,7 +22,13 @@ type callV4 struct {
 	bare bool
 	// own is a call of recovery itself: an answer that asks for recovery ends it.
 	own bool
+	// fixed says that recovery changes nothing in it: an answer that asks for other state ends
+	// it. So it is without before.
+	fixed bool
 
+	status   v4.Status // of the last answer
+	answered bool
+	era      uint64
 	mark     uint64
 	sequence v4.Sequence
 }
@@ -59,6 +65,7 @@ func (s *serverV4) call(ctx context.Context, c *callV4) (attempts int, err error
 }
 
 func (c *callV4) encode(o *op) (err error) {
+	c.era = c.server.era.Load()
 	if c.before != nil {
 		if err := c.before(); err != nil {
 			return err
@@ -100,6 +107,7 @@ func (c *callV4) decode(o *op) stream.Results {
 	} else if err != nil {
 		return stream.Results{Err: err}
 	}
+	c.status, c.answered = status, true
 	r := stream.Results{Err: err}
 	if sequenced {
 		if op != v4.OpSequence {
@@ -109,23 +117,26 @@ func (c *callV4) decode(o *op) stream.Results {
 		r.Next = s.session(s.control, o.part.ID, c.mark, op, status)
 	}
 	if r.Next == stream.Finish {
-		r.Next = s.next(status)
+		if r.Next = s.next(status, c.era); (c.fixed || c.before == nil) && r.Next == stream.Recover && status != v4.ErrGrace {
+			r.Next = stream.Finish
+		}
 	}
-	if c.own && r.Next == stream.Recover && status != v4.ErrGrace {
+	if c.own && r.Next == stream.Recover {
 		r.Next = stream.Finish
 	}
 	return r
 }
 
-// next says what follows a status of an operation, and begins recovery where it is needed.
-func (s *serverV4) next(status v4.Status) stream.Next {
+// next says what follows a status of an operation that was sent in an era, and begins recovery
+// where it is needed.
+func (s *serverV4) next(status v4.Status, era uint64) stream.Next {
 	switch status {
 	case v4.ErrDelay, v4.ErrLayoutTryLater, v4.ErrRecallConflict:
 		return stream.Delay
 	case v4.ErrGrace:
 		return stream.Recover
 	case v4.ErrStaleClientID, v4.ErrExpired, v4.ErrStaleStateID:
-		s.loseClient()
+		s.loseClient(era)
 		return stream.Recover
 	default:
 		return stream.Finish
@@ -137,7 +148,7 @@ func (s *serverV4) session(t *session.Table, id int, mark uint64, op v4.Op, stat
 	next := t.Replied(id, mark, op, status)
 	if next == stream.Recover {
 		if status == v4.ErrStaleClientID {
-			s.loseClient()
+			s.loseClient(s.era.Load())
 		}
 		t.Lose(mark)
 		s.wake()

@@ -6,6 +6,9 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
+// maxReturns bounds how many delegations are returned at once because of recalls.
+const maxReturns = 16
+
 // serve answers a call of the server over the back channel (RFC 8881 section 20). It runs in
 // the goroutine that receives, so what takes time is done elsewhere.
 func (s *serverV4) serve(message []byte) []byte {
@@ -63,7 +66,11 @@ func (s *serverV4) callback(o v4.Operation) v4.Status {
 	case *v4.Unsupported:
 		return o.Status
 	case *v4.CBRecall:
-		go s.returnDelegation(append([]byte(nil), o.Handle...), o.StateID)
+		// A recall that names what we never had is answered by the server's refusal.
+		if s.returns.Load() >= maxReturns {
+			return v4.ErrDelay
+		}
+		s.giveBack(append([]byte(nil), o.Handle...), o.StateID)
 		return v4.OK
 	case *v4.CBRecallAny, *v4.CBRecallSlot:
 		return v4.OK // neither must be followed at once

@@ -37,6 +37,9 @@ func (v *dataV4) Append(b []byte, p *stream.Part) ([]byte, error) {
 	to := &v.lanes[p.Lane]
 	f := p.IO.State.(*fileV4) //nolint:errcheck,forcetypeassert // Prepare has put it there
 	o := f.opens[to.opens]
+	// In this order: a state ID that is newer than the generation is refused once in vain, an
+	// older one would have the new open taken for lost.
+	generation := o.generation.Load()
 	id := o.state.Load()
 	if id == nil {
 		if broken := o.broken.Load(); broken != nil {
@@ -44,7 +47,6 @@ func (v *dataV4) Append(b []byte, p *stream.Part) ([]byte, error) {
 		}
 		return b, stream.ErrNotReady
 	}
-	generation := o.generation.Load()
 	handle, offset := o.handle, p.Offset()
 	if to.group > 0 {
 		place, err := f.at(to.group, p)
@@ -61,7 +63,7 @@ func (v *dataV4) Append(b []byte, p *stream.Part) ([]byte, error) {
 	if to.table != nil {
 		var err error
 		out = v4.AppendCompoundHead(out, to.server.minor, 3)
-		if out, mark, err = to.table.Append(out, p.ID, p.Serial, false); err != nil {
+		if out, mark, err = to.table.Append(out, p.ID, requestSerial(p.Serial, generation), false); err != nil {
 			return b, err
 		}
 	} else {
@@ -74,6 +76,13 @@ func (v *dataV4) Append(b []byte, p *stream.Part) ([]byte, error) {
 		return v4.AppendWriteHead(out, id, offset, v4.Stable(p.IO.Stable), p.Bytes()), nil
 	}
 	return v4.AppendRead(out, id, offset, uint32(p.Bytes())), nil
+}
+
+// requestSerial tells requests apart: a part that is sent again with another state ID is none
+// that a server may take for a retransmission (RFC 8881 section 2.10.6.1.3.1).
+func requestSerial(serial, generation uint32) uint32 {
+	const odd = 0x9E3779B1 // spreads generations, which are few, over all serials
+	return serial + odd*generation
 }
 
 // at returns where a part is at a data server, if it is there.
@@ -164,7 +173,7 @@ func (v *dataV4) Decode(d *xdr.Decoder, p *stream.Part) (r stream.Results) {
 		r.Next = next
 		return r
 	}
-	r.Next = s.next(status)
+	r.Next = s.next(status, s.era.Load())
 	return r
 }
 

@@ -380,7 +380,7 @@ func (l *layoutsV4) newDataServer(key string, reach []netip.AddrPort) *dataServe
 	s.lease.Store(l.mds.lease.Load())
 	// The same client in the eyes of both, because the stateids are those of the metadata
 	// server (RFC 8881 section 13.1).
-	s.owner, s.verifier = l.mds.owner, l.mds.verifier
+	s.owner, s.verifier, s.ids = l.mds.owner, l.mds.verifier, l.mds.ids
 	return &dataServer{server: s, key: key}
 }
 
@@ -403,7 +403,7 @@ func (l *layoutsV4) start(ctx context.Context, ds *dataServer) error {
 		return err
 	}
 	// One program may be both servers.
-	ds.server.shares = ds.server.clientID.Load() == l.mds.clientID.Load() && ds.server.identity == l.mds.identity
+	ds.server.shares = ds.server.clientID.Load() == l.mds.clientID.Load() && ds.server.who() == l.mds.who()
 	ds.started.Store(true)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
 	"github.com/nfsbench/nfsbench/internal/nfs/session"
@@ -42,7 +43,7 @@ func (c *Client) mountV4(ctx context.Context) (err error) {
 		return err
 	}
 	if err := p.mount(ctx); err != nil {
-		return errors.Join(err, p.close(ctx))
+		return errors.Join(err, p.farewell(ctx))
 	}
 	c.proto, c.transport, c.root = p, p.at[0].server.transport, p.at[0].root
 	return nil
@@ -62,6 +63,7 @@ type placeV4 struct {
 func (p *protoV4) connect(ctx context.Context) error {
 	minor, use := uint32(0), uint32(0)
 	switch p.cfg.Version {
+	case NFSv3, NFSv40:
 	case NFSv41:
 		minor, use = 1, v4.ExchangeUseNonPNFS
 	case PNFS:
@@ -76,7 +78,7 @@ func (p *protoV4) connect(ctx context.Context) error {
 	for g, channels := range groups {
 		s := newServerV4(p.cfg, minor, use, channels)
 		place := &placeV4{server: s}
-		s.owner, s.verifier = first.owner, first.verifier
+		s.owner, s.verifier, s.ids = first.owner, first.verifier, first.ids
 		if g > 0 && trunking(ids[0], ids[g]) == TrunkingClientID {
 			s.shares = true
 		} else if g > 0 {
@@ -84,7 +86,7 @@ func (p *protoV4) connect(ctx context.Context) error {
 			place.opens = separate
 		}
 		if err := s.start(ctx); err != nil {
-			return fmt.Errorf("path %s: %w", s.describe(), errors.Join(err, p.close(ctx)))
+			return fmt.Errorf("path %s: %w", s.describe(), errors.Join(err, p.farewell(ctx)))
 		}
 		p.at = append(p.at, place)
 		for _, ch := range channels {
@@ -105,20 +107,17 @@ func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, 
 			down = append(down, ch)
 			continue
 		}
-		var id identity
-		if s.minor > 0 {
-			x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: s.use}
-			if err := s.over(ctx, conn, &x); err != nil {
-				return nil, nil, fmt.Errorf("path %s: %w", ch.addr.Path, err)
-			}
-			id = identityOf(&x)
+		id, err := s.ask(ctx, conn)
+		if rpc.IsLost(err) {
+			down = append(down, ch)
+			continue
 		}
-		g := 0
-		for g < len(ids) && trunking(ids[g], id) != TrunkingSession {
-			g++
+		if err != nil {
+			return nil, nil, fmt.Errorf("path %s: %w", ch.addr.Path, err)
 		}
-		if g == len(ids) {
-			groups, ids = append(groups, nil), append(ids, id)
+		g := slices.IndexFunc(ids, func(other identity) bool { return trunking(other, id) == TrunkingSession })
+		if g < 0 {
+			g, groups, ids = len(ids), append(groups, nil), append(ids, id)
 		}
 		groups[g] = append(groups[g], ch)
 	}
@@ -127,6 +126,27 @@ func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, 
 	}
 	groups[0] = append(groups[0], down...)
 	return groups, ids, nil
+}
+
+// ask asks who is at the other end of a connection. With NFSv4.0 nobody can tell.
+func (s *serverV4) ask(ctx context.Context, conn *rpc.Conn) (identity, error) {
+	if s.minor == 0 {
+		return identity{}, nil
+	}
+	for wait := delayFirst; ; wait = min(2*wait, delayMax) {
+		x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: s.use}
+		err := s.over(ctx, conn, &x)
+		if !errors.Is(err, v4.ErrDelay) || !sleep(ctx, wait) {
+			return identityOf(&x), err
+		}
+	}
+}
+
+// farewell is close although ctx may have ended.
+func (p *protoV4) farewell(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTimeout)
+	defer cancel()
+	return p.close(ctx)
 }
 
 // trunking says what two servers are to each other. Client IDs are not compared: servers
@@ -215,16 +235,19 @@ func (s *serverV4) bind(ctx context.Context, nc net.Conn, t *session.Table) erro
 	if t == nil {
 		return nil
 	}
+	over := func(o v4.Operation) error {
+		c := v4.Compound{Minor: s.minor, Ops: []v4.Operation{o}}
+		results, err := rpc.Exchange(ctx, nc, c.Append(slices.Clone(s.head)))
+		if err != nil {
+			return err
+		}
+		return decodeCompound(&c, results)
+	}
 	ids, _ := t.IDs()
 	for _, id := range ids {
-		c := v4.Compound{Minor: s.minor, Ops: []v4.Operation{&v4.BindConnToSession{Session: id, Dir: v4.DirFore}}}
-		results, err := rpc.Exchange(ctx, nc, c.Append(append([]byte(nil), s.head...)))
-		if err != nil {
-			return fmt.Errorf("bind the connection to the session: %w", err)
-		}
-		err = decodeCompound(&c, results)
+		err := over(&v4.BindConnToSession{Session: id, Dir: v4.DirFore})
 		if errors.Is(err, v4.ErrBadSession) || errors.Is(err, v4.ErrDeadSession) {
-			return nil // the first I/O finds out and has it made again
+			return s.isOurs(nil, over) // the first I/O has the session made again
 		}
 		if err != nil {
 			return fmt.Errorf("bind the connection to the session: %w", err)

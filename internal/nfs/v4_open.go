@@ -20,16 +20,15 @@ type openV4 struct {
 	// state is nil while the open is lost. generation counts the opens.
 	state      atomic.Pointer[v4.StateID]
 	generation atomic.Uint32
+	era        atomic.Uint64         // of the client ID that the state belongs to
+	revoked    atomic.Bool           // last has to be freed
 	broken     atomic.Pointer[error] // why it cannot be opened again
 
 	// Guarded by mu of the server.
 	last  v4.StateID
 	owner []byte
 	seq   uint32 // of the owner; NFSv4.0
-	tries int    // owners so far
 }
-
-var owners atomic.Uint64
 
 // lose takes the state ID away until the file is opened again.
 func (o *openV4) lose() { o.state.Store(nil) }
@@ -47,7 +46,7 @@ func (o *openV4) set(id v4.StateID) {
 // newOwner gives the open an owner that the server does not know yet: each open has one of
 // its own, so that opens wait for no other.
 func (o *openV4) newOwner() {
-	o.owner = fmt.Appendf(nil, "open %d", owners.Add(1))
+	o.owner = fmt.Appendf(nil, "open %d", o.server.ids.owners.Add(1))
 	o.seq = 0
 }
 
@@ -67,30 +66,58 @@ func (s *serverV4) openFile(ctx context.Context, dir FileHandle, name string, ho
 		return nil, err
 	}
 	o.handle = fh.Handle
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	o.take(&open)
+	s.facts.Lock()
 	s.opens[o] = true
+	s.facts.Unlock()
 	return o, nil
 }
 
-// open makes OPEN, and with NFSv4.0 OPEN_CONFIRM where the server wants that.
+// open makes OPEN, and with NFSv4.0 OPEN_CONFIRM where the server wants that. own says that mu
+// is held.
 func (o *openV4) open(ctx context.Context, current []byte, open *v4.Open, fh *v4.GetFH, own bool) error {
+	for try := 1; ; try++ {
+		if err := o.tryOpen(ctx, current, open, fh, own); err != nil {
+			return err
+		}
+		if open.Flags&v4.OpenConfirmNeeded == 0 || o.server.minor > 0 {
+			return nil
+		}
+		err := o.confirm(ctx, open, fh.Handle, own)
+		lost := isLostClient(err) || errors.Is(err, v4.ErrBadStateID) || errors.Is(err, v4.ErrBadSeqID)
+		if !lost || own || try == confirmTries {
+			return err
+		}
+		open.How, open.Attrs = v4.NoCreate, v4.Attrs{} // it is there since the first try
+	}
+}
+
+// confirmTries is how often a server may lose an open before it is confirmed.
+const confirmTries = 5
+
+func (o *openV4) tryOpen(ctx context.Context, current []byte, open *v4.Open, fh *v4.GetFH, own bool) error {
 	s := o.server
 	open.Access, open.Deny = v4.ShareBoth, 0
 	if s.minor > 0 {
 		open.Access |= v4.WantNoDeleg
 	}
-	ops := []v4.Operation{&v4.PutFH{Handle: current}, open, fh}
-	c := &callV4{ops: ops, own: own, before: func() error {
-		// An owner that has been answered is not used again: its sequence would have to move on
-		// for some errors and not for others (RFC 7530 section 9.1.7).
-		if o.newOwner(); s.lostClient.Load() && !own {
+	c := &callV4{ops: []v4.Operation{&v4.PutFH{Handle: current}, open, fh}, own: own}
+	c.before = func() error {
+		// Before all is reclaimed no server opens anything else.
+		if !own && (s.lost.Load() || s.reclaiming.Load()) {
 			return stream.ErrNotReady
+		}
+		// What is reclaimed is of the owner that it was of. NFSv4.1 keeps the owner always: an
+		// open that the server has still is then the same one. With NFSv4.0 an owner that the
+		// server knows could not be told from one that it has forgotten.
+		if o.owner == nil || s.minor == 0 && open.Claim != v4.ClaimPrevious {
+			o.newOwner()
+		} else {
+			o.count(c)
 		}
 		open.ClientID, open.Owner, open.Seq = s.clientID.Load(), o.owner, o.seq
 		return nil
-	}}
+	}
 	c.bare = own && s.minor == 0
 	attempts, err := s.call(ctx, c)
 	if attempts > 1 && open.How == v4.CreateGuarded && errors.Is(err, v4.ErrExist) {
@@ -101,12 +128,21 @@ func (o *openV4) open(ctx context.Context, current []byte, open *v4.Open, fh *v4
 	if err != nil {
 		return err
 	}
+	o.era.Store(c.era)
 	o.seq++
-	if open.Flags&v4.OpenConfirmNeeded == 0 || s.minor > 0 {
+	return nil
+}
+
+// confirm makes OPEN_CONFIRM.
+func (o *openV4) confirm(ctx context.Context, open *v4.Open, handle []byte, own bool) error {
+	confirm := v4.OpenConfirm{StateID: open.StateID}
+	c := &callV4{ops: []v4.Operation{&v4.PutFH{Handle: handle}, &confirm}, own: own, fixed: true}
+	c.before = func() error {
+		o.count(c)
+		confirm.Seq = o.seq
 		return nil
 	}
-	confirm := v4.OpenConfirm{StateID: open.StateID, Seq: o.seq}
-	if _, err := s.call(ctx, &callV4{ops: []v4.Operation{&v4.PutFH{Handle: fh.Handle}, &confirm}, own: own}); err != nil {
+	if _, err := o.server.call(ctx, c); err != nil {
 		return err
 	}
 	o.seq++
@@ -114,21 +150,62 @@ func (o *openV4) open(ctx context.Context, current []byte, open *v4.Open, fh *v4
 	return nil
 }
 
-// take keeps the results of OPEN. mu is held.
+// count moves the sequence ID of the owner on for an answer to c that failed: all errors but
+// these do so (RFC 7530 section 9.1.7).
+func (o *openV4) count(c *callV4) {
+	if !c.answered {
+		return
+	}
+	c.answered = false
+	switch c.status {
+	case v4.OK, v4.ErrStaleClientID, v4.ErrStaleStateID, v4.ErrBadStateID, v4.ErrBadSeqID, v4.ErrBadXDR, v4.ErrResource,
+		v4.ErrNoFileHandle, v4.ErrMoved:
+	default:
+		o.seq++
+	}
+}
+
+// take keeps the results of OPEN.
 func (o *openV4) take(open *v4.Open) {
 	o.set(open.StateID)
 	switch open.Granted.Type {
 	case v4.DelegationRead, v4.DelegationWrite:
-		go o.server.returnDelegation(o.handle, open.Granted.StateID)
+		o.server.giveBack(o.handle, open.Granted.StateID)
 	case v4.DelegationNone, v4.DelegationNoneExt:
 	}
 }
 
-// returnDelegation gives back a delegation that nobody asked for.
+// maxReturning bounds what is remembered of delegations.
+const maxReturning = 4096
+
+// giveBack returns a delegation that nobody asked for, once: OPEN and CB_RECALL may both tell
+// of it.
+func (s *serverV4) giveBack(handle []byte, id v4.StateID) {
+	s.facts.Lock()
+	defer s.facts.Unlock()
+	if s.closed || s.returning[id.Other] {
+		return
+	}
+	if len(s.returning) >= maxReturning {
+		clear(s.returning)
+	}
+	s.returning[id.Other] = true
+	s.returns.Add(1)
+	s.work.Go(func() {
+		defer s.returns.Add(-1)
+		s.returnDelegation(handle, id)
+	})
+}
+
+// returnDelegation makes DELEGRETURN. A delegation that was revoked is freed.
 func (s *serverV4) returnDelegation(handle []byte, id v4.StateID) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.CallTimeout)
 	defer cancel()
-	if err := s.do(ctx, &v4.PutFH{Handle: handle}, &v4.DelegReturn{StateID: id}); err != nil {
+	err := s.do(ctx, &v4.PutFH{Handle: handle}, &v4.DelegReturn{StateID: id})
+	if s.minor > 0 && (errors.Is(err, v4.ErrDelegRevoked) || errors.Is(err, v4.ErrAdminRevoked)) {
+		err = s.do(ctx, &v4.FreeStateID{StateID: id})
+	}
+	if err != nil {
 		s.logger.Debug("The server did not take a delegation back", "error", err)
 	}
 }
@@ -147,6 +224,11 @@ func (o *openV4) reclaim(ctx context.Context) error {
 // reopen opens the file as if for the first time. Errors that will not pass break the open;
 // others are returned. mu is held.
 func (o *openV4) reopen(ctx context.Context) error {
+	if o.revoked.Load() {
+		if err := o.free(ctx); err != nil {
+			return err
+		}
+	}
 	open := v4.Open{Claim: v4.ClaimFH}
 	current := o.handle
 	if o.server.minor == 0 {
@@ -155,6 +237,7 @@ func (o *openV4) reopen(ctx context.Context) error {
 	var fh v4.GetFH
 	err := o.open(ctx, current, &open, &fh, true)
 	if err == nil && string(fh.Handle) != string(o.handle) {
+		o.closeOther(ctx, fh.Handle, open.StateID)
 		err = v4.ErrStale // another file has the name now
 	}
 	switch statusOf(err) {
@@ -163,7 +246,7 @@ func (o *openV4) reopen(ctx context.Context) error {
 			o.take(&open)
 		}
 		return err
-	case v4.ErrStale, v4.ErrNoEnt, v4.ErrAccess, v4.ErrPerm, v4.ErrROFS, v4.ErrFHExpired, v4.ErrBadHandle:
+	case v4.ErrStale, v4.ErrNoEnt, v4.ErrAccess, v4.ErrPerm, v4.ErrROFS, v4.ErrFHExpired, v4.ErrBadHandle, v4.ErrIsDir:
 		why := fmt.Errorf("open %q again after the server lost its state: %w", o.name, err)
 		o.broken.Store(&why)
 		return nil
@@ -172,17 +255,36 @@ func (o *openV4) reopen(ctx context.Context) error {
 	}
 }
 
-// close ends the open.
+// closeOther closes a file that was opened by mistake.
+func (o *openV4) closeOther(ctx context.Context, handle []byte, id v4.StateID) {
+	other := &openV4{server: o.server, handle: handle, seq: o.seq}
+	other.state.Store(&id)
+	if err := other.closeAtServer(ctx, true); err != nil {
+		o.server.logger.Debug("A file was not closed", "error", err)
+	}
+}
+
+// close ends the open. Where ctx ends first, closing the server does so.
 func (o *openV4) close(ctx context.Context) error {
 	s := o.server
-	s.mu.Lock()
-	if !s.opens[o] {
-		s.mu.Unlock()
+	if err := s.mu.take(ctx); err != nil {
+		return err
+	}
+	s.facts.Lock()
+	known := s.opens[o]
+	delete(s.opens, o)
+	s.facts.Unlock()
+	s.mu.give()
+	if !known {
 		return nil
 	}
-	delete(s.opens, o)
-	s.mu.Unlock()
-	return o.closeAtServer(ctx, false)
+	err := o.closeAtServer(ctx, false)
+	if err != nil && ctx.Err() != nil {
+		s.facts.Lock()
+		s.opens[o] = true
+		s.facts.Unlock()
+	}
+	return err
 }
 
 // closeAtServer closes the file, unless the open is lost already. own says that mu is held.
@@ -191,11 +293,20 @@ func (o *openV4) closeAtServer(ctx context.Context, own bool) error {
 	if id == nil {
 		return nil
 	}
-	c := &callV4{ops: []v4.Operation{&v4.PutFH{Handle: o.handle}, &v4.Close{Seq: o.seq, StateID: *id}}, own: own}
+	end := v4.Close{StateID: *id}
+	c := &callV4{ops: []v4.Operation{&v4.PutFH{Handle: o.handle}, &end}, own: own, fixed: true}
+	c.before = func() error {
+		o.count(c)
+		end.Seq = o.seq
+		return nil
+	}
 	_, err := o.server.call(ctx, c)
+	if err != nil && ctx.Err() != nil {
+		o.state.CompareAndSwap(nil, id)
+	}
 	switch statusOf(err) {
-	case v4.ErrBadStateID, v4.ErrOldStateID, v4.ErrStaleStateID, v4.ErrExpired, v4.ErrAdminRevoked:
-		return nil // the server has lost it meanwhile
+	case v4.ErrBadStateID, v4.ErrOldStateID, v4.ErrStaleStateID, v4.ErrExpired, v4.ErrAdminRevoked, v4.ErrStale:
+		return nil // the server has lost it meanwhile, or the file
 	default:
 		return err
 	}

@@ -3,6 +3,8 @@ package nfs
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/stream"
@@ -19,156 +21,257 @@ import (
 // One goroutine for each server does it, which also renews the lease. Whoever meets an error
 // of this kind takes the state away and wakes it.
 
-// wake lets the goroutine of the server look for what is lost.
+// wake lets the goroutine of the server look for what is lost. I/O waits from now on.
 func (s *serverV4) wake() {
 	s.recovering.CompareAndSwap(0, s.cfg.Now().UnixNano())
+	s.nudge()
+}
+
+// nudge is wake where I/O does not wait.
+func (s *serverV4) nudge() {
 	select {
 	case s.kick <- struct{}{}:
 	default:
 	}
 }
 
-// loseClient notes that the server does not know the client ID any more.
-func (s *serverV4) loseClient() {
-	if !s.lostClient.Swap(true) {
+// loseClient notes that the server does not know the client ID of an era any more. It returns
+// false if there is another one already.
+func (s *serverV4) loseClient(era uint64) bool {
+	s.facts.Lock()
+	defer s.facts.Unlock()
+	if era != s.era.Load() {
+		return false
+	}
+	if !s.lost.Swap(true) {
 		s.wake()
 	}
+	return true
 }
 
 // look reads the flags of a SEQUENCE (RFC 8881 section 18.46.3). It costs nothing when none
-// is set.
+// is set. A server repeats a flag until what it asks for is done, and some longer: each is
+// followed once, and again when the lease is renewed.
 func (s *serverV4) look(flags uint32) {
 	const taken = v4.SeqExpiredAllStateRevoked | v4.SeqExpiredSomeStateRevoked | v4.SeqAdminStateRevoked |
 		v4.SeqRecallableStateRevoked
+	const down = v4.SeqCBPathDown | v4.SeqCBPathDownSession
 	if flags&taken != 0 && !s.revoked.Swap(true) {
-		s.wake()
+		s.nudge()
 	}
-	if flags&v4.SeqRestartReclaimNeeded != 0 {
-		s.loseClient()
+	if flags&down != 0 && !s.pathDown.Swap(true) {
+		s.nudge()
+	}
+	if flags&v4.SeqRestartReclaimNeeded != 0 && s.completed.CompareAndSwap(true, false) {
+		s.restarted.Store(true)
+		s.wake()
 	}
 }
 
-// manage keeps the lease and recovers until ctx ends.
-func (s *serverV4) manage(ctx context.Context) {
+// manage keeps the lease and recovers until ctx ends. Its calls end with life.
+func (s *serverV4) manage(ctx, life context.Context) {
 	defer close(s.done)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for {
+	for ctx.Err() == nil {
 		lease := time.Duration(s.lease.Load())
 		timer.Reset(max(lease/leaseShare, time.Millisecond))
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.kick:
-			s.recover(ctx)
+			s.recover(ctx, life)
 		case <-timer.C:
-			s.renew(ctx)
+			s.renew(life)
 		}
 	}
 }
 
-// renew renews the lease unless I/O has done so just now.
+// renew renews the lease unless calls have done so just now.
 func (s *serverV4) renew(ctx context.Context) {
+	s.revoked.Store(false)
+	s.pathDown.Store(false)
 	lease := s.lease.Load()
 	if s.minor > 0 && s.transport.clock.Load()-s.touched.Load() < lease/leaseShare {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(lease))
 	defer cancel()
-	s.mu.Lock()
+	if s.mu.take(ctx) != nil {
+		return
+	}
 	var err error
 	if s.minor == 0 {
 		err = s.own(ctx, &v4.Renew{ClientID: s.clientID.Load()})
 	} else {
 		err = s.own(ctx) // SEQUENCE alone
 	}
-	s.mu.Unlock()
+	s.mu.give()
 	if err != nil && ctx.Err() == nil {
 		s.logger.Debug("The lease was not renewed", "server", s.describe(), "error", err)
-		s.recover(ctx)
+		s.nudge()
 	}
 }
 
-// recover makes lost state again. It tries until it succeeds or ctx ends: how long an I/O
+// recover makes lost state again. It tries until it succeeds or ctx or life end: how long an I/O
 // waits for it is the I/O's own business.
-func (s *serverV4) recover(ctx context.Context) {
-	began := s.recovering.Load()
-	for wait := recoverFirst; ctx.Err() == nil; wait = min(2*wait, recoverMax) {
-		s.mu.Lock()
-		err := s.recoverOnce(ctx)
-		s.mu.Unlock()
+func (s *serverV4) recover(ctx, life context.Context) {
+	began, made, level := s.cfg.Now().UnixNano(), false, slog.LevelWarn
+	for wait := recoverFirst; ; wait = min(2*wait, recoverMax) {
+		if ctx.Err() != nil || s.mu.take(ctx) != nil {
+			return
+		}
+		found, err := s.recoverOnce(life)
+		s.mu.give()
+		made = made || found
 		if err == nil {
 			break
 		}
-		s.logger.Warn("Cannot recover the state at the server yet", "server", s.describe(), "error", err)
+		s.logger.Log(ctx, level, "Cannot recover the state at the server yet", "server", s.describe(), "error", err)
+		level = slog.LevelDebug
 		if !sleep(ctx, wait) {
 			return
 		}
 	}
-	if began != 0 && s.recovering.CompareAndSwap(began, 0) {
-		took := s.cfg.Now().UnixNano() - began
-		s.recoveries.Add(1)
-		s.recoveryTime.Add(took)
-		s.logger.Warn("Recovered the state at the server", "server", s.describe(), "took", time.Duration(took))
+	if since := s.recovering.Swap(0); since != 0 {
+		began = min(began, since)
+	}
+	if !made {
+		return
+	}
+	took := s.cfg.Now().UnixNano() - began
+	s.recoveries.Add(1)
+	s.recoveryTime.Add(took)
+	s.logger.Warn("Recovered the state at the server", "server", s.describe(), "took", time.Duration(took))
+}
+
+// recoverOnce makes everything that is lost now. made says that something was. mu is held.
+func (s *serverV4) recoverOnce(ctx context.Context) (made bool, err error) {
+	s.dropOrphans(ctx)
+	if s.lost.Load() {
+		made = true
+		s.logger.Warn("The server lost the state of this client", "server", s.describe())
+		s.loseOpens()
+		if err := s.establish(ctx); err != nil {
+			return made, err
+		}
+	}
+	replaced, err := s.recoverSessions(ctx)
+	if made = made || replaced; err != nil {
+		return made, err
+	}
+	if s.restarted.Swap(false) {
+		s.reclaiming.Store(true)
+		s.loseOpens()
+	}
+	if s.revoked.Load() {
+		if err := s.freeRevoked(ctx); err != nil {
+			return made, err
+		}
+	}
+	reopened, err := s.recoverOpens(ctx)
+	return made || reopened, err
+}
+
+// recoverSessions makes the sessions that are missing, and binds all connections where the
+// server has none for callbacks.
+func (s *serverV4) recoverSessions(ctx context.Context) (made bool, err error) {
+	if s.minor == 0 {
+		return false, nil
+	}
+	made = s.lacksSession()
+	err = s.makeSessions(ctx)
+	if isLostClient(err) {
+		s.loseClient(s.era.Load())
+	}
+	if err == nil && !made && s.pathDown.Load() {
+		s.bindAll(ctx)
+	}
+	return made, err
+}
+
+// loseOpens takes away what depends on the client ID.
+func (s *serverV4) loseOpens() {
+	for _, o := range s.openList() {
+		o.lose()
+	}
+	if s.loseLayouts != nil {
+		s.loseLayouts()
 	}
 }
 
-// recoverOnce makes everything that is lost now. mu is held.
-func (s *serverV4) recoverOnce(ctx context.Context) error {
-	reclaim := s.lostClient.Swap(false)
-	if !reclaim && s.minor > 0 {
-		err := s.makeSessions(ctx)
-		if reclaim = isLostClient(err); !reclaim && err != nil {
-			return err
+func (s *serverV4) lacksSession() bool {
+	for t := range s.tables {
+		if ids, _ := t.IDs(); ids == nil {
+			return true
 		}
 	}
-	if reclaim {
-		s.logger.Warn("The server lost the state of this client", "server", s.describe())
-		for o := range s.opens {
-			o.lose()
-		}
-		if s.loseLayouts != nil {
-			s.loseLayouts()
-		}
-		if err := s.establish(ctx); err != nil {
-			s.lostClient.Store(true)
-			return err
-		}
-	}
-	if s.revoked.Swap(false) {
-		if err := s.freeRevoked(ctx); err != nil {
-			s.revoked.Store(true)
-			return err
+	return false
+}
+
+// recoverOpens opens again what is lost. All reclaims come before RECLAIM_COMPLETE, all other
+// opens after it. mu is held.
+func (s *serverV4) recoverOpens(ctx context.Context) (made bool, err error) {
+	lost := slices.DeleteFunc(s.openList(), func(o *openV4) bool {
+		return o.state.Load() != nil || o.broken.Load() != nil
+	})
+	again := lost
+	if s.reclaiming.Load() {
+		if again, err = s.reclaimOpens(ctx, lost); err != nil {
+			return len(lost) > 0, err
 		}
 	}
-	// All reclaims come before RECLAIM_COMPLETE, all other opens after it.
-	var again []*openV4
-	for o := range s.opens {
-		if o.state.Load() != nil || o.broken.Load() != nil {
-			continue
-		}
-		if !reclaim || o.reclaim(ctx) != nil {
-			again = append(again, o)
-		}
-	}
-	if reclaim && s.minor > 0 {
-		if err := s.reclaimComplete(ctx); err != nil {
-			return err
-		}
-	}
+	var errs []error
 	for _, o := range again {
-		if err := o.reopen(ctx); err != nil {
-			if isLostClient(err) {
-				s.lostClient.Store(true)
-			}
-			return err
+		err := o.reopen(ctx)
+		errs = append(errs, err)
+		if err != nil && !isFinal(err) {
+			break // the next one would fare no better
 		}
 	}
-	return nil
+	return len(lost) > 0, errors.Join(errs...)
+}
+
+// reclaimOpens reclaims opens and ends the reclaiming. It returns those that the server
+// refuses. mu is held.
+func (s *serverV4) reclaimOpens(ctx context.Context, lost []*openV4) (refused []*openV4, err error) {
+	for _, o := range lost {
+		err := o.reclaim(ctx)
+		switch {
+		case err == nil:
+		case isFinal(err):
+			refused = append(refused, o)
+		default:
+			return nil, err
+		}
+	}
+	if s.minor > 0 {
+		return refused, s.reclaimComplete(ctx)
+	}
+	s.reclaiming.Store(false)
+	return refused, nil
 }
 
 func isLostClient(err error) bool {
 	return errors.Is(err, v4.ErrStaleClientID) || errors.Is(err, v4.ErrStaleStateID) || errors.Is(err, v4.ErrExpired)
+}
+
+// isSessionTrouble says that an error is of the session that a call came over, or that there
+// was none.
+func isSessionTrouble(err error) bool {
+	switch statusOf(err) {
+	case v4.ErrBadSession, v4.ErrDeadSession, v4.ErrBadSlot, v4.ErrBadHighSlot, v4.ErrSeqMisordered,
+		v4.ErrConnNotBoundToSession, v4.ErrSeqFalseRetry, v4.ErrRetryUncachedRep:
+		return true
+	default:
+		return errors.Is(err, stream.ErrNotReady)
+	}
+}
+
+// isFinal says that a server refused an operation for its own sake: it makes no sense to
+// send the same once more when the connection, the session or the client ID is there again.
+func isFinal(err error) bool {
+	return statusOf(err) != v4.OK && statusOf(err) != v4.ErrDelay && !isLostClient(err) && !isSessionTrouble(err)
 }
 
 // freeRevoked asks which state IDs the server revoked and frees these, so that it stops
@@ -177,36 +280,52 @@ func (s *serverV4) freeRevoked(ctx context.Context) error {
 	if s.minor == 0 {
 		return nil
 	}
-	for o := range s.opens {
-		id := o.last
-		test := v4.TestStateID{StateIDs: []v4.StateID{id}}
+	for _, o := range s.openList() {
+		test := v4.TestStateID{StateIDs: []v4.StateID{o.last}}
 		if err := s.own(ctx, &test); err != nil {
 			return err
 		}
 		if len(test.Statuses) != 1 || test.Statuses[0] == v4.OK {
 			continue
 		}
-		o.lose()
-		// It may be gone already.
-		if err := s.own(ctx, &v4.FreeStateID{StateID: id}); err != nil && statusOf(err) == v4.OK {
+		if o.state.Load() != nil {
+			o.lose()
+			s.wake()
+		}
+		if err := o.free(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lostOpen says what follows a reply that refuses the state ID of an open.
+// free frees a state ID that the server revoked. It may be gone already. mu is held.
+func (o *openV4) free(ctx context.Context) error {
+	if o.server.minor == 0 {
+		return nil
+	}
+	err := o.server.own(ctx, &v4.FreeStateID{StateID: o.last})
+	if err != nil && (statusOf(err) == v4.OK || isSessionTrouble(err)) {
+		return err
+	}
+	o.revoked.Store(false)
+	return nil
+}
+
+// refused says what follows a reply that refuses the state ID of an open.
 func (o *openV4) refused(mark uint32, status v4.Status) (stream.Next, bool) {
 	switch status {
 	case v4.ErrBadStateID, v4.ErrOldStateID, v4.ErrAdminRevoked, v4.ErrDelegRevoked:
 		if o.generation.Load() == mark {
+			o.revoked.Store(status == v4.ErrAdminRevoked || status == v4.ErrDelegRevoked)
 			o.lose()
 			o.server.wake()
 		}
 		return stream.Recover, true
 	case v4.ErrExpired, v4.ErrStaleStateID, v4.ErrStaleClientID:
-		if o.generation.Load() == mark {
-			o.server.loseClient()
+		if o.generation.Load() == mark && !o.server.loseClient(o.era.Load()) {
+			o.lose() // it was opened with a client ID that was lost before
+			o.server.wake()
 		}
 		return stream.Recover, true
 	default:

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -56,7 +58,7 @@ type serverV4 struct {
 	// NFSv4.1
 	control     *session.Table
 	identity    identity
-	createSeq   uint32 // of the next CREATE_SESSION; mu guards it
+	ids         *clientIDs
 	granted     uint32 // v4.ExchangeUse bits of the server
 	maxRequest  uint32 // bytes, as the session allows
 	maxResponse uint32
@@ -65,17 +67,29 @@ type serverV4 struct {
 	lease    atomic.Int64 // ns
 	touched  atomic.Int64 // when the lease was renewed last, by the clock of the transport
 
-	mu    sync.Mutex // held while state is made, which takes as long as the server does
-	opens map[*openV4]bool
+	mu turn // held while state is made, which takes as long as the server does
+	// reclaiming says that opens may be reclaimed, and that RECLAIM_COMPLETE was not sent.
+	reclaiming atomic.Bool
 
-	facts  sync.Mutex // never held for long; guards identity, and tables beside mu
-	tables map[*session.Table]bool
+	facts     sync.Mutex // never held for long; guards what follows, tables and opens beside mu
+	tables    map[*session.Table]bool
+	opens     map[*openV4]bool
+	orphans   []*session.Table  // to be dropped by whoever has mu next
+	returning map[[12]byte]bool // delegations that are being returned, or were
+	closed    bool
 
-	kick       chan struct{}
-	lostClient atomic.Bool
-	revoked    atomic.Bool // the server took some state away
-	stop       context.CancelFunc
-	done       chan struct{}
+	kick      chan struct{}
+	era       atomic.Uint64      // counts client IDs; facts guards changes
+	lost      atomic.Bool        // the client ID of the era is lost; facts guards changes
+	completed atomic.Bool        // RECLAIM_COMPLETE was sent in this era
+	restarted atomic.Bool        // the server wants state to be reclaimed
+	revoked   atomic.Bool        // the server took some state away
+	pathDown  atomic.Bool        // the server has no connection for callbacks
+	returns   atomic.Int32       // delegations that are being returned
+	stop      context.CancelFunc // ends what keeps the state when it is between two calls
+	kill      context.CancelFunc // ends it at once
+	done      chan struct{}
+	work      sync.WaitGroup // of returns
 
 	recoveries   atomic.Int64
 	recovering   atomic.Int64 // since when, 0 if not
@@ -89,6 +103,54 @@ type identity struct {
 	minor        uint64
 }
 
+// turn is a lock that can be waited for with a context.
+type turn chan struct{}
+
+// take takes the lock, or returns the error of ctx.
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t turn) give() { <-t }
+
+// clientIDs are the client IDs of one Client at all its servers. Several serverV4 may have
+// the same one: the addresses of client ID trunking, and a program that is metadata server
+// and data server at once.
+type clientIDs struct {
+	owners atomic.Uint64 // of opens, so far
+	mu     sync.Mutex
+	all    map[identity]*clientID
+}
+
+// clientID serialises what creates a client ID and its sessions at one server.
+type clientID struct {
+	turn turn
+	next map[uint64]uint32 // by client ID: csa_sequence of the next CREATE_SESSION
+}
+
+func newClientIDs() *clientIDs { return &clientIDs{all: map[identity]*clientID{}} }
+
+// at returns the client ID at a server, whatever its address.
+func (c *clientIDs) at(id identity) *clientID {
+	id.minor = 0
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all[id] == nil {
+		c.all[id] = &clientID{turn: make(turn, 1), next: map[uint64]uint32{}}
+	}
+	return c.all[id]
+}
+
 // newOwner returns what tells this client from all others, also from those of the same host.
 func newOwner(machine string) (owner []byte, v v4.Verifier) {
 	_, _ = rand.Read(v[:]) // it never fails
@@ -100,8 +162,9 @@ func newServerV4(cfg *Config, minor, use uint32, channels []*channel) *serverV4 
 	s := &serverV4{
 		cfg: cfg, minor: minor, use: use, channels: channels, logger: cfg.Logger,
 		head:   rpc.AppendCall(nil, v4.Program, v4.Version, v4.ProcCompound, cfg.Credential.Auth()),
-		tables: map[*session.Table]bool{}, opens: map[*openV4]bool{},
-		kick: make(chan struct{}, 1), done: make(chan struct{}),
+		tables: map[*session.Table]bool{}, opens: map[*openV4]bool{}, returning: map[[12]byte]bool{},
+		mu: make(turn, 1), ids: newClientIDs(),
+		kick:       make(chan struct{}, 1),
 		maxRequest: v4.MaxDataBytes + headerBytes, maxResponse: v4.MaxDataBytes + headerBytes,
 	}
 	s.owner, s.verifier = newOwner(cfg.Credential.Machine)
@@ -110,8 +173,10 @@ func newServerV4(cfg *Config, minor, use uint32, channels []*channel) *serverV4 
 		s.control = session.NewTable(controlRequests + 1) // one is for recovery
 		s.tables[s.control] = true
 	}
+	serve := s.serve
 	for _, ch := range channels {
-		ch.serve, ch.ready = s.serve, s.bindControl
+		ch.twoWay, ch.ready = true, s.bindControl
+		ch.serve.Store(&serve)
 	}
 	return s
 }
@@ -125,22 +190,42 @@ func (s *serverV4) start(ctx context.Context) error {
 			s.transport.tickets <- i
 		}
 	}
-	life, stop := context.WithCancel(context.Background())
-	s.stop = stop
-	s.mu.Lock()
-	err := s.establish(ctx)
-	s.mu.Unlock()
-	if err == nil && s.minor > 0 {
-		err = s.reclaimComplete(ctx)
-	}
-	if err != nil {
-		stop()
+	life, kill := context.WithCancel(context.Background())
+	keep, stop := context.WithCancel(life)
+	s.stop, s.kill, s.done, s.closed = stop, kill, make(chan struct{}), false // it may have been started in vain before
+	if err := s.begin(ctx); err != nil {
 		close(s.done)
-		s.transport.close()
+		return errors.Join(err, s.farewell(ctx))
+	}
+	go s.manage(keep, life)
+	return nil
+}
+
+// begin makes all state for the first time.
+func (s *serverV4) begin(ctx context.Context) error {
+	if err := s.mu.take(ctx); err != nil {
 		return err
 	}
-	go s.manage(life)
-	return nil
+	defer s.mu.give()
+	if err := s.establish(ctx); err != nil {
+		return err
+	}
+	if s.minor == 0 {
+		s.reclaiming.Store(false)
+		return nil
+	}
+	if err := s.makeSessions(ctx); err != nil {
+		return err
+	}
+	return s.reclaimComplete(ctx)
+}
+
+// farewell is close for a server that was not made: not even that ctx ended may leave state
+// behind.
+func (s *serverV4) farewell(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTimeout)
+	defer cancel()
+	return s.close(ctx)
 }
 
 // setLease notes the lease time, which also says how long state may take to come back.
@@ -149,7 +234,8 @@ func (s *serverV4) setLease(d time.Duration) {
 		return
 	}
 	s.lease.Store(int64(d))
-	s.transport.patience = s.patience()
+	s.transport.patience.Store(int64(s.patience()))
+	s.nudge() // the lease may be shorter than what is waited for now
 }
 
 // patience is how long an I/O may take while the server answers that it is recovering: a
@@ -161,45 +247,125 @@ func (s *serverV4) patience() time.Duration {
 // close gives the server back what it keeps. It ends when ctx does, at the latest.
 func (s *serverV4) close(ctx context.Context) error {
 	s.stop()
+	// A call that is given up leaves its slot in doubt, so there is time for its answer.
+	patience, cancel := context.WithTimeout(ctx, farewellTimeout/2)
+	select {
+	case <-s.done:
+	case <-patience.Done():
+	}
+	cancel()
+	s.kill()
 	<-s.done
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer func() {
+		s.facts.Lock()
+		s.closed = true
+		s.facts.Unlock()
+		s.transport.close()
+		s.work.Wait()
+	}()
+	if err := s.mu.take(ctx); err != nil {
+		return err
+	}
+	defer s.mu.give()
+	for s.returns.Load() > 0 {
+		if !sleep(ctx, time.Millisecond) {
+			break
+		}
+	}
 	var errs []error
-	for o := range s.opens {
+	for _, o := range s.openList() {
 		errs = append(errs, o.closeAtServer(ctx, true))
 	}
-	s.opens = map[*openV4]bool{}
+	if s.minor == 0 {
+		return errors.Join(errs...)
+	}
 	for t := range s.tables {
 		if t != s.control {
 			errs = append(errs, s.destroySessions(ctx, t))
 		}
 	}
-	if s.minor > 0 {
-		errs = append(errs, s.destroySessions(ctx, s.control))
+	errs = append(errs, s.destroySessions(ctx, s.control))
+	if id := s.clientID.Load(); id != 0 && !s.shares {
+		errs = append(errs, s.bare(ctx, &v4.DestroyClientID{ClientID: id}))
 	}
-	if s.minor > 0 && !s.shares {
-		errs = append(errs, s.bare(ctx, &v4.DestroyClientID{ClientID: s.clientID.Load()}))
-	}
-	s.transport.close()
 	return errors.Join(errs...)
 }
 
-// establish gets a client ID and makes all sessions. mu is held.
-func (s *serverV4) establish(ctx context.Context) error {
-	if s.minor == 0 {
-		return s.setClientID(ctx)
-	}
-	if err := s.exchangeID(ctx); err != nil {
-		return err
-	}
-	for t := range s.tables {
-		t.Clear()
-	}
-	return s.makeSessions(ctx)
+// openList returns all opens.
+func (s *serverV4) openList() []*openV4 {
+	s.facts.Lock()
+	defer s.facts.Unlock()
+	return slices.Collect(maps.Keys(s.opens))
 }
 
+// who returns how the server names itself.
+func (s *serverV4) who() identity {
+	s.facts.Lock()
+	defer s.facts.Unlock()
+	return s.identity
+}
+
+// establish gets a client ID, with NFSv4.1 also the control session, which confirms it. mu is
+// held.
+func (s *serverV4) establish(ctx context.Context) error {
+	if s.minor == 0 {
+		if err := s.setClientID(ctx); err != nil {
+			return err
+		}
+		s.reclaiming.Store(true)
+		s.beginEra()
+		return nil
+	}
+	x, err := s.exchangeID(ctx)
+	if err != nil {
+		return err
+	}
+	id := s.ids.at(identityOf(x))
+	if err := id.turn.take(ctx); err != nil {
+		return err
+	}
+	defer id.turn.give()
+	// Once more: another serverV4 may have made the client ID meanwhile.
+	if x, err = s.exchangeID(ctx); err != nil {
+		return err
+	}
+	if s.ids.at(identityOf(x)) != id {
+		return fmt.Errorf("the server at %s is another one each time it is asked", s.describe())
+	}
+	s.note(x, id)
+	if ids, _ := s.control.IDs(); ids == nil {
+		if err := s.makeSession(ctx, s.control, id); err != nil {
+			return err
+		}
+		s.bindAll(ctx)
+	}
+	s.beginEra()
+	return nil
+}
+
+// beginEra notes that there is a new client ID.
+func (s *serverV4) beginEra() {
+	s.facts.Lock()
+	defer s.facts.Unlock()
+	s.era.Add(1)
+	s.lost.Store(false)
+}
+
+// setClientID gets a client ID of NFSv4.0. While the connection is lost, or the server asks
+// for it, it tries again.
 func (s *serverV4) setClientID(ctx context.Context) error {
-	set := v4.SetClientID{Verifier: s.verifier, Owner: s.owner, Callback: v4.Address{NetID: "tcp", Universal: "0.0.0.0.0.0"}}
+	for began, wait := s.transport.clock.Load(), delayFirst; ; wait = min(2*wait, delayMax) {
+		err := s.trySetClientID(ctx)
+		again := rpc.IsLost(err) || errors.Is(err, v4.ErrDelay)
+		if !again || s.transport.clock.Load()-began > int64(s.cfg.CallTimeout) || !sleep(ctx, wait) {
+			return err
+		}
+	}
+}
+
+func (s *serverV4) trySetClientID(ctx context.Context) error {
+	none := v4.Address{NetID: "tcp", Universal: "0.0.0.0.0.0"} // no callbacks are wanted
+	set := v4.SetClientID{Verifier: s.verifier, Owner: s.owner, Callback: none}
 	// Both over one connection: servers compare the addresses that they come from.
 	_, conn, err := s.transport.pick(ctx, s.transport.clock.Load())
 	if err != nil {
@@ -215,23 +381,34 @@ func (s *serverV4) setClientID(ctx context.Context) error {
 	return nil
 }
 
-func (s *serverV4) exchangeID(ctx context.Context) error {
-	x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: s.use}
-	if err := s.bare(ctx, &x); err != nil {
-		return err
-	}
-	s.note(&x)
-	return nil
+func (s *serverV4) exchangeID(ctx context.Context) (*v4.ExchangeID, error) {
+	x := &v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: s.use}
+	return x, s.bare(ctx, x)
 }
 
-// note keeps the results of EXCHANGE_ID.
-func (s *serverV4) note(x *v4.ExchangeID) {
+// note keeps the results of EXCHANGE_ID. A client ID that is still confirmed has its sessions
+// and opens still. mu and the turn of id are held.
+func (s *serverV4) note(x *v4.ExchangeID, id *clientID) {
 	s.facts.Lock()
 	s.identity = identityOf(x)
 	s.facts.Unlock()
 	s.granted = x.Granted
-	s.createSeq = x.Seq
+	confirmed := x.Granted&v4.ExchangeConfirmed != 0
+	if _, known := id.next[x.ClientID]; !known || !confirmed {
+		// Of a confirmed client ID that we know the server's number means nothing (RFC 8881
+		// section 18.35.3).
+		id.next[x.ClientID] = x.Seq
+	}
+	if confirmed && x.ClientID == s.clientID.Load() {
+		return
+	}
 	s.clientID.Store(x.ClientID)
+	s.completed.Store(false)
+	s.reclaiming.Store(true)
+	for t := range s.tables {
+		t.Clear()
+		t.TakeLost()
+	}
 }
 
 func identityOf(x *v4.ExchangeID) identity {
@@ -242,7 +419,7 @@ func identityOf(x *v4.ExchangeID) identity {
 // mu is held.
 func (s *serverV4) makeSessions(ctx context.Context) error {
 	if ids, _ := s.control.IDs(); ids == nil {
-		if err := s.makeSession(ctx, s.control); err != nil {
+		if err := s.newSession(ctx, s.control); err != nil {
 			return err
 		}
 		s.bindAll(ctx)
@@ -251,43 +428,78 @@ func (s *serverV4) makeSessions(ctx context.Context) error {
 		if ids, _ := t.IDs(); ids != nil {
 			continue
 		}
-		if err := s.makeSession(ctx, t); err != nil {
+		if err := s.newSession(ctx, t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// makeSession makes as many sessions as a table needs.
-func (s *serverV4) makeSession(ctx context.Context, t *session.Table) error {
-	var ids []v4.SessionID
+// newSession is makeSession for who has not the turn of the client ID.
+func (s *serverV4) newSession(ctx context.Context, t *session.Table) error {
+	id := s.ids.at(s.who())
+	if err := id.turn.take(ctx); err != nil {
+		return err
+	}
+	defer id.turn.give()
+	return s.makeSession(ctx, t, id)
+}
+
+// makeSession makes as many sessions as a table needs, or none. mu and the turn of id are
+// held.
+func (s *serverV4) makeSession(ctx context.Context, t *session.Table, id *clientID) error {
+	var made []v4.SessionID
 	granted := 0
-	for len(ids)*granted < t.Requests() {
-		if len(ids) == maxSessions {
-			return fmt.Errorf("the server grants %d slots a session, and %d requests need more than %d sessions: "+
-				"lower the depth or raise the slots of the server", granted, t.Requests(), maxSessions)
+	for len(made)*granted < t.Requests() {
+		c, err := s.createSession(ctx, t, id)
+		if err == nil {
+			made = append(made, c.Session)
+			granted = s.grant(c, t, granted)
+			if granted*maxSessions < t.Requests() {
+				err = fmt.Errorf("the server grants %d slots a session, and %d requests need more than %d sessions: "+
+					"lower the depth or raise the slots of the server", granted, t.Requests(), maxSessions)
+			}
 		}
-		c, err := s.createSession(ctx, t)
 		if err != nil {
-			return err
+			return errors.Join(err, s.destroy(ctx, made))
 		}
-		got := int(max(c.GrantedFore.MaxRequests, 1))
-		if len(ids) == 0 {
-			granted = min(got, t.Requests())
-		}
-		if granted = min(granted, got); t == s.control {
-			s.maxRequest = min(s.maxRequest, c.GrantedFore.MaxRequest)
-			s.maxResponse = min(s.maxResponse, c.GrantedFore.MaxResponse)
-		}
-		ids = append(ids, c.Session)
 	}
-	t.Set(ids, granted)
+	t.Set(made, granted)
+	if err := s.destroy(ctx, t.TakeLost()); err != nil {
+		s.logger.Debug("The server did not take a session back", "error", err)
+	}
 	return nil
 }
 
-func (s *serverV4) createSession(ctx context.Context, t *session.Table) (*v4.CreateSession, error) {
+// grant notes what the server granted for a table. It returns the slots of each session.
+func (s *serverV4) grant(c *v4.CreateSession, t *session.Table, before int) int {
+	if t == s.control {
+		s.maxRequest = min(s.maxRequest, c.GrantedFore.MaxRequest)
+		s.maxResponse = min(s.maxResponse, c.GrantedFore.MaxResponse)
+	}
+	granted := min(int(min(max(c.GrantedFore.MaxRequests, 1), maxSlots)), t.Requests())
+	if before > 0 {
+		return min(before, granted)
+	}
+	return granted
+}
+
+// destroy gives sessions back. Those that the server does not know any more are as good.
+func (s *serverV4) destroy(ctx context.Context, ids []v4.SessionID) error {
+	var errs []error
+	for _, id := range ids {
+		err := s.bare(ctx, &v4.DestroySession{Session: id})
+		if !errors.Is(err, v4.ErrBadSession) && !errors.Is(err, v4.ErrDeadSession) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *serverV4) createSession(ctx context.Context, t *session.Table, id *clientID) (*v4.CreateSession, error) {
+	client := s.clientID.Load()
 	c := &v4.CreateSession{
-		ClientID: s.clientID.Load(), Seq: s.createSeq,
+		ClientID: client, Seq: id.next[client],
 		Fore: v4.ChannelAttrs{
 			MaxRequest: v4.MaxDataBytes + headerBytes, MaxResponse: v4.MaxDataBytes + headerBytes,
 			MaxResponseCached: headerBytes, MaxOperations: 16, MaxRequests: uint32(min(t.Requests(), maxSlots)),
@@ -302,8 +514,12 @@ func (s *serverV4) createSession(ctx context.Context, t *session.Table) (*v4.Cre
 		c.Flags = v4.SessionConnBackChan
 	}
 	err := s.bare(ctx, c)
-	if err == nil {
-		s.createSeq++
+	switch {
+	case err == nil:
+		id.next[client]++
+	case errors.Is(err, v4.ErrSeqMisordered):
+		delete(id.next, client) // the number of the next EXCHANGE_ID is right
+		s.loseClient(s.era.Load())
 	}
 	return c, err
 }
@@ -311,11 +527,7 @@ func (s *serverV4) createSession(ctx context.Context, t *session.Table) (*v4.Cre
 func (s *serverV4) destroySessions(ctx context.Context, t *session.Table) error {
 	ids, _ := t.IDs()
 	t.Clear()
-	var errs []error
-	for _, id := range ids {
-		errs = append(errs, s.bare(ctx, &v4.DestroySession{Session: id}))
-	}
-	return errors.Join(errs...)
+	return s.destroy(ctx, append(t.TakeLost(), ids...))
 }
 
 // newTable gives a stream sessions of its own.
@@ -324,65 +536,106 @@ func (s *serverV4) newTable(ctx context.Context, requests int) (*session.Table, 
 		return nil, nil //nolint:nilnil // NFSv4.0 has no sessions
 	}
 	t := session.NewTable(requests)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.makeSession(ctx, t); err != nil {
-		return nil, fmt.Errorf("make sessions: %w", err)
+	for {
+		err := s.tryTable(ctx, t)
+		if !isSessionTrouble(err) && !errors.Is(err, v4.ErrStaleClientID) {
+			return t, err
+		}
+		// The server lost the client ID just now.
+		if s.wake(); !sleep(ctx, recoverFirst) {
+			return nil, err
+		}
 	}
+}
+
+func (s *serverV4) tryTable(ctx context.Context, t *session.Table) error {
+	if err := s.mu.take(ctx); err != nil {
+		return err
+	}
+	defer s.mu.give()
+	if err := s.newSession(ctx, t); err != nil {
+		if isLostClient(err) {
+			s.loseClient(s.era.Load())
+		}
+		return fmt.Errorf("make sessions: %w", err)
+	}
+	s.keepTable(t)
+	return nil
+}
+
+func (s *serverV4) keepTable(t *session.Table) {
 	s.facts.Lock()
 	s.tables[t] = true
 	s.facts.Unlock()
-	return t, nil
 }
 
 // addTable is newTable for a server that may not have been started: then the sessions are
 // made when it is.
 func (s *serverV4) addTable(ctx context.Context, requests int, started bool) *session.Table {
 	t := session.NewTable(requests)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.facts.Lock()
-	s.tables[t] = true
-	s.facts.Unlock()
+	if err := s.mu.take(ctx); err != nil {
+		s.keepTable(t) // whoever has mu makes its sessions, or the first I/O has them made
+		return t
+	}
+	defer s.mu.give()
+	s.keepTable(t)
 	if !started {
 		return t
 	}
-	if err := s.makeSession(ctx, t); err != nil {
+	if err := s.newSession(ctx, t); err != nil {
 		s.logger.Warn("A data server gives no session", "server", s.describe(), "error", err)
 		s.wake()
 	}
 	return t
 }
 
-// dropTable gives the sessions of a stream back.
+// dropTable gives the sessions of a stream back. While the server is being recovered, who
+// recovers it does that.
 func (s *serverV4) dropTable(t *session.Table) {
 	if t == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), farewellTimeout)
 	defer cancel()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.tables[t] {
-		return
-	}
 	s.facts.Lock()
-	delete(s.tables, t)
+	if s.tables[t] {
+		s.orphans = append(s.orphans, t)
+	}
 	s.facts.Unlock()
-	if err := s.destroySessions(ctx, t); err != nil {
-		s.logger.Debug("The server did not take a session back", "error", err)
+	if s.mu.take(ctx) == nil {
+		s.dropOrphans(ctx)
+		s.mu.give()
 	}
 }
 
+// dropOrphans gives back the sessions of streams that were closed. mu is held.
+func (s *serverV4) dropOrphans(ctx context.Context) {
+	s.facts.Lock()
+	orphans := s.orphans
+	s.orphans = nil
+	for _, t := range orphans {
+		delete(s.tables, t)
+	}
+	s.facts.Unlock()
+	for _, t := range orphans {
+		if err := s.destroySessions(ctx, t); err != nil {
+			s.logger.Debug("The server did not take a session back", "error", err)
+		}
+	}
+}
+
+// reclaimComplete says that nothing more will be reclaimed. mu is held.
 func (s *serverV4) reclaimComplete(ctx context.Context) error {
-	if s.use&v4.ExchangeUsePNFSDS != 0 {
-		return nil // a data server keeps nothing that could be reclaimed (RFC 8881 section 13.10)
+	// A data server keeps nothing that could be reclaimed (RFC 8881 section 13.10), and of a
+	// shared client ID the other one does.
+	if s.use&v4.ExchangeUsePNFSDS == 0 && !s.shares {
+		if err := s.own(ctx, &v4.ReclaimComplete{}); err != nil && !errors.Is(err, v4.ErrCompleteAlready) {
+			return err
+		}
+		s.completed.Store(true)
 	}
-	err := s.own(ctx, &v4.ReclaimComplete{})
-	if errors.Is(err, v4.ErrCompleteAlready) {
-		return nil
-	}
-	return err
+	s.reclaiming.Store(false)
+	return nil
 }
 
 // bindAll binds the connections of all channels to the control session.
@@ -404,17 +657,39 @@ func (s *serverV4) bindControl(ctx context.Context, conn *rpc.Conn) error {
 	if s.minor == 0 {
 		return nil
 	}
-	ids, _ := s.control.IDs()
+	ids, mark := s.control.Sessions()
 	for _, id := range ids {
 		err := s.over(ctx, conn, &v4.BindConnToSession{Session: id, Dir: v4.DirForeOrBoth})
 		if errors.Is(err, v4.ErrBadSession) || errors.Is(err, v4.ErrDeadSession) {
-			s.control.Clear()
+			if err := s.isOurs(conn, func(o v4.Operation) error { return s.over(ctx, conn, o) }); err != nil {
+				return err
+			}
+			s.control.Lose(mark)
 			s.wake()
 			return nil // the connection is good
 		}
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// isOurs finds out whether a connection that does not know our session leads to another
+// server than the connections that carry calls now: a path that was down when the client was
+// made can do that. over makes a call on the connection.
+func (s *serverV4) isOurs(conn *rpc.Conn, over func(v4.Operation) error) error {
+	alone := !slices.ContainsFunc(s.channels, func(ch *channel) bool { c := ch.live(); return c != nil && c != conn })
+	if alone {
+		return nil
+	}
+	// Under another name, so that the client ID stays what it is.
+	x := v4.ExchangeID{Verifier: s.verifier, Owner: append([]byte("who "), s.owner...), Flags: s.use}
+	if err := over(&x); err != nil {
+		return err
+	}
+	if trunking(s.who(), identityOf(&x)) != TrunkingSession {
+		return errors.New("the path leads to another server than the first path")
 	}
 	return nil
 }

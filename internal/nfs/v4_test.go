@@ -1,0 +1,566 @@
+package nfs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/rpc"
+	"github.com/nfsbench/nfsbench/internal/nfs/stream"
+	"github.com/nfsbench/nfsbench/internal/nfs/v4"
+	"github.com/nfsbench/nfsbench/test/nfs4test"
+)
+
+const (
+	here  = "127.0.0.1"
+	there = "127.0.0.2"
+)
+
+// versions are those that most tests run with.
+func versions() []Version { return []Version{NFSv40, NFSv41} }
+
+// mount4 serves on the addresses and mounts over all of them. The server checks at the end
+// that nothing is left.
+func mount4(tb testing.TB, s *nfs4test.Server, v Version, addresses ...string) *Client {
+	tb.Helper()
+	if len(addresses) == 0 {
+		addresses = []string{here}
+	}
+	s.Start(tb, addresses...)
+	c, err := Dial(tb.Context(), config4(s, v, nil, addresses...))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return c
+}
+
+func config4(s *nfs4test.Server, v Version, change func(*Config), addresses ...string) Config {
+	cfg := Config{Export: "/export", Version: v, NFSPort: s.Port(), Now: time.Now, CallTimeout: 20 * time.Second}
+	for _, a := range addresses {
+		cfg.Channels = append(cfg.Channels, Channel{Path: a})
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	return cfg
+}
+
+func create4(tb testing.TB, c *Client, name string) *File {
+	tb.Helper()
+	f, err := c.Create(tb.Context(), c.Root(), name, 0o600, true)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := f.Close(context.WithoutCancel(tb.Context())); err != nil && !errors.Is(err, rpc.ErrClosed) {
+			tb.Error(err)
+		}
+	})
+	return f
+}
+
+// first makes the server do something to the first call that has an operation.
+func first(op v4.Op, a nfs4test.Action) func(nfs4test.Call) nfs4test.Action {
+	var done atomic.Bool
+	return func(c nfs4test.Call) nfs4test.Action {
+		if c.Has(op) && !done.Swap(true) {
+			return a
+		}
+		return nfs4test.Action{}
+	}
+}
+
+func TestNFSv4NamesComeAndGo(t *testing.T) {
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			ctx := t.Context()
+			c := mount4(t, &nfs4test.Server{}, v)
+			f, err := c.Create(ctx, c.Root(), "a", 0o600, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Create(ctx, c.Root(), "a", 0o600, true); !IsExist(err) {
+				t.Errorf("a second exclusive create: %v, want that the name exists", err)
+			}
+			again, err := c.Create(ctx, c.Root(), "a", 0o600, false)
+			if err != nil || again.Handle() != f.Handle() {
+				t.Errorf("create of what exists: %v, want the same file", err)
+			}
+			dir, err := c.Mkdir(ctx, c.Root(), "d", 0o700)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := c.Lookup(ctx, c.Root(), "d"); err != nil || got != dir {
+				t.Errorf("Lookup = %q, %v; want %q", got, err, dir)
+			}
+			if err := c.SetSize(ctx, f.Handle(), 12345); err != nil {
+				t.Error(err)
+			}
+			if a, err := c.Getattr(ctx, f.Handle()); err != nil || a != (Attr{Type: TypeRegular, SizeBytes: 12345}) {
+				t.Errorf("attributes %+v, %v", a, err)
+			}
+			entries, err := c.ReadDir(ctx, c.Root())
+			if slices.Sort(entries); err != nil || !slices.Equal(entries, []string{"a", "d"}) {
+				t.Errorf("ReadDir = %v, %v", entries, err)
+			}
+			if err := errors.Join(f.Close(ctx), f.Close(ctx), again.Close(ctx)); err != nil {
+				t.Error(err)
+			}
+			if err := c.Rmdir(ctx, c.Root(), "a"); err == nil {
+				t.Error("a file was removed as a directory")
+			}
+			if err := errors.Join(c.Remove(ctx, c.Root(), "a"), c.Rmdir(ctx, c.Root(), "d")); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.Open(ctx, c.Root(), "a"); !IsNotExist(err) {
+				t.Errorf("open of a removed name: %v", err)
+			}
+			if _, err := c.Getattr(ctx, f.Handle()); !IsStale(err) {
+				t.Errorf("attributes of a removed file: %v, want a stale handle", err)
+			}
+		})
+	}
+}
+
+func TestNFSv4DataGoRound(t *testing.T) {
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			s := &nfs4test.Server{MaxTransfer: 64 << 10}
+			c := mount4(t, s, v, here, there)
+			f := create4(t, c, "data")
+			content := randomBytes(1<<20 + 33)
+			for _, stable := range []Stability{Unstable, FileSync} {
+				if n, err := f.WriteAt(t.Context(), content, 7, stable); n != len(content) || err != nil {
+					t.Fatalf("WriteAt = %d, %v", n, err)
+				}
+				if got := f.UncommittedBytes() > 0; got != (stable == Unstable) {
+					t.Errorf("uncommitted: %v", got)
+				}
+				if err := f.Commit(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				p := make([]byte, len(content)+1)
+				if n, err := f.ReadAt(t.Context(), p, 7); n != len(content) || !errors.Is(err, io.EOF) || !bytes.Equal(p[:n], content) {
+					t.Fatalf("ReadAt = %d, %v, or other bytes", n, err)
+				}
+			}
+			if n := s.Counters(here).Commits + s.Counters(there).Commits; n != 1 {
+				t.Errorf("%d commits, want one", n)
+			}
+		})
+	}
+}
+
+// TestNFSv4CommitSendsAgainWhatARestartLost: the verifier of NFSv4 changes with a restart.
+func TestNFSv4CommitSendsAgainWhatARestartLost(t *testing.T) {
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			s := &nfs4test.Server{}
+			c := mount4(t, s, v)
+			f := create4(t, c, "data")
+			content := randomBytes(50_000)
+			f.SetSource(bytes.NewReader(content))
+			if _, err := f.WriteAt(t.Context(), content, 0, Unstable); err != nil {
+				t.Fatal(err)
+			}
+			s.Restart()
+			s.EndGrace()
+			if err := f.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(s.Content("data"), content) || f.ResentBytes() != int64(len(content)) {
+				t.Errorf("%d bytes were sent again, or the content differs", f.ResentBytes())
+			}
+		})
+	}
+}
+
+func TestNFSv4FileIOAllocatesNothing(t *testing.T) {
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			for _, size := range []int{8 << 10, 1 << 20, 4 << 20} {
+				t.Run(fmt.Sprint(size), func(t *testing.T) {
+					c := mount4(t, &nfs4test.Server{}, v, here, there)
+					f := create4(t, c, "data")
+					p, ctx := make([]byte, size), t.Context()
+					assertNoAllocs(t, func() error { _, err := f.WriteAt(ctx, p, 0, FileSync); return err })
+					assertNoAllocs(t, func() error { _, err := f.ReadAt(ctx, p, 0); return err })
+				})
+			}
+		})
+	}
+}
+
+// ofFile is a Driver whose I/O is of a File.
+type ofFile struct {
+	circle
+	f *File
+}
+
+func (d *ofFile) Next(x *stream.IO) bool {
+	more := d.circle.Next(x)
+	d.f.Prepare(x)
+	return more
+}
+
+func TestAnNFSv4StreamAllocatesNothingForAnOperation(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			for _, write := range []bool{false, true} {
+				t.Run(fmt.Sprint("write ", write), func(t *testing.T) {
+					c := mount4(t, &nfs4test.Server{}, v, here, there)
+					f := create4(t, c, "data")
+					s, err := c.NewStream(t.Context(), StreamConfig{Slots: 16, BlockBytes: 8 << 10})
+					if err != nil {
+						t.Fatal(err)
+					}
+					d := &ofFile{f: f, circle: circle{io: stream.IO{Write: write, Stable: stream.FileSync}}}
+					for range 16 {
+						d.bufs = append(d.bufs, make([]byte, 8<<10))
+					}
+					if _, err := f.WriteAt(t.Context(), d.bufs[0], 0, FileSync); err != nil {
+						t.Fatal(err)
+					}
+					run := func(count int64) int64 {
+						return mallocs(func() {
+							d.left.Store(count)
+							s.Run(t.Context(), d)
+						})
+					}
+					run(200)
+					if few, many := run(100), run(600); many-few > 50 {
+						t.Errorf("500 more operations allocate %d times more", many-few)
+					}
+					if err := d.err.Load(); err != nil {
+						t.Error(*err)
+					}
+				})
+			}
+		})
+	}
+}
+
+// load runs a stream of reads and writes over all blocks, and File I/O beside it.
+func load(t *testing.T, c *Client, depth, count int) {
+	t.Helper()
+	newBlocks(t, c, depth).run(t, count)
+}
+
+func TestPathsOfOneServerAreOneOrSeveral(t *testing.T) {
+	for name, tc := range map[string]struct {
+		identity func(string) nfs4test.Identity
+		perAddr  bool
+		want     Trunking
+		servers  int
+		opens    int
+	}{
+		"session trunking":                        {nil, false, TrunkingSession, 1, 1},
+		"session trunking, client IDs by address": {nil, true, TrunkingSession, 1, 1},
+		"client ID trunking": {func(a string) nfs4test.Identity {
+			return nfs4test.Identity{Major: "one", Minor: uint64(len(a)) + uint64(a[len(a)-1]), Scope: "s"}
+		}, false, TrunkingClientID, 2, 1},
+		"separate": {func(a string) nfs4test.Identity { return nfs4test.Identity{Major: a, Scope: "s"} }, false, TrunkingSeparate, 2, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &nfs4test.Server{Identity: tc.identity, ClientIDPerAddress: tc.perAddr, RequireBind: true}
+			c := mount4(t, s, NFSv41, here, there)
+			b := newBlocks(t, c, 16)
+			b.run(t, 2000)
+			all := c.Servers()
+			if len(all) != tc.servers {
+				t.Fatalf("servers %+v, want %d", all, tc.servers)
+			}
+			for _, one := range all {
+				if one.Trunking != tc.want || one.Version != NFSv41 || one.Recoveries != 0 {
+					t.Errorf("server %+v, want trunking %s and no recovery", one, tc.want)
+				}
+			}
+			if _, _, opens, _ := s.Clients(); opens != tc.opens {
+				t.Errorf("%d opens, want %d", opens, tc.opens)
+			}
+			for _, a := range []string{here, there} {
+				if k := s.Counters(a); k.BytesRead == 0 || k.BytesWritten == 0 {
+					t.Errorf("path %s carried nothing: %+v", a, k)
+				}
+			}
+		})
+	}
+}
+
+func TestSeveralStreamsAtAServerWithClientIDTrunking(t *testing.T) {
+	s := &nfs4test.Server{Identity: func(a string) nfs4test.Identity {
+		return nfs4test.Identity{Major: "one", Minor: uint64(a[len(a)-1]), Scope: "s"}
+	}}
+	c := mount4(t, s, NFSv41, here, there)
+	for range 3 { // the sequence of CREATE_SESSION is that of the client ID, not of the path
+		load(t, c, 4, 200)
+	}
+	s.Restart()
+	s.EndGrace()
+	load(t, c, 4, 200)
+	if clients, _, _, _ := s.Clients(); clients != 1 {
+		t.Errorf("%d clients, want one", clients)
+	}
+}
+
+func TestFewSlotsAreMadeUpForBySessions(t *testing.T) {
+	s := &nfs4test.Server{Slots: 4}
+	c := mount4(t, s, NFSv41, here, there)
+	b := newBlocks(t, c, 64)
+	if n := c.Servers()[0]; n.Slots != 4 || n.Sessions < (64+controlRequests)/4 {
+		t.Errorf("server %+v, want enough sessions of 4 slots", n)
+	}
+	b.run(t, 3000)
+}
+
+func TestTooFewSlotsAreAnErrorThatSaysWhatToDo(t *testing.T) {
+	s := &nfs4test.Server{Slots: 2}
+	c := mount4(t, s, NFSv41)
+	_, err := c.NewStream(t.Context(), StreamConfig{Slots: 129, BlockBytes: 4096})
+	for _, want := range []string{"2 slots", "129 requests", "lower the depth"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v does not contain %q", err, want)
+		}
+	}
+	if _, sessions, _, _ := s.Clients(); sessions != 33 {
+		t.Errorf("%d sessions, want those of the control calls alone", sessions)
+	}
+	load(t, c, 128, 500)
+}
+
+// TestAServerThatLimitsSessionsKeepsNone: sessions that were made for nothing are given back.
+func TestAServerThatLimitsSessionsKeepsNone(t *testing.T) {
+	var sessions atomic.Int64
+	s := &nfs4test.Server{Slots: 4, Hook: func(c nfs4test.Call) nfs4test.Action {
+		if c.Has(v4.OpCreateSession) && sessions.Add(1) > 20 {
+			return nfs4test.Fail(v4.OpCreateSession, v4.ErrNoSpc)
+		}
+		return nfs4test.Action{}
+	}}
+	c := mount4(t, s, NFSv41)
+	if _, err := c.NewStream(t.Context(), StreamConfig{Slots: 64, BlockBytes: 4096}); !IsNoSpace(err) {
+		t.Errorf("NewStream = %v", err)
+	}
+	if _, n, _, _ := s.Clients(); n != 17 {
+		t.Errorf("%d sessions are left, want the control sessions", n)
+	}
+}
+
+func TestAFailedMountLeavesNothing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		version Version
+		op      v4.Op
+	}{
+		"no RECLAIM_COMPLETE": {NFSv41, v4.OpReclaimComplete},
+		"no CREATE_SESSION":   {NFSv41, v4.OpCreateSession},
+		"no LOOKUP":           {NFSv41, v4.OpLookup},
+		"no LOOKUP, NFSv4.0":  {NFSv40, v4.OpLookup},
+		"no SETCLIENTID":      {NFSv40, v4.OpSetClientID},
+		"no confirmed client": {NFSv40, v4.OpSetClientIDConfirm},
+		"nobody can be asked": {NFSv41, v4.OpExchangeID},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
+				if c.Has(tc.op) {
+					return nfs4test.Fail(tc.op, v4.ErrServerFault)
+				}
+				return nfs4test.Action{}
+			}}
+			s.Start(t, here)
+			c, err := Dial(t.Context(), config4(s, tc.version, nil, here))
+			if !errors.Is(err, v4.ErrServerFault) {
+				t.Errorf("Dial = %v", err)
+			}
+			if c != nil {
+				_ = c.Close()
+			}
+		})
+	}
+}
+
+// TestALostReplyOfAWriteIsAskedForAgain: the connection ends behind a WRITE that was executed.
+func TestALostReplyOfAWriteIsAskedForAgain(t *testing.T) {
+	s := &nfs4test.Server{Hook: first(v4.OpWrite, nfs4test.Action{Lose: true})}
+	c := mount4(t, s, NFSv41, here, there)
+	f := create4(t, c, "data")
+	p := randomBytes(8192)
+	if _, err := f.WriteAt(t.Context(), p, 0, FileSync); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(s.Content("data"), p) {
+		t.Error("the content differs")
+	}
+	if r := c.Servers()[0].Recoveries; r != 0 {
+		t.Errorf("%d recoveries, want none: no state was lost", r)
+	}
+}
+
+// TestLostRepliesOfChangesAreExact: the slot of NFSv4.1, and the open owner of NFSv4.0,
+// remember the reply.
+func TestLostRepliesOfChangesAreExact(t *testing.T) {
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			for _, op := range []v4.Op{
+				v4.OpOpen, v4.OpOpenConfirm, v4.OpClose, v4.OpCreate, v4.OpRemove, v4.OpCreateSession, v4.OpSetClientID,
+				v4.OpSetClientIDConfirm, v4.OpDestroySession, v4.OpReclaimComplete,
+			} {
+				t.Run(op.String(), func(t *testing.T) {
+					s := &nfs4test.Server{Hook: first(op, nfs4test.Action{Lose: true})}
+					c := mount4(t, s, v)
+					f, err := c.Create(t.Context(), c.Root(), "a", 0o600, true)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := f.WriteAt(t.Context(), []byte("abc"), 0, FileSync); err != nil {
+						t.Error(err)
+					}
+					if _, err := c.Mkdir(t.Context(), c.Root(), "d", 0o700); err != nil {
+						t.Error(err)
+					}
+					if err := f.Close(t.Context()); err != nil {
+						t.Error(err)
+					}
+					if err := errors.Join(c.Remove(t.Context(), c.Root(), "a"), c.Rmdir(t.Context(), c.Root(), "d")); err != nil {
+						t.Error(err)
+					}
+					if r := c.Servers()[0].Recoveries; r != 0 {
+						t.Errorf("%d recoveries, want none", r)
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestCloseLeavesNoGoroutine also while the server does not answer.
+func TestCloseLeavesNoGoroutine(t *testing.T) {
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			s := &nfs4test.Server{LeaveState: true, Delegate: true}
+			s.Start(t, here, there)
+			c, err := Dial(t.Context(), config4(s, v, func(c *Config) { c.CallTimeout = time.Second }, here, there))
+			if err != nil {
+				t.Fatal(err)
+			}
+			load(t, c, 8, 100)
+			f, err := c.Create(t.Context(), c.Root(), "left open", 0o600, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Kill(here)
+			s.Kill(there)
+			if _, err := c.NewStream(t.Context(), StreamConfig{Slots: 1, BlockBytes: 1}); err == nil {
+				t.Error("a stream without server")
+			}
+			began := time.Now()
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			if d := time.Since(began); d > 10*farewellTimeout {
+				t.Errorf("Close took %v", d)
+			}
+			if _, err := f.ReadAt(t.Context(), make([]byte, 1), 0); err == nil {
+				t.Error("a read after Close")
+			}
+			noGoroutine(t, "internal/nfs.(*")
+		})
+	}
+}
+
+// noGoroutine waits until no goroutine runs code of a package any more.
+func noGoroutine(t *testing.T, of string) {
+	t.Helper()
+	buf := make([]byte, 1<<20)
+	for range 200 {
+		text := string(buf[:runtime.Stack(buf, true)])
+		if !strings.Contains(text, of) {
+			return
+		}
+		runtime.Gosched()
+		<-time.After(10 * time.Millisecond)
+	}
+	t.Errorf("goroutines are left:\n%s", buf[:runtime.Stack(buf, true)])
+}
+
+func TestADelayStormIsWaitedOut(t *testing.T) {
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			var n atomic.Int64
+			s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
+				last := c.Ops[len(c.Ops)-1].Op()
+				if v == NFSv40 && (c.Has(v4.OpOpen) || c.Has(v4.OpOpenConfirm) || c.Has(v4.OpClose)) {
+					return nfs4test.Action{} // the server would not count what was not executed
+				}
+				if n.Add(1)%3 != 0 {
+					return nfs4test.Action{}
+				}
+				if n.Load()%2 == 0 && v == NFSv41 && c.Ops[0].Op() == v4.OpSequence {
+					last = v4.OpSequence
+				}
+				return nfs4test.Fail(last, v4.ErrDelay)
+			}}
+			c := mount4(t, s, v, here, there)
+			load(t, c, 16, 400)
+			if r := c.Servers()[0]; r.Recoveries != 0 || r.RecoveryTime != 0 {
+				t.Errorf("recoveries %d in %v, want none", r.Recoveries, r.RecoveryTime)
+			}
+		})
+	}
+}
+
+func TestNFSv4ServersAreDescribed(t *testing.T) {
+	c := mount4(t, &nfs4test.Server{LeaseSeconds: 33, Slots: 16}, NFSv41, here, there)
+	got := c.Servers()
+	want := []ServerStats{{
+		Version: NFSv41, Addresses: []string{here, there}, Owner: "server", Scope: "scope", Trunking: TrunkingSession,
+		Slots: 16, Sessions: 5, Lease: 33 * time.Second,
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("servers (-want +got):\n%s", diff)
+	}
+}
+
+// TestManyFilesComeAndGoAtOnce: opens and closes share the slots of the session with nobody
+// but themselves.
+func TestManyFilesComeAndGoAtOnce(t *testing.T) {
+	for _, v := range versions() {
+		t.Run(string(v), func(t *testing.T) {
+			c := mount4(t, &nfs4test.Server{LeaseSeconds: 1}, v, here, there)
+			var wg sync.WaitGroup
+			for i := range 100 {
+				wg.Go(func() {
+					for k := range 5 {
+						f, err := c.Create(t.Context(), c.Root(), fmt.Sprint("f", i, "-", k), 0o600, true)
+						if err == nil {
+							_, err = f.WriteAt(t.Context(), []byte("x"), 0, FileSync)
+							err = errors.Join(err, f.Close(t.Context()))
+						}
+						if err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
