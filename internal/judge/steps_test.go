@@ -242,6 +242,24 @@ func TestRepetitionsAreNamedByTheirStep(t *testing.T) {
 	}
 }
 
+func TestTheHeadlineOfACalibrationIsItsResultAndNotItsLevels(t *testing.T) {
+	t.Parallel()
+	r := ladder(t)
+	j := Judge(r)
+	if len(j.Steps) < 2 {
+		t.Fatalf("the calibration has %d levels", len(j.Steps))
+	}
+	points := Points(r)
+	for _, got := range append(points, Headline(j)) {
+		if len(got) != 1 || got[0].Step != "" || got[0].Metrics[runfile.MetricIOPS] == 0 || got[0].Metrics[runfile.MetricMeanLatency] == 0 {
+			t.Errorf("points %+v, want the result", got)
+		}
+	}
+	if s := j.Summary; Headline(j)[0].Metrics[runfile.MetricIOPS] != float64(s.Total.OperationsPerSecond) || len(points) == 0 {
+		t.Errorf("the headline has %+v, and the summary %d IOPS", points, s.Total.OperationsPerSecond)
+	}
+}
+
 func TestTheHeadlineHasTheNumbersOfTheSummary(t *testing.T) {
 	t.Parallel()
 	j := Judge(good(t))
