@@ -80,7 +80,7 @@ func (w sixTests) sample(t *testing.T) *v1alpha1.NFSBenchmarkSuite {
 	load := b.Workload.Calibrate
 	load.PhysicalDisks, load.WarmupRuns = 1, new(int32) // up to 16 reads at once
 	load.NativeFiles.Count, load.NativeFiles.Size = 2, resource.MustParse("8Mi")
-	b.Run.DurationSeconds, b.Run.WarmupSeconds, b.Run.BaselineSeconds, b.Run.CooldownSeconds = 3, new(int32), new(int32(2)), new(int32)
+	b.Run.DurationSeconds, b.Run.WarmupSeconds, b.Run.BaselineSeconds, b.Run.CooldownSeconds = 3, new(int32), new(int32(3)), new(int32)
 	// Two repetitions claim little, and say so in alpha.
 	s.Spec.Repetitions = 2
 	s.Spec.Compare.Alpha, s.Spec.Compare.Correction = "0.4", v1alpha1.CorrectionNone
