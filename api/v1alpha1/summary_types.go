@@ -109,6 +109,14 @@ type PathStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +required
 	Path string `json:"path"`
+	// role is DataServer where a pNFS layout named the address. Paths without a role
+	// are those that the run began with; with pNFS these lead to the metadata server.
+	// +optional
+	Role PathRole `json:"role,omitempty"`
+	// node of the array where the address was before the run.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node,omitempty"`
 	// readBytes received through the path.
 	// +optional
 	ReadBytes *int64 `json:"readBytes,omitempty"`
@@ -119,6 +127,14 @@ type PathStatus struct {
 	// +optional
 	DownMilliseconds *int64 `json:"downMilliseconds,omitempty"`
 }
+
+// PathRole is what a path is for.
+//
+// +kubebuilder:validation:Enum=DataServer
+type PathRole string
+
+// PathDataServer is the role of a path to a data server of pNFS.
+const PathDataServer PathRole = "DataServer"
 
 // StorageNodeStatus is what one storage node did in the measured windows.
 type StorageNodeStatus struct {

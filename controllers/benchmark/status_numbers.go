@@ -101,6 +101,7 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 					at[ch.ID] = i
 					out = append(out, v1alpha1.PathStatus{
 						Client: c.Index, Local: pass.ClipTo(ch.Local, 64), Path: pass.ClipTo(ch.Path, 253),
+						Role: roleOf(ch), Node: nodeOf(r.Plan.Survey, ch.Path),
 						ReadBytes: new(int64), WriteBytes: new(int64), DownMilliseconds: new(int64),
 					})
 				}
@@ -116,6 +117,20 @@ func paths(r *runfile.Result) []v1alpha1.PathStatus {
 		return cmp.Compare(*b.DownMilliseconds, *a.DownMilliseconds)
 	})
 	return out[:min(len(out), maxPaths)]
+}
+
+func roleOf(ch runfile.Channel) v1alpha1.PathRole {
+	if ch.Role == runfile.RoleDataServer {
+		return v1alpha1.PathDataServer
+	}
+	return ""
+}
+
+func nodeOf(s *runfile.Survey, address string) string {
+	if l := s.LIF(address); l != nil {
+		return pass.ClipTo(l.Node, 253)
+	}
+	return ""
 }
 
 func findings(all []judge.Finding) []v1alpha1.Finding {

@@ -138,6 +138,23 @@ func TestTheStatusSaysHowServersJoinThePaths(t *testing.T) {
 		if len(s.b.Status.Paths) != want.paths {
 			t.Errorf("%s: paths %+v", version, s.b.Status.Paths)
 		}
+		for _, p := range s.b.Status.Paths {
+			if data := version == v1alpha1.PNFS && *p.ReadBytes > 0; data != (p.Role == v1alpha1.PathDataServer) {
+				t.Errorf("%s: path %s with %d bytes has the role %q", version, p.Path, *p.ReadBytes, p.Role)
+			}
+		}
+	}
+}
+
+func TestTheStatusSaysOnWhichNodeAPathEnds(t *testing.T) {
+	t.Parallel()
+	s := finishedScope(t, gen.Export("/vol/oradata", "10.9.1.1", "10.9.2.1"))
+	s.result.Plan.Survey = &runfile.Survey{LIFs: []runfile.LIF{{Address: "10.9.2.1", Node: "node-b"}}}
+	setStatus(s, nil)
+	for _, p := range s.b.Status.Paths {
+		if want := map[string]string{"10.9.2.1": "node-b"}[p.Path]; p.Node != want {
+			t.Errorf("path %s ends on node %q, want %q", p.Path, p.Node, want)
+		}
 	}
 }
 

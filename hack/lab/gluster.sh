@@ -34,6 +34,7 @@ make_nodes() {
 	for node in 1 2; do
 		ip -n "$(netns_of "$node")" addr add "$(cluster_address "$node")/30" dev clu0
 		ip -n "$(netns_of "$node")" link set clu0 up
+		[[ -z $CLUSTER_RATE ]] || tc -n "$(netns_of "$node")" qdisc replace dev clu0 root tbf rate "$CLUSTER_RATE" burst 64kb latency 20ms
 		begin_node "$node"
 		start_glusterd "$node"
 	done
@@ -77,7 +78,7 @@ start_glusterd() { start "glusterd-$1" nsenter -t "$(pid_of "rpcbind-$1")" -m -n
 
 make_volume() {
 	local bricks=() node
-	for node in 1 2; do bricks+=("$(node_name "$node")-cluster:$STATE_DIR/$(node_name "$node")/brick"); done
+	for node in $BRICKS; do bricks+=("$(node_name "$node")-cluster:$STATE_DIR/$(node_name "$node")/brick"); done
 	gluster_do peer probe "$(node_name 2)-cluster"
 	wait_for 30 "the peer of $(node_name 1)" peer_connected 1
 	wait_for 30 "the peer of $(node_name 2)" peer_connected 2
@@ -87,6 +88,11 @@ make_volume() {
 	# Otherwise a WRITE at a data server is answered as stable while it still is in the memory
 	# of NFS-Ganesha, and is lost when that is killed.
 	gluster_do volume set pv performance.write-behind off
+	# NFS-Ganesha's and the bricks' counters, in files that are written once a second: see
+	# Truth in test/pnfs.
+	gluster_do volume set pv diagnostics.latency-measurement on
+	gluster_do volume set pv diagnostics.count-fop-hits on
+	gluster_do volume set pv diagnostics.stats-dump-interval 1
 	gluster_do volume start pv
 	wait_for 30 "the volume of $NAME" bricks_online 1
 }
@@ -94,8 +100,8 @@ make_volume() {
 gluster_do() { on 1 gluster --mode=script "$@" >>"$STATE_DIR/log/gluster.log" 2>&1 || die "gluster $*: see $STATE_DIR/log/gluster.log"; }
 peer_connected() { on "$1" gluster peer status | grep -q '(Connected)'; }
 
-# bricks_online NODE succeeds when that node sees both bricks.
-bricks_online() { (($(on "$1" gluster volume status pv --xml | grep -c '<status>1</status>') == 2)); }
+# bricks_online NODE succeeds when that node sees all bricks.
+bricks_online() { (($(on "$1" gluster volume status pv --xml | grep -c '<status>1</status>') == $(wc -w <<<"$BRICKS"))); }
 
 start_servers() {
 	start_ganesha_of 1

@@ -7,7 +7,7 @@
 #	client ── LIF 2 ── Ganesha, brick     node NAME-b, 2nd address of the second subnet
 #
 # Both nodes serve the whole volume as /pv, by NFSv3, v4.0, v4.1 and v4.2. Each file
-# lies on one of them, chosen by its name. With NFSv4.1 each node grants layouts (files
+# lies on one of them, chosen by its name or by --bricks. With NFSv4.1 each node grants layouts (files
 # layout, dense, one data server for each file) that name the LIF of the node where the
 # file lies. A client without layouts gets the file from any node, over the cluster link.
 #
@@ -25,6 +25,8 @@
 #   --subnet LIST    two subnets with a /24 mask, one for each LIF
 #                    (default 10.240.1.0/24,10.240.2.0/24 for pnfs; required for other names)
 #   --rate LIST      shape the LIFs, for example 984mbit or 200mbit,100mbit
+#   --cluster-rate RATE  shape the link between the nodes
+#   --bricks NODE    keep all files on node 1 or 2; default: on both
 #   --no-offload     let no packet be larger than the MTU, as on a real wire
 #   --no-pnfs        grant no layouts
 #   --grace SECONDS  lease and grace period; default: lease of 60 s and no grace period,
@@ -45,12 +47,14 @@ done
 host_link() { echo "np-$NAME-$1"; }
 
 parse() {
-	NAME=pnfs SUBNETS='' RATES='' OFFLOAD=on LAYOUTS=true GRACE='' FORMAT=shell WORDS=()
+	NAME=pnfs SUBNETS='' RATES='' CLUSTER_RATE='' BRICKS='1 2' OFFLOAD=on LAYOUTS=true GRACE='' FORMAT=shell WORDS=()
 	while (($#)); do
 		case $1 in
 		--name) NAME=${2:?--name needs a value} && shift ;;
 		--subnet) SUBNETS=${2:?--subnet needs a value} && shift ;;
 		--rate) RATES=${2:?--rate needs a value} && shift ;;
+		--cluster-rate) CLUSTER_RATE=${2:?--cluster-rate needs a value} && shift ;;
+		--bricks) BRICKS=${2:?--bricks needs a value} && shift ;;
 		--grace) GRACE=${2:?--grace needs a value} && shift ;;
 		--no-offload) OFFLOAD=off ;;
 		--no-pnfs) LAYOUTS=false ;;
@@ -61,6 +65,7 @@ parse() {
 		shift
 	done
 	[[ $NAME =~ ^[a-z0-9]{1,8}$ ]] || die "--name $NAME: use up to 8 lower-case letters and digits"
+	[[ $BRICKS =~ ^(1|2|1 2)$ ]] || die "--bricks $BRICKS: which node, 1 or 2?"
 	[[ $GRACE =~ ^([1-9][0-9]{0,2})?$ ]] || die "--grace $GRACE: use a number of seconds"
 	if [[ -z $SUBNETS && $NAME == pnfs ]]; then SUBNETS=10.240.1.0/24,10.240.2.0/24; fi
 	STATE_DIR=${XDG_STATE_HOME:-$HOME/.local/state}/nfsbench/pnfs/$NAME
@@ -128,7 +133,7 @@ status() {
 }
 
 # save_settings keeps what later commands must know. down needs none of it.
-save_settings() { declare -p SUBNETS RATES OFFLOAD LAYOUTS GRACE >"$STATE_DIR/settings"; }
+save_settings() { declare -p SUBNETS RATES CLUSTER_RATE BRICKS OFFLOAD LAYOUTS GRACE >"$STATE_DIR/settings"; }
 
 # describe prints where the nodes are.
 describe() {

@@ -15,10 +15,16 @@ type calibration struct {
 	warmup bool
 	round  int32
 	oracle *Summary // of the repetition that called CALIBRATE_IO
-	small  *Summary // native: the level that gave the most IOPS within the latency
+	small  *Summary // native: the level that stands for those within the latency
 	least  *Summary // native: the level of the least latency
 	large  *Summary // native: the level that gave the most bytes
+	within []*Summary
 }
+
+// sameIOPS is how much less than the most IOPS a level may give and stand for it. Storage
+// that is saturated gives about the same at every level, and only the latency grows: which
+// of them gives the most is chance, and their latencies differ by factors.
+const sameIOPS = 0.98
 
 // calibrationRuns puts the repetitions of each run together, in order.
 func (c *facts) calibrationRuns() []calibration {
@@ -40,7 +46,23 @@ func (c *facts) calibrationRuns() []calibration {
 		}
 		runs[at].add(s, plan.MaxLatencyMilliseconds)
 	}
+	for i := range runs {
+		runs[i].choose()
+	}
 	return runs
+}
+
+// choose takes the level with the fewest reads at once of those that give the most IOPS.
+func (r *calibration) choose() {
+	most := 0.0
+	for _, s := range r.within {
+		most = max(most, s.Total.iopsSec)
+	}
+	for _, s := range r.within {
+		if s.Total.iopsSec >= sameIOPS*most && (r.small == nil || s.Step.Users < r.small.Step.Users) {
+			r.small = s
+		}
+	}
 }
 
 func (r *calibration) add(s *Summary, maxLatencyMilliseconds int32) {
@@ -55,9 +77,8 @@ func (r *calibration) add(s *Summary, maxLatencyMilliseconds int32) {
 		if r.least == nil || l.MeanMicroseconds < r.least.Total.Latency.MeanMicroseconds {
 			r.least = s
 		}
-		within := l.MeanMicroseconds <= int64(maxLatencyMilliseconds)*1000
-		if within && (r.small == nil || s.Total.iopsSec > r.small.Total.iopsSec) {
-			r.small = s
+		if l.MeanMicroseconds <= int64(maxLatencyMilliseconds)*1000 {
+			r.within = append(r.within, s)
 		}
 	}
 }

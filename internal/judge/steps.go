@@ -224,7 +224,7 @@ func filesBytes(f *runfile.Files) int64 {
 }
 
 // Points are the numbers of a result that can be compared, by repetition: one
-// point, or one for each step of a load with several levels. Warm-up is left out.
+// point, or one for each step of a ramp. Warm-up is left out.
 func Points(r runfile.Result) [][]runfile.SuitePoint {
 	rounds := roundsOf(r)
 	if len(rounds) == 0 {
@@ -244,10 +244,15 @@ func Points(r runfile.Result) [][]runfile.SuitePoint {
 }
 
 // Headline returns the numbers that stand for a whole run, as Points returns those of
-// one repetition: medians where the run has several repetitions.
+// one repetition: medians where the run has several repetitions. A calibration has one
+// point, its result: which levels it tried on the way depends on what it met, so that two
+// calibrations need not have the same.
 func Headline(j Judgement) []runfile.SuitePoint {
 	var points []runfile.SuitePoint
 	for _, s := range j.Steps {
+		if s.Kind != runfile.StepUsers {
+			continue
+		}
 		p := point(s.Summary)
 		p.Step, p.Knee = fmt.Sprintf("%s=%d", s.Kind, s.Users), s.Knee
 		points = append(points, p)

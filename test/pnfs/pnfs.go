@@ -5,7 +5,8 @@
 //	client ── LIF 2 ── Ganesha, brick     Nodes[1], another one
 //
 // Both nodes serve one GlusterFS volume under one path, by NFSv3 and NFSv4.0 to 4.2.
-// Each file lies on one of them, which its name decides (see Array.Owner). With
+// Each file lies on one of them, which its name decides (see Array.Owner), unless
+// Options.OneBrick keeps all on the first. With
 // NFSv4.1, either node grants a layout of the type files that names the LIF of the owner
 // as the only data server. A client without layouts gets the file from the node that it
 // asks, which gets it over the cluster link. What Node tells was counted by the kernel
@@ -47,6 +48,11 @@ type Options struct {
 	// BitsPerSecond shapes both LIFs in both directions; 0 = not at all. Node.Shape
 	// changes it later.
 	BitsPerSecond int64
+	// ClusterBitsPerSecond shapes the link between the nodes in both directions; 0 = not
+	// at all.
+	ClusterBitsPerSecond int64
+	// OneBrick lets all files lie on Nodes[0], as if that node owned the volume.
+	OneBrick bool
 	// NoOffload lets no packet on a LIF be larger than the MTU.
 	NoOffload bool
 	// GraceSeconds are the lease and the grace period of NFSv4. With 0 the lease is 60 s
@@ -60,6 +66,8 @@ type Array struct {
 	Export string  `json:"export"` // what clients mount, from any node
 	Folder string  `json:"folder"` // with the logs, in log/
 	Nodes  []*Node `json:"nodes"`
+
+	plain, oneBrick bool
 }
 
 // Node is one of the two nodes.
@@ -114,6 +122,7 @@ func Up(o Options) (*Array, error) {
 	if err := json.Unmarshal(out, &a); err != nil {
 		return nil, fmt.Errorf("read what pnfs.sh printed: %w", err)
 	}
+	a.plain, a.oneBrick = o.Plain, o.OneBrick
 	for i, n := range a.Nodes {
 		n.array, n.number = a.Name, strconv.Itoa(i+1)
 	}
@@ -128,6 +137,12 @@ func (o Options) args() []string {
 	args := []string{"up", "--json", "--name", nameOr(o.Name), "--subnet", strings.Join(subnets, ",")}
 	if o.Plain {
 		args = append(args, "--no-pnfs")
+	}
+	if o.ClusterBitsPerSecond != 0 {
+		args = append(args, "--cluster-rate", rate(o.ClusterBitsPerSecond))
+	}
+	if o.OneBrick {
+		args = append(args, "--bricks", "1")
 	}
 	if o.NoOffload {
 		args = append(args, "--no-offload")
@@ -213,20 +228,11 @@ func (n *Node) CPU(tb testing.TB) time.Duration {
 		tb.Fatal(err)
 	}
 	pid, _, _ := strings.Cut(string(text), " ")
-	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	st, err := readStat(pid)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	_, after, _ := strings.Cut(string(stat), ") ") // the name may hold anything
-	var ticks int64
-	for _, f := range strings.Fields(after)[11:13] { // utime and stime
-		n, err := strconv.ParseInt(f, 10, 64)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		ticks += n
-	}
-	return time.Duration(ticks) * 10 * time.Millisecond
+	return st.cpu
 }
 
 // Shape limits the LIF in both directions; 0 = not at all.
