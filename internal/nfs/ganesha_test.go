@@ -49,6 +49,7 @@ func TestRealServerReturnsWhatWasWritten(t *testing.T) {
 }
 
 func returnsWhatWasWritten(t *testing.T, version Version) {
+	t.Helper()
 	ctx, c := t.Context(), dialReal(t, version)
 	name := fmt.Sprintf("nfsbench-test-%d", os.Getpid())
 	dir, err := c.Mkdir(ctx, c.Root(), name, 0o700)

@@ -130,7 +130,8 @@ func (p *protoV3) lookup(ctx context.Context, dir FileHandle, name string) (File
 
 func (p *protoV3) mkdir(ctx context.Context, dir FileHandle, name string, mode uint32) (FileHandle, error) {
 	attr := v3.NewAttr{Mode: v3.Opt32{Set: true, Value: mode}}
-	return p.create(ctx, v3.ProcMkdir, &v3.MkdirArgs{Where: v3.NameArgs{Dir: []byte(dir), Name: name}, Attr: attr}, dir, name)
+	args := &v3.MkdirArgs{Where: v3.NameArgs{Dir: []byte(dir), Name: name}, Attr: attr}
+	return p.create(ctx, v3.ProcMkdir, args, dir, name)
 }
 
 // open looks the name up or creates it: NFSv3 knows no open files.
