@@ -130,8 +130,9 @@ func (t *Table) Append(b []byte, id int, serial uint32, cache bool) (_ []byte, m
 // that has happened meanwhile.
 func (t *Table) Replied(id int, mark uint64, op v4.Op, status v4.Status) stream.Next {
 	set := t.set.Load()
-	// The operation behind SEQUENCE says that the reply was not cached (RFC 8881 section
-	// 2.10.6.1.3); servers may also let SEQUENCE itself say so.
+	// The server executed the request, and keeps no reply: none is cached of READ and WRITE,
+	// which may be executed twice. The operation behind SEQUENCE says so (RFC 8881 section
+	// 2.10.6.1.3), with some servers SEQUENCE itself.
 	uncached := status == v4.ErrRetryUncachedRep
 	if set == nil || set.serial != mark {
 		// The reply is of sessions that are gone. Where they refused it, ask again.
@@ -141,18 +142,12 @@ func (t *Table) Replied(id int, mark uint64, op v4.Op, status v4.Status) stream.
 		return stream.Finish
 	}
 	s := &set.slots[id]
-	if status == v4.ErrRetryUncachedRep {
-		// The server executed the request, and keeps no reply: none is cached of READ and WRITE,
-		// which may be executed twice. It says so in place of the operation behind SEQUENCE (RFC
-		// 8881 section 2.10.6.1.3).
+	switch {
+	case uncached:
 		s.sent, s.doubtful = false, false
 		return stream.Repeat
-	}
-	if op != v4.OpSequence || status == v4.OK {
+	case op != v4.OpSequence || status == v4.OK:
 		s.sent, s.doubtful = false, false
-		if uncached {
-			return stream.Repeat
-		}
 		return stream.Finish
 	}
 	// A SEQUENCE that fails leaves the slot as it was (RFC 8881 section 18.46.3).
