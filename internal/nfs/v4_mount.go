@@ -1,6 +1,7 @@
 package nfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,15 +135,16 @@ func (p *protoV4) connect(ctx context.Context) error {
 func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, ids []identity, err error) {
 	p.byChannel = map[*channel]int{}
 	var down []*channel
+	var lost error
 	for _, ch := range p.channels {
 		conn := ch.live()
 		if conn == nil {
 			down = append(down, ch)
 			continue
 		}
-		id, err := s.identify(ctx, conn, len(ids))
+		id, err := s.ask(ctx, ch, conn, len(ids))
 		if rpc.IsLost(err) {
-			down = append(down, ch)
+			down, lost = append(down, ch), errors.Join(lost, fmt.Errorf("path %s: %w", ch.addr.Path, err))
 			continue
 		}
 		if err != nil {
@@ -155,17 +157,37 @@ func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, 
 		groups[g] = append(groups[g], ch)
 	}
 	if len(groups) == 0 {
-		return nil, nil, errors.New("no path is connected")
+		return nil, nil, cmp.Or(lost, errors.New("no path is connected"))
 	}
 	groups[0] = append(groups[0], down...)
 	return groups, ids, nil
+}
+
+// ask asks a server who it is, as long as it wants to be asked later, and once more where the
+// connection is lost.
+func (s *serverV4) ask(ctx context.Context, ch *channel, conn *rpc.Conn, known int) (id identity, err error) {
+	again := true
+	for wait := delayFirst; ; wait = min(2*wait, delayMax) {
+		switch id, err = s.identify(ctx, conn, known); {
+		case errors.Is(err, v4.ErrDelay):
+			if !sleep(ctx, wait) {
+				return id, err
+			}
+		case again && rpc.IsLost(err) && ch.connect(ctx) == nil:
+			conn, again = ch.conn.Load(), false
+		default:
+			return id, err
+		}
+	}
 }
 
 // identify asks a server who it is. NFSv4.0 has no such question: a server that knows the
 // client ID which the first path gave is taken for the same.
 func (s *serverV4) identify(ctx context.Context, conn *rpc.Conn, known int) (identity, error) {
 	if s.minor > 0 {
-		return s.ask(ctx, conn)
+		x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: s.use}
+		err := s.over(ctx, conn, &x)
+		return identityOf(&x), err
 	}
 	if known == 0 {
 		return identity{}, s.setClientIDOver(ctx, conn)
@@ -175,17 +197,6 @@ func (s *serverV4) identify(ctx context.Context, conn *rpc.Conn, known int) (ide
 		return identity{major: fmt.Sprintf("server %d", known)}, nil
 	}
 	return identity{}, err
-}
-
-// ask asks who is at the other end of a connection.
-func (s *serverV4) ask(ctx context.Context, conn *rpc.Conn) (identity, error) {
-	for wait := delayFirst; ; wait = min(2*wait, delayMax) {
-		x := v4.ExchangeID{Verifier: s.verifier, Owner: s.owner, Flags: s.use}
-		err := s.over(ctx, conn, &x)
-		if !errors.Is(err, v4.ErrDelay) || !sleep(ctx, wait) {
-			return identityOf(&x), err
-		}
-	}
 }
 
 // trunking says what two servers are to each other. Client IDs are not compared: servers

@@ -185,7 +185,6 @@ func newServerV4(cfg *Config, minor, use uint32, channels []*channel) *serverV4 
 // start makes the client ID and the control session, and keeps the lease from then on.
 // After an error it may be called again.
 func (s *serverV4) start(ctx context.Context) error {
-	s.done = make(chan struct{})
 	for _, ch := range s.channels {
 		ch.closed.Store(false)
 	}

@@ -510,7 +510,7 @@ func TestADelayStormIsWaitedOut(t *testing.T) {
 				if v == NFSv40 && (c.Has(v4.OpOpen) || c.Has(v4.OpOpenConfirm) || c.Has(v4.OpClose)) {
 					return nfs4test.Action{} // the server would not count what was not executed
 				}
-				if n.Add(1)%3 != 0 {
+				if n.Add(1)%9 != 0 {
 					return nfs4test.Action{}
 				}
 				if n.Load()%2 == 0 && v == NFSv41 && c.Ops[0].Op() == v4.OpSequence {
@@ -519,7 +519,7 @@ func TestADelayStormIsWaitedOut(t *testing.T) {
 				return nfs4test.Fail(last, v4.ErrDelay)
 			}}
 			c := mount4(t, s, v, here, there)
-			load(t, c, 16, 400)
+			load(t, c, 8, 200)
 			if r := c.Servers()[0]; r.Recoveries != 0 || r.RecoveryTime != 0 {
 				t.Errorf("recoveries %d in %v, want none", r.Recoveries, r.RecoveryTime)
 			}
