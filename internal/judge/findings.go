@@ -67,7 +67,6 @@ const (
 	LayoutTypeUnsupported  Code = "LayoutTypeUnsupported"
 	StateRecovered         Code = "StateRecovered"
 	PathsNotTrunked        Code = "PathsNotTrunked"
-	SlotsLimited           Code = "SlotsLimited"
 )
 
 // Severity says how much a finding matters.
@@ -161,7 +160,6 @@ func rules() []rule {
 		{RACImbalance, never, never, ifDatabase(checkInstances)},
 		{MultiplePathsOnNFSv4, never, never, ifDatabase(checkTrunking)},
 		{PathsNotTrunked, never, never, ifMeasured(checkServerPaths)},
-		{SlotsLimited, never, never, ifMeasured(checkSlots)},
 		{SyncIO, never, never, ifDatabase(checkAsync)},
 		{LatencyLimitExceeded, never, never, nil}, // checkCalibration
 		{TransferSizeCapped, never, never, ifMeasured(checkTransferSize)},

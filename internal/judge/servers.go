@@ -230,28 +230,6 @@ func checkServerPaths(c *facts, found *findings) {
 	if len(byClientID) > 0 {
 		found.add(PathsNotTrunked, Info,
 			"The paths %s have one client ID and a session each (client ID trunking): the server does not let one session use "+
-				"all of them. The slots of each session limit its path, and a call whose reply is lost is not repeated on another "+
-				"path.", listed(byClientID))
-	}
-}
-
-// checkSlots compares the slots of the sessions with the I/Os that the load keeps outstanding.
-func checkSlots(c *facts, found *findings) {
-	role, what := runfile.RoleMetadata, "The server"
-	if len(byLayout(c.overall.Paths)) > 0 {
-		role, what = runfile.RoleDataServer, "The data servers"
-	}
-	slots := int64(0)
-	for _, s := range c.overall.Servers {
-		if s.Role == role {
-			slots += int64(s.Slots) * int64(max(s.Sessions, 1))
-		}
-	}
-	if outstanding, _ := c.outstanding(); slots > 0 && slots < outstanding {
-		found.add(SlotsLimited, Warning,
-			"%s granted %d slots for %d outstanding I/Os, so the others wait in the client, and their latency counts that "+
-				"wait. Raise the slots of a session at the server (ONTAP: vserver nfs modify -v4.x-session-num-slots, privilege "+
-				"advanced; a Linux server shares them out by its memory), or use fewer outstanding I/Os.",
-			what, slots, outstanding)
+				"all of them. A call whose reply is lost may be executed once more over another path.", listed(byClientID))
 	}
 }
