@@ -295,7 +295,7 @@ func TestDataServersTakeAndGiveTheBytesOfTheirFiles(t *testing.T) {
 }
 
 func TestANodeComesBackAndItsLinkCanBeShaped(t *testing.T) {
-	a := usual(t)
+	a := Start(t, one()) // the bricks of another node need a while to find this one again
 	n := a.Nodes[1]
 	n.Shape(t, 50_000_000)
 	for _, c := range [][]string{{"dev", "np-" + a.Name + "-2"}, {"-n", n.Netns, "dev", n.LIF}} {

@@ -164,9 +164,9 @@ func (cfg *Config) perSlot() int {
 	smaller := int64(min(cfg.ReadBytes, cfg.WriteBytes))
 	parts := max(1, (cfg.BlockBytes+smaller-1)/smaller)
 	if cfg.PieceBytes > 0 {
-		// An I/O need not begin where a piece does, each piece may be cut once more, and pieces
-		// of two kinds may meet.
-		parts += (cfg.BlockBytes+cfg.PieceBytes-1)/cfg.PieceBytes + 3
+		// Each border between two pieces cuts once more: those that the I/O crosses when it
+		// does not begin at one, and one where pieces of two kinds meet.
+		parts += (cfg.BlockBytes+cfg.PieceBytes-1)/cfg.PieceBytes + 1
 	}
 	return int(parts)
 }
