@@ -72,15 +72,6 @@ type op struct {
 // errNoTicket says that as many calls are outstanding as the server allows.
 var errNoTicket = errors.New("too many calls are outstanding")
 
-// How long a server that asks to be asked later is left alone, and how often it is looked
-// whether its state is there again.
-const (
-	delayFirst   = 100 * time.Millisecond
-	delayMax     = 5 * time.Second
-	recoverFirst = 10 * time.Millisecond
-	recoverMax   = 500 * time.Millisecond
-)
-
 func newTransport(channels []*channel, timeout time.Duration, now func() time.Time) *transport {
 	t := &transport{
 		channels: channels, timeout: timeout, now: now, changed: make(chan struct{}),
@@ -200,9 +191,9 @@ func (t *transport) awaitResults(ctx context.Context, o *op) error {
 		case stream.Repeat:
 			wait = 0
 		case stream.Delay:
-			wait = min(max(2*wait, delayFirst), delayMax)
+			wait = min(max(2*wait, stream.DelayFirst), stream.DelayMax)
 		case stream.Recover:
-			wait, limit = min(max(2*wait, recoverFirst), recoverMax), t.patience.Load()
+			wait, limit = min(max(2*wait, stream.RecoverFirst), stream.RecoverMax), t.patience.Load()
 		case stream.Disconnect:
 			o.conn.Fail(err)
 			if t.clock.Load()-o.started > limit {

@@ -33,9 +33,7 @@ type callV4 struct {
 	sequence v4.Sequence
 }
 
-// do makes a compound, in NFSv4.1 with SEQUENCE in front. It reports whether it may have
-// been executed more than once: the server does not remember the reply of a call whose
-// session was lost.
+// do makes a compound, in NFSv4.1 with SEQUENCE in front.
 func (s *serverV4) do(ctx context.Context, ops ...v4.Operation) error {
 	_, err := s.call(ctx, &callV4{ops: ops})
 	return err
@@ -53,6 +51,8 @@ func (s *serverV4) bare(ctx context.Context, ops ...v4.Operation) error {
 	return err
 }
 
+// call makes c. A change that took several attempts may have been executed before the last
+// one: the server does not remember the reply of a call whose session was lost.
 func (s *serverV4) call(ctx context.Context, c *callV4) (attempts int, err error) {
 	c.server = s
 	o := &op{encode: c.encode, decode: c.decode}
@@ -156,7 +156,7 @@ func (s *serverV4) session(t *session.Table, id int, mark uint64, op v4.Op, stat
 	return next
 }
 
-// decodeCompound decodes the results of p. Byte slices in them are copies.
+// decodeCompound decodes the results of p. Byte slices in them alias results.
 func decodeCompound(p *v4.Compound, results []byte) error {
 	d := xdr.NewDecoder(results)
 	_, err := p.DecodeReply(&d)

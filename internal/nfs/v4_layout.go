@@ -49,7 +49,7 @@ type layoutsV4 struct {
 	byFile  map[string]*layoutV4 // by file handle
 	servers []*dataServer
 	devices map[v4.DeviceID]*deviceV4
-	changes int // of devices, that the server told of
+	changes int // counts the notifications of changed devices
 
 	life context.Context // until close
 	stop context.CancelFunc
@@ -481,7 +481,7 @@ func layoutTypeError(kind uint32) error {
 	if kind == v4.LayoutFiles {
 		return nil
 	}
-	return fmt.Errorf("they are of layout type %s", layout.Type(kind))
+	return fmt.Errorf("the layout type is %s, not %s", layout.Type(kind), layout.Files)
 }
 
 // dataServer returns the group of the data server with these addresses, and connects to it if

@@ -506,7 +506,7 @@ func TestNFSv41AsksForNoLayout(t *testing.T) {
 	x.s = p.stream(t, checkedSlots, checkedBlock)
 	x.d.during(t, x.s, func() {})
 	if n := asked.Load(); n != 0 || x.layouts() != (LayoutStats{}) {
-		t.Errorf("%d calls are of pNFS, and layouts are %+v", n, x.layouts())
+		t.Errorf("%d pNFS calls were made, and layouts are %+v", n, x.layouts())
 	}
 	x.ends(t)
 }

@@ -94,7 +94,6 @@ func (p *protoV4) connect(ctx context.Context) error {
 		minor, use = 1, v4.ExchangeUseNonPNFS
 	case PNFS:
 		minor, use = 1, v4.ExchangeUseNonPNFS|v4.ExchangeUsePNFSMDS
-	default: // NFSv4.0
 	}
 	first := newServerV4(p.cfg, minor, use, nil)
 	groups, ids, err := p.group(ctx, first)
@@ -167,7 +166,7 @@ func (p *protoV4) group(ctx context.Context, s *serverV4) (groups [][]*channel, 
 // connection is lost.
 func (s *serverV4) ask(ctx context.Context, ch *channel, conn *rpc.Conn, known int) (id identity, err error) {
 	again := true
-	for wait := delayFirst; ; wait = min(2*wait, delayMax) {
+	for wait := stream.DelayFirst; ; wait = min(2*wait, stream.DelayMax) {
 		switch id, err = s.identify(ctx, conn, known); {
 		case errors.Is(err, v4.ErrDelay):
 			if !sleep(ctx, wait) {

@@ -107,9 +107,9 @@ func (o *openV4) tryOpen(ctx context.Context, current []byte, open *v4.Open, fh 
 		if !own && (s.lost.Load() || s.reclaiming.Load()) {
 			return stream.ErrNotReady
 		}
-		// What is reclaimed is of the owner that it was of. NFSv4.1 keeps the owner always: an
-		// open that the server has still is then the same one. With NFSv4.0 an owner that the
-		// server knows could not be told from one that it has forgotten.
+		// A reclaim names the owner that opened the file. NFSv4.1 never changes the owner, so that
+		// an open that the server still has stays the same one. NFSv4.0 takes a new owner, because
+		// the client cannot know whether the server still has the sequence ID of the old one.
 		if o.owner == nil || s.minor == 0 && open.Claim != v4.ClaimPrevious {
 			o.newOwner()
 		} else {
@@ -178,8 +178,8 @@ func (o *openV4) take(open *v4.Open) {
 // maxReturning bounds what is remembered of delegations.
 const maxReturning = 4096
 
-// giveBack returns a delegation that nobody asked for, once: OPEN and CB_RECALL may both tell
-// of it.
+// giveBack returns a delegation that nobody asked for, once: OPEN and CB_RECALL may both name
+// it.
 func (s *serverV4) giveBack(handle []byte, id v4.StateID) {
 	s.facts.Lock()
 	defer s.facts.Unlock()
@@ -304,10 +304,8 @@ func (o *openV4) closeAtServer(ctx context.Context, own bool) error {
 	if err != nil && ctx.Err() != nil {
 		o.state.CompareAndSwap(nil, id)
 	}
-	switch statusOf(err) {
-	case v4.ErrBadStateID, v4.ErrOldStateID, v4.ErrStaleStateID, v4.ErrExpired, v4.ErrAdminRevoked, v4.ErrStale:
+	if isLostState(err) || errors.Is(err, v4.ErrStale) {
 		return nil // the server has lost it meanwhile, or the file
-	default:
-		return err
 	}
+	return err
 }

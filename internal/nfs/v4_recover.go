@@ -120,7 +120,7 @@ func (s *serverV4) renew(ctx context.Context) {
 // waits for it is the I/O's own business.
 func (s *serverV4) recover(ctx, life context.Context) {
 	began, made, level := s.cfg.Now().UnixNano(), false, slog.LevelWarn
-	for wait := recoverFirst; ; wait = min(2*wait, recoverMax) {
+	for wait := stream.RecoverFirst; ; wait = min(2*wait, stream.RecoverMax) {
 		if ctx.Err() != nil || s.mu.take(ctx) != nil {
 			return
 		}
@@ -259,8 +259,8 @@ func isLostClient(err error) bool {
 	return errors.Is(err, v4.ErrStaleClientID) || errors.Is(err, v4.ErrStaleStateID) || errors.Is(err, v4.ErrExpired)
 }
 
-// isSessionTrouble says that an error is of the session that a call came over, or that there
-// was none.
+// isSessionTrouble reports whether a call failed because of its session, or because there was
+// none.
 func isSessionTrouble(err error) bool {
 	switch statusOf(err) {
 	case v4.ErrBadSession, v4.ErrDeadSession, v4.ErrBadSlot, v4.ErrBadHighSlot, v4.ErrSeqMisordered,
@@ -271,8 +271,8 @@ func isSessionTrouble(err error) bool {
 	}
 }
 
-// isFinal says that a server refused an operation for its own sake: it makes no sense to
-// send the same once more when the connection, the session or the client ID is there again.
+// isFinal reports whether the server refused the operation itself, so that a new connection,
+// session or client ID would not help.
 func isFinal(err error) bool {
 	return statusOf(err) != v4.OK && statusOf(err) != v4.ErrDelay && !isLostClient(err) && !isSessionTrouble(err)
 }

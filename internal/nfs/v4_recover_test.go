@@ -387,7 +387,7 @@ func TestAReclaimWhoseSessionIsLostIsMadeAgain(t *testing.T) {
 	}
 }
 
-// TestRevokedStateOfAnIdleFileIsMadeAgain: only the flags of SEQUENCE tell of it.
+// TestRevokedStateOfAnIdleFileIsMadeAgain: only the flags of SEQUENCE show it.
 func TestRevokedStateOfAnIdleFileIsMadeAgain(t *testing.T) {
 	var frees atomic.Int64
 	s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
@@ -577,7 +577,7 @@ func TestASpuriousLossCostsNothing(t *testing.T) {
 	}
 }
 
-// TestDelegationsGoBack, whether OPEN or CB_RECALL tells of them, once.
+// TestDelegationsGoBack once, whether OPEN or CB_RECALL names them.
 func TestDelegationsGoBack(t *testing.T) {
 	var returns atomic.Int64
 	var hold atomic.Pointer[chan struct{}]

@@ -59,7 +59,6 @@ type serverV4 struct {
 	control     *session.Table
 	identity    identity
 	ids         *clientIDs
-	granted     uint32 // v4.ExchangeUse bits of the server
 	maxRequest  uint32 // bytes, as the session allows
 	maxResponse uint32
 
@@ -359,7 +358,7 @@ func (s *serverV4) beginEra() {
 // setClientID gets a client ID of NFSv4.0. While the connection is lost, or the server asks
 // for it, it tries again.
 func (s *serverV4) setClientID(ctx context.Context) error {
-	for began, wait := s.transport.clock.Load(), delayFirst; ; wait = min(2*wait, delayMax) {
+	for began, wait := s.transport.clock.Load(), stream.DelayFirst; ; wait = min(2*wait, stream.DelayMax) {
 		err := s.trySetClientID(ctx)
 		again := rpc.IsLost(err) || errors.Is(err, v4.ErrDelay)
 		if !again || s.transport.clock.Load()-began > int64(s.cfg.CallTimeout) || !sleep(ctx, wait) {
@@ -405,7 +404,6 @@ func (s *serverV4) note(x *v4.ExchangeID, id *clientID) {
 	s.facts.Lock()
 	s.identity = identityOf(x)
 	s.facts.Unlock()
-	s.granted = x.Granted
 	confirmed := x.Granted&v4.ExchangeConfirmed != 0
 	if _, known := id.next[x.ClientID]; !known || !confirmed {
 		// Of a confirmed client ID that we know the server's number means nothing (RFC 8881
@@ -558,7 +556,7 @@ func (s *serverV4) newTable(ctx context.Context, requests int) (*session.Table, 
 			return t, err
 		}
 		// The server lost the client ID just now.
-		if s.wake(); !sleep(ctx, recoverFirst) {
+		if s.wake(); !sleep(ctx, stream.RecoverFirst) {
 			return nil, err
 		}
 	}

@@ -53,7 +53,7 @@ func (b *Body) Code(c *xdr.Coder) {
 		b.Dense = util&utilDense != 0
 		b.CommitThroughMDS = util&utilCommitThroughMDS != 0
 	}
-	list(c, &b.Handles, MaxHandles, func(h *[]byte) {
+	xdr.Bounded(c, &b.Handles, MaxHandles, 4, func(h *[]byte) {
 		c.Opaque(h, MaxHandleBytes)
 		if !c.Encoding() {
 			*h = bytes.Clone(*h)
@@ -69,32 +69,8 @@ type Device struct {
 }
 
 func (v *Device) Code(c *xdr.Coder) {
-	list(c, &v.StripeIndices, MaxStripeIndices, func(i *uint32) { c.Uint32(i) })
-	list(c, &v.Servers, MaxServers, func(s *[]NetAddr) {
-		list(c, s, MaxAddresses, func(a *NetAddr) { a.Code(c) })
+	xdr.Bounded(c, &v.StripeIndices, MaxStripeIndices, 4, func(i *uint32) { c.Uint32(i) })
+	xdr.Bounded(c, &v.Servers, MaxServers, 4, func(s *[]NetAddr) {
+		xdr.Bounded(c, s, MaxAddresses, 4, func(a *NetAddr) { a.Code(c) })
 	})
-}
-
-// list codes a list behind its length. Each item takes at least four bytes of input, so
-// that the memory follows the input and not the announced length.
-func list[T any](c *xdr.Coder, items *[]T, limit uint32, code func(*T)) {
-	n := uint32(len(*items))
-	c.Uint32(&n)
-	if !c.Encoding() {
-		d := c.Decoder()
-		switch {
-		case n > limit:
-			c.Refuse(xdr.ErrTooLong)
-		case int(n) > d.Len()/4:
-			c.Refuse(xdr.ErrShort)
-		}
-		*items = nil
-		if c.Failed() {
-			return
-		}
-		*items = make([]T, n)
-	}
-	for i := range *items {
-		code(&(*items)[i])
-	}
 }

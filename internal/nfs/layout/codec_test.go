@@ -58,7 +58,7 @@ func TestTheAddressOfADevice(t *testing.T) {
 		"00000000")
 	want := layout.Device{
 		StripeIndices: []uint32{1, 0, 1},
-		Servers:       [][]layout.NetAddr{{{NetID: "tcp", Address: "10.0.0.1.8.1"}}, {}},
+		Servers:       [][]layout.NetAddr{{{NetID: "tcp", Address: "10.0.0.1.8.1"}}, nil},
 	}
 	var got layout.Device
 	d := xdr.NewDecoder(in)

@@ -135,7 +135,8 @@ func (t *Table) Replied(id int, mark uint64, op v4.Op, status v4.Status) stream.
 	// 2.10.6.1.3), with some servers SEQUENCE itself.
 	uncached := status == v4.ErrRetryUncachedRep
 	if set == nil || set.serial != mark {
-		// The reply is of sessions that are gone. Where they refused it, ask again.
+		// The reply came over a session that was replaced. If that session refused the request,
+		// the new one has to get it.
 		if op == v4.OpSequence && status != v4.OK || uncached {
 			return stream.Repeat
 		}

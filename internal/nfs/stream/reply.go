@@ -10,13 +10,13 @@ import (
 	"github.com/nfsbench/nfsbench/internal/nfs/xdr"
 )
 
-// How long a server that asks to be asked later is left alone, and how often it is looked
-// whether state is there again.
+// How long a server that asks for a later try is left alone, at first and at most, and how
+// long state that is being made again is waited for before the next look.
 const (
-	delayFirst   = 100 * time.Millisecond
-	delayMax     = 5 * time.Second
-	recoverFirst = 10 * time.Millisecond
-	recoverMax   = 500 * time.Millisecond
+	DelayFirst   = 100 * time.Millisecond
+	DelayMax     = 5 * time.Second
+	RecoverFirst = 10 * time.Millisecond
+	RecoverMax   = 500 * time.Millisecond
 )
 
 // reply is what a reply says, without its data.
@@ -113,10 +113,10 @@ func (l *lane) settle(f *fragment, rep *reply) {
 	case rep.Next == Delay:
 		// The server remembers its reply to the old xid, so the new request has another.
 		l.s.renew(f)
-		l.later(f, delayFirst, delayMax, l.s.cfg.Timeout, rep.Err)
+		l.later(f, DelayFirst, DelayMax, l.s.cfg.Timeout, rep.Err)
 	case rep.Next == Recover:
 		l.s.renew(f)
-		l.later(f, recoverFirst, recoverMax, l.s.cfg.Patience, rep.Err)
+		l.later(f, RecoverFirst, RecoverMax, l.s.cfg.Patience, rep.Err)
 	case rep.Next == Elsewhere && l.group != 0:
 		l.park(f)
 	case rep.Err != nil:

@@ -159,7 +159,7 @@ func (w *sender) appendBulk(data []byte) {
 func (l *lane) unable(f *fragment, err error) {
 	switch {
 	case errors.Is(err, ErrNotReady):
-		if l.later(f, recoverFirst, recoverMax, l.s.cfg.Patience, err); l.group != 0 {
+		if l.later(f, RecoverFirst, RecoverMax, l.s.cfg.Patience, err); l.group != 0 {
 			l.leave(f.slot)
 		}
 	case errors.Is(err, ErrElsewhere) && l.group != 0:

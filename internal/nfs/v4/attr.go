@@ -107,14 +107,14 @@ type FSLocation struct {
 
 func (l *FSLocations) code(c *xdr.Coder) {
 	codeStrings(c, &l.Root)
-	list(c, &l.Locations, MaxListItems, 8, func(l *FSLocation) {
+	xdr.Bounded(c, &l.Locations, MaxListItems, 8, func(l *FSLocation) {
 		codeStrings(c, &l.Servers)
 		codeStrings(c, &l.Root)
 	})
 }
 
 func codeStrings(c *xdr.Coder, all *[]string) {
-	list(c, all, MaxListItems, 4, func(s *string) { c.String(s, MaxNameBytes) })
+	xdr.Bounded(c, all, MaxListItems, 4, func(s *string) { c.String(s, MaxNameBytes) })
 }
 
 // KnownAttrs returns the bits of all attributes that Attrs can hold.
@@ -260,5 +260,5 @@ func (a *Attrs) codeFurther(c *xdr.Coder, bit uint32) bool {
 }
 
 func codeLayoutTypes(c *xdr.Coder, types *[]uint32) {
-	list(c, types, MaxListItems, 4, func(t *uint32) { c.Uint32(t) })
+	xdr.Bounded(c, types, MaxListItems, 4, func(t *uint32) { c.Uint32(t) })
 }

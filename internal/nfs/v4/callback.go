@@ -156,9 +156,9 @@ func (o *CBSequence) Args(c *xdr.Coder) {
 	o.Session.Code(c)
 	c.Uint32(&o.Seq, &o.Slot, &o.HighestSlot)
 	c.Bool(&o.CacheThis)
-	list(c, &o.Referring, MaxListItems, 20, func(r *ReferringCalls) {
+	xdr.Bounded(c, &o.Referring, MaxListItems, 20, func(r *ReferringCalls) {
 		r.Session.Code(c)
-		list(c, &r.Calls, MaxListItems, 8, func(call *ReferringCall) { c.Uint32(&call.Seq, &call.Slot) })
+		xdr.Bounded(c, &r.Calls, MaxListItems, 8, func(call *ReferringCall) { c.Uint32(&call.Seq, &call.Slot) })
 	})
 }
 
@@ -193,7 +193,7 @@ func (o *CBNotifyDeviceID) Args(c *xdr.Coder) {
 			all = append(all, o.Changes[i].notification())
 		}
 	}
-	list(c, &all, MaxListItems, 8, func(n *notification) {
+	xdr.Bounded(c, &all, MaxListItems, 8, func(n *notification) {
 		n.mask.Code(c)
 		c.Opaque(&n.values, MaxAttrBytes)
 	})

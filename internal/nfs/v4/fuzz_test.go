@@ -168,7 +168,7 @@ func TestAListTakesNoMemoryForItemsThatAreNotThere(t *testing.T) {
 		d := xdr.NewDecoder(words(1<<20, 1))
 		c := d.Coder()
 		var all []uint64
-		if list(&c, &all, 1<<20, 8, func(v *uint64) { c.Uint64(v) }); !c.Failed() || all != nil {
+		if xdr.Bounded(&c, &all, 1<<20, 8, func(v *uint64) { c.Uint64(v) }); !c.Failed() || all != nil {
 			t.Errorf("%d items were made", len(all))
 		}
 	})

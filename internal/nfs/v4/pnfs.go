@@ -111,7 +111,7 @@ func (o *LayoutGet) Results(c *xdr.Coder, s Status) {
 	case OK:
 		c.Bool(&o.ReturnOnClose)
 		o.Granted.Code(c)
-		list(c, &o.Segments, MaxSegments, 28, func(s *Segment) { s.code(c) })
+		xdr.Bounded(c, &o.Segments, MaxSegments, 28, func(s *Segment) { s.code(c) })
 	case ErrLayoutTryLater:
 		c.Bool(&o.WillSignal)
 	default:

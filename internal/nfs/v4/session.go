@@ -62,7 +62,7 @@ type Implementation struct {
 }
 
 func codeImplementation(c *xdr.Coder, all *[]Implementation) {
-	list(c, all, 1, 20, func(i *Implementation) {
+	xdr.Bounded(c, all, 1, 20, func(i *Implementation) {
 		c.String(&i.Domain, MaxOwnerBytes)
 		c.String(&i.Name, MaxOwnerBytes)
 		i.Date.Code(c)
@@ -131,7 +131,7 @@ type ChannelAttrs struct {
 // Code codes the fields of a.
 func (a *ChannelAttrs) Code(c *xdr.Coder) {
 	c.Uint32(&a.HeaderPad, &a.MaxRequest, &a.MaxResponse, &a.MaxResponseCached, &a.MaxOperations, &a.MaxRequests)
-	list(c, &a.RDMA, 1, 4, func(v *uint32) { c.Uint32(v) })
+	xdr.Bounded(c, &a.RDMA, 1, 4, func(v *uint32) { c.Uint32(v) })
 }
 
 // Security flavours of callbacks.
@@ -162,7 +162,7 @@ func (s *CallbackSecurity) code(c *xdr.Coder) {
 	c.Uint32(&s.Stamp)
 	c.String(&s.Machine, maxMachineBytes)
 	c.Uint32(&s.UID, &s.GID)
-	list(c, &s.GIDs, maxGIDs, 4, func(g *uint32) { c.Uint32(g) })
+	xdr.Bounded(c, &s.GIDs, maxGIDs, 4, func(g *uint32) { c.Uint32(g) })
 }
 
 // Bits of CreateSession.Flags.
@@ -197,7 +197,7 @@ func (o *CreateSession) Args(c *xdr.Coder) {
 	o.Fore.Code(c)
 	o.Back.Code(c)
 	c.Uint32(&o.CallbackProgram)
-	list(c, &o.Security, MaxListItems, 4, func(s *CallbackSecurity) { s.code(c) })
+	xdr.Bounded(c, &o.Security, MaxListItems, 4, func(s *CallbackSecurity) { s.code(c) })
 }
 
 // Results codes the results.
@@ -258,13 +258,13 @@ func (o *TestStateID) Op() Op { return OpTestStateID }
 
 // Args codes the arguments.
 func (o *TestStateID) Args(c *xdr.Coder) {
-	list(c, &o.StateIDs, MaxStateIDs, 16, func(s *StateID) { s.Code(c) })
+	xdr.Bounded(c, &o.StateIDs, MaxStateIDs, 16, func(s *StateID) { s.Code(c) })
 }
 
 // Results codes the results.
 func (o *TestStateID) Results(c *xdr.Coder, s Status) {
 	if s == OK {
-		list(c, &o.Statuses, MaxStateIDs, 4, func(s *Status) { s.Code(c) })
+		xdr.Bounded(c, &o.Statuses, MaxStateIDs, 4, func(s *Status) { s.Code(c) })
 	}
 }
 

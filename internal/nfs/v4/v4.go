@@ -197,35 +197,7 @@ func (b Bitmap) And(o Bitmap) Bitmap {
 
 // Code codes the words of b.
 func (b *Bitmap) Code(c *xdr.Coder) {
-	list(c, (*[]uint32)(b), MaxBitmapWords, 4, func(w *uint32) { c.Uint32(w) })
-}
-
-// list codes a list behind its length. Decoding refuses more than limit items, and more than
-// the input can hold when each item takes at least itemBytes, before it takes memory. An empty
-// list decodes to nil.
-func list[T any](c *xdr.Coder, items *[]T, limit, itemBytes int, code func(*T)) {
-	n := uint32(len(*items))
-	c.Uint32(&n)
-	if !c.Encoding() {
-		*items = nil
-		d := c.Decoder()
-		switch {
-		case c.Failed() || n == 0:
-			return
-		case uint64(n) > uint64(limit):
-			c.Refuse(xdr.ErrTooLong)
-			return
-		case uint64(n)*uint64(itemBytes) > uint64(d.Len()):
-			c.Refuse(xdr.ErrShort)
-			return
-		}
-		*items = make([]T, n)
-	}
-	for i := range *items {
-		if code(&(*items)[i]); c.Failed() {
-			return
-		}
-	}
+	xdr.Bounded(c, (*[]uint32)(b), MaxBitmapWords, 4, func(w *uint32) { c.Uint32(w) })
 }
 
 // enum codes a number and refuses to decode one that is not from low to high.

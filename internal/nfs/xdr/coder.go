@@ -106,6 +106,33 @@ func List[T any](c *Coder, list *[]T, code func(*T)) {
 	}
 }
 
+// Bounded codes a list behind its length. Decoding refuses more than limit items, and more
+// than the input can hold when each item takes at least itemBytes, before it takes memory. An
+// empty list decodes to nil.
+func Bounded[T any](c *Coder, items *[]T, limit, itemBytes int, code func(*T)) {
+	n := uint32(len(*items))
+	c.Uint32(&n)
+	if c.decoding {
+		*items = nil
+		switch {
+		case c.Failed() || n == 0:
+			return
+		case uint64(n) > uint64(limit):
+			c.Refuse(ErrTooLong)
+			return
+		case uint64(n)*uint64(itemBytes) > uint64(c.d.Len()):
+			c.Refuse(ErrShort)
+			return
+		}
+		*items = make([]T, n)
+	}
+	for i := range *items {
+		if code(&(*items)[i]); c.Failed() {
+			return
+		}
+	}
+}
+
 // Uint32s codes a list behind its length, of which at most limit are decoded.
 func (c *Coder) Uint32s(list *[]uint32, limit uint32) {
 	n := uint32(len(*list))

@@ -57,7 +57,7 @@ func TestRealServersPassTheSuite(t *testing.T) {
 	}
 }
 
-// checkServers wants one server over all addresses, as the version tells of it.
+// checkServers wants one server over all addresses, with what the version shows of a server.
 func checkServers(t *testing.T, servers []runfile.NFSServer, version nfs.Version, channels []runfile.PlanChannel) {
 	t.Helper()
 	if version == nfs.NFSv3 {
