@@ -165,32 +165,11 @@ restart_node() {
 }
 
 write_gluster_config() {
+	common_config "$STATE_DIR/$1/recovery" "PNFS_MDS = $LAYOUTS;" "PNFS_DS = $LAYOUTS;"
 	cat <<-CONF
-		NFS_CORE_PARAM {
-			NFS_Port = 2049;
-			MNT_Port = 20048;
-			Enable_NLM = false;
-			Enable_RQUOTA = false;
-			# MOUNT takes the names that clients see.
-			mount_path_pseudo = true;
-		}
-		NFSv4 {
-			Minor_Versions = 0, 1, 2;
-			PNFS_MDS = $LAYOUTS;
-			PNFS_DS = $LAYOUTS;
-			RecoveryBackend = fs;
-			RecoveryRoot = "$STATE_DIR/$1/recovery";
-			$(state_config)
-		}
 		GLUSTER {
 			PNFS_MDS = $LAYOUTS;
 			PNFS_DS = $LAYOUTS;
-		}
-		EXPORT_DEFAULTS {
-			Protocols = 3, 4;
-			Transports = TCP, UDP;
-			SecType = sys;
-			Squash = No_Root_Squash;
 		}
 		EXPORT {
 			# It is in the file handles, which must mean the same on both nodes.
@@ -204,6 +183,5 @@ write_gluster_config() {
 			PrefWrite = 1048576;
 			FSAL { Name = GLUSTER; Hostname = "$1-cluster"; Volume = "pv"; }
 		}
-		LOG { Default_Log_Level = WARN; }
 	CONF
 }

@@ -81,7 +81,11 @@ state_config() {
 	fi
 }
 
-write_config() {
+# common_config FOLDER [SETTING...] prints what all NFS servers of the lab share. FOLDER keeps
+# the clients that may reclaim their state; the SETTINGs are for the block of NFSv4.
+common_config() {
+	local folder=$1
+	shift
 	cat <<-CONF
 		NFS_CORE_PARAM {
 			NFS_Port = 2049;
@@ -94,8 +98,9 @@ write_config() {
 		NFSv4 {
 			Minor_Versions = 0, 1, 2;
 			RecoveryBackend = fs;
-			RecoveryRoot = "$STATE_DIR/recovery";
+			RecoveryRoot = "$folder";
 			$(state_config)
+			$*
 		}
 		EXPORT_DEFAULTS {
 			Protocols = 3, 4;
@@ -103,6 +108,13 @@ write_config() {
 			SecType = sys;
 			Squash = No_Root_Squash;
 		}
+		LOG { Default_Log_Level = WARN; }
+	CONF
+}
+
+write_config() {
+	common_config "$STATE_DIR/recovery"
+	cat <<-CONF
 		EXPORT {
 			Export_Id = 1;
 			Path = "${DATA:-$STATE_DIR/data}";
@@ -123,6 +135,5 @@ write_config() {
 			CLIENT { Clients = 198.51.100.1; Access_Type = RW; }
 			FSAL { Name = VFS; }
 		}
-		LOG { Default_Log_Level = WARN; }
 	CONF
 }
