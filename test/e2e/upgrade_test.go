@@ -75,7 +75,7 @@ func TestUpgradeAndRollbackLoseNoRun(t *testing.T) {
 			t.Errorf("%s: the suite is no longer under way: %s", step.name, suiteState(now))
 		}
 		firstDone, secondDone := c.undisturbed(t, first), c.undisturbed(t, second)
-		c.transitionsOnce(t, firstDone, func(eventsv1.Event) bool { return true })
+		c.transitionsOnce(t, firstDone, false, func(eventsv1.Event) bool { return true })
 		if secondDone.Status.StartTime.Before(firstDone.Status.CompletionTime) {
 			t.Errorf("%s: the second run started at %v, before the first ended at %v", step.name, secondDone.Status.StartTime, firstDone.Status.CompletionTime)
 		}
