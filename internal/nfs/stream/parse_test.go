@@ -101,7 +101,7 @@ func (l *lane) sendAll() {
 // feed hands bytes to the lane in chunks, as receives would.
 func (l *lane) feed(b []byte, chunk int) error {
 	for len(b) > 0 {
-		to, then, _ := l.recv.room()
+		to, then, _ := l.recv.room(l.inFlight == 1)
 		n := copy(to, b[:min(chunk, len(b))])
 		n += copy(then, b[n:min(chunk, len(b))])
 		if err := l.received(n); err != nil {
@@ -111,6 +111,21 @@ func (l *lane) feed(b []byte, chunk int) error {
 		l.sendAll()
 	}
 	return nil
+}
+
+// A receive must never wait for more than the rest of a READ, which may be the last that
+// the server sends.
+func TestAReceiveWaitsForAPartOfTheDataAtMost(t *testing.T) {
+	for missing, least := range map[int][2]int{
+		1 << 20: {stepBytes, aloneBytes}, stepBytes: {stepBytes, aloneBytes}, aloneBytes: {aloneBytes, aloneBytes}, 1: {1, 1}, 0: {1, 1},
+	} {
+		for i, alone := range []bool{false, true} {
+			r := receiver{buf: make([]byte, receiveBytes), dst: make([]byte, missing)}
+			if _, _, got := r.room(alone); got != least[i] {
+				t.Errorf("%d bytes missing, alone %v: waits for %d bytes, not %d", missing, alone, got, least[i])
+			}
+		}
+	}
 }
 
 // readReply is the whole record of a READ's reply.

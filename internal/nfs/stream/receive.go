@@ -15,8 +15,11 @@ const (
 	receiveBytes = 256 << 10
 	// stepBytes is how much of a READ's data is waited for at once, if so much is
 	// missing: without that each packet would wake the thread. It is less than a
-	// READ so that copying goes on while the server sends.
-	stepBytes = 128 << 10
+	// READ so that copying goes on while the server sends. aloneBytes is the same
+	// where no other I/O is outstanding: the server then waits for the client, so
+	// that what is copied last adds to the latency.
+	stepBytes  = 128 << 10
+	aloneBytes = 32 << 10
 	// bulkBytes of data in a reply are received in place as far as possible: behind
 	// them only shortBytes are taken into the buffer, from where they are copied.
 	bulkBytes  = 64 << 10
@@ -52,8 +55,9 @@ func (r *receiver) restart() {
 	*r = receiver{buf: r.buf, whole: r.whole[:0]}
 }
 
-// room says where the next bytes go, and for how many it is worth to wait.
-func (r *receiver) room() (a, b []byte, least int) {
+// room says where the next bytes go, and for how many it is worth to wait. With alone, no
+// other reply is expected.
+func (r *receiver) room(alone bool) (a, b []byte, least int) {
 	limit := len(r.buf)
 	if r.bulk {
 		limit = shortBytes
@@ -61,8 +65,12 @@ func (r *receiver) room() (a, b []byte, least int) {
 	if len(r.dst) > 0 {
 		// Nothing is left in buf then.
 		r.r, r.w = 0, 0
-		if len(r.dst) > stepBytes {
-			return r.dst, nil, stepBytes
+		step := stepBytes
+		if alone {
+			step = aloneBytes
+		}
+		if len(r.dst) > step {
+			return r.dst, nil, step
 		}
 		return r.dst, r.buf[:limit], len(r.dst)
 	}
@@ -78,7 +86,7 @@ func (r *receiver) room() (a, b []byte, least int) {
 
 // receive waits for replies and completes their fragments.
 func (l *lane) receive() error {
-	a, b, least := l.recv.room()
+	a, b, least := l.recv.room(l.inFlight == 1)
 	if err := l.sock.awaitAtLeast(least); err != nil {
 		return err
 	}
