@@ -51,6 +51,20 @@ func TestTheBodyOfASegment(t *testing.T) {
 	}
 }
 
+// Each flag of nfl_util is read by itself.
+func TestTheFlagsOfASegment(t *testing.T) {
+	for _, want := range []layout.Body{
+		{StripeUnit: 64}, {StripeUnit: 64, Dense: true}, {StripeUnit: 64, CommitThroughMDS: true},
+	} {
+		var got layout.Body
+		d := xdr.NewDecoder(xdr.Append(nil, &want))
+		xdr.Decode(&d, &got)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); d.Err() != nil || diff != "" {
+			t.Errorf("err = %v (-want +got):\n%s", d.Err(), diff)
+		}
+	}
+}
+
 func TestTheAddressOfADevice(t *testing.T) {
 	in := unhex(t, "00000003"+"00000001"+"00000000"+"00000001"+ // nflda_stripe_indices
 		"00000002"+ // nflda_multipath_ds_list
