@@ -62,7 +62,8 @@ type DatabaseContainer struct {
 	// set in the spfile, the instance is restarted, and they are read back into
 	// the status. Without them sga_target is half of the memory and
 	// pga_aggregate_target an eighth, and with the kernel client
-	// filesystemio_options is SETALL.
+	// filesystemio_options is SETALL. job_queue_processes is 0, and so are three
+	// hidden parameters by which Oracle reads blocks in batches or in advance.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z_][a-z0-9_]{0,79}$'))",message="a name in database.container.parameters is not one of an init parameter: use lower case letters, digits and _, such as db_cache_size"

@@ -169,6 +169,41 @@ func checkAsync(c *facts, found *findings) {
 		"process then has one read at a time. %s", listed(files), hint)
 }
 
+// checkBatches: a wait for a batch of blocks is no latency of a read, and the
+// latency of the reads outside of batches is that of a part of the load.
+//
+// Oracle does not count the blocks of batches. They are those that were read into
+// the buffer cache and that nobody waited for one by one, within what so many
+// batches can hold: without such waits there are none.
+func checkBatches(c *facts, found *findings) {
+	s := c.result.Plan.Workload.SLOB
+	if s == nil || s.Access != runfile.AccessRandomRead {
+		return
+	}
+	for _, rep := range c.repetitions {
+		for _, w := range databaseWindows(c.result, rep.Repetition) {
+			single, _ := eventOf(w, eventSequentialRead)
+			batches, _ := eventOf(w, eventParallelRead)
+			blocks := min(max(w.Statistics[statReadsCache]-single, batches*leastBatch), batches*mostBatch)
+			if float64(blocks)*1000 <= float64(single+blocks)*batchedShare {
+				continue
+			}
+			hint := "Leave _db_block_prefetch_limit, _db_block_prefetch_quota and _db_file_noncontig_mblock_read_count at 0 in " +
+				"database.container.parameters."
+			if c.result.Plan.Database.Kind == runfile.DatabaseExternal {
+				hint = "Set _db_block_prefetch_limit, _db_block_prefetch_quota and _db_file_noncontig_mblock_read_count to 0 in " +
+					"this database while it is measured, as SLOB's documents do, or use the latency that the array reports."
+			}
+			found.add(BatchedReads, Warning,
+				"In repetition %s about %.1f %% of the blocks were read in batches (%d waits for %s, %d for %s): the latency is "+
+					"that of the other blocks only. %s",
+				rep.name(), float64(blocks)/float64(single+blocks)*100, batches, eventParallelRead, single, eventSequentialRead,
+				hint)
+			return
+		}
+	}
+}
+
 // checkScan: a scan by way of the buffer cache reads less, and in smaller pieces.
 func checkScan(c *facts, found *findings) {
 	s := c.result.Plan.Workload.SLOB

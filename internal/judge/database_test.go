@@ -187,6 +187,31 @@ func TestFindingsOfDatabases(t *testing.T) {
 			w := windowOf1(r)
 			w.Statistics[statReadsDirect] = w.Statistics[statReads] * 89 / 100
 		}, BufferedScan, Warning, Suspect, `In repetition 1 \(32 users, round 1\) 8[89]\.\d % of the blocks.*direct path read 900000, db file scattered read 12`},
+		"BatchedReads": {random, func(r *runfile.Result) {
+			w := windowOf1(r)
+			w.Statistics[statReadsCache] = 1100
+			w.Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 980}, {Name: eventParallelRead, Waits: 2}}
+		}, BatchedReads, Warning, Suspect, `In repetition 1 \(.*about 10\.9 % of the blocks .*2 waits for db file parallel read, 980 for .*Leave _db_block_prefetch_limit`},
+		"BatchedReadsOfAnExternal": {random, func(r *runfile.Result) {
+			r.Plan.Database.Kind = runfile.DatabaseExternal
+			windowOf1(r).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 940}, {Name: eventParallelRead, Waits: 10}}
+		}, BatchedReads, Warning, Suspect, `about 2\.1 % .*Set _db_block_prefetch_limit.* this database`},
+		"Checkpoints": {random, func(r *runfile.Result) {
+			waited(r, "log file switch (checkpoint incomplete)", "Configuration", 100)
+		}, WaitsNotStorage, Warning, Suspect, `waited 10\.0 % of their wait time for log file switch \(checkpoint incomplete\) \(class Configuration, 7 waits\).*redo logs are too small`},
+		"FreeBuffers": {random, func(r *runfile.Result) {
+			waited(r, "free buffer waits", "Configuration", 400)
+		}, WaitsNotStorage, Warning, Suspect, `raise db_cache_size or db_writer_processes in database\.container\.parameters`},
+		"TwoCores": {random, func(r *runfile.Result) {
+			waited(r, "resmgr:cpu quantum", "Scheduler", 600)
+		}, WaitsNotStorage, Warning, Suspect, `60\.0 % .*Free uses two cores`},
+		"RowLocks": {random, func(r *runfile.Result) {
+			waited(r, "enq: TX - row lock contention", "Application", 600)
+		}, WaitsNotStorage, Warning, Suspect, `more schemas or fewer users`},
+		"SmallExternal": {random, func(r *runfile.Result) {
+			r.Plan.Database.Kind = runfile.DatabaseExternal
+			waited(r, "enq: HW - contention", "Configuration", 600)
+		}, WaitsNotStorage, Warning, Suspect, `change this database`},
 		"CachedReads": {random, func(r *runfile.Result) {
 			r.Plan.Workload.SLOB.WorkUnit = 4 // half of what is looked at is the index
 			windowOf1(r).Statistics = map[string]int64{statLogicalReads: 1000, statReads: 249}
@@ -263,6 +288,18 @@ func TestFindingsOfDatabases(t *testing.T) {
 	}
 }
 
+// waited makes a wait so many permille of the wait time of sessions, and reads the rest.
+func waited(r *runfile.Result, name, class string, permille int64) {
+	for i := range r.Clients[0].Load.Repetitions {
+		w := r.Clients[0].Load.Repetitions[i].Oracle
+		w.ForegroundWaitMicroseconds = new(int64(1_000_000))
+		w.TopWaits = []runfile.OracleWait{
+			{Name: eventSequentialRead, Class: "User I/O", Waits: 900, Microseconds: (1000 - permille) * 1000},
+			{Name: name, Class: class, Waits: 7, Microseconds: permille * 1000},
+		}
+	}
+}
+
 // counted adds a storage that took so many microseconds for each read.
 func counted(r *runfile.Result, micros int64) {
 	for _, rep := range r.Clients[0].Load.Repetitions {
@@ -297,6 +334,19 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 		if j := Judge(cached); hasFinding(j, CacheSuspected, "buffer cache") {
 			t.Errorf("half of the rows, and all of the index, in the buffer cache: %+v", j.Findings)
 		}
+	}
+	batches := experiments.Ramp()
+	windowOf1(&batches).Statistics[statReadsCache] = 10_000
+	windowOf1(&batches).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 9860}, {Name: eventParallelRead, Waits: 1}}
+	quiet("one batch, which cannot be all that is missing", batches, BatchedReads)
+	windowOf1(&batches).Events = windowOf1(&batches).Events[:1]
+	quiet("no batch at all", batches, BatchedReads)
+	for name, class := range map[string]string{
+		"resmgr:cpu quantum": "Scheduler", "log buffer space": "Configuration", "log file sync": "Commit", "gc cr request": "Cluster",
+	} {
+		few := experiments.Ramp()
+		waited(&few, name, class, map[bool]int64{true: 99, false: 999}[class == "Scheduler"])
+		quiet(name, few, WaitsNotStorage)
 	}
 	uneven := experiments.RAC(600, 400)
 	quiet("instances within a fifth", uneven, RACImbalance)

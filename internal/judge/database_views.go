@@ -13,6 +13,7 @@ import (
 // Names as Oracle writes them.
 const (
 	eventSequentialRead = "db file sequential read" // single blocks
+	eventParallelRead   = "db file parallel read"   // several single blocks at once, in no order
 	eventScatteredRead  = "db file scattered read"  // several blocks into the buffer cache
 	eventDirectRead     = "direct path read"        // past the buffer cache
 	fileTypeData        = "Data File"
@@ -23,6 +24,7 @@ const (
 	statWriteBytes      = "physical write total bytes"
 	statCPU             = "CPU used by this session" // centiseconds
 	statReads           = "physical reads"
+	statReadsCache      = "physical reads cache"
 	statReadsDirect     = "physical reads direct"
 	statLogicalReads    = "session logical reads"
 )
@@ -105,7 +107,11 @@ func databaseSummary(r runfile.Result, s *Summary) *DatabaseSummary {
 	if r.Plan.Database == nil || s == nil {
 		return nil
 	}
-	d := &DatabaseSummary{Files: fileSummaries(databaseWindows(r, s.Repetition))}
+	chosen := databaseWindows(r, s.Repetition)
+	d := &DatabaseSummary{Files: fileSummaries(chosen)}
+	for _, w := range chosen { // one: a database is loaded by one client
+		d.Waits = append(d.Waits, waitsOf(w)...)
+	}
 	for _, w := range databaseWindows(r, 0) {
 		for _, row := range w.DirectNFS.Servers {
 			if !slices.Contains(d.Servers, row) {
@@ -121,6 +127,21 @@ func databaseSummary(r runfile.Result, s *Summary) *DatabaseSummary {
 			cmp.Compare(a.Local, b.Local))
 	})
 	return d
+}
+
+func waitsOf(w runfile.OracleWindow) []DatabaseWait {
+	var out []DatabaseWait
+	for _, t := range w.TopWaits {
+		d := DatabaseWait{Name: t.Name, Class: t.Class, Waits: t.Waits, Microseconds: t.Microseconds}
+		if t.Waits > 0 {
+			d.MeanMicroseconds = new(t.Microseconds / t.Waits)
+		}
+		if all := w.ForegroundWaitMicroseconds; all != nil && *all > 0 && t.Microseconds >= 0 {
+			d.Permille = new(int32(min(float64(t.Microseconds)/float64(*all)*1000, 1000)))
+		}
+		out = append(out, d)
+	}
+	return out
 }
 
 func withChannel(all []runfile.DNFSChannel, ch runfile.DNFSChannel) []runfile.DNFSChannel {

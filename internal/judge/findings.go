@@ -54,6 +54,8 @@ const (
 	OranfstabNotUsed       Code = "OranfstabNotUsed"
 	SuspectLatency         Code = "SuspectLatency"
 	ColdCache              Code = "ColdCache"
+	BatchedReads           Code = "BatchedReads"
+	WaitsNotStorage        Code = "WaitsNotStorage"
 	BufferedScan           Code = "BufferedScan"
 	ParameterDiffers       Code = "ParameterDiffers"
 	LatencyLimitExceeded   Code = "LatencyLimitExceeded"
@@ -131,11 +133,13 @@ func rules() []rule {
 		{PathUnused, warning, never, ifMeasured(checkPaths)},
 		{OranfstabNotUsed, warning, never, ifDatabase(checkOranfstab)},
 		{SuspectLatency, warning, never, ifDatabase(checkServiceTime)},
+		{BatchedReads, warning, never, ifDatabase(checkBatches)},
 		{BufferedScan, warning, never, ifDatabase(checkScan)},
 		{ParameterDiffers, warning, never, ifDatabase(checkParameters)},
 		{ColdCache, warning, never, ifMeasured(checkCold)},
 		{CacheSuspected, warning, never, all(ifMeasured(checkClientCache), ifMeasured(checkServerCache),
 			ifDatabase(checkBufferCache))},
+		{WaitsNotStorage, warning, never, ifDatabase(checkWaits)},
 		{ClientCPUBound, warning, never, ifMeasured(checkClientCPU)},
 		{ForeignLoad, warning, never, ifMeasured(checkForeignLoad)},
 		{ArrayDisagrees, warning, never, ifMeasured(checkArray)},

@@ -264,6 +264,18 @@ type DatabaseSummary struct {
 	Files    []DatabaseFile        `json:"files,omitempty"`    // data files that were read
 	Servers  []runfile.DNFSServer  `json:"servers,omitempty"`  // over all measured windows
 	Channels []runfile.DNFSChannel `json:"channels,omitempty"` // summed over all measured windows
+	Waits    []DatabaseWait        `json:"waits,omitempty"`    // the longest of sessions, without idle ones
+}
+
+// DatabaseWait is what foreground sessions waited for one event.
+type DatabaseWait struct {
+	Name             string `json:"name"`
+	Class            string `json:"class,omitempty"`
+	Waits            int64  `json:"waits"`
+	Microseconds     int64  `json:"microseconds"`
+	MeanMicroseconds *int64 `json:"meanMicroseconds,omitempty"`
+	// Permille of the time that sessions waited, idle waits left out.
+	Permille *int32 `json:"permille,omitempty"`
 }
 
 // DatabaseFile is one data file of V$IOSTAT_FILE. Nanoseconds, because the

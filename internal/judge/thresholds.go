@@ -53,13 +53,21 @@ const (
 	mountFlat      = 50  // of the load, on a mount that should be idle: trace files, and others' reads
 	mountCarried   = 500 // beyond, the mount and not Direct NFS carried the load
 	coldShare      = 900 // of the later runs: slower, the first was made with cold caches
-	directShare    = 900 // of the blocks of a full scan, read past the buffer cache
+	// Of the blocks of random reads, read in batches: beyond, the latency of db file
+	// sequential read is not that of the load. A batch has 2 to 128 blocks.
+	batchedShare = 20
+	leastBatch   = 2
+	mostBatch    = 128
+	directShare  = 900 // of the blocks of a full scan, read past the buffer cache
 	// Of the rows' blocks that sessions looked at, read from storage: below, the
 	// buffer cache answered. It has the index in any case, a few blocks for a range.
 	storageReadShare   = 500
 	storageUpdateShare = 100
 	indexBlocks        = 4
-	instanceUneven     = 200 // distance from an equal share of RAC instances, as a share of it
+	// Of the wait time of sessions, for what is no storage: with less of it, the
+	// throughput is within what two runs differ by.
+	waitsElsewhere = 100
+	instanceUneven = 200 // distance from an equal share of RAC instances, as a share of it
 	// No read over a network and TCP takes less; Oracle 12.2 says 19 to 24 of pNFS.
 	roundTripMicros = 30
 	// A mean of V$IOSTAT_FILE below this share of another that measures the same

@@ -242,7 +242,9 @@ func (a *Admin) notable(ctx context.Context) ([]runfile.OracleParameter, error) 
 
 // SetParameters writes init parameters into the spfile, for all instances, in
 // the order of their names; they count from the next start on. It stops at the
-// first that is refused.
+// first that is refused. A hidden one is left out then: Oracle documents none, so
+// a release need not know it, and who reads the parameters back sees that it is
+// missing.
 func (a *Admin) SetParameters(ctx context.Context, parameters map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
 		text, err := sqltext.Render("set_parameter", map[string]any{
@@ -258,6 +260,9 @@ func (a *Admin) SetParameters(ctx context.Context, parameters map[string]string)
 		code := CodeOf(err)
 		if code == "" || code == runfile.FailureSQL {
 			code = runfile.FailureParameter
+		}
+		if code == runfile.FailureParameter && strings.HasPrefix(name, "_") {
+			continue
 		}
 		return Failf(code, "init parameter %s = %q: %w", name, parameters[name], err)
 	}
@@ -298,22 +303,37 @@ func (a *Admin) CheckIdle(ctx context.Context) error {
 	if len(still) > len(others) {
 		more = fmt.Sprintf(" and %d more", len(still)-len(others))
 	}
-	return Failf(runfile.FailureBusy, "others use the database: %s%s; run the benchmark when nobody does",
-		strings.Join(others, "; "), more)
+	hint := "run the benchmark when nobody does"
+	if slices.ContainsFunc(still, func(s session) bool { return s.job }) {
+		hint += ", and with job_queue_processes at 0, without which a database runs jobs of its own"
+	}
+	return Failf(runfile.FailureBusy, "others use the database: %s%s; %s", strings.Join(others, "; "), more, hint)
 }
+
+// schedulerModule is the MODULE of a session that runs a job of Oracle's scheduler;
+// the ACTION is then the name of the job.
+const schedulerModule = "DBMS_SCHEDULER"
 
 // session is one that is at work.
 type session struct {
 	id   [2]int64 // instance and SID
 	what string
+	job  bool // of Oracle's scheduler
 }
 
 func (a *Admin) activeSessions(ctx context.Context) ([]session, error) {
 	return query(ctx, a, "active_sessions", func(r *sql.Rows) (session, error) {
 		var s session
-		var user, machine, program, event sql.NullString
-		err := r.Scan(&s.id[0], &s.id[1], &user, &machine, &program, &event)
-		s.what = fmt.Sprintf("%s, %s on %s (instance %d, SID %d, %s)", user.String, program.String, machine.String, s.id[0],
+		var user, machine, program, module, action, event sql.NullString
+		err := r.Scan(&s.id[0], &s.id[1], &user, &machine, &program, &module, &action, &event)
+		what := user.String
+		switch s.job = module.String == schedulerModule && action.String != ""; {
+		case s.job:
+			what = "job " + action.String + " of " + what
+		case module.String != "" && module.String != program.String:
+			what += ", module " + module.String
+		}
+		s.what = fmt.Sprintf("%s, %s on %s (instance %d, SID %d, %s)", what, program.String, machine.String, s.id[0],
 			s.id[1], event.String)
 		return s, err
 	})

@@ -120,6 +120,17 @@ func TestAParameterThatIsRefusedIsNamed(t *testing.T) {
 			t.Errorf("%s: got %v with %s, want %s", text, err, CodeOf(err), code)
 		}
 	}
+	hidden := map[string]string{"_of_another_release": "0"}
+	for text, code := range map[string]string{
+		"ORA-02065: illegal option for ALTER SYSTEM":      "",
+		"ORA-03113: end-of-file on communication channel": runfile.FailureDatabaseEnded,
+	} {
+		a, f := admin(t, sqltext.Release19, nil)
+		f.errs["set_parameter"] = errors.New(text)
+		if err := a.SetParameters(t.Context(), hidden); CodeOf(err) != code {
+			t.Errorf("hidden, %s: got %v, want %q", text, err, code)
+		}
+	}
 	a, f := admin(t, sqltext.Release19, nil)
 	err := a.SetParameters(t.Context(), map[string]string{"x = 1 SCOPE = MEMORY; --": "1"})
 	if CodeOf(err) != runfile.FailureParameter || len(f.executed) > 0 {
@@ -129,7 +140,7 @@ func TestAParameterThatIsRefusedIsNamed(t *testing.T) {
 
 func TestOthersAtWorkAreNamed(t *testing.T) {
 	session := func(sid int, user string) row {
-		return row{"INST_ID": 2, "SID": sid, "USERNAME": user, "MACHINE": "app", "PROGRAM": "sqlplus", "EVENT": "db file sequential read"}
+		return row{"INST_ID": 2, "SID": sid, "USERNAME": user, "MACHINE": "app", "PROGRAM": "sqlplus", "MODULE": "sqlplus", "ACTION": nil, "EVENT": "db file sequential read"}
 	}
 	a, f := admin(t, sqltext.Release12c1, map[string][]row{"active_sessions": nil})
 	if err := a.CheckIdle(t.Context()); err != nil {
@@ -145,6 +156,21 @@ func TestOthersAtWorkAreNamed(t *testing.T) {
 		t.Errorf("looked %d times; what an instance does after its start lasts longer", len(f.asked))
 	}
 	for _, part := range []string{"SCOTT, sqlplus on app (instance 2, SID 7, db file sequential read)", "and 2 more"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q is not in %q", part, err)
+		}
+	}
+	if strings.Contains(err.Error(), "job") {
+		t.Errorf("nobody's job: %v", err)
+	}
+	app, job := session(7, "SCOTT"), session(8, "SYS")
+	app["MODULE"] = "payroll"
+	job["PROGRAM"], job["MODULE"], job["ACTION"] = "oracle@app (J000)", "DBMS_SCHEDULER", "ORA$AT_OS_OPT_SY_12"
+	f.rows["active_sessions"] = []row{app, job}
+	err = a.CheckIdle(t.Context())
+	for _, part := range []string{
+		"SCOTT, module payroll, sqlplus on app", "job ORA$AT_OS_OPT_SY_12 of SYS, oracle@app (J000) on app", "job_queue_processes at 0",
+	} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in %q", part, err)
 		}
@@ -184,7 +210,7 @@ func TestAFailingQuerySaysWhichAndWhy(t *testing.T) {
 
 func TestASessionThatIsAtWorkForAMomentIsNotMeant(t *testing.T) {
 	session := func(instance, sid int) row {
-		return row{"INST_ID": instance, "SID": sid, "USERNAME": "SYS", "MACHINE": "pod", "PROGRAM": "sqlplus", "EVENT": nil}
+		return row{"INST_ID": instance, "SID": sid, "USERNAME": "SYS", "MACHINE": "pod", "PROGRAM": "sqlplus", "MODULE": "sqlplus", "ACTION": nil, "EVENT": nil}
 	}
 	a, f := admin(t, sqltext.Release19, map[string][]row{"active_sessions": {session(1, 7)}})
 	f.next = map[string][]row{"active_sessions": {session(1, 8), session(2, 7)}}
@@ -203,7 +229,7 @@ func TestASessionThatIsAtWorkForAMomentIsNotMeant(t *testing.T) {
 func TestWaitingForAnIdleDatabaseEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	a, f := admin(t, sqltext.Release19, nil)
-	f.rows["active_sessions"] = []row{{"INST_ID": 1, "SID": 1, "USERNAME": "X", "MACHINE": "x", "PROGRAM": "x", "EVENT": "x"}}
+	f.rows["active_sessions"] = []row{{"INST_ID": 1, "SID": 1, "USERNAME": "X", "MACHINE": "x", "PROGRAM": "x", "MODULE": nil, "ACTION": nil, "EVENT": "x"}}
 	f.then = cancel
 	a.pause = time.Hour
 	if err := a.CheckIdle(ctx); !errors.Is(err, context.Canceled) {

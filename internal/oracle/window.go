@@ -21,6 +21,10 @@ type Snapshot struct {
 	buckets    map[bucket]int64
 	files      map[file]runfile.OracleFile // cumulative
 	cpu        map[counter]int64           // GV$OSSTAT
+
+	// Of foreground sessions, in V$SYSTEM_EVENT without idle events.
+	foreground, foregroundTime map[counter]int64
+	classes                    map[string]string // of waits, by event
 }
 
 // counter is one named counter of one instance.
@@ -43,13 +47,14 @@ type file struct {
 	number   int64
 }
 
-// Snapshot reads the cumulative views of all instances: seven queries, which the
+// Snapshot reads the cumulative views of all instances: eight queries, which the
 // database answers from memory but for the names of files.
 func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
 	s := &Snapshot{
 		At: a.now(), instances: map[int32]instance{}, statistics: map[counter]int64{}, waits: map[counter]int64{},
 		waited: map[counter]int64{}, buckets: map[bucket]int64{}, files: map[file]runfile.OracleFile{},
-		cpu: map[counter]int64{},
+		cpu: map[counter]int64{}, foreground: map[counter]int64{}, foregroundTime: map[counter]int64{},
+		classes: map[string]string{},
 	}
 	instances, err := a.instances(ctx)
 	if err != nil {
@@ -71,6 +76,16 @@ func (a *Admin) Snapshot(ctx context.Context) (*Snapshot, error) {
 			err := r.Scan(&c.instance, &c.name, &waits, &microseconds)
 			s.waits[c] += waits
 			s.waited[c] += microseconds
+			return err
+		}},
+		{"foreground_waits", func(r *sql.Rows) error {
+			var c counter
+			var class sql.NullString
+			var waits, microseconds sql.NullInt64
+			err := r.Scan(&c.instance, &c.name, &class, &waits, &microseconds)
+			s.foreground[c] += waits.Int64
+			s.foregroundTime[c] += microseconds.Int64
+			s.classes[c.name] = class.String
 			return err
 		}},
 		{"event_histogram", func(r *sql.Rows) error {
@@ -154,8 +169,11 @@ func addFile(a, b runfile.OracleFile, sign int64) (sum runfile.OracleFile, forwa
 // still fits.
 const maxFiles = 500
 
+// topWaits is how many waits of a window are kept.
+const topWaits = 5
+
 // Window returns what was counted between two snapshots. It fills Statistics,
-// Events, Files, ServiceTimeUnit, the times of GV$OSSTAT and InstanceBytes, and
+// Events, TopWaits and their total, Files, ServiceTimeUnit, the times of GV$OSSTAT and InstanceBytes, and
 // leaves the rest of an OracleWindow to others.
 //
 // What cannot be known is absent. An instance that was started in between, or
@@ -182,6 +200,7 @@ func Window(before, after *Snapshot) runfile.OracleWindow {
 	if complete {
 		w.Statistics = d.sums(before.statistics, after.statistics)
 		w.Events = d.events()
+		w.TopWaits, w.ForegroundWaitMicroseconds = d.topWaits()
 		cpu := d.sums(before.cpu, after.cpu)
 		w.BusyCentiseconds, w.IdleCentiseconds = known(cpu, "BUSY_TIME"), known(cpu, "IDLE_TIME")
 		w.ServiceTimeUnit = serviceTimeUnit(w.Files, w.Events)
@@ -234,6 +253,27 @@ func (d difference) events() []runfile.OracleEvent {
 	}
 	slices.SortFunc(list, func(a, b runfile.OracleEvent) int { return cmp.Compare(a.Name, b.Name) })
 	return list
+}
+
+// topWaits returns the longest waits of foreground sessions, and the time of all.
+func (d difference) topWaits() (top []runfile.OracleWait, total *int64) {
+	waits, micros := d.sums(d.before.foreground, d.after.foreground), d.sums(d.before.foregroundTime, d.after.foregroundTime)
+	if len(micros) == 0 {
+		return nil, nil
+	}
+	total = new(int64)
+	for name, us := range micros {
+		n, ok := waits[name]
+		if !ok || us <= 0 {
+			continue
+		}
+		*total += us
+		top = append(top, runfile.OracleWait{Name: name, Class: d.after.classes[name], Waits: n, Microseconds: us})
+	}
+	slices.SortFunc(top, func(a, b runfile.OracleWait) int {
+		return cmp.Or(cmp.Compare(b.Microseconds, a.Microseconds), cmp.Compare(a.Name, b.Name))
+	})
+	return top[:min(topWaits, len(top))], total
 }
 
 // buckets returns the histogram of an event over all instances, or none if a

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ type counted struct {
 	below512 int64
 	files    []fileCount
 	busy     int64
+	sessions map[string]int64 // what they waited, by event
 }
 
 type fileCount struct {
@@ -54,6 +56,9 @@ func views(instances ...counted) map[string][]row {
 			add("event_histogram", row{"INST_ID": c.instance, "EVENT": "db file sequential read", "WAIT_TIME_MICRO": 1024, "WAIT_COUNT": c.waits - c.below512})
 		}
 		add("system_event", row{"INST_ID": c.instance, "EVENT": "log file sync", "TOTAL_WAITS": 5, "TIME_WAITED_MICRO": 5000})
+		for event, micros := range c.sessions {
+			add("foreground_waits", row{"INST_ID": c.instance, "EVENT": event, "WAIT_CLASS": "Other", "TOTAL_WAITS_FG": micros / 100, "TIME_WAITED_MICRO_FG": micros})
+		}
 		for _, f := range c.files {
 			add("iostat_file", row{
 				"INST_ID": c.instance, "FILE_NO": f.number, "FILETYPE_NAME": f.kind, "ACCESS_METHOD": "DNFS_LIB", "ASYNCH_IO": "ASYNC_ON",
@@ -113,6 +118,31 @@ func TestAWindowIsTheDifferenceOverAllInstances(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestTheLongestWaitsOfSessionsAreKept(t *testing.T) {
+	waited := func(micros map[string]int64) counted { return counted{instance: 1, started: boot(1), sessions: micros} }
+	before := waited(map[string]int64{"a": 1000, "back": 900})
+	after := waited(map[string]int64{"a": 5000, "b": 3000, "c": 2000, "d": 1500, "e": 1000, "f": 900, "g": 0, "back": 100})
+	got := window(t, views(before), views(after))
+	var names []string
+	for _, w := range got.TopWaits {
+		names = append(names, w.Name)
+	}
+	if diff := cmp.Diff("a b c d e", strings.Join(names, " ")); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(runfile.OracleWait{Name: "a", Class: "Other", Waits: 40, Microseconds: 4000}, got.TopWaits[0]); diff != "" {
+		t.Error(diff)
+	}
+	if all := got.ForegroundWaitMicroseconds; all == nil || *all != 4000+3000+2000+1500+1000+900 {
+		t.Errorf("all waits: %v", all)
+	}
+	restarted := after
+	restarted.started = boot(2)
+	if w := window(t, views(before), views(restarted)); w.TopWaits != nil || w.ForegroundWaitMicroseconds != nil {
+		t.Errorf("after a restart: %+v", w.TopWaits)
 	}
 }
 

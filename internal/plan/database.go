@@ -149,7 +149,10 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 // would not be fair: memory that belongs to the container and not to the node,
 // and asynchronous direct I/O for the kernel's NFS. Direct NFS does that in any
 // case. Automatic memory management stays off, because it needs all of the SGA
-// in /dev/shm; with it the user sizes the memory.
+// in /dev/shm; with it the user sizes the memory. Blocks are read one by one, as
+// SLOB wants it: what is read in batches or in advance is no db file sequential
+// read. And no job of the database's own runs beside the load, such as the
+// statistics that a new database gathers.
 func parameters(c *v1alpha1.DatabaseContainer, i Instance, direct bool) map[string]string {
 	out := map[string]string{}
 	derive := func(name, value string, unless ...string) {
@@ -165,6 +168,12 @@ func parameters(c *v1alpha1.DatabaseContainer, i Instance, direct bool) map[stri
 		"memory_max_target")
 	if !direct {
 		derive("filesystemio_options", "SETALL")
+	}
+	for name, value := range map[string]string{
+		"_db_block_prefetch_limit": "0", "_db_block_prefetch_quota": "0", "_db_file_noncontig_mblock_read_count": "0",
+		"job_queue_processes": "0",
+	} {
+		derive(name, value)
 	}
 	for name, value := range c.Parameters {
 		out[name] = string(value)

@@ -33,12 +33,23 @@ func withMemory(list func(*corev1.ResourceRequirements) *corev1.ResourceList, si
 func limits(r *corev1.ResourceRequirements) *corev1.ResourceList   { return &r.Limits }
 func requests(r *corev1.ResourceRequirements) *corev1.ResourceList { return &r.Requests }
 
+// always adds what every database of ours gets unless the user says otherwise: one
+// read for each block, and no jobs of its own.
+func always(parameters map[string]string) map[string]string {
+	all := map[string]string{
+		"_db_block_prefetch_limit": "0", "_db_block_prefetch_quota": "0", "_db_file_noncontig_mblock_read_count": "0",
+		"job_queue_processes": "0",
+	}
+	maps.Copy(all, parameters)
+	return all
+}
+
 func TestAPlanOfADatabaseContainer(t *testing.T) {
 	t.Parallel()
 	p := build(t, target("10.0.1.61", "10.0.2.61"), gen.Calibrate(1), ee())
 	want := &runfile.Database{
 		Kind: "Container", AdminConnect: "localhost:1521/ORCLCDB", Connects: []string{"localhost:1521/ORCLPDB1"}, User: "sys", Role: "SYSDBA",
-		DirectNFS: true, Parameters: map[string]string{"sga_target": "2048M", "pga_aggregate_target": "512M"}, RestartBeforeRun: true,
+		DirectNFS: true, Parameters: always(map[string]string{"sga_target": "2048M", "pga_aggregate_target": "512M"}), RestartBeforeRun: true,
 		DataDirectory: "/opt/oracle/oradata", StartupTimeoutSeconds: 2700, Distribution: "Oracle", SID: "ORCLCDB",
 	}
 	if diff := cmp.Diff(want, p.Database); diff != "" {
@@ -139,10 +150,11 @@ func TestMemoryDecidesWhatTheInstanceTakes(t *testing.T) {
 		"OwnSGA":   {"the user's SGA stays", set(params{"sga_target": "554M", "db_cache_size": "40M"}), map[string]string{"sga_target": "554M", "db_cache_size": "40M", "pga_aggregate_target": "512M"}},
 		"MaxSGA":   {"and is not exceeded", set(params{"sga_max_size": "1G"}), map[string]string{"sga_max_size": "1G", "pga_aggregate_target": "512M"}},
 		"PGALimit": {"a limit of the PGA may be below twice a derived target", set(params{"pga_aggregate_limit": "600M"}), map[string]string{"pga_aggregate_limit": "600M", "sga_target": "2048M"}},
+		"Jobs":     {"jobs may run on request", set(params{"job_queue_processes": "4", "memory_target": "2G"}), map[string]string{"job_queue_processes": "4", "memory_target": "2G"}},
 		"AMM":      {"with AMM the user sizes the memory", set(params{"memory_target": "2G"}), map[string]string{"memory_target": "2G"}},
 	}
 	for name, tc := range cases {
-		if diff := cmp.Diff(tc.want, build(t, target("10.0.1.61"), gen.Calibrate(1), tc.mod).Database.Parameters); diff != "" {
+		if diff := cmp.Diff(always(tc.want), build(t, target("10.0.1.61"), gen.Calibrate(1), tc.mod).Database.Parameters); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
 	}

@@ -25,7 +25,7 @@ func databaseSection(r runfile.Result, j judge.Judgement) doc.Section {
 	}
 	s.Add(doc.Block{Table: serverTable(j.Database.Servers)},
 		doc.Block{Table: channelTable(*j.Summary, j.Database.Channels)}, doc.Block{Table: fileTable(j.Database.Files)},
-		doc.Block{Table: waitTable(r, j.Summary.Repetition)},
+		doc.Block{Table: topWaitTable(j.Database.Waits)}, doc.Block{Table: waitTable(r, j.Summary.Repetition)},
 		doc.Block{In: doc.TextOnly, Apart: true})
 	return s
 }
@@ -130,6 +130,21 @@ func fileTable(all []judge.DatabaseFile) *doc.Table {
 	for _, f := range all {
 		t.Row(fmt.Sprint(f.Number), f.AccessMethod, number(f.SmallReads), known(f.SmallReadNanoseconds, microseconds),
 			known(f.SmallSyncReadNanoseconds, microseconds))
+	}
+	return t
+}
+
+// topWaitTable is what sessions waited for longest, as in an AWR report.
+func topWaitTable(all []judge.DatabaseWait) *doc.Table {
+	t := &doc.Table{
+		Caption: "Top waits of sessions (V$SYSTEM_EVENT, without idle ones)",
+		Columns: doc.Columns(2, 10, "Event", "Class", "Waits", "Seconds", "Mean, ms", "% of waits"),
+	}
+	t.Columns[4].Short, t.Columns[5].Short = "AVG MS", "%"
+	for _, w := range all {
+		s := float64(w.Microseconds) / 1e6
+		t.Row(w.Name, cmp.Or(w.Class, doc.Unknown), fmt.Sprint(w.Waits), fmt.Sprintf("%.1f", s), average(s, w.Waits),
+			known(w.Permille, Tenths))
 	}
 	return t
 }

@@ -40,6 +40,35 @@ func simulated() runfile.Result {
 	return r
 }
 
+// waiting is a ramp in a database of two cores.
+func waiting() runfile.Result {
+	r := experiments.Ramp()
+	for i := range r.Clients[0].Load.Repetitions {
+		w := r.Clients[0].Load.Repetitions[i].Oracle
+		w.ForegroundWaitMicroseconds = new(int64(4_000_000_000))
+		w.TopWaits = []runfile.OracleWait{
+			{Name: "resmgr:cpu quantum", Class: "Scheduler", Waits: 200_000, Microseconds: 2_100_000_000},
+			{Name: "db file sequential read", Class: "User I/O", Waits: 3_000_000, Microseconds: 1_800_000_000},
+			{Name: "log file switch (checkpoint incomplete)", Class: "Configuration", Waits: 4, Microseconds: 1_000_000},
+		}
+	}
+	return r
+}
+
+func TestTheTopWaitsAreInTheFile(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	r := waiting()
+	if err := BenchmarkPage(&b, r, judge.Judge(r), PageOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"Top waits of sessions", "resmgr:cpu quantum", "Scheduler", "52.5", "WaitsNotStorage"} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("no %q in the file", part)
+		}
+	}
+}
+
 func TestThePagesOfDatabases(t *testing.T) {
 	t.Parallel()
 	paths := []string{"192.168.4.100", "192.168.5.100", "192.168.6.100", "192.168.7.100"}
@@ -53,6 +82,7 @@ func TestThePagesOfDatabases(t *testing.T) {
 		"scan-one-path":   {experiments.Scan(paths[0]), Options{Width: 100}},
 		"kit":             {experiments.Kit("DNFS"), Options{}},
 		"ramp":            {experiments.Ramp(), Options{}},
+		"ramp-waits":      {waiting(), Options{}},
 		"ramp-ascii":      {experiments.Ramp(), Options{ASCII: true, Width: 60}},
 		"simulated":       {simulated(), Options{}},
 		"simulated-color": {simulated(), Options{Color: true, Width: 60}},
@@ -70,6 +100,7 @@ func TestPagesOfDatabasesFitTheWidth(t *testing.T) {
 	long := simulated()
 	long.Clients[0].Load.Repetitions[1].Oracle.DirectNFS.Servers = []runfile.DNFSServer{{Server: strings.Repeat("server-", 6), Export: "/" + strings.Repeat("folder/", 20), Version: "Parallel NFS", ReadMaxBytes: 1 << 20}}
 	long.Clients[0].Load.Repetitions[1].Oracle.Events = []runfile.OracleEvent{{Name: strings.Repeat("wait ", 30), Waits: 1 << 40, Microseconds: 1 << 50}}
+	long.Clients[0].Load.Repetitions[1].Oracle.TopWaits = []runfile.OracleWait{{Name: strings.Repeat("wait ", 30), Class: "User I/O", Waits: 1 << 40, Microseconds: 1 << 50}}
 	for _, width := range []int{60, 80, 120} {
 		for name, r := range map[string]runfile.Result{"long": long, "ramp": experiments.Ramp(), "scan": experiments.Scan("192.168.4.100"), "kit": experiments.Kit("NFS")} {
 			for l := range strings.Lines(pageOf(t, r, Options{Width: width})) {
@@ -89,6 +120,7 @@ func TestADatabaseCannotDriveTheTerminal(t *testing.T) {
 	w := r.Clients[0].Load.Repetitions[1].Oracle
 	w.Files[0].AccessMethod = evil
 	w.Events = []runfile.OracleEvent{{Name: evil, Waits: 1}}
+	w.TopWaits = []runfile.OracleWait{{Name: evil, Class: evil, Waits: 1, Microseconds: 1}}
 	w.AWR = []runfile.AWRRow{{Event: evil, Waits: 1}}
 	w.DirectNFS.Servers = []runfile.DNFSServer{{Server: evil, Export: evil, Version: evil}}
 	w.DirectNFS.Channels = []runfile.DNFSChannel{{Server: evil, Path: evil, Local: evil}}

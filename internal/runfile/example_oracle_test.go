@@ -102,6 +102,7 @@ func fullWindow() *OracleWindow {
 		Calibration: &Calibration{MaxIOPS: 27_000, MaxMegabytesPerSecond: 1100, ActualLatencyMilliseconds: 1, Seconds: 600, AdditionalInfo: "none"},
 		Statistics:  map[string]int64{"physical read total bytes": 1 << 30},
 		Events:      []OracleEvent{{Name: "db file sequential read", Waits: 1, Microseconds: 355, Buckets: buckets}},
+		TopWaits:    []OracleWait{{Name: "db file sequential read", Class: "User I/O", Waits: 1, Microseconds: 355}}, ForegroundWaitMicroseconds: new(int64(400)),
 		Files: []OracleFile{{
 			Number: 4, Instance: 1, Type: "Data File", Name: "/opt/oracle/oradata/users01.dbf", AccessMethod: "DNFS_LIB", AsynchIO: "ASYNC_ON",
 			SmallReads: 1, SmallReadTime: 6.28571429, SmallSyncReads: 1, SmallSyncReadTime: 355, LargeReads: 1, LargeReadTime: 1,

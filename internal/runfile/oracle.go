@@ -103,7 +103,12 @@ type OracleWindow struct {
 	// Statistics are those of GV$SYSSTAT, by name, over all instances.
 	Statistics map[string]int64 `json:"statistics,omitempty"`
 	Events     []OracleEvent    `json:"events,omitempty"`
-	Files      []OracleFile     `json:"files,omitempty"`
+	// TopWaits are those that foreground sessions waited for longest, without idle
+	// ones, the longest first. ForegroundWaitMicroseconds is the time of all of
+	// them, also of those that are not listed; absent = unknown.
+	TopWaits                   []OracleWait `json:"topWaits,omitempty"`
+	ForegroundWaitMicroseconds *int64       `json:"foregroundWaitMicroseconds,omitempty"`
+	Files                      []OracleFile `json:"files,omitempty"`
 	// ServiceTimeUnit is that of the times of V$IOSTAT_FILE in this run:
 	// Microseconds or Milliseconds, derived from V$SYSTEM_EVENT; empty = could
 	// not be told.
@@ -143,6 +148,14 @@ type OracleEvent struct {
 	Microseconds int64  `json:"microseconds"` // TIME_WAITED_MICRO
 	// Buckets are those of GV$EVENT_HISTOGRAM_MICRO.
 	Buckets []LatencyBucket `json:"buckets,omitempty"`
+}
+
+// OracleWait is what foreground sessions of all instances waited for one event.
+type OracleWait struct {
+	Name         string `json:"name"`
+	Class        string `json:"class,omitempty"` // WAIT_CLASS
+	Waits        int64  `json:"waits"`           // TOTAL_WAITS_FG
+	Microseconds int64  `json:"microseconds"`    // TIME_WAITED_MICRO_FG
 }
 
 // LatencyBucket counts latencies below a bound, and not below the one before.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 const blockBytes = 8192 // db_block_size
@@ -17,10 +18,12 @@ const blockBytes = 8192 // db_block_size
 // catalog is what the control file and the data dictionary know. The control
 // file holds it, and is written whenever it changes.
 type catalog struct {
-	DBID   uint32      `json:"dbid"`
-	SID    string      `json:"sid"`
-	Files  []*datafile `json:"files"`
-	Tables []*table    `json:"tables,omitempty"`
+	DBID uint32 `json:"dbid"`
+	SID  string `json:"sid"`
+	// Created is when the database was made.
+	Created time.Time   `json:"created"`
+	Files   []*datafile `json:"files"`
+	Tables  []*table    `json:"tables,omitempty"`
 	// Users have their passwords, by name in upper case; those of a pluggable
 	// database have it before them: FREEPDB1.NAME.
 	Users     map[string]string `json:"users"`

@@ -19,9 +19,10 @@ type row map[string]any
 
 // statement is one call of a text of ours.
 type statement struct {
-	name string
-	text string // without comments, blanks made one
-	args []wire.Arg
+	name  string
+	text  string // without comments, blanks made one
+	hints string // of its first hint comment, in upper case
+	args  []wire.Arg
 }
 
 // handler does what a statement means. A query returns rows, all others none;
@@ -39,7 +40,7 @@ func (s *session) execute(ctx context.Context, r wire.Request) (*wire.Response, 
 	case e.needs == rightViews && !s.dba && s.user != "SYSTEM":
 		return nil, ora(942, "table or view does not exist")
 	}
-	q := statement{name: name, text: plain(r.SQL), args: r.Args}
+	q := statement{name: name, text: plain(r.SQL), hints: hints(r.SQL), args: r.Args}
 	if err := q.bound(); err != nil {
 		return nil, err
 	}
@@ -58,6 +59,15 @@ func (s *session) execute(ctx context.Context, r wire.Request) (*wire.Response, 
 	return outBinds(q, rows)
 }
 
+// hints are what stands in the first comment of optimizer hints.
+func hints(text string) string {
+	m := regexp.MustCompile(`(?s)/\*\+(.*?)\*/`).FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return strings.ToUpper(m[1])
+}
+
 func plain(text string) string {
 	text = regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(text, " ")
 	text = regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(text, " ")
@@ -65,7 +75,7 @@ func plain(text string) string {
 }
 
 // project gives the columns of the select list, and keeps the rows of a list
-// that the text names: WHERE column IN ('a', 'b').
+// that the text names: WHERE column IN ('a', 'b'), or WHERE column <> 'a'.
 func project(text string, rows []row) (*wire.Response, error) {
 	columns := selectList(text)
 	response := &wire.Response{Columns: columns, Rows: [][]any{}}
@@ -119,8 +129,11 @@ func columnName(item string) string {
 	return last[strings.LastIndexByte(last, '.')+1:]
 }
 
-// inList reads one WHERE column IN ('a', 'b').
+// inList reads one WHERE column IN ('a', 'b'), or one WHERE column <> 'a'.
 func inList(text string) func(row) bool {
+	if m := regexp.MustCompile(`(?i) WHERE (\w+) <> '([^']*)'`).FindStringSubmatch(text); m != nil {
+		return func(r row) bool { return r[strings.ToLower(m[1])] != m[2] }
+	}
 	m := regexp.MustCompile(`(?i) WHERE (\w+) IN \(([^)]*)\)`).FindStringSubmatch(text)
 	if m == nil {
 		return nil
@@ -259,6 +272,7 @@ func (i *Instance) entry(name string) entry {
 		"dnfs_servers":        {simple(i.serverRows), rightViews},
 		"dnfs_stats":          {simple(i.dnfsStatRows), rightViews},
 		"event_histogram":     {simple(i.stats.histogramRows), rightViews},
+		"foreground_waits":    {simple(i.stats.eventRows), rightViews},
 		"instances":           {simple(i.instanceRows), rightViews},
 		"iostat_file":         {simple(i.fileRows), rightViews},
 		"osstat":              {simple(i.osRows), rightViews},

@@ -60,6 +60,7 @@ type Instance struct {
 	control    blockFile
 	redo       blockFile
 	dbwr, lgwr *process
+	stopJobs   context.CancelFunc
 	listener   net.Listener
 	serving    sync.WaitGroup
 	redoAt     int64 // guarded by redoLock
@@ -70,7 +71,8 @@ type Instance struct {
 	sessions    map[*session]bool
 	closed      bool
 	calibrating bool
-	phase       int // of the fixture
+	job         *process // of the database's own jobs; nil = none runs
+	phase       int      // of the fixture
 	executed    map[string]int64
 }
 
@@ -88,7 +90,7 @@ func Open(ctx context.Context, cfg Config) (*Instance, error) {
 	i := &Instance{
 		cfg: cfg, now: cfg.Now, alert: alert, started: cfg.Now(), pool: content.NewPool(1),
 		stats:     &statistics{system: map[string]int64{}, events: map[string]*event{}, files: map[int64]*fileCount{}},
-		processes: map[int64]*process{}, sessions: map[*session]bool{}, executed: map[string]int64{},
+		processes: map[int64]*process{}, sessions: map[*session]bool{}, executed: map[string]int64{}, stopJobs: func() {},
 	}
 	if err := i.start(ctx); err != nil {
 		i.release()
@@ -135,6 +137,7 @@ func (i *Instance) start(ctx context.Context) error {
 		return err
 	}
 	i.serving.Go(i.accept)
+	i.startJobs()
 	i.alert.linef("Completed: ALTER DATABASE OPEN")
 	i.alert.linef("Completed: ALTER PLUGGABLE DATABASE %s OPEN", i.cfg.PDB)
 	return nil
@@ -142,6 +145,7 @@ func (i *Instance) start(ctx context.Context) error {
 
 func (i *Instance) create(ctx context.Context) error {
 	i.cat = newCatalog(i.cfg, uint32(i.now().UnixNano()))
+	i.cat.Created = i.now()
 	vol, err := i.dbwr.volume(ctx)
 	if err != nil {
 		return err
@@ -261,6 +265,7 @@ func (i *Instance) Shutdown(context.Context) error {
 		_ = s.nc.Close()
 	}
 	i.mu.Unlock()
+	i.stopJobs()
 	i.serving.Wait()
 	i.alert.linef("Instance shutdown complete (OS id: %d)", os.Getpid())
 	i.release()
@@ -293,6 +298,43 @@ func (i *Instance) banner() string {
 		kind = "Free"
 	}
 	return "nfsbench stand-in for Oracle AI Database 26ai " + kind + ": simulated, no database of Oracle"
+}
+
+// startJobs starts the jobs that Oracle runs by itself in a new database, also
+// after a restart. They read the dictionary.
+func (i *Instance) startJobs() {
+	until := i.cat.Created.Add(i.cfg.Autotasks)
+	if i.params.get("job_queue_processes") == "0" || !i.now().Before(until) {
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background()) //nolint:usetesting // no test; the life of the instance
+	i.stopJobs = stop
+	p := i.newProcess("J000", 50)
+	i.mu.Lock()
+	i.job = p
+	i.mu.Unlock()
+	i.serving.Go(func() {
+		defer i.endProcess(p)
+		defer func() {
+			i.mu.Lock()
+			defer i.mu.Unlock()
+			i.job = nil
+		}()
+		system := i.cat.tablespace(1, "SYSTEM")
+		buf := aligned(blockBytes)
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for block := int64(0); i.now().Before(until); block++ {
+			if _, err := p.read(ctx, system, buf, block%system.Formatted, eventSingle); err != nil {
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
 }
 
 // alertLog is alert_SID.log, and the standard output of the container, which
@@ -362,6 +404,9 @@ type Config struct {
 	DatafilePercent int
 	// Calibrate is how long CALIBRATE_IO loads; 4 s.
 	Calibrate time.Duration
+	// Autotasks is for how long after its creation a database gathers statistics
+	// and looks for space, unless job_queue_processes is 0; 0 = not at all.
+	Autotasks time.Duration
 	Direct    DirectConfig
 	Faults    Faults
 	Fixture   *Fixture
@@ -387,6 +432,9 @@ type Faults struct {
 	AsyncOff bool // ASYNCH_IO is ASYNC_OFF everywhere
 	// FullAfter makes datafiles grow to so many bytes in all; 0 = no such limit.
 	FullAfter int64
+	// CheckpointWait is how long each commit waits for a checkpoint before a log
+	// can be switched, as with redo logs that are too small.
+	CheckpointWait time.Duration
 }
 
 func (c Config) withDefaults() Config {

@@ -115,6 +115,66 @@ func TestARandomReadIsOneReadOfEachBlock(t *testing.T) {
 	}
 }
 
+func TestARangeIsReadInBatchesUnlessTold(t *testing.T) {
+	t.Parallel()
+	plain := strings.ReplaceAll(sqltext.Text("slob_random_read"), "NO_BATCH_TABLE_ACCESS_BY_ROWID(r)", "")
+	for name, c := range map[string]struct {
+		text            string
+		parameters      map[string]string
+		single, batches int64 // waits
+	}{
+		"told by the statement": {sqltext.Text("slob_random_read"), nil, 64, 0},
+		"told by a parameter":   {plain, map[string]string{"_db_file_noncontig_mblock_read_count": "0"}, 64, 0},
+		"not told":              {plain, nil, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := standin.NewWorld(t, standin.Options{Config: standin.Config{Parameters: c.parameters}})
+			s := newSchema(t, w, 600)
+			root := sysdba(t, w)
+			before := counters(t, root)
+			var found int64
+			if err := s.user.QueryRowContext(t.Context(), c.text, 101, 164).Scan(&found); err != nil || found != 64 {
+				t.Fatalf("found %d rows of 64: %v", found, err)
+			}
+			after := counters(t, root)
+			for name, want := range map[string]int64{
+				"physical read total IO requests": 64, "physical reads cache": 64,
+				"db file sequential read": c.single, "db file parallel read": c.batches,
+			} {
+				if got := delta(before, after, name); got != want {
+					t.Errorf("%s: %d, want %d", name, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestANewDatabaseRunsJobsOfItsOwn(t *testing.T) {
+	t.Parallel()
+	w := standin.NewWorld(t, standin.Options{Config: standin.Config{Autotasks: time.Hour}})
+	root := sysdba(t, w)
+	if rows := query(t, root, "active_sessions"); len(rows) != 1 || rows[0]["MODULE"] != "DBMS_SCHEDULER" {
+		t.Errorf("sessions at work: %+v", rows)
+	}
+	if err := w.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	root = sysdba(t, w)
+	if rows := query(t, root, "active_sessions"); len(rows) != 1 {
+		t.Errorf("after a restart: %+v", rows)
+	}
+	text := render(t, "set_parameter", map[string]any{"Name": sqltext.Parameter("job_queue_processes"), "Value": sqltext.Value("0")})
+	if _, err := root.ExecContext(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if rows := query(t, sysdba(t, w), "active_sessions"); len(rows) > 0 {
+		t.Errorf("with job_queue_processes=0: %+v", rows)
+	}
+}
+
 func TestAScanReadsTheTableInMultiblockReads(t *testing.T) {
 	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{})

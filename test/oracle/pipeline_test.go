@@ -7,9 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/judge"
 	"github.com/nfsbench/nfsbench/internal/oracle/run"
+	planner "github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
 	standin "github.com/nfsbench/nfsbench/test/oracle"
 )
 
@@ -115,13 +118,50 @@ func TestRandomReadsAndScansThroughThePipeline(t *testing.T) {
 			if v := j.Protocol.Verified; v == nil || !*v {
 				t.Errorf("protocol %+v", j.Protocol)
 			}
-			for _, bad := range []judge.Code{judge.SuspectLatency, judge.PathUnused, judge.BufferedScan, judge.SyncIO} {
+			if waits := j.Database.Waits; len(waits) == 0 || waits[0].Name != c.event || waits[0].Class != "User I/O" || *waits[0].Permille < 500 {
+				t.Errorf("top waits %+v", waits)
+			}
+			for _, bad := range []judge.Code{judge.SuspectLatency, judge.PathUnused, judge.BatchedReads, judge.BufferedScan, judge.WaitsNotStorage, judge.SyncIO} {
 				if slices.Contains(codes(j), bad) {
 					t.Errorf("finding %s: %+v", bad, j.Findings)
 				}
 			}
 		})
 	}
+}
+
+func TestUpdatesThatWaitForCheckpointsSayNothingOfTheStorage(t *testing.T) {
+	t.Parallel()
+	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()[:1], Config: standin.Config{
+		Faults: standin.Faults{CheckpointWait: 50 * time.Millisecond},
+	}})
+	plan := withSLOB(planFor(w, fourPaths()[:1]...), runfile.AccessRandomRead, 2)
+	plan.Workload.SLOB.UpdatePercent = 50
+	result := execute(t, w, plan)
+	succeeded(t, result)
+	j := judge.Judge(result)
+	i := slices.IndexFunc(j.Findings, func(f judge.Finding) bool { return f.Code == judge.WaitsNotStorage })
+	if i < 0 || !strings.Contains(j.Findings[i].Message, "log file switch (checkpoint incomplete)") || j.Validity != judge.Suspect {
+		t.Errorf("validity %s, waits %+v, findings %+v", j.Validity, j.Database.Waits, j.Findings)
+	}
+}
+
+// The operator's own parameters keep the jobs of a new database away from its load.
+func TestNoJobDisturbsADatabaseOfOurOwn(t *testing.T) {
+	t.Parallel()
+	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()[:1], Config: standin.Config{Autotasks: time.Hour}})
+	plan := planFor(w, fourPaths()[0])
+	paths, err := planner.SelectPaths(v1alpha1.NFSBenchmarkSpec{}, fourPaths()[:1], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := planner.Build(gen.Benchmark("own", gen.Calibrate(0), gen.Oracle), planner.Target{Export: "/export", Paths: paths})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Database.Parameters = own.Database.Parameters
+	plan.Workload.Calibrate = &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}
+	succeeded(t, execute(t, w, plan))
 }
 
 func TestSchemasAreReused(t *testing.T) {

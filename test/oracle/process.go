@@ -15,6 +15,7 @@ import (
 	"time"
 	"unsafe"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
@@ -99,6 +100,23 @@ func (p *process) read(ctx context.Context, d *datafile, buf []byte, block int64
 		return took, ora(1578, "ORACLE data block corrupted (file # %d, block # %d)\nORA-01110: data file %d: '%s'", d.No, block, d.No, p.i.path(d.Name))
 	}
 	return took, nil
+}
+
+// readBatch reads single blocks at once and waits once for all of them.
+func (p *process) readBatch(ctx context.Context, d *datafile, blocks []int64) error {
+	g, ctx := errgroup.WithContext(ctx)
+	began := p.i.now()
+	for _, block := range blocks {
+		g.Go(func() error {
+			_, err := p.read(ctx, d, aligned(blockBytes), block, eventBatch)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	p.i.stats.waited(eventBatch, p.i.now().Sub(began))
+	return nil
 }
 
 // write fills blocks of a datafile with data of a generation.

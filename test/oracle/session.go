@@ -96,13 +96,16 @@ func (s *session) loop() {
 			}
 		}
 	})
+	idle := s.i.now()
 	for r := range requests {
 		if r.Kind == wire.Cancel {
 			continue // what it meant has ended
 		}
+		s.i.stats.waited(eventClient, s.i.now().Sub(idle))
 		if !s.answer(r, requests) {
 			return
 		}
+		idle = s.i.now()
 	}
 }
 

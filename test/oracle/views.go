@@ -36,7 +36,8 @@ func (i *Instance) containerName(_ context.Context, s *session, _ statement) ([]
 }
 
 // activeSessions are others' sessions with a statement under way: all of the
-// stand-in's sessions are of one program, so those of another one.
+// stand-in's sessions are of one program, so those of another one, and the job of
+// the database's own.
 func (i *Instance) activeSessions(_ context.Context, me *session, _ statement) ([]row, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -47,6 +48,13 @@ func (i *Instance) activeSessions(_ context.Context, me *session, _ statement) (
 		}
 		rows = append(rows, row{
 			"inst_id": int64(1), "sid": s.sid, "username": s.user, "machine": s.machine, "program": s.program,
+			"module": s.program, "action": nil, "event": eventSingle,
+		})
+	}
+	if i.job != nil {
+		rows = append(rows, row{
+			"inst_id": int64(1), "sid": i.job.pnum, "username": "SYS", "machine": i.cfg.Host,
+			"program": "oracle@" + i.cfg.Host + " (J000)", "module": "DBMS_SCHEDULER", "action": "ORA$AT_OS_OPT_SY_1",
 			"event": eventSingle,
 		})
 	}
@@ -220,15 +228,34 @@ func splitPort(address string) (host string, port int64) {
 	return host, port
 }
 
-// The wait events that the stand-in has.
+// The wait events that the stand-in has; see waitClass.
 const (
 	eventSingle    = "db file sequential read"
+	eventBatch     = "db file parallel read"
 	eventDirect    = "direct path read"
 	eventDBWR      = "db file parallel write"
 	eventLGWR      = "log file parallel write"
 	eventSync      = "log file sync"
 	eventCalibrate = "Disk file I/O Calibration"
+	eventSwitch    = "log file switch (checkpoint incomplete)"
+	eventClient    = "SQL*Net message from client"
 )
+
+// waitClass is the WAIT_CLASS of an event, and whether background processes wait
+// for it.
+func waitClass(event string) (class string, background bool) {
+	switch event {
+	case eventDBWR, eventLGWR:
+		return "System I/O", true
+	case eventSync:
+		return "Commit", false
+	case eventSwitch:
+		return "Configuration", false
+	case eventClient:
+		return "Idle", false
+	}
+	return "User I/O", false
+}
 
 // statistics are what an instance has counted since it started. The methods are
 // safe for several goroutines.
@@ -309,12 +336,14 @@ func (s *statistics) readDone(no int64, bytes int, took time.Duration, event str
 		s.system["physical reads"] += blocks
 	}
 	switch event {
-	case eventSingle:
+	case eventSingle, eventBatch:
 		s.system["physical reads cache"] += blocks
 	case eventDirect:
 		s.system["physical reads direct"] += blocks
 	}
-	s.wait(event, took)
+	if event != eventBatch { // one wait for all of its reads: see readBatch
+		s.wait(event, took)
+	}
 }
 
 func (s *statistics) writeDone(no int64, bytes int, took time.Duration) {
@@ -371,12 +400,25 @@ func (s *statistics) eventRows() []row {
 	var rows []row
 	for _, name := range slices.Sorted(maps.Keys(s.events)) {
 		e := s.events[name]
-		rows = append(rows, row{
+		class, background := waitClass(name)
+		r := row{
 			"inst_id": int64(1), "event": name, "total_waits": e.waits, "time_waited_micro": e.took.Microseconds(),
-			"time_waited": e.took.Milliseconds() / 10, "wait_class": "User I/O",
-		})
+			"time_waited": e.took.Milliseconds() / 10, "wait_class": class,
+			"total_waits_fg": e.waits, "time_waited_micro_fg": e.took.Microseconds(),
+		}
+		if background {
+			r["total_waits_fg"], r["time_waited_micro_fg"] = int64(0), int64(0)
+		}
+		rows = append(rows, r)
 	}
 	return rows
+}
+
+// waited counts an event.
+func (s *statistics) waited(name string, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wait(name, took)
 }
 
 // histogramRows are V$EVENT_HISTOGRAM_MICRO: empty buckets above the largest have

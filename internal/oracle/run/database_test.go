@@ -17,7 +17,9 @@ func TestParametersAreSetAndReadBackAfterTheRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, plan := newDatabase(), keepPlan()
 		plan.Database.RestartBeforeRun = false // parameters need it nevertheless
-		plan.Database.Parameters = map[string]string{"filesystemio_options": "SETALL", "db_cache_size": "128M", "_db_block_prefetch_limit": "0"}
+		plan.Database.Parameters = map[string]string{
+			"filesystemio_options": "SETALL", "db_cache_size": "128M", "_db_block_prefetch_limit": "0", "_no_such": "0",
+		}
 		load, _ := runOn(t.Context(), t, d, plan)
 		wantSuccess(t, load)
 		if !d.has("set_parameter", "slob_load_obfuscated", "restart", "parameters", "slob_random_read") {
@@ -31,6 +33,7 @@ func TestParametersAreSetAndReadBackAfterTheRestart(t *testing.T) {
 			{Name: "filesystemio_options", Requested: "SETALL", Value: "SETALL"},
 			{Name: "db_cache_size", Requested: "128M", Value: "134217728"},
 			{Name: "_db_block_prefetch_limit", Requested: "0", Value: "0"},
+			{Name: "_no_such", Requested: "0"}, // hidden, and not known to this release
 			{Name: "db_block_size", Value: "8192"},
 		} {
 			if diff := cmp.Diff(want, got[want.Name]); diff != "" {

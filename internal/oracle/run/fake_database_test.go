@@ -204,7 +204,7 @@ func (d *database) administrate(name, text string, args []any) error {
 	switch name {
 	case "set_parameter":
 		m := regexp.MustCompile(`ALTER SYSTEM SET "?(\w+)"? = '?([^' ]*)'? SCOPE = SPFILE`).FindStringSubmatch(text)
-		if m[1] == "no_such" {
+		if strings.HasSuffix(m[1], "no_such") {
 			return errors.New("ORA-02065: illegal option for ALTER SYSTEM")
 		}
 		d.spfile[m[1]] = inBytes(m[2])
@@ -252,7 +252,7 @@ func (d *database) answerView(name string) (rows [][]any, known bool) {
 		return [][]any{{d.startup, d.startup.Add(9 * time.Minute), int64(27000), int64(1050), int64(500), int64(3), int64(100)}}, true
 	case "active_sessions":
 		for _, p := range d.busy {
-			rows = append(rows, []any{int64(1), int64(77), "SCOTT", "desk", p, "db file sequential read"})
+			rows = append(rows, []any{int64(1), int64(77), "SCOTT", "desk", p, p, nil, "db file sequential read"})
 		}
 		return rows, true
 	case "sysstat":
@@ -268,6 +268,11 @@ func (d *database) answerView(name string) (rows [][]any, known bool) {
 	case "system_event":
 		for k, v := range d.waits {
 			rows = append(rows, []any{int64(1), k, v, d.micros[k]})
+		}
+		return rows, true
+	case "foreground_waits":
+		for k, v := range d.waits {
+			rows = append(rows, []any{int64(1), k, "User I/O", v, d.micros[k]})
 		}
 		return rows, true
 	case "event_histogram":

@@ -8,6 +8,8 @@ SELECT
     s.username,
     s.machine,
     s.program,
+    s.module,
+    s.action,
     s.event
 FROM gv$session s
 WHERE

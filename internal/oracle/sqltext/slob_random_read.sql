@@ -1,6 +1,8 @@
 /* nfsbench slob_random_read */
 -- releases: all
-SELECT /*+ INDEX(r nfsbench_ranges_custid) NO_PARALLEL(r) */
+-- Without the hint about batches Oracle reads the rows of a range in batches, and
+-- db file sequential read is the wait of a part of them only.
+SELECT /*+ INDEX(r nfsbench_ranges_custid) NO_BATCH_TABLE_ACCESS_BY_ROWID(r) NO_PARALLEL(r) */
     COUNT(r.c2) AS found
 FROM nfsbench_ranges r
 WHERE r.custid BETWEEN :1 AND :2
