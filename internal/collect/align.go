@@ -178,6 +178,11 @@ func fillHostWindow(w *runfile.ObservedWindow, samples []runfile.HostSample) {
 	w.CollectorCPUMicroseconds = delta(func(s runfile.HostSample) *int64 { return s.CollectorCPUMicroseconds })
 	w.Interfaces = interfaceDeltas(samples)
 	w.Mount = mountDelta(samples)
+	for _, s := range samples {
+		if a := s.AsyncIO; a != nil && (w.AsyncIO == nil || a.Requests > w.AsyncIO.Requests) {
+			w.AsyncIO = a
+		}
+	}
 }
 
 // interfaceDeltas leaves out interfaces that were not there all the time.

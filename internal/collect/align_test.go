@@ -154,6 +154,16 @@ func TestUnknownAndBackwardHostCountersHaveNoDelta(t *testing.T) {
 			},
 			want: func(*runfile.ObservedWindow) {},
 		},
+		"asynchronous I/O": {
+			reason: "no counter: the most that there was, between samples that could not be read as well",
+			series: []func(*runfile.HostSample){
+				func(s *runfile.HostSample) { s.AsyncIO = &runfile.AsyncIO{Requests: 5, Limit: 9} },
+				func(s *runfile.HostSample) { s.AsyncIO = &runfile.AsyncIO{Requests: 7, Limit: 9} },
+				func(*runfile.HostSample) {},
+				func(s *runfile.HostSample) { s.AsyncIO = &runfile.AsyncIO{Requests: 3, Limit: 9} },
+			},
+			want: func(w *runfile.ObservedWindow) { w.AsyncIO = &runfile.AsyncIO{Requests: 7, Limit: 9} },
+		},
 		"interface made anew": {
 			reason: "one interface says nothing, the other does",
 			series: []func(*runfile.HostSample){

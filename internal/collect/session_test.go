@@ -42,6 +42,8 @@ func machine() fstest.MapFS {
 		"proc/self/mountstats": file("device s:/p mounted on /data with fstype nfs statvers=1.1\n\tbytes: 1 2 3 4 5 6 7 8\n"),
 		"proc/self/cgroup":     file("0::/\n"),
 
+		"proc/sys/fs/aio-nr":               file("4352\n"),
+		"proc/sys/fs/aio-max-nr":           file("65536\n"),
 		"proc/sys/kernel/osrelease":        file("6.1.0\n"),
 		"sys/fs/cgroup/cgroup.controllers": file("cpu\n"),
 		"sys/fs/cgroup/cpu.stat":           file("usage_usec 8\nthrottled_usec 9\n"),
@@ -87,9 +89,13 @@ func TestTheMountBesideOraclesDirectNFSIsWatched(t *testing.T) {
 		o := Options{Root: machine(), Plan: runfile.Plan{
 			Engine: runfile.Engine{Client: runfile.ClientDirectNFS, MountPath: "/data/dir"}, Database: &runfile.Database{Kind: kind},
 		}}
-		got := newHostReader(o, func(string, error) {}).sample(day).Mount
+		sample := newHostReader(o, func(string, error) {}).sample(day)
+		got := sample.Mount
 		if (got != nil) != watched || watched && got.ServerReadBytes != 5 {
 			t.Errorf("%s: the mount counted %+v", kind, got)
+		}
+		if a := sample.AsyncIO; (a != nil) != watched || watched && *a != (runfile.AsyncIO{Requests: 4352, Limit: 65_536}) {
+			t.Errorf("%s: asynchronous I/O %+v", kind, a)
 		}
 	}
 }

@@ -20,6 +20,7 @@ const (
 	problemCPU        = "host cpu"
 	problemNetwork    = "host network"
 	problemTCP        = "host tcp"
+	problemAsyncIO    = "host aio"
 	problemMount      = "mountstats"
 	problemInterfaces = "host interfaces"
 )
@@ -31,6 +32,7 @@ type hostReader struct {
 	cgroup    *procfs.Cgroup // nil when that of the load can not be seen
 	mountedAt string         // mount point that holds mountPath, once known
 	ownCPU    bool           // what this process uses is the cost of collecting
+	asyncIO   bool           // of the node, which a database in this pod needs
 	problem   func(source string, err error)
 }
 
@@ -41,8 +43,9 @@ func newHostReader(o Options, problem func(string, error)) *hostReader {
 	h := &hostReader{proc: procfs.Reader{Root: o.Root}, problem: problem, ownCPU: !o.SameProcess}
 	// Beside Oracle's Direct NFS the kernel's mount must stay flat, which shows on
 	// it only.
-	if d := o.Plan.Database; o.Plan.Engine.Client == runfile.ClientKernel || d != nil &&
-		d.Kind == runfile.DatabaseContainer {
+	d := o.Plan.Database
+	h.asyncIO = d != nil && d.Kind == runfile.DatabaseContainer
+	if o.Plan.Engine.Client == runfile.ClientKernel || h.asyncIO {
 		h.mountPath = o.Plan.Engine.MountPath
 	}
 	if o.SameProcess {
@@ -81,6 +84,7 @@ func (h *hostReader) sample(at time.Time) runfile.HostSample {
 			s.CollectorCPUMicroseconds = new((u.Utime.Nano() + u.Stime.Nano()) / 1000)
 		}
 	}
+	h.sampleAsyncIO(&s)
 	if h.mountPath != "" {
 		counters, err := h.mount()
 		if err != nil {
@@ -89,6 +93,18 @@ func (h *hostReader) sample(at time.Time) runfile.HostSample {
 		s.Mount = counters
 	}
 	return s
+}
+
+func (h *hostReader) sampleAsyncIO(s *runfile.HostSample) {
+	if !h.asyncIO {
+		return
+	}
+	a, err := h.proc.AsyncIO()
+	if err != nil {
+		h.problem(problemAsyncIO, err)
+		return
+	}
+	s.AsyncIO = &a
 }
 
 func (h *hostReader) mount() (*runfile.MountCounters, error) {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -147,28 +146,6 @@ func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 	return ""
 }
 
-// checkAsync looks for data files without asynchronous I/O.
-func checkAsync(c *facts, found *findings) {
-	var files []string
-	for _, w := range databaseWindows(c.result, 0) {
-		for _, f := range dataFiles(w) {
-			if n := strconv.FormatInt(f.Number, 10); f.AsynchIO == asynchOff && !slices.Contains(files, n) {
-				files = append(files, n)
-			}
-		}
-	}
-	if len(files) == 0 {
-		return
-	}
-	hint := "Set filesystemio_options=SETALL in database.container.parameters, and leave disk_asynch_io at TRUE."
-	if c.result.Plan.Database.DirectNFS {
-		hint = "Direct NFS is asynchronous by itself: leave disk_asynch_io at TRUE, and check that Direct NFS is " +
-			"active."
-	}
-	found.add(SyncIO, Warning, "Data files without asynchronous I/O (V$IOSTAT_FILE.ASYNCH_IO is ASYNC_OFF): %s. Each "+
-		"process then has one read at a time. %s", listed(files), hint)
-}
-
 // checkBatches: a wait for a batch of blocks is no latency of a read, and the
 // latency of the reads outside of batches is that of a part of the load.
 //
@@ -188,8 +165,8 @@ func checkBatches(c *facts, found *findings) {
 			if float64(blocks)*1000 <= float64(single+blocks)*batchedShare {
 				continue
 			}
-			hint := "Leave _db_block_prefetch_limit, _db_block_prefetch_quota and _db_file_noncontig_mblock_read_count at 0 in " +
-				"database.container.parameters."
+			hint := "Leave _db_block_prefetch_limit, _db_block_prefetch_quota and _db_file_noncontig_mblock_read_count at 0 " +
+				"in database.container.parameters."
 			if c.result.Plan.Database.Kind == runfile.DatabaseExternal {
 				hint = "Set _db_block_prefetch_limit, _db_block_prefetch_quota and _db_file_noncontig_mblock_read_count to 0 in " +
 					"this database while it is measured, as SLOB's documents do, or use the latency that the array reports."

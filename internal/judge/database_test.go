@@ -101,7 +101,8 @@ func TestObservationsOfDirectNFS(t *testing.T) {
 			d.Servers = append([]runfile.DNFSServer{{Server: "backup", Export: "/b", Version: "NFSv4.1"}}, d.Servers...)
 			d.Channels = append(d.Channels, runfile.DNFSChannel{Server: "backup", Path: "10.9.9.9", Sends: 5})
 		}, yes, false, "DirectNFS NFSv3 over 4 of 4 paths", ""},
-		"kernel, as declared": {onKernel, func(*runfile.Result) {}, yes, false, "Kernel NFSv3", "ACCESS_METHOD is OS_LIB. The mount moved 100.0 %"},
+		"kernel, as declared":  {onKernel, func(*runfile.Result) {}, yes, false, "Kernel NFSv3", "ACCESS_METHOD is OS_LIB. The mount moved 100.0 %"},
+		"kernel, asynchronous": {onKernel, asynchronous(128, 4352), yes, false, "", "fs.aio-nr was 4352 under load, and 128 before it, of fs.aio-max-nr 65536."},
 		"kernel declared, Direct NFS used": {onKernel, func(r *runfile.Result) {
 			windowOf1(r).Files[0].AccessMethod = methodDirectNFS
 		}, no, true, "DirectNFS", "The kernel's client was declared, but V$IOSTAT_FILE.ACCESS_METHOD is DNFS_LIB for 100.0 %"},
@@ -181,8 +182,11 @@ func TestFindingsOfDatabases(t *testing.T) {
 			r.Plan.Engine.NFSVersion = "NFSv4.1"
 			windowOf1(r).DirectNFS.Servers[0].Version = "NFSv4.1"
 		}, MultiplePathsOnNFSv4, Warning, Valid, `4 paths with NFSv4\.1`},
-		"SyncIO":       {scanRun, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = asynchOff }, SyncIO, Warning, Valid, `ASYNC_OFF\): 12\..*check that Direct NFS is active`},
-		"SyncIOKernel": {onKernel, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = asynchOff }, SyncIO, Warning, Valid, `filesystemio_options=SETALL`},
+		"SyncIO":                          {scanRun, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = asynchOff }, SyncIO, Warning, Valid, `ASYNC_OFF\): 12\..*check that Direct NFS is active`},
+		"SyncIOKernel":                    {onKernel, func(r *runfile.Result) { windowOf1(r).Files[0].AsynchIO = asynchOff }, SyncIO, Warning, Valid, `filesystemio_options=SETALL.*Direct NFS .* looks better than it is`},
+		"SyncIOInDeed":                    {onKernel, asynchronous(0, 0), SyncIO, Warning, Valid, `fs\.aio-nr is 0.*looks better than it is`},
+		"AsyncIOExhausted":                {onKernel, asynchronous(4096, 62_260), AsyncIOExhausted, Warning, Suspect, `fs\.aio-nr 62260 of fs\.aio-max-nr 65536\..*3145728.*looks better than it is`},
+		"AsyncIOExhaustedBesideDirectNFS": {scanRun, asynchronous(65_536, 65_536), AsyncIOExhausted, Info, Valid, `would not be fair`},
 		"BufferedScan": {scanRun, func(r *runfile.Result) {
 			w := windowOf1(r)
 			w.Statistics[statReadsDirect] = w.Statistics[statReads] * 89 / 100
@@ -300,6 +304,18 @@ func waited(r *runfile.Result, name, class string, permille int64) {
 	}
 }
 
+// asynchronous is what the node had of it before the load and under it.
+func asynchronous(before, under int64) func(*runfile.Result) {
+	return func(r *runfile.Result) {
+		const limit = 65_536
+		o := r.Clients[0].Observed
+		idle := o.Windows[0]
+		idle.Kind, idle.Mount, idle.AsyncIO = windowBaseline, nil, &runfile.AsyncIO{Requests: before, Limit: limit}
+		o.Windows[0].AsyncIO = &runfile.AsyncIO{Requests: under, Limit: limit}
+		o.Windows = append(o.Windows, idle)
+	}
+}
+
 // counted adds a storage that took so many microseconds for each read.
 func counted(r *runfile.Result, micros int64) {
 	for _, rep := range r.Clients[0].Load.Repetitions {
@@ -348,6 +364,14 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 		waited(&few, name, class, map[bool]int64{true: 99, false: 999}[class == "Scheduler"])
 		quiet(name, few, WaitsNotStorage)
 	}
+	for name, base := range map[string]func(testing.TB) runfile.Result{"kernel": onKernel, "Direct NFS": scanRun} {
+		r := base(t)
+		asynchronous(128, 62_259)(&r)
+		quiet("asynchronous I/O, "+name, r, SyncIO, AsyncIOExhausted)
+	}
+	none := scanRun(t)
+	asynchronous(0, 0)(&none)
+	quiet("Direct NFS needs no asynchronous I/O of the kernel", none, SyncIO, AsyncIOExhausted)
 	uneven := experiments.RAC(600, 400)
 	quiet("instances within a fifth", uneven, RACImbalance)
 	cold := experiments.Calibrations()[0].Result()

@@ -41,8 +41,8 @@ func notStorage(w DatabaseWait, external bool) string {
 		return fmt.Sprintf("The database writer finds no time for so many changed blocks: raise db_cache_size or "+
 			"db_writer_processes in %s, or lower updatePercent.", parameters)
 	case "resmgr:cpu quantum":
-		return "The resource manager holds sessions back, because cpu_count is reached. Oracle Database Free uses two cores " +
-			"at most: use another edition for more, or raise cpu_count with the CPU of the container, or use fewer users."
+		return "The resource manager holds sessions back, because cpu_count is reached. Oracle Database Free uses two " +
+			"cores at most: use another edition for more, or raise cpu_count with the CPU of the container, or use fewer users."
 	}
 	switch w.Class {
 	case "Application", "Concurrency":

@@ -322,6 +322,7 @@ func databaseKernelEvidence(r runfile.Result, s *Summary, d *DatabaseSummary) Ev
 	if !known && e.Verified != nil && *e.Verified {
 		e.Message += " V$IOSTAT_FILE did not tell."
 	}
+	e.Message += asyncText(r)
 	return e
 }
 

@@ -56,6 +56,7 @@ const (
 	ColdCache              Code = "ColdCache"
 	BatchedReads           Code = "BatchedReads"
 	WaitsNotStorage        Code = "WaitsNotStorage"
+	AsyncIOExhausted       Code = "AsyncIOExhausted"
 	BufferedScan           Code = "BufferedScan"
 	ParameterDiffers       Code = "ParameterDiffers"
 	LatencyLimitExceeded   Code = "LatencyLimitExceeded"
@@ -140,6 +141,7 @@ func rules() []rule {
 		{CacheSuspected, warning, never, all(ifMeasured(checkClientCache), ifMeasured(checkServerCache),
 			ifDatabase(checkBufferCache))},
 		{WaitsNotStorage, warning, never, ifDatabase(checkWaits)},
+		{AsyncIOExhausted, warning, never, ifDatabase(checkAsyncLimit)},
 		{ClientCPUBound, warning, never, ifMeasured(checkClientCPU)},
 		{ForeignLoad, warning, never, ifMeasured(checkForeignLoad)},
 		{ArrayDisagrees, warning, never, ifMeasured(checkArray)},

@@ -64,6 +64,8 @@ const (
 	storageReadShare   = 500
 	storageUpdateShare = 100
 	indexBlocks        = 4
+	// Of fs.aio-max-nr: a process asks for some hundred at once, and gets all or none.
+	asyncUsed = 950
 	// Of the wait time of sessions, for what is no storage: with less of it, the
 	// throughput is within what two runs differ by.
 	waitsElsewhere = 100

@@ -223,8 +223,13 @@ func explanations() map[string]explanation {
 	general("ORA-01119 ORA-27040 ORA-27041", runfile.FailureIO, "a file of the database could not be made or opened",
 		"check that the directory exists and belongs to the owner of the database (54321 in Oracle's images)")
 	// CALIBRATE_IO
+	const raise = "sysctl -w fs.aio-max-nr=3145728 on the machine of the database (kernels come with 65536, which all " +
+		"its processes share; compare with fs.aio-nr)"
+	exact("ORA-27090", runfile.FailureAsyncIO, "the kernel has no asynchronous I/O left for the database",
+		raise+", or use Direct NFS, which needs none")
 	exact("ORA-56708", runfile.FailureAsyncIO, "CALIBRATE_IO found no datafile with asynchronous I/O",
-		"set filesystemio_options to SETALL and restart, or use Direct NFS")
+		"set filesystemio_options to SETALL and restart; if V$IOSTAT_FILE.ASYNCH_IO is ASYNC_ON already, then "+raise+
+			"; or use Direct NFS")
 	exact("ORA-56709", runfile.FailureTimedStatistics, "CALIBRATE_IO needs timed_statistics, which is FALSE",
 		"set timed_statistics to TRUE, or statistics_level to TYPICAL")
 	// The client library

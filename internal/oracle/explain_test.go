@@ -45,6 +45,8 @@ func TestErrorsOfTheDriverAreExplained(t *testing.T) {
 		"ORA-27072: File I/O error":                                                       {runfile.FailureIO, "NFS server"},
 		"ORA-00020: maximum number of processes (300) exceeded":                           {runfile.FailureParameter, "processes"},
 		"ORA-56708: Could not find any datafiles":                                         {runfile.FailureAsyncIO, "SETALL"},
+		"ORA-56708: Could not find any datafiles with async":                              {runfile.FailureAsyncIO, "fs.aio-max-nr=3145728"},
+		"ORA-01115: IO error\nORA-27090: Unable to reserve kernel resources":              {runfile.FailureAsyncIO, "fs.aio-max-nr=3145728"},
 		"ORA-56709: timed_statistics set to FALSE":                                        {runfile.FailureTimedStatistics, "TRUE"},
 		"ORA-01013: user requested cancel of current operation":                           {runfile.FailureCancelled, "cancelled"},
 		"ORA-00000: DPI-1047: Cannot locate a 64-bit Oracle Client library":               {runfile.FailureOracleClient, "libclntsh.so"},

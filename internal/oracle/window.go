@@ -257,7 +257,8 @@ func (d difference) events() []runfile.OracleEvent {
 
 // topWaits returns the longest waits of foreground sessions, and the time of all.
 func (d difference) topWaits() (top []runfile.OracleWait, total *int64) {
-	waits, micros := d.sums(d.before.foreground, d.after.foreground), d.sums(d.before.foregroundTime, d.after.foregroundTime)
+	waits := d.sums(d.before.foreground, d.after.foreground)
+	micros := d.sums(d.before.foregroundTime, d.after.foregroundTime)
 	if len(micros) == 0 {
 		return nil, nil
 	}

@@ -140,6 +140,7 @@ func fullObserved(t0 time.Time) *Observed {
 		Windows: []ObservedWindow{{
 			Kind: "Measure", Repetition: 1, Start: t0, End: t0.Add(time.Minute), NodeCPUPermille: permille, CgroupCPUMicroseconds: one,
 			CgroupThrottledMicros: one, TCPRetransmittedSegment: one, Interfaces: reads, Mount: mount, CollectorCPUMicroseconds: one,
+			AsyncIO: &AsyncIO{Requests: 1, Limit: 65_536},
 			Storage: []StorageWindow{{
 				Source: "server", Seconds: 60, ReadOps: one, WriteOps: one, OtherOps: one, ReadBytes: one, WriteBytes: one,
 				Nodes: []StorageNodeWindow{{Name: "n1", CPUPermille: permille}}, Paths: paths, Reset: true,
@@ -149,6 +150,7 @@ func fullObserved(t0 time.Time) *Observed {
 		Samples: []HostSample{{
 			Time: t0, NodeBusyMicroseconds: one, NodeTotalMicroseconds: one, CgroupCPUMicroseconds: one, CgroupThrottledMicros: one,
 			TCPRetransmittedSegment: one, Interfaces: reads, Mount: mount, CollectorCPUMicroseconds: one,
+			AsyncIO: &AsyncIO{Requests: 1, Limit: 65_536},
 		}},
 		Storage: []StorageSample{{
 			Source: "server", Time: t0, ReadOps: one, WriteOps: one, OtherOps: one, ReadBytes: one, WriteBytes: one,

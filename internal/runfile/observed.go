@@ -48,6 +48,16 @@ type HostSample struct {
 	// CollectorCPUMicroseconds is what the collector itself used; absent where
 	// it shares its process with the load.
 	CollectorCPUMicroseconds *int64 `json:"collectorCPUMicroseconds,omitempty"`
+	// AsyncIO of the node; absent where no database runs in the pod.
+	AsyncIO *AsyncIO `json:"asyncIO,omitempty"`
+}
+
+// AsyncIO is the asynchronous I/O of a kernel, for all processes of the node.
+type AsyncIO struct {
+	// Requests is fs.aio-nr: how many requests at once processes have prepared
+	// for. A process whose wish would exceed Limit gets none.
+	Requests int64 `json:"requests"`
+	Limit    int64 `json:"limit"` // fs.aio-max-nr
 }
 
 // InterfaceRead is one reading of an interface's counters.
@@ -143,6 +153,7 @@ type ObservedWindow struct {
 	Mount                   *MountCounters  `json:"mount,omitempty"`
 	// CollectorCPUMicroseconds is what the collector itself used.
 	CollectorCPUMicroseconds *int64          `json:"collectorCPUMicroseconds,omitempty"`
+	AsyncIO                  *AsyncIO        `json:"asyncIO,omitempty"` // the sample with the most requests
 	Storage                  []StorageWindow `json:"storage,omitempty"`
 }
 

@@ -92,6 +92,10 @@ func (i *Instance) mayCalibrate(s *session) error {
 		return ora(65040, "operation not allowed from within a pluggable database")
 	case i.params.get("timed_statistics") != "true":
 		return ora(56709, "timed_statistics set to FALSE")
+	case i.cfg.Faults.NoKernelAIO && i.direct == nil:
+		i.alert.linef("ORA-27090: Unable to reserve kernel resources for asynchronous disk I/O\n" +
+			"Linux-x86_64 Error: 11: Resource temporarily unavailable")
+		fallthrough
 	case i.asynchIO() != "ASYNC_ON":
 		return ora(56708, "Could not find any datafiles with asynchronous i/o capability")
 	}

@@ -430,6 +430,9 @@ type DirectConfig struct {
 type Faults struct {
 	Fallback bool // Direct NFS is set up and silently not used
 	AsyncOff bool // ASYNCH_IO is ASYNC_OFF everywhere
+	// NoKernelAIO is a node whose fs.aio-max-nr is used up: through the kernel's
+	// mount files may be ASYNC_ON, and asynchronous I/O is not to be had.
+	NoKernelAIO bool
 	// FullAfter makes datafiles grow to so many bytes in all; 0 = no such limit.
 	FullAfter int64
 	// CheckpointWait is how long each commit waits for a checkpoint before a log

@@ -164,6 +164,30 @@ func TestNoJobDisturbsADatabaseOfOurOwn(t *testing.T) {
 	succeeded(t, execute(t, w, plan))
 }
 
+// ASYNCH_IO says what a file is capable of, and not that the kernel has any left.
+func TestANodeWithoutAsynchronousIOIsExplained(t *testing.T) {
+	t.Parallel()
+	for name, paths := range map[string][]string{"kernel": nil, "Direct NFS": fourPaths()[:1]} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := standin.NewWorld(t, standin.Options{Paths: paths, Config: standin.Config{Faults: standin.Faults{NoKernelAIO: true}}})
+			plan := planFor(w, paths...)
+			plan.Workload.Calibrate = &runfile.Calibrate{PhysicalDisks: 100, MaxLatencyMilliseconds: 20}
+			plan.Database.Parameters = map[string]string{"filesystemio_options": "SETALL"}
+			if len(paths) > 0 {
+				succeeded(t, execute(t, w, plan))
+				return
+			}
+			plan.Database.DirectNFS = false
+			plan.Engine = runfile.Engine{Client: runfile.ClientKernel, NFSVersion: "NFSv3", MountPath: w.Config().Data}
+			f := execute(t, w, plan).Clients[0].Load.Failure
+			if f == nil || f.Code != runfile.FailureAsyncIO || !strings.Contains(f.Message, "fs.aio-max-nr=3145728") {
+				t.Errorf("failure %+v", f)
+			}
+		})
+	}
+}
+
 func TestSchemasAreReused(t *testing.T) {
 	t.Parallel()
 	w := standin.NewWorld(t, standin.Options{Paths: fourPaths()[:1]})

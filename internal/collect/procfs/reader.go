@@ -77,6 +77,17 @@ func (r Reader) KernelRelease() (string, error) {
 // MemoryBytes reads how much memory the machine has.
 func (r Reader) MemoryBytes() (int64, error) { return parseFile(r, "proc/meminfo", ParseMemTotal) }
 
+// AsyncIO reads how much asynchronous I/O processes of the machine have prepared
+// for, and how much they may.
+func (r Reader) AsyncIO() (runfile.AsyncIO, error) {
+	requests, err := r.readCounter("proc/sys/fs/aio-nr")
+	if err != nil {
+		return runfile.AsyncIO{}, err
+	}
+	limit, err := r.readCounter("proc/sys/fs/aio-max-nr")
+	return runfile.AsyncIO{Requests: requests, Limit: limit}, err
+}
+
 // microsecondsPerTick: /proc/stat counts in USER_HZ, which the kernel fixes at
 // 100 for user space on every architecture that we build for.
 const microsecondsPerTick = 1_000_000 / 100

@@ -1,0 +1,91 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// flattered is what a run through the kernel without asynchronous I/O is no good for.
+const flattered = "Direct NFS needs no asynchronous I/O of the kernel: compared with this run, it looks better than " +
+	"it is."
+
+// checkAsync looks for data files without asynchronous I/O, and for a kernel that
+// had none to give.
+func checkAsync(c *facts, found *findings) {
+	direct := c.result.Plan.Database.DirectNFS
+	if files := syncFiles(c.result); len(files) > 0 {
+		hint := "Set filesystemio_options=SETALL in database.container.parameters, and leave disk_asynch_io at TRUE. " +
+			flattered
+		if direct {
+			hint = "Direct NFS is asynchronous by itself: leave disk_asynch_io at TRUE, and check that Direct NFS is " +
+				"active."
+		}
+		found.add(SyncIO, Warning, "Data files without asynchronous I/O (V$IOSTAT_FILE.ASYNCH_IO is ASYNC_OFF): %s. Each "+
+			"process then has one read at a time. %s", listed(files), hint)
+	} else if most := asyncIO(c.result, windowMeasure); most != nil && most.Requests == 0 && !direct {
+		found.add(SyncIO, Warning, "No process of the node had asynchronous I/O of the kernel under load (fs.aio-nr is 0), "+
+			"whatever V$IOSTAT_FILE.ASYNCH_IO says: that is what the files are capable of. Check filesystemio_options and "+
+			"disk_asynch_io, and the alert log for ORA-27090. %s", flattered)
+	}
+}
+
+func syncFiles(r runfile.Result) (files []string) {
+	for _, w := range databaseWindows(r, 0) {
+		for _, f := range dataFiles(w) {
+			if n := strconv.FormatInt(f.Number, 10); f.AsynchIO == asynchOff && !slices.Contains(files, n) {
+				files = append(files, n)
+			}
+		}
+	}
+	return files
+}
+
+// checkAsyncLimit: at the limit a process that starts gets no asynchronous I/O, and
+// reads one block at a time, or fails.
+func checkAsyncLimit(c *facts, found *findings) {
+	most := asyncIO(c.result, windowMeasure)
+	if most == nil || most.Limit <= 0 || float64(most.Requests)*1000 < float64(most.Limit)*asyncUsed {
+		return
+	}
+	severity, hint := Warning, flattered
+	if c.result.Plan.Database.DirectNFS {
+		severity = Info
+		hint = "Direct NFS needs none of it, but a comparison with the kernel's client on this node would not be fair."
+	}
+	found.add(AsyncIOExhausted, severity, "The node's asynchronous I/O was nearly used up under load: fs.aio-nr %d of "+
+		"fs.aio-max-nr %d. Processes that get none read synchronously, or fail with ORA-27090. Set fs.aio-max-nr to 3145728 "+
+		"on the node (sysctl). %s", most.Requests, most.Limit, hint)
+}
+
+// asyncIO is the asynchronous I/O of the node of the database in all windows of a
+// kind, where it was highest; nil = not known.
+func asyncIO(r runfile.Result, kind string) (most *runfile.AsyncIO) {
+	for _, cl := range r.Clients {
+		if cl.Observed == nil {
+			continue
+		}
+		for _, w := range cl.Observed.Windows {
+			if a := w.AsyncIO; w.Kind == kind && a != nil && (most == nil || a.Requests > most.Requests) {
+				most = a
+			}
+		}
+	}
+	return most
+}
+
+// asyncText is what the evidence says of it.
+func asyncText(r runfile.Result) string {
+	most := asyncIO(r, windowMeasure)
+	if most == nil {
+		return ""
+	}
+	before := ""
+	if idle := asyncIO(r, windowBaseline); idle != nil {
+		before = fmt.Sprintf(", and %d before it", idle.Requests)
+	}
+	return fmt.Sprintf(" Asynchronous I/O of the node: fs.aio-nr was %d under load%s, of fs.aio-max-nr %d.", most.Requests,
+		before, most.Limit)
+}
