@@ -117,7 +117,8 @@ func (e environment) config(out io.Writer) (standin.Config, error) {
 		Data: e.or("STANDIN_DATA", "/opt/oracle/oradata"), Home: e.get("ORACLE_HOME"), Base: e.or("ORACLE_BASE", "/opt/oracle"),
 		SID: sid, PDB: e.pdb(), Host: host, Password: e.get(password), Edition: standin.EditionEnterprise,
 		Listen: e.or("STANDIN_LISTEN", ":1521"), Parameters: map[string]string{}, Now: time.Now, Out: out,
-		Direct: standin.DirectConfig{AnyMount: is("STANDIN_ANY_MOUNT")}, Faults: standin.Faults{Fallback: is("STANDIN_FALLBACK")},
+		Autotasks: 3 * time.Minute,
+		Direct:    standin.DirectConfig{AnyMount: is("STANDIN_ANY_MOUNT")}, Faults: standin.Faults{Fallback: is("STANDIN_FALLBACK")},
 	}
 	if e.free() {
 		c.Edition = standin.EditionFree
