@@ -3,14 +3,17 @@ package oraclesql
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
+	"github.com/nfsbench/nfsbench/test/kit/golden"
 	"github.com/nfsbench/nfsbench/test/oraclesql/catalog"
 )
 
@@ -110,6 +113,16 @@ func TestEveryTextNamesOnlyWhatItsReleasesHave(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A new column or argument needs a page of Oracle's reference in catalog/pages.go, or is
+// listed as one that no page confirms.
+func TestTheDocumentSaysWhichPagesConfirmOurNames(t *testing.T) {
+	used, err := catalog.Used(slices.Collect(maps.Values(rendered(t))), sqltext.Release23)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, "references.md", []byte(catalog.Report(used)))
 }
 
 func TestEveryTextBeginsWithItsName(t *testing.T) {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,7 +110,7 @@ func TestTheCheckerCatchesWhatIsWrong(t *testing.T) {
 func TestAColumnIsTakenFromItsReleaseOn(t *testing.T) {
 	for sql, want := range map[string]string{
 		"SELECT security FROM gv$dnfs_servers":              "12.2 19 21 23",
-		"SELECT additional_info FROM dba_rsrc_io_calibrate": "23",
+		"SELECT additional_info FROM dba_rsrc_io_calibrate": "19 21 23",
 		"SELECT banner_full FROM v$version":                 "19 21 23",
 		"SELECT clientport FROM gv$dnfs_channels":           "12.1 12.2 19 21 23",
 		"SELECT reco FROM gv$dnfs_channels":                 "",
@@ -122,6 +123,41 @@ func TestAColumnIsTakenFromItsReleaseOn(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, strings.Join(ok, " ")); diff != "" {
 			t.Errorf("%s: %s", sql, diff)
+		}
+	}
+}
+
+func TestConfirmations(t *testing.T) {
+	for _, c := range []struct {
+		view, name, release string
+		want                Confirmation
+	}{
+		{"V$DNFS_CHANNELS", "SENDS", "23ai", Listed},
+		{"V$DNFS_CHANNELS", "CLIENTPORT", "21", Listed},
+		{"V$DNFS_CHANNELS", "CLIENTPORT", "19", Between},
+		{"V$DNFS_CHANNELS", "CLIENTPORT", "23ai", Older},
+		{"V$PARAMETER", "NAME", "19", Unconfirmed},
+		{"V$NONE", "NAME", "19", Unconfirmed},
+	} {
+		if got := Confirm(c.view, c.name, c.release); got != c.want {
+			t.Errorf("%s.%s in %s: %s, want %s", c.view, c.name, c.release, got, c.want)
+		}
+	}
+}
+
+func TestPagesAreOfOracleAndInOrder(t *testing.T) {
+	for view, pages := range Pages() {
+		at := -1
+		for _, p := range pages {
+			next := slices.Index(PageReleases(), p.Release)
+			if next <= at || !strings.HasPrefix(p.Address, "https://docs.oracle.com/") || p.Title == "" {
+				t.Errorf("%s: %+v", view, p)
+			}
+			at = next
+			_, known := columnsOf(view, sqltext.Release23)
+			if _, procedure := procedures()[view]; !known && !procedure {
+				t.Errorf("%s is neither a view nor a procedure of the catalogue", view)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,6 +37,44 @@ func Check(sql string, r sqltext.Release) error {
 type checker struct {
 	release  sqltext.Release
 	problems []string
+	used     map[string]map[string]bool // names of columns and arguments, by view and procedure
+}
+
+// Used returns the columns of Oracle's views and the arguments of its procedures
+// that rendered texts name, without INST_ID of GV$ views. A view and its GV$ are
+// one.
+func Used(texts []string, r sqltext.Release) (map[string][]string, error) {
+	c := &checker{release: r, used: map[string]map[string]bool{}}
+	for _, text := range texts {
+		list, err := tokens(text)
+		if err != nil {
+			return nil, err
+		}
+		c.queries(list, nil)
+		c.calls(list)
+	}
+	used := map[string][]string{}
+	for view, names := range c.used {
+		delete(names, "INST_ID")
+		used[view] = sortedKeys(names)
+	}
+	return used, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// use notes that a text names something of Oracle's.
+func (c *checker) use(view string, names ...string) {
+	if c.used == nil || !belongsToOracle(view) && !strings.HasPrefix(view, "DBMS_") {
+		return
+	}
+	view = strings.Replace(view, "GV$", "V$", 1)
+	if c.used[view] == nil {
+		c.used[view] = map[string]bool{}
+	}
+	for _, name := range names {
+		c.used[view][name] = true
+	}
 }
 
 func (c *checker) problem(format string, args ...any) {
@@ -196,6 +235,7 @@ func (c *checker) lookup(name string) relation {
 	columns, known := columnsOf(name, c.release)
 	switch {
 	case known:
+		c.use(name)
 		return relation{name, columns}
 	case name == "DUAL":
 		return relation{name, map[string]bool{}}

@@ -50,6 +50,7 @@ func (c *checker) qualified(list []token, s *scope) {
 		if rel.columns != nil && !rel.columns[name] {
 			c.problem("%s has no column %s", rel.name, name)
 		}
+		c.use(rel.name, name)
 		return
 	}
 	c.problem("%s.%s: no relation has the alias %s", list[0].value, name, list[0].value)
@@ -61,6 +62,7 @@ func (c *checker) column(name string, s *scope) {
 	for at := s; at != nil; at = at.outer {
 		for _, rel := range at.relations {
 			if rel.columns == nil || rel.columns[name] {
+				c.use(rel.name, name)
 				return
 			}
 			views = append(views, rel.name)
@@ -82,6 +84,7 @@ func (c *checker) calls(list []token) {
 			c.problem("procedure %s is not known", name)
 			continue
 		}
+		c.use(name)
 		if list[i+3].is("(") {
 			c.arguments(name, arguments, list[i+4:i+3+skip(list[i+3:])])
 		}
@@ -92,6 +95,9 @@ func (c *checker) arguments(name, known string, list []token) {
 	for i := 0; i+1 < len(list); i += skip(list[i:]) {
 		if list[i+1].is("=>") && !contains(known, list[i].value) {
 			c.problem("%s has no argument %s", name, list[i].value)
+		}
+		if list[i+1].is("=>") {
+			c.use(name, list[i].value)
 		}
 	}
 }
