@@ -353,7 +353,7 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 	}
 	batches := experiments.Ramp()
 	windowOf1(&batches).Statistics[statReadsCache] = 10_000
-	windowOf1(&batches).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 9860}, {Name: eventParallelRead, Waits: 1}}
+	windowOf1(&batches).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 9700}, {Name: eventParallelRead, Waits: 1}}
 	quiet("one batch, which cannot be all that is missing", batches, BatchedReads)
 	windowOf1(&batches).Events = windowOf1(&batches).Events[:1]
 	quiet("no batch at all", batches, BatchedReads)

@@ -121,6 +121,9 @@ func TestRandomReadsAndScansThroughThePipeline(t *testing.T) {
 			if waits := j.Database.Waits; len(waits) == 0 || waits[0].Name != c.event || waits[0].Class != "User I/O" || *waits[0].Permille < 500 {
 				t.Errorf("top waits %+v", waits)
 			}
+			if slices.ContainsFunc(j.Database.Waits, func(w judge.DatabaseWait) bool { return w.Class == "Idle" }) {
+				t.Errorf("an idle wait is among %+v", j.Database.Waits)
+			}
 			for _, bad := range []judge.Code{judge.SuspectLatency, judge.PathUnused, judge.BatchedReads, judge.BufferedScan, judge.WaitsNotStorage, judge.SyncIO} {
 				if slices.Contains(codes(j), bad) {
 					t.Errorf("finding %s: %+v", bad, j.Findings)
