@@ -3,6 +3,7 @@ package benchmark
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -229,6 +230,11 @@ func (r *Reconciler) awaitTrident(
 		message = fmt.Sprintf("Trident has not yet answered to %s: %s", where, t.down)
 	case c.Taken:
 		message = fmt.Sprintf("Trident works on %s, made at %s, and has not answered: %s", where, until(since, 0), slowLIF)
+		probed, err := r.probeLIF(ctx, s, since)
+		if err != nil {
+			return next{}, err
+		}
+		message += probed
 	case t.worksOn != "":
 		reason, silent = v1alpha1.ReasonTridentBusy, v1alpha1.ReasonTridentBusy
 		message = fmt.Sprintf("Trident has not yet read %s, made at %s, because it works on %s: %s", where, until(since, 0),
@@ -247,6 +253,47 @@ func (r *Reconciler) awaitTrident(
 	}
 	return s.storageWaits(reason, message+"; the run waits until "+until(since, tridentPatience))
 }
+
+// probeAfter is how long Trident may take before the operator looks for the reason. A backend
+// whose array answers takes it a few seconds.
+const probeAfter = 15 * time.Second
+
+// probeLIF tries from a pod to connect to the management LIF of the backend, and says what became
+// of it. Nothing is said while that is not known, or could not be tried.
+func (r *Reconciler) probeLIF(ctx context.Context, s *scope, since time.Time) (string, error) {
+	backend, ok := s.policy.Backend(s.b.Spec.Storage.Trident.BackendName)
+	if !ok || s.now.Sub(since) < probeAfter {
+		return "", nil
+	}
+	err := r.ensure(ctx, s.b, manifest.ProbeJob(s.b, backend.ManagementLIF, r.Images))
+	if bad := (*pass.Invalid)(nil); err != nil && !errors.As(err, &bad) { // what is refused only says nothing
+		return "", err
+	}
+	pods, err := r.podsOf(ctx, s.b, manifest.ComponentProbe)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range pods {
+		for _, c := range p.Status.ContainerStatuses {
+			e := c.State.Terminated
+			if e == nil || c.Name != manifest.ContainerProbe {
+				continue
+			}
+			if _, why, found := strings.Cut(e.Message, manifest.NoConnection); found {
+				return fmt.Sprintf("; the management LIF %s does not answer a pod of this namespace either: %s%s",
+					backend.ManagementLIF, manifest.NoConnection, pass.ClipTo(strings.Join(strings.Fields(why), " "), maxProbe)), nil
+			}
+			if e.ExitCode == 0 {
+				return fmt.Sprintf("; the management LIF %s accepts connections from a pod of this namespace: look at the log "+
+					"of Trident's controller", backend.ManagementLIF), nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// maxProbe bounds what a pod says of its connection.
+const maxProbe = 200
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -130,6 +131,57 @@ func TestTheErrorOfATridentThatTook300SecondsIsShown(t *testing.T) {
 	w.wantMade()
 }
 
+// TestAManagementLIFIsTriedWhileTridentIsSilent: Trident says why after 300 s only, and nobody is
+// told before who asks Trident's array.
+func TestAManagementLIFIsTriedWhileTridentIsSilent(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		code int32
+		said string
+		says string
+	}{
+		"Drops": {1, "nfsbench: no connection to 10.0.0.9:443 within 5s: dial tcp 10.0.0.9:443: i/o timeout\n", "does not answer a pod of this namespace either: no connection to 10.0.0.9:443 within 5s: dial tcp 10.0.0.9:443: i/o timeout; the run waits until"},
+		"Opens": {0, "", "accepts connections from a pod of this namespace"},
+		"Odd":   {137, "killed", "; the run waits until"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := withTrident(t)
+			w.array.SetFaults(standin.Faults{Drops: w.array.management})
+			w.create("demo", w.backend())
+			w.turns()
+			job := &batchv1.Job{}
+			probe := manifest.NamesOf(w.get("demo")).Probe
+			if w.find(probe, job) {
+				t.Fatal("it is tried at once, though Trident takes a few seconds for every backend")
+			}
+			w.step(20 * time.Second)
+			w.turns()
+			if !w.find(probe, job) {
+				t.Fatal("it is not tried")
+			}
+			w.startPods(job)
+			pod := &corev1.Pod{}
+			w.find(probe+"-0", pod)
+			w.podStatus(pod, func(st *corev1.PodStatus) {
+				st.ContainerStatuses = []corev1.ContainerStatus{{Name: manifest.ContainerProbe, State: corev1.ContainerState{
+					Terminated: &corev1.ContainerStateTerminated{ExitCode: tc.code, Message: tc.said},
+				}}}
+			})
+			w.turns()
+			w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning, tc.says)
+			w.step(12 * time.Minute)
+			w.turns()
+			w.wantPhase(w.get("demo"), v1alpha1.PhaseFailed, strings.TrimSuffix(tc.says, "the run waits until"))
+			w.array.SetFaults(standin.Faults{})
+			w.finish("demo")
+			if left := w.ours(); len(left) > 0 {
+				t.Errorf("left: %q", left)
+			}
+		})
+	}
+}
+
 func TestABenchmarkSucceedsThoughTridentWasBusyWithAnother(t *testing.T) {
 	t.Parallel()
 	for name, when := range map[string]func(*world){
@@ -181,10 +233,10 @@ func TestABackendThatTridentRefusedIsTriedAgain(t *testing.T) {
 
 // orphaned is a world with a benchmark that was deleted while Trident made its volume. Controller
 // and provisioner die before there is a PersistentVolume.
-func orphaned(t *testing.T, storage func(*world) gen.Mod, leftovers v1alpha1.LeftoversPolicy) (w *world, volume string) {
+func orphaned(t *testing.T, o orphan, leftovers v1alpha1.LeftoversPolicy) (w *world, volume string) {
 	t.Helper()
 	w = withTrident(t)
-	mod := storage(w)
+	mod := o.storage(w)
 	w.array.SetFaults(standin.Faults{Unanswered: true})
 	w.create("demo", mod, gen.Leftovers(leftovers))
 	for range 60 {
@@ -198,6 +250,9 @@ func orphaned(t *testing.T, storage func(*world) gen.Mod, leftovers v1alpha1.Lef
 	if volume == "" {
 		t.Fatal("Trident makes no volume")
 	}
+	if o.before != nil {
+		o.before(w)
+	}
 	w.delete("demo")
 	w.turns()
 	w.array.Restart()
@@ -206,19 +261,40 @@ func orphaned(t *testing.T, storage func(*world) gen.Mod, leftovers v1alpha1.Lef
 	return w, volume
 }
 
-func orphans() map[string]func(*world) gen.Mod {
-	return map[string]func(*world) gen.Mod{
-		"Backend": func(w *world) gen.Mod { return w.backend() },
-		"Class":   func(w *world) gen.Mod { return gen.TridentClass(w.class(nil)) },
+type orphan struct {
+	storage func(*world) gen.Mod
+	before  func(*world) // the benchmark is deleted; nil = nothing
+}
+
+func orphans() map[string]orphan {
+	backend := func(w *world) gen.Mod { return w.backend() }
+	return map[string]orphan{
+		"Backend": {backend, nil},
+		"Class":   {func(w *world) gen.Mod { return gen.TridentClass(w.class(nil)) }, nil},
+		"NotNoted": {backend, func(w *world) { // by an operator that was killed, or of an earlier release
+			b := w.get("demo")
+			b.Status.Resolved = nil
+			if err := w.c.Status().Update(w.Context(), b); err != nil {
+				w.Fatal(err)
+			}
+		}},
+		"ClaimGoneBefore": {backend, func(w *world) { // which somebody deleted
+			pvc := &corev1.PersistentVolumeClaim{}
+			w.find("nfsb-demo-data", pvc)
+			pvc.Finalizers = nil
+			if err := errors.Join(w.c.Update(w.Context(), pvc), w.c.Delete(w.Context(), pvc)); err != nil {
+				w.Fatal(err)
+			}
+		}},
 	}
 }
 
 func TestAVolumeWhoseProvisioningWasInterruptedIsNamed(t *testing.T) {
 	t.Parallel()
-	for name, storage := range orphans() {
+	for name, o := range orphans() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, volume := orphaned(t, storage, v1alpha1.LeftoversWait)
+			w, volume := orphaned(t, o, v1alpha1.LeftoversWait)
 			b := w.get("demo")
 			if b == nil {
 				t.Fatalf("the benchmark is gone and leaves %q", w.made())
@@ -267,10 +343,10 @@ func (w *world) deleteVolume(name string) {
 
 func TestAnAbandonedVolumeWithoutAPersistentVolumeIsListed(t *testing.T) {
 	t.Parallel()
-	for name, storage := range orphans() {
+	for name, o := range orphans() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, volume := orphaned(t, storage, v1alpha1.LeftoversAbandon)
+			w, volume := orphaned(t, o, v1alpha1.LeftoversAbandon)
 			w.step(3 * time.Minute)
 			w.turns()
 			if b := w.get("demo"); b != nil {

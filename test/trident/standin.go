@@ -42,19 +42,19 @@ type Array interface {
 // Faults are what goes wrong; the zero value is nothing. They can be changed
 // between two steps with SetFaults.
 type Faults struct {
-	Silent             bool   // nobody reads backend configurations
-	Backend            string // refuses each, with this message
-	Provisioning       string // makes no volume, with this message
-	Unreachable        string // deletes no volume, with this message
-	Slow               int    // steps that pass before anything happens
-	Offline            string // says that its backends are offline, with this reason
+	Silent       bool   // nobody reads backend configurations
+	Backend      string // refuses each, with this message
+	Provisioning string // makes no volume, with this message
+	Unreachable  string // deletes no volume, with this message
+	Slow         int    // steps that pass before anything happens
+	Offline      string // says that its backends are offline, with this reason
 	// Drops is a management LIF that drops packets. Trident works on a backend of it for as
 	// long as this is set, and does nothing else meanwhile.
 	Drops string
 	// Unanswered lets the answer to a call that makes a volume be lost. The volume is there, and
 	// the provisioner asks again when this is no longer set.
-	Unanswered bool
-	BackendsAreEconomy bool   // says that their driver is ontap-nas-economy
+	Unanswered         bool
+	BackendsAreEconomy bool // says that their driver is ontap-nas-economy
 }
 
 // Options are what a Controller needs.
