@@ -173,8 +173,8 @@ func (r *Reconciler) tridentVolumeLeft(ctx context.Context, s *scope, name strin
 	if u != nil {
 		v, _ := trident.ReadVolume(u) // what cannot be read of it is empty
 		return &leftover{
-			what: fmt.Sprintf("TridentVolume %s/%s (%s, on the array %s), to which no PersistentVolume leads: to remove it with "+
-				"its data, tridentctl -n %s delete volume %s", u.GetNamespace(), name, cmp.Or(v.State, "without a state"),
+			what: fmt.Sprintf("TridentVolume %s/%s (%s, on the array %s), to which no PersistentVolume leads: to remove it "+
+				"with its data, tridentctl -n %s delete volume %s", u.GetNamespace(), name, cmp.Or(v.State, "without a state"),
 				cmp.Or(v.InternalName, "without a name"), u.GetNamespace(), name),
 			since: later(u.GetCreationTimestamp().Time, endedAt(s.b)),
 		}, nil
@@ -210,7 +210,8 @@ func (r *Reconciler) findTridentVolume(ctx context.Context, name string) (*unstr
 
 // endedAt is when the removal began: at the end of the run, or when somebody deleted it.
 func endedAt(b *v1alpha1.NFSBenchmark) time.Time {
-	return later(ptr.Deref(b.Status.CompletionTime, metav1.Time{}).Time, ptr.Deref(b.DeletionTimestamp, metav1.Time{}).Time)
+	none := metav1.Time{}
+	return later(ptr.Deref(b.Status.CompletionTime, none).Time, ptr.Deref(b.DeletionTimestamp, none).Time)
 }
 
 // removeTridentObject deletes the class or the backend configuration, which

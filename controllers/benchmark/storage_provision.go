@@ -137,6 +137,9 @@ func (r *Reconciler) provisionVolume(ctx context.Context, s *scope) (next, error
 }
 
 const (
+	// tridentQuick is how long Trident may take before the operator looks for the reason. A
+	// backend or a volume takes it a few seconds where the array answers.
+	tridentQuick = 15 * time.Second
 	// tridentAnswers is how long a Trident that does not run may take to come.
 	tridentAnswers = 2 * time.Minute
 	// tridentPatience is how long a Trident that is busy is waited for. A management LIF that
@@ -193,7 +196,8 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 	case c.IsFailed() && late:
 		return s.storageFails(v1alpha1.ReasonBackendFailed, refused)
 	case c.IsFailed():
-		return s.storageWaits(v1alpha1.ReasonBackendFailed, refused+"; Trident tries again until "+until(since, volumePatience))
+		return s.storageWaits(v1alpha1.ReasonBackendFailed,
+			refused+"; Trident tries again, and the run waits until "+until(since, volumePatience))
 	case late:
 		return s.storageFails(v1alpha1.ReasonBackendFailed,
 			fmt.Sprintf("TridentBackendConfig %s is %s after %s: %s", where, c.Phase, volumePatience, c.Message))
@@ -214,12 +218,15 @@ func until(since time.Time, patience time.Duration) string {
 func (r *Reconciler) awaitTrident(
 	ctx context.Context, s *scope, config *unstructured.Unstructured, c trident.BackendConfig,
 ) (next, error) {
+	since, ns := config.GetCreationTimestamp().Time, config.GetNamespace()
+	where := fmt.Sprintf("TridentBackendConfig %s/%s", ns, config.GetName())
+	if s.now.Sub(since) < tridentQuick {
+		return s.storageWaits(v1alpha1.ReasonProvisioning, "waiting for Trident to bind "+where)
+	}
 	t, err := r.lookAtTrident(ctx, s)
 	if err != nil {
 		return next{}, err
 	}
-	since, ns := config.GetCreationTimestamp().Time, config.GetNamespace()
-	where := fmt.Sprintf("TridentBackendConfig %s/%s", ns, config.GetName())
 	reason, message, silent := v1alpha1.ReasonProvisioning, "", v1alpha1.ReasonBackendFailed
 	switch {
 	case t.down != "" && s.now.Sub(later(since, t.downSince)) > tridentAnswers:
@@ -227,14 +234,15 @@ func (r *Reconciler) awaitTrident(
 			"trident.namespace of the chart, or see kubectl -n %s get pods -l app=controller.csi.trident.netapp.io",
 			where, t.down, ns))
 	case t.down != "":
+		silent = v1alpha1.ReasonTridentMissing
 		message = fmt.Sprintf("Trident has not yet answered to %s: %s", where, t.down)
 	case c.Taken:
 		message = fmt.Sprintf("Trident works on %s, made at %s, and has not answered: %s", where, until(since, 0), slowLIF)
-		probed, err := r.probeLIF(ctx, s, since)
+		outcome, err := r.probeLIF(ctx, s)
 		if err != nil {
 			return next{}, err
 		}
-		message += probed
+		message += outcome
 	case t.worksOn != "":
 		reason, silent = v1alpha1.ReasonTridentBusy, v1alpha1.ReasonTridentBusy
 		message = fmt.Sprintf("Trident has not yet read %s, made at %s, because it works on %s: %s", where, until(since, 0),
@@ -244,9 +252,9 @@ func (r *Reconciler) awaitTrident(
 		message = fmt.Sprintf("Trident runs and has not yet read %s, made at %s", where, until(since, 0))
 	default:
 		silent = v1alpha1.ReasonTridentMissing
-		message = fmt.Sprintf("Trident has not answered to %s, made at %s: it reads its own namespace only, and the operator "+
-			"may not see whether it runs: see kubectl -n %s get pods -l app=controller.csi.trident.netapp.io, and correct "+
-			"trident.namespace of the chart", where, until(since, 0), ns)
+		message = fmt.Sprintf("Trident has not answered to %s, made at %s: it reads its own namespace only, and the "+
+			"operator may not see whether it runs: see kubectl -n %s get pods -l app=controller.csi.trident.netapp.io, and "+
+			"correct trident.namespace of the chart", where, until(since, 0), ns)
 	}
 	if s.now.Sub(since) > tridentPatience {
 		return s.storageFails(silent, message+fmt.Sprintf("; given up after %s", tridentPatience))
@@ -254,42 +262,41 @@ func (r *Reconciler) awaitTrident(
 	return s.storageWaits(reason, message+"; the run waits until "+until(since, tridentPatience))
 }
 
-// probeAfter is how long Trident may take before the operator looks for the reason. A backend
-// whose array answers takes it a few seconds.
-const probeAfter = 15 * time.Second
-
 // probeLIF tries from a pod to connect to the management LIF of the backend, and says what became
 // of it. Nothing is said while that is not known, or could not be tried.
-func (r *Reconciler) probeLIF(ctx context.Context, s *scope, since time.Time) (string, error) {
-	backend, ok := s.policy.Backend(s.b.Spec.Storage.Trident.BackendName)
-	if !ok || s.now.Sub(since) < probeAfter {
-		return "", nil
-	}
+func (r *Reconciler) probeLIF(ctx context.Context, s *scope) (string, error) {
+	backend, _ := s.policy.Backend(s.b.Spec.Storage.Trident.BackendName)
 	err := r.ensure(ctx, s.b, manifest.ProbeJob(s.b, backend.ManagementLIF, r.Images))
 	if bad := (*pass.Invalid)(nil); err != nil && !errors.As(err, &bad) { // what is refused only says nothing
 		return "", err
 	}
 	pods, err := r.podsOf(ctx, s.b, manifest.ComponentProbe)
-	if err != nil {
+	if err != nil || len(pods) == 0 {
 		return "", err
 	}
-	for _, p := range pods {
-		for _, c := range p.Status.ContainerStatuses {
-			e := c.State.Terminated
-			if e == nil || c.Name != manifest.ContainerProbe {
-				continue
-			}
-			if _, why, found := strings.Cut(e.Message, manifest.NoConnection); found {
-				return fmt.Sprintf("; the management LIF %s does not answer a pod of this namespace either: %s%s",
-					backend.ManagementLIF, manifest.NoConnection, pass.ClipTo(strings.Join(strings.Fields(why), " "), maxProbe)), nil
-			}
-			if e.ExitCode == 0 {
-				return fmt.Sprintf("; the management LIF %s accepts connections from a pod of this namespace: look at the log "+
-					"of Trident's controller", backend.ManagementLIF), nil
-			}
-		}
+	return probed(pods[0], backend.ManagementLIF), nil
+}
+
+// probed is what a pod found out about a management LIF; "" while that is not known.
+func probed(p corev1.Pod, lif string) string {
+	i := slices.IndexFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.Name == manifest.ContainerProbe && c.State.Terminated != nil
+	})
+	if i < 0 {
+		return ""
 	}
-	return "", nil
+	e := p.Status.ContainerStatuses[i].State.Terminated
+	_, why, found := strings.Cut(e.Message, manifest.NoConnection)
+	switch {
+	case found:
+		return fmt.Sprintf("; the management LIF %s does not answer a pod of this namespace either: %s%s", lif,
+			manifest.NoConnection, pass.ClipTo(strings.Join(strings.Fields(why), " "), maxProbe))
+	case e.ExitCode == 0:
+		return fmt.Sprintf("; the management LIF %s accepts connections from a pod of this namespace: look at the log of "+
+			"Trident's controller", lif)
+	default:
+		return ""
+	}
 }
 
 // maxProbe bounds what a pod says of its connection.
@@ -488,15 +495,17 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 	if err != nil {
 		return next{}, err
 	}
-	t, err := r.lookAtTrident(ctx, s)
-	if err != nil {
-		return next{}, err
+	since, patience, t := pvc.CreationTimestamp.Time, volumePatience, tridentState{}
+	if s.now.Sub(since) > tridentQuick {
+		if t, err = r.lookAtTrident(ctx, s); err != nil {
+			return next{}, err
+		}
 	}
-	since, patience := pvc.CreationTimestamp.Time, volumePatience
 	if is, _ := lastCall(told); is == callBegins || is == callSucceeded || t.worksOn != "" {
 		patience = tridentPatience
 	}
-	reason, message := v1alpha1.ReasonProvisioning, fmt.Sprintf("waiting for Trident to make the volume of claim %s", pvc.Name)
+	reason, message := v1alpha1.ReasonProvisioning,
+		fmt.Sprintf("waiting for Trident to make the volume of claim %s", pvc.Name)
 	if said := lastWarning(told); said != "" {
 		reason, message = v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("Trident makes no volume for claim %s: %s",
 			pvc.Name, said)

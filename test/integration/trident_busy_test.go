@@ -37,26 +37,36 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 		ends   string // the reason of the failure
 	}{
 		"OnThisBackend": {
-			own, true, v1alpha1.ReasonProvisioning, []string{"Trident works on TridentBackendConfig ", "takes it 300 s"}, "",
+			own, true, v1alpha1.ReasonProvisioning,
+			[]string{"Trident works on TridentBackendConfig ", "takes it 300 s"},
+			"",
 			v1alpha1.ReasonBackendFailed,
 		},
 		"OnThisBackendWithDeployment": {
 			func(w *world) { own(w); w.deployed(corev1.ConditionTrue) },
-			true, v1alpha1.ReasonProvisioning, []string{"Trident works on TridentBackendConfig "}, "", v1alpha1.ReasonBackendFailed,
+			true, v1alpha1.ReasonProvisioning,
+			[]string{"Trident works on TridentBackendConfig "},
+			"", v1alpha1.ReasonBackendFailed,
 		},
 		"OnAnother": {
 			func(w *world) { w.busy(nil) },
-			true, v1alpha1.ReasonTridentBusy, []string{"it works on TridentBackendConfig ", "/aaa-other", "300 s"}, "",
+			true, v1alpha1.ReasonTridentBusy,
+			[]string{"it works on TridentBackendConfig ", "/aaa-other", "300 s"},
+			"",
 			v1alpha1.ReasonTridentBusy,
 		},
 		"OnThatOfAnotherTenant": {
 			func(w *world) { w.busy(map[string]string{manifest.LabelManagedBy: manifest.ManagedBy}) },
-			true, v1alpha1.ReasonTridentBusy, []string{"it works on the backend of another benchmark"}, "aaa-other",
+			true, v1alpha1.ReasonTridentBusy,
+			[]string{"it works on the backend of another benchmark"},
+			"aaa-other",
 			v1alpha1.ReasonTridentBusy,
 		},
 		"OnWhatCannotBeSeen": {
 			func(w *world) { silent(w); w.deployed(corev1.ConditionTrue) },
-			true, v1alpha1.ReasonTridentBusy, []string{"Trident runs and has not yet read"}, "", v1alpha1.ReasonTridentBusy,
+			true, v1alpha1.ReasonTridentBusy,
+			[]string{"Trident runs and has not yet read"},
+			"", v1alpha1.ReasonTridentBusy,
 		},
 		"NotAllowedToLook": {
 			func(w *world) {
@@ -68,12 +78,16 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 					return nil
 				}
 			},
-			true, v1alpha1.ReasonProvisioning, []string{"may not see whether it runs"}, "", v1alpha1.ReasonTridentMissing,
+			true, v1alpha1.ReasonProvisioning,
+			[]string{"may not see whether it runs"},
+			"", v1alpha1.ReasonTridentMissing,
 		},
 		"NoDeployment": {silent, false, v1alpha1.ReasonProvisioning, []string{"there is no Deployment trident-controller"}, "", v1alpha1.ReasonTridentMissing},
 		"NoPods": {
 			func(w *world) { silent(w); w.deployed(corev1.ConditionFalse) },
-			false, v1alpha1.ReasonProvisioning, []string{"is not available: Deployment does not have minimum availability"}, "",
+			false, v1alpha1.ReasonProvisioning,
+			[]string{"is not available: Deployment does not have minimum availability"},
+			"",
 			v1alpha1.ReasonTridentMissing,
 		},
 	}
@@ -83,6 +97,9 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 			w := withTrident(t)
 			tc.world(w)
 			w.create("demo", w.backend())
+			w.turns()
+			w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning, "waiting for Trident to bind TridentBackendConfig")
+			w.step(20 * time.Second)
 			w.turns()
 			check := func() {
 				t.Helper()
@@ -219,7 +236,7 @@ func TestABackendThatTridentRefusedIsTriedAgain(t *testing.T) {
 	w.create("demo", w.backend())
 	w.turns()
 	b := w.get("demo")
-	w.wantPhase(b, v1alpha1.PhaseProvisioning, "secret late not found", "Trident tries again until ")
+	w.wantPhase(b, v1alpha1.PhaseProvisioning, "secret late not found", "Trident tries again, and the run waits until ")
 	w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", v1alpha1.ReasonBackendFailed)
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.array.ns, Name: "late"},

@@ -4,6 +4,11 @@
 // in Trident's order. The volumes themselves come from an Array: one of two nodes
 // that serves NFS in the end-to-end test, a list in the others.
 //
+// It behaves as Trident 25.06.3 with csi-provisioner 5.3.0 was seen to: a configuration gets its
+// finalizer when it is worked on, and nothing else happens until that has ended; what is refused
+// is tried again; a volume without a PersistentVolume stays; a provisioner whose class is gone
+// gives up.
+//
 // It does one thing at a time when it is told to, so that a test can look at
 // every state in between; Run does it in a loop beside a cluster.
 package trident
