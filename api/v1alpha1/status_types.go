@@ -199,7 +199,7 @@ type ResolvedStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=8192
 	Oranfstab string `json:"oranfstab,omitempty"`
-	// volumeName is the PersistentVolume behind a claim.
+	// volumeName is the PersistentVolume behind a claim, also while Trident makes it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	VolumeName string `json:"volumeName,omitempty"`

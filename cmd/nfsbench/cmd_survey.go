@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +30,7 @@ const (
 // surveyFlags are the flags of survey.
 type surveyFlags struct {
 	request, secrets   string
+	connect            string
 	configMap, outFile string
 }
 
@@ -34,7 +38,7 @@ type surveyFlags struct {
 func newSurveyCommand(a *app) *cobra.Command {
 	f := surveyFlags{}
 	cmd := &cobra.Command{
-		Use:   "survey --request FILE [--configmap NAMESPACE/NAME | --out FILE]",
+		Use:   "survey --request FILE [--configmap NAMESPACE/NAME | --out FILE] | survey --connect HOST:PORT",
 		Short: "Ask an array for its LIFs, the volume of an export and who owns it",
 		Long: `Ask an array, over its REST interface, for its LIFs and nodes, the
 volume behind an export and the node that owns it, the NFS service and the
@@ -60,21 +64,47 @@ The addresses in $` + envPodIP + ` and $` + envHostIP + ` are those that an expo
 
 An array that cannot be asked is a result too: with --configmap or --out the
 exit code is 0 when it could be written down, and 1 when not. Without them an
-array that cannot be asked ends the program with 1.`,
+array that cannot be asked ends the program with 1.
+
+With --connect it only tries, for 5 s, to connect to an address, such as the
+management LIF of an array, and sends nothing.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.connect != "" {
+				return tryToConnect(cmd.Context(), f.connect, cmd.OutOrStdout())
+			}
 			return f.run(cmd.Context(), a, cmd.OutOrStdout(), os.Getenv)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.request, "request", "", "file with the request (required)")
+	flags.StringVar(&f.request, "request", "", "file with the request")
+	flags.StringVar(&f.connect, "connect", "", "only try to connect to this HOST:PORT")
 	flags.StringVar(&f.secrets, "secrets-dir", defaultSecretsDir,
 		"folder with the folder of the credentials that the request names")
 	flags.StringVar(&f.configMap, "configmap", "", "publish to this ConfigMap, NAMESPACE/NAME, which must exist")
 	flags.StringVar(&f.outFile, "out", "", "write to this file")
-	_ = cmd.MarkFlagRequired("request") // fails for an unknown flag only
+	cmd.MarkFlagsOneRequired("request", "connect")
+	cmd.MarkFlagsMutuallyExclusive("request", "connect")
 	cmd.MarkFlagsMutuallyExclusive("configmap", "out")
 	return cmd
+}
+
+// connectTimeout is how long an address may take to accept a connection.
+const connectTimeout = 5 * time.Second
+
+// tryToConnect says whether an address accepts connections. The operator looks for the first
+// words of the error.
+func tryToConnect(ctx context.Context, address string, out io.Writer) error {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return cli.BadInputf("--connect: %w", err)
+	}
+	d := net.Dialer{Timeout: connectTimeout}
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("no connection to %s within %s: %w", address, connectTimeout, err)
+	}
+	_, err = fmt.Fprintf(out, "%s accepts connections\n", address)
+	return errors.Join(err, conn.Close())
 }
 
 func (f *surveyFlags) run(ctx context.Context, a *app, out io.Writer, getenv func(string) string) error {

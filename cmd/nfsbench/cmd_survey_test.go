@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,7 +55,9 @@ func TestSurveyRefusesWhatItCannotUse(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no request":   {nil, `required flag(s) "request" not set`},
+		"no request":   {nil, "at least one of the flags in the group [request connect] is required"},
+		"no port":      {[]string{"--connect", "10.0.0.5"}, "--connect: address 10.0.0.5: missing port in address"},
+		"two tasks":    {[]string{"--connect", "10.0.0.5:443", "--request", file}, "if any flags in the group [request connect] are set"},
 		"no file":      {[]string{"--request", "/does/not/exist"}, "--request: open /does/not/exist"},
 		"bad request":  {[]string{"--request", nameless}, "export: is empty, and so is source.volume"},
 		"no namespace": {[]string{"--request", file, "--configmap", "x"}, `--configmap is "x"; give NAMESPACE/NAME`},
@@ -101,6 +104,33 @@ func TestSurveyWritesDownThatAnArrayDoesNotAnswer(t *testing.T) {
 		t.Errorf("a problem that cannot be written down: exit code %d, said %q", code, said)
 	}
 }
+
+func TestSurveySaysWhetherAnAddressAcceptsConnections(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	closed := freeAddress(t)
+	for address, want := range map[string]struct {
+		code int
+		says string
+	}{
+		l.Addr().String(): {cli.ExitOK, " accepts connections"},
+		closed:            {cli.ExitFailed, manifestNoConnection + closed + " within 5s: "},
+	} {
+		var out, errOut bytes.Buffer
+		code := run([]string{"survey", "--connect", address}, strings.NewReader(""), &out, &errOut)
+		if said := out.String() + errOut.String(); code != want.code || !strings.Contains(said, want.says) {
+			t.Errorf("exit code %d and %q, want %d and %q", code, said, want.code, want.says)
+		}
+	}
+}
+
+// manifestNoConnection is manifest.NoConnection, by which the operator finds the error. The
+// program does not import what knows of Kubernetes.
+const manifestNoConnection = "nfsbench: no connection to "
 
 func TestSurveyKnowsItsAddressesAndWhatItMustNotSay(t *testing.T) {
 	t.Parallel()

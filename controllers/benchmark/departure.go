@@ -321,6 +321,9 @@ func (s *scope) children() []client.Object {
 			&batchv1.Job{ObjectMeta: s.meta(s.names.Survey)},
 			&corev1.ConfigMap{ObjectMeta: s.meta(s.names.Survey)})
 	}
+	if t := s.b.Spec.Storage.Trident; t != nil && t.BackendName != "" {
+		out = append(out, &batchv1.Job{ObjectMeta: s.meta(s.names.Probe)})
+	}
 	if st := s.b.Spec.Storage; plan.NeedsVolume(s.b) && st.Claim == nil && st.Trident == nil {
 		out = append(out,
 			&corev1.PersistentVolumeClaim{ObjectMeta: s.meta(s.names.Claim)},

@@ -3,6 +3,7 @@ package benchmark
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -97,7 +99,7 @@ func (r *Reconciler) removeTridentClaim(
 	if found, err := find(ctx, r.Reader, claim, fmt.Sprintf("claim %q", claim.Name)); err != nil || !found {
 		return nil, err
 	}
-	if v := claim.Spec.VolumeName; v != "" && v != volumeOf(s.b) && isOurs(s.b, claim) {
+	if v := cmp.Or(claim.Spec.VolumeName, trident.VolumeName(claim.UID)); v != volumeOf(s.b) && isOurs(s.b, claim) {
 		if s.b.Status.Resolved == nil {
 			s.b.Status.Resolved = &v1alpha1.ResolvedStatus{}
 		}
@@ -129,7 +131,7 @@ func (r *Reconciler) volumeLeft(ctx context.Context, s *scope) (*leftover, error
 	}
 	err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, pv)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-		return nil, nil // one that the operator may not read it has not asked for
+		return r.tridentVolumeLeft(ctx, s, name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read volume %q: %w", name, err)
@@ -144,11 +146,11 @@ func (r *Reconciler) volumeLeft(ctx context.Context, s *scope) (*leftover, error
 			name, pv.Status.Phase, name)}, nil
 	}
 	// Events about what has no namespace are in this one.
-	said, err := r.lastWarning(ctx, metav1.NamespaceDefault, "PersistentVolume", name, pv.UID)
+	told, err := r.eventsOf(ctx, metav1.NamespaceDefault, "PersistentVolume", name, pv.UID)
 	if err != nil {
 		return nil, err
 	}
-	why := cmp.Or(said, pv.Status.Message, "finalizers "+strings.Join(pv.Finalizers, ", "))
+	why := cmp.Or(lastWarning(told), pv.Status.Message, "finalizers "+strings.Join(pv.Finalizers, ", "))
 	since := deletedAt(pv, pv.CreationTimestamp.Time)
 	if t := pv.Status.LastPhaseTransitionTime; t != nil && pv.DeletionTimestamp.IsZero() {
 		since = t.Time
@@ -158,6 +160,58 @@ func (r *Reconciler) volumeLeft(ctx context.Context, s *scope) (*leftover, error
 			name, pv.Status.Phase, why, name),
 		since: since,
 	}, nil
+}
+
+// tridentVolumeLeft looks at a volume that has no PersistentVolume: it has gone, is not yet made,
+// or its provisioning was interrupted, and then nobody deletes it. The class and the backend stay
+// until that is known, for without them the provisioner gives up a volume that Trident has made.
+func (r *Reconciler) tridentVolumeLeft(ctx context.Context, s *scope, name string) (*leftover, error) {
+	u, err := r.findTridentVolume(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if u != nil {
+		v, _ := trident.ReadVolume(u) // what cannot be read of it is empty
+		return &leftover{
+			what: fmt.Sprintf("TridentVolume %s/%s (%s, on the array %s), to which no PersistentVolume leads: to remove it "+
+				"with its data, tridentctl -n %s delete volume %s", u.GetNamespace(), name, cmp.Or(v.State, "without a state"),
+				cmp.Or(v.InternalName, "without a name"), u.GetNamespace(), name),
+			since: later(u.GetCreationTimestamp().Time, endedAt(s.b)),
+		}, nil
+	}
+	if ptr.Deref(s.b.Status.Resolved, v1alpha1.ResolvedStatus{}).Export != "" {
+		return nil, nil // there was a volume, and it has gone
+	}
+	told, err := r.eventsOf(ctx, s.b.Namespace, "PersistentVolumeClaim", s.names.Claim,
+		types.UID(strings.TrimPrefix(name, trident.VolumeName(""))))
+	if err != nil {
+		return nil, err
+	}
+	is, asked := lastCall(told)
+	if is != callBegins || s.now.Sub(asked) > callTimeout {
+		return nil, nil
+	}
+	return &leftover{
+		what: fmt.Sprintf("the provisioning of claim %s, for which Trident was asked at %s: StorageClass and backend stay "+
+			"until it has ended, or until %s", s.names.Claim, until(asked, 0), until(asked, callTimeout)),
+		since: endedAt(s.b),
+	}, nil
+}
+
+// findTridentVolume gives the TridentVolume of a name; nil where there is none, or the operator
+// may not see it.
+func (r *Reconciler) findTridentVolume(ctx context.Context, name string) (*unstructured.Unstructured, error) {
+	u, err := r.tridentVolume(ctx, name, r.TridentNamespace)
+	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
+		return nil, nil //nolint:nilerr,nilnil // what it may not see it has not asked for
+	}
+	return u, err
+}
+
+// endedAt is when the removal began: at the end of the run, or when somebody deleted it.
+func endedAt(b *v1alpha1.NFSBenchmark) time.Time {
+	none := metav1.Time{}
+	return later(ptr.Deref(b.Status.CompletionTime, none).Time, ptr.Deref(b.DeletionTimestamp, none).Time)
 }
 
 // removeTridentObject deletes the class or the backend configuration, which
@@ -267,6 +321,8 @@ func (r *Reconciler) abandonTrident(ctx context.Context, s *scope) string {
 		if name := volumeOf(s.b); i == 0 && name != "" {
 			if err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, &corev1.PersistentVolume{}); err == nil {
 				left = append(left, "PersistentVolume "+name)
+			} else if u, err := r.findTridentVolume(ctx, name); err == nil && u != nil {
+				left = append(left, "TridentVolume "+u.GetNamespace()+"/"+name)
 			}
 		}
 	}

@@ -396,6 +396,7 @@ func failureOf(o *outcome) v1alpha1.FailureKind {
 		v1alpha1.ReasonPodRefused,       // a quota is full for a while
 		v1alpha1.ReasonPodLost,          // a node failed or was drained, or a pod was evicted or deleted
 		v1alpha1.ReasonTargetTaken,      // the lease was lost to another, because nobody renewed it
+		v1alpha1.ReasonTridentBusy,      // it works on the backend of somebody else
 		v1alpha1.ReasonArrayUnreachable: // the management address did not answer
 		return v1alpha1.FailureInfrastructure
 	default:

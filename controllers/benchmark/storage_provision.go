@@ -3,6 +3,7 @@ package benchmark
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -10,10 +11,12 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -134,13 +137,19 @@ func (r *Reconciler) provisionVolume(ctx context.Context, s *scope) (next, error
 }
 
 const (
-	// tridentAnswers is how long Trident may leave a backend configuration
-	// without a word. It validates one in seconds; where nobody reads it, it
-	// stays as it was made.
+	// tridentQuick is how long Trident may take before the operator looks for the reason. A
+	// backend or a volume takes it a few seconds where the array answers.
+	tridentQuick = 15 * time.Second
+	// tridentAnswers is how long a Trident that does not run may take to come.
 	tridentAnswers = 2 * time.Minute
-	// volumePatience is how long a volume may take, from its claim on. Trident
-	// tries again after a failure, and some fix themselves.
+	// tridentPatience is how long a Trident that is busy is waited for. A management LIF that
+	// does not answer takes it 300 s, and it may work on that of somebody else first.
+	tridentPatience = 2*300*time.Second + time.Minute
+	// volumePatience is how long a volume may take, from its claim on, and a backend that
+	// Trident refuses. It tries again after a failure, and some fix themselves.
 	volumePatience = 5 * time.Minute
+	// slowLIF explains why Trident is silent.
+	slowLIF = "a management LIF that does not answer takes it 300 s"
 )
 
 // storageWaits and storageFails set the condition of the storage and that of the run.
@@ -171,30 +180,190 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 		return next{}, err
 	}
 	c, err := trident.ReadBackendConfig(config)
-	age := s.now.Sub(config.GetCreationTimestamp().Time)
+	since := config.GetCreationTimestamp().Time
+	late := s.now.Sub(since) > volumePatience
+	refused := fmt.Sprintf("Trident refuses TridentBackendConfig %s: %s: ask an administrator to correct backend %s in "+
+		"policy.backends of the chart, or its Secret in namespace %s", where, c.Message, name, config.GetNamespace())
 	switch {
 	case err != nil:
 		return s.storageFails(v1alpha1.ReasonBackendFailed, err.Error())
 	case c.IsReady():
 		return next{}, nil
-	case c.IsFailed():
-		return s.storageFails(v1alpha1.ReasonBackendFailed, fmt.Sprintf(
-			"Trident refuses TridentBackendConfig %s: %s: ask an administrator to correct backend %s in policy.backends of the "+
-				"chart, or its Secret in namespace %s", where, c.Message, name, config.GetNamespace()))
 	case config.GetDeletionTimestamp() != nil || c.Phase == trident.PhaseDeleting:
 		return s.storageFails(v1alpha1.ReasonBackendFailed, fmt.Sprintf("somebody deletes TridentBackendConfig %s", where))
-	case c.Phase == "" && age > tridentAnswers:
-		return s.storageFails(v1alpha1.ReasonTridentMissing, fmt.Sprintf(
-			"Trident has not answered to TridentBackendConfig %s for %s: it reads its own namespace only, so see kubectl -n "+
-				"%s get pods -l app=controller.csi.trident.netapp.io, and correct trident.namespace of the chart",
-			where, age.Round(time.Second), config.GetNamespace()))
-	case age > volumePatience:
+	case !c.IsAnswered():
+		return r.awaitTrident(ctx, s, config, c)
+	case c.IsFailed() && late:
+		return s.storageFails(v1alpha1.ReasonBackendFailed, refused)
+	case c.IsFailed():
+		return s.storageWaits(v1alpha1.ReasonBackendFailed,
+			refused+"; Trident tries again, and the run waits until "+until(since, volumePatience))
+	case late:
 		return s.storageFails(v1alpha1.ReasonBackendFailed,
-			fmt.Sprintf("TridentBackendConfig %s is %s after %s: %s", where, c.Phase, age.Round(time.Second), c.Message))
+			fmt.Sprintf("TridentBackendConfig %s is %s after %s: %s", where, c.Phase, volumePatience, c.Message))
 	default:
 		return s.storageWaits(v1alpha1.ReasonProvisioning,
 			fmt.Sprintf("waiting for Trident to bind TridentBackendConfig %s", where))
 	}
+}
+
+// until says when a wait ends. A time stands in a condition, and not how long it takes still,
+// because that would change with every pass.
+func until(since time.Time, patience time.Duration) string {
+	return since.Add(patience).UTC().Format("15:04:05 MST")
+}
+
+// awaitTrident waits for a Trident that has said nothing about a backend: it works on it, on
+// another, or does not run.
+func (r *Reconciler) awaitTrident(
+	ctx context.Context, s *scope, config *unstructured.Unstructured, c trident.BackendConfig,
+) (next, error) {
+	since, ns := config.GetCreationTimestamp().Time, config.GetNamespace()
+	where := fmt.Sprintf("TridentBackendConfig %s/%s", ns, config.GetName())
+	if s.now.Sub(since) < tridentQuick {
+		return s.storageWaits(v1alpha1.ReasonProvisioning, "waiting for Trident to bind "+where)
+	}
+	t, err := r.lookAtTrident(ctx, s)
+	if err != nil {
+		return next{}, err
+	}
+	reason, message, silent := v1alpha1.ReasonProvisioning, "", v1alpha1.ReasonBackendFailed
+	switch {
+	case t.down != "" && s.now.Sub(later(since, t.downSince)) > tridentAnswers:
+		return s.storageFails(v1alpha1.ReasonTridentMissing, fmt.Sprintf("Trident has not answered to %s: %s: correct "+
+			"trident.namespace of the chart, or see kubectl -n %s get pods -l app=controller.csi.trident.netapp.io",
+			where, t.down, ns))
+	case t.down != "":
+		silent = v1alpha1.ReasonTridentMissing
+		message = fmt.Sprintf("Trident has not yet answered to %s: %s", where, t.down)
+	case c.Taken:
+		message = fmt.Sprintf("Trident works on %s, made at %s, and has not answered: %s", where, until(since, 0), slowLIF)
+		outcome, err := r.probeLIF(ctx, s)
+		if err != nil {
+			return next{}, err
+		}
+		message += outcome
+	case t.worksOn != "":
+		reason, silent = v1alpha1.ReasonTridentBusy, v1alpha1.ReasonTridentBusy
+		message = fmt.Sprintf("Trident has not yet read %s, made at %s, because it works on %s: %s", where, until(since, 0),
+			t.worksOn, slowLIF)
+	case t.runs:
+		reason, silent = v1alpha1.ReasonTridentBusy, v1alpha1.ReasonTridentBusy
+		message = fmt.Sprintf("Trident runs and has not yet read %s, made at %s", where, until(since, 0))
+	default:
+		silent = v1alpha1.ReasonTridentMissing
+		message = fmt.Sprintf("Trident has not answered to %s, made at %s: it reads its own namespace only, and the "+
+			"operator may not see whether it runs: see kubectl -n %s get pods -l app=controller.csi.trident.netapp.io, and "+
+			"correct trident.namespace of the chart", where, until(since, 0), ns)
+	}
+	if s.now.Sub(since) > tridentPatience {
+		return s.storageFails(silent, message+fmt.Sprintf("; given up after %s", tridentPatience))
+	}
+	return s.storageWaits(reason, message+"; the run waits until "+until(since, tridentPatience))
+}
+
+// probeLIF tries from a pod to connect to the management LIF of the backend, and says what became
+// of it. Nothing is said while that is not known, or could not be tried.
+func (r *Reconciler) probeLIF(ctx context.Context, s *scope) (string, error) {
+	backend, _ := s.policy.Backend(s.b.Spec.Storage.Trident.BackendName)
+	err := r.ensure(ctx, s.b, manifest.ProbeJob(s.b, backend.ManagementLIF, r.Images))
+	if bad := (*pass.Invalid)(nil); err != nil && !errors.As(err, &bad) { // what is refused only says nothing
+		return "", err
+	}
+	pods, err := r.podsOf(ctx, s.b, manifest.ComponentProbe)
+	if err != nil || len(pods) == 0 {
+		return "", err
+	}
+	return probed(pods[0], backend.ManagementLIF), nil
+}
+
+// probed is what a pod found out about a management LIF; "" while that is not known.
+func probed(p corev1.Pod, lif string) string {
+	i := slices.IndexFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.Name == manifest.ContainerProbe && c.State.Terminated != nil
+	})
+	if i < 0 {
+		return ""
+	}
+	e := p.Status.ContainerStatuses[i].State.Terminated
+	_, why, found := strings.Cut(e.Message, manifest.NoConnection)
+	switch {
+	case found:
+		return fmt.Sprintf("; the management LIF %s does not answer a pod of this namespace either: %s%s", lif,
+			manifest.NoConnection, pass.ClipTo(strings.Join(strings.Fields(why), " "), maxProbe))
+	case e.ExitCode == 0:
+		return fmt.Sprintf("; the management LIF %s accepts connections from a pod of this namespace: look at the log of "+
+			"Trident's controller", lif)
+	default:
+		return ""
+	}
+}
+
+// maxProbe bounds what a pod says of its connection.
+const maxProbe = 200
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// tridentState is what Trident does, as far as it can be seen.
+type tridentState struct {
+	runs      bool      // its Deployment is available
+	down      string    // why it does not run; empty = it runs, or that is not known
+	downSince time.Time // zero = since ever
+	worksOn   string    // another backend configuration, in words
+}
+
+// maxBackendConfigs bounds how many backend configurations are looked at.
+const maxBackendConfigs = 1000
+
+// lookAtTrident finds out what a Trident does that does not answer.
+func (r *Reconciler) lookAtTrident(ctx context.Context, s *scope) (tridentState, error) {
+	t := tridentState{}
+	d := &appsv1.Deployment{}
+	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: r.TridentNamespace, Name: trident.Deployment}, d)
+	switch {
+	case apierrors.IsNotFound(err):
+		t.down = fmt.Sprintf("there is no Deployment %s in namespace %s", trident.Deployment, r.TridentNamespace)
+	case err == nil:
+		t.runs, t.down, t.downSince = availability(d)
+	case !apierrors.IsForbidden(err):
+		return t, fmt.Errorf("read Deployment %q: %w", trident.Deployment, err)
+	}
+	list := tridentList(trident.KindBackendConfig)
+	err = r.Reader.List(ctx, list, client.InNamespace(r.TridentNamespace), client.Limit(maxBackendConfigs))
+	if err != nil && !apierrors.IsForbidden(err) && !meta.IsNoMatchError(err) {
+		return t, fmt.Errorf("list TridentBackendConfigs in namespace %q: %w", r.TridentNamespace, err)
+	}
+	for i := range list.Items {
+		u := &list.Items[i]
+		c, err := trident.ReadBackendConfig(u)
+		if err == nil && c.Taken && d.Name == "" {
+			t.down = "" // it was there, and its Deployment has another name
+		}
+		if err != nil || !c.IsWorkedOn() || t.worksOn != "" || isOurs(s.b, u) {
+			continue
+		}
+		t.worksOn = fmt.Sprintf("TridentBackendConfig %s/%s", u.GetNamespace(), u.GetName())
+		if u.GetLabels()[manifest.LabelManagedBy] == manifest.ManagedBy {
+			t.worksOn = "the backend of another benchmark" // whose name is the business of its tenants
+		}
+	}
+	return t, nil
+}
+
+// availability says whether a Deployment has pods that are ready, and if not, since when.
+func availability(d *appsv1.Deployment) (runs bool, why string, since time.Time) {
+	for _, c := range d.Status.Conditions {
+		if c.Type == appsv1.DeploymentAvailable && c.Status != corev1.ConditionTrue {
+			return false, fmt.Sprintf("Deployment %s/%s is not available: %s", d.Namespace, d.Name, c.Message),
+				c.LastTransitionTime.Time
+		}
+	}
+	return true, "", time.Time{}
 }
 
 // tridentTrouble explains why Trident's objects cannot be had; "" where trying
@@ -291,26 +460,13 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 	if err := r.ensure(ctx, s.b, pvc); err != nil {
 		return next{}, err
 	}
-	late := s.now.Sub(pvc.CreationTimestamp.Time) > volumePatience
+	// Noted before there is a volume: nothing but the UID of the claim leads to one that Trident
+	// makes and whose provisioning is interrupted.
+	s.target.VolumeName = cmp.Or(pvc.Spec.VolumeName, trident.VolumeName(pvc.UID))
 	if pvc.Status.Phase != corev1.ClaimBound {
-		reason, message := v1alpha1.ReasonProvisioning,
-			fmt.Sprintf("waiting for Trident to make the volume of claim %s", pvc.Name)
-		said, err := r.lastWarning(ctx, pvc.Namespace, "PersistentVolumeClaim", pvc.Name, pvc.UID)
-		if err != nil {
-			return next{}, err
-		}
-		if said != "" {
-			reason, message = v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("Trident makes no volume for claim %s: %s",
-				pvc.Name, said)
-		}
-		if late {
-			return s.storageFails(v1alpha1.ReasonProvisioningFailed,
-				fmt.Sprintf("claim %s is not bound after %s: %s: see kubectl -n %s describe pvc %s", pvc.Name, volumePatience,
-					message, pvc.Namespace, pvc.Name))
-		}
-		return s.storageWaits(reason, message)
+		return r.awaitVolume(ctx, s, pvc)
 	}
-	s.target.VolumeName = pvc.Spec.VolumeName
+	late := s.now.Sub(pvc.CreationTimestamp.Time) > volumePatience
 	pv := &corev1.PersistentVolume{}
 	if err := r.Reader.Get(ctx, client.ObjectKey{Name: pvc.Spec.VolumeName}, pv); err != nil {
 		if apierrors.IsForbidden(err) {
@@ -333,6 +489,43 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 	}
 }
 
+// awaitVolume waits for the volume of a claim, longer where Trident is busy with something else.
+func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.PersistentVolumeClaim) (next, error) {
+	told, err := r.eventsOf(ctx, pvc.Namespace, "PersistentVolumeClaim", pvc.Name, pvc.UID)
+	if err != nil {
+		return next{}, err
+	}
+	since, patience, t := pvc.CreationTimestamp.Time, volumePatience, tridentState{}
+	if s.now.Sub(since) > tridentQuick {
+		if t, err = r.lookAtTrident(ctx, s); err != nil {
+			return next{}, err
+		}
+	}
+	if is, _ := lastCall(told); is == callBegins || is == callSucceeded || t.worksOn != "" {
+		patience = tridentPatience
+	}
+	reason, message := v1alpha1.ReasonProvisioning,
+		fmt.Sprintf("waiting for Trident to make the volume of claim %s", pvc.Name)
+	if said := lastWarning(told); said != "" {
+		reason, message = v1alpha1.ReasonProvisioningFailed, fmt.Sprintf("Trident makes no volume for claim %s: %s",
+			pvc.Name, said)
+	}
+	switch {
+	case t.down != "" && s.now.Sub(since) > tridentAnswers:
+		message += "; " + t.down
+	case t.worksOn != "":
+		reason = v1alpha1.ReasonTridentBusy
+		message += fmt.Sprintf("; it works on %s: %s", t.worksOn, slowLIF)
+	}
+	if s.now.Sub(since) > patience {
+		if reason == v1alpha1.ReasonProvisioning {
+			reason = v1alpha1.ReasonProvisioningFailed
+		}
+		return s.storageFails(reason, fmt.Sprintf("claim %s is not bound after %s: %s", pvc.Name, patience, message))
+	}
+	return s.storageWaits(reason, message)
+}
+
 // tridentKeys takes the target once more, now that the address is known: a run
 // on an export of the same address must not meet this one.
 func (r *Reconciler) tridentKeys(ctx context.Context, s *scope) (next, error) {
@@ -349,28 +542,65 @@ func (r *Reconciler) tridentKeys(ctx context.Context, s *scope) (next, error) {
 	return next{}, nil
 }
 
-// lastWarning is what was last said against an object; "" where nothing was,
-// or where it may not be read.
-func (r *Reconciler) lastWarning(ctx context.Context, namespace, kind, name string, uid types.UID) (string, error) {
+// eventsOf are those about an object; none where they may not be read.
+func (r *Reconciler) eventsOf(
+	ctx context.Context, namespace, kind, name string, uid types.UID,
+) ([]corev1.Event, error) {
 	list := &corev1.EventList{}
 	err := r.Reader.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{
-		"involvedObject.kind": kind, "involvedObject.name": name, "type": corev1.EventTypeWarning,
-	})
+		"involvedObject.kind": kind, "involvedObject.name": name,
+	}, client.Limit(maxEvents))
 	if apierrors.IsForbidden(err) {
-		return "", nil
+		return nil, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("list the events of %s %q: %w", kind, name, err)
+		return nil, fmt.Errorf("list the events of %s %q: %w", kind, name, err)
 	}
 	// Events of an earlier object of that name do not count.
-	said := slices.DeleteFunc(list.Items, func(e corev1.Event) bool {
+	return slices.DeleteFunc(list.Items, func(e corev1.Event) bool {
 		return e.InvolvedObject.UID != "" && e.InvolvedObject.UID != uid
-	})
+	}), nil
+}
+
+// maxEvents bounds how many events of one object are looked at. Their senders bound them too.
+const maxEvents = 500
+
+// lastWarning is what was last said against an object; "" where nothing was.
+func lastWarning(told []corev1.Event) string {
+	said := slices.DeleteFunc(slices.Clone(told), func(e corev1.Event) bool { return e.Type != corev1.EventTypeWarning })
 	if len(said) == 0 {
-		return "", nil
+		return ""
 	}
 	last := slices.MaxFunc(said, func(a, b corev1.Event) int { return saidAt(a).Compare(saidAt(b)) })
-	return last.Reason + ": " + strings.TrimSpace(last.Message), nil
+	return last.Reason + ": " + strings.TrimSpace(last.Message)
+}
+
+// callTimeout is how long the provisioner that comes with Trident waits for a call (--timeout=600s).
+const callTimeout = 10 * time.Minute
+
+// What the provisioner tells of a claim.
+const (
+	callBegins    = "Provisioning"
+	callFails     = "ProvisioningFailed"
+	callSucceeded = "ProvisioningSucceeded"
+)
+
+// lastCall is what the provisioner last told of a claim, and when. After some errors it goes on,
+// though the claim is gone: then it has begun.
+func lastCall(told []corev1.Event) (reason string, at time.Time) {
+	for _, e := range told {
+		is, when := e.Reason, saidAt(e)
+		if is == callFails && slices.ContainsFunc([]string{"Canceled", "DeadlineExceeded", "Unavailable", "Aborted"},
+			func(code string) bool { return strings.Contains(e.Message, "code = "+code+" ") }) {
+			is = callBegins
+		}
+		// Events have whole seconds, and an answer comes after its call.
+		newer := when.After(at) || when.Equal(at) && is != callBegins
+		if newer && (is == callBegins || is == callFails || is == callSucceeded) {
+			reason, at = is, when
+		}
+	}
+	return reason, at
 }
 
 // saidAt is when an event was last told, of which there are three records.

@@ -222,7 +222,7 @@ func (r *Reconciler) followTrident(ctx context.Context, s *scope, pv *corev1.Per
 	}
 	if u == nil {
 		return &fact{Reason: v1alpha1.ReasonVolumeNotFound, Message: fmt.Sprintf(
-			"Trident has no TridentVolume %q in namespace %s: does it run in another (kubectl get tvol --all-namespaces)?",
+			"Trident has no TridentVolume %q in namespace %s: does it run in another (kubectl get tridentversions -A)?",
 			pv.Spec.CSI.VolumeHandle, namespace)}, nil
 	}
 	v, unread := trident.ReadVolume(u)

@@ -354,8 +354,8 @@ func surveyEnd(b *v1alpha1.NFSBenchmark, job *batchv1.Job) *jobEnding {
 			"again", job.Name, manifest.NamesOf(b).Result)
 	case end.reason == batchv1.JobReasonDeadlineExceeded:
 		end.reason = v1alpha1.ReasonTimeout
-		end.message = fmt.Sprintf("the survey of the array took longer than %d s: see kubectl -n %s describe job %s",
-			*job.Spec.ActiveDeadlineSeconds, b.Namespace, job.Name)
+		end.message = fmt.Sprintf("the survey of the array took longer than %d s, and Job %s published nothing",
+			*job.Spec.ActiveDeadlineSeconds, job.Name)
 	}
 	return end
 }

@@ -129,17 +129,16 @@ func databaseEnded(p *corev1.Pod, e *corev1.ContainerStateTerminated, limit time
 	case limit > 0 && !started(p) && e.FinishedAt.Sub(e.StartedAt.Time) >= limit:
 		t.Reason, t.Message = v1alpha1.ReasonDatabaseNotReady, notReady(p, limit)+said(e)
 	default:
-		t.Message = fmt.Sprintf("the container of the database in pod %s ended with exit code %d%s: see kubectl -n %s "+
-			"logs %s -c %s --previous",
-			p.Name, e.ExitCode, said(e), p.Namespace, p.Name, databaseContainer)
+		t.Message = fmt.Sprintf("the container of the database in pod %s ended with exit code %d%s: to look at its log, run "+
+			"the benchmark again with spec.cleanup.onFailure Retain", p.Name, e.ExitCode, said(e))
 	}
 	return t
 }
 
 func notReady(p *corev1.Pod, limit time.Duration) string {
-	return fmt.Sprintf("the database in pod %s was not ready within %s: see its log (kubectl -n %s logs %s -c %s), and "+
-		"raise spec.database.container.startupTimeoutSeconds where it only takes longer",
-		p.Name, limit, p.Namespace, p.Name, databaseContainer)
+	return fmt.Sprintf("the database in pod %s was not ready within %s: raise "+
+		"spec.database.container.startupTimeoutSeconds where it only takes longer, or run the benchmark again with "+
+		"spec.cleanup.onFailure Retain to look at its log", p.Name, limit)
 }
 
 // said is the end of a log, for a message that goes on.

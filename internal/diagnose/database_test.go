@@ -69,7 +69,7 @@ func TestADatabaseIsGivenTheTimeThatItHasAndNoMore(t *testing.T) {
 	}{
 		"Creating":    {"Half an hour is not long for DBCA", pod(databaseIs(since(false))), 44 * time.Minute, "", false, nil},
 		"AlmostLate":  {"Its own program may say why a minute later", pod(databaseIs(since(false))), 46 * time.Minute, "", false, nil},
-		"Late":        {"Nothing comes from it any more", pod(databaseIs(since(false))), 46*time.Minute + 11*time.Second, v1alpha1.ReasonDatabaseNotReady, true, []string{"not ready within 45m0s", "startupTimeoutSeconds", "logs load-0 -c database"}},
+		"Late":        {"Nothing comes from it any more", pod(databaseIs(since(false))), 46*time.Minute + 11*time.Second, v1alpha1.ReasonDatabaseNotReady, true, []string{"not ready within 45m0s", "startupTimeoutSeconds", "spec.cleanup.onFailure Retain to look at its log"}},
 		"ReadyLong":   {"Ready is ready", pod(databaseIs(since(true)), loaderRuns), 5 * time.Hour, "", false, nil},
 		"Pulling":     {"An image of 9 GB", pod(databaseIs(corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}})), 20 * time.Minute, "", false, nil},
 		"NeverPulled": {"But not forever", pod(databaseIs(corev1.ContainerStatus{})), 52 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"has not started within 51m0s"}},
@@ -86,7 +86,7 @@ func TestADatabaseIsGivenTheTimeThatItHasAndNoMore(t *testing.T) {
 				return st
 			}())), time.Minute, "OradismNotSetuid", true, nil,
 		},
-		"Mute":       {"It said nothing that we know", pod(databaseIs(ended(3, "Error", "ORA-00205\nshutdown", time.Minute))), time.Minute, v1alpha1.ReasonDatabaseEnded, true, []string{"exit code 3", "ORA-00205 shutdown", "kubectl -n bench logs load-0 -c database --previous"}},
+		"Mute":       {"It said nothing that we know", pod(databaseIs(ended(3, "Error", "ORA-00205\nshutdown", time.Minute))), time.Minute, v1alpha1.ReasonDatabaseEnded, true, []string{"exit code 3", "ORA-00205 shutdown", "spec.cleanup.onFailure Retain"}},
 		"NotAReason": {"A code that is none", pod(databaseIs(ended(3, "Error", "nfsbench: not a code: x", time.Minute))), time.Minute, v1alpha1.ReasonDatabaseEnded, true, []string{"not a code"}},
 		"Probe":      {"The kubelet ends what its startup probe never found ready", pod(databaseIs(ended(0, "Completed", "", 45*time.Minute))), time.Hour, v1alpha1.ReasonDatabaseNotReady, true, []string{"not ready within 45m0s"}},
 		"OutOfMemory": {

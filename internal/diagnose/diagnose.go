@@ -15,6 +15,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 )
@@ -76,8 +77,22 @@ func NoPods(job *batchv1.Job, events []corev1.Event, now time.Time, grace Grace)
 	if age <= grace.Start {
 		return nil
 	}
-	return trouble(v1alpha1.ReasonTimeout, true, "job %s has no pods after %s: see kubectl describe job %s", job.Name,
-		grace.Start, job.Name)
+	return trouble(v1alpha1.ReasonTimeout, true, "job %s has no pods after %s: %s", job.Name, grace.Start,
+		lastSaid(events, job.UID))
+}
+
+// lookAgain is how a user can look at pods that are gone when the message is read.
+const lookAgain = ": to look at the pod, run the benchmark again with spec.cleanup.onFailure Retain"
+
+// lastSaid is the last warning about an object, the first of the list, which is gone when the
+// message is read.
+func lastSaid(events []corev1.Event, about types.UID) string {
+	for _, e := range events {
+		if e.InvolvedObject.UID == about {
+			return oneLine(e.Reason + ": " + e.Message)
+		}
+	}
+	return "no event says why" + lookAgain
 }
 
 // podSecurity is how the API server refuses a pod by a Pod Security Standard.
@@ -150,8 +165,8 @@ func onePod(p *corev1.Pod, events []corev1.Event, now time.Time, grace Grace) *T
 	if age <= limit {
 		return nil
 	}
-	return trouble(v1alpha1.ReasonTimeout, true, "pod %s has not started within %s: see kubectl describe pod %s", p.Name,
-		limit, p.Name)
+	return trouble(v1alpha1.ReasonTimeout, true, "pod %s has not started within %s: %s", p.Name, limit,
+		lastSaid(events, p.UID))
 }
 
 // Disruption says who took a pod from a run that was under way, or nil where
@@ -212,7 +227,7 @@ func failed(p *corev1.Pod) *Trouble {
 		}
 		return &Trouble{Reason: v1alpha1.ReasonContainerFailed, Fatal: true, Message: exitMessage(p.Name, s.Name, e)}
 	}
-	return trouble(v1alpha1.ReasonContainerFailed, true, "pod %s failed: see kubectl describe pod %s", p.Name, p.Name)
+	return trouble(v1alpha1.ReasonContainerFailed, true, "pod %s failed, and no container says why%s", p.Name, lookAgain)
 }
 
 // loadContainer is the one that the others of a pod are for.

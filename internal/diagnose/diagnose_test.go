@@ -97,7 +97,7 @@ func TestPods(t *testing.T) {
 		"Running":     {"A pod may run forever", []corev1.Pod{pod(phase(corev1.PodRunning))}, nil, time.Hour, "", false, nil},
 		"Succeeded":   {"The end is no trouble", []corev1.Pod{pod(phase(corev1.PodSucceeded))}, nil, time.Hour, "", false, nil},
 		"Starting":    {"A pod needs its time", []corev1.Pod{pod()}, nil, time.Minute, "", false, nil},
-		"NeverStarts": {"But not forever", []corev1.Pod{pod()}, nil, 6 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"kubectl describe pod load-0"}},
+		"NeverStarts": {"But not forever", []corev1.Pod{pod()}, nil, 6 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"has not started within 5m0s: no event says why", "spec.cleanup.onFailure Retain"}},
 		"PullEarly":   {"A registry may be slow", []corev1.Pod{pod(waiting("ErrImagePull", "x"))}, nil, 30 * time.Second, v1alpha1.ReasonImagePullFailed, false, nil},
 		"PullLate":    {"And then is not", []corev1.Pod{pod(waiting("ImagePullBackOff", "x"))}, nil, 31 * time.Second, v1alpha1.ReasonImagePullFailed, true, []string{"image img", "pull secrets"}},
 		"BadImage":    {"No time fixes a bad name", []corev1.Pod{pod(waiting("InvalidImageName", "x"))}, nil, 0, v1alpha1.ReasonImagePullFailed, true, nil},
@@ -152,7 +152,7 @@ func TestPods(t *testing.T) {
 		"Exit":           {"The exit code and the last words", []corev1.Pod{pod(exited(3, "Error", "a\nb"))}, nil, 0, v1alpha1.ReasonContainerFailed, true, []string{"exit code 3", "a b"}},
 		"OOM":            {"What to do about it", []corev1.Pod{pod(exited(137, "OOMKilled", ""))}, nil, 0, v1alpha1.ReasonContainerFailed, true, []string{"out of memory", "limits.memory"}},
 		"Evicted":        {"Kubernetes ended it", []corev1.Pod{pod(evicted)}, nil, 0, v1alpha1.ReasonPodLost, true, []string{"Evicted", "low on disk"}},
-		"FailedMute":     {"Nothing says why", []corev1.Pod{pod(phase(corev1.PodFailed))}, nil, 0, v1alpha1.ReasonContainerFailed, true, []string{"kubectl describe pod"}},
+		"FailedMute":     {"Nothing says why", []corev1.Pod{pod(phase(corev1.PodFailed))}, nil, 0, v1alpha1.ReasonContainerFailed, true, []string{"no container says why"}},
 		"WorstFirst":     {"The fatal trouble of the second pod hides that of the first", []corev1.Pod{pod(unschedulable), pod(exited(1, "Error", ""))}, nil, time.Second, v1alpha1.ReasonContainerFailed, true, nil},
 	}
 	for name, tc := range cases {
@@ -177,7 +177,8 @@ func TestNoPods(t *testing.T) {
 		"RefusedEarly": {"Told at once", refused, time.Second, v1alpha1.ReasonPodRefused, false, []string{"exceeded quota"}},
 		"RefusedLate":  {"And given up within a minute", refused, 31 * time.Second, v1alpha1.ReasonPodRefused, true, []string{"refuses the pods of job load"}},
 		"OtherEvent":   {"Other warnings say nothing of it", []corev1.Event{event("u", "Odd", "x")}, time.Minute, "", false, nil},
-		"Never":        {"No controller works", nil, 6 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"kubectl describe job load"}},
+		"OddLate":      {"What was said is kept", []corev1.Event{event("u", "Odd", "x")}, 6 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"no pods after 5m0s: Odd: x"}},
+		"Never":        {"No controller works", nil, 6 * time.Minute, v1alpha1.ReasonTimeout, true, []string{"no event says why"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -55,6 +55,9 @@ func objectsOf(t *testing.T, b *v1alpha1.NFSBenchmark, images manifest.Images) [
 		}
 		target.Paths = paths
 	default:
+		if t := st.Trident; t != nil && t.BackendName != "" {
+			out = append(out, manifest.ProbeJob(b, "fd00::1", images))
+		}
 		target.Export, target.Paths = "/vol/pv", []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}}
 	}
 	if plan.NeedsVolume(b) {
@@ -134,6 +137,7 @@ func inputs(t *testing.T) map[string]*v1alpha1.NFSBenchmark {
 		"export-kernel":   {gen.Kernel, gen.Version(v1alpha1.NFSv41)},
 		"ontap-direct":    {gen.ONTAP("10.0.1.5", "svm1", "ontap-reader"), gen.Select(v1alpha1.PathsRemote), resources},
 		"exporter-kernel": {gen.Kernel, gen.Exporter("filer", "http://10.0.1.61:9100/metrics")},
+		"trident-probed":  {gen.TridentBackend("filer1")},
 		"claim-direct":    {gen.Claim("data")},
 		"claim-kernel":    {gen.Claim("data"), gen.Kernel, gen.Expect(500)},
 	}

@@ -24,6 +24,7 @@ const (
 	ComponentSurvey = "survey"
 	ComponentLoad   = "load"
 	ComponentClean  = "clean"
+	ComponentProbe  = "probe"
 	ComponentServer = "server"
 	ComponentConfig = "config"
 	ComponentVolume = "volume"
@@ -42,6 +43,7 @@ type Names struct {
 	Result    string // ConfigMap; outlives the run
 	Collector string // ServiceAccount, Role and RoleBinding
 	Survey    string // Job that asks the array, and the ConfigMap with its request
+	Probe     string // Job that connects to the management LIF of a backend
 	Load      string // Job
 	Clean     string // Job
 	Server    string // Pod of the embedded server, and its NetworkPolicy
@@ -59,6 +61,7 @@ func NamesOf(b *v1alpha1.NFSBenchmark) Names {
 		Result:    base + "-result",
 		Collector: base + "-collector",
 		Survey:    base + "-survey",
+		Probe:     base + "-probe",
 		Load:      base + "-load",
 		Clean:     base + "-clean",
 		Server:    base + "-server",

@@ -1,6 +1,9 @@
 package manifest
 
 import (
+	"net"
+
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -76,6 +79,25 @@ func TridentClass(b *v1alpha1.NFSBenchmark, backend trident.BackendSpec) *storag
 	return trident.NewClass(name, Labels(b, ComponentVolume), name, backend.DriverName(),
 		b.Spec.Storage.Trident.StoragePools, plan.MountOptionsOf(b))
 }
+
+// connectSeconds bounds a try to connect, with all that its pod needs.
+const connectSeconds = 120
+
+// ProbeJob tries once to connect to the management LIF of a backend, which Trident takes 300 s to
+// give up. The pod has no credentials and sends nothing.
+func ProbeJob(b *v1alpha1.NFSBenchmark, managementLIF string, images Images) *batchv1.Job {
+	c := container(ContainerProbe, images, "survey", "--connect", net.JoinHostPort(trident.Bare(managementLIF), "443"))
+	c.Resources = modest("20m", "32Mi")
+	spec := podSpec(b, images)
+	spec.Containers = []corev1.Container{c}
+	return newJob(b, NamesOf(b).Probe, ComponentProbe, connectSeconds, spec)
+}
+
+// ContainerProbe is the container of ProbeJob.
+const ContainerProbe = "probe"
+
+// NoConnection is what the program of ProbeJob says before an address that takes no connection.
+const NoConnection = "no connection to "
 
 // TridentClaim is the claim that Trident makes the volume for. ReadWriteMany
 // means NFS and lets several clients mount it. The snapshot directory is hidden

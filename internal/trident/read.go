@@ -33,8 +33,7 @@ func (v Volume) IsUsable() (bool, string) {
 	case "", "online", "subordinate", "unknown":
 		return true, ""
 	default:
-		return false, fmt.Sprintf("TridentVolume %s/%s is in state %q: see kubectl -n %s describe tvol %s", v.Namespace,
-			v.Name, v.State, v.Namespace, v.Name)
+		return false, fmt.Sprintf("TridentVolume %s/%s is in state %q", v.Namespace, v.Name, v.State)
 	}
 }
 
@@ -181,6 +180,7 @@ const (
 
 // BackendConfig is what Trident reports about a TridentBackendConfig.
 type BackendConfig struct {
+	Taken         bool // it has Trident's finalizer
 	Phase         string
 	LastOperation string
 	Message       string
@@ -191,13 +191,21 @@ func (c BackendConfig) IsReady() bool {
 	return c.Phase == PhaseBound && c.LastOperation == operationSuccess
 }
 
-// IsFailed says that Trident refused the configuration.
+// IsFailed says that Trident refused the configuration. It tries again.
 func (c BackendConfig) IsFailed() bool { return c.LastOperation == operationFailed }
+
+// IsAnswered says that Trident has said something about the configuration.
+func (c BackendConfig) IsAnswered() bool { return c.Phase != "" || c.LastOperation != "" }
+
+// IsWorkedOn says that Trident has taken the configuration and has not answered. It does
+// nothing else meanwhile.
+func (c BackendConfig) IsWorkedOn() bool { return c.Taken && !c.IsAnswered() }
 
 // ReadBackendConfig reads the status. The error is a *FieldError.
 func ReadBackendConfig(u *unstructured.Unstructured) (BackendConfig, error) {
 	r := &reader{obj: u}
 	c := BackendConfig{
+		Taken:         slices.Contains(u.GetFinalizers(), Finalizer),
 		Phase:         r.optional("status", "phase"),
 		LastOperation: r.optional("status", "lastOperationStatus"),
 		Message:       r.optional("status", "message"),

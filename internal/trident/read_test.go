@@ -58,7 +58,7 @@ func TestWhatTridentSaysIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantC := BackendConfig{
-		Phase: PhaseBound, LastOperation: "Success", Message: "Backend 'nfsbench-a-b-1' created",
+		Taken: true, Phase: PhaseBound, LastOperation: "Success", Message: "Backend 'nfsbench-a-b-1' created",
 	}
 	if diff := cmp.Diff(wantC, c); diff != "" {
 		t.Errorf("configuration (-want +got):\n%s", diff)
@@ -130,8 +130,12 @@ func TestAConfigurationWithoutStatusIsNotBound(t *testing.T) {
 	u := object(t, KindBackendConfig)
 	delete(u.Object, "status")
 	c, err := ReadBackendConfig(u)
-	if err != nil || c != (BackendConfig{}) {
-		t.Errorf("read %+v, %v", c, err)
+	if err != nil || c != (BackendConfig{Taken: true}) || !c.IsWorkedOn() {
+		t.Errorf("read %+v, %v, want one that Trident works on", c, err)
+	}
+	u.SetFinalizers([]string{"example.com/other"})
+	if c, err = ReadBackendConfig(u); err != nil || c != (BackendConfig{}) || c.IsWorkedOn() {
+		t.Errorf("read %+v, %v, want one that Trident has not taken", c, err)
 	}
 }
 

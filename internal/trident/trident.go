@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 const (
@@ -37,6 +38,12 @@ const (
 	// AnnotationPrefix is that of Trident's annotations of a claim.
 	AnnotationPrefix = "trident.netapp.io/"
 )
+
+// Deployment is the controller, in Trident's own namespace.
+const Deployment = "trident-controller"
+
+// VolumeName is how the TridentVolume and the PersistentVolume of a claim are called.
+func VolumeName(claim types.UID) string { return "pvc-" + string(claim) }
 
 // The kinds, all of them in Trident's own namespace.
 const (

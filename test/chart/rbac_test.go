@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// grants are rules taken apart: one "group/resource verb" each.
+// grants are rules taken apart: one "group/resource verb" each, or "group/resource/name verb".
 type grants map[string]bool
 
 func grantsOf(rules []rbacv1.PolicyRule) grants {
@@ -21,7 +21,8 @@ func grantsOf(rules []rbacv1.PolicyRule) grants {
 		for _, verb := range r.Verbs {
 			for _, group := range r.APIGroups {
 				for _, resource := range r.Resources {
-					out[group+"/"+resource+" "+verb] = true
+					name := strings.Join(append([]string{""}, r.ResourceNames...), "/")
+					out[group+"/"+resource+name+" "+verb] = true
 				}
 			}
 			for _, url := range r.NonResourceURLs {

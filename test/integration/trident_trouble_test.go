@@ -79,7 +79,7 @@ func tridentTroubles() map[string]struct {
 		"BackendRefused": {
 			backend, nil,
 			standin.Faults{Backend: "could not reach SVM svm1 at 10.0.0.9"},
-			0,
+			6 * time.Minute,
 			v1alpha1.ReasonBackendFailed,
 			[]string{"could not reach SVM svm1", "policy.backends"},
 		},
@@ -90,7 +90,7 @@ func tridentTroubles() map[string]struct {
 			},
 			nil,
 			standin.Faults{},
-			0, v1alpha1.ReasonBackendFailed,
+			6 * time.Minute, v1alpha1.ReasonBackendFailed,
 			[]string{"secret missing not found", "ask an administrator to correct backend "},
 		},
 		"BackendOffline": {
@@ -159,7 +159,7 @@ func tridentTroubles() map[string]struct {
 			standin.Faults{Provisioning: "aggregate aggr1 is full"},
 			6 * time.Minute,
 			v1alpha1.ReasonProvisioningFailed,
-			[]string{"aggregate aggr1 is full", "kubectl -n"},
+			[]string{"aggregate aggr1 is full", "is not bound after 5m0s"},
 		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,6 +82,45 @@ func withTrident(t *testing.T) *world {
 	}
 	w.r.TridentNamespace = ns
 	return w
+}
+
+// deployed gives Trident's controller its Deployment, which is available or not.
+func (w *world) deployed(available corev1.ConditionStatus) {
+	w.Helper()
+	labels := map[string]string{"app": "controller.csi.trident.netapp.io"}
+	d := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.array.ns, Name: trident.Deployment},
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "trident-main", Image: "trident"}}},
+			},
+		},
+	}
+	if err := w.c.Create(w.Context(), d); err != nil {
+		w.Fatal(err)
+	}
+	d.Status.Conditions = []appsv1.DeploymentCondition{{
+		Type: appsv1.DeploymentAvailable, Status: available, Message: "Deployment does not have minimum availability.",
+		LastTransitionTime: metav1.NewTime(w.clock.Now()),
+	}}
+	if err := w.c.Status().Update(w.Context(), d); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// busy lets Trident work on a backend of somebody else, whose management LIF does not answer.
+func (w *world) busy(labels map[string]string) {
+	w.Helper()
+	other := w.array.backend
+	other.ManagementLIF = newAddress()
+	w.array.SetFaults(standin.Faults{Drops: other.ManagementLIF})
+	if err := w.c.Create(w.Context(), trident.NewBackendConfig(w.array.ns, "aaa-other", labels, other)); err != nil {
+		w.Fatal(err)
+	}
+	for w.array.step(w) != "" { //nolint:revive // until it is at work
+	}
 }
 
 func (a *tridentWorld) step(w *world) string {

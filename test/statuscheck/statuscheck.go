@@ -66,6 +66,8 @@ func (l *list) scalars(b *v1alpha1.NFSBenchmark) {
 	l.check(st.Progress == nil || !over, "progress is shown in phase %s", st.Phase)
 	l.check(!strings.Contains(st.Message, "\n"), "message has several lines: %q", st.Message)
 	l.check(!over || st.Message != "", "a finished run says nothing")
+	gone := regexp.MustCompile(`kubectl (-n \S+ )?(logs|describe (pvc|pod|job|tbc|tvol|storageclass))`)
+	l.check(!over || !gone.MatchString(st.Message), "a finished run points at what its clean-up removes: %q", st.Message)
 }
 
 // conditions: all that belong to the phase, each well formed and current.

@@ -27,6 +27,20 @@ func (c *Controller) stepBackends(ctx context.Context) (string, error) {
 	return firstStep(ctx, configs, err, c.stepBackend)
 }
 
+// isHeld says that Trident works on a backend whose management LIF does not answer. The config
+// has its finalizer and no status then, and the lock of all that Trident does is held.
+func (c *Controller) isHeld(ctx context.Context) (bool, error) {
+	lif := c.fault().Drops
+	if lif == "" {
+		return false, nil
+	}
+	configs, err := c.list(ctx, trident.KindBackendConfig)
+	return slices.ContainsFunc(configs, func(u unstructured.Unstructured) bool {
+		return controllerutil.ContainsFinalizer(&u, trident.Finalizer) && text(&u, "status", "lastOperationStatus") == "" &&
+			text(&u, "spec", "managementLIF") == lif
+	}), err
+}
+
 // firstStep does the first thing that there is to do about one of some objects,
 // unless there was an error before.
 func firstStep[T any](ctx context.Context, all []T, err error, step func(context.Context, *T) (string, error)) (string, error) {

@@ -4,6 +4,11 @@
 // in Trident's order. The volumes themselves come from an Array: one of two nodes
 // that serves NFS in the end-to-end test, a list in the others.
 //
+// It behaves as Trident 25.06.3 with csi-provisioner 5.3.0 was seen to: a configuration gets its
+// finalizer when it is worked on, and nothing else happens until that has ended; what is refused
+// is tried again; a volume without a PersistentVolume stays; a provisioner whose class is gone
+// gives up.
+//
 // It does one thing at a time when it is told to, so that a test can look at
 // every state in between; Run does it in a loop beside a cluster.
 package trident
@@ -22,6 +27,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -41,13 +47,19 @@ type Array interface {
 // Faults are what goes wrong; the zero value is nothing. They can be changed
 // between two steps with SetFaults.
 type Faults struct {
-	Silent             bool   // nobody reads backend configurations
-	Backend            string // refuses each, with this message
-	Provisioning       string // makes no volume, with this message
-	Unreachable        string // deletes no volume, with this message
-	Slow               int    // steps that pass before anything happens
-	Offline            string // says that its backends are offline, with this reason
-	BackendsAreEconomy bool   // says that their driver is ontap-nas-economy
+	Silent       bool   // nobody reads backend configurations
+	Backend      string // refuses each, with this message
+	Provisioning string // makes no volume, with this message
+	Unreachable  string // deletes no volume, with this message
+	Slow         int    // steps that pass before anything happens
+	Offline      string // says that its backends are offline, with this reason
+	// Drops is a management LIF that drops packets. Trident works on a backend of it for as
+	// long as this is set, and does nothing else meanwhile.
+	Drops string
+	// Unanswered lets the answer to a call that makes a volume be lost. The volume is there, and
+	// the provisioner asks again when this is no longer set.
+	Unanswered         bool
+	BackendsAreEconomy bool // says that their driver is ontap-nas-economy
 }
 
 // Options are what a Controller needs.
@@ -73,6 +85,9 @@ type Controller struct {
 
 	mu     sync.Mutex
 	faults Faults
+	// underWay are the claims that the provisioner works on, by UID. It has them in memory
+	// only, and goes on though they are deleted.
+	underWay map[types.UID]*corev1.PersistentVolumeClaim
 }
 
 // New makes a Controller.
@@ -80,8 +95,11 @@ func New(o Options) *Controller {
 	if len(o.Pools) == 0 {
 		o.Pools = []string{"aggr1", "aggr2"}
 	}
-	return &Controller{Options: o}
+	return &Controller{Options: o, underWay: map[types.UID]*corev1.PersistentVolumeClaim{}}
 }
+
+// Restart ends the controller and its provisioner, and starts them again.
+func (c *Controller) Restart() { clear(c.underWay) }
 
 // SetFaults changes what goes wrong from now on.
 func (c *Controller) SetFaults(f Faults) {
@@ -129,7 +147,17 @@ func (c *Controller) Step(ctx context.Context) (string, error) {
 	if slow {
 		return "Trident takes its time", nil
 	}
-	for _, step := range []func(context.Context) (string, error){c.stepBackends, c.stepClaims, c.stepVolumes} {
+	if held, err := c.isHeld(ctx); err != nil {
+		return "", err
+	} else if held {
+		return firstOf(ctx, c.stepCalls) // the provisioner is a program of its own
+	}
+	return firstOf(ctx, c.stepBackends, c.stepCalls, c.stepUnderWay, c.stepVolumes)
+}
+
+// firstOf does the first thing that there is to do.
+func firstOf(ctx context.Context, steps ...func(context.Context) (string, error)) (string, error) {
+	for _, step := range steps {
 		did, err := step(ctx)
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 			return "", nil // it changed under us: the next step sees it
@@ -153,6 +181,11 @@ func (c *Controller) list(ctx context.Context, kind string) ([]unstructured.Unst
 // warn says something against an object, once; a second time it changes nothing,
 // so that a step that can do nothing says so.
 func (c *Controller) warn(ctx context.Context, about client.Object, kind, reason, message string) (bool, error) {
+	return c.tell(ctx, about, kind, corev1.EventTypeWarning, reason, message)
+}
+
+// tell is warn for events of every type.
+func (c *Controller) tell(ctx context.Context, about client.Object, kind, severity, reason, message string) (bool, error) {
 	ns := cmp.Or(about.GetNamespace(), metav1.NamespaceDefault)
 	at := metav1.NewTime(c.Now())
 	e := &corev1.Event{
@@ -160,7 +193,7 @@ func (c *Controller) warn(ctx context.Context, about client.Object, kind, reason
 		InvolvedObject: corev1.ObjectReference{
 			Kind: kind, Namespace: about.GetNamespace(), Name: about.GetName(), UID: about.GetUID(),
 		},
-		Type: corev1.EventTypeWarning, Reason: reason, Message: message, Count: 1,
+		Type: severity, Reason: reason, Message: message, Count: 1,
 		FirstTimestamp: at, LastTimestamp: at, Source: corev1.EventSource{Component: trident.Driver},
 	}
 	err := c.Client.Create(ctx, e)

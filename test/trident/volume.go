@@ -27,27 +27,24 @@ const provisionerFinalizer = "external-provisioner.volume.kubernetes.io/finalize
 // selectedNode is what the scheduler writes on a claim that binds late.
 const selectedNode = "volume.kubernetes.io/selected-node"
 
-func (c *Controller) stepClaims(ctx context.Context) (string, error) {
+// stepCalls begins to make volumes for claims: the CSI provisioner, which asks Trident.
+func (c *Controller) stepCalls(ctx context.Context) (string, error) {
 	claims := &corev1.PersistentVolumeClaimList{}
 	err := c.Client.List(ctx, claims, client.InNamespace(c.Claims))
 	return firstStep(ctx, claims.Items, err, c.stepClaim)
 }
 
 func (c *Controller) stepClaim(ctx context.Context, pvc *corev1.PersistentVolumeClaim) (string, error) {
-	if pvc.DeletionTimestamp != nil || pvc.Status.Phase == corev1.ClaimBound || ptr.Deref(pvc.Spec.StorageClassName, "") == "" {
+	if pvc.DeletionTimestamp != nil || pvc.Status.Phase == corev1.ClaimBound || ptr.Deref(pvc.Spec.StorageClassName, "") == "" ||
+		c.underWay[pvc.UID] != nil {
 		return "", nil
 	}
-	class := &storagev1.StorageClass{}
-	err := c.Client.Get(ctx, client.ObjectKey{Name: *pvc.Spec.StorageClassName}, class)
-	if apierrors.IsNotFound(err) || err == nil && class.Provisioner != trident.Driver {
-		return "", nil
-	}
-	if err != nil {
+	class, err := c.classOf(ctx, pvc)
+	if err != nil || class == nil {
 		return "", err
 	}
-	name := "pvc-" + string(pvc.UID)
 	pv := &corev1.PersistentVolume{}
-	err = c.Client.Get(ctx, client.ObjectKey{Name: name}, pv)
+	err = c.Client.Get(ctx, client.ObjectKey{Name: volumeName(pvc)}, pv)
 	switch {
 	case err == nil:
 		return c.bind(ctx, pvc, pv)
@@ -58,41 +55,122 @@ func (c *Controller) stepClaim(ctx context.Context, pvc *corev1.PersistentVolume
 	if late && pvc.Annotations[selectedNode] == "" {
 		return "", nil
 	}
-	return c.provision(ctx, pvc, class, name)
-}
-
-func (c *Controller) provision(ctx context.Context, pvc *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, name string) (string, error) {
 	backends, err := c.list(ctx, trident.KindBackend)
 	if err != nil || len(backends) == 0 { // of another test's Trident
 		return "", err
 	}
-	backend, pool := c.place(backends, class)
-	problem := c.fault().Provisioning
-	if backend == nil {
-		problem = "no available backends for storage class " + class.Name
-	}
-	if problem != "" {
-		said, err := c.warn(ctx, pvc, "PersistentVolumeClaim", "ProvisioningFailed", "failed to provision volume with StorageClass "+class.Name+": rpc error: code = Unknown desc = "+problem)
-		if err != nil || !said {
-			return "", err
+	if held, err := c.isHeld(ctx); err != nil || !held { // a call that waits for the lock learns of no problem
+		if problem := c.problem(backends, class); err != nil || problem != "" {
+			return c.fails(ctx, pvc, class, problem, err)
 		}
-		return "Trident makes no volume for " + pvc.Name, nil
+	}
+	c.underWay[pvc.UID] = pvc.DeepCopy()
+	_, err = c.tell(ctx, pvc, "PersistentVolumeClaim", corev1.EventTypeNormal, "Provisioning",
+		fmt.Sprintf("External provisioner is provisioning volume for claim %q", pvc.Namespace+"/"+pvc.Name))
+	return "the provisioner asks Trident for the volume of " + pvc.Name, err
+}
+
+func volumeName(pvc *corev1.PersistentVolumeClaim) string { return "pvc-" + string(pvc.UID) }
+
+// classOf is the class of a claim; nil where it is not there, or not one of Trident's.
+func (c *Controller) classOf(ctx context.Context, pvc *corev1.PersistentVolumeClaim) (*storagev1.StorageClass, error) {
+	class := &storagev1.StorageClass{}
+	err := c.Client.Get(ctx, client.ObjectKey{Name: *pvc.Spec.StorageClassName}, class)
+	if apierrors.IsNotFound(err) || err == nil && class.Provisioner != trident.Driver {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return class, err
+}
+
+// problem is what keeps Trident from making a volume of a class; "" where nothing does.
+func (c *Controller) problem(backends []unstructured.Unstructured, class *storagev1.StorageClass) string {
+	if backend, _ := c.place(backends, class); backend == nil {
+		return "no available backends for storage class " + class.Name
+	}
+	return c.fault().Provisioning
+}
+
+// fails says once why a claim gets no volume.
+func (c *Controller) fails(
+	ctx context.Context, pvc *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, problem string, err error,
+) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	said, err := c.warn(ctx, pvc, "PersistentVolumeClaim", "ProvisioningFailed",
+		"failed to provision volume with StorageClass "+class.Name+": rpc error: code = Unknown desc = "+problem)
+	if err != nil || !said {
+		return "", err
+	}
+	return "Trident makes no volume for " + pvc.Name, nil
+}
+
+// stepUnderWay goes on with the volumes that the provisioner has asked for.
+func (c *Controller) stepUnderWay(ctx context.Context) (string, error) {
+	for uid, pvc := range c.underWay {
+		did, err := c.provision(ctx, pvc)
+		if err != nil || did != "" {
+			return did, err
+		}
+		if !c.fault().Unanswered {
+			delete(c.underWay, uid)
+		}
+	}
+	return "", nil
+}
+
+// provision is the two halves of provisioning: Trident makes the volume, though its class may be
+// gone by then, and the provisioner, which needs the class, the PersistentVolume.
+func (c *Controller) provision(ctx context.Context, pvc *corev1.PersistentVolumeClaim) (string, error) {
+	name := volumeName(pvc)
+	v := &unstructured.Unstructured{}
+	v.SetGroupVersionKind(trident.Kind(trident.KindVolume))
+	err := c.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, v)
+	if apierrors.IsNotFound(err) {
+		return c.makeVolume(ctx, pvc, name)
+	}
+	if err != nil || c.fault().Unanswered {
+		return "", err
+	}
+	class, err := c.classOf(ctx, pvc)
+	if err != nil || class == nil {
+		return "", err // storageClass not found: the provisioner gives up
+	}
+	err = c.Client.Create(ctx, newPV(pvc, class, text(v, "backendUUID"), name, text(v, "config", "internalName")))
+	if client.IgnoreAlreadyExists(err) != nil {
+		return "", err
+	}
+	delete(c.underWay, pvc.UID)
+	_, err = c.tell(ctx, pvc, "PersistentVolumeClaim", corev1.EventTypeNormal, "ProvisioningSucceeded", "Successfully provisioned volume "+name)
+	return "the provisioner makes PersistentVolume " + name, err
+}
+
+func (c *Controller) makeVolume(ctx context.Context, pvc *corev1.PersistentVolumeClaim, name string) (string, error) {
+	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: *pvc.Spec.StorageClassName}}
+	if known, err := c.classOf(ctx, pvc); err != nil {
+		return "", err
+	} else if known != nil {
+		class = known
+	}
+	backends, err := c.list(ctx, trident.KindBackend)
+	if err != nil {
+		return "", err
+	}
+	backend, pool := c.place(backends, class)
+	if problem := c.problem(backends, class); problem != "" {
+		return c.fails(ctx, pvc, class, problem, nil)
 	}
 	size := pvc.Spec.Resources.Requests[corev1.ResourceStorage]
 	internal := InternalName(name)
 	junction, lif, err := c.Array.CreateVolume(ctx, internal, size.Value(), pool)
 	if err != nil {
-		_, err := c.warn(ctx, pvc, "PersistentVolumeClaim", "ProvisioningFailed", err.Error())
-		return "", err
+		return c.fails(ctx, pvc, class, err.Error(), nil)
 	}
 	if d := text(backend, "config", "ontap_config", "dataLIF"); d != "" {
 		lif = d
 	}
 	v := c.newVolume(pvc, class, backend, name, internal, pool, junction, trident.Bare(lif))
-	if err := c.Client.Create(ctx, v); err != nil && !apierrors.IsAlreadyExists(err) {
-		return "", err
-	}
-	return "Trident makes volume " + name, c.Client.Create(ctx, newPV(pvc, class, backend, name, internal))
+	return "Trident makes volume " + name, client.IgnoreAlreadyExists(c.Client.Create(ctx, v))
 }
 
 // InternalName is what the array calls a volume, by Trident's rule.
@@ -143,7 +221,7 @@ func inPools(pools, backend, pool string) bool {
 	return false
 }
 
-func newPV(pvc *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, backend *unstructured.Unstructured, name, internal string) *corev1.PersistentVolume {
+func newPV(pvc *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, backendUUID, name, internal string) *corev1.PersistentVolume {
 	return &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Finalizers: []string{provisionerFinalizer},
@@ -161,7 +239,7 @@ func newPV(pvc *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, bac
 			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{
 				Driver: trident.Driver, VolumeHandle: name,
 				VolumeAttributes: map[string]string{
-					"backendUUID": text(backend, "backendUUID"), "name": name, "internalName": internal, "protocol": "file",
+					"backendUUID": backendUUID, "name": name, "internalName": internal, "protocol": "file",
 					"storage.kubernetes.io/csiProvisionerIdentity": "stand-in-" + trident.Driver,
 				},
 			}},
@@ -222,20 +300,12 @@ func (c *Controller) stepVolumes(ctx context.Context) (string, error) {
 	return firstStep(ctx, volumes, err, c.stepVolume)
 }
 
+// stepVolume leaves a volume without a PersistentVolume alone, as Trident does: only the
+// provisioner asks for its deletion, and that by the PersistentVolume.
 func (c *Controller) stepVolume(ctx context.Context, v *unstructured.Unstructured) (string, error) {
 	pv := &corev1.PersistentVolume{}
-	err := c.Client.Get(ctx, client.ObjectKey{Name: v.GetName()}, pv)
-	if apierrors.IsNotFound(err) {
-		// Provisioned, and the claim went before its volume was told of.
-		pvc := &corev1.PersistentVolumeClaim{}
-		err := c.Client.Get(ctx, client.ObjectKey{Namespace: text(v, "config", "namespace"), Name: text(v, "config", "requestName")}, pvc)
-		if !apierrors.IsNotFound(err) {
-			return "", err
-		}
-		return c.remove(ctx, v, nil)
-	}
-	if err != nil {
-		return "", err
+	if err := c.Client.Get(ctx, client.ObjectKey{Name: v.GetName()}, pv); err != nil {
+		return "", client.IgnoreNotFound(err)
 	}
 	if c.Bind && pv.Status.Phase != corev1.VolumeReleased {
 		return c.unbind(ctx, pv)
@@ -259,7 +329,8 @@ func (c *Controller) unbind(ctx context.Context, pv *corev1.PersistentVolume) (s
 	return "volume " + pv.Name + " is released", c.Client.Status().Update(ctx, pv)
 }
 
-// remove deletes a volume: on the array first, then its objects.
+// remove deletes a volume: on the array first, then the object of Trident, then that of the
+// provisioner.
 func (c *Controller) remove(ctx context.Context, v *unstructured.Unstructured, pv *corev1.PersistentVolume) (string, error) {
 	problem := c.fault().Unreachable
 	if problem == "" {
@@ -268,23 +339,19 @@ func (c *Controller) remove(ctx context.Context, v *unstructured.Unstructured, p
 		}
 	}
 	if problem != "" {
-		if pv == nil {
-			return "", nil
-		}
 		said, err := c.warn(ctx, pv, "PersistentVolume", "VolumeFailedDelete", "rpc error: code = Unknown desc = "+problem)
 		if err != nil || !said {
 			return "", err
 		}
 		return "Trident cannot delete volume " + v.GetName(), nil
 	}
-	if pv != nil {
-		pv.Finalizers = slices.DeleteFunc(pv.Finalizers, func(f string) bool { return f == provisionerFinalizer || c.Bind })
-		if err := c.Client.Update(ctx, pv); err != nil {
-			return "", err
-		}
-		if err := c.Client.Delete(ctx, pv); client.IgnoreNotFound(err) != nil {
-			return "", err
-		}
+	if err := c.release(ctx, v); err != nil {
+		return "", err
 	}
-	return "Trident deletes volume " + v.GetName(), c.release(ctx, v)
+	before := pv.DeepCopy()
+	pv.Finalizers = slices.DeleteFunc(pv.Finalizers, func(f string) bool { return f == provisionerFinalizer || c.Bind })
+	if err := c.Client.Patch(ctx, pv, client.MergeFrom(before)); err != nil { // not an update, which may conflict
+		return "", err
+	}
+	return "Trident deletes volume " + v.GetName(), client.IgnoreNotFound(c.Client.Delete(ctx, pv))
 }

@@ -1,0 +1,419 @@
+package integration
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/trident"
+	"github.com/nfsbench/nfsbench/test/gen"
+	standin "github.com/nfsbench/nfsbench/test/trident"
+)
+
+// TestASilentTridentIsToldByWhatItDoes: on a backend that it works on, it is waited for until it
+// can say why that fails; on somebody else's, until that is over; and one that is not there is
+// said to be missing soon.
+func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
+	t.Parallel()
+	own := func(w *world) { w.array.SetFaults(standin.Faults{Drops: w.array.management}) }
+	silent := func(w *world) { w.array.SetFaults(standin.Faults{Silent: true}) }
+	cases := map[string]struct {
+		world  func(*world)
+		long   bool   // it waits for 10 minutes, else for less than 3
+		reason string // meanwhile
+		says   []string
+		not    string
+		ends   string // the reason of the failure
+	}{
+		"OnThisBackend": {
+			own, true, v1alpha1.ReasonProvisioning,
+			[]string{"Trident works on TridentBackendConfig ", "takes it 300 s"},
+			"",
+			v1alpha1.ReasonBackendFailed,
+		},
+		"OnThisBackendWithDeployment": {
+			func(w *world) { own(w); w.deployed(corev1.ConditionTrue) },
+			true, v1alpha1.ReasonProvisioning,
+			[]string{"Trident works on TridentBackendConfig "},
+			"", v1alpha1.ReasonBackendFailed,
+		},
+		"OnAnother": {
+			func(w *world) { w.busy(nil) },
+			true, v1alpha1.ReasonTridentBusy,
+			[]string{"it works on TridentBackendConfig ", "/aaa-other", "300 s"},
+			"",
+			v1alpha1.ReasonTridentBusy,
+		},
+		"OnThatOfAnotherTenant": {
+			func(w *world) { w.busy(map[string]string{manifest.LabelManagedBy: manifest.ManagedBy}) },
+			true, v1alpha1.ReasonTridentBusy,
+			[]string{"it works on the backend of another benchmark"},
+			"aaa-other",
+			v1alpha1.ReasonTridentBusy,
+		},
+		"OnWhatCannotBeSeen": {
+			func(w *world) { silent(w); w.deployed(corev1.ConditionTrue) },
+			true, v1alpha1.ReasonTridentBusy,
+			[]string{"Trident runs and has not yet read"},
+			"", v1alpha1.ReasonTridentBusy,
+		},
+		"NotAllowedToLook": {
+			func(w *world) {
+				silent(w)
+				w.faults.refused = func(kind string) error {
+					if kind == "Deployment" {
+						return apierrors.NewForbidden(schema.GroupResource{Resource: "deployments"}, "trident-controller", errors.New("no"))
+					}
+					return nil
+				}
+			},
+			true, v1alpha1.ReasonProvisioning,
+			[]string{"may not see whether it runs"},
+			"", v1alpha1.ReasonTridentMissing,
+		},
+		"NoDeployment": {silent, false, v1alpha1.ReasonProvisioning, []string{"there is no Deployment trident-controller"}, "", v1alpha1.ReasonTridentMissing},
+		"NoPods": {
+			func(w *world) { silent(w); w.deployed(corev1.ConditionFalse) },
+			false, v1alpha1.ReasonProvisioning,
+			[]string{"is not available: Deployment does not have minimum availability"},
+			"",
+			v1alpha1.ReasonTridentMissing,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := withTrident(t)
+			tc.world(w)
+			w.create("demo", w.backend())
+			w.turns()
+			w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning, "waiting for Trident to bind TridentBackendConfig")
+			w.step(20 * time.Second)
+			w.turns()
+			check := func() {
+				t.Helper()
+				b := w.get("demo")
+				w.wantPhase(b, v1alpha1.PhaseProvisioning, tc.says...)
+				w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", tc.reason)
+				if tc.not != "" && strings.Contains(b.Status.Message, tc.not) {
+					t.Errorf("the message says %q: %s", tc.not, b.Status.Message)
+				}
+			}
+			check()
+			if tc.long {
+				w.step(10 * time.Minute)
+				w.turns()
+				check()
+			}
+			w.step(3 * time.Minute)
+			w.turns()
+			b := w.get("demo")
+			w.wantPhase(b, v1alpha1.PhaseFailed, tc.says...)
+			w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", tc.ends)
+			want := v1alpha1.FailureBenchmark
+			if tc.ends == v1alpha1.ReasonTridentBusy { // which is not its fault
+				want = v1alpha1.FailureInfrastructure
+			}
+			if b.Status.Failure != want {
+				t.Errorf("the failure is of kind %s, want %s", b.Status.Failure, want)
+			}
+		})
+	}
+}
+
+func TestTheErrorOfATridentThatTook300SecondsIsShown(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.array.SetFaults(standin.Faults{Drops: w.array.management})
+	w.create("demo", w.backend())
+	w.turns()
+	w.step(301 * time.Second)
+	w.array.SetFaults(standin.Faults{Backend: "error initializing ontap-nas driver: context deadline exceeded"})
+	w.turns()
+	b := w.get("demo")
+	w.wantPhase(b, v1alpha1.PhaseFailed, "Trident refuses TridentBackendConfig", "context deadline exceeded")
+	w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", v1alpha1.ReasonBackendFailed)
+	w.finish("demo")
+	w.wantMade()
+}
+
+// TestAManagementLIFIsTriedWhileTridentIsSilent: Trident says why after 300 s only, and nobody is
+// told before who asks Trident's array.
+func TestAManagementLIFIsTriedWhileTridentIsSilent(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		code int32
+		said string
+		says string
+	}{
+		"Drops": {1, "nfsbench: no connection to 10.0.0.9:443 within 5s: dial tcp 10.0.0.9:443: i/o timeout\n", "does not answer a pod of this namespace either: no connection to 10.0.0.9:443 within 5s: dial tcp 10.0.0.9:443: i/o timeout; the run waits until"},
+		"Opens": {0, "", "accepts connections from a pod of this namespace"},
+		"Odd":   {137, "killed", "; the run waits until"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := withTrident(t)
+			w.array.SetFaults(standin.Faults{Drops: w.array.management})
+			w.create("demo", w.backend())
+			w.turns()
+			job := &batchv1.Job{}
+			probe := manifest.NamesOf(w.get("demo")).Probe
+			if w.find(probe, job) {
+				t.Fatal("it is tried at once, though Trident takes a few seconds for every backend")
+			}
+			w.step(20 * time.Second)
+			w.turns()
+			if !w.find(probe, job) {
+				t.Fatal("it is not tried")
+			}
+			w.startPods(job)
+			pod := &corev1.Pod{}
+			w.find(probe+"-0", pod)
+			w.podStatus(pod, func(st *corev1.PodStatus) {
+				st.ContainerStatuses = []corev1.ContainerStatus{{Name: manifest.ContainerProbe, State: corev1.ContainerState{
+					Terminated: &corev1.ContainerStateTerminated{ExitCode: tc.code, Message: tc.said},
+				}}}
+			})
+			w.turns()
+			w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning, tc.says)
+			w.step(12 * time.Minute)
+			w.turns()
+			w.wantPhase(w.get("demo"), v1alpha1.PhaseFailed, strings.TrimSuffix(tc.says, "the run waits until"))
+			w.array.SetFaults(standin.Faults{})
+			w.finish("demo")
+			if left := w.ours(); len(left) > 0 {
+				t.Errorf("left: %q", left)
+			}
+		})
+	}
+}
+
+func TestABenchmarkSucceedsThoughTridentWasBusyWithAnother(t *testing.T) {
+	t.Parallel()
+	for name, when := range map[string]func(*world){
+		"BeforeItsBackend": func(*world) {},
+		"BeforeItsVolume": func(w *world) {
+			for len(w.ofTrident(trident.KindBackend)) == 0 {
+				w.settle("demo")
+				w.robot("demo")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := withTrident(t)
+			w.create("demo", w.backend())
+			when(w)
+			w.busy(nil)
+			w.turns()
+			w.step(9 * time.Minute)
+			w.turns()
+			b := w.get("demo")
+			w.wantPhase(b, v1alpha1.PhaseProvisioning, "works on TridentBackendConfig")
+			w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", v1alpha1.ReasonTridentBusy)
+			w.array.SetFaults(standin.Faults{})
+			w.clock.SetTime(time.Now()) // by which the API server dates what is made from now on
+			w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
+		})
+	}
+}
+
+func TestABackendThatTridentRefusedIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.array.backend.CredentialsSecretName = "late"
+	w.create("demo", w.backend())
+	w.turns()
+	b := w.get("demo")
+	w.wantPhase(b, v1alpha1.PhaseProvisioning, "secret late not found", "Trident tries again, and the run waits until ")
+	w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", v1alpha1.ReasonBackendFailed)
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.array.ns, Name: "late"},
+		StringData: map[string]string{"username": "vsadmin", "password": "xyzzy-2026"},
+	}
+	if err := w.c.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
+}
+
+// orphaned is a world with a benchmark that was deleted while Trident made its volume. Controller
+// and provisioner die before there is a PersistentVolume.
+func orphaned(t *testing.T, o orphan, leftovers v1alpha1.LeftoversPolicy) (w *world, volume string) {
+	t.Helper()
+	w = withTrident(t)
+	mod := o.storage(w)
+	w.array.SetFaults(standin.Faults{Unanswered: true})
+	w.create("demo", mod, gen.Leftovers(leftovers))
+	for range 60 {
+		w.settle("demo")
+		w.robot("demo")
+		if v := w.ofTrident(trident.KindVolume); len(v) > 0 {
+			volume = v[0].GetName()
+			break
+		}
+	}
+	if volume == "" {
+		t.Fatal("Trident makes no volume")
+	}
+	if o.before != nil {
+		o.before(w)
+	}
+	w.delete("demo")
+	w.turns()
+	w.array.Restart()
+	w.array.SetFaults(standin.Faults{})
+	w.turns()
+	return w, volume
+}
+
+type orphan struct {
+	storage func(*world) gen.Mod
+	before  func(*world) // the benchmark is deleted; nil = nothing
+}
+
+func orphans() map[string]orphan {
+	backend := func(w *world) gen.Mod { return w.backend() }
+	return map[string]orphan{
+		"Backend": {backend, nil},
+		"Class":   {func(w *world) gen.Mod { return gen.TridentClass(w.class(nil)) }, nil},
+		"NotNoted": {backend, func(w *world) { // by an operator that was killed, or of an earlier release
+			b := w.get("demo")
+			b.Status.Resolved = nil
+			if err := w.c.Status().Update(w.Context(), b); err != nil {
+				w.Fatal(err)
+			}
+		}},
+		"ClaimGoneBefore": {backend, func(w *world) { // which somebody deleted
+			pvc := &corev1.PersistentVolumeClaim{}
+			w.find("nfsb-demo-data", pvc)
+			pvc.Finalizers = nil
+			if err := errors.Join(w.c.Update(w.Context(), pvc), w.c.Delete(w.Context(), pvc)); err != nil {
+				w.Fatal(err)
+			}
+		}},
+	}
+}
+
+func TestAVolumeWhoseProvisioningWasInterruptedIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, o := range orphans() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, volume := orphaned(t, o, v1alpha1.LeftoversWait)
+			b := w.get("demo")
+			if b == nil {
+				t.Fatalf("the benchmark is gone and leaves %q", w.made())
+			}
+			w.step(3 * time.Minute)
+			w.turns()
+			b = w.get("demo")
+			w.wantCondition(b, v1alpha1.ConditionCleanedUp, "False", v1alpha1.ReasonLeftBehind)
+			for _, word := range []string{
+				"TridentVolume " + w.array.ns + "/" + volume + " (online, on the array trident_pvc_",
+				"tridentctl -n " + w.array.ns + " delete volume " + volume, "spec.cleanup.leftovers",
+			} {
+				if !strings.Contains(b.Status.Message, word) {
+					t.Errorf("the message does not say %q: %s", word, b.Status.Message)
+				}
+			}
+			w.deleteVolume(volume)
+			w.step(8 * time.Minute) // as long as the call that was interrupted could have taken
+			w.turns()
+			if b := w.get("demo"); b != nil {
+				t.Errorf("it stays though the volume is gone: %s", b.Status.Message)
+			}
+			for _, m := range w.made() {
+				if strings.Contains(m, "demo") {
+					t.Errorf("left: %s", m)
+				}
+			}
+		})
+	}
+}
+
+// deleteVolume is tridentctl delete volume.
+func (w *world) deleteVolume(name string) {
+	w.Helper()
+	for _, v := range w.ofTrident(trident.KindVolume) {
+		if v.GetName() != name {
+			continue
+		}
+		v.SetFinalizers(nil)
+		if err := errors.Join(w.array.volumes.DeleteVolume(w.Context(), standin.InternalName(name)), w.c.Update(w.Context(), &v),
+			w.c.Delete(w.Context(), &v)); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+func TestAnAbandonedVolumeWithoutAPersistentVolumeIsListed(t *testing.T) {
+	t.Parallel()
+	for name, o := range orphans() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, volume := orphaned(t, o, v1alpha1.LeftoversAbandon)
+			w.step(3 * time.Minute)
+			w.turns()
+			if b := w.get("demo"); b != nil {
+				t.Fatalf("it stays: %s", b.Status.Message)
+			}
+			want := "left are TridentVolume " + w.array.ns + "/" + volume
+			if told := strings.Join(w.rec.events, "\n"); !strings.Contains(told, want) {
+				t.Errorf("no event says %q:\n%s", want, told)
+			}
+		})
+	}
+}
+
+// TestClassAndBackendStayUntilProvisioningIsOver: Trident makes a volume that it was asked for
+// though the claim is gone, and without its class the provisioner would leave it there.
+func TestClassAndBackendStayUntilProvisioningIsOver(t *testing.T) {
+	t.Parallel()
+	for name, ends := range map[string]func(*world){
+		"WithAVolume":       func(w *world) { w.array.SetFaults(standin.Faults{}) },
+		"WithAnError":       func(w *world) { w.array.SetFaults(standin.Faults{Provisioning: "aggregate aggr1 is full"}) },
+		"WithAnInterrupted": func(w *world) { w.array.Restart(); w.step(11 * time.Minute) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := withTrident(t)
+			w.create("demo", w.backend())
+			for len(w.ofTrident(trident.KindBackend)) == 0 {
+				w.settle("demo")
+				w.robot("demo")
+			}
+			w.busy(nil)
+			w.turns()
+			w.delete("demo")
+			w.turns()
+			b := w.get("demo")
+			if b == nil || !strings.Contains(b.Status.Message, "the provisioning of claim nfsb-demo-data") {
+				t.Fatalf("it does not wait for Trident: %+v", b)
+			}
+			class := &storagev1.StorageClass{}
+			if err := w.c.Get(t.Context(), client.ObjectKey{Name: manifest.TridentName(b)}, class); err != nil {
+				t.Fatalf("its class is gone: %v", err)
+			}
+			ends(w)
+			w.turns()
+			w.array.SetFaults(standin.Faults{})
+			w.turns()
+			if b := w.get("demo"); b != nil {
+				t.Errorf("it stays: %s", b.Status.Message)
+			}
+			w.wantMade("TridentBackendConfig", "TridentBackend") // of the other
+		})
+	}
+}
