@@ -315,15 +315,18 @@ func databaseResources(c *v1alpha1.DatabaseContainer) corev1.ResourceRequirement
 // Oracle Free restarts its database by su: without privilege escalation the one
 // falls back to the kernel's NFS without a word, and the other does not start.
 // Where neither is the case, nothing is left of the privileges.
+//
+// The defaults of container runtimes differ (CRI-O and Podman lack AUDIT_WRITE, without which
+// su fails), so the capabilities are named. Baseline Pod Security allows all of them. The
+// database does not run as root: only those two programs can use them.
 func databaseSecurity(b *v1alpha1.NFSBenchmark, i plan.Instance) *corev1.SecurityContext {
 	free := i.Distribution == v1alpha1.DistributionOracle && b.Spec.Database.Container.Edition == v1alpha1.EditionFree
 	escalation := isDirect(b) || free
-	drop := []corev1.Capability{"ALL"}
+	c := &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}
 	if escalation {
-		drop = []corev1.Capability{"NET_RAW", "MKNOD", "SYS_CHROOT", "SETFCAP"}
+		c.Add = []corev1.Capability{
+			"SETUID", "SETGID", "CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "NET_BIND_SERVICE", "AUDIT_WRITE",
+		}
 	}
-	return &corev1.SecurityContext{
-		AllowPrivilegeEscalation: &escalation,
-		Capabilities:             &corev1.Capabilities{Drop: drop},
-	}
+	return &corev1.SecurityContext{AllowPrivilegeEscalation: &escalation, Capabilities: c}
 }

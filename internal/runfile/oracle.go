@@ -19,6 +19,8 @@ type Oracle struct {
 	ReadyMilliseconds *int64 `json:"readyMilliseconds,omitempty"`
 	// Library is what the database's container found of Direct NFS.
 	Library *DirectNFSLibrary `json:"library,omitempty"`
+	// Host is what the database's container found and changed around the database.
+	Host *DatabaseHost `json:"host,omitempty"`
 	// LoadedBytes were loaded into schemas; SchemasReused says that they were
 	// there from an earlier run.
 	LoadedBytes   int64 `json:"loadedBytes,omitempty"`
@@ -94,6 +96,22 @@ type DirectNFSLibrary struct {
 	// OradismOwner its user ID; Direct NFS needs it setuid root.
 	OradismMode  string `json:"oradismMode,omitempty"`
 	OradismOwner *int64 `json:"oradismOwner,omitempty"`
+}
+
+// DatabaseHost is what the container of the database found and changed before it started the
+// database.
+type DatabaseHost struct {
+	// Limits are those of the processes of the database, in the order of /proc/self/limits.
+	Limits []ProcessLimit `json:"limits,omitempty"`
+}
+
+// ProcessLimit is one limit of /proc/self/limits.
+type ProcessLimit struct {
+	Name string `json:"name"`           // such as Max open files
+	Soft *int64 `json:"soft,omitempty"` // absent = unlimited
+	Hard *int64 `json:"hard,omitempty"` // absent = unlimited
+	// HardBefore is the hard limit of the container; absent = it was not changed.
+	HardBefore *int64 `json:"hardBefore,omitempty"`
 }
 
 // OracleWindow is what the database counted in one measured window: differences
@@ -273,6 +291,7 @@ type DatabaseState struct {
 	Generation int32            `json:"generation"`
 	Failure    *Failure         `json:"failure,omitempty"`
 	Library    DirectNFSLibrary `json:"library"`
+	Host       DatabaseHost     `json:"host,omitzero"`
 	OracleHome string           `json:"oracleHome,omitempty"`
 	SID        string           `json:"sid,omitempty"`
 	StartedAt  time.Time        `json:"startedAt,omitzero"` // of the container

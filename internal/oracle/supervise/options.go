@@ -34,6 +34,8 @@ type Options struct {
 	// HeartbeatInterval is between two signs of life on the volume; 0 = 10 s.
 	HeartbeatInterval time.Duration
 	MinFreeBytes      int64 // of the volume before anything is started
+	// MaxOpenFiles is the hard limit of open files of the database; 0 = 65536.
+	MaxOpenFiles uint64
 
 	Env     []string // of the container; the database gets it as it is
 	Secrets []string // words that must not come out

@@ -141,9 +141,15 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 
 // prepare does everything that comes before the first start.
 func (s *supervisor) prepare(ctx context.Context) error {
+	limits, err := s.o.limitProcesses()
+	if err != nil {
+		s.log.Warn("The limits of the database are not known", "error", err)
+	}
+	if err := s.journal.change(func(d *runfile.DatabaseState) { d.Host.Limits = limits }); err != nil {
+		return err
+	}
 	s.home = s.o.findHome()
 	library := runfile.DirectNFSLibrary{Wanted: s.o.DirectNFS}
-	var err error
 	switch {
 	case s.home != "":
 		library, err = s.o.switchDirectNFS(ctx, s.home)
