@@ -66,6 +66,7 @@ func withDatabase(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, images Images)
 		if c.SetPermissions != v1alpha1.Disabled {
 			before = append(before, permissions(b, images))
 		}
+		spec.Hostname = DatabaseHostname
 		spec.InitContainers = append(spec.InitContainers, database(b, images))
 		spec.TerminationGracePeriodSeconds = new(int64(c.ShutdownTimeoutSeconds) + graceSeconds)
 		memory := c.SharedMemory
@@ -147,12 +148,16 @@ func kitClaim(b *v1alpha1.NFSBenchmark) string {
 	return ""
 }
 
+// DatabaseHostname is the host name of each pod that runs a database: the images keep the name
+// in files on the volume, and a listener does not start with the name of another host.
+const DatabaseHostname = "nfsbench-database"
+
 // ContainerDatabase is the sidecar that a database runs in.
 const ContainerDatabase = "database"
 
 const (
 	probeSeconds = 10
-	// probeTimeoutSeconds is for SQL*Plus, which the health scripts start.
+	// probeTimeoutSeconds is for a node that is busy creating the database.
 	probeTimeoutSeconds = 30
 	// probeSlack is how many probes may fail beyond the time that the database
 	// has: the container says better than its probe why it is not ready.
@@ -177,7 +182,9 @@ func database(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	out.Resources = databaseResources(c)
 	out.SecurityContext = databaseSecurity(b, i)
 	out.StartupProbe = &corev1.Probe{
-		ProbeHandler:     corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: healthCommand(c, i)}},
+		ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{
+			Command: []string{toolsDir + binary, "database", "--check", "--run-dir", runDir},
+		}},
 		PeriodSeconds:    probeSeconds,
 		TimeoutSeconds:   probeTimeoutSeconds,
 		FailureThreshold: (c.StartupTimeoutSeconds+probeSeconds-1)/probeSeconds + probeSlack,
@@ -235,19 +242,6 @@ func databaseArgs(b *v1alpha1.NFSBenchmark, i plan.Instance) []string {
 }
 
 func seconds(n int32) string { return strconv.Itoa(int(n)) + "s" }
-
-// healthCommand is the image's own health script. Its start-up is over when
-// that says so, and not before.
-func healthCommand(c *v1alpha1.DatabaseContainer, i plan.Instance) []string {
-	switch {
-	case len(c.HealthCommand) > 0:
-		return c.HealthCommand
-	case i.Distribution == v1alpha1.DistributionGvenzl:
-		return []string{"healthcheck.sh"}
-	default:
-		return []string{"/opt/oracle/checkDBStatus.sh"}
-	}
-}
 
 // databaseEnv is how the images are configured at their first start. What the
 // user declares wins; the API refuses the names that must not be declared.

@@ -103,6 +103,8 @@ type DirectNFSLibrary struct {
 type DatabaseHost struct {
 	// Limits are those of the processes of the database, in the order of /proc/self/limits.
 	Limits []ProcessLimit `json:"limits,omitempty"`
+	// Mended are the files of Oracle Net in which another host was replaced.
+	Mended []string `json:"mended,omitempty"`
 }
 
 // ProcessLimit is one limit of /proc/self/limits.

@@ -130,11 +130,9 @@ func (i *Instance) start(ctx context.Context) error {
 			return err
 		}
 	}
-	listen := net.ListenConfig{}
-	if i.listener, err = listen.Listen(ctx, "tcp", i.cfg.Listen); err != nil {
+	if err := i.listen(ctx); err != nil {
 		return err
 	}
-	i.serving.Go(i.accept)
 	i.alert.linef("Completed: ALTER DATABASE OPEN")
 	i.alert.linef("Completed: ALTER PLUGGABLE DATABASE %s OPEN", i.cfg.PDB)
 	return nil
@@ -170,7 +168,7 @@ func (i *Instance) create(ctx context.Context) error {
 		}
 	}
 	i.alert.linef("100%% complete")
-	return i.cat.save(ctx, i.control)
+	return errors.Join(i.configureNet(), i.cat.save(ctx, i.control))
 }
 
 func (i *Instance) createFailure(name string, err error) error {
@@ -237,8 +235,13 @@ func (i *Instance) eachProcess() []*process {
 	return slices.SortedFunc(maps.Values(i.processes), func(a, b *process) int { return int(a.pnum - b.pnum) })
 }
 
-// Address is where the listener listens: host:port.
-func (i *Instance) Address() string { return i.listener.Addr().String() }
+// Address is where the listener listens: host:port; empty where it did not start.
+func (i *Instance) Address() string {
+	if i.listener == nil {
+		return ""
+	}
+	return i.listener.Addr().String()
+}
 
 // UsesDirectNFS says whether I/O goes over Direct NFS.
 func (i *Instance) UsesDirectNFS() bool { return i.direct != nil }
@@ -254,7 +257,10 @@ func (i *Instance) Shutdown(context.Context) error {
 		return nil
 	}
 	i.alert.linef("Shutting down ORACLE instance (immediate) (OS id: %d)", os.Getpid())
-	err := i.listener.Close()
+	var err error
+	if i.listener != nil {
+		err = i.listener.Close()
+	}
 	i.mu.Lock()
 	for s := range i.sessions {
 		close(s.dead)
@@ -343,6 +349,13 @@ const (
 // version is that of the release whose rules are played.
 const version = "23.0.0.0.0"
 
+// print writes what is not of the alert log, but of the programs beside the instance.
+func (l *alertLog) print(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintln(l.out, text)
+}
+
 // Config is what an Instance is made of. Zero values mean what is said there.
 type Config struct {
 	Data    string // the data directory; required
@@ -352,6 +365,8 @@ type Config struct {
 	PDB     string // DefaultPDB
 	Edition string // EditionFree
 	Host    string // V$INSTANCE.HOST_NAME
+	// ListenerHost is what the first start writes into listener.ora; Host, as in Oracle Free.
+	ListenerHost string
 	// Passwords of SYS, SYSTEM and PDBADMIN at the first start; later starts keep
 	// what the first one set.
 	Password string
@@ -393,6 +408,7 @@ func (c Config) withDefaults() Config {
 	c.SID, c.PDB = cmp.Or(c.SID, DefaultSID), cmp.Or(c.PDB, DefaultPDB)
 	c.Edition = cmp.Or(c.Edition, EditionFree)
 	c.Host, c.Listen = cmp.Or(c.Host, "standin"), cmp.Or(c.Listen, "127.0.0.1:0")
+	c.ListenerHost = cmp.Or(c.ListenerHost, c.Host)
 	c.Direct.Etc = cmp.Or(c.Direct.Etc, "/etc")
 	c.Direct.MountTable = cmp.Or(c.Direct.MountTable, "/proc/self/mounts")
 	c.DatafilePercent = cmp.Or(c.DatafilePercent, 100)

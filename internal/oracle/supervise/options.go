@@ -16,13 +16,17 @@ import (
 
 // Options say what to supervise.
 type Options struct {
-	RunDir        string   // shared with loader and collector
-	DirectNFS     bool     // Oracle's own NFS client on, or off
-	Distribution  string   // who made the image: Oracle or Gvenzl, as in runfile
-	SID           string   // told to those who read the state
-	DataDirectory string   // the volume
-	UseExisting   bool     // open a database there that was not created for a benchmark
-	Owner         string   // who this is, for other databases on the volume
+	RunDir        string // shared with loader and collector
+	DirectNFS     bool   // Oracle's own NFS client on, or off
+	Distribution  string // who made the image: Oracle or Gvenzl, as in runfile
+	SID           string // told to those who read the state
+	DataDirectory string // the volume
+	UseExisting   bool   // open a database there that was not created for a benchmark
+	Owner         string // who this is, for other databases on the volume
+	Hostname      string // of this container
+	// Listener is the address at which a database that is ready takes connections; empty = its
+	// health script alone says whether it is ready.
+	Listener      string
 	OracleHome    string   // empty = $ORACLE_HOME, else the one below ProductRoot
 	ProductRoot   string   // where images install; empty = /opt/oracle/product
 	StartCommand  []string // empty = that of the distribution
@@ -57,6 +61,9 @@ const (
 	// surrenderChecks is how many intervals a database has to become healthy after
 	// its image gave up: a pluggable database may open late.
 	surrenderChecks = 12
+	// listenerChecks is how many intervals a listener has after the health script is content.
+	listenerChecks   = 24
+	listenerPatience = 5 * time.Second // with one connection
 )
 
 // lookup returns a variable of the container; of several, the last counts.

@@ -13,9 +13,9 @@
 // replaced as a whole each time. Everything that goes wrong is one sentence
 // there, in the log and in the error that ends the program.
 //
-// The image stays as its maker built it: nothing but the library of Direct NFS
-// in $ORACLE_HOME/rdbms/lib/odm is changed, and that as `make -f ins_rdbms.mk
-// dnfs_on` does.
+// The image stays as its maker built it but for two things: the library of Direct
+// NFS in $ORACLE_HOME/rdbms/lib/odm, which is changed as `make -f ins_rdbms.mk
+// dnfs_on` does, and files of Oracle Net that name another host.
 package supervise
 
 import (
@@ -27,6 +27,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -70,6 +71,22 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("%s: %s", f.Code, f.Message)
 	}
 	return s.journal.change(func(d *runfile.DatabaseState) { d.State = runfile.DatabaseStopped })
+}
+
+// Check is the startup probe: nil when the database with that run directory is ready.
+func Check(runDir string) error {
+	var s runfile.DatabaseState
+	raw, err := course.ReadFile(filepath.Join(runDir, runfile.DatabaseFile))
+	if err == nil {
+		err = json.Unmarshal(raw, &s)
+	}
+	if err != nil {
+		return err
+	}
+	if s.State != runfile.DatabaseReady {
+		return fmt.Errorf("the database is %s", s.State)
+	}
+	return nil
 }
 
 // failed writes the failure into the state.
@@ -122,6 +139,9 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	if err != nil {
 		return false, err
 	}
+	if err := s.mendNetFiles(); err != nil {
+		return false, err
+	}
 	c, err := s.start()
 	if err != nil {
 		return false, err
@@ -137,6 +157,14 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	}
 	s.log.Info("The loader asks for a restart", "generation", s.journal.wish())
 	return true, s.journal.change(func(d *runfile.DatabaseState) { d.State = runfile.DatabaseRestarting })
+}
+
+// mendNetFiles corrects the files of Oracle Net, and keeps what it has corrected.
+func (s *supervisor) mendNetFiles() error {
+	mended, err := s.o.mendNetFiles(s.home)
+	return errors.Join(err, s.journal.change(func(d *runfile.DatabaseState) {
+		d.Host.Mended = append(slices.Clone(d.Host.Mended), mended...)
+	}))
 }
 
 // prepare does everything that comes before the first start.
@@ -218,9 +246,13 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 	}
 }
 
-// refused says what the image said when it gave up, which waiting does not fix;
-// nil where it did not, or just now.
+// refused says why waiting does not help: what the image said when it gave up, or that the
+// listener stays away. It is nil where neither is so, or just now.
 func (s *supervisor) refused(c *child, last health) error {
+	if c.deaf > listenerChecks {
+		return oracle.Failf(runfile.FailureDatabaseNotReady, "%s: see HOST in listener.ora in %s, and the log of the "+
+			"listener%s", last.explain(s.o.Distribution), filepath.Join(s.o.DataDirectory, "dbconfig", s.o.SID), s.lastWords(c))
+	}
 	g := c.gaveUp.Load()
 	if g == nil || s.o.Now().Sub(g.at) <= surrenderChecks*s.o.HealthInterval {
 		return nil

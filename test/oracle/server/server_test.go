@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -185,6 +186,39 @@ func TestOracleFreeNeedsSu(t *testing.T) {
 		if (err == nil) != c.good || err != nil && !strings.Contains(err.Error(), "su: Authentication failure") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestAnotherHostNameStopsTheListenerOnly as with Oracle Free: the health script connects over
+// bequeath, says ready, and nobody else can connect.
+func TestAnotherHostNameStopsTheListenerOnly(t *testing.T) {
+	const port = "127.0.0.1:18523"
+	vars := map[string]string{"STANDIN_LISTEN": port, "STANDIN_HOST": "first-load-0"}
+	e := image(t, vars)
+	vars["STANDIN_DATA"] = e.get("STANDIN_DATA")
+	listens := func(e environment) bool {
+		db := run(t, e)
+		db.await(t)
+		if got := health(e); got != 0 {
+			t.Errorf("health = %d", got)
+		}
+		c, err := net.Dial("tcp", port) //nolint:noctx // of this machine
+		if err == nil {
+			_ = c.Close()
+		}
+		db.end(t)
+		return err == nil
+	}
+	if !listens(e) {
+		t.Error("the first start does not listen")
+	}
+	vars["STANDIN_HOST"] = "second-load-0"
+	if listens(image(t, vars)) {
+		t.Error("the second start listens for another host")
+	}
+	vars["STANDIN_HOST"] = "first-load-0"
+	if !listens(image(t, vars)) {
+		t.Error("the third start does not listen")
 	}
 }
 

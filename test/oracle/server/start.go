@@ -179,6 +179,7 @@ func (e environment) config(out io.Writer) (standin.Config, error) {
 	if err != nil {
 		return standin.Config{}, err
 	}
+	host = e.or("STANDIN_HOST", host)
 	password := "ORACLE_PWD"
 	if e.gvenzl {
 		password = "ORACLE_PASSWORD"
@@ -195,6 +196,9 @@ func (e environment) config(out io.Writer) (standin.Config, error) {
 	}
 	if e.free() {
 		c.Edition = standin.EditionFree
+	}
+	if !e.free() || e.gvenzl {
+		c.ListenerHost = "0.0.0.0"
 	}
 	for variable, parameter := range map[string][2]string{ // name, unit
 		"INIT_SGA_SIZE": {"sga_target", "M"}, "INIT_PGA_SIZE": {"pga_aggregate_target", "M"},
