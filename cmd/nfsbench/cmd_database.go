@@ -23,6 +23,7 @@ type databaseFlags struct {
 	options      supervise.Options
 	startCommand string
 	healthCheck  string
+	plan         string
 	minFree      byteSize
 	check        bool
 }
@@ -39,13 +40,15 @@ func newDatabaseCommand(a *app) *cobra.Command {
      and checks that $ORACLE_HOME/bin/oradism is owned by root and setuid;
   2. checks that the data directory can be written to, has space, and holds no
      files that were not created for a benchmark (--use-existing);
-  3. corrects listener.ora and tnsnames.ora where they name another host;
-  4. starts the image's own start command and passes its output on;
-  5. runs the image's own health script until it says ready, and connects to the
+  3. with --direct-nfs and --plan, mounts the export as Direct NFS will, and says
+     what the NFS servers refuse;
+  4. corrects listener.ora and tnsnames.ora where they name another host;
+  5. starts the image's own start command and passes its output on;
+  6. runs the image's own health script until it says ready, and connects to the
      listener (--listener);
-  6. keeps what the alert log reports about Direct NFS;
-  7. restarts the database when the loader asks for it;
-  8. on SIGTERM lets it shut down, and kills it after --shutdown-timeout.
+  7. keeps what the alert log reports about Direct NFS;
+  8. restarts the database when the loader asks for it;
+  9. on SIGTERM lets it shut down, and kills it after --shutdown-timeout.
 
 The state is in database.json of --run-dir. The exit code is 0 after SIGTERM and
 1 when the database failed; the last line of the log then says why.`,
@@ -70,6 +73,7 @@ The state is in database.json of --run-dir. The exit code is 0 after SIGTERM and
 		"open, and change, a database there that was not created for a benchmark")
 	fs.BoolVar(&o.DirectNFS, "direct-nfs", false, "switch Oracle's own NFS client on; off without it")
 	fs.StringVar(&o.Distribution, "distribution", runfile.DistributionOracle, "who made the image: Oracle or Gvenzl")
+	fs.StringVar(&f.plan, "plan", "", "plan file; with --direct-nfs the NFS servers in it are asked first")
 	fs.StringVar(&o.SID, "sid", "", "SID of the instance")
 	fs.StringVar(&o.OracleHome, "oracle-home", "",
 		"Oracle home (default $ORACLE_HOME, else the newest in /opt/oracle/product)")
@@ -103,6 +107,13 @@ func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []st
 		return fmt.Errorf("read the name of this host: %w", err)
 	}
 	o.Owner = cmp.Or(o.Owner, o.Hostname)
+	if f.plan != "" {
+		plan, err := readFlagFile("--plan", f.plan, runfile.ReadKeptPlan)
+		if err != nil {
+			return cli.BadInput(err)
+		}
+		o.Engine = &plan.Engine
+	}
 	switch {
 	case o.RunDir == "":
 		return cli.BadInputf("--run-dir is required: the directory shared with the loader")

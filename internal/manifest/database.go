@@ -199,7 +199,7 @@ func database(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		// folder onto the volume.
 		out.VolumeMounts = append(out.VolumeMounts, corev1.VolumeMount{
 			Name: planVolume, MountPath: "/etc/oranfstab", SubPath: OranfstabKey, ReadOnly: true,
-		})
+		}, corev1.VolumeMount{Name: planVolume, MountPath: planDir, ReadOnly: true})
 	}
 	return out
 }
@@ -227,6 +227,9 @@ func databaseArgs(b *v1alpha1.NFSBenchmark, i plan.Instance) []string {
 		"--owner", fmt.Sprintf("%s/%s (UID %s)", b.Namespace, b.Name, b.UID),
 		"--startup-timeout", seconds(c.StartupTimeoutSeconds),
 		"--shutdown-timeout", seconds(c.ShutdownTimeoutSeconds),
+	}
+	if isDirect(b) { // for the servers that it names
+		args = append(args, "--plan", planPath)
 	}
 	args = append(args, existing(c)...)
 	for _, own := range []struct {

@@ -252,7 +252,7 @@ func TestWhatEachContainerSees(t *testing.T) {
 			"tools":       {"/opt/nfsbench": "tools rw"},
 			"permissions": {data: "data rw"},
 			"collector":   with(map[string]string{data: "data ro", "/var/run/secrets/kubernetes.io/serviceaccount": "token ro"}),
-			"database":    {"/opt/nfsbench": "tools ro", "/run/nfsbench": "run rw", "/dev/shm": "memory rw", "/etc/oranfstab": "plan:oranfstab ro", data: "data rw"},
+			"database":    {"/opt/nfsbench": "tools ro", "/run/nfsbench": "run rw", "/dev/shm": "memory rw", "/etc/oranfstab": "plan:oranfstab ro", "/etc/nfsbench": "plan ro", data: "data rw"},
 			"loader":      with(map[string]string{"/opt/nfsbench": "tools ro", "/etc/nfsbench-database": "database-credentials ro", "/tmp": "tmp rw", data: "data ro"}),
 		},
 		"ee19-kernel": {
@@ -338,6 +338,7 @@ func TestHowADatabaseIsStartedWatchedAndStopped(t *testing.T) {
 	wantArgs := []string{
 		"database", "--run-dir", "/run/nfsbench", "--direct-nfs=true", "--distribution", "Oracle", "--sid", "ORCLCDB", "--data", "/opt/oracle/oradata",
 		"--owner", "bench/demo (UID 9d1f8b1e-0000-4000-8000-000000000001)", "--startup-timeout", "2700s", "--shutdown-timeout", "120s",
+		"--plan", "/etc/nfsbench/plan.json",
 	}
 	if !slices.Equal(c.Args, wantArgs) || !slices.Equal(c.Command, []string{"/opt/nfsbench/nfsbench"}) || c.Image != enterprise19 {
 		t.Errorf("%s: %q %q", c.Image, c.Command, c.Args)

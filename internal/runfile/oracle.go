@@ -105,6 +105,15 @@ type DatabaseHost struct {
 	Limits []ProcessLimit `json:"limits,omitempty"`
 	// Mended are the files of Oracle Net in which another host was replaced.
 	Mended []string `json:"mended,omitempty"`
+	// Servers are the paths of Direct NFS, each as it answered this pod before the start.
+	Servers []ServerProbe `json:"servers,omitempty"`
+}
+
+// ServerProbe is how a path to the NFS server answered a client of the database's pod that mounted
+// the export from a port above 1023.
+type ServerProbe struct {
+	Path    string `json:"path"`
+	Problem string `json:"problem,omitempty"` // why it could not; absent = it could
 }
 
 // ProcessLimit is one limit of /proc/self/limits.

@@ -37,7 +37,10 @@ type Options struct {
 	HealthInterval  time.Duration // between two health checks; 0 = 5 s
 	// HeartbeatInterval is between two signs of life on the volume; 0 = 10 s.
 	HeartbeatInterval time.Duration
-	MinFreeBytes      int64 // of the volume before anything is started
+	// Engine says how Direct NFS reaches the servers, which are asked before the first start; nil =
+	// they are not asked.
+	Engine       *runfile.Engine
+	MinFreeBytes int64 // of the volume before anything is started
 	// MaxOpenFiles is the hard limit of open files of the database; 0 = 65536.
 	MaxOpenFiles uint64
 
@@ -62,7 +65,10 @@ const (
 	// its image gave up: a pluggable database may open late.
 	surrenderChecks = 12
 	// listenerChecks is how many intervals a listener has after the health script is content.
-	listenerChecks   = 24
+	listenerChecks = 24
+	// hangChecks is how many intervals a database may be silent before it is ready, where the
+	// server has refused the probe.
+	hangChecks       = 24
 	listenerPatience = 5 * time.Second // with one connection
 )
 

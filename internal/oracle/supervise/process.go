@@ -65,6 +65,7 @@ func (s *supervisor) start() (*child, error) {
 	c.cmd.Env = s.env()
 	c.cmd.Stdout, c.cmd.Stderr = w, w
 	s.log.Info("Starting the database", "command", command)
+	s.heard.Store(c.began.UnixNano())
 	err = s.family.start(c.cmd)
 	_ = w.Close() // the child has its own
 	if err != nil {
@@ -109,6 +110,7 @@ func (s *supervisor) env() []string {
 // printed takes one line of the database.
 func (s *supervisor) printed(c *child, line string) {
 	line = s.redact.clean(line)
+	s.heard.Store(s.o.Now().UnixNano())
 	c.tail.add(line)
 	if strings.Contains(line, gaveUpLine) {
 		c.gaveUp.CompareAndSwap(nil, &surrender{at: s.o.Now(), words: s.lastWords(c)})

@@ -31,6 +31,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/course"
@@ -46,6 +47,9 @@ type supervisor struct {
 	family  *family
 	journal *journal
 	redact  *redactor
+	// suspicion is what the NFS servers refused the probe; empty = nothing.
+	suspicion string
+	heard     atomic.Int64 // when the database or its alert log said something last, in Unix nanoseconds
 }
 
 // Run prepares the image, starts the database and watches over it until ctx
@@ -200,6 +204,9 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	if err := s.o.checkVolume(); err != nil {
 		return err
 	}
+	if err := s.probeServers(ctx); err != nil {
+		return err
+	}
 	if err := s.o.claimVolume(); err != nil {
 		return err
 	}
@@ -207,6 +214,15 @@ func (s *supervisor) prepare(ctx context.Context) error {
 		return err
 	}
 	return s.o.checkCommand("health script", "healthCommand", s.o.healthCommand())
+}
+
+// probeServers asks the servers before Direct NFS does, and keeps what they answer.
+func (s *supervisor) probeServers(ctx context.Context) error {
+	probes, err := s.o.probeServers(ctx)
+	if s.suspicion = problems(probes); s.suspicion != "" && err == nil {
+		s.log.Warn("The NFS server refuses what Direct NFS may need", "problem", s.suspicion, "advice", probeAdvice)
+	}
+	return cmp.Or(err, s.journal.change(func(d *runfile.DatabaseState) { d.Host.Servers = probes }))
 }
 
 // serve follows one start until ctx ends or a restart is asked for, both nil,
@@ -252,6 +268,11 @@ func (s *supervisor) refused(c *child, last health) error {
 	if c.deaf > listenerChecks {
 		return oracle.Failf(runfile.FailureDatabaseNotReady, "%s: see HOST in listener.ora in %s, and the log of the "+
 			"listener%s", last.explain(s.o.Distribution), filepath.Join(s.o.DataDirectory, "dbconfig", s.o.SID), s.lastWords(c))
+	}
+	silent := s.o.Now().Sub(time.Unix(0, s.heard.Load()))
+	if s.suspicion != "" && silent > hangChecks*s.o.HealthInterval {
+		return oracle.Failf(runfile.FailureAccessDenied, "the start of the database hangs, without a line in its log for %s, "+
+			"and before it the NFS server refused its pod: %s; %s", silent.Round(time.Second), s.suspicion, probeAdvice)
 	}
 	g := c.gaveUp.Load()
 	if g == nil || s.o.Now().Sub(g.at) <= surrenderChecks*s.o.HealthInterval {
