@@ -61,8 +61,8 @@ type DatabaseContainer struct {
 	// parameters are init parameters, for example db_cache_size: 128M. They are
 	// set in the spfile, the instance is restarted, and they are read back into
 	// the status. Without them sga_target is half of the memory and
-	// pga_aggregate_target an eighth, and with the kernel client
-	// filesystemio_options is SETALL.
+	// pga_aggregate_target an eighth, cpu_count is that of resources, and with the
+	// kernel client filesystemio_options is SETALL.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z_][a-z0-9_]{0,79}$'))",message="a name in database.container.parameters is not one of an init parameter: use lower case letters, digits and _, such as db_cache_size"

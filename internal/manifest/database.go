@@ -283,6 +283,7 @@ func imageEnv(c *v1alpha1.DatabaseContainer, i plan.Instance) map[string]string 
 	return map[string]string{
 		"ORACLE_SID": i.SID, "ORACLE_PDB": i.PDB, "ORACLE_EDITION": edition,
 		"INIT_SGA_SIZE": strconv.FormatInt(i.SGAMegabytes, 10), "INIT_PGA_SIZE": strconv.FormatInt(i.PGAMegabytes, 10),
+		"INIT_CPU_COUNT": cmp.Or(string(c.Parameters["cpu_count"]), strconv.FormatInt(i.CPUs, 10)),
 	}
 }
 

@@ -46,15 +46,12 @@ type OracleParameter struct {
 // AsRequested reports whether the value in effect is the one asked for: 128M is 134217728,
 // TRUE is true, and 'SetAll' is SETALL.
 func (p OracleParameter) AsRequested() bool {
-	plain := func(s string) string {
-		return strings.ToUpper(strings.Join(strings.Fields(strings.Trim(strings.TrimSpace(s), `'"`)), " "))
-	}
-	asked, value := plain(p.Requested), plain(p.Value)
+	asked, value := plainParameter(p.Requested), plainParameter(p.Value)
 	if asked == value {
 		return true
 	}
-	a, okA := parameterBytes(asked)
-	v, okV := parameterBytes(value)
+	a, okA := ParameterBytes(asked)
+	v, okV := ParameterBytes(value)
 	if !okA || !okV {
 		return false
 	}
@@ -67,8 +64,15 @@ func (p OracleParameter) AsRequested() bool {
 	return a == v || memory && v > a && v-a < min(512<<20, max(16<<20, a))
 }
 
-// parameterBytes reads a whole number with or without K, M, G, T.
-func parameterBytes(s string) (int64, bool) {
+// plainParameter is a value in capitals, without quotation marks and needless blanks.
+func plainParameter(s string) string {
+	return strings.ToUpper(strings.Join(strings.Fields(strings.Trim(strings.TrimSpace(s), `'"`)), " "))
+}
+
+// ParameterBytes reads the value of an init parameter that is a whole number with or without K, M,
+// G, T.
+func ParameterBytes(s string) (int64, bool) {
+	s = plainParameter(s)
 	digits := strings.TrimRight(s, "KMGT")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	shift := 0

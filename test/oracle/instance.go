@@ -32,6 +32,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -101,7 +102,7 @@ func (i *Instance) start(ctx context.Context) error {
 	spfile := filepath.Join(i.cfg.Data, "dbconfig", i.cfg.SID, "spfile"+i.cfg.SID+".ora")
 	_, err := os.Stat(filepath.Join(i.cfg.Data, control(i.cfg.SID)))
 	i.created = errors.Is(err, os.ErrNotExist)
-	if i.params, err = loadParameters(spfile); err != nil {
+	if i.params, err = loadParameters(spfile, i.cfg.NodeCPUs); err != nil {
 		return err
 	}
 	if i.created {
@@ -111,6 +112,9 @@ func (i *Instance) start(ctx context.Context) error {
 			}
 			i.params.running[name] = normal(value)
 		}
+	}
+	if err := i.params.size(); err != nil {
+		return err
 	}
 	i.alert.linef("Starting ORACLE instance (normal) (OS id: %d)", os.Getpid())
 	if i.direct, err = i.findDirectNFS(ctx); err != nil {
@@ -373,6 +377,9 @@ type Config struct {
 	Listen   string // 127.0.0.1:0
 	// Parameters are init parameters of the first start.
 	Parameters map[string]string
+	// NodeCPUs is cpu_count where nobody sets it: the CPUs of the node, whatever its container may
+	// use; runtime.NumCPU().
+	NodeCPUs int
 	// DatafilePercent scales the datafiles that the first start makes; 100 = 152 MiB.
 	DatafilePercent int
 	// Calibrate is how long CALIBRATE_IO loads; 4 s.
@@ -411,6 +418,7 @@ func (c Config) withDefaults() Config {
 	c.ListenerHost = cmp.Or(c.ListenerHost, c.Host)
 	c.Direct.Etc = cmp.Or(c.Direct.Etc, "/etc")
 	c.Direct.MountTable = cmp.Or(c.Direct.MountTable, "/proc/self/mounts")
+	c.NodeCPUs = cmp.Or(c.NodeCPUs, runtime.NumCPU())
 	c.DatafilePercent = cmp.Or(c.DatafilePercent, 100)
 	c.Calibrate = cmp.Or(c.Calibrate, 4*time.Second)
 	if c.Out == nil {

@@ -16,6 +16,7 @@
 //	STANDIN_FALLBACK=true          Direct NFS is set up, and silently not used
 //	STANDIN_NEVER_READY=true       the start never ends
 //	STANDIN_LISTEN=ADDRESS         of the listener (:1521)
+//	STANDIN_NODE_CPUS=N            CPUs of the node (those of this one)
 //	STANDIN_HOST=NAME              of the host, in place of the system's
 package main
 
