@@ -167,7 +167,8 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 func (s *supervisor) mendNetFiles() error {
 	mended, err := s.o.mendNetFiles(s.home)
 	return errors.Join(err, s.journal.change(func(d *runfile.DatabaseState) {
-		d.Host.Mended = append(slices.Clone(d.Host.Mended), mended...)
+		all := append(slices.Clone(d.Host.Mended), mended...)
+		d.Host.Mended = all[:min(len(all), keptWarnings)]
 	}))
 }
 
