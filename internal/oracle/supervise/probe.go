@@ -32,7 +32,8 @@ const probeAdvice = "Direct NFS of a pod needs an export that admits the address
 // The error is why Direct NFS cannot start. With NFSv3 there is none: its helper has root's
 // ports, so a server may admit it and refuse the probe.
 func (o Options) probeServers(ctx context.Context) ([]runfile.ServerProbe, error) {
-	if !o.DirectNFS || o.Engine == nil || len(o.Engine.Channels) == 0 {
+	sys := o.Engine != nil && (o.Engine.Security == "" || o.Engine.Security == "sys") // as our client speaks
+	if !o.DirectNFS || !sys || len(o.Engine.Channels) == 0 {
 		return nil, nil
 	}
 	for attempt := 1; ; attempt++ {

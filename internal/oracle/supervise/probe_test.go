@@ -1,8 +1,10 @@
 package supervise
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nfsbench/nfsbench/internal/nfs/v4"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -72,6 +74,7 @@ func TestAProbeThatDecidesNothingIsAWarning(t *testing.T) {
 			t.Parallel()
 			i := newImage(t)
 			i.direct(tc.version, tc.export, tc.port, tc.paths...)
+			i.o.HealthInterval = 200 * time.Millisecond // a busy machine may be silent for a while
 			r := i.start()
 			s := r.ready(1)
 			for n, problem := range tc.problems {
@@ -93,6 +96,8 @@ func TestAStartThatHangsEndsWithWhatTheProbeFound(t *testing.T) {
 	v3.Start(t, "127.0.0.1")
 	i := newImage(t)
 	i.direct(runfile.NFSv3, "/denied", v3.Port(), "127.0.0.1")
+	i.netFiles(filepath.Join(i.data, "dbconfig", "ORCLCDB"), "", "") // a database that exists
+	i.write(filepath.Join(i.data, MarkerFile), 0o640, "")
 	i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\ntrap 'exit 0' TERM\necho ORACLE instance started.\nwhile :; do sleep 0.02; done\n")
 	f := i.fails(runfile.FailureAccessDenied)
 	for _, want := range []string{"hangs", `"/denied"`, "-mount-rootonly disabled"} {
@@ -100,11 +105,53 @@ func TestAStartThatHangsEndsWithWhatTheProbeFound(t *testing.T) {
 			t.Errorf("%q is not in %q", want, f.Message)
 		}
 	}
-	// One that goes on saying something does not hang.
-	busy := newImage(t)
-	busy.direct(runfile.NFSv3, "/denied", v3.Port(), "127.0.0.1")
-	busy.write(busy.base+"/runOracle.sh", 0o755, strings.Replace(startScript, "touch",
-		`n=0; while test $n -lt 40; do n=$((n+1)); echo "$n% complete"; sleep 0.02; done
-touch`, 1))
-	busy.start().ready(1)
+}
+
+// TestOnlySilenceAfterARefusalIsAHang by a clock of the test.
+func TestOnlySilenceAfterARefusalIsAHang(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	now := time.Unix(1_800_000_000, 0)
+	i.o.Now, i.o.HealthInterval = func() time.Time { return now }, healthInterval
+	s := &supervisor{o: i.o, log: i.o.Log, redact: newRedactor(nil), suspicion: "10.0.1.61: refused"}
+	c := &child{tail: &tail{}}
+	s.printed(c, "ORACLE instance started.")
+	for _, step := range []struct {
+		after time.Duration
+		says  string
+		hangs bool
+	}{{2 * time.Minute, "", false}, {time.Second, "1% complete", true}, {2 * time.Minute, "", false}, {time.Second, "", true}} {
+		now = now.Add(step.after)
+		if err := s.refused(c, health{code: 1}); (err != nil) != step.hangs || err != nil && !strings.Contains(err.Error(), "10.0.1.61: refused") {
+			t.Errorf("%s later: %v", step.after, err)
+		}
+		if step.says != "" {
+			s.printed(c, step.says)
+		}
+	}
+	s.suspicion = ""
+	if err := s.refused(c, health{code: 1}); err != nil {
+		t.Errorf("the server admits the probe: %v", err)
+	}
+}
+
+func TestADatabaseThatIsCreatedMayBeSilentForLonger(t *testing.T) {
+	t.Parallel()
+	for name, dir := range map[string]string{"creates": "other", "opens": "dbconfig/ORCLCDB"} {
+		i := newImage(t)
+		i.netFiles(filepath.Join(i.data, dir), "", "")
+		i.write(filepath.Join(i.data, MarkerFile), 0o640, "")
+		j, err := openJournal(i.run, runfile.DatabaseState{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &supervisor{o: i.o, log: i.o.Log, journal: j}
+		if err := s.prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]time.Duration{"creates": 5, "opens": 1}[name] * hangChecks * i.o.HealthInterval
+		if got := s.hangPatience(); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
 }

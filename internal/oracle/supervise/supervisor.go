@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -49,6 +50,7 @@ type supervisor struct {
 	redact  *redactor
 	// suspicion is what the NFS servers refused the probe; empty = nothing.
 	suspicion string
+	creates   bool         // there was no database on the volume
 	heard     atomic.Int64 // when the database or its alert log said something last, in Unix nanoseconds
 }
 
@@ -208,6 +210,8 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	if err := s.probeServers(ctx); err != nil {
 		return err
 	}
+	_, err = os.Lstat(filepath.Join(s.o.DataDirectory, "dbconfig", s.o.SID))
+	s.creates = errors.Is(err, fs.ErrNotExist)
 	if err := s.o.claimVolume(); err != nil {
 		return err
 	}
@@ -220,6 +224,9 @@ func (s *supervisor) prepare(ctx context.Context) error {
 // probeServers asks the servers before Direct NFS does, and keeps what they answer.
 func (s *supervisor) probeServers(ctx context.Context) error {
 	probes, err := s.o.probeServers(ctx)
+	if ctx.Err() != nil {
+		return nil // it is told to end, and the answers say nothing
+	}
 	if s.suspicion = problems(probes); s.suspicion != "" && err == nil {
 		s.log.Warn("The NFS server refuses what Direct NFS may need", "problem", s.suspicion, "advice", probeAdvice)
 	}
@@ -271,7 +278,7 @@ func (s *supervisor) refused(c *child, last health) error {
 			"listener%s", last.explain(s.o.Distribution), filepath.Join(s.o.DataDirectory, "dbconfig", s.o.SID), s.lastWords(c))
 	}
 	silent := s.o.Now().Sub(time.Unix(0, s.heard.Load()))
-	if s.suspicion != "" && silent > hangChecks*s.o.HealthInterval {
+	if s.suspicion != "" && silent > s.hangPatience() {
 		return oracle.Failf(runfile.FailureAccessDenied, "the start of the database hangs, without a line in its log for %s, "+
 			"and before it the NFS server refused its pod: %s; %s", silent.Round(time.Second), s.suspicion, probeAdvice)
 	}
@@ -282,6 +289,16 @@ func (s *supervisor) refused(c *child, last health) error {
 	return s.unlessFull(g.words, g.words, oracle.Failf(runfile.FailureDatabaseNotReady,
 		"the image could not create or start the database: %s%s; look there for the reason, an init parameter for "+
 			"example, or an earlier start on this volume that was interrupted", last.explain(s.o.Distribution), g.words))
+}
+
+// hangPatience is how long a start may be silent where the server has refused the probe. A
+// database that is created copies files, and says little meanwhile.
+func (s *supervisor) hangPatience() time.Duration {
+	checks := time.Duration(hangChecks)
+	if s.creates {
+		checks *= 5
+	}
+	return checks * s.o.HealthInterval
 }
 
 // hasEnded says how the start command ended, which it should not have.
