@@ -265,6 +265,15 @@ func databaseCores(r runfile.Result) float64 {
 	return 0
 }
 
+// databaseShare is how much of the cores that it can use a database used; nil = not known.
+func databaseShare(p clientRep, cores float64) *int32 {
+	used := databaseCPU(p)
+	if used <= 0 || cores <= 0 {
+		return nil
+	}
+	return permille(float64(used) / 1e6 / p.seconds / cores)
+}
+
 func coresText(cores float64) string {
 	return strconv.FormatFloat(cores, 'f', -1, 64) + " cores"
 }
@@ -288,10 +297,7 @@ func clientCPU(parts []clientRep, bytes int64, databaseCores float64) ClientCPU 
 			own := float64(used-databaseCPU(p)) / 1e6
 			cpu.BusiestLimitPermille = larger(cpu.BusiestLimitPermille, permille(own/p.seconds / *limit))
 		}
-		if used := databaseCPU(p); used > 0 && databaseCores > 0 {
-			cpu.DatabaseLimitPermille = larger(cpu.DatabaseLimitPermille,
-				permille(float64(used)/1e6/p.seconds/databaseCores))
-		}
+		cpu.DatabaseLimitPermille = larger(cpu.DatabaseLimitPermille, databaseShare(p, databaseCores))
 		cpu.BusiestNodePermille = larger(cpu.BusiestNodePermille, hostBusy(p))
 		if p.window == nil {
 			continue

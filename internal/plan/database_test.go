@@ -208,28 +208,34 @@ func TestAnInstanceThatWouldNotStartIsSaid(t *testing.T) {
 	}{
 		"published": {
 			"NFS and dNFS users: a small SGA that is nearly all shared pool",
-			[]gen.Mod{set(params{"sga_target": "554M", "sga_max_size": "554M", "shared_pool_size": "450M", "db_cache_size": "40M", "large_pool_size": "50M", "cpu_count": "1"})}, nil,
+			[]gen.Mod{set(params{"sga_target": "554M", "sga_max_size": "554M", "shared_pool_size": "450M", "db_cache_size": "40M", "large_pool_size": "50M", "cpu_count": "1"})},
+			nil,
 		},
 		"sample": {"config/samples/nfs-vs-dnfs", []gen.Mod{set(params{"sga_target": "1280M", "shared_pool_size": "1G", "large_pool_size": "64M", "db_cache_size": "128M"})}, nil},
 		"SLOB's": {"the parameters of the kit", []gen.Mod{set(params{"db_cache_size": "128M", "shared_pool_size": "1G", "processes": "500"})}, nil},
 		"cache": {
-			"Oracle would raise it", []gen.Mod{set(params{"db_cache_size": "128M", "cpu_count": "64"})},
+			"Oracle would raise it",
+			[]gen.Mod{set(params{"db_cache_size": "128M", "cpu_count": "64"})},
 			[]string{"db_cache_size is 128M", "4M x cpu_count 64 = 256M", "lower cpu_count to 32"},
 		},
 		"SGA": {
-			"ORA-00821", []gen.Mod{set(params{"sga_target": "256M", "shared_pool_size": "200M", "cpu_count": "16"})},
+			"ORA-00821",
+			[]gen.Mod{set(params{"sga_target": "256M", "shared_pool_size": "200M", "cpu_count": "16"})},
 			[]string{"sga_target is 256M", "ORA-00821", "buffer cache 64M (at least 4M x cpu_count 16) + shared pool 200M", "one granule 4M = 268M"},
 		},
 		"granules": {
-			"of 16M above 1G", []gen.Mod{set(params{"sga_target": "1100M", "shared_pool_size": "1090M"})},
+			"of 16M above 1G",
+			[]gen.Mod{set(params{"sga_target": "1100M", "shared_pool_size": "1090M"})},
 			[]string{"buffer cache 16M", "shared pool 1104M", "one granule 16M = 1136M"},
 		},
 		"memory": {
-			"the container would be killed", []gen.Mod{set(params{"sga_target": "3G", "pga_aggregate_target": "1500M"}, withMemory(limits, "4Gi"))},
+			"the container would be killed",
+			[]gen.Mod{set(params{"sga_target": "3G", "pga_aggregate_target": "1500M"}, withMemory(limits, "4Gi"))},
 			[]string{"SGA 3072M + pga_aggregate_target 1500M = 4572M", "4096M", "resources.limits.memory"},
 		},
 		"processes": {
-			"ORA-00020", []gen.Mod{gen.SLOB(v1alpha1.SLOBRandomRead, 1, 128), set(params{"processes": "200"})},
+			"ORA-00020",
+			[]gen.Mod{gen.SLOB(v1alpha1.SLOBRandomRead, 1, 128), set(params{"processes": "200"})},
 			[]string{"processes is 200, and the load needs 228: 128 sessions", "100 for background processes"},
 		},
 	}

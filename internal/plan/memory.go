@@ -75,28 +75,29 @@ func checkInstance(b *v1alpha1.NFSBenchmark, parameters map[string]string) error
 	least := whole(cachePerCPU*cpus, granule)
 	cache := value("db_cache_size")
 	if cache > 0 && cache < cachePerCPU*cpus {
-		return fmt.Errorf("%s: db_cache_size is %s, and Oracle raises it to its minimum, 4M x cpu_count %d = %s: raise it, or "+
-			"lower cpu_count to %d", field, megabytes(cache), cpus, megabytes(cachePerCPU*cpus), max(cache/cachePerCPU, 1))
+		return fmt.Errorf("%s: db_cache_size is %s, and Oracle raises it to its minimum, 4M x cpu_count %d = %s: raise it, "+
+			"or lower cpu_count to %d", field, megabytes(cache), cpus, megabytes(cachePerCPU*cpus), max(cache/cachePerCPU, 1))
 	}
 	cache = max(whole(cache, granule), least)
 	shared, large := whole(value("shared_pool_size"), granule), whole(value("large_pool_size"), granule)
 	other := whole(value("java_pool_size"), granule) + whole(value("streams_pool_size"), granule)
 	if needed, target := cache+shared+large+other+granule, value("sga_target"); target > 0 && target < needed {
-		return fmt.Errorf("%s: sga_target is %s, with which Oracle does not start (ORA-00821): buffer cache %s (at least 4M x "+
-			"cpu_count %d) + shared pool %s + large pool %s + other pools %s + one granule %s = %s: raise it, or lower its parts",
-			field, megabytes(target), megabytes(cache), cpus, megabytes(shared), megabytes(large), megabytes(other),
+		return fmt.Errorf("%s: sga_target is %s, with which Oracle does not start (ORA-00821): buffer cache %s (at least 4M "+
+			"x cpu_count %d) + shared pool %s + large pool %s + other pools %s + one granule %s = %s: raise it, or lower its "+
+			"parts", field, megabytes(target), megabytes(cache), cpus, megabytes(shared), megabytes(large), megabytes(other),
 			megabytes(granule), megabytes(needed))
 	}
 	pga := value("pga_aggregate_target")
 	if limit := memoryLimit(c); limit > 0 && sga+pga > limit {
 		return fmt.Errorf("%s: SGA %s + pga_aggregate_target %s = %s do not fit into the memory of the container, %s: lower "+
-			"them, or raise database.container.resources.limits.memory", field, megabytes(sga), megabytes(pga), megabytes(sga+pga),
-			megabytes(limit))
+			"them, or raise database.container.resources.limits.memory", field, megabytes(sga), megabytes(pga),
+			megabytes(sga+pga), megabytes(limit))
 	}
 	n := sessions(b.Spec.Workload)
 	if p := value("processes"); p > 0 && p < n+otherProcesses {
-		return fmt.Errorf("%s: processes is %d, and the load needs %d: %d sessions of its users + %d for background processes "+
-			"and the sessions of nfsbench: raise it, or lower workload.slob.users", field, p, n+otherProcesses, n, otherProcesses)
+		return fmt.Errorf("%s: processes is %d, and the load needs %d: %d sessions of its users + %d for background "+
+			"processes and the sessions of nfsbench: raise it, or lower workload.slob.users", field, p, n+otherProcesses, n,
+			otherProcesses)
 	}
 	return nil
 }

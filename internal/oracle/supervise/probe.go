@@ -22,9 +22,9 @@ const (
 )
 
 // probeAdvice is what admits a database in a pod.
-const probeAdvice = "Direct NFS of a pod needs an export that admits the address of the pod and ports above 1023 (ONTAP: " +
-	"vserver nfs modify -vserver SVM -mount-rootonly disabled -nfs-rootonly disabled; Linux: insecure in /etc/exports, then " +
-	"exportfs -ra; FlashBlade: insecure in the NFS rule)"
+const probeAdvice = "Direct NFS of a pod needs an export that admits the address of the pod and ports above 1023 " +
+	"(ONTAP: vserver nfs modify -vserver SVM -mount-rootonly disabled -nfs-rootonly disabled; Linux: insecure in " +
+	"/etc/exports; FlashBlade: insecure in the NFS rule)"
 
 // probeServers mounts the export over each path as Direct NFS would, from this pod and from a port
 // above 1023, and unmounts it. It returns what each path answered.

@@ -276,9 +276,6 @@ func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 		if now.isReady() {
 			return nil
 		}
-		if c.deaf++; now.code != 0 {
-			c.deaf = 0
-		}
 		last = now
 		if err := s.refused(c, last); err != nil {
 			return err

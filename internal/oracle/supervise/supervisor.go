@@ -224,8 +224,8 @@ func (s *supervisor) prepare(ctx context.Context) error {
 // probeServers asks the servers before Direct NFS does, and keeps what they answer.
 func (s *supervisor) probeServers(ctx context.Context) error {
 	probes, err := s.o.probeServers(ctx)
-	if ctx.Err() != nil {
-		return nil // it is told to end, and the answers say nothing
+	if ctx.Err() != nil { // it is told to end, and the answers say nothing
+		probes, err = nil, nil
 	}
 	if s.suspicion = problems(probes); s.suspicion != "" && err == nil {
 		s.log.Warn("The NFS server refuses what Direct NFS may need", "problem", s.suspicion, "advice", probeAdvice)
@@ -273,14 +273,17 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 // refused says why waiting does not help: what the image said when it gave up, or that the
 // listener stays away. It is nil where neither is so, or just now.
 func (s *supervisor) refused(c *child, last health) error {
+	if c.deaf++; last.deaf == nil {
+		c.deaf = 0
+	}
 	if c.deaf > listenerChecks {
 		return oracle.Failf(runfile.FailureDatabaseNotReady, "%s: see HOST in listener.ora in %s, and the log of the "+
 			"listener%s", last.explain(s.o.Distribution), filepath.Join(s.o.DataDirectory, "dbconfig", s.o.SID), s.lastWords(c))
 	}
 	silent := s.o.Now().Sub(time.Unix(0, s.heard.Load()))
 	if s.suspicion != "" && silent > s.hangPatience() {
-		return oracle.Failf(runfile.FailureAccessDenied, "the start of the database hangs, without a line in its log for %s, "+
-			"and before it the NFS server refused its pod: %s; %s", silent.Round(time.Second), s.suspicion, probeAdvice)
+		return oracle.Failf(runfile.FailureAccessDenied, "the start of the database hangs, without a line in its log for "+
+			"%s, and before it the NFS server refused its pod: %s; %s", silent.Round(time.Second), s.suspicion, probeAdvice)
 	}
 	g := c.gaveUp.Load()
 	if g == nil || s.o.Now().Sub(g.at) <= surrenderChecks*s.o.HealthInterval {
@@ -294,11 +297,11 @@ func (s *supervisor) refused(c *child, last health) error {
 // hangPatience is how long a start may be silent where the server has refused the probe. A
 // database that is created copies files, and says little meanwhile.
 func (s *supervisor) hangPatience() time.Duration {
-	checks := time.Duration(hangChecks)
+	patience := hangChecks * s.o.HealthInterval
 	if s.creates {
-		checks *= 5
+		patience *= 5
 	}
-	return checks * s.o.HealthInterval
+	return patience
 }
 
 // hasEnded says how the start command ended, which it should not have.
