@@ -30,18 +30,22 @@ const (
 // Of tnsnames.ora only addresses of this database change: those of the host that listener.ora
 // names, and LISTENER_<SID>, by which the instance finds its listener.
 func (o Options) mendNetFiles(home string) (mended []string, err error) {
-	dirs := []string{filepath.Join(o.DataDirectory, "dbconfig", o.SID)}
-	if home != "" { // where an image keeps them that has no volume yet, or brings a database along
-		dirs = append(dirs, filepath.Join(home, "network", "admin"))
+	mended, err = o.mendNetFilesIn(filepath.Join(o.DataDirectory, "dbconfig", o.SID))
+	if err != nil {
+		return mended, oracle.Failf(runfile.FailureAccessDenied,
+			"a file of Oracle Net names another host, with which the listener does not start, and cannot be corrected: %v; "+
+				"make it a plain file of the user oracle (54321), with HOST = %s", err, anyHost)
 	}
-	below, _ := filepath.Glob(filepath.Join(o.base(), "homes", "*", "network", "admin")) // none with a bad pattern
-	for _, dir := range append(dirs, below...) {
+	// Here an image keeps them that has no volume yet, or brings a database along.
+	inImage, _ := filepath.Glob(filepath.Join(o.base(), "homes", "*", "network", "admin")) // none with a bad pattern
+	if home != "" {
+		inImage = append(inImage, filepath.Join(home, "network", "admin"))
+	}
+	for _, dir := range inImage {
 		changed, err := o.mendNetFilesIn(dir)
 		mended = append(mended, changed...)
-		if err != nil {
-			return mended, oracle.Failf(runfile.FailureAccessDenied,
-				"a file of Oracle Net names another host, with which the listener does not start, and cannot be corrected: %v; "+
-					"make it a plain file of the user oracle (54321), with HOST = %s", err, anyHost)
+		if err != nil { // the start may replace it by a link to the one on the volume
+			o.Log.Warn("A file of Oracle Net names another host and cannot be corrected", "error", err)
 		}
 	}
 	return mended, nil
