@@ -108,8 +108,8 @@ type DatabaseContainer struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=1024
 	Command []string `json:"command,omitempty"`
-	// healthCommand replaces the image's own health script; its exit code 0
-	// means ready.
+	// healthCommand replaces the image's own health script. The database is ready
+	// when its exit code is 0 and the listener takes a connection on port 1521.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
