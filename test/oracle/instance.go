@@ -16,6 +16,8 @@
 // comment. The columns of an answer are those of the text's select list; one that
 // we do not know is ORA-00904.
 //
+// README.md lists what it does because Oracle does, with the source of each.
+//
 // Less than Oracle: no buffer cache, so a read of a block is always I/O; no
 // index; redo and DBWR are written by the session that makes them; NFSv4 is not
 // spoken, such an oranfstab falls back to the mounted directory as Oracle does
