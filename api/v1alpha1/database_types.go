@@ -61,9 +61,9 @@ type DatabaseContainer struct {
 	// parameters are init parameters, for example db_cache_size: 128M. They are
 	// set in the spfile, the instance is restarted, and they are read back into
 	// the status. Without them sga_target is half of the memory and
-	// pga_aggregate_target an eighth, and with the kernel client
-	// filesystemio_options is SETALL. job_queue_processes is 0, and so are three
-	// hidden parameters by which Oracle reads blocks in batches or in advance.
+	// pga_aggregate_target an eighth, cpu_count is that of resources, and with the
+	// kernel client filesystemio_options is SETALL. job_queue_processes is 0, and so
+	// are three hidden parameters by which Oracle reads blocks in batches or in advance.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z_][a-z0-9_]{0,79}$'))",message="a name in database.container.parameters is not one of an init parameter: use lower case letters, digits and _, such as db_cache_size"
@@ -109,8 +109,8 @@ type DatabaseContainer struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=1024
 	Command []string `json:"command,omitempty"`
-	// healthCommand replaces the image's own health script; its exit code 0
-	// means ready.
+	// healthCommand replaces the image's own health script. The database is ready
+	// when its exit code is 0 and the listener takes a connection on port 1521.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,7 +23,9 @@ type databaseFlags struct {
 	options      supervise.Options
 	startCommand string
 	healthCheck  string
+	plan         string
 	minFree      byteSize
+	check        bool
 }
 
 // newDatabaseCommand runs first in the container of a database.
@@ -37,11 +40,15 @@ func newDatabaseCommand(a *app) *cobra.Command {
      and checks that $ORACLE_HOME/bin/oradism is owned by root and setuid;
   2. checks that the data directory can be written to, has space, and holds no
      files that were not created for a benchmark (--use-existing);
-  3. starts the image's own start command and passes its output on;
-  4. runs the image's own health script until it says ready;
-  5. keeps what the alert log reports about Direct NFS;
-  6. restarts the database when the loader asks for it;
-  7. on SIGTERM lets it shut down, and kills it after --shutdown-timeout.
+  3. with --direct-nfs and --plan, mounts the export as Direct NFS will, and says
+     what the NFS servers refuse;
+  4. corrects listener.ora and tnsnames.ora where they name another host;
+  5. starts the image's own start command and passes its output on;
+  6. runs the image's own health script until it says ready, and connects to the
+     listener (--listener);
+  7. keeps what the alert log reports about Direct NFS;
+  8. restarts the database when the loader asks for it;
+  9. on SIGTERM lets it shut down, and kills it after --shutdown-timeout.
 
 The state is in database.json of --run-dir. The exit code is 0 after SIGTERM and
 1 when the database failed; the last line of the log then says why.`,
@@ -66,12 +73,16 @@ The state is in database.json of --run-dir. The exit code is 0 after SIGTERM and
 		"open, and change, a database there that was not created for a benchmark")
 	fs.BoolVar(&o.DirectNFS, "direct-nfs", false, "switch Oracle's own NFS client on; off without it")
 	fs.StringVar(&o.Distribution, "distribution", runfile.DistributionOracle, "who made the image: Oracle or Gvenzl")
+	fs.StringVar(&f.plan, "plan", "", "plan file; with --direct-nfs the NFS servers in it are asked first")
 	fs.StringVar(&o.SID, "sid", "", "SID of the instance")
 	fs.StringVar(&o.OracleHome, "oracle-home", "",
 		"Oracle home (default $ORACLE_HOME, else the newest in /opt/oracle/product)")
 	fs.DurationVar(&o.StartupTimeout, "startup-timeout", 45*time.Minute, "time until the database must be ready")
 	fs.DurationVar(&o.ShutdownTimeout, "shutdown-timeout", 2*time.Minute, "time for SHUTDOWN IMMEDIATE")
 	fs.DurationVar(&o.HealthInterval, "health-interval", 5*time.Second, "time between two runs of the health script")
+	fs.StringVar(&o.Listener, "listener", "localhost:1521",
+		"address at which a database that is ready takes connections; empty asks the health script alone")
+	fs.BoolVar(&f.check, "check", false, "only check whether the database of --run-dir is ready")
 	fs.Var(&f.minFree, "min-free", "free space that the data directory must have before anything is started")
 	fs.StringVar(&f.startCommand, "start-command", "", "JSON array that replaces the image's start command")
 	fs.StringVar(&f.healthCheck, "health-command", "", "JSON array that replaces the image's health script")
@@ -80,6 +91,9 @@ The state is in database.json of --run-dir. The exit code is 0 after SIGTERM and
 
 func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []string) error {
 	o := f.options
+	if f.check {
+		return supervise.Check(o.RunDir)
+	}
 	o.Env, o.Secrets, o.MinFreeBytes = env, databaseSecrets(env), int64(f.minFree)
 	o.Out, o.Log, o.Now, o.Reap = out, a.log, a.now, true
 	var err error
@@ -89,10 +103,16 @@ func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []st
 	if o.HealthCommand, err = commandFlag("--health-command", f.healthCheck); err != nil {
 		return cli.BadInput(err)
 	}
-	if o.Owner == "" {
-		if o.Owner, err = os.Hostname(); err != nil {
-			return fmt.Errorf("read the name of this host, or set --owner: %w", err)
+	if o.Hostname, err = os.Hostname(); err != nil {
+		return fmt.Errorf("read the name of this host: %w", err)
+	}
+	o.Owner = cmp.Or(o.Owner, o.Hostname)
+	if f.plan != "" {
+		plan, err := readFlagFile("--plan", f.plan, runfile.ReadKeptPlan)
+		if err != nil {
+			return cli.BadInput(err)
 		}
+		o.Engine = &plan.Engine
 	}
 	switch {
 	case o.RunDir == "":

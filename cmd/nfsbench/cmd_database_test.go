@@ -57,6 +57,30 @@ func TestDatabaseEndsWithItsSentence(t *testing.T) {
 	}
 }
 
+// TestTheStartupProbeOfADatabaseIsAnExitCode, with no other flag than the run directory.
+func TestTheStartupProbeOfADatabaseIsAnExitCode(t *testing.T) {
+	dir := t.TempDir()
+	for _, step := range []struct {
+		state, want string
+		code        int
+	}{
+		{"", runfile.DatabaseFile, cli.ExitFailed},
+		{`{"state":"Starting"}`, "the database is Starting", cli.ExitFailed},
+		{`{"state":"Ready"}`, "", cli.ExitOK},
+	} {
+		if step.state != "" {
+			if err := os.WriteFile(filepath.Join(dir, runfile.DatabaseFile), []byte(step.state), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var errOut strings.Builder
+		code := run([]string{"database", "--check", "--run-dir", dir}, strings.NewReader(""), &strings.Builder{}, &errOut)
+		if code != step.code || !strings.Contains(errOut.String(), step.want) {
+			t.Errorf("%s: code %d, %q", step.state, code, errOut.String())
+		}
+	}
+}
+
 func TestCommandsKeepTheirWords(t *testing.T) {
 	got, err := commandFlag("--start-command", `["/bin/sh","-c","exec \"$0\" now"]`)
 	if diff := cmp.Diff([]string{"/bin/sh", "-c", `exec "$0" now`}, got); err != nil || diff != "" {

@@ -2,6 +2,8 @@ package judge
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -15,6 +17,10 @@ func checkClientCPU(c *facts, found *findings) {
 	}
 	if atLeastPermille(cpu.BusiestLimitPermille, cpuBusy) {
 		seen = append(seen, "a loader used "+permilleText(cpu.BusiestLimitPermille)+" of its CPU limit")
+	}
+	if atLeastPermille(cpu.DatabaseLimitPermille, cpuBusy) {
+		seen = append(seen, "the database used "+permilleText(cpu.DatabaseLimitPermille)+" of the "+
+			coresText(databaseCores(c.result))+" that it can use at most")
 	}
 	if atLeastPermille(cpu.WorstThrottlePermille, throttled) {
 		seen = append(seen, "a loader was throttled for "+permilleText(cpu.WorstThrottlePermille)+" of the time")
@@ -241,7 +247,38 @@ func checkVariation(c *facts, found *findings) {
 	}
 }
 
-func clientCPU(parts []clientRep, bytes int64) ClientCPU {
+// databaseCores are the cores that the database can use at most; 0 = not known, or all of its
+// machine. The editions with a limit use two (Oracle Database Licensing Information).
+func databaseCores(r runfile.Result) float64 {
+	if r.Plan.Database == nil {
+		return 0
+	}
+	if m := r.Plan.Database.CPUMillis; m > 0 {
+		return float64(m) / 1000
+	}
+	limited := regexp.MustCompile(`(?i)\bfree\b|express edition`)
+	for _, cl := range r.Clients {
+		if o := cl.Load.Oracle; o != nil && limited.MatchString(o.Banner) {
+			return 2
+		}
+	}
+	return 0
+}
+
+// databaseShare is how much of the cores that it can use a database used; nil = not known.
+func databaseShare(p clientRep, cores float64) *int32 {
+	used := databaseCPU(p)
+	if used <= 0 || cores <= 0 {
+		return nil
+	}
+	return permille(float64(used) / 1e6 / p.seconds / cores)
+}
+
+func coresText(cores float64) string {
+	return strconv.FormatFloat(cores, 'f', -1, 64) + " cores"
+}
+
+func clientCPU(parts []clientRep, bytes int64, databaseCores float64) ClientCPU {
 	var cpu ClientCPU
 	micros, known := int64(0), true
 	for _, p := range parts {
@@ -260,6 +297,7 @@ func clientCPU(parts []clientRep, bytes int64) ClientCPU {
 			own := float64(used-databaseCPU(p)) / 1e6
 			cpu.BusiestLimitPermille = larger(cpu.BusiestLimitPermille, permille(own/p.seconds / *limit))
 		}
+		cpu.DatabaseLimitPermille = larger(cpu.DatabaseLimitPermille, databaseShare(p, databaseCores))
 		cpu.BusiestNodePermille = larger(cpu.BusiestNodePermille, hostBusy(p))
 		if p.window == nil {
 			continue

@@ -227,6 +227,14 @@ func TestFindingsOfDatabases(t *testing.T) {
 		"ParameterDiffers": {scanRun, func(r *runfile.Result) {
 			r.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "cpu_count", Requested: "4", Value: "2"}, {Name: "sga_target", Requested: "554M", Value: "583008256"}, {Name: "x", Requested: "'SetAll'", Value: "SETALL"}, {Name: "y", Value: "1"}}
 		}, ParameterDiffers, Warning, Suspect, `declared: cpu_count is 2 \(asked for: 4\)\. Oracle`},
+		"FreeAtItsLimit": {random, func(r *runfile.Result) {
+			r.Clients[0].Load.Oracle.Banner = "Oracle Database 23ai Free Release 23.0.0.0.0 - Develop, Learn, and Run for Free"
+			useCPU(r, 1.9)
+		}, ClientCPUBound, Warning, Suspect, `the database used 95\.0 % of the 2 cores that it can use at most`},
+		"ContainerAtItsLimit": {random, func(r *runfile.Result) {
+			r.Plan.Database.CPUMillis = 1500
+			useCPU(r, 1.4)
+		}, ClientCPUBound, Warning, Suspect, `the database used 93\.3 % of the 1\.5 cores`},
 		"PNFSLatency": {func(testing.TB) runfile.Result { return experiments.Calibrations()[5].Result() }, func(*runfile.Result) {}, SuspectLatency, Warning, Suspect, `23\.\d µs.*24321 IOPS that is only 0\.6 reads`},
 		"LatencyBelowAnyNetwork": {calibrated, func(r *runfile.Result) {
 			for i := range last(r).Files {
@@ -448,5 +456,28 @@ func TestMillisecondsOfOldReleasesAreTaken(t *testing.T) {
 	w.ServiceTimeUnit = ""
 	if f := Judge(r).Database.Files[0]; f.SmallReadNanoseconds != nil || f.SmallReads == nil {
 		t.Errorf("of an unknown unit no time is told: %+v", f)
+	}
+}
+
+// useCPU makes the database use so many cores in each window.
+func useCPU(r *runfile.Result, cores float64) {
+	for i := range r.Clients[0].Load.Repetitions {
+		rep := &r.Clients[0].Load.Repetitions[i]
+		if rep.Oracle.Statistics == nil {
+			rep.Oracle.Statistics = map[string]int64{}
+		}
+		rep.Oracle.Statistics[statCPU] = int64(cores * 100 * rep.End.Sub(rep.Start).Seconds())
+	}
+}
+
+// TestALargeMachineHasRoomWhereTheDatabaseHasNone: another edition on the same machine with the
+// same use of CPU is not at a limit.
+func TestALargeMachineHasRoomWhereTheDatabaseHasNone(t *testing.T) {
+	r := experiments.Ramp()
+	useCPU(&r, 1.9)
+	for _, f := range Judge(r).Findings {
+		if f.Code == ClientCPUBound {
+			t.Errorf("%+v", f)
+		}
 	}
 }

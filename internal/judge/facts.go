@@ -123,7 +123,7 @@ func (c *facts) summary(index int32) (Summary, bool) {
 	c.oracleLatency(&s, parts)
 	c.wireShare(&s)
 	s.Paths, s.Servers = c.pathShares(parts), serversOf(parts)
-	s.ClientCPU = clientCPU(parts, s.Total.Bytes)
+	s.ClientCPU = clientCPU(parts, s.Total.Bytes, databaseCores(c.result))
 	c.storageSide(&s, parts)
 	s.CollectorCPUPermille = collectorCPU(parts)
 	s.Steadiness = steadiness(c.result, index)

@@ -167,6 +167,7 @@ type ClientCPU struct {
 	MicrosecondsPerMiB    *int64 `json:"microsecondsPerMiB,omitempty"`    // CPU time for each 2^20 bytes moved
 	BusiestNodePermille   *int32 `json:"busiestNodePermille,omitempty"`   // of all CPUs of the busiest machine
 	BusiestLimitPermille  *int32 `json:"busiestLimitPermille,omitempty"`  // of the CPU limit of the client nearest to it
+	DatabaseLimitPermille *int32 `json:"databaseLimitPermille,omitempty"` // of the cores that the database can use at most
 	WorstThrottlePermille *int32 `json:"worstThrottlePermille,omitempty"` // time throttled by the limit / window
 }
 

@@ -347,6 +347,8 @@ func (c *facts) suspects() string {
 		permilleText(cpu.BusiestNodePermille))
 	suspect(atLeastPermille(cpu.BusiestLimitPermille, cpuBusy), "the loader is at %s of its CPU limit",
 		permilleText(cpu.BusiestLimitPermille))
+	suspect(atLeastPermille(cpu.DatabaseLimitPermille, cpuBusy), "the database is at %s of the CPU that it can use",
+		permilleText(cpu.DatabaseLimitPermille))
 	for _, i := range c.indirect() {
 		suspect(true, "path %s is indirect: node %s owns the volume", listed(i.paths), i.owner)
 	}

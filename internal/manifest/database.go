@@ -66,6 +66,7 @@ func withDatabase(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, images Images)
 		if c.SetPermissions != v1alpha1.Disabled {
 			before = append(before, permissions(b, images))
 		}
+		spec.Hostname = DatabaseHostname
 		spec.InitContainers = append(spec.InitContainers, database(b, images))
 		spec.TerminationGracePeriodSeconds = new(int64(c.ShutdownTimeoutSeconds) + graceSeconds)
 		memory := c.SharedMemory
@@ -147,12 +148,16 @@ func kitClaim(b *v1alpha1.NFSBenchmark) string {
 	return ""
 }
 
+// DatabaseHostname is the host name of each pod that runs a database: the images keep the name
+// in files on the volume, and a listener does not start with the name of another host.
+const DatabaseHostname = "nfsbench-database"
+
 // ContainerDatabase is the sidecar that a database runs in.
 const ContainerDatabase = "database"
 
 const (
 	probeSeconds = 10
-	// probeTimeoutSeconds is for SQL*Plus, which the health scripts start.
+	// probeTimeoutSeconds is for a node that is busy creating the database.
 	probeTimeoutSeconds = 30
 	// probeSlack is how many probes may fail beyond the time that the database
 	// has: the container says better than its probe why it is not ready.
@@ -177,7 +182,9 @@ func database(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	out.Resources = databaseResources(c)
 	out.SecurityContext = databaseSecurity(b, i)
 	out.StartupProbe = &corev1.Probe{
-		ProbeHandler:     corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: healthCommand(c, i)}},
+		ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{
+			Command: []string{toolsDir + binary, "database", "--check", "--run-dir", runDir},
+		}},
 		PeriodSeconds:    probeSeconds,
 		TimeoutSeconds:   probeTimeoutSeconds,
 		FailureThreshold: (c.StartupTimeoutSeconds+probeSeconds-1)/probeSeconds + probeSlack,
@@ -192,7 +199,7 @@ func database(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		// folder onto the volume.
 		out.VolumeMounts = append(out.VolumeMounts, corev1.VolumeMount{
 			Name: planVolume, MountPath: "/etc/oranfstab", SubPath: OranfstabKey, ReadOnly: true,
-		})
+		}, corev1.VolumeMount{Name: planVolume, MountPath: planDir, ReadOnly: true})
 	}
 	return out
 }
@@ -221,6 +228,9 @@ func databaseArgs(b *v1alpha1.NFSBenchmark, i plan.Instance) []string {
 		"--startup-timeout", seconds(c.StartupTimeoutSeconds),
 		"--shutdown-timeout", seconds(c.ShutdownTimeoutSeconds),
 	}
+	if isDirect(b) { // for the servers that it names
+		args = append(args, "--plan", planPath)
+	}
 	args = append(args, existing(c)...)
 	for _, own := range []struct {
 		flag    string
@@ -235,19 +245,6 @@ func databaseArgs(b *v1alpha1.NFSBenchmark, i plan.Instance) []string {
 }
 
 func seconds(n int32) string { return strconv.Itoa(int(n)) + "s" }
-
-// healthCommand is the image's own health script. Its start-up is over when
-// that says so, and not before.
-func healthCommand(c *v1alpha1.DatabaseContainer, i plan.Instance) []string {
-	switch {
-	case len(c.HealthCommand) > 0:
-		return c.HealthCommand
-	case i.Distribution == v1alpha1.DistributionGvenzl:
-		return []string{"healthcheck.sh"}
-	default:
-		return []string{"/opt/oracle/checkDBStatus.sh"}
-	}
-}
 
 // databaseEnv is how the images are configured at their first start. What the
 // user declares wins; the API refuses the names that must not be declared.
@@ -286,6 +283,7 @@ func imageEnv(c *v1alpha1.DatabaseContainer, i plan.Instance) map[string]string 
 	return map[string]string{
 		"ORACLE_SID": i.SID, "ORACLE_PDB": i.PDB, "ORACLE_EDITION": edition,
 		"INIT_SGA_SIZE": strconv.FormatInt(i.SGAMegabytes, 10), "INIT_PGA_SIZE": strconv.FormatInt(i.PGAMegabytes, 10),
+		"INIT_CPU_COUNT": cmp.Or(string(c.Parameters["cpu_count"]), strconv.FormatInt(i.CPUs, 10)),
 	}
 }
 
@@ -315,15 +313,18 @@ func databaseResources(c *v1alpha1.DatabaseContainer) corev1.ResourceRequirement
 // Oracle Free restarts its database by su: without privilege escalation the one
 // falls back to the kernel's NFS without a word, and the other does not start.
 // Where neither is the case, nothing is left of the privileges.
+//
+// The defaults of container runtimes differ (CRI-O and Podman lack AUDIT_WRITE, without which
+// su fails), so the capabilities are named. Baseline Pod Security allows all of them. The
+// database does not run as root: only those two programs can use them.
 func databaseSecurity(b *v1alpha1.NFSBenchmark, i plan.Instance) *corev1.SecurityContext {
 	free := i.Distribution == v1alpha1.DistributionOracle && b.Spec.Database.Container.Edition == v1alpha1.EditionFree
 	escalation := isDirect(b) || free
-	drop := []corev1.Capability{"ALL"}
+	c := &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}
 	if escalation {
-		drop = []corev1.Capability{"NET_RAW", "MKNOD", "SYS_CHROOT", "SETFCAP"}
+		c.Add = []corev1.Capability{
+			"SETUID", "SETGID", "CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "NET_BIND_SERVICE", "AUDIT_WRITE",
+		}
 	}
-	return &corev1.SecurityContext{
-		AllowPrivilegeEscalation: &escalation,
-		Capabilities:             &corev1.Capabilities{Drop: drop},
-	}
+	return &corev1.SecurityContext{AllowPrivilegeEscalation: &escalation, Capabilities: c}
 }

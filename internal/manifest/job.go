@@ -93,6 +93,10 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 	job := newJob(b, NamesOf(b).Load, ComponentLoad, deadline, spec)
 	job.Spec.Parallelism, job.Spec.Completions = &p.Clients, &p.Clients
 	job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
+	if spec.Hostname != "" {
+		// The one pod with a database. Indexed Jobs give each pod a host name of their own.
+		job.Spec.CompletionMode = new(batchv1.NonIndexedCompletion)
+	}
 	// No second pod may load while one that is evicted saves what it has, and the
 	// Job says why it failed when the pod is gone.
 	job.Spec.PodReplacementPolicy = new(batchv1.Failed)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -296,5 +297,13 @@ func TestTransferSizeIsCappedByTheServer(t *testing.T) {
 				t.Errorf("TransferReadBytes = %d, want %d", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestAChannelMayHaveAPortAbove1023WhoeverAsks(t *testing.T) {
+	c := start(t, &nfstest.Server{}, func(cfg *Config) { cfg.Channels[0].HighPort = true })
+	_, port, err := net.SplitHostPort(c.Channels()[0].Local)
+	if n, _ := strconv.Atoi(port); err != nil || n < 1024 {
+		t.Errorf("port %s, %v", port, err)
 	}
 }

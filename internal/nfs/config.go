@@ -21,6 +21,8 @@ type Channel struct {
 	Local string
 	// Path is the server's address.
 	Path string
+	// HighPort connects from a port above 1023, also where this process may have another.
+	HighPort bool
 }
 
 // Config says what to mount and how.

@@ -47,7 +47,7 @@ func dial(ctx context.Context, ch Channel, port int, dontRoute bool) (net.Conn, 
 }
 
 func dialReserved(ctx context.Context, ch Channel, port int, dontRoute bool) (net.Conn, error) {
-	if os.Geteuid() != 0 {
+	if ch.HighPort || os.Geteuid() != 0 {
 		return nil, syscall.EACCES
 	}
 	var err error

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,6 +68,7 @@ type Instance struct {
 	MemoryBytes  int64  // that the container is limited to, or asks for
 	SGAMegabytes int64  // 2^20 bytes; half of the memory
 	PGAMegabytes int64  // 2^20 bytes; an eighth of it
+	CPUs         int64  // cpu_count
 }
 
 // InstanceOf fills in what the user left out, as the images have it.
@@ -93,7 +95,8 @@ func InstanceOf(c *v1alpha1.DatabaseContainer) Instance {
 		i.PDB = pdb
 	}
 	i.SGAMegabytes, i.PGAMegabytes = i.MemoryBytes/2/mebibyte, i.MemoryBytes/8/mebibyte
-	if c.Edition == v1alpha1.EditionFree || c.Edition == v1alpha1.EditionExpress {
+	i.CPUs, _ = cpus(c)
+	if isLimited(c) {
 		i.SGAMegabytes, i.PGAMegabytes = min(i.SGAMegabytes, freeSGAMegabytes), min(i.PGAMegabytes, freePGAMegabytes)
 	}
 	return i
@@ -129,6 +132,7 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 	}
 	c := d.Container
 	i := InstanceOf(c)
+	_, most := cpus(c)
 	return &runfile.Database{
 		Kind:                  runfile.DatabaseContainer,
 		AdminConnect:          listener + i.SID,
@@ -136,24 +140,26 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 		User:                  userSys,
 		Role:                  roleSYSDBA,
 		DirectNFS:             direct,
-		Parameters:            parameters(c, i, direct),
+		Parameters:            parameters(b, i, direct),
 		RestartBeforeRun:      c.RestartBeforeRun != v1alpha1.Disabled,
 		DataDirectory:         DatabasePath,
 		StartupTimeoutSeconds: c.StartupTimeoutSeconds,
 		Distribution:          string(i.Distribution),
 		SID:                   i.SID,
+		CPUMillis:             most,
 	}
 }
 
 // parameters are the user's, and beside them those without which a comparison
-// would not be fair: memory that belongs to the container and not to the node,
-// and asynchronous direct I/O for the kernel's NFS. Direct NFS does that in any
+// would not be fair: memory and CPUs that belong to the container and not to the node,
+// processes for all users, and asynchronous direct I/O for the kernel's NFS. Direct NFS does that in any
 // case. Automatic memory management stays off, because it needs all of the SGA
 // in /dev/shm; with it the user sizes the memory. Blocks are read one by one, as
 // SLOB wants it: what is read in batches or in advance is no db file sequential
 // read. And no job of the database's own runs beside the load, such as the
 // statistics that a new database gathers.
-func parameters(c *v1alpha1.DatabaseContainer, i Instance, direct bool) map[string]string {
+func parameters(b *v1alpha1.NFSBenchmark, i Instance, direct bool) map[string]string {
+	c := container(b)
 	out := map[string]string{}
 	derive := func(name, value string, unless ...string) {
 		for _, u := range append(unless, name) {
@@ -166,6 +172,10 @@ func parameters(c *v1alpha1.DatabaseContainer, i Instance, direct bool) map[stri
 	derive("sga_target", fmt.Sprintf("%dM", i.SGAMegabytes), "sga_max_size", "memory_target", "memory_max_target")
 	derive("pga_aggregate_target", fmt.Sprintf("%dM", i.PGAMegabytes), "pga_aggregate_limit", "memory_target",
 		"memory_max_target")
+	derive("cpu_count", strconv.FormatInt(i.CPUs, 10))
+	if n := sessions(b.Spec.Workload) + otherProcesses; n > leastProcesses {
+		derive("processes", strconv.FormatInt(n, 10))
+	}
 	if !direct {
 		derive("filesystemio_options", "SETALL")
 	}

@@ -49,7 +49,8 @@ func TestAPlanOfADatabaseContainer(t *testing.T) {
 	p := build(t, target("10.0.1.61", "10.0.2.61"), gen.Calibrate(1), ee())
 	want := &runfile.Database{
 		Kind: "Container", AdminConnect: "localhost:1521/ORCLCDB", Connects: []string{"localhost:1521/ORCLPDB1"}, User: "sys", Role: "SYSDBA",
-		DirectNFS: true, Parameters: always(map[string]string{"sga_target": "2048M", "pga_aggregate_target": "512M"}), RestartBeforeRun: true,
+		DirectNFS: true, RestartBeforeRun: true,
+		Parameters:    always(map[string]string{"sga_target": "2048M", "pga_aggregate_target": "512M", "cpu_count": "2"}),
 		DataDirectory: "/opt/oracle/oradata", StartupTimeoutSeconds: 2700, Distribution: "Oracle", SID: "ORCLCDB",
 	}
 	if diff := cmp.Diff(want, p.Database); diff != "" {
@@ -154,6 +155,7 @@ func TestMemoryDecidesWhatTheInstanceTakes(t *testing.T) {
 		"AMM":      {"with AMM the user sizes the memory", set(params{"memory_target": "2G"}), map[string]string{"memory_target": "2G"}},
 	}
 	for name, tc := range cases {
+		tc.want["cpu_count"] = "2"
 		if diff := cmp.Diff(always(tc.want), build(t, target("10.0.1.61"), gen.Calibrate(1), tc.mod).Database.Parameters); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
 		}
@@ -161,6 +163,111 @@ func TestMemoryDecidesWhatTheInstanceTakes(t *testing.T) {
 	own := params{"filesystemio_options": "ASYNCH"}
 	if got := build(t, target("10.0.1.61"), gen.Calibrate(1), set(own), gen.Kernel).Database.Parameters; got["filesystemio_options"] != "ASYNCH" || !maps.Equal(own, params{"filesystemio_options": "ASYNCH"}) {
 		t.Errorf("parameters %v; the spec became %v", got, own)
+	}
+}
+
+func TestTheCPUsOfAnInstanceAreThoseOfItsContainer(t *testing.T) {
+	t.Parallel()
+	cpu := func(request, limit string) func(*v1alpha1.DatabaseContainer) {
+		return func(c *v1alpha1.DatabaseContainer) {
+			c.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
+			for list, size := range map[*corev1.ResourceList]string{&c.Resources.Requests: request, &c.Resources.Limits: limit} {
+				if size != "" {
+					(*list)[corev1.ResourceCPU] = resource.MustParse(size)
+				}
+			}
+		}
+	}
+	free := func(request, limit string) gen.Mod {
+		return gen.Container("database/free", v1alpha1.EditionFree, cpu(request, limit))
+	}
+	own := func(c *v1alpha1.DatabaseContainer) {
+		c.Parameters = map[string]v1alpha1.ParameterValue{"cpu_count": "1"}
+	}
+	cases := map[string]struct {
+		reason string
+		mod    gen.Mod
+		count  string
+		millis int64
+	}{
+		"nothing":       {"not the CPUs of the node, whatever it has", ee(), "2", 0},
+		"limit":         {"a part of a core is one", ee(cpu("1", "3500m")), "4", 3500},
+		"request":       {"what is promised, and no limit", ee(cpu("8", "")), "8", 0},
+		"a part":        {"Oracle counts whole CPUs", ee(cpu("50m", "")), "1", 0},
+		"Free":          {"two cores are the limit of the edition", free("8", "16"), "2", 2000},
+		"Free, unknown": {"without a word", free("", ""), "2", 2000},
+		"Free, less":    {"a container may have less", free("", "1500m"), "2", 1500},
+		"user's":        {"the user's parameter stays", ee(cpu("", "8"), own), "1", 8000},
+	}
+	for name, tc := range cases {
+		d := build(t, target("10.0.1.61"), gen.Calibrate(1), tc.mod).Database
+		if d.Parameters["cpu_count"] != tc.count || d.CPUMillis != tc.millis {
+			t.Errorf("%s: %s: cpu_count %s, %d thousandths of a core", name, tc.reason, d.Parameters["cpu_count"], d.CPUMillis)
+		}
+	}
+}
+
+// TestAnInstanceThatWouldNotStartIsSaid before the image spends half an hour on it.
+func TestAnInstanceThatWouldNotStartIsSaid(t *testing.T) {
+	t.Parallel()
+	type params = map[string]v1alpha1.ParameterValue
+	set := func(p params, more ...func(*v1alpha1.DatabaseContainer)) gen.Mod {
+		return ee(append(more, func(c *v1alpha1.DatabaseContainer) { c.Parameters = p })...)
+	}
+	cases := map[string]struct {
+		reason string
+		mods   []gen.Mod
+		says   []string // none = it starts
+	}{
+		"published": {
+			"NFS and dNFS users: a small SGA that is nearly all shared pool",
+			[]gen.Mod{set(params{"sga_target": "554M", "sga_max_size": "554M", "shared_pool_size": "450M", "db_cache_size": "40M", "large_pool_size": "50M", "cpu_count": "1"})},
+			nil,
+		},
+		"sample": {"config/samples/nfs-vs-dnfs", []gen.Mod{set(params{"sga_target": "1280M", "shared_pool_size": "1G", "large_pool_size": "64M", "db_cache_size": "128M"})}, nil},
+		"SLOB's": {"the parameters of the kit", []gen.Mod{set(params{"db_cache_size": "128M", "shared_pool_size": "1G", "processes": "500"})}, nil},
+		"cache": {
+			"Oracle would raise it",
+			[]gen.Mod{set(params{"db_cache_size": "128M", "cpu_count": "64"})},
+			[]string{"db_cache_size is 128M", "4M x cpu_count 64 = 256M", "lower cpu_count to 32"},
+		},
+		"SGA": {
+			"ORA-00821",
+			[]gen.Mod{set(params{"sga_target": "256M", "shared_pool_size": "200M", "cpu_count": "16"})},
+			[]string{"sga_target is 256M", "ORA-00821", "buffer cache 64M (at least 4M x cpu_count 16) + shared pool 200M", "one granule 4M = 268M"},
+		},
+		"granules": {
+			"of 16M above 1G",
+			[]gen.Mod{set(params{"sga_target": "1100M", "shared_pool_size": "1090M"})},
+			[]string{"buffer cache 16M", "shared pool 1104M", "one granule 16M = 1136M"},
+		},
+		"memory": {
+			"the container would be killed",
+			[]gen.Mod{set(params{"sga_target": "3G", "pga_aggregate_target": "1500M"}, withMemory(limits, "4Gi"))},
+			[]string{"SGA 3072M + pga_aggregate_target 1500M = 4572M", "4096M", "resources.limits.memory"},
+		},
+		"processes": {
+			"ORA-00020",
+			[]gen.Mod{gen.SLOB(v1alpha1.SLOBRandomRead, 1, 128), set(params{"processes": "200"})},
+			[]string{"processes is 200, and the load needs 228: 128 sessions", "100 for background processes"},
+		},
+	}
+	for name, tc := range cases {
+		_, err := plan.Build(gen.Benchmark("demo", append([]gen.Mod{gen.Calibrate(1)}, tc.mods...)...), target("10.0.1.61"))
+		if (err == nil) != (len(tc.says) == 0) {
+			t.Errorf("%s: %s: %v", name, tc.reason, err)
+			continue
+		}
+		for _, word := range tc.says {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("%s: %q is not in %v", name, word, err)
+			}
+		}
+	}
+	few := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 1, 16), ee()).Database.Parameters
+	many := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 1, 512), ee()).Database.Parameters
+	if few["processes"] != "" || many["processes"] != "612" {
+		t.Errorf("processes of 16 users %q, of 512 users %q", few["processes"], many["processes"])
 	}
 }
 

@@ -53,6 +53,11 @@ func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {
 	if e := b.Spec.Expect; e != nil {
 		p.Expect = new(runfile.Expect(*e))
 	}
+	if container(b) != nil {
+		if err := checkInstance(b, p.Database.Parameters); err != nil {
+			return runfile.Plan{}, err
+		}
+	}
 	p.Schedule.TimeoutSeconds = timeout(b, p)
 	if err := p.Validate(); err != nil {
 		return runfile.Plan{}, fmt.Errorf("plan the run: %w", err)

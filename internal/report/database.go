@@ -58,8 +58,28 @@ func identity(o runfile.Oracle) []doc.Fact {
 	if o.Library != nil {
 		add("alert log", o.Library.AlertLine)
 	}
+	if o.Host != nil {
+		add("container", joined(doc.Whole(hostFacts(*o.Host))))
+	}
 	if v := o.ReadyMilliseconds; v != nil {
 		add("ready", fmt.Sprintf("%.0f s after the start of its container, which are no part of the run", float64(*v)/1000))
+	}
+	return out
+}
+
+// hostFacts are what the container of the database changed, and what the servers refused it.
+func hostFacts(h runfile.DatabaseHost) []string {
+	var out []string
+	for _, l := range h.Limits {
+		if l.HardBefore != nil && l.Hard != nil {
+			out = append(out, fmt.Sprintf("%s lowered from %d to %d", l.Name, *l.HardBefore, *l.Hard))
+		}
+	}
+	out = append(out, h.Mended...)
+	for _, s := range h.Servers {
+		if s.Problem != "" {
+			out = append(out, s.Path+" refused the probe before the start: "+s.Problem)
+		}
 	}
 	return out
 }

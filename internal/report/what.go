@@ -149,6 +149,9 @@ func costParts(s judge.Summary, whose, limit, machine string) []string {
 	if c.BusiestLimitPermille != nil {
 		parts = append(parts, Tenths(*c.BusiestLimitPermille)+" % of "+limit)
 	}
+	if c.DatabaseLimitPermille != nil {
+		parts = append(parts, Tenths(*c.DatabaseLimitPermille)+" % of what the database can use")
+	}
 	if c.BusiestNodePermille != nil {
 		parts = append(parts, machine+Tenths(*c.BusiestNodePermille)+" % busy")
 	}

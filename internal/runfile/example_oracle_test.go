@@ -28,7 +28,7 @@ func containerDatabase() *Database {
 	return &Database{
 		Kind: DatabaseContainer, AdminConnect: "localhost:1521/ORCLCDB", Connects: []string{"localhost:1521/ORCLPDB1"}, User: "sys", Role: "SYSDBA",
 		DirectNFS: true, Parameters: map[string]string{"sga_target": "2048M", "filesystemio_options": "SETALL"}, RestartBeforeRun: true,
-		DataDirectory: "/opt/oracle/oradata", StartupTimeoutSeconds: 2700, Distribution: DistributionOracle, SID: "ORCLCDB",
+		DataDirectory: "/opt/oracle/oradata", StartupTimeoutSeconds: 2700, Distribution: DistributionOracle, SID: "ORCLCDB", CPUMillis: 4000,
 	}
 }
 
@@ -83,7 +83,15 @@ func fullOracle(t0 time.Time) *Oracle {
 		Banner: "Oracle Database 19c", Version: "19.0.0.0.0", StandIn: true,
 		Instances:         []OracleInstance{{ID: 1, Name: "ORCLCDB", Host: "pod", StartupTime: t0}},
 		Parameters:        []OracleParameter{{Name: "sga_target", Requested: "2048M", Value: "2147483648"}},
-		ReadyMilliseconds: new(int64(900_000)), Library: fullLibrary(), LoadedBytes: 1 << 30, SchemasReused: true, Restarted: true,
+		ReadyMilliseconds: new(int64(900_000)), Library: fullLibrary(), Host: fullHost(), LoadedBytes: 1 << 30, SchemasReused: true, Restarted: true,
+	}
+}
+
+func fullHost() *DatabaseHost {
+	n := new(int64(65536))
+	return &DatabaseHost{
+		Limits: []ProcessLimit{{Name: "Max open files", Soft: n, Hard: n, HardBefore: new(int64(1073741816))}},
+		Mended: []string{"listener.ora: HOST = a is now 0.0.0.0"}, Servers: []ServerProbe{{Path: "10.0.1.61", Problem: "refused"}},
 	}
 }
 

@@ -19,6 +19,8 @@ type Oracle struct {
 	ReadyMilliseconds *int64 `json:"readyMilliseconds,omitempty"`
 	// Library is what the database's container found of Direct NFS.
 	Library *DirectNFSLibrary `json:"library,omitempty"`
+	// Host is what the database's container found and changed around the database.
+	Host *DatabaseHost `json:"host,omitempty"`
 	// LoadedBytes were loaded into schemas; SchemasReused says that they were
 	// there from an earlier run.
 	LoadedBytes   int64 `json:"loadedBytes,omitempty"`
@@ -44,15 +46,12 @@ type OracleParameter struct {
 // AsRequested reports whether the value in effect is the one asked for: 128M is 134217728,
 // TRUE is true, and 'SetAll' is SETALL.
 func (p OracleParameter) AsRequested() bool {
-	plain := func(s string) string {
-		return strings.ToUpper(strings.Join(strings.Fields(strings.Trim(strings.TrimSpace(s), `'"`)), " "))
-	}
-	asked, value := plain(p.Requested), plain(p.Value)
+	asked, value := plainParameter(p.Requested), plainParameter(p.Value)
 	if asked == value {
 		return true
 	}
-	a, okA := parameterBytes(asked)
-	v, okV := parameterBytes(value)
+	a, okA := ParameterBytes(asked)
+	v, okV := ParameterBytes(value)
 	if !okA || !okV {
 		return false
 	}
@@ -65,8 +64,15 @@ func (p OracleParameter) AsRequested() bool {
 	return a == v || memory && v > a && v-a < min(512<<20, max(16<<20, a))
 }
 
-// parameterBytes reads a whole number with or without K, M, G, T.
-func parameterBytes(s string) (int64, bool) {
+// plainParameter is a value in capitals, without quotation marks and needless blanks.
+func plainParameter(s string) string {
+	return strings.ToUpper(strings.Join(strings.Fields(strings.Trim(strings.TrimSpace(s), `'"`)), " "))
+}
+
+// ParameterBytes reads the value of an init parameter that is a whole number with or without K, M,
+// G, T.
+func ParameterBytes(s string) (int64, bool) {
+	s = plainParameter(s)
 	digits := strings.TrimRight(s, "KMGT")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	shift := 0
@@ -94,6 +100,33 @@ type DirectNFSLibrary struct {
 	// OradismOwner its user ID; Direct NFS needs it setuid root.
 	OradismMode  string `json:"oradismMode,omitempty"`
 	OradismOwner *int64 `json:"oradismOwner,omitempty"`
+}
+
+// DatabaseHost is what the container of the database found and changed before it started the
+// database.
+type DatabaseHost struct {
+	// Limits are those of the processes of the database, in the order of /proc/self/limits.
+	Limits []ProcessLimit `json:"limits,omitempty"`
+	// Mended are the files of Oracle Net in which another host was replaced.
+	Mended []string `json:"mended,omitempty"`
+	// Servers are the paths of Direct NFS, each as it answered this pod before the start.
+	Servers []ServerProbe `json:"servers,omitempty"`
+}
+
+// ServerProbe is how a path to the NFS server answered a client of the database's pod that mounted
+// the export from a port above 1023.
+type ServerProbe struct {
+	Path    string `json:"path"`
+	Problem string `json:"problem,omitempty"` // why it could not; absent = it could
+}
+
+// ProcessLimit is one limit of /proc/self/limits.
+type ProcessLimit struct {
+	Name string `json:"name"`           // such as Max open files
+	Soft *int64 `json:"soft,omitempty"` // absent = unlimited
+	Hard *int64 `json:"hard,omitempty"` // absent = unlimited
+	// HardBefore is the hard limit of the container; absent = it was not changed.
+	HardBefore *int64 `json:"hardBefore,omitempty"`
 }
 
 // OracleWindow is what the database counted in one measured window: differences
@@ -286,6 +319,7 @@ type DatabaseState struct {
 	Generation int32            `json:"generation"`
 	Failure    *Failure         `json:"failure,omitempty"`
 	Library    DirectNFSLibrary `json:"library"`
+	Host       DatabaseHost     `json:"host,omitzero"`
 	OracleHome string           `json:"oracleHome,omitempty"`
 	SID        string           `json:"sid,omitempty"`
 	StartedAt  time.Time        `json:"startedAt,omitzero"` // of the container

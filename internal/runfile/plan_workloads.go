@@ -103,6 +103,9 @@ type Database struct {
 	// Distribution is who made the image: Oracle or Gvenzl; Container only.
 	Distribution string `json:"distribution,omitempty"`
 	SID          string `json:"sid,omitempty"`
+	// CPUMillis are the thousandths of a core that the instance can use at most: the limit of its
+	// container, and two cores with Oracle Free and Express. 0 = no such limit.
+	CPUMillis int64 `json:"cpuMillis,omitempty"`
 }
 
 // The kinds of databases.

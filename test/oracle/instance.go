@@ -16,6 +16,8 @@
 // comment. The columns of an answer are those of the text's select list; one that
 // we do not know is ORA-00904.
 //
+// README.md lists what it does because Oracle does, with the source of each.
+//
 // Less than Oracle: no buffer cache, so a read of a block is always I/O; no
 // index; redo and DBWR are written by the session that makes them; NFSv4 is not
 // spoken, such an oranfstab falls back to the mounted directory as Oracle does
@@ -32,6 +34,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -103,7 +106,7 @@ func (i *Instance) start(ctx context.Context) error {
 	spfile := filepath.Join(i.cfg.Data, "dbconfig", i.cfg.SID, "spfile"+i.cfg.SID+".ora")
 	_, err := os.Stat(filepath.Join(i.cfg.Data, control(i.cfg.SID)))
 	i.created = errors.Is(err, os.ErrNotExist)
-	if i.params, err = loadParameters(spfile); err != nil {
+	if i.params, err = loadParameters(spfile, i.cfg.NodeCPUs); err != nil {
 		return err
 	}
 	if i.created {
@@ -113,6 +116,9 @@ func (i *Instance) start(ctx context.Context) error {
 			}
 			i.params.running[name] = normal(value)
 		}
+	}
+	if err := i.params.size(); err != nil {
+		return err
 	}
 	i.alert.linef("Starting ORACLE instance (normal) (OS id: %d)", os.Getpid())
 	if i.direct, err = i.findDirectNFS(ctx); err != nil {
@@ -132,11 +138,9 @@ func (i *Instance) start(ctx context.Context) error {
 			return err
 		}
 	}
-	listen := net.ListenConfig{}
-	if i.listener, err = listen.Listen(ctx, "tcp", i.cfg.Listen); err != nil {
+	if err := i.listen(ctx); err != nil {
 		return err
 	}
-	i.serving.Go(i.accept)
 	i.alert.linef("Completed: ALTER DATABASE OPEN")
 	i.alert.linef("Completed: ALTER PLUGGABLE DATABASE %s OPEN", i.cfg.PDB)
 	i.startJobs()
@@ -174,7 +178,7 @@ func (i *Instance) create(ctx context.Context) error {
 		}
 	}
 	i.alert.linef("100%% complete")
-	return i.cat.save(ctx, i.control)
+	return errors.Join(i.configureNet(), i.cat.save(ctx, i.control))
 }
 
 func (i *Instance) createFailure(name string, err error) error {
@@ -241,8 +245,13 @@ func (i *Instance) eachProcess() []*process {
 	return slices.SortedFunc(maps.Values(i.processes), func(a, b *process) int { return int(a.pnum - b.pnum) })
 }
 
-// Address is where the listener listens: host:port.
-func (i *Instance) Address() string { return i.listener.Addr().String() }
+// Address is where the listener listens: host:port; empty where it did not start.
+func (i *Instance) Address() string {
+	if i.listener == nil {
+		return ""
+	}
+	return i.listener.Addr().String()
+}
 
 // UsesDirectNFS says whether I/O goes over Direct NFS.
 func (i *Instance) UsesDirectNFS() bool { return i.direct != nil }
@@ -258,7 +267,10 @@ func (i *Instance) Shutdown(context.Context) error {
 		return nil
 	}
 	i.alert.linef("Shutting down ORACLE instance (immediate) (OS id: %d)", os.Getpid())
-	err := i.listener.Close()
+	var err error
+	if i.listener != nil {
+		err = i.listener.Close()
+	}
 	i.mu.Lock()
 	for s := range i.sessions {
 		close(s.dead)
@@ -348,6 +360,13 @@ const (
 // version is that of the release whose rules are played.
 const version = "23.0.0.0.0"
 
+// print writes what is not of the alert log, but of the programs beside the instance.
+func (l *alertLog) print(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintln(l.out, text)
+}
+
 // Config is what an Instance is made of. Zero values mean what is said there.
 type Config struct {
 	Data    string // the data directory; required
@@ -357,12 +376,17 @@ type Config struct {
 	PDB     string // DefaultPDB
 	Edition string // EditionFree
 	Host    string // V$INSTANCE.HOST_NAME
+	// ListenerHost is what the first start writes into listener.ora; Host, as in Oracle Free.
+	ListenerHost string
 	// Passwords of SYS, SYSTEM and PDBADMIN at the first start; later starts keep
 	// what the first one set.
 	Password string
 	Listen   string // 127.0.0.1:0
 	// Parameters are init parameters of the first start.
 	Parameters map[string]string
+	// NodeCPUs is cpu_count where nobody sets it: the CPUs of the node, whatever its container may
+	// use; runtime.NumCPU().
+	NodeCPUs int
 	// DatafilePercent scales the datafiles that the first start makes; 100 = 152 MiB.
 	DatafilePercent int
 	// Calibrate is how long CALIBRATE_IO loads; 4 s.
@@ -407,8 +431,10 @@ func (c Config) withDefaults() Config {
 	c.SID, c.PDB = cmp.Or(c.SID, DefaultSID), cmp.Or(c.PDB, DefaultPDB)
 	c.Edition = cmp.Or(c.Edition, EditionFree)
 	c.Host, c.Listen = cmp.Or(c.Host, "standin"), cmp.Or(c.Listen, "127.0.0.1:0")
+	c.ListenerHost = cmp.Or(c.ListenerHost, c.Host)
 	c.Direct.Etc = cmp.Or(c.Direct.Etc, "/etc")
 	c.Direct.MountTable = cmp.Or(c.Direct.MountTable, "/proc/self/mounts")
+	c.NodeCPUs = cmp.Or(c.NodeCPUs, runtime.NumCPU())
 	c.DatafilePercent = cmp.Or(c.DatafilePercent, 100)
 	c.Calibrate = cmp.Or(c.Calibrate, 4*time.Second)
 	if c.Out == nil {

@@ -39,8 +39,9 @@ func defaultParameters() map[string]string {
 
 // loadParameters reads the server parameter file; there is none before the first
 // start.
-func loadParameters(file string) (*parameters, error) {
+func loadParameters(file string, cpus int) (*parameters, error) {
 	p := &parameters{file: file, spfile: map[string]string{}, running: defaultParameters()}
+	p.running["cpu_count"] = strconv.Itoa(cpus)
 	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -73,6 +74,40 @@ func (p *parameters) set(name, value string) error {
 		return err
 	}
 	return os.Rename(p.file+".new", p.file)
+}
+
+const (
+	smallGranule = int64(4 << 20)
+	largeGranule = int64(16 << 20) // of an SGA of more than 1 GiB
+	cachePerCPU  = int64(4 << 20)
+)
+
+// size applies what an instance finds out of its memory when it starts. The buffer cache has 4 MB
+// for each CPU at least, and a smaller value is raised to that; parts of the SGA are whole
+// granules; and an SGA that its parts do not fit into is ORA-00821.
+func (p *parameters) size() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	value := func(name string) int64 { n, _ := size(p.running[name]); return n }
+	if _, set := p.spfile["sga_max_size"]; !set {
+		p.running["sga_max_size"] = p.running["sga_target"]
+	}
+	target := value("sga_target")
+	granule := smallGranule
+	if max(target, value("sga_max_size")) > 1<<30 {
+		granule = largeGranule
+	}
+	whole := func(n int64) int64 { return (n + granule - 1) / granule * granule }
+	cache := whole(max(value("db_cache_size"), cachePerCPU*value("cpu_count")))
+	if value("db_cache_size") > 0 {
+		p.running["db_cache_size"] = strconv.FormatInt(cache, 10)
+	}
+	needed := cache + whole(value("shared_pool_size")) + whole(value("large_pool_size")) + granule
+	if target > 0 && target < needed {
+		return ora(821, "Specified value of sga_target %dM is too small, needs to be at least %dM\n"+
+			"ORA-01078: failure in processing system parameters", target>>20, needed>>20)
+	}
+	return nil
 }
 
 // check refuses what ALTER SYSTEM refuses at once. Much else Oracle finds out

@@ -88,7 +88,7 @@ func (d *database) State(context.Context) (runfile.DatabaseState, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return runfile.DatabaseState{
-		State: d.state, Generation: int32(d.generation), Failure: d.failure, Library: runfile.DirectNFSLibrary{Wanted: true},
+		State: d.state, Generation: int32(d.generation), Failure: d.failure, Library: runfile.DirectNFSLibrary{Wanted: true}, Host: runfile.DatabaseHost{Mended: []string{"listener.ora"}},
 		StartedAt: d.startup.Add(-90 * time.Second), ReadyAt: d.startup,
 	}, nil
 }

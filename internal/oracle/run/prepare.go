@@ -135,7 +135,7 @@ func (r *runner) connect(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			facts.Library = &state.Library
+			facts.Library, facts.Host = &state.Library, &state.Host
 			if !state.StartedAt.IsZero() && !state.ReadyAt.IsZero() {
 				ms := state.ReadyAt.Sub(state.StartedAt).Milliseconds()
 				facts.ReadyMilliseconds = &ms

@@ -223,7 +223,7 @@ func TestTheInstanceRestartsAfterLoadingAndBeforeTheFirstWindow(t *testing.T) {
 			t.Errorf("order of statements: %v", d.log)
 		}
 		o := load.Oracle
-		if !o.Restarted || !o.Instances[0].StartupTime.Equal(d.startup) || *o.ReadyMilliseconds != 90_000 || o.Library == nil || !o.Library.Wanted {
+		if !o.Restarted || !o.Instances[0].StartupTime.Equal(d.startup) || *o.ReadyMilliseconds != 90_000 || o.Library == nil || !o.Library.Wanted || o.Host == nil || len(o.Host.Mended) != 1 {
 			t.Errorf("%+v", o)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,6 +24,9 @@ import (
 // one that inherits orphans must be a process of its own.
 const envSupervise = "NFSBENCH_TEST_SUPERVISE"
 
+// envOpenFiles is Options.MaxOpenFiles of such a process.
+const envOpenFiles = "NFSBENCH_TEST_OPEN_FILES"
+
 func TestMain(m *testing.M) {
 	base := os.Getenv(envSupervise)
 	if base == "" {
@@ -30,8 +34,9 @@ func TestMain(m *testing.M) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:usetesting // there is no test here
 	defer stop()
+	most, _ := strconv.ParseUint(os.Getenv(envOpenFiles), 10, 64)
 	err := Run(ctx, Options{
-		RunDir: filepath.Join(filepath.Dir(base), "run"), DataDirectory: base + "/oradata", Distribution: runfile.DistributionOracle,
+		MaxOpenFiles: most, RunDir: filepath.Join(filepath.Dir(base), "run"), DataDirectory: base + "/oradata", Distribution: runfile.DistributionOracle,
 		StartupTimeout: 5 * time.Minute, ShutdownTimeout: time.Second, HealthInterval: 20 * time.Millisecond,
 		Env: append(os.Environ(), "ORACLE_BASE="+base), Reap: true,
 		Out: os.Stdout, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Now: time.Now,
@@ -43,15 +48,16 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// asProcess runs the supervisor of the image as a process, and ends it with the test.
-func (i *image) asProcess() (*running, *exec.Cmd) {
+// asProcess runs the supervisor of the image as a process with more of an environment, and ends
+// it with the test.
+func (i *image) asProcess(env ...string) (*running, *exec.Cmd) {
 	i.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		i.t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), envSupervise+"="+i.base)
+	cmd.Env = slices.Concat(os.Environ(), env, []string{envSupervise + "=" + i.base})
 	cmd.Stdout, cmd.Stderr = i.out, i.log
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {

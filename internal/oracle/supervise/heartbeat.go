@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -148,20 +147,11 @@ func (o Options) writeHeartbeat(n, flags int) error {
 // The file is that of a stranger: it is read only if it is a plain file, to a bounded size, and
 // what is not printable is shown as a question mark.
 func (o Options) readHeartbeat() (owner, text string) {
-	path := filepath.Join(o.DataDirectory, HeartbeatFile)
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	raw, err := readPlain(filepath.Join(o.DataDirectory, HeartbeatFile), maxHeartbeat)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			o.Log.Warn("The heartbeat on the volume was not read", "error", err)
 		}
-		return "", ""
-	}
-	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", ""
-	}
-	raw, err := io.ReadAll(io.LimitReader(f, maxHeartbeat))
-	if err != nil {
 		return "", ""
 	}
 	owner, _, _ = strings.Cut(string(raw), "\n")

@@ -224,7 +224,10 @@ func (a *alertLogs) more(path string) string {
 func (s *supervisor) followAlertLogs(ctx context.Context, logs *alertLogs) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	each := func(line string) { s.alert(s.redact.clean(line)) }
+	each := func(line string) {
+		s.heard.Store(s.o.Now().UnixNano())
+		s.alert(s.redact.clean(line))
+	}
 	for {
 		select {
 		case <-tick.C:

@@ -16,13 +16,17 @@ import (
 
 // Options say what to supervise.
 type Options struct {
-	RunDir        string   // shared with loader and collector
-	DirectNFS     bool     // Oracle's own NFS client on, or off
-	Distribution  string   // who made the image: Oracle or Gvenzl, as in runfile
-	SID           string   // told to those who read the state
-	DataDirectory string   // the volume
-	UseExisting   bool     // open a database there that was not created for a benchmark
-	Owner         string   // who this is, for other databases on the volume
+	RunDir        string // shared with loader and collector
+	DirectNFS     bool   // Oracle's own NFS client on, or off
+	Distribution  string // who made the image: Oracle or Gvenzl, as in runfile
+	SID           string // told to those who read the state
+	DataDirectory string // the volume
+	UseExisting   bool   // open a database there that was not created for a benchmark
+	Owner         string // who this is, for other databases on the volume
+	Hostname      string // of this container
+	// Listener is the address at which a database that is ready takes connections; empty = its
+	// health script alone says whether it is ready.
+	Listener      string
 	OracleHome    string   // empty = $ORACLE_HOME, else the one below ProductRoot
 	ProductRoot   string   // where images install; empty = /opt/oracle/product
 	StartCommand  []string // empty = that of the distribution
@@ -33,7 +37,12 @@ type Options struct {
 	HealthInterval  time.Duration // between two health checks; 0 = 5 s
 	// HeartbeatInterval is between two signs of life on the volume; 0 = 10 s.
 	HeartbeatInterval time.Duration
-	MinFreeBytes      int64 // of the volume before anything is started
+	// Engine says how Direct NFS reaches the servers, which are asked before the first start; nil =
+	// they are not asked.
+	Engine       *runfile.Engine
+	MinFreeBytes int64 // of the volume before anything is started
+	// MaxOpenFiles is the hard limit of open files of the database; 0 = 65536.
+	MaxOpenFiles uint64
 
 	Env     []string // of the container; the database gets it as it is
 	Secrets []string // words that must not come out
@@ -55,6 +64,12 @@ const (
 	// surrenderChecks is how many intervals a database has to become healthy after
 	// its image gave up: a pluggable database may open late.
 	surrenderChecks = 12
+	// listenerChecks is how many intervals a listener has after the health script is content.
+	listenerChecks = 24
+	// hangChecks is how many intervals a database may be silent before it is ready, where the
+	// server has refused the probe.
+	hangChecks       = 24
+	listenerPatience = 5 * time.Second // with one connection
 )
 
 // lookup returns a variable of the container; of several, the last counts.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -39,6 +40,8 @@ type child struct {
 	err   error
 	// gaveUp is when the image said that there will be no database; nil = never.
 	gaveUp atomic.Pointer[surrender]
+	// deaf counts how often the health script was content in a row and nothing listened.
+	deaf int
 }
 
 // surrender is when an image gave up, and the last lines before that.
@@ -62,6 +65,7 @@ func (s *supervisor) start() (*child, error) {
 	c.cmd.Env = s.env()
 	c.cmd.Stdout, c.cmd.Stderr = w, w
 	s.log.Info("Starting the database", "command", command)
+	s.heard.Store(c.began.UnixNano())
 	err = s.family.start(c.cmd)
 	_ = w.Close() // the child has its own
 	if err != nil {
@@ -106,6 +110,7 @@ func (s *supervisor) env() []string {
 // printed takes one line of the database.
 func (s *supervisor) printed(c *child, line string) {
 	line = s.redact.clean(line)
+	s.heard.Store(s.o.Now().UnixNano())
 	c.tail.add(line)
 	if strings.Contains(line, gaveUpLine) {
 		c.gaveUp.CompareAndSwap(nil, &surrender{at: s.o.Now(), words: s.lastWords(c)})
@@ -160,7 +165,10 @@ func (s *supervisor) stop(c *child) {
 type health struct {
 	code   int // its exit code; -1 when it did not end by itself
 	output string
+	deaf   error // why nobody connects, although the code is 0
 }
+
+func (h health) isReady() bool { return h.code == 0 && h.deaf == nil }
 
 // checkHealth runs the health script once, unless ctx ends before.
 func (s *supervisor) checkHealth(ctx context.Context) health {
@@ -180,7 +188,7 @@ func (s *supervisor) checkHealth(ctx context.Context) health {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return health{}
+		return health{deaf: s.connect(ctx)}
 	case errors.As(err, &exit):
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 		return health{code: exit.ExitCode(), output: clip(s.redact.clean(strings.TrimSpace(lines[len(lines)-1])))}
@@ -189,8 +197,26 @@ func (s *supervisor) checkHealth(ctx context.Context) health {
 	}
 }
 
+// connect connects as loaders do. The health scripts connect over bequeath, within the container,
+// and are content without a listener.
+func (s *supervisor) connect(ctx context.Context) error {
+	if s.o.Listener == "" {
+		return nil
+	}
+	d := net.Dialer{Timeout: listenerPatience}
+	c, err := d.DialContext(ctx, "tcp", s.o.Listener)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
 // explain says what the code means by the script's own documentation.
 func (h health) explain(distribution string) string {
+	if h.deaf != nil {
+		return fmt.Sprintf("its health script says that it is ready, and its listener takes no connection, which clients "+
+			"see as ORA-12541 (%v)", h.deaf)
+	}
 	meanings := map[int]string{ // of checkDBStatus.sh in Oracle's images
 		1: "the database is not started, or has another role", 2: "a pluggable database is not open for reading and writing",
 		3: "sqlplus failed", 4: "the observer does not run", 5: "a pluggable database is mounted, not open",
@@ -247,7 +273,7 @@ func (s *supervisor) awaitReady(ctx context.Context, c *child) error {
 		if ctx.Err() != nil {
 			continue
 		}
-		if now.code == 0 {
+		if now.isReady() {
 			return nil
 		}
 		last = now

@@ -13,9 +13,9 @@
 // replaced as a whole each time. Everything that goes wrong is one sentence
 // there, in the log and in the error that ends the program.
 //
-// The image stays as its maker built it: nothing but the library of Direct NFS
-// in $ORACLE_HOME/rdbms/lib/odm is changed, and that as `make -f ins_rdbms.mk
-// dnfs_on` does.
+// The image stays as its maker built it but for two things: the library of Direct
+// NFS in $ORACLE_HOME/rdbms/lib/odm, which is changed as `make -f ins_rdbms.mk
+// dnfs_on` does, and files of Oracle Net that name another host.
 package supervise
 
 import (
@@ -26,10 +26,13 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nfsbench/nfsbench/internal/course"
@@ -45,6 +48,10 @@ type supervisor struct {
 	family  *family
 	journal *journal
 	redact  *redactor
+	// suspicion is what the NFS servers refused the probe; empty = nothing.
+	suspicion string
+	creates   bool         // there was no database on the volume
+	heard     atomic.Int64 // when the database or its alert log said something last, in Unix nanoseconds
 }
 
 // Run prepares the image, starts the database and watches over it until ctx
@@ -70,6 +77,22 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("%s: %s", f.Code, f.Message)
 	}
 	return s.journal.change(func(d *runfile.DatabaseState) { d.State = runfile.DatabaseStopped })
+}
+
+// Check is the startup probe: nil when the database with that run directory is ready.
+func Check(runDir string) error {
+	var s runfile.DatabaseState
+	raw, err := course.ReadFile(filepath.Join(runDir, runfile.DatabaseFile))
+	if err == nil {
+		err = json.Unmarshal(raw, &s)
+	}
+	if err != nil {
+		return err
+	}
+	if s.State != runfile.DatabaseReady {
+		return fmt.Errorf("the database is %s", s.State)
+	}
+	return nil
 }
 
 // failed writes the failure into the state.
@@ -122,6 +145,9 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	if err != nil {
 		return false, err
 	}
+	if err := s.mendNetFiles(); err != nil {
+		return false, err
+	}
 	c, err := s.start()
 	if err != nil {
 		return false, err
@@ -139,11 +165,26 @@ func (s *supervisor) once(ctx context.Context, state string) (again bool, err er
 	return true, s.journal.change(func(d *runfile.DatabaseState) { d.State = runfile.DatabaseRestarting })
 }
 
+// mendNetFiles corrects the files of Oracle Net, and keeps what it has corrected.
+func (s *supervisor) mendNetFiles() error {
+	mended, err := s.o.mendNetFiles(s.home)
+	return errors.Join(err, s.journal.change(func(d *runfile.DatabaseState) {
+		all := append(slices.Clone(d.Host.Mended), mended...)
+		d.Host.Mended = all[:min(len(all), keptWarnings)]
+	}))
+}
+
 // prepare does everything that comes before the first start.
 func (s *supervisor) prepare(ctx context.Context) error {
+	limits, err := s.o.limitProcesses()
+	if err != nil {
+		s.log.Warn("The limits of the database are not known", "error", err)
+	}
+	if err := s.journal.change(func(d *runfile.DatabaseState) { d.Host.Limits = limits }); err != nil {
+		return err
+	}
 	s.home = s.o.findHome()
 	library := runfile.DirectNFSLibrary{Wanted: s.o.DirectNFS}
-	var err error
 	switch {
 	case s.home != "":
 		library, err = s.o.switchDirectNFS(ctx, s.home)
@@ -166,6 +207,11 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	if err := s.o.checkVolume(); err != nil {
 		return err
 	}
+	if err := s.probeServers(ctx); err != nil {
+		return err
+	}
+	_, err = os.Lstat(filepath.Join(s.o.DataDirectory, "dbconfig", s.o.SID))
+	s.creates = errors.Is(err, fs.ErrNotExist)
 	if err := s.o.claimVolume(); err != nil {
 		return err
 	}
@@ -173,6 +219,18 @@ func (s *supervisor) prepare(ctx context.Context) error {
 		return err
 	}
 	return s.o.checkCommand("health script", "healthCommand", s.o.healthCommand())
+}
+
+// probeServers asks the servers before Direct NFS does, and keeps what they answer.
+func (s *supervisor) probeServers(ctx context.Context) error {
+	probes, err := s.o.probeServers(ctx)
+	if ctx.Err() != nil { // it is told to end, and the answers say nothing
+		probes, err = nil, nil
+	}
+	if s.suspicion = problems(probes); s.suspicion != "" && err == nil {
+		s.log.Warn("The NFS server refuses what Direct NFS may need", "problem", s.suspicion, "advice", probeAdvice)
+	}
+	return cmp.Or(err, s.journal.change(func(d *runfile.DatabaseState) { d.Host.Servers = probes }))
 }
 
 // serve follows one start until ctx ends or a restart is asked for, both nil,
@@ -212,9 +270,21 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 	}
 }
 
-// refused says what the image said when it gave up, which waiting does not fix;
-// nil where it did not, or just now.
+// refused says why waiting does not help: what the image said when it gave up, or that the
+// listener stays away. It is nil where neither is so, or just now.
 func (s *supervisor) refused(c *child, last health) error {
+	if c.deaf++; last.deaf == nil {
+		c.deaf = 0
+	}
+	if c.deaf > listenerChecks {
+		return oracle.Failf(runfile.FailureDatabaseNotReady, "%s: see HOST in listener.ora in %s, and the log of the "+
+			"listener%s", last.explain(s.o.Distribution), filepath.Join(s.o.DataDirectory, "dbconfig", s.o.SID), s.lastWords(c))
+	}
+	silent := s.o.Now().Sub(time.Unix(0, s.heard.Load()))
+	if s.suspicion != "" && silent > s.hangPatience() {
+		return oracle.Failf(runfile.FailureAccessDenied, "the start of the database hangs, without a line in its log for "+
+			"%s, and before it the NFS server refused its pod: %s; %s", silent.Round(time.Second), s.suspicion, probeAdvice)
+	}
 	g := c.gaveUp.Load()
 	if g == nil || s.o.Now().Sub(g.at) <= surrenderChecks*s.o.HealthInterval {
 		return nil
@@ -222,6 +292,16 @@ func (s *supervisor) refused(c *child, last health) error {
 	return s.unlessFull(g.words, g.words, oracle.Failf(runfile.FailureDatabaseNotReady,
 		"the image could not create or start the database: %s%s; look there for the reason, an init parameter for "+
 			"example, or an earlier start on this volume that was interrupted", last.explain(s.o.Distribution), g.words))
+}
+
+// hangPatience is how long a start may be silent where the server has refused the probe. A
+// database that is created copies files, and says little meanwhile.
+func (s *supervisor) hangPatience() time.Duration {
+	patience := hangChecks * s.o.HealthInterval
+	if s.creates {
+		patience *= 5
+	}
+	return patience
 }
 
 // hasEnded says how the start command ended, which it should not have.

@@ -49,6 +49,20 @@ func (o Options) checkVolume() error {
 	return nil
 }
 
+// readPlain reads the first bytes of a file that a stranger may have made. It follows no link at
+// its end, and waits for no device.
+func readPlain(path string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fmt.Errorf("%s is no plain file", path))
+	}
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

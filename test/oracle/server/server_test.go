@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/test/kit/output"
@@ -26,7 +29,8 @@ func image(t *testing.T, more map[string]string) environment {
 	if err := os.MkdirAll(vars["STANDIN_DATA"], 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return environment{get: func(name string) string { return vars[name] }}
+	all := func() (uint64, error) { return ^uint64(0), nil }
+	return environment{get: func(name string) string { return vars[name] }, capabilities: all}
 }
 
 // container is one life of the container.
@@ -145,6 +149,76 @@ func TestWhatImagesRefuse(t *testing.T) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestAnUnlimitedNumberOfOpenFilesEndsTheStart as the programs of the images end, see
+// docker-images issue 2832.
+func TestAnUnlimitedNumberOfOpenFilesEndsTheStart(t *testing.T) {
+	e := image(t, nil)
+	e.openFiles = func() (uint64, error) { return 1073741816, nil }
+	err := start(t.Context(), e, &output.Buffer{})
+	if err == nil || !strings.Contains(err.Error(), "unable to allocate file descriptor table - out of memory") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestOracleFreeNeedsSu with the capabilities that the operator adds; docker-images issues 2925
+// and 2979 have a runtime whose defaults are narrower.
+func TestOracleFreeNeedsSu(t *testing.T) {
+	added := uint64(1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER |
+		1<<unix.CAP_KILL | 1<<unix.CAP_NET_BIND_SERVICE | 1<<unix.CAP_AUDIT_WRITE)
+	for name, c := range map[string]struct {
+		set     uint64
+		edition string
+		gvenzl  bool
+		good    bool
+	}{
+		"as added":                  {added, "free", false, true},
+		"without AUDIT_WRITE":       {added &^ (1 << unix.CAP_AUDIT_WRITE), "free", false, false},
+		"Enterprise without any":    {0, "enterprise", false, true},
+		"an image of gvenzl's":      {0, "free", true, true},
+		"privileges are not raised": {0, "free", false, false},
+	} {
+		e := image(t, map[string]string{"ORACLE_EDITION": c.edition})
+		e.gvenzl, e.capabilities = c.gvenzl, func() (uint64, error) { return c.set, nil }
+		err := e.checkProcess()
+		if (err == nil) != c.good || err != nil && !strings.Contains(err.Error(), "su: Authentication failure") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAnotherHostNameStopsTheListenerOnly as with Oracle Free: the health script connects over
+// bequeath, says ready, and nobody else can connect.
+func TestAnotherHostNameStopsTheListenerOnly(t *testing.T) {
+	const port = "127.0.0.1:18523"
+	vars := map[string]string{"STANDIN_LISTEN": port, "STANDIN_HOST": "first-load-0"}
+	e := image(t, vars)
+	vars["STANDIN_DATA"] = e.get("STANDIN_DATA")
+	listens := func(e environment) bool {
+		db := run(t, e)
+		db.await(t)
+		if got := health(e); got != 0 {
+			t.Errorf("health = %d", got)
+		}
+		c, err := net.Dial("tcp", port) //nolint:noctx // of this machine
+		if err == nil {
+			_ = c.Close()
+		}
+		db.end(t)
+		return err == nil
+	}
+	if !listens(e) {
+		t.Error("the first start does not listen")
+	}
+	vars["STANDIN_HOST"] = "second-load-0"
+	if listens(image(t, vars)) {
+		t.Error("the second start listens for another host")
+	}
+	vars["STANDIN_HOST"] = "first-load-0"
+	if !listens(image(t, vars)) {
+		t.Error("the third start does not listen")
 	}
 }
 

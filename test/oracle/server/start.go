@@ -11,7 +11,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	standin "github.com/nfsbench/nfsbench/test/oracle"
 )
@@ -19,6 +22,9 @@ import (
 func start(ctx context.Context, e environment, out io.Writer) error {
 	defer func() { _ = os.Remove(e.stateFile()) }() // health must not see a database that has ended
 	if err := e.mark(phaseStarting); err != nil {
+		return err
+	}
+	if err := e.checkProcess(); err != nil {
 		return err
 	}
 	cfg, err := e.config(out)
@@ -54,8 +60,76 @@ func start(ctx context.Context, e environment, out io.Writer) error {
 }
 
 type environment struct {
-	get    func(string) string
-	gvenzl bool
+	get       func(string) string
+	gvenzl    bool
+	openFiles func() (uint64, error) // the hard limit; nil = that of this process
+	// capabilities are those that programs with setuid can have; nil = those of this process.
+	capabilities func() (uint64, error)
+}
+
+// mostOpenFiles is the largest table of open files that the memory of a container suffices for.
+const mostOpenFiles = 1 << 20
+
+// checkProcess ends a start in a process that the programs of the images could not run in.
+func (e environment) checkProcess() error {
+	openFiles := e.openFiles
+	if openFiles == nil {
+		openFiles = func() (uint64, error) {
+			var r syscall.Rlimit
+			err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r)
+			return r.Max, err
+		}
+	}
+	hard, err := openFiles()
+	if err != nil {
+		return err
+	}
+	if hard > mostOpenFiles {
+		return errors.New("library initialization failed - unable to allocate file descriptor table - out of memory")
+	}
+	if e.gvenzl || !e.free() {
+		return nil
+	}
+	return e.su()
+}
+
+// su is what the start of Oracle Free does as root by the setuid program of that name.
+func (e environment) su() error {
+	capabilities := e.capabilities
+	if capabilities == nil {
+		capabilities = boundingSet
+	}
+	have, err := capabilities()
+	if err != nil {
+		return err
+	}
+	for _, needed := range []uint{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_AUDIT_WRITE} {
+		if have&(1<<needed) == 0 {
+			return errors.New("Password: su: Authentication failure") //nolint:revive,staticcheck // as su prints it
+		}
+	}
+	return nil
+}
+
+// boundingSet is that of this process; none where setuid has no effect.
+func boundingSet() (uint64, error) {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	field := func(name string, base int) (uint64, error) {
+		m := regexp.MustCompile(`(?m)^` + name + `:\s*([0-9a-f]+)$`).FindSubmatch(text)
+		if m == nil {
+			return 0, fmt.Errorf("/proc/self/status has no %s", name)
+		}
+		return strconv.ParseUint(string(m[1]), base, 64)
+	}
+	kept, err1 := field("NoNewPrivs", 10)
+	set, err2 := field("CapBnd", 16)
+	if kept != 0 {
+		set = 0
+	}
+	return set, errors.Join(err1, err2)
 }
 
 func (e environment) or(name, otherwise string) string { return cmp.Or(e.get(name), otherwise) }
@@ -105,6 +179,7 @@ func (e environment) config(out io.Writer) (standin.Config, error) {
 	if err != nil {
 		return standin.Config{}, err
 	}
+	host = e.or("STANDIN_HOST", host)
 	password := "ORACLE_PWD"
 	if e.gvenzl {
 		password = "ORACLE_PASSWORD"
@@ -123,6 +198,9 @@ func (e environment) config(out io.Writer) (standin.Config, error) {
 	if e.free() {
 		c.Edition = standin.EditionFree
 	}
+	if !e.free() || e.gvenzl {
+		c.ListenerHost = "0.0.0.0"
+	}
 	for variable, parameter := range map[string][2]string{ // name, unit
 		"INIT_SGA_SIZE": {"sga_target", "M"}, "INIT_PGA_SIZE": {"pga_aggregate_target", "M"},
 		"INIT_CPU_COUNT": {"cpu_count"}, "INIT_PROCESSES": {"processes"},
@@ -133,6 +211,7 @@ func (e environment) config(out io.Writer) (standin.Config, error) {
 	}
 	percent, err1 := e.number("STANDIN_DATAFILE_PERCENT")
 	seconds, err2 := e.number("STANDIN_CALIBRATE_SECONDS")
-	c.DatafilePercent, c.Calibrate = int(percent), time.Duration(seconds)*time.Second
-	return c, errors.Join(err1, err2)
+	cpus, err3 := e.number("STANDIN_NODE_CPUS")
+	c.DatafilePercent, c.Calibrate, c.NodeCPUs = int(percent), time.Duration(seconds)*time.Second, int(cpus)
+	return c, errors.Join(err1, err2, err3)
 }

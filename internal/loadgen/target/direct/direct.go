@@ -49,7 +49,9 @@ const (
 type Options struct {
 	Engine runfile.Engine
 	Now    func() time.Time
-	Logger *slog.Logger // gets a message for each channel that is lost or connected again; nil is silent
+	// HighPorts connects from ports above 1023, as processes without privilege do.
+	HighPorts bool
+	Logger    *slog.Logger // gets a message for each channel that is lost or connected again; nil is silent
 }
 
 // Target is one mounted export.
@@ -141,7 +143,7 @@ func config(opt Options) nfs.Config {
 		cfg.Credential.GID = *e.GroupID
 	}
 	for _, c := range e.Channels {
-		cfg.Channels = append(cfg.Channels, nfs.Channel{Local: c.Local, Path: c.Path})
+		cfg.Channels = append(cfg.Channels, nfs.Channel{Local: c.Local, Path: c.Path, HighPort: opt.HighPorts})
 	}
 	return cfg
 }

@@ -1,0 +1,81 @@
+package supervise
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// maxOpenFiles is the hard limit of open files that Oracle's images are documented with. Many
+// container runtimes set none, and then programs that make a table of that size end: "unable to
+// allocate file descriptor table - out of memory". Where a script of an image calls su, PAM sets
+// the same limit, which needs no privilege as long as the limit is not lower.
+const maxOpenFiles = 65536
+
+const openFiles = "Max open files" // in /proc/self/limits
+
+// lowered is the limit now, and not more than most.
+func lowered(now syscall.Rlimit, most uint64) syscall.Rlimit {
+	return syscall.Rlimit{Cur: min(now.Cur, most), Max: min(now.Max, most)}
+}
+
+// limitProcesses lowers the limit of open files of this process, and so of all that it starts. It
+// returns all limits.
+func (o Options) limitProcesses() ([]runfile.ProcessLimit, error) {
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+		return nil, fmt.Errorf("read the limit of open files: %w", err)
+	}
+	after := lowered(before, cmp.Or(o.MaxOpenFiles, maxOpenFiles))
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &after); err != nil {
+		return nil, fmt.Errorf("lower the limit of open files to %d: %w", after.Max, err)
+	}
+	limits, err := o.readLimits()
+	for i := range limits {
+		if limits[i].Name == openFiles && after.Max != before.Max {
+			limits[i].HardBefore = new(int64(min(before.Max, 1<<63-1))) //nolint:gosec // bounded
+		}
+	}
+	return limits, err
+}
+
+const maxLimitsBytes = 8 << 10
+
+func (o Options) readLimits() ([]runfile.ProcessLimit, error) {
+	f, err := os.Open(filepath.Join(o.ProcDir, "self", "limits"))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	raw, err := io.ReadAll(io.LimitReader(f, maxLimitsBytes))
+	if err != nil {
+		return nil, err
+	}
+	var limits []runfile.ProcessLimit
+	var errs []error
+	for _, m := range regexp.MustCompile(`(?m)^(Max .{21}) +(\S+) +(\S+)`).FindAllStringSubmatch(string(raw), -1) {
+		soft, err1 := limit(m[2])
+		hard, err2 := limit(m[3])
+		errs = append(errs, err1, err2)
+		limits = append(limits, runfile.ProcessLimit{Name: strings.TrimSpace(m[1]), Soft: soft, Hard: hard})
+	}
+	return limits, errors.Join(errs...)
+}
+
+// limit reads a number; nil is unlimited.
+func limit(text string) (*int64, error) {
+	if text == "unlimited" {
+		return nil, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return &n, err
+}

@@ -1,0 +1,99 @@
+package supervise
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/course"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target"
+	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
+	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const (
+	// probePatience is for one look at all paths. All attempts together take less than two minutes;
+	// a start of Direct NFS that the server refuses hangs for ten and more.
+	probePatience = 20 * time.Second
+	probeAttempts = 3  // a server may be starting
+	maxProbed     = 16 // paths
+)
+
+// probeAdvice is what admits a database in a pod.
+const probeAdvice = "Direct NFS of a pod needs an export that admits the address of the pod and ports above 1023 " +
+	"(ONTAP: vserver nfs modify -vserver SVM -mount-rootonly disabled -nfs-rootonly disabled; Linux: insecure in " +
+	"/etc/exports; FlashBlade: insecure in the NFS rule)"
+
+// probeServers mounts the export over each path as Direct NFS would, from this pod and from a port
+// above 1023, and unmounts it. It returns what each path answered.
+//
+// The error is why Direct NFS cannot start. With NFSv3 there is none: its helper has root's
+// ports, so a server may admit it and refuse the probe.
+func (o Options) probeServers(ctx context.Context) ([]runfile.ServerProbe, error) {
+	sys := o.Engine != nil && (o.Engine.Security == "" || o.Engine.Security == "sys") // as our client speaks
+	if !o.DirectNFS || !sys || len(o.Engine.Channels) == 0 {
+		return nil, nil
+	}
+	for attempt := 1; ; attempt++ {
+		probes, err := o.probeOnce(ctx)
+		if err == nil || attempt == probeAttempts {
+			return probes, err
+		}
+		if course.Wait(ctx, o.HealthInterval) != nil {
+			return probes, err
+		}
+	}
+}
+
+func (o Options) probeOnce(ctx context.Context) ([]runfile.ServerProbe, error) {
+	ctx, cancel := context.WithTimeout(ctx, probePatience)
+	defer cancel()
+	channels := o.Engine.Channels[:min(len(o.Engine.Channels), maxProbed)]
+	probes, errs := make([]runfile.ServerProbe, len(channels)), make([]error, len(channels))
+	var wg sync.WaitGroup
+	for i, ch := range channels {
+		wg.Go(func() {
+			probes[i].Path = ch.Path
+			if errs[i] = o.probe(ctx, ch); errs[i] != nil {
+				probes[i].Problem = clip(errs[i].Error())
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err == nil {
+			return probes, nil // Direct NFS needs one path
+		}
+	}
+	code := target.CodeOf(errs[0])
+	refused := code == runfile.FailureAccessDenied || code == runfile.FailureUnreachable
+	if !refused || o.Engine.NFSVersion == "" || o.Engine.NFSVersion == runfile.NFSv3 {
+		return probes, nil
+	}
+	return probes, oracle.Failf(code, "Direct NFS of the database would hang at its start: %w; %s", errs[0], probeAdvice)
+}
+
+// probe mounts the export over one path.
+func (o Options) probe(ctx context.Context, ch runfile.PlanChannel) error {
+	e := *o.Engine
+	e.Channels = []runfile.PlanChannel{ch}
+	e.MountTimeoutSeconds, e.CallTimeoutSeconds = int32(probePatience/time.Second), int32(probePatience/time.Second)
+	t, err := direct.Open(ctx, direct.Options{Engine: e, Now: o.Now, HighPorts: true})
+	if err != nil {
+		return err
+	}
+	return t.Close()
+}
+
+// problems are those of the probes, in a sentence; empty where there are none.
+func problems(probes []runfile.ServerProbe) string {
+	var all []string
+	for _, p := range probes {
+		if p.Problem != "" {
+			all = append(all, p.Path+": "+p.Problem)
+		}
+	}
+	return strings.Join(all, "; ")
+}

@@ -1,0 +1,160 @@
+package supervise
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/nfs/v4"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/nfs4test"
+	"github.com/nfsbench/nfsbench/test/nfstest"
+)
+
+// direct makes the image one with Direct NFS over paths of a server on this machine.
+func (i *image) direct(version, export string, port int, paths ...string) {
+	i.o.DirectNFS = true
+	i.o.Engine = &runfile.Engine{
+		Server: "lab", Export: export, NFSVersion: version, Channels: runfile.ChannelsTo(paths...), Ports: runfile.Ports{NFS: port, Mount: port},
+	}
+}
+
+// refusing is an NFSv4 server that refuses all who come to one of its addresses, as servers
+// refuse ports above 1023.
+func refusing(t *testing.T, address string) int {
+	t.Helper()
+	s := &nfs4test.Server{Hook: func(c nfs4test.Call) nfs4test.Action {
+		if c.Address == address && c.Has(v4.OpLookup) {
+			return nfs4test.Fail(v4.OpLookup, v4.ErrPerm)
+		}
+		return nfs4test.Action{}
+	}}
+	s.Start(t, "127.0.0.1", "127.0.0.2")
+	return s.Port()
+}
+
+// TestDirectNFSThatTheServerRefusesDoesNotStart: with NFSv4 it would hang after the banner.
+func TestDirectNFSThatTheServerRefusesDoesNotStart(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.direct(runfile.NFSv41, "/export", refusing(t, "127.0.0.1"), "127.0.0.1")
+	f := i.fails(runfile.FailureAccessDenied)
+	for _, want := range []string{"127.0.0.1", "would hang", "-nfs-rootonly disabled", "insecure in /etc/exports"} {
+		if !strings.Contains(f.Message, want) {
+			t.Errorf("%q is not in %q", want, f.Message)
+		}
+	}
+	if n := i.lines(i.base + "/starts"); n > 0 {
+		t.Errorf("started %d times", n)
+	}
+	if probes := i.state().Host.Servers; len(probes) != 1 || probes[0].Path != "127.0.0.1" || probes[0].Problem == "" {
+		t.Errorf("servers in the state: %+v", probes)
+	}
+}
+
+func TestAProbeThatDecidesNothingIsAWarning(t *testing.T) {
+	t.Parallel()
+	v3 := &nfstest.Server{}
+	v3.Start(t, "127.0.0.1")
+	port := refusing(t, "127.0.0.2")
+	cases := map[string]struct {
+		reason          string
+		version, export string
+		port            int
+		paths           []string
+		problems        []bool
+	}{
+		"NFSv3 that refuses":        {"oradism may have a port that the server takes", runfile.NFSv3, "/denied", v3.Port(), []string{"127.0.0.1"}, []bool{true}},
+		"NFSv3":                     {"nothing is wrong", runfile.NFSv3, "/export", v3.Port(), []string{"127.0.0.1"}, []bool{false}},
+		"one of two paths of NFSv4": {"one path suffices", runfile.NFSv41, "/export", port, []string{"127.0.0.2", "127.0.0.1"}, []bool{true, false}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := newImage(t)
+			i.direct(tc.version, tc.export, tc.port, tc.paths...)
+			i.o.HealthInterval = 200 * time.Millisecond // a busy machine may be silent for a while
+			r := i.start()
+			s := r.ready(1)
+			for n, problem := range tc.problems {
+				if p := s.Host.Servers[n]; p.Path != tc.paths[n] || (p.Problem != "") != problem {
+					t.Errorf("%s: %+v", tc.reason, p)
+				}
+			}
+			if warned := strings.Contains(i.log.String(), "refuses what Direct NFS may need"); warned != tc.problems[0] {
+				t.Errorf("%s: warned %t", tc.reason, warned)
+			}
+		})
+	}
+}
+
+// TestAStartThatHangsEndsWithWhatTheProbeFound long before the time for the start is over.
+func TestAStartThatHangsEndsWithWhatTheProbeFound(t *testing.T) {
+	t.Parallel()
+	v3 := &nfstest.Server{}
+	v3.Start(t, "127.0.0.1")
+	i := newImage(t)
+	i.direct(runfile.NFSv3, "/denied", v3.Port(), "127.0.0.1")
+	i.netFiles(filepath.Join(i.data, "dbconfig", "ORCLCDB"), "", "") // a database that exists
+	i.write(filepath.Join(i.data, MarkerFile), 0o640, "")
+	i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\ntrap 'exit 0' TERM\necho ORACLE instance started.\nwhile :; do sleep 0.02; done\n")
+	f := i.fails(runfile.FailureAccessDenied)
+	for _, want := range []string{"hangs", `"/denied"`, "-mount-rootonly disabled"} {
+		if !strings.Contains(f.Message, want) {
+			t.Errorf("%q is not in %q", want, f.Message)
+		}
+	}
+}
+
+// TestOnlySilenceAfterARefusalIsAHang by a clock of the test.
+func TestOnlySilenceAfterARefusalIsAHang(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	now := time.Unix(1_800_000_000, 0)
+	i.o.Now, i.o.HealthInterval = func() time.Time { return now }, healthInterval
+	s := &supervisor{o: i.o, log: i.o.Log, redact: newRedactor(nil), suspicion: "10.0.1.61: refused"}
+	c := &child{tail: &tail{}}
+	s.printed(c, "ORACLE instance started.")
+	for _, step := range []struct {
+		after time.Duration
+		says  string
+		hangs bool
+	}{{2 * time.Minute, "", false}, {time.Second, "1% complete", true}, {2 * time.Minute, "", false}, {time.Second, "", true}} {
+		now = now.Add(step.after)
+		if err := s.refused(c, health{code: 1}); (err != nil) != step.hangs || err != nil && !strings.Contains(err.Error(), "10.0.1.61: refused") {
+			t.Errorf("%s later: %v", step.after, err)
+		}
+		if step.says != "" {
+			s.printed(c, step.says)
+		}
+	}
+	s.suspicion = ""
+	if err := s.refused(c, health{code: 1}); err != nil {
+		t.Errorf("the server admits the probe: %v", err)
+	}
+}
+
+func TestADatabaseThatIsCreatedMayBeSilentForLonger(t *testing.T) {
+	t.Parallel()
+	for name, dir := range map[string]string{"creates": "other", "opens": "dbconfig/ORCLCDB"} {
+		i := newImage(t)
+		i.netFiles(filepath.Join(i.data, dir), "", "")
+		i.write(filepath.Join(i.data, MarkerFile), 0o640, "")
+		j, err := openJournal(i.run, runfile.DatabaseState{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &supervisor{o: i.o, log: i.o.Log, journal: j}
+		if err := s.prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := hangChecks * i.o.HealthInterval
+		if name == "creates" {
+			want *= 5
+		}
+		if got := s.hangPatience(); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const (
+	// defaultCPUs is cpu_count where the resources of the container say nothing: that of gvenzl's
+	// images, and what every node has. Oracle's own default is the CPUs of the node.
+	defaultCPUs = 2
+	// freeCPUs are the cores that Oracle Free and Express use at most.
+	freeCPUs = 2
+	// cachePerCPU is the smallest buffer cache for each CPU (Oracle Database Reference 12.1 and later,
+	// DB_CACHE_SIZE). Oracle raises a smaller value.
+	cachePerCPU = int64(4 * mebibyte)
+	// otherProcesses are the background processes of an instance and our own sessions, and
+	// leastProcesses is the smallest default that images have for all processes.
+	otherProcesses = 100
+	leastProcesses = 200
+)
+
+// isLimited says that the edition limits CPU and memory by itself.
+func isLimited(c *v1alpha1.DatabaseContainer) bool {
+	return c.Edition == v1alpha1.EditionFree || c.Edition == v1alpha1.EditionExpress
+}
+
+// cpus are the whole CPUs that an instance should count on, and the thousandths of a core that it
+// can use at most; 0 = as many as the node has.
+func cpus(c *v1alpha1.DatabaseContainer) (count, mostMillis int64) {
+	count = defaultCPUs
+	if r := c.Resources; r != nil {
+		if cpu, ok := r.Requests[corev1.ResourceCPU]; ok && !cpu.IsZero() {
+			count = (cpu.MilliValue() + 999) / 1000
+		}
+		if cpu, ok := r.Limits[corev1.ResourceCPU]; ok && !cpu.IsZero() {
+			mostMillis = cpu.MilliValue()
+			count = (mostMillis + 999) / 1000
+		}
+	}
+	if isLimited(c) {
+		count = min(count, freeCPUs)
+		if mostMillis == 0 || mostMillis > freeCPUs*1000 {
+			mostMillis = freeCPUs * 1000
+		}
+	}
+	return count, mostMillis
+}
+
+// sessions are those that a load opens at most.
+func sessions(w v1alpha1.Workload) int64 {
+	if w.SLOB == nil {
+		return 0
+	}
+	return int64(slices.Max(users(w.SLOB)))
+}
+
+// checkInstance finds parameters with which Oracle would not start, or would replace.
+func checkInstance(b *v1alpha1.NFSBenchmark, parameters map[string]string) error {
+	c := container(b)
+	value := func(name string) int64 {
+		n, _ := runfile.ParameterBytes(parameters[name])
+		return n
+	}
+	const field = "database.container.parameters"
+	sga := max(value("sga_target"), value("sga_max_size"))
+	granule := granuleOf(sga)
+	cpus := max(value("cpu_count"), 1)
+	least := whole(cachePerCPU*cpus, granule)
+	cache := value("db_cache_size")
+	if cache > 0 && cache < cachePerCPU*cpus {
+		return fmt.Errorf("%s: db_cache_size is %s, and Oracle raises it to its minimum, 4M x cpu_count %d = %s: raise it, "+
+			"or lower cpu_count to %d", field, megabytes(cache), cpus, megabytes(cachePerCPU*cpus), max(cache/cachePerCPU, 1))
+	}
+	cache = max(whole(cache, granule), least)
+	shared, large := whole(value("shared_pool_size"), granule), whole(value("large_pool_size"), granule)
+	other := whole(value("java_pool_size"), granule) + whole(value("streams_pool_size"), granule)
+	if needed, target := cache+shared+large+other+granule, value("sga_target"); target > 0 && target < needed {
+		return fmt.Errorf("%s: sga_target is %s, with which Oracle does not start (ORA-00821): buffer cache %s (at least 4M "+
+			"x cpu_count %d) + shared pool %s + large pool %s + other pools %s + one granule %s = %s: raise it, or lower its "+
+			"parts", field, megabytes(target), megabytes(cache), cpus, megabytes(shared), megabytes(large), megabytes(other),
+			megabytes(granule), megabytes(needed))
+	}
+	pga := value("pga_aggregate_target")
+	if limit := memoryLimit(c); limit > 0 && sga+pga > limit {
+		return fmt.Errorf("%s: SGA %s + pga_aggregate_target %s = %s do not fit into the memory of the container, %s: lower "+
+			"them, or raise database.container.resources.limits.memory", field, megabytes(sga), megabytes(pga),
+			megabytes(sga+pga), megabytes(limit))
+	}
+	n := sessions(b.Spec.Workload)
+	if p := value("processes"); p > 0 && p < n+otherProcesses {
+		return fmt.Errorf("%s: processes is %d, and the load needs %d: %d sessions of its users + %d for background "+
+			"processes and the sessions of nfsbench: raise it, or lower workload.slob.users", field, p, n+otherProcesses, n,
+			otherProcesses)
+	}
+	return nil
+}
+
+// memoryLimit is that of the container; 0 = none.
+func memoryLimit(c *v1alpha1.DatabaseContainer) int64 {
+	if c.Resources == nil {
+		return 0
+	}
+	return c.Resources.Limits.Memory().Value()
+}
+
+// granuleOf is the unit of the parts of an SGA (Oracle Database Administrator's Guide, "Granules").
+func granuleOf(sga int64) int64 {
+	const gibibyte = 1 << 30
+	granule := int64(16 * mebibyte)
+	if sga <= gibibyte {
+		return granule / 4
+	}
+	for most := int64(8 * gibibyte); sga > most && granule < 512*mebibyte; most *= 2 {
+		granule *= 2
+	}
+	return granule
+}
+
+// whole rounds up to granules.
+func whole(n, granule int64) int64 { return (n + granule - 1) / granule * granule }
+
+func megabytes(n int64) string { return strconv.FormatInt(n/mebibyte, 10) + "M" }

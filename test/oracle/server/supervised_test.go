@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nfsbench/nfsbench/internal/oracle/supervise"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/kit/output"
+	"github.com/nfsbench/nfsbench/test/kit/waiting"
+)
+
+// envAct makes this test binary the program of an image that this names.
+const envAct = "STANDIN_ACT"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(envAct); name != "" {
+		os.Exit(act(name, nil))
+	}
+	os.Exit(waiting.Run(m))
+}
+
+// supervised is a container of the stand-in as the operator starts it.
+type supervised struct {
+	o    supervise.Options
+	out  *output.Buffer
+	stop context.CancelFunc
+	done chan error
+}
+
+// supervision prepares a container on a volume, with more of an environment.
+func supervision(t *testing.T, volume, host, address string, env ...string) *supervised {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := t.TempDir()
+	program := func(name string) []string { return []string{"/usr/bin/env", envAct + "=" + name, self} }
+	out := &output.Buffer{}
+	return &supervised{out: out, o: supervise.Options{
+		RunDir: t.TempDir(), DataDirectory: volume, Distribution: runfile.DistributionOracle, SID: "FREE", ProductRoot: base,
+		StartCommand: program("runOracle.sh"), HealthCommand: program("checkDBStatus.sh"), Hostname: host, Listener: address,
+		StartupTimeout: 2 * time.Minute, ShutdownTimeout: 20 * time.Second, HealthInterval: 20 * time.Millisecond, HeartbeatInterval: 20 * time.Millisecond,
+		Env: append([]string{
+			"PATH=/usr/bin:/bin", "ORACLE_BASE=" + base, "ORACLE_PWD=Pa_1", "STANDIN_DATA=" + volume, "STANDIN_STATE=" + base, "STANDIN_HOST=" + host,
+			"STANDIN_LISTEN=" + address, "STANDIN_DATAFILE_PERCENT=5", "ORACLE_EDITION=free",
+		}, env...),
+		Out: out, Log: slog.New(slog.NewTextHandler(out, nil)), Now: time.Now,
+	}}
+}
+
+func (s *supervised) start(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	s.stop, s.done = cancel, make(chan error, 1)
+	go func() { s.done <- supervise.Run(ctx, s.o) }()
+	t.Cleanup(cancel)
+}
+
+// ready waits until the supervisor says so.
+func (s *supervised) ready(t *testing.T) runfile.DatabaseState {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		select {
+		case err := <-s.done:
+			t.Fatalf("the container ended: %v\n%s", err, s.out)
+		default:
+		}
+		var state runfile.DatabaseState
+		raw, err := os.ReadFile(filepath.Join(s.o.RunDir, runfile.DatabaseFile))
+		if err == nil && json.Unmarshal(raw, &state) == nil && state.State == runfile.DatabaseReady {
+			return state
+		}
+	}
+	t.Fatalf("not ready\n%s", s.out)
+	return runfile.DatabaseState{}
+}
+
+func (s *supervised) end(t *testing.T) {
+	t.Helper()
+	s.stop()
+	if err := <-s.done; err != nil {
+		t.Errorf("the container ended with %v", err)
+	}
+}
+
+// needSu skips where this process could not run su for the stand-in.
+func needSu(t *testing.T) {
+	t.Helper()
+	if err := (environment{}).su(); err != nil {
+		t.Skip("needs the capabilities of su in the bounding set of this process")
+	}
+}
+
+// TestASecondBenchmarkOnTheVolumeOfTheFirst has a host name of its own, as databases of an earlier
+// release have.
+func TestASecondBenchmarkOnTheVolumeOfTheFirst(t *testing.T) {
+	needSu(t)
+	volume, address := t.TempDir(), "127.0.0.1:18524"
+	for n, host := range []string{"first-load-0", "second-load-0"} {
+		s := supervision(t, volume, host, address)
+		s.start(t)
+		if state := s.ready(t); len(state.Host.Mended) != 2*n {
+			t.Errorf("%s: mended %q", host, state.Host.Mended)
+		}
+		c, err := net.Dial("tcp", address) //nolint:noctx // of this machine
+		if err != nil {
+			t.Fatalf("%s is ready and does not listen: %v", host, err)
+		}
+		_ = c.Close()
+		s.end(t)
+	}
+}
