@@ -140,26 +140,54 @@ type ParameterValue string
 
 // DatabaseExternal is a database that exists. Its dNFS and its parameters are
 // what they are: nfsbench changes neither, but proves which protocol it used.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.tablespaceDirectory) || (has(self.mountPath) && (self.tablespaceDirectory == self.mountPath || self.tablespaceDirectory.startsWith(self.mountPath + '/')))",message="database.external.tablespaceDirectory must lie on the export under test: give database.external.mountPath, and a directory below it"
 type DatabaseExternal struct {
-	// connectString of the root container for administration, as EZConnect:
-	// host:1521/service.
+	// connectString of the root container for administration: EZConnect, such as
+	// host:1521/service or tcps://host:2484/service, or a connect descriptor,
+	// (DESCRIPTION=...). A wallet that it names must be in the image.
 	// +required
-	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9.:\[\]_-]+(:[0-9]{1,5})?/[A-Za-z0-9._$#-]+(\?[A-Za-z0-9_=&.-]+)?$`
-	ConnectString string `json:"connectString"`
+	ConnectString ConnectString `json:"connectString"`
 	// services are where the sessions of a SLOB load go, in turns: one for
 	// each RAC instance. Without it, connectString.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:items:MaxLength=512
-	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9.:\[\]_-]+(:[0-9]{1,5})?/[A-Za-z0-9._$#-]+(\?[A-Za-z0-9_=&.-]+)?$`
-	Services []string `json:"services,omitempty"`
+	Services []ConnectString `json:"services,omitempty"`
 	// credentialsSecretRef names a Secret with the keys username and password
-	// of a user with SYSDBA.
+	// of the user that role describes.
 	// +required
 	CredentialsSecretRef SecretReference `json:"credentialsSecretRef"`
+	// role that the user connects with: SYSDBA, or None for a user with the
+	// privileges that a SLOB load needs, which an error names where they are
+	// missing. CALIBRATE_IO needs SYSDBA.
+	// +optional
+	// +default="SYSDBA"
+	Role DatabaseRole `json:"role,omitempty"`
+	// mountPath is where the database's host mounts the export under test, such
+	// as /u02/oradata; with RAC it is the same on each node. The oranfstab in the
+	// status names it as mount, and Direct NFS ignores a file that names another.
+	// Without mountPath the status has no oranfstab. The datafiles of the SLOB
+	// tablespace must lie below it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$`
+	MountPath string `json:"mountPath,omitempty"`
+	// tablespaceDirectory is where the datafile of the SLOB tablespace is made, on
+	// the database's host: mountPath or a directory below it, writable for the
+	// database. Without it, the directory of the datafile of SYSTEM. It has no
+	// effect on a tablespace that exists.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$`
+	TablespaceDirectory string `json:"tablespaceDirectory,omitempty"`
+	// loadingWithRedo selects what to do where FORCE LOGGING is on, so that
+	// loading SLOB tables writes about as much redo as data: Refuse ends the run
+	// and says how much it would be, Allow loads.
+	// +optional
+	// +default="Refuse"
+	LoadingWithRedo LoadingWithRedoPolicy `json:"loadingWithRedo,omitempty"`
 	// image holds an Oracle client (libclntsh), for example
 	// ghcr.io/oracle/oraclelinux9-instantclient:23. The loader runs in it.
 	// +required
@@ -167,6 +195,36 @@ type DatabaseExternal struct {
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image"`
 }
+
+// ConnectString says how a client reaches a service of a database: EZConnect, with or
+// without TLS, or a connect descriptor. It has no user, no password and no blanks.
+//
+// +kubebuilder:validation:MinLength=3
+// +kubebuilder:validation:MaxLength=2048
+// +kubebuilder:validation:Pattern=`^((tcps?://)?[A-Za-z0-9.:\[\]_-]+/[A-Za-z0-9._$#-]+(\?[A-Za-z0-9_=&./-]+)?|\([A-Za-z_]+=[A-Za-z0-9_.:,=()"/$#*-]+\))$`
+type ConnectString string
+
+// DatabaseRole is the role that an administrator connects with.
+//
+// +kubebuilder:validation:Enum=SYSDBA;None
+type DatabaseRole string
+
+// The roles.
+const (
+	RoleSYSDBA DatabaseRole = "SYSDBA"
+	RoleNone   DatabaseRole = "None"
+)
+
+// LoadingWithRedoPolicy says what to do where loading would write redo.
+//
+// +kubebuilder:validation:Enum=Refuse;Allow
+type LoadingWithRedoPolicy string
+
+// The policies for loading with redo.
+const (
+	LoadingWithRedoRefuse LoadingWithRedoPolicy = "Refuse"
+	LoadingWithRedoAllow  LoadingWithRedoPolicy = "Allow"
+)
 
 // SecretKeyReference names one key of a Secret in the same namespace. The Secret needs the
 // label nfsbench.io/allow-use=true.

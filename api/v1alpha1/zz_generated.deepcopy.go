@@ -335,7 +335,7 @@ func (in *DatabaseExternal) DeepCopyInto(out *DatabaseExternal) {
 	*out = *in
 	if in.Services != nil {
 		in, out := &in.Services, &out.Services
-		*out = make([]string, len(*in))
+		*out = make([]ConnectString, len(*in))
 		copy(*out, *in)
 	}
 	out.CredentialsSecretRef = in.CredentialsSecretRef

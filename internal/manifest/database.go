@@ -187,7 +187,7 @@ func database(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		{Name: runVolume, MountPath: runDir},
 		{Name: memoryVolume, MountPath: memoryDir},
 	}
-	if isDirect(b) {
+	if isDirect(b) && b.Spec.Protocol.Oranfstab != v1alpha1.Disabled {
 		// Below ORACLE_HOME/dbs it would be in the way: newer images move that
 		// folder onto the volume.
 		out.VolumeMounts = append(out.VolumeMounts, corev1.VolumeMount{

@@ -42,9 +42,8 @@ func NeedsVolume(b *v1alpha1.NFSBenchmark) bool {
 	return b.Spec.Protocol.Client == v1alpha1.ClientKernel
 }
 
-// DataDirectory is where the pods of a run see the volume, and what the
-// oranfstab names as its mount. Where an existing database has mounted it, no
-// declaration says.
+// DataDirectory is where the pods of a run see the volume, and what the oranfstab names as
+// its mount. That of an existing database names database.external.mountPath.
 func DataDirectory(b *v1alpha1.NFSBenchmark) string {
 	if container(b) != nil {
 		return DatabasePath
@@ -118,14 +117,7 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 	}
 	direct := b.Spec.Protocol.Client == v1alpha1.ClientDirectNFS
 	if x := d.External; x != nil {
-		connects := x.Services
-		if len(connects) == 0 {
-			connects = []string{x.ConnectString}
-		}
-		return &runfile.Database{
-			Kind: runfile.DatabaseExternal, AdminConnect: x.ConnectString, Connects: connects, Role: roleSYSDBA,
-			DirectNFS: direct,
-		}
+		return external(x, direct)
 	}
 	c := d.Container
 	i := InstanceOf(c)
@@ -143,6 +135,24 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 		Distribution:          string(i.Distribution),
 		SID:                   i.SID,
 	}
+}
+
+func external(x *v1alpha1.DatabaseExternal, direct bool) *runfile.Database {
+	d := &runfile.Database{
+		Kind: runfile.DatabaseExternal, AdminConnect: string(x.ConnectString), Role: roleSYSDBA, DirectNFS: direct,
+		DataDirectory: x.MountPath, TablespaceDirectory: x.TablespaceDirectory,
+		AllowRedo: x.LoadingWithRedo == v1alpha1.LoadingWithRedoAllow,
+	}
+	if x.Role == v1alpha1.RoleNone {
+		d.Role = ""
+	}
+	for _, s := range x.Services {
+		d.Connects = append(d.Connects, string(s))
+	}
+	if len(d.Connects) == 0 {
+		d.Connects = []string{d.AdminConnect}
+	}
+	return d
 }
 
 // parameters are the user's, and beside them those without which a comparison

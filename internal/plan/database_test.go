@@ -173,8 +173,30 @@ func TestAPlanOfAnExternalDatabase(t *testing.T) {
 	if k := build(t, target("10.0.1.61"), gen.Calibrate(1), gen.Kernel, gen.External("db1:1521/ORCL")); k.Engine.MountPath != "" || k.Database.DirectNFS {
 		t.Errorf("with the kernel: %+v, %+v", k.Engine, k.Database)
 	}
+	if gen.Oranfstab(t, p) != "" {
+		t.Error("an oranfstab without the mount of the database's host would be ignored there")
+	}
+	p = build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 8), rac, gen.MountedAt("/u02/oradata"), func(b *v1alpha1.NFSBenchmark) {
+		x := b.Spec.Database.External
+		x.Role, x.TablespaceDirectory, x.LoadingWithRedo = v1alpha1.RoleNone, "/u02/oradata/bench", v1alpha1.LoadingWithRedoAllow
+		b.Spec.Workload.SLOB.WorkLoop = 500
+	})
+	if d := p.Database; d.Role != "" || d.DataDirectory != "/u02/oradata" || d.TablespaceDirectory != "/u02/oradata/bench" || !d.AllowRedo || p.Workload.SLOB.WorkLoop != 500 {
+		t.Errorf("database %+v", d)
+	}
+	if got := gen.Oranfstab(t, p); !strings.Contains(got, "\nexport: /vol/oradata mount: /u02/oradata\n") || p.Engine.MountPath != "" {
+		t.Errorf("the oranfstab for the database's host: %q", got)
+	}
 	// What exists is not ours to judge by what servers are known to do.
 	build(t, target("10.0.1.61", "10.0.2.61"), gen.Calibrate(1), gen.Version(v1alpha1.NFSv41), gen.External("db1:1521/ORCL"))
+}
+
+func TestDirectNFSWithoutAnOranfstabHasTheMountAlone(t *testing.T) {
+	t.Parallel()
+	p := build(t, target("10.0.1.61"), gen.Calibrate(1), ee(), gen.NoOranfstab)
+	if e := p.Engine; e.Client != "DirectNFS" || len(e.Channels) > 0 || e.Server != "" || e.MountPath != "/opt/oracle/oradata" || !p.Database.DirectNFS || gen.Oranfstab(t, p) != "" {
+		t.Errorf("%+v", e)
+	}
 }
 
 func TestTheOranfstabOfEachVersion(t *testing.T) {

@@ -119,7 +119,7 @@ func allLIFs(spec v1alpha1.NFSBenchmarkSpec, s *runfile.Survey) ([]v1alpha1.Path
 func usefulPaths(spec v1alpha1.NFSBenchmarkSpec) int {
 	p := spec.Protocol
 	switch {
-	case p.Client == v1alpha1.ClientKernel, p.Version == v1alpha1.PNFS:
+	case p.Client == v1alpha1.ClientKernel, p.Version == v1alpha1.PNFS, p.Oranfstab == v1alpha1.Disabled:
 		return 1
 	case spec.Database != nil && p.Version != v1alpha1.NFSv3:
 		return 1

@@ -44,7 +44,8 @@ func fillSeconds(p runfile.Plan) int64 {
 		files(w.Calibrate.Files)
 	case w.SLOB != nil && w.SLOB.Files != nil:
 		files(w.SLOB.Files)
-	case w.SLOB != nil && w.SLOB.Kit == nil: // a kit's tables are there already
+	// The tables of a kit are there already in a database that exists.
+	case w.SLOB != nil && (w.SLOB.Kit == nil || p.Database.Kind == runfile.DatabaseContainer):
 		each, count, rate = float64(max(w.SLOB.ScaleBytes, 0)), float64(w.SLOB.Schemas), slowLoadBytesPerSec
 		if w.SLOB.Access == runfile.AccessFullTableScan {
 			each = float64(w.SLOB.ScanTableBytes)

@@ -251,7 +251,7 @@ func repeatSection(r runfile.Result, o PageOptions) doc.Section {
 	if o.Reproduce != "" {
 		s.Add(doc.Block{Code: &doc.Code{Label: "YAML of the benchmark", Text: o.Reproduce}})
 	}
-	if tab, err := r.Plan.Engine.Oranfstab(); err == nil && tab != "" {
+	if tab, err := r.Plan.Oranfstab(); err == nil && tab != "" {
 		s.Add(doc.Block{Code: &doc.Code{Label: "oranfstab", Text: tab}})
 	}
 	s.Add(doc.Block{Table: parameterTable(r)})

@@ -9,6 +9,8 @@ func fullPlan() Plan {
 	p.Engine.MountPath = "/mnt/volume"
 	p.Engine.MountOptions = []string{"vers=3", "rsize=1048576"}
 	p.Workload.Calibrate, p.Workload.SLOB, p.Database = calibrate(), slob(), containerDatabase()
+	p.Workload.SLOB.WorkLoop = 1000
+	p.Database.TablespaceDirectory, p.Database.AllowRedo = "/u02/oradata/bench", true
 	p.Workload.Calibrate.Files, p.Workload.SLOB.Files = nativeFiles(), nativeFiles()
 	addStorage(&p)
 	return p

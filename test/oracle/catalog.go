@@ -47,6 +47,7 @@ type table struct {
 	Tablespace string  `json:"tablespace"`
 	File       int64   `json:"file"`
 	Pieces     []piece `json:"pieces,omitempty"`
+	Logging    bool    `json:"logging,omitempty"`
 	// Marker are the rows of a table that is no load.
 	Marker [][]any `json:"marker,omitempty"`
 }

@@ -363,6 +363,7 @@ type Config struct {
 	// Calibrate is how long CALIBRATE_IO loads; 4 s.
 	Calibrate time.Duration
 	Direct    DirectConfig
+	Owners    Owners
 	Faults    Faults
 	Fixture   *Fixture
 	Now       func() time.Time // required
