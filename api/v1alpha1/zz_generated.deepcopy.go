@@ -291,6 +291,16 @@ func (in *DatabaseContainer) DeepCopyInto(out *DatabaseContainer) {
 			(*out)[key] = val
 		}
 	}
+	if in.RedoLogSize != nil {
+		in, out := &in.RedoLogSize, &out.RedoLogSize
+		x := (*in).DeepCopy()
+		*out = &x
+	}
+	if in.UndoSize != nil {
+		in, out := &in.UndoSize, &out.UndoSize
+		x := (*in).DeepCopy()
+		*out = &x
+	}
 	if in.Environment != nil {
 		in, out := &in.Environment, &out.Environment
 		*out = make(map[string]string, len(*in))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -123,6 +124,8 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 	i := InstanceOf(c)
 	return &runfile.Database{
 		Kind:                  runfile.DatabaseContainer,
+		RedoLogBytes:          bytesOf(c.RedoLogSize),
+		UndoBytes:             bytesOf(c.UndoSize),
 		AdminConnect:          listener + i.SID,
 		Connects:              []string{listener + i.PDB},
 		User:                  userSys,
@@ -135,6 +138,14 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 		Distribution:          string(i.Distribution),
 		SID:                   i.SID,
 	}
+}
+
+// bytesOf is a size; 0 where none is declared.
+func bytesOf(q *resource.Quantity) int64 {
+	if q == nil {
+		return 0
+	}
+	return q.Value()
 }
 
 func external(x *v1alpha1.DatabaseExternal, direct bool) *runfile.Database {

@@ -51,6 +51,13 @@ func TestAPlanOfADatabaseContainer(t *testing.T) {
 	if got := strings.Join(p.Engine.MountOptions, ","); got != "rw,hard,proto=tcp,timeo=600,nfsvers=3,nolock,rsize=262144,wsize=262144,sec=sys" {
 		t.Errorf("mount options %s", got)
 	}
+	sized := ee(func(c *v1alpha1.DatabaseContainer) {
+		redo, undo := resource.MustParse("1Gi"), resource.MustParse("4Gi")
+		c.RedoLogSize, c.UndoSize = &redo, &undo
+	})
+	if d := build(t, target("10.0.1.61"), gen.Calibrate(1), sized).Database; d.RedoLogBytes != 1<<30 || d.UndoBytes != 4<<30 {
+		t.Errorf("redo and undo: %+v", d)
+	}
 	if c := p.Workload.Calibrate; c.Files != nil || c.PhysicalDisks != 100 || c.MaxLatencyMilliseconds != 20 || c.WarmupRuns != 1 {
 		t.Errorf("calibrate %+v", c)
 	}

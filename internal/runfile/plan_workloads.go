@@ -98,6 +98,10 @@ type Database struct {
 	DirectNFS bool `json:"directNFS"`
 	// Parameters are init parameters to set and to read back.
 	Parameters map[string]string `json:"parameters,omitempty"`
+	// RedoLogBytes is the size of each of four online redo logs, and UndoBytes the least
+	// size of the undo tablespace of the load; 0 = as they are. Container only.
+	RedoLogBytes int64 `json:"redoLogBytes,omitempty"`
+	UndoBytes    int64 `json:"undoBytes,omitempty"`
 	// RestartBeforeRun restarts the instance, so that its views start at zero
 	// and the oranfstab is read again; Container only.
 	RestartBeforeRun bool `json:"restartBeforeRun,omitempty"`

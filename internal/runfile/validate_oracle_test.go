@@ -140,6 +140,8 @@ func TestTheProblemsOfADatabase(t *testing.T) {
 		"Data":          {func(p *Plan) { p.Database.DataDirectory = "oradata"; p.Engine.MountPath = "oradata" }, "engine.mountPath", "absolute path"},
 		"OtherData":     {in(func(d *Database) { d.DataDirectory = "/u02" }), at + "dataDirectory", "the same of both"},
 		"Startup":       {in(func(d *Database) { d.StartupTimeoutSeconds = 0 }), at + "startupTimeoutSeconds", "from 1"},
+		"SmallRedo":     {in(func(d *Database) { d.RedoLogBytes = 1 << 20 }), at + "redoLogBytes", "from 67108864"},
+		"LargeUndo":     {in(func(d *Database) { d.UndoBytes = 1 << 40 }), at + "undoBytes", "to 68719476736"},
 		"Clients":       {func(p *Plan) { p.Clients = 2 }, "clients", "loaded by one client"},
 	})
 	refuses(t, func() Plan { return oraclePlan(Workload{SLOB: slob()}, inExternal) }, map[string]wrong{
@@ -149,6 +151,8 @@ func TestTheProblemsOfADatabase(t *testing.T) {
 		"Data":         {in(func(d *Database) { d.DataDirectory = "/u02/../etc" }), at + "dataDirectory", "absolute path"},
 		"Outside":      {in(func(d *Database) { d.DataDirectory, d.TablespaceDirectory = "/u02", "/u021" }), at + "tablespaceDirectory", "not on the export"},
 		"MountUnknown": {in(func(d *Database) { d.TablespaceDirectory = "/u02" }), at + "tablespaceDirectory", "not on the export"},
+		"Redo":         {in(func(d *Database) { d.RedoLogBytes = 1 << 30 }), at + "redoLogBytes", "left as it is"},
+		"Undo":         {in(func(d *Database) { d.UndoBytes = 1 << 30 }), at + "undoBytes", "left as it is"},
 		"Distribution": {in(func(d *Database) { d.Distribution = DistributionOracle }), at + "distribution", "left as it is"},
 		"SIDOutside":   {in(func(d *Database) { d.SID = "ORCL" }), at + "sid", "left as it is"},
 		"Startup":      {in(func(d *Database) { d.StartupTimeoutSeconds = 1 }), at + "startupTimeoutSeconds", "left as it is"},

@@ -12,6 +12,8 @@ import (
 const (
 	maxSteps      = 64
 	minTableBytes = 1 << 20
+	minLogBytes   = 64 << 20 // of redo logs and undo
+	maxLogBytes   = 64 << 30
 )
 
 // identifier is what Oracle takes for a name without quotes, so that no SQL can
@@ -159,6 +161,8 @@ func (c *checker) database(d Database, p Plan) {
 		const not = "is set, but a database that exists is left as it is; remove it"
 		c.check(len(d.Parameters) == 0, at+".parameters", not)
 		c.check(!d.RestartBeforeRun, at+".restartBeforeRun", not)
+		c.check(d.RedoLogBytes == 0, at+".redoLogBytes", not)
+		c.check(d.UndoBytes == 0, at+".undoBytes", not)
 		c.externalDirectories(at, d)
 		c.check(d.Distribution == "", at+".distribution", not)
 		c.check(d.SID == "", at+".sid", not)
@@ -174,6 +178,12 @@ func (c *checker) database(d Database, p Plan) {
 	c.check(p.Engine.MountPath == d.DataDirectory, at+".dataDirectory",
 		"is %q, but engine.mountPath is %q; write the same of both", d.DataDirectory, p.Engine.MountPath)
 	c.between(at+".startupTimeoutSeconds", int64(d.StartupTimeoutSeconds), 1, maxSpanSeconds)
+	if d.RedoLogBytes != 0 {
+		c.between(at+".redoLogBytes", d.RedoLogBytes, minLogBytes, maxLogBytes)
+	}
+	if d.UndoBytes != 0 {
+		c.between(at+".undoBytes", d.UndoBytes, minLogBytes, maxLogBytes)
+	}
 }
 
 // externalDirectories checks where the host of a database that exists has mounted the

@@ -89,6 +89,16 @@ func databaseRefusals() map[string]refusal {
 			fields{slob("workLoop"): int64(1000)},
 			fields{slob("workLoop"): int64(1000), "database": map[string]any{"container": map[string]any{"image": "x", "passwordSecretRef": map[string]any{"name": "p"}}}},
 		},
+		"SmallRedo": {
+			"database.container.redoLogSize must be a multiple of 1Mi from 64Mi", containerSpec,
+			fields{in("redoLogSize"): "63Mi"},
+			fields{in("redoLogSize"): "64Mi"},
+		},
+		"LargeUndo": {
+			"database.container.undoSize must be a multiple of 1Mi from 64Mi to 32767Mi", containerSpec,
+			fields{in("undoSize"): "32Gi"},
+			fields{in("undoSize"): "32767Mi"},
+		},
 		"OtherUser":  {"a database runs as the user oracle", containerSpec, fields{"protocol.userID": int64(1000)}, fields{"protocol.userID": int64(54321)}},
 		"OtherGroup": {"a database runs as the user oracle", containerSpec, fields{"protocol.groupID": int64(54322)}, fields{"database": nil, "protocol.groupID": int64(54322)}},
 		"TwoServersV41": {

@@ -25,6 +25,7 @@ type catalog struct {
 	// database have it before them: FREEPDB1.NAME.
 	Users     map[string]string `json:"users"`
 	Calibrate *calibrated       `json:"calibrate,omitempty"`
+	Redo      []redoGroup       `json:"redo,omitempty"`
 
 	mu sync.Mutex
 }

@@ -270,6 +270,14 @@ func (i *Instance) entry(name string) entry {
 		"version_full":        {simple(i.versionRows), rightNone},
 		"awr_snapshot":        {i.awrSnapshot, rightViews},
 
+		"redo_logs":       {i.reading(i.redoRows), rightViews},
+		"redo_add":        {i.redoAdd, rightSysdba},
+		"redo_drop":       {i.redoDrop, rightSysdba},
+		"redo_switch":     {i.redoSwitch, rightSysdba},
+		"redo_checkpoint": {i.redoCheckpoint, rightSysdba},
+		"undo_files":      {i.reading(i.undoFiles), rightViews},
+		"undo_resize":     {i.undoResize, rightSysdba},
+
 		"slob_direct_read_always":  {i.directRead, rightNone},
 		"slob_direct_read_true":    {i.directRead, rightNone},
 		"slob_full_scan":           {i.fullScan, rightNone},

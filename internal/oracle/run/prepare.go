@@ -48,6 +48,9 @@ func (r *runner) Prepare(ctx context.Context) error {
 			return fmt.Errorf("set the init parameters of database.parameters: %w", err)
 		}
 	}
+	if err := r.resize(ctx); err != nil {
+		return err
+	}
 	if w := r.plan.Workload.SLOB; w != nil {
 		load := r.fill
 		if w.Kit != nil {
@@ -249,7 +252,10 @@ func (r *runner) connectAdmin(ctx context.Context) error {
 // connectSchemas opens the pool of the administrator where the schemas are.
 func (r *runner) connectSchemas(ctx context.Context) (err error) {
 	if r.schemaDB == nil {
-		sessions := int(max(1, r.plan.Workload.SLOB.LoadParallelDegree))
+		sessions := 1
+		if w := r.plan.Workload.SLOB; w != nil {
+			sessions = int(max(1, w.LoadParallelDegree))
+		}
 		r.schemaDB, err = r.openPool(ctx, r.plan.Database.Connects[0], sessions)
 	}
 	return err
