@@ -256,6 +256,11 @@ func MountedAt(path string) Mod {
 // NoOranfstab leaves Oracle's Direct NFS with the mount.
 func NoOranfstab(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Oranfstab = v1alpha1.Disabled }
 
+// HostNetwork puts the load pods into the network of their node.
+func HostNetwork(b *v1alpha1.NFSBenchmark) {
+	b.Spec.Pods = &v1alpha1.Pods{HostNetwork: v1alpha1.Enabled}
+}
+
 // Schemas spreads the users of a SLOB load over so many.
 func Schemas(n int32) Mod { return func(b *v1alpha1.NFSBenchmark) { b.Spec.Workload.SLOB.Schemas = n } }
 

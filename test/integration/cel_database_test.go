@@ -99,6 +99,11 @@ func databaseRefusals() map[string]refusal {
 			fields{in("undoSize"): "32Gi"},
 			fields{in("undoSize"): "32767Mi"},
 		},
+		"HostNetworkEmbedded": {
+			"storage.embedded admits the pods of the benchmark only", embeddedSpec,
+			fields{"pods.hostNetwork": "Enabled"},
+			fields{"pods.hostNetwork": "Disabled"},
+		},
 		"OtherUser":  {"a database runs as the user oracle", containerSpec, fields{"protocol.userID": int64(1000)}, fields{"protocol.userID": int64(54321)}},
 		"OtherGroup": {"a database runs as the user oracle", containerSpec, fields{"protocol.groupID": int64(54322)}, fields{"database": nil, "protocol.groupID": int64(54322)}},
 		"TwoServersV41": {
