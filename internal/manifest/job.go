@@ -124,7 +124,8 @@ func onHostNetwork(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark) {
 	spec.HostNetwork, spec.DNSPolicy = true, corev1.DNSClusterFirstWithHostNet
 	for i := range spec.InitContainers {
 		if c := &spec.InitContainers[i]; c.Name == ContainerDatabase {
-			c.Ports = append(c.Ports, corev1.ContainerPort{Name: "listener", ContainerPort: listenerPort, HostPort: listenerPort})
+			c.Ports = append(c.Ports,
+				corev1.ContainerPort{Name: "listener", ContainerPort: listenerPort, HostPort: listenerPort})
 		}
 	}
 }

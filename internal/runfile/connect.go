@@ -57,32 +57,15 @@ func checkDescriptor(s string) error {
 	seen := map[string]bool{}
 	rest, depth := s, 0
 	for first := true; first || depth > 0; first = false {
-		if depth > 0 && rest != "" && rest[0] == ')' {
+		if depth > 0 && strings.HasPrefix(rest, ")") {
 			rest, depth = rest[1:], depth-1
 			continue
 		}
-		m := descriptorKey.FindStringSubmatch(rest)
-		if m == nil {
-			return errors.New("its parentheses do not match, or it has blanks; write (KEY=value) and nothing between")
+		key, left, open, err := checkPair(rest)
+		if err != nil {
+			return err
 		}
-		rest = rest[len(m[0]):]
-		key := strings.ToUpper(m[1])
-		if !slices.Contains(descriptorKeys(), key) {
-			return fmt.Errorf("it has %s; write only %s", key, strings.Join(descriptorKeys(), ", "))
-		}
-		seen[key] = true
-		if strings.HasPrefix(rest, "(") {
-			depth++
-			continue
-		}
-		word := descriptorWord.FindStringSubmatch(rest)
-		if word == nil {
-			return fmt.Errorf("the value of %s is empty or has other characters than letters, digits and _ . : / $ # * , -", key)
-		}
-		if key == "PROTOCOL" && !strings.EqualFold(word[1], "tcp") && !strings.EqualFold(word[1], "tcps") {
-			return errors.New("its PROTOCOL is neither tcp nor tcps; write one of them")
-		}
-		rest = rest[len(word[0]):]
+		seen[key], rest, depth = true, left, depth+open
 	}
 	switch {
 	case rest != "":
@@ -91,4 +74,29 @@ func checkDescriptor(s string) error {
 		return errors.New("it names no HOST, or neither SERVICE_NAME nor SID; write them")
 	}
 	return nil
+}
+
+// checkPair reads (KEY=value), or the beginning of one whose value is another. It returns
+// what is left, and how many parentheses it leaves open.
+func checkPair(s string) (key, left string, open int, err error) {
+	m := descriptorKey.FindStringSubmatch(s)
+	if m == nil {
+		return "", "", 0, errors.New("its parentheses do not match, or it has blanks; write (KEY=value) and nothing between")
+	}
+	key, left = strings.ToUpper(m[1]), s[len(m[0]):]
+	if !slices.Contains(descriptorKeys(), key) {
+		return "", "", 0, fmt.Errorf("it has %s; write only %s", key, strings.Join(descriptorKeys(), ", "))
+	}
+	if strings.HasPrefix(left, "(") {
+		return key, left, 1, nil
+	}
+	word := descriptorWord.FindStringSubmatch(left)
+	if word == nil {
+		return "", "", 0, fmt.Errorf("the value of %s is empty or has other characters than letters, digits and "+
+			"_ . : / $ # * , -", key)
+	}
+	if key == "PROTOCOL" && !strings.EqualFold(word[1], "tcp") && !strings.EqualFold(word[1], "tcps") {
+		return "", "", 0, errors.New("its PROTOCOL is neither tcp nor tcps; write one of them")
+	}
+	return key, left[len(word[0]):], 0, nil
 }

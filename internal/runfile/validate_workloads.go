@@ -152,7 +152,8 @@ func (c *checker) database(d Database, p Plan) {
 	c.check(d.User == "" || userName.MatchString(d.User), at+".user",
 		"is not a user name of letters, digits, _, $ and #; a password does not belong here")
 	c.oneOf(at+".role", d.Role, "", "SYSDBA")
-	c.check(d.Role != "" || p.Workload.Calibrate == nil, at+".role", "is empty, but CALIBRATE_IO needs SYSDBA; write SYSDBA")
+	c.check(d.Role != "" || p.Workload.Calibrate == nil, at+".role",
+		"is empty, but CALIBRATE_IO needs SYSDBA; write SYSDBA")
 	c.check(d.DirectNFS == (p.Engine.Client == ClientDirectNFS), at+".directNFS",
 		"is %t, but engine.client is %q; write the same of both", d.DirectNFS, p.Engine.Client)
 	c.parameters(at+".parameters", d.Parameters)
@@ -190,7 +191,8 @@ func (c *checker) database(d Database, p Plan) {
 // export, and that a tablespace would lie on it.
 func (c *checker) externalDirectories(at string, d Database) {
 	const rule = "is %q; write an absolute path of letters, digits and _ . - such as /u02/oradata"
-	c.check(d.DataDirectory == "" || directoryName.MatchString(d.DataDirectory), at+".dataDirectory", rule, d.DataDirectory)
+	c.check(d.DataDirectory == "" || directoryName.MatchString(d.DataDirectory), at+".dataDirectory", rule,
+		d.DataDirectory)
 	t := d.TablespaceDirectory
 	if t == "" {
 		return

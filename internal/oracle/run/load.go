@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,12 +95,7 @@ func (r *runner) runUsers(ctx context.Context, index int32, step runfile.Step) e
 		err = r.measure(ctx, index, step, func(ctx context.Context) error {
 			working.start()
 			finished, err := working.wait(ctx, time.Duration(s.DurationSeconds)*time.Second)
-			if err == nil && loops > 0 && !finished {
-				return oracle.Failf(runfile.FailureTimeout, "%d users did not execute %d statements each (workload.slob.workLoop) "+
-					"in %d s, the longest that a step may take; raise run.durationSeconds, or lower workLoop", step.Users, loops,
-					s.DurationSeconds)
-			}
-			return err
+			return cmp.Or(err, lateFor(loops, finished, step, s))
 		}, r.putLatency)
 	}
 	cancel() // which ends their statements
@@ -112,6 +108,16 @@ func (r *runner) runUsers(ctx context.Context, index int32, step runfile.Step) e
 		return errors.Join(err, stopped)
 	}
 	return err
+}
+
+// lateFor says that fixed work was not done in the time of its step.
+func lateFor(loops int32, finished bool, step runfile.Step, s runfile.Schedule) error {
+	if loops == 0 || finished {
+		return nil
+	}
+	return oracle.Failf(runfile.FailureTimeout, "%d users did not execute %d statements each (workload.slob.workLoop) in "+
+		"%d s, the longest that a step may take; raise run.durationSeconds, or lower workLoop", step.Users, loops,
+		s.DurationSeconds)
 }
 
 func (r *runner) connectUsers(ctx context.Context, index, n int32) (*slob.Users, error) {
@@ -403,7 +409,8 @@ func runScript(ctx context.Context, dir, name string, args ...string) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return oracle.Failf(runfile.FailureSQL, "%s of the SLOB kit failed (%w); its last line: %s", name, err, out.lastLine())
+		return oracle.Failf(runfile.FailureSQL, "%s of the SLOB kit failed (%w); its last line: %s", name, err,
+			out.lastLine())
 	}
 	return nil
 }

@@ -51,14 +51,8 @@ func (r *runner) Prepare(ctx context.Context) error {
 	if err := r.resize(ctx); err != nil {
 		return err
 	}
-	if w := r.plan.Workload.SLOB; w != nil {
-		load := r.fill
-		if w.Kit != nil {
-			load = r.fillKit
-		}
-		if err := load(ctx); err != nil {
-			return err
-		}
+	if err := r.loadSchemas(ctx); err != nil {
+		return err
 	}
 	if r.opt.Database != nil && (len(d.Parameters) > 0 || d.RestartBeforeRun) {
 		if err := r.restart(ctx); err != nil {
@@ -69,6 +63,18 @@ func (r *runner) Prepare(ctx context.Context) error {
 		return err
 	}
 	return r.checkCalibration(ctx)
+}
+
+// loadSchemas loads what the load will read, or lets the user's kit do so.
+func (r *runner) loadSchemas(ctx context.Context) error {
+	switch w := r.plan.Workload.SLOB; {
+	case w == nil:
+		return nil
+	case w.Kit != nil:
+		return r.fillKit(ctx)
+	default:
+		return r.fill(ctx)
+	}
 }
 
 // checkCalibration finds out what would make CALIBRATE_IO fail, or its result

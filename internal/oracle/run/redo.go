@@ -89,8 +89,8 @@ func (r *runner) resizeRedo(ctx context.Context) error {
 			return err
 		}
 		if try == redoTries {
-			return oracle.Failf(runfile.FailureDatabaseNotReady, "a redo log of another size is %s after %d checkpoints; look at "+
-				"the alert log, and whether an archiver has no space", left, redoTries)
+			return oracle.Failf(runfile.FailureDatabaseNotReady, "a redo log of another size is %s after %d checkpoints; "+
+				"look at the alert log, and whether an archiver has no space", left, redoTries)
 		}
 		if err := course.Wait(ctx, connectPause/2); err != nil {
 			return err

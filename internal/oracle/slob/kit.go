@@ -29,12 +29,12 @@ func FindKit(ctx context.Context, db *sql.DB, load runfile.SLOB) (*KitSchemas, e
 		if err := rows.Scan(&name, &owned, &loaded); err != nil {
 			return err
 		}
-		number, err := strconv.ParseInt(strings.TrimPrefix(name, "USER"), 10, 32)
+		number, _ := strconv.ParseInt(strings.TrimPrefix(name, "USER"), 10, 32) // 0 where it is none
 		switch {
-		case err != nil || number == 0: // another name, or that of the kit's own user
+		case number == 0: // another name, or that of the kit's own user
 		case loaded == 0 && owned > 0:
-			return oracle.Failf(runfile.FailureForeignFiles, "the database has a user %s with tables, but without CF1, so no SLOB "+
-				"kit made it, and setup.sh would drop it; use another pluggable database", name)
+			return oracle.Failf(runfile.FailureForeignFiles, "the database has a user %s with tables, but without CF1, so no "+
+				"SLOB kit made it, and setup.sh would drop it; use another pluggable database", name)
 		case loaded > 0 && number <= int64(load.Schemas):
 			k.missing--
 		}

@@ -14,8 +14,8 @@ import (
 
 // loadRights are what an administrator without SYSDBA needs: first to read views, last where
 // the tablespace is not there.
-const loadRights = "SELECT ANY DICTIONARY, CREATE USER, ALTER USER, DROP USER, GRANT ANY PRIVILEGE, CREATE ANY TABLE, " +
-	"ALTER ANY TABLE, DROP ANY TABLE, SELECT ANY TABLE, INSERT ANY TABLE, DELETE ANY TABLE, " +
+const loadRights = "SELECT ANY DICTIONARY, CREATE USER, ALTER USER, DROP USER, GRANT ANY PRIVILEGE, " +
+	"CREATE ANY TABLE, ALTER ANY TABLE, DROP ANY TABLE, SELECT ANY TABLE, INSERT ANY TABLE, DELETE ANY TABLE, " +
 	"CREATE ANY INDEX, CREATE TABLESPACE, DROP TABLESPACE"
 
 const viewRights, tablespaceRights = 1, 2 // of loadRights
