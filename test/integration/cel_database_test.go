@@ -74,6 +74,11 @@ func databaseRefusals() map[string]refusal {
 			fields{"protocol.oranfstab": "Disabled"},
 			fields{"protocol.oranfstab": "Disabled", "protocol.paths": explicit("10.0.2.61")},
 		},
+		"NoOranfstabClaim": {
+			"without an oranfstab Oracle's Direct NFS uses the one address of the mount: give one server", containerSpec,
+			fields{"protocol.oranfstab": "Disabled", "storage": map[string]any{"claim": map[string]any{"name": "data"}}, "protocol.paths": explicit("10.0.1.61")},
+			fields{"protocol.oranfstab": "Disabled", "storage": map[string]any{"claim": map[string]any{"name": "data"}}},
+		},
 		"NoOranfstabV41": {
 			"without an oranfstab Oracle's Direct NFS speaks NFSv3", containerSpec,
 			fields{"protocol.oranfstab": "Disabled", "protocol.version": "NFSv4.1", "storage.export.servers": []any{"10.0.1.61"}},
