@@ -55,8 +55,12 @@ func TestAPlanOfADatabaseContainer(t *testing.T) {
 		redo, undo := resource.MustParse("1Gi"), resource.MustParse("4Gi")
 		c.RedoLogSize, c.UndoSize = &redo, &undo
 	})
-	if d := build(t, target("10.0.1.61"), gen.Calibrate(1), sized).Database; d.RedoLogBytes != 1<<30 || d.UndoBytes != 4<<30 {
+	more := build(t, target("10.0.1.61"), gen.Calibrate(1), sized)
+	if d := more.Database; d.RedoLogBytes != 1<<30 || d.UndoBytes != 4<<30 {
 		t.Errorf("redo and undo: %+v", d)
+	}
+	if got, want := more.Schedule.TimeoutSeconds-p.Schedule.TimeoutSeconds, int32(8<<30/50_000_000); got != want {
+		t.Errorf("the time to write 8 GiB is %d s, want %d", got, want)
 	}
 	if c := p.Workload.Calibrate; c.Files != nil || c.PhysicalDisks != 100 || c.MaxLatencyMilliseconds != 20 || c.WarmupRuns != 1 {
 		t.Errorf("calibrate %+v", c)

@@ -1,6 +1,7 @@
 /* nfsbench slob_logging */
 -- releases: all
--- Where redo is forced: in the whole database, in this pluggable one, or in the tablespace.
+-- Where redo is forced: in the whole database, in this pluggable one (of which 12.1 shows no
+-- row here), or in the tablespace.
 SELECT
     'V$DATABASE' AS place,
     d.force_logging,
