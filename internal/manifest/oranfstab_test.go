@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -15,6 +16,10 @@ func TestNoOranfstabIsMountedWhereThePlanHasNone(t *testing.T) {
 		database := find(t, loadPod(t, b), manifest.ContainerDatabase)
 		if _, got := mounts(database)["/etc/oranfstab"]; got != want {
 			t.Errorf("an oranfstab is mounted: %v, want %v", got, want)
+		}
+		// What reads the plan needs it in both cases.
+		if _, mounted := mounts(database)["/etc/nfsbench"]; slices.Contains(database.Args, "--plan") && !mounted {
+			t.Errorf("with an oranfstab %v: the plan is not mounted, and an argument names it", want)
 		}
 	}
 }
