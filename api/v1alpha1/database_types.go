@@ -68,6 +68,16 @@ type DatabaseContainer struct {
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z_][a-z0-9_]{0,79}$'))",message="a name in database.container.parameters is not one of an init parameter: use lower case letters, digits and _, such as db_cache_size"
 	Parameters map[string]ParameterValue `json:"parameters,omitempty"`
+	// redoLogSize is the size of each online redo log. The database gets four of
+	// this size, and the old ones are dropped. Without it, those of the image.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 67108864 && quantity(string(self)).asInteger() <= 68719476736 && quantity(string(self)).asInteger() % 1048576 == 0",message="database.container.redoLogSize must be a multiple of 1Mi from 64Mi to 64Gi, such as 1Gi"
+	RedoLogSize *resource.Quantity `json:"redoLogSize,omitempty"`
+	// undoSize is the least size of the undo tablespace that the load uses: its
+	// first datafile is made larger. Without it, that of the image.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isInteger() && quantity(string(self)).asInteger() >= 67108864 && quantity(string(self)).asInteger() <= 34358689792 && quantity(string(self)).asInteger() % 1048576 == 0",message="database.container.undoSize must be a multiple of 1Mi from 64Mi to 32767Mi, the most that a datafile takes, such as 4Gi"
+	UndoSize *resource.Quantity `json:"undoSize,omitempty"`
 	// environment is handed to the image as it is, for example
 	// ORACLE_CHARACTERSET or ENABLE_ARCHIVELOG. Passwords do not belong here.
 	// +optional
@@ -141,26 +151,54 @@ type ParameterValue string
 
 // DatabaseExternal is a database that exists. Its dNFS and its parameters are
 // what they are: nfsbench changes neither, but proves which protocol it used.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.tablespaceDirectory) || (has(self.mountPath) && (self.tablespaceDirectory == self.mountPath || self.tablespaceDirectory.startsWith(self.mountPath + '/')))",message="database.external.tablespaceDirectory must lie on the export under test: give database.external.mountPath, and a directory below it"
 type DatabaseExternal struct {
-	// connectString of the root container for administration, as EZConnect:
-	// host:1521/service.
+	// connectString of the root container for administration: EZConnect, such as
+	// host:1521/service or tcps://host:2484/service, or a connect descriptor,
+	// (DESCRIPTION=...). A wallet that it names must be in the image.
 	// +required
-	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9.:\[\]_-]+(:[0-9]{1,5})?/[A-Za-z0-9._$#-]+(\?[A-Za-z0-9_=&.-]+)?$`
-	ConnectString string `json:"connectString"`
+	ConnectString ConnectString `json:"connectString"`
 	// services are where the sessions of a SLOB load go, in turns: one for
 	// each RAC instance. Without it, connectString.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:items:MaxLength=512
-	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9.:\[\]_-]+(:[0-9]{1,5})?/[A-Za-z0-9._$#-]+(\?[A-Za-z0-9_=&.-]+)?$`
-	Services []string `json:"services,omitempty"`
+	Services []ConnectString `json:"services,omitempty"`
 	// credentialsSecretRef names a Secret with the keys username and password
-	// of a user with SYSDBA.
+	// of the user that role describes.
 	// +required
 	CredentialsSecretRef SecretReference `json:"credentialsSecretRef"`
+	// role that the user connects with: SYSDBA, or None for a user with the
+	// privileges that a SLOB load needs, which an error names where they are
+	// missing. CALIBRATE_IO needs SYSDBA.
+	// +optional
+	// +default="SYSDBA"
+	Role DatabaseRole `json:"role,omitempty"`
+	// mountPath is where the database's host mounts the export under test, such
+	// as /u02/oradata; with RAC it is the same on each node. The oranfstab in the
+	// status names it as mount, and Direct NFS ignores a file that names another.
+	// Without mountPath the status has no oranfstab. The datafiles of the SLOB
+	// tablespace must lie below it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$`
+	MountPath string `json:"mountPath,omitempty"`
+	// tablespaceDirectory is where the datafile of the SLOB tablespace is made, on
+	// the database's host: mountPath or a directory below it, writable for the
+	// database. Without it, the directory of the datafile of SYSTEM. It has no
+	// effect on a tablespace that exists.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$`
+	TablespaceDirectory string `json:"tablespaceDirectory,omitempty"`
+	// loadingWithRedo selects what to do where FORCE LOGGING is on, so that
+	// loading SLOB tables writes about as much redo as data: Refuse ends the run
+	// and says how much it would be, Allow loads.
+	// +optional
+	// +default="Refuse"
+	LoadingWithRedo LoadingWithRedoPolicy `json:"loadingWithRedo,omitempty"`
 	// image holds an Oracle client (libclntsh), for example
 	// ghcr.io/oracle/oraclelinux9-instantclient:23. The loader runs in it.
 	// +required
@@ -168,6 +206,36 @@ type DatabaseExternal struct {
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image"`
 }
+
+// ConnectString says how a client reaches a service of a database: EZConnect, with or
+// without TLS, or a connect descriptor. It has no user, no password and no blanks.
+//
+// +kubebuilder:validation:MinLength=3
+// +kubebuilder:validation:MaxLength=2048
+// +kubebuilder:validation:Pattern=`^((tcps?://)?[A-Za-z0-9.:\[\]_-]+/[A-Za-z0-9._$#-]+(\?[A-Za-z0-9_=&./-]+)?|\([A-Za-z_]+=[A-Za-z0-9_.:,=()"/$#*-]+\))$`
+type ConnectString string
+
+// DatabaseRole is the role that an administrator connects with.
+//
+// +kubebuilder:validation:Enum=SYSDBA;None
+type DatabaseRole string
+
+// The roles.
+const (
+	RoleSYSDBA DatabaseRole = "SYSDBA"
+	RoleNone   DatabaseRole = "None"
+)
+
+// LoadingWithRedoPolicy says what to do where loading would write redo.
+//
+// +kubebuilder:validation:Enum=Refuse;Allow
+type LoadingWithRedoPolicy string
+
+// The policies for loading with redo.
+const (
+	LoadingWithRedoRefuse LoadingWithRedoPolicy = "Refuse"
+	LoadingWithRedoAllow  LoadingWithRedoPolicy = "Allow"
+)
 
 // SecretKeyReference names one key of a Secret in the same namespace. The Secret needs the
 // label nfsbench.io/allow-use=true.

@@ -118,6 +118,14 @@ type SLOBWorkload struct {
 	// +kubebuilder:validation:Minimum=3
 	// +kubebuilder:validation:Maximum=1024
 	WorkUnit int32 `json:"workUnit,omitempty"`
+	// workLoop is fixed work: how many statements each user executes (WORK_LOOP).
+	// A step then ends when all users have done theirs, has no warm-up, and
+	// run.durationSeconds is the longest that it may take. It needs a database.
+	// Without it, a step ends by time; a kit keeps the WORK_LOOP of its slob.conf.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000000
+	WorkLoop int32 `json:"workLoop,omitempty"`
 	// updatePercent of statements update their blocks (UPDATE_PCT): 0 to 50, or
 	// 100.
 	// +optional
@@ -162,7 +170,8 @@ type SLOBWorkload struct {
 	// +default="Disabled"
 	AWR Toggle `json:"awr,omitempty"`
 	// kit runs your own SLOB kit with its slob.conf instead of the built-in
-	// load, and reads the events from its awr.txt.
+	// load, and reads the events from its awr.txt. In a database.container its
+	// setup.sh loads the schemas into tablespace if they are not there; they stay.
 	// +optional
 	Kit *SLOBKit `json:"kit,omitempty"`
 	// nativeFiles says where the native engine keeps its files.

@@ -10,6 +10,8 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // +kubebuilder:validation:XValidation:rule="!has(self.doNotRoute) || self.doNotRoute == 'Disabled' || self.client == 'DirectNFS'",message="protocol.doNotRoute is an oranfstab attribute: leave it out, or set protocol.client to DirectNFS"
 // +kubebuilder:validation:XValidation:rule="self.client != 'Kernel' || !has(self.paths) || self.paths.select != 'Explicit' || (size(self.paths.explicit) == 1 && !has(self.paths.explicit[0].local))",message="the kernel client mounts one address and chooses its own local address: give one protocol.paths.explicit entry without local, or use client: DirectNFS"
 // +kubebuilder:validation:XValidation:rule="self.client != 'Kernel' || !has(self.userID) || self.userID > 0",message="pods with a kernel mount may not run as root: set protocol.userID to the owner of the files, or use client: DirectNFS"
+// +kubebuilder:validation:XValidation:rule="!has(self.oranfstab) || self.oranfstab == 'Enabled' || (self.client == 'DirectNFS' && self.version == 'NFSv3')",message="without an oranfstab Oracle's Direct NFS speaks NFSv3: set protocol.client to DirectNFS and protocol.version to NFSv3, or leave out protocol.oranfstab"
+// +kubebuilder:validation:XValidation:rule="!has(self.oranfstab) || self.oranfstab == 'Enabled' || ((!has(self.doNotRoute) || self.doNotRoute == 'Disabled') && (!has(self.paths) || self.paths.select != 'Explicit' || (size(self.paths.explicit) == 1 && !has(self.paths.explicit[0].local))))",message="without an oranfstab Oracle's Direct NFS uses the one address of the mount: leave out protocol.doNotRoute, and give one protocol.paths.explicit entry without local"
 type Protocol struct {
 	// version of NFS.
 	// +optional
@@ -28,6 +30,12 @@ type Protocol struct {
 	// through a directly connected network.
 	// +optional
 	DoNotRoute Toggle `json:"doNotRoute,omitempty"`
+	// oranfstab Disabled gives Oracle's Direct NFS no oranfstab: it then finds the
+	// mount by itself and uses the server of the mount over one path, with NFSv3.
+	// It needs a database; an external one must have no oranfstab either. Without
+	// this field, Enabled.
+	// +optional
+	Oranfstab Toggle `json:"oranfstab,omitempty"`
 	// transferSize is the largest READ and WRITE asked for (rsize, wsize);
 	// without it, the largest that the server offers.
 	// +optional

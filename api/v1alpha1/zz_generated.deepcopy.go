@@ -291,6 +291,16 @@ func (in *DatabaseContainer) DeepCopyInto(out *DatabaseContainer) {
 			(*out)[key] = val
 		}
 	}
+	if in.RedoLogSize != nil {
+		in, out := &in.RedoLogSize, &out.RedoLogSize
+		x := (*in).DeepCopy()
+		*out = &x
+	}
+	if in.UndoSize != nil {
+		in, out := &in.UndoSize, &out.UndoSize
+		x := (*in).DeepCopy()
+		*out = &x
+	}
 	if in.Environment != nil {
 		in, out := &in.Environment, &out.Environment
 		*out = make(map[string]string, len(*in))
@@ -335,7 +345,7 @@ func (in *DatabaseExternal) DeepCopyInto(out *DatabaseExternal) {
 	*out = *in
 	if in.Services != nil {
 		in, out := &in.Services, &out.Services
-		*out = make([]string, len(*in))
+		*out = make([]ConnectString, len(*in))
 		copy(*out, *in)
 	}
 	out.CredentialsSecretRef = in.CredentialsSecretRef

@@ -73,6 +73,11 @@ func writePolicy(w io.Writer, p policy.Policy, namespace string) error {
 	for _, b := range backends {
 		fmt.Fprintf(t, "  %s\tSVM %s at %s\t%s\n", b.Name, b.SVM, b.ManagementLIF, b.DriverName())
 	}
+	host := "no"
+	if mine(p.HostNetwork) {
+		host = "yes"
+	}
+	fmt.Fprintf(t, "\nHost network (pods.hostNetwork): %s\n", host)
 	fmt.Fprintf(t, "\nEmbedded server:\tat most %s\n", p.Embedded.MaxSize)
 	fmt.Fprintf(t, "Load pods:\tat most %d for each benchmark\n", p.Limits.Clients)
 	fmt.Fprintf(t, "Time of a run:\tat most %s\n", p.Limits.MaxHold.Duration)

@@ -22,13 +22,14 @@ exports:
 - {server: nas2.example, path: /hr, namespaces: [hr]}
 backends:
 - {name: filer1, managementLIF: 192.0.2.5, svm: svm1, credentialsSecretName: top, insecureSkipVerify: true, namespaces: ["*"]}
+hostNetwork: [team-a, hr]
 limits: {clients: 7}
 `},
 	}
 	s := newShell(t, cm)
 	got := s.run("policy", "-n", "team-a").mustEnd(t, 0).out
 	for _, want := range []string{
-		"NAMESPACE team-a", "192.0.2.0/24  /vol/bench/ and below", "filer1  SVM svm1 at 192.0.2.5  ontap-nas", "at most 50Gi", "at most 7 for",
+		"NAMESPACE team-a", "192.0.2.0/24  /vol/bench/ and below", "filer1  SVM svm1 at 192.0.2.5  ontap-nas", "at most 50Gi", "at most 7 for", "(pods.hostNetwork): yes",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("lacks %q:\n%s", want, got)
@@ -39,7 +40,7 @@ limits: {clients: 7}
 			t.Errorf("shows %q, which is not of this namespace:\n%s", secret, got)
 		}
 	}
-	if got := s.run("policy", "-n", "team-b").mustEnd(t, 0).out; !strings.Contains(got, "database containers): none") {
+	if got := s.run("policy", "-n", "team-b").mustEnd(t, 0).out; !strings.Contains(got, "database containers): none") || !strings.Contains(got, "(pods.hostNetwork): no\n") {
 		t.Errorf("another namespace:\n%s", got)
 	}
 	if got := s.run("policy", "--operator-namespace", "ops").mustEnd(t, 2).err; !strings.Contains(got, "--operator-namespace") {

@@ -255,6 +255,13 @@ func (c *cluster) oranfstab(ctx context.Context, b *v1alpha1.NFSBenchmark) (stri
 		return "", fmt.Errorf("%q uses the kernel's mount, which needs no oranfstab: its mount options are in "+
 			"status.resolved.mountOptions", b.Name)
 	}
+	if d := b.Spec.Database; d != nil && d.External != nil && d.External.MountPath == "" {
+		return "", fmt.Errorf("%q measures a database that exists, and an oranfstab must name where its host mounts the "+
+			"export: that is not declared; write it into database.external.mountPath", b.Name)
+	}
+	if b.Spec.Protocol.Oranfstab == v1alpha1.Disabled {
+		return "", fmt.Errorf("%q runs without an oranfstab, as protocol.oranfstab says", b.Name)
+	}
 	if r := b.Status.Resolved; r != nil && r.Oranfstab != "" {
 		return r.Oranfstab, nil
 	}
@@ -263,7 +270,7 @@ func (c *cluster) oranfstab(ctx context.Context, b *v1alpha1.NFSBenchmark) (stri
 		if err != nil {
 			return "", err
 		}
-		if tab, err := res.Plan.Engine.Oranfstab(); err != nil || tab != "" {
+		if tab, err := res.Plan.Oranfstab(); err != nil || tab != "" {
 			return tab, err
 		}
 	}

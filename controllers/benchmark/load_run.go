@@ -93,7 +93,7 @@ func (r *Reconciler) writePlan(ctx context.Context, s *scope) (*runfile.Plan, er
 	if err := runfile.WritePlan(&text, p); err != nil {
 		return nil, fmt.Errorf("write the plan: %w", err)
 	}
-	oranfstab, err := p.Engine.Oranfstab()
+	oranfstab, err := p.Oranfstab()
 	if err != nil {
 		return nil, err
 	}

@@ -125,7 +125,7 @@ func setResolved(s *scope) {
 	}
 	if s.plan != nil {
 		rs.MountOptions = s.plan.Engine.MountOptions
-		rs.Oranfstab, _ = s.plan.Engine.Oranfstab() // the plan is valid
+		rs.Oranfstab, _ = s.plan.Oranfstab() // the plan is valid
 	}
 	s.b.Status.Resolved = rs
 }

@@ -436,7 +436,7 @@ func classProblem(b *v1alpha1.NFSBenchmark, class *storagev1.StorageClass) (reas
 			"StorageClass %q binds late (WaitForFirstConsumer), but the export must be known before the first pod: name a "+
 				"class with volumeBindingMode: Immediate, or give spec.storage.trident.backendName", class.Name)
 	}
-	if b.Spec.Protocol.Client != v1alpha1.ClientKernel {
+	if !plan.MountDecides(b.Spec.Protocol) {
 		return "", "" // a user-space client names its version itself, and the volume's mount carries nothing
 	}
 	want, have := trident.NFSVersion(plan.MountOptions(b.Spec.Protocol)), trident.NFSVersion(class.MountOptions)

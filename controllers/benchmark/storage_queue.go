@@ -251,7 +251,7 @@ func declaredKeys(b *v1alpha1.NFSBenchmark) []string {
 		keys = append(keys, "flashblade/"+strings.ToLower(trident.Bare(a.FlashBlade.ManagementVIP)))
 	}
 	if d := b.Spec.Database; d != nil && d.External != nil {
-		where, _, _ := strings.Cut(d.External.ConnectString, "?")
+		where, _, _ := strings.Cut(string(d.External.ConnectString), "?")
 		keys = append(keys, "database/"+strings.ToLower(where))
 	}
 	return keys

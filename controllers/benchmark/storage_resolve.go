@@ -67,7 +67,7 @@ func exportTarget(b *v1alpha1.NFSBenchmark) (*plan.Target, error) {
 // A volume that exists, or that Trident makes, says itself which address the
 // kernel mounts.
 func choosePaths(b *v1alpha1.NFSBenchmark, t *plan.Target) error {
-	if b.Spec.Protocol.Client == v1alpha1.ClientKernel && (b.Spec.Storage.Claim != nil || b.Spec.Storage.Trident != nil) {
+	if plan.MountDecides(b.Spec.Protocol) && (b.Spec.Storage.Claim != nil || b.Spec.Storage.Trident != nil) {
 		if len(t.Addresses) > 0 {
 			t.Paths = []v1alpha1.ResolvedPath{{Path: t.Addresses[0]}}
 		}

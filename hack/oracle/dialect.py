@@ -6,7 +6,7 @@ is still seen.
 
 from sqlfluff.core import FluffConfig
 from sqlfluff.core.dialects import load_raw_dialect
-from sqlfluff.core.parser import BaseSegment, OneOf, OptionallyBracketed, Ref, Sequence
+from sqlfluff.core.parser import BaseSegment, Bracketed, OneOf, OptionallyBracketed, Ref, Sequence
 
 
 class BindVariableSegment(BaseSegment):
@@ -46,6 +46,30 @@ class AlterSystemStatementSegment(BaseSegment):
                 Sequence("SCOPE", Ref("EqualsSegment"), OneOf("MEMORY", "SPFILE", "BOTH"), optional=True),
                 Sequence("SID", Ref("EqualsSegment"), Ref("QuotedLiteralSegment"), optional=True),
             ),
+        ),
+    )
+
+
+class AlterDatabaseStatementSegment(BaseSegment):
+    """ALTER DATABASE: groups of redo logs, and the size of a datafile."""
+
+    type = "alter_database_statement"
+    match_grammar = Sequence(
+        "ALTER",
+        "DATABASE",
+        OneOf(
+            Sequence(
+                "ADD",
+                "LOGFILE",
+                "GROUP",
+                Ref("NumericLiteralSegment"),
+                Bracketed(Ref("QuotedLiteralSegment")),
+                "SIZE",
+                Ref("SizeClauseGrammar"),
+                Ref.keyword("REUSE", optional=True),
+            ),
+            Sequence("DROP", "LOGFILE", "GROUP", Ref("NumericLiteralSegment")),
+            Sequence("DATAFILE", Ref("QuotedLiteralSegment"), "RESIZE", Ref("SizeClauseGrammar")),
         ),
     )
 
@@ -107,6 +131,7 @@ class DropTablespaceStatementSegment(BaseSegment):
 
 
 STATEMENTS = (
+    AlterDatabaseStatementSegment,
     AlterSystemStatementSegment,
     AlterUserStatementSegment,
     CreateTablespaceStatementSegment,

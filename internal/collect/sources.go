@@ -146,6 +146,8 @@ func HostFacts(proc procfs.Reader, ownCgroup bool) runfile.Host {
 		host.CPUs = cpu.Online
 	}
 	host.MemoryBytes, _ = proc.MemoryBytes()
+	host.NUMANodes, _ = proc.NUMANodes()
+	host.TCPSlots, _ = proc.TCPSlots()
 	if !ownCgroup {
 		return host
 	}

@@ -194,12 +194,16 @@ func database(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		{Name: runVolume, MountPath: runDir},
 		{Name: memoryVolume, MountPath: memoryDir},
 	}
-	if isDirect(b) {
+	if !isDirect(b) {
+		return out
+	}
+	out.VolumeMounts = append(out.VolumeMounts, corev1.VolumeMount{Name: planVolume, MountPath: planDir, ReadOnly: true})
+	if b.Spec.Protocol.Oranfstab != v1alpha1.Disabled {
 		// Below ORACLE_HOME/dbs it would be in the way: newer images move that
 		// folder onto the volume.
 		out.VolumeMounts = append(out.VolumeMounts, corev1.VolumeMount{
 			Name: planVolume, MountPath: "/etc/oranfstab", SubPath: OranfstabKey, ReadOnly: true,
-		}, corev1.VolumeMount{Name: planVolume, MountPath: planDir, ReadOnly: true})
+		})
 	}
 	return out
 }

@@ -62,7 +62,7 @@ func databaseInputs() map[string][]gen.Mod {
 		"gvenzl-direct":      {gen.Version(v1alpha1.PNFS), gen.Calibrate(1), free("registry.example/oracle-free-dnfs:23", own)},
 		"gvenzl-kernel":      {gen.Kernel, gen.Calibrate(1), free("docker.io/gvenzl/oracle-free:23-slim", func(c *v1alpha1.DatabaseContainer) { c.PDB = "slob" })},
 		"ee19-claim":         {gen.Claim("data"), gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise)},
-		"external-rac":       {scan, gen.External("scan.example:1521/ORCL", "rac1.example:1521/slob1", "rac2.example:1521/slob2")},
+		"external-rac":       {scan, gen.External("scan.example:1521/ORCL", "rac1.example:1521/slob1", "rac2.example:1521/slob2"), gen.MountedAt("/u02/oradata")},
 		"external-kernel":    {gen.Kernel, gen.Calibrate(1), gen.External("db1.example:1521/ORCL")},
 	}
 }

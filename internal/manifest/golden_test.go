@@ -72,7 +72,7 @@ func objectsOf(t *testing.T, b *v1alpha1.NFSBenchmark, images manifest.Images) [
 	if err != nil {
 		t.Fatal(err)
 	}
-	oranfstab, err := p.Engine.Oranfstab()
+	oranfstab, err := p.Oranfstab()
 	if err != nil {
 		t.Fatal(err)
 	}

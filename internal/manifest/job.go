@@ -76,6 +76,7 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 		withDatabase(&spec, b, images)
 	}
 	mountData(&spec, b, claim)
+	onHostNetwork(&spec, b)
 	if p.Clients > 1 {
 		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
 			MaxSkew:           1,
@@ -113,6 +114,24 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 		job.Spec.Template.Annotations = link
 	}
 	return job
+}
+
+// listenerPort is where the images of databases listen.
+const listenerPort = 1521
+
+// onHostNetwork gives a load pod the network of its node where the user asks for it. The
+// port of a database is declared, so that the scheduler places no two on one node.
+func onHostNetwork(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark) {
+	if b.Spec.Pods == nil || b.Spec.Pods.HostNetwork != v1alpha1.Enabled {
+		return
+	}
+	spec.HostNetwork, spec.DNSPolicy = true, corev1.DNSClusterFirstWithHostNet
+	for i := range spec.InitContainers {
+		if c := &spec.InitContainers[i]; c.Name == ContainerDatabase {
+			c.Ports = append(c.Ports,
+				corev1.ContainerPort{Name: "listener", ContainerPort: listenerPort, HostPort: listenerPort})
+		}
+	}
 }
 
 // newJob runs the pods of a component once each, for so many seconds at most.

@@ -178,7 +178,8 @@ func explanations() map[string]explanation {
 	exact("ORA-28001", runfile.FailurePassword, "the password has expired",
 		"give the user a new one and put it into the Secret")
 	exact("ORA-01031", runfile.FailurePrivilege, "the user lacks a privilege",
-		"use a user that may connect AS SYSDBA, such as sys, and a password file that knows it")
+		"use a user that may connect AS SYSDBA, such as sys, and a password file that knows it; an external database can "+
+			"do without, see database.external.role")
 	exact("ORA-65096", runfile.FailureUnsupported, "schemas cannot be made in the root container of a database",
 		"name a service of a pluggable database in database.external.services")
 	exact("ORA-01950 ORA-01536", runfile.FailurePrivilege, "the user has no quota on the tablespace",

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
@@ -43,9 +44,8 @@ func NeedsVolume(b *v1alpha1.NFSBenchmark) bool {
 	return b.Spec.Protocol.Client == v1alpha1.ClientKernel
 }
 
-// DataDirectory is where the pods of a run see the volume, and what the
-// oranfstab names as its mount. Where an existing database has mounted it, no
-// declaration says.
+// DataDirectory is where the pods of a run see the volume, and what the oranfstab names as
+// its mount. That of an existing database names database.external.mountPath.
 func DataDirectory(b *v1alpha1.NFSBenchmark) string {
 	if container(b) != nil {
 		return DatabasePath
@@ -121,20 +121,15 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 	}
 	direct := b.Spec.Protocol.Client == v1alpha1.ClientDirectNFS
 	if x := d.External; x != nil {
-		connects := x.Services
-		if len(connects) == 0 {
-			connects = []string{x.ConnectString}
-		}
-		return &runfile.Database{
-			Kind: runfile.DatabaseExternal, AdminConnect: x.ConnectString, Connects: connects, Role: roleSYSDBA,
-			DirectNFS: direct,
-		}
+		return external(x, direct)
 	}
 	c := d.Container
 	i := InstanceOf(c)
 	_, most := cpus(c)
 	return &runfile.Database{
 		Kind:                  runfile.DatabaseContainer,
+		RedoLogBytes:          bytesOf(c.RedoLogSize),
+		UndoBytes:             bytesOf(c.UndoSize),
 		AdminConnect:          listener + i.SID,
 		Connects:              []string{listener + i.PDB},
 		User:                  userSys,
@@ -148,6 +143,32 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 		SID:                   i.SID,
 		CPUMillis:             most,
 	}
+}
+
+// bytesOf is a size; 0 where none is declared.
+func bytesOf(q *resource.Quantity) int64 {
+	if q == nil {
+		return 0
+	}
+	return q.Value()
+}
+
+func external(x *v1alpha1.DatabaseExternal, direct bool) *runfile.Database {
+	d := &runfile.Database{
+		Kind: runfile.DatabaseExternal, AdminConnect: string(x.ConnectString), Role: roleSYSDBA, DirectNFS: direct,
+		DataDirectory: x.MountPath, TablespaceDirectory: x.TablespaceDirectory,
+		AllowRedo: x.LoadingWithRedo == v1alpha1.LoadingWithRedoAllow,
+	}
+	if x.Role == v1alpha1.RoleNone {
+		d.Role = ""
+	}
+	for _, s := range x.Services {
+		d.Connects = append(d.Connects, string(s))
+	}
+	if len(d.Connects) == 0 {
+		d.Connects = []string{d.AdminConnect}
+	}
+	return d
 }
 
 // parameters are the user's, and beside them those without which a comparison

@@ -63,6 +63,17 @@ func TestAPlanOfADatabaseContainer(t *testing.T) {
 	if got := strings.Join(p.Engine.MountOptions, ","); got != "rw,hard,proto=tcp,timeo=600,nfsvers=3,nolock,rsize=262144,wsize=262144,sec=sys" {
 		t.Errorf("mount options %s", got)
 	}
+	sized := ee(func(c *v1alpha1.DatabaseContainer) {
+		redo, undo := resource.MustParse("1Gi"), resource.MustParse("4Gi")
+		c.RedoLogSize, c.UndoSize = &redo, &undo
+	})
+	more := build(t, target("10.0.1.61"), gen.Calibrate(1), sized)
+	if d := more.Database; d.RedoLogBytes != 1<<30 || d.UndoBytes != 4<<30 {
+		t.Errorf("redo and undo: %+v", d)
+	}
+	if got, want := more.Schedule.TimeoutSeconds-p.Schedule.TimeoutSeconds, int32(8<<30/50_000_000); got != want {
+		t.Errorf("the time to write 8 GiB is %d s, want %d", got, want)
+	}
 	if c := p.Workload.Calibrate; c.Files != nil || c.PhysicalDisks != 100 || c.MaxLatencyMilliseconds != 20 || c.WarmupRuns != 1 {
 		t.Errorf("calibrate %+v", c)
 	}
@@ -292,8 +303,30 @@ func TestAPlanOfAnExternalDatabase(t *testing.T) {
 	if k := build(t, target("10.0.1.61"), gen.Calibrate(1), gen.Kernel, gen.External("db1:1521/ORCL")); k.Engine.MountPath != "" || k.Database.DirectNFS {
 		t.Errorf("with the kernel: %+v, %+v", k.Engine, k.Database)
 	}
+	if gen.Oranfstab(t, p) != "" {
+		t.Error("an oranfstab without the mount of the database's host would be ignored there")
+	}
+	p = build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 8), rac, gen.MountedAt("/u02/oradata"), func(b *v1alpha1.NFSBenchmark) {
+		x := b.Spec.Database.External
+		x.Role, x.TablespaceDirectory, x.LoadingWithRedo = v1alpha1.RoleNone, "/u02/oradata/bench", v1alpha1.LoadingWithRedoAllow
+		b.Spec.Workload.SLOB.WorkLoop = 500
+	})
+	if d := p.Database; d.Role != "" || d.DataDirectory != "/u02/oradata" || d.TablespaceDirectory != "/u02/oradata/bench" || !d.AllowRedo || p.Workload.SLOB.WorkLoop != 500 {
+		t.Errorf("database %+v", d)
+	}
+	if got := gen.Oranfstab(t, p); !strings.Contains(got, "\nexport: /vol/oradata mount: /u02/oradata\n") || p.Engine.MountPath != "" {
+		t.Errorf("the oranfstab for the database's host: %q", got)
+	}
 	// What exists is not ours to judge by what servers are known to do.
 	build(t, target("10.0.1.61", "10.0.2.61"), gen.Calibrate(1), gen.Version(v1alpha1.NFSv41), gen.External("db1:1521/ORCL"))
+}
+
+func TestDirectNFSWithoutAnOranfstabHasTheMountAlone(t *testing.T) {
+	t.Parallel()
+	p := build(t, target("10.0.1.61"), gen.Calibrate(1), ee(), gen.NoOranfstab)
+	if e := p.Engine; e.Client != "DirectNFS" || len(e.Channels) > 0 || e.Server != "" || e.MountPath != "/opt/oracle/oradata" || !p.Database.DirectNFS || gen.Oranfstab(t, p) != "" {
+		t.Errorf("%+v", e)
+	}
 }
 
 func TestTheOranfstabOfEachVersion(t *testing.T) {

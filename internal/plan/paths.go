@@ -14,6 +14,12 @@ import (
 // maxPaths is how many paths an oranfstab takes for one server.
 const maxPaths = 4
 
+// MountDecides says that the one address in use is that of the kernel's mount: for its own
+// client, and for Direct NFS without an oranfstab, which looks for the mount.
+func MountDecides(p v1alpha1.Protocol) bool {
+	return p.Client == v1alpha1.ClientKernel || p.Oranfstab == v1alpha1.Disabled
+}
+
 // ErrNoPath says that no address answers to what protocol.paths.select asks for.
 var ErrNoPath = errors.New("no path")
 
@@ -119,7 +125,7 @@ func allLIFs(spec v1alpha1.NFSBenchmarkSpec, s *runfile.Survey) ([]v1alpha1.Path
 func usefulPaths(spec v1alpha1.NFSBenchmarkSpec) int {
 	p := spec.Protocol
 	switch {
-	case p.Client == v1alpha1.ClientKernel, p.Version == v1alpha1.PNFS:
+	case MountDecides(p), p.Version == v1alpha1.PNFS:
 		return 1
 	case spec.Database != nil && p.Version != v1alpha1.NFSv3:
 		return 1

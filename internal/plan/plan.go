@@ -92,7 +92,7 @@ func engine(b *v1alpha1.NFSBenchmark, t Target) (runfile.Engine, error) {
 		}
 		e.RequireNFS = b.Spec.Storage.Claim == nil || b.Spec.Storage.Claim.NonNFS != v1alpha1.NonNFSMeasure
 	}
-	if pr.Client == v1alpha1.ClientKernel || isExternal(b) && (len(t.Paths) == 0 || t.Export == "") {
+	if MountDecides(pr) || isExternal(b) && (len(t.Paths) == 0 || t.Export == "") {
 		return e, nil
 	}
 	if len(t.Paths) == 0 {

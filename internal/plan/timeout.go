@@ -11,6 +11,7 @@ const (
 	startAllowanceSecond = 180        // images, scheduling, mounts
 	restartSeconds       = 900        // SHUTDOWN IMMEDIATE, and a start without creating anything
 	daySeconds           = 86400
+	redoGroups           = 4 // that redoLogSize makes
 )
 
 // timeout is what the user asked for, or what all parts need if the storage is
@@ -24,6 +25,8 @@ func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
 	if d := p.Database; d != nil && d.Kind == runfile.DatabaseContainer {
 		// It starts once to be created, and once more with its parameters.
 		parts += int64(d.StartupTimeoutSeconds) + restartSeconds
+		// Redo logs and undo are written whole when they are made.
+		parts += (redoGroups*d.RedoLogBytes + d.UndoBytes) / slowFillBytesPerSec
 	}
 	return int32(parts) //nolint:gosec // bounded by the CRD: far below 2^31
 }
@@ -44,7 +47,8 @@ func fillSeconds(p runfile.Plan) int64 {
 		files(w.Calibrate.Files)
 	case w.SLOB != nil && w.SLOB.Files != nil:
 		files(w.SLOB.Files)
-	case w.SLOB != nil && w.SLOB.Kit == nil: // a kit's tables are there already
+	// The tables of a kit are there already in a database that exists.
+	case w.SLOB != nil && (w.SLOB.Kit == nil || p.Database.Kind == runfile.DatabaseContainer):
 		each, count, rate = float64(max(w.SLOB.ScaleBytes, 0)), float64(w.SLOB.Schemas), slowLoadBytesPerSec
 		if w.SLOB.Access == runfile.AccessFullTableScan {
 			each = float64(w.SLOB.ScanTableBytes)

@@ -95,6 +95,7 @@ func slob(b *v1alpha1.NFSBenchmark) *runfile.SLOB {
 		ScaleBytes:       w.Scale.Value(),
 		ScanTableBytes:   w.ScanTableSize.Value(),
 		WorkUnit:         w.WorkUnit,
+		WorkLoop:         w.WorkLoop,
 		UpdatePercent:    w.UpdatePercent,
 		RedoStress:       string(w.RedoStress),
 		ObfuscateColumns: w.ObfuscateColumns != v1alpha1.Disabled,

@@ -66,14 +66,18 @@ func TestASLOBLoadInADatabase(t *testing.T) {
 	if got, want := p.Schedule.TimeoutSeconds, int32(42+33+2700+900+180+30); got != want {
 		t.Errorf("times out after %d s, want %d", got, want)
 	}
-	// One step of 14 s; a table of 1 GiB at 5 MB/s. With a kit nothing is loaded or
-	// warmed up, and it writes a report.
+	// One step of 14 s; a table of 1 GiB at 5 MB/s. A kit loads as much, warms nothing
+	// up, and writes a report; in a database that exists its owner has loaded it.
 	scan := []gen.Mod{gen.SLOB(v1alpha1.SLOBFullTableScan, 1), ee()}
 	if got, want := build(t, target("10.0.1.61"), scan...).Schedule.TimeoutSeconds, int32(14+214+2700+900+180+30); got != want {
 		t.Errorf("a scan times out after %d s, want %d", got, want)
 	}
-	if got, want := build(t, target("10.0.1.61"), append(scan, gen.Kit("", "/slob"))...).Schedule.TimeoutSeconds, int32(12+runfile.KitReportSeconds+2700+900+180+30); got != want {
+	if got, want := build(t, target("10.0.1.61"), append(scan, gen.Kit("", "/slob"))...).Schedule.TimeoutSeconds, int32(12+214+runfile.KitReportSeconds+2700+900+180+30); got != want {
 		t.Errorf("a kit times out after %d s, want %d", got, want)
+	}
+	scan[1] = gen.External("db1:1521/ORCL")
+	if got, want := build(t, target("10.0.1.61"), append(scan, gen.Kit("", "/slob"))...).Schedule.TimeoutSeconds, int32(12+runfile.KitReportSeconds+180+30); got != want {
+		t.Errorf("a kit in a database that exists times out after %d s, want %d", got, want)
 	}
 	native := build(t, target("10.0.1.61"), gen.SLOB(v1alpha1.SLOBRandomRead, 1), gen.Schemas(2), change)
 	if s := native.Workload.SLOB; s.AWR || s.Tablespace != "" || s.KeepSchemas || s.LoadParallelDegree != 0 || s.ReadAhead != 4 || s.UpdatePercent != 25 {

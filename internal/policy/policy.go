@@ -36,8 +36,11 @@ type Policy struct {
 	// Backends are those that the operator makes for Trident. Its Secrets are in Trident's
 	// namespace, which tenants cannot read.
 	Backends []Backend `json:"backends"`
-	Embedded Embedded  `json:"embedded"`
-	Limits   Limits    `json:"limits"`
+	// HostNetwork are the namespaces whose load pods may use the network of their node,
+	// where NetworkPolicies do not bound them; "*" is every namespace.
+	HostNetwork []string `json:"hostNetwork"`
+	Embedded    Embedded `json:"embedded"`
+	Limits      Limits   `json:"limits"`
 }
 
 // Export is a directory of a server, with everything below it.

@@ -148,3 +148,13 @@ func TestAveragesOfAnAWRReportAreThoseThatPeopleCompute(t *testing.T) {
 		}
 	}
 }
+
+func TestAPageSaysWhyItHasNoOranfstab(t *testing.T) {
+	t.Parallel()
+	r := experiments.Scan("192.168.4.100")
+	r.Plan.Engine.MountPath = ""
+	r.Plan.Database = &runfile.Database{Kind: runfile.DatabaseExternal, DirectNFS: true, AdminConnect: "db1:1521/ORCL", Connects: []string{"db1:1521/ORCL"}}
+	benchmark(t, r, PageOptions{}).has(t, "There is no oranfstab: where the host of the database mounts the export is not declared (database.external.mountPath).")
+	r.Plan.Database.DataDirectory = "/u02/oradata"
+	benchmark(t, r, PageOptions{}).has(t, "mount: /u02/oradata")
+}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -254,8 +255,12 @@ func repeatSection(r runfile.Result, o PageOptions) doc.Section {
 	if o.Reproduce != "" {
 		s.Add(doc.Block{Code: &doc.Code{Label: "YAML of the benchmark", Text: o.Reproduce}})
 	}
-	if tab, err := r.Plan.Engine.Oranfstab(); err == nil && tab != "" {
+	if tab, err := r.Plan.Oranfstab(); err == nil && tab != "" {
 		s.Add(doc.Block{Code: &doc.Code{Label: "oranfstab", Text: tab}})
+	}
+	if d := r.Plan.Database; d != nil && d.Kind == runfile.DatabaseExternal && d.DirectNFS && d.DataDirectory == "" {
+		s.Add(doc.Block{Text: "There is no oranfstab: where the host of the database mounts the export is not declared " +
+			"(database.external.mountPath)."})
 	}
 	s.Add(doc.Block{Table: parameterTable(r)})
 	var plan bytes.Buffer
@@ -295,6 +300,14 @@ func repeatFacts(r runfile.Result) []doc.Fact {
 	}
 	add("nfsbench", func(c runfile.ClientResult) string { return c.Host.Version })
 	add("Kernel", func(c runfile.ClientResult) string { return c.Host.Kernel })
+	number := func(n int64) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	add("NUMA nodes", func(c runfile.ClientResult) string { return number(int64(c.Host.NUMANodes)) })
+	add("Slots of the kernel's NFS client", func(c runfile.ClientResult) string { return number(c.Host.TCPSlots) })
 	add("Database", func(c runfile.ClientResult) string {
 		if c.Load.Oracle == nil {
 			return ""

@@ -9,6 +9,9 @@ func fullPlan() Plan {
 	p.Engine.MountPath = "/mnt/volume"
 	p.Engine.MountOptions = []string{"vers=3", "rsize=1048576"}
 	p.Workload.Calibrate, p.Workload.SLOB, p.Database = calibrate(), slob(), containerDatabase()
+	p.Workload.SLOB.WorkLoop = 1000
+	p.Database.TablespaceDirectory, p.Database.AllowRedo = "/u02/oradata/bench", true
+	p.Database.RedoLogBytes, p.Database.UndoBytes = 1<<30, 4<<30
 	p.Workload.Calibrate.Files, p.Workload.SLOB.Files = nativeFiles(), nativeFiles()
 	addStorage(&p)
 	return p
@@ -88,7 +91,7 @@ func fullResult() Result {
 		Version: ResultVersion, Plan: fullPlan(), Simulated: true,
 		Clients: []ClientResult{{
 			Index: 1,
-			Host:  Host{Name: "demo-0", Node: "node1", Kernel: "6.12.0", CPUs: 16, CPULimit: new(4.0), MemoryBytes: 64 << 30, Version: "v0.1.0"},
+			Host:  Host{Name: "demo-0", Node: "node1", Kernel: "6.12.0", CPUs: 16, CPULimit: new(4.0), MemoryBytes: 64 << 30, NUMANodes: 2, TCPSlots: 65536, Version: "v0.1.0"},
 			Load: Load{
 				Partial: true, Failure: &Failure{Code: FailureIO, Message: "read file 3 at 4096: input/output error; look at the server's log"},
 				LoopMode: "open", Spans: []Span{{Kind: SpanMeasure, Repetition: 1, Start: t0, End: t0.Add(time.Minute)}},

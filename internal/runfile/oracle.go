@@ -339,6 +339,7 @@ const (
 	FailureParameter         = "ParameterRefused"  // an init parameter
 	FailureAsyncIO           = "AsyncIOMissing"    // ORA-56708
 	FailureTimedStatistics   = "TimedStatistics"   // ORA-56709
+	FailureRedo              = "LoadingWritesRedo" // FORCE LOGGING, without consent
 	FailureBusy              = "DatabaseBusy"      // somebody else uses it
 	FailureSQL               = "SQLFailed"         // any other ORA-
 )

@@ -11,6 +11,18 @@ import (
 // oranfstab where nothing is mounted: Direct NFS needs one, the user-space client none.
 const DefaultMountPath = "/mnt/nfsbench"
 
+// Oranfstab is that of the engine, with the mount of the host where the database runs.
+// It is empty where that mount is not known: Direct NFS ignores a file with another.
+func (p Plan) Oranfstab() (string, error) {
+	if d := p.Database; d != nil && d.Kind == DatabaseExternal {
+		if d.DataDirectory == "" {
+			return "", nil
+		}
+		p.Engine.MountPath = d.DataDirectory
+	}
+	return p.Engine.Oranfstab()
+}
+
 // Oranfstab renders the file that Direct NFS reads: one server with the channels of
 // the engine. It is empty without channels.
 func (e Engine) Oranfstab() (string, error) {

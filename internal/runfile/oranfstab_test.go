@@ -121,3 +121,26 @@ func TestFilesOfVersion1AreRead(t *testing.T) {
 		t.Errorf("of a failed run: %v, %v", r.Plan.Engine.Channels, err)
 	}
 }
+
+// Direct NFS ignores an oranfstab whose mount is not that of its host.
+func TestAnOranfstabNamesTheMountOfTheDatabasesHost(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*Plan)
+		want   string
+	}{
+		"container":     {inContainer, "export: /vol/data mount: /opt/oracle/oradata\n"},
+		"external":      {func(p *Plan) { inExternal(p); p.Database.DataDirectory = "/u02/oradata" }, "export: /vol/data mount: /u02/oradata\n"},
+		"mount unknown": {inExternal, ""},
+		"without":       {func(p *Plan) { inContainer(p); p.Engine.Channels = nil }, ""},
+	} {
+		p := oraclePlan(Workload{SLOB: slob()}, c.change)
+		if err := p.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.Oranfstab()
+		if err != nil || !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}

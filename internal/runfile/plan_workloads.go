@@ -51,9 +51,13 @@ type SLOB struct {
 	ScaleBytes     int64   `json:"scaleBytes"`     // of each schema's table of ranges
 	ScanTableBytes int64   `json:"scanTableBytes"` // of each schema's table to scan
 	WorkUnit       int32   `json:"workUnit"`       // blocks of one statement
-	UpdatePercent  int32   `json:"updatePercent"`  // of statements; 0 to 50, or 100
-	RedoStress     string  `json:"redoStress,omitempty" jsonschema:"enum=Lite,enum=Heavy"`
-	Think          *Think  `json:"think,omitempty"`
+	// WorkLoop is how many statements each user executes: a step then ends with
+	// the last of them, and Schedule.DurationSeconds bounds it. 0 = a step ends by
+	// time; the WORK_LOOP of a kit stays.
+	WorkLoop      int32  `json:"workLoop,omitempty"`
+	UpdatePercent int32  `json:"updatePercent"` // of statements; 0 to 50, or 100
+	RedoStress    string `json:"redoStress,omitempty" jsonschema:"enum=Lite,enum=Heavy"`
+	Think         *Think `json:"think,omitempty"`
 	// ReadAhead is how many multiblock reads a scanning user keeps outstanding;
 	// native engine. Oracle decides for itself.
 	ReadAhead          int32    `json:"readAhead,omitempty"`
@@ -82,24 +86,35 @@ type SLOBKit struct {
 // password: the loader gets the name of a file.
 type Database struct {
 	Kind string `json:"kind" jsonschema:"enum=Container,enum=External"`
-	// AdminConnect is an EZConnect string of the root container, for views,
-	// parameters and CALIBRATE_IO, as User with Role.
+	// AdminConnect is an EZConnect string or a connect descriptor of the root
+	// container, for views, parameters and CALIBRATE_IO, as User with Role.
 	AdminConnect string `json:"adminConnect"`
 	// Connects are where the sessions of the load go, in turns: the pluggable
 	// database, or one service for each RAC instance.
 	Connects []string `json:"connects"`
 	User     string   `json:"user"`
-	Role     string   `json:"role,omitempty"` // SYSDBA
+	Role     string   `json:"role,omitempty"` // SYSDBA, or empty
 	// DirectNFS is what was declared: Oracle's own NFS client, or the kernel's.
 	DirectNFS bool `json:"directNFS"`
 	// Parameters are init parameters to set and to read back.
 	Parameters map[string]string `json:"parameters,omitempty"`
+	// RedoLogBytes is the size of each of four online redo logs, and UndoBytes the least
+	// size of the undo tablespace of the load; 0 = as they are. Container only.
+	RedoLogBytes int64 `json:"redoLogBytes,omitempty"`
+	UndoBytes    int64 `json:"undoBytes,omitempty"`
 	// RestartBeforeRun restarts the instance, so that its views start at zero
 	// and the oranfstab is read again; Container only.
 	RestartBeforeRun bool `json:"restartBeforeRun,omitempty"`
-	// DataDirectory is where the database sees the volume; Container only.
-	DataDirectory         string `json:"dataDirectory,omitempty"`
-	StartupTimeoutSeconds int32  `json:"startupTimeoutSeconds,omitempty"`
+	// DataDirectory is where the host of the database sees the volume; External:
+	// empty where that is not known.
+	DataDirectory string `json:"dataDirectory,omitempty"`
+	// TablespaceDirectory is where the datafile of a new tablespace is made;
+	// empty = beside that of SYSTEM. External only.
+	TablespaceDirectory string `json:"tablespaceDirectory,omitempty"`
+	// AllowRedo loads SLOB tables even where FORCE LOGGING makes redo of them.
+	// Without it, loading such a database is refused; Container databases are ours.
+	AllowRedo             bool  `json:"allowRedo,omitempty"`
+	StartupTimeoutSeconds int32 `json:"startupTimeoutSeconds,omitempty"`
 	// Distribution is who made the image: Oracle or Gvenzl; Container only.
 	Distribution string `json:"distribution,omitempty"`
 	SID          string `json:"sid,omitempty"`
@@ -162,6 +177,9 @@ func (p Plan) ScheduledSteps() Steps {
 	case w.SLOB != nil && w.SLOB.Kit != nil: // which warms nothing up
 		n := rounds * int64(len(w.SLOB.Users))
 		return Steps{Count: n, Seconds: s.seconds(n, int64(s.DurationSeconds)+KitReportSeconds)}
+	case w.SLOB != nil && w.SLOB.WorkLoop > 0: // nor does fixed work, and it ends earlier
+		n := rounds * int64(len(w.SLOB.Users))
+		return Steps{Count: n, Seconds: s.seconds(n, int64(s.DurationSeconds))}
 	case w.SLOB != nil && p.Database != nil:
 		n := rounds * int64(len(w.SLOB.Users))
 		return Steps{Count: n, Seconds: s.seconds(n, s.loaded()), Exact: true}

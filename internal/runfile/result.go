@@ -40,7 +40,12 @@ type Host struct {
 	CPUs        int32    `json:"cpus,omitempty"`
 	CPULimit    *float64 `json:"cpuLimit,omitempty"` // cores that the cgroup allows; absent = no limit
 	MemoryBytes int64    `json:"memoryBytes,omitempty"`
-	Version     string   `json:"version,omitempty"` // of nfsbench
+	// NUMANodes are the memory nodes of the machine.
+	NUMANodes int32 `json:"numaNodes,omitempty"`
+	// TCPSlots is sunrpc.tcp_max_slot_table_entries: how many requests the kernel's NFS
+	// client keeps outstanding on one connection at most. Absent where it is not loaded.
+	TCPSlots int64  `json:"tcpSlots,omitempty"`
+	Version  string `json:"version,omitempty"` // of nfsbench
 }
 
 // Load is what the loader did. Partial is true until the loader has ended as

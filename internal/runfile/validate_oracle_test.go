@@ -101,6 +101,7 @@ func TestTheProblemsOfASLOBLoad(t *testing.T) {
 	refuses(t, func() Plan { return oraclePlan(Workload{SLOB: slob()}, native) }, map[string]wrong{
 		"NoFiles":       {in(func(s *SLOB) { s.Files = nil }), at + "files", "or give a database"},
 		"Scan":          {func(p *Plan) { scan(p); p.Workload.SLOB.ReadAhead = 0 }, at + "readAhead", "keeps outstanding"},
+		"WorkLoop":      {in(func(s *SLOB) { s.WorkLoop = 1 }), at + "workLoop", "ends by time"},
 		"AWR":           {in(func(s *SLOB) { s.AWR = true }), at + "awr", "has no AWR"},
 		"KitWithoutOne": {in(func(s *SLOB) { s.Kit = &SLOBKit{Directory: "/slob"} }), at + "kit", "runs in a database"},
 		"ShortTimeout":  {func(p *Plan) { p.Schedule.TimeoutSeconds = 1099 - 1 }, "schedule.timeoutSeconds", "takes 1099 s"},
@@ -123,8 +124,8 @@ func TestTheProblemsOfADatabase(t *testing.T) {
 		"Kind":          {in(func(d *Database) { d.Kind = "container" }), at + "kind", "Container, External"},
 		"NoAdmin":       {in(func(d *Database) { d.AdminConnect = "" }), at + "adminConnect", "host:port/service"},
 		"NoConnects":    {in(func(d *Database) { d.Connects = nil }), at + "connects", "1 to 64"},
-		"TNS":           {in(func(d *Database) { d.Connects[0] = "(DESCRIPTION=(ADDRESS=x))" }), at + "connects[0]", "no EZConnect string"},
-		"NoService":     {in(func(d *Database) { d.AdminConnect = "localhost:1521" }), at + "adminConnect", "no EZConnect string"},
+		"TNS":           {in(func(d *Database) { d.Connects[0] = "(DESCRIPTION=(ADDRESS=x))" }), at + "connects[0]", "names no HOST"},
+		"NoService":     {in(func(d *Database) { d.AdminConnect = "localhost:1521" }), at + "adminConnect", "neither an EZConnect string"},
 		"User":          {in(func(d *Database) { d.User = "" }), at + "user", "such as sys"},
 		"UserPassword":  {in(func(d *Database) { d.User = "sys/secret" }), at + "user", "does not belong here"},
 		"Role":          {in(func(d *Database) { d.Role = "DBA" }), at + "role", "SYSDBA"},
@@ -139,14 +140,19 @@ func TestTheProblemsOfADatabase(t *testing.T) {
 		"Data":          {func(p *Plan) { p.Database.DataDirectory = "oradata"; p.Engine.MountPath = "oradata" }, "engine.mountPath", "absolute path"},
 		"OtherData":     {in(func(d *Database) { d.DataDirectory = "/u02" }), at + "dataDirectory", "the same of both"},
 		"Startup":       {in(func(d *Database) { d.StartupTimeoutSeconds = 0 }), at + "startupTimeoutSeconds", "from 1"},
+		"SmallRedo":     {in(func(d *Database) { d.RedoLogBytes = 1 << 20 }), at + "redoLogBytes", "from 67108864"},
+		"LargeUndo":     {in(func(d *Database) { d.UndoBytes = 1 << 40 }), at + "undoBytes", "to 68719476736"},
 		"Clients":       {func(p *Plan) { p.Clients = 2 }, "clients", "loaded by one client"},
-		"NoChannels":    {func(p *Plan) { p.Engine.Channels = nil }, "engine.channels", "is empty"},
 	})
 	refuses(t, func() Plan { return oraclePlan(Workload{SLOB: slob()}, inExternal) }, map[string]wrong{
 		"Mounted":      {func(p *Plan) { p.Engine.MountPath = "/x" }, "engine.mountPath", "its own mounts"},
 		"Parameters":   {in(func(d *Database) { d.Parameters = map[string]string{"a": "1"} }), at + "parameters", "left as it is"},
 		"Restart":      {in(func(d *Database) { d.RestartBeforeRun = true }), at + "restartBeforeRun", "left as it is"},
-		"DataOutside":  {in(func(d *Database) { d.DataDirectory = "/x" }), at + "dataDirectory", "left as it is"},
+		"Data":         {in(func(d *Database) { d.DataDirectory = "/u02/../etc" }), at + "dataDirectory", "absolute path"},
+		"Outside":      {in(func(d *Database) { d.DataDirectory, d.TablespaceDirectory = "/u02", "/u021" }), at + "tablespaceDirectory", "not on the export"},
+		"MountUnknown": {in(func(d *Database) { d.TablespaceDirectory = "/u02" }), at + "tablespaceDirectory", "not on the export"},
+		"Redo":         {in(func(d *Database) { d.RedoLogBytes = 1 << 30 }), at + "redoLogBytes", "left as it is"},
+		"Undo":         {in(func(d *Database) { d.UndoBytes = 1 << 30 }), at + "undoBytes", "left as it is"},
 		"Distribution": {in(func(d *Database) { d.Distribution = DistributionOracle }), at + "distribution", "left as it is"},
 		"SIDOutside":   {in(func(d *Database) { d.SID = "ORCL" }), at + "sid", "left as it is"},
 		"Startup":      {in(func(d *Database) { d.StartupTimeoutSeconds = 1 }), at + "startupTimeoutSeconds", "left as it is"},
@@ -159,6 +165,51 @@ func TestWhatAnExistingDatabaseMountsIsNotAskedFor(t *testing.T) {
 	p.Engine.Channels = nil // where no address is declared
 	if err := p.Validate(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestConnectStringsThatAreTaken(t *testing.T) {
+	t.Parallel()
+	tcps := "(DESCRIPTION=(CONNECT_TIMEOUT=15)(ADDRESS_LIST=(LOAD_BALANCE=on)(ADDRESS=(PROTOCOL=tcps)(HOST=scan.example)(PORT=2484)))" +
+		`(SECURITY=(MY_WALLET_DIRECTORY=/opt/wallet)(SSL_SERVER_CERT_DN="cn=db1,o=x"))(CONNECT_DATA=(SERVICE_NAME=orcl.example)))`
+	for _, s := range []string{
+		"db1:1521/ORCL", "[fd00::2]:1521/x", "tcp://db1:1521/ORCL", "tcps://db1.example:2484/orcl?wallet_location=/opt/wallet&ssl_server_dn_match=on",
+		tcps, strings.ToLower(tcps), "(DESCRIPTION=(ADDRESS=(PROTOCOL=TCP)(HOST=1.2.3.4)(PORT=1521))(CONNECT_DATA=(SID=ORCL)))",
+	} {
+		p := oraclePlan(Workload{SLOB: slob()}, inExternal)
+		p.Database.AdminConnect, p.Database.Connects = s, []string{s}
+		if err := p.Validate(); err != nil {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+}
+
+// The client does what a descriptor says: one with PROTOCOL=BEQ starts a program.
+func TestConnectStringsThatDoMoreAreRefused(t *testing.T) {
+	t.Parallel()
+	const data = "(CONNECT_DATA=(SERVICE_NAME=x))"
+	for s, fix := range map[string]string{
+		"(DESCRIPTION=(ADDRESS=(PROTOCOL=beq)(HOST=h))" + data + ")":                                 "neither tcp nor tcps",
+		"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(PROGRAM=/bin/sh)(HOST=h))" + data + ")":                "it has PROGRAM",
+		"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=h))" + data:                                       "parentheses do not match",
+		"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=h))" + data + "))":                                "behind its last parenthesis",
+		"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=h))" + data + ");id":                              "behind its last parenthesis",
+		"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=$(id)))" + data + ")":                             "value of HOST",
+		"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=h;id))" + data + ")":                              "value of HOST",
+		"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=\"a b\"))" + data + ")":                           "value of HOST",
+		"(DESCRIPTION= (ADDRESS=(PROTOCOL=tcp)(HOST=h))" + data + ")":                                "value of DESCRIPTION",
+		"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(PORT=1521))" + data + ")":                              "names no HOST",
+		"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=" + strings.Repeat("h", 2048) + "))" + data + ")": "at most 2048",
+		"(((((((":                         "parentheses do not match",
+		"file://db1:1521/x":               "neither an EZConnect string",
+		"tcps://scott/tiger@db1:2484/svc": "into the credentials",
+	} {
+		p := oraclePlan(Workload{SLOB: slob()}, inExternal)
+		p.Database.Connects = []string{s}
+		var ps Problems
+		if err := p.Validate(); !errors.As(err, &ps) || len(ps) != 1 || !strings.Contains(ps[0].Fix, fix) {
+			t.Errorf("%.80s: %v, want %q", s, err, fix)
+		}
 	}
 }
 
@@ -204,7 +255,11 @@ func TestHowLongARunOfStepsTakes(t *testing.T) {
 		"Ramp":      {oraclePlan(Workload{SLOB: slob()}, native), Steps{Count: 15, Seconds: 3*(5+5*70+4*2) + 2*5, Exact: true}},
 		"ShortRamp": {oraclePlan(Workload{SLOB: slob()}, native, cooldown), Steps{Count: 15, Seconds: 3*(5+5*70+4*1) + 2*1, Exact: true}},
 		"Database":  {oraclePlan(Workload{SLOB: slob()}, inContainer, noKit), Steps{Count: 15, Seconds: 15*75 + 14*5, Exact: true}},
-		"Kit":       {oraclePlan(Workload{SLOB: slob()}, inContainer), Steps{Count: 15, Seconds: 15*(5+60+KitReportSeconds) + 14*5}},
+		"FixedWork": {
+			oraclePlan(Workload{SLOB: slob()}, inContainer, noKit, func(p *Plan) { p.Workload.SLOB.WorkLoop = 9 }),
+			Steps{Count: 15, Seconds: 15*65 + 14*5},
+		},
+		"Kit": {oraclePlan(Workload{SLOB: slob()}, inContainer), Steps{Count: 15, Seconds: 15*(5+60+KitReportSeconds) + 14*5}},
 		"Oracle": {
 			oraclePlan(Workload{Calibrate: calibrate()}, inContainer),
 			Steps{Count: 4, Seconds: 4*(5+CalibrateCallSeconds) + 3*5},

@@ -12,6 +12,8 @@ import (
 const (
 	maxSteps      = 64
 	minTableBytes = 1 << 20
+	minLogBytes   = 64 << 20 // of redo logs and undo
+	maxLogBytes   = 64 << 30
 )
 
 // identifier is what Oracle takes for a name without quotes, so that no SQL can
@@ -83,6 +85,7 @@ func (c *checker) slob(w SLOB, db *Database) {
 			"is %d, more than the %d blocks of a schema; lower it, or raise scaleBytes", w.WorkUnit, blocks)
 	}
 	c.between(at+".workUnit", int64(w.WorkUnit), 3, 1024)
+	c.between(at+".workLoop", int64(w.WorkLoop), 0, 1_000_000_000)
 	c.check(w.UpdatePercent >= 0 && w.UpdatePercent <= 50 || w.UpdatePercent == 100, at+".updatePercent",
 		"is %d; write 0 to 50, or 100", w.UpdatePercent)
 	c.check(w.Access != AccessFullTableScan || w.UpdatePercent == 0, at+".updatePercent",
@@ -108,6 +111,7 @@ func (c *checker) slobDatabase(at string, w SLOB, db *Database) {
 	if db == nil {
 		c.check(!w.AWR, at+".awr", "is set, but the native engine has no AWR; remove it, or give a database")
 		c.check(w.Kit == nil, at+".kit", "is set, but a kit runs in a database; remove it, or give a database")
+		c.check(w.WorkLoop == 0, at+".workLoop", "is set, but the native engine ends by time; remove it, or give a database")
 		return
 	}
 	c.check(identifier.MatchString(w.Tablespace), at+".tablespace",
@@ -131,11 +135,9 @@ const (
 var (
 	userName       = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_$#]{0,127}$`)
 	sidName        = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+	directoryName  = regexp.MustCompile(`^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$`)
 	parameterName  = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,79}$`)
 	parameterValue = regexp.MustCompile(`^[A-Za-z0-9_./:, +-]+$`)
-	ezConnect      = regexp.MustCompile(`^[A-Za-z0-9.:_\[\]-]+/[A-Za-z0-9._$#-]+(\?[A-Za-z0-9_=&.-]+)?$`)
-	// credentials stand as user/password@ or user/password// before a host.
-	credentials = regexp.MustCompile(`[@"']|^[^/?]*/[^/?]*/`)
 )
 
 func (c *checker) database(d Database, p Plan) {
@@ -150,6 +152,8 @@ func (c *checker) database(d Database, p Plan) {
 	c.check(d.User == "" || userName.MatchString(d.User), at+".user",
 		"is not a user name of letters, digits, _, $ and #; a password does not belong here")
 	c.oneOf(at+".role", d.Role, "", "SYSDBA")
+	c.check(d.Role != "" || p.Workload.Calibrate == nil, at+".role",
+		"is empty, but CALIBRATE_IO needs SYSDBA; write SYSDBA")
 	c.check(d.DirectNFS == (p.Engine.Client == ClientDirectNFS), at+".directNFS",
 		"is %t, but engine.client is %q; write the same of both", d.DirectNFS, p.Engine.Client)
 	c.parameters(at+".parameters", d.Parameters)
@@ -158,12 +162,16 @@ func (c *checker) database(d Database, p Plan) {
 		const not = "is set, but a database that exists is left as it is; remove it"
 		c.check(len(d.Parameters) == 0, at+".parameters", not)
 		c.check(!d.RestartBeforeRun, at+".restartBeforeRun", not)
-		c.check(d.DataDirectory == "", at+".dataDirectory", not)
+		c.check(d.RedoLogBytes == 0, at+".redoLogBytes", not)
+		c.check(d.UndoBytes == 0, at+".undoBytes", not)
+		c.externalDirectories(at, d)
 		c.check(d.Distribution == "", at+".distribution", not)
 		c.check(d.SID == "", at+".sid", not)
 		c.check(d.StartupTimeoutSeconds == 0, at+".startupTimeoutSeconds", not)
 		return
 	}
+	c.check(d.TablespaceDirectory == "" && !d.AllowRedo, at,
+		"has tablespaceDirectory or allowRedo, which are for databases that exist; remove them")
 	c.check(d.User != "", at+".user", "is empty; name the user, such as sys")
 	c.oneOf(at+".distribution", d.Distribution, DistributionOracle, DistributionGvenzl)
 	c.check(len(d.SID) <= 12 && sidName.MatchString(d.SID), at+".sid",
@@ -171,20 +179,33 @@ func (c *checker) database(d Database, p Plan) {
 	c.check(p.Engine.MountPath == d.DataDirectory, at+".dataDirectory",
 		"is %q, but engine.mountPath is %q; write the same of both", d.DataDirectory, p.Engine.MountPath)
 	c.between(at+".startupTimeoutSeconds", int64(d.StartupTimeoutSeconds), 1, maxSpanSeconds)
+	if d.RedoLogBytes != 0 {
+		c.between(at+".redoLogBytes", d.RedoLogBytes, minLogBytes, maxLogBytes)
+	}
+	if d.UndoBytes != 0 {
+		c.between(at+".undoBytes", d.UndoBytes, minLogBytes, maxLogBytes)
+	}
 }
 
-// connect checks an EZConnect string. It never repeats it: somebody may have
-// written user/password@ in front.
-func (c *checker) connect(at, s string) {
-	switch {
-	case s == "":
-		c.check(false, at, "is empty; write host:port/service")
-	case credentials.MatchString(s):
-		c.check(false, at, "holds a user name or password; write host:port/service alone, and put them into the credentials")
-	default:
-		c.check(ezConnect.MatchString(s), at,
-			"is no EZConnect string; write host:port/service, such as db1.example:1521/ORCLPDB1")
+// externalDirectories checks where the host of a database that exists has mounted the
+// export, and that a tablespace would lie on it.
+func (c *checker) externalDirectories(at string, d Database) {
+	const rule = "is %q; write an absolute path of letters, digits and _ . - such as /u02/oradata"
+	c.check(d.DataDirectory == "" || directoryName.MatchString(d.DataDirectory), at+".dataDirectory", rule,
+		d.DataDirectory)
+	t := d.TablespaceDirectory
+	if t == "" {
+		return
 	}
+	c.check(directoryName.MatchString(t), at+".tablespaceDirectory", rule, t)
+	c.check(d.DataDirectory != "" && IsBelow(d.DataDirectory, t), at+".tablespaceDirectory",
+		"is %q, which is not on the export under test; write dataDirectory, and a directory in it", t)
+}
+
+// IsBelow says that a path is a directory or lies below it. Both are absolute.
+func IsBelow(directory, name string) bool {
+	directory, name = path.Clean(directory), path.Clean(name)
+	return name == directory || strings.HasPrefix(name, strings.TrimSuffix(directory, "/")+"/")
 }
 
 // parameters checks what goes into ALTER SYSTEM statements.

@@ -237,11 +237,28 @@ func Container(image string, edition v1alpha1.DatabaseEdition, mods ...func(*v1a
 // oracle, and with a service for each of its instances.
 func External(connect string, services ...string) Mod {
 	return func(b *v1alpha1.NFSBenchmark) {
+		var each []v1alpha1.ConnectString
+		for _, s := range services {
+			each = append(each, v1alpha1.ConnectString(s))
+		}
 		b.Spec.Database = &v1alpha1.Database{External: &v1alpha1.DatabaseExternal{
-			ConnectString: connect, CredentialsSecretRef: v1alpha1.SecretReference{Name: "oracle"}, Image: "registry.example/instantclient:23",
-			Services: services,
+			ConnectString: v1alpha1.ConnectString(connect), CredentialsSecretRef: v1alpha1.SecretReference{Name: "oracle"}, Image: "registry.example/instantclient:23",
+			Services: each,
 		}}
 	}
+}
+
+// MountedAt says where the host of an external database mounts the export.
+func MountedAt(path string) Mod {
+	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Database.External.MountPath = path }
+}
+
+// NoOranfstab leaves Oracle's Direct NFS with the mount.
+func NoOranfstab(b *v1alpha1.NFSBenchmark) { b.Spec.Protocol.Oranfstab = v1alpha1.Disabled }
+
+// HostNetwork puts the load pods into the network of their node.
+func HostNetwork(b *v1alpha1.NFSBenchmark) {
+	b.Spec.Pods = &v1alpha1.Pods{HostNetwork: v1alpha1.Enabled}
 }
 
 // Schemas spreads the users of a SLOB load over so many.

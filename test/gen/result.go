@@ -143,7 +143,7 @@ func pathsOf(p runfile.Plan) []string {
 // Oranfstab is the file that Direct NFS reads for a plan.
 func Oranfstab(t testing.TB, p runfile.Plan) string {
 	t.Helper()
-	text, err := p.Engine.Oranfstab()
+	text, err := p.Oranfstab()
 	if err != nil {
 		t.Fatal(err)
 	}

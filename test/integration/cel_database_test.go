@@ -49,8 +49,68 @@ func databaseRefusals() map[string]refusal {
 		"ClientsCalibrate": {"a native calibrate raises the load of one client", calibrateSpec, fields{"clients": int64(2)}, fields{"clients": int64(1)}},
 		"ExternalEmbedded": {"database.external has its data where it is", externalSpec, fields{"storage": embedded}, fields{"storage": map[string]any{"claim": map[string]any{"name": "data"}}}},
 		"ExternalTrident":  {"database.external has its data where it is", externalSpec, fields{"storage": trident("10Gi")}, fields{}},
-		"OtherUser":        {"a database runs as the user oracle", containerSpec, fields{"protocol.userID": int64(1000)}, fields{"protocol.userID": int64(54321)}},
-		"OtherGroup":       {"a database runs as the user oracle", containerSpec, fields{"protocol.groupID": int64(54322)}, fields{"database": nil, "protocol.groupID": int64(54322)}},
+		"OtherDirectory": {
+			"database.external.tablespaceDirectory must lie on the export under test", externalSpec,
+			fields{"database.external.mountPath": "/u02", "database.external.tablespaceDirectory": "/u021"},
+			fields{"database.external.mountPath": "/u02", "database.external.tablespaceDirectory": "/u02/bench"},
+		},
+		"DirectoryOfNoMount": {
+			"database.external.tablespaceDirectory must lie on the export under test", externalSpec,
+			fields{"database.external.tablespaceDirectory": "/u02"},
+			fields{"database.external.mountPath": "/u02", "database.external.tablespaceDirectory": "/u02"},
+		},
+		"CalibrateWithoutSYSDBA": {
+			"CALIBRATE_IO needs SYSDBA", externalSpec,
+			fields{"database.external.role": "None"},
+			fields{"database.external.role": "None", "workload": map[string]any{"slob": map[string]any{"access": "RandomRead"}}},
+		},
+		"NoOranfstabNative": {
+			"protocol.oranfstab is about Oracle's Direct NFS", slobSpec,
+			fields{"protocol.oranfstab": "Disabled", "storage.export.servers": []any{"10.0.1.61"}},
+			fields{"protocol.oranfstab": "Enabled"},
+		},
+		"NoOranfstabTwoServers": {
+			"without an oranfstab Oracle's Direct NFS uses the one address of the mount: give one server", containerSpec,
+			fields{"protocol.oranfstab": "Disabled"},
+			fields{"protocol.oranfstab": "Disabled", "protocol.paths": explicit("10.0.2.61")},
+		},
+		"NoOranfstabClaim": {
+			"without an oranfstab Oracle's Direct NFS uses the one address of the mount: give one server", containerSpec,
+			fields{"protocol.oranfstab": "Disabled", "storage": map[string]any{"claim": map[string]any{"name": "data"}}, "protocol.paths": explicit("10.0.1.61")},
+			fields{"protocol.oranfstab": "Disabled", "storage": map[string]any{"claim": map[string]any{"name": "data"}}},
+		},
+		"NoOranfstabV41": {
+			"without an oranfstab Oracle's Direct NFS speaks NFSv3", containerSpec,
+			fields{"protocol.oranfstab": "Disabled", "protocol.version": "NFSv4.1", "storage.export.servers": []any{"10.0.1.61"}},
+			fields{"protocol.oranfstab": "Disabled", "protocol.version": "NFSv3", "storage.export.servers": []any{"10.0.1.61"}},
+		},
+		"NoOranfstabLocal": {
+			"without an oranfstab Oracle's Direct NFS uses the one address of the mount: leave out", containerSpec,
+			fields{"protocol.oranfstab": "Disabled", "protocol.paths": explicit([2]string{"192.168.1.5", "10.0.1.61"})},
+			fields{"protocol.oranfstab": "Disabled", "protocol.paths": explicit("10.0.1.61")},
+		},
+		"WorkLoopNative": {
+			"workload.slob.workLoop counts statements in a database", slobSpec,
+			fields{slob("workLoop"): int64(1000)},
+			fields{slob("workLoop"): int64(1000), "database": map[string]any{"container": map[string]any{"image": "x", "passwordSecretRef": map[string]any{"name": "p"}}}},
+		},
+		"SmallRedo": {
+			"database.container.redoLogSize must be a multiple of 1Mi from 64Mi", containerSpec,
+			fields{in("redoLogSize"): "63Mi"},
+			fields{in("redoLogSize"): "64Mi"},
+		},
+		"LargeUndo": {
+			"database.container.undoSize must be a multiple of 1Mi from 64Mi to 32767Mi", containerSpec,
+			fields{in("undoSize"): "32Gi"},
+			fields{in("undoSize"): "32767Mi"},
+		},
+		"HostNetworkEmbedded": {
+			"storage.embedded admits the pods of the benchmark only", embeddedSpec,
+			fields{"pods.hostNetwork": "Enabled"},
+			fields{"pods.hostNetwork": "Disabled"},
+		},
+		"OtherUser":  {"a database runs as the user oracle", containerSpec, fields{"protocol.userID": int64(1000)}, fields{"protocol.userID": int64(54321)}},
+		"OtherGroup": {"a database runs as the user oracle", containerSpec, fields{"protocol.groupID": int64(54322)}, fields{"database": nil, "protocol.groupID": int64(54322)}},
 		"TwoServersV41": {
 			"Oracle's Direct NFS uses several paths with NFSv3 only", containerSpec,
 			fields{"protocol.version": "NFSv4.1"},

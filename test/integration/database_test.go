@@ -185,7 +185,7 @@ func TestWhatTheDatabaseRefusesBecomesTheReason(t *testing.T) {
 	cases := map[string]string{ // DatabaseReady by the code of the failure
 		runfile.FailurePassword: "False", runfile.FailurePrivilege: "False", runfile.FailureParameter: "False", runfile.FailureAsyncIO: "False",
 		runfile.FailureOracleClient: "False", runfile.FailureTimedStatistics: "False",
-		runfile.FailureNoSpace: "True", runfile.FailureSQL: "True", runfile.FailureDirectNFSInactive: "True", runfile.FailureBusy: "True",
+		runfile.FailureNoSpace: "True", runfile.FailureSQL: "True", runfile.FailureDirectNFSInactive: "True", runfile.FailureBusy: "True", runfile.FailureRedo: "True",
 	}
 	for code, ready := range cases {
 		t.Run(code, func(t *testing.T) {

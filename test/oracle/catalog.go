@@ -28,6 +28,7 @@ type catalog struct {
 	// database have it before them: FREEPDB1.NAME.
 	Users     map[string]string `json:"users"`
 	Calibrate *calibrated       `json:"calibrate,omitempty"`
+	Redo      []redoGroup       `json:"redo,omitempty"`
 
 	mu sync.Mutex
 }
@@ -50,6 +51,7 @@ type table struct {
 	Tablespace string  `json:"tablespace"`
 	File       int64   `json:"file"`
 	Pieces     []piece `json:"pieces,omitempty"`
+	Logging    bool    `json:"logging,omitempty"`
 	// Marker are the rows of a table that is no load.
 	Marker [][]any `json:"marker,omitempty"`
 }

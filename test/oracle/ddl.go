@@ -137,7 +137,7 @@ func (i *Instance) tableCreate(ctx context.Context, s *session, q statement) ([]
 		if file == nil {
 			return ora(959, "tablespace '%s' does not exist", tablespace)
 		}
-		c.Tables = append(c.Tables, &table{Owner: owner, Container: s.container, Name: name, Tablespace: tablespace, File: file.No})
+		c.Tables = append(c.Tables, &table{Owner: owner, Container: s.container, Name: name, Tablespace: tablespace, File: file.No, Logging: logs(q.text)})
 		return nil
 	})
 }
@@ -309,10 +309,6 @@ func tablespaceSegments(c *catalog, s *session, q statement) []row {
 		}
 	}
 	return []row{{"segments": n}}
-}
-
-func (i *Instance) systemFile(c *catalog, s *session, _ statement) []row {
-	return []row{{"file_name": i.path(c.tablespace(s.container, "SYSTEM").Name)}}
 }
 
 func segment(c *catalog, s *session, q statement) []row {

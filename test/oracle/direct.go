@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -28,7 +29,7 @@ type directNFS struct {
 	info   nfs.FSInfo // of the first mount
 }
 
-type mount struct{ source, point, kind string }
+type mount struct{ source, point, kind, options string }
 
 // findDirectNFS decides as Oracle does when it starts: the library must be in place,
 // oradism setuid root, and the first oranfstab of the search order must fit the mount
@@ -59,9 +60,25 @@ func (i *Instance) findDirectNFS(ctx context.Context) (*directNFS, error) {
 		if d := i.fromFile(text, mounted); d != nil {
 			return i.try(ctx, d)
 		}
-		break
+		return nil, nil
+	}
+	if d := i.fromMount(mounted); d != nil {
+		return i.try(ctx, d)
 	}
 	return nil, nil
+}
+
+// fromMount is what Direct NFS finds without an oranfstab: the server of a mount with
+// NFSv3, over one path, by the name that the mount table has.
+func (i *Instance) fromMount(m *mount) *directNFS {
+	host, exported, ok := cutSource(m.source)
+	below, inside := within(m.point, i.cfg.Data)
+	if !ok || !inside || m.kind != "nfs" || !slices.Contains(strings.Split(m.options, ","), "vers=3") {
+		return nil
+	}
+	d := i.directNFS(host, exported, below)
+	d.config.Channels = []nfs.Channel{{Path: host}}
+	return d
 }
 
 // privileged says whether oradism may act as root, which only root can have
@@ -190,7 +207,7 @@ func (i *Instance) mountOf() (*mount, error) {
 		}
 		point := strings.ReplaceAll(f[1], `\040`, " ")
 		if _, ok := within(point, i.cfg.Data); ok && (best == nil || len(point) >= len(best.point)) {
-			best = &mount{source: f[0], point: point, kind: f[2]}
+			best = &mount{source: f[0], point: point, kind: f[2], options: f[3]}
 		}
 	}
 	return best, nil

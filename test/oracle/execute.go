@@ -35,7 +35,7 @@ func (s *session) execute(ctx context.Context, r wire.Request) (*wire.Response, 
 	switch {
 	case !ok || e.do == nil:
 		return nil, ora(900, "invalid SQL statement")
-	case e.needs == rightSysdba && !s.dba:
+	case e.needs == rightSysdba && !s.dba, !s.permits(name):
 		return nil, ora(1031, "insufficient privileges")
 	case e.needs == rightViews && !s.dba && s.user != "SYSTEM":
 		return nil, ora(942, "table or view does not exist")
@@ -284,6 +284,14 @@ func (i *Instance) entry(name string) entry {
 		"version_full":        {simple(i.versionRows), rightNone},
 		"awr_snapshot":        {i.awrSnapshot, rightViews},
 
+		"redo_logs":       {i.reading(i.redoRows), rightViews},
+		"redo_add":        {i.redoAdd, rightSysdba},
+		"redo_drop":       {i.redoDrop, rightSysdba},
+		"redo_switch":     {i.redoSwitch, rightSysdba},
+		"redo_checkpoint": {i.redoCheckpoint, rightSysdba},
+		"undo_files":      {i.reading(i.undoFiles), rightViews},
+		"undo_resize":     {i.undoResize, rightSysdba},
+
 		"slob_direct_read_always":  {i.directRead, rightNone},
 		"slob_direct_read_true":    {i.directRead, rightNone},
 		"slob_full_scan":           {i.fullScan, rightNone},
@@ -302,13 +310,16 @@ func (i *Instance) entry(name string) entry {
 		"slob_schema_password":     {i.userPassword, rightViews},
 		"slob_schemas":             {i.reading(i.schemas), rightViews},
 		"slob_segment":             {i.reading(segment), rightViews},
-		"slob_system_file":         {i.reading(i.systemFile), rightViews},
 		"slob_table_create":        {i.tableCreate, rightViews},
 		"slob_table_drop":          {i.onTable("DROP TABLE", (*catalog).drop), rightViews},
 		"slob_table_empty":         {i.onTable("TRUNCATE TABLE", (*catalog).truncate), rightViews},
 		"slob_table_minimize":      {i.onTable("ALTER TABLE", func(*catalog, *table) {}), rightViews},
 		"slob_tables":              {i.reading(tables), rightViews},
 		"slob_tablespace":          {i.reading(tablespaceRow), rightViews},
+		"slob_tablespace_files":    {i.reading(i.tablespaceFiles), rightViews},
+		"slob_logging":             {i.reading(i.logging), rightViews},
+		"slob_kit_schemas":         {i.reading(i.kitSchemas), rightViews},
+		"slob_privileges":          {i.privileges, rightNone},
 		"slob_tablespace_create":   {i.tablespaceCreate, rightViews},
 		"slob_tablespace_drop":     {i.tablespaceDrop, rightViews},
 		"slob_tablespace_segments": {i.reading(tablespaceSegments), rightViews},

@@ -395,6 +395,7 @@ type Config struct {
 	// and looks for space, unless job_queue_processes is 0; 0 = not at all.
 	Autotasks time.Duration
 	Direct    DirectConfig
+	Owners    Owners
 	Faults    Faults
 	Fixture   *Fixture
 	Now       func() time.Time // required

@@ -45,6 +45,9 @@ func (i *Instance) load(ctx context.Context, s *session, q statement) ([]row, er
 	if err := i.fill(ctx, s.process, d, p.First, p.Count, p.Generation); err != nil {
 		return nil, i.extendFailure(ctx, t, d, p, err)
 	}
+	if err := i.logDirect(ctx, t, p.Count); err != nil {
+		return nil, err
+	}
 	i.stats.add(map[string]int64{"user commits": 1, "session logical reads": p.Count})
 	return nil, i.change(ctx, func(*catalog) error {
 		t.Pieces = append(t.Pieces, p)

@@ -43,6 +43,8 @@ type Options struct {
 	// Oranfstab replaces the one that is written for Paths; it may name the port
 	// of nobody, for ports come from Config.
 	Oranfstab string
+	// NoOranfstab leaves Direct NFS with the mount table, which names the first of Paths.
+	NoOranfstab bool
 }
 
 // Password is that of a World's SYS and SYSTEM.
@@ -104,6 +106,9 @@ func (w *World) export(o Options) {
 	w.cfg.Direct.MountTable = table
 	w.file(table, fmt.Sprintf("%s:/export %s nfs rw,vers=3 0 0\n", o.Paths[0], w.cfg.Data))
 	w.file(filepath.Join(w.Home, "rdbms/lib/odm/libnfsodm.so"), "")
+	if o.NoOranfstab {
+		return
+	}
 	text := o.Oranfstab
 	if text == "" {
 		text = w.Oranfstab(o.Paths...)

@@ -22,7 +22,7 @@ import (
 func rendered(t *testing.T) map[string]string {
 	t.Helper()
 	samples := map[string]any{
-		"Column": "c2", "Columns": "c2", "File": sqltext.Literal("/opt/oracle/oradata/x.dbf"), "Megabytes": 512,
+		"Column": "c2", "Columns": "c2", "File": sqltext.Literal("/opt/oracle/oradata/x.dbf"), "Megabytes": 512, "Group": 4,
 		"Password": sqltext.Password("correct horse"), "Schema": "nfsbench1", "Table": "nfsbench_scan", "Tablespace": "nfsbench",
 		"Name": sqltext.Parameter("sga_target"), "Value": sqltext.Value("2G"),
 	}

@@ -172,3 +172,19 @@ func TestEveryInterfaceThatIsUpIsListedWithItsAddresses(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+func TestNUMANodesAndSlotsAreReadOrUnknown(t *testing.T) {
+	for list, want := range map[string]int32{"0": 1, "0-1": 2, "0-1,3,8-11": 7, "": 0, "1-0": 0, "0-99999": 0, "a": 0, "-1": 0} {
+		r := Reader{Root: fstest.MapFS{"sys/devices/system/node/online": {Data: []byte(list + "\n")}}}
+		if got, err := r.NUMANodes(); got != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: %d, %v", list, got, err)
+		}
+	}
+	r := Reader{Root: fstest.MapFS{"proc/sys/sunrpc/tcp_max_slot_table_entries": {Data: []byte("65536\n")}}}
+	if got, err := r.TCPSlots(); got != 65536 || err != nil {
+		t.Errorf("%d, %v", got, err)
+	}
+	if _, err := (Reader{Root: fstest.MapFS{}}).TCPSlots(); err == nil {
+		t.Error("a node without the client has no slots")
+	}
+}

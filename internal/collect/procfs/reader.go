@@ -88,6 +88,37 @@ func (r Reader) AsyncIO() (runfile.AsyncIO, error) {
 	return runfile.AsyncIO{Requests: requests, Limit: limit}, err
 }
 
+// TCPSlots reads how many requests the kernel's NFS client keeps outstanding on one
+// connection at most. It fails where that client is not loaded.
+func (r Reader) TCPSlots() (int64, error) {
+	return r.readCounter("proc/sys/sunrpc/tcp_max_slot_table_entries")
+}
+
+// maxNUMANodes is far above any machine.
+const maxNUMANodes = 4096
+
+// NUMANodes counts the memory nodes of the machine, which Linux lists as 0-1,3.
+func (r Reader) NUMANodes() (int32, error) {
+	list, err := r.readWord("sys/devices/system/node/online")
+	if err != nil {
+		return 0, err
+	}
+	nodes := int32(0)
+	for part := range strings.SplitSeq(list, ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
+		from, err1 := strconv.ParseInt(first, 10, 32)
+		to, err2 := strconv.ParseInt(last, 10, 32)
+		if err := errors.Join(err1, err2); err != nil || from < 0 || to < from || to >= maxNUMANodes {
+			return 0, fmt.Errorf("parse /sys/devices/system/node/online: %.40q is no list of nodes", list)
+		}
+		nodes += int32(to - from + 1)
+	}
+	return min(nodes, maxNUMANodes), nil
+}
+
 // microsecondsPerTick: /proc/stat counts in USER_HZ, which the kernel fixes at
 // 100 for user space on every architecture that we build for.
 const microsecondsPerTick = 1_000_000 / 100

@@ -12,7 +12,7 @@ import (
 // slob executes the statements of the SLOB load. Names of schemas, tables and
 // tablespaces stand in the text.
 func (d *database) slob(c *conn, name, text string, args []any) ([][]any, error) {
-	if c.o.Role == "" {
+	if c.o.Role == "" && c.o.User != "bench" {
 		return d.work(c, name, args)
 	}
 	if rows, known := d.look(name, args); known {
@@ -65,8 +65,24 @@ func (d *database) look(name string, args []any) ([][]any, bool) {
 			return [][]any{{args[0], int64(8192)}}, true
 		}
 		return nil, true
-	case "slob_system_file":
-		return [][]any{{d.tablespaces["SYSTEM"]}}, true
+	case "slob_tablespace_files":
+		if file, ok := d.tablespaces[args[0].(string)]; ok {
+			return [][]any{{file}}, true
+		}
+		return nil, true
+	case "slob_kit_schemas":
+		if d.kit == nil {
+			return [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}, {"USERADMIN", int64(5), int64(0)}}, true
+		}
+		return d.kit(), true
+	case "slob_logging":
+		return d.logging, true
+	case "slob_privileges":
+		var rows [][]any
+		for _, right := range d.rights {
+			rows = append(rows, []any{right})
+		}
+		return rows, true
 	case "slob_tablespace_segments":
 		n := int64(0)
 		for _, u := range d.users {

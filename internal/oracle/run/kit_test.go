@@ -33,7 +33,7 @@ func kit(t *testing.T, script string) (dir, notes string) {
 	notes = filepath.Join(t.TempDir(), "notes")
 	for name, text := range map[string]string{
 		"runit.sh":  "#!/bin/sh\nnotes=" + notes + "\n" + script,
-		"slob.conf": "UPDATE_PCT=10\nRUN_TIME=99999\nSYSDBA_PASSWD=tiger\n",
+		"slob.conf": "UPDATE_PCT=10\nRUN_TIME=99999\nWORK_LOOP=5000\nSYSDBA_PASSWD=tiger\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func kitPlan(dir string) runfile.Plan {
 
 func TestTheUsersKitIsRunForEachStep(t *testing.T) {
 	dir, notes := kit(t, `. ./slob.conf
-echo "$@ RUN_TIME=$RUN_TIME UPDATE_PCT=$UPDATE_PCT $DATABASE_STATISTICS_TYPE $ADMIN_SQLNET_SERVICE" >> $notes
+echo "$@ RUN_TIME=$RUN_TIME WORK_LOOP=$WORK_LOOP UPDATE_PCT=$UPDATE_PCT $DATABASE_STATISTICS_TYPE $ADMIN_SQLNET_SERVICE" >> $notes
 touch ./left-behind
 `+report)
 	load, _ := runOn(t.Context(), t, newDatabase(), kitPlan(dir))
@@ -62,11 +62,11 @@ touch ./left-behind
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "-s 2 -t 1 RUN_TIME=60 UPDATE_PCT=10 statspack //localhost:1521/ORCLPDB1\n-s 2 -t 2 RUN_TIME=60 UPDATE_PCT=10 statspack //localhost:1521/ORCLPDB1\n"
+	want := "-s 2 -t 1 RUN_TIME=60 WORK_LOOP=5000 UPDATE_PCT=10 statspack //localhost:1521/ORCLPDB1\n-s 2 -t 2 RUN_TIME=60 WORK_LOOP=5000 UPDATE_PCT=10 statspack //localhost:1521/ORCLPDB1\n"
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Error(diff)
 	}
-	if got := spansOf(load); got != "Connect Measure1 Measure2 Done" {
+	if got := spansOf(load); got != "Connect Fill Measure1 Measure2 Done" {
 		t.Error(got)
 	}
 	for _, rep := range load.Repetitions {
@@ -144,11 +144,85 @@ func TestAKitIsEndedWithTheRun(t *testing.T) {
 	}
 }
 
+func TestTheKitLoadsItsSchemasInADatabaseOfOurs(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		before [][]any // users of such names
+		setup  string  // the script
+		ran    bool
+		code   string
+		want   string
+	}{
+		"none":          {"the kit has not been here", nil, "true", true, "", ""},
+		"some":          {"fewer schemas than are asked for", [][]any{{"USER0", int64(1), int64(0)}, {"USER1", int64(2), int64(1)}}, "true", true, "", ""},
+		"all":           {"they are used again", [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}}, "exit 3", false, "", ""},
+		"somebody else": {"setup.sh would drop it", [][]any{{"USER7", int64(2), int64(0)}}, "true", false, runfile.FailureForeignFiles, "a user USER7 with tables, but without CF1"},
+		"setup fails":   {"its words are passed on", nil, "echo 'FATAL: no tnsping'; exit 1", true, runfile.FailureSQL, "setup.sh of the SLOB kit failed (exit status 1); its last line: FATAL: no tnsping"},
+		"setup lies":    {"schemas are missing all the same", nil, "echo 'ORA-01017: denied' > cr_tab_and_load.out; rm $marks", true, runfile.FailureSQL, "USER1 to USER2 do not all have the table CF1; the last line of its log: ORA-01017: denied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, notes := kit(t, report)
+			marks := notes + ".loaded"
+			setup := "marks=" + marks + "\n. ./slob.conf\ntouch $marks\n" +
+				`echo "$@ $DBA_PRIV_USER $SYSDBA_PASSWD $ADMIN_SQLNET_SERVICE" > ` + notes + "\n" + c.setup + "\n"
+			if err := os.WriteFile(filepath.Join(dir, "setup.sh"), []byte(setup), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d := newDatabase()
+			d.kit = func() [][]any {
+				if _, err := os.Stat(marks); err != nil {
+					return c.before
+				}
+				return [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}}
+			}
+			load, _ := runOn(t.Context(), t, d, kitPlan(dir), func(o *Options) { o.Password = "secret" })
+			if c.code != "" {
+				wantFailure(t, load, c.code, c.want)
+			} else {
+				wantSuccess(t, load)
+			}
+			got, _ := os.ReadFile(notes)
+			want := ""
+			if c.ran {
+				want = "NFSBENCH 2 system secret //localhost:1521/ORCLPDB1\n"
+			}
+			if string(got) != want {
+				t.Errorf("%s: setup.sh got %q, want %q", c.reason, got, want)
+			}
+			if c.ran != (d.tablespaces["NFSBENCH"] != "") {
+				t.Errorf("%s: tablespaces %v", c.reason, d.tablespaces)
+			}
+			if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) != 0 {
+				t.Errorf("copies are left, with the password: %v", left)
+			}
+		})
+	}
+}
+
+func TestTheKitOfADatabaseOfOthersIsLoadedByThem(t *testing.T) {
+	dir, notes := kit(t, `. ./slob.conf
+echo "$SYSDBA_PASSWD $ADMIN_SQLNET_SERVICE" > $notes
+`+report)
+	plan := externalPlan()
+	plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users = &runfile.SLOBKit{Directory: dir}, []int32{2}
+	plan.Schedule.DurationSeconds = 60
+	plan.Database.Connects = []string{"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=db1)(PORT=2484))(CONNECT_DATA=(SERVICE_NAME=pdb$1)))"}
+	load, _ := runOn(t.Context(), t, newDatabase(), plan, withoutContainer)
+	wantSuccess(t, load)
+	got, _ := os.ReadFile(notes)
+	if want := "tiger " + plan.Database.Connects[0] + "\n"; string(got) != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestTheServiceThatTheUserSetStays(t *testing.T) {
 	plan := kitPlan("/kit")
 	plan.Workload.SLOB.AWR = true
-	r := &runner{plan: &plan}
-	if got := r.kitConf("X=1\nADMIN_SQLNET_SERVICE=mine\n"); strings.Contains(got, "SERVICE") || !strings.Contains(got, "DATABASE_STATISTICS_TYPE=awr\n") {
+	plan.Workload.SLOB.WorkLoop = 700
+	r := &runner{plan: &plan, opt: Options{Password: "it's"}}
+	got := r.kitConf("X=1\nADMIN_SQLNET_SERVICE=mine\n")
+	if strings.Contains(got, "SERVICE") || !strings.Contains(got, "DATABASE_STATISTICS_TYPE=awr\nWORK_LOOP=700\n") ||
+		!strings.Contains(got, `SYSDBA_PASSWD='it'\''s'`) {
 		t.Error(got)
 	}
 }

@@ -2,9 +2,11 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,10 +62,14 @@ func readsOfFiles(rep *runfile.Repetition) *runfile.Ops {
 	return &files
 }
 
-// runUsers lets so many users work through warm-up and window.
+// runUsers lets so many users work through warm-up and window; with fixed work, until
+// they have done it, in a window that begins when they do.
 func (r *runner) runUsers(ctx context.Context, index int32, step runfile.Step) error {
 	s := r.plan.Schedule
-	r.course.Enter(runfile.SpanWarmup, index, time.Time{})
+	loops := r.plan.Workload.SLOB.WorkLoop
+	if loops == 0 {
+		r.course.Enter(runfile.SpanWarmup, index, time.Time{})
+	}
 	users, err := r.connectUsers(ctx, index, step.Users)
 	stuck := false
 	if users != nil {
@@ -77,25 +83,23 @@ func (r *runner) runUsers(ctx context.Context, index int32, step runfile.Step) e
 		return err
 	}
 	loading, cancel := context.WithCancel(ctx)
-	working := &work{ended: make(chan struct{})}
-	go func() {
-		defer close(working.ended)
-		working.err = users.Run(loading)
-	}()
-	err = r.warmUp(ctx, index, working)
+	working := &work{run: func() error { return users.Run(loading) }}
+	if loops == 0 {
+		working.start()
+		err = r.warmUp(ctx, index, working)
+	}
 	if err == nil {
 		err = r.awrSnapshot(ctx)
 	}
 	if err == nil {
 		err = r.measure(ctx, index, step, func(ctx context.Context) error {
-			return working.wait(ctx, time.Duration(s.DurationSeconds)*time.Second)
+			working.start()
+			finished, err := working.wait(ctx, time.Duration(s.DurationSeconds)*time.Second)
+			return cmp.Or(err, lateFor(loops, finished, step, s))
 		}, r.putLatency)
 	}
 	cancel() // which ends their statements
-	stopped := r.course.Do(ctx, func(context.Context) error {
-		<-working.ended
-		return working.err
-	})
+	stopped := r.course.Do(ctx, func(context.Context) error { return working.end() })
 	stuck = errors.Is(stopped, course.ErrStuck)
 	if err == nil {
 		err = r.awrSnapshot(ctx)
@@ -104,6 +108,16 @@ func (r *runner) runUsers(ctx context.Context, index int32, step runfile.Step) e
 		return errors.Join(err, stopped)
 	}
 	return err
+}
+
+// lateFor says that fixed work was not done in the time of its step.
+func lateFor(loops int32, finished bool, step runfile.Step, s runfile.Schedule) error {
+	if loops == 0 || finished {
+		return nil
+	}
+	return oracle.Failf(runfile.FailureTimeout, "%d users did not execute %d statements each (workload.slob.workLoop) in "+
+		"%d s, the longest that a step may take; raise run.durationSeconds, or lower workLoop", step.Users, loops,
+		s.DurationSeconds)
 }
 
 func (r *runner) connectUsers(ctx context.Context, index, n int32) (*slob.Users, error) {
@@ -138,7 +152,10 @@ func (r *runner) warmUp(ctx context.Context, index int32, working *work) error {
 	}
 	o := r.observe(ctx, runfile.SpanWarmup, index)
 	defer o.end()
-	return r.course.During(ctx, o.collect, func(ctx context.Context) error { return working.wait(ctx, d) })
+	return r.course.During(ctx, o.collect, func(ctx context.Context) error {
+		_, err := working.wait(ctx, d)
+		return err
+	})
 }
 
 // awrSnapshot takes one where the plan says that the licence is there.
@@ -156,24 +173,47 @@ func (r *runner) awrSnapshot(ctx context.Context) error {
 
 // work is users at work in another goroutine.
 type work struct {
-	ended chan struct{}
-	err   error // when ended is closed
+	run   func() error
+	ended chan struct{} // nil before start
+	err   error         // when ended is closed
 }
 
-// wait returns after d, or before that when the users or the run have ended.
-func (w *work) wait(ctx context.Context, d time.Duration) error {
+// start lets them begin, unless they have.
+func (w *work) start() {
+	if w.ended != nil {
+		return
+	}
+	w.ended = make(chan struct{})
+	go func() {
+		defer close(w.ended)
+		w.err = w.run()
+	}()
+}
+
+// end waits for those that have begun to stop.
+func (w *work) end() error {
+	if w.ended == nil {
+		return nil
+	}
+	<-w.ended
+	return w.err
+}
+
+// wait returns after d, or before that when the users or the run have ended, and says
+// whether the users have.
+func (w *work) wait(ctx context.Context, d time.Duration) (finished bool, err error) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
+		return false, nil
 	case <-w.ended:
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return true, context.Cause(ctx)
 		}
-		return w.err
+		return true, w.err
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	}
 }
 
@@ -186,15 +226,11 @@ const (
 // report.
 func (r *runner) runKit(ctx context.Context, index int32, step runfile.Step) error {
 	w := r.plan.Workload.SLOB
-	dir, err := os.MkdirTemp("", "slob-")
+	copied, remove, err := r.copyKit("runit.sh")
 	if err != nil {
-		return fmt.Errorf("make room for a copy of the SLOB kit: %w", err)
+		return err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // the pod ends soon
-	copied := filepath.Join(dir, "kit")
-	if err := r.copyKit(copied); err != nil {
-		return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: %w", err)
-	}
+	defer remove()
 	var rows []runfile.AWRRow
 	return r.measure(ctx, index, step, func(ctx context.Context) error {
 		args := []string{"-s", fmt.Sprint(w.Schemas), "-t", fmt.Sprint(step.Users / w.Schemas)}
@@ -212,11 +248,80 @@ func (r *runner) runKit(ctx context.Context, index int32, step runfile.Step) err
 	})
 }
 
-// copyKit copies the kit, and adds to its slob.conf what the plan says. A
-// slob.conf is read by a shell, so the last line of a name counts.
-func (r *runner) copyKit(to string) error {
+// fillKit lets the kit load its schemas in a database of our own, unless they are there.
+// One that exists is for its owner to load.
+func (r *runner) fillKit(ctx context.Context) error {
+	if r.plan.Database.Kind != runfile.DatabaseContainer {
+		return nil
+	}
+	w := r.plan.Workload.SLOB
+	r.course.Enter(runfile.SpanFill, 0, time.Time{})
+	schemas, err := do(ctx, r, func(ctx context.Context) (*slob.KitSchemas, error) {
+		if err := r.connectSchemas(ctx); err != nil {
+			return nil, err
+		}
+		return slob.FindKit(ctx, r.schemaDB, *w)
+	})
+	if err != nil {
+		return err
+	}
+	r.load.Oracle.SchemasReused = schemas.Loaded()
+	if schemas.Loaded() {
+		return nil
+	}
+	copied, remove, err := r.copyKit("setup.sh")
+	if err != nil {
+		return err
+	}
+	defer remove()
+	r.course.Tell("setup.sh of the SLOB kit loads its schemas")
+	return r.course.Do(ctx, func(ctx context.Context) error {
+		if err := schemas.MakeTablespace(ctx); err != nil {
+			return err
+		}
+		if err := runScript(ctx, copied, "setup.sh", w.Tablespace, fmt.Sprint(w.Schemas)); err != nil {
+			return err
+		}
+		found, err := slob.FindKit(ctx, r.schemaDB, *w)
+		if err == nil && !found.Loaded() {
+			err = oracle.Failf(runfile.FailureSQL, "setup.sh of the SLOB kit ended, and the schemas USER1 to USER%d do not all "+
+				"have the table CF1; the last line of its log: %s", w.Schemas, lastLine(copied, "cr_tab_and_load.out"))
+		}
+		return err
+	})
+}
+
+// lastLine is the end of a log that a script left.
+func lastLine(dir, name string) string {
+	out := &tail{}
+	f, err := os.Open(filepath.Join(dir, name)) //nolint:gosec // fixed names in our copy
+	if err != nil {
+		return "none"
+	}
+	defer f.Close() //nolint:errcheck // only read
+	_, _ = io.Copy(out, f)
+	return out.lastLine()
+}
+
+// copyKit copies the kit, which must have the script, and adds to its slob.conf what the
+// plan says. A slob.conf is read by a shell, so the last line of a name counts.
+func (r *runner) copyKit(script string) (copied string, remove func(), err error) {
+	dir, err := os.MkdirTemp("", "slob-")
+	if err != nil {
+		return "", nil, fmt.Errorf("make room for a copy of the SLOB kit: %w", err)
+	}
+	remove = func() { _ = os.RemoveAll(dir) } // the pod ends soon
+	copied = filepath.Join(dir, "kit")
+	if err := r.copyKitTo(copied, script); err != nil {
+		remove()
+		return "", nil, oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: %w", err)
+	}
+	return copied, remove, nil
+}
+
+func (r *runner) copyKitTo(to, script string) error {
 	from := r.plan.Workload.SLOB.Kit.Directory
-	for _, name := range []string{"runit.sh", "slob.conf"} {
+	for _, name := range []string{script, "slob.conf"} {
 		if _, err := os.Stat(filepath.Join(from, name)); err != nil {
 			return fmt.Errorf("workload.slob.kit.directory must hold %s: %w", name, err)
 		}
@@ -232,6 +337,7 @@ func (r *runner) copyKit(to string) error {
 	return os.WriteFile(conf, append(text, r.kitConf(string(text))...), 0o600)
 }
 
+// kitConf is what the plan says. The WORK_LOOP of the user stays unless the plan has one.
 func (r *runner) kitConf(have string) string {
 	statistics := "statspack"
 	if r.plan.Workload.SLOB.AWR {
@@ -240,17 +346,30 @@ func (r *runner) kitConf(have string) string {
 	lines := []string{
 		"", "# What the benchmark says.",
 		fmt.Sprintf("RUN_TIME=%d", r.plan.Schedule.DurationSeconds),
-		"WORK_LOOP=0",
 		"DATABASE_STATISTICS_TYPE=" + statistics,
+	}
+	d := r.plan.Database
+	if n := r.plan.Workload.SLOB.WorkLoop; n > 0 {
+		lines = append(lines, fmt.Sprintf("WORK_LOOP=%d", n))
 	}
 	// The kit runs beside the database, not in its container: without a service
 	// it would look for an instance that is not there.
-	if !strings.Contains(have, "\nADMIN_SQLNET_SERVICE=") && len(r.plan.Database.Connects) > 0 {
-		service := "//" + r.plan.Database.Connects[0]
-		lines = append(lines, fmt.Sprintf("ADMIN_SQLNET_SERVICE=%q", service), fmt.Sprintf("SQLNET_SERVICE_BASE=%q", service))
+	if !strings.Contains(have, "\nADMIN_SQLNET_SERVICE=") && len(d.Connects) > 0 {
+		service := d.Connects[0]
+		if !strings.HasPrefix(service, "(") && !strings.Contains(service, "://") {
+			service = "//" + service
+		}
+		lines = append(lines, "ADMIN_SQLNET_SERVICE="+quoted(service), "SQLNET_SERVICE_BASE="+quoted(service))
+	}
+	// Nobody else knows the password of a database of our own.
+	if d.Kind == runfile.DatabaseContainer {
+		lines = append(lines, "DBA_PRIV_USER=system", "SYSDBA_PASSWD="+quoted(r.opt.Password))
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
+
+// quoted is a word that a shell takes as it is.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 // readReport reads what runit.sh left: awr.txt, or statspack.txt.
 func readReport(dir string) ([]runfile.AWRRow, error) {
@@ -290,9 +409,8 @@ func runScript(ctx context.Context, dir, name string, args ...string) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		lines := bytes.Split(bytes.TrimSpace(*out), []byte("\n"))
-		return oracle.Failf(runfile.FailureSQL, "%s of the SLOB kit failed (%w); its last line: %s",
-			name, err, strings.ToValidUTF8(string(bytes.TrimSpace(lines[len(lines)-1])), "?"))
+		return oracle.Failf(runfile.FailureSQL, "%s of the SLOB kit failed (%w); its last line: %s", name, err,
+			out.lastLine())
 	}
 	return nil
 }
@@ -307,4 +425,10 @@ func (t *tail) Write(p []byte) (int, error) {
 		*t = append((*t)[:0], (*t)[n:]...)
 	}
 	return len(p), nil
+}
+
+// lastLine is the last one that was written.
+func (t *tail) lastLine() string {
+	lines := bytes.Split(bytes.TrimSpace(*t), []byte("\n"))
+	return strings.ToValidUTF8(string(bytes.TrimSpace(lines[len(lines)-1])), "?")
 }

@@ -48,10 +48,11 @@ func (r *runner) Prepare(ctx context.Context) error {
 			return fmt.Errorf("set the init parameters of database.parameters: %w", err)
 		}
 	}
-	if w := r.plan.Workload.SLOB; w != nil && w.Kit == nil {
-		if err := r.fill(ctx); err != nil {
-			return err
-		}
+	if err := r.resize(ctx); err != nil {
+		return err
+	}
+	if err := r.loadSchemas(ctx); err != nil {
+		return err
 	}
 	if r.opt.Database != nil && (len(d.Parameters) > 0 || d.RestartBeforeRun) {
 		if err := r.restart(ctx); err != nil {
@@ -62,6 +63,18 @@ func (r *runner) Prepare(ctx context.Context) error {
 		return err
 	}
 	return r.checkCalibration(ctx)
+}
+
+// loadSchemas loads what the load will read, or lets the user's kit do so.
+func (r *runner) loadSchemas(ctx context.Context) error {
+	switch w := r.plan.Workload.SLOB; {
+	case w == nil:
+		return nil
+	case w.Kit != nil:
+		return r.fillKit(ctx)
+	default:
+		return r.fill(ctx)
+	}
 }
 
 // checkCalibration finds out what would make CALIBRATE_IO fail, or its result
@@ -103,6 +116,9 @@ func (r *runner) fill(ctx context.Context) error {
 		if err := r.connectSchemas(ctx); err != nil {
 			return nil, err
 		}
+		if err := r.checkRights(ctx, r.schemaDB, slob.LoadRights()); err != nil {
+			return nil, err
+		}
 		values, err := r.admin.Parameters(ctx, []string{"db_block_size"})
 		if err != nil {
 			return nil, fmt.Errorf("ask for db_block_size: %w", err)
@@ -111,9 +127,20 @@ func (r *runner) fill(ctx context.Context) error {
 		if err != nil {
 			return nil, oracle.Failf(runfile.FailureSQL, "db_block_size is %q, which is no number", values["db_block_size"])
 		}
-		return slob.Find(ctx, r.schemaDB, slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: block, Seed: r.plan.Seed})
+		spec := slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: block, Seed: r.plan.Seed}
+		if d := r.plan.Database; d.Kind == runfile.DatabaseExternal {
+			spec.Directory, spec.Below = d.TablespaceDirectory, d.DataDirectory
+		}
+		found, err := slob.Find(ctx, r.schemaDB, spec)
+		if err != nil {
+			return nil, err
+		}
+		return found, r.checkRights(ctx, r.schemaDB, found.TablespaceRights())
 	})
 	if err != nil {
+		return err
+	}
+	if err := r.checkRedo(ctx, schemas); err != nil {
 		return err
 	}
 	// A password that nobody else knows, and that Oracle's password functions take.
@@ -123,6 +150,39 @@ func (r *runner) fill(ctx context.Context) error {
 	return r.course.Fill(ctx, missing, func(ctx context.Context, wrote func(int64)) error {
 		return schemas.Load(ctx, r.password, wrote)
 	})
+}
+
+// checkRights finds out what a user without SYSDBA may not do.
+func (r *runner) checkRights(ctx context.Context, db *sql.DB, needed []string) error {
+	if r.plan.Database.Role != "" {
+		return nil
+	}
+	return slob.CheckRights(ctx, db, needed)
+}
+
+// checkRedo refuses to fill the redo logs of a database that is not ours, unless the plan
+// allows it.
+func (r *runner) checkRedo(ctx context.Context, schemas *slob.Schemas) error {
+	d, bytes := r.plan.Database, schemas.RedoBytes()
+	if d.Kind != runfile.DatabaseExternal || bytes == 0 {
+		return nil
+	}
+	logging, err := do(ctx, r, schemas.Logging)
+	if err != nil || logging.Forced == "" {
+		return err
+	}
+	archived := ""
+	if logging.Archived {
+		archived = ", and as much in archived logs, because the database is in ARCHIVELOG mode"
+	}
+	message := fmt.Sprintf("loading the schemas writes about %d MiB of redo, because FORCE LOGGING is on (%s)%s",
+		bytes>>20, logging.Forced, archived)
+	if !d.AllowRedo {
+		return oracle.Failf(runfile.FailureRedo, "%s; set database.external.loadingWithRedo to Allow if the redo logs, the "+
+			"archive and standby databases have room for it, or make scale, scanTableSize or schemas smaller", message)
+	}
+	r.course.Tell(message)
+	return nil
 }
 
 // connect waits for the database and says what it is.
@@ -141,7 +201,10 @@ func (r *runner) connect(ctx context.Context) error {
 				facts.ReadyMilliseconds = &ms
 			}
 		}
-		return r.connectAdmin(ctx)
+		if err := r.connectAdmin(ctx); err != nil {
+			return err
+		}
+		return r.checkRights(ctx, r.adminDB, slob.ViewRights())
 	})
 	if errors.Is(err, course.ErrStuck) {
 		return err // facts belong to the goroutine that is stuck
@@ -195,7 +258,10 @@ func (r *runner) connectAdmin(ctx context.Context) error {
 // connectSchemas opens the pool of the administrator where the schemas are.
 func (r *runner) connectSchemas(ctx context.Context) (err error) {
 	if r.schemaDB == nil {
-		sessions := int(max(1, r.plan.Workload.SLOB.LoadParallelDegree))
+		sessions := 1
+		if w := r.plan.Workload.SLOB; w != nil {
+			sessions = int(max(1, w.LoadParallelDegree))
+		}
 		r.schemaDB, err = r.openPool(ctx, r.plan.Database.Connects[0], sessions)
 	}
 	return err
@@ -271,7 +337,7 @@ func (r *runner) restart(ctx context.Context) error {
 // seeMount writes down how the pod has mounted the volume of the database.
 func (r *runner) seeMount(ctx context.Context) error {
 	d := r.plan.Database
-	if d.DataDirectory == "" || r.opt.Root == nil {
+	if d.Kind != runfile.DatabaseContainer || d.DataDirectory == "" || r.opt.Root == nil {
 		return nil
 	}
 	mounts, err := procfs.Reader{Root: r.opt.Root}.Mounts()

@@ -206,3 +206,39 @@ func TestASampleThatFailsDoesNotEndTheRun(t *testing.T) {
 		}
 	})
 }
+
+func TestFixedWorkEndsWhenAllUsersHaveDoneIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		loops int32
+		code  string
+	}{
+		"done":     {50, ""}, // of 100 ms each
+		"too much": {200, runfile.FailureTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, plan := newDatabase(), testPlan()
+				w := plan.Workload.SLOB
+				w.WorkLoop, w.Users = c.loops, []int32{4}
+				w.Think = &runfile.Think{Frequency: 10, MinimumMilliseconds: 200, MaximumMilliseconds: 200}
+				plan.Schedule.Repetitions = 1
+				load, _ := runOn(t.Context(), t, d, plan)
+				if c.code != "" {
+					wantFailure(t, load, c.code, "4 users did not execute 200 statements each (workload.slob.workLoop) in 10 s", "raise run.durationSeconds")
+					return
+				}
+				wantSuccess(t, load)
+				if got := d.counts["slob_random_read"]; got != 4*50 {
+					t.Errorf("%d statements, want 50 of each of 4 users", got)
+				}
+				rep := load.Repetitions[0]
+				if took := rep.End.Sub(rep.Start); took < 5900*time.Millisecond || took > 6100*time.Millisecond || rep.Read.Count != 4*50*64 {
+					t.Errorf("the window is %v with %d reads; 50 statements of 100 ms and 5 pauses of 200 ms are 6 s", took, rep.Read.Count)
+				}
+				if got := spansOf(load); strings.Contains(got, "Warmup") {
+					t.Errorf("a warm-up would do a part of the work: %s", got)
+				}
+			})
+		})
+	}
+}

@@ -47,6 +47,10 @@ type Spec struct {
 	SLOB       runfile.SLOB
 	BlockBytes int64  // db_block_size; the tablespace's own counts where it has another
 	Seed       uint64 // of the data
+	// Directory of the datafile of a new tablespace; empty = that of SYSTEM.
+	Directory string
+	// Below is where all datafiles of the tablespace must lie; empty = anywhere.
+	Below string
 }
 
 // SchemaName is that of the schema with this index, from 0.
@@ -83,7 +87,7 @@ func (t table) pieces() []piece {
 }
 
 // Schemas are those of one run, in the container database that db is connected
-// to as SYSDBA. Methods are called one after the other.
+// to as an administrator. Methods are called one after the other.
 type Schemas struct {
 	db    *sql.DB
 	spec  Spec
@@ -129,6 +133,9 @@ func Find(ctx context.Context, db *sql.DB, spec Spec) (*Schemas, error) {
 		return nil, oracle.Failf(runfile.FailureSQL, "the database does not tell its db_block_size")
 	}
 	s.table = s.spec.table()
+	if err := s.checkPlace(ctx); err != nil {
+		return nil, err
+	}
 	users, err := s.users(ctx)
 	if err != nil {
 		return nil, err
@@ -149,6 +156,46 @@ func Find(ctx context.Context, db *sql.DB, spec Spec) (*Schemas, error) {
 		s.schemas = append(s.schemas, one)
 	}
 	return s, nil
+}
+
+// checkPlace makes sure that the tables will be read from the storage under test.
+func (s *Schemas) checkPlace(ctx context.Context) error {
+	if s.spec.Below == "" {
+		return nil
+	}
+	files, err := s.files(ctx, s.tablespaceName())
+	fix := "name another workload.slob.tablespace, which is made when absent"
+	if err == nil && !s.tablespace {
+		var file string
+		file, err = s.newFile(ctx)
+		files, fix = []string{file}, "set database.external.tablespaceDirectory to a directory there"
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if !runfile.IsBelow(s.spec.Below, f) {
+			return oracle.Failf(runfile.FailureInvalidPlan, "the datafile %s of tablespace %s is not below "+
+				"database.external.mountPath (%s), so the load would not be on the export under test; %s",
+				f, s.tablespaceName(), s.spec.Below, fix)
+		}
+	}
+	return nil
+}
+
+// files are the datafiles of a tablespace.
+func (s *Schemas) files(ctx context.Context, tablespace string) ([]string, error) {
+	var files []string
+	err := oracle.Rows(ctx, s.db, sqltext.Text("slob_tablespace_files"), []any{tablespace}, func(rows *sql.Rows) error {
+		var f string
+		err := rows.Scan(&f)
+		files = append(files, f)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for the datafiles of the tablespace %s: %w", tablespace, err)
+	}
+	return files, nil
 }
 
 // Use goes on with another pool, after a restart of the instance.
@@ -273,18 +320,14 @@ func (s *Schemas) Load(ctx context.Context, password string, done func(bytes int
 
 // makeTablespace makes it large enough for all, beside the database's own files.
 func (s *Schemas) makeTablespace(ctx context.Context) error {
-	var system string
-	found, err := s.one(ctx, "slob_system_file", nil, &system)
-	if err == nil && !found {
-		err = oracle.Failf(runfile.FailureSQL, "DBA_DATA_FILES has no file of the tablespace SYSTEM")
-	}
+	file, err := s.newFile(ctx)
 	if err != nil {
-		return fmt.Errorf("find where the database keeps its files: %w", err)
+		return err
 	}
 	data := int64(s.spec.SLOB.Schemas) * s.table.rows * s.spec.BlockBytes
 	err = s.run(ctx, "slob_tablespace_create", map[string]any{
 		"Tablespace": s.tablespaceName(),
-		"File":       sqltext.Literal(fileBeside(system, s.tablespaceName())),
+		"File":       sqltext.Literal(file),
 		"Megabytes":  tablespaceMebi(data),
 	})
 	if err != nil {
@@ -297,6 +340,21 @@ func (s *Schemas) makeTablespace(ctx context.Context) error {
 // tablespaceMebi adds to the data a sixteenth for index and bitmaps, and what
 // the smallest tablespace needs.
 func tablespaceMebi(data int64) int64 { return (data+data/16)>>20 + 64 }
+
+// newFile names the datafile of a tablespace that is to be made.
+func (s *Schemas) newFile(ctx context.Context) (string, error) {
+	if s.spec.Directory != "" {
+		return fileBeside(s.spec.Directory+"/", s.tablespaceName()), nil
+	}
+	system, err := s.files(ctx, "SYSTEM")
+	if err == nil && len(system) == 0 {
+		err = oracle.Failf(runfile.FailureSQL, "DBA_DATA_FILES has no file of the tablespace SYSTEM")
+	}
+	if err != nil {
+		return "", err
+	}
+	return fileBeside(system[0], s.tablespaceName()), nil
+}
 
 // fileBeside names a datafile in the directory of another, or the disk group of
 // one in ASM, which names its files itself.

@@ -94,8 +94,8 @@ func Connect(ctx context.Context, o Options) (*Users, error) {
 	return u, nil
 }
 
-// Run lets all work until ctx is done, and returns when all have stopped. An
-// error of one stops the others.
+// Run lets all work until ctx is done, or each has executed the statements of WorkLoop,
+// and returns when all have stopped. An error of one stops the others.
 func (u *Users) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, s := range u.sessions {
@@ -178,10 +178,10 @@ func (s *session) readDirectly(ctx context.Context) {
 	}
 }
 
-// work runs statements until ctx is done. Not being let finish the last one is
-// no error.
+// work runs statements until ctx is done or its fixed work is. Not being let finish the
+// last one is no error.
 func (s *session) work(ctx context.Context) error {
-	for done := int32(1); ctx.Err() == nil; done++ {
+	for done := int32(1); ctx.Err() == nil && (s.slob.WorkLoop == 0 || done <= s.slob.WorkLoop); done++ {
 		err := s.statement(ctx)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // ORA-01013 of the statement that was cancelled
@@ -195,7 +195,6 @@ func (s *session) work(ctx context.Context) error {
 			if course.Wait(ctx, think) != nil {
 				return nil //nolint:nilerr // being told to end while it thinks is no error either
 			}
-			done = 0
 		}
 	}
 	return nil

@@ -135,7 +135,7 @@ func keys() []key {
 		{name: "THINK_TM_MAX", fallback: ".5"},
 		{name: "RUN_TIME", fallback: "300"},
 		{name: "BLOCK_SZ", fallback: "8192"},
-		{name: "WORK_LOOP", fallback: "0", off: []string{"0"}, none: "runs end by time: set run.durationSeconds"},
+		{name: "WORK_LOOP", fallback: "0"},
 		{name: "DO_HOTSPOT", fallback: "FALSE", off: []string{"FALSE"}, none: "there are no hot spots"},
 		{name: "HOTSPOT_MB"},
 		{name: "HOTSPOT_OFFSET_MB"},
@@ -285,6 +285,9 @@ func (w *writer) sizes() {
 func (w *writer) statements() {
 	unit, note := w.number("WORK_UNIT", 3, 1024)
 	w.line("    workUnit: %d # %s", unit, note)
+	if loops, note := w.number("WORK_LOOP", 0, 1_000_000_000); loops > 0 {
+		w.line("    workLoop: %d # %s; run.durationSeconds is then the longest that a step may take", loops, note)
+	}
 	update, note := w.number("UPDATE_PCT", 0, 100)
 	switch {
 	case update > 50 && update < 100:

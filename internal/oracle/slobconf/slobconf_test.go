@@ -62,6 +62,7 @@ workload:
     scale: 80Mi # SCALE
     scanTableSize: 1Mi # SCAN_TABLE_SZ
     workUnit: 64 # WORK_UNIT
+    workLoop: 5000 # WORK_LOOP; run.durationSeconds is then the longest that a step may take
     updatePercent: 10 # UPDATE_PCT
     redoStress: Heavy # REDO_STRESS
     loadParallelDegree: 2 # LOAD_PARALLEL_DEGREE
@@ -73,7 +74,6 @@ workload:
     awr: Enabled # DATABASE_STATISTICS_TYPE; it needs the Diagnostics Pack
 run:
   durationSeconds: 300 # RUN_TIME
-# WORK_LOOP=5000 was left out: runs end by time: set run.durationSeconds.
 # DO_HOTSPOT=TRUE was left out: there are no hot spots.
 # DBA_PRIV_USER=system was left out: it belongs into the Secret of database.external.credentialsSecretRef.
 # SYSDBA_PASSWD was left out: it belongs into a Secret.

@@ -3,4 +3,5 @@
 CREATE UNIQUE INDEX {{.Schema}}.nfsbench_ranges_custid
 ON {{.Schema}}.nfsbench_ranges (custid)
 PCTFREE 0
+NOLOGGING
 TABLESPACE {{.Tablespace}}

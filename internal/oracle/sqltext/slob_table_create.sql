@@ -1,5 +1,6 @@
 /* nfsbench slob_table_create */
 -- releases: all
+-- NOLOGGING makes no redo of the load, which is made again if it is lost. Updates make theirs.
 CREATE TABLE {{.Schema}}.{{.Table}} (
     custid NUMBER(15) NOT NULL,
     c2 VARCHAR2(128),
@@ -23,4 +24,5 @@ CREATE TABLE {{.Schema}}.{{.Table}} (
     c20 VARCHAR2(128)
 )
 PCTFREE 99
+NOLOGGING
 TABLESPACE {{.Tablespace}}

@@ -127,6 +127,9 @@ func asMap(p policy.Policy) (map[string]any, error) {
 	if p.Backends == nil {
 		p.Backends = []policy.Backend{}
 	}
+	if p.HostNetwork == nil {
+		p.HostNetwork = []string{}
+	}
 	data, err := json.Marshal(p)
 	if err != nil {
 		return nil, err

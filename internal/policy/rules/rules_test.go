@@ -20,6 +20,7 @@ exports:
 - {server: "*", path: /any, namespaces: [lab]}
 backends:
 - {name: filer1, managementLIF: 192.0.2.5, svm: svm1, credentialsSecretName: svm, insecureSkipVerify: true, namespaces: [team-a]}
+hostNetwork: [team-a]
 embedded: {maxSize: 20Gi}
 limits: {clients: 4, maxHold: 1h}
 `
@@ -86,6 +87,8 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 		"a class":                          {"team-b", []gen.Mod{direct, gen.TridentClass("gold")}, ""},
 		"Direct NFS needs no entry":        {"team-b", []gen.Mod{direct, export("/vol/hr", "198.51.100.1")}, ""},
 		"a database mounts it":             {"team-b", []gen.Mod{direct, export("/vol/hr", "198.51.100.1"), database}, "exports"},
+		"the node's network":               {"team-a", []gen.Mod{direct, gen.HostNetwork}, ""},
+		"the node's network elsewhere":     {"team-b", []gen.Mod{direct, gen.HostNetwork}, "hostNetwork"},
 		"a small embedded server":          {"team-b", []gen.Mod{direct, embedded("20Gi")}, ""},
 		"a large embedded server":          {"team-b", []gen.Mod{direct, embedded("21Gi")}, "embeddedSize"},
 		"as many clients as allowed":       {"team-a", []gen.Mod{direct, clients(4)}, ""},

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -38,8 +39,16 @@ func Open(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, error) {
 	return db, nil
 }
 
-// split takes an EZConnect string apart: [//]host[:port]/service[?options].
+// split takes an EZConnect string apart: [//]host[:port]/service[?options], or a connect
+// descriptor, of which it reads the first address. The stand-in has no TLS.
 func split(connect string) (address, service string, err error) {
+	if strings.HasPrefix(connect, "(") {
+		value := func(key string) string {
+			m := regexp.MustCompile(`(?i)\(` + key + `=([^()]*)\)`).FindStringSubmatch(connect)
+			return strings.Join(m[min(1, len(m)):], "")
+		}
+		connect = net.JoinHostPort(value("HOST"), value("PORT")) + "/" + value("SERVICE_NAME")
+	}
 	connect = strings.TrimPrefix(strings.TrimPrefix(connect, "tcp:"), "//")
 	connect, _, _ = strings.Cut(connect, "?")
 	address, service, ok := strings.Cut(connect, "/")

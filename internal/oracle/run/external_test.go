@@ -1,0 +1,144 @@
+package run
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/nfsbench/nfsbench/internal/oracle/slob"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// externalPlan is a short ramp in a database of somebody else, mounted at /u02/oradata.
+func externalPlan() runfile.Plan {
+	p := testPlan()
+	p.Engine.MountPath = ""
+	p.Schedule = runfile.Schedule{DurationSeconds: 3, Repetitions: 1}
+	p.Database = &runfile.Database{
+		Kind: runfile.DatabaseExternal, AdminConnect: "db1:1521/ORCL", Connects: []string{"db1:1521/PDB1"}, User: "sys", Role: "SYSDBA",
+		DataDirectory: "/u02/oradata", TablespaceDirectory: "/u02/oradata/bench",
+	}
+	return p
+}
+
+func withoutContainer(o *Options) { o.Database = nil }
+
+func TestLoadingThatWritesRedoNeedsConsent(t *testing.T) {
+	forced := [][]any{{"V$DATABASE", "NO", "ARCHIVELOG"}, {"DBA_PDBS", "YES", nil}}
+	for name, c := range map[string]struct {
+		reason  string
+		logging [][]any
+		allow   bool
+		refuse  bool
+	}{
+		"not forced":   {"tables without logging write none, archived or not", [][]any{{"V$DATABASE", "NO", "ARCHIVELOG"}}, false, false},
+		"forced":       {"the user must know how much it is", forced, false, true},
+		"allowed":      {"the user has agreed", forced, true, false},
+		"to a standby": {"the blocks go there instead", [][]any{{"V$DATABASE", "STANDBY NOLOGGING FOR LOAD PERFORMANCE", "ARCHIVELOG"}}, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, plan := newDatabase(), externalPlan()
+				d.logging, plan.Database.AllowRedo = c.logging, c.allow
+				load, sink := runOn(t.Context(), t, d, plan, withoutContainer)
+				if c.refuse {
+					wantFailure(t, load, runfile.FailureRedo, "about 170 MiB of redo", "in archived logs", "database.external.loadingWithRedo to Allow")
+					if len(d.users) != 0 || d.has("slob_tablespace_create") {
+						t.Errorf("%s: it has begun to load: %v", c.reason, d.log)
+					}
+					return
+				}
+				wantSuccess(t, load)
+				told := slices.ContainsFunc(sink.events, func(e runfile.Event) bool { return strings.Contains(e.Message, "170 MiB of redo") })
+				if told != c.allow {
+					t.Errorf("%s: told %v", c.reason, told)
+				}
+			})
+		})
+	}
+}
+
+func TestTheTablespaceLiesOnTheExportUnderTest(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*database, *runfile.Database)
+		file   string // that was made
+		want   string // in the failure
+	}{
+		"directory": {func(*database, *runfile.Database) {}, "/u02/oradata/bench/nfsbench_nfsbench_01.dbf", ""},
+		"beside SYSTEM": {func(d *database, p *runfile.Database) {
+			p.TablespaceDirectory = ""
+			d.tablespaces["SYSTEM"] = "/u02/oradata/ORCL/system01.dbf"
+		}, "/u02/oradata/ORCL/nfsbench_nfsbench_01.dbf", ""},
+		"SYSTEM elsewhere": {func(d *database, p *runfile.Database) {
+			p.TablespaceDirectory = ""
+			d.tablespaces["SYSTEM"] = "/u02/oradata2/system01.dbf"
+		}, "", "/u02/oradata2/nfsbench_nfsbench_01.dbf of tablespace NFSBENCH is not below database.external.mountPath (/u02/oradata)"},
+		"ASM": {func(d *database, p *runfile.Database) {
+			p.TablespaceDirectory = ""
+			d.tablespaces["SYSTEM"] = "+DATA/orcl/system.256.1"
+		}, "", "+DATA of tablespace NFSBENCH is not below"},
+		"made by others": {func(d *database, _ *runfile.Database) {
+			d.tablespaces["NFSBENCH"] = "/local/nfsbench.dbf"
+		}, "", "/local/nfsbench.dbf of tablespace NFSBENCH is not below database.external.mountPath (/u02/oradata), so the load would not be on the export under test; name another workload.slob.tablespace"},
+		"mount unknown": {func(_ *database, p *runfile.Database) {
+			p.DataDirectory, p.TablespaceDirectory = "", ""
+		}, "/opt/oracle/oradata/ORCLCDB/ORCLPDB1/nfsbench_nfsbench_01.dbf", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, plan := newDatabase(), externalPlan()
+				plan.Workload.SLOB.KeepSchemas = true
+				c.change(d, plan.Database)
+				load, _ := runOn(t.Context(), t, d, plan, withoutContainer)
+				if c.want != "" {
+					wantFailure(t, load, runfile.FailureInvalidPlan, c.want)
+					return
+				}
+				wantSuccess(t, load)
+				if got := d.tablespaces["NFSBENCH"]; got != c.file {
+					t.Errorf("made %s, want %s", got, c.file)
+				}
+			})
+		})
+	}
+}
+
+func TestAUserWithoutSysdbaNeedsItsPrivilegesFirst(t *testing.T) {
+	makes := []string{"CREATE TABLESPACE", "DROP TABLESPACE"}
+	all := append(slob.LoadRights(), makes...)
+	without := func(rights ...string) []string {
+		return slices.DeleteFunc(slices.Clone(all), func(r string) bool { return slices.Contains(rights, r) })
+	}
+	for name, c := range map[string]struct {
+		rights []string
+		there  bool   // the tablespace
+		want   string // in the failure
+	}{
+		"all":                        {all, false, ""},
+		"by role":                    {append(without("SELECT ANY DICTIONARY"), "SELECT_CATALOG_ROLE"), false, ""},
+		"none":                       {[]string{"CREATE SESSION"}, false, "GRANT SELECT ANY DICTIONARY TO"},
+		"some":                       {without("ALTER USER", "CREATE ANY INDEX"), false, "GRANT ALTER USER, CREATE ANY INDEX TO that user, for a common user with CONTAINER=ALL"},
+		"no tablespace":              {without(makes...), false, "GRANT CREATE TABLESPACE, DROP TABLESPACE TO"},
+		"a tablespace that is there": {without(makes...), true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, plan := newDatabase(), externalPlan()
+				d.rights, plan.Database.Role, plan.Database.User = c.rights, "", "bench"
+				if c.there {
+					d.tablespaces["NFSBENCH"] = "/u02/oradata/bench.dbf"
+				}
+				load, _ := runOn(t.Context(), t, d, plan, withoutContainer, func(o *Options) { o.User = "bench" })
+				if c.want == "" {
+					wantSuccess(t, load)
+					return
+				}
+				wantFailure(t, load, runfile.FailurePrivilege, c.want)
+				if len(d.users) != 0 {
+					t.Error("it has begun to make schemas")
+				}
+			})
+		})
+	}
+}

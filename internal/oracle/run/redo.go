@@ -1,0 +1,169 @@
+package run
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path"
+
+	"github.com/nfsbench/nfsbench/internal/course"
+	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+const (
+	redoGroups = 4 // as many as a SLOB kit makes for its own database
+	// redoTries is how often, a second apart, a group may be in use by the writer of dirty
+	// blocks or by the archiver.
+	redoTries = 120
+)
+
+// resize gives a database of our own the redo logs and the undo that the plan has.
+func (r *runner) resize(ctx context.Context) error {
+	d := r.plan.Database
+	if d.RedoLogBytes > 0 {
+		if err := r.course.Do(ctx, r.resizeRedo); err != nil {
+			return fmt.Errorf("make the redo logs of database.container.redoLogSize: %w", err)
+		}
+	}
+	if d.UndoBytes > 0 {
+		if err := r.course.Do(ctx, r.growUndo); err != nil {
+			return fmt.Errorf("make the undo of database.container.undoSize: %w", err)
+		}
+	}
+	return nil
+}
+
+// redoLog is one group of online redo logs.
+type redoLog struct {
+	group, bytes int64
+	status       string // CURRENT, ACTIVE, INACTIVE, UNUSED
+	member       string // the first
+}
+
+func (r *runner) redoLogs(ctx context.Context) ([]redoLog, error) {
+	var logs []redoLog
+	err := oracle.Rows(ctx, r.adminDB, sqltext.Text("redo_logs"), nil, func(rows *sql.Rows) error {
+		var l redoLog
+		err := rows.Scan(&l.group, &l.bytes, &l.status, &l.member)
+		if n := len(logs); n == 0 || logs[n-1].group != l.group {
+			logs = append(logs, l)
+		}
+		return err
+	})
+	if err == nil && len(logs) == 0 {
+		err = oracle.Failf(runfile.FailureSQL, "V$LOG has no redo log")
+	}
+	return logs, err
+}
+
+// resizeRedo adds groups of the size, and drops the others one after the other, when
+// recovery does not need them any more.
+func (r *runner) resizeRedo(ctx context.Context) error {
+	size := r.plan.Database.RedoLogBytes
+	logs, err := r.redoLogs(ctx)
+	if err != nil {
+		return err
+	}
+	fit, last := 0, int64(0)
+	for _, l := range logs {
+		last = max(last, l.group)
+		if l.bytes == size {
+			fit++
+		}
+	}
+	for ; fit < redoGroups; fit++ {
+		last++
+		file := path.Join(path.Dir(logs[0].member), fmt.Sprintf("nfsbench_redo%02d.log", last))
+		err := r.alter(ctx, r.adminDB, "redo_add", map[string]any{
+			"Group": last, "File": sqltext.Literal(file), "Megabytes": size >> 20,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for try := 0; ; try++ {
+		left, err := r.dropRedo(ctx, size)
+		if err != nil || left == "" {
+			return err
+		}
+		if try == redoTries {
+			return oracle.Failf(runfile.FailureDatabaseNotReady, "a redo log of another size is %s after %d checkpoints; "+
+				"look at the alert log, and whether an archiver has no space", left, redoTries)
+		}
+		if err := course.Wait(ctx, connectPause/2); err != nil {
+			return err
+		}
+	}
+}
+
+// dropRedo drops the groups of another size that may be dropped now. It returns the status
+// of one that is left; empty = none is.
+func (r *runner) dropRedo(ctx context.Context, size int64) (left string, err error) {
+	for _, step := range []string{"redo_switch", "redo_checkpoint"} {
+		if err := r.alter(ctx, r.adminDB, step, nil); err != nil {
+			return "", err
+		}
+	}
+	logs, err := r.redoLogs(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, l := range logs {
+		switch {
+		case l.bytes == size:
+		case l.status != "INACTIVE" && l.status != "UNUSED":
+			left = l.status
+		default:
+			if err := r.alter(ctx, r.adminDB, "redo_drop", map[string]any{"Group": l.group}); err != nil {
+				r.opt.Log.Info("A redo log cannot be dropped yet", "group", l.group, "error", err)
+				left = l.status
+			}
+		}
+	}
+	return left, nil
+}
+
+// growUndo makes the undo of the schemas' container larger. Where that has none of its own
+// it is the root's.
+func (r *runner) growUndo(ctx context.Context) error {
+	if err := r.connectSchemas(ctx); err != nil {
+		return err
+	}
+	for _, db := range []*sql.DB{r.schemaDB, r.adminDB} {
+		var file string // the first
+		var first, all int64
+		err := oracle.Rows(ctx, db, sqltext.Text("undo_files"), nil, func(rows *sql.Rows) error {
+			var name string
+			var bytes int64
+			err := rows.Scan(&name, &bytes)
+			if file == "" {
+				file, first = name, bytes
+			}
+			all += bytes
+			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case file == "":
+			continue
+		case all >= r.plan.Database.UndoBytes:
+			return nil
+		}
+		return r.alter(ctx, db, "undo_resize", map[string]any{
+			"File": sqltext.Literal(file), "Megabytes": (first + r.plan.Database.UndoBytes - all + 1<<20 - 1) >> 20,
+		})
+	}
+	return oracle.Failf(runfile.FailureSQL, "DBA_DATA_FILES has no file of an undo tablespace")
+}
+
+// alter executes a text with its places filled in.
+func (r *runner) alter(ctx context.Context, db *sql.DB, name string, values map[string]any) error {
+	text, err := sqltext.Render(name, values)
+	if err == nil {
+		_, err = db.ExecContext(ctx, text)
+	}
+	return oracle.Explain(err)
+}

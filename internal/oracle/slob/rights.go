@@ -1,0 +1,97 @@
+package slob
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nfsbench/nfsbench/internal/oracle"
+	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// loadRights are what an administrator without SYSDBA needs: first to read views, last where
+// the tablespace is not there.
+const loadRights = "SELECT ANY DICTIONARY, CREATE USER, ALTER USER, DROP USER, GRANT ANY PRIVILEGE, " +
+	"CREATE ANY TABLE, ALTER ANY TABLE, DROP ANY TABLE, SELECT ANY TABLE, INSERT ANY TABLE, DELETE ANY TABLE, " +
+	"CREATE ANY INDEX, CREATE TABLESPACE, DROP TABLESPACE"
+
+const viewRights, tablespaceRights = 1, 2 // of loadRights
+
+// ViewRights are what reading the views of a database takes.
+func ViewRights() []string { return strings.Split(loadRights, ", ")[:viewRights] }
+
+// LoadRights are what making and loading schemas takes.
+func LoadRights() []string {
+	all := strings.Split(loadRights, ", ")
+	return all[:len(all)-tablespaceRights]
+}
+
+// TablespaceRights are what it takes besides; none where the tablespace is there.
+func (s *Schemas) TablespaceRights() []string {
+	if s.tablespace {
+		return nil
+	}
+	return strings.Split(loadRights, ", ")[len(LoadRights()):]
+}
+
+// CheckRights fails with the GRANT that is missing, before a load has made a part of what it
+// needs.
+func CheckRights(ctx context.Context, db *sql.DB, needed []string) error {
+	var have []string
+	err := oracle.Rows(ctx, db, sqltext.Text("slob_privileges"), nil, func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		have = append(have, name)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("look for the privileges of the user: %w", err)
+	}
+	if slices.Contains(have, "SELECT_CATALOG_ROLE") {
+		have = append(have, ViewRights()...)
+	}
+	missing := slices.DeleteFunc(slices.Clone(needed), func(right string) bool { return slices.Contains(have, right) })
+	if len(missing) == 0 {
+		return nil
+	}
+	return oracle.Failf(runfile.FailurePrivilege, "the user of database.external.credentialsSecretRef lacks privileges; "+
+		"let a DBA execute GRANT %s TO that user, for a common user with CONTAINER=ALL; or use a user with SYSDBA, and set "+
+		"database.external.role to SYSDBA", strings.Join(missing, ", "))
+}
+
+// Logging is whether a database makes redo of what is loaded without logging.
+type Logging struct {
+	Forced   string // where redo is forced, such as V$DATABASE; empty = nowhere
+	Archived bool   // redo is archived as well
+}
+
+// Logging asks for it.
+func (s *Schemas) Logging(ctx context.Context) (Logging, error) {
+	var l Logging
+	args := []any{s.tablespaceName()}
+	err := oracle.Rows(ctx, s.db, sqltext.Text("slob_logging"), args, func(rows *sql.Rows) error {
+		var place string
+		var forced, mode sql.NullString
+		err := rows.Scan(&place, &forced, &mode)
+		// Beside YES there are modes that send the blocks to a standby database instead.
+		if forced.String != "" && forced.String != "NO" && l.Forced == "" {
+			l.Forced = place
+		}
+		l.Archived = l.Archived || mode.String == "ARCHIVELOG"
+		return err
+	})
+	if err != nil {
+		return l, fmt.Errorf("ask whether the database forces logging: %w", err)
+	}
+	return l, nil
+}
+
+// RedoBytes is about how much redo loading writes where it is forced: each block, and the
+// index.
+func (s *Schemas) RedoBytes() int64 {
+	missing := s.MissingBytes()
+	return missing + missing/16
+}

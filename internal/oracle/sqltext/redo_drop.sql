@@ -1,0 +1,3 @@
+/* nfsbench redo_drop */
+-- releases: all
+ALTER DATABASE DROP LOGFILE GROUP {{.Group}}

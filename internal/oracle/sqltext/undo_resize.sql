@@ -1,0 +1,3 @@
+/* nfsbench undo_resize */
+-- releases: all
+ALTER DATABASE DATAFILE {{.File}} RESIZE {{.Megabytes}}M
