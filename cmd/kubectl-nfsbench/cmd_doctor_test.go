@@ -178,7 +178,13 @@ func TestWhatIsNotMetFailsWithTheFix(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newClinic(t, tc.objects...).doctor(slobInDatabase(tc.mods...)).mustEnd(t, 1)
+			c := newClinic(t, tc.objects...)
+			o := c.doctor(slobInDatabase(tc.mods...)).mustEnd(t, 1)
+			for _, job := range c.jobs {
+				if strings.Contains(fmt.Sprintf("%+v", job.Spec.Template.Spec.Volumes), "PersistentVolumeClaim:&") {
+					t.Error("the pod waits for a claim that cannot serve")
+				}
+			}
 			o.mustSay(t, tc.want, "correct them before you run this benchmark")
 			if n := strings.Count("\n"+o.out, "\nFAIL"); n != 1 {
 				t.Errorf("%d checks failed:\n%s", n, o.out)
