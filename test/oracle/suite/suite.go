@@ -8,8 +8,10 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -36,6 +38,9 @@ type Options struct {
 	Calibrate   bool   // call CALIBRATE_IO, which takes ten minutes
 	StandIn     bool
 	Seconds     int32 // of each load
+	// Report is a file for what was found, with what is said of program and image; empty = none.
+	Report         string
+	Program, Image string
 }
 
 // ParseDSN reads ORACLE_DSN:
@@ -83,25 +88,35 @@ func ParseDSN(dsn string) (Options, error) {
 // Suite checks a database.
 func Suite(t *testing.T, open oracle.Opener, o Options) {
 	t.Helper()
-	s := &suite{open: open, o: o}
-	t.Run("ItSaysWhatItIs", s.describe)
-	t.Run("EveryTextForItsReleaseIsTaken", s.texts)
-	t.Run("ParametersAreRead", s.parameters)
-	t.Run("AWrongPasswordIsRefused", s.wrongPassword)
-	t.Run("WhoIsNotSysdbaMayNotCalibrate", s.notSysdba)
-	t.Run("ACancelledStatementEnds", s.cancel)
-	t.Run("RandomReadsAreCounted", s.randomRead)
-	t.Run("ScansAreDirectReads", s.scan)
-	t.Run("UpdatesAreWritten", s.update)
-	if o.Calibrate {
-		t.Run("CalibrateGivesItsThreeNumbers", s.calibrate)
+	s := &suite{open: open, o: o, report: report{program: o.Program, image: o.Image}}
+	s.run(t, "ItSaysWhatItIs", s.describe)
+	s.run(t, "EveryTextForItsReleaseIsTaken", s.texts)
+	if !o.StandIn { // which answers our texts and no others
+		s.run(t, "TheViewsAreThoseOfTheCatalogue", s.compareColumns)
 	}
-	t.Run("NothingIsLeft", s.nothingLeft)
+	s.run(t, "ParametersAreRead", s.parameters)
+	s.run(t, "AWrongPasswordIsRefused", s.wrongPassword)
+	s.run(t, "WhoIsNotSysdbaMayNotCalibrate", s.notSysdba)
+	s.run(t, "ACancelledStatementEnds", s.cancel)
+	s.run(t, "RandomReadsAreCounted", s.randomRead)
+	s.run(t, "ScansAreDirectReads", s.scan)
+	s.run(t, "UpdatesAreWritten", s.update)
+	if o.Calibrate {
+		s.run(t, "CalibrateGivesItsThreeNumbers", s.calibrate)
+	}
+	s.run(t, "NothingIsLeft", s.nothingLeft)
+	if o.Report == "" {
+		return
+	}
+	if err := s.report.write(o.Report); err != nil {
+		t.Error(err)
+	}
 }
 
 type suite struct {
-	open oracle.Opener
-	o    Options
+	open   oracle.Opener
+	o      Options
+	report report
 }
 
 func (s *suite) sysdba() oracle.ConnectOptions {
@@ -130,6 +145,7 @@ func (s *suite) describe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.report.banner, s.report.version, s.report.instances = d.Banner, d.Version, len(d.Instances)
 	if d.StandIn != s.o.StandIn {
 		t.Errorf("banner %q: stand-in is %t", d.Banner, d.StandIn)
 	}
@@ -167,7 +183,10 @@ func (s *suite) texts(t *testing.T) {
 		if !slices.Contains(releases, release) {
 			continue
 		}
-		queryAll(t, db, name, text)
+		if err := queryAll(t.Context(), db, text); err != nil {
+			t.Errorf("%s: %v", name, err)
+			s.report.texts = append(s.report.texts, outcome{name, numbers(err)})
+		}
 		ran++
 	}
 	if ran < 15 {
@@ -175,23 +194,18 @@ func (s *suite) texts(t *testing.T) {
 	}
 }
 
-func queryAll(t *testing.T, db *sql.DB, name, text string) {
-	t.Helper()
-	rows, err := db.QueryContext(t.Context(), text)
+func queryAll(ctx context.Context, db *sql.DB, text string) error {
+	rows, err := db.QueryContext(ctx, text)
 	if err != nil {
-		t.Errorf("%s: %v", name, err)
-		return
+		return err
 	}
 	defer func() { _ = rows.Close() }()
-	columns, err := rows.Columns()
-	if err != nil || len(columns) == 0 {
-		t.Errorf("%s: %d columns, %v", name, len(columns), err)
+	if columns, err := rows.Columns(); err != nil || len(columns) == 0 {
+		return cmp.Or(err, errors.New("it has no columns"))
 	}
 	for rows.Next() {
 	}
-	if err := rows.Err(); err != nil {
-		t.Errorf("%s: %v", name, err)
-	}
+	return rows.Err()
 }
 
 func (s *suite) parameters(t *testing.T) {
