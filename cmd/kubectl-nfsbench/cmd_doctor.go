@@ -96,7 +96,7 @@ Each line is OK, WARN or FAIL, and says what to do. The exit code is 1 after a F
 	fs := cmd.Flags()
 	fs.StringVarP(&o.file, "filename", "f", "", "file with one benchmark; - is standard input (required)")
 	fs.StringVarP(&o.output, "output", "o", "", "json: print all checks at the end")
-	fs.StringVar(&o.image, "image", "", "image of nfsbench (default that of the operator, where you may read its Deployment)")
+	fs.StringVar(&o.image, "image", "", "image of nfsbench (default that of the operator's Deployment)")
 	fs.StringVar(&o.policy.Namespace, "operator-namespace", "nfsbench-system", "namespace of the operator")
 	fs.StringVar(&o.policy.Name, "configmap", "nfsbench-policy", "ConfigMap with the policy")
 	fs.DurationVar(&o.timeout, "timeout", 15*time.Minute, "time for the pod, with the pulling of its images")
@@ -118,8 +118,8 @@ func (a *app) doctor(cmd *cobra.Command, o doctorOptions) error {
 		return cli.BadInput(err)
 	}
 	if len(objects) != 1 || objects[0].GetKind() != benchmarkKind {
-		return cli.BadInputf("%s has %d objects, and the first is a %s: give a file with one benchmark; of a suite, give its "+
-			"spec.template as one", o.file, len(objects), objects[0].GetKind())
+		return cli.BadInputf("%s has %d objects, and the first is a %s: give a file with one benchmark; of a suite, give "+
+			"its spec.template as one", o.file, len(objects), objects[0].GetKind())
 	}
 	c, err := a.connect(a)
 	if err != nil {
@@ -159,6 +159,18 @@ func (d *doctor) add(check, result, format string, args ...any) {
 	}
 }
 
+func (d *doctor) ok(check, format string, args ...any) {
+	d.add(check, runfile.CheckOK, format, args...)
+}
+
+func (d *doctor) warn(check, format string, args ...any) {
+	d.add(check, runfile.CheckWarn, format, args...)
+}
+
+func (d *doctor) fail(check, format string, args ...any) {
+	d.add(check, runfile.CheckFail, format, args...)
+}
+
 func oneLine(s string) string { return strings.Join(strings.Fields(strings.Map(printable, s)), " ") }
 
 func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) error {
@@ -179,10 +191,10 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 	}
 	p, err := plan.Build(d.b, target)
 	if err != nil {
-		d.add(checkMemory, runfile.CheckFail, "%s", err)
+		d.fail(checkMemory, "%s", err)
 		return nil
 	}
-	d.add(checkMemory, runfile.CheckOK, "%s", d.memory())
+	d.ok(checkMemory, "%s", d.memory())
 	d.lookAtSize()
 	var text strings.Builder
 	if err := runfile.WritePlan(&text, p); err != nil {
@@ -207,7 +219,7 @@ func (d *doctor) admitted(ctx context.Context, u *unstructured.Unstructured) (bo
 	case cli.IsCoded(err): // of -n and the file
 		return false, err
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsForbidden(err):
-		d.add(checkBenchmark, runfile.CheckFail, "%s", explain(err))
+		d.fail(checkBenchmark, "%s", explain(err))
 		return false, nil
 	case err != nil:
 		return false, err
@@ -220,7 +232,7 @@ func (d *doctor) admitted(ctx context.Context, u *unstructured.Unstructured) (bo
 	}
 	b.Name = name
 	d.b = b
-	d.add(checkBenchmark, runfile.CheckOK, "the API server takes %q in namespace %s", name, b.Namespace)
+	d.ok(checkBenchmark, "the API server takes %q in namespace %s", name, b.Namespace)
 	return true, nil
 }
 
@@ -230,7 +242,7 @@ func (d *doctor) lookAtPolicy(ctx context.Context) {
 	cm := &corev1.ConfigMap{}
 	err := d.Get(ctx, d.o.policy, cm)
 	if err != nil {
-		d.add(checkPolicy, runfile.CheckWarn, "you may not read ConfigMap %s, or it is not there, so the API server's answer "+
+		d.warn(checkPolicy, "you may not read ConfigMap %s, or it is not there, so the API server's answer "+
 			"has to do: ask an administrator to add you to rbac.policyReaders, or give --operator-namespace", d.o.policy)
 		return
 	}
@@ -242,10 +254,10 @@ func (d *doctor) lookAtPolicy(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		d.add(checkPolicy, runfile.CheckFail, "%s", err)
+		d.fail(checkPolicy, "%s", err)
 		return
 	}
-	d.add(checkPolicy, runfile.CheckOK, "the policy in ConfigMap %s allows it", d.o.policy)
+	d.ok(checkPolicy, "the policy in ConfigMap %s allows it", d.o.policy)
 }
 
 // lookAtSecret never shows a value.
@@ -254,23 +266,23 @@ func (d *doctor) lookAtSecret(ctx context.Context, use plan.SecretUse) {
 	err := d.Get(ctx, client.ObjectKey{Namespace: d.b.Namespace, Name: use.Name}, secret)
 	switch {
 	case apierrors.IsNotFound(err):
-		d.add(checkSecret, runfile.CheckFail, "there is no Secret %q in namespace %q, which %s names: create it with the label "+
+		d.fail(checkSecret, "there is no Secret %q in namespace %q, which %s names: create it with the label "+
 			"%s=%s", use.Name, d.b.Namespace, use.Field, v1alpha1.LabelAllowUse, v1alpha1.UseAllowed)
 		return
 	case err != nil:
-		d.add(checkSecret, runfile.CheckWarn, "Secret %q, which %s names, was not checked (%s): it needs the label %s=%s",
+		d.warn(checkSecret, "Secret %q, which %s names, was not checked (%s): it needs the label %s=%s",
 			use.Name, use.Field, explain(err), v1alpha1.LabelAllowUse, v1alpha1.UseAllowed)
 		return
 	case secret.Labels[v1alpha1.LabelAllowUse] != v1alpha1.UseAllowed:
-		d.add(checkSecret, runfile.CheckFail, "benchmarks may not use Secret %q, which %s names: kubectl -n %s label secret %s "+
+		d.fail(checkSecret, "benchmarks may not use Secret %q, which %s names: kubectl -n %s label secret %s "+
 			"%s=%s", use.Name, use.Field, d.b.Namespace, use.Name, v1alpha1.LabelAllowUse, v1alpha1.UseAllowed)
 		return
 	}
 	if problem := d.contents(use, secret.Data); problem != "" {
-		d.add(checkSecret, runfile.CheckFail, "Secret %q, which %s names, %s", use.Name, use.Field, problem)
+		d.fail(checkSecret, "Secret %q, which %s names, %s", use.Name, use.Field, problem)
 		return
 	}
-	d.add(checkSecret, runfile.CheckOK, "%s of %s has the label and the keys", use.Name, use.Field)
+	d.ok(checkSecret, "%s of %s has the label and the keys", use.Name, use.Field)
 }
 
 // passwordCharacters are those that no script of an image, no URL and no SQL takes apart.
@@ -297,8 +309,8 @@ func (d *doctor) contents(use plan.SecretUse, data map[string][]byte) string {
 			return fmt.Sprintf("has a line break in key %q, which becomes a part of the password: create it again from a "+
 				"file without one (printf '%%s' PASSWORD > FILE)", key)
 		case strings.Trim(string(value), passwordCharacters) != "":
-			return fmt.Sprintf("has other characters than letters, digits and _ in key %q, which the scripts of Oracle's images "+
-				"take apart: use another password", key)
+			return fmt.Sprintf("has other characters than letters, digits and _ in key %q, which the scripts of Oracle's "+
+				"images take apart: use another password", key)
 		}
 	}
 	return ""
@@ -317,21 +329,21 @@ func (d *doctor) target(ctx context.Context) (t plan.Target, known bool) {
 		t = plan.Target{Export: st.Export.Path, Addresses: st.Export.Servers}
 	case st.Claim != nil:
 		if t, err = d.claimTarget(ctx, st.Claim.Name); err != nil {
-			d.add(checkStorage, runfile.CheckWarn, "the NFS servers behind claim %q are not asked: %s", st.Claim.Name, explain(err))
+			d.warn(checkStorage, "the NFS servers behind claim %q are not asked: %s", st.Claim.Name, explain(err))
 			return unknown, false
 		}
 		if len(t.Addresses) == 0 {
 			return unknown, false
 		}
 	default:
-		d.add(checkStorage, runfile.CheckWarn, "the run makes its volume, so no server is asked and nothing is written: check "+
+		d.warn(checkStorage, "the run makes its volume, so no server is asked and nothing is written: check "+
 			"a claim of the same class to see more")
 		return unknown, false
 	}
 	if t.Paths, err = plan.SelectPaths(d.b.Spec, t.Addresses, nil); err != nil {
 		t.Paths = pathsTo(t.Addresses...) // an array chooses among them
 	}
-	d.add(checkStorage, runfile.CheckOK, "%s at %s", t.Export, strings.Join(t.Addresses, ", "))
+	d.ok(checkStorage, "%s at %s", t.Export, strings.Join(t.Addresses, ", "))
 	return t, true
 }
 
@@ -349,13 +361,13 @@ func (d *doctor) claimTarget(ctx context.Context, name string) (plan.Target, err
 	err := d.Get(ctx, client.ObjectKey{Namespace: d.b.Namespace, Name: name}, claim)
 	switch {
 	case apierrors.IsNotFound(err):
-		d.add(checkStorage, runfile.CheckFail, "there is no PersistentVolumeClaim %q in namespace %q: create it, or correct "+
+		d.fail(checkStorage, "there is no PersistentVolumeClaim %q in namespace %q: create it, or correct "+
 			"spec.storage.claim.name", name, d.b.Namespace)
 		return plan.Target{}, nil
 	case err != nil:
 		return plan.Target{}, err
 	case claim.Status.Phase != corev1.ClaimBound && d.b.Spec.Protocol.Client == v1alpha1.ClientDirectNFS:
-		d.add(checkStorage, runfile.CheckFail, "claim %q is %s and not Bound: Direct NFS needs the export of its volume before "+
+		d.fail(checkStorage, "claim %q is %s and not Bound: Direct NFS needs the export of its volume before "+
 			"the first pod; see kubectl describe pvc %s", name, claim.Status.Phase, name)
 		return plan.Target{}, nil
 	}
@@ -376,7 +388,8 @@ func (d *doctor) memory() string {
 		return "of the database that exists"
 	}
 	i := plan.InstanceOf(c)
-	return fmt.Sprintf("SGA %dM and PGA %dM of %d MiB, cpu_count %d", i.SGAMegabytes, i.PGAMegabytes, i.MemoryBytes>>20, i.CPUs)
+	return fmt.Sprintf("SGA %dM and PGA %dM of %d MiB, cpu_count %d", i.SGAMegabytes, i.PGAMegabytes, i.MemoryBytes>>20,
+		i.CPUs)
 }
 
 // freeBytes are the 12 GB of user data that Oracle Free and Express hold (Database Licensing
@@ -401,13 +414,13 @@ func (d *doctor) lookAtSize() {
 	isFree := c.Edition == v1alpha1.EditionFree || c.Edition == v1alpha1.EditionExpress
 	switch {
 	case isFree && tables > freeBytes:
-		d.add(checkSize, runfile.CheckFail, "the tables of the load take %.1f GiB, and edition %s holds %d GiB: lower "+
+		d.fail(checkSize, "the tables of the load take %.1f GiB, and edition %s holds %d GiB: lower "+
 			"workload.slob.scale or schemas", float64(tables)/gib, c.Edition, freeBytes/gib)
 	case field != "" && declared < need:
-		d.add(checkSize, runfile.CheckFail, "the tables of the load and the database take %.1f GiB, and %s is %.1f GiB: raise it, "+
-			"or lower workload.slob.scale or schemas", float64(need)/gib, field, float64(declared)/gib)
+		d.fail(checkSize, "the tables of the load and the database take %.1f GiB, and %s is %.1f GiB: raise "+
+			"it, or lower workload.slob.scale or schemas", float64(need)/gib, field, float64(declared)/gib)
 	default:
-		d.add(checkSize, runfile.CheckOK, "the tables of the load and the database take %.1f GiB", float64(need)/gib)
+		d.ok(checkSize, "the tables of the load and the database take %.1f GiB", float64(need)/gib)
 	}
 }
 
@@ -421,24 +434,28 @@ func (d *doctor) images(ctx context.Context) (manifest.Images, error) {
 	err := d.List(ctx, list, client.InNamespace(d.o.policy.Namespace))
 	for _, deployment := range list.Items {
 		for _, c := range deployment.Spec.Template.Spec.Containers {
-			for _, arg := range c.Args {
-				if image, ok := strings.CutPrefix(arg, "--image="); ok && strings.Contains(image, "nfsbench") {
-					images.NFSBench = image
-				}
-				if pull, ok := strings.CutPrefix(arg, "--image-pull-policy="); ok {
-					images.PullPolicy = corev1.PullPolicy(pull)
-				}
+			if image := argument(c.Args, "--image="); strings.Contains(image, "nfsbench") {
+				images.NFSBench = image
+				images.PullPolicy = cmp.Or(corev1.PullPolicy(argument(c.Args, "--image-pull-policy=")), images.PullPolicy)
+				return images, nil
 			}
 		}
 	}
-	if images.NFSBench == "" {
-		if err == nil {
-			err = errors.New("no Deployment there has the argument --image")
-		}
-		return images, cli.BadInputf("the image of nfsbench is not known, for the operator's Deployment in namespace %s cannot be "+
-			"read (%w): give --image, or --operator-namespace", d.o.policy.Namespace, explain(err))
+	if err == nil {
+		err = errors.New("no Deployment there has the argument --image")
 	}
-	return images, nil
+	return images, cli.BadInputf("the image of nfsbench is not known, for the operator's Deployment in namespace %s was "+
+		"not read (%w): give --image, or --operator-namespace", d.o.policy.Namespace, explain(err))
+}
+
+// argument is the value of the one that begins with the prefix; empty where there is none.
+func argument(args []string, prefix string) string {
+	for _, arg := range args {
+		if value, is := strings.CutPrefix(arg, prefix); is {
+			return value
+		}
+	}
+	return ""
 }
 
 // imagesOf are the images of a pod, each once.

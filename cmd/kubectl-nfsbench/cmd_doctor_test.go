@@ -219,7 +219,7 @@ func TestAPodThatTellsNothingIsExplained(t *testing.T) {
 		want   string
 		never  string
 	}{
-		"Pod Security":  {refuse: apierrors.NewForbidden(pods, "x", fmt.Errorf(`violates PodSecurity "restricted:latest": (container "database" must set ...)`)), code: 1, want: "FAIL  namespace       namespace bench enforces the Pod Security Standard restricted", never: "images "},
+		"Pod Security":  {refuse: apierrors.NewForbidden(pods, "x", fmt.Errorf(`violates PodSecurity "restricted:latest": (container "database" must set ...)`)), code: 1, want: "namespace bench enforces the Pod Security Standard restricted", never: "images "},
 		"quota":         {refuse: apierrors.NewForbidden(pods, "x", fmt.Errorf("exceeded quota: memory")), code: 1, want: "exceeded quota: memory"},
 		"the user":      {refuse: fmt.Errorf("wrapped: %w", apierrors.NewForbidden(pods, "x", fmt.Errorf(`User "joe" cannot create resource "pods" in API group "" in the namespace "bench"`))), want: "WARN  namespace "},
 		"image":         {status: waiting("ImagePullBackOff"), code: 1, want: "FAIL  pod             image registry.example/oracle:19.3.0.0 cannot be pulled for container database"},

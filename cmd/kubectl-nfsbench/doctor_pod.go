@@ -34,7 +34,7 @@ func (d *doctor) examinePod(ctx context.Context, x manifest.Examination) error {
 		return nil
 	}
 	if err := d.Create(ctx, job); err != nil {
-		d.add(checkPod, runfile.CheckFail, "the Job that checks the rest was not created: %s", explain(err))
+		d.fail(checkPod, "the Job that checks the rest was not created: %s", explain(err))
 		return nil
 	}
 	defer d.remove(ctx, job)
@@ -48,7 +48,7 @@ func (d *doctor) examinePod(ctx context.Context, x manifest.Examination) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case waiting.Err() != nil:
-			d.add(checkPod, runfile.CheckFail, "the pod did not end within %s: %s; raise --timeout where it only takes longer",
+			d.fail(checkPod, "the pod did not end within %s: %s; raise --timeout where it only takes longer",
 				d.o.timeout, last)
 			return nil
 		case err != nil:
@@ -74,11 +74,11 @@ func (d *doctor) podAdmitted(ctx context.Context, job *batchv1.Job) bool {
 	err := d.Create(ctx, pod, client.DryRunAll)
 	switch {
 	case err == nil:
-		d.add(checkNamespace, runfile.CheckOK, "%s admits the pod", job.Namespace)
+		d.ok(checkNamespace, "%s admits the pod", job.Namespace)
 	case apierrors.IsForbidden(err) && forbiddenVerb.MatchString(err.Error()): // it is the user who may not
-		d.add(checkNamespace, runfile.CheckWarn, "whether the namespace admits the pod is not known: %s", explain(err))
+		d.warn(checkNamespace, "whether the namespace admits the pod is not known: %s", explain(err))
 	default:
-		d.add(checkNamespace, runfile.CheckFail, "%s", diagnose.Refusal(job, err.Error()))
+		d.fail(checkNamespace, "%s", diagnose.Refusal(job, err.Error()))
 		return false
 	}
 	return true
@@ -106,7 +106,7 @@ func (d *doctor) lookAtPod(ctx context.Context, job *batchv1.Job) (ended bool, w
 	case t == nil:
 		return false, "", nil
 	case t.Fatal:
-		d.add(checkPod, runfile.CheckFail, "%s", t.Message)
+		d.fail(checkPod, "%s", t.Message)
 		return true, t.Message, nil
 	default:
 		return false, t.Message, nil
@@ -122,11 +122,11 @@ func (d *doctor) readAnswers(pod *corev1.Pod) bool {
 		}
 		checks, err := runfile.ReadChecks(end.Message)
 		if err != nil {
-			d.add(checkPod, runfile.CheckFail, "nfsbench in image %s ended with exit code %d and gave no answer: %s", s.Image,
+			d.fail(checkPod, "nfsbench in image %s ended with exit code %d and gave no answer: %s", s.Image,
 				end.ExitCode, strings.TrimSpace(end.Message))
 			return true
 		}
-		d.add(checkImages, runfile.CheckOK, "pulled: %s", imagesOf(pod.Spec))
+		d.ok(checkImages, "pulled: %s", imagesOf(pod.Spec))
 		for _, c := range checks {
 			d.add(c.Check, c.Result, "%s", c.Message)
 		}

@@ -84,21 +84,7 @@ func examined(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, x Examination) cor
 	}
 	c.Command, c.RestartPolicy, c.StartupProbe = []string{toolsDir + binary}, nil, nil
 	c.Env = slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool { return e.ValueFrom != nil }) // the password
-	if d := b.Spec.Database.External; d != nil {
-		c.Args = []string{"database", "--run-dir", runDir}
-		for _, connect := range append([]string{d.ConnectString}, d.Services...) {
-			c.Args = append(c.Args, "--connect", connect)
-		}
-	} else {
-		if i := slices.Index(c.Args, "--plan"); i >= 0 && !x.Servers {
-			c.Args = slices.Delete(c.Args, i, i+2)
-		}
-		if i := slices.Index(c.Args, "--data"); i >= 0 && x.Volume == nil {
-			c.Args[i+1] = ""
-		}
-		c.Args = append(c.Args, "--min-free", strconv.FormatInt(x.LeastBytes, 10))
-	}
-	c.Args = append(c.Args, "--examine", answersFile)
+	c.Args = append(examinationArgs(c.Args, b, x), "--examine", answersFile)
 	c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
 		return m.SubPath != "" || m.Name == databaseCreds || m.Name == kitVolume
 	})
@@ -108,6 +94,25 @@ func examined(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, x Examination) cor
 		}
 	}
 	return c
+}
+
+// examinationArgs are those of the database in the run, as far as what they name is there. For a
+// database that exists they are its connect strings.
+func examinationArgs(args []string, b *v1alpha1.NFSBenchmark, x Examination) []string {
+	if d := b.Spec.Database.External; d != nil {
+		args = []string{"database", "--run-dir", runDir}
+		for _, connect := range append([]string{d.ConnectString}, d.Services...) {
+			args = append(args, "--connect", connect)
+		}
+		return args
+	}
+	if i := slices.Index(args, "--plan"); i >= 0 && !x.Servers {
+		args = slices.Delete(args, i, i+2)
+	}
+	if i := slices.Index(args, "--data"); i >= 0 && x.Volume == nil {
+		args[i+1] = ""
+	}
+	return append(args, "--min-free", strconv.FormatInt(x.LeastBytes, 10))
 }
 
 // doctorVolumes leaves those that are mounted still, with the plan from the annotation.

@@ -46,13 +46,25 @@ func (e *examination) add(check, result, format string, args ...any) {
 	e.checks = append(e.checks, runfile.Check{Check: check, Result: result, Message: fmt.Sprintf(format, args...)})
 }
 
+func (e *examination) ok(check, format string, args ...any) {
+	e.add(check, runfile.CheckOK, format, args...)
+}
+
+func (e *examination) warn(check, format string, args ...any) {
+	e.add(check, runfile.CheckWarn, format, args...)
+}
+
+func (e *examination) fail(check, format string, args ...any) {
+	e.add(check, runfile.CheckFail, format, args...)
+}
+
 // judge adds a check that fails with err.
 func (e *examination) judge(check string, err error, format string, args ...any) {
 	if err != nil {
-		e.add(check, runfile.CheckFail, "%s", err)
+		e.fail(check, "%s", err)
 		return
 	}
-	e.add(check, runfile.CheckOK, format, args...)
+	e.ok(check, format, args...)
 }
 
 // Examine checks everything that comes before the start of a database, and starts none: what Run
@@ -80,9 +92,9 @@ func ExamineClient(ctx context.Context, o Options, connects []string) []runfile.
 	o = o.withDefaults()
 	e := &examination{}
 	if library := o.findClient(); library != "" {
-		e.add(checkClient, runfile.CheckOK, "%s", library)
+		e.ok(checkClient, "%s", library)
 	} else {
-		e.add(checkClient, runfile.CheckWarn, "libclntsh.so was not found where Oracle's client is installed: set "+
+		e.warn(checkClient, "libclntsh.so was not found where Oracle's client is installed: set "+
 			"database.external.image to an image with Oracle's client, such as ghcr.io/oracle/oraclelinux9-instantclient:23")
 	}
 	for _, address := range addressesOf(connects) {
@@ -117,7 +129,7 @@ func (o Options) examineVolume(e *examination) {
 	err := o.checkVolume()
 	_, missing := os.Lstat(filepath.Join(o.DataDirectory, "dbconfig", o.SID))
 	if oracle.CodeOf(err) == runfile.FailureNoSpace && !errors.Is(missing, fs.ErrNotExist) {
-		e.add(checkVolume, runfile.CheckWarn, "%s; there is a database on it, which may hold the tables already", err)
+		e.warn(checkVolume, "%s; there is a database on it, which may hold the tables already", err)
 	} else {
 		e.judge(checkVolume, err, "user %d writes to %s, and there is room", os.Getuid(), o.DataDirectory)
 	}
@@ -135,11 +147,11 @@ func (o Options) examineServers(ctx context.Context, e *examination) {
 	for _, p := range probes {
 		switch {
 		case p.Problem == "":
-			e.add(checkServer, runfile.CheckOK, "%s admits this pod from a port above 1023", p.Path)
+			e.ok(checkServer, "%s admits this pod from a port above 1023", p.Path)
 		case err != nil:
-			e.add(checkServer, runfile.CheckFail, "%s: %s; the database would hang at its start: %s", p.Path, p.Problem, probeAdvice)
+			e.fail(checkServer, "%s: %s; the database would hang at its start: %s", p.Path, p.Problem, probeAdvice)
 		default:
-			e.add(checkServer, runfile.CheckWarn, "%s: %s; %s", p.Path, p.Problem, probeAdvice)
+			e.warn(checkServer, "%s: %s; %s", p.Path, p.Problem, probeAdvice)
 		}
 	}
 }
@@ -152,34 +164,34 @@ func (o Options) examineNode(e *examination) {
 			continue
 		}
 		if *l.Hard < maxOpenFiles {
-			e.add(checkLimits, runfile.CheckWarn, "the hard limit is %d and images of Oracle want %d: raise LimitNOFILE of the "+
+			e.warn(checkLimits, "the hard limit is %d and images of Oracle want %d: raise LimitNOFILE of the "+
 				"container runtime on the node", *l.Hard, maxOpenFiles)
 			continue
 		}
-		e.add(checkLimits, runfile.CheckOK, "the hard limit is %d", *l.Hard)
+		e.ok(checkLimits, "the hard limit is %d", *l.Hard)
 	}
 	if err != nil {
-		e.add(checkLimits, runfile.CheckWarn, "the limits are not known: %s", err)
+		e.warn(checkLimits, "the limits are not known: %s", err)
 	}
 	if most, ok := o.sysctl("fs/aio-max-nr"); ok {
 		used, _ := o.sysctl("fs/aio-nr")
 		switch {
 		case o.DirectNFS:
-			e.add(checkAIO, runfile.CheckOK, "fs.aio-max-nr is %d, which Direct NFS does not use", most)
+			e.ok(checkAIO, "fs.aio-max-nr is %d, which Direct NFS does not use", most)
 		case most < leastAIO:
-			e.add(checkAIO, runfile.CheckWarn, "fs.aio-max-nr of the node is %d, and %d are in use: with none left Oracle reads "+
+			e.warn(checkAIO, "fs.aio-max-nr of the node is %d, and %d are in use: with none left Oracle reads "+
 				"synchronously or fails with ORA-27090; sysctl -w fs.aio-max-nr=3145728 on the node", most, used)
 		default:
-			e.add(checkAIO, runfile.CheckOK, "fs.aio-max-nr is %d, of which %d are in use", most, used)
+			e.ok(checkAIO, "fs.aio-max-nr is %d, of which %d are in use", most, used)
 		}
 	}
 	// Only the kernel's client has these, and a pod sees them where the module is loaded.
 	if slots, ok := o.sysctl("sunrpc/tcp_max_slot_table_entries"); ok && !o.DirectNFS {
 		if slots < leastSlots {
-			e.add(checkSlots, runfile.CheckWarn, "the kernel's NFS client of the node keeps at most %d requests outstanding for "+
+			e.warn(checkSlots, "the kernel's NFS client of the node keeps at most %d requests outstanding for "+
 				"each connection: sysctl -w sunrpc.tcp_max_slot_table_entries=%d on the node, before it mounts", slots, leastSlots)
 		} else {
-			e.add(checkSlots, runfile.CheckOK, "sunrpc.tcp_max_slot_table_entries is %d", slots)
+			e.ok(checkSlots, "sunrpc.tcp_max_slot_table_entries is %d", slots)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
@@ -25,6 +26,9 @@ type report struct {
 	tests           []outcome
 	texts           []outcome // that were refused
 	columns         []string  // of Oracle's views that differ from the catalogue
+
+	mu     sync.Mutex // loads connect at the same time
+	errors []string   // numbers of those of connections and loads
 }
 
 type outcome struct{ name, result string }
@@ -59,15 +63,28 @@ func publicImage(image string) string {
 	return "one of the user"
 }
 
-// run runs a test, and keeps whether it passed.
-func (s *suite) run(t *testing.T, name string, test func(*testing.T)) {
-	t.Helper()
+// add keeps whether a test passed.
+func (r *report) add(name string, passed bool) {
 	result := "passed"
-	if !t.Run(name, test) {
+	if !passed {
 		result = "FAILED"
 	}
-	s.report.tests = append(s.report.tests, outcome{name, result})
+	r.tests = append(r.tests, outcome{name, result})
 }
+
+// note keeps the numbers of an error, if it is one.
+func (r *report) note(err error) {
+	if err == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := numbers(err); !slices.Contains(r.errors, n) && len(r.errors) < maxErrors {
+		r.errors = append(r.errors, n)
+	}
+}
+
+const maxErrors = 32
 
 // compareColumns compares the views of a database with the catalogue.
 func (s *suite) compareColumns(t *testing.T) {
@@ -151,5 +168,7 @@ send it.
 	if len(r.columns) == 0 {
 		b.WriteString("None.\n")
 	}
+	fmt.Fprintf(&b, "\n## Errors of connections and loads\n\nORA-01017 is one that the suite provokes: %s.\n",
+		cmp.Or(strings.Join(r.errors, ", "), "none"))
 	return os.WriteFile(path, []byte(b.String()), 0o600)
 }

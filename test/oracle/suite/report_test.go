@@ -21,6 +21,10 @@ func TestAReportHasNothingOfTheUser(t *testing.T) {
 		program: "v1-3-gabc", image: "registry.corp.example/secret/oracle:19", banner: "Oracle Database 19c | <b>\x1b[31m", version: "19.22.0.0.0", instances: 2,
 		tests: []outcome{{"ItSaysWhatItIs", "passed"}}, texts: []outcome{{"version", numbers(err)}}, columns: []string{"V$DNFS_SERVERS has no column SECURITY"},
 	}
+	r.note(err)
+	r.note(errors.New("DPI-1047: /oracle/joe/lib"))
+	r.note(nil)
+	r.add("UpdatesAreWritten", false)
 	if err := r.write(path); err != nil {
 		t.Fatal(err)
 	}
@@ -28,12 +32,12 @@ func TestAReportHasNothingOfTheUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| nfsbench | v1-3-gabc |", "| image | one of the user |", "| banner | Oracle Database 19c b 31m |", "| version | 19.22.0.0.0 |", "| ItSaysWhatItIs | passed |", "- version: ORA-00942 ORA-06512\n", "- V$DNFS_SERVERS has no column SECURITY"} {
+	for _, want := range []string{"| nfsbench | v1-3-gabc |", "| image | one of the user |", "| banner | Oracle Database 19c b 31m |", "| version | 19.22.0.0.0 |", "| ItSaysWhatItIs | passed |", "| UpdatesAreWritten | FAILED |", "provokes: ORA-00942 ORA-06512, DPI-1047.\n", "- version: ORA-00942 ORA-06512\n", "- V$DNFS_SERVERS has no column SECURITY"} {
 		if !strings.Contains(string(raw), want) {
 			t.Errorf("no %q in\n%s", want, raw)
 		}
 	}
-	for _, never := range []string{"corp.example", "PAYROLL", "\x1b", "<b>"} {
+	for _, never := range []string{"corp.example", "joe", "PAYROLL", "\x1b", "<b>"} {
 		if strings.Contains(string(raw), never) {
 			t.Errorf("%q in\n%s", never, raw)
 		}

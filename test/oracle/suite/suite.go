@@ -88,23 +88,28 @@ func ParseDSN(dsn string) (Options, error) {
 // Suite checks a database.
 func Suite(t *testing.T, open oracle.Opener, o Options) {
 	t.Helper()
-	s := &suite{open: open, o: o, report: report{program: o.Program, image: o.Image}}
-	s.run(t, "ItSaysWhatItIs", s.describe)
-	s.run(t, "EveryTextForItsReleaseIsTaken", s.texts)
+	s := &suite{o: o, report: report{program: o.Program, image: o.Image}}
+	s.open = func(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, error) {
+		db, err := open(ctx, o)
+		s.report.note(err)
+		return db, err
+	}
+	s.report.add("ItSaysWhatItIs", t.Run("ItSaysWhatItIs", s.describe))
+	s.report.add("EveryTextForItsReleaseIsTaken", t.Run("EveryTextForItsReleaseIsTaken", s.texts))
 	if !o.StandIn { // which answers our texts and no others
-		s.run(t, "TheViewsAreThoseOfTheCatalogue", s.compareColumns)
+		s.report.add("TheViewsAreThoseOfTheCatalogue", t.Run("TheViewsAreThoseOfTheCatalogue", s.compareColumns))
 	}
-	s.run(t, "ParametersAreRead", s.parameters)
-	s.run(t, "AWrongPasswordIsRefused", s.wrongPassword)
-	s.run(t, "WhoIsNotSysdbaMayNotCalibrate", s.notSysdba)
-	s.run(t, "ACancelledStatementEnds", s.cancel)
-	s.run(t, "RandomReadsAreCounted", s.randomRead)
-	s.run(t, "ScansAreDirectReads", s.scan)
-	s.run(t, "UpdatesAreWritten", s.update)
+	s.report.add("ParametersAreRead", t.Run("ParametersAreRead", s.parameters))
+	s.report.add("AWrongPasswordIsRefused", t.Run("AWrongPasswordIsRefused", s.wrongPassword))
+	s.report.add("WhoIsNotSysdbaMayNotCalibrate", t.Run("WhoIsNotSysdbaMayNotCalibrate", s.notSysdba))
+	s.report.add("ACancelledStatementEnds", t.Run("ACancelledStatementEnds", s.cancel))
+	s.report.add("RandomReadsAreCounted", t.Run("RandomReadsAreCounted", s.randomRead))
+	s.report.add("ScansAreDirectReads", t.Run("ScansAreDirectReads", s.scan))
+	s.report.add("UpdatesAreWritten", t.Run("UpdatesAreWritten", s.update))
 	if o.Calibrate {
-		s.run(t, "CalibrateGivesItsThreeNumbers", s.calibrate)
+		s.report.add("CalibrateGivesItsThreeNumbers", t.Run("CalibrateGivesItsThreeNumbers", s.calibrate))
 	}
-	s.run(t, "NothingIsLeft", s.nothingLeft)
+	s.report.add("NothingIsLeft", t.Run("NothingIsLeft", s.nothingLeft))
 	if o.Report == "" {
 		return
 	}
@@ -303,6 +308,9 @@ func (s *suite) load(t *testing.T, w runfile.Workload) (runfile.Load, runfile.Re
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if f := load.Failure; f != nil {
+		s.report.note(errors.New(f.Message))
 	}
 	if load.Failure != nil || len(load.Repetitions) == 0 {
 		t.Fatalf("failure %+v, %d repetitions", load.Failure, len(load.Repetitions))
