@@ -194,7 +194,7 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 		d.fail(checkMemory, "%s", err)
 		return nil
 	}
-	d.ok(checkMemory, "%s", d.memory())
+	d.ok(checkMemory, "%s", d.memory(p))
 	d.lookAtSize()
 	var text strings.Builder
 	if err := runfile.WritePlan(&text, p); err != nil {
@@ -381,15 +381,19 @@ func (d *doctor) claimTarget(ctx context.Context, name string) (plan.Target, err
 	return plan.Target{Export: export, Addresses: []string{server}, ClaimName: name, VolumeName: pv.Name}, nil
 }
 
-// memory is what the plan makes of the resources.
-func (d *doctor) memory() string {
+// memory is what the plan makes of the resources and the parameters.
+func (d *doctor) memory(p runfile.Plan) string {
 	c := d.b.Spec.Database.Container
 	if c == nil {
-		return "of the database that exists"
+		return "those of the database that exists"
 	}
-	i := plan.InstanceOf(c)
-	return fmt.Sprintf("SGA %dM and PGA %dM of %d MiB, cpu_count %d", i.SGAMegabytes, i.PGAMegabytes, i.MemoryBytes>>20,
-		i.CPUs)
+	var out []string
+	for _, name := range []string{"sga_target", "sga_max_size", "memory_target", "pga_aggregate_target", "cpu_count"} {
+		if value := p.Database.Parameters[name]; value != "" {
+			out = append(out, name+" "+value)
+		}
+	}
+	return fmt.Sprintf("%s, of %d MiB", strings.Join(out, ", "), plan.InstanceOf(c).MemoryBytes>>20)
 }
 
 // freeBytes are the 12 GB of user data that Oracle Free and Express hold (Database Licensing

@@ -125,7 +125,7 @@ func TestABenchmarkWhosePreconditionsAreMetIsHealthy(t *testing.T) {
 	o := c.doctor(slobInDatabase()).mustEnd(t, 0)
 	for _, want := range []string{
 		`OK    benchmark       the API server takes "bench"`, "OK    policy ", "OK    secret ", "OK    storage         /vol/oradata at 10.0.1.61, 10.0.2.61",
-		"OK    memory and CPU  SGA 2048M", "OK    size            the tables of the load and the database take 2.1 GiB", "OK    namespace ",
+		"OK    memory and CPU  sga_target 2048M, pga_aggregate_target 512M, cpu_count 2, of 4096 MiB\n", "OK    size            the tables of the load and the database take 2.1 GiB", "OK    namespace ",
 		"OK    images          pulled: registry.example/nfsbench:v7, registry.example/oracle:19.3.0.0", "OK    Direct NFS      on\n",
 	} {
 		if !strings.Contains(o.out, want) {
@@ -220,7 +220,7 @@ func TestAPodThatTellsNothingIsExplained(t *testing.T) {
 		never  string
 	}{
 		"Pod Security":  {refuse: apierrors.NewForbidden(pods, "x", fmt.Errorf(`violates PodSecurity "restricted:latest": (container "database" must set ...)`)), code: 1, want: "namespace bench enforces the Pod Security Standard restricted", never: "images "},
-		"quota":         {refuse: apierrors.NewForbidden(pods, "x", fmt.Errorf("exceeded quota: memory")), code: 1, want: "exceeded quota: memory"},
+		"quota":         {refuse: apierrors.NewForbidden(pods, "x", fmt.Errorf("exceeded quota: memory")), code: 1, want: "refuses the pods of job nfsbench-doctor: pods \"x\" is forbidden: exceeded quota: memory"},
 		"the user":      {refuse: fmt.Errorf("wrapped: %w", apierrors.NewForbidden(pods, "x", fmt.Errorf(`User "joe" cannot create resource "pods" in API group "" in the namespace "bench"`))), want: "WARN  namespace "},
 		"image":         {status: waiting("ImagePullBackOff"), code: 1, want: "FAIL  pod             image registry.example/oracle:19.3.0.0 cannot be pulled for container database"},
 		"no answer":     {status: ended, code: 1, want: "ended with exit code 2 and gave no answer: exec format ?[31merror", never: "\x1b"},

@@ -78,7 +78,9 @@ func (d *doctor) podAdmitted(ctx context.Context, job *batchv1.Job) bool {
 	case apierrors.IsForbidden(err) && forbiddenVerb.MatchString(err.Error()): // it is the user who may not
 		d.warn(checkNamespace, "whether the namespace admits the pod is not known: %s", explain(err))
 	default:
-		d.fail(checkNamespace, "%s", diagnose.Refusal(job, err.Error()))
+		named := job.DeepCopy()
+		named.Name = strings.TrimSuffix(job.GenerateName, "-")
+		d.fail(checkNamespace, "%s", diagnose.Refusal(named, err.Error()))
 		return false
 	}
 	return true
