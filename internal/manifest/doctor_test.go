@@ -29,6 +29,12 @@ func doctorPod(t *testing.T, b *v1alpha1.NFSBenchmark, servers bool) corev1.PodT
 	if *job.Spec.ActiveDeadlineSeconds != 60 || job.Spec.TTLSecondsAfterFinished == nil || len(job.OwnerReferences) > 0 {
 		t.Errorf("the Job stays: %+v", job.Spec)
 	}
+	// The operator finds the pods of a run by their labels, and must not find this one.
+	for _, labels := range []map[string]string{job.Labels, job.Spec.Template.Labels} {
+		if labels[manifest.LabelComponent] != manifest.ComponentDoctor || len(labels) != 3 {
+			t.Errorf("labels %v", labels)
+		}
+	}
 	return job.Spec.Template
 }
 
