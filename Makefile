@@ -79,7 +79,7 @@ test-%: ## One part: make test-unit; hack/test.sh --list names them
 	@hack/test.sh $*
 
 .PHONY: test-oracle
-test-oracle: ## The suite of the stand-in against a database of yours: make test-oracle ORACLE_DSN=...
+test-oracle: ## The suite of the stand-in against a real database: make test-oracle IMAGE=... or ORACLE_DSN=...
 	@hack/oracle/test.sh
 
 .PHONY: soak

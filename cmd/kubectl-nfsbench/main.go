@@ -82,7 +82,7 @@ its end with the verdict Fail or Regressed; 130 left with Ctrl-C.`,
 	root.AddCommand(
 		newRunCommand(a), newWatchCommand(a), newReportCommand(a), newCompareCommand(a), newOranfstabCommand(a),
 		newSuspendCommand(a), newResumeCommand(a), newStopCommand(a),
-		newRerunCommand(a), newResubmitCommand(a), newAcceptCommand(a), newPolicyCommand(a),
+		newRerunCommand(a), newResubmitCommand(a), newAcceptCommand(a), newPolicyCommand(a), newDoctorCommand(a),
 		&cobra.Command{
 			Use:     "version",
 			Short:   "Print the version of this plugin",

@@ -26,6 +26,8 @@ type databaseFlags struct {
 	plan         string
 	minFree      byteSize
 	check        bool
+	examine      string
+	connects     []string
 }
 
 // newDatabaseCommand runs first in the container of a database.
@@ -51,7 +53,11 @@ func newDatabaseCommand(a *app) *cobra.Command {
   9. on SIGTERM lets it shut down, and kills it after --shutdown-timeout.
 
 The state is in database.json of --run-dir. The exit code is 0 after SIGTERM and
-1 when the database failed; the last line of the log then says why.`,
+1 when the database failed; the last line of the log then says why.
+
+With --examine it only checks what comes before the start, writes all answers as JSON to
+that file, and exits with 0. With --connect too, it checks what a loader needs to reach
+databases that exist.`,
 		Example: `  # In a container of container-registry.oracle.com/database/free
   nfsbench database --run-dir /run/nfsbench --data /opt/oracle/oradata --direct-nfs
 
@@ -83,6 +89,8 @@ The state is in database.json of --run-dir. The exit code is 0 after SIGTERM and
 	fs.StringVar(&o.Listener, "listener", "localhost:1521",
 		"address at which a database that is ready takes connections; empty asks the health script alone")
 	fs.BoolVar(&f.check, "check", false, "only check whether the database of --run-dir is ready")
+	fs.StringVar(&f.examine, "examine", "", "only check what a start needs, and write the answers to this file")
+	fs.StringArrayVar(&f.connects, "connect", nil, "with --examine, a connect string of a database that exists")
 	fs.Var(&f.minFree, "min-free", "free space that the data directory must have before anything is started")
 	fs.StringVar(&f.startCommand, "start-command", "", "JSON array that replaces the image's start command")
 	fs.StringVar(&f.healthCheck, "health-command", "", "JSON array that replaces the image's health script")
@@ -117,7 +125,7 @@ func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []st
 	switch {
 	case o.RunDir == "":
 		return cli.BadInputf("--run-dir is required: the directory shared with the loader")
-	case o.DataDirectory == "":
+	case o.DataDirectory == "" && f.examine == "":
 		return cli.BadInputf("--data is empty; name the directory that the volume is mounted at")
 	case o.Distribution != runfile.DistributionOracle && o.Distribution != runfile.DistributionGvenzl:
 		return cli.BadInputf("--distribution is %q; use %s or %s", o.Distribution, runfile.DistributionOracle,
@@ -125,7 +133,28 @@ func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []st
 	case o.StartupTimeout <= 0 || o.ShutdownTimeout <= 0 || o.HealthInterval <= 0:
 		return cli.BadInputf("--startup-timeout, --shutdown-timeout and --health-interval must be longer than 0")
 	}
+	if f.examine != "" {
+		return f.writeExamination(ctx, o)
+	}
 	return supervise.Run(ctx, o)
+}
+
+// writeExamination writes the answers to the file, and for people to the log.
+func (f *databaseFlags) writeExamination(ctx context.Context, o supervise.Options) error {
+	var checks []runfile.Check
+	if len(f.connects) > 0 {
+		checks = supervise.ExamineClient(ctx, o, f.connects)
+	} else {
+		checks = supervise.Examine(ctx, o)
+	}
+	for _, c := range checks {
+		fmt.Fprintf(o.Out, "%-4s  %-13s  %s\n", c.Result, c.Check, c.Message)
+	}
+	answers, err := runfile.ShortChecks(checks)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(f.examine, answers, 0o600)
 }
 
 // commandFlag reads a command that is written as a JSON array, so that no shell

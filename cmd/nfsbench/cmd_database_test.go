@@ -103,3 +103,29 @@ func TestTheSecretsOfAnImageAreKnown(t *testing.T) {
 		t.Errorf("secrets %v", got)
 	}
 }
+
+// TestAnExaminationWritesItsAnswers: the plugin reads them from the status of the pod.
+func TestAnExaminationWritesItsAnswers(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("ORACLE_HOME", filepath.Join(dir, "home"))
+	file, data := filepath.Join(dir, "answers"), t.TempDir()
+	for args, want := range map[string]string{
+		"--direct-nfs=true --data ":        "libnfsodm",
+		"--connect 127.0.0.1:1/ORCL":       "127.0.0.1:1",
+		"--data " + data + " --min-free 1": "none that were not created",
+	} {
+		var out, errOut strings.Builder
+		code := run(append([]string{"database", "--run-dir", dir, "--examine", file}, strings.Split(args, " ")...), strings.NewReader(""), &out, &errOut)
+		raw, err := os.ReadFile(file)
+		if code != cli.ExitOK || err != nil {
+			t.Fatalf("code %d, %v, %s", code, err, errOut.String())
+		}
+		checks, err := runfile.ReadChecks(string(raw))
+		if err != nil || !slices.ContainsFunc(checks, func(c runfile.Check) bool { return strings.Contains(c.Message, want) }) || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %v, %+v\n%s", args, err, checks, out.String())
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, runfile.DatabaseFile)); err == nil {
+		t.Error("an examination has the state of a database")
+	}
+}

@@ -17,5 +17,6 @@ func TestAgainstADatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.Report, o.Program, o.Image = os.Getenv("ORACLE_REPORT"), os.Getenv("ORACLE_PROGRAM"), os.Getenv("ORACLE_IMAGE")
 	suite.Suite(t, open, o)
 }

@@ -142,7 +142,7 @@ func (r *Reconciler) volumeKeys(ctx context.Context, name string) ([]string, err
 	if err != nil {
 		return nil, fmt.Errorf("read volume %q: %w", name, err)
 	}
-	if server, _, ok := exportOf(pv); ok {
+	if server, _, ok := plan.ExportOfVolume(pv); ok {
 		return plan.ServerKeys([]string{server}), nil
 	}
 	if pv.Spec.CSI != nil {
@@ -163,7 +163,7 @@ func (r *Reconciler) resolveVolume(ctx context.Context, s *scope) (next, error) 
 	if err != nil {
 		return next{}, fmt.Errorf("read volume %q: %w", t.VolumeName, err)
 	}
-	if server, export, ok := exportOf(pv); ok {
+	if server, export, ok := plan.ExportOfVolume(pv); ok {
 		t.Export, t.Addresses = export, []string{server}
 	} else if isTrident(pv) {
 		if gap, err := r.followTrident(ctx, s, pv, r.TridentNamespace); err != nil {
@@ -179,23 +179,6 @@ func (r *Reconciler) resolveVolume(ctx context.Context, s *scope) (next, error) 
 	}
 	t.Keys = append(t.Keys, plan.ServerKeys(t.Addresses)...)
 	return next{}, choosePaths(s.b, t)
-}
-
-// exportOf reads the export of a volume: of the built-in NFS volumes, and of
-// csi-driver-nfs, which names it in its volume attributes.
-func exportOf(pv *corev1.PersistentVolume) (server, path string, ok bool) {
-	if n := pv.Spec.NFS; n != nil {
-		return n.Server, n.Path, true
-	}
-	if pv.Spec.CSI == nil {
-		return "", "", false
-	}
-	at := pv.Spec.CSI.VolumeAttributes
-	server, path = at["server"], at["share"]
-	if at["subdir"] != "" {
-		path += "/" + at["subdir"]
-	}
-	return server, path, server != "" && at["share"] != ""
 }
 
 // isTrident says that Trident made the volume.

@@ -72,7 +72,7 @@ func NoPods(job *batchv1.Job, events []corev1.Event, now time.Time, grace Grace)
 		if e.InvolvedObject.UID != job.UID || e.Reason != "FailedCreate" {
 			continue
 		}
-		return &Trouble{Reason: v1alpha1.ReasonPodRefused, Fatal: age > grace.Refused, Message: refusal(job, e.Message)}
+		return &Trouble{Reason: v1alpha1.ReasonPodRefused, Fatal: age > grace.Refused, Message: Refusal(job, e.Message)}
 	}
 	if age <= grace.Start {
 		return nil
@@ -98,12 +98,13 @@ func lastSaid(events []corev1.Event, about types.UID) string {
 // podSecurity is how the API server refuses a pod by a Pod Security Standard.
 var podSecurity = regexp.MustCompile(`violates PodSecurity "(restricted|baseline)`) //nolint:gochecknoglobals // a constant in all but name
 
-// refusal says why the cluster takes no pods of a Job, and what to do where that
+// Refusal says why the cluster takes no pods of a Job, and what to do where that
 // is known.
-func refusal(job *batchv1.Job, message string) string {
+func Refusal(job *batchv1.Job, message string) string {
 	said := fmt.Sprintf("the cluster refuses the pods of job %s: %s", job.Name, oneLine(message))
 	m := podSecurity.FindStringSubmatch(message)
-	if m == nil || !slices.ContainsFunc(job.Spec.Template.Spec.InitContainers,
+	if m == nil || !slices.ContainsFunc(
+		slices.Concat(job.Spec.Template.Spec.InitContainers, job.Spec.Template.Spec.Containers),
 		func(c corev1.Container) bool { return c.Name == databaseContainer }) {
 		return said
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -48,4 +50,21 @@ func ServerKeys(addresses []string) []string {
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
+}
+
+// ExportOfVolume reads the export of a volume: of the built-in NFS volumes, and of
+// csi-driver-nfs, which names it in its volume attributes.
+func ExportOfVolume(pv *corev1.PersistentVolume) (server, path string, ok bool) {
+	if n := pv.Spec.NFS; n != nil {
+		return n.Server, n.Path, true
+	}
+	if pv.Spec.CSI == nil {
+		return "", "", false
+	}
+	at := pv.Spec.CSI.VolumeAttributes
+	server, path = at["server"], at["share"]
+	if at["subdir"] != "" {
+		path += "/" + at["subdir"]
+	}
+	return server, path, server != "" && at["share"] != ""
 }

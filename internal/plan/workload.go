@@ -137,6 +137,22 @@ func tableSize(w *v1alpha1.SLOBWorkload) resource.Quantity {
 	return w.Scale
 }
 
+// emptyDatabaseBytes is what a database of Oracle's images takes without a table of a load.
+const emptyDatabaseBytes = int64(2 << 30)
+
+// DatabaseBytes are what a database of the run's own and the tables of its load take on the volume.
+func DatabaseBytes(b *v1alpha1.NFSBenchmark) int64 { return emptyDatabaseBytes + TableBytes(b) }
+
+// TableBytes are those of the tables of a load, without those of a kit of the user's own.
+func TableBytes(b *v1alpha1.NFSBenchmark) int64 {
+	w := b.Spec.Workload.SLOB
+	if w == nil || w.Kit != nil {
+		return 0
+	}
+	size, schemas := tableSize(w), int64(max(w.Schemas, 1))
+	return min(max(size.Value(), 0), (1<<62)/schemas) * schemas
+}
+
 func kitDirectory(k *v1alpha1.SLOBKit) string {
 	if k.ClaimName == "" {
 		return path.Clean(k.Directory)

@@ -151,3 +151,17 @@ func mostOf(t *testing.T, data []byte, limit int) int {
 	text, _ := io.ReadAll(io.LimitReader(r, int64(limit)+1)) //nolint:errcheck // what is there counts
 	return 128<<10 + 32*len(text) + 2048*(ElementsOf(text)+bytes.Count(text, []byte("null")))
 }
+
+func FuzzReadChecks(f *testing.F) {
+	f.Add([]byte(`[{"check":"volume","result":"FAIL","message":"read only"}]`))
+	f.Add([]byte(`[{"result":"GREAT"}]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		const most = 64 << 10
+		memory.Bound(t, most+64*len(data), func() {
+			checks, err := ReadChecks(string(data))
+			if err == nil && (len(checks) == 0 || len(checks) > maxChecks) {
+				t.Errorf("%d checks", len(checks))
+			}
+		})
+	})
+}

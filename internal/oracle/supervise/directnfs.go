@@ -30,6 +30,27 @@ const (
 const derivedImage = "COPY libnfsodm.so into $ORACLE_HOME/lib (of the same release), and " +
 	"RUN chown root:oinstall $ORACLE_HOME/bin/oradism && chmod 4750 $ORACLE_HOME/bin/oradism"
 
+// prepareDirectNFS makes Direct NFS of a home be on or off, as wanted; an empty home is one that
+// was not found.
+func (o Options) prepareDirectNFS(ctx context.Context, home string) (runfile.DirectNFSLibrary, error) {
+	l := runfile.DirectNFSLibrary{Wanted: o.DirectNFS}
+	switch {
+	case home != "":
+		l, err := o.switchDirectNFS(ctx, home)
+		if err == nil && o.DirectNFS {
+			err = o.checkOradism(home, &l)
+		}
+		return l, err
+	case o.DirectNFS:
+		return l, oracle.Failf(runfile.FailureDirectNFSMissing,
+			"the image sets no ORACLE_HOME and has no Oracle home below %s, so Direct NFS cannot be switched on: use an "+
+				"image of the database, or set protocol.client to Kernel", o.ProductRoot)
+	default:
+		o.Log.Warn("No Oracle home was found: whether Direct NFS is off is unknown", "looked", o.ProductRoot)
+		return l, nil
+	}
+}
+
 // switchDirectNFS makes the library of Direct NFS be in the home, or not be
 // there, and says how. `make dnfs_on` does nothing but copy it, so where an
 // image has no make a copy is as good.

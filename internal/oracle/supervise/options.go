@@ -72,6 +72,12 @@ const (
 	listenerPatience = 5 * time.Second // with one connection
 )
 
+func (o Options) withDefaults() Options {
+	o.ProductRoot, o.ProcDir = cmp.Or(o.ProductRoot, "/opt/oracle/product"), cmp.Or(o.ProcDir, "/proc")
+	o.HealthInterval = cmp.Or(max(0, o.HealthInterval), healthInterval)
+	return o
+}
+
 // lookup returns a variable of the container; of several, the last counts.
 func (o Options) lookup(name string) string {
 	value := ""

@@ -58,8 +58,7 @@ type supervisor struct {
 // ends, which shuts it down and is no error. Everything else that ends it is
 // one: a sentence that begins with one of the codes of runfile.
 func Run(ctx context.Context, o Options) error {
-	o.ProductRoot, o.ProcDir = cmp.Or(o.ProductRoot, "/opt/oracle/product"), cmp.Or(o.ProcDir, "/proc")
-	o.HealthInterval = cmp.Or(max(0, o.HealthInterval), healthInterval)
+	o = o.withDefaults()
 	s := &supervisor{o: o, log: o.Log, redact: newRedactor(o.Secrets), family: newFamily(o.ProcDir)}
 	j, err := openJournal(o.RunDir, runfile.DatabaseState{
 		State: runfile.DatabasePreparing, SID: o.SID, StartedAt: o.Now(),
@@ -184,20 +183,7 @@ func (s *supervisor) prepare(ctx context.Context) error {
 		return err
 	}
 	s.home = s.o.findHome()
-	library := runfile.DirectNFSLibrary{Wanted: s.o.DirectNFS}
-	switch {
-	case s.home != "":
-		library, err = s.o.switchDirectNFS(ctx, s.home)
-		if err == nil && s.o.DirectNFS {
-			err = s.o.checkOradism(s.home, &library)
-		}
-	case s.o.DirectNFS:
-		err = oracle.Failf(runfile.FailureDirectNFSMissing,
-			"the image sets no ORACLE_HOME and has no Oracle home below %s, so Direct NFS cannot be switched on: use an "+
-				"image of the database, or set protocol.client to Kernel", s.o.ProductRoot)
-	default:
-		s.log.Warn("No Oracle home was found: whether Direct NFS is off is unknown", "looked", s.o.ProductRoot)
-	}
+	library, err := s.o.prepareDirectNFS(ctx, s.home)
 	werr := s.journal.change(func(d *runfile.DatabaseState) { d.OracleHome, d.Library = s.home, library })
 	if err = cmp.Or(werr, err); err != nil {
 		return err

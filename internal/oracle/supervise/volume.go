@@ -111,24 +111,28 @@ func Foreign(dataDirectory string) (string, error) {
 	}
 }
 
-// claimVolume refuses the files of somebody else: a database would be opened, changed for
-// good and restarted. A volume without foreign files is marked as ours.
+// claimVolume marks a volume without foreign files as ours.
 func (o Options) claimVolume() error {
-	name, err := Foreign(o.DataDirectory)
-	switch {
-	case err != nil:
-		return err
-	case name != "" && o.UseExisting:
-		return nil // it stays somebody else's
-	case name != "":
-		return oracle.Failf(runfile.FailureForeignFiles,
-			"the volume holds files that were not created for a benchmark (%q): use an empty volume; or, if these are the "+
-				"files of a database that a run may restart and whose init parameters it may change for good, set "+
-				"database.container.existingDatabase to Use", name)
+	foreign, err := o.refuseForeign()
+	if err != nil || foreign {
+		return err // it stays somebody else's
 	}
 	const text = "The database on this volume was created for a benchmark of nfsbench, which may change it.\n"
 	if err := os.WriteFile(filepath.Join(o.DataDirectory, MarkerFile), []byte(text), 0o640); err != nil {
 		return fmt.Errorf("mark the volume as ours: %w", err)
 	}
 	return nil
+}
+
+// refuseForeign refuses the files of somebody else: a database would be opened, changed for good
+// and restarted. It says whether there are any, where they may be used.
+func (o Options) refuseForeign() (bool, error) {
+	name, err := Foreign(o.DataDirectory)
+	if err == nil && name != "" && !o.UseExisting {
+		err = oracle.Failf(runfile.FailureForeignFiles,
+			"the volume holds files that were not created for a benchmark (%q): use an empty volume; or, if these are the "+
+				"files of a database that a run may restart and whose init parameters it may change for good, set "+
+				"database.container.existingDatabase to Use", name)
+	}
+	return name != "", err
 }

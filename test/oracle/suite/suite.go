@@ -8,8 +8,10 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -36,6 +38,9 @@ type Options struct {
 	Calibrate   bool   // call CALIBRATE_IO, which takes ten minutes
 	StandIn     bool
 	Seconds     int32 // of each load
+	// Report is a file for what was found, with what is said of program and image; empty = none.
+	Report         string
+	Program, Image string
 }
 
 // ParseDSN reads ORACLE_DSN:
@@ -83,25 +88,40 @@ func ParseDSN(dsn string) (Options, error) {
 // Suite checks a database.
 func Suite(t *testing.T, open oracle.Opener, o Options) {
 	t.Helper()
-	s := &suite{open: open, o: o}
-	t.Run("ItSaysWhatItIs", s.describe)
-	t.Run("EveryTextForItsReleaseIsTaken", s.texts)
-	t.Run("ParametersAreRead", s.parameters)
-	t.Run("AWrongPasswordIsRefused", s.wrongPassword)
-	t.Run("WhoIsNotSysdbaMayNotCalibrate", s.notSysdba)
-	t.Run("ACancelledStatementEnds", s.cancel)
-	t.Run("RandomReadsAreCounted", s.randomRead)
-	t.Run("ScansAreDirectReads", s.scan)
-	t.Run("UpdatesAreWritten", s.update)
-	if o.Calibrate {
-		t.Run("CalibrateGivesItsThreeNumbers", s.calibrate)
+	s := &suite{o: o, report: report{program: o.Program, image: o.Image}}
+	s.open = func(ctx context.Context, o oracle.ConnectOptions) (*sql.DB, error) {
+		db, err := open(ctx, o)
+		s.report.note(err)
+		return db, err
 	}
-	t.Run("NothingIsLeft", s.nothingLeft)
+	s.report.add("ItSaysWhatItIs", t.Run("ItSaysWhatItIs", s.describe))
+	s.report.add("EveryTextForItsReleaseIsTaken", t.Run("EveryTextForItsReleaseIsTaken", s.texts))
+	if !o.StandIn { // which answers our texts and no others
+		s.report.add("TheViewsAreThoseOfTheCatalogue", t.Run("TheViewsAreThoseOfTheCatalogue", s.compareColumns))
+	}
+	s.report.add("ParametersAreRead", t.Run("ParametersAreRead", s.parameters))
+	s.report.add("AWrongPasswordIsRefused", t.Run("AWrongPasswordIsRefused", s.wrongPassword))
+	s.report.add("WhoIsNotSysdbaMayNotCalibrate", t.Run("WhoIsNotSysdbaMayNotCalibrate", s.notSysdba))
+	s.report.add("ACancelledStatementEnds", t.Run("ACancelledStatementEnds", s.cancel))
+	s.report.add("RandomReadsAreCounted", t.Run("RandomReadsAreCounted", s.randomRead))
+	s.report.add("ScansAreDirectReads", t.Run("ScansAreDirectReads", s.scan))
+	s.report.add("UpdatesAreWritten", t.Run("UpdatesAreWritten", s.update))
+	if o.Calibrate {
+		s.report.add("CalibrateGivesItsThreeNumbers", t.Run("CalibrateGivesItsThreeNumbers", s.calibrate))
+	}
+	s.report.add("NothingIsLeft", t.Run("NothingIsLeft", s.nothingLeft))
+	if o.Report == "" {
+		return
+	}
+	if err := s.report.write(o.Report); err != nil {
+		t.Error(err)
+	}
 }
 
 type suite struct {
-	open oracle.Opener
-	o    Options
+	open   oracle.Opener
+	o      Options
+	report report
 }
 
 func (s *suite) sysdba() oracle.ConnectOptions {
@@ -130,6 +150,7 @@ func (s *suite) describe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.report.banner, s.report.version, s.report.instances = d.Banner, d.Version, len(d.Instances)
 	if d.StandIn != s.o.StandIn {
 		t.Errorf("banner %q: stand-in is %t", d.Banner, d.StandIn)
 	}
@@ -167,7 +188,10 @@ func (s *suite) texts(t *testing.T) {
 		if !slices.Contains(releases, release) {
 			continue
 		}
-		queryAll(t, db, name, text)
+		if err := queryAll(t.Context(), db, text); err != nil {
+			t.Errorf("%s: %v", name, err)
+			s.report.texts = append(s.report.texts, outcome{name, numbers(err)})
+		}
 		ran++
 	}
 	if ran < 15 {
@@ -175,23 +199,18 @@ func (s *suite) texts(t *testing.T) {
 	}
 }
 
-func queryAll(t *testing.T, db *sql.DB, name, text string) {
-	t.Helper()
-	rows, err := db.QueryContext(t.Context(), text)
+func queryAll(ctx context.Context, db *sql.DB, text string) error {
+	rows, err := db.QueryContext(ctx, text)
 	if err != nil {
-		t.Errorf("%s: %v", name, err)
-		return
+		return err
 	}
 	defer func() { _ = rows.Close() }()
-	columns, err := rows.Columns()
-	if err != nil || len(columns) == 0 {
-		t.Errorf("%s: %d columns, %v", name, len(columns), err)
+	if columns, err := rows.Columns(); err != nil || len(columns) == 0 {
+		return cmp.Or(err, errors.New("it has no columns"))
 	}
 	for rows.Next() {
 	}
-	if err := rows.Err(); err != nil {
-		t.Errorf("%s: %v", name, err)
-	}
+	return rows.Err()
 }
 
 func (s *suite) parameters(t *testing.T) {
@@ -289,6 +308,9 @@ func (s *suite) load(t *testing.T, w runfile.Workload) (runfile.Load, runfile.Re
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if f := load.Failure; f != nil {
+		s.report.note(errors.New(f.Message))
 	}
 	if load.Failure != nil || len(load.Repetitions) == 0 {
 		t.Fatalf("failure %+v, %d repetitions", load.Failure, len(load.Repetitions))

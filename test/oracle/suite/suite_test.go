@@ -1,6 +1,8 @@
 package suite_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,11 +22,16 @@ func TestTheStandInPassesTheSuite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o.Config.Calibrate = 3 * time.Second
-			w := standin.NewWorld(t, o)
+			w, report := standin.NewWorld(t, o), filepath.Join(t.TempDir(), "report.md")
 			suite.Suite(t, w.Opener(), suite.Options{
 				Admin: w.Admin(), Load: w.Load(), User: "sys", Password: standin.Password, Tablespace: "NFSBENCH",
-				DirectNFS: len(o.Paths) > 0, Calibrate: true, StandIn: true, Seconds: 2,
+				DirectNFS: len(o.Paths) > 0, Calibrate: true, StandIn: true, Seconds: 2, Report: report,
 			})
+			raw, err := os.ReadFile(report)
+			if text := string(raw); err != nil || !strings.Contains(text, "stand-in") || !strings.Contains(text, "| CalibrateGivesItsThreeNumbers | passed |") ||
+				strings.Contains(text, standin.Password) || strings.Contains(text, "127.0.0.") {
+				t.Errorf("%v\n%s", err, text)
+			}
 		})
 	}
 }

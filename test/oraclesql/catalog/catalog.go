@@ -10,6 +10,7 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -74,4 +75,13 @@ func columnsOf(view string, r sqltext.Release) (map[string]bool, bool) {
 		columns["INST_ID"] = true
 	}
 	return columns, true
+}
+
+// Views are the names of all views, in order.
+func Views() []string { return slices.Sorted(maps.Keys(views())) }
+
+// Columns are those of a view in a release, in order.
+func Columns(view string, r sqltext.Release) []string {
+	columns, _ := columnsOf(view, r)
+	return slices.Sorted(maps.Keys(columns))
 }

@@ -1,0 +1,474 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/cli"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/policy"
+	"github.com/nfsbench/nfsbench/internal/policy/rules"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// The names of the checks that need no pod.
+const (
+	checkBenchmark = "benchmark"
+	checkPolicy    = "policy"
+	checkSecret    = "secret"
+	checkStorage   = "storage"
+	checkMemory    = "memory and CPU"
+	checkSize      = "size"
+	checkNamespace = "namespace"
+	checkPod       = "pod"
+	checkImages    = "images"
+)
+
+type doctorOptions struct {
+	file, output, image string
+	policy              client.ObjectKey
+	timeout             time.Duration
+}
+
+// doctor is one examination.
+type doctor struct {
+	*cluster
+	o      doctorOptions
+	b      *v1alpha1.NFSBenchmark
+	checks []runfile.Check
+	out    io.Writer // where each answer goes at once; nil = nowhere
+	errOut io.Writer
+	now    func() time.Time
+	every  time.Duration
+}
+
+func newDoctorCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "doctor",
+		Short:   "Check whether a benchmark can run in this cluster, without running it",
+		Example: `  kubectl nfsbench doctor oracle -f bench.yaml`,
+		Args:    cobra.ArbitraryArgs,
+		RunE:    cli.RequireSubcommand,
+	}
+	cmd.AddCommand(newDoctorOracleCommand(a))
+	return cmd
+}
+
+func newDoctorOracleCommand(a *app) *cobra.Command {
+	o := doctorOptions{}
+	cmd := &cobra.Command{
+		Use:   "oracle -f FILE",
+		Short: "Check all preconditions of a benchmark in a database, without starting a database",
+		Long: `Check all preconditions of a benchmark in an Oracle database, without starting a
+database and without running the benchmark.
+
+The command asks the API server whether it takes the benchmark, and looks at the policy,
+the Secrets and the volume as far as you may read them. What needs a pod runs in one Job in
+the namespace of the benchmark: the pod of the benchmark, with its image, privileges,
+resources and volume, in which the database is not started. The pod gives an empty volume
+to the user oracle, as the benchmark does, unless setPermissions is Disabled. The command
+removes the Job at its end.
+
+Each line is OK, WARN or FAIL, and says what to do. The exit code is 1 after a FAIL.`,
+		Example: `  kubectl nfsbench doctor oracle -f bench.yaml
+
+  # as JSON, with the image of a registry of your own
+  kubectl nfsbench doctor oracle -f bench.yaml --image registry.example/nfsbench:v1 -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd, o) },
+	}
+	fs := cmd.Flags()
+	fs.StringVarP(&o.file, "filename", "f", "", "file with one benchmark; - is standard input (required)")
+	fs.StringVarP(&o.output, "output", "o", "", "json: print all checks at the end")
+	fs.StringVar(&o.image, "image", "", "image of nfsbench (default that of the operator's Deployment)")
+	fs.StringVar(&o.policy.Namespace, "operator-namespace", "nfsbench-system", "namespace of the operator")
+	fs.StringVar(&o.policy.Name, "configmap", "nfsbench-policy", "ConfigMap with the policy")
+	fs.DurationVar(&o.timeout, "timeout", 15*time.Minute, "time for the pod, with the pulling of its images")
+	cli.CompleteValues(cmd, "output", "json")
+	return cmd
+}
+
+func (a *app) doctor(cmd *cobra.Command, o doctorOptions) error {
+	switch {
+	case o.file == "":
+		return cli.BadInputf("--filename is required: the file with the benchmark")
+	case o.output != "" && o.output != "json":
+		return cli.BadInputf("--output is %q; use json, or leave it out", o.output)
+	case o.timeout < time.Minute:
+		return cli.BadInputf("--timeout is %s; use a minute or more, because images are pulled", o.timeout)
+	}
+	objects, err := readObjects(cmd.Context(), cmd.InOrStdin(), o.file)
+	if err != nil {
+		return cli.BadInput(err)
+	}
+	if len(objects) != 1 || objects[0].GetKind() != benchmarkKind {
+		return cli.BadInputf("%s has %d objects, and the first is a %s: give a file with one benchmark; of a suite, give "+
+			"its spec.template as one", o.file, len(objects), objects[0].GetKind())
+	}
+	c, err := a.connect(a)
+	if err != nil {
+		return err
+	}
+	d := &doctor{cluster: c, o: o, errOut: cmd.ErrOrStderr(), now: a.now, every: a.every}
+	if o.output == "" {
+		d.out = cmd.OutOrStdout()
+	}
+	if err := d.examine(cmd.Context(), objects[0]); err != nil {
+		return err
+	}
+	if o.output == "json" {
+		if err := cli.WriteJSON(cmd.OutOrStdout(), map[string]any{"checks": d.checks}); err != nil {
+			return err
+		}
+	}
+	failed := 0
+	for _, c := range d.checks {
+		if c.Result == runfile.CheckFail {
+			failed++
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d checks failed: correct them before you run this benchmark", failed, len(d.checks))
+	}
+	return nil
+}
+
+// add keeps an answer, and prints it where that is wanted. Parts of it are words of strangers.
+func (d *doctor) add(check, result, format string, args ...any) {
+	c := runfile.Check{Check: check, Result: result, Message: fmt.Sprintf(format, args...)}
+	c.Check, c.Message = oneLine(c.Check), oneLine(c.Message)
+	d.checks = append(d.checks, c)
+	if d.out != nil {
+		fmt.Fprintf(d.out, "%-4s  %-14s  %s\n", c.Result, c.Check, c.Message)
+	}
+}
+
+func (d *doctor) ok(check, format string, args ...any) {
+	d.add(check, runfile.CheckOK, format, args...)
+}
+
+func (d *doctor) warn(check, format string, args ...any) {
+	d.add(check, runfile.CheckWarn, format, args...)
+}
+
+func (d *doctor) fail(check, format string, args ...any) {
+	d.add(check, runfile.CheckFail, format, args...)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(strings.Map(printable, s)), " ") }
+
+func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) error {
+	if ok, err := d.admitted(ctx, u); err != nil || !ok {
+		return err
+	}
+	d.lookAtPolicy(ctx)
+	for _, use := range plan.SecretUses(d.b) {
+		d.lookAtSecret(ctx, use)
+	}
+	x := manifest.Examination{
+		Volume: manifest.DoctorVolume(d.b), LeastBytes: plan.DatabaseBytes(d.b), Seconds: int64(d.o.timeout / time.Second),
+	}
+	target, known := d.target(ctx)
+	x.Servers = known
+	if last := d.checks[len(d.checks)-1]; last.Check == checkStorage && last.Result == runfile.CheckFail {
+		x.Volume = nil // a pod would wait for it, and the rest can be checked without
+	}
+	p, err := plan.Build(d.b, target)
+	if err != nil {
+		d.fail(checkMemory, "%s", err)
+		return nil
+	}
+	d.ok(checkMemory, "%s", d.memory(p))
+	d.lookAtSize()
+	var text strings.Builder
+	if err := runfile.WritePlan(&text, p); err != nil {
+		return err
+	}
+	x.Plan, x.PlanText = p, text.String()
+	return d.examinePod(ctx, x)
+}
+
+// admitted asks the API server whether it takes the benchmark: fields, rules and, where the operator
+// has the scope of the cluster, the policy. What it returns has all defaults.
+func (d *doctor) admitted(ctx context.Context, u *unstructured.Unstructured) (bool, error) {
+	name := cmp.Or(u.GetName(), strings.TrimSuffix(u.GetGenerateName(), "-"))
+	if name == "" {
+		return false, cli.BadInputf("the benchmark has no metadata.name: give it one")
+	}
+	u.SetGenerateName(name + "-") // one of that name may exist
+	u.SetName("")
+	err := d.create(ctx, u, runOptions{dryRun: "server"})
+	b := &v1alpha1.NFSBenchmark{}
+	switch {
+	case cli.IsCoded(err): // of -n and the file
+		return false, err
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsForbidden(err):
+		d.fail(checkBenchmark, "%s", explain(err))
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, b); err != nil {
+		return false, err
+	}
+	if b.Spec.Database == nil {
+		return false, cli.BadInputf("benchmark %q has no spec.database: this command checks benchmarks in a database", name)
+	}
+	b.Name = name
+	d.b = b
+	d.ok(checkBenchmark, "the API server takes %q in namespace %s", name, b.Namespace)
+	return true, nil
+}
+
+// lookAtPolicy evaluates the policy again, because its own admission rules exist only with the
+// scope of the cluster.
+func (d *doctor) lookAtPolicy(ctx context.Context) {
+	cm := &corev1.ConfigMap{}
+	err := d.Get(ctx, d.o.policy, cm)
+	if err != nil {
+		d.warn(checkPolicy, "you may not read ConfigMap %s, or it is not there, so the API server's answer "+
+			"has to do: ask an administrator to add you to rbac.policyReaders, or give --operator-namespace", d.o.policy)
+		return
+	}
+	p, err := policy.Read(strings.NewReader(cm.Data[policy.Key]))
+	if err == nil {
+		var checker *rules.Checker
+		if checker, err = rules.NewChecker(); err == nil {
+			err = checker.Check(p, d.b)
+		}
+	}
+	if err != nil {
+		d.fail(checkPolicy, "%s", err)
+		return
+	}
+	d.ok(checkPolicy, "the policy in ConfigMap %s allows it", d.o.policy)
+}
+
+// lookAtSecret never shows a value.
+func (d *doctor) lookAtSecret(ctx context.Context, use plan.SecretUse) {
+	secret := &corev1.Secret{}
+	err := d.Get(ctx, client.ObjectKey{Namespace: d.b.Namespace, Name: use.Name}, secret)
+	switch {
+	case apierrors.IsNotFound(err):
+		d.fail(checkSecret, "there is no Secret %q in namespace %q, which %s names: create it with the label "+
+			"%s=%s", use.Name, d.b.Namespace, use.Field, v1alpha1.LabelAllowUse, v1alpha1.UseAllowed)
+		return
+	case err != nil:
+		d.warn(checkSecret, "Secret %q, which %s names, was not checked (%s): it needs the label %s=%s",
+			use.Name, use.Field, explain(err), v1alpha1.LabelAllowUse, v1alpha1.UseAllowed)
+		return
+	case secret.Labels[v1alpha1.LabelAllowUse] != v1alpha1.UseAllowed:
+		d.fail(checkSecret, "benchmarks may not use Secret %q, which %s names: kubectl -n %s label secret %s "+
+			"%s=%s", use.Name, use.Field, d.b.Namespace, use.Name, v1alpha1.LabelAllowUse, v1alpha1.UseAllowed)
+		return
+	}
+	if problem := d.contents(use, secret.Data); problem != "" {
+		d.fail(checkSecret, "Secret %q, which %s names, %s", use.Name, use.Field, problem)
+		return
+	}
+	d.ok(checkSecret, "%s of %s has the label and the keys", use.Name, use.Field)
+}
+
+// passwordCharacters are those that no script of an image, no URL and no SQL takes apart.
+const passwordCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+// contents says what is wrong with the keys of a Secret of a database; empty = nothing.
+func (d *doctor) contents(use plan.SecretUse, data map[string][]byte) string {
+	db, keys := d.b.Spec.Database, []string(nil)
+	switch {
+	case db.Container != nil && strings.HasPrefix(use.Field, "spec.database.container"):
+		keys = []string{cmp.Or(db.Container.PasswordSecretRef.Key, "password")}
+	case db.External != nil && strings.HasPrefix(use.Field, "spec.database.external"):
+		keys = []string{"username", "password"}
+	}
+	for _, key := range keys {
+		value, is := data[key]
+		switch {
+		case !is:
+			return fmt.Sprintf("has no key %q: create it again with --from-file=%s=FILE", key, key)
+		case len(value) == 0:
+			return fmt.Sprintf("has nothing in key %q: create it again", key)
+		case db.External != nil: // how it is quoted is the affair of our loader
+		case strings.ContainsAny(string(value), "\r\n"):
+			return fmt.Sprintf("has a line break in key %q, which becomes a part of the password: create it again from a "+
+				"file without one (printf '%%s' PASSWORD > FILE)", key)
+		case strings.Trim(string(value), passwordCharacters) != "":
+			return fmt.Sprintf("has other characters than letters, digits and _ in key %q, which the scripts of Oracle's "+
+				"images take apart: use another password", key)
+		}
+	}
+	return ""
+}
+
+// placeholder stands for the addresses of a volume that a run makes, so that everything else of
+// its plan can be checked.
+const placeholder = "192.0.2.1"
+
+// target is the storage as far as this user sees it; known says that its servers can be asked.
+func (d *doctor) target(ctx context.Context) (t plan.Target, known bool) {
+	unknown := plan.Target{Export: "/unknown", Addresses: []string{placeholder}, Paths: pathsTo(placeholder)}
+	var err error
+	switch st := d.b.Spec.Storage; {
+	case st.Export != nil:
+		t = plan.Target{Export: st.Export.Path, Addresses: st.Export.Servers}
+	case st.Claim != nil:
+		if t, err = d.claimTarget(ctx, st.Claim.Name); err != nil {
+			d.warn(checkStorage, "the NFS servers behind claim %q are not asked: %s", st.Claim.Name, explain(err))
+			return unknown, false
+		}
+		if len(t.Addresses) == 0 {
+			return unknown, false
+		}
+	default:
+		d.warn(checkStorage, "the run makes its volume, so no server is asked and nothing is written: check "+
+			"a claim of the same class to see more")
+		return unknown, false
+	}
+	if t.Paths, err = plan.SelectPaths(d.b.Spec, t.Addresses, nil); err != nil {
+		t.Paths = pathsTo(t.Addresses...) // an array chooses among them
+	}
+	d.ok(checkStorage, "%s at %s", t.Export, strings.Join(t.Addresses, ", "))
+	return t, true
+}
+
+func pathsTo(addresses ...string) (paths []v1alpha1.ResolvedPath) {
+	for _, a := range addresses {
+		paths = append(paths, v1alpha1.ResolvedPath{Path: a})
+	}
+	return paths
+}
+
+// claimTarget reads the export behind a claim. A target without addresses is a claim that cannot
+// serve, which is told.
+func (d *doctor) claimTarget(ctx context.Context, name string) (plan.Target, error) {
+	claim, pv := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
+	err := d.Get(ctx, client.ObjectKey{Namespace: d.b.Namespace, Name: name}, claim)
+	switch {
+	case apierrors.IsNotFound(err):
+		d.fail(checkStorage, "there is no PersistentVolumeClaim %q in namespace %q: create it, or correct "+
+			"spec.storage.claim.name", name, d.b.Namespace)
+		return plan.Target{}, nil
+	case err != nil:
+		return plan.Target{}, err
+	case claim.Status.Phase != corev1.ClaimBound && d.b.Spec.Protocol.Client == v1alpha1.ClientDirectNFS:
+		d.fail(checkStorage, "claim %q is %s and not Bound: Direct NFS needs the export of its volume before "+
+			"the first pod; see kubectl describe pvc %s", name, claim.Status.Phase, name)
+		return plan.Target{}, nil
+	}
+	if err := d.Get(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, pv); err != nil {
+		return plan.Target{}, err
+	}
+	server, export, ok := plan.ExportOfVolume(pv)
+	if !ok {
+		return plan.Target{}, fmt.Errorf("PersistentVolume %q does not name them", pv.Name)
+	}
+	return plan.Target{Export: export, Addresses: []string{server}, ClaimName: name, VolumeName: pv.Name}, nil
+}
+
+// memory is what the plan makes of the resources and the parameters.
+func (d *doctor) memory(p runfile.Plan) string {
+	c := d.b.Spec.Database.Container
+	if c == nil {
+		return "those of the database that exists"
+	}
+	var out []string
+	for _, name := range []string{"sga_target", "sga_max_size", "memory_target", "pga_aggregate_target", "cpu_count"} {
+		if value := p.Database.Parameters[name]; value != "" {
+			out = append(out, name+" "+value)
+		}
+	}
+	return fmt.Sprintf("%s, of %d MiB", strings.Join(out, ", "), plan.InstanceOf(c).MemoryBytes>>20)
+}
+
+// freeBytes are the 12 GB of user data that Oracle Free and Express hold (Database Licensing
+// Information).
+const freeBytes = int64(12 << 30)
+
+// lookAtSize compares what the load needs with what is declared. A volume that exists is for the pod.
+func (d *doctor) lookAtSize() {
+	c, need := d.b.Spec.Database.Container, plan.DatabaseBytes(d.b)
+	if c == nil {
+		return
+	}
+	const gib = 1 << 30
+	declared, field := int64(0), ""
+	switch st := d.b.Spec.Storage; {
+	case st.Trident != nil:
+		declared, field = st.Trident.Size.Value(), "storage.trident.size"
+	case st.Embedded != nil:
+		declared, field = st.Embedded.Size.Value(), "storage.embedded.size"
+	}
+	tables := plan.TableBytes(d.b)
+	isFree := c.Edition == v1alpha1.EditionFree || c.Edition == v1alpha1.EditionExpress
+	switch {
+	case isFree && tables > freeBytes:
+		d.fail(checkSize, "the tables of the load take %.1f GiB, and edition %s holds %d GiB: lower "+
+			"workload.slob.scale or schemas", float64(tables)/gib, c.Edition, freeBytes/gib)
+	case field != "" && declared < need:
+		d.fail(checkSize, "the tables of the load and the database take %.1f GiB, and %s is %.1f GiB: raise "+
+			"it, or lower workload.slob.scale or schemas", float64(need)/gib, field, float64(declared)/gib)
+	default:
+		d.ok(checkSize, "the tables of the load and the database take %.1f GiB", float64(need)/gib)
+	}
+}
+
+// images are those of the operator: what the flag says, else what its Deployment says.
+func (d *doctor) images(ctx context.Context) (manifest.Images, error) {
+	images := manifest.Images{NFSBench: d.o.image, PullPolicy: corev1.PullIfNotPresent}
+	if d.o.image != "" {
+		return images, nil
+	}
+	list := &appsv1.DeploymentList{}
+	err := d.List(ctx, list, client.InNamespace(d.o.policy.Namespace))
+	for _, deployment := range list.Items {
+		for _, c := range deployment.Spec.Template.Spec.Containers {
+			if image := argument(c.Args, "--image="); strings.Contains(image, "nfsbench") {
+				images.NFSBench = image
+				images.PullPolicy = cmp.Or(corev1.PullPolicy(argument(c.Args, "--image-pull-policy=")), images.PullPolicy)
+				return images, nil
+			}
+		}
+	}
+	if err == nil {
+		err = errors.New("no Deployment there has the argument --image")
+	}
+	return images, cli.BadInputf("the image of nfsbench is not known, for the operator's Deployment in namespace %s was "+
+		"not read (%w): give --image, or --operator-namespace", d.o.policy.Namespace, explain(err))
+}
+
+// argument is the value of the one that begins with the prefix; empty where there is none.
+func argument(args []string, prefix string) string {
+	for _, arg := range args {
+		if value, is := strings.CutPrefix(arg, prefix); is {
+			return value
+		}
+	}
+	return ""
+}
+
+// imagesOf are the images of a pod, each once.
+func imagesOf(spec corev1.PodSpec) string {
+	var all []string
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		if !slices.Contains(all, c.Image) {
+			all = append(all, c.Image)
+		}
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/yaml"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/gen"
+)
+
+// clinic is a cluster in which the pods of Jobs answer at once.
+type clinic struct {
+	*shell
+	status corev1.PodStatus // of the pod of each Job
+	refuse error            // for pods
+	jobs   []batchv1.Job    // that were created
+}
+
+func newClinic(t *testing.T, objects ...client.Object) *clinic {
+	t.Helper()
+	c := &clinic{shell: newShell(t, objects...)}
+	c.answer(runfile.Check{Check: "Direct NFS", Result: runfile.CheckOK, Message: "on"})
+	c.client = interceptor.NewClient(c.client, interceptor.Funcs{
+		Create: func(ctx context.Context, w client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if _, is := o.(*corev1.Pod); is && c.refuse != nil {
+				return c.refuse
+			}
+			if err := w.Create(ctx, o, opts...); err != nil {
+				return err
+			}
+			if job, is := o.(*batchv1.Job); is {
+				c.jobs = append(c.jobs, *job.DeepCopy())
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+					Namespace: job.Namespace, Name: job.Name + "-abcde", Labels: map[string]string{batchv1.JobNameLabel: job.Name},
+				}, Spec: job.Spec.Template.Spec, Status: c.status}
+				return w.Create(ctx, pod)
+			}
+			return nil
+		},
+	})
+	return c
+}
+
+// answer is what the container of the user's image says.
+func (c *clinic) answer(checks ...runfile.Check) {
+	text, err := runfile.ShortChecks(checks)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.status = corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: "database", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: string(text)}},
+	}}}
+}
+
+// doctor examines a benchmark.
+func (c *clinic) doctor(b *v1alpha1.NFSBenchmark, args ...string) outcome {
+	c.t.Helper()
+	b.Namespace = ""
+	text, err := yaml.Marshal(b)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.in = string(text)
+	o := c.run(append([]string{"doctor", "oracle", "-f", "-"}, args...)...)
+	var jobs batchv1.JobList
+	if err := c.client.List(context.WithoutCancel(c.ctx), &jobs); err != nil || len(jobs.Items) > 0 {
+		c.t.Errorf("jobs are left: %d, %v", len(jobs.Items), err)
+	}
+	var benchmarks v1alpha1.NFSBenchmarkList
+	if err := c.client.List(context.WithoutCancel(c.ctx), &benchmarks); err != nil || len(benchmarks.Items) > 0 {
+		c.t.Errorf("benchmarks were created: %d, %v", len(benchmarks.Items), err)
+	}
+	return o
+}
+
+func oracleSecret(allowed bool, data map[string]string) *corev1.Secret {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "oracle"}, Data: map[string][]byte{}}
+	if allowed {
+		s.Labels = map[string]string{v1alpha1.LabelAllowUse: v1alpha1.UseAllowed}
+	}
+	for key, value := range data {
+		s.Data[key] = []byte(value)
+	}
+	return s
+}
+
+func operator() client.Object {
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "nfsbench-system", Name: "nfsbench"}, Spec: appsv1.DeploymentSpec{
+		Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Args: []string{"--image=registry.example/nfsbench:v7"}}}}},
+	}}
+}
+
+func policyOf(text string) client.Object {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "nfsbench-system", Name: "nfsbench-policy"}, Data: map[string]string{"policy.yaml": text}}
+}
+
+const allowAll = `exports: [{server: 10.0.0.0/8, path: /vol, namespaces: ["*"]}]`
+
+func inOrder() []client.Object {
+	return []client.Object{oracleSecret(true, map[string]string{"password": "Abc_123"}), operator(), policyOf(allowAll)}
+}
+
+func slobInDatabase(mods ...gen.Mod) *v1alpha1.NFSBenchmark {
+	return gen.Benchmark("bench", append([]gen.Mod{gen.SLOB(v1alpha1.SLOBRandomRead, 1, 2), gen.Oracle}, mods...)...)
+}
+
+func TestABenchmarkWhosePreconditionsAreMetIsHealthy(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, inOrder()...)
+	o := c.doctor(slobInDatabase()).mustEnd(t, 0)
+	for _, want := range []string{
+		`OK    benchmark       the API server takes "bench"`, "OK    policy ", "OK    secret ", "OK    storage         /vol/oradata at 10.0.1.61, 10.0.2.61",
+		"OK    memory and CPU  sga_target 2048M, pga_aggregate_target 512M, cpu_count 2, of 4096 MiB\n", "OK    size            the tables of the load and the database take 2.1 GiB", "OK    namespace ",
+		"OK    images          pulled: registry.example/nfsbench:v7, registry.example/oracle:19.3.0.0", "OK    Direct NFS      on\n",
+	} {
+		if !strings.Contains(o.out, want) {
+			t.Errorf("no %q in\n%s%s", want, o.out, o.err)
+		}
+	}
+	if len(c.jobs) != 1 || !strings.Contains(fmt.Sprint(c.jobs[0].Spec.Template.Spec.Containers[0].Args), "--min-free 2231369728 ") {
+		t.Errorf("jobs %+v", c.jobs)
+	}
+	var got struct{ Checks []runfile.Check }
+	if o := c.doctor(slobInDatabase(), "-o", "json").mustEnd(t, 0); json.Unmarshal([]byte(o.out), &got) != nil || len(got.Checks) != 9 {
+		t.Errorf("%+v of %s", got, o.out)
+	}
+}
+
+// TestWhatIsNotMetFailsWithTheFix: each mistake fails one check, and the exit code is 1.
+func TestWhatIsNotMetFailsWithTheFix(t *testing.T) {
+	t.Parallel()
+	password := func(text string) []client.Object {
+		return []client.Object{oracleSecret(true, map[string]string{"password": text}), operator(), policyOf(allowAll)}
+	}
+	bound := func(phase corev1.PersistentVolumeClaimPhase) []client.Object {
+		return append(inOrder(), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "data"}, Status: corev1.PersistentVolumeClaimStatus{Phase: phase}})
+	}
+	large := func(edition v1alpha1.DatabaseEdition) gen.Mod {
+		return func(b *v1alpha1.NFSBenchmark) {
+			b.Spec.Workload.SLOB.Scale, b.Spec.Database.Container.Edition = resource.MustParse("13Gi"), edition
+		}
+	}
+	cases := map[string]struct {
+		objects []client.Object
+		mods    []gen.Mod
+		want    string
+	}{
+		"no Secret":            {objects: []client.Object{operator(), policyOf(allowAll)}, want: `FAIL  secret          there is no Secret "oracle" in namespace "bench", which spec.database.container.passwordSecretRef names: create it with the label`},
+		"Secret without label": {objects: []client.Object{oracleSecret(false, nil), operator()}, want: "kubectl -n bench label secret oracle nfsbench.io/allow-use=true"},
+		"Secret without key":   {objects: []client.Object{oracleSecret(true, map[string]string{"pw": "x"}), operator()}, want: `has no key "password": create it again`},
+		"empty password":       {objects: password(""), want: `has nothing in key "password"`},
+		"line break":           {objects: password("Abc\n"), want: "has a line break"},
+		"characters":           {objects: password("a$b"), want: "has other characters than letters, digits and _"},
+		"policy":               {objects: []client.Object{oracleSecret(true, map[string]string{"password": "x"}), operator(), policyOf("exports: []")}, want: "FAIL  policy "},
+		"memory": {objects: inOrder(), mods: []gen.Mod{gen.OracleMod(func(c *v1alpha1.DatabaseContainer) {
+			c.Parameters = map[string]v1alpha1.ParameterValue{"sga_target": "1M"}
+		})}, want: "FAIL  memory and CPU  database.container.parameters: sga_target is 1M"},
+		"no claim":              {objects: inOrder(), mods: []gen.Mod{gen.Claim("data")}, want: `FAIL  storage         there is no PersistentVolumeClaim "data"`},
+		"claim not bound":       {objects: bound(corev1.ClaimPending), mods: []gen.Mod{gen.Claim("data")}, want: "FAIL  storage         claim \"data\" is Pending and not Bound"},
+		"too large for Free":    {objects: inOrder(), mods: []gen.Mod{large(v1alpha1.EditionFree)}, want: "FAIL  size            the tables of the load take 13.0 GiB, and edition Free holds 12 GiB"},
+		"too large for Trident": {objects: inOrder(), mods: []gen.Mod{large(v1alpha1.EditionEnterprise), gen.TridentClass("gold")}, want: "and storage.trident.size is"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClinic(t, tc.objects...)
+			o := c.doctor(slobInDatabase(tc.mods...)).mustEnd(t, 1)
+			for _, job := range c.jobs {
+				if strings.Contains(fmt.Sprintf("%+v", job.Spec.Template.Spec.Volumes), "PersistentVolumeClaim:&") {
+					t.Error("the pod waits for a claim that cannot serve")
+				}
+			}
+			o.mustSay(t, tc.want, "correct them before you run this benchmark")
+			if n := strings.Count("\n"+o.out, "\nFAIL"); n != 1 {
+				t.Errorf("%d checks failed:\n%s", n, o.out)
+			}
+		})
+	}
+}
+
+func TestTheSecretOfAnExistingDatabaseHasTwoKeys(t *testing.T) {
+	t.Parallel()
+	b := func() *v1alpha1.NFSBenchmark { return slobInDatabase(gen.External("scan.example:1521/ORCL")) }
+	newClinic(t, oracleSecret(true, map[string]string{"password": "a$b"}), operator()).doctor(b()).mustEnd(t, 1).mustSay(t, `has no key "username"`)
+	c := newClinic(t, oracleSecret(true, map[string]string{"username": "sys", "password": "a$b"}), operator())
+	c.doctor(b()).mustEnd(t, 0).mustSay(t, "of the database that exists", "WARN  policy ")
+}
+
+// TestAPodThatTellsNothingIsExplained: by the API server, by the kubelet, or by its last words.
+func TestAPodThatTellsNothingIsExplained(t *testing.T) {
+	t.Parallel()
+	pods := schema.GroupResource{Resource: "pods"}
+	waiting := func(reason string) corev1.PodStatus {
+		return corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "database", Image: "registry.example/oracle:19.3.0.0", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: "unauthorized"}},
+		}}}
+	}
+	ended := waiting("")
+	ended.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 2, Message: "exec format \x1b[31merror"}}
+	cases := map[string]struct {
+		status corev1.PodStatus
+		refuse error
+		code   int
+		want   string
+		never  string
+	}{
+		"Pod Security":  {refuse: apierrors.NewForbidden(pods, "x", fmt.Errorf(`violates PodSecurity "restricted:latest": (container "database" must set ...)`)), code: 1, want: "namespace bench enforces the Pod Security Standard restricted", never: "images "},
+		"quota":         {refuse: apierrors.NewForbidden(pods, "x", fmt.Errorf("exceeded quota: memory")), code: 1, want: "refuses the pods of job nfsbench-doctor: pods \"x\" is forbidden: exceeded quota: memory"},
+		"the user":      {refuse: fmt.Errorf("wrapped: %w", apierrors.NewForbidden(pods, "x", fmt.Errorf(`User "joe" cannot create resource "pods" in API group "" in the namespace "bench"`))), want: "WARN  namespace "},
+		"image":         {status: waiting("ImagePullBackOff"), code: 1, want: "FAIL  pod             image registry.example/oracle:19.3.0.0 cannot be pulled for container database"},
+		"no answer":     {status: ended, code: 1, want: "ended with exit code 2 and gave no answer: exec format ?[31merror", never: "\x1b"},
+		"answers, FAIL": {code: 1, want: "FAIL  volume          read only?\n"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClinic(t, inOrder()...)
+			c.refuse = tc.refuse
+			switch {
+			case tc.status.Phase != "":
+				c.status = tc.status
+			case tc.code == 1:
+				c.answer(runfile.Check{Check: "volume", Result: runfile.CheckFail, Message: "read\nonly\x1b"})
+			}
+			o := c.doctor(slobInDatabase()).mustEnd(t, tc.code)
+			o.mustSay(t, tc.want)
+			if tc.never != "" && strings.Contains(o.out, tc.never) {
+				t.Errorf("%q in\n%s", tc.never, o.out)
+			}
+		})
+	}
+}
+
+// TestAnInterruptedExaminationRemovesItsJob, as clinic.doctor asserts.
+func TestAnInterruptedExaminationRemovesItsJob(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, inOrder()...)
+	c.status = corev1.PodStatus{Phase: corev1.PodRunning}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	inner := c.client
+	c.ctx = ctx
+	c.client = interceptor.NewClient(inner, interceptor.Funcs{List: func(ctx context.Context, w client.WithWatch, l client.ObjectList, o ...client.ListOption) error {
+		if _, is := l.(*corev1.PodList); is {
+			cancel()
+		}
+		return w.List(ctx, l, o...)
+	}})
+	if o := c.doctor(slobInDatabase()); o.code == 0 {
+		t.Errorf("exit code 0:\n%s", o.out)
+	}
+	if len(c.jobs) != 1 {
+		t.Errorf("%d jobs were created", len(c.jobs))
+	}
+}
+
+func TestDoctorNeedsOneBenchmarkInADatabase(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, inOrder()...)
+	c.run("doctor", "oracle").mustEnd(t, 2).mustSay(t, "--filename is required")
+	c.doctor(gen.Benchmark("bench")).mustEnd(t, 2).mustSay(t, "has no spec.database")
+	c.doctor(slobInDatabase(), "-o", "yaml").mustEnd(t, 2).mustSay(t, "use json")
+	c.doctor(slobInDatabase(), "--timeout", "1s").mustEnd(t, 2).mustSay(t, "--timeout is 1s")
+	newClinic(t, oracleSecret(true, map[string]string{"password": "x"})).doctor(slobInDatabase()).mustEnd(t, 2).mustSay(t, "give --image")
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nfsbench/nfsbench/internal/diagnose"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// maxEvents are the events of a namespace that are read.
+const maxEvents = 500
+
+// removeWithin bounds the removal of the Job.
+const removeWithin = 30 * time.Second
+
+// examinePod runs the Job, and adds what its pod found, or why it found nothing.
+func (d *doctor) examinePod(ctx context.Context, x manifest.Examination) error {
+	images, err := d.images(ctx)
+	if err != nil {
+		return err
+	}
+	job := manifest.DoctorJob(d.b, x, images)
+	if !d.podAdmitted(ctx, job) {
+		return nil
+	}
+	if err := d.Create(ctx, job); err != nil {
+		d.fail(checkPod, "the Job that checks the rest was not created: %s", explain(err))
+		return nil
+	}
+	defer d.remove(ctx, job)
+	fmt.Fprintf(d.errOut, "Job %s checks images, volume and servers; images are pulled first.\n", job.Name)
+	waiting, cancel := context.WithTimeout(ctx, d.o.timeout)
+	defer cancel()
+	last := "no pod was seen"
+	for {
+		ended, trouble, err := d.lookAtPod(waiting, job)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case waiting.Err() != nil:
+			d.fail(checkPod, "the pod did not end within %s: %s; raise --timeout where it only takes longer",
+				d.o.timeout, last)
+			return nil
+		case err != nil:
+			return err
+		case ended:
+			return nil
+		case trouble != "":
+			last = trouble
+		}
+		select {
+		case <-waiting.Done():
+		case <-time.After(d.every):
+		}
+	}
+}
+
+// podAdmitted asks the API server whether it takes the pod: Pod Security, quotas, limits.
+func (d *doctor) podAdmitted(ctx context.Context, job *batchv1.Job) bool {
+	pod := &corev1.Pod{
+		ObjectMeta: *job.Spec.Template.ObjectMeta.DeepCopy(), Spec: *job.Spec.Template.Spec.DeepCopy(),
+	}
+	pod.Namespace, pod.GenerateName = job.Namespace, job.GenerateName
+	err := d.Create(ctx, pod, client.DryRunAll)
+	switch {
+	case err == nil:
+		d.ok(checkNamespace, "%s admits the pod", job.Namespace)
+	case apierrors.IsForbidden(err) && forbiddenVerb.MatchString(err.Error()): // it is the user who may not
+		d.warn(checkNamespace, "whether the namespace admits the pod is not known: %s", explain(err))
+	default:
+		named := job.DeepCopy()
+		named.Name = strings.TrimSuffix(job.GenerateName, "-")
+		d.fail(checkNamespace, "%s", diagnose.Refusal(named, err.Error()))
+		return false
+	}
+	return true
+}
+
+// lookAtPod says whether the pod has ended, and what it waits for.
+func (d *doctor) lookAtPod(ctx context.Context, job *batchv1.Job) (ended bool, waitsFor string, err error) {
+	pods, events := &corev1.PodList{}, &corev1.EventList{}
+	in := client.InNamespace(job.Namespace)
+	if err := d.List(ctx, pods, in, client.MatchingLabels{batchv1.JobNameLabel: job.Name}); err != nil {
+		return false, "", err
+	}
+	for i := range pods.Items {
+		if d.readAnswers(&pods.Items[i]) {
+			return true, "", nil
+		}
+	}
+	// Events explain; who may not read them gets the explanation of the states.
+	_ = d.List(ctx, events, in, client.Limit(maxEvents))
+	t := diagnose.Pods(pods.Items, events.Items, d.now(), diagnose.DefaultGrace())
+	if len(pods.Items) == 0 {
+		t = diagnose.NoPods(job, events.Items, d.now(), diagnose.DefaultGrace())
+	}
+	switch {
+	case t == nil:
+		return false, "", nil
+	case t.Fatal:
+		d.fail(checkPod, "%s", t.Message)
+		return true, t.Message, nil
+	default:
+		return false, t.Message, nil
+	}
+}
+
+// readAnswers adds what the container of the user's image wrote; false where it has not ended.
+func (d *doctor) readAnswers(pod *corev1.Pod) bool {
+	for _, s := range pod.Status.ContainerStatuses {
+		end := s.State.Terminated
+		if end == nil {
+			continue
+		}
+		checks, err := runfile.ReadChecks(end.Message)
+		if err != nil {
+			d.fail(checkPod, "nfsbench in image %s ended with exit code %d and gave no answer: %s", s.Image,
+				end.ExitCode, strings.TrimSpace(end.Message))
+			return true
+		}
+		d.ok(checkImages, "pulled: %s", imagesOf(pod.Spec))
+		for _, c := range checks {
+			d.add(c.Check, c.Result, "%s", c.Message)
+		}
+		return true
+	}
+	return false
+}
+
+// remove deletes the Job, also when the command is interrupted.
+func (d *doctor) remove(ctx context.Context, job *batchv1.Job) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
+	defer cancel()
+	err := d.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil {
+		fmt.Fprintf(d.errOut, "Job %s was not removed (%s): kubectl -n %s delete job %s\n", job.Name, explain(err),
+			job.Namespace, job.Name)
+	}
+}

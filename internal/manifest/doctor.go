@@ -1,0 +1,154 @@
+package manifest
+
+import (
+	"slices"
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/plan"
+	"github.com/nfsbench/nfsbench/internal/runfile"
+)
+
+// ComponentDoctor is the component of a DoctorJob.
+const ComponentDoctor = "doctor"
+
+// The plan of a DoctorJob is in an annotation of its pod: the Job is then all that must be removed.
+const annotationPlan = "nfsbench.io/plan"
+
+const (
+	// answersFile is what Kubernetes keeps of a container in the status of its pod.
+	answersFile = "/dev/termination-log"
+	// doctorKeptSeconds is for a plugin that was killed before it removed the Job.
+	doctorKeptSeconds = int32(600)
+)
+
+// Examination is what the pod of a DoctorJob looks at.
+type Examination struct {
+	Plan     runfile.Plan
+	PlanText string
+	// Volume is mounted as that of the database; nil = it does not exist yet.
+	Volume *corev1.VolumeSource
+	// Servers are asked; otherwise their addresses are not known yet.
+	Servers bool
+	// LeastBytes must be free on the volume.
+	LeastBytes int64
+	// Seconds are what the Job may take.
+	Seconds int64
+}
+
+// DoctorJob is the pod of a run in a database, with the same images, user, privileges, resources
+// and volume, in which the database is not started: the container of the user's image checks what
+// comes before that, with the arguments of the run.
+//
+// It has no token and no credentials. It has no owner, because the benchmark does not exist.
+func DoctorJob(b *v1alpha1.NFSBenchmark, x Examination, images Images) *batchv1.Job {
+	claim := ""
+	if x.Volume != nil {
+		claim = dataVolume
+	}
+	job := LoadJob(b, x.Plan, claim, images)
+	job.ObjectMeta = metav1.ObjectMeta{
+		Namespace: b.Namespace, GenerateName: "nfsbench-doctor-",
+		Labels: map[string]string{LabelName: "nfsbench", LabelManagedBy: ManagedBy, LabelComponent: ComponentDoctor},
+	}
+	job.Spec.Template.Labels = job.Labels
+	job.Spec.CompletionMode, job.Spec.PodFailurePolicy = nil, nil
+	job.Spec.ActiveDeadlineSeconds, job.Spec.TTLSecondsAfterFinished = &x.Seconds, new(doctorKeptSeconds)
+	if job.Spec.Template.Annotations == nil {
+		job.Spec.Template.Annotations = map[string]string{}
+	}
+	job.Spec.Template.Annotations[annotationPlan] = x.PlanText
+
+	spec := &job.Spec.Template.Spec
+	spec.ServiceAccountName, spec.TerminationGracePeriodSeconds = "", new(int64(5))
+	patient := examined(spec, b, x)
+	spec.Containers = []corev1.Container{patient}
+	spec.InitContainers = slices.DeleteFunc(spec.InitContainers, func(c corev1.Container) bool {
+		return c.Name != ContainerTools && (c.Name != ContainerPermissions || x.Volume == nil)
+	})
+	doctorVolumes(spec, x)
+	return job
+}
+
+// examined is the container of the user's image.
+func examined(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, x Examination) corev1.Container {
+	c := spec.Containers[0]
+	for _, side := range spec.InitContainers {
+		if side.Name == ContainerDatabase {
+			c = side
+		}
+	}
+	c.Command, c.RestartPolicy, c.StartupProbe = []string{toolsDir + binary}, nil, nil
+	c.Env = slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool { return e.ValueFrom != nil }) // the password
+	c.Args = append(examinationArgs(c.Args, b, x), "--examine", answersFile)
+	c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
+		return m.SubPath != "" || m.Name == databaseCreds || m.Name == kitVolume
+	})
+	for i := range c.VolumeMounts {
+		if c.VolumeMounts[i].Name == dataVolume {
+			c.VolumeMounts[i].ReadOnly = false
+		}
+	}
+	return c
+}
+
+// examinationArgs are those of the database in the run, as far as what they name is there. For a
+// database that exists they are its connect strings.
+func examinationArgs(args []string, b *v1alpha1.NFSBenchmark, x Examination) []string {
+	if d := b.Spec.Database.External; d != nil {
+		args = []string{"database", "--run-dir", runDir}
+		for _, connect := range append([]string{d.ConnectString}, d.Services...) {
+			args = append(args, "--connect", connect)
+		}
+		return args
+	}
+	if i := slices.Index(args, "--plan"); i >= 0 && !x.Servers {
+		args = slices.Delete(args, i, i+2)
+	}
+	if i := slices.Index(args, "--data"); i >= 0 && x.Volume == nil {
+		args[i+1] = ""
+	}
+	return append(args, "--min-free", strconv.FormatInt(x.LeastBytes, 10))
+}
+
+// doctorVolumes leaves those that are mounted still, with the plan from the annotation.
+func doctorVolumes(spec *corev1.PodSpec, x Examination) {
+	mounted := map[string]bool{}
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		for _, m := range c.VolumeMounts {
+			mounted[m.Name] = true
+		}
+	}
+	spec.Volumes = slices.DeleteFunc(spec.Volumes, func(v corev1.Volume) bool { return !mounted[v.Name] })
+	for i := range spec.Volumes {
+		switch v := &spec.Volumes[i]; v.Name {
+		case planVolume:
+			v.VolumeSource = corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
+				Items: []corev1.DownwardAPIVolumeFile{{
+					Path: PlanKey, FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations['" + annotationPlan + "']"},
+				}},
+			}}
+		case dataVolume:
+			v.VolumeSource = *x.Volume
+		}
+	}
+}
+
+// DoctorVolume is the source of the volume of a benchmark that was not started: its claim, or its
+// export as the node mounts it, with the options of the node. It is nil for volumes that a run makes.
+func DoctorVolume(b *v1alpha1.NFSBenchmark) *corev1.VolumeSource {
+	switch st := b.Spec.Storage; {
+	case !plan.NeedsVolume(b):
+		return nil
+	case st.Claim != nil:
+		return new(claimVolume(dataVolume, st.Claim.Name, false).VolumeSource)
+	case st.Export != nil && len(st.Export.Servers) > 0:
+		return &corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: st.Export.Servers[0], Path: st.Export.Path}}
+	default:
+		return nil
+	}
+}

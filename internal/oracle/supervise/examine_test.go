@@ -1,0 +1,163 @@
+package supervise
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/nfstest"
+)
+
+// expect asserts the result of a check, and words of its message.
+func expect(t *testing.T, checks []runfile.Check, check, result string, words ...string) {
+	t.Helper()
+	i := slices.IndexFunc(checks, func(c runfile.Check) bool { return c.Check == check })
+	if i < 0 {
+		t.Fatalf("no check %q in %+v", check, checks)
+	}
+	if checks[i].Result != result {
+		t.Errorf("%s is %s: %s", check, checks[i].Result, checks[i].Message)
+	}
+	for _, w := range words {
+		if !strings.Contains(checks[i].Message, w) {
+			t.Errorf("%s: no %q in %q", check, w, checks[i].Message)
+		}
+	}
+}
+
+func (i *image) proc(name, text string) { i.write(filepath.Join(i.o.ProcDir, name), 0o644, text) }
+
+const limitsOfPod = "Max open files            65536                65536                files     \n"
+
+// TestAnExaminationStartsNothing: of an image and a volume that are in order, each check is OK.
+func TestAnExaminationStartsNothing(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	v3 := &nfstest.Server{}
+	v3.Start(t, "127.0.0.1")
+	i.direct(runfile.NFSv3, "/export", v3.Port(), "127.0.0.1")
+	i.proc("self/limits", limitsOfPod)
+	i.proc("sys/fs/aio-max-nr", "65536\n")
+	checks := Examine(t.Context(), i.o)
+	for _, c := range checks {
+		if c.Result != runfile.CheckOK {
+			t.Errorf("%+v", c)
+		}
+	}
+	for _, check := range []string{checkDirectNFS, checkStart, checkHealth, checkVolume, checkFiles, checkServer, checkLimits, checkAIO} {
+		expect(t, checks, check, runfile.CheckOK)
+	}
+	if n := i.lines(i.base + "/starts"); n > 0 {
+		t.Errorf("the database was started %d times", n)
+	}
+	if left, err := os.ReadDir(i.data); err != nil || len(left) > 0 {
+		t.Errorf("left on the volume: %v, %v", left, err)
+	}
+}
+
+// TestAnExaminationTellsAllThatIsWrong: a run would tell the first.
+func TestAnExaminationTellsAllThatIsWrong(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.o.DirectNFS = true
+	i.o.StartCommand = []string{"/none"}
+	i.o.MinFreeBytes = 1 << 62
+	i.write(i.data+"/payroll.dbf", 0o644, "x")
+	for _, library := range libraries(i.home + "/lib") {
+		if err := os.Remove(library); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i.proc("self/limits", strings.ReplaceAll(limitsOfPod, "65536", "1024 "))
+	checks := Examine(t.Context(), i.o)
+	expect(t, checks, checkDirectNFS, runfile.CheckFail, "libnfsodm")
+	expect(t, checks, checkStart, runfile.CheckFail, "/none", "database.container.command")
+	expect(t, checks, checkVolume, runfile.CheckFail, "make it larger")
+	expect(t, checks, checkFiles, runfile.CheckFail, "payroll.dbf", "existingDatabase")
+	expect(t, checks, checkLimits, runfile.CheckWarn, "1024", "LimitNOFILE")
+}
+
+// TestADatabaseOnTheVolumeMayHoldTheTables: then there need be no room for them.
+func TestADatabaseOnTheVolumeMayHoldTheTables(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.o.MinFreeBytes = 1 << 62
+	i.write(i.data+"/"+MarkerFile, 0o644, "")
+	i.write(i.data+"/dbconfig/"+i.o.SID+"/spfile", 0o644, "")
+	checks := Examine(t.Context(), i.o)
+	expect(t, checks, checkVolume, runfile.CheckWarn, "may hold the tables already")
+	expect(t, checks, checkFiles, runfile.CheckOK)
+}
+
+// TestServersThatRefuseThePodFail: with NFSv4 always, with NFSv3 perhaps.
+func TestServersThatRefuseThePodFail(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.direct(runfile.NFSv41, "/export", refusing(t, "127.0.0.1"), "127.0.0.1")
+	expect(t, Examine(t.Context(), i.o), checkServer, runfile.CheckFail, "127.0.0.1", "-nfs-rootonly disabled")
+	v3 := &nfstest.Server{}
+	v3.Start(t, "127.0.0.1")
+	i.direct(runfile.NFSv3, "/denied", v3.Port(), "127.0.0.1")
+	expect(t, Examine(t.Context(), i.o), checkServer, runfile.CheckWarn, "-nfs-rootonly disabled")
+	i.o.Engine, i.o.DataDirectory = nil, ""
+	for _, c := range Examine(t.Context(), i.o) {
+		if c.Check == checkServer || c.Check == checkVolume || c.Check == checkFiles {
+			t.Errorf("without a volume: %+v", c)
+		}
+	}
+}
+
+// TestTheKernelsClientHasLimitsOfTheNode, which Direct NFS has not.
+func TestTheKernelsClientHasLimitsOfTheNode(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.proc("sys/fs/aio-max-nr", "65536\n")
+	i.proc("sys/fs/aio-nr", "4352\n")
+	i.proc("sys/sunrpc/tcp_max_slot_table_entries", "16\n")
+	checks := Examine(t.Context(), i.o)
+	expect(t, checks, checkAIO, runfile.CheckWarn, "65536", "4352", "fs.aio-max-nr=3145728")
+	expect(t, checks, checkSlots, runfile.CheckWarn, "16", "tcp_max_slot_table_entries=128")
+	i.proc("sys/fs/aio-max-nr", "3145728\n")
+	i.proc("sys/sunrpc/tcp_max_slot_table_entries", "65536\n")
+	checks = Examine(t.Context(), i.o)
+	expect(t, checks, checkAIO, runfile.CheckOK)
+	expect(t, checks, checkSlots, runfile.CheckOK)
+}
+
+func TestALoaderNeedsAClientAndAListener(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	checks := ExamineClient(t.Context(), i.o, []string{address + "/ORCL"})
+	expect(t, checks, checkClient, runfile.CheckWarn, "database.external.image")
+	expect(t, checks, checkListener, runfile.CheckOK, address)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	i.write(i.home+"/lib/libclntsh.so.19.1", 0o644, "")
+	checks = ExamineClient(t.Context(), i.o, []string{address + "/ORCL"})
+	expect(t, checks, checkClient, runfile.CheckOK, "libclntsh.so.19.1")
+	expect(t, checks, checkListener, runfile.CheckFail, address, "NetworkPolicies")
+}
+
+func TestTheListenersOfConnectStringsAreFound(t *testing.T) {
+	t.Parallel()
+	got := addressesOf([]string{
+		"scan.example:1522/ORCL", "scan.example:1522/other", "db1/ORCL", "[2001:db8::1]:1521/ORCL", "tcps://db2.example:2484/ORCL?x=y",
+		"(DESCRIPTION=(ADDRESS=(PROTOCOL=TCPS)(HOST=db3)(PORT=2484))(ADDRESS = (HOST = db4)(PORT = 1521))(CONNECT_DATA=(SERVICE_NAME=x)))", "no address",
+	})
+	want := []string{"scan.example:1522", "db1:1521", "[2001:db8::1]:1521", "db2.example:2484", "db3:2484", "db4:1521"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
