@@ -101,8 +101,8 @@ func examined(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, x Examination) cor
 func examinationArgs(args []string, b *v1alpha1.NFSBenchmark, x Examination) []string {
 	if d := b.Spec.Database.External; d != nil {
 		args = []string{"database", "--run-dir", runDir}
-		for _, connect := range append([]string{d.ConnectString}, d.Services...) {
-			args = append(args, "--connect", connect)
+		for _, connect := range append([]v1alpha1.ConnectString{d.ConnectString}, d.Services...) {
+			args = append(args, "--connect", string(connect))
 		}
 		return args
 	}
