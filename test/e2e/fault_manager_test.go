@@ -12,7 +12,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
@@ -58,8 +57,8 @@ func TestFaultsOfTwoManagersDisturbNoRun(t *testing.T) {
 	for i, b := range runs {
 		done := c.undisturbed(t, b)
 		// A manager that ends takes the events with it that it has not sent yet.
-		at := done.Status.CompletionTime
-		mayLose := !at.Before(&metav1.Time{Time: endings.Truncate(time.Second)}) && !at.After(ended)
+		at := done.Status.CompletionTime.Time // in whole seconds
+		mayLose := !at.Before(endings.Truncate(time.Second)) && !at.After(ended)
 		c.transitionsOnce(t, done, mayLose, func(e eventsv1.Event) bool {
 			return third.pod.Name == first.pod.Name || !strings.Contains(e.ReportingInstance, first.pod.Name) || e.EventTime.Time.Before(deposed)
 		})
