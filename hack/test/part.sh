@@ -44,11 +44,19 @@ echo "$SECONDS" >"$RUN_DIR/$part.needs"
 jobs=$(($(nproc) + 1))
 rows=$("$parts" rows "$part") n=0 failed=0
 while read -r -a row; do
-	log=$RUN_DIR/$part.$((++n))
+	log=$RUN_DIR/$part.$((++n)) rerun=() options=() packages=()
+	for word in "${row[@]:3}"; do
+		if [[ $word == ./* ]]; then packages+=("$word"); else options+=("$word"); fi
+	done
+	if ((row[2] && !$#)); then # who names a test wants its first outcome
+		rerun=(--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test --packages "${packages[*]}")
+		packages=()
+	fi
 	(
 		cd "${row[0]}"
 		CGO_ENABLED=${row[1]} "$REPO_DIR/hack/tool.sh" gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg \
-			--hide-summary=skipped --jsonfile "$log.json" -- -p "$jobs" -vet=off -shuffle=on -debug-actiongraph "$log.graph" "${row[@]:2}" "$@"
+			--hide-summary=skipped --jsonfile "$log.json" "${rerun[@]}" -- -p "$jobs" -vet=off -shuffle=on \
+			-debug-actiongraph "$log.graph" "${options[@]}" "${packages[@]}" "$@"
 	) || failed=1
 done <<<"$rows"
 # Tests of other parts want a cluster whose one node is this machine.

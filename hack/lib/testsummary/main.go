@@ -8,7 +8,8 @@
 // each part), PART.N.json (events of go test -json), PART.N.graph (the go command's
 // actions) and PART.needs (seconds until what the part needs was there).
 //
-// A test counts once for a part, however often it ran. The program exits with 1 when
+// A test counts once for a part, however often it ran. One that failed and passed when
+// it ran again counts as passed, and is named. The program exits with 1 when
 // a part failed, or when a test was skipped and -forbid-skips is given.
 package main
 
@@ -56,6 +57,7 @@ type part struct {
 type test struct {
 	pkg, name               string
 	passed, failed, skipped bool
+	again                   bool // it failed, and passed when it ran again
 	took                    time.Duration
 	said                    string // its last own line: the reason of a skip
 }
@@ -186,7 +188,7 @@ func (p *part) add(e event) {
 	}
 	switch e.Action {
 	case "pass":
-		t.passed = true
+		t.passed, t.again, t.failed = true, t.again || t.failed, false
 	case "fail":
 		t.failed = true
 	case "skip":
@@ -207,7 +209,7 @@ func (p *part) add(e event) {
 func (p *part) counts() (passed, failed, skipped int) {
 	for _, t := range p.tests {
 		switch {
-		case t.name == "" && p.hasFailedBelow(t): // the package is no test of its own
+		case t.name == "" && p.below(t, (*test).hasFailed): // the package is no test of its own
 		case t.failed:
 			failed++
 		case t.passed:

@@ -4,7 +4,8 @@
 // usage: parts list TIER        the parts of a tier (test, rest or all), in order
 //
 //	parts rows PART        a line for each go test: folder of the module, value of
-//	                       CGO_ENABLED, options and packages
+//	                       CGO_ENABLED, how often a failed test runs again,
+//	                       options and packages
 //	parts needs PART       what must be there first
 //	parts stale COMMIT     the parts of tier rest with an input that has changed
 //	                       since, the most changed first: part, minutes, files

@@ -99,7 +99,7 @@ unit  test needs=a,b skip=^TestReal ./nfs
 unit  test race ./nfs/deep
 unit  test ./...
 gate  test needs=b,c run=^TestGate parallel=8 ./e2e
-e2e   rest minutes=8 skip=^TestGate ./e2e charts
+e2e   rest minutes=8 again skip=^TestGate ./e2e charts
 mod   rest module ./mod
 real  rest run=^TestReal ./nfs
 `
@@ -121,11 +121,11 @@ func TestRowsRunTheFoldersThatTheyNameMostSpecifically(t *testing.T) {
 	table := sampleTable(t)
 	for part, want := range map[string][]string{
 		"lint": nil,
-		"unit": {". 0 -skip ^TestReal ./nfs", ". 1 -race ./nfs/deep", ". 0 ./nfs/deep/er ./queue"},
-		"gate": {". 0 -run ^TestGate -parallel 8 ./e2e"},
-		"e2e":  {". 0 -skip ^TestGate ./e2e"},
-		"mod":  {"./mod 0 ./..."},
-		"real": {". 0 -run ^TestReal ./nfs"},
+		"unit": {". 0 0 -skip ^TestReal ./nfs", ". 1 0 -race ./nfs/deep", ". 0 0 ./nfs/deep/er ./queue"},
+		"gate": {". 0 0 -run ^TestGate -parallel 8 ./e2e"},
+		"e2e":  {". 0 1 -skip ^TestGate ./e2e"},
+		"mod":  {"./mod 0 0 ./..."},
+		"real": {". 0 0 -run ^TestReal ./nfs"},
 	} {
 		got, err := table.arguments(part)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {

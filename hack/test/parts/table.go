@@ -20,6 +20,7 @@ type row struct {
 	minutes    int
 	module     bool
 	cgo        bool
+	again      bool           // a test that fails runs once more
 	run, skip  *regexp.Regexp // nil: every test, none
 }
 
@@ -77,6 +78,8 @@ func (r *row) add(word string) (err error) {
 		r.options = append(r.options, "-p", "1")
 	case word == "module":
 		r.module = true
+	case word == "again":
+		r.again = true
 	case !isOption:
 		r.inputs = append(r.inputs, word)
 	case name == "needs":
@@ -219,11 +222,15 @@ func (t *table) arguments(name string) ([]string, error) {
 		if r.module {
 			folder, packages = packages[0], []string{"./..."}
 		}
-		cgo := "0"
-		if r.cgo {
-			cgo = "1"
-		}
-		lines = append(lines, fields(slices.Concat([]string{folder, cgo}, r.options, packages)...))
+		options := slices.Concat([]string{folder, digit(r.cgo), digit(r.again)}, r.options)
+		lines = append(lines, fields(slices.Concat(options, packages)...))
 	}
 	return lines, err
+}
+
+func digit(on bool) string {
+	if on {
+		return "1"
+	}
+	return "0"
 }
