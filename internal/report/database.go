@@ -3,6 +3,8 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/nfsbench/nfsbench/internal/judge"
@@ -26,6 +28,7 @@ func databaseSection(r runfile.Result, j judge.Judgement) doc.Section {
 	s.Add(doc.Block{Table: serverTable(j.Database.Servers)},
 		doc.Block{Table: channelTable(*j.Summary, j.Database.Channels)}, doc.Block{Table: fileTable(j.Database.Files)},
 		doc.Block{Table: topWaitTable(j.Database.Waits)}, doc.Block{Table: waitTable(r, j.Summary.Repetition)},
+		doc.Block{Table: statisticTable(r, j.Summary.Repetition)},
 		doc.Block{In: doc.TextOnly, Apart: true})
 	return s
 }
@@ -195,6 +198,28 @@ func addWaits(t *doc.Table, w runfile.OracleWindow) {
 			t.Row(e.Name, fmt.Sprint(e.Waits), fmt.Sprintf("%.1f", s), average(s, e.Waits))
 		}
 	}
+}
+
+// statisticTable is what instances counted in the repetition that stands for all, as the table
+// "Instance Activity Stats" of an AWR report has it.
+func statisticTable(r runfile.Result, index int32) *doc.Table {
+	t := &doc.Table{
+		Caption: "Statistics of the database (V$SYSSTAT)",
+		Columns: doc.Columns(1, 14, "Statistic", "Value", "Each second"),
+	}
+	for _, c := range r.Clients {
+		for _, rep := range c.Load.Repetitions {
+			seconds := rep.End.Sub(rep.Start).Seconds()
+			if rep.Index != index || rep.Oracle == nil || seconds <= 0 {
+				continue
+			}
+			for _, name := range slices.Sorted(maps.Keys(rep.Oracle.Statistics)) {
+				v := rep.Oracle.Statistics[name]
+				t.Row(name, fmt.Sprint(v), fmt.Sprintf("%.1f", float64(v)/seconds))
+			}
+		}
+	}
+	return t
 }
 
 // average is milliseconds for each wait.
