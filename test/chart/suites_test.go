@@ -51,10 +51,12 @@ func TestSuiteSamplesComeToWhatTheySay(t *testing.T) {
 	want := map[string]shape{
 		"dnfs-vs-pnfs-native":    {six, 36, 10, "nfsv3-local"},
 		"dnfs-vs-pnfs-oracle":    {six, 36, 10, "nfsv3-local"},
+		"dnfs-vs-pnfs-moved":     {[]string{"nfsv3", "nfsv4", "pnfs"}, 18, 0, ""},
 		"dnfs-throughput-native": {[]string{"off", "on", "multipath", "two-clients"}, 20, 3, "off"},
 		"dnfs-throughput-oracle": {[]string{"off", "on", "multipath", "rac"}, 20, 3, "off"},
 		"nfs-vs-dnfs-native":     {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
 		"nfs-vs-dnfs-oracle":     {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
+		"nfs-vs-dnfs-loops":      {[]string{"nfs", "dnfs"}, 16, 1, "nfs"},
 		"nfs-vs-dnfs-short":      {[]string{"nfs", "dnfs"}, 10, 1, "nfs"},
 		"wire-speed-native":      {[]string{"read", "copy", "overwrite"}, 15, 0, ""},
 		"wire-speed-oracle":      {[]string{"nfs", "dnfs"}, 10, 1, "nfs"},
@@ -111,6 +113,25 @@ func TestCellsOfTheSamplesDifferInWhatTheirSuiteIsAbout(t *testing.T) {
 	}
 	if e := cell("wire-speed-native", "copy").Expect; e.MinWirePercent != nil || e.MinMegabytesPerSecond == nil {
 		t.Errorf("of the copy is expected %+v", e)
+	}
+	// The four tests of the throughput of Direct NFS, in one suite.
+	for name, o := range map[string]v1alpha1.Toggle{"off": "", "on": v1alpha1.Disabled, "multipath": "", "rac": ""} {
+		if got := cell("dnfs-throughput-oracle", name).Protocol.Oranfstab; got != o {
+			t.Errorf("%s: oranfstab is %q; want %q", name, got, o)
+		}
+	}
+	for suite, loops := range map[string]int32{"nfs-vs-dnfs-loops": 200, "nfs-vs-dnfs-oracle": 0} {
+		for _, name := range []string{"nfs", "dnfs"} {
+			if s := cell(suite, name).Workload.SLOB; s.WorkLoop != loops || len(s.Users) != 16 {
+				t.Errorf("%s: %s has %d loops for %v users", suite, name, s.WorkLoop, s.Users)
+			}
+		}
+	}
+	// The volume moves, so the path must not follow it.
+	for _, name := range []string{"nfsv3", "nfsv4", "pnfs"} {
+		if p := cell("dnfs-vs-pnfs-moved", name).Protocol.Paths; p.Select != v1alpha1.PathsExplicit || len(p.Explicit) != 1 {
+			t.Errorf("moved: %s is over %+v", name, p)
+		}
 	}
 	for _, engine := range []string{"native", "oracle"} {
 		remote := cell("dnfs-vs-pnfs-"+engine, "pnfs-remote").Protocol
