@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -150,5 +151,18 @@ func checkSamples(t *testing.T, folder string, names map[string]string) {
 			}
 			names[key] = f.Name()
 		}
+	}
+}
+
+// TestTheChartTakesTheValuesOfTheFirstRun of docs/oracle-first-run.md.
+func TestTheChartTakesTheValuesOfTheFirstRun(t *testing.T) {
+	_, rest, _ := strings.Cut(string(Read(t, "docs/oracle-first-run.md")), "<<'END'\n")
+	values, _, is := strings.Cut(rest, "END\n")
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(file, []byte(values), 0o600); err != nil || !is {
+		t.Fatal("the page has no values: ", err)
+	}
+	if got := strings.Count(string(Helm(t, "-f", file)), "path: /vol/oradata"); got != 2 {
+		t.Errorf("the policy has %d exports", got)
 	}
 }

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
+	"github.com/nfsbench/nfsbench/test/kit/repository"
 	"github.com/nfsbench/nfsbench/test/nfstest"
 )
 
@@ -45,9 +47,22 @@ func TestAnExaminationStartsNothing(t *testing.T) {
 	i.proc("self/limits", limitsOfPod)
 	i.proc("sys/fs/aio-max-nr", "65536\n")
 	checks := Examine(t.Context(), i.o)
+	path, err := repository.Path("docs/oracle-first-run.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asOnThePage := strings.NewReplacer(i.home, "/opt/oracle/product/23ai/dbhomeFree", i.base, "/opt/oracle", "127.0.0.1", "10.0.1.61",
+		fmt.Sprintf("user %d writes", os.Getuid()), "user 54321 writes")
 	for _, c := range checks {
 		if c.Result != runfile.CheckOK {
 			t.Errorf("%+v", c)
+		}
+		if line := fmt.Sprintf("%-4s  %-14s  %s\n", c.Result, c.Check, asOnThePage.Replace(c.Message)); !strings.Contains(string(page), line) {
+			t.Errorf("docs/oracle-first-run.md lacks %q", line)
 		}
 	}
 	for _, check := range []string{checkDirectNFS, checkStart, checkHealth, checkVolume, checkFiles, checkServer, checkLimits, checkAIO} {
