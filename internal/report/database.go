@@ -84,6 +84,9 @@ func hostFacts(h runfile.DatabaseHost) []string {
 			out = append(out, s.Path+" refused the probe before the start: "+s.Problem)
 		}
 	}
+	if h.ServersNotProbed != "" {
+		out = append(out, "no server was probed before the start: "+h.ServersNotProbed)
+	}
 	return out
 }
 

@@ -111,6 +111,9 @@ type DatabaseHost struct {
 	Mended []string `json:"mended,omitempty"`
 	// Servers are the paths of Direct NFS, each as it answered this pod before the start.
 	Servers []ServerProbe `json:"servers,omitempty"`
+	// ServersNotProbed is why no server was asked before the start of Direct NFS; absent = Servers
+	// has the answers, or Direct NFS is off.
+	ServersNotProbed string `json:"serversNotProbed,omitempty"`
 }
 
 // ServerProbe is how a path to the NFS server answered a client of the database's pod that mounted

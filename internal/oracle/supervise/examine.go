@@ -143,7 +143,10 @@ func (o Options) examineVolume(e *examination) {
 
 // examineServers mounts the export over each path from a port above 1023.
 func (o Options) examineServers(ctx context.Context, e *examination) {
-	probes, err := o.probeServers(ctx)
+	probes, skipped, err := o.probeServers(ctx)
+	if skipped != "" {
+		e.warn(checkServer, "not probed: %s; %s", skipped, probeAdvice)
+	}
 	for _, p := range probes {
 		switch {
 		case p.Problem == "":

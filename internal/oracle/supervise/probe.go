@@ -2,10 +2,14 @@ package supervise
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/collect/procfs"
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target"
 	"github.com/nfsbench/nfsbench/internal/loadgen/target/direct"
@@ -27,24 +31,53 @@ const probeAdvice = "Direct NFS of a pod needs an export that admits the address
 	"/etc/exports; FlashBlade: insecure in the NFS rule)"
 
 // probeServers mounts the export over each path as Direct NFS would, from this pod and from a port
-// above 1023, and unmounts it. It returns what each path answered.
+// above 1023, and unmounts it. It returns what each path answered, or why no server was asked.
 //
 // The error is why Direct NFS cannot start. With NFSv3 there is none: its helper has root's
 // ports, so a server may admit it and refuse the probe.
-func (o Options) probeServers(ctx context.Context) ([]runfile.ServerProbe, error) {
-	sys := o.Engine != nil && (o.Engine.Security == "" || o.Engine.Security == "sys") // as our client speaks
-	if !o.DirectNFS || !sys || len(o.Engine.Channels) == 0 {
-		return nil, nil
+func (o Options) probeServers(ctx context.Context) (probes []runfile.ServerProbe, skipped string, err error) {
+	if !o.DirectNFS || o.Engine == nil {
+		return nil, "", nil
+	}
+	if s := o.Engine.Security; s != "" && s != "sys" {
+		return nil, "the client of the probe speaks security sys only, and the benchmark uses " + s, nil
+	}
+	if len(o.Engine.Channels) == 0 {
+		e, err := o.engineOfMount()
+		if err != nil {
+			return nil, clip(err.Error()), nil
+		}
+		o.Engine = &e
 	}
 	for attempt := 1; ; attempt++ {
-		probes, err := o.probeOnce(ctx)
-		if err == nil || attempt == probeAttempts {
-			return probes, err
-		}
-		if course.Wait(ctx, o.HealthInterval) != nil {
-			return probes, err
+		probes, err = o.probeOnce(ctx)
+		if err == nil || attempt == probeAttempts || course.Wait(ctx, o.HealthInterval) != nil {
+			return probes, "", err
 		}
 	}
+}
+
+// engineOfMount is the engine with the server and the export of the volume's mount. Without an
+// oranfstab Direct NFS uses these, over one path.
+func (o Options) engineOfMount() (runfile.Engine, error) {
+	e := *o.Engine
+	f, err := os.Open(filepath.Join(o.ProcDir, "self", "mountinfo"))
+	if err != nil {
+		return e, fmt.Errorf("look for the mount of the volume: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	mounts, err := procfs.ParseMountInfo(f)
+	if err != nil {
+		return e, fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	m, _ := procfs.MountOf(mounts, o.DataDirectory)
+	server, export, ok := strings.Cut(m.Source, ":/")
+	if !ok || !m.IsNFS() {
+		return e, fmt.Errorf("no NFS server is mounted at %q", o.DataDirectory)
+	}
+	e.Server, e.Export = strings.Trim(server, "[]"), "/"+export
+	e.Channels = []runfile.PlanChannel{{Path: e.Server}}
+	return e, nil
 }
 
 func (o Options) probeOnce(ctx context.Context) ([]runfile.ServerProbe, error) {

@@ -89,6 +89,78 @@ func TestAProbeThatDecidesNothingIsAWarning(t *testing.T) {
 	}
 }
 
+// mounted lists a mount of the volume in the mount table of the container.
+func (i *image) mounted(kind, source string) {
+	i.proc("self/mountinfo", "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n55 22 0:50 / "+i.data+" rw - "+kind+" "+source+" rw,hard\n")
+}
+
+// TestWithoutAnOranfstabTheServerOfTheMountIsProbed: Direct NFS uses it, over one path.
+func TestWithoutAnOranfstabTheServerOfTheMountIsProbed(t *testing.T) {
+	t.Parallel()
+	v3 := &nfstest.Server{}
+	v3.Start(t, "127.0.0.1")
+	cases := map[string]struct {
+		reason       string
+		kind, source string
+		problem      string // of the probe
+		skipped      string
+	}{
+		"admits":  {"nothing is wrong", "nfs", "127.0.0.1:/export", "", ""},
+		"refuses": {"the export admits nobody", "nfs", "127.0.0.1:/denied", `"/denied"`, ""},
+		"no NFS":  {"a database is tried on a local disk", "ext4", "/dev/sdb", "", "no NFS server is mounted at"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := newImage(t)
+			i.direct(runfile.NFSv3, "/plan", v3.Port())
+			i.o.HealthInterval = 200 * time.Millisecond // a busy machine may be silent for a while
+			i.mounted(tc.kind, tc.source)
+			host := i.start().ready(1).Host
+			if !strings.Contains(host.ServersNotProbed, tc.skipped) || (host.ServersNotProbed == "") != (tc.skipped == "") {
+				t.Errorf("%s: not probed: %q", tc.reason, host.ServersNotProbed)
+			}
+			if tc.skipped != "" {
+				return
+			}
+			if len(host.Servers) != 1 || host.Servers[0].Path != "127.0.0.1" || !strings.Contains(host.Servers[0].Problem, tc.problem) ||
+				(host.Servers[0].Problem == "") != (tc.problem == "") {
+				t.Errorf("%s: %+v", tc.reason, host.Servers)
+			}
+		})
+	}
+}
+
+func TestTheMountTableNamesServerAndExport(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		"10.0.1.61:/vol/ora": "10.0.1.61 /vol/ora", "[fd00::61]:/vol/ora": "fd00::61 /vol/ora", "filer.example:/": "filer.example /",
+	} {
+		i := newImage(t)
+		i.o.Engine = &runfile.Engine{}
+		i.mounted("nfs4", source)
+		e, err := i.o.engineOfMount()
+		if got := e.Server + " " + e.Export; err != nil || got != want || len(e.Channels) != 1 || e.Channels[0].Path != e.Server {
+			t.Errorf("%s: %q %v, %v", source, got, e.Channels, err)
+		}
+	}
+}
+
+// TestWithKerberosTheResultSaysThatNoServerWasProbed: the client of the probe speaks sys only.
+func TestWithKerberosTheResultSaysThatNoServerWasProbed(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.direct(runfile.NFSv41, "/export", 0, "127.0.0.1")
+	i.o.Engine.Security = "krb5p"
+	if s := i.start().ready(1); !strings.Contains(s.Host.ServersNotProbed, "krb5p") || s.Host.Servers != nil {
+		t.Errorf("host: %+v", s.Host)
+	}
+	if !strings.Contains(i.log.String(), "The NFS servers are not probed") {
+		t.Errorf("log: %s", i.log.String())
+	}
+	expect(t, Examine(t.Context(), i.o), checkServer, runfile.CheckWarn, "not probed", "krb5p")
+}
+
 // TestAStartThatHangsEndsWithWhatTheProbeFound long before the time for the start is over.
 func TestAStartThatHangsEndsWithWhatTheProbeFound(t *testing.T) {
 	t.Parallel()

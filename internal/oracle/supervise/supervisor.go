@@ -209,14 +209,19 @@ func (s *supervisor) prepare(ctx context.Context) error {
 
 // probeServers asks the servers before Direct NFS does, and keeps what they answer.
 func (s *supervisor) probeServers(ctx context.Context) error {
-	probes, err := s.o.probeServers(ctx)
+	probes, skipped, err := s.o.probeServers(ctx)
 	if ctx.Err() != nil { // it is told to end, and the answers say nothing
 		probes, err = nil, nil
+	}
+	if skipped != "" {
+		s.log.Warn("The NFS servers are not probed", "reason", skipped)
 	}
 	if s.suspicion = problems(probes); s.suspicion != "" && err == nil {
 		s.log.Warn("The NFS server refuses what Direct NFS may need", "problem", s.suspicion, "advice", probeAdvice)
 	}
-	return cmp.Or(err, s.journal.change(func(d *runfile.DatabaseState) { d.Host.Servers = probes }))
+	return cmp.Or(err, s.journal.change(func(d *runfile.DatabaseState) {
+		d.Host.Servers, d.Host.ServersNotProbed = probes, skipped
+	}))
 }
 
 // serve follows one start until ctx ends or a restart is asked for, both nil,
