@@ -246,7 +246,7 @@ func (c *checker) lookup(name string) relation {
 }
 
 func belongsToOracle(name string) bool {
-	for _, prefix := range []string{"V$", "GV$", "V_$", "GV_$", "X$", "DBA_", "CDB_", "ALL_", "USER_"} {
+	for _, prefix := range []string{"V$", "GV$", "V_$", "GV_$", "X$", "DBA_", "CDB_", "ALL_", "USER_", "SESSION_"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}

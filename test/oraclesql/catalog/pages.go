@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Page is a page of Oracle's reference that was read, and what it lists of the
-// columns that our texts use, or of the arguments.
+// Page is a page of Oracle's reference, or of another of its books, that was read, and
+// what it lists of the columns that our texts use, or of the arguments.
 type Page struct {
 	Release string // one of PageReleases
 	Title   string
@@ -37,6 +37,7 @@ func Pages() map[string][]Page {
 		english  = "https://docs.oracle.com/en/database/oracle/oracle-database/"
 		r122     = "https://docs.oracle.com/database/122/REFRN/"
 		r121     = "https://docs.oracle.com/cd/E57425_01/121/REFRN/GUID-"
+		r121en   = "https://docs.oracle.com/database/121/REFRN/GUID-"
 		r18      = "https://docs.oracle.com/cd/E96517_01/refrn/"
 		r19      = "https://docs.oracle.com/cd/F19136_01/refrn/"
 		r21      = "https://docs.oracle.com/cd/F32587_01/refrn/"
@@ -44,6 +45,9 @@ func Pages() map[string][]Page {
 		r23      = "https://docs.oracle.com/cd/G11854_01/refrn/"
 		r26      = "https://docs.oracle.com/cd/G47991_01/refrn/"
 		all      = "all"
+		// A page of the upgrade guides that names the columns with FORCE LOGGING.
+		upgrading      = "Upgrade Guide: Recovering After the NOLOGGING Clause Is Specified"
+		afterNologging = "recovering-after-nologging-clause-specified-data-guard.html"
 	)
 	return map[string][]Page{
 		"V$DNFS_SERVERS": {
@@ -102,11 +106,40 @@ func Pages() map[string][]Page {
 			{"12.1", "8.6 V$INSTANCE", r121 + "6A0C9B51-1714-4223-B166-9D54C4E65D67.htm", all},
 			{"23ai", "9.11 V$INSTANCE", english + "23/refrn/V-INSTANCE.html", all},
 		},
-		"V$DATABASE": {{"12.2", "7.149 V$DATABASE", r122 + "V-DATABASE.htm", ""}},
+		"V$DATABASE": {
+			{"12.2", "7.149 V$DATABASE", r122 + "V-DATABASE.htm", "LOG_MODE"},
+			{"19", "7.156 V$DATABASE", english + "19/refrn/V-DATABASE.html", "LOG_MODE"},
+			{"21", "8.153 V$DATABASE", english + "21/refrn/V-DATABASE.html", "LOG_MODE"},
+			{"23ai", upgrading, english + "23/upgrd/" + afterNologging, "FORCE_LOGGING"},
+			{"26ai", upgrading, english + "26/upgrd/" + afterNologging, "FORCE_LOGGING"},
+		},
+		"V$LOG": {
+			{"12.2", "8.44 V$LOG", r122 + "V-LOG.htm", all},
+			{"19", "8.45 V$LOG", r19 + "V-LOG.html", all},
+		},
+		"V$LOGFILE": {
+			{"12.2", "8.46 V$LOGFILE", r122 + "V-LOGFILE.htm", all},
+			{"23ai", "9.49 V$LOGFILE", r23 + "V-LOGFILE.html", all},
+		},
+		"DBA_PDBS": {
+			{"12.1", "5.207 DBA_PDBS", r121 + "439126EA-A6B6-45B8-AAFA-37EE4356BBEF.htm", all},
+			{"19", "5.239 DBA_PDBS", r19 + "DBA_PDBS.html", all},
+			{"23ai", "6.271 DBA_PDBS", english + "23/refrn/DBA_PDBS.html", "PDB_NAME"},
+			{"26ai", upgrading, english + "26/upgrd/" + afterNologging, "FORCE_LOGGING"},
+		},
+		"SESSION_PRIVS": {
+			{"12.1", "6.227 SESSION_PRIVS", r121 + "A9837068-CDDA-4D94-BBC6-B167CE5C1FA6.htm", all},
+			{"23ai", "7.262 SESSION_PRIVS", english + "23/refrn/SESSION_PRIVS.html", all},
+		},
+		"SESSION_ROLES": {
+			{"12.1", "SESSION_ROLES", r121en + "49F3E4FA-CF54-4A07-A5E8-F030A4343104.htm", all},
+			{"26ai", "SESSION_ROLES", english + "26/refrn/SESSION_ROLES.html", all},
+		},
 		"V$PARAMETER": {
 			{"21", "9.108 V$PARAMETER", english + "21/refrn/V-PARAMETER.html", all},
 			{"23ai", "9.110 V$PARAMETER", r23early + "V-PARAMETER.html", all},
 		},
+		"V$DATAFILE": {{"12.2", "7.153 V$DATAFILE", r122 + "V-DATAFILE.htm", "FILE#"}},
 		"V$TEMPFILE": {{"12.2", "9.110 V$TEMPFILE", r122 + "V-TEMPFILE.htm", all}},
 		"V$SESSION": {
 			{"12.2", "9.17 V$SESSION", r122 + "V-SESSION.htm", "SID USERNAME"},
@@ -217,12 +250,12 @@ func doubts(view string, names []string) []string {
 	return order
 }
 
-const reportHead = `# What Oracle's reference says about the names in our SQL
+const reportHead = `# What Oracle's documentation says about the names in our SQL
 
 Written by ` + "`go test ./test/oraclesql -update`" + ` from the pages in catalog/pages.go and the texts in
 internal/oracle/sqltext. A name is confirmed for a release if a page of that release lists it, or
-if pages of an older and of a newer release do. What is *not confirmed* stands on older pages
-only, or on no page that was read; it is not known to be wrong. INST_ID of the GV$ views is not
+if pages of an older and of a newer release do. What is *not confirmed* is on older pages only,
+or on no page that was read; it is not known to be wrong. INST_ID of the GV$ views is not
 listed on these pages. Where a page lists only some names, its text was cut behind them.
 `
 
