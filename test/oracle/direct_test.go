@@ -254,11 +254,18 @@ func TestRightsAreOracles(t *testing.T) {
 func TestAnOranfstabOfAnotherExportIsNotUsed(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	w := standin.NewWorld(t, standin.Options{
-		Paths: fourPaths()[:1], Config: standin.Config{Data: data},
-		Oranfstab: "server: label\npath: 127.0.0.1\nexport: /other mount: " + data + "\n",
-	})
-	if w.Instance().UsesDirectNFS() {
-		t.Error("Direct NFS is used")
+	for line, want := range map[string]bool{
+		"export: /export mount: " + data:               true,
+		"export: /other mount: " + data:                false,
+		"export: /export mount: /mnt/nfsbench":         false,
+		"export: /export mount: " + filepath.Dir(data): false,
+	} {
+		w := standin.NewWorld(t, standin.Options{
+			Paths: fourPaths()[:1], Config: standin.Config{Data: data}, Oranfstab: "server: label\npath: 127.0.0.1\n" + line + "\n",
+		})
+		if w.Instance().UsesDirectNFS() != want {
+			t.Errorf("%s: Direct NFS is used: %t", line, !want)
+		}
+		_ = w.Instance().Shutdown(t.Context())
 	}
 }

@@ -40,6 +40,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/loadgen/content"
 )
 
@@ -156,6 +157,9 @@ func (i *Instance) create(ctx context.Context) error {
 	}
 	for n, d := range i.cat.Files {
 		i.alert.linef("Creating and starting Oracle instance: %d%% complete", n*100/len(i.cat.Files))
+		if err := course.Wait(ctx, i.cfg.Creation/time.Duration(len(i.cat.Files))); err != nil {
+			return err
+		}
 		f, err := vol.create(ctx, d.Name)
 		if err == nil {
 			_ = f.close()
@@ -387,6 +391,8 @@ type Config struct {
 	// NodeCPUs is cpu_count where nobody sets it: the CPUs of the node, whatever its container may
 	// use; runtime.NumCPU().
 	NodeCPUs int
+	// Creation is how long the creation of a database takes beyond the writing of its files; 0.
+	Creation time.Duration
 	// DatafilePercent scales the datafiles that the first start makes; 100 = 152 MiB.
 	DatafilePercent int
 	// Calibrate is how long CALIBRATE_IO loads; 4 s.

@@ -1,9 +1,10 @@
 // Package structure holds the tests of the shape of the source: the package map
-// of ARCHITECTURE.md, and the phases of the controllers.
+// of ARCHITECTURE.md, the phases of the controllers, and the table of the stand-in for Oracle.
 package structure
 
 import (
 	"bytes"
+	gocmp "cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -120,6 +121,37 @@ func TestTheDocumentationOfAControllerNamesItsPhases(t *testing.T) {
 		})
 		if diff := cmp.Diff(run, documented); diff != "" || len(run) == 0 {
 			t.Errorf("controllers/%s: doc.go (+) does not name the phases of controller.go (-):\n%s", kind, diff)
+		}
+	}
+}
+
+// TestTheTableOfTheStandInNamesTestsThatExist: each row of test/oracle/README.md has at least one.
+func TestTheTableOfTheStandInNamesTestsThatExist(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join(root, "test/oracle/README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`(?:([a-z/]+): )?(Test\\w+)`")
+	for line := range strings.Lines(string(doc)) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| **") || strings.HasPrefix(line, "| Oracle |") {
+			continue
+		}
+		tests := named.FindAllStringSubmatch(line, -1)
+		if len(tests) == 0 {
+			t.Errorf("no test in %s", line)
+		}
+		for _, m := range tests {
+			dir := gocmp.Or(m[1], "test/oracle")
+			files, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(files, func(path string) bool {
+				text, err := os.ReadFile(path)
+				return err == nil && bytes.Contains(text, []byte("func "+m[2]+"(t *testing.T)"))
+			}) {
+				t.Errorf("%s has no %s", dir, m[2])
+			}
 		}
 	}
 }

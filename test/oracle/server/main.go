@@ -12,6 +12,7 @@
 //	STANDIN_ANY_MOUNT=true         the data directory need not be an NFS mount:
 //	                               it is the folder behind the export
 //	STANDIN_DATAFILE_PERCENT=N     size of the first datafiles; 100 = 152 MiB
+//	STANDIN_CREATE_SECONDS=N       how long a creation takes beyond its files (0)
 //	STANDIN_CALIBRATE_SECONDS=N    how long CALIBRATE_IO loads (4)
 //	STANDIN_FALLBACK=true          Direct NFS is set up, and silently not used
 //	STANDIN_NEVER_READY=true       the start never ends

@@ -93,6 +93,31 @@ func TestTheFirstStartCreatesAndTheSecondReuses(t *testing.T) {
 	second.end(t)
 }
 
+// TestACreationTakesItsTime, and the start with a volume that has a database does not.
+func TestACreationTakesItsTime(t *testing.T) {
+	slow := map[string]string{"STANDIN_CREATE_SECONDS": "3600"}
+	e := image(t, slow)
+	creating := run(t, e)
+	prepared := image(t, nil)
+	first := run(t, prepared)
+	first.await(t) // as long as the other would take
+	first.end(t)
+	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(creating.out.String(), " 0% complete") && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if got := health(e); got != 1 {
+		t.Errorf("while it creates: %d", got)
+	}
+	creating.stop()
+	if err := <-creating.done; err == nil || strings.Count(creating.out.String(), "complete\n") != 1 {
+		t.Errorf("the creation ended with %v:\n%s", err, creating.out)
+	}
+	slow["STANDIN_DATA"] = prepared.get("STANDIN_DATA")
+	second := run(t, image(t, slow))
+	second.await(t)
+	second.end(t)
+}
+
 func TestHealthFollowsTheStart(t *testing.T) {
 	port := "127.0.0.1:18521"
 	for name, c := range map[string]struct {

@@ -212,6 +212,8 @@ func (e environment) config(out io.Writer) (standin.Config, error) {
 	percent, err1 := e.number("STANDIN_DATAFILE_PERCENT")
 	seconds, err2 := e.number("STANDIN_CALIBRATE_SECONDS")
 	cpus, err3 := e.number("STANDIN_NODE_CPUS")
+	creation, err4 := e.number("STANDIN_CREATE_SECONDS")
 	c.DatafilePercent, c.Calibrate, c.NodeCPUs = int(percent), time.Duration(seconds)*time.Second, int(cpus)
-	return c, errors.Join(err1, err2, err3)
+	c.Creation = time.Duration(creation) * time.Second
+	return c, errors.Join(err1, err2, err3, err4)
 }
