@@ -146,12 +146,12 @@ func (c *facts) implausible(w runfile.OracleWindow, mean float64) string {
 	return ""
 }
 
-// checkBatches: a wait for a batch of blocks is no latency of a read, and the
-// latency of the reads outside of batches is that of a part of the load.
+// checkBatches: a wait for a batch of blocks is not the latency of a read, and the
+// reads outside of batches are only a part of the load.
 //
-// Oracle does not count the blocks of batches. They are those that were read into
-// the buffer cache and that nobody waited for one by one, within what so many
-// batches can hold: without such waits there are none.
+// Oracle does not count the blocks of batches. They are estimated: the blocks that were
+// read into the buffer cache without a wait of their own, limited by what the batches can
+// hold. Without waits for batches there are none.
 func checkBatches(c *facts, found *findings) {
 	s := c.result.Plan.Workload.SLOB
 	if s == nil || s.Access != runfile.AccessRandomRead {

@@ -8,12 +8,12 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// flattered is what a run through the kernel without asynchronous I/O is no good for.
+// flattered says what a run of the kernel's client without asynchronous I/O cannot be used for.
 const flattered = "Direct NFS needs no asynchronous I/O of the kernel: compared with this run, it looks better than " +
 	"it is."
 
 // checkAsync looks for data files without asynchronous I/O, and for a kernel that
-// had none to give.
+// gave none.
 func checkAsync(c *facts, found *findings) {
 	direct := c.result.Plan.Database.DirectNFS
 	if files := syncFiles(c.result); len(files) > 0 {
@@ -26,8 +26,8 @@ func checkAsync(c *facts, found *findings) {
 		found.add(SyncIO, Warning, "Data files without asynchronous I/O (V$IOSTAT_FILE.ASYNCH_IO is ASYNC_OFF): %s. Each "+
 			"process then has one read at a time. %s", listed(files), hint)
 	} else if most := asyncIO(c.result, windowMeasure); most != nil && most.Requests == 0 && !direct {
-		found.add(SyncIO, Warning, "No process of the node had asynchronous I/O of the kernel under load (fs.aio-nr is 0), "+
-			"whatever V$IOSTAT_FILE.ASYNCH_IO says: that is what the files are capable of. Check filesystemio_options and "+
+		found.add(SyncIO, Warning, "No process of the node had asynchronous I/O of the kernel under load (fs.aio-nr is 0). "+
+			"V$IOSTAT_FILE.ASYNCH_IO only says that the files are capable of it. Check filesystemio_options and "+
 			"disk_asynch_io, and the alert log for ORA-27090. %s", flattered)
 	}
 }
@@ -53,7 +53,7 @@ func checkAsyncLimit(c *facts, found *findings) {
 	severity, hint := Warning, flattered
 	if c.result.Plan.Database.DirectNFS {
 		severity = Info
-		hint = "Direct NFS needs none of it, but a comparison with the kernel's client on this node would not be fair."
+		hint = "Direct NFS does not need it, but a comparison with the kernel's client on this node would not be fair."
 	}
 	found.add(AsyncIOExhausted, severity, "The node's asynchronous I/O was nearly used up under load: fs.aio-nr %d of "+
 		"fs.aio-max-nr %d. Processes that get none read synchronously, or fail with ORA-27090. Set fs.aio-max-nr to 3145728 "+

@@ -202,7 +202,7 @@ func TestFindingsOfDatabases(t *testing.T) {
 		}, BatchedReads, Warning, Suspect, `about 2\.1 % .*Set _db_block_prefetch_limit.* this database`},
 		"Checkpoints": {random, func(r *runfile.Result) {
 			waited(r, "log file switch (checkpoint incomplete)", "Configuration", 100)
-		}, WaitsNotStorage, Warning, Suspect, `waited 10\.0 % of their wait time for log file switch \(checkpoint incomplete\) \(class Configuration, 7 waits\).*redo logs are too small`},
+		}, WaitsNotStorage, Warning, Suspect, `spent 10\.0 % of their wait time on log file switch \(checkpoint incomplete\) \(class Configuration, 7 waits\).*redo logs are too small`},
 		"FreeBuffers": {random, func(r *runfile.Result) {
 			waited(r, "free buffer waits", "Configuration", 400)
 		}, WaitsNotStorage, Warning, Suspect, `raise db_cache_size or db_writer_processes in database\.container\.parameters`},

@@ -53,8 +53,8 @@ const (
 	mountFlat      = 50  // of the load, on a mount that should be idle: trace files, and others' reads
 	mountCarried   = 500 // beyond, the mount and not Direct NFS carried the load
 	coldShare      = 900 // of the later runs: slower, the first was made with cold caches
-	// Of the blocks of random reads, read in batches: beyond, the latency of db file
-	// sequential read is not that of the load. A batch has 2 to 128 blocks.
+	// Of the blocks of random reads, those that were read in batches: above this share, the
+	// latency of db file sequential read is not that of the load. A batch has 2 to 128 blocks.
 	batchedShare = 20
 	leastBatch   = 2
 	mostBatch    = 128
@@ -66,8 +66,8 @@ const (
 	indexBlocks        = 4
 	// Of fs.aio-max-nr: a process asks for some hundred at once, and gets all or none.
 	asyncUsed = 950
-	// Of the wait time of sessions, for what is no storage: with less of it, the
-	// throughput is within what two runs differ by.
+	// Of the wait time of sessions, the part that is not for storage: a smaller part changes
+	// the throughput less than two runs differ.
 	waitsElsewhere = 100
 	instanceUneven = 200 // distance from an equal share of RAC instances, as a share of it
 	// No read over a network and TCP takes less; Oracle 12.2 says 19 to 24 of pNFS.
