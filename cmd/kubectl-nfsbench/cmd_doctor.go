@@ -149,7 +149,7 @@ func (a *app) doctor(cmd *cobra.Command, o doctorOptions) error {
 	return nil
 }
 
-// add keeps an answer, and prints it where that is wanted. Parts of it are words of strangers.
+// add keeps an answer, and prints it where that is wanted. Parts of it come from others.
 func (d *doctor) add(check, result, format string, args ...any) {
 	c := runfile.Check{Check: check, Result: result, Message: fmt.Sprintf(format, args...)}
 	c.Check, c.Message = oneLine(c.Check), oneLine(c.Message)
@@ -242,8 +242,8 @@ func (d *doctor) lookAtPolicy(ctx context.Context) {
 	cm := &corev1.ConfigMap{}
 	err := d.Get(ctx, d.o.policy, cm)
 	if err != nil {
-		d.warn(checkPolicy, "you may not read ConfigMap %s, or it is not there, so the API server's answer "+
-			"has to do: ask an administrator to add you to rbac.policyReaders, or give --operator-namespace", d.o.policy)
+		d.warn(checkPolicy, "you may not read ConfigMap %s, or it does not exist, so only the API server has checked "+
+			"the policy: ask an administrator to add you to rbac.policyReaders, or give --operator-namespace", d.o.policy)
 		return
 	}
 	p, err := policy.Read(strings.NewReader(cm.Data[policy.Key]))
@@ -285,7 +285,7 @@ func (d *doctor) lookAtSecret(ctx context.Context, use plan.SecretUse) {
 	d.ok(checkSecret, "%s of %s has the label and the keys", use.Name, use.Field)
 }
 
-// passwordCharacters are those that no script of an image, no URL and no SQL takes apart.
+// passwordCharacters are those that need no quoting in scripts of images, URLs and SQL.
 const passwordCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 // contents says what is wrong with the keys of a Secret of a database; empty = nothing.
@@ -304,13 +304,13 @@ func (d *doctor) contents(use plan.SecretUse, data map[string][]byte) string {
 			return fmt.Sprintf("has no key %q: create it again with --from-file=%s=FILE", key, key)
 		case len(value) == 0:
 			return fmt.Sprintf("has nothing in key %q: create it again", key)
-		case db.External != nil: // how it is quoted is the affair of our loader
+		case db.External != nil: // the loader quotes it
 		case strings.ContainsAny(string(value), "\r\n"):
 			return fmt.Sprintf("has a line break in key %q, which becomes a part of the password: create it again from a "+
 				"file without one (printf '%%s' PASSWORD > FILE)", key)
 		case strings.Trim(string(value), passwordCharacters) != "":
 			return fmt.Sprintf("has other characters than letters, digits and _ in key %q, which the scripts of Oracle's "+
-				"images take apart: use another password", key)
+				"images do not quote: use another password", key)
 		}
 	}
 	return ""
@@ -355,7 +355,7 @@ func pathsTo(addresses ...string) (paths []v1alpha1.ResolvedPath) {
 }
 
 // claimTarget reads the export behind a claim. A target without addresses is a claim that cannot
-// serve, which is told.
+// be used; a failed check says why.
 func (d *doctor) claimTarget(ctx context.Context, name string) (plan.Target, error) {
 	claim, pv := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
 	err := d.Get(ctx, client.ObjectKey{Namespace: d.b.Namespace, Name: name}, claim)
@@ -448,8 +448,8 @@ func (d *doctor) images(ctx context.Context) (manifest.Images, error) {
 	if err == nil {
 		err = errors.New("no Deployment there has the argument --image")
 	}
-	return images, cli.BadInputf("the image of nfsbench is not known, for the operator's Deployment in namespace %s was "+
-		"not read (%w): give --image, or --operator-namespace", d.o.policy.Namespace, explain(err))
+	return images, cli.BadInputf("the image of nfsbench is not known, because the operator's Deployment in namespace %s "+
+		"was not read (%w): give --image, or --operator-namespace", d.o.policy.Namespace, explain(err))
 }
 
 // argument is the value of the one that begins with the prefix; empty where there is none.

@@ -27,7 +27,7 @@ func TestTheOranfstabIsPrintedAndNothingElse(t *testing.T) {
 		t.Errorf("of the result: %q", o.out)
 	}
 	s.run("oranfstab", "kernel").mustEnd(t, cli.ExitFailed).mustSay(t, "uses the kernel's mount")
-	s.run("oranfstab", "external").mustEnd(t, cli.ExitFailed).mustSay(t, "write it into database.external.mountPath")
+	s.run("oranfstab", "external").mustEnd(t, cli.ExitFailed).mustSay(t, "set database.external.mountPath")
 	s.run("oranfstab", "mounted").mustEnd(t, cli.ExitFailed).mustSay(t, "runs without an oranfstab")
 	s.run("oranfstab", "fresh").mustEnd(t, cli.ExitFailed).mustSay(t, "no oranfstab yet")
 	s.run("oranfstab", "failed").mustEnd(t, cli.ExitFailed).mustSay(t, "before it had an oranfstab: no path")

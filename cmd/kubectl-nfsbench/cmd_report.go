@@ -256,8 +256,8 @@ func (c *cluster) oranfstab(ctx context.Context, b *v1alpha1.NFSBenchmark) (stri
 			"status.resolved.mountOptions", b.Name)
 	}
 	if d := b.Spec.Database; d != nil && d.External != nil && d.External.MountPath == "" {
-		return "", fmt.Errorf("%q measures a database that exists, and an oranfstab must name where its host mounts the "+
-			"export: that is not declared; write it into database.external.mountPath", b.Name)
+		return "", fmt.Errorf("%q measures an existing database, and its oranfstab must name where the host of the database "+
+			"mounts the export: set database.external.mountPath", b.Name)
 	}
 	if b.Spec.Protocol.Oranfstab == v1alpha1.Disabled {
 		return "", fmt.Errorf("%q runs without an oranfstab, as protocol.oranfstab says", b.Name)

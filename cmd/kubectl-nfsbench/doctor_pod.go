@@ -48,7 +48,7 @@ func (d *doctor) examinePod(ctx context.Context, x manifest.Examination) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case waiting.Err() != nil:
-			d.fail(checkPod, "the pod did not end within %s: %s; raise --timeout where it only takes longer",
+			d.fail(checkPod, "the pod did not end within %s: %s; raise --timeout if it only needs more time",
 				d.o.timeout, last)
 			return nil
 		case err != nil:
@@ -75,8 +75,8 @@ func (d *doctor) podAdmitted(ctx context.Context, job *batchv1.Job) bool {
 	switch {
 	case err == nil:
 		d.ok(checkNamespace, "%s admits the pod", job.Namespace)
-	case apierrors.IsForbidden(err) && forbiddenVerb.MatchString(err.Error()): // it is the user who may not
-		d.warn(checkNamespace, "whether the namespace admits the pod is not known: %s", explain(err))
+	case apierrors.IsForbidden(err) && forbiddenVerb.MatchString(err.Error()): // the user lacks the right
+		d.warn(checkNamespace, "it is not known whether the namespace admits the pod: %s", explain(err))
 	default:
 		named := job.DeepCopy()
 		named.Name = strings.TrimSuffix(job.GenerateName, "-")
@@ -98,7 +98,7 @@ func (d *doctor) lookAtPod(ctx context.Context, job *batchv1.Job) (ended bool, w
 			return true, "", nil
 		}
 	}
-	// Events explain; who may not read them gets the explanation of the states.
+	// Events explain more than states. Without the right to read them, the states have to suffice.
 	_ = d.List(ctx, events, in, client.Limit(maxEvents))
 	t := diagnose.Pods(pods.Items, events.Items, d.now(), diagnose.DefaultGrace())
 	if len(pods.Items) == 0 {

@@ -79,7 +79,7 @@ databases that exist.`,
 		"open, and change, a database there that was not created for a benchmark")
 	fs.BoolVar(&o.DirectNFS, "direct-nfs", false, "switch Oracle's own NFS client on; off without it")
 	fs.StringVar(&o.Distribution, "distribution", runfile.DistributionOracle, "who made the image: Oracle or Gvenzl")
-	fs.StringVar(&f.plan, "plan", "", "plan file; with --direct-nfs the NFS servers in it are asked first")
+	fs.StringVar(&f.plan, "plan", "", "plan file; with --direct-nfs the NFS servers in it are probed first")
 	fs.StringVar(&o.SID, "sid", "", "SID of the instance")
 	fs.StringVar(&o.OracleHome, "oracle-home", "",
 		"Oracle home (default $ORACLE_HOME, else the newest in /opt/oracle/product)")
@@ -87,7 +87,7 @@ databases that exist.`,
 	fs.DurationVar(&o.ShutdownTimeout, "shutdown-timeout", 2*time.Minute, "time for SHUTDOWN IMMEDIATE")
 	fs.DurationVar(&o.HealthInterval, "health-interval", 5*time.Second, "time between two runs of the health script")
 	fs.StringVar(&o.Listener, "listener", "localhost:1521",
-		"address at which a database that is ready takes connections; empty asks the health script alone")
+		"address at which a database that is ready takes connections; empty means that only the health script decides")
 	fs.BoolVar(&f.check, "check", false, "only check whether the database of --run-dir is ready")
 	fs.StringVar(&f.examine, "examine", "", "only check what a start needs, and write the answers to this file")
 	fs.StringArrayVar(&f.connects, "connect", nil, "with --examine, a connect string of a database that exists")

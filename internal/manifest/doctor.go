@@ -65,8 +65,7 @@ func DoctorJob(b *v1alpha1.NFSBenchmark, x Examination, images Images) *batchv1.
 
 	spec := &job.Spec.Template.Spec
 	spec.ServiceAccountName, spec.TerminationGracePeriodSeconds = "", new(int64(5))
-	patient := examined(spec, b, x)
-	spec.Containers = []corev1.Container{patient}
+	spec.Containers = []corev1.Container{examined(spec, b, x)}
 	spec.InitContainers = slices.DeleteFunc(spec.InitContainers, func(c corev1.Container) bool {
 		return c.Name != ContainerTools && (c.Name != ContainerPermissions || x.Volume == nil)
 	})
@@ -96,8 +95,8 @@ func examined(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, x Examination) cor
 	return c
 }
 
-// examinationArgs are those of the database in the run, as far as what they name is there. For a
-// database that exists they are its connect strings.
+// examinationArgs are those of the database in the run, without those that name what does not
+// exist yet. For a database that exists they are its connect strings.
 func examinationArgs(args []string, b *v1alpha1.NFSBenchmark, x Examination) []string {
 	if d := b.Spec.Database.External; d != nil {
 		args = []string{"database", "--run-dir", runDir}
@@ -115,7 +114,7 @@ func examinationArgs(args []string, b *v1alpha1.NFSBenchmark, x Examination) []s
 	return append(args, "--min-free", strconv.FormatInt(x.LeastBytes, 10))
 }
 
-// doctorVolumes leaves those that are mounted still, with the plan from the annotation.
+// doctorVolumes keeps the volumes that are still mounted. The plan comes from the annotation.
 func doctorVolumes(spec *corev1.PodSpec, x Examination) {
 	mounted := map[string]bool{}
 	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {

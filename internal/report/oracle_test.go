@@ -27,9 +27,9 @@ func simulated() runfile.Result {
 	load := &r.Clients[0].Load
 	load.Oracle.StandIn, load.Oracle.Banner = true, "Oracle stand-in of nfsbench"
 	load.Oracle.Host = &runfile.DatabaseHost{
-		Limits:  []runfile.ProcessLimit{{Name: "Max open files", Hard: new(int64(65536)), HardBefore: new(int64(1048576))}, {Name: "Max processes"}},
-		Mended:  []string{"listener.ora: HOST = first is now 0.0.0.0"},
-		Servers: []runfile.ServerProbe{{Path: "10.0.1.61"}, {Path: "10.0.2.61", Problem: "no answer"}},
+		Limits:           []runfile.ProcessLimit{{Name: "Max open files", Hard: new(int64(65536)), HardBefore: new(int64(1048576))}, {Name: "Max processes"}},
+		Mended:           []string{"listener.ora: HOST = first is now 0.0.0.0"},
+		Servers:          []runfile.ServerProbe{{Path: "10.0.1.61"}, {Path: "10.0.2.61", Problem: "no answer"}},
 		ServersNotProbed: "the benchmark uses krb5",
 	}
 	load.Oracle.Parameters = []runfile.OracleParameter{{Name: "filesystemio_options", Requested: "SETALL", Value: "setall"}, {Name: "cpu_count", Requested: "4", Value: "2"}, {Name: "db_block_size", Value: "8192"}}

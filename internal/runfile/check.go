@@ -45,7 +45,7 @@ func ShortChecks(checks []Check) ([]byte, error) {
 	}
 }
 
-// ReadChecks reads what ShortChecks wrote. The text comes from an image of a stranger.
+// ReadChecks reads what ShortChecks wrote. The text comes from the user's image, which is not trusted.
 func ReadChecks(text string) ([]Check, error) {
 	var checks []Check
 	if len(text) > maxChecksBytes {

@@ -30,7 +30,7 @@ const (
 const derivedImage = "COPY libnfsodm.so into $ORACLE_HOME/lib (of the same release), and " +
 	"RUN chown root:oinstall $ORACLE_HOME/bin/oradism && chmod 4750 $ORACLE_HOME/bin/oradism"
 
-// prepareDirectNFS makes Direct NFS of a home be on or off, as wanted; an empty home is one that
+// prepareDirectNFS switches Direct NFS of a home on or off, as wanted; an empty home is one that
 // was not found.
 func (o Options) prepareDirectNFS(ctx context.Context, home string) (runfile.DirectNFSLibrary, error) {
 	l := runfile.DirectNFSLibrary{Wanted: o.DirectNFS}

@@ -35,7 +35,7 @@ const (
 const (
 	// leastAIO is the minimum of Oracle's installation guides for Linux; kernels come with 65536.
 	leastAIO = 1 << 20
-	// leastSlots is fewer requests for each connection than a benchmark keeps outstanding.
+	// A benchmark keeps more requests outstanding on a connection than fewer slots allow.
 	leastSlots = 128
 )
 
@@ -67,9 +67,9 @@ func (e *examination) judge(check string, err error, format string, args ...any)
 	e.ok(check, format, args...)
 }
 
-// Examine checks everything that comes before the start of a database, and starts none: what Run
-// would find first, and all of it. It changes only what belongs to this container. An empty
-// DataDirectory is a volume that does not exist yet.
+// Examine checks everything that comes before the start of a database, and starts none. It finds
+// all problems, where Run stops at the first. It changes only what belongs to this container. An
+// empty DataDirectory is a volume that does not exist yet.
 func Examine(ctx context.Context, o Options) []runfile.Check {
 	o = o.withDefaults()
 	e := &examination{}
@@ -116,7 +116,7 @@ func ExamineClient(ctx context.Context, o Options, connects []string) []runfile.
 func (o Options) describe(home string, l runfile.DirectNFSLibrary) string {
 	switch {
 	case home == "":
-		return "no Oracle home was found, so that nothing switches Direct NFS off"
+		return "no Oracle home was found, so Direct NFS was not switched off"
 	case !o.DirectNFS:
 		return "off in " + home
 	default:
@@ -167,7 +167,7 @@ func (o Options) examineNode(e *examination) {
 			continue
 		}
 		if *l.Hard < maxOpenFiles {
-			e.warn(checkLimits, "the hard limit is %d and images of Oracle want %d: raise LimitNOFILE of the "+
+			e.warn(checkLimits, "the hard limit is %d, and Oracle's images need %d: raise LimitNOFILE of the "+
 				"container runtime on the node", *l.Hard, maxOpenFiles)
 			continue
 		}
@@ -199,7 +199,7 @@ func (o Options) examineNode(e *examination) {
 	}
 }
 
-// sysctl reads a number of the kernel; false where this container may not, or there is none.
+// sysctl reads a number of the kernel; false where this container may not read it, or there is none.
 func (o Options) sysctl(name string) (int64, bool) {
 	raw, err := readPlain(filepath.Join(o.ProcDir, "sys", name), 64)
 	if err != nil {

@@ -64,7 +64,7 @@ const (
 	// surrenderChecks is how many intervals a database has to become healthy after
 	// its image gave up: a pluggable database may open late.
 	surrenderChecks = 12
-	// listenerChecks is how many intervals a listener has after the health script is content.
+	// listenerChecks is how many intervals a listener has after the health script succeeds.
 	listenerChecks = 24
 	// hangChecks is how many intervals a database may be silent before it is ready, where the
 	// server has refused the probe.

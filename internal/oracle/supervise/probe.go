@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// probePatience is for one look at all paths. All attempts together take less than two minutes;
-	// a start of Direct NFS that the server refuses hangs for ten and more.
+	// probePatience bounds one attempt over all paths. All attempts together take less than two
+	// minutes; a start of Direct NFS that the server refuses hangs for ten minutes and more.
 	probePatience = 20 * time.Second
 	probeAttempts = 3  // a server may be starting
 	maxProbed     = 16 // paths
 )
 
-// probeAdvice is what admits a database in a pod.
+// probeAdvice says what a server needs to admit a database in a pod.
 const probeAdvice = "Direct NFS of a pod needs an export that admits the address of the pod and ports above 1023 " +
 	"(ONTAP: vserver nfs modify -vserver SVM -mount-rootonly disabled -nfs-rootonly disabled; Linux: insecure in " +
 	"/etc/exports; FlashBlade: insecure in the NFS rule)"
@@ -33,7 +33,7 @@ const probeAdvice = "Direct NFS of a pod needs an export that admits the address
 // probeServers mounts the export over each path as Direct NFS would, from this pod and from a port
 // above 1023, and unmounts it. It returns what each path answered, or why no server was asked.
 //
-// The error is why Direct NFS cannot start. With NFSv3 there is none: its helper has root's
+// The error is why Direct NFS cannot start. With NFSv3 there is no error: oradism has root's
 // ports, so a server may admit it and refuse the probe.
 func (o Options) probeServers(ctx context.Context) (probes []runfile.ServerProbe, skipped string, err error) {
 	if !o.DirectNFS || o.Engine == nil {

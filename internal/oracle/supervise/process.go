@@ -40,7 +40,7 @@ type child struct {
 	err   error
 	// gaveUp is when the image said that there will be no database; nil = never.
 	gaveUp atomic.Pointer[surrender]
-	// deaf counts how often the health script was content in a row and nothing listened.
+	// deaf counts the health checks in a row that succeeded although nothing listened.
 	deaf int
 }
 
@@ -165,7 +165,7 @@ func (s *supervisor) stop(c *child) {
 type health struct {
 	code   int // its exit code; -1 when it did not end by itself
 	output string
-	deaf   error // why nobody connects, although the code is 0
+	deaf   error // why no connection is possible, although the code is 0
 }
 
 func (h health) isReady() bool { return h.code == 0 && h.deaf == nil }
@@ -198,7 +198,7 @@ func (s *supervisor) checkHealth(ctx context.Context) health {
 }
 
 // connect connects as loaders do. The health scripts connect over bequeath, within the container,
-// and are content without a listener.
+// and succeed without a listener.
 func (s *supervisor) connect(ctx context.Context) error {
 	if s.o.Listener == "" {
 		return nil
@@ -214,7 +214,7 @@ func (s *supervisor) connect(ctx context.Context) error {
 // explain says what the code means by the script's own documentation.
 func (h health) explain(distribution string) string {
 	if h.deaf != nil {
-		return fmt.Sprintf("its health script says that it is ready, and its listener takes no connection, which clients "+
+		return fmt.Sprintf("its health script says that it is ready, but its listener takes no connection, which clients "+
 			"see as ORA-12541 (%v)", h.deaf)
 	}
 	meanings := map[int]string{ // of checkDBStatus.sh in Oracle's images

@@ -48,7 +48,7 @@ type supervisor struct {
 	family  *family
 	journal *journal
 	redact  *redactor
-	// suspicion is what the NFS servers refused the probe; empty = nothing.
+	// suspicion says why NFS servers refused the probe; empty = none did.
 	suspicion string
 	creates   bool         // there was no database on the volume
 	heard     atomic.Int64 // when the database or its alert log said something last, in Unix nanoseconds
@@ -210,7 +210,7 @@ func (s *supervisor) prepare(ctx context.Context) error {
 // probeServers asks the servers before Direct NFS does, and keeps what they answer.
 func (s *supervisor) probeServers(ctx context.Context) error {
 	probes, skipped, err := s.o.probeServers(ctx)
-	if ctx.Err() != nil { // it is told to end, and the answers say nothing
+	if ctx.Err() != nil { // the container ends, so the answers mean nothing
 		probes, err = nil, nil
 	}
 	if skipped != "" {
@@ -262,7 +262,7 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 }
 
 // refused says why waiting does not help: what the image said when it gave up, or that the
-// listener stays away. It is nil where neither is so, or just now.
+// listener does not start. It is nil while neither is certain.
 func (s *supervisor) refused(c *child, last health) error {
 	if c.deaf++; last.deaf == nil {
 		c.deaf = 0
