@@ -164,7 +164,7 @@ func (r *Reconciler) volumeLeft(ctx context.Context, s *scope) (*leftover, error
 
 // tridentVolumeLeft looks at a volume that has no PersistentVolume: it has gone, is not yet made,
 // or its provisioning was interrupted, and then nobody deletes it. The class and the backend stay
-// until that is known, for without them the provisioner gives up a volume that Trident has made.
+// until that is known: without them the provisioner abandons a volume that Trident has made.
 func (r *Reconciler) tridentVolumeLeft(ctx context.Context, s *scope, name string) (*leftover, error) {
 	u, err := r.findTridentVolume(ctx, name)
 	if err != nil {
@@ -173,7 +173,7 @@ func (r *Reconciler) tridentVolumeLeft(ctx context.Context, s *scope, name strin
 	if u != nil {
 		v, _ := trident.ReadVolume(u) // what cannot be read of it is empty
 		return &leftover{
-			what: fmt.Sprintf("TridentVolume %s/%s (%s, on the array %s), to which no PersistentVolume leads: to remove it "+
+			what: fmt.Sprintf("TridentVolume %s/%s (%s, on the array %s), which no PersistentVolume refers to: to remove it "+
 				"with its data, tridentctl -n %s delete volume %s", u.GetNamespace(), name, cmp.Or(v.State, "without a state"),
 				cmp.Or(v.InternalName, "without a name"), u.GetNamespace(), name),
 			since: later(u.GetCreationTimestamp().Time, endedAt(s.b)),
@@ -192,7 +192,7 @@ func (r *Reconciler) tridentVolumeLeft(ctx context.Context, s *scope, name strin
 		return nil, nil
 	}
 	return &leftover{
-		what: fmt.Sprintf("the provisioning of claim %s, for which Trident was asked at %s: StorageClass and backend stay "+
+		what: fmt.Sprintf("the provisioning of claim %s, requested from Trident at %s: StorageClass and backend stay "+
 			"until it has ended, or until %s", s.names.Claim, until(asked, 0), until(asked, callTimeout)),
 		since: endedAt(s.b),
 	}, nil
@@ -203,7 +203,7 @@ func (r *Reconciler) tridentVolumeLeft(ctx context.Context, s *scope, name strin
 func (r *Reconciler) findTridentVolume(ctx context.Context, name string) (*unstructured.Unstructured, error) {
 	u, err := r.tridentVolume(ctx, name, r.TridentNamespace)
 	if bad := (*pass.Invalid)(nil); errors.As(err, &bad) {
-		return nil, nil //nolint:nilerr,nilnil // what it may not see it has not asked for
+		return nil, nil //nolint:nilerr,nilnil // without the right to see volumes it has requested none
 	}
 	return u, err
 }

@@ -140,16 +140,16 @@ const (
 	// tridentQuick is how long Trident may take before the operator looks for the reason. A
 	// backend or a volume takes it a few seconds where the array answers.
 	tridentQuick = 15 * time.Second
-	// tridentAnswers is how long a Trident that does not run may take to come.
+	// tridentAnswers is how long a Trident that does not run may take to start.
 	tridentAnswers = 2 * time.Minute
-	// tridentPatience is how long a Trident that is busy is waited for. A management LIF that
-	// does not answer takes it 300 s, and it may work on that of somebody else first.
+	// tridentPatience is how long a run waits for a Trident that is busy. Trident waits 300 s for
+	// a management LIF that does not answer, and it may work on that of somebody else first.
 	tridentPatience = 2*300*time.Second + time.Minute
 	// volumePatience is how long a volume may take, from its claim on, and a backend that
 	// Trident refuses. It tries again after a failure, and some fix themselves.
 	volumePatience = 5 * time.Minute
 	// slowLIF explains why Trident is silent.
-	slowLIF = "a management LIF that does not answer takes it 300 s"
+	slowLIF = "Trident waits 300 s for a management LIF that does not answer"
 )
 
 // storageWaits and storageFails set the condition of the storage and that of the run.
@@ -207,13 +207,13 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 	}
 }
 
-// until says when a wait ends. A time stands in a condition, and not how long it takes still,
-// because that would change with every pass.
+// until says when a wait ends. Conditions have this time and not the time that is left, which
+// would change with every pass.
 func until(since time.Time, patience time.Duration) string {
 	return since.Add(patience).UTC().Format("15:04:05 MST")
 }
 
-// awaitTrident waits for a Trident that has said nothing about a backend: it works on it, on
+// awaitTrident waits while Trident has reported nothing about a backend: it works on it or on
 // another, or does not run.
 func (r *Reconciler) awaitTrident(
 	ctx context.Context, s *scope, config *unstructured.Unstructured, c trident.BackendConfig,
@@ -230,14 +230,15 @@ func (r *Reconciler) awaitTrident(
 	reason, message, silent := v1alpha1.ReasonProvisioning, "", v1alpha1.ReasonBackendFailed
 	switch {
 	case t.down != "" && s.now.Sub(later(since, t.downSince)) > tridentAnswers:
-		return s.storageFails(v1alpha1.ReasonTridentMissing, fmt.Sprintf("Trident has not answered to %s: %s: correct "+
+		return s.storageFails(v1alpha1.ReasonTridentMissing, fmt.Sprintf("Trident has not processed %s: %s: correct "+
 			"trident.namespace of the chart, or see kubectl -n %s get pods -l app=controller.csi.trident.netapp.io",
 			where, t.down, ns))
 	case t.down != "":
 		silent = v1alpha1.ReasonTridentMissing
-		message = fmt.Sprintf("Trident has not yet answered to %s: %s", where, t.down)
+		message = fmt.Sprintf("Trident has not yet processed %s: %s", where, t.down)
 	case c.Taken:
-		message = fmt.Sprintf("Trident works on %s, made at %s, and has not answered: %s", where, until(since, 0), slowLIF)
+		message = fmt.Sprintf("Trident works on %s, created at %s, and has not reported a result: %s", where,
+			until(since, 0), slowLIF)
 		outcome, err := r.probeLIF(ctx, s)
 		if err != nil {
 			return next{}, err
@@ -245,14 +246,14 @@ func (r *Reconciler) awaitTrident(
 		message += outcome
 	case t.worksOn != "":
 		reason, silent = v1alpha1.ReasonTridentBusy, v1alpha1.ReasonTridentBusy
-		message = fmt.Sprintf("Trident has not yet read %s, made at %s, because it works on %s: %s", where, until(since, 0),
-			t.worksOn, slowLIF)
+		message = fmt.Sprintf("Trident has not yet read %s, created at %s, because it works on %s: %s", where,
+			until(since, 0), t.worksOn, slowLIF)
 	case t.runs:
 		reason, silent = v1alpha1.ReasonTridentBusy, v1alpha1.ReasonTridentBusy
-		message = fmt.Sprintf("Trident runs and has not yet read %s, made at %s", where, until(since, 0))
+		message = fmt.Sprintf("Trident runs and has not yet read %s, created at %s", where, until(since, 0))
 	default:
 		silent = v1alpha1.ReasonTridentMissing
-		message = fmt.Sprintf("Trident has not answered to %s, made at %s: it reads its own namespace only, and the "+
+		message = fmt.Sprintf("Trident has not processed %s, created at %s: it reads its own namespace only, and the "+
 			"operator may not see whether it runs: see kubectl -n %s get pods -l app=controller.csi.trident.netapp.io, and "+
 			"correct trident.namespace of the chart", where, until(since, 0), ns)
 	}
@@ -262,12 +263,12 @@ func (r *Reconciler) awaitTrident(
 	return s.storageWaits(reason, message+"; the run waits until "+until(since, tridentPatience))
 }
 
-// probeLIF tries from a pod to connect to the management LIF of the backend, and says what became
-// of it. Nothing is said while that is not known, or could not be tried.
+// probeLIF connects from a pod to the management LIF of the backend, and returns the outcome in
+// words. They are empty while it is not known, or if it could not be tried.
 func (r *Reconciler) probeLIF(ctx context.Context, s *scope) (string, error) {
 	backend, _ := s.policy.Backend(s.b.Spec.Storage.Trident.BackendName)
 	err := r.ensure(ctx, s.b, manifest.ProbeJob(s.b, backend.ManagementLIF, r.Images))
-	if bad := (*pass.Invalid)(nil); err != nil && !errors.As(err, &bad) { // what is refused only says nothing
+	if bad := (*pass.Invalid)(nil); err != nil && !errors.As(err, &bad) { // a refusal leaves the outcome unknown
 		return "", err
 	}
 	pods, err := r.podsOf(ctx, s.b, manifest.ComponentProbe)
@@ -313,14 +314,14 @@ func later(a, b time.Time) time.Time {
 type tridentState struct {
 	runs      bool      // its Deployment is available
 	down      string    // why it does not run; empty = it runs, or that is not known
-	downSince time.Time // zero = since ever
+	downSince time.Time // zero = not known
 	worksOn   string    // another backend configuration, in words
 }
 
 // maxBackendConfigs bounds how many backend configurations are looked at.
 const maxBackendConfigs = 1000
 
-// lookAtTrident finds out what a Trident does that does not answer.
+// lookAtTrident finds out what Trident does while it reports nothing.
 func (r *Reconciler) lookAtTrident(ctx context.Context, s *scope) (tridentState, error) {
 	t := tridentState{}
 	d := &appsv1.Deployment{}
@@ -349,7 +350,7 @@ func (r *Reconciler) lookAtTrident(ctx context.Context, s *scope) (tridentState,
 		}
 		t.worksOn = fmt.Sprintf("TridentBackendConfig %s/%s", u.GetNamespace(), u.GetName())
 		if u.GetLabels()[manifest.LabelManagedBy] == manifest.ManagedBy {
-			t.worksOn = "the backend of another benchmark" // whose name is the business of its tenants
+			t.worksOn = "the backend of another benchmark" // its name is not shown to other tenants
 		}
 	}
 	return t, nil
@@ -460,7 +461,7 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 	if err := r.ensure(ctx, s.b, pvc); err != nil {
 		return next{}, err
 	}
-	// Noted before there is a volume: nothing but the UID of the claim leads to one that Trident
+	// Recorded before there is a volume: only the UID of the claim identifies one that Trident
 	// makes and whose provisioning is interrupted.
 	s.target.VolumeName = cmp.Or(pvc.Spec.VolumeName, trident.VolumeName(pvc.UID))
 	if pvc.Status.Phase != corev1.ClaimBound {
@@ -515,7 +516,7 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 		message += "; " + t.down
 	case t.worksOn != "":
 		reason = v1alpha1.ReasonTridentBusy
-		message += fmt.Sprintf("; it works on %s: %s", t.worksOn, slowLIF)
+		message += fmt.Sprintf("; Trident works on %s: %s", t.worksOn, slowLIF)
 	}
 	if s.now.Sub(since) > patience {
 		if reason == v1alpha1.ReasonProvisioning {
@@ -565,7 +566,7 @@ func (r *Reconciler) eventsOf(
 // maxEvents bounds how many events of one object are looked at. Their senders bound them too.
 const maxEvents = 500
 
-// lastWarning is what was last said against an object; "" where nothing was.
+// lastWarning is the last warning about an object; "" where there is none.
 func lastWarning(told []corev1.Event) string {
 	said := slices.DeleteFunc(slices.Clone(told), func(e corev1.Event) bool { return e.Type != corev1.EventTypeWarning })
 	if len(said) == 0 {
@@ -578,15 +579,15 @@ func lastWarning(told []corev1.Event) string {
 // callTimeout is how long the provisioner that comes with Trident waits for a call (--timeout=600s).
 const callTimeout = 10 * time.Minute
 
-// What the provisioner tells of a claim.
+// The reasons of the events of the provisioner about a claim.
 const (
 	callBegins    = "Provisioning"
 	callFails     = "ProvisioningFailed"
 	callSucceeded = "ProvisioningSucceeded"
 )
 
-// lastCall is what the provisioner last told of a claim, and when. After some errors it goes on,
-// though the claim is gone: then it has begun.
+// lastCall is the reason of the provisioner's last event about a claim, and its time. After some
+// errors the provisioner continues although the claim is gone: that counts as a call that begins.
 func lastCall(told []corev1.Event) (reason string, at time.Time) {
 	for _, e := range told {
 		is, when := e.Reason, saidAt(e)

@@ -137,7 +137,7 @@ func databaseEnded(p *corev1.Pod, e *corev1.ContainerStateTerminated, limit time
 
 func notReady(p *corev1.Pod, limit time.Duration) string {
 	return fmt.Sprintf("the database in pod %s was not ready within %s: raise "+
-		"spec.database.container.startupTimeoutSeconds where it only takes longer, or run the benchmark again with "+
+		"spec.database.container.startupTimeoutSeconds if it only needs more time, or run the benchmark again with "+
 		"spec.cleanup.onFailure Retain to look at its log", p.Name, limit)
 }
 

@@ -84,8 +84,8 @@ func NoPods(job *batchv1.Job, events []corev1.Event, now time.Time, grace Grace)
 // lookAgain is how a user can look at pods that are gone when the message is read.
 const lookAgain = ": to look at the pod, run the benchmark again with spec.cleanup.onFailure Retain"
 
-// lastSaid is the last warning about an object, the first of the list, which is gone when the
-// message is read.
+// lastSaid is the last warning about an object, which is the first of the list. The event is gone
+// when the message is read.
 func lastSaid(events []corev1.Event, about types.UID) string {
 	for _, e := range events {
 		if e.InvolvedObject.UID == about {

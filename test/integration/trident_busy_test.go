@@ -38,7 +38,7 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 	}{
 		"OnThisBackend": {
 			own, true, v1alpha1.ReasonProvisioning,
-			[]string{"Trident works on TridentBackendConfig ", "takes it 300 s"},
+			[]string{"Trident works on TridentBackendConfig ", "waits 300 s"},
 			"",
 			v1alpha1.ReasonBackendFailed,
 		},

@@ -64,7 +64,7 @@ func tridentTroubles() map[string]struct {
 			standin.Faults{Silent: true},
 			3 * time.Minute,
 			v1alpha1.ReasonTridentMissing,
-			[]string{"has not answered", "app=controller.csi.trident.netapp.io"},
+			[]string{"has not processed", "app=controller.csi.trident.netapp.io"},
 		},
 		"NotAllowed": {
 			func(w *world) gen.Mod {
