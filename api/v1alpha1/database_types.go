@@ -61,9 +61,9 @@ type DatabaseContainer struct {
 	// parameters are init parameters, for example db_cache_size: 128M. They are
 	// set in the spfile, the instance is restarted, and they are read back into
 	// the status. Without them sga_target is half of the memory and
-	// pga_aggregate_target an eighth, cpu_count is that of resources, and with the
+	// pga_aggregate_target an eighth, cpu_count follows resources, and with the
 	// kernel client filesystemio_options is SETALL. job_queue_processes is 0, and so
-	// are three hidden parameters by which Oracle reads blocks in batches or in advance.
+	// are the three hidden parameters that let Oracle read blocks in batches or in advance.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z_][a-z0-9_]{0,79}$'))",message="a name in database.container.parameters is not one of an init parameter: use lower case letters, digits and _, such as db_cache_size"
@@ -171,8 +171,8 @@ type DatabaseExternal struct {
 	// +required
 	CredentialsSecretRef SecretReference `json:"credentialsSecretRef"`
 	// role that the user connects with: SYSDBA, or None for a user with the
-	// privileges that a SLOB load needs, which an error names where they are
-	// missing. CALIBRATE_IO needs SYSDBA.
+	// privileges that a SLOB load needs; an error names those that are missing.
+	// CALIBRATE_IO needs SYSDBA.
 	// +optional
 	// +default="SYSDBA"
 	Role DatabaseRole `json:"role,omitempty"`
@@ -193,9 +193,9 @@ type DatabaseExternal struct {
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$`
 	TablespaceDirectory string `json:"tablespaceDirectory,omitempty"`
-	// loadingWithRedo selects what to do where FORCE LOGGING is on, so that
-	// loading SLOB tables writes about as much redo as data: Refuse ends the run
-	// and says how much it would be, Allow loads.
+	// loadingWithRedo selects what to do if FORCE LOGGING is on: loading SLOB
+	// tables then writes about as much redo as data. Refuse ends the run and says
+	// how much redo it would be, Allow loads.
 	// +optional
 	// +default="Refuse"
 	LoadingWithRedo LoadingWithRedoPolicy `json:"loadingWithRedo,omitempty"`

@@ -195,8 +195,8 @@ type Pods struct {
 	// +kubebuilder:validation:MaxProperties=32
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 	// hostNetwork Enabled gives the load pods, and with them a database container,
-	// the network of their node: its addresses, without the pod network between, and
-	// without NetworkPolicies. An administrator must allow it (policy.hostNetwork of
+	// the network of their node: its addresses, no pod network, and no
+	// NetworkPolicies. An administrator must allow it (policy.hostNetwork of
 	// the chart), and the namespace must admit such pods, which the baseline Pod
 	// Security Standard does not. One database container fits on a node.
 	// +optional

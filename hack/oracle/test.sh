@@ -15,7 +15,7 @@
 # With ORACLE_DSN it needs a C compiler and Oracle's client libraries (Instant Client is
 # enough) on LD_LIBRARY_PATH or below $ORACLE_HOME/lib.
 #
-# It makes schemas NFSBENCH..., loads some megabytes, reads them, and drops all again. It
+# It makes schemas NFSBENCH..., loads some megabytes, reads them, and drops them again. It
 # sets no parameter and takes no AWR snapshot, so it needs no Diagnostics Pack.
 # Publishing figures of an Oracle database may need Oracle's consent: read your licence.
 # The report has none, and no address, name or password of yours.
@@ -155,7 +155,7 @@ running() {
 	fi
 }
 
-say "waiting for its database, which is created first where the image brings none ..."
+say "waiting for its database; an image without one creates it first ..."
 until inside sh -c "$healthy" >/dev/null 2>&1 </dev/null; do
 	running || die "the container ended: $(last)"
 	((SECONDS < ${READY_MINUTES:-60} * 60)) || die "the database was not ready within ${READY_MINUTES:-60} minutes: $(last)"

@@ -242,9 +242,9 @@ func (a *Admin) notable(ctx context.Context) ([]runfile.OracleParameter, error) 
 
 // SetParameters writes init parameters into the spfile, for all instances, in
 // the order of their names; they count from the next start on. It stops at the
-// first that is refused. A hidden one is left out then: Oracle documents none, so
-// a release need not know it, and who reads the parameters back sees that it is
-// missing.
+// first that is refused. A hidden one that is refused is left out: Oracle
+// documents none, so a release need not know it, and reading the parameters back shows
+// that it is missing.
 func (a *Admin) SetParameters(ctx context.Context, parameters map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
 		text, err := sqltext.Render("set_parameter", map[string]any{
@@ -303,9 +303,9 @@ func (a *Admin) CheckIdle(ctx context.Context) error {
 	if len(still) > len(others) {
 		more = fmt.Sprintf(" and %d more", len(still)-len(others))
 	}
-	hint := "run the benchmark when nobody does"
+	hint := "run the benchmark when nobody else uses it"
 	if slices.ContainsFunc(still, func(s session) bool { return s.job }) {
-		hint += ", and with job_queue_processes at 0, without which a database runs jobs of its own"
+		hint += ", and set job_queue_processes to 0, or the database runs jobs of its own"
 	}
 	return Failf(runfile.FailureBusy, "others use the database: %s%s; %s", strings.Join(others, "; "), more, hint)
 }

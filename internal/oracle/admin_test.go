@@ -169,7 +169,7 @@ func TestOthersAtWorkAreNamed(t *testing.T) {
 	f.rows["active_sessions"] = []row{app, job}
 	err = a.CheckIdle(t.Context())
 	for _, part := range []string{
-		"SCOTT, module payroll, sqlplus on app", "job ORA$AT_OS_OPT_SY_12 of SYS, oracle@app (J000) on app", "job_queue_processes at 0",
+		"SCOTT, module payroll, sqlplus on app", "job ORA$AT_OS_OPT_SY_12 of SYS, oracle@app (J000) on app", "set job_queue_processes to 0",
 	} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in %q", part, err)

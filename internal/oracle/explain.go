@@ -178,8 +178,8 @@ func explanations() map[string]explanation {
 	exact("ORA-28001", runfile.FailurePassword, "the password has expired",
 		"give the user a new one and put it into the Secret")
 	exact("ORA-01031", runfile.FailurePrivilege, "the user lacks a privilege",
-		"use a user that may connect AS SYSDBA, such as sys, and a password file that knows it; an external database can "+
-			"do without, see database.external.role")
+		"use a user that may connect AS SYSDBA, such as sys, and a password file that knows it; for an external "+
+			"database SYSDBA is optional, see database.external.role")
 	exact("ORA-65096", runfile.FailureUnsupported, "schemas cannot be made in the root container of a database",
 		"name a service of a pluggable database in database.external.services")
 	exact("ORA-01950 ORA-01536", runfile.FailurePrivilege, "the user has no quota on the tablespace",
@@ -224,10 +224,10 @@ func explanations() map[string]explanation {
 	general("ORA-01119 ORA-27040 ORA-27041", runfile.FailureIO, "a file of the database could not be made or opened",
 		"check that the directory exists and belongs to the owner of the database (54321 in Oracle's images)")
 	// CALIBRATE_IO
-	const raise = "sysctl -w fs.aio-max-nr=3145728 on the machine of the database (kernels come with 65536, which all " +
-		"its processes share; compare with fs.aio-nr)"
+	const raise = "sysctl -w fs.aio-max-nr=3145728 on the machine of the database (the default of kernels is 65536 " +
+		"for all processes together; compare with fs.aio-nr)"
 	exact("ORA-27090", runfile.FailureAsyncIO, "the kernel has no asynchronous I/O left for the database",
-		raise+", or use Direct NFS, which needs none")
+		raise+", or use Direct NFS, which does not need it")
 	exact("ORA-56708", runfile.FailureAsyncIO, "CALIBRATE_IO found no datafile with asynchronous I/O",
 		"set filesystemio_options to SETALL and restart; if V$IOSTAT_FILE.ASYNCH_IO is ASYNC_ON already, then "+raise+
 			"; or use Direct NFS")

@@ -176,9 +176,9 @@ func external(x *v1alpha1.DatabaseExternal, direct bool) *runfile.Database {
 // processes for all users, and asynchronous direct I/O for the kernel's NFS. Direct NFS does that in any
 // case. Automatic memory management stays off, because it needs all of the SGA
 // in /dev/shm; with it the user sizes the memory. Blocks are read one by one, as
-// SLOB wants it: what is read in batches or in advance is no db file sequential
-// read. And no job of the database's own runs beside the load, such as the
-// statistics that a new database gathers.
+// SLOB recommends: reads in batches or in advance do not count as db file sequential
+// read. No job of the database runs beside the load, such as the statistics that a new
+// database gathers.
 func parameters(b *v1alpha1.NFSBenchmark, i Instance, direct bool) map[string]string {
 	c := container(b)
 	out := map[string]string{}

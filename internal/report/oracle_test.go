@@ -155,7 +155,7 @@ func TestAPageSaysWhyItHasNoOranfstab(t *testing.T) {
 	r := experiments.Scan("192.168.4.100")
 	r.Plan.Engine.MountPath = ""
 	r.Plan.Database = &runfile.Database{Kind: runfile.DatabaseExternal, DirectNFS: true, AdminConnect: "db1:1521/ORCL", Connects: []string{"db1:1521/ORCL"}}
-	benchmark(t, r, PageOptions{}).has(t, "There is no oranfstab: where the host of the database mounts the export is not declared (database.external.mountPath).")
+	benchmark(t, r, PageOptions{}).has(t, "There is no oranfstab, because database.external.mountPath does not say where the host of the database mounts the export.")
 	r.Plan.Database.DataDirectory = "/u02/oradata"
 	benchmark(t, r, PageOptions{}).has(t, "mount: /u02/oradata")
 }

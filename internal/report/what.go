@@ -259,8 +259,8 @@ func repeatSection(r runfile.Result, o PageOptions) doc.Section {
 		s.Add(doc.Block{Code: &doc.Code{Label: "oranfstab", Text: tab}})
 	}
 	if d := r.Plan.Database; d != nil && d.Kind == runfile.DatabaseExternal && d.DirectNFS && d.DataDirectory == "" {
-		s.Add(doc.Block{Text: "There is no oranfstab: where the host of the database mounts the export is not declared " +
-			"(database.external.mountPath)."})
+		s.Add(doc.Block{Text: "There is no oranfstab, because database.external.mountPath does not say where the host of " +
+			"the database mounts the export."})
 	}
 	s.Add(doc.Block{Table: parameterTable(r)})
 	var plan bytes.Buffer

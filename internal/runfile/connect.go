@@ -13,7 +13,7 @@ const maxConnectBytes = 2048
 
 var (
 	ezConnect = regexp.MustCompile(`^(tcps?://)?[A-Za-z0-9.:_\[\]-]+/[A-Za-z0-9._$#-]+(\?[A-Za-z0-9_=&./-]+)?$`)
-	// credentials stand as user/password@ or user/password// before a host.
+	// credentials are user/password@ or user/password// before a host.
 	credentials = regexp.MustCompile(`[@"']|^[^/?]*/[^/?]*/`)
 
 	descriptorKey  = regexp.MustCompile(`^\(([A-Za-z_]{1,30})=`)
@@ -29,8 +29,8 @@ func descriptorKeys() []string {
 		"SSL_SERVER_DN_MATCH SSL_SERVER_CERT_DN SSL_VERSION WALLET_LOCATION MY_WALLET_DIRECTORY")
 }
 
-// connect checks an EZConnect string or a connect descriptor. It never repeats it:
-// somebody may have written user/password@ in front.
+// connect checks an EZConnect string or a connect descriptor. Errors never
+// have the string, because it may begin with user/password@.
 func (c *checker) connect(at, s string) {
 	_, bare, hasScheme := strings.Cut(s, "://")
 	if !hasScheme {
@@ -69,7 +69,7 @@ func checkDescriptor(s string) error {
 	}
 	switch {
 	case rest != "":
-		return errors.New("something stands behind its last parenthesis; remove it")
+		return errors.New("it has text after its last parenthesis; remove it")
 	case !seen["HOST"] || !seen["SERVICE_NAME"] && !seen["SID"]:
 		return errors.New("it names no HOST, or neither SERVICE_NAME nor SID; write them")
 	}

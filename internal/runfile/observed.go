@@ -54,8 +54,8 @@ type HostSample struct {
 
 // AsyncIO is the asynchronous I/O of a kernel, for all processes of the node.
 type AsyncIO struct {
-	// Requests is fs.aio-nr: how many requests at once processes have prepared
-	// for. A process whose wish would exceed Limit gets none.
+	// Requests is fs.aio-nr: how many concurrent requests processes have reserved. A
+	// process that would exceed Limit gets none.
 	Requests int64 `json:"requests"`
 	Limit    int64 `json:"limit"` // fs.aio-max-nr
 }

@@ -77,8 +77,8 @@ func (r Reader) KernelRelease() (string, error) {
 // MemoryBytes reads how much memory the machine has.
 func (r Reader) MemoryBytes() (int64, error) { return parseFile(r, "proc/meminfo", ParseMemTotal) }
 
-// AsyncIO reads how much asynchronous I/O processes of the machine have prepared
-// for, and how much they may.
+// AsyncIO reads how many asynchronous requests processes of the machine have reserved,
+// and how many they may.
 func (r Reader) AsyncIO() (runfile.AsyncIO, error) {
 	requests, err := r.readCounter("proc/sys/fs/aio-nr")
 	if err != nil {

@@ -158,7 +158,7 @@ func TestTheKitLoadsItsSchemasInADatabaseOfOurs(t *testing.T) {
 		"all":           {"they are used again", [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}}, "exit 3", false, "", ""},
 		"somebody else": {"setup.sh would drop it", [][]any{{"USER7", int64(2), int64(0)}}, "true", false, runfile.FailureForeignFiles, "a user USER7 with tables, but without CF1"},
 		"setup fails":   {"its words are passed on", nil, "echo 'FATAL: no tnsping'; exit 1", true, runfile.FailureSQL, "setup.sh of the SLOB kit failed (exit status 1); its last line: FATAL: no tnsping"},
-		"setup lies":    {"schemas are missing all the same", nil, "echo 'ORA-01017: denied' > cr_tab_and_load.out; rm $marks", true, runfile.FailureSQL, "USER1 to USER2 do not all have the table CF1; the last line of its log: ORA-01017: denied"},
+		"setup lies":    {"schemas are missing all the same", nil, "echo 'ORA-01017: denied' > cr_tab_and_load.out; rm $marks", true, runfile.FailureSQL, "not all of the schemas USER1 to USER2 have the table CF1; the last line of its log: ORA-01017: denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, notes := kit(t, report)

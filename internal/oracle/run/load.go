@@ -62,8 +62,8 @@ func readsOfFiles(rep *runfile.Repetition) *runfile.Ops {
 	return &files
 }
 
-// runUsers lets so many users work through warm-up and window; with fixed work, until
-// they have done it, in a window that begins when they do.
+// runUsers lets so many users work through warm-up and window. With fixed work, the window
+// begins with their work and ends with it.
 func (r *runner) runUsers(ctx context.Context, index int32, step runfile.Step) error {
 	s := r.plan.Schedule
 	loops := r.plan.Workload.SLOB.WorkLoop
@@ -284,7 +284,7 @@ func (r *runner) fillKit(ctx context.Context) error {
 		}
 		found, err := slob.FindKit(ctx, r.schemaDB, *w)
 		if err == nil && !found.Loaded() {
-			err = oracle.Failf(runfile.FailureSQL, "setup.sh of the SLOB kit ended, and the schemas USER1 to USER%d do not all "+
+			err = oracle.Failf(runfile.FailureSQL, "setup.sh of the SLOB kit ended, but not all of the schemas USER1 to USER%d "+
 				"have the table CF1; the last line of its log: %s", w.Schemas, lastLine(copied, "cr_tab_and_load.out"))
 		}
 		return err

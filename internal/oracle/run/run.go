@@ -132,7 +132,7 @@ func checkPlan(p *runfile.Plan) error {
 func newScript(p *runfile.Plan) *course.Script {
 	schedule, w := p.Schedule, p.Workload
 	seconds := schedule.DurationSeconds
-	if w.SLOB != nil && w.SLOB.Kit == nil && w.SLOB.WorkLoop == 0 { // a kit and fixed work warm nothing up
+	if w.SLOB != nil && w.SLOB.Kit == nil && w.SLOB.WorkLoop == 0 { // a kit and fixed work have no warm-up
 		seconds += schedule.WarmupSeconds
 	}
 	each := time.Duration(seconds) * time.Second

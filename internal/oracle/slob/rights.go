@@ -29,7 +29,7 @@ func LoadRights() []string {
 	return all[:len(all)-tablespaceRights]
 }
 
-// TablespaceRights are what it takes besides; none where the tablespace is there.
+// TablespaceRights are needed in addition; none if the tablespace exists.
 func (s *Schemas) TablespaceRights() []string {
 	if s.tablespace {
 		return nil
@@ -37,8 +37,7 @@ func (s *Schemas) TablespaceRights() []string {
 	return strings.Split(loadRights, ", ")[len(LoadRights()):]
 }
 
-// CheckRights fails with the GRANT that is missing, before a load has made a part of what it
-// needs.
+// CheckRights fails with the GRANT that is missing, before a load has made anything.
 func CheckRights(ctx context.Context, db *sql.DB, needed []string) error {
 	var have []string
 	err := oracle.Rows(ctx, db, sqltext.Text("slob_privileges"), nil, func(rows *sql.Rows) error {

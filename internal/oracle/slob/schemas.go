@@ -164,7 +164,7 @@ func (s *Schemas) checkPlace(ctx context.Context) error {
 		return nil
 	}
 	files, err := s.files(ctx, s.tablespaceName())
-	fix := "name another workload.slob.tablespace, which is made when absent"
+	fix := "name another workload.slob.tablespace, which the run makes if it does not exist"
 	if err == nil && !s.tablespace {
 		var file string
 		file, err = s.newFile(ctx)

@@ -178,8 +178,8 @@ func (s *session) readDirectly(ctx context.Context) {
 	}
 }
 
-// work runs statements until ctx is done or its fixed work is. Not being let finish the
-// last one is no error.
+// work runs statements until ctx is done or its fixed work is. An interrupted last
+// statement is not an error.
 func (s *session) work(ctx context.Context) error {
 	for done := int32(1); ctx.Err() == nil && (s.slob.WorkLoop == 0 || done <= s.slob.WorkLoop); done++ {
 		err := s.statement(ctx)

@@ -1,6 +1,6 @@
 /* nfsbench slob_table_create */
 -- releases: all
--- NOLOGGING makes no redo of the load, which is made again if it is lost. Updates make theirs.
+-- With NOLOGGING the load writes no redo: what is lost is loaded again. Updates write redo.
 CREATE TABLE {{.Schema}}.{{.Table}} (
     custid NUMBER(15) NOT NULL,
     c2 VARCHAR2(128),
