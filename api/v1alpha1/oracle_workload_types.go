@@ -172,6 +172,7 @@ type SLOBWorkload struct {
 	// kit runs your own SLOB kit with its slob.conf instead of the built-in
 	// load, and reads the events from its awr.txt. In a database.container its
 	// setup.sh loads the schemas into tablespace if they are not there; they stay.
+	// Without awr, the kit needs Statspack, which no image of Oracle has.
 	// +optional
 	Kit *SLOBKit `json:"kit,omitempty"`
 	// nativeFiles says where the native engine keeps its files.

@@ -100,12 +100,12 @@ func (i *Instance) tablespaceFiles(c *catalog, s *session, q statement) []row {
 	return nil
 }
 
-// kitSchemas are users with the names that the kit's setup.sh gives.
+// kitSchemas are users with the names that the kit's setup.sh gives, and PERFSTAT.
 func (i *Instance) kitSchemas(c *catalog, s *session, _ statement) []row {
 	rows := []row{}
 	for key := range c.Users {
 		name := strings.TrimPrefix(key, i.cfg.PDB+".")
-		if !strings.HasPrefix(name, "USER") || i.userKey(s.container, name) != key {
+		if !strings.HasPrefix(name, "USER") && name != "PERFSTAT" || i.userKey(s.container, name) != key {
 			continue
 		}
 		r := row{"username": name, "owned": int64(0), "loaded": int64(0)}

@@ -49,6 +49,8 @@ type database struct {
 	logging [][]any        // rows of slob_logging
 	kit     func() [][]any // rows of slob_kit_schemas
 
+	noStatspack bool
+
 	blocksOf func(rows int64) int64 // of a table; nil = as many as rows, and some
 }
 

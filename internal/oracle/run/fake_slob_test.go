@@ -71,10 +71,14 @@ func (d *database) look(name string, args []any) ([][]any, bool) {
 		}
 		return nil, true
 	case "slob_kit_schemas":
-		if d.kit == nil {
-			return [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}, {"USERADMIN", int64(5), int64(0)}}, true
+		rows := [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}, {"USERADMIN", int64(5), int64(0)}}
+		if d.kit != nil {
+			rows = d.kit()
 		}
-		return d.kit(), true
+		if !d.noStatspack {
+			rows = append([][]any{{"PERFSTAT", int64(72), int64(0)}}, rows...)
+		}
+		return rows, true
 	case "slob_logging":
 		return d.logging, true
 	case "slob_privileges":

@@ -199,6 +199,36 @@ func TestTheKitLoadsItsSchemasInADatabaseOfOurs(t *testing.T) {
 	}
 }
 
+// runit.sh finds out half a minute after its trigger, which is hours after setup.sh has begun.
+func TestAKitWithoutAReportOfTheDatabaseIsRefusedBeforeItLoads(t *testing.T) {
+	for name, c := range map[string]struct {
+		awr, there bool // the schemas
+		want       string
+	}{
+		"neither": {false, false, "Statspack is not installed in the pluggable database"},
+		"loaded":  {false, true, "set workload.slob.awr to Enabled"},
+		"AWR":     {true, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := kit(t, report)
+			d, plan := newDatabase(), kitPlan(dir)
+			d.noStatspack, plan.Workload.SLOB.AWR = true, c.awr
+			if !c.there {
+				d.kit = func() [][]any { return nil }
+			}
+			load, _ := runOn(t.Context(), t, d, plan)
+			if c.want == "" {
+				wantSuccess(t, load)
+				return
+			}
+			wantFailure(t, load, runfile.FailureInvalidPlan, c.want)
+			if d.has("slob_tablespace_create") {
+				t.Errorf("it has begun to load: %v", d.log)
+			}
+		})
+	}
+}
+
 func TestTheKitOfADatabaseOfOthersIsLoadedByThem(t *testing.T) {
 	dir, notes := kit(t, `. ./slob.conf
 echo "$SYSDBA_PASSWD $ADMIN_SQLNET_SERVICE" > $notes

@@ -260,7 +260,11 @@ func (r *runner) fillKit(ctx context.Context) error {
 		if err := r.connectSchemas(ctx); err != nil {
 			return nil, err
 		}
-		return slob.FindKit(ctx, r.schemaDB, *w)
+		found, err := slob.FindKit(ctx, r.schemaDB, *w)
+		if err != nil {
+			return nil, err
+		}
+		return found, found.CheckReport()
 	})
 	if err != nil {
 		return err

@@ -15,8 +15,9 @@ import (
 // KitSchemas are those that setup.sh of a SLOB kit makes: USER1 and so on, each with a
 // table CF1. It drops all users of such names first.
 type KitSchemas struct {
-	schemas *Schemas // for the tablespace
-	missing int32
+	schemas   *Schemas // for the tablespace
+	missing   int32
+	statspack bool // is installed
 }
 
 // FindKit looks for the schemas of a kit, and for the tablespace. It fails with ForeignFiles
@@ -31,6 +32,8 @@ func FindKit(ctx context.Context, db *sql.DB, load runfile.SLOB) (*KitSchemas, e
 		}
 		number, _ := strconv.ParseInt(strings.TrimPrefix(name, "USER"), 10, 32) // 0 where it is none
 		switch {
+		case name == "PERFSTAT":
+			k.statspack = true
 		case number == 0: // another name, or that of the kit's own user
 		case loaded == 0 && owned > 0:
 			return oracle.Failf(runfile.FailureForeignFiles, "the database has a user %s with tables, but without CF1, so no "+
@@ -50,6 +53,16 @@ func FindKit(ctx context.Context, db *sql.DB, load runfile.SLOB) (*KitSchemas, e
 
 // Loaded says that all are there.
 func (k *KitSchemas) Loaded() bool { return k.missing == 0 }
+
+// CheckReport fails where runit.sh cannot take its snapshots: no image of Oracle has Statspack.
+func (k *KitSchemas) CheckReport() error {
+	if k.statspack || k.schemas.spec.SLOB.AWR {
+		return nil
+	}
+	return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit reports with Statspack, and Statspack is not installed in "+
+		"the pluggable database; set workload.slob.awr to Enabled where you have the Diagnostics Pack, or install Statspack "+
+		"there with spcreate.sql")
+}
 
 // MakeTablespace makes the tablespace where it is absent. It grows with what is loaded.
 func (k *KitSchemas) MakeTablespace(ctx context.Context) error {
