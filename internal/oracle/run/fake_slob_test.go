@@ -18,7 +18,7 @@ func (d *database) slob(c *conn, name, text string, args []any) ([][]any, error)
 	if rows, known := d.look(name, args); known {
 		return rows, nil
 	}
-	schema := found(text, `\b(NFSBENCH\d+)\b`)
+	schema := found(text, `\b(NFSBENCH\d+|USER1)\b`)
 	tablespace := found(text, `TABLESPACE (\w+)`)
 	table := strings.ToUpper(found(text, `NFSBENCH\d+\.(nfsbench_\w+)`))
 	u := d.users[schema]
@@ -71,14 +71,7 @@ func (d *database) look(name string, args []any) ([][]any, bool) {
 		}
 		return nil, true
 	case "slob_kit_schemas":
-		rows := [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}, {"USERADMIN", int64(5), int64(0)}}
-		if d.kit != nil {
-			rows = d.kit()
-		}
-		if !d.noStatspack {
-			rows = append([][]any{{"PERFSTAT", int64(72), int64(0)}}, rows...)
-		}
-		return rows, true
+		return d.kitSchemas(), true
 	case "slob_logging":
 		return d.logging, true
 	case "slob_privileges":
@@ -122,6 +115,26 @@ func (d *database) look(name string, args []any) ([][]any, bool) {
 		return [][]any{{blocks * 8192, blocks}}, true
 	}
 	return nil, false
+}
+
+// kitSchemas are rows of a name, how many tables it has, how many of them are CF1, and how
+// many our marker.
+func (d *database) kitSchemas() [][]any {
+	rows := [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}, {"USERADMIN", int64(5), int64(0)}}
+	if d.kit != nil {
+		rows = d.kit()
+	}
+	if !d.noStatspack {
+		rows = append([][]any{{"PERFSTAT", int64(72), int64(0)}}, rows...)
+	}
+	for i, r := range rows {
+		marked := int64(0)
+		if u := d.users[r[0].(string)]; u != nil && u.tables["NFSBENCH_MARKER"] != nil {
+			marked = 1
+		}
+		rows[i] = append(r[:3:3], marked)
+	}
+	return rows
 }
 
 func (d *database) tables(u *user, name, table, tablespace string, args []any) error {

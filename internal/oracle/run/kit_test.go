@@ -43,6 +43,22 @@ func kit(t *testing.T, script string) (dir, notes string) {
 	return dir, notes
 }
 
+// kitDatabase is one in which setup.sh has loaded USER1 and USER2, with the sizes that the
+// slob.conf of kit has.
+func kitDatabase() *database {
+	d := newDatabase()
+	d.users["USER1"] = markedUser(10000)
+	return d
+}
+
+// markedUser has the marker of a kit with so many blocks in each CF1.
+func markedUser(blocks int64) *user {
+	return &user{
+		tables: map[string]*rowsOf{"NFSBENCH_MARKER": {}},
+		marker: [][]any{{"Kit", int64(1), blocks * 8192, int64(128), int64(8192), int64(0), "NFSBENCH", int64(0)}},
+	}
+}
+
 func kitPlan(dir string) runfile.Plan {
 	p := testPlan()
 	p.Workload.SLOB.Kit = &runfile.SLOBKit{Directory: dir}
@@ -56,7 +72,7 @@ func TestTheUsersKitIsRunForEachStep(t *testing.T) {
 echo "$@ RUN_TIME=$RUN_TIME WORK_LOOP=$WORK_LOOP UPDATE_PCT=$UPDATE_PCT $DATABASE_STATISTICS_TYPE $ADMIN_SQLNET_SERVICE" >> $notes
 touch ./left-behind
 `+report)
-	load, _ := runOn(t.Context(), t, newDatabase(), kitPlan(dir))
+	load, _ := runOn(t.Context(), t, kitDatabase(), kitPlan(dir))
 	wantSuccess(t, load)
 	got, err := os.ReadFile(notes)
 	if err != nil {
@@ -93,7 +109,7 @@ func TestAKitWithoutAReportOrWithAnErrorIsExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := kit(t, c.script)
-			load, _ := runOn(t.Context(), t, newDatabase(), kitPlan(dir))
+			load, _ := runOn(t.Context(), t, kitDatabase(), kitPlan(dir))
 			wantFailure(t, load, c.code, c.want)
 		})
 	}
@@ -103,18 +119,18 @@ func TestAKitThatCannotBeUsedIsRefused(t *testing.T) {
 	dir, _ := kit(t, report)
 	plan := kitPlan(dir)
 	plan.Workload.SLOB.Users = []int32{4, 5}
-	load, _ := runOn(t.Context(), t, newDatabase(), plan)
+	load, _ := runOn(t.Context(), t, kitDatabase(), plan)
 	wantFailure(t, load, runfile.FailureInvalidPlan, "workload.slob.users has 5", "multiple of 2")
 
 	plan = kitPlan(dir)
 	plan.Schedule.DurationSeconds = 29
-	load, _ = runOn(t.Context(), t, newDatabase(), plan)
+	load, _ = runOn(t.Context(), t, kitDatabase(), plan)
 	wantFailure(t, load, runfile.FailureInvalidPlan, "durationSeconds is 29", "at least 30")
 
 	if err := os.Remove(filepath.Join(dir, "slob.conf")); err != nil {
 		t.Fatal(err)
 	}
-	load, _ = runOn(t.Context(), t, newDatabase(), kitPlan(dir))
+	load, _ = runOn(t.Context(), t, kitDatabase(), kitPlan(dir))
 	wantFailure(t, load, runfile.FailureInvalidPlan, "workload.slob.kit.directory must hold slob.conf")
 }
 
@@ -129,7 +145,7 @@ func TestAKitIsEndedWithTheRun(t *testing.T) {
 		ended = time.Now()
 		cancel(errors.New("SIGTERM"))
 	}()
-	load, _ := runOn(ctx, t, newDatabase(), kitPlan(dir))
+	load, _ := runOn(ctx, t, kitDatabase(), kitPlan(dir))
 	wantFailure(t, load, runfile.FailureCancelled, "SIGTERM")
 	if took := time.Since(ended); took >= killedAfter {
 		t.Errorf("it was killed and did not end by itself: it took %v", took)
@@ -145,20 +161,26 @@ func TestAKitIsEndedWithTheRun(t *testing.T) {
 }
 
 func TestTheKitLoadsItsSchemasInADatabaseOfOurs(t *testing.T) {
+	loaded := [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}}
 	for name, c := range map[string]struct {
 		reason string
 		before [][]any // users of such names
+		marked int64   // blocks in each CF1, as the marker says; 0 = no marker
 		setup  string  // the script
 		ran    bool
 		code   string
 		want   string
 	}{
-		"none":          {"the kit has not been here", nil, "true", true, "", ""},
-		"some":          {"fewer schemas than are asked for", [][]any{{"USER0", int64(1), int64(0)}, {"USER1", int64(2), int64(1)}}, "true", true, "", ""},
-		"all":           {"they are used again", [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}}, "exit 3", false, "", ""},
-		"somebody else": {"setup.sh would drop it", [][]any{{"USER7", int64(2), int64(0)}}, "true", false, runfile.FailureForeignFiles, "a user USER7 with tables, but without CF1"},
-		"setup fails":   {"its words are passed on", nil, "echo 'FATAL: no tnsping'; exit 1", true, runfile.FailureSQL, "setup.sh of the SLOB kit failed (exit status 1); its last line: FATAL: no tnsping"},
-		"setup lies":    {"schemas are missing all the same", nil, "echo 'ORA-01017: denied' > cr_tab_and_load.out; rm $marks", true, runfile.FailureSQL, "not all of the schemas USER1 to USER2 have the table CF1; the last line of its log: ORA-01017: denied"},
+		"none":          {"the kit has not been here", nil, 0, "true", true, "", ""},
+		"some":          {"fewer schemas than are asked for", [][]any{{"USER0", int64(1), int64(0)}, {"USER1", int64(2), int64(1)}}, 10000, "true", true, "", ""},
+		"all":           {"they are used again", loaded, 10000, "exit 3", false, "", ""},
+		"cut":           {"setup.sh makes CF1 first, and its rows, index and procedure later", loaded, 0, "true", true, "", ""},
+		"another SCALE": {"runit.sh would read a part, or refuse", loaded, 20000, "true", true, "", ""},
+		"cut again":     {"what setup.sh has begun to drop is not what the marker says", loaded, 20000, "exit 1", true, runfile.FailureSQL, "exit status 1"},
+		"dropped":       {"an earlier setup.sh was cut while it dropped USER1", [][]any{{"USER1", int64(1), int64(0)}}, 10000, "true", true, "", ""},
+		"somebody else": {"setup.sh would drop it", [][]any{{"USER7", int64(2), int64(0)}}, 0, "true", false, runfile.FailureForeignFiles, "a user USER7 with tables, but without CF1"},
+		"setup fails":   {"its words are passed on", nil, 0, "echo 'FATAL: no tnsping'; exit 1", true, runfile.FailureSQL, "setup.sh of the SLOB kit failed (exit status 1); its last line: FATAL: no tnsping"},
+		"setup lies":    {"schemas are missing all the same", nil, 0, "echo 'ORA-01017: denied' > cr_tab_and_load.out; rm $marks", true, runfile.FailureSQL, "USER1 to USER2 do not all have the table CF1; the last line of its log: ORA-01017: denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, notes := kit(t, report)
@@ -169,12 +191,19 @@ func TestTheKitLoadsItsSchemasInADatabaseOfOurs(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := newDatabase()
+			if c.marked > 0 {
+				d.users["USER1"] = markedUser(c.marked)
+			}
 			d.kit = func() [][]any {
 				if _, err := os.Stat(marks); err != nil {
 					return c.before
 				}
-				return [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}}
+				if c.ran { // setup.sh has made its users anew
+					d.users["USER1"], c.ran = &user{tables: map[string]*rowsOf{}}, false
+				}
+				return loaded
 			}
+			ran := c.ran
 			load, _ := runOn(t.Context(), t, d, kitPlan(dir), func(o *Options) { o.Password = "secret" })
 			if c.code != "" {
 				wantFailure(t, load, c.code, c.want)
@@ -183,17 +212,27 @@ func TestTheKitLoadsItsSchemasInADatabaseOfOurs(t *testing.T) {
 			}
 			got, _ := os.ReadFile(notes)
 			want := ""
-			if c.ran {
+			if ran {
 				want = "NFSBENCH 2 system secret //localhost:1521/ORCLPDB1\n"
 			}
 			if string(got) != want {
 				t.Errorf("%s: setup.sh got %q, want %q", c.reason, got, want)
 			}
-			if c.ran != (d.tablespaces["NFSBENCH"] != "") {
+			if ran != (d.tablespaces["NFSBENCH"] != "") {
 				t.Errorf("%s: tablespaces %v", c.reason, d.tablespaces)
 			}
 			if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) != 0 {
 				t.Errorf("copies are left, with the password: %v", left)
+			}
+			marker, complete := [][]any(nil), markedUser(10000).marker
+			if u := d.users["USER1"]; u != nil && len(u.marker) > 0 {
+				marker = u.marker
+			}
+			if c.code != "" {
+				complete = nil
+			}
+			if diff := cmp.Diff(complete, marker); diff != "" {
+				t.Errorf("%s: the next run takes for complete: %s", c.reason, diff)
 			}
 		})
 	}
@@ -211,7 +250,7 @@ func TestAKitWithoutAReportOfTheDatabaseIsRefusedBeforeItLoads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := kit(t, report)
-			d, plan := newDatabase(), kitPlan(dir)
+			d, plan := kitDatabase(), kitPlan(dir)
 			d.noStatspack, plan.Workload.SLOB.AWR = true, c.awr
 			if !c.there {
 				d.kit = func() [][]any { return nil }
@@ -237,7 +276,7 @@ echo "$SYSDBA_PASSWD $ADMIN_SQLNET_SERVICE" > $notes
 	plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users = &runfile.SLOBKit{Directory: dir}, []int32{2}
 	plan.Schedule.DurationSeconds = 60
 	plan.Database.Connects = []string{"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=db1)(PORT=2484))(CONNECT_DATA=(SERVICE_NAME=pdb$1)))"}
-	load, _ := runOn(t.Context(), t, newDatabase(), plan, withoutContainer)
+	load, _ := runOn(t.Context(), t, kitDatabase(), plan, withoutContainer)
 	wantSuccess(t, load)
 	got, _ := os.ReadFile(notes)
 	if want := "tiger " + plan.Database.Connects[0] + "\n"; string(got) != want {

@@ -18,6 +18,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/oracle/awr"
 	"github.com/nfsbench/nfsbench/internal/oracle/slob"
+	"github.com/nfsbench/nfsbench/internal/oracle/slobconf"
 	"github.com/nfsbench/nfsbench/internal/oracle/sqltext"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -226,19 +227,19 @@ const (
 // report.
 func (r *runner) runKit(ctx context.Context, index int32, step runfile.Step) error {
 	w := r.plan.Workload.SLOB
-	copied, remove, err := r.copyKit("runit.sh")
+	copied, err := r.copyKit()
 	if err != nil {
 		return err
 	}
-	defer remove()
+	defer copied.remove()
 	var rows []runfile.AWRRow
 	return r.measure(ctx, index, step, func(ctx context.Context) error {
 		args := []string{"-s", fmt.Sprint(w.Schemas), "-t", fmt.Sprint(step.Users / w.Schemas)}
-		if err := runScript(ctx, copied, "runit.sh", args...); err != nil {
+		if err := runScript(ctx, copied.dir(), "runit.sh", args...); err != nil {
 			return err
 		}
 		var err error
-		rows, err = readReport(copied)
+		rows, err = readReport(copied.dir())
 		return err
 	}, func(rep *runfile.Repetition) {
 		if rep.Oracle != nil {
@@ -248,19 +249,26 @@ func (r *runner) runKit(ctx context.Context, index int32, step runfile.Step) err
 	})
 }
 
-// fillKit lets the kit load its schemas in a database of our own, unless they are there.
-// One that exists is for its owner to load.
+// fillKit lets the kit load its schemas in a database of our own, unless it has done so
+// with the sizes of this slob.conf. A database that exists is for its owner to load.
 func (r *runner) fillKit(ctx context.Context) error {
 	if r.plan.Database.Kind != runfile.DatabaseContainer {
 		return nil
 	}
-	w := r.plan.Workload.SLOB
 	r.course.Enter(runfile.SpanFill, 0, time.Time{})
+	copied, err := r.copyKit()
+	if err != nil {
+		return err
+	}
+	defer copied.remove()
+	spec := slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: copied.tables.BlockBytes}
+	spec.SLOB.ScaleBytes, spec.SLOB.ScanTableBytes = copied.tables.ScaleBytes, copied.tables.ScanBytes
+	spec.SLOB.ObfuscateColumns = copied.tables.Obfuscate
 	schemas, err := do(ctx, r, func(ctx context.Context) (*slob.KitSchemas, error) {
 		if err := r.connectSchemas(ctx); err != nil {
 			return nil, err
 		}
-		found, err := slob.FindKit(ctx, r.schemaDB, *w)
+		found, err := slob.FindKit(ctx, r.schemaDB, spec)
 		if err != nil {
 			return nil, err
 		}
@@ -273,26 +281,31 @@ func (r *runner) fillKit(ctx context.Context) error {
 	if schemas.Loaded() {
 		return nil
 	}
-	copied, remove, err := r.copyKit("setup.sh")
+	if err := r.kitHas("setup.sh"); err != nil {
+		return err
+	}
+	r.course.Tell("setup.sh of the SLOB kit loads its schemas")
+	return r.course.Do(ctx, func(ctx context.Context) error { return r.setUpKit(ctx, copied, spec, schemas) })
+}
+
+// setUpKit runs setup.sh, and marks what it has loaded.
+func (r *runner) setUpKit(ctx context.Context, copied *kitCopy, spec slob.Spec, schemas *slob.KitSchemas) error {
+	if err := schemas.Prepare(ctx); err != nil {
+		return err
+	}
+	err := runScript(ctx, copied.dir(), "setup.sh", spec.SLOB.Tablespace, fmt.Sprint(spec.SLOB.Schemas))
 	if err != nil {
 		return err
 	}
-	defer remove()
-	r.course.Tell("setup.sh of the SLOB kit loads its schemas")
-	return r.course.Do(ctx, func(ctx context.Context) error {
-		if err := schemas.MakeTablespace(ctx); err != nil {
-			return err
-		}
-		if err := runScript(ctx, copied, "setup.sh", w.Tablespace, fmt.Sprint(w.Schemas)); err != nil {
-			return err
-		}
-		found, err := slob.FindKit(ctx, r.schemaDB, *w)
-		if err == nil && !found.Loaded() {
-			err = oracle.Failf(runfile.FailureSQL, "setup.sh of the SLOB kit ended, but not all of the schemas USER1 to USER%d "+
-				"have the table CF1; the last line of its log: %s", w.Schemas, lastLine(copied, "cr_tab_and_load.out"))
-		}
+	found, err := slob.FindKit(ctx, r.schemaDB, spec)
+	if err != nil {
 		return err
-	})
+	}
+	if found.Missing() {
+		return oracle.Failf(runfile.FailureSQL, "setup.sh of the SLOB kit ended, and the schemas USER1 to USER%d do not all "+
+			"have the table CF1; the last line of its log: %s", spec.SLOB.Schemas, lastLine(copied.dir(), "cr_tab_and_load.out"))
+	}
+	return found.Mark(ctx)
 }
 
 // lastLine is the end of a log that a script left.
@@ -307,38 +320,63 @@ func lastLine(dir, name string) string {
 	return out.lastLine()
 }
 
-// copyKit copies the kit, which must have the script, and adds to its slob.conf what the
-// plan says. A slob.conf is read by a shell, so the last line of a name counts.
-func (r *runner) copyKit(script string) (copied string, remove func(), err error) {
-	dir, err := os.MkdirTemp("", "slob-")
-	if err != nil {
-		return "", nil, fmt.Errorf("make room for a copy of the SLOB kit: %w", err)
-	}
-	remove = func() { _ = os.RemoveAll(dir) } // the pod ends soon
-	copied = filepath.Join(dir, "kit")
-	if err := r.copyKitTo(copied, script); err != nil {
-		remove()
-		return "", nil, oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: %w", err)
-	}
-	return copied, remove, nil
+// kitCopy is a copy of the user's kit.
+type kitCopy struct {
+	root   string // which holds nothing else
+	tables slobconf.Tables
 }
 
-func (r *runner) copyKitTo(to, script string) error {
-	from := r.plan.Workload.SLOB.Kit.Directory
-	for _, name := range []string{script, "slob.conf"} {
-		if _, err := os.Stat(filepath.Join(from, name)); err != nil {
-			return fmt.Errorf("workload.slob.kit.directory must hold %s: %w", name, err)
+func (k *kitCopy) dir() string { return filepath.Join(k.root, "kit") }
+
+func (k *kitCopy) remove() { _ = os.RemoveAll(k.root) } // the pod ends soon
+
+// copyKit copies the kit, and adds to its slob.conf what the plan says. A slob.conf is read
+// by a shell, so the last line of a name counts.
+func (r *runner) copyKit() (*kitCopy, error) {
+	if err := r.kitHas("runit.sh", "slob.conf"); err != nil {
+		return nil, err
+	}
+	root, err := os.MkdirTemp("", "slob-")
+	if err != nil {
+		return nil, fmt.Errorf("make room for a copy of the SLOB kit: %w", err)
+	}
+	k := &kitCopy{root: root}
+	if err := r.copyKitTo(k); err != nil {
+		k.remove()
+		return nil, oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: %w", err)
+	}
+	return k, nil
+}
+
+// kitHas fails where the kit lacks one of these files.
+func (r *runner) kitHas(names ...string) error {
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(r.plan.Workload.SLOB.Kit.Directory, name)); err != nil {
+			return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: workload.slob.kit.directory must hold "+
+				"%s: %w", name, err)
 		}
 	}
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+	return nil
+}
+
+func (r *runner) copyKitTo(k *kitCopy) error {
+	if err := os.CopyFS(k.dir(), os.DirFS(r.plan.Workload.SLOB.Kit.Directory)); err != nil {
 		return fmt.Errorf("copy it: %w", err)
 	}
-	conf := filepath.Join(to, "slob.conf")
-	text, err := os.ReadFile(conf) //nolint:gosec // a copy of the user's own
+	file := filepath.Join(k.dir(), "slob.conf")
+	text, err := os.ReadFile(file) //nolint:gosec // a copy of the user's own
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(conf, append(text, r.kitConf(string(text))...), 0o600)
+	text = append(text, r.kitConf(string(text))...)
+	conf, err := slobconf.Parse(bytes.NewReader(text))
+	if err == nil {
+		k.tables, err = conf.Tables()
+	}
+	if err != nil {
+		return fmt.Errorf("slob.conf: %w", err)
+	}
+	return os.WriteFile(file, text, 0o600)
 }
 
 // kitConf is what the plan says. The WORK_LOOP of the user stays unless the plan has one.

@@ -12,33 +12,44 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
+// kitOwner is the schema that setup.sh drops first and makes first. So our marker in it is of
+// what the last setup.sh has loaded.
+const kitOwner, kindKit = "USER1", "Kit"
+
 // KitSchemas are those that setup.sh of a SLOB kit makes: USER1 and so on, each with a
 // table CF1. It drops all users of such names first.
 type KitSchemas struct {
-	schemas   *Schemas // for the tablespace
+	schemas   *Schemas // for the tablespace and the marker
 	missing   int32
-	statspack bool // is installed
+	marked    bool   // there is a marker
+	complete  bool   // and it says that all was loaded, with these sizes
+	foreign   string // a user that setup.sh would drop, and that no kit has made
+	statspack bool   // is installed
 }
 
-// FindKit looks for the schemas of a kit, and for the tablespace. It fails with ForeignFiles
-// where setup.sh would drop a user that no kit has made.
-func FindKit(ctx context.Context, db *sql.DB, load runfile.SLOB) (*KitSchemas, error) {
-	k := &KitSchemas{schemas: &Schemas{db: db, spec: Spec{SLOB: load}}, missing: load.Schemas}
+// FindKit looks for the schemas of a kit, and for the tablespace. The sizes of spec are those
+// of its slob.conf.
+func FindKit(ctx context.Context, db *sql.DB, spec Spec) (*KitSchemas, error) {
+	scan := max(1, spec.SLOB.ScanTableBytes/max(1, spec.BlockBytes)) // rows of CF2
+	k := &KitSchemas{
+		schemas: &Schemas{db: db, spec: spec, table: table{kind: kindKit, bytes: spec.SLOB.ScaleBytes, rows: scan}},
+		missing: spec.SLOB.Schemas,
+	}
 	err := oracle.Rows(ctx, db, sqltext.Text("slob_kit_schemas"), nil, func(rows *sql.Rows) error {
 		var name string
-		var owned, loaded int64
-		if err := rows.Scan(&name, &owned, &loaded); err != nil {
+		var owned, loaded, marked int64
+		if err := rows.Scan(&name, &owned, &loaded, &marked); err != nil {
 			return err
 		}
 		number, _ := strconv.ParseInt(strings.TrimPrefix(name, "USER"), 10, 32) // 0 where it is none
+		k.marked = k.marked || name == kitOwner && marked > 0
 		switch {
 		case name == "PERFSTAT":
 			k.statspack = true
 		case number == 0: // another name, or that of the kit's own user
-		case loaded == 0 && owned > 0:
-			return oracle.Failf(runfile.FailureForeignFiles, "the database has a user %s with tables, but without CF1, so no "+
-				"SLOB kit made it, and setup.sh would drop it; use another pluggable database", name)
-		case loaded > 0 && number <= int64(load.Schemas):
+		case loaded == 0 && owned > 0 && marked == 0:
+			k.foreign = name
+		case loaded > 0 && number <= int64(spec.SLOB.Schemas):
 			k.missing--
 		}
 		return nil
@@ -46,13 +57,24 @@ func FindKit(ctx context.Context, db *sql.DB, load runfile.SLOB) (*KitSchemas, e
 	if err != nil {
 		return nil, fmt.Errorf("look for the schemas of the SLOB kit: %w", err)
 	}
+	if k.marked {
+		one := schema{name: kitOwner}
+		if err := k.schemas.readMarker(ctx, &one); err != nil {
+			return nil, err
+		}
+		k.complete = one.loaded
+	}
 	files, err := k.schemas.files(ctx, k.schemas.tablespaceName())
 	k.schemas.tablespace = len(files) > 0
 	return k, err
 }
 
-// Loaded says that all are there.
-func (k *KitSchemas) Loaded() bool { return k.missing == 0 }
+// Missing says that not all of the tables CF1 are there.
+func (k *KitSchemas) Missing() bool { return k.missing > 0 }
+
+// Loaded says that all are there, with the sizes of today. setup.sh makes a table CF1 long
+// before it has loaded it.
+func (k *KitSchemas) Loaded() bool { return !k.Missing() && k.complete }
 
 // CheckReport fails where runit.sh cannot take its snapshots: no image of Oracle has Statspack.
 func (k *KitSchemas) CheckReport() error {
@@ -64,10 +86,36 @@ func (k *KitSchemas) CheckReport() error {
 		"there with spcreate.sql")
 }
 
-// MakeTablespace makes the tablespace where it is absent. It grows with what is loaded.
-func (k *KitSchemas) MakeTablespace(ctx context.Context) error {
+// Prepare makes the database ready for setup.sh: it makes the tablespace where it is absent,
+// which grows with what is loaded, and takes the marker back. It fails with ForeignFiles where
+// setup.sh would drop a user that no kit has made.
+func (k *KitSchemas) Prepare(ctx context.Context) error {
+	if k.foreign != "" {
+		return oracle.Failf(runfile.FailureForeignFiles, "the database has a user %s with tables, but without CF1, so no "+
+			"SLOB kit made it, and setup.sh would drop it; use another pluggable database", k.foreign)
+	}
+	if k.marked {
+		if err := k.schemas.run(ctx, "slob_marker_delete", map[string]any{"Schema": kitOwner}, kindKit); err != nil {
+			return fmt.Errorf("take the marker of %s back: %w", kitOwner, err)
+		}
+	}
 	if k.schemas.tablespace {
 		return nil
 	}
 	return k.schemas.makeTablespace(ctx)
+}
+
+// Mark says for the next run that setup.sh has loaded all. Anew, setup.sh drops the marker
+// with its owner.
+func (k *KitSchemas) Mark(ctx context.Context) error {
+	if !k.marked {
+		in := map[string]any{"Schema": kitOwner, "Tablespace": k.schemas.tablespaceName()}
+		if err := k.schemas.run(ctx, "slob_marker_create", in); err != nil {
+			return fmt.Errorf("create the marker of %s: %w", kitOwner, err)
+		}
+	}
+	if err := k.schemas.mark(ctx, kitOwner, k.schemas.markerOf(k.schemas.table, false)); err != nil {
+		return fmt.Errorf("write the marker of %s: %w", kitOwner, err)
+	}
+	return nil
 }

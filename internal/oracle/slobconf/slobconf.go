@@ -94,7 +94,7 @@ func size(word string, blockBytes int64) (bytes int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	unit := blockBytes
+	unit := max(1, blockBytes) // another BLOCK_SZ is refused by itself
 	if m[2] != "" {
 		unit = int64(1024) << (10 * strings.Index("KMGT", strings.ToUpper(m[2])))
 	}
@@ -102,6 +102,32 @@ func size(word string, blockBytes int64) (bytes int64, err error) {
 		return 0, fmt.Errorf("%q is too large", word)
 	}
 	return n * unit, nil
+}
+
+// Tables are what setup.sh of SLOB makes of each schema.
+type Tables struct {
+	ScaleBytes, ScanBytes, BlockBytes int64
+	Obfuscate                         bool
+}
+
+// Tables reads the sizes. It fails on a value that SLOB itself would refuse.
+func (c Conf) Tables() (Tables, error) {
+	w := writer{conf: c}
+	var t Tables
+	t.BlockBytes, _ = w.number("BLOCK_SZ", 2048, 32768)
+	for name, bytes := range map[string]*int64{"SCALE": &t.ScaleBytes, "SCAN_TABLE_SZ": &t.ScanBytes} {
+		v, _ := w.value(name)
+		var err error
+		if *bytes, err = size(v, t.BlockBytes); err != nil {
+			w.fail("%s: %v", name, err)
+		}
+	}
+	obfuscate, _ := w.value("OBFUSCATE_COLUMNS")
+	t.Obfuscate = obfuscate == "TRUE"
+	if len(w.problems) > 0 {
+		return Tables{}, errors.New(strings.Join(w.problems, "\n"))
+	}
+	return t, nil
 }
 
 // key is one parameter of SLOB.

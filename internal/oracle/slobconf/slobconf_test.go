@@ -203,3 +203,29 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestTheTablesAreAsLargeAsSetupMakesThem(t *testing.T) {
+	for conf, want := range map[string]Tables{
+		"SCALE=80M\nSCAN_TABLE_SZ=2M\nOBFUSCATE_COLUMNS=TRUE\n": {ScaleBytes: 80 << 20, ScanBytes: 2 << 20, BlockBytes: 8192, Obfuscate: true},
+		"RUN_TIME=300\n": {ScaleBytes: 10000 * 8192, ScanBytes: 1 << 20, BlockBytes: 8192},
+		"BLOCK_SZ=16384\nSCALE=20000\nSCALE=40000\n": {ScaleBytes: 40000 * 16384, ScanBytes: 1 << 20, BlockBytes: 16384},
+	} {
+		c, err := Parse(strings.NewReader(conf))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Tables()
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%q: %v %s", conf, err, diff)
+		}
+	}
+	for conf, want := range map[string]string{"SCALE=much": "SCALE", "SCAN_TABLE_SZ=-1": "SCAN_TABLE_SZ", "SCALE=1\nBLOCK_SZ=0": "BLOCK_SZ"} {
+		c, err := Parse(strings.NewReader(conf))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Tables(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", conf, err)
+		}
+	}
+}

@@ -5,7 +5,8 @@
 SELECT
     u.username,
     COUNT(t.table_name) AS owned,
-    COUNT(DECODE(t.table_name, 'CF1', 1)) AS loaded
+    COUNT(DECODE(t.table_name, 'CF1', 1)) AS loaded,
+    COUNT(DECODE(t.table_name, 'NFSBENCH_MARKER', 1)) AS marked
 FROM dba_users u
 LEFT JOIN dba_tables t ON u.username = t.owner
 WHERE
