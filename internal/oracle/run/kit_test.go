@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,33 +136,51 @@ func TestAKitThatCannotBeUsedIsRefused(t *testing.T) {
 }
 
 func TestAKitIsEndedWithTheRun(t *testing.T) {
-	dir, notes := kit(t, "sleep 600 &\necho $! > $notes.part\nmv $notes.part $notes\nwait\n")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	var ended time.Time
-	go func() {
-		for _, err := os.Stat(notes); err != nil && t.Context().Err() == nil; _, err = os.Stat(notes) {
-			time.Sleep(10 * time.Millisecond)
-		}
-		ended = time.Now()
-		cancel(errors.New("SIGTERM"))
-	}()
-	load, _ := runOn(ctx, t, kitDatabase(), kitPlan(dir))
-	wantFailure(t, load, runfile.FailureCancelled, "SIGTERM")
-	if took := time.Since(ended); took >= killedAfter {
-		t.Errorf("it was killed and did not end by itself: it took %v", took)
-	}
-	pid, err := os.ReadFile(notes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	state, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "stat"))
-	if err == nil && !strings.Contains(string(state), ") Z ") {
-		t.Errorf("what the script started lives on: %s", state)
+	for _, name := range []string{"runit.sh", "setup.sh"} {
+		t.Run(name, func(t *testing.T) {
+			dir, notes := kit(t, report)
+			script := "sleep 600 &\necho $! > " + notes + ".part\nmv " + notes + ".part " + notes + "\nwait\n"
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d := kitDatabase()
+			if name == "setup.sh" {
+				d.kit = func() [][]any { return nil }
+			}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			var ended time.Time
+			go func() {
+				for _, err := os.Stat(notes); err != nil && t.Context().Err() == nil; _, err = os.Stat(notes) {
+					time.Sleep(10 * time.Millisecond)
+				}
+				ended = time.Now()
+				cancel(errors.New("SIGTERM"))
+			}()
+			load, _ := runOn(ctx, t, d, kitPlan(dir))
+			wantFailure(t, load, runfile.FailureCancelled, "SIGTERM")
+			if strings.Contains(load.Failure.Message, "log") {
+				t.Errorf("its log is not why it ended: %s", load.Failure.Message)
+			}
+			if took := time.Since(ended); took >= killedAfter {
+				t.Errorf("it was killed and did not end by itself: it took %v", took)
+			}
+			pid, err := os.ReadFile(notes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			state, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "stat"))
+			if err == nil && !strings.Contains(string(state), ") Z ") {
+				t.Errorf("what the script started lives on: %s", state)
+			}
+		})
 	}
 }
 
 func TestTheKitLoadsItsSchemasInADatabaseOfOurs(t *testing.T) {
 	loaded := [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}}
+	const log = "{ printf 'ORA-00001: old\\nDROP TABLE x\\nORA-00942: table or view does not exist\\n" +
+		"ORA-01653: unable to extend table USER1.CF1 by 128 in tablespace NFSBENCH\\nORA-06512: at line 8\\n'; " +
+		"yes 'Elapsed: 00:00:01.00' | head -n 9999; printf 'ORA-00942: table or view does not exist\\n'; } > cr_tab_and_load.out; "
 	for name, c := range map[string]struct {
 		reason string
 		before [][]any // users of such names
@@ -171,24 +190,27 @@ func TestTheKitLoadsItsSchemasInADatabaseOfOurs(t *testing.T) {
 		code   string
 		want   string
 	}{
-		"none":          {"the kit has not been here", nil, 0, "true", true, "", ""},
-		"some":          {"fewer schemas than are asked for", [][]any{{"USER0", int64(1), int64(0)}, {"USER1", int64(2), int64(1)}}, 10000, "true", true, "", ""},
-		"all":           {"they are used again", loaded, 10000, "exit 3", false, "", ""},
-		"cut":           {"setup.sh makes CF1 first, and its rows, index and procedure later", loaded, 0, "true", true, "", ""},
-		"another SCALE": {"runit.sh would read a part, or refuse", loaded, 20000, "true", true, "", ""},
-		"cut again":     {"what setup.sh has begun to drop is not what the marker says", loaded, 20000, "exit 1", true, runfile.FailureSQL, "exit status 1"},
-		"dropped":       {"an earlier setup.sh was cut while it dropped USER1", [][]any{{"USER1", int64(1), int64(0)}}, 10000, "true", true, "", ""},
-		"somebody else": {"setup.sh would drop it", [][]any{{"USER7", int64(2), int64(0)}}, 0, "true", false, runfile.FailureForeignFiles, "a user USER7 with tables, but without CF1"},
-		"setup fails":   {"its words are passed on", nil, 0, "echo 'FATAL: no tnsping'; exit 1", true, runfile.FailureSQL, "setup.sh of the SLOB kit failed (exit status 1); its last line: FATAL: no tnsping"},
-		"setup lies":    {"schemas are missing all the same", nil, 0, "echo 'ORA-01017: denied' > cr_tab_and_load.out; rm $marks", true, runfile.FailureSQL, "USER1 to USER2 do not all have the table CF1; the last line of its log: ORA-01017: denied"},
+		"none":              {"the kit has not been here", nil, 0, "true", true, "", ""},
+		"some":              {"fewer schemas than are asked for", [][]any{{"USER0", int64(1), int64(0)}, {"USER1", int64(2), int64(1)}}, 10000, "true", true, "", ""},
+		"all":               {"they are used again", loaded, 10000, "exit 3", false, "", ""},
+		"cut":               {"setup.sh makes CF1 first, and its rows, index and procedure later", loaded, 0, "true", true, "", ""},
+		"another SCALE":     {"runit.sh would read a part, or refuse", loaded, 20000, "true", true, "", ""},
+		"cut again":         {"what setup.sh has begun to drop is not what the marker says", loaded, 20000, "exit 1", true, runfile.FailureSQL, "exit status 1"},
+		"dropped":           {"an earlier setup.sh was cut while it dropped USER1", [][]any{{"USER1", int64(1), int64(0)}}, 10000, "true", true, "", ""},
+		"somebody else":     {"setup.sh would drop it", [][]any{{"USER7", int64(2), int64(0)}}, 0, "true", false, runfile.FailureForeignFiles, "a user USER7 with tables, but without CF1"},
+		"setup fails":       {"its words are passed on", nil, 0, "echo 'FATAL: no tnsping'; exit 1", true, runfile.FailureSQL, "setup.sh of the SLOB kit failed (exit status 1); its last line: FATAL: no tnsping; in its log: nothing"},
+		"setup's SQL fails": {"its last line has no reason, and its log goes with the pod", nil, 0, log + "echo 'FATAL   : 2026 : '; exit 1", true, runfile.FailureSQL, "(exit status 1); its last line: FATAL   : 2026 :; in its log: ORA-01653: unable to extend table USER1.CF1 by 128 in tablespace NFSBENCH"},
+		"setup lies":        {"schemas are missing all the same", nil, 0, "echo 'ORA-01017: denied' > cr_tab_and_load.out; rm $marks", true, runfile.FailureSQL, "USER1 to USER2 do not all have the table CF1; in its log: ORA-01017: denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, notes := kit(t, report)
 			marks := notes + ".loaded"
 			setup := "marks=" + marks + "\n. ./slob.conf\ntouch $marks\n" +
 				`echo "$@ $DBA_PRIV_USER $SYSDBA_PASSWD $ADMIN_SQLNET_SERVICE" > ` + notes + "\n" + c.setup + "\n"
-			if err := os.WriteFile(filepath.Join(dir, "setup.sh"), []byte(setup), 0o600); err != nil {
-				t.Fatal(err)
+			for name, text := range map[string]string{"setup.sh": setup, "cr_tab_and_load.out": "ORA-00001: of another time\n"} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
 			}
 			d := newDatabase()
 			if c.marked > 0 {
@@ -281,6 +303,57 @@ echo "$SYSDBA_PASSWD $ADMIN_SQLNET_SERVICE" > $notes
 	got, _ := os.ReadFile(notes)
 	if want := "tiger " + plan.Database.Connects[0] + "\n"; string(got) != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// The scripts print connect strings.
+func TestThePasswordIsNotInTheWordsOfAKit(t *testing.T) {
+	const prints = `. ./slob.conf
+echo 'ORA-12154: no "system/'$SYSDBA_PASSWD'@x"' > cr_tab_and_load.out
+echo "sqlplus -L system/$SYSDBA_PASSWD@x"
+`
+	for name, script := range map[string]string{"fails": prints + "exit 1\n", "lies": prints} {
+		dir, _ := kit(t, report)
+		if err := os.WriteFile(filepath.Join(dir, "setup.sh"), []byte(script), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d := newDatabase()
+		d.kit = func() [][]any { return nil }
+		load, _ := runOn(t.Context(), t, d, kitPlan(dir))
+		wantFailure(t, load, runfile.FailureSQL, `no "system/***@x"`)
+		if strings.Contains(load.Failure.Message, "secret") {
+			t.Errorf("%s: %s", name, load.Failure.Message)
+		}
+	}
+	dir, _ := kit(t, prints+"exit 1\n")
+	plan := externalPlan()
+	plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users, plan.Schedule.DurationSeconds = &runfile.SLOBKit{Directory: dir}, []int32{2}, 60
+	load, _ := runOn(t.Context(), t, kitDatabase(), plan, withoutContainer)
+	wantFailure(t, load, runfile.FailureSQL, "its last line: sqlplus -L system/***@x")
+}
+
+func TestAPasswordThatIsNoPlainWordIsNotShownEither(t *testing.T) {
+	dir, _ := kit(t, report)
+	plan := kitPlan(dir)
+	copied, err := (&runner{plan: &plan, opt: Options{Password: "it's"}}).copyKit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer copied.remove()
+	if got := copied.shown([]byte("system/it's@x")); got != "system/***@x" {
+		t.Error(got)
+	}
+}
+
+// A line is cut at its beginning, which must not be in the middle of a password.
+func TestALongLineOfAKitHasNoPartOfThePassword(t *testing.T) {
+	for n := range 12 {
+		dir, _ := kit(t, fmt.Sprintf("printf 'secret%%0%dd' 0; exit 1\n", keptOutput-n))
+		load, _ := runOn(t.Context(), t, kitDatabase(), kitPlan(dir))
+		wantFailure(t, load, runfile.FailureSQL, "its last line: ")
+		if strings.Contains(load.Failure.Message, "et0") {
+			t.Fatalf("%.120s", load.Failure.Message)
+		}
 	}
 }
 

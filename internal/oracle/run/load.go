@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -221,6 +223,8 @@ func (w *work) wait(ctx context.Context, d time.Duration) (finished bool, err er
 const (
 	killedAfter = 10 * time.Second // a script may take to end when it is told to
 	keptOutput  = 4096             // of the end of a script's output
+	shownOutput = 512              // of the end of a line of it
+	keptLog     = 1 << 20          // of the end of its log
 )
 
 // runKit runs a copy of the kit, for it writes beside itself, and reads its
@@ -235,7 +239,7 @@ func (r *runner) runKit(ctx context.Context, index int32, step runfile.Step) err
 	var rows []runfile.AWRRow
 	return r.measure(ctx, index, step, func(ctx context.Context) error {
 		args := []string{"-s", fmt.Sprint(w.Schemas), "-t", fmt.Sprint(step.Users / w.Schemas)}
-		if err := runScript(ctx, copied.dir(), "runit.sh", args...); err != nil {
+		if err := copied.run(ctx, "runit.sh", args...); err != nil {
 			return err
 		}
 		var err error
@@ -293,7 +297,11 @@ func (r *runner) setUpKit(ctx context.Context, copied *kitCopy, spec slob.Spec, 
 	if err := schemas.Prepare(ctx); err != nil {
 		return err
 	}
-	err := runScript(ctx, copied.dir(), "setup.sh", spec.SLOB.Tablespace, fmt.Sprint(spec.SLOB.Schemas))
+	_ = os.Remove(copied.log()) // of another time
+	err := copied.run(ctx, "setup.sh", spec.SLOB.Tablespace, fmt.Sprint(spec.SLOB.Schemas))
+	if err != nil && ctx.Err() == nil {
+		err = oracle.Failf(runfile.FailureSQL, "%w; in its log: %s", err, copied.logged())
+	}
 	if err != nil {
 		return err
 	}
@@ -303,32 +311,64 @@ func (r *runner) setUpKit(ctx context.Context, copied *kitCopy, spec slob.Spec, 
 	}
 	if found.Missing() {
 		return oracle.Failf(runfile.FailureSQL, "setup.sh of the SLOB kit ended, and the schemas USER1 to USER%d do not all "+
-			"have the table CF1; the last line of its log: %s", spec.SLOB.Schemas, lastLine(copied.dir(), "cr_tab_and_load.out"))
+			"have the table CF1; in its log: %s", spec.SLOB.Schemas, copied.logged())
 	}
 	return found.Mark(ctx)
 }
 
-// lastLine is the end of a log that a script left.
-func lastLine(dir, name string) string {
-	out := &tail{}
-	f, err := os.Open(filepath.Join(dir, name)) //nolint:gosec // fixed names in our copy
-	if err != nil {
-		return "none"
-	}
-	defer f.Close() //nolint:errcheck // only read
-	_, _ = io.Copy(out, f)
-	return out.lastLine()
-}
-
 // kitCopy is a copy of the user's kit.
 type kitCopy struct {
-	root   string // which holds nothing else
-	tables slobconf.Tables
+	root    string // which holds nothing else
+	tables  slobconf.Tables
+	secrets []string // which the scripts print in connect strings
 }
 
 func (k *kitCopy) dir() string { return filepath.Join(k.root, "kit") }
 
 func (k *kitCopy) remove() { _ = os.RemoveAll(k.root) } // the pod ends soon
+
+// log is what setup.sh writes.
+func (k *kitCopy) log() string { return filepath.Join(k.dir(), "cr_tab_and_load.out") }
+
+// logged is the last error near the end of that log, or else its last line. The table that
+// setup.sh drops first is absent, which ORA-00942 says in each log; ORA-06512 is a line of a
+// call stack.
+func (k *kitCopy) logged() string {
+	info, err := os.Stat(k.log())
+	if err != nil || !info.Mode().IsRegular() {
+		return "nothing"
+	}
+	f, err := os.Open(k.log())
+	if err != nil {
+		return "nothing"
+	}
+	defer f.Close() //nolint:errcheck // only read
+	from := max(0, info.Size()-keptLog)
+	text, _ := io.ReadAll(io.NewSectionReader(f, from, keptLog))
+	if from > 0 {
+		_, text, _ = bytes.Cut(text, []byte("\n")) // its first line has no beginning
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	for _, line := range slices.Backward(lines) {
+		n := regexp.MustCompile(`\b(?:ORA|SP2|TNS)-[0-9]{4,5}\b`).Find(line)
+		if n != nil && string(n) != "ORA-00942" && string(n) != "ORA-06512" {
+			return k.shown(line)
+		}
+	}
+	return k.shown(lines[len(lines)-1])
+}
+
+// shown is the end of a line without passwords. It is shorter than what is kept of the
+// output, so that it does not begin within one.
+func (k *kitCopy) shown(line []byte) string {
+	text := strings.TrimSpace(string(line))
+	for _, secret := range k.secrets {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "***")
+		}
+	}
+	return strings.ToValidUTF8(text[max(0, len(text)-shownOutput):], "?")
+}
 
 // copyKit copies the kit, and adds to its slob.conf what the plan says. A slob.conf is read
 // by a shell, so the last line of a name counts.
@@ -340,7 +380,7 @@ func (r *runner) copyKit() (*kitCopy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make room for a copy of the SLOB kit: %w", err)
 	}
-	k := &kitCopy{root: root}
+	k := &kitCopy{root: root, secrets: []string{r.opt.Password}}
 	if err := r.copyKitTo(k); err != nil {
 		k.remove()
 		return nil, oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: %w", err)
@@ -371,6 +411,7 @@ func (r *runner) copyKitTo(k *kitCopy) error {
 	text = append(text, r.kitConf(string(text))...)
 	conf, err := slobconf.Parse(bytes.NewReader(text))
 	if err == nil {
+		k.secrets = append(k.secrets, conf.Password())
 		k.tables, err = conf.Tables()
 	}
 	if err != nil {
@@ -434,10 +475,10 @@ func readReport(dir string) ([]runfile.AWRRow, error) {
 		"output, and whether Statspack is installed or workload.slob.awr enabled")
 }
 
-// runScript runs a script of the kit, and ends all that it started with it.
-func runScript(ctx context.Context, dir, name string, args ...string) error {
+// run runs a script of the kit, and ends all that it started with it.
+func (k *kitCopy) run(ctx context.Context, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"./" + name}, args...)...) //nolint:gosec // the user's own kit
-	cmd.Dir = dir
+	cmd.Dir = k.dir()
 	if home := os.Getenv("ORACLE_HOME"); home != "" { // let the kit find sqlplus where the image does not
 		cmd.Env = append(os.Environ(), "PATH="+home+"/bin:"+os.Getenv("PATH"))
 	}
@@ -452,7 +493,7 @@ func runScript(ctx context.Context, dir, name string, args ...string) error {
 	}
 	if err != nil {
 		return oracle.Failf(runfile.FailureSQL, "%s of the SLOB kit failed (%w); its last line: %s", name, err,
-			out.lastLine())
+			k.shown(out.lastLine()))
 	}
 	return nil
 }
@@ -470,7 +511,7 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 // lastLine is the last one that was written.
-func (t *tail) lastLine() string {
-	lines := bytes.Split(bytes.TrimSpace(*t), []byte("\n"))
-	return strings.ToValidUTF8(string(bytes.TrimSpace(lines[len(lines)-1])), "?")
+func (t *tail) lastLine() []byte {
+	text := bytes.TrimSpace(*t)
+	return text[bytes.LastIndexByte(text, '\n')+1:]
 }

@@ -104,6 +104,9 @@ func size(word string, blockBytes int64) (bytes int64, err error) {
 	return n * unit, nil
 }
 
+// Password is SYSDBA_PASSWD, which the scripts of SLOB print; empty where it is no plain value.
+func (c Conf) Password() string { return c.values["SYSDBA_PASSWD"] }
+
 // Tables are what setup.sh of SLOB makes of each schema.
 type Tables struct {
 	ScaleBytes, ScanBytes, BlockBytes int64
