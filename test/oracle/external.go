@@ -108,14 +108,14 @@ func (i *Instance) kitSchemas(c *catalog, s *session, _ statement) []row {
 		if !strings.HasPrefix(name, "USER") && name != "PERFSTAT" || i.userKey(s.container, name) != key {
 			continue
 		}
-		r := row{"username": name, "owned": int64(0), "loaded": int64(0), "marked": int64(0)}
+		r := row{"username": name, "owned": int64(0), "loaded": int64(0), "marked": int64(0), "tablespace_name": nil}
 		for _, t := range c.Tables {
 			if t.Container == s.container && t.Owner == name {
 				r["owned"] = r["owned"].(int64) + 1
 			}
 		}
-		if c.table(s.container, name, "CF1") != nil {
-			r["loaded"] = int64(1)
+		if t := c.table(s.container, name, "CF1"); t != nil {
+			r["loaded"], r["tablespace_name"] = int64(1), t.Tablespace
 		}
 		if c.table(s.container, name, tableMarker) != nil {
 			r["marked"] = int64(1)

@@ -104,6 +104,38 @@ func TestTheTablespaceLiesOnTheExportUnderTest(t *testing.T) {
 	}
 }
 
+func TestTheKitReadsFromTheExportUnderTest(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*database, *runfile.Plan)
+		want   string // in the failure
+	}{
+		"there": {func(*database, *runfile.Plan) {}, ""},
+		"elsewhere": {func(d *database, _ *runfile.Plan) { d.kitFile = "/local/iops.dbf" },
+			"/local/iops.dbf of tablespace IOPS is not below database.external.mountPath (/u02/oradata), so the load would not be on the export under test; load the kit into a tablespace there with setup.sh"},
+		"mount unknown": {func(d *database, p *runfile.Plan) { d.kitFile, p.Database.DataDirectory, p.Database.TablespaceDirectory = "/local/iops.dbf", "", "" }, ""},
+		"not loaded": {func(_ *database, p *runfile.Plan) { p.Workload.SLOB.Schemas, p.Workload.SLOB.Users = 3, []int32{3} },
+			"the schemas USER1 to USER3 do not all have the table CF1 in the database of database.external.services"},
+		"others": {func(d *database, _ *runfile.Plan) {
+			d.noStatspack, d.kit = true, func() [][]any {
+				return [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}, {"USER7", int64(3), int64(0)}}
+			}
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := kit(t, report)
+			d, plan := kitDatabase(), externalPlan()
+			plan.Workload.SLOB.Kit, plan.Workload.SLOB.Users, plan.Schedule.DurationSeconds = &runfile.SLOBKit{Directory: dir}, []int32{2}, 60
+			c.change(d, &plan)
+			load, _ := runOn(t.Context(), t, d, plan, withoutContainer)
+			if c.want == "" {
+				wantSuccess(t, load)
+				return
+			}
+			wantFailure(t, load, runfile.FailureInvalidPlan, c.want)
+		})
+	}
+}
+
 func TestAUserWithoutSysdbaNeedsItsPrivilegesFirst(t *testing.T) {
 	makes := []string{"CREATE TABLESPACE", "DROP TABLESPACE"}
 	all := append(slob.LoadRights(), makes...)

@@ -50,6 +50,7 @@ type database struct {
 	kit     func() [][]any // rows of slob_kit_schemas
 
 	noStatspack bool
+	kitFile     string // of the tablespace of the kit's tables
 
 	blocksOf func(rows int64) int64 // of a table; nil = as many as rows, and some
 }
@@ -85,7 +86,7 @@ func newDatabase() *database {
 		parameters: map[string]string{"db_block_size": "8192", "filesystemio_options": "none", "timed_statistics": "TRUE", "disk_asynch_io": "TRUE"},
 		spfile:     map[string]string{}, sessions: map[string]int{}, most: map[string]int{}, counts: map[string]int{},
 		waits: map[string]int64{}, micros: map[string]int64{},
-		generation: 1, startup: time.Now(), state: runfile.DatabaseReady,
+		kitFile: "/u02/oradata/iops.dbf", generation: 1, startup: time.Now(), state: runfile.DatabaseReady,
 	}
 }
 

@@ -66,6 +66,9 @@ func (d *database) look(name string, args []any) ([][]any, bool) {
 		}
 		return nil, true
 	case "slob_tablespace_files":
+		if args[0] == "IOPS" {
+			return [][]any{{d.kitFile}}, true
+		}
 		if file, ok := d.tablespaces[args[0].(string)]; ok {
 			return [][]any{{file}}, true
 		}
@@ -117,8 +120,8 @@ func (d *database) look(name string, args []any) ([][]any, bool) {
 	return nil, false
 }
 
-// kitSchemas are rows of a name, how many tables it has, how many of them are CF1, and how
-// many our marker.
+// kitSchemas are rows of a name, how many tables it has, how many of them are CF1, how many
+// our marker, and where CF1 is.
 func (d *database) kitSchemas() [][]any {
 	rows := [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}, {"USERADMIN", int64(5), int64(0)}}
 	if d.kit != nil {
@@ -132,7 +135,11 @@ func (d *database) kitSchemas() [][]any {
 		if u := d.users[r[0].(string)]; u != nil && u.tables["NFSBENCH_MARKER"] != nil {
 			marked = 1
 		}
-		rows[i] = append(r[:3:3], marked)
+		tablespace := any(nil)
+		if r[2].(int64) > 0 {
+			tablespace = "IOPS"
+		}
+		rows[i] = append(r[:3:3], marked, tablespace)
 	}
 	return rows
 }

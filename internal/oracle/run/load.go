@@ -254,9 +254,14 @@ func (r *runner) runKit(ctx context.Context, index int32, step runfile.Step) err
 }
 
 // fillKit lets the kit load its schemas in a database of our own, unless it has done so
-// with the sizes of this slob.conf. A database that exists is for its owner to load.
+// with the sizes of this slob.conf. A database that exists is for its owner to load, onto
+// the export under test.
 func (r *runner) fillKit(ctx context.Context) error {
-	if r.plan.Database.Kind != runfile.DatabaseContainer {
+	external, below := r.plan.Database.Kind == runfile.DatabaseExternal, ""
+	if external {
+		below = r.plan.Database.DataDirectory
+	}
+	if external && below == "" {
 		return nil
 	}
 	r.course.Enter(runfile.SpanFill, 0, time.Time{})
@@ -265,7 +270,7 @@ func (r *runner) fillKit(ctx context.Context) error {
 		return err
 	}
 	defer copied.remove()
-	spec := slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: copied.tables.BlockBytes}
+	spec := slob.Spec{SLOB: *r.plan.Workload.SLOB, BlockBytes: copied.tables.BlockBytes, Below: below}
 	spec.SLOB.ScaleBytes, spec.SLOB.ScanTableBytes = copied.tables.ScaleBytes, copied.tables.ScanBytes
 	spec.SLOB.ObfuscateColumns = copied.tables.Obfuscate
 	schemas, err := do(ctx, r, func(ctx context.Context) (*slob.KitSchemas, error) {
@@ -276,9 +281,12 @@ func (r *runner) fillKit(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
+		if external {
+			return found, found.CheckPlace(ctx)
+		}
 		return found, found.CheckReport()
 	})
-	if err != nil {
+	if err != nil || external {
 		return err
 	}
 	r.load.Oracle.SchemasReused = schemas.Loaded()
@@ -298,12 +306,8 @@ func (r *runner) setUpKit(ctx context.Context, copied *kitCopy, spec slob.Spec, 
 		return err
 	}
 	_ = os.Remove(copied.log()) // of another time
-	err := copied.run(ctx, "setup.sh", spec.SLOB.Tablespace, fmt.Sprint(spec.SLOB.Schemas))
-	if err != nil && ctx.Err() == nil {
-		err = oracle.Failf(runfile.FailureSQL, "%w; in its log: %s", err, copied.logged())
-	}
-	if err != nil {
-		return err
+	if err := copied.run(ctx, "setup.sh", spec.SLOB.Tablespace, fmt.Sprint(spec.SLOB.Schemas)); err != nil {
+		return oracle.Failf(runfile.FailureSQL, "%w; in its log: %s", err, copied.logged())
 	}
 	found, err := slob.FindKit(ctx, r.schemaDB, spec)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,10 +22,11 @@ const kitOwner, kindKit = "USER1", "Kit"
 type KitSchemas struct {
 	schemas   *Schemas // for the tablespace and the marker
 	missing   int32
-	marked    bool   // there is a marker
-	complete  bool   // and it says that all was loaded, with these sizes
-	foreign   string // a user that setup.sh would drop, and that no kit has made
-	statspack bool   // is installed
+	marked    bool     // there is a marker
+	complete  bool     // and it says that all was loaded, with these sizes
+	foreign   string   // a user that setup.sh would drop, and that no kit has made
+	statspack bool     // is installed
+	places    []string // tablespaces of the tables CF1
 }
 
 // FindKit looks for the schemas of a kit, and for the tablespace. The sizes of spec are those
@@ -38,7 +40,8 @@ func FindKit(ctx context.Context, db *sql.DB, spec Spec) (*KitSchemas, error) {
 	err := oracle.Rows(ctx, db, sqltext.Text("slob_kit_schemas"), nil, func(rows *sql.Rows) error {
 		var name string
 		var owned, loaded, marked int64
-		if err := rows.Scan(&name, &owned, &loaded, &marked); err != nil {
+		var tablespace sql.NullString
+		if err := rows.Scan(&name, &owned, &loaded, &marked, &tablespace); err != nil {
 			return err
 		}
 		number, _ := strconv.ParseInt(strings.TrimPrefix(name, "USER"), 10, 32) // 0 where it is none
@@ -51,13 +54,14 @@ func FindKit(ctx context.Context, db *sql.DB, spec Spec) (*KitSchemas, error) {
 			k.foreign = name
 		case loaded > 0 && number <= int64(spec.SLOB.Schemas):
 			k.missing--
+			k.places = append(k.places, tablespace.String)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for the schemas of the SLOB kit: %w", err)
 	}
-	if k.marked {
+	if k.marked && spec.Below == "" { // a database of our own
 		one := schema{name: kitOwner}
 		if err := k.schemas.readMarker(ctx, &one); err != nil {
 			return nil, err
@@ -75,6 +79,27 @@ func (k *KitSchemas) Missing() bool { return k.missing > 0 }
 // Loaded says that all are there, with the sizes of today. setup.sh makes a table CF1 long
 // before it has loaded it.
 func (k *KitSchemas) Loaded() bool { return !k.Missing() && k.complete }
+
+// CheckPlace makes sure that the tables of a kit that others have loaded will be read from
+// the storage under test.
+func (k *KitSchemas) CheckPlace(ctx context.Context) error {
+	if k.Missing() {
+		return oracle.Failf(runfile.FailureInvalidPlan, "the schemas USER1 to USER%d do not all have the table CF1 in the "+
+			"database of database.external.services, so nobody knows where the load would be; load them there with setup.sh of "+
+			"the kit, or correct services", k.schemas.spec.SLOB.Schemas)
+	}
+	slices.Sort(k.places)
+	for _, tablespace := range slices.Compact(k.places) {
+		files, err := k.schemas.files(ctx, tablespace)
+		if err == nil {
+			err = k.schemas.checkFiles(tablespace, files, "load the kit into a tablespace there with setup.sh")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // CheckReport fails where runit.sh cannot take its snapshots: no image of Oracle has Statspack.
 func (k *KitSchemas) CheckReport() error {

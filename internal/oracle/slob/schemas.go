@@ -173,11 +173,16 @@ func (s *Schemas) checkPlace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return s.checkFiles(s.tablespaceName(), files, fix)
+}
+
+// checkFiles fails where a datafile of a tablespace is not on the storage under test.
+func (s *Schemas) checkFiles(tablespace string, files []string, fix string) error {
 	for _, f := range files {
 		if !runfile.IsBelow(s.spec.Below, f) {
 			return oracle.Failf(runfile.FailureInvalidPlan, "the datafile %s of tablespace %s is not below "+
 				"database.external.mountPath (%s), so the load would not be on the export under test; %s",
-				f, s.tablespaceName(), s.spec.Below, fix)
+				f, tablespace, s.spec.Below, fix)
 		}
 	}
 	return nil

@@ -6,7 +6,8 @@ SELECT
     u.username,
     COUNT(t.table_name) AS owned,
     COUNT(DECODE(t.table_name, 'CF1', 1)) AS loaded,
-    COUNT(DECODE(t.table_name, 'NFSBENCH_MARKER', 1)) AS marked
+    COUNT(DECODE(t.table_name, 'NFSBENCH_MARKER', 1)) AS marked,
+    MAX(DECODE(t.table_name, 'CF1', t.tablespace_name)) AS tablespace_name
 FROM dba_users u
 LEFT JOIN dba_tables t ON u.username = t.owner
 WHERE
