@@ -282,6 +282,7 @@ func (i *Instance) entry(name string) entry {
 		"system_event":        {simple(i.stats.eventRows), rightViews},
 		"version":             {simple(i.versionRows), rightNone},
 		"version_full":        {simple(i.versionRows), rightNone},
+		"awr_check":           {i.awrCheck, rightViews},
 		"awr_snapshot":        {i.awrSnapshot, rightViews},
 
 		"redo_logs":       {i.reading(i.redoRows), rightViews},
@@ -346,8 +347,19 @@ func (i *Instance) directRead(_ context.Context, s *session, _ statement) ([]row
 	return nil, nil
 }
 
+// awrCheck compiles what calls DBMS_WORKLOAD_REPOSITORY, and calls nothing.
+func (i *Instance) awrCheck(_ context.Context, s *session, _ statement) ([]row, error) {
+	if !s.dba && slices.Contains(i.cfg.Owners.Withheld, "EXECUTE ON SYS.DBMS_WORKLOAD_REPOSITORY") {
+		return nil, ora(6550, "line 4, column 9:\nPLS-00201: identifier 'DBMS_WORKLOAD_REPOSITORY.CREATE_SNAPSHOT' must be declared")
+	}
+	return nil, nil
+}
+
 // awrSnapshot counts as done: the stand-in has no repository.
-func (i *Instance) awrSnapshot(context.Context, *session, statement) ([]row, error) {
+func (i *Instance) awrSnapshot(ctx context.Context, s *session, q statement) ([]row, error) {
+	if _, err := i.awrCheck(ctx, s, q); err != nil {
+		return nil, err
+	}
 	if !strings.Contains(i.params.get("control_management_pack_access"), "diagnostic") {
 		return nil, ora(13516, "AWR Operation failed: the Diagnostics Pack is not licensed")
 	}

@@ -83,11 +83,11 @@ func TestForcedRedoIsRefusedUntilItIsAllowed(t *testing.T) {
 
 func TestMissingPrivilegesAreNamedBeforeAnythingIsMade(t *testing.T) {
 	t.Parallel()
-	for _, right := range []string{"CREATE ANY INDEX", "CREATE TABLESPACE", "GRANT ANY PRIVILEGE"} {
+	for _, right := range []string{"CREATE ANY INDEX", "CREATE TABLESPACE", "GRANT ANY PRIVILEGE", "EXECUTE ON SYS.DBMS_WORKLOAD_REPOSITORY"} {
 		t.Run(right, func(t *testing.T) {
 			t.Parallel()
 			w := standin.NewWorld(t, standin.Options{Paths: fourPaths()[:1], Config: standin.Config{Owners: standin.Owners{Withheld: []string{right}}}})
-			load := loadExternal(t, w, nil)
+			load := loadExternal(t, w, func(p *runfile.Plan) { p.Workload.SLOB.AWR = strings.HasPrefix(right, "EXECUTE") })
 			if f := load.Failure; f == nil || f.Code != runfile.FailurePrivilege || !strings.Contains(f.Message, "GRANT "+right+" TO that user") {
 				t.Errorf("failure %+v", f)
 			}

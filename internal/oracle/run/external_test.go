@@ -110,11 +110,15 @@ func TestTheKitReadsFromTheExportUnderTest(t *testing.T) {
 		want   string // in the failure
 	}{
 		"there": {func(*database, *runfile.Plan) {}, ""},
-		"elsewhere": {func(d *database, _ *runfile.Plan) { d.kitFile = "/local/iops.dbf" },
-			"/local/iops.dbf of tablespace IOPS is not below database.external.mountPath (/u02/oradata), so the load would not be on the export under test; load the kit into a tablespace there with setup.sh"},
-		"mount unknown": {func(d *database, p *runfile.Plan) { d.kitFile, p.Database.DataDirectory, p.Database.TablespaceDirectory = "/local/iops.dbf", "", "" }, ""},
-		"not loaded": {func(_ *database, p *runfile.Plan) { p.Workload.SLOB.Schemas, p.Workload.SLOB.Users = 3, []int32{3} },
-			"the schemas USER1 to USER3 do not all have the table CF1 in the database of database.external.services"},
+		"elsewhere": {func(d *database, _ *runfile.Plan) {
+			d.kitFile = "/local/iops.dbf"
+		}, "/local/iops.dbf of tablespace IOPS is not below database.external.mountPath (/u02/oradata), so the load would not be on the export under test; load the kit into a tablespace there with setup.sh"},
+		"mount unknown": {func(d *database, p *runfile.Plan) {
+			d.kitFile, p.Database.DataDirectory, p.Database.TablespaceDirectory = "/local/iops.dbf", "", ""
+		}, ""},
+		"not loaded": {func(_ *database, p *runfile.Plan) {
+			p.Workload.SLOB.Schemas, p.Workload.SLOB.Users = 3, []int32{3}
+		}, "the schemas USER1 to USER3 do not all have the table CF1 in the database of database.external.services"},
 		"others": {func(d *database, _ *runfile.Plan) {
 			d.noStatspack, d.kit = true, func() [][]any {
 				return [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}, {"USER7", int64(3), int64(0)}}
@@ -142,17 +146,29 @@ func TestAUserWithoutSysdbaNeedsItsPrivilegesFirst(t *testing.T) {
 	without := func(rights ...string) []string {
 		return slices.DeleteFunc(slices.Clone(all), func(r string) bool { return slices.Contains(rights, r) })
 	}
+	ofOurs := func(d *database, w *runfile.SLOB) { // of a run that was ended
+		d.users["NFSBENCH1"] = &user{
+			tables: map[string]*rowsOf{"NFSBENCH_MARKER": {}}, quota: "NFSBENCH", granted: true,
+			marker: [][]any{{"Schema", int64(slob.Model), int64(0), int64(0), int64(8192), int64(1), w.Tablespace, int64(1)}},
+		}
+	}
+	withAWR := func(_ *database, w *runfile.SLOB) { w.AWR = true }
 	for name, c := range map[string]struct {
 		rights []string
 		there  bool   // the tablespace
 		want   string // in the failure
+		change func(*database, *runfile.SLOB)
 	}{
-		"all":                        {all, false, ""},
-		"by role":                    {append(without("SELECT ANY DICTIONARY"), "SELECT_CATALOG_ROLE"), false, ""},
-		"none":                       {[]string{"CREATE SESSION"}, false, "GRANT SELECT ANY DICTIONARY TO"},
-		"some":                       {without("ALTER USER", "CREATE ANY INDEX"), false, "GRANT ALTER USER, CREATE ANY INDEX TO that user, for a common user with CONTAINER=ALL"},
-		"no tablespace":              {without(makes...), false, "GRANT CREATE TABLESPACE, DROP TABLESPACE TO"},
-		"a tablespace that is there": {without(makes...), true, ""},
+		"all":                        {all, false, "", nil},
+		"by role":                    {append(without("SELECT ANY DICTIONARY"), "SELECT_CATALOG_ROLE"), false, "", nil},
+		"none":                       {[]string{"CREATE SESSION"}, false, "GRANT SELECT ANY DICTIONARY TO", nil},
+		"some":                       {without("ALTER USER", "CREATE ANY INDEX"), false, "GRANT ALTER USER, CREATE ANY INDEX TO that user, for a common user with CONTAINER=ALL", nil},
+		"no tablespace":              {without(makes...), false, "GRANT CREATE TABLESPACE, DROP TABLESPACE TO", nil},
+		"a tablespace that is there": {without(makes...), true, "", nil},
+		"a tablespace of ours":       {without(makes...), true, "GRANT DROP TABLESPACE TO", ofOurs},
+		"one that stays":             {without(makes...), true, "", func(d *database, w *runfile.SLOB) { ofOurs(d, w); w.KeepSchemas = true }},
+		"AWR":                        {all, false, "GRANT EXECUTE ON SYS.DBMS_WORKLOAD_REPOSITORY TO that user", withAWR},
+		"AWR as granted":             {append(all, "EXECUTE ON DBMS_WORKLOAD_REPOSITORY"), false, "", withAWR},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -161,13 +177,17 @@ func TestAUserWithoutSysdbaNeedsItsPrivilegesFirst(t *testing.T) {
 				if c.there {
 					d.tablespaces["NFSBENCH"] = "/u02/oradata/bench.dbf"
 				}
+				if c.change != nil {
+					c.change(d, plan.Workload.SLOB)
+				}
+				users := len(d.users)
 				load, _ := runOn(t.Context(), t, d, plan, withoutContainer, func(o *Options) { o.User = "bench" })
 				if c.want == "" {
 					wantSuccess(t, load)
 					return
 				}
 				wantFailure(t, load, runfile.FailurePrivilege, c.want)
-				if len(d.users) != 0 {
+				if len(d.users) != users || d.has("slob_schema_password") {
 					t.Error("it has begun to make schemas")
 				}
 			})

@@ -185,7 +185,7 @@ func (d *database) execute(ctx context.Context, c *conn, text string, args []dri
 	if rows, known := d.answerView(name); known {
 		return rows, nil
 	}
-	if strings.HasPrefix(name, "slob_") || name == "awr_snapshot" {
+	if strings.HasPrefix(name, "slob_") || strings.HasPrefix(name, "awr_") {
 		return d.slob(c, name, text, values)
 	}
 	return nil, d.administrate(name, text, values)

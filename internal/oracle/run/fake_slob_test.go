@@ -23,7 +23,10 @@ func (d *database) slob(c *conn, name, text string, args []any) ([][]any, error)
 	table := strings.ToUpper(found(text, `NFSBENCH\d+\.(nfsbench_\w+)`))
 	u := d.users[schema]
 	switch name {
-	case "awr_snapshot":
+	case "awr_snapshot", "awr_check":
+		if c.o.Role == "" && !slices.Contains(d.rights, "EXECUTE ON DBMS_WORKLOAD_REPOSITORY") {
+			return nil, errors.New("ORA-06550: line 4, column 9:\nPLS-00201: identifier 'DBMS_WORKLOAD_REPOSITORY.CREATE_SNAPSHOT' must be declared")
+		}
 	case "slob_tablespace_create":
 		d.tablespaces[tablespace] = found(text, `DATAFILE '([^']+)'`)
 	case "slob_tablespace_drop":

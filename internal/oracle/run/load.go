@@ -396,8 +396,8 @@ func (r *runner) copyKit() (*kitCopy, error) {
 func (r *runner) kitHas(names ...string) error {
 	for _, name := range names {
 		if _, err := os.Stat(filepath.Join(r.plan.Workload.SLOB.Kit.Directory, name)); err != nil {
-			return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: workload.slob.kit.directory must hold "+
-				"%s: %w", name, err)
+			return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit cannot be used: workload.slob.kit.directory must "+
+				"hold %s: %w", name, err)
 		}
 	}
 	return nil

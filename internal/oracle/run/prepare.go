@@ -160,6 +160,18 @@ func (r *runner) checkRights(ctx context.Context, db *sql.DB, needed []string) e
 	return slob.CheckRights(ctx, db, needed)
 }
 
+// checkViews finds out whether a user without SYSDBA may read the views, and take the AWR
+// snapshots of the built-in load. A kit takes its own, as another user.
+func (r *runner) checkViews(ctx context.Context) error {
+	if err := r.checkRights(ctx, r.adminDB, slob.ViewRights()); err != nil {
+		return err
+	}
+	if w := r.plan.Workload.SLOB; r.plan.Database.Role != "" || w == nil || w.Kit != nil || !w.AWR {
+		return nil
+	}
+	return slob.CheckAWR(ctx, r.adminDB)
+}
+
 // checkRedo refuses to fill the redo logs of a database that is not ours, unless the plan
 // allows it.
 func (r *runner) checkRedo(ctx context.Context, schemas *slob.Schemas) error {
@@ -204,7 +216,7 @@ func (r *runner) connect(ctx context.Context) error {
 		if err := r.connectAdmin(ctx); err != nil {
 			return err
 		}
-		return r.checkRights(ctx, r.adminDB, slob.ViewRights())
+		return r.checkViews(ctx)
 	})
 	if errors.Is(err, course.ErrStuck) {
 		return err // facts belong to the goroutine that is stuck

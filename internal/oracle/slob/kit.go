@@ -106,9 +106,9 @@ func (k *KitSchemas) CheckReport() error {
 	if k.statspack || k.schemas.spec.SLOB.AWR {
 		return nil
 	}
-	return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit reports with Statspack, and Statspack is not installed in "+
-		"the pluggable database; set workload.slob.awr to Enabled where you have the Diagnostics Pack, or install Statspack "+
-		"there with spcreate.sql")
+	return oracle.Failf(runfile.FailureInvalidPlan, "the SLOB kit reports with Statspack, and Statspack is not installed "+
+		"in the pluggable database; set workload.slob.awr to Enabled where you have the Diagnostics Pack, or install "+
+		"Statspack there with spcreate.sql")
 }
 
 // Prepare makes the database ready for setup.sh: it makes the tablespace where it is absent,

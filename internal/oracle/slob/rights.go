@@ -12,8 +12,8 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// loadRights are what an administrator without SYSDBA needs: first to read views, last where
-// the tablespace is not there.
+// loadRights are what an administrator without SYSDBA needs: first to read views, last to make
+// and to drop the tablespace.
 const loadRights = "SELECT ANY DICTIONARY, CREATE USER, ALTER USER, DROP USER, GRANT ANY PRIVILEGE, " +
 	"CREATE ANY TABLE, ALTER ANY TABLE, DROP ANY TABLE, SELECT ANY TABLE, INSERT ANY TABLE, DELETE ANY TABLE, " +
 	"CREATE ANY INDEX, CREATE TABLESPACE, DROP TABLESPACE"
@@ -29,12 +29,18 @@ func LoadRights() []string {
 	return all[:len(all)-tablespaceRights]
 }
 
-// TablespaceRights are needed in addition; none if the tablespace exists.
+// TablespaceRights are what it takes besides: to make the tablespace where it is not there, and
+// to drop it where it is from an earlier run of ours.
 func (s *Schemas) TablespaceRights() []string {
-	if s.tablespace {
+	rights := strings.Split(loadRights, ", ")[len(LoadRights()):]
+	switch {
+	case !s.tablespace:
+		return rights
+	case s.tablespaceMade && !s.spec.SLOB.KeepSchemas:
+		return rights[tablespaceRights-1:]
+	default:
 		return nil
 	}
-	return strings.Split(loadRights, ", ")[len(LoadRights()):]
 }
 
 // CheckRights fails with the GRANT that is missing, before a load has made anything.
@@ -56,9 +62,23 @@ func CheckRights(ctx context.Context, db *sql.DB, needed []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
+	return lacks(strings.Join(missing, ", "))
+}
+
+// CheckAWR fails with the GRANT that taking AWR snapshots lacks. It takes none.
+func CheckAWR(ctx context.Context, db *sql.DB) error {
+	_, err := db.ExecContext(ctx, sqltext.Text("awr_check"))
+	// PLS-00201 is a package that the user may not see, PLS-00904 one that it may not use.
+	if err != nil && (strings.Contains(err.Error(), "PLS-00201") || strings.Contains(err.Error(), "PLS-00904")) {
+		return lacks("EXECUTE ON SYS.DBMS_WORKLOAD_REPOSITORY")
+	}
+	return oracle.Explain(err)
+}
+
+func lacks(rights string) error {
 	return oracle.Failf(runfile.FailurePrivilege, "the user of database.external.credentialsSecretRef lacks privileges; "+
 		"let a DBA execute GRANT %s TO that user, for a common user with CONTAINER=ALL; or use a user with SYSDBA, and set "+
-		"database.external.role to SYSDBA", strings.Join(missing, ", "))
+		"database.external.role to SYSDBA", rights)
 }
 
 // Logging is whether a database makes redo of what is loaded without logging.
