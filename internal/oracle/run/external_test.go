@@ -118,7 +118,7 @@ func TestTheKitReadsFromTheExportUnderTest(t *testing.T) {
 		}, ""},
 		"not loaded": {func(_ *database, p *runfile.Plan) {
 			p.Workload.SLOB.Schemas, p.Workload.SLOB.Users = 3, []int32{3}
-		}, "the schemas USER1 to USER3 do not all have the table CF1 in the database of database.external.services"},
+		}, "not all of the schemas USER1 to USER3 have the table CF1 in the database of database.external.services"},
 		"others": {func(d *database, _ *runfile.Plan) {
 			d.noStatspack, d.kit = true, func() [][]any {
 				return [][]any{{"USER1", int64(2), int64(1)}, {"USER2", int64(2), int64(1)}, {"USER7", int64(3), int64(0)}}

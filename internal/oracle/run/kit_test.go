@@ -197,7 +197,7 @@ func TestTheKitLoadsItsSchemasInADatabaseOfOurs(t *testing.T) {
 		"somebody else":     {"setup.sh would drop it", [][]any{{"USER7", int64(2), int64(0)}}, 0, "true", false, runfile.FailureForeignFiles, "a user USER7 with tables, but without CF1"},
 		"setup fails":       {"its words are passed on", nil, 0, "echo 'FATAL: no tnsping'; exit 1", true, runfile.FailureSQL, "setup.sh of the SLOB kit failed (exit status 1); its last line: FATAL: no tnsping; in its log: nothing"},
 		"setup's SQL fails": {"its last line has no reason, and its log goes with the pod", nil, 0, log + "echo 'FATAL   : 2026 : '; exit 1", true, runfile.FailureSQL, "(exit status 1); its last line: FATAL   : 2026 :; in its log: ORA-01653: unable to extend table USER1.CF1 by 128 in tablespace NFSBENCH"},
-		"setup lies":        {"schemas are missing all the same", nil, 0, "echo 'ORA-01017: denied' > cr_tab_and_load.out; rm $marks", true, runfile.FailureSQL, "USER1 to USER2 do not all have the table CF1; in its log: ORA-01017: denied"},
+		"setup lies":        {"schemas are missing all the same", nil, 0, "echo 'ORA-01017: denied' > cr_tab_and_load.out; rm $marks", true, runfile.FailureSQL, "not all of the schemas USER1 to USER2 have the table CF1; in its log: ORA-01017: denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, notes := kit(t, report)

@@ -314,7 +314,7 @@ func (r *runner) setUpKit(ctx context.Context, copied *kitCopy, spec slob.Spec, 
 		return err
 	}
 	if found.Missing() {
-		return oracle.Failf(runfile.FailureSQL, "setup.sh of the SLOB kit ended, and the schemas USER1 to USER%d do not all "+
+		return oracle.Failf(runfile.FailureSQL, "setup.sh of the SLOB kit ended, but not all of the schemas USER1 to USER%d "+
 			"have the table CF1; in its log: %s", spec.SLOB.Schemas, copied.logged())
 	}
 	return found.Mark(ctx)

@@ -84,7 +84,7 @@ func (k *KitSchemas) Loaded() bool { return !k.Missing() && k.complete }
 // the storage under test.
 func (k *KitSchemas) CheckPlace(ctx context.Context) error {
 	if k.Missing() {
-		return oracle.Failf(runfile.FailureInvalidPlan, "the schemas USER1 to USER%d do not all have the table CF1 in the "+
+		return oracle.Failf(runfile.FailureInvalidPlan, "not all of the schemas USER1 to USER%d have the table CF1 in the "+
 			"database of database.external.services, so nobody knows where the load would be; load them there with setup.sh of "+
 			"the kit, or correct services", k.schemas.spec.SLOB.Schemas)
 	}

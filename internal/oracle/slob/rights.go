@@ -29,8 +29,8 @@ func LoadRights() []string {
 	return all[:len(all)-tablespaceRights]
 }
 
-// TablespaceRights are what it takes besides: to make the tablespace where it is not there, and
-// to drop it where it is from an earlier run of ours.
+// TablespaceRights are needed in addition: to make the tablespace if it does not exist, and to
+// drop it if an earlier run has made it.
 func (s *Schemas) TablespaceRights() []string {
 	rights := strings.Split(loadRights, ", ")[len(LoadRights()):]
 	switch {
