@@ -48,6 +48,9 @@ func (d *database) slob(c *conn, name, text string, args []any) ([][]any, error)
 		}
 		delete(d.users, schema)
 	case "slob_marker_create":
+		if u == nil {
+			return nil, errors.New("ORA-01918: user does not exist")
+		}
 		u.tables["NFSBENCH_MARKER"] = &rowsOf{tablespace: tablespace}
 	case "slob_marker_read":
 		return u.marker, nil
