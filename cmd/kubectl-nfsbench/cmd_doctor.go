@@ -393,7 +393,11 @@ func (d *doctor) memory(p runfile.Plan) string {
 			out = append(out, name+" "+value)
 		}
 	}
-	return fmt.Sprintf("%s, of %d MiB", strings.Join(out, ", "), plan.InstanceOf(c).MemoryBytes>>20)
+	i, more := plan.InstanceOf(c), ""
+	if i.HugePagesBytes > 0 {
+		more = fmt.Sprintf(" and %d MiB of huge pages", i.HugePagesBytes>>20)
+	}
+	return fmt.Sprintf("%s, of %d MiB%s", strings.Join(out, ", "), i.MemoryBytes>>20, more)
 }
 
 // freeBytes are the 12 GB of user data that Oracle Free and Express hold (Database Licensing

@@ -135,6 +135,11 @@ func TestABenchmarkWhosePreconditionsAreMetIsHealthy(t *testing.T) {
 	if len(c.jobs) != 1 || !strings.Contains(fmt.Sprint(c.jobs[0].Spec.Template.Spec.Containers[0].Args), "--min-free 2231369728 ") {
 		t.Errorf("jobs %+v", c.jobs)
 	}
+	huge := gen.OracleMod(func(c *v1alpha1.DatabaseContainer) {
+		c.Parameters = map[string]v1alpha1.ParameterValue{"sga_target": "8128M"}
+		c.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"memory": resource.MustParse("4Gi"), "hugepages-2Mi": resource.MustParse("8Gi")}}
+	})
+	c.doctor(slobInDatabase(huge)).mustEnd(t, 0).mustSay(t, "sga_target 8128M, pga_aggregate_target 512M, cpu_count 2, of 4096 MiB and 8192 MiB of huge pages\n")
 	var got struct{ Checks []runfile.Check }
 	if o := c.doctor(slobInDatabase(), "-o", "json").mustEnd(t, 0); json.Unmarshal([]byte(o.out), &got) != nil || len(got.Checks) != 9 {
 		t.Errorf("%+v of %s", got, o.out)

@@ -66,16 +66,18 @@ type Instance struct {
 	Distribution v1alpha1.DatabaseDistribution
 	SID, PDB     string // upper case
 	MemoryBytes  int64  // that the container is limited to, or asks for
-	SGAMegabytes int64  // 2^20 bytes; half of the memory
-	PGAMegabytes int64  // 2^20 bytes; an eighth of it
-	CPUs         int64  // cpu_count
+	// HugePagesBytes are beside MemoryBytes, and for the SGA alone.
+	HugePagesBytes int64
+	SGAMegabytes   int64 // 2^20 bytes; half of the memory
+	PGAMegabytes   int64 // 2^20 bytes; an eighth of it
+	CPUs           int64 // cpu_count
 }
 
 // InstanceOf fills in what the user left out, as the images have it.
 func InstanceOf(c *v1alpha1.DatabaseContainer) Instance {
 	i := Instance{
 		Distribution: c.Distribution, SID: strings.ToUpper(c.SID), PDB: strings.ToUpper(c.PDB),
-		MemoryBytes: memory(c),
+		MemoryBytes: memory(c), HugePagesBytes: hugePages(c),
 	}
 	if i.Distribution == "" {
 		i.Distribution = v1alpha1.DistributionOracle

@@ -30,6 +30,10 @@ func withMemory(list func(*corev1.ResourceRequirements) *corev1.ResourceList, si
 	}
 }
 
+func hugePages(size string) func(*v1alpha1.DatabaseContainer) {
+	return func(c *v1alpha1.DatabaseContainer) { c.Resources.Limits["hugepages-2Mi"] = resource.MustParse(size) }
+}
+
 func limits(r *corev1.ResourceRequirements) *corev1.ResourceList   { return &r.Limits }
 func requests(r *corev1.ResourceRequirements) *corev1.ResourceList { return &r.Requests }
 
@@ -256,6 +260,21 @@ func TestAnInstanceThatWouldNotStartIsSaid(t *testing.T) {
 			"the container would be killed",
 			[]gen.Mod{set(params{"sga_target": "3G", "pga_aggregate_target": "1500M"}, withMemory(limits, "4Gi"))},
 			[]string{"SGA 3072M + pga_aggregate_target 1500M = 4572M", "4096M", "resources.limits.memory"},
+		},
+		"huge pages": {
+			"the example of docs/oracle.md: huge pages hold the SGA, and do not count as memory",
+			[]gen.Mod{set(params{"sga_target": "8128M", "use_large_pages": "ONLY"}, withMemory(limits, "4Gi"), hugePages("8Gi"))},
+			nil,
+		},
+		"more than huge pages": {
+			"the rest of the SGA is in the memory of the container",
+			[]gen.Mod{set(params{"sga_target": "10G", "pga_aggregate_target": "2560M"}, withMemory(limits, "4Gi"), hugePages("8Gi"))},
+			[]string{"SGA 10240M - huge pages 8192M + pga_aggregate_target 2560M = 4608M", "4096M"},
+		},
+		"no huge pages": {
+			"the instance is told to leave them",
+			[]gen.Mod{set(params{"sga_target": "8128M", "use_large_pages": "false"}, withMemory(limits, "4Gi"), hugePages("8Gi"))},
+			[]string{"SGA 8128M + pga_aggregate_target 512M = 8640M"},
 		},
 		"processes": {
 			"ORA-00020",

@@ -2,8 +2,10 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -87,11 +89,18 @@ func checkInstance(b *v1alpha1.NFSBenchmark, parameters map[string]string) error
 			"parts", field, megabytes(target), megabytes(cache), cpus, megabytes(shared), megabytes(large), megabytes(other),
 			megabytes(granule), megabytes(needed))
 	}
-	pga := value("pga_aggregate_target")
-	if limit := memoryLimit(c); limit > 0 && sga+pga > limit {
-		return fmt.Errorf("%s: SGA %s + pga_aggregate_target %s = %s do not fit into the memory of the container, %s: lower "+
-			"them, or raise database.container.resources.limits.memory", field, megabytes(sga), megabytes(pga),
-			megabytes(sga+pga), megabytes(limit))
+	pga, huge := value("pga_aggregate_target"), int64(0)
+	if !strings.EqualFold(parameters["use_large_pages"], "false") {
+		huge = min(sga, InstanceOf(c).HugePagesBytes)
+	}
+	if limit := memoryLimit(c); limit > 0 && sga-huge+pga > limit {
+		less := ""
+		if huge > 0 {
+			less = " - huge pages " + megabytes(huge)
+		}
+		return fmt.Errorf("%s: SGA %s%s + pga_aggregate_target %s = %s do not fit into the memory of the container, %s: "+
+			"lower them, or raise database.container.resources.limits.memory", field, megabytes(sga), less, megabytes(pga),
+			megabytes(sga-huge+pga), megabytes(limit))
 	}
 	n := sessions(b.Spec.Workload)
 	if p := value("processes"); p > 0 && p < n+otherProcesses {
@@ -108,6 +117,20 @@ func memoryLimit(c *v1alpha1.DatabaseContainer) int64 {
 		return 0
 	}
 	return c.Resources.Limits.Memory().Value()
+}
+
+// hugePages are those that the container gets. They do not count as its memory, and Oracle puts
+// nothing but its SGA there.
+func hugePages(c *v1alpha1.DatabaseContainer) int64 {
+	sum := int64(0)
+	if c.Resources != nil {
+		for name, size := range c.Resources.Limits {
+			if strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) {
+				sum += min(max(size.Value(), 0), math.MaxInt64-sum)
+			}
+		}
+	}
+	return sum
 }
 
 // granuleOf is the unit of the parts of an SGA (Oracle Database Administrator's Guide, "Granules").
