@@ -3,6 +3,7 @@ package supervise
 import (
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -204,6 +205,40 @@ func TestOnlySilenceAfterARefusalIsAHang(t *testing.T) {
 	s.suspicion = ""
 	if err := s.refused(c, health{code: 1}); err != nil {
 		t.Errorf("the server admits the probe: %v", err)
+	}
+}
+
+// TestARefusalThatAStartHasOutlivedMeansNothing: oradism has a port that the server takes, and so has
+// a later start that is silent for hours.
+func TestARefusalThatAStartHasOutlivedMeansNothing(t *testing.T) {
+	t.Parallel()
+	v3 := &nfstest.Server{}
+	v3.Start(t, "127.0.0.1")
+	i := newImage(t)
+	i.direct(runfile.NFSv3, "/denied", v3.Port(), "127.0.0.1")
+	i.o.HealthInterval = 200 * time.Millisecond // a busy machine may be silent for a while
+	var hours atomic.Int64                      // 0 = the clock does not hurry
+	i.o.Now = func() time.Time {
+		if hours.Load() == 0 {
+			return time.Now()
+		}
+		return time.Now().Add(time.Duration(hours.Add(1)) * time.Hour)
+	}
+	i.write(i.base+"/checkDBStatus.sh", 0o755, `#!/bin/sh
+test -f "$ORACLE_BASE/ready" || exit 2
+test $(wc -l < "$ORACLE_BASE/starts") = 1 && exit 0
+echo check >> "$ORACLE_BASE/checks"
+test $(wc -l < "$ORACLE_BASE/checks") -gt 2
+`)
+	r := i.start()
+	if s := r.ready(1); len(s.Host.Servers) != 1 || s.Host.Servers[0].Problem == "" {
+		t.Fatalf("the probe was not refused: %+v", s.Host.Servers)
+	}
+	hours.Store(1)
+	i.write(filepath.Join(i.run, runfile.DatabaseWishFile), 0o644, "2")
+	s := r.await("the second start", func(s runfile.DatabaseState) bool { return s.Generation == 2 || s.Failure != nil })
+	if s.Failure != nil {
+		t.Errorf("ended with %+v", s.Failure)
 	}
 }
 

@@ -48,7 +48,7 @@ type supervisor struct {
 	family  *family
 	journal *journal
 	redact  *redactor
-	// suspicion says why NFS servers refused the probe; empty = none did.
+	// suspicion says why NFS servers refused the probe; empty = none did, or a start became ready.
 	suspicion string
 	creates   bool         // there was no database on the volume
 	heard     atomic.Int64 // when the database or its alert log said something last, in Unix nanoseconds
@@ -230,6 +230,7 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 	if err := s.awaitReady(ctx, c); err != nil || ctx.Err() != nil {
 		return err
 	}
+	s.suspicion = "" // this start was not refused, so that a later one that is slow does not hang
 	now, wish := s.o.Now(), s.journal.wish()
 	s.log.Info("The database is ready", "after", now.Sub(c.began).Round(time.Millisecond))
 	err := s.journal.change(func(d *runfile.DatabaseState) {
