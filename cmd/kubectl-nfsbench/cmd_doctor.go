@@ -298,17 +298,17 @@ func (d *doctor) contents(use plan.SecretUse, data map[string][]byte) string {
 		keys = []string{"username", "password"}
 	}
 	for _, key := range keys {
-		value, is := data[key]
+		raw, is := data[key]
+		value := strings.TrimRight(string(raw), "\r\n") // which editors add, and all who read it leave out
 		switch {
 		case !is:
 			return fmt.Sprintf("has no key %q: create it again with --from-file=%s=FILE", key, key)
 		case len(value) == 0:
 			return fmt.Sprintf("has nothing in key %q: create it again", key)
+		case strings.ContainsAny(value, "\r\n"):
+			return fmt.Sprintf("has a line break within key %q: create it again with one line (printf '%%s' LINE > FILE)", key)
 		case db.External != nil: // the loader quotes it
-		case strings.ContainsAny(string(value), "\r\n"):
-			return fmt.Sprintf("has a line break in key %q, which becomes a part of the password: create it again from a "+
-				"file without one (printf '%%s' PASSWORD > FILE)", key)
-		case strings.Trim(string(value), passwordCharacters) != "":
+		case strings.Trim(value, passwordCharacters) != "":
 			return fmt.Sprintf("has other characters than letters, digits and _ in key %q, which the scripts of Oracle's "+
 				"images do not quote: use another password", key)
 		}

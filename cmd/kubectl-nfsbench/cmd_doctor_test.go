@@ -139,6 +139,8 @@ func TestABenchmarkWhosePreconditionsAreMetIsHealthy(t *testing.T) {
 		c.Parameters = map[string]v1alpha1.ParameterValue{"sga_target": "8128M"}
 		c.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"memory": resource.MustParse("4Gi"), "hugepages-2Mi": resource.MustParse("8Gi")}}
 	})
+	editor := newClinic(t, oracleSecret(true, map[string]string{"password": "Abc_1\r\n"}), operator(), policyOf(allowAll))
+	editor.doctor(slobInDatabase()).mustEnd(t, 0).mustSay(t, "has the label and the keys")
 	c.doctor(slobInDatabase(huge)).mustEnd(t, 0).mustSay(t, "sga_target 8128M, pga_aggregate_target 512M, cpu_count 2, of 4096 MiB and 8192 MiB of huge pages\n")
 	var got struct{ Checks []runfile.Check }
 	if o := c.doctor(slobInDatabase(), "-o", "json").mustEnd(t, 0); json.Unmarshal([]byte(o.out), &got) != nil || len(got.Checks) != 9 {
@@ -169,7 +171,8 @@ func TestWhatIsNotMetFailsWithTheFix(t *testing.T) {
 		"Secret without label": {objects: []client.Object{oracleSecret(false, nil), operator()}, want: "kubectl -n bench label secret oracle nfsbench.io/allow-use=true"},
 		"Secret without key":   {objects: []client.Object{oracleSecret(true, map[string]string{"pw": "x"}), operator()}, want: `has no key "password": create it again`},
 		"empty password":       {objects: password(""), want: `has nothing in key "password"`},
-		"line break":           {objects: password("Abc\n"), want: "has a line break"},
+		"line break":           {objects: password("Abc\ndef\n"), want: `has a line break within key "password"`},
+		"nothing but a line":   {objects: password("\r\n"), want: `has nothing in key "password"`},
 		"characters":           {objects: password("a$b"), want: "has other characters than letters, digits and _"},
 		"policy":               {objects: []client.Object{oracleSecret(true, map[string]string{"password": "x"}), operator(), policyOf("exports: []")}, want: "FAIL  policy "},
 		"memory": {objects: inOrder(), mods: []gen.Mod{gen.OracleMod(func(c *v1alpha1.DatabaseContainer) {
@@ -202,7 +205,8 @@ func TestTheSecretOfAnExistingDatabaseHasTwoKeys(t *testing.T) {
 	t.Parallel()
 	b := func() *v1alpha1.NFSBenchmark { return slobInDatabase(gen.External("scan.example:1521/ORCL")) }
 	newClinic(t, oracleSecret(true, map[string]string{"password": "a$b"}), operator()).doctor(b()).mustEnd(t, 1).mustSay(t, `has no key "username"`)
-	c := newClinic(t, oracleSecret(true, map[string]string{"username": "sys", "password": "a$b"}), operator())
+	newClinic(t, oracleSecret(true, map[string]string{"username": "sys\nme", "password": "x"}), operator()).doctor(b()).mustEnd(t, 1).mustSay(t, `within key "username"`)
+	c := newClinic(t, oracleSecret(true, map[string]string{"username": "sys\n", "password": "a$b\n"}), operator())
 	c.doctor(b()).mustEnd(t, 0).mustSay(t, "of the database that exists", "WARN  policy ")
 }
 
