@@ -171,6 +171,9 @@ func checkBatches(c *facts, found *findings) {
 				hint = "Set _db_block_prefetch_limit, _db_block_prefetch_quota and _db_file_noncontig_mblock_read_count to 0 in " +
 					"this database while it is measured, as SLOB's documents do, or use the latency that the array reports."
 			}
+			if names := c.refusedDefaults(); len(names) > 0 {
+				hint = fmt.Sprintf("This release does not take %s = 0: use the latency that the array reports.", listed(names))
+			}
 			found.add(BatchedReads, Warning,
 				"In repetition %s about %.1f %% of the blocks were read in batches (%d waits for %s, %d for %s): the latency is "+
 					"that of the other blocks only. %s",
@@ -179,6 +182,18 @@ func checkBatches(c *facts, found *findings) {
 			return
 		}
 	}
+}
+
+// refusedDefaults are those that would have kept reads single.
+func (c *facts) refusedDefaults() (names []string) {
+	for _, o := range c.oracleFacts() {
+		for _, p := range o.Parameters {
+			if p.IsRefusedDefault() && !slices.Contains(names, p.Name) {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	return names
 }
 
 // checkScan: a scan by way of the buffer cache reads less, and in smaller pieces.
@@ -241,7 +256,7 @@ func checkParameters(c *facts, found *findings) {
 	var differ []string
 	for _, o := range c.oracleFacts() {
 		for _, p := range o.Parameters {
-			if p.Requested != "" && !p.AsRequested() {
+			if p.Requested != "" && !p.AsRequested() && !p.IsRefusedDefault() {
 				differ = append(differ, fmt.Sprintf("%s is %s (asked for: %s)", p.Name, cmp.Or(p.Value, "empty"), p.Requested))
 			}
 		}

@@ -227,6 +227,13 @@ func TestFindingsOfDatabases(t *testing.T) {
 		"ParameterDiffers": {scanRun, func(r *runfile.Result) {
 			r.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "cpu_count", Requested: "4", Value: "2"}, {Name: "sga_target", Requested: "554M", Value: "583008256"}, {Name: "x", Requested: "'SetAll'", Value: "SETALL"}, {Name: "y", Value: "1"}}
 		}, ParameterDiffers, Warning, Suspect, `declared: cpu_count is 2 \(asked for: 4\)\. Oracle`},
+		"HiddenParameterDiffers": {random, func(r *runfile.Result) {
+			r.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "_db_block_prefetch_quota", Requested: "0", Value: "10"}, {Name: "_no_such", Requested: "1"}}
+		}, ParameterDiffers, Warning, Suspect, `declared: _db_block_prefetch_quota is 10 \(asked for: 0\), _no_such is empty \(asked for: 1\)`},
+		"BatchedReadsOfARelease": {random, func(r *runfile.Result) {
+			windowOf1(r).Events = []runfile.OracleEvent{{Name: eventSequentialRead, Waits: 940}, {Name: eventParallelRead, Waits: 10}}
+			r.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "_db_block_prefetch_limit", Requested: "0", Value: "0"}, {Name: "_db_file_noncontig_mblock_read_count", Requested: "0"}}
+		}, BatchedReads, Warning, Suspect, `This release does not take _db_file_noncontig_mblock_read_count = 0: use the latency that the array reports`},
 		"FreeAtItsLimit": {random, func(r *runfile.Result) {
 			r.Clients[0].Load.Oracle.Banner = "Oracle Database 23ai Free Release 23.0.0.0.0 - Develop, Learn, and Run for Free"
 			useCPU(r, 1.9)
@@ -348,6 +355,9 @@ func TestWhatIsAsItShouldBeIsNoFinding(t *testing.T) {
 		}
 	}
 	quiet("a scan", scanRun(t), DNFSNotActive, OranfstabNotUsed, PathUnused, MultiplePathsOnNFSv4, SyncIO, BufferedScan, RACImbalance, SuspectLatency, CalibrationOnly, SimulatedDatabase, SimulatedStorage, ParameterDiffers, ColdCache, Partial, CacheSuspected, ArrayDisagrees, NotNFS)
+	refused := experiments.Ramp()
+	refused.Clients[0].Load.Oracle.Parameters = []runfile.OracleParameter{{Name: "_db_block_prefetch_limit", Requested: "0"}}
+	quiet("a hidden parameter that the release does not know", refused, ParameterDiffers, BatchedReads)
 	half := scanRun(t)
 	windowOf1(&half).Statistics[statReads], windowOf1(&half).Statistics[statReadsDirect] = 1000, 900
 	quiet("nine of ten blocks past the cache", half, BufferedScan)

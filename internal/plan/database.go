@@ -177,7 +177,7 @@ func external(x *v1alpha1.DatabaseExternal, direct bool) *runfile.Database {
 // would not be fair: memory and CPUs that belong to the container and not to the node,
 // processes for all users, and asynchronous direct I/O for the kernel's NFS. Direct NFS does that in any
 // case. Automatic memory management stays off, because it needs all of the SGA
-// in /dev/shm; with it the user sizes the memory. Blocks are read one by one, as
+// in /dev/shm; with it the user sizes the memory. Random reads are of one block each, as
 // SLOB recommends: reads in batches or in advance do not count as db file sequential
 // read. No job of the database runs beside the load, such as the statistics that a new
 // database gathers.
@@ -202,11 +202,11 @@ func parameters(b *v1alpha1.NFSBenchmark, i Instance, direct bool) map[string]st
 	if !direct {
 		derive("filesystemio_options", "SETALL")
 	}
-	for name, value := range map[string]string{
-		"_db_block_prefetch_limit": "0", "_db_block_prefetch_quota": "0", "_db_file_noncontig_mblock_read_count": "0",
-		"job_queue_processes": "0",
-	} {
-		derive(name, value)
+	derive("job_queue_processes", "0")
+	if w := b.Spec.Workload.SLOB; w != nil && w.Access == v1alpha1.SLOBRandomRead {
+		for _, name := range runfile.SingleReadParameters() {
+			derive(name, "0")
+		}
 	}
 	for name, value := range c.Parameters {
 		out[name] = string(value)

@@ -37,13 +37,9 @@ func hugePages(size string) func(*v1alpha1.DatabaseContainer) {
 func limits(r *corev1.ResourceRequirements) *corev1.ResourceList   { return &r.Limits }
 func requests(r *corev1.ResourceRequirements) *corev1.ResourceList { return &r.Requests }
 
-// always adds what every database of ours gets unless the user says otherwise: one
-// read for each block, and no jobs of its own.
+// always adds what every database of ours gets unless the user says otherwise: no jobs of its own.
 func always(parameters map[string]string) map[string]string {
-	all := map[string]string{
-		"_db_block_prefetch_limit": "0", "_db_block_prefetch_quota": "0", "_db_file_noncontig_mblock_read_count": "0",
-		"job_queue_processes": "0",
-	}
+	all := map[string]string{"job_queue_processes": "0"}
 	maps.Copy(all, parameters)
 	return all
 }
@@ -218,6 +214,30 @@ func TestTheCPUsOfAnInstanceAreThoseOfItsContainer(t *testing.T) {
 		d := build(t, target("10.0.1.61"), gen.Calibrate(1), tc.mod).Database
 		if d.Parameters["cpu_count"] != tc.count || d.CPUMillis != tc.millis {
 			t.Errorf("%s: %s: cpu_count %s, %d thousandths of a core", name, tc.reason, d.Parameters["cpu_count"], d.CPUMillis)
+		}
+	}
+}
+
+// TestHiddenParametersAreForRandomReadsAlone: what a release refuses is then no difference in a run
+// that it would not have changed.
+func TestHiddenParametersAreForRandomReadsAlone(t *testing.T) {
+	t.Parallel()
+	random := gen.SLOB(v1alpha1.SLOBRandomRead, 1, 16)
+	cases := map[string]struct {
+		mods []gen.Mod
+		want bool
+	}{
+		"random reads":   {[]gen.Mod{random, ee()}, true},
+		"the user's kit": {[]gen.Mod{random, ee(), gen.Kit("slob", "SLOB")}, true},
+		"scan":           {[]gen.Mod{gen.SLOB(v1alpha1.SLOBFullTableScan, 1, 16), ee()}, false},
+		"calibration":    {[]gen.Mod{gen.Calibrate(1), ee()}, false},
+	}
+	for name, tc := range cases {
+		p := build(t, target("10.0.1.61"), tc.mods...).Database.Parameters
+		for _, hidden := range []string{"_db_block_prefetch_limit", "_db_block_prefetch_quota", "_db_file_noncontig_mblock_read_count"} {
+			if value, is := p[hidden]; is != tc.want || is && value != "0" {
+				t.Errorf("%s: %s is %q", name, hidden, value)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package runfile
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,6 +42,18 @@ type OracleParameter struct {
 	Name      string `json:"name"`
 	Requested string `json:"requested,omitempty"`
 	Value     string `json:"value"` // V$PARAMETER, or what V$SYSTEM_PARAMETER reports about a hidden one
+}
+
+// SingleReadParameters are the hidden parameters with which, at 0, each block of random reads is
+// one read. A release need not know them.
+func SingleReadParameters() []string {
+	return []string{"_db_block_prefetch_limit", "_db_block_prefetch_quota", "_db_file_noncontig_mblock_read_count"}
+}
+
+// IsRefusedDefault reports whether the release does not take one of SingleReadParameters, which
+// matters where blocks were read in batches, and is no difference otherwise.
+func (p OracleParameter) IsRefusedDefault() bool {
+	return p.Requested == "0" && p.Value == "" && slices.Contains(SingleReadParameters(), p.Name)
 }
 
 // AsRequested reports whether the value in effect is the one asked for: 128M is 134217728,
