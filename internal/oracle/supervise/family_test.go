@@ -49,14 +49,14 @@ func TestMain(m *testing.M) {
 }
 
 // asProcess runs the supervisor of the image as a process with more of an environment, and ends
-// it with the test.
+// it with the test. Its soft limit of open files is none that Oracle works with.
 func (i *image) asProcess(env ...string) (*running, *exec.Cmd) {
 	i.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		i.t.Fatal(err)
 	}
-	cmd := exec.Command(self)
+	cmd := exec.Command("/bin/sh", "-c", `ulimit -Sn 512 && exec "$0"`, self)
 	cmd.Env = slices.Concat(os.Environ(), env, []string{envSupervise + "=" + i.base})
 	cmd.Stdout, cmd.Stderr = i.out, i.log
 	cmd.WaitDelay = time.Second

@@ -15,27 +15,33 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// maxOpenFiles is the hard limit of open files that Oracle's images are documented with. Many
-// container runtimes set none, and then programs that make a table of that size end: "unable to
-// allocate file descriptor table - out of memory". Where a script of an image calls su, PAM sets
-// the same limit, which needs no privilege as long as the limit is not lower.
-const maxOpenFiles = 65536
+// maxOpenFiles and softOpenFiles are the limits of open files that Oracle's images are documented
+// with: nofile 1024:65536. Many container runtimes set none, and then programs that make a table of
+// that size end: "unable to allocate file descriptor table - out of memory". Where a script of an
+// image calls su, PAM sets the same limits, which needs no privilege as long as the hard limit is
+// not lower.
+const (
+	maxOpenFiles  = 65536
+	softOpenFiles = 1024
+)
 
 const openFiles = "Max open files" // in /proc/self/limits
 
-// lowered is the limit now, and not more than most.
-func lowered(now syscall.Rlimit, most uint64) syscall.Rlimit {
-	return syscall.Rlimit{Cur: min(now.Cur, most), Max: min(now.Max, most)}
+// lowered are the limits instead of a hard limit. The soft limit that this process has says nothing:
+// Go raises it to the hard limit when a program starts.
+func lowered(hard, most uint64) syscall.Rlimit {
+	hard = min(hard, most)
+	return syscall.Rlimit{Cur: min(hard, softOpenFiles), Max: hard}
 }
 
-// limitProcesses lowers the limit of open files of this process, and so of all that it starts. It
+// limitProcesses lowers the limits of open files of this process, and so of all that it starts. It
 // returns all limits.
 func (o Options) limitProcesses() ([]runfile.ProcessLimit, error) {
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
 		return nil, fmt.Errorf("read the limit of open files: %w", err)
 	}
-	after := lowered(before, cmp.Or(o.MaxOpenFiles, maxOpenFiles))
+	after := lowered(before.Max, cmp.Or(o.MaxOpenFiles, maxOpenFiles))
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &after); err != nil {
 		return nil, fmt.Errorf("lower the limit of open files to %d: %w", after.Max, err)
 	}
