@@ -62,8 +62,9 @@ type DatabaseContainer struct {
 	// set in the spfile, the instance is restarted, and they are read back into
 	// the status. Without them sga_target is half of the memory and
 	// pga_aggregate_target an eighth, cpu_count follows resources, and with the
-	// kernel client filesystemio_options is SETALL. job_queue_processes is 0, and so
-	// are the three hidden parameters that let Oracle read blocks in batches or in advance.
+	// kernel client filesystemio_options is SETALL. job_queue_processes is 0, and with
+	// random reads so are the three hidden parameters that let Oracle read blocks in
+	// batches or in advance.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z_][a-z0-9_]{0,79}$'))",message="a name in database.container.parameters is not one of an init parameter: use lower case letters, digits and _, such as db_cache_size"

@@ -182,6 +182,9 @@ func TestWhatIsNotMetFailsWithTheFix(t *testing.T) {
 		"claim not bound":       {objects: bound(corev1.ClaimPending), mods: []gen.Mod{gen.Claim("data")}, want: "FAIL  storage         claim \"data\" is Pending and not Bound"},
 		"too large for Free":    {objects: inOrder(), mods: []gen.Mod{large(v1alpha1.EditionFree)}, want: "FAIL  size            the tables of the load take 13.0 GiB, and edition Free holds 12 GiB"},
 		"too large for Trident": {objects: inOrder(), mods: []gen.Mod{large(v1alpha1.EditionEnterprise), gen.TridentClass("gold")}, want: "and storage.trident.size is"},
+		"redo too large": {objects: inOrder(), mods: []gen.Mod{gen.TridentClass("gold"), gen.OracleMod(func(c *v1alpha1.DatabaseContainer) {
+			c.RedoLogSize = new(resource.MustParse("2Gi"))
+		})}, want: "FAIL  size            the tables of the load and the database take 10.1 GiB, and storage.trident.size is 10.0 GiB: raise it, or lower workload.slob.scale, schemas, redoLogSize or undoSize"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -65,6 +65,10 @@ func TestASpecIsRefusedAsTheAPIServerDoes(t *testing.T) {
 		"Quantities":       {strings.Replace(good, "pattern: Read", "pattern: Read, blockSize: 1536", 1), "workload.raw.blockSize must be a power of two"},
 		"QuantitiesBoth":   {strings.Replace(good, "pattern: Read", "pattern: Read, fileSize: 512Ki", 1), "workload.raw.fileSize is smaller than blockSize"},
 		"RandomDefault":    {strings.Replace(good, "pattern: Read", "pattern: RandomRead, fileSize: 512Ki", 1), ""},
+		"RedoLogs": {
+			`{storage: {trident: {size: 4Gi, storageClassName: gold}}, protocol: {}, workload: {calibrate: {}}, database: {container: {image: x, passwordSecretRef: {name: p}, redoLogSize: 1Gi}}}`,
+			"storage.trident.size has no room for the database, four redo logs",
+		},
 		"Sums": {
 			strings.Replace(good, "}}}", "}}, run: {timeoutSeconds: 79}}", 1),
 			"run.timeoutSeconds is shorter",

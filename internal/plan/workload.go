@@ -140,8 +140,15 @@ func tableSize(w *v1alpha1.SLOBWorkload) resource.Quantity {
 // emptyDatabaseBytes is what a database of Oracle's images takes without a table of a load.
 const emptyDatabaseBytes = int64(2 << 30)
 
-// DatabaseBytes are what a database of the run's own and the tables of its load take on the volume.
-func DatabaseBytes(b *v1alpha1.NFSBenchmark) int64 { return emptyDatabaseBytes + TableBytes(b) }
+// DatabaseBytes are what a database of the run's own, the redo logs and the undo that it is given, and
+// the tables of its load take on the volume. The redo logs of the image stay there.
+func DatabaseBytes(b *v1alpha1.NFSBenchmark) int64 {
+	sum := emptyDatabaseBytes + TableBytes(b)
+	if c := container(b); c != nil {
+		sum += redoGroups*bytesOf(c.RedoLogSize) + bytesOf(c.UndoSize)
+	}
+	return sum
+}
 
 // TableBytes are those of the tables of a load, without those of a kit of the user's own.
 func TableBytes(b *v1alpha1.NFSBenchmark) int64 {

@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -121,5 +123,21 @@ func TestTheTimeOfNativeLoads(t *testing.T) {
 	mods := []gen.Mod{gen.SLOB(v1alpha1.SLOBFullTableScan, 1, 2), gen.Schemas(2), gen.Repetitions(3), gen.Clients(2)}
 	if got, want := build(t, target("10.0.1.61"), mods...).Schedule.TimeoutSeconds, int32(3*(2+2*12)+85+180+30); got != want {
 		t.Errorf("a scan times out after %d s, want %d", got, want)
+	}
+}
+
+// TestTheSizeOfADatabaseHasItsRedoLogsAndUndo, which are written whole when they are made.
+func TestTheSizeOfADatabaseHasItsRedoLogsAndUndo(t *testing.T) {
+	t.Parallel()
+	sizes := func(c *v1alpha1.DatabaseContainer) {
+		c.RedoLogSize, c.UndoSize = new(resource.MustParse("1Gi")), new(resource.MustParse("4Gi"))
+	}
+	load := gen.SLOB(v1alpha1.SLOBRandomRead, 2, 4)
+	plain, large := gen.Benchmark("demo", load, ee()), gen.Benchmark("demo", load, ee(sizes))
+	if got := plan.DatabaseBytes(plain) - plan.TableBytes(plain); got != 2<<30 {
+		t.Errorf("a database alone takes %d bytes", got)
+	}
+	if got := plan.DatabaseBytes(large) - plan.DatabaseBytes(plain); got != 8<<30 {
+		t.Errorf("four redo logs of 1 GiB and 4 GiB of undo take %d bytes", got)
 	}
 }

@@ -104,6 +104,16 @@ func databaseRefusals() map[string]refusal {
 			fields{in("undoSize"): "32Gi"},
 			fields{in("undoSize"): "32767Mi"},
 		},
+		"RedoOnTrident": {
+			"storage.trident.size has no room for the database, four redo logs of database.container.redoLogSize", containerSpec,
+			fields{"storage": trident("8Gi"), in("redoLogSize"): "1Gi", in("undoSize"): "4Gi"},
+			fields{"storage": trident("9Gi"), in("redoLogSize"): "1Gi", in("undoSize"): "4Gi"},
+		},
+		"UndoOnEmbedded": {
+			"storage.embedded.size has no room for the database, four redo logs of database.container.redoLogSize", containerSpec,
+			fields{"storage": embedded, in("undoSize"): "256Mi"},
+			fields{"storage": embedded, in("undoSize"): "128Mi"},
+		},
 		"HostNetworkEmbedded": {
 			"storage.embedded admits the pods of the benchmark only", embeddedSpec,
 			fields{"pods.hostNetwork": "Enabled"},
