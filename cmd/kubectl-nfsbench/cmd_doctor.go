@@ -426,7 +426,8 @@ func (d *doctor) lookAtSize() {
 			"workload.slob.scale or schemas", float64(tables)/gib, c.Edition, freeBytes/gib)
 	case field != "" && declared < need:
 		d.fail(checkSize, "the tables of the load and the database take %.1f GiB, and %s is %.1f GiB: raise "+
-			"it, or lower workload.slob.scale, schemas, redoLogSize or undoSize", float64(need)/gib, field, float64(declared)/gib)
+			"it, or lower workload.slob.scale, schemas, redoLogSize or undoSize", float64(need)/gib, field,
+			float64(declared)/gib)
 	default:
 		d.ok(checkSize, "the tables of the load and the database take %.1f GiB", float64(need)/gib)
 	}
