@@ -65,9 +65,6 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 	database := func(b *v1alpha1.NFSBenchmark) {
 		b.Spec.Database = &v1alpha1.Database{Container: &v1alpha1.DatabaseContainer{Image: "x"}}
 	}
-	redo := func(path string) gen.Mod {
-		return func(b *v1alpha1.NFSBenchmark) { b.Spec.Storage.Export.RedoPath = path }
-	}
 	for name, tc := range map[string]struct {
 		namespace string
 		mods      []gen.Mod
@@ -90,9 +87,9 @@ func TestABenchmarkMayUseWhatThePolicyListsAndNoMore(t *testing.T) {
 		"a class":                          {"team-b", []gen.Mod{direct, gen.TridentClass("gold")}, ""},
 		"Direct NFS needs no entry":        {"team-b", []gen.Mod{direct, export("/vol/hr", "198.51.100.1")}, ""},
 		"a database mounts it":             {"team-b", []gen.Mod{direct, export("/vol/hr", "198.51.100.1"), database}, "exports"},
-		"its redo logs too":                {"team-a", []gen.Mod{direct, export("/vol/bench/a", "192.0.2.11"), redo("/vol/bench/b"), database}, ""},
-		"redo logs on another export":      {"team-a", []gen.Mod{direct, export("/vol/bench", "192.0.2.11"), redo("/vol/hr"), database}, "exports"},
-		"redo logs out of the path again":  {"team-a", []gen.Mod{direct, export("/vol/bench", "192.0.2.11"), redo("/vol/bench/../hr"), database}, "exports"},
+		"its redo logs too":                {"team-a", []gen.Mod{direct, export("/vol/bench/a", "192.0.2.11"), gen.RedoPath("/vol/bench/b"), database}, ""},
+		"redo logs on another export":      {"team-a", []gen.Mod{direct, export("/vol/bench", "192.0.2.11"), gen.RedoPath("/vol/hr"), database}, "exports"},
+		"redo logs out of the path again":  {"team-a", []gen.Mod{direct, export("/vol/bench", "192.0.2.11"), gen.RedoPath("/vol/bench/../hr"), database}, "exports"},
 		"the node's network":               {"team-a", []gen.Mod{direct, gen.HostNetwork}, ""},
 		"the node's network elsewhere":     {"team-b", []gen.Mod{direct, gen.HostNetwork}, "hostNetwork"},
 		"a small embedded server":          {"team-b", []gen.Mod{direct, embedded("20Gi")}, ""},
