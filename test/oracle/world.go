@@ -122,11 +122,11 @@ func (w *World) export(o Options) {
 	w.cfg.Direct.Privileged = func() bool { return true }
 	table := filepath.Join(w.tb.TempDir(), "mounts")
 	w.cfg.Direct.MountTable = table
-	lines := ""
+	var lines strings.Builder
 	for export, mount := range w.mounts() {
-		lines += fmt.Sprintf("%s:%s %s nfs rw,vers=3 0 0\n", o.Paths[0], export, mount)
+		fmt.Fprintf(&lines, "%s:%s %s nfs rw,vers=3 0 0\n", o.Paths[0], export, mount)
 	}
-	w.file(table, lines)
+	w.file(table, lines.String())
 	w.file(filepath.Join(w.Home, "rdbms/lib/odm/libnfsodm.so"), "")
 	if o.NoOranfstab {
 		return
