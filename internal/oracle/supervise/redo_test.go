@@ -106,7 +106,7 @@ func TestTheExportOfTheRedoLogsIsAskedForToo(t *testing.T) {
 	v3.Start(t, "127.0.0.1")
 	i.direct(runfile.NFSv3, "/export", v3.Port(), "127.0.0.1")
 	i.redo("/denied")
-	probes, err := i.o.withDefaults().probeServers(t.Context())
+	probes, _, err := i.o.withDefaults().probeServers(t.Context())
 	if err != nil || len(probes) != 2 || probes[0].Problem != "" || probes[1].Problem == "" {
 		t.Fatalf("%+v, %v", probes, err)
 	}
