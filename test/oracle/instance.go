@@ -170,12 +170,8 @@ func (i *Instance) create(ctx context.Context) error {
 			return i.createFailure(d.Name, err)
 		}
 	}
-	for _, g := range i.redoGroups(i.cat) {
-		f, err := vol.create(ctx, g.Member)
-		if err != nil {
-			return i.createFailure(g.Member, err)
-		}
-		_ = f.close()
+	if err := i.createRedo(ctx, vol); err != nil {
+		return err
 	}
 	for _, step := range []struct {
 		name string
@@ -191,6 +187,18 @@ func (i *Instance) create(ctx context.Context) error {
 	}
 	i.alert.linef("100%% complete")
 	return errors.Join(i.configureNet(), i.cat.save(ctx, i.control))
+}
+
+// createRedo makes the files of the redo logs, all of them empty.
+func (i *Instance) createRedo(ctx context.Context, vol volume) error {
+	for _, g := range i.redoGroups(i.cat) {
+		f, err := vol.create(ctx, g.Member)
+		if err != nil {
+			return i.createFailure(g.Member, err)
+		}
+		_ = f.close()
+	}
+	return nil
 }
 
 func (i *Instance) createFailure(name string, err error) error {
