@@ -50,6 +50,8 @@ type EmbeddedStorage struct {
 }
 
 // ExportStorage is an export of an NFS server outside the cluster or in it.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.redoPath) || self.redoPath != self.path",message="storage.export.redoPath is the export of storage.export.path: name another one, or leave it out"
 type ExportStorage struct {
 	// servers are the addresses (LIFs, VIPs) that serve the export. Use
 	// addresses: a name that changes between look-ups is no path.
@@ -67,6 +69,14 @@ type ExportStorage struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^/[^\s#:]*$`
 	Path string `json:"path"`
+	// redoPath is the path of another export of the same servers, for the online
+	// redo logs of a database.container. The run mounts it with the same options
+	// and moves the redo logs there. Without it they are on path.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^/[^\s#:]*$`
+	RedoPath string `json:"redoPath,omitempty"`
 }
 
 // ClaimStorage is a PersistentVolumeClaim in the namespace of the benchmark.

@@ -41,7 +41,8 @@ func newDatabaseCommand(a *app) *cobra.Command {
   1. switches Direct NFS on or off, by Oracle's make or by placing the library,
      and checks that $ORACLE_HOME/bin/oradism is owned by root and setuid;
   2. checks that the data directory can be written to, has space, and holds no
-     files that were not created for a benchmark (--use-existing);
+     files that were not created for a benchmark (--use-existing); and the same of
+     the directory of the redo logs, where they have their own (--redo);
   3. with --direct-nfs and --plan, mounts the export as Direct NFS will, and says
      what the NFS servers refuse;
   4. corrects listener.ora and tnsnames.ora where they name another host;
@@ -73,6 +74,8 @@ databases that exist.`,
 	fs.SortFlags = false
 	fs.StringVar(&o.RunDir, "run-dir", "", "directory shared with the loader (required)")
 	fs.StringVar(&o.DataDirectory, "data", "/opt/oracle/oradata", "data directory of the database, on the volume")
+	fs.StringVar(&o.RedoDirectory, "redo", "", "directory of the redo logs, where another export is mounted for them")
+	fs.StringVar(&o.RedoExport, "redo-export", "", "path of that export, which the database cannot be opened without")
 	fs.StringVar(&o.Owner, "owner", "",
 		"name by which other databases know this one on the volume (default the host name)")
 	fs.BoolVar(&o.UseExisting, "use-existing", false,
@@ -127,6 +130,8 @@ func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []st
 		return cli.BadInputf("--run-dir is required: the directory shared with the loader")
 	case o.DataDirectory == "" && f.examine == "":
 		return cli.BadInputf("--data is empty; name the directory that the volume is mounted at")
+	case (o.RedoDirectory == "") != (o.RedoExport == ""):
+		return cli.BadInputf("--redo and --redo-export belong together; write both or none")
 	case o.Distribution != runfile.DistributionOracle && o.Distribution != runfile.DistributionGvenzl:
 		return cli.BadInputf("--distribution is %q; use %s or %s", o.Distribution, runfile.DistributionOracle,
 			runfile.DistributionGvenzl)

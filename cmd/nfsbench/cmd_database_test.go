@@ -20,6 +20,8 @@ func TestDatabaseSaysWhatIsWrongWithItsFlags(t *testing.T) {
 		want string
 	}{
 		"no run dir":        {nil, "--run-dir is required"},
+		"redo alone":        {[]string{"--run-dir", dir, "--redo", "/redo"}, "--redo and --redo-export belong together"},
+		"redo nowhere":      {[]string{"--run-dir", dir, "--redo-export", "/redo"}, "--redo and --redo-export belong together"},
 		"distribution":      {[]string{"--run-dir", dir, "--distribution", "oracle"}, `--distribution is "oracle"; use Oracle or Gvenzl`},
 		"no data":           {[]string{"--run-dir", dir, "--data", ""}, "--data is empty"},
 		"no time":           {[]string{"--run-dir", dir, "--startup-timeout", "0s"}, "--startup-timeout"},

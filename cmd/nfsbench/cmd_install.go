@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -69,21 +70,21 @@ func (c *installCommand) run() error {
 
 // permissionsCommand changes the owner of a directory.
 type permissionsCommand struct {
-	app       *app
-	directory string
-	owner     string
-	chown     func(path string, uid, gid int) error
+	app         *app
+	directories []string
+	owner       string
+	chown       func(path string, uid, gid int) error
 }
 
 // newPermissionsCommand makes a volume usable for the user of a database image.
 func newPermissionsCommand(a *app) *cobra.Command {
 	c := &permissionsCommand{app: a, chown: os.Lchown}
 	cmd := &cobra.Command{
-		Use:   "permissions --directory DIR --owner UID:GID",
-		Short: "Change the owner of a directory and its contents, as far as the storage permits",
+		Use:   "permissions --directory DIR [--directory DIR] --owner UID:GID",
+		Short: "Change the owner of directories and their contents, as far as the storage permits",
 		Long: `Change the owner of an empty directory, or of a directory that nfsbench created a
-database in, with all files that belong to another user. Snapshot directories and
-the targets of links do not change.
+database in, with all files that belong to another user. Snapshot directories and the targets of
+links do not change.
 
 If the directory holds files that were not created for a benchmark, nothing
 changes, and a warning names one of them.
@@ -97,40 +98,50 @@ the directory checks that.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&c.directory, "directory", "", "directory whose owner to change (required)")
+	flags.StringArrayVar(&c.directories, "directory", nil, "directory whose owner to change, once or more (required)")
 	flags.StringVar(&c.owner, "owner", "54321:54321", "user and group, as numbers")
 	return cmd
 }
 
 func (c *permissionsCommand) run() error {
-	if c.directory == "" {
+	if len(c.directories) == 0 || slices.Contains(c.directories, "") {
 		return cli.BadInputf("--directory is required: the directory whose owner to change")
 	}
 	uid, gid, err := parseOwner(c.owner)
 	if err != nil {
 		return cli.BadInput(err)
 	}
+	for _, d := range c.directories {
+		if err := c.give(d, uid, gid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// give changes the owner of one directory.
+func (c *permissionsCommand) give(directory string, uid, gid int) error {
 	changed := 0
-	foreign, err := supervise.Foreign(c.directory)
+	foreign, err := supervise.Foreign(directory)
 	if err == nil {
 		if foreign != "" {
 			c.app.log.Warn("The owner of the files does not change, because they were not created for a benchmark",
-				"directory", c.directory, "entry", foreign)
+				"directory", directory, "entry", foreign)
 			return nil
 		}
-		changed, err = c.chownTree(uid, gid)
+		changed, err = c.chownTree(directory, uid, gid)
 	}
 	switch {
 	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EROFS):
 		c.app.log.Warn("The storage does not let root give files away (root squash, or a read-only export): "+
 			"what matters is that the export belongs to the user of the database, or that it may write there",
-			slog.String("directory", c.directory), slog.String("owner", c.owner), slog.Int("changed",
+			slog.String("directory", directory), slog.String("owner", c.owner), slog.Int("changed",
 				changed), slog.Any("error", err))
 		return nil
 	case err != nil:
-		return fmt.Errorf("--directory %s: %w", c.directory, err)
+		return fmt.Errorf("--directory %s: %w", directory, err)
 	}
-	c.app.log.Info("Gave the directory to its user", "directory", c.directory, "owner", c.owner, "changed", changed)
+	c.app.log.Info("Gave the directory to its user", "directory", directory, "owner", c.owner, "changed", changed)
 	return nil
 }
 
@@ -147,12 +158,12 @@ func parseOwner(text string) (uid, gid int, err error) {
 
 // chownTree changes the owner of everything that has another one, the directory
 // first, and reports the progress. What is right already is only looked at.
-func (c *permissionsCommand) chownTree(uid, gid int) (changed int, err error) {
-	err = filepath.WalkDir(c.directory, func(path string, d fs.DirEntry, err error) error {
+func (c *permissionsCommand) chownTree(directory string, uid, gid int) (changed int, err error) {
+	err = filepath.WalkDir(directory, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != c.directory && supervise.IsOfStorage(d.Name()) {
+		if d.IsDir() && path != directory && supervise.IsOfStorage(d.Name()) {
 			return fs.SkipDir
 		}
 		info, err := d.Info()

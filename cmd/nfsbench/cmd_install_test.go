@@ -82,7 +82,7 @@ func owners(t *testing.T, refuse error) (c *permissionsCommand, log *strings.Bui
 		t.Fatal(err)
 	}
 	log, changed = &strings.Builder{}, &[]string{}
-	c = &permissionsCommand{app: &app{log: slog.New(slog.NewTextHandler(log, nil))}, directory: dir, owner: "54321:54322"}
+	c = &permissionsCommand{app: &app{log: slog.New(slog.NewTextHandler(log, nil))}, directories: []string{dir}, owner: "54321:54322"}
 	c.chown = func(path string, uid, gid int) error {
 		if uid != 54321 || gid != 54322 {
 			t.Errorf("%s is given to %d:%d", path, uid, gid)
@@ -112,8 +112,8 @@ func TestPermissionsChangesTheVolumeButNotTheFoldersOfTheStorage(t *testing.T) {
 func TestPermissionsChangesNoFilesOfOthers(t *testing.T) {
 	for _, name := range []string{"PG_VERSION", "ORCLCDB/system01.dbf", ".bashrc", "home/anna/thesis.tex"} {
 		c, log, changed := owners(t, nil)
-		c.directory = t.TempDir()
-		path := filepath.Join(c.directory, name)
+		c.directories = []string{t.TempDir()}
+		path := filepath.Join(c.directories[0], name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -127,10 +127,23 @@ func TestPermissionsChangesNoFilesOfOthers(t *testing.T) {
 	}
 }
 
+// TestPermissionsGoesOnWithTheNextVolume, whatever it may not change of one.
+func TestPermissionsGoesOnWithTheNextVolume(t *testing.T) {
+	c, _, changed := owners(t, nil)
+	foreign := t.TempDir()
+	if err := os.WriteFile(filepath.Join(foreign, "thesis.tex"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.directories = append([]string{foreign}, c.directories...)
+	if err := c.run(); err != nil || len(*changed) != 5 {
+		t.Errorf("changed %v, %v", *changed, err)
+	}
+}
+
 func TestPermissionsChangesAnEmptyVolume(t *testing.T) {
 	c, log, changed := owners(t, nil)
 	for _, name := range []string{".nfsbench-database", "ORCLCDB", "link"} {
-		if err := os.RemoveAll(filepath.Join(c.directory, name)); err != nil {
+		if err := os.RemoveAll(filepath.Join(c.directories[0], name)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -277,6 +277,8 @@ func claimOf(b *v1alpha1.NFSBenchmark) string {
 
 func exportsOf(b *v1alpha1.NFSBenchmark) string {
 	switch st := b.Spec.Storage; {
+	case plan.RedoExport(b) != "":
+		return fmt.Sprintf("%s:%s (redo logs: %s)", st.Export.Servers[0], st.Export.Path, st.Export.RedoPath)
 	case st.Export != nil:
 		return st.Export.Servers[0] + ":" + st.Export.Path
 	case st.Claim != nil:
@@ -328,6 +330,11 @@ func (s *scope) children() []client.Object {
 		out = append(out,
 			&corev1.PersistentVolumeClaim{ObjectMeta: s.meta(s.names.Claim)},
 			&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: s.names.Volume}})
+		if plan.RedoExport(s.b) != "" {
+			out = append(out,
+				&corev1.PersistentVolumeClaim{ObjectMeta: s.meta(s.names.RedoClaim)},
+				&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: s.names.RedoVolume}})
+		}
 	}
 	if e := s.b.Spec.Storage.Embedded; e != nil {
 		out = append(out, &corev1.Pod{ObjectMeta: s.meta(s.names.Server)},

@@ -20,7 +20,7 @@ func reconcilerWith(t *testing.T, objects ...client.Object) *Reconciler {
 	if err := corev1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&corev1.PersistentVolumeClaim{}).Build()
 	return &Reconciler{Options: Options{Client: c, Reader: c}}
 }
 

@@ -110,9 +110,19 @@ func (r *Reconciler) provisionServer(ctx context.Context, s *scope) (next, error
 	}
 }
 
-// provisionVolume brings an export into a PersistentVolume of our own.
+// provisionVolume brings an export into a PersistentVolume of our own, and that of redo logs.
 func (r *Reconciler) provisionVolume(ctx context.Context, s *scope) (next, error) {
-	pv := manifest.Volume(s.b, s.target.Paths[0].Path, s.target.Export)
+	server := s.target.Paths[0].Path
+	n, err := r.bindVolume(ctx, s, manifest.Volume(s.b, server, s.target.Export), manifest.Claim(s.b))
+	if err != nil || n.Stop || plan.RedoExport(s.b) == "" {
+		return n, err
+	}
+	return r.bindVolume(ctx, s, manifest.RedoVolume(s.b, server), manifest.RedoClaim(s.b))
+}
+
+func (r *Reconciler) bindVolume(
+	ctx context.Context, s *scope, pv *corev1.PersistentVolume, pvc *corev1.PersistentVolumeClaim,
+) (next, error) {
 	if err := r.ensure(ctx, s.b, pv); err != nil {
 		if apierrors.IsForbidden(err) {
 			without := "set spec.protocol.client to DirectNFS, or "
@@ -125,7 +135,6 @@ func (r *Reconciler) provisionVolume(ctx context.Context, s *scope) (next, error
 		}
 		return next{}, err
 	}
-	pvc := manifest.Claim(s.b)
 	if err := r.ensure(ctx, s.b, pvc); err != nil {
 		return next{}, err
 	}

@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
+	"github.com/nfsbench/nfsbench/internal/manifest"
+	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/trident"
 	"github.com/nfsbench/nfsbench/test/gen"
 )
@@ -67,6 +70,64 @@ func TestTheLastCallOfAProvisionerIsThatWhichCounts(t *testing.T) {
 	} {
 		if got, _ := lastCall(tc.told); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// TestTheExportOfTheRedoLogsIsMountedAndRemovedAsThatOfTheData.
+func TestTheExportOfTheRedoLogsIsMountedAndRemovedAsThatOfTheData(t *testing.T) {
+	t.Parallel()
+	const server = "10.0.1.61"
+	for path, want := range map[string][]string{"": {"/vol/oradata"}, "/vol/redo": {"/vol/oradata", "/vol/redo"}} {
+		b := gen.Benchmark("demo", gen.UID("1"), gen.Calibrate(1), gen.Container("x", v1alpha1.EditionEnterprise), gen.RedoPath(path))
+		r, s := reconcilerWith(t), &scope{b: b, names: manifest.NamesOf(b)}
+		s.target = &plan.Target{Export: "/vol/oradata", Paths: []v1alpha1.ResolvedPath{{Path: server}}}
+		for range want {
+			if n, err := r.provisionVolume(t.Context(), s); err != nil || !n.Stop {
+				t.Fatalf("%q: %+v, %v, want to wait for a claim", path, n, err)
+			}
+			claims := &corev1.PersistentVolumeClaimList{}
+			if err := r.Client.List(t.Context(), claims); err != nil {
+				t.Fatal(err)
+			}
+			for i := range claims.Items {
+				claims.Items[i].Status.Phase = corev1.ClaimBound
+				if err := r.Client.Status().Update(t.Context(), &claims.Items[i]); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if n, err := r.provisionVolume(t.Context(), s); err != nil || n.Stop {
+			t.Fatalf("%q: %+v, %v, want all to be bound", path, n, err)
+		}
+		exports := func() (all []string) {
+			volumes := &corev1.PersistentVolumeList{}
+			if err := r.Client.List(t.Context(), volumes); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range volumes.Items {
+				if v.Spec.NFS.Server != server {
+					t.Errorf("%q: %+v", path, v.Spec.NFS)
+				}
+				all = append(all, v.Spec.NFS.Path)
+			}
+			slices.Sort(all)
+			return all
+		}
+		if got := exports(); !slices.Equal(got, want) {
+			t.Errorf("%q: volumes of %q, want %q", path, got, want)
+		}
+		for _, o := range s.children() {
+			switch o.(type) {
+			case *corev1.PersistentVolumeClaim, *corev1.PersistentVolume:
+				if gone, err := r.deleteOurs(t.Context(), b, o); err != nil || !gone {
+					t.Errorf("%q: remove %s: %t, %v", path, o.GetName(), gone, err)
+				}
+			}
+		}
+		claims := &corev1.PersistentVolumeClaimList{}
+		if err := r.Client.List(t.Context(), claims); err != nil || len(claims.Items) > 0 || len(exports()) > 0 {
+			t.Errorf("%q: left are %v and volumes of %q, %v", path, claims.Items, exports(), err)
 		}
 	}
 }

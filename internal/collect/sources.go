@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -28,9 +29,9 @@ const (
 // hostReader samples the client. It is used by one goroutine at a time.
 type hostReader struct {
 	proc      procfs.Reader
-	mountPath string         // empty when no volume is mounted
+	volumes   []string       // where the volumes of the load are mounted; empty when none is
 	cgroup    *procfs.Cgroup // nil when that of the load can not be seen
-	mountedAt string         // mount point that holds mountPath, once known
+	mountedAt []string       // mount points that hold volumes, one of each file system, once known
 	ownCPU    bool           // what this process uses is the cost of collecting
 	asyncIO   bool           // of the node, which a database in this pod needs
 	problem   func(source string, err error)
@@ -46,7 +47,12 @@ func newHostReader(o Options, problem func(string, error)) *hostReader {
 	d := o.Plan.Database
 	h.asyncIO = d != nil && d.Kind == runfile.DatabaseContainer
 	if o.Plan.Engine.Client == runfile.ClientKernel || h.asyncIO {
-		h.mountPath = o.Plan.Engine.MountPath
+		if v := o.Plan.Engine.MountPath; v != "" {
+			h.volumes = append(h.volumes, v)
+		}
+		if d != nil && d.RedoDirectory != "" {
+			h.volumes = append(h.volumes, d.RedoDirectory)
+		}
 	}
 	if o.SameProcess {
 		if g, err := h.proc.Cgroup(); err == nil {
@@ -85,7 +91,7 @@ func (h *hostReader) sample(at time.Time) runfile.HostSample {
 		}
 	}
 	h.sampleAsyncIO(&s)
-	if h.mountPath != "" {
+	if len(h.volumes) > 0 {
 		counters, err := h.mount()
 		if err != nil {
 			h.problem(problemMount, err)
@@ -107,28 +113,57 @@ func (h *hostReader) sampleAsyncIO(s *runfile.HostSample) {
 	s.AsyncIO = &a
 }
 
+// mount adds up the counters of all volumes. Mounts from one server share its connections, so
+// these are those of the first.
 func (h *hostReader) mount() (*runfile.MountCounters, error) {
-	if h.mountedAt == "" {
-		mounts, err := h.proc.Mounts()
+	if h.mountedAt == nil {
+		points, err := h.findMounts()
 		if err != nil {
 			return nil, err
 		}
-		m, ok := procfs.MountOf(mounts, h.mountPath)
-		if !ok || !m.IsNFS() {
-			return nil, fmt.Errorf("%q is on %s, not on NFS: there are no mount counters", h.mountPath,
-				cmp.Or(m.Type, "nothing known"))
-		}
-		h.mountedAt = m.Point
+		h.mountedAt = points
 	}
 	mounts, err := h.proc.NFSMounts()
 	if err != nil {
 		return nil, err
 	}
-	m, ok := procfs.NFSMountAt(mounts, h.mountedAt)
-	if !ok {
-		return nil, fmt.Errorf("no statistics of the mount at %q", h.mountedAt)
+	var sum *runfile.MountCounters
+	for _, point := range h.mountedAt {
+		m, ok := procfs.NFSMountAt(mounts, point)
+		if !ok {
+			return nil, fmt.Errorf("no statistics of the mount at %q", point)
+		}
+		if sum == nil {
+			sum = &m.Counters
+			continue
+		}
+		more := mountFields(&m.Counters)
+		for i, field := range mountFields(sum) {
+			*field += *more[i]
+		}
 	}
-	return &m.Counters, nil
+	return sum, nil
+}
+
+// findMounts returns the mount point of each volume. Two exports of one file system of the server
+// may be one of the client, whose counters count once.
+func (h *hostReader) findMounts() (points []string, err error) {
+	mounts, err := h.proc.Mounts()
+	if err != nil {
+		return nil, err
+	}
+	var devices []string
+	for _, v := range h.volumes {
+		m, ok := procfs.MountOf(mounts, v)
+		if !ok || !m.IsNFS() {
+			return nil, fmt.Errorf("%q is on %s, not on NFS: there are no mount counters", v,
+				cmp.Or(m.Type, "nothing known"))
+		}
+		if !slices.Contains(devices, m.Device) {
+			points, devices = append(points, m.Point), append(devices, m.Device)
+		}
+	}
+	return points, nil
 }
 
 // HostFacts describes the machine or pod that the process runs on. What can

@@ -198,3 +198,26 @@ func TestTheArrayIsNotBlamedForClientsThatRanApart(t *testing.T) {
 		}
 	}
 }
+
+// An array counts the volume of the data. What a database writes to redo logs elsewhere is not on it.
+func TestTheArrayIsNotBlamedForRedoOnAnotherExport(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		directory    string
+		read, writes float64 // MB/s that the array counted of 100
+		found        int
+	}{
+		"with the data":              {"", 100, 50, 1},
+		"elsewhere":                  {"/redo", 100, 50, 0},
+		"elsewhere, and more writes": {"/redo", 100, 200, 1},
+		"elsewhere, and fewer reads": {"/redo", 50, 100, 1},
+	} {
+		f := &facts{result: runfile.Result{Plan: runfile.Plan{Database: &runfile.Database{RedoDirectory: c.directory, DirectNFS: true}}}}
+		f.result.Plan.Engine.Client = runfile.ClientDirectNFS
+		s := Summary{DurationMilliseconds: 60_000, Total: Direction{Ops: 1}, Read: &Direction{bytesPerSec: 100e6}, Write: &Direction{bytesPerSec: 100e6}}
+		w := runfile.StorageWindow{Seconds: 60, ReadBytes: new(int64(c.read * 60e6)), WriteBytes: new(int64(c.writes * 60e6))}
+		if got := f.disagreements(s, w); len(got) != c.found {
+			t.Errorf("%s: %+v, want %d", name, got, c.found)
+		}
+	}
+}

@@ -97,6 +97,9 @@ func tools(images Images) corev1.Container {
 func permissions(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 	c := container(ContainerPermissions, images, "permissions", "--directory", plan.DataDirectory(b),
 		"--owner", "54321:54321")
+	if plan.RedoExport(b) != "" {
+		c.Args = append(c.Args, "--directory", plan.RedoPath)
+	}
 	c.Resources = modest("20m", "32Mi")
 	sc := c.SecurityContext
 	sc.RunAsUser, sc.RunAsGroup, sc.RunAsNonRoot = new(int64), new(int64), new(false)
@@ -231,6 +234,9 @@ func databaseArgs(b *v1alpha1.NFSBenchmark, i plan.Instance) []string {
 		"--owner", fmt.Sprintf("%s/%s (UID %s)", b.Namespace, b.Name, b.UID),
 		"--startup-timeout", seconds(c.StartupTimeoutSeconds),
 		"--shutdown-timeout", seconds(c.ShutdownTimeoutSeconds),
+	}
+	if export := plan.RedoExport(b); export != "" {
+		args = append(args, "--redo", plan.RedoPath, "--redo-export", export)
 	}
 	if isDirect(b) { // for the servers that it names
 		args = append(args, "--plan", planPath)

@@ -56,6 +56,7 @@ func databaseInputs() map[string][]gen.Mod {
 		"native-calibrate":   {gen.Calibrate(1)},
 		"native-slob-kernel": {gen.Kernel, gen.SLOB(v1alpha1.SLOBRandomRead, 1, 2, 4)},
 		"ee19-direct":        {gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise, memoryLimit("8Gi"))},
+		"ee19-redo":          {gen.Calibrate(1), gen.Container(enterprise19, v1alpha1.EditionEnterprise), gen.RedoPath("/vol/oraredo")},
 		"ee19-kernel":        {gen.Kernel, scan, gen.Kit("kit", "SLOB"), gen.Container(enterprise19, v1alpha1.EditionStandard, tuned)},
 		"free23-direct":      {gen.Calibrate(1), free("container-registry.oracle.com/database/free:23.7.0.0")},
 		"free26-kernel":      {gen.Kernel, scan, free("container-registry.oracle.com/database/free:latest", memoryLimit("4Gi"))},
@@ -136,7 +137,7 @@ func TestPodsWithADatabaseMeetBaseline(t *testing.T) {
 
 func TestOnlyWhoNeedsItMayEscalate(t *testing.T) {
 	want := map[string]bool{
-		"ee19-direct": true, "ee19-kernel": false, "ee19-claim": true, "free23-direct": true, "free26-kernel": true, "gvenzl-direct": true, "gvenzl-kernel": false,
+		"ee19-direct": true, "ee19-redo": true, "ee19-kernel": false, "ee19-claim": true, "free23-direct": true, "free26-kernel": true, "gvenzl-direct": true, "gvenzl-kernel": false,
 	}
 	got := map[string]bool{}
 	for name, b := range withDatabase(t) {
@@ -163,7 +164,7 @@ func TestOnlyWhoNeedsItMayEscalate(t *testing.T) {
 func TestTheContainersOfAPodWithADatabase(t *testing.T) {
 	container := []string{"tools", "permissions", "collector", "database", "loader"}
 	orders := map[string][]string{
-		"ee19-direct": container, "ee19-claim": container, "free23-direct": container, "free26-kernel": container, "gvenzl-direct": container, "gvenzl-kernel": container,
+		"ee19-direct": container, "ee19-redo": container, "ee19-claim": container, "free23-direct": container, "free26-kernel": container, "gvenzl-direct": container, "gvenzl-kernel": container,
 		"ee19-kernel":     {"tools", "collector", "database", "loader"}, // permissions are not wanted
 		"external-rac":    {"tools", "collector", "loader"},
 		"external-kernel": {"tools", "collector", "loader"},

@@ -69,7 +69,7 @@ func DoctorJob(b *v1alpha1.NFSBenchmark, x Examination, images Images) *batchv1.
 	spec.InitContainers = slices.DeleteFunc(spec.InitContainers, func(c corev1.Container) bool {
 		return c.Name != ContainerTools && (c.Name != ContainerPermissions || x.Volume == nil)
 	})
-	doctorVolumes(spec, x)
+	doctorVolumes(spec, b, x)
 	return job
 }
 
@@ -88,7 +88,7 @@ func examined(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, x Examination) cor
 		return m.SubPath != "" || m.Name == databaseCreds || m.Name == kitVolume
 	})
 	for i := range c.VolumeMounts {
-		if c.VolumeMounts[i].Name == dataVolume {
+		if m := c.VolumeMounts[i].Name; m == dataVolume || m == redoVolume {
 			c.VolumeMounts[i].ReadOnly = false
 		}
 	}
@@ -111,11 +111,14 @@ func examinationArgs(args []string, b *v1alpha1.NFSBenchmark, x Examination) []s
 	if i := slices.Index(args, "--data"); i >= 0 && x.Volume == nil {
 		args[i+1] = ""
 	}
+	if i := slices.Index(args, "--redo"); i >= 0 && x.Volume == nil {
+		args = slices.Delete(args, i, i+4) // with --redo-export
+	}
 	return append(args, "--min-free", strconv.FormatInt(x.LeastBytes, 10))
 }
 
 // doctorVolumes keeps the volumes that are still mounted. The plan comes from the annotation.
-func doctorVolumes(spec *corev1.PodSpec, x Examination) {
+func doctorVolumes(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, x Examination) {
 	mounted := map[string]bool{}
 	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
 		for _, m := range c.VolumeMounts {
@@ -133,6 +136,10 @@ func doctorVolumes(spec *corev1.PodSpec, x Examination) {
 			}}
 		case dataVolume:
 			v.VolumeSource = *x.Volume
+		case redoVolume: // of the same server
+			v.VolumeSource = corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{
+				Server: x.Volume.NFS.Server, Path: plan.RedoExport(b),
+			}}
 		}
 	}
 }

@@ -120,6 +120,17 @@ func TestADoctorsPodMountsWhatIsThere(t *testing.T) {
 	if source == nil || source.NFS == nil || source.NFS.Server != "10.0.1.61" || source.NFS.Path != "/vol/oradata" || !permissions || !strings.Contains(args, "--plan") {
 		t.Errorf("export: %+v, %s", source, args)
 	}
+	apart := gen.Benchmark("x", gen.Calibrate(1), gen.Oracle, gen.RedoPath("/vol/oraredo"))
+	pod := doctorPod(t, apart, true)
+	if !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.Name == "redo" && v.NFS != nil && v.NFS.Server == "10.0.1.61" && v.NFS.Path == "/vol/oraredo"
+	}) || !slices.ContainsFunc(pod.Spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "redo" && !m.ReadOnly }) {
+		t.Errorf("the export of the redo logs is not mounted: %+v", pod.Spec)
+	}
+	unknown := manifest.DoctorJob(apart, manifest.Examination{Seconds: 1}, manifest.Images{}).Spec.Template.Spec
+	if args := strings.Join(unknown.Containers[0].Args, " "); strings.Contains(args, "--redo") || !strings.Contains(args, "--min-free") {
+		t.Errorf("the redo logs of a volume that is not mounted: %s", args)
+	}
 	source, args, _ = data(gen.Benchmark("x", gen.Claim("data"), gen.Calibrate(1), gen.Oracle), false)
 	if source == nil || source.PersistentVolumeClaim == nil || strings.Contains(args, "--plan") {
 		t.Errorf("claim whose servers are not known: %+v, %s", source, args)

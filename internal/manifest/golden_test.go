@@ -66,6 +66,9 @@ func objectsOf(t *testing.T, b *v1alpha1.NFSBenchmark, images manifest.Images) [
 			target.ClaimName = c.Name
 		} else {
 			out = append(out, manifest.Volume(b, target.Paths[0].Path, target.Export), manifest.Claim(b))
+			if plan.RedoExport(b) != "" {
+				out = append(out, manifest.RedoVolume(b, target.Paths[0].Path), manifest.RedoClaim(b))
+			}
 		}
 	}
 	p, err := plan.Build(b, target)

@@ -239,19 +239,23 @@ func mountData(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, claim string) {
 	if claim == "" {
 		return
 	}
-	spec.Volumes = append(spec.Volumes, claimVolume(dataVolume, claim, false))
-	mount := func(c *corev1.Container) {
-		readOnly := c.Name == ContainerCollector || c.Name == ContainerLoader && b.Spec.Database != nil
-		if c.Name != ContainerTools {
-			c.VolumeMounts = append(c.VolumeMounts,
-				corev1.VolumeMount{Name: dataVolume, MountPath: plan.DataDirectory(b), ReadOnly: readOnly})
+	mountClaim(spec, b, dataVolume, claim, plan.DataDirectory(b))
+	if plan.RedoExport(b) != "" {
+		mountClaim(spec, b, redoVolume, NamesOf(b).RedoClaim, plan.RedoPath)
+	}
+}
+
+func mountClaim(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, name, claim, directory string) {
+	spec.Volumes = append(spec.Volumes, claimVolume(name, claim, false))
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			c := &containers[i]
+			readOnly := c.Name == ContainerCollector || c.Name == ContainerLoader && b.Spec.Database != nil
+			if c.Name != ContainerTools {
+				c.VolumeMounts = append(c.VolumeMounts,
+					corev1.VolumeMount{Name: name, MountPath: directory, ReadOnly: readOnly})
+			}
 		}
-	}
-	for i := range spec.InitContainers {
-		mount(&spec.InitContainers[i])
-	}
-	for i := range spec.Containers {
-		mount(&spec.Containers[i])
 	}
 }
 

@@ -50,24 +50,29 @@ type Names struct {
 	Clients   string // NetworkPolicy of all other pods
 	Claim     string // PVC that the operator makes for a kernel mount
 	Volume    string // PV behind it; cluster-scoped
+	// RedoClaim and RedoVolume are the same for the export of redo logs.
+	RedoClaim, RedoVolume string
 }
 
 // NamesOf gives the names of a benchmark's children.
 func NamesOf(b *v1alpha1.NFSBenchmark) Names {
 	base := label("nfsb-"+b.Name, maxBase)
+	volume := label("nfsbench-"+b.Namespace+"-"+b.Name, 54) + "-" + hash(string(b.UID))
 	return Names{
-		Base:      base,
-		Plan:      base + "-plan",
-		Result:    base + "-result",
-		Collector: base + "-collector",
-		Survey:    base + "-survey",
-		Probe:     base + "-probe",
-		Load:      base + "-load",
-		Clean:     base + "-clean",
-		Server:    base + "-server",
-		Clients:   base + "-clients",
-		Claim:     base + "-data",
-		Volume:    label("nfsbench-"+b.Namespace+"-"+b.Name, 54) + "-" + hash(string(b.UID)),
+		Base:       base,
+		Plan:       base + "-plan",
+		Result:     base + "-result",
+		Collector:  base + "-collector",
+		Survey:     base + "-survey",
+		Probe:      base + "-probe",
+		Load:       base + "-load",
+		Clean:      base + "-clean",
+		Server:     base + "-server",
+		Clients:    base + "-clients",
+		Claim:      base + "-data",
+		Volume:     volume,
+		RedoClaim:  base + "-redo",
+		RedoVolume: volume + "-redo",
 	}
 }
 

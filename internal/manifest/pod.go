@@ -20,6 +20,7 @@ const (
 	planVolume    = "plan"
 	runVolume     = "run"
 	dataVolume    = "data"
+	redoVolume    = "redo"
 	tokenVolume   = "token"
 	tokenLifetime = int64(3600)
 )

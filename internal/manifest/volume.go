@@ -25,16 +25,34 @@ const nominalSize = "1Gi"
 // The volume is cluster-scoped and cannot have a namespaced owner; the
 // finalizer of the benchmark removes it.
 func Volume(b *v1alpha1.NFSBenchmark, server, export string) *corev1.PersistentVolume {
-	n := NamesOf(b)
+	return volume(b, NamesOf(b).Volume, NamesOf(b).Claim, server, export)
+}
+
+// Claim is the other half of Volume.
+func Claim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
+	return claim(b, NamesOf(b).Volume, NamesOf(b).Claim)
+}
+
+// RedoVolume and RedoClaim are those of the export of redo logs, with the same options.
+func RedoVolume(b *v1alpha1.NFSBenchmark, server string) *corev1.PersistentVolume {
+	return volume(b, NamesOf(b).RedoVolume, NamesOf(b).RedoClaim, server, plan.RedoExport(b))
+}
+
+// RedoClaim is the other half of RedoVolume.
+func RedoClaim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
+	return claim(b, NamesOf(b).RedoVolume, NamesOf(b).RedoClaim)
+}
+
+func volume(b *v1alpha1.NFSBenchmark, name, claim, server, export string) *corev1.PersistentVolume {
 	return &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: n.Volume, Labels: Labels(b, ComponentVolume)},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: Labels(b, ComponentVolume)},
 		Spec: corev1.PersistentVolumeSpec{
 			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(nominalSize)},
 			AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
 			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
 			MountOptions:                  plan.MountOptionsOf(b),
 			ClaimRef: &corev1.ObjectReference{
-				APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: b.Namespace, Name: n.Claim,
+				APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: b.Namespace, Name: claim,
 			},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
 				NFS: &corev1.NFSVolumeSource{Server: server, Path: export},
@@ -43,15 +61,13 @@ func Volume(b *v1alpha1.NFSBenchmark, server, export string) *corev1.PersistentV
 	}
 }
 
-// Claim is the other half of Volume.
-func Claim(b *v1alpha1.NFSBenchmark) *corev1.PersistentVolumeClaim {
-	n := NamesOf(b)
+func claim(b *v1alpha1.NFSBenchmark, volume, name string) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{
-		ObjectMeta: meta(b, n.Claim, ComponentVolume),
+		ObjectMeta: meta(b, name, ComponentVolume),
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
 			StorageClassName: new(""), // nothing may be provisioned in its place
-			VolumeName:       n.Volume,
+			VolumeName:       volume,
 			Resources: corev1.VolumeResourceRequirements{
 				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(nominalSize)},
 			},

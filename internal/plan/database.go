@@ -16,6 +16,8 @@ const (
 	// DatabasePath is where Oracle's images keep their data, and with them where
 	// the volume of a run with a database is mounted.
 	DatabasePath = "/opt/oracle/oradata"
+	// RedoPath is where a second export is mounted for the online redo logs.
+	RedoPath = "/opt/oracle/oraredo"
 	// listener is how the containers of one pod reach its database.
 	listener   = "localhost:1521/"
 	userSys    = "sys"
@@ -51,6 +53,14 @@ func DataDirectory(b *v1alpha1.NFSBenchmark) string {
 		return DatabasePath
 	}
 	return MountPath
+}
+
+// RedoExport is the export of the redo logs; empty where they are with the data.
+func RedoExport(b *v1alpha1.NFSBenchmark) string {
+	if container(b) == nil || b.Spec.Storage.Export == nil {
+		return ""
+	}
+	return b.Spec.Storage.Export.RedoPath
 }
 
 // container is the database that the run starts; nil = none.
@@ -128,7 +138,7 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 	c := d.Container
 	i := InstanceOf(c)
 	_, most := cpus(c)
-	return &runfile.Database{
+	out := &runfile.Database{
 		Kind:                  runfile.DatabaseContainer,
 		RedoLogBytes:          bytesOf(c.RedoLogSize),
 		UndoBytes:             bytesOf(c.UndoSize),
@@ -145,6 +155,10 @@ func database(b *v1alpha1.NFSBenchmark) *runfile.Database {
 		SID:                   i.SID,
 		CPUMillis:             most,
 	}
+	if export := RedoExport(b); export != "" {
+		out.RedoExport, out.RedoDirectory = export, RedoPath
+	}
+	return out
 }
 
 // bytesOf is a size; 0 where none is declared.

@@ -74,6 +74,13 @@ func TestAPlanOfADatabaseContainer(t *testing.T) {
 	if got, want := more.Schedule.TimeoutSeconds-p.Schedule.TimeoutSeconds, int32(8<<30/50_000_000); got != want {
 		t.Errorf("the time to write 8 GiB is %d s, want %d", got, want)
 	}
+	apart := build(t, target("10.0.1.61"), gen.Calibrate(1), gen.Container("x", v1alpha1.EditionEnterprise), gen.RedoPath("/vol/redo"))
+	if d := apart.Database; d.RedoExport != "/vol/redo" || d.RedoDirectory != plan.RedoPath {
+		t.Errorf("redo logs of their own: %+v", d)
+	}
+	if got, want := apart.Schedule.TimeoutSeconds-p.Schedule.TimeoutSeconds, int32(800<<20/50_000_000); got != want {
+		t.Errorf("the time to write four redo logs of 200 MiB is %d s, want %d", got, want)
+	}
 	if c := p.Workload.Calibrate; c.Files != nil || c.PhysicalDisks != 100 || c.MaxLatencyMilliseconds != 20 || c.WarmupRuns != 1 {
 		t.Errorf("calibrate %+v", c)
 	}

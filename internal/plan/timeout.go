@@ -11,7 +11,8 @@ const (
 	startAllowanceSecond = 180        // images, scheduling, mounts
 	restartSeconds       = 900        // SHUTDOWN IMMEDIATE, and a start without creating anything
 	daySeconds           = 86400
-	redoGroups           = 4 // that redoLogSize makes
+	redoGroups           = 4         // that redoLogSize makes
+	imageRedoBytes       = 200 << 20 // of each redo log of an image
 )
 
 // timeout is what the user asked for, or what all parts need if the storage is
@@ -26,7 +27,11 @@ func timeout(b *v1alpha1.NFSBenchmark, p runfile.Plan) int32 {
 		// It starts once to be created, and once more with its parameters.
 		parts += int64(d.StartupTimeoutSeconds) + restartSeconds
 		// Redo logs and undo are written whole when they are made.
-		parts += (redoGroups*d.RedoLogBytes + d.UndoBytes) / slowFillBytesPerSec
+		redo := d.RedoLogBytes
+		if d.RedoDirectory != "" && redo == 0 {
+			redo = imageRedoBytes
+		}
+		parts += (redoGroups*redo + d.UndoBytes) / slowFillBytesPerSec
 	}
 	return int32(parts) //nolint:gosec // bounded by the CRD: far below 2^31
 }

@@ -145,7 +145,10 @@ const emptyDatabaseBytes = int64(2 << 30)
 func DatabaseBytes(b *v1alpha1.NFSBenchmark) int64 {
 	sum := emptyDatabaseBytes + TableBytes(b)
 	if c := container(b); c != nil {
-		sum += redoGroups*bytesOf(c.RedoLogSize) + bytesOf(c.UndoSize)
+		sum += bytesOf(c.UndoSize)
+		if RedoExport(b) == "" {
+			sum += redoGroups * bytesOf(c.RedoLogSize)
+		}
 	}
 	return sum
 }

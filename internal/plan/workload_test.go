@@ -140,4 +140,9 @@ func TestTheSizeOfADatabaseHasItsRedoLogsAndUndo(t *testing.T) {
 	if got := plan.DatabaseBytes(large) - plan.DatabaseBytes(plain); got != 8<<30 {
 		t.Errorf("four redo logs of 1 GiB and 4 GiB of undo take %d bytes", got)
 	}
+	elsewhere := large.DeepCopy()
+	elsewhere.Spec.Storage = v1alpha1.Storage{Export: &v1alpha1.ExportStorage{Path: "/data", RedoPath: "/redo"}}
+	if got := plan.DatabaseBytes(elsewhere) - plan.DatabaseBytes(plain); got != 4<<30 {
+		t.Errorf("4 GiB of undo, with redo logs on another export, take %d bytes", got)
+	}
 }

@@ -81,7 +81,7 @@ func hostFacts(h runfile.DatabaseHost) []string {
 	out = append(out, h.Mended...)
 	for _, s := range h.Servers {
 		if s.Problem != "" {
-			out = append(out, s.Path+" refused the probe before the start: "+s.Problem)
+			out = append(out, s.String()+" refused the probe before the start: "+s.Problem)
 		}
 	}
 	if h.ServersNotProbed != "" {

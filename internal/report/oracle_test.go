@@ -75,6 +75,16 @@ func TestTheTopWaitsAreInTheFile(t *testing.T) {
 	}
 }
 
+func TestTheExportOfTheRedoLogsIsNamed(t *testing.T) {
+	t.Parallel()
+	r := experiments.Scan("192.168.4.100")
+	r.Plan.Database.RedoExport = "/vol/oraredo"
+	var b bytes.Buffer
+	if err := BenchmarkPage(&b, r, judge.Judge(r), PageOptions{}); err != nil || !strings.Contains(b.String(), "redo logs on /vol/oraredo") {
+		t.Errorf("the redo logs are not named: %v", err)
+	}
+}
+
 func TestThePagesOfDatabases(t *testing.T) {
 	t.Parallel()
 	paths := []string{"192.168.4.100", "192.168.5.100", "192.168.6.100", "192.168.7.100"}

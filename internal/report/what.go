@@ -187,6 +187,9 @@ func storageText(r runfile.Result) string {
 	if at := strings.TrimSpace(e.Server + " " + cmp.Or(e.Export, e.MountPath)); at != "" {
 		lines = append(lines, at)
 	}
+	if d := r.Plan.Database; d != nil && d.RedoExport != "" {
+		lines = append(lines, "redo logs on "+d.RedoExport)
+	}
 	return strings.Join(lines, "\n")
 }
 

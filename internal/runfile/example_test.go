@@ -11,6 +11,7 @@ func fullPlan() Plan {
 	p.Workload.Calibrate, p.Workload.SLOB, p.Database = calibrate(), slob(), containerDatabase()
 	p.Workload.SLOB.WorkLoop = 1000
 	p.Database.TablespaceDirectory, p.Database.AllowRedo = "/u02/oradata/bench", true
+	p.Database.RedoDirectory, p.Database.RedoExport = "/opt/oracle/oraredo", "/vol/redo"
 	p.Database.RedoLogBytes, p.Database.UndoBytes = 1<<30, 4<<30
 	p.Workload.Calibrate.Files, p.Workload.SLOB.Files = nativeFiles(), nativeFiles()
 	addStorage(&p)

@@ -133,8 +133,12 @@ type DatabaseHost struct {
 // the export from a port above 1023.
 type ServerProbe struct {
 	Path    string `json:"path"`
+	Export  string `json:"export,omitempty"`  // of the redo logs; absent = that of the data
 	Problem string `json:"problem,omitempty"` // why it could not; absent = it could
 }
+
+// String is the path, and the export where it is not that of the data.
+func (p ServerProbe) String() string { return strings.TrimSuffix(p.Path+":"+p.Export, ":") }
 
 // ProcessLimit is one limit of /proc/self/limits.
 type ProcessLimit struct {

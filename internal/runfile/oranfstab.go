@@ -20,18 +20,21 @@ func (p Plan) Oranfstab() (string, error) {
 		}
 		p.Engine.MountPath = d.DataDirectory
 	}
+	if d := p.Database; d != nil && d.RedoExport != "" {
+		return p.Engine.Oranfstab(oranfstab.Export{Path: d.RedoExport, Mount: d.RedoDirectory})
+	}
 	return p.Engine.Oranfstab()
 }
 
 // Oranfstab renders the file that Direct NFS reads: one server with the channels of
-// the engine. It is empty without channels.
-func (e Engine) Oranfstab() (string, error) {
+// the engine, its export, and further ones. It is empty without channels.
+func (e Engine) Oranfstab(further ...oranfstab.Export) (string, error) {
 	if len(e.Channels) == 0 {
 		return "", nil
 	}
 	s := oranfstab.Server{
 		Name: e.Server, DontRoute: e.DontRoute, Version: oranfstabVersions()[e.NFSVersion],
-		Exports: []oranfstab.Export{{Path: e.Export, Mount: cmp.Or(e.MountPath, DefaultMountPath)}},
+		Exports: append([]oranfstab.Export{{Path: e.Export, Mount: cmp.Or(e.MountPath, DefaultMountPath)}}, further...),
 	}
 	if e.MountTimeoutSeconds > 0 {
 		s.MountTimeoutSeconds = &e.MountTimeoutSeconds

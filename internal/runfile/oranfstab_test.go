@@ -130,6 +130,7 @@ func TestAnOranfstabNamesTheMountOfTheDatabasesHost(t *testing.T) {
 		want   string
 	}{
 		"container":     {inContainer, "export: /vol/data mount: /opt/oracle/oradata\n"},
+		"redo":          {func(p *Plan) { inContainer(p); redoOn("/vol/redo", "/redo")(p.Database) }, "export: /vol/data mount: /opt/oracle/oradata\nexport: /vol/redo mount: /redo\n"},
 		"external":      {func(p *Plan) { inExternal(p); p.Database.DataDirectory = "/u02/oradata" }, "export: /vol/data mount: /u02/oradata\n"},
 		"mount unknown": {inExternal, ""},
 		"without":       {func(p *Plan) { inContainer(p); p.Engine.Channels = nil }, ""},

@@ -102,6 +102,10 @@ type Database struct {
 	// size of the undo tablespace of the load; 0 = as they are. Container only.
 	RedoLogBytes int64 `json:"redoLogBytes,omitempty"`
 	UndoBytes    int64 `json:"undoBytes,omitempty"`
+	// RedoDirectory is where the host of the database mounts RedoExport, an export of the
+	// engine's server for the online redo logs; empty = they are with the data. Container only.
+	RedoDirectory string `json:"redoDirectory,omitempty"`
+	RedoExport    string `json:"redoExport,omitempty"`
 	// RestartBeforeRun restarts the instance, so that its views start at zero
 	// and the oranfstab is read again; Container only.
 	RestartBeforeRun bool `json:"restartBeforeRun,omitempty"`

@@ -116,6 +116,10 @@ func make65() []int32 {
 	return out
 }
 
+func redoOn(export, directory string) func(*Database) {
+	return func(d *Database) { d.RedoExport, d.RedoDirectory = export, directory }
+}
+
 func TestTheProblemsOfADatabase(t *testing.T) {
 	t.Parallel()
 	in := func(change func(*Database)) func(*Plan) { return func(p *Plan) { change(p.Database) } }
@@ -141,6 +145,12 @@ func TestTheProblemsOfADatabase(t *testing.T) {
 		"OtherData":     {in(func(d *Database) { d.DataDirectory = "/u02" }), at + "dataDirectory", "the same of both"},
 		"Startup":       {in(func(d *Database) { d.StartupTimeoutSeconds = 0 }), at + "startupTimeoutSeconds", "from 1"},
 		"SmallRedo":     {in(func(d *Database) { d.RedoLogBytes = 1 << 20 }), at + "redoLogBytes", "from 67108864"},
+		"RedoAlone":     {in(func(d *Database) { d.RedoExport = "/vol/redo" }), at + "redoDirectory", "absolute path"},
+		"RedoNowhere":   {in(func(d *Database) { d.RedoDirectory = "/redo" }), at + "redoExport", "absolute path"},
+		"RedoQuoted":    {in(redoOn("/vol/redo", "/redo'; DROP")), at + "redoDirectory", "letters, digits"},
+		"RedoBelow":     {in(redoOn("/vol/redo", "/opt/oracle/oradata/redo")), at + "redoDirectory", "not apart"},
+		"RedoAbove":     {in(redoOn("/vol/redo", "/opt")), at + "redoDirectory", "not apart"},
+		"RedoTab":       {in(redoOn("/vol/re do", "/redo")), at + "redoExport", "exports[1].path"},
 		"LargeUndo":     {in(func(d *Database) { d.UndoBytes = 1 << 40 }), at + "undoBytes", "to 68719476736"},
 		"Clients":       {func(p *Plan) { p.Clients = 2 }, "clients", "loaded by one client"},
 	})
@@ -152,6 +162,8 @@ func TestTheProblemsOfADatabase(t *testing.T) {
 		"Outside":      {in(func(d *Database) { d.DataDirectory, d.TablespaceDirectory = "/u02", "/u021" }), at + "tablespaceDirectory", "not on the export"},
 		"MountUnknown": {in(func(d *Database) { d.TablespaceDirectory = "/u02" }), at + "tablespaceDirectory", "not on the export"},
 		"Redo":         {in(func(d *Database) { d.RedoLogBytes = 1 << 30 }), at + "redoLogBytes", "left as it is"},
+		"RedoExport":   {in(func(d *Database) { d.RedoExport = "/vol/redo" }), at + "redoExport", "left as it is"},
+		"RedoMount":    {in(func(d *Database) { d.RedoDirectory = "/redo" }), at + "redoDirectory", "left as it is"},
 		"Undo":         {in(func(d *Database) { d.UndoBytes = 1 << 30 }), at + "undoBytes", "left as it is"},
 		"Distribution": {in(func(d *Database) { d.Distribution = DistributionOracle }), at + "distribution", "left as it is"},
 		"SIDOutside":   {in(func(d *Database) { d.SID = "ORCL" }), at + "sid", "left as it is"},

@@ -164,6 +164,8 @@ func (c *checker) database(d Database, p Plan) {
 		c.check(!d.RestartBeforeRun, at+".restartBeforeRun", not)
 		c.check(d.RedoLogBytes == 0, at+".redoLogBytes", not)
 		c.check(d.UndoBytes == 0, at+".undoBytes", not)
+		c.check(d.RedoDirectory == "", at+".redoDirectory", not)
+		c.check(d.RedoExport == "", at+".redoExport", not)
 		c.externalDirectories(at, d)
 		c.check(d.Distribution == "", at+".distribution", not)
 		c.check(d.SID == "", at+".sid", not)
@@ -184,6 +186,24 @@ func (c *checker) database(d Database, p Plan) {
 	}
 	if d.UndoBytes != 0 {
 		c.between(at+".undoBytes", d.UndoBytes, minLogBytes, maxLogBytes)
+	}
+	c.redoDirectory(at, d, p)
+}
+
+// redoDirectory checks the second mount of a database, whose name gets into statements.
+func (c *checker) redoDirectory(at string, d Database, p Plan) {
+	if d.RedoDirectory == "" && d.RedoExport == "" {
+		return
+	}
+	c.check(directoryName.MatchString(d.RedoDirectory), at+".redoDirectory",
+		"is %q; write an absolute path of letters, digits and _ . - such as /opt/oracle/oraredo", d.RedoDirectory)
+	c.check(!IsBelow(d.DataDirectory, d.RedoDirectory) && !IsBelow(d.RedoDirectory, d.DataDirectory), at+".redoDirectory",
+		"is %q, which is not apart from dataDirectory %q; mount the export of the redo logs elsewhere", d.RedoDirectory,
+		d.DataDirectory)
+	c.check(path.IsAbs(d.RedoExport), at+".redoExport", "is %q; write the absolute path of the export", d.RedoExport)
+	if len(c.problems) == 0 {
+		_, err := p.Oranfstab()
+		c.check(err == nil, at+".redoExport", "%v", err)
 	}
 }
 

@@ -66,6 +66,11 @@ func Embedded(size string, paths int32) Mod {
 	}
 }
 
+// RedoPath puts the redo logs of a database on another export.
+func RedoPath(path string) Mod {
+	return func(b *v1alpha1.NFSBenchmark) { b.Spec.Storage.Export.RedoPath = path }
+}
+
 // Claim puts the data on a claim that exists.
 func Claim(name string) Mod {
 	return func(b *v1alpha1.NFSBenchmark) {

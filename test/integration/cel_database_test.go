@@ -99,6 +99,21 @@ func databaseRefusals() map[string]refusal {
 			fields{in("redoLogSize"): "63Mi"},
 			fields{in("redoLogSize"): "64Mi"},
 		},
+		"RedoPathWithoutDatabase": {
+			"storage.export.redoPath is for the redo logs of a database that the run starts", containerSpec,
+			fields{"storage.export.redoPath": "/vol/redo", "database": nil},
+			fields{"storage.export.redoPath": "/vol/redo"},
+		},
+		"RedoPathExternal": {
+			"storage.export.redoPath is for the redo logs of a database that the run starts", externalSpec,
+			fields{"storage.export.redoPath": "/vol/redo"},
+			fields{},
+		},
+		"RedoPathOfTheData": {
+			"storage.export.redoPath is the export of storage.export.path", containerSpec,
+			fields{"storage.export.redoPath": "/vol"},
+			fields{"storage.export.redoPath": "/vol/redo"},
+		},
 		"LargeUndo": {
 			"database.container.undoSize must be a multiple of 1Mi from 64Mi to 32767Mi", containerSpec,
 			fields{in("undoSize"): "32Gi"},

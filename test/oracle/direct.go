@@ -20,11 +20,11 @@ import (
 	"github.com/nfsbench/nfsbench/internal/oranfstab"
 )
 
-// directNFS is where Direct NFS finds the data directory.
+// directNFS is where Direct NFS finds a directory.
 type directNFS struct {
 	label  string // SVRNAME
 	export string // DIRNAME
-	below  string // of the data directory in the export
+	below  string // of the directory in the export
 	config nfs.Config
 	info   nfs.FSInfo // of the first mount
 }
@@ -47,7 +47,12 @@ func (i *Instance) findDirectNFS(ctx context.Context) (*directNFS, error) {
 	if i.cfg.Faults.Fallback {
 		return nil, nil
 	}
-	mounted, err := i.mountOf()
+	return i.locate(ctx, i.cfg.Data)
+}
+
+// locate finds a directory in the oranfstab or the mount table.
+func (i *Instance) locate(ctx context.Context, dir string) (*directNFS, error) {
+	mounted, err := i.mountOf(dir)
 	if err != nil || mounted == nil {
 		return nil, err
 	}
@@ -57,22 +62,22 @@ func (i *Instance) findDirectNFS(ctx context.Context) (*directNFS, error) {
 			continue
 		}
 		// One that cannot be read is an empty one, which Oracle refuses.
-		if d := i.fromFile(text, mounted); d != nil {
-			return i.try(ctx, d)
+		if d := i.fromFile(text, mounted, dir); d != nil {
+			return i.try(ctx, d, dir)
 		}
 		return nil, nil
 	}
-	if d := i.fromMount(mounted); d != nil {
-		return i.try(ctx, d)
+	if d := i.fromMount(mounted, dir); d != nil {
+		return i.try(ctx, d, dir)
 	}
 	return nil, nil
 }
 
 // fromMount is what Direct NFS finds without an oranfstab: the server of a mount with
 // NFSv3, over one path, by the name that the mount table has.
-func (i *Instance) fromMount(m *mount) *directNFS {
+func (i *Instance) fromMount(m *mount, dir string) *directNFS {
 	host, exported, ok := cutSource(m.source)
-	below, inside := within(m.point, i.cfg.Data)
+	below, inside := within(m.point, dir)
 	if !ok || !inside || m.kind != "nfs" || !slices.Contains(strings.Split(m.options, ","), "vers=3") {
 		return nil
 	}
@@ -99,8 +104,8 @@ func (i *Instance) privileged() bool {
 	return err != nil || kept == 0
 }
 
-// fromFile finds the data directory in an oranfstab; nil where it is not, or the file is wrong.
-func (i *Instance) fromFile(text []byte, m *mount) *directNFS {
+// fromFile finds a directory in an oranfstab; nil where it is not, or the file is wrong.
+func (i *Instance) fromFile(text []byte, m *mount, dir string) *directNFS {
 	parsed, err := oranfstab.Parse(text)
 	if err != nil {
 		return nil
@@ -114,7 +119,7 @@ func (i *Instance) fromFile(text []byte, m *mount) *directNFS {
 			if !strings.HasPrefix(m.kind, "nfs") {
 				same = i.cfg.Direct.AnyMount
 			}
-			if below, ok := within(export.Mount, i.cfg.Data); ok && same {
+			if below, ok := within(export.Mount, dir); ok && same {
 				return i.fromServer(server, export, below)
 			}
 		}
@@ -150,7 +155,7 @@ func (i *Instance) directNFS(server, export, below string) *directNFS {
 
 // try mounts once, and looks whether the export shows the files that the mount
 // shows: a file that Oracle could not find over NFS it opens through the kernel.
-func (i *Instance) try(ctx context.Context, d *directNFS) (*directNFS, error) {
+func (i *Instance) try(ctx context.Context, d *directNFS, dir string) (*directNFS, error) {
 	client, err := nfs.Dial(ctx, d.config)
 	if err != nil {
 		i.alert.linef("Direct NFS: NFS3ERR 13 Permission denied. path %s mntport 0 nfsport 0: %v", d.config.Channels[0].Path, err)
@@ -161,7 +166,7 @@ func (i *Instance) try(ctx context.Context, d *directNFS) (*directNFS, error) {
 	// A name that was never there: servers remember which are not.
 	probe := fmt.Sprintf(".nfsodm%s.%d", i.cfg.SID, i.now().UnixNano())
 	word := fmt.Appendf(nil, "%d %d", os.Getpid(), i.now().UnixNano())
-	full := filepath.Join(i.cfg.Data, probe)
+	full := filepath.Join(dir, probe)
 	if err := os.WriteFile(full, word, 0o640); err != nil {
 		return nil, err
 	}
@@ -173,7 +178,7 @@ func (i *Instance) try(ctx context.Context, d *directNFS) (*directNFS, error) {
 		err = f.readAt(ctx, got, 0)
 	}
 	if err != nil || !bytes.Equal(got, word) {
-		i.alert.linef("Direct NFS: export %s of %s does not show %s", d.export, d.label, i.cfg.Data)
+		i.alert.linef("Direct NFS: export %s of %s does not show %s", d.export, d.label, dir)
 		return nil, nil
 	}
 	for n, c := range client.Channels() {
@@ -182,19 +187,20 @@ func (i *Instance) try(ctx context.Context, d *directNFS) (*directNFS, error) {
 	return d, nil
 }
 
-// connectVolume gives a process its way to the files.
-func (i *Instance) connectVolume(ctx context.Context, p *process) (volume, error) {
-	if i.direct == nil {
-		return mounted{i.cfg.Data}, nil
+// connectVolume gives a process its way to the files of a directory: through the kernel where
+// Direct NFS has not found it.
+func (i *Instance) connectVolume(ctx context.Context, p *process, d *directNFS, dir string) (volume, error) {
+	if d == nil {
+		return mounted{dir}, nil
 	}
-	client, err := nfs.Dial(ctx, i.direct.config)
+	client, err := nfs.Dial(ctx, d.config)
 	if err != nil {
 		return nil, ora(17500, "ODM err:ODM ERROR V4: %v", err)
 	}
-	return &exported{client: client, below: i.direct.below, ops: &p.ops}, nil
+	return &exported{client: client, below: d.below, ops: &p.ops}, nil
 }
 
-func (i *Instance) mountOf() (*mount, error) {
+func (i *Instance) mountOf(dir string) (*mount, error) {
 	text, err := os.ReadFile(i.cfg.Direct.MountTable)
 	if err != nil {
 		return nil, err
@@ -206,7 +212,7 @@ func (i *Instance) mountOf() (*mount, error) {
 			continue
 		}
 		point := strings.ReplaceAll(f[1], `\040`, " ")
-		if _, ok := within(point, i.cfg.Data); ok && (best == nil || len(point) >= len(best.point)) {
+		if _, ok := within(point, dir); ok && (best == nil || len(point) >= len(best.point)) {
 			best = &mount{source: f[0], point: point, kind: f[2], options: f[3]}
 		}
 	}

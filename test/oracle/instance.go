@@ -67,7 +67,7 @@ type Instance struct {
 	stopJobs   context.CancelFunc
 	listener   net.Listener
 	serving    sync.WaitGroup
-	redoAt     int64 // guarded by redoLock
+	redoAt     int64 // guarded by redoLock, as redo while the instance is open
 	redoLock   sync.Mutex
 
 	mu          sync.Mutex // guards what follows
@@ -75,12 +75,13 @@ type Instance struct {
 	sessions    map[*session]bool
 	closed      bool
 	calibrating bool
-	job         *process // of the database's own jobs; nil = none runs
-	phase       int      // of the fixture
+	job         *process              // of the database's own jobs; nil = none runs
+	phase       int                   // of the fixture
+	redoDirect  map[string]*directNFS // by directory; nil = the kernel's mount
 	executed    map[string]int64
 }
 
-// redoBytes is the size of the one redo log, which is written round and round.
+// redoBytes is how much of the current redo log is written, round and round.
 const redoBytes = 16 << 20
 
 // Open starts an instance: it creates the database in an empty data directory, and opens
@@ -169,11 +170,14 @@ func (i *Instance) create(ctx context.Context) error {
 			return i.createFailure(d.Name, err)
 		}
 	}
+	if err := i.createRedo(ctx, vol); err != nil {
+		return err
+	}
 	for _, step := range []struct {
 		name string
 		to   *blockFile
 		size int
-	}{{i.redoName(), &i.redo, redoBytes}, {control(i.cfg.SID), &i.control, controlBytes}} {
+	}{{i.currentRedo(), &i.redo, redoBytes}, {control(i.cfg.SID), &i.control, controlBytes}} {
 		if *step.to, err = vol.create(ctx, step.name); err == nil {
 			err = (*step.to).writeAt(ctx, aligned(step.size), 0)
 		}
@@ -183,6 +187,18 @@ func (i *Instance) create(ctx context.Context) error {
 	}
 	i.alert.linef("100%% complete")
 	return errors.Join(i.configureNet(), i.cat.save(ctx, i.control))
+}
+
+// createRedo makes the files of the redo logs, all of them empty.
+func (i *Instance) createRedo(ctx context.Context, vol volume) error {
+	for _, g := range i.redoGroups(i.cat) {
+		f, err := vol.create(ctx, g.Member)
+		if err != nil {
+			return i.createFailure(g.Member, err)
+		}
+		_ = f.close()
+	}
+	return nil
 }
 
 func (i *Instance) createFailure(name string, err error) error {
@@ -204,8 +220,7 @@ func (i *Instance) mount(ctx context.Context) error {
 	if i.cat, err = readCatalog(ctx, i.control); err != nil {
 		return err
 	}
-	i.redo, err = vol.open(ctx, i.redoName())
-	return err
+	return i.openRedo(ctx)
 }
 
 func (i *Instance) fill(ctx context.Context, p *process, d *datafile, first, count int64, generation uint64) error {
@@ -220,8 +235,13 @@ func (i *Instance) fill(ctx context.Context, p *process, d *datafile, first, cou
 	return nil
 }
 
-func (i *Instance) redoName() string        { return i.cfg.SID + "/redo01.log" }
-func (i *Instance) path(name string) string { return filepath.Join(i.cfg.Data, name) }
+// path is where a file is. Redo logs may be outside of the data directory.
+func (i *Instance) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(i.cfg.Data, name)
+}
 
 // newProcess adds a process with the lowest free number from first on.
 func (i *Instance) newProcess(name string, first int64) *process {

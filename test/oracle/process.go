@@ -34,6 +34,7 @@ type process struct {
 
 	mu    sync.Mutex
 	vol   volume
+	redo  []redoVolume // in the order in which they were connected
 	files map[int64]blockFile
 	ended bool
 }
@@ -55,7 +56,7 @@ func (p *process) volumeLocked(ctx context.Context) (volume, error) {
 		return nil, ora(3113, "end-of-file on communication channel")
 	}
 	if p.vol == nil {
-		v, err := p.i.connectVolume(ctx, p)
+		v, err := p.i.connectVolume(ctx, p, p.i.direct, p.i.cfg.Data)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +144,11 @@ func (p *process) channels() []nfs.ChannelStats {
 	if p.vol == nil {
 		return nil
 	}
-	return p.vol.channels()
+	all := p.vol.channels()
+	for _, v := range p.redo {
+		all = append(all, v.channels()...)
+	}
+	return all
 }
 
 func (p *process) forget(no int64) {
@@ -165,7 +170,10 @@ func (p *process) end() {
 	if p.vol != nil {
 		_ = p.vol.close()
 	}
-	p.files, p.vol = map[int64]blockFile{}, nil
+	for _, v := range p.redo {
+		_ = v.close()
+	}
+	p.files, p.vol, p.redo = map[int64]blockFile{}, nil, nil
 }
 
 func (i *Instance) data(d *datafile) content.Data {

@@ -2,19 +2,27 @@ package oracle
 
 import (
 	"context"
+	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
-// redoGroup is a group of online redo logs with one member. What sessions write goes to the
-// one file of the instance all the same.
+// redoGroup is a group of online redo logs with one member.
 type redoGroup struct {
 	Group  int64  `json:"group"`
 	Bytes  int64  `json:"bytes"`
 	Status string `json:"status"`
-	Member string `json:"member"` // below the data directory
+	Member string `json:"member"` // below the data directory, or its whole path
+}
+
+// redoVolume is a directory outside of the data directory.
+type redoVolume struct {
+	volume
+	dir string
 }
 
 // redoGroups are those of a database that DBCA has made.
@@ -34,7 +42,9 @@ func (i *Instance) redoGroups(c *catalog) []redoGroup {
 func (i *Instance) redoRows(c *catalog, _ *session, _ statement) []row {
 	rows := []row{}
 	for _, g := range i.redoGroups(c) {
-		rows = append(rows, row{"group#": g.Group, "bytes": g.Bytes, "status": g.Status, "member": i.path(g.Member)})
+		rows = append(rows, row{
+			"group#": g.Group, "bytes": g.Bytes, "status": g.Status, "member": i.path(g.Member), "dbid": int64(c.DBID),
+		})
 	}
 	return rows
 }
@@ -44,32 +54,143 @@ func numberIn(text, pattern string) int64 {
 	return n
 }
 
+// redoFile opens or makes a redo log.
+func (p *process) redoFile(ctx context.Context, member string, missing bool) (blockFile, error) {
+	vol, err := p.volume(ctx)
+	if err == nil && filepath.IsAbs(member) {
+		vol, err = p.redoVolume(ctx, filepath.Dir(member))
+		member = filepath.Base(member)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case missing:
+		return vol.create(ctx, member)
+	default:
+		return vol.open(ctx, member)
+	}
+}
+
+func (p *process) redoVolume(ctx context.Context, dir string) (volume, error) {
+	direct, err := p.i.locateRedo(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, v := range p.redo {
+		if v.dir == dir {
+			return v, nil
+		}
+	}
+	v, err := p.i.connectVolume(ctx, p, direct, dir)
+	if err == nil {
+		p.redo = append(p.redo, redoVolume{v, dir})
+	}
+	return v, err
+}
+
+// locateRedo looks once for the Direct NFS of a directory, where the data has it.
+func (i *Instance) locateRedo(ctx context.Context, dir string) (*directNFS, error) {
+	i.mu.Lock()
+	d, known := i.redoDirect[dir]
+	i.mu.Unlock()
+	if known || i.direct == nil {
+		return d, nil
+	}
+	d, err := i.locate(ctx, dir)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.redoDirect == nil {
+		i.redoDirect = map[string]*directNFS{}
+	}
+	i.redoDirect[dir] = d
+	return d, err
+}
+
+// redoServers are the exports of redo logs that Direct NFS uses.
+func (i *Instance) redoServers() (all []*directNFS) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, dir := range slices.Sorted(maps.Keys(i.redoDirect)) {
+		if d := i.redoDirect[dir]; d != nil {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+func (i *Instance) currentRedo() string {
+	for _, g := range i.redoGroups(i.cat) {
+		if g.Status == "CURRENT" {
+			return g.Member
+		}
+	}
+	return ""
+}
+
+// openRedo opens the current redo log, and looks whether the others are there: without one of
+// them a database is not opened.
+func (i *Instance) openRedo(ctx context.Context) error {
+	for _, g := range i.redoGroups(i.cat) {
+		f, err := i.dbwr.redoFile(ctx, g.Member, false)
+		if err != nil {
+			return ora(313, "open failed for members of log group %d of thread 1\nORA-00312: online log %d thread 1: '%s'\n%v",
+				g.Group, g.Group, i.path(g.Member), err)
+		}
+		if g.Status == "CURRENT" {
+			i.redo = f
+		} else if err := f.close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// redoAdd makes no directory, and with REUSE takes any file but those of this database.
 func (i *Instance) redoAdd(ctx context.Context, s *session, q statement) ([]row, error) {
 	if s.container != 1 {
 		return nil, ora(65040, "operation not allowed from within a pluggable database")
 	}
 	g := redoGroup{Group: numberIn(q.text, `GROUP (\d+)`), Bytes: numberIn(q.text, `SIZE (\d+)M`) << 20, Status: "UNUSED"}
 	file := regexp.MustCompile(`\('([^']+)'\)`).FindStringSubmatch(q.text)[1]
-	var err error
-	if g.Member, err = filepath.Rel(i.cfg.Data, file); err != nil {
-		return nil, ora(301, "error in adding log file '%s' - file cannot be created", file)
+	g.Member = file
+	if below, ok := within(i.cfg.Data, file); ok {
+		g.Member = below
 	}
-	vol, err := s.process.volume(ctx)
-	if err != nil {
+	if err := i.redoClash(g, file); err != nil {
 		return nil, err
 	}
-	f, err := vol.create(ctx, g.Member)
+	if _, err := os.Stat(filepath.Dir(file)); err != nil {
+		return nil, ora(301, "error in adding log file '%s' - file cannot be created\nORA-27040: file create error, unable to "+
+			"create file\nLinux-x86_64 Error: 2: No such file or directory", file)
+	}
+	if _, err := os.Stat(file); err == nil && !strings.Contains(q.text, "REUSE") {
+		return nil, ora(301, "error in adding log file '%s' - file cannot be created\nORA-27038: created file already exists", file)
+	}
+	f, err := s.process.redoFile(ctx, g.Member, true)
 	if err != nil {
 		return nil, ora(301, "error in adding log file '%s' - file cannot be created\n%v", file, err)
 	}
 	_ = f.close()
 	return nil, i.change(ctx, func(c *catalog) error {
-		if slices.ContainsFunc(i.redoGroups(c), func(o redoGroup) bool { return o.Group == g.Group }) {
-			return ora(1184, "logfile group %d already exists", g.Group)
-		}
 		c.Redo = append(c.Redo, g)
 		return nil
 	})
+}
+
+func (i *Instance) redoClash(g redoGroup, file string) error {
+	i.cat.mu.Lock()
+	defer i.cat.mu.Unlock()
+	for _, o := range i.redoGroups(i.cat) {
+		switch {
+		case o.Group == g.Group:
+			return ora(1184, "logfile group %d already exists", g.Group)
+		case o.Member == g.Member:
+			return ora(1577, "cannot add log file '%s' - file already part of database", file)
+		}
+	}
+	return nil
 }
 
 func (i *Instance) redoDrop(ctx context.Context, _ *session, q statement) ([]row, error) {
@@ -93,12 +214,20 @@ func (i *Instance) redoDrop(ctx context.Context, _ *session, q statement) ([]row
 
 // redoSwitch goes on with a group that was never used, or else with the next that is free.
 func (i *Instance) redoSwitch(ctx context.Context, _ *session, _ statement) ([]row, error) {
+	i.redoLock.Lock()
+	defer i.redoLock.Unlock()
 	return nil, i.change(ctx, func(c *catalog) error {
 		all := i.redoGroups(c)
 		next := slices.IndexFunc(all, func(g redoGroup) bool { return g.Status == "UNUSED" })
 		if next < 0 {
 			next = slices.IndexFunc(all, func(g redoGroup) bool { return g.Status == "INACTIVE" })
 		}
+		f, err := i.dbwr.redoFile(ctx, all[max(next, 0)].Member, false)
+		if err != nil {
+			return ora(313, "open failed for members of log group %d of thread 1\n%v", all[max(next, 0)].Group, err)
+		}
+		_ = i.redo.close()
+		i.redo, i.redoAt = f, 0
 		for n := range all {
 			if all[n].Status == "CURRENT" {
 				all[n].Status = "ACTIVE"

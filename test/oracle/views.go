@@ -140,10 +140,14 @@ func (i *Instance) serverRows() []row {
 	if d == nil || len(i.opened()) == 0 {
 		return nil
 	}
-	return []row{{
-		"inst_id": int64(1), "id": int64(1), "svrname": d.label, "dirname": d.export, "nfsversion": "NFSv3.0",
-		"wtmax": int64(d.info.WriteMaxBytes), "rtmax": int64(d.info.ReadMaxBytes),
-	}}
+	rows := []row{}
+	for n, d := range append([]*directNFS{d}, i.redoServers()...) {
+		rows = append(rows, row{
+			"inst_id": int64(1), "id": int64(n + 1), "svrname": d.label, "dirname": d.export, "nfsversion": "NFSv3.0",
+			"wtmax": int64(d.info.WriteMaxBytes), "rtmax": int64(d.info.ReadMaxBytes),
+		})
+	}
+	return rows
 }
 
 func (i *Instance) opened() map[int64]bool {

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +27,7 @@ type World struct {
 	tb   testing.TB
 	cfg  Config
 	Home string // ORACLE_HOME
+	Redo string // where the export of Options.Redo is mounted
 
 	mu         sync.Mutex
 	instance   *Instance
@@ -43,6 +46,8 @@ type Options struct {
 	// Oranfstab replaces the one that is written for Paths; it may name the port
 	// of nobody, for ports come from Config.
 	Oranfstab string
+	// Redo is a second export, for redo logs, whose directory is World.Redo.
+	Redo bool
 	// NoOranfstab leaves Direct NFS with the mount table, which names the first of Paths.
 	NoOranfstab bool
 }
@@ -61,6 +66,15 @@ func NewWorld(tb testing.TB, o Options) *World {
 	w.cfg.Calibrate = cmp.Or(w.cfg.Calibrate, 600*time.Millisecond)
 	if w.cfg.Now == nil {
 		w.cfg.Now = time.Now
+	}
+	if o.Redo {
+		top := tb.TempDir()
+		w.cfg.Data, w.Redo = filepath.Join(top, "data"), filepath.Join(top, "redo")
+		for _, dir := range []string{w.cfg.Data, w.Redo} {
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				tb.Fatal(err)
+			}
+		}
 	}
 	if len(o.Paths) > 0 {
 		w.export(o)
@@ -87,7 +101,11 @@ func (w *World) export(o Options) {
 	for _, p := range o.Paths {
 		listen = append(listen, net.JoinHostPort(p, strconv.Itoa(port)))
 	}
-	srv, err := server.New(server.Options{Dir: w.cfg.Data, Listen: listen, Now: time.Now})
+	dir := w.cfg.Data
+	if o.Redo {
+		dir = filepath.Dir(dir)
+	}
+	srv, err := server.New(server.Options{Dir: dir, Listen: listen, Now: time.Now})
 	if err != nil {
 		w.tb.Fatal(err)
 	}
@@ -104,7 +122,11 @@ func (w *World) export(o Options) {
 	w.cfg.Direct.Privileged = func() bool { return true }
 	table := filepath.Join(w.tb.TempDir(), "mounts")
 	w.cfg.Direct.MountTable = table
-	w.file(table, fmt.Sprintf("%s:/export %s nfs rw,vers=3 0 0\n", o.Paths[0], w.cfg.Data))
+	var lines strings.Builder
+	for export, mount := range w.mounts() {
+		fmt.Fprintf(&lines, "%s:%s %s nfs rw,vers=3 0 0\n", o.Paths[0], export, mount)
+	}
+	w.file(table, lines.String())
 	w.file(filepath.Join(w.Home, "rdbms/lib/odm/libnfsodm.so"), "")
 	if o.NoOranfstab {
 		return
@@ -123,8 +145,20 @@ func (w *World) Oranfstab(paths ...string) string {
 	for _, p := range paths {
 		fmt.Fprintf(&text, "path: %s\n", p)
 	}
-	fmt.Fprintf(&text, "nfs_version: nfsv3\nexport: /export mount: %s\n", w.cfg.Data)
+	text.WriteString("nfs_version: nfsv3\n")
+	mounts := w.mounts()
+	for _, export := range slices.Sorted(maps.Keys(mounts)) {
+		fmt.Fprintf(&text, "export: %s mount: %s\n", export, mounts[export])
+	}
 	return text.String()
+}
+
+// mounts are the directories of the exports.
+func (w *World) mounts() map[string]string {
+	if w.Redo == "" {
+		return map[string]string{"/export": w.cfg.Data}
+	}
+	return map[string]string{"/export/data": w.cfg.Data, "/export/redo": w.Redo}
 }
 
 func (w *World) file(path, text string) {

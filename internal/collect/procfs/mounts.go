@@ -17,6 +17,7 @@ type Mount struct {
 	Point   string
 	Type    string // nfs, nfs4, ext4...
 	Source  string
+	Device  string   // major:minor; mounts of one file system, which share its counters, have the same
 	Options []string // of the mount and of its file system, in effect, without duplicates
 }
 
@@ -40,6 +41,7 @@ func ParseMountInfo(in io.Reader) ([]Mount, error) {
 			Point:  unescape(fields[4]),
 			Type:   fields[end+1],
 			Source: unescape(fields[end+2]),
+			Device: fields[2],
 		}
 		options := fields[5]
 		if len(fields) > end+3 {

@@ -109,7 +109,7 @@ func TestMountInfoGivesOptionsAndTheMountOfAPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Mount{Point: "/u02 x", Type: "nfs", Source: "192.168.1.31:/tpcc", Options: []string{"rw", "noatime", "vers=3", "rsize=262144"}}
+	want := Mount{Point: "/u02 x", Type: "nfs", Source: "192.168.1.31:/tpcc", Device: "0:50", Options: []string{"rw", "noatime", "vers=3", "rsize=262144"}}
 	if diff := cmp.Diff(want, mounts[1]); diff != "" {
 		t.Error(diff)
 	}

@@ -1,10 +1,12 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
@@ -22,9 +24,9 @@ const (
 // resize gives a database of our own the redo logs and the undo that the plan has.
 func (r *runner) resize(ctx context.Context) error {
 	d := r.plan.Database
-	if d.RedoLogBytes > 0 {
-		if err := r.course.Do(ctx, r.resizeRedo); err != nil {
-			return fmt.Errorf("make the redo logs of database.container.redoLogSize: %w", err)
+	if d.RedoLogBytes > 0 || d.RedoDirectory != "" {
+		if err := r.course.Do(ctx, r.replaceRedo); err != nil {
+			return fmt.Errorf("make the redo logs (storage.export.redoPath, database.container.redoLogSize): %w", err)
 		}
 	}
 	if d.UndoBytes > 0 {
@@ -38,18 +40,22 @@ func (r *runner) resize(ctx context.Context) error {
 // redoLog is one group of online redo logs.
 type redoLog struct {
 	group, bytes int64
-	status       string // CURRENT, ACTIVE, INACTIVE, UNUSED
-	member       string // the first
+	status       string   // CURRENT, ACTIVE, INACTIVE, UNUSED
+	members      []string // one or more
+	dbid         int64
 }
 
 func (r *runner) redoLogs(ctx context.Context) ([]redoLog, error) {
 	var logs []redoLog
 	err := oracle.Rows(ctx, r.adminDB, sqltext.Text("redo_logs"), nil, func(rows *sql.Rows) error {
 		var l redoLog
-		err := rows.Scan(&l.group, &l.bytes, &l.status, &l.member)
+		var member string
+		err := rows.Scan(&l.group, &l.bytes, &l.status, &member, &l.dbid)
 		if n := len(logs); n == 0 || logs[n-1].group != l.group {
 			logs = append(logs, l)
 		}
+		last := &logs[len(logs)-1]
+		last.members = append(last.members, member)
 		return err
 	})
 	if err == nil && len(logs) == 0 {
@@ -58,39 +64,64 @@ func (r *runner) redoLogs(ctx context.Context) ([]redoLog, error) {
 	return logs, err
 }
 
-// resizeRedo adds groups of the size, and drops the others one after the other, when
-// recovery does not need them any more.
-func (r *runner) resizeRedo(ctx context.Context) error {
-	size := r.plan.Database.RedoLogBytes
+// redoPlan is what the groups of redo logs are to be.
+type redoPlan struct {
+	bytes     int64
+	directory string // of all members; empty = anywhere
+	file      string // of a new group, with a verb for its number
+}
+
+// redoPlan keeps of the groups what the plan does not say. Another database may have its redo logs
+// in the same directory, so the names in it have the number of the database.
+func (r *runner) redoPlan(now []redoLog) redoPlan {
+	d := r.plan.Database
+	p := redoPlan{
+		bytes: cmp.Or(d.RedoLogBytes, now[0].bytes), directory: d.RedoDirectory,
+		file: path.Join(path.Dir(now[0].members[0]), "nfsbench_redo%02d.log"),
+	}
+	if p.directory != "" {
+		p.file = path.Join(p.directory, fmt.Sprintf("nfsbench_%d_redo%%02d.log", now[0].dbid))
+	}
+	return p
+}
+
+func (p redoPlan) fits(l redoLog) bool {
+	elsewhere := func(member string) bool { return path.Dir(member) != p.directory }
+	return l.bytes == p.bytes && (p.directory == "" || !slices.ContainsFunc(l.members, elsewhere))
+}
+
+// replaceRedo adds groups of the size in the directory, and drops the others one after the
+// other, when recovery does not need them any more.
+func (r *runner) replaceRedo(ctx context.Context) error {
 	logs, err := r.redoLogs(ctx)
 	if err != nil {
 		return err
 	}
+	plan := r.redoPlan(logs)
 	fit, last := 0, int64(0)
 	for _, l := range logs {
 		last = max(last, l.group)
-		if l.bytes == size {
+		if plan.fits(l) {
 			fit++
 		}
 	}
 	for ; fit < redoGroups; fit++ {
 		last++
-		file := path.Join(path.Dir(logs[0].member), fmt.Sprintf("nfsbench_redo%02d.log", last))
 		err := r.alter(ctx, r.adminDB, "redo_add", map[string]any{
-			"Group": last, "File": sqltext.Literal(file), "Megabytes": size >> 20,
+			"Group": last, "File": sqltext.Literal(fmt.Sprintf(plan.file, last)), "Megabytes": plan.bytes >> 20,
 		})
 		if err != nil {
 			return err
 		}
 	}
 	for try := 0; ; try++ {
-		left, err := r.dropRedo(ctx, size)
+		left, err := r.dropRedo(ctx, plan)
 		if err != nil || left == "" {
 			return err
 		}
 		if try == redoTries {
-			return oracle.Failf(runfile.FailureDatabaseNotReady, "a redo log of another size is %s after %d checkpoints; "+
-				"look at the alert log, and whether an archiver has no space", left, redoTries)
+			return oracle.Failf(runfile.FailureDatabaseNotReady, "a redo log of another size or directory is %s after %d "+
+				"checkpoints; look at the alert log, and whether an archiver has no space", left, redoTries)
 		}
 		if err := course.Wait(ctx, connectPause/2); err != nil {
 			return err
@@ -98,9 +129,9 @@ func (r *runner) resizeRedo(ctx context.Context) error {
 	}
 }
 
-// dropRedo drops the groups of another size that may be dropped now. It returns the status
-// of one that is left; empty = none is.
-func (r *runner) dropRedo(ctx context.Context, size int64) (left string, err error) {
+// dropRedo drops the groups that do not fit and may be dropped now. It returns the status of
+// one that is left; empty = none is.
+func (r *runner) dropRedo(ctx context.Context, plan redoPlan) (left string, err error) {
 	for _, step := range []string{"redo_switch", "redo_checkpoint"} {
 		if err := r.alter(ctx, r.adminDB, step, nil); err != nil {
 			return "", err
@@ -112,7 +143,7 @@ func (r *runner) dropRedo(ctx context.Context, size int64) (left string, err err
 	}
 	for _, l := range logs {
 		switch {
-		case l.bytes == size:
+		case plan.fits(l):
 		case l.status != "INACTIVE" && l.status != "UNUSED":
 			left = l.status
 		default:

@@ -80,7 +80,12 @@ func Examine(ctx context.Context, o Options) []runfile.Check {
 	e.judge(checkStart, o.checkCommand(checkStart, "command", start), "%s", start[0])
 	e.judge(checkHealth, o.checkCommand(checkHealth, "healthCommand", health), "%s", health[0])
 	if o.DataDirectory != "" {
-		o.examineVolume(e)
+		for _, v := range o.volumes() {
+			v.examineVolume(e)
+		}
+		if err := o.checkRedo(); err != nil {
+			e.fail(checkFiles, "%s", err)
+		}
 	}
 	o.examineServers(ctx, e)
 	o.examineNode(e)
@@ -150,11 +155,11 @@ func (o Options) examineServers(ctx context.Context, e *examination) {
 	for _, p := range probes {
 		switch {
 		case p.Problem == "":
-			e.ok(checkServer, "%s admits this pod from a port above 1023", p.Path)
+			e.ok(checkServer, "%s admits this pod from a port above 1023", p)
 		case err != nil:
-			e.fail(checkServer, "%s: %s; the database would hang at its start: %s", p.Path, p.Problem, probeAdvice)
+			e.fail(checkServer, "%s: %s; the database would hang at its start: %s", p, p.Problem, probeAdvice)
 		default:
-			e.warn(checkServer, "%s: %s; %s", p.Path, p.Problem, probeAdvice)
+			e.warn(checkServer, "%s: %s; %s", p, p.Problem, probeAdvice)
 		}
 	}
 }

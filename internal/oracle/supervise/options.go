@@ -21,9 +21,11 @@ type Options struct {
 	Distribution  string // who made the image: Oracle or Gvenzl, as in runfile
 	SID           string // told to those who read the state
 	DataDirectory string // the volume
-	UseExisting   bool   // open a database there that was not created for a benchmark
-	Owner         string // who this is, for other databases on the volume
-	Hostname      string // of this container
+	// RedoDirectory is where RedoExport is mounted for the redo logs; empty = they are with the data.
+	RedoDirectory, RedoExport string
+	UseExisting               bool   // open a database there that was not created for a benchmark
+	Owner                     string // who this is, for other databases on the volume
+	Hostname                  string // of this container
 	// Listener is the address at which a database that is ready takes connections; empty = its
 	// health script alone says whether it is ready.
 	Listener      string

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -30,12 +31,25 @@ const probeAdvice = "Direct NFS of a pod needs an export that admits the address
 	"(ONTAP: vserver nfs modify -vserver SVM -mount-rootonly disabled -nfs-rootonly disabled; Linux: insecure in " +
 	"/etc/exports; FlashBlade: insecure in the NFS rule)"
 
-// probeServers mounts the export over each path as Direct NFS would, from this pod and from a port
-// above 1023, and unmounts it. It returns what each path answered, or why no server was asked.
+// probeServers mounts each export over each path as Direct NFS would, from this pod and from a
+// port above 1023, and unmounts it. It returns what each path answered, or why no server was asked.
 //
 // The error is why Direct NFS cannot start. With NFSv3 there is no error: oradism has root's
 // ports, so a server may admit it and refuse the probe.
-func (o Options) probeServers(ctx context.Context) (probes []runfile.ServerProbe, skipped string, err error) {
+func (o Options) probeServers(ctx context.Context) (all []runfile.ServerProbe, skipped string, err error) {
+	for _, v := range o.volumes() {
+		probes, without, problem := v.probeExport(ctx)
+		for i := range probes {
+			if v.DataDirectory != o.DataDirectory {
+				probes[i].Export = o.RedoExport
+			}
+		}
+		all, skipped, err = append(all, probes...), cmp.Or(skipped, without), cmp.Or(err, problem)
+	}
+	return all, skipped, err
+}
+
+func (o Options) probeExport(ctx context.Context) (probes []runfile.ServerProbe, skipped string, err error) {
 	if !o.DirectNFS || o.Engine == nil {
 		return nil, "", nil
 	}
@@ -125,7 +139,7 @@ func problems(probes []runfile.ServerProbe) string {
 	var all []string
 	for _, p := range probes {
 		if p.Problem != "" {
-			all = append(all, p.Path+": "+p.Problem)
+			all = append(all, p.String()+": "+p.Problem)
 		}
 	}
 	return strings.Join(all, "; ")

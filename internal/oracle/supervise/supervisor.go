@@ -190,15 +190,17 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	}
 	s.log.Info("Direct NFS is switched", "on", s.o.DirectNFS, "method", library.Method, "library", library.Path, "oradism",
 		library.OradismMode)
-	if err := s.o.checkVolume(); err != nil {
-		return err
+	for _, v := range s.o.volumes() {
+		if err := v.checkVolume(); err != nil {
+			return err
+		}
 	}
 	if err := s.probeServers(ctx); err != nil {
 		return err
 	}
 	_, err = os.Lstat(filepath.Join(s.o.DataDirectory, "dbconfig", s.o.SID))
 	s.creates = errors.Is(err, fs.ErrNotExist)
-	if err := s.o.claimVolume(); err != nil {
+	if err := s.o.claimVolumes(); err != nil {
 		return err
 	}
 	if err := s.o.checkCommand("start command", "command", s.o.startCommand()); err != nil {

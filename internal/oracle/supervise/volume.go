@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/nfsbench/nfsbench/internal/course"
 	"github.com/nfsbench/nfsbench/internal/oracle"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
@@ -109,6 +110,64 @@ func Foreign(dataDirectory string) (string, error) {
 			return "", err
 		}
 	}
+}
+
+// volumes are these options for each volume of the database, that of the data first.
+func (o Options) volumes() []Options {
+	if o.RedoDirectory == "" {
+		return []Options{o}
+	}
+	redo := o
+	redo.DataDirectory, redo.MinFreeBytes = o.RedoDirectory, 0 // the redo logs may be there already
+	if o.Engine != nil {
+		e := *o.Engine
+		e.Export = o.RedoExport
+		redo.Engine = &e
+	}
+	return []Options{o, redo}
+}
+
+// redoFile in the data directory names the export with the redo logs of the database, without
+// which it cannot be opened.
+const redoFile = ".nfsbench-redo"
+
+// maxExport is more than the API takes for the path of an export.
+const maxExport = 2048
+
+// checkRedo refuses a database whose redo logs are on another export than the one that is mounted.
+func (o Options) checkRedo() error {
+	name := filepath.Join(o.DataDirectory, redoFile)
+	raw, err := readPlain(name, maxExport)
+	switch export := strings.TrimSpace(string(raw)); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look where the redo logs are: %w", err)
+	case export != o.RedoExport:
+		return oracle.Failf(runfile.FailureInvalidPlan, "the redo logs of the database on this volume are on the export %q "+
+			"(%s), and it cannot be opened without them: set storage.export.redoPath to it, or use another volume", export, name)
+	}
+	return nil
+}
+
+// claimVolumes marks the volumes as ours, and keeps on the first where the redo logs are.
+func (o Options) claimVolumes() error {
+	if err := o.checkRedo(); err != nil {
+		return err
+	}
+	for _, v := range o.volumes() {
+		if err := v.claimVolume(); err != nil {
+			return err
+		}
+	}
+	if o.RedoExport == "" {
+		return nil
+	}
+	err := course.ReplaceFile(filepath.Join(o.DataDirectory, redoFile), []byte(o.RedoExport+"\n"))
+	if err != nil {
+		return fmt.Errorf("keep where the redo logs are: %w", err)
+	}
+	return nil
 }
 
 // claimVolume marks a volume without foreign files as ours.

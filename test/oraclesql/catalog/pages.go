@@ -107,7 +107,7 @@ func Pages() map[string][]Page {
 			{"23ai", "9.11 V$INSTANCE", english + "23/refrn/V-INSTANCE.html", all},
 		},
 		"V$DATABASE": {
-			{"12.2", "7.149 V$DATABASE", r122 + "V-DATABASE.htm", "LOG_MODE"},
+			{"12.2", "7.149 V$DATABASE", r122 + "V-DATABASE.htm", "DBID LOG_MODE"},
 			{"19", "7.156 V$DATABASE", english + "19/refrn/V-DATABASE.html", "LOG_MODE"},
 			{"21", "8.153 V$DATABASE", english + "21/refrn/V-DATABASE.html", "LOG_MODE"},
 			{"23ai", upgrading, english + "23/upgrd/" + afterNologging, "FORCE_LOGGING"},
