@@ -295,7 +295,8 @@ func (r *Reconciler) reportDeletion(
 	if reason == v1alpha1.ReasonLeftBehind {
 		message += "; the benchmark stays until that is gone: to let go of it, set spec.cleanup.leftovers to Abandon"
 	}
-	pass.SetCondition(&s.b.Status.Conditions, v1alpha1.ConditionCleanedUp, pass.False(reason, message), s.b.Generation)
+	pass.SetCondition(&s.b.Status.Conditions, v1alpha1.ConditionCleanedUp, pass.False(reason, message), s.b.Generation,
+		s.now)
 	s.b.Status.Message = pass.Clip("deleting: " + message)
 	s.events = nil // they are sent once the benchmark goes
 	return r.finish(ctx, s, was, res, err)

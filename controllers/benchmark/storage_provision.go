@@ -16,6 +16,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -146,7 +147,8 @@ const (
 	// a management LIF that does not answer, and it may work on that of somebody else first.
 	tridentPatience = 2*300*time.Second + time.Minute
 	// volumePatience is how long a volume may take, from its claim on, and a backend that
-	// Trident refuses. It tries again after a failure, and some fix themselves.
+	// Trident refuses, from its first answer on. It tries again after a failure, and some fix
+	// themselves.
 	volumePatience = 5 * time.Minute
 	// slowLIF explains why Trident is silent.
 	slowLIF = "Trident waits 300 s for a management LIF that does not answer"
@@ -180,7 +182,7 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 		return next{}, err
 	}
 	c, err := trident.ReadBackendConfig(config)
-	since := config.GetCreationTimestamp().Time
+	since := s.answered(config.GetCreationTimestamp().Time)
 	late := s.now.Sub(since) > volumePatience
 	refused := fmt.Sprintf("Trident refuses TridentBackendConfig %s: %s: ask an administrator to correct backend %s in "+
 		"policy.backends of the chart, or its Secret in namespace %s", where, c.Message, name, config.GetNamespace())
@@ -220,6 +222,7 @@ func (r *Reconciler) awaitTrident(
 ) (next, error) {
 	since, ns := config.GetCreationTimestamp().Time, config.GetNamespace()
 	where := fmt.Sprintf("TridentBackendConfig %s/%s", ns, config.GetName())
+	s.tridentSilent = true
 	if s.now.Sub(since) < tridentQuick {
 		return s.storageWaits(v1alpha1.ReasonProvisioning, "waiting for Trident to bind "+where)
 	}
@@ -302,6 +305,23 @@ func probed(p corev1.Pod, lif string) string {
 
 // maxProbe bounds what a pod says of its connection.
 const maxProbe = 200
+
+// answered is when Trident first answered to an object that was created then: when the condition
+// became False, which was Unknown before. Trident can be silent again and again, so there is an end.
+func (s *scope) answered(created time.Time) time.Time {
+	at := created
+	switch c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionStorageProvisioned); {
+	case c == nil:
+	case c.Status == metav1.ConditionFalse:
+		at = later(created, c.LastTransitionTime.Time)
+	case c.Status == metav1.ConditionUnknown:
+		at = s.now
+	}
+	if end := created.Add(tridentPatience); at.After(end) {
+		return end
+	}
+	return at
+}
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
@@ -467,7 +487,6 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 	if pvc.Status.Phase != corev1.ClaimBound {
 		return r.awaitVolume(ctx, s, pvc)
 	}
-	late := s.now.Sub(pvc.CreationTimestamp.Time) > volumePatience
 	pv := &corev1.PersistentVolume{}
 	if err := r.Reader.Get(ctx, client.ObjectKey{Name: pvc.Spec.VolumeName}, pv); err != nil {
 		if apierrors.IsForbidden(err) {
@@ -477,6 +496,7 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 		}
 		return next{}, fmt.Errorf("read volume %q: %w", pvc.Spec.VolumeName, err)
 	}
+	late := s.now.Sub(s.answered(pvc.CreationTimestamp.Time)) > volumePatience
 	gap, err := r.followTrident(ctx, s, pv, r.TridentNamespace)
 	switch {
 	case err != nil:
@@ -496,14 +516,18 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 	if err != nil {
 		return next{}, err
 	}
-	since, patience, t := pvc.CreationTimestamp.Time, volumePatience, tridentState{}
+	since, t := pvc.CreationTimestamp.Time, tridentState{}
+	end := s.answered(since).Add(volumePatience)
 	if s.now.Sub(since) > tridentQuick {
 		if t, err = r.lookAtTrident(ctx, s); err != nil {
 			return next{}, err
 		}
 	}
-	if is, _ := lastCall(told); is == callBegins || is == callSucceeded || t.worksOn != "" {
-		patience = tridentPatience
+	switch is, _ := lastCall(told); {
+	case t.worksOn != "":
+		end = since.Add(tridentPatience)
+	case is == callBegins || is == callSucceeded:
+		end = later(end, since.Add(tridentPatience))
 	}
 	reason, message := v1alpha1.ReasonProvisioning,
 		fmt.Sprintf("waiting for Trident to make the volume of claim %s", pvc.Name)
@@ -515,14 +539,15 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 	case t.down != "" && s.now.Sub(since) > tridentAnswers:
 		message += "; " + t.down
 	case t.worksOn != "":
-		reason = v1alpha1.ReasonTridentBusy
+		reason, s.tridentSilent = v1alpha1.ReasonTridentBusy, true
 		message += fmt.Sprintf("; Trident works on %s: %s", t.worksOn, slowLIF)
 	}
-	if s.now.Sub(since) > patience {
+	if s.now.After(end) {
 		if reason == v1alpha1.ReasonProvisioning {
 			reason = v1alpha1.ReasonProvisioningFailed
 		}
-		return s.storageFails(reason, fmt.Sprintf("claim %s is not bound after %s: %s", pvc.Name, patience, message))
+		return s.storageFails(reason, fmt.Sprintf("claim %s is not bound after %s: %s", pvc.Name,
+			end.Sub(since).Round(time.Second), message))
 	}
 	return s.storageWaits(reason, message)
 }
