@@ -247,18 +247,14 @@ func (r *Reconciler) awaitTrident(
 			return next{}, err
 		}
 		message += outcome
-	case t.worksOn != "":
+	case t.worksOn != "" || t.runs:
 		reason, silent = v1alpha1.ReasonTridentBusy, v1alpha1.ReasonTridentBusy
-		message = fmt.Sprintf("Trident has not yet read %s, created at %s, because it works on %s: %s", where,
-			until(since, 0), t.worksOn, slowLIF)
-	case t.runs:
-		reason, silent = v1alpha1.ReasonTridentBusy, v1alpha1.ReasonTridentBusy
-		message = fmt.Sprintf("Trident runs and has not yet read %s, created at %s", where, until(since, 0))
+		message = fmt.Sprintf("Trident runs and has not yet read %s, created at %s%s", where, until(since, 0), t.work())
 	default:
 		silent = v1alpha1.ReasonTridentMissing
 		message = fmt.Sprintf("Trident has not processed %s, created at %s: it reads its own namespace only, and the "+
 			"operator may not see whether it runs: see kubectl -n %s get pods -l app=controller.csi.trident.netapp.io, and "+
-			"correct trident.namespace of the chart", where, until(since, 0), ns)
+			"correct trident.namespace of the chart%s", where, until(since, 0), ns, t.work())
 	}
 	if s.now.Sub(since) > tridentPatience {
 		return s.storageFails(silent, message+fmt.Sprintf("; given up after %s", tridentPatience))
@@ -336,6 +332,19 @@ type tridentState struct {
 	down      string    // why it does not run; empty = it runs, or that is not known
 	downSince time.Time // zero = not known
 	worksOn   string    // another backend configuration, in words
+	retries   string    // another that failed, which it works on now and then; its status does not tell when
+}
+
+// work says what keeps Trident busy, or may; "" where nothing is known to.
+func (t tridentState) work() string {
+	switch {
+	case t.worksOn != "":
+		return fmt.Sprintf("; Trident works on %s: %s", t.worksOn, slowLIF)
+	case t.retries != "":
+		return fmt.Sprintf("; Trident may be trying %s again, which failed: %s", t.retries, slowLIF)
+	default:
+		return ""
+	}
 }
 
 // maxBackendConfigs bounds how many backend configurations are looked at.
@@ -365,12 +374,18 @@ func (r *Reconciler) lookAtTrident(ctx context.Context, s *scope) (tridentState,
 		if err == nil && c.Taken && d.Name == "" {
 			t.down = "" // it was there, and its Deployment has another name
 		}
-		if err != nil || !c.IsWorkedOn() || t.worksOn != "" || isOurs(s.b, u) {
+		if err != nil || !c.Taken || isOurs(s.b, u) {
 			continue
 		}
-		t.worksOn = fmt.Sprintf("TridentBackendConfig %s/%s", u.GetNamespace(), u.GetName())
+		what := fmt.Sprintf("TridentBackendConfig %s/%s", u.GetNamespace(), u.GetName())
 		if u.GetLabels()[manifest.LabelManagedBy] == manifest.ManagedBy {
-			t.worksOn = "the backend of another benchmark" // its name is not shown to other tenants
+			what = "the backend of another benchmark" // its name is not shown to other tenants
+		}
+		switch {
+		case c.IsWorkedOn():
+			t.worksOn = cmp.Or(t.worksOn, what)
+		case c.IsFailed():
+			t.retries = cmp.Or(t.retries, what)
 		}
 	}
 	return t, nil
@@ -523,8 +538,10 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 			return next{}, err
 		}
 	}
-	switch is, _ := lastCall(told); {
-	case t.worksOn != "":
+	is, asked := lastCall(told)
+	unanswered := is == callBegins && s.now.Sub(asked) > tridentQuick
+	switch {
+	case t.worksOn != "" || unanswered:
 		end = since.Add(tridentPatience)
 	case is == callBegins || is == callSucceeded:
 		end = later(end, since.Add(tridentPatience))
@@ -538,9 +555,9 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 	switch {
 	case t.down != "" && s.now.Sub(since) > tridentAnswers:
 		message += "; " + t.down
-	case t.worksOn != "":
+	case t.worksOn != "" || unanswered:
 		reason, s.tridentSilent = v1alpha1.ReasonTridentBusy, true
-		message += fmt.Sprintf("; Trident works on %s: %s", t.worksOn, slowLIF)
+		message += t.work()
 	}
 	if s.now.After(end) {
 		if reason == v1alpha1.ReasonProvisioning {

@@ -51,14 +51,14 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 		"OnAnother": {
 			func(w *world) { w.busy(nil) },
 			true, v1alpha1.ReasonTridentBusy,
-			[]string{"it works on TridentBackendConfig ", "/aaa-other", "300 s"},
+			[]string{"Trident works on TridentBackendConfig ", "/aaa-other", "300 s"},
 			"",
 			v1alpha1.ReasonTridentBusy,
 		},
 		"OnThatOfAnotherTenant": {
 			func(w *world) { w.busy(map[string]string{manifest.LabelManagedBy: manifest.ManagedBy}) },
 			true, v1alpha1.ReasonTridentBusy,
-			[]string{"it works on the backend of another benchmark"},
+			[]string{"Trident works on the backend of another benchmark"},
 			"aaa-other",
 			v1alpha1.ReasonTridentBusy,
 		},
@@ -258,6 +258,57 @@ func TestABenchmarkSucceedsThoughTridentWasBusyWithAnother(t *testing.T) {
 			}
 			w.clock.SetTime(time.Now()) // by which the API server dates the pods
 			w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
+		})
+	}
+}
+
+// TestABackendThatIsTriedAgainKeepsTridentBusyToo: Failed stays in its status while Trident tries
+// again, which takes 300 s where the management LIF does not answer.
+func TestABackendThatIsTriedAgainKeepsTridentBusyToo(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		backendFirst bool
+		labels       map[string]string
+		says         string
+		not          string
+	}{
+		"BeforeItsVolume": {true, nil, "Trident may be trying TridentBackendConfig ", ""},
+		"OfAnotherTenant": {
+			true, map[string]string{manifest.LabelManagedBy: manifest.ManagedBy},
+			"Trident may be trying the backend of another benchmark again", "aaa-other",
+		},
+		"BeforeItsBackend": {false, nil, "Trident may be trying TridentBackendConfig ", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := withTrident(t)
+			w.deployed(corev1.ConditionTrue)
+			w.create("demo", w.backend())
+			for tc.backendFirst && len(w.ofTrident(trident.KindBackend)) == 0 {
+				w.settle("demo")
+				w.robot("demo")
+			}
+			lif := w.busy(tc.labels)
+			w.array.SetFaults(standin.Faults{Backend: "context deadline exceeded"})
+			w.array.step(w)
+			w.array.SetFaults(standin.Faults{Drops: lif})
+			w.turns()
+			w.step(20 * time.Second)
+			w.turns()
+			b := w.get("demo")
+			w.wantPhase(b, v1alpha1.PhaseProvisioning, tc.says)
+			w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "Unknown", v1alpha1.ReasonTridentBusy)
+			w.step(12 * time.Minute)
+			w.turns()
+			b = w.get("demo")
+			w.wantPhase(b, v1alpha1.PhaseFailed, tc.says)
+			w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", v1alpha1.ReasonTridentBusy)
+			if b.Status.Failure != v1alpha1.FailureInfrastructure {
+				t.Errorf("the failure is of kind %s", b.Status.Failure)
+			}
+			if tc.not != "" && strings.Contains(b.Status.Message, tc.not) {
+				t.Errorf("the message says %q: %s", tc.not, b.Status.Message)
+			}
 		})
 	}
 }

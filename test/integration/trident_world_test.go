@@ -110,8 +110,9 @@ func (w *world) deployed(available corev1.ConditionStatus) {
 	}
 }
 
-// busy lets Trident work on a backend of somebody else, whose management LIF does not answer.
-func (w *world) busy(labels map[string]string) {
+// busy lets Trident work on a backend of somebody else, whose management LIF, which it gives, does
+// not answer.
+func (w *world) busy(labels map[string]string) string {
 	w.Helper()
 	other := w.array.backend
 	other.ManagementLIF = newAddress()
@@ -121,6 +122,7 @@ func (w *world) busy(labels map[string]string) {
 	}
 	for w.array.step(w) != "" { //nolint:revive // until it is at work
 	}
+	return other.ManagementLIF
 }
 
 func (a *tridentWorld) step(w *world) string {
