@@ -461,6 +461,38 @@ func TestAnAbandonedVolumeWithoutAPersistentVolumeIsListed(t *testing.T) {
 	}
 }
 
+// TestAnAbandonedProvisioningIsListed: Trident makes the volume later, and only with class and
+// backend does the provisioner remove it again.
+func TestAnAbandonedProvisioningIsListed(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.create("demo", w.backend(), gen.Leftovers(v1alpha1.LeftoversAbandon))
+	for len(w.ofTrident(trident.KindBackend)) == 0 {
+		w.settle("demo")
+		w.robot("demo")
+	}
+	w.busy(nil)
+	w.turns()
+	pvc := &corev1.PersistentVolumeClaim{}
+	w.find("nfsb-demo-data", pvc)
+	name := manifest.TridentName(w.get("demo"))
+	w.delete("demo")
+	w.turns()
+	w.step(3 * time.Minute)
+	w.turns()
+	if b := w.get("demo"); b != nil {
+		t.Fatalf("it stays: %s", b.Status.Message)
+	}
+	want := "left are TridentVolume " + w.array.ns + "/pvc-" + string(pvc.UID) + ", which Trident may still make, StorageClass " +
+		name + ", TridentBackendConfig " + w.array.ns + "/" + name
+	if told := strings.Join(w.rec.events, "\n"); !strings.Contains(told, want) {
+		t.Errorf("no event says %q:\n%s", want, told)
+	}
+	w.array.SetFaults(standin.Faults{})
+	w.turns()
+	w.wantMade("StorageClass", "TridentBackendConfig", "TridentBackend", "TridentBackendConfig", "TridentBackend")
+}
+
 // TestClassAndBackendStayUntilProvisioningIsOver: Trident makes a volume that it was asked for
 // though the claim is gone, and without its class the provisioner would leave it there.
 func TestClassAndBackendStayUntilProvisioningIsOver(t *testing.T) {
