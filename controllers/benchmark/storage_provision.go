@@ -399,6 +399,9 @@ func availability(d *appsv1.Deployment) (runs bool, why string, since time.Time)
 				c.LastTransitionTime.Time
 		}
 	}
+	if d.Status.AvailableReplicas == 0 { // scaled to 0 it is available still
+		return false, fmt.Sprintf("Deployment %s/%s has no pod that is available", d.Namespace, d.Name), time.Time{}
+	}
 	return true, "", time.Time{}
 }
 

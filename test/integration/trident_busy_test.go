@@ -43,7 +43,7 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 			v1alpha1.ReasonBackendFailed,
 		},
 		"OnThisBackendWithDeployment": {
-			func(w *world) { own(w); w.deployed(corev1.ConditionTrue) },
+			func(w *world) { own(w); w.deployed(corev1.ConditionTrue, 1) },
 			true, v1alpha1.ReasonProvisioning,
 			[]string{"Trident works on TridentBackendConfig "},
 			"", v1alpha1.ReasonBackendFailed,
@@ -63,7 +63,7 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 			v1alpha1.ReasonTridentBusy,
 		},
 		"OnWhatCannotBeSeen": {
-			func(w *world) { silent(w); w.deployed(corev1.ConditionTrue) },
+			func(w *world) { silent(w); w.deployed(corev1.ConditionTrue, 1) },
 			true, v1alpha1.ReasonTridentBusy,
 			[]string{"Trident runs and has not yet read"},
 			"", v1alpha1.ReasonTridentBusy,
@@ -83,8 +83,14 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 			"", v1alpha1.ReasonTridentMissing,
 		},
 		"NoDeployment": {silent, false, v1alpha1.ReasonProvisioning, []string{"there is no Deployment trident-controller"}, "", v1alpha1.ReasonTridentMissing},
+		"ScaledToZero": {
+			func(w *world) { silent(w); w.deployed(corev1.ConditionTrue, 0) },
+			false, v1alpha1.ReasonProvisioning,
+			[]string{"has no pod that is available"},
+			"", v1alpha1.ReasonTridentMissing,
+		},
 		"NoPods": {
-			func(w *world) { silent(w); w.deployed(corev1.ConditionFalse) },
+			func(w *world) { silent(w); w.deployed(corev1.ConditionFalse, 0) },
 			false, v1alpha1.ReasonProvisioning,
 			[]string{"is not available: Deployment does not have minimum availability"},
 			"",
@@ -282,7 +288,7 @@ func TestABackendThatIsTriedAgainKeepsTridentBusyToo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := withTrident(t)
-			w.deployed(corev1.ConditionTrue)
+			w.deployed(corev1.ConditionTrue, 1)
 			w.create("demo", w.backend())
 			for tc.backendFirst && len(w.ofTrident(trident.KindBackend)) == 0 {
 				w.settle("demo")
