@@ -217,6 +217,22 @@ func TestWhatKeepsAVolumeOfTridentFromBeingUsedIsSaid(t *testing.T) {
 	}
 }
 
+// TestWhatTheSpecAloneDecidesIsSaidBeforeThereIsAVolume: nothing is made, and no volume moved.
+func TestWhatTheSpecAloneDecidesIsSaidBeforeThereIsAVolume(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.create("demo", w.backend(), gen.Calibrate(1), gen.Oracle, gen.OracleMod(func(c *v1alpha1.DatabaseContainer) {
+		c.Parameters = map[string]v1alpha1.ParameterValue{"sga_target": "256M", "shared_pool_size": "200M", "cpu_count": "16"}
+	}))
+	b := w.settle("demo")
+	w.wantPhase(b, v1alpha1.PhaseFailed, "sga_target is 256M", "ORA-00821")
+	w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", v1alpha1.ReasonInvalidSpec)
+	w.wantMade()
+	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStorageProvisioned); c.Reason != v1alpha1.ReasonPending {
+		t.Errorf("there was a volume: %+v", c)
+	}
+}
+
 func TestWhatTheProvisionerSaysIsInTheConditionWhileItTriesAgain(t *testing.T) {
 	t.Parallel()
 	w := withTrident(t)
