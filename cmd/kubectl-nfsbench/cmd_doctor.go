@@ -181,11 +181,11 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 	for _, use := range plan.SecretUses(d.b) {
 		d.lookAtSecret(ctx, use)
 	}
-	x := manifest.Examination{
-		Volume: manifest.DoctorVolume(d.b), LeastBytes: plan.DatabaseBytes(d.b), Seconds: int64(d.o.timeout / time.Second),
-	}
 	target, known := d.target(ctx)
-	x.Servers = known
+	x := manifest.Examination{
+		Volume: manifest.DoctorVolume(d.b, target), Servers: known, LeastBytes: plan.DatabaseBytes(d.b),
+		Seconds: int64(d.o.timeout / time.Second),
+	}
 	if last := d.checks[len(d.checks)-1]; last.Check == checkStorage && last.Result == runfile.CheckFail {
 		x.Volume = nil // a pod would wait for it, and the rest can be checked without
 	}
