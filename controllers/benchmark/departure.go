@@ -372,7 +372,7 @@ func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, o
 // isGone is deleteOurs that deletes nothing.
 func (r *Reconciler) isGone(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) (bool, error) {
 	found, err := find(ctx, r.Reader, obj, fmt.Sprintf("%s %q", kindOf(obj), obj.GetName()))
-	return err == nil && !(found && isOurs(b, obj)), err
+	return err == nil && (!found || !isOurs(b, obj)), err
 }
 
 // removeResult deletes the result with the benchmark that it belongs to. Its

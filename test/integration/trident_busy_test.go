@@ -258,7 +258,10 @@ func TestABenchmarkSucceedsThoughTridentWasBusyWithAnother(t *testing.T) {
 			}
 			w.array.SetFaults(standin.Faults{})
 			pvc := &corev1.PersistentVolumeClaim{}
-			for i := 0; i < 60 && !(w.find("nfsb-demo-data", pvc) && pvc.Status.Phase == corev1.ClaimBound); i++ {
+			for range 60 {
+				if w.find("nfsb-demo-data", pvc) && pvc.Status.Phase == corev1.ClaimBound {
+					break
+				}
 				w.settle("demo")
 				w.array.step(w)
 			}
@@ -280,7 +283,8 @@ func TestABackendThatIsTriedAgainKeepsTridentBusyToo(t *testing.T) {
 	}{
 		"BeforeItsVolume": {true, nil, "Trident may be trying TridentBackendConfig ", ""},
 		"OfAnotherTenant": {
-			true, map[string]string{manifest.LabelManagedBy: manifest.ManagedBy},
+			true,
+			map[string]string{manifest.LabelManagedBy: manifest.ManagedBy},
 			"Trident may be trying the backend of another benchmark again", "aaa-other",
 		},
 		"BeforeItsBackend": {false, nil, "Trident may be trying TridentBackendConfig ", ""},
