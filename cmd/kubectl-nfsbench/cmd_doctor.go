@@ -181,11 +181,11 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 	for _, use := range plan.SecretUses(d.b) {
 		d.lookAtSecret(ctx, use)
 	}
-	x := manifest.Examination{
-		Volume: manifest.DoctorVolume(d.b), LeastBytes: plan.DatabaseBytes(d.b), Seconds: int64(d.o.timeout / time.Second),
-	}
 	target, known := d.target(ctx)
-	x.Servers = known
+	x := manifest.Examination{
+		Volume: manifest.DoctorVolume(d.b, target), Servers: known, LeastBytes: plan.DatabaseBytes(d.b),
+		Seconds: int64(d.o.timeout / time.Second),
+	}
 	if last := d.checks[len(d.checks)-1]; last.Check == checkStorage && last.Result == runfile.CheckFail {
 		x.Volume = nil // a pod would wait for it, and the rest can be checked without
 	}
@@ -316,13 +316,9 @@ func (d *doctor) contents(use plan.SecretUse, data map[string][]byte) string {
 	return ""
 }
 
-// placeholder stands for the addresses of a volume that a run makes, so that everything else of
-// its plan can be checked.
-const placeholder = "192.0.2.1"
-
 // target is the storage as far as this user sees it; known says that its servers can be asked.
 func (d *doctor) target(ctx context.Context) (t plan.Target, known bool) {
-	unknown := plan.Target{Export: "/unknown", Addresses: []string{placeholder}, Paths: pathsTo(placeholder)}
+	unknown := plan.Anywhere()
 	var err error
 	switch st := d.b.Spec.Storage; {
 	case st.Export != nil:

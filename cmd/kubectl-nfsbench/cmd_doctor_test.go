@@ -67,6 +67,22 @@ func (c *clinic) answer(checks ...runfile.Check) {
 	}}}
 }
 
+// TestTheDoctorMountsTheAddressThatTheRunMounts: an export is mounted at the first path that is used.
+func TestTheDoctorMountsTheAddressThatTheRunMounts(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, inOrder()...)
+	c.doctor(gen.Benchmark("x", gen.Calibrate(1), gen.Oracle, gen.Export("/vol/oradata", "10.0.1.61", "10.0.2.61"), gen.Paths([2]string{"", "10.0.2.61"})))
+	if len(c.jobs) == 0 {
+		t.Fatal("there was no pod")
+	}
+	for _, v := range c.jobs[0].Spec.Template.Spec.Volumes {
+		if v.NFS != nil && v.NFS.Server == "10.0.2.61" && v.NFS.Path == "/vol/oradata" {
+			return
+		}
+	}
+	t.Errorf("volumes %+v", c.jobs[0].Spec.Template.Spec.Volumes)
+}
+
 // doctor examines a benchmark.
 func (c *clinic) doctor(b *v1alpha1.NFSBenchmark, args ...string) outcome {
 	c.t.Helper()

@@ -191,28 +191,30 @@ type scope struct {
 
 	configMaps map[string]*corev1.ConfigMap // of the run, as this pass has read them
 
-	policy     policy.Policy  // until the load starts
-	stage      v1alpha1.Phase // how far this pass came
-	waiting    *fact          // what the pass waits for, in words
-	target     *plan.Target
-	place      *queuePlace
-	storage    *fact               // about the storage; nil = not looked at
-	surveying  *fact               // the array is being asked
-	moving     *runfile.VolumeMove // under way
-	preflight  *fact               // about what the array said; nil = not looked at
-	plan       *runfile.Plan
-	load       *batchv1.Job
-	progress   []runfile.Progress
-	database   *diagnose.Database // in the pods; nil = not looked at, or there is none
-	released   bool               // the clients may start their load
-	result     *runfile.Result
-	kept       int64 // bytes of the ConfigMap with the result; 0 = not looked at
-	judgement  *judge.Judgement
-	outcome    *outcome
-	cleanup    *fact // about what the run left; nil = not looked at
-	volumeGone bool  // nothing of a Trident volume is left
-	loadGone   bool  // no pod of the load is left
-	events     []event
+	policy  policy.Policy  // until the load starts
+	stage   v1alpha1.Phase // how far this pass came
+	waiting *fact          // what the pass waits for, in words
+	target  *plan.Target
+	place   *queuePlace
+	storage *fact // about the storage; nil = not looked at
+	// tridentSilent: Trident has not yet answered to what it was asked for.
+	tridentSilent bool
+	surveying     *fact               // the array is being asked
+	moving        *runfile.VolumeMove // under way
+	preflight     *fact               // about what the array said; nil = not looked at
+	plan          *runfile.Plan
+	load          *batchv1.Job
+	progress      []runfile.Progress
+	database      *diagnose.Database // in the pods; nil = not looked at, or there is none
+	released      bool               // the clients may start their load
+	result        *runfile.Result
+	kept          int64 // bytes of the ConfigMap with the result; 0 = not looked at
+	judgement     *judge.Judgement
+	outcome       *outcome
+	cleanup       *fact // about what the run left; nil = not looked at
+	volumeGone    bool  // nothing of a Trident volume is left
+	loadGone      bool  // no pod of the load is left
+	events        []event
 }
 
 // outcome is how the run ended.

@@ -376,6 +376,12 @@ func (r *Reconciler) deleteOurs(ctx context.Context, b *v1alpha1.NFSBenchmark, o
 	return err == nil && !found, err
 }
 
+// isGone is deleteOurs that deletes nothing.
+func (r *Reconciler) isGone(ctx context.Context, b *v1alpha1.NFSBenchmark, obj client.Object) (bool, error) {
+	found, err := find(ctx, r.Reader, obj, fmt.Sprintf("%s %q", kindOf(obj), obj.GetName()))
+	return err == nil && (!found || !isOurs(b, obj)), err
+}
+
 // removeResult deletes the result with the benchmark that it belongs to. Its
 // owner reference would do so too, but later: a benchmark that is made again
 // under the same name would find it and wait.

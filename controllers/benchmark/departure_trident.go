@@ -179,23 +179,33 @@ func (r *Reconciler) tridentVolumeLeft(ctx context.Context, s *scope, name strin
 			since: later(u.GetCreationTimestamp().Time, endedAt(s.b)),
 		}, nil
 	}
-	if ptr.Deref(s.b.Status.Resolved, v1alpha1.ResolvedStatus{}).Export != "" {
-		return nil, nil // there was a volume, and it has gone
-	}
-	told, err := r.eventsOf(ctx, s.b.Namespace, "PersistentVolumeClaim", s.names.Claim,
-		types.UID(strings.TrimPrefix(name, trident.VolumeName(""))))
-	if err != nil {
+	asked, err := r.askedAt(ctx, s, name)
+	if err != nil || asked.IsZero() {
 		return nil, err
-	}
-	is, asked := lastCall(told)
-	if is != callBegins || s.now.Sub(asked) > callTimeout {
-		return nil, nil
 	}
 	return &leftover{
 		what: fmt.Sprintf("the provisioning of claim %s, requested from Trident at %s: StorageClass and backend stay "+
 			"until it has ended, or until %s", s.names.Claim, until(asked, 0), until(asked, callTimeout)),
 		since: endedAt(s.b),
 	}, nil
+}
+
+// askedAt is when the provisioner asked Trident for a volume for which it may still wait; zero where
+// it has had its answer, or waits no longer.
+func (r *Reconciler) askedAt(ctx context.Context, s *scope, name string) (time.Time, error) {
+	if ptr.Deref(s.b.Status.Resolved, v1alpha1.ResolvedStatus{}).Export != "" {
+		return time.Time{}, nil // there was a volume, and it has gone
+	}
+	told, err := r.eventsOf(ctx, s.b.Namespace, "PersistentVolumeClaim", s.names.Claim,
+		types.UID(strings.TrimPrefix(name, trident.VolumeName(""))))
+	if err != nil {
+		return time.Time{}, err
+	}
+	is, asked := lastCall(told)
+	if is != callBegins || s.now.Sub(asked) > callTimeout {
+		return time.Time{}, nil
+	}
+	return asked, nil
 }
 
 // findTridentVolume gives the TridentVolume of a name; nil where there is none, or the operator
@@ -295,7 +305,8 @@ func (r *Reconciler) reportDeletion(
 	if reason == v1alpha1.ReasonLeftBehind {
 		message += "; the benchmark stays until that is gone: to let go of it, set spec.cleanup.leftovers to Abandon"
 	}
-	pass.SetCondition(&s.b.Status.Conditions, v1alpha1.ConditionCleanedUp, pass.False(reason, message), s.b.Generation)
+	pass.SetCondition(&s.b.Status.Conditions, v1alpha1.ConditionCleanedUp, pass.False(reason, message), s.b.Generation,
+		s.now)
 	s.b.Status.Message = pass.Clip("deleting: " + message)
 	s.events = nil // they are sent once the benchmark goes
 	return r.finish(ctx, s, was, res, err)
@@ -303,31 +314,61 @@ func (r *Reconciler) reportDeletion(
 
 // abandonTrident tells everybody to delete what is left and waits for nobody:
 // Trident goes on when it can. It says what there still is.
+//
+// Class and backend stay where a volume may still be made: with them the provisioner removes it
+// when it finds that its claim is gone, and without them it leaves it there.
 func (r *Reconciler) abandonTrident(ctx context.Context, s *scope) string {
 	claim, class, config := manifest.TridentChildren(s.b, r.TridentNamespace)
-	list := []client.Object{claim}
+	var list []client.Object
 	if s.b.Spec.Storage.Trident.BackendName != "" {
 		list = append(list, class, config)
 	}
 	var left []string
-	for i, obj := range list {
-		gone, err := r.deleteOurs(ctx, s.b, obj)
+	try := func(obj client.Object, leave bool) {
+		act := r.deleteOurs
+		if leave {
+			act = r.isGone
+		}
+		gone, err := act(ctx, s.b, obj)
 		if err != nil {
 			log.FromContext(ctx).Error(err, "Deleting what is abandoned")
 		}
 		if !gone {
 			left = append(left, kindOf(obj)+" "+strings.TrimPrefix(obj.GetNamespace()+"/"+obj.GetName(), "/"))
 		}
-		if name := volumeOf(s.b); i == 0 && name != "" {
-			if err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, &corev1.PersistentVolume{}); err == nil {
-				left = append(left, "PersistentVolume "+name)
-			} else if u, err := r.findTridentVolume(ctx, name); err == nil && u != nil {
-				left = append(left, "TridentVolume "+u.GetNamespace()+"/"+name)
-			}
-		}
+	}
+	try(claim, false)
+	volume, underWay := r.abandonedVolume(ctx, s)
+	if volume != "" {
+		left = append(left, volume)
+	}
+	for _, obj := range list {
+		try(obj, underWay)
 	}
 	if len(left) == 0 {
 		return "nothing is left"
 	}
 	return "left are " + strings.Join(left, ", ")
+}
+
+// abandonedVolume names the volume that is left, or that Trident may still make; "" where there is
+// none. It is under way while the provisioner may still wait for it.
+func (r *Reconciler) abandonedVolume(ctx context.Context, s *scope) (left string, underWay bool) {
+	name := volumeOf(s.b)
+	if name == "" {
+		return "", false
+	}
+	if err := r.Reader.Get(ctx, client.ObjectKey{Name: name}, &corev1.PersistentVolume{}); err == nil {
+		return "PersistentVolume " + name, false
+	}
+	asked, err := r.askedAt(ctx, s, name)
+	underWay = err != nil || !asked.IsZero()
+	where := "TridentVolume " + r.TridentNamespace + "/" + name
+	if u, err := r.findTridentVolume(ctx, name); err == nil && u != nil {
+		return where, underWay
+	}
+	if underWay {
+		return where + ", which Trident may still make", true
+	}
+	return "", false
 }

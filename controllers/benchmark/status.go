@@ -25,7 +25,7 @@ func setStatus(s *scope, err error) {
 	// found of an older generation is true of this one.
 	underWay, finished := conditions()
 	if isFinished(s.b) {
-		pass.SetConditions(finished, s, err, &st.Conditions, s.b.Generation)
+		pass.SetConditions(finished, s, err, &st.Conditions, s.b.Generation, s.now)
 		return
 	}
 	setTimes(s)
@@ -38,7 +38,7 @@ func setStatus(s *scope, err error) {
 		setProgress(s)
 		setNumbers(s)
 	}
-	pass.SetConditions(underWay, s, err, &st.Conditions, s.b.Generation)
+	pass.SetConditions(underWay, s, err, &st.Conditions, s.b.Generation, s.now)
 	if err == nil || st.Phase == "" {
 		// A pass that broke off has not seen how far the run is.
 		st.Phase = forward(st.Phase, phaseOf(s.b, s.stage))
@@ -172,7 +172,12 @@ func messageOf(s *scope, err error) string {
 // conditions is the table of all conditions, in the order in which they are computed: those
 // of a run under way or of one that ends in this pass, and those that still move after.
 func conditions() (underWay, finished []pass.Condition[*scope]) {
-	storageProvisioned := func(s *scope, _ error) pass.State { return pass.StateOf(s.storage) }
+	storageProvisioned := func(s *scope, _ error) pass.State {
+		if s.tridentSilent && s.outcome == nil {
+			return pass.Unknown(s.storage.Reason, s.storage.Message)
+		}
+		return pass.StateOf(s.storage)
+	}
 	reconciling := func(s *scope, err error) pass.State { return kstatus(s, err).reconciling }
 	stalled := func(s *scope, err error) pass.State { return kstatus(s, err).stalled }
 	ready := func(s *scope, err error) pass.State { return kstatus(s, err).ready }

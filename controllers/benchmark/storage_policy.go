@@ -37,6 +37,9 @@ func (r *Reconciler) admit(ctx context.Context, s *scope) (next, error) {
 	if err != nil {
 		return next{}, err
 	}
+	if err := plan.Check(s.b); err != nil { // before there is a volume, or one is moved
+		return next{}, invalid(v1alpha1.ReasonInvalidSpec, err)
+	}
 	return r.admitSecrets(ctx, s)
 }
 

@@ -16,6 +16,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -155,7 +156,8 @@ const (
 	// a management LIF that does not answer, and it may work on that of somebody else first.
 	tridentPatience = 2*300*time.Second + time.Minute
 	// volumePatience is how long a volume may take, from its claim on, and a backend that
-	// Trident refuses. It tries again after a failure, and some fix themselves.
+	// Trident refuses, from its first answer on. It tries again after a failure, and some fix
+	// themselves.
 	volumePatience = 5 * time.Minute
 	// slowLIF explains why Trident is silent.
 	slowLIF = "Trident waits 300 s for a management LIF that does not answer"
@@ -189,7 +191,7 @@ func (r *Reconciler) tridentBackend(ctx context.Context, s *scope) (next, error)
 		return next{}, err
 	}
 	c, err := trident.ReadBackendConfig(config)
-	since := config.GetCreationTimestamp().Time
+	since := s.answered(config.GetCreationTimestamp().Time)
 	late := s.now.Sub(since) > volumePatience
 	refused := fmt.Sprintf("Trident refuses TridentBackendConfig %s: %s: ask an administrator to correct backend %s in "+
 		"policy.backends of the chart, or its Secret in namespace %s", where, c.Message, name, config.GetNamespace())
@@ -229,6 +231,7 @@ func (r *Reconciler) awaitTrident(
 ) (next, error) {
 	since, ns := config.GetCreationTimestamp().Time, config.GetNamespace()
 	where := fmt.Sprintf("TridentBackendConfig %s/%s", ns, config.GetName())
+	s.tridentSilent = true
 	if s.now.Sub(since) < tridentQuick {
 		return s.storageWaits(v1alpha1.ReasonProvisioning, "waiting for Trident to bind "+where)
 	}
@@ -253,18 +256,14 @@ func (r *Reconciler) awaitTrident(
 			return next{}, err
 		}
 		message += outcome
-	case t.worksOn != "":
+	case t.worksOn != "" || t.runs:
 		reason, silent = v1alpha1.ReasonTridentBusy, v1alpha1.ReasonTridentBusy
-		message = fmt.Sprintf("Trident has not yet read %s, created at %s, because it works on %s: %s", where,
-			until(since, 0), t.worksOn, slowLIF)
-	case t.runs:
-		reason, silent = v1alpha1.ReasonTridentBusy, v1alpha1.ReasonTridentBusy
-		message = fmt.Sprintf("Trident runs and has not yet read %s, created at %s", where, until(since, 0))
+		message = fmt.Sprintf("Trident runs and has not yet read %s, created at %s%s", where, until(since, 0), t.work())
 	default:
 		silent = v1alpha1.ReasonTridentMissing
 		message = fmt.Sprintf("Trident has not processed %s, created at %s: it reads its own namespace only, and the "+
 			"operator may not see whether it runs: see kubectl -n %s get pods -l app=controller.csi.trident.netapp.io, and "+
-			"correct trident.namespace of the chart", where, until(since, 0), ns)
+			"correct trident.namespace of the chart%s", where, until(since, 0), ns, t.work())
 	}
 	if s.now.Sub(since) > tridentPatience {
 		return s.storageFails(silent, message+fmt.Sprintf("; given up after %s", tridentPatience))
@@ -312,6 +311,23 @@ func probed(p corev1.Pod, lif string) string {
 // maxProbe bounds what a pod says of its connection.
 const maxProbe = 200
 
+// answered is when Trident first answered to an object that was created then: when the condition
+// became False, which was Unknown before. Trident can be silent again and again, so there is an end.
+func (s *scope) answered(created time.Time) time.Time {
+	at := created
+	switch c := meta.FindStatusCondition(s.b.Status.Conditions, v1alpha1.ConditionStorageProvisioned); {
+	case c == nil:
+	case c.Status == metav1.ConditionFalse:
+		at = later(created, c.LastTransitionTime.Time)
+	case c.Status == metav1.ConditionUnknown:
+		at = s.now
+	}
+	if end := created.Add(tridentPatience); at.After(end) {
+		return end
+	}
+	return at
+}
+
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -325,6 +341,19 @@ type tridentState struct {
 	down      string    // why it does not run; empty = it runs, or that is not known
 	downSince time.Time // zero = not known
 	worksOn   string    // another backend configuration, in words
+	retries   string    // another that failed, which it works on now and then; its status does not tell when
+}
+
+// work says what keeps Trident busy, or may; "" where nothing is known to.
+func (t tridentState) work() string {
+	switch {
+	case t.worksOn != "":
+		return fmt.Sprintf("; Trident works on %s: %s", t.worksOn, slowLIF)
+	case t.retries != "":
+		return fmt.Sprintf("; Trident may be trying %s again, which failed: %s", t.retries, slowLIF)
+	default:
+		return ""
+	}
 }
 
 // maxBackendConfigs bounds how many backend configurations are looked at.
@@ -354,12 +383,18 @@ func (r *Reconciler) lookAtTrident(ctx context.Context, s *scope) (tridentState,
 		if err == nil && c.Taken && d.Name == "" {
 			t.down = "" // it was there, and its Deployment has another name
 		}
-		if err != nil || !c.IsWorkedOn() || t.worksOn != "" || isOurs(s.b, u) {
+		if err != nil || !c.Taken || isOurs(s.b, u) {
 			continue
 		}
-		t.worksOn = fmt.Sprintf("TridentBackendConfig %s/%s", u.GetNamespace(), u.GetName())
+		what := fmt.Sprintf("TridentBackendConfig %s/%s", u.GetNamespace(), u.GetName())
 		if u.GetLabels()[manifest.LabelManagedBy] == manifest.ManagedBy {
-			t.worksOn = "the backend of another benchmark" // its name is not shown to other tenants
+			what = "the backend of another benchmark" // its name is not shown to other tenants
+		}
+		switch {
+		case c.IsWorkedOn():
+			t.worksOn = cmp.Or(t.worksOn, what)
+		case c.IsFailed():
+			t.retries = cmp.Or(t.retries, what)
 		}
 	}
 	return t, nil
@@ -372,6 +407,9 @@ func availability(d *appsv1.Deployment) (runs bool, why string, since time.Time)
 			return false, fmt.Sprintf("Deployment %s/%s is not available: %s", d.Namespace, d.Name, c.Message),
 				c.LastTransitionTime.Time
 		}
+	}
+	if d.Status.AvailableReplicas == 0 { // scaled to 0 it is available still
+		return false, fmt.Sprintf("Deployment %s/%s has no pod that is available", d.Namespace, d.Name), time.Time{}
 	}
 	return true, "", time.Time{}
 }
@@ -476,7 +514,6 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 	if pvc.Status.Phase != corev1.ClaimBound {
 		return r.awaitVolume(ctx, s, pvc)
 	}
-	late := s.now.Sub(pvc.CreationTimestamp.Time) > volumePatience
 	pv := &corev1.PersistentVolume{}
 	if err := r.Reader.Get(ctx, client.ObjectKey{Name: pvc.Spec.VolumeName}, pv); err != nil {
 		if apierrors.IsForbidden(err) {
@@ -486,6 +523,7 @@ func (r *Reconciler) tridentClaim(ctx context.Context, s *scope) (next, error) {
 		}
 		return next{}, fmt.Errorf("read volume %q: %w", pvc.Spec.VolumeName, err)
 	}
+	late := s.now.Sub(s.answered(pvc.CreationTimestamp.Time)) > volumePatience
 	gap, err := r.followTrident(ctx, s, pv, r.TridentNamespace)
 	switch {
 	case err != nil:
@@ -505,14 +543,20 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 	if err != nil {
 		return next{}, err
 	}
-	since, patience, t := pvc.CreationTimestamp.Time, volumePatience, tridentState{}
+	since, t := pvc.CreationTimestamp.Time, tridentState{}
+	end := s.answered(since).Add(volumePatience)
 	if s.now.Sub(since) > tridentQuick {
 		if t, err = r.lookAtTrident(ctx, s); err != nil {
 			return next{}, err
 		}
 	}
-	if is, _ := lastCall(told); is == callBegins || is == callSucceeded || t.worksOn != "" {
-		patience = tridentPatience
+	is, asked := lastCall(told)
+	unanswered := is == callBegins && s.now.Sub(asked) > tridentQuick
+	switch {
+	case t.worksOn != "" || unanswered:
+		end = since.Add(tridentPatience)
+	case is == callBegins || is == callSucceeded:
+		end = later(end, since.Add(tridentPatience))
 	}
 	reason, message := v1alpha1.ReasonProvisioning,
 		fmt.Sprintf("waiting for Trident to make the volume of claim %s", pvc.Name)
@@ -523,15 +567,16 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 	switch {
 	case t.down != "" && s.now.Sub(since) > tridentAnswers:
 		message += "; " + t.down
-	case t.worksOn != "":
-		reason = v1alpha1.ReasonTridentBusy
-		message += fmt.Sprintf("; Trident works on %s: %s", t.worksOn, slowLIF)
+	case t.worksOn != "" || unanswered:
+		reason, s.tridentSilent = v1alpha1.ReasonTridentBusy, true
+		message += t.work()
 	}
-	if s.now.Sub(since) > patience {
+	if s.now.After(end) {
 		if reason == v1alpha1.ReasonProvisioning {
 			reason = v1alpha1.ReasonProvisioningFailed
 		}
-		return s.storageFails(reason, fmt.Sprintf("claim %s is not bound after %s: %s", pvc.Name, patience, message))
+		return s.storageFails(reason, fmt.Sprintf("claim %s is not bound after %s: %s", pvc.Name,
+			end.Sub(since).Round(time.Second), message))
 	}
 	return s.storageWaits(reason, message)
 }

@@ -223,7 +223,7 @@ func (s *scope) surveyFails(reason, message string) (next, error) {
 // a claim, and of Trident, the volume itself says which it is.
 func wrongMount(b *v1alpha1.NFSBenchmark, t *plan.Target) string {
 	foreign := b.Spec.Storage.Claim != nil || b.Spec.Storage.Trident != nil
-	if !plan.MountDecides(b.Spec.Protocol) || !foreign || b.Spec.Protocol.Paths == nil || len(t.Paths) == 0 {
+	if b.Spec.Protocol.Client != v1alpha1.ClientKernel || !foreign || b.Spec.Protocol.Paths == nil || len(t.Paths) == 0 {
 		return ""
 	}
 	want := b.Spec.Protocol.Paths.Select
@@ -236,7 +236,7 @@ func wrongMount(b *v1alpha1.NFSBenchmark, t *plan.Target) string {
 		return err.Error()
 	}
 	return fmt.Sprintf("the kernel mounts %s, as the volume says, and that is not %s: set dataLIF of the Trident "+
-		"backend to %s, or use spec.protocol.client DirectNFS with an oranfstab",
+		"backend to %s, or spec.protocol.client to DirectNFS",
 		t.Paths[0].Path, strings.ToLower(string(want)), better[0].Path)
 }
 

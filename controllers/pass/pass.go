@@ -175,10 +175,12 @@ func StateOf(f *Fact) State {
 }
 
 // SetConditions computes all conditions of a table, in its order, and marks those of the
-// object as of its generation.
-func SetConditions[S any](table []Condition[S], s S, err error, to *[]metav1.Condition, generation int64) {
+// object as of its generation. Those whose status changes are dated now.
+func SetConditions[S any](
+	table []Condition[S], s S, err error, to *[]metav1.Condition, generation int64, now time.Time,
+) {
 	for _, c := range table {
-		SetCondition(to, c.Type, c.State(s, err), generation)
+		SetCondition(to, c.Type, c.State(s, err), generation, now)
 	}
 	for i := range *to {
 		(*to)[i].ObservedGeneration = generation
@@ -186,7 +188,7 @@ func SetConditions[S any](table []Condition[S], s S, err error, to *[]metav1.Con
 }
 
 // SetCondition sets one condition.
-func SetCondition(to *[]metav1.Condition, kind string, st State, generation int64) {
+func SetCondition(to *[]metav1.Condition, kind string, st State, generation int64, now time.Time) {
 	switch {
 	case st.Absent:
 		meta.RemoveStatusCondition(to, kind)
@@ -198,7 +200,7 @@ func SetCondition(to *[]metav1.Condition, kind string, st State, generation int6
 	}
 	meta.SetStatusCondition(to, metav1.Condition{
 		Type: kind, Status: st.Status, ObservedGeneration: generation,
-		Reason: st.Reason, Message: Clip(st.Message),
+		Reason: st.Reason, Message: Clip(st.Message), LastTransitionTime: metav1.NewTime(now),
 	})
 }
 

@@ -43,7 +43,7 @@ func TestPhasesRunInOrderUpToTheOneThatEndsThePass(t *testing.T) {
 func TestConditionsOfWhichNothingIsKnownStay(t *testing.T) {
 	t.Parallel()
 	var all []metav1.Condition
-	say := State{}
+	say, now := State{}, time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC)
 	table := []Condition[int]{
 		{"Looked", func(int, error) State { return say }},
 		{"Other", func(_ int, err error) State { return Unknown("Retrying", err.Error()) }},
@@ -59,12 +59,15 @@ func TestConditionsOfWhichNothingIsKnownStay(t *testing.T) {
 		{StateOf(nil), metav1.ConditionTrue, "Seen", false},
 		{StateOf(&Fact{Reason: "Gone"}), metav1.ConditionFalse, "Gone", true},
 	} {
-		say = c.say
+		say, now = c.say, now.Add(time.Hour)
 		before := slices.Clone(all)
-		SetConditions(table, 0, errors.New("x"), &all, 7)
+		SetConditions(table, 0, errors.New("x"), &all, 7, now)
 		got := meta.FindStatusCondition(all, "Looked")
 		if got.Status != c.want || got.Reason != c.why || got.ObservedGeneration != 7 || len(all) != 2 {
 			t.Errorf("%+v becomes %+v", c.say, all)
+		}
+		if at := got.LastTransitionTime.Time; at.Equal(now) != c.turned {
+			t.Errorf("%+v is dated %s at %s", c.say, at, now)
 		}
 		if turned := Turned(before, all, "Looked"); (turned != nil) != c.turned || turned != nil && turned.Status != c.want {
 			t.Errorf("%+v turned %+v", c.say, turned)
@@ -74,7 +77,7 @@ func TestConditionsOfWhichNothingIsKnownStay(t *testing.T) {
 		t.Error("a condition that stays False has not turned")
 	}
 	say = State{Absent: true}
-	SetConditions(table, 0, errors.New("x"), &all, 7)
+	SetConditions(table, 0, errors.New("x"), &all, 7, now)
 	if len(all) != 1 || all[0].Type != "Other" {
 		t.Errorf("a condition that an object has not is there: %+v", all)
 	}

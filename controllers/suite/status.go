@@ -46,7 +46,7 @@ func setStatus(s *scope, err error) {
 		st.Phase = v1alpha1.SuitePending
 	}
 	st.Message = messageOf(s, v, err)
-	pass.SetConditions(conditions(), s, err, &st.Conditions, s.suite.Generation)
+	pass.SetConditions(conditions(), s, err, &st.Conditions, s.suite.Generation, s.now)
 	fit(st)
 }
 

@@ -145,15 +145,16 @@ func doctorVolumes(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark, x Examination
 }
 
 // DoctorVolume is the source of the volume of a benchmark that was not started: its claim, or its
-// export as the node mounts it, with the options of the node. It is nil for volumes that a run makes.
-func DoctorVolume(b *v1alpha1.NFSBenchmark) *corev1.VolumeSource {
+// export as the node mounts it, at the first path as in a run, with the options of the node. It is nil
+// for volumes that a run makes.
+func DoctorVolume(b *v1alpha1.NFSBenchmark, t plan.Target) *corev1.VolumeSource {
 	switch st := b.Spec.Storage; {
 	case !plan.NeedsVolume(b):
 		return nil
 	case st.Claim != nil:
 		return new(claimVolume(dataVolume, st.Claim.Name, false).VolumeSource)
-	case st.Export != nil && len(st.Export.Servers) > 0:
-		return &corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: st.Export.Servers[0], Path: st.Export.Path}}
+	case st.Export != nil && len(t.Paths) > 0:
+		return &corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: t.Paths[0].Path, Path: st.Export.Path}}
 	default:
 		return nil
 	}

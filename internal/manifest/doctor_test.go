@@ -20,11 +20,12 @@ import (
 // doctorPod is the template of the Job that examines a benchmark.
 func doctorPod(t *testing.T, b *v1alpha1.NFSBenchmark, servers bool) corev1.PodTemplateSpec {
 	t.Helper()
-	p, err := plan.Build(b, plan.Target{Export: "/vol/oradata", Addresses: []string{"10.0.1.61"}, Paths: []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}}})
+	target := plan.Target{Export: "/vol/oradata", Addresses: []string{"10.0.1.61"}, Paths: []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}}}
+	p, err := plan.Build(b, target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := manifest.Examination{Plan: p, PlanText: "{}", Volume: manifest.DoctorVolume(b), Servers: servers, LeastBytes: 42, Seconds: 60}
+	x := manifest.Examination{Plan: p, PlanText: "{}", Volume: manifest.DoctorVolume(b, target), Servers: servers, LeastBytes: 42, Seconds: 60}
 	job := manifest.DoctorJob(b, x, manifest.Images{NFSBench: "nfsbench:v1"})
 	if *job.Spec.ActiveDeadlineSeconds != 60 || job.Spec.TTLSecondsAfterFinished == nil || len(job.OwnerReferences) > 0 {
 		t.Errorf("the Job stays: %+v", job.Spec)

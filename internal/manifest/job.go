@@ -119,18 +119,21 @@ func LoadJob(b *v1alpha1.NFSBenchmark, p runfile.Plan, claim string, images Imag
 // listenerPort is where the images of databases listen.
 const listenerPort = 1521
 
-// onHostNetwork gives a load pod the network of its node where the user asks for it. The
-// port of a database is declared, so that the scheduler places no two on one node.
+func hasHostNetwork(b *v1alpha1.NFSBenchmark) bool {
+	return b.Spec.Pods != nil && b.Spec.Pods.HostNetwork == v1alpha1.Enabled
+}
+
+// onHostNetwork gives a load pod the network of its node where the user asks for it. The port of a
+// database is declared, so that the scheduler places no two on one node. The loader declares it:
+// before Kubernetes 1.34 the scheduler does not count the host ports of init containers.
 func onHostNetwork(spec *corev1.PodSpec, b *v1alpha1.NFSBenchmark) {
-	if b.Spec.Pods == nil || b.Spec.Pods.HostNetwork != v1alpha1.Enabled {
+	if !hasHostNetwork(b) {
 		return
 	}
 	spec.HostNetwork, spec.DNSPolicy = true, corev1.DNSClusterFirstWithHostNet
-	for i := range spec.InitContainers {
-		if c := &spec.InitContainers[i]; c.Name == ContainerDatabase {
-			c.Ports = append(c.Ports,
-				corev1.ContainerPort{Name: "listener", ContainerPort: listenerPort, HostPort: listenerPort})
-		}
+	if slices.ContainsFunc(spec.InitContainers, func(c corev1.Container) bool { return c.Name == ContainerDatabase }) {
+		spec.Containers[0].Ports = append(spec.Containers[0].Ports,
+			corev1.ContainerPort{Name: "listener", ContainerPort: listenerPort, HostPort: listenerPort})
 	}
 }
 
@@ -187,7 +190,8 @@ func collector(b *v1alpha1.NFSBenchmark, images Images) corev1.Container {
 		{Name: runVolume, MountPath: runDir},
 		{Name: tokenVolume, MountPath: tokenDir, ReadOnly: true},
 	}
-	if port := images.LiveMetricsPort; port != 0 { // a PodMonitor finds it by its name
+	// A PodMonitor finds the port by its name. On the network of a node it would be the node's.
+	if port := images.LiveMetricsPort; port != 0 && !hasHostNetwork(b) {
 		c.Args = append(c.Args, "--metrics-address", ":"+strconv.Itoa(int(port)))
 		c.Ports = append(c.Ports, corev1.ContainerPort{
 			Name: PortLiveMetrics, ContainerPort: port, Protocol: corev1.ProtocolTCP,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nfsbench/nfsbench/api/v1alpha1"
 	"github.com/nfsbench/nfsbench/internal/compare"
+	"github.com/nfsbench/nfsbench/internal/plan"
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
@@ -24,7 +25,8 @@ type Checker interface {
 	Complete(spec []byte) ([]byte, error)
 }
 
-// Check holds every patch and every cell against the schema, the repetitions against what
+// Check holds every patch and every cell against the schema, every cell against what its plan
+// would refuse on any storage, the repetitions against what
 // the comparison claims, the whole against what Argo Workflows can hold, and the schedule
 // against what it can read. Errors name the patch, the cell and its values, or the field. It
 // fills the defaults into Spec and Written of m's cells, in place.
@@ -60,7 +62,10 @@ func checkCell(cell *Cell, c Checker) error {
 	}
 	cell.Spec = v1alpha1.NFSBenchmarkSpec{}
 	cell.Written = data
-	return json.Unmarshal(data, &cell.Spec)
+	if err := json.Unmarshal(data, &cell.Spec); err != nil {
+		return err
+	}
+	return plan.Check(cell.benchmark())
 }
 
 // checkRepetitions asks whether so many repetitions can show anything. Each step

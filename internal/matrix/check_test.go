@@ -64,6 +64,20 @@ func TestAWrongCellIsNamedWithItsValues(t *testing.T) {
 	}
 }
 
+func TestACellThatCannotBePlannedIsNamed(t *testing.T) {
+	s := suite(t, strings.Replace(templateOf, "run: {", "database: {container: {image: x, edition: Enterprise, passwordSecretRef: {name: oracle}}}\n      run: {", 1)+`
+  axes: [{name: sga, values: [{name: large}, {name: small, patch: {database: {container: {parameters: {sga_target: 256M, shared_pool_size: 250M}}}}}]}]`)
+	m, err := matrix.Expand(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = check(t, m, s)
+	if err == nil || !strings.Contains(err.Error(), "cell small (sga=small): ") || !strings.Contains(err.Error(), "ORA-00821") ||
+		strings.Contains(err.Error(), "cell large") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // refuse refuses everything.
 type refuse struct{}
 

@@ -26,16 +26,15 @@ func EstimatedSeconds(m Matrix) int64 {
 // after which time it ends in any case, counted from the start of its pods; both
 // in seconds, and zero where the spec is not complete.
 func (c Cell) Durations() (scheduled, timeout int64) {
-	b := &v1alpha1.NFSBenchmark{Spec: c.Spec}
-	b.Name, b.Namespace, b.UID = "cell", "default", "cell"
-	// Where the storage is does not matter to the time: one address that is kept
-	// for examples (RFC 5737) stands for all.
-	p, err := plan.Build(b, plan.Target{
-		Export: "/export", Paths: []v1alpha1.ResolvedPath{{Path: "192.0.2.1"}},
-		Addresses: []string{"192.0.2.1"},
-	})
+	p, err := plan.Build(c.benchmark(), plan.Anywhere()) // where the storage is does not matter to the time
 	if err != nil {
 		return 0, 0
 	}
 	return p.ScheduledSteps().Seconds, int64(p.Schedule.TimeoutSeconds)
+}
+
+func (c Cell) benchmark() *v1alpha1.NFSBenchmark {
+	b := &v1alpha1.NFSBenchmark{Spec: c.Spec}
+	b.Name, b.Namespace, b.UID = "cell", "default", "cell"
+	return b
 }

@@ -23,6 +23,21 @@ const (
 	collectMilliseconds = 1000
 )
 
+// Check says what the spec alone decides against a plan, whatever its target is.
+func Check(b *v1alpha1.NFSBenchmark) error {
+	_, err := Build(b, Anywhere())
+	return err
+}
+
+// Anywhere stands for a target that is not known yet, with an address and a name that are kept for
+// examples (RFC 5737, RFC 2606).
+func Anywhere() Target {
+	return Target{
+		Export: "/unknown", Paths: []v1alpha1.ResolvedPath{{Path: "192.0.2.1"}},
+		Addresses: []string{"192.0.2.1", "nas.example.com"},
+	}
+}
+
 // Build makes the plan of a benchmark on a target. The error is the user's:
 // nothing but another spec can fix it.
 func Build(b *v1alpha1.NFSBenchmark, t Target) (runfile.Plan, error) {

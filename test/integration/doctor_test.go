@@ -38,11 +38,12 @@ func TestAClusterTakesTheJobOfTheDoctor(t *testing.T) {
 	}
 	job := func(namespace string, mods ...gen.Mod) *batchv1.Job {
 		b := gen.Benchmark("demo", append(mods, gen.In(namespace))...)
-		p, err := plan.Build(b, plan.Target{Export: "/x", Addresses: []string{"10.0.1.61"}, Paths: []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}}})
+		target := plan.Target{Export: "/x", Addresses: []string{"10.0.1.61"}, Paths: []v1alpha1.ResolvedPath{{Path: "10.0.1.61"}}}
+		p, err := plan.Build(b, target)
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := manifest.Examination{Plan: p, PlanText: "{}", Volume: manifest.DoctorVolume(b), Servers: true, Seconds: 60}
+		x := manifest.Examination{Plan: p, PlanText: "{}", Volume: manifest.DoctorVolume(b, target), Servers: true, Seconds: 60}
 		return manifest.DoctorJob(b, x, manifest.Images{NFSBench: "nfsbench:v1"})
 	}
 	create := func(j *batchv1.Job) error {

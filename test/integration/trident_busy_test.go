@@ -43,7 +43,7 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 			v1alpha1.ReasonBackendFailed,
 		},
 		"OnThisBackendWithDeployment": {
-			func(w *world) { own(w); w.deployed(corev1.ConditionTrue) },
+			func(w *world) { own(w); w.deployed(corev1.ConditionTrue, 1) },
 			true, v1alpha1.ReasonProvisioning,
 			[]string{"Trident works on TridentBackendConfig "},
 			"", v1alpha1.ReasonBackendFailed,
@@ -51,19 +51,19 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 		"OnAnother": {
 			func(w *world) { w.busy(nil) },
 			true, v1alpha1.ReasonTridentBusy,
-			[]string{"it works on TridentBackendConfig ", "/aaa-other", "300 s"},
+			[]string{"Trident works on TridentBackendConfig ", "/aaa-other", "300 s"},
 			"",
 			v1alpha1.ReasonTridentBusy,
 		},
 		"OnThatOfAnotherTenant": {
 			func(w *world) { w.busy(map[string]string{manifest.LabelManagedBy: manifest.ManagedBy}) },
 			true, v1alpha1.ReasonTridentBusy,
-			[]string{"it works on the backend of another benchmark"},
+			[]string{"Trident works on the backend of another benchmark"},
 			"aaa-other",
 			v1alpha1.ReasonTridentBusy,
 		},
 		"OnWhatCannotBeSeen": {
-			func(w *world) { silent(w); w.deployed(corev1.ConditionTrue) },
+			func(w *world) { silent(w); w.deployed(corev1.ConditionTrue, 1) },
 			true, v1alpha1.ReasonTridentBusy,
 			[]string{"Trident runs and has not yet read"},
 			"", v1alpha1.ReasonTridentBusy,
@@ -83,8 +83,14 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 			"", v1alpha1.ReasonTridentMissing,
 		},
 		"NoDeployment": {silent, false, v1alpha1.ReasonProvisioning, []string{"there is no Deployment trident-controller"}, "", v1alpha1.ReasonTridentMissing},
+		"ScaledToZero": {
+			func(w *world) { silent(w); w.deployed(corev1.ConditionTrue, 0) },
+			false, v1alpha1.ReasonProvisioning,
+			[]string{"has no pod that is available"},
+			"", v1alpha1.ReasonTridentMissing,
+		},
 		"NoPods": {
-			func(w *world) { silent(w); w.deployed(corev1.ConditionFalse) },
+			func(w *world) { silent(w); w.deployed(corev1.ConditionFalse, 0) },
 			false, v1alpha1.ReasonProvisioning,
 			[]string{"is not available: Deployment does not have minimum availability"},
 			"",
@@ -105,7 +111,7 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 				t.Helper()
 				b := w.get("demo")
 				w.wantPhase(b, v1alpha1.PhaseProvisioning, tc.says...)
-				w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", tc.reason)
+				w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "Unknown", tc.reason)
 				if tc.not != "" && strings.Contains(b.Status.Message, tc.not) {
 					t.Errorf("the message says %q: %s", tc.not, b.Status.Message)
 				}
@@ -142,6 +148,10 @@ func TestTheErrorOfATridentThatTook300SecondsIsShown(t *testing.T) {
 	w.array.SetFaults(standin.Faults{Backend: "error initializing ontap-nas driver: context deadline exceeded"})
 	w.turns()
 	b := w.get("demo")
+	w.wantPhase(b, v1alpha1.PhaseProvisioning, "Trident refuses TridentBackendConfig", "context deadline exceeded")
+	w.step(301 * time.Second)
+	w.turns()
+	b = w.get("demo")
 	w.wantPhase(b, v1alpha1.PhaseFailed, "Trident refuses TridentBackendConfig", "context deadline exceeded")
 	w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", v1alpha1.ReasonBackendFailed)
 	w.finish("demo")
@@ -199,32 +209,116 @@ func TestAManagementLIFIsTriedWhileTridentIsSilent(t *testing.T) {
 	}
 }
 
+// TestABenchmarkSucceedsThoughTridentWasBusyWithAnother: what Trident then says at first is not the
+// end either, for it has not yet had the time to try again.
 func TestABenchmarkSucceedsThoughTridentWasBusyWithAnother(t *testing.T) {
 	t.Parallel()
-	for name, when := range map[string]func(*world){
-		"BeforeItsBackend": func(*world) {},
-		"BeforeItsVolume": func(w *world) {
-			for len(w.ofTrident(trident.KindBackend)) == 0 {
-				w.settle("demo")
-				w.robot("demo")
-			}
-		},
+	backend := func(*world) {}
+	volume := func(w *world) {
+		for len(w.ofTrident(trident.KindBackend)) == 0 {
+			w.settle("demo")
+			w.robot("demo")
+		}
+	}
+	for name, tc := range map[string]struct {
+		before func(*world)
+		waits  time.Duration
+		then   []standin.Faults // one after the other, before the operator looks
+		says   string
+	}{
+		"BeforeItsBackend":        {backend, 9 * time.Minute, nil, ""},
+		"BeforeItsVolume":         {volume, 9 * time.Minute, nil, ""},
+		"ThenTheBackendIsRefused": {backend, 301 * time.Second, []standin.Faults{{Backend: "too many requests"}}, "too many requests: ask an administrator"},
+		"ThenTheVolumeIsRefused":  {volume, 301 * time.Second, []standin.Faults{{Provisioning: "aggregate is busy"}}, "aggregate is busy"},
+		"ThenTheBackendIsOffline": {volume, 301 * time.Second, []standin.Faults{{}, {Offline: "LIF is down"}}, "LIF is down"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := withTrident(t)
 			w.create("demo", w.backend())
-			when(w)
+			tc.before(w)
 			w.busy(nil)
 			w.turns()
-			w.step(9 * time.Minute)
+			w.step(tc.waits)
 			w.turns()
 			b := w.get("demo")
 			w.wantPhase(b, v1alpha1.PhaseProvisioning, "works on TridentBackendConfig")
-			w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", v1alpha1.ReasonTridentBusy)
+			w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "Unknown", v1alpha1.ReasonTridentBusy)
+			for _, f := range tc.then {
+				w.array.SetFaults(f)
+				for w.array.step(w) != "" { //nolint:revive // until there is nothing to do
+				}
+			}
+			if tc.says != "" {
+				w.turns()
+				w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning, tc.says)
+				w.step(4 * time.Minute)
+				w.turns()
+				w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning, tc.says)
+			}
 			w.array.SetFaults(standin.Faults{})
-			w.clock.SetTime(time.Now()) // by which the API server dates what is made from now on
+			pvc := &corev1.PersistentVolumeClaim{}
+			for range 60 {
+				if w.find("nfsb-demo-data", pvc) && pvc.Status.Phase == corev1.ClaimBound {
+					break
+				}
+				w.settle("demo")
+				w.array.step(w)
+			}
+			w.clock.SetTime(time.Now()) // by which the API server dates the pods
 			w.wantPhase(w.finish("demo"), v1alpha1.PhaseSucceeded)
+		})
+	}
+}
+
+// TestABackendThatIsTriedAgainKeepsTridentBusyToo: Failed stays in its status while Trident tries
+// again, which takes 300 s where the management LIF does not answer.
+func TestABackendThatIsTriedAgainKeepsTridentBusyToo(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		backendFirst bool
+		labels       map[string]string
+		says         string
+		not          string
+	}{
+		"BeforeItsVolume": {true, nil, "Trident may be trying TridentBackendConfig ", ""},
+		"OfAnotherTenant": {
+			true,
+			map[string]string{manifest.LabelManagedBy: manifest.ManagedBy},
+			"Trident may be trying the backend of another benchmark again", "aaa-other",
+		},
+		"BeforeItsBackend": {false, nil, "Trident may be trying TridentBackendConfig ", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := withTrident(t)
+			w.deployed(corev1.ConditionTrue, 1)
+			w.create("demo", w.backend())
+			for tc.backendFirst && len(w.ofTrident(trident.KindBackend)) == 0 {
+				w.settle("demo")
+				w.robot("demo")
+			}
+			lif := w.busy(tc.labels)
+			w.array.SetFaults(standin.Faults{Backend: "context deadline exceeded"})
+			w.array.step(w)
+			w.array.SetFaults(standin.Faults{Drops: lif})
+			w.turns()
+			w.step(20 * time.Second)
+			w.turns()
+			b := w.get("demo")
+			w.wantPhase(b, v1alpha1.PhaseProvisioning, tc.says)
+			w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "Unknown", v1alpha1.ReasonTridentBusy)
+			w.step(12 * time.Minute)
+			w.turns()
+			b = w.get("demo")
+			w.wantPhase(b, v1alpha1.PhaseFailed, tc.says)
+			w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", v1alpha1.ReasonTridentBusy)
+			if b.Status.Failure != v1alpha1.FailureInfrastructure {
+				t.Errorf("the failure is of kind %s", b.Status.Failure)
+			}
+			if tc.not != "" && strings.Contains(b.Status.Message, tc.not) {
+				t.Errorf("the message says %q: %s", tc.not, b.Status.Message)
+			}
 		})
 	}
 }
@@ -375,6 +469,38 @@ func TestAnAbandonedVolumeWithoutAPersistentVolumeIsListed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAnAbandonedProvisioningIsListed: Trident makes the volume later, and only with class and
+// backend does the provisioner remove it again.
+func TestAnAbandonedProvisioningIsListed(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.create("demo", w.backend(), gen.Leftovers(v1alpha1.LeftoversAbandon))
+	for len(w.ofTrident(trident.KindBackend)) == 0 {
+		w.settle("demo")
+		w.robot("demo")
+	}
+	w.busy(nil)
+	w.turns()
+	pvc := &corev1.PersistentVolumeClaim{}
+	w.find("nfsb-demo-data", pvc)
+	name := manifest.TridentName(w.get("demo"))
+	w.delete("demo")
+	w.turns()
+	w.step(3 * time.Minute)
+	w.turns()
+	if b := w.get("demo"); b != nil {
+		t.Fatalf("it stays: %s", b.Status.Message)
+	}
+	want := "left are TridentVolume " + w.array.ns + "/pvc-" + string(pvc.UID) + ", which Trident may still make, StorageClass " +
+		name + ", TridentBackendConfig " + w.array.ns + "/" + name
+	if told := strings.Join(w.rec.events, "\n"); !strings.Contains(told, want) {
+		t.Errorf("no event says %q:\n%s", want, told)
+	}
+	w.array.SetFaults(standin.Faults{})
+	w.turns()
+	w.wantMade("StorageClass", "TridentBackendConfig", "TridentBackend", "TridentBackendConfig", "TridentBackend")
 }
 
 // TestClassAndBackendStayUntilProvisioningIsOver: Trident makes a volume that it was asked for

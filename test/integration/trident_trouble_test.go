@@ -191,7 +191,9 @@ func TestWhatKeepsAVolumeOfTridentFromBeingUsedIsSaid(t *testing.T) {
 			if tc.after > 0 {
 				b := w.get("demo")
 				w.wantPhase(b, v1alpha1.PhaseProvisioning)
-				w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "False", "")
+				if meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionStorageProvisioned) {
+					t.Error("its storage is provisioned")
+				}
 				w.step(tc.after)
 				w.turns()
 			}
@@ -212,6 +214,22 @@ func TestWhatKeepsAVolumeOfTridentFromBeingUsedIsSaid(t *testing.T) {
 				t.Errorf("left: %q, there before: %q", left, before)
 			}
 		})
+	}
+}
+
+// TestWhatTheSpecAloneDecidesIsSaidBeforeThereIsAVolume: nothing is made, and no volume moved.
+func TestWhatTheSpecAloneDecidesIsSaidBeforeThereIsAVolume(t *testing.T) {
+	t.Parallel()
+	w := withTrident(t)
+	w.create("demo", w.backend(), gen.Calibrate(1), gen.Oracle, gen.OracleMod(func(c *v1alpha1.DatabaseContainer) {
+		c.Parameters = map[string]v1alpha1.ParameterValue{"sga_target": "256M", "shared_pool_size": "200M", "cpu_count": "16"}
+	}))
+	b := w.settle("demo")
+	w.wantPhase(b, v1alpha1.PhaseFailed, "sga_target is 256M", "ORA-00821")
+	w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", v1alpha1.ReasonInvalidSpec)
+	w.wantMade()
+	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStorageProvisioned); c.Reason != v1alpha1.ReasonPending {
+		t.Errorf("there was a volume: %+v", c)
 	}
 }
 

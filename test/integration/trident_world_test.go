@@ -84,8 +84,9 @@ func withTrident(t *testing.T) *world {
 	return w
 }
 
-// deployed gives Trident's controller its Deployment, which is available or not.
-func (w *world) deployed(available corev1.ConditionStatus) {
+// deployed gives Trident's controller its Deployment, which says that it is available or not, and has
+// so many pods. One of 0 replicas is available.
+func (w *world) deployed(available corev1.ConditionStatus, pods int32) {
 	w.Helper()
 	labels := map[string]string{"app": "controller.csi.trident.netapp.io"}
 	d := &appsv1.Deployment{
@@ -101,6 +102,7 @@ func (w *world) deployed(available corev1.ConditionStatus) {
 	if err := w.c.Create(w.Context(), d); err != nil {
 		w.Fatal(err)
 	}
+	d.Status.Replicas, d.Status.ReadyReplicas, d.Status.AvailableReplicas = pods, pods, pods
 	d.Status.Conditions = []appsv1.DeploymentCondition{{
 		Type: appsv1.DeploymentAvailable, Status: available, Message: "Deployment does not have minimum availability.",
 		LastTransitionTime: metav1.NewTime(w.clock.Now()),
@@ -110,8 +112,9 @@ func (w *world) deployed(available corev1.ConditionStatus) {
 	}
 }
 
-// busy lets Trident work on a backend of somebody else, whose management LIF does not answer.
-func (w *world) busy(labels map[string]string) {
+// busy lets Trident work on a backend of somebody else, whose management LIF, which it gives, does
+// not answer.
+func (w *world) busy(labels map[string]string) string {
 	w.Helper()
 	other := w.array.backend
 	other.ManagementLIF = newAddress()
@@ -121,6 +124,7 @@ func (w *world) busy(labels map[string]string) {
 	}
 	for w.array.step(w) != "" { //nolint:revive // until it is at work
 	}
+	return other.ManagementLIF
 }
 
 func (a *tridentWorld) step(w *world) string {

@@ -28,7 +28,8 @@ func (c *Controller) stepBackends(ctx context.Context) (string, error) {
 }
 
 // isHeld says that Trident works on a backend whose management LIF does not answer. The config
-// has its finalizer and no status then, and the lock of all that Trident does is held.
+// has its finalizer and no status then, or that of the attempt before, which failed, and the lock
+// of all that Trident does is held.
 func (c *Controller) isHeld(ctx context.Context) (bool, error) {
 	lif := c.fault().Drops
 	if lif == "" {
@@ -36,7 +37,7 @@ func (c *Controller) isHeld(ctx context.Context) (bool, error) {
 	}
 	configs, err := c.list(ctx, trident.KindBackendConfig)
 	return slices.ContainsFunc(configs, func(u unstructured.Unstructured) bool {
-		return controllerutil.ContainsFinalizer(&u, trident.Finalizer) && text(&u, "status", "lastOperationStatus") == "" &&
+		return controllerutil.ContainsFinalizer(&u, trident.Finalizer) && text(&u, "status", "lastOperationStatus") != "Success" &&
 			text(&u, "spec", "managementLIF") == lif
 	}), err
 }
