@@ -26,9 +26,10 @@ import (
 // clinic is a cluster in which the pods of Jobs answer at once.
 type clinic struct {
 	*shell
-	status corev1.PodStatus // of the pod of each Job
-	refuse error            // for pods
-	jobs   []batchv1.Job    // that were created
+	status  corev1.PodStatus // of the pod of each Job
+	created metav1.Time      // the pod of each Job; zero: too long ago to wait for it
+	refuse  error            // for pods
+	jobs    []batchv1.Job    // that were created
 }
 
 func newClinic(t *testing.T, objects ...client.Object) *clinic {
@@ -47,6 +48,7 @@ func newClinic(t *testing.T, objects ...client.Object) *clinic {
 				c.jobs = append(c.jobs, *job.DeepCopy())
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 					Namespace: job.Namespace, Name: job.Name + "-abcde", Labels: map[string]string{batchv1.JobNameLabel: job.Name},
+					CreationTimestamp: c.created,
 				}, Spec: job.Spec.Template.Spec, Status: c.status}
 				return w.Create(ctx, pod)
 			}
@@ -274,23 +276,33 @@ func TestAPodThatTellsNothingIsExplained(t *testing.T) {
 	}
 }
 
-// TestAnInterruptedExaminationRemovesItsJob, as clinic.doctor asserts.
+// TestAnInterruptedExaminationRemovesItsJob, as clinic.doctor asserts. Until then it says what the pod waits for.
 func TestAnInterruptedExaminationRemovesItsJob(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, inOrder()...)
-	c.status = corev1.PodStatus{Phase: corev1.PodRunning}
+	c.status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "Insufficient\x1b cpu",
+	}}}
+	c.created = metav1.NewTime(now())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	inner := c.client
 	c.ctx = ctx
+	looks := 0
 	c.client = interceptor.NewClient(inner, interceptor.Funcs{List: func(ctx context.Context, w client.WithWatch, l client.ObjectList, o ...client.ListOption) error {
 		if _, is := l.(*corev1.PodList); is {
-			cancel()
+			if looks++; looks == 3 {
+				cancel()
+			}
 		}
 		return w.List(ctx, l, o...)
 	}})
-	if o := c.doctor(slobInDatabase()); o.code == 0 {
+	o := c.doctor(slobInDatabase())
+	if o.code == 0 {
 		t.Errorf("exit code 0:\n%s", o.out)
+	}
+	if strings.Count(o.err, "waiting: no node takes pod") != 1 || !strings.Contains(o.err, "Insufficient? cpu") {
+		t.Errorf("what the pod waits for is not said once:\n%s", o.err)
 	}
 	if len(c.jobs) != 1 {
 		t.Errorf("%d jobs were created", len(c.jobs))

@@ -55,8 +55,9 @@ func (d *doctor) examinePod(ctx context.Context, x manifest.Examination) error {
 			return err
 		case ended:
 			return nil
-		case trouble != "":
+		case trouble != "" && trouble != last:
 			last = trouble
+			fmt.Fprintf(d.errOut, "waiting: %s\n", oneLine(trouble))
 		}
 		select {
 		case <-waiting.Done():

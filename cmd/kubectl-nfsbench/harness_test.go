@@ -54,11 +54,14 @@ func newShell(t *testing.T, objects ...client.Object) *shell {
 	return s
 }
 
+// now is the clock of every test.
+func now() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
+
 // run executes a command line.
 func (s *shell) run(args ...string) outcome {
 	s.t.Helper()
 	a := &app{
-		flags: genericclioptions.NewConfigFlags(true), now: func() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }, every: time.Millisecond,
+		flags: genericclioptions.NewConfigFlags(true), now: now, every: time.Millisecond,
 		connect: func(a *app) (*cluster, error) {
 			namespace, explicit := "bench", false
 			if n := *a.flags.Namespace; n != "" {
