@@ -186,8 +186,13 @@ func (d *doctor) examine(ctx context.Context, u *unstructured.Unstructured) erro
 		Volume: manifest.DoctorVolume(d.b, target), Servers: known, LeastBytes: plan.DatabaseBytes(d.b),
 		Seconds: int64(d.o.timeout / time.Second),
 	}
-	if last := d.checks[len(d.checks)-1]; last.Check == checkStorage && last.Result == runfile.CheckFail {
-		x.Volume = nil // a pod would wait for it, and the rest can be checked without
+	refused := func(c runfile.Check) bool {
+		return c.Result == runfile.CheckFail && (c.Check == checkStorage || c.Check == checkPolicy)
+	}
+	if slices.ContainsFunc(d.checks, refused) {
+		// A pod would wait for the volume, or use what the administrator does not allow. The rest
+		// can be checked without.
+		x.Volume, x.Servers = nil, false
 	}
 	p, err := plan.Build(d.b, target)
 	if err != nil {

@@ -213,6 +213,9 @@ func TestWhatIsNotMetFailsWithTheFix(t *testing.T) {
 				if strings.Contains(fmt.Sprintf("%+v", job.Spec.Template.Spec.Volumes), "PersistentVolumeClaim:&") {
 					t.Error("the pod waits for a claim that cannot serve")
 				}
+				if name == "policy" && strings.Contains(fmt.Sprintf("%+v", job.Spec.Template.Spec), "10.0.1.61") {
+					t.Error("the pod uses an export that the policy does not allow")
+				}
 			}
 			o.mustSay(t, tc.want, "correct them before you run this benchmark")
 			if n := strings.Count("\n"+o.out, "\nFAIL"); n != 1 {

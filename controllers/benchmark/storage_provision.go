@@ -552,10 +552,7 @@ func (r *Reconciler) awaitVolume(ctx context.Context, s *scope, pvc *corev1.Pers
 	}
 	is, asked := lastCall(told)
 	unanswered := is == callBegins && s.now.Sub(asked) > tridentQuick
-	switch {
-	case t.worksOn != "" || unanswered:
-		end = since.Add(tridentPatience)
-	case is == callBegins || is == callSucceeded:
+	if t.worksOn != "" || is == callBegins || is == callSucceeded {
 		end = later(end, since.Add(tridentPatience))
 	}
 	reason, message := v1alpha1.ReasonProvisioning,

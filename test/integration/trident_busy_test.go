@@ -225,12 +225,14 @@ func TestABenchmarkSucceedsThoughTridentWasBusyWithAnother(t *testing.T) {
 		waits  time.Duration
 		then   []standin.Faults // one after the other, before the operator looks
 		says   string
+		again  bool // it is busy with another once more
 	}{
-		"BeforeItsBackend":        {backend, 9 * time.Minute, nil, ""},
-		"BeforeItsVolume":         {volume, 9 * time.Minute, nil, ""},
-		"ThenTheBackendIsRefused": {backend, 301 * time.Second, []standin.Faults{{Backend: "too many requests"}}, "too many requests: ask an administrator"},
-		"ThenTheVolumeIsRefused":  {volume, 301 * time.Second, []standin.Faults{{Provisioning: "aggregate is busy"}}, "aggregate is busy"},
-		"ThenTheBackendIsOffline": {volume, 301 * time.Second, []standin.Faults{{}, {Offline: "LIF is down"}}, "LIF is down"},
+		"BeforeItsBackend":        {backend, 9 * time.Minute, nil, "", false},
+		"BeforeItsVolume":         {volume, 9 * time.Minute, nil, "", false},
+		"ThenTheBackendIsRefused": {backend, 301 * time.Second, []standin.Faults{{Backend: "too many requests"}}, "too many requests: ask an administrator", false},
+		"ThenTheVolumeIsRefused":  {volume, 301 * time.Second, []standin.Faults{{Provisioning: "aggregate is busy"}}, "aggregate is busy", false},
+		"ThenItIsBusyAgain":       {volume, 9 * time.Minute, []standin.Faults{{Provisioning: "aggregate is busy"}}, "aggregate is busy", true},
+		"ThenTheBackendIsOffline": {volume, 301 * time.Second, []standin.Faults{{}, {Offline: "LIF is down"}}, "LIF is down", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -255,6 +257,11 @@ func TestABenchmarkSucceedsThoughTridentWasBusyWithAnother(t *testing.T) {
 				w.step(4 * time.Minute)
 				w.turns()
 				w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning, tc.says)
+			}
+			if tc.again {
+				w.busy(nil)
+				w.turns()
+				w.wantPhase(w.get("demo"), v1alpha1.PhaseProvisioning)
 			}
 			w.array.SetFaults(standin.Faults{})
 			pvc := &corev1.PersistentVolumeClaim{}

@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -119,7 +120,11 @@ func (w *world) busy(labels map[string]string) string {
 	other := w.array.backend
 	other.ManagementLIF = newAddress()
 	w.array.SetFaults(standin.Faults{Drops: other.ManagementLIF})
-	if err := w.c.Create(w.Context(), trident.NewBackendConfig(w.array.ns, "aaa-other", labels, other)); err != nil {
+	err := w.c.Create(w.Context(), trident.NewBackendConfig(w.array.ns, "aaa-other", labels, other))
+	if apierrors.IsAlreadyExists(err) {
+		err = w.c.Create(w.Context(), trident.NewBackendConfig(w.array.ns, "aab-other", labels, other))
+	}
+	if err != nil {
 		w.Fatal(err)
 	}
 	for w.array.step(w) != "" { //nolint:revive // until it is at work

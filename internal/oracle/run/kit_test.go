@@ -342,6 +342,35 @@ func TestAPasswordThatIsNoPlainWordIsNotShownEither(t *testing.T) {
 	}
 }
 
+// A password that only a shell can read is in no message: the line that may have it is withheld.
+func TestTheOutputIsWithheldWhereAPasswordCannotBeRead(t *testing.T) {
+	for text, withheld := range map[string]bool{
+		"SYSDBA_PASSWD='pa$$word'\n":                       true,
+		"SYSDBA_PASSWD=plain\nSYSDBA_PASSWD=`cat secret`\n": true,
+		"SYSDBA_PASSWD=`cat secret`\nSYSDBA_PASSWD=plain\n": false,
+		"": false,
+	} {
+		dir, _ := kit(t, report)
+		file := filepath.Join(dir, "slob.conf")
+		if err := os.WriteFile(file, []byte("SCALE=80M\n"+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		plan := kitPlan(dir)
+		for kind, want := range map[string]bool{runfile.DatabaseExternal: withheld, runfile.DatabaseContainer: false} {
+			plan.Database.Kind = kind
+			copied, err := (&runner{plan: &plan, opt: Options{Password: "ours"}}).copyKit()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := copied.shown([]byte("sqlplus system/pa$$word@x"))
+			copied.remove()
+			if strings.Contains(got, "sqlplus") == want {
+				t.Errorf("%s with %q: %s", kind, text, got)
+			}
+		}
+	}
+}
+
 // A line is cut at its beginning, which must not be in the middle of a password.
 func TestALongLineOfAKitHasNoPartOfThePassword(t *testing.T) {
 	for n := range 12 {

@@ -325,6 +325,8 @@ type kitCopy struct {
 	root    string // which holds nothing else
 	tables  slobconf.Tables
 	secrets []string // which the scripts print in connect strings
+	// withheld is set where a password is not known that their output may have.
+	withheld bool
 }
 
 func (k *kitCopy) dir() string { return filepath.Join(k.root, "kit") }
@@ -365,6 +367,9 @@ func (k *kitCopy) logged() string {
 // shown is the end of a line without passwords. It is shorter than what is kept of the
 // output, so that it does not begin within one.
 func (k *kitCopy) shown(line []byte) string {
+	if k.withheld {
+		return "not shown, because the value of SYSDBA_PASSWD in slob.conf is no plain word and may be in it"
+	}
 	text := strings.TrimSpace(string(line))
 	for _, secret := range k.secrets {
 		if secret != "" {
@@ -415,7 +420,9 @@ func (r *runner) copyKitTo(k *kitCopy) error {
 	text = append(text, r.kitConf(string(text))...)
 	conf, err := slobconf.Parse(bytes.NewReader(text))
 	if err == nil {
-		k.secrets = append(k.secrets, conf.Password())
+		password, known := conf.Password()
+		k.secrets = append(k.secrets, password)
+		k.withheld = !known && r.plan.Database.Kind != runfile.DatabaseContainer // whose password is ours
 		k.tables, err = conf.Tables()
 	}
 	if err != nil {

@@ -22,13 +22,14 @@ const maxLines = 10000
 // Conf is what a slob.conf says.
 type Conf struct {
 	values  map[string]string
-	skipped []int // lines that are no plain assignment
+	unread  map[string]bool // names whose last assignment is no plain value
+	skipped []int           // lines that are no plain assignment
 }
 
 // Parse reads the plain assignments of a slob.conf; as in a shell, the last of a
 // name counts. It fails where there is none that SLOB knows.
 func Parse(in io.Reader) (Conf, error) {
-	c := Conf{values: map[string]string{}}
+	c := Conf{values: map[string]string{}, unread: map[string]bool{}}
 	assignment := regexp.MustCompile(`^(?:export\s+)?([A-Z][A-Z0-9_]*)=(.*)$`)
 	scan := bufio.NewScanner(in)
 	line := 0
@@ -41,7 +42,9 @@ func Parse(in io.Reader) (Conf, error) {
 			continue
 		}
 		if m := assignment.FindStringSubmatch(text); m != nil {
-			if value, ok := word(m[2]); ok {
+			value, ok := word(m[2])
+			c.unread[m[1]] = !ok
+			if ok {
 				c.values[m[1]] = value
 				continue
 			}
@@ -104,8 +107,11 @@ func size(word string, blockBytes int64) (bytes int64, err error) {
 	return n * unit, nil
 }
 
-// Password is SYSDBA_PASSWD, which the scripts of SLOB print; empty where it is no plain value.
-func (c Conf) Password() string { return c.values["SYSDBA_PASSWD"] }
+// Password is SYSDBA_PASSWD, which the scripts of SLOB print; not known where it is no plain
+// value.
+func (c Conf) Password() (password string, known bool) {
+	return c.values["SYSDBA_PASSWD"], !c.unread["SYSDBA_PASSWD"]
+}
 
 // Tables are what setup.sh of SLOB makes of each schema.
 type Tables struct {
