@@ -24,6 +24,7 @@ type Database struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.sid) || !(has(self.edition) ? self.edition in ['Free', 'Express'] : false)",message="database.container.sid is fixed in the images of Oracle Free (FREE) and Express (XE): leave it out"
 // +kubebuilder:validation:XValidation:rule="!(self.image.contains('gvenzl') || self.image.matches('(^|/)database/(free|express)([:@]|$)') || (has(self.distribution) && self.distribution == 'Gvenzl')) || self.edition in ['Free', 'Express']",message="database.container.image holds Oracle Free or Express, as its name or distribution says: set database.container.edition to Free or Express"
 // +kubebuilder:validation:XValidation:rule="!has(self.resources) || !has(self.resources.limits) || !('memory' in self.resources.limits) || !quantity(string(self.resources.limits['memory'])).isLessThan(quantity('2Gi'))",message="database.container.resources.limits.memory is less than 2Gi, with which Oracle's images do not start: raise it"
+// +kubebuilder:validation:XValidation:rule="!has(self.redoLogSize) || !has(self.existingDatabase) || self.existingDatabase != 'Use'",message="database.container.redoLogSize would drop the redo logs of a database that was not created for a benchmark: leave redoLogSize out, or set database.container.existingDatabase to Refuse and use an empty volume"
 type DatabaseContainer struct {
 	// image of the database, for example
 	// container-registry.oracle.com/database/enterprise:19.3.0.0 or

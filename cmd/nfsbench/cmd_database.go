@@ -74,6 +74,7 @@ databases that exist.`,
 	fs.SortFlags = false
 	fs.StringVar(&o.RunDir, "run-dir", "", "directory shared with the loader (required)")
 	fs.StringVar(&o.DataDirectory, "data", "/opt/oracle/oradata", "data directory of the database, on the volume")
+	fs.StringVar(&o.Export, "export", "", "path of the export that is mounted at --data, by which a copy of it is known")
 	fs.StringVar(&o.RedoDirectory, "redo", "", "directory of the redo logs, where another export is mounted for them")
 	fs.StringVar(&o.RedoExport, "redo-export", "", "path of that export, which the database cannot be opened without")
 	fs.StringVar(&o.Owner, "owner", "",
@@ -130,8 +131,8 @@ func (f *databaseFlags) run(ctx context.Context, a *app, out io.Writer, env []st
 		return cli.BadInputf("--run-dir is required: the directory shared with the loader")
 	case o.DataDirectory == "" && f.examine == "":
 		return cli.BadInputf("--data is empty; name the directory that the volume is mounted at")
-	case (o.RedoDirectory == "") != (o.RedoExport == ""):
-		return cli.BadInputf("--redo and --redo-export belong together; write both or none")
+	case (o.RedoDirectory == "") != (o.RedoExport == "") || o.RedoExport != "" && o.Export == "":
+		return cli.BadInputf("--redo and --redo-export belong together, and with --export; write all three")
 	case o.Distribution != runfile.DistributionOracle && o.Distribution != runfile.DistributionGvenzl:
 		return cli.BadInputf("--distribution is %q; use %s or %s", o.Distribution, runfile.DistributionOracle,
 			runfile.DistributionGvenzl)

@@ -22,6 +22,7 @@ func TestDatabaseSaysWhatIsWrongWithItsFlags(t *testing.T) {
 		"no run dir":        {nil, "--run-dir is required"},
 		"redo alone":        {[]string{"--run-dir", dir, "--redo", "/redo"}, "--redo and --redo-export belong together"},
 		"redo nowhere":      {[]string{"--run-dir", dir, "--redo-export", "/redo"}, "--redo and --redo-export belong together"},
+		"redo of no data":   {[]string{"--run-dir", dir, "--redo", "/redo", "--redo-export", "/redo"}, "and with --export"},
 		"distribution":      {[]string{"--run-dir", dir, "--distribution", "oracle"}, `--distribution is "oracle"; use Oracle or Gvenzl`},
 		"no data":           {[]string{"--run-dir", dir, "--data", ""}, "--data is empty"},
 		"no time":           {[]string{"--run-dir", dir, "--startup-timeout", "0s"}, "--startup-timeout"},

@@ -235,6 +235,9 @@ func databaseArgs(b *v1alpha1.NFSBenchmark, i plan.Instance) []string {
 		"--startup-timeout", seconds(c.StartupTimeoutSeconds),
 		"--shutdown-timeout", seconds(c.ShutdownTimeoutSeconds),
 	}
+	if st := b.Spec.Storage.Export; st != nil {
+		args = append(args, "--export", st.Path)
+	}
 	if export := plan.RedoExport(b); export != "" {
 		args = append(args, "--redo", plan.RedoPath, "--redo-export", export)
 	}

@@ -339,7 +339,7 @@ func TestHowADatabaseIsStartedWatchedAndStopped(t *testing.T) {
 	wantArgs := []string{
 		"database", "--run-dir", "/run/nfsbench", "--direct-nfs=true", "--distribution", "Oracle", "--sid", "ORCLCDB", "--data", "/opt/oracle/oradata",
 		"--owner", "bench/demo (UID 9d1f8b1e-0000-4000-8000-000000000001)", "--startup-timeout", "2700s", "--shutdown-timeout", "120s",
-		"--plan", "/etc/nfsbench/plan.json",
+		"--export", "/vol/oradata", "--plan", "/etc/nfsbench/plan.json",
 	}
 	if !slices.Equal(c.Args, wantArgs) || !slices.Equal(c.Command, []string{"/opt/nfsbench/nfsbench"}) || c.Image != enterprise19 {
 		t.Errorf("%s: %q %q", c.Image, c.Command, c.Args)

@@ -200,6 +200,9 @@ func (c *checker) redoDirectory(at string, d Database, p Plan) {
 	c.check(!IsBelow(d.DataDirectory, d.RedoDirectory) && !IsBelow(d.RedoDirectory, d.DataDirectory), at+".redoDirectory",
 		"is %q, which is not apart from dataDirectory %q; mount the export of the redo logs elsewhere", d.RedoDirectory,
 		d.DataDirectory)
+	c.check(!IsBelow(p.Engine.Export, d.RedoExport) && !IsBelow(d.RedoExport, p.Engine.Export), at+".redoExport",
+		"is %q, which is not apart from the export %q of the data; name another export in storage.export.redoPath, "+
+			"neither above nor below storage.export.path", d.RedoExport, p.Engine.Export)
 	c.check(path.IsAbs(d.RedoExport), at+".redoExport", "is %q; write the absolute path of the export", d.RedoExport)
 	if len(c.problems) == 0 {
 		_, err := p.Oranfstab()

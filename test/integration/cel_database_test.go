@@ -112,7 +112,17 @@ func databaseRefusals() map[string]refusal {
 		"RedoPathOfTheData": {
 			"storage.export.redoPath is the export of storage.export.path", containerSpec,
 			fields{"storage.export.redoPath": "/vol"},
-			fields{"storage.export.redoPath": "/vol/redo"},
+			fields{"storage.export.redoPath": "/redo"},
+		},
+		"RedoPathOfAnExistingDatabase": {
+			"storage.export.redoPath would drop the redo logs of a database", containerSpec,
+			fields{"storage.export.redoPath": "/redo", in("existingDatabase"): "Use"},
+			fields{in("existingDatabase"): "Use"},
+		},
+		"RedoSizeOfAnExistingDatabase": {
+			"database.container.redoLogSize would drop the redo logs of a database", containerSpec,
+			fields{in("redoLogSize"): "64Mi", in("existingDatabase"): "Use"},
+			fields{in("redoLogSize"): "64Mi", in("existingDatabase"): "Refuse"},
 		},
 		"LargeUndo": {
 			"database.container.undoSize must be a multiple of 1Mi from 64Mi to 32767Mi", containerSpec,

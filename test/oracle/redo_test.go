@@ -74,7 +74,7 @@ func TestRedoLogsMoveToAnExportOfTheirOwn(t *testing.T) {
 					t.Fatalf("redo logs: %v", rows)
 				}
 				for n, r := range rows {
-					want := filepath.Join(w.Redo, fmt.Sprintf("nfsbench_%d_redo%02d.log", r["DBID"], n+4))
+					want := filepath.Join(w.Redo, fmt.Sprintf("nfsbench_%d_4e1ccc44_redo%02d.log", r["DBID"], n+4))
 					if r["MEMBER"] != want || r["BYTES"] != int64(200<<20) {
 						t.Errorf("group %v is %v, want %s", n+4, r, want)
 					}

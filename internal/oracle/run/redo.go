@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"fmt"
 	"path"
@@ -71,16 +72,18 @@ type redoPlan struct {
 	file      string // of a new group, with a verb for its number
 }
 
-// redoPlan keeps of the groups what the plan does not say. Another database may have its redo logs
-// in the same directory, so the names in it have the number of the database.
+// redoPlan keeps of the groups what the plan does not say, in whole mebibytes. Another database may
+// have its redo logs in the same directory, and the same number where both are of one image or one is
+// a clone, so the names in it have the number and a hash of the data export.
 func (r *runner) redoPlan(now []redoLog) redoPlan {
 	d := r.plan.Database
 	p := redoPlan{
-		bytes: cmp.Or(d.RedoLogBytes, now[0].bytes), directory: d.RedoDirectory,
+		bytes: (cmp.Or(d.RedoLogBytes, now[0].bytes) + 1<<20 - 1) >> 20 << 20, directory: d.RedoDirectory,
 		file: path.Join(path.Dir(now[0].members[0]), "nfsbench_redo%02d.log"),
 	}
 	if p.directory != "" {
-		p.file = path.Join(p.directory, fmt.Sprintf("nfsbench_%d_redo%%02d.log", now[0].dbid))
+		data := sha256.Sum256([]byte(path.Clean(r.plan.Engine.Export)))
+		p.file = path.Join(p.directory, fmt.Sprintf("nfsbench_%d_%x_redo%%02d.log", now[0].dbid, data[:4]))
 	}
 	return p
 }

@@ -21,6 +21,7 @@ type Options struct {
 	Distribution  string // who made the image: Oracle or Gvenzl, as in runfile
 	SID           string // told to those who read the state
 	DataDirectory string // the volume
+	Export        string // that is mounted there; empty = it is not known
 	// RedoDirectory is where RedoExport is mounted for the redo logs; empty = they are with the data.
 	RedoDirectory, RedoExport string
 	UseExisting               bool   // open a database there that was not created for a benchmark

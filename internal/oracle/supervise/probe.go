@@ -44,9 +44,12 @@ func (o Options) probeServers(ctx context.Context) (all []runfile.ServerProbe, s
 				probes[i].Export = o.RedoExport
 			}
 		}
-		all, skipped, err = append(all, probes...), cmp.Or(skipped, without), cmp.Or(err, problem)
+		all, skipped = append(all, probes...), cmp.Or(skipped, without)
+		if problem != nil {
+			return all, skipped, problem // at once, so that the bound holds
+		}
 	}
-	return all, skipped, err
+	return all, skipped, nil
 }
 
 func (o Options) probeExport(ctx context.Context) (probes []runfile.ServerProbe, skipped string, err error) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nfsbench/nfsbench/internal/runfile"
 	"github.com/nfsbench/nfsbench/test/nfstest"
@@ -14,7 +15,7 @@ import (
 // redo gives the image a second volume, for the redo logs.
 func (i *image) redo(export string) (directory string) {
 	i.t.Helper()
-	i.o.RedoExport, i.o.RedoDirectory = export, filepath.Join(i.base, "oraredo")
+	i.o.Export, i.o.RedoExport, i.o.RedoDirectory = "/vol/data", export, filepath.Join(i.base, "oraredo")
 	if err := os.MkdirAll(i.o.RedoDirectory, 0o755); err != nil {
 		i.t.Fatal(err)
 	}
@@ -56,14 +57,12 @@ func TestADatabaseIsNotOpenedWithoutItsRedoLogs(t *testing.T) {
 			i.o.RedoDirectory = ""
 		}
 		f := i.fails(runfile.FailureInvalidPlan)
-		if !strings.Contains(f.Message, `export "/vol/redo"`) || !strings.Contains(f.Message, "set storage.export.redoPath to it") {
+		if !strings.Contains(f.Message, `export "/vol/redo"`) || !strings.Contains(f.Message, "set storage.export.redoPath to it") ||
+			!strings.Contains(f.Message, "remove "+filepath.Join(i.data, redoFile)) {
 			t.Errorf("with %q: %s", export, f.Message)
 		}
-		if got := i.read(filepath.Join(i.data, redoFile)); got != "/vol/redo\n" {
+		if got := i.read(filepath.Join(i.data, redoFile)); got != "/vol/redo\n/vol/data\n" {
 			t.Errorf("with %q: the export that was kept is %q", export, got)
-		}
-		if !fails(Examine(t.Context(), i.o), checkFiles, "/vol/redo") {
-			t.Errorf("with %q: an examination does not see where the redo logs are", export)
 		}
 		if !fails(Examine(t.Context(), i.o), checkFiles, "/vol/redo") {
 			t.Errorf("with %q: an examination does not see where the redo logs are", export)
@@ -74,6 +73,92 @@ func TestADatabaseIsNotOpenedWithoutItsRedoLogs(t *testing.T) {
 	}
 }
 
+// TestACopyOfAVolumeIsNotLedToTheRedoLogsOfTheOriginal, which its control file names.
+func TestACopyOfAVolumeIsNotLedToTheRedoLogsOfTheOriginal(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	directory := i.redo("/vol/redo")
+	i.startAndEnd(1)
+	i.o.Export = "/vol/./data/" // the same one
+	i.startAndEnd(2)
+	for _, redo := range []string{"/vol/redo", "/vol/redo2", ""} {
+		for _, export := range []string{"/vol/clone", ""} {
+			i.o.Export, i.o.RedoExport, i.o.RedoDirectory = export, redo, directory
+			if redo == "" {
+				i.o.RedoDirectory = ""
+			}
+			m := i.fails(runfile.FailureInvalidPlan).Message
+			for _, want := range []string{"copy", `"/vol/redo"`, `"/vol/data"`, "two databases", "empty export", filepath.Join(i.data, redoFile)} {
+				if !strings.Contains(m, want) {
+					t.Errorf("%q with %q: %q is not in %q", export, redo, want, m)
+				}
+			}
+			if strings.Contains(m, "set storage.export.redoPath") {
+				t.Errorf("%q with %q: %s", export, redo, m)
+			}
+		}
+	}
+	if n := i.lines(i.base + "/starts"); n != 2 {
+		t.Errorf("started %d times", n)
+	}
+}
+
+// TestTheFileOfTheRedoLogsIsReadAsAStrangersFile.
+func TestTheFileOfTheRedoLogsIsReadAsAStrangersFile(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.redo("/vol/redo")
+	file := filepath.Join(i.data, redoFile)
+	for _, text := range []string{
+		"", "/vol/redo\n", "vol\n/vol/data\n", "/vol/redo\n/vol/../data\n", "/vol/redo\n/vol/data\n/x\n",
+		"/vol/redo\n/" + strings.Repeat("x", maxRedoFile) + "\n", "/vol/redo\r\n/vol/data\n",
+	} {
+		i.write(file, 0o644, text)
+		err := i.o.checkRedo()
+		if err == nil || len(err.Error()) > 1000 || !strings.Contains(err.Error(), file) {
+			t.Errorf("%.40q: %v", text, err)
+		}
+	}
+	i.write(file, 0o644, "/vol/redo\n/vol/"+strings.Repeat("x", 4000)+"\n")
+	if err := i.o.checkRedo(); err == nil || len(err.Error()) > 2000 {
+		t.Errorf("a long path: %v", err)
+	}
+}
+
+// TestADatabaseThatWasNotReadyHasNoRedoLogsElsewhere: a start that fails, or that finds the volume
+// in use, leaves no file that a later run is refused for.
+func TestADatabaseThatWasNotReadyHasNoRedoLogsElsewhere(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	directory := i.redo("/vol/redo")
+	other := i.o
+	other.Owner = "ns/a"
+	i.o.Owner, i.o.HeartbeatInterval = "ns/b", time.Minute
+	if err := other.writeHeartbeat(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	r := i.start()
+	for !strings.Contains(i.log.String(), "Looking whether another database") {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := r.end(); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{filepath.Join(i.data, MarkerFile), filepath.Join(directory, MarkerFile)} {
+		if _, err := os.Lstat(name); err == nil {
+			t.Errorf("%s was written while another database used the volume", name)
+		}
+	}
+	if err := os.Remove(filepath.Join(i.data, HeartbeatFile)); err != nil {
+		t.Fatal(err)
+	}
+	i.write(i.base+"/runOracle.sh", 0o755, "#!/bin/sh\nexit 1\n")
+	i.fails(runfile.FailureDatabaseEnded)
+	if _, err := os.Lstat(filepath.Join(i.data, redoFile)); err == nil {
+		t.Error("a database that was never ready names the export of its redo logs")
+	}
+}
+
 // TestTheVolumeOfTheRedoLogsIsLookedAtAsThatOfTheData.
 func TestTheVolumeOfTheRedoLogsIsLookedAtAsThatOfTheData(t *testing.T) {
 	t.Parallel()
@@ -81,8 +166,10 @@ func TestTheVolumeOfTheRedoLogsIsLookedAtAsThatOfTheData(t *testing.T) {
 	i.o.MinFreeBytes = 1 // of the data; the redo logs may be there already
 	directory := i.redo("/vol/redo")
 	i.write(directory+"/payroll.dbf", 0o644, "x")
-	if f := i.fails(runfile.FailureForeignFiles); !strings.Contains(f.Message, "payroll.dbf") {
-		t.Error(f.Message)
+	for _, i.o.UseExisting = range []bool{true, false} { // which is for the volume of the data
+		if f := i.fails(runfile.FailureForeignFiles); !strings.Contains(f.Message, "payroll.dbf") {
+			t.Error(f.Message)
+		}
 	}
 	if _, err := os.Stat(filepath.Join(i.data, redoFile)); err == nil {
 		t.Error("the data names an export whose redo logs it never had")
@@ -112,5 +199,17 @@ func TestTheExportOfTheRedoLogsIsAskedForToo(t *testing.T) {
 	}
 	if got := problems(probes); !strings.HasPrefix(got, "127.0.0.1:/denied: ") {
 		t.Error(got)
+	}
+}
+
+// TestTheExportOfTheRedoLogsIsNotAskedForWhereThatOfTheDataIsRefused, so that all attempts together
+// keep their bound.
+func TestTheExportOfTheRedoLogsIsNotAskedForWhereThatOfTheDataIsRefused(t *testing.T) {
+	t.Parallel()
+	i := newImage(t)
+	i.direct(runfile.NFSv41, "/export", refusing(t, "127.0.0.1"), "127.0.0.1")
+	i.redo("/denied")
+	if probes, _, err := i.o.withDefaults().probeServers(t.Context()); err == nil || len(probes) != 1 {
+		t.Errorf("%+v, %v", probes, err)
 	}
 }

@@ -112,6 +112,9 @@ func (s *supervisor) run(ctx context.Context) error {
 		return err
 	}
 	defer release()
+	if err := s.o.claimVolumes(); err != nil {
+		return err
+	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	if s.o.Reap {
@@ -194,15 +197,18 @@ func (s *supervisor) prepare(ctx context.Context) error {
 		if err := v.checkVolume(); err != nil {
 			return err
 		}
+		if _, err := v.refuseForeign(); err != nil {
+			return err
+		}
+	}
+	if err := s.o.checkRedo(); err != nil {
+		return err
 	}
 	if err := s.probeServers(ctx); err != nil {
 		return err
 	}
 	_, err = os.Lstat(filepath.Join(s.o.DataDirectory, "dbconfig", s.o.SID))
 	s.creates = errors.Is(err, fs.ErrNotExist)
-	if err := s.o.claimVolumes(); err != nil {
-		return err
-	}
 	if err := s.o.checkCommand("start command", "command", s.o.startCommand()); err != nil {
 		return err
 	}
@@ -230,6 +236,9 @@ func (s *supervisor) probeServers(ctx context.Context) error {
 // or until the database fails.
 func (s *supervisor) serve(ctx context.Context, c *child) error {
 	if err := s.awaitReady(ctx, c); err != nil || ctx.Err() != nil {
+		return err
+	}
+	if err := s.o.keepRedo(); err != nil { // before the loader is told
 		return err
 	}
 	s.suspicion = "" // this start was not refused, so that a later one that is slow does not hang

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -119,6 +120,7 @@ func (o Options) volumes() []Options {
 	}
 	redo := o
 	redo.DataDirectory, redo.MinFreeBytes = o.RedoDirectory, 0 // the redo logs may be there already
+	redo.Export, redo.UseExisting = o.RedoExport, false        // files of somebody else are no redo logs of ours
 	if o.Engine != nil {
 		e := *o.Engine
 		e.Export = o.RedoExport
@@ -127,45 +129,67 @@ func (o Options) volumes() []Options {
 	return []Options{o, redo}
 }
 
-// redoFile in the data directory names the export with the redo logs of the database, without
-// which it cannot be opened.
+// redoFile in the data directory has the export with the redo logs of the database, without which
+// it cannot be opened, and in a second line that of the data, by which a copy of the volume is known.
 const redoFile = ".nfsbench-redo"
 
-// maxExport is more than the API takes for the path of an export.
-const maxExport = 2048
+// maxRedoFile is more than the API takes for the paths of two exports.
+const maxRedoFile = 16 << 10
 
-// checkRedo refuses a database whose redo logs are on another export than the one that is mounted.
+func (o Options) redoFile() string { return filepath.Join(o.DataDirectory, redoFile) }
+
+// checkRedo refuses a database whose redo logs are on another export than the one that is mounted,
+// and a copy of another database's volume: its control file names the redo logs of the original.
 func (o Options) checkRedo() error {
-	name := filepath.Join(o.DataDirectory, redoFile)
-	raw, err := readPlain(name, maxExport)
-	switch export := strings.TrimSpace(string(raw)); {
-	case errors.Is(err, fs.ErrNotExist):
+	raw, err := readPlain(o.redoFile(), maxRedoFile)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return fmt.Errorf("look where the redo logs are: %w", err)
-	case export != o.RedoExport:
-		return oracle.Failf(runfile.FailureInvalidPlan, "the redo logs of the database on this volume are on the export %q "+
-			"(%s), and it cannot be opened without them: set storage.export.redoPath to it, or use another volume", export, name)
+	}
+	redo, data, _ := strings.Cut(strings.TrimSuffix(string(raw), "\n"), "\n")
+	isPath := func(p string) bool { return path.IsAbs(p) && path.Clean(p) == p && !strings.Contains(p, "\n") }
+	switch {
+	case len(raw) == maxRedoFile || !isPath(redo) || !isPath(data):
+		return oracle.Failf(runfile.FailureInvalidPlan, "%s is not as a run writes it: it has the path of the export with "+
+			"the redo logs of the database on this volume, and in a second line that of the data; correct it, or use an "+
+			"empty export", o.redoFile())
+	case data != path.Clean(o.Export):
+		return oracle.Failf(runfile.FailureInvalidPlan, "this volume is a copy of another database's: %s has the export %q, "+
+			"and this run %q. The redo logs of that database are on the export %q, and must not be opened by two databases: "+
+			"create a new database on an empty export; or, if the export of the redo logs was copied, too, or if only the "+
+			"path of the export has changed, write the path of the copy of the redo logs into the file, and that of this "+
+			"volume into its second line", o.redoFile(), clip(data), clip(o.Export), clip(redo))
+	case redo != path.Clean(o.RedoExport):
+		return oracle.Failf(runfile.FailureInvalidPlan, "the redo logs of the database on this volume are on the export %q, "+
+			"and it cannot be opened without them: set storage.export.redoPath to it, or use another volume; or, if there "+
+			"is no database any more, or its redo logs never came there, remove %s", clip(redo), o.redoFile())
 	}
 	return nil
 }
 
-// claimVolumes marks the volumes as ours, and keeps on the first where the redo logs are.
+// keepRedo writes on the volume where the redo logs are. Only a database that is ready can move them.
+func (o Options) keepRedo() error {
+	if o.RedoExport == "" {
+		return nil
+	}
+	text := path.Clean(o.RedoExport) + "\n" + path.Clean(o.Export) + "\n"
+	if err := course.ReplaceFile(o.redoFile(), []byte(text)); err != nil {
+		return fmt.Errorf("keep where the redo logs are: %w", err)
+	}
+	return nil
+}
+
+// claimVolumes marks the volumes as ours.
 func (o Options) claimVolumes() error {
-	if err := o.checkRedo(); err != nil {
+	if err := o.checkRedo(); err != nil { // another database may have been there until now
 		return err
 	}
 	for _, v := range o.volumes() {
 		if err := v.claimVolume(); err != nil {
 			return err
 		}
-	}
-	if o.RedoExport == "" {
-		return nil
-	}
-	err := course.ReplaceFile(filepath.Join(o.DataDirectory, redoFile), []byte(o.RedoExport+"\n"))
-	if err != nil {
-		return fmt.Errorf("keep where the redo logs are: %w", err)
 	}
 	return nil
 }
