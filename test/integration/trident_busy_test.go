@@ -315,7 +315,7 @@ func TestABackendThatIsTriedAgainKeepsTridentBusyToo(t *testing.T) {
 			b := w.get("demo")
 			w.wantPhase(b, v1alpha1.PhaseProvisioning, tc.says)
 			w.wantCondition(b, v1alpha1.ConditionStorageProvisioned, "Unknown", v1alpha1.ReasonTridentBusy)
-			w.step(12 * time.Minute)
+			w.step(17 * time.Minute)
 			w.turns()
 			b = w.get("demo")
 			w.wantPhase(b, v1alpha1.PhaseFailed, tc.says)

@@ -345,7 +345,7 @@ func TestAPasswordThatIsNoPlainWordIsNotShownEither(t *testing.T) {
 // A password that only a shell can read is in no message: the line that may have it is withheld.
 func TestTheOutputIsWithheldWhereAPasswordCannotBeRead(t *testing.T) {
 	for text, withheld := range map[string]bool{
-		"SYSDBA_PASSWD='pa$$word'\n":                       true,
+		"SYSDBA_PASSWD='pa$$word'\n":                        true,
 		"SYSDBA_PASSWD=plain\nSYSDBA_PASSWD=`cat secret`\n": true,
 		"SYSDBA_PASSWD=`cat secret`\nSYSDBA_PASSWD=plain\n": false,
 		"": false,
