@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -287,6 +288,17 @@ func (r *run) started() time.Time {
 		return r.workflows[0].CreationTimestamp.Time
 	}
 	return time.Time{}
+}
+
+// ended orders runs that started in the same second, which is all that records and objects know.
+// A run that is not over ends after all others.
+func (r *run) ended() time.Time {
+	if r.record != nil {
+		if t, err := time.Parse(time.RFC3339, r.record.Annotations[annotationEnded]); err == nil {
+			return t
+		}
+	}
+	return time.Unix(math.MaxInt32, 0)
 }
 
 // total is how many benchmarks the run has.

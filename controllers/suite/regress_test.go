@@ -148,3 +148,24 @@ func TestARecordIsLocked(t *testing.T) {
 		t.Errorf("the record is written over version %q, and it was read in version 42", got)
 	}
 }
+
+// Records know seconds, and two short runs can start in the same one.
+func TestRunsOfTheSameSecondAreInTheOrderOfTheirEnds(t *testing.T) {
+	t.Parallel()
+	byName := map[string]*run{}
+	for name, ended := range map[string]string{"c": "2026-11-24T10:00:01Z", "b": "2026-11-24T10:00:05Z", "a": ""} {
+		one := recorded(name, v1alpha1.SuiteSucceeded, "")
+		one.record.Annotations[annotationStarted] = "2026-11-24T10:00:00Z"
+		one.record.Annotations[annotationEnded] = ended
+		byName[name] = one
+	}
+	s := &scope{suite: &v1alpha1.NFSBenchmarkSuite{}}
+	s.setRuns(byName)
+	var got string
+	for _, one := range s.runs {
+		got += one.name
+	}
+	if got != "cba" {
+		t.Errorf("the order is %s; want cba", got)
+	}
+}

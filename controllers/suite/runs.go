@@ -104,7 +104,7 @@ func (s *scope) setRuns(byName map[string]*run) {
 		s.runs = append(s.runs, one)
 	}
 	slices.SortFunc(s.runs, func(a, b *run) int {
-		return cmp.Or(a.started().Compare(b.started()), cmp.Compare(a.name, b.name))
+		return cmp.Or(a.started().Compare(b.started()), a.ended().Compare(b.ended()), cmp.Compare(a.name, b.name))
 	})
 }
 
