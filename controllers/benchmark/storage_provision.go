@@ -308,7 +308,7 @@ func probed(p corev1.Pod, lif string) string {
 	}
 }
 
-// maxProbe bounds what a pod says of its connection.
+// maxProbe bounds the message of a pod about its connection, in bytes.
 const maxProbe = 200
 
 // answered is when Trident first answered to an object that was created then: when the condition

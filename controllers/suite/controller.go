@@ -279,10 +279,8 @@ func (r *run) isOver() bool {
 
 // started is when the run began; zero = unknown.
 func (r *run) started() time.Time {
-	if r.record != nil {
-		if t, err := time.Parse(time.RFC3339, r.record.Annotations[annotationStarted]); err == nil {
-			return t
-		}
+	if t, ok := r.noted(annotationStarted); ok {
+		return t
 	}
 	if len(r.workflows) > 0 {
 		return r.workflows[0].CreationTimestamp.Time
@@ -293,12 +291,19 @@ func (r *run) started() time.Time {
 // ended orders runs that started in the same second, which is all that records and objects know.
 // A run that is not over ends after all others.
 func (r *run) ended() time.Time {
-	if r.record != nil {
-		if t, err := time.Parse(time.RFC3339, r.record.Annotations[annotationEnded]); err == nil {
-			return t
-		}
+	if t, ok := r.noted(annotationEnded); ok {
+		return t
 	}
 	return time.Unix(math.MaxInt32, 0)
+}
+
+// noted is the time in an annotation of the record; false where there is none.
+func (r *run) noted(annotation string) (time.Time, bool) {
+	if r.record == nil {
+		return time.Time{}, false
+	}
+	t, err := time.Parse(time.RFC3339, r.record.Annotations[annotation])
+	return t, err == nil
 }
 
 // total is how many benchmarks the run has.

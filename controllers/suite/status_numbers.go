@@ -257,7 +257,7 @@ func setHistory(s *scope, v seen) {
 			Verdict:  v1alpha1.SuiteVerdict(notes[annotationVerdict]),
 			Accepted: one.name == s.accepted,
 		}
-		if t, err := time.Parse(time.RFC3339, notes[annotationEnded]); err == nil {
+		if t, ok := one.noted(annotationEnded); ok {
 			e.CompletionTime = timestamp(metav1.NewTime(t))
 		}
 		if e.Verdict == "" && one == v.ended {

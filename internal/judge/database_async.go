@@ -76,7 +76,7 @@ func asyncIO(r runfile.Result, kind string) (most *runfile.AsyncIO) {
 	return most
 }
 
-// asyncText is what the evidence says of it.
+// asyncText is the sentence about asynchronous I/O in the evidence.
 func asyncText(r runfile.Result) string {
 	most := asyncIO(r, windowMeasure)
 	if most == nil {

@@ -187,14 +187,13 @@ func external(x *v1alpha1.DatabaseExternal, direct bool) *runfile.Database {
 	return d
 }
 
-// parameters are the user's, and beside them those without which a comparison
-// would not be fair: memory and CPUs that belong to the container and not to the node,
-// processes for all users, and asynchronous direct I/O for the kernel's NFS. Direct NFS does that in any
-// case. Automatic memory management stays off, because it needs all of the SGA
-// in /dev/shm; with it the user sizes the memory. Random reads are of one block each, as
-// SLOB recommends: reads in batches or in advance do not count as db file sequential
-// read. No job of the database runs beside the load, such as the statistics that a new
-// database gathers.
+// parameters are the user's, and beside them those without which a comparison would not be
+// fair: the memory and the CPUs of the container instead of the node's, processes for all
+// users, and asynchronous direct I/O for the kernel's NFS, which Direct NFS has in any case.
+// Automatic memory management stays off, because it needs all of the SGA in /dev/shm; a user
+// who sets it sizes the memory. Random reads read one block each, as SLOB recommends: Oracle
+// does not count reads in batches or in advance as db file sequential read. No job of the
+// database runs beside the load, such as the statistics that a new database gathers.
 func parameters(b *v1alpha1.NFSBenchmark, i Instance, direct bool) map[string]string {
 	c := container(b)
 	out := map[string]string{}

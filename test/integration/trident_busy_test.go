@@ -132,7 +132,7 @@ func TestASilentTridentIsToldByWhatItDoes(t *testing.T) {
 				want = v1alpha1.FailureInfrastructure
 			}
 			if b.Status.Failure != want {
-				t.Errorf("the failure is of kind %s, want %s", b.Status.Failure, want)
+				t.Errorf("status.failure is %s, want %s", b.Status.Failure, want)
 			}
 		})
 	}
@@ -321,7 +321,7 @@ func TestABackendThatIsTriedAgainKeepsTridentBusyToo(t *testing.T) {
 			w.wantPhase(b, v1alpha1.PhaseFailed, tc.says)
 			w.wantCondition(b, v1alpha1.ConditionSucceeded, "False", v1alpha1.ReasonTridentBusy)
 			if b.Status.Failure != v1alpha1.FailureInfrastructure {
-				t.Errorf("the failure is of kind %s", b.Status.Failure)
+				t.Errorf("status.failure is %s, want Infrastructure", b.Status.Failure)
 			}
 			if tc.not != "" && strings.Contains(b.Status.Message, tc.not) {
 				t.Errorf("the message says %q: %s", tc.not, b.Status.Message)

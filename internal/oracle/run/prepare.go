@@ -421,7 +421,7 @@ func (r *runner) readBack(ctx context.Context) error {
 		}
 		switch {
 		case wrong != nil:
-		case !ok && strings.HasPrefix(name, "_"): // SetParameters left it out; ParameterDiffers reports it
+		case !ok && strings.HasPrefix(name, "_"): // the release does not know it; the judge decides whether that matters
 		case !ok:
 			wrong = oracle.Failf(runfile.FailureParameter, "database.parameters has %s = %s, but the database does not show "+
 				"such a parameter; correct its name or leave it out", name, asked[name])

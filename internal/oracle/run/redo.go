@@ -72,9 +72,10 @@ type redoPlan struct {
 	file      string // of a new group, with a verb for its number
 }
 
-// redoPlan keeps of the groups what the plan does not say, in whole mebibytes. Another database may
-// have its redo logs in the same directory, and the same number where both are of one image or one is
-// a clone, so the names in it have the number and a hash of the data export.
+// redoPlan takes from the plan the size and the directory of the groups, and from the groups of now what
+// the plan leaves out. Sizes are whole mebibytes. Databases can share the directory, and those of one
+// image, or a clone and its original, have the same DBID: file names there contain the DBID and a hash
+// of the data export.
 func (r *runner) redoPlan(now []redoLog) redoPlan {
 	d := r.plan.Database
 	p := redoPlan{

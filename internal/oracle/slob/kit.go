@@ -13,7 +13,7 @@ import (
 	"github.com/nfsbench/nfsbench/internal/runfile"
 )
 
-// kitOwner is the schema that setup.sh drops first and makes first. So our marker in it is of
+// kitOwner is the schema that setup.sh drops and makes first. A marker in it therefore describes
 // what the last setup.sh has loaded.
 const kitOwner, kindKit = "USER1", "Kit"
 

@@ -13,7 +13,8 @@ import (
 )
 
 // loadRights are what an administrator without SYSDBA needs: first to read views, last to make
-// and to drop the tablespace.
+// and to drop the tablespace. They are one text, because a privilege alone reads like a statement,
+// and statements belong into sqltext.
 const loadRights = "SELECT ANY DICTIONARY, CREATE USER, ALTER USER, DROP USER, GRANT ANY PRIVILEGE, " +
 	"CREATE ANY TABLE, ALTER ANY TABLE, DROP ANY TABLE, SELECT ANY TABLE, INSERT ANY TABLE, DELETE ANY TABLE, " +
 	"CREATE ANY INDEX, CREATE TABLESPACE, DROP TABLESPACE"

@@ -117,7 +117,7 @@ func ExamineClient(ctx context.Context, o Options, connects []string) []runfile.
 	return e.checks
 }
 
-// describe is what was found of Direct NFS.
+// describe says what was found about Direct NFS.
 func (o Options) describe(home string, l runfile.DirectNFSLibrary) string {
 	switch {
 	case home == "":

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -57,12 +55,7 @@ func (o Options) limitProcesses() ([]runfile.ProcessLimit, error) {
 const maxLimitsBytes = 8 << 10
 
 func (o Options) readLimits() ([]runfile.ProcessLimit, error) {
-	f, err := os.Open(filepath.Join(o.ProcDir, "self", "limits"))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	raw, err := io.ReadAll(io.LimitReader(f, maxLimitsBytes))
+	raw, err := readPlain(filepath.Join(o.ProcDir, "self", "limits"), maxLimitsBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ const (
 // on. The images of Oracle Free write its name into listener.ora and tnsnames.ora and keep both on
 // the volume, and on another host the listener does not start. It returns what it has changed.
 //
-// Of tnsnames.ora only addresses of this database change: those of the host that listener.ora
+// In tnsnames.ora only the addresses of this database change: those of the host that listener.ora
 // names, and LISTENER_<SID>, by which the instance finds its listener.
 func (o Options) mendNetFiles(home string) (mended []string, err error) {
 	mended, err = o.mendNetFilesIn(filepath.Join(o.DataDirectory, "dbconfig", o.SID))
@@ -36,7 +36,7 @@ func (o Options) mendNetFiles(home string) (mended []string, err error) {
 			"a file of Oracle Net names another host, with which the listener does not start, and cannot be corrected: %v; "+
 				"make it a plain file of the user oracle (54321), with HOST = %s", err, anyHost)
 	}
-	// Here an image keeps them that has no volume yet, or brings a database along.
+	// An image without a database on a volume, or with one of its own, keeps them here.
 	inImage, _ := filepath.Glob(filepath.Join(o.base(), "homes", "*", "network", "admin")) // none with a bad pattern
 	if home != "" {
 		inImage = append(inImage, filepath.Join(home, "network", "admin"))

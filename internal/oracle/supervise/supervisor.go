@@ -241,7 +241,7 @@ func (s *supervisor) serve(ctx context.Context, c *child) error {
 	if err := s.o.keepRedo(); err != nil { // before the loader is told
 		return err
 	}
-	s.suspicion = "" // this start was not refused, so that a later one that is slow does not hang
+	s.suspicion = "" // the server did not refuse this start, so a slow restart is no hang
 	now, wish := s.o.Now(), s.journal.wish()
 	s.log.Info("The database is ready", "after", now.Sub(c.began).Round(time.Millisecond))
 	err := s.journal.change(func(d *runfile.DatabaseState) {

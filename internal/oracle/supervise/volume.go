@@ -120,7 +120,7 @@ func (o Options) volumes() []Options {
 	}
 	redo := o
 	redo.DataDirectory, redo.MinFreeBytes = o.RedoDirectory, 0 // the redo logs may be there already
-	redo.Export, redo.UseExisting = o.RedoExport, false        // files of somebody else are no redo logs of ours
+	redo.Export, redo.UseExisting = o.RedoExport, false        // somebody else's files are never our redo logs
 	if o.Engine != nil {
 		e := *o.Engine
 		e.Export = o.RedoExport

@@ -88,15 +88,7 @@ const maxErrors = 32
 
 // compareColumns compares the views of a database with the catalogue.
 func (s *suite) compareColumns(t *testing.T) {
-	db, admin := s.admin(t)
-	d, err := admin.Describe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	release, err := sqltext.ReleaseOf(d.Version)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, release := s.released(t)
 	s.report.columns = differences(release, func(view string) ([]string, error) { return columnsOf(t.Context(), db, view) })
 	for _, d := range s.report.columns {
 		t.Log(d)

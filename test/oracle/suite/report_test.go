@@ -13,7 +13,8 @@ import (
 	"github.com/nfsbench/nfsbench/test/oraclesql/catalog"
 )
 
-// TestAReportHasNothingOfTheUser: what could be is left out, or is of the characters of a banner.
+// TestAReportHasNothingOfTheUser: the report leaves out what may belong to the user, and cuts a banner
+// down to the characters that banners have.
 func TestAReportHasNothingOfTheUser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.md")
 	err := errors.New("ORA-00942: table or view PAYROLL.SALARIES does not exist at host db7.corp.example\nORA-06512, ORA-00942")

@@ -144,6 +144,21 @@ func (s *suite) admin(t *testing.T) (*sql.DB, *oracle.Admin) {
 	return db, oracle.NewAdmin(db, time.Now)
 }
 
+// released is admin, and what the version of the database is called in the catalogue.
+func (s *suite) released(t *testing.T) (*sql.DB, sqltext.Release) {
+	t.Helper()
+	db, admin := s.admin(t)
+	d, err := admin.Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, err := sqltext.ReleaseOf(d.Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, release
+}
+
 func (s *suite) describe(t *testing.T) {
 	_, admin := s.admin(t)
 	d, err := admin.Describe(t.Context())
@@ -164,15 +179,7 @@ func (s *suite) describe(t *testing.T) {
 
 // texts runs every query that has no place to fill and no bind.
 func (s *suite) texts(t *testing.T) {
-	db, admin := s.admin(t)
-	d, err := admin.Describe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	release, err := sqltext.ReleaseOf(d.Version)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, release := s.released(t)
 	ran := 0
 	for _, name := range sqltext.Names() {
 		text, err := sqltext.Render(name, nil)
